@@ -1,0 +1,88 @@
+/* What a backend is: one table of functions over one kind of device. The runtime validates; backends
+ * assert. Every function may be called from any thread. Streams are the vendor's handles. */
+#ifndef LLRT_BACKENDS_BACKEND_H
+#define LLRT_BACKENDS_BACKEND_H
+
+#include "base/parallel.h"
+#include "jit/plan/target.h"
+
+#include <llrt/device.h>
+
+#include <stdbool.h>
+
+typedef struct llrt_backend llrt_backend;
+typedef struct backend_module backend_module; /* loaded code with its entry function resolved */
+typedef struct backend_event backend_event;
+
+/* The common head of a device; each backend's own struct begins with it. */
+struct llrt_device {
+  const llrt_backend *backend;
+  llrt_context *context; /* borrowed; set by runtime/device.c after open */
+  plan_target target;
+  llrt_device_info info;
+};
+
+typedef struct backend_launch {
+  int64_t blocks;  /* > 0, < 2^31 */
+  int32_t threads; /* of a block */
+  int32_t n_args;
+  const uint64_t *args; /* one 64-bit kernel parameter each */
+} backend_launch;
+
+typedef struct backend_open_params {
+  void *driver_context;       /* as in llrt_device_params */
+  const char *driver_library; /* NULL: the vendor's names */
+  const char *target;         /* as in llrt_device_params */
+  const llrt_parallel *parallel; /* host: how blocks spread over cores; outlives the device */
+} backend_open_params;
+
+/* A host kernel's entry: runs blocks [begin, end). */
+typedef void backend_host_entry(const uint64_t *args, int64_t begin, int64_t end);
+
+struct llrt_backend {
+  const char *name; /* "host", "cuda", "hip" */
+
+  /* Number of devices. UNAVAILABLE when the driver is absent. library may be NULL. */
+  llrt_status (*count)(const char *library, int *count);
+  llrt_status (*open)(int ordinal, const backend_open_params *params, llrt_device **device);
+  void (*close)(llrt_device *device);
+
+  llrt_status (*allocate)(llrt_device *device, size_t bytes, void **memory);
+  llrt_status (*release)(llrt_device *device, void *memory);
+  llrt_status (*copy)(llrt_device *device, void *destination, const void *source, size_t bytes,
+                      llrt_copy_kind kind, void *stream);
+  llrt_status (*set)(llrt_device *device, void *memory, int value, size_t bytes, void *stream);
+  llrt_status (*synchronize)(llrt_device *device, void *stream);
+  llrt_status (*is_capturing)(llrt_device *device, void *stream, bool *capturing);
+
+  llrt_status (*event_create)(llrt_device *device, backend_event **event);
+  void (*event_destroy)(llrt_device *device, backend_event *event);
+  llrt_status (*event_record)(llrt_device *device, backend_event *event, void *stream);
+  llrt_status (*event_elapsed)(llrt_device *device, const backend_event *start,
+                               const backend_event *stop, double *microseconds);
+
+  /* Turns what the compiler made into what load takes and saved bytes keep (PTX into a cubin); NULL:
+   * the same. *linked is malloc'ed. */
+  llrt_status (*link)(llrt_device *device, const void *code, size_t size, void **linked,
+                      size_t *linked_size);
+  /* Loads code and resolves `entry`, eagerly: nothing is left for the first launch. */
+  llrt_status (*load)(llrt_device *device, const void *code, size_t size, const char *entry,
+                      backend_module **module);
+  void (*unload)(llrt_device *device, backend_module *module);
+  /* Launches; allocates nothing, never waits (the host: runs to completion). */
+  llrt_status (*launch)(llrt_device *device, const backend_module *module,
+                        const backend_launch *launch, void *stream);
+};
+
+/* Every backend, host last. */
+extern const llrt_backend *const llrt_backends[];
+extern const int llrt_backend_count;
+
+extern const llrt_backend llrt_backend_host;
+extern const llrt_backend llrt_backend_cuda;
+extern const llrt_backend llrt_backend_hip;
+
+/* backends/host: the target of this machine; also what "host" means to plan_target_find's callers. */
+llrt_status llrt_host_target(plan_target *target);
+
+#endif

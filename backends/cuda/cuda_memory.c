@@ -1,0 +1,67 @@
+/* Device memory, copies and streams. The driver aligns allocations to 256 bytes (CUDA programming
+ * guide, device memory accesses). */
+#include "backends/cuda/cuda_device.h"
+
+#include "base/status.h"
+
+static cuda_ptr ptr_of(const void *address) { return (cuda_ptr)(uintptr_t)address; }
+
+llrt_status llrt_cuda_allocate(llrt_device *base, size_t bytes, void **memory) {
+  const cuda_device *device = cuda_device_of(base);
+  *memory = NULL;
+  LLRT_TRY(llrt_cuda_enter(device));
+  cuda_ptr address = 0;
+  llrt_status status = CUDA_CALL(&device->driver, cuMemAlloc_v2, &address, bytes);
+  *memory = (void *)(uintptr_t)address;
+  return llrt_cuda_leave(device, status);
+}
+
+llrt_status llrt_cuda_release(llrt_device *base, void *memory) {
+  const cuda_device *device = cuda_device_of(base);
+  LLRT_TRY(llrt_cuda_enter(device));
+  return llrt_cuda_leave(device, CUDA_CALL(&device->driver, cuMemFree_v2, ptr_of(memory)));
+}
+
+static llrt_status copy(const cuda_driver *driver, void *destination, const void *source,
+                        size_t bytes, llrt_copy_kind kind, void *stream) {
+  switch (kind) {
+    case LLRT_COPY_TO_DEVICE:
+      return CUDA_CALL(driver, cuMemcpyHtoDAsync_v2, ptr_of(destination), source, bytes, stream);
+    case LLRT_COPY_FROM_DEVICE:
+      return CUDA_CALL(driver, cuMemcpyDtoHAsync_v2, destination, ptr_of(source), bytes, stream);
+    case LLRT_COPY_ON_DEVICE:
+      return CUDA_CALL(driver, cuMemcpyDtoDAsync_v2, ptr_of(destination), ptr_of(source), bytes,
+                       stream);
+  }
+  return llrt_error(LLRT_INTERNAL, "copy kind %d passed validation", (int)kind);
+}
+
+llrt_status llrt_cuda_copy(llrt_device *base, void *destination, const void *source, size_t bytes,
+                           llrt_copy_kind kind, void *stream) {
+  const cuda_device *device = cuda_device_of(base);
+  LLRT_TRY(llrt_cuda_enter(device));
+  return llrt_cuda_leave(device, copy(&device->driver, destination, source, bytes, kind, stream));
+}
+
+llrt_status llrt_cuda_set(llrt_device *base, void *memory, int value, size_t bytes, void *stream) {
+  const cuda_device *device = cuda_device_of(base);
+  LLRT_TRY(llrt_cuda_enter(device));
+  return llrt_cuda_leave(device, CUDA_CALL(&device->driver, cuMemsetD8Async, ptr_of(memory),
+                                           (unsigned char)value, bytes, stream));
+}
+
+llrt_status llrt_cuda_synchronize(llrt_device *base, void *stream) {
+  const cuda_device *device = cuda_device_of(base);
+  LLRT_TRY(llrt_cuda_enter(device));
+  return llrt_cuda_leave(device, CUDA_CALL(&device->driver, cuStreamSynchronize, stream));
+}
+
+llrt_status llrt_cuda_is_capturing(llrt_device *base, void *stream, bool *capturing) {
+  const cuda_device *device = cuda_device_of(base);
+  *capturing = false;
+  LLRT_TRY(llrt_cuda_enter(device));
+  int state = 0; /* CU_STREAM_CAPTURE_STATUS_NONE */
+  llrt_status status = CUDA_CALL(&device->driver, cuStreamIsCapturing, stream, &state);
+  *capturing = state != 0;
+  return llrt_cuda_leave(device, status);
+}

@@ -1,0 +1,127 @@
+/* PTX to cubin, loading and launching. */
+#include "backends/cuda/cuda_device.h"
+
+#include "base/status.h"
+#include "jit/plan/launch.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOG_BYTES 768 /* what of the linker's log fits into an error message */
+
+struct backend_module {
+  void *handle;   /* CUmodule */
+  void *function; /* CUfunction */
+};
+
+/* Errors that mean "not for this GPU" rather than "the GPU failed". */
+static llrt_status check_image(const cuda_driver *driver, cuda_result result,
+                               const char *function) {
+  llrt_status status = llrt_cuda_check(driver, result, function);
+  bool foreign = result == CUDA_RESULT_INVALID_IMAGE || result == CUDA_RESULT_NO_BINARY_FOR_GPU ||
+                 result == CUDA_RESULT_UNSUPPORTED_PTX_VERSION;
+  return foreign ? llrt_error_prefix(LLRT_UNSUPPORTED, "the code is not for this GPU or driver")
+                 : status;
+}
+
+/* Runs the driver's linker over one PTX text; copies the cubin, which is the link state's. */
+static llrt_status link_ptx(const cuda_driver *driver, void *state, const void *code, size_t size,
+                            void **linked, size_t *linked_size) {
+  LLRT_TRY(check_image(driver,
+                       driver->cuLinkAddData_v2(state, CUDA_JIT_INPUT_PTX, (void *)code, size,
+                                                PLAN_ENTRY_NAME, 0, NULL, NULL),
+                       "cuLinkAddData"));
+  void *cubin = NULL;
+  size_t cubin_size = 0;
+  LLRT_TRY(check_image(driver, driver->cuLinkComplete(state, &cubin, &cubin_size),
+                       "cuLinkComplete"));
+  *linked = malloc(cubin_size);
+  if (!*linked) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a cubin of %zu", cubin_size);
+  memcpy(*linked, cubin, cubin_size);
+  *linked_size = cubin_size;
+  return LLRT_OK;
+}
+
+llrt_status llrt_cuda_link(llrt_device *base, const void *code, size_t size, void **linked,
+                           size_t *linked_size) {
+  const cuda_device *device = cuda_device_of(base);
+  const cuda_driver *driver = &device->driver;
+  *linked = NULL;
+  *linked_size = 0;
+  char log[LOG_BYTES] = "";
+  int options[] = {CUDA_JIT_ERROR_LOG, CUDA_JIT_ERROR_LOG_BYTES};
+  void *values[] = {log, (void *)(uintptr_t)sizeof log};
+  LLRT_TRY(llrt_cuda_enter(device));
+  void *state = NULL;
+  llrt_status status = CUDA_CALL(driver, cuLinkCreate_v2, 2, options, values, &state);
+  if (status == LLRT_OK) {
+    /* PTX is text: its size counts the terminating zero. */
+    status = link_ptx(driver, state, code, size + 1, linked, linked_size);
+    if (status != LLRT_OK && log[0]) status = llrt_error_prefix(status, "%.*s", LOG_BYTES, log);
+    driver->cuLinkDestroy(state);
+  }
+  return llrt_cuda_leave(device, status);
+}
+
+/* With lazy loading (the default since CUDA 12) a function's code would reach the device at its
+ * first launch, which stream capture forbids: load it now. */
+static llrt_status load_function(const cuda_driver *driver, void *function) {
+  if (driver->cuFuncLoad) return CUDA_CALL(driver, cuFuncLoad, function);
+  int registers;
+  return CUDA_CALL(driver, cuFuncGetAttribute, &registers, CUDA_FUNCTION_REGISTERS, function);
+}
+
+static llrt_status module_open(const cuda_driver *driver, const void *code, const char *entry,
+                               backend_module *module) {
+  LLRT_TRY(check_image(driver, driver->cuModuleLoadData(&module->handle, code),
+                       "cuModuleLoadData"));
+  LLRT_TRY(CUDA_CALL(driver, cuModuleGetFunction, &module->function, module->handle, entry));
+  return load_function(driver, module->function);
+}
+
+static void module_close(const cuda_driver *driver, backend_module *module) {
+  if (module->handle) driver->cuModuleUnload(module->handle);
+  free(module);
+}
+
+llrt_status llrt_cuda_load(llrt_device *base, const void *code, size_t size, const char *entry,
+                           backend_module **out) {
+  (void)size; /* a cubin knows its own size */
+  const cuda_device *device = cuda_device_of(base);
+  *out = NULL;
+  backend_module *module = calloc(1, sizeof *module);
+  if (!module) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a loaded kernel");
+  llrt_status status = llrt_cuda_enter(device);
+  if (status != LLRT_OK) {
+    free(module);
+    return status;
+  }
+  status = module_open(&device->driver, code, entry, module);
+  if (status == LLRT_OK) {
+    *out = module;
+  } else {
+    module_close(&device->driver, module);
+  }
+  return llrt_cuda_leave(device, status);
+}
+
+void llrt_cuda_unload(llrt_device *base, backend_module *module) {
+  const cuda_device *device = cuda_device_of(base);
+  if (llrt_cuda_enter(device) != LLRT_OK) return;
+  module_close(&device->driver, module);
+  llrt_cuda_leave(device, LLRT_OK);
+}
+
+llrt_status llrt_cuda_launch(llrt_device *base, const backend_module *module,
+                             const backend_launch *launch, void *stream) {
+  const cuda_device *device = cuda_device_of(base);
+  assert(launch->n_args <= PLAN_MAX_ARGS);
+  void *parameters[PLAN_MAX_ARGS];
+  for (int i = 0; i < launch->n_args; i++) parameters[i] = (void *)&launch->args[i];
+  LLRT_TRY(llrt_cuda_enter(device));
+  llrt_status status =
+      CUDA_CALL(&device->driver, cuLaunchKernel, module->function, (unsigned)launch->blocks, 1, 1,
+                (unsigned)launch->threads, 1, 1, 0, stream, parameters, NULL);
+  return llrt_cuda_leave(device, status);
+}

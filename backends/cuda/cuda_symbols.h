@@ -1,0 +1,76 @@
+/* The CUDA driver functions that llrt calls, with llrt's own declarations of them: opaque handles
+ * are pointers, CUresult and the other enums are int. Names carry the ABI version that the
+ * declarations are of (cuda.h of CUDA 12). */
+#ifndef LLRT_BACKENDS_CUDA_SYMBOLS_H
+#define LLRT_BACKENDS_CUDA_SYMBOLS_H
+
+#include <stddef.h>
+
+typedef int cuda_result;
+typedef int cuda_ordinal;            /* CUdevice */
+typedef unsigned long long cuda_ptr; /* CUdeviceptr */
+
+/* CUresult */
+#define CUDA_RESULT_OUT_OF_MEMORY 2
+#define CUDA_RESULT_NO_DEVICE 100
+#define CUDA_RESULT_INVALID_IMAGE 200
+#define CUDA_RESULT_NO_BINARY_FOR_GPU 209
+#define CUDA_RESULT_UNSUPPORTED_PTX_VERSION 222
+
+/* CUdevice_attribute */
+#define CUDA_ATTRIBUTE_MULTIPROCESSORS 16
+#define CUDA_ATTRIBUTE_L2_BYTES 38
+#define CUDA_ATTRIBUTE_CAPABILITY_MAJOR 75
+#define CUDA_ATTRIBUTE_CAPABILITY_MINOR 76
+
+/* CUfunction_attribute, CUjit_option, CUjitInputType */
+#define CUDA_FUNCTION_REGISTERS 4
+#define CUDA_JIT_ERROR_LOG 5
+#define CUDA_JIT_ERROR_LOG_BYTES 6
+#define CUDA_JIT_INPUT_PTX 1
+
+/* X(required, function, arguments) */
+#define CUDA_SYMBOLS(X)                                                                            \
+  X(1, cuInit, (unsigned flags))                                                                   \
+  X(1, cuGetErrorName, (cuda_result result, const char **text))                                    \
+  X(1, cuGetErrorString, (cuda_result result, const char **text))                                  \
+  X(1, cuDeviceGetCount, (int *count))                                                             \
+  X(1, cuDeviceGet, (cuda_ordinal *device, int ordinal))                                           \
+  X(1, cuDeviceGetName, (char *name, int size, cuda_ordinal device))                               \
+  X(1, cuDeviceGetAttribute, (int *value, int attribute, cuda_ordinal device))                     \
+  X(1, cuDeviceTotalMem_v2, (size_t *bytes, cuda_ordinal device))                                  \
+  X(1, cuDevicePrimaryCtxRetain, (void **context, cuda_ordinal device))                            \
+  X(1, cuDevicePrimaryCtxRelease_v2, (cuda_ordinal device))                                        \
+  X(1, cuCtxPushCurrent_v2, (void *context))                                                       \
+  X(1, cuCtxPopCurrent_v2, (void **context))                                                       \
+  X(1, cuCtxGetDevice, (cuda_ordinal *device))                                                     \
+  X(1, cuMemAlloc_v2, (cuda_ptr *memory, size_t bytes))                                            \
+  X(1, cuMemFree_v2, (cuda_ptr memory))                                                            \
+  X(1, cuMemcpyHtoDAsync_v2,                                                                       \
+    (cuda_ptr destination, const void *source, size_t bytes, void *stream))                        \
+  X(1, cuMemcpyDtoHAsync_v2, (void *destination, cuda_ptr source, size_t bytes, void *stream))     \
+  X(1, cuMemcpyDtoDAsync_v2,                                                                       \
+    (cuda_ptr destination, cuda_ptr source, size_t bytes, void *stream))                           \
+  X(1, cuMemsetD8Async, (cuda_ptr memory, unsigned char value, size_t bytes, void *stream))        \
+  X(1, cuStreamSynchronize, (void *stream))                                                        \
+  X(1, cuStreamIsCapturing, (void *stream, int *status))                                           \
+  X(1, cuEventCreate, (void **event, unsigned flags))                                              \
+  X(1, cuEventDestroy_v2, (void *event))                                                           \
+  X(1, cuEventRecord, (void *event, void *stream))                                                 \
+  X(1, cuEventSynchronize, (void *event))                                                          \
+  X(1, cuEventElapsedTime, (float *milliseconds, void *start, void *stop))                         \
+  X(1, cuLinkCreate_v2, (unsigned n_options, int *options, void **values, void **link))            \
+  X(1, cuLinkAddData_v2, (void *link, int type, void *data, size_t size, const char *name,         \
+                          unsigned n_options, int *options, void **values))                        \
+  X(1, cuLinkComplete, (void *link, void **cubin, size_t *size))                                   \
+  X(1, cuLinkDestroy, (void *link))                                                                \
+  X(1, cuModuleLoadData, (void **module, const void *image))                                       \
+  X(1, cuModuleUnload, (void *module))                                                             \
+  X(1, cuModuleGetFunction, (void **function, void *module, const char *name))                     \
+  X(1, cuFuncGetAttribute, (int *value, int attribute, void *function))                            \
+  X(0, cuFuncLoad, (void *function))                                                               \
+  X(1, cuLaunchKernel, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,         \
+                        unsigned block_x, unsigned block_y, unsigned block_z,                      \
+                        unsigned shared_bytes, void *stream, void **parameters, void **extra))
+
+#endif

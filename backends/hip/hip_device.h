@@ -1,0 +1,73 @@
+/* The HIP backend's own pieces: the runtime's functions, a device, and what its files share. */
+#ifndef LLRT_BACKENDS_HIP_DEVICE_H
+#define LLRT_BACKENDS_HIP_DEVICE_H
+
+#include "backends/backend.h"
+#include "backends/hip/hip_symbols.h"
+#include "base/library.h"
+
+/* Every device keeps its own table; the loader counts the opens of the one library behind them. */
+typedef struct hip_driver {
+  llrt_library library;
+#define HIP_FIELD(required, type, name, arguments) type(*name) arguments;
+  HIP_SYMBOLS(HIP_FIELD)
+#undef HIP_FIELD
+} hip_driver;
+
+typedef struct hip_device {
+  llrt_device base;
+  hip_driver driver;
+  int ordinal;
+} hip_device;
+
+/* Loads libamdhip64; path NULL: its usual names. Errors: UNAVAILABLE. */
+llrt_status llrt_hip_driver_load(const char *path, hip_driver *driver);
+void llrt_hip_driver_unload(hip_driver *driver);
+
+/* Number of devices: 0, and no error, where the library finds no AMD GPU. */
+llrt_status llrt_hip_driver_count(const hip_driver *driver, int *count);
+
+/* OK for result 0; else DEVICE (OUT_OF_MEMORY, for that) with the library's words and code. */
+llrt_status llrt_hip_check(const hip_driver *driver, hip_result result, const char *function);
+#define HIP_CALL(driver, function, ...) \
+  llrt_hip_check(driver, (driver)->function(__VA_ARGS__), #function)
+
+static inline const hip_device *hip_device_of(const llrt_device *base) {
+  return (const hip_device *)base;
+}
+
+/* HIP has one current device a thread. enter makes this one current and says in *previous which
+ * was; every OK enter is followed by one leave, which passes the status of the work between
+ * through. */
+llrt_status llrt_hip_enter(const hip_device *device, int *previous);
+llrt_status llrt_hip_leave(const hip_device *device, int previous, llrt_status status);
+
+/* The functions of llrt_backend_hip, by file: hip_device.c */
+llrt_status llrt_hip_count(const char *library, int *count);
+llrt_status llrt_hip_open(int ordinal, const backend_open_params *params, llrt_device **out);
+void llrt_hip_close(llrt_device *base);
+
+/* hip_memory.c */
+llrt_status llrt_hip_allocate(llrt_device *base, size_t bytes, void **memory);
+llrt_status llrt_hip_release(llrt_device *base, void *memory);
+llrt_status llrt_hip_copy(llrt_device *base, void *destination, const void *source, size_t bytes,
+                          llrt_copy_kind kind, void *stream);
+llrt_status llrt_hip_set(llrt_device *base, void *memory, int value, size_t bytes, void *stream);
+llrt_status llrt_hip_synchronize(llrt_device *base, void *stream);
+llrt_status llrt_hip_is_capturing(llrt_device *base, void *stream, bool *capturing);
+
+/* hip_event.c */
+llrt_status llrt_hip_event_create(llrt_device *base, backend_event **event);
+void llrt_hip_event_destroy(llrt_device *base, backend_event *event);
+llrt_status llrt_hip_event_record(llrt_device *base, backend_event *event, void *stream);
+llrt_status llrt_hip_event_elapsed(llrt_device *base, const backend_event *start,
+                                   const backend_event *stop, double *microseconds);
+
+/* hip_module.c */
+llrt_status llrt_hip_load(llrt_device *base, const void *code, size_t size, const char *entry,
+                          backend_module **module);
+void llrt_hip_unload(llrt_device *base, backend_module *module);
+llrt_status llrt_hip_launch(llrt_device *base, const backend_module *module,
+                            const backend_launch *launch, void *stream);
+
+#endif

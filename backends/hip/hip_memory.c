@@ -1,0 +1,58 @@
+/* Device memory, copies and streams. hipMalloc aligns to 4 KiB; 256 bytes are promised. */
+#include "backends/hip/hip_device.h"
+
+#include "base/status.h"
+
+llrt_status llrt_hip_allocate(llrt_device *base, size_t bytes, void **memory) {
+  const hip_device *device = hip_device_of(base);
+  int previous;
+  *memory = NULL;
+  LLRT_TRY(llrt_hip_enter(device, &previous));
+  return llrt_hip_leave(device, previous, HIP_CALL(&device->driver, hipMalloc, memory, bytes));
+}
+
+llrt_status llrt_hip_release(llrt_device *base, void *memory) {
+  const hip_device *device = hip_device_of(base);
+  int previous;
+  LLRT_TRY(llrt_hip_enter(device, &previous));
+  return llrt_hip_leave(device, previous, HIP_CALL(&device->driver, hipFree, memory));
+}
+
+llrt_status llrt_hip_copy(llrt_device *base, void *destination, const void *source, size_t bytes,
+                          llrt_copy_kind kind, void *stream) {
+  static const int kinds[] = {[LLRT_COPY_TO_DEVICE] = HIP_COPY_HOST_TO_DEVICE,
+                              [LLRT_COPY_FROM_DEVICE] = HIP_COPY_DEVICE_TO_HOST,
+                              [LLRT_COPY_ON_DEVICE] = HIP_COPY_DEVICE_TO_DEVICE};
+  const hip_device *device = hip_device_of(base);
+  int previous;
+  LLRT_TRY(llrt_hip_enter(device, &previous));
+  return llrt_hip_leave(device, previous, HIP_CALL(&device->driver, hipMemcpyAsync, destination,
+                                                   source, bytes, kinds[kind], stream));
+}
+
+llrt_status llrt_hip_set(llrt_device *base, void *memory, int value, size_t bytes, void *stream) {
+  const hip_device *device = hip_device_of(base);
+  int previous;
+  LLRT_TRY(llrt_hip_enter(device, &previous));
+  return llrt_hip_leave(
+      device, previous,
+      HIP_CALL(&device->driver, hipMemsetAsync, memory, value & 0xff, bytes, stream));
+}
+
+llrt_status llrt_hip_synchronize(llrt_device *base, void *stream) {
+  const hip_device *device = hip_device_of(base);
+  int previous;
+  LLRT_TRY(llrt_hip_enter(device, &previous));
+  return llrt_hip_leave(device, previous,
+                        HIP_CALL(&device->driver, hipStreamSynchronize, stream));
+}
+
+llrt_status llrt_hip_is_capturing(llrt_device *base, void *stream, bool *capturing) {
+  const hip_device *device = hip_device_of(base);
+  int previous, state = 0; /* hipStreamCaptureStatusNone */
+  *capturing = false;
+  LLRT_TRY(llrt_hip_enter(device, &previous));
+  llrt_status status = HIP_CALL(&device->driver, hipStreamIsCapturing, stream, &state);
+  *capturing = state != 0;
+  return llrt_hip_leave(device, previous, status);
+}

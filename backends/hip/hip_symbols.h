@@ -1,0 +1,61 @@
+/* The HIP functions that llrt calls, with llrt's own declarations of them: opaque handles are
+ * pointers, hipError_t and the other enums are int (hip_runtime_api.h of ROCm 5 to 7, which agree
+ * on these). */
+#ifndef LLRT_BACKENDS_HIP_SYMBOLS_H
+#define LLRT_BACKENDS_HIP_SYMBOLS_H
+
+#include <stddef.h>
+
+typedef int hip_result;
+
+/* hipError_t */
+#define HIP_RESULT_OUT_OF_MEMORY 2
+#define HIP_RESULT_NO_DEVICE 100
+#define HIP_RESULT_INVALID_DEVICE 101
+#define HIP_RESULT_INVALID_IMAGE 200
+#define HIP_RESULT_NO_BINARY_FOR_GPU 209
+
+/* hipDeviceAttribute_t */
+#define HIP_ATTRIBUTE_L2_BYTES 19
+#define HIP_ATTRIBUTE_MULTIPROCESSORS 63
+
+/* hipMemcpyKind */
+#define HIP_COPY_HOST_TO_DEVICE 1
+#define HIP_COPY_DEVICE_TO_HOST 2
+#define HIP_COPY_DEVICE_TO_DEVICE 3
+
+/* X(required, type, function, arguments). The struct of hipGetDeviceProperties changed with ROCm 6
+ * and the function's name with it; hip_device.c says how both are read. */
+#define HIP_SYMBOLS(X)                                                                             \
+  X(1, hip_result, hipInit, (unsigned flags))                                                      \
+  X(1, const char *, hipGetErrorName, (hip_result result))                                         \
+  X(1, const char *, hipGetErrorString, (hip_result result))                                       \
+  X(1, hip_result, hipGetDeviceCount, (int *count))                                                \
+  X(1, hip_result, hipGetDevice, (int *device))                                                    \
+  X(1, hip_result, hipSetDevice, (int device))                                                     \
+  X(1, hip_result, hipDeviceGetName, (char *name, int size, int device))                           \
+  X(1, hip_result, hipDeviceGetAttribute, (int *value, int attribute, int device))                 \
+  X(1, hip_result, hipDeviceTotalMem, (size_t *bytes, int device))                                 \
+  X(0, hip_result, hipGetDevicePropertiesR0600, (void *properties, int device))                    \
+  X(0, hip_result, hipGetDeviceProperties, (void *properties, int device))                         \
+  X(1, hip_result, hipMalloc, (void **memory, size_t bytes))                                       \
+  X(1, hip_result, hipFree, (void *memory))                                                        \
+  X(1, hip_result, hipMemcpyAsync,                                                                 \
+    (void *destination, const void *source, size_t bytes, int kind, void *stream))                 \
+  X(1, hip_result, hipMemsetAsync, (void *memory, int value, size_t bytes, void *stream))          \
+  X(1, hip_result, hipStreamSynchronize, (void *stream))                                           \
+  X(1, hip_result, hipStreamIsCapturing, (void *stream, int *status))                              \
+  X(1, hip_result, hipEventCreateWithFlags, (void **event, unsigned flags))                        \
+  X(1, hip_result, hipEventDestroy, (void *event))                                                 \
+  X(1, hip_result, hipEventRecord, (void *event, void *stream))                                    \
+  X(1, hip_result, hipEventSynchronize, (void *event))                                             \
+  X(1, hip_result, hipEventElapsedTime, (float *milliseconds, void *start, void *stop))            \
+  X(1, hip_result, hipModuleLoadData, (void **module, const void *image))                          \
+  X(1, hip_result, hipModuleUnload, (void *module))                                                \
+  X(1, hip_result, hipModuleGetFunction, (void **function, void *module, const char *name))        \
+  X(1, hip_result, hipModuleLaunchKernel,                                                          \
+    (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,          \
+     unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, void **parameters,   \
+     void **extra))
+
+#endif

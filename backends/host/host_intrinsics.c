@@ -1,0 +1,78 @@
+/* Target operations of the host: one thread runs a range of blocks, a warp is a SIMD register, shared
+ * memory is the stack. The entry is backend_host_entry (backends/backend.h). */
+#include "jit/emit/builder.h"
+
+#include <string.h>
+
+static void host_begin(emitter *e) {
+  LLVMTypeRef pointer = LLVMPointerTypeInContext(e->context, 0);
+  LLVMTypeRef params[] = {pointer, e->i64, e->i64};
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), params, 3, false);
+  e->function = LLVMAddFunction(e->module, PLAN_ENTRY_NAME, type);
+  LLVMBasicBlockRef entry = emit_new_block(e, "entry"), body = emit_new_block(e, "block");
+  LLVMPositionBuilderAtEnd(e->builder, entry);
+  LLVMValueRef args = LLVMGetParam(e->function, 0);
+  for (int i = 0; i < e->kernel->launch.n_args; i++) {
+    LLVMValueRef index = emit_i64(e, i);
+    LLVMValueRef slot = LLVMBuildGEP2(e->builder, e->i64, args, &index, 1, "");
+    e->args[i] = LLVMBuildLoad2(e->builder, e->i64, slot, "");
+  }
+  LLVMBuildBr(e->builder, body);
+  LLVMPositionBuilderAtEnd(e->builder, body);
+  e->block = LLVMBuildPhi(e->builder, e->i64, "block");
+  LLVMValueRef first = LLVMGetParam(e->function, 1);
+  LLVMAddIncoming(e->block, &first, &entry, 1);
+}
+
+static void host_end(emitter *e) {
+  LLVMBasicBlockRef body = LLVMGetInstructionParent(e->block), done = emit_new_block(e, "return");
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
+  LLVMValueRef next = LLVMBuildAdd(e->builder, e->block, emit_i64(e, 1), "");
+  LLVMValueRef more =
+      LLVMBuildICmp(e->builder, LLVMIntSLT, next, LLVMGetParam(e->function, 2), "");
+  LLVMBuildCondBr(e->builder, more, body, done);
+  LLVMAddIncoming(e->block, &next, &latch, 1);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+  LLVMBuildRetVoid(e->builder);
+}
+
+/* In the entry block, so that the stack does not grow with the blocks. */
+static LLVMValueRef host_shared(emitter *e, int bytes) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
+  LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(e->function);
+  LLVMPositionBuilderBefore(e->builder, LLVMGetFirstInstruction(entry));
+  LLVMValueRef buffer = LLVMBuildAlloca(e->builder, LLVMArrayType2(e->i8, (uint64_t)bytes), "");
+  LLVMSetAlignment(buffer, 64);
+  LLVMPositionBuilderAtEnd(e->builder, here);
+  return buffer;
+}
+
+static LLVMValueRef host_global(emitter *e, LLVMValueRef address) {
+  return LLVMBuildIntToPtr(e->builder, address, LLVMPointerTypeInContext(e->context, 0), "");
+}
+
+static void host_barrier(emitter *e) { (void)e; /* one warp, in order */ }
+
+/* Empty assembly: the code generator would otherwise try to combine every chain of shuffles into fewer and
+ * wider ones, at a cost that grows with the square of their number. */
+static LLVMValueRef host_opaque(emitter *e, LLVMValueRef value) {
+  const plan_target *target = &e->kernel->target;
+  LLVMTypeRef type = LLVMTypeOf(value);
+  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return value;
+  int bytes = (int)LLVMGetVectorSize(type) * (e->kernel->element_bits / 8);
+  if (bytes != target->vector_bytes) return value;
+  const char *constraint = target->name[0] == 'a' ? "=w,0" : bytes == 64 ? "=v,0" : "=x,0";
+  LLVMTypeRef function = LLVMFunctionType(type, &type, 1, false);
+  LLVMValueRef assembly = LLVMGetInlineAsm(function, "", 0, constraint, strlen(constraint), false,
+                                           false, LLVMInlineAsmDialectATT, false);
+  return LLVMBuildCall2(e->builder, function, assembly, &value, 1, "");
+}
+
+const emit_target_ops emit_ops_host = {
+    .begin = host_begin,
+    .end = host_end,
+    .shared = host_shared,
+    .global = host_global,
+    .barrier = host_barrier,
+    .opaque = host_opaque,
+};

@@ -1,0 +1,45 @@
+/* The error slot of this thread, and the macros that fill and forward it. */
+#ifndef LLRT_BASE_STATUS_H
+#define LLRT_BASE_STATUS_H
+
+#include <llrt/status.h>
+
+/* Stores the formatted message and returns `status`: `return llrt_error(LLRT_IO, "…", …);` */
+llrt_status llrt_error(llrt_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same with a driver's own code. */
+llrt_status llrt_error_vendor(llrt_status status, int vendor_code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts "context: " before the stored message; returns `status`. */
+llrt_status llrt_error_prefix(llrt_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The functions above always return their first argument; as macros they let the compiler see it, so
+ * that outputs after LLRT_TRY are known to be set. */
+static inline llrt_status llrt_error_code(llrt_status status) { return status; }
+#define llrt_error(status, ...) \
+  ((void)llrt_error(status, __VA_ARGS__), llrt_error_code(status))
+#define llrt_error_vendor(status, code, ...) \
+  ((void)llrt_error_vendor(status, code, __VA_ARGS__), llrt_error_code(status))
+
+#define LLRT_TRY(expression)                         \
+  do {                                               \
+    llrt_status try_status_ = (expression);          \
+    if (try_status_ != LLRT_OK) return try_status_;  \
+  } while (0)
+
+/* For functions that exit once at `done:`; needs a local `status`. */
+#define LLRT_GOTO(expression)                        \
+  do {                                               \
+    status = (expression);                           \
+    if (status != LLRT_OK) goto done;                \
+  } while (0)
+
+#define LLRT_REQUIRE(condition, ...)                                        \
+  do {                                                                      \
+    if (!(condition)) return llrt_error(LLRT_INVALID_ARGUMENT, __VA_ARGS__); \
+  } while (0)
+
+#endif

@@ -1,0 +1,72 @@
+#include "base/text.h"
+
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_CAPACITY 256
+
+void llrt_text_init(llrt_text *text) { *text = (llrt_text){0}; }
+
+void llrt_text_fini(llrt_text *text) {
+  free(text->data);
+  *text = (llrt_text){0};
+}
+
+/* Makes room for `more` bytes and the terminating zero; false once an allocation has failed. */
+static bool text_reserve(llrt_text *text, size_t more) {
+  if (text->failed) return false;
+  size_t needed = text->length + more + 1;
+  if (needed <= text->capacity) return true;
+  size_t capacity = text->capacity ? text->capacity : FIRST_CAPACITY;
+  while (capacity < needed) capacity *= 2;
+  char *data = realloc(text->data, capacity);
+  if (!data) {
+    text->failed = true;
+    return false;
+  }
+  text->data = data;
+  text->capacity = capacity;
+  return true;
+}
+
+void llrt_text_add(llrt_text *text, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(NULL, 0, format, arguments);
+  va_end(arguments);
+  if (length < 0 || !text_reserve(text, (size_t)length)) return;
+  va_start(arguments, format);
+  vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
+  va_end(arguments);
+  text->length += (size_t)length;
+}
+
+void llrt_text_add_bytes(llrt_text *text, const void *bytes, size_t size) {
+  if (!text_reserve(text, size)) return;
+  if (size) memcpy(text->data + text->length, bytes, size);
+  text->length += size;
+  text->data[text->length] = 0;
+}
+
+llrt_status llrt_text_status(const llrt_text *text) {
+  return text->failed
+             ? llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %zu bytes of text", text->length)
+             : LLRT_OK;
+}
+
+llrt_status llrt_text_copy_out(const llrt_text *text, char *buffer, size_t size, size_t *length) {
+  if (size) buffer[0] = 0;
+  if (length) *length = 0;
+  LLRT_TRY(llrt_text_status(text));
+  if (length) *length = text->length;
+  if (size && text->length) {
+    size_t copied = text->length < size ? text->length : size - 1;
+    memcpy(buffer, text->data, copied);
+    buffer[copied] = 0;
+  }
+  return LLRT_OK;
+}

@@ -1,0 +1,142 @@
+/* What a call costs the host: cached calls beside a bare launch, and the first call of a class.
+ *
+ * Cached: host time of one call on a tensor small enough that the device is never the bound,
+ * averaged over a batch with an idle device at its beginning; the table gives the median over the
+ * samples. Bare is cuLaunchKernel of an empty kernel with as many parameters as a small convert
+ * has. Cold: the first llrt_convert_into of a class until its result is there, with context and
+ * device open and one unrelated kernel compiled before. Process-first includes opening both and
+ * loading the compiler. */
+#include "empty_kernel.h"
+#include "harness.h"
+
+#include <string.h>
+
+enum { BATCH = 200, EXTENT = 64, MAX_SAMPLES = 1000 };
+
+typedef struct fixture {
+  harness *h;
+  llrt_storage row_major, col_major;
+  llrt_tensor source, destination;
+  llrt_op *op;
+  empty_kernel *empty;
+} fixture;
+
+typedef void timed_call(const fixture *f);
+
+static void call_convert(const fixture *f) {
+  harness_must(llrt_convert_into(&f->source, &f->destination, NULL, NULL), "convert");
+}
+
+static void call_run(const fixture *f) {
+  llrt_tensor tensors[2] = {f->source, f->destination};
+  harness_must(llrt_op_run(f->op, NULL, tensors, 2, NULL), "run");
+}
+
+static void call_bare(const fixture *f) { empty_kernel_launch(f->empty); }
+
+/* ---- first calls ---- */
+
+static llrt_tensor make_tensor(const fixture *f, llrt_dtype dtype, const llrt_storage *storage,
+                               void *data) {
+  return (llrt_tensor){.data = data,
+                       .dtype = dtype,
+                       .rank = 2,
+                       .shape = {EXTENT, EXTENT},
+                       .storage = storage,
+                       .device = f->h->device};
+}
+
+/* Microseconds until a transpose of the given type is done. */
+static double time_first_call(fixture *f, llrt_dtype dtype) {
+  llrt_tensor source = make_tensor(f, dtype, &f->row_major, f->source.data);
+  llrt_tensor destination = make_tensor(f, dtype, &f->col_major, f->destination.data);
+  double start = harness_now();
+  harness_must(llrt_convert_into(&source, &destination, NULL, NULL), "first call");
+  harness_must(llrt_stream_synchronize(f->h->device, NULL), "first call");
+  return harness_now() - start;
+}
+
+static void report(harness *h, const char *name, const harness_statistic *s) {
+  printf("%-34s %11.2f %11.2f %11.2f %5d\n", name, s->median, s->min, s->max, s->count);
+  harness_record(h, name, "\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d", s->median,
+                 s->min, s->max, s->count);
+}
+
+/* The class of the cached calls is the process's first; the other widths are then cold. */
+static void run_first_calls(fixture *f, double opening) {
+  static const llrt_dtype others[] = {LLRT_U8, LLRT_U16, LLRT_U64};
+  enum { OTHERS = sizeof others / sizeof others[0] };
+  double samples[OTHERS];
+  double first = opening + time_first_call(f, LLRT_U32);
+  harness_statistic s = {first, first, first, 1};
+  report(f->h, "first call of the process", &s);
+  for (int i = 0; i < OTHERS; i++) samples[i] = time_first_call(f, others[i]);
+  s = harness_summarise(samples, OTHERS);
+  report(f->h, "first call of a class (cold)", &s);
+}
+
+/* ---- cached calls ---- */
+
+static void run_cached(const fixture *f, const char *name, timed_call *call) {
+  double samples[MAX_SAMPLES];
+  int repeat = f->h->options.repeat;
+  for (int sample = -1; sample < repeat; sample++) { /* the first warms up */
+    double start = harness_now();
+    for (int i = 0; i < BATCH; i++) call(f);
+    double spent = harness_now() - start;
+    harness_must(llrt_stream_synchronize(f->h->device, NULL), name);
+    if (sample >= 0) samples[sample] = spent / BATCH;
+  }
+  harness_statistic s = harness_summarise(samples, repeat);
+  report(f->h, name, &s);
+}
+
+static void fixture_init(fixture *f, harness *h) {
+  size_t bytes = EXTENT * EXTENT * sizeof(uint64_t);
+  void *source, *destination;
+  *f = (fixture){.h = h};
+  harness_must(llrt_storage_row_major(2, &f->row_major), "row_major");
+  harness_must(llrt_storage_col_major(2, &f->col_major), "col_major");
+  harness_must(llrt_memory_allocate(h->device, bytes, &source), "device memory");
+  harness_must(llrt_memory_allocate(h->device, bytes, &destination), "device memory");
+  harness_must(llrt_memory_set(h->device, source, 1, bytes, NULL), "clear");
+  f->source = make_tensor(f, LLRT_U32, &f->row_major, source);
+  f->destination = make_tensor(f, LLRT_U32, &f->col_major, destination);
+}
+
+static void prepare_op(fixture *f) {
+  llrt_op_desc desc = {
+      .kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = {f->source, f->destination}};
+  harness_must(llrt_op_promise_coarse(&desc), "promises");
+  harness_must(llrt_op_prepare(f->h->device, &desc, &f->op), "prepare");
+}
+
+static void fixture_fini(fixture *f) {
+  llrt_op_destroy(&f->op);
+  llrt_memory_free(f->h->device, f->source.data);
+  llrt_memory_free(f->h->device, f->destination.data);
+}
+
+int main(int argc, char *argv[]) {
+  harness_options options;
+  harness h;
+  fixture f;
+  harness_parse(argc, argv, &options);
+  double start = harness_now();
+  harness_init(&options, &h);
+  fixture_init(&f, &h);
+  double opening = harness_now() - start;
+  printf("%-34s %11s %11s %11s %5s\n", "host time of", "median us", "min us", "max us", "n");
+  run_first_calls(&f, opening);
+  prepare_op(&f);
+  run_cached(&f, "llrt_convert_into, cached", call_convert);
+  run_cached(&f, "llrt_op_run", call_run);
+  if (strncmp(h.info.name, "cuda", 4) == 0) {
+    f.empty = empty_kernel_create(h.info.name);
+    run_cached(&f, "bare cuLaunchKernel", call_bare);
+    empty_kernel_destroy(f.empty);
+  }
+  fixture_fini(&f);
+  harness_fini(&h);
+  return 0;
+}

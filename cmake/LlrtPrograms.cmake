@@ -1,0 +1,45 @@
+# The command line, benchmarks and examples.
+find_package(PkgConfig REQUIRED)
+
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+
+# File formats and the choice of a device, which examples, benchmarks and tests use too. Whoever links
+# it brings llrt or llrt_core.
+llrt_glob(tool_common_sources tools/common/*.c)
+add_library(llrt_tool_common STATIC ${tool_common_sources})
+llrt_common(llrt_tool_common)
+target_include_directories(llrt_tool_common PUBLIC "${PROJECT_SOURCE_DIR}"
+                                                   "${PROJECT_SOURCE_DIR}/include")
+target_link_libraries(llrt_tool_common PUBLIC PkgConfig::JANSSON)
+
+llrt_glob(tool_sources tools/*.c)
+add_executable(llrt_tool ${tool_sources})
+llrt_common(llrt_tool)
+set_target_properties(llrt_tool PROPERTIES OUTPUT_NAME llrt
+                      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+target_link_libraries(llrt_tool PRIVATE llrt_tool_common llrt m)
+add_dependencies(llrt_tool llrt-jit)
+
+llrt_glob(benchmark_sources benchmarks/bench_*.c)
+llrt_glob(benchmark_support benchmarks/*.c)
+list(FILTER benchmark_support EXCLUDE REGEX "/bench_[^/]*$")
+foreach(source IN LISTS benchmark_sources)
+  cmake_path(GET source STEM name)
+  add_executable(${name} ${source} ${benchmark_support})
+  llrt_common(${name})
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks")
+  target_link_libraries(${name} PRIVATE llrt_tool_common llrt OpenMP::OpenMP_C ${CMAKE_DL_LIBS} m)
+  add_dependencies(${name} llrt-jit)
+endforeach()
+
+llrt_glob(example_sources examples/*.c)
+foreach(source IN LISTS example_sources)
+  cmake_path(GET source STEM name)
+  add_executable(example_${name} ${source})
+  llrt_common(example_${name})
+  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
+                        RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
+  target_link_libraries(example_${name} PRIVATE llrt_tool_common llrt m)
+  add_dependencies(example_${name} llrt-jit)
+endforeach()

@@ -1,0 +1,39 @@
+/* llrt_convert: the same logical tensor in another storage. */
+#ifndef LLRT_CONVERT_H
+#define LLRT_CONVERT_H
+
+#include <llrt/op.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Room for options to come; NULL and all-zero mean the plain move of bits. */
+typedef struct llrt_convert_params {
+  uint32_t reserved; /* 0 */
+} llrt_convert_params;
+
+/* destination(x) = source(x) for every logical coordinate x: a move of bits in one pass over memory.
+ * Every copy that the destination's storage has of an element is written; offsets outside its image
+ * are left alone. The kernel is compiled at the first call of a class (storages, dtype, coarse
+ * promises) and found in the context's cache afterwards.
+ *   source, destination   same device, dtype, rank and shape; caller's memory, not overlapping.
+ *   stream                the work is queued there; on the host NULL, and the call returns when done.
+ * Thread: any. Errors: INVALID_ARGUMENT, UNSUPPORTED, NOT_PREPARED (the stream is capturing and a
+ * compile would be needed), UNAVAILABLE, COMPILE, DEVICE; nothing is written then. */
+LLRT_API llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *destination,
+                                       const llrt_convert_params *params, void *stream);
+
+/* The same into memory from the context's allocator. `storage` (borrowed: it must outlive *result)
+ * may be NULL for row_major. Ownership: llrt_tensor_free(result, stream). On error *result is zero. */
+LLRT_API llrt_status llrt_convert(const llrt_tensor *source, const llrt_storage *storage,
+                                  const llrt_convert_params *params, void *stream,
+                                  llrt_tensor *result);
+
+/* Gives back what llrt_convert allocated and zeroes *tensor; an all-zero tensor is accepted. */
+LLRT_API llrt_status llrt_tensor_free(llrt_tensor *tensor, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

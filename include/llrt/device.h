@@ -1,0 +1,133 @@
+/* Contexts and devices.
+ *
+ * A context holds what devices and kernels share: the kernel cache, the allocator, the log, the
+ * threads of the host device. Contexts are independent of each other. A device belongs to one context
+ * and is the one that runs an operation; memory is any address that this device can reach. */
+#ifndef LLRT_DEVICE_H
+#define LLRT_DEVICE_H
+
+#include <llrt/status.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct llrt_context llrt_context;
+typedef struct llrt_device llrt_device;
+typedef struct llrt_event llrt_event;
+
+/* Where llrt_convert takes device memory for its result from. */
+typedef struct llrt_allocator {
+  void *user;
+  /* Returns `bytes` bytes (> 0) on the device, aligned to 256, or NULL. `stream` is the call's: the
+   * memory is first used by work queued there. */
+  void *(*allocate)(void *user, llrt_device *device, size_t bytes, void *stream);
+  /* Takes back what allocate returned; work queued on `stream` may still use it. */
+  void (*release)(void *user, llrt_device *device, void *memory, void *stream);
+} llrt_allocator;
+
+/* Runs body(user_data, begin, end) over disjoint ranges that together cover [0, count), possibly in
+ * parallel, and returns when all are done. */
+typedef void llrt_parallel_for(void *user, int64_t count,
+                               void (*body)(void *body_data, int64_t begin, int64_t end),
+                               void *body_data);
+
+typedef struct llrt_context_params {
+  llrt_allocator allocator; /* all-zero: the driver's own allocation */
+  void *log_user;
+  void (*log)(void *user, const char *line); /* NULL: silent. May be called from any thread. */
+  int threads;                               /* host threads per launch; 0: all cores */
+  void *parallel_user;
+  llrt_parallel_for *parallel_for; /* NULL: OpenMP */
+  const char *jit_library;         /* path of libllrt-jit.so; NULL: beside libllrt.so, then the
+                                      loader's search path */
+  int no_compile;                  /* non-zero: a compile is UNAVAILABLE; saved kernels still run */
+} llrt_context_params;
+
+/* Creates a context. params may be NULL and lives only for the call. Cost: microseconds; the compiler
+ * is not loaded. Ownership: destroy with llrt_context_destroy.
+ * Thread: any. Errors: OUT_OF_MEMORY. */
+LLRT_API llrt_status llrt_context_create(const llrt_context_params *params, llrt_context **context);
+
+/* Frees the context and its cached kernels, clears *context; NULL is accepted, and so is a pointer to
+ * NULL. Precondition: its devices and operations are destroyed and their launches finished.
+ * Thread: one, the last. */
+LLRT_API void llrt_context_destroy(llrt_context **context);
+
+typedef struct llrt_device_params {
+  void *driver_context;       /* CUcontext to use instead of the primary one; NULL: the primary */
+  const char *driver_library; /* path of the driver's library; NULL: the vendor's names in turn */
+  const char *target;         /* compile for this target instead of the device's own; NULL: its own */
+} llrt_device_params;
+
+/* Opens a device by name: "host", "cuda:N", "hip:N" (N the driver's ordinal; "cuda" is "cuda:0").
+ * params may be NULL. Each open retains: opening one device twice with equal params gives the same
+ * handle again, to be closed as often as it was opened; its kernels live until the last close.
+ * Thread: any. Errors: INVALID_ARGUMENT (name), UNAVAILABLE (no driver library or no such device: the
+ * message lists every path tried), UNSUPPORTED (an architecture llrt has no target for, or a target
+ * that the device cannot run), DEVICE. */
+LLRT_API llrt_status llrt_device_open(llrt_context *context, const char *name,
+                                      const llrt_device_params *params, llrt_device **device);
+
+/* Closes the handle and clears *device; NULL is accepted. Precondition: its work has finished, its
+ * memory is freed, its operations are destroyed. */
+LLRT_API void llrt_device_close(llrt_device **device);
+
+typedef struct llrt_device_info {
+  char name[32];        /* "cuda:0" */
+  char description[96]; /* the vendor's name of it */
+  char target[32];      /* what llrt compiles for: "sm_90a", "gfx90a", "x86-64-v3" */
+  int compute_units;    /* SMs, CUs, host threads */
+  size_t memory_bytes;  /* total; 0 where unknown */
+  size_t l2_bytes;      /* 0 where unknown */
+} llrt_device_info;
+
+LLRT_API llrt_status llrt_device_get_info(const llrt_device *device, llrt_device_info *info);
+
+/* Calls visit for each device that this machine could open, host last. A backend without a driver is
+ * passed over silently. visit's `why` is NULL for a usable device, else the reason it is not.
+ * Thread: any. */
+LLRT_API llrt_status llrt_device_enumerate(llrt_context *context, void *user,
+                                           void (*visit)(void *user, const char *name,
+                                                         const char *why));
+
+/* ---- memory, streams and events: thin, for callers who have no driver API at hand ----
+ * `stream` is CUstream or hipStream_t as void *, NULL for the default stream; on the host it must be
+ * NULL and everything is synchronous. */
+
+/* bytes > 0, aligned to 256. Errors: OUT_OF_MEMORY. Ownership: llrt_memory_free on the same device. */
+LLRT_API llrt_status llrt_memory_allocate(llrt_device *device, size_t bytes, void **memory);
+LLRT_API llrt_status llrt_memory_free(llrt_device *device, void *memory);
+
+typedef enum llrt_copy_kind {
+  LLRT_COPY_TO_DEVICE = 0,   /* destination on the device, source in host memory */
+  LLRT_COPY_FROM_DEVICE = 1, /* source on the device, destination in host memory */
+  LLRT_COPY_ON_DEVICE = 2    /* both on the device */
+} llrt_copy_kind;
+
+/* Queues a copy. With pageable host memory it returns when the host memory may be reused. */
+LLRT_API llrt_status llrt_memory_copy(llrt_device *device, void *destination, const void *source,
+                                      size_t bytes, llrt_copy_kind kind, void *stream);
+
+/* Queues setting `bytes` bytes to `value`. */
+LLRT_API llrt_status llrt_memory_set(llrt_device *device, void *memory, int value, size_t bytes,
+                                     void *stream);
+
+/* Waits until all work queued on the stream is done. Errors of earlier launches surface here. */
+LLRT_API llrt_status llrt_stream_synchronize(llrt_device *device, void *stream);
+
+/* Events mark a place in a stream; the elapsed time between two is in microseconds. */
+LLRT_API llrt_status llrt_event_create(llrt_device *device, llrt_event **event);
+LLRT_API void llrt_event_destroy(llrt_event **event);
+LLRT_API llrt_status llrt_event_record(llrt_event *event, void *stream);
+/* Waits for `stop`. Errors: INVALID_ARGUMENT when one was never recorded or devices differ. */
+LLRT_API llrt_status llrt_event_elapsed(const llrt_event *start, const llrt_event *stop,
+                                        double *microseconds);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,113 @@
+/* Operations: describe, prepare once, run many times; save and load.
+ *
+ * prepare plans, compiles and loads; run only launches. An operation serves every set of tensors that
+ * keeps its promises. */
+#ifndef LLRT_OP_H
+#define LLRT_OP_H
+
+#include <llrt/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LLRT_MAX_TENSORS 4
+
+typedef struct llrt_op llrt_op;
+
+typedef enum llrt_op_kind {
+  LLRT_OP_CONVERT = 1 /* tensors: source, destination; same logical shape and dtype */
+} llrt_op_kind;
+
+/* What holds for a run-time number. All-zero: nothing is known. multiple: it is a multiple of this
+ * (0 counts as 1). min <= number <= max; max 0 means no upper bound. min = max compiles the value in. */
+typedef struct llrt_promise {
+  int64_t multiple, min, max;
+} llrt_promise;
+
+typedef struct llrt_tensor_promise {
+  llrt_promise address;               /* bytes; only multiple is used */
+  llrt_promise shape[LLRT_MAX_RANK];  /* positions */
+  llrt_promise stride[LLRT_MAX_RANK]; /* elements; every bound stride of a digit of that axis that the
+                                         rule does not fix: RUN-TIME, or PACKED outside a REST digit.
+                                         Only multiple is used */
+} llrt_tensor_promise;
+
+/* The description. For prepare, explain and compile the tensors' dtype, rank and storage count; data,
+ * shape and strides are not looked at: what holds for them is said by promises. */
+typedef struct llrt_op_desc {
+  llrt_op_kind kind;
+  int32_t n_tensors;
+  llrt_tensor tensors[LLRT_MAX_TENSORS];
+  llrt_tensor_promise promises[LLRT_MAX_TENSORS];
+} llrt_op_desc;
+
+/* Fills the promises that exactly these tensors keep, coarsely, as the one-line calls do: extents only
+ * "fits 31 bits" or nothing; strides and addresses the largest power of two up to 16 bytes. */
+LLRT_API llrt_status llrt_op_promise_coarse(llrt_op_desc *desc);
+
+/* Plans, compiles and loads every variant that the promises reach. Cost: milliseconds; kernels that
+ * the context already has are not compiled again, and two threads that ask for one compile it once.
+ * Ownership: llrt_op_destroy. Thread: any. Errors: INVALID_ARGUMENT, UNSUPPORTED (the message names
+ * the tensor and the reason), UNAVAILABLE (no compiler), COMPILE, DEVICE. */
+LLRT_API llrt_status llrt_op_prepare(llrt_device *device, const llrt_op_desc *desc, llrt_op **op);
+
+/* Clears *op; NULL is accepted. Precondition: its launches, and graphs that captured them, are done. */
+LLRT_API void llrt_op_destroy(llrt_op **op);
+
+/* Bytes of zeroed workspace that run needs for these tensors; grows with the extents. */
+LLRT_API llrt_status llrt_op_workspace(const llrt_op *op, const llrt_tensor *tensors, int n,
+                                       size_t *bytes);
+
+typedef struct llrt_run_params {
+  void *workspace; /* device memory, zeroed once by the caller, left zero by every run */
+  size_t workspace_bytes;
+} llrt_run_params;
+
+/* Launches on the caller's stream and returns: allocates nothing, never synchronises (on the host it
+ * runs to completion), is legal inside stream capture. params may be NULL where no workspace is needed.
+ * Thread: any number of threads at once on one op. Errors: OUT_OF_CLASS when a tensor breaks a promise,
+ * INVALID_ARGUMENT for tensors that do not fit the description or overlap; nothing is launched then. */
+LLRT_API llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
+                                 const llrt_run_params *params);
+
+/* Writes the operation's kernels into buffer[*size] and the bytes used into *size. With buffer NULL,
+ * only the size. Errors: INVALID_ARGUMENT when *size is too small; *size is then what is needed. */
+LLRT_API llrt_status llrt_op_save(const llrt_op *op, void *buffer, size_t *size);
+
+/* Loads saved bytes; needs neither plan nor compiler. Errors: CORRUPT (checksum, version),
+ * UNSUPPORTED (made for another target; both are named), DEVICE. */
+LLRT_API llrt_status llrt_op_load(llrt_device *device, const void *buffer, size_t size, llrt_op **op);
+
+/* ---- without a device ---- */
+
+typedef enum llrt_emit {
+  LLRT_EMIT_PLAN = 0,   /* text: the plans and their predicted cost (llrt explain) */
+  LLRT_EMIT_IR = 1,     /* text: LLVM IR after optimisation */
+  LLRT_EMIT_ASM = 2,    /* text: PTX, AMDGPU or host assembly */
+  LLRT_EMIT_OBJECT = 3, /* PTX text, HSACO or host ELF shared object */
+  LLRT_EMIT_KERNEL = 4  /* what llrt_op_save writes and llrt_op_load reads */
+} llrt_emit;
+
+/* Plans and, where `emit` asks for it, compiles desc for a target: "sm_80", "sm_89", "sm_90a",
+ * "gfx90a", "gfx942", "host" (this machine), "x86-64-v2|3|4", "aarch64". Several variants follow each
+ * other (text forms, with a heading comment); OBJECT gives the first. PLAN needs no compiler. The
+ * bytes end in a zero that *size does not count.
+ * Ownership: *bytes by llrt_buffer_free. Errors: as llrt_op_prepare. */
+LLRT_API llrt_status llrt_op_compile(llrt_context *context, const char *target,
+                                     const llrt_op_desc *desc, llrt_emit emit, char **bytes,
+                                     size_t *size);
+LLRT_API void llrt_buffer_free(char **bytes);
+
+/* Counters of a context's kernel cache; for tests and `llrt` diagnostics. */
+typedef struct llrt_cache_stats {
+  uint64_t kernels;  /* held now */
+  uint64_t compiles; /* done since the context was made */
+  uint64_t hits;     /* lookups that found a kernel */
+} llrt_cache_stats;
+LLRT_API llrt_status llrt_context_get_cache_stats(llrt_context *context, llrt_cache_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

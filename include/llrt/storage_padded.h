@@ -1,0 +1,32 @@
+/* Shared memory with gaps: after every so many elements, some are left out, which spreads
+ * columns over banks without a swizzle. Not linear over F2, so a storage and no layout. */
+#ifndef LLRT_STORAGE_PADDED_H
+#define LLRT_STORAGE_PADDED_H
+
+#include <llrt/storage.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LLRT_MAX_INTERVALS 8
+
+/* Axes are laid out without gaps, order[0] fastest; an element at position p of that lies at
+ *   p + sum over i of floor(p / interval[i]) * padding[i],
+ * all in elements, all powers of two. Intervals ascend, each once. */
+typedef struct llrt_padded_params {
+  int rank, n_intervals;
+  int64_t interval[LLRT_MAX_INTERVALS], padding[LLRT_MAX_INTERVALS];
+  int order[LLRT_MAX_RANK];
+} llrt_padded_params;
+
+/* For one shape of powers of two, to which the storage's extents are fixed. Errors:
+ * INVALID_ARGUMENT for parameters that are no powers of two, UNSUPPORTED when there are more
+ * digits than a storage holds. Source: Triton's padded shared encoding. */
+LLRT_API llrt_status llrt_storage_padded_shared(const llrt_padded_params *params,
+                                                const int64_t *shape, llrt_storage *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,77 @@
+/* One row per target; LLVM's target machines are made from it. */
+#include "jit/compile/machine.h"
+
+#include "base/status.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <pthread.h>
+#include <string.h>
+
+typedef struct machine_row {
+  const char *name; /* plan_target.name */
+  const char *triple, *cpu, *features;
+} machine_row;
+
+/* PTX versions are the lowest that know the target, so that the oldest drivers take the text.
+ * x86-64-v4 as a processor prefers 256-bit vectors; plans count on whole 512-bit registers. */
+static const machine_row rows[] = {
+    {"sm_80", "nvptx64-nvidia-cuda", "sm_80", "+ptx70"},
+    {"sm_89", "nvptx64-nvidia-cuda", "sm_89", "+ptx78"},
+    {"sm_90a", "nvptx64-nvidia-cuda", "sm_90a", "+ptx80"},
+    {"gfx90a", "amdgcn-amd-amdhsa", "gfx90a", ""},
+    {"gfx942", "amdgcn-amd-amdhsa", "gfx942", ""},
+    {"x86-64-v2", "x86_64-unknown-linux-gnu", "x86-64-v2", ""},
+    {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", ""},
+    {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "-prefer-256-bit"},
+    {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon"},
+};
+
+static const machine_row *find_row(const char *name) {
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    if (strcmp(rows[i].name, name) == 0) return &rows[i];
+  return NULL;
+}
+
+/* All that are linked in: lld's driver registers every target anyway, and a build that links a few
+ * provides empty functions for the others. */
+static void register_targets(void) {
+  LLVMInitializeAllTargetInfos();
+  LLVMInitializeAllTargets();
+  LLVMInitializeAllTargetMCs();
+  LLVMInitializeAllAsmPrinters();
+  LLVMInitializeAllAsmParsers();
+}
+
+void jit_machine_init(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, register_targets);
+}
+
+llrt_status jit_machine_create(const plan_target *target, LLVMTargetMachineRef *machine) {
+  *machine = NULL;
+  jit_machine_init();
+  const machine_row *row = find_row(target->name);
+  if (!row) return llrt_error(LLRT_UNSUPPORTED, "no code generation for target %s", target->name);
+
+  LLVMTargetRef llvm_target;
+  char *message = NULL;
+  if (LLVMGetTargetFromTriple(row->triple, &llvm_target, &message)) {
+    llrt_error(LLRT_UNSUPPORTED, "this LLVM cannot compile for %s: %s", target->name, message);
+    LLVMDisposeMessage(message);
+    return LLRT_UNSUPPORTED;
+  }
+  *machine = LLVMCreateTargetMachine(llvm_target, row->triple, row->cpu, row->features,
+                                     LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+  if (!*machine) return llrt_error(LLRT_UNSUPPORTED, "LLVM refuses target %s", target->name);
+  return LLRT_OK;
+}
+
+void jit_machine_adopt_module(LLVMTargetMachineRef machine, LLVMModuleRef module) {
+  char *triple = LLVMGetTargetMachineTriple(machine);
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+  LLVMSetTarget(module, triple);
+  LLVMSetModuleDataLayout(module, layout);
+  LLVMDisposeTargetData(layout);
+  LLVMDisposeMessage(triple);
+}

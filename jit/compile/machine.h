@@ -1,0 +1,18 @@
+/* LLVM's view of a target: triple, processor, features. */
+#ifndef LLRT_JIT_COMPILE_MACHINE_H
+#define LLRT_JIT_COMPILE_MACHINE_H
+
+#include "jit/plan/target.h"
+
+#include <llvm-c/TargetMachine.h>
+
+/* Registers LLVM's targets, once in the process. Thread: any. */
+void jit_machine_init(void);
+
+/* Ownership: LLVMDisposeTargetMachine. Errors: UNSUPPORTED when this build of LLVM lacks the target. */
+llrt_status jit_machine_create(const plan_target *target, LLVMTargetMachineRef *machine);
+
+/* Gives a module the machine's triple and data layout. Emission wants them before its first alloca. */
+void jit_machine_adopt_module(LLVMTargetMachineRef machine, LLVMModuleRef module);
+
+#endif

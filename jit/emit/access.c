@@ -1,0 +1,257 @@
+/* Loads and stores of values: vectors of registers on a GPU, of lanes on the host.
+ *
+ * Both walk the value in *pieces*. A GPU piece is one access of one thread: 2^vector elements that lie in
+ * 2^(vector - word) words, or in a part of one word. A host piece is a run of 2^vector lanes of one
+ * register, together with its neighbours a whole SIMD register. */
+#include "jit/emit/builder.h"
+
+#include "base/bits.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* One access of a step, resolved. */
+typedef struct access {
+  const plan_step *step;
+  const plan_value *value;
+  LLVMValueRef *words; /* of the value */
+  emit_place place;
+  int registers, word; /* log2 registers, log2 elements in a word */
+  int vector;          /* log2 elements of a piece */
+  int position[8];     /* register bit that moves the address by 2^j, GPU */
+  uint64_t inner;      /* register bits inside a piece */
+  bool load;
+} access;
+
+/* ---- alignment ---- */
+
+static void set_alignment(const emitter *e, LLVMValueRef instruction, int bytes) {
+  LLVMSetAlignment(instruction, emit_is_host(e) ? 1 : (unsigned)bytes);
+}
+
+static int piece_bytes(const emitter *e, const access *a) {
+  return (e->kernel->element_bits / 8) << a->vector;
+}
+
+/* ---- guards ---- */
+
+/* Opens a block that runs only where `condition` holds; its continuation, or NULL without condition. */
+static LLVMBasicBlockRef open_guard(emitter *e, LLVMValueRef condition) {
+  if (!condition) return NULL;
+  LLVMBasicBlockRef body = emit_new_block(e, "guarded"), next = emit_new_block(e, "next");
+  LLVMBuildCondBr(e->builder, condition, body, next);
+  LLVMPositionBuilderAtEnd(e->builder, body);
+  return next;
+}
+
+static void close_guard(emitter *e, LLVMBasicBlockRef next) {
+  if (!next) return;
+  LLVMBuildBr(e->builder, next);
+  LLVMPositionBuilderAtEnd(e->builder, next);
+}
+
+/* A load that may not happen: the loaded value or zero. */
+static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef type,
+                                 const access *a, uint64_t tile) {
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+  LLVMBasicBlockRef next = open_guard(e, inside);
+  LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
+  LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, emit_pointer(e, &a->place, tile), "");
+  set_alignment(e, loaded, piece_bytes(e, a));
+  close_guard(e, next);
+  LLVMValueRef phi = LLVMBuildPhi(e->builder, type, ""), zero = LLVMConstNull(type);
+  LLVMAddIncoming(phi, &loaded, &body, 1);
+  LLVMAddIncoming(phi, &zero, &before, 1);
+  return phi;
+}
+
+/* ---- one piece of memory ---- */
+
+static void set_nontemporal(const emitter *e, LLVMValueRef store) {
+  unsigned kind = LLVMGetMDKindIDInContext(e->context, "nontemporal", 11);
+  LLVMMetadataRef one = LLVMValueAsMetadata(emit_i32(e, 1));
+  LLVMValueRef node = LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, &one, 1));
+  LLVMSetMetadata(store, kind, node);
+}
+
+/* Loads `type` from tile coordinate `tile`, masked where the step is. */
+static LLVMValueRef load_piece(emitter *e, const access *a, uint64_t tile, LLVMTypeRef type) {
+  if (a->step->masked)
+    return guarded_load(e, emit_inside(e, a->value, tile), type, a, tile);
+  LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, emit_pointer(e, &a->place, tile), "");
+  set_alignment(e, loaded, piece_bytes(e, a));
+  return loaded;
+}
+
+static void store_piece(emitter *e, const access *a, uint64_t tile, LLVMValueRef stored) {
+  LLVMBasicBlockRef next = NULL;
+  if (a->step->masked) next = open_guard(e, emit_inside(e, a->value, tile));
+  LLVMValueRef store = LLVMBuildStore(e->builder, stored, emit_pointer(e, &a->place, tile));
+  set_alignment(e, store, piece_bytes(e, a));
+  if (a->step->streaming && emit_is_host(e)) {
+    LLVMSetAlignment(store, 1u << a->step->streaming);
+    set_nontemporal(e, store);
+  }
+  close_guard(e, next);
+}
+
+static uint64_t register_tile(const access *a, uint64_t index) {
+  return f2_apply(plan_value_columns(a->value, PLAN_REGISTER), index);
+}
+
+/* ---- GPU ---- */
+
+static LLVMTypeRef word_type(const emitter *e) {
+  return e->kernel->element_bits == 64 ? e->i64 : e->i32;
+}
+
+/* Register index of word k of a piece: k's bits at the places that positions give. */
+static uint64_t piece_register(const access *a, int k) {
+  uint64_t index = 0;
+  for (int j = a->word; j < a->vector; j++)
+    if (k >> (j - a->word) & 1) index |= 1ull << a->position[j];
+  return index;
+}
+
+/* A piece of whole words, as a scalar or vector of them. */
+static void move_words(emitter *e, const access *a, uint64_t first) {
+  int n = 1 << (a->vector - a->word), bits = e->kernel->element_bits << a->word;
+  LLVMTypeRef unit = emit_int_type(e, bits), type = n > 1 ? LLVMVectorType(unit, (unsigned)n) : unit;
+  uint64_t tile = register_tile(a, first);
+  LLVMValueRef piece = a->load ? load_piece(e, a, tile, type) : LLVMGetUndef(type);
+  for (int k = 0; k < n; k++) {
+    LLVMValueRef *word = &a->words[(first | piece_register(a, k)) >> a->word];
+    LLVMValueRef at = emit_i32(e, k);
+    if (a->load) {
+      *word = n > 1 ? LLVMBuildExtractElement(e->builder, piece, at, "") : piece;
+      *word = LLVMBuildZExt(e->builder, *word, word_type(e), "");
+    } else {
+      LLVMValueRef part = LLVMBuildTrunc(e->builder, *word, unit, "");
+      piece = n > 1 ? LLVMBuildInsertElement(e->builder, piece, part, at, "") : part;
+    }
+  }
+  if (!a->load) store_piece(e, a, tile, piece);
+}
+
+/* A piece that is part of a word: 2^vector elements from element `first` of its word. */
+static void move_part(emitter *e, const access *a, uint64_t first) {
+  LLVMTypeRef unit = emit_int_type(e, e->kernel->element_bits << a->vector);
+  LLVMValueRef *word = &a->words[first >> a->word];
+  uint64_t tile = register_tile(a, first);
+  int element = (int)(first & bits_mask(a->word));
+  LLVMValueRef shift = LLVMConstInt(word_type(e), (unsigned)(element * e->kernel->element_bits), 0);
+  if (!a->load) {
+    LLVMValueRef part = LLVMBuildLShr(e->builder, *word, shift, "");
+    store_piece(e, a, tile, LLVMBuildTrunc(e->builder, part, unit, ""));
+    return;
+  }
+  LLVMValueRef part = LLVMBuildZExt(e->builder, load_piece(e, a, tile, unit), word_type(e), "");
+  part = LLVMBuildShl(e->builder, part, shift, "");
+  *word = element == 0 ? part : LLVMBuildOr(e->builder, *word, part, "");
+}
+
+static void move_gpu(emitter *e, access *a) {
+  bool found = plan_access_positions(a->value, &a->place.map, PLAN_REGISTER, a->vector, a->position);
+  assert(found || a->vector == 0);
+  (void)found;
+  for (int j = 0; j < a->vector; j++) a->inner |= 1ull << a->position[j];
+  for (uint64_t index = 0; index < 1ull << a->registers; index++) {
+    if (index & a->inner) continue;
+    if (a->vector >= a->word) move_words(e, a, index);
+    else move_part(e, a, index);
+  }
+}
+
+/* ---- host ---- */
+
+/* Lanes that hold no copies; the lanes below are consecutive bits from 0. */
+static int lane_bits_of(const plan_value *value) {
+  int n = 0;
+  for (int i = 0; i < plan_value_bits(value, PLAN_LANE); i++)
+    n += plan_value_columns(value, PLAN_LANE)[i] != 0;
+  return n;
+}
+
+static LLVMTypeRef lanes_type(const emitter *e, int lane_bits) {
+  return lane_bits > 0 ? LLVMVectorType(e->element, 1u << lane_bits) : e->element;
+}
+
+/* Lanes [first, first + n) of `wide`, or with `into` those lanes replaced by `narrow`. */
+static LLVMValueRef take_lanes(emitter *e, LLVMValueRef wide, int first, int n) {
+  LLVMValueRef mask[64];
+  if (n == 1) return LLVMBuildExtractElement(e->builder, wide, emit_i32(e, first), "");
+  for (int i = 0; i < n; i++) mask[i] = emit_i32(e, first + i);
+  return LLVMBuildShuffleVector(e->builder, wide, LLVMGetUndef(LLVMTypeOf(wide)),
+                                LLVMConstVector(mask, (unsigned)n), "");
+}
+
+static LLVMValueRef put_lanes(emitter *e, LLVMValueRef wide, LLVMValueRef narrow, int first, int n,
+                              int lanes) {
+  LLVMValueRef widen[64], mask[64];
+  if (n == 1) return LLVMBuildInsertElement(e->builder, wide, narrow, emit_i32(e, first), "");
+  for (int i = 0; i < lanes; i++) {
+    widen[i] = i < n ? emit_i32(e, i) : LLVMGetUndef(e->i32);
+    mask[i] = emit_i32(e, i >= first && i < first + n ? lanes + i - first : i);
+  }
+  narrow = LLVMBuildShuffleVector(e->builder, narrow, LLVMGetUndef(LLVMTypeOf(narrow)),
+                                  LLVMConstVector(widen, (unsigned)lanes), "");
+  return LLVMBuildShuffleVector(e->builder, wide, narrow, LLVMConstVector(mask, (unsigned)lanes),
+                                "");
+}
+
+static void move_host_register(emitter *e, access *a, uint64_t index, int lane_bits) {
+  int lanes = 1 << lane_bits, run = 1 << a->vector;
+  LLVMTypeRef piece_type = lanes_type(e, a->vector);
+  LLVMValueRef *word = &a->words[index];
+  if (a->load) *word = LLVMGetUndef(lanes_type(e, lane_bits));
+  for (int first = 0; first < lanes; first += run) {
+    uint64_t tile = register_tile(a, index) ^
+                    f2_apply(plan_value_columns(a->value, PLAN_LANE), (uint64_t)first);
+    if (a->load) {
+      LLVMValueRef piece = load_piece(e, a, tile, piece_type);
+      *word = run == lanes ? piece : put_lanes(e, *word, piece, first, run, lanes);
+    } else {
+      store_piece(e, a, tile, run == lanes ? *word : take_lanes(e, *word, first, run));
+    }
+  }
+}
+
+static void move_host(emitter *e, access *a) {
+  int lane_bits = lane_bits_of(a->value);
+  a->vector = bits_min(a->vector, lane_bits);
+  while (!plan_access_positions(a->value, &a->place.map, PLAN_LANE, a->vector, NULL)) a->vector--;
+  for (uint64_t index = 0; index < 1ull << a->registers; index++)
+    move_host_register(e, a, index, lane_bits);
+}
+
+/* ---- steps ---- */
+
+static void move_value(emitter *e, const plan_step *step, int number, bool load, bool tensor) {
+  access a = {.step = step, .value = &e->kernel->value[number], .words = e->value[number],
+              .vector = step->vector, .load = load};
+  a.registers = plan_value_bits(a.value, PLAN_REGISTER);
+  a.word = a.value->word;
+  LLVMBasicBlockRef next = NULL;
+  if (!load) next = open_guard(e, emit_is_first_copy(e, a.value));
+  if (tensor) emit_place_tensor(e, a.value, step->tensor, &a.place);
+  else emit_place_buffer(e, a.value, step->buffer, &a.place);
+  if (emit_is_host(e)) move_host(e, &a);
+  else move_gpu(e, &a);
+  close_guard(e, next);
+}
+
+void emit_load_step(emitter *e, const plan_step *step) {
+  move_value(e, step, step->out, true, true);
+}
+
+void emit_store_step(emitter *e, const plan_step *step) {
+  move_value(e, step, step->in, false, true);
+}
+
+void emit_shared_store_step(emitter *e, const plan_step *step) {
+  move_value(e, step, step->in, false, false);
+}
+
+void emit_shared_load_step(emitter *e, const plan_step *step) {
+  move_value(e, step, step->out, true, false);
+}

@@ -1,0 +1,141 @@
+/* The state of one emission and the operations a target supplies. Private to jit/emit and the
+ * *_intrinsics.c of the backends.
+ *
+ * Uniform and varying. Block index, grid decode, loop counters, strides and extents are *uniform*: scalars
+ * everywhere. What differs between lanes is *varying*: on a GPU a scalar of the thread, on the host an
+ * LLVM vector with one element a lane, where the lane's own number is a constant. */
+#ifndef LLRT_JIT_EMIT_BUILDER_H
+#define LLRT_JIT_EMIT_BUILDER_H
+
+#include "jit/plan/draft.h"
+
+#include <llvm-c/Core.h>
+
+#define EMIT_MAX_REGISTERS 256
+
+typedef struct emitter emitter;
+
+/* What a backend gives to emission. Each operation has a compile test for every target. */
+typedef struct emit_target_ops {
+  /* Makes the entry function, positions the builder in its body, sets e->args (i64 each), e->block (i64)
+   * and, on a GPU, e->lane and e->warp (i32). */
+  void (*begin)(emitter *e);
+  /* Ends the function. */
+  void (*end)(emitter *e);
+  /* A buffer of the block, as a pointer to its bytes. */
+  LLVMValueRef (*shared)(emitter *e, int bytes);
+  /* The kernel argument as a pointer to global memory. */
+  LLVMValueRef (*global)(emitter *e, LLVMValueRef address);
+  /* Shared writes of all threads before it are seen by all after it. */
+  void (*barrier)(emitter *e);
+
+  /* Host only: the same value, from which the code generator cannot look back. */
+  LLVMValueRef (*opaque)(emitter *e, LLVMValueRef value);
+
+  /* ---- GPU only; 32-bit words ---- */
+
+  /* `word` of lane `lane` (both i32), all lanes taking part. */
+  LLVMValueRef (*shuffle)(emitter *e, LLVMValueRef word, LLVMValueRef lane);
+  /* Byte i of the result is byte selector[i] of the eight bytes low, high. */
+  LLVMValueRef (*permute)(emitter *e, LLVMValueRef low, LLVMValueRef high, const int selector[4]);
+} emit_target_ops;
+
+/* backends/<vendor>/<vendor>_intrinsics.c */
+extern const emit_target_ops emit_ops_host, emit_ops_nvptx, emit_ops_amdgpu;
+
+/* The machine words of a value, by register index above the in-word bits. GPU: i32, or i64 where
+ * elements have 64 bits. Host: vectors of elements, one a lane (a scalar where lanes hold copies). */
+typedef LLVMValueRef emit_words[EMIT_MAX_REGISTERS];
+
+struct emitter {
+  const plan_kernel *kernel;
+  const emit_target_ops *ops;
+  LLVMContextRef context;
+  LLVMModuleRef module;
+  LLVMBuilderRef builder;
+  LLVMValueRef function;
+  LLVMMetadataRef scope; /* of locations; NULL: none */
+  LLVMTypeRef i1, i8, i32, i64;
+  LLVMTypeRef element; /* iN of the element width */
+
+  LLVMValueRef args[PLAN_MAX_ARGS]; /* i64 */
+  LLVMValueRef block;               /* i64 */
+  LLVMValueRef lane, warp;          /* i32; NULL on the host */
+
+  LLVMValueRef grid;                     /* i64: grid bits of this block */
+  LLVMValueRef upper[PLAN_MAX_DIGITS];   /* i64: upper part of each REST digit */
+  LLVMValueRef iteration;                /* i64; NULL outside loops */
+  LLVMValueRef shared[PLAN_MAX_BUFFERS]; /* pointers to bytes */
+  emit_words value[PLAN_MAX_VALUES];
+};
+
+/* ---- small helpers: builder.c ---- */
+LLVMValueRef emit_i32(const emitter *e, int64_t x);
+LLVMValueRef emit_i64(const emitter *e, int64_t x);
+LLVMTypeRef emit_int_type(const emitter *e, int bits);
+/* A number of the plan: a constant or an argument, i64. */
+LLVMValueRef emit_number(const emitter *e, const plan_number *number);
+LLVMBasicBlockRef emit_new_block(const emitter *e, const char *name);
+/* Calls an LLVM intrinsic that is overloaded on `types`. */
+LLVMValueRef emit_intrinsic(const emitter *e, const char *name, LLVMTypeRef *types, int n_types,
+                            LLVMValueRef *args, int n_args);
+/* XOR over set bits i < n of x of columns[i]: shifts and masks for runs of bits that move by one
+ * distance, in the type of x. Zero bits of x past n are the caller's business. */
+LLVMValueRef emit_linear(const emitter *e, LLVMValueRef x, const uint64_t *columns, int n);
+/* The parity of x & mask, an i1. */
+LLVMValueRef emit_functional(const emitter *e, LLVMValueRef x, uint64_t mask);
+bool emit_is_host(const emitter *e);
+
+/* ---- location.c: which step of the plan an instruction came from ---- */
+
+/* Makes locations part of the function, if LLRT_EMIT_LOCATIONS asks: .loc lines in PTX. */
+void emit_begin_locations(emitter *e);
+/* What is emitted from here on belongs to step `at`: line at + 1. Without begin, nothing. */
+void emit_location(emitter *e, int at);
+
+/* ---- gpu_function.c: target operations that GPUs share ---- */
+/* begin with the vendor's calling convention and intrinsics of thread and block index. */
+void emit_gpu_begin(emitter *e, unsigned convention, const char *thread_index,
+                    const char *block_index);
+void emit_gpu_end(emitter *e);
+LLVMValueRef emit_gpu_shared(emitter *e, int bytes);
+LLVMValueRef emit_gpu_global(emitter *e, LLVMValueRef address);
+
+/* ---- place.c: block decode, addresses, masks ---- */
+
+/* Sets e->grid and e->upper from e->block. Not for flat kernels. */
+void emit_decode_block(emitter *e);
+
+/* Where a step's elements lie: the address map of a tensor or buffer and what the thread adds. */
+typedef struct emit_place {
+  const plan_value *value;
+  int tensor;          /* or -1: shared buffer */
+  plan_address_map map; /* of tile bits */
+  LLVMValueRef base;   /* pointer to offset 0 */
+  uint64_t moving;     /* address bits that lane, warp, iteration and grid can set */
+  LLVMValueRef common; /* pointer to this thread's element of tile coordinate 0 */
+} emit_place;
+void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_place *place);
+void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place);
+
+/* Pointer to the element at tile coordinate `tile` XOR what the thread adds. */
+LLVMValueRef emit_pointer(emitter *e, const emit_place *place, uint64_t tile);
+
+/* i1: whether that element is inside every edge digit (flat: inside the count); NULL: always. */
+LLVMValueRef emit_inside(emitter *e, const plan_value *value, uint64_t tile);
+
+/* i1: whether every edge digit is complete in this block. */
+LLVMValueRef emit_interior(emitter *e);
+
+/* i1: whether this thread holds the first of the copies of `value`; NULL: there are no copies. */
+LLVMValueRef emit_is_first_copy(emitter *e, const plan_value *value);
+
+/* ---- steps: one file each ---- */
+void emit_load_step(emitter *e, const plan_step *step);          /* access.c */
+void emit_store_step(emitter *e, const plan_step *step);
+void emit_shared_store_step(emitter *e, const plan_step *step);
+void emit_shared_load_step(emitter *e, const plan_step *step);
+void emit_registers_step(emitter *e, const plan_step *step);     /* registers.c */
+void emit_shuffle_step(emitter *e, const plan_step *step);       /* emit_shuffle.c */
+
+#endif

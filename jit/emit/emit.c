@@ -1,0 +1,116 @@
+/* From a plan to LLVM IR: one walk over the steps. Needs: a verified kernel. Keeps: every step's result
+ * under the number that the plan gives it. */
+#include "jit/emit/emit.h"
+
+#include "jit/emit/builder.h"
+
+#include "base/status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void emit_steps(emitter *e, int first, int n);
+
+static void emit_if_interior(emitter *e, int at) {
+  const plan_step *step = &e->kernel->step[at];
+  LLVMBasicBlockRef inside = emit_new_block(e, "interior"), edge = emit_new_block(e, "edge");
+  LLVMBasicBlockRef done = emit_new_block(e, "done");
+  LLVMBuildCondBr(e->builder, emit_interior(e), inside, edge);
+  LLVMPositionBuilderAtEnd(e->builder, inside);
+  emit_steps(e, at + 1, step->body);
+  LLVMBuildBr(e->builder, done);
+  LLVMPositionBuilderAtEnd(e->builder, edge);
+  emit_steps(e, at + 1 + step->body, step->otherwise);
+  LLVMBuildBr(e->builder, done);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+}
+
+static void emit_loop(emitter *e, int at) {
+  const plan_step *step = &e->kernel->step[at];
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+  LLVMBasicBlockRef body = emit_new_block(e, "loop"), done = emit_new_block(e, "loop_done");
+  LLVMValueRef zero = emit_i64(e, 0);
+  LLVMBuildBr(e->builder, body);
+  LLVMPositionBuilderAtEnd(e->builder, body);
+  e->iteration = LLVMBuildPhi(e->builder, e->i64, "iteration");
+  LLVMValueRef counter = e->iteration;
+  emit_steps(e, at + 1, step->body);
+  LLVMValueRef next = LLVMBuildAdd(e->builder, counter, emit_i64(e, 1), "");
+  LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntULT, next,
+                                    emit_i64(e, (int64_t)1 << step->iterations), "");
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
+  LLVMBuildCondBr(e->builder, more, body, done);
+  LLVMAddIncoming(counter, &zero, &before, 1);
+  LLVMAddIncoming(counter, &next, &latch, 1);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+  e->iteration = NULL;
+}
+
+/* Emits n steps from `first`; a step that owns a body takes its steps with it. */
+static void emit_steps(emitter *e, int first, int n) {
+  for (int i = first; i < first + n; i++) {
+    const plan_step *step = &e->kernel->step[i];
+    emit_location(e, i);
+    switch ((plan_step_kind)step->kind) {
+      case PLAN_LOAD: emit_load_step(e, step); break;
+      case PLAN_REGISTERS: emit_registers_step(e, step); break;
+      case PLAN_SHUFFLE: emit_shuffle_step(e, step); break;
+      case PLAN_SHARED_STORE: emit_shared_store_step(e, step); break;
+      case PLAN_BARRIER: e->ops->barrier(e); break;
+      case PLAN_SHARED_LOAD: emit_shared_load_step(e, step); break;
+      case PLAN_STORE: emit_store_step(e, step); break;
+      case PLAN_IF_INTERIOR: emit_if_interior(e, i); break;
+      case PLAN_LOOP: emit_loop(e, i); break;
+    }
+    i += step->body + step->otherwise;
+  }
+}
+
+static void emit_init(emitter *e, const plan_kernel *kernel, LLVMContextRef context) {
+  static const emit_target_ops *const ops[] = {[PLAN_ISA_HOST] = &emit_ops_host,
+                                               [PLAN_ISA_NVPTX] = &emit_ops_nvptx,
+                                               [PLAN_ISA_AMDGPU] = &emit_ops_amdgpu};
+  e->kernel = kernel;
+  e->ops = ops[kernel->target.isa];
+  e->context = context;
+  e->module = LLVMModuleCreateWithNameInContext(PLAN_ENTRY_NAME, context);
+  e->builder = LLVMCreateBuilderInContext(context);
+  e->i1 = LLVMInt1TypeInContext(context);
+  e->i8 = LLVMInt8TypeInContext(context);
+  e->i32 = LLVMInt32TypeInContext(context);
+  e->i64 = LLVMInt64TypeInContext(context);
+  e->element = LLVMIntTypeInContext(context, (unsigned)kernel->element_bits);
+}
+
+static void emit_function(emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  e->ops->begin(e);
+  if (kernel->target.isa == PLAN_ISA_NVPTX) emit_begin_locations(e);
+  for (int i = 0; i < kernel->n_buffers; i++)
+    e->shared[i] = e->ops->shared(e, kernel->buffer[i].bytes);
+  e->grid = emit_i64(e, 0);
+  if (!kernel->flat) emit_decode_block(e);
+  emit_steps(e, 0, kernel->n_steps);
+  e->ops->end(e);
+}
+
+llrt_status jit_emit_kernel(const plan_kernel *kernel, LLVMContextRef context, LLVMModuleRef *module,
+                            char *message, size_t message_size) {
+  *module = NULL;
+  if (plan_verify(kernel) != LLRT_OK) {
+    snprintf(message, message_size, "%s", llrt_last_error());
+    return LLRT_INTERNAL;
+  }
+  emitter *e = calloc(1, sizeof *e);
+  if (!e) {
+    snprintf(message, message_size, "out of memory");
+    return LLRT_OUT_OF_MEMORY;
+  }
+  emit_init(e, kernel, context);
+  emit_function(e);
+  *module = e->module;
+  LLVMDisposeBuilder(e->builder);
+  free(e);
+  return LLRT_OK;
+}

@@ -1,0 +1,122 @@
+/* PLAN_SHUFFLE, one round (the algebra: plan_round in jit/plan/draft.h, docs/exchange.md).
+ *
+ * GPU. One shuffle instruction lets every lane read one lane, every lane being read once. Where the lane
+ * map of a single result register is not invertible (a register and a lane bit change places), two
+ * results are made together by two shuffles: with lane functional f, the first brings result a to lanes
+ * with f = 0 and result b to those with f = 1, the second the other way round. Each sender selects the
+ * register that its reader wants.
+ * Host. One two-input shufflevector a result register. */
+#include "jit/emit/builder.h"
+
+#include "base/bits.h"
+
+typedef struct shuffler {
+  emitter *e;
+  plan_round round;
+  int word; /* log2 elements in a word: register indices below count elements */
+  LLVMValueRef *in, *out;
+} shuffler;
+
+static LLVMValueRef *word_at(const shuffler *s, LLVMValueRef *words, uint64_t index) {
+  return &words[index >> s->word];
+}
+
+static uint64_t source_register(const shuffler *s, uint64_t index) {
+  return f2_apply(s->round.register_of_register, index);
+}
+
+static uint64_t source_lane(const shuffler *s, uint64_t index) {
+  return f2_apply(s->round.lane_of_register, index);
+}
+
+/* ---- GPU ---- */
+
+static LLVMValueRef shuffle_word(emitter *e, LLVMValueRef word, LLVMValueRef lane) {
+  if (LLVMTypeOf(word) != e->i64) return e->ops->shuffle(e, word, lane);
+  LLVMValueRef low = LLVMBuildTrunc(e->builder, word, e->i32, "");
+  LLVMValueRef high = LLVMBuildLShr(e->builder, word, emit_i64(e, 32), "");
+  high = LLVMBuildTrunc(e->builder, high, e->i32, "");
+  low = LLVMBuildZExt(e->builder, e->ops->shuffle(e, low, lane), e->i64, "");
+  high = LLVMBuildZExt(e->builder, e->ops->shuffle(e, high, lane), e->i64, "");
+  return LLVMBuildOr(e->builder, low, LLVMBuildShl(e->builder, high, emit_i64(e, 32), ""), "");
+}
+
+/* The functional that a sender evaluates: its reader's, where lane l is read by
+ * sender_inverse(l ^ from). */
+static LLVMValueRef reader_chooses(const shuffler *s, uint64_t from) {
+  uint64_t mask = 0;
+  for (int i = 0; i < s->round.n_lanes; i++)
+    if (bits_parity(s->round.sender_inverse[i] & s->round.chooser)) mask |= 1ull << i;
+  LLVMValueRef chosen = emit_functional(s->e, s->e->lane, mask);
+  return bits_parity(mask & from) ? LLVMBuildNot(s->e->builder, chosen, "") : chosen;
+}
+
+/* Lane sender(l) ^ from, for the reader. */
+static LLVMValueRef lane_to_read(const shuffler *s, uint64_t from) {
+  LLVMValueRef lane = emit_linear(s->e, s->e->lane, s->round.sender, s->round.n_lanes);
+  return LLVMBuildXor(s->e->builder, lane, emit_i32(s->e, (int64_t)from), "");
+}
+
+/* One shuffle: readers with functional 0 get register `zero`, those with 1 get `one`, from lane
+ * sender(l) ^ from. */
+static LLVMValueRef send(const shuffler *s, uint64_t zero, uint64_t one, uint64_t from, bool stays) {
+  LLVMValueRef word = *word_at(s, s->in, zero);
+  if (s->round.chooser)
+    word = LLVMBuildSelect(s->e->builder, reader_chooses(s, from), *word_at(s, s->in, one), word, "");
+  return stays ? word : shuffle_word(s->e, word, lane_to_read(s, from));
+}
+
+/* A result whose lane map is invertible by itself. */
+static void single(const shuffler *s, uint64_t index) {
+  uint64_t zero = source_register(s, index);
+  *word_at(s, s->out, index) =
+      send(s, zero, zero ^ s->round.drawn, source_lane(s, index), s->round.stays);
+}
+
+/* Results a and b = a ^ e_pair by two shuffles. */
+static void pair(const shuffler *s, uint64_t a) {
+  emitter *e = s->e;
+  uint64_t b = a | 1ull << s->round.pair, drawn = s->round.drawn;
+  uint64_t from_a = source_register(s, a), from_b = source_register(s, b);
+  LLVMValueRef first = send(s, from_a, from_b ^ drawn, source_lane(s, a), s->round.stays);
+  LLVMValueRef second = send(s, from_b, from_a ^ drawn, source_lane(s, b), false);
+  LLVMValueRef chosen = emit_functional(e, e->lane, s->round.chooser);
+  *word_at(s, s->out, a) = LLVMBuildSelect(e->builder, chosen, second, first, "");
+  *word_at(s, s->out, b) = LLVMBuildSelect(e->builder, chosen, first, second, "");
+}
+
+static void shuffle_gpu(const shuffler *s) {
+  for (uint64_t index = 0; index < 1ull << s->round.n_registers; index += 1ull << s->word) {
+    if (!s->round.paired) single(s, index);
+    else if (!(index >> s->round.pair & 1)) pair(s, index);
+  }
+}
+
+/* ---- host ---- */
+
+static LLVMValueRef shuffle_lanes(const shuffler *s, uint64_t index) {
+  emitter *e = s->e;
+  LLVMValueRef mask[64], zero = s->in[source_register(s, index)];
+  LLVMValueRef one = s->in[source_register(s, index) ^ s->round.drawn];
+  if (LLVMGetTypeKind(LLVMTypeOf(zero)) != LLVMVectorTypeKind) return zero;
+  unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(zero));
+  for (unsigned l = 0; l < lanes; l++) {
+    uint64_t from = source_lane(s, index) ^ f2_apply(s->round.lane_of_lane, l);
+    mask[l] = emit_i32(e, (int64_t)from + (bits_parity(l & s->round.chooser) ? lanes : 0));
+  }
+  LLVMValueRef moved =
+      LLVMBuildShuffleVector(e->builder, zero, one, LLVMConstVector(mask, lanes), "");
+  return e->ops->opaque(e, moved);
+}
+
+void emit_shuffle_step(emitter *e, const plan_step *step) {
+  const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
+  shuffler s = {.e = e, .word = out->word, .in = e->value[step->in], .out = e->value[step->out]};
+  plan_round_of(in, out, &s.round);
+  if (!emit_is_host(e)) {
+    shuffle_gpu(&s);
+    return;
+  }
+  for (uint64_t index = 0; index < 1ull << s.round.n_registers; index++)
+    s.out[index] = shuffle_lanes(&s, index);
+}

@@ -1,0 +1,41 @@
+/* What the GPU targets' entry functions have in common: one i64 parameter an argument, a thread and a block
+ * index, memory in address spaces 1 (global) and 3 (shared). */
+#include "jit/emit/builder.h"
+
+#define GPU_GLOBAL 1
+#define GPU_SHARED 3
+
+void emit_gpu_begin(emitter *e, unsigned convention, const char *thread_index,
+                    const char *block_index) {
+  const plan_launch *launch = &e->kernel->launch;
+  int lane_bits = e->kernel->target.lane_bits;
+  LLVMTypeRef params[PLAN_MAX_ARGS];
+  for (int i = 0; i < launch->n_args; i++) params[i] = e->i64;
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), params,
+                                      (unsigned)launch->n_args, false);
+  e->function = LLVMAddFunction(e->module, PLAN_ENTRY_NAME, type);
+  LLVMSetFunctionCallConv(e->function, convention);
+  LLVMPositionBuilderAtEnd(e->builder, emit_new_block(e, "entry"));
+  for (int i = 0; i < launch->n_args; i++) e->args[i] = LLVMGetParam(e->function, (unsigned)i);
+  LLVMValueRef thread = emit_intrinsic(e, thread_index, NULL, 0, NULL, 0);
+  LLVMValueRef block = emit_intrinsic(e, block_index, NULL, 0, NULL, 0);
+  e->block = LLVMBuildZExt(e->builder, block, e->i64, "");
+  e->lane = LLVMBuildAnd(e->builder, thread, emit_i32(e, (1 << lane_bits) - 1), "");
+  e->warp = LLVMBuildLShr(e->builder, thread, emit_i32(e, lane_bits), "");
+}
+
+void emit_gpu_end(emitter *e) { LLVMBuildRetVoid(e->builder); }
+
+LLVMValueRef emit_gpu_shared(emitter *e, int bytes) {
+  LLVMTypeRef type = LLVMArrayType2(e->i8, (uint64_t)bytes);
+  LLVMValueRef buffer = LLVMAddGlobalInAddressSpace(e->module, type, "shared", GPU_SHARED);
+  LLVMSetInitializer(buffer, LLVMGetUndef(type));
+  LLVMSetLinkage(buffer, LLVMInternalLinkage);
+  LLVMSetAlignment(buffer, 16);
+  return buffer;
+}
+
+LLVMValueRef emit_gpu_global(emitter *e, LLVMValueRef address) {
+  return LLVMBuildIntToPtr(e->builder, address, LLVMPointerTypeInContext(e->context, GPU_GLOBAL),
+                           "");
+}

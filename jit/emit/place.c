@@ -1,0 +1,292 @@
+/* Where things are: block decode, element addresses, edge masks. Must agree with jit/plan/eval.c.
+ *
+ * An element's address is the XOR of four parts: one known at compile time (its register, on the host
+ * its lane), and those of thread, iteration and grid. Where the known part's bits are not moved by the
+ * others it is an offset from a common pointer; the rest is XORed in first. */
+#include "jit/emit/builder.h"
+
+#include "base/bits.h"
+
+/* ---- block decode ---- */
+
+/* numerator / divisor by the multiplier that the launch computed (plan_magic). */
+static LLVMValueRef divide(const emitter *e, LLVMValueRef numerator, const plan_place *place) {
+  if (place->count.arg < 0)
+    return LLVMBuildUDiv(e->builder, numerator, emit_number(e, &place->count), "");
+  LLVMTypeRef i128 = emit_int_type(e, 128);
+  LLVMValueRef twice = LLVMBuildShl(e->builder, numerator, emit_i64(e, 1), "");
+  LLVMValueRef product =
+      LLVMBuildMul(e->builder, LLVMBuildZExt(e->builder, twice, i128, ""),
+                   LLVMBuildZExt(e->builder, emit_number(e, &place->magic), i128, ""), "");
+  LLVMValueRef high = LLVMBuildLShr(e->builder, product, LLVMConstInt(i128, 64, false), "");
+  return LLVMBuildLShr(e->builder, LLVMBuildTrunc(e->builder, high, e->i64, ""),
+                       emit_number(e, &place->magic_shift), "");
+}
+
+/* Takes the fastest place off *index; its position. */
+static LLVMValueRef take_place(const emitter *e, int i, LLVMValueRef *index) {
+  const plan_place *place = &e->kernel->place[i];
+  LLVMValueRef position = *index;
+  if (i + 1 == e->kernel->n_places) return position;
+  if (place->digit < 0) {
+    position = LLVMBuildAnd(e->builder, *index, emit_i64(e, (int64_t)bits_mask(place->bits)), "");
+    *index = LLVMBuildLShr(e->builder, *index, emit_i64(e, place->bits), "");
+    return position;
+  }
+  LLVMValueRef quotient = divide(e, *index, place);
+  LLVMValueRef whole = LLVMBuildMul(e->builder, quotient, emit_number(e, &place->count), "");
+  position = LLVMBuildSub(e->builder, *index, whole, "");
+  *index = quotient;
+  return position;
+}
+
+void emit_decode_block(emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMValueRef index = e->block;
+  e->grid = emit_i64(e, 0);
+  for (int i = 0; i < kernel->n_digits; i++) e->upper[i] = emit_i64(e, 0);
+  for (int i = 0; i < kernel->n_places; i++) {
+    const plan_place *place = &kernel->place[i];
+    LLVMValueRef position = take_place(e, i, &index);
+    if (place->digit >= 0) e->upper[place->digit] = position;
+    else e->grid = position;
+  }
+}
+
+/* ---- linear parts ---- */
+
+/* The image of a value's in-dim `dim` under tile -> something (columns `of_tile`), at run-time
+ * coordinate x (any integer type); i64. */
+static LLVMValueRef dim_part(emitter *e, const plan_value *value, plan_dim dim, LLVMValueRef x,
+                             const uint64_t *of_tile) {
+  uint64_t columns[LLRT_MAX_BITS] = {0}, all = 0;
+  int n = plan_value_bits(value, dim);
+  if (!x || n == 0) return emit_i64(e, 0);
+  for (int i = 0; i < n; i++) {
+    columns[i] = f2_apply(of_tile, plan_value_columns(value, dim)[i]);
+    all |= columns[i];
+  }
+  if (all >> 31) x = LLVMBuildZExt(e->builder, x, e->i64, "");
+  LLVMValueRef part = emit_linear(e, x, columns, n);
+  return LLVMBuildZExt(e->builder, part, e->i64, "");
+}
+
+/* The XOR of what thread, iteration and grid add under tile, grid -> something. */
+static LLVMValueRef moving_part(emitter *e, const plan_value *value, const uint64_t *of_tile,
+                                const uint64_t *of_grid) {
+  LLVMValueRef sum = dim_part(e, value, PLAN_LANE, e->lane, of_tile);
+  sum = LLVMBuildXor(e->builder, sum, dim_part(e, value, PLAN_WARP, e->warp, of_tile), "");
+  sum = LLVMBuildXor(e->builder, sum, dim_part(e, value, PLAN_ITERATION, e->iteration, of_tile), "");
+  if (!of_grid) return sum;
+  LLVMValueRef grid = emit_linear(e, e->grid, of_grid, e->kernel->space.in[1].bits);
+  return LLVMBuildXor(e->builder, sum, grid, "");
+}
+
+/* Bits that moving_part can set. */
+static uint64_t moving_bits(const emitter *e, const plan_value *value, const uint64_t *of_tile,
+                            const uint64_t *of_grid) {
+  uint64_t bits = 0;
+  for (plan_dim d = emit_is_host(e) ? PLAN_ITERATION : PLAN_LANE; d <= PLAN_ITERATION; d++)
+    for (int i = 0; i < plan_value_bits(value, d); i++)
+      bits |= f2_apply(of_tile, plan_value_columns(value, d)[i]);
+  for (int i = 0; of_grid && i < e->kernel->space.in[1].bits; i++) bits |= of_grid[i];
+  return bits;
+}
+
+/* ---- positions of digits ---- */
+
+/* Columns tile -> bits of digit i, and grid -> the same. */
+static void digit_columns(const plan_kernel *kernel, int i, uint64_t *of_tile, uint64_t *of_grid) {
+  const llrt_layout *space = &kernel->space;
+  int shift = llrt_layout_out_shift(space, i), tile = space->in[0].bits;
+  uint64_t mask = bits_mask(space->out[i].bits);
+  for (int b = 0; b < tile; b++) of_tile[b] = space->column[b] >> shift & mask;
+  for (int b = 0; b < space->in[1].bits; b++)
+    of_grid[b] = space->column[tile + b] >> shift & mask;
+}
+
+/* The position of digit i at tile coordinate `tile` XOR the moving parts. */
+static LLVMValueRef digit_position(emitter *e, const plan_value *value, int i, uint64_t tile) {
+  const plan_digit *digit = &e->kernel->digit[i];
+  LLVMValueRef position = emit_i64(e, 0);
+  if (digit->bits > 0) {
+    uint64_t of_tile[LLRT_MAX_BITS] = {0}, of_grid[LLRT_MAX_BITS] = {0};
+    digit_columns(e->kernel, i, of_tile, of_grid);
+    position = moving_part(e, value, of_tile, of_grid);
+    position = LLVMBuildXor(e->builder, position, emit_i64(e, (int64_t)f2_apply(of_tile, tile)), "");
+  }
+  if (!digit->rest) return position;
+  LLVMValueRef upper = LLVMBuildShl(e->builder, e->upper[i], emit_i64(e, digit->bits), "");
+  return LLVMBuildOr(e->builder, upper, position, "");
+}
+
+/* The flat index at tile coordinate `tile` XOR what the thread adds. */
+static LLVMValueRef flat_index(emitter *e, const plan_value *value, uint64_t tile) {
+  uint64_t identity[LLRT_MAX_BITS];
+  int bits = value->layout.out[0].bits;
+  for (int b = 0; b < LLRT_MAX_BITS; b++) identity[b] = 1ull << b;
+  LLVMValueRef first = LLVMBuildShl(e->builder, e->block, emit_i64(e, bits), "");
+  LLVMValueRef low = moving_part(e, value, identity, NULL);
+  low = LLVMBuildXor(e->builder, low, emit_i64(e, (int64_t)tile), "");
+  return LLVMBuildOr(e->builder, first, low, "");
+}
+
+/* ---- addresses ---- */
+
+/* Columns tile -> address, grid -> address of a tensor's XOR part. */
+static void tensor_columns(const plan_kernel *kernel, int tensor, uint64_t *of_grid) {
+  const llrt_layout *space = &kernel->space;
+  for (int b = 0; b < space->in[1].bits; b++)
+    of_grid[b] = f2_apply(kernel->column[tensor], space->column[space->in[0].bits + b]);
+}
+
+static LLVMValueRef advance(const emitter *e, LLVMValueRef pointer, LLVMValueRef offset) {
+  return LLVMBuildGEP2(e->builder, e->element, pointer, &offset, 1, "");
+}
+
+/* The offset of tile coordinate `tile` XOR what the thread adds, all of it at run time. */
+static LLVMValueRef whole_offset(emitter *e, const emit_place *place, uint64_t tile) {
+  const plan_kernel *kernel = e->kernel;
+  uint64_t of_grid[LLRT_MAX_BITS] = {0};
+  bool tensor = place->tensor >= 0;
+  if (tensor) tensor_columns(kernel, place->tensor, of_grid);
+  LLVMValueRef sum = moving_part(e, place->value, place->map.column, tensor ? of_grid : NULL);
+  uint64_t known = f2_apply(place->map.column, tile);
+  sum = LLVMBuildXor(e->builder, sum, emit_i64(e, (int64_t)known), "");
+  for (int i = 0; tensor && i < kernel->n_digits; i++) {
+    const plan_digit_side *side = &kernel->digit[i].side[place->tensor];
+    if (side->kind == PLAN_COLUMNS && !kernel->digit[i].rest) continue;
+    LLVMValueRef position = side->kind == PLAN_STRIDE ? digit_position(e, place->value, i, tile)
+                                                      : e->upper[i];
+    LLVMValueRef term = LLVMBuildMul(e->builder, position, emit_number(e, &side->stride), "");
+    sum = LLVMBuildAdd(e->builder, sum, term, "");
+  }
+  return sum;
+}
+
+void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_place *place) {
+  *place = (emit_place){.value = value, .tensor = tensor};
+  place->base = e->ops->global(e, e->args[tensor]);
+  if (e->kernel->flat) return;
+  uint64_t of_grid[LLRT_MAX_BITS] = {0};
+  plan_address_of_tensor(e->kernel, tensor, &place->map);
+  tensor_columns(e->kernel, tensor, of_grid);
+  place->moving = moving_bits(e, value, place->map.column, of_grid);
+  place->common = advance(e, place->base, whole_offset(e, place, 0));
+}
+
+void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place) {
+  *place = (emit_place){.value = value, .tensor = -1, .base = e->shared[buffer]};
+  plan_address_of_buffer(e->kernel, buffer, &place->map);
+  place->moving = moving_bits(e, value, place->map.column, NULL);
+  place->common = advance(e, place->base, whole_offset(e, place, 0));
+}
+
+/* What `tile` adds to the offset of tile coordinate 0, where the bits that it moves are moved by nothing
+ * else; false where they are. */
+static bool separate_offset(emitter *e, const emit_place *place, uint64_t tile,
+                            LLVMValueRef *offset) {
+  const plan_kernel *kernel = e->kernel;
+  uint64_t known = f2_apply(place->map.column, tile);
+  if (known & place->moving) return false;
+  *offset = emit_i64(e, (int64_t)known);
+  for (int i = 0; place->tensor >= 0 && i < kernel->n_digits; i++) {
+    const plan_digit_side *side = &kernel->digit[i].side[place->tensor];
+    uint64_t of_tile[LLRT_MAX_BITS] = {0}, of_grid[LLRT_MAX_BITS] = {0};
+    if (side->kind != PLAN_STRIDE) continue;
+    digit_columns(kernel, i, of_tile, of_grid);
+    known = f2_apply(of_tile, tile);
+    if (known & moving_bits(e, place->value, of_tile, of_grid)) return false;
+    LLVMValueRef term =
+        LLVMBuildMul(e->builder, emit_i64(e, (int64_t)known), emit_number(e, &side->stride), "");
+    *offset = LLVMBuildAdd(e->builder, *offset, term, "");
+  }
+  return true;
+}
+
+static LLVMValueRef tiled_pointer(emitter *e, const emit_place *place, uint64_t tile) {
+  LLVMValueRef offset;
+  if (separate_offset(e, place, tile, &offset)) return advance(e, place->common, offset);
+  return advance(e, place->base, whole_offset(e, place, tile));
+}
+
+/* Positions from the flat index by division, then every digit's contribution. */
+static LLVMValueRef flat_pointer(emitter *e, const emit_place *place, uint64_t tile) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMValueRef index = flat_index(e, place->value, tile), columns = emit_i64(e, 0);
+  LLVMValueRef sum = emit_i64(e, 0);
+  for (int i = 0; i < kernel->n_places; i++) {
+    int d = kernel->place[i].digit;
+    const plan_digit *digit = &kernel->digit[d];
+    const plan_digit_side *side = &digit->side[place->tensor];
+    LLVMValueRef position = take_place(e, i, &index);
+    if (side->kind == PLAN_COLUMNS && !digit->rest) {
+      const uint64_t *of_digit =
+          &kernel->column[place->tensor][llrt_layout_out_shift(&kernel->space, d)];
+      columns = LLVMBuildXor(e->builder, columns, emit_linear(e, position, of_digit, digit->bits), "");
+    } else {
+      LLVMValueRef term = LLVMBuildMul(e->builder, position, emit_number(e, &side->stride), "");
+      sum = LLVMBuildAdd(e->builder, sum, term, "");
+    }
+  }
+  return advance(e, place->base, LLVMBuildAdd(e->builder, sum, columns, ""));
+}
+
+LLVMValueRef emit_pointer(emitter *e, const emit_place *place, uint64_t tile) {
+  if (place->tensor >= 0 && e->kernel->flat) return flat_pointer(e, place, tile);
+  return tiled_pointer(e, place, tile);
+}
+
+/* ---- masks ---- */
+
+static LLVMValueRef conjunction(const emitter *e, LLVMValueRef a, LLVMValueRef b) {
+  return a ? LLVMBuildAnd(e->builder, a, b, "") : b;
+}
+
+LLVMValueRef emit_inside(emitter *e, const plan_value *value, uint64_t tile) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMValueRef inside = NULL;
+  if (kernel->flat)
+    return LLVMBuildICmp(e->builder, LLVMIntULT, flat_index(e, value, tile),
+                         emit_number(e, &kernel->flat_elements), "");
+  for (int i = 0; i < kernel->n_digits; i++)
+    if (kernel->digit[i].edge)
+      inside = conjunction(e, inside,
+                           LLVMBuildICmp(e->builder, LLVMIntULT, digit_position(e, value, i, tile),
+                                         emit_number(e, &kernel->digit[i].extent), ""));
+  return inside;
+}
+
+LLVMValueRef emit_interior(emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMValueRef interior = NULL;
+  for (int i = 0; i < kernel->n_digits; i++)
+    if (kernel->digit[i].edge)
+      interior = conjunction(e, interior,
+                             LLVMBuildICmp(e->builder, LLVMIntULT, e->upper[i],
+                                           emit_number(e, &kernel->digit[i].full), ""));
+  return interior;
+}
+
+static uint64_t copy_mask(const plan_value *value, plan_dim dim) {
+  uint64_t mask = 0;
+  for (int i = 0; i < plan_value_bits(value, dim); i++)
+    if (plan_value_columns(value, dim)[i] == 0) mask |= 1ull << i;
+  return mask;
+}
+
+LLVMValueRef emit_is_first_copy(emitter *e, const plan_value *value) {
+  LLVMValueRef first = NULL;
+  const struct {
+    plan_dim dim;
+    LLVMValueRef at;
+  } dims[] = {{PLAN_LANE, e->lane}, {PLAN_WARP, e->warp}};
+  for (int d = 0; d < 2; d++) {
+    uint64_t mask = copy_mask(value, dims[d].dim);
+    if (!dims[d].at || mask == 0) continue;
+    LLVMValueRef bits = LLVMBuildAnd(e->builder, dims[d].at, emit_i32(e, (int64_t)mask), "");
+    first = conjunction(e, first,
+                        LLVMBuildICmp(e->builder, LLVMIntEQ, bits, emit_i32(e, 0), ""));
+  }
+  return first;
+}

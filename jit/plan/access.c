@@ -1,0 +1,43 @@
+/* How a value's elements lie in an address space: shared by planning, verification, the interpreter's
+ * cost and emission. */
+#include "jit/plan/draft.h"
+
+#include "base/bits.h"
+#include "layout/f2.h"
+
+#include <string.h>
+
+void plan_address_of_tensor(const plan_kernel *kernel, int tensor, plan_address_map *map) {
+  const llrt_layout *space = &kernel->space;
+  uint64_t strided = 0;
+  for (int i = 0; i < kernel->n_digits; i++)
+    if (kernel->digit[i].side[tensor].kind == PLAN_STRIDE)
+      strided |= bits_mask(space->out[i].bits) << llrt_layout_out_shift(space, i);
+  memset(map, 0, sizeof *map);
+  for (int b = 0; b < space->in[0].bits; b++) {
+    map->column[b] = f2_apply(kernel->column[tensor], space->column[b]);
+    if (space->column[b] & strided) map->strided |= 1ull << b;
+  }
+}
+
+void plan_address_of_buffer(const plan_kernel *kernel, int buffer, plan_address_map *map) {
+  llrt_layout inverse;
+  memset(map, 0, sizeof *map);
+  if (llrt_layout_right_inverse(&kernel->buffer[buffer].layout, &inverse) != LLRT_OK) return;
+  memcpy(map->column, inverse.column, sizeof map->column);
+}
+
+bool plan_access_positions(const plan_value *value, const plan_address_map *map, plan_dim dim,
+                           int vector, int *positions) {
+  int n = plan_value_bits(value, dim);
+  const uint64_t *columns = plan_value_columns(value, dim);
+  for (int j = 0; j < vector; j++) {
+    int found = -1;
+    for (int i = 0; i < n && found < 0; i++) {
+      if (f2_apply(map->column, columns[i]) == 1ull << j && !(columns[i] & map->strided)) found = i;
+    }
+    if (found < 0) return false;
+    if (positions) positions[j] = found;
+  }
+  return true;
+}

@@ -1,0 +1,209 @@
+/* Which bits of the tile are registers, lanes and warps, on the reading and on the writing side.
+ *
+ * Both sides: the vector of an access in the lowest registers, the next bits of the run in the lanes,
+ * what is left in the warps. So that words can be formed before an exchange, the reading side also
+ * holds, in registers, the bits that lie inside one word on the writing side. On the host lanes come
+ * first: they are the position inside a SIMD register. */
+#include "jit/plan/draft.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "layout/f2.h"
+
+#include <assert.h>
+
+typedef struct vectors {
+  int n;
+  uint64_t at[LLRT_MAX_BITS];
+} vectors;
+
+/* One side under way. */
+typedef struct side_assignment {
+  f2_basis span; /* of everything placed */
+  vectors registers, lanes, warps;
+} side_assignment;
+
+static bool place(side_assignment *side, vectors *list, uint64_t x) {
+  if (!f2_basis_insert(&side->span, x)) return false;
+  list->at[list->n++] = x;
+  return true;
+}
+
+/* Places vectors of `order` from index `from` until `list` has `wanted`. */
+static void fill(side_assignment *side, vectors *list, int wanted, const uint64_t *order, int n,
+                 int from) {
+  for (int i = from; i < n && list->n < wanted; i++) place(side, list, order[i]);
+}
+
+static int word_bits_of(const draft *d) {
+  int word = d->kernel->target.word_bits;
+  return word ? bits_max(bits_log2(word) - bits_log2(d->element_bits), 0) : 0;
+}
+
+/* ---- GPU: registers first ---- */
+
+/* What the reading side must know of both sides: which low address bits a vector moves on the source, and
+ * its part in the word of the writing side, whose basis is order[1]. */
+typedef struct constraints {
+  const draft *d;
+  int word;        /* log2 elements of a word */
+  f2_basis store;  /* coordinates in order[1] */
+  f2_basis solved; /* constraint values of the reading side's registers, labelled with them */
+} constraints;
+
+static uint64_t source_low(const draft *d, uint64_t x) {
+  return f2_apply(d->column[0], x) & bits_mask(d->vector[0]);
+}
+
+/* x freed of the source's vector bits by members of the vector. */
+static uint64_t clear_source(const draft *d, uint64_t x) {
+  return x ^ f2_apply(d->order[0], source_low(d, x));
+}
+
+static uint64_t constrained(const constraints *c, uint64_t x) {
+  uint64_t coordinates = 0;
+  f2_basis_coordinates(&c->store, x, &coordinates);
+  return source_low(c->d, x) | (coordinates & bits_mask(c->word)) << 32;
+}
+
+static void place_register(constraints *c, side_assignment *load, uint64_t x) {
+  if (place(load, &load->registers, x)) f2_basis_insert_as(&c->solved, constrained(c, x), x);
+}
+
+/* The reading side's registers: its vector, the writing side's word, and what else it takes so that every
+ * lane and warp vector can be freed of both by registers of its own thread. */
+static void load_registers(constraints *c, side_assignment *load) {
+  const draft *d = c->d;
+  int own = bits_max(d->vector[0], bits_min(c->word, d->run[0]));
+  for (int i = 0; i < own && i < d->tile_bits; i++) place_register(c, load, d->order[0][i]);
+  for (int i = 0; i < c->word; i++) place_register(c, load, clear_source(d, d->order[1][i]));
+  for (int i = 0; i < d->tile_bits; i++)
+    if (!f2_basis_contains(&c->solved, constrained(c, d->order[0][i])))
+      place_register(c, load, clear_source(d, d->order[0][i]));
+}
+
+/* A lane or warp vector freed of both by registers. */
+static uint64_t free_vector(const constraints *c, uint64_t x) {
+  uint64_t registers = 0;
+  bool solvable = f2_basis_coordinates(&c->solved, constrained(c, x), &registers);
+  assert(solvable);
+  (void)solvable;
+  return x ^ registers;
+}
+
+/* More registers up to `wanted`: on either side bits that the other has in registers, so that words and
+ * shared vectors are common. */
+static void extra_registers(const draft *d, int wanted, side_assignment side[2]) {
+  int n = d->tile_bits;
+  side_assignment *load = &side[0], *store = &side[1];
+  for (int i = 0; i < n && load->registers.n < wanted; i++)
+    place(load, &load->registers, clear_source(d, d->order[1][i]));
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < load->registers.n && store->registers.n < wanted; j++)
+      if (load->registers.at[j] == d->order[1][i]) place(store, &store->registers, d->order[1][i]);
+  fill(store, &store->registers, wanted, d->order[1], n, d->run[1]);
+  fill(store, &store->registers, wanted, d->order[1], n, 0);
+}
+
+/* log2 elements that a thread should have in flight: half the wish where the tile would otherwise have less
+ * than 256 threads. */
+static int in_flight_bits(const draft *d) {
+  int wish = bits_log2(d->kernel->target.thread_bytes * 8 / d->element_bits);
+  int wanted = bits_max(wish - 1, bits_min(wish, d->tile_bits - 8));
+  return bits_min(wanted, d->tile_bits);
+}
+
+static void gpu_sides(draft *d, int word, side_assignment side[2]) {
+  plan_kernel *kernel = d->kernel;
+  int n = d->tile_bits, warps = kernel->target.warp_bits;
+  side_assignment *load = &side[0], *store = &side[1];
+  constraints c = {.d = d, .word = bits_min(word, n)};
+  f2_basis_init(&c.store);
+  f2_basis_init(&c.solved);
+  for (int i = 0; i < n; i++) f2_basis_insert(&c.store, d->order[1][i]);
+  fill(store, &store->registers, bits_max(d->vector[1], c.word), d->order[1], n, 0);
+  load_registers(&c, load);
+  int wanted = bits_max(bits_max(load->registers.n, store->registers.n), in_flight_bits(d));
+  wanted = bits_max(wanted, n - kernel->lane_bits - warps);
+  extra_registers(d, wanted, side);
+  fill(store, &store->lanes, kernel->lane_bits, d->order[1], n, 0);
+  fill(store, &store->warps, warps, d->order[1], n, 0);
+  uint64_t freed[LLRT_MAX_BITS];
+  for (int i = 0; i < n; i++) freed[i] = free_vector(&c, d->order[0][i]);
+  fill(load, &load->lanes, kernel->lane_bits, freed, n, 0);
+  fill(load, &load->warps, warps, freed, n, 0);
+  assert(load->span.rank == n && store->span.rank == n);
+  assert(load->warps.n == store->warps.n);
+  kernel->warp_bits = load->warps.n;
+}
+
+/* ---- host: lanes first, one warp ---- */
+
+static void host_side(draft *d, side_assignment *side, int t) {
+  fill(side, &side->lanes, d->kernel->lane_bits, d->order[t], d->tile_bits, 0);
+  fill(side, &side->registers, d->tile_bits, d->order[t], d->tile_bits, 0);
+}
+
+/* ---- layouts ---- */
+
+/* Tile coordinates of a vector of digit bits. */
+static uint64_t tile_coordinates(const f2_basis *tile, uint64_t x) {
+  uint64_t coordinates = 0;
+  bool inside = f2_basis_coordinates(tile, x, &coordinates);
+  assert(inside);
+  (void)inside;
+  return coordinates;
+}
+
+static llrt_status add_dim(llrt_layout *layout, const char *name, int bits, const vectors *list,
+                           const f2_basis *tile) {
+  int first = llrt_layout_in_bits(layout);
+  LLRT_TRY(llrt_layout_add_in(layout, name, bits));
+  for (int i = 0; i < list->n; i++) layout->column[first + i] = tile_coordinates(tile, list->at[i]);
+  return LLRT_OK;
+}
+
+static llrt_status make_value(const draft *d, const side_assignment *side, int word,
+                              const vectors *iterations, plan_value *value) {
+  f2_basis tile;
+  f2_basis_init(&tile);
+  for (int i = 0; i < d->tile_bits; i++) f2_basis_insert(&tile, d->order[0][i]);
+  value->word = (uint8_t)bits_min(word, side->registers.n);
+  llrt_layout *layout = &value->layout;
+  *layout = llrt_layout_empty();
+  LLRT_TRY(llrt_layout_add_out(layout, "tile", d->tile_bits));
+  LLRT_TRY(add_dim(layout, "register", side->registers.n, &side->registers, &tile));
+  LLRT_TRY(add_dim(layout, "lane", d->kernel->lane_bits, &side->lanes, &tile));
+  LLRT_TRY(add_dim(layout, "warp", d->kernel->warp_bits, &side->warps, &tile));
+  return add_dim(layout, "iteration", iterations ? iterations->n : 0,
+                 iterations ? iterations : &side->warps, &tile);
+}
+
+/* The masked path: one element a step. Lanes and warps follow the destination, iterations the rest; on
+ * the host everything is an iteration and lanes hold copies, that is, one scalar. */
+static llrt_status assign_edge(const draft *d, draft_values *values) {
+  side_assignment side = {0};
+  vectors iterations = {0};
+  f2_basis_init(&side.span);
+  if (!d->kernel->target.lanes_first) {
+    fill(&side, &side.lanes, d->kernel->lane_bits, d->order[1], d->tile_bits, 0);
+    fill(&side, &side.warps, d->kernel->warp_bits, d->order[1], d->tile_bits, 0);
+  }
+  fill(&side, &iterations, d->tile_bits, d->order[1], d->tile_bits, 0);
+  values->edge_iterations = iterations.n;
+  return make_value(d, &side, 0, &iterations, &values->edge);
+}
+
+llrt_status draft_assign(draft *d, draft_values *values) {
+  side_assignment side[2] = {0};
+  int word = word_bits_of(d);
+  for (int t = 0; t < 2; t++) f2_basis_init(&side[t].span);
+  if (d->kernel->target.lanes_first) {
+    for (int t = 0; t < 2; t++) host_side(d, &side[t], t);
+  } else {
+    gpu_sides(d, word, side);
+  }
+  LLRT_TRY(make_value(d, &side[0], word, NULL, &values->load));
+  LLRT_TRY(make_value(d, &side[1], word, NULL, &values->store));
+  return assign_edge(d, values);
+}

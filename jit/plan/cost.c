@@ -1,0 +1,202 @@
+/* The predicted cost of a kernel: traffic by evaluating every access of one tile, instructions by the
+ * rules that emission follows. */
+#include "jit/plan/draft.h"
+
+#include "base/bits.h"
+#include "jit/plan/eval.h"
+#include "layout/traffic.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* What an unknown stride reads as: far apart and aligned. */
+#define FAR_STRIDE ((int64_t)1 << 32)
+
+typedef enum traffic_kind { TRAFFIC_GLOBAL, TRAFFIC_SHARED } traffic_kind;
+
+/* An access by all lanes of all warps of the block, one vector after the other. */
+typedef struct access_walk {
+  const plan_kernel *kernel;
+  const plan_value *value;
+  const plan_step *step;
+  traffic_kind kind;
+  uint64_t vector_mask; /* register bits inside one vector */
+} access_walk;
+
+static int64_t element_offset(const access_walk *walk, const llrt_layout *inverse, uint64_t reg,
+                              uint64_t lane, uint64_t warp) {
+  static const int64_t no_upper[PLAN_MAX_DIGITS];
+  int64_t position[PLAN_MAX_DIGITS];
+  uint64_t y = plan_value_at(walk->value, reg, lane, warp, 0);
+  if (walk->kind == TRAFFIC_SHARED) return (int64_t)llrt_layout_apply_flat(inverse, y);
+  plan_tile_position(walk->kernel, y, 0, no_upper, position);
+  return plan_offset(walk->kernel, walk->step->tensor, position, NULL, FAR_STRIDE);
+}
+
+/* AMD's LDS serves 16-byte reads eight lanes at a time, but not in order: quads of lanes 0 and 5, 1 and 4,
+ * 2 and 7, 3 and 6 of each half of the wave go together (AMD, "Understanding AMD GPU LDS and Bank
+ * Conflicts", Composable Kernel documentation). Brings the addresses into
+ * that order; writes and narrower reads are served in order. */
+static void order_quads(const access_walk *walk, int bytes, int64_t *address) {
+  static const int quads[] = {0, 5, 1, 4, 2, 7, 3, 6};
+  int64_t ordered[TRAFFIC_MAX_LANES];
+  if (walk->kernel->target.isa != PLAN_ISA_AMDGPU || walk->step->kind != PLAN_SHARED_LOAD || bytes != 16)
+    return;
+  for (int lane = 0; lane < 64; lane++)
+    ordered[lane] = address[(lane & 32) | quads[lane / 4 % 8] * 4 | (lane & 3)];
+  memcpy(address, ordered, sizeof ordered);
+}
+
+/* Sectors or wavefronts of the whole tile. */
+static int walk_access(const access_walk *walk, const llrt_layout *inverse) {
+  const plan_kernel *kernel = walk->kernel;
+  const plan_target *target = &kernel->target;
+  int64_t address[TRAFFIC_MAX_LANES];
+  int element_bytes = kernel->element_bits / 8, total = 0, lanes = 1 << kernel->lane_bits;
+  int bytes = target->lanes_first ? element_bytes : element_bytes << walk->step->vector;
+  uint64_t registers = 1ull << plan_value_bits(walk->value, PLAN_REGISTER);
+  for (uint64_t warp = 0; warp < 1ull << kernel->warp_bits; warp++) {
+    for (uint64_t reg = 0; reg < registers; reg++) {
+      if (reg & walk->vector_mask) continue;
+      for (int lane = 0; lane < lanes; lane++)
+        address[lane] = element_bytes * element_offset(walk, inverse, reg, (uint64_t)lane, warp);
+      order_quads(walk, bytes, address);
+      total += walk->kind == TRAFFIC_GLOBAL
+                   ? traffic_sectors(address, lanes, bytes, target->sector_bytes)
+                   : traffic_wavefronts(address, lanes, bytes, target->banks, target->bank_bytes);
+    }
+  }
+  return total;
+}
+
+static uint64_t vector_register_mask(const plan_kernel *kernel, const plan_value *value,
+                                     const plan_address_map *map, int vector) {
+  int positions[LLRT_MAX_BITS];
+  uint64_t mask = 0;
+  if (kernel->target.lanes_first) return 0;
+  bool found = plan_access_positions(value, map, PLAN_REGISTER, vector, positions);
+  assert(found);
+  for (int i = 0; found && i < vector; i++) mask |= 1ull << positions[i];
+  return mask;
+}
+
+static int count_step(const plan_kernel *kernel, const plan_step *step, traffic_kind kind,
+                      int value) {
+  access_walk walk = {.kernel = kernel, .value = &kernel->value[value], .step = step, .kind = kind};
+  plan_address_map map;
+  llrt_layout inverse = llrt_layout_empty();
+  if (kind == TRAFFIC_GLOBAL) {
+    plan_address_of_tensor(kernel, step->tensor, &map);
+  } else {
+    plan_address_of_buffer(kernel, step->buffer, &map);
+    if (llrt_layout_right_inverse(&kernel->buffer[step->buffer].layout, &inverse) != LLRT_OK)
+      return 0;
+  }
+  walk.vector_mask = vector_register_mask(kernel, walk.value, &map, step->vector);
+  return walk_access(&walk, &inverse);
+}
+
+/* Byte permutes that make the words of `out` from those of `in`: a word out of k others takes k - 1, one
+ * out of a single other in another order takes 1. */
+static int count_permutes(const plan_kernel *kernel, const plan_value *in, const plan_value *out) {
+  plan_register_source source;
+  int total = 0, word = out->word, n = plan_value_bits(out, PLAN_REGISTER);
+  (void)kernel;
+  for (int w = 0; w < 1 << (n - word); w++) {
+    int words = 0, seen[8];
+    bool in_place = true;
+    for (int e = 0; e < 1 << word; e++) {
+      source = plan_register_of(in, out, (w << word) | e);
+      bool known = false;
+      for (int k = 0; k < words; k++) known |= seen[k] == source.word;
+      if (!known) seen[words++] = source.word;
+      in_place &= source.element == e;
+    }
+    total += words > 1 ? words - 1 : !in_place;
+  }
+  return total;
+}
+
+plan_register_source plan_register_of(const plan_value *in, const plan_value *out, int index) {
+  f2_basis span;
+  uint64_t at = 0;
+  f2_basis_init(&span);
+  for (int i = 0; i < plan_value_bits(in, PLAN_REGISTER); i++)
+    f2_basis_insert_as(&span, plan_value_columns(in, PLAN_REGISTER)[i], 1ull << i);
+  bool inside = f2_basis_coordinates(
+      &span, f2_apply(plan_value_columns(out, PLAN_REGISTER), (uint64_t)index), &at);
+  assert(inside);
+  (void)inside;
+  return (plan_register_source){.word = (int)(at >> in->word),
+                                .element = (int)(at & bits_mask(in->word))};
+}
+
+/* Instructions of a shuffle round a warp; see jit/emit/emit_shuffle.c. */
+static void count_shuffle(const plan_kernel *kernel, const plan_step *step, plan_cost *cost) {
+  plan_round round;
+  plan_round_of(&kernel->value[step->in], &kernel->value[step->out], &round);
+  const plan_value *out = &kernel->value[step->out];
+  int words = 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
+  /* GPUs shuffle 32 bits. */
+  int each = !kernel->target.lanes_first && kernel->element_bits == 64 ? 2 : 1;
+  if (kernel->target.lanes_first || round.drawn == 0) {
+    cost->shuffles += each * words;
+  } else if (!round.paired) {
+    cost->shuffles += round.stays ? 0 : each * words;
+    cost->selects += words;
+  } else {
+    cost->shuffles += each * (round.stays ? words / 2 : words);
+    cost->selects += round.stays ? words / 2 + words : 2 * words;
+  }
+}
+
+static void count_tile(plan_kernel *kernel, const plan_step *step) {
+  plan_cost *cost = &kernel->cost;
+  switch ((plan_step_kind)step->kind) {
+    case PLAN_LOAD:
+      cost->load_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->out);
+      break;
+    case PLAN_STORE:
+      cost->store_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->in);
+      break;
+    case PLAN_SHARED_STORE:
+      cost->shared_store_wavefronts += count_step(kernel, step, TRAFFIC_SHARED, step->in);
+      break;
+    case PLAN_SHARED_LOAD:
+      cost->shared_load_wavefronts += count_step(kernel, step, TRAFFIC_SHARED, step->out);
+      break;
+    case PLAN_SHUFFLE: count_shuffle(kernel, step, cost); break;
+    case PLAN_REGISTERS:
+      cost->permutes += count_permutes(kernel, &kernel->value[step->in], &kernel->value[step->out]);
+      break;
+    case PLAN_BARRIER:
+    case PLAN_IF_INTERIOR:
+    case PLAN_LOOP: break;
+  }
+}
+
+void plan_cost_kernel(plan_kernel *kernel) {
+  plan_cost *cost = &kernel->cost;
+  int element_bytes = kernel->element_bits / 8;
+  memset(cost, 0, sizeof *cost);
+  cost->bytes_per_element = 2.0 * element_bytes;
+  if (kernel->flat) {
+    cost->tile_bytes = kernel->launch.block_elements * element_bytes;
+    return;
+  }
+  int first = 0, end = kernel->n_steps;
+  if (kernel->step[0].kind == PLAN_IF_INTERIOR) {
+    first = 1;
+    end = 1 + kernel->step[0].body;
+  }
+  cost->tile_bytes = element_bytes << kernel->space.in[0].bits;
+  cost->min_sectors = bits_max(cost->tile_bytes / kernel->target.sector_bytes, 1);
+  cost->min_wavefronts =
+      bits_max(cost->tile_bytes / (kernel->target.banks * kernel->target.bank_bytes), 1);
+  for (int i = 0; i < kernel->n_values; i++) {
+    const plan_value *value = &kernel->value[i];
+    cost->registers =
+        bits_max(cost->registers, 1 << (plan_value_bits(value, PLAN_REGISTER) - value->word));
+  }
+  for (int i = first; i < end; i++) count_tile(kernel, &kernel->step[i]);
+}

@@ -1,0 +1,86 @@
+/* See eval.h. */
+#include "jit/plan/eval.h"
+
+#include "base/bits.h"
+#include "jit/plan/draft.h"
+#include "layout/f2.h"
+
+int64_t plan_number_value(const plan_number *number, const uint64_t *args, int64_t unknown) {
+  if (number->arg < 0) return number->value;
+  return args ? (int64_t)args[number->arg] : unknown;
+}
+
+void plan_decode_block(const plan_kernel *kernel, int64_t block, const uint64_t *args,
+                       uint64_t *grid, int64_t upper[PLAN_MAX_DIGITS]) {
+  *grid = 0;
+  for (int i = 0; i < kernel->n_digits; i++) upper[i] = 0;
+  for (int i = 0; i < kernel->n_places; i++) {
+    const plan_place *place = &kernel->place[i];
+    int64_t count = (int64_t)1 << place->bits;
+    if (place->digit >= 0) count = plan_number_value(&place->count, args, 1);
+    int64_t position = i + 1 == kernel->n_places ? block : block % count;
+    if (place->digit >= 0) upper[place->digit] = position;
+    else *grid = (uint64_t)position;
+    block /= count;
+  }
+}
+
+void plan_tile_position(const plan_kernel *kernel, uint64_t y, uint64_t grid,
+                        const int64_t upper[PLAN_MAX_DIGITS], int64_t position[PLAN_MAX_DIGITS]) {
+  const llrt_layout *space = &kernel->space;
+  uint64_t bits = f2_apply(space->column, y) ^ f2_apply(&space->column[space->in[0].bits], grid);
+  for (int i = 0; i < kernel->n_digits; i++) {
+    int n = kernel->digit[i].bits;
+    position[i] = upper[i] << n | (int64_t)(bits & bits_mask(n));
+    bits = n < 64 ? bits >> n : 0;
+  }
+}
+
+void plan_flat_position(const plan_kernel *kernel, int64_t index, const uint64_t *args,
+                        int64_t position[PLAN_MAX_DIGITS]) {
+  for (int i = 0; i < kernel->n_places; i++) {
+    const plan_place *place = &kernel->place[i];
+    int64_t count = plan_number_value(&place->count, args, 1);
+    position[place->digit] = i + 1 == kernel->n_places ? index : index % count;
+    index /= count;
+  }
+}
+
+int64_t plan_offset(const plan_kernel *kernel, int tensor,
+                    const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args,
+                    int64_t unknown) {
+  uint64_t columns = 0;
+  int64_t sum = 0;
+  for (int i = 0, shift = 0; i < kernel->n_digits; i++) {
+    const plan_digit *digit = &kernel->digit[i];
+    const plan_digit_side *side = &digit->side[tensor];
+    if (side->kind == PLAN_STRIDE) {
+      sum += position[i] * plan_number_value(&side->stride, args, unknown);
+    } else {
+      columns ^= f2_apply(&kernel->column[tensor][shift],
+                          (uint64_t)position[i] & bits_mask(digit->bits));
+      if (digit->rest)
+        sum += (position[i] >> digit->bits) * plan_number_value(&side->stride, args, unknown);
+    }
+    shift += digit->bits;
+  }
+  return sum + (int64_t)columns;
+}
+
+bool plan_position_inside(const plan_kernel *kernel, const int64_t position[PLAN_MAX_DIGITS],
+                          const uint64_t *args) {
+  for (int i = 0; i < kernel->n_digits; i++)
+    if (kernel->digit[i].edge &&
+        position[i] >= plan_number_value(&kernel->digit[i].extent, args, INT64_MAX))
+      return false;
+  return true;
+}
+
+uint64_t plan_value_at(const plan_value *value, uint64_t reg, uint64_t lane, uint64_t warp,
+                       uint64_t iteration) {
+  int lanes = plan_value_bits(value, PLAN_REGISTER);
+  int warps = lanes + plan_value_bits(value, PLAN_LANE);
+  int iterations = warps + plan_value_bits(value, PLAN_WARP);
+  return f2_apply(value->layout.column,
+                  reg | lane << lanes | warp << warps | iteration << iterations);
+}

@@ -1,0 +1,92 @@
+/* In-block conversion of a value from one layout to another: nothing, registers alone, lane exchange
+ * rounds, or a swizzled shared buffer. Fixed rule: shuffles where at most target.max_shuffle_rounds
+ * rounds do it, else shared memory. */
+#include "jit/plan/frame.h"
+
+#include "base/status.h"
+
+#include <string.h>
+
+llrt_status draft_step(plan_kernel *kernel, plan_step step) {
+  if (kernel->n_steps == PLAN_MAX_STEPS)
+    return llrt_error(LLRT_INTERNAL, "a kernel of more than %d steps", PLAN_MAX_STEPS);
+  kernel->step[kernel->n_steps++] = step;
+  return LLRT_OK;
+}
+
+llrt_status draft_value(plan_kernel *kernel, const plan_value *value, int *number) {
+  if (kernel->n_values == PLAN_MAX_VALUES)
+    return llrt_error(LLRT_INTERNAL, "a kernel of more than %d values", PLAN_MAX_VALUES);
+  *number = kernel->n_values;
+  kernel->value[kernel->n_values++] = *value;
+  return LLRT_OK;
+}
+
+/* Appends `kind` from value *at to the frame `to`; *at becomes its result. */
+static llrt_status convert_step(draft *d, plan_step_kind kind, const frame *to,
+                                const plan_value *warps_of, int *at) {
+  plan_value value;
+  int in = *at;
+  frame_to_value(to, warps_of, &value);
+  LLRT_TRY(draft_value(d->kernel, &value, at));
+  return draft_step(d->kernel,
+                    (plan_step){.kind = (uint8_t)kind, .in = (uint8_t)in, .out = (uint8_t)*at});
+}
+
+static bool same_warps(const plan_value *a, const plan_value *b) {
+  int n = plan_value_bits(a, PLAN_WARP);
+  return n == plan_value_bits(b, PLAN_WARP) &&
+         memcmp(plan_value_columns(a, PLAN_WARP), plan_value_columns(b, PLAN_WARP),
+                (size_t)n * sizeof(uint64_t)) == 0;
+}
+
+/* log2 lanes of the 128-bit parts of a SIMD register, in which unpack instructions work. */
+static int interleave_bits(const draft *d) {
+  if (!d->kernel->target.lanes_first) return 0;
+  return bits_min(bits_log2(128 / d->element_bits), d->kernel->lane_bits);
+}
+
+static llrt_status through_shared(draft *d, const frame *from, const frame *to,
+                                  const plan_value *target, int *at) {
+  plan_kernel *kernel = d->kernel;
+  int vector = 0, number = 0, buffer = kernel->n_buffers;
+  if (buffer == PLAN_MAX_BUFFERS)
+    return llrt_error(LLRT_INTERNAL, "a kernel of more than %d buffers", PLAN_MAX_BUFFERS);
+  LLRT_TRY(swizzle_plan(&kernel->target, d->element_bits, from, to, &kernel->buffer[buffer],
+                        &vector));
+  kernel->n_buffers++;
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_SHARED_STORE, .in = (uint8_t)*at,
+                                          .buffer = (uint8_t)buffer, .vector = (uint8_t)vector}));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
+  LLRT_TRY(draft_value(kernel, target, &number));
+  *at = number;
+  return draft_step(kernel, (plan_step){.kind = PLAN_SHARED_LOAD, .out = (uint8_t)number,
+                                        .buffer = (uint8_t)buffer, .vector = (uint8_t)vector});
+}
+
+llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out) {
+  plan_value start = d->kernel->value[in];
+  plan_exchange wanted = d->options ? d->options->exchange : PLAN_EXCHANGE_AUTO;
+  frame from, to, based, rounds[FRAME_MAX_LANES + 1];
+  frame_of_value(&start, &from);
+  frame_of_value(target, &to);
+  *out = in;
+  if (!frame_rebase(&from, &to, &based))
+    return llrt_error(LLRT_INTERNAL, "the words of the stored value are not in its registers");
+  if (!frame_equal(&from, &based))
+    LLRT_TRY(convert_step(d, PLAN_REGISTERS, &based, &start, out));
+  bool local = same_warps(&start, target);
+  if (local && frame_equal(&based, &to) && wanted != PLAN_EXCHANGE_SHARED) return LLRT_OK;
+  int n = local && wanted != PLAN_EXCHANGE_SHARED
+              ? shuffle_rounds(&based, &to, interleave_bits(d), rounds)
+              : -1;
+  int most = wanted == PLAN_EXCHANGE_SHUFFLE ? FRAME_MAX_LANES + 1
+                                             : d->kernel->target.max_shuffle_rounds;
+  if (n >= 0 && n <= most) {
+    for (int i = 0; i < n; i++) LLRT_TRY(convert_step(d, PLAN_SHUFFLE, &rounds[i], &start, out));
+    return LLRT_OK;
+  }
+  if (wanted == PLAN_EXCHANGE_SHUFFLE)
+    return llrt_error(LLRT_UNSUPPORTED, "lane shuffles cannot make this conversion");
+  return through_shared(d, &based, &to, target, out);
+}

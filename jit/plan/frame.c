@@ -1,0 +1,76 @@
+/* Frames: see frame.h. */
+#include "jit/plan/frame.h"
+
+#include <assert.h>
+#include <string.h>
+
+void frame_of_value(const plan_value *value, frame *out) {
+  memset(out, 0, sizeof *out);
+  out->word = value->word;
+  out->n_registers = plan_value_bits(value, PLAN_REGISTER);
+  out->n_lanes = plan_value_bits(value, PLAN_LANE);
+  out->tile_bits = value->layout.out[0].bits;
+  assert(out->n_registers <= FRAME_MAX_REGISTERS && out->n_lanes <= FRAME_MAX_LANES);
+  memcpy(out->registers, plan_value_columns(value, PLAN_REGISTER),
+         (size_t)out->n_registers * sizeof *out->registers);
+  memcpy(out->lanes, plan_value_columns(value, PLAN_LANE),
+         (size_t)out->n_lanes * sizeof *out->lanes);
+  out->n_warps = plan_value_bits(value, PLAN_WARP);
+  memcpy(out->warps, plan_value_columns(value, PLAN_WARP),
+         (size_t)out->n_warps * sizeof *out->warps);
+  for (int i = 0; i < out->n_lanes; i++)
+    if (out->lanes[i] == 0) out->lanes[i] = 1ull << (out->tile_bits + i);
+}
+
+void frame_to_value(const frame *f, const plan_value *from, plan_value *out) {
+  llrt_layout *layout = &out->layout;
+  *out = *from;
+  int lanes = f->n_registers;
+  out->word = (uint8_t)f->word;
+  memcpy(layout->column, f->registers, (size_t)f->n_registers * sizeof *f->registers);
+  for (int i = 0; i < f->n_lanes; i++)
+    layout->column[lanes + i] = f->lanes[i] & bits_mask(f->tile_bits);
+}
+
+bool frame_equal(const frame *a, const frame *b) {
+  return a->word == b->word && a->n_registers == b->n_registers && a->n_lanes == b->n_lanes &&
+         memcmp(a->registers, b->registers, sizeof a->registers) == 0 &&
+         memcmp(a->lanes, b->lanes, sizeof a->lanes) == 0;
+}
+
+uint64_t frame_coordinates(const frame *f, uint64_t x) {
+  f2_basis basis;
+  uint64_t coordinates = 0;
+  int shift = 0;
+  f2_basis_init(&basis);
+  for (int i = 0; i < f->n_registers; i++)
+    f2_basis_insert_as(&basis, f->registers[i], 1ull << shift++);
+  for (int i = 0; i < f->n_lanes; i++) f2_basis_insert_as(&basis, f->lanes[i], 1ull << shift++);
+  for (int i = 0; i < f->n_warps; i++) f2_basis_insert_as(&basis, f->warps[i], 1ull << shift++);
+  f2_basis_coordinates(&basis, x, &coordinates);
+  return coordinates;
+}
+
+bool frame_rebase(const frame *from, const frame *to, frame *out) {
+  f2_basis span, chosen;
+  int n = 0;
+  f2_basis_init(&span);
+  f2_basis_init(&chosen);
+  *out = *from;
+  out->word = to->word;
+  for (int i = 0; i < from->n_registers; i++) f2_basis_insert(&span, from->registers[i]);
+  for (int i = 0; i < to->n_registers; i++) {
+    if (f2_basis_contains(&span, to->registers[i]) && f2_basis_insert(&chosen, to->registers[i]))
+      out->registers[n++] = to->registers[i];
+    else if (i < to->word)
+      return false;
+  }
+  for (int i = 0; i < from->n_registers; i++) {
+    /* Free of to's word, so that whole words move from here on. */
+    uint64_t x = from->registers[i];
+    x ^= f2_apply(to->registers, frame_coordinates(to, x) & bits_mask(to->word));
+    if (f2_basis_insert(&chosen, x)) out->registers[n++] = x;
+  }
+  assert(n == from->n_registers);
+  return true;
+}

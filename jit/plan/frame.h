@@ -1,0 +1,46 @@
+/* A value's layout as bare vectors of tile coordinates, for the exchange planners. Lanes that hold
+ * copies stand for directions outside the tile, so that a frame is always a basis. */
+#ifndef LLRT_JIT_PLAN_FRAME_H
+#define LLRT_JIT_PLAN_FRAME_H
+
+#include "jit/plan/draft.h"
+#include "layout/f2.h"
+
+#define FRAME_MAX_REGISTERS 24
+#define FRAME_MAX_LANES 8
+#define FRAME_MAX_WARPS 8
+
+typedef struct frame {
+  int word, n_registers, n_lanes, n_warps, tile_bits;
+  uint64_t registers[FRAME_MAX_REGISTERS];
+  uint64_t lanes[FRAME_MAX_LANES];
+  uint64_t warps[FRAME_MAX_WARPS];
+} frame;
+
+void frame_of_value(const plan_value *value, frame *out);
+
+/* The value with `from`'s warps and iterations and this frame's registers and lanes. */
+void frame_to_value(const frame *f, const plan_value *from, plan_value *out);
+
+bool frame_equal(const frame *a, const frame *b);
+
+/* Coordinates of a tile vector: registers from bit 0, then lanes, then warps. */
+uint64_t frame_coordinates(const frame *f, uint64_t x);
+
+/* `from` with its registers on another basis of the same span: first the word of `to`, then registers
+ * of `to` as far as they are in the span, then from's own, freed of that word. False when to's word is
+ * not in the span. */
+bool frame_rebase(const frame *from, const frame *to, frame *out);
+
+/* shuffle.c: the rounds from one frame to another within a warp; each is one PLAN_SHUFFLE. Returns the
+ * number of rounds, or -1 where whole words cannot make it. rounds has FRAME_MAX_LANES + 1 entries; the
+ * last is *to. chunk: log2 lanes within which the target interleaves registers at the cost of one
+ * instruction; 0: none. Precondition: same word. */
+int shuffle_rounds(const frame *from, const frame *to, int chunk, frame *rounds);
+
+/* swizzle.c: a shared buffer through which `from` becomes `to`, conflict-free where whole banks move:
+ * offset -> tile, and log2 elements of an access on both sides. */
+llrt_status swizzle_plan(const plan_target *target, int element_bits, const frame *from,
+                         const frame *to, plan_buffer *buffer, int *vector);
+
+#endif

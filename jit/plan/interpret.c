@@ -1,0 +1,224 @@
+/* Executes a kernel over host memory, a block after another, every step for all warps before the next:
+ * the oracle for planning. Checks what hardware would not forgive: accesses outside a tensor, shared
+ * reads of what was not written since the last barrier began to hold. */
+#include "jit/plan/draft.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/eval.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct interpreter {
+  const plan_kernel *kernel;
+  const llrt_tensor *tensors;
+  const llrt_storage_binding *bindings;
+  uint64_t args[PLAN_MAX_ARGS];
+  int64_t block;
+  uint64_t grid;
+  int64_t upper[PLAN_MAX_DIGITS];
+  uint64_t iteration;
+  uint64_t *value[PLAN_MAX_VALUES];   /* elements by (register, lane, warp), register fastest */
+  uint64_t *tile[PLAN_MAX_VALUES];    /* their tile coordinates in iteration 0 */
+  int64_t *place;                     /* of a tile coordinate, scratch of run_exchange */
+  uint64_t *shared[PLAN_MAX_BUFFERS]; /* elements by offset */
+  int *written[PLAN_MAX_BUFFERS];     /* phase of the last write, counted by barriers from 1 */
+  int phase;
+} interpreter;
+
+static int64_t value_size(const plan_kernel *kernel, int i) {
+  return (int64_t)1 << (plan_value_bits(&kernel->value[i], PLAN_REGISTER) + kernel->lane_bits +
+                        kernel->warp_bits);
+}
+
+static void interpreter_fini(interpreter *in) {
+  for (int i = 0; i < PLAN_MAX_VALUES; i++) {
+    free(in->value[i]);
+    free(in->tile[i]);
+  }
+  free(in->place);
+  for (int i = 0; i < PLAN_MAX_BUFFERS; i++) {
+    free(in->shared[i]);
+    free(in->written[i]);
+  }
+}
+
+static llrt_status interpreter_init(interpreter *in) {
+  const plan_kernel *kernel = in->kernel;
+  bool failed = false;
+  size_t tile_size = (size_t)1 << kernel->value[0].layout.out[0].bits;
+  failed |= !(in->place = calloc(tile_size, sizeof *in->place));
+  for (int i = 0; i < kernel->n_values; i++) {
+    size_t n = (size_t)value_size(kernel, i);
+    failed |= !(in->value[i] = calloc(n, sizeof(uint64_t)));
+    failed |= !(in->tile[i] = calloc(n, sizeof(uint64_t)));
+    for (size_t at = 0; at < n && in->tile[i]; at++)
+      in->tile[i][at] = f2_apply(kernel->value[i].layout.column, at);
+  }
+  for (int i = 0; i < kernel->n_buffers; i++) {
+    size_t elements = (size_t)kernel->buffer[i].bytes * 8 / (size_t)kernel->element_bits;
+    failed |= !(in->shared[i] = calloc(elements, sizeof(uint64_t)));
+    failed |= !(in->written[i] = calloc(elements, sizeof(int)));
+  }
+  return failed ? llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory") : LLRT_OK;
+}
+
+/* ---- elements of a value ---- */
+
+
+static uint64_t tile_at(const interpreter *in, int value, int64_t at) {
+  if (in->iteration == 0) return in->tile[value][at];
+  const uint64_t *columns = plan_value_columns(&in->kernel->value[value], PLAN_ITERATION);
+  return in->tile[value][at] ^ f2_apply(columns, in->iteration);
+}
+
+/* ---- global memory ---- */
+
+/* The element's byte address, or NULL where the step's mask leaves it out. */
+static llrt_status global_address(const interpreter *in, const plan_step *step, uint64_t tile,
+                                  unsigned char **address) {
+  const plan_kernel *kernel = in->kernel;
+  int64_t position[PLAN_MAX_DIGITS];
+  *address = NULL;
+  if (kernel->flat) {
+    int bits = kernel->value[0].layout.out[0].bits;
+    int64_t index = in->block << bits | (int64_t)tile;
+    if (index >= plan_number_value(&kernel->flat_elements, in->args, 0)) return LLRT_OK;
+    plan_flat_position(kernel, index, in->args, position);
+  } else {
+    plan_tile_position(kernel, tile, in->grid, in->upper, position);
+    if (step->masked && !plan_position_inside(kernel, position, in->args)) return LLRT_OK;
+  }
+  int64_t offset = plan_offset(kernel, step->tensor, position, in->args, 0);
+  if (offset < 0 || offset >= in->bindings[step->tensor].span)
+    return llrt_error(LLRT_INTERNAL, "block %lld reaches element %lld of tensor %d, which has %lld",
+                      (long long)in->block, (long long)offset, step->tensor,
+                      (long long)in->bindings[step->tensor].span);
+  *address = (unsigned char *)in->tensors[step->tensor].data + offset * (kernel->element_bits / 8);
+  return LLRT_OK;
+}
+
+static llrt_status run_global(interpreter *in, const plan_step *step, int value, bool load) {
+  size_t bytes = (size_t)in->kernel->element_bits / 8;
+  for (int64_t at = 0; at < value_size(in->kernel, value); at++) {
+    unsigned char *address;
+    LLRT_TRY(global_address(in, step, tile_at(in, value, at), &address));
+    if (!address) continue;
+    if (load) memcpy(&in->value[value][at], address, bytes);
+    else memcpy(address, &in->value[value][at], bytes);
+  }
+  return LLRT_OK;
+}
+
+/* ---- shared memory ---- */
+
+static llrt_status run_shared(interpreter *in, const plan_step *step, int value, bool load) {
+  const plan_buffer *buffer = &in->kernel->buffer[step->buffer];
+  llrt_layout offset_of;
+  LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
+  for (int64_t at = 0; at < value_size(in->kernel, value); at++) {
+    uint64_t offset = llrt_layout_apply_flat(&offset_of, tile_at(in, value, at));
+    int *written = &in->written[step->buffer][offset];
+    if (!load) {
+      in->shared[step->buffer][offset] = in->value[value][at];
+      *written = in->phase;
+    } else if (*written == 0 || *written >= in->phase) {
+      return llrt_error(LLRT_INTERNAL, "shared offset %llu is read without a barrier after its write",
+                        (unsigned long long)offset);
+    } else {
+      in->value[value][at] = in->shared[step->buffer][offset];
+    }
+  }
+  return LLRT_OK;
+}
+
+/* ---- inside the warp ---- */
+
+/* Every place of the result takes the element of the same tile coordinate from its own thread (REGISTERS)
+ * or warp (SHUFFLE): from places first .. first + size of both. */
+static llrt_status exchange_group(interpreter *in, const plan_step *step, int64_t first,
+                                  int64_t size) {
+  for (int64_t from = first; from < first + size; from++)
+    in->place[tile_at(in, step->in, from)] = from;
+  for (int64_t at = first; at < first + size; at++) {
+    uint64_t wanted = tile_at(in, step->out, at);
+    int64_t from = in->place[wanted];
+    if (from < first || from >= first + size || tile_at(in, step->in, from) != wanted)
+      return llrt_error(LLRT_INTERNAL, "tile coordinate %llu is not in reach of an exchange",
+                        (unsigned long long)wanted);
+    in->value[step->out][at] = in->value[step->in][from];
+  }
+  return LLRT_OK;
+}
+
+static llrt_status run_exchange(interpreter *in, const plan_step *step, bool across_lanes) {
+  const plan_kernel *kernel = in->kernel;
+  int bits = plan_value_bits(&kernel->value[step->in], PLAN_REGISTER);
+  if (across_lanes) bits += kernel->lane_bits;
+  for (int64_t first = 0; first < value_size(kernel, step->out); first += (int64_t)1 << bits)
+    LLRT_TRY(exchange_group(in, step, first, (int64_t)1 << bits));
+  return LLRT_OK;
+}
+
+/* ---- control ---- */
+
+static bool is_interior(const interpreter *in) {
+  const plan_kernel *kernel = in->kernel;
+  for (int i = 0; i < kernel->n_digits; i++)
+    if (kernel->digit[i].edge &&
+        in->upper[i] >= plan_number_value(&kernel->digit[i].full, in->args, 0))
+      return false;
+  return true;
+}
+
+static llrt_status run_steps(interpreter *in, int first, int n);
+
+static llrt_status run_step(interpreter *in, int at) {
+  const plan_step *step = &in->kernel->step[at];
+  switch ((plan_step_kind)step->kind) {
+    case PLAN_LOAD: return run_global(in, step, step->out, true);
+    case PLAN_STORE: return run_global(in, step, step->in, false);
+    case PLAN_SHARED_STORE: return run_shared(in, step, step->in, false);
+    case PLAN_SHARED_LOAD: return run_shared(in, step, step->out, true);
+    case PLAN_REGISTERS: return run_exchange(in, step, false);
+    case PLAN_SHUFFLE: return run_exchange(in, step, true);
+    case PLAN_BARRIER: in->phase++; return LLRT_OK;
+    case PLAN_IF_INTERIOR:
+      if (is_interior(in)) return run_steps(in, at + 1, step->body);
+      return run_steps(in, at + 1 + step->body, step->otherwise);
+    case PLAN_LOOP:
+      for (in->iteration = 0; in->iteration < 1ull << step->iterations; in->iteration++)
+        LLRT_TRY(run_steps(in, at + 1, step->body));
+      in->iteration = 0;
+      return LLRT_OK;
+  }
+  return llrt_error(LLRT_INTERNAL, "step %d of unknown kind %d", at, step->kind);
+}
+
+static llrt_status run_steps(interpreter *in, int first, int n) {
+  for (int i = first; i < first + n; i++) {
+    LLRT_TRY(run_step(in, i));
+    i += in->kernel->step[i].body + in->kernel->step[i].otherwise;
+  }
+  return LLRT_OK;
+}
+
+llrt_status plan_interpret(const plan_kernel *kernel, const llrt_tensor *tensors,
+                           const llrt_storage_binding *bindings, int n_tensors) {
+  interpreter in = {.kernel = kernel, .tensors = tensors, .bindings = bindings};
+  int64_t blocks;
+  LLRT_TRY(plan_verify(kernel));
+  LLRT_TRY(plan_launch_bind(&kernel->launch, tensors, bindings, n_tensors, in.args, &blocks));
+  llrt_status status = interpreter_init(&in);
+  for (in.block = 0; in.block < blocks && status == LLRT_OK; in.block++) {
+    for (int i = 0; i < kernel->n_buffers; i++)
+      memset(in.written[i], 0,
+             (size_t)kernel->buffer[i].bytes * 8 / (size_t)kernel->element_bits * sizeof(int));
+    in.phase = 1;
+    if (!kernel->flat) plan_decode_block(kernel, in.block, in.args, &in.grid, in.upper);
+    status = run_steps(&in, 0, kernel->n_steps);
+  }
+  interpreter_fini(&in);
+  return status;
+}

@@ -1,0 +1,175 @@
+/* A plan: what a kernel does, as data. Planning needs no LLVM; emission needs nothing but this.
+ *
+ * Coordinates. A kernel sees the tensors as one list of logical *digits* (DESIGN 2): the common
+ * refinement of all storages. A digit holds `bits` fixed low bits, an out-dim of `space`, and may have
+ * a run-time upper part (rest). `space` maps (tile, grid) bits linearly onto the digits' fixed bits:
+ * tile bits are worked on inside a block, grid bits number blocks. The upper parts are grid places too.
+ *
+ * Address of tensor t, in elements, as an integer:
+ *     XOR over fixed bits b of COLUMNS digits of column[t][b] * bit b
+ *   + sum over STRIDE digits of stride * (upper << bits | fixed bits)
+ *   + sum over COLUMNS digits with rest of upper * stride
+ *
+ * Values. A value is a register tile: layout (register, lane, warp, iteration) -> tile. Zero columns in
+ * lane or warp are copies, stored once. The lowest `word` register bits lie inside one machine word.
+ * A step is defined by the layouts of its input and output alone. */
+#ifndef LLRT_JIT_PLAN_PLAN_H
+#define LLRT_JIT_PLAN_PLAN_H
+
+#include "jit/plan/launch.h"
+#include "jit/plan/target.h"
+
+#include <llrt/layout.h>
+
+#define PLAN_MAX_DIGITS LLRT_MAX_OUT_DIMS
+#define PLAN_MAX_STEPS 48
+#define PLAN_MAX_VALUES 24
+#define PLAN_MAX_BUFFERS 2
+#define PLAN_MAX_VARIANTS 4
+
+/* A number known now (arg < 0) or kernel argument `arg`. */
+typedef struct plan_number {
+  int32_t arg;
+  int64_t value;
+} plan_number;
+
+typedef enum plan_contribution { PLAN_COLUMNS = 0, PLAN_STRIDE = 1 } plan_contribution;
+
+typedef struct plan_digit_side {
+  uint8_t kind;       /* plan_contribution */
+  plan_number stride; /* STRIDE: of one position of the digit. COLUMNS with rest: of the upper part */
+} plan_digit_side;
+
+typedef struct plan_digit {
+  int8_t axis;        /* -1: a copy that only some tensors have */
+  uint8_t axis_shift; /* the digit's position 1 is 2^axis_shift positions of the axis */
+  uint8_t bits;       /* fixed bits, = space.out[digit].bits */
+  bool rest;          /* has an upper part: ceil(extent / 2^bits) positions */
+  bool edge;          /* the last upper position may be incomplete */
+  plan_number extent; /* rest: positions of the whole digit */
+  plan_number full;   /* edge: floor(extent / 2^bits), the number of complete upper positions */
+  plan_number upper;  /* rest: number of upper positions */
+  plan_digit_side side[LLRT_MAX_TENSORS];
+} plan_digit;
+
+/* One place of the block index (or, with flat decode, of the element index), fastest first. */
+typedef struct plan_place {
+  int8_t digit;             /* >= 0: upper part of that digit, `count` positions */
+  uint8_t bits;             /* digit < 0: all bits of in-dim grid */
+  plan_number count, magic, magic_shift; /* digit >= 0; magic only where count is no constant */
+} plan_place;
+
+/* The in-dims of every value, in this order. */
+typedef enum plan_dim {
+  PLAN_REGISTER = 0,
+  PLAN_LANE = 1,
+  PLAN_WARP = 2,
+  PLAN_ITERATION = 3
+} plan_dim;
+
+typedef struct plan_value {
+  llrt_layout layout; /* register, lane, warp, iteration -> tile */
+  uint8_t word;       /* log2 elements per machine word */
+} plan_value;
+
+/* A shared buffer: element offset -> tile. */
+typedef struct plan_buffer {
+  llrt_layout layout; /* offset -> tile */
+  int32_t bytes;
+} plan_buffer;
+
+typedef enum plan_step_kind {
+  PLAN_LOAD = 1,     /* out = tensor; 2^vector elements an access */
+  PLAN_REGISTERS,    /* out = in with registers renamed and bytes permuted: same lane, same warp */
+  PLAN_SHUFFLE,      /* out = in moved between lanes of a warp: one round, whole words. With X = in's
+                        layout, Y = out's: X(r, l) = Y(r', l') gives r from (r', l') through at most
+                        one functional of l' */
+  PLAN_SHARED_STORE, /* buffer = in, 2^vector elements an access */
+  PLAN_BARRIER,      /* of the block; between shared stores and loads */
+  PLAN_SHARED_LOAD,  /* out = buffer */
+  PLAN_STORE,        /* tensor = in */
+  PLAN_IF_INTERIOR,  /* next `body` steps where every edge digit is complete in this block, else the
+                        `otherwise` steps after them */
+  PLAN_LOOP          /* next `body` steps 2^iterations times; in-dim iteration counts. The body's values
+                        live for one turn */
+} plan_step_kind;
+
+typedef struct plan_step {
+  uint8_t kind;
+  uint8_t in, out; /* values */
+  uint8_t tensor, buffer;
+  uint8_t vector;     /* log2 elements of one access */
+  bool masked;        /* LOAD, STORE: skip elements outside an edge digit's extent (flat: the count) */
+  uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches */
+  uint8_t iterations; /* LOOP: log2 */
+  uint8_t body, otherwise;
+} plan_step;
+
+typedef struct plan_cost {
+  double bytes_per_element;  /* global, read and written */
+  int32_t tile_bytes;        /* per block */
+  int32_t load_sectors, store_sectors;           /* per tile, 32-byte sectors touched by one access each */
+  int32_t min_sectors;                           /* tile bytes / sector */
+  int32_t shared_store_wavefronts, shared_load_wavefronts; /* per tile */
+  int32_t min_wavefronts;                        /* per direction, conflict-free */
+  int32_t shuffles, selects, permutes;           /* per warp, instructions */
+  int32_t registers;                             /* words of the largest value of a lane */
+} plan_cost;
+
+typedef struct plan_kernel {
+  plan_target target;
+  int32_t element_bits;
+  int32_t n_tensors;
+  int32_t lane_bits, warp_bits; /* of a block; the host's lane_bits fits the element width */
+  bool flat; /* a tile is 2^tile_bits consecutive elements of the flat index, which `place` splits into
+                digits (whole digits: upper and fixed bits together, fastest first); of space only the
+                out-dims are used */
+  plan_number flat_elements; /* positions of the flat index */
+  int32_t n_digits, n_places, n_values, n_buffers, n_steps;
+  plan_digit digit[PLAN_MAX_DIGITS];
+  llrt_layout space;                           /* tile, grid -> d0, d1, … */
+  uint64_t column[LLRT_MAX_TENSORS][LLRT_MAX_BITS]; /* by out bit of space, for COLUMNS digits */
+  plan_place place[PLAN_MAX_GRID];
+  plan_value value[PLAN_MAX_VALUES];
+  plan_buffer buffer[PLAN_MAX_BUFFERS];
+  plan_step step[PLAN_MAX_STEPS];
+  plan_launch launch;
+  plan_cost cost;
+} plan_kernel;
+
+typedef struct plan {
+  int32_t n_variants;
+  plan_kernel variant[PLAN_MAX_VARIANTS]; /* run takes the first whose range holds; the last has none */
+} plan;
+
+/* How a convert may be steered; all-zero is the planner's own choice. Tests force each exchange. */
+typedef enum plan_exchange {
+  PLAN_EXCHANGE_AUTO = 0,
+  PLAN_EXCHANGE_SHARED,
+  PLAN_EXCHANGE_SHUFFLE
+} plan_exchange;
+
+typedef struct plan_options {
+  plan_exchange exchange; /* UNSUPPORTED where it cannot be had */
+  int tile_bytes, run_bytes; /* 0: the target's */
+} plan_options;
+
+/* Plans desc (validated by runtime/validate.c) for a target. options may be NULL. *out is an
+ * llrt-internal allocation of the caller's, overwritten. Errors: UNSUPPORTED with the reason. */
+llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
+                      const plan_options *options, plan *out);
+
+/* Writes what `llrt explain` shows. */
+struct llrt_text;
+void plan_print(const plan *made, struct llrt_text *text);
+
+/* Checks that a kernel is well formed: what emission and the interpreter rely on. Errors: INTERNAL. */
+llrt_status plan_verify(const plan_kernel *kernel);
+
+/* Executes one variant over memory on the calling thread: the oracle for planning. tensors' data are
+ * host addresses. Reports (INTERNAL) shared reads of words not written since the last barrier, shared
+ * races, and global accesses outside [0, span). */
+llrt_status plan_interpret(const plan_kernel *kernel, const llrt_tensor *tensors,
+                           const llrt_storage_binding *bindings, int n_tensors);
+
+#endif

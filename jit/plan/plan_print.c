@@ -1,0 +1,181 @@
+/* The text of `llrt explain`: what a plan does, for people. */
+#include "jit/plan/draft.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+
+static void print_number(const plan_kernel *kernel, const plan_number *number, llrt_text *text) {
+  if (number->arg < 0) {
+    llrt_text_add(text, "%lld", (long long)number->value);
+    return;
+  }
+  const plan_arg *arg = &kernel->launch.arg[number->arg];
+  switch ((plan_arg_kind)arg->kind) {
+    case PLAN_ARG_STRIDE:
+      llrt_text_add(text, "stride(t%d.%d)", arg->tensor, arg->index);
+      if (arg->shift) llrt_text_add(text, "*%d", 1 << arg->shift);
+      break;
+    case PLAN_ARG_CEIL: llrt_text_add(text, "ceil(n%d/%d)", arg->index, 1 << arg->shift); break;
+    case PLAN_ARG_FLOOR: llrt_text_add(text, "floor(n%d/%d)", arg->index, 1 << arg->shift); break;
+    default: llrt_text_add(text, "arg%d", number->arg); break;
+  }
+}
+
+static void print_side(const plan_kernel *kernel, int i, int tensor, llrt_text *text) {
+  const plan_digit *digit = &kernel->digit[i];
+  const plan_digit_side *side = &digit->side[tensor];
+  llrt_text_add(text, tensor == 0 ? "  source " : "  destination ");
+  if (side->kind == PLAN_COLUMNS) {
+    int shift = llrt_layout_out_shift(&kernel->space, i);
+    llrt_text_add(text, "bits [");
+    for (int b = 0; b < digit->bits; b++)
+      llrt_text_add(text, "%s%llu", b ? "," : "",
+                    (unsigned long long)kernel->column[tensor][shift + b]);
+    llrt_text_add(text, "]");
+    if (!digit->rest) return;
+    llrt_text_add(text, " above ");
+  }
+  llrt_text_add(text, "stride ");
+  print_number(kernel, &side->stride, text);
+}
+
+static void print_digits(const plan_kernel *kernel, llrt_text *text) {
+  for (int i = 0; i < kernel->n_digits; i++) {
+    const plan_digit *digit = &kernel->digit[i];
+    if (digit->axis < 0) llrt_text_add(text, "  d%d: copies, %d bits;", i, digit->bits);
+    else llrt_text_add(text, "  d%d: axis %d >> %d, %d bits", i, digit->axis, digit->axis_shift,
+                       digit->bits);
+    if (digit->rest) llrt_text_add(text, " + rest%s", digit->edge ? " (edge)" : "");
+    for (int t = 0; t < kernel->n_tensors; t++) print_side(kernel, i, t, text);
+    llrt_text_add(text, "\n");
+  }
+}
+
+static void print_dim(const plan_value *value, plan_dim dim, llrt_text *text) {
+  int n = plan_value_bits(value, dim);
+  if (n == 0) return;
+  llrt_text_add(text, " %s=[", value->layout.in[dim].name);
+  for (int i = 0; i < n; i++)
+    llrt_text_add(text, "%s%llu", i ? "," : "",
+                  (unsigned long long)plan_value_columns(value, dim)[i]);
+  llrt_text_add(text, "]");
+}
+
+static void print_value(const plan_kernel *kernel, int i, llrt_text *text) {
+  const plan_value *value = &kernel->value[i];
+  llrt_text_add(text, "v%d:", i);
+  print_dim(value, PLAN_REGISTER, text);
+  print_dim(value, PLAN_LANE, text);
+  print_dim(value, PLAN_WARP, text);
+  print_dim(value, PLAN_ITERATION, text);
+  if (value->word) llrt_text_add(text, " (%d elements a word)", 1 << value->word);
+}
+
+static int vector_bytes(const plan_kernel *kernel, const plan_step *step) {
+  return (kernel->element_bits / 8) << step->vector;
+}
+
+static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *text) {
+  const plan_step *step = &kernel->step[at];
+  llrt_text_add(text, "%*s", 2 + 2 * depth, "");
+  switch ((plan_step_kind)step->kind) {
+    case PLAN_LOAD:
+      llrt_text_add(text, "load source, %d bytes an access%s -> ", vector_bytes(kernel, step),
+                    step->masked ? ", masked" : "");
+      print_value(kernel, step->out, text);
+      break;
+    case PLAN_STORE:
+      llrt_text_add(text, "store v%d to destination, %d bytes an access%s%s", step->in,
+                    vector_bytes(kernel, step), step->masked ? ", masked" : "",
+                    step->streaming ? ", streaming" : "");
+      break;
+    case PLAN_REGISTERS:
+      llrt_text_add(text, "rename registers of v%d -> ", step->in);
+      print_value(kernel, step->out, text);
+      break;
+    case PLAN_SHUFFLE:
+      llrt_text_add(text, "shuffle lanes of v%d -> ", step->in);
+      print_value(kernel, step->out, text);
+      break;
+    case PLAN_SHARED_STORE:
+      llrt_text_add(text, "store v%d to shared buffer %d (%d bytes), %d bytes an access", step->in,
+                    step->buffer, kernel->buffer[step->buffer].bytes, vector_bytes(kernel, step));
+      break;
+    case PLAN_BARRIER: llrt_text_add(text, "barrier"); break;
+    case PLAN_SHARED_LOAD:
+      llrt_text_add(text, "load shared buffer %d, %d bytes an access -> ", step->buffer,
+                    vector_bytes(kernel, step));
+      print_value(kernel, step->out, text);
+      break;
+    case PLAN_IF_INTERIOR: llrt_text_add(text, "if the block is inside every edge:"); break;
+    case PLAN_LOOP: llrt_text_add(text, "loop %d times:", 1 << step->iterations); break;
+  }
+  llrt_text_add(text, "\n");
+}
+
+static void print_steps(const plan_kernel *kernel, int first, int n, int depth, llrt_text *text) {
+  for (int i = first; i < first + n; i++) {
+    const plan_step *step = &kernel->step[i];
+    print_step(kernel, i, depth, text);
+    print_steps(kernel, i + 1, step->body, depth + 1, text);
+    if (step->otherwise) {
+      llrt_text_add(text, "%*selse:\n", 2 + 2 * depth, "");
+      print_steps(kernel, i + 1 + step->body, step->otherwise, depth + 1, text);
+    }
+    i += step->body + step->otherwise;
+  }
+}
+
+static void print_cost(const plan_kernel *kernel, llrt_text *text) {
+  const plan_cost *cost = &kernel->cost;
+  llrt_text_add(text, "  cost: %g bytes an element; a tile of %d bytes", cost->bytes_per_element,
+                cost->tile_bytes);
+  if (kernel->flat) {
+    llrt_text_add(text, ", one element an access\n");
+    return;
+  }
+  llrt_text_add(text, ": %d sectors loaded, %d stored (at least %d)", cost->load_sectors,
+                cost->store_sectors, cost->min_sectors);
+  if (cost->shared_store_wavefronts)
+    llrt_text_add(text, "; %d + %d shared wavefronts (at least %d + %d)",
+                  cost->shared_store_wavefronts, cost->shared_load_wavefronts,
+                  cost->min_wavefronts, cost->min_wavefronts);
+  llrt_text_add(text, "; a warp: %d shuffles, %d selects, %d permutes; %d registers\n",
+                cost->shuffles, cost->selects, cost->permutes, cost->registers);
+}
+
+static void print_range(const plan_range *range, llrt_text *text) {
+  for (int a = 0; a < LLRT_MAX_RANK; a++)
+    if (range->min_extent[a])
+      llrt_text_add(text, ", n%d >= %lld", a, (long long)range->min_extent[a]);
+  if (range->min_elements)
+    llrt_text_add(text, ", elements >= %lld", (long long)range->min_elements);
+}
+
+static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text) {
+  llrt_text_add(text, "variant %d: %s, %s, %d-bit elements", number, kernel->target.name,
+                kernel->flat ? "flat" : "tiled", kernel->element_bits);
+  print_range(&kernel->launch.range, text);
+  llrt_text_add(text, "\n  block: %d warps of %d lanes, %d bytes of shared memory\n",
+                1 << kernel->warp_bits, 1 << kernel->lane_bits, kernel->launch.shared_bytes);
+  print_digits(kernel, text);
+  llrt_text_add(text, kernel->flat ? "  element index, fastest first:" : "  block index, fastest first:");
+  for (int i = 0; i < kernel->n_places; i++) {
+    const plan_place *place = &kernel->place[i];
+    if (place->digit < 0) {
+      llrt_text_add(text, " grid bits (%d)", place->bits);
+    } else {
+      llrt_text_add(text, " d%d (", place->digit);
+      print_number(kernel, &place->count, text);
+      llrt_text_add(text, ")");
+    }
+  }
+  llrt_text_add(text, "\n");
+  print_steps(kernel, 0, kernel->n_steps, 0, text);
+  print_cost(kernel, text);
+}
+
+void plan_print(const plan *made, llrt_text *text) {
+  for (int i = 0; i < made->n_variants; i++) print_kernel(&made->variant[i], i, text);
+}

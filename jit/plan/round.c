@@ -1,0 +1,89 @@
+/* A shuffle round as numbers: where each register and lane of the result comes from. */
+#include "jit/plan/draft.h"
+
+#include "base/bits.h"
+#include "jit/plan/frame.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Coordinates in `from`: registers from bit 0, lanes from bit n_registers. */
+static uint64_t coordinates_in(const f2_basis *basis, uint64_t x) {
+  uint64_t at = 0;
+  bool inside = f2_basis_coordinates(basis, x, &at);
+  assert(inside);
+  (void)inside;
+  return at;
+}
+
+/* Inverts the n x n matrix of columns; false when singular. */
+static bool invert(const uint64_t *columns, int n, uint64_t *inverse) {
+  f2_basis basis;
+  f2_basis_init(&basis);
+  for (int i = 0; i < n; i++)
+    if (!f2_basis_insert(&basis, columns[i])) return false;
+  for (int i = 0; i < n; i++) f2_basis_coordinates(&basis, 1ull << i, &inverse[i]);
+  return true;
+}
+
+static bool is_identity(const uint64_t *columns, int n) {
+  for (int i = 0; i < n; i++)
+    if (columns[i] != 1ull << i) return false;
+  return true;
+}
+
+/* The functional phi with register part of lane column i = drawn * phi_i. */
+static void read_round(const frame *from, const frame *to, plan_round *round) {
+  f2_basis basis;
+  f2_basis_init(&basis);
+  int n = from->n_registers;
+  for (int i = 0; i < n; i++) f2_basis_insert_as(&basis, from->registers[i], 1ull << i);
+  for (int i = 0; i < from->n_lanes; i++)
+    f2_basis_insert_as(&basis, from->lanes[i], 1ull << (n + i));
+  round->n_registers = n;
+  round->n_lanes = from->n_lanes;
+  for (int i = 0; i < n; i++) {
+    uint64_t at = coordinates_in(&basis, to->registers[i]);
+    round->register_of_register[i] = at & bits_mask(n);
+    round->lane_of_register[i] = at >> n;
+  }
+  for (int i = 0; i < to->n_lanes; i++) {
+    uint64_t at = coordinates_in(&basis, to->lanes[i]);
+    round->lane_of_lane[i] = at >> n;
+    if (at & bits_mask(n)) {
+      round->drawn = at & bits_mask(n);
+      round->chooser |= 1ull << i;
+    }
+  }
+}
+
+/* Where lane_of_lane is singular, its image is a hyperplane; a register direction `pair` leads out of it.
+ * Adding lane(pair) for lanes with chooser = 1 makes the lane map of a single shuffle invertible. */
+static void pair_registers(plan_round *round) {
+  uint64_t inverse[FRAME_MAX_LANES];
+  memcpy(round->sender, round->lane_of_lane, sizeof round->sender);
+  if (invert(round->sender, round->n_lanes, round->sender_inverse)) return;
+  for (int i = 0; i < round->n_registers; i++) {
+    uint64_t lane = round->lane_of_register[i];
+    for (int j = 0; j < round->n_lanes; j++)
+      round->sender[j] = round->lane_of_lane[j] ^ (round->chooser >> j & 1 ? lane : 0);
+    if (!invert(round->sender, round->n_lanes, inverse)) continue;
+    memcpy(round->sender_inverse, inverse, sizeof inverse);
+    round->paired = true;
+    round->pair = i;
+    return;
+  }
+  assert(!"a shuffle round of an invertible map");
+}
+
+void plan_round_of(const plan_value *in, const plan_value *out, plan_round *round) {
+  frame from, to;
+  memset(round, 0, sizeof *round);
+  frame_of_value(in, &from);
+  frame_of_value(out, &to);
+  read_round(&from, &to, round);
+  pair_registers(round);
+  round->stays = is_identity(round->sender, round->n_lanes);
+  for (int i = 0; i < round->n_registers; i++)
+    if (round->lane_of_register[i] && !(round->paired && i == round->pair)) round->stays = false;
+}

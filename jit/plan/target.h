@@ -1,0 +1,36 @@
+/* What a planner knows of a target: numbers, no code. Two targets with equal numbers get equal plans. */
+#ifndef LLRT_JIT_PLAN_TARGET_H
+#define LLRT_JIT_PLAN_TARGET_H
+
+#include <llrt/status.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum plan_isa { PLAN_ISA_HOST = 0, PLAN_ISA_NVPTX = 1, PLAN_ISA_AMDGPU = 2 } plan_isa;
+
+typedef struct plan_target {
+  char name[32]; /* the instruction set: "sm_90a", "gfx90a", "x86-64-v3"; part of every cache key */
+  plan_isa isa;
+  int lane_bits;          /* GPU: log2 lanes of a warp. Host: 0; a kernel sets its own, see below */
+  int vector_bytes;       /* host: one SIMD register; GPU: 0 */
+  int word_bits;          /* GPU: 32, narrower elements share a register. Host: 0, one element a word */
+  int access_bytes;       /* widest global or shared access of one lane (GPU), of one register (host) */
+  int access_align_bytes; /* an access of n bytes wants min(n, this) alignment; 1 on the host */
+  int warp_bits;          /* log2 warps of a block, at most; 0 on the host */
+  int register_bits;      /* log2 words of the largest value a lane should hold */
+  int thread_bytes;       /* GPU: what a thread should have in flight; half where the tile is small */
+  int tile_bytes;         /* work tile to aim for per block */
+  int run_bytes;          /* contiguous bytes wanted on both sides of a tile */
+  int shared_bytes;       /* shared memory of a block without opting in (the key's class) */
+  int banks, bank_bytes;  /* of shared memory */
+  int sector_bytes;       /* granule of global memory traffic */
+  int max_shuffle_rounds; /* lane exchanges up to this many rounds beat shared memory */
+  bool lanes_first;       /* a global access is contiguous over lanes first (host), registers first (GPU) */
+} plan_target;
+
+/* Finds a target by name: sm_80, sm_89, sm_90a, gfx90a, gfx942, x86-64-v2|v3|v4, aarch64.
+ * ("host" is resolved by backends/host.) Errors: INVALID_ARGUMENT listing the names. */
+llrt_status plan_target_find(const char *name, plan_target *target);
+
+#endif

@@ -1,0 +1,229 @@
+/* The work tile: a subspace of the digits' bits whose every translate is a union of whole contiguous
+ * runs on both sides, so that one pass reads and writes full lines (DESIGN 6; notes on one-pass
+ * permutation: docs/one-pass.md).
+ *
+ * Let S and D be the address maps of source and destination on vectors of bits, restricted to COLUMNS
+ * digits (a STRIDE digit's bit has no column; its contribution is a multiple of the vector by promise).
+ * The tile is span(S^-1 e_0.., D^-1 e_0..) over both runs, enlarged until every vector outside it has a
+ * representative modulo the tile whose address is clear in the low vector bits on both sides: then no
+ * block ever has to rotate its vectors. */
+#include "jit/plan/draft.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "layout/f2.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct tiler {
+  draft *d;
+  int element_log2_bytes;
+  int run[2], vector[2];
+  uint64_t run_vector[2][LLRT_MAX_BITS]; /* S^-1 e_j: address exactly 2^j, no strided effect */
+  int n_run[2];                          /* how many of them exist */
+  f2_basis tile;                         /* in order of insertion */
+  uint64_t member[LLRT_MAX_BITS];        /* the vectors inserted */
+  int n_core;                            /* members that are runs or enlargement */
+} tiler;
+
+static uint64_t address(const tiler *w, int t, uint64_t x) {
+  return f2_apply(w->d->column[t], x);
+}
+
+/* Fills run_vector: preimages of single address bits, in the span of bits that act on t by their
+ * column alone; stops counting a run at the first that does not exist. */
+static void find_run_vectors(tiler *w, int t) {
+  const draft *d = w->d;
+  f2_basis columns;
+  f2_basis_init(&columns);
+  for (int z = 0; z < d->n_bits; z++)
+    if (d->column_bits[t] >> z & 1) f2_basis_insert_as(&columns, d->column[t][z], 1ull << z);
+  bool run = true;
+  for (int j = 0; j < LLRT_MAX_BITS; j++) {
+    run &= f2_basis_coordinates(&columns, 1ull << j, &w->run_vector[t][j]);
+    if (run) w->n_run[t] = j + 1;
+  }
+}
+
+/* What divides the address of everything but a run of tensor t: its base and every stride. (Columns are
+ * the run's or are kept clear in its low bits.) */
+static int run_alignment(const tiler *w, int t) {
+  const draft *d = w->d;
+  int align = bits_min(d->address_align[t], w->n_run[t]);
+  for (int i = 0; i < d->kernel->n_digits; i++)
+    if (d->kernel->digit[i].side[t].kind == PLAN_STRIDE)
+      align = bits_min(align, d->side[i][t].align);
+  return align;
+}
+
+/* The widest access: whole elements up to the target's, within the run, aligned where it must be. */
+static int vector_bits(const tiler *w, int t) {
+  const plan_target *target = &w->d->kernel->target;
+  int widest = bits_max(bits_log2(target->access_bytes) - w->element_log2_bytes, 0);
+  int vector = bits_min(widest, w->n_run[t]);
+  return target->access_align_bytes == 1 ? vector : bits_min(vector, run_alignment(w, t));
+}
+
+/* Shortens runs until the tile fits the registers of a block and shared memory: the host's source run
+ * first, because it stores whole lines; a GPU's destination run first (measured: docs/measurements.md). */
+static void choose_runs(tiler *w) {
+  const plan_kernel *kernel = w->d->kernel;
+  const plan_options *options = w->d->options;
+  const plan_target *target = &kernel->target;
+  int run_bytes = options && options->run_bytes ? options->run_bytes : target->run_bytes;
+  int wanted = bits_max(bits_log2(run_bytes) - w->element_log2_bytes, 0);
+  int word = target->word_bits ? bits_max(5 - bits_log2(w->d->element_bits), 0) : 0;
+  int room = kernel->lane_bits + target->warp_bits + target->register_bits + word;
+  room = bits_min(room, bits_highest((uint64_t)target->shared_bytes) - w->element_log2_bytes);
+  for (int t = 0; t < 2; t++) w->run[t] = bits_min(wanted, w->n_run[t]);
+  for (int i = 0; i < 2; i++) {
+    int t = target->lanes_first ? i : 1 - i;
+    while (w->run[0] + w->run[1] > room && w->run[t] > w->vector[t]) w->run[t]--;
+  }
+}
+
+static bool add_member(tiler *w, uint64_t x) {
+  if (!f2_basis_insert(&w->tile, x)) return false;
+  w->member[w->tile.rank - 1] = x;
+  return true;
+}
+
+/* Low address bits of both sides as one word: src below `low0` bits, dst below `low1` from bit 32. */
+static uint64_t low_pair(const tiler *w, uint64_t x, int low0, int low1) {
+  return (address(w, 0, x) & bits_mask(low0)) | (address(w, 1, x) & bits_mask(low1)) << 32;
+}
+
+/* Adds vectors until the tile's low vector bits on both sides have the rank of the whole space's. */
+static void enlarge(tiler *w) {
+  f2_basis pairs;
+  f2_basis_init(&pairs);
+  for (int i = 0; i < w->tile.rank; i++)
+    f2_basis_insert(&pairs, low_pair(w, w->member[i], w->vector[0], w->vector[1]));
+  for (int z = 0; z < w->d->n_bits; z++)
+    if (f2_basis_insert(&pairs, low_pair(w, 1ull << z, w->vector[0], w->vector[1])))
+      add_member(w, 1ull << z);
+}
+
+/* x plus a tile vector such that the low bits of both addresses are clear, if there is one. */
+static bool clear_low(const tiler *w, uint64_t x, int low0, int low1, uint64_t *cleared) {
+  f2_basis pairs;
+  uint64_t tile_vector;
+  f2_basis_init(&pairs);
+  for (int i = 0; i < w->n_core; i++)
+    f2_basis_insert_as(&pairs, low_pair(w, w->member[i], low0, low1), w->member[i]);
+  if (!f2_basis_coordinates(&pairs, low_pair(w, x, low0, low1), &tile_vector)) return false;
+  *cleared = x ^ tile_vector;
+  return true;
+}
+
+/* The representative of x modulo the tile that is clear in as many low address bits as can be had:
+ * always the vector bits of both sides, by enlarge. */
+static uint64_t representative(const tiler *w, uint64_t x) {
+  uint64_t best = x;
+  bool found = clear_low(w, x, w->run[0], w->run[1], &best) ||
+               clear_low(w, x, w->run[0], w->vector[1], &best) ||
+               clear_low(w, x, w->vector[0], w->run[1], &best) ||
+               clear_low(w, x, w->vector[0], w->vector[1], &best);
+  assert(found);
+  (void)found;
+  return best;
+}
+
+/* ---- what follows the tile ---- */
+
+static uint64_t rest_bits(const draft *d) {
+  uint64_t mask = 0;
+  for (int i = 0; i < d->kernel->n_digits; i++)
+    if (d->kernel->digit[i].rest) mask |= bits_mask(d->bits[i]) << d->first[i];
+  return mask;
+}
+
+/* The next vector outside `span`: the lowest address bit of side `first`, else of the other side, else any
+ * bit. `allowed` bits only. 0 when there is none. */
+static uint64_t next_vector(const tiler *w, const f2_basis *span, int first, uint64_t allowed) {
+  for (int side = 0; side < 2; side++) {
+    int t = (first + side) % 2;
+    for (int j = 0; j < LLRT_MAX_BITS; j++) {
+      uint64_t x = w->run_vector[t][j];
+      if (x && !(x & ~allowed) && !f2_basis_contains(span, x)) return x;
+    }
+  }
+  for (int z = 0; z < w->d->n_bits; z++)
+    if (allowed >> z & 1 && !f2_basis_contains(span, 1ull << z)) return 1ull << z;
+  return 0;
+}
+
+/* More bits for the tile, so that a block has enough bytes in flight. */
+static void extend(tiler *w) {
+  const draft *d = w->d;
+  int tile_bytes = d->options && d->options->tile_bytes ? d->options->tile_bytes
+                                                        : d->kernel->target.tile_bytes;
+  int wanted = bits_max(bits_log2(tile_bytes) - w->element_log2_bytes, d->kernel->lane_bits);
+  for (int turn = 0; w->tile.rank < wanted; turn++) {
+    uint64_t x = next_vector(w, &w->tile, turn % 2, ~0ull);
+    if (x == 0) return;
+    add_member(w, representative(w, x));
+  }
+}
+
+/* Block representatives: completes the tile over the fixed digits' bits, in the destination's order on a GPU,
+ * the source's on the host (space.c). */
+static void complete_grid(tiler *w) {
+  draft *d = w->d;
+  f2_basis span = w->tile;
+  uint64_t fixed = bits_mask(d->n_bits) & ~rest_bits(d), x;
+  int side = d->kernel->target.lanes_first ? 0 : 1;
+  while ((x = next_vector(w, &span, side, fixed)) != 0) {
+    f2_basis_insert(&span, x);
+    d->grid[d->n_grid++] = representative(w, x);
+  }
+}
+
+/* A basis of the tile for side t: its run first, then the other side's, then the rest; everything
+ * after the run clear in the low run (or at least vector) bits of t's address. */
+static void order_side(const tiler *w, int t) {
+  draft *d = w->d;
+  f2_basis span;
+  int n = 0;
+  f2_basis_init(&span);
+  for (int j = 0; j < w->run[t]; j++) {
+    f2_basis_insert(&span, w->run_vector[t][j]);
+    d->order[t][n++] = w->run_vector[t][j];
+  }
+  for (int pass = 0; pass < 2; pass++) {
+    int count = pass == 0 ? w->run[1 - t] : w->tile.rank;
+    for (int i = 0; i < count; i++) {
+      uint64_t x = pass == 0 ? w->run_vector[1 - t][i] : w->member[i];
+      bool core = pass == 0 || i < w->n_core;
+      if (core)
+        for (int j = 0; j < w->run[t]; j++)
+          if (address(w, t, x) >> j & 1) x ^= w->run_vector[t][j];
+      if (f2_basis_insert(&span, x)) d->order[t][n++] = x;
+    }
+  }
+  assert(n == w->tile.rank);
+}
+
+llrt_status draft_tile(draft *d) {
+  tiler w = {.d = d, .element_log2_bytes = bits_log2(d->element_bits / 8)};
+  for (int t = 0; t < 2; t++) find_run_vectors(&w, t);
+  for (int t = 0; t < 2; t++) w.vector[t] = vector_bits(&w, t);
+  choose_runs(&w);
+  f2_basis_init(&w.tile);
+  for (int t = 0; t < 2; t++)
+    for (int j = 0; j < w.run[t]; j++) add_member(&w, w.run_vector[t][j]);
+  enlarge(&w);
+  w.n_core = w.tile.rank;
+  extend(&w);
+  complete_grid(&w);
+  d->tile_bits = w.tile.rank;
+  for (int t = 0; t < 2; t++) {
+    d->run[t] = w.run[t];
+    d->vector[t] = w.vector[t];
+    d->align[t] = bits_min(run_alignment(&w, t), w.vector[t]);
+    order_side(&w, t);
+  }
+  return LLRT_OK;
+}

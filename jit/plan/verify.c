@@ -1,0 +1,113 @@
+/* What emission and interpretation rely on, checked: a plan that fails here is a defect of planning. */
+#include "jit/plan/draft.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+
+#define CHECK(condition, ...)                                             \
+  do {                                                                    \
+    if (!(condition)) return llrt_error(LLRT_INTERNAL, "plan: " __VA_ARGS__); \
+  } while (0)
+
+static llrt_status check_value(const plan_kernel *kernel, int i) {
+  const plan_value *value = &kernel->value[i];
+  int registers = plan_value_bits(value, PLAN_REGISTER);
+  CHECK(llrt_layout_is_valid(&value->layout), "value %d: malformed layout", i);
+  CHECK(value->word <= registers, "value %d: a word of more elements than registers", i);
+  CHECK(registers - value->word <= 8, "value %d: too many registers", i);
+  CHECK(plan_value_bits(value, PLAN_LANE) == kernel->lane_bits, "value %d: lanes", i);
+  CHECK(plan_value_bits(value, PLAN_WARP) == kernel->warp_bits, "value %d: warps", i);
+  CHECK(llrt_layout_is_surjective(&value->layout), "value %d: elements without a place", i);
+  for (int r = 0; r < registers; r++)
+    CHECK(plan_value_columns(value, PLAN_REGISTER)[r] != 0, "value %d: a copy in registers", i);
+  return LLRT_OK;
+}
+
+/* The vector's registers are there, those inside a word at their place, and nothing else moves the low
+ * address bits. */
+static llrt_status check_access(const plan_kernel *kernel, int at, const plan_value *value,
+                                const plan_address_map *map) {
+  const plan_step *step = &kernel->step[at];
+  int positions[LLRT_MAX_BITS];
+  if (kernel->target.lanes_first) return LLRT_OK;
+  CHECK(plan_access_positions(value, map, PLAN_REGISTER, step->vector, positions),
+        "step %d: no registers for a vector of 2^%d", at, step->vector);
+  for (int j = 0; j < step->vector && j < value->word; j++)
+    CHECK(positions[j] == j, "step %d: words are not formed as memory has them", at);
+  uint64_t vector = 0;
+  for (int j = 0; j < step->vector; j++) vector |= 1ull << positions[j];
+  for (int i = 0; i < llrt_layout_in_bits(&value->layout); i++) {
+    if (i < plan_value_bits(value, PLAN_REGISTER) && vector >> i & 1) continue;
+    uint64_t moved = f2_apply(map->column, value->layout.column[i]);
+    CHECK((moved & bits_mask(step->vector)) == 0, "step %d: a vector that is not aligned", at);
+  }
+  return LLRT_OK;
+}
+
+static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  bool load = step->kind == PLAN_LOAD || step->kind == PLAN_SHARED_LOAD;
+  plan_address_map map;
+  if (step->kind == PLAN_LOAD || step->kind == PLAN_STORE) {
+    CHECK(step->tensor < kernel->n_tensors, "step %d: tensor %d", at, step->tensor);
+    if (kernel->flat) {
+      CHECK(step->vector == 0 && step->masked, "step %d: a flat kernel moves elements", at);
+      return LLRT_OK;
+    }
+    plan_address_of_tensor(kernel, step->tensor, &map);
+  } else {
+    CHECK(step->buffer < kernel->n_buffers, "step %d: buffer %d", at, step->buffer);
+    plan_address_of_buffer(kernel, step->buffer, &map);
+  }
+  return check_access(kernel, at, &kernel->value[load ? step->out : step->in], &map);
+}
+
+static llrt_status check_registers(const plan_kernel *kernel, int at) {
+  const plan_value *in = &kernel->value[kernel->step[at].in];
+  const plan_value *out = &kernel->value[kernel->step[at].out];
+  f2_basis span;
+  f2_basis_init(&span);
+  for (int i = 0; i < plan_value_bits(in, PLAN_REGISTER); i++)
+    f2_basis_insert(&span, plan_value_columns(in, PLAN_REGISTER)[i]);
+  for (int i = 0; i < plan_value_bits(out, PLAN_REGISTER); i++)
+    CHECK(f2_basis_contains(&span, plan_value_columns(out, PLAN_REGISTER)[i]),
+          "step %d: register bit %d is not in the thread", at, i);
+  for (int i = 0; i < kernel->lane_bits; i++)
+    CHECK(plan_value_columns(in, PLAN_LANE)[i] == plan_value_columns(out, PLAN_LANE)[i],
+          "step %d: lane bit %d moves", at, i);
+  return LLRT_OK;
+}
+
+static llrt_status check_step(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  CHECK(step->in < kernel->n_values || kernel->n_values == 0, "step %d: value %d", at, step->in);
+  CHECK(step->out < kernel->n_values || kernel->n_values == 0, "step %d: value %d", at, step->out);
+  CHECK(at + step->body + step->otherwise < kernel->n_steps, "step %d: body past the end", at);
+  switch ((plan_step_kind)step->kind) {
+    case PLAN_LOAD:
+    case PLAN_STORE:
+    case PLAN_SHARED_STORE:
+    case PLAN_SHARED_LOAD: return check_memory_step(kernel, at);
+    case PLAN_REGISTERS: return check_registers(kernel, at);
+    case PLAN_SHUFFLE:
+      CHECK(kernel->value[step->in].word == kernel->value[step->out].word, "step %d: words change",
+            at);
+      return LLRT_OK;
+    case PLAN_BARRIER:
+    case PLAN_IF_INTERIOR:
+    case PLAN_LOOP: return LLRT_OK;
+  }
+  return llrt_error(LLRT_INTERNAL, "plan: step %d of unknown kind %d", at, step->kind);
+}
+
+llrt_status plan_verify(const plan_kernel *kernel) {
+  CHECK(kernel->n_digits >= 0 && kernel->n_digits <= PLAN_MAX_DIGITS, "%d digits", kernel->n_digits);
+  CHECK(kernel->n_steps > 0 && kernel->n_steps <= PLAN_MAX_STEPS, "%d steps", kernel->n_steps);
+  CHECK(kernel->n_values > 0 && kernel->n_values <= PLAN_MAX_VALUES, "%d values", kernel->n_values);
+  CHECK(llrt_layout_is_valid(&kernel->space), "malformed space");
+  CHECK(kernel->launch.shared_bytes <= kernel->target.shared_bytes, "%d bytes of shared memory",
+        kernel->launch.shared_bytes);
+  for (int i = 0; i < kernel->n_values; i++) LLRT_TRY(check_value(kernel, i));
+  for (int i = 0; i < kernel->n_steps; i++) LLRT_TRY(check_step(kernel, i));
+  return LLRT_OK;
+}

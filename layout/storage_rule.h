@@ -1,0 +1,56 @@
+/* What storage's own files share. */
+#ifndef LLRT_LAYOUT_STORAGE_RULE_H
+#define LLRT_LAYOUT_STORAGE_RULE_H
+
+#include <llrt/storage.h>
+
+#define STORAGE_IN_DIM "offset"  /* the in-dim of a tile */
+#define STORAGE_MEMORY "m"       /* target 0, in text */
+#define STORAGE_MAX_SPAN_BITS 62 /* a span in elements is at most 2^62 */
+#define STORAGE_MAX_OFFSET (1ll << STORAGE_MAX_SPAN_BITS)
+
+static inline bool storage_has_tile(const llrt_storage *storage) { return storage->tile.n_in != 0; }
+
+/* log2 of the tile's positions along an axis. */
+static inline int storage_tile_bits(const llrt_storage *storage, int axis) {
+  return storage_has_tile(storage) ? storage->tile.out[axis].bits : 0;
+}
+
+static inline bool storage_stride_is_number(const llrt_digit *digit) {
+  return digit->stride != LLRT_STRIDE_PACKED && digit->stride != LLRT_STRIDE_RUNTIME;
+}
+
+static inline bool storage_has_swizzle(const llrt_storage *storage) {
+  return storage->swizzle.swizzle_len != 0;
+}
+
+/* Z(place). Z is its own inverse: the bits that it reads are not those that it changes. */
+static inline uint64_t storage_swizzle(const llrt_swizzle *swizzle, uint64_t place) {
+  uint64_t mask = (1ull << swizzle->swizzle_len) - 1;
+  return place ^ (place >> swizzle->atom_len & mask << swizzle->per_element);
+}
+
+/* The bits of a place that Z reads or changes lie below this one. */
+static inline int storage_swizzle_end(const llrt_swizzle *swizzle) {
+  return swizzle->per_element + swizzle->swizzle_len + swizzle->atom_len;
+}
+
+/* What tells copies apart: one number from 0 below storage_copies(), mixed radix over the replica
+ * digits in the order of the list, the tile's free variables lowest. 0 is the first copy. */
+
+/* Copies of every element; INT64_MAX where they are more. Precondition: binding came from storage. */
+int64_t storage_copies(const llrt_storage *storage, const llrt_storage_binding *binding);
+
+/* place[0] = where copy `copy` of the element at coords lies in memory, place[t] = its coordinate on
+ * target t; place has n_targets + 1 entries. */
+void storage_place(const llrt_storage *storage, const llrt_storage_binding *binding,
+                   const int64_t *coords, int64_t copy, int64_t *place);
+
+/* One form of storages that differ only in how the rule is written: PACKED becomes a number where
+ * it is one whatever the shape, digits of one position go, digits that continue each other are one,
+ * digits that continue the tile become part of it, the others stand in one order; so does a swizzle
+ * that only the tile meets; targets stand by name; a pad rule that never pads is none; an empty tile is
+ * the empty layout, unused entries are zero. Errors: as llrt_storage_validate. */
+llrt_status storage_canonicalise(const llrt_storage *storage, llrt_storage *out);
+
+#endif

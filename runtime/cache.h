@@ -1,0 +1,47 @@
+/* The kernel cache of a context: operations by the hash of their description. An operation that is
+ * being compiled is in the table already, under its own lock, so a lookup never waits for a compile
+ * and two threads that ask for one kernel find one operation. */
+#ifndef LLRT_RUNTIME_CACHE_H
+#define LLRT_RUNTIME_CACHE_H
+
+#include "runtime/storage_set.h"
+
+#include <pthread.h>
+
+/* Open addressing, linear probing, at most half full; keys are hashes already. */
+typedef struct hash_table {
+  size_t count, capacity; /* capacity is a power of two, or 0 */
+  struct hash_slot {
+    llrt_hash key;
+    void *value; /* NULL: free */
+  } *slot;
+} hash_table;
+
+typedef struct kernel_cache {
+  pthread_mutex_t mutex; /* held for a lookup or an insertion, never for a plan or a compile */
+  hash_table sets;       /* storage_set by its key; kept until the context ends */
+  hash_table ops;        /* llrt_op by its key; kept until its device closes */
+  uint64_t hits;
+} kernel_cache;
+
+void llrt_cache_init(kernel_cache *cache);
+void llrt_cache_fini(kernel_cache *cache);
+
+/* The checked set of these tensors' storages: found, or checked now and kept. */
+llrt_status llrt_cache_get_set(kernel_cache *cache, const llrt_tensor *tensors, int n,
+                               const storage_set **set);
+
+/* The operation of these tensors' storages on the device under the promises (one entry a tensor):
+ * found, or made now without kernels. The cache keeps a reference; the caller gets none, and needs
+ * none while it uses the device. Errors: OUT_OF_MEMORY. */
+llrt_status llrt_cache_get_op(kernel_cache *cache, llrt_device *device, llrt_op_kind kind,
+                              llrt_dtype dtype, const storage_set *set,
+                              const llrt_tensor_promise *promises, llrt_op **op);
+
+/* Lets go of the device's operations. */
+void llrt_cache_drop_device(kernel_cache *cache, const llrt_device *device);
+
+/* Kernels held, and lookups that found an operation. */
+void llrt_cache_count(kernel_cache *cache, uint64_t *kernels, uint64_t *hits);
+
+#endif

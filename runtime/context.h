@@ -1,0 +1,45 @@
+/* What a context holds, and what its devices' files share. */
+#ifndef LLRT_RUNTIME_CONTEXT_H
+#define LLRT_RUNTIME_CONTEXT_H
+
+#include "backends/backend.h"
+#include "runtime/cache.h"
+#include "runtime/jit_library.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* One open device with the params that it was opened by; device.c counts who holds it. */
+typedef struct open_device {
+  llrt_device *device;
+  int references, ordinal;
+  void *driver_context;
+  char *driver_library, *target; /* NULL where the params had NULL */
+  struct open_device *next;
+} open_device;
+
+struct llrt_context {
+  llrt_allocator allocator;
+  void *log_user;
+  void (*log)(void *user, const char *line);
+  llrt_parallel parallel;
+  bool no_compile;
+  jit_library jit;
+  kernel_cache cache;
+  atomic_uint_fast64_t compiles;
+  pthread_mutex_t devices_mutex; /* over the list, its counts, and opening itself */
+  open_device *devices;
+};
+
+/* Sends one formatted line to the context's log. */
+void llrt_context_log(llrt_context *context, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A stream that suits the device: NULL on the host. */
+llrt_status llrt_validate_stream(const llrt_device *device, const void *stream);
+
+/* Memory by the context's allocator, or else the driver's. */
+llrt_status llrt_context_allocate(llrt_device *device, size_t bytes, void *stream, void **memory);
+llrt_status llrt_context_release(llrt_device *device, void *memory, void *stream);
+
+#endif

@@ -1,0 +1,88 @@
+/* llrt_convert, from the call to the launch:
+ *   validate.c     what can be said of the tensors alone
+ *   cache.c        their storages, checked once; the operation of their class
+ *   promise.c      what this call's addresses and strides keep: the class
+ *   prepare.c      the variant for this shape; planned and compiled at its first call
+ *   launch_op.c    arguments, grid, launch */
+#include "base/status.h"
+#include "runtime/context.h"
+#include "runtime/prepared.h"
+#include "runtime/promise.h"
+
+#include <llrt/convert.h>
+
+#include <string.h>
+
+static llrt_status check_params(const llrt_convert_params *params) {
+  LLRT_REQUIRE(!params || params->reserved == 0, "params: reserved is not 0");
+  return LLRT_OK;
+}
+
+llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *destination,
+                              const llrt_convert_params *params, void *stream) {
+  LLRT_REQUIRE(source, "source is NULL");
+  LLRT_REQUIRE(destination, "destination is NULL");
+  LLRT_TRY(check_params(params));
+  const llrt_tensor tensors[2] = {*source, *destination};
+  LLRT_TRY(llrt_validate_tensors(tensors, 2, stream));
+  llrt_device *device = source->device;
+  kernel_cache *cache = &device->context->cache;
+
+  const storage_set *set;
+  LLRT_TRY(llrt_cache_get_set(cache, tensors, 2, &set));
+  op_call call;
+  LLRT_TRY(llrt_validate_shapes(tensors, set, &call));
+  if (call.empty) return LLRT_OK;
+  LLRT_TRY(llrt_validate_memory(set, &call));
+
+  llrt_tensor_promise promises[2] = {0};
+  llrt_promises_coarse(&call, set, promises);
+  llrt_op *op;
+  LLRT_TRY(llrt_cache_get_op(cache, device, LLRT_OP_CONVERT, source->dtype, set, promises, &op));
+  int variant;
+  LLRT_TRY(llrt_op_ready(op, source->shape, stream, &variant));
+  return llrt_op_launch(op, variant, &call, stream);
+}
+
+static bool has_runtime_strides(const llrt_storage *storage) {
+  bool found = false;
+  for (int i = 0; storage && i < storage->n_digits; i++) {
+    found |= storage->digit[i].stride == LLRT_STRIDE_RUNTIME;
+  }
+  return found;
+}
+
+llrt_status llrt_convert(const llrt_tensor *source, const llrt_storage *storage,
+                         const llrt_convert_params *params, void *stream, llrt_tensor *result) {
+  LLRT_REQUIRE(result, "result is NULL");
+  memset(result, 0, sizeof *result);
+  LLRT_REQUIRE(source, "source is NULL");
+  LLRT_TRY(check_params(params));
+  LLRT_TRY(llrt_validate_tensors(source, 1, stream));
+  if (storage) LLRT_TRY(llrt_storage_validate(storage));
+  LLRT_REQUIRE(!has_runtime_strides(storage),
+               "the result's storage has run-time strides, which no tensor gives");
+  llrt_tensor made = *source;
+  made.data = NULL;
+  made.storage = storage;
+  memset(made.strides, 0, sizeof made.strides);
+  size_t bytes;
+  LLRT_TRY(llrt_tensor_bytes(&made, &bytes));
+  if (bytes > 0) LLRT_TRY(llrt_context_allocate(made.device, bytes, stream, &made.data));
+  llrt_status status = llrt_convert_into(source, &made, params, stream);
+  if (status == LLRT_OK) {
+    *result = made;
+  } else if (made.data) {
+    llrt_context_release(made.device, made.data, stream);
+  }
+  return status;
+}
+
+llrt_status llrt_tensor_free(llrt_tensor *tensor, void *stream) {
+  LLRT_REQUIRE(tensor, "tensor is NULL");
+  llrt_tensor freed = *tensor;
+  memset(tensor, 0, sizeof *tensor);
+  if (!freed.data) return LLRT_OK;
+  LLRT_REQUIRE(freed.device, "the tensor has no device");
+  return llrt_context_release(freed.device, freed.data, stream);
+}

@@ -1,0 +1,354 @@
+/* The byte form of kernels: every number is eight bytes, little-endian, in the order of the
+ * functions below; then a checksum over all of it. */
+#include "runtime/kernel_bytes.h"
+
+#include "base/hash.h"
+#include "base/status.h"
+
+#include <llrt/llrt.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAGIC "llrtkern"
+#define FORMAT_VERSION 2
+#define CHECKSUM_BYTES 16
+#define MAX_THREADS 1024 /* of a block, on any target */
+
+/* A field added to the recipe must be written and read below, and the format's version raised. */
+_Static_assert(sizeof(plan_launch) == 8 + 4 * PLAN_MAX_ARGS + 3 * PLAN_MAX_GRID + 12 +
+                                          sizeof(plan_range),
+               "plan_launch changed");
+
+/* ---- writing ---- */
+
+static void put_bytes(llrt_text *out, const void *data, size_t size) {
+  llrt_text_add_bytes(out, data, size);
+}
+
+static void put(llrt_text *out, int64_t value) {
+  unsigned char bytes[8];
+  for (int i = 0; i < 8; i++) bytes[i] = (unsigned char)((uint64_t)value >> (8 * i));
+  put_bytes(out, bytes, sizeof bytes);
+}
+
+static void put_layout(llrt_text *out, const llrt_layout *layout) {
+  put(out, layout->n_in);
+  put(out, layout->n_out);
+  int bits = 0;
+  for (int i = 0; i < layout->n_in; i++) {
+    put_bytes(out, layout->in[i].name, LLRT_NAME_BYTES);
+    put(out, layout->in[i].bits);
+    bits += layout->in[i].bits;
+  }
+  for (int i = 0; i < layout->n_out; i++) {
+    put_bytes(out, layout->out[i].name, LLRT_NAME_BYTES);
+    put(out, layout->out[i].bits);
+  }
+  for (int i = 0; i < bits; i++) put(out, (int64_t)layout->column[i]);
+}
+
+static void put_storage(llrt_text *out, const llrt_storage *storage) {
+  put(out, storage->n_digits);
+  for (int i = 0; i < storage->n_digits; i++) {
+    put(out, storage->digit[i].extent);
+    put(out, storage->digit[i].stride);
+    put(out, storage->digit[i].axis);
+    put(out, storage->digit[i].target);
+  }
+  put_layout(out, &storage->tile);
+  put(out, storage->swizzle.per_element);
+  put(out, storage->swizzle.swizzle_len);
+  put(out, storage->swizzle.atom_len);
+  put(out, storage->pad);
+  put(out, (int64_t)storage->pad_value);
+  put(out, storage->n_targets);
+  for (int t = 0; t < storage->n_targets; t++)
+    put_bytes(out, storage->target[t], LLRT_NAME_BYTES);
+  for (int t = 0; t <= storage->n_targets; t++) put(out, storage->offset[t]);
+}
+
+static void put_promise(llrt_text *out, const llrt_promise *promise) {
+  put(out, promise->multiple);
+  put(out, promise->min);
+  put(out, promise->max);
+}
+
+static void put_description(llrt_text *out, const llrt_op_desc *desc, const storage_set *set) {
+  put(out, desc->kind);
+  put(out, desc->tensors[0].dtype);
+  put(out, set->n);
+  put(out, set->rank);
+  for (int i = 0; i < set->n; i++) {
+    put_storage(out, &set->storage[i]);
+    put_promise(out, &desc->promises[i].address);
+    for (int axis = 0; axis < set->rank; axis++) {
+      put_promise(out, &desc->promises[i].shape[axis]);
+      put_promise(out, &desc->promises[i].stride[axis]);
+    }
+  }
+}
+
+static void put_launch(llrt_text *out, const plan_launch *launch) {
+  put(out, launch->n_args);
+  for (int i = 0; i < launch->n_args; i++) {
+    put(out, launch->arg[i].kind);
+    put(out, launch->arg[i].tensor);
+    put(out, launch->arg[i].index);
+    put(out, launch->arg[i].shift);
+  }
+  put(out, launch->n_grid);
+  for (int i = 0; i < launch->n_grid; i++) {
+    put(out, launch->grid[i].axis);
+    put(out, launch->grid[i].shift);
+    put(out, launch->grid[i].bits);
+  }
+  put(out, launch->block_elements);
+  put(out, launch->threads);
+  put(out, launch->shared_bytes);
+  for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
+    put(out, launch->range.min_extent[axis]);
+    put(out, launch->range.max_extent[axis]);
+  }
+  put(out, launch->range.min_elements);
+  put(out, launch->range.max_elements);
+}
+
+static void put_variant(llrt_text *out, const kernel_variant *variant) {
+  put_launch(out, &variant->launch);
+  put(out, variant->linked);
+  put(out, variant->code ? (int64_t)variant->size : 0);
+  if (variant->code) put_bytes(out, variant->code, variant->size);
+}
+
+llrt_status llrt_kernel_bytes_write(const char *target, const llrt_op_desc *desc,
+                                    const storage_set *set, const kernel_variant *variants,
+                                    int n_variants, llrt_text *bytes) {
+  char target_field[32] = {0}, version_field[32] = {0};
+  memcpy(target_field, target, strnlen(target, sizeof target_field - 1));
+  memcpy(version_field, llrt_version(), strnlen(llrt_version(), sizeof version_field - 1));
+  put_bytes(bytes, MAGIC, 8);
+  put(bytes, FORMAT_VERSION);
+  put_bytes(bytes, version_field, sizeof version_field);
+  put_bytes(bytes, target_field, sizeof target_field);
+  put_description(bytes, desc, set);
+  put(bytes, n_variants);
+  for (int i = 0; i < n_variants; i++) put_variant(bytes, &variants[i]);
+  LLRT_TRY(llrt_text_status(bytes));
+  llrt_hash checksum = llrt_hash_bytes(bytes->data, bytes->length);
+  put(bytes, (int64_t)checksum.low);
+  put(bytes, (int64_t)checksum.high);
+  return llrt_text_status(bytes);
+}
+
+/* ---- reading ---- */
+
+/* Once `bad`, every get gives zero and the rest of a function's work is harmless. */
+typedef struct reader {
+  const unsigned char *data;
+  size_t left;
+  bool bad;
+} reader;
+
+static void get_bytes(reader *in, void *out, size_t size) {
+  memset(out, 0, size);
+  if (in->bad || in->left < size) {
+    in->bad = true;
+    return;
+  }
+  memcpy(out, in->data, size);
+  in->data += size;
+  in->left -= size;
+}
+
+static int64_t get(reader *in) {
+  unsigned char bytes[8];
+  get_bytes(in, bytes, sizeof bytes);
+  uint64_t value = 0;
+  for (int i = 0; i < 8; i++) value |= (uint64_t)bytes[i] << (8 * i);
+  return (int64_t)value;
+}
+
+/* A number that must lie in [low, high]; low when it does not. */
+static int get_within(reader *in, int low, int high) {
+  int64_t value = get(in);
+  if (value >= low && value <= high) return (int)value;
+  in->bad = true;
+  return low;
+}
+
+static llrt_status contradiction(void) {
+  return llrt_error(LLRT_CORRUPT, "the saved kernel contradicts itself");
+}
+
+static void get_dim(reader *in, llrt_dim *dim) {
+  get_bytes(in, dim->name, LLRT_NAME_BYTES);
+  dim->bits = (uint8_t)get_within(in, 0, LLRT_MAX_BITS);
+}
+
+static void get_layout(reader *in, llrt_layout *layout) {
+  layout->n_in = (uint8_t)get_within(in, 0, LLRT_MAX_IN_DIMS);
+  layout->n_out = (uint8_t)get_within(in, 0, LLRT_MAX_OUT_DIMS);
+  int bits = 0;
+  for (int i = 0; i < layout->n_in; i++) {
+    get_dim(in, &layout->in[i]);
+    bits += layout->in[i].bits;
+  }
+  for (int i = 0; i < layout->n_out; i++) get_dim(in, &layout->out[i]);
+  if (bits > LLRT_MAX_BITS) in->bad = true;
+  for (int i = 0; i < bits && !in->bad; i++) layout->column[i] = (uint64_t)get(in);
+}
+
+static void get_storage(reader *in, int rank, llrt_storage *storage) {
+  storage->rank = rank;
+  storage->n_digits = get_within(in, 0, LLRT_MAX_DIGITS);
+  for (int i = 0; i < storage->n_digits; i++) {
+    storage->digit[i].extent = get(in);
+    storage->digit[i].stride = get(in);
+    storage->digit[i].axis = get_within(in, LLRT_AXIS_REPLICA, LLRT_MAX_RANK - 1);
+    storage->digit[i].target = get_within(in, 0, LLRT_MAX_TARGETS);
+  }
+  get_layout(in, &storage->tile);
+  storage->swizzle.per_element = (uint8_t)get_within(in, 0, 255);
+  storage->swizzle.swizzle_len = (uint8_t)get_within(in, 0, 255);
+  storage->swizzle.atom_len = (uint8_t)get_within(in, 0, 255);
+  storage->pad = get_within(in, LLRT_PAD_NONE, LLRT_PAD_VALUE);
+  storage->pad_value = (uint64_t)get(in);
+  storage->n_targets = get_within(in, 0, LLRT_MAX_TARGETS);
+  for (int t = 0; t < storage->n_targets; t++)
+    get_bytes(in, storage->target[t], LLRT_NAME_BYTES);
+  for (int t = 0; t <= storage->n_targets; t++) storage->offset[t] = get(in);
+}
+
+static void get_promise(reader *in, llrt_promise *promise) {
+  promise->multiple = get(in);
+  promise->min = get(in);
+  promise->max = get(in);
+}
+
+static void get_promises(reader *in, int rank, llrt_tensor_promise *promises) {
+  get_promise(in, &promises->address);
+  for (int axis = 0; axis < rank; axis++) {
+    get_promise(in, &promises->shape[axis]);
+    get_promise(in, &promises->stride[axis]);
+  }
+}
+
+/* The description, checked as a caller's would be. */
+static llrt_status get_description(reader *in, kernel_image *image) {
+  image->kind = (llrt_op_kind)get_within(in, LLRT_OP_CONVERT, LLRT_OP_CONVERT);
+  image->dtype = (llrt_dtype)get_within(in, LLRT_DTYPE_NONE + 1, LLRT_DTYPE_COUNT - 1);
+  int n = get_within(in, 2, 2);
+  int rank = get_within(in, 0, LLRT_MAX_RANK);
+  llrt_storage storages[2] = {0};
+  llrt_tensor tensors[2] = {0};
+  for (int i = 0; i < n; i++) {
+    get_storage(in, rank, &storages[i]);
+    get_promises(in, rank, &image->promises[i]);
+    tensors[i] = (llrt_tensor){.dtype = image->dtype, .rank = rank, .storage = &storages[i]};
+  }
+  if (in->bad) return contradiction();
+  llrt_status status = llrt_storage_set_init(tensors, n, &image->set);
+  return status == LLRT_OK ? LLRT_OK : llrt_error_prefix(LLRT_CORRUPT, "the saved kernel");
+}
+
+static void get_args(reader *in, const storage_set *set, plan_launch *launch) {
+  launch->n_args = get_within(in, 0, PLAN_MAX_ARGS);
+  for (int i = 0; i < launch->n_args; i++) {
+    plan_arg *arg = &launch->arg[i];
+    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_ELEMENTS);
+    arg->tensor = (uint8_t)get_within(in, 0, set->n - 1);
+    arg->index = (uint8_t)get_within(in, 0, LLRT_MAX_DIGITS - 1);
+    arg->shift = (uint8_t)get_within(in, 0, 62);
+    bool digit = arg->kind == PLAN_ARG_STRIDE;
+    bool axis = arg->kind >= PLAN_ARG_CEIL && arg->kind <= PLAN_ARG_MAGIC_SHIFT;
+    if (digit && arg->index >= set->storage[arg->tensor].n_digits) in->bad = true;
+    if (axis && arg->index >= set->rank) in->bad = true;
+  }
+}
+
+static void get_grid(reader *in, const storage_set *set, plan_launch *launch) {
+  launch->n_grid = get_within(in, 0, PLAN_MAX_GRID);
+  for (int i = 0; i < launch->n_grid; i++) {
+    launch->grid[i].axis = (int8_t)get_within(in, -1, set->rank - 1);
+    launch->grid[i].shift = (uint8_t)get_within(in, 0, 62);
+    launch->grid[i].bits = (uint8_t)get_within(in, 0, 31);
+  }
+  launch->block_elements = get_within(in, 0, INT32_MAX);
+  launch->threads = get_within(in, 1, MAX_THREADS);
+  launch->shared_bytes = get_within(in, 0, INT32_MAX);
+}
+
+static void get_variant(reader *in, const storage_set *set, kernel_variant *variant) {
+  plan_launch *launch = &variant->launch;
+  get_args(in, set, launch);
+  get_grid(in, set, launch);
+  for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
+    launch->range.min_extent[axis] = get(in);
+    launch->range.max_extent[axis] = get(in);
+  }
+  launch->range.min_elements = get(in);
+  launch->range.max_elements = get(in);
+  variant->linked = get_within(in, 0, 1) != 0;
+  uint64_t size = (uint64_t)get(in);
+  if (size > in->left) in->bad = true;
+  if (in->bad || size == 0) return;
+  variant->size = (size_t)size;
+  variant->code = malloc(variant->size + 1);
+  if (!variant->code) return;
+  get_bytes(in, variant->code, variant->size);
+  ((char *)variant->code)[variant->size] = 0;
+}
+
+static llrt_status check_frame(reader *in) {
+  if (in->left < CHECKSUM_BYTES) {
+    return llrt_error(LLRT_CORRUPT, "%zu bytes are no saved kernel", in->left);
+  }
+  reader end = {in->data + in->left - CHECKSUM_BYTES, CHECKSUM_BYTES, false};
+  in->left -= CHECKSUM_BYTES;
+  llrt_hash sum = llrt_hash_bytes(in->data, in->left);
+  bool whole = (uint64_t)get(&end) == sum.low;
+  whole &= (uint64_t)get(&end) == sum.high;
+  if (!whole) return llrt_error(LLRT_CORRUPT, "the saved kernel's checksum is wrong");
+  return LLRT_OK;
+}
+
+static llrt_status read_image(reader *in, kernel_image *image) {
+  LLRT_TRY(check_frame(in));
+  char magic[8], version[32];
+  get_bytes(in, magic, sizeof magic);
+  int64_t format = get(in);
+  get_bytes(in, version, sizeof version);
+  if (in->bad || memcmp(magic, MAGIC, sizeof magic) != 0) {
+    return llrt_error(LLRT_CORRUPT, "the bytes are no saved kernel");
+  }
+  if (format != FORMAT_VERSION) {
+    return llrt_error(LLRT_CORRUPT, "the kernel has format %lld (llrt %.31s), this llrt reads %d",
+                      (long long)format, version, FORMAT_VERSION);
+  }
+  get_bytes(in, image->target, sizeof image->target);
+  image->target[sizeof image->target - 1] = 0;
+  LLRT_TRY(get_description(in, image));
+  image->n_variants = get_within(in, 1, PLAN_MAX_VARIANTS);
+  for (int i = 0; i < image->n_variants && !in->bad; i++) {
+    kernel_variant *variant = &image->variant[i];
+    get_variant(in, &image->set, variant);
+    if (variant->size && !variant->code) {
+      return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a kernel of %zu bytes", variant->size);
+    }
+  }
+  return in->bad || in->left ? contradiction() : LLRT_OK;
+}
+
+llrt_status llrt_kernel_bytes_read(const void *bytes, size_t size, kernel_image *image) {
+  memset(image, 0, sizeof *image);
+  reader in = {bytes, size, false};
+  llrt_status status = read_image(&in, image);
+  if (status != LLRT_OK) llrt_kernel_image_fini(image);
+  return status;
+}
+
+void llrt_kernel_image_fini(kernel_image *image) {
+  for (int i = 0; i < PLAN_MAX_VARIANTS; i++) free(image->variant[i].code);
+  memset(image, 0, sizeof *image);
+}

@@ -1,0 +1,40 @@
+#include "runtime/key.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+/* Words per tensor: storage hash 2, address 1, per axis 3 of the extent and 1 of the stride. */
+#define TENSOR_WORDS (3 + 4 * LLRT_MAX_RANK)
+#define HEAD_WORDS (5 + 4)
+
+static uint64_t *put_promises(uint64_t *at, const llrt_tensor_promise *promises, int rank) {
+  *at++ = (uint64_t)promises->address.multiple;
+  for (int axis = 0; axis < rank; axis++) {
+    *at++ = (uint64_t)promises->shape[axis].multiple;
+    *at++ = (uint64_t)promises->shape[axis].min;
+    *at++ = (uint64_t)promises->shape[axis].max;
+    *at++ = (uint64_t)promises->stride[axis].multiple;
+  }
+  return at;
+}
+
+llrt_hash llrt_op_key(const llrt_device *device, llrt_op_kind kind, int element_bits,
+                      const storage_set *set, const llrt_tensor_promise *promises) {
+  uint64_t words[HEAD_WORDS + LLRT_MAX_TENSORS * TENSOR_WORDS];
+  uint64_t *at = words;
+  *at++ = (uint64_t)(uintptr_t)device;
+  *at++ = (uint64_t)device->target.shared_bytes;
+  *at++ = (uint64_t)kind;
+  *at++ = (uint64_t)element_bits;
+  *at++ = (uint64_t)set->n << 32 | (uint64_t)set->rank;
+  _Static_assert(sizeof device->target.name == 4 * sizeof *at, "the name fills four words");
+  memcpy(at, device->target.name, sizeof device->target.name);
+  at += 4;
+  for (int i = 0; i < set->n; i++) {
+    *at++ = set->hash[i].low;
+    *at++ = set->hash[i].high;
+    at = put_promises(at, &promises[i], set->rank);
+  }
+  return llrt_hash_bytes(words, (size_t)(at - words) * sizeof *at);
+}

@@ -1,0 +1,13 @@
+/* The canonical description of an operation as a 128-bit hash: the cache's key. */
+#ifndef LLRT_RUNTIME_KEY_H
+#define LLRT_RUNTIME_KEY_H
+
+#include "backends/backend.h"
+#include "runtime/storage_set.h"
+
+/* Equal for descriptions that need the same kernels: moves treat types as widths, and storages
+ * count by their canonical form. Kernels are loaded into a device, so its identity counts too. */
+llrt_hash llrt_op_key(const llrt_device *device, llrt_op_kind kind, int element_bits,
+                      const storage_set *set, const llrt_tensor_promise *promises);
+
+#endif

@@ -1,0 +1,145 @@
+/* Operations as handles: prepare, run, save, load. */
+#include "base/status.h"
+#include "runtime/context.h"
+#include "runtime/prepared.h"
+#include "runtime/promise.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+llrt_status llrt_op_prepare(llrt_device *device, const llrt_op_desc *desc, llrt_op **out) {
+  LLRT_REQUIRE(out, "op is NULL");
+  *out = NULL;
+  LLRT_REQUIRE(device, "device is NULL");
+  LLRT_TRY(llrt_validate_desc(desc));
+  kernel_cache *cache = &device->context->cache;
+  const storage_set *set;
+  LLRT_TRY(llrt_cache_get_set(cache, desc->tensors, desc->n_tensors, &set));
+  llrt_op *op;
+  LLRT_TRY(llrt_cache_get_op(cache, device, desc->kind, desc->tensors[0].dtype, set,
+                             desc->promises, &op));
+  LLRT_TRY(llrt_op_ready_all(op));
+  *out = llrt_op_retain(op);
+  return LLRT_OK;
+}
+
+void llrt_op_destroy(llrt_op **op) {
+  if (!op || !*op) return;
+  llrt_op_release(*op);
+  *op = NULL;
+}
+
+/* The tensors' storages are the description's: the same bytes as a rule, or else equal rules. */
+static llrt_status check_storages(const llrt_op *op, const llrt_tensor *tensors) {
+  llrt_hash key;
+  LLRT_TRY(llrt_storage_set_key(tensors, op->set.n, &key));
+  if (key.low == op->set.key.low && key.high == op->set.key.high) return LLRT_OK;
+  storage_set given;
+  LLRT_TRY(llrt_storage_set_init(tensors, op->set.n, &given));
+  for (int i = 0; i < op->set.n; i++) {
+    LLRT_REQUIRE(llrt_storage_equal(&given.storage[i], &op->set.storage[i]),
+                 "the %s's storage is not the operation's", llrt_tensor_role(i));
+  }
+  return LLRT_OK;
+}
+
+/* Checks tensors against the operation and binds them. */
+static llrt_status bind_call(const llrt_op *op, const llrt_tensor *tensors, int n,
+                             const void *stream, op_call *call) {
+  LLRT_REQUIRE(op, "op is NULL");
+  LLRT_REQUIRE(tensors, "tensors is NULL");
+  LLRT_REQUIRE(n == op->set.n, "the operation has %d tensors, not %d", op->set.n, n);
+  LLRT_TRY(llrt_validate_tensors(tensors, n, stream));
+  LLRT_REQUIRE(tensors[0].device == op->device, "the operation is of another device");
+  LLRT_REQUIRE(llrt_dtype_bits(tensors[0].dtype) == llrt_dtype_bits(op->desc.tensors[0].dtype),
+               "the operation moves %s, not %s", llrt_dtype_name(op->desc.tensors[0].dtype),
+               llrt_dtype_name(tensors[0].dtype));
+  LLRT_REQUIRE(tensors[0].rank == op->set.rank, "the operation has rank %d, the tensors %d",
+               op->set.rank, tensors[0].rank);
+  LLRT_TRY(check_storages(op, tensors));
+  return llrt_validate_shapes(tensors, &op->set, call);
+}
+
+llrt_status llrt_op_workspace(const llrt_op *op, const llrt_tensor *tensors, int n, size_t *bytes) {
+  LLRT_REQUIRE(bytes, "bytes is NULL");
+  *bytes = 0; /* no operation needs workspace yet */
+  op_call call;
+  return bind_call(op, tensors, n, NULL, &call);
+}
+
+llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
+                        const llrt_run_params *params) {
+  (void)params;
+  op_call call;
+  LLRT_TRY(bind_call(op, tensors, n, stream, &call));
+  if (call.empty) return LLRT_OK;
+  LLRT_TRY(llrt_validate_memory(&op->set, &call));
+  LLRT_TRY(llrt_promises_check(&call, &op->set, op->desc.promises));
+  int variant = llrt_op_pick(op, call.tensor[0].shape);
+  if (variant < 0 || !atomic_load_explicit(&op->module[variant], memory_order_acquire)) {
+    return llrt_error(LLRT_NOT_PREPARED, "the operation holds no kernel for this shape");
+  }
+  return llrt_op_launch(op, variant, &call, stream);
+}
+
+llrt_status llrt_op_save(const llrt_op *op, void *buffer, size_t *size) {
+  LLRT_REQUIRE(size, "size is NULL");
+  size_t capacity = buffer ? *size : 0;
+  *size = 0;
+  LLRT_REQUIRE(op, "op is NULL");
+  llrt_text bytes;
+  llrt_text_init(&bytes);
+  llrt_op *locked = (llrt_op *)op; /* another thread may be adding a variant's code */
+  pthread_mutex_lock(&locked->build);
+  llrt_status status =
+      llrt_kernel_bytes_write(op->device->target.name, &op->desc, &op->set, op->variant,
+                              atomic_load(&locked->n_variants), &bytes);
+  pthread_mutex_unlock(&locked->build);
+  if (status == LLRT_OK) {
+    *size = bytes.length;
+    if (buffer && capacity >= bytes.length) {
+      memcpy(buffer, bytes.data, bytes.length);
+    } else if (buffer) {
+      status = llrt_error(LLRT_INVALID_ARGUMENT, "the buffer has %zu bytes, the kernel %zu",
+                          capacity, bytes.length);
+    }
+  }
+  llrt_text_fini(&bytes);
+  return status;
+}
+
+/* Moves an image's variants into an operation of their own, which the cache does not know. */
+static llrt_status op_from_image(llrt_device *device, kernel_image *image, llrt_op **out) {
+  if (strcmp(image->target, device->target.name) != 0) {
+    return llrt_error(LLRT_UNSUPPORTED, "the kernel is for %s, %s runs %s", image->target,
+                      device->info.name, device->target.name);
+  }
+  llrt_op *op;
+  LLRT_TRY(llrt_op_make(device, image->kind, image->dtype, &image->set, image->promises, &op));
+  for (int i = 0; i < image->n_variants; i++) {
+    op->variant[i] = image->variant[i];
+    image->variant[i].code = NULL;
+  }
+  atomic_store(&op->n_variants, image->n_variants);
+  llrt_status status = llrt_op_load_variants(op);
+  if (status == LLRT_OK) {
+    *out = op;
+  } else {
+    llrt_op_release(op);
+  }
+  return status;
+}
+
+llrt_status llrt_op_load(llrt_device *device, const void *buffer, size_t size, llrt_op **out) {
+  LLRT_REQUIRE(out, "op is NULL");
+  *out = NULL;
+  LLRT_REQUIRE(device, "device is NULL");
+  LLRT_REQUIRE(buffer, "buffer is NULL");
+  kernel_image *image = malloc(sizeof *image);
+  if (!image) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a kernel's description");
+  llrt_status status = llrt_kernel_bytes_read(buffer, size, image);
+  if (status == LLRT_OK) status = op_from_image(device, image, out);
+  llrt_kernel_image_fini(image);
+  free(image);
+  return status;
+}

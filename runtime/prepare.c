@@ -1,0 +1,259 @@
+/* From a description to loaded kernels: plan, compile, link, load. */
+#include "runtime/prepared.h"
+
+#include "base/status.h"
+#include "runtime/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+llrt_status llrt_op_make(llrt_device *device, llrt_op_kind kind, llrt_dtype dtype,
+                         const storage_set *set, const llrt_tensor_promise *promises,
+                         llrt_op **out) {
+  *out = NULL;
+  llrt_op *op = calloc(1, sizeof *op);
+  if (!op) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for an operation");
+  op->device = device;
+  op->set = *set;
+  op->desc.kind = kind;
+  op->desc.n_tensors = set->n;
+  for (int i = 0; i < set->n; i++) {
+    op->desc.tensors[i] = (llrt_tensor){
+        .dtype = dtype, .rank = set->rank, .storage = &op->set.storage[i], .device = device};
+    op->desc.promises[i] = promises[i];
+  }
+  atomic_init(&op->references, 1);
+  pthread_mutex_init(&op->build, NULL);
+  *out = op;
+  return LLRT_OK;
+}
+
+llrt_op *llrt_op_retain(llrt_op *op) {
+  atomic_fetch_add(&op->references, 1);
+  return op;
+}
+
+void llrt_op_release(llrt_op *op) {
+  if (atomic_fetch_sub(&op->references, 1) != 1) return;
+  for (int i = 0; i < PLAN_MAX_VARIANTS; i++) {
+    backend_module *module = atomic_load(&op->module[i]);
+    if (module) op->device->backend->unload(op->device, module);
+    free(op->variant[i].code);
+  }
+  pthread_mutex_destroy(&op->build);
+  free(op);
+}
+
+int llrt_op_pick(const llrt_op *op, const int64_t *shape) {
+  int n = atomic_load_explicit(&op->n_variants, memory_order_acquire);
+  for (int i = 0; i < n; i++) {
+    if (plan_range_contains(&op->variant[i].launch.range, op->set.rank, shape)) return i;
+  }
+  return -1;
+}
+
+static bool is_loaded(const llrt_op *op, int variant) {
+  return atomic_load_explicit(&op->module[variant], memory_order_acquire) != NULL;
+}
+
+/* ---- one variant ---- */
+
+static double now_ms(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+/* Copies what the compiler library made into memory of this library's own. */
+static llrt_status take_code(const llrt_jit_result *result, kernel_variant *variant) {
+  variant->code = malloc(result->size + 1);
+  if (!variant->code) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a kernel's code");
+  memcpy(variant->code, result->data, result->size);
+  ((char *)variant->code)[result->size] = 0;
+  variant->size = result->size;
+  return LLRT_OK;
+}
+
+static llrt_status compile_variant(llrt_op *op, const plan_kernel *kernel,
+                                   kernel_variant *variant) {
+  llrt_context *context = op->device->context;
+  if (context->no_compile) {
+    return llrt_error(LLRT_UNAVAILABLE, "a kernel would have to be compiled, which the context's "
+                                        "no_compile forbids");
+  }
+  const llrt_jit_interface *jit;
+  LLRT_TRY(llrt_jit_library_get(&context->jit, &jit));
+  double start = now_ms();
+  llrt_jit_result result = {0};
+  llrt_status status = jit->compile(kernel, LLRT_EMIT_OBJECT, &result);
+  if (status != LLRT_OK) return llrt_error(status, "%s", result.message);
+  status = take_code(&result, variant);
+  jit->release(&result);
+  LLRT_TRY(status);
+  atomic_fetch_add_explicit(&context->compiles, 1, memory_order_relaxed);
+  llrt_context_log(context, "compiled a kernel for %s (%s) in %.1f ms", op->device->info.name,
+                   op->device->target.name, now_ms() - start);
+  return LLRT_OK;
+}
+
+/* Turns code as the compiler made it into what load takes. */
+static llrt_status link_variant(llrt_device *device, kernel_variant *variant) {
+  if (variant->linked || !device->backend->link) return LLRT_OK;
+  void *linked;
+  size_t size;
+  LLRT_TRY(device->backend->link(device, variant->code, variant->size, &linked, &size));
+  free(variant->code);
+  variant->code = linked;
+  variant->size = size;
+  variant->linked = true;
+  return LLRT_OK;
+}
+
+static llrt_status load_variant(llrt_op *op, int index) {
+  kernel_variant *variant = &op->variant[index];
+  LLRT_TRY(link_variant(op->device, variant));
+  backend_module *module;
+  LLRT_TRY(op->device->backend->load(op->device, variant->code, variant->size, PLAN_ENTRY_NAME,
+                                     &module));
+  atomic_store_explicit(&op->module[index], module, memory_order_release);
+  return LLRT_OK;
+}
+
+static llrt_status build_variant(llrt_op *op, int index, const plan_kernel *kernel) {
+  kernel_variant *variant = &op->variant[index];
+  llrt_status status = variant->code ? LLRT_OK : compile_variant(op, kernel, variant);
+  if (status == LLRT_OK) status = load_variant(op, index);
+  if (status != LLRT_OK) {
+    free(variant->code);
+    variant->code = NULL;
+  }
+  return status;
+}
+
+/* ---- an operation's variants ---- */
+
+/* A plan is hundreds of kilobytes: it lives while kernels are built from it, and is made again
+ * should a later call need another variant. Ownership: free. */
+static llrt_status make_plan(llrt_op *op, plan **out) {
+  *out = malloc(sizeof **out);
+  if (!*out) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
+  llrt_status status = plan_make(&op->desc, &op->device->target, NULL, *out);
+  if (status != LLRT_OK) {
+    free(*out);
+    *out = NULL;
+    return status;
+  }
+  if (atomic_load(&op->n_variants) == 0) {
+    for (int i = 0; i < (*out)->n_variants; i++) op->variant[i].launch = (*out)->variant[i].launch;
+    atomic_store_explicit(&op->n_variants, (*out)->n_variants, memory_order_release);
+  }
+  return LLRT_OK;
+}
+
+static llrt_status build_for_shape(llrt_op *op, const int64_t *shape, int *variant) {
+  *variant = llrt_op_pick(op, shape);
+  if (*variant >= 0 && is_loaded(op, *variant)) return LLRT_OK; /* another thread was faster */
+  plan *made;
+  LLRT_TRY(make_plan(op, &made));
+  *variant = llrt_op_pick(op, shape);
+  llrt_status status = *variant >= 0
+                           ? build_variant(op, *variant, &made->variant[*variant])
+                           : llrt_error(LLRT_INTERNAL, "no variant of the plan covers the shape");
+  free(made);
+  return status;
+}
+
+llrt_status llrt_op_ready(llrt_op *op, const int64_t *shape, void *stream, int *variant) {
+  *variant = llrt_op_pick(op, shape);
+  if (*variant >= 0 && is_loaded(op, *variant)) return LLRT_OK;
+  bool capturing;
+  LLRT_TRY(op->device->backend->is_capturing(op->device, stream, &capturing));
+  if (capturing) {
+    return llrt_error(LLRT_NOT_PREPARED, "a kernel would have to be compiled while the stream "
+                                         "captures: call once before, or prepare");
+  }
+  pthread_mutex_lock(&op->build);
+  llrt_status status = build_for_shape(op, shape, variant);
+  pthread_mutex_unlock(&op->build);
+  return status;
+}
+
+/* x * y, but no more than the largest number; bounds are not negative. */
+static int64_t saturating_product(int64_t x, int64_t y) {
+  int64_t product;
+  return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
+}
+
+static int64_t upper_bound(int64_t max) { return max == 0 ? INT64_MAX : max; }
+
+/* What shapes the promises of all tensors together allow. */
+typedef struct shape_box {
+  int64_t min[LLRT_MAX_RANK], max[LLRT_MAX_RANK], min_elements, max_elements;
+} shape_box;
+
+static shape_box promised_box(const llrt_op *op) {
+  shape_box box = {.min_elements = 1, .max_elements = 1};
+  for (int axis = 0; axis < op->set.rank; axis++) {
+    box.min[axis] = 1; /* empty tensors launch nothing */
+    box.max[axis] = INT64_MAX;
+    for (int i = 0; i < op->set.n; i++) {
+      const llrt_promise *promise = &op->desc.promises[i].shape[axis];
+      if (promise->min > box.min[axis]) box.min[axis] = promise->min;
+      if (upper_bound(promise->max) < box.max[axis]) box.max[axis] = upper_bound(promise->max);
+    }
+    box.min_elements = saturating_product(box.min_elements, box.min[axis]);
+    box.max_elements = saturating_product(box.max_elements, box.max[axis]);
+  }
+  return box;
+}
+
+/* Whether some shape of the box lies in the range, and whether all do. */
+static bool range_meets(const plan_range *range, const shape_box *box, int rank) {
+  bool meets = range->min_elements <= box->max_elements &&
+               box->min_elements <= upper_bound(range->max_elements);
+  for (int axis = 0; axis < rank; axis++) {
+    meets &= range->min_extent[axis] <= box->max[axis] &&
+             box->min[axis] <= upper_bound(range->max_extent[axis]);
+  }
+  return meets;
+}
+
+static bool range_covers(const plan_range *range, const shape_box *box, int rank) {
+  bool covers = range->min_elements <= box->min_elements &&
+                box->max_elements <= upper_bound(range->max_elements);
+  for (int axis = 0; axis < rank; axis++) {
+    covers &= range->min_extent[axis] <= box->min[axis] &&
+              box->max[axis] <= upper_bound(range->max_extent[axis]);
+  }
+  return covers;
+}
+
+static llrt_status build_all(llrt_op *op) {
+  plan *made;
+  LLRT_TRY(make_plan(op, &made));
+  shape_box box = promised_box(op);
+  llrt_status status = LLRT_OK;
+  for (int i = 0; i < made->n_variants && status == LLRT_OK; i++) {
+    const plan_range *range = &op->variant[i].launch.range;
+    bool needed = range_meets(range, &box, op->set.rank) && !is_loaded(op, i);
+    if (needed) status = build_variant(op, i, &made->variant[i]);
+    if (range_covers(range, &box, op->set.rank)) break;
+  }
+  free(made);
+  return status;
+}
+
+llrt_status llrt_op_ready_all(llrt_op *op) {
+  pthread_mutex_lock(&op->build);
+  llrt_status status = build_all(op);
+  pthread_mutex_unlock(&op->build);
+  return status;
+}
+
+llrt_status llrt_op_load_variants(llrt_op *op) {
+  for (int i = 0; i < atomic_load(&op->n_variants); i++) {
+    if (op->variant[i].code) LLRT_TRY(load_variant(op, i));
+  }
+  return LLRT_OK;
+}

@@ -1,0 +1,53 @@
+/* llrt_op inside: a description and its variants' kernels. The same object serves prepare, load and
+ * the one-line calls, which find it in the context's cache. */
+#ifndef LLRT_RUNTIME_PREPARED_H
+#define LLRT_RUNTIME_PREPARED_H
+
+#include "backends/backend.h"
+#include "runtime/kernel_bytes.h"
+#include "runtime/validate.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct llrt_op {
+  llrt_device *device;
+  llrt_op_desc desc; /* storages point into set; no data, shape or strides */
+  storage_set set;
+  atomic_int references;
+
+  /* What a run reads without a lock: the number of variants (0: not planned yet), each one's
+   * recipe, and its loaded code (NULL: not compiled yet), published in that order. */
+  atomic_int n_variants;
+  _Atomic(backend_module *) module[PLAN_MAX_VARIANTS];
+  kernel_variant variant[PLAN_MAX_VARIANTS];
+
+  pthread_mutex_t build; /* held while planning, compiling and loading; guards variant[].code */
+};
+
+/* An operation without kernels, with one reference. Errors: OUT_OF_MEMORY. */
+llrt_status llrt_op_make(llrt_device *device, llrt_op_kind kind, llrt_dtype dtype,
+                         const storage_set *set, const llrt_tensor_promise *promises,
+                         llrt_op **op);
+llrt_op *llrt_op_retain(llrt_op *op);
+/* Unloads and frees with the last reference. */
+void llrt_op_release(llrt_op *op);
+
+/* The variant whose range holds shape, or -1 (not planned, or a range that none covers). */
+int llrt_op_pick(const llrt_op *op, const int64_t *shape);
+
+/* Makes the variant for shape ready and says which it is: found, or planned, compiled and loaded
+ * now, once however many threads ask. Errors: NOT_PREPARED when that is needed while the stream
+ * captures, UNAVAILABLE, UNSUPPORTED, COMPILE, DEVICE. */
+llrt_status llrt_op_ready(llrt_op *op, const int64_t *shape, void *stream, int *variant);
+
+/* Makes every variant ready that some shape within the promises reaches. */
+llrt_status llrt_op_ready_all(llrt_op *op);
+
+/* Loads the code of the variants that have some; for operations read from bytes. */
+llrt_status llrt_op_load_variants(llrt_op *op);
+
+/* Launches a ready variant on bound tensors. */
+llrt_status llrt_op_launch(const llrt_op *op, int variant, const op_call *call, void *stream);
+
+#endif

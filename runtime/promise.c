@@ -1,0 +1,107 @@
+#include "runtime/promise.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+
+#define COARSE_BYTES 16 /* the widest access of one lane: more alignment changes no plan */
+
+/* The largest power of two that divides x, at most `most` (a power of two). */
+static int64_t coarse_multiple(int64_t x, int64_t most) {
+  int64_t power = x & -x;
+  return power == 0 || power > most ? most : power;
+}
+
+/* Per axis, what all its open strides together are a multiple of. */
+static void coarse_strides(const op_call *call, const storage_set *set, int tensor,
+                           llrt_tensor_promise *promises) {
+  const llrt_storage *storage = &set->storage[tensor];
+  int64_t most = COARSE_BYTES * 8 / call->bits;
+  for (int axis = 0; axis < set->rank; axis++) promises->stride[axis].multiple = most;
+  for (int i = 0; i < storage->n_digits; i++) {
+    if (!(set->open_strides[tensor] >> i & 1)) continue;
+    int64_t *multiple = &promises->stride[storage->digit[i].axis].multiple;
+    *multiple = coarse_multiple(call->binding[tensor].stride[i], *multiple);
+  }
+}
+
+void llrt_promises_coarse(const op_call *call, const storage_set *set,
+                          llrt_tensor_promise *promises) {
+  for (int i = 0; i < call->n; i++) {
+    const llrt_tensor *tensor = &call->tensor[i];
+    promises[i].address.multiple = coarse_multiple((int64_t)(uintptr_t)tensor->data, COARSE_BYTES);
+    for (int axis = 0; axis < tensor->rank; axis++) {
+      promises[i].shape[axis].max = tensor->shape[axis] <= INT32_MAX ? INT32_MAX : 0;
+    }
+    coarse_strides(call, set, i, &promises[i]);
+  }
+}
+
+static bool keeps_multiple(int64_t value, const llrt_promise *promise) {
+  return promise->multiple <= 1 || value % promise->multiple == 0;
+}
+
+static llrt_status check_strides(const op_call *call, const storage_set *set, int tensor,
+                                 const llrt_tensor_promise *promises) {
+  const llrt_storage *storage = &set->storage[tensor];
+  for (int i = 0; i < storage->n_digits; i++) {
+    if (!(set->open_strides[tensor] >> i & 1)) continue;
+    int axis = storage->digit[i].axis;
+    int64_t stride = call->binding[tensor].stride[i];
+    if (keeps_multiple(stride, &promises->stride[axis])) continue;
+    return llrt_error(LLRT_OUT_OF_CLASS, "the %s's stride of axis %d is %lld, no multiple of %lld",
+                      llrt_tensor_role(tensor), axis, (long long)stride,
+                      (long long)promises->stride[axis].multiple);
+  }
+  return LLRT_OK;
+}
+
+static llrt_status check_shape(const llrt_tensor *tensor, const char *role,
+                               const llrt_tensor_promise *promises) {
+  for (int axis = 0; axis < tensor->rank; axis++) {
+    const llrt_promise *promise = &promises->shape[axis];
+    int64_t extent = tensor->shape[axis];
+    bool within = extent >= promise->min && (promise->max == 0 || extent <= promise->max);
+    if (within && keeps_multiple(extent, promise)) continue;
+    return llrt_error(LLRT_OUT_OF_CLASS,
+                      "the %s's shape[%d] is %lld, promised: multiple of %lld, at least %lld, at "
+                      "most %lld (0: no bound)",
+                      role, axis, (long long)extent, (long long)promise->multiple,
+                      (long long)promise->min, (long long)promise->max);
+  }
+  return LLRT_OK;
+}
+
+llrt_status llrt_promises_check(const op_call *call, const storage_set *set,
+                                const llrt_tensor_promise *promises) {
+  for (int i = 0; i < call->n; i++) {
+    const llrt_tensor *tensor = &call->tensor[i];
+    const char *role = llrt_tensor_role(i);
+    if (!keeps_multiple((int64_t)(uintptr_t)tensor->data, &promises[i].address)) {
+      return llrt_error(LLRT_OUT_OF_CLASS, "the %s's address %p is no multiple of %lld bytes", role,
+                        tensor->data, (long long)promises[i].address.multiple);
+    }
+    LLRT_TRY(check_shape(tensor, role, &promises[i]));
+    LLRT_TRY(check_strides(call, set, i, &promises[i]));
+  }
+  return LLRT_OK;
+}
+
+/* With data unknown (NULL) nothing is promised about addresses. */
+static void forget_unknown_addresses(const llrt_op_desc *desc, llrt_tensor_promise *promises) {
+  for (int i = 0; i < desc->n_tensors; i++) {
+    if (!desc->tensors[i].data) promises[i].address.multiple = 0;
+  }
+}
+
+llrt_status llrt_op_promise_coarse(llrt_op_desc *desc) {
+  LLRT_REQUIRE(desc, "desc is NULL");
+  for (int i = 0; i < LLRT_MAX_TENSORS; i++) desc->promises[i] = (llrt_tensor_promise){0};
+  LLRT_TRY(llrt_validate_desc(desc));
+  storage_set set;
+  LLRT_TRY(llrt_storage_set_init(desc->tensors, desc->n_tensors, &set));
+  op_call call;
+  LLRT_TRY(llrt_validate_shapes(desc->tensors, &set, &call));
+  llrt_promises_coarse(&call, &set, desc->promises);
+  forget_unknown_addresses(desc, desc->promises);
+  return LLRT_OK;
+}

@@ -1,0 +1,167 @@
+#include "runtime/storage_set.h"
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "layout/storage_rule.h"
+
+#include <string.h>
+
+const char *llrt_tensor_role(int tensor) { return tensor == 0 ? "source" : "destination"; }
+
+/* ---- the key: the fields that count, end to end ---- */
+
+#define DIM_BYTES (LLRT_NAME_BYTES + 1)
+#define RAW_BYTES                                                                     \
+  (8 + LLRT_MAX_DIGITS * 24 + (LLRT_MAX_IN_DIMS + LLRT_MAX_OUT_DIMS) * DIM_BYTES + 2 + \
+   LLRT_MAX_BITS * 8 + sizeof(llrt_swizzle) + 4 + 8 + 4 + 8 +                          \
+   LLRT_MAX_TARGETS * (LLRT_NAME_BYTES + 8))
+
+typedef struct raw_bytes {
+  size_t size;
+  unsigned char data[LLRT_MAX_TENSORS * RAW_BYTES];
+} raw_bytes;
+
+static void put(raw_bytes *raw, const void *field, size_t size) {
+  memcpy(raw->data + raw->size, field, size);
+  raw->size += size;
+}
+
+static void put_dims(raw_bytes *raw, const llrt_dim *dims, int n) {
+  for (int i = 0; i < n; i++) {
+    put(raw, dims[i].name, LLRT_NAME_BYTES);
+    put(raw, &dims[i].bits, 1);
+  }
+}
+
+static bool layout_is_readable(const llrt_layout *layout) {
+  if (layout->n_in > LLRT_MAX_IN_DIMS || layout->n_out > LLRT_MAX_OUT_DIMS) return false;
+  int bits = 0;
+  for (int i = 0; i < layout->n_in; i++) bits += layout->in[i].bits;
+  return bits <= LLRT_MAX_BITS;
+}
+
+static void put_layout(raw_bytes *raw, const llrt_layout *layout) {
+  int bits = 0;
+  for (int i = 0; i < layout->n_in; i++) bits += layout->in[i].bits;
+  put(raw, &layout->n_in, 1);
+  put(raw, &layout->n_out, 1);
+  put_dims(raw, layout->in, layout->n_in);
+  put_dims(raw, layout->out, layout->n_out);
+  put(raw, layout->column, (size_t)bits * sizeof layout->column[0]);
+}
+
+static void put_storage(raw_bytes *raw, const llrt_storage *storage) {
+  put(raw, &storage->rank, sizeof storage->rank);
+  put(raw, &storage->n_digits, sizeof storage->n_digits);
+  for (int i = 0; i < storage->n_digits; i++) {
+    put(raw, &storage->digit[i].extent, sizeof storage->digit[i].extent);
+    put(raw, &storage->digit[i].stride, sizeof storage->digit[i].stride);
+    put(raw, &storage->digit[i].axis, sizeof storage->digit[i].axis);
+    put(raw, &storage->digit[i].target, sizeof storage->digit[i].target);
+  }
+  put_layout(raw, &storage->tile);
+  put(raw, &storage->swizzle, sizeof storage->swizzle);
+  put(raw, &storage->pad, sizeof storage->pad);
+  put(raw, &storage->pad_value, sizeof storage->pad_value);
+  put(raw, &storage->n_targets, sizeof storage->n_targets);
+  put(raw, storage->target, (size_t)storage->n_targets * sizeof storage->target[0]);
+  put(raw, storage->offset, (size_t)(storage->n_targets + 1) * sizeof storage->offset[0]);
+}
+
+static llrt_status put_tensor(raw_bytes *raw, const llrt_tensor *tensor, int index) {
+  const llrt_storage *storage = tensor->storage;
+  if (!storage) {
+    const int32_t row_major[2] = {tensor->rank, -1}; /* no storage has -1 digits */
+    put(raw, row_major, sizeof row_major);
+    return LLRT_OK;
+  }
+  bool readable = storage->n_digits >= 0 && storage->n_digits <= LLRT_MAX_DIGITS &&
+                  storage->n_targets >= 0 && storage->n_targets <= LLRT_MAX_TARGETS &&
+                  layout_is_readable(&storage->tile);
+  LLRT_REQUIRE(readable, "the %s's storage is malformed", llrt_tensor_role(index));
+  put_storage(raw, storage);
+  return LLRT_OK;
+}
+
+llrt_status llrt_storage_set_key(const llrt_tensor *tensors, int n, llrt_hash *key) {
+  raw_bytes raw;
+  raw.size = 0;
+  for (int i = 0; i < n; i++) LLRT_TRY(put_tensor(&raw, &tensors[i], i));
+  *key = llrt_hash_bytes(raw.data, raw.size);
+  return LLRT_OK;
+}
+
+/* ---- the set ---- */
+
+static uint32_t find_open_strides(const llrt_storage *storage) {
+  uint32_t open = 0;
+  bool open_below = false;
+  for (int i = 0; i < storage->n_digits; i++) {
+    const llrt_digit *digit = &storage->digit[i];
+    bool runtime = digit->stride == LLRT_STRIDE_RUNTIME;
+    if (runtime || (digit->stride == LLRT_STRIDE_PACKED && open_below)) open |= 1u << i;
+    open_below |= runtime || digit->extent == LLRT_EXTENT_REST;
+  }
+  return open;
+}
+
+static bool is_packed(const llrt_storage *storage) {
+  for (int i = 0; i < storage->n_digits; i++) {
+    if (storage->digit[i].stride != LLRT_STRIDE_PACKED) return false;
+  }
+  return true;
+}
+
+/* What is planned and launched so far: digits of the tensor's axes in memory, and a tile. Returns NULL for
+ * a rule that keeps to that, else what it has beside. */
+static const char *find_unplanned(const llrt_storage *storage) {
+  if (storage->swizzle.swizzle_len) return "a swizzle of its addresses";
+  if (storage->offset[0]) return "an offset";
+  if (storage->n_targets) return "axes other than memory";
+  for (int i = 0; i < storage->n_digits; i++) {
+    if (storage->digit[i].axis == LLRT_AXIS_REPLICA) return "replicas";
+  }
+  return NULL;
+}
+
+/* A rule with more than digits and a tile may be one with just these in its canonical form. */
+static llrt_status keep_to_planned(llrt_storage *storage, const char *role) {
+  if (!find_unplanned(storage)) return LLRT_OK;
+  llrt_storage simple;
+  LLRT_TRY(storage_canonicalise(storage, &simple));
+  const char *beside = find_unplanned(&simple);
+  if (beside) {
+    return llrt_error(LLRT_UNSUPPORTED, "the %s's storage has %s, which operations cannot do yet",
+                      role, beside);
+  }
+  *storage = simple;
+  return LLRT_OK;
+}
+
+static llrt_status add_storage(const llrt_tensor *tensor, int index, storage_set *set) {
+  llrt_storage *storage = &set->storage[index];
+  const char *role = llrt_tensor_role(index);
+  if (tensor->storage) {
+    *storage = *tensor->storage;
+    llrt_status status = llrt_storage_validate(storage);
+    if (status != LLRT_OK) return llrt_error_prefix(status, "the %s's storage", role);
+    LLRT_TRY(keep_to_planned(storage, role));
+  } else {
+    LLRT_TRY(llrt_storage_row_major(tensor->rank, storage));
+  }
+  LLRT_REQUIRE(storage->rank == tensor->rank, "the %s has rank %d, its storage rank %d", role,
+               tensor->rank, storage->rank);
+  set->hash[index] = llrt_storage_hash(storage);
+  set->open_strides[index] = find_open_strides(storage);
+  set->packed[index] = is_packed(storage);
+  return LLRT_OK;
+}
+
+llrt_status llrt_storage_set_init(const llrt_tensor *tensors, int n, storage_set *set) {
+  memset(set, 0, sizeof *set);
+  LLRT_TRY(llrt_storage_set_key(tensors, n, &set->key));
+  set->n = n;
+  set->rank = tensors[0].rank;
+  for (int i = 0; i < n; i++) LLRT_TRY(add_storage(&tensors[i], i, set));
+  return LLRT_OK;
+}

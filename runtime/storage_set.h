@@ -1,0 +1,29 @@
+/* The storages of one operation's tensors, checked once and kept: what every later call with the
+ * same storages builds on instead of checking again. */
+#ifndef LLRT_RUNTIME_STORAGE_SET_H
+#define LLRT_RUNTIME_STORAGE_SET_H
+
+#include <llrt/op.h>
+
+typedef struct storage_set {
+  llrt_hash key; /* of the storages as written: llrt_storage_set_key */
+  int32_t n, rank;
+  llrt_storage storage[LLRT_MAX_TENSORS]; /* valid, all of one rank */
+  llrt_hash hash[LLRT_MAX_TENSORS];       /* llrt_storage_hash: of the rules in canonical form */
+  uint32_t open_strides[LLRT_MAX_TENSORS]; /* digits whose stride the rule leaves open: RUN-TIME, or
+                                              PACKED outside one or outside a REST digit */
+  bool packed[LLRT_MAX_TENSORS]; /* every stride is PACKED: no two elements share an offset */
+} storage_set;
+
+/* A hash of the storages exactly as the tensors give them (NULL: row_major of the tensor's rank).
+ * Rules that are equal but written differently get different keys. Cost: some tens of nanoseconds.
+ * Errors: INVALID_ARGUMENT where counts pass the arrays' bounds. Precondition: ranks in range. */
+llrt_status llrt_storage_set_key(const llrt_tensor *tensors, int n, llrt_hash *key);
+
+/* Checks the storages in full and fills the set. Errors: INVALID_ARGUMENT naming the tensor. */
+llrt_status llrt_storage_set_init(const llrt_tensor *tensors, int n, storage_set *set);
+
+/* "source" or "destination", for messages. */
+const char *llrt_tensor_role(int tensor);
+
+#endif

@@ -1,0 +1,225 @@
+#include "runtime/validate.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "runtime/context.h"
+
+#define DESTINATION 1 /* of a convert: the tensor that is written */
+
+/* ---- descriptions ---- */
+
+static llrt_status check_dtype(llrt_dtype dtype, const char *role) {
+  int bits = llrt_dtype_bits(dtype);
+  LLRT_REQUIRE(bits != 0, "the %s's dtype is %d, which is none", role, (int)dtype);
+  if (bits < 8 || bits > 64) {
+    return llrt_error(LLRT_UNSUPPORTED, "the %s's elements have %d bits; 8 to 64 can be moved",
+                      role, bits);
+  }
+  return LLRT_OK;
+}
+
+static llrt_status check_types(const llrt_tensor *tensors, int n) {
+  for (int i = 0; i < n; i++) {
+    const char *role = llrt_tensor_role(i);
+    LLRT_TRY(check_dtype(tensors[i].dtype, role));
+    LLRT_REQUIRE(tensors[i].rank >= 0 && tensors[i].rank <= LLRT_MAX_RANK,
+                 "the %s's rank is %d, not 0 to %d", role, tensors[i].rank, LLRT_MAX_RANK);
+    LLRT_REQUIRE(tensors[i].dtype == tensors[0].dtype, "the %s is %s, the source %s", role,
+                 llrt_dtype_name(tensors[i].dtype), llrt_dtype_name(tensors[0].dtype));
+    LLRT_REQUIRE(tensors[i].rank == tensors[0].rank, "the %s has rank %d, the source %d", role,
+                 tensors[i].rank, tensors[0].rank);
+  }
+  return LLRT_OK;
+}
+
+static llrt_status check_promise(const llrt_promise *promise, const char *role, const char *what) {
+  LLRT_REQUIRE(promise->multiple >= 0 && promise->min >= 0 && promise->max >= 0,
+               "a promise for the %s's %s is negative", role, what);
+  LLRT_REQUIRE(promise->max == 0 || promise->min <= promise->max,
+               "a promise for the %s's %s has min %lld above max %lld", role, what,
+               (long long)promise->min, (long long)promise->max);
+  return LLRT_OK;
+}
+
+llrt_status llrt_validate_desc(const llrt_op_desc *desc) {
+  LLRT_REQUIRE(desc, "desc is NULL");
+  LLRT_REQUIRE(desc->kind == LLRT_OP_CONVERT, "there is no operation of kind %d", (int)desc->kind);
+  LLRT_REQUIRE(desc->n_tensors == 2, "a convert has 2 tensors, not %d", desc->n_tensors);
+  LLRT_TRY(check_types(desc->tensors, desc->n_tensors));
+  for (int i = 0; i < desc->n_tensors; i++) {
+    const llrt_tensor_promise *promises = &desc->promises[i];
+    const char *role = llrt_tensor_role(i);
+    LLRT_TRY(check_promise(&promises->address, role, "address"));
+    for (int axis = 0; axis < desc->tensors[i].rank; axis++) {
+      LLRT_TRY(check_promise(&promises->shape[axis], role, "shape"));
+      LLRT_TRY(check_promise(&promises->stride[axis], role, "strides"));
+    }
+  }
+  return LLRT_OK;
+}
+
+/* ---- tensors ---- */
+
+llrt_status llrt_validate_tensors(const llrt_tensor *tensors, int n, const void *stream) {
+  LLRT_TRY(check_types(tensors, n));
+  const llrt_device *device = tensors[0].device;
+  for (int i = 0; i < n; i++) {
+    LLRT_REQUIRE(tensors[i].device, "the %s has no device", llrt_tensor_role(i));
+    if (tensors[i].device->context != device->context) {
+      return llrt_error(LLRT_INVALID_ARGUMENT, "the tensors belong to two contexts");
+    }
+    if (tensors[i].device != device) {
+      return llrt_error(LLRT_UNSUPPORTED, "the source is on %s, the %s on %s: one call, one device",
+                        device->info.name, llrt_tensor_role(i), tensors[i].device->info.name);
+    }
+  }
+  return llrt_validate_stream(device, stream);
+}
+
+/* ---- shapes ---- */
+
+static llrt_status check_shapes(const llrt_tensor *tensors, int n) {
+  for (int i = 0; i < n; i++) {
+    for (int axis = 0; axis < tensors[i].rank; axis++) {
+      long long extent = tensors[i].shape[axis];
+      LLRT_REQUIRE(extent >= 0, "the %s's shape[%d] is %lld", llrt_tensor_role(i), axis, extent);
+      LLRT_REQUIRE(extent == tensors[0].shape[axis],
+                   "the %s's shape[%d] is %lld, the source's %lld", llrt_tensor_role(i), axis,
+                   extent, (long long)tensors[0].shape[axis]);
+    }
+  }
+  return LLRT_OK;
+}
+
+llrt_status llrt_validate_no_pads(const llrt_tensor *tensor, const llrt_storage_binding *binding,
+                                  int index) {
+  for (int axis = 0; axis < tensor->rank; axis++) {
+    if (binding->padded[axis] != tensor->shape[axis]) {
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "the %s's storage pads axis %d from %lld to %lld, which operations cannot do "
+                        "yet",
+                        llrt_tensor_role(index), axis, (long long)tensor->shape[axis],
+                        (long long)binding->padded[axis]);
+    }
+  }
+  return LLRT_OK;
+}
+
+llrt_status llrt_validate_shapes(const llrt_tensor *tensors, const storage_set *set,
+                                 op_call *call) {
+  LLRT_TRY(check_shapes(tensors, set->n));
+  call->n = set->n;
+  call->bits = llrt_dtype_bits(tensors[0].dtype);
+  call->empty = false;
+  for (int i = 0; i < set->n; i++) {
+    call->tensor[i] = tensors[i];
+    call->tensor[i].storage = &set->storage[i];
+    llrt_status status = llrt_storage_bind(&set->storage[i], tensors[i].rank, tensors[i].shape,
+                                           tensors[i].strides, &call->binding[i]);
+    if (status != LLRT_OK) return llrt_error_prefix(status, "the %s", llrt_tensor_role(i));
+    LLRT_TRY(llrt_validate_no_pads(&tensors[i], &call->binding[i], i));
+    if (call->binding[i].span == 0) call->empty = true;
+  }
+  return LLRT_OK;
+}
+
+/* ---- memory ---- */
+
+/* One place of an address: offsets 0, stride, … (extent - 1) * stride. */
+typedef struct reach {
+  int64_t extent, stride;
+} reach;
+
+/* Whether sum d_i * stride_i = target has a solution with |d_i| < extent_i over places [0, n),
+ * strides falling with i. `span` is the largest sum that these places reach. Every call costs one
+ * of *budget; with none left the answer is yes. */
+static bool can_cancel(const reach *places, int n, int64_t target, int64_t span, int *budget) {
+  if (--*budget < 0 || target == 0) return true;
+  if (target < 0) target = -target;
+  if (n == 0 || target > span) return false;
+  int64_t inner = span - (places[0].extent - 1) * places[0].stride;
+  int64_t low = (target - inner + places[0].stride - 1) / places[0].stride;
+  if (target < inner) low = -((inner - target) / places[0].stride);
+  for (int64_t d = low; d < places[0].extent && d * places[0].stride <= target + inner; d++) {
+    if (d <= -places[0].extent) continue;
+    if (can_cancel(places + 1, n - 1, target - d * places[0].stride, inner, budget)) return true;
+  }
+  return false;
+}
+
+/* The tile (offsets 0 .. 2^bits - 1) and the digits of more than one position, strides falling.
+ * Returns how many. */
+static int collect_places(const llrt_storage *storage, const llrt_storage_binding *binding,
+                          reach *places) {
+  int n = 0;
+  reach tile = {(int64_t)1 << llrt_layout_in_bits(&storage->tile), 1};
+  if (tile.extent > 1) places[n++] = tile;
+  for (int i = 0; i < storage->n_digits; i++) {
+    if (binding->extent[i] > 1) places[n++] = (reach){binding->extent[i], binding->stride[i]};
+  }
+  for (int i = 1; i < n; i++) {
+    reach moved = places[i];
+    int at = i;
+    for (; at > 0 && places[at - 1].stride < moved.stride; at--) places[at] = places[at - 1];
+    places[at] = moved;
+  }
+  return n;
+}
+
+/* No two elements share an offset. Two that did would differ by d_i at each place, not all zero,
+ * with sum d_i * stride_i = 0. Strides above all that lies inside them exclude it at once;
+ * otherwise the outermost place that differs (d >= 1) is tried against the places inside it. */
+static llrt_status check_no_sharing(const llrt_storage *storage,
+                                    const llrt_storage_binding *binding) {
+  reach places[LLRT_MAX_DIGITS + 1];
+  int n = collect_places(storage, binding, places);
+  int64_t span = 0;
+  int budget = 4096; /* calls; ordinary storages need none */
+  for (int i = n - 1; i >= 0; i--) {
+    for (int64_t d = 1; d < places[i].extent && d * places[i].stride <= span; d++) {
+      bool shared = can_cancel(places + i + 1, n - i - 1, d * places[i].stride, span, &budget);
+      if (budget < 0) {
+        return llrt_error(LLRT_UNSUPPORTED,
+                          "cannot tell whether the destination puts two elements at one offset");
+      }
+      LLRT_REQUIRE(!shared, "the destination puts two elements at one offset (stride %lld)",
+                   (long long)places[i].stride);
+    }
+    span += (places[i].extent - 1) * places[i].stride;
+  }
+  return LLRT_OK;
+}
+
+static llrt_status check_address(const llrt_tensor *tensor, int bits, int index) {
+  const char *role = llrt_tensor_role(index);
+  LLRT_REQUIRE(tensor->data, "the %s's data is NULL", role);
+  LLRT_REQUIRE((uintptr_t)tensor->data % ((unsigned)bits / 8) == 0,
+               "the %s's data is not aligned to its %d-bit elements", role, bits);
+  return LLRT_OK;
+}
+
+/* Source and destination in place or overlapping; spans in elements of `bits`. */
+static llrt_status check_overlap(const op_call *call) {
+  uintptr_t begin[2], end[2];
+  for (int i = 0; i < 2; i++) {
+    uintptr_t bytes;
+    begin[i] = (uintptr_t)call->tensor[i].data;
+    bool past = __builtin_mul_overflow((uintptr_t)call->binding[i].span,
+                                       (uintptr_t)call->bits / 8, &bytes) ||
+                __builtin_add_overflow(begin[i], bytes, &end[i]);
+    LLRT_REQUIRE(!past, "the %s ends past the address space", llrt_tensor_role(i));
+  }
+  if (begin[0] == begin[1]) {
+    return llrt_error(LLRT_UNSUPPORTED, "source and destination begin at one address: converting "
+                                        "in place is not possible yet");
+  }
+  LLRT_REQUIRE(end[0] <= begin[1] || end[1] <= begin[0], "source and destination overlap");
+  return LLRT_OK;
+}
+
+llrt_status llrt_validate_memory(const storage_set *set, const op_call *call) {
+  for (int i = 0; i < call->n; i++) LLRT_TRY(check_address(&call->tensor[i], call->bits, i));
+  LLRT_TRY(check_overlap(call));
+  if (set->packed[DESTINATION]) return LLRT_OK;
+  return check_no_sharing(&set->storage[DESTINATION], &call->binding[DESTINATION]);
+}

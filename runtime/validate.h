@@ -1,0 +1,35 @@
+/* Every check of what callers pass to operations, in one place: nothing below the runtime repeats
+ * one. */
+#ifndef LLRT_RUNTIME_VALIDATE_H
+#define LLRT_RUNTIME_VALIDATE_H
+
+#include "runtime/storage_set.h"
+
+/* One call's tensors, bound to their storages. */
+typedef struct op_call {
+  int32_t n;
+  int32_t bits; /* of an element */
+  bool empty;   /* no elements: nothing to launch */
+  llrt_tensor tensor[LLRT_MAX_TENSORS];
+  llrt_storage_binding binding[LLRT_MAX_TENSORS];
+} op_call;
+
+/* Checks a description without looking at its storages: kind, count, dtypes, ranks, promises. */
+llrt_status llrt_validate_desc(const llrt_op_desc *desc);
+
+/* Checks what can be said of tensors without their storages: dtypes, ranks, one device, a stream
+ * that suits it. */
+llrt_status llrt_validate_tensors(const llrt_tensor *tensors, int n, const void *stream);
+
+/* Binds the tensors' shapes, which must be equal, to the set of their storages. Fills *call. */
+llrt_status llrt_validate_shapes(const llrt_tensor *tensors, const storage_set *set, op_call *call);
+
+/* Pads are not written yet: refuses a shape that leaves room at the end of tensor `index`'s storage. */
+llrt_status llrt_validate_no_pads(const llrt_tensor *tensor, const llrt_storage_binding *binding,
+                                  int index);
+
+/* Checks the memory of a call that is not empty: addresses, overlap, a destination with one offset
+ * for each element. */
+llrt_status llrt_validate_memory(const storage_set *set, const op_call *call);
+
+#endif

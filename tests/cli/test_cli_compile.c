@@ -1,0 +1,128 @@
+/* `llrt` itself, explain, compile and devices. */
+#include "tool_run.h"
+
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(cli_compile, .init = tool_folder_enter, .fini = tool_folder_leave);
+
+Test(cli_compile, every_help_has_an_example) {
+  static const char *const lines[] = {"layout --help", "convert -h", "explain --help",
+                                      "compile convert --help", "devices --help"};
+  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    tool_result r = tool_expect_success(lines[i]);
+    cr_expect(strncmp(r.out, "usage: llrt ", 12) == 0 && strstr(r.out, "example:"), "%s", lines[i]);
+    cr_expect_str_empty(r.err);
+    tool_result_fini(&r);
+  }
+}
+
+Test(cli_compile, overview) {
+  tool_result r = tool_expect_success("--help");
+  cr_expect(strstr(r.out, "convert") && strstr(r.out, "exit codes"));
+  tool_result_fini(&r);
+  r = tool_expect_success("--version");
+  cr_expect(strncmp(r.out, "llrt 0.", 7) == 0);
+  tool_result_fini(&r);
+  r = tool_run("");
+  cr_expect_eq(r.code, 2);
+  tool_result_fini(&r);
+}
+
+Test(cli_compile, devices_end_with_the_host) {
+  tool_result r = tool_expect_success("devices");
+  const char *host = strstr(r.out, "host ");
+  cr_assert_not_null(host, "%s", r.out);
+  cr_expect_eq(strchr(host, '\n'), r.out + r.out_size - 1, "the host is last: %s", r.out);
+  tool_result_fini(&r);
+}
+
+#define TRANSPOSE "convert --from row_major --to col_major --shape 4096x4096 --dtype bf16 --target "
+
+Test(cli_compile, explain_knows_every_target) {
+  static const char *const targets[] = {"sm_90a", "sm_89", "sm_80", "gfx90a", "gfx942", "host"};
+  for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+    char line[256];
+    snprintf(line, sizeof line, "explain " TRANSPOSE "%s", targets[i]);
+    tool_result r = tool_expect_success(line);
+    cr_expect(strstr(r.out, "load") && strstr(r.out, "store"), "%s: %s", line, r.out);
+    tool_result_fini(&r);
+  }
+}
+
+static const struct {
+  const char *line;
+  const char *part; /* of the file */
+} outputs[] = {
+    {"compile " TRANSPOSE "sm_90a --emit plan -o out", "store"},
+    {"compile " TRANSPOSE "sm_90a --emit ir -o out", "define"},
+    {"compile " TRANSPOSE "sm_90a --emit ptx -o out", ".visible .entry"},
+    {"compile " TRANSPOSE "sm_80 --emit ptx -o out", ".target sm_80"},
+    {"compile " TRANSPOSE "sm_89 --emit asm -o out", ".target sm_89"},
+    {"compile " TRANSPOSE "gfx90a --emit asm -o out", "gfx90a"},
+    {"compile " TRANSPOSE "gfx942 --emit hsaco -o out",
+     "\x7f"
+     "ELF"},
+    {"compile " TRANSPOSE "host --emit asm -o out", "llrt_kernel"},
+};
+
+Test(cli_compile, forms) {
+  for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++) {
+    size_t size;
+    tool_result r = tool_expect_success(outputs[i].line);
+    cr_expect_eq(r.out_size, 0);
+    char *file = tool_read_file("out", &size);
+    cr_expect(strstr(file, outputs[i].part), "llrt %s: %.300s", outputs[i].line, file);
+    free(file);
+    tool_result_fini(&r);
+  }
+}
+
+Test(cli_compile, kernel_bytes_are_reproducible) {
+  size_t sizes[2];
+  char *files[2];
+  for (int i = 0; i < 2; i++) {
+    tool_result r = tool_expect_success("compile " TRANSPOSE "host --emit kernel -o out");
+    tool_result_fini(&r);
+    files[i] = tool_read_file("out", &sizes[i]);
+  }
+  cr_expect_gt(sizes[0], 100);
+  cr_expect(sizes[0] == sizes[1] && memcmp(files[0], files[1], sizes[0]) == 0);
+  free(files[0]);
+  free(files[1]);
+}
+
+Test(cli_compile, text_goes_to_standard_output_without_o) {
+  tool_result r = tool_expect_success("compile " TRANSPOSE "sm_90a --emit ptx");
+  cr_expect(strstr(r.out, ".target sm_90a"));
+  tool_result_fini(&r);
+}
+
+static const struct {
+  const char *line;
+  int code;
+  const char *why;
+} failures[] = {
+    {"frobnicate", 2, "'frobnicate'"},
+    {"devices more", 2, "more"},
+    {"explain reduce --to col_major --shape 4x4", 2, "reduce"},
+    {"explain convert --shape 4x4", 2, "--to is missing"},
+    {"explain convert --to col_major", 2, "--shape is missing"},
+    {"explain convert --to col_major --shape 4x4 --target sm_1", 1, "sm_1"},
+    {"explain convert --to col_major --shape 4x4 --dtype f99", 1, "f99"},
+    {"explain convert --to 'strided([1' --shape 4x4", 1, "column"},
+    {"compile convert --to col_major --shape 4x4 --emit ptx -o out", 2, "--target"},
+    {"compile convert --to col_major --shape 4x4 --target sm_80 -o out", 2, "--emit"},
+    {"compile convert --to col_major --shape 4x4 --target sm_80 --emit exe -o out", 2, "exe"},
+    {"compile convert --to col_major --shape 4x4 --target gfx942 --emit hsaco", 2, "-o"},
+    {"compile convert --to col_major --shape 4x4 --target gfx942 --emit ptx -o out", 1, "gfx942"},
+    {"compile convert --to col_major --shape 4x4 --target sm_80 --emit hsaco -o out", 1, "sm_80"},
+    {"compile convert --to col_major --shape 4x4 --target sm_80 --emit ptx -o no/out", 1, "no/out"},
+};
+
+Test(cli_compile, failures) {
+  for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++)
+    tool_expect_failure(failures[i].line, failures[i].code, failures[i].why);
+}

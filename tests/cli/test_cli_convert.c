@@ -1,0 +1,275 @@
+/* `llrt convert` on the host: results against plain C, and what is refused with nothing written. */
+#include "tool_run.h"
+
+#include "tools/common/array_file.h"
+
+#include <llrt/llrt.h>
+
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MODEL LLRT_TEST_SOURCE_DIR "/examples/data/silero_vad_16k.safetensors"
+#define NVMMA "nvmma(version=[2,0], warps_per_cta=[2,1], instr_shape=[16,8])"
+
+/* An array numbered through from 1 by its elements' bytes, in a file. */
+static array write_sample(const char *name, llrt_dtype dtype, int rank, const int64_t *shape,
+                          bool col_major) {
+  array a;
+  array_error error;
+  cr_assert(array_create(dtype, rank, shape, &a, &error), "%s", error.text);
+  for (size_t i = 0; i < a.bytes; i++)
+    ((unsigned char *)a.data)[i] = (unsigned char)(i * 2654435761u >> 13);
+  a.col_major = col_major;
+  cr_assert(array_write(name, &a, &error), "%s", error.text);
+  return a;
+}
+
+static array read_result(const char *name) {
+  array a;
+  array_error error;
+  cr_assert(array_read(name, &a, &error), "%s", error.text);
+  return a;
+}
+
+static void run_quietly(const char *line) {
+  tool_result r = tool_expect_success(line);
+  cr_expect_eq(r.out_size, 0, "llrt %s prints %s", line, r.out);
+  tool_result_fini(&r);
+}
+
+/* Whether destination(x) = source(x) for all x of shape, both storages given as expressions. */
+static bool agrees(const array *source, const char *from, const array *destination, const char *to,
+                   int rank, const int64_t *shape) {
+  llrt_storage a, b;
+  llrt_storage_binding bind_a, bind_b;
+  size_t width = (size_t)llrt_dtype_bits(source->dtype) / 8;
+  int64_t coords[2];
+  cr_assert_eq(rank, 2);
+  cr_assert_eq(llrt_storage_parse(from, rank, shape, &a), LLRT_OK);
+  cr_assert_eq(llrt_storage_parse(to, rank, shape, &b), LLRT_OK);
+  cr_assert_eq(llrt_storage_bind(&a, rank, shape, NULL, &bind_a), LLRT_OK);
+  cr_assert_eq(llrt_storage_bind(&b, rank, shape, NULL, &bind_b), LLRT_OK);
+  for (coords[0] = 0; coords[0] < shape[0]; coords[0]++) {
+    for (coords[1] = 0; coords[1] < shape[1]; coords[1]++) {
+      size_t i = (size_t)llrt_storage_offset(&a, &bind_a, coords);
+      size_t o = (size_t)llrt_storage_offset(&b, &bind_b, coords);
+      if (memcmp((char *)source->data + i * width, (char *)destination->data + o * width, width))
+        return false;
+    }
+  }
+  return true;
+}
+
+TestSuite(cli_convert, .init = tool_folder_enter, .fini = tool_folder_leave);
+
+static const struct {
+  llrt_dtype dtype;
+  int64_t rows, columns;
+  const char *to;
+} pairs[] = {
+    {LLRT_U8, 64, 32, "col_major"},
+    {LLRT_F16, 64, 32, "col_major"},
+    {LLRT_F32, 64, 32, "col_major"},
+    {LLRT_I64, 64, 32, "col_major"},
+    {LLRT_F32, 64, 32, NVMMA},
+    {LLRT_U8, 128, 64, NVMMA},
+    {LLRT_F32, 33, 65, "col_major"},
+    {LLRT_BOOL, 1, 7, "col_major"},
+    {LLRT_F32, 64, 32, "row_major"},
+    {LLRT_U16, 16, 8, "strided([8,1])"},
+    {LLRT_U16, 128, 128, "dot(operand=0, k_width=2, parent=" NVMMA ")"},
+};
+
+/* There, and back with --from, whatever the layout. */
+Test(cli_convert, there_and_back) {
+  for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+    char line[512];
+    int64_t shape[2] = {pairs[i].rows, pairs[i].columns};
+    array in = write_sample("in.npy", pairs[i].dtype, 2, shape, false);
+    snprintf(line, sizeof line, "convert in.npy --to '%s' --device host -o out.npy", pairs[i].to);
+    run_quietly(line);
+    array out = read_result("out.npy");
+    bool shaped = strcmp(pairs[i].to, "row_major") == 0;
+    cr_expect_eq(out.dtype, in.dtype);
+    cr_expect_eq(out.rank, shaped ? 2 : 1, "%s", line);
+    cr_expect(agrees(&in, "row_major", &out, pairs[i].to, 2, shape), "%s", line);
+
+    snprintf(line, sizeof line,
+             "convert out.npy --from '%s' --shape %dx%d --to row_major --device host -o back.npy",
+             pairs[i].to, (int)shape[0], (int)shape[1]);
+    run_quietly(line);
+    array back = read_result("back.npy");
+    cr_expect(back.rank == 2 && back.shape[0] == shape[0] && back.shape[1] == shape[1]);
+    cr_expect(back.bytes == in.bytes && memcmp(back.data, in.data, in.bytes) == 0, "%s", line);
+    array_destroy(&in);
+    array_destroy(&out);
+    array_destroy(&back);
+  }
+}
+
+Test(cli_convert, fortran_order_is_col_major) {
+  int64_t shape[2] = {16, 8};
+  array in = write_sample("in.npy", LLRT_F32, 2, shape, true);
+  run_quietly("convert in.npy --to row_major --device host -o out.npy");
+  array out = read_result("out.npy");
+  cr_expect(out.rank == 2 && out.shape[0] == 16 && out.shape[1] == 8 && !out.col_major);
+  cr_expect(agrees(&in, "col_major", &out, "row_major", 2, shape));
+  array_destroy(&in);
+  array_destroy(&out);
+}
+
+/* A literal brings its shape, as --from and as --to. */
+Test(cli_convert, literal) {
+  static const unsigned char expected[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+  array_error error;
+  array in;
+  cr_assert(array_create(LLRT_U8, 1, (int64_t[]){8}, &in, &error));
+  for (int i = 0; i < 8; i++) ((unsigned char *)in.data)[i] = (unsigned char)i;
+  cr_assert(array_write("in.npy", &in, &error));
+  run_quietly(
+      "convert in.npy --from '{offset: [[1],[2],[4]]} -> [dim0:8]' --device host"
+      " --to '{offset: [[4],[1],[2]]} -> [dim0:8]' -o out.npy");
+  array out = read_result("out.npy");
+  cr_expect_arr_eq(out.data, expected, 8);
+  array_destroy(&in);
+  array_destroy(&out);
+}
+
+/* Gaps of a destination stay zero, and zero columns make copies. */
+Test(cli_convert, gaps_and_copies) {
+  int64_t shape[2] = {4, 8};
+  array in = write_sample("in.npy", LLRT_U8, 2, shape, false);
+  run_quietly("convert in.npy --to 'strided([10,1])' --device host -o gaps.npy");
+  array out = read_result("gaps.npy");
+  cr_assert_eq(out.bytes, 38);
+  for (int i = 0; i < 38; i++) {
+    unsigned char want = i % 10 < 8 ? ((unsigned char *)in.data)[i / 10 * 8 + i % 10] : 0;
+    cr_expect_eq(((unsigned char *)out.data)[i], want, "byte %d", i);
+  }
+  array_destroy(&out);
+  run_quietly(
+      "convert in.npy --shape 32 --device host -o twice.npy"
+      " --to '{offset: [[1],[2],[4],[0],[8],[16]]} -> [dim0:32]'");
+  out = read_result("twice.npy");
+  cr_assert_eq(out.bytes, 64);
+  for (int i = 0; i < 64; i++)
+    cr_expect_eq(((unsigned char *)out.data)[i], ((unsigned char *)in.data)[i % 8 + i / 16 * 8],
+                 "byte %d", i);
+  array_destroy(&out);
+  array_destroy(&in);
+}
+
+Test(cli_convert, dtype_reads_bytes_anew) {
+  array in = write_sample("in.npy", LLRT_U16, 2, (int64_t[]){16, 8}, false);
+  run_quietly("convert in.npy --dtype bf16 --to row_major --device host -o new.safetensors:w");
+  array out = read_result("new.safetensors:w");
+  cr_expect(out.dtype == LLRT_BF16 && out.rank == 2 && out.shape[1] == 8);
+  array_destroy(&out);
+  run_quietly("convert in.npy --dtype u8 --to row_major --device host -o bytes.npy");
+  out = read_result("bytes.npy");
+  cr_expect(out.dtype == LLRT_U8 && out.shape[0] == 16 && out.shape[1] == 16);
+  cr_expect_arr_eq(out.data, in.data, in.bytes);
+  array_destroy(&out);
+  array_destroy(&in);
+}
+
+Test(cli_convert, empty_tensors) {
+  array in = write_sample("in.npy", LLRT_F32, 2, (int64_t[]){0, 4}, false);
+  run_quietly("convert in.npy --to row_major --device host -o out.npy");
+  array out = read_result("out.npy");
+  cr_expect(out.rank == 2 && out.shape[0] == 0 && out.shape[1] == 4);
+  array_destroy(&out);
+  array_destroy(&in);
+}
+
+/* Real weights, on whatever device is best here. */
+Test(cli_convert, model_on_the_best_device) {
+  run_quietly("convert " MODEL ":lstm_cell.weight_ih --to col_major -o out.npy");
+  array in = read_result(MODEL ":lstm_cell.weight_ih");
+  array out = read_result("out.npy");
+  cr_expect(agrees(&in, "row_major", &out, "col_major", 2, in.shape));
+  array_destroy(&in);
+  array_destroy(&out);
+}
+
+static const struct {
+  const char *line;
+  int code;
+  const char *why;
+} failures[] = {
+    {"convert in.npy --to row_major --device host -o full/out.npy", 1, "full/out.npy"},
+    {"convert missing.npy --to row_major -o out.npy", 1, "missing.npy: No such file"},
+    {"convert cut.npy --to row_major -o out.npy", 1, "cut.npy: the header promises"},
+    {"convert cut.safetensors:w --to row_major -o out.npy", 1, "cut.safetensors"},
+    {"convert empty.npy --to row_major -o out.npy", 1, "not a .npy file"},
+    {"convert " MODEL " --to row_major -o out.npy", 1, "name one tensor"},
+    {"convert " MODEL ":lstm --to row_major -o out.npy", 1, "lstm_cell.weight_ih"},
+    {"convert in.npy --to row_major -o " MODEL ":w", 1, "exists"},
+    {"convert in.npy --to 'blocked(order=[1,0]' -o out.npy", 1, "column"},
+    {"convert in.npy --to row_mayor -o out.npy", 1, "row_mayor"},
+    {"convert in.npy --to row_major --from bloked -o out.npy", 1, "--from"},
+    {"convert in.npy --to '{offset: [[1],[2]]} -> [dim0:4]' -o out.npy", 1, "--to"},
+    {"convert in.npy --to '{offset: [[1],[1]]} -> [dim0:4]' --shape 4 -o out.npy", 1, "--to"},
+    {"convert in.npy --to row_major --shape 64x33 -o out.npy", 1, "bytes"},
+    {"convert in.npy --to row_major --device tpu:0 -o out.npy", 1, "tpu"},
+    {"convert in.npy --to row_major --device cuda:99 -o out.npy", 1, ""},
+    {"convert in.npy --to row_major --dtype f99 -o out.npy", 1, "f99"},
+    {"convert in.npy --to row_major --device host --dtype f64 --shape 3x3 -o out.npy", 1, "bytes"},
+    {"convert", 2, "too few"},
+    {"convert in.npy", 2, "--to is missing"},
+    {"convert in.npy --to row_major", 2, "-o OUT is missing"},
+    {"convert in.npy --to row_major -o out.npy more", 2, "more"},
+    {"convert in.npy --to row_major --shape 0x -o out.npy", 2, "0x"},
+    {"convert in.npy --to row_major --to row_major -o out.npy", 2, "twice"},
+    {"convert in.npy --to row_major -o", 2, "needs OUT"},
+};
+
+Test(cli_convert, failures_write_nothing) {
+  array in = write_sample("in.npy", LLRT_F32, 2, (int64_t[]){64, 32}, false);
+  array_error error;
+  size_t size;
+  char *file = tool_read_file("in.npy", &size);
+  tool_write_file("cut.npy", file, size - 1);
+  tool_write_file("empty.npy", file, 0);
+  free(file);
+  cr_assert(array_write("whole.safetensors:w", &in, &error), "%s", error.text);
+  file = tool_read_file("whole.safetensors", &size);
+  tool_write_file("cut.safetensors", file, size - 1);
+  free(file);
+  tool_write_file("full", "", 0); /* a file where a folder would be needed */
+  for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++)
+    tool_expect_failure(failures[i].line, failures[i].code, failures[i].why);
+  array_destroy(&in);
+}
+
+/* A result that was there before outlives a failure. */
+Test(cli_convert, old_result_survives) {
+  size_t size;
+  array in = write_sample("in.npy", LLRT_F32, 2, (int64_t[]){4, 4}, false);
+  tool_write_file("out.npy", "old", 3);
+  tool_expect_failure("convert in.npy --to row_major --shape 3x3 -o out.npy", 1, "bytes");
+  char *kept = tool_read_file("out.npy", &size);
+  cr_expect_str_eq(kept, "old");
+  free(kept);
+  run_quietly("convert in.npy --to row_major --device host -o out.npy");
+  array out = read_result("out.npy");
+  cr_expect_arr_eq(out.data, in.data, in.bytes);
+  array_destroy(&in);
+  array_destroy(&out);
+}
+
+/* What is no regular file is written to, never replaced. */
+Test(cli_convert, special_files_stay) {
+  struct stat null;
+  array in = write_sample("in.npy", LLRT_F32, 2, (int64_t[]){4, 4}, false);
+  run_quietly("convert in.npy --to row_major --device host -o /dev/null");
+  cr_assert_eq(stat("/dev/null", &null), 0);
+  cr_expect(S_ISCHR(null.st_mode));
+  tool_result r = tool_expect_success("convert in.npy --to row_major --device host -o /dev/stderr");
+  cr_expect(strncmp(r.err, "\x93NUMPY", 6) == 0);
+  tool_result_fini(&r);
+  array_destroy(&in);
+}

@@ -1,0 +1,102 @@
+/* Environment:
+ *   LLRT_TEST_DEVICES   devices, by commas; default host,cuda:0,hip:0
+ *   LLRT_TEST_TARGET    compile for this target, not the device's own, on the devices it suits
+ *   LLRT_TEST_SEED      seed of the random cases; 1 unless said; printed at the start
+ *   LLRT_TEST_CASE      only the case of this number
+ * A device that is UNAVAILABLE skips its cases; anything else that goes wrong fails. */
+#include "conformance.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct tally {
+  int passed, failed, skipped;
+} tally;
+
+typedef struct suite {
+  llrt_context *context;
+  const char *target;
+  uint64_t seed;
+  int only; /* -1: all */
+} suite;
+
+/* "sm_80" suits cuda devices, "gfx90a" hip devices, anything else the host. */
+static bool target_suits(const char *target, const char *device) {
+  if (!target) return false;
+  if (strncmp(target, "sm_", 3) == 0) return strncmp(device, "cuda", 4) == 0;
+  if (strncmp(target, "gfx", 3) == 0) return strncmp(device, "hip", 3) == 0;
+  return strncmp(device, "host", 4) == 0;
+}
+
+static bool run_case(const suite *run, llrt_device *device, int index) {
+  static conformance_case tested;
+  char why[2048];
+  if (!cases_make(index, run->seed, &tested)) {
+    printf("  case %d cannot be made: %s\n", index, llrt_last_error());
+    return false;
+  }
+  if (case_passes(&tested, device, why, sizeof why)) return true;
+  printf("  case %d (%s) failed: %s\n", index, tested.title, why);
+  return false;
+}
+
+static tally run_device(const suite *run, const char *name) {
+  tally count = {0, 0, 0};
+  int cases = run->only >= 0 ? 1 : cases_count();
+  llrt_device_params params = {.target = target_suits(run->target, name) ? run->target : NULL};
+  llrt_device *device;
+  llrt_status status = llrt_device_open(run->context, name, &params, &device);
+  if (status == LLRT_UNAVAILABLE) {
+    count.skipped = cases;
+    printf("%s: %d skipped: %s\n", name, cases, llrt_last_error());
+    return count;
+  }
+  if (status != LLRT_OK) {
+    count.failed = cases;
+    printf("%s: %s: %s\n", name, llrt_status_name(status), llrt_last_error());
+    return count;
+  }
+  llrt_device_info info;
+  llrt_device_get_info(device, &info);
+  printf("%s: %s, target %s\n", name, info.description, info.target);
+  for (int i = 0; i < cases; i++) {
+    bool passed = run_case(run, device, run->only >= 0 ? run->only : i);
+    count.passed += passed;
+    count.failed += !passed;
+  }
+  llrt_device_close(&device);
+  printf("%s: %d passed, %d failed, %d skipped\n", name, count.passed, count.failed, count.skipped);
+  return count;
+}
+
+static uint64_t number_from(const char *variable, uint64_t otherwise) {
+  const char *text = getenv(variable);
+  return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+int main(void) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  suite run = {.target = getenv("LLRT_TEST_TARGET"),
+               .seed = number_from("LLRT_TEST_SEED", 1),
+               .only = (int)number_from("LLRT_TEST_CASE", (uint64_t)-1)};
+  if (llrt_context_create(NULL, &run.context) != LLRT_OK) {
+    printf("no context: %s\n", llrt_last_error());
+    return 1;
+  }
+  printf("llrt %s, %d cases, LLRT_TEST_SEED=%llu\n", llrt_version(), cases_count(),
+         (unsigned long long)run.seed);
+  const char *names = getenv("LLRT_TEST_DEVICES");
+  char *list = strdup(names && *names ? names : "host,cuda:0,hip:0"), *rest = list;
+  tally total = {0, 0, 0};
+  for (char *name; (name = strsep(&rest, ",")) != NULL;) {
+    tally count = run_device(&run, name);
+    total.passed += count.passed;
+    total.failed += count.failed;
+    total.skipped += count.skipped;
+  }
+  free(list);
+  llrt_context_destroy(&run.context);
+  printf("%d passed, %d failed, %d skipped\n", total.passed, total.failed, total.skipped);
+  return total.failed != 0 || total.passed + total.skipped == 0;
+}

@@ -1,0 +1,42 @@
+/* The conformance suite: conversions checked bit for bit against a plain C reference, through the
+ * public API alone, on every device that a machine has. */
+#ifndef LLRT_TESTS_CONFORMANCE_H
+#define LLRT_TESTS_CONFORMANCE_H
+
+#include <llrt/llrt.h>
+
+/* One tensor of a case. Strides are read for RUN-TIME digits; `shift` moves the base that many
+ * elements off its 256-byte alignment. */
+typedef struct side {
+  llrt_storage storage;
+  int64_t strides[LLRT_MAX_RANK];
+  int shift;
+} side;
+
+/* How a case reaches the device: the one-line call, prepare and run, or saved bytes reloaded. */
+typedef enum route { ROUTE_CONVERT, ROUTE_PREPARE, ROUTE_LOAD, ROUTE_COUNT } route;
+
+typedef struct conformance_case {
+  char title[96];
+  llrt_dtype dtype;
+  int rank;
+  int64_t shape[LLRT_MAX_RANK];
+  side source, destination;
+  route route;
+  uint64_t data_seed;
+} conformance_case;
+
+/* A small generator (splitmix64) whose whole state is one number. */
+uint64_t random_next(uint64_t *state);
+/* 0 .. n - 1. */
+int random_below(uint64_t *state, int n);
+
+int cases_count(void);
+/* Makes case `index` of the suite; the same seed and index give the same case. False, with the last
+ * error set, is a defect of the suite or of the storage functions. */
+bool cases_make(int index, uint64_t seed, conformance_case *made);
+
+/* Runs a case on an open device and says in why[size] what was wrong, or makes it empty. */
+bool case_passes(const conformance_case *tested, llrt_device *device, char *why, size_t size);
+
+#endif

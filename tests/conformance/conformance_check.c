@@ -1,0 +1,204 @@
+/* One case: buffers with guards, the conversion, and a comparison of every byte. */
+#include "conformance.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD_BYTES 512 /* before and after each tensor; keeps the base's 256-byte alignment */
+
+typedef struct buffer {
+  size_t bytes;   /* guards and shift included */
+  size_t base;    /* where offset 0 lies */
+  size_t span;    /* bytes of the tensor itself */
+  uint8_t *bits;  /* on the host: what the device holds, or should */
+  void *memory;   /* on the device */
+} buffer;
+
+typedef struct bench {
+  const conformance_case *tested;
+  llrt_device *device;
+  llrt_storage_binding binding[2];
+  buffer source, destination;
+  char *why;
+  size_t why_size;
+} bench;
+
+static bool fail(bench *at, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool fail(bench *at, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(at->why, at->why_size, format, arguments);
+  va_end(arguments);
+  return false;
+}
+
+#define CHECK(call) \
+  do {              \
+    if ((call) != LLRT_OK) return fail(at, "%s: %s", #call, llrt_last_error()); \
+  } while (0)
+
+static size_t element_bytes(const bench *at) {
+  return (size_t)llrt_dtype_bits(at->tested->dtype) / 8;
+}
+
+/* ---- buffers ---- */
+
+static bool buffer_make(bench *at, const side *of, int index, uint64_t seed, buffer *made) {
+  CHECK(llrt_storage_bind(&of->storage, at->tested->rank, at->tested->shape, of->strides,
+                          &at->binding[index]));
+  made->span = (size_t)at->binding[index].span * element_bytes(at);
+  made->base = GUARD_BYTES + (size_t)of->shift * element_bytes(at);
+  made->bytes = made->base + made->span + GUARD_BYTES;
+  made->bits = malloc(made->bytes);
+  if (!made->bits) return fail(at, "no memory for %zu bytes", made->bytes);
+  for (size_t i = 0; i < made->bytes; i++) made->bits[i] = (uint8_t)(random_next(&seed) >> 56);
+  CHECK(llrt_memory_allocate(at->device, made->bytes, &made->memory));
+  CHECK(llrt_memory_copy(at->device, made->memory, made->bits, made->bytes, LLRT_COPY_TO_DEVICE,
+                         NULL));
+  return true;
+}
+
+static llrt_tensor tensor_of(const bench *at, const side *of, const buffer *in) {
+  llrt_tensor tensor = {.data = (uint8_t *)in->memory + in->base,
+                        .dtype = at->tested->dtype,
+                        .rank = at->tested->rank,
+                        .storage = &of->storage,
+                        .device = at->device};
+  memcpy(tensor.shape, at->tested->shape, sizeof tensor.shape);
+  memcpy(tensor.strides, of->strides, sizeof tensor.strides);
+  return tensor;
+}
+
+/* ---- the reference ---- */
+
+/* Offsets in the tile that hold the same element as offset 0: its copies, 0 among them. */
+static int tile_copies(const llrt_layout *tile, int64_t *copies, int limit) {
+  int n = 0, bits = llrt_layout_in_bits(tile);
+  for (uint64_t offset = 0; offset < (uint64_t)1 << bits && n < limit; offset++) {
+    if (llrt_layout_apply_flat(tile, offset) == 0) copies[n++] = (int64_t)offset;
+  }
+  return n;
+}
+
+static bool next_coordinate(const conformance_case *tested, int64_t *coords) {
+  for (int axis = tested->rank - 1; axis >= 0; axis--) {
+    if (++coords[axis] < tested->shape[axis]) return true;
+    coords[axis] = 0;
+  }
+  return false;
+}
+
+/* The offset inside the tile of an element's first copy. */
+static int64_t tile_part(const llrt_storage *storage, const int64_t *coords) {
+  llrt_storage tile_only = *storage;
+  llrt_storage_binding none = {.span = 0};
+  int64_t inside[LLRT_MAX_RANK];
+  tile_only.n_digits = 0;
+  for (int axis = 0; axis < storage->rank; axis++) {
+    int bits = storage->tile.n_out ? storage->tile.out[axis].bits : 0;
+    inside[axis] = coords[axis] & (((int64_t)1 << bits) - 1);
+  }
+  return llrt_storage_offset(&tile_only, &none, inside);
+}
+
+/* Writes into destination.bits what the conversion must leave there. */
+static void convert_reference(bench *at) {
+  enum { MAX_COPIES = 64 };
+  const conformance_case *tested = at->tested;
+  const llrt_storage *source = &tested->source.storage, *into = &tested->destination.storage;
+  size_t size = element_bytes(at);
+  int64_t copies[MAX_COPIES], coords[LLRT_MAX_RANK] = {0};
+  int n_copies = tile_copies(&into->tile, copies, MAX_COPIES);
+  do {
+    int64_t from = llrt_storage_offset(source, &at->binding[0], coords);
+    int64_t first = llrt_storage_offset(into, &at->binding[1], coords);
+    int64_t inside = n_copies > 1 ? tile_part(into, coords) : 0;
+    for (int i = 0; i < n_copies; i++) {
+      int64_t to = first - inside + (inside ^ copies[i]);
+      memcpy(at->destination.bits + at->destination.base + (size_t)to * size,
+             at->source.bits + at->source.base + (size_t)from * size, size);
+    }
+  } while (next_coordinate(tested, coords));
+}
+
+static bool same_bytes(bench *at, const buffer *expected, const char *name) {
+  uint8_t *found = malloc(expected->bytes);
+  if (!found) return fail(at, "no memory for %zu bytes", expected->bytes);
+  llrt_status status = llrt_memory_copy(at->device, found, expected->memory, expected->bytes,
+                                        LLRT_COPY_FROM_DEVICE, NULL);
+  if (status == LLRT_OK) status = llrt_stream_synchronize(at->device, NULL);
+  size_t wrong = 0, first = 0;
+  for (size_t i = expected->bytes; i-- > 0 && status == LLRT_OK;) {
+    if (found[i] == expected->bits[i]) continue;
+    wrong++;
+    first = i;
+  }
+  free(found);
+  if (status != LLRT_OK) return fail(at, "reading back: %s", llrt_last_error());
+  if (!wrong) return true;
+  bool guard = first < expected->base || first >= expected->base + expected->span;
+  return fail(at, "%zu of the %s's %zu bytes are wrong, the first at %lld from its base%s", wrong,
+              name, expected->span, (long long)first - (long long)expected->base,
+              guard ? " (outside the tensor)" : "");
+}
+
+/* ---- routes ---- */
+
+static bool run_prepared(bench *at, llrt_op *op, const llrt_tensor *tensors) {
+  llrt_status status = llrt_op_run(op, NULL, tensors, 2, NULL);
+  llrt_op_destroy(&op);
+  return status == LLRT_OK ? true : fail(at, "llrt_op_run: %s", llrt_last_error());
+}
+
+static bool reload(bench *at, llrt_op **op) {
+  size_t size = 0;
+  CHECK(llrt_op_save(*op, NULL, &size));
+  void *bytes = malloc(size);
+  if (!bytes) return fail(at, "no memory for %zu bytes", size);
+  llrt_status status = llrt_op_save(*op, bytes, &size);
+  llrt_op_destroy(op);
+  if (status == LLRT_OK) status = llrt_op_load(at->device, bytes, size, op);
+  free(bytes);
+  return status == LLRT_OK ? true : fail(at, "save and load: %s", llrt_last_error());
+}
+
+static bool convert(bench *at) {
+  const llrt_tensor tensors[2] = {tensor_of(at, &at->tested->source, &at->source),
+                                  tensor_of(at, &at->tested->destination, &at->destination)};
+  if (at->tested->route == ROUTE_CONVERT) {
+    CHECK(llrt_convert_into(&tensors[0], &tensors[1], NULL, NULL));
+    return true;
+  }
+  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  memcpy(desc.tensors, tensors, sizeof tensors);
+  CHECK(llrt_op_promise_coarse(&desc));
+  llrt_op *op;
+  CHECK(llrt_op_prepare(at->device, &desc, &op));
+  if (at->tested->route == ROUTE_LOAD && !reload(at, &op)) {
+    llrt_op_destroy(&op);
+    return false;
+  }
+  return run_prepared(at, op, tensors);
+}
+
+static bool run(bench *at) {
+  uint64_t seed = at->tested->data_seed;
+  if (!buffer_make(at, &at->tested->source, 0, seed, &at->source)) return false;
+  if (!buffer_make(at, &at->tested->destination, 1, ~seed, &at->destination)) return false;
+  if (!convert(at)) return false;
+  convert_reference(at);
+  return same_bytes(at, &at->destination, "destination") && same_bytes(at, &at->source, "source");
+}
+
+bool case_passes(const conformance_case *tested, llrt_device *device, char *why, size_t size) {
+  bench at = {.tested = tested, .device = device, .why = why, .why_size = size};
+  why[0] = 0;
+  bool passed = run(&at);
+  free(at.source.bits);
+  free(at.destination.bits);
+  llrt_memory_free(device, at.source.memory);
+  llrt_memory_free(device, at.destination.memory);
+  return passed;
+}

@@ -1,0 +1,165 @@
+/* Every step that planning makes, emitted and compiled for every target: PTX taken by the assembler, HSACO
+ * read back, barriers with nothing outstanding. Executing the kernels is the conformance suite's. */
+#include "jit/jit.h"
+#include "readback.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const nvptx[] = {"sm_80", "sm_89", "sm_90a"};
+static const char *const amdgpu[] = {"gfx90a", "gfx942"};
+static const char *const host[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+static const llrt_dtype widths[] = {LLRT_B8, LLRT_B16, LLRT_B32, LLRT_B64};
+
+typedef struct conversion {
+  const char *source, *destination;
+  int64_t shape[2];
+  plan_exchange exchange;
+} conversion;
+
+#define MMA "nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8])"
+#define DOT "dot(operand=0, k_width=2, parent=" MMA ")"
+/* Swaps register and lane bits: one round, two rounds, and a map that is no permutation. */
+#define SWAP_1 "{register: [[8],[2],[4]], lane: [[1],[16],[32],[64],[128]]} -> [dim0:256]"
+#define SWAP_2 "{register: [[8],[16],[4]], lane: [[1],[2],[32],[64],[128]]} -> [dim0:256]"
+#define MIXED "{register: [[9],[18],[4]], lane: [[1],[2],[33],[64],[160]]} -> [dim0:256]"
+
+static const conversion conversions[] = {
+    {"row_major", "col_major", {128, 128}, PLAN_EXCHANGE_AUTO},
+    {"row_major", "col_major", {128, 128}, PLAN_EXCHANGE_SHARED},
+    {"strided([77,1])", "strided([1,99])", {64, 64}, PLAN_EXCHANGE_AUTO},
+    {"row_major", MMA, {64, 64}, PLAN_EXCHANGE_AUTO},
+    {MMA, DOT, {64, 64}, PLAN_EXCHANGE_AUTO},
+    {"row_major", DOT, {64, 64}, PLAN_EXCHANGE_SHARED},
+    {"row_major", SWAP_1, {256, 1}, PLAN_EXCHANGE_SHUFFLE},
+    {"row_major", SWAP_2, {256, 1}, PLAN_EXCHANGE_SHUFFLE},
+    {"row_major", MIXED, {256, 1}, PLAN_EXCHANGE_SHUFFLE},
+    {"row_major", "{offset: [[0,0],[1,0],[0,1],[2,1],[0,2],[4,4],[3,4]]} -> [dim0:8, dim1:8]", {8, 8},
+     PLAN_EXCHANGE_AUTO},
+};
+
+static plan made;
+static llrt_storage storages[2];
+
+/* On the host planning never takes shared memory by itself, and its code, an instruction a lane, is long. */
+static bool is_too_long(const conversion *c, const char *target, llrt_dtype dtype) {
+  return c->exchange == PLAN_EXCHANGE_SHARED && target[0] == 'x' && llrt_dtype_bits(dtype) < 32;
+}
+
+/* False where this exchange cannot be had. */
+static bool make(const conversion *c, const char *target_name, llrt_dtype dtype) {
+  const char *const text[] = {c->source, c->destination};
+  plan_options options = {.exchange = c->exchange};
+  plan_target target;
+  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  int rank = strstr(c->destination, "dim0:256") ? 1 : 2;
+  for (int t = 0; t < 2; t++) {
+    cr_assert_eq(llrt_storage_parse(text[t], rank, c->shape, &storages[t]), LLRT_OK, "%s: %s",
+                 text[t], llrt_last_error());
+    desc.tensors[t] = (llrt_tensor){.dtype = dtype, .rank = rank, .storage = &storages[t]};
+    desc.promises[t].address.multiple = 16;
+    for (int a = 0; a < rank; a++) desc.promises[t].stride[a].multiple = 16;
+  }
+  cr_assert_eq(plan_target_find(target_name, &target), LLRT_OK);
+  llrt_status status = plan_make(&desc, &target, &options, &made);
+  if (status == LLRT_UNSUPPORTED && c->exchange == PLAN_EXCHANGE_SHUFFLE) return false;
+  cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
+  return true;
+}
+
+static void compile(const plan_kernel *kernel, llrt_emit emit, llrt_jit_result *result) {
+  llrt_status status = llrt_jit_get_interface()->compile(kernel, emit, result);
+  cr_assert_eq(status, LLRT_OK, "%s: %s", kernel->target.name, result->message);
+  cr_assert_gt(result->size, 0);
+}
+
+typedef void check(const plan_kernel *kernel, const llrt_jit_result *result);
+
+/* Compiles every variant of every conversion for the targets; how many kernels there were, by step. */
+static void compile_all(const char *const *targets, int n_targets, check *check_code,
+                        int seen[PLAN_LOOP + 1]) {
+  for (int t = 0; t < n_targets; t++) {
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+      for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++) {
+        if (is_too_long(&conversions[i], targets[t], widths[w])) continue;
+        if (!make(&conversions[i], targets[t], widths[w])) continue;
+        for (int v = 0; v < made.n_variants; v++) {
+          const plan_kernel *kernel = &made.variant[v];
+          llrt_jit_result result;
+          compile(kernel, LLRT_EMIT_OBJECT, &result);
+          check_code(kernel, &result);
+          llrt_jit_get_interface()->release(&result);
+          for (int s = 0; s < kernel->n_steps; s++) seen[kernel->step[s].kind]++;
+        }
+      }
+    }
+  }
+}
+
+static void expect_all_steps(const int seen[PLAN_LOOP + 1]) {
+  for (int kind = PLAN_LOAD; kind <= PLAN_LOOP; kind++)
+    cr_assert_gt(seen[kind], 0, "no kernel has a step of kind %d", kind);
+}
+
+static void check_ptx(const plan_kernel *kernel, const llrt_jit_result *result) {
+  char log[2048];
+  int code = readback_ptxas(result->data, kernel->target.name, log, sizeof log);
+  cr_assert(code == 0 || code == -1, "ptxas %s: %s", kernel->target.name, log);
+  cr_assert_not_null(strstr(result->data, ".visible .entry llrt_kernel"));
+}
+
+Test(kernels, ptx_is_taken_by_the_assembler) {
+  int seen[PLAN_LOOP + 1] = {0};
+  compile_all(nvptx, 3, check_ptx, seen);
+  expect_all_steps(seen);
+}
+
+static void check_hsaco(const plan_kernel *kernel, const llrt_jit_result *result) {
+  readback_hsaco code;
+  readback_barriers barriers;
+  char message[256];
+  const char *cpu = kernel->target.name;
+  cr_assert(readback_open_hsaco(result->data, result->size, &code, message, sizeof message), "%s",
+            message);
+  cr_assert_not_null(strstr(code.target, cpu), "%s", code.target);
+  cr_assert_eq(code.wavefront, 64);
+  cr_assert_eq(code.group_bytes, kernel->launch.shared_bytes);
+  cr_assert_geq(code.kernarg_bytes, 8 * kernel->launch.n_args);
+  cr_assert_eq(code.private_bytes, 0, "registers spill");
+  cr_assert(readback_check_barriers(code.code, code.code_bytes, cpu, &barriers, message,
+                                    sizeof message),
+            "%s", message);
+  cr_assert_eq(barriers.lds_pending, 0, "%s", barriers.first_pending);
+  int wanted = 0;
+  for (int s = 0; s < kernel->n_steps; s++) wanted += kernel->step[s].kind == PLAN_BARRIER;
+  /* A block of one wave needs no s_barrier, and LLVM leaves it out. */
+  if (kernel->warp_bits > 0) cr_assert_eq(barriers.barriers, wanted);
+}
+
+Test(kernels, hsaco_reads_back) {
+  int seen[PLAN_LOOP + 1] = {0};
+  compile_all(amdgpu, 2, check_hsaco, seen);
+  expect_all_steps(seen);
+}
+
+static void check_elf(const plan_kernel *kernel, const llrt_jit_result *result) {
+  (void)kernel;
+  cr_assert_eq(memcmp(result->data, "\177ELF", 4), 0);
+}
+
+Test(kernels, host_objects_for_every_level) {
+  int seen[PLAN_LOOP + 1] = {0};
+  compile_all(host, 3, check_elf, seen);
+  expect_all_steps(seen);
+}
+
+/* A plan that does not hold together is refused before LLVM sees it. */
+Test(kernels, a_broken_plan_is_an_error) {
+  llrt_jit_result result;
+  cr_assert(make(&conversions[0], "sm_90a", LLRT_B16));
+  plan_kernel *kernel = &made.variant[0];
+  kernel->step[1].vector = 6;
+  cr_assert_eq(llrt_jit_get_interface()->compile(kernel, LLRT_EMIT_ASM, &result), LLRT_INTERNAL);
+  cr_assert_not_null(strstr(result.message, "vector"), "%s", result.message);
+}

@@ -1,0 +1,191 @@
+/* Instructions, once for each address: LLVM's disassembler gives the text, the table in gfx9_table.c its
+ * meaning. Whatever the text holds beyond that is a fault. */
+#include "gfx9_code.h"
+
+#include <llvm-c/Disassembler.h>
+#include <llvm-c/Target.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const suffixes[] = {"_e32", "_e64", "_sdwa", "_dpp"};
+
+/* Finds the table's row for the mnemonic, whole or without the suffix of its encoding. */
+static bool find_info(const char *text, size_t length, gfx9_op *op) {
+  op->info = gfx9_find(text, length);
+  for (int i = 0; i < 4 && !op->info; i++) {
+    size_t n = strlen(suffixes[i]);
+    if (length <= n || strncmp(text + length - n, suffixes[i], n) != 0) continue;
+    op->info = gfx9_find(text, length - n);
+    op->sdwa = (gfx9_sdwa){.used = i == 2, GFX9_DWORD, GFX9_PAD, {GFX9_DWORD, GFX9_DWORD}};
+    op->dpp = (gfx9_dpp){.used = i == 3, .row_mask = 15, .bank_mask = 15};
+    return op->info && (i < 2 || op->info->lanes);
+  }
+  return op->info != NULL;
+}
+
+static int data_words(int parameter) {
+  int words = (parameter & GFX9_BYTES) / 4;
+  return words ? words : 1;
+}
+
+/* The words that a letter of info->operands stands for; 0: any. */
+static int letter_words(char letter, const gfx9_info *info) {
+  switch (letter) {
+    case 'd':
+    case 'x':
+    case 's': return 1;
+    case 'w': return data_words(info->parameter) * (info->parameter & GFX9_TWO ? 2 : 1);
+    case 'W': return data_words(info->parameter);
+    case 'v':
+    case 'o': return 0;
+    default: return 2;
+  }
+}
+
+static bool is_right_kind(char letter, const gfx9_op *op, const gfx9_operand *operand) {
+  switch (letter) {
+    case 'd':
+    case 'x':
+    case 'D':
+    case 'w': return operand->kind == GFX9_VECTOR || operand->kind == GFX9_SCALAR;
+    case 'm': return operand->kind == GFX9_SCALAR;
+    case 'M': return operand->kind != GFX9_VECTOR;
+    case 'W':
+    case 'v': return operand->kind == GFX9_VECTOR && operand->words <= 4;
+    case 'o': return operand->kind == GFX9_NONE || (operand->kind == GFX9_SCALAR && operand->words == 2);
+    default:
+      /* What a constant is in the halves of a packed operand is not written down, but for 0. */
+      if (op->info->modifiers & GFX9_OP_SEL && operand->kind == GFX9_CONSTANT && operand->value) {
+        return false;
+      }
+      return operand->kind != GFX9_NONE && !(op->scalar && operand->kind == GFX9_VECTOR);
+  }
+}
+
+static bool add_operand(char letter, const char *text, gfx9_op *op) {
+  gfx9_operand *operand = &op->operand[op->n_operands];
+  if (!gfx9_parse_operand(text, letter_words(letter, op->info), operand)) return false;
+  if (!is_right_kind(letter, op, operand)) return false;
+  operand->destination = strchr("dDmwx", letter) != NULL;
+  operand->mask = letter == 'm' || letter == 'M';
+  if (letter == 's' || letter == 'S' || letter == 'x') {
+    if (op->n_sources == 3) return op->info->step != NULL;
+    op->source[op->n_sources++] = op->n_operands;
+  }
+  op->n_operands++;
+  return true;
+}
+
+/* Cuts the next operand or modifier off `rest`: up to a comma or space outside brackets. */
+static char *next_token(char **rest) {
+  char *start = *rest + strspn(*rest, " \t,");
+  char *end = start;
+  for (int depth = 0; *end && (depth > 0 || !strchr(", \t", *end)); end++) {
+    depth += (*end == '[') - (*end == ']');
+  }
+  *rest = *end ? end + 1 : end;
+  *end = 0;
+  return *start ? start : NULL;
+}
+
+static bool parse_rest(char *rest, gfx9_op *op, emu_fault *fault) {
+  const char *letters = op->info->operands;
+  for (char *token; (token = next_token(&rest)) != NULL;) {
+    bool ok = *letters ? add_operand(*letters++, token, op) : gfx9_parse_modifier(token, op);
+    if (!ok) return emu_fault_set(fault, EMU_UNKNOWN, "'%s' is not known of this instruction", token);
+  }
+  if (*letters) return emu_fault_set(fault, EMU_UNKNOWN, "an operand is missing");
+  return true;
+}
+
+static bool decode_text(const char *text, gfx9_op *op, emu_fault *fault) {
+  char copy[sizeof op->text];
+  while (*text == ' ' || *text == '\t') text++;
+  if (strlen(text) >= sizeof op->text) return emu_fault_set(fault, EMU_UNKNOWN, "a long text");
+  snprintf(op->text, sizeof op->text, "%.*s", (int)sizeof op->text - 1, text);
+  memcpy(copy, op->text, sizeof copy);
+  for (char *tab = op->text; (tab = strchr(tab, '\t')) != NULL;) *tab = ' ';
+  size_t length = strcspn(copy, " \t");
+  op->scalar = copy[0] == 's' && copy[1] == '_';
+  if (!find_info(copy, length, op)) {
+    return emu_fault_set(fault, EMU_UNKNOWN, "%.*s is not in the table", (int)length, copy);
+  }
+  return op->info->modifiers & GFX9_RAW || parse_rest(copy + length, op, fault);
+}
+
+static bool decode_one(gfx9_op *op, const char *text, emu_fault *fault) {
+  if (decode_text(text, op, fault)) return true;
+  snprintf(fault->instruction, sizeof fault->instruction, "%s", op->text);
+  fault->line = (int)op->pc;
+  return false;
+}
+
+/* From a byte offset to an op; -1: none begins there. */
+static int find_op(const gfx9_code *code, int64_t pc) {
+  for (int low = 0, high = code->n - 1; low <= high;) {
+    int middle = (low + high) / 2;
+    if (code->op[middle].pc == pc) return middle;
+    if (code->op[middle].pc < pc) {
+      low = middle + 1;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return -1;
+}
+
+static bool resolve_branches(gfx9_code *code, emu_fault *fault) {
+  for (int i = 0; i < code->n; i++) {
+    gfx9_op *op = &code->op[i];
+    if (op->info->step != gfx9_branch) continue;
+    op->target = find_op(code, (int64_t)op->pc + 4 + 4 * (int16_t)op->dword);
+    if (op->target < 0) return emu_fault_set(fault, EMU_UNKNOWN, "%s leaves the kernel", op->text);
+  }
+  return true;
+}
+
+static void count_registers(gfx9_code *code) {
+  for (int i = 0; i < code->n; i++) {
+    for (int k = 0; k < code->op[i].n_operands; k++) {
+      const gfx9_operand *operand = &code->op[i].operand[k];
+      int end = operand->index + operand->words;
+      if (operand->kind == GFX9_VECTOR && end > code->vectors) code->vectors = end;
+    }
+  }
+  if (code->vectors == 0) code->vectors = 1; /* v0 is given to every wave */
+}
+
+static bool decode_all(LLVMDisasmContextRef context, const uint8_t *bytes, uint32_t size,
+                       gfx9_code *code, emu_fault *fault) {
+  size_t length;
+  for (uint32_t pc = 0; pc < size; pc += (uint32_t)length) {
+    char text[256];
+    gfx9_op *op = &code->op[code->n++];
+    length = LLVMDisasmInstruction(context, (uint8_t *)(uintptr_t)bytes + pc, size - pc, pc, text,
+                                   sizeof text);
+    if (length == 0) return emu_fault_set(fault, EMU_UNKNOWN, "no instruction at 0x%x", pc);
+    op->pc = pc;
+    memcpy(&op->dword, bytes + pc, sizeof op->dword);
+    if (!decode_one(op, text, fault)) return false;
+  }
+  count_registers(code);
+  return resolve_branches(code, fault);
+}
+
+bool gfx9_decode(const char *cpu, const uint8_t *bytes, uint32_t size, gfx9_code *code,
+                 emu_fault *fault) {
+  LLVMInitializeAMDGPUTargetInfo();
+  LLVMInitializeAMDGPUTargetMC();
+  LLVMInitializeAMDGPUDisassembler();
+  LLVMDisasmContextRef context = LLVMCreateDisasmCPU("amdgcn-amd-amdhsa", cpu, NULL, 0, NULL, NULL);
+  code->op = calloc(size / 4 + 1, sizeof *code->op);
+  bool ok = context && code->op;
+  if (ok) {
+    ok = decode_all(context, bytes, size, code, fault);
+  } else {
+    emu_fault_set(fault, EMU_LIMIT, "no disassembler for %s", cpu);
+  }
+  if (context) LLVMDisasmDispose(context);
+  return ok;
+}

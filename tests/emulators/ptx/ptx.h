@@ -1,0 +1,31 @@
+/* A functional emulator of PTX: text in, a grid executed over emulated memory, faults and counters out.
+ * Strict: what it does not know is a fault, never a guess. See docs/emulators.md. */
+#ifndef LLRT_TESTS_PTX_H
+#define LLRT_TESTS_PTX_H
+
+#include "tests/emulators/common/emu_counters.h"
+#include "tests/emulators/common/emu_fault.h"
+#include "tests/emulators/common/emu_memory.h"
+
+typedef struct ptx_module ptx_module;
+typedef struct ptx_kernel ptx_kernel;
+
+/* Parses a module (copied). NULL: fault says what and in which line. Ownership: ptx_module_free. */
+ptx_module *ptx_module_parse(const char *text, emu_fault *fault);
+void ptx_module_free(ptx_module *module);
+
+/* The entry of this name, or NULL. Lives as long as the module. */
+const ptx_kernel *ptx_module_kernel(const ptx_module *module, const char *name);
+
+typedef struct ptx_grid {
+  emu_memory *memory;
+  uint32_t blocks, threads; /* > 0; along x */
+  uint32_t dynamic_shared;  /* bytes of .extern .shared */
+  void *const *parameters;  /* addresses of the kernel's parameters, in order */
+} ptx_grid;
+
+/* Runs the grid, block after block. counters is overwritten. false: the first fault. */
+bool ptx_launch(const ptx_kernel *kernel, const ptx_grid *grid, emu_counters *counters,
+                emu_fault *fault);
+
+#endif

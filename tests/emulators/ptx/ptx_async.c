@@ -1,0 +1,152 @@
+/* Copies from global to shared memory that are awaited by group (PTX ISA, "cp.async"). Until the wait,
+ * the bytes are undefined: whoever reads them too early is found out by what he does with them. Each
+ * warp's groups are those of all its lanes together. */
+#include "tests/emulators/ptx/ptx_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct copy {
+  uint64_t group;
+  uint32_t to; /* offset in shared memory */
+  int lane, bytes;
+  uint8_t data[16], undefined[16];
+} copy;
+
+typedef struct async_state {
+  uint64_t group; /* the one that is open */
+  copy *copy;
+  int n, capacity;
+} async_state;
+
+void ptx_async_reset(ptx_warp *warp) {
+  async_state *state = warp->async;
+  if (!state) return;
+  free(state->copy);
+  free(state);
+  warp->async = NULL;
+}
+
+static copy *new_copy(ptx_warp *warp) {
+  async_state *state = warp->async;
+  if (!state) warp->async = state = calloc(1, sizeof *state);
+  if (!state) return NULL;
+  if (state->n == state->capacity) {
+    int larger = state->capacity ? 2 * state->capacity : 64;
+    copy *grown = realloc(state->copy, (size_t)larger * sizeof *grown);
+    if (!grown) return NULL;
+    state->copy = grown;
+    state->capacity = larger;
+  }
+  return &state->copy[state->n++];
+}
+
+/* One lane's copy: reads now, takes the place in shared memory, writes at the wait. */
+static bool start_copy(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t to,
+                       uint64_t from, int bytes, int valid) {
+  uint8_t *bits, *shadow, *place = ptx_locate(run, warp, op, lane, PTX_SHARED, to, bytes, true, &bits);
+  if (!place) return false;
+  const uint8_t *source = ptx_locate(run, warp, op, lane, PTX_GLOBAL, from, bytes, false, &shadow);
+  if (!source) return false;
+  copy *made = new_copy(warp);
+  if (!made) return ptx_fault(run, warp, op, lane, EMU_LIMIT, "no memory for a copy");
+  *made = (copy){.group = ((async_state *)warp->async)->group, .to = (uint32_t)to, .lane = lane,
+                 .bytes = bytes};
+  memcpy(made->data, source, (size_t)valid); /* the rest is zeros */
+  memcpy(made->undefined, shadow, (size_t)valid);
+  memset(bits, 0xff, (size_t)bytes);
+  return true;
+}
+
+static void count(ptx_run *run, const uint64_t *to, const uint64_t *from, uint32_t mask, int bytes) {
+  emu_counters *counters = &run->counters;
+  int least;
+  counters->global_loads++;
+  counters->global_load_sectors += (uint64_t)emu_count_sectors(from, mask, bytes);
+  counters->global_load_bytes += (uint64_t)(__builtin_popcount(mask) * bytes);
+  counters->shared_stores++;
+  uint64_t wavefronts = (uint64_t)ptx_wavefronts(to, mask, bytes, &least);
+  counters->shared_store_wavefronts += wavefronts;
+  counters->shared_store_conflicts += wavefronts - (uint64_t)least;
+}
+
+static bool run_copy(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  int64_t bytes = op->operand[2].value;
+  bool cached = op->choice[0] == 1;
+  ptx_lanes to, from;
+  if (bytes != 16 && !(cached && (bytes == 4 || bytes == 8))) {
+    return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN, "a copy of %lld bytes", (long long)bytes);
+  }
+  if (!ptx_addresses(run, warp, op, 0, mask, to) || !ptx_addresses(run, warp, op, 1, mask, from)) {
+    return false;
+  }
+  bool partial = op->n_operands == 4;
+  if (partial && !ptx_require_defined(run, warp, op, 3, mask, "the size")) return false;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    int lane = __builtin_ctz(rest);
+    uint64_t valid = partial ? warp->value[ptx_reg(op, 3, 0)][lane] : (uint64_t)bytes;
+    if (valid > (uint64_t)bytes) {
+      return ptx_fault(run, warp, op, lane, EMU_OUT_OF_RANGE, "a source of more bytes than the copy");
+    }
+    if (!start_copy(run, warp, op, lane, to[lane], from[lane], (int)bytes, (int)valid)) return false;
+  }
+  count(run, to, from, mask, (int)bytes);
+  return true;
+}
+
+/* Writes the copies of all groups before `group`. A warp that has read the place since is a race. */
+static bool finish(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint64_t group) {
+  async_state *state = warp->async;
+  int kept = 0, other;
+  for (int i = 0; state && i < state->n; i++) {
+    const copy *done = &state->copy[i];
+    if (done->group >= group) {
+      state->copy[kept++] = *done;
+      continue;
+    }
+    if (emu_shared_write(&run->shared, done->to, (uint32_t)done->bytes, warp->index, &other) >= 0) {
+      return ptx_fault_at(run, warp, op, done->lane, done->to, EMU_RACE,
+                          "another warp touched what is copied here");
+    }
+    memcpy(run->shared.data + done->to, done->data, (size_t)done->bytes);
+    memcpy(run->shared.undefined + done->to, done->undefined, (size_t)done->bytes);
+  }
+  if (state) state->n = kept;
+  return true;
+}
+
+static bool all_lanes(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  return mask == warp->alive || ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN,
+                                          "lanes 0x%08x of 0x%08x alone", mask, warp->alive);
+}
+
+static bool run_commit(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  async_state *state = warp->async;
+  if (!all_lanes(run, warp, op, mask)) return false;
+  if (!state) warp->async = state = calloc(1, sizeof *state);
+  if (!state) return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_LIMIT, "no memory for a group");
+  state->group++;
+  return true;
+}
+
+/* Groups but for the n last committed ones. */
+static bool run_wait(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  const async_state *state = warp->async;
+  uint64_t n = (uint64_t)op->operand[0].value, committed = state ? state->group : 0;
+  if (!all_lanes(run, warp, op, mask)) return false;
+  return finish(run, warp, op, committed > n ? committed - n : 0);
+}
+
+static bool run_wait_all(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  return run_commit(run, warp, op, mask) && finish(run, warp, op, UINT64_MAX);
+}
+
+#define ROW(syntax, operands, execute, class) {syntax, operands, execute, NULL, NULL, class, 0}
+
+const ptx_form ptx_async_forms[] = {
+    ROW("cp async ca|cg shared|shared::cta global ?L2::64B|L2::128B|L2::256B", "mmi?s", run_copy,
+        PTX_MEMORY),
+    ROW("cp async commit_group", "", run_commit, PTX_BARRIER),
+    ROW("cp async wait_group", "i", run_wait, PTX_BARRIER),
+    ROW("cp async wait_all", "", run_wait_all, PTX_BARRIER),
+    {0}};

@@ -1,0 +1,174 @@
+/* Control: moves, branches, barriers, the end; and which lanes of a diverged warp run.
+ *
+ * Divergence: the lanes with the least pc run; the others wait, and join when the running ones come to
+ * their pc. Code that the compiler lays out in the order of its dominators reconverges where it must. */
+#include "tests/emulators/ptx/ptx_run.h"
+
+#include <string.h>
+
+/* ---- divergence ---- */
+
+/* Parks the running lanes at their pc, then runs those with the least. */
+void ptx_reconverge(ptx_warp *warp) {
+  int least = INT32_MAX;
+  for (int i = 0; i < PTX_LANES; i++) {
+    if (warp->active >> i & 1) warp->lane_pc[i] = warp->pc;
+    if (warp->alive >> i & 1 && warp->lane_pc[i] < least) least = warp->lane_pc[i];
+  }
+  warp->pc = least;
+  warp->active = 0;
+  warp->limit = INT32_MAX;
+  for (int i = 0; i < PTX_LANES; i++) {
+    if (!(warp->alive >> i & 1)) continue;
+    if (warp->lane_pc[i] == least) {
+      warp->active |= 1u << i;
+    } else if (warp->lane_pc[i] < warp->limit) {
+      warp->limit = warp->lane_pc[i];
+    }
+  }
+}
+
+static bool run_branch(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  (void)run;
+  if (mask == warp->active) {
+    warp->pc = op->target;
+  } else {
+    for (int i = 0; i < PTX_LANES; i++) {
+      if (warp->active >> i & 1) warp->lane_pc[i] = mask >> i & 1 ? op->target : warp->pc;
+    }
+    warp->active = 0;
+  }
+  /* Going back, or apart, can put other lanes first. */
+  if (warp->active != warp->alive) ptx_reconverge(warp);
+  return true;
+}
+
+static bool run_exit(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  (void)run, (void)op;
+  warp->alive &= ~mask;
+  warp->active &= ~mask;
+  if (warp->alive && !warp->active) ptx_reconverge(warp);
+  return true;
+}
+
+static bool run_trap(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  (void)mask;
+  return ptx_fault(run, warp, op, __builtin_ctz(mask), EMU_LIMIT, "the kernel traps");
+}
+
+/* ---- barriers ---- */
+
+static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  const ptx_operand *number = &op->operand[0];
+  if (!number->immediate || number->value != 0) {
+    return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN, "a barrier other than 0");
+  }
+  uint32_t threads = run->grid->threads - (uint32_t)warp->index * PTX_LANES;
+  uint32_t all = threads >= PTX_LANES ? PTX_FULL : (1u << threads) - 1;
+  if (mask != all) {
+    return ptx_fault(run, warp, op, __builtin_ctz(all & ~mask), EMU_BARRIER,
+                     "lanes 0x%08x of the warp's 0x%08x come to this barrier", mask, all);
+  }
+  warp->at_barrier = true;
+  return true;
+}
+
+static bool run_warp_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  uint32_t members = (uint32_t)warp->value[ptx_reg(op, 0, 0)][__builtin_ctz(mask)];
+  if ((members & warp->alive) == mask) return true;
+  return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_BARRIER,
+                   "lanes 0x%08x come to a barrier of 0x%08x", mask, members);
+}
+
+static bool run_nothing(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  (void)run, (void)warp, (void)op, (void)mask;
+  return true;
+}
+
+/* ---- moves ---- */
+
+static bool run_move(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  int from = ptx_reg(op, 1, 0);
+  (void)run;
+  ptx_write(warp, ptx_reg(op, 0, 0), mask, warp->value[from],
+            warp->state[from] ? ptx_undefined(warp, from) : NULL);
+  return true;
+}
+
+/* mov.b64 d, {a, b}: parts from the lowest up. */
+static void pack(ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  int count = op->operand[1].count, width = op->bits / count;
+  ptx_lanes value = {0}, undefined = {0};
+  for (int k = 0; k < count; k++) {
+    int reg = ptx_reg(op, 1, k);
+    const uint64_t *v = warp->value[reg], *u = ptx_undefined(warp, reg);
+    uint64_t part = ((uint64_t)1 << width) - 1;
+    for (int i = 0; i < PTX_LANES; i++) {
+      value[i] |= (v[i] & part) << (k * width);
+      undefined[i] |= (u[i] & part) << (k * width);
+    }
+  }
+  ptx_write(warp, ptx_reg(op, 0, 0), mask, value, undefined);
+}
+
+/* mov.b64 {a, b}, d. */
+static void unpack(ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  int count = op->operand[0].count, width = op->bits / count, reg = ptx_reg(op, 1, 0);
+  const uint64_t *v = warp->value[reg], *u = ptx_undefined(warp, reg);
+  uint64_t part = ((uint64_t)1 << width) - 1;
+  ptx_lanes value, undefined;
+  for (int k = 0; k < count; k++) {
+    for (int i = 0; i < PTX_LANES; i++) {
+      value[i] = v[i] >> (k * width) & part;
+      undefined[i] = u[i] >> (k * width) & part;
+    }
+    ptx_write(warp, ptx_reg(op, 0, k), mask, value, undefined);
+  }
+}
+
+static bool run_vector_move(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  int to = op->operand[0].count, from = op->operand[1].count;
+  if ((to > 1 && from > 1) || to > 4 || from > 4 || to == 3 || from == 3) {
+    return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN, "operands of this move");
+  }
+  if (to > 1) {
+    unpack(warp, op, mask);
+  } else if (from > 1) {
+    pack(warp, op, mask);
+  } else {
+    return run_move(run, warp, op, mask);
+  }
+  return true;
+}
+
+/* cvta: shared memory has its window in generic addresses; global addresses are the same. */
+static bool run_cvta(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  int from = ptx_reg(op, 1, 0);
+  bool back = op->choice[0] == 1, shared = op->choice[1] == 1;
+  ptx_lanes value;
+  (void)run;
+  for (int i = 0; i < PTX_LANES; i++) {
+    uint64_t window = shared ? PTX_SHARED_WINDOW : 0;
+    value[i] = warp->value[from][i] + (back ? -window : window);
+  }
+  ptx_write(warp, ptx_reg(op, 0, 0), mask, value,
+            warp->state[from] ? ptx_undefined(warp, from) : NULL);
+  return true;
+}
+
+#define ROW(syntax, operands, execute, class) {syntax, operands, execute, NULL, NULL, class, 0}
+
+const ptx_form ptx_control_forms[] = {
+    ROW("mov pred", "ds", run_move, PTX_MOVE),
+    ROW("mov %D", "vw", run_vector_move, PTX_MOVE),
+    ROW("cvta ?to shared|global u64", "ds", run_cvta, PTX_MOVE),
+    ROW("bra ?uni", "l", run_branch, PTX_BRANCH),
+    ROW("ret", "", run_exit, PTX_BRANCH),
+    ROW("exit", "", run_exit, PTX_BRANCH),
+    ROW("trap", "", run_trap, PTX_BRANCH),
+    ROW("bar sync", "s", run_barrier, PTX_BARRIER),
+    ROW("barrier sync ?aligned", "s", run_barrier, PTX_BARRIER),
+    ROW("bar warp sync", "s", run_warp_barrier, PTX_BARRIER),
+    ROW("membar cta|gl|sys", "", run_nothing, PTX_BARRIER),
+    ROW("fence acq_rel|sc cta|cluster|gpu|sys", "", run_nothing, PTX_BARRIER),
+    {0}};

@@ -1,0 +1,273 @@
+/* Conversions between widths and types, and the few floating-point operations of element maps (PTX ISA,
+ * "cvt", "Floating Point"). Narrow formats round once, from double, which holds every operand exactly. */
+#include "tests/emulators/ptx/ptx_float.h"
+
+#include "tests/emulators/ptx/ptx_run.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- formats ---- */
+
+static const ptx_format formats[] = {
+    {"f16", 5, 10, true},  {"bf16", 8, 7, true},  {"tf32", 8, 10, true},
+    {"f32", 8, 23, true},  {"e5m2", 5, 2, true},  {"e4m3", 4, 3, false},
+};
+
+const ptx_format *ptx_format_named(const char *name) {
+  for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+    if (strncmp(formats[i].name, name, strlen(formats[i].name)) == 0) return &formats[i];
+  }
+  return NULL;
+}
+
+double ptx_unpack(const ptx_format *format, uint64_t bits) {
+  int m = format->mantissa, bias = (1 << (format->exponent - 1)) - 1;
+  int exponent = (int)(bits >> m) & ((1 << format->exponent) - 1);
+  uint64_t fraction = bits & (((uint64_t)1 << m) - 1);
+  double sign = bits >> (m + format->exponent) & 1 ? -1.0 : 1.0;
+  bool top = exponent == (1 << format->exponent) - 1;
+  if (format->infinity && top) return fraction ? (double)NAN : sign * (double)INFINITY;
+  if (!format->infinity && top && fraction == ((uint64_t)1 << m) - 1) return (double)NAN;
+  if (exponent == 0) return sign * ldexp((double)fraction, 1 - bias - m);
+  return sign * ldexp((double)(fraction | (uint64_t)1 << m), exponent - bias - m);
+}
+
+/* x / 2^scale as an integer, rounded. */
+static double round_scaled(double x, int scale, ptx_rounding rounding) {
+  double scaled = ldexp(x, -scale);
+  switch (rounding) {
+    case PTX_NEAREST_DEFAULT:
+    case PTX_NEAREST: return nearbyint(scaled);
+    case PTX_AWAY: return floor(scaled + 0.5); /* x >= 0 */
+    default: return trunc(scaled);
+  }
+}
+
+uint64_t ptx_pack(const ptx_format *format, double x, ptx_rounding rounding, bool saturate) {
+  int m = format->mantissa, bias = (1 << (format->exponent - 1)) - 1, exponent;
+  uint64_t top = ((uint64_t)1 << format->exponent) - 1;
+  uint64_t sign = (uint64_t)(signbit(x) != 0) << (m + format->exponent);
+  uint64_t nan = format->infinity && m > 2 ? top << m | (((uint64_t)1 << m) - 1)
+                                           : ((uint64_t)1 << (m + format->exponent)) - 1;
+  uint64_t limit = format->infinity ? (top << m) - 1 : nan - 1; /* the largest finite number */
+  if (isnan(x)) return nan;
+  x = fabs(x);
+  if (x == 0) return sign;
+  if (!isinf(x)) {
+    frexp(x, &exponent);
+    exponent = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
+    uint64_t integer = exponent > bias + 1 ? 0 : (uint64_t)round_scaled(x, exponent - m, rounding);
+    uint64_t bits = integer + ((uint64_t)(exponent + bias - 1) << m);
+    if (exponent <= bias + 1 && bits <= limit) return sign | bits;
+    if (rounding == PTX_TO_ZERO) saturate = true;
+  }
+  if (saturate) return sign | limit;
+  return format->infinity ? sign | top << m : nan;
+}
+
+/* ---- values of any scalar type ---- */
+
+static double real_of(const ptx_type *type, uint64_t bits) {
+  double wide;
+  if (type->kind == 's') return (double)((int64_t)(bits << (64 - type->bits)) >> (64 - type->bits));
+  if (type->kind == 'u') return (double)bits;
+  if (type->bits < 64) return ptx_unpack(ptx_format_named(type->name), bits);
+  memcpy(&wide, &bits, sizeof wide);
+  return wide;
+}
+
+static uint64_t bits_of(const ptx_type *type, double x, ptx_rounding rounding, bool saturate) {
+  uint64_t bits;
+  if (type->bits < 64) return ptx_pack(ptx_format_named(type->name), x, rounding, saturate);
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+/* Float to integer: the nearest value that the type has; NaN gives 0. */
+static uint64_t integer_of(const ptx_type *to, double x) {
+  double low = to->kind == 's' ? -ldexp(1, to->bits - 1) : 0;
+  double high = ldexp(1, to->kind == 's' ? to->bits - 1 : to->bits);
+  if (isnan(x)) return 0;
+  if (x < low) x = low;
+  if (x >= high) return to->kind == 's' ? ((uint64_t)1 << (to->bits - 1)) - 1
+                                        : UINT64_MAX >> (64 - to->bits);
+  return x < 0 ? (uint64_t)(int64_t)x : (uint64_t)x;
+}
+
+static double round_integer(int how, double x) {
+  switch (how) {
+    case 1: return nearbyint(x);
+    case 2: return trunc(x);
+    case 3: return floor(x);
+    default: return ceil(x);
+  }
+}
+
+/* Integer to integer: extended by the source's sign, cut to the result's width. .sat clamps. */
+static uint64_t integer_cvt(const ptx_op *op, uint64_t a) {
+  const ptx_type *to = op->type[0], *from = op->type[1];
+  uint64_t mask = from->bits == 64 ? UINT64_MAX : ((uint64_t)1 << from->bits) - 1;
+  if (from->kind != 's') return a & mask;
+  (void)to;
+  return (uint64_t)((int64_t)(a << (64 - from->bits)) >> (64 - from->bits));
+}
+
+/* A result narrower than its register is extended in it by the type's sign. */
+static uint64_t fill_register(const ptx_op *op, uint64_t bits) {
+  const ptx_type *to = op->type[0];
+  int width = op->operand[0].bits;
+  if (to->bits < 64) bits &= ((uint64_t)1 << to->bits) - 1;
+  if (to->kind == 's') {
+    bits = (uint64_t)((int64_t)(bits << (64 - to->bits)) >> (64 - to->bits));
+    if (width < 64) bits &= ((uint64_t)1 << width) - 1;
+  }
+  return bits;
+}
+
+#define EACH(expression)                                                                  \
+  do {                                                                                    \
+    (void)b, (void)c;                                                                     \
+    for (int i = 0; i < PTX_LANES; i++) r[i] = (expression);                              \
+  } while (0)
+
+static void cvt_integer(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                        uint64_t *r) {
+  EACH(fill_register(op, integer_cvt(op, a[i])));
+}
+static uint64_t spread_cvt(const ptx_op *op, const uint64_t *v, const uint64_t *u) {
+  (void)v;
+  return fill_register(op, integer_cvt(op, u[0]));
+}
+static void cvt_to_integer(const ptx_op *op, const uint64_t *a, const uint64_t *b,
+                           const uint64_t *c, uint64_t *r) {
+  EACH(fill_register(op, integer_of(op->type[0], round_integer(op->choice[0], real_of(op->type[1], a[i])))));
+}
+static void cvt_to_float(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                         uint64_t *r) {
+  EACH(bits_of(op->type[0], real_of(op->type[1], a[i]), (ptx_rounding)op->choice[0], false));
+}
+/* rna for tf32. The low bits are 0. */
+static void cvt_to_tf32(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                        uint64_t *r) {
+  ptx_rounding rounding = op->choice[0] == 2 ? PTX_AWAY : PTX_NEAREST;
+  EACH(ptx_pack(ptx_format_named("tf32"), real_of(op->type[1], a[i]), rounding, false) << 13);
+}
+/* Two operands, the first in the upper half; for 8-bit floats always to the largest finite number. */
+static void cvt_pair(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                     uint64_t *r) {
+  const ptx_format *to = ptx_format_named(op->type[0]->name);
+  const ptx_format *from = ptx_format_named("f32");
+  int width = op->type[0]->bits / 2;
+  bool saturate = width == 8;
+  ptx_rounding rounding = (ptx_rounding)(saturate ? PTX_NEAREST : op->choice[0]);
+  (void)c;
+  for (int i = 0; i < PTX_LANES; i++) {
+    r[i] = ptx_pack(to, ptx_unpack(from, a[i]), rounding, saturate) << width |
+           ptx_pack(to, ptx_unpack(from, b[i]), rounding, saturate);
+  }
+}
+/* Packed to packed: e4m3x2 <-> f16x2. */
+static void cvt_packed(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                       uint64_t *r) {
+  const ptx_format *to = ptx_format_named(op->type[0]->name);
+  const ptx_format *from = ptx_format_named(op->type[1]->name);
+  int width = op->type[0]->bits / 2, half = op->type[1]->bits / 2;
+  (void)b, (void)c;
+  for (int i = 0; i < PTX_LANES; i++) {
+    uint64_t low = a[i] & (((uint64_t)1 << half) - 1), high = a[i] >> half;
+    r[i] = ptx_pack(to, ptx_unpack(from, high), PTX_NEAREST, width == 8) << width |
+           ptx_pack(to, ptx_unpack(from, low), PTX_NEAREST, width == 8);
+  }
+}
+
+/* ---- arithmetic: rn only. f32 and f64 by C's own, narrower types through double ---- */
+
+typedef enum real_kind { REAL_ADD, REAL_SUB, REAL_MUL, REAL_FMA, REAL_MIN, REAL_MAX, REAL_NEG,
+                         REAL_ABS } real_kind;
+
+static double real_op(real_kind kind, bool single, double a, double b, double c) {
+  switch (kind) {
+    case REAL_ADD: return a + b;
+    case REAL_SUB: return a - b;
+    case REAL_MUL: return a * b;
+    case REAL_FMA: return single ? (double)fmaf((float)a, (float)b, (float)c) : fma(a, b, c);
+    case REAL_MIN: return fmin(a, b);
+    case REAL_MAX: return fmax(a, b);
+    case REAL_NEG: return -a;
+    default: return fabs(a);
+  }
+}
+
+/* Sums and products of two numbers of at most 24 bits, rounded to double and then to 24 bits or fewer,
+ * round as if once (Figueroa 1995); a double product of 11-bit numbers is exact. */
+static void real_lanes(const ptx_op *op, real_kind kind, const uint64_t *a, const uint64_t *b,
+                       const uint64_t *c, uint64_t *r) {
+  const ptx_type *type = op->type[0];
+  bool single = strcmp(type->name, "f32") == 0;
+  for (int i = 0; i < PTX_LANES; i++) {
+    double x = real_op(kind, single, real_of(type, a[i]), real_of(type, b[i]), real_of(type, c[i]));
+    r[i] = bits_of(type, x, PTX_NEAREST, false);
+  }
+}
+
+#define REAL(name, kind)                                                                        \
+  static void name(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,   \
+                   uint64_t *r) {                                                               \
+    real_lanes(op, kind, a, b, c, r);                                                           \
+  }
+REAL(real_add, REAL_ADD)
+REAL(real_sub, REAL_SUB)
+REAL(real_mul, REAL_MUL)
+REAL(real_fma, REAL_FMA)
+REAL(real_min, REAL_MIN)
+REAL(real_max, REAL_MAX)
+REAL(real_neg, REAL_NEG)
+REAL(real_abs, REAL_ABS)
+
+/* eq ne lt le gt ge (false for NaN), then the unordered ones (true), num, nan. */
+static bool compare(int how, double x, double y) {
+  bool unordered = isnan(x) || isnan(y);
+  switch (how) {
+    case 13: return !unordered;
+    case 14: return unordered;
+    default: break;
+  }
+  if (unordered) return how > 6;
+  bool results[] = {x == y, x != y, x < y, x <= y, x > y, x >= y};
+  return results[(how - 1) % 6];
+}
+
+static void real_compare(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                         uint64_t *r) {
+  EACH(compare(op->choice[0], real_of(op->type[0], a[i]), real_of(op->type[0], b[i])));
+}
+
+#define ROW(syntax, operands, compute, spread, class, result) \
+  {syntax, operands, ptx_compute_op, compute, spread, class, result}
+#define CVT(syntax, operands, compute, spread, result) \
+  ROW(syntax, operands, compute, spread, PTX_CONVERT, result)
+#define REAL_ROW(syntax, operands, compute) ROW(syntax, operands, compute, NULL, PTX_ARITHMETIC, 0)
+
+const ptx_form ptx_float_forms[] = {
+    CVT("cvt %J %J", "ds", cvt_integer, spread_cvt, 64),
+    CVT("cvt rni|rzi|rmi|rpi %J %F", "ds", cvt_to_integer, NULL, 64),
+    CVT("cvt rn|rz %F %J", "ds", cvt_to_float, NULL, 0),
+    CVT("cvt rn|rz %F %F", "ds", cvt_to_float, NULL, 0),
+    CVT("cvt %F %F", "ds", cvt_to_float, NULL, 0),
+    CVT("cvt rn|rna %T %F", "ds", cvt_to_tf32, NULL, 0),
+    CVT("cvt rn|rz %H f32", "dss", cvt_pair, NULL, 0),
+    CVT("cvt rn satfinite %E f32", "dss", cvt_pair, NULL, 0),
+    CVT("cvt rn satfinite %E %H", "ds", cvt_packed, NULL, 0),
+    CVT("cvt rn %H %E", "ds", cvt_packed, NULL, 0),
+    REAL_ROW("add ?rn %F", "dss", real_add),
+    REAL_ROW("sub ?rn %F", "dss", real_sub),
+    REAL_ROW("mul ?rn %F", "dss", real_mul),
+    REAL_ROW("fma rn %R", "dsss", real_fma),
+    REAL_ROW("min %F", "dss", real_min),
+    REAL_ROW("max %F", "dss", real_max),
+    REAL_ROW("neg %F", "ds", real_neg),
+    REAL_ROW("abs %F", "ds", real_abs),
+    ROW("setp eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan %F", "dss", real_compare, NULL,
+        PTX_ARITHMETIC, 1),
+    {0}};

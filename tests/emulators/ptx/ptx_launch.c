@@ -1,0 +1,262 @@
+/* Launches: blocks one after the other, a block's warps in turn from barrier to barrier. */
+#include "tests/emulators/ptx/ptx_run.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_STEPS ((uint64_t)1 << 36) /* warp instructions of a launch: more is a loop without end */
+
+/* ---- faults ---- */
+
+static void place_fault(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int lane) {
+  emu_fault *fault = run->fault;
+  fault->lane = lane;
+  fault->block = run->block;
+  if (warp) fault->warp = warp->index;
+  if (!op) return;
+  fault->line = op->line;
+  fault->plan_step = op->step;
+  snprintf(fault->instruction, sizeof fault->instruction, "%.*s", (int)op->text_length,
+           run->kernel->module->text + op->text);
+  for (char *at = fault->instruction; *at; at++) {
+    if (*at == '\t') *at = ' ';
+  }
+}
+
+bool ptx_fault(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int lane, emu_fault_kind kind,
+               const char *format, ...) {
+  char text[160];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  emu_fault_set(run->fault, kind, "%s", text);
+  place_fault(run, warp, op, lane);
+  return false;
+}
+
+bool ptx_fault_at(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int lane, uint64_t address,
+                  emu_fault_kind kind, const char *format, ...) {
+  char text[160];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  ptx_fault(run, warp, op, lane, kind, "%s", text);
+  run->fault->address = address;
+  run->fault->has_address = true;
+  return false;
+}
+
+/* ---- running ---- */
+
+/* Lanes whose guard holds. */
+static bool apply_guard(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t *mask) {
+  const uint64_t *guard = warp->value[op->guard];
+  uint32_t holds = 0;
+  int lane;
+  if (warp->state[op->guard] && ptx_has_undefined(warp, op->guard, *mask, &lane)) {
+    return ptx_fault(run, warp, op, lane, EMU_UNDEFINED, "the predicate is undefined");
+  }
+  for (int i = 0; i < PTX_LANES; i++) holds |= (uint32_t)(guard[i] & 1) << i;
+  *mask &= op->guard_negated ? ~holds : holds;
+  return true;
+}
+
+/* Runs a warp until it waits at a barrier, yields or ends. */
+static bool run_warp(ptx_run *run, ptx_warp *warp) {
+  const ptx_op *code = run->kernel->op;
+  warp->yielded = false;
+  while (warp->alive && !warp->at_barrier && !warp->yielded) {
+    if (warp->pc >= run->kernel->n_ops) {
+      return ptx_fault(run, warp, NULL, EMU_NOWHERE, EMU_UNKNOWN, "the code ends without ret");
+    }
+    const ptx_op *op = &code[warp->pc];
+    uint32_t mask = warp->active;
+    if (op->guard >= 0 && !apply_guard(run, warp, op, &mask)) return false;
+    if (run->steps_left-- == 0) return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_LIMIT, "no end");
+    run->by_class[op->form->class]++;
+    warp->pc++;
+    if (mask && !op->form->execute(run, warp, op, mask)) return false;
+    if (warp->pc >= warp->limit) ptx_reconverge(warp);
+  }
+  return true;
+}
+
+/* All warps wait at the barrier or all have ended, or someone waits for ever. */
+static bool end_phase(ptx_run *run, bool progress) {
+  int waiting = 0, ended = 0;
+  for (int i = 0; i < run->n_warps; i++) {
+    waiting += run->warp[i].at_barrier;
+    ended += run->warp[i].alive == 0;
+  }
+  if (waiting && waiting == run->n_warps) {
+    for (int i = 0; i < run->n_warps; i++) run->warp[i].at_barrier = false;
+    emu_shared_barrier(&run->shared);
+    return true;
+  }
+  if (waiting && waiting + ended == run->n_warps) {
+    for (int i = 0; i < run->n_warps; i++) {
+      if (!run->warp[i].at_barrier) continue;
+      return ptx_fault(run, &run->warp[i], &run->kernel->op[run->warp[i].pc - 1], EMU_NOWHERE,
+                       EMU_BARRIER, "%d of %d warps ended without coming to this barrier", ended,
+                       run->n_warps);
+    }
+  }
+  if (progress || ended == run->n_warps) return true;
+  return ptx_fault(run, NULL, NULL, EMU_NOWHERE, EMU_BARRIER, "all warps wait for ever");
+}
+
+static bool block_ended(const ptx_run *run) {
+  for (int i = 0; i < run->n_warps; i++) {
+    if (run->warp[i].alive) return false;
+  }
+  return true;
+}
+
+static void set_special(ptx_run *run, ptx_special special, int w, uint64_t first, uint64_t step) {
+  int reg = run->kernel->special[special];
+  if (reg < 0) return;
+  for (int i = 0; i < PTX_LANES; i++) run->warp[w].value[reg][i] = first + step * (uint64_t)i;
+  run->warp[w].state[reg] = PTX_DEFINED;
+}
+
+static void set_specials(ptx_run *run, int w) {
+  const ptx_grid *grid = run->grid;
+  set_special(run, PTX_TID_X, w, (uint64_t)w * PTX_LANES, 1);
+  set_special(run, PTX_TID_YZ, w, 0, 0);
+  set_special(run, PTX_NTID_X, w, grid->threads, 0);
+  set_special(run, PTX_NTID_YZ, w, 1, 0);
+  set_special(run, PTX_CTAID_X, w, run->block, 0);
+  set_special(run, PTX_CTAID_YZ, w, 0, 0);
+  set_special(run, PTX_NCTAID_X, w, grid->blocks, 0);
+  set_special(run, PTX_NCTAID_YZ, w, 1, 0);
+  set_special(run, PTX_LANEID, w, 0, 1);
+  set_special(run, PTX_WARPID, w, (uint64_t)w, 0);
+  for (int s = PTX_LANEMASK_EQ; s <= PTX_LANEMASK_GE; s++) {
+    set_special(run, (ptx_special)s, w, 0, 0);
+    int reg = run->kernel->special[s];
+    for (int i = 0; reg >= 0 && i < PTX_LANES; i++) {
+      uint32_t equal = 1u << i, below = equal - 1;
+      uint32_t masks[] = {equal, below, below | equal, ~(below | equal), ~below};
+      run->warp[w].value[reg][i] = masks[s - PTX_LANEMASK_EQ];
+    }
+  }
+}
+
+static void start_block(ptx_run *run) {
+  const ptx_kernel *kernel = run->kernel;
+  emu_shared_reset(&run->shared);
+  for (int w = 0; w < run->n_warps; w++) {
+    ptx_warp *warp = &run->warp[w];
+    uint32_t threads = run->grid->threads - (uint32_t)w * PTX_LANES;
+    memset(warp->state, PTX_NEVER, (size_t)kernel->n_registers);
+    for (int i = 0; i < kernel->n_constants; i++) warp->state[kernel->constant[i].reg] = PTX_DEFINED;
+    set_specials(run, w);
+    ptx_async_reset(warp);
+    warp->index = w;
+    warp->pc = 0;
+    warp->alive = warp->active = threads >= PTX_LANES ? PTX_FULL : (1u << threads) - 1;
+    warp->limit = INT32_MAX;
+    warp->at_barrier = false;
+  }
+}
+
+static bool run_block(ptx_run *run) {
+  start_block(run);
+  run->counters.blocks++;
+  while (!block_ended(run)) {
+    uint64_t before = run->steps_left;
+    int yields = 0;
+    for (int w = 0; w < run->n_warps; w++) {
+      ptx_warp *warp = &run->warp[w];
+      if (warp->alive && !warp->at_barrier && !run_warp(run, warp)) return false;
+      yields += warp->yielded;
+    }
+    bool progress = before - run->steps_left > 4 * (uint64_t)yields || yields == 0;
+    if (!end_phase(run, progress)) return false;
+  }
+  return true;
+}
+
+/* ---- beginning and end ---- */
+
+static bool warp_init(const ptx_kernel *kernel, ptx_warp *warp) {
+  size_t n = (size_t)kernel->n_registers + 1;
+  warp->value = calloc(n, sizeof(ptx_lanes));
+  warp->undefined = calloc(n, sizeof(ptx_lanes));
+  warp->state = calloc(n, 1);
+  if (!warp->value || !warp->undefined || !warp->state) return false;
+  for (int i = 0; i < kernel->n_constants; i++) {
+    const ptx_constant *constant = &kernel->constant[i];
+    for (int lane = 0; lane < PTX_LANES; lane++) warp->value[constant->reg][lane] = constant->value;
+  }
+  return true;
+}
+
+static void run_fini(ptx_run *run) {
+  for (int w = 0; w < run->n_warps; w++) {
+    ptx_async_reset(&run->warp[w]);
+    free(run->warp[w].value);
+    free(run->warp[w].undefined);
+    free(run->warp[w].state);
+  }
+  emu_shared_fini(&run->shared);
+  free(run);
+}
+
+static bool run_init(ptx_run *run) {
+  const ptx_kernel *kernel = run->kernel;
+  uint32_t dynamic = kernel->dynamic_shared ? run->grid->dynamic_shared : 0;
+  for (int w = 0; w < run->n_warps; w++) {
+    if (!warp_init(kernel, &run->warp[w])) return false;
+  }
+  for (uint32_t i = 0; i < kernel->n_params; i++) {
+    memcpy(run->param + kernel->param_offset[i], run->grid->parameters[i], kernel->param_size[i]);
+  }
+  return emu_shared_init(&run->shared, kernel->shared_bytes + dynamic);
+}
+
+static void total(ptx_run *run, emu_counters *counters) {
+  *counters = run->counters;
+  const uint64_t *n = run->by_class;
+  counters->arithmetic = n[PTX_ARITHMETIC];
+  counters->conversions = n[PTX_CONVERT];
+  counters->moves = n[PTX_MOVE];
+  counters->permutes = n[PTX_PERMUTE];
+  counters->shuffles = n[PTX_SHUFFLE];
+  counters->branches = n[PTX_BRANCH];
+  counters->barriers = n[PTX_BARRIER];
+  counters->matrix = n[PTX_MATRIX];
+  counters->atomics = n[PTX_ATOMIC];
+  for (int i = 0; i < PTX_CLASSES; i++) counters->instructions += n[i];
+}
+
+bool ptx_launch(const ptx_kernel *kernel, const ptx_grid *grid, emu_counters *counters,
+                emu_fault *fault) {
+  memset(counters, 0, sizeof *counters);
+  memset(fault, 0, sizeof *fault);
+  if (grid->threads == 0 || grid->threads > PTX_MAX_WARPS * PTX_LANES || grid->blocks == 0 ||
+      (kernel->max_threads && grid->threads > kernel->max_threads)) {
+    return emu_fault_set(fault, EMU_LIMIT, "%s cannot run %u blocks of %u threads", kernel->name,
+                         grid->blocks, grid->threads);
+  }
+  ptx_run *run = calloc(1, sizeof *run);
+  if (!run) return emu_fault_set(fault, EMU_LIMIT, "no memory for a launch");
+  run->kernel = kernel;
+  run->grid = grid;
+  run->fault = fault;
+  run->steps_left = MAX_STEPS;
+  run->n_warps = (int)((grid->threads + PTX_LANES - 1) / PTX_LANES);
+  bool done = run_init(run);
+  if (!done) emu_fault_set(fault, EMU_LIMIT, "no memory for a launch");
+  for (uint32_t block = 0; done && block < grid->blocks; block++) {
+    run->block = block;
+    done = run_block(run);
+  }
+  total(run, counters);
+  run_fini(run);
+  return done;
+}

@@ -1,0 +1,93 @@
+/* The state of a launch. Registers are 64-bit lanes whose bits past the register's width are 0; beside
+ * each value stand its undefined bits, looked at only where the register's state says so. */
+#ifndef LLRT_TESTS_PTX_RUN_H
+#define LLRT_TESTS_PTX_RUN_H
+
+#include "tests/emulators/common/emu_shared.h"
+#include "tests/emulators/ptx/ptx_program.h"
+
+#define PTX_MAX_WARPS 32
+
+typedef uint64_t ptx_lanes[PTX_LANES];
+
+typedef enum ptx_state {
+  PTX_DEFINED = 0, /* all bits of all lanes; `undefined` holds rubbish */
+  PTX_PARTLY,      /* see `undefined` */
+  PTX_NEVER        /* never written: all bits of all lanes are undefined */
+} ptx_state;
+
+struct ptx_warp {
+  ptx_lanes *value, *undefined; /* by register */
+  uint8_t *state;
+  int index;
+  int pc;                 /* of the lanes in `active` */
+  uint32_t alive, active; /* a diverged warp's other lanes wait at lane_pc */
+  int limit;              /* the least pc at which lanes wait; INT32_MAX: none */
+  int lane_pc[PTX_LANES];
+  bool at_barrier, yielded;
+  void *async; /* ptx_async.c: copies under way */
+};
+
+struct ptx_run {
+  const ptx_kernel *kernel;
+  const ptx_grid *grid;
+  emu_shared shared;
+  emu_range *last;         /* range of the last global access */
+  emu_counters counters;
+  uint64_t by_class[PTX_CLASSES];
+  emu_fault *fault;
+  uint32_t block;
+  uint64_t steps_left;
+  uint8_t param[4096];
+  ptx_warp warp[PTX_MAX_WARPS];
+  int n_warps;
+};
+
+/* The register behind operand `n` (its member `k`). */
+static inline int ptx_reg(const ptx_op *op, int n, int k) {
+  return op->reg[op->operand[n].first + k];
+}
+static inline uint64_t *ptx_value(const ptx_warp *warp, int reg) { return warp->value[reg]; }
+
+/* A register's undefined bits, brought to the state PARTLY. */
+uint64_t *ptx_undefined(ptx_warp *warp, int reg);
+
+/* Makes the register's lanes in mask `value` with undefined bits `undefined` (NULL: none). */
+void ptx_write(ptx_warp *warp, int reg, uint32_t mask, const uint64_t *value,
+               const uint64_t *undefined);
+
+/* Undefined bits of register among the lanes in mask? *lane is the first such lane. */
+bool ptx_has_undefined(ptx_warp *warp, int reg, uint32_t mask, int *lane);
+
+/* Faults, with the place; false. lane or address may be EMU_NOWHERE. */
+bool ptx_fault(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int lane, emu_fault_kind kind,
+               const char *format, ...) __attribute__((format(printf, 6, 7)));
+bool ptx_fault_at(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int lane, uint64_t address,
+                  emu_fault_kind kind, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
+
+/* Faults if operand n is undefined in a lane of mask; `what` says what it is used as. */
+bool ptx_require_defined(ptx_run *run, ptx_warp *warp, const ptx_op *op, int n, uint32_t mask,
+                         const char *what);
+
+/* ptx_register.c: op of form->compute and form->spread on registers. */
+ptx_execute ptx_compute_op;
+
+/* ptx_control.c: after pc changed; picks the lanes that run next. */
+void ptx_reconverge(ptx_warp *warp);
+
+/* ptx_memory.c: one lane's bytes in shared memory (generic = false: address is an offset) or global
+ * memory. NULL: a fault was set. *undefined is the shadow beside the bytes. */
+uint8_t *ptx_locate(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int lane, int space,
+                    uint64_t address, int bytes, bool write, uint8_t **undefined);
+enum { PTX_GENERIC = 0, PTX_GLOBAL = 1, PTX_SHARED = 2, PTX_UNTRACED = 4 /* or'ed: no races */ };
+/* Addresses that operand n gives, checked for undefinedness. */
+bool ptx_addresses(ptx_run *run, ptx_warp *warp, const ptx_op *op, int n, uint32_t mask,
+                   uint64_t *address);
+/* Wavefronts of a shared access by the lanes of mask. */
+int ptx_wavefronts(const uint64_t *address, uint32_t mask, int bytes, int *least);
+
+/* ptx_async.c: what a block leaves and finds. */
+void ptx_async_reset(ptx_warp *warp);
+
+#endif

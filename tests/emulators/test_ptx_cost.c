@@ -1,0 +1,64 @@
+/* The planner's predicted cost is what the emulator counts, for kernels of tiles without edges. */
+#include "tests/emulators/ptx_plan.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define MMA "nvmma(version=[2,0], warps_per_cta=[4,1], instr_shape=[16,8])"
+#define BLOCKED                                                                       \
+  "blocked(size_per_thread=[1,8], threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0])"
+#define COLUMNS                                                                       \
+  "blocked(size_per_thread=[4,1], threads_per_warp=[8,4], warps_per_cta=[1,4], order=[0,1])"
+#define DOT_A "dot(operand=0, k_width=2, parent=" MMA ")"
+#define DOT_B "dot(operand=1, k_width=2, parent=" MMA ")"
+
+static const struct {
+  const char *source, *destination;
+} pairs[] = {
+    {"row_major", "col_major"}, {"col_major", "row_major"}, {"row_major", MMA},
+    {MMA, "row_major"},         {MMA, "col_major"},         {BLOCKED, COLUMNS},
+    {BLOCKED, MMA},             {COLUMNS, BLOCKED},         {"row_major", DOT_A},
+    {DOT_A, "row_major"},       {"row_major", DOT_B},       {DOT_B, "col_major"},
+};
+
+static void expect(const ptx_conversion *conversion, const char *what, int64_t predicted,
+                   uint64_t counted) {
+  cr_expect(predicted == (int64_t)counted, "%s -> %s, %s, %s: %s %lld, counted %llu",
+            conversion->source, conversion->destination, llrt_dtype_name(conversion->dtype),
+            conversion->target, what, (long long)predicted, (unsigned long long)counted);
+}
+
+static void compare(const ptx_conversion *conversion) {
+  static plan_kernel kernel;
+  ptx_outcome outcome;
+  ptx_plan_make(conversion, &kernel);
+  cr_assert(!kernel.flat, "%s -> %s", conversion->source, conversion->destination);
+  ptx_plan_run(conversion, &kernel, &outcome);
+  cr_assert(outcome.done, "%s", outcome.message);
+  cr_expect(outcome.wrong == 0);
+  const plan_cost *cost = &kernel.cost;
+  const emu_counters *counted = &outcome.counters;
+  int64_t blocks = (int64_t)counted->blocks, warps = blocks << kernel.warp_bits;
+  expect(conversion, "load sectors", cost->load_sectors * blocks, counted->global_load_sectors);
+  expect(conversion, "store sectors", cost->store_sectors * blocks, counted->global_store_sectors);
+  expect(conversion, "shared store wavefronts", cost->shared_store_wavefronts * blocks,
+         counted->shared_store_wavefronts);
+  expect(conversion, "shared load wavefronts", cost->shared_load_wavefronts * blocks,
+         counted->shared_load_wavefronts);
+  expect(conversion, "shuffles", cost->shuffles * warps, counted->shuffles);
+}
+
+static void compare_all(const char *target) {
+  static const llrt_dtype types[] = {LLRT_U8, LLRT_BF16, LLRT_F32, LLRT_I64};
+  for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+    for (int type = 0; type < 4; type++) {
+      compare(&(ptx_conversion){.source = pairs[i].source, .destination = pairs[i].destination,
+                                .rank = 2, .shape = {256, 512}, .dtype = types[type],
+                                .target = target});
+    }
+  }
+}
+
+Test(ptx_cost, sm_80) { compare_all("sm_80"); }
+Test(ptx_cost, sm_89) { compare_all("sm_89"); }
+Test(ptx_cost, sm_90a) { compare_all("sm_90a"); }

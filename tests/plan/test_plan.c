@@ -1,0 +1,259 @@
+/* Plans executed by the interpreter against the storages' own definition: every pair of storages, every
+ * target, every width, every exchange that can be had. */
+#include "jit/plan/plan.h"
+
+#include "base/text.h"
+#include "random_layout.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const targets[] = {"sm_80", "sm_90a", "gfx90a", "gfx942", "x86-64-v2",
+                                      "x86-64-v3", "x86-64-v4", "aarch64"};
+static const llrt_dtype widths[] = {LLRT_B8, LLRT_B16, LLRT_B32, LLRT_B64};
+
+typedef struct pair {
+  llrt_storage storage[2];
+  int64_t shape[2], strides[2][2];
+} pair;
+
+/* One conversion; buffers are guarded by the interpreter's span checks. */
+typedef struct conversion {
+  llrt_op_desc desc;
+  llrt_storage_binding binding[2];
+  size_t bytes[2];
+} conversion;
+
+static void fill_conversion(const pair *p, llrt_dtype dtype, conversion *c) {
+  memset(c, 0, sizeof *c);
+  c->desc.kind = LLRT_OP_CONVERT;
+  c->desc.n_tensors = 2;
+  for (int t = 0; t < 2; t++) {
+    llrt_tensor *tensor = &c->desc.tensors[t];
+    *tensor = (llrt_tensor){.dtype = dtype, .rank = 2, .storage = &p->storage[t]};
+    memcpy(tensor->shape, p->shape, sizeof p->shape);
+    memcpy(tensor->strides, p->strides[t], sizeof p->strides[t]);
+    cr_assert_eq(llrt_storage_bind(&p->storage[t], 2, p->shape, p->strides[t], &c->binding[t]),
+                 LLRT_OK, "%s", llrt_last_error());
+    c->bytes[t] = (size_t)c->binding[t].span * (size_t)llrt_dtype_bits(dtype) / 8;
+    tensor->data = aligned_alloc(256, (c->bytes[t] + 511) / 256 * 256);
+  }
+  cr_assert_eq(llrt_op_promise_coarse(&c->desc), LLRT_OK, "%s", llrt_last_error());
+}
+
+static void free_conversion(conversion *c) {
+  for (int t = 0; t < 2; t++) free(c->desc.tensors[t].data);
+}
+
+static void fill_source(conversion *c, uint64_t *seed) {
+  unsigned char *source = c->desc.tensors[0].data;
+  for (size_t i = 0; i < c->bytes[0]; i++) source[i] = (unsigned char)(test_random(seed) >> 56);
+}
+
+/* Counts elements of the destination that differ from the source's. */
+static int64_t wrong_elements(const pair *p, const conversion *c) {
+  size_t bytes = (size_t)llrt_dtype_bits(c->desc.tensors[0].dtype) / 8;
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < p->shape[0]; i++) {
+    for (int64_t j = 0; j < p->shape[1]; j++) {
+      const unsigned char *at[2];
+      for (int t = 0; t < 2; t++)
+        at[t] = (const unsigned char *)c->desc.tensors[t].data +
+                (size_t)llrt_storage_offset(&p->storage[t], &c->binding[t], (int64_t[]){i, j}) * bytes;
+      wrong += memcmp(at[0], at[1], bytes) != 0;
+    }
+  }
+  return wrong;
+}
+
+static void explain_failure(const plan *made, int variant) {
+  llrt_text text;
+  llrt_text_init(&text);
+  plan_print(made, &text);
+  fprintf(stderr, "variant %d of\n%s\n", variant, text.data ? text.data : "");
+  llrt_text_fini(&text);
+}
+
+/* Plans and runs every variant that takes the shape; returns how many ran. */
+static int check_pair(const pair *p, const char *target_name, llrt_dtype dtype,
+                      plan_exchange exchange, const char *what) {
+  static plan made;
+  plan_target target;
+  conversion c;
+  uint64_t seed = 0x9E3779B97F4A7C15ull;
+  int ran = 0;
+  plan_options options = {.exchange = exchange};
+  fill_conversion(p, dtype, &c);
+  cr_assert_eq(plan_target_find(target_name, &target), LLRT_OK);
+  llrt_status status = plan_make(&c.desc, &target, &options, &made);
+  if (status == LLRT_UNSUPPORTED && exchange != PLAN_EXCHANGE_AUTO) {
+    free_conversion(&c);
+    return 0;
+  }
+  cr_assert_eq(status, LLRT_OK, "%s on %s: %s", what, target_name, llrt_last_error());
+  for (int v = 0; v < made.n_variants; v++) {
+    /* A kernel is right outside its range too, wherever it can launch. */
+    fill_source(&c, &seed);
+    memset(c.desc.tensors[1].data, 0xA5, c.bytes[1]);
+    status = plan_interpret(&made.variant[v], c.desc.tensors, c.binding, 2);
+    if (status != LLRT_OK || wrong_elements(p, &c) != 0) explain_failure(&made, v);
+    cr_assert_eq(status, LLRT_OK, "%s, %s, %s: %s", what, target_name, llrt_dtype_name(dtype),
+                 llrt_last_error());
+    cr_assert_eq(wrong_elements(p, &c), 0, "%s, %s, %s, variant %d, exchange %d: %lld wrong", what,
+                 target_name, llrt_dtype_name(dtype), v, exchange,
+                 (long long)wrong_elements(p, &c));
+    ran++;
+  }
+  free_conversion(&c);
+  return ran;
+}
+
+typedef struct text_pair {
+  const char *source, *destination;
+  int64_t shape[2];
+} text_pair;
+
+#define BLOCKED \
+  "blocked(size_per_thread=[1,8], threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0])"
+#define MMA "nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8])"
+#define DOT_A "dot(operand=0, k_width=2, parent=" MMA ")"
+#define DOT_B "dot(operand=1, k_width=2, parent=" MMA ")"
+
+static const text_pair pairs[] = {
+    {"row_major", "col_major", {64, 128}},
+    {"row_major", "col_major", {128, 32}},
+    {"col_major", "row_major", {33, 65}},
+    {"row_major", "row_major", {64, 64}},
+    {"row_major", "col_major", {1, 1}},
+    {"row_major", "col_major", {200, 3}},
+    {"strided([80,1])", "col_major", {32, 64}},
+    {"strided([77,1])", "strided([1,100])", {70, 66}},
+    {"strided([0,1])", "row_major", {16, 64}},
+    {"strided([3,200])", "row_major", {64, 64}},
+    {"row_major", BLOCKED, {64, 64}},
+    {BLOCKED, "row_major", {32, 128}},
+    {"row_major", MMA, {32, 32}},
+    {MMA, "col_major", {64, 64}},
+    {"row_major", DOT_A, {32, 64}},
+    {"row_major", DOT_B, {64, 32}},
+    {DOT_A, "row_major", {32, 64}},
+    {BLOCKED, MMA, {64, 64}},
+    {MMA, DOT_A, {64, 64}},
+    {"slice(dim=0, parent=blocked(size_per_thread=[1,1,2], threads_per_warp=[2,4,4], "
+     "warps_per_cta=[2,1,1], order=[2,1,0]))",
+     "row_major",
+     {16, 32}},
+    {"row_major",
+     "slice(dim=0, parent=blocked(size_per_thread=[1,1,2], threads_per_warp=[2,4,4], "
+     "warps_per_cta=[2,1,1], order=[2,1,0]))",
+     {16, 32}},
+    {"{offset: [[0,1],[1,1],[2,0],[0,2],[4,4],[0,4]]} -> [dim0:8, dim1:8]", "row_major", {8, 8}},
+    {"row_major", "{offset: []} -> [dim0:1, dim1:1]", {1, 1}},
+    {"row_major", "{offset: [[1,0],[0,0],[0,1]]} -> [dim0:2, dim1:2]", {2, 2}},
+};
+
+static void parse_pair(const text_pair *text, pair *p) {
+  memset(p, 0, sizeof *p);
+  memcpy(p->shape, text->shape, sizeof p->shape);
+  const char *const expressions[] = {text->source, text->destination};
+  for (int t = 0; t < 2; t++)
+    cr_assert_eq(llrt_storage_parse(expressions[t], 2, text->shape, &p->storage[t]), LLRT_OK,
+                 "%s: %s", expressions[t], llrt_last_error());
+}
+
+Test(plan, every_pair_on_every_target) {
+  int ran = 0;
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    pair p;
+    char what[64];
+    parse_pair(&pairs[i], &p);
+    snprintf(what, sizeof what, "pair %zu", i);
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
+      for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+        for (int exchange = 0; exchange <= PLAN_EXCHANGE_SHUFFLE; exchange++)
+          ran += check_pair(&p, targets[t], widths[w], (plan_exchange)exchange, what);
+  }
+  cr_assert_geq(ran, 1800, "only %d plans ran", ran);
+}
+
+static void random_pairs(bool permutation, uint64_t seed) {
+  printf("seed %llu\n", (unsigned long long)seed);
+  for (int round = 0; round < 24; round++) {
+    pair p = {.shape = {0}};
+    int bits0 = (int)(test_random(&seed) % 7), bits1 = (int)(test_random(&seed) % 7);
+    char what[64];
+    snprintf(what, sizeof what, "round %d", round);
+    p.shape[0] = (int64_t)1 << bits0;
+    p.shape[1] = (int64_t)1 << bits1;
+    for (int t = 0; t < 2; t++)
+      test_random_storage(&seed, bits0, bits1, permutation, &p.storage[t]);
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
+      for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+        check_pair(&p, targets[t], widths[w], PLAN_EXCHANGE_AUTO, what);
+  }
+}
+
+static uint64_t seed_of_run(void) {
+  const char *text = getenv("LLRT_TEST_SEED");
+  return text ? strtoull(text, NULL, 0) : 20260101;
+}
+
+Test(plan, random_permutations) { random_pairs(true, seed_of_run()); }
+
+Test(plan, random_matrices) { random_pairs(false, seed_of_run()); }
+
+/* Run-time strides: one class for every pitch. */
+Test(plan, runtime_strides) {
+  pair p = {.shape = {40, 72}, .strides = {{96, 1}, {1, 64}}};
+  for (int t = 0; t < 2; t++)
+    cr_assert_eq(llrt_storage_strided(2, NULL, &p.storage[t]), LLRT_OK);
+  for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+      check_pair(&p, targets[t], widths[w], PLAN_EXCHANGE_AUTO, "run-time strides");
+}
+
+Test(plan, magic_division) {
+  static const int64_t numbers[] = {1, 2, 3, 5, 7, 64, 641, 1000003, (1ll << 31) - 1, 1ll << 40,
+                                    (1ll << 62) - 1};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    uint64_t m, shift;
+    plan_magic(numbers[i], &m, &shift);
+    for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++) {
+      for (int64_t k = -2; k <= 2; k++) {
+        int64_t n = numbers[j] / 2 * 3 + k;
+        if (n < 0) continue;
+        uint64_t high = (uint64_t)((unsigned __int128)(2 * (uint64_t)n) * m >> 64);
+        cr_assert_eq((int64_t)(high >> shift), n / numbers[i]);
+      }
+    }
+  }
+}
+
+/* 2^10 to 2^20 rows use at most two kernels. */
+Test(plan, rows_do_not_make_kernels) {
+  static plan made;
+  plan_target target;
+  for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+    for (int columns = 1; columns <= 4096; columns *= 4) {
+      unsigned used = 0;
+      cr_assert_eq(plan_target_find(targets[t], &target), LLRT_OK);
+      llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+      llrt_storage storage[2];
+      llrt_storage_row_major(2, &storage[0]);
+      llrt_storage_col_major(2, &storage[1]);
+      for (int i = 0; i < 2; i++)
+        desc.tensors[i] = (llrt_tensor){.dtype = LLRT_BF16, .rank = 2, .storage = &storage[i]};
+      cr_assert_eq(plan_make(&desc, &target, NULL, &made), LLRT_OK);
+      for (int rows = 10; rows <= 20; rows++) {
+        int64_t shape[] = {(int64_t)1 << rows, columns};
+        int v = 0;
+        while (!plan_range_contains(&made.variant[v].launch.range, 2, shape)) v++;
+        cr_assert_lt(v, made.n_variants);
+        used |= 1u << v;
+      }
+      cr_assert_leq(__builtin_popcount(used), 2, "%s, %d columns", targets[t], columns);
+    }
+  }
+}

@@ -1,0 +1,337 @@
+/* llrt_convert_into, llrt_convert, llrt_tensor_free: what they do, and every way to call them
+ * wrongly. */
+#include "tests/runtime/convert_fixture.h"
+
+static fixture at;
+
+static void setup(void) { fixture_make(&at, &fixture_params); }
+static void teardown(void) { fixture_end(&at); }
+
+TestSuite(convert, .init = setup, .fini = teardown);
+
+static llrt_status convert(void) {
+  return llrt_convert_into(&at.source, &at.destination, NULL, NULL);
+}
+
+/* The call is refused with this status and a message that has `said`, and nothing is written. */
+#define EXPECT_REFUSED(code, said)                         \
+  do {                                                     \
+    cr_expect_eq(convert(), code, "%s", llrt_last_error()); \
+    expect_said(said);                                     \
+    cr_expect(fixture_is_untouched(&at));                  \
+  } while (0)
+
+Test(convert, transposes) {
+  cr_assert_eq(convert(), LLRT_OK, "%s", llrt_last_error());
+  cr_expect(fixture_is_converted(&at));
+  cr_expect_eq(at.output[ELEMENTS], -1);
+}
+
+Test(convert, one_compile_a_class) {
+  for (int i = 0; i < 3; i++) cr_assert_eq(convert(), LLRT_OK);
+  llrt_cache_stats stats = fixture_stats(&at);
+  cr_expect_eq(stats.compiles, 1);
+  cr_expect_eq(stats.kernels, 1);
+  cr_expect_eq(stats.hits, 2);
+}
+
+/* 2^10 .. 2^20 rows are one class: a small and a large kernel at most. */
+Test(convert, row_counts_share_kernels) {
+  enum { MOST = 1 << 20, WIDTH = 8 };
+  uint8_t *in = calloc(MOST, WIDTH), *out = malloc((size_t)MOST * WIDTH);
+  at.source = (llrt_tensor){
+      .data = in, .dtype = LLRT_U8, .rank = 2, .shape = {0, WIDTH}, .device = at.host};
+  at.destination = at.source;
+  at.destination.data = out;
+  at.destination.storage = &at.col_major;
+  for (int rows = 1 << 10; rows <= MOST; rows *= 2) {
+    at.source.shape[0] = at.destination.shape[0] = rows;
+    cr_assert_eq(convert(), LLRT_OK, "%s", llrt_last_error());
+  }
+  cr_expect_leq(fixture_stats(&at).compiles, 2);
+  free(in);
+  free(out);
+}
+
+/* Equal rules written differently, and types of one width, need no second kernel. */
+Test(convert, equal_descriptions_share_kernels) {
+  cr_assert_eq(convert(), LLRT_OK);
+  llrt_storage row_major;
+  cr_assert_eq(llrt_storage_row_major(2, &row_major), LLRT_OK);
+  at.source.storage = &row_major;
+  cr_assert_eq(convert(), LLRT_OK);
+  at.source.dtype = at.destination.dtype = LLRT_I32;
+  cr_assert_eq(convert(), LLRT_OK);
+  cr_expect_eq(fixture_stats(&at).compiles, 1);
+}
+
+Test(convert, empty_tensors_do_nothing) {
+  at.source.shape[1] = at.destination.shape[1] = 0;
+  at.source.data = at.destination.data = NULL;
+  cr_expect_eq(convert(), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(fixture_stats(&at).compiles, 0);
+}
+
+Test(convert, null_arguments) {
+  cr_expect_eq(llrt_convert_into(NULL, &at.destination, NULL, NULL), LLRT_INVALID_ARGUMENT);
+  expect_said("source is NULL");
+  cr_expect_eq(llrt_convert_into(&at.source, NULL, NULL, NULL), LLRT_INVALID_ARGUMENT);
+  expect_said("destination is NULL");
+  llrt_convert_params params = {.reserved = 1};
+  cr_expect_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL),
+               LLRT_INVALID_ARGUMENT);
+  expect_said("reserved");
+  int stream;
+  cr_expect_eq(llrt_convert_into(&at.source, &at.destination, NULL, &stream),
+               LLRT_INVALID_ARGUMENT);
+  expect_said("stream");
+  at.source.data = NULL;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "source's data is NULL");
+}
+
+Test(convert, devices_that_do_not_fit) {
+  at.destination.device = NULL;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "destination has no device");
+  llrt_device_info info;
+  llrt_device *second;
+  llrt_device_get_info(at.host, &info);
+  llrt_device_params params = {.target = info.target};
+  cr_assert_eq(llrt_device_open(at.context, "host", &params, &second), LLRT_OK);
+  at.destination.device = second;
+  EXPECT_REFUSED(LLRT_UNSUPPORTED, "one device");
+  llrt_device_close(&second);
+  llrt_context *other;
+  cr_assert_eq(llrt_context_create(NULL, &other), LLRT_OK);
+  cr_assert_eq(llrt_device_open(other, "host", NULL, &second), LLRT_OK);
+  at.destination.device = second;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "two contexts");
+  llrt_device_close(&second);
+  llrt_context_destroy(&other);
+}
+
+Test(convert, dtypes_that_do_not_fit) {
+  at.destination.dtype = LLRT_F16;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "destination is f16, the source f32");
+  at.destination.dtype = LLRT_DTYPE_COUNT;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "dtype");
+  at.source.dtype = LLRT_DTYPE_NONE;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "dtype");
+  at.source.dtype = at.destination.dtype = LLRT_E2M1;
+  EXPECT_REFUSED(LLRT_UNSUPPORTED, "4 bits");
+  at.source.dtype = at.destination.dtype = LLRT_B128;
+  EXPECT_REFUSED(LLRT_UNSUPPORTED, "128 bits");
+}
+
+Test(convert, shapes_that_do_not_fit) {
+  at.destination.shape[0]++;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "shape[0] is 25, the source's 24");
+  at.source.shape[0] = at.destination.shape[0] = -1;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "shape[0] is -1");
+  at.source.shape[0] = at.destination.shape[0] = INT64_MAX;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "spans more");
+  at.source.shape[0] = at.destination.shape[0] = ROWS;
+  at.source.rank = at.destination.rank = LLRT_MAX_RANK + 1;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "rank");
+  at.source.rank = at.destination.rank = -1;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "rank");
+  at.source.rank = at.destination.rank = 1;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "destination has rank 1, its storage rank 2");
+  at.source.rank = 2;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "rank");
+}
+
+Test(convert, malformed_storages) {
+  llrt_storage good = at.col_major;
+  at.col_major.n_digits = LLRT_MAX_DIGITS + 1;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "destination's storage");
+  at.col_major = good;
+  at.col_major.tile.n_in = 200;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "destination's storage");
+  at.col_major = good;
+  at.col_major.digit[0].axis = 7;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "destination's storage");
+  at.col_major = good;
+  at.col_major.digit[0].stride = -4;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "destination's storage");
+  at.col_major = good;
+  at.col_major.tile = llrt_layout_empty();
+  llrt_layout_add_in(&at.col_major.tile, "offset", 60);
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "destination's storage");
+}
+
+Test(convert, a_layout_of_another_shape) {
+  int64_t shape[2] = {ROWS + 8, COLUMNS}, padded[2] = {32, 64};
+  cr_assert_eq(llrt_storage_parse("{offset: [[1,0],[2,0],[4,0],[8,0],[16,0],[0,1],[0,2],[0,4],"
+                                  "[0,8],[0,16],[0,32]]} -> [dim0:32, dim1:64]",
+                                  2, padded, &at.col_major),
+               LLRT_OK, "%s", llrt_last_error());
+  memcpy(at.source.shape, shape, sizeof shape);
+  memcpy(at.destination.shape, shape, sizeof shape);
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "destination");
+}
+
+/* What a storage can say and no plan does yet. */
+Test(convert, storages_that_are_not_planned_yet) {
+  static const char *const rows[][2] = {
+      {"storage(digits=[dim1: rest, dim0: rest, replica: 2])", "replicas"},
+      {"storage(digits=[dim1: rest @ 1, dim0: rest @ 1 on lane])", "axes other than memory"},
+      {"storage(digits=[dim1: rest, dim0: rest], offset=[3])", "an offset"},
+      {"storage(digits=[dim1: rest, dim0: rest], swizzle=[0,2,5])", "a swizzle"},
+      {"scale_128x4", "pads axis 0 from 24 to 128"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    cr_assert_eq(llrt_storage_parse(rows[i][0], 2, NULL, &at.col_major), LLRT_OK, "%s",
+                 llrt_last_error());
+    EXPECT_REFUSED(LLRT_UNSUPPORTED, rows[i][1]);
+  }
+}
+
+/* Pads that a shape does not need, and a swizzle that a tile can take in, stand in no one's way. */
+Test(convert, storages_that_come_down_to_digits_and_a_tile) {
+  static const char *const rows[] = {
+      "scale_8x4",
+      "storage(digits=[dim1: 8, dim0: 8, dim1: rest, dim0: rest], swizzle=[0,3,3])"};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    llrt_storage_binding binding;
+    cr_assert_eq(llrt_storage_parse(rows[i], 2, NULL, &at.col_major), LLRT_OK, "%s",
+                 llrt_last_error());
+    cr_assert_eq(llrt_convert_into(&at.source, &at.destination, NULL, NULL), LLRT_OK, "%s: %s",
+                 rows[i], llrt_last_error());
+    cr_assert_eq(llrt_storage_bind(&at.col_major, 2, at.source.shape, NULL, &binding), LLRT_OK);
+    for (int64_t e = 0; e < ELEMENTS; e++) {
+      int64_t coords[2] = {e / COLUMNS, e % COLUMNS};
+      int64_t offset = llrt_storage_offset(&at.col_major, &binding, coords);
+      cr_assert_eq(at.output[offset], at.input[e], "%s", rows[i]);
+    }
+  }
+}
+
+Test(convert, memory_that_does_not_fit) {
+  at.destination.data = (char *)at.output + 2;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "aligned");
+  at.destination.data = at.output;
+  at.source.data = at.output + 8;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "overlap");
+  at.source.data = at.output;
+  EXPECT_REFUSED(LLRT_UNSUPPORTED, "in place");
+  at.source.data = at.input;
+  at.source.shape[0] = at.destination.shape[0] = INT64_C(1) << 56;
+  at.source.dtype = at.destination.dtype = LLRT_I64;
+  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "past the address space");
+}
+
+/* Strides of a destination: INVALID where two elements share an offset, OK where they interleave. */
+Test(convert, destinations_that_share_offsets) {
+  static const struct {
+    int64_t shape[2], strides[2];
+    llrt_status status;
+  } rows[] = {
+      {{4, 8}, {8, 1}, LLRT_OK},
+      {{4, 8}, {1, 4}, LLRT_OK},
+      {{4, 8}, {9, 1}, LLRT_OK},
+      {{4, 8}, {7, 1}, LLRT_INVALID_ARGUMENT},
+      {{4, 8}, {0, 1}, LLRT_INVALID_ARGUMENT},
+      {{4, 8}, {1, 1}, LLRT_INVALID_ARGUMENT},
+      {{4, 8}, {8, 0}, LLRT_INVALID_ARGUMENT},
+      {{1, 8}, {0, 1}, LLRT_OK}, /* one position needs no stride of its own */
+      {{2, 3}, {3, 2}, LLRT_OK}, /* 0 2 4 and 3 5 7 interleave */
+      {{3, 4}, {3, 2}, LLRT_INVALID_ARGUMENT}, /* 2*3 = 3*2 */
+      {{2, 2}, {-1, 1}, LLRT_INVALID_ARGUMENT},
+  };
+  cr_assert_eq(llrt_storage_strided(2, NULL, &at.col_major), LLRT_OK);
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    memcpy(at.source.shape, rows[i].shape, sizeof rows[i].shape);
+    memcpy(at.destination.shape, rows[i].shape, sizeof rows[i].shape);
+    memcpy(at.destination.strides, rows[i].strides, sizeof rows[i].strides);
+    cr_expect_eq(convert(), rows[i].status, "row %zu: %s", i, llrt_last_error());
+  }
+}
+
+Test(convert, allocates_by_the_driver) {
+  llrt_tensor result;
+  cr_assert_eq(llrt_convert(&at.source, &at.col_major, NULL, NULL, &result), LLRT_OK);
+  memcpy(at.output, result.data, ELEMENTS * sizeof(float));
+  cr_expect(fixture_is_converted(&at));
+  cr_expect_eq(result.shape[1], COLUMNS);
+  cr_expect_eq(llrt_tensor_free(&result, NULL), LLRT_OK);
+  cr_expect_null(result.data);
+  cr_expect_eq(llrt_tensor_free(&result, NULL), LLRT_OK);
+  cr_expect_eq(llrt_tensor_free(NULL, NULL), LLRT_INVALID_ARGUMENT);
+}
+
+Test(convert, bad_input_gives_no_tensor) {
+  llrt_tensor result = at.source;
+  cr_expect_eq(llrt_convert(NULL, NULL, NULL, NULL, &result), LLRT_INVALID_ARGUMENT);
+  cr_expect_null(result.data);
+  cr_expect_eq(llrt_convert(&at.source, NULL, NULL, NULL, NULL), LLRT_INVALID_ARGUMENT);
+  llrt_storage runtime;
+  cr_assert_eq(llrt_storage_strided(2, NULL, &runtime), LLRT_OK);
+  cr_expect_eq(llrt_convert(&at.source, &runtime, NULL, NULL, &result), LLRT_INVALID_ARGUMENT);
+  expect_said("run-time strides");
+  runtime.n_digits = -1;
+  cr_expect_eq(llrt_convert(&at.source, &runtime, NULL, NULL, &result), LLRT_INVALID_ARGUMENT);
+  cr_expect_null(result.data);
+}
+
+Test(convert, tensor_bytes) {
+  size_t bytes = 1;
+  cr_expect_eq(llrt_tensor_bytes(&at.destination, &bytes), LLRT_OK);
+  cr_expect_eq(bytes, ELEMENTS * sizeof(float));
+  at.source.dtype = LLRT_E2M1;
+  at.source.shape[0] = at.source.shape[1] = 3;
+  cr_expect_eq(llrt_tensor_bytes(&at.source, &bytes), LLRT_OK);
+  cr_expect_eq(bytes, 5); /* nine half bytes */
+  cr_expect_eq(llrt_tensor_bytes(NULL, &bytes), LLRT_INVALID_ARGUMENT);
+  cr_expect_eq(bytes, 0);
+  cr_expect_eq(llrt_tensor_bytes(&at.source, NULL), LLRT_INVALID_ARGUMENT);
+  at.source.rank = 9;
+  cr_expect_eq(llrt_tensor_bytes(&at.source, &bytes), LLRT_INVALID_ARGUMENT);
+  at.source.rank = 2;
+  at.source.dtype = LLRT_DTYPE_NONE;
+  cr_expect_eq(llrt_tensor_bytes(&at.source, &bytes), LLRT_INVALID_ARGUMENT);
+}
+
+/* ---- the context's allocator ---- */
+
+typedef struct hooks {
+  int allowed, allocated, released;
+} hooks;
+
+static void *hook_allocate(void *user, llrt_device *device, size_t bytes, void *stream) {
+  (void)device, (void)stream;
+  hooks *count = user;
+  if (count->allocated == count->allowed) return NULL;
+  count->allocated++;
+  return aligned_alloc(256, (bytes + 255) / 256 * 256);
+}
+
+static void hook_release(void *user, llrt_device *device, void *memory, void *stream) {
+  (void)device, (void)stream;
+  hooks *count = user;
+  count->released++;
+  free(memory);
+}
+
+Test(convert, allocates_by_the_contexts_hooks) {
+  hooks count = {.allowed = 1};
+  llrt_context_params params = fixture_params;
+  params.allocator = (llrt_allocator){&count, hook_allocate, hook_release};
+  fixture_end(&at);
+  fixture_make(&at, &params);
+  llrt_tensor result;
+  cr_assert_eq(llrt_convert(&at.source, &at.col_major, NULL, NULL, &result), LLRT_OK);
+  llrt_tensor second = result;
+  cr_expect_eq(llrt_convert(&at.source, NULL, NULL, NULL, &second), LLRT_OUT_OF_MEMORY);
+  cr_expect_null(second.data);
+  cr_expect_eq(llrt_tensor_free(&result, NULL), LLRT_OK);
+  cr_expect_eq(count.released, 1);
+  count.allowed = 2; /* a conversion that fails after the allocation gives the memory back */
+  llrt_context_params no_compiler = params;
+  no_compiler.no_compile = 1;
+  fixture_end(&at);
+  fixture_make(&at, &no_compiler);
+  cr_expect_eq(llrt_convert(&at.source, NULL, NULL, NULL, &result), LLRT_UNAVAILABLE);
+  cr_expect_null(result.data);
+  cr_expect_eq(count.allocated, 2);
+  cr_expect_eq(count.released, 2);
+}

@@ -1,0 +1,268 @@
+/* The CUDA backend over a fake libcuda: loading, contexts, targets, error mapping, linking. */
+#include "backends/backend.h"
+
+#include <llrt/llrt.h>
+
+#include "tests/runtime/fake_library.h"
+
+static llrt_context *context;
+static fake_record *driver;
+
+static void setup(void) {
+  driver = fake_open(FAKE_CUDA);
+  cr_assert_eq(llrt_context_create(NULL, &context), LLRT_OK);
+}
+
+static void teardown(void) { llrt_context_destroy(&context); }
+
+TestSuite(driver_cuda, .init = setup, .fini = teardown);
+
+static llrt_status open_fake(const char *name, const char *target, llrt_device **device) {
+  llrt_device_params params = {.driver_library = FAKE_CUDA, .target = target};
+  return llrt_device_open(context, name, &params, device);
+}
+
+Test(driver_cuda, missing_library_lists_every_path) {
+  llrt_device_params params = {.driver_library = "/nowhere/libcuda.so.1"};
+  llrt_device *device;
+  cr_expect_eq(llrt_device_open(context, "cuda:0", &params, &device), LLRT_UNAVAILABLE);
+  cr_expect_null(device);
+  expect_message("/nowhere/libcuda.so.1");
+}
+
+Test(driver_cuda, missing_symbol_is_named) {
+  llrt_device_params params = {.driver_library = FAKE_CUDA_INCOMPLETE};
+  llrt_device *device;
+  cr_expect_eq(llrt_device_open(context, "cuda:0", &params, &device), LLRT_UNAVAILABLE);
+  expect_message("cuLaunchKernel");
+}
+
+Test(driver_cuda, unusable_driver_is_unavailable) {
+  driver->fail = "cuInit";
+  driver->fail_code = 100;
+  llrt_device *device;
+  cr_expect_eq(open_fake("cuda:0", NULL, &device), LLRT_UNAVAILABLE);
+  expect_message("cuInit");
+  cr_expect_eq(llrt_last_vendor_code(), 100);
+}
+
+Test(driver_cuda, ordinals_past_the_count_are_unavailable) {
+  llrt_device *device;
+  cr_expect_eq(open_fake("cuda:1", NULL, &device), LLRT_UNAVAILABLE);
+  driver->devices = 0;
+  cr_expect_eq(open_fake("cuda:0", NULL, &device), LLRT_UNAVAILABLE);
+  cr_expect_eq(driver->retained, 0);
+}
+
+Test(driver_cuda, targets_follow_the_compute_capability) {
+  static const struct {
+    int major, minor;
+    const char *wanted, *target; /* target NULL: UNSUPPORTED */
+  } rows[] = {
+      {7, 5, NULL, NULL},        {8, 0, NULL, "sm_80"},      {8, 6, NULL, "sm_80"},
+      {8, 7, NULL, "sm_80"},     {8, 9, NULL, "sm_89"},      {9, 0, NULL, "sm_90a"},
+      {10, 0, NULL, "sm_89"},    {12, 1, NULL, "sm_89"},     {9, 0, "sm_80", "sm_80"},
+      {9, 0, "sm_89", "sm_89"},  {8, 0, "sm_89", NULL},      {8, 9, "sm_90a", NULL},
+      {10, 0, "sm_90a", NULL},   {9, 0, "gfx90a", NULL},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    driver->major = rows[i].major;
+    driver->minor = rows[i].minor;
+    llrt_device *device;
+    llrt_status status = open_fake("cuda:0", rows[i].wanted, &device);
+    cr_expect_eq(status, rows[i].target ? LLRT_OK : LLRT_UNSUPPORTED, "row %zu: %s", i,
+                 llrt_last_error());
+    if (status != LLRT_OK) continue;
+    llrt_device_info info;
+    cr_expect_eq(llrt_device_get_info(device, &info), LLRT_OK);
+    cr_expect_str_eq(info.target, rows[i].target);
+    llrt_device_close(&device);
+  }
+  cr_expect_eq(driver->retained, 0);
+}
+
+Test(driver_cuda, info_is_the_drivers) {
+  llrt_device *device;
+  cr_assert_eq(open_fake("cuda", NULL, &device), LLRT_OK);
+  llrt_device_info info;
+  cr_expect_eq(llrt_device_get_info(device, &info), LLRT_OK);
+  cr_expect_str_eq(info.name, "cuda:0");
+  cr_expect_str_eq(info.description, "Fake GPU 0");
+  cr_expect_eq(info.compute_units, 132);
+  cr_expect_eq(info.memory_bytes, (size_t)1 << 30);
+  cr_expect_eq(info.l2_bytes, (size_t)50 << 20);
+  llrt_device_close(&device);
+}
+
+Test(driver_cuda, opening_twice_gives_one_handle) {
+  llrt_device *first, *second, *other;
+  cr_assert_eq(open_fake("cuda:0", NULL, &first), LLRT_OK);
+  cr_assert_eq(open_fake("cuda", NULL, &second), LLRT_OK);
+  cr_assert_eq(open_fake("cuda:0", "sm_80", &other), LLRT_OK);
+  cr_expect_eq(first, second);
+  cr_expect_neq(first, other);
+  llrt_device_close(&first);
+  cr_expect_eq(driver->retained, 2);
+  llrt_device_close(&second);
+  cr_expect_eq(driver->retained, 1);
+  llrt_device_close(&other);
+  cr_expect_eq(driver->retained, 0);
+}
+
+Test(driver_cuda, a_callers_context_is_not_retained) {
+  int callers_context;
+  llrt_device_params params = {.driver_library = FAKE_CUDA, .driver_context = &callers_context};
+  llrt_device *device;
+  cr_assert_eq(llrt_device_open(context, "cuda:0", &params, &device), LLRT_OK);
+  cr_expect_eq(driver->retained, 0);
+  llrt_device_close(&device);
+  driver->devices = 2; /* the fake context is of device 0 */
+  cr_expect_eq(llrt_device_open(context, "cuda:1", &params, &device), LLRT_INVALID_ARGUMENT);
+  expect_message("driver_context");
+}
+
+Test(driver_cuda, memory_and_events) {
+  llrt_device *device;
+  cr_assert_eq(open_fake("cuda:0", NULL, &device), LLRT_OK);
+  void *memory, *copy;
+  cr_assert_eq(llrt_memory_allocate(device, 4, &memory), LLRT_OK);
+  cr_assert_eq(llrt_memory_allocate(device, 4, &copy), LLRT_OK);
+  char back[4] = "";
+  cr_expect_eq(llrt_memory_copy(device, memory, "abc", 4, LLRT_COPY_TO_DEVICE, NULL), LLRT_OK);
+  cr_expect_eq(llrt_memory_copy(device, copy, memory, 4, LLRT_COPY_ON_DEVICE, NULL), LLRT_OK);
+  cr_expect_eq(llrt_memory_set(device, copy, 'x', 1, NULL), LLRT_OK);
+  cr_expect_eq(llrt_memory_copy(device, back, copy, 4, LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK);
+  cr_expect_str_eq(back, "xbc");
+  cr_expect_eq(llrt_stream_synchronize(device, NULL), LLRT_OK);
+  cr_expect_eq(llrt_memory_free(device, memory), LLRT_OK);
+  cr_expect_eq(llrt_memory_free(device, copy), LLRT_OK);
+
+  llrt_event *start, *stop;
+  double microseconds;
+  cr_assert_eq(llrt_event_create(device, &start), LLRT_OK);
+  cr_assert_eq(llrt_event_create(device, &stop), LLRT_OK);
+  cr_expect_eq(llrt_event_record(start, NULL), LLRT_OK);
+  cr_expect_eq(llrt_event_elapsed(start, stop, &microseconds), LLRT_INVALID_ARGUMENT);
+  cr_expect_eq(llrt_event_record(stop, NULL), LLRT_OK);
+  cr_expect_eq(llrt_event_elapsed(start, stop, &microseconds), LLRT_OK);
+  cr_expect_float_eq(microseconds, 1500.0, 1e-6);
+  llrt_event_destroy(&start);
+  llrt_event_destroy(&stop);
+  cr_expect_eq(driver->events, 0);
+  cr_expect_eq(driver->current, 0);
+  llrt_device_close(&device);
+}
+
+/* A driver's error comes back as DEVICE with its name, text and code, and the context is popped. */
+Test(driver_cuda, driver_errors_are_mapped) {
+  llrt_device *device;
+  cr_assert_eq(open_fake("cuda:0", NULL, &device), LLRT_OK);
+  void *memory = NULL;
+  char byte = 0;
+  driver->fail = "cuMemAlloc_v2";
+  driver->fail_code = 2;
+  cr_expect_eq(llrt_memory_allocate(device, 4, &memory), LLRT_OUT_OF_MEMORY);
+  driver->fail_code = 700;
+  cr_expect_eq(llrt_memory_allocate(device, 4, &memory), LLRT_DEVICE);
+  cr_expect_null(memory);
+  cr_expect_eq(llrt_last_vendor_code(), 700);
+  expect_message("CUDA_ERROR_ILLEGAL_ADDRESS");
+  expect_message("an illegal memory access was encountered");
+  driver->fail = "cuMemcpyHtoDAsync_v2";
+  cr_expect_eq(llrt_memory_copy(device, &byte, &byte, 1, LLRT_COPY_TO_DEVICE, NULL), LLRT_DEVICE);
+  driver->fail = "cuMemsetD8Async";
+  cr_expect_eq(llrt_memory_set(device, &byte, 0, 1, NULL), LLRT_DEVICE);
+  driver->fail = "cuStreamSynchronize";
+  cr_expect_eq(llrt_stream_synchronize(device, NULL), LLRT_DEVICE);
+  driver->fail = "cuCtxPushCurrent_v2";
+  cr_expect_eq(llrt_stream_synchronize(device, NULL), LLRT_DEVICE);
+  driver->fail = NULL;
+  cr_expect_eq(driver->current, 0);
+  llrt_device_close(&device);
+}
+
+Test(driver_cuda, link_load_launch) {
+  llrt_device *device;
+  cr_assert_eq(open_fake("cuda:0", NULL, &device), LLRT_OK);
+  const llrt_backend *backend = device->backend;
+  void *cubin;
+  size_t size;
+  cr_assert_eq(backend->link(device, ".version 8", strlen(".version 8"), &cubin, &size), LLRT_OK);
+  cr_expect_str_eq(cubin, "cubin:.version 8");
+  backend_module *module;
+  cr_assert_eq(backend->load(device, cubin, size, "llrt_kernel", &module), LLRT_OK);
+  uint64_t args[] = {7, UINT64_MAX};
+  backend_launch launch = {.blocks = 5, .threads = 128, .n_args = 2, .args = args};
+  driver->n_args = 2;
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK);
+  cr_expect_eq(driver->blocks, 5);
+  cr_expect_eq(driver->threads, 128);
+  cr_expect_eq(driver->args[0], 7);
+  cr_expect_eq(driver->args[1], UINT64_MAX);
+  driver->fail = "cuLaunchKernel";
+  driver->fail_code = 700;
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_DEVICE);
+  backend->unload(device, module);
+  cr_expect_eq(driver->modules, 0);
+  cr_expect_eq(driver->current, 0);
+  free(cubin);
+  llrt_device_close(&device);
+}
+
+Test(driver_cuda, failing_links_and_loads_leave_nothing) {
+  llrt_device *device;
+  cr_assert_eq(open_fake("cuda:0", NULL, &device), LLRT_OK);
+  const llrt_backend *backend = device->backend;
+  void *cubin = &cubin;
+  size_t size;
+  driver->fail = "cuLinkAddData_v2";
+  driver->fail_code = 218;
+  cr_expect_eq(backend->link(device, "x", 1, &cubin, &size), LLRT_DEVICE);
+  cr_expect_null(cubin);
+  expect_message("ptxas fatal: line 3: unknown opcode");
+  driver->fail_code = 222; /* a driver older than the PTX */
+  cr_expect_eq(backend->link(device, "x", 1, &cubin, &size), LLRT_UNSUPPORTED);
+
+  backend_module *module = (backend_module *)&cubin;
+  driver->fail = NULL;
+  cr_expect_eq(backend->load(device, "not a cubin", 12, "llrt_kernel", &module), LLRT_UNSUPPORTED);
+  cr_expect_null(module);
+  cr_expect_eq(backend->load(device, "cubin:x", 8, "another_name", &module), LLRT_DEVICE);
+  driver->fail = "cuFuncLoad";
+  driver->fail_code = 700;
+  cr_expect_eq(backend->load(device, "cubin:x", 8, "llrt_kernel", &module), LLRT_DEVICE);
+  cr_expect_eq(driver->modules, 0);
+  cr_expect_eq(driver->current, 0);
+  llrt_device_close(&device);
+}
+
+/* One conversion through the compiler and the fake driver: refused while capturing, compiled and
+ * launched after, and launched in capture once it is ready. */
+Test(driver_cuda, capture) {
+  llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
+  llrt_context *compiling;
+  cr_assert_eq(llrt_context_create(&params, &compiling), LLRT_OK);
+  llrt_device_params device_params = {.driver_library = FAKE_CUDA};
+  llrt_device *device;
+  cr_assert_eq(llrt_device_open(compiling, "cuda:0", &device_params, &device), LLRT_OK);
+  _Alignas(16) static char in[64], out[64];
+  llrt_tensor source = {.data = in, .dtype = LLRT_U8, .rank = 1, .shape = {64}, .device = device};
+  llrt_tensor destination = source;
+  destination.data = out;
+  llrt_cache_stats stats;
+  driver->capturing = 1;
+  cr_expect_eq(llrt_convert_into(&source, &destination, NULL, NULL), LLRT_NOT_PREPARED);
+  llrt_context_get_cache_stats(compiling, &stats);
+  cr_expect_eq(stats.compiles, 0);
+  driver->capturing = 0;
+  cr_expect_eq(llrt_convert_into(&source, &destination, NULL, NULL), LLRT_OK, "%s",
+               llrt_last_error());
+  cr_expect(strstr(driver->code, "LLVM NVPTX"), "%s", driver->code);
+  driver->capturing = 1;
+  cr_expect_eq(llrt_convert_into(&source, &destination, NULL, NULL), LLRT_OK);
+  cr_expect_eq(driver->launched, 2);
+  cr_expect_eq(driver->linked, 1);
+  llrt_device_close(&device); /* drops its kernels */
+  cr_expect_eq(driver->modules, 0);
+  llrt_context_destroy(&compiling);
+}

@@ -1,0 +1,170 @@
+/* llrt convert: a tensor in a file, to another storage. */
+#include "tools/common/array_file.h"
+#include "tools/common/best_device.h"
+#include "tools/request.h"
+
+#include <llrt/llrt.h>
+
+#include <string.h>
+
+enum { TO, FROM, SHAPE, DTYPE, DEVICE, OUTPUT };
+
+static const option_spec table[] = {
+    [TO] = {"to", 0, "EXPR", "storage of the result"},
+    [FROM] = {"from", 0, "EXPR",
+              "storage that IN's elements lie in (default: as the\n"
+              "file says, row_major or col_major)"},
+    [SHAPE] = {"shape", 0, "MxN", "logical shape (default: the literal's in --from, else IN's)"},
+    [DTYPE] = {"dtype", 0, "TYPE", "read IN's bytes as this type, such as bf16"},
+    [DEVICE] = {"device", 0, "NAME",
+                "host, cuda:0, hip:0 (default: the first GPU that\nworks, else the host)"},
+    [OUTPUT] = {"output", 'o', "OUT", "file to write: .npy, or new.safetensors:NAME"},
+    {0},
+};
+
+/* ---- what is asked ---- */
+
+/* Takes a's bytes as another type: the fastest axis then counts more or fewer elements. */
+static bool reinterpret(array *a, llrt_dtype dtype) {
+  int old_bits = llrt_dtype_bits(a->dtype), new_bits = llrt_dtype_bits(dtype);
+  if (old_bits != new_bits) {
+    if (a->rank == 0) return false;
+    int64_t *extent = &a->shape[a->col_major ? 0 : a->rank - 1];
+    if (*extent > INT64_MAX / old_bits || *extent * old_bits % new_bits != 0) return false;
+    *extent = *extent * old_bits / new_bits;
+  }
+  a->dtype = dtype;
+  return true;
+}
+
+/* Fills the request from the options and the array; a's type and shape become what --dtype says. */
+static int understand(const options *given, array *a, request *r) {
+  const char *const *value = given->value;
+  const char *from = value[FROM];
+  int code = TOOL_DONE;
+  if (value[DTYPE]) {
+    code = request_parse_dtype(value[DTYPE], r);
+    if (code == TOOL_DONE && !reinterpret(a, r->dtype))
+      code = tool_refuse("--dtype %s: the elements of the fastest axis do not fit together",
+                         value[DTYPE]);
+  }
+  if (code != TOOL_DONE) return code;
+  r->dtype = a->dtype;
+  if (value[SHAPE]) {
+    code = request_parse_shape("convert", value[SHAPE], r);
+  } else if (!from || !request_take_shape_of(from, r)) {
+    r->rank = a->rank;
+    memcpy(r->shape, a->shape, sizeof r->shape);
+  }
+  if (!from) from = a->col_major ? "col_major" : "row_major";
+  return code == TOOL_DONE ? request_parse_storages(from, value[TO], r) : code;
+}
+
+static llrt_tensor describe(const request *r, const llrt_storage *storage, llrt_device *device) {
+  llrt_tensor tensor = {.dtype = r->dtype, .rank = r->rank, .storage = storage, .device = device};
+  memcpy(tensor.shape, r->shape, sizeof tensor.shape);
+  return tensor;
+}
+
+/* An array for the bytes of the destination: of the tensor's shape for row_major, else a list. */
+static int create_result(const request *r, array *result) {
+  llrt_storage row_major;
+  llrt_storage_binding binding;
+  array_error error;
+  if (llrt_storage_row_major(r->rank, &row_major) != LLRT_OK ||
+      llrt_storage_bind(&r->to, r->rank, r->shape, NULL, &binding) != LLRT_OK)
+    return tool_refuse_library("--to");
+  bool shaped = llrt_storage_equal(&r->to, &row_major);
+  if (!array_create(r->dtype, shaped ? r->rank : 1, shaped ? r->shape : &binding.span, result,
+                    &error))
+    return tool_refuse("the result: %s", error.text);
+  return TOOL_DONE;
+}
+
+/* ---- doing it ---- */
+
+/* Device memory for a tensor, with `bytes` of data, or zeros where data is NULL. */
+static llrt_status place(llrt_tensor *tensor, const void *data, size_t bytes) {
+  if (bytes == 0) return LLRT_OK;
+  llrt_status status = llrt_memory_allocate(tensor->device, bytes, &tensor->data);
+  if (status != LLRT_OK) return status;
+  if (!data) return llrt_memory_set(tensor->device, tensor->data, 0, bytes, NULL);
+  return llrt_memory_copy(tensor->device, tensor->data, data, bytes, LLRT_COPY_TO_DEVICE, NULL);
+}
+
+static llrt_status convert_on(llrt_device *device, const request *r, const array *source,
+                              array *result) {
+  llrt_tensor in = describe(r, &r->from, device);
+  llrt_tensor out = describe(r, &r->to, device);
+  llrt_status status = place(&in, source->data, source->bytes);
+  if (status == LLRT_OK) status = place(&out, NULL, result->bytes);
+  if (status == LLRT_OK) status = llrt_convert_into(&in, &out, NULL, NULL);
+  if (status == LLRT_OK && result->bytes > 0)
+    status = llrt_memory_copy(device, result->data, out.data, result->bytes, LLRT_COPY_FROM_DEVICE,
+                              NULL);
+  if (status == LLRT_OK) status = llrt_stream_synchronize(device, NULL);
+  if (in.data) llrt_memory_free(device, in.data);
+  if (out.data) llrt_memory_free(device, out.data);
+  return status;
+}
+
+static int convert(const char *device_name, const request *r, const array *source, array *result) {
+  llrt_context *context;
+  llrt_device *device = NULL;
+  if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);
+  llrt_status status = best_device_open(context, device_name, &device);
+  if (status == LLRT_OK) status = convert_on(device, r, source, result);
+  int code = status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
+  llrt_device_close(&device);
+  llrt_context_destroy(&context);
+  return code;
+}
+
+/* Refuses IN when its bytes are not exactly what the source's storage takes. */
+static int check_source(const char *name, const request *r, const array *source) {
+  llrt_tensor tensor = describe(r, &r->from, NULL);
+  size_t bytes;
+  if (llrt_tensor_bytes(&tensor, &bytes) != LLRT_OK) return tool_refuse_library("--from");
+  if (bytes == source->bytes) return TOOL_DONE;
+  return tool_refuse("%s holds %zu bytes, a source of this shape and storage takes %zu", name,
+                     source->bytes, bytes);
+}
+
+static int run(const options *given) {
+  array source, result = {0};
+  array_error error;
+  request r = {0};
+  if (!given->value[TO]) return tool_wrong("convert", "--to is missing");
+  if (!given->value[OUTPUT]) return tool_wrong("convert", "-o OUT is missing");
+  if (!array_read(given->word[0], &source, &error)) return tool_refuse("%s", error.text);
+  int code = understand(given, &source, &r);
+  if (code == TOOL_DONE) code = check_source(given->word[0], &r, &source);
+  if (code == TOOL_DONE) code = create_result(&r, &result);
+  if (code == TOOL_DONE) code = convert(given->value[DEVICE], &r, &source, &result);
+  if (code == TOOL_DONE && !array_write(given->value[OUTPUT], &result, &error))
+    code = tool_refuse("%s", error.text);
+  array_destroy(&source);
+  array_destroy(&result);
+  return code;
+}
+
+const command cmd_convert = {
+    .name = "convert",
+    .summary = "convert a tensor in a file to another storage",
+    .synopsis = "IN --to EXPR -o OUT [options]",
+    .text =
+        "Reads a tensor from IN (a .npy file, or model.safetensors:TENSOR), moves its elements to\n"
+        "the storage that --to describes, and writes the result. With --to row_major the result\n"
+        "has the tensor's shape; otherwise it is the destination's memory as a list. bf16 and the\n"
+        "8-bit floats are uint16 and uint8 in .npy: say --dtype. OUT is written only when all "
+        "went\n"
+        "well. `llrt layout --list` names the expressions.",
+    .example =
+        "  llrt convert weights.npy --to col_major -o transposed.npy\n"
+        "  llrt convert transposed.npy --from col_major --shape 512x128 --to row_major \\\n"
+        "       -o back.npy",
+    .option = table,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

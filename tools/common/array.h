@@ -1,0 +1,48 @@
+/* An array read from or written to a file: shape, dtype and bytes in host memory.
+ *
+ * Functions return true when done; otherwise false, with one line in error->text that says why, and
+ * their output zeroed. */
+#ifndef LLRT_TOOLS_COMMON_ARRAY_H
+#define LLRT_TOOLS_COMMON_ARRAY_H
+
+#include <llrt/tensor.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct array {
+  llrt_dtype dtype;
+  int32_t rank;
+  int64_t shape[LLRT_MAX_RANK];
+  bool col_major; /* dim0 is fastest in data; otherwise the last axis is */
+  void *data;     /* malloc'ed; 4-bit elements two a byte, the first in the low nibble */
+  size_t bytes;
+} array;
+
+typedef struct array_error {
+  char text[512];
+} array_error;
+
+/* Formats error->text and returns false: `return array_fail(error, "…", …);` */
+bool array_fail(array_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Bytes of a packed array, the last byte filled up. False when the product of the extents or the
+ * bytes pass 2^62, or an extent is negative. */
+bool array_bytes(llrt_dtype dtype, int rank, const int64_t *shape, size_t *bytes);
+
+/* Allocates zeroed data for the given type and shape, row-major. */
+bool array_create(llrt_dtype dtype, int rank, const int64_t *shape, array *out, array_error *error);
+
+/* Frees data and zeroes *a; an all-zero array is accepted. */
+void array_destroy(array *a);
+
+/* Reads a->bytes bytes from where `file` stands into a->data. Precondition: the file's length was found
+ * to be enough, so that a damaged header cannot ask for more memory than the file has bytes. */
+bool array_read_data(FILE *file, array *a, array_error *error);
+
+/* The length of a seekable file in bytes. */
+bool array_file_size(FILE *file, uint64_t *size, array_error *error);
+
+#endif

@@ -1,0 +1,139 @@
+#include "tools/common/array_file.h"
+
+#include "tools/common/npy.h"
+#include "tools/common/safetensors.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TENSOR_MARK ".safetensors:"
+
+/* "dir/model.safetensors:name" -> its path (free it) and the name inside; NULL for another name. */
+static char *split_tensor_name(const char *name, const char **tensor) {
+  const char *mark = strstr(name, TENSOR_MARK);
+  if (!mark) return NULL;
+  *tensor = mark + strlen(TENSOR_MARK);
+  return strndup(name, (size_t)(*tensor - 1 - name));
+}
+
+/* Puts "path: " before the message. */
+static bool fail_in(const char *path, array_error *error) {
+  array_error reason = *error;
+  return array_fail(error, "%.200s: %.300s", path, reason.text);
+}
+
+static bool has_suffix(const char *text, const char *suffix) {
+  size_t length = strlen(text), wanted = strlen(suffix);
+  return length >= wanted && strcmp(text + length - wanted, suffix) == 0;
+}
+
+bool array_read(const char *name, array *out, array_error *error) {
+  const char *tensor = NULL;
+  char *path = split_tensor_name(name, &tensor);
+  const char *opened = path ? path : name;
+  bool done = false;
+  *out = (array){0};
+  FILE *file = fopen(opened, "rb");
+  if (!file)
+    array_fail(error, "%s", strerror(errno));
+  else if (path)
+    done = safetensors_read(file, tensor, out, error);
+  else if (has_suffix(name, ".safetensors"))
+    array_fail(error, "name one tensor of it: %.200s:TENSOR", name);
+  else
+    done = npy_read(file, out, error);
+  if (!done) fail_in(opened, error);
+  if (file) fclose(file);
+  free(path);
+  return done;
+}
+
+bool array_write(const char *name, const array *a, array_error *error) {
+  const char *tensor = NULL;
+  char *path = split_tensor_name(name, &tensor);
+  outfile file;
+  if (path && access(path, F_OK) == 0) {
+    array_fail(error, "%.200s exists; a tensor is written to a new .safetensors file only", path);
+    free(path);
+    return false;
+  }
+  bool done = outfile_open(path ? path : name, &file, error);
+  if (done) {
+    done =
+        path ? safetensors_write(file.stream, tensor, a, error) : npy_write(file.stream, a, error);
+    if (done)
+      done = outfile_commit(&file, error);
+    else
+      fail_in(file.path, error);
+  }
+  outfile_discard(&file);
+  free(path);
+  return done;
+}
+
+/* The permissions that a newly created file gets. */
+static mode_t default_mode(void) {
+  mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+/* Opens file->temporary beside file->path. */
+static FILE *open_temporary(outfile *file, mode_t mode) {
+  if (asprintf(&file->temporary, "%s.XXXXXX", file->path) < 0) {
+    file->temporary = NULL;
+    return NULL;
+  }
+  int descriptor = mkstemp(file->temporary);
+  if (descriptor < 0) {
+    free(file->temporary);
+    file->temporary = NULL;
+    return NULL;
+  }
+  FILE *stream = fchmod(descriptor, mode) == 0 ? fdopen(descriptor, "wb") : NULL;
+  if (!stream) close(descriptor);
+  return stream;
+}
+
+bool outfile_open(const char *path, outfile *out, array_error *error) {
+  struct stat present;
+  bool exists = stat(path, &present) == 0;
+  bool special = exists && !S_ISREG(present.st_mode);
+  *out = (outfile){0};
+  out->path = exists && !special ? realpath(path, NULL) : strdup(path);
+  if (out->path && special)
+    out->stream = fopen(path, "wb");
+  else if (out->path)
+    out->stream = open_temporary(out, exists ? present.st_mode & 0777 : default_mode());
+  if (out->stream) return true;
+  int reason = errno;
+  outfile_discard(out);
+  return array_fail(error, "%.200s: cannot be written: %s", path, strerror(reason));
+}
+
+bool outfile_commit(outfile *file, array_error *error) {
+  bool written = !ferror(file->stream);
+  written &= fclose(file->stream) == 0;
+  file->stream = NULL;
+  if (written && file->temporary) written = rename(file->temporary, file->path) == 0;
+  if (!written) {
+    array_fail(error, "%.200s: cannot be written: %s", file->path, strerror(errno));
+    outfile_discard(file);
+    return false;
+  }
+  free(file->temporary);
+  free(file->path);
+  *file = (outfile){0};
+  return true;
+}
+
+void outfile_discard(outfile *file) {
+  if (file->stream) fclose(file->stream);
+  if (file->temporary) unlink(file->temporary);
+  free(file->temporary);
+  free(file->path);
+  *file = (outfile){0};
+}

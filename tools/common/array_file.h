@@ -1,0 +1,30 @@
+/* Arrays by file name, and files that appear only when they are complete. */
+#ifndef LLRT_TOOLS_COMMON_ARRAY_FILE_H
+#define LLRT_TOOLS_COMMON_ARRAY_FILE_H
+
+#include "tools/common/array.h"
+
+/* `name` is a .npy file, or "model.safetensors:tensor_name". Ownership: array_destroy. */
+bool array_read(const char *name, array *out, array_error *error);
+
+/* The same for writing. A .npy file is replaced; a .safetensors file is made anew with this tensor
+ * alone, and one that exists is refused, since its other tensors would be lost. */
+bool array_write(const char *name, const array *a, array_error *error);
+
+/* A file being written: its bytes go to a temporary file beside it, which takes the file's name at
+ * outfile_commit. What is no regular file (/dev/stdout) is written directly. */
+typedef struct outfile {
+  FILE *stream;
+  char *path;      /* what was asked for, symbolic links resolved */
+  char *temporary; /* NULL: written directly */
+} outfile;
+
+bool outfile_open(const char *path, outfile *out, array_error *error);
+
+/* Ends the file: it has its new content when this returns true, and its old one otherwise. */
+bool outfile_commit(outfile *file, array_error *error);
+
+/* Ends the file and leaves nothing behind; a zeroed outfile is accepted. */
+void outfile_discard(outfile *file);
+
+#endif

@@ -1,0 +1,105 @@
+#include "tools/options.h"
+
+#include "tools/tool.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The place in the table of --name (of `length` characters) or -letter; -1 when there is none. */
+static int find_option(const command *c, const char *name, size_t length, char letter) {
+  for (int i = 0; c->option[i].name; i++) {
+    const option_spec *o = &c->option[i];
+    if (letter ? o->letter == letter : strlen(o->name) == length && !memcmp(o->name, name, length))
+      return i;
+  }
+  return -1;
+}
+
+/* Takes the option at argv[*at]; *at moves to its last word. */
+static bool take_option(const command *c, int argc, char *const argv[], int *at, options *given) {
+  const char *text = argv[*at];
+  bool is_long = text[1] == '-';
+  const char *equals = is_long ? strchr(text, '=') : NULL;
+  size_t length = equals ? (size_t)(equals - text - 2) : strlen(text) - 2;
+  const char *value = equals ? equals + 1 : NULL;
+  if (!is_long && text[2]) value = text + 2;
+  int index = find_option(c, text + 2, length, is_long ? 0 : text[1]);
+  if (index < 0) return tool_wrong(c->name, "there is no option %s", text), false;
+  const option_spec *o = &c->option[index];
+  if (given->value[index]) return tool_wrong(c->name, "--%s is given twice", o->name), false;
+  if (!o->argument) {
+    if (value) return tool_wrong(c->name, "--%s takes no value", o->name), false;
+    value = "";
+  } else if (!value) {
+    if (*at + 1 >= argc) return tool_wrong(c->name, "--%s needs %s", o->name, o->argument), false;
+    value = argv[++*at];
+  }
+  given->value[index] = value;
+  return true;
+}
+
+static bool asks_for_help(int argc, char *const argv[]) {
+  for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+  return false;
+}
+
+bool options_parse(const command *c, int argc, char *const argv[], options *given, bool *help) {
+  bool only_words = false;
+  *given = (options){0};
+  *help = asks_for_help(argc, argv);
+  if (*help) return true;
+  for (int i = 0; i < argc; i++) {
+    if (!only_words && strcmp(argv[i], "--") == 0) {
+      only_words = true;
+    } else if (!only_words && argv[i][0] == '-' && argv[i][1]) {
+      if (!take_option(c, argc, argv, &i, given)) return false;
+    } else {
+      if (given->n_words == c->max_words)
+        return tool_wrong(c->name, "'%s' is one word too many", argv[i]), false;
+      given->word[given->n_words++] = argv[i];
+    }
+  }
+  return true;
+}
+
+static void print_option(const char *name, char letter, const char *argument, const char *help) {
+  char left[64];
+  char dash[8] = "    ";
+  if (letter) snprintf(dash, sizeof dash, "-%c, ", letter);
+  snprintf(left, sizeof left, "  %s--%s%s%s", dash, name, argument ? " " : "",
+           argument ? argument : "");
+  printf("%-26s", left);
+  for (const char *line = help; line;) {
+    const char *end = strchr(line, '\n');
+    printf("%.*s\n", end ? (int)(end - line) : (int)strlen(line), line);
+    line = end ? end + 1 : NULL;
+    if (line) printf("%-26s", "");
+  }
+}
+
+void options_print_help(const command *c) {
+  printf("usage: llrt %s %s\n\n%s\n\noptions:\n", c->name, c->synopsis, c->text);
+  for (const option_spec *o = c->option; o->name; o++)
+    print_option(o->name, o->letter, o->argument, o->help);
+  print_option("help", 'h', NULL, "this text");
+  printf("\nexample:\n%s\n", c->example);
+}
+
+bool options_parse_numbers(const char *text, char separator, int max, int64_t *numbers,
+                           int *count) {
+  *count = 0;
+  for (const char *at = text;; at++) {
+    int64_t number = 0;
+    if (!isdigit((unsigned char)*at) || *count == max) return false;
+    for (; isdigit((unsigned char)*at); at++) {
+      int digit = *at - '0';
+      if (number > (INT64_MAX - digit) / 10) return false;
+      number = number * 10 + digit;
+    }
+    numbers[(*count)++] = number;
+    if (*at == '\0') return true;
+    if (*at != separator) return false;
+  }
+}

@@ -1,0 +1,67 @@
+#include "tools/request.h"
+
+#include "tools/layout_inverse.h"
+
+#include <llrt/llrt.h>
+
+int request_parse_shape(const char *command_name, const char *text, request *r) {
+  if (options_parse_numbers(text, 'x', LLRT_MAX_RANK, r->shape, &r->rank)) return TOOL_DONE;
+  return tool_wrong(command_name, "--shape %s is no shape like 128x64", text);
+}
+
+int request_parse_dtype(const char *text, request *r) {
+  if (llrt_dtype_parse(text, &r->dtype) == LLRT_OK) return TOOL_DONE;
+  return tool_refuse_library("--dtype");
+}
+
+int request_parse_storages(const char *from, const char *to, request *r) {
+  if (llrt_storage_parse(from, r->rank, r->shape, &r->from) != LLRT_OK)
+    return tool_refuse_library("--from");
+  if (llrt_storage_parse(to, r->rank, r->shape, &r->to) != LLRT_OK)
+    return tool_refuse_library("--to");
+  return TOOL_DONE;
+}
+
+bool request_take_shape_of(const char *expression, request *r) {
+  llrt_layout layout;
+  return llrt_layout_parse(expression, 0, NULL, &layout) == LLRT_OK &&
+         layout_extents(&layout, &r->rank, r->shape);
+}
+
+int request_parse(const char *command_name, const char *from, const char *to, const char *shape,
+                  const char *dtype, request *r) {
+  *r = (request){.dtype = LLRT_F32};
+  int code = TOOL_DONE;
+  if (!to) return tool_wrong(command_name, "--to is missing");
+  if (!from) from = "row_major";
+  if (shape)
+    code = request_parse_shape(command_name, shape, r);
+  else if (!request_take_shape_of(from, r) && !request_take_shape_of(to, r))
+    code = tool_wrong(command_name, "--shape is missing");
+  if (code == TOOL_DONE && dtype) code = request_parse_dtype(dtype, r);
+  if (code == TOOL_DONE) code = request_parse_storages(from, to, r);
+  return code;
+}
+
+/* Only the alignment of a promised address counts, not what lies there. */
+static llrt_tensor describe(const request *r, const llrt_storage *storage) {
+  llrt_tensor tensor = {
+      .data = (void *)256, .dtype = r->dtype, .rank = r->rank, .storage = storage};
+  for (int i = 0; i < r->rank; i++) tensor.shape[i] = r->shape[i];
+  return tensor;
+}
+
+int request_compile(const request *r, const char *target, llrt_emit emit, char **bytes,
+                    size_t *size) {
+  llrt_context *context;
+  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT,
+                       .n_tensors = 2,
+                       .tensors = {describe(r, &r->from), describe(r, &r->to)}};
+  *bytes = NULL;
+  *size = 0;
+  if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);
+  llrt_status status = llrt_op_promise_coarse(&desc);
+  if (status == LLRT_OK) status = llrt_op_compile(context, target, &desc, emit, bytes, size);
+  llrt_context_destroy(&context);
+  return status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
+}

@@ -29,6 +29,11 @@ static uint32_t bit_count(uint32_t value) {
   return n;
 }
 
+static int64_t signed_24(uint32_t value) {
+  int64_t low = value % (1 << 24);
+  return low < 1 << 23 ? low : low - (1 << 24);
+}
+
 static uint32_t reversed(uint32_t value) {
   uint32_t made = 0;
   for (int k = 0; k < 32; k++) made = made << 1 | (value >> k & 1);
@@ -114,6 +119,11 @@ static uint32_t permuted(uint32_t high, uint32_t low, uint32_t selectors) {
     out[0] = (uint32_t)((uint64_t)a * b >> 32) - (a >> 31 ? b : 0) - (b >> 31 ? a : 0)) \
   X(mul24, "v_mul_u32_u24 v8, v4, v5", out[0] = (uint32_t)((uint64_t)(a % (1 << 24)) * (b % (1 << 24)))) \
   X(mad24, "v_mad_u32_u24 v8, v4, v5, v6", out[0] = (uint32_t)((uint64_t)(a % (1 << 24)) * (b % (1 << 24))) + c) \
+  X(mul24_more, "v_mul_hi_u32_u24 v8, v4, v5\nv_mul_i32_i24 v9, v4, v5\nv_mul_hi_i32_i24 v10, v4, v5\n" \
+                "v_mad_i32_i24 v11, v4, v5, v6", \
+    const int64_t p = signed_24(a) * signed_24(b); \
+    out[0] = (uint32_t)((uint64_t)(a % (1 << 24)) * (b % (1 << 24)) / (1ull << 32)), \
+    out[1] = (uint32_t)p, out[2] = (uint32_t)((uint64_t)p >> 32), out[3] = (uint32_t)p + c) \
   X(mad64, "v_mad_u64_u32 v[10:11], vcc, v4, v5, v[6:7]\nv_mov_b32 v8, v10" SHOW_VCC, \
     out[0] = (uint32_t)((uint64_t)a * b + cd), out[1] = ((unsigned __int128)a * b + cd) >> 64 != 0, \
     out[2] = out[0], out[3] = (uint32_t)(((uint64_t)a * b + cd) >> 32)) \

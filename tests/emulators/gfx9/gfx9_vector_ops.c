@@ -76,7 +76,12 @@ WORD(multiply, A *B)
 WORD(multiply_high, (uint64_t)A *B >> 32)
 WORD(multiply_high_signed, (uint64_t)((int64_t)SIGNED32(A) * SIGNED32(B)) >> 32)
 WORD(multiply_24, (A & 0xffffff) * (B & 0xffffff))
+WORD(multiply_high_24, (uint64_t)(A & 0xffffff) * (B & 0xffffff) >> 32)
 WORD(multiply_add_24, (A & 0xffffff) * (B & 0xffffff) + C)
+#define SIGNED24(x) ((int64_t)(SIGNED32((x) << 8) >> 8))
+WORD(multiply_24_signed, SIGNED24(A) * SIGNED24(B))
+WORD(multiply_high_24_signed, SIGNED24(A) * SIGNED24(B) >> 32)
+WORD(multiply_add_24_signed, SIGNED24(A) * SIGNED24(B) + SIGNED32(C))
 
 static void multiply_add_wide(gfx9_args *x, int n) {
   GFX9_EACH(uint64_t product = (uint64_t)A * B; uint64_t sum = product + C2; d[i] = (uint32_t)sum;
@@ -162,7 +167,11 @@ static const gfx9_info rows[] = {
     {"v_mul_hi_u32", "dss", multiply_high, ARITHMETIC},
     {"v_mul_hi_i32", "dss", multiply_high_signed, ARITHMETIC},
     {"v_mul_u32_u24", "dss", multiply_24, SUM},
+    {"v_mul_hi_u32_u24", "dss", multiply_high_24, ARITHMETIC},
+    {"v_mul_i32_i24", "dss", multiply_24_signed, SUM},
+    {"v_mul_hi_i32_i24", "dss", multiply_high_24_signed, ARITHMETIC},
     {"v_mad_u32_u24", "dsss", multiply_add_24, SUM},
+    {"v_mad_i32_i24", "dsss", multiply_add_24_signed, SUM},
     {"v_mad_u64_u32", "DmssS", multiply_add_wide, SUM},
     {"v_min_u32", "dss", minimum, ARITHMETIC},
     {"v_max_u32", "dss", maximum, ARITHMETIC},

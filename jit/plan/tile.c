@@ -66,21 +66,31 @@ static int vector_bits(const tiler *w, int t) {
   return target->access_align_bytes == 1 ? vector : bits_min(vector, run_alignment(w, t));
 }
 
-/* Shortens runs until the tile fits the registers of a block and shared memory: the host's source run
- * first, because it stores whole lines; a GPU's destination run first (measured: docs/measurements.md). */
-static void choose_runs(tiler *w) {
+/* log2 elements that the registers of a block and its shared memory hold. */
+static int room_bits(const tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
-  const plan_options *options = w->d->options;
   const plan_target *target = &kernel->target;
-  int run_bytes = options && options->run_bytes ? options->run_bytes : target->run_bytes;
-  int wanted = bits_max(bits_log2(run_bytes) - w->element_log2_bytes, 0);
   int word = target->word_bits ? bits_max(5 - bits_log2(w->d->element_bits), 0) : 0;
   int room = kernel->lane_bits + target->warp_bits + target->register_bits + word;
-  room = bits_min(room, bits_highest((uint64_t)target->shared_bytes) - w->element_log2_bytes);
+  return bits_min(room, bits_highest((uint64_t)target->shared_bytes) - w->element_log2_bytes);
+}
+
+/* Runs that together have at most `most` bits: the host's source run gives way first, because it stores
+ * whole lines; a GPU's destination run first (measured: docs/measurements.md). Where runs of one vector
+ * are still too many, vectors are narrowed. */
+static void choose_runs(tiler *w, int most) {
+  const plan_options *options = w->d->options;
+  const plan_target *target = &w->d->kernel->target;
+  int run_bytes = options && options->run_bytes ? options->run_bytes : target->run_bytes;
+  int wanted = bits_max(bits_log2(run_bytes) - w->element_log2_bytes, 0);
   for (int t = 0; t < 2; t++) w->run[t] = bits_min(wanted, w->n_run[t]);
   for (int i = 0; i < 2; i++) {
     int t = target->lanes_first ? i : 1 - i;
-    while (w->run[0] + w->run[1] > room && w->run[t] > w->vector[t]) w->run[t]--;
+    while (w->run[0] + w->run[1] > most && w->run[t] > w->vector[t]) w->run[t]--;
+  }
+  while (w->run[0] + w->run[1] > most) {
+    int t = w->run[1] >= w->run[0] ? 1 : 0;
+    w->vector[t] = --w->run[t];
   }
 }
 
@@ -104,6 +114,19 @@ static void enlarge(tiler *w) {
   for (int z = 0; z < w->d->n_bits; z++)
     if (f2_basis_insert(&pairs, low_pair(w, 1ull << z, w->vector[0], w->vector[1])))
       add_member(w, 1ull << z);
+}
+
+/* The runs of both sides and their enlargement, as long as a block has room for. */
+static void build_core(tiler *w) {
+  int room = room_bits(w);
+  for (int most = room;; most--) {
+    choose_runs(w, most);
+    f2_basis_init(&w->tile);
+    for (int t = 0; t < 2; t++)
+      for (int j = 0; j < w->run[t]; j++) add_member(w, w->run_vector[t][j]);
+    enlarge(w);
+    if (w->tile.rank <= room || most == 0) return;
+  }
 }
 
 /* x plus a tile vector such that the low bits of both addresses are clear, if there is one. */
@@ -210,11 +233,7 @@ llrt_status draft_tile(draft *d) {
   tiler w = {.d = d, .element_log2_bytes = bits_log2(d->element_bits / 8)};
   for (int t = 0; t < 2; t++) find_run_vectors(&w, t);
   for (int t = 0; t < 2; t++) w.vector[t] = vector_bits(&w, t);
-  choose_runs(&w);
-  f2_basis_init(&w.tile);
-  for (int t = 0; t < 2; t++)
-    for (int j = 0; j < w.run[t]; j++) add_member(&w, w.run_vector[t][j]);
-  enlarge(&w);
+  build_core(&w);
   w.n_core = w.tile.rank;
   extend(&w);
   complete_grid(&w);

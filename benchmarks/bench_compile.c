@@ -1,6 +1,7 @@
 /* What a compile costs the host: planning and code generation of the tiled kernel of one class, for every
- * target, without a device. Each result is checked to be there; what it computes is bench_convert's. */
+ * target, without a device. Each result is checked to be there; what it computes is the convert benchmark's. */
 #include "harness.h"
+#include "subcommands.h"
 
 #include <stdlib.h>
 
@@ -62,7 +63,7 @@ static void run_case(harness *h, const bench_case *c, const char *target, llrt_d
                  target, llrt_dtype_name(dtype), plan.median, object.median);
 }
 
-int main(int argc, char *argv[]) {
+int bench_compile(int argc, char *argv[]) {
   harness_options options;
   harness h;
   harness_parse(argc, argv, &options);

@@ -5,6 +5,7 @@
  * one launch over the samples. GB/s counts bytes read and written. */
 #include "harness.h"
 #include "reference.h"
+#include "subcommands.h"
 #include "workload.h"
 
 #include <stdlib.h>
@@ -12,7 +13,6 @@
 
 enum {
   MAX_PAIRS = 64,
-  MAX_SAMPLES = 1000,
   MAX_BATCH = 1000,
   BATCH_MICROSECONDS = 2000, /* long beside the resolution of events and the gap between launches */
   LEAST_CACHE = 64 << 20     /* where the device does not say, and for the host's last level */
@@ -115,7 +115,7 @@ static double time_batch(harness *h, const timed *t, int count) {
 }
 
 static harness_statistic measure(harness *h, const timed *t) {
-  double samples[MAX_SAMPLES];
+  double samples[HARNESS_MAX_SAMPLES];
   double one = time_batch(h, t, t->b->n_pairs); /* warms up, too */
   int batch =
       one > 0 && one * MAX_BATCH > BATCH_MICROSECONDS ? (int)(BATCH_MICROSECONDS / one) : MAX_BATCH;
@@ -203,12 +203,17 @@ static bool run_workload(harness *h, const buffers *b, const workload *w, double
   return right;
 }
 
-int main(int argc, char *argv[]) {
+int bench_convert(int argc, char *argv[]) {
   static workload w;
   harness_options options;
   harness h;
   bool right = true;
   harness_parse(argc, argv, &options);
+  if (options.n_sizes == 0) {
+    options.n_sizes = 2;
+    options.size[0] = INT64_C(64) << 20;
+    options.size[1] = INT64_C(512) << 20;
+  }
   harness_init(&options, &h);
   printf("%-24s %6s %11s %11s %11s %4s %9s %8s\n", "conversion", "MiB", "median us", "min us",
          "max us", "n", "GB/s", "of copy");

@@ -4,6 +4,7 @@
  * what a planner shows them; each result is checked once at random points before anything is
  * timed. */
 #include "harness.h"
+#include "subcommands.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,21 +110,30 @@ static const benchmark benchmarks[] = {
     {"solve", solve, false},
 };
 
-int main(int argc, char *argv[]) {
+int bench_layout(int argc, char *argv[]) {
   static const char *const kinds[] = {"permutations", "any invertible"};
   static llrt_layout a[PAIRS], b[PAIRS];
-  if (argc > 1) seed = strtoull(argv[1], NULL, 0);
-  printf("seed %llu; median of %d batches of %d calls, ns a call (min..max)\n",
-         (unsigned long long)seed, SAMPLES, BATCH);
+  harness_options options;
+  harness h;
+  harness_parse(argc, argv, &options);
+  options.device = "host";
+  harness_init(&options, &h);
+  seed += options.seed;
+  printf("median of %d batches of %d calls, ns a call (min..max)\n", SAMPLES, BATCH);
   for (size_t i = 0; i < sizeof benchmarks / sizeof benchmarks[0]; i++)
     for (int bits = 20; bits <= 40; bits += 20)
       for (int kind = PERMUTATIONS; kind <= INVERTIBLE; kind++) {
         const benchmark *bench = &benchmarks[i];
+        if (!harness_wants(&h, bench->name)) continue;
         make_pairs(bench, bits, (pair_kind)kind, a, b);
         for (int k = 0; k < PAIRS; k++) check_pair(bench, &a[k], &b[k]);
+        if (options.check_only) continue;
         harness_statistic ns = time_pairs(bench, a, b);
         printf("%-20s %d bits  %-15s %7.0f  (%.0f..%.0f)\n", bench->name, bits, kinds[kind],
                ns.median, ns.min, ns.max);
+        harness_record(&h, bench->name, "\"bits\":%d,\"kind\":\"%s\",\"median_ns\":%.1f,\"n\":%d",
+                       bits, kinds[kind], ns.median, ns.count);
       }
+  harness_fini(&h);
   return 0;
 }

@@ -1,6 +1,7 @@
 #include "harness.h"
 
 #include "tools/common/best_device.h"
+#include "tools/common/options.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -8,15 +9,21 @@
 #include <string.h>
 #include <time.h>
 
-static const char usage[] =
-    "options:\n"
-    "  --device NAME   host, cuda:0, hip:0 (default: the first GPU that works, else the host)\n"
-    "  --filter TEXT   only cases whose name contains it\n"
-    "  --size N[,N]    MiB of one tensor, powers of two (default 64,512)\n"
-    "  --repeat N      samples of each measurement (default 15)\n"
-    "  --seed N        of data and random layouts (default 1)\n"
-    "  --json FILE     write the results there too\n"
-    "  --quick         1 MiB, 3 samples: does it run and is it right?\n";
+enum { DEVICE, ONLY, SIZES, SHAPES, REPEAT, BUDGET, SEED, JSON, CHECK_ONLY, LIST };
+
+static const option_spec option_table[] = {
+    {"device", 'd', "NAME", "host, cuda:0, hip:0 (default: the first GPU that works, else the host)"},
+    {"only", 0, "REGEX", "only cases whose name it is found in"},
+    {"sizes", 0, "N[,N]", "sizes of one tensor in MiB, or with k in KiB: 8,64 or 64k"},
+    {"shapes", 0, "even|odd", "powers of two (default), or shapes that models have"},
+    {"repeat", 0, "N", "samples of each measurement (default 15)"},
+    {"budget", 0, "MS", "time of one measurement, after three samples (default 100)"},
+    {"seed", 0, "N", "of data and random layouts (default 1)"},
+    {"json", 0, "FILE", "write the results there too"},
+    {"check-only", 0, NULL, "compare every result, time nothing"},
+    {"list", 0, NULL, "name the cases and run none"},
+    {NULL, 0, NULL, NULL},
+};
 
 void harness_must(llrt_status status, const char *what) {
   if (status == LLRT_OK) return;
@@ -24,61 +31,68 @@ void harness_must(llrt_status status, const char *what) {
   exit(1);
 }
 
-static void wrong_options(const char *what) {
-  fprintf(stderr, "wrong option: %s\n%s", what, usage);
+static command describe(const char *name) {
+  return (command){.program = "llrt-bench",
+                   .name = name,
+                   .synopsis = "[options]",
+                   .text = "Checks, then measures. Options that make no sense here are ignored.",
+                   .example = "  llrt-bench convert --only 'marlin|kv_' --sizes 64 --json out.json",
+                   .option = option_table};
+}
+
+static void wrong_value(const char *name, int option, const char *value) {
+  fprintf(stderr, "llrt-bench %s: --%s %s: expected %s\n", name, option_table[option].name, value,
+          option_table[option].argument);
   exit(2);
 }
 
-/* A list of MiB, each a power of two so that shapes are. */
-static void parse_sizes(const char *text, harness_options *options) {
-  options->n_sizes = 0;
-  for (char *end; options->n_sizes < HARNESS_MAX_SIZES; text = end + 1) {
-    long long mib = strtoll(text, &end, 10);
-    if (mib < 1 || mib > 1 << 20 || (mib & (mib - 1)) != 0) wrong_options("--size");
-    options->size[options->n_sizes++] = (int64_t)mib << 20;
-    if (*end == '\0') return;
-    if (*end != ',') wrong_options("--size");
+/* A list of numbers of MiB, or of KiB where a k follows. */
+static bool parse_sizes(const char *text, harness_options *out) {
+  for (char *end; out->n_sizes < HARNESS_MAX_SIZES; text = end + 1) {
+    long long number = strtoll(text, &end, 10);
+    if (end == text || number < 1 || number > 1 << 20) return false;
+    int shift = *end == 'k' ? 10 : 20;
+    if (*end == 'k') end++;
+    out->size[out->n_sizes++] = (int64_t)number << shift;
+    if (*end == '\0') return true;
+    if (*end != ',') return false;
   }
-  wrong_options("--size");
+  return false;
 }
 
-static void set_defaults(harness_options *options) {
-  int repeat = options->quick ? 3 : 15;
-  if (options->repeat == 0) options->repeat = repeat;
-  if (options->n_sizes == 0) parse_sizes(options->quick ? "1" : "64,512", options);
+/* The number in `text`, `preset` where there is none; ends the program outside [min, max]. */
+static long long number_of(const char *name, const options *given, int option, long long min,
+                           long long max, long long preset) {
+  const char *text = given->value[option];
+  char *end;
+  if (!text) return preset;
+  long long number = strtoll(text, &end, 0);
+  if (end == text || *end || number < min || number > max) wrong_value(name, option, text);
+  return number;
 }
 
-void harness_parse(int argc, char *argv[], harness_options *options) {
-  *options = (harness_options){.seed = 1};
-  for (int i = 1; i < argc; i++) {
-    const char *name = argv[i];
-    if (strcmp(name, "--help") == 0) {
-      fputs(usage, stdout);
-      exit(0);
-    }
-    if (strcmp(name, "--quick") == 0) {
-      options->quick = true;
-      continue;
-    }
-    const char *value = i + 1 < argc ? argv[++i] : NULL;
-    if (!value) wrong_options(name);
-    if (strcmp(name, "--device") == 0)
-      options->device = value;
-    else if (strcmp(name, "--filter") == 0)
-      options->filter = value;
-    else if (strcmp(name, "--json") == 0)
-      options->json = value;
-    else if (strcmp(name, "--size") == 0)
-      parse_sizes(value, options);
-    else if (strcmp(name, "--repeat") == 0)
-      options->repeat = atoi(value);
-    else if (strcmp(name, "--seed") == 0)
-      options->seed = strtoull(value, NULL, 0);
-    else
-      wrong_options(name);
-    if (options->repeat < 0 || options->repeat > 1000) wrong_options("--repeat");
+void harness_parse(int argc, char *argv[], harness_options *out) {
+  command c = describe(argv[0]);
+  options given;
+  bool help;
+  if (!options_parse(&c, argc - 1, argv + 1, &given, &help)) exit(2);
+  if (help) {
+    options_print_help(&c);
+    exit(0);
   }
-  set_defaults(options);
+  const char *shapes = given.value[SHAPES];
+  *out = (harness_options){.device = given.value[DEVICE],
+                           .only = given.value[ONLY],
+                           .json = given.value[JSON],
+                           .odd = shapes && strcmp(shapes, "odd") == 0,
+                           .check_only = given.value[CHECK_ONLY],
+                           .list = given.value[LIST]};
+  if (shapes && !out->odd && strcmp(shapes, "even") != 0) wrong_value(c.name, SHAPES, shapes);
+  if (given.value[SIZES] && !parse_sizes(given.value[SIZES], out))
+    wrong_value(c.name, SIZES, given.value[SIZES]);
+  out->repeat = (int)number_of(c.name, &given, REPEAT, 1, HARNESS_MAX_SAMPLES, 15);
+  out->budget = 1e3 * (double)number_of(c.name, &given, BUDGET, 1, 1000000, 100);
+  out->seed = (uint64_t)number_of(c.name, &given, SEED, 0, INT64_MAX, 1);
 }
 
 /* The CUDA driver's version (12080 is 12.8); 0 without one. */
@@ -93,29 +107,34 @@ static int cuda_driver_version(void) {
   return version;
 }
 
-void harness_init(const harness_options *options, harness *h) {
-  *h = (harness){.options = *options};
+void harness_init(const harness_options *wanted, harness *h) {
+  *h = (harness){.options = *wanted};
   harness_must(llrt_context_create(NULL, &h->context), "context");
-  harness_must(best_device_open(h->context, options->device, &h->device), "device");
+  harness_must(best_device_open(h->context, wanted->device, &h->device), "device");
   harness_must(llrt_device_get_info(h->device, &h->info), "device");
-  int driver = strncmp(h->info.name, "cuda", 4) == 0 ? cuda_driver_version() : 0;
+  int driver = strncmp(h->info.name, "cuda:", 5) == 0 ? cuda_driver_version() : 0;
+  if (wanted->only && regcomp(&h->only, wanted->only, REG_EXTENDED | REG_NOSUB) != 0) {
+    fprintf(stderr, "--only %s is no regular expression\n", wanted->only);
+    exit(2);
+  }
   printf("llrt %s, %s: %s, target %s, %d units, L2 %.1f MiB, CUDA driver %d, seed %llu\n",
          llrt_version(), h->info.name, h->info.description, h->info.target, h->info.compute_units,
-         (double)h->info.l2_bytes / (1 << 20), driver, (unsigned long long)options->seed);
-  if (!options->json) return;
-  h->json = fopen(options->json, "w");
+         (double)h->info.l2_bytes / (1 << 20), driver, (unsigned long long)wanted->seed);
+  if (!wanted->json) return;
+  h->json = fopen(wanted->json, "w");
   if (!h->json) {
-    fprintf(stderr, "%s cannot be written\n", options->json);
+    fprintf(stderr, "%s cannot be written\n", wanted->json);
     exit(1);
   }
   fprintf(h->json,
           "{\"llrt\":\"%s\",\"device\":\"%s\",\"description\":\"%s\",\"target\":\"%s\","
           "\"driver\":%d,\"seed\":%llu,\"results\":[",
           llrt_version(), h->info.name, h->info.description, h->info.target, driver,
-          (unsigned long long)options->seed);
+          (unsigned long long)wanted->seed);
 }
 
 void harness_fini(harness *h) {
+  if (h->options.only) regfree(&h->only);
   llrt_device_close(&h->device);
   llrt_context_destroy(&h->context);
   if (!h->json) return;
@@ -127,8 +146,10 @@ void harness_fini(harness *h) {
 }
 
 bool harness_wants(const harness *h, const char *name) {
-  return !h->options.filter || strstr(name, h->options.filter);
+  return !h->options.only || regexec(&h->only, name, 0, NULL, 0) == 0;
 }
+
+bool harness_is_host(const harness *h) { return strcmp(h->info.name, "host") == 0; }
 
 static int compare_doubles(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;

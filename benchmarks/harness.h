@@ -1,28 +1,34 @@
-/* What the benchmarks share: options, the device, statistics, clocks, JSON. */
+/* What the subcommands of llrt-bench share: options, the device, statistics, clocks, JSON. */
 #ifndef LLRT_BENCHMARKS_HARNESS_H
 #define LLRT_BENCHMARKS_HARNESS_H
 
 #include <llrt/llrt.h>
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #define HARNESS_MAX_SIZES 8
+#define HARNESS_MAX_SAMPLES 1000
 
 typedef struct harness_options {
   const char *device; /* NULL: the first GPU that works, else the host */
-  const char *filter; /* part of a case's name; NULL: all */
+  const char *only;   /* extended regular expression found in a case's name; NULL: all */
   const char *json;   /* file; NULL: none */
-  int n_sizes;
+  int n_sizes;        /* 0: the subcommand's own */
   int64_t size[HARNESS_MAX_SIZES]; /* bytes of one tensor */
+  bool odd;                        /* shapes that are no powers of two */
+  bool check_only;                 /* no timing */
+  bool list;                       /* name the cases, run none */
   int repeat;                      /* samples of each measurement */
+  double budget;                   /* microseconds of one measurement, after three samples */
   uint64_t seed;
-  bool quick; /* small sizes, few samples: does it run and is it right? */
 } harness_options;
 
 typedef struct harness {
   harness_options options;
+  regex_t only; /* compiled; unused where options.only is NULL */
   llrt_context *context;
   llrt_device *device;
   llrt_device_info info;
@@ -39,7 +45,7 @@ typedef struct harness_statistic {
 /* Ends the program with the library's message unless status is OK. */
 void harness_must(llrt_status status, const char *what);
 
-/* Reads the options; ends the program for --help and wrong ones. */
+/* Reads the options of subcommand argv[0]; ends the program for --help and wrong ones. */
 void harness_parse(int argc, char *argv[], harness_options *options);
 
 /* Opens context and device, prints what they are, opens the JSON file. */
@@ -48,8 +54,11 @@ void harness_init(const harness_options *options, harness *h);
 /* Closes everything; ends the program if the JSON file cannot be written. */
 void harness_fini(harness *h);
 
-/* Whether the filter wants the case. */
+/* Whether --only wants the case. */
 bool harness_wants(const harness *h, const char *name);
+
+/* Whether the host runs the operations. */
+bool harness_is_host(const harness *h);
 
 /* Sorts samples. */
 harness_statistic harness_summarise(double *samples, int count);

@@ -20,18 +20,16 @@ set_target_properties(llrt_tool PROPERTIES OUTPUT_NAME llrt
 target_link_libraries(llrt_tool PRIVATE llrt_tool_common llrt m)
 add_dependencies(llrt_tool llrt-jit)
 
-llrt_glob(benchmark_sources benchmarks/bench_*.c)
-llrt_glob(benchmark_support benchmarks/*.c)
-list(FILTER benchmark_support EXCLUDE REGEX "/bench_[^/]*$")
-foreach(source IN LISTS benchmark_sources)
-  cmake_path(GET source STEM name)
-  add_executable(${name} ${source} ${benchmark_support})
-  llrt_common(${name})
-  set_target_properties(${name} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks")
-  target_link_libraries(${name} PRIVATE llrt_tool_common llrt OpenMP::OpenMP_C ${CMAKE_DL_LIBS} m)
-  add_dependencies(${name} llrt-jit)
-endforeach()
+llrt_glob(benchmark_sources benchmarks/*.c)
+add_executable(llrt_bench ${benchmark_sources})
+llrt_common(llrt_bench)
+# Like the conformance suite it may be copied to another machine: the libraries beside it or in ../lib.
+set_target_properties(llrt_bench PROPERTIES OUTPUT_NAME llrt-bench
+                      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks"
+                      BUILD_RPATH "$ORIGIN;$ORIGIN/../lib" BUILD_WITH_INSTALL_RPATH ON
+                      INSTALL_RPATH "$ORIGIN;$ORIGIN/../lib")
+target_link_libraries(llrt_bench PRIVATE llrt_tool_common llrt OpenMP::OpenMP_C ${CMAKE_DL_LIBS} m)
+add_dependencies(llrt_bench llrt-jit)
 
 llrt_glob(example_sources examples/*.c)
 foreach(source IN LISTS example_sources)

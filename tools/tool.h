@@ -3,7 +3,7 @@
 #ifndef LLRT_TOOLS_TOOL_H
 #define LLRT_TOOLS_TOOL_H
 
-#include "tools/options.h"
+#include "tools/common/options.h"
 
 /* Exit codes, a stable part of the command line. */
 enum {

@@ -8,10 +8,11 @@
  * loading the compiler. */
 #include "empty_kernel.h"
 #include "harness.h"
+#include "subcommands.h"
 
 #include <string.h>
 
-enum { BATCH = 200, EXTENT = 64, MAX_SAMPLES = 1000 };
+enum { BATCH = 200, EXTENT = 64 };
 
 typedef struct fixture {
   harness *h;
@@ -78,7 +79,7 @@ static void run_first_calls(fixture *f, double opening) {
 /* ---- cached calls ---- */
 
 static void run_cached(const fixture *f, const char *name, timed_call *call) {
-  double samples[MAX_SAMPLES];
+  double samples[HARNESS_MAX_SAMPLES];
   int repeat = f->h->options.repeat;
   for (int sample = -1; sample < repeat; sample++) { /* the first warms up */
     double start = harness_now();
@@ -117,7 +118,7 @@ static void fixture_fini(fixture *f) {
   llrt_memory_free(f->h->device, f->destination.data);
 }
 
-int main(int argc, char *argv[]) {
+int bench_latency(int argc, char *argv[]) {
   harness_options options;
   harness h;
   fixture f;
@@ -131,7 +132,7 @@ int main(int argc, char *argv[]) {
   prepare_op(&f);
   run_cached(&f, "llrt_convert_into, cached", call_convert);
   run_cached(&f, "llrt_op_run", call_run);
-  if (strncmp(h.info.name, "cuda", 4) == 0) {
+  if (strncmp(h.info.name, "cuda:", 5) == 0) {
     f.empty = empty_kernel_create(h.info.name);
     run_cached(&f, "bare cuLaunchKernel", call_bare);
     empty_kernel_destroy(f.empty);

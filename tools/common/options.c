@@ -1,10 +1,37 @@
-#include "tools/options.h"
-
-#include "tools/tool.h"
+#include "tools/common/options.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+static const char *program_of(const command *c) { return c->program ? c->program : "llrt"; }
+
+void options_print_line(const char *lead, const char *format, va_list arguments,
+                        const char *tail) {
+  char text[2048];
+  vsnprintf(text, sizeof text, format, arguments);
+  for (char *at = text; *at; at++)
+    if ((unsigned char)*at < ' ') *at = ' ';
+  fprintf(stderr, "%s: %s%s\n", lead, text, tail);
+}
+
+void options_wrong(const char *program, const char *name, const char *format, va_list arguments) {
+  char lead[64], tail[96];
+  snprintf(lead, sizeof lead, "%s %s", program, name);
+  snprintf(tail, sizeof tail, " (see %s %s --help)", program, name);
+  options_print_line(lead, format, arguments, tail);
+}
+
+/* Complains about the options and returns false. */
+static bool wrong(const command *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool wrong(const command *c, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  options_wrong(program_of(c), c->name, format, arguments);
+  va_end(arguments);
+  return false;
+}
 
 /* The place in the table of --name (of `length` characters) or -letter; -1 when there is none. */
 static int find_option(const command *c, const char *name, size_t length, char letter) {
@@ -25,14 +52,14 @@ static bool take_option(const command *c, int argc, char *const argv[], int *at,
   const char *value = equals ? equals + 1 : NULL;
   if (!is_long && text[2]) value = text + 2;
   int index = find_option(c, text + 2, length, is_long ? 0 : text[1]);
-  if (index < 0) return tool_wrong(c->name, "there is no option %s", text), false;
+  if (index < 0) return wrong(c, "there is no option %s", text);
   const option_spec *o = &c->option[index];
-  if (given->value[index]) return tool_wrong(c->name, "--%s is given twice", o->name), false;
+  if (given->value[index]) return wrong(c, "--%s is given twice", o->name);
   if (!o->argument) {
-    if (value) return tool_wrong(c->name, "--%s takes no value", o->name), false;
+    if (value) return wrong(c, "--%s takes no value", o->name);
     value = "";
   } else if (!value) {
-    if (*at + 1 >= argc) return tool_wrong(c->name, "--%s needs %s", o->name, o->argument), false;
+    if (*at + 1 >= argc) return wrong(c, "--%s needs %s", o->name, o->argument);
     value = argv[++*at];
   }
   given->value[index] = value;
@@ -57,7 +84,7 @@ bool options_parse(const command *c, int argc, char *const argv[], options *give
       if (!take_option(c, argc, argv, &i, given)) return false;
     } else {
       if (given->n_words == c->max_words)
-        return tool_wrong(c->name, "'%s' is one word too many", argv[i]), false;
+        return wrong(c, "'%s' is one word too many", argv[i]);
       given->word[given->n_words++] = argv[i];
     }
   }
@@ -80,7 +107,7 @@ static void print_option(const char *name, char letter, const char *argument, co
 }
 
 void options_print_help(const command *c) {
-  printf("usage: llrt %s %s\n\n%s\n\noptions:\n", c->name, c->synopsis, c->text);
+  printf("usage: %s %s %s\n\n%s\n\noptions:\n", program_of(c), c->name, c->synopsis, c->text);
   for (const option_spec *o = c->option; o->name; o++)
     print_option(o->name, o->letter, o->argument, o->help);
   print_option("help", 'h', NULL, "this text");

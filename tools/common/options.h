@@ -1,9 +1,10 @@
 /* The command line of one subcommand, read by a table. Options may stand before, between and after
  * the other words; "--" ends them. `--name VALUE`, `--name=VALUE` and `-o VALUE` are all accepted.
  */
-#ifndef LLRT_TOOLS_OPTIONS_H
-#define LLRT_TOOLS_OPTIONS_H
+#ifndef LLRT_TOOLS_COMMON_OPTIONS_H
+#define LLRT_TOOLS_COMMON_OPTIONS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ typedef struct options {
 
 /* One subcommand. Its table ends with an entry without a name. */
 typedef struct command {
+  const char *program;  /* whose subcommand it is; NULL: llrt */
   const char *name;
   const char *summary;  /* one line, for the list of commands */
   const char *synopsis; /* what follows the name: "EXPR [options]" */
@@ -41,6 +43,15 @@ typedef struct command {
 bool options_parse(const command *c, int argc, char *const argv[], options *given, bool *help);
 
 void options_print_help(const command *c);
+
+/* Prints "LEAD: MESSAGE TAIL" to stderr as one line whatever the message holds: control characters
+ * become spaces. */
+void options_print_line(const char *lead, const char *format, va_list arguments, const char *tail)
+    __attribute__((format(printf, 2, 0)));
+
+/* The same for wrong options: "PROGRAM NAME: message (see PROGRAM NAME --help)". */
+void options_wrong(const char *program, const char *name, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
 
 /* "128x64" (separator 'x') or "0,8" (','): at most `max` numbers, each >= 0. False for anything
  * else. */

@@ -1,0 +1,42 @@
+/* llrt-bench: measurements, each of which checks its results before it times them. */
+#include "subcommands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct subcommand {
+  const char *name, *summary;
+  int (*run)(int argc, char *argv[]);
+} subcommand;
+
+static const subcommand subcommands[] = {
+    {"convert", "whole tensors between storages, beside a plain copy", bench_convert},
+    {"latency", "what a call costs the host: cold, cached, prepared, bare", bench_latency},
+    {"compile", "what a compile costs, by target; needs no device", bench_compile},
+    {"layout", "what the algebra of layouts costs; needs no device", bench_layout},
+};
+enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof subcommands[0] };
+
+static void print_overview(FILE *stream) {
+  fprintf(stream, "usage: llrt-bench COMMAND [options]\n\ncommands:\n");
+  for (int i = 0; i < SUBCOMMAND_COUNT; i++)
+    fprintf(stream, "  %-12s%s\n", subcommands[i].name, subcommands[i].summary);
+  fprintf(stream,
+          "\n  llrt-bench COMMAND --help   its options\n\n"
+          "exit codes: 0 done; 1 something was wrong or could not be done; 2 wrong options\n");
+}
+
+int main(int argc, char *argv[]) {
+  if (argc < 2) {
+    print_overview(stderr);
+    return 2;
+  }
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    print_overview(stdout);
+    return 0;
+  }
+  for (int i = 0; i < SUBCOMMAND_COUNT; i++)
+    if (strcmp(argv[1], subcommands[i].name) == 0) return subcommands[i].run(argc - 1, argv + 1);
+  fprintf(stderr, "llrt-bench: there is no command '%s' (see llrt-bench --help)\n", argv[1]);
+  return 2;
+}

@@ -181,3 +181,72 @@ Test(named, bit_strings) {
     free(line);
   }
 }
+
+/* Every entry of the table makes a storage that prints, parses back to an equal
+ * one and hashes alike. */
+Test(named, all_entries) {
+  for (int i = 0; i < llrt_storage_named_count(); i++) {
+    const llrt_named_storage *entry = llrt_storage_named_at(i);
+    if (!entry->formula)
+      continue;
+    llrt_named_argument arguments[LLRT_NAMED_MAX_PARAMS];
+    int n = 0;
+    for (int k = 0; k < LLRT_NAMED_MAX_PARAMS && entry->param[k].name; k++)
+      if (entry->param[k].preset < 0)
+        arguments[n++] = (llrt_named_argument){entry->param[k].name, 16};
+    llrt_storage storage, batched, back;
+    char text[4096];
+    cr_assert(llrt_storage_named(entry->name, 0, NULL, arguments, n, &storage) == LLRT_OK, "%s: %s",
+              entry->name, llrt_last_error());
+    if (storage.rank < LLRT_MAX_RANK)
+      cr_assert(llrt_storage_named(entry->name, storage.rank + 1, NULL, arguments, n, &batched) ==
+                LLRT_OK);
+    cr_assert(llrt_storage_print(&storage, text, sizeof text, NULL) == LLRT_OK);
+    cr_assert(llrt_storage_parse(text, storage.rank, NULL, &back) == LLRT_OK, "%s", text);
+    cr_expect(llrt_storage_equal(&storage, &back), "%s", text);
+    llrt_hash a = llrt_storage_hash(&storage), b = llrt_storage_hash(&back);
+    cr_expect(a.low == b.low && a.high == b.high, "%s", text);
+  }
+  cr_expect(llrt_storage_named_at(-1) == NULL);
+  cr_expect(llrt_storage_named_at(llrt_storage_named_count()) == NULL);
+}
+
+/* Divisibility rules, ranks, parameters. */
+Test(named, refusals) {
+  static const struct {
+    const char *text;
+    int rank;
+    int64_t shape[2];
+    const char *message;
+  } bound[] = {
+      {"marlin_w4", 2, {16, 32}, "axis 1 has 32 positions, no multiple of the storage's 64"},
+      {"aiter_16x16(element_bits=8)",
+       2,
+       {16, 32},
+       "axis 1 has 32 positions, no multiple of the storage's 64"},
+      {"ft_w4", 2, {64, 4}, "axis 1 has 4 positions, no multiple of the storage's 8"},
+      {"mxfp4", 1, {3}, "axis 0 has 3 positions, no multiple of the storage's 2"},
+  };
+  static const char *const parsed[][2] = {
+      {"marlin_w4(pad=0)", "column 11: marlin_w4 has no pads: its extents must divide"},
+      {"hopper_scale(warps=4)", "column 14: hopper_scale has no parameter 'warps'"},
+      {"aiter_16x16", "column 1: aiter_16x16 needs element_bits=…: bits of an "
+                      "element, 8 or 16"},
+      {"kv_nhd", "column 1: kv_nhd has axes b t h d, the tensor rank 2"},
+      {"scale_128x4(k_align=6)", "column 1: scale_128x4: 6 does not divide by 4"},
+      {"col32(ld=1, ld=2)", "column 13: this is given twice"},
+  };
+  llrt_storage storage;
+  llrt_storage_binding binding;
+  for (size_t i = 0; i < sizeof bound / sizeof bound[0]; i++) {
+    cr_assert(llrt_storage_parse(bound[i].text, bound[i].rank, NULL, &storage) == LLRT_OK, "%s",
+              llrt_last_error());
+    expect_error(llrt_storage_bind(&storage, bound[i].rank, bound[i].shape, NULL, &binding),
+                 LLRT_INVALID_ARGUMENT, bound[i].message, bound[i].text);
+  }
+  for (size_t i = 0; i < sizeof parsed / sizeof parsed[0]; i++)
+    expect_error(llrt_storage_parse(parsed[i][0], 2, NULL, &storage), LLRT_INVALID_ARGUMENT,
+                 parsed[i][1], parsed[i][0]);
+  cr_assert(llrt_storage_parse("scale_128x4(pad=keep)", 2, NULL, &storage) == LLRT_OK);
+  cr_expect_eq(storage.pad, LLRT_PAD_KEEP);
+}

@@ -136,8 +136,8 @@ static llrt_status find_span(const llrt_storage *storage, const binder *at, int6
   int64_t last = at->last + storage->offset[0];
   LLRT_REQUIRE(last < MAX_SPAN, "the tensor spans more than 2^%d elements", STORAGE_MAX_SPAN_BITS);
   if (storage_has_swizzle(storage))
-    last |= (int64_t)bits_mask(bits_min(swizzle->per_element + swizzle->swizzle_len,
-                                        STORAGE_MAX_SPAN_BITS));
+    last |= (int64_t)bits_mask(
+        bits_min(storage_swizzle_changes_below(swizzle), STORAGE_MAX_SPAN_BITS));
   *span = last + 1;
   return LLRT_OK;
 }

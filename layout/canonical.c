@@ -272,12 +272,14 @@ static int clear_bits(const llrt_storage *storage) {
 }
 
 /* Z(o + p) = o + Z(p), p being the tile's part, where o has no bit below the end of Z: then Z is a
- * change of the tile's offset bits. Z is its own inverse, so the new tile is the tile after Z. */
+ * change of the tile's offset bits, unless it leads out of the tile. Z is its own inverse, so the new tile
+ * is the tile after Z. */
 static void fold_swizzle(llrt_storage *storage) {
   const llrt_swizzle swizzle = storage->swizzle;
   int bits = llrt_layout_in_bits(&storage->tile), clear = clear_bits(storage);
   if (swizzle.swizzle_len == 0) storage->swizzle = (llrt_swizzle){0};
   if (swizzle.swizzle_len == 0 || clear < bits || clear < storage_swizzle_end(&swizzle)) return;
+  if (swizzle.upward && storage_swizzle_end(&swizzle) > bits) return;
   llrt_layout tile = storage->tile;
   for (int b = 0; b < bits; b++)
     storage->tile.column[b] =

@@ -165,6 +165,7 @@ static llrt_status validate_targets(const llrt_storage *storage) {
 }
 
 static llrt_status validate_swizzle(const llrt_swizzle *swizzle) {
+  LLRT_REQUIRE(swizzle->upward <= 1, "a swizzle's direction is %d", swizzle->upward);
   LLRT_REQUIRE(swizzle->atom_len >= swizzle->swizzle_len,
                "a swizzle of %d bits takes them from %d higher, where they overlap",
                swizzle->swizzle_len, swizzle->atom_len);

@@ -74,7 +74,8 @@ llrt_hash llrt_storage_hash(const llrt_storage *storage) {
   llrt_hasher_add_u64(&hasher, tile.high);
   hash_targets(&hasher, &rule);
   llrt_hasher_add_u64(&hasher, (uint64_t)rule.swizzle.per_element | rule.swizzle.swizzle_len << 8 |
-                                   rule.swizzle.atom_len << 16 | (uint64_t)rule.pad << 24);
+                                   rule.swizzle.atom_len << 16 | (uint64_t)rule.pad << 24 |
+                                   (uint64_t)rule.swizzle.upward << 32);
   llrt_hasher_add_u64(&hasher, rule.pad_value);
   return llrt_hasher_finish(&hasher);
 }

@@ -92,16 +92,19 @@ static llrt_status collect(const llrt_storage *storage, const bound_shape *bound
   return LLRT_OK;
 }
 
-/* place = Z(sum), so the element at place p is the one of sum Z(p). Z only changes bits below those that
- * it reads, and so stays among the bits in use. */
-static void apply_swizzle(const llrt_swizzle *swizzle, place_bits *memory) {
+/* place = Z(sum), so the element at place p is the one of sum Z(p). A downward Z changes bits below those
+ * that it reads, and so stays among the bits in use; an upward one need not. */
+static llrt_status apply_swizzle(const llrt_swizzle *swizzle, place_bits *memory) {
   place_bits before = *memory;
   int n = bits_count(memory->used);
   for (int b = 0; b < n; b++) {
     memory->column[b] = 0;
-    for (uint64_t left = storage_swizzle(swizzle, 1ull << b); left; left &= left - 1)
-      memory->column[b] ^= before.column[bits_lowest(left)];
+    uint64_t left = storage_swizzle(swizzle, 1ull << b);
+    if (left & ~memory->used)
+      return refuse(STORAGE_MEMORY, "the swizzle leads past the last place", 1ll << n);
+    for (; left; left &= left - 1) memory->column[b] ^= before.column[bits_lowest(left)];
   }
+  return LLRT_OK;
 }
 
 static llrt_status assemble(const llrt_storage *storage, const bound_shape *bound,
@@ -156,7 +159,7 @@ static llrt_status to_layout(const llrt_storage *storage, int rank, const int64_
   LLRT_TRY(tirx_bind(storage, rank, shape, &bound));
   LLRT_TRY(find_shifts(&bound, shift));
   LLRT_TRY(collect(storage, &bound, shift, targets));
-  if (storage_has_swizzle(storage)) apply_swizzle(&storage->swizzle, &targets[0]);
+  if (storage_has_swizzle(storage)) LLRT_TRY(apply_swizzle(&storage->swizzle, &targets[0]));
   LLRT_TRY(assemble(storage, &bound, targets, out));
   return storage->rank == 1 && rank != 1 ? reshape(rank, shape, out) : LLRT_OK;
 }

@@ -95,8 +95,8 @@ static void add_rule(writer *text, const llrt_storage *storage) {
     writer_add_layout(text, &storage->tile);
   }
   if (swizzle->swizzle_len)
-    writer_add(text, ", swizzle=[%d,%d,%d]", swizzle->per_element, swizzle->swizzle_len,
-               swizzle->atom_len);
+    writer_add(text, ", swizzle=[%d,%d,%d%s]", swizzle->per_element, swizzle->swizzle_len,
+               swizzle->atom_len, swizzle->upward ? ",up" : "");
   add_offsets(text, storage);
   add_pad(text, storage);
   writer_add(text, ")");

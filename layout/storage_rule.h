@@ -26,8 +26,14 @@ static inline bool storage_has_swizzle(const llrt_storage *storage) {
 
 /* Z(place). Z is its own inverse: the bits that it reads are not those that it changes. */
 static inline uint64_t storage_swizzle(const llrt_swizzle *swizzle, uint64_t place) {
-  uint64_t mask = (1ull << swizzle->swizzle_len) - 1;
-  return place ^ (place >> swizzle->atom_len & mask << swizzle->per_element);
+  uint64_t inner = ((1ull << swizzle->swizzle_len) - 1) << swizzle->per_element;
+  if (swizzle->upward) return place ^ (place & inner) << swizzle->atom_len;
+  return place ^ (place >> swizzle->atom_len & inner);
+}
+
+/* The bits that Z changes lie below this one. */
+static inline int storage_swizzle_changes_below(const llrt_swizzle *swizzle) {
+  return swizzle->per_element + swizzle->swizzle_len + (swizzle->upward ? swizzle->atom_len : 0);
 }
 
 /* The bits of a place that Z reads or changes lie below this one. */

@@ -113,7 +113,7 @@ llrt_status parse_swizzle_bits(parser *self, uint8_t *bits) {
   return LLRT_OK;
 }
 
-/* '[' per_element ',' swizzle_len ',' atom_len ']' */
+/* '[' per_element ',' swizzle_len ',' atom_len [ ',' up ] ']' */
 static llrt_status parse_swizzle(parser *self, llrt_storage *out) {
   LLRT_TRY(parser_expect(self, '['));
   LLRT_TRY(parse_swizzle_bits(self, &out->swizzle.per_element));
@@ -121,6 +121,11 @@ static llrt_status parse_swizzle(parser *self, llrt_storage *out) {
   LLRT_TRY(parse_swizzle_bits(self, &out->swizzle.swizzle_len));
   LLRT_TRY(parser_expect(self, ','));
   LLRT_TRY(parse_swizzle_bits(self, &out->swizzle.atom_len));
+  if (parser_accept(self, ',')) {
+    if (!parser_at_name(self, "up")) return parser_fail(self, "expected up");
+    parser_next(self);
+    out->swizzle.upward = 1;
+  }
   return parser_expect(self, ']');
 }
 

@@ -112,29 +112,37 @@ static llrt_status parse_term(parser *self, llrt_storage *out) {
   return LLRT_OK;
 }
 
-/* 'swizzle' '(' per_element '=' n ',' swizzle_len '=' n ',' atom_len '=' n ')' 'o', in any order. */
+/* true: the inner bits are XORed with the outer ones; false: the other way round. */
+static llrt_status parse_swizzle_inner(parser *self, llrt_swizzle *out) {
+  bool inner = parser_at_name(self, "true");
+  if (!inner && !parser_at_name(self, "false")) return parser_fail(self, "expected true or false");
+  out->upward = !inner;
+  parser_next(self);
+  return LLRT_OK;
+}
+
+/* 'swizzle' '(' per_element '=' n ',' swizzle_len '=' n ',' atom_len '=' n [ ',' swizzle_inner '=' … ] ')'
+ * 'o', in any order. */
 static llrt_status parse_swizzle_prefix(parser *self, llrt_swizzle *out) {
-  const struct {
-    const char *name;
-    uint8_t *bits;
-  } fields[] = {{"per_element", &out->per_element},
-                {"swizzle_len", &out->swizzle_len},
-                {"atom_len", &out->atom_len}};
+  static const char *const names[] = {"per_element", "swizzle_len", "atom_len", "swizzle_inner"};
+  uint8_t *const bits[] = {&out->per_element, &out->swizzle_len, &out->atom_len};
   unsigned given = 0;
   parser_next(self);
   LLRT_TRY(parser_expect(self, '('));
   do {
     int field = 0;
-    while (field < 3 && !parser_at_name(self, fields[field].name)) field++;
-    if (field == 3) return parser_fail(self, "expected per_element, swizzle_len or atom_len");
+    while (field < 4 && !parser_at_name(self, names[field])) field++;
+    if (field == 4)
+      return parser_fail(self, "expected per_element, swizzle_len, atom_len or swizzle_inner");
     if (given >> field & 1) return parser_fail(self, "this is given twice");
     given |= 1u << field;
     parser_next(self);
     LLRT_TRY(parser_expect(self, '='));
-    LLRT_TRY(parse_swizzle_bits(self, fields[field].bits));
+    LLRT_TRY(field < 3 ? parse_swizzle_bits(self, bits[field]) : parse_swizzle_inner(self, out));
   } while (parser_accept(self, ','));
   LLRT_TRY(parser_expect(self, ')'));
-  if (given != 7) return parser_fail(self, "a swizzle has per_element, swizzle_len and atom_len");
+  if ((given & 7) != 7)
+    return parser_fail(self, "a swizzle has per_element, swizzle_len and atom_len");
   if (!parser_at_name(self, "o")) return parser_fail(self, "expected 'o'");
   parser_next(self);
   return LLRT_OK;
@@ -213,8 +221,9 @@ void writer_add_tirx(writer *text, const llrt_storage *storage) {
   for (int i = 0; i < storage->n_digits; i++)
     replicas |= storage->digit[i].axis == LLRT_AXIS_REPLICA;
   if (storage_has_swizzle(storage))
-    writer_add(text, "swizzle(per_element=%d, swizzle_len=%d, atom_len=%d) o ",
-               swizzle->per_element, swizzle->swizzle_len, swizzle->atom_len);
+    writer_add(text, "swizzle(per_element=%d, swizzle_len=%d, atom_len=%d%s) o ",
+               swizzle->per_element, swizzle->swizzle_len, swizzle->atom_len,
+               swizzle->upward ? ", swizzle_inner=false" : "");
   add_iters(text, storage, false);
   if (replicas) {
     writer_add(text, " + ");

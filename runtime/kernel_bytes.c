@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MAGIC "llrtkern"
-#define FORMAT_VERSION 2
+#define FORMAT_VERSION 3
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 
@@ -60,6 +60,7 @@ static void put_storage(llrt_text *out, const llrt_storage *storage) {
   put(out, storage->swizzle.per_element);
   put(out, storage->swizzle.swizzle_len);
   put(out, storage->swizzle.atom_len);
+  put(out, storage->swizzle.upward);
   put(out, storage->pad);
   put(out, (int64_t)storage->pad_value);
   put(out, storage->n_targets);
@@ -212,6 +213,7 @@ static void get_storage(reader *in, int rank, llrt_storage *storage) {
   storage->swizzle.per_element = (uint8_t)get_within(in, 0, 255);
   storage->swizzle.swizzle_len = (uint8_t)get_within(in, 0, 255);
   storage->swizzle.atom_len = (uint8_t)get_within(in, 0, 255);
+  storage->swizzle.upward = (uint8_t)get_within(in, 0, 1);
   storage->pad = get_within(in, LLRT_PAD_NONE, LLRT_PAD_VALUE);
   storage->pad_value = (uint64_t)get(in);
   storage->n_targets = get_within(in, 0, LLRT_MAX_TARGETS);

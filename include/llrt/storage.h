@@ -37,9 +37,11 @@ typedef struct llrt_digit {
 } llrt_digit;
 
 /* Z(p) = p ^ (p >> atom_len & (2^swizzle_len - 1) << per_element): bits [per_element, per_element +
- * swizzle_len) of a memory place are XORed with those atom_len higher. atom_len >= swizzle_len. */
+ * swizzle_len) of a memory place are XORed with those atom_len higher; with `upward`, those atom_len
+ * higher are XORed with them. atom_len >= swizzle_len. */
 typedef struct llrt_swizzle {
   uint8_t per_element, swizzle_len, atom_len; /* bits; all zero: none */
+  uint8_t upward;                             /* 0 or 1 */
 } llrt_swizzle;
 
 /* What becomes of the places between a tensor's last position along an axis and the end of the tile

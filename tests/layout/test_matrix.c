@@ -35,7 +35,7 @@ static llrt_storage storage_of(const struct example *example) {
             llrt_last_error());
   if (example->swizzle_bytes)
     storage.swizzle = (llrt_swizzle){(uint8_t)log2_of(128 / example->element_bits),
-                                     (uint8_t)log2_of(example->swizzle_bytes / 16), 3};
+                                     (uint8_t)log2_of(example->swizzle_bytes / 16), 3, 0};
   return storage;
 }
 

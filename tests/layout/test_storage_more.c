@@ -136,9 +136,9 @@ Test(storage_more, validate_refuses) {
   EXPECT_BAD(strcpy(bad.target[0], "m"), "target 1 has no proper name");
   EXPECT_BAD((bad.n_targets = 2, strcpy(bad.target[1], "lane")), "there are two targets lane");
   EXPECT_BAD(bad.offset[1] = -1, "offset -1 is not in 0..2^62");
-  EXPECT_BAD(bad.swizzle = ((llrt_swizzle){0, 3, 2}),
+  EXPECT_BAD(bad.swizzle = ((llrt_swizzle){0, 3, 2, 0}),
              "a swizzle of 3 bits takes them from 2 higher, where they overlap");
-  EXPECT_BAD(bad.swizzle = ((llrt_swizzle){60, 2, 2}), "the swizzle reaches past bit 62");
+  EXPECT_BAD(bad.swizzle = ((llrt_swizzle){60, 2, 2, 0}), "the swizzle reaches past bit 62");
   EXPECT_BAD(bad.pad = 3, "there is no pad rule 3");
   EXPECT_BAD(bad.pad_value = 1, "a pad value without the rule that writes it");
 #undef EXPECT_BAD

@@ -46,16 +46,52 @@ static LLVMValueRef masked_shift(const emitter *e, LLVMValueRef x, uint64_t mask
   return part;
 }
 
+/* How bits travel: bit i of x goes to bit j of the result by distance j - i, one mask for each distance. */
+typedef struct distances {
+  uint64_t mask[127];
+  int n; /* masks that are not zero */
+} distances;
+
+static void add_column(distances *d, int i, uint64_t column) {
+  for (; column; column &= column - 1) {
+    uint64_t *mask = &d->mask[bits_lowest(column) - i + 63];
+    d->n += *mask == 0;
+    *mask |= 1ull << i;
+  }
+}
+
+/* column where bit i of x is set, else 0. */
+static LLVMValueRef chosen_column(const emitter *e, LLVMValueRef x, int i, uint64_t column) {
+  LLVMTypeRef type = LLVMTypeOf(x);
+  unsigned top = LLVMGetIntTypeWidth(type) - 1;
+  LLVMValueRef sign = LLVMConstInt(type, top - (unsigned)i, false);
+  LLVMValueRef all = LLVMBuildShl(e->builder, x, sign, "");
+  all = LLVMBuildAShr(e->builder, all, LLVMConstInt(type, top, false), "");
+  return LLVMBuildAnd(e->builder, all, LLVMConstInt(type, column, false), "");
+}
+
+/* Instructions of a distance (shift, and-xor) and of a column by itself (two shifts, and-xor). */
+enum { DISTANCE_COST = 2, COLUMN_COST = 3 };
+
 LLVMValueRef emit_linear(const emitter *e, LLVMValueRef x, const uint64_t *columns, int n) {
-  /* Bit i of x goes to bit j of the result by distance j - i: one mask for each distance. */
-  uint64_t mask[127] = {0};
+  distances all = {.n = 0}, single = {.n = 0};
+  uint64_t irregular = 0;
+  for (int i = 0; i < n; i++) {
+    add_column(&all, i, columns[i]);
+    if (bits_count(columns[i]) > 1) irregular |= 1ull << i;
+    else add_column(&single, i, columns[i]);
+  }
+  if (all.n * DISTANCE_COST <= single.n * DISTANCE_COST + bits_count(irregular) * COLUMN_COST) {
+    single = all;
+    irregular = 0;
+  }
   LLVMValueRef sum = LLVMConstInt(LLVMTypeOf(x), 0, false);
-  for (int i = 0; i < n; i++)
-    for (uint64_t column = columns[i]; column; column &= column - 1)
-      mask[bits_lowest(column) - i + 63] |= 1ull << i;
   for (int d = 0; d < 127; d++)
-    if (mask[d])
-      sum = LLVMBuildXor(e->builder, sum, masked_shift(e, x, mask[d], d - 63), "");
+    if (single.mask[d])
+      sum = LLVMBuildXor(e->builder, sum, masked_shift(e, x, single.mask[d], d - 63), "");
+  for (int i = 0; i < n; i++)
+    if (irregular >> i & 1)
+      sum = LLVMBuildXor(e->builder, sum, chosen_column(e, x, i, columns[i]), "");
   return sum;
 }
 

@@ -55,31 +55,39 @@ void emit_decode_block(emitter *e) {
 
 /* ---- linear parts ---- */
 
+/* An unsigned number in another integer type that holds it. */
+static LLVMValueRef resize(const emitter *e, LLVMValueRef x, LLVMTypeRef type) {
+  return LLVMBuildIntCast2(e->builder, x, type, false, "");
+}
+
 /* The image of a value's in-dim `dim` under tile -> something (columns `of_tile`), at run-time
- * coordinate x (any integer type); i64. */
+ * coordinate x (any integer type), in `type`, which holds it. NULL: it is zero. */
 static LLVMValueRef dim_part(emitter *e, const plan_value *value, plan_dim dim, LLVMValueRef x,
-                             const uint64_t *of_tile) {
+                             const uint64_t *of_tile, LLVMTypeRef type) {
   uint64_t columns[LLRT_MAX_BITS] = {0}, all = 0;
   int n = plan_value_bits(value, dim);
-  if (!x || n == 0) return emit_i64(e, 0);
   for (int i = 0; i < n; i++) {
     columns[i] = f2_apply(of_tile, plan_value_columns(value, dim)[i]);
     all |= columns[i];
   }
-  if (all >> 31) x = LLVMBuildZExt(e->builder, x, e->i64, "");
-  LLVMValueRef part = emit_linear(e, x, columns, n);
-  return LLVMBuildZExt(e->builder, part, e->i64, "");
+  if (!x || all == 0) return NULL;
+  return emit_linear(e, resize(e, x, type), columns, n);
 }
 
-/* The XOR of what thread, iteration and grid add under tile, grid -> something. */
+/* The XOR of what thread, iteration and grid add under tile, grid -> something, in the narrower of i32
+ * and i64 that holds `bits`, a superset of what it can set. */
 static LLVMValueRef moving_part(emitter *e, const plan_value *value, const uint64_t *of_tile,
-                                const uint64_t *of_grid) {
-  LLVMValueRef sum = dim_part(e, value, PLAN_LANE, e->lane, of_tile);
-  sum = LLVMBuildXor(e->builder, sum, dim_part(e, value, PLAN_WARP, e->warp, of_tile), "");
-  sum = LLVMBuildXor(e->builder, sum, dim_part(e, value, PLAN_ITERATION, e->iteration, of_tile), "");
-  if (!of_grid) return sum;
-  LLVMValueRef grid = emit_linear(e, e->grid, of_grid, e->kernel->space.in[1].bits);
-  return LLVMBuildXor(e->builder, sum, grid, "");
+                                const uint64_t *of_grid, uint64_t bits) {
+  LLVMTypeRef type = bits >> 32 ? e->i64 : e->i32;
+  LLVMValueRef parts[] = {
+      dim_part(e, value, PLAN_LANE, e->lane, of_tile, type),
+      dim_part(e, value, PLAN_WARP, e->warp, of_tile, type),
+      dim_part(e, value, PLAN_ITERATION, e->iteration, of_tile, type),
+      of_grid ? emit_linear(e, resize(e, e->grid, type), of_grid, e->kernel->space.in[1].bits) : NULL};
+  LLVMValueRef sum = LLVMConstInt(type, 0, false);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    if (parts[i]) sum = LLVMBuildXor(e->builder, sum, parts[i], "");
+  return sum;
 }
 
 /* Bits that moving_part can set. */
@@ -91,6 +99,16 @@ static uint64_t moving_bits(const emitter *e, const plan_value *value, const uin
       bits |= f2_apply(of_tile, plan_value_columns(value, d)[i]);
   for (int i = 0; of_grid && i < e->kernel->space.in[1].bits; i++) bits |= of_grid[i];
   return bits;
+}
+
+/* The image of tile coordinate `tile` XOR what thread, iteration and grid add; i64. */
+static LLVMValueRef linear_sum(emitter *e, const plan_value *value, uint64_t tile,
+                               const uint64_t *of_tile, const uint64_t *of_grid) {
+  uint64_t known = f2_apply(of_tile, tile);
+  uint64_t bits = moving_bits(e, value, of_tile, of_grid) | known;
+  LLVMValueRef sum = moving_part(e, value, of_tile, of_grid, bits);
+  sum = LLVMBuildXor(e->builder, sum, LLVMConstInt(LLVMTypeOf(sum), known, false), "");
+  return resize(e, sum, e->i64);
 }
 
 /* ---- positions of digits ---- */
@@ -112,8 +130,7 @@ static LLVMValueRef digit_position(emitter *e, const plan_value *value, int i, u
   if (digit->bits > 0) {
     uint64_t of_tile[LLRT_MAX_BITS] = {0}, of_grid[LLRT_MAX_BITS] = {0};
     digit_columns(e->kernel, i, of_tile, of_grid);
-    position = moving_part(e, value, of_tile, of_grid);
-    position = LLVMBuildXor(e->builder, position, emit_i64(e, (int64_t)f2_apply(of_tile, tile)), "");
+    position = linear_sum(e, value, tile, of_tile, of_grid);
   }
   if (!digit->rest) return position;
   LLVMValueRef upper = LLVMBuildShl(e->builder, e->upper[i], emit_i64(e, digit->bits), "");
@@ -126,8 +143,7 @@ static LLVMValueRef flat_index(emitter *e, const plan_value *value, uint64_t til
   int bits = value->layout.out[0].bits;
   for (int b = 0; b < LLRT_MAX_BITS; b++) identity[b] = 1ull << b;
   LLVMValueRef first = LLVMBuildShl(e->builder, e->block, emit_i64(e, bits), "");
-  LLVMValueRef low = moving_part(e, value, identity, NULL);
-  low = LLVMBuildXor(e->builder, low, emit_i64(e, (int64_t)tile), "");
+  LLVMValueRef low = linear_sum(e, value, tile, identity, NULL);
   return LLVMBuildOr(e->builder, first, low, "");
 }
 
@@ -150,9 +166,8 @@ static LLVMValueRef whole_offset(emitter *e, const emit_place *place, uint64_t t
   uint64_t of_grid[LLRT_MAX_BITS] = {0};
   bool tensor = place->tensor >= 0;
   if (tensor) tensor_columns(kernel, place->tensor, of_grid);
-  LLVMValueRef sum = moving_part(e, place->value, place->map.column, tensor ? of_grid : NULL);
-  uint64_t known = f2_apply(place->map.column, tile);
-  sum = LLVMBuildXor(e->builder, sum, emit_i64(e, (int64_t)known), "");
+  LLVMValueRef sum =
+      linear_sum(e, place->value, tile, place->map.column, tensor ? of_grid : NULL);
   for (int i = 0; tensor && i < kernel->n_digits; i++) {
     const plan_digit_side *side = &kernel->digit[i].side[place->tensor];
     if (side->kind == PLAN_COLUMNS && !kernel->digit[i].rest) continue;

@@ -15,7 +15,7 @@ static int64_t coarse_multiple(int64_t x, int64_t most) {
 static void coarse_strides(const op_call *call, const storage_set *set, int tensor,
                            llrt_tensor_promise *promises) {
   const llrt_storage *storage = &set->storage[tensor];
-  int64_t most = COARSE_BYTES * 8 / call->bits;
+  int64_t most = COARSE_BYTES * 8 / call->bits[tensor];
   for (int axis = 0; axis < set->rank; axis++) promises->stride[axis].multiple = most;
   for (int i = 0; i < storage->n_digits; i++) {
     if (!(set->open_strides[tensor] >> i & 1)) continue;

@@ -109,10 +109,10 @@ llrt_status llrt_validate_shapes(const llrt_tensor *tensors, const storage_set *
                                  op_call *call) {
   LLRT_TRY(check_shapes(tensors, set->n));
   call->n = set->n;
-  call->bits = llrt_dtype_bits(tensors[0].dtype);
   call->empty = false;
   for (int i = 0; i < set->n; i++) {
     call->tensor[i] = tensors[i];
+    call->bits[i] = llrt_dtype_bits(tensors[i].dtype);
     call->tensor[i].storage = &set->storage[i];
     llrt_status status = llrt_storage_bind(&set->storage[i], tensors[i].rank, tensors[i].shape,
                                            tensors[i].strides, &call->binding[i]);
@@ -198,15 +198,14 @@ static llrt_status check_address(const llrt_tensor *tensor, int bits, int index)
   return LLRT_OK;
 }
 
-/* Source and destination in place or overlapping; spans in elements of `bits`. */
+/* Source and destination in place or overlapping. */
 static llrt_status check_overlap(const op_call *call) {
   uintptr_t begin[2], end[2];
   for (int i = 0; i < 2; i++) {
-    uintptr_t bytes;
+    int64_t bytes;
     begin[i] = (uintptr_t)call->tensor[i].data;
-    bool past = __builtin_mul_overflow((uintptr_t)call->binding[i].span,
-                                       (uintptr_t)call->bits / 8, &bytes) ||
-                __builtin_add_overflow(begin[i], bytes, &end[i]);
+    bool past = llrt_storage_bytes(&call->binding[i], call->bits[i], &bytes) != LLRT_OK ||
+                __builtin_add_overflow(begin[i], (uintptr_t)bytes, &end[i]);
     LLRT_REQUIRE(!past, "the %s ends past the address space", llrt_tensor_role(i));
   }
   if (begin[0] == begin[1]) {
@@ -218,7 +217,7 @@ static llrt_status check_overlap(const op_call *call) {
 }
 
 llrt_status llrt_validate_memory(const storage_set *set, const op_call *call) {
-  for (int i = 0; i < call->n; i++) LLRT_TRY(check_address(&call->tensor[i], call->bits, i));
+  for (int i = 0; i < call->n; i++) LLRT_TRY(check_address(&call->tensor[i], call->bits[i], i));
   LLRT_TRY(check_overlap(call));
   if (set->packed[DESTINATION]) return LLRT_OK;
   return check_no_sharing(&set->storage[DESTINATION], &call->binding[DESTINATION]);

@@ -8,8 +8,8 @@
 /* One call's tensors, bound to their storages. */
 typedef struct op_call {
   int32_t n;
-  int32_t bits; /* of an element */
-  bool empty;   /* no elements: nothing to launch */
+  bool empty; /* no elements: nothing to launch */
+  int32_t bits[LLRT_MAX_TENSORS]; /* of an element */
   llrt_tensor tensor[LLRT_MAX_TENSORS];
   llrt_storage_binding binding[LLRT_MAX_TENSORS];
 } op_call;

@@ -59,7 +59,7 @@ static LLVMValueRef host_opaque(emitter *e, LLVMValueRef value) {
   const plan_target *target = &e->kernel->target;
   LLVMTypeRef type = LLVMTypeOf(value);
   if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return value;
-  int bytes = (int)LLVMGetVectorSize(type) * (e->kernel->element_bits / 8);
+  int bytes = (int)(LLVMGetVectorSize(type) * LLVMGetIntTypeWidth(LLVMGetElementType(type)) / 8);
   if (bytes != target->vector_bytes) return value;
   const char *constraint = target->name[0] == 'a' ? "=w,0" : bytes == 64 ? "=v,0" : "=x,0";
   LLVMTypeRef function = LLVMFunctionType(type, &type, 1, false);

@@ -29,9 +29,7 @@ static void set_alignment(const emitter *e, LLVMValueRef instruction, int bytes)
   LLVMSetAlignment(instruction, emit_is_host(e) ? 1 : (unsigned)bytes);
 }
 
-static int piece_bytes(const emitter *e, const access *a) {
-  return (e->kernel->element_bits / 8) << a->vector;
-}
+static int piece_bytes(const access *a) { return plan_access_bytes(a->value->bits, a->vector); }
 
 /* ---- guards ---- */
 
@@ -57,7 +55,7 @@ static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef ty
   LLVMBasicBlockRef next = open_guard(e, inside);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
   LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, emit_pointer(e, &a->place, tile), "");
-  set_alignment(e, loaded, piece_bytes(e, a));
+  set_alignment(e, loaded, piece_bytes(a));
   close_guard(e, next);
   LLVMValueRef phi = LLVMBuildPhi(e->builder, type, ""), zero = LLVMConstNull(type);
   LLVMAddIncoming(phi, &loaded, &body, 1);
@@ -79,7 +77,7 @@ static LLVMValueRef load_piece(emitter *e, const access *a, uint64_t tile, LLVMT
   if (a->step->masked)
     return guarded_load(e, emit_inside(e, a->value, tile), type, a, tile);
   LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, emit_pointer(e, &a->place, tile), "");
-  set_alignment(e, loaded, piece_bytes(e, a));
+  set_alignment(e, loaded, piece_bytes(a));
   return loaded;
 }
 
@@ -87,7 +85,7 @@ static void store_piece(emitter *e, const access *a, uint64_t tile, LLVMValueRef
   LLVMBasicBlockRef next = NULL;
   if (a->step->masked) next = open_guard(e, emit_inside(e, a->value, tile));
   LLVMValueRef store = LLVMBuildStore(e->builder, stored, emit_pointer(e, &a->place, tile));
-  set_alignment(e, store, piece_bytes(e, a));
+  set_alignment(e, store, piece_bytes(a));
   if (a->step->streaming && emit_is_host(e)) {
     LLVMSetAlignment(store, 1u << a->step->streaming);
     set_nontemporal(e, store);
@@ -101,8 +99,8 @@ static uint64_t register_tile(const access *a, uint64_t index) {
 
 /* ---- GPU ---- */
 
-static LLVMTypeRef word_type(const emitter *e) {
-  return e->kernel->element_bits == 64 ? e->i64 : e->i32;
+static LLVMTypeRef word_type(const emitter *e, const access *a) {
+  return a->value->bits == 64 ? e->i64 : e->i32;
 }
 
 /* Register index of word k of a piece: k's bits at the places that positions give. */
@@ -115,7 +113,7 @@ static uint64_t piece_register(const access *a, int k) {
 
 /* A piece of whole words, as a scalar or vector of them. */
 static void move_words(emitter *e, const access *a, uint64_t first) {
-  int n = 1 << (a->vector - a->word), bits = e->kernel->element_bits << a->word;
+  int n = 1 << (a->vector - a->word), bits = a->value->bits << a->word;
   LLVMTypeRef unit = emit_int_type(e, bits), type = n > 1 ? LLVMVectorType(unit, (unsigned)n) : unit;
   uint64_t tile = register_tile(a, first);
   LLVMValueRef piece = a->load ? load_piece(e, a, tile, type) : LLVMGetUndef(type);
@@ -124,7 +122,7 @@ static void move_words(emitter *e, const access *a, uint64_t first) {
     LLVMValueRef at = emit_i32(e, k);
     if (a->load) {
       *word = n > 1 ? LLVMBuildExtractElement(e->builder, piece, at, "") : piece;
-      *word = LLVMBuildZExt(e->builder, *word, word_type(e), "");
+      *word = LLVMBuildZExt(e->builder, *word, word_type(e, a), "");
     } else {
       LLVMValueRef part = LLVMBuildTrunc(e->builder, *word, unit, "");
       piece = n > 1 ? LLVMBuildInsertElement(e->builder, piece, part, at, "") : part;
@@ -135,17 +133,17 @@ static void move_words(emitter *e, const access *a, uint64_t first) {
 
 /* A piece that is part of a word: 2^vector elements from element `first` of its word. */
 static void move_part(emitter *e, const access *a, uint64_t first) {
-  LLVMTypeRef unit = emit_int_type(e, e->kernel->element_bits << a->vector);
+  LLVMTypeRef unit = emit_int_type(e, a->value->bits << a->vector);
   LLVMValueRef *word = &a->words[first >> a->word];
   uint64_t tile = register_tile(a, first);
   int element = (int)(first & bits_mask(a->word));
-  LLVMValueRef shift = LLVMConstInt(word_type(e), (unsigned)(element * e->kernel->element_bits), 0);
+  LLVMValueRef shift = LLVMConstInt(word_type(e, a), (unsigned)(element * a->value->bits), 0);
   if (!a->load) {
     LLVMValueRef part = LLVMBuildLShr(e->builder, *word, shift, "");
     store_piece(e, a, tile, LLVMBuildTrunc(e->builder, part, unit, ""));
     return;
   }
-  LLVMValueRef part = LLVMBuildZExt(e->builder, load_piece(e, a, tile, unit), word_type(e), "");
+  LLVMValueRef part = LLVMBuildZExt(e->builder, load_piece(e, a, tile, unit), word_type(e, a), "");
   part = LLVMBuildShl(e->builder, part, shift, "");
   *word = element == 0 ? part : LLVMBuildOr(e->builder, *word, part, "");
 }
@@ -172,8 +170,9 @@ static int lane_bits_of(const plan_value *value) {
   return n;
 }
 
-static LLVMTypeRef lanes_type(const emitter *e, int lane_bits) {
-  return lane_bits > 0 ? LLVMVectorType(e->element, 1u << lane_bits) : e->element;
+static LLVMTypeRef lanes_type(const emitter *e, const access *a, int lane_bits) {
+  LLVMTypeRef element = emit_int_type(e, a->value->bits);
+  return lane_bits > 0 ? LLVMVectorType(element, 1u << lane_bits) : element;
 }
 
 /* Lanes [first, first + n) of `wide`, or with `into` those lanes replaced by `narrow`. */
@@ -201,9 +200,9 @@ static LLVMValueRef put_lanes(emitter *e, LLVMValueRef wide, LLVMValueRef narrow
 
 static void move_host_register(emitter *e, access *a, uint64_t index, int lane_bits) {
   int lanes = 1 << lane_bits, run = 1 << a->vector;
-  LLVMTypeRef piece_type = lanes_type(e, a->vector);
+  LLVMTypeRef piece_type = lanes_type(e, a, a->vector);
   LLVMValueRef *word = &a->words[index];
-  if (a->load) *word = LLVMGetUndef(lanes_type(e, lane_bits));
+  if (a->load) *word = LLVMGetUndef(lanes_type(e, a, lane_bits));
   for (int first = 0; first < lanes; first += run) {
     uint64_t tile = register_tile(a, index) ^
                     f2_apply(plan_value_columns(a->value, PLAN_LANE), (uint64_t)first);

@@ -56,7 +56,6 @@ struct emitter {
   LLVMValueRef function;
   LLVMMetadataRef scope; /* of locations; NULL: none */
   LLVMTypeRef i1, i8, i32, i64;
-  LLVMTypeRef element; /* iN of the element width */
 
   LLVMValueRef args[PLAN_MAX_ARGS]; /* i64 */
   LLVMValueRef block;               /* i64 */
@@ -109,6 +108,7 @@ void emit_decode_block(emitter *e);
 /* Where a step's elements lie: the address map of a tensor or buffer and what the thread adds. */
 typedef struct emit_place {
   const plan_value *value;
+  LLVMTypeRef element; /* iN of the element width */
   int tensor;          /* or -1: shared buffer */
   plan_address_map map; /* of tile bits */
   LLVMValueRef base;   /* pointer to offset 0 */

@@ -80,7 +80,6 @@ static void emit_init(emitter *e, const plan_kernel *kernel, LLVMContextRef cont
   e->i8 = LLVMInt8TypeInContext(context);
   e->i32 = LLVMInt32TypeInContext(context);
   e->i64 = LLVMInt64TypeInContext(context);
-  e->element = LLVMIntTypeInContext(context, (unsigned)kernel->element_bits);
 }
 
 static void emit_function(emitter *e) {

@@ -156,8 +156,9 @@ static void tensor_columns(const plan_kernel *kernel, int tensor, uint64_t *of_g
     of_grid[b] = f2_apply(kernel->column[tensor], space->column[space->in[0].bits + b]);
 }
 
-static LLVMValueRef advance(const emitter *e, LLVMValueRef pointer, LLVMValueRef offset) {
-  return LLVMBuildGEP2(e->builder, e->element, pointer, &offset, 1, "");
+static LLVMValueRef advance(const emitter *e, const emit_place *place, LLVMValueRef pointer,
+                            LLVMValueRef offset) {
+  return LLVMBuildGEP2(e->builder, place->element, pointer, &offset, 1, "");
 }
 
 /* The offset of tile coordinate `tile` XOR what the thread adds, all of it at run time. */
@@ -180,21 +181,25 @@ static LLVMValueRef whole_offset(emitter *e, const emit_place *place, uint64_t t
 }
 
 void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_place *place) {
-  *place = (emit_place){.value = value, .tensor = tensor};
+  *place = (emit_place){
+      .value = value, .element = emit_int_type(e, value->bits), .tensor = tensor};
   place->base = e->ops->global(e, e->args[tensor]);
   if (e->kernel->flat) return;
   uint64_t of_grid[LLRT_MAX_BITS] = {0};
   plan_address_of_tensor(e->kernel, tensor, &place->map);
   tensor_columns(e->kernel, tensor, of_grid);
   place->moving = moving_bits(e, value, place->map.column, of_grid);
-  place->common = advance(e, place->base, whole_offset(e, place, 0));
+  place->common = advance(e, place, place->base, whole_offset(e, place, 0));
 }
 
 void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place) {
-  *place = (emit_place){.value = value, .tensor = -1, .base = e->shared[buffer]};
+  *place = (emit_place){.value = value,
+                         .element = emit_int_type(e, value->bits),
+                         .tensor = -1,
+                         .base = e->shared[buffer]};
   plan_address_of_buffer(e->kernel, buffer, &place->map);
   place->moving = moving_bits(e, value, place->map.column, NULL);
-  place->common = advance(e, place->base, whole_offset(e, place, 0));
+  place->common = advance(e, place, place->base, whole_offset(e, place, 0));
 }
 
 /* What `tile` adds to the offset of tile coordinate 0, where the bits that it moves are moved by nothing
@@ -221,8 +226,8 @@ static bool separate_offset(emitter *e, const emit_place *place, uint64_t tile,
 
 static LLVMValueRef tiled_pointer(emitter *e, const emit_place *place, uint64_t tile) {
   LLVMValueRef offset;
-  if (separate_offset(e, place, tile, &offset)) return advance(e, place->common, offset);
-  return advance(e, place->base, whole_offset(e, place, tile));
+  if (separate_offset(e, place, tile, &offset)) return advance(e, place, place->common, offset);
+  return advance(e, place, place->base, whole_offset(e, place, tile));
 }
 
 /* Positions from the flat index by division, then every digit's contribution. */
@@ -244,7 +249,7 @@ static LLVMValueRef flat_pointer(emitter *e, const emit_place *place, uint64_t t
       sum = LLVMBuildAdd(e->builder, sum, term, "");
     }
   }
-  return advance(e, place->base, LLVMBuildAdd(e->builder, sum, columns, ""));
+  return advance(e, place, place->base, LLVMBuildAdd(e->builder, sum, columns, ""));
 }
 
 LLVMValueRef emit_pointer(emitter *e, const emit_place *place, uint64_t tile) {

@@ -65,7 +65,7 @@ void emit_registers_step(emitter *e, const plan_step *step) {
   const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
   int word = out->word, n_words = 1 << (plan_value_bits(out, PLAN_REGISTER) - word);
   for (int w = 0; w < n_words; w++) {
-    gather g = {.n_elements = 1 << word, .element_bytes = e->kernel->element_bits / 8};
+    gather g = {.n_elements = 1 << word, .element_bytes = out->bits / 8};
     for (int i = 0; i < g.n_elements; i++)
       g.from[i] = plan_register_of(in, out, (w << word) | i);
     e->value[step->out][w] = gather_word(e, &g, e->value[step->in]);

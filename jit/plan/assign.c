@@ -35,9 +35,10 @@ static void fill(side_assignment *side, vectors *list, int wanted, const uint64_
   for (int i = from; i < n && list->n < wanted; i++) place(side, list, order[i]);
 }
 
-static int word_bits_of(const draft *d) {
+/* log2 elements of tensor t in a machine word. */
+static int word_bits_of(const draft *d, int t) {
   int word = d->kernel->target.word_bits;
-  return word ? bits_max(bits_log2(word) - bits_log2(d->element_bits), 0) : 0;
+  return word ? bits_max(bits_log2(word / 8) - draft_log2_bytes(d, t), 0) : 0;
 }
 
 /* ---- GPU: registers first ---- */
@@ -108,7 +109,7 @@ static void extra_registers(const draft *d, int wanted, side_assignment side[2])
 /* log2 elements that a thread should have in flight: half the wish where the tile would otherwise have less
  * than 256 threads. */
 static int in_flight_bits(const draft *d) {
-  int wish = bits_log2(d->kernel->target.thread_bytes * 8 / d->element_bits);
+  int wish = bits_log2(d->kernel->target.thread_bytes) - draft_log2_bytes(d, 0);
   int wanted = bits_max(wish - 1, bits_min(wish, d->tile_bits - 8));
   return bits_min(wanted, d->tile_bits);
 }
@@ -163,12 +164,13 @@ static llrt_status add_dim(llrt_layout *layout, const char *name, int bits, cons
   return LLRT_OK;
 }
 
-static llrt_status make_value(const draft *d, const side_assignment *side, int word,
+static llrt_status make_value(const draft *d, const side_assignment *side, int tensor, int word,
                               const vectors *iterations, plan_value *value) {
   f2_basis tile;
   f2_basis_init(&tile);
   for (int i = 0; i < d->tile_bits; i++) f2_basis_insert(&tile, d->order[0][i]);
   value->word = (uint8_t)bits_min(word, side->registers.n);
+  value->bits = d->kernel->tensor_bits[tensor];
   llrt_layout *layout = &value->layout;
   *layout = llrt_layout_empty();
   LLRT_TRY(llrt_layout_add_out(layout, "tile", d->tile_bits));
@@ -191,19 +193,19 @@ static llrt_status assign_edge(const draft *d, draft_values *values) {
   }
   fill(&side, &iterations, d->tile_bits, d->order[1], d->tile_bits, 0);
   values->edge_iterations = iterations.n;
-  return make_value(d, &side, 0, &iterations, &values->edge);
+  return make_value(d, &side, 0, 0, &iterations, &values->edge);
 }
 
 llrt_status draft_assign(draft *d, draft_values *values) {
   side_assignment side[2] = {0};
-  int word = word_bits_of(d);
+  int word = word_bits_of(d, 1);
   for (int t = 0; t < 2; t++) f2_basis_init(&side[t].span);
   if (d->kernel->target.lanes_first) {
     for (int t = 0; t < 2; t++) host_side(d, &side[t], t);
   } else {
     gpu_sides(d, word, side);
   }
-  LLRT_TRY(make_value(d, &side[0], word, NULL, &values->load));
-  LLRT_TRY(make_value(d, &side[1], word, NULL, &values->store));
+  LLRT_TRY(make_value(d, &side[0], 0, word, NULL, &values->load));
+  LLRT_TRY(make_value(d, &side[1], 1, word, NULL, &values->store));
   return assign_edge(d, values);
 }

@@ -52,14 +52,14 @@ static int walk_access(const access_walk *walk, const llrt_layout *inverse) {
   const plan_kernel *kernel = walk->kernel;
   const plan_target *target = &kernel->target;
   int64_t address[TRAFFIC_MAX_LANES];
-  int element_bytes = kernel->element_bits / 8, total = 0, lanes = 1 << kernel->lane_bits;
-  int bytes = target->lanes_first ? element_bytes : element_bytes << walk->step->vector;
+  int bits = walk->value->bits, total = 0, lanes = 1 << kernel->lane_bits;
+  int bytes = plan_access_bytes(bits, target->lanes_first ? 0 : walk->step->vector);
   uint64_t registers = 1ull << plan_value_bits(walk->value, PLAN_REGISTER);
   for (uint64_t warp = 0; warp < 1ull << kernel->warp_bits; warp++) {
     for (uint64_t reg = 0; reg < registers; reg++) {
       if (reg & walk->vector_mask) continue;
       for (int lane = 0; lane < lanes; lane++)
-        address[lane] = element_bytes * element_offset(walk, inverse, reg, (uint64_t)lane, warp);
+        address[lane] = element_offset(walk, inverse, reg, (uint64_t)lane, warp) * bits / 8;
       order_quads(walk, bytes, address);
       total += walk->kind == TRAFFIC_GLOBAL
                    ? traffic_sectors(address, lanes, bytes, target->sector_bytes)
@@ -138,7 +138,7 @@ static void count_shuffle(const plan_kernel *kernel, const plan_step *step, plan
   const plan_value *out = &kernel->value[step->out];
   int words = 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
   /* GPUs shuffle 32 bits. */
-  int each = !kernel->target.lanes_first && kernel->element_bits == 64 ? 2 : 1;
+  int each = !kernel->target.lanes_first && out->bits == 64 ? 2 : 1;
   if (kernel->target.lanes_first || round.drawn == 0) {
     cost->shuffles += each * words;
   } else if (!round.paired) {
@@ -177,11 +177,14 @@ static void count_tile(plan_kernel *kernel, const plan_step *step) {
 
 void plan_cost_kernel(plan_kernel *kernel) {
   plan_cost *cost = &kernel->cost;
-  int element_bytes = kernel->element_bits / 8;
+  int widest = 0;
   memset(cost, 0, sizeof *cost);
-  cost->bytes_per_element = 2.0 * element_bytes;
+  for (int t = 0; t < kernel->n_tensors; t++) {
+    cost->bytes_per_element += kernel->tensor_bits[t] / 8.0;
+    widest = bits_max(widest, kernel->tensor_bits[t]);
+  }
   if (kernel->flat) {
-    cost->tile_bytes = kernel->launch.block_elements * element_bytes;
+    cost->tile_bytes = kernel->launch.block_elements * widest / 8;
     return;
   }
   int first = 0, end = kernel->n_steps;
@@ -189,7 +192,7 @@ void plan_cost_kernel(plan_kernel *kernel) {
     first = 1;
     end = 1 + kernel->step[0].body;
   }
-  cost->tile_bytes = element_bytes << kernel->space.in[0].bits;
+  cost->tile_bytes = plan_access_bytes(widest, kernel->space.in[0].bits);
   cost->min_sectors = bits_max(cost->tile_bytes / kernel->target.sector_bytes, 1);
   cost->min_wavefronts =
       bits_max(cost->tile_bytes / (kernel->target.banks * kernel->target.bank_bytes), 1);

@@ -279,11 +279,10 @@ static void mark_column_bits(draft *d) {
 }
 
 static void learn_address_alignment(draft *d) {
-  int element_bytes = d->element_bits / 8;
   for (int t = 0; t < d->desc->n_tensors; t++) {
     int64_t multiple = d->desc->promises[t].address.multiple;
     int bytes = multiple > 1 ? bits_alignment(multiple) : 0;
-    d->address_align[t] = bits_max(0, bytes - bits_log2(element_bytes));
+    d->address_align[t] = bits_max(0, bytes - draft_log2_bytes(d, t));
   }
 }
 

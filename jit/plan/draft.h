@@ -8,6 +8,7 @@
 #ifndef LLRT_JIT_PLAN_DRAFT_H
 #define LLRT_JIT_PLAN_DRAFT_H
 
+#include "base/bits.h"
 #include "jit/plan/plan.h"
 #include "layout/f2.h"
 
@@ -25,8 +26,6 @@ typedef struct draft {
   const llrt_op_desc *desc;
   const plan_options *options;
   plan_kernel *kernel;
-  int element_bits;
-
   int64_t extent[LLRT_MAX_RANK];    /* -1: known at run only */
   int extent_align[LLRT_MAX_RANK];  /* log2 of what divides it */
   int address_align[LLRT_MAX_TENSORS]; /* log2 elements; 0 where only bytes are promised */
@@ -48,6 +47,11 @@ typedef struct draft {
   int n_grid;
   uint64_t grid[LLRT_MAX_BITS]; /* block representatives of fixed bits */
 } draft;
+
+/* log2 bytes of an element of tensor t; -1 where two share a byte. */
+static inline int draft_log2_bytes(const draft *d, int t) {
+  return bits_log2(d->kernel->tensor_bits[t]) - 3;
+}
 
 /* digits.c */
 llrt_status draft_digits(draft *d);
@@ -91,6 +95,9 @@ typedef struct plan_address_map {
 } plan_address_map;
 void plan_address_of_tensor(const plan_kernel *kernel, int tensor, plan_address_map *map);
 void plan_address_of_buffer(const plan_kernel *kernel, int buffer, plan_address_map *map);
+
+/* Bytes of an access of 2^vector elements of `bits` each. */
+static inline int plan_access_bytes(int bits, int vector) { return (bits << vector) / 8; }
 
 /* The number of a value's register bits, lane bits, …; columns of one in-dim. */
 static inline int plan_value_bits(const plan_value *value, plan_dim dim) {

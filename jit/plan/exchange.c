@@ -41,9 +41,9 @@ static bool same_warps(const plan_value *a, const plan_value *b) {
 }
 
 /* log2 lanes of the 128-bit parts of a SIMD register, in which unpack instructions work. */
-static int interleave_bits(const draft *d) {
+static int interleave_bits(const draft *d, int bits) {
   if (!d->kernel->target.lanes_first) return 0;
-  return bits_min(bits_log2(128 / d->element_bits), d->kernel->lane_bits);
+  return bits_min(bits_log2(128 / bits), d->kernel->lane_bits);
 }
 
 static llrt_status through_shared(draft *d, const frame *from, const frame *to,
@@ -52,7 +52,7 @@ static llrt_status through_shared(draft *d, const frame *from, const frame *to,
   int vector = 0, number = 0, buffer = kernel->n_buffers;
   if (buffer == PLAN_MAX_BUFFERS)
     return llrt_error(LLRT_INTERNAL, "a kernel of more than %d buffers", PLAN_MAX_BUFFERS);
-  LLRT_TRY(swizzle_plan(&kernel->target, d->element_bits, from, to, &kernel->buffer[buffer],
+  LLRT_TRY(swizzle_plan(&kernel->target, target->bits, from, to, &kernel->buffer[buffer],
                         &vector));
   kernel->n_buffers++;
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_SHARED_STORE, .in = (uint8_t)*at,
@@ -78,7 +78,7 @@ llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out)
   bool local = same_warps(&start, target);
   if (local && frame_equal(&based, &to) && wanted != PLAN_EXCHANGE_SHARED) return LLRT_OK;
   int n = local && wanted != PLAN_EXCHANGE_SHARED
-              ? shuffle_rounds(&based, &to, interleave_bits(d), rounds)
+              ? shuffle_rounds(&based, &to, interleave_bits(d, start.bits), rounds)
               : -1;
   int most = wanted == PLAN_EXCHANGE_SHUFFLE ? FRAME_MAX_LANES + 1
                                              : d->kernel->target.max_shuffle_rounds;

@@ -69,7 +69,7 @@ static llrt_status flat_value(const draft *d, int tile_bits, plan_value *value, 
   llrt_layout lanes = llrt_layout_empty();
   bool host = kernel->target.lanes_first;
   int next = 0, registers = host ? 0 : FLAT_REGISTER_BITS;
-  *value = (plan_value){.word = 0};
+  *value = (plan_value){.bits = kernel->tensor_bits[0]};
   LLRT_TRY(llrt_layout_add_out(&lanes, "tile", tile_bits));
   LLRT_TRY(add_dim(&lanes, "lane", kernel->lane_bits, &next, host));
   LLRT_TRY(add_dim(&lanes, "warp", kernel->warp_bits, &next, false));

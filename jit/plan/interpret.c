@@ -57,7 +57,7 @@ static llrt_status interpreter_init(interpreter *in) {
       in->tile[i][at] = f2_apply(kernel->value[i].layout.column, at);
   }
   for (int i = 0; i < kernel->n_buffers; i++) {
-    size_t elements = (size_t)kernel->buffer[i].bytes * 8 / (size_t)kernel->element_bits;
+    size_t elements = (size_t)kernel->buffer[i].bytes * 8 / kernel->buffer[i].bits;
     failed |= !(in->shared[i] = calloc(elements, sizeof(uint64_t)));
     failed |= !(in->written[i] = calloc(elements, sizeof(int)));
   }
@@ -95,12 +95,13 @@ static llrt_status global_address(const interpreter *in, const plan_step *step, 
     return llrt_error(LLRT_INTERNAL, "block %lld reaches element %lld of tensor %d, which has %lld",
                       (long long)in->block, (long long)offset, step->tensor,
                       (long long)in->bindings[step->tensor].span);
-  *address = (unsigned char *)in->tensors[step->tensor].data + offset * (kernel->element_bits / 8);
+  *address = (unsigned char *)in->tensors[step->tensor].data +
+             offset * (kernel->tensor_bits[step->tensor] / 8);
   return LLRT_OK;
 }
 
 static llrt_status run_global(interpreter *in, const plan_step *step, int value, bool load) {
-  size_t bytes = (size_t)in->kernel->element_bits / 8;
+  size_t bytes = (size_t)in->kernel->tensor_bits[step->tensor] / 8;
   for (int64_t at = 0; at < value_size(in->kernel, value); at++) {
     unsigned char *address;
     LLRT_TRY(global_address(in, step, tile_at(in, value, at), &address));
@@ -214,7 +215,7 @@ llrt_status plan_interpret(const plan_kernel *kernel, const llrt_tensor *tensors
   for (in.block = 0; in.block < blocks && status == LLRT_OK; in.block++) {
     for (int i = 0; i < kernel->n_buffers; i++)
       memset(in.written[i], 0,
-             (size_t)kernel->buffer[i].bytes * 8 / (size_t)kernel->element_bits * sizeof(int));
+             (size_t)kernel->buffer[i].bytes * 8 / kernel->buffer[i].bits * sizeof(int));
     in.phase = 1;
     if (!kernel->flat) plan_decode_block(kernel, in.block, in.args, &in.grid, in.upper);
     status = run_steps(&in, 0, kernel->n_steps);

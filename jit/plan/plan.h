@@ -12,7 +12,8 @@
  *
  * Values. A value is a register tile: layout (register, lane, warp, iteration) -> tile. Zero columns in
  * lane or warp are copies, stored once. The lowest `word` register bits lie inside one machine word.
- * A step is defined by the layouts of its input and output alone. */
+ * A step is defined by the layouts of its input and output alone. Elements keep their width: a tensor, a
+ * buffer and the values that are loaded from it or stored to it have the same. */
 #ifndef LLRT_JIT_PLAN_PLAN_H
 #define LLRT_JIT_PLAN_PLAN_H
 
@@ -70,12 +71,14 @@ typedef enum plan_dim {
 typedef struct plan_value {
   llrt_layout layout; /* register, lane, warp, iteration -> tile */
   uint8_t word;       /* log2 elements per machine word */
+  uint8_t bits;       /* of an element */
 } plan_value;
 
 /* A shared buffer: element offset -> tile. */
 typedef struct plan_buffer {
   llrt_layout layout; /* offset -> tile */
   int32_t bytes;
+  uint8_t bits; /* of an element */
 } plan_buffer;
 
 typedef enum plan_step_kind {
@@ -107,7 +110,7 @@ typedef struct plan_step {
 
 typedef struct plan_cost {
   double bytes_per_element;  /* global, read and written */
-  int32_t tile_bytes;        /* per block */
+  int32_t tile_bytes;        /* per block, of the widest tensor */
   int32_t load_sectors, store_sectors;           /* per tile, 32-byte sectors touched by one access each */
   int32_t min_sectors;                           /* tile bytes / sector */
   int32_t shared_store_wavefronts, shared_load_wavefronts; /* per tile */
@@ -118,9 +121,9 @@ typedef struct plan_cost {
 
 typedef struct plan_kernel {
   plan_target target;
-  int32_t element_bits;
   int32_t n_tensors;
-  int32_t lane_bits, warp_bits; /* of a block; the host's lane_bits fits the element width */
+  uint8_t tensor_bits[LLRT_MAX_TENSORS]; /* of an element; steps that move it keep the width */
+  int32_t lane_bits, warp_bits; /* of a block; the host's lane_bits fits the narrowest element */
   bool flat; /* a tile is 2^tile_bits consecutive elements of the flat index, which `place` splits into
                 digits (whole digits: upper and fixed bits together, fastest first); of space only the
                 out-dims are used */

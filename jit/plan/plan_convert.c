@@ -26,13 +26,15 @@ static void begin_kernel(draft *d, const llrt_op_desc *desc, const plan_target *
   d->desc = desc;
   d->options = options;
   d->kernel = kernel;
-  d->element_bits = llrt_dtype_bits(desc->tensors[0].dtype);
   kernel->target = *target;
-  kernel->element_bits = d->element_bits;
   kernel->n_tensors = desc->n_tensors;
-  kernel->lane_bits = target->lanes_first
-                          ? bits_log2(target->vector_bytes * 8 / d->element_bits)
-                          : target->lane_bits;
+  int narrowest = INT32_MAX;
+  for (int t = 0; t < desc->n_tensors; t++) {
+    kernel->tensor_bits[t] = (uint8_t)llrt_dtype_bits(desc->tensors[t].dtype);
+    narrowest = bits_min(narrowest, kernel->tensor_bits[t]);
+  }
+  kernel->lane_bits = target->lanes_first ? bits_log2(target->vector_bytes * 8 / narrowest)
+                                          : target->lane_bits;
 }
 
 static void finish_kernel(plan_kernel *kernel) {
@@ -59,7 +61,7 @@ static llrt_status interior_steps(draft *d, const draft_values *values, bool str
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)loaded,
                                           .vector = (uint8_t)d->vector[0]}));
   LLRT_TRY(draft_exchange(d, loaded, &values->store, &stored));
-  int aligned = d->align[1] + bits_log2(d->element_bits / 8);
+  int aligned = d->align[1] + draft_log2_bytes(d, 1);
   if (!streaming || aligned < STREAMING_MIN_ALIGN) aligned = 0;
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)stored,
                                         .vector = (uint8_t)d->vector[1],
@@ -143,7 +145,8 @@ static int64_t fixed_elements(const plan_kernel *kernel) {
 static llrt_status add_streaming(const llrt_op_desc *desc, const plan_target *target,
                                  const plan_options *options, plan *out) {
   plan_kernel *small = &out->variant[out->n_variants - 1];
-  int64_t elements = fixed_elements(small), limit = STREAMING_MIN_BYTES / (small->element_bits / 8);
+  int64_t elements = fixed_elements(small);
+  int64_t limit = (int64_t)STREAMING_MIN_BYTES * 8 / small->tensor_bits[1];
   plan_range range = small->launch.range;
   if (elements >= 0 && elements < limit) return LLRT_OK;
   LLRT_TRY(plan_tiled(desc, target, options, true, small));

@@ -72,8 +72,9 @@ static void print_value(const plan_kernel *kernel, int i, llrt_text *text) {
   if (value->word) llrt_text_add(text, " (%d elements a word)", 1 << value->word);
 }
 
-static int vector_bytes(const plan_kernel *kernel, const plan_step *step) {
-  return (kernel->element_bits / 8) << step->vector;
+/* Bytes of a step's access; number: the value that it moves. */
+static int vector_bytes(const plan_kernel *kernel, const plan_step *step, int number) {
+  return plan_access_bytes(kernel->value[number].bits, step->vector);
 }
 
 static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *text) {
@@ -81,13 +82,14 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
   llrt_text_add(text, "%*s", 2 + 2 * depth, "");
   switch ((plan_step_kind)step->kind) {
     case PLAN_LOAD:
-      llrt_text_add(text, "load source, %d bytes an access%s -> ", vector_bytes(kernel, step),
+      llrt_text_add(text, "load source, %d bytes an access%s -> ",
+                    vector_bytes(kernel, step, step->out),
                     step->masked ? ", masked" : "");
       print_value(kernel, step->out, text);
       break;
     case PLAN_STORE:
       llrt_text_add(text, "store v%d to destination, %d bytes an access%s%s", step->in,
-                    vector_bytes(kernel, step), step->masked ? ", masked" : "",
+                    vector_bytes(kernel, step, step->in), step->masked ? ", masked" : "",
                     step->streaming ? ", streaming" : "");
       break;
     case PLAN_REGISTERS:
@@ -100,12 +102,13 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       break;
     case PLAN_SHARED_STORE:
       llrt_text_add(text, "store v%d to shared buffer %d (%d bytes), %d bytes an access", step->in,
-                    step->buffer, kernel->buffer[step->buffer].bytes, vector_bytes(kernel, step));
+                    step->buffer, kernel->buffer[step->buffer].bytes,
+                    vector_bytes(kernel, step, step->in));
       break;
     case PLAN_BARRIER: llrt_text_add(text, "barrier"); break;
     case PLAN_SHARED_LOAD:
       llrt_text_add(text, "load shared buffer %d, %d bytes an access -> ", step->buffer,
-                    vector_bytes(kernel, step));
+                    vector_bytes(kernel, step, step->out));
       print_value(kernel, step->out, text);
       break;
     case PLAN_IF_INTERIOR: llrt_text_add(text, "if the block is inside every edge:"); break;
@@ -155,7 +158,7 @@ static void print_range(const plan_range *range, llrt_text *text) {
 
 static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text) {
   llrt_text_add(text, "variant %d: %s, %s, %d-bit elements", number, kernel->target.name,
-                kernel->flat ? "flat" : "tiled", kernel->element_bits);
+                kernel->flat ? "flat" : "tiled", kernel->tensor_bits[0]);
   print_range(&kernel->launch.range, text);
   llrt_text_add(text, "\n  block: %d warps of %d lanes, %d bytes of shared memory\n",
                 1 << kernel->warp_bits, 1 << kernel->lane_bits, kernel->launch.shared_bytes);

@@ -141,13 +141,14 @@ llrt_status swizzle_plan(const plan_target *target, int element_bits, const fram
   f2_basis span, others;
   int tile_bits = from->tile_bits;
   LLRT_TRY(choose_unit(target, element_bits, from, to, &unit, &others));
-  int unit_bytes = bits_max((element_bits / 8) << unit.n, target->bank_bytes);
+  int unit_bytes = bits_max(plan_access_bytes(element_bits, unit.n), target->bank_bytes);
   int phase = bits_log2(bits_max(target->banks * target->bank_bytes / unit_bytes, 1));
   phase_span(from, &unit, phase, &span, &members[0]);
   phase_span(to, &unit, phase, &span, &members[1]);
   common_complement(&others, &members[0], &members[1], &segment);
   int n_segment = bits_min(segment.n, bits_max(tile_bits - unit.n - phase, 0));
-  buffer->bytes = (element_bits / 8) << tile_bits;
+  buffer->bits = (uint8_t)element_bits;
+  buffer->bytes = plan_access_bytes(element_bits, tile_bits);
   if (buffer->bytes > target->shared_bytes)
     return llrt_error(LLRT_UNSUPPORTED, "a tile of %d bytes does not fit shared memory (%d bytes)",
                       buffer->bytes, target->shared_bytes);

@@ -19,7 +19,7 @@
 
 typedef struct tiler {
   draft *d;
-  int element_log2_bytes;
+  int log2_bytes[2]; /* of an element */
   int run[2], vector[2];
   uint64_t run_vector[2][LLRT_MAX_BITS]; /* S^-1 e_j: address exactly 2^j, no strided effect */
   int n_run[2];                          /* how many of them exist */
@@ -61,7 +61,7 @@ static int run_alignment(const tiler *w, int t) {
 /* The widest access: whole elements up to the target's, within the run, aligned where it must be. */
 static int vector_bits(const tiler *w, int t) {
   const plan_target *target = &w->d->kernel->target;
-  int widest = bits_max(bits_log2(target->access_bytes) - w->element_log2_bytes, 0);
+  int widest = bits_max(bits_log2(target->access_bytes) - w->log2_bytes[t], 0);
   int vector = bits_min(widest, w->n_run[t]);
   return target->access_align_bytes == 1 ? vector : bits_min(vector, run_alignment(w, t));
 }
@@ -70,9 +70,10 @@ static int vector_bits(const tiler *w, int t) {
 static int room_bits(const tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   const plan_target *target = &kernel->target;
-  int word = target->word_bits ? bits_max(5 - bits_log2(w->d->element_bits), 0) : 0;
+  int wide = bits_max(w->log2_bytes[0], w->log2_bytes[1]);
+  int word = target->word_bits ? bits_max(2 - wide, 0) : 0;
   int room = kernel->lane_bits + target->warp_bits + target->register_bits + word;
-  return bits_min(room, bits_highest((uint64_t)target->shared_bytes) - w->element_log2_bytes);
+  return bits_min(room, bits_highest((uint64_t)target->shared_bytes) - wide);
 }
 
 /* Runs that together have at most `most` bits: the host's source run gives way first, because it stores
@@ -82,8 +83,10 @@ static void choose_runs(tiler *w, int most) {
   const plan_options *options = w->d->options;
   const plan_target *target = &w->d->kernel->target;
   int run_bytes = options && options->run_bytes ? options->run_bytes : target->run_bytes;
-  int wanted = bits_max(bits_log2(run_bytes) - w->element_log2_bytes, 0);
-  for (int t = 0; t < 2; t++) w->run[t] = bits_min(wanted, w->n_run[t]);
+  for (int t = 0; t < 2; t++) {
+    int wanted = bits_max(bits_log2(run_bytes) - w->log2_bytes[t], 0);
+    w->run[t] = bits_min(wanted, w->n_run[t]);
+  }
   for (int i = 0; i < 2; i++) {
     int t = target->lanes_first ? i : 1 - i;
     while (w->run[0] + w->run[1] > most && w->run[t] > w->vector[t]) w->run[t]--;
@@ -183,7 +186,8 @@ static void extend(tiler *w) {
   const draft *d = w->d;
   int tile_bytes = d->options && d->options->tile_bytes ? d->options->tile_bytes
                                                         : d->kernel->target.tile_bytes;
-  int wanted = bits_max(bits_log2(tile_bytes) - w->element_log2_bytes, d->kernel->lane_bits);
+  int wide = bits_max(w->log2_bytes[0], w->log2_bytes[1]);
+  int wanted = bits_max(bits_log2(tile_bytes) - wide, d->kernel->lane_bits);
   for (int turn = 0; w->tile.rank < wanted; turn++) {
     uint64_t x = next_vector(w, &w->tile, turn % 2, ~0ull);
     if (x == 0) return;
@@ -230,7 +234,8 @@ static void order_side(const tiler *w, int t) {
 }
 
 llrt_status draft_tile(draft *d) {
-  tiler w = {.d = d, .element_log2_bytes = bits_log2(d->element_bits / 8)};
+  tiler w = {.d = d};
+  for (int t = 0; t < 2; t++) w.log2_bytes[t] = draft_log2_bytes(d, t);
   for (int t = 0; t < 2; t++) find_run_vectors(&w, t);
   for (int t = 0; t < 2; t++) w.vector[t] = vector_bits(&w, t);
   build_core(&w);

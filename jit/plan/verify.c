@@ -13,6 +13,7 @@ static llrt_status check_value(const plan_kernel *kernel, int i) {
   const plan_value *value = &kernel->value[i];
   int registers = plan_value_bits(value, PLAN_REGISTER);
   CHECK(llrt_layout_is_valid(&value->layout), "value %d: malformed layout", i);
+  CHECK(bits_is_power_of_two(value->bits), "value %d: elements of %d bits", i, value->bits);
   CHECK(value->word <= registers, "value %d: a word of more elements than registers", i);
   CHECK(registers - value->word <= 8, "value %d: too many registers", i);
   CHECK(plan_value_bits(value, PLAN_LANE) == kernel->lane_bits, "value %d: lanes", i);
@@ -48,8 +49,10 @@ static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   bool load = step->kind == PLAN_LOAD || step->kind == PLAN_SHARED_LOAD;
   plan_address_map map;
+  const plan_value *value = &kernel->value[load ? step->out : step->in];
   if (step->kind == PLAN_LOAD || step->kind == PLAN_STORE) {
     CHECK(step->tensor < kernel->n_tensors, "step %d: tensor %d", at, step->tensor);
+    CHECK(value->bits == kernel->tensor_bits[step->tensor], "step %d: width of the tensor", at);
     if (kernel->flat) {
       CHECK(step->vector == 0 && step->masked, "step %d: a flat kernel moves elements", at);
       return LLRT_OK;
@@ -57,15 +60,17 @@ static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
     plan_address_of_tensor(kernel, step->tensor, &map);
   } else {
     CHECK(step->buffer < kernel->n_buffers, "step %d: buffer %d", at, step->buffer);
+    CHECK(value->bits == kernel->buffer[step->buffer].bits, "step %d: width of the buffer", at);
     plan_address_of_buffer(kernel, step->buffer, &map);
   }
-  return check_access(kernel, at, &kernel->value[load ? step->out : step->in], &map);
+  return check_access(kernel, at, value, &map);
 }
 
 static llrt_status check_registers(const plan_kernel *kernel, int at) {
   const plan_value *in = &kernel->value[kernel->step[at].in];
   const plan_value *out = &kernel->value[kernel->step[at].out];
   f2_basis span;
+  CHECK(in->bits == out->bits, "step %d: elements change width", at);
   f2_basis_init(&span);
   for (int i = 0; i < plan_value_bits(in, PLAN_REGISTER); i++)
     f2_basis_insert(&span, plan_value_columns(in, PLAN_REGISTER)[i]);
@@ -90,8 +95,9 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
     case PLAN_SHARED_LOAD: return check_memory_step(kernel, at);
     case PLAN_REGISTERS: return check_registers(kernel, at);
     case PLAN_SHUFFLE:
-      CHECK(kernel->value[step->in].word == kernel->value[step->out].word, "step %d: words change",
-            at);
+      CHECK(kernel->value[step->in].word == kernel->value[step->out].word &&
+                kernel->value[step->in].bits == kernel->value[step->out].bits,
+            "step %d: words change", at);
       return LLRT_OK;
     case PLAN_BARRIER:
     case PLAN_IF_INTERIOR:

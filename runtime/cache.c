@@ -117,17 +117,16 @@ static llrt_op *keep_op(kernel_cache *cache, llrt_hash key, llrt_op *made) {
   return kept;
 }
 
-llrt_status llrt_cache_get_op(kernel_cache *cache, llrt_device *device, llrt_op_kind kind,
-                              llrt_dtype dtype, const storage_set *set,
-                              const llrt_tensor_promise *promises, llrt_op **op) {
-  llrt_hash key = llrt_op_key(device, kind, llrt_dtype_bits(dtype), set, promises);
+llrt_status llrt_cache_get_op(kernel_cache *cache, llrt_device *device, const llrt_op_desc *desc,
+                              const storage_set *set, llrt_op **op) {
+  llrt_hash key = llrt_op_key(device, desc, set);
   pthread_mutex_lock(&cache->mutex);
   *op = table_find(&cache->ops, key);
   cache->hits += *op != NULL;
   pthread_mutex_unlock(&cache->mutex);
   if (*op) return LLRT_OK;
   llrt_op *made;
-  LLRT_TRY(llrt_op_make(device, kind, dtype, set, promises, &made));
+  LLRT_TRY(llrt_op_make(device, desc, set, &made));
   *op = keep_op(cache, key, made);
   return *op ? LLRT_OK : llrt_error(LLRT_OUT_OF_MEMORY, "no memory for the kernel cache");
 }

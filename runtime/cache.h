@@ -31,12 +31,11 @@ void llrt_cache_fini(kernel_cache *cache);
 llrt_status llrt_cache_get_set(kernel_cache *cache, const llrt_tensor *tensors, int n,
                                const storage_set **set);
 
-/* The operation of these tensors' storages on the device under the promises (one entry a tensor):
- * found, or made now without kernels. The cache keeps a reference; the caller gets none, and needs
- * none while it uses the device. Errors: OUT_OF_MEMORY. */
-llrt_status llrt_cache_get_op(kernel_cache *cache, llrt_device *device, llrt_op_kind kind,
-                              llrt_dtype dtype, const storage_set *set,
-                              const llrt_tensor_promise *promises, llrt_op **op);
+/* The operation of a checked description with the set's storages on the device: found, or made now
+ * without kernels. The cache keeps a reference; the caller gets none, and needs none while it uses
+ * the device. Errors: OUT_OF_MEMORY. */
+llrt_status llrt_cache_get_op(kernel_cache *cache, llrt_device *device, const llrt_op_desc *desc,
+                              const storage_set *set, llrt_op **op);
 
 /* Lets go of the device's operations. */
 void llrt_cache_drop_device(kernel_cache *cache, const llrt_device *device);

@@ -13,8 +13,17 @@
 
 #include <string.h>
 
-static llrt_status check_params(const llrt_convert_params *params) {
-  LLRT_REQUIRE(!params || params->reserved == 0, "params: reserved is not 0");
+/* The description without promises; of the tensors their dtypes alone. */
+static llrt_status describe(const llrt_tensor *tensors, const llrt_convert_params *params,
+                            llrt_op_desc *desc) {
+  memset(desc, 0, sizeof *desc);
+  desc->kind = LLRT_OP_CONVERT;
+  desc->n_tensors = 2;
+  for (int i = 0; i < 2; i++) desc->tensors[i].dtype = tensors[i].dtype;
+  if (!params) return LLRT_OK;
+  LLRT_TRY(llrt_validate_maps(params->maps, params->n_maps));
+  desc->n_maps = params->n_maps;
+  memcpy(desc->maps, params->maps, (size_t)params->n_maps * sizeof *params->maps);
   return LLRT_OK;
 }
 
@@ -22,8 +31,9 @@ llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *dest
                               const llrt_convert_params *params, void *stream) {
   LLRT_REQUIRE(source, "source is NULL");
   LLRT_REQUIRE(destination, "destination is NULL");
-  LLRT_TRY(check_params(params));
   const llrt_tensor tensors[2] = {*source, *destination};
+  llrt_op_desc desc;
+  LLRT_TRY(describe(tensors, params, &desc));
   LLRT_TRY(llrt_validate_tensors(tensors, 2, stream));
   llrt_device *device = source->device;
   kernel_cache *cache = &device->context->cache;
@@ -35,10 +45,9 @@ llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *dest
   if (call.empty) return LLRT_OK;
   LLRT_TRY(llrt_validate_memory(set, &call));
 
-  llrt_tensor_promise promises[2] = {0};
-  llrt_promises_coarse(&call, set, promises);
+  llrt_promises_coarse(&call, set, &desc);
   llrt_op *op;
-  LLRT_TRY(llrt_cache_get_op(cache, device, LLRT_OP_CONVERT, source->dtype, set, promises, &op));
+  LLRT_TRY(llrt_cache_get_op(cache, device, &desc, set, &op));
   int variant;
   LLRT_TRY(llrt_op_ready(op, source->shape, stream, &variant));
   return llrt_op_launch(op, variant, &call, stream);
@@ -57,7 +66,7 @@ llrt_status llrt_convert(const llrt_tensor *source, const llrt_storage *storage,
   LLRT_REQUIRE(result, "result is NULL");
   memset(result, 0, sizeof *result);
   LLRT_REQUIRE(source, "source is NULL");
-  LLRT_TRY(check_params(params));
+  if (params) LLRT_TRY(llrt_validate_maps(params->maps, params->n_maps));
   LLRT_TRY(llrt_validate_tensors(source, 1, stream));
   if (storage) LLRT_TRY(llrt_storage_validate(storage));
   LLRT_REQUIRE(!has_runtime_strides(storage),

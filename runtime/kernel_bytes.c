@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/status.h"
+#include "runtime/validate.h"
 
 #include <llrt/llrt.h>
 
@@ -75,12 +76,21 @@ static void put_promise(llrt_text *out, const llrt_promise *promise) {
   put(out, promise->max);
 }
 
+/* Of each kind its own fields. */
+static void put_map(llrt_text *out, const llrt_map *map) {
+  put(out, map->kind);
+  if (map->kind == LLRT_MAP_XOR) put(out, (int64_t)map->constant);
+  if (map->kind == LLRT_MAP_WORD_BITS) put_bytes(out, map->perm, sizeof map->perm);
+}
+
 static void put_description(llrt_text *out, const llrt_op_desc *desc, const storage_set *set) {
   put(out, desc->kind);
-  put(out, desc->tensors[0].dtype);
   put(out, set->n);
   put(out, set->rank);
+  put(out, desc->n_maps);
+  for (int i = 0; i < desc->n_maps; i++) put_map(out, &desc->maps[i]);
   for (int i = 0; i < set->n; i++) {
+    put(out, desc->tensors[i].dtype);
     put_storage(out, &set->storage[i]);
     put_promise(out, &desc->promises[i].address);
     for (int axis = 0; axis < set->rank; axis++) {
@@ -236,21 +246,32 @@ static void get_promises(reader *in, int rank, llrt_tensor_promise *promises) {
   }
 }
 
+static void get_map(reader *in, llrt_map *map) {
+  map->kind = (llrt_map_kind)get_within(in, LLRT_MAP_XOR, LLRT_MAP_WORD_BITS);
+  if (map->kind == LLRT_MAP_XOR) map->constant = (uint64_t)get(in);
+  if (map->kind == LLRT_MAP_WORD_BITS) get_bytes(in, map->perm, sizeof map->perm);
+}
+
 /* The description, checked as a caller's would be. */
 static llrt_status get_description(reader *in, kernel_image *image) {
-  image->kind = (llrt_op_kind)get_within(in, LLRT_OP_CONVERT, LLRT_OP_CONVERT);
-  image->dtype = (llrt_dtype)get_within(in, LLRT_DTYPE_NONE + 1, LLRT_DTYPE_COUNT - 1);
-  int n = get_within(in, 2, 2);
+  llrt_op_desc *desc = &image->desc;
+  llrt_storage storages[LLRT_MAX_TENSORS] = {0};
+  desc->kind = (llrt_op_kind)get_within(in, LLRT_OP_CONVERT, LLRT_OP_CONVERT);
+  desc->n_tensors = get_within(in, 2, 2);
   int rank = get_within(in, 0, LLRT_MAX_RANK);
-  llrt_storage storages[2] = {0};
-  llrt_tensor tensors[2] = {0};
-  for (int i = 0; i < n; i++) {
+  desc->n_maps = get_within(in, 0, LLRT_MAX_MAPS);
+  for (int i = 0; i < desc->n_maps; i++) get_map(in, &desc->maps[i]);
+  for (int i = 0; i < desc->n_tensors; i++) {
+    llrt_dtype dtype = (llrt_dtype)get_within(in, LLRT_DTYPE_NONE + 1, LLRT_DTYPE_COUNT - 1);
     get_storage(in, rank, &storages[i]);
-    get_promises(in, rank, &image->promises[i]);
-    tensors[i] = (llrt_tensor){.dtype = image->dtype, .rank = rank, .storage = &storages[i]};
+    get_promises(in, rank, &desc->promises[i]);
+    desc->tensors[i] = (llrt_tensor){.dtype = dtype, .rank = rank, .storage = &storages[i]};
   }
   if (in->bad) return contradiction();
-  llrt_status status = llrt_storage_set_init(tensors, n, &image->set);
+  llrt_status status = llrt_validate_desc(desc);
+  if (status == LLRT_OK)
+    status = llrt_storage_set_init(desc->tensors, desc->n_tensors, &image->set);
+  for (int i = 0; i < desc->n_tensors; i++) desc->tensors[i].storage = NULL;
   return status == LLRT_OK ? LLRT_OK : llrt_error_prefix(LLRT_CORRUPT, "the saved kernel");
 }
 

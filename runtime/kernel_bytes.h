@@ -18,10 +18,8 @@ typedef struct kernel_variant {
 /* Everything that saved bytes hold. */
 typedef struct kernel_image {
   char target[32];
-  llrt_op_kind kind;
-  llrt_dtype dtype;
+  llrt_op_desc desc; /* of the tensors, dtypes alone */
   storage_set set;
-  llrt_tensor_promise promises[LLRT_MAX_TENSORS];
   int32_t n_variants;
   kernel_variant variant[PLAN_MAX_VARIANTS];
 } kernel_image;

@@ -7,6 +7,7 @@
 /* Words per tensor: storage hash 2, address 1, per axis 3 of the extent and 1 of the stride. */
 #define TENSOR_WORDS (3 + 4 * LLRT_MAX_RANK)
 #define HEAD_WORDS (5 + 4)
+#define MAP_WORDS (2 + sizeof(((llrt_map *)0)->perm) / 8) /* kind, constant, perm */
 
 static uint64_t *put_promises(uint64_t *at, const llrt_tensor_promise *promises, int rank) {
   *at++ = (uint64_t)promises->address.multiple;
@@ -19,14 +20,23 @@ static uint64_t *put_promises(uint64_t *at, const llrt_tensor_promise *promises,
   return at;
 }
 
-llrt_hash llrt_op_key(const llrt_device *device, llrt_op_kind kind, int element_bits,
-                      const storage_set *set, const llrt_tensor_promise *promises) {
-  uint64_t words[HEAD_WORDS + LLRT_MAX_TENSORS * TENSOR_WORDS];
+static uint64_t *put_map(uint64_t *at, const llrt_map *map) {
+  *at++ = (uint64_t)map->kind;
+  if (map->kind == LLRT_MAP_XOR) *at++ = map->constant;
+  if (map->kind == LLRT_MAP_WORD_BITS) {
+    memcpy(at, map->perm, sizeof map->perm);
+    at += sizeof map->perm / sizeof *at;
+  }
+  return at;
+}
+
+llrt_hash llrt_op_key(const llrt_device *device, const llrt_op_desc *desc, const storage_set *set) {
+  uint64_t words[HEAD_WORDS + LLRT_MAX_TENSORS * TENSOR_WORDS + LLRT_MAX_MAPS * MAP_WORDS];
   uint64_t *at = words;
   *at++ = (uint64_t)(uintptr_t)device;
   *at++ = (uint64_t)device->target.shared_bytes;
-  *at++ = (uint64_t)kind;
-  *at++ = (uint64_t)element_bits;
+  *at++ = (uint64_t)desc->kind << 32 | (uint64_t)desc->n_maps;
+  *at++ = (uint64_t)llrt_dtype_bits(desc->tensors[0].dtype);
   *at++ = (uint64_t)set->n << 32 | (uint64_t)set->rank;
   _Static_assert(sizeof device->target.name == 4 * sizeof *at, "the name fills four words");
   memcpy(at, device->target.name, sizeof device->target.name);
@@ -34,7 +44,8 @@ llrt_hash llrt_op_key(const llrt_device *device, llrt_op_kind kind, int element_
   for (int i = 0; i < set->n; i++) {
     *at++ = set->hash[i].low;
     *at++ = set->hash[i].high;
-    at = put_promises(at, &promises[i], set->rank);
+    at = put_promises(at, &desc->promises[i], set->rank);
   }
+  for (int i = 0; i < desc->n_maps; i++) at = put_map(at, &desc->maps[i]);
   return llrt_hash_bytes(words, (size_t)(at - words) * sizeof *at);
 }

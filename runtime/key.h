@@ -5,9 +5,9 @@
 #include "backends/backend.h"
 #include "runtime/storage_set.h"
 
-/* Equal for descriptions that need the same kernels: moves treat types as widths, and storages
- * count by their canonical form. Kernels are loaded into a device, so its identity counts too. */
-llrt_hash llrt_op_key(const llrt_device *device, llrt_op_kind kind, int element_bits,
-                      const storage_set *set, const llrt_tensor_promise *promises);
+/* Equal for checked descriptions that need the same kernels: moves treat types as widths, and storages
+ * count by their canonical form (the set's, not the description's). Kernels are loaded into a device,
+ * so its identity counts too. */
+llrt_hash llrt_op_key(const llrt_device *device, const llrt_op_desc *desc, const storage_set *set);
 
 #endif

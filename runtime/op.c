@@ -16,8 +16,7 @@ llrt_status llrt_op_prepare(llrt_device *device, const llrt_op_desc *desc, llrt_
   const storage_set *set;
   LLRT_TRY(llrt_cache_get_set(cache, desc->tensors, desc->n_tensors, &set));
   llrt_op *op;
-  LLRT_TRY(llrt_cache_get_op(cache, device, desc->kind, desc->tensors[0].dtype, set,
-                             desc->promises, &op));
+  LLRT_TRY(llrt_cache_get_op(cache, device, desc, set, &op));
   LLRT_TRY(llrt_op_ready_all(op));
   *out = llrt_op_retain(op);
   return LLRT_OK;
@@ -115,7 +114,7 @@ static llrt_status op_from_image(llrt_device *device, kernel_image *image, llrt_
                       device->info.name, device->target.name);
   }
   llrt_op *op;
-  LLRT_TRY(llrt_op_make(device, image->kind, image->dtype, &image->set, image->promises, &op));
+  LLRT_TRY(llrt_op_make(device, &image->desc, &image->set, &op));
   for (int i = 0; i < image->n_variants; i++) {
     op->variant[i] = image->variant[i];
     image->variant[i].code = NULL;

@@ -8,20 +8,19 @@
 #include <string.h>
 #include <time.h>
 
-llrt_status llrt_op_make(llrt_device *device, llrt_op_kind kind, llrt_dtype dtype,
-                         const storage_set *set, const llrt_tensor_promise *promises,
+llrt_status llrt_op_make(llrt_device *device, const llrt_op_desc *desc, const storage_set *set,
                          llrt_op **out) {
   *out = NULL;
   llrt_op *op = calloc(1, sizeof *op);
   if (!op) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for an operation");
   op->device = device;
   op->set = *set;
-  op->desc.kind = kind;
-  op->desc.n_tensors = set->n;
+  op->desc = *desc;
   for (int i = 0; i < set->n; i++) {
-    op->desc.tensors[i] = (llrt_tensor){
-        .dtype = dtype, .rank = set->rank, .storage = &op->set.storage[i], .device = device};
-    op->desc.promises[i] = promises[i];
+    op->desc.tensors[i] = (llrt_tensor){.dtype = desc->tensors[i].dtype,
+                                        .rank = set->rank,
+                                        .storage = &op->set.storage[i],
+                                        .device = device};
   }
   atomic_init(&op->references, 1);
   pthread_mutex_init(&op->build, NULL);

@@ -25,9 +25,9 @@ struct llrt_op {
   pthread_mutex_t build; /* held while planning, compiling and loading; guards variant[].code */
 };
 
-/* An operation without kernels, with one reference. Errors: OUT_OF_MEMORY. */
-llrt_status llrt_op_make(llrt_device *device, llrt_op_kind kind, llrt_dtype dtype,
-                         const storage_set *set, const llrt_tensor_promise *promises,
+/* An operation without kernels, with one reference. Of the description's tensors only dtypes count.
+ * Errors: OUT_OF_MEMORY. */
+llrt_status llrt_op_make(llrt_device *device, const llrt_op_desc *desc, const storage_set *set,
                          llrt_op **op);
 llrt_op *llrt_op_retain(llrt_op *op);
 /* Unloads and frees with the last reference. */

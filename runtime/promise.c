@@ -24,13 +24,20 @@ static void coarse_strides(const op_call *call, const storage_set *set, int tens
   }
 }
 
-void llrt_promises_coarse(const op_call *call, const storage_set *set,
-                          llrt_tensor_promise *promises) {
+static bool acts_on_words(const llrt_op_desc *desc) {
+  return desc->n_maps > 0 && desc->maps[desc->n_maps - 1].kind == LLRT_MAP_WORD_BITS;
+}
+
+void llrt_promises_coarse(const op_call *call, const storage_set *set, llrt_op_desc *desc) {
+  llrt_tensor_promise *promises = desc->promises;
+  int64_t in_word = acts_on_words(desc) ? bits_max(32 / call->bits[1], 1) : 1;
   for (int i = 0; i < call->n; i++) {
     const llrt_tensor *tensor = &call->tensor[i];
     promises[i].address.multiple = coarse_multiple((int64_t)(uintptr_t)tensor->data, COARSE_BYTES);
     for (int axis = 0; axis < tensor->rank; axis++) {
       promises[i].shape[axis].max = tensor->shape[axis] <= INT32_MAX ? INT32_MAX : 0;
+      if (in_word > 1)
+        promises[i].shape[axis].multiple = coarse_multiple(tensor->shape[axis], in_word);
     }
     coarse_strides(call, set, i, &promises[i]);
   }
@@ -101,7 +108,7 @@ llrt_status llrt_op_promise_coarse(llrt_op_desc *desc) {
   LLRT_TRY(llrt_storage_set_init(desc->tensors, desc->n_tensors, &set));
   op_call call;
   LLRT_TRY(llrt_validate_shapes(desc->tensors, &set, &call));
-  llrt_promises_coarse(&call, &set, desc->promises);
+  llrt_promises_coarse(&call, &set, desc);
   forget_unknown_addresses(desc, desc->promises);
   return LLRT_OK;
 }

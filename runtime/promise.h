@@ -5,10 +5,10 @@
 #include "runtime/validate.h"
 
 /* The promises of a one-line call: per tensor, the address and every open stride as a multiple of
- * the largest power of two up to 16 bytes; per axis, whether the extent fits 31 bits. Fills the
- * axes below the rank of promises[call->n], which must be zero. */
-void llrt_promises_coarse(const op_call *call, const storage_set *set,
-                          llrt_tensor_promise *promises);
+ * the largest power of two up to 16 bytes; per axis, whether the extent fits 31 bits, and where a map
+ * acts on words of the destination, whether words go into it. Fills the axes below the rank of
+ * desc->promises, which must be zero. */
+void llrt_promises_coarse(const op_call *call, const storage_set *set, llrt_op_desc *desc);
 
 /* Errors: OUT_OF_CLASS naming tensor, axis and value of the first broken promise. */
 llrt_status llrt_promises_check(const op_call *call, const storage_set *set,

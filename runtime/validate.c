@@ -41,11 +41,43 @@ static llrt_status check_promise(const llrt_promise *promise, const char *role, 
   return LLRT_OK;
 }
 
+/* ---- maps ---- */
+
+static llrt_status check_permutation(const uint8_t perm[32], int map) {
+  uint32_t seen = 0;
+  for (int i = 0; i < 32; i++) {
+    LLRT_REQUIRE(perm[i] < 32, "map %d: perm[%d] is %d, not 0 to 31", map, i, perm[i]);
+    LLRT_REQUIRE(!(seen >> perm[i] & 1), "map %d: perm has bit %d twice", map, perm[i]);
+    seen |= 1u << perm[i];
+  }
+  return LLRT_OK;
+}
+
+llrt_status llrt_validate_maps(const llrt_map *maps, int n_maps) {
+  LLRT_REQUIRE(n_maps >= 0 && n_maps <= LLRT_MAX_MAPS, "%d maps, not 0 to %d", n_maps,
+               LLRT_MAX_MAPS);
+  for (int i = 0; i < n_maps; i++) {
+    switch (maps[i].kind) {
+      case LLRT_MAP_XOR: break;
+      case LLRT_MAP_WORD_BITS:
+        LLRT_REQUIRE(i + 1 == n_maps, "map %d: WORD_BITS must be the last map", i);
+        LLRT_TRY(check_permutation(maps[i].perm, i));
+        break;
+      default: return llrt_error(LLRT_INVALID_ARGUMENT, "map %d: there is no map of kind %d", i,
+                                 (int)maps[i].kind);
+    }
+  }
+  return LLRT_OK;
+}
+
+/* ---- the whole ---- */
+
 llrt_status llrt_validate_desc(const llrt_op_desc *desc) {
   LLRT_REQUIRE(desc, "desc is NULL");
   LLRT_REQUIRE(desc->kind == LLRT_OP_CONVERT, "there is no operation of kind %d", (int)desc->kind);
   LLRT_REQUIRE(desc->n_tensors == 2, "a convert has 2 tensors, not %d", desc->n_tensors);
   LLRT_TRY(check_types(desc->tensors, desc->n_tensors));
+  LLRT_TRY(llrt_validate_maps(desc->maps, desc->n_maps));
   for (int i = 0; i < desc->n_tensors; i++) {
     const llrt_tensor_promise *promises = &desc->promises[i];
     const char *role = llrt_tensor_role(i);

@@ -14,7 +14,10 @@ typedef struct op_call {
   llrt_storage_binding binding[LLRT_MAX_TENSORS];
 } op_call;
 
-/* Checks a description without looking at its storages: kind, count, dtypes, ranks, promises. */
+/* Checks a list of maps by itself: kinds, order, permutations. */
+llrt_status llrt_validate_maps(const llrt_map *maps, int n_maps);
+
+/* Checks a description without looking at its storages: kind, count, dtypes, ranks, maps, promises. */
 llrt_status llrt_validate_desc(const llrt_op_desc *desc);
 
 /* Checks what can be said of tensors without their storages: dtypes, ranks, one device, a stream

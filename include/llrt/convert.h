@@ -8,12 +8,14 @@
 extern "C" {
 #endif
 
-/* Room for options to come; NULL and all-zero mean the plain move of bits. */
+/* NULL and all-zero mean the plain move of bits. */
 typedef struct llrt_convert_params {
-  uint32_t reserved; /* 0 */
+  int32_t n_maps; /* 0..LLRT_MAX_MAPS */
+  llrt_map maps[LLRT_MAX_MAPS]; /* in the order in which they act on every element */
 } llrt_convert_params;
 
-/* destination(x) = source(x) for every logical coordinate x: a move of bits in one pass over memory.
+/* destination(x) = source(x), with the maps applied, for every logical coordinate x, in one pass over
+ * memory.
  * Every copy that the destination's storage has of an element is written; offsets outside its image
  * are left alone. The kernel is compiled at the first call of a class (storages, dtype, coarse
  * promises) and found in the context's cache afterwards.

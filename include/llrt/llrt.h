@@ -16,6 +16,7 @@
 #include <llrt/convert.h>
 #include <llrt/device.h>
 #include <llrt/layout.h>
+#include <llrt/map.h>
 #include <llrt/matrix.h>
 #include <llrt/op.h>
 #include <llrt/status.h>

@@ -5,6 +5,7 @@
 #ifndef LLRT_OP_H
 #define LLRT_OP_H
 
+#include <llrt/map.h>
 #include <llrt/tensor.h>
 
 #ifdef __cplusplus
@@ -40,6 +41,8 @@ typedef struct llrt_op_desc {
   int32_t n_tensors;
   llrt_tensor tensors[LLRT_MAX_TENSORS];
   llrt_tensor_promise promises[LLRT_MAX_TENSORS];
+  int32_t n_maps; /* 0..LLRT_MAX_MAPS */
+  llrt_map maps[LLRT_MAX_MAPS]; /* in the order in which they act */
 } llrt_op_desc;
 
 /* Fills the promises that exactly these tensors keep, coarsely, as the one-line calls do: extents only

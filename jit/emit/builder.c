@@ -17,6 +17,14 @@ LLVMTypeRef emit_int_type(const emitter *e, int bits) {
   return LLVMIntTypeInContext(e->context, (unsigned)bits);
 }
 
+LLVMValueRef emit_splat(LLVMTypeRef type, uint64_t x) {
+  LLVMValueRef lanes[EMIT_MAX_LANES];
+  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return LLVMConstInt(type, x, false);
+  unsigned n = LLVMGetVectorSize(type);
+  for (unsigned i = 0; i < n; i++) lanes[i] = LLVMConstInt(LLVMGetElementType(type), x, false);
+  return LLVMConstVector(lanes, n);
+}
+
 LLVMValueRef emit_number(const emitter *e, const plan_number *number) {
   return number->arg < 0 ? emit_i64(e, number->value) : e->args[number->arg];
 }
@@ -38,11 +46,11 @@ bool emit_is_host(const emitter *e) { return e->kernel->target.isa == PLAN_ISA_H
 /* (x & mask) moved up by `distance` (down where negative). */
 static LLVMValueRef masked_shift(const emitter *e, LLVMValueRef x, uint64_t mask, int distance) {
   LLVMTypeRef type = LLVMTypeOf(x);
-  LLVMValueRef part = LLVMBuildAnd(e->builder, x, LLVMConstInt(type, mask, false), "");
+  LLVMValueRef part = LLVMBuildAnd(e->builder, x, emit_splat(type, mask), "");
   if (distance > 0)
-    return LLVMBuildShl(e->builder, part, LLVMConstInt(type, (unsigned)distance, false), "");
+    return LLVMBuildShl(e->builder, part, emit_splat(type, (unsigned)distance), "");
   if (distance < 0)
-    return LLVMBuildLShr(e->builder, part, LLVMConstInt(type, (unsigned)-distance, false), "");
+    return LLVMBuildLShr(e->builder, part, emit_splat(type, (unsigned)-distance), "");
   return part;
 }
 
@@ -63,11 +71,11 @@ static void add_column(distances *d, int i, uint64_t column) {
 /* column where bit i of x is set, else 0. */
 static LLVMValueRef chosen_column(const emitter *e, LLVMValueRef x, int i, uint64_t column) {
   LLVMTypeRef type = LLVMTypeOf(x);
-  unsigned top = LLVMGetIntTypeWidth(type) - 1;
-  LLVMValueRef sign = LLVMConstInt(type, top - (unsigned)i, false);
-  LLVMValueRef all = LLVMBuildShl(e->builder, x, sign, "");
-  all = LLVMBuildAShr(e->builder, all, LLVMConstInt(type, top, false), "");
-  return LLVMBuildAnd(e->builder, all, LLVMConstInt(type, column, false), "");
+  bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  unsigned top = LLVMGetIntTypeWidth(vector ? LLVMGetElementType(type) : type) - 1;
+  LLVMValueRef all = LLVMBuildShl(e->builder, x, emit_splat(type, top - (unsigned)i), "");
+  all = LLVMBuildAShr(e->builder, all, emit_splat(type, top), "");
+  return LLVMBuildAnd(e->builder, all, emit_splat(type, column), "");
 }
 
 /* Instructions of a distance (shift, and-xor) and of a column by itself (two shifts, and-xor). */
@@ -85,7 +93,7 @@ LLVMValueRef emit_linear(const emitter *e, LLVMValueRef x, const uint64_t *colum
     single = all;
     irregular = 0;
   }
-  LLVMValueRef sum = LLVMConstInt(LLVMTypeOf(x), 0, false);
+  LLVMValueRef sum = LLVMConstNull(LLVMTypeOf(x));
   for (int d = 0; d < 127; d++)
     if (single.mask[d])
       sum = LLVMBuildXor(e->builder, sum, masked_shift(e, x, single.mask[d], d - 63), "");

@@ -12,6 +12,7 @@
 #include <llvm-c/Core.h>
 
 #define EMIT_MAX_REGISTERS 256
+#define EMIT_MAX_LANES 128 /* of a host vector */
 
 typedef struct emitter emitter;
 
@@ -72,6 +73,8 @@ struct emitter {
 LLVMValueRef emit_i32(const emitter *e, int64_t x);
 LLVMValueRef emit_i64(const emitter *e, int64_t x);
 LLVMTypeRef emit_int_type(const emitter *e, int bits);
+/* x in every lane of an integer type, vector or scalar. */
+LLVMValueRef emit_splat(LLVMTypeRef type, uint64_t x);
 /* A number of the plan: a constant or an argument, i64. */
 LLVMValueRef emit_number(const emitter *e, const plan_number *number);
 LLVMBasicBlockRef emit_new_block(const emitter *e, const char *name);
@@ -79,7 +82,8 @@ LLVMBasicBlockRef emit_new_block(const emitter *e, const char *name);
 LLVMValueRef emit_intrinsic(const emitter *e, const char *name, LLVMTypeRef *types, int n_types,
                             LLVMValueRef *args, int n_args);
 /* XOR over set bits i < n of x of columns[i]: shifts and masks for runs of bits that move by one
- * distance, in the type of x. Zero bits of x past n are the caller's business. */
+ * distance, in the type of x, each lane of a vector by itself. Zero bits of x past n are the caller's
+ * business. */
 LLVMValueRef emit_linear(const emitter *e, LLVMValueRef x, const uint64_t *columns, int n);
 /* The parity of x & mask, an i1. */
 LLVMValueRef emit_functional(const emitter *e, LLVMValueRef x, uint64_t mask);
@@ -137,5 +141,6 @@ void emit_shared_store_step(emitter *e, const plan_step *step);
 void emit_shared_load_step(emitter *e, const plan_step *step);
 void emit_registers_step(emitter *e, const plan_step *step);     /* registers.c */
 void emit_shuffle_step(emitter *e, const plan_step *step);       /* emit_shuffle.c */
+void emit_map_step(emitter *e, const plan_step *step);           /* emit_map.c */
 
 #endif

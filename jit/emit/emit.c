@@ -59,6 +59,7 @@ static void emit_steps(emitter *e, int first, int n) {
       case PLAN_SHARED_STORE: emit_shared_store_step(e, step); break;
       case PLAN_BARRIER: e->ops->barrier(e); break;
       case PLAN_SHARED_LOAD: emit_shared_load_step(e, step); break;
+      case PLAN_MAP: emit_map_step(e, step); break;
       case PLAN_STORE: emit_store_step(e, step); break;
       case PLAN_IF_INTERIOR: emit_if_interior(e, i); break;
       case PLAN_LOOP: emit_loop(e, i); break;

@@ -181,19 +181,23 @@ static llrt_status make_value(const draft *d, const side_assignment *side, int t
                  iterations ? iterations : &side->warps, &tile);
 }
 
-/* The masked path: one element a step. Lanes and warps follow the destination, iterations the rest; on
- * the host everything is an iteration and lanes hold copies, that is, one scalar. */
+/* The masked path: one element a step, or the elements of one word. Lanes and warps follow the destination,
+ * iterations the rest; on the host everything is an iteration and lanes hold copies, that is, one scalar,
+ * or beside the word's elements. */
 static llrt_status assign_edge(const draft *d, draft_values *values) {
   side_assignment side = {0};
   vectors iterations = {0};
   f2_basis_init(&side.span);
-  if (!d->kernel->target.lanes_first) {
+  if (d->kernel->target.lanes_first) {
+    fill(&side, &side.lanes, d->word_elements, d->order[1], d->tile_bits, 0);
+  } else {
+    fill(&side, &side.registers, d->word_elements, d->order[1], d->tile_bits, 0);
     fill(&side, &side.lanes, d->kernel->lane_bits, d->order[1], d->tile_bits, 0);
     fill(&side, &side.warps, d->kernel->warp_bits, d->order[1], d->tile_bits, 0);
   }
   fill(&side, &iterations, d->tile_bits, d->order[1], d->tile_bits, 0);
   values->edge_iterations = iterations.n;
-  return make_value(d, &side, 0, 0, &iterations, &values->edge);
+  return make_value(d, &side, 0, d->word_elements, &iterations, &values->edge);
 }
 
 llrt_status draft_assign(draft *d, draft_values *values) {

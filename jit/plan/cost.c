@@ -169,6 +169,11 @@ static void count_tile(plan_kernel *kernel, const plan_step *step) {
     case PLAN_REGISTERS:
       cost->permutes += count_permutes(kernel, &kernel->value[step->in], &kernel->value[step->out]);
       break;
+    case PLAN_MAP: {
+      const plan_value *out = &kernel->value[step->out];
+      cost->mapped += 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
+      break;
+    }
     case PLAN_BARRIER:
     case PLAN_IF_INTERIOR:
     case PLAN_LOOP: break;

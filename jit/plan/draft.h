@@ -4,6 +4,7 @@
  *   tile.c      digits -> work tile, orders of its bits on both sides, block representatives
  *   assign.c    work tile -> which bits are registers, lanes, warps on either side
  *   exchange.c  one assignment -> the other, as steps
+ *   map.c       value maps, before and after the exchange
  *   plan_convert.c runs them */
 #ifndef LLRT_JIT_PLAN_DRAFT_H
 #define LLRT_JIT_PLAN_DRAFT_H
@@ -44,6 +45,9 @@ typedef struct draft {
   int run[2];    /* leading vectors of order[t] with address 1, 2, 4, … */
   int vector[2]; /* log2 elements of one access; <= run */
   int align[2];  /* log2 elements that divide the address of every run */
+  int word_elements; /* log2 destination elements that must stay together, because a map acts on 32-bit
+                        words of them; 0: none */
+  int maps_before;   /* how many of kernel->map come before the exchange */
   int n_grid;
   uint64_t grid[LLRT_MAX_BITS]; /* block representatives of fixed bits */
 } draft;
@@ -77,6 +81,15 @@ llrt_status draft_assign(draft *d, draft_values *values);
 
 /* exchange.c: appends steps that turn value `in` into the layout of *target; *out gets its number. */
 llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out);
+
+/* map.c */
+
+/* Resolves the description's maps into kernel->map. */
+llrt_status draft_maps(draft *d);
+/* Appends a step for each of the n maps from `first` on; *value becomes the last one's result. */
+llrt_status draft_map_steps(draft *d, int first, int n, int *value);
+/* Whether words that a map acts on stay whole in every block. Errors: UNSUPPORTED where they do not. */
+llrt_status draft_check_words(const draft *d);
 
 /* Appending to the kernel. */
 llrt_status draft_step(plan_kernel *kernel, plan_step step);

@@ -162,6 +162,47 @@ static llrt_status run_exchange(interpreter *in, const plan_step *step, bool acr
   return LLRT_OK;
 }
 
+/* ---- value maps ---- */
+
+static uint64_t permute_word(const uint8_t perm[32], uint64_t word) {
+  uint64_t out = 0;
+  for (int i = 0; i < 32; i++) out |= (word >> perm[i] & 1) << i;
+  return out;
+}
+
+/* The words of which element `at` is the first; stride: from one element of a word to the next. */
+static void map_words(interpreter *in, const plan_step *step, int64_t at, int64_t stride) {
+  const uint8_t *perm = in->kernel->map[step->map].perm;
+  const uint64_t *from = &in->value[step->in][at];
+  uint64_t *to = &in->value[step->out][at], word = 0;
+  int bits = in->kernel->value[step->in].bits;
+  if (bits >= 32) {
+    *to = permute_word(perm, *from & UINT32_MAX) | permute_word(perm, *from >> 32) << 32;
+    return;
+  }
+  for (int i = 0; i < 32 / bits; i++)
+    word |= (from[i * stride] & bits_mask(bits)) << (i * bits);
+  word = permute_word(perm, word);
+  for (int i = 0; i < 32 / bits; i++) to[i * stride] = word >> (i * bits) & bits_mask(bits);
+}
+
+static llrt_status run_map(interpreter *in, const plan_step *step) {
+  const plan_kernel *kernel = in->kernel;
+  const plan_map *map = &kernel->map[step->map];
+  int bits = kernel->value[step->in].bits;
+  int64_t stride = 1, elements = bits_max(32 / bits, 1);
+  if (kernel->target.lanes_first)
+    stride <<= plan_value_bits(&kernel->value[step->in], PLAN_REGISTER);
+  for (int64_t at = 0; at < value_size(kernel, step->in); at++) {
+    if (map->kind == PLAN_MAP_XOR)
+      in->value[step->out][at] =
+          in->value[step->in][at] ^ (map->constant & bits_mask(bits));
+    else if (at / stride % elements == 0)
+      map_words(in, step, at, stride);
+  }
+  return LLRT_OK;
+}
+
 /* ---- control ---- */
 
 static bool is_interior(const interpreter *in) {
@@ -184,6 +225,7 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_SHARED_LOAD: return run_shared(in, step, step->out, true);
     case PLAN_REGISTERS: return run_exchange(in, step, false);
     case PLAN_SHUFFLE: return run_exchange(in, step, true);
+    case PLAN_MAP: return run_map(in, step);
     case PLAN_BARRIER: in->phase++; return LLRT_OK;
     case PLAN_IF_INTERIOR:
       if (is_interior(in)) return run_steps(in, at + 1, step->body);

@@ -27,6 +27,7 @@
 #define PLAN_MAX_VALUES 24
 #define PLAN_MAX_BUFFERS 2
 #define PLAN_MAX_VARIANTS 4
+#define PLAN_MAX_MAPS (LLRT_MAX_MAPS + 1) /* a cast beside the description's */
 
 /* A number known now (arg < 0) or kernel argument `arg`. */
 typedef struct plan_number {
@@ -81,6 +82,19 @@ typedef struct plan_buffer {
   uint8_t bits; /* of an element */
 } plan_buffer;
 
+/* What a PLAN_MAP step does to each element; as llrt_map (include/llrt/map.h), resolved. */
+typedef enum plan_map_kind {
+  PLAN_MAP_XOR = 1,  /* element ^= constant */
+  PLAN_MAP_WORD_BITS /* bit i of every 32-bit word = bit perm[i] of it. Elements of less than 32 bits:
+                        the lowest register bits (host: lane bits) number them inside the word */
+} plan_map_kind;
+
+typedef struct plan_map {
+  uint8_t kind; /* plan_map_kind */
+  uint64_t constant;
+  uint8_t perm[32];
+} plan_map;
+
 typedef enum plan_step_kind {
   PLAN_LOAD = 1,     /* out = tensor; 2^vector elements an access */
   PLAN_REGISTERS,    /* out = in with registers renamed and bytes permuted: same lane, same warp */
@@ -90,6 +104,7 @@ typedef enum plan_step_kind {
   PLAN_SHARED_STORE, /* buffer = in, 2^vector elements an access */
   PLAN_BARRIER,      /* of the block; between shared stores and loads */
   PLAN_SHARED_LOAD,  /* out = buffer */
+  PLAN_MAP,          /* out = map of in, element by element: same layout */
   PLAN_STORE,        /* tensor = in */
   PLAN_IF_INTERIOR,  /* next `body` steps where every edge digit is complete in this block, else the
                         `otherwise` steps after them */
@@ -100,7 +115,7 @@ typedef enum plan_step_kind {
 typedef struct plan_step {
   uint8_t kind;
   uint8_t in, out; /* values */
-  uint8_t tensor, buffer;
+  uint8_t tensor, buffer, map;
   uint8_t vector;     /* log2 elements of one access */
   bool masked;        /* LOAD, STORE: skip elements outside an edge digit's extent (flat: the count) */
   uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches */
@@ -116,6 +131,7 @@ typedef struct plan_cost {
   int32_t shared_store_wavefronts, shared_load_wavefronts; /* per tile */
   int32_t min_wavefronts;                        /* per direction, conflict-free */
   int32_t shuffles, selects, permutes;           /* per warp, instructions */
+  int32_t mapped;                                /* per lane: words that value maps make */
   int32_t registers;                             /* words of the largest value of a lane */
 } plan_cost;
 
@@ -128,13 +144,14 @@ typedef struct plan_kernel {
                 digits (whole digits: upper and fixed bits together, fastest first); of space only the
                 out-dims are used */
   plan_number flat_elements; /* positions of the flat index */
-  int32_t n_digits, n_places, n_values, n_buffers, n_steps;
+  int32_t n_digits, n_places, n_values, n_buffers, n_maps, n_steps;
   plan_digit digit[PLAN_MAX_DIGITS];
   llrt_layout space;                           /* tile, grid -> d0, d1, … */
   uint64_t column[LLRT_MAX_TENSORS][LLRT_MAX_BITS]; /* by out bit of space, for COLUMNS digits */
   plan_place place[PLAN_MAX_GRID];
   plan_value value[PLAN_MAX_VALUES];
   plan_buffer buffer[PLAN_MAX_BUFFERS];
+  plan_map map[PLAN_MAX_MAPS];
   plan_step step[PLAN_MAX_STEPS];
   plan_launch launch;
   plan_cost cost;

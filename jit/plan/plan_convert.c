@@ -3,7 +3,9 @@
  *   digits -> tile -> space -> assign -> load, exchange, store
  *
  * Where REST digits give bits to the tile, blocks at the edge take a masked element-wise path, and a
- * flat kernel serves shapes that are smaller than a tile along such an axis. */
+ * flat kernel serves shapes that are smaller than a tile along such an axis. Value maps stand on either
+ * side of the exchange. Where one acts on words of several elements, edges move words and no kernel is
+ * flat: the tiled one then serves every shape. */
 #include "jit/plan/draft.h"
 
 #include "base/bits.h"
@@ -60,7 +62,9 @@ static llrt_status interior_steps(draft *d, const draft_values *values, bool str
   LLRT_TRY(draft_value(kernel, &values->load, &loaded));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)loaded,
                                           .vector = (uint8_t)d->vector[0]}));
+  LLRT_TRY(draft_map_steps(d, 0, d->maps_before, &loaded));
   LLRT_TRY(draft_exchange(d, loaded, &values->store, &stored));
+  LLRT_TRY(draft_map_steps(d, d->maps_before, kernel->n_maps - d->maps_before, &stored));
   int aligned = d->align[1] + draft_log2_bytes(d, 1);
   if (!streaming || aligned < STREAMING_MIN_ALIGN) aligned = 0;
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)stored,
@@ -68,19 +72,20 @@ static llrt_status interior_steps(draft *d, const draft_values *values, bool str
                                         .streaming = (uint8_t)aligned});
 }
 
-/* The masked path: element by element, no exchange. */
+/* The masked path: element by element, or word by word where maps want it; no exchange. */
 static llrt_status edge_steps(draft *d, const draft_values *values) {
   plan_kernel *kernel = d->kernel;
   int number = 0;
   LLRT_TRY(draft_value(kernel, &values->edge, &number));
-  uint8_t value = (uint8_t)number;
   if (values->edge_iterations > 0)
-    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .body = 2,
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP,
+                                            .body = (uint8_t)(2 + kernel->n_maps),
                                             .iterations = (uint8_t)values->edge_iterations}));
-  LLRT_TRY(draft_step(kernel,
-                      (plan_step){.kind = PLAN_LOAD, .tensor = 0, .out = value, .masked = true}));
-  return draft_step(kernel,
-                    (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = value, .masked = true});
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)number,
+                                          .masked = true}));
+  LLRT_TRY(draft_map_steps(d, 0, kernel->n_maps, &number));
+  return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)number,
+                                        .vector = (uint8_t)d->word_elements, .masked = true});
 }
 
 static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target,
@@ -88,9 +93,11 @@ static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *targe
   draft d;
   draft_values values;
   begin_kernel(&d, desc, target, options, kernel);
+  LLRT_TRY(draft_maps(&d));
   LLRT_TRY(draft_digits(&d));
   LLRT_TRY(draft_tile(&d));
   LLRT_TRY(draft_space(&d));
+  LLRT_TRY(draft_check_words(&d));
   LLRT_TRY(draft_assign(&d, &values));
   int branch = kernel->n_steps;
   bool edge = has_edge(kernel);
@@ -111,6 +118,7 @@ static llrt_status plan_flat(const llrt_op_desc *desc, const plan_target *target
   draft d;
   begin_kernel(&d, desc, target, NULL, kernel);
   kernel->flat = true;
+  LLRT_TRY(draft_maps(&d));
   LLRT_TRY(draft_digits(&d));
   LLRT_TRY(draft_flat(&d));
   finish_kernel(kernel);
@@ -129,6 +137,12 @@ static bool tiled_range(const plan_kernel *kernel, plan_range *range) {
     range->min_extent[digit->axis] = (int64_t)1 << (digit->axis_shift + digit->bits);
   }
   return true;
+}
+
+/* Whether a map acts on words of several elements. */
+static bool moves_words(const plan_kernel *kernel) {
+  if (kernel->n_maps == 0 || kernel->tensor_bits[1] >= 32) return false;
+  return kernel->map[kernel->n_maps - 1].kind == PLAN_MAP_WORD_BITS;
 }
 
 /* The number of elements where every digit is fixed, else -1. */
@@ -168,7 +182,7 @@ llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
     return llrt_error(LLRT_UNSUPPORTED, "elements of %d bits: 8, 16, 32 and 64 can be moved", bits);
   plan_kernel *tiled = &out->variant[0];
   LLRT_TRY(plan_tiled(desc, target, options, false, tiled));
-  bool flat = has_edge(tiled);
+  bool flat = has_edge(tiled) && !moves_words(tiled);
   if (!flat || tiled_range(tiled, &tiled->launch.range)) {
     out->n_variants = 1;
     if (target->lanes_first) LLRT_TRY(add_streaming(desc, target, options, out));

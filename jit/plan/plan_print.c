@@ -72,6 +72,16 @@ static void print_value(const plan_kernel *kernel, int i, llrt_text *text) {
   if (value->word) llrt_text_add(text, " (%d elements a word)", 1 << value->word);
 }
 
+static void print_map(const plan_map *map, llrt_text *text) {
+  if (map->kind == PLAN_MAP_XOR) {
+    llrt_text_add(text, "xor with %#llx", (unsigned long long)map->constant);
+    return;
+  }
+  llrt_text_add(text, "bits of 32-bit words from [");
+  for (int i = 0; i < 32; i++) llrt_text_add(text, "%s%d", i ? "," : "", map->perm[i]);
+  llrt_text_add(text, "]");
+}
+
 /* Bytes of a step's access; number: the value that it moves. */
 static int vector_bytes(const plan_kernel *kernel, const plan_step *step, int number) {
   return plan_access_bytes(kernel->value[number].bits, step->vector);
@@ -111,6 +121,11 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
                     vector_bytes(kernel, step, step->out));
       print_value(kernel, step->out, text);
       break;
+    case PLAN_MAP:
+      llrt_text_add(text, "map v%d, ", step->in);
+      print_map(&kernel->map[step->map], text);
+      llrt_text_add(text, " -> v%d", step->out);
+      break;
     case PLAN_IF_INTERIOR: llrt_text_add(text, "if the block is inside every edge:"); break;
     case PLAN_LOOP: llrt_text_add(text, "loop %d times:", 1 << step->iterations); break;
   }
@@ -144,8 +159,10 @@ static void print_cost(const plan_kernel *kernel, llrt_text *text) {
     llrt_text_add(text, "; %d + %d shared wavefronts (at least %d + %d)",
                   cost->shared_store_wavefronts, cost->shared_load_wavefronts,
                   cost->min_wavefronts, cost->min_wavefronts);
-  llrt_text_add(text, "; a warp: %d shuffles, %d selects, %d permutes; %d registers\n",
-                cost->shuffles, cost->selects, cost->permutes, cost->registers);
+  llrt_text_add(text, "; a warp: %d shuffles, %d selects, %d permutes",
+                cost->shuffles, cost->selects, cost->permutes);
+  if (cost->mapped) llrt_text_add(text, "; a lane: %d mapped words", cost->mapped);
+  llrt_text_add(text, "; %d registers\n", cost->registers);
 }
 
 static void print_range(const plan_range *range, llrt_text *text) {

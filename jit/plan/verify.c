@@ -83,6 +83,24 @@ static llrt_status check_registers(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* A map of words finds their elements side by side. */
+static llrt_status check_map(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  CHECK(step->map < kernel->n_maps, "step %d: map %d", at, step->map);
+  const plan_value *in = &kernel->value[step->in], *out = &kernel->value[step->out];
+  CHECK(llrt_layout_equal(&in->layout, &out->layout), "step %d: a map moves elements", at);
+  CHECK(in->bits == out->bits, "step %d: elements change width", at);
+  int word = 5 - bits_log2(in->bits), positions[LLRT_MAX_BITS];
+  if (kernel->map[step->map].kind != PLAN_MAP_WORD_BITS || word <= 0) return LLRT_OK;
+  plan_dim dim = kernel->target.lanes_first ? PLAN_LANE : PLAN_REGISTER;
+  plan_address_map map;
+  CHECK(!kernel->flat, "step %d: words in a flat kernel", at);
+  plan_address_of_tensor(kernel, 1, &map);
+  CHECK(plan_access_positions(in, &map, dim, word, positions), "step %d: no whole words", at);
+  for (int j = 0; j < word; j++) CHECK(positions[j] == j, "step %d: elements of a word", at);
+  return LLRT_OK;
+}
+
 static llrt_status check_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   CHECK(step->in < kernel->n_values || kernel->n_values == 0, "step %d: value %d", at, step->in);
@@ -99,6 +117,7 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
                 kernel->value[step->in].bits == kernel->value[step->out].bits,
             "step %d: words change", at);
       return LLRT_OK;
+    case PLAN_MAP: return check_map(kernel, at);
     case PLAN_BARRIER:
     case PLAN_IF_INTERIOR:
     case PLAN_LOOP: return LLRT_OK;

@@ -19,6 +19,8 @@ typedef enum route { ROUTE_CONVERT, ROUTE_PREPARE, ROUTE_LOAD, ROUTE_COUNT } rou
 typedef struct conformance_case {
   char title[96];
   llrt_dtype dtype;
+  int n_maps;
+  llrt_map maps[LLRT_MAX_MAPS];
   int rank;
   int64_t shape[LLRT_MAX_RANK];
   side source, destination;
@@ -35,6 +37,15 @@ int cases_count(void);
 /* Makes case `index` of the suite; the same seed and index give the same case. False, with the last
  * error set, is a defect of the suite or of the storage functions. */
 bool cases_make(int index, uint64_t seed, conformance_case *made);
+
+/* conformance_maps.c: cases with value maps, and what the maps do. */
+int map_cases_count(void);
+bool map_cases_make(int index, conformance_case *made);
+/* The bits of an element after the maps of elements. */
+uint64_t map_element(const conformance_case *tested, uint64_t bits);
+/* Whether words of the destination are changed last, and how. */
+bool maps_words(const conformance_case *tested);
+uint32_t map_word(const conformance_case *tested, uint32_t word);
 
 /* Runs a case on an open device and says in why[size] what was wrong, or makes it empty. */
 bool case_passes(const conformance_case *tested, llrt_device *device, char *why, size_t size);

@@ -176,8 +176,6 @@ static bool make_strided(uint64_t *seed, conformance_case *made) {
 
 #define N_RANDOM 48 /* of each kind */
 
-int cases_count(void) { return N_TABLE * N_WIDTHS + 4 * N_RANDOM; }
-
 static bool make_random(int kind, uint64_t *seed, conformance_case *made) {
   made->dtype = widths[random_below(seed, N_WIDTHS)];
   /* Bases off their alignment, in a third of the cases. */
@@ -191,15 +189,24 @@ static bool make_random(int kind, uint64_t *seed, conformance_case *made) {
   }
 }
 
+#define N_MOVES (N_TABLE * N_WIDTHS + 4 * N_RANDOM)
+
+int cases_count(void) { return N_MOVES + map_cases_count(); }
+
+static bool make_case(int index, uint64_t *seed, conformance_case *made) {
+  if (index < N_TABLE * N_WIDTHS) return make_from_table(index, made);
+  if (index >= N_MOVES) return map_cases_make(index - N_MOVES, made);
+  return make_random((index - N_TABLE * N_WIDTHS) / N_RANDOM, seed, made);
+}
+
+
 bool cases_make(int index, uint64_t seed, conformance_case *made) {
   memset(made, 0, sizeof *made);
   uint64_t state = seed * 0x2545f4914f6cdd1d + (uint64_t)index;
   random_next(&state);
   made->data_seed = random_next(&state);
   made->route = (route)(index % ROUTE_COUNT);
-  bool done = index < N_TABLE * N_WIDTHS
-                  ? make_from_table(index, made)
-                  : make_random((index - N_TABLE * N_WIDTHS) / N_RANDOM, &state, made);
+  bool done = make_case(index, &state, made);
   size_t used = strlen(made->title);
   snprintf(made->title + used, sizeof made->title - used, ", %s", llrt_dtype_name(made->dtype));
   return done;

@@ -21,6 +21,7 @@ typedef struct bench {
   llrt_device *device;
   llrt_storage_binding binding[2];
   buffer source, destination;
+  uint8_t *written; /* a byte for each of the destination's, where words are mapped; else NULL */
   char *why;
   size_t why_size;
 } bench;
@@ -103,12 +104,31 @@ static int64_t tile_part(const llrt_storage *storage, const int64_t *coords) {
   return llrt_storage_offset(&tile_only, &none, inside);
 }
 
+static void put_element(bench *at, int64_t from, int64_t to) {
+  size_t size = element_bytes(at);
+  uint64_t bits = 0;
+  memcpy(&bits, at->source.bits + at->source.base + (size_t)from * size, size);
+  bits = map_element(at->tested, bits);
+  memcpy(at->destination.bits + at->destination.base + (size_t)to * size, &bits, size);
+  if (at->written) memset(at->written + (size_t)to * size, 1, size);
+}
+
+/* Applies the map of words to those that the conversion wrote. */
+static void map_words(bench *at) {
+  for (size_t i = 0; i + 4 <= at->destination.span; i += 4) {
+    uint32_t word;
+    if (!at->written[i]) continue;
+    memcpy(&word, at->destination.bits + at->destination.base + i, sizeof word);
+    word = map_word(at->tested, word);
+    memcpy(at->destination.bits + at->destination.base + i, &word, sizeof word);
+  }
+}
+
 /* Writes into destination.bits what the conversion must leave there. */
 static void convert_reference(bench *at) {
   enum { MAX_COPIES = 64 };
   const conformance_case *tested = at->tested;
   const llrt_storage *source = &tested->source.storage, *into = &tested->destination.storage;
-  size_t size = element_bytes(at);
   int64_t copies[MAX_COPIES], coords[LLRT_MAX_RANK] = {0};
   int n_copies = tile_copies(&into->tile, copies, MAX_COPIES);
   do {
@@ -116,11 +136,10 @@ static void convert_reference(bench *at) {
     int64_t first = llrt_storage_offset(into, &at->binding[1], coords);
     int64_t inside = n_copies > 1 ? tile_part(into, coords) : 0;
     for (int i = 0; i < n_copies; i++) {
-      int64_t to = first - inside + (inside ^ copies[i]);
-      memcpy(at->destination.bits + at->destination.base + (size_t)to * size,
-             at->source.bits + at->source.base + (size_t)from * size, size);
+      put_element(at, from, first - inside + (inside ^ copies[i]));
     }
   } while (next_coordinate(tested, coords));
+  if (at->written) map_words(at);
 }
 
 static bool same_bytes(bench *at, const buffer *expected, const char *name) {
@@ -168,11 +187,15 @@ static bool convert(bench *at) {
   const llrt_tensor tensors[2] = {tensor_of(at, &at->tested->source, &at->source),
                                   tensor_of(at, &at->tested->destination, &at->destination)};
   if (at->tested->route == ROUTE_CONVERT) {
-    CHECK(llrt_convert_into(&tensors[0], &tensors[1], NULL, NULL));
+    llrt_convert_params params = {.n_maps = at->tested->n_maps};
+    memcpy(params.maps, at->tested->maps, sizeof params.maps);
+    CHECK(llrt_convert_into(&tensors[0], &tensors[1], &params, NULL));
     return true;
   }
   llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
   memcpy(desc.tensors, tensors, sizeof tensors);
+  desc.n_maps = at->tested->n_maps;
+  memcpy(desc.maps, at->tested->maps, sizeof desc.maps);
   CHECK(llrt_op_promise_coarse(&desc));
   llrt_op *op;
   CHECK(llrt_op_prepare(at->device, &desc, &op));
@@ -187,6 +210,8 @@ static bool run(bench *at) {
   uint64_t seed = at->tested->data_seed;
   if (!buffer_make(at, &at->tested->source, 0, seed, &at->source)) return false;
   if (!buffer_make(at, &at->tested->destination, 1, ~seed, &at->destination)) return false;
+  if (maps_words(at->tested) && !(at->written = calloc(1, at->destination.span + 1)))
+    return fail(at, "no memory");
   if (!convert(at)) return false;
   convert_reference(at);
   return same_bytes(at, &at->destination, "destination") && same_bytes(at, &at->source, "source");
@@ -198,6 +223,7 @@ bool case_passes(const conformance_case *tested, llrt_device *device, char *why,
   bool passed = run(&at);
   free(at.source.bits);
   free(at.destination.bits);
+  free(at.written);
   llrt_memory_free(device, at.source.memory);
   llrt_memory_free(device, at.destination.memory);
   return passed;

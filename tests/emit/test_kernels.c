@@ -16,6 +16,7 @@ typedef struct conversion {
   const char *source, *destination;
   int64_t shape[2];
   plan_exchange exchange;
+  bool maps; /* every kind of value map */
 } conversion;
 
 #define MMA "nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8])"
@@ -26,17 +27,19 @@ typedef struct conversion {
 #define MIXED "{register: [[9],[18],[4]], lane: [[1],[2],[33],[64],[160]]} -> [dim0:256]"
 
 static const conversion conversions[] = {
-    {"row_major", "col_major", {128, 128}, PLAN_EXCHANGE_AUTO},
-    {"row_major", "col_major", {128, 128}, PLAN_EXCHANGE_SHARED},
-    {"strided([77,1])", "strided([1,99])", {64, 64}, PLAN_EXCHANGE_AUTO},
-    {"row_major", MMA, {64, 64}, PLAN_EXCHANGE_AUTO},
-    {MMA, DOT, {64, 64}, PLAN_EXCHANGE_AUTO},
-    {"row_major", DOT, {64, 64}, PLAN_EXCHANGE_SHARED},
-    {"row_major", SWAP_1, {256, 1}, PLAN_EXCHANGE_SHUFFLE},
-    {"row_major", SWAP_2, {256, 1}, PLAN_EXCHANGE_SHUFFLE},
-    {"row_major", MIXED, {256, 1}, PLAN_EXCHANGE_SHUFFLE},
+    {"row_major", "col_major", {128, 128}, .exchange = PLAN_EXCHANGE_AUTO},
+    {"row_major", "col_major", {128, 128}, .exchange = PLAN_EXCHANGE_SHARED},
+    {"strided([77,1])", "strided([1,99])", {64, 64}, .exchange = PLAN_EXCHANGE_AUTO},
+    {"row_major", MMA, {64, 64}, .exchange = PLAN_EXCHANGE_AUTO},
+    {MMA, DOT, {64, 64}, .exchange = PLAN_EXCHANGE_AUTO},
+    {"row_major", DOT, {64, 64}, .exchange = PLAN_EXCHANGE_SHARED},
+    {"row_major", SWAP_1, {256, 1}, .exchange = PLAN_EXCHANGE_SHUFFLE},
+    {"row_major", SWAP_2, {256, 1}, .exchange = PLAN_EXCHANGE_SHUFFLE},
+    {"row_major", MIXED, {256, 1}, .exchange = PLAN_EXCHANGE_SHUFFLE},
     {"row_major", "{offset: [[0,0],[1,0],[0,1],[2,1],[0,2],[4,4],[3,4]]} -> [dim0:8, dim1:8]", {8, 8},
-     PLAN_EXCHANGE_AUTO},
+     .exchange = PLAN_EXCHANGE_AUTO},
+    {"row_major", "col_major", {128, 128}, .exchange = PLAN_EXCHANGE_AUTO, .maps = true},
+    {"row_major", "strided([1,96])", {64, 68}, .exchange = PLAN_EXCHANGE_AUTO, .maps = true},
 };
 
 static plan made;
@@ -60,6 +63,13 @@ static bool make(const conversion *c, const char *target_name, llrt_dtype dtype)
     desc.tensors[t] = (llrt_tensor){.dtype = dtype, .rank = rank, .storage = &storages[t]};
     desc.promises[t].address.multiple = 16;
     for (int a = 0; a < rank; a++) desc.promises[t].stride[a].multiple = 16;
+  }
+  if (c->maps) {
+    desc.n_maps = 2;
+    desc.maps[0] = (llrt_map){.kind = LLRT_MAP_XOR, .constant = 0x8888888888888888};
+    desc.maps[1].kind = LLRT_MAP_WORD_BITS;
+    for (int i = 0; i < 32; i++) desc.maps[1].perm[i] = (uint8_t)(i * 5 % 32);
+    for (int a = 0; a < rank; a++) desc.promises[0].shape[a].multiple = 4;
   }
   cr_assert_eq(plan_target_find(target_name, &target), LLRT_OK);
   llrt_status status = plan_make(&desc, &target, &options, &made);

@@ -77,10 +77,6 @@ Test(convert, null_arguments) {
   expect_said("source is NULL");
   cr_expect_eq(llrt_convert_into(&at.source, NULL, NULL, NULL), LLRT_INVALID_ARGUMENT);
   expect_said("destination is NULL");
-  llrt_convert_params params = {.reserved = 1};
-  cr_expect_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL),
-               LLRT_INVALID_ARGUMENT);
-  expect_said("reserved");
   int stream;
   cr_expect_eq(llrt_convert_into(&at.source, &at.destination, NULL, &stream),
                LLRT_INVALID_ARGUMENT);
@@ -334,4 +330,56 @@ Test(convert, allocates_by_the_contexts_hooks) {
   cr_expect_null(result.data);
   cr_expect_eq(count.allocated, 2);
   cr_expect_eq(count.released, 2);
+}
+
+/* ---- value maps ---- */
+
+static llrt_status convert_mapped(int n_maps, const llrt_map *maps) {
+  llrt_convert_params params = {.n_maps = n_maps};
+  for (int i = 0; i < n_maps && i < LLRT_MAX_MAPS; i++) params.maps[i] = maps[i];
+  return llrt_convert_into(&at.source, &at.destination, &params, NULL);
+}
+
+static llrt_map identity_bits(void) {
+  llrt_map map = {.kind = LLRT_MAP_WORD_BITS};
+  for (int i = 0; i < 32; i++) map.perm[i] = (uint8_t)i;
+  return map;
+}
+
+/* Constants and permutations are part of a class. */
+Test(convert, maps_are_part_of_the_class) {
+  llrt_map maps[2] = {{.kind = LLRT_MAP_XOR, .constant = 0x80000000}, identity_bits()};
+  cr_expect_eq(convert_mapped(1, maps), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_float_eq(at.output[ROWS], -at.input[1], 0);
+  cr_expect_eq(convert_mapped(1, maps), LLRT_OK);
+  cr_expect_eq(fixture_stats(&at).compiles, 1);
+  cr_expect_eq(convert_mapped(2, maps), LLRT_OK);
+  cr_expect_float_eq(at.output[ROWS], -at.input[1], 0);
+  maps[0].constant = 0;
+  cr_expect_eq(convert_mapped(2, maps), LLRT_OK);
+  cr_expect(fixture_is_converted(&at));
+  maps[1].perm[31] = 30;
+  maps[1].perm[30] = 31;
+  cr_expect_eq(convert_mapped(2, maps), LLRT_OK);
+  cr_expect_not(fixture_is_converted(&at));
+  cr_expect_eq(fixture_stats(&at).compiles, 4);
+}
+
+Test(convert, wrong_maps) {
+  llrt_map maps[5] = {{.kind = LLRT_MAP_XOR}, identity_bits(), identity_bits()};
+  cr_expect_eq(convert_mapped(-1, maps), LLRT_INVALID_ARGUMENT);
+  cr_expect_eq(convert_mapped(5, maps), LLRT_INVALID_ARGUMENT);
+  expect_said("5 maps");
+  cr_expect_eq(convert_mapped(3, maps), LLRT_INVALID_ARGUMENT);
+  expect_said("must be the last");
+  maps[1].perm[3] = 4;
+  cr_expect_eq(convert_mapped(2, maps), LLRT_INVALID_ARGUMENT);
+  expect_said("twice");
+  maps[1].perm[3] = 32;
+  cr_expect_eq(convert_mapped(2, maps), LLRT_INVALID_ARGUMENT);
+  expect_said("perm[3] is 32");
+  maps[0].kind = (llrt_map_kind)77;
+  cr_expect_eq(convert_mapped(1, maps), LLRT_INVALID_ARGUMENT);
+  expect_said("kind 77");
+  cr_expect(fixture_is_untouched(&at));
 }

@@ -130,6 +130,17 @@ static llrt_status bind_digits(const llrt_storage *storage, const int64_t *shape
   return LLRT_OK;
 }
 
+/* Reversed digits begin at their last position and step down. */
+static void turn_reversed(const llrt_storage *storage, llrt_storage_binding *out) {
+  for (int t = 0; t <= storage->n_targets; t++) out->origin[t] = storage->offset[t];
+  for (int i = 0; i < storage->n_digits; i++) {
+    const llrt_digit *digit = &storage->digit[i];
+    if (!digit->reversed) continue;
+    if (out->extent[i] > 0) out->origin[digit->target] += (out->extent[i] - 1) * out->stride[i];
+    out->stride[i] = -out->stride[i];
+  }
+}
+
 /* One past the last place: a swizzle may exchange places within groups of 2^end of what it changes. */
 static llrt_status find_span(const llrt_storage *storage, const binder *at, int64_t *span) {
   const llrt_swizzle *swizzle = &storage->swizzle;
@@ -149,6 +160,7 @@ static llrt_status bind(const llrt_storage *storage, int rank, const int64_t *sh
   LLRT_TRY(start(storage, &at));
   LLRT_TRY(bind_digits(storage, shape, strides, &at, out));
   LLRT_TRY(find_span(storage, &at, &out->span));
+  turn_reversed(storage, out);
   for (int axis = 0; axis < rank; axis++) {
     bool fits = storage->pad == LLRT_PAD_NONE ? at.below[axis] == shape[axis]
                                               : at.below[axis] >= shape[axis];

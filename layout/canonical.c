@@ -55,12 +55,21 @@ static void drop_units(llrt_storage *storage) {
   }
 }
 
+/* Copies and single positions have no direction. */
+static void drop_directions(llrt_storage *storage) {
+  for (int i = 0; i < storage->n_digits; i++) {
+    llrt_digit *digit = &storage->digit[i];
+    if (digit->axis == LLRT_AXIS_REPLICA || digit->extent == 1) digit->reversed = false;
+  }
+}
+
 /* Whether a digit comes before another where neither's place in the list means anything. */
 static bool precedes(const llrt_digit *a, const llrt_digit *b) {
   if (a->target != b->target) return a->target < b->target;
   if (a->stride != b->stride) return a->stride < b->stride;
   if (a->axis != b->axis) return a->axis < b->axis;
-  return a->extent < b->extent;
+  if (a->extent != b->extent) return a->extent < b->extent;
+  return a->reversed < b->reversed;
 }
 
 /* Orders digits [first, end), none PACKED. Sums do not depend on the order, but an axis's digits must
@@ -94,7 +103,7 @@ static void sort_digits(llrt_storage *storage) {
 /* Whether b's positions continue a's: one digit of both extents would do. */
 static bool continues(const llrt_digit *a, const llrt_digit *b) {
   int64_t pitch, extent;
-  return a->axis == b->axis && a->target == b->target && a->extent != LLRT_EXTENT_REST &&
+  return a->axis == b->axis && a->target == b->target && a->reversed == b->reversed && a->extent != LLRT_EXTENT_REST &&
          b->extent != LLRT_EXTENT_REST && storage_stride_is_number(a) &&
          storage_stride_is_number(b) && !__builtin_mul_overflow(a->extent, a->stride, &pitch) &&
          b->stride == pitch && !__builtin_mul_overflow(a->extent, b->extent, &extent);
@@ -182,7 +191,7 @@ static int find_continuation(const llrt_storage *storage, int *taken) {
   for (int i = 0; i < storage->n_digits;) {
     const llrt_digit *digit = &storage->digit[i];
     if (digit->stride == LLRT_STRIDE_PACKED) break;
-    bool fits = digit->target == 0 && bits_is_power_of_two(digit->extent) &&
+    bool fits = digit->target == 0 && !digit->reversed && bits_is_power_of_two(digit->extent) &&
                 digit->extent > 1 && digit->stride == 1ll << bits &&
                 bits + bits_log2(digit->extent) <= STORAGE_MAX_SPAN_BITS;
     for (int k = 0; k < n; k++) fits &= taken[k] != i;
@@ -308,7 +317,7 @@ static void order_targets(llrt_storage *storage) {
     storage->offset[number[least]] = before.offset[least];
   }
   for (int i = 0; i < storage->n_digits; i++)
-    storage->digit[i].target = number[before.digit[i].target];
+    storage->digit[i].target = (int16_t)number[before.digit[i].target];
 }
 
 /* A pad rule acts only where an axis holds groups of more than one position. */
@@ -352,6 +361,7 @@ llrt_status storage_canonicalise(const llrt_storage *storage, llrt_storage *out)
   if (llrt_layout_in_bits(&out->tile) > STORAGE_MAX_SPAN_BITS)
     return LLRT_OK; /* binds to no shape */
   order_targets(out);
+  drop_directions(out);
   LLRT_TRY(settle_digits(out));
   fold_swizzle(out);
   if (!can_pad(out)) {

@@ -97,10 +97,10 @@ llrt_status llrt_matrix_storage(const llrt_matrix *matrix, int64_t mn, int64_t k
   llrt_storage result = {
       .rank = 2,
       .n_digits = 4,
-      .digit = {{row.inner_mn, row.mn, 0, 0},
-                {mn / row.inner_mn, row.outer_mn, 0, 0},
-                {row.inner_k, row.k, 1, 0},
-                {k / row.inner_k, row.outer_k, 1, 0}},
+      .digit = {{.extent = row.inner_mn, .stride = row.mn, .axis = 0},
+                {.extent = mn / row.inner_mn, .stride = row.outer_mn, .axis = 0},
+                {.extent = row.inner_k, .stride = row.k, .axis = 1},
+                {.extent = k / row.inner_k, .stride = row.outer_k, .axis = 1}},
       .swizzle = row.swizzle,
   };
   *out = result;

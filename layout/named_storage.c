@@ -4,7 +4,8 @@
  *   formula = [ bits "|" ] { digit } [ "+" number ]     the number: places before the first element
  *   bits    = { row }               the tile: what each bit of the place inside it equals
  *   row     = bit { "^" bit } | axis first "-" last     m3, b4^r2, k0-1: bits of the axes' coordinates
- *   digit   = axis "*" [ stride ] | axis ":" number [ stride ]     the rest of an axis, or so many positions
+ *   digit   = axis ( "*" | ":" number ) [ "~" ] [ stride ]     the rest of an axis, or so many positions;
+ *                                                          "~": counted down
  *   stride  = "@" number            PACKED without, and where the number is 0
  *   number  = factor { ( "*" | "/" ) factor }           factor: digits, or a parameter's name
  *
@@ -133,6 +134,7 @@ static llrt_status read_digit(formula *self, llrt_storage *out) {
     LLRT_REQUIRE(digit->extent > 0, "%s: a parameter makes a digit of %lld positions",
                  self->entry->name, (long long)digit->extent);
   }
+  digit->reversed = accept(self, '~');
   if (!accept(self, '@')) return LLRT_OK;
   int64_t stride;
   LLRT_TRY(read_number(self, &stride));

@@ -27,7 +27,7 @@ int64_t llrt_storage_offset(const llrt_storage *storage, const llrt_storage_bind
                             const int64_t *coords) {
   int64_t left[LLRT_MAX_RANK]; /* of each axis's coordinate, above what was taken */
   uint64_t inside = take_tile(storage, coords, left);
-  int64_t offset = storage->offset[0];
+  int64_t offset = binding->origin[0];
   if (storage_has_tile(storage)) offset += tile_offset(&storage->tile, inside);
   for (int i = 0; i < storage->n_digits; i++) {
     const llrt_digit *digit = &storage->digit[i];
@@ -73,7 +73,7 @@ void storage_place(const llrt_storage *storage, const llrt_storage_binding *bind
                    const int64_t *coords, int64_t copy, int64_t *place) {
   int64_t left[LLRT_MAX_RANK];
   uint64_t inside = take_tile(storage, coords, left);
-  for (int t = 0; t <= storage->n_targets; t++) place[t] = storage->offset[t];
+  for (int t = 0; t <= storage->n_targets; t++) place[t] = binding->origin[t];
   if (storage_has_tile(storage))
     place[0] += tile_offset(&storage->tile, inside) ^ tile_copy(storage, &copy);
   for (int i = 0; i < storage->n_digits; i++) {

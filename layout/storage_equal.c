@@ -13,7 +13,7 @@ static bool digits_equal(const llrt_storage *a, const llrt_storage *b) {
   for (int i = 0; i < a->n_digits; i++) {
     const llrt_digit *x = &a->digit[i], *y = &b->digit[i];
     if (x->axis != y->axis || x->extent != y->extent || x->stride != y->stride ||
-        x->target != y->target)
+        x->target != y->target || x->reversed != y->reversed)
       return false;
   }
   return true;
@@ -49,6 +49,7 @@ static void hash_digits(llrt_hasher *hasher, const llrt_storage *rule) {
     llrt_hasher_add_u64(hasher, (uint64_t)rule->digit[i].extent);
     llrt_hasher_add_u64(hasher, (uint64_t)rule->digit[i].stride);
     llrt_hasher_add_u64(hasher, (uint64_t)rule->digit[i].target);
+    llrt_hasher_add_u64(hasher, rule->digit[i].reversed);
   }
 }
 
@@ -95,12 +96,14 @@ static llrt_status bound_form(const llrt_storage *storage, const llrt_storage_bi
     below[axis] = 1ll << storage_tile_bits(storage, axis);
   for (int i = 0; i < fixed.n_digits; i++) {
     llrt_digit *digit = &fixed.digit[i];
-    digit->stride = binding->stride[i];
+    digit->stride = digit->reversed ? -binding->stride[i] : binding->stride[i];
     digit->extent = binding->extent[i];
     if (digit->axis == LLRT_AXIS_REPLICA) continue;
     int64_t reached = bits_ceil_div(shape[digit->axis], below[digit->axis]);
     below[digit->axis] *= digit->extent;
-    if (reached < digit->extent) digit->extent = reached;
+    if (reached >= digit->extent) continue;
+    if (digit->reversed) fixed.offset[digit->target] += (digit->extent - reached) * digit->stride;
+    digit->extent = reached;
   }
   fixed.pad = LLRT_PAD_NONE;
   fixed.pad_value = 0;

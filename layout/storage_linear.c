@@ -57,6 +57,7 @@ static llrt_status digit_bits_of(const llrt_storage *storage, const bound_shape 
   const char *target = name_of(storage, digit->target);
   int64_t extent = bound->binding.extent[i], stride = bound->binding.stride[i];
   if (extent == 1) return LLRT_OK;
+  if (digit->reversed) return refuse(target, "a digit counts down", -stride);
   if (!bits_is_power_of_two(extent)) return refuse(target, "an extent is no power of two", extent);
   if (!bits_is_power_of_two(stride)) return refuse(target, "a stride is no power of two", stride);
   int first = bits_log2(stride), n = bits_log2(extent);

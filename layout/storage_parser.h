@@ -6,7 +6,7 @@
 #include "layout/storage_rule.h"
 
 /* A target's name; a new one is added to the storage. 0 is memory. */
-llrt_status parse_target(parser *self, llrt_storage *out, int32_t *target);
+llrt_status parse_target(parser *self, llrt_storage *out, int16_t *target);
 /* A number of bits of a swizzle. */
 llrt_status parse_swizzle_bits(parser *self, uint8_t *bits);
 /* What follows `pad=`: a number or `keep`. */

@@ -7,7 +7,8 @@
 /* Whether anything but digits and a tile takes part. */
 static bool storage_has_more(const llrt_storage *storage) {
   bool more = storage_has_swizzle(storage) || storage->pad != LLRT_PAD_NONE ||
-              storage->n_targets != 0 || storage->offset[0] != 0;
+              storage->n_targets != 0 || storage->offset[0] != 0 ||
+              storage_has_reversed(storage);
   for (int i = 0; i < storage->n_digits; i++) more |= storage->digit[i].axis == LLRT_AXIS_REPLICA;
   return more;
 }
@@ -58,6 +59,7 @@ static void add_digit(writer *text, const llrt_storage *storage, const llrt_digi
     writer_add(text, "rest");
   else
     writer_add(text, "%lld", (long long)digit->extent);
+  if (digit->reversed) writer_add(text, " reversed");
   if (digit->stride == LLRT_STRIDE_RUNTIME)
     writer_add(text, " @ runtime");
   else if (digit->stride != LLRT_STRIDE_PACKED)

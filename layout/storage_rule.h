@@ -20,6 +20,12 @@ static inline bool storage_stride_is_number(const llrt_digit *digit) {
   return digit->stride != LLRT_STRIDE_PACKED && digit->stride != LLRT_STRIDE_RUNTIME;
 }
 
+static inline bool storage_has_reversed(const llrt_storage *storage) {
+  for (int i = 0; i < storage->n_digits; i++)
+    if (storage->digit[i].reversed) return true;
+  return false;
+}
+
 static inline bool storage_has_swizzle(const llrt_storage *storage) {
   return storage->swizzle.swizzle_len != 0;
 }
@@ -53,7 +59,7 @@ void storage_place(const llrt_storage *storage, const llrt_storage_binding *bind
                    const int64_t *coords, int64_t copy, int64_t *place);
 
 /* One form of storages that differ only in how the rule is written: PACKED becomes a number where
- * it is one whatever the shape, digits of one position go, digits that continue each other are one,
+ * it is one whatever the shape, digits of one position go, so do the directions of replicas, digits that continue each other are one,
  * digits that continue the tile become part of it, the others stand in one order; so does a swizzle
  * that only the tile meets; targets stand by name; a pad rule that never pads is none; an empty tile is
  * the empty layout, unused entries are zero. Errors: as llrt_storage_validate. */

@@ -39,7 +39,7 @@ static llrt_status parse_number_or(parser *self, const char *keyword, int64_t me
   return LLRT_OK;
 }
 
-llrt_status parse_target(parser *self, llrt_storage *out, int32_t *target) {
+llrt_status parse_target(parser *self, llrt_storage *out, int16_t *target) {
   size_t column = parser_column(self);
   char name[LLRT_NAME_BYTES];
   LLRT_TRY(parser_name(self, name));
@@ -53,7 +53,7 @@ llrt_status parse_target(parser *self, llrt_storage *out, int32_t *target) {
   return LLRT_OK;
 }
 
-/* digit := axis ':' ( number | rest ) [ '@' ( number | packed | runtime ) ] [ 'on' target ] */
+/* digit := axis ':' ( number | rest ) [ reversed ] [ '@' ( number | packed | runtime ) ] [ 'on' target ] */
 static llrt_status parse_digit(parser *self, llrt_storage *out, llrt_digit *digit) {
   LLRT_TRY(parse_axis(self, &digit->axis));
   LLRT_TRY(parser_expect(self, ':'));
@@ -61,6 +61,8 @@ static llrt_status parse_digit(parser *self, llrt_storage *out, llrt_digit *digi
   bool rest = parser_at_name(self, "rest");
   LLRT_TRY(parse_number_or(self, "rest", LLRT_EXTENT_REST, &digit->extent));
   if (!rest && digit->extent == 0) return parser_fail_at(column, "a digit has 1 position or more");
+  digit->reversed = parser_at_name(self, "reversed");
+  if (digit->reversed) parser_next(self);
   digit->stride = LLRT_STRIDE_PACKED;
   if (parser_accept(self, '@'))
     LLRT_TRY(parser_at_name(self, "runtime")
@@ -134,7 +136,7 @@ static llrt_status parse_offsets(parser *self, llrt_storage *out) {
   LLRT_TRY(parser_expect(self, '['));
   do {
     int64_t value;
-    int32_t target = 0;
+    int16_t target = 0;
     LLRT_TRY(parser_integer(self, &value));
     if (parser_at_name(self, "on")) {
       parser_next(self);

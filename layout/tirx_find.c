@@ -40,7 +40,8 @@ static void list_steps(search *self) {
   const llrt_storage_binding *binding = &self->bound->binding;
   if (storage_has_tile(storage)) add_step(self, -1, 0, 1ll << storage->tile.in[0].bits, 1);
   for (int i = 0; i < storage->n_digits; i++)
-    add_step(self, i, storage->digit[i].target, binding->extent[i], binding->stride[i]);
+    add_step(self, i, storage->digit[i].target, binding->extent[i],
+             storage->digit[i].reversed ? -binding->stride[i] : binding->stride[i]);
   for (int i = self->n - 1; i >= 0; i--) {
     bool more = i + 1 < self->n && self->steps[i + 1].target == self->steps[i].target;
     self->reach[i] = (self->steps[i].extent - 1) * self->steps[i].stride +
@@ -64,8 +65,9 @@ static bool read_coords(const search *self, int64_t *coords) {
   for (int i = 0; i < storage->n_digits; i++) {
     int axis = storage->digit[i].axis;
     if (axis == LLRT_AXIS_REPLICA) continue;
-    coords[axis] += self->value[i] * unit[axis];
-    unit[axis] *= self->bound->binding.extent[i];
+    int64_t extent = self->bound->binding.extent[i], value = self->value[i];
+    coords[axis] += (storage->digit[i].reversed ? extent - 1 - value : value) * unit[axis];
+    unit[axis] *= extent;
   }
   for (int axis = 0; axis < storage->rank; axis++)
     if (coords[axis] >= self->bound->shape[axis]) return false;

@@ -179,7 +179,7 @@ static bool is_digits_only(const llrt_storage *storage) {
   int shards = 0;
   for (int i = 0; i < storage->n_digits; i++) {
     const llrt_digit *digit = &storage->digit[i];
-    if (digit->extent == LLRT_EXTENT_REST || !storage_stride_is_number(digit)) return false;
+    if (digit->extent == LLRT_EXTENT_REST || digit->reversed || !storage_stride_is_number(digit)) return false;
     shards += digit->axis != LLRT_AXIS_REPLICA;
   }
   return storage->rank == 1 && shards > 0 && !storage_has_tile(storage) &&

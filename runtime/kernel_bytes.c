@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define MAGIC "llrtkern"
-#define FORMAT_VERSION 3
+#define FORMAT_VERSION 5
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 
@@ -56,6 +56,7 @@ static void put_storage(llrt_text *out, const llrt_storage *storage) {
     put(out, storage->digit[i].stride);
     put(out, storage->digit[i].axis);
     put(out, storage->digit[i].target);
+    put(out, storage->digit[i].reversed);
   }
   put_layout(out, &storage->tile);
   put(out, storage->swizzle.per_element);
@@ -217,7 +218,8 @@ static void get_storage(reader *in, int rank, llrt_storage *storage) {
     storage->digit[i].extent = get(in);
     storage->digit[i].stride = get(in);
     storage->digit[i].axis = get_within(in, LLRT_AXIS_REPLICA, LLRT_MAX_RANK - 1);
-    storage->digit[i].target = get_within(in, 0, LLRT_MAX_TARGETS);
+    storage->digit[i].target = (int16_t)get_within(in, 0, LLRT_MAX_TARGETS);
+    storage->digit[i].reversed = get_within(in, 0, 1) != 0;
   }
   get_layout(in, &storage->tile);
   storage->swizzle.per_element = (uint8_t)get_within(in, 0, 255);

@@ -58,6 +58,7 @@ static void put_storage(raw_bytes *raw, const llrt_storage *storage) {
     put(raw, &storage->digit[i].stride, sizeof storage->digit[i].stride);
     put(raw, &storage->digit[i].axis, sizeof storage->digit[i].axis);
     put(raw, &storage->digit[i].target, sizeof storage->digit[i].target);
+    put(raw, &storage->digit[i].reversed, sizeof storage->digit[i].reversed);
   }
   put_layout(raw, &storage->tile);
   put(raw, &storage->swizzle, sizeof storage->swizzle);
@@ -120,6 +121,7 @@ static const char *find_unplanned(const llrt_storage *storage) {
   if (storage->n_targets) return "axes other than memory";
   for (int i = 0; i < storage->n_digits; i++) {
     if (storage->digit[i].axis == LLRT_AXIS_REPLICA) return "replicas";
+    if (storage->digit[i].reversed) return "digits that count down";
   }
   return NULL;
 }

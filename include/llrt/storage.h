@@ -6,7 +6,8 @@
  * Axis a's coordinate is split from the bottom: first the bits that the tile takes, then the digits
  * with that axis in the order of the list. Places count elements from tensor.data. A digit may add to
  * another target than memory (a lane, a warp, a column of tensor memory): then an element's place is
- * one number for each target. A digit without an axis is a replica: its positions hold copies.
+ * one number for each target. A digit without an axis is a replica: its positions hold copies. A
+ * reversed digit counts down: its position d adds (extent - 1 - d) * stride.
  *
  * Every field from `swizzle` on may be zero and then adds nothing: a rule of digits and a tile only.
  *
@@ -32,8 +33,9 @@ typedef struct llrt_digit {
   int64_t extent; /* positions; LLRT_EXTENT_REST on an axis's outermost digit */
   int64_t stride; /* elements >= 0, or LLRT_STRIDE_PACKED, or LLRT_STRIDE_RUNTIME */
   int32_t axis;   /* logical axis, 0 <= axis < rank, or LLRT_AXIS_REPLICA */
-  int32_t target; /* what the digit adds to: 0 memory (`m`), t > 0 storage.target[t - 1], where the
+  int16_t target; /* what the digit adds to: 0 memory (`m`), t > 0 storage.target[t - 1], where the
                      stride is a number */
+  bool reversed;  /* counts down */
 } llrt_digit;
 
 /* Z(p) = p ^ (p >> atom_len & (2^swizzle_len - 1) << per_element): bits [per_element, per_element +
@@ -70,7 +72,9 @@ typedef struct llrt_storage {
 /* The numbers of one rule on one shape. */
 typedef struct llrt_storage_binding {
   int64_t extent[LLRT_MAX_DIGITS]; /* positions of each digit */
-  int64_t stride[LLRT_MAX_DIGITS]; /* elements */
+  int64_t stride[LLRT_MAX_DIGITS]; /* elements; of a reversed digit negative */
+  int64_t origin[LLRT_MAX_TARGETS + 1]; /* by target: where the element at coordinate 0 lies, before the
+                                           swizzle. place = Z(origin + tile + sum of digit * stride) */
   int64_t padded[LLRT_MAX_RANK];   /* positions of each axis with its pads; the shape without any */
   int64_t span; /* elements from place 0 to one past the last that the rule can reach, pads and copies
                    included (to the end of its group where a swizzle mixes them); 0 for empty shapes */

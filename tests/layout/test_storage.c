@@ -294,7 +294,8 @@ static llrt_storage random_storage(random_source *source, int64_t *shape) {
     storage.digit[storage.n_digits++] = (llrt_digit){
         .extent = ended[axis] ? LLRT_EXTENT_REST : positions,
         .stride = random_below(source, 3) ? LLRT_STRIDE_PACKED : random_below(source, 20),
-        .axis = axis};
+        .axis = axis,
+        .reversed = random_below(source, 4) == 0};
     shape[axis] *= positions;
   }
   return storage;
@@ -341,6 +342,12 @@ Test(storage, prints_the_shortest_form) {
        "storage(rank=2, digits=[dim1: 3, dim0: rest @ runtime, dim1: rest])"},
       {"storage(tile={a: [[0,1]]} -> [dim0:1, dim1:2], digits=[dim1: rest @ 2])",
        "storage(rank=2, digits=[dim1: rest @ 2], tile={offset: [[0,1]]} -> [dim0:1, dim1:2])"},
+      {"storage(digits=[dim1: rest, dim0: rest reversed])",
+       "storage(rank=2, digits=[dim1: rest, dim0: rest reversed])"},
+      {"storage(digits=[dim1: 4 reversed @ 3, dim0: rest reversed @ runtime])",
+       "storage(rank=2, digits=[dim1: 4 reversed @ 3, dim0: rest reversed @ runtime])"},
+      {"storage(rank=1, digits=[dim0: 8 reversed @ 1 on lane])",
+       "storage(rank=1, digits=[dim0: 8 reversed @ 1 on lane])"},
       {"storage(digits=[])", "storage(rank=2, digits=[])"},
       {"storage(rank=0, digits=[])", "row_major"},
   };
@@ -390,6 +397,7 @@ Test(storage, malformed_text) {
       {"storage(digits=[dim1: 0])", "column 23: a digit has 1 position or more"},
       {"storage(digits=[dim1: many])", "column 23: expected a number"},
       {"storage(digits=[dim1: 4 @ wide])", "column 27: expected a number"},
+      {"storage(digits=[dim1: 4 back])", "column 25: expected ']'"},
       {"storage(digits=[dim1 4])", "column 22: expected ':'"},
       {"storage(digits=[dim1: 4)", "column 24: expected ']'"},
       {"storage(digits=[dim2: rest])", "column 1: digit 0 is of axis 2, the rank is 2"},

@@ -47,6 +47,22 @@ Test(storage_more, pads) {
                LLRT_INVALID_ARGUMENT, "axis 1 has 49 positions, its storage 48", "49");
 }
 
+/* A digit that counts down: places, bounds and the way they are told to others. */
+Test(storage_more, reversed) {
+  llrt_storage storage = storage_of("storage(digits=[dim1: 2 reversed, dim1: rest, dim0: 3 reversed @ 16, "
+                                    "dim0: rest], offset=[5])", 2);
+  const int64_t shape[2] = {6, 8};
+  llrt_storage_binding binding;
+  cr_assert(llrt_storage_bind(&storage, 2, shape, NULL, &binding) == LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(binding.span, 5 + 7 + 2 * 16 + 48 + 1, "%lld", (long long)binding.span);
+  for (int64_t i = 0; i < 6; i++)
+    for (int64_t j = 0; j < 8; j++) {
+      int64_t wanted = 5 + (1 - j % 2) + j / 2 * 2 + (2 - i % 3) * 16 + i / 3 * 48;
+      cr_expect_eq(llrt_storage_offset(&storage, &binding, (int64_t[]){i, j}), wanted);
+      cr_expect(wanted < binding.span);
+    }
+}
+
 Test(storage_more, equal_rules) {
   static const struct {
     const char *a, *b;
@@ -61,6 +77,14 @@ Test(storage_more, equal_rules) {
       {"storage(digits=[dim1: 12 @ 1])",
        "storage(digits=[dim1: 3], tile={offset: [[0,1],[0,2]]} -> [dim0:1, dim1:4])", true},
       {"strided([5,1])", "storage(digits=[dim0: rest @ 5, dim1: rest @ 1])", true},
+      {"storage(digits=[dim1: 4 reversed, dim1: 3 reversed])", "storage(digits=[dim1: 12 reversed])",
+       true},
+      {"storage(digits=[dim1: 4 reversed, dim1: 3])", "storage(digits=[dim1: 12])", false},
+      {"storage(digits=[dim1: 12 reversed])", "storage(digits=[dim1: 12])", false},
+      {"storage(digits=[dim1: 1 reversed, dim0: rest])", "storage(digits=[dim1: 1, dim0: rest])", true},
+      {"storage(digits=[dim1: rest, replica: 2 reversed @ 8])",
+       "storage(digits=[dim1: rest, replica: 2 @ 8])", true},
+      {"storage(digits=[dim1: rest, dim0: rest reversed])", "row_major", false},
       /* a swizzle that the tile holds is part of it */
       {"Swizzle<1,0,1> o (2,2):(2,1)", "{offset: [[0,1],[1,1]]} -> [dim0:2, dim1:2]", true},
       {"storage(digits=[dim1: 2, dim0: 2, dim1: rest], swizzle=[0,1,1])",
@@ -110,6 +134,12 @@ Test(storage_more, same_bytes) {
       {"storage(digits=[dim1: rest, replica: 2 @ 0, dim0: rest])", "row_major", {2, 8}, true},
       {"storage(digits=[dim1: rest, dim0: rest, replica: 2])", "row_major", {2, 8}, false},
       {"row_major", "col_major", {0, 3}, true},
+      {"storage(digits=[dim1: rest, dim0: rest reversed])", "row_major", {1, 8}, true},
+      {"storage(digits=[dim1: rest, dim0: rest reversed])", "row_major", {2, 8}, false},
+      {"storage(digits=[dim1: 4 reversed @ 1, dim1: 2 @ 4, dim0: rest], pad=0)",
+       "storage(digits=[dim1: 2 reversed @ 1, dim0: rest @ 8], offset=[2])", {3, 2}, true},
+      {"storage(digits=[dim1: 4 reversed @ 1, dim1: 2 @ 4, dim0: rest], pad=0)",
+       "storage(digits=[dim1: 2 reversed @ 1, dim0: rest @ 8])", {3, 2}, false},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     llrt_storage a = storage_of(rows[i].a, 2), b = storage_of(rows[i].b, 2);

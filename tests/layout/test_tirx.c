@@ -160,7 +160,8 @@ static llrt_storage random_flat(random_source *source, bool powers) {
         .extent = extent,
         .stride = next[target],
         .axis = replica ? LLRT_AXIS_REPLICA : 0,
-        .target = target};
+        .target = (int16_t)target,
+        .reversed = !powers && random_below(source, 3) == 0};
     next[target] *= extent + (powers ? 0 : random_below(source, 2));
   }
   if (!powers)
@@ -265,6 +266,8 @@ Test(tirx, why_no_layout) {
       {"S[(4,4):(8,1)]", "not linear over F2: some places hold nothing, the first is, on m (4)"},
       {"swizzle(per_element=0, swizzle_len=1, atom_len=3, swizzle_inner=false) o S[8]",
        "not linear over F2: the swizzle leads past the last place, on m (8)"},
+      {"storage(rank=1, digits=[dim0: 4 reversed @ 1, dim0: 4 @ 4])",
+       "not linear over F2: a digit counts down, on m (1)"},
       {"S[(4,4):(4,1)] + R[3:16]", "not linear over F2: an extent is no power of two, on m (3)"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -114,6 +114,18 @@ static int64_t at_shuffle_matrix_a_32(const int64_t *x, const int64_t *s) {
   int64_t m = x[0], k = x[1], K = s[1];
   return (m / 32 * 32 + m % 32 / 4 + m % 4 * 8) * K + k;
 }
+static int64_t at_w31(const int64_t *x, const int64_t *s) {
+  int64_t g = x[0], i = x[1], I = s[1], k = x[2], K = s[2];
+  return ((1 - g) * I + i) * K + k;
+}
+static int64_t at_w31_rows(const int64_t *x, const int64_t *s) {
+  int64_t r = x[0], half = s[0] / 2, k = x[1], K = s[1];
+  return (r < half ? r + half : r - half) * K + k;
+}
+static int64_t at_high_nibble_first(const int64_t *x, const int64_t *s) {
+  int64_t k = x[1], K = s[1]; /* of a byte, (even << 4) | odd */
+  return (x[0] * K + k) / 2 * 2 + (k % 2 == 0);
+}
 static int64_t at_gated_rows(const int64_t *x, const int64_t *s) {
   int64_t g = x[0], i = x[1], k = x[2], K = s[2];
   return (2 * i + g) * K + k;
@@ -238,6 +250,10 @@ static const index_formula rows[] = {
     {"turbomind_w4", 1, {40}, at_turbomind_w4},
     {"shuffle_matrix_a_16", 2, {48, 7}, at_shuffle_matrix_a_16},
     {"shuffle_matrix_a_32", 2, {96, 7}, at_shuffle_matrix_a_32},
+    {"w31", 3, {2, 45, 7}, at_w31},
+    {"w31_rows(half=45)", 2, {90, 7}, at_w31_rows},
+    {"bitsandbytes_w4", 2, {5, 14}, at_high_nibble_first},
+    {"torchao_w4", 2, {5, 14}, at_high_nibble_first},
     {"gated_rows", 3, {2, 45, 7}, at_gated_rows},
     {"deepgemm_gate_up", 3, {2, 40, 7}, at_deepgemm_gate_up},
     {"block_major_k", 2, {5, 384}, at_block_major_k},

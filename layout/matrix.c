@@ -40,7 +40,8 @@ static llrt_status check(const llrt_matrix *matrix) {
   return LLRT_OK;
 }
 
-/* The row with its offsets as they are in `matrix`, in elements. */
+/* The row with its offsets as they are in `matrix`, in elements. A K-major swizzle with an LBO is spans side
+ * by side. */
 static canonical make_row(const llrt_matrix *matrix) {
   int64_t unit = unit_elements(matrix), width = swizzle_units(matrix) * unit;
   int64_t leading = matrix->leading_bytes * 8 / matrix->element_bits;
@@ -52,8 +53,9 @@ static canonical make_row(const llrt_matrix *matrix) {
                       .outer_mn = swizzled ? leading : stride,
                       .outer_k = swizzled ? stride : leading};
   else
-    row = (canonical){.inner_mn = CORE_ROWS, .inner_k = unit, .mn = width, .k = 1,
-                      .outer_mn = stride, .outer_k = swizzled ? unit : leading};
+    row = (canonical){.inner_mn = CORE_ROWS, .mn = width, .k = 1, .outer_mn = stride,
+                      .inner_k = swizzled && leading ? width : unit,
+                      .outer_k = swizzled && !leading ? unit : leading};
   if (swizzled)
     row.swizzle = (llrt_swizzle){.per_element = (uint8_t)bits_log2(unit),
                                  .swizzle_len = (uint8_t)bits_log2(swizzle_units(matrix)),
@@ -69,15 +71,21 @@ static int64_t place(const canonical *row, int64_t mn, int64_t k) {
 
 /* ---- making ---- */
 
+/* The elements of a K-major swizzle's span; 0 for other rows. */
+static int64_t k_span(const llrt_matrix *matrix) {
+  bool has = !matrix->mn_major && matrix->swizzle_bytes;
+  return has ? swizzle_units(matrix) * unit_elements(matrix) : 0;
+}
+
 /* Atoms follow each other along mn, then along k. */
-static void pack(llrt_matrix *matrix, int64_t mn) {
+static void pack(llrt_matrix *matrix, int64_t mn, int64_t k) {
   int64_t unit = UNIT_BYTES, width = swizzle_units(matrix) * unit;
   int64_t atom = CORE_ROWS * width, inner_mn = make_row(matrix).inner_mn;
   bool swizzled = matrix->swizzle_bytes != 0;
   int64_t along_mn = atom, along_k = mn / inner_mn * atom;
   bool leads_mn = matrix->mn_major && swizzled; /* LBO is the step along mn there only */
   int64_t leading = leads_mn ? along_mn : along_k, stride = leads_mn ? along_k : along_mn;
-  if (matrix->leading_bytes == 0) matrix->leading_bytes = leading;
+  if (matrix->leading_bytes == 0 && k > k_span(matrix)) matrix->leading_bytes = leading;
   if (matrix->stride_bytes == 0) matrix->stride_bytes = stride;
 }
 
@@ -87,12 +95,14 @@ llrt_status llrt_matrix_storage(const llrt_matrix *matrix, int64_t mn, int64_t k
   *out = (llrt_storage){0};
   LLRT_TRY(check(matrix));
   llrt_matrix packed = *matrix;
-  canonical row = make_row(matrix);
+  if (k <= k_span(matrix)) packed.leading_bytes = 0; /* one span has none to lead to */
+  canonical row = make_row(&packed);
+  if (k_span(matrix) && k > k_span(matrix)) row.inner_k = k_span(matrix);
   LLRT_REQUIRE(mn > 0 && k > 0 && mn % row.inner_mn == 0 && k % row.inner_k == 0,
                "a matrix of %lld x %lld is not made of atoms of %lld x %lld", (long long)mn,
                (long long)k, (long long)row.inner_mn, (long long)row.inner_k);
   LLRT_REQUIRE(mn <= INT32_MAX && k <= INT32_MAX, "the matrix is too large");
-  pack(&packed, mn);
+  pack(&packed, mn, k);
   row = make_row(&packed);
   llrt_storage result = {
       .rank = 2,
@@ -130,12 +140,12 @@ static int64_t step_at(const shared_matrix *shared, const canonical *row, int64_
 /* Fills the offsets that the row would need. False when one is no multiple of 16 bytes, or negative. */
 static bool find_offsets(const shared_matrix *shared, llrt_matrix *matrix) {
   canonical row = make_row(matrix);
-  bool swizzled = matrix->swizzle_bytes != 0;
+  int64_t span = k_span(matrix);
   int64_t along_mn = step_at(shared, &row, row.inner_mn, 0);
-  int64_t along_k = step_at(shared, &row, 0, row.inner_k);
-  bool leads_mn = matrix->mn_major && swizzled;
+  int64_t along_k = step_at(shared, &row, 0, span ? span : row.inner_k);
+  bool leads_mn = matrix->mn_major && matrix->swizzle_bytes;
   int64_t leading = leads_mn ? along_mn : along_k, stride = leads_mn ? along_k : along_mn;
-  if (!matrix->mn_major && swizzled) leading = 0;
+  if (span && leading == span) leading = 0; /* the table's row as it stands */
   if (leading > STORAGE_MAX_OFFSET / 64 || stride > STORAGE_MAX_OFFSET / 64) return false;
   int64_t leading_bits = leading * matrix->element_bits, stride_bits = stride * matrix->element_bits;
   matrix->leading_bytes = leading_bits / 8;
@@ -244,11 +254,11 @@ llrt_status llrt_matrix_descriptor(const llrt_matrix *matrix, uint64_t address,
   *descriptor = 0;
   LLRT_TRY(check(matrix));
   uint64_t leading = (uint64_t)matrix->leading_bytes, stride = (uint64_t)matrix->stride_bytes;
+  if (!matrix->mn_major && matrix->swizzle_bytes) leading = UNIT_BYTES;
   LLRT_REQUIRE(address % UNIT_BYTES == 0, "address %llu is no multiple of 16",
                (unsigned long long)address);
   LLRT_REQUIRE((address | leading | stride) >> ADDRESS_BITS == 0,
                "an address or offset has more than %d bits", ADDRESS_BITS);
-  if (!matrix->mn_major && matrix->swizzle_bytes) leading = UNIT_BYTES;
   *descriptor = address / UNIT_BYTES | leading / UNIT_BYTES << 16 | stride / UNIT_BYTES << 32 |
                 base_offset(matrix, address) << 49 | swizzle_code(matrix->swizzle_bytes) << 62;
   return LLRT_OK;

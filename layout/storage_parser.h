@@ -21,6 +21,10 @@ llrt_status parse_cute(parser *self, llrt_storage *out);
 bool parse_is_named(const parser *self);
 llrt_status parse_named(parser *self, llrt_storage *out);
 
+/* wgmma_shared(…), applied to the parser's shape, or to its own extents. */
+bool parse_is_matrix(const parser *self);
+llrt_status parse_matrix(parser *self, llrt_storage *out);
+
 /* padded_shared(…), applied to the parser's shape. */
 bool parse_is_padded(const parser *self);
 llrt_status parse_padded(parser *self, llrt_storage *out);

@@ -249,6 +249,7 @@ static llrt_status parse_storage(parser *self, llrt_storage *out) {
   if (parse_is_tirx(self)) return parse_tirx(self, out);
   if (parse_is_cute(self)) return parse_cute(self, out);
   if (parse_is_padded(self)) return parse_padded(self, out);
+  if (parse_is_matrix(self)) return parse_matrix(self, out);
   if (parse_is_named(self)) return parse_named(self, out);
   return parse_image(self, out);
 }

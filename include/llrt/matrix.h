@@ -10,6 +10,10 @@
  *   MN-major, no swizzle    ((T,1,m),(8,k)) : ((1,T,SBO),(T,LBO))
  *   MN-major, swizzled      ((T,w,m),(8,k)) : ((1,T,LBO),(wT,SBO))
  *
+ * A K-major swizzled matrix of more than wT elements along k is several such spans side by side, the step
+ * from one to the next being LBO here. No instruction reads more than a span, so the descriptor has no
+ * place for it: kernels add it to the address.
+ *
  * The general rules of layout.h hold here too. Source: PTX ISA, asynchronous warpgroup matrix
  * instructions, shared memory matrix layout, canonical layouts and matrix descriptor. */
 #ifndef LLRT_MATRIX_H
@@ -25,7 +29,7 @@ typedef struct llrt_matrix {
   int32_t element_bits;  /* 4, 8, 16, 32 or 64 */
   int32_t swizzle_bytes; /* 0 (none), 32, 64 or 128 */
   bool mn_major;         /* else K-major */
-  int64_t leading_bytes; /* LBO; 0 where it does not count: one repeat only, or K-major with a swizzle */
+  int64_t leading_bytes; /* LBO; 0 where there is one repeat only, or one span */
   int64_t stride_bytes;  /* SBO; 0 where there is one repeat only */
 } llrt_matrix;
 
@@ -47,8 +51,8 @@ LLRT_API llrt_status llrt_matrix_match_layout(const llrt_layout *shared, int ele
                                               llrt_matrix *out);
 
 /* The 64-bit descriptor of a matrix whose place 0 has shared-memory address `address` (bytes):
- * bits 0-13 address, 16-29 LBO, 32-45 SBO, each divided by 16, 49-51 base offset, 62-63 swizzle. An LBO
- * that does not count is written as 1. Errors: INVALID_ARGUMENT when an address or offset is no multiple
+ * bits 0-13 address, 16-29 LBO, 32-45 SBO, each divided by 16, 49-51 base offset, 62-63 swizzle. The LBO
+ * of K-major swizzles does not count and is written as 1. Errors: INVALID_ARGUMENT when an address or offset is no multiple
  * of 16 bytes or has more than 18 bits. */
 LLRT_API llrt_status llrt_matrix_descriptor(const llrt_matrix *matrix, uint64_t address,
                                             uint64_t *descriptor);

@@ -99,6 +99,76 @@ Test(matrix, agrees_with_the_image_of_a_swizzle) {
   cr_expect(same);
 }
 
+/* As CUTLASS tiles a shape with a K-major atom: rows of 8 first, then the next span along k. */
+Test(matrix, wider_than_a_span) {
+  static const int widths[] = {32, 64, 128}, bits[] = {4, 8, 16, 32, 64};
+  for (int i = 0; i < 15; i++) {
+    int64_t unit = 128 / bits[i / 3], units = widths[i % 3] / 16, span = units * unit;
+    const llrt_matrix matrix = {.element_bits = bits[i / 3], .swizzle_bytes = widths[i % 3]};
+    llrt_storage storage;
+    llrt_storage_binding binding;
+    llrt_matrix found;
+    uint64_t descriptor;
+    const int64_t shape[2] = {24, 3 * span};
+    cr_assert(llrt_matrix_storage(&matrix, shape[0], shape[1], &storage) == LLRT_OK, "%s",
+              llrt_last_error());
+    cr_assert(llrt_storage_bind(&storage, 2, shape, NULL, &binding) == LLRT_OK);
+    cr_expect_eq(binding.span, shape[0] * shape[1]);
+    for (int64_t r = 0; r < shape[0]; r++)
+      for (int64_t k = 0; k < shape[1]; k++) {
+        int64_t line = (k / span * shape[0] + r) * span * bits[i / 3] / 8 / 128; /* of 128 bytes */
+        int64_t place = (k / span * shape[0] + r) * span + ((k % span / unit) ^ (line % units)) * unit +
+                        k % unit;
+        cr_assert_eq(llrt_storage_offset(&storage, &binding, (int64_t[]){r, k}), place, "%d, %d bits",
+                     widths[i % 3], bits[i / 3]);
+      }
+    cr_assert(llrt_matrix_match(&storage, shape[0], shape[1], bits[i / 3], &found) == LLRT_OK, "%s",
+              llrt_last_error());
+    cr_expect(found.swizzle_bytes == widths[i % 3] && !found.mn_major);
+    cr_expect_eq(found.leading_bytes, shape[0] * widths[i % 3]);
+    cr_expect_eq(found.stride_bytes, 8 * widths[i % 3]);
+    cr_assert(llrt_matrix_descriptor(&found, 0, &descriptor) == LLRT_OK);
+    cr_expect_eq(descriptor >> 16 & 0x3fff, 1, "no instruction reads more than one span");
+  }
+}
+
+Test(matrix, text) {
+  static const struct {
+    const char *text;
+    int64_t mn, k;
+    llrt_matrix matrix;
+  } rows[] = {
+      {"wgmma_shared(major=k, swizzle_bytes=128, element_bits=16)", 64, 128, {16, 128, false, 0, 0}},
+      {"wgmma_shared(major=mn, swizzle_bytes=0, element_bits=32)", 16, 24, {32, 0, true, 0, 0}},
+      {"wgmma_shared(element_bits=16, stride_bytes=512, leading_bytes=256, swizzle_bytes=32, major=mn)",
+       32, 16, {16, 32, true, 256, 512}},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    llrt_storage made, parsed;
+    const int64_t shape[2] = {rows[i].mn, rows[i].k};
+    cr_assert(llrt_matrix_storage(&rows[i].matrix, rows[i].mn, rows[i].k, &made) == LLRT_OK);
+    cr_assert(llrt_storage_parse(rows[i].text, 2, shape, &parsed) == LLRT_OK, "%s", llrt_last_error());
+    cr_expect(llrt_storage_equal(&made, &parsed), "%s", rows[i].text);
+  }
+  static const char *const wrong[][2] = {
+      {"wgmma_shared(major=n)", "column 20: expected k or mn"},
+      {"wgmma_shared(major=k)", "column 1: wgmma_shared needs swizzle_bytes"},
+      {"wgmma_shared(major=k, major=k)", "column 23: this is given twice"},
+      {"wgmma_shared(swizzle=0)", "column 14: expected major, swizzle_bytes, element_bits, "
+                                  "leading_bytes, stride_bytes or extents"},
+      {"wgmma_shared(major=k, swizzle_bytes=32, element_bits=16)",
+       "column 1: wgmma_shared needs a shape or extents of 2 axes, mn and k"},
+      {"wgmma_shared(major=k, swizzle_bytes=32, element_bits=16, extents=[8,24])",
+       "column 1: a matrix of 8 x 24 is not made of atoms of 8 x 16"},
+  };
+  llrt_storage out;
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    expect_error(llrt_storage_parse(wrong[i][0], 0, NULL, &out), LLRT_INVALID_ARGUMENT, wrong[i][1],
+                 wrong[i][0]);
+  cr_expect(llrt_storage_parse("wgmma_shared(major=k, swizzle_bytes=32, element_bits=16, "
+                               "extents=[8,16])", 0, NULL, &out) == LLRT_OK, "%s", llrt_last_error());
+}
+
 Test(matrix, refusals) {
   llrt_storage storage;
   llrt_matrix matrix;

@@ -112,7 +112,9 @@ static const named_layout list[] = {
      "storage",
      "[]",
      {{"interval_padding", "list of [interval, places left out after it], in elements"},
-      {"order", "list of axes, fastest first"}},
+      {"order", "list of axes, fastest first"},
+      {"linear", "instead of order and blocks: a map offset, block -> dims that permutes bits"},
+      CLUSTER},
      "Triton PaddedSharedEncodingAttr"},
 };
 enum { LIST_COUNT = sizeof list / sizeof list[0] };

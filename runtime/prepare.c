@@ -250,6 +250,12 @@ llrt_status llrt_op_ready_all(llrt_op *op) {
   return status;
 }
 
+llrt_status llrt_op_build_kernel(llrt_op *op, const plan_kernel *kernel) {
+  op->variant[0].launch = kernel->launch;
+  atomic_store_explicit(&op->n_variants, 1, memory_order_release);
+  return build_variant(op, 0, kernel);
+}
+
 llrt_status llrt_op_load_variants(llrt_op *op) {
   for (int i = 0; i < atomic_load(&op->n_variants); i++) {
     if (op->variant[i].code) LLRT_TRY(load_variant(op, i));

@@ -44,6 +44,9 @@ llrt_status llrt_op_ready(llrt_op *op, const int64_t *shape, void *stream, int *
 /* Makes every variant ready that some shape within the promises reaches. */
 llrt_status llrt_op_ready_all(llrt_op *op);
 
+/* Compiles and loads one kernel as the only variant of an operation that nobody else knows yet. */
+llrt_status llrt_op_build_kernel(llrt_op *op, const plan_kernel *kernel);
+
 /* Loads the code of the variants that have some; for operations read from bytes. */
 llrt_status llrt_op_load_variants(llrt_op *op);
 

@@ -26,6 +26,10 @@ static void nvptx_barrier(emitter *e) {
   emit_intrinsic(e, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
 }
 
+static LLVMValueRef nvptx_opaque(emitter *e, LLVMValueRef value) {
+  return emit_gpu_opaque(e, value, "=r,0", "=l,0");
+}
+
 static LLVMValueRef nvptx_shuffle(emitter *e, LLVMValueRef word, LLVMValueRef lane) {
   LLVMValueRef args[] = {emit_i32(e, -1), word, lane, emit_i32(e, 31)};
   return emit_intrinsic(e, "llvm.nvvm.shfl.sync.idx.i32", NULL, 0, args, 4);
@@ -46,6 +50,7 @@ const emit_target_ops emit_ops_nvptx = {
     .shared = emit_gpu_shared,
     .global = emit_gpu_global,
     .barrier = nvptx_barrier,
+    .opaque = nvptx_opaque,
     .shuffle = nvptx_shuffle,
     .permute = nvptx_permute,
 };

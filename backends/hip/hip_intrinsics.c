@@ -59,6 +59,10 @@ static void amdgpu_barrier(emitter *e) {
 }
 
 /* ds_bpermute_b32: the address is the lane times 4. */
+static LLVMValueRef amdgpu_opaque(emitter *e, LLVMValueRef value) {
+  return emit_gpu_opaque(e, value, "=v,0", "=v,0");
+}
+
 static LLVMValueRef amdgpu_shuffle(emitter *e, LLVMValueRef word, LLVMValueRef lane) {
   LLVMValueRef args[] = {LLVMBuildShl(e->builder, lane, emit_i32(e, 2), ""), word};
   return emit_intrinsic(e, "llvm.amdgcn.ds.bpermute", NULL, 0, args, 2);
@@ -79,6 +83,7 @@ const emit_target_ops emit_ops_amdgpu = {
     .shared = emit_gpu_shared,
     .global = emit_gpu_global,
     .barrier = amdgpu_barrier,
+    .opaque = amdgpu_opaque,
     .shuffle = amdgpu_shuffle,
     .permute = amdgpu_permute,
 };

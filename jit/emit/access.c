@@ -148,13 +148,19 @@ static void move_part(emitter *e, const access *a, uint64_t first) {
   *word = element == 0 ? part : LLVMBuildOr(e->builder, *word, part, "");
 }
 
+/* Whether the step's part of a value has register `index`. */
+static bool takes_part(const emitter *e, const access *a, uint64_t index) {
+  return a->place.tensor >= 0 || plan_repetition(e->kernel, a->step->buffer, a->value, index) ==
+                                     a->step->repetition;
+}
+
 static void move_gpu(emitter *e, access *a) {
   bool found = plan_access_positions(a->value, &a->place.map, PLAN_REGISTER, a->vector, a->position);
   assert(found || a->vector == 0);
   (void)found;
   for (int j = 0; j < a->vector; j++) a->inner |= 1ull << a->position[j];
   for (uint64_t index = 0; index < 1ull << a->registers; index++) {
-    if (index & a->inner) continue;
+    if (index & a->inner || !takes_part(e, a, index)) continue;
     if (a->vector >= a->word) move_words(e, a, index);
     else move_part(e, a, index);
   }
@@ -215,12 +221,21 @@ static void move_host_register(emitter *e, access *a, uint64_t index, int lane_b
   }
 }
 
+/* Whether the piece's address bits are its lowest lane bits, in order. */
+static bool in_lane_order(const access *a) {
+  int position[8];
+  if (!plan_access_positions(a->value, &a->place.map, PLAN_LANE, a->vector, position)) return false;
+  for (int j = 0; j < a->vector; j++)
+    if (position[j] != j) return false;
+  return true;
+}
+
 static void move_host(emitter *e, access *a) {
   int lane_bits = lane_bits_of(a->value);
   a->vector = bits_min(a->vector, lane_bits);
-  while (!plan_access_positions(a->value, &a->place.map, PLAN_LANE, a->vector, NULL)) a->vector--;
+  while (!in_lane_order(a)) a->vector--;
   for (uint64_t index = 0; index < 1ull << a->registers; index++)
-    move_host_register(e, a, index, lane_bits);
+    if (takes_part(e, a, index)) move_host_register(e, a, index, lane_bits);
 }
 
 /* ---- steps ---- */

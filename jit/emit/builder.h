@@ -30,7 +30,8 @@ typedef struct emit_target_ops {
   /* Shared writes of all threads before it are seen by all after it. */
   void (*barrier)(emitter *e);
 
-  /* Host only: the same value, from which the code generator cannot look back. */
+  /* The same value (a word, on the host a vector of lanes or a number), from which the code generator
+   * cannot look back. */
   LLVMValueRef (*opaque)(emitter *e, LLVMValueRef value);
 
   /* ---- GPU only; 32-bit words ---- */
@@ -103,6 +104,8 @@ void emit_gpu_begin(emitter *e, unsigned convention, const char *thread_index,
 void emit_gpu_end(emitter *e);
 LLVMValueRef emit_gpu_shared(emitter *e, int bytes);
 LLVMValueRef emit_gpu_global(emitter *e, LLVMValueRef address);
+/* opaque with the constraint of a register of 32 and of 64 bits. */
+LLVMValueRef emit_gpu_opaque(emitter *e, LLVMValueRef value, const char *narrow, const char *wide);
 
 /* ---- place.c: block decode, addresses, masks ---- */
 

@@ -47,6 +47,41 @@ static void emit_loop(emitter *e, int at) {
   e->iteration = NULL;
 }
 
+static int word_count(const plan_value *value) {
+  return 1 << (plan_value_bits(value, PLAN_REGISTER) - value->word);
+}
+
+static void emit_opaque_step(emitter *e, const plan_step *step) {
+  for (int i = 0; i < word_count(&e->kernel->value[step->out]); i++)
+    e->value[step->out][i] = e->ops->opaque(e, e->value[step->in][i]);
+}
+
+static void emit_repeat(emitter *e, int at) {
+  const plan_step *step = &e->kernel->step[at];
+  LLVMValueRef *carried = e->value[step->out], *last = e->value[e->kernel->step[at + step->body].out];
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+  LLVMBasicBlockRef body = emit_new_block(e, "repeat"), done = emit_new_block(e, "repeat_done");
+  LLVMValueRef zero = emit_i32(e, 0);
+  int n = word_count(&e->kernel->value[step->out]);
+  LLVMBuildBr(e->builder, body);
+  LLVMPositionBuilderAtEnd(e->builder, body);
+  LLVMValueRef turn = LLVMBuildPhi(e->builder, e->i32, "turn");
+  LLVMAddIncoming(turn, &zero, &before, 1);
+  for (int i = 0; i < n; i++) {
+    LLVMValueRef first = e->value[step->in][i];
+    carried[i] = LLVMBuildPhi(e->builder, LLVMTypeOf(first), "");
+    LLVMAddIncoming(carried[i], &first, &before, 1);
+  }
+  emit_steps(e, at + 1, step->body);
+  LLVMValueRef next = LLVMBuildAdd(e->builder, turn, emit_i32(e, 1), "");
+  LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntULT, next, emit_i32(e, step->turns), "");
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
+  LLVMBuildCondBr(e->builder, more, body, done);
+  LLVMAddIncoming(turn, &next, &latch, 1);
+  for (int i = 0; i < n; i++) LLVMAddIncoming(carried[i], &last[i], &latch, 1);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+}
+
 /* Emits n steps from `first`; a step that owns a body takes its steps with it. */
 static void emit_steps(emitter *e, int first, int n) {
   for (int i = first; i < first + n; i++) {
@@ -63,6 +98,8 @@ static void emit_steps(emitter *e, int first, int n) {
       case PLAN_STORE: emit_store_step(e, step); break;
       case PLAN_IF_INTERIOR: emit_if_interior(e, i); break;
       case PLAN_LOOP: emit_loop(e, i); break;
+      case PLAN_REPEAT: emit_repeat(e, i); break;
+      case PLAN_OPAQUE: emit_opaque_step(e, step); break;
     }
     i += step->body + step->otherwise;
   }
@@ -87,8 +124,10 @@ static void emit_function(emitter *e) {
   const plan_kernel *kernel = e->kernel;
   e->ops->begin(e);
   if (kernel->target.isa == PLAN_ISA_NVPTX) emit_begin_locations(e);
-  for (int i = 0; i < kernel->n_buffers; i++)
-    e->shared[i] = e->ops->shared(e, kernel->buffer[i].bytes);
+  if (kernel->n_buffers > 0) {
+    e->shared[0] = e->ops->shared(e, kernel->launch.shared_bytes);
+    for (int i = 1; i < kernel->n_buffers; i++) e->shared[i] = e->shared[0];
+  }
   e->grid = emit_i64(e, 0);
   if (!kernel->flat) emit_decode_block(e);
   emit_steps(e, 0, kernel->n_steps);

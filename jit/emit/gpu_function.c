@@ -2,6 +2,8 @@
  * index, memory in address spaces 1 (global) and 3 (shared). */
 #include "jit/emit/builder.h"
 
+#include <string.h>
+
 #define GPU_GLOBAL 1
 #define GPU_SHARED 3
 
@@ -38,4 +40,13 @@ LLVMValueRef emit_gpu_shared(emitter *e, int bytes) {
 LLVMValueRef emit_gpu_global(emitter *e, LLVMValueRef address) {
   return LLVMBuildIntToPtr(e->builder, address, LLVMPointerTypeInContext(e->context, GPU_GLOBAL),
                            "");
+}
+
+LLVMValueRef emit_gpu_opaque(emitter *e, LLVMValueRef value, const char *narrow, const char *wide) {
+  LLVMTypeRef type = LLVMTypeOf(value), function = LLVMFunctionType(type, &type, 1, false);
+  const char *constraint = type == e->i64 ? wide : narrow;
+  LLVMValueRef assembly =
+      LLVMGetInlineAsm(function, "", 0, constraint, strlen(constraint), true, false,
+                       LLVMInlineAsmDialectATT, false);
+  return LLVMBuildCall2(e->builder, function, assembly, &value, 1, "");
 }

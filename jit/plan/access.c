@@ -25,6 +25,17 @@ void plan_address_of_buffer(const plan_kernel *kernel, int buffer, plan_address_
   memset(map, 0, sizeof *map);
   if (llrt_layout_right_inverse(&kernel->buffer[buffer].layout, &inverse) != LLRT_OK) return;
   memcpy(map->column, inverse.column, sizeof map->column);
+  /* The repetition is part of the step, not of the address. */
+  for (int b = 0; b < LLRT_MAX_BITS; b++)
+    map->column[b] &= bits_mask(kernel->buffer[buffer].layout.in[0].bits);
+}
+
+int plan_repetition(const plan_kernel *kernel, int buffer, const plan_value *value, uint64_t reg) {
+  const llrt_layout *layout = &kernel->buffer[buffer].layout;
+  llrt_layout inverse;
+  if (layout->in[1].bits == 0 || llrt_layout_right_inverse(layout, &inverse) != LLRT_OK) return 0;
+  uint64_t y = f2_apply(plan_value_columns(value, PLAN_REGISTER), reg);
+  return (int)(f2_apply(inverse.column, y) >> layout->in[0].bits);
 }
 
 bool plan_access_positions(const plan_value *value, const plan_address_map *map, plan_dim dim,

@@ -28,23 +28,36 @@ static int64_t element_offset(const access_walk *walk, const llrt_layout *invers
   static const int64_t no_upper[PLAN_MAX_DIGITS];
   int64_t position[PLAN_MAX_DIGITS];
   uint64_t y = plan_value_at(walk->value, reg, lane, warp, 0);
-  if (walk->kind == TRAFFIC_SHARED) return (int64_t)llrt_layout_apply_flat(inverse, y);
+  if (walk->kind == TRAFFIC_SHARED) {
+    int offset_bits = walk->kernel->buffer[walk->step->buffer].layout.in[0].bits;
+    return (int64_t)(llrt_layout_apply_flat(inverse, y) & bits_mask(offset_bits));
+  }
   plan_tile_position(walk->kernel, y, 0, no_upper, position);
   return plan_offset(walk->kernel, walk->step->tensor, position, NULL, FAR_STRIDE);
+}
+
+uint64_t plan_phase_lane(const plan_target *target, int bytes, bool load, int bit) {
+  bool quads = target->isa == PLAN_ISA_AMDGPU && load && bytes == 16 && bit == 2;
+  return quads ? 4 | 16 : 1ull << bit;
 }
 
 /* AMD's LDS serves 16-byte reads eight lanes at a time, but not in order: quads of lanes 0 and 5, 1 and 4,
  * 2 and 7, 3 and 6 of each half of the wave go together (AMD, "Understanding AMD GPU LDS and Bank
  * Conflicts", Composable Kernel documentation). Brings the addresses into
  * that order; writes and narrower reads are served in order. */
-static void order_quads(const access_walk *walk, int bytes, int64_t *address) {
+void plan_order_lanes(const plan_target *target, int bytes, bool load, int64_t *address) {
   static const int quads[] = {0, 5, 1, 4, 2, 7, 3, 6};
   int64_t ordered[TRAFFIC_MAX_LANES];
-  if (walk->kernel->target.isa != PLAN_ISA_AMDGPU || walk->step->kind != PLAN_SHARED_LOAD || bytes != 16)
-    return;
+  if (target->isa != PLAN_ISA_AMDGPU || !load || bytes != 16) return;
   for (int lane = 0; lane < 64; lane++)
     ordered[lane] = address[(lane & 32) | quads[lane / 4 % 8] * 4 | (lane & 3)];
   memcpy(address, ordered, sizeof ordered);
+}
+
+/* Whether a shared access of register `reg` belongs to the step's repetition. */
+static bool in_repetition(const access_walk *walk, uint64_t reg) {
+  return walk->kind != TRAFFIC_SHARED ||
+         plan_repetition(walk->kernel, walk->step->buffer, walk->value, reg) == walk->step->repetition;
 }
 
 /* Sectors or wavefronts of the whole tile. */
@@ -57,10 +70,10 @@ static int walk_access(const access_walk *walk, const llrt_layout *inverse) {
   uint64_t registers = 1ull << plan_value_bits(walk->value, PLAN_REGISTER);
   for (uint64_t warp = 0; warp < 1ull << kernel->warp_bits; warp++) {
     for (uint64_t reg = 0; reg < registers; reg++) {
-      if (reg & walk->vector_mask) continue;
+      if (reg & walk->vector_mask || !in_repetition(walk, reg)) continue;
       for (int lane = 0; lane < lanes; lane++)
         address[lane] = element_offset(walk, inverse, reg, (uint64_t)lane, warp) * bits / 8;
-      order_quads(walk, bytes, address);
+      plan_order_lanes(target, bytes, walk->step->kind == PLAN_SHARED_LOAD, address);
       total += walk->kind == TRAFFIC_GLOBAL
                    ? traffic_sectors(address, lanes, bytes, target->sector_bytes)
                    : traffic_wavefronts(address, lanes, bytes, target->banks, target->bank_bytes);
@@ -176,7 +189,9 @@ static void count_tile(plan_kernel *kernel, const plan_step *step) {
     }
     case PLAN_BARRIER:
     case PLAN_IF_INTERIOR:
-    case PLAN_LOOP: break;
+    case PLAN_LOOP:
+    case PLAN_REPEAT:
+    case PLAN_OPAQUE: break;
   }
 }
 

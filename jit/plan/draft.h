@@ -95,6 +95,9 @@ llrt_status draft_check_words(const draft *d);
 llrt_status draft_step(plan_kernel *kernel, plan_step step);
 llrt_status draft_value(plan_kernel *kernel, const plan_value *value, int *number);
 
+/* Threads, shared memory and cost of a kernel whose steps are complete. */
+void draft_finish(plan_kernel *kernel);
+
 /* flat.c: the steps and places of the kernel that takes one element after the other. */
 llrt_status draft_flat(draft *d);
 
@@ -108,6 +111,8 @@ typedef struct plan_address_map {
 } plan_address_map;
 void plan_address_of_tensor(const plan_kernel *kernel, int tensor, plan_address_map *map);
 void plan_address_of_buffer(const plan_kernel *kernel, int buffer, plan_address_map *map);
+/* The repetition of a buffer in which register index `reg` of a value is stored and loaded. */
+int plan_repetition(const plan_kernel *kernel, int buffer, const plan_value *value, uint64_t reg);
 
 /* Bytes of an access of 2^vector elements of `bits` each. */
 static inline int plan_access_bytes(int bits, int vector) { return (bits << vector) / 8; }
@@ -153,6 +158,12 @@ typedef struct plan_round {
 void plan_round_of(const plan_value *in, const plan_value *out, plan_round *round);
 
 /* cost.c */
+
+/* The lanes whose XOR is bit `bit` of a lane's number inside the phase of shared memory that serves it, for
+ * accesses of `bytes` bytes. */
+uint64_t plan_phase_lane(const plan_target *target, int bytes, bool load, int bit);
+/* Brings the addresses of a warp's lanes into the order in which shared memory serves them. */
+void plan_order_lanes(const plan_target *target, int bytes, bool load, int64_t *address);
 void plan_cost_kernel(plan_kernel *kernel);
 
 #endif

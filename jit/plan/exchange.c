@@ -46,46 +46,71 @@ static int interleave_bits(const draft *d, int bits) {
   return bits_min(bits_log2(128 / bits), d->kernel->lane_bits);
 }
 
+static llrt_status barrier_step(draft *d) {
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_BARRIER});
+}
+
+/* Whether shared memory may be in use when this point is reached: loaded before, or in a turn before. */
+static bool shared_in_use(const plan_kernel *kernel) {
+  for (int i = 0; i < kernel->n_steps; i++)
+    if (kernel->step[i].kind == PLAN_SHARED_LOAD || kernel->step[i].kind == PLAN_REPEAT) return true;
+  return false;
+}
+
+/* Through a buffer, part after part: store, barrier, load. */
 static llrt_status through_shared(draft *d, const frame *from, const frame *to,
                                   const plan_value *target, int *at) {
   plan_kernel *kernel = d->kernel;
-  int vector = 0, number = 0, buffer = kernel->n_buffers;
+  int in = *at, buffer = kernel->n_buffers;
+  swizzle chosen;
   if (buffer == PLAN_MAX_BUFFERS)
     return llrt_error(LLRT_INTERNAL, "a kernel of more than %d buffers", PLAN_MAX_BUFFERS);
-  LLRT_TRY(swizzle_plan(&kernel->target, target->bits, from, to, &kernel->buffer[buffer],
-                        &vector));
-  kernel->n_buffers++;
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_SHARED_STORE, .in = (uint8_t)*at,
-                                          .buffer = (uint8_t)buffer, .vector = (uint8_t)vector}));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
-  LLRT_TRY(draft_value(kernel, target, &number));
-  *at = number;
-  return draft_step(kernel, (plan_step){.kind = PLAN_SHARED_LOAD, .out = (uint8_t)number,
-                                        .buffer = (uint8_t)buffer, .vector = (uint8_t)vector});
+  LLRT_TRY(swizzle_plan(&kernel->target, target->bits, from, to, &chosen));
+  kernel->buffer[kernel->n_buffers++] = chosen.buffer;
+  LLRT_TRY(draft_value(kernel, target, at));
+  for (int part = 0; part < 1 << chosen.rep_bits; part++) {
+    plan_step store = {.kind = PLAN_SHARED_STORE, .in = (uint8_t)in, .buffer = (uint8_t)buffer,
+                       .vector = (uint8_t)chosen.vector[0], .repetition = (uint8_t)part};
+    plan_step load = {.kind = PLAN_SHARED_LOAD, .out = (uint8_t)*at, .buffer = (uint8_t)buffer,
+                      .vector = (uint8_t)chosen.vector[1], .repetition = (uint8_t)part};
+    if (shared_in_use(kernel)) LLRT_TRY(barrier_step(d));
+    LLRT_TRY(draft_step(kernel, store));
+    LLRT_TRY(barrier_step(d));
+    LLRT_TRY(draft_step(kernel, load));
+  }
+  return LLRT_OK;
+}
+
+/* Inside the warp, where lane shuffles can do it in few rounds; *done tells. */
+static llrt_status through_shuffles(draft *d, const frame *from, const frame *to,
+                                    const plan_value *start, int *at, bool *done) {
+  frame rounds[FRAME_MAX_LANES + 1];
+  bool forced = d->options && d->options->exchange == PLAN_EXCHANGE_SHUFFLE;
+  int most = forced ? FRAME_MAX_LANES + 1 : d->kernel->target.max_shuffle_rounds;
+  int n = shuffle_rounds(from, to, interleave_bits(d, start->bits), rounds);
+  *done = n >= 0 && n <= most;
+  for (int i = 0; *done && i < n; i++)
+    LLRT_TRY(convert_step(d, PLAN_SHUFFLE, &rounds[i], start, at));
+  return LLRT_OK;
 }
 
 llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out) {
   plan_value start = d->kernel->value[in];
   plan_exchange wanted = d->options ? d->options->exchange : PLAN_EXCHANGE_AUTO;
-  frame from, to, based, rounds[FRAME_MAX_LANES + 1];
+  frame from, to, based;
   frame_of_value(&start, &from);
   frame_of_value(target, &to);
   *out = in;
-  if (!frame_rebase(&from, &to, &based))
-    return llrt_error(LLRT_INTERNAL, "the words of the stored value are not in its registers");
+  /* Words that the thread cannot form beforehand go through shared memory in parts. */
+  bool words = frame_rebase(&from, &to, &based), done = false;
+  if (!words) based = from;
   if (!frame_equal(&from, &based))
     LLRT_TRY(convert_step(d, PLAN_REGISTERS, &based, &start, out));
-  bool local = same_warps(&start, target);
-  if (local && frame_equal(&based, &to) && wanted != PLAN_EXCHANGE_SHARED) return LLRT_OK;
-  int n = local && wanted != PLAN_EXCHANGE_SHARED
-              ? shuffle_rounds(&based, &to, interleave_bits(d, start.bits), rounds)
-              : -1;
-  int most = wanted == PLAN_EXCHANGE_SHUFFLE ? FRAME_MAX_LANES + 1
-                                             : d->kernel->target.max_shuffle_rounds;
-  if (n >= 0 && n <= most) {
-    for (int i = 0; i < n; i++) LLRT_TRY(convert_step(d, PLAN_SHUFFLE, &rounds[i], &start, out));
-    return LLRT_OK;
+  if (words && wanted != PLAN_EXCHANGE_SHARED && same_warps(&start, target)) {
+    if (frame_equal(&based, &to)) return LLRT_OK;
+    LLRT_TRY(through_shuffles(d, &based, &to, &start, out, &done));
   }
+  if (done) return LLRT_OK;
   if (wanted == PLAN_EXCHANGE_SHUFFLE)
     return llrt_error(LLRT_UNSUPPORTED, "lane shuffles cannot make this conversion");
   return through_shared(d, &based, &to, target, out);

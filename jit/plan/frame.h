@@ -38,9 +38,14 @@ bool frame_rebase(const frame *from, const frame *to, frame *out);
  * instruction; 0: none. Precondition: same word. */
 int shuffle_rounds(const frame *from, const frame *to, int chunk, frame *rounds);
 
-/* swizzle.c: a shared buffer through which `from` becomes `to`, conflict-free where whole banks move:
- * offset -> tile, and log2 elements of an access on both sides. */
+/* swizzle.c: a shared buffer through which `from` becomes `to`, in 2^rep_bits repetitions where the tile
+ * is larger than shared memory; vector: log2 elements of an access of either side. The cheapest of a few
+ * candidates by exact count. Errors: UNSUPPORTED where the tile does not fit. */
+typedef struct swizzle {
+  plan_buffer buffer;
+  int vector[2], rep_bits;
+} swizzle;
 llrt_status swizzle_plan(const plan_target *target, int element_bits, const frame *from,
-                         const frame *to, plan_buffer *buffer, int *vector);
+                         const frame *to, swizzle *out);
 
 #endif

@@ -22,9 +22,9 @@ typedef struct interpreter {
   uint64_t *value[PLAN_MAX_VALUES];   /* elements by (register, lane, warp), register fastest */
   uint64_t *tile[PLAN_MAX_VALUES];    /* their tile coordinates in iteration 0 */
   int64_t *place;                     /* of a tile coordinate, scratch of run_exchange */
-  uint64_t *shared[PLAN_MAX_BUFFERS]; /* elements by offset */
-  int *written[PLAN_MAX_BUFFERS];     /* phase of the last write, counted by barriers from 1 */
-  int phase;
+  uint64_t *shared;          /* elements of every buffer by offset in 4 bits */
+  size_t shared_size;
+  int *written, *read, phase; /* phase of the last write and read, counted by barriers from 1 */
 } interpreter;
 
 static int64_t value_size(const plan_kernel *kernel, int i) {
@@ -38,10 +38,9 @@ static void interpreter_fini(interpreter *in) {
     free(in->tile[i]);
   }
   free(in->place);
-  for (int i = 0; i < PLAN_MAX_BUFFERS; i++) {
-    free(in->shared[i]);
-    free(in->written[i]);
-  }
+  free(in->shared);
+  free(in->written);
+  free(in->read);
 }
 
 static llrt_status interpreter_init(interpreter *in) {
@@ -57,10 +56,12 @@ static llrt_status interpreter_init(interpreter *in) {
       in->tile[i][at] = f2_apply(kernel->value[i].layout.column, at);
   }
   for (int i = 0; i < kernel->n_buffers; i++) {
-    size_t elements = (size_t)kernel->buffer[i].bytes * 8 / kernel->buffer[i].bits;
-    failed |= !(in->shared[i] = calloc(elements, sizeof(uint64_t)));
-    failed |= !(in->written[i] = calloc(elements, sizeof(int)));
+    size_t places = (size_t)kernel->buffer[i].bytes * 2; /* elements of 4 bits */
+    if (places > in->shared_size) in->shared_size = places;
   }
+  failed |= !(in->shared = calloc(in->shared_size + 1, sizeof(uint64_t)));
+  failed |= !(in->written = calloc(in->shared_size + 1, sizeof(int)));
+  failed |= !(in->read = calloc(in->shared_size + 1, sizeof(int)));
   return failed ? llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory") : LLRT_OK;
 }
 
@@ -117,18 +118,24 @@ static llrt_status run_global(interpreter *in, const plan_step *step, int value,
 static llrt_status run_shared(interpreter *in, const plan_step *step, int value, bool load) {
   const plan_buffer *buffer = &in->kernel->buffer[step->buffer];
   llrt_layout offset_of;
+  int bits = buffer->layout.in[0].bits;
   LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
   for (int64_t at = 0; at < value_size(in->kernel, value); at++) {
     uint64_t offset = llrt_layout_apply_flat(&offset_of, tile_at(in, value, at));
-    int *written = &in->written[step->buffer][offset];
+    if (offset >> bits != step->repetition) continue;
+    offset = (offset & bits_mask(bits)) * buffer->bits / 4;
     if (!load) {
-      in->shared[step->buffer][offset] = in->value[value][at];
-      *written = in->phase;
-    } else if (*written == 0 || *written >= in->phase) {
+      if (in->read[offset] >= in->phase)
+        return llrt_error(LLRT_INTERNAL, "shared offset %llu is written without a barrier after its read",
+                          (unsigned long long)offset);
+      in->shared[offset] = in->value[value][at];
+      in->written[offset] = in->phase;
+    } else if (in->written[offset] == 0 || in->written[offset] >= in->phase) {
       return llrt_error(LLRT_INTERNAL, "shared offset %llu is read without a barrier after its write",
                         (unsigned long long)offset);
     } else {
-      in->value[value][at] = in->shared[step->buffer][offset];
+      in->value[value][at] = in->shared[offset];
+      in->read[offset] = in->phase;
     }
   }
   return LLRT_OK;
@@ -216,6 +223,20 @@ static bool is_interior(const interpreter *in) {
 
 static llrt_status run_steps(interpreter *in, int first, int n);
 
+static void copy_value(interpreter *in, int from, int to) {
+  memcpy(in->value[to], in->value[from], (size_t)value_size(in->kernel, to) * sizeof(uint64_t));
+}
+
+static llrt_status run_repeat(interpreter *in, int at) {
+  const plan_step *step = &in->kernel->step[at];
+  copy_value(in, step->in, step->out);
+  for (int turn = 0; turn < step->turns; turn++) {
+    if (turn > 0) copy_value(in, step[step->body].out, step->out);
+    LLRT_TRY(run_steps(in, at + 1, step->body));
+  }
+  return LLRT_OK;
+}
+
 static llrt_status run_step(interpreter *in, int at) {
   const plan_step *step = &in->kernel->step[at];
   switch ((plan_step_kind)step->kind) {
@@ -235,6 +256,8 @@ static llrt_status run_step(interpreter *in, int at) {
         LLRT_TRY(run_steps(in, at + 1, step->body));
       in->iteration = 0;
       return LLRT_OK;
+    case PLAN_REPEAT: return run_repeat(in, at);
+    case PLAN_OPAQUE: copy_value(in, step->in, step->out); return LLRT_OK;
   }
   return llrt_error(LLRT_INTERNAL, "step %d of unknown kind %d", at, step->kind);
 }
@@ -255,9 +278,8 @@ llrt_status plan_interpret(const plan_kernel *kernel, const llrt_tensor *tensors
   LLRT_TRY(plan_launch_bind(&kernel->launch, tensors, bindings, n_tensors, in.args, &blocks));
   llrt_status status = interpreter_init(&in);
   for (in.block = 0; in.block < blocks && status == LLRT_OK; in.block++) {
-    for (int i = 0; i < kernel->n_buffers; i++)
-      memset(in.written[i], 0,
-             (size_t)kernel->buffer[i].bytes * 8 / kernel->buffer[i].bits * sizeof(int));
+    memset(in.written, 0, in.shared_size * sizeof(int));
+    memset(in.read, 0, in.shared_size * sizeof(int));
     in.phase = 1;
     if (!kernel->flat) plan_decode_block(kernel, in.block, in.args, &in.grid, in.upper);
     status = run_steps(&in, 0, kernel->n_steps);

@@ -23,9 +23,9 @@
 #include <llrt/layout.h>
 
 #define PLAN_MAX_DIGITS LLRT_MAX_OUT_DIMS
-#define PLAN_MAX_STEPS 48
+#define PLAN_MAX_STEPS 96
 #define PLAN_MAX_VALUES 24
-#define PLAN_MAX_BUFFERS 2
+#define PLAN_MAX_BUFFERS 4
 #define PLAN_MAX_VARIANTS 4
 #define PLAN_MAX_MAPS (LLRT_MAX_MAPS + 1) /* a cast beside the description's */
 
@@ -75,9 +75,11 @@ typedef struct plan_value {
   uint8_t bits;       /* of an element */
 } plan_value;
 
-/* A shared buffer: element offset -> tile. */
+/* A shared buffer: element offset and repetition -> tile. A tile larger than the buffer goes through it in
+ * 2^repetition bits parts, each of which is whole registers of every value that is stored or loaded. All
+ * buffers of a kernel lie at the same place: barriers part their uses. */
 typedef struct plan_buffer {
-  llrt_layout layout; /* offset -> tile */
+  llrt_layout layout; /* offset, repetition -> tile */
   int32_t bytes;
   uint8_t bits; /* of an element */
 } plan_buffer;
@@ -101,15 +103,18 @@ typedef enum plan_step_kind {
   PLAN_SHUFFLE,      /* out = in moved between lanes of a warp: one round, whole words. With X = in's
                         layout, Y = out's: X(r, l) = Y(r', l') gives r from (r', l') through at most
                         one functional of l' */
-  PLAN_SHARED_STORE, /* buffer = in, 2^vector elements an access */
+  PLAN_SHARED_STORE, /* the step's repetition of buffer = in, 2^vector elements an access */
   PLAN_BARRIER,      /* of the block; between shared stores and loads */
-  PLAN_SHARED_LOAD,  /* out = buffer */
+  PLAN_SHARED_LOAD,  /* that part of out = buffer */
   PLAN_MAP,          /* out = map of in, element by element: same layout */
   PLAN_STORE,        /* tensor = in */
   PLAN_IF_INTERIOR,  /* next `body` steps where every edge digit is complete in this block, else the
                         `otherwise` steps after them */
-  PLAN_LOOP          /* next `body` steps 2^iterations times; in-dim iteration counts. The body's values
+  PLAN_LOOP,         /* next `body` steps 2^iterations times; in-dim iteration counts. The body's values
                         live for one turn */
+  PLAN_REPEAT,       /* next `body` steps `turns` times; out is `in` in the first turn, then what the
+                        body's last step made in the turn before. Afterwards that step's out is there */
+  PLAN_OPAQUE        /* out = in, of which compilers know nothing more: measured work stays */
 } plan_step_kind;
 
 typedef struct plan_step {
@@ -120,6 +125,8 @@ typedef struct plan_step {
   bool masked;        /* LOAD, STORE: skip elements outside an edge digit's extent (flat: the count) */
   uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches */
   uint8_t iterations; /* LOOP: log2 */
+  uint8_t repetition; /* SHARED_STORE, SHARED_LOAD */
+  int32_t turns;      /* REPEAT: at least 1 */
   uint8_t body, otherwise;
 } plan_step;
 

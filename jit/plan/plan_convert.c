@@ -39,11 +39,11 @@ static void begin_kernel(draft *d, const llrt_op_desc *desc, const plan_target *
                                           : target->lane_bits;
 }
 
-static void finish_kernel(plan_kernel *kernel) {
+void draft_finish(plan_kernel *kernel) {
   kernel->launch.threads =
       kernel->target.lanes_first ? 1 : 1 << (kernel->lane_bits + kernel->warp_bits);
   for (int i = 0; i < kernel->n_buffers; i++)
-    kernel->launch.shared_bytes += kernel->buffer[i].bytes;
+    kernel->launch.shared_bytes = bits_max(kernel->launch.shared_bytes, kernel->buffer[i].bytes);
   plan_cost_kernel(kernel);
 }
 
@@ -109,7 +109,7 @@ static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *targe
     kernel->step[branch].body = (uint8_t)body;
     kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - branch - 1 - body);
   }
-  finish_kernel(kernel);
+  draft_finish(kernel);
   return LLRT_OK;
 }
 
@@ -121,7 +121,7 @@ static llrt_status plan_flat(const llrt_op_desc *desc, const plan_target *target
   LLRT_TRY(draft_maps(&d));
   LLRT_TRY(draft_digits(&d));
   LLRT_TRY(draft_flat(&d));
-  finish_kernel(kernel);
+  draft_finish(kernel);
   return LLRT_OK;
 }
 

@@ -87,6 +87,11 @@ static int vector_bytes(const plan_kernel *kernel, const plan_step *step, int nu
   return plan_access_bytes(kernel->value[number].bits, step->vector);
 }
 
+static void print_repetition(const plan_kernel *kernel, const plan_step *step, llrt_text *text) {
+  int bits = kernel->buffer[step->buffer].layout.in[1].bits;
+  if (bits > 0) llrt_text_add(text, ", part %d of %d", step->repetition + 1, 1 << bits);
+}
+
 static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *text) {
   const plan_step *step = &kernel->step[at];
   llrt_text_add(text, "%*s", 2 + 2 * depth, "");
@@ -114,11 +119,14 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       llrt_text_add(text, "store v%d to shared buffer %d (%d bytes), %d bytes an access", step->in,
                     step->buffer, kernel->buffer[step->buffer].bytes,
                     vector_bytes(kernel, step, step->in));
+      print_repetition(kernel, step, text);
       break;
     case PLAN_BARRIER: llrt_text_add(text, "barrier"); break;
     case PLAN_SHARED_LOAD:
-      llrt_text_add(text, "load shared buffer %d, %d bytes an access -> ", step->buffer,
+      llrt_text_add(text, "load shared buffer %d, %d bytes an access", step->buffer,
                     vector_bytes(kernel, step, step->out));
+      print_repetition(kernel, step, text);
+      llrt_text_add(text, " -> ");
       print_value(kernel, step->out, text);
       break;
     case PLAN_MAP:
@@ -127,6 +135,12 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       llrt_text_add(text, " -> v%d", step->out);
       break;
     case PLAN_IF_INTERIOR: llrt_text_add(text, "if the block is inside every edge:"); break;
+    case PLAN_REPEAT:
+      llrt_text_add(text, "repeat %d times with v%d, at first v%d:", step->turns, step->out, step->in);
+      break;
+    case PLAN_OPAQUE:
+      llrt_text_add(text, "hide v%d from compilers -> v%d", step->in, step->out);
+      break;
     case PLAN_LOOP: llrt_text_add(text, "loop %d times:", 1 << step->iterations); break;
   }
   llrt_text_add(text, "\n");

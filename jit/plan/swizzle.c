@@ -1,74 +1,208 @@
 /* The swizzled shared buffer of a conversion (paper section 5.4; Triton's generic swizzling, with real
- * subspaces instead of unit vectors).
+ * subspaces instead of unit vectors, and repetitions, candidates and conflicts counted exactly).
  *
- * A buffer's offset bits are: unit (word and registers that both sides have), bank, segment. All other
- * vectors of both sides must have no part in the unit, so bank and segment are taken from their span. Two
- * lanes of one
- * phase conflict when they differ only in segment bits, so the segment must meet neither side's span
- * of (unit, lanes of a phase) except in 0. Two subspaces P1, P2 of equal dimension always have such
- * a common complement: with E, F completing P1 n P2 to either, it is span(E_i + F_i) plus whatever
- * completes P1 + P2. */
+ * A buffer's offset bits are: unit, bank, segment; its repetitions are registers of both sides, which
+ * take no part in anything else. One side's access moves the first `vector` vectors of the unit, so all
+ * its other vectors must have no part in those; the side that moves most determines `rest`, the span of
+ * bank and segment. Two lanes of one phase conflict when they differ only in segment bits, so the segment
+ * must meet neither side's span of (unit, lanes of a phase) except in 0. Two subspaces P1, P2 of equal
+ * dimension always have such a common complement: with E, F completing P1 n P2 to either, it is span(E_i +
+ * F_i) plus whatever completes P1 + P2. Brought into `rest` along the unit it may fail; counting tells. */
 #include "jit/plan/frame.h"
 
 #include "base/status.h"
+#include "layout/traffic.h"
 
 #include <assert.h>
+#include <string.h>
 
 typedef struct vector_list {
   int n;
   uint64_t at[LLRT_MAX_BITS];
 } vector_list;
 
-static void append(vector_list *list, uint64_t x) { list->at[list->n++] = x; }
+/* One way to lay the buffer out. Sides: 0 stores, 1 loads. */
+typedef struct candidate {
+  const plan_target *target;
+  int element_bits;
+  frame side[2];    /* without the repetitions' registers */
+  vector_list reps;
+  vector_list unit; /* low offset bits, at least a bank's word of them where the tile has so many */
+  int vector[2];    /* log2 elements of an access: that many of the unit's first */
+  int first;        /* the side that determines rest */
+  f2_basis rest, offsets; /* offsets: labelled with their offset bits */
+  uint64_t column[LLRT_MAX_BITS];
+  int n_offset;
+  int cost;
+} candidate;
+
+static void append(vector_list *list, uint64_t x) {
+  if (list->n < LLRT_MAX_BITS) list->at[list->n++] = x;
+}
 
 static bool is_copy(const frame *f, int lane) { return f->lanes[lane] >> f->tile_bits != 0; }
 
-static bool in_list(const vector_list *list, uint64_t x) {
-  for (int i = 0; i < list->n; i++)
-    if (list->at[i] == x) return true;
+static bool in_registers(const frame *f, int from, uint64_t x) {
+  for (int i = from; i < f->n_registers; i++)
+    if (f->registers[i] == x) return true;
   return false;
 }
 
-/* The span of all vectors of a side that are not in `unit`. */
-static void add_others(const frame *f, const vector_list *unit, f2_basis *span) {
+/* ---- repetitions ---- */
+
+/* All vectors of a side but register `without`. */
+static void add_others(const frame *f, uint64_t without, f2_basis *span) {
   for (int i = 0; i < f->n_registers; i++)
-    if (!in_list(unit, f->registers[i])) f2_basis_insert(span, f->registers[i]);
+    if (f->registers[i] != without) f2_basis_insert(span, f->registers[i]);
   for (int i = 0; i < f->n_lanes; i++)
     if (!is_copy(f, i)) f2_basis_insert(span, f->lanes[i]);
   for (int i = 0; i < f->n_warps; i++) f2_basis_insert(span, f->warps[i]);
 }
 
-/* Whether a buffer can keep the unit whole for both sides: everything else of both spans a complement. */
-static bool is_unit(const frame *from, const frame *to, const vector_list *unit, f2_basis *others) {
-  f2_basis_init(others);
-  add_others(from, unit, others);
-  add_others(to, unit, others);
-  return others->rank + unit->n == from->tile_bits;
+static int side_rank(const frame *f) {
+  f2_basis span;
+  f2_basis_init(&span);
+  add_others(f, 0, &span);
+  return span.rank;
 }
 
-/* The unit of an access: the word, then registers that both sides have as they are. */
-static llrt_status choose_unit(const plan_target *target, int element_bits, const frame *from,
-                               const frame *to, vector_list *unit, f2_basis *others) {
-  int widest = bits_log2(target->access_bytes * 8 / element_bits);
-  for (int i = 0; i < to->word; i++) append(unit, to->registers[i]);
-  for (int i = to->word; i < to->n_registers && unit->n < widest && !target->lanes_first; i++) {
-    vector_list longer = *unit;
-    for (int j = from->word; j < from->n_registers; j++)
-      if (from->registers[j] == to->registers[i]) append(&longer, to->registers[i]);
-    if (longer.n > unit->n && is_unit(from, to, &longer, others)) *unit = longer;
+static void drop_register(frame *f, uint64_t x) {
+  int n = 0;
+  for (int i = 0; i < f->n_registers; i++)
+    if (f->registers[i] != x) f->registers[n++] = f->registers[i];
+  f->n_registers = n;
+}
+
+/* Up to `wanted` repetitions: registers that both sides have above their words, and in which no other
+ * vector of either takes part. The highest first: the lower ones make vectors. */
+static void take_reps(candidate *c, int wanted) {
+  frame *from = &c->side[0], *to = &c->side[1];
+  for (int i = to->n_registers - 1; i >= to->word && c->reps.n < wanted; i--) {
+    uint64_t x = to->registers[i];
+    f2_basis span;
+    if (!in_registers(from, from->word, x)) continue;
+    f2_basis_init(&span);
+    add_others(from, x, &span);
+    add_others(to, x, &span);
+    if (span.rank != side_rank(to) - 1) continue;
+    append(&c->reps, x);
+    drop_register(from, x);
+    drop_register(to, x);
   }
-  if (is_unit(from, to, unit, others)) return LLRT_OK;
-  return llrt_error(LLRT_INTERNAL, "words do not stay whole between the two sides of an exchange");
 }
 
-/* span(unit, lanes of one phase) of a side. */
-static void phase_span(const frame *f, const vector_list *unit, int phase, f2_basis *span,
-                       vector_list *members) {
-  f2_basis_init(span);
-  for (int i = 0; i < unit->n; i++)
-    if (f2_basis_insert(span, unit->at[i])) append(members, unit->at[i]);
-  for (int i = 0; i < phase && i < f->n_lanes; i++)
-    if (!is_copy(f, i) && f2_basis_insert(span, f->lanes[i])) append(members, f->lanes[i]);
+/* ---- unit and rest ---- */
+
+static int log2_elements(const candidate *c, int bytes) {
+  return bits_max(bits_log2((int64_t)bytes * 8) - bits_log2(c->element_bits), 0);
+}
+
+/* How many of the unit's first vectors one access of a side can take: registers, those of its word in
+ * their place. */
+static int own_prefix(const frame *f, const vector_list *unit) {
+  int n = 0;
+  for (; n < unit->n; n++) {
+    bool own = n < f->word ? f->registers[n] == unit->at[n] : in_registers(f, f->word, unit->at[n]);
+    if (!own) break;
+  }
+  return n;
+}
+
+/* The unit: the word of side `by`, then its registers that the other side has too, then, where `wide`,
+ * its others; up to the widest access. */
+static void choose_unit(candidate *c, int by, bool wide) {
+  const frame *own = &c->side[by], *other = &c->side[!by];
+  int widest = c->target->lanes_first ? 0 : log2_elements(c, c->target->access_bytes);
+  for (int i = 0; i < own->word && c->unit.n < widest; i++) append(&c->unit, own->registers[i]);
+  for (int common = 1; common >= (wide ? 0 : 1); common--)
+    for (int i = own->word; i < own->n_registers && c->unit.n < widest; i++)
+      if (in_registers(other, other->word, own->registers[i]) == common)
+        append(&c->unit, own->registers[i]);
+  for (int s = 0; s < 2; s++) c->vector[s] = own_prefix(&c->side[s], &c->unit);
+  if (!wide) {
+    /* Only what both take together; the side with the longer word moves parts of it. */
+    c->unit.n = bits_max(bits_min(c->vector[0], c->vector[1]), 0);
+    for (int s = 0; s < 2; s++) c->vector[s] = bits_min(c->vector[s], c->unit.n);
+  }
+  c->first = c->vector[by] >= c->vector[!by] ? by : !by;
+}
+
+/* x must have no part in the vector of side s: it joins rest, or the vector becomes shorter. */
+static void keep_out(candidate *c, int s, f2_basis *all, uint64_t x) {
+  uint64_t part = 0;
+  if (!f2_basis_coordinates(all, x, &part)) {
+    f2_basis_insert_as(all, x, 0);
+    f2_basis_insert(&c->rest, x);
+    return;
+  }
+  part &= bits_mask(c->vector[s]);
+  if (part) c->vector[s] = bits_lowest(part);
+}
+
+/* Fills rest from the sides, first the one that determines it. */
+static void choose_rest(candidate *c) {
+  f2_basis all;
+  f2_basis_init(&all);
+  f2_basis_init(&c->rest);
+  for (int i = 0; i < c->unit.n; i++) f2_basis_insert_as(&all, c->unit.at[i], 1ull << i);
+  for (int turn = 0; turn < 2; turn++) {
+    int s = turn == 0 ? c->first : !c->first;
+    const frame *f = &c->side[s];
+    vector_list others = {0};
+    for (int i = 0; i < f->n_lanes; i++)
+      if (!is_copy(f, i)) append(&others, f->lanes[i]);
+    for (int i = 0; i < f->n_registers; i++) append(&others, f->registers[i]);
+    for (int i = 0; i < f->n_warps; i++)
+      if (f->warps[i]) append(&others, f->warps[i]);
+    for (int i = 0; i < others.n; i++) {
+      bool moved = false;
+      for (int j = 0; j < c->vector[s]; j++) moved |= c->unit.at[j] == others.at[i];
+      if (!moved) keep_out(c, s, &all, others.at[i]);
+    }
+  }
+}
+
+/* The unit grows to a bank's word by lanes of both sides, then of one: those share words. */
+static void fill_bank_word(candidate *c) {
+  int wanted = log2_elements(c, c->target->bank_bytes);
+  for (int pass = 0; pass < 3; pass++) {
+    const frame *f = &c->side[pass < 2 ? c->first : !c->first];
+    for (int i = 0; i < f->n_lanes && c->unit.n < wanted; i++) {
+      bool common = false;
+      for (int j = 0; j < c->side[!c->first].n_lanes; j++)
+        common |= c->side[!c->first].lanes[j] == f->lanes[i];
+      if (is_copy(f, i) || (pass == 0 && !common) || !f2_basis_contains(&c->rest, f->lanes[i])) continue;
+      bool known = false;
+      for (int j = 0; j < c->unit.n; j++) known |= c->unit.at[j] == f->lanes[i];
+      if (!known) append(&c->unit, f->lanes[i]);
+    }
+  }
+}
+
+/* ---- bank and segment ---- */
+
+/* log2 lanes that one phase of an access of side s serves. */
+static int phase_lanes(const candidate *c, int s) {
+  int bytes = bits_max(plan_access_bytes(c->element_bits, c->vector[s]), c->target->bank_bytes);
+  return bits_log2(bits_max(c->target->banks * c->target->bank_bytes / bytes, 1));
+}
+
+/* span(unit of a bank's word or of the access, lanes of one phase) of side s, as independent members. */
+static void phase_members(const candidate *c, int s, vector_list *members) {
+  const frame *f = &c->side[s];
+  f2_basis span;
+  int inside = bits_max(c->vector[s], log2_elements(c, c->target->bank_bytes));
+  f2_basis_init(&span);
+  for (int i = 0; i < c->unit.n && i < inside; i++)
+    if (f2_basis_insert(&span, c->unit.at[i])) append(members, c->unit.at[i]);
+  int bytes = plan_access_bytes(c->element_bits, c->vector[s]);
+  for (int i = 0; i < phase_lanes(c, s); i++) {
+    uint64_t lane = plan_phase_lane(c->target, bytes, s == 1, i), x = 0;
+    for (; lane; lane &= lane - 1)
+      if (bits_lowest(lane) < f->n_lanes) x ^= f->lanes[bits_lowest(lane)];
+    x &= bits_mask(f->tile_bits);
+    if (x && f2_basis_insert(&span, x)) append(members, x);
+  }
 }
 
 /* Vectors of `members` that complete span(base) to their sum with it. */
@@ -96,66 +230,143 @@ static void list_rows(const f2_basis *basis, vector_list *out) {
   for (uint64_t p = basis->pivots; p; p &= p - 1) append(out, basis->row[bits_lowest(p)]);
 }
 
-/* A common complement of P1 and P2 (of the larger, where they differ in dimension) inside `others`. */
-static void common_complement(const f2_basis *others, const vector_list *p1, const vector_list *p2,
+/* A common complement of P1 and P2 (of the larger, where they differ in dimension), from `all`. */
+static void common_complement(const vector_list *all, const vector_list *p1, const vector_list *p2,
                               vector_list *out) {
   f2_basis both, sum;
-  vector_list e = {0}, f = {0}, all = {0};
+  vector_list e = {0}, f = {0};
   intersection(p1, p2, &both);
   completing(&both, p1, &e);
   completing(&both, p2, &f);
   f2_basis_init(&sum);
   for (int i = 0; i < p1->n; i++) f2_basis_insert(&sum, p1->at[i]);
   for (int i = 0; i < p2->n; i++) f2_basis_insert(&sum, p2->at[i]);
-  list_rows(others, &all);
-  completing(&sum, &all, out);
+  completing(&sum, all, out);
   for (int i = 0; i < e.n && i < f.n; i++) append(out, e.at[i] ^ f.at[i]);
 }
 
-/* Offset columns in order: unit, bank, segment. */
-static void offset_columns(const frame *from, const f2_basis *others, const vector_list *unit,
-                           const vector_list *segment, int n_segment, uint64_t *column) {
+/* x freed of the unit: its part in rest. */
+static uint64_t into_rest(const candidate *c, uint64_t x) {
   f2_basis span;
-  vector_list all = {0};
-  int n = 0, tile_bits = from->tile_bits;
-  list_rows(others, &all);
+  uint64_t part = 0;
   f2_basis_init(&span);
-  for (int i = 0; i < unit->n; i++) {
-    f2_basis_insert(&span, unit->at[i]);
-    column[n++] = unit->at[i];
+  vector_list rows = {0};
+  list_rows(&c->rest, &rows);
+  for (int i = 0; i < c->unit.n; i++) f2_basis_insert_as(&span, c->unit.at[i], c->unit.at[i]);
+  for (int i = 0; i < rows.n; i++) f2_basis_insert_as(&span, rows.at[i], 0);
+  f2_basis_coordinates(&span, x, &part);
+  return x ^ part;
+}
+
+static void choose_segment(const candidate *c, int most, vector_list *segment) {
+  vector_list members[2] = {{0}, {0}}, all = {0}, found = {0};
+  f2_basis span;
+  for (int s = 0; s < 2; s++) phase_members(c, s, &members[s]);
+  list_rows(&c->rest, &all);
+  common_complement(&all, &members[0], &members[1], &found);
+  f2_basis_init(&span);
+  for (int i = 0; i < c->unit.n; i++) f2_basis_insert(&span, c->unit.at[i]);
+  for (int i = 0; i < found.n && segment->n < most; i++) {
+    uint64_t x = into_rest(c, found.at[i]);
+    if (f2_basis_insert(&span, x)) append(segment, x);
   }
-  for (int i = 0; i < n_segment; i++) {
-    f2_basis_insert(&span, segment->at[i]);
-    column[tile_bits - n_segment + i] = segment->at[i];
-  }
-  for (int i = 0; i < from->n_lanes; i++)
-    if (!is_copy(from, i) && f2_basis_insert(&span, from->lanes[i])) column[n++] = from->lanes[i];
+}
+
+/* Offset columns in order: unit, bank, segment; then those of the repetitions. */
+static void choose_offsets(candidate *c) {
+  vector_list segment = {0}, all = {0};
+  f2_basis span;
+  int banks = log2_elements(c, c->target->banks * c->target->bank_bytes), n = 0;
+  c->n_offset = c->unit.n;
+  list_rows(&c->rest, &all);
+  f2_basis_init(&span);
+  for (int i = 0; i < c->unit.n; i++) f2_basis_insert(&span, c->column[n++] = c->unit.at[i]);
+  vector_list rest = {0};
+  completing(&span, &all, &rest);
+  c->n_offset += rest.n;
+  choose_segment(c, bits_max(c->n_offset - banks, 0), &segment);
+  for (int i = 0; i < segment.n; i++) f2_basis_insert(&span, segment.at[i]);
+  const frame *f = &c->side[c->first];
+  for (int i = 0; i < f->n_lanes; i++)
+    if (!is_copy(f, i) && f2_basis_contains(&c->rest, f->lanes[i]) && f2_basis_insert(&span, f->lanes[i]))
+      c->column[n++] = f->lanes[i];
   for (int i = 0; i < all.n; i++)
-    if (f2_basis_insert(&span, all.at[i])) column[n++] = all.at[i];
-  assert(n == tile_bits - n_segment);
+    if (f2_basis_insert(&span, all.at[i])) c->column[n++] = all.at[i];
+  for (int i = 0; i < segment.n; i++) c->column[n++] = segment.at[i];
+  assert(n == c->n_offset);
+  for (int i = 0; i < c->reps.n; i++) c->column[n++] = c->reps.at[i];
+  f2_basis_init(&c->offsets);
+  for (int i = 0; i < n; i++) f2_basis_insert_as(&c->offsets, c->column[i], 1ull << i);
+}
+
+/* ---- cost ---- */
+
+/* Wavefronts of one access of side s by one warp; all of its accesses are alike, since registers and
+ * warps only XOR a constant to every address. */
+static int access_wavefronts(const candidate *c, int s) {
+  const frame *f = &c->side[s];
+  int64_t address[TRAFFIC_MAX_LANES];
+  int lanes = 1 << f->n_lanes, bytes = plan_access_bytes(c->element_bits, c->vector[s]);
+  for (int lane = 0; lane < lanes; lane++) {
+    uint64_t offset = 0;
+    f2_basis_coordinates(&c->offsets, f2_apply(f->lanes, (uint64_t)lane) & bits_mask(f->tile_bits),
+                         &offset);
+    address[lane] = (int64_t)offset * c->element_bits / 8;
+  }
+  plan_order_lanes(c->target, bytes, s == 1, address);
+  return traffic_wavefronts(address, lanes, bytes, c->target->banks, c->target->bank_bytes);
+}
+
+/* Half clocks of a block: a wavefront takes one clock, an instruction half of one to issue. */
+static int candidate_cost(const candidate *c) {
+  int cost = 0;
+  for (int s = 0; s < 2; s++) {
+    int accesses = 1 << (c->side[s].n_registers - c->vector[s]);
+    cost += accesses * (2 * access_wavefronts(c, s) + 1) << c->side[s].n_warps;
+  }
+  return cost;
+}
+
+static void try_candidate(candidate *c, int by, bool wide) {
+  choose_unit(c, by, wide);
+  choose_rest(c);
+  fill_bank_word(c);
+  choose_offsets(c);
+  c->cost = c->target->lanes_first ? 0 : candidate_cost(c);
+}
+
+static llrt_status make_buffer(const candidate *c, swizzle *out) {
+  llrt_layout *layout = &out->buffer.layout;
+  *layout = llrt_layout_empty();
+  LLRT_TRY(llrt_layout_add_out(layout, "tile", c->side[0].tile_bits));
+  LLRT_TRY(llrt_layout_add_in(layout, "offset", c->n_offset));
+  LLRT_TRY(llrt_layout_add_in(layout, "repetition", c->reps.n));
+  memcpy(layout->column, c->column, (size_t)(c->n_offset + c->reps.n) * sizeof *c->column);
+  out->buffer.bits = (uint8_t)c->element_bits;
+  out->buffer.bytes = plan_access_bytes(c->element_bits, c->n_offset);
+  out->rep_bits = c->reps.n;
+  for (int s = 0; s < 2; s++) out->vector[s] = c->vector[s];
+  return LLRT_OK;
 }
 
 llrt_status swizzle_plan(const plan_target *target, int element_bits, const frame *from,
-                         const frame *to, plan_buffer *buffer, int *vector) {
-  vector_list unit = {0}, members[2] = {{0}, {0}}, segment = {0};
-  f2_basis span, others;
-  int tile_bits = from->tile_bits;
-  LLRT_TRY(choose_unit(target, element_bits, from, to, &unit, &others));
-  int unit_bytes = bits_max(plan_access_bytes(element_bits, unit.n), target->bank_bytes);
-  int phase = bits_log2(bits_max(target->banks * target->bank_bytes / unit_bytes, 1));
-  phase_span(from, &unit, phase, &span, &members[0]);
-  phase_span(to, &unit, phase, &span, &members[1]);
-  common_complement(&others, &members[0], &members[1], &segment);
-  int n_segment = bits_min(segment.n, bits_max(tile_bits - unit.n - phase, 0));
-  buffer->bits = (uint8_t)element_bits;
-  buffer->bytes = plan_access_bytes(element_bits, tile_bits);
-  if (buffer->bytes > target->shared_bytes)
-    return llrt_error(LLRT_UNSUPPORTED, "a tile of %d bytes does not fit shared memory (%d bytes)",
-                      buffer->bytes, target->shared_bytes);
-  buffer->layout = llrt_layout_empty();
-  LLRT_TRY(llrt_layout_add_out(&buffer->layout, "tile", tile_bits));
-  LLRT_TRY(llrt_layout_add_in(&buffer->layout, "offset", tile_bits));
-  offset_columns(from, &others, &unit, &segment, n_segment, buffer->layout.column);
-  *vector = unit.n;
-  return LLRT_OK;
+                         const frame *to, swizzle *out) {
+  int64_t bytes = ((int64_t)element_bits << from->tile_bits) / 8;
+  int wanted = 0;
+  while (bytes >> wanted > target->shared_bytes) wanted++;
+  candidate start = {.target = target, .element_bits = element_bits, .side = {*from, *to}}, best;
+  take_reps(&start, wanted);
+  if (start.reps.n < wanted)
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "a tile of %lld bytes does not fit shared memory (%d bytes), and the two sides "
+                      "have too few registers in common to go through it in parts",
+                      (long long)bytes, target->shared_bytes);
+  best = start;
+  try_candidate(&best, 1, false);
+  for (int by = 0; by < 2 && !target->lanes_first; by++) {
+    candidate c = start;
+    try_candidate(&c, by, true);
+    if (c.cost < best.cost) best = c;
+  }
+  return make_buffer(&best, out);
 }

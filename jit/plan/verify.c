@@ -45,6 +45,23 @@ static llrt_status check_access(const plan_kernel *kernel, int at, const plan_va
   return LLRT_OK;
 }
 
+/* A repetition is registers of the value: neither lane nor warp moves an element to another. */
+static llrt_status check_repetition(const plan_kernel *kernel, int at, const plan_value *value) {
+  const plan_step *step = &kernel->step[at];
+  const llrt_layout *layout = &kernel->buffer[step->buffer].layout;
+  llrt_layout inverse;
+  CHECK(layout->n_in == 2, "buffer %d: offset and repetition", step->buffer);
+  CHECK(step->repetition >> layout->in[1].bits == 0, "step %d: repetition %d", at, step->repetition);
+  LLRT_TRY(llrt_layout_right_inverse(layout, &inverse));
+  for (int i = plan_value_bits(value, PLAN_REGISTER); i < llrt_layout_in_bits(&value->layout); i++)
+    CHECK(f2_apply(inverse.column, value->layout.column[i]) >> layout->in[0].bits == 0,
+          "step %d: lanes or warps in several repetitions", at);
+  for (int i = 0; i < value->word; i++)
+    CHECK(f2_apply(inverse.column, value->layout.column[i]) >> layout->in[0].bits == 0,
+          "step %d: a word in several repetitions", at);
+  return LLRT_OK;
+}
+
 static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   bool load = step->kind == PLAN_LOAD || step->kind == PLAN_SHARED_LOAD;
@@ -62,6 +79,7 @@ static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
     CHECK(step->buffer < kernel->n_buffers, "step %d: buffer %d", at, step->buffer);
     CHECK(value->bits == kernel->buffer[step->buffer].bits, "step %d: width of the buffer", at);
     plan_address_of_buffer(kernel, step->buffer, &map);
+    LLRT_TRY(check_repetition(kernel, at, value));
   }
   return check_access(kernel, at, value, &map);
 }
@@ -101,6 +119,14 @@ static llrt_status check_map(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+static llrt_status check_same(const plan_kernel *kernel, int at, int a, int b) {
+  CHECK(kernel->value[a].word == kernel->value[b].word &&
+            kernel->value[a].bits == kernel->value[b].bits &&
+            llrt_layout_equal(&kernel->value[a].layout, &kernel->value[b].layout),
+        "step %d: v%d is not laid out as v%d", at, a, b);
+  return LLRT_OK;
+}
+
 static llrt_status check_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   CHECK(step->in < kernel->n_values || kernel->n_values == 0, "step %d: value %d", at, step->in);
@@ -121,6 +147,11 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
     case PLAN_BARRIER:
     case PLAN_IF_INTERIOR:
     case PLAN_LOOP: return LLRT_OK;
+    case PLAN_REPEAT:
+      CHECK(step->turns > 0 && step->body > 0, "step %d: repeats nothing", at);
+      LLRT_TRY(check_same(kernel, at, step->in, step->out));
+      return check_same(kernel, at, step->out, kernel->step[at + step->body].out);
+    case PLAN_OPAQUE: return check_same(kernel, at, step->in, step->out);
   }
   return llrt_error(LLRT_INTERNAL, "plan: step %d of unknown kind %d", at, step->kind);
 }

@@ -1,7 +1,8 @@
 /* Control: moves, branches, barriers, the end; and which lanes of a diverged warp run.
  *
  * Divergence: the lanes with the least pc run; the others wait, and join when the running ones come to
- * their pc. Code that the compiler lays out in the order of its dominators reconverges where it must. */
+ * their pc. Code that the compiler lays out in the order of its dominators reconverges where it must. In a loop
+ * whose last block comes first, lanes wait at a barrier for those that are further down. */
 #include "tests/emulators/ptx/ptx_run.h"
 
 #include <string.h>
@@ -58,6 +59,27 @@ static bool run_trap(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
 
 /* ---- barriers ---- */
 
+/* Leaves the running lanes at the barrier that they have come to, and runs the next lanes further down; false
+ * where there are none. */
+static bool wait_for_others(ptx_warp *warp) {
+  int here = warp->pc - 1, next = INT32_MAX;
+  for (int i = 0; i < PTX_LANES; i++) {
+    if (warp->active >> i & 1) warp->lane_pc[i] = here;
+    else if (warp->alive >> i & 1 && warp->lane_pc[i] > here && warp->lane_pc[i] < next)
+      next = warp->lane_pc[i];
+  }
+  if (next == INT32_MAX) return false;
+  warp->pc = next;
+  warp->active = 0;
+  warp->limit = INT32_MAX;
+  for (int i = 0; i < PTX_LANES; i++) {
+    if (!(warp->alive >> i & 1)) continue;
+    if (warp->lane_pc[i] == next) warp->active |= 1u << i;
+    else if (warp->lane_pc[i] > next && warp->lane_pc[i] < warp->limit) warp->limit = warp->lane_pc[i];
+  }
+  return true;
+}
+
 static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   const ptx_operand *number = &op->operand[0];
   if (!number->immediate || number->value != 0) {
@@ -65,6 +87,10 @@ static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
   }
   uint32_t threads = run->grid->threads - (uint32_t)warp->index * PTX_LANES;
   uint32_t all = threads >= PTX_LANES ? PTX_FULL : (1u << threads) - 1;
+  if (mask == warp->active && mask != warp->alive && wait_for_others(warp)) {
+    run->by_class[PTX_BARRIER]--;
+    return true;
+  }
   if (mask != all) {
     return ptx_fault(run, warp, op, __builtin_ctz(all & ~mask), EMU_BARRIER,
                      "lanes 0x%08x of the warp's 0x%08x come to this barrier", mask, all);

@@ -1,0 +1,288 @@
+/* See plan_tile.h: layouts -> values, then load, repeat (exchange, exchange), store. */
+#include "jit/plan/plan_tile.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/draft.h"
+
+#include <string.h>
+
+/* The most warps of a block, log2. */
+#define MAX_WARP_BITS 5
+
+typedef struct vectors {
+  int n;
+  uint64_t at[LLRT_MAX_BITS];
+} vectors;
+
+/* A layout's columns as vectors of flattened coordinates, free of copies in registers. */
+typedef struct parts {
+  vectors registers, lanes, warps, blocks;
+} parts;
+
+/* ---- reading a layout ---- */
+
+static llrt_status add_part(parts *p, const char *name, const uint64_t *columns, int n) {
+  vectors *list = strcmp(name, "register") == 0 ? &p->registers
+                  : strcmp(name, "lane") == 0   ? &p->lanes
+                  : strcmp(name, "warp") == 0   ? &p->warps
+                  : strcmp(name, "block") == 0  ? &p->blocks
+                                                : NULL;
+  LLRT_REQUIRE(list, "a distributed layout has no in-dim '%s'", name);
+  bool copies = list != &p->registers;
+  for (int i = 0; i < n; i++)
+    if (columns[i] != 0 || copies) list->at[list->n++] = columns[i];
+  return LLRT_OK;
+}
+
+static llrt_status read_layout(const llrt_layout *layout, parts *p) {
+  LLRT_REQUIRE(layout && llrt_layout_is_valid(layout), "a malformed layout");
+  LLRT_REQUIRE(llrt_layout_is_surjective(layout), "a layout that leaves elements without a place");
+  memset(p, 0, sizeof *p);
+  for (int i = 0; i < layout->n_in; i++)
+    LLRT_TRY(add_part(p, layout->in[i].name, &layout->column[llrt_layout_in_shift(layout, i)],
+                      layout->in[i].bits));
+  f2_basis span;
+  f2_basis_init(&span);
+  const vectors *const lists[] = {&p->registers, &p->lanes, &p->warps, &p->blocks};
+  for (int l = 0; l < 4; l++)
+    for (int i = 0; i < lists[l]->n; i++)
+      LLRT_REQUIRE(lists[l]->at[i] == 0 || f2_basis_insert(&span, lists[l]->at[i]),
+                   "a layout that holds sums of other places: its columns must be independent or zero");
+  return LLRT_OK;
+}
+
+static bool same_vectors(const vectors *a, const vectors *b) {
+  return a->n == b->n && memcmp(a->at, b->at, (size_t)a->n * sizeof *a->at) == 0;
+}
+
+/* A basis of what one block holds; both layouts must have the same. */
+static llrt_status block_tile(const parts side[2], f2_basis *tile) {
+  if (!same_vectors(&side[0].blocks, &side[1].blocks))
+    return llrt_error(LLRT_UNSUPPORTED, "elements move between blocks, which needs distributed shared "
+                                        "memory");
+  for (int s = 0; s < 2; s++) {
+    const vectors *const lists[] = {&side[s].registers, &side[s].lanes, &side[s].warps};
+    int before = tile->rank;
+    for (int l = 0; l < 3; l++)
+      for (int i = 0; i < lists[l]->n; i++) f2_basis_insert(tile, lists[l]->at[i]);
+    if (s == 1 && tile->rank != before)
+      return llrt_error(LLRT_UNSUPPORTED, "elements move between blocks, which needs distributed shared "
+                                          "memory");
+  }
+  return LLRT_OK;
+}
+
+/* ---- fitting a target ---- */
+
+static void drop_copies(vectors *list) {
+  int n = 0;
+  for (int i = 0; i < list->n; i++)
+    if (list->at[i]) list->at[n++] = list->at[i];
+  list->n = n;
+}
+
+static void move_all(vectors *from, vectors *to) {
+  for (int i = 0; i < from->n; i++) to->at[to->n++] = from->at[i];
+  from->n = 0;
+}
+
+/* A warp of the host is a SIMD register: its lanes come from the lanes, then from the top registers. */
+static void fit_host(parts *p, int lane_bits) {
+  vectors lanes = {0}, registers = p->registers;
+  drop_copies(&p->lanes);
+  drop_copies(&p->warps);
+  move_all(&p->lanes, &lanes);
+  while (lanes.n < lane_bits && registers.n > 0) lanes.at[lanes.n++] = registers.at[--registers.n];
+  for (int i = 0; i < lanes.n && i < lane_bits; i++) p->lanes.at[p->lanes.n++] = lanes.at[i];
+  for (int i = lane_bits; i < lanes.n; i++) registers.at[registers.n++] = lanes.at[i];
+  move_all(&p->warps, &registers);
+  p->registers = registers;
+}
+
+static llrt_status fit_gpu(const plan_kernel *kernel, parts *p) {
+  if (p->lanes.n > kernel->lane_bits)
+    return llrt_error(LLRT_UNSUPPORTED, "a layout of %d lanes: %s has %d", 1 << p->lanes.n,
+                      kernel->target.name, 1 << kernel->lane_bits);
+  if (p->warps.n > MAX_WARP_BITS)
+    return llrt_error(LLRT_UNSUPPORTED, "a layout of %d warps", 1 << p->warps.n);
+  return LLRT_OK;
+}
+
+/* Lanes and warps that a layout does not know hold copies. */
+static void pad(vectors *list, int n) {
+  while (list->n < n) list->at[list->n++] = 0;
+}
+
+static llrt_status fit(plan_kernel *kernel, parts side[2]) {
+  for (int s = 0; s < 2; s++) {
+    if (kernel->target.lanes_first) fit_host(&side[s], kernel->lane_bits);
+    else LLRT_TRY(fit_gpu(kernel, &side[s]));
+    kernel->warp_bits = bits_max(kernel->warp_bits, side[s].warps.n);
+  }
+  for (int s = 0; s < 2; s++) {
+    pad(&side[s].lanes, kernel->lane_bits);
+    pad(&side[s].warps, kernel->warp_bits);
+  }
+  return LLRT_OK;
+}
+
+/* ---- values ---- */
+
+static llrt_status add_dim(llrt_layout *layout, const char *name, const vectors *list,
+                           const f2_basis *tile) {
+  int first = llrt_layout_in_bits(layout);
+  LLRT_TRY(llrt_layout_add_in(layout, name, list->n));
+  for (int i = 0; i < list->n; i++)
+    f2_basis_coordinates(tile, list->at[i], &layout->column[first + i]);
+  return LLRT_OK;
+}
+
+static llrt_status make_value(const plan_kernel *kernel, const parts *p, const f2_basis *tile,
+                              plan_value *value) {
+  static const vectors none;
+  int word = 0;
+  if (kernel->target.word_bits)
+    word = bits_max(bits_log2(kernel->target.word_bits) - bits_log2(kernel->tensor_bits[0]), 0);
+  value->bits = kernel->tensor_bits[0];
+  value->word = (uint8_t)bits_min(word, p->registers.n);
+  if (p->registers.n - value->word > 8)
+    return llrt_error(LLRT_UNSUPPORTED, "a thread would hold %d elements", 1 << p->registers.n);
+  value->layout = llrt_layout_empty();
+  LLRT_TRY(llrt_layout_add_out(&value->layout, "tile", tile->rank));
+  LLRT_TRY(add_dim(&value->layout, "register", &p->registers, tile));
+  LLRT_TRY(add_dim(&value->layout, "lane", &p->lanes, tile));
+  LLRT_TRY(add_dim(&value->layout, "warp", &p->warps, tile));
+  return add_dim(&value->layout, "iteration", &none, tile);
+}
+
+/* ---- the kernel ---- */
+
+/* Labels the reduced rows in order of their pivots: a full tile's coordinates are its own bits. */
+static void sort_rows(f2_basis *tile, uint64_t *columns) {
+  int n = 0;
+  for (uint64_t p = tile->pivots; p; p &= p - 1) {
+    int row = bits_lowest(p);
+    columns[n] = tile->row[row];
+    tile->label[row] = 1ull << n++;
+  }
+}
+
+/* One digit, of which a tile (2^block bits of them) is the fixed part; a block takes a tile. */
+static llrt_status fill_space(draft *d, const llrt_layout *layout, const vectors *blocks,
+                              f2_basis *tile) {
+  plan_kernel *kernel = d->kernel;
+  llrt_layout *space = &kernel->space;
+  int bits = llrt_layout_out_bits(layout);
+  plan_digit *digit = &kernel->digit[0];
+  *digit = (plan_digit){.bits = (uint8_t)bits, .rest = true, .extent.arg = -1, .full.arg = -1};
+  kernel->n_digits = 1;
+  d->extent[0] = -1;
+  for (int t = 0; t < 2; t++) {
+    plan_number address;
+    LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_ADDRESS, .tensor = (uint8_t)t}, &address));
+    digit->side[t].stride = (plan_number){.arg = -1, .value = (int64_t)1 << bits};
+    for (int b = 0; b < bits; b++) kernel->column[t][b] = 1ull << b;
+  }
+  LLRT_TRY(draft_extent(d, PLAN_ARG_CEIL, 0, bits, &digit->upper));
+  *space = llrt_layout_empty();
+  LLRT_TRY(llrt_layout_add_out(space, "d0", bits));
+  LLRT_TRY(llrt_layout_add_in(space, "tile", tile->rank));
+  LLRT_TRY(llrt_layout_add_in(space, "grid", blocks->n));
+  sort_rows(tile, space->column);
+  memcpy(&space->column[tile->rank], blocks->at, (size_t)blocks->n * sizeof *blocks->at);
+  if (blocks->n > 0) {
+    kernel->place[kernel->n_places++] = (plan_place){.digit = -1, .bits = (uint8_t)blocks->n};
+    kernel->launch.grid[kernel->launch.n_grid++] =
+        (plan_grid_place){.axis = -1, .bits = (uint8_t)blocks->n};
+  }
+  return draft_upper_place(d, 0, digit->upper, bits);
+}
+
+/* log2 elements of an access: the widest that verify allows. */
+static int access_vector(const plan_kernel *kernel, const plan_value *value) {
+  plan_address_map map;
+  int positions[LLRT_MAX_BITS], vector = bits_log2(kernel->target.access_bytes * 8 / kernel->tensor_bits[0]);
+  plan_address_of_tensor(kernel, 0, &map);
+  plan_dim dim = kernel->target.lanes_first ? PLAN_LANE : PLAN_REGISTER;
+  for (; vector > 0; vector--) {
+    if (!plan_access_positions(value, &map, dim, vector, positions)) continue;
+    if (kernel->target.lanes_first) break;
+    bool fits = true;
+    uint64_t own = 0;
+    for (int j = 0; j < vector; j++) {
+      own |= 1ull << positions[j];
+      fits &= j >= value->word || positions[j] == j;
+      fits &= positions[j] >= value->word || positions[j] == j;
+    }
+    for (int i = 0; i < llrt_layout_in_bits(&value->layout); i++)
+      fits &= own >> i & 1 ||
+              (f2_apply(map.column, value->layout.column[i]) & bits_mask(vector)) == 0;
+    if (fits) break;
+  }
+  return vector;
+}
+
+static llrt_status opaque_step(plan_kernel *kernel, int *at) {
+  int in = *at;
+  LLRT_TRY(draft_value(kernel, &kernel->value[in], at));
+  return draft_step(kernel, (plan_step){.kind = PLAN_OPAQUE, .in = (uint8_t)in, .out = (uint8_t)*at});
+}
+
+static llrt_status add_steps(draft *d, const plan_value value[2], int turns) {
+  plan_kernel *kernel = d->kernel;
+  uint8_t vector = (uint8_t)access_vector(kernel, &value[0]);
+  int loaded, carried, at;
+  LLRT_TRY(draft_value(kernel, &value[0], &loaded));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .out = (uint8_t)loaded, .vector = vector}));
+  LLRT_TRY(draft_value(kernel, &value[0], &carried));
+  int repeat = kernel->n_steps;
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_REPEAT, .in = (uint8_t)loaded,
+                                          .out = (uint8_t)carried, .turns = turns}));
+  LLRT_TRY(draft_exchange(d, carried, &value[1], &at));
+  LLRT_TRY(opaque_step(kernel, &at));
+  LLRT_TRY(draft_exchange(d, at, &value[0], &at));
+  LLRT_TRY(opaque_step(kernel, &at));
+  kernel->step[repeat].body = (uint8_t)(kernel->n_steps - repeat - 1);
+  return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)at,
+                                        .vector = vector});
+}
+
+static llrt_status check_tile(const plan_tile *tile, parts side[2]) {
+  LLRT_REQUIRE(tile->turns >= 1, "turns: %d", tile->turns);
+  LLRT_REQUIRE(tile->element_bits >= 8 && tile->element_bits <= 64 &&
+                   bits_is_power_of_two(tile->element_bits),
+               "elements of %d bits", tile->element_bits);
+  LLRT_TRY(read_layout(tile->a, &side[0]));
+  LLRT_TRY(read_layout(tile->b, &side[1]));
+  LLRT_REQUIRE(tile->a->n_out == tile->b->n_out, "layouts of different tensors");
+  for (int i = 0; i < tile->a->n_out; i++)
+    LLRT_REQUIRE(strcmp(tile->a->out[i].name, tile->b->out[i].name) == 0 &&
+                     tile->a->out[i].bits == tile->b->out[i].bits,
+                 "out-dim %d: layouts of different tensors", i);
+  return LLRT_OK;
+}
+
+llrt_status plan_tile_make(const plan_tile *tile, const plan_target *target,
+                           const plan_options *options, plan_kernel *out) {
+  draft d = {.options = options, .kernel = out};
+  parts side[2];
+  plan_value value[2];
+  f2_basis span;
+  memset(out, 0, sizeof *out);
+  LLRT_TRY(check_tile(tile, side));
+  out->target = *target;
+  for (int t = 0; t < 2; t++) out->tensor_bits[t] = (uint8_t)tile->element_bits;
+  out->n_tensors = 2;
+  out->lane_bits = target->lanes_first ? bits_log2(target->vector_bytes * 8 / tile->element_bits)
+                                       : target->lane_bits;
+  f2_basis_init(&span);
+  LLRT_TRY(block_tile(side, &span));
+  drop_copies(&side[0].blocks);
+  LLRT_TRY(fit(out, side));
+  LLRT_TRY(fill_space(&d, tile->a, &side[0].blocks, &span));
+  for (int s = 0; s < 2; s++) LLRT_TRY(make_value(out, &side[s], &span, &value[s]));
+  LLRT_TRY(add_steps(&d, value, tile->turns));
+  draft_finish(out);
+  return plan_verify(out);
+}

@@ -1,0 +1,41 @@
+/* See tile_op.h. */
+#include "runtime/tile_op.h"
+
+#include "base/status.h"
+#include "runtime/context.h"
+#include "runtime/prepared.h"
+
+#include <stdlib.h>
+
+static llrt_dtype dtype_of(int bits) {
+  return bits == 8 ? LLRT_B8 : bits == 16 ? LLRT_B16 : bits == 32 ? LLRT_B32 : LLRT_B64;
+}
+
+/* The operation without its kernel: two row-major vectors, aligned for the widest access. */
+static llrt_status make_op(llrt_device *device, int element_bits, llrt_op **op) {
+  llrt_storage storage;
+  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  storage_set set;
+  LLRT_TRY(llrt_storage_row_major(1, &storage));
+  for (int t = 0; t < 2; t++) {
+    desc.tensors[t] = (llrt_tensor){.dtype = dtype_of(element_bits), .rank = 1, .storage = &storage};
+    desc.promises[t].address.multiple = 16;
+  }
+  LLRT_TRY(llrt_storage_set_init(desc.tensors, 2, &set));
+  return llrt_op_make(device, &desc, &set, op);
+}
+
+llrt_status llrt_tile_op_make(llrt_device *device, const plan_tile *tile, const plan_options *options,
+                              plan_kernel *kernel, llrt_op **op) {
+  *op = NULL;
+  plan_kernel *planned = kernel ? kernel : malloc(sizeof *planned);
+  if (!planned) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
+  llrt_op *made = NULL;
+  llrt_status status = plan_tile_make(tile, &device->target, options, planned);
+  if (status == LLRT_OK) status = make_op(device, tile->element_bits, &made);
+  if (status == LLRT_OK) status = llrt_op_build_kernel(made, planned);
+  if (status == LLRT_OK) *op = made;
+  else if (made) llrt_op_release(made);
+  if (!kernel) free(planned);
+  return status;
+}

@@ -1,0 +1,15 @@
+/* In-block conversions as operations: for tests and benchmarks of the exchange, not part of the API. */
+#ifndef LLRT_RUNTIME_TILE_OP_H
+#define LLRT_RUNTIME_TILE_OP_H
+
+#include "jit/plan/plan_tile.h"
+
+#include <llrt/op.h>
+
+/* Plans, compiles and loads the conversion of plan_tile.h for a device. It runs on two one-dimensional
+ * row-major tensors of equal size, a number of tiles. *kernel, where not NULL, is the plan. Ownership:
+ * llrt_op_destroy. Errors: plan_tile_make's; OUT_OF_MEMORY, UNAVAILABLE, COMPILE, DEVICE. */
+llrt_status llrt_tile_op_make(llrt_device *device, const plan_tile *tile, const plan_options *options,
+                              plan_kernel *kernel, llrt_op **op);
+
+#endif

@@ -1,0 +1,105 @@
+/* Conversions between two given layouts there and back, compiled and run: on the host and on the emulated
+ * devices, whose counters of the exchange must be the predicted ones (tests/emulators). */
+#include "runtime/tile_op.h"
+
+#include "tile_pairs.h"
+
+#include <llrt/llrt.h>
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILES = 2, MAX_BYTES = TILES << 17 };
+
+typedef struct setting {
+  llrt_context *context;
+  llrt_device *device;
+} setting;
+
+/* False where this build has no such device. */
+static bool open_device(const char *name, setting *with) {
+  llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
+  cr_assert_eq(llrt_context_create(&params, &with->context), LLRT_OK, "%s", llrt_last_error());
+  llrt_status status = llrt_device_open(with->context, name, NULL, &with->device);
+  if (status == LLRT_OK) return true;
+  cr_assert_eq(status, LLRT_UNAVAILABLE, "%s", llrt_last_error());
+  llrt_context_destroy(&with->context);
+  return false;
+}
+
+static void close_device(setting *with) {
+  llrt_device_close(&with->device);
+  llrt_context_destroy(&with->context);
+}
+
+static unsigned char source[MAX_BYTES], result[MAX_BYTES];
+
+static void run(const setting *with, const llrt_op *op, const plan_kernel *kernel, const char *what) {
+  int64_t elements = (int64_t)TILES << kernel->digit[0].bits;
+  size_t bytes = (size_t)(elements * kernel->tensor_bits[0] / 8);
+  llrt_storage storage;
+  llrt_tensor tensor[2];
+  cr_assert_leq(bytes, MAX_BYTES);
+  llrt_storage_row_major(1, &storage);
+  for (size_t i = 0; i < bytes; i++) source[i] = (unsigned char)(i * 0x9e3779b97f4a7c15 >> 56);
+  llrt_dtype dtype = kernel->tensor_bits[0] == 8    ? LLRT_B8
+                     : kernel->tensor_bits[0] == 16 ? LLRT_B16
+                     : kernel->tensor_bits[0] == 32 ? LLRT_B32
+                                                  : LLRT_B64;
+  for (int t = 0; t < 2; t++) {
+    tensor[t] = (llrt_tensor){.dtype = dtype, .rank = 1, .shape = {elements}, .storage = &storage,
+                              .device = with->device};
+    cr_assert_eq(llrt_memory_allocate(with->device, bytes, &tensor[t].data), LLRT_OK);
+  }
+  llrt_memory_copy(with->device, tensor[0].data, source, bytes, LLRT_COPY_TO_DEVICE, NULL);
+  llrt_memory_set(with->device, tensor[1].data, 0xEE, bytes, NULL);
+  cr_assert_eq(llrt_op_run(op, NULL, tensor, 2, NULL), LLRT_OK, "%s: %s", what, llrt_last_error());
+  llrt_memory_copy(with->device, result, tensor[1].data, bytes, LLRT_COPY_FROM_DEVICE, NULL);
+  cr_assert_eq(llrt_stream_synchronize(with->device, NULL), LLRT_OK, "%s: %s", what, llrt_last_error());
+  cr_assert_eq(memcmp(source, result, bytes), 0, "%s: wrong", what);
+  for (int t = 0; t < 2; t++) llrt_memory_free(with->device, tensor[t].data);
+}
+
+static plan_kernel kernel;
+
+static bool check(const setting *with, const plan_tile *tile, plan_exchange exchange, const char *what) {
+  plan_options options = {.exchange = exchange};
+  llrt_op *op;
+  llrt_status status = llrt_tile_op_make(with->device, tile, &options, &kernel, &op);
+  if (status == LLRT_UNSUPPORTED) return false;
+  cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
+  run(with, op, &kernel, what);
+  llrt_op_destroy(&op);
+  return true;
+}
+
+/* Every pair; of the widths one each, another for every exchange, so that all combinations of width and
+ * exchange occur over the pairs. */
+static void check_pairs(const char *device, int least) {
+  setting with;
+  int ran = 0;
+  if (!open_device(device, &with)) return;
+  for (int i = 0; i < tile_pair_count(); i++) {
+    llrt_layout a, b;
+    const char *name = tile_pair_make(i, &a, &b);
+    /* The host's code is an instruction for every few lanes of a tile: small tiles say as much. */
+    if (strcmp(device, "host") == 0 && llrt_layout_out_bits(&a) > 9) continue;
+    for (int exchange = 0; exchange <= PLAN_EXCHANGE_SHUFFLE; exchange++) {
+      int bits = 8 << (i + exchange) % 4;
+      plan_tile tile = {.a = &a, .b = &b, .element_bits = bits, .turns = 3};
+      char what[200];
+      snprintf(what, sizeof what, "%s: %s, %d bits, exchange %d", device, name, bits, exchange);
+      ran += check(&with, &tile, (plan_exchange)exchange, what);
+    }
+  }
+  close_device(&with);
+  cr_assert_geq(ran, least, "only %d kernels ran on %s", ran, device);
+}
+
+Test(tile_kernels, host) { check_pairs("host", 12); }
+Test(tile_kernels, sm_80) { check_pairs("cuda-emu:sm_80", 45); }
+Test(tile_kernels, sm_90a) { check_pairs("cuda-emu:sm_90a", 45); }
+Test(tile_kernels, gfx90a) { check_pairs("hip-emu:gfx90a", 50); }
+Test(tile_kernels, gfx942) { check_pairs("hip-emu:gfx942", 50); }

@@ -1,0 +1,21 @@
+/* Pairs of distributed layouts of one tile, for tests of the exchange. */
+#ifndef LLRT_TESTS_PLAN_TILE_PAIRS_H
+#define LLRT_TESTS_PLAN_TILE_PAIRS_H
+
+#include <llrt/layout.h>
+
+#define TILE_ROWS_4 \
+  "blocked(size_per_thread=[1,4], threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0])"
+#define TILE_COLUMNS_4 \
+  "blocked(size_per_thread=[4,1], threads_per_warp=[8,4], warps_per_cta=[1,4], order=[0,1])"
+
+int tile_pair_count(void);
+/* Layouts of pair i (asserts that they parse); its name. */
+const char *tile_pair_make(int i, llrt_layout *a, llrt_layout *b);
+
+/* 2^registers x 2^lanes x 2^warps places of a one-dimensional tile: a random bit permutation or invertible
+ * matrix; copies: one lane bit and one warp bit hold copies, two more register bits make up for them. */
+void tile_random_layout(uint64_t *seed, int registers, int lanes, int warps, bool copies,
+                        bool permutation, llrt_layout *layout);
+
+#endif

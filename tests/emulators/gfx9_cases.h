@@ -14,7 +14,8 @@ typedef struct gfx9_cases {
   const gfx9_case *row;
   int n;
 } gfx9_cases;
-extern const gfx9_cases gfx9_vector_cases, gfx9_scalar_cases, gfx9_memory_cases;
+extern const gfx9_cases gfx9_vector_cases, gfx9_integer_cases, gfx9_float_cases, gfx9_scalar_cases,
+    gfx9_memory_cases, gfx9_atomic_cases;
 
 /* In an expectation: a, b, c, d are the lane's input words, ab and cd pairs of them; `in` and `lane` are
  * at hand for what crosses lanes; out[0..3] is to be set. */
@@ -26,6 +27,7 @@ extern const gfx9_cases gfx9_vector_cases, gfx9_scalar_cases, gfx9_memory_cases;
     __VA_ARGS__;                                                                  \
   }
 #define CASE_ROW(id, text, ...) {#id, text, id, NULL},
+#define CASE_ROW_90A(id, text, ...) {#id, text, id, "gfx90a"},
 #define CASE_ROW_942(id, text, ...) {#id, text, id, "gfx942"},
 
 /* Two words of a 64-bit result. */

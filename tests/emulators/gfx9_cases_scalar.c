@@ -50,6 +50,21 @@ static uint32_t lowest(uint64_t value) {
   return 0xffffffff;
 }
 
+static uint32_t highest(uint64_t value, uint32_t size) {
+  for (uint32_t k = 0; k < size; k++)
+    if (value >> (size - 1 - k) & 1) return k;
+  return 0xffffffff;
+}
+
+static uint64_t some_signed_bits64(uint64_t value, uint32_t first, uint32_t count) {
+  uint64_t made = 0;
+  for (uint32_t k = 0; k < 64 && count; k++) {
+    uint32_t at = first + (k < count ? k : count - 1);
+    made |= (value >> (at < 63 ? at : 63) & 1) << k;
+  }
+  return made;
+}
+
 static uint32_t reversed(uint32_t value) {
   uint32_t made = 0;
   for (int k = 0; k < 32; k++) made = made << 1 | (value >> k & 1);
@@ -58,6 +73,13 @@ static uint32_t reversed(uint32_t value) {
 
 /* Whether a sum leaves the range of signed 32 bits. */
 static bool leaves(int64_t sum) { return sum != (int32_t)sum; }
+
+/* exec is the first pair before, the second one is the operand. */
+#define EXEC_CASE(name) \
+  "s_mov_b64 exec, s[8:9]\n" name " s[12:13], s[10:11]\ns_cselect_b32 s15, 1, 0\n" \
+  "s_mov_b64 s[16:17], exec\ns_mov_b64 exec, -1\nv_mov_b32 v11, s17\ns_cmp_lg_u32 s15, 0"
+#define EXEC_RESULT(made, given) \
+  OUT64(given), out[3] = (uint32_t)((made) >> 32), out[2] = (made) != 0
 
 #define SCALAR_CASES(X) \
   X(s_mov, "s_mov_b32 s12, s8\ns_mov_b32 s13, 0x80000001", out[0] = a, out[1] = 0x80000001) \
@@ -120,6 +142,38 @@ static bool leaves(int64_t sum) { return sum != (int32_t)sum; }
   X(s_cmp_lg_64, "s_cmp_lg_u64 s[8:9], s[10:11]", out[2] = ab != cd) \
   X(s_bitcmp0, "s_bitcmp0_b32 s8, s9", out[2] = !(a & 1u << b % 32)) \
   X(s_bitcmp1, "s_bitcmp1_b32 s8, s9", out[2] = (a & 1u << b % 32) != 0) \
+  X(s_cmov, "s_mov_b32 s12, s8\ns_mov_b32 s13, s8\ns_cmov_b32 s12, s9\ns_cmovk_i32 s13, 0x8000", \
+    out[0] = scc_in ? b : a, out[1] = scc_in ? 0xffff8000 : a) \
+  X(s_cmov64, "s_mov_b64 s[12:13], s[8:9]\ns_cmov_b64 s[12:13], s[10:11]", OUT64(scc_in ? cd : ab)) \
+  X(s_nand, "s_nand_b32 s12, s8, s9", out[0] = 0xffffffff - (a & b), NONZERO) \
+  X(s_nand64, "s_nand_b64 s[12:13], s[8:9], s[10:11]", OUT64(~0ull - (ab & cd)), NONZERO) \
+  X(s_nor, "s_nor_b32 s12, s8, s9", out[0] = ~a & ~b, NONZERO) \
+  X(s_nor64, "s_nor_b64 s[12:13], s[8:9], s[10:11]", OUT64(~ab & ~cd), NONZERO) \
+  X(s_xnor, "s_xnor_b32 s12, s8, s9", out[0] = (a & b) | (~a & ~b), NONZERO) \
+  X(s_xnor64, "s_xnor_b64 s[12:13], s[8:9], s[10:11]", OUT64((ab & cd) | (~ab & ~cd)), NONZERO) \
+  X(s_bfe_i64, "s_bfe_i64 s[12:13], s[8:9], s10", \
+    OUT64(some_signed_bits64(ab, c % 64, c >> 16 & 127)), NONZERO) \
+  X(s_bfm64, "s_bfm_b64 s[12:13], s8, s9", OUT64(((1ull << a % 64) - 1) << b % 64)) \
+  X(s_bitset, "s_mov_b32 s12, s8\ns_mov_b32 s13, s8\ns_bitset0_b32 s12, s9\ns_bitset1_b32 s13, s9", \
+    out[0] = a & ~(1u << b % 32), out[1] = a | 1u << b % 32) \
+  X(s_bitset0_64, "s_mov_b64 s[12:13], s[8:9]\ns_bitset0_b64 s[12:13], s10", OUT64(ab & ~(1ull << c % 64))) \
+  X(s_bitset1_64, "s_mov_b64 s[12:13], s[8:9]\ns_bitset1_b64 s[12:13], s10", OUT64(ab | 1ull << c % 64)) \
+  X(s_brev64, "s_brev_b64 s[12:13], s[8:9]", out[0] = reversed(b), out[1] = reversed(a)) \
+  X(s_bcnt0, "s_bcnt0_i32_b32 s12, s8", out[0] = 32 - ones(a), NONZERO) \
+  X(s_bcnt064, "s_bcnt0_i32_b64 s12, s[8:9]", out[0] = 64 - ones(ab), NONZERO) \
+  X(s_ff0, "s_ff0_i32_b32 s12, s8\ns_ff0_i32_b64 s13, s[8:9]", out[0] = lowest((uint32_t)~a), out[1] = lowest(~ab)) \
+  X(s_flbit, "s_flbit_i32_b32 s12, s8\ns_flbit_i32_b64 s13, s[8:9]", \
+    out[0] = highest(a, 32), out[1] = highest(ab, 64)) \
+  X(s_flbit_i, "s_flbit_i32 s12, s8\ns_flbit_i32_i64 s13, s[8:9]", \
+    out[0] = highest(a >> 31 ? (uint32_t)~a : a, 32), out[1] = highest(b >> 31 ? ~ab : ab, 64)) \
+  X(s_lshl1_add, "s_lshl1_add_u32 s12, s8, s9", out[0] = 2 * a + b, out[2] = 2 * (uint64_t)a + b > 0xffffffff) \
+  X(s_lshl2_add, "s_lshl2_add_u32 s12, s8, s9", out[0] = 4 * a + b, out[2] = 4 * (uint64_t)a + b > 0xffffffff) \
+  X(s_lshl3_add, "s_lshl3_add_u32 s12, s8, s9", out[0] = 8 * a + b, out[2] = 8 * (uint64_t)a + b > 0xffffffff) \
+  X(s_lshl4_add, "s_lshl4_add_u32 s12, s8, s9", out[0] = 16 * a + b, out[2] = 16 * (uint64_t)a + b > 0xffffffff) \
+  X(s_abs, "s_abs_i32 s12, s8", out[0] = a >> 31 ? 0 - a : a, NONZERO) \
+  X(s_absdiff, "s_absdiff_i32 s12, s8, s9", out[0] = (a - b) >> 31 ? b - a : a - b, NONZERO) \
+  X(s_bitcmp64, "s_bitcmp0_b64 s[8:9], s10\ns_cselect_b32 s12, 1, 0\ns_bitcmp1_b64 s[8:9], s10", \
+    out[0] = !(ab >> c % 64 & 1), out[2] = ab >> c % 64 & 1) \
   X(s_halves, "s_mov_b32 m0, s8\ns_mov_b32 s12, m0\ns_mov_b32 vcc_hi, s9\ns_mov_b32 s13, vcc_hi", out[0] = a, out[1] = b) \
   X(s_nops, "s_nop 3\ns_sleep 1\ns_setprio 2", (void)0) \
   X(s_getpc, "s_getpc_b64 s[14:15]\ns_getpc_b64 s[16:17]\ns_sub_u32 s12, s16, s14\ns_bitcmp1_b32 s11, 0", out[0] = 4) \
@@ -132,6 +186,14 @@ static bool leaves(int64_t sum) { return sum != (int32_t)sum; }
     out[0] = a, out[1] = ~0u, out[3] = a ^ c, out[2] = (a ^ c) != 0 || d != ~0u) \
   X(s_andn2_save, "s_mov_b64 exec, s[8:9]\ns_andn2_saveexec_b64 s[12:13], s[10:11]\ns_cselect_b32 s15, 1, 0\ns_mov_b64 s[16:17], exec\n" \
     "s_mov_b64 exec, -1\nv_mov_b32 v11, s16\ns_cmp_lg_u32 s15, 0", OUT64(ab), out[3] = c & ~a, out[2] = (cd & ~ab) != 0) \
+  X(s_andn1_saveexec, EXEC_CASE("s_andn1_saveexec_b64"), EXEC_RESULT(~cd & ab, ab)) \
+  X(s_orn1_saveexec, EXEC_CASE("s_orn1_saveexec_b64"), EXEC_RESULT(~cd | ab, ab)) \
+  X(s_orn2_saveexec, EXEC_CASE("s_orn2_saveexec_b64"), EXEC_RESULT(cd | ~ab, ab)) \
+  X(s_nand_saveexec, EXEC_CASE("s_nand_saveexec_b64"), EXEC_RESULT(~(cd & ab), ab)) \
+  X(s_nor_saveexec, EXEC_CASE("s_nor_saveexec_b64"), EXEC_RESULT(~(cd | ab), ab)) \
+  X(s_xnor_saveexec, EXEC_CASE("s_xnor_saveexec_b64"), EXEC_RESULT(~(cd ^ ab), ab)) \
+  X(s_andn1_wrexec, EXEC_CASE("s_andn1_wrexec_b64"), EXEC_RESULT(~cd & ab, ~cd & ab)) \
+  X(s_andn2_wrexec, EXEC_CASE("s_andn2_wrexec_b64"), EXEC_RESULT(cd & ~ab, cd & ~ab)) \
   X(s_branch_over, "s_branch .Lover\ns_mov_b32 s12, 1\n.Lover:", out[0] = 0) \
   X(s_branch_scc, "s_cbranch_scc0 .Lclear\ns_mov_b32 s12, 1\n.Lclear:\ns_cbranch_scc1 .Lset\ns_mov_b32 s13, 1\n.Lset:", \
     out[0] = scc_in, out[1] = !scc_in) \
@@ -144,7 +206,10 @@ static bool leaves(int64_t sum) { return sum != (int32_t)sum; }
 
 #define COMPARE_CASE(X, op, symbol) \
   X(s_cmp_##op, "s_cmp_" #op "_u32 s8, s9\ns_cselect_b32 s12, 1, 0\ns_cmp_" #op "_i32 s8, s9\n", \
-    out[0] = a symbol b, out[2] = TO_SIGN(a) symbol TO_SIGN(b))
+    out[0] = a symbol b, out[2] = TO_SIGN(a) symbol TO_SIGN(b)) \
+  X(s_cmpk_##op, "s_cmpk_" #op "_u32 s8, 0xffff\ns_cselect_b32 s12, 1, 0\ns_cmpk_" #op "_i32 s8, 0xffff\n" \
+                 "s_cselect_b32 s13, 1, 0\ns_cmpk_" #op "_i32 s9, 0x3f", \
+    out[0] = a symbol 0xffff, out[1] = TO_SIGN(a) symbol 0x7fffffff, out[2] = TO_SIGN(b) symbol 0x8000003f)
 #define COMPARE_CASES(X) \
   COMPARE_CASE(X, eq, ==) COMPARE_CASE(X, lg, !=) COMPARE_CASE(X, gt, >) \
   COMPARE_CASE(X, ge, >=) COMPARE_CASE(X, lt, <) COMPARE_CASE(X, le, <=)

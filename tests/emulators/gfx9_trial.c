@@ -21,11 +21,13 @@ static const char frame[] =
     ".p2align 6\n"
     ".amdhsa_kernel llrt_kernel\n"
     ".amdhsa_group_segment_fixed_size %u\n"
+    ".amdhsa_private_segment_fixed_size 64\n"
     ".amdhsa_kernarg_size 16\n"
     ".amdhsa_user_sgpr_kernarg_segment_ptr 1\n"
     ".amdhsa_next_free_vgpr 64\n"
     ".amdhsa_next_free_sgpr 64\n"
     ".amdhsa_accum_offset 32\n"
+    ".amdhsa_float_denorm_mode_32 3\n"
     ".end_amdhsa_kernel\n";
 
 static const char body_frame[] =
@@ -100,7 +102,9 @@ bool trial_run_kernel(const trial_kernel *kernel, emu_counters *counters, emu_fa
   uint64_t args[2] = {emu_memory_allocate(&memory, kernel->bytes),
                       emu_memory_allocate(&memory, kernel->bytes)};
   emu_memory_set(&memory, args[0], 0, kernel->bytes);
+  if (kernel->in) emu_memory_write(&memory, args[0], kernel->in, kernel->bytes);
   bool ok = run_object(kernel->cpu, &object, kernel->threads, &memory, args, counters, fault);
+  if (kernel->out) emu_memory_read(&memory, kernel->out, args[1], kernel->bytes);
   emu_memory_fini(&memory);
   free(object.data);
   return ok;

@@ -18,10 +18,12 @@ bool trial_run(const char *cpu, const char *body, trial_data *data, emu_fault *f
 
 /* Runs a whole kernel, text that ends in s_endpgm, with s[0:1] the arguments' address, on one block of
  * `threads`. It has two arguments: the addresses of `bytes` defined bytes (zeros) and of as many undefined
- * ones. counters may be NULL. */
+ * ones. With `in` the first are these instead; `out` gets the second. counters may be NULL. */
 typedef struct trial_kernel {
   const char *cpu, *text;
   uint32_t threads, lds_bytes, bytes;
+  const void *in;
+  void *out;
 } trial_kernel;
 bool trial_run_kernel(const trial_kernel *kernel, emu_counters *counters, emu_fault *fault);
 

@@ -93,7 +93,8 @@ static const struct planted {
     {"one wave leaves before the barrier",
      "v_cmp_gt_u32 vcc, 64, v0\ns_cbranch_vccz .Lout\ns_barrier\n.Lout:\n" END, EMU_BARRIER, ""},
     {"unknown instruction", "v_sin_f32 v2, v0\n" END, EMU_UNKNOWN, "v_sin_f32"},
-    {"unknown modifier", "v_mov_b32 v2, 0\nv_add_u32_e64 v2, v2, v2 clamp\n" END, EMU_UNKNOWN, "clamp"},
+    {"unknown modifier", "v_mov_b32 v2, 0\nv_mul_f32_e64 v2, v2, v2 mul:2\n" END, EMU_UNKNOWN,
+     "mul:2"},
     {"endless loop is not reached", "s_branch .Lend2\n.Lend2:\n" END, EMU_OK, ""},
 };
 

@@ -15,7 +15,10 @@ static uint32_t next_random(uint64_t *state) {
 
 /* A third edges, a third small, a third anything. */
 static uint32_t next_input(uint64_t *state) {
-  static const uint32_t edges[] = {0, 1, 0xffffffff, 0x80000000, 0x7fffffff, 31, 32, 63, 0xffff, 0xff00ff};
+  static const uint32_t edges[] = {0, 1, 0xffffffff, 0x80000000, 0x7fffffff, 31, 32, 63, 0xffff, 0xff00ff,
+                                   /* 1, 1.5 and NaN, infinities, denormals of 32 bits, then of 16 */
+                                   0x3f800000, 0x3fc00000, 0xbf800000, 0x7fc00001, 0x7f800001, 0xff800000, 0x807fffff,
+                                   0x3c003e00, 0xbc007e01, 0x7c01fc00, 0x03ff8001, 0x7bff7bff, 0x477fefff, 0x43f80000};
   uint32_t any = next_random(state);
   switch (next_random(state) % 3) {
     case 0: return edges[any % (sizeof edges / sizeof *edges)];
@@ -63,6 +66,9 @@ static void check_all(const gfx9_cases *cases) {
 }
 
 Test(gfx9_opcodes, vector) { check_all(&gfx9_vector_cases); }
+Test(gfx9_opcodes, integer) { check_all(&gfx9_integer_cases); }
+Test(gfx9_opcodes, floating) { check_all(&gfx9_float_cases); }
+Test(gfx9_opcodes, atomic) { check_all(&gfx9_atomic_cases); }
 Test(gfx9_opcodes, scalar) { check_all(&gfx9_scalar_cases); }
 Test(gfx9_opcodes, memory) { check_all(&gfx9_memory_cases); }
 
@@ -73,18 +79,22 @@ static bool has_instruction(const gfx9_cases *cases, const char *name) {
     const char *at = cases->row[i].body;
     for (; (at = strstr(at, name)) != NULL; at += length) {
       bool starts = at == cases->row[i].body || at[-1] == '\n';
-      if (starts && (strchr(" \n", at[length]) || strncmp(at + length, "_e64", 4) == 0)) return true;
+      bool ends = strchr(" \n", at[length]) || strncmp(at + length, "_e64", 4) == 0 ||
+                  strncmp(at + length, "_sdwa", 5) == 0;
+      if (starts && ends) return true;
     }
   }
   return false;
 }
 
-/* s_endpgm is at the end of every trial. */
+/* s_endpgm is at the end of every trial; test_gfx9_matrix.c has a list of its own. */
 Test(gfx9_opcodes, every_instruction_has_a_case) {
+  static const gfx9_cases *const all[] = {&gfx9_vector_cases, &gfx9_integer_cases, &gfx9_float_cases,
+                                          &gfx9_scalar_cases, &gfx9_memory_cases, &gfx9_atomic_cases};
   for (int i = 0; i < gfx9_instruction_count(); i++) {
     const char *name = gfx9_instruction_name(i);
-    bool found = has_instruction(&gfx9_vector_cases, name) || has_instruction(&gfx9_scalar_cases, name) ||
-                 has_instruction(&gfx9_memory_cases, name) || strcmp(name, "s_endpgm") == 0;
+    bool found = strcmp(name, "s_endpgm") == 0 || strncmp(name, "v_mfma", 6) == 0;
+    for (int k = 0; k < 6 && !found; k++) found = has_instruction(all[k], name);
     cr_expect(found, "%s has no case", name);
   }
 }

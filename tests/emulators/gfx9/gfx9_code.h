@@ -30,6 +30,7 @@ typedef struct gfx9_args {
   const uint32_t *source[3][2];
   uint32_t *restrict d, *restrict dh;
   uint64_t in, out;
+  bool clamp;
 } gfx9_args;
 typedef void (*gfx9_lanes_fn)(gfx9_args *x, int n);
 typedef bool (*gfx9_step_fn)(gfx9_wave *wave, const gfx9_op *op);
@@ -49,11 +50,20 @@ enum { GFX9_SCC_IN = 1, GFX9_SCC_OUT = 2, GFX9_SCC_NONZERO = 4 };
 
 /* Modifiers that an instruction may bear besides its operands. */
 enum {
-  GFX9_OFFSET = 1,  /* offset:N */
-  GFX9_OFFSET2 = 2, /* offset0:N offset1:N */
-  GFX9_CACHE = 4,   /* glc, slc, sc0, sc1, nt: they change no value */
-  GFX9_OP_SEL = 8,  /* op_sel:[a,b] */
-  GFX9_RAW = 16     /* the text's operands are not read: a field of the dword says it all */
+  GFX9_OFFSET = 1,         /* offset:N */
+  GFX9_OFFSET2 = 2,        /* offset0:N offset1:N */
+  GFX9_CACHE = 4,          /* glc, slc, sc0, sc1, nt: they change no value */
+  GFX9_RAW = 8,            /* the text's operands are not read: a field of the dword says it all */
+  GFX9_OP_SEL = 0x10,      /* op_sel:[a,b] picks words of pairs */
+  GFX9_OP_SEL_16 = 0x20,   /* op_sel picks halves of the sources, */
+  GFX9_KEEP = 0x40,        /* and of the destination, whose other half keeps its value */
+  GFX9_NEGATE = 0x80,      /* -v0, |v0| */
+  GFX9_CLAMP = 0x100,
+  GFX9_MIX = 0x200,        /* sources are f16 where op_sel_hi says, else f32 */
+  GFX9_LOW = 0x400,        /* the result is the lower half of the destination, */
+  GFX9_HIGH_HALF = 0x800,  /* or the upper one */
+  GFX9_OFFEN = 0x1000,     /* buffers: offen, and an offset in a scalar */
+  GFX9_SWIZZLE = 0x2000    /* offset:swizzle(...), read from the dword */
 };
 
 /* `parameter` of memory operations: bytes of one access, and these. */
@@ -66,11 +76,16 @@ enum {
   GFX9_ST64 = 0x1000   /* ... times 64 */
 };
 
+enum { GFX9_GLOBAL = 1, GFX9_FLAT, GFX9_SCRATCH, GFX9_BUFFER, GFX9_LDS };
+
 /* One row of the table. `operands` has a letter for each operand of the text, destinations first:
- *   d D x destination of 1 or 2 words (x: a source too)   m   destination: one bit a lane, in two scalar registers
+ *   d D   destination of 1 or 2 words     x X   the same, the first source too
+ *   m     destination: one bit a lane, in two scalar registers
  *   s S   source of 1 or 2 words          M   source: one bit a lane
  *   w W   destination, source: data of a memory operation, as long as `parameter` says
- *   v     its address in one or two vector registers     o   two scalar registers to add, or "off"
+ *   q     destination of an atomic that gives back the old value, else left out
+ *   v     its address in one or two vector registers, or "off"     o   scalar registers to add, or "off"
+ *   B     a buffer's description          r R matrices: destination, source of any length
  */
 typedef struct gfx9_info {
   const char *name;     /* without _e32, _e64, _sdwa, _dpp */
@@ -79,12 +94,14 @@ typedef struct gfx9_info {
   gfx9_step_fn step;    /* anything else */
   uint8_t rule, scc;    /* of lanes */
   uint8_t data;         /* MONOTONE: bit k: source k is data */
-  uint8_t modifiers;
+  uint8_t space;        /* of memory operations */
+  uint8_t packed;       /* 16, 32: each half of that size by itself */
+  uint16_t modifiers;
   uint16_t counter;     /* offset in emu_counters */
   int parameter;        /* of step */
 } gfx9_info;
 
-/* gfx9_vector_ops.c, gfx9_scalar_ops.c, gfx9_table.c */
+/* gfx9_arithmetic.c, gfx9_table.c */
 typedef struct gfx9_table {
   const gfx9_info *row;
   int n;
@@ -109,7 +126,7 @@ typedef struct gfx9_operand {
 enum { GFX9_WORD_0 = 4, GFX9_DWORD = 6, GFX9_PAD = 0, GFX9_SEXT = 1, GFX9_PRESERVE = 2 };
 typedef struct gfx9_sdwa {
   bool used;
-  uint8_t destination, unused, source[2];
+  uint8_t destination, unused, source[3];
 } gfx9_sdwa;
 
 typedef struct gfx9_dpp {
@@ -124,7 +141,11 @@ struct gfx9_op {
   uint32_t dword; /* the first */
   bool scalar;    /* s_...: one lane */
   uint8_t n_operands, n_sources;
-  uint8_t op_sel; /* bit k: of source k */
+  uint8_t first; /* source that the text's first one is: 1 after an x */
+  /* Bit k: of source k. For packed operations _hi and [1] say so of the upper part. */
+  uint8_t op_sel, op_sel_hi, negate[2], absolute, sext;
+  uint8_t sign_bit;
+  bool offen, clamp, plain; /* plain: nothing that gfx9_modify does */
   gfx9_operand operand[GFX9_MAX_OPERANDS];
   uint8_t source[3]; /* operands that are sources of a lane operation, masks left out */
   int32_t offset, offset1;
@@ -144,7 +165,7 @@ typedef struct gfx9_code {
 
 /* Kernel code properties that are known. gfx90a's compiler asks for the buffer even without scratch memory:
  * its four registers are left undefined. */
-enum { GFX9_HAS_PRIVATE_BUFFER = 1, GFX9_HAS_KERNARGS = 8 };
+enum { GFX9_HAS_PRIVATE_BUFFER = 1, GFX9_HAS_KERNARGS = 8, GFX9_HAS_FLAT_SCRATCH = 32 };
 
 /* Of the kernel descriptor: which registers a wave begins with. */
 typedef struct gfx9_descriptor {
@@ -171,7 +192,8 @@ bool gfx9_metadata_read(const uint8_t *bytes, size_t size, const char *name, gfx
 bool gfx9_decode(const char *cpu, const uint8_t *bytes, uint32_t size, gfx9_code *code,
                  emu_fault *fault);
 /* One operand or modifier of the text: gfx9_operand.c. */
-bool gfx9_parse_operand(const char *text, int words, gfx9_operand *operand);
+bool gfx9_parse_operand(const char *text, int words, int float_bits, bool real,
+                        gfx9_operand *operand);
 bool gfx9_parse_modifier(const char *text, gfx9_op *op);
 const gfx9_info *gfx9_find(const char *name, size_t length);
 
@@ -186,7 +208,8 @@ typedef struct gfx9_machine {
   emu_fault *fault;
   uint64_t kernargs;
   uint32_t block;
-  gfx9_row scratch[24];
+  gfx9_row scratch[28];
+  gfx9_row matrix[32];
 } gfx9_machine;
 
 typedef enum gfx9_state { GFX9_RUNNING = 0, GFX9_AT_BARRIER, GFX9_ENDED } gfx9_state;
@@ -211,6 +234,7 @@ struct gfx9_wave {
   bool tainted[GFX9_VECTORS]; /* v_undefined of this register is not all zero */
   uint32_t vector_tag[GFX9_VECTORS], lds_tag[GFX9_VECTORS];
   gfx9_pending pending;
+  uint64_t scratch; /* address: private_bytes of each lane */
 };
 
 static inline uint64_t gfx9_pair(const uint32_t *words) {
@@ -254,18 +278,37 @@ bool gfx9_run_lanes(gfx9_wave *wave, const gfx9_op *op);
 void gfx9_spread_undefined(gfx9_machine *machine, const gfx9_op *op, const gfx9_args *x,
                            gfx9_rows undefined, int n, gfx9_unknown *result);
 extern const gfx9_row gfx9_zero;
-void gfx9_select_source(const gfx9_op *op, int source, const uint32_t *from, uint32_t *to);
+void gfx9_select(int selection, bool sign, const uint32_t *from, uint32_t *to);
+void gfx9_modify(const gfx9_op *op, int k, int word, int part, bool undefined,
+                 const uint32_t *from, uint32_t *to, int n);
 void gfx9_select_destination(const gfx9_sdwa *sdwa, const uint32_t *old, uint32_t *row);
 /* The lane that each lane reads, -1: none. */
 void gfx9_dpp_lanes(uint16_t control, int8_t from[GFX9_LANES]);
 
-/* Steps: gfx9_memory.c, gfx9_lds.c, gfx9_control.c */
-bool gfx9_global_load(gfx9_wave *wave, const gfx9_op *op);
-bool gfx9_global_store(gfx9_wave *wave, const gfx9_op *op);
+/* One access of a memory operation: where each of `lanes` goes. */
+typedef struct gfx9_access {
+  uint64_t address[GFX9_LANES], lanes;
+  uint32_t bytes;
+  bool store, atomic;
+  bool scratch; /* the addresses are offsets in each lane's own memory */
+} gfx9_access;
+bool gfx9_make_addresses(gfx9_wave *wave, const gfx9_op *op, int at, int which, gfx9_access *access);
+uint8_t *gfx9_locate(gfx9_wave *wave, const gfx9_op *op, const gfx9_access *access, int lane,
+                     uint8_t **undefined);
+uint8_t *gfx9_locate_lds(gfx9_wave *wave, const gfx9_op *op, const gfx9_access *access, int lane,
+                         uint8_t **undefined);
+void gfx9_count_lds(gfx9_wave *wave, const gfx9_access *access, bool store);
+void gfx9_issue(gfx9_wave *wave, const gfx9_op *op, int into, int words);
+
+/* Steps: gfx9_memory.c, gfx9_lds.c, gfx9_atomic.c, gfx9_matrix.c, gfx9_control.c */
+bool gfx9_load(gfx9_wave *wave, const gfx9_op *op);
+bool gfx9_store(gfx9_wave *wave, const gfx9_op *op);
 bool gfx9_scalar_load(gfx9_wave *wave, const gfx9_op *op);
-bool gfx9_lds_read(gfx9_wave *wave, const gfx9_op *op);
-bool gfx9_lds_write(gfx9_wave *wave, const gfx9_op *op);
+bool gfx9_atomic(gfx9_wave *wave, const gfx9_op *op);
 bool gfx9_lds_permute(gfx9_wave *wave, const gfx9_op *op);
+bool gfx9_lds_swizzle(gfx9_wave *wave, const gfx9_op *op);
+bool gfx9_matrix(gfx9_wave *wave, const gfx9_op *op);
+bool gfx9_swap(gfx9_wave *wave, const gfx9_op *op);
 bool gfx9_nop(gfx9_wave *wave, const gfx9_op *op);
 bool gfx9_branch(gfx9_wave *wave, const gfx9_op *op);
 bool gfx9_end(gfx9_wave *wave, const gfx9_op *op);

@@ -1,6 +1,8 @@
 /* Branches, waits, barriers, exec, and moves between lanes and scalars. */
 #include "gfx9_code.h"
 
+#include <string.h>
+
 bool gfx9_nop(gfx9_wave *wave, const gfx9_op *op) {
   (void)wave, (void)op;
   return true;
@@ -72,28 +74,26 @@ static uint64_t scalar_pair(const gfx9_wave *wave, const gfx9_operand *operand, 
   return gfx9_pair(&wave->s[operand->index]);
 }
 
-/* Destination = exec, then exec = source OP exec. `parameter` names OP. */
+/* Destination = exec, then exec = source OP exec; in _wrexec the destination is what exec becomes.
+ * `parameter` names OP: & | ^, with ~source, ~exec as n1, n2, and turned over in capitals. */
+enum { AND = '&', OR = '|', XOR = '^', NAND = 'A', NOR = 'O', XNOR = 'X' };
+
 bool gfx9_save_exec(gfx9_wave *wave, const gfx9_op *op) {
-  uint64_t undefined, exec = gfx9_exec(wave);
-  uint64_t source = scalar_pair(wave, &op->operand[1], &undefined), made = 0;
+  const char *name = op->info->name;
+  uint64_t undefined, exec = gfx9_exec(wave), made;
+  uint64_t source = scalar_pair(wave, &op->operand[1], &undefined);
+  uint64_t x = strstr(name, "n1_") ? ~source : source, y = strstr(name, "n2_") ? ~exec : exec;
   switch (op->info->parameter) {
-    case '&':
-      made = source & exec;
-      undefined &= exec;
-      break;
-    case '|':
-      made = source | exec;
-      undefined &= ~exec;
-      break;
-    case '^': made = source ^ exec; break;
-    case '~':
-      made = source & ~exec;
-      undefined &= ~exec;
-      break;
+    case AND: made = x & y, undefined &= y; break;
+    case OR: made = x | y, undefined &= ~y; break;
+    case XOR: made = x ^ y; break;
+    case NAND: made = ~(x & y), undefined &= y; break;
+    case NOR: made = ~(x | y), undefined &= ~y; break;
+    default: made = ~(x ^ y); break;
   }
   wave->scc = made != 0;
   wave->scc_undefined = false;
-  return gfx9_write_mask(wave, op, op->operand[0].index, exec, 0) &&
+  return gfx9_write_mask(wave, op, op->operand[0].index, strstr(name, "_wrexec") ? made : exec, 0) &&
          gfx9_write_mask(wave, op, GFX9_EXEC, made, undefined);
 }
 
@@ -124,6 +124,18 @@ bool gfx9_write_lane(gfx9_wave *wave, const gfx9_op *op) {
   const uint32_t *row = gfx9_read_row(wave, &op->operand[1], 0, value, GFX9_LANES);
   const uint32_t *unknown = gfx9_read_undefined(wave, &op->operand[1], 0, undefined, GFX9_LANES);
   gfx9_write_row(wave, op->operand[0].index, (uint64_t)1 << lane, row, unknown);
+  return true;
+}
+
+/* v_swap_b32. */
+bool gfx9_swap(gfx9_wave *wave, const gfx9_op *op) {
+  int a = op->operand[0].index, b = op->operand[1].index;
+  uint64_t exec = gfx9_exec(wave);
+  gfx9_row value, undefined;
+  memcpy(value, wave->v[a], sizeof value);
+  memcpy(undefined, wave->v_undefined[a], sizeof undefined);
+  gfx9_write_row(wave, a, exec, wave->v[b], wave->tainted[b] ? wave->v_undefined[b] : NULL);
+  gfx9_write_row(wave, b, exec, value, undefined);
   return true;
 }
 

@@ -6,8 +6,8 @@
 
 const gfx9_row gfx9_zero;
 
-/* Rows of scratch: values of three sources, their undefined bits, results and theirs. */
-enum { VALUES = 0, UNDEFINED = 6, RESULT = 12, RESULT_UNDEFINED = 14 };
+/* Rows of scratch: values of three sources, their undefined bits; results of two parts and theirs. */
+enum { VALUES = 0, UNDEFINED = 6, RESULT = 12 };
 
 typedef const uint32_t *(*row_reader)(const gfx9_wave *, const gfx9_operand *, int, uint32_t *, int);
 
@@ -15,30 +15,47 @@ typedef const uint32_t *(*row_reader)(const gfx9_wave *, const gfx9_operand *, i
 static const uint32_t *move_lanes(const gfx9_wave *wave, const gfx9_op *op, const uint32_t *row,
                                   uint32_t *to) {
   int8_t from[GFX9_LANES];
+  gfx9_row moved; /* `row` may be `to` */
   uint64_t exec = gfx9_exec(wave);
   gfx9_dpp_lanes(op->dpp.control, from);
   for (int i = 0; i < GFX9_LANES; i++) {
-    to[i] = from[i] >= 0 && exec >> from[i] & 1 ? row[from[i]] : 0;
+    moved[i] = from[i] >= 0 && exec >> from[i] & 1 ? row[from[i]] : 0;
   }
+  memcpy(to, moved, sizeof moved);
   return to;
 }
 
-static void read_sources(const gfx9_wave *wave, const gfx9_op *op, row_reader reader, int first,
+/* Word `word` of source k, for one part of a packed operation. */
+static const uint32_t *fetch(const gfx9_wave *wave, const gfx9_op *op, row_reader reader, int k,
+                             int word, int part, uint32_t *scratch, int n) {
+  const gfx9_operand *operand = &op->operand[op->source[k]];
+  bool upper = (part ? op->op_sel_hi : op->op_sel) >> k & 1;
+  bool by_words = op->info->packed == 32 || (op->info->modifiers & GFX9_OP_SEL && word == 0);
+  const uint32_t *row = reader(wave, operand, by_words ? upper : word, scratch, n);
+  if (op->dpp.used && k == op->first) row = move_lanes(wave, op, row, scratch);
+  int selection = op->info->packed == 16      ? GFX9_WORD_0 + upper
+                  : op->sdwa.used && k >= op->first ? op->sdwa.source[k - op->first]
+                                              : GFX9_DWORD;
+  if (selection != GFX9_DWORD) {
+    gfx9_select(selection, op->sext >> k & 1, row, scratch);
+    row = scratch;
+  }
+  if (op->plain) return row;
+  gfx9_modify(op, k, word, part, reader == gfx9_read_undefined, row, scratch, n);
+  return scratch;
+}
+
+static void read_sources(const gfx9_wave *wave, const gfx9_op *op, row_reader reader, int part,
                          int n, gfx9_rows rows) {
+  int first = reader == gfx9_read_undefined ? UNDEFINED : VALUES;
   for (int k = 0; k < 3; k++) {
     rows[k][0] = rows[k][1] = gfx9_zero;
     if (k >= op->n_sources) continue;
-    const gfx9_operand *operand = &op->operand[op->source[k]];
-    for (int word = 0; word < operand->words; word++) {
-      uint32_t *scratch = wave->machine->scratch[first + 2 * k + word];
-      rows[k][word] = reader(wave, operand, word, scratch, n);
-      if (op->dpp.used && k == 0) rows[k][word] = move_lanes(wave, op, rows[k][word], scratch);
-      if (op->sdwa.used && k < 2) {
-        gfx9_select_source(op, k, rows[k][word], scratch);
-        rows[k][word] = scratch;
-      }
+    int words = op->info->packed ? 1 : op->operand[op->source[k]].words;
+    for (int word = 0; word < words; word++) {
+      rows[k][word] = fetch(wave, op, reader, k, word, part,
+                            wave->machine->scratch[first + 2 * k + word], n);
     }
-    if (op->op_sel >> k & 1) rows[k][0] = rows[k][1];
   }
 }
 
@@ -81,7 +98,7 @@ static void write_vector(gfx9_wave *wave, const gfx9_op *op, const gfx9_operand 
   uint32_t *undefined = unknown ? unknown->d : NULL;
   if (op->sdwa.used) {
     if (!unknown && wave->tainted[operand->index]) {
-      undefined = wave->machine->scratch[RESULT_UNDEFINED];
+      undefined = wave->machine->scratch[RESULT + 2];
       memset(undefined, 0, sizeof(gfx9_row));
     }
     gfx9_select_destination(&op->sdwa, wave->v[operand->index], x->d);
@@ -138,18 +155,41 @@ static bool write_results(gfx9_wave *wave, const gfx9_op *op, const gfx9_args *x
   return true;
 }
 
-bool gfx9_run_lanes(gfx9_wave *wave, const gfx9_op *op) {
-  gfx9_row *scratch = wave->machine->scratch;
+/* One part: the whole, or one half of packed operands. */
+static void run_part(gfx9_wave *wave, const gfx9_op *op, int part, bool undefined, gfx9_args *x,
+                     gfx9_unknown *unknown) {
+  gfx9_row *rows = &wave->machine->scratch[RESULT + 4 * part];
   int n = op->scalar ? 1 : GFX9_LANES;
-  gfx9_args x = {.d = scratch[RESULT], .dh = scratch[RESULT + 1]};
-  gfx9_unknown unknown = {.d = scratch[RESULT_UNDEFINED], .dh = scratch[RESULT_UNDEFINED + 1]};
-  x.in = read_condition(wave, op, &unknown.in);
-  if (!op->scalar) unknown.in &= gfx9_exec(wave);
-  read_sources(wave, op, gfx9_read_row, VALUES, n, x.source);
-  op->info->lanes(&x, n);
-  if (!unknown.in && !any_undefined(wave, op)) return write_results(wave, op, &x, NULL);
-  gfx9_rows undefined;
-  read_sources(wave, op, gfx9_read_undefined, UNDEFINED, n, undefined);
-  gfx9_spread_undefined(wave->machine, op, &x, undefined, n, &unknown);
-  return write_results(wave, op, &x, &unknown);
+  gfx9_rows spread;
+  x->d = rows[0], x->dh = rows[1];
+  unknown->d = rows[2], unknown->dh = rows[3];
+  x->clamp = op->clamp;
+  read_sources(wave, op, gfx9_read_row, part, n, x->source);
+  op->info->lanes(x, n);
+  if (!undefined) return;
+  read_sources(wave, op, gfx9_read_undefined, part, n, spread);
+  gfx9_spread_undefined(wave->machine, op, x, spread, n, unknown);
+}
+
+/* low gets both parts: in halves of a word, or in two words. */
+static void join(int packed, uint32_t *low, uint32_t *high, const uint32_t *upper) {
+  for (int i = 0; i < GFX9_LANES; i++) {
+    if (packed == 16) low[i] = (low[i] & 0xffff) | upper[i] << 16;
+    high[i] = upper[i];
+  }
+}
+
+bool gfx9_run_lanes(gfx9_wave *wave, const gfx9_op *op) {
+  int packed = op->info->packed;
+  gfx9_args x[2] = {0};
+  gfx9_unknown unknown[2] = {0};
+  x[0].in = read_condition(wave, op, &unknown[0].in);
+  if (!op->scalar) unknown[0].in &= gfx9_exec(wave);
+  bool undefined = unknown[0].in || any_undefined(wave, op);
+  for (int part = 0; part < (packed ? 2 : 1); part++) {
+    run_part(wave, op, part, undefined, &x[part], &unknown[part]);
+  }
+  if (packed) join(packed, x[0].d, x[0].dh, x[1].d);
+  if (packed && undefined) join(packed, unknown[0].d, unknown[0].dh, unknown[1].d);
+  return write_results(wave, op, &x[0], undefined ? &unknown[0] : NULL);
 }

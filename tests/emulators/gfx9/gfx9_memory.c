@@ -1,33 +1,89 @@
-/* Global loads and stores, and scalar loads. */
+/* Vector memory and LDS: addresses, then lanes' bytes between a space and registers. Scalar loads. */
 #include "gfx9_code.h"
 
 #include <string.h>
 
-/* The addresses that a vector memory instruction makes: [base +] register + offset. */
-static bool global_addresses(gfx9_wave *wave, const gfx9_op *op, const gfx9_operand *vector,
-                             const gfx9_operand *base, uint64_t address[GFX9_LANES]) {
-  uint64_t exec = gfx9_exec(wave), from = (uint64_t)(int64_t)op->offset;
-  const uint32_t *low = wave->v[vector->index];
-  const uint32_t *high = vector->words == 2 ? wave->v[vector->index + 1] : gfx9_zero;
-  if (vector->words != (base->kind == GFX9_NONE ? 2 : 1)) {
-    return gfx9_fault(wave, op, EMU_UNKNOWN, EMU_NOWHERE, "the address has another width");
-  }
-  if (base->kind != GFX9_NONE) {
-    if (gfx9_is_undefined(wave, base)) {
-      return gfx9_fault(wave, op, EMU_UNDEFINED, EMU_NOWHERE, "the base of the address");
-    }
-    from += gfx9_pair(&wave->s[base->index]);
-  }
-  for (int i = 0; i < GFX9_LANES; i++) address[i] = from + (low[i] | (uint64_t)high[i] << 32);
-  if (!gfx9_is_undefined(wave, vector)) return true;
-  for (uint64_t left = exec; left; left &= left - 1) {
+/* ---- addresses ---- */
+
+static bool is_defined(gfx9_wave *wave, const gfx9_op *op, const gfx9_operand *vector) {
+  for (uint64_t left = gfx9_exec(wave); left; left &= left - 1) {
     int i = __builtin_ctzll(left);
-    uint32_t undefined = wave->v_undefined[vector->index][i];
-    if (vector->words == 2) undefined |= wave->v_undefined[vector->index + 1][i];
-    if (undefined) return gfx9_fault(wave, op, EMU_UNDEFINED, i, "the address");
+    for (int w = 0; w < vector->words; w++) {
+      if (!wave->v_undefined[vector->index + w][i]) continue;
+      return gfx9_fault(wave, op, EMU_UNDEFINED, i,
+                        op->info->space == GFX9_LDS ? "the LDS address" : "the address");
+    }
   }
   return true;
 }
+
+/* Adds a scalar operand, of one or two words; "off" is nothing. */
+static bool add_scalar(gfx9_wave *wave, const gfx9_op *op, const gfx9_operand *base, uint64_t *sum) {
+  if (gfx9_is_undefined(wave, base)) {
+    return gfx9_fault(wave, op, EMU_UNDEFINED, EMU_NOWHERE, "the base of the address");
+  }
+  if (base->kind == GFX9_CONSTANT) *sum += (uint32_t)base->value;
+  if (base->kind != GFX9_SCALAR) return true;
+  *sum += base->words == 2 ? gfx9_pair(&wave->s[base->index]) : wave->s[base->index];
+  return true;
+}
+
+/* A buffer's description: base, stride 0, length; or the one that gfx90a's kernels begin with, for scratch
+ * memory, known by its swizzling by lanes. Lanes beyond the length do nothing and load 0. */
+static bool describe(gfx9_wave *wave, const gfx9_op *op, const gfx9_operand *buffer,
+                     gfx9_access *access, uint64_t *base) {
+  const uint32_t *word = &wave->s[buffer->index];
+  uint64_t unused = 0;
+  gfx9_operand pair = *buffer;
+  pair.words = 2;
+  access->scratch = word[3] >> 23 & 1 && !wave->s_undefined[buffer->index + 3];
+  if (access->scratch) return true;
+  if (gfx9_is_undefined(wave, buffer)) return add_scalar(wave, op, buffer, &unused);
+  if (word[1] >> 16 || !add_scalar(wave, op, &pair, base)) {
+    return gfx9_fault(wave, op, EMU_UNKNOWN, EMU_NOWHERE, "a buffer with a stride or swizzling");
+  }
+  for (int i = 0; i < GFX9_LANES; i++) {
+    if (access->address[i] + access->bytes > word[2]) access->lanes &= ~((uint64_t)1 << i);
+  }
+  return true;
+}
+
+/* The offset in bytes of access 0 or 1. */
+static int32_t offset_of(const gfx9_op *op, int which) {
+  int parameter = op->info->parameter;
+  if (!(parameter & GFX9_TWO)) return op->offset;
+  int32_t unit = (parameter & GFX9_BYTES) * (parameter & GFX9_ST64 ? 64 : 1);
+  return unit * (which ? op->offset1 : op->offset);
+}
+
+/* The addresses of one access, from operand `at` on: vector, then what the space adds. */
+bool gfx9_make_addresses(gfx9_wave *wave, const gfx9_op *op, int at, int which, gfx9_access *access) {
+  const gfx9_operand *vector = &op->operand[at], *base = &op->operand[at + 1];
+  int space = op->info->space;
+  bool global = space == GFX9_GLOBAL || space == GFX9_FLAT;
+  uint64_t sum = (uint64_t)(int64_t)offset_of(op, which);
+  access->bytes = op->info->parameter & GFX9_BYTES;
+  access->lanes = gfx9_exec(wave);
+  access->scratch = space == GFX9_SCRATCH;
+  if (space == GFX9_GLOBAL || access->scratch) base = &op->operand[op->n_operands - 1];
+  bool based = (space == GFX9_GLOBAL || access->scratch) && base->kind != GFX9_NONE;
+  if (global && vector->words != (based ? 1 : 2)) {
+    return gfx9_fault(wave, op, EMU_UNKNOWN, EMU_NOWHERE, "the address has another width");
+  }
+  if (based && !add_scalar(wave, op, base, &sum)) return false;
+  if (space == GFX9_BUFFER && !add_scalar(wave, op, &op->operand[at + 2], &sum)) return false;
+  if (vector->kind == GFX9_VECTOR && !is_defined(wave, op, vector)) return false;
+  const uint32_t *low = vector->kind == GFX9_VECTOR ? wave->v[vector->index] : gfx9_zero;
+  const uint32_t *high = vector->words == 2 ? wave->v[vector->index + 1] : gfx9_zero;
+  for (int i = 0; i < GFX9_LANES; i++) access->address[i] = sum + (low[i] | (uint64_t)high[i] << 32);
+  if (space != GFX9_BUFFER) return true;
+  sum = 0;
+  if (!describe(wave, op, base, access, &sum)) return false;
+  for (int i = 0; i < GFX9_LANES; i++) access->address[i] += sum;
+  return true;
+}
+
+/* ---- bytes ---- */
 
 /* Vector memory takes any address: amdhsa sets the unaligned access mode, and LLVM makes use of it.
  * Scalar loads (alignment 4) do not. */
@@ -49,6 +105,26 @@ static emu_range *find_range(gfx9_wave *wave, const gfx9_op *op, int lane, uint6
   return NULL;
 }
 
+/* The bytes of one lane's access and their undefined bits; NULL: a fault. */
+uint8_t *gfx9_locate(gfx9_wave *wave, const gfx9_op *op, const gfx9_access *access, int lane,
+                     uint8_t **undefined) {
+  uint64_t address = access->address[lane];
+  if (op->info->space == GFX9_LDS) return gfx9_locate_lds(wave, op, access, lane, undefined);
+  if (access->scratch) {
+    uint32_t size = wave->machine->module->descriptor.private_bytes;
+    if (address >= size || access->bytes > size - address) {
+      gfx9_fault(wave, op, EMU_OUT_OF_RANGE, lane, "%u bytes of scratch at %lld", access->bytes,
+                 (long long)address);
+      return NULL;
+    }
+    address += wave->scratch + (uint64_t)lane * size;
+  }
+  emu_range *range = find_range(wave, op, lane, address, access->bytes, 1);
+  if (!range) return NULL;
+  *undefined = emu_range_undefined(range, address);
+  return emu_range_data(range, address);
+}
+
 static uint32_t widen(uint32_t value, uint32_t bytes, int parameter) {
   if (!(parameter & GFX9_SIGNED)) return value;
   unsigned shift = 32 - 8 * bytes;
@@ -67,89 +143,128 @@ static void take_lane(gfx9_row *rows, int lane, const uint8_t *bytes, uint32_t c
                       const uint32_t *old, int parameter) {
   uint32_t words[4] = {0};
   memcpy(words, bytes, count);
-  if (count < 4) {
-    rows[0][lane] = place(words[0], old[lane], count, parameter);
-    return;
-  }
-  for (uint32_t w = 0; w < count / 4; w++) rows[w][lane] = words[w];
+  if (count < 4) words[0] = place(words[0], old[lane], count, parameter);
+  for (uint32_t w = 0; w < (count + 3) / 4; w++) rows[w][lane] = words[w];
 }
 
-static int words_of(uint32_t bytes) { return bytes < 4 ? 1 : (int)(bytes / 4); }
+static int words_of(uint32_t bytes) { return (int)(bytes + 3) / 4; }
 
-bool gfx9_global_load(gfx9_wave *wave, const gfx9_op *op) {
-  gfx9_row *value = &wave->machine->scratch[0], *undefined = &wave->machine->scratch[4];
-  const gfx9_operand *into = &op->operand[0];
-  uint32_t bytes = op->info->parameter & GFX9_BYTES;
-  uint64_t address[GFX9_LANES], exec = gfx9_exec(wave);
-  if (!global_addresses(wave, op, &op->operand[1], &op->operand[2], address)) return false;
-  for (uint64_t left = exec; left; left &= left - 1) {
-    int i = __builtin_ctzll(left);
-    emu_range *range = find_range(wave, op, i, address[i], bytes, 1);
-    if (!range) return false;
-    take_lane(value, i, emu_range_data(range, address[i]), bytes, wave->v[into->index],
-              op->info->parameter);
-    take_lane(undefined, i, emu_range_undefined(range, address[i]), bytes,
-              wave->v_undefined[into->index], op->info->parameter);
-  }
-  wave->pending.vector_issued++;
-  for (int w = 0; w < words_of(bytes); w++) {
-    gfx9_row *unknown = &undefined[w];
-    uint32_t any = 0;
-    for (uint64_t left = exec; left; left &= left - 1) any |= (*unknown)[__builtin_ctzll(left)];
-    gfx9_write_row(wave, into->index + w, exec, value[w], any ? *unknown : NULL);
-    wave->vector_tag[into->index + w] = wave->pending.vector_issued;
-  }
+static void count(gfx9_wave *wave, const gfx9_op *op, const gfx9_access *access, bool store) {
   emu_counters *counters = wave->machine->counters;
-  counters->global_loads += exec != 0;
-  counters->global_load_sectors += (uint64_t)emu_count_sectors(address, exec, (int)bytes);
-  counters->global_load_bytes += (uint64_t)__builtin_popcountll(exec) * bytes;
+  if (access->scratch) return;
+  if (op->info->space == GFX9_LDS) {
+    gfx9_count_lds(wave, access, store);
+    return;
+  }
+  uint64_t lanes = access->lanes;
+  *(store ? &counters->global_stores : &counters->global_loads) += lanes != 0;
+  *(store ? &counters->global_store_sectors : &counters->global_load_sectors) +=
+      (uint64_t)emu_count_sectors(access->address, lanes, (int)access->bytes);
+  *(store ? &counters->global_store_bytes : &counters->global_load_bytes) +=
+      (uint64_t)__builtin_popcountll(lanes) * access->bytes;
+}
+
+/* One more operation under way; with `words`, one that will write registers. */
+void gfx9_issue(gfx9_wave *wave, const gfx9_op *op, int into, int words) {
+  int space = op->info->space;
+  bool vector = space != GFX9_LDS, lds = space == GFX9_LDS || space == GFX9_FLAT;
+  wave->pending.vector_issued += vector;
+  wave->pending.lds_issued += lds;
+  for (int i = into; i < into + words; i++) {
+    if (vector) wave->vector_tag[i] = wave->pending.vector_issued;
+    if (lds) wave->lds_tag[i] = wave->pending.lds_issued;
+  }
+}
+
+/* One access of every active lane into registers from `into` on. */
+static bool load_one(gfx9_wave *wave, const gfx9_op *op, gfx9_access *access, int into) {
+  gfx9_row *value = &wave->machine->scratch[0], *undefined = &wave->machine->scratch[4];
+  int words = words_of(access->bytes), parameter = op->info->parameter;
+  uint64_t exec = gfx9_exec(wave);
+  if (access->lanes != exec) memset(value, 0, 8 * sizeof *value);
+  for (uint64_t left = access->lanes; left; left &= left - 1) {
+    int i = __builtin_ctzll(left);
+    uint8_t *unknown, *bytes = gfx9_locate(wave, op, access, i, &unknown);
+    if (!bytes) return false;
+    take_lane(value, i, bytes, access->bytes, wave->v[into], parameter);
+    take_lane(undefined, i, unknown, access->bytes, wave->v_undefined[into], parameter);
+  }
+  for (int w = 0; w < words; w++) {
+    uint32_t any = 0;
+    for (uint64_t left = access->lanes; left; left &= left - 1) {
+      any |= undefined[w][__builtin_ctzll(left)];
+    }
+    gfx9_write_row(wave, into + w, exec, value[w], any ? undefined[w] : NULL);
+  }
+  count(wave, op, access, false);
   return true;
 }
 
-/* One lane's bytes to memory; every bit must be defined. */
-static bool store_lane(gfx9_wave *wave, const gfx9_op *op, int lane, uint64_t address,
-                       uint32_t bytes) {
-  const gfx9_operand *data = &op->operand[1];
+bool gfx9_load(gfx9_wave *wave, const gfx9_op *op) {
+  gfx9_access access[2] = {0};
+  int n = op->info->parameter & GFX9_TWO ? 2 : 1, into = op->operand[0].index, words = 0;
+  /* All addresses before anything is written: the address register may be a destination. */
+  for (int k = 0; k < n; k++)
+    if (!gfx9_make_addresses(wave, op, 1, k, &access[k])) return false;
+  for (int k = 0; k < n; k++) {
+    if (!load_one(wave, op, &access[k], into + words)) return false;
+    words += words_of(access[k].bytes);
+  }
+  gfx9_issue(wave, op, into, words);
+  return true;
+}
+
+/* One lane's bytes to memory. LDS holds undefined bits, global memory must not get any. */
+static bool store_lane(gfx9_wave *wave, const gfx9_op *op, const gfx9_access *access, int lane,
+                       const gfx9_operand *data) {
   uint32_t value[4], undefined[4], any = 0;
   int shift = op->info->parameter & GFX9_HIGH ? 16 : 0;
-  for (int w = 0; w < words_of(bytes); w++) {
+  for (int w = 0; w < words_of(access->bytes); w++) {
     value[w] = wave->v[data->index + w][lane] >> shift;
     undefined[w] = wave->v_undefined[data->index + w][lane] >> shift;
   }
-  const uint8_t *unknown = (const uint8_t *)undefined;
-  for (uint32_t b = 0; b < bytes; b++) any |= unknown[b];
-  if (any) return gfx9_fault(wave, op, EMU_UNDEFINED, lane, "the stored value");
-  emu_range *range = find_range(wave, op, lane, address, bytes, 1);
-  if (!range) return false;
-  memcpy(emu_range_data(range, address), value, bytes);
-  memset(emu_range_undefined(range, address), 0, bytes);
-  return true;
-}
-
-bool gfx9_global_store(gfx9_wave *wave, const gfx9_op *op) {
-  uint32_t bytes = op->info->parameter & GFX9_BYTES;
-  uint64_t address[GFX9_LANES], exec = gfx9_exec(wave);
-  if (!global_addresses(wave, op, &op->operand[0], &op->operand[2], address)) return false;
-  for (uint64_t left = exec; left; left &= left - 1) {
-    int i = __builtin_ctzll(left);
-    if (!store_lane(wave, op, i, address[i], bytes)) return false;
+  for (uint32_t b = 0; b < access->bytes; b++) any |= ((const uint8_t *)undefined)[b];
+  if (any && op->info->space != GFX9_LDS && !access->scratch) {
+    return gfx9_fault(wave, op, EMU_UNDEFINED, lane, "the stored value");
   }
-  wave->pending.vector_issued++;
-  emu_counters *counters = wave->machine->counters;
-  counters->global_stores += exec != 0;
-  counters->global_store_sectors += (uint64_t)emu_count_sectors(address, exec, (int)bytes);
-  counters->global_store_bytes += (uint64_t)__builtin_popcountll(exec) * bytes;
+  uint8_t *unknown, *bytes = gfx9_locate(wave, op, access, lane, &unknown);
+  if (!bytes) return false;
+  memcpy(bytes, value, access->bytes);
+  memcpy(unknown, undefined, access->bytes);
   return true;
 }
 
-/* s_load_dwordxN destination, base, offset. The result may be used after lgkmcnt(0). */
+bool gfx9_store(gfx9_wave *wave, const gfx9_op *op) {
+  gfx9_access access = {.store = true};
+  bool buffer = op->info->space == GFX9_BUFFER; /* its data come first */
+  int n = op->info->parameter & GFX9_TWO ? 2 : 1;
+  for (int k = 0; k < n; k++) {
+    const gfx9_operand *data = &op->operand[buffer ? 0 : 1 + k];
+    if (!gfx9_make_addresses(wave, op, buffer, k, &access)) return false;
+    for (uint64_t left = access.lanes; left; left &= left - 1) {
+      if (!store_lane(wave, op, &access, __builtin_ctzll(left), data)) return false;
+    }
+    count(wave, op, &access, true);
+  }
+  gfx9_issue(wave, op, 0, 0);
+  return true;
+}
+
+/* s_load_dwordxN destination, base, offset, or s_buffer_load with a buffer's description (stride 0), whose
+ * length must hold the bytes. The result may be used after lgkmcnt(0). */
 bool gfx9_scalar_load(gfx9_wave *wave, const gfx9_op *op) {
-  const gfx9_operand *into = &op->operand[0], *base = &op->operand[1], *plus = &op->operand[2];
-  uint32_t bytes = op->info->parameter & GFX9_BYTES, words[16], undefined[16], scratch[1];
-  if (gfx9_is_undefined(wave, base) || gfx9_is_undefined(wave, plus)) {
-    return gfx9_fault(wave, op, EMU_UNDEFINED, EMU_NOWHERE, "the address");
+  const gfx9_operand *into = &op->operand[0], *plus = &op->operand[2];
+  gfx9_operand base = op->operand[1];
+  uint32_t bytes = op->info->parameter & GFX9_BYTES, words[16], undefined[16];
+  uint64_t address = (uint64_t)(int64_t)op->offset;
+  bool buffer = base.words == 4;
+  if (!add_scalar(wave, op, plus, &address)) return false;
+  const uint32_t *description = &wave->s[base.index];
+  if (buffer && (description[1] >> 16 || address + bytes > description[2])) {
+    return gfx9_fault(wave, op, EMU_OUT_OF_RANGE, EMU_NOWHERE, "%u bytes of a buffer", bytes);
   }
-  uint64_t address = gfx9_pair(&wave->s[base->index]) + gfx9_read_row(wave, plus, 0, scratch, 1)[0];
+  base.words = 2;
+  if (!add_scalar(wave, op, &base, &address)) return false;
   emu_range *range = find_range(wave, op, EMU_NOWHERE, address, bytes, 4);
   if (!range) return false;
   memcpy(words, emu_range_data(range, address), bytes);

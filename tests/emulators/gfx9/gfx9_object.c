@@ -122,15 +122,20 @@ static uint32_t word_at(const uint8_t *bytes) {
   return word;
 }
 
+#define FLOAT_MODE_MASK 0x8ff000u /* of rsrc1: rounding, denormals, IEEE mode (bit 23) */
+#define FLOAT_MODE 0x8f0000u      /* to nearest, kept, on: what gfx9_float.h does */
+
 /* Register features that would change what a wave begins with or how it runs. */
 static bool check_descriptor(const gfx9_descriptor *d, emu_fault *fault) {
-  if (d->properties & ~(GFX9_HAS_PRIVATE_BUFFER | GFX9_HAS_KERNARGS)) {
+  int known = GFX9_HAS_PRIVATE_BUFFER | GFX9_HAS_KERNARGS | GFX9_HAS_FLAT_SCRATCH;
+  if (d->properties & ~known) {
     return emu_fault_set(fault, EMU_UNKNOWN, "kernel code properties 0x%x", d->properties);
   }
-  if (d->private_bytes || d->rsrc2 & 1) {
-    return emu_fault_set(fault, EMU_UNKNOWN, "the kernel uses scratch memory");
-  }
+  if (d->private_bytes > 1 << 16) return emu_fault_set(fault, EMU_LIMIT, "much scratch memory");
   if (d->preload) return emu_fault_set(fault, EMU_UNKNOWN, "preloaded kernel arguments");
+  if ((d->rsrc1 & FLOAT_MODE_MASK) != FLOAT_MODE) {
+    return emu_fault_set(fault, EMU_UNKNOWN, "floating-point modes 0x%x", d->rsrc1 & FLOAT_MODE_MASK);
+  }
   return true;
 }
 

@@ -1,5 +1,6 @@
 /* Operands and modifiers as LLVM's disassembler writes them. */
 #include "gfx9_code.h"
+#include "gfx9_float.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,8 @@ static const struct {
   uint8_t index, words;
 } named[] = {{"vcc", GFX9_VCC, 2},       {"vcc_lo", GFX9_VCC, 1},   {"vcc_hi", GFX9_VCC + 1, 1},
              {"exec", GFX9_EXEC, 2},     {"exec_lo", GFX9_EXEC, 1}, {"exec_hi", GFX9_EXEC + 1, 1},
-             {"m0", GFX9_M0, 1}};
+             {"m0", GFX9_M0, 1},         {"flat_scratch", 102, 2},
+             {"flat_scratch_lo", 102, 1}, {"flat_scratch_hi", 103, 1}};
 
 static bool parse_named(const char *text, gfx9_operand *operand) {
   for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
@@ -52,30 +54,32 @@ static bool parse_named(const char *text, gfx9_operand *operand) {
 }
 
 /* Inline constants are written in decimal and extend their sign; literals in hexadecimal, 32 bits that
- * are zero-extended. Of the floating-point ones, the bits of a float or, in 64-bit operands, a double. */
-static bool parse_constant(const char *text, int words, gfx9_operand *operand) {
+ * are zero-extended, or the upper word of a double. Of the floating-point ones, the bits of a float of the
+ * operand's size. */
+static bool parse_constant(const char *text, int words, int float_bits, bool real,
+                           gfx9_operand *operand) {
   char *end;
   operand->kind = GFX9_CONSTANT;
   operand->words = (uint8_t)words;
-  bool fraction = strchr(text, '.') != NULL;
-  if (fraction && words == 2) {
+  if (strchr(text, '.')) {
     double value = strtod(text, &end);
-    memcpy(&operand->value, &value, sizeof value);
-  } else if (fraction) {
-    float value = strtof(text, &end);
-    memcpy(&operand->value, &value, sizeof value);
+    operand->value = float_bits == 64 && words == 2 ? f64_bits(value)
+                     : float_bits == 16             ? f16_bits(value)
+                                                    : f32_bits((float)value);
   } else if (starts_with(text, "0x")) {
     operand->value = strtoull(text, &end, 16);
+    if (real && float_bits == 64 && words == 2) operand->value <<= 32;
   } else {
     operand->value = (uint64_t)strtoll(text, &end, 10);
   }
   return end != text && *end == 0;
 }
 
-bool gfx9_parse_operand(const char *text, int words, gfx9_operand *operand) {
+bool gfx9_parse_operand(const char *text, int words, int float_bits, bool real,
+                        gfx9_operand *operand) {
   if (strcmp(text, "off") == 0) return words == 0;
   if (!parse_register(text, operand) && !parse_named(text, operand)) {
-    return words > 0 && parse_constant(text, words, operand);
+    return parse_constant(text, words ? words : 1, float_bits, real, operand);
   }
   return words == 0 || operand->words == words;
 }
@@ -179,17 +183,43 @@ static bool is_cache_hint(const char *text) {
   return false;
 }
 
+/* "name:[0,1,1]" to bits, the first the lowest. */
+static bool parse_bits(const char *text, const char *name, uint8_t *bits) {
+  size_t n = strlen(name);
+  if (!starts_with(text, name) || strncmp(text + n, ":[", 2) != 0) return false;
+  *bits = 0;
+  text += n + 1;
+  for (int k = 0; *text == (k ? ',' : '['); k++, text += 2) {
+    if (text[1] != '0' && text[1] != '1') return false;
+    *bits |= (uint8_t)((text[1] - '0') << k);
+  }
+  return strcmp(text, "]") == 0;
+}
+
+static bool parse_arithmetic(const char *text, gfx9_op *op) {
+  int known = op->info->modifiers;
+  bool parts = op->info->packed || known & (GFX9_MIX | GFX9_OP_SEL);
+  if (known & GFX9_CLAMP && strcmp(text, "clamp") == 0) return op->clamp = true;
+  if (parts && parse_bits(text, "op_sel_hi", &op->op_sel_hi)) return true;
+  if ((parts || known & (GFX9_KEEP | GFX9_OP_SEL_16)) && parse_bits(text, "op_sel", &op->op_sel)) {
+    return true;
+  }
+  if (!op->info->packed || !(known & GFX9_NEGATE)) return false;
+  return parse_bits(text, "neg_lo", &op->negate[0]) || parse_bits(text, "neg_hi", &op->negate[1]);
+}
+
 bool gfx9_parse_modifier(const char *text, gfx9_op *op) {
-  uint8_t known = op->info->modifiers;
+  int known = op->info->modifiers;
   if (op->sdwa.used && parse_sdwa(text, &op->sdwa)) return true;
   if (op->dpp.used && parse_dpp(text, &op->dpp)) return true;
   if (known & GFX9_OFFSET && parse_number(text, "offset:", &op->offset)) return true;
   if (known & GFX9_OFFSET2 && parse_number(text, "offset0:", &op->offset)) return true;
   if (known & GFX9_OFFSET2 && parse_number(text, "offset1:", &op->offset1)) return true;
   if (known & GFX9_CACHE && is_cache_hint(text)) return true;
-  if (known & GFX9_OP_SEL && starts_with(text, "op_sel:[") && strlen(text) == 12) {
-    op->op_sel = (uint8_t)((text[8] == '1') | (text[10] == '1') << 1);
+  if (known & GFX9_OFFEN && strcmp(text, "offen") == 0) return op->offen = true;
+  if (known & GFX9_SWIZZLE && starts_with(text, "offset:")) {
+    op->offset = (int32_t)(op->dword & 0xffff);
     return true;
   }
-  return false;
+  return parse_arithmetic(text, op);
 }

@@ -3,12 +3,13 @@
 #define LLRT_TESTS_GFX9_OPS_H
 
 #include "gfx9_code.h"
+#include "gfx9_float.h"
 
 #include <stddef.h>
 
 /* Inside an expression: i is the lane; A, B, C are the low words of the sources, A2, B2, C2 all 64 bits;
  * IN is the lane's condition or carry. */
-#define GFX9_EACH(statement)                                                                  \
+#define GFX9_EACH(...)                                                                        \
   const uint32_t *a = x->source[0][0], *b = x->source[1][0], *c = x->source[2][0];            \
   const uint32_t *ah = x->source[0][1], *bh = x->source[1][1], *ch = x->source[2][1];         \
   uint32_t *restrict d = x->d, *restrict dh = x->dh;                                          \
@@ -19,13 +20,18 @@
     uint64_t C2 = C | (uint64_t)ch[i] << 32;                                                  \
     uint32_t IN = (uint32_t)(in >> i & 1);                                                    \
     (void)A, (void)B, (void)C, (void)A2, (void)B2, (void)C2, (void)IN;                        \
-    statement                                                                                 \
+    __VA_ARGS__                                                                               \
   }                                                                                           \
   (void)d, (void)dh, (void)out;
 
-/* A word; two words; one bit a lane; a word and a carry (bit 32 of the expression). */
+/* The forms: what an expression gives. A word; two words; one bit a lane; a word and a carry (bit 32 of
+ * the expression). HALF: A, B, C are 16 bits, and so is the result. */
 #define WORD(name, expression) \
   static void name(gfx9_args *x, int n) { GFX9_EACH(d[i] = (uint32_t)(expression);) }
+#define HALF(name, expression)                                                            \
+  static void name(gfx9_args *x, int n) {                                                 \
+    GFX9_EACH(A &= 0xffff; B &= 0xffff; C &= 0xffff; d[i] = (uint16_t)(expression);)      \
+  }
 #define PAIR(name, expression)                \
   static void name(gfx9_args *x, int n) {     \
     GFX9_EACH(uint64_t both = (expression);   \
@@ -44,9 +50,57 @@
               out |= (sum >> 32 & 1) << i;)              \
     x->out = out;                                        \
   }
+/* A word, and a bit if it differs from the exact result: signed overflow. */
+#define OVERFLOW(name, expression)                                        \
+  static void name(gfx9_args *x, int n) {                                 \
+    GFX9_EACH(int64_t sum = (expression); d[i] = (uint32_t)sum;           \
+              out |= (uint64_t)(sum != (int32_t)sum) << i;)               \
+    x->out = out;                                                         \
+  }
+/* A if the expression holds, else B; and the bit. */
+#define CHOICE(name, expression)                                          \
+  static void name(gfx9_args *x, int n) {                                 \
+    GFX9_EACH(bool first = (expression); d[i] = first ? A : B;            \
+              out |= (uint64_t)first << i;)                               \
+    x->out = out;                                                         \
+  }
+/* Integers whose exact value the modifier clamp holds to their type's range. */
+#define CLAMPED(name, expression, type, low, high)                                         \
+  static void name(gfx9_args *x, int n) {                                                  \
+    GFX9_EACH(int64_t exact = (expression);                                                \
+              if (x->clamp) exact = exact < (low) ? (low) : exact > (high) ? (high) : exact; \
+              d[i] = (type)exact;)                                                         \
+  }
+#define U32(name, expression) CLAMPED(name, expression, uint32_t, 0, UINT32_MAX)
+#define I32(name, expression) CLAMPED(name, expression, uint32_t, INT32_MIN, INT32_MAX)
+#define U16(name, expression) CLAMPED(name, expression, uint16_t, 0, UINT16_MAX)
+#define I16(name, expression) CLAMPED(name, expression, uint16_t, INT16_MIN, INT16_MAX)
+
+/* Floating point: A, B and C as numbers X, Y, Z. The result of a sum, product or rounding is NaN as
+ * gfx9_float.h says. */
+#define F32(name, expression)                                                              \
+  static void name(gfx9_args *x, int n) {                                                  \
+    GFX9_EACH(float X = f32_of(A), Y = f32_of(B), Z = f32_of(C); (void)X, (void)Y, (void)Z; \
+              d[i] = f32_result((expression), A, B, C, x->clamp);)                         \
+  }
+#define F64(name, expression)                                                              \
+  static void name(gfx9_args *x, int n) {                                                  \
+    GFX9_EACH(double X = f64_of(A2), Y = f64_of(B2), Z = f64_of(C2);                       \
+              (void)X, (void)Y, (void)Z;                                                   \
+              uint64_t both = f64_result((expression), A2, B2, C2, x->clamp);              \
+              d[i] = (uint32_t)both; dh[i] = (uint32_t)(both >> 32);)                      \
+  }
+#define F16(name, expression)                                                              \
+  static void name(gfx9_args *x, int n) {                                                  \
+    GFX9_EACH(double X = f16_of(A), Y = f16_of(B), Z = f16_of(C);                          \
+              (void)X, (void)Y, (void)Z;                                                   \
+              d[i] = f16_result((expression), A, B, C, x->clamp);)                         \
+  }
 
 #define COUNT(name) .counter = offsetof(emu_counters, name)
 #define SIGNED32(x) ((int32_t)(x))
 #define SIGNED64(x) ((int64_t)(x))
+#define SIGNED24(x) ((int64_t)(SIGNED32((x) << 8) >> 8))
+#define SIGNED16(x) ((int32_t)(int16_t)(x))
 
 #endif

@@ -44,15 +44,25 @@ static bool meet(gfx9_wave *waves, int n, const gfx9_code *code, bool *ended) {
   return true;
 }
 
+/* Fresh scratch memory; of gfx90a's description of it, the swizzling by lanes, which makes it known. */
+static void begin_scratch(gfx9_wave *wave) {
+  const gfx9_descriptor *descriptor = &wave->machine->module->descriptor;
+  if (!descriptor->private_bytes) return;
+  emu_range *range = emu_memory_find(wave->machine->memory, wave->scratch, 1);
+  memset(range->undefined, 0xff, range->bytes);
+  if (!(descriptor->properties & GFX9_HAS_PRIVATE_BUFFER)) return;
+  memset(wave->s_undefined, 0, 4 * sizeof *wave->s_undefined);
+  wave->s[3] = 1 << 23;
+}
+
 /* What the hardware gives: lane numbers in v0 (packed, y and z being 0), the pointer to the arguments and
  * the block's number in the first scalars. Everything else is undefined. */
 static void begin_wave(gfx9_wave *wave, int number, uint32_t threads) {
   const gfx9_machine *machine = wave->machine;
   const gfx9_descriptor *descriptor = &machine->module->descriptor;
   gfx9_row *v = wave->v, *v_undefined = wave->v_undefined;
-  memset(wave, 0, sizeof *wave);
   *wave = (gfx9_wave){.machine = (gfx9_machine *)machine, .number = number, .v = v,
-                      .v_undefined = v_undefined, .scc_undefined = true};
+                      .v_undefined = v_undefined, .scc_undefined = true, .scratch = wave->scratch};
   int vectors = machine->module->code.vectors;
   memset(v_undefined, 0xff, (size_t)vectors * sizeof(gfx9_row));
   memset(wave->tainted, 1, (size_t)vectors);
@@ -61,17 +71,21 @@ static void begin_wave(gfx9_wave *wave, int number, uint32_t threads) {
   memset(v_undefined[0], 0, sizeof(gfx9_row));
   wave->tainted[0] = false;
 
+  begin_scratch(wave);
   int next = descriptor->properties & GFX9_HAS_PRIVATE_BUFFER ? 4 : 0;
   if (descriptor->properties & GFX9_HAS_KERNARGS) {
     gfx9_set_pair(&wave->s[next], machine->kernargs);
     gfx9_set_pair(&wave->s_undefined[next], 0);
+    next += 2;
   }
+  if (descriptor->properties & GFX9_HAS_FLAT_SCRATCH) gfx9_set_pair(&wave->s_undefined[next], 0);
   next = (int)(descriptor->rsrc2 >> 1 & 31); /* user registers; the block's number follows */
   for (int axis = 0; axis < 3; axis++) {
     if (!(descriptor->rsrc2 >> (7 + axis) & 1)) continue;
     wave->s[next] = axis == 0 ? machine->block : 0;
     wave->s_undefined[next++] = 0;
   }
+  if (descriptor->rsrc2 & 1) wave->s_undefined[next] = 0; /* the wave's offset in scratch memory */
   uint32_t left = threads - (uint32_t)(number * GFX9_LANES);
   gfx9_set_pair(&wave->s[GFX9_EXEC], left >= GFX9_LANES ? GFX9_ALL : ((uint64_t)1 << left) - 1);
   wave->s_undefined[GFX9_EXEC] = wave->s_undefined[GFX9_EXEC + 1] = 0;
@@ -94,11 +108,13 @@ static bool run_block(gfx9_machine *machine, gfx9_wave *waves, int n, uint32_t t
 
 static bool make_waves(gfx9_machine *machine, gfx9_wave *waves, int n) {
   size_t rows = (size_t)machine->module->code.vectors;
+  size_t scratch = GFX9_LANES * (size_t)machine->module->descriptor.private_bytes;
   for (int i = 0; i < n; i++) {
     waves[i].machine = machine;
     waves[i].v = calloc(rows, sizeof(gfx9_row));
     waves[i].v_undefined = calloc(rows, sizeof(gfx9_row));
-    if (!waves[i].v || !waves[i].v_undefined) return false;
+    if (scratch) waves[i].scratch = emu_memory_allocate(machine->memory, scratch);
+    if (!waves[i].v || !waves[i].v_undefined || (scratch && !waves[i].scratch)) return false;
   }
   return true;
 }
@@ -159,6 +175,7 @@ done:
   for (int i = 0; waves && i < GFX9_MAX_WAVES; i++) {
     free(waves[i].v);
     free(waves[i].v_undefined);
+    if (waves[i].scratch) emu_memory_free(machine->memory, waves[i].scratch);
   }
   free(waves);
   free(machine);

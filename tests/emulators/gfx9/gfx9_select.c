@@ -1,6 +1,7 @@
 /* Sub-dword addressing (SDWA) and data-parallel primitives (DPP): which bytes and which lanes an operation
  * reads and writes. CDNA3 ISA, sections "SDWA" and "DPP". */
 #include "gfx9_code.h"
+#include "gfx9_float.h"
 
 #include <string.h>
 
@@ -14,11 +15,30 @@ static uint32_t selection_mask(int selection) {
   return selection < GFX9_WORD_0 ? 0xff : selection < GFX9_DWORD ? 0xffff : 0xffffffff;
 }
 
-void gfx9_select_source(const gfx9_op *op, int source, const uint32_t *from, uint32_t *to) {
-  int selection = op->sdwa.source[source];
+/* `from` may be `to`. */
+void gfx9_select(int selection, bool sign, const uint32_t *from, uint32_t *to) {
   unsigned shift = selection_shift(selection);
-  uint32_t mask = selection_mask(selection);
-  for (int i = 0; i < GFX9_LANES; i++) to[i] = from[i] >> shift & mask;
+  uint32_t mask = selection_mask(selection), top = sign ? (mask >> 1) + 1 : 0;
+  for (int i = 0; i < GFX9_LANES; i++) {
+    uint32_t value = from[i] >> shift & mask;
+    to[i] = (value ^ top) - top;
+  }
+}
+
+/* Applies to word `word` of source k what stands around it in the text: its magnitude, its negative, and in
+ * mixed operations its conversion from f16. Undefined bits stay where they are, but for that conversion. */
+void gfx9_modify(const gfx9_op *op, int k, int word, int part, bool undefined,
+                 const uint32_t *from, uint32_t *to, int n) {
+  bool convert = op->info->modifiers & GFX9_MIX && op->op_sel_hi >> k & 1;
+  int half = op->op_sel >> k & 1 ? 16 : 0;
+  uint32_t sign = word == op->sign_bit / 32 ? (uint32_t)1 << op->sign_bit % 32 : 0;
+  uint32_t clear = op->absolute >> k & 1 ? sign : 0, turn = op->negate[part] >> k & 1 ? sign : 0;
+  for (int i = 0; i < n; i++) {
+    uint32_t value = from[i];
+    if (convert && undefined) value = value >> half & 0xffff ? 0xffffffff : 0;
+    if (convert && !undefined) value = f16_to_f32(value >> half & 0xffff);
+    to[i] = undefined ? value : (value & ~clear) ^ turn;
+  }
 }
 
 /* Puts the low bits of row where the selection says, with the rest as dst_unused says. */

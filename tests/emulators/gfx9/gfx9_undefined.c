@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Rows of scratch behind those of gfx9_lanes.c: substitutes for six rows, and two results. */
-enum { SUBSTITUTE = 16, ALTERNATIVE = 22 };
+enum { SUBSTITUTE = 20, ALTERNATIVE = 26 };
 
 /* Lanes with an undefined bit in any row of the sources in `which`. */
 static uint64_t touched_lanes(gfx9_rows undefined, unsigned which, int n) {

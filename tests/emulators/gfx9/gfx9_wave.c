@@ -38,8 +38,8 @@ static bool is_under_way(const gfx9_wave *wave, const gfx9_operand *operand, boo
 /* No operand may be the destination of a memory operation that may be under way; but operations of one
  * kind write in order, so a load may have the destination of the load before it. */
 bool gfx9_check_waits(gfx9_wave *wave, const gfx9_op *op) {
-  bool loads = op->info->step == gfx9_global_load;
-  bool reads = op->info->step == gfx9_lds_read || op->info->step == gfx9_lds_permute;
+  bool reads = op->info->space == GFX9_LDS;
+  bool loads = op->info->space && !reads && op->info->space != GFX9_FLAT;
   for (int k = 0; k < op->n_operands; k++) {
     const gfx9_operand *operand = &op->operand[k];
     bool into = operand->destination;

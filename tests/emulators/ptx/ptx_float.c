@@ -1,70 +1,10 @@
 /* Conversions between widths and types, and the few floating-point operations of element maps (PTX ISA,
- * "cvt", "Floating Point"). Narrow formats round once, from double, which holds every operand exactly. */
-#include "tests/emulators/ptx/ptx_float.h"
-
+ * "cvt", "Floating Point"). */
+#include "tests/emulators/common/emu_float.h"
 #include "tests/emulators/ptx/ptx_run.h"
 
 #include <math.h>
 #include <string.h>
-
-/* ---- formats ---- */
-
-static const ptx_format formats[] = {
-    {"f16", 5, 10, true},  {"bf16", 8, 7, true},  {"tf32", 8, 10, true},
-    {"f32", 8, 23, true},  {"e5m2", 5, 2, true},  {"e4m3", 4, 3, false},
-};
-
-const ptx_format *ptx_format_named(const char *name) {
-  for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-    if (strncmp(formats[i].name, name, strlen(formats[i].name)) == 0) return &formats[i];
-  }
-  return NULL;
-}
-
-double ptx_unpack(const ptx_format *format, uint64_t bits) {
-  int m = format->mantissa, bias = (1 << (format->exponent - 1)) - 1;
-  int exponent = (int)(bits >> m) & ((1 << format->exponent) - 1);
-  uint64_t fraction = bits & (((uint64_t)1 << m) - 1);
-  double sign = bits >> (m + format->exponent) & 1 ? -1.0 : 1.0;
-  bool top = exponent == (1 << format->exponent) - 1;
-  if (format->infinity && top) return fraction ? (double)NAN : sign * (double)INFINITY;
-  if (!format->infinity && top && fraction == ((uint64_t)1 << m) - 1) return (double)NAN;
-  if (exponent == 0) return sign * ldexp((double)fraction, 1 - bias - m);
-  return sign * ldexp((double)(fraction | (uint64_t)1 << m), exponent - bias - m);
-}
-
-/* x / 2^scale as an integer, rounded. */
-static double round_scaled(double x, int scale, ptx_rounding rounding) {
-  double scaled = ldexp(x, -scale);
-  switch (rounding) {
-    case PTX_NEAREST_DEFAULT:
-    case PTX_NEAREST: return nearbyint(scaled);
-    case PTX_AWAY: return floor(scaled + 0.5); /* x >= 0 */
-    default: return trunc(scaled);
-  }
-}
-
-uint64_t ptx_pack(const ptx_format *format, double x, ptx_rounding rounding, bool saturate) {
-  int m = format->mantissa, bias = (1 << (format->exponent - 1)) - 1, exponent;
-  uint64_t top = ((uint64_t)1 << format->exponent) - 1;
-  uint64_t sign = (uint64_t)(signbit(x) != 0) << (m + format->exponent);
-  uint64_t nan = format->infinity && m > 2 ? top << m | (((uint64_t)1 << m) - 1)
-                                           : ((uint64_t)1 << (m + format->exponent)) - 1;
-  uint64_t limit = format->infinity ? (top << m) - 1 : nan - 1; /* the largest finite number */
-  if (isnan(x)) return nan;
-  x = fabs(x);
-  if (x == 0) return sign;
-  if (!isinf(x)) {
-    frexp(x, &exponent);
-    exponent = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
-    uint64_t integer = exponent > bias + 1 ? 0 : (uint64_t)round_scaled(x, exponent - m, rounding);
-    uint64_t bits = integer + ((uint64_t)(exponent + bias - 1) << m);
-    if (exponent <= bias + 1 && bits <= limit) return sign | bits;
-    if (rounding == PTX_TO_ZERO) saturate = true;
-  }
-  if (saturate) return sign | limit;
-  return format->infinity ? sign | top << m : nan;
-}
 
 /* ---- values of any scalar type ---- */
 
@@ -72,14 +12,14 @@ static double real_of(const ptx_type *type, uint64_t bits) {
   double wide;
   if (type->kind == 's') return (double)((int64_t)(bits << (64 - type->bits)) >> (64 - type->bits));
   if (type->kind == 'u') return (double)bits;
-  if (type->bits < 64) return ptx_unpack(ptx_format_named(type->name), bits);
+  if (type->bits < 64) return emu_unpack(emu_format_named(type->name), bits);
   memcpy(&wide, &bits, sizeof wide);
   return wide;
 }
 
-static uint64_t bits_of(const ptx_type *type, double x, ptx_rounding rounding, bool saturate) {
+static uint64_t bits_of(const ptx_type *type, double x, emu_rounding rounding, bool saturate) {
   uint64_t bits;
-  if (type->bits < 64) return ptx_pack(ptx_format_named(type->name), x, rounding, saturate);
+  if (type->bits < 64) return emu_pack(emu_format_named(type->name), x, rounding, saturate);
   memcpy(&bits, &x, sizeof bits);
   return bits;
 }
@@ -145,39 +85,39 @@ static void cvt_to_integer(const ptx_op *op, const uint64_t *a, const uint64_t *
 }
 static void cvt_to_float(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
                          uint64_t *r) {
-  EACH(bits_of(op->type[0], real_of(op->type[1], a[i]), (ptx_rounding)op->choice[0], false));
+  EACH(bits_of(op->type[0], real_of(op->type[1], a[i]), (emu_rounding)op->choice[0], false));
 }
 /* rna for tf32. The low bits are 0. */
 static void cvt_to_tf32(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
                         uint64_t *r) {
-  ptx_rounding rounding = op->choice[0] == 2 ? PTX_AWAY : PTX_NEAREST;
-  EACH(ptx_pack(ptx_format_named("tf32"), real_of(op->type[1], a[i]), rounding, false) << 13);
+  emu_rounding rounding = op->choice[0] == 2 ? EMU_AWAY : EMU_NEAREST;
+  EACH(emu_pack(emu_format_named("tf32"), real_of(op->type[1], a[i]), rounding, false) << 13);
 }
 /* Two operands, the first in the upper half; for 8-bit floats always to the largest finite number. */
 static void cvt_pair(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
                      uint64_t *r) {
-  const ptx_format *to = ptx_format_named(op->type[0]->name);
-  const ptx_format *from = ptx_format_named("f32");
+  const emu_format *to = emu_format_named(op->type[0]->name);
+  const emu_format *from = emu_format_named("f32");
   int width = op->type[0]->bits / 2;
   bool saturate = width == 8;
-  ptx_rounding rounding = (ptx_rounding)(saturate ? PTX_NEAREST : op->choice[0]);
+  emu_rounding rounding = (emu_rounding)(saturate ? EMU_NEAREST : op->choice[0]);
   (void)c;
   for (int i = 0; i < PTX_LANES; i++) {
-    r[i] = ptx_pack(to, ptx_unpack(from, a[i]), rounding, saturate) << width |
-           ptx_pack(to, ptx_unpack(from, b[i]), rounding, saturate);
+    r[i] = emu_pack(to, emu_unpack(from, a[i]), rounding, saturate) << width |
+           emu_pack(to, emu_unpack(from, b[i]), rounding, saturate);
   }
 }
 /* Packed to packed: e4m3x2 <-> f16x2. */
 static void cvt_packed(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
                        uint64_t *r) {
-  const ptx_format *to = ptx_format_named(op->type[0]->name);
-  const ptx_format *from = ptx_format_named(op->type[1]->name);
+  const emu_format *to = emu_format_named(op->type[0]->name);
+  const emu_format *from = emu_format_named(op->type[1]->name);
   int width = op->type[0]->bits / 2, half = op->type[1]->bits / 2;
   (void)b, (void)c;
   for (int i = 0; i < PTX_LANES; i++) {
     uint64_t low = a[i] & (((uint64_t)1 << half) - 1), high = a[i] >> half;
-    r[i] = ptx_pack(to, ptx_unpack(from, high), PTX_NEAREST, width == 8) << width |
-           ptx_pack(to, ptx_unpack(from, low), PTX_NEAREST, width == 8);
+    r[i] = emu_pack(to, emu_unpack(from, high), EMU_NEAREST, width == 8) << width |
+           emu_pack(to, emu_unpack(from, low), EMU_NEAREST, width == 8);
   }
 }
 
@@ -207,7 +147,7 @@ static void real_lanes(const ptx_op *op, real_kind kind, const uint64_t *a, cons
   bool single = strcmp(type->name, "f32") == 0;
   for (int i = 0; i < PTX_LANES; i++) {
     double x = real_op(kind, single, real_of(type, a[i]), real_of(type, b[i]), real_of(type, c[i]));
-    r[i] = bits_of(type, x, PTX_NEAREST, false);
+    r[i] = bits_of(type, x, EMU_NEAREST, false);
   }
 }
 

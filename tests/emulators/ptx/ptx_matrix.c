@@ -4,7 +4,7 @@
  * groups of rows: register r of A holds rows g + 8 (r mod R), columns t p + e + (r div R) 4 p; register r
  * of B rows t p + e + 4 p r, column g; register r of C and D row g + 8 (r div 2), column 2 t + r mod 2,
  * or for f16 both columns in register r div 2. */
-#include "tests/emulators/ptx/ptx_float.h"
+#include "tests/emulators/common/emu_float.h"
 #include "tests/emulators/ptx/ptx_run.h"
 
 #include <string.h>
@@ -95,8 +95,8 @@ static double number_of(const ptx_type *type, uint64_t bits) {
   double wide;
   if (type->kind == 's') return (double)((int64_t)(bits << (64 - type->bits)) >> (64 - type->bits));
   if (type->kind == 'u') return (double)bits;
-  if (strcmp(type->name, "tf32") == 0) return ptx_unpack(ptx_format_named("f32"), bits & ~0x1fffull);
-  if (type->bits < 64) return ptx_unpack(ptx_format_named(type->name), bits);
+  if (strcmp(type->name, "tf32") == 0) return emu_unpack(emu_format_named("f32"), bits & ~0x1fffull);
+  if (type->bits < 64) return emu_unpack(emu_format_named(type->name), bits);
   memcpy(&wide, &bits, sizeof wide);
   return wide;
 }
@@ -147,7 +147,7 @@ static void gather(const ptx_warp *warp, const ptx_op *op, product *of) {
 static uint64_t result_bits(const ptx_type *type, double x) {
   uint64_t bits;
   if (type->kind == 's') return (uint64_t)(int64_t)x & UINT32_MAX; /* wraps; exact in double */
-  if (type->bits < 64) return ptx_pack(ptx_format_named(type->name), x, PTX_NEAREST, false);
+  if (type->bits < 64) return emu_pack(emu_format_named(type->name), x, EMU_NEAREST, false);
   memcpy(&bits, &x, sizeof bits);
   return bits;
 }

@@ -1,232 +1,257 @@
 /* Whole-tensor conversions beside a plain copy: each is checked, then timed.
  *
- * Buffers rotate over at least four times the L2 cache, for the copy as for the kernels. A sample
- * is a batch of launches between two events; the table gives the median, least and greatest time of
- * one launch over the samples. GB/s counts bytes read and written. */
+ * A conversion runs once into poisoned memory, with a guard behind it, and every byte is compared on the
+ * host with what the definitions of the two storages say (conversion.h); families of linear maps are
+ * compared with their own statement of what is right (workload.h). Then slots rotate over at least four
+ * times the cache, for the copy as for the kernels. GB/s counts bytes read and written. */
+#include "arena.h"
+#include "catalogue.h"
 #include "harness.h"
 #include "reference.h"
 #include "subcommands.h"
-#include "workload.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  MAX_PAIRS = 64,
-  MAX_BATCH = 1000,
-  BATCH_MICROSECONDS = 2000, /* long beside the resolution of events and the gap between launches */
-  LEAST_CACHE = 64 << 20     /* where the device does not say, and for the host's last level */
-};
+#define STORAGE_TEXT 2048
+#define MIB(n) ((int64_t)(n) << 20)
 
-/* Equal buffers to rotate through; every source holds the same data. */
-typedef struct buffers {
-  size_t bytes;
-  int n_pairs;
-  void *source[MAX_PAIRS], *destination[MAX_PAIRS];
-  void *host_source, *host_result;
-} buffers;
+/* One size's pass over all conversions. */
+typedef struct pass {
+  harness *h;
+  arena a;
+  int64_t size;
+  int64_t largest;          /* bytes that a side needs */
+  bool counting;            /* only `largest` is wanted, or names */
+  int right, wrong, skipped;
+  double log_sum;           /* of the ratios to the copy */
+  int measured;
+} pass;
 
-/* One thing to time: queues work on buffer pair `pair`. */
-typedef struct timed {
-  void (*launch)(harness *h, const struct timed *t, int pair);
-  const buffers *b;
+/* Without --sizes: the catalogue at 8 and 64 MiB, the large ones at 1 GiB, families at 64 and 512. */
+static bool wanted(const pass *p, const conversion *c) {
+  if (!harness_wants(p->h, c->name)) return false;
+  if (p->h->options.n_sizes) return true;
+  if (c->extra) return p->size == MIB(64) || p->size == MIB(512);
+  return p->size == MIB(8) || p->size == MIB(64) ||
+         (p->size == MIB(1024) && catalogue_is_large(c->name));
+}
+
+/* ---- one conversion ---- */
+
+typedef struct prepared {
   const llrt_op *op;
   llrt_tensor tensors[2];
-} timed;
+} prepared;
 
-static void launch_op(harness *h, const timed *t, int pair) {
-  llrt_tensor tensors[2] = {t->tensors[0], t->tensors[1]};
+static void launch_op(harness *h, const timed *t, int slot) {
+  const prepared *p = t->data;
+  llrt_tensor tensors[2] = {p->tensors[0], p->tensors[1]};
   (void)h;
-  tensors[0].data = t->b->source[pair];
-  tensors[1].data = t->b->destination[pair];
-  harness_must(llrt_op_run(t->op, NULL, tensors, 2, NULL), "run");
+  tensors[0].data = t->a->source + (size_t)slot * t->s.source_step;
+  tensors[1].data = t->a->destination + (size_t)slot * t->s.destination_step;
+  harness_must(llrt_op_run(p->op, NULL, tensors, 2, NULL), "run");
 }
 
-static void launch_device_copy(harness *h, const timed *t, int pair) {
-  harness_must(llrt_memory_copy(h->device, t->b->destination[pair], t->b->source[pair], t->b->bytes,
-                                LLRT_COPY_ON_DEVICE, NULL),
-               "copy");
-}
-
-static void launch_memcpy(harness *h, const timed *t, int pair) {
-  (void)h;
-  memcpy(t->b->destination[pair], t->b->source[pair], t->b->bytes);
-}
-
-static void launch_parallel_memcpy(harness *h, const timed *t, int pair) {
-  enum { CHUNK = 1 << 20 };
-  const char *source = t->b->source[pair];
-  char *destination = t->b->destination[pair];
-  int64_t chunks = (int64_t)(t->b->bytes / CHUNK);
-  (void)h;
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < chunks; i++) memcpy(destination + i * CHUNK, source + i * CHUNK, CHUNK);
-}
-
-/* ---- memory ---- */
-
-static void *allocate(harness *h, size_t bytes) {
-  void *memory;
-  harness_must(llrt_memory_allocate(h->device, bytes, &memory), "device memory");
-  return memory;
-}
-
-static void buffers_init(harness *h, size_t bytes, buffers *b) {
-  size_t cache = h->info.l2_bytes > LEAST_CACHE ? h->info.l2_bytes : LEAST_CACHE;
-  size_t pairs = 1 + 4 * cache / (2 * bytes);
-  *b = (buffers){.bytes = bytes, .n_pairs = pairs < MAX_PAIRS ? (int)pairs : MAX_PAIRS};
-  b->host_source = malloc(bytes);
-  b->host_result = malloc(bytes);
-  if (!b->host_source || !b->host_result) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
-  reference_fill(b->host_source, bytes, h->options.seed);
-  for (int i = 0; i < b->n_pairs; i++) {
-    b->source[i] = allocate(h, bytes);
-    b->destination[i] = allocate(h, bytes);
-    harness_must(
-        llrt_memory_copy(h->device, b->source[i], b->host_source, bytes, LLRT_COPY_TO_DEVICE, NULL),
-        "copy to the device");
-  }
-}
-
-static void buffers_fini(harness *h, buffers *b) {
-  for (int i = 0; i < b->n_pairs; i++) {
-    llrt_memory_free(h->device, b->source[i]);
-    llrt_memory_free(h->device, b->destination[i]);
-  }
-  free(b->host_source);
-  free(b->host_result);
-}
-
-/* ---- timing ---- */
-
-/* Microseconds of one launch, over a batch of `count`. */
-static double time_batch(harness *h, const timed *t, int count) {
-  llrt_event *start, *stop;
-  double microseconds;
-  harness_must(llrt_event_create(h->device, &start), "event");
-  harness_must(llrt_event_create(h->device, &stop), "event");
-  harness_must(llrt_event_record(start, NULL), "event");
-  for (int i = 0; i < count; i++) t->launch(h, t, i % t->b->n_pairs);
-  harness_must(llrt_event_record(stop, NULL), "event");
-  harness_must(llrt_event_elapsed(start, stop, &microseconds), "event");
-  llrt_event_destroy(&start);
-  llrt_event_destroy(&stop);
-  return microseconds / count;
-}
-
-static harness_statistic measure(harness *h, const timed *t) {
-  double samples[HARNESS_MAX_SAMPLES];
-  double one = time_batch(h, t, t->b->n_pairs); /* warms up, too */
-  int batch =
-      one > 0 && one * MAX_BATCH > BATCH_MICROSECONDS ? (int)(BATCH_MICROSECONDS / one) : MAX_BATCH;
-  if (batch < t->b->n_pairs) batch = t->b->n_pairs;
-  time_batch(h, t, batch);
-  for (int i = 0; i < h->options.repeat; i++) samples[i] = time_batch(h, t, batch);
-  return harness_summarise(samples, h->options.repeat);
-}
-
-/* Prints and records one line; returns the median. copy is the reference's median, 0 for itself. */
-static double report(harness *h, const char *name, const buffers *b, const harness_statistic *s,
-                     double copy) {
-  double speed = 2e-3 * (double)b->bytes / s->median;
-  double of_copy = copy > 0 ? copy / s->median : 1;
-  printf("%-24s %6zu %11.1f %11.1f %11.1f %4d %9.1f %8.3f\n", name, b->bytes >> 20, s->median,
-         s->min, s->max, s->count, speed, of_copy);
-  fflush(stdout);
-  harness_record(h, name,
-                 "\"bytes\":%zu,\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d,"
-                 "\"gb_per_s\":%.2f,\"of_copy\":%.4f",
-                 b->bytes, s->median, s->min, s->max, s->count, speed, of_copy);
-  return s->median;
-}
-
-/* Times the copies; returns the reference: the device's own, on the host memcpy by all threads. */
-static double run_copies(harness *h, const buffers *b) {
-  bool host = strcmp(h->info.name, "host") == 0;
-  timed t = {.launch = host ? launch_parallel_memcpy : launch_device_copy, .b = b};
-  harness_statistic s = measure(h, &t);
-  double reference = report(h, host ? "memcpy, all threads" : "device copy", b, &s, 0);
-  if (host) {
-    t.launch = launch_memcpy;
-    s = measure(h, &t);
-    report(h, "memcpy, one thread", b, &s, reference);
-  }
-  return reference;
-}
-
-/* ---- one workload ---- */
-
-static llrt_tensor make_tensor(const workload *w, const llrt_storage *storage, void *data,
+static llrt_tensor make_tensor(const conversion *c, const llrt_storage *storage, void *data,
                                llrt_device *device) {
   llrt_tensor tensor = {
-      .data = data, .dtype = w->dtype, .rank = w->rank, .storage = storage, .device = device};
-  memcpy(tensor.shape, w->shape, sizeof w->shape);
+      .data = data, .dtype = c->dtype, .rank = c->rank, .storage = storage, .device = device};
+  memcpy(tensor.shape, c->shape, sizeof c->shape);
   return tensor;
 }
 
-/* Runs once into cleared memory and compares with the reference. */
-static bool is_right(harness *h, const timed *t, const workload *w) {
-  const buffers *b = t->b;
-  harness_must(llrt_memory_set(h->device, b->destination[0], 0xee, b->bytes, NULL), "clear");
+/* Runs once into poisoned memory and compares. */
+static bool is_right(pass *p, const timed *t, const conversion *c, const workload *w, char *why,
+                     size_t size) {
+  harness *h = p->h;
+  arena *a = &p->a;
+  size_t bytes = (size_t)c->to_bytes + ARENA_GUARD;
+  harness_must(llrt_memory_set(h->device, a->destination, ARENA_POISON, bytes, NULL), "poison");
   t->launch(h, t, 0);
-  harness_must(llrt_memory_copy(h->device, b->host_result, b->destination[0], b->bytes,
+  harness_must(llrt_memory_copy(h->device, a->host_result, a->destination, bytes,
                                 LLRT_COPY_FROM_DEVICE, NULL),
                "copy from the device");
-  harness_must(llrt_stream_synchronize(h->device, NULL), "run");
-  return reference_check(w, b->host_source, b->host_result, h->options.seed);
+  harness_must(llrt_stream_synchronize(h->device, NULL), c->name);
+  for (size_t i = (size_t)c->to_bytes; i < bytes; i++) {
+    if (a->host_result[i] == ARENA_POISON) continue;
+    snprintf(why, size, "byte %zu behind the destination written", i - (size_t)c->to_bytes);
+    return false;
+  }
+  if (!w) return conversion_check(c, a->host_source, a->host_result, ARENA_POISON, why, size);
+  snprintf(why, size, "elements are wrong");
+  return reference_check(w, a->host_source, a->host_result, h->options.seed);
 }
 
-/* Returns whether the result was right; a wrong kernel is not timed. */
-static bool run_workload(harness *h, const buffers *b, const workload *w, double copy) {
-  llrt_storage from, to;
-  llrt_op *op;
-  harness_must(llrt_storage_parse(w->from, w->rank, w->shape, &from), w->from);
-  harness_must(llrt_storage_parse(w->to, w->rank, w->shape, &to), w->to);
-  timed t = {.launch = launch_op, .b = b};
-  t.tensors[0] = make_tensor(w, &from, b->source[0], h->device);
-  t.tensors[1] = make_tensor(w, &to, b->destination[0], h->device);
-  llrt_op_desc desc = {
-      .kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = {t.tensors[0], t.tensors[1]}};
-  harness_must(llrt_op_promise_coarse(&desc), w->name);
-  harness_must(llrt_op_prepare(h->device, &desc, &op), w->name);
-  t.op = op;
-  bool right = is_right(h, &t, w);
-  if (right) {
-    harness_statistic s = measure(h, &t);
-    report(h, w->name, b, &s, copy);
-  } else {
-    printf("%-24s %6zu WRONG RESULT\n", w->name, b->bytes >> 20);
-    harness_record(h, w->name, "\"bytes\":%zu,\"wrong\":true", b->bytes);
+static void print_row(const conversion *c, const char *text) {
+  printf("%-52s %s\n", c->name, text);
+  fflush(stdout);
+}
+
+/* {"shape":[…],…}: the fields that every row has. The storages' text is what peers make theirs of. */
+static void describe(const pass *p, const conversion *c, char *out, size_t size) {
+  char from[STORAGE_TEXT], to[STORAGE_TEXT];
+  harness_must(llrt_storage_print(&c->from, from, sizeof from, NULL), c->name);
+  harness_must(llrt_storage_print(&c->to, to, sizeof to, NULL), c->name);
+  int used = snprintf(out, size, "\"from\":\"%s\",\"to\":\"%s\",\"width\":%d,\"size\":%" PRId64
+                      ",\"bytes\":%" PRId64 ",\"from_storage\":\"%s\",\"to_storage\":\"%s\","
+                      "\"shape\":[",
+                      c->from_name, c->to_name, llrt_dtype_bits(c->dtype), p->size, c->moved_bytes,
+                      from, to);
+  for (int a = 0; a < c->rank; a++)
+    used += snprintf(out + used, size - (size_t)used, "%s%" PRId64, a ? "," : "", c->shape[a]);
+  snprintf(out + used, size - (size_t)used, "]");
+}
+
+static void report_time(pass *p, const timed *t, const conversion *c, const char *fields) {
+  double copy = arena_copy_speed(p->h, &p->a);
+  harness_statistic s = arena_measure(p->h, t);
+  double speed = 1e-3 * (double)c->moved_bytes / s.median;
+  char text[80];
+  snprintf(text, sizeof text, "%9.1f %9.1f %9.1f %4d %8.1f %7.3f", s.median, s.min, s.max, s.count,
+           speed, speed / copy);
+  print_row(c, text);
+  p->log_sum += log(speed / copy);
+  p->measured++;
+  harness_record(p->h, c->name,
+                 "%s,\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d,"
+                 "\"gb_per_s\":%.2f,\"copy_gb_per_s\":%.2f,\"of_copy\":%.4f",
+                 fields, s.median, s.min, s.max, s.count, speed, copy, speed / copy);
+}
+
+static void report_refusal(pass *p, const conversion *c, const char *fields, llrt_status status) {
+  char text[600], reason[512];
+  bool skip = status == LLRT_UNSUPPORTED;
+  snprintf(reason, sizeof reason, "%s", llrt_last_error());
+  for (char *at = reason; *at; at++)
+    if (*at == '"' || *at == '\\' || (unsigned char)*at < ' ') *at = '\'';
+  snprintf(text, sizeof text, "%s: %s", skip ? "skipped" : llrt_status_name(status), reason);
+  print_row(c, text);
+  harness_record(p->h, c->name, "%s,\"%s\":\"%s\"", fields, skip ? "skipped" : "wrong", reason);
+  *(skip ? &p->skipped : &p->wrong) += 1;
+}
+
+static void run_prepared(pass *p, const conversion *c, const workload *w, const prepared *ready,
+                         const char *fields) {
+  char why[256], text[300];
+  timed t = {.launch = launch_op, .a = &p->a, .data = ready};
+  t.s = arena_slots(p->h, &p->a, (size_t)c->from_bytes, (size_t)c->to_bytes);
+  if (!is_right(p, &t, c, w, why, sizeof why)) {
+    snprintf(text, sizeof text, "WRONG: %s", why);
+    print_row(c, text);
+    harness_record(p->h, c->name, "%s,\"wrong\":\"%s\"", fields, why);
+    p->wrong++;
+    return;
   }
-  harness_must(llrt_stream_synchronize(h->device, NULL), w->name);
+  p->right++;
+  if (!p->h->options.check_only)
+    report_time(p, &t, c, fields);
+  else
+    harness_record(p->h, c->name, "%s,\"right\":true", fields);
+}
+
+static void run_one(pass *p, const conversion *c, const workload *w) {
+  char fields[3 * STORAGE_TEXT];
+  llrt_op *op;
+  prepared ready = {0};
+  ready.tensors[0] = make_tensor(c, &c->from, p->a.source, p->h->device);
+  ready.tensors[1] = make_tensor(c, &c->to, p->a.destination, p->h->device);
+  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  memcpy(desc.tensors, ready.tensors, sizeof ready.tensors);
+  describe(p, c, fields, sizeof fields);
+  llrt_status status = llrt_op_promise_coarse(&desc);
+  if (!status) status = llrt_op_prepare(p->h->device, &desc, &op);
+  if (status) {
+    report_refusal(p, c, fields, status);
+    return;
+  }
+  ready.op = op;
+  run_prepared(p, c, w, &ready, fields);
+  harness_must(llrt_stream_synchronize(p->h->device, NULL), c->name);
   llrt_op_destroy(&op);
-  return right;
+}
+
+/* ---- all of them ---- */
+
+static void visit(pass *p, const conversion *c, const workload *w) {
+  char shape[96] = "";
+  int used = 0;
+  if (!wanted(p, c)) return;
+  if (!p->counting) {
+    run_one(p, c, w);
+    return;
+  }
+  int64_t larger = c->from_bytes > c->to_bytes ? c->from_bytes : c->to_bytes;
+  if (larger > p->largest) p->largest = larger;
+  if (!p->h->options.list) return;
+  for (int a = 0; a < c->rank; a++)
+    used += snprintf(shape + used, sizeof shape - (size_t)used, "%s%" PRId64, a ? "x" : "",
+                     c->shape[a]);
+  print_row(c, shape);
+}
+
+static void visit_catalogue(void *user, const conversion *c) { visit(user, c, NULL); }
+
+static void visit_workloads(pass *p) {
+  static workload w;
+  for (int i = 0; i < workload_count(); i++) {
+    workload_make(i, p->size, p->h->options.seed, &w);
+    conversion c = {.dtype = w.dtype, .rank = w.rank, .extra = true};
+    if (!harness_wants(p->h, w.name)) continue;
+    snprintf(c.name, sizeof c.name, "%s", w.name);
+    snprintf(c.from_name, sizeof c.from_name, "%s", w.backward ? w.name : "row_major");
+    snprintf(c.to_name, sizeof c.to_name, "%s", w.backward ? "row_major" : w.name);
+    memcpy(c.shape, w.shape, sizeof w.shape);
+    harness_must(llrt_storage_parse(w.from, w.rank, w.shape, &c.from), w.from);
+    harness_must(llrt_storage_parse(w.to, w.rank, w.shape, &c.to), w.to);
+    harness_must(conversion_measure(&c), w.name);
+    visit(p, &c, &w);
+  }
+}
+
+static void skip_missing(void *user, const char *name) {
+  pass *p = user;
+  if (!harness_wants(p->h, name)) return;
+  printf("%-52s skipped: no shapes in catalogue_rules.c\n", name);
+  p->skipped++;
+}
+
+static void visit_all(pass *p, bool counting) {
+  p->counting = counting;
+  visit_workloads(p);
+  catalogue_visit(p->size, p->h->options.odd, p, visit_catalogue);
+  if (!counting) catalogue_visit_missing(p, skip_missing);
+}
+
+/* Returns whether nothing was wrong. */
+static bool run_size(harness *h, int64_t size) {
+  pass p = {.h = h, .size = size};
+  visit_all(&p, true);
+  if (h->options.list || p.largest == 0) return true;
+  printf("\n%" PRId64 " %s\n%-52s %9s %9s %9s %4s %8s %7s\n", size >= MIB(1) ? size >> 20 : size >> 10,
+         size >= MIB(1) ? "MiB" : "KiB", "conversion", "median us", "min us", "max us", "n", "GB/s",
+         "of copy");
+  arena_init(h, (size_t)(p.largest > size ? p.largest : size), (size_t)size, &p.a);
+  visit_all(&p, false);
+  arena_fini(h, &p.a);
+  printf("%d right, %d wrong, %d skipped", p.right, p.wrong, p.skipped);
+  if (p.measured) printf("; geometric mean %.3f of the copy", exp(p.log_sum / p.measured));
+  printf("\n");
+  return p.wrong == 0;
 }
 
 int bench_convert(int argc, char *argv[]) {
-  static workload w;
+  static const int64_t standard[] = {MIB(8), MIB(64), MIB(512), MIB(1024)};
   harness_options options;
   harness h;
   bool right = true;
   harness_parse(argc, argv, &options);
-  if (options.n_sizes == 0) {
-    options.n_sizes = 2;
-    options.size[0] = INT64_C(64) << 20;
-    options.size[1] = INT64_C(512) << 20;
-  }
   harness_init(&options, &h);
-  printf("%-24s %6s %11s %11s %11s %4s %9s %8s\n", "conversion", "MiB", "median us", "min us",
-         "max us", "n", "GB/s", "of copy");
-  for (int i = 0; i < options.n_sizes; i++) {
-    buffers b;
-    buffers_init(&h, (size_t)options.size[i], &b);
-    double copy = run_copies(&h, &b);
-    for (int index = 0; index < workload_count(); index++) {
-      workload_make(index, options.size[i], options.seed, &w);
-      if (harness_wants(&h, w.name)) right &= run_workload(&h, &b, &w, copy);
-    }
-    buffers_fini(&h, &b);
-  }
+  int n = options.n_sizes ? options.n_sizes : (int)(sizeof standard / sizeof standard[0]);
+  for (int i = 0; i < n; i++)
+    right &= run_size(&h, options.n_sizes ? options.size[i] : standard[i]);
   harness_fini(&h);
   return right ? 0 : 1;
 }

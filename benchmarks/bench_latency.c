@@ -5,14 +5,20 @@
  * samples. Bare is cuLaunchKernel of an empty kernel with as many parameters as a small convert
  * has. Cold: the first llrt_convert_into of a class until its result is there, with context and
  * device open and one unrelated kernel compiled before. Process-first includes opening both and
- * loading the compiler. */
+ * loading the compiler. From saved bytes: llrt_op_load in a context that may not compile, until the first
+ * result is there. Every first result is compared. */
+#include "element.h"
 #include "empty_kernel.h"
 #include "harness.h"
+#include "reference.h"
 #include "subcommands.h"
 
+#include "tools/common/best_device.h"
+
+#include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 200, EXTENT = 64 };
+enum { BATCH = 200, EXTENT = 64, MAX_BYTES = EXTENT * EXTENT * 8 };
 
 typedef struct fixture {
   harness *h;
@@ -20,6 +26,7 @@ typedef struct fixture {
   llrt_tensor source, destination;
   llrt_op *op;
   empty_kernel *empty;
+  uint64_t data[MAX_BYTES / 8]; /* of the source */
 } fixture;
 
 typedef void timed_call(const fixture *f);
@@ -37,6 +44,12 @@ static void call_bare(const fixture *f) { empty_kernel_launch(f->empty); }
 
 /* ---- first calls ---- */
 
+static void report(harness *h, const char *name, const harness_statistic *s) {
+  printf("%-34s %11.2f %11.2f %11.2f %5d\n", name, s->median, s->min, s->max, s->count);
+  harness_record(h, name, "\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d", s->median,
+                 s->min, s->max, s->count);
+}
+
 static llrt_tensor make_tensor(const fixture *f, llrt_dtype dtype, const llrt_storage *storage,
                                void *data) {
   return (llrt_tensor){.data = data,
@@ -47,6 +60,25 @@ static llrt_tensor make_tensor(const fixture *f, llrt_dtype dtype, const llrt_st
                        .device = f->h->device};
 }
 
+/* Ends the program unless the destination is the transposed source, and poisons it. */
+static void check(fixture *f, llrt_dtype dtype) {
+  unsigned char found[MAX_BYTES];
+  int bits = llrt_dtype_bits(dtype);
+  llrt_device *device = f->h->device;
+  harness_must(llrt_memory_copy(device, found, f->destination.data, sizeof found,
+                                LLRT_COPY_FROM_DEVICE, NULL),
+               "copy from the device");
+  harness_must(llrt_stream_synchronize(device, NULL), "copy from the device");
+  for (int64_t i = 0; i < EXTENT * EXTENT; i++) {
+    element right = element_load(f->data, i % EXTENT * EXTENT + i / EXTENT, bits);
+    if (element_same(element_load(found, i, bits), right)) continue;
+    fprintf(stderr, "latency: a transpose of %s is wrong\n", llrt_dtype_name(dtype));
+    exit(1);
+  }
+  harness_must(llrt_memory_set(device, f->destination.data, 0xee, sizeof found, NULL), "poison");
+  harness_must(llrt_stream_synchronize(device, NULL), "poison");
+}
+
 /* Microseconds until a transpose of the given type is done. */
 static double time_first_call(fixture *f, llrt_dtype dtype) {
   llrt_tensor source = make_tensor(f, dtype, &f->row_major, f->source.data);
@@ -54,13 +86,48 @@ static double time_first_call(fixture *f, llrt_dtype dtype) {
   double start = harness_now();
   harness_must(llrt_convert_into(&source, &destination, NULL, NULL), "first call");
   harness_must(llrt_stream_synchronize(f->h->device, NULL), "first call");
-  return harness_now() - start;
+  double spent = harness_now() - start;
+  check(f, dtype);
+  return spent;
 }
 
-static void report(harness *h, const char *name, const harness_statistic *s) {
-  printf("%-34s %11.2f %11.2f %11.2f %5d\n", name, s->median, s->min, s->max, s->count);
-  harness_record(h, name, "\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d", s->median,
-                 s->min, s->max, s->count);
+/* Microseconds until a saved kernel has run once, on `device` of a context without a compiler. */
+static double time_load(fixture *f, llrt_device *device, const void *bytes, size_t size) {
+  llrt_op *op;
+  llrt_tensor tensors[2] = {f->source, f->destination};
+  tensors[0].device = tensors[1].device = device;
+  double start = harness_now();
+  harness_must(llrt_op_load(device, bytes, size, &op), "load");
+  harness_must(llrt_op_run(op, NULL, tensors, 2, NULL), "run");
+  harness_must(llrt_stream_synchronize(device, NULL), "run");
+  double spent = harness_now() - start;
+  check(f, f->source.dtype);
+  llrt_op_destroy(&op);
+  return spent;
+}
+
+/* A context of its own for each sample: no cache of kernels helps. */
+static void run_loads(fixture *f) {
+  double samples[HARNESS_MAX_SAMPLES];
+  size_t size = 0;
+  int repeat = f->h->options.check_only ? 1 : f->h->options.repeat;
+  harness_must(llrt_op_save(f->op, NULL, &size), "save");
+  void *bytes = malloc(size);
+  if (!bytes) harness_must(LLRT_OUT_OF_MEMORY, "save");
+  harness_must(llrt_op_save(f->op, bytes, &size), "save");
+  for (int i = 0; i < repeat; i++) {
+    llrt_context_params params = {.no_compile = 1};
+    llrt_context *context;
+    llrt_device *device;
+    harness_must(llrt_context_create(&params, &context), "context");
+    harness_must(best_device_open(context, f->h->info.name, &device), "device");
+    samples[i] = time_load(f, device, bytes, size);
+    llrt_device_close(&device);
+    llrt_context_destroy(&context);
+  }
+  free(bytes);
+  harness_statistic s = harness_summarise(samples, repeat);
+  report(f->h, "first call from saved bytes", &s);
 }
 
 /* The class of the cached calls is the process's first; the other widths are then cold. */
@@ -93,14 +160,17 @@ static void run_cached(const fixture *f, const char *name, timed_call *call) {
 }
 
 static void fixture_init(fixture *f, harness *h) {
-  size_t bytes = EXTENT * EXTENT * sizeof(uint64_t);
+  const size_t bytes = MAX_BYTES;
   void *source, *destination;
   *f = (fixture){.h = h};
   harness_must(llrt_storage_row_major(2, &f->row_major), "row_major");
   harness_must(llrt_storage_col_major(2, &f->col_major), "col_major");
   harness_must(llrt_memory_allocate(h->device, bytes, &source), "device memory");
   harness_must(llrt_memory_allocate(h->device, bytes, &destination), "device memory");
-  harness_must(llrt_memory_set(h->device, source, 1, bytes, NULL), "clear");
+  reference_fill(f->data, bytes, h->options.seed);
+  harness_must(llrt_memory_copy(h->device, source, f->data, bytes, LLRT_COPY_TO_DEVICE, NULL),
+               "copy to the device");
+  harness_must(llrt_memory_set(h->device, destination, 0xee, bytes, NULL), "poison");
   f->source = make_tensor(f, LLRT_U32, &f->row_major, source);
   f->destination = make_tensor(f, LLRT_U32, &f->col_major, destination);
 }
@@ -118,10 +188,19 @@ static void fixture_fini(fixture *f) {
   llrt_memory_free(f->h->device, f->destination.data);
 }
 
+static void run_all_cached(fixture *f) {
+  run_cached(f, "llrt_convert_into, cached", call_convert);
+  run_cached(f, "llrt_op_run", call_run);
+  if (strncmp(f->h->info.name, "cuda:", 5) != 0) return;
+  f->empty = empty_kernel_create(f->h->info.name);
+  run_cached(f, "bare cuLaunchKernel", call_bare);
+  empty_kernel_destroy(f->empty);
+}
+
 int bench_latency(int argc, char *argv[]) {
   harness_options options;
   harness h;
-  fixture f;
+  static fixture f;
   harness_parse(argc, argv, &options);
   double start = harness_now();
   harness_init(&options, &h);
@@ -130,13 +209,8 @@ int bench_latency(int argc, char *argv[]) {
   printf("%-34s %11s %11s %11s %5s\n", "host time of", "median us", "min us", "max us", "n");
   run_first_calls(&f, opening);
   prepare_op(&f);
-  run_cached(&f, "llrt_convert_into, cached", call_convert);
-  run_cached(&f, "llrt_op_run", call_run);
-  if (strncmp(h.info.name, "cuda:", 5) == 0) {
-    f.empty = empty_kernel_create(h.info.name);
-    run_cached(&f, "bare cuLaunchKernel", call_bare);
-    empty_kernel_destroy(f.empty);
-  }
+  run_loads(&f);
+  if (!options.check_only) run_all_cached(&f);
   fixture_fini(&f);
   harness_fini(&h);
   return 0;

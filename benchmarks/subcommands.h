@@ -5,6 +5,7 @@
 #define LLRT_BENCHMARKS_SUBCOMMANDS_H
 
 int bench_compile(int argc, char *argv[]);
+int bench_contiguity(int argc, char *argv[]);
 int bench_convert(int argc, char *argv[]);
 int bench_latency(int argc, char *argv[]);
 int bench_layout(int argc, char *argv[]);

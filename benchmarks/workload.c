@@ -1,5 +1,6 @@
 #include "workload.h"
 
+#include "conversion.h"
 #include "harness.h"
 
 #include <inttypes.h>
@@ -64,32 +65,35 @@ static void accumulator_columns(workload *w, int r, int c) {
 /* ---- the table ---- */
 
 #define MMA "nvmma(version=[2,0], warps_per_cta=[4,1], instr_shape=[16,8])"
+#define OPERAND_A "dot(operand=0, k_width=2, parent=" MMA ")"
 
 typedef void make_columns(workload *w, int r, int c);
 
 static const struct {
   const char *name;
-  llrt_dtype dtype;
+  int width; /* bits of an element */
   const char *to;     /* NULL: the columns as a literal, on a one-dimensional tensor */
   make_columns *make; /* NULL: random_columns */
   bool backward;
 } table[] = {
-    {"transpose", LLRT_BF16, "col_major", transpose_columns, false},
-    {"transpose", LLRT_F32, "col_major", transpose_columns, false},
-    {"transpose", LLRT_U8, "col_major", transpose_columns, false},
-    {"transpose", LLRT_U64, "col_major", transpose_columns, false},
-    {"to-accumulators", LLRT_F32, MMA, accumulator_columns, false},
-    {"from-accumulators", LLRT_F32, MMA, accumulator_columns, true},
-    {"to-operand-a", LLRT_BF16, "dot(operand=0, k_width=2, parent=" MMA ")", accumulator_columns,
-     false},
-    {"from-operand-a", LLRT_BF16, "dot(operand=0, k_width=2, parent=" MMA ")", accumulator_columns,
-     true},
-    {"bit-reversal", LLRT_BF16, NULL, reversal_columns, false},
-    {"bit-reversal", LLRT_F32, NULL, reversal_columns, false},
-    {"random-map", LLRT_U8, NULL, NULL, false},
-    {"random-map", LLRT_BF16, NULL, NULL, false},
-    {"random-map", LLRT_F32, NULL, NULL, false},
-    {"random-map", LLRT_U64, NULL, NULL, false},
+    {"transpose", 4, "col_major", transpose_columns, false},
+    {"transpose", 8, "col_major", transpose_columns, false},
+    {"transpose", 16, "col_major", transpose_columns, false},
+    {"transpose", 32, "col_major", transpose_columns, false},
+    {"transpose", 64, "col_major", transpose_columns, false},
+    {"transpose", 128, "col_major", transpose_columns, false},
+    {"to-accumulators", 32, MMA, accumulator_columns, false},
+    {"from-accumulators", 32, MMA, accumulator_columns, true},
+    {"to-operand-a", 16, OPERAND_A, accumulator_columns, false},
+    {"from-operand-a", 16, OPERAND_A, accumulator_columns, true},
+    {"bit-reversal", 8, NULL, reversal_columns, false},
+    {"bit-reversal", 16, NULL, reversal_columns, false},
+    {"bit-reversal", 32, NULL, reversal_columns, false},
+    {"bit-reversal", 64, NULL, reversal_columns, false},
+    {"random-map", 8, NULL, NULL, false},
+    {"random-map", 16, NULL, NULL, false},
+    {"random-map", 32, NULL, NULL, false},
+    {"random-map", 64, NULL, NULL, false},
 };
 
 int workload_count(void) { return sizeof table / sizeof table[0]; }
@@ -104,11 +108,11 @@ static void print_literal(const workload *w, char *text, size_t size) {
 }
 
 void workload_make(int index, int64_t bytes, uint64_t seed, workload *out) {
-  llrt_dtype dtype = table[index].dtype;
-  int64_t elements = bytes * 8 / llrt_dtype_bits(dtype);
-  *out = (workload){.dtype = dtype, .backward = table[index].backward};
-  snprintf(out->name, sizeof out->name, "%s-%s", table[index].name, llrt_dtype_name(dtype));
-  while (INT64_C(1) << out->bits < elements) out->bits++;
+  int64_t elements = bytes * 8 / table[index].width;
+  *out = (workload){.backward = table[index].backward};
+  out->dtype = conversion_dtype(table[index].width);
+  snprintf(out->name, sizeof out->name, "%s/%d", table[index].name, table[index].width);
+  while (INT64_C(2) << out->bits <= elements) out->bits++;
   int r = out->bits / 2, c = out->bits - r;
   if (table[index].make)
     table[index].make(out, r, c);
@@ -125,7 +129,7 @@ void workload_make(int index, int64_t bytes, uint64_t seed, workload *out) {
     snprintf(special, WORKLOAD_TEXT, "%s", table[index].to);
   } else {
     out->rank = 1;
-    out->shape[0] = elements;
+    out->shape[0] = INT64_C(1) << out->bits;
     print_literal(out, special, WORKLOAD_TEXT);
   }
 }

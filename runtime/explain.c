@@ -106,7 +106,7 @@ static llrt_status plan_and_emit(const request *asked, llrt_text *out) {
   return status;
 }
 
-/* Where all extents are known: that they fit, and need no pads. */
+/* Where all extents are known: that they fit. */
 static llrt_status check_known_shape(const llrt_op_desc *desc, const storage_set *set, int index) {
   const llrt_storage *storage = &set->storage[index];
   llrt_tensor tensor = desc->tensors[index];
@@ -117,8 +117,7 @@ static llrt_status check_known_shape(const llrt_op_desc *desc, const storage_set
     if (promise->max == 0 || promise->min != promise->max) return LLRT_OK;
     tensor.shape[axis] = promise->max;
   }
-  LLRT_TRY(llrt_storage_bind(storage, tensor.rank, tensor.shape, tensor.strides, &binding));
-  return llrt_validate_no_pads(&tensor, &binding, index);
+  return llrt_storage_bind(storage, tensor.rank, tensor.shape, tensor.strides, &binding);
 }
 
 static llrt_status check_request(const char *target, const llrt_op_desc *desc, request *asked) {

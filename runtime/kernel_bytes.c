@@ -12,12 +12,12 @@
 #include <string.h>
 
 #define MAGIC "llrtkern"
-#define FORMAT_VERSION 5
+#define FORMAT_VERSION 6
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 
 /* A field added to the recipe must be written and read below, and the format's version raised. */
-_Static_assert(sizeof(plan_launch) == 8 + 4 * PLAN_MAX_ARGS + 3 * PLAN_MAX_GRID + 12 +
+_Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 16 +
                                           sizeof(plan_range),
                "plan_launch changed");
 
@@ -107,13 +107,14 @@ static void put_launch(llrt_text *out, const plan_launch *launch) {
     put(out, launch->arg[i].kind);
     put(out, launch->arg[i].tensor);
     put(out, launch->arg[i].index);
-    put(out, launch->arg[i].shift);
+    put(out, launch->arg[i].padded);
+    put(out, launch->arg[i].factor);
   }
   put(out, launch->n_grid);
   for (int i = 0; i < launch->n_grid; i++) {
     put(out, launch->grid[i].axis);
-    put(out, launch->grid[i].shift);
-    put(out, launch->grid[i].bits);
+    put(out, launch->grid[i].padded);
+    put(out, launch->grid[i].factor);
   }
   put(out, launch->block_elements);
   put(out, launch->threads);
@@ -281,10 +282,12 @@ static void get_args(reader *in, const storage_set *set, plan_launch *launch) {
   launch->n_args = get_within(in, 0, PLAN_MAX_ARGS);
   for (int i = 0; i < launch->n_args; i++) {
     plan_arg *arg = &launch->arg[i];
-    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_ELEMENTS);
+    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_POSITIONS);
     arg->tensor = (uint8_t)get_within(in, 0, set->n - 1);
     arg->index = (uint8_t)get_within(in, 0, LLRT_MAX_DIGITS - 1);
-    arg->shift = (uint8_t)get_within(in, 0, 62);
+    arg->padded = (uint8_t)get_within(in, 0, 1);
+    arg->factor = get(in);
+    if (arg->factor < (arg->kind >= PLAN_ARG_CEIL ? 1 : 0)) in->bad = true;
     bool digit = arg->kind == PLAN_ARG_STRIDE;
     bool axis = arg->kind >= PLAN_ARG_CEIL && arg->kind <= PLAN_ARG_MAGIC_SHIFT;
     if (digit && arg->index >= set->storage[arg->tensor].n_digits) in->bad = true;
@@ -296,8 +299,9 @@ static void get_grid(reader *in, const storage_set *set, plan_launch *launch) {
   launch->n_grid = get_within(in, 0, PLAN_MAX_GRID);
   for (int i = 0; i < launch->n_grid; i++) {
     launch->grid[i].axis = (int8_t)get_within(in, -1, set->rank - 1);
-    launch->grid[i].shift = (uint8_t)get_within(in, 0, 62);
-    launch->grid[i].bits = (uint8_t)get_within(in, 0, 31);
+    launch->grid[i].padded = (uint8_t)get_within(in, 0, 1);
+    launch->grid[i].factor = get(in);
+    if (launch->grid[i].factor < 1) in->bad = true;
   }
   launch->block_elements = get_within(in, 0, INT32_MAX);
   launch->threads = get_within(in, 1, MAX_THREADS);

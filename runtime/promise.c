@@ -11,6 +11,11 @@ static int64_t coarse_multiple(int64_t x, int64_t most) {
   return power == 0 || power > most ? most : power;
 }
 
+/* Whether digit i's stride is open and of an axis. A replica's is PACKED: it follows from those inside. */
+static bool is_promised(const storage_set *set, int tensor, int i) {
+  return set->open_strides[tensor] >> i & 1 && set->storage[tensor].digit[i].axis >= 0;
+}
+
 /* Per axis, what all its open strides together are a multiple of. */
 static void coarse_strides(const op_call *call, const storage_set *set, int tensor,
                            llrt_tensor_promise *promises) {
@@ -18,7 +23,7 @@ static void coarse_strides(const op_call *call, const storage_set *set, int tens
   int64_t most = COARSE_BYTES * 8 / call->bits[tensor];
   for (int axis = 0; axis < set->rank; axis++) promises->stride[axis].multiple = most;
   for (int i = 0; i < storage->n_digits; i++) {
-    if (!(set->open_strides[tensor] >> i & 1)) continue;
+    if (!is_promised(set, tensor, i)) continue;
     int64_t *multiple = &promises->stride[storage->digit[i].axis].multiple;
     *multiple = coarse_multiple(call->binding[tensor].stride[i], *multiple);
   }
@@ -51,7 +56,7 @@ static llrt_status check_strides(const op_call *call, const storage_set *set, in
                                  const llrt_tensor_promise *promises) {
   const llrt_storage *storage = &set->storage[tensor];
   for (int i = 0; i < storage->n_digits; i++) {
-    if (!(set->open_strides[tensor] >> i & 1)) continue;
+    if (!is_promised(set, tensor, i)) continue;
     int axis = storage->digit[i].axis;
     int64_t stride = call->binding[tensor].stride[i];
     if (keeps_multiple(stride, &promises->stride[axis])) continue;

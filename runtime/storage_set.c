@@ -113,28 +113,24 @@ static bool is_packed(const llrt_storage *storage) {
   return true;
 }
 
-/* What is planned and launched so far: digits of the tensor's axes in memory, and a tile. Returns NULL for
- * a rule that keeps to that, else what it has beside. */
+/* What operations cannot move: NULL for a rule of memory, else what it has beside. */
 static const char *find_unplanned(const llrt_storage *storage) {
-  if (storage->swizzle.swizzle_len) return "a swizzle of its addresses";
-  if (storage->offset[0]) return "an offset";
   if (storage->n_targets) return "axes other than memory";
   for (int i = 0; i < storage->n_digits; i++) {
-    if (storage->digit[i].axis == LLRT_AXIS_REPLICA) return "replicas";
     if (storage->digit[i].reversed) return "digits that count down";
   }
   return NULL;
 }
 
-/* A rule with more than digits and a tile may be one with just these in its canonical form. */
-static llrt_status keep_to_planned(llrt_storage *storage, const char *role) {
+/* A rule with more may be one without in its canonical form. */
+static llrt_status keep_to_memory(llrt_storage *storage, const char *role) {
   if (!find_unplanned(storage)) return LLRT_OK;
   llrt_storage simple;
   LLRT_TRY(storage_canonicalise(storage, &simple));
   const char *beside = find_unplanned(&simple);
   if (beside) {
-    return llrt_error(LLRT_UNSUPPORTED, "the %s's storage has %s, which operations cannot do yet",
-                      role, beside);
+    return llrt_error(LLRT_UNSUPPORTED, "the %s's storage has %s, which operations cannot move", role,
+                      beside);
   }
   *storage = simple;
   return LLRT_OK;
@@ -147,7 +143,7 @@ static llrt_status add_storage(const llrt_tensor *tensor, int index, storage_set
     *storage = *tensor->storage;
     llrt_status status = llrt_storage_validate(storage);
     if (status != LLRT_OK) return llrt_error_prefix(status, "the %s's storage", role);
-    LLRT_TRY(keep_to_planned(storage, role));
+    LLRT_TRY(keep_to_memory(storage, role));
   } else {
     LLRT_TRY(llrt_storage_row_major(tensor->rank, storage));
   }

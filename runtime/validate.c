@@ -123,20 +123,6 @@ static llrt_status check_shapes(const llrt_tensor *tensors, int n) {
   return LLRT_OK;
 }
 
-llrt_status llrt_validate_no_pads(const llrt_tensor *tensor, const llrt_storage_binding *binding,
-                                  int index) {
-  for (int axis = 0; axis < tensor->rank; axis++) {
-    if (binding->padded[axis] != tensor->shape[axis]) {
-      return llrt_error(LLRT_UNSUPPORTED,
-                        "the %s's storage pads axis %d from %lld to %lld, which operations cannot do "
-                        "yet",
-                        llrt_tensor_role(index), axis, (long long)tensor->shape[axis],
-                        (long long)binding->padded[axis]);
-    }
-  }
-  return LLRT_OK;
-}
-
 llrt_status llrt_validate_shapes(const llrt_tensor *tensors, const storage_set *set,
                                  op_call *call) {
   LLRT_TRY(check_shapes(tensors, set->n));
@@ -149,7 +135,6 @@ llrt_status llrt_validate_shapes(const llrt_tensor *tensors, const storage_set *
     llrt_status status = llrt_storage_bind(&set->storage[i], tensors[i].rank, tensors[i].shape,
                                            tensors[i].strides, &call->binding[i]);
     if (status != LLRT_OK) return llrt_error_prefix(status, "the %s", llrt_tensor_role(i));
-    LLRT_TRY(llrt_validate_no_pads(&tensors[i], &call->binding[i], i));
     if (call->binding[i].span == 0) call->empty = true;
   }
   return LLRT_OK;

@@ -27,10 +27,6 @@ llrt_status llrt_validate_tensors(const llrt_tensor *tensors, int n, const void 
 /* Binds the tensors' shapes, which must be equal, to the set of their storages. Fills *call. */
 llrt_status llrt_validate_shapes(const llrt_tensor *tensors, const storage_set *set, op_call *call);
 
-/* Pads are not written yet: refuses a shape that leaves room at the end of tensor `index`'s storage. */
-llrt_status llrt_validate_no_pads(const llrt_tensor *tensor, const llrt_storage_binding *binding,
-                                  int index);
-
 /* Checks the memory of a call that is not empty: addresses, overlap, a destination with one offset
  * for each element. */
 llrt_status llrt_validate_memory(const storage_set *set, const op_call *call);

@@ -16,8 +16,9 @@ typedef struct llrt_convert_params {
 
 /* destination(x) = source(x), with the maps applied, for every logical coordinate x, in one pass over
  * memory.
- * Every copy that the destination's storage has of an element is written; offsets outside its image
- * are left alone. The kernel is compiled at the first call of a class (storages, dtype, coarse
+ * Every copy that the destination's storage has of an element is written, its pads as its pad rule
+ * says; offsets outside are left alone. Of copies in the source the first is read, of pads nothing.
+ * The kernel is compiled at the first call of a class (storages, dtype, coarse
  * promises) and found in the context's cache afterwards.
  *   source, destination   same device, dtype, rank and shape; caller's memory, not overlapping.
  *   stream                the work is queued there; on the host NULL, and the call returns when done.

@@ -18,7 +18,8 @@ typedef enum llrt_map_kind {
                             bit 0 the lowest of the first byte: the map that lookups of nibble and bit
                             interleavings are. Once, last. The destination must consist of whole words:
                             data and strides are multiples of four bytes, and no word lies half inside
-                            the tensor; UNSUPPORTED otherwise */
+                            the tensor; UNSUPPORTED otherwise. Pads that are written take part in it,
+                            and in no map before */
 } llrt_map_kind;
 
 typedef struct llrt_map {

@@ -48,18 +48,34 @@ static void close_guard(emitter *e, LLVMBasicBlockRef next) {
   LLVMPositionBuilderAtEnd(e->builder, next);
 }
 
-/* A load that may not happen: the loaded value or zero. */
+/* `type`, an integer of whole elements or a vector of such, with every element the kernel's fill. */
+static LLVMValueRef fill_of(const emitter *e, const access *a, LLVMTypeRef type) {
+  bool many = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  LLVMTypeRef unit = many ? LLVMGetElementType(type) : type;
+  uint64_t pattern = 0;
+  for (unsigned at = 0; at < LLVMGetIntTypeWidth(unit); at += a->value->bits)
+    pattern |= e->kernel->fill << at;
+  return emit_splat(type, pattern);
+}
+
+static LLVMValueRef plain_load(emitter *e, LLVMTypeRef type, const access *a, uint64_t tile) {
+  LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, emit_pointer(e, &a->place, tile), "");
+  set_alignment(e, loaded, piece_bytes(a));
+  return loaded;
+}
+
+/* A load that may not happen: the loaded value or the fill. */
 static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef type,
                                  const access *a, uint64_t tile) {
+  if (!inside) return plain_load(e, type, a, tile);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef next = open_guard(e, inside);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
-  LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, emit_pointer(e, &a->place, tile), "");
-  set_alignment(e, loaded, piece_bytes(a));
+  LLVMValueRef loaded = plain_load(e, type, a, tile);
   close_guard(e, next);
-  LLVMValueRef phi = LLVMBuildPhi(e->builder, type, ""), zero = LLVMConstNull(type);
+  LLVMValueRef phi = LLVMBuildPhi(e->builder, type, ""), fill = fill_of(e, a, type);
   LLVMAddIncoming(phi, &loaded, &body, 1);
-  LLVMAddIncoming(phi, &zero, &before, 1);
+  LLVMAddIncoming(phi, &fill, &before, 1);
   return phi;
 }
 
@@ -75,15 +91,13 @@ static void set_nontemporal(const emitter *e, LLVMValueRef store) {
 /* Loads `type` from tile coordinate `tile`, masked where the step is. */
 static LLVMValueRef load_piece(emitter *e, const access *a, uint64_t tile, LLVMTypeRef type) {
   if (a->step->masked)
-    return guarded_load(e, emit_inside(e, a->value, tile), type, a, tile);
-  LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, emit_pointer(e, &a->place, tile), "");
-  set_alignment(e, loaded, piece_bytes(a));
-  return loaded;
+    return guarded_load(e, emit_inside(e, &a->place, tile), type, a, tile);
+  return plain_load(e, type, a, tile);
 }
 
 static void store_piece(emitter *e, const access *a, uint64_t tile, LLVMValueRef stored) {
   LLVMBasicBlockRef next = NULL;
-  if (a->step->masked) next = open_guard(e, emit_inside(e, a->value, tile));
+  if (a->step->masked) next = open_guard(e, emit_inside(e, &a->place, tile));
   LLVMValueRef store = LLVMBuildStore(e->builder, stored, emit_pointer(e, &a->place, tile));
   set_alignment(e, store, piece_bytes(a));
   if (a->step->streaming && emit_is_host(e)) {

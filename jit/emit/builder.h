@@ -128,10 +128,11 @@ void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_pla
 /* Pointer to the element at tile coordinate `tile` XOR what the thread adds. */
 LLVMValueRef emit_pointer(emitter *e, const emit_place *place, uint64_t tile);
 
-/* i1: whether that element is inside every edge digit (flat: inside the count); NULL: always. */
-LLVMValueRef emit_inside(emitter *e, const plan_value *value, uint64_t tile);
+/* i1: whether that element is inside every bound of its tensor (flat: and inside the count); NULL:
+ * always. */
+LLVMValueRef emit_inside(emitter *e, const emit_place *place, uint64_t tile);
 
-/* i1: whether every edge digit is complete in this block. */
+/* i1: whether this block is inside every bound. */
 LLVMValueRef emit_interior(emitter *e);
 
 /* i1: whether this thread holds the first of the copies of `value`; NULL: there are no copies. */

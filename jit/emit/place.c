@@ -161,6 +161,21 @@ static LLVMValueRef advance(const emitter *e, const emit_place *place, LLVMValue
   return LLVMBuildGEP2(e->builder, place->element, pointer, &offset, 1, "");
 }
 
+/* Z of a tensor's origin and sum. */
+static LLVMValueRef swizzle_offset(const emitter *e, int tensor, LLVMValueRef sum) {
+  const llrt_swizzle *z = &e->kernel->swizzle[tensor];
+  sum = LLVMBuildAdd(e->builder, sum, emit_i64(e, e->kernel->origin[tensor]), "");
+  if (z->swizzle_len == 0) return sum;
+  LLVMValueRef inner = emit_i64(e, (int64_t)(bits_mask(z->swizzle_len) << z->per_element));
+  LLVMValueRef distance = emit_i64(e, z->atom_len), moved;
+  if (z->upward) {
+    moved = LLVMBuildShl(e->builder, LLVMBuildAnd(e->builder, sum, inner, ""), distance, "");
+  } else {
+    moved = LLVMBuildAnd(e->builder, LLVMBuildLShr(e->builder, sum, distance, ""), inner, "");
+  }
+  return LLVMBuildXor(e->builder, sum, moved, "");
+}
+
 /* The offset of tile coordinate `tile` XOR what the thread adds, all of it at run time. */
 static LLVMValueRef whole_offset(emitter *e, const emit_place *place, uint64_t tile) {
   const plan_kernel *kernel = e->kernel;
@@ -177,7 +192,7 @@ static LLVMValueRef whole_offset(emitter *e, const emit_place *place, uint64_t t
     LLVMValueRef term = LLVMBuildMul(e->builder, position, emit_number(e, &side->stride), "");
     sum = LLVMBuildAdd(e->builder, sum, term, "");
   }
-  return sum;
+  return tensor ? swizzle_offset(e, place->tensor, sum) : sum;
 }
 
 void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_place *place) {
@@ -209,6 +224,7 @@ static bool separate_offset(emitter *e, const emit_place *place, uint64_t tile,
   const plan_kernel *kernel = e->kernel;
   uint64_t known = f2_apply(place->map.column, tile);
   if (known & place->moving) return false;
+  if (place->tensor >= 0 && kernel->swizzle[place->tensor].swizzle_len) return false;
   *offset = emit_i64(e, (int64_t)known);
   for (int i = 0; place->tensor >= 0 && i < kernel->n_digits; i++) {
     const plan_digit_side *side = &kernel->digit[i].side[place->tensor];
@@ -230,26 +246,61 @@ static LLVMValueRef tiled_pointer(emitter *e, const emit_place *place, uint64_t 
   return advance(e, place, place->base, whole_offset(e, place, tile));
 }
 
-/* Positions from the flat index by division, then every digit's contribution. */
+/* ---- flat kernels: positions by division ---- */
+
+static void flat_positions(emitter *e, const plan_value *value, uint64_t tile,
+                           LLVMValueRef position[PLAN_MAX_DIGITS]) {
+  LLVMValueRef index = flat_index(e, value, tile);
+  for (int i = 0; i < e->kernel->n_digits; i++) position[i] = emit_i64(e, 0);
+  for (int i = 0; i < e->kernel->n_places; i++)
+    position[e->kernel->place[i].digit] = take_place(e, i, &index);
+}
+
+static LLVMValueRef flat_coordinate(const emitter *e, int axis,
+                                    LLVMValueRef position[PLAN_MAX_DIGITS]) {
+  LLVMValueRef sum = emit_i64(e, 0);
+  for (int i = 0; i < e->kernel->n_digits; i++) {
+    if (e->kernel->digit[i].axis != axis) continue;
+    LLVMValueRef term =
+        LLVMBuildMul(e->builder, position[i], emit_i64(e, e->kernel->digit[i].step), "");
+    sum = LLVMBuildAdd(e->builder, sum, term, "");
+  }
+  return sum;
+}
+
+/* What a term adds to its tensor's address. Divisors are constants. */
+static LLVMValueRef flat_term(const emitter *e, const plan_term *term, LLVMValueRef coordinate) {
+  LLVMValueRef at = LLVMBuildUDiv(e->builder, coordinate, emit_i64(e, term->step), "");
+  if (term->extent > 0) at = LLVMBuildURem(e->builder, at, emit_i64(e, term->extent), "");
+  if (term->bits > 0) return emit_linear(e, at, term->column, term->bits);
+  return LLVMBuildMul(e->builder, at, emit_number(e, &term->stride), "");
+}
+
 static LLVMValueRef flat_pointer(emitter *e, const emit_place *place, uint64_t tile) {
   const plan_kernel *kernel = e->kernel;
-  LLVMValueRef index = flat_index(e, place->value, tile), columns = emit_i64(e, 0);
-  LLVMValueRef sum = emit_i64(e, 0);
-  for (int i = 0; i < kernel->n_places; i++) {
-    int d = kernel->place[i].digit;
-    const plan_digit *digit = &kernel->digit[d];
+  LLVMValueRef columns = emit_i64(e, 0), sum = emit_i64(e, 0), position[PLAN_MAX_DIGITS];
+  flat_positions(e, place->value, tile, position);
+  for (int i = 0; i < kernel->n_digits; i++) {
+    const plan_digit *digit = &kernel->digit[i];
     const plan_digit_side *side = &digit->side[place->tensor];
-    LLVMValueRef position = take_place(e, i, &index);
     if (side->kind == PLAN_COLUMNS && !digit->rest) {
       const uint64_t *of_digit =
-          &kernel->column[place->tensor][llrt_layout_out_shift(&kernel->space, d)];
-      columns = LLVMBuildXor(e->builder, columns, emit_linear(e, position, of_digit, digit->bits), "");
+          &kernel->column[place->tensor][llrt_layout_out_shift(&kernel->space, i)];
+      LLVMValueRef part = emit_linear(e, position[i], of_digit, digit->bits);
+      columns = LLVMBuildXor(e->builder, columns, part, "");
     } else {
-      LLVMValueRef term = LLVMBuildMul(e->builder, position, emit_number(e, &side->stride), "");
+      LLVMValueRef term = LLVMBuildMul(e->builder, position[i], emit_number(e, &side->stride), "");
       sum = LLVMBuildAdd(e->builder, sum, term, "");
     }
   }
-  return advance(e, place, place->base, LLVMBuildAdd(e->builder, sum, columns, ""));
+  for (int i = 0; i < kernel->n_terms; i++) {
+    const plan_term *term = &kernel->term[i];
+    if (term->tensor != place->tensor) continue;
+    LLVMValueRef part = flat_term(e, term, flat_coordinate(e, term->axis, position));
+    sum = LLVMBuildAdd(e->builder, sum, part, "");
+  }
+  sum = LLVMBuildAdd(e->builder, sum, columns, "");
+  return advance(e, place, place->base, swizzle_offset(e, place->tensor, sum));
 }
 
 LLVMValueRef emit_pointer(emitter *e, const emit_place *place, uint64_t tile) {
@@ -263,28 +314,59 @@ static LLVMValueRef conjunction(const emitter *e, LLVMValueRef a, LLVMValueRef b
   return a ? LLVMBuildAnd(e->builder, a, b, "") : b;
 }
 
-LLVMValueRef emit_inside(emitter *e, const plan_value *value, uint64_t tile) {
+static LLVMValueRef below(const emitter *e, LLVMValueRef at, const plan_number *limit) {
+  return LLVMBuildICmp(e->builder, LLVMIntULT, at, emit_number(e, limit), "");
+}
+
+/* What a bound looks at: the coordinate of its axis, or its digit's position. */
+static LLVMValueRef bounded(emitter *e, const plan_value *value, const plan_bound *bound,
+                            uint64_t tile) {
+  if (bound->axis < 0) return digit_position(e, value, bound->top, tile);
+  LLVMValueRef sum = emit_i64(e, 0);
+  for (int i = 0; i < e->kernel->n_digits; i++) {
+    const plan_digit *digit = &e->kernel->digit[i];
+    if (digit->axis != bound->axis) continue;
+    LLVMValueRef part = LLVMBuildMul(e->builder, digit_position(e, value, i, tile),
+                                     emit_i64(e, digit->step), "");
+    sum = LLVMBuildAdd(e->builder, sum, part, "");
+  }
+  return sum;
+}
+
+static LLVMValueRef flat_inside(emitter *e, const emit_place *place, uint64_t tile) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMValueRef position[PLAN_MAX_DIGITS];
+  LLVMValueRef inside = below(e, flat_index(e, place->value, tile), &kernel->flat_elements);
+  flat_positions(e, place->value, tile, position);
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    if (!(bound->tensors >> place->tensor & 1)) continue;
+    LLVMValueRef at =
+        bound->axis < 0 ? position[bound->top] : flat_coordinate(e, bound->axis, position);
+    inside = conjunction(e, inside, below(e, at, &bound->limit));
+  }
+  return inside;
+}
+
+LLVMValueRef emit_inside(emitter *e, const emit_place *place, uint64_t tile) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef inside = NULL;
-  if (kernel->flat)
-    return LLVMBuildICmp(e->builder, LLVMIntULT, flat_index(e, value, tile),
-                         emit_number(e, &kernel->flat_elements), "");
-  for (int i = 0; i < kernel->n_digits; i++)
-    if (kernel->digit[i].edge)
-      inside = conjunction(e, inside,
-                           LLVMBuildICmp(e->builder, LLVMIntULT, digit_position(e, value, i, tile),
-                                         emit_number(e, &kernel->digit[i].extent), ""));
+  if (kernel->flat) return flat_inside(e, place, tile);
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    if (!(bound->tensors >> place->tensor & 1)) continue;
+    LLVMValueRef at = bounded(e, place->value, bound, tile);
+    inside = conjunction(e, inside, below(e, at, &bound->limit));
+  }
   return inside;
 }
 
 LLVMValueRef emit_interior(emitter *e) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef interior = NULL;
-  for (int i = 0; i < kernel->n_digits; i++)
-    if (kernel->digit[i].edge)
-      interior = conjunction(e, interior,
-                             LLVMBuildICmp(e->builder, LLVMIntULT, e->upper[i],
-                                           emit_number(e, &kernel->digit[i].full), ""));
+  for (int i = 0; i < kernel->n_bounds; i++)
+    interior = conjunction(e, interior,
+                           below(e, e->upper[kernel->bound[i].top], &kernel->bound[i].full));
   return interior;
 }
 

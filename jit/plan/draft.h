@@ -1,7 +1,10 @@
 /* A plan in the making: what the passes of convert planning hand to each other. Private to jit/plan.
  *
- *   digits.c    storages and promises -> the list of digits, their contributions, kernel arguments
+ *   extents.c   storages and promises -> what is known of extents and strides; kernel arguments
+ *   refine.c    -> the list of digits
+ *   digits.c    -> their contributions to every address
  *   tile.c      digits -> work tile, orders of its bits on both sides, block representatives
+ *   bounds.c    where digits overhang the tensors
  *   assign.c    work tile -> which bits are registers, lanes, warps on either side
  *   exchange.c  one assignment -> the other, as steps
  *   map.c       value maps, before and after the exchange
@@ -13,27 +16,39 @@
 #include "jit/plan/plan.h"
 #include "layout/f2.h"
 
-/* The most low bits of a REST digit that a tile may take. */
+/* The most low bits of a digit with an upper part that a tile may take. */
 #define DRAFT_REST_BITS 10
+
+/* What is known of a number of positions along an axis. */
+typedef struct draft_extent {
+  int64_t known;    /* -1: only a run knows */
+  int64_t multiple; /* divides it, >= 1 */
+  int64_t most;     /* it is never larger */
+} draft_extent;
 
 /* What is known of a digit on one tensor's side beyond plan_digit_side. */
 typedef struct draft_side {
-  int order;       /* place in the storage, minor to major; sorts digits by memory */
+  int order;       /* place in the storage, minor to major; sorts digits by memory. -1: the tile */
   int align;       /* log2 of what divides the stride (STRIDE), or the column of bit 0 */
-  int64_t stride;  /* a known stride; -1 where it is an argument */
 } draft_side;
 
 typedef struct draft {
   const llrt_op_desc *desc;
   const plan_options *options;
   plan_kernel *kernel;
-  int64_t extent[LLRT_MAX_RANK];    /* -1: known at run only */
-  int extent_align[LLRT_MAX_RANK];  /* log2 of what divides it */
+  bool divided; /* the storages have no common refinement: the digits are the destination's, the source's
+                   address is computed by division (a flat kernel can) */
+
+  draft_extent shape[LLRT_MAX_RANK];
+  draft_extent written[LLRT_MAX_RANK]; /* what the destination stores: the shape, or with its pads */
+  bool pads[LLRT_MAX_RANK];            /* written may be more than the shape */
+  int64_t count[PLAN_MAX_DIGITS];      /* positions of a digit; -1: only a run knows */
+  bool top[PLAN_MAX_DIGITS];           /* the outermost digit of its axis */
   int address_align[LLRT_MAX_TENSORS]; /* log2 elements; 0 where only bytes are promised */
   draft_side side[PLAN_MAX_DIGITS][LLRT_MAX_TENSORS];
 
-  /* Vectors of the digits' bits: bit z of a vector is out bit z of `space` before REST digits are cut
-   * to what the tile takes. first[d] is digit d's first bit, bits[d] how many it may give. */
+  /* Vectors of the digits' bits: bit z of a vector is out bit z of `space` before digits with an upper
+   * part are cut to what the tile takes. first[d] is digit d's first bit, bits[d] how many it may give. */
   int n_bits;
   int first[PLAN_MAX_DIGITS], bits[PLAN_MAX_DIGITS];
   uint64_t column[LLRT_MAX_TENSORS][LLRT_MAX_BITS]; /* address bits, 0 for STRIDE digits */
@@ -57,19 +72,70 @@ static inline int draft_log2_bytes(const draft *d, int t) {
   return bits_log2(d->kernel->tensor_bits[t]) - 3;
 }
 
-/* digits.c */
-llrt_status draft_digits(draft *d);
+static inline const llrt_storage *draft_storage(const draft *d, int tensor) {
+  return d->desc->tensors[tensor].storage;
+}
+
+/* ---- extents.c ---- */
+
 /* Appends (or finds) a kernel argument; its number. Errors: UNSUPPORTED past PLAN_MAX_ARGS. */
 llrt_status draft_arg(draft *d, plan_arg arg, plan_number *number);
+/* Fills shape, written, pads, address_align. Errors: INVALID_ARGUMENT where the tensors' fixed extents
+ * contradict each other or a promise. */
+llrt_status draft_extents(draft *d);
+/* log2 positions of a tensor's tile along an axis. */
+int draft_tile_bits(const llrt_storage *storage, int axis);
+/* The stride of storage digit i, or -1 where only a run knows; log2 of what surely divides it. */
+int64_t draft_known_stride(const draft *d, int tensor, int i);
+int draft_stride_alignment(const draft *d, int tensor, int i);
+/* The number ceil or floor(extent / divisor) of an axis's shape or written extent: known now or an
+ * argument. */
+llrt_status draft_number(draft *d, plan_arg_kind kind, int axis, bool written, int64_t divisor,
+                         plan_number *number);
+
+/* ---- refine.c ---- */
+
+/* A digit of a storage along an axis: its position 1 is `start` positions of the axis. */
+typedef struct draft_segment {
+  int64_t start;
+  int digit; /* of the storage; -1: the tile, -2: nothing, positions that the tensor does not have */
+} draft_segment;
+typedef struct draft_segments {
+  int n;
+  draft_segment at[LLRT_MAX_DIGITS + 2];
+} draft_segments;
+llrt_status draft_list_segments(const llrt_storage *storage, int axis, draft_segments *out);
+/* The one that holds positions from `step` on. */
+const draft_segment *draft_segment_at(const draft_segments *segments, int64_t step);
+
+/* Appends a digit of `count` positions (-1: unknown) without contributions. */
+llrt_status draft_new_digit(draft *d, int axis, int64_t step, int64_t count, int *number);
+/* Makes the axes' digits; sets d->divided where only the destination's are kept. */
+llrt_status draft_refine(draft *d);
+/* Decides every digit's bits, first and rest. */
+llrt_status draft_digit_bits(draft *d);
+
+/* ---- digits.c ---- */
+llrt_status draft_digits(draft *d);
 
 /* tile.c */
 llrt_status draft_tile(draft *d);
-/* space.c: fills kernel.space, columns, digits' bits and edges, places. */
+/* space.c: fills kernel.space, columns, digits' bits, places. */
 llrt_status draft_space(draft *d);
-/* The number ceil or floor(shape[axis] / 2^shift): known now or an argument. */
-llrt_status draft_extent(draft *d, plan_arg_kind kind, int axis, int shift, plan_number *number);
-/* Appends a block (or flat index) place with `count` = ceil(shape[axis] / 2^shift) positions. */
-llrt_status draft_upper_place(draft *d, int digit, plan_number count, int shift);
+/* A vector of the digits' bits as bits of `space`. */
+uint64_t draft_repack(const draft *d, uint64_t x);
+/* Appends a block (or flat index) place: digit i's positions counted in steps of `divisor` of its axis. */
+llrt_status draft_digit_place(draft *d, int i, int64_t divisor);
+/* The number of those positions. */
+llrt_status draft_digit_count(draft *d, int i, int64_t divisor, plan_number *count);
+
+/* bounds.c: the bounds of the kernel's digits; needs their final bits. */
+llrt_status draft_bounds(draft *d);
+/* A bound that may part elements which differ by the space bits `moved` alone; NULL: there is none. */
+const plan_bound *draft_splits(const draft *d, uint64_t moved, int tensor);
+/* The largest v <= vector so that the 2^v elements of an access to a tensor by `value` are on the same
+ * side of every bound. */
+int draft_whole_vector(const draft *d, const plan_value *value, int tensor, int vector);
 
 /* assign.c: values of both sides and of the masked path; needs space. */
 typedef struct draft_values {

@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "jit/plan/draft.h"
 #include "layout/f2.h"
+#include "layout/storage_rule.h"
 
 int64_t plan_number_value(const plan_number *number, const uint64_t *args, int64_t unknown) {
   if (number->arg < 0) return number->value;
@@ -46,11 +47,27 @@ void plan_flat_position(const plan_kernel *kernel, int64_t index, const uint64_t
   }
 }
 
+static int64_t coordinate_of(const plan_kernel *kernel, int axis,
+                             const int64_t position[PLAN_MAX_DIGITS]) {
+  int64_t coordinate = 0;
+  for (int i = 0; i < kernel->n_digits; i++)
+    if (kernel->digit[i].axis == axis) coordinate += position[i] * kernel->digit[i].step;
+  return coordinate;
+}
+
+static int64_t term_value(const plan_term *term, int64_t coordinate, const uint64_t *args,
+                          int64_t unknown) {
+  int64_t position = coordinate / term->step;
+  if (term->extent > 0) position %= term->extent;
+  if (term->bits > 0) return (int64_t)f2_apply(term->column, (uint64_t)position);
+  return position * plan_number_value(&term->stride, args, unknown);
+}
+
 int64_t plan_offset(const plan_kernel *kernel, int tensor,
                     const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args,
                     int64_t unknown) {
   uint64_t columns = 0;
-  int64_t sum = 0;
+  int64_t sum = kernel->origin[tensor];
   for (int i = 0, shift = 0; i < kernel->n_digits; i++) {
     const plan_digit *digit = &kernel->digit[i];
     const plan_digit_side *side = &digit->side[tensor];
@@ -64,14 +81,28 @@ int64_t plan_offset(const plan_kernel *kernel, int tensor,
     }
     shift += digit->bits;
   }
-  return sum + (int64_t)columns;
+  for (int i = 0; i < kernel->n_terms; i++)
+    if (kernel->term[i].tensor == tensor)
+      sum += term_value(&kernel->term[i], coordinate_of(kernel, kernel->term[i].axis, position), args,
+                        unknown);
+  return (int64_t)storage_swizzle(&kernel->swizzle[tensor], (uint64_t)(sum + (int64_t)columns));
 }
 
-bool plan_position_inside(const plan_kernel *kernel, const int64_t position[PLAN_MAX_DIGITS],
-                          const uint64_t *args) {
-  for (int i = 0; i < kernel->n_digits; i++)
-    if (kernel->digit[i].edge &&
-        position[i] >= plan_number_value(&kernel->digit[i].extent, args, INT64_MAX))
+bool plan_position_inside(const plan_kernel *kernel, int tensor,
+                          const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args) {
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    int64_t at = bound->axis < 0 ? position[bound->top] : coordinate_of(kernel, bound->axis, position);
+    if (bound->tensors >> tensor & 1 && at >= plan_number_value(&bound->limit, args, INT64_MAX))
+      return false;
+  }
+  return true;
+}
+
+bool plan_block_interior(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
+                         const uint64_t *args) {
+  for (int i = 0; i < kernel->n_bounds; i++)
+    if (upper[kernel->bound[i].top] >= plan_number_value(&kernel->bound[i].full, args, 0))
       return false;
   return true;
 }

@@ -24,9 +24,13 @@ void plan_flat_position(const plan_kernel *kernel, int64_t index, const uint64_t
 int64_t plan_offset(const plan_kernel *kernel, int tensor,
                     const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args, int64_t unknown);
 
-/* Whether every edge digit's position is inside its extent. */
-bool plan_position_inside(const plan_kernel *kernel, const int64_t position[PLAN_MAX_DIGITS],
-                          const uint64_t *args);
+/* Whether every bound on accesses to a tensor holds. */
+bool plan_position_inside(const plan_kernel *kernel, int tensor,
+                          const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args);
+
+/* Whether every bound holds for all of a block. */
+bool plan_block_interior(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
+                         const uint64_t *args);
 
 /* Tile coordinate of (register, lane, warp, iteration). */
 uint64_t plan_value_at(const plan_value *value, uint64_t reg, uint64_t lane, uint64_t warp,

@@ -18,10 +18,7 @@ static llrt_status fill_digits(draft *d) {
   for (int i = 0; i < kernel->n_digits; i++) {
     plan_digit *digit = &kernel->digit[i];
     digit->bits = (uint8_t)d->bits[i];
-    if (digit->rest) {
-      LLRT_TRY(draft_extent(d, PLAN_ARG_CEIL, digit->axis, digit->axis_shift, &digit->extent));
-      digit->upper = digit->extent;
-    }
+    if (digit->rest) LLRT_TRY(draft_digit_count(d, i, digit->step, &digit->upper));
     snprintf(name, sizeof name, "d%d", i);
     LLRT_TRY(llrt_layout_add_out(&kernel->space, name, digit->bits));
     for (int t = 0; t < d->desc->n_tensors; t++)
@@ -45,14 +42,10 @@ static llrt_status fill_places(draft *d) {
   plan_kernel *kernel = d->kernel;
   for (int order = 0; order < 64 + LLRT_MAX_DIGITS; order++) {
     for (int i = 0; i < kernel->n_digits; i++) {
-      const plan_digit *digit = &kernel->digit[i];
-      if (memory_order(d, i) != order) continue;
-      plan_number count = {.arg = -1, .value = (int64_t)1 << digit->bits};
-      if (digit->rest) count = digit->extent;
-      LLRT_TRY(draft_upper_place(d, i, count, digit->axis_shift));
+      if (memory_order(d, i) == order)
+        LLRT_TRY(draft_digit_place(d, i, kernel->digit[i].step));
     }
   }
-  kernel->launch.n_grid = 0;
   return LLRT_OK;
 }
 
@@ -84,20 +77,17 @@ llrt_status draft_flat(draft *d) {
   plan_kernel *kernel = d->kernel;
   plan_value value;
   plan_number elements;
-  int copies = 0, iterations = 0, number = 0;
-  for (int i = 0; i < kernel->n_digits; i++)
-    if (kernel->digit[i].axis < 0) copies += d->bits[i];
+  int iterations = 0, number = 0;
   kernel->warp_bits = kernel->target.warp_bits;
   int tile_bits = kernel->target.lanes_first
                       ? FLAT_HOST_BITS
                       : FLAT_REGISTER_BITS + kernel->lane_bits + kernel->warp_bits;
-  tile_bits = bits_max(tile_bits, copies);
   LLRT_TRY(fill_digits(d));
+  LLRT_TRY(draft_bounds(d));
   LLRT_TRY(fill_places(d));
-  plan_arg count = {.kind = PLAN_ARG_ELEMENTS, .shift = (uint8_t)copies};
-  LLRT_TRY(draft_arg(d, count, &elements));
+  LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_POSITIONS, .factor = 1}, &elements));
   kernel->flat_elements = elements;
-  kernel->launch.block_elements = 1 << (tile_bits - copies);
+  kernel->launch.block_elements = 1 << tile_bits;
   LLRT_TRY(flat_value(d, tile_bits, &value, &iterations));
   LLRT_TRY(draft_value(kernel, &value, &number));
   if (iterations > 0)

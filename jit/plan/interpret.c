@@ -89,15 +89,19 @@ static llrt_status global_address(const interpreter *in, const plan_step *step, 
     plan_flat_position(kernel, index, in->args, position);
   } else {
     plan_tile_position(kernel, tile, in->grid, in->upper, position);
-    if (step->masked && !plan_position_inside(kernel, position, in->args)) return LLRT_OK;
   }
-  int64_t offset = plan_offset(kernel, step->tensor, position, in->args, 0);
+  if (step->masked && !plan_position_inside(kernel, step->tensor, position, in->args))
+    return LLRT_OK;
+  int64_t bytes = kernel->tensor_bits[step->tensor] / 8;
+  uint64_t data = (uint64_t)(uintptr_t)in->tensors[step->tensor].data;
+  uint64_t base = in->args[step->tensor]; /* with the storage's offset */
+  int64_t offset = plan_offset(kernel, step->tensor, position, in->args, 0) +
+                   (int64_t)(base - data) / bytes;
   if (offset < 0 || offset >= in->bindings[step->tensor].span)
     return llrt_error(LLRT_INTERNAL, "block %lld reaches element %lld of tensor %d, which has %lld",
                       (long long)in->block, (long long)offset, step->tensor,
                       (long long)in->bindings[step->tensor].span);
-  *address = (unsigned char *)in->tensors[step->tensor].data +
-             offset * (kernel->tensor_bits[step->tensor] / 8);
+  *address = (unsigned char *)in->tensors[step->tensor].data + offset * bytes;
   return LLRT_OK;
 }
 
@@ -106,6 +110,7 @@ static llrt_status run_global(interpreter *in, const plan_step *step, int value,
   for (int64_t at = 0; at < value_size(in->kernel, value); at++) {
     unsigned char *address;
     LLRT_TRY(global_address(in, step, tile_at(in, value, at), &address));
+    if (!address && load) in->value[value][at] = in->kernel->fill;
     if (!address) continue;
     if (load) memcpy(&in->value[value][at], address, bytes);
     else memcpy(address, &in->value[value][at], bytes);
@@ -212,15 +217,6 @@ static llrt_status run_map(interpreter *in, const plan_step *step) {
 
 /* ---- control ---- */
 
-static bool is_interior(const interpreter *in) {
-  const plan_kernel *kernel = in->kernel;
-  for (int i = 0; i < kernel->n_digits; i++)
-    if (kernel->digit[i].edge &&
-        in->upper[i] >= plan_number_value(&kernel->digit[i].full, in->args, 0))
-      return false;
-  return true;
-}
-
 static llrt_status run_steps(interpreter *in, int first, int n);
 
 static void copy_value(interpreter *in, int from, int to) {
@@ -249,7 +245,8 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_MAP: return run_map(in, step);
     case PLAN_BARRIER: in->phase++; return LLRT_OK;
     case PLAN_IF_INTERIOR:
-      if (is_interior(in)) return run_steps(in, at + 1, step->body);
+      if (plan_block_interior(in->kernel, in->upper, in->args))
+        return run_steps(in, at + 1, step->body);
       return run_steps(in, at + 1 + step->body, step->otherwise);
     case PLAN_LOOP:
       for (in->iteration = 0; in->iteration < 1ull << step->iterations; in->iteration++)

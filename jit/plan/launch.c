@@ -16,52 +16,59 @@ void plan_magic(int64_t d, uint64_t *multiplier, uint64_t *shift) {
   *shift = (uint64_t)s;
 }
 
-static int64_t ceil_shift(int64_t x, int shift) {
-  return (x >> shift) + ((x & (int64_t)bits_mask(shift)) != 0);
+/* What a launch is computed from. */
+typedef struct bound_call {
+  const plan_launch *launch;
+  const llrt_tensor *tensors;
+  const llrt_storage_binding *bindings;
+} bound_call;
+
+static int64_t extent_of(const bound_call *call, int axis, bool padded) {
+  return padded ? call->bindings[PLAN_DESTINATION].padded[axis] : call->tensors[0].shape[axis];
 }
 
-static uint64_t arg_value(const plan_arg *arg, const llrt_tensor *tensors,
-                          const llrt_storage_binding *bindings) {
-  const int64_t *shape = tensors[0].shape;
+static int64_t place_count(const bound_call *call, const plan_grid_place *place) {
+  if (place->axis < 0) return place->factor;
+  return bits_ceil_div(extent_of(call, place->axis, place->padded), place->factor);
+}
+
+/* The product of all places; -1 past 2^62. */
+static int64_t count_positions(const bound_call *call) {
+  int64_t positions = 1;
+  for (int i = 0; i < call->launch->n_grid; i++) {
+    int64_t count = place_count(call, &call->launch->grid[i]);
+    if (__builtin_mul_overflow(positions, count, &positions) || positions > INT64_MAX / 2) return -1;
+  }
+  return positions;
+}
+
+static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
   uint64_t multiplier, shift;
   switch ((plan_arg_kind)arg->kind) {
-    case PLAN_ARG_ADDRESS: return (uint64_t)(uintptr_t)tensors[arg->tensor].data;
-    case PLAN_ARG_STRIDE: return (uint64_t)bindings[arg->tensor].stride[arg->index] << arg->shift;
-    case PLAN_ARG_CEIL: return (uint64_t)ceil_shift(shape[arg->index], arg->shift);
-    case PLAN_ARG_FLOOR: return (uint64_t)(shape[arg->index] >> arg->shift);
+    case PLAN_ARG_ADDRESS:
+      return (uint64_t)(uintptr_t)call->tensors[arg->tensor].data + (uint64_t)arg->factor;
+    case PLAN_ARG_STRIDE:
+      return (uint64_t)call->bindings[arg->tensor].stride[arg->index] * (uint64_t)arg->factor;
+    case PLAN_ARG_POSITIONS: return (uint64_t)count_positions(call);
+    case PLAN_ARG_FLOOR:
+      return (uint64_t)(extent_of(call, arg->index, arg->padded) / arg->factor);
+    case PLAN_ARG_CEIL:
     case PLAN_ARG_MAGIC:
-    case PLAN_ARG_MAGIC_SHIFT:
-      plan_magic(ceil_shift(shape[arg->index], arg->shift), &multiplier, &shift);
-      return arg->kind == PLAN_ARG_MAGIC ? multiplier : shift;
-    case PLAN_ARG_ELEMENTS: break;
+    case PLAN_ARG_MAGIC_SHIFT: break;
   }
-  int64_t elements = 1;
-  for (int a = 0; a < tensors[0].rank; a++) elements *= shape[a];
-  return (uint64_t)elements << arg->shift;
+  int64_t count = bits_ceil_div(extent_of(call, arg->index, arg->padded), arg->factor);
+  if (arg->kind == PLAN_ARG_CEIL) return (uint64_t)count;
+  plan_magic(count, &multiplier, &shift);
+  return arg->kind == PLAN_ARG_MAGIC ? multiplier : shift;
 }
 
-/* Multiplies *blocks by n, or says no past 2^31 - 1. */
-static llrt_status grow_grid(int64_t *blocks, int64_t n) {
-  if (n != 0 && *blocks > INT32_MAX / n)
+static llrt_status count_blocks(const bound_call *call, int64_t *blocks) {
+  int64_t positions = count_positions(call);
+  if (call->launch->block_elements > 0 && positions > 0)
+    positions = bits_ceil_div(positions, call->launch->block_elements);
+  if (positions < 0 || positions > INT32_MAX)
     return llrt_error(LLRT_UNSUPPORTED, "the launch would need more than 2^31 - 1 blocks");
-  *blocks *= n;
-  return LLRT_OK;
-}
-
-static llrt_status count_blocks(const plan_launch *launch, const llrt_tensor *tensors,
-                                int64_t *blocks) {
-  *blocks = 1;
-  if (launch->block_elements > 0) {
-    int64_t elements = 1;
-    for (int a = 0; a < tensors[0].rank; a++) elements *= tensors[0].shape[a];
-    return grow_grid(blocks, bits_ceil_div(elements, launch->block_elements));
-  }
-  for (int i = 0; i < launch->n_grid; i++) {
-    const plan_grid_place *place = &launch->grid[i];
-    int64_t count = place->axis >= 0 ? ceil_shift(tensors[0].shape[place->axis], place->shift)
-                                     : (int64_t)1 << place->bits;
-    LLRT_TRY(grow_grid(blocks, count));
-  }
+  *blocks = positions;
   return LLRT_OK;
 }
 
@@ -73,9 +80,9 @@ llrt_status plan_launch_bind(const plan_launch *launch, const llrt_tensor *tenso
   (void)n_tensors;
   for (int a = 0; a < tensors[0].rank; a++)
     if (tensors[0].shape[a] == 0) return LLRT_OK;
-  LLRT_TRY(count_blocks(launch, tensors, blocks));
-  for (int i = 0; i < launch->n_args; i++)
-    args[i] = arg_value(&launch->arg[i], tensors, bindings);
+  const bound_call call = {launch, tensors, bindings};
+  LLRT_TRY(count_blocks(&call, blocks));
+  for (int i = 0; i < launch->n_args; i++) args[i] = arg_value(&call, &launch->arg[i]);
   return LLRT_OK;
 }
 

@@ -7,31 +7,34 @@
 
 #define PLAN_MAX_ARGS 48
 #define PLAN_MAX_GRID 20
+#define PLAN_DESTINATION 1 /* the tensor that a convert writes */
 
-/* Every argument is one 64-bit kernel parameter. */
+/* Every argument is one 64-bit kernel parameter. An *extent* is shape[index], or with `padded` the
+ * destination's binding.padded[index]. */
 typedef enum plan_arg_kind {
-  PLAN_ARG_ADDRESS = 1, /* tensor's data */
-  PLAN_ARG_STRIDE,      /* binding.stride[index] of tensor << shift, elements */
-  PLAN_ARG_CEIL,        /* ceil(shape[index] / 2^shift) */
-  PLAN_ARG_FLOOR,       /* floor(shape[index] / 2^shift) */
-  PLAN_ARG_MAGIC,       /* plan_magic's multiplier for d = ceil(shape[index] / 2^shift) */
+  PLAN_ARG_ADDRESS = 1, /* tensor's data + factor bytes */
+  PLAN_ARG_STRIDE,      /* binding.stride[index] of tensor * factor, elements */
+  PLAN_ARG_CEIL,        /* ceil(extent / factor) */
+  PLAN_ARG_FLOOR,       /* floor(extent / factor) */
+  PLAN_ARG_MAGIC,       /* plan_magic's multiplier for d = ceil(extent / factor) */
   PLAN_ARG_MAGIC_SHIFT, /* and its shift */
-  PLAN_ARG_ELEMENTS     /* the product of the shape << shift */
+  PLAN_ARG_POSITIONS    /* the product of all grid places */
 } plan_arg_kind;
 
 typedef struct plan_arg {
+  int64_t factor;
   uint8_t kind; /* plan_arg_kind */
   uint8_t tensor;
-  uint8_t index; /* storage digit (STRIDE) or axis */
-  uint8_t shift;
+  uint8_t index;  /* storage digit (STRIDE) or axis */
+  uint8_t padded; /* 1: of the destination's padded extent */
 } plan_arg;
 
-/* One place of the mixed-radix block index, fastest first: 2^bits positions, or ceil(shape[axis] /
- * 2^shift) where axis >= 0. */
+/* One place of the mixed-radix block index (of the element index of a flat kernel), fastest first:
+ * `factor` positions, or ceil(extent / factor) where axis >= 0. */
 typedef struct plan_grid_place {
+  int64_t factor;
   int8_t axis;
-  uint8_t shift;
-  uint8_t bits;
+  uint8_t padded;
 } plan_grid_place;
 
 /* When a variant may run: extents and element count within bounds (max 0: no bound). */
@@ -44,8 +47,8 @@ typedef struct plan_launch {
   int32_t n_args, n_grid;
   plan_arg arg[PLAN_MAX_ARGS];
   plan_grid_place grid[PLAN_MAX_GRID];
-  int32_t block_elements; /* > 0: a flat kernel; a block takes this many logical elements, the grid list
-                             is unused and blocks = ceil(elements / block_elements) */
+  int32_t block_elements; /* > 0: a flat kernel; a block takes this many positions of the element index:
+                             blocks = ceil(product of the grid places / block_elements) */
   int32_t threads;        /* of a block; 1 on the host */
   int32_t shared_bytes;   /* static; for the record and for limits */
   plan_range range;

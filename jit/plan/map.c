@@ -48,16 +48,12 @@ llrt_status draft_check_words(const draft *d) {
   if (d->run[1] < word || d->align[1] < word)
     return llrt_error(LLRT_UNSUPPORTED,
                       "a map of 32-bit words: the destination's elements do not lie in whole words");
-  for (int i = 0; i < kernel->n_digits; i++) {
-    const plan_digit *digit = &kernel->digit[i];
-    if (!digit->edge) continue;
-    uint64_t moved = 0;
-    for (int j = 0; j < word; j++) moved |= d->order[1][j] >> d->first[i] & bits_mask(digit->bits);
-    int whole = bits_max(d->extent_align[digit->axis] - digit->axis_shift, 0);
-    if (moved & ~bits_mask(whole))
-      return llrt_error(LLRT_UNSUPPORTED,
-                        "a map of 32-bit words: axis %d ends inside a word of the destination",
-                        digit->axis);
-  }
+  uint64_t moved = 0;
+  for (int j = 0; j < word; j++) moved |= draft_repack(d, d->order[1][j]);
+  const plan_bound *bound = draft_splits(d, moved, PLAN_DESTINATION);
+  if (bound)
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "a map of 32-bit words: axis %d ends inside a word of the destination",
+                      kernel->digit[bound->top].axis);
   return LLRT_OK;
 }

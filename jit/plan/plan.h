@@ -2,13 +2,18 @@
  *
  * Coordinates. A kernel sees the tensors as one list of logical *digits* (DESIGN 2): the common
  * refinement of all storages. A digit holds `bits` fixed low bits, an out-dim of `space`, and may have
- * a run-time upper part (rest). `space` maps (tile, grid) bits linearly onto the digits' fixed bits:
- * tile bits are worked on inside a block, grid bits number blocks. The upper parts are grid places too.
+ * an upper part (rest) of any number of positions. `space` maps (tile, grid) bits linearly onto the
+ * digits' fixed bits: tile bits are worked on inside a block, grid bits number blocks. The upper parts
+ * are grid places too. An axis's coordinate is the sum of position * step over its digits.
  *
- * Address of tensor t, in elements, as an integer:
+ * Address of tensor t, in elements, as an integer: Z_t(origin[t] + sum), Z_t its swizzle, and the sum
  *     XOR over fixed bits b of COLUMNS digits of column[t][b] * bit b
  *   + sum over STRIDE digits of stride * (upper << bits | fixed bits)
  *   + sum over COLUMNS digits with rest of upper * stride
+ *   + sum over the terms of t, each from an axis's coordinate (where no refinement exists)
+ *
+ * Bounds. Digits may overhang what a tensor has: an access happens where all bounds of its tensor hold;
+ * a load that does not happen gives `fill`. Only masked steps look at bounds.
  *
  * Values. A value is a register tile: layout (register, lane, warp, iteration) -> tile. Zero columns in
  * lane or warp are copies, stored once. The lowest `word` register bits lie inside one machine word.
@@ -28,6 +33,9 @@
 #define PLAN_MAX_BUFFERS 4
 #define PLAN_MAX_VARIANTS 4
 #define PLAN_MAX_MAPS (LLRT_MAX_MAPS + 1) /* a cast beside the description's */
+#define PLAN_MAX_BOUNDS 32
+#define PLAN_MAX_TERMS 24
+#define PLAN_TERM_BITS 32
 
 /* A number known now (arg < 0) or kernel argument `arg`. */
 typedef struct plan_number {
@@ -44,15 +52,32 @@ typedef struct plan_digit_side {
 
 typedef struct plan_digit {
   int8_t axis;        /* -1: a copy that only some tensors have */
-  uint8_t axis_shift; /* the digit's position 1 is 2^axis_shift positions of the axis */
   uint8_t bits;       /* fixed bits, = space.out[digit].bits */
-  bool rest;          /* has an upper part: ceil(extent / 2^bits) positions */
-  bool edge;          /* the last upper position may be incomplete */
-  plan_number extent; /* rest: positions of the whole digit */
-  plan_number full;   /* edge: floor(extent / 2^bits), the number of complete upper positions */
+  bool rest;          /* has an upper part */
+  int64_t step;       /* the digit's position 1 is `step` positions of the axis */
   plan_number upper;  /* rest: number of upper positions */
   plan_digit_side side[LLRT_MAX_TENSORS];
 } plan_digit;
+
+/* What accesses to some tensors must keep: a coordinate of an axis, or a digit's position, < limit. */
+typedef struct plan_bound {
+  int8_t axis;        /* or -1: of digit `top` alone */
+  int8_t top;         /* the axis's outermost digit */
+  uint8_t tensors;    /* bit t: of accesses to tensor t */
+  plan_number limit;
+  plan_number full;   /* upper positions of `top` below this are inside, whatever is below them */
+} plan_bound;
+
+/* A digit of one tensor's storage that the kernel's digits do not refine: the tensor's address gets
+ * column or stride * (coordinate of axis / step mod extent). */
+typedef struct plan_term {
+  int8_t tensor, axis;
+  uint8_t bits;       /* > 0: columns of so many bits */
+  int64_t step;
+  int64_t extent;     /* 0: not reduced */
+  plan_number stride;
+  uint64_t column[PLAN_TERM_BITS];
+} plan_term;
 
 /* One place of the block index (or, with flat decode, of the element index), fastest first. */
 typedef struct plan_place {
@@ -108,8 +133,8 @@ typedef enum plan_step_kind {
   PLAN_SHARED_LOAD,  /* that part of out = buffer */
   PLAN_MAP,          /* out = map of in, element by element: same layout */
   PLAN_STORE,        /* tensor = in */
-  PLAN_IF_INTERIOR,  /* next `body` steps where every edge digit is complete in this block, else the
-                        `otherwise` steps after them */
+  PLAN_IF_INTERIOR,  /* next `body` steps where this block is inside every bound, else the `otherwise`
+                        steps after them */
   PLAN_LOOP,         /* next `body` steps 2^iterations times; in-dim iteration counts. The body's values
                         live for one turn */
   PLAN_REPEAT,       /* next `body` steps `turns` times; out is `in` in the first turn, then what the
@@ -122,7 +147,8 @@ typedef struct plan_step {
   uint8_t in, out; /* values */
   uint8_t tensor, buffer, map;
   uint8_t vector;     /* log2 elements of one access */
-  bool masked;        /* LOAD, STORE: skip elements outside an edge digit's extent (flat: the count) */
+  bool masked;        /* LOAD, STORE: skip accesses outside a bound (flat: or past the count). All elements
+                         of one access are on the same side of every bound */
   uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches */
   uint8_t iterations; /* LOOP: log2 */
   uint8_t repetition; /* SHARED_STORE, SHARED_LOAD */
@@ -151,8 +177,13 @@ typedef struct plan_kernel {
                 digits (whole digits: upper and fixed bits together, fastest first); of space only the
                 out-dims are used */
   plan_number flat_elements; /* positions of the flat index */
-  int32_t n_digits, n_places, n_values, n_buffers, n_maps, n_steps;
+  int32_t n_digits, n_bounds, n_terms, n_places, n_values, n_buffers, n_maps, n_steps;
   plan_digit digit[PLAN_MAX_DIGITS];
+  plan_bound bound[PLAN_MAX_BOUNDS];
+  plan_term term[PLAN_MAX_TERMS];
+  int64_t origin[LLRT_MAX_TENSORS];       /* 0 where ADDRESS has the storage's offset */
+  llrt_swizzle swizzle[LLRT_MAX_TENSORS]; /* of the whole sum; all zero: none */
+  uint64_t fill; /* one element: what masked loads give outside */
   llrt_layout space;                           /* tile, grid -> d0, d1, … */
   uint64_t column[LLRT_MAX_TENSORS][LLRT_MAX_BITS]; /* by out bit of space, for COLUMNS digits */
   plan_place place[PLAN_MAX_GRID];
@@ -179,6 +210,7 @@ typedef enum plan_exchange {
 typedef struct plan_options {
   plan_exchange exchange; /* UNSUPPORTED where it cannot be had */
   int tile_bytes, run_bytes; /* 0: the target's */
+  int rest_bits;             /* most low bits of a digit with an upper part in the tile; 0: the planner's */
 } plan_options;
 
 /* Plans desc (validated by runtime/validate.c) for a target. options may be NULL. *out is an

@@ -2,10 +2,10 @@
  *
  *   digits -> tile -> space -> assign -> load, exchange, store
  *
- * Where REST digits give bits to the tile, blocks at the edge take a masked element-wise path, and a
- * flat kernel serves shapes that are smaller than a tile along such an axis. Value maps stand on either
- * side of the exchange. Where one acts on words of several elements, edges move words and no kernel is
- * flat: the tiled one then serves every shape. */
+ * Where the tile may overhang a tensor, blocks at the edge take a masked path, and a flat kernel serves
+ * shapes that are much smaller than a tile along such an axis. Value maps stand on either side of the
+ * exchange. Where one acts on words of several elements, edges move words and no kernel is flat: the
+ * tiled one then serves every shape. */
 #include "jit/plan/draft.h"
 
 #include "base/bits.h"
@@ -20,6 +20,8 @@
 #define STREAMING_MIN_BYTES (4 << 20)
 /* and every piece of a store is aligned to 2^this bytes, which streaming instructions demand. */
 #define STREAMING_MIN_ALIGN 4
+/* log2 masked accesses of one thread beyond which a loop over elements takes their place: each is a branch. */
+#define MASKED_MAX_ACCESSES 5
 
 static void begin_kernel(draft *d, const llrt_op_desc *desc, const plan_target *target,
                          const plan_options *options, plan_kernel *kernel) {
@@ -49,12 +51,6 @@ void draft_finish(plan_kernel *kernel) {
 
 /* ---- the tiled kernel ---- */
 
-static bool has_edge(const plan_kernel *kernel) {
-  for (int i = 0; i < kernel->n_digits; i++)
-    if (kernel->digit[i].edge) return true;
-  return false;
-}
-
 /* load, exchange, store of a whole tile. */
 static llrt_status interior_steps(draft *d, const draft_values *values, bool streaming) {
   plan_kernel *kernel = d->kernel;
@@ -72,8 +68,9 @@ static llrt_status interior_steps(draft *d, const draft_values *values, bool str
                                         .streaming = (uint8_t)aligned});
 }
 
-/* The masked path: element by element, or word by word where maps want it; no exchange. */
-static llrt_status edge_steps(draft *d, const draft_values *values) {
+/* The masked path element by element, or word by word where maps want it, without an exchange: little
+ * code, for the host. */
+static llrt_status element_steps(draft *d, const draft_values *values) {
   plan_kernel *kernel = d->kernel;
   int number = 0;
   LLRT_TRY(draft_value(kernel, &values->edge, &number));
@@ -88,24 +85,60 @@ static llrt_status edge_steps(draft *d, const draft_values *values) {
                                         .vector = (uint8_t)d->word_elements, .masked = true});
 }
 
+/* The interior's steps from `first` once more, accesses masked and as wide as masks allow: the same values
+ * and buffers serve both paths. False where that would be too much code. */
+static llrt_status masked_steps(draft *d, int first, bool *done) {
+  plan_kernel *kernel = d->kernel;
+  int end = kernel->n_steps;
+  *done = false;
+  for (int i = first; i < end; i++) {
+    const plan_step *step = &kernel->step[i];
+    if (step->kind != PLAN_LOAD && step->kind != PLAN_STORE) continue;
+    const plan_value *value = &kernel->value[step->kind == PLAN_LOAD ? step->out : step->in];
+    int vector = draft_whole_vector(d, value, step->tensor, step->vector);
+    if (plan_value_bits(value, PLAN_REGISTER) - vector > MASKED_MAX_ACCESSES) return LLRT_OK;
+  }
+  for (int i = first; i < end; i++) {
+    plan_step step = kernel->step[i];
+    if (step.kind == PLAN_LOAD || step.kind == PLAN_STORE) {
+      const plan_value *value = &kernel->value[step.kind == PLAN_LOAD ? step.out : step.in];
+      step.vector = (uint8_t)draft_whole_vector(d, value, step.tensor, step.vector);
+      step.masked = true;
+    }
+    LLRT_TRY(draft_step(kernel, step));
+  }
+  *done = true;
+  return LLRT_OK;
+}
+
+static llrt_status edge_steps(draft *d, const draft_values *values, int first) {
+  bool done = false;
+  if (!d->kernel->target.lanes_first) LLRT_TRY(masked_steps(d, first, &done));
+  return done ? LLRT_OK : element_steps(d, values);
+}
+
+/* *tiled = false where the storages have no common refinement. */
 static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target,
-                              const plan_options *options, bool streaming, plan_kernel *kernel) {
+                              const plan_options *options, bool streaming, plan_kernel *kernel,
+                              bool *tiled) {
   draft d;
   draft_values values;
   begin_kernel(&d, desc, target, options, kernel);
   LLRT_TRY(draft_maps(&d));
   LLRT_TRY(draft_digits(&d));
+  *tiled = !d.divided;
+  if (d.divided) return LLRT_OK;
   LLRT_TRY(draft_tile(&d));
   LLRT_TRY(draft_space(&d));
   LLRT_TRY(draft_check_words(&d));
   LLRT_TRY(draft_assign(&d, &values));
   int branch = kernel->n_steps;
-  bool edge = has_edge(kernel);
+  bool edge = kernel->n_bounds > 0;
   if (edge) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR}));
   LLRT_TRY(interior_steps(&d, &values, streaming));
   if (edge) {
     int body = kernel->n_steps - branch - 1;
-    LLRT_TRY(edge_steps(&d, &values));
+    LLRT_TRY(edge_steps(&d, &values, branch + 1));
     kernel->step[branch].body = (uint8_t)body;
     kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - branch - 1 - body);
   }
@@ -127,16 +160,21 @@ static llrt_status plan_flat(const llrt_op_desc *desc, const plan_target *target
 
 /* ---- variants ---- */
 
-/* Every edge axis at least as long as a tile; false where a known extent rules that out. */
+/* Every axis whose extent a run gives is longer than half a tile. False where there is none: then the
+ * tiled kernel takes every shape. */
 static bool tiled_range(const plan_kernel *kernel, plan_range *range) {
+  bool open = false;
   range->min_elements = TILED_MIN_ELEMENTS;
-  for (int i = 0; i < kernel->n_digits; i++) {
-    const plan_digit *digit = &kernel->digit[i];
-    if (!digit->edge) continue;
-    if (digit->full.arg < 0 && digit->full.value == 0) return false;
-    range->min_extent[digit->axis] = (int64_t)1 << (digit->axis_shift + digit->bits);
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    const plan_digit *digit = &kernel->digit[bound->top];
+    if (bound->axis < 0 || !digit->rest || digit->upper.arg < 0) continue;
+    int64_t group = digit->step << digit->bits;
+    if (range->min_extent[bound->axis] < group / 2 + 1)
+      range->min_extent[bound->axis] = group / 2 + 1;
+    open = true;
   }
-  return true;
+  return open;
 }
 
 /* Whether a map acts on words of several elements. */
@@ -147,12 +185,14 @@ static bool moves_words(const plan_kernel *kernel) {
 
 /* The number of elements where every digit is fixed, else -1. */
 static int64_t fixed_elements(const plan_kernel *kernel) {
-  int bits = 0;
+  int64_t elements = 1;
   for (int i = 0; i < kernel->n_digits; i++) {
-    if (kernel->digit[i].rest) return -1;
-    bits += kernel->digit[i].bits;
+    const plan_digit *digit = &kernel->digit[i];
+    if (digit->rest && digit->upper.arg >= 0) return -1;
+    int64_t count = (digit->rest ? digit->upper.value : 1) << digit->bits;
+    if (__builtin_mul_overflow(elements, count, &elements)) return -1;
   }
-  return (int64_t)1 << bits;
+  return elements;
 }
 
 /* Splits the last variant on the host in two: large tensors stream. */
@@ -162,13 +202,14 @@ static llrt_status add_streaming(const llrt_op_desc *desc, const plan_target *ta
   int64_t elements = fixed_elements(small);
   int64_t limit = (int64_t)STREAMING_MIN_BYTES * 8 / small->tensor_bits[1];
   plan_range range = small->launch.range;
+  bool tiled;
   if (elements >= 0 && elements < limit) return LLRT_OK;
-  LLRT_TRY(plan_tiled(desc, target, options, true, small));
+  LLRT_TRY(plan_tiled(desc, target, options, true, small, &tiled));
   small->launch.range = range;
   if (elements >= 0) return LLRT_OK;
   small->launch.range.min_elements = limit;
   plan_kernel *next = &out->variant[out->n_variants++];
-  LLRT_TRY(plan_tiled(desc, target, options, false, next));
+  LLRT_TRY(plan_tiled(desc, target, options, false, next, &tiled));
   next->launch.range = range;
   return LLRT_OK;
 }
@@ -180,11 +221,16 @@ llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
   int bits = llrt_dtype_bits(desc->tensors[0].dtype);
   if (bits < 8 || bits > 64)
     return llrt_error(LLRT_UNSUPPORTED, "elements of %d bits: 8, 16, 32 and 64 can be moved", bits);
-  plan_kernel *tiled = &out->variant[0];
-  LLRT_TRY(plan_tiled(desc, target, options, false, tiled));
-  bool flat = has_edge(tiled) && !moves_words(tiled);
-  if (!flat || tiled_range(tiled, &tiled->launch.range)) {
+  plan_kernel *first = &out->variant[0];
+  bool tiled, flat = true;
+  LLRT_TRY(plan_tiled(desc, target, options, false, first, &tiled));
+  if (!tiled && moves_words(first))
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "a map of 32-bit words: the storages have no common refinement");
+  if (tiled) {
     out->n_variants = 1;
+    flat = tiled_range(first, &first->launch.range) && !moves_words(first);
+    if (!flat) first->launch.range = (plan_range){.min_elements = 0};
     if (target->lanes_first) LLRT_TRY(add_streaming(desc, target, options, out));
   }
   if (!flat) return LLRT_OK;

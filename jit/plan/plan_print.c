@@ -5,6 +5,12 @@
 
 #include <stdio.h>
 
+static void print_quotient(const plan_arg *arg, const char *rounding, llrt_text *text) {
+  const char *name = arg->padded ? "padded" : "n";
+  if (arg->factor == 1) llrt_text_add(text, "%s%d", name, arg->index);
+  else llrt_text_add(text, "%s(%s%d/%lld)", rounding, name, arg->index, (long long)arg->factor);
+}
+
 static void print_number(const plan_kernel *kernel, const plan_number *number, llrt_text *text) {
   if (number->arg < 0) {
     llrt_text_add(text, "%lld", (long long)number->value);
@@ -14,10 +20,10 @@ static void print_number(const plan_kernel *kernel, const plan_number *number, l
   switch ((plan_arg_kind)arg->kind) {
     case PLAN_ARG_STRIDE:
       llrt_text_add(text, "stride(t%d.%d)", arg->tensor, arg->index);
-      if (arg->shift) llrt_text_add(text, "*%d", 1 << arg->shift);
+      if (arg->factor != 1) llrt_text_add(text, "*%lld", (long long)arg->factor);
       break;
-    case PLAN_ARG_CEIL: llrt_text_add(text, "ceil(n%d/%d)", arg->index, 1 << arg->shift); break;
-    case PLAN_ARG_FLOOR: llrt_text_add(text, "floor(n%d/%d)", arg->index, 1 << arg->shift); break;
+    case PLAN_ARG_CEIL: print_quotient(arg, "ceil", text); break;
+    case PLAN_ARG_FLOOR: print_quotient(arg, "floor", text); break;
     default: llrt_text_add(text, "arg%d", number->arg); break;
   }
 }
@@ -44,12 +50,39 @@ static void print_digits(const plan_kernel *kernel, llrt_text *text) {
   for (int i = 0; i < kernel->n_digits; i++) {
     const plan_digit *digit = &kernel->digit[i];
     if (digit->axis < 0) llrt_text_add(text, "  d%d: copies, %d bits;", i, digit->bits);
-    else llrt_text_add(text, "  d%d: axis %d >> %d, %d bits", i, digit->axis, digit->axis_shift,
-                       digit->bits);
-    if (digit->rest) llrt_text_add(text, " + rest%s", digit->edge ? " (edge)" : "");
+    else llrt_text_add(text, "  d%d: axis %d / %lld, %d bits", i, digit->axis,
+                       (long long)digit->step, digit->bits);
+    if (digit->rest) {
+      llrt_text_add(text, " + rest ");
+      print_number(kernel, &digit->upper, text);
+    }
     for (int t = 0; t < kernel->n_tensors; t++) print_side(kernel, i, t, text);
     llrt_text_add(text, "\n");
   }
+}
+
+static void print_bounds(const plan_kernel *kernel, llrt_text *text) {
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    if (bound->axis >= 0) llrt_text_add(text, "  bound: axis %d < ", bound->axis);
+    else llrt_text_add(text, "  bound: d%d < ", bound->top);
+    print_number(kernel, &bound->limit, text);
+    llrt_text_add(text, " to %s%s%s\n", bound->tensors & 1 ? "load" : "",
+                  bound->tensors == 3 ? " and " : "", bound->tensors & 2 ? "store" : "");
+  }
+  for (int i = 0; i < kernel->n_terms; i++) {
+    const plan_term *term = &kernel->term[i];
+    llrt_text_add(text, "  source: axis %d / %lld", term->axis, (long long)term->step);
+    if (term->extent) llrt_text_add(text, " mod %lld", (long long)term->extent);
+    llrt_text_add(text, term->bits ? " by columns\n" : " * ");
+    if (term->bits) continue;
+    print_number(kernel, &term->stride, text);
+    llrt_text_add(text, "\n");
+  }
+  for (int t = 0; t < kernel->n_tensors; t++)
+    if (kernel->swizzle[t].swizzle_len)
+      llrt_text_add(text, "  swizzle of t%d: [%d,%d,%d]\n", t, kernel->swizzle[t].per_element,
+                    kernel->swizzle[t].swizzle_len, kernel->swizzle[t].atom_len);
 }
 
 static void print_dim(const plan_value *value, plan_dim dim, llrt_text *text) {
@@ -134,7 +167,7 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       print_map(&kernel->map[step->map], text);
       llrt_text_add(text, " -> v%d", step->out);
       break;
-    case PLAN_IF_INTERIOR: llrt_text_add(text, "if the block is inside every edge:"); break;
+    case PLAN_IF_INTERIOR: llrt_text_add(text, "if the block is inside every bound:"); break;
     case PLAN_REPEAT:
       llrt_text_add(text, "repeat %d times with v%d, at first v%d:", step->turns, step->out, step->in);
       break;
@@ -194,6 +227,7 @@ static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text)
   llrt_text_add(text, "\n  block: %d warps of %d lanes, %d bytes of shared memory\n",
                 1 << kernel->warp_bits, 1 << kernel->lane_bits, kernel->launch.shared_bytes);
   print_digits(kernel, text);
+  print_bounds(kernel, text);
   llrt_text_add(text, kernel->flat ? "  element index, fastest first:" : "  block index, fastest first:");
   for (int i = 0; i < kernel->n_places; i++) {
     const plan_place *place = &kernel->place[i];

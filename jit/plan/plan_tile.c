@@ -175,16 +175,16 @@ static llrt_status fill_space(draft *d, const llrt_layout *layout, const vectors
   llrt_layout *space = &kernel->space;
   int bits = llrt_layout_out_bits(layout);
   plan_digit *digit = &kernel->digit[0];
-  *digit = (plan_digit){.bits = (uint8_t)bits, .rest = true, .extent.arg = -1, .full.arg = -1};
+  *digit = (plan_digit){.bits = (uint8_t)bits, .rest = true, .step = 1};
   kernel->n_digits = 1;
-  d->extent[0] = -1;
+  d->count[0] = d->shape[0].known = d->written[0].known = -1;
   for (int t = 0; t < 2; t++) {
     plan_number address;
     LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_ADDRESS, .tensor = (uint8_t)t}, &address));
     digit->side[t].stride = (plan_number){.arg = -1, .value = (int64_t)1 << bits};
     for (int b = 0; b < bits; b++) kernel->column[t][b] = 1ull << b;
   }
-  LLRT_TRY(draft_extent(d, PLAN_ARG_CEIL, 0, bits, &digit->upper));
+  LLRT_TRY(draft_digit_count(d, 0, (int64_t)1 << bits, &digit->upper));
   *space = llrt_layout_empty();
   LLRT_TRY(llrt_layout_add_out(space, "d0", bits));
   LLRT_TRY(llrt_layout_add_in(space, "tile", tile->rank));
@@ -194,9 +194,9 @@ static llrt_status fill_space(draft *d, const llrt_layout *layout, const vectors
   if (blocks->n > 0) {
     kernel->place[kernel->n_places++] = (plan_place){.digit = -1, .bits = (uint8_t)blocks->n};
     kernel->launch.grid[kernel->launch.n_grid++] =
-        (plan_grid_place){.axis = -1, .bits = (uint8_t)blocks->n};
+        (plan_grid_place){.axis = -1, .factor = (int64_t)1 << blocks->n};
   }
-  return draft_upper_place(d, 0, digit->upper, bits);
+  return draft_digit_place(d, 0, (int64_t)1 << bits);
 }
 
 /* log2 elements of an access: the widest that verify allows. */

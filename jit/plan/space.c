@@ -1,4 +1,4 @@
-/* From a work tile to the kernel's coordinates: `space`, the digits' bits and edges, the block index. */
+/* From a work tile to the kernel's coordinates: `space`, the digits' bits, the block index. */
 #include "jit/plan/draft.h"
 
 #include "base/bits.h"
@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* How many low bits of digit i the tile and the grid use: all of a fixed digit, of a REST digit those
- * in the tile, which are its lowest. */
+/* How many low bits of digit i the tile and the grid use: all of a fixed digit, of one with an upper part
+ * those in the tile, which are its lowest. */
 static int used_bits(const draft *d, int i) {
   if (!d->kernel->digit[i].rest) return d->bits[i];
   uint64_t touched = 0;
@@ -18,34 +18,24 @@ static int used_bits(const draft *d, int i) {
   return bits_count(touched);
 }
 
-llrt_status draft_extent(draft *d, plan_arg_kind kind, int axis, int shift, plan_number *number) {
-  int64_t extent = d->extent[axis];
-  if (extent < 0)
-    return draft_arg(d,
-                     (plan_arg){.kind = (uint8_t)kind, .index = (uint8_t)axis,
-                                .shift = (uint8_t)shift},
-                     number);
-  int64_t value = kind == PLAN_ARG_FLOOR ? extent >> shift
-                                         : bits_ceil_div(extent, (int64_t)1 << shift);
-  *number = (plan_number){.arg = -1, .value = value};
+llrt_status draft_digit_count(draft *d, int i, int64_t divisor, plan_number *count) {
+  const plan_digit *digit = &d->kernel->digit[i];
+  int64_t positions = divisor / digit->step;
+  if (d->count[i] < 0) return draft_number(d, PLAN_ARG_CEIL, digit->axis, true, divisor, count);
+  *count = (plan_number){.arg = -1, .value = bits_ceil_div(d->count[i], positions)};
   return LLRT_OK;
 }
 
 static llrt_status finish_rest_digit(draft *d, int i) {
   plan_digit *digit = &d->kernel->digit[i];
-  int top = digit->axis_shift + digit->bits;
-  LLRT_TRY(draft_extent(d, PLAN_ARG_CEIL, digit->axis, digit->axis_shift, &digit->extent));
-  LLRT_TRY(draft_extent(d, PLAN_ARG_CEIL, digit->axis, top, &digit->upper));
-  digit->edge = d->extent_align[digit->axis] < top && digit->bits > 0;
-  if (digit->edge)
-    LLRT_TRY(draft_extent(d, PLAN_ARG_FLOOR, digit->axis, top, &digit->full));
+  LLRT_TRY(draft_digit_count(d, i, digit->step << digit->bits, &digit->upper));
   for (int t = 0; t < d->desc->n_tensors; t++)
     if (digit->side[t].kind == PLAN_COLUMNS) digit->side[t].stride.value <<= digit->bits;
   return LLRT_OK;
 }
 
-/* Rewrites a vector of draft bits in the final positions, where REST digits are cut. */
-static uint64_t repack(const draft *d, uint64_t x) {
+/* Rewrites a vector in the final positions, where upper parts are cut off. */
+uint64_t draft_repack(const draft *d, uint64_t x) {
   uint64_t out = 0;
   for (int i = 0, shift = 0; i < d->kernel->n_digits; i++) {
     int bits = d->kernel->digit[i].bits;
@@ -66,8 +56,8 @@ static llrt_status fill_space(draft *d) {
   }
   LLRT_TRY(llrt_layout_add_in(space, "tile", d->tile_bits));
   LLRT_TRY(llrt_layout_add_in(space, "grid", d->n_grid));
-  for (int i = 0; i < d->tile_bits; i++) space->column[i] = repack(d, d->order[0][i]);
-  for (int i = 0; i < d->n_grid; i++) space->column[d->tile_bits + i] = repack(d, d->grid[i]);
+  for (int i = 0; i < d->tile_bits; i++) space->column[i] = draft_repack(d, d->order[0][i]);
+  for (int i = 0; i < d->n_grid; i++) space->column[d->tile_bits + i] = draft_repack(d, d->grid[i]);
   for (int t = 0; t < d->desc->n_tensors; t++)
     for (int i = 0; i < kernel->n_digits; i++)
       for (int b = 0, shift = llrt_layout_out_shift(space, i); b < kernel->digit[i].bits; b++)
@@ -84,16 +74,21 @@ static llrt_status add_place(draft *d, plan_place place, plan_grid_place grid) {
   return LLRT_OK;
 }
 
-llrt_status draft_upper_place(draft *d, int digit, plan_number count, int shift) {
-  plan_place place = {.digit = (int8_t)digit, .count = count};
-  int8_t axis = d->kernel->digit[digit].axis;
-  if (count.arg >= 0) {
-    plan_arg arg = {.kind = PLAN_ARG_MAGIC, .index = (uint8_t)axis, .shift = (uint8_t)shift};
-    LLRT_TRY(draft_arg(d, arg, &place.magic));
-    arg.kind = PLAN_ARG_MAGIC_SHIFT;
-    LLRT_TRY(draft_arg(d, arg, &place.magic_shift));
+llrt_status draft_digit_place(draft *d, int i, int64_t divisor) {
+  plan_place place = {.digit = (int8_t)i};
+  plan_grid_place grid = {.axis = -1};
+  LLRT_TRY(draft_digit_count(d, i, divisor, &place.count));
+  if (place.count.arg < 0) {
+    grid.factor = place.count.value;
+    return add_place(d, place, grid);
   }
-  return add_place(d, place, (plan_grid_place){.axis = axis, .shift = (uint8_t)shift});
+  plan_arg arg = d->kernel->launch.arg[place.count.arg];
+  grid = (plan_grid_place){.axis = (int8_t)arg.index, .padded = arg.padded, .factor = arg.factor};
+  arg.kind = PLAN_ARG_MAGIC;
+  LLRT_TRY(draft_arg(d, arg, &place.magic));
+  arg.kind = PLAN_ARG_MAGIC_SHIFT;
+  LLRT_TRY(draft_arg(d, arg, &place.magic_shift));
+  return add_place(d, place, grid);
 }
 
 /* Block order: fixed bits fastest, then upper parts in the order of one side's memory: on a GPU the
@@ -104,14 +99,13 @@ static llrt_status fill_places(draft *d) {
   int side = kernel->target.lanes_first ? 0 : 1;
   if (d->n_grid > 0) {
     plan_place place = {.digit = -1, .bits = (uint8_t)d->n_grid};
-    plan_grid_place grid = {.axis = -1, .bits = (uint8_t)d->n_grid};
+    plan_grid_place grid = {.axis = -1, .factor = (int64_t)1 << d->n_grid};
     LLRT_TRY(add_place(d, place, grid));
   }
   for (int order = -1; order < LLRT_MAX_DIGITS; order++)
     for (int i = 0; i < kernel->n_digits; i++)
       if (kernel->digit[i].rest && d->side[i][side].order == order)
-        LLRT_TRY(draft_upper_place(d, i, kernel->digit[i].upper,
-                                   kernel->digit[i].axis_shift + kernel->digit[i].bits));
+        LLRT_TRY(draft_digit_place(d, i, kernel->digit[i].step << kernel->digit[i].bits));
   return LLRT_OK;
 }
 
@@ -121,5 +115,6 @@ llrt_status draft_space(draft *d) {
     if (d->kernel->digit[i].rest) LLRT_TRY(finish_rest_digit(d, i));
   }
   LLRT_TRY(fill_space(d));
+  LLRT_TRY(draft_bounds(d));
   return fill_places(d);
 }

@@ -52,6 +52,8 @@ static void find_run_vectors(tiler *w, int t) {
 static int run_alignment(const tiler *w, int t) {
   const draft *d = w->d;
   int align = bits_min(d->address_align[t], w->n_run[t]);
+  const llrt_swizzle *swizzle = &d->kernel->swizzle[t];
+  if (swizzle->swizzle_len) align = bits_min(align, swizzle->per_element);
   for (int i = 0; i < d->kernel->n_digits; i++)
     if (d->kernel->digit[i].side[t].kind == PLAN_STRIDE)
       align = bits_min(align, d->side[i][t].align);
@@ -63,6 +65,8 @@ static int vector_bits(const tiler *w, int t) {
   const plan_target *target = &w->d->kernel->target;
   int widest = bits_max(bits_log2(target->access_bytes) - w->log2_bytes[t], 0);
   int vector = bits_min(widest, w->n_run[t]);
+  const llrt_swizzle *swizzle = &w->d->kernel->swizzle[t];
+  if (swizzle->swizzle_len) vector = bits_min(vector, bits_min(swizzle->per_element, run_alignment(w, t)));
   return target->access_align_bytes == 1 ? vector : bits_min(vector, run_alignment(w, t));
 }
 

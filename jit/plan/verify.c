@@ -161,6 +161,9 @@ llrt_status plan_verify(const plan_kernel *kernel) {
   CHECK(kernel->n_steps > 0 && kernel->n_steps <= PLAN_MAX_STEPS, "%d steps", kernel->n_steps);
   CHECK(kernel->n_values > 0 && kernel->n_values <= PLAN_MAX_VALUES, "%d values", kernel->n_values);
   CHECK(llrt_layout_is_valid(&kernel->space), "malformed space");
+  CHECK(kernel->flat || kernel->n_terms == 0, "division in a tiled kernel");
+  for (int i = 0; i < kernel->n_bounds; i++)
+    CHECK(kernel->bound[i].top >= 0 && kernel->bound[i].top < kernel->n_digits, "bound %d", i);
   CHECK(kernel->launch.shared_bytes <= kernel->target.shared_bytes, "%d bytes of shared memory",
         kernel->launch.shared_bytes);
   for (int i = 0; i < kernel->n_values; i++) LLRT_TRY(check_value(kernel, i));

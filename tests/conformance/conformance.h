@@ -46,6 +46,9 @@ uint64_t map_element(const conformance_case *tested, uint64_t bits);
 /* Whether words of the destination are changed last, and how. */
 bool maps_words(const conformance_case *tested);
 uint32_t map_word(const conformance_case *tested, uint32_t word);
+/* The part of the suite that conformance_general.c makes; title without the dtype. */
+int general_cases_count(void);
+bool general_cases_make(int index, conformance_case *made);
 
 /* Runs a case on an open device and says in why[size] what was wrong, or makes it empty. */
 bool case_passes(const conformance_case *tested, llrt_device *device, char *why, size_t size);

@@ -1,5 +1,6 @@
 /* One case: buffers with guards, the conversion, and a comparison of every byte. */
 #include "conformance.h"
+#include "tests/storage_walk.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -74,34 +75,10 @@ static llrt_tensor tensor_of(const bench *at, const side *of, const buffer *in) 
 
 /* ---- the reference ---- */
 
-/* Offsets in the tile that hold the same element as offset 0: its copies, 0 among them. */
-static int tile_copies(const llrt_layout *tile, int64_t *copies, int limit) {
-  int n = 0, bits = llrt_layout_in_bits(tile);
-  for (uint64_t offset = 0; offset < (uint64_t)1 << bits && n < limit; offset++) {
-    if (llrt_layout_apply_flat(tile, offset) == 0) copies[n++] = (int64_t)offset;
-  }
-  return n;
-}
-
-static bool next_coordinate(const conformance_case *tested, int64_t *coords) {
-  for (int axis = tested->rank - 1; axis >= 0; axis--) {
-    if (++coords[axis] < tested->shape[axis]) return true;
-    coords[axis] = 0;
-  }
-  return false;
-}
-
-/* The offset inside the tile of an element's first copy. */
-static int64_t tile_part(const llrt_storage *storage, const int64_t *coords) {
-  llrt_storage tile_only = *storage;
-  llrt_storage_binding none = {.span = 0};
-  int64_t inside[LLRT_MAX_RANK];
-  tile_only.n_digits = 0;
-  for (int axis = 0; axis < storage->rank; axis++) {
-    int bits = storage->tile.n_out ? storage->tile.out[axis].bits : 0;
-    inside[axis] = coords[axis] & (((int64_t)1 << bits) - 1);
-  }
-  return llrt_storage_offset(&tile_only, &none, inside);
+static void put_bits(bench *at, uint64_t bits, int64_t to) {
+  size_t size = element_bytes(at);
+  memcpy(at->destination.bits + at->destination.base + (size_t)to * size, &bits, size);
+  if (at->written) memset(at->written + (size_t)to * size, 1, size);
 }
 
 static void put_element(bench *at, int64_t from, int64_t to) {
@@ -109,8 +86,7 @@ static void put_element(bench *at, int64_t from, int64_t to) {
   uint64_t bits = 0;
   memcpy(&bits, at->source.bits + at->source.base + (size_t)from * size, size);
   bits = map_element(at->tested, bits);
-  memcpy(at->destination.bits + at->destination.base + (size_t)to * size, &bits, size);
-  if (at->written) memset(at->written + (size_t)to * size, 1, size);
+  put_bits(at, bits, to);
 }
 
 /* Applies the map of words to those that the conversion wrote. */
@@ -124,21 +100,19 @@ static void map_words(bench *at) {
   }
 }
 
-/* Writes into destination.bits what the conversion must leave there. */
+/* Writes into destination.bits what the conversion must leave there: every copy of every element, and
+ * pads where the rule writes them. */
 static void convert_reference(bench *at) {
-  enum { MAX_COPIES = 64 };
   const conformance_case *tested = at->tested;
   const llrt_storage *source = &tested->source.storage, *into = &tested->destination.storage;
-  int64_t copies[MAX_COPIES], coords[LLRT_MAX_RANK] = {0};
-  int n_copies = tile_copies(&into->tile, copies, MAX_COPIES);
+  storage_walk walk;
+  storage_walk_begin(&walk, into, &at->binding[1]);
   do {
-    int64_t from = llrt_storage_offset(source, &at->binding[0], coords);
-    int64_t first = llrt_storage_offset(into, &at->binding[1], coords);
-    int64_t inside = n_copies > 1 ? tile_part(into, coords) : 0;
-    for (int i = 0; i < n_copies; i++) {
-      put_element(at, from, first - inside + (inside ^ copies[i]));
-    }
-  } while (next_coordinate(tested, coords));
+    if (storage_walk_is_element(&walk, tested->shape))
+      put_element(at, llrt_storage_offset(source, &at->binding[0], walk.coords), walk.place);
+    else if (into->pad == LLRT_PAD_VALUE)
+      put_bits(at, into->pad_value, walk.place);
+  } while (storage_walk_next(&walk));
   if (at->written) map_words(at);
 }
 

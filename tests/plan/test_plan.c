@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "random_layout.h"
+#include "tests/storage_walk.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -52,19 +53,30 @@ static void fill_source(conversion *c, uint64_t *seed) {
   for (size_t i = 0; i < c->bytes[0]; i++) source[i] = (unsigned char)(test_random(seed) >> 56);
 }
 
-/* Counts elements of the destination that differ from the source's. */
-static int64_t wrong_elements(const pair *p, const conversion *c) {
+#define UNTOUCHED 0xA5 /* what every byte of a destination is before */
+
+/* Counts places of the destination that do not hold what they must: elements in every copy, pads as the
+ * rule says, and elsewhere what was there. */
+static int64_t wrong_places(const pair *p, const conversion *c) {
   size_t bytes = (size_t)llrt_dtype_bits(c->desc.tensors[0].dtype) / 8;
+  const llrt_storage *into = &p->storage[1];
+  unsigned char *expected = malloc(c->bytes[1] + 1);
+  storage_walk walk;
   int64_t wrong = 0;
-  for (int64_t i = 0; i < p->shape[0]; i++) {
-    for (int64_t j = 0; j < p->shape[1]; j++) {
-      const unsigned char *at[2];
-      for (int t = 0; t < 2; t++)
-        at[t] = (const unsigned char *)c->desc.tensors[t].data +
-                (size_t)llrt_storage_offset(&p->storage[t], &c->binding[t], (int64_t[]){i, j}) * bytes;
-      wrong += memcmp(at[0], at[1], bytes) != 0;
-    }
-  }
+  memset(expected, UNTOUCHED, c->bytes[1]);
+  storage_walk_begin(&walk, into, &c->binding[1]);
+  do {
+    const void *from = &into->pad_value;
+    if (storage_walk_is_element(&walk, p->shape))
+      from = (const unsigned char *)c->desc.tensors[0].data +
+             (size_t)llrt_storage_offset(&p->storage[0], &c->binding[0], walk.coords) * bytes;
+    else if (into->pad != LLRT_PAD_VALUE)
+      continue;
+    memcpy(expected + (size_t)walk.place * bytes, from, bytes);
+  } while (storage_walk_next(&walk));
+  for (size_t i = 0; i < c->bytes[1]; i += bytes)
+    wrong += memcmp((const unsigned char *)c->desc.tensors[1].data + i, expected + i, bytes) != 0;
+  free(expected);
   return wrong;
 }
 
@@ -96,14 +108,14 @@ static int check_pair(const pair *p, const char *target_name, llrt_dtype dtype,
   for (int v = 0; v < made.n_variants; v++) {
     /* A kernel is right outside its range too, wherever it can launch. */
     fill_source(&c, &seed);
-    memset(c.desc.tensors[1].data, 0xA5, c.bytes[1]);
+    memset(c.desc.tensors[1].data, UNTOUCHED, c.bytes[1]);
     status = plan_interpret(&made.variant[v], c.desc.tensors, c.binding, 2);
-    if (status != LLRT_OK || wrong_elements(p, &c) != 0) explain_failure(&made, v);
+    if (status != LLRT_OK || wrong_places(p, &c) != 0) explain_failure(&made, v);
     cr_assert_eq(status, LLRT_OK, "%s, %s, %s: %s", what, target_name, llrt_dtype_name(dtype),
                  llrt_last_error());
-    cr_assert_eq(wrong_elements(p, &c), 0, "%s, %s, %s, variant %d, exchange %d: %lld wrong", what,
+    cr_assert_eq(wrong_places(p, &c), 0, "%s, %s, %s, variant %d, exchange %d: %lld wrong", what,
                  target_name, llrt_dtype_name(dtype), v, exchange,
-                 (long long)wrong_elements(p, &c));
+                 (long long)wrong_places(p, &c));
     ran++;
   }
   free_conversion(&c);
@@ -154,6 +166,45 @@ static const text_pair pairs[] = {
     {"row_major", "{offset: [[1,0],[0,0],[0,1]]} -> [dim0:2, dim1:2]", {2, 2}},
 };
 
+/* What is more than digits of powers of two: one width a target each. */
+static const text_pair general_pairs[] = {
+    /* offsets and replicas */
+    {"storage(digits=[dim1: rest, dim0: rest], offset=[3])", "col_major", {64, 72}},
+    {"row_major", "storage(digits=[dim1: rest, dim0: rest], offset=[7])", {40, 64}},
+    {"row_major", "storage(digits=[dim1: rest, replica: 2, dim0: rest])", {33, 64}},
+    {"row_major", "storage(digits=[replica: 3, dim0: rest, dim1: rest, replica: 2])", {20, 30}},
+    {"storage(digits=[dim1: rest, replica: 3, dim0: rest, replica: 2])", "row_major", {20, 64}},
+    /* digits above ones that are no powers of two */
+    {"storage(digits=[dim1: rest, dim0: 45, dim0: 2])",
+     "storage(digits=[dim1: rest, dim0: 2 @ 32, dim0: 45 @ 64])", {90, 32}},
+    {"row_major", "storage(digits=[dim1: 48, dim0: rest, dim1: rest])", {24, 96}},
+    {"storage(digits=[dim1: 48, dim0: rest, dim1: rest])", "col_major", {70, 144}},
+    {"storage(digits=[dim0: 45, dim0: 8, dim1: rest])",
+     "storage(digits=[dim0: 8 @ 45, dim0: 45 @ 1, dim1: rest @ 360])", {360, 16}},
+    {"storage(digits=[dim0: 3, dim1: 5, dim0: rest, dim1: rest])", "row_major", {51, 85}},
+    {"storage(digits=[dim0: 5, dim1: 64, dim0: 64])",
+     "storage(digits=[dim0: 64, dim1: 64, dim0: 5])", {320, 64}},
+    {"padded_shared(interval_padding=[[64,8]], order=[1,0])", "col_major", {32, 64}},
+    /* pads */
+    {"row_major", "scale_128x4", {130, 6}},
+    {"row_major", "scale_128x4", {131, 90}},
+    {"scale_128x4", "row_major", {131, 90}},
+    {"scale_128x4", "scale_8x4", {131, 30}},
+    {"scale_8x4(pad=17)", "scale_128x4(pad=3)", {60, 9}},
+    {"row_major", "aiter_scale", {40, 11}},
+    {"col_major", "scale_128x4(pad=keep)", {140, 6}},
+    {"row_major", "storage(digits=[dim1: 16, dim0: 32], pad=9)", {20, 11}},
+    {"storage(digits=[dim1: 16, dim0: 32], pad=keep)", "col_major", {20, 11}},
+    {"row_major", "storage(digits=[dim1: 48, dim0: rest, dim1: rest], pad=1)", {17, 100}},
+    {"storage(digits=[dim1: 48, dim0: rest, dim1: rest], pad=0)",
+     "storage(digits=[dim1: 32, dim0: 4, dim1: rest, dim0: rest], pad=5)", {17, 100}},
+    /* swizzles of carrying sums */
+    {"row_major", "storage(digits=[dim1: rest, dim0: rest], swizzle=[0,2,5])", {33, 40}},
+    {"storage(digits=[dim1: rest, dim0: rest], swizzle=[3,3,3])", "col_major", {70, 64}},
+    {"row_major", "storage(digits=[dim1: rest, dim0: rest @ 72], offset=[8], swizzle=[3,2,4])", {64, 64}},
+    {"row_major", "storage(digits=[dim1: 64, dim0: 64], swizzle=[3,3,6])", {64, 64}},
+};
+
 static void parse_pair(const text_pair *text, pair *p) {
   memset(p, 0, sizeof *p);
   memcpy(p->shape, text->shape, sizeof p->shape);
@@ -176,6 +227,16 @@ Test(plan, every_pair_on_every_target) {
           ran += check_pair(&p, targets[t], widths[w], (plan_exchange)exchange, what);
   }
   cr_assert_geq(ran, 1800, "only %d plans ran", ran);
+}
+
+Test(plan, general_pairs_on_every_target) {
+  for (size_t i = 0; i < sizeof general_pairs / sizeof *general_pairs; i++) {
+    pair p;
+    parse_pair(&general_pairs[i], &p);
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
+      check_pair(&p, targets[t], widths[(i + t) % (sizeof widths / sizeof *widths)],
+                 PLAN_EXCHANGE_AUTO, general_pairs[i].destination);
+  }
 }
 
 static void random_pairs(bool permutation, uint64_t seed) {

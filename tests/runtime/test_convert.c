@@ -166,40 +166,12 @@ Test(convert, a_layout_of_another_shape) {
   EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "destination");
 }
 
-/* What a storage can say and no plan does yet. */
-Test(convert, storages_that_are_not_planned_yet) {
-  static const char *const rows[][2] = {
-      {"storage(digits=[dim1: rest, dim0: rest, replica: 2])", "replicas"},
-      {"storage(digits=[dim1: rest @ 1, dim0: rest @ 1 on lane])", "axes other than memory"},
-      {"storage(digits=[dim1: rest, dim0: rest], offset=[3])", "an offset"},
-      {"storage(digits=[dim1: rest, dim0: rest], swizzle=[0,2,5])", "a swizzle"},
-      {"scale_128x4", "pads axis 0 from 24 to 128"},
-  };
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    cr_assert_eq(llrt_storage_parse(rows[i][0], 2, NULL, &at.col_major), LLRT_OK, "%s",
-                 llrt_last_error());
-    EXPECT_REFUSED(LLRT_UNSUPPORTED, rows[i][1]);
-  }
-}
-
-/* Pads that a shape does not need, and a swizzle that a tile can take in, stand in no one's way. */
-Test(convert, storages_that_come_down_to_digits_and_a_tile) {
-  static const char *const rows[] = {
-      "scale_8x4",
-      "storage(digits=[dim1: 8, dim0: 8, dim1: rest, dim0: rest], swizzle=[0,3,3])"};
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    llrt_storage_binding binding;
-    cr_assert_eq(llrt_storage_parse(rows[i], 2, NULL, &at.col_major), LLRT_OK, "%s",
-                 llrt_last_error());
-    cr_assert_eq(llrt_convert_into(&at.source, &at.destination, NULL, NULL), LLRT_OK, "%s: %s",
-                 rows[i], llrt_last_error());
-    cr_assert_eq(llrt_storage_bind(&at.col_major, 2, at.source.shape, NULL, &binding), LLRT_OK);
-    for (int64_t e = 0; e < ELEMENTS; e++) {
-      int64_t coords[2] = {e / COLUMNS, e % COLUMNS};
-      int64_t offset = llrt_storage_offset(&at.col_major, &binding, coords);
-      cr_assert_eq(at.output[offset], at.input[e], "%s", rows[i]);
-    }
-  }
+/* A storage of lanes is none of memory. */
+Test(convert, storages_of_other_targets) {
+  cr_assert_eq(llrt_storage_parse("storage(digits=[dim1: rest @ 1, dim0: rest @ 1 on lane])", 2, NULL,
+                                  &at.col_major),
+               LLRT_OK, "%s", llrt_last_error());
+  EXPECT_REFUSED(LLRT_UNSUPPORTED, "axes other than memory");
 }
 
 Test(convert, memory_that_does_not_fit) {

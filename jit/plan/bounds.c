@@ -1,0 +1,125 @@
+/* Where digits overhang the tensors, and so where accesses need masks. */
+#include "jit/plan/draft.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+
+static llrt_status add_bound(draft *d, plan_bound bound) {
+  plan_kernel *kernel = d->kernel;
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    plan_bound *at = &kernel->bound[i];
+    if (at->axis != bound.axis || at->top != bound.top || at->limit.arg != bound.limit.arg ||
+        at->limit.value != bound.limit.value)
+      continue;
+    at->tensors |= bound.tensors;
+    return LLRT_OK;
+  }
+  if (kernel->n_bounds == PLAN_MAX_BOUNDS)
+    return llrt_error(LLRT_UNSUPPORTED, "the kernel would need more than %d bounds", PLAN_MAX_BOUNDS);
+  kernel->bound[kernel->n_bounds++] = bound;
+  return LLRT_OK;
+}
+
+/* Positions of the axis that one upper position of its outermost digit covers. */
+static int64_t top_group(const draft *d, int top) {
+  return d->kernel->digit[top].step << d->kernel->digit[top].bits;
+}
+
+/* Whether what is walked along the axis is exactly its shape (or written extent). */
+static bool is_exact(const draft *d, int axis, int top, bool written) {
+  const draft_extent *walked = &d->written[axis];
+  const draft_extent *extent = written ? walked : &d->shape[axis];
+  int64_t group = top_group(d, top);
+  if (walked->known >= 0)
+    return extent->known == walked->known && walked->known % group == 0 &&
+           (d->kernel->digit[top].rest || walked->known == group);
+  return extent->multiple % group == 0 && d->count[top] < 0;
+}
+
+/* Tensor t needs coordinate < shape (or, for the destination, the written extent). */
+static llrt_status bound_axis(draft *d, int top, int tensor) {
+  int axis = d->kernel->digit[top].axis;
+  bool written = tensor == PLAN_DESTINATION;
+  if (is_exact(d, axis, top, written)) return LLRT_OK;
+  plan_bound bound = {.axis = (int8_t)axis, .top = (int8_t)top, .tensors = (uint8_t)(1u << tensor)};
+  LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, axis, written, 1, &bound.limit));
+  LLRT_TRY(draft_number(d, PLAN_ARG_FLOOR, axis, written, top_group(d, top), &bound.full));
+  return add_bound(d, bound);
+}
+
+/* A digit of its own: where the bits that the tile takes do not divide its positions. */
+static llrt_status bound_digit(draft *d, int i) {
+  const plan_digit *digit = &d->kernel->digit[i];
+  if (!digit->rest || digit->bits == 0 || d->count[i] % ((int64_t)1 << digit->bits) == 0)
+    return LLRT_OK;
+  plan_bound bound = {.axis = -1, .top = (int8_t)i, .tensors = 3};
+  bound.limit = (plan_number){.arg = -1, .value = d->count[i]};
+  bound.full = (plan_number){.arg = -1, .value = d->count[i] >> digit->bits};
+  return add_bound(d, bound);
+}
+
+/* What becomes `value` by the maps of elements. (Words are mapped pads and all.) */
+static uint64_t unmapped(const plan_kernel *kernel, uint64_t value) {
+  for (int i = 0; i < kernel->n_maps; i++)
+    if (kernel->map[i].kind == PLAN_MAP_XOR) value ^= kernel->map[i].constant;
+  return value & bits_mask(kernel->tensor_bits[0]);
+}
+
+llrt_status draft_bounds(draft *d) {
+  plan_kernel *kernel = d->kernel;
+  const llrt_storage *destination = draft_storage(d, PLAN_DESTINATION);
+  if (destination->pad == LLRT_PAD_VALUE) kernel->fill = unmapped(kernel, destination->pad_value);
+  for (int i = 0; i < kernel->n_digits; i++) {
+    if (kernel->digit[i].axis < 0) continue;
+    if (!d->top[i]) LLRT_TRY(bound_digit(d, i));
+    for (int t = 0; d->top[i] && t < d->desc->n_tensors; t++) LLRT_TRY(bound_axis(d, i, t));
+  }
+  return LLRT_OK;
+}
+
+/* ---- vectors ---- */
+
+/* The positions of its axis (or digit) that the bits of `moved`, a vector of space bits, reach: all inside
+ * an aligned group of so many. */
+static int64_t moved_group(const plan_kernel *kernel, const plan_bound *bound, uint64_t moved) {
+  int64_t group = 1;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    const plan_digit *digit = &kernel->digit[i];
+    uint64_t bits = moved >> llrt_layout_out_shift(&kernel->space, i) & bits_mask(digit->bits);
+    bool counts = bound->axis < 0 ? i == bound->top : digit->axis == bound->axis;
+    if (!counts || bits == 0) continue;
+    int64_t reach = (bound->axis < 0 ? 1 : digit->step) << (bits_highest(bits) + 1);
+    if (reach > group) group = reach;
+  }
+  return group;
+}
+
+static int64_t limit_multiple(const draft *d, const plan_bound *bound, int tensor) {
+  if (bound->limit.arg < 0) return bound->limit.value;
+  return tensor == PLAN_DESTINATION ? d->written[bound->axis].multiple
+                                    : d->shape[bound->axis].multiple;
+}
+
+const plan_bound *draft_splits(const draft *d, uint64_t moved, int tensor) {
+  for (int i = 0; i < d->kernel->n_bounds; i++) {
+    const plan_bound *bound = &d->kernel->bound[i];
+    if (!(bound->tensors >> tensor & 1)) continue;
+    if (limit_multiple(d, bound, tensor) % moved_group(d->kernel, bound, moved) != 0) return bound;
+  }
+  return NULL;
+}
+
+int draft_whole_vector(const draft *d, const plan_value *value, int tensor, int vector) {
+  const plan_kernel *kernel = d->kernel;
+  plan_address_map map;
+  int positions[LLRT_MAX_BITS];
+  uint64_t moved = 0;
+  plan_address_of_tensor(kernel, tensor, &map);
+  if (!plan_access_positions(value, &map, PLAN_REGISTER, vector, positions)) return 0;
+  for (int v = 0; v < vector; v++) {
+    uint64_t tile = plan_value_columns(value, PLAN_REGISTER)[positions[v]];
+    moved |= f2_apply(kernel->space.column, tile);
+    if (draft_splits(d, moved, tensor)) return v;
+  }
+  return vector;
+}

@@ -1,0 +1,169 @@
+/* The common refinement: axis by axis, every boundary of either storage splits the coordinate, and what
+ * lies between two boundaries is one digit, treated alike by both (DESIGN 2). It exists where the
+ * boundaries divide each other; 45 * 64 against 64 * 45 has none. */
+#include "jit/plan/draft.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+
+#include <string.h>
+
+#define MAX_BOUNDARIES (2 * (LLRT_MAX_DIGITS + 2))
+
+/* ---- one storage along one axis ---- */
+
+llrt_status draft_list_segments(const llrt_storage *storage, int axis, draft_segments *out) {
+  int64_t start = (int64_t)1 << draft_tile_bits(storage, axis);
+  bool open = false; /* a digit goes on beyond what is listed */
+  out->n = 0;
+  if (start > 1) out->at[out->n++] = (draft_segment){1, -1};
+  for (int i = 0; i < storage->n_digits; i++) {
+    const llrt_digit *digit = &storage->digit[i];
+    if (digit->axis != axis || digit->extent == 1) continue;
+    out->at[out->n++] = (draft_segment){start, i};
+    open = true;
+    if (digit->extent != LLRT_EXTENT_REST &&
+        __builtin_mul_overflow(start, digit->extent, &start))
+      return llrt_error(LLRT_INVALID_ARGUMENT, "axis %d of a storage has 2^63 positions or more", axis);
+  }
+  if (!open) out->at[out->n++] = (draft_segment){start, -2};
+  return LLRT_OK;
+}
+
+const draft_segment *draft_segment_at(const draft_segments *segments, int64_t step) {
+  const draft_segment *found = &segments->at[0];
+  for (int i = 1; i < segments->n; i++)
+    if (segments->at[i].start <= step) found = &segments->at[i];
+  return found;
+}
+
+/* ---- boundaries ---- */
+
+typedef struct boundaries {
+  int n;
+  int64_t at[MAX_BOUNDARIES];
+} boundaries;
+
+static void add_boundary(boundaries *list, int64_t x) {
+  int i = 0;
+  while (i < list->n && list->at[i] < x) i++;
+  if (i < list->n && list->at[i] == x) return;
+  memmove(&list->at[i + 1], &list->at[i], (size_t)(list->n - i) * sizeof *list->at);
+  list->at[i] = x;
+  list->n++;
+}
+
+/* Boundaries that no walk reaches do not count, except the end of a tile: its bits stay whole. */
+static llrt_status collect_boundaries(const draft *d, int axis, int first_tensor, boundaries *out) {
+  out->n = 0;
+  add_boundary(out, 1);
+  for (int t = first_tensor; t < d->desc->n_tensors; t++) {
+    const llrt_storage *storage = draft_storage(d, t);
+    draft_segments segments;
+    LLRT_TRY(draft_list_segments(storage, axis, &segments));
+    int64_t tile = (int64_t)1 << draft_tile_bits(storage, axis);
+    for (int i = 0; i < segments.n; i++)
+      if (segments.at[i].start < d->written[axis].most || segments.at[i].start == tile)
+        add_boundary(out, segments.at[i].start);
+  }
+  return LLRT_OK;
+}
+
+static bool is_chain(const boundaries *list) {
+  for (int i = 1; i < list->n; i++)
+    if (list->at[i] % list->at[i - 1] != 0) return false;
+  return true;
+}
+
+/* ---- digits ---- */
+
+llrt_status draft_new_digit(draft *d, int axis, int64_t step, int64_t count, int *number) {
+  plan_kernel *kernel = d->kernel;
+  if (kernel->n_digits == PLAN_MAX_DIGITS)
+    return llrt_error(LLRT_UNSUPPORTED, "the storages refine into more than %d digits",
+                      PLAN_MAX_DIGITS);
+  int i = kernel->n_digits++;
+  kernel->digit[i] = (plan_digit){.axis = (int8_t)axis, .step = step};
+  d->count[i] = count;
+  d->top[i] = false;
+  *number = i;
+  return LLRT_OK;
+}
+
+/* The outermost digit is open: it goes as far as what is written. */
+static llrt_status add_digits(draft *d, int axis, const boundaries *list) {
+  const draft_extent *written = &d->written[axis];
+  int digit = -1;
+  for (int i = 0; i + 1 < list->n; i++)
+    LLRT_TRY(draft_new_digit(d, axis, list->at[i], list->at[i + 1] / list->at[i], &digit));
+  int64_t last = list->at[list->n - 1];
+  if (written->most > last) {
+    int64_t count = written->known < 0 ? -1 : bits_ceil_div(written->known, last);
+    LLRT_TRY(draft_new_digit(d, axis, last, count, &digit));
+  }
+  if (digit >= 0) d->top[digit] = true;
+  return LLRT_OK;
+}
+
+static llrt_status refine_from(draft *d, int first_tensor, bool *refined) {
+  *refined = true;
+  d->kernel->n_digits = 0;
+  for (int a = 0; a < d->desc->tensors[0].rank; a++) {
+    boundaries list;
+    LLRT_TRY(collect_boundaries(d, a, first_tensor, &list));
+    *refined &= is_chain(&list);
+    if (*refined) LLRT_TRY(add_digits(d, a, &list));
+  }
+  return LLRT_OK;
+}
+
+llrt_status draft_refine(draft *d) {
+  bool refined;
+  LLRT_TRY(refine_from(d, 0, &refined));
+  if (refined) return LLRT_OK;
+  d->divided = true;
+  return refine_from(d, PLAN_DESTINATION, &refined);
+}
+
+/* ---- bits ---- */
+
+/* How many low bits of a digit with `count` positions a tile may take: as many as waste no more than a
+ * third of the work. */
+static int useful_bits(int64_t count, int most) {
+  int useful = 0;
+  for (int b = 0; b <= most; b++) {
+    int64_t walked = bits_ceil_div(count, (int64_t)1 << b) << b;
+    if (walked <= count + count / 3) useful = b;
+  }
+  return useful;
+}
+
+static int ceil_log2(int64_t x) { return x <= 1 ? 0 : bits_highest((uint64_t)(x - 1)) + 1; }
+
+static int rest_bits(const draft *d, int i, int most) {
+  const plan_digit *digit = &d->kernel->digit[i];
+  if (d->kernel->flat || digit->axis < 0) return 0;
+  if (d->count[i] > 0) return useful_bits(d->count[i], most);
+  return bits_min(most, ceil_log2(bits_ceil_div(d->written[digit->axis].most, digit->step)));
+}
+
+llrt_status draft_digit_bits(draft *d) {
+  plan_kernel *kernel = d->kernel;
+  int n_rest = 0, fixed = 0;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    kernel->digit[i].rest = !bits_is_power_of_two(d->count[i]);
+    if (kernel->digit[i].rest) n_rest++;
+    else fixed += bits_log2(d->count[i]);
+  }
+  int most = n_rest == 0 ? 0 : bits_min(DRAFT_REST_BITS, (60 - bits_min(fixed, 60)) / n_rest);
+  if (d->options && d->options->rest_bits) most = bits_min(most, d->options->rest_bits);
+  d->n_bits = 0;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    d->first[i] = d->n_bits;
+    d->bits[i] = kernel->digit[i].rest ? rest_bits(d, i, most) : bits_log2(d->count[i]);
+    d->n_bits += d->bits[i];
+    if (d->n_bits > LLRT_MAX_BITS)
+      return llrt_error(LLRT_UNSUPPORTED, "the fixed digits hold more than %d bits", LLRT_MAX_BITS);
+  }
+  return LLRT_OK;
+}

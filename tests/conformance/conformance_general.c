@@ -1,0 +1,71 @@
+/* Storages that are more than digits of powers of two: offsets, replicas, mixed radix, pads, swizzles. */
+#include "conformance.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct row {
+  int rank;
+  int64_t shape[4];
+  const char *source, *destination;
+} table[] = {
+    /* offsets and replicas */
+    {2, {33, 65}, "storage(digits=[dim1: rest, dim0: rest], offset=[3])", "col_major"},
+    {2, {128, 72}, "row_major", "storage(digits=[dim1: rest, dim0: rest], offset=[7])"},
+    {2, {64, 128}, "row_major", "storage(digits=[dim1: rest, replica: 2, dim0: rest])"},
+    {2, {33, 50}, "row_major", "storage(digits=[replica: 3, dim0: rest, dim1: rest, replica: 2])"},
+    {2, {20, 64}, "storage(digits=[dim1: rest, replica: 3, dim0: rest])", "row_major"},
+    /* digits above ones that are no powers of two */
+    {2, {5760, 16}, "storage(digits=[dim1: rest, dim0: 2880, dim0: 2])",
+     "storage(digits=[dim1: 16, dim0: 2 @ 16, dim0: 2880 @ 32])"},
+    {2, {96, 70}, "row_major", "storage(digits=[dim0: 48, dim1: rest, dim0: rest])"},
+    {2, {90, 144}, "storage(digits=[dim1: 48, dim0: rest, dim1: rest])", "col_major"},
+    {4, {2, 96, 7, 9}, "row_major", "onednn(inner_blks=[48], inner_idxs=[1], order=[0,1,2,3])"},
+    {2, {2880, 3}, "storage(digits=[dim0: 45, dim0: 64, dim1: rest])",
+     "storage(digits=[dim0: 64, dim0: 45, dim1: rest])"},
+    {2, {2880, 4}, "storage(digits=[dim0: 45, dim0: 64 @ 48, dim1: rest])",
+     "storage(digits=[dim0: 64, dim1: rest, dim0: 45])"},
+    {2, {64, 128}, "row_major", "padded_shared(interval_padding=[[64,8]], order=[1,0])"},
+    {2, {64, 128}, "padded_shared(interval_padding=[[32,4],[128,8]], order=[1,0])", "col_major"},
+    /* pads, written and kept; of the source, of both */
+    {2, {131, 90}, "row_major", "scale_128x4"},
+    {2, {300, 90}, "scale_128x4", "row_major"},
+    {2, {131, 30}, "scale_128x4(pad=2)", "scale_8x4(pad=1)"},
+    {2, {60, 9}, "scale_8x4", "scale_128x4(pad=77)"},
+    {2, {140, 60}, "col_major", "scale_128x4(pad=keep)"},
+    {2, {50, 11}, "row_major", "aiter_scale"},
+    {2, {20, 11}, "row_major", "storage(digits=[dim1: 16, dim0: 32], pad=9)"},
+    {2, {20, 11}, "storage(digits=[dim1: 16, dim0: 32], pad=keep)", "col_major"},
+    {2, {170, 100}, "row_major", "storage(digits=[dim1: 48, dim0: rest, dim1: rest], pad=1)"},
+    {2, {17, 300}, "storage(digits=[dim1: 48, dim0: rest, dim1: rest], pad=0)",
+     "storage(digits=[dim1: 32, dim0: 4, dim1: rest, dim0: rest], pad=5)"},
+    {4, {2, 13, 10, 14}, "row_major", "trt_chw16"},
+    {4, {2, 13, 10, 14}, "trt_hwc8", "trt_chw32"},
+    /* swizzles of sums that carry */
+    {2, {33, 40}, "row_major", "storage(digits=[dim1: rest, dim0: rest], swizzle=[0,2,5])"},
+    {2, {70, 64}, "storage(digits=[dim1: rest, dim0: rest], swizzle=[3,3,3])", "col_major"},
+    {2, {64, 64}, "col_major",
+     "storage(digits=[dim1: rest, dim0: rest @ 72], offset=[8], swizzle=[3,2,4])"},
+    {2, {64, 64}, "row_major", "storage(digits=[dim1: 64, dim0: 64], swizzle=[3,3,6])"},
+};
+#define N_TABLE ((int)(sizeof table / sizeof table[0]))
+
+static const llrt_dtype widths[] = {LLRT_U8, LLRT_BF16, LLRT_F32, LLRT_I64};
+
+int general_cases_count(void) { return 2 * N_TABLE; }
+
+/* Two widths a row; two in three bases are off their alignment. */
+bool general_cases_make(int index, conformance_case *made) {
+  const struct row *row = &table[index / 2];
+  made->dtype = widths[(index / 2 + 2 * (index % 2)) % 4];
+  made->rank = row->rank;
+  memcpy(made->shape, row->shape, sizeof row->shape);
+  const char *texts[2] = {row->source, row->destination};
+  side *sides[2] = {&made->source, &made->destination};
+  for (int i = 0; i < 2; i++) {
+    if (llrt_storage_parse(texts[i], row->rank, row->shape, &sides[i]->storage)) return false;
+    sides[i]->shift = (index + i) % 3 * 2;
+  }
+  snprintf(made->title, sizeof made->title, "%.40s -> %.40s", row->source, row->destination);
+  return true;
+}

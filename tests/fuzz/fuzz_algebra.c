@@ -62,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       FUZZ_CHECK(llrt_layout_equal(&out, &(llrt_layout){0}));
     FUZZ_CHECK(llrt_layout_is_valid(&out));
     check_questions(&a, &b);
+    check_pairs(&a, &b);
     if (llrt_layout_in_bits(&out) < POINTS_MAX_BITS && llrt_layout_out_bits(&out) < POINTS_MAX_BITS)
       slot[where >> 4 & 3] = out;
   }

@@ -30,8 +30,12 @@ operation check_sublayout, check_transpose_ins, check_transpose_outs, check_flat
 operation check_flatten_outs, check_reshape_ins, check_reshape_outs, check_rename_ins;
 operation check_rename_outs, check_concat_ins, check_concat_outs, check_resize_in, check_resize_out;
 operation check_remove_zero_bases, check_select_bases;
+operation check_same_bytes; /* of two storages that further bytes say */
 
 /* Rank, free variables, contiguity, common vectors, against images. */
 void check_questions(const llrt_layout *a, const llrt_layout *b);
+
+/* Bank conflicts of registers a against memory b, and the conversion from a to b. */
+void check_pairs(const llrt_layout *a, const llrt_layout *b);
 
 #endif

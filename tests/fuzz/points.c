@@ -74,3 +74,14 @@ void image_of(const llrt_layout *a, uint64_t mask, image *out) {
     out->has[y] = true;
   }
 }
+
+bool is_inside(const llrt_layout *inner, const llrt_layout *outer) {
+  image all;
+  image_of(outer, ~UINT64_C(0), &all);
+  for (int x = 0; x < in_points(inner); x++) {
+    point y = value_at(inner, (uint64_t)x);
+    uint64_t flat;
+    if (!point_flat(&y, outer->out, outer->n_out, &flat) || !all.has[flat]) return false;
+  }
+  return true;
+}

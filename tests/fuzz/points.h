@@ -40,4 +40,7 @@ typedef struct image {
 } image;
 void image_of(const llrt_layout *a, uint64_t mask, image *out);
 
+/* Whether all that `inner` holds is in the image of `outer`, dims matched by name. */
+bool is_inside(const llrt_layout *inner, const llrt_layout *outer);
+
 #endif

@@ -88,7 +88,7 @@ operation *const operations[] = {
     check_transpose_ins, check_flatten_ins,  check_transpose_outs,     check_flatten_outs,
     check_reshape_ins,   check_reshape_outs, check_rename_ins,         check_rename_outs,
     check_concat_ins,    check_concat_outs,  check_resize_in,          check_resize_out,
-    check_select_bases,  check_remove_zero_bases,
+    check_select_bases,  check_remove_zero_bases, check_same_bytes,
 };
 const int n_operations = sizeof operations / sizeof operations[0];
 

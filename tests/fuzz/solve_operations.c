@@ -18,18 +18,6 @@ llrt_status check_compose(bytes *from, const llrt_layout *a, const llrt_layout *
   return status;
 }
 
-/* Whether all that `inner` holds is in the image of `outer`, dims matched by name. */
-static bool is_inside(const llrt_layout *inner, const llrt_layout *outer) {
-  image all;
-  image_of(outer, ~UINT64_C(0), &all);
-  for (int x = 0; x < in_points(inner); x++) {
-    point y = value_at(inner, (uint64_t)x);
-    uint64_t flat;
-    if (!point_flat(&y, outer->out, outer->n_out, &flat) || !all.has[flat]) return false;
-  }
-  return true;
-}
-
 /* outer(X(x)) = inner(x) for all x. */
 static void check_solution(const llrt_layout *outer, const llrt_layout *inner,
                            const llrt_layout *solution) {

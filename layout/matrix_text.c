@@ -45,24 +45,19 @@ static llrt_status parse_value(parser *self, int key, matrix_text *out) {
 
 static llrt_status parse_parameters(parser *self, matrix_text *out) {
   size_t column = parser_column(self);
-  bool given[N_KEYS] = {false};
+  uint32_t given = 0;
   parser_next(self);
   LLRT_TRY(parser_expect(self, '('));
   do {
-    int key = 0;
-    while (key < N_KEYS && !parser_at_name(self, keys[key])) key++;
-    if (key == N_KEYS)
-      return parser_fail(self, "expected major, swizzle_bytes, element_bits, leading_bytes, "
-                               "stride_bytes or extents");
-    if (given[key]) return parser_fail(self, "this is given twice");
-    given[key] = true;
-    parser_next(self);
-    LLRT_TRY(parser_expect(self, '='));
+    int key;
+    LLRT_TRY(parser_key(self, keys, N_KEYS,
+                        "expected major, swizzle_bytes, element_bits, leading_bytes, stride_bytes or "
+                        "extents", &given, &key));
     LLRT_TRY(parse_value(self, key, out));
   } while (parser_accept(self, ','));
   LLRT_TRY(parser_expect(self, ')'));
   for (int key = MAJOR; key <= ELEMENT_BITS; key++)
-    if (!given[key]) return parser_fail_at(column, "wgmma_shared needs %s", keys[key]);
+    if (!(given >> key & 1)) return parser_fail_at(column, "wgmma_shared needs %s", keys[key]);
   return LLRT_OK;
 }
 

@@ -53,21 +53,16 @@ static llrt_status parse_onednn(parser *self, llrt_storage *out) {
   static const char *const names[3] = {"inner_blks", "inner_idxs", "order"};
   size_t column = parser_column(self);
   family_list list[3] = {{.n = 0}};
-  bool given[3] = {false};
+  uint32_t given = 0;
   parser_next(self);
   LLRT_TRY(parser_expect(self, '('));
   do {
-    int i = 0;
-    while (i < 3 && !parser_at_name(self, names[i])) i++;
-    if (i == 3) return parser_fail(self, "expected inner_blks, inner_idxs or order");
-    if (given[i]) return parser_fail(self, "this is given twice");
-    given[i] = true;
-    parser_next(self);
-    LLRT_TRY(parser_expect(self, '='));
+    int i;
+    LLRT_TRY(parser_key(self, names, 3, "expected inner_blks, inner_idxs or order", &given, &i));
     LLRT_TRY(parser_list(self, &list[i]));
   } while (parser_accept(self, ','));
   LLRT_TRY(parser_expect(self, ')'));
-  int rank = given[2] ? list[2].n : self->rank, axes[LLRT_MAX_RANK], order[LLRT_MAX_RANK];
+  int rank = given & 4 ? list[2].n : self->rank, axes[LLRT_MAX_RANK], order[LLRT_MAX_RANK];
   if (list[0].n != list[1].n || (self->rank && rank != self->rank))
     return parser_fail_at(column, "the lists do not have one length, or not the tensor's rank");
   for (int i = 0; i < list[1].n; i++)
@@ -75,7 +70,7 @@ static llrt_status parse_onednn(parser *self, llrt_storage *out) {
   for (int i = 0; i < list[2].n; i++)
     order[i] = (int)(list[2].value[i] < LLRT_MAX_RANK ? list[2].value[i] : LLRT_MAX_RANK);
   llrt_status status =
-      llrt_storage_onednn(rank, list[0].value, axes, list[0].n, given[2] ? order : NULL, out);
+      llrt_storage_onednn(rank, list[0].value, axes, list[0].n, given & 4 ? order : NULL, out);
   return status ? llrt_error_prefix(status, "column %zu", column) : LLRT_OK;
 }
 

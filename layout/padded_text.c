@@ -15,7 +15,7 @@ static const char *const keys[N_KEYS] = {"interval_padding", "order",     "ctas_
 typedef struct padded_text {
   llrt_padded_params params;
   llrt_layout linear;
-  bool given[N_KEYS];
+  uint32_t given; /* a bit a key */
 } padded_text;
 
 bool parse_is_padded(const parser *self) { return parser_at_name(self, "padded_shared"); }
@@ -77,26 +77,21 @@ static llrt_status parse_keys(parser *self, padded_text *out) {
   parser_next(self);
   LLRT_TRY(parser_expect(self, '('));
   do {
-    int key = 0;
-    while (key < N_KEYS && !parser_at_name(self, keys[key])) key++;
-    if (key == N_KEYS)
-      return parser_fail(self, "expected interval_padding, order, linear, ctas_per_cga, cta_split or "
-                               "cta_order");
-    if (out->given[key]) return parser_fail(self, "this is given twice");
-    out->given[key] = true;
-    parser_next(self);
-    LLRT_TRY(parser_expect(self, '='));
+    int key;
+    LLRT_TRY(parser_key(self, keys, N_KEYS,
+                        "expected interval_padding, order, linear, ctas_per_cga, cta_split or cta_order",
+                        &out->given, &key));
     LLRT_TRY(parse_value(self, key, out));
   } while (parser_accept(self, ','));
   return parser_expect(self, ')');
 }
 
-static llrt_status check_keys(size_t column, const bool *given) {
-  int cluster = given[CTAS_PER_CGA] + given[CTA_SPLIT] + given[CTA_ORDER];
-  if (!given[INTERVALS]) return parser_fail_at(column, "padded_shared needs interval_padding");
-  if (cluster % 3)
+static llrt_status check_keys(size_t column, uint32_t given) {
+  const uint32_t blocks = 1u << CTAS_PER_CGA | 1u << CTA_SPLIT | 1u << CTA_ORDER;
+  if (!(given >> INTERVALS & 1)) return parser_fail_at(column, "padded_shared needs interval_padding");
+  if ((given & blocks) != 0 && (given & blocks) != blocks)
     return parser_fail_at(column, "ctas_per_cga, cta_split and cta_order go together");
-  if (given[LINEAR] && (given[ORDER] || cluster))
+  if (given >> LINEAR & 1 && given & (blocks | 1u << ORDER))
     return parser_fail_at(column, "linear says the order and the blocks");
   return LLRT_OK;
 }
@@ -108,7 +103,7 @@ llrt_status parse_padded(parser *self, llrt_storage *out) {
   size_t column = parser_column(self);
   LLRT_TRY(parse_keys(self, &text));
   LLRT_TRY(check_keys(column, text.given));
-  if (text.given[LINEAR]) {
+  if (text.given >> LINEAR & 1) {
     params->linear = &text.linear;
     if (!self->shape && params->rank == 0) params->rank = text.linear.n_out;
   }

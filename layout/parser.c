@@ -144,3 +144,14 @@ llrt_status parser_list(parser *self, family_list *list) {
   } while (parser_accept(self, ','));
   return parser_expect(self, ']');
 }
+
+llrt_status parser_key(parser *self, const char *const *keys, int n, const char *expected,
+                       uint32_t *given, int *key) {
+  *key = 0;
+  while (*key < n && !parser_at_name(self, keys[*key])) ++*key;
+  if (*key == n) return parser_fail(self, expected);
+  if (*given >> *key & 1) return parser_fail(self, "this is given twice");
+  *given |= 1u << *key;
+  parser_next(self);
+  return parser_expect(self, '=');
+}

@@ -159,36 +159,27 @@ llrt_status parse_pad(parser *self, llrt_storage *out) {
 }
 
 /* The parts of a rule written out: each at most once, in any order. */
-static const struct {
-  const char *name;
-  llrt_status (*parse)(parser *self, llrt_storage *out);
-} parts[] = {
-    {"rank", parse_rank},       {"digits", parse_digits},   {"tile", parse_tile},
-    {"swizzle", parse_swizzle}, {"offset", parse_offsets}, {"pad", parse_pad},
-};
+static const char *const parts[] = {"rank", "digits", "tile", "swizzle", "offset", "pad"};
 enum { N_PARTS = sizeof parts / sizeof parts[0] };
 
-static llrt_status parse_part(parser *self, llrt_storage *out, bool *given) {
-  int part = 0;
-  while (part < N_PARTS && !parser_at_name(self, parts[part].name)) part++;
-  if (part == N_PARTS)
-    return parser_fail(self, "expected rank, digits, tile, swizzle, offset or pad");
-  if (given[part]) return parser_fail(self, "this is given twice");
-  given[part] = true;
-  parser_next(self);
-  LLRT_TRY(parser_expect(self, '='));
-  return parts[part].parse(self, out);
+static llrt_status parse_part(parser *self, llrt_storage *out, uint32_t *given) {
+  static llrt_status (*const parse[N_PARTS])(parser *self, llrt_storage *out) = {
+      parse_rank, parse_digits, parse_tile, parse_swizzle, parse_offsets, parse_pad};
+  int part;
+  LLRT_TRY(parser_key(self, parts, N_PARTS, "expected rank, digits, tile, swizzle, offset or pad",
+                      given, &part));
+  return parse[part](self, out);
 }
 
 /* storage '(' part { ',' part } ')' */
 static llrt_status parse_rule(parser *self, llrt_storage *out) {
   size_t column = parser_column(self);
-  bool given[N_PARTS] = {false};
+  uint32_t given = 0;
   *out = (llrt_storage){.rank = self->rank};
   parser_next(self);
   LLRT_TRY(parser_expect(self, '('));
   do {
-    LLRT_TRY(parse_part(self, out, given));
+    LLRT_TRY(parse_part(self, out, &given));
   } while (parser_accept(self, ','));
   LLRT_TRY(parser_expect(self, ')'));
   llrt_status status = llrt_storage_validate(out);

@@ -126,18 +126,13 @@ static llrt_status parse_swizzle_inner(parser *self, llrt_swizzle *out) {
 static llrt_status parse_swizzle_prefix(parser *self, llrt_swizzle *out) {
   static const char *const names[] = {"per_element", "swizzle_len", "atom_len", "swizzle_inner"};
   uint8_t *const bits[] = {&out->per_element, &out->swizzle_len, &out->atom_len};
-  unsigned given = 0;
+  uint32_t given = 0;
   parser_next(self);
   LLRT_TRY(parser_expect(self, '('));
   do {
-    int field = 0;
-    while (field < 4 && !parser_at_name(self, names[field])) field++;
-    if (field == 4)
-      return parser_fail(self, "expected per_element, swizzle_len, atom_len or swizzle_inner");
-    if (given >> field & 1) return parser_fail(self, "this is given twice");
-    given |= 1u << field;
-    parser_next(self);
-    LLRT_TRY(parser_expect(self, '='));
+    int field;
+    LLRT_TRY(parser_key(self, names, 4, "expected per_element, swizzle_len, atom_len or swizzle_inner",
+                        &given, &field));
     LLRT_TRY(field < 3 ? parse_swizzle_bits(self, bits[field]) : parse_swizzle_inner(self, out));
   } while (parser_accept(self, ','));
   LLRT_TRY(parser_expect(self, ')'));

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define MAGIC "llrtkern"
+#define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
 #define FORMAT_VERSION 6
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
@@ -284,7 +285,7 @@ static void get_args(reader *in, const storage_set *set, plan_launch *launch) {
     plan_arg *arg = &launch->arg[i];
     arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_POSITIONS);
     arg->tensor = (uint8_t)get_within(in, 0, set->n - 1);
-    arg->index = (uint8_t)get_within(in, 0, LLRT_MAX_DIGITS - 1);
+    arg->index = (uint8_t)get_within(in, 0, MAX_ARG_INDEX);
     arg->padded = (uint8_t)get_within(in, 0, 1);
     arg->factor = get(in);
     if (arg->factor < (arg->kind >= PLAN_ARG_CEIL ? 1 : 0)) in->bad = true;

@@ -113,24 +113,14 @@ static bool is_packed(const llrt_storage *storage) {
   return true;
 }
 
-/* What operations cannot move: NULL for a rule of memory, else what it has beside. */
-static const char *find_unplanned(const llrt_storage *storage) {
-  if (storage->n_targets) return "axes other than memory";
-  for (int i = 0; i < storage->n_digits; i++) {
-    if (storage->digit[i].reversed) return "digits that count down";
-  }
-  return NULL;
-}
-
-/* A rule with more may be one without in its canonical form. */
+/* Operations move memory: a rule with digits elsewhere may be one without in its canonical form. */
 static llrt_status keep_to_memory(llrt_storage *storage, const char *role) {
-  if (!find_unplanned(storage)) return LLRT_OK;
+  if (storage->n_targets == 0) return LLRT_OK;
   llrt_storage simple;
   LLRT_TRY(storage_canonicalise(storage, &simple));
-  const char *beside = find_unplanned(&simple);
-  if (beside) {
-    return llrt_error(LLRT_UNSUPPORTED, "the %s's storage has %s, which operations cannot move", role,
-                      beside);
+  if (simple.n_targets) {
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "the %s's storage has axes other than memory, which operations cannot move", role);
   }
   *storage = simple;
   return LLRT_OK;

@@ -28,7 +28,7 @@ static inline void storage_walk_evaluate(storage_walk *walk) {
     walk->coords[axis] = (int64_t)(inside >> shift & (((uint64_t)1 << bits) - 1));
     shift += bits;
   }
-  walk->place = storage->offset[0] + walk->tile;
+  walk->place = walk->binding->origin[0] + walk->tile;
   for (int i = 0; i < storage->n_digits; i++) {
     int axis = storage->digit[i].axis;
     walk->place += walk->position[i] * walk->binding->stride[i];
@@ -38,7 +38,8 @@ static inline void storage_walk_evaluate(storage_walk *walk) {
   }
   const llrt_swizzle *z = &storage->swizzle;
   uint64_t mask = (((uint64_t)1 << z->swizzle_len) - 1) << z->per_element;
-  walk->place ^= (int64_t)((uint64_t)walk->place >> z->atom_len & mask);
+  uint64_t place = (uint64_t)walk->place;
+  walk->place ^= (int64_t)(z->upward ? (place & mask) << z->atom_len : place >> z->atom_len & mask);
 }
 
 static inline void storage_walk_begin(storage_walk *walk, const llrt_storage *storage,

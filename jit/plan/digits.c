@@ -31,7 +31,7 @@ static llrt_status tile_columns(const llrt_storage *storage, int axis, int from,
   return LLRT_OK;
 }
 
-/* The stride of storage digit s times factor, known or an argument. */
+/* The stride of storage digit s times factor, known or an argument; negative where the digit counts down. */
 static llrt_status stride_number(draft *d, int tensor, int s, int64_t factor, plan_number *stride) {
   int64_t known = draft_known_stride(d, tensor, s), value;
   if (known < 0)
@@ -40,6 +40,7 @@ static llrt_status stride_number(draft *d, int tensor, int s, int64_t factor, pl
                                 .index = (uint8_t)s, .factor = factor},
                      stride);
   if (__builtin_mul_overflow(known, factor, &value)) value = 0; /* no shape binds to that */
+  if (draft_storage(d, tensor)->digit[s].reversed) value = -value;
   *stride = (plan_number){.arg = -1, .value = value};
   return LLRT_OK;
 }
@@ -184,11 +185,28 @@ static llrt_status divide_source(draft *d) {
 
 /* ---- addresses as a whole ---- */
 
+/* Where the element at coordinate 0 lies: the offset, and of every digit that counts down the last position.
+ * False where only a run knows. */
+static bool known_origin(const draft *d, int t, int64_t *origin) {
+  const llrt_storage *storage = draft_storage(d, t);
+  *origin = storage->offset[0];
+  for (int s = 0; s < storage->n_digits; s++) {
+    if (!storage->digit[s].reversed) continue;
+    int64_t stride = draft_known_stride(d, t, s), extent = draft_digit_extent(d, t, s), reach;
+    if (stride < 0 || extent < 0) return false;
+    if (extent < 1) extent = 1;
+    if (__builtin_mul_overflow(extent - 1, stride, &reach) ||
+        __builtin_add_overflow(*origin, reach, origin))
+      *origin = 0; /* no shape binds to that */
+  }
+  return true;
+}
+
 /* Bits of tensor t all of whose effect is in columns: then a swizzle of them is one too. */
-static bool is_linear(const draft *d, int t) {
+static bool is_linear(const draft *d, int t, int64_t origin) {
   for (int i = 0; i < d->kernel->n_digits; i++)
     if (d->kernel->digit[i].rest || d->kernel->digit[i].side[t].kind != PLAN_COLUMNS) return false;
-  return !(d->divided && t == 0) && draft_storage(d, t)->offset[0] == 0;
+  return !(d->divided && t == 0) && origin == 0;
 }
 
 /* Argument t is tensor t's address. */
@@ -199,21 +217,35 @@ static llrt_status begin_addresses(draft *d) {
   return LLRT_OK;
 }
 
-/* Offset and swizzle: the offset goes into the address argument where nothing is swizzled after it and
+/* The launch adds the origin to the address: possible without a swizzle, in whole bytes. */
+static llrt_status run_time_origin(draft *d, int t) {
+  const llrt_storage *storage = draft_storage(d, t);
+  int align = bits_alignment(storage->offset[0]), bits = d->kernel->tensor_bits[t];
+  for (int s = 0; s < storage->n_digits; s++)
+    if (storage->digit[s].reversed) align = bits_min(align, draft_stride_alignment(d, t, s));
+  if (storage->swizzle.swizzle_len > 0 || (bits < 8 && bits << bits_min(align, 3) < 8))
+    return llrt_error(LLRT_UNSUPPORTED, "tensor %d: a digit that counts down from a place that only a run "
+                      "knows, under a swizzle or inside a byte", t);
+  d->kernel->launch.arg[t].index = (uint8_t)bits;
+  return LLRT_OK;
+}
+
+/* Origin and swizzle: the origin goes into the address argument where nothing is swizzled after it and
  * it is whole bytes. */
-static void finish_address(draft *d, int t) {
+static llrt_status finish_address(draft *d, int t) {
   const llrt_storage *storage = draft_storage(d, t);
   plan_kernel *kernel = d->kernel;
-  int64_t bits;
-  bool linear = storage->swizzle.swizzle_len == 0 || is_linear(d, t);
+  int64_t origin, bits;
+  if (!known_origin(d, t, &origin)) return run_time_origin(d, t);
+  bool linear = storage->swizzle.swizzle_len == 0 || is_linear(d, t, origin);
   if (!linear) kernel->swizzle[t] = storage->swizzle;
-  if (linear && !__builtin_mul_overflow(storage->offset[0], kernel->tensor_bits[t], &bits) &&
-      bits % 8 == 0)
+  if (linear && !__builtin_mul_overflow(origin, kernel->tensor_bits[t], &bits) && bits % 8 == 0)
     kernel->launch.arg[t].factor = bits / 8;
   else
-    kernel->origin[t] = storage->offset[0];
+    kernel->origin[t] = origin;
   for (int z = 0; z < d->n_bits && linear && storage->swizzle.swizzle_len > 0; z++)
     d->column[t][z] = storage_swizzle(&storage->swizzle, d->column[t][z]);
+  return LLRT_OK;
 }
 
 /* Which bits act on tensor t through their column alone. */
@@ -241,7 +273,7 @@ llrt_status draft_digits(draft *d) {
       LLRT_TRY(axis_side(d, i, t, &support));
   }
   LLRT_TRY(copy_sides(d, &copies, &support));
-  for (int t = 0; t < d->desc->n_tensors; t++) finish_address(d, t);
+  for (int t = 0; t < d->desc->n_tensors; t++) LLRT_TRY(finish_address(d, t));
   if (d->divided) LLRT_TRY(divide_source(d));
   mark_column_bits(d);
   return LLRT_OK;

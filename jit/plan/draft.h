@@ -85,6 +85,8 @@ llrt_status draft_arg(draft *d, plan_arg arg, plan_number *number);
 llrt_status draft_extents(draft *d);
 /* log2 positions of a tensor's tile along an axis. */
 int draft_tile_bits(const llrt_storage *storage, int axis);
+/* Positions of storage digit i, or -1 where only a run knows. */
+int64_t draft_digit_extent(const draft *d, int tensor, int i);
 /* The stride of storage digit i, or -1 where only a run knows; log2 of what surely divides it. */
 int64_t draft_known_stride(const draft *d, int tensor, int i);
 int draft_stride_alignment(const draft *d, int tensor, int i);

@@ -197,6 +197,11 @@ static int64_t digit_extent(const draft *d, int tensor, int i, int *align) {
   return shape->known < 0 ? -1 : bits_ceil_div(shape->known, unit);
 }
 
+int64_t draft_digit_extent(const draft *d, int tensor, int i) {
+  int align;
+  return digit_extent(d, tensor, i, &align);
+}
+
 /* A PACKED stride is known when all before it is packed and of known extent: then it is the number of
  * elements inside. */
 int64_t draft_known_stride(const draft *d, int tensor, int i) {

@@ -42,11 +42,17 @@ static int64_t count_positions(const bound_call *call) {
   return positions;
 }
 
+/* Whole bytes: planning saw to that. */
+static int64_t origin_bytes(const llrt_storage_binding *binding, int bits) {
+  return binding->origin[0] / 8 * bits + binding->origin[0] % 8 * bits / 8;
+}
+
 static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
   uint64_t multiplier, shift;
   switch ((plan_arg_kind)arg->kind) {
     case PLAN_ARG_ADDRESS:
-      return (uint64_t)(uintptr_t)call->tensors[arg->tensor].data + (uint64_t)arg->factor;
+      return (uint64_t)(uintptr_t)call->tensors[arg->tensor].data + (uint64_t)arg->factor +
+             (uint64_t)(arg->index ? origin_bytes(&call->bindings[arg->tensor], arg->index) : 0);
     case PLAN_ARG_STRIDE:
       return (uint64_t)call->bindings[arg->tensor].stride[arg->index] * (uint64_t)arg->factor;
     case PLAN_ARG_POSITIONS: return (uint64_t)count_positions(call);

@@ -12,7 +12,8 @@
 /* Every argument is one 64-bit kernel parameter. An *extent* is shape[index], or with `padded` the
  * destination's binding.padded[index]. */
 typedef enum plan_arg_kind {
-  PLAN_ARG_ADDRESS = 1, /* tensor's data + factor bytes */
+  PLAN_ARG_ADDRESS = 1, /* tensor's data + factor bytes; with index > 0 + binding.origin elements of so many
+                           bits */
   PLAN_ARG_STRIDE,      /* binding.stride[index] of tensor * factor, elements */
   PLAN_ARG_CEIL,        /* ceil(extent / factor) */
   PLAN_ARG_FLOOR,       /* floor(extent / factor) */

@@ -134,7 +134,7 @@ double arena_copy_speed(harness *h, arena *a) {
   a->copy_measured = harness_now();
   printf("%-52s %9.1f %9.1f %9.1f %4d %8.1f\n", "copy", s.median, s.min, s.max, s.count,
          a->copy_gb_per_s);
-  harness_record(h, "copy", "\"size\":%zu,\"median_us\":%.3f,\"n\":%d,\"gb_per_s\":%.2f", a->nominal,
-                 s.median, s.count, a->copy_gb_per_s);
+  harness_record(h, "copy", "\"size\":%zu,\"median_us\":%.3f,\"n\":%d,\"gb_per_s\":%.2f",
+                 a->nominal, s.median, s.count, a->copy_gb_per_s);
   return a->copy_gb_per_s;
 }

@@ -1,5 +1,5 @@
-/* Device memory that the sources and destinations of all conversions of one size are carved from, and
- * the copy that they are compared with. Slots rotate over at least four times the cache. */
+/* Device memory that the sources and destinations of all conversions of one size are carved from,
+ * and the copy that they are compared with. Slots rotate over at least four times the cache. */
 #ifndef LLRT_BENCHMARKS_ARENA_H
 #define LLRT_BENCHMARKS_ARENA_H
 

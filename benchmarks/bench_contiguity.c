@@ -1,10 +1,12 @@
-/* How wide the accesses to narrow tensors are: [512, k] of 8- and 16-bit elements, as in table 2 of
- * Linear Layouts (section 6.1 of the paper). A tool that looks along the fastest axis alone is bound to k
- * elements; runs that go on over row ends are what a layout's contiguity finds. Needs no device.
+/* How wide the accesses to narrow tensors are: [512, k] of 8- and 16-bit elements, as in table 2
+ * of Linear Layouts (section 6.1 of the paper). A tool that looks along the fastest axis alone is
+ * bound to k elements; runs that go on over row ends are what a layout's contiguity finds. Needs
+ * no device.
  *
- * For four warps whose threads hold four whole rows each: the bits that the fastest axis alone allows, the
- * bits of the layout's contiguous elements, and those of the loads and stores in the kernel that llrt plans
- * from row_major to that layout. The contiguity is first compared with the elements of one thread. */
+ * For four warps whose threads hold four whole rows each: the bits that the fastest axis alone
+ * allows, the bits of the layout's contiguous elements, and those of the loads and stores in the
+ * kernel that llrt plans from row_major to that layout. The contiguity is first compared with the
+ * elements of one thread. */
 #include "harness.h"
 #include "subcommands.h"
 
@@ -40,7 +42,8 @@ static bool is_run(const llrt_layout *layout, int columns, int64_t count) {
   return true;
 }
 
-/* The number in front of " bytes an access" on the first line of the plan that has `what`; 0 for none. */
+/* The number in front of " bytes an access" on the first line of the plan that has `what`; 0 for
+ * none. */
 static int access_bits(const char *plan, const char *what) {
   const char *at = strstr(plan, what);
   if (!at) return 0;

@@ -1,9 +1,10 @@
 /* Whole-tensor conversions beside a plain copy: each is checked, then timed.
  *
- * A conversion runs once into poisoned memory, with a guard behind it, and every byte is compared on the
- * host with what the definitions of the two storages say (conversion.h); families of linear maps are
- * compared with their own statement of what is right (workload.h). Then slots rotate over at least four
- * times the cache, for the copy as for the kernels. GB/s counts bytes read and written. */
+ * A conversion runs once into poisoned memory, with a guard behind it, and every byte is compared
+ * on the host with what the definitions of the two storages say (conversion.h); families of linear
+ * maps are compared with their own statement of what is right (workload.h). Then slots rotate over
+ * at least four times the cache, for the copy as for the kernels. GB/s counts bytes read and
+ * written. */
 #include "arena.h"
 #include "catalogue.h"
 #include "harness.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #define STORAGE_TEXT 2048
+#define FIELDS_TEXT (3 * STORAGE_TEXT)
 #define MIB(n) ((int64_t)(n) << 20)
 
 /* One size's pass over all conversions. */
@@ -153,7 +155,7 @@ static void run_prepared(pass *p, const conversion *c, const workload *w, const 
 }
 
 static void run_one(pass *p, const conversion *c, const workload *w) {
-  char fields[3 * STORAGE_TEXT];
+  char fields[FIELDS_TEXT];
   llrt_op *op;
   prepared ready = {0};
   ready.tensors[0] = make_tensor(c, &c->from, p->a.source, p->h->device);
@@ -175,9 +177,18 @@ static void run_one(pass *p, const conversion *c, const workload *w) {
 
 /* ---- all of them ---- */
 
-static void visit(pass *p, const conversion *c, const workload *w) {
-  char shape[96] = "";
+static void list_one(pass *p, const conversion *c) {
+  char shape[96] = "", fields[FIELDS_TEXT];
   int used = 0;
+  for (int a = 0; a < c->rank; a++)
+    used += snprintf(shape + used, sizeof shape - (size_t)used, "%s%" PRId64, a ? "x" : "",
+                     c->shape[a]);
+  print_row(c, shape);
+  describe(p, c, fields, sizeof fields);
+  harness_record(p->h, c->name, "%s", fields);
+}
+
+static void visit(pass *p, const conversion *c, const workload *w) {
   if (!wanted(p, c)) return;
   if (!p->counting) {
     run_one(p, c, w);
@@ -185,11 +196,7 @@ static void visit(pass *p, const conversion *c, const workload *w) {
   }
   int64_t larger = c->from_bytes > c->to_bytes ? c->from_bytes : c->to_bytes;
   if (larger > p->largest) p->largest = larger;
-  if (!p->h->options.list) return;
-  for (int a = 0; a < c->rank; a++)
-    used += snprintf(shape + used, sizeof shape - (size_t)used, "%s%" PRId64, a ? "x" : "",
-                     c->shape[a]);
-  print_row(c, shape);
+  if (p->h->options.list) list_one(p, c);
 }
 
 static void visit_catalogue(void *user, const conversion *c) { visit(user, c, NULL); }
@@ -230,8 +237,9 @@ static bool run_size(harness *h, int64_t size) {
   pass p = {.h = h, .size = size};
   visit_all(&p, true);
   if (h->options.list || p.largest == 0) return true;
-  printf("\n%" PRId64 " %s\n%-52s %9s %9s %9s %4s %8s %7s\n", size >= MIB(1) ? size >> 20 : size >> 10,
-         size >= MIB(1) ? "MiB" : "KiB", "conversion", "median us", "min us", "max us", "n", "GB/s",
+  bool small = size < MIB(1);
+  printf("\n%" PRId64 " %s\n%-52s %9s %9s %9s %4s %8s %7s\n", size >> (small ? 10 : 20),
+         small ? "KiB" : "MiB", "conversion", "median us", "min us", "max us", "n", "GB/s",
          "of copy");
   arena_init(h, (size_t)(p.largest > size ? p.largest : size), (size_t)size, &p.a);
   visit_all(&p, false);

@@ -5,8 +5,8 @@
  * samples. Bare is cuLaunchKernel of an empty kernel with as many parameters as a small convert
  * has. Cold: the first llrt_convert_into of a class until its result is there, with context and
  * device open and one unrelated kernel compiled before. Process-first includes opening both and
- * loading the compiler. From saved bytes: llrt_op_load in a context that may not compile, until the first
- * result is there. Every first result is compared. */
+ * loading the compiler. From saved bytes: llrt_op_load in a context that may not compile, until
+ * the first result is there. Every first result is compared. */
 #include "element.h"
 #include "empty_kernel.h"
 #include "harness.h"

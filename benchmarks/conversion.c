@@ -11,8 +11,9 @@
 
 /* ---- where elements lie ----
  *
- * place(x) = Z(origin + sum over axes of sum_a(x_a) + XOR over axes of inside_a(x_a)), where both parts
- * of an axis repeat after its fixed digits and tile bits, but for the outermost digit's stride. */
+ * place(x) = Z(origin + sum over axes of sum_a(x_a) + XOR over axes of inside_a(x_a)), where both
+ * parts of an axis repeat after its fixed digits and tile bits, but for the outermost digit's
+ * stride. */
 
 typedef struct axis_places {
   int64_t period;  /* positions below the outermost digit */
@@ -202,8 +203,8 @@ static void compare_all(comparison *k) {
   k->wrong = wrong, k->wrong_pads = pads, k->first_wrong = first, k->poison_expected = poison;
 }
 
-/* How many places hold poison beyond those whose right value it is; 0 when nothing outside the image
- * was written and nothing of it left out. */
+/* How many places hold poison beyond those whose right value it is; 0 when nothing outside the
+ * image was written and nothing of it left out. */
 static int64_t poison_missing(const comparison *k) {
   int64_t span = k->to.binding.span, found = 0;
 #pragma omp parallel for reduction(+ : found)

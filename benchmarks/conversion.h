@@ -15,7 +15,8 @@ typedef struct conversion {
   int64_t shape[LLRT_MAX_RANK];
   llrt_storage from, to;
   bool extra; /* not of the catalogue */
-  /* Bytes that the buffers need, and that must be read and written: elements, and pads with a value. */
+  /* Bytes that the buffers need, and that must be read and written: elements, and pads with a
+   * value. */
   int64_t from_bytes, to_bytes, moved_bytes;
 } conversion;
 
@@ -25,9 +26,10 @@ llrt_dtype conversion_dtype(int width);
 /* Fills the three numbers of bytes. Errors: as llrt_storage_bind. */
 llrt_status conversion_measure(conversion *c);
 
-/* Whether `destination`, which was filled with `poison` bytes, is what the conversion makes of `source`:
- * every element, every pad, and nothing else written. The places come from the definition of a storage,
- * evaluated axis by axis. Else says in why[size] what is wrong. Precondition: no copies in either. */
+/* Whether `destination`, which was filled with `poison` bytes, is what the conversion makes of
+ * `source`: every element, every pad, and nothing else written. The places come from the
+ * definition of a storage, evaluated axis by axis. Else says in why[size] what is wrong.
+ * Precondition: no copies in either. */
 bool conversion_check(const conversion *c, const void *source, const void *destination,
                       unsigned char poison, char *why, size_t size);
 

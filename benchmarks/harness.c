@@ -12,7 +12,8 @@
 enum { DEVICE, ONLY, SIZES, SHAPES, REPEAT, BUDGET, SEED, JSON, CHECK_ONLY, LIST };
 
 static const option_spec option_table[] = {
-    {"device", 'd', "NAME", "host, cuda:0, hip:0 (default: the first GPU that works, else the host)"},
+    {"device", 'd', "NAME",
+     "host, cuda:0, hip:0 (default: the first GPU that works, else the host)"},
     {"only", 0, "REGEX", "only cases whose name it is found in"},
     {"sizes", 0, "N[,N]", "sizes of one tensor in MiB, or with k in KiB: 8,64 or 64k"},
     {"shapes", 0, "even|odd", "powers of two (default), or shapes that models have"},

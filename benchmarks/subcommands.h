@@ -1,6 +1,6 @@
-/* The subcommands of llrt-bench. Each gets its own name as argv[0], ends the program for wrong options
- * (harness_parse) and returns the exit code: 1 when a result was wrong. A new one is a bench_*.c file,
- * a line here and a row in main.c. */
+/* The subcommands of llrt-bench. Each gets its own name as argv[0], ends the program for wrong
+ * options (harness_parse) and returns the exit code: 1 when a result was wrong. A new one is a
+ * bench_*.c file, a line here and a row in main.c. */
 #ifndef LLRT_BENCHMARKS_SUBCOMMANDS_H
 #define LLRT_BENCHMARKS_SUBCOMMANDS_H
 

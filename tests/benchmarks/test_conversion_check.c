@@ -40,7 +40,8 @@ static void assert_every_byte_counts(fixture *f) {
 Test(conversion_check, transpose) {
   fixture f = make("col_major", 16, 5, 7);
   for (int r = 0; r < 5; r++)
-    for (int c = 0; c < 7; c++) memcpy(f.destination + 2 * (c * 5 + r), f.source + 2 * (r * 7 + c), 2);
+    for (int c = 0; c < 7; c++)
+      memcpy(f.destination + 2 * (c * 5 + r), f.source + 2 * (r * 7 + c), 2);
   assert_every_byte_counts(&f);
 }
 
@@ -50,7 +51,8 @@ Test(conversion_check, four_bits) {
   for (int r = 0; r < 6; r++)
     for (int c = 0; c < 2; c++) {
       int from = r * 2 + c, to = c * 6 + r;
-      f.destination[to / 2] |= (unsigned char)((f.source[from / 2] >> 4 * (from % 2) & 15) << 4 * (to % 2));
+      int value = f.source[from / 2] >> 4 * (from % 2) & 15;
+      f.destination[to / 2] |= (unsigned char)(value << 4 * (to % 2));
     }
   assert_every_byte_counts(&f);
 }

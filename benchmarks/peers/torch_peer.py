@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""PyTorch on the conversions of an llrt-bench run: destination.copy_(source.view(…).permute(…))."""
+
+import sys
+
+from common import Output, arguments, load_cases
+from storages import Unsupported
+
+
+def run_case(case, buffers, copy, options, output):
+    from gpu import arrays, is_right, timed
+
+    try:
+        if case["width"] == 4:
+            raise Unsupported("4-bit elements")
+        slots = [arrays(case, buffers, slot) for slot in range(buffers.slots)]
+        pairs = [(source.permute(order), destination) for source, destination, order in slots]
+    except Unsupported as reason:
+        output.add(case, skipped=str(reason), how="pytorch")
+        return
+
+    def run(slot):
+        pairs[slot][1].copy_(pairs[slot][0])
+
+    try:
+        right = is_right(case, buffers, run)
+    except RuntimeError as error:  # more axes than its kernels take
+        output.add(case, skipped=str(error).splitlines()[0], how="pytorch")
+        return
+    if not right:
+        output.add(case, wrong="elements differ", how="pytorch")
+    elif options.check_only:
+        output.add(case, right=True, how="pytorch")
+    else:
+        output.add_time(case, timed(run, buffers.slots, options), copy, how="pytorch")
+
+
+def main():
+    options = arguments(__doc__)
+    try:
+        import torch
+    except ImportError as error:
+        sys.exit(f"PyTorch is not installed: {error}")
+    if not torch.cuda.is_available():
+        sys.exit("PyTorch finds no GPU")
+    from gpu import for_each_size
+
+    output = Output(f"pytorch {torch.__version__}", torch.cuda.get_device_name(0), options)
+
+    def body(cases, buffers, copy):
+        for case in cases:
+            run_case(case, buffers, copy, options, output)
+
+    for_each_size(load_cases(options), options, body)
+    output.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -29,6 +29,14 @@ typedef struct backend_launch {
   const uint64_t *args; /* one 64-bit kernel parameter each */
 } backend_launch;
 
+/* A kernel to load. */
+typedef struct backend_code {
+  const void *data; /* what link made, or the compiler where there is no link */
+  size_t size;
+  const char *entry;    /* the kernel's name */
+  int32_t shared_bytes; /* of a block */
+} backend_code;
+
 typedef struct backend_open_params {
   void *driver_context;       /* as in llrt_device_params */
   const char *driver_library; /* NULL: the vendor's names */
@@ -66,8 +74,7 @@ struct llrt_backend {
   llrt_status (*link)(llrt_device *device, const void *code, size_t size, void **linked,
                       size_t *linked_size);
   /* Loads code and resolves `entry`, eagerly: nothing is left for the first launch. */
-  llrt_status (*load)(llrt_device *device, const void *code, size_t size, const char *entry,
-                      backend_module **module);
+  llrt_status (*load)(llrt_device *device, const backend_code *code, backend_module **module);
   void (*unload)(llrt_device *device, backend_module *module);
   /* Launches; allocates nothing, never waits (the host: runs to completion). */
   llrt_status (*launch)(llrt_device *device, const backend_module *module,

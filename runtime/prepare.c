@@ -113,8 +113,9 @@ static llrt_status load_variant(llrt_op *op, int index) {
   kernel_variant *variant = &op->variant[index];
   LLRT_TRY(link_variant(op->device, variant));
   backend_module *module;
-  LLRT_TRY(op->device->backend->load(op->device, variant->code, variant->size, PLAN_ENTRY_NAME,
-                                     &module));
+  backend_code code = {.data = variant->code, .size = variant->size, .entry = PLAN_ENTRY_NAME,
+                       .shared_bytes = variant->launch.shared_bytes};
+  LLRT_TRY(op->device->backend->load(op->device, &code, &module));
   atomic_store_explicit(&op->module[index], module, memory_order_release);
   return LLRT_OK;
 }

@@ -64,8 +64,7 @@ llrt_status llrt_cuda_event_elapsed(llrt_device *base, const backend_event *star
 /* cuda_module.c */
 llrt_status llrt_cuda_link(llrt_device *base, const void *code, size_t size, void **linked,
                            size_t *linked_size);
-llrt_status llrt_cuda_load(llrt_device *base, const void *code, size_t size, const char *entry,
-                           backend_module **module);
+llrt_status llrt_cuda_load(llrt_device *base, const backend_code *code, backend_module **module);
 void llrt_cuda_unload(llrt_device *base, backend_module *module);
 llrt_status llrt_cuda_launch(llrt_device *base, const backend_module *module,
                              const backend_launch *launch, void *stream);

@@ -22,6 +22,15 @@ static void nvptx_begin(emitter *e) {
   annotate(e, "maxntidx", e->kernel->launch.threads);
 }
 
+/* The dynamic array, whose size the launch gives: only that may pass 48 KiB. */
+static LLVMValueRef nvptx_shared(emitter *e, int bytes) {
+  (void)bytes;
+  LLVMValueRef array = emit_gpu_shared(e, 0);
+  LLVMSetInitializer(array, NULL);
+  LLVMSetLinkage(array, LLVMExternalLinkage);
+  return array;
+}
+
 static void nvptx_barrier(emitter *e) {
   emit_intrinsic(e, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
 }
@@ -47,7 +56,7 @@ static LLVMValueRef nvptx_permute(emitter *e, LLVMValueRef low, LLVMValueRef hig
 const emit_target_ops emit_ops_nvptx = {
     .begin = nvptx_begin,
     .end = emit_gpu_end,
-    .shared = emit_gpu_shared,
+    .shared = nvptx_shared,
     .global = emit_gpu_global,
     .barrier = nvptx_barrier,
     .opaque = nvptx_opaque,

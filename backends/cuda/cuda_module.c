@@ -13,6 +13,7 @@
 struct backend_module {
   void *handle;   /* CUmodule */
   void *function; /* CUfunction */
+  unsigned shared_bytes;
 };
 
 /* Errors that mean "not for this GPU" rather than "the GPU failed". */
@@ -72,11 +73,16 @@ static llrt_status load_function(const cuda_driver *driver, void *function) {
   return CUDA_CALL(driver, cuFuncGetAttribute, &registers, CUDA_FUNCTION_REGISTERS, function);
 }
 
-static llrt_status module_open(const cuda_driver *driver, const void *code, const char *entry,
+/* Kernels take all their shared memory at the launch; above a limit they have to say so before. */
+static llrt_status module_open(const cuda_driver *driver, const backend_code *code,
                                backend_module *module) {
-  LLRT_TRY(check_image(driver, driver->cuModuleLoadData(&module->handle, code),
+  LLRT_TRY(check_image(driver, driver->cuModuleLoadData(&module->handle, code->data),
                        "cuModuleLoadData"));
-  LLRT_TRY(CUDA_CALL(driver, cuModuleGetFunction, &module->function, module->handle, entry));
+  LLRT_TRY(CUDA_CALL(driver, cuModuleGetFunction, &module->function, module->handle, code->entry));
+  module->shared_bytes = (unsigned)code->shared_bytes;
+  if (code->shared_bytes > CUDA_SHARED_WITHOUT_ASKING)
+    LLRT_TRY(CUDA_CALL(driver, cuFuncSetAttribute, module->function, CUDA_FUNCTION_DYNAMIC_SHARED,
+                       code->shared_bytes));
   return load_function(driver, module->function);
 }
 
@@ -85,9 +91,7 @@ static void module_close(const cuda_driver *driver, backend_module *module) {
   free(module);
 }
 
-llrt_status llrt_cuda_load(llrt_device *base, const void *code, size_t size, const char *entry,
-                           backend_module **out) {
-  (void)size; /* a cubin knows its own size */
+llrt_status llrt_cuda_load(llrt_device *base, const backend_code *code, backend_module **out) {
   const cuda_device *device = cuda_device_of(base);
   *out = NULL;
   backend_module *module = calloc(1, sizeof *module);
@@ -97,7 +101,7 @@ llrt_status llrt_cuda_load(llrt_device *base, const void *code, size_t size, con
     free(module);
     return status;
   }
-  status = module_open(&device->driver, code, entry, module);
+  status = module_open(&device->driver, code, module);
   if (status == LLRT_OK) {
     *out = module;
   } else {
@@ -122,6 +126,6 @@ llrt_status llrt_cuda_launch(llrt_device *base, const backend_module *module,
   LLRT_TRY(llrt_cuda_enter(device));
   llrt_status status =
       CUDA_CALL(&device->driver, cuLaunchKernel, module->function, (unsigned)launch->blocks, 1, 1,
-                (unsigned)launch->threads, 1, 1, 0, stream, parameters, NULL);
+                (unsigned)launch->threads, 1, 1, module->shared_bytes, stream, parameters, NULL);
   return llrt_cuda_leave(device, status);
 }

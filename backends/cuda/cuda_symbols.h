@@ -25,6 +25,8 @@ typedef unsigned long long cuda_ptr; /* CUdeviceptr */
 
 /* CUfunction_attribute, CUjit_option, CUjitInputType */
 #define CUDA_FUNCTION_REGISTERS 4
+#define CUDA_FUNCTION_DYNAMIC_SHARED 8
+#define CUDA_SHARED_WITHOUT_ASKING (48 << 10) /* bytes of dynamic shared memory */
 #define CUDA_JIT_ERROR_LOG 5
 #define CUDA_JIT_ERROR_LOG_BYTES 6
 #define CUDA_JIT_INPUT_PTX 1
@@ -68,6 +70,7 @@ typedef unsigned long long cuda_ptr; /* CUdeviceptr */
   X(1, cuModuleUnload, (void *module))                                                             \
   X(1, cuModuleGetFunction, (void **function, void *module, const char *name))                     \
   X(1, cuFuncGetAttribute, (int *value, int attribute, void *function))                            \
+  X(1, cuFuncSetAttribute, (void *function, int attribute, int value))                              \
   X(0, cuFuncLoad, (void *function))                                                               \
   X(1, cuLaunchKernel, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,         \
                         unsigned block_x, unsigned block_y, unsigned block_z,                      \

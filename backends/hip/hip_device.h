@@ -64,8 +64,7 @@ llrt_status llrt_hip_event_elapsed(llrt_device *base, const backend_event *start
                                    const backend_event *stop, double *microseconds);
 
 /* hip_module.c */
-llrt_status llrt_hip_load(llrt_device *base, const void *code, size_t size, const char *entry,
-                          backend_module **module);
+llrt_status llrt_hip_load(llrt_device *base, const backend_code *code, backend_module **module);
 void llrt_hip_unload(llrt_device *base, backend_module *module);
 llrt_status llrt_hip_launch(llrt_device *base, const backend_module *module,
                             const backend_launch *launch, void *stream);

@@ -12,15 +12,15 @@ struct backend_module {
   void *function; /* hipFunction_t */
 };
 
-static llrt_status module_open(const hip_driver *driver, const void *code, const char *entry,
+static llrt_status module_open(const hip_driver *driver, const backend_code *code,
                                backend_module *module) {
-  hip_result result = driver->hipModuleLoadData(&module->handle, code);
+  hip_result result = driver->hipModuleLoadData(&module->handle, code->data);
   llrt_status status = llrt_hip_check(driver, result, "hipModuleLoadData");
   if (result == HIP_RESULT_INVALID_IMAGE || result == HIP_RESULT_NO_BINARY_FOR_GPU) {
     return llrt_error_prefix(LLRT_UNSUPPORTED, "the code is not for this GPU or driver");
   }
   LLRT_TRY(status);
-  return HIP_CALL(driver, hipModuleGetFunction, &module->function, module->handle, entry);
+  return HIP_CALL(driver, hipModuleGetFunction, &module->function, module->handle, code->entry);
 }
 
 static void module_close(const hip_driver *driver, backend_module *module) {
@@ -28,9 +28,7 @@ static void module_close(const hip_driver *driver, backend_module *module) {
   free(module);
 }
 
-llrt_status llrt_hip_load(llrt_device *base, const void *code, size_t size, const char *entry,
-                          backend_module **out) {
-  (void)size; /* a code object knows its own size */
+llrt_status llrt_hip_load(llrt_device *base, const backend_code *code, backend_module **out) {
   const hip_device *device = hip_device_of(base);
   int previous;
   *out = NULL;
@@ -40,7 +38,7 @@ llrt_status llrt_hip_load(llrt_device *base, const void *code, size_t size, cons
     return llrt_hip_leave(device, previous,
                           llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a loaded kernel"));
   }
-  llrt_status status = module_open(&device->driver, code, entry, module);
+  llrt_status status = module_open(&device->driver, code, module);
   if (status == LLRT_OK) {
     *out = module;
   } else {

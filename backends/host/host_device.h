@@ -13,8 +13,7 @@ typedef struct host_device {
 bool llrt_host_runs(const char *target);
 
 /* Code is an ELF shared object; entry is a backend_host_entry. */
-llrt_status llrt_host_load(llrt_device *base, const void *code, size_t size, const char *entry,
-                           backend_module **module);
+llrt_status llrt_host_load(llrt_device *base, const backend_code *code, backend_module **module);
 void llrt_host_unload(llrt_device *base, backend_module *module);
 llrt_status llrt_host_launch(llrt_device *base, const backend_module *module,
                              const backend_launch *launch, void *stream);

@@ -60,13 +60,12 @@ void llrt_host_unload(llrt_device *base, backend_module *module) {
   free(module);
 }
 
-llrt_status llrt_host_load(llrt_device *base, const void *code, size_t size, const char *entry,
-                           backend_module **out) {
+llrt_status llrt_host_load(llrt_device *base, const backend_code *code, backend_module **out) {
   *out = NULL;
   backend_module *module = calloc(1, sizeof *module);
   if (!module) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a loaded kernel");
   module->file = -1;
-  llrt_status status = module_open(module, code, size, entry);
+  llrt_status status = module_open(module, code->data, code->size, code->entry);
   if (status != LLRT_OK) {
     llrt_host_unload(base, module);
     return status;

@@ -51,7 +51,7 @@ typedef struct plan_launch {
   int32_t block_elements; /* > 0: a flat kernel; a block takes this many positions of the element index:
                              blocks = ceil(product of the grid places / block_elements) */
   int32_t threads;        /* of a block; 1 on the host */
-  int32_t shared_bytes;   /* static; for the record and for limits */
+  int32_t shared_bytes;   /* of a block; NVIDIA: given at the launch, else part of the code */
   plan_range range;
 } plan_launch;
 

@@ -22,7 +22,7 @@ typedef struct plan_target {
   int thread_bytes;       /* GPU: what a thread should have in flight; half where the tile is small */
   int tile_bytes;         /* work tile to aim for per block */
   int run_bytes;          /* contiguous bytes wanted on both sides of a tile */
-  int shared_bytes;       /* shared memory of a block without opting in (the key's class) */
+  int shared_bytes;       /* shared memory of a block, at most (the key's class) */
   int banks, bank_bytes;  /* of shared memory */
   int sector_bytes;       /* granule of global memory traffic */
   int max_shuffle_rounds; /* lane exchanges up to this many rounds beat shared memory */

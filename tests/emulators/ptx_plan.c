@@ -120,7 +120,8 @@ static void execute(const ptx_conversion *conversion, const plan_kernel *kernel,
   ptx_module *module = ptx_module_parse(text, &outcome->fault);
   if (module) {
     ptx_grid grid = {.memory = &memory, .blocks = (uint32_t)blocks,
-                     .threads = (uint32_t)kernel->launch.threads, .parameters = parameters};
+                     .threads = (uint32_t)kernel->launch.threads,
+                     .dynamic_shared = (uint32_t)kernel->launch.shared_bytes, .parameters = parameters};
     outcome->done = ptx_launch(ptx_module_kernel(module, PLAN_ENTRY_NAME), &grid,
                                &outcome->counters, &outcome->fault);
   }

@@ -249,6 +249,14 @@ cuda_result cuFuncGetAttribute(int *value, int attribute, void *function) {
   return 0;
 }
 
+cuda_result cuFuncSetAttribute(void *function, int attribute, int value) {
+  FAIL_IF_ASKED;
+  (void)function;
+  if (attribute != CUDA_FUNCTION_DYNAMIC_SHARED) return 1;
+  record.dynamic_shared = value;
+  return 0;
+}
+
 cuda_result cuFuncLoad(void *function) {
   FAIL_IF_ASKED;
   (void)function;
@@ -260,10 +268,11 @@ cuda_result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, uns
                            unsigned block_x, unsigned block_y, unsigned block_z,
                            unsigned shared_bytes, void *stream, void **parameters, void **extra) {
   FAIL_IF_ASKED;
-  (void)function, (void)shared_bytes, (void)stream, (void)extra;
+  (void)function, (void)stream, (void)extra;
   if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || record.current != 1) return 1;
   record.blocks = grid_x;
   record.threads = block_x;
+  record.shared_bytes = shared_bytes;
   for (int i = 0; i < record.n_args; i++) memcpy(&record.args[i], parameters[i], sizeof(uint64_t));
   record.launched++;
   return 0;

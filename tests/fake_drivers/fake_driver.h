@@ -20,7 +20,8 @@ typedef struct fake_record {
   int retained;         /* CUDA: primary contexts held */
   int modules, events;  /* alive */
   int linked, launched; /* calls that succeeded */
-  unsigned blocks, threads;
+  unsigned blocks, threads, shared_bytes;
+  int dynamic_shared; /* what CUDA was asked to allow */
   int n_args; /* how many arguments the next launch reads */
   uint64_t args[FAKE_MAX_ARGS];
   char code[64]; /* the beginning of what was linked or loaded last */

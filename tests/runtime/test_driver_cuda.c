@@ -190,13 +190,15 @@ Test(driver_cuda, link_load_launch) {
   cr_assert_eq(backend->link(device, ".version 8", strlen(".version 8"), &cubin, &size), LLRT_OK);
   cr_expect_str_eq(cubin, "cubin:.version 8");
   backend_module *module;
-  cr_assert_eq(backend->load(device, cubin, size, "llrt_kernel", &module), LLRT_OK);
+  cr_assert_eq(backend->load(device, &(backend_code){cubin, size, "llrt_kernel", 60000}, &module), LLRT_OK);
+  cr_expect_eq(driver->dynamic_shared, 60000, "more than 48 KiB have to be asked for");
   uint64_t args[] = {7, UINT64_MAX};
   backend_launch launch = {.blocks = 5, .threads = 128, .n_args = 2, .args = args};
   driver->n_args = 2;
   cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK);
   cr_expect_eq(driver->blocks, 5);
   cr_expect_eq(driver->threads, 128);
+  cr_expect_eq(driver->shared_bytes, 60000);
   cr_expect_eq(driver->args[0], 7);
   cr_expect_eq(driver->args[1], UINT64_MAX);
   driver->fail = "cuLaunchKernel";
@@ -225,12 +227,15 @@ Test(driver_cuda, failing_links_and_loads_leave_nothing) {
 
   backend_module *module = (backend_module *)&cubin;
   driver->fail = NULL;
-  cr_expect_eq(backend->load(device, "not a cubin", 12, "llrt_kernel", &module), LLRT_UNSUPPORTED);
+  cr_expect_eq(backend->load(device, &(backend_code){"not a cubin", 12, "llrt_kernel", 0}, &module), LLRT_UNSUPPORTED);
   cr_expect_null(module);
-  cr_expect_eq(backend->load(device, "cubin:x", 8, "another_name", &module), LLRT_DEVICE);
+  cr_expect_eq(backend->load(device, &(backend_code){"cubin:x", 8, "another_name", 0}, &module), LLRT_DEVICE);
   driver->fail = "cuFuncLoad";
   driver->fail_code = 700;
-  cr_expect_eq(backend->load(device, "cubin:x", 8, "llrt_kernel", &module), LLRT_DEVICE);
+  backend_code large = {"cubin:x", 8, "llrt_kernel", 60000};
+  cr_expect_eq(backend->load(device, &large, &module), LLRT_DEVICE);
+  driver->fail = "cuFuncSetAttribute";
+  cr_expect_eq(backend->load(device, &large, &module), LLRT_DEVICE);
   cr_expect_eq(driver->modules, 0);
   cr_expect_eq(driver->current, 0);
   llrt_device_close(&device);

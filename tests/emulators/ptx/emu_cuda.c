@@ -312,6 +312,11 @@ cuda_result cuFuncGetAttribute(int *value, int attribute, void *function) {
   return attribute == CUDA_FUNCTION_REGISTERS ? 0 : INVALID_VALUE;
 }
 
+cuda_result cuFuncSetAttribute(void *function, int attribute, int value) {
+  bool known = attribute == CUDA_FUNCTION_DYNAMIC_SHARED;
+  return known && value >= 0 && ptx_kernel_allow_shared(function, (uint32_t)value) ? 0 : INVALID_VALUE;
+}
+
 cuda_result cuFuncLoad(void *function) {
   (void)function;
   return 0;
@@ -330,6 +335,7 @@ cuda_result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, uns
                            unsigned shared_bytes, void *stream, void **parameters, void **extra) {
   (void)stream;
   if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || extra) return INVALID_VALUE;
+  if (shared_bytes > ptx_kernel_shared_limit(function)) return INVALID_VALUE;
   ptx_grid grid = {.memory = &memory,
                    .blocks = grid_x,
                    .threads = block_x,

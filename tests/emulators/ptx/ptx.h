@@ -17,6 +17,11 @@ void ptx_module_free(ptx_module *module);
 /* The entry of this name, or NULL. Lives as long as the module. */
 const ptx_kernel *ptx_module_kernel(const ptx_module *module, const char *name);
 
+/* Bytes of dynamic shared memory that a launch may give: 48 KiB until more is allowed; false where that
+ * is more than any device has. */
+uint32_t ptx_kernel_shared_limit(const ptx_kernel *kernel);
+bool ptx_kernel_allow_shared(ptx_kernel *kernel, uint32_t bytes);
+
 typedef struct ptx_grid {
   emu_memory *memory;
   uint32_t blocks, threads; /* > 0; along x */

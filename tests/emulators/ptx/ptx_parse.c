@@ -258,6 +258,7 @@ static bool parse_entry(ptx_parser *parser) {
     free(kernel);
     return ptx_refuse(parser, "no memory for", parser->token);
   }
+  kernel->shared_limit = 48 * 1024;
   module->kernel[module->n_kernels++] = kernel;
   parser->kernel = kernel;
   parser->step = EMU_NOWHERE;
@@ -327,6 +328,14 @@ void ptx_module_free(ptx_module *module) {
   free(module->kernel);
   free(module->text);
   free(module);
+}
+
+uint32_t ptx_kernel_shared_limit(const ptx_kernel *kernel) { return kernel->shared_limit; }
+
+bool ptx_kernel_allow_shared(ptx_kernel *kernel, uint32_t bytes) {
+  if (bytes > PTX_MAX_SHARED) return false;
+  kernel->shared_limit = bytes;
+  return true;
 }
 
 const ptx_kernel *ptx_module_kernel(const ptx_module *module, const char *name) {

@@ -99,6 +99,7 @@ struct ptx_kernel {
   int n_registers;
   uint32_t shared_bytes;     /* static */
   bool dynamic_shared;
+  uint32_t shared_limit;     /* of the dynamic part */
   uint32_t max_threads;      /* 0: any */
   uint32_t n_params, param_offset[64], param_size[64], param_bytes;
 };

@@ -20,6 +20,13 @@ static uint64_t *put_promises(uint64_t *at, const llrt_tensor_promise *promises,
   return at;
 }
 
+/* Widths where elements only move, types where values are computed. */
+static uint64_t types_of(const llrt_op_desc *desc) {
+  llrt_dtype from = desc->tensors[0].dtype, to = desc->tensors[1].dtype;
+  if (from == to) return (uint64_t)llrt_dtype_bits(from);
+  return (uint64_t)from << 32 | (uint64_t)to << 16;
+}
+
 static uint64_t *put_map(uint64_t *at, const llrt_map *map) {
   *at++ = (uint64_t)map->kind;
   if (map->kind == LLRT_MAP_XOR) *at++ = map->constant;
@@ -36,7 +43,7 @@ llrt_hash llrt_op_key(const llrt_device *device, const llrt_op_desc *desc, const
   *at++ = (uint64_t)(uintptr_t)device;
   *at++ = (uint64_t)device->target.shared_bytes;
   *at++ = (uint64_t)desc->kind << 32 | (uint64_t)desc->n_maps;
-  *at++ = (uint64_t)llrt_dtype_bits(desc->tensors[0].dtype);
+  *at++ = types_of(desc);
   *at++ = (uint64_t)set->n << 32 | (uint64_t)set->rank;
   _Static_assert(sizeof device->target.name == 4 * sizeof *at, "the name fills four words");
   memcpy(at, device->target.name, sizeof device->target.name);

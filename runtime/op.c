@@ -42,6 +42,20 @@ static llrt_status check_storages(const llrt_op *op, const llrt_tensor *tensors)
   return LLRT_OK;
 }
 
+/* Types count where values are computed, else their widths. */
+static llrt_status check_types(const llrt_op *op, const llrt_tensor *tensors) {
+  const llrt_tensor *own = op->desc.tensors;
+  bool casts = own[0].dtype != own[1].dtype;
+  for (int i = 0; i < op->set.n; i++) {
+    bool fits = casts ? tensors[i].dtype == own[i].dtype
+                      : tensors[i].dtype == tensors[0].dtype &&
+                            llrt_dtype_bits(tensors[i].dtype) == llrt_dtype_bits(own[i].dtype);
+    LLRT_REQUIRE(fits, "the operation's %s is %s, not %s", llrt_tensor_role(i),
+                 llrt_dtype_name(own[i].dtype), llrt_dtype_name(tensors[i].dtype));
+  }
+  return LLRT_OK;
+}
+
 /* Checks tensors against the operation and binds them. */
 static llrt_status bind_call(const llrt_op *op, const llrt_tensor *tensors, int n,
                              const void *stream, op_call *call) {
@@ -50,9 +64,7 @@ static llrt_status bind_call(const llrt_op *op, const llrt_tensor *tensors, int 
   LLRT_REQUIRE(n == op->set.n, "the operation has %d tensors, not %d", op->set.n, n);
   LLRT_TRY(llrt_validate_tensors(tensors, n, stream));
   LLRT_REQUIRE(tensors[0].device == op->device, "the operation is of another device");
-  LLRT_REQUIRE(llrt_dtype_bits(tensors[0].dtype) == llrt_dtype_bits(op->desc.tensors[0].dtype),
-               "the operation moves %s, not %s", llrt_dtype_name(op->desc.tensors[0].dtype),
-               llrt_dtype_name(tensors[0].dtype));
+  LLRT_TRY(check_types(op, tensors));
   LLRT_REQUIRE(tensors[0].rank == op->set.rank, "the operation has rank %d, the tensors %d",
                op->set.rank, tensors[0].rank);
   LLRT_TRY(check_storages(op, tensors));

@@ -2,6 +2,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/number.h"
 #include "runtime/context.h"
 
 #define DESTINATION 1 /* of a convert: the tensor that is written */
@@ -18,14 +19,20 @@ static llrt_status check_dtype(llrt_dtype dtype, const char *role) {
   return LLRT_OK;
 }
 
+/* Differing types mean a cast of values. */
+static llrt_status check_cast(llrt_dtype from, llrt_dtype to) {
+  if (from == to || number_cast_exists(from, to)) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "the source is %s, the destination %s: there is no such cast",
+                    llrt_dtype_name(from), llrt_dtype_name(to));
+}
+
 static llrt_status check_types(const llrt_tensor *tensors, int n) {
   for (int i = 0; i < n; i++) {
     const char *role = llrt_tensor_role(i);
     LLRT_TRY(check_dtype(tensors[i].dtype, role));
     LLRT_REQUIRE(tensors[i].rank >= 0 && tensors[i].rank <= LLRT_MAX_RANK,
                  "the %s's rank is %d, not 0 to %d", role, tensors[i].rank, LLRT_MAX_RANK);
-    LLRT_REQUIRE(tensors[i].dtype == tensors[0].dtype, "the %s is %s, the source %s", role,
-                 llrt_dtype_name(tensors[i].dtype), llrt_dtype_name(tensors[0].dtype));
+    LLRT_TRY(check_cast(tensors[0].dtype, tensors[i].dtype));
     LLRT_REQUIRE(tensors[i].rank == tensors[0].rank, "the %s has rank %d, the source %d", role,
                  tensors[i].rank, tensors[0].rank);
   }

@@ -26,6 +26,8 @@ static const reference_format reference_formats[] = {
     {LLRT_E4M3FNUZ, 4, 3, 8, 0, 0x80, 0x7F, true},
     {LLRT_E2M1, 2, 1, 1, 0, 0, 0x7, true},
     {LLRT_E8M0, 8, 0, 127, 0, 0xFF, 0xFE, false},
+    {LLRT_I32, 0, 0, 0, 0, 0, 0x7FFFFFFF, true},
+    {LLRT_U32, 0, 0, 0, 0, 0, 0xFFFFFFFF, false},
     {LLRT_I16, 0, 0, 0, 0, 0, 0x7FFF, true},
     {LLRT_U16, 0, 0, 0, 0, 0, 0xFFFF, false},
     {LLRT_I8, 0, 0, 0, 0, 0, 0x7F, true},

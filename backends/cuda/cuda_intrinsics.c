@@ -53,6 +53,67 @@ static LLVMValueRef nvptx_permute(emitter *e, LLVMValueRef low, LLVMValueRef hig
   return emit_intrinsic(e, "llvm.nvvm.prmt", NULL, 0, args, 3);
 }
 
+static bool nvptx_has_half(const emitter *e) {
+  (void)e;
+  return true;
+}
+
+/* Inline assembly without side effects: LLVM 19 knows no intrinsic for most packed conversions. */
+static LLVMValueRef assemble(emitter *e, const char *text, const char *constraints,
+                             LLVMTypeRef result, LLVMValueRef *args, unsigned n_args) {
+  LLVMTypeRef types[2];
+  for (unsigned i = 0; i < n_args; i++) types[i] = LLVMTypeOf(args[i]);
+  LLVMTypeRef type = LLVMFunctionType(result, types, n_args, false);
+  LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
+                                       false, false, LLVMInlineAsmDialectATT, false);
+  return LLVMBuildCall2(e->builder, type, code, args, n_args, "");
+}
+
+/* 8-bit floats are converted by instructions from sm_89 on. */
+static bool has_fp8(const emitter *e) { return strcmp(e->kernel->target.name, "sm_80") != 0; }
+
+/* cvt.rn.f16x2.e4m3x2 and so on: exact. */
+static bool nvptx_decode_pair(emitter *e, llrt_dtype from, const LLVMValueRef code[2],
+                              LLVMValueRef x[2]) {
+  LLVMTypeRef half = LLVMHalfTypeInContext(e->context), i16 = emit_int_type(e, 16);
+  bool e4m3 = from == LLRT_E4M3;
+  if (!(e4m3 || from == LLRT_E5M2) || !has_fp8(e)) return false;
+  LLVMValueRef packed = LLVMBuildShl(e->builder, code[1], emit_i32(e, 8), "");
+  packed = LLVMBuildTrunc(e->builder, LLVMBuildOr(e->builder, packed, code[0], ""), i16, "");
+  packed = assemble(e, e4m3 ? "cvt.rn.f16x2.e4m3x2 $0, $1;" : "cvt.rn.f16x2.e5m2x2 $0, $1;", "=r,h",
+                    e->i32, &packed, 1);
+  packed = LLVMBuildBitCast(e->builder, packed, LLVMVectorType(half, 2), "");
+  for (int i = 0; i < 2; i++) {
+    x[i] = LLVMBuildExtractElement(e->builder, packed, emit_i32(e, i), "");
+    x[i] = LLVMBuildFPExt(e->builder, x[i], LLVMFloatTypeInContext(e->context), "");
+  }
+  return true;
+}
+
+/* cvt.rn.bf16x2.f32 and so on: the first operand goes to the upper half. */
+static bool nvptx_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2],
+                              LLVMValueRef code[2]) {
+  static const struct {
+    llrt_dtype to;
+    const char *text;
+  } rows[] = {{LLRT_F16, "cvt.rn.f16x2.f32 $0, $1, $2;"},
+              {LLRT_BF16, "cvt.rn.bf16x2.f32 $0, $1, $2;"},
+              {LLRT_E4M3, "cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;"},
+              {LLRT_E5M2, "cvt.rn.satfinite.e5m2x2.f32 $0, $1, $2;"}};
+  const char *text = NULL;
+  int bits = llrt_dtype_bits(to);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].to == to && (bits == 16 || has_fp8(e))) text = rows[i].text;
+  if (!text) return false;
+  LLVMValueRef args[] = {x[1], x[0]};
+  LLVMTypeRef type = bits == 16 ? e->i32 : emit_int_type(e, 16);
+  LLVMValueRef packed = assemble(e, text, bits == 16 ? "=r,f,f" : "=h,f,f", type, args, 2);
+  packed = LLVMBuildZExt(e->builder, packed, e->i32, "");
+  code[0] = LLVMBuildAnd(e->builder, packed, emit_i32(e, (1 << bits) - 1), "");
+  code[1] = LLVMBuildLShr(e->builder, packed, emit_i32(e, bits), "");
+  return true;
+}
+
 const emit_target_ops emit_ops_nvptx = {
     .begin = nvptx_begin,
     .end = emit_gpu_end,
@@ -62,4 +123,7 @@ const emit_target_ops emit_ops_nvptx = {
     .opaque = nvptx_opaque,
     .shuffle = nvptx_shuffle,
     .permute = nvptx_permute,
+    .has_half = nvptx_has_half,
+    .decode_pair = nvptx_decode_pair,
+    .encode_pair = nvptx_encode_pair,
 };

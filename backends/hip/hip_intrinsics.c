@@ -77,6 +77,11 @@ static LLVMValueRef amdgpu_permute(emitter *e, LLVMValueRef low, LLVMValueRef hi
   return emit_intrinsic(e, "llvm.amdgcn.perm", NULL, 0, args, 3);
 }
 
+static bool amdgpu_has_half(const emitter *e) {
+  (void)e;
+  return true;
+}
+
 const emit_target_ops emit_ops_amdgpu = {
     .begin = amdgpu_begin,
     .end = emit_gpu_end,
@@ -86,4 +91,5 @@ const emit_target_ops emit_ops_amdgpu = {
     .opaque = amdgpu_opaque,
     .shuffle = amdgpu_shuffle,
     .permute = amdgpu_permute,
+    .has_half = amdgpu_has_half,
 };

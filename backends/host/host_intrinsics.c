@@ -68,6 +68,11 @@ static LLVMValueRef host_opaque(emitter *e, LLVMValueRef value) {
   return LLVMBuildCall2(e->builder, function, assembly, &value, 1, "");
 }
 
+/* F16C came after x86-64-v2; there LLVM would call a library. */
+static bool host_has_half(const emitter *e) {
+  return strcmp(e->kernel->target.name, "x86-64-v2") != 0;
+}
+
 const emit_target_ops emit_ops_host = {
     .begin = host_begin,
     .end = host_end,
@@ -75,4 +80,5 @@ const emit_target_ops emit_ops_host = {
     .global = host_global,
     .barrier = host_barrier,
     .opaque = host_opaque,
+    .has_half = host_has_half,
 };

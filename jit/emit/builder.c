@@ -19,9 +19,13 @@ LLVMTypeRef emit_int_type(const emitter *e, int bits) {
 
 LLVMValueRef emit_splat(LLVMTypeRef type, uint64_t x) {
   LLVMValueRef lanes[EMIT_MAX_LANES];
-  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return LLVMConstInt(type, x, false);
+  bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  LLVMTypeRef element = vector ? LLVMGetElementType(type) : type;
+  LLVMValueRef one =
+      LLVMConstInt(element, x & bits_mask((int)bits_min(LLVMGetIntTypeWidth(element), 64)), false);
+  if (!vector) return one;
   unsigned n = LLVMGetVectorSize(type);
-  for (unsigned i = 0; i < n; i++) lanes[i] = LLVMConstInt(LLVMGetElementType(type), x, false);
+  for (unsigned i = 0; i < n; i++) lanes[i] = one;
   return LLVMConstVector(lanes, n);
 }
 

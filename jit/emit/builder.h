@@ -8,6 +8,7 @@
 #define LLRT_JIT_EMIT_BUILDER_H
 
 #include "jit/plan/draft.h"
+#include "jit/plan/number.h"
 
 #include <llvm-c/Core.h>
 
@@ -34,12 +35,19 @@ typedef struct emit_target_ops {
    * cannot look back. */
   LLVMValueRef (*opaque)(emitter *e, LLVMValueRef value);
 
+  /* Whether f32 <-> f16 are instructions; NaN's payload does not count. */
+  bool (*has_half)(const emitter *e);
+
   /* ---- GPU only; 32-bit words ---- */
 
   /* `word` of lane `lane` (both i32), all lanes taking part. */
   LLVMValueRef (*shuffle)(emitter *e, LLVMValueRef word, LLVMValueRef lane);
   /* Byte i of the result is byte selector[i] of the eight bytes low, high. */
   LLVMValueRef (*permute)(emitter *e, LLVMValueRef low, LLVMValueRef high, const int selector[4]);
+  /* Two codes (i32) to f32 and back, where the target has instructions for two at once: false, and nothing
+   * emitted, where it has none. NULL: never. NaN is written as number_format.nan. */
+  bool (*decode_pair)(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
+  bool (*encode_pair)(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMValueRef code[2]);
 } emit_target_ops;
 
 /* backends/<vendor>/<vendor>_intrinsics.c */
@@ -137,6 +145,16 @@ LLVMValueRef emit_interior(emitter *e);
 
 /* i1: whether this thread holds the first of the copies of `value`; NULL: there are no copies. */
 LLVMValueRef emit_is_first_copy(emitter *e, const plan_value *value);
+
+/* ---- emit_cast.c: number formats ---- */
+
+/* Codes (i32, i64 for 64-bit types; scalars or vectors; zero above their bits) as numbers of type f32, or
+ * f64 where `wide`, and the nearest code of a number. */
+LLVMValueRef emit_decode(emitter *e, llrt_dtype from, bool wide, LLVMValueRef code);
+LLVMValueRef emit_encode(emitter *e, llrt_dtype to, bool wide, LLVMValueRef x);
+/* Two at once, as f32. */
+void emit_decode_pair(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
+void emit_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMValueRef code[2]);
 
 /* ---- steps: one file each ---- */
 void emit_load_step(emitter *e, const plan_step *step);          /* access.c */

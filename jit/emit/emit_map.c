@@ -1,4 +1,5 @@
-/* PLAN_MAP: what happens to elements on their way, word by word (GPU) or vector by vector (host). */
+/* PLAN_MAP: what happens to elements on their way. Maps of bits work on whole words (GPU) or vectors (host);
+ * casts take elements out of their words, two at a time. */
 #include "jit/emit/builder.h"
 
 #include "base/bits.h"
@@ -51,10 +52,7 @@ static LLVMValueRef permute_vector(emitter *e, const uint8_t perm[32], LLVMValue
   return LLVMBuildBitCast(e->builder, x, type, "");
 }
 
-/* ---- the step ---- */
-
-void emit_map_step(emitter *e, const plan_step *step) {
-  const plan_map *map = &e->kernel->map[step->map];
+static void map_bits(emitter *e, const plan_step *step, const plan_map *map) {
   const plan_value *value = &e->kernel->value[step->in];
   int n_words = 1 << (plan_value_bits(value, PLAN_REGISTER) - value->word);
   for (int w = 0; w < n_words; w++) {
@@ -65,4 +63,88 @@ void emit_map_step(emitter *e, const plan_step *step) {
       x = emit_is_host(e) ? permute_vector(e, map->perm, x) : permute_bits(e, map->perm, x);
     e->value[step->out][w] = x;
   }
+}
+
+/* ---- elements ---- */
+
+/* A step that treats elements as numbers. */
+typedef struct caster {
+  emitter *e;
+  const plan_value *in, *out;
+  LLVMValueRef *from, *to; /* words */
+  llrt_dtype from_type, to_type;
+  bool wide;
+} caster;
+
+/* Codes have 32 bits, or 64 where the type does. */
+static LLVMTypeRef code_type(const emitter *e, int bits, LLVMTypeRef like) {
+  LLVMTypeRef scalar = bits == 64 ? e->i64 : e->i32;
+  if (LLVMGetTypeKind(like) != LLVMVectorTypeKind) return scalar;
+  return LLVMVectorType(scalar, LLVMGetVectorSize(like));
+}
+
+/* The code of element `index`: cut out of its word, or a vector of lanes made wide. */
+static LLVMValueRef take_code(const caster *c, int index) {
+  const emitter *e = c->e;
+  LLVMValueRef word = c->from[index >> c->in->word];
+  int bits = c->in->bits, place = index & (int)bits_mask(c->in->word);
+  if (emit_is_host(e))
+    return LLVMBuildZExt(e->builder, word, code_type(e, bits, LLVMTypeOf(word)), "");
+  if (place > 0)
+    word = LLVMBuildLShr(e->builder, word, emit_splat(LLVMTypeOf(word), (uint64_t)(place * bits)), "");
+  if (bits >= 32) return word;
+  return LLVMBuildAnd(e->builder, word, emit_splat(LLVMTypeOf(word), bits_mask(bits)), "");
+}
+
+static void put_code(const caster *c, int index, LLVMValueRef code) {
+  const emitter *e = c->e;
+  LLVMValueRef *word = &c->to[index >> c->out->word];
+  int bits = c->out->bits, place = index & (int)bits_mask(c->out->word);
+  if (emit_is_host(e)) {
+    LLVMTypeRef type = LLVMTypeOf(code), element = emit_int_type(e, bits);
+    bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+    type = vector ? LLVMVectorType(element, LLVMGetVectorSize(type)) : element;
+    *word = LLVMBuildTrunc(e->builder, code, type, "");
+    return;
+  }
+  if (place > 0)
+    code = LLVMBuildShl(e->builder, code, emit_splat(LLVMTypeOf(code), (uint64_t)(place * bits)), "");
+  *word = place > 0 ? LLVMBuildOr(e->builder, *word, code, "") : code;
+}
+
+/* Elements index and, where `pair`, index + 1. */
+static void cast_elements(const caster *c, int index, bool pair) {
+  emitter *e = c->e;
+  LLVMValueRef code[2], x[2], made[2];
+  for (int i = 0; i <= pair; i++) code[i] = take_code(c, index + i);
+  if (pair && !c->wide) {
+    emit_decode_pair(e, c->from_type, code, x);
+    emit_encode_pair(e, c->to_type, x, made);
+  } else {
+    for (int i = 0; i <= pair; i++) {
+      x[i] = emit_decode(e, c->from_type, c->wide, code[i]);
+      made[i] = emit_encode(e, c->to_type, c->wide, x[i]);
+    }
+  }
+  for (int i = 0; i <= pair; i++) put_code(c, index + i, made[i]);
+}
+
+static void cast_value(emitter *e, const plan_step *step, const plan_map *map) {
+  caster c = {.e = e,
+              .in = &e->kernel->value[step->in],
+              .out = &e->kernel->value[step->out],
+              .from = e->value[step->in],
+              .to = e->value[step->out],
+              .from_type = (llrt_dtype)map->from,
+              .to_type = (llrt_dtype)map->to};
+  c.wide = number_is_wide(c.from_type, c.to_type);
+  int registers = 1 << plan_value_bits(c.in, PLAN_REGISTER);
+  bool pairs = registers > 1 && !emit_is_host(e);
+  for (int index = 0; index < registers; index += 1 + pairs) cast_elements(&c, index, pairs);
+}
+
+void emit_map_step(emitter *e, const plan_step *step) {
+  const plan_map *map = &e->kernel->map[step->map];
+  if (map->kind == PLAN_MAP_CAST) cast_value(e, step, map);
+  else map_bits(e, step, map);
 }

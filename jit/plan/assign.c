@@ -35,12 +35,6 @@ static void fill(side_assignment *side, vectors *list, int wanted, const uint64_
   for (int i = from; i < n && list->n < wanted; i++) place(side, list, order[i]);
 }
 
-/* log2 elements of tensor t in a machine word. */
-static int word_bits_of(const draft *d, int t) {
-  int word = d->kernel->target.word_bits;
-  return word ? bits_max(bits_log2(word / 8) - draft_log2_bytes(d, t), 0) : 0;
-}
-
 /* ---- GPU: registers first ---- */
 
 /* What the reading side must know of both sides: which low address bits a vector moves on the source, and
@@ -197,19 +191,23 @@ static llrt_status assign_edge(const draft *d, draft_values *values) {
   }
   fill(&side, &iterations, d->tile_bits, d->order[1], d->tile_bits, 0);
   values->edge_iterations = iterations.n;
-  return make_value(d, &side, 0, d->word_elements, &iterations, &values->edge);
+  int word = bits_min(d->word_elements, draft_word_of(d, d->kernel->tensor_bits[0]));
+  return make_value(d, &side, 0, word, &iterations, &values->edge);
 }
 
 llrt_status draft_assign(draft *d, draft_values *values) {
   side_assignment side[2] = {0};
-  int word = word_bits_of(d, 1);
-  for (int t = 0; t < 2; t++) f2_basis_init(&side[t].span);
+  int word[2];
+  for (int t = 0; t < 2; t++) {
+    f2_basis_init(&side[t].span);
+    word[t] = draft_word_of(d, d->kernel->tensor_bits[t]);
+  }
   if (d->kernel->target.lanes_first) {
     for (int t = 0; t < 2; t++) host_side(d, &side[t], t);
   } else {
-    gpu_sides(d, word, side);
+    gpu_sides(d, bits_max(word[0], word[1]), side);
   }
-  LLRT_TRY(make_value(d, &side[0], 0, word, NULL, &values->load));
-  LLRT_TRY(make_value(d, &side[1], 1, word, NULL, &values->store));
+  LLRT_TRY(make_value(d, &side[0], 0, word[0], NULL, &values->load));
+  LLRT_TRY(make_value(d, &side[1], 1, word[1], NULL, &values->store));
   return assign_edge(d, values);
 }

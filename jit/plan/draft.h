@@ -154,6 +154,10 @@ llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out)
 
 /* Resolves the description's maps into kernel->map. */
 llrt_status draft_maps(draft *d);
+/* log2 elements of `bits` in a machine word. */
+int draft_word_of(const draft *d, int bits);
+/* A value of the same layout with elements of other bits. */
+plan_value draft_retyped(const draft *d, const plan_value *value, int bits);
 /* Appends a step for each of the n maps from `first` on; *value becomes the last one's result. */
 llrt_status draft_map_steps(draft *d, int first, int n, int *value);
 /* Whether words that a map acts on stay whole in every block. Errors: UNSUPPORTED where they do not. */

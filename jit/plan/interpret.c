@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/eval.h"
+#include "jit/plan/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -209,6 +210,10 @@ static llrt_status run_map(interpreter *in, const plan_step *step) {
     if (map->kind == PLAN_MAP_XOR)
       in->value[step->out][at] =
           in->value[step->in][at] ^ (map->constant & bits_mask(bits));
+    else if (map->kind == PLAN_MAP_CAST)
+      in->value[step->out][at] =
+          number_code(number_format_of((llrt_dtype)map->to),
+                      number_value(number_format_of((llrt_dtype)map->from), in->value[step->in][at]));
     else if (at / stride % elements == 0)
       map_words(in, step, at, stride);
   }

@@ -1,46 +1,91 @@
 /* Value maps in a plan: which steps they are and where they stand. Each makes a value of the same layout
- * from another, so they may stand before or after the exchange. */
+ * from another, so they may stand before or after the exchange, which moves the narrower elements. */
 #include "jit/plan/draft.h"
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/number.h"
 
 #include <string.h>
 
 #define WORD_LOG2_BITS 5
 
-static plan_map resolve(const llrt_map *map) {
-  plan_map out = {.kind = PLAN_MAP_XOR, .constant = map->constant};
-  if (map->kind == LLRT_MAP_XOR) return out;
-  out = (plan_map){.kind = PLAN_MAP_WORD_BITS};
+/* ---- the list ---- */
+
+/* Appends a map of elements of type `from`; *from becomes its result's. */
+static void add_map(plan_kernel *kernel, plan_map map, llrt_dtype to, llrt_dtype *from) {
+  map.from = (uint8_t)*from;
+  map.to = (uint8_t)to;
+  kernel->map[kernel->n_maps++] = map;
+  *from = to;
+}
+
+static plan_map word_bits(const llrt_map *map) {
+  plan_map out = {.kind = PLAN_MAP_WORD_BITS};
   memcpy(out.perm, map->perm, sizeof out.perm);
   return out;
 }
 
+/* How many maps come before the exchange: all that make elements no wider, and of words none. */
+static int before_exchange(const plan_kernel *kernel) {
+  int n = kernel->n_maps, words = n > 0 && kernel->map[n - 1].kind == PLAN_MAP_WORD_BITS;
+  for (int i = 0; i < n; i++)
+    if (kernel->tensor_bits[1] > kernel->tensor_bits[0] &&
+        kernel->map[i].from != kernel->map[i].to)
+      return i;
+  return n - words;
+}
+
 llrt_status draft_maps(draft *d) {
+  const plan_map cast = {.kind = PLAN_MAP_CAST};
+  const llrt_op_desc *desc = d->desc;
   plan_kernel *kernel = d->kernel;
-  int bits = bits_log2(kernel->tensor_bits[1]);
-  for (int i = 0; i < d->desc->n_maps; i++) {
-    plan_map map = resolve(&d->desc->maps[i]);
-    bool words = map.kind == PLAN_MAP_WORD_BITS;
-    if (words) d->word_elements = bits_max(WORD_LOG2_BITS - bits, 0);
-    else d->maps_before = i + 1;
-    kernel->map[kernel->n_maps++] = map;
+  llrt_dtype at = desc->tensors[0].dtype, to = desc->tensors[1].dtype;
+  for (int i = 0; i < desc->n_maps; i++) {
+    const llrt_map *map = &desc->maps[i];
+    if (map->kind == LLRT_MAP_XOR) {
+      add_map(kernel, (plan_map){.kind = PLAN_MAP_XOR, .constant = map->constant}, at, &at);
+    } else {
+      if (at != to) add_map(kernel, cast, to, &at);
+      add_map(kernel, word_bits(map), to, &at);
+      d->word_elements = bits_max(WORD_LOG2_BITS - bits_log2(kernel->tensor_bits[1]), 0);
+    }
   }
+  if (at != to) add_map(kernel, cast, to, &at);
+  d->maps_before = before_exchange(kernel);
   return LLRT_OK;
+}
+
+/* ---- steps ---- */
+
+int draft_word_of(const draft *d, int bits) {
+  int word = d->kernel->target.word_bits;
+  return word ? bits_max(bits_log2(word) - bits_log2(bits), 0) : 0;
+}
+
+plan_value draft_retyped(const draft *d, const plan_value *value, int bits) {
+  plan_value out = *value;
+  out.bits = (uint8_t)bits;
+  out.word = (uint8_t)bits_min(draft_word_of(d, bits), plan_value_bits(value, PLAN_REGISTER));
+  return out;
 }
 
 llrt_status draft_map_steps(draft *d, int first, int n, int *value) {
   plan_kernel *kernel = d->kernel;
   for (int i = first; i < first + n; i++) {
     plan_value made = kernel->value[*value];
+    const plan_map *map = &kernel->map[i];
     plan_step step = {.kind = PLAN_MAP, .in = (uint8_t)*value, .map = (uint8_t)i};
+    if (map->from != map->to)
+      made = draft_retyped(d, &made, llrt_dtype_bits((llrt_dtype)map->to));
     LLRT_TRY(draft_value(kernel, &made, value));
     step.out = (uint8_t)*value;
     LLRT_TRY(draft_step(kernel, step));
   }
   return LLRT_OK;
 }
+
+/* ---- words ---- */
 
 llrt_status draft_check_words(const draft *d) {
   const plan_kernel *kernel = d->kernel;

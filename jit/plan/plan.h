@@ -17,8 +17,8 @@
  *
  * Values. A value is a register tile: layout (register, lane, warp, iteration) -> tile. Zero columns in
  * lane or warp are copies, stored once. The lowest `word` register bits lie inside one machine word.
- * A step is defined by the layouts of its input and output alone. Elements keep their width: a tensor, a
- * buffer and the values that are loaded from it or stored to it have the same. */
+ * A step is defined by the layouts of its input and output alone. Elements keep their width but in maps:
+ * a tensor, a buffer and the values that are loaded from it or stored to it have the same. */
 #ifndef LLRT_JIT_PLAN_PLAN_H
 #define LLRT_JIT_PLAN_PLAN_H
 
@@ -112,12 +112,14 @@ typedef struct plan_buffer {
 /* What a PLAN_MAP step does to each element; as llrt_map (include/llrt/map.h), resolved. */
 typedef enum plan_map_kind {
   PLAN_MAP_XOR = 1,  /* element ^= constant */
+  PLAN_MAP_CAST,     /* element of type `from` -> the nearest of type `to` */
   PLAN_MAP_WORD_BITS /* bit i of every 32-bit word = bit perm[i] of it. Elements of less than 32 bits:
                         the lowest register bits (host: lane bits) number them inside the word */
 } plan_map_kind;
 
 typedef struct plan_map {
-  uint8_t kind; /* plan_map_kind */
+  uint8_t kind;     /* plan_map_kind */
+  uint8_t from, to; /* llrt_dtype of in and out */
   uint64_t constant;
   uint8_t perm[32];
 } plan_map;
@@ -131,7 +133,7 @@ typedef enum plan_step_kind {
   PLAN_SHARED_STORE, /* the step's repetition of buffer = in, 2^vector elements an access */
   PLAN_BARRIER,      /* of the block; between shared stores and loads */
   PLAN_SHARED_LOAD,  /* that part of out = buffer */
-  PLAN_MAP,          /* out = map of in, element by element: same layout */
+  PLAN_MAP,          /* out = map of in, element by element: same layout; only a cast changes width */
   PLAN_STORE,        /* tensor = in */
   PLAN_IF_INTERIOR,  /* next `body` steps where this block is inside every bound, else the `otherwise`
                         steps after them */

@@ -35,7 +35,7 @@ static void begin_kernel(draft *d, const llrt_op_desc *desc, const plan_target *
   int narrowest = INT32_MAX;
   for (int t = 0; t < desc->n_tensors; t++) {
     kernel->tensor_bits[t] = (uint8_t)llrt_dtype_bits(desc->tensors[t].dtype);
-    narrowest = bits_min(narrowest, kernel->tensor_bits[t]);
+    if (t < 2) narrowest = bits_min(narrowest, kernel->tensor_bits[t]);
   }
   kernel->lane_bits = target->lanes_first ? bits_log2(target->vector_bytes * 8 / narrowest)
                                           : target->lane_bits;
@@ -59,7 +59,8 @@ static llrt_status interior_steps(draft *d, const draft_values *values, bool str
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)loaded,
                                           .vector = (uint8_t)d->vector[0]}));
   LLRT_TRY(draft_map_steps(d, 0, d->maps_before, &loaded));
-  LLRT_TRY(draft_exchange(d, loaded, &values->store, &stored));
+  plan_value target = draft_retyped(d, &values->store, kernel->value[loaded].bits);
+  LLRT_TRY(draft_exchange(d, loaded, &target, &stored));
   LLRT_TRY(draft_map_steps(d, d->maps_before, kernel->n_maps - d->maps_before, &stored));
   int aligned = d->align[1] + draft_log2_bytes(d, 1);
   if (!streaming || aligned < STREAMING_MIN_ALIGN) aligned = 0;

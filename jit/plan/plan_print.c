@@ -110,6 +110,11 @@ static void print_map(const plan_map *map, llrt_text *text) {
     llrt_text_add(text, "xor with %#llx", (unsigned long long)map->constant);
     return;
   }
+  if (map->kind == PLAN_MAP_CAST) {
+    llrt_text_add(text, "cast %s to %s", llrt_dtype_name((llrt_dtype)map->from),
+                  llrt_dtype_name((llrt_dtype)map->to));
+    return;
+  }
   llrt_text_add(text, "bits of 32-bit words from [");
   for (int i = 0; i < 32; i++) llrt_text_add(text, "%s%d", i ? "," : "", map->perm[i]);
   llrt_text_add(text, "]");

@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/number.h"
 
 #define CHECK(condition, ...)                                             \
   do {                                                                    \
@@ -107,9 +108,17 @@ static llrt_status check_map(const plan_kernel *kernel, int at) {
   CHECK(step->map < kernel->n_maps, "step %d: map %d", at, step->map);
   const plan_value *in = &kernel->value[step->in], *out = &kernel->value[step->out];
   CHECK(llrt_layout_equal(&in->layout, &out->layout), "step %d: a map moves elements", at);
-  CHECK(in->bits == out->bits, "step %d: elements change width", at);
+  const plan_map *values = &kernel->map[step->map];
+  CHECK(in->bits == llrt_dtype_bits((llrt_dtype)values->from) &&
+            out->bits == llrt_dtype_bits((llrt_dtype)values->to),
+        "step %d: width of the map's types", at);
+  if (values->kind == PLAN_MAP_CAST)
+    CHECK(number_cast_exists((llrt_dtype)values->from, (llrt_dtype)values->to),
+          "step %d: no such cast", at);
+  else
+    CHECK(in->word == out->word, "step %d: words change", at);
   int word = 5 - bits_log2(in->bits), positions[LLRT_MAX_BITS];
-  if (kernel->map[step->map].kind != PLAN_MAP_WORD_BITS || word <= 0) return LLRT_OK;
+  if (values->kind != PLAN_MAP_WORD_BITS || word <= 0) return LLRT_OK;
   plan_dim dim = kernel->target.lanes_first ? PLAN_LANE : PLAN_REGISTER;
   plan_address_map map;
   CHECK(!kernel->flat, "step %d: words in a flat kernel", at);

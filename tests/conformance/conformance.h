@@ -18,7 +18,9 @@ typedef enum route { ROUTE_CONVERT, ROUTE_PREPARE, ROUTE_LOAD, ROUTE_COUNT } rou
 
 typedef struct conformance_case {
   char title[96];
-  llrt_dtype dtype;
+  llrt_dtype dtype, to; /* to NONE: the same */
+  bool every_code;      /* the source's elements are 0, 1, 2, …, or codes near every edge if 32 bits or
+                           wider, not random */
   int n_maps;
   llrt_map maps[LLRT_MAX_MAPS];
   int rank;
@@ -41,7 +43,11 @@ bool cases_make(int index, uint64_t seed, conformance_case *made);
 /* conformance_maps.c: cases with value maps, and what the maps do. */
 int map_cases_count(void);
 bool map_cases_make(int index, conformance_case *made);
-/* The bits of an element after the maps of elements. */
+/* The type of the result. */
+llrt_dtype result_type(const conformance_case *tested);
+/* Code `i` of those that a case with every_code begins with. */
+uint64_t source_code(llrt_dtype dtype, uint64_t i);
+/* The bits of an element after the maps of elements and the cast. */
 uint64_t map_element(const conformance_case *tested, uint64_t bits);
 /* Whether words of the destination are changed last, and how. */
 bool maps_words(const conformance_case *tested);

@@ -41,30 +41,45 @@ static bool fail(bench *at, const char *format, ...) {
     if ((call) != LLRT_OK) return fail(at, "%s: %s", #call, llrt_last_error()); \
   } while (0)
 
-static size_t element_bytes(const bench *at) {
-  return (size_t)llrt_dtype_bits(at->tested->dtype) / 8;
+static llrt_dtype type_of(const bench *at, int tensor) {
+  return tensor == 0 ? at->tested->dtype : result_type(at->tested);
+}
+
+static size_t element_bytes(const bench *at, int tensor) {
+  return (size_t)llrt_dtype_bits(type_of(at, tensor)) / 8;
 }
 
 /* ---- buffers ---- */
 
+static void fill_codes(const bench *at, buffer *made) {
+  size_t size = element_bytes(at, 0);
+  for (size_t i = 0; i < made->span / size; i++) {
+    uint64_t code = source_code(at->tested->dtype, i);
+    memcpy(made->bits + made->base + i * size, &code, size);
+  }
+}
+
 static bool buffer_make(bench *at, const side *of, int index, uint64_t seed, buffer *made) {
   CHECK(llrt_storage_bind(&of->storage, at->tested->rank, at->tested->shape, of->strides,
                           &at->binding[index]));
-  made->span = (size_t)at->binding[index].span * element_bytes(at);
-  made->base = GUARD_BYTES + (size_t)of->shift * element_bytes(at);
+  made->span = (size_t)at->binding[index].span * element_bytes(at, index);
+  made->base = GUARD_BYTES + (size_t)of->shift * element_bytes(at, index);
   made->bytes = made->base + made->span + GUARD_BYTES;
   made->bits = malloc(made->bytes);
   if (!made->bits) return fail(at, "no memory for %zu bytes", made->bytes);
   for (size_t i = 0; i < made->bytes; i++) made->bits[i] = (uint8_t)(random_next(&seed) >> 56);
+  if (at->tested->every_code && index == 0) fill_codes(at, made);
   CHECK(llrt_memory_allocate(at->device, made->bytes, &made->memory));
   CHECK(llrt_memory_copy(at->device, made->memory, made->bits, made->bytes, LLRT_COPY_TO_DEVICE,
                          NULL));
   return true;
 }
 
-static llrt_tensor tensor_of(const bench *at, const side *of, const buffer *in) {
+static llrt_tensor tensor_of(const bench *at, int tensor_number) {
+  const side *of = tensor_number == 0 ? &at->tested->source : &at->tested->destination;
+  const buffer *in = tensor_number == 0 ? &at->source : &at->destination;
   llrt_tensor tensor = {.data = (uint8_t *)in->memory + in->base,
-                        .dtype = at->tested->dtype,
+                        .dtype = type_of(at, tensor_number),
                         .rank = at->tested->rank,
                         .storage = &of->storage,
                         .device = at->device};
@@ -82,9 +97,9 @@ static void put_bits(bench *at, uint64_t bits, int64_t to) {
 }
 
 static void put_element(bench *at, int64_t from, int64_t to) {
-  size_t size = element_bytes(at);
+  size_t from_size = element_bytes(at, 0), size = element_bytes(at, 1);
   uint64_t bits = 0;
-  memcpy(&bits, at->source.bits + at->source.base + (size_t)from * size, size);
+  memcpy(&bits, at->source.bits + at->source.base + (size_t)from * from_size, from_size);
   bits = map_element(at->tested, bits);
   put_bits(at, bits, to);
 }
@@ -158,8 +173,7 @@ static bool reload(bench *at, llrt_op **op) {
 }
 
 static bool convert(bench *at) {
-  const llrt_tensor tensors[2] = {tensor_of(at, &at->tested->source, &at->source),
-                                  tensor_of(at, &at->tested->destination, &at->destination)};
+  const llrt_tensor tensors[2] = {tensor_of(at, 0), tensor_of(at, 1)};
   if (at->tested->route == ROUTE_CONVERT) {
     llrt_convert_params params = {.n_maps = at->tested->n_maps};
     memcpy(params.maps, at->tested->maps, sizeof params.maps);

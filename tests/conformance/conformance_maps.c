@@ -5,37 +5,80 @@
 
 #include <stdio.h>
 
+#define MMA "nvmma(version=[2,0], warps_per_cta=[4,1], instr_shape=[16,8])"
+
 static const struct row {
   int64_t shape[2];
   const char *source, *destination;
   llrt_dtype dtype;
   uint64_t constant; /* XOR; 0: none */
   bool words;        /* then the permutation of words */
+  llrt_dtype to;     /* NONE: the same */
 } table[] = {
     /* Q4_0 repacked for eight rows, and the int4 weights of FasterTransformer: +8 a nibble is ^8. */
-    {{64, 128}, "row_major", "col_major", LLRT_U8, 0x88, false},
-    {{1000, 18}, "row_major", "col_major", LLRT_U8, 0x88, false},
-    {{33, 65}, "col_major", "row_major", LLRT_U16, 0x8888, false},
-    {{256, 256}, "row_major", "col_major", LLRT_U32, 0x88888888, false},
-    {{50, 60}, "row_major", "strided([64,1])", LLRT_F32, 0x80000000, false},
-    {{64, 64}, "row_major", "col_major", LLRT_I64, 0x8000000000000001, false},
+    {{64, 128}, "row_major", "col_major", LLRT_U8, 0x88, false, LLRT_DTYPE_NONE},
+    {{1000, 18}, "row_major", "col_major", LLRT_U8, 0x88, false, LLRT_DTYPE_NONE},
+    {{33, 65}, "col_major", "row_major", LLRT_U16, 0x8888, false, LLRT_DTYPE_NONE},
+    {{256, 256}, "row_major", "col_major", LLRT_U32, 0x88888888, false, LLRT_DTYPE_NONE},
+    {{50, 60}, "row_major", "strided([64,1])", LLRT_F32, 0x80000000, false, LLRT_DTYPE_NONE},
+    {{64, 64}, "row_major", "col_major", LLRT_I64, 0x8000000000000001, false, LLRT_DTYPE_NONE},
     /* fp4 weights in the order of Hopper kernels. */
-    {{128, 256}, "row_major", "row_major", LLRT_U8, 0, true},
-    {{128, 256}, "row_major", "col_major", LLRT_U8, 0x88, true},
-    {{1000, 36}, "row_major", "row_major", LLRT_U8, 0, true},
-    {{36, 1001}, "row_major", "col_major", LLRT_U16, 0x8008, true},
-    {{3, 4}, "row_major", "row_major", LLRT_U8, 0, true},
-    {{50, 60}, "row_major", "strided([72,1])", LLRT_U8, 0, true},
-    {{33, 65}, "row_major", "col_major", LLRT_U32, 0, true},
-    {{40, 24}, "row_major", "col_major", LLRT_U64, 1, true},
+    {{128, 256}, "row_major", "row_major", LLRT_U8, 0, true, LLRT_DTYPE_NONE},
+    {{128, 256}, "row_major", "col_major", LLRT_U8, 0x88, true, LLRT_DTYPE_NONE},
+    {{1000, 36}, "row_major", "row_major", LLRT_U8, 0, true, LLRT_DTYPE_NONE},
+    {{36, 1001}, "row_major", "col_major", LLRT_U16, 0x8008, true, LLRT_DTYPE_NONE},
+    {{3, 4}, "row_major", "row_major", LLRT_U8, 0, true, LLRT_DTYPE_NONE},
+    {{50, 60}, "row_major", "strided([72,1])", LLRT_U8, 0, true, LLRT_DTYPE_NONE},
+    {{33, 65}, "row_major", "col_major", LLRT_U32, 0, true, LLRT_DTYPE_NONE},
+    {{40, 24}, "row_major", "col_major", LLRT_U64, 1, true, LLRT_DTYPE_NONE},
+    /* Casts among moves. */
+    {{128, 256}, "row_major", "col_major", LLRT_F32, 0, false, LLRT_BF16},
+    {{1000, 33}, "row_major", "col_major", LLRT_F32, 0, false, LLRT_BF16},
+    {{128, 128}, "row_major", MMA, LLRT_E4M3, 0, false, LLRT_BF16},
+    {{128, 128}, MMA, "row_major", LLRT_BF16, 0, false, LLRT_E5M2},
+    {{50, 60}, "col_major", "strided([64,1])", LLRT_I8, 0x80, false, LLRT_F32},
+    {{128, 256}, "row_major", "col_major", LLRT_F32, 0, true, LLRT_E4M3},
+    {{1000, 36}, "col_major", "row_major", LLRT_F16, 0, true, LLRT_U8},
+    {{36, 1001}, "row_major", "col_major", LLRT_U8, 0x80, true, LLRT_F16},
+    {{40, 24}, "row_major", "col_major", LLRT_F64, 0, false, LLRT_I8},
 };
 #define N_TABLE ((int)(sizeof table / sizeof table[0]))
 
-int map_cases_count(void) { return N_TABLE; }
+/* ---- every cast ---- */
+
+static const llrt_dtype types[] = {LLRT_F64,  LLRT_F32,      LLRT_F16,      LLRT_BF16, LLRT_E4M3,
+                                   LLRT_E5M2, LLRT_E4M3FNUZ, LLRT_E5M2FNUZ, LLRT_E8M0, LLRT_I32,
+                                   LLRT_I16,  LLRT_I8,       LLRT_U32,      LLRT_U16,  LLRT_U8};
+#define N_TYPES ((int)(sizeof types / sizeof types[0]))
+#define E8M0_AT 8 /* no cast makes it */
+
+/* All codes of up to 16 bits; of wider types 2^14 about every edge. */
+static bool make_cast(int index, conformance_case *made) {
+  int from = index / (N_TYPES - 1), to = index % (N_TYPES - 1);
+  to += to >= E8M0_AT;
+  made->dtype = types[from];
+  made->to = types[to];
+  made->every_code = true;
+  made->rank = 2;
+  int bits = llrt_dtype_bits(made->dtype);
+  made->shape[0] = bits == 8 ? 16 : 256;
+  made->shape[1] = bits == 8 ? 16 : bits == 16 ? 256 : 64;
+  snprintf(made->title, sizeof made->title, "cast to %s", llrt_dtype_name(made->to));
+  return llrt_storage_row_major(2, &made->source.storage) == LLRT_OK &&
+         llrt_storage_col_major(2, &made->destination.storage) == LLRT_OK;
+}
+
+/* ---- the list ---- */
+
+#define N_CASTS (N_TYPES * (N_TYPES - 1))
+
+int map_cases_count(void) { return N_TABLE + N_CASTS; }
 
 bool map_cases_make(int index, conformance_case *made) {
+  if (index >= N_TABLE) return make_cast(index - N_TABLE, made);
   const struct row *row = &table[index];
   made->dtype = row->dtype;
+  made->to = row->to;
   made->rank = 2;
   memcpy(made->shape, row->shape, sizeof row->shape);
   if (llrt_storage_parse(row->source, 2, row->shape, &made->source.storage) ||
@@ -52,10 +95,40 @@ bool map_cases_make(int index, conformance_case *made) {
   return true;
 }
 
+llrt_dtype result_type(const conformance_case *tested) {
+  return tested->to ? tested->to : tested->dtype;
+}
+
+/* Near numbers that some format ends at or rounds at: any format's codes as values of this one, and their
+ * neighbours, halfway points among them. */
+uint64_t source_code(llrt_dtype dtype, uint64_t i) {
+  static const llrt_dtype narrow[] = {LLRT_F16, LLRT_BF16, LLRT_E4M3, LLRT_E5M2, LLRT_I16, LLRT_F32};
+  int bits = llrt_dtype_bits(dtype);
+  uint64_t mask = UINT64_MAX >> (64 - bits), state = i;
+  if (bits <= 16) return i & mask;
+  uint64_t random = random_next(&state), kind = i % 8;
+  if (kind == 7) return random & mask;
+  if (kind == 6) {
+    static const uint64_t tops[] = {0, 1, 0x7FF, 0x7FE, 0xFFF, 0x380, 0x47F};
+    uint64_t top = tops[random >> 8 & 7 & -(uint64_t)((random >> 8 & 7) < 7)];
+    return (top << (bits - 12) | ((random >> 12 & 1) << (bits - 1)) | (random & 3) |
+            (random >> 40 & 1 ? mask >> 12 : 0)) & mask;
+  }
+  llrt_dtype near = narrow[kind];
+  int near_bits = llrt_dtype_bits(near);
+  uint64_t code = random >> 16 & (UINT64_MAX >> (64 - near_bits));
+  double value = reference_decode(near, code), next = reference_decode(near, code ^ 1);
+  if (random & 1) value = (value + next) / 2;
+  code = reference_encode(dtype, value);
+  return (code + (random >> 1 & 3) - (random >> 3 & 1) * 3) & mask;
+}
+
 uint64_t map_element(const conformance_case *tested, uint64_t bits) {
   for (int i = 0; i < tested->n_maps; i++)
     if (tested->maps[i].kind == LLRT_MAP_XOR) bits ^= tested->maps[i].constant;
-  return bits;
+  if (result_type(tested) == tested->dtype) return bits;
+  bits &= UINT64_MAX >> (64 - llrt_dtype_bits(tested->dtype));
+  return reference_cast(tested->dtype, tested->to, bits, 1, false);
 }
 
 bool maps_words(const conformance_case *tested) {

@@ -37,6 +37,16 @@ static const map_case cases[] = {
     {"row_major", "strided([80,1])", {70, 72}, LLRT_U8, LLRT_U8, 0, true},
     {"row_major", MMA, {64, 64}, LLRT_U16, LLRT_U16, 0, true},
     {"row_major", "col_major", {33, 7}, LLRT_U32, LLRT_U32, 5, true},
+    {"row_major", "col_major", {64, 128}, LLRT_F32, LLRT_BF16, 0, false},
+    {"row_major", "col_major", {33, 65}, LLRT_F32, LLRT_BF16, 0, false},
+    {"row_major", "col_major", {64, 128}, LLRT_E4M3, LLRT_BF16, 0, false},
+    {"row_major", MMA, {64, 64}, LLRT_E4M3, LLRT_BF16, 0x80, false},
+    {"col_major", "strided([80,1])", {70, 66}, LLRT_I8, LLRT_F32, 0, false},
+    {"row_major", "col_major", {64, 64}, LLRT_F32, LLRT_E5M2, 0, true},
+    {"row_major", "col_major", {36, 65}, LLRT_F32, LLRT_I8, 0, true},
+    {"row_major", "col_major", {36, 65}, LLRT_U8, LLRT_F16, 0x80, true},
+    {"row_major", "col_major", {40, 24}, LLRT_F64, LLRT_U8, 0, false},
+    {"row_major", "col_major", {64, 64}, LLRT_BF16, LLRT_F16, 0, false},
 };
 
 typedef struct trial {

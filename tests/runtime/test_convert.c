@@ -106,8 +106,8 @@ Test(convert, devices_that_do_not_fit) {
 }
 
 Test(convert, dtypes_that_do_not_fit) {
-  at.destination.dtype = LLRT_F16;
-  EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "destination is f16, the source f32");
+  at.destination.dtype = LLRT_B32;
+  EXPECT_REFUSED(LLRT_UNSUPPORTED, "no such cast");
   at.destination.dtype = LLRT_DTYPE_COUNT;
   EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "dtype");
   at.source.dtype = LLRT_DTYPE_NONE;

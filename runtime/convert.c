@@ -73,6 +73,7 @@ llrt_status llrt_convert(const llrt_tensor *source, const llrt_storage *storage,
                "the result's storage has run-time strides, which no tensor gives");
   llrt_tensor made = *source;
   made.data = NULL;
+  if (params && params->dtype) made.dtype = params->dtype;
   made.storage = storage;
   memset(made.strides, 0, sizeof made.strides);
   size_t bytes;

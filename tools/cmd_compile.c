@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FROM, TO, SHAPE, DTYPE, TARGET, EMIT, OUTPUT };
+enum { FROM, TO, SHAPE, DTYPE, TARGET, EMIT, OUTPUT, MAPS };
 
 static const option_spec table[] = {
     [FROM] = {"from", 0, "EXPR", "storage of the source (default row_major)"},
@@ -21,6 +21,7 @@ static const option_spec table[] = {
               "asm: the target's assembly\n"
               "kernel: bytes that llrt_op_load runs without a compiler"},
     [OUTPUT] = {"output", 'o', "FILE", "where it goes (default for text: standard output)"},
+    REQUEST_MAP_OPTIONS,
     {0},
 };
 
@@ -68,7 +69,8 @@ static int run(const options *given) {
   if (!wanted) return tool_wrong("compile", "--emit %s is no form", value[EMIT]);
   if (wanted->binary && !value[OUTPUT])
     return tool_wrong("compile", "--emit %s needs -o FILE", wanted->name);
-  int code = request_parse("compile", value[FROM], value[TO], value[SHAPE], value[DTYPE], &r);
+  int code = request_parse("compile", value[FROM], value[TO], value[SHAPE], value[DTYPE],
+                           &value[MAPS], &r);
   if (code != TOOL_DONE) return code;
   const char *prefix = wanted->target_prefix;
   if (prefix && strncmp(value[TARGET], prefix, strlen(prefix)) != 0)

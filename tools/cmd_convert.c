@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { TO, FROM, SHAPE, DTYPE, DEVICE, OUTPUT };
+enum { TO, FROM, SHAPE, DTYPE, DEVICE, OUTPUT, MAPS };
 
 static const option_spec table[] = {
     [TO] = {"to", 0, "EXPR", "storage of the result"},
@@ -19,6 +19,7 @@ static const option_spec table[] = {
     [DEVICE] = {"device", 0, "NAME",
                 "host, cuda:0, hip:0 (default: the first GPU that\nworks, else the host)"},
     [OUTPUT] = {"output", 'o', "OUT", "file to write: .npy, or new.safetensors:NAME"},
+    REQUEST_MAP_OPTIONS,
     {0},
 };
 
@@ -50,6 +51,8 @@ static int understand(const options *given, array *a, request *r) {
   }
   if (code != TOOL_DONE) return code;
   r->dtype = a->dtype;
+  code = request_parse_maps("convert", &value[MAPS], r);
+  if (code != TOOL_DONE) return code;
   if (value[SHAPE]) {
     code = request_parse_shape("convert", value[SHAPE], r);
   } else if (!from || !request_take_shape_of(from, r)) {
@@ -60,8 +63,9 @@ static int understand(const options *given, array *a, request *r) {
   return code == TOOL_DONE ? request_parse_storages(from, value[TO], r) : code;
 }
 
-static llrt_tensor describe(const request *r, const llrt_storage *storage, llrt_device *device) {
-  llrt_tensor tensor = {.dtype = r->dtype, .rank = r->rank, .storage = storage, .device = device};
+static llrt_tensor describe(const request *r, llrt_dtype dtype, const llrt_storage *storage,
+                            llrt_device *device) {
+  llrt_tensor tensor = {.dtype = dtype, .rank = r->rank, .storage = storage, .device = device};
   memcpy(tensor.shape, r->shape, sizeof tensor.shape);
   return tensor;
 }
@@ -75,7 +79,7 @@ static int create_result(const request *r, array *result) {
       llrt_storage_bind(&r->to, r->rank, r->shape, NULL, &binding) != LLRT_OK)
     return tool_refuse_library("--to");
   bool shaped = llrt_storage_equal(&r->to, &row_major);
-  if (!array_create(r->dtype, shaped ? r->rank : 1, shaped ? r->shape : &binding.span, result,
+  if (!array_create(r->out_dtype, shaped ? r->rank : 1, shaped ? r->shape : &binding.span, result,
                     &error))
     return tool_refuse("the result: %s", error.text);
   return TOOL_DONE;
@@ -94,11 +98,13 @@ static llrt_status place(llrt_tensor *tensor, const void *data, size_t bytes) {
 
 static llrt_status convert_on(llrt_device *device, const request *r, const array *source,
                               array *result) {
-  llrt_tensor in = describe(r, &r->from, device);
-  llrt_tensor out = describe(r, &r->to, device);
+  llrt_tensor in = describe(r, r->dtype, &r->from, device);
+  llrt_tensor out = describe(r, r->out_dtype, &r->to, device);
+  llrt_convert_params params = {.n_maps = r->n_maps};
+  memcpy(params.maps, r->maps, sizeof params.maps);
   llrt_status status = place(&in, source->data, source->bytes);
   if (status == LLRT_OK) status = place(&out, NULL, result->bytes);
-  if (status == LLRT_OK) status = llrt_convert_into(&in, &out, NULL, NULL);
+  if (status == LLRT_OK) status = llrt_convert_into(&in, &out, &params, NULL);
   if (status == LLRT_OK && result->bytes > 0)
     status = llrt_memory_copy(device, result->data, out.data, result->bytes, LLRT_COPY_FROM_DEVICE,
                               NULL);
@@ -122,7 +128,7 @@ static int convert(const char *device_name, const request *r, const array *sourc
 
 /* Refuses IN when its bytes are not exactly what the source's storage takes. */
 static int check_source(const char *name, const request *r, const array *source) {
-  llrt_tensor tensor = describe(r, &r->from, NULL);
+  llrt_tensor tensor = describe(r, r->dtype, &r->from, NULL);
   size_t bytes;
   if (llrt_tensor_bytes(&tensor, &bytes) != LLRT_OK) return tool_refuse_library("--from");
   if (bytes == source->bytes) return TOOL_DONE;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FROM, TO, SHAPE, DTYPE, TARGET };
+enum { FROM, TO, SHAPE, DTYPE, TARGET, MAPS };
 
 static const option_spec table[] = {
     [FROM] = {"from", 0, "EXPR", "storage of the source (default row_major)"},
@@ -13,6 +13,7 @@ static const option_spec table[] = {
     [DTYPE] = {"dtype", 0, "TYPE", "element type, such as f32, bf16, u8 (default f32)"},
     [TARGET] = {"target", 0, "T",
                 "sm_90a, sm_89, sm_80, gfx90a, gfx942, or host (the\ndefault: this machine)"},
+    REQUEST_MAP_OPTIONS,
     {0},
 };
 
@@ -24,7 +25,8 @@ static int run(const options *given) {
   size_t size;
   if (strcmp(given->word[0], "convert") != 0)
     return tool_wrong("explain", "there is no operation '%s'", given->word[0]);
-  int code = request_parse("explain", value[FROM], value[TO], value[SHAPE], value[DTYPE], &r);
+  int code = request_parse("explain", value[FROM], value[TO], value[SHAPE], value[DTYPE],
+                           &value[MAPS], &r);
   if (code == TOOL_DONE) code = request_compile(&r, target, LLRT_EMIT_PLAN, &text, &size);
   if (code != TOOL_DONE) return code;
   fwrite(text, 1, size, stdout);

@@ -4,6 +4,11 @@
 
 #include <llrt/llrt.h>
 
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 int request_parse_shape(const char *command_name, const char *text, request *r) {
   if (options_parse_numbers(text, 'x', LLRT_MAX_RANK, r->shape, &r->rank)) return TOOL_DONE;
   return tool_wrong(command_name, "--shape %s is no shape like 128x64", text);
@@ -12,6 +17,41 @@ int request_parse_shape(const char *command_name, const char *text, request *r) 
 int request_parse_dtype(const char *text, request *r) {
   if (llrt_dtype_parse(text, &r->dtype) == LLRT_OK) return TOOL_DONE;
   return tool_refuse_library("--dtype");
+}
+
+static bool parse_constant(const char *text, uint64_t *constant) {
+  char *end;
+  errno = 0;
+  *constant = strtoull(text, &end, 0);
+  return isdigit((unsigned char)text[0]) && *end == 0 && errno == 0;
+}
+
+static bool parse_word_bits(const char *text, uint8_t perm[32]) {
+  int64_t places[32];
+  int n;
+  if (!options_parse_numbers(text, ',', 32, places, &n) || n != 32) return false;
+  for (int i = 0; i < n; i++) perm[i] = (uint8_t)(places[i] < 32 ? places[i] : 32);
+  return true;
+}
+
+int request_parse_maps(const char *command_name, const char *const *values, request *r) {
+  r->out_dtype = r->dtype;
+  if (values[REQUEST_OUT_DTYPE] &&
+      llrt_dtype_parse(values[REQUEST_OUT_DTYPE], &r->out_dtype) != LLRT_OK)
+    return tool_refuse_library("--out-dtype");
+  if (values[REQUEST_XOR]) {
+    llrt_map *map = &r->maps[r->n_maps++];
+    map->kind = LLRT_MAP_XOR;
+    if (!parse_constant(values[REQUEST_XOR], &map->constant))
+      return tool_wrong(command_name, "--xor %s is no number like 0x88", values[REQUEST_XOR]);
+  }
+  if (values[REQUEST_WORD_BITS]) {
+    llrt_map *map = &r->maps[r->n_maps++];
+    map->kind = LLRT_MAP_WORD_BITS;
+    if (!parse_word_bits(values[REQUEST_WORD_BITS], map->perm))
+      return tool_wrong(command_name, "--word-bits needs 32 numbers, by commas");
+  }
+  return TOOL_DONE;
 }
 
 int request_parse_storages(const char *from, const char *to, request *r) {
@@ -29,7 +69,7 @@ bool request_take_shape_of(const char *expression, request *r) {
 }
 
 int request_parse(const char *command_name, const char *from, const char *to, const char *shape,
-                  const char *dtype, request *r) {
+                  const char *dtype, const char *const *maps, request *r) {
   *r = (request){.dtype = LLRT_F32};
   int code = TOOL_DONE;
   if (!to) return tool_wrong(command_name, "--to is missing");
@@ -39,14 +79,14 @@ int request_parse(const char *command_name, const char *from, const char *to, co
   else if (!request_take_shape_of(from, r) && !request_take_shape_of(to, r))
     code = tool_wrong(command_name, "--shape is missing");
   if (code == TOOL_DONE && dtype) code = request_parse_dtype(dtype, r);
+  if (code == TOOL_DONE) code = request_parse_maps(command_name, maps, r);
   if (code == TOOL_DONE) code = request_parse_storages(from, to, r);
   return code;
 }
 
 /* Only the alignment of a promised address counts, not what lies there. */
-static llrt_tensor describe(const request *r, const llrt_storage *storage) {
-  llrt_tensor tensor = {
-      .data = (void *)256, .dtype = r->dtype, .rank = r->rank, .storage = storage};
+static llrt_tensor describe(const request *r, llrt_dtype dtype, const llrt_storage *storage) {
+  llrt_tensor tensor = {.data = (void *)256, .dtype = dtype, .rank = r->rank, .storage = storage};
   for (int i = 0; i < r->rank; i++) tensor.shape[i] = r->shape[i];
   return tensor;
 }
@@ -56,7 +96,10 @@ int request_compile(const request *r, const char *target, llrt_emit emit, char *
   llrt_context *context;
   llrt_op_desc desc = {.kind = LLRT_OP_CONVERT,
                        .n_tensors = 2,
-                       .tensors = {describe(r, &r->from), describe(r, &r->to)}};
+                       .tensors = {describe(r, r->dtype, &r->from),
+                                   describe(r, r->out_dtype, &r->to)},
+                       .n_maps = r->n_maps};
+  memcpy(desc.maps, r->maps, sizeof desc.maps);
   *bytes = NULL;
   *size = 0;
   if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);

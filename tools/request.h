@@ -1,4 +1,4 @@
-/* A conversion as the command line asks for it: two storages of one logical shape and type. */
+/* A conversion as the command line asks for it: two storages of one logical shape, types, maps. */
 #ifndef LLRT_TOOLS_REQUEST_H
 #define LLRT_TOOLS_REQUEST_H
 
@@ -6,11 +6,22 @@
 
 #include <llrt/op.h>
 
+/* The options of value maps, for the tables of convert, explain and compile; `first` is the place of the
+ * first of them in the table. */
+#define REQUEST_MAP_OPTIONS                                                                        \
+  {"out-dtype", 0, "TYPE", "element type of the result (default: the source's)"},                  \
+      {"xor", 0, "V", "element ^= V, such as 0x88, before anything else"},                         \
+      {"word-bits", 0, "p0,…,p31",                                                                 \
+       "then bit i of each of the result's 32-bit words =\nits bit p_i"}
+enum { REQUEST_OUT_DTYPE, REQUEST_XOR, REQUEST_WORD_BITS, REQUEST_N_MAP_OPTIONS };
+
 typedef struct request {
   int rank;
   int64_t shape[LLRT_MAX_RANK];
-  llrt_dtype dtype;
+  llrt_dtype dtype, out_dtype;
   llrt_storage from, to;
+  int n_maps;
+  llrt_map maps[LLRT_MAX_MAPS];
 } request;
 
 /* These return an exit code of tool.h, with the line on stderr when it is not TOOL_DONE. */
@@ -20,16 +31,19 @@ int request_parse_shape(const char *command_name, const char *text, request *r);
 
 int request_parse_dtype(const char *text, request *r);
 
+/* REQUEST_MAP_OPTIONS' values, from the first on; needs r's dtype. */
+int request_parse_maps(const char *command_name, const char *const *values, request *r);
+
 /* Both expressions on r's shape. */
 int request_parse_storages(const char *from, const char *to, request *r);
 
 /* The shape that an expression brings along (a literal does); false where it brings none. */
 bool request_take_shape_of(const char *expression, request *r);
 
-/* What explain and compile take: --from, --to, --shape, --dtype. from and shape may be NULL
+/* What explain and compile take: --from, --to, --shape, --dtype and the maps. from and shape may be NULL
  * (row_major; what the expressions bring along), dtype too (f32). */
 int request_parse(const char *command_name, const char *from, const char *to, const char *shape,
-                  const char *dtype, request *r);
+                  const char *dtype, const char *const *maps, request *r);
 
 /* Compiles for a target under the promises that contiguous, 256-byte aligned tensors of this shape
  * keep. Ownership: llrt_buffer_free. */

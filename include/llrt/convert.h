@@ -10,6 +10,7 @@ extern "C" {
 
 /* NULL and all-zero mean the plain move of bits. */
 typedef struct llrt_convert_params {
+  llrt_dtype dtype; /* llrt_convert: the result's type; NONE: the source's */
   int32_t n_maps; /* 0..LLRT_MAX_MAPS */
   llrt_map maps[LLRT_MAX_MAPS]; /* in the order in which they act on every element */
 } llrt_convert_params;
@@ -20,7 +21,8 @@ typedef struct llrt_convert_params {
  * says; offsets outside are left alone. Of copies in the source the first is read, of pads nothing.
  * The kernel is compiled at the first call of a class (storages, dtype, coarse
  * promises) and found in the context's cache afterwards.
- *   source, destination   same device, dtype, rank and shape; caller's memory, not overlapping.
+ *   source, destination   same device, rank and shape; caller's memory, not overlapping. Differing
+ *                         dtypes mean a cast (llrt/map.h).
  *   stream                the work is queued there; on the host NULL, and the call returns when done.
  * Thread: any. Errors: INVALID_ARGUMENT, UNSUPPORTED, NOT_PREPARED (the stream is capturing and a
  * compile would be needed), UNAVAILABLE, COMPILE, DEVICE; nothing is written then. */

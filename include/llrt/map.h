@@ -1,4 +1,17 @@
-/* Value maps: what an operation does to elements on their way. */
+/* Value maps: what an operation does to elements on their way.
+ *
+ * Casts. A destination of another type than the source's asks for one; it needs no entry in the list. Types:
+ * f64 f32 f16 bf16 e4m3 e5m2 e4m3fnuz e5m2fnuz e2m1, e8m0 (source only), and the signed and unsigned integers
+ * of 4 to 32 bits. The value is rounded once, to nearest, ties to the even code; every device gives the same
+ * bits.
+ *  - f64, f32, f16 and bf16 overflow to infinity. 8-bit and 4-bit floats saturate: what lies beyond their
+ *    largest finite number, infinity included, becomes that number with its sign.
+ *  - Integers saturate; NaN becomes 0.
+ *  - NaN becomes the NaN whose sign is 0 and whose other bits are all 1 (0x7FFFFFFF, 0x7F, …); FNUZ types
+ *    have one NaN, 0x80; e2m1 has none and gets its largest number. FNUZ types have no negative zero.
+ *  - e8m0 is 2^(code - 127), and 0xFF is NaN.
+ * Elements are source type up to the cast and destination type from there on. The cast comes after the XORs;
+ * WORD_BITS sees its result. Types that are equal are moved as bits, NaN included. */
 #ifndef LLRT_MAP_H
 #define LLRT_MAP_H
 
@@ -12,7 +25,8 @@ extern "C" {
 
 typedef enum llrt_map_kind {
   LLRT_MAP_XOR = 1,      /* element = element XOR the low bits of `constant`: all of them up to 64 bits,
-                            the low 64 of 128-bit elements. Any number of times, before WORD_BITS */
+                            the low 64 of 128-bit elements; of the source's type. Any
+                            number of times, before WORD_BITS */
   LLRT_MAP_WORD_BITS = 2 /* bit i of every 32-bit word = bit perm[i] of it; perm is a permutation of
                             0..31. Words are the destination's memory, four bytes each from its data on,
                             bit 0 the lowest of the first byte: the map that lookups of nibble and bit

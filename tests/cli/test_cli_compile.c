@@ -66,6 +66,9 @@ static const struct {
      "\x7f"
      "ELF"},
     {"compile " TRANSPOSE "host --emit asm -o out", "llrt_kernel"},
+    {"compile " TRANSPOSE "sm_90a --xor 0x8000 --out-dtype f32 --emit plan -o out",
+     "cast bf16 to f32"},
+    {"compile " TRANSPOSE "sm_90a --dtype f32 --out-dtype e4m3 --emit ptx -o out", "e4m3x2"},
 };
 
 Test(cli_compile, forms) {
@@ -113,6 +116,9 @@ static const struct {
     {"explain convert --to col_major --shape 4x4 --target sm_1", 1, "sm_1"},
     {"explain convert --to col_major --shape 4x4 --dtype f99", 1, "f99"},
     {"explain convert --to 'strided([1' --shape 4x4", 1, "column"},
+    {"explain convert --to col_major --shape 4x4 --xor 8x", 2, "8x"},
+    {"explain convert --to col_major --shape 4x4 --out-dtype b32", 1, "no such cast"},
+    {"explain convert --to col_major --shape 4x4 --word-bits 1,2", 2, "32 numbers"},
     {"compile convert --to col_major --shape 4x4 --emit ptx -o out", 2, "--target"},
     {"compile convert --to col_major --shape 4x4 --target sm_80 -o out", 2, "--emit"},
     {"compile convert --to col_major --shape 4x4 --target sm_80 --emit exe -o out", 2, "exe"},

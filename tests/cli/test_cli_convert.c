@@ -195,11 +195,46 @@ Test(cli_convert, model_on_the_best_device) {
   array_destroy(&out);
 }
 
+#define SWAPPED_BYTES \
+  "8,9,10,11,12,13,14,15,0,1,2,3,4,5,6,7,24,25,26,27,28,29,30,31,16,17,18,19,20,21,22,23"
+
+/* Maps act on the way: XOR, a cast, bits of words. */
+Test(cli_convert, maps) {
+  array_error error;
+  array in;
+  cr_assert(array_create(LLRT_U8, 2, (int64_t[]){8, 16}, &in, &error));
+  for (int i = 0; i < 128; i++) ((unsigned char *)in.data)[i] = (unsigned char)(2 * i + 1);
+  cr_assert(array_write("in.npy", &in, &error));
+  run_quietly("convert in.npy --to col_major --xor 0x88 --out-dtype f32 --device host -o out.npy");
+  array out = read_result("out.npy");
+  cr_assert_eq(out.dtype, LLRT_F32);
+  for (int i = 0; i < 128; i++)
+    cr_expect_eq(((float *)out.data)[i % 16 * 8 + i / 16], (float)((2 * i + 1) ^ 0x88));
+  array_destroy(&out);
+  run_quietly("convert in.npy --to row_major --word-bits " SWAPPED_BYTES
+              " --device host -o out.npy");
+  out = read_result("out.npy");
+  for (int i = 0; i < 128; i++)
+    cr_expect_eq(((unsigned char *)out.data)[i], ((unsigned char *)in.data)[i ^ 1]);
+  array_destroy(&out);
+  run_quietly("convert in.npy --to row_major --dtype e4m3 --out-dtype bf16 --device host"
+              " -o new.safetensors:w");
+  out = read_result("new.safetensors:w");
+  cr_expect(out.dtype == LLRT_BF16 && out.shape[1] == 16);
+  cr_expect_eq(((uint16_t *)out.data)[28], 0x3F90, "0x39 is 1.125"); /* element 28 is 57 */
+  array_destroy(&out);
+  array_destroy(&in);
+}
+
 static const struct {
   const char *line;
   int code;
   const char *why;
 } failures[] = {
+    {"convert in.npy --to row_major --out-dtype i64 --device host -o out.npy", 1, "no such cast"},
+    {"convert in.npy --to row_major --out-dtype i63 -o out.npy", 1, "--out-dtype"},
+    {"convert in.npy --to row_major --xor -1 -o out.npy", 2, "-1"},
+    {"convert in.npy --to row_major --word-bits 0,1,2 -o out.npy", 2, "32 numbers"},
     {"convert in.npy --to row_major --device host -o full/out.npy", 1, "full/out.npy"},
     {"convert missing.npy --to row_major -o out.npy", 1, "missing.npy: No such file"},
     {"convert cut.npy --to row_major -o out.npy", 1, "cut.npy: the header promises"},

@@ -68,7 +68,7 @@ static const struct {
     {"compile " TRANSPOSE "host --emit asm -o out", "llrt_kernel"},
     {"compile " TRANSPOSE "sm_90a --xor 0x8000 --out-dtype f32 --emit plan -o out",
      "cast bf16 to f32"},
-    {"compile " TRANSPOSE "sm_90a --dtype f32 --out-dtype e4m3 --emit ptx -o out", "e4m3x2"},
+    {"compile " TRANSPOSE "sm_90a --out-dtype e4m3 --emit ptx -o out", "e4m3x2"},
 };
 
 Test(cli_compile, forms) {

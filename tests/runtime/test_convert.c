@@ -355,3 +355,23 @@ Test(convert, wrong_maps) {
   expect_said("kind 77");
   cr_expect(fixture_is_untouched(&at));
 }
+
+/* Types count where values are computed: u32 is not f32 then. */
+Test(convert, casts) {
+  llrt_convert_params params = {.dtype = LLRT_F64};
+  llrt_tensor made;
+  cr_assert_eq(llrt_convert(&at.source, &at.col_major, &params, NULL, &made), LLRT_OK, "%s",
+               llrt_last_error());
+  cr_expect_eq(made.dtype, LLRT_F64);
+  for (int i = 0; i < ELEMENTS; i++)
+    cr_assert_float_eq(((double *)made.data)[i % COLUMNS * ROWS + i / COLUMNS], at.input[i], 0);
+  cr_expect_eq(llrt_tensor_free(&made, NULL), LLRT_OK);
+  at.source.dtype = LLRT_U32;
+  cr_assert_eq(llrt_convert(&at.source, &at.col_major, &params, NULL, &made), LLRT_OK);
+  cr_expect_float_eq(((double *)made.data)[ROWS], 0x3F800000, 0);
+  cr_expect_eq(llrt_tensor_free(&made, NULL), LLRT_OK);
+  cr_expect_eq(fixture_stats(&at).compiles, 2);
+  params.dtype = LLRT_I64;
+  cr_expect_eq(llrt_convert(&at.source, &at.col_major, &params, NULL, &made), LLRT_UNSUPPORTED);
+  expect_said("no such cast");
+}

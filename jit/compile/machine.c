@@ -13,11 +13,12 @@ typedef struct machine_row {
   const char *triple, *cpu, *features;
 } machine_row;
 
-/* PTX versions are the lowest that know the target, so that the oldest drivers take the text.
+/* PTX versions are the lowest that know the target (sm_89: its conversions of 8-bit floats), so that the
+ * oldest drivers take the text.
  * x86-64-v4 as a processor prefers 256-bit vectors; plans count on whole 512-bit registers. */
 static const machine_row rows[] = {
     {"sm_80", "nvptx64-nvidia-cuda", "sm_80", "+ptx70"},
-    {"sm_89", "nvptx64-nvidia-cuda", "sm_89", "+ptx78"},
+    {"sm_89", "nvptx64-nvidia-cuda", "sm_89", "+ptx81"},
     {"sm_90a", "nvptx64-nvidia-cuda", "sm_90a", "+ptx80"},
     {"gfx90a", "amdgcn-amd-amdhsa", "gfx90a", ""},
     {"gfx942", "amdgcn-amd-amdhsa", "gfx942", ""},

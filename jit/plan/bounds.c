@@ -58,17 +58,12 @@ static llrt_status bound_digit(draft *d, int i) {
   return add_bound(d, bound);
 }
 
-/* What becomes `value` by the maps of elements. (Words are mapped pads and all.) */
-static uint64_t unmapped(const plan_kernel *kernel, uint64_t value) {
-  for (int i = 0; i < kernel->n_maps; i++)
-    if (kernel->map[i].kind == PLAN_MAP_XOR) value ^= kernel->map[i].constant;
-  return value & bits_mask(kernel->tensor_bits[0]);
-}
 
 llrt_status draft_bounds(draft *d) {
   plan_kernel *kernel = d->kernel;
   const llrt_storage *destination = draft_storage(d, PLAN_DESTINATION);
-  if (destination->pad == LLRT_PAD_VALUE) kernel->fill = unmapped(kernel, destination->pad_value);
+  if (destination->pad == LLRT_PAD_VALUE)
+    LLRT_TRY(draft_unmap(kernel, destination->pad_value, &kernel->fill));
   for (int i = 0; i < kernel->n_digits; i++) {
     if (kernel->digit[i].axis < 0) continue;
     if (!d->top[i]) LLRT_TRY(bound_digit(d, i));

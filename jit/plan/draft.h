@@ -154,6 +154,9 @@ llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out)
 
 /* Resolves the description's maps into kernel->map. */
 llrt_status draft_maps(draft *d);
+/* The source element that the maps of elements turn into `value`. (Words are mapped pads and all.) Errors:
+ * UNSUPPORTED where the source's type has none. */
+llrt_status draft_unmap(const plan_kernel *kernel, uint64_t value, uint64_t *unmapped);
 /* log2 elements of `bits` in a machine word. */
 int draft_word_of(const draft *d, int bits);
 /* A value of the same layout with elements of other bits. */

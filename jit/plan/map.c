@@ -85,6 +85,29 @@ llrt_status draft_map_steps(draft *d, int first, int n, int *value) {
   return LLRT_OK;
 }
 
+/* ---- pads ---- */
+
+static llrt_status uncast(const plan_map *map, uint64_t *value) {
+  const number_format *from = number_format_of((llrt_dtype)map->from);
+  const number_format *to = number_format_of((llrt_dtype)map->to);
+  uint64_t wanted = *value & bits_mask(to->bits);
+  *value = number_code(from, number_value(to, wanted));
+  if (number_code(to, number_value(from, *value)) == wanted) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "no %s becomes the destination's pad value %#llx (%s) in the cast",
+                    llrt_dtype_name((llrt_dtype)map->from), (unsigned long long)wanted,
+                    llrt_dtype_name((llrt_dtype)map->to));
+}
+
+llrt_status draft_unmap(const plan_kernel *kernel, uint64_t value, uint64_t *unmapped) {
+  for (int i = kernel->n_maps - 1; i >= 0; i--) {
+    const plan_map *map = &kernel->map[i];
+    if (map->kind == PLAN_MAP_XOR) value ^= map->constant;
+    if (map->kind == PLAN_MAP_CAST) LLRT_TRY(uncast(map, &value));
+  }
+  *unmapped = value & bits_mask(kernel->tensor_bits[0]);
+  return LLRT_OK;
+}
+
 /* ---- words ---- */
 
 llrt_status draft_check_words(const draft *d) {

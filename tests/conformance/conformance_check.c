@@ -91,15 +91,15 @@ static llrt_tensor tensor_of(const bench *at, int tensor_number) {
 /* ---- the reference ---- */
 
 static void put_bits(bench *at, uint64_t bits, int64_t to) {
-  size_t size = element_bytes(at);
+  size_t size = element_bytes(at, 1);
   memcpy(at->destination.bits + at->destination.base + (size_t)to * size, &bits, size);
   if (at->written) memset(at->written + (size_t)to * size, 1, size);
 }
 
 static void put_element(bench *at, int64_t from, int64_t to) {
-  size_t from_size = element_bytes(at, 0), size = element_bytes(at, 1);
+  size_t size = element_bytes(at, 0);
   uint64_t bits = 0;
-  memcpy(&bits, at->source.bits + at->source.base + (size_t)from * from_size, from_size);
+  memcpy(&bits, at->source.bits + at->source.base + (size_t)from * size, size);
   bits = map_element(at->tested, bits);
   put_bits(at, bits, to);
 }

@@ -41,6 +41,8 @@ static const struct row {
     {{1000, 36}, "col_major", "row_major", LLRT_F16, 0, true, LLRT_U8},
     {{36, 1001}, "row_major", "col_major", LLRT_U8, 0x80, true, LLRT_F16},
     {{40, 24}, "row_major", "col_major", LLRT_F64, 0, false, LLRT_I8},
+    {{130, 9}, "row_major", "scale_128x4(pad=9)", LLRT_F32, 0, false, LLRT_E4M3},
+    {{60, 9}, "scale_8x4(pad=keep)", "scale_128x4(pad=127)", LLRT_I8, 0x80, false, LLRT_U8},
 };
 #define N_TABLE ((int)(sizeof table / sizeof table[0]))
 

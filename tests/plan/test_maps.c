@@ -47,6 +47,9 @@ static const map_case cases[] = {
     {"row_major", "col_major", {36, 65}, LLRT_U8, LLRT_F16, 0x80, true},
     {"row_major", "col_major", {40, 24}, LLRT_F64, LLRT_U8, 0, false},
     {"row_major", "col_major", {64, 64}, LLRT_BF16, LLRT_F16, 0, false},
+    {"row_major", "scale_128x4(pad=9)", {60, 9}, LLRT_F32, LLRT_E4M3, 0, false},
+    {"row_major", "scale_128x4(pad=127)", {130, 6}, LLRT_U8, LLRT_U8, 0x88, false},
+    {"col_major", "scale_128x4(pad=9)", {60, 9}, LLRT_I8, LLRT_U8, 0x80, false},
 };
 
 typedef struct trial {
@@ -93,10 +96,25 @@ static uint64_t get_element(const trial *t, int tensor, const void *data, const 
   return element;
 }
 
+/* Elements that no coordinate has hold the pad value, if the storage names one. */
+static int64_t wrong_pads(const map_case *c, const trial *t) {
+  const char *pad = strstr(c->destination, "pad=");
+  int64_t span = t->binding[1].span, wrong = 0;
+  if (!pad) return 0;
+  bool *taken = calloc((size_t)span, sizeof *taken);
+  for (int64_t i = 0; i < c->shape[0]; i++)
+    for (int64_t j = 0; j < c->shape[1]; j++)
+      taken[llrt_storage_offset(&t->storage[1], &t->binding[1], (int64_t[]){i, j})] = true;
+  for (int64_t i = 0; i < span; i++)
+    wrong += !taken[i] && ((unsigned char *)t->desc.tensors[1].data)[i] != atoi(pad + 4);
+  free(taken);
+  return wrong;
+}
+
 /* Undoes the permutation of words in a copy of the destination, then compares element by element. */
 static int64_t wrong_elements(const map_case *c, const trial *t) {
   uint32_t *copy = calloc(1, t->bytes[1] + 4);
-  int64_t wrong = 0;
+  int64_t wrong = wrong_pads(c, t);
   memcpy(copy, t->desc.tensors[1].data, t->bytes[1]);
   if (c->bits) {
     const uint8_t *perm = t->desc.maps[t->desc.n_maps - 1].perm;
@@ -151,6 +169,18 @@ Test(maps, every_case_on_every_target) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
       check_case(&cases[i], i, targets[t]);
+}
+
+Test(maps, a_pad_that_no_element_becomes) {
+  static const map_case c = {"row_major", "scale_128x4(pad=9)", {60, 9}, LLRT_I8, LLRT_E4M3, 0, false};
+  static plan made;
+  plan_target target;
+  trial t;
+  make_trial(&c, &t);
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  cr_assert_eq(plan_make(&t.desc, &target, NULL, &made), LLRT_UNSUPPORTED);
+  cr_assert(strstr(llrt_last_error(), "pad value 0x9"), "%s", llrt_last_error());
+  free_trial(&t);
 }
 
 /* Words that the tensor's end, a pitch or the layout cuts are refused. */

@@ -60,7 +60,28 @@ static bool in_repetition(const access_walk *walk, uint64_t reg) {
          plan_repetition(walk->kernel, walk->step->buffer, walk->value, reg) == walk->step->repetition;
 }
 
-/* Sectors or wavefronts of the whole tile. */
+/* Shared wavefronts of all accesses, whose number is added to *accesses. One tells of all: registers and
+ * warps only XOR a constant to every address. Warps that hold copies store nothing. */
+static int walk_shared(const access_walk *walk, const llrt_layout *inverse, int *accesses) {
+  const plan_kernel *kernel = walk->kernel;
+  const plan_target *target = &kernel->target;
+  int64_t address[TRAFFIC_MAX_LANES];
+  bool load = walk->step->kind == PLAN_SHARED_LOAD;
+  int lanes = 1 << kernel->lane_bits, n = 0, warp_bits = 0;
+  int bits = walk->value->bits;
+  int bytes = plan_access_bytes(bits, target->lanes_first ? 0 : walk->step->vector);
+  for (uint64_t reg = 0; reg < 1ull << plan_value_bits(walk->value, PLAN_REGISTER); reg++)
+    n += !(reg & walk->vector_mask) && in_repetition(walk, reg);
+  for (int i = 0; i < kernel->warp_bits; i++)
+    warp_bits += load || plan_value_columns(walk->value, PLAN_WARP)[i] != 0;
+  for (int lane = 0; lane < lanes; lane++)
+    address[lane] = element_offset(walk, inverse, 0, (uint64_t)lane, 0) * bits / 8;
+  plan_order_lanes(target, bytes, load, address);
+  *accesses += n << warp_bits;
+  return traffic_wavefronts(address, lanes, bytes, target->banks, target->bank_bytes) * n << warp_bits;
+}
+
+/* Sectors of the whole tile. */
 static int walk_access(const access_walk *walk, const llrt_layout *inverse) {
   const plan_kernel *kernel = walk->kernel;
   const plan_target *target = &kernel->target;
@@ -70,13 +91,10 @@ static int walk_access(const access_walk *walk, const llrt_layout *inverse) {
   uint64_t registers = 1ull << plan_value_bits(walk->value, PLAN_REGISTER);
   for (uint64_t warp = 0; warp < 1ull << kernel->warp_bits; warp++) {
     for (uint64_t reg = 0; reg < registers; reg++) {
-      if (reg & walk->vector_mask || !in_repetition(walk, reg)) continue;
+      if (reg & walk->vector_mask) continue;
       for (int lane = 0; lane < lanes; lane++)
         address[lane] = element_offset(walk, inverse, reg, (uint64_t)lane, warp) * bits / 8;
-      plan_order_lanes(target, bytes, walk->step->kind == PLAN_SHARED_LOAD, address);
-      total += walk->kind == TRAFFIC_GLOBAL
-                   ? traffic_sectors(address, lanes, bytes, target->sector_bytes)
-                   : traffic_wavefronts(address, lanes, bytes, target->banks, target->bank_bytes);
+      total += traffic_sectors(address, lanes, bytes, target->sector_bytes);
     }
   }
   return total;
@@ -94,7 +112,7 @@ static uint64_t vector_register_mask(const plan_kernel *kernel, const plan_value
 }
 
 static int count_step(const plan_kernel *kernel, const plan_step *step, traffic_kind kind,
-                      int value) {
+                      int value, int *accesses) {
   access_walk walk = {.kernel = kernel, .value = &kernel->value[value], .step = step, .kind = kind};
   plan_address_map map;
   llrt_layout inverse = llrt_layout_empty();
@@ -106,7 +124,8 @@ static int count_step(const plan_kernel *kernel, const plan_step *step, traffic_
       return 0;
   }
   walk.vector_mask = vector_register_mask(kernel, walk.value, &map, step->vector);
-  return walk_access(&walk, &inverse);
+  return kind == TRAFFIC_SHARED ? walk_shared(&walk, &inverse, accesses)
+                                : walk_access(&walk, &inverse);
 }
 
 /* Byte permutes that make the words of `out` from those of `in`: a word out of k others takes k - 1, one
@@ -163,20 +182,21 @@ static void count_shuffle(const plan_kernel *kernel, const plan_step *step, plan
   }
 }
 
-static void count_tile(plan_kernel *kernel, const plan_step *step) {
-  plan_cost *cost = &kernel->cost;
+static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_cost *cost) {
   switch ((plan_step_kind)step->kind) {
     case PLAN_LOAD:
-      cost->load_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->out);
+      cost->load_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->out, NULL);
       break;
     case PLAN_STORE:
-      cost->store_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->in);
+      cost->store_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->in, NULL);
       break;
     case PLAN_SHARED_STORE:
-      cost->shared_store_wavefronts += count_step(kernel, step, TRAFFIC_SHARED, step->in);
+      cost->shared_store_wavefronts += 
+          count_step(kernel, step, TRAFFIC_SHARED, step->in, &cost->shared_accesses);
       break;
     case PLAN_SHARED_LOAD:
-      cost->shared_load_wavefronts += count_step(kernel, step, TRAFFIC_SHARED, step->out);
+      cost->shared_load_wavefronts += 
+          count_step(kernel, step, TRAFFIC_SHARED, step->out, &cost->shared_accesses);
       break;
     case PLAN_SHUFFLE: count_shuffle(kernel, step, cost); break;
     case PLAN_REGISTERS:
@@ -187,12 +207,16 @@ static void count_tile(plan_kernel *kernel, const plan_step *step) {
       cost->mapped += 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
       break;
     }
-    case PLAN_BARRIER:
+    case PLAN_BARRIER: cost->barriers++; break;
     case PLAN_IF_INTERIOR:
     case PLAN_LOOP:
     case PLAN_REPEAT:
     case PLAN_OPAQUE: break;
   }
+}
+
+void plan_cost_steps(const plan_kernel *kernel, int first, int end, plan_cost *cost) {
+  for (int i = first; i < end; i++) count_tile(kernel, &kernel->step[i], cost);
 }
 
 void plan_cost_kernel(plan_kernel *kernel) {
@@ -221,5 +245,5 @@ void plan_cost_kernel(plan_kernel *kernel) {
     cost->registers =
         bits_max(cost->registers, 1 << (plan_value_bits(value, PLAN_REGISTER) - value->word));
   }
-  for (int i = first; i < end; i++) count_tile(kernel, &kernel->step[i]);
+  plan_cost_steps(kernel, first, end, cost);
 }

@@ -240,5 +240,7 @@ uint64_t plan_phase_lane(const plan_target *target, int bytes, bool load, int bi
 /* Brings the addresses of a warp's lanes into the order in which shared memory serves them. */
 void plan_order_lanes(const plan_target *target, int bytes, bool load, int64_t *address);
 void plan_cost_kernel(plan_kernel *kernel);
+/* Adds what steps first to end - 1 cost, bodies once. */
+void plan_cost_steps(const plan_kernel *kernel, int first, int end, plan_cost *cost);
 
 #endif

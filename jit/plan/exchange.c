@@ -1,6 +1,7 @@
-/* In-block conversion of a value from one layout to another: nothing, registers alone, lane exchange
- * rounds, or a swizzled shared buffer. Fixed rule: shuffles where at most target.max_shuffle_rounds
- * rounds do it, else shared memory. */
+/* In-block conversion of a value from one layout to another by one of three routes: registers and lane
+ * shuffles; a swizzled shared buffer; shuffles that form the target's words, then the buffer. On a GPU the
+ * one of the fewest clocks (cycles.h) is taken; on the host the first that there is. */
+#include "jit/plan/cycles.h"
 #include "jit/plan/frame.h"
 
 #include "base/status.h"
@@ -58,8 +59,8 @@ static bool shared_in_use(const plan_kernel *kernel) {
 }
 
 /* Through a buffer, part after part: store, barrier, load. */
-static llrt_status through_shared(draft *d, const frame *from, const frame *to,
-                                  const plan_value *target, int *at) {
+static llrt_status buffer_steps(draft *d, const frame *from, const frame *to,
+                                const plan_value *target, int *at) {
   plan_kernel *kernel = d->kernel;
   int in = *at, buffer = kernel->n_buffers;
   swizzle chosen;
@@ -81,37 +82,178 @@ static llrt_status through_shared(draft *d, const frame *from, const frame *to,
   return LLRT_OK;
 }
 
-/* Inside the warp, where lane shuffles can do it in few rounds; *done tells. */
-static llrt_status through_shuffles(draft *d, const frame *from, const frame *to,
-                                    const plan_value *start, int *at, bool *done) {
-  frame rounds[FRAME_MAX_LANES + 1];
-  bool forced = d->options && d->options->exchange == PLAN_EXCHANGE_SHUFFLE;
-  int most = forced ? FRAME_MAX_LANES + 1 : d->kernel->target.max_shuffle_rounds;
-  int n = shuffle_rounds(from, to, interleave_bits(d, start->bits), rounds);
-  *done = n >= 0 && n <= most;
-  for (int i = 0; *done && i < n; i++)
-    LLRT_TRY(convert_step(d, PLAN_SHUFFLE, &rounds[i], start, at));
+/* ---- routes ---- */
+
+/* One conversion as its routes see it. A route appends its steps, or says by *found that it has none. */
+typedef struct conversion {
+  draft *d;
+  const plan_value *start, *target;
+  frame from, to;
+} conversion;
+
+typedef llrt_status route(const conversion *c, int *at, bool *found);
+
+/* Registers in common: `word` of them for words that stay whole all the way, those of the wanted word first.
+ * False where there are too few. */
+static bool common_word(const frame *from, const frame *to, frame *word) {
+  f2_basis span, chosen;
+  int n = 0;
+  f2_basis_init(&span);
+  f2_basis_init(&chosen);
+  for (int i = 0; i < from->n_registers; i++) f2_basis_insert(&span, from->registers[i]);
+  *word = *to;
+  for (int i = 0; i < to->n_registers; i++)
+    if (f2_basis_contains(&span, to->registers[i]) && f2_basis_insert(&chosen, to->registers[i]))
+      word->registers[n++] = to->registers[i];
+  int common = n;
+  for (int i = 0; i < to->n_registers; i++)
+    if (f2_basis_insert(&chosen, to->registers[i])) word->registers[n++] = to->registers[i];
+  return common >= to->word && n == to->n_registers;
+}
+
+/* Lane shuffles, all inside the warp: with words formed of common registers before, and formed anew after
+ * where those are not the target's. */
+static llrt_status shuffle_route(const conversion *c, int *at, bool *found) {
+  frame based, formed = c->to, rounds[FRAME_MAX_LANES + 1];
+  *found = false;
+  if (!same_warps(c->start, c->target)) return LLRT_OK;
+  if (!frame_rebase(&c->from, &formed, &based) &&
+      (!common_word(&c->from, &c->to, &formed) || !frame_rebase(&c->from, &formed, &based)))
+    return LLRT_OK;
+  int n = frame_equal(&based, &formed)
+              ? 0
+              : shuffle_rounds(&based, &formed, interleave_bits(c->d, c->start->bits), rounds);
+  if (n < 0) return LLRT_OK;
+  if (c->d->kernel->target.lanes_first && n > c->d->kernel->target.max_shuffle_rounds)
+    return LLRT_OK;
+  *found = true;
+  if (!frame_equal(&c->from, &based))
+    LLRT_TRY(convert_step(c->d, PLAN_REGISTERS, &based, c->start, at));
+  for (int i = 0; i < n; i++)
+    LLRT_TRY(convert_step(c->d, PLAN_SHUFFLE, &rounds[i], c->start, at));
+  if (!frame_equal(&formed, &c->to))
+    LLRT_TRY(convert_step(c->d, PLAN_REGISTERS, &c->to, c->start, at));
   return LLRT_OK;
 }
 
+/* Shared memory; in whole words where the thread can form them, else in parts of words. */
+static llrt_status shared_route(const conversion *c, int *at, bool *found) {
+  frame based;
+  *found = true;
+  if (!frame_rebase(&c->from, &c->to, &based)) based = c->from;
+  if (!frame_equal(&c->from, &based))
+    LLRT_TRY(convert_step(c->d, PLAN_REGISTERS, &based, c->start, at));
+  return buffer_steps(c->d, &based, &c->to, c->target, at);
+}
+
+/* One shuffle that brings lane vector u into a register above the word: in the place of one that the target
+ * has in no register, if there is such. False where it cannot be done in whole words. */
+static bool bring_in(const frame *at, const frame *to, int brought, uint64_t u, frame *next) {
+  f2_basis basis;
+  uint64_t x;
+  int leaves = -1;
+  f2_basis_init(&basis);
+  for (int i = 0; i < at->n_registers; i++) f2_basis_insert_as(&basis, at->registers[i], 1ull << i);
+  for (int i = 0; i < at->n_lanes; i++)
+    f2_basis_insert_as(&basis, at->lanes[i], 1ull << (at->n_registers + i));
+  if (!f2_basis_coordinates(&basis, u, &x) || x & bits_mask(at->word)) return false;
+  if (x >> at->n_registers == 0) return false;
+  for (int i = at->word; i < at->n_registers - brought; i++) {
+    bool wanted = false;
+    for (int j = 0; j < to->n_registers; j++) wanted |= to->registers[j] == at->registers[i];
+    if (leaves < 0 || !wanted) leaves = i;
+    if (!wanted) break;
+  }
+  if (leaves < 0) return false;
+  *next = *at;
+  int lane = bits_lowest(x >> at->n_registers), last = at->n_registers - brought - 1;
+  next->lanes[lane] = at->registers[leaves];
+  next->registers[leaves] = at->registers[last];
+  next->registers[last] = u;
+  return true;
+}
+
+/* Shuffles that bring the target's word into the thread, then shared memory in whole words. */
+static llrt_status formed_route(const conversion *c, int *at, bool *found) {
+  frame based, now = c->from;
+  int brought = 0;
+  *found = false;
+  if (c->d->kernel->target.lanes_first || c->to.word != c->from.word ||
+      frame_rebase(&c->from, &c->to, &based))
+    return LLRT_OK;
+  frame rounds[FRAME_MAX_LANES];
+  for (int i = 0; i < c->to.word; i++) {
+    f2_basis span;
+    f2_basis_init(&span);
+    for (int j = 0; j < now.n_registers; j++) f2_basis_insert(&span, now.registers[j]);
+    if (f2_basis_contains(&span, c->to.registers[i])) continue;
+    if (!bring_in(&now, &c->to, brought, c->to.registers[i], &rounds[brought])) return LLRT_OK;
+    now = rounds[brought++];
+  }
+  if (!frame_rebase(&now, &c->to, &based)) return LLRT_OK;
+  *found = true;
+  for (int i = 0; i < brought; i++)
+    LLRT_TRY(convert_step(c->d, PLAN_SHUFFLE, &rounds[i], c->start, at));
+  if (!frame_equal(&now, &based))
+    LLRT_TRY(convert_step(c->d, PLAN_REGISTERS, &based, c->start, at));
+  return buffer_steps(c->d, &based, &c->to, c->target, at);
+}
+
+/* ---- the choice ---- */
+
+/* The kernel's lengths, to take steps back. */
+typedef struct mark {
+  int steps, values, buffers;
+} mark;
+
+static mark mark_of(const plan_kernel *kernel) {
+  return (mark){kernel->n_steps, kernel->n_values, kernel->n_buffers};
+}
+
+static void take_back(plan_kernel *kernel, mark to) {
+  kernel->n_steps = to.steps;
+  kernel->n_values = to.values;
+  kernel->n_buffers = to.buffers;
+}
+
+/* Tries a route and takes it back; its cost in clocks, negative where there is none. */
+static double try_route(const conversion *c, route *way, int in, llrt_status *status) {
+  plan_kernel *kernel = c->d->kernel;
+  mark before = mark_of(kernel);
+  plan_cost cost = {0};
+  plan_cycles cycles;
+  bool found = false;
+  int at = in;
+  *status = way(c, &at, &found);
+  if (*status == LLRT_OK && found)
+    plan_cost_steps(kernel, before.steps, kernel->n_steps, &cost);
+  take_back(kernel, before);
+  if (*status != LLRT_OK || !found) return -1;
+  plan_cycles_of(&kernel->target, &cost, 1 << kernel->warp_bits, &cycles);
+  return cycles.total;
+}
+
 llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out) {
+  static route *const routes[] = {shuffle_route, shared_route, formed_route};
   plan_value start = d->kernel->value[in];
   plan_exchange wanted = d->options ? d->options->exchange : PLAN_EXCHANGE_AUTO;
-  frame from, to, based;
-  frame_of_value(&start, &from);
-  frame_of_value(target, &to);
+  conversion c = {.d = d, .start = &start, .target = target};
+  llrt_status status, refused = LLRT_OK;
+  double best = -1;
+  int chosen = -1;
+  bool found;
+  frame_of_values(&start, target, &c.from, &c.to);
   *out = in;
-  /* Words that the thread cannot form beforehand go through shared memory in parts. */
-  bool words = frame_rebase(&from, &to, &based), done = false;
-  if (!words) based = from;
-  if (!frame_equal(&from, &based))
-    LLRT_TRY(convert_step(d, PLAN_REGISTERS, &based, &start, out));
-  if (words && wanted != PLAN_EXCHANGE_SHARED && same_warps(&start, target)) {
-    if (frame_equal(&based, &to)) return LLRT_OK;
-    LLRT_TRY(through_shuffles(d, &based, &to, &start, out, &done));
+  for (int i = 0; i < 3; i++) {
+    if (wanted == (i == 0 ? PLAN_EXCHANGE_SHARED : PLAN_EXCHANGE_SHUFFLE)) continue;
+    double clocks = try_route(&c, routes[i], in, &status);
+    if (status != LLRT_OK) refused = status;
+    if (clocks < 0 || (chosen >= 0 && clocks >= best)) continue;
+    best = clocks;
+    chosen = i;
+    if (d->kernel->target.lanes_first) break;
   }
-  if (done) return LLRT_OK;
-  if (wanted == PLAN_EXCHANGE_SHUFFLE)
-    return llrt_error(LLRT_UNSUPPORTED, "lane shuffles cannot make this conversion");
-  return through_shared(d, &based, &to, target, out);
+  if (chosen >= 0) return routes[chosen](&c, out, &found);
+  if (wanted != PLAN_EXCHANGE_SHUFFLE) return refused;
+  return llrt_error(LLRT_UNSUPPORTED, "lane shuffles cannot make this conversion");
 }

@@ -22,6 +22,26 @@ void frame_of_value(const plan_value *value, frame *out) {
     if (out->lanes[i] == 0) out->lanes[i] = 1ull << (out->tile_bits + i);
 }
 
+/* Whether one of the lanes stands for direction x. */
+static bool has_lane(const frame *f, uint64_t x) {
+  for (int i = 0; i < f->n_lanes; i++)
+    if (f->lanes[i] == x) return true;
+  return false;
+}
+
+void frame_of_values(const plan_value *in, const plan_value *out, frame *from, frame *to) {
+  frame_of_value(in, from);
+  frame_of_value(out, to);
+  for (int i = 0; i < to->n_lanes; i++) {
+    if (to->lanes[i] >> to->tile_bits == 0 || has_lane(from, to->lanes[i])) continue;
+    for (int j = 0; j < from->n_lanes; j++) {
+      if (from->lanes[j] >> from->tile_bits == 0 || has_lane(to, from->lanes[j])) continue;
+      to->lanes[i] = from->lanes[j];
+      break;
+    }
+  }
+}
+
 void frame_to_value(const frame *f, const plan_value *from, plan_value *out) {
   llrt_layout *layout = &out->layout;
   *out = *from;

@@ -19,6 +19,9 @@ typedef struct frame {
 
 void frame_of_value(const plan_value *value, frame *out);
 
+/* Both sides of an exchange: lanes that hold copies before and after stand for the same directions. */
+void frame_of_values(const plan_value *in, const plan_value *out, frame *from, frame *to);
+
 /* The value with `from`'s warps and iterations and this frame's registers and lanes. */
 void frame_to_value(const frame *f, const plan_value *from, plan_value *out);
 

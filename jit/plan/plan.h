@@ -165,6 +165,7 @@ typedef struct plan_cost {
   int32_t min_sectors;                           /* tile bytes / sector */
   int32_t shared_store_wavefronts, shared_load_wavefronts; /* per tile */
   int32_t min_wavefronts;                        /* per direction, conflict-free */
+  int32_t shared_accesses, barriers;             /* per tile, instructions of all warps */
   int32_t shuffles, selects, permutes;           /* per warp, instructions */
   int32_t mapped;                                /* per lane: words that value maps make */
   int32_t registers;                             /* words of the largest value of a lane */

@@ -1,4 +1,5 @@
 /* The text of `llrt explain`: what a plan does, for people. */
+#include "jit/plan/cycles.h"
 #include "jit/plan/draft.h"
 
 #include "base/text.h"
@@ -217,6 +218,16 @@ static void print_cost(const plan_kernel *kernel, llrt_text *text) {
   llrt_text_add(text, "; %d registers\n", cost->registers);
 }
 
+static void print_cycles(const plan_kernel *kernel, llrt_text *text) {
+  plan_cycles cycles;
+  plan_cycles_of(&kernel->target, &kernel->cost, 1 << kernel->warp_bits, &cycles);
+  if (cycles.total == 0) return;
+  llrt_text_add(text,
+                "  exchange: about %.0f clocks of a multiprocessor a block: shuffles and shared memory %.0f, "
+                "selects and permutes %.0f, issue %.0f; barriers %.0f\n",
+                cycles.total, cycles.memory, cycles.arithmetic, cycles.issue, cycles.barriers);
+}
+
 static void print_range(const plan_range *range, llrt_text *text) {
   for (int a = 0; a < LLRT_MAX_RANK; a++)
     if (range->min_extent[a])
@@ -247,6 +258,7 @@ static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text)
   llrt_text_add(text, "\n");
   print_steps(kernel, 0, kernel->n_steps, 0, text);
   print_cost(kernel, text);
+  print_cycles(kernel, text);
 }
 
 void plan_print(const plan *made, llrt_text *text) {

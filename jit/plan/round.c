@@ -79,8 +79,7 @@ static void pair_registers(plan_round *round) {
 void plan_round_of(const plan_value *in, const plan_value *out, plan_round *round) {
   frame from, to;
   memset(round, 0, sizeof *round);
-  frame_of_value(in, &from);
-  frame_of_value(out, &to);
+  frame_of_values(in, out, &from, &to);
   read_round(&from, &to, round);
   pair_registers(round);
   round->stays = is_identity(round->sender, round->n_lanes);

@@ -14,7 +14,19 @@
   .isa = isa_, .lane_bits = lanes, .word_bits = 32, .access_bytes = 16, .access_align_bytes = 16, \
   .warp_bits = warps, .register_bits = 5, .thread_bytes = 64, .tile_bytes = 8192,                 \
   .run_bytes = 256, .shared_bytes = (shared_kib) << 10, .banks = 32, .bank_bytes = 4,             \
-  .sector_bytes = 32, .max_shuffle_rounds = 1, .lanes_first = false
+  .sector_bytes = 32, .max_shuffle_rounds = 8, .lanes_first = false
+
+/* NVIDIA, CUDA C++ Programming Guide, throughput of native instructions at compute capability 8.0 to 9.0:
+ * a multiprocessor finishes 32 lanes of warp shuffles, 64 of 32-bit integer logic, selects and byte permutes
+ * in a clock, issues four instructions, and shared memory moves 128 bytes. A barrier: what remains of the
+ * latency of a store, a barrier and a load (some 80 clocks) with two or three blocks resident; an estimate. */
+#define NVIDIA_CLOCKS \
+  .clocks = {.shuffle = 1, .wavefront = 1, .arithmetic = 0.5, .issue = 0.25, .barrier = 30}
+
+/* AMD, CDNA 2 and 3 instruction set guides: four SIMDs of 16 lanes, so a wave of 64 takes one clock of a
+ * compute unit; LDS moves 128 bytes in a clock, and ds_bpermute goes through it. */
+#define AMD_CLOCKS \
+  .clocks = {.shuffle = 2, .wavefront = 1, .arithmetic = 1, .issue = 0.25, .barrier = 30}
 
 /* A host tile is what fits the register file; runs are cache lines. */
 #define HOST(bytes)                                                                             \
@@ -23,11 +35,11 @@
   .bank_bytes = bytes, .sector_bytes = 64, .max_shuffle_rounds = 16, .lanes_first = true
 
 static const plan_target targets[] = {
-    {.name = "sm_80", GPU(PLAN_ISA_NVPTX, 5, 4, 163)},
-    {.name = "sm_89", GPU(PLAN_ISA_NVPTX, 5, 4, 99)},
-    {.name = "sm_90a", GPU(PLAN_ISA_NVPTX, 5, 4, 227)},
-    {.name = "gfx90a", GPU(PLAN_ISA_AMDGPU, 6, 3, 64)},
-    {.name = "gfx942", GPU(PLAN_ISA_AMDGPU, 6, 3, 64)},
+    {.name = "sm_80", GPU(PLAN_ISA_NVPTX, 5, 4, 163), NVIDIA_CLOCKS},
+    {.name = "sm_89", GPU(PLAN_ISA_NVPTX, 5, 4, 99), NVIDIA_CLOCKS},
+    {.name = "sm_90a", GPU(PLAN_ISA_NVPTX, 5, 4, 227), NVIDIA_CLOCKS},
+    {.name = "gfx90a", GPU(PLAN_ISA_AMDGPU, 6, 3, 64), AMD_CLOCKS},
+    {.name = "gfx942", GPU(PLAN_ISA_AMDGPU, 6, 3, 64), AMD_CLOCKS},
     {.name = "x86-64-v2", HOST(16)},
     {.name = "x86-64-v3", HOST(32)},
     {.name = "x86-64-v4", HOST(64)},

@@ -9,6 +9,15 @@
 
 typedef enum plan_isa { PLAN_ISA_HOST = 0, PLAN_ISA_NVPTX = 1, PLAN_ISA_AMDGPU = 2 } plan_isa;
 
+/* Clocks of a multiprocessor (compute unit) that one instruction of one warp, or one wavefront of shared
+ * memory, keeps its pipe busy; what a barrier adds for a block. Zero on the host. */
+typedef struct plan_clocks {
+  double shuffle, wavefront; /* of the shared-memory pipe */
+  double arithmetic;         /* selects and byte permutes */
+  double issue;              /* of any instruction */
+  double barrier;
+} plan_clocks;
+
 typedef struct plan_target {
   char name[32]; /* the instruction set: "sm_90a", "gfx90a", "x86-64-v3"; part of every cache key */
   plan_isa isa;
@@ -25,7 +34,8 @@ typedef struct plan_target {
   int shared_bytes;       /* shared memory of a block, at most (the key's class) */
   int banks, bank_bytes;  /* of shared memory */
   int sector_bytes;       /* granule of global memory traffic */
-  int max_shuffle_rounds; /* lane exchanges up to this many rounds beat shared memory */
+  int max_shuffle_rounds; /* host: lane exchanges up to this many rounds; GPUs count clocks */
+  plan_clocks clocks;
   bool lanes_first;       /* a global access is contiguous over lanes first (host), registers first (GPU) */
 } plan_target;
 

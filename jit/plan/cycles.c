@@ -1,0 +1,21 @@
+/* See cycles.h. Pipes overlap, because several blocks share a multiprocessor; latencies are therefore counted
+ * at barriers only. */
+#include "jit/plan/cycles.h"
+
+#include <string.h>
+
+static double largest(double a, double b) { return a > b ? a : b; }
+
+void plan_cycles_of(const plan_target *target, const plan_cost *cost, int warps, plan_cycles *out) {
+  const plan_clocks *clocks = &target->clocks;
+  memset(out, 0, sizeof *out);
+  if (target->lanes_first) return;
+  double arithmetic = (double)warps * (cost->selects + cost->permutes);
+  double shuffles = (double)warps * cost->shuffles;
+  int wavefronts = cost->shared_store_wavefronts + cost->shared_load_wavefronts;
+  out->memory = shuffles * clocks->shuffle + wavefronts * clocks->wavefront;
+  out->arithmetic = arithmetic * clocks->arithmetic;
+  out->issue = (arithmetic + shuffles + cost->shared_accesses) * clocks->issue;
+  out->barriers = cost->barriers * clocks->barrier;
+  out->total = largest(largest(out->memory, out->arithmetic), out->issue) + out->barriers;
+}

@@ -164,8 +164,10 @@ static void move_part(emitter *e, const access *a, uint64_t first) {
 
 /* Whether the step's part of a value has register `index`. */
 static bool takes_part(const emitter *e, const access *a, uint64_t index) {
-  return a->place.tensor >= 0 || plan_repetition(e->kernel, a->step->buffer, a->value, index) ==
-                                     a->step->repetition;
+  plan_repetitions repetitions;
+  if (a->place.tensor >= 0) return true;
+  plan_repetitions_of(e->kernel, a->step->buffer, a->value, &repetitions);
+  return plan_repetition_has(&repetitions, a->step->repetition, index);
 }
 
 static void move_gpu(emitter *e, access *a) {
@@ -254,16 +256,50 @@ static void move_host(emitter *e, access *a) {
 
 /* ---- steps ---- */
 
+/* i1: whether this thread's warp takes part in the step's repetition; NULL: all do. */
+static LLVMValueRef warp_takes_part(emitter *e, const access *a) {
+  plan_repetitions repetitions;
+  plan_repetitions_of(e->kernel, a->step->buffer, a->value, &repetitions);
+  if (repetitions.warps == 0 || !e->warp) return NULL;
+  LLVMValueRef of_warp = emit_linear(e, e->warp, repetitions.of_warp, e->kernel->warp_bits);
+  return LLVMBuildICmp(e->builder, LLVMIntEQ, of_warp,
+                       emit_i32(e, (int64_t)(a->step->repetition & repetitions.warps)), "");
+}
+
+/* A shared load that only some warps make: the others keep what they have. */
+static void load_guarded(emitter *e, access *a, LLVMValueRef condition) {
+  emit_words before;
+  int n = 1 << (a->registers - a->word);
+  memcpy(before, a->words, (size_t)n * sizeof *before);
+  LLVMBasicBlockRef skipped = LLVMGetInsertBlock(e->builder), next = open_guard(e, condition);
+  move_gpu(e, a);
+  LLVMBasicBlockRef loaded = LLVMGetInsertBlock(e->builder);
+  close_guard(e, next);
+  for (int i = 0; i < n; i++) {
+    if (a->words[i] == before[i]) continue;
+    LLVMValueRef now = a->words[i], old = before[i] ? before[i] : LLVMGetUndef(LLVMTypeOf(now));
+    a->words[i] = LLVMBuildPhi(e->builder, LLVMTypeOf(now), "");
+    LLVMAddIncoming(a->words[i], &now, &loaded, 1);
+    LLVMAddIncoming(a->words[i], &old, &skipped, 1);
+  }
+}
+
+static LLVMValueRef both(const emitter *e, LLVMValueRef a, LLVMValueRef b) {
+  return a && b ? LLVMBuildAnd(e->builder, a, b, "") : a ? a : b;
+}
+
 static void move_value(emitter *e, const plan_step *step, int number, bool load, bool tensor) {
   access a = {.step = step, .value = &e->kernel->value[number], .words = e->value[number],
               .vector = step->vector, .load = load};
   a.registers = plan_value_bits(a.value, PLAN_REGISTER);
   a.word = a.value->word;
   LLVMBasicBlockRef next = NULL;
-  if (!load) next = open_guard(e, emit_is_first_copy(e, a.value));
+  LLVMValueRef warps = tensor ? NULL : warp_takes_part(e, &a);
+  if (!load) next = open_guard(e, both(e, emit_is_first_copy(e, a.value), warps));
   if (tensor) emit_place_tensor(e, a.value, step->tensor, &a.place);
   else emit_place_buffer(e, a.value, step->buffer, &a.place);
   if (emit_is_host(e)) move_host(e, &a);
+  else if (load && warps) load_guarded(e, &a, warps);
   else move_gpu(e, &a);
   close_guard(e, next);
 }

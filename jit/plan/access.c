@@ -30,12 +30,24 @@ void plan_address_of_buffer(const plan_kernel *kernel, int buffer, plan_address_
     map->column[b] &= bits_mask(kernel->buffer[buffer].layout.in[0].bits);
 }
 
-int plan_repetition(const plan_kernel *kernel, int buffer, const plan_value *value, uint64_t reg) {
+void plan_repetitions_of(const plan_kernel *kernel, int buffer, const plan_value *value,
+                         plan_repetitions *out) {
   const llrt_layout *layout = &kernel->buffer[buffer].layout;
   llrt_layout inverse;
-  if (layout->in[1].bits == 0 || llrt_layout_right_inverse(layout, &inverse) != LLRT_OK) return 0;
-  uint64_t y = f2_apply(plan_value_columns(value, PLAN_REGISTER), reg);
-  return (int)(f2_apply(inverse.column, y) >> layout->in[0].bits);
+  memset(out, 0, sizeof *out);
+  if (layout->in[1].bits == 0 || llrt_layout_right_inverse(layout, &inverse) != LLRT_OK) return;
+  for (int i = 0; i < plan_value_bits(value, PLAN_REGISTER); i++)
+    out->of_register[i] =
+        f2_apply(inverse.column, plan_value_columns(value, PLAN_REGISTER)[i]) >> layout->in[0].bits;
+  for (int i = 0; i < plan_value_bits(value, PLAN_WARP); i++) {
+    out->of_warp[i] =
+        f2_apply(inverse.column, plan_value_columns(value, PLAN_WARP)[i]) >> layout->in[0].bits;
+    out->warps |= out->of_warp[i];
+  }
+}
+
+bool plan_repetition_has(const plan_repetitions *repetitions, int repetition, uint64_t reg) {
+  return ((f2_apply(repetitions->of_register, reg) ^ (uint64_t)repetition) & ~repetitions->warps) == 0;
 }
 
 bool plan_access_positions(const plan_value *value, const plan_address_map *map, plan_dim dim,

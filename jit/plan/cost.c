@@ -54,12 +54,6 @@ void plan_order_lanes(const plan_target *target, int bytes, bool load, int64_t *
   memcpy(address, ordered, sizeof ordered);
 }
 
-/* Whether a shared access of register `reg` belongs to the step's repetition. */
-static bool in_repetition(const access_walk *walk, uint64_t reg) {
-  return walk->kind != TRAFFIC_SHARED ||
-         plan_repetition(walk->kernel, walk->step->buffer, walk->value, reg) == walk->step->repetition;
-}
-
 /* Shared wavefronts of all accesses, whose number is added to *accesses. One tells of all: registers and
  * warps only XOR a constant to every address. Warps that hold copies store nothing. */
 static int walk_shared(const access_walk *walk, const llrt_layout *inverse, int *accesses) {
@@ -70,10 +64,14 @@ static int walk_shared(const access_walk *walk, const llrt_layout *inverse, int 
   int lanes = 1 << kernel->lane_bits, n = 0, warp_bits = 0;
   int bits = walk->value->bits;
   int bytes = plan_access_bytes(bits, target->lanes_first ? 0 : walk->step->vector);
+  plan_repetitions repetitions;
+  plan_repetitions_of(kernel, walk->step->buffer, walk->value, &repetitions);
   for (uint64_t reg = 0; reg < 1ull << plan_value_bits(walk->value, PLAN_REGISTER); reg++)
-    n += !(reg & walk->vector_mask) && in_repetition(walk, reg);
+    n += !(reg & walk->vector_mask) &&
+         plan_repetition_has(&repetitions, walk->step->repetition, reg);
   for (int i = 0; i < kernel->warp_bits; i++)
-    warp_bits += load || plan_value_columns(walk->value, PLAN_WARP)[i] != 0;
+    warp_bits += (load || plan_value_columns(walk->value, PLAN_WARP)[i] != 0) &&
+                 repetitions.of_warp[i] == 0;
   for (int lane = 0; lane < lanes; lane++)
     address[lane] = element_offset(walk, inverse, 0, (uint64_t)lane, 0) * bits / 8;
   plan_order_lanes(target, bytes, load, address);

@@ -186,8 +186,15 @@ typedef struct plan_address_map {
 } plan_address_map;
 void plan_address_of_tensor(const plan_kernel *kernel, int tensor, plan_address_map *map);
 void plan_address_of_buffer(const plan_kernel *kernel, int buffer, plan_address_map *map);
-/* The repetition of a buffer in which register index `reg` of a value is stored and loaded. */
-int plan_repetition(const plan_kernel *kernel, int buffer, const plan_value *value, uint64_t reg);
+/* The repetition of a buffer in which a value's element is stored and loaded: of its register XOR of its
+ * warp. `warps`: bits that warps determine, which registers then do not. */
+typedef struct plan_repetitions {
+  uint64_t of_register[24], of_warp[8], warps;
+} plan_repetitions;
+void plan_repetitions_of(const plan_kernel *kernel, int buffer, const plan_value *value,
+                         plan_repetitions *out);
+/* Whether register index `reg` takes part in a repetition, in the warps that do. */
+bool plan_repetition_has(const plan_repetitions *repetitions, int repetition, uint64_t reg);
 
 /* Bytes of an access of 2^vector elements of `bits` each. */
 static inline int plan_access_bytes(int bits, int vector) { return (bits << vector) / 8; }

@@ -101,8 +101,8 @@ typedef struct plan_value {
 } plan_value;
 
 /* A shared buffer: element offset and repetition -> tile. A tile larger than the buffer goes through it in
- * 2^repetition bits parts, each of which is whole registers of every value that is stored or loaded. All
- * buffers of a kernel lie at the same place: barriers part their uses. */
+ * 2^repetition bits parts, each of which is whole registers, or all that some warps have, of every value that
+ * is stored or loaded. All buffers of a kernel lie at the same place: barriers part their uses. */
 typedef struct plan_buffer {
   llrt_layout layout; /* offset, repetition -> tile */
   int32_t bytes;

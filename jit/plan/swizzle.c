@@ -1,8 +1,8 @@
 /* The swizzled shared buffer of a conversion (paper section 5.4; Triton's generic swizzling, with real
  * subspaces instead of unit vectors, and repetitions, candidates and conflicts counted exactly).
  *
- * A buffer's offset bits are: unit, bank, segment; its repetitions are registers of both sides, which
- * take no part in anything else. One side's access moves the first `vector` vectors of the unit, so all
+ * A buffer's offset bits are: unit, bank, segment; its repetitions are registers of both sides, or of one
+ * side and warps of the other, which take no part in anything else. One side's access moves the first `vector` vectors of the unit, so all
  * its other vectors must have no part in those; the side that moves most determines `rest`, the span of
  * bank and segment. Two lanes of one phase conflict when they differ only in segment bits, so the segment
  * must meet neither side's span of (unit, lanes of a phase) except in 0. Two subspaces P1, P2 of equal
@@ -50,13 +50,14 @@ static bool in_registers(const frame *f, int from, uint64_t x) {
 
 /* ---- repetitions ---- */
 
-/* All vectors of a side but register `without`. */
+/* All vectors of a side but `without`. */
 static void add_others(const frame *f, uint64_t without, f2_basis *span) {
   for (int i = 0; i < f->n_registers; i++)
     if (f->registers[i] != without) f2_basis_insert(span, f->registers[i]);
   for (int i = 0; i < f->n_lanes; i++)
     if (!is_copy(f, i)) f2_basis_insert(span, f->lanes[i]);
-  for (int i = 0; i < f->n_warps; i++) f2_basis_insert(span, f->warps[i]);
+  for (int i = 0; i < f->n_warps; i++)
+    if (f->warps[i] != without) f2_basis_insert(span, f->warps[i]);
 }
 
 static int side_rank(const frame *f) {
@@ -66,28 +67,43 @@ static int side_rank(const frame *f) {
   return span.rank;
 }
 
-static void drop_register(frame *f, uint64_t x) {
-  int n = 0;
+static void drop(frame *f, uint64_t x) {
+  int n = 0, warps = 0;
   for (int i = 0; i < f->n_registers; i++)
     if (f->registers[i] != x) f->registers[n++] = f->registers[i];
   f->n_registers = n;
+  for (int i = 0; i < f->n_warps; i++)
+    if (f->warps[i] != x) f->warps[warps++] = f->warps[i];
+  f->n_warps = warps;
 }
 
-/* Up to `wanted` repetitions: registers that both sides have above their words, and in which no other
- * vector of either takes part. The highest first: the lower ones make vectors. */
+static bool in_warps(const frame *f, uint64_t x) {
+  for (int i = 0; i < f->n_warps; i++)
+    if (f->warps[i] == x) return true;
+  return false;
+}
+
+/* Takes x as a repetition where no other vector of either side takes part in it. */
+static void take_rep(candidate *c, uint64_t x) {
+  f2_basis span;
+  f2_basis_init(&span);
+  for (int s = 0; s < 2; s++) add_others(&c->side[s], x, &span);
+  if (span.rank != side_rank(&c->side[1]) - 1) return;
+  append(&c->reps, x);
+  for (int s = 0; s < 2; s++) drop(&c->side[s], x);
+}
+
+/* Up to `wanted` repetitions: registers above the words of both sides, then registers of one side that are
+ * warps of the other, which then takes turns. The highest first: the lower ones make vectors. */
 static void take_reps(candidate *c, int wanted) {
-  frame *from = &c->side[0], *to = &c->side[1];
-  for (int i = to->n_registers - 1; i >= to->word && c->reps.n < wanted; i--) {
-    uint64_t x = to->registers[i];
-    f2_basis span;
-    if (!in_registers(from, from->word, x)) continue;
-    f2_basis_init(&span);
-    add_others(from, x, &span);
-    add_others(to, x, &span);
-    if (span.rank != side_rank(to) - 1) continue;
-    append(&c->reps, x);
-    drop_register(from, x);
-    drop_register(to, x);
+  for (int warps = 0; warps < 2; warps++) {
+    for (int s = 1; s >= 0; s--) {
+      const frame *own = &c->side[s], *other = &c->side[!s];
+      for (int i = own->n_registers - 1; i >= own->word && c->reps.n < wanted; i--) {
+        uint64_t x = own->registers[i];
+        if (warps ? in_warps(other, x) : in_registers(other, other->word, x)) take_rep(c, x);
+      }
+    }
   }
 }
 

@@ -46,17 +46,23 @@ static llrt_status check_access(const plan_kernel *kernel, int at, const plan_va
   return LLRT_OK;
 }
 
-/* A repetition is registers of the value: neither lane nor warp moves an element to another. */
+/* A repetition is registers of the value or warps, each bit of it one or the other: no lane moves an element
+ * to another, and words stay whole. */
 static llrt_status check_repetition(const plan_kernel *kernel, int at, const plan_value *value) {
   const plan_step *step = &kernel->step[at];
   const llrt_layout *layout = &kernel->buffer[step->buffer].layout;
   llrt_layout inverse;
+  plan_repetitions repetitions;
   CHECK(layout->n_in == 2, "buffer %d: offset and repetition", step->buffer);
   CHECK(step->repetition >> layout->in[1].bits == 0, "step %d: repetition %d", at, step->repetition);
   LLRT_TRY(llrt_layout_right_inverse(layout, &inverse));
-  for (int i = plan_value_bits(value, PLAN_REGISTER); i < llrt_layout_in_bits(&value->layout); i++)
-    CHECK(f2_apply(inverse.column, value->layout.column[i]) >> layout->in[0].bits == 0,
-          "step %d: lanes or warps in several repetitions", at);
+  plan_repetitions_of(kernel, step->buffer, value, &repetitions);
+  for (int i = 0; i < kernel->lane_bits; i++)
+    CHECK(f2_apply(inverse.column, plan_value_columns(value, PLAN_LANE)[i]) >> layout->in[0].bits == 0,
+          "step %d: lanes in several repetitions", at);
+  for (int i = 0; i < plan_value_bits(value, PLAN_REGISTER); i++)
+    CHECK((repetitions.of_register[i] & repetitions.warps) == 0,
+          "step %d: a repetition of registers and warps", at);
   for (int i = 0; i < value->word; i++)
     CHECK(f2_apply(inverse.column, value->layout.column[i]) >> layout->in[0].bits == 0,
           "step %d: a word in several repetitions", at);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILES = 2, MAX_BYTES = TILES << 17 };
+enum { TILES = 2, MAX_BYTES = TILES << 18 };
 
 typedef struct setting {
   llrt_context *context;

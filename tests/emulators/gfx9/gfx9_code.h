@@ -219,6 +219,7 @@ typedef enum gfx9_state { GFX9_RUNNING = 0, GFX9_AT_BARRIER, GFX9_ENDED } gfx9_s
 typedef struct gfx9_pending {
   uint32_t vector_issued, vector_done;
   uint32_t lds_issued, lds_done;
+  uint32_t lds_accessed; /* the last of those that read or write the LDS; lane exchanges do not */
   uint32_t scalar_under_way;
 } gfx9_pending;
 

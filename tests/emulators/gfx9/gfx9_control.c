@@ -15,10 +15,11 @@ bool gfx9_end(gfx9_wave *wave, const gfx9_op *op) {
 }
 
 /* A barrier waits for waves, not for memory: LDS operations still under way would race with what the
- * other waves do after it. (Vector memory writes reach the cache of the block's compute unit in order, so
- * the workgroup's other waves need no wait for these.) */
+ * other waves do after it, but for exchanges between lanes, which touch no memory. (Vector memory writes
+ * reach the cache of the block's compute unit in order, so the workgroup's other waves need no wait for
+ * these.) */
 bool gfx9_barrier(gfx9_wave *wave, const gfx9_op *op) {
-  if (wave->pending.lds_issued != wave->pending.lds_done) {
+  if (wave->pending.lds_accessed > wave->pending.lds_done) {
     return gfx9_fault(wave, op, EMU_NOT_WAITED, EMU_NOWHERE,
                       "LDS operations may be under way at a barrier");
   }

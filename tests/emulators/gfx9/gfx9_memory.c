@@ -170,6 +170,8 @@ void gfx9_issue(gfx9_wave *wave, const gfx9_op *op, int into, int words) {
   bool vector = space != GFX9_LDS, lds = space == GFX9_LDS || space == GFX9_FLAT;
   wave->pending.vector_issued += vector;
   wave->pending.lds_issued += lds;
+  bool exchange = op->info->step == gfx9_lds_permute || op->info->step == gfx9_lds_swizzle;
+  if (lds && !exchange) wave->pending.lds_accessed = wave->pending.lds_issued;
   for (int i = into; i < into + words; i++) {
     if (vector) wave->vector_tag[i] = wave->pending.vector_issued;
     if (lds) wave->lds_tag[i] = wave->pending.lds_issued;

@@ -9,5 +9,6 @@ int bench_contiguity(int argc, char *argv[]);
 int bench_convert(int argc, char *argv[]);
 int bench_latency(int argc, char *argv[]);
 int bench_layout(int argc, char *argv[]);
+int bench_tile(int argc, char *argv[]);
 
 #endif

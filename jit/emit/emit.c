@@ -56,6 +56,8 @@ static void emit_opaque_step(emitter *e, const plan_step *step) {
     e->value[step->out][i] = e->ops->opaque(e, e->value[step->in][i]);
 }
 
+/* Inside the loop the thread's number is hidden, as values are: else every address of the body would be
+ * computed before it and stay in a register of its own. */
 static void emit_repeat(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at];
   LLVMValueRef *carried = e->value[step->out], *last = e->value[e->kernel->step[at + step->body].out];
@@ -72,7 +74,12 @@ static void emit_repeat(emitter *e, int at) {
     carried[i] = LLVMBuildPhi(e->builder, LLVMTypeOf(first), "");
     LLVMAddIncoming(carried[i], &first, &before, 1);
   }
+  LLVMValueRef lane = e->lane, warp = e->warp;
+  if (lane) e->lane = e->ops->opaque(e, lane);
+  if (warp) e->warp = e->ops->opaque(e, warp);
   emit_steps(e, at + 1, step->body);
+  e->lane = lane;
+  e->warp = warp;
   LLVMValueRef next = LLVMBuildAdd(e->builder, turn, emit_i32(e, 1), "");
   LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntULT, next, emit_i32(e, step->turns), "");
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);

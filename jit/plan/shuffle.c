@@ -55,11 +55,10 @@ static int common_lanes(const frame *a, const frame *b, uint64_t *common) {
   return n;
 }
 
-/* The lanes' span after a round: the common part and u, completed by current lanes to its size; of a chunk,
- * the top lane comes last, so that it is the one to leave if it can. */
-static void next_span(const frame *at, const uint64_t *common, int n_common, uint64_t u, int chunk,
+/* The lanes' span after a round: the common part and u, completed by current lanes to its size; lane `last`
+ * comes last, so that it is the one to leave if it can. */
+static void next_span(const frame *at, const uint64_t *common, int n_common, uint64_t u, int last,
                       f2_basis *span) {
-  int last = chunk > 0 ? chunk - 1 : at->n_lanes - 1;
   f2_basis_init(span);
   for (int i = 0; i < n_common; i++) f2_basis_insert(span, common[i]);
   f2_basis_insert(span, u);
@@ -93,13 +92,14 @@ static void interleave_lanes(const frame *at, int chunk, uint64_t u, frame *next
   next->lanes[0] = u;
 }
 
-/* One round towards `to`: brings lane vector u in. False when no register can give way. */
+/* One round towards `to`: brings lane vector u in, in the place of lane `last` if that can leave. False when
+ * no register can give way. */
 static bool step_round(const frame *at, const uint64_t *common, int n_common, uint64_t u, int chunk,
-                       frame *next) {
+                       int last, frame *next) {
   f2_basis span, coordinates;
   uint64_t leaving = 0, x;
   *next = *at;
-  next_span(at, common, n_common, u, chunk, &span);
+  next_span(at, common, n_common, u, last, &span);
   for (int i = 0; i < at->n_lanes; i++)
     if (!f2_basis_contains(&span, at->lanes[i])) leaving = at->lanes[i];
   if (chunk > 0 && leaving == at->lanes[chunk - 1]) interleave_lanes(at, chunk, u, next);
@@ -134,7 +134,10 @@ int shuffle_rounds(const frame *from, const frame *to, int chunk, frame *rounds)
     int n_common = common_lanes(&at, to, common);
     if (n_common + 1 >= to->n_lanes) break;
     int lane = next_lane(&at, to, chunk);
-    if (!step_round(&at, common, n_common, to->lanes[lane], lane < chunk ? chunk : 0, &rounds[n]) ||
+    /* Without chunks a vector goes to its own place at once: a swap that leaves the other lanes alone needs
+     * half the shuffles. */
+    int last = lane < chunk ? chunk - 1 : chunk > 0 ? at.n_lanes - 1 : lane;
+    if (!step_round(&at, common, n_common, to->lanes[lane], lane < chunk ? chunk : 0, last, &rounds[n]) ||
         !is_round(&at, &rounds[n]))
       return -1;
     at = rounds[n++];

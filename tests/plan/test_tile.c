@@ -3,6 +3,7 @@
 #include "jit/plan/plan_tile.h"
 
 #include "base/text.h"
+#include "jit/plan/cycles.h"
 #include "jit/plan/draft.h"
 #include "random_layout.h"
 #include "tile_pairs.h"
@@ -112,6 +113,41 @@ static void random_pairs(bool permutation, uint64_t seed) {
 Test(tile, random_permutations) { random_pairs(true, 41); }
 
 Test(tile, random_matrices) { random_pairs(false, 42); }
+
+/* Clocks of a pair by name, planned freely or through shared memory alone. */
+static double clocks_of(const char *name, int bits, plan_exchange exchange) {
+  llrt_layout a, b;
+  plan_target target;
+  plan_cycles cycles;
+  plan_options options = {.exchange = exchange};
+  int i = 0;
+  while (strcmp(tile_pair_make(i, &a, &b), name) != 0) i++;
+  plan_tile tile = {.a = &a, .b = &b, .element_bits = bits, .turns = 1};
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  cr_assert_eq(plan_tile_make(&tile, &target, &options, &kernel), LLRT_OK, "%s", llrt_last_error());
+  plan_cycles_of(&target, &kernel.cost, 1 << kernel.warp_bits, &cycles);
+  return cycles.total;
+}
+
+/* One swap of a register with a lane bit, and two, are clearly cheaper by shuffles: 2 and 1.2 times. */
+Test(tile, swaps_are_shuffled) {
+  static const struct {
+    const char *pair;
+    double gain;
+  } swaps[] = {{"one swap", 2}, {"two swaps", 1.2}};
+  for (int i = 0; i < 2; i++) {
+    for (int bits = 8; bits <= 32; bits *= 2) {
+      double shared = clocks_of(swaps[i].pair, bits, PLAN_EXCHANGE_SHARED);
+      double chosen = clocks_of(swaps[i].pair, bits, PLAN_EXCHANGE_AUTO);
+      int words = 1 << (7 - (5 - bits_log2(bits)));
+      cr_expect_eq(kernel.cost.shared_accesses, 0, "%s, %d bits", swaps[i].pair, bits);
+      cr_expect_eq(kernel.cost.shuffles, (i + 1) * words, "%s, %d bits: %d shuffles", swaps[i].pair, bits,
+                   kernel.cost.shuffles);
+      cr_expect_geq(shared / chosen, swaps[i].gain, "%s, %d bits: %g clocks, shared %g", swaps[i].pair,
+                    bits, chosen, shared);
+    }
+  }
+}
 
 /* A tile larger than shared memory goes through it in parts. */
 Test(tile, repetitions) {

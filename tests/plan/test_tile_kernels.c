@@ -1,5 +1,5 @@
 /* Conversions between two given layouts there and back, compiled and run: on the host and on the emulated
- * devices, whose counters of the exchange must be the predicted ones (tests/emulators). */
+ * devices; the PTX emulator must count the shuffles and shared wavefronts that were predicted. */
 #include "runtime/tile_op.h"
 
 #include "tile_pairs.h"
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TILES = 2, MAX_BYTES = TILES << 18 };
 
@@ -64,6 +65,46 @@ static void run(const setting *with, const llrt_op *op, const plan_kernel *kerne
 
 static plan_kernel kernel;
 
+/* ---- what the emulator counted ---- */
+
+static char stats[] = "/tmp/llrt_tile_stats_XXXXXX";
+
+/* The number behind "name" in the line that the last launch left; -1 where there is none. */
+static long counted(const char *name) {
+  char line[4096] = "", key[64];
+  FILE *file = fopen(stats, "r");
+  cr_assert_not_null(file);
+  while (fgets(line, sizeof line, file)) {}
+  fclose(file);
+  snprintf(key, sizeof key, "\"%s\": ", name);
+  const char *at = strstr(line, key);
+  return at ? strtol(at + strlen(key), NULL, 10) : -1;
+}
+
+/* Of lanes that hold copies only the first store, which the prediction does not know. */
+static bool has_copies(void) {
+  for (int v = 0; v < kernel.n_values; v++) {
+    const llrt_layout *layout = &kernel.value[v].layout;
+    int first = llrt_layout_in_shift(layout, 1);
+    for (int i = 0; i < layout->in[1].bits; i++)
+      if (layout->column[first + i] == 0) return true;
+  }
+  return false;
+}
+
+static void expect_counted(const char *name, long predicted, const char *what) {
+  cr_expect_eq(counted(name), predicted, "%s: %s: predicted %ld, counted %ld", what, name, predicted,
+               counted(name));
+}
+
+static void compare_counts(const plan_tile *tile, const char *what) {
+  long times = (long)TILES * tile->turns;
+  if (has_copies()) return;
+  expect_counted("shared_store_wavefronts", times * kernel.cost.shared_store_wavefronts, what);
+  expect_counted("shared_load_wavefronts", times * kernel.cost.shared_load_wavefronts, what);
+  expect_counted("shuffles", times * (kernel.cost.shuffles << kernel.warp_bits), what);
+}
+
 static bool check(const setting *with, const plan_tile *tile, plan_exchange exchange, const char *what) {
   plan_options options = {.exchange = exchange};
   llrt_op *op;
@@ -71,6 +112,7 @@ static bool check(const setting *with, const plan_tile *tile, plan_exchange exch
   if (status == LLRT_UNSUPPORTED) return false;
   cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
   run(with, op, &kernel, what);
+  if (kernel.target.isa == PLAN_ISA_NVPTX) compare_counts(tile, what);
   llrt_op_destroy(&op);
   return true;
 }
@@ -80,6 +122,10 @@ static bool check(const setting *with, const plan_tile *tile, plan_exchange exch
 static void check_pairs(const char *device, int least) {
   setting with;
   int ran = 0;
+  int file = mkstemp(stats);
+  cr_assert_geq(file, 0);
+  close(file);
+  setenv("LLRT_EMU_STATS", stats, 1);
   if (!open_device(device, &with)) return;
   for (int i = 0; i < tile_pair_count(); i++) {
     llrt_layout a, b;
@@ -95,6 +141,7 @@ static void check_pairs(const char *device, int least) {
     }
   }
   close_device(&with);
+  unlink(stats);
   cr_assert_geq(ran, least, "only %d kernels ran on %s", ran, device);
 }
 

@@ -16,6 +16,10 @@
 #include <assert.h>
 #include <string.h>
 
+/* Where registers in common allow it, a buffer is no larger, so that four blocks share a multiprocessor of
+ * 164 KiB and more. */
+#define SMALL_BUFFER (40 << 10)
+
 typedef struct vector_list {
   int n;
   uint64_t at[LLRT_MAX_BITS];
@@ -93,10 +97,10 @@ static void take_rep(candidate *c, uint64_t x) {
   for (int s = 0; s < 2; s++) drop(&c->side[s], x);
 }
 
-/* Up to `wanted` repetitions: registers above the words of both sides, then registers of one side that are
- * warps of the other, which then takes turns. The highest first: the lower ones make vectors. */
-static void take_reps(candidate *c, int wanted) {
-  for (int warps = 0; warps < 2; warps++) {
+/* Up to `wanted` repetitions: registers above the words of both sides, then, where `turns`, registers of one
+ * side that are warps of the other, which then takes turns. The highest first: the lower ones make vectors. */
+static void take_reps(candidate *c, int wanted, bool turns) {
+  for (int warps = 0; warps < 1 + turns; warps++) {
     for (int s = 1; s >= 0; s--) {
       const frame *own = &c->side[s], *other = &c->side[!s];
       for (int i = own->n_registers - 1; i >= own->word && c->reps.n < wanted; i--) {
@@ -368,10 +372,12 @@ static llrt_status make_buffer(const candidate *c, swizzle *out) {
 llrt_status swizzle_plan(const plan_target *target, int element_bits, const frame *from,
                          const frame *to, swizzle *out) {
   int64_t bytes = ((int64_t)element_bits << from->tile_bits) / 8;
-  int wanted = 0;
+  int wanted = 0, liked = 0;
   while (bytes >> wanted > target->shared_bytes) wanted++;
+  while (!target->lanes_first && bytes >> liked > SMALL_BUFFER) liked++;
   candidate start = {.target = target, .element_bits = element_bits, .side = {*from, *to}}, best;
-  take_reps(&start, wanted);
+  take_reps(&start, liked, false);
+  take_reps(&start, wanted, true);
   if (start.reps.n < wanted)
     return llrt_error(LLRT_UNSUPPORTED,
                       "a tile of %lld bytes does not fit shared memory (%d bytes), and the two sides "

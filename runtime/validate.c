@@ -179,7 +179,8 @@ static int collect_places(const llrt_storage *storage, const llrt_storage_bindin
   reach tile = {(int64_t)1 << llrt_layout_in_bits(&storage->tile), 1};
   if (tile.extent > 1) places[n++] = tile;
   for (int i = 0; i < storage->n_digits; i++) {
-    if (binding->extent[i] > 1) places[n++] = (reach){binding->extent[i], binding->stride[i]};
+    int64_t stride = binding->stride[i]; /* a reversed digit reaches as far down as another up */
+    if (binding->extent[i] > 1) places[n++] = (reach){binding->extent[i], stride < 0 ? -stride : stride};
   }
   for (int i = 1; i < n; i++) {
     reach moved = places[i];

@@ -20,6 +20,9 @@
 #define STREAMING_MIN_BYTES (4 << 20)
 /* and every piece of a store is aligned to 2^this bytes, which streaming instructions demand. */
 #define STREAMING_MIN_ALIGN 4
+/* log2 positions along an axis of unknown extent that a narrow tile takes: shapes above half of that run
+ * tiled. */
+#define THIN_BITS 5
 /* log2 masked accesses of one thread beyond which a loop over elements takes their place: each is a branch. */
 #define MASKED_MAX_ACCESSES 5
 
@@ -215,6 +218,27 @@ static llrt_status add_streaming(const llrt_op_desc *desc, const plan_target *ta
   return LLRT_OK;
 }
 
+/* Whether `range` admits a shorter extent of some axis than `other`. */
+static bool is_thinner(const plan_range *range, const plan_range *other) {
+  for (int a = 0; a < LLRT_MAX_RANK; a++)
+    if (range->min_extent[a] < other->min_extent[a]) return true;
+  return false;
+}
+
+/* A second tiled kernel, of narrower tiles, for shapes that the first would mostly overhang. */
+static llrt_status add_thin(const llrt_op_desc *desc, const plan_target *target,
+                            const plan_options *options, plan *out) {
+  plan_options narrow = options ? *options : (plan_options){.rest_bits = 0};
+  plan_kernel *thin = &out->variant[out->n_variants];
+  bool tiled;
+  if (narrow.rest_bits) return LLRT_OK;
+  narrow.rest_bits = THIN_BITS;
+  LLRT_TRY(plan_tiled(desc, target, &narrow, false, thin, &tiled));
+  if (!tiled_range(thin, &thin->launch.range)) thin->launch.range = (plan_range){.min_elements = 0};
+  if (is_thinner(&thin->launch.range, &out->variant[0].launch.range)) out->n_variants++;
+  return LLRT_OK;
+}
+
 llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
                       const plan_options *options, plan *out) {
   out->n_variants = 0;
@@ -233,6 +257,7 @@ llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
     flat = tiled_range(first, &first->launch.range) && !moves_words(first);
     if (!flat) first->launch.range = (plan_range){.min_elements = 0};
     if (target->lanes_first) LLRT_TRY(add_streaming(desc, target, options, out));
+    if (flat) LLRT_TRY(add_thin(desc, target, options, out));
   }
   if (!flat) return LLRT_OK;
   return plan_flat(desc, target, &out->variant[out->n_variants++]);

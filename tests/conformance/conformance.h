@@ -52,7 +52,10 @@ uint64_t map_element(const conformance_case *tested, uint64_t bits);
 /* Whether words of the destination are changed last, and how. */
 bool maps_words(const conformance_case *tested);
 uint32_t map_word(const conformance_case *tested, uint32_t word);
-/* The part of the suite that conformance_general.c makes; title without the dtype. */
+/* The parts of the suite that conformance_general.c and conformance_named.c make; titles without the
+ * dtype. */
+int named_cases_count(void);
+bool named_cases_make(int index, conformance_case *made);
 int general_cases_count(void);
 bool general_cases_make(int index, conformance_case *made);
 

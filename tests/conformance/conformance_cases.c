@@ -191,12 +191,13 @@ static bool make_random(int kind, uint64_t *seed, conformance_case *made) {
 
 #define N_MOVES (N_TABLE * N_WIDTHS + 4 * N_RANDOM)
 
-int cases_count(void) { return N_MOVES + general_cases_count() + map_cases_count(); }
+int cases_count(void) { return N_MOVES + general_cases_count() + named_cases_count() + map_cases_count(); }
 
 static bool make_case(int index, uint64_t *seed, conformance_case *made) {
   if (index < N_TABLE * N_WIDTHS) return make_from_table(index, made);
-  int n_general = N_MOVES + general_cases_count();
-  if (index >= n_general) return map_cases_make(index - n_general, made);
+  int n_general = N_MOVES + general_cases_count(), n_named = n_general + named_cases_count();
+  if (index >= n_named) return map_cases_make(index - n_named, made);
+  if (index >= n_general) return named_cases_make(index - n_general, made);
   if (index >= N_MOVES) return general_cases_make(index - N_MOVES, made);
   return make_random((index - N_TABLE * N_WIDTHS) / N_RANDOM, seed, made);
 }

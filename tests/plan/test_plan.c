@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static const char *const targets[] = {"sm_80", "sm_90a", "gfx90a", "gfx942", "x86-64-v2",
                                       "x86-64-v3", "x86-64-v4", "aarch64"};
@@ -198,6 +199,13 @@ static const text_pair general_pairs[] = {
     {"row_major", "storage(digits=[dim1: 48, dim0: rest, dim1: rest], pad=1)", {17, 100}},
     {"storage(digits=[dim1: 48, dim0: rest, dim1: rest], pad=0)",
      "storage(digits=[dim1: 32, dim0: 4, dim1: rest, dim0: rest], pad=5)", {17, 100}},
+    /* digits that count down */
+    {"row_major", "storage(digits=[dim1: rest, dim0: 2 reversed, dim0: rest])", {24, 40}},
+    {"storage(digits=[dim1: rest reversed, dim0: rest])", "col_major", {33, 64}},
+    {"row_major", "storage(digits=[dim1: 48 reversed, dim0: rest reversed, dim1: rest], pad=3)",
+     {17, 90}},
+    {"storage(digits=[dim0: 45 reversed, dim0: 64, dim1: rest])",
+     "storage(digits=[dim0: 64, dim0: 45 reversed, dim1: rest])", {2880, 2}},
     /* swizzles of carrying sums */
     {"row_major", "storage(digits=[dim1: rest, dim0: rest], swizzle=[0,2,5])", {33, 40}},
     {"storage(digits=[dim1: rest, dim0: rest], swizzle=[3,3,3])", "col_major", {70, 64}},
@@ -316,5 +324,63 @@ Test(plan, rows_do_not_make_kernels) {
       }
       cr_assert_leq(__builtin_popcount(used), 2, "%s, %d columns", targets[t], columns);
     }
+  }
+}
+
+/* Scale factors of a narrow matrix run tiled, in a kernel that most of its tile's threads work in. */
+Test(plan, thin_shapes_run_tiled) {
+  static plan made;
+  const int64_t shape[] = {131072, 90};
+  pair p = {.shape = {256, 90}};
+  conversion c;
+  cr_assert_eq(llrt_storage_row_major(2, &p.storage[0]), LLRT_OK);
+  cr_assert_eq(llrt_storage_parse("scale_128x4", 2, NULL, &p.storage[1]), LLRT_OK);
+  fill_conversion(&p, LLRT_B8, &c);
+  for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+    plan_target target;
+    int v = 0;
+    cr_assert_eq(plan_target_find(targets[t], &target), LLRT_OK);
+    cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+    while (!plan_range_contains(&made.variant[v].launch.range, 2, shape)) v++;
+    cr_assert(!made.variant[v].flat, "%s", targets[t]);
+  }
+  free_conversion(&c);
+}
+
+/* More than 2^32 elements apart: addresses in a sparse mapping of which a few pages are touched. */
+Test(plan, strides_beyond_32_bits) {
+  static plan made;
+  pair p = {.shape = {3, 160}, .strides = {{(1ll << 32) + 64, 1}, {1, 1ll << 25}}};
+  for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+    plan_target target;
+    llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+    llrt_storage_binding binding[2];
+    for (int i = 0; i < 2; i++) {
+      cr_assert_eq(llrt_storage_strided(2, NULL, &p.storage[i]), LLRT_OK);
+      cr_assert_eq(llrt_storage_bind(&p.storage[i], 2, p.shape, p.strides[i], &binding[i]), LLRT_OK);
+      desc.tensors[i] = (llrt_tensor){.dtype = LLRT_B16, .rank = 2, .storage = &p.storage[i]};
+      memcpy(desc.tensors[i].shape, p.shape, sizeof p.shape);
+      memcpy(desc.tensors[i].strides, p.strides[i], sizeof p.strides[i]);
+      void *memory = mmap(NULL, (size_t)binding[i].span * 2, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      cr_assert_neq(memory, MAP_FAILED);
+      desc.tensors[i].data = memory;
+    }
+    uint16_t *from = desc.tensors[0].data, *to = desc.tensors[1].data;
+    for (int64_t i = 0; i < 3; i++)
+      for (int64_t j = 0; j < 160; j++) from[i * p.strides[0][0] + j] = (uint16_t)(1000 * i + j + 1);
+    cr_assert_eq(llrt_op_promise_coarse(&desc), LLRT_OK);
+    cr_assert_eq(plan_target_find(targets[t], &target), LLRT_OK);
+    cr_assert_eq(plan_make(&desc, &target, NULL, &made), LLRT_OK);
+    for (int v = 0; v < made.n_variants; v++) {
+      cr_assert_eq(plan_interpret(&made.variant[v], desc.tensors, binding, 2), LLRT_OK, "%s",
+                   llrt_last_error());
+      for (int64_t i = 0; i < 3; i++)
+        for (int64_t j = 0; j < 160; j++) {
+          cr_assert_eq(to[i + j * p.strides[1][1]], 1000 * i + j + 1);
+          to[i + j * p.strides[1][1]] = 0;
+        }
+    }
+    for (int i = 0; i < 2; i++) munmap(desc.tensors[i].data, (size_t)binding[i].span * 2);
   }
 }

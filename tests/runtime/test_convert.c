@@ -53,6 +53,45 @@ Test(convert, row_counts_share_kernels) {
   free(out);
 }
 
+/* 100 row counts, multiples of 8 up to 100,000, with pads where they do not fill 128: classes differ by
+ * what divides a pitch (here the row counts divide none), variants by range. */
+Test(convert, a_hundred_row_counts) {
+  enum { MOST = 100000, WIDTH = 24, PADDED = (MOST + 127) / 128 * 128 };
+  uint8_t *in = malloc((size_t)MOST * WIDTH), *out = malloc((size_t)PADDED * WIDTH);
+  llrt_storage scales, rows_last;
+  cr_assert_eq(llrt_storage_parse("scale_128x4(pad=7)", 2, NULL, &scales), LLRT_OK);
+  cr_assert_eq(llrt_storage_col_major(2, &rows_last), LLRT_OK);
+  for (size_t i = 0; i < (size_t)MOST * WIDTH; i++) in[i] = (uint8_t)(i * 2654435761u >> 16);
+  for (int turn = 0; turn < 2; turn++) {
+    const llrt_storage *storage = turn ? &scales : &rows_last;
+    uint64_t before = fixture_stats(&at).compiles;
+    for (int i = 1; i <= 100; i++) {
+      int64_t rows = i == 100 ? MOST : 8 * (1 + (int64_t)i * i * 5 / 4);
+      llrt_storage_binding binding;
+      at.source = (llrt_tensor){
+          .data = in, .dtype = LLRT_U8, .rank = 2, .shape = {rows, WIDTH}, .device = at.host};
+      at.destination = at.source;
+      at.destination.data = out;
+      at.destination.storage = storage;
+      cr_assert_eq(llrt_storage_bind(storage, 2, at.source.shape, NULL, &binding), LLRT_OK);
+      memset(out, 0xA5, (size_t)binding.span);
+      cr_assert_eq(convert(), LLRT_OK, "%s", llrt_last_error());
+      for (int64_t r = 0; r < binding.padded[0]; r += r + 1 < rows - 300 ? 37 : 1) {
+        for (int64_t c = 0; c < WIDTH; c++) {
+          uint8_t wanted = r < rows ? in[r * WIDTH + c] : 7;
+          int64_t offset = llrt_storage_offset(storage, &binding, (int64_t[]){r, c});
+          cr_assert_eq(out[offset], wanted, "%lld rows, (%lld, %lld)", (long long)rows, (long long)r,
+                       (long long)c);
+        }
+      }
+    }
+    /* col_major: pitches divisible by 8 or by 16, each at most three ranges of extents; 128x4: one class. */
+    cr_expect_leq(fixture_stats(&at).compiles - before, turn ? 3 : 6);
+  }
+  free(in);
+  free(out);
+}
+
 /* Equal rules written differently, and types of one width, need no second kernel. */
 Test(convert, equal_descriptions_share_kernels) {
   cr_assert_eq(convert(), LLRT_OK);

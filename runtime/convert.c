@@ -13,17 +13,21 @@
 
 #include <string.h>
 
-/* The description without promises; of the tensors their dtypes alone. */
-static llrt_status describe(const llrt_tensor *tensors, const llrt_convert_params *params,
-                            llrt_op_desc *desc) {
+/* The description without promises. */
+static llrt_status describe(const llrt_tensor *source, const llrt_tensor *destination,
+                            const llrt_convert_params *params, llrt_op_desc *desc) {
   memset(desc, 0, sizeof *desc);
   desc->kind = LLRT_OP_CONVERT;
   desc->n_tensors = 2;
-  for (int i = 0; i < 2; i++) desc->tensors[i].dtype = tensors[i].dtype;
+  desc->tensors[0] = *source;
+  desc->tensors[1] = *destination;
   if (!params) return LLRT_OK;
   LLRT_TRY(llrt_validate_maps(params->maps, params->n_maps));
   desc->n_maps = params->n_maps;
   memcpy(desc->maps, params->maps, (size_t)params->n_maps * sizeof *params->maps);
+  bool scaled = llrt_map_of_scale(desc) != NULL;
+  LLRT_REQUIRE(scaled == (params->scale != NULL), "params: a SCALE map and a scale tensor go together");
+  if (scaled) desc->tensors[desc->n_tensors++] = *params->scale;
   return LLRT_OK;
 }
 
@@ -31,17 +35,18 @@ llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *dest
                               const llrt_convert_params *params, void *stream) {
   LLRT_REQUIRE(source, "source is NULL");
   LLRT_REQUIRE(destination, "destination is NULL");
-  const llrt_tensor tensors[2] = {*source, *destination};
   llrt_op_desc desc;
-  LLRT_TRY(describe(tensors, params, &desc));
-  LLRT_TRY(llrt_validate_tensors(tensors, 2, stream));
+  LLRT_TRY(describe(source, destination, params, &desc));
+  const llrt_tensor *tensors = desc.tensors;
+  LLRT_TRY(llrt_validate_tensors(tensors, desc.n_tensors, stream));
+  LLRT_TRY(llrt_validate_scale(&desc));
   llrt_device *device = source->device;
   kernel_cache *cache = &device->context->cache;
 
   const storage_set *set;
-  LLRT_TRY(llrt_cache_get_set(cache, tensors, 2, &set));
+  LLRT_TRY(llrt_cache_get_set(cache, tensors, desc.n_tensors, &set));
   op_call call;
-  LLRT_TRY(llrt_validate_shapes(tensors, set, &call));
+  LLRT_TRY(llrt_validate_shapes(&desc, tensors, set, &call));
   if (call.empty) return LLRT_OK;
   LLRT_TRY(llrt_validate_memory(set, &call));
 

@@ -83,6 +83,8 @@ static void put_map(llrt_text *out, const llrt_map *map) {
   put(out, map->kind);
   if (map->kind == LLRT_MAP_XOR) put(out, (int64_t)map->constant);
   if (map->kind == LLRT_MAP_WORD_BITS) put_bytes(out, map->perm, sizeof map->perm);
+  for (int axis = 0; map->kind == LLRT_MAP_SCALE && axis < LLRT_MAX_RANK; axis++)
+    put(out, map->group[axis]);
 }
 
 static void put_description(llrt_text *out, const llrt_op_desc *desc, const storage_set *set) {
@@ -251,9 +253,11 @@ static void get_promises(reader *in, int rank, llrt_tensor_promise *promises) {
 }
 
 static void get_map(reader *in, llrt_map *map) {
-  map->kind = (llrt_map_kind)get_within(in, LLRT_MAP_XOR, LLRT_MAP_WORD_BITS);
+  map->kind = (llrt_map_kind)get_within(in, LLRT_MAP_XOR, LLRT_MAP_SCALE);
   if (map->kind == LLRT_MAP_XOR) map->constant = (uint64_t)get(in);
   if (map->kind == LLRT_MAP_WORD_BITS) get_bytes(in, map->perm, sizeof map->perm);
+  for (int axis = 0; map->kind == LLRT_MAP_SCALE && axis < LLRT_MAX_RANK; axis++)
+    map->group[axis] = get(in);
 }
 
 /* The description, checked as a caller's would be. */
@@ -261,7 +265,7 @@ static llrt_status get_description(reader *in, kernel_image *image) {
   llrt_op_desc *desc = &image->desc;
   llrt_storage storages[LLRT_MAX_TENSORS] = {0};
   desc->kind = (llrt_op_kind)get_within(in, LLRT_OP_CONVERT, LLRT_OP_CONVERT);
-  desc->n_tensors = get_within(in, 2, 2);
+  desc->n_tensors = get_within(in, 2, 3);
   int rank = get_within(in, 0, LLRT_MAX_RANK);
   desc->n_maps = get_within(in, 0, LLRT_MAX_MAPS);
   for (int i = 0; i < desc->n_maps; i++) get_map(in, &desc->maps[i]);

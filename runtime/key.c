@@ -7,7 +7,7 @@
 /* Words per tensor: storage hash 2, address 1, per axis 3 of the extent and 1 of the stride. */
 #define TENSOR_WORDS (3 + 4 * LLRT_MAX_RANK)
 #define HEAD_WORDS (5 + 4)
-#define MAP_WORDS (2 + sizeof(((llrt_map *)0)->perm) / 8) /* kind, constant, perm */
+#define MAP_WORDS (2 + sizeof(((llrt_map *)0)->perm) / 8 + LLRT_MAX_RANK) /* kind and fields */
 
 static uint64_t *put_promises(uint64_t *at, const llrt_tensor_promise *promises, int rank) {
   *at++ = (uint64_t)promises->address.multiple;
@@ -23,8 +23,9 @@ static uint64_t *put_promises(uint64_t *at, const llrt_tensor_promise *promises,
 /* Widths where elements only move, types where values are computed. */
 static uint64_t types_of(const llrt_op_desc *desc) {
   llrt_dtype from = desc->tensors[0].dtype, to = desc->tensors[1].dtype;
-  if (from == to) return (uint64_t)llrt_dtype_bits(from);
-  return (uint64_t)from << 32 | (uint64_t)to << 16;
+  if (from == to && desc->n_tensors == 2) return (uint64_t)llrt_dtype_bits(from);
+  uint64_t scale = desc->n_tensors > 2 ? (uint64_t)desc->tensors[2].dtype : 0;
+  return (uint64_t)from << 32 | (uint64_t)to << 16 | scale;
 }
 
 static uint64_t *put_map(uint64_t *at, const llrt_map *map) {
@@ -34,6 +35,8 @@ static uint64_t *put_map(uint64_t *at, const llrt_map *map) {
     memcpy(at, map->perm, sizeof map->perm);
     at += sizeof map->perm / sizeof *at;
   }
+  for (int axis = 0; map->kind == LLRT_MAP_SCALE && axis < LLRT_MAX_RANK; axis++)
+    *at++ = (uint64_t)map->group[axis];
   return at;
 }
 

@@ -45,7 +45,7 @@ static llrt_status check_storages(const llrt_op *op, const llrt_tensor *tensors)
 /* Types count where values are computed, else their widths. */
 static llrt_status check_types(const llrt_op *op, const llrt_tensor *tensors) {
   const llrt_tensor *own = op->desc.tensors;
-  bool casts = own[0].dtype != own[1].dtype;
+  bool casts = own[0].dtype != own[1].dtype || op->set.n > 2;
   for (int i = 0; i < op->set.n; i++) {
     bool fits = casts ? tensors[i].dtype == own[i].dtype
                       : tensors[i].dtype == tensors[0].dtype &&
@@ -68,7 +68,7 @@ static llrt_status bind_call(const llrt_op *op, const llrt_tensor *tensors, int 
   LLRT_REQUIRE(tensors[0].rank == op->set.rank, "the operation has rank %d, the tensors %d",
                op->set.rank, tensors[0].rank);
   LLRT_TRY(check_storages(op, tensors));
-  return llrt_validate_shapes(tensors, &op->set, call);
+  return llrt_validate_shapes(&op->desc, tensors, &op->set, call);
 }
 
 llrt_status llrt_op_workspace(const llrt_op *op, const llrt_tensor *tensors, int n, size_t *bytes) {

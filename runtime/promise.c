@@ -112,7 +112,7 @@ llrt_status llrt_op_promise_coarse(llrt_op_desc *desc) {
   storage_set set;
   LLRT_TRY(llrt_storage_set_init(desc->tensors, desc->n_tensors, &set));
   op_call call;
-  LLRT_TRY(llrt_validate_shapes(desc->tensors, &set, &call));
+  LLRT_TRY(llrt_validate_shapes(desc, desc->tensors, &set, &call));
   llrt_promises_coarse(&call, &set, desc);
   forget_unknown_addresses(desc, desc->promises);
   return LLRT_OK;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-const char *llrt_tensor_role(int tensor) { return tensor == 0 ? "source" : "destination"; }
+const char *llrt_tensor_role(int tensor) { return tensor == 0 ? "source" : tensor == 1 ? "destination" : "scale"; }
 
 /* ---- the key: the fields that count, end to end ---- */
 

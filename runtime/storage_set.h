@@ -23,7 +23,7 @@ llrt_status llrt_storage_set_key(const llrt_tensor *tensors, int n, llrt_hash *k
 /* Checks the storages in full and fills the set. Errors: INVALID_ARGUMENT naming the tensor. */
 llrt_status llrt_storage_set_init(const llrt_tensor *tensors, int n, storage_set *set);
 
-/* "source" or "destination", for messages. */
+/* "source", "destination" or "scale", for messages. */
 const char *llrt_tensor_role(int tensor);
 
 #endif

@@ -32,7 +32,7 @@ static llrt_status check_types(const llrt_tensor *tensors, int n) {
     LLRT_TRY(check_dtype(tensors[i].dtype, role));
     LLRT_REQUIRE(tensors[i].rank >= 0 && tensors[i].rank <= LLRT_MAX_RANK,
                  "the %s's rank is %d, not 0 to %d", role, tensors[i].rank, LLRT_MAX_RANK);
-    LLRT_TRY(check_cast(tensors[0].dtype, tensors[i].dtype));
+    if (i < 2) LLRT_TRY(check_cast(tensors[0].dtype, tensors[i].dtype));
     LLRT_REQUIRE(tensors[i].rank == tensors[0].rank, "the %s has rank %d, the source %d", role,
                  tensors[i].rank, tensors[0].rank);
   }
@@ -60,7 +60,34 @@ static llrt_status check_permutation(const uint8_t perm[32], int map) {
   return LLRT_OK;
 }
 
+static llrt_status check_groups(const int64_t group[LLRT_MAX_RANK], int map) {
+  for (int axis = 0; axis < LLRT_MAX_RANK; axis++)
+    LLRT_REQUIRE(group[axis] >= LLRT_GROUP_ALL && group[axis] <= (int64_t)1 << 40,
+                 "map %d: group[%d] is %lld", map, axis, (long long)group[axis]);
+  return LLRT_OK;
+}
+
+const llrt_map *llrt_map_of_scale(const llrt_op_desc *desc) {
+  for (int i = 0; i < desc->n_maps; i++)
+    if (desc->maps[i].kind == LLRT_MAP_SCALE) return &desc->maps[i];
+  return NULL;
+}
+
+llrt_status llrt_validate_scale(const llrt_op_desc *desc) {
+  llrt_dtype from = desc->tensors[0].dtype, to = desc->tensors[1].dtype;
+  if (!llrt_map_of_scale(desc)) return LLRT_OK;
+  if (!number_cast_exists(from, to))
+    return llrt_error(LLRT_UNSUPPORTED, "%s to %s: no numbers that can be scaled",
+                      llrt_dtype_name(from), llrt_dtype_name(to));
+  const number_format *scale = number_format_of(desc->tensors[2].dtype);
+  if (!scale || scale->kind == NUMBER_INTEGER || scale->bits < 8 || scale->bits > 32)
+    return llrt_error(LLRT_UNSUPPORTED, "scales of type %s",
+                      llrt_dtype_name(desc->tensors[2].dtype));
+  return LLRT_OK;
+}
+
 llrt_status llrt_validate_maps(const llrt_map *maps, int n_maps) {
+  int scales = 0;
   LLRT_REQUIRE(n_maps >= 0 && n_maps <= LLRT_MAX_MAPS, "%d maps, not 0 to %d", n_maps,
                LLRT_MAX_MAPS);
   for (int i = 0; i < n_maps; i++) {
@@ -69,6 +96,10 @@ llrt_status llrt_validate_maps(const llrt_map *maps, int n_maps) {
       case LLRT_MAP_WORD_BITS:
         LLRT_REQUIRE(i + 1 == n_maps, "map %d: WORD_BITS must be the last map", i);
         LLRT_TRY(check_permutation(maps[i].perm, i));
+        break;
+      case LLRT_MAP_SCALE:
+        LLRT_REQUIRE(++scales == 1, "map %d: a second SCALE", i);
+        LLRT_TRY(check_groups(maps[i].group, i));
         break;
       default: return llrt_error(LLRT_INVALID_ARGUMENT, "map %d: there is no map of kind %d", i,
                                  (int)maps[i].kind);
@@ -82,9 +113,12 @@ llrt_status llrt_validate_maps(const llrt_map *maps, int n_maps) {
 llrt_status llrt_validate_desc(const llrt_op_desc *desc) {
   LLRT_REQUIRE(desc, "desc is NULL");
   LLRT_REQUIRE(desc->kind == LLRT_OP_CONVERT, "there is no operation of kind %d", (int)desc->kind);
-  LLRT_REQUIRE(desc->n_tensors == 2, "a convert has 2 tensors, not %d", desc->n_tensors);
-  LLRT_TRY(check_types(desc->tensors, desc->n_tensors));
   LLRT_TRY(llrt_validate_maps(desc->maps, desc->n_maps));
+  int n = 2 + (llrt_map_of_scale(desc) != NULL);
+  LLRT_REQUIRE(desc->n_tensors == n, "a convert %s has %d tensors, not %d",
+               n == 3 ? "with SCALE" : "without SCALE", n, desc->n_tensors);
+  LLRT_TRY(check_types(desc->tensors, desc->n_tensors));
+  LLRT_TRY(llrt_validate_scale(desc));
   for (int i = 0; i < desc->n_tensors; i++) {
     const llrt_tensor_promise *promises = &desc->promises[i];
     const char *role = llrt_tensor_role(i);
@@ -117,8 +151,19 @@ llrt_status llrt_validate_tensors(const llrt_tensor *tensors, int n, const void 
 
 /* ---- shapes ---- */
 
-static llrt_status check_shapes(const llrt_tensor *tensors, int n) {
-  for (int i = 0; i < n; i++) {
+static llrt_status check_scale_shape(const llrt_map *scale, const llrt_tensor *tensors) {
+  for (int axis = 0; axis < tensors[0].rank; axis++) {
+    int64_t group = scale->group[axis], extent = tensors[0].shape[axis];
+    int64_t wanted =
+        group == LLRT_GROUP_ALL ? extent > 0 : bits_ceil_div(extent, group > 1 ? group : 1);
+    LLRT_REQUIRE(tensors[2].shape[axis] == wanted, "the scale's shape[%d] is %lld, not %lld", axis,
+                 (long long)tensors[2].shape[axis], (long long)wanted);
+  }
+  return LLRT_OK;
+}
+
+static llrt_status check_shapes(const llrt_tensor *tensors) {
+  for (int i = 0; i < 2; i++) {
     for (int axis = 0; axis < tensors[i].rank; axis++) {
       long long extent = tensors[i].shape[axis];
       LLRT_REQUIRE(extent >= 0, "the %s's shape[%d] is %lld", llrt_tensor_role(i), axis, extent);
@@ -130,9 +175,10 @@ static llrt_status check_shapes(const llrt_tensor *tensors, int n) {
   return LLRT_OK;
 }
 
-llrt_status llrt_validate_shapes(const llrt_tensor *tensors, const storage_set *set,
-                                 op_call *call) {
-  LLRT_TRY(check_shapes(tensors, set->n));
+llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
+                                 const storage_set *set, op_call *call) {
+  LLRT_TRY(check_shapes(tensors));
+  if (set->n > 2) LLRT_TRY(check_scale_shape(llrt_map_of_scale(desc), tensors));
   call->n = set->n;
   call->empty = false;
   for (int i = 0; i < set->n; i++) {
@@ -223,10 +269,10 @@ static llrt_status check_address(const llrt_tensor *tensor, int bits, int index)
   return LLRT_OK;
 }
 
-/* Source and destination in place or overlapping. */
+/* Source and destination in place, or what is read overlapping what is written. */
 static llrt_status check_overlap(const op_call *call) {
-  uintptr_t begin[2], end[2];
-  for (int i = 0; i < 2; i++) {
+  uintptr_t begin[LLRT_MAX_TENSORS] = {0}, end[LLRT_MAX_TENSORS] = {0};
+  for (int i = 0; i < call->n; i++) {
     int64_t bytes;
     begin[i] = (uintptr_t)call->tensor[i].data;
     bool past = llrt_storage_bytes(&call->binding[i], call->bits[i], &bytes) != LLRT_OK ||
@@ -237,7 +283,9 @@ static llrt_status check_overlap(const op_call *call) {
     return llrt_error(LLRT_UNSUPPORTED, "source and destination begin at one address: converting "
                                         "in place is not possible yet");
   }
-  LLRT_REQUIRE(end[0] <= begin[1] || end[1] <= begin[0], "source and destination overlap");
+  for (int i = 0; i < call->n; i++)
+    LLRT_REQUIRE(i == DESTINATION || end[i] <= begin[1] || end[1] <= begin[i],
+                 "%s and destination overlap", llrt_tensor_role(i));
   return LLRT_OK;
 }
 

@@ -16,6 +16,10 @@ typedef struct op_call {
 
 /* Checks a list of maps by itself: kinds, order, permutations. */
 llrt_status llrt_validate_maps(const llrt_map *maps, int n_maps);
+/* The SCALE map of a description, or NULL. */
+const llrt_map *llrt_map_of_scale(const llrt_op_desc *desc);
+/* Checks the types of a convert that scales; needs checked maps. */
+llrt_status llrt_validate_scale(const llrt_op_desc *desc);
 
 /* Checks a description without looking at its storages: kind, count, dtypes, ranks, maps, promises. */
 llrt_status llrt_validate_desc(const llrt_op_desc *desc);
@@ -24,8 +28,9 @@ llrt_status llrt_validate_desc(const llrt_op_desc *desc);
  * that suits it. */
 llrt_status llrt_validate_tensors(const llrt_tensor *tensors, int n, const void *stream);
 
-/* Binds the tensors' shapes, which must be equal, to the set of their storages. Fills *call. */
-llrt_status llrt_validate_shapes(const llrt_tensor *tensors, const storage_set *set, op_call *call);
+/* Binds the tensors' shapes, which must be equal (a scale's: divided by its groups), to the set of their storages. Fills *call. */
+llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
+                                 const storage_set *set, op_call *call);
 
 /* Checks the memory of a call that is not empty: addresses, overlap, a destination with one offset
  * for each element. */

@@ -13,6 +13,7 @@ typedef struct llrt_convert_params {
   llrt_dtype dtype; /* llrt_convert: the result's type; NONE: the source's */
   int32_t n_maps; /* 0..LLRT_MAX_MAPS */
   llrt_map maps[LLRT_MAX_MAPS]; /* in the order in which they act on every element */
+  const llrt_tensor *scale;     /* of a SCALE map; else NULL */
 } llrt_convert_params;
 
 /* destination(x) = source(x), with the maps applied, for every logical coordinate x, in one pass over

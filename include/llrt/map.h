@@ -10,36 +10,43 @@
  *  - NaN becomes the NaN whose sign is 0 and whose other bits are all 1 (0x7FFFFFFF, 0x7F, …); FNUZ types
  *    have one NaN, 0x80; e2m1 has none and gets its largest number. FNUZ types have no negative zero.
  *  - e8m0 is 2^(code - 127), and 0xFF is NaN.
- * Elements are source type up to the cast and destination type from there on. The cast comes after the XORs;
- * WORD_BITS sees its result. Types that are equal are moved as bits, NaN included. */
+ * Elements are source type up to the cast and destination type from there on. It stands where SCALE stands,
+ * else after the XORs; WORD_BITS sees its result. Types that are equal are moved as bits, NaN included. */
 #ifndef LLRT_MAP_H
 #define LLRT_MAP_H
 
-#include <llrt/layout.h>
+#include <llrt/tensor.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define LLRT_MAX_MAPS 4
+#define LLRT_GROUP_ALL (-1) /* one scale for a whole axis */
 
 typedef enum llrt_map_kind {
   LLRT_MAP_XOR = 1,      /* element = element XOR the low bits of `constant`: all of them up to 64 bits,
-                            the low 64 of 128-bit elements; of the source's type. Any
-                            number of times, before WORD_BITS */
-  LLRT_MAP_WORD_BITS = 2 /* bit i of every 32-bit word = bit perm[i] of it; perm is a permutation of
+                            the low 64 of 128-bit elements. Any number of times, before WORD_BITS */
+  LLRT_MAP_WORD_BITS = 2,/* bit i of every 32-bit word = bit perm[i] of it; perm is a permutation of
                             0..31. Words are the destination's memory, four bytes each from its data on,
                             bit 0 the lowest of the first byte: the map that lookups of nibble and bit
                             interleavings are. Once, last. The destination must consist of whole words:
                             data and strides are multiples of four bytes, and no word lies half inside
                             the tensor; UNSUPPORTED otherwise. Pads that are written take part in it,
                             and in no map before */
+  LLRT_MAP_SCALE = 3     /* element = element * scale, rounded to f32 (to f64 where source or destination
+                            is f64, i32 or u32), then cast to the destination's type. The scale of
+                            coordinate x is element (x0 / group[0], x1 / group[1], …) of a third tensor:
+                            f32, f16, bf16, an 8-bit float or e8m0, of the source's rank and extents
+                            ceil(extent / group), or 1 where the group is LLRT_GROUP_ALL; in any
+                            storage. Once, before WORD_BITS. Pads that are written can only be 0 */
 } llrt_map_kind;
 
 typedef struct llrt_map {
   llrt_map_kind kind;
   uint64_t constant; /* XOR */
   uint8_t perm[32];  /* WORD_BITS */
+  int64_t group[LLRT_MAX_RANK]; /* SCALE: positions of each axis that share a scale; 0 counts as 1 */
 } llrt_map;
 
 #ifdef __cplusplus

@@ -17,7 +17,7 @@ extern "C" {
 typedef struct llrt_op llrt_op;
 
 typedef enum llrt_op_kind {
-  LLRT_OP_CONVERT = 1 /* tensors: source, destination; same logical shape */
+  LLRT_OP_CONVERT = 1 /* tensors: source, destination; same logical shape. With a SCALE map, scales */
 } llrt_op_kind;
 
 /* What holds for a run-time number. All-zero: nothing is known. multiple: it is a multiple of this

@@ -79,6 +79,23 @@ static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef ty
   return phi;
 }
 
+LLVMValueRef emit_load_element(emitter *e, const emit_place *place, uint64_t tile, int bits,
+                               bool masked) {
+  LLVMTypeRef type = emit_int_type(e, bits);
+  LLVMValueRef inside = masked ? emit_inside(e, place, tile) : NULL;
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+  LLVMBasicBlockRef next = open_guard(e, inside);
+  LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
+  LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, emit_pointer(e, place, tile), "");
+  set_alignment(e, loaded, bits / 8);
+  if (!next) return loaded;
+  close_guard(e, next);
+  LLVMValueRef phi = LLVMBuildPhi(e->builder, type, ""), zero = LLVMConstNull(type);
+  LLVMAddIncoming(phi, &loaded, &body, 1);
+  LLVMAddIncoming(phi, &zero, &before, 1);
+  return phi;
+}
+
 /* ---- one piece of memory ---- */
 
 static void set_nontemporal(const emitter *e, LLVMValueRef store) {

@@ -156,6 +156,22 @@ LLVMValueRef emit_encode(emitter *e, llrt_dtype to, bool wide, LLVMValueRef x);
 void emit_decode_pair(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
 void emit_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMValueRef code[2]);
 
+/* access.c: the element of `bits` at tile coordinate `tile` of a tensor, as an integer; masked: 0 where
+ * it is outside. */
+LLVMValueRef emit_load_element(emitter *e, const emit_place *place, uint64_t tile, int bits,
+                               bool masked);
+
+/* emit_scale.c: what elements of a value are multiplied with, as f32 or f64. */
+typedef struct emit_scales {
+  emitter *e;
+  const plan_step *step;
+  const plan_map *map;
+  emit_place place;
+  LLVMValueRef known[EMIT_MAX_REGISTERS * 4]; /* by register; NULL: not read yet */
+} emit_scales;
+void emit_scales_begin(emitter *e, const plan_step *step, emit_scales *scales);
+LLVMValueRef emit_scale_of(emit_scales *scales, int index);
+
 /* ---- steps: one file each ---- */
 void emit_load_step(emitter *e, const plan_step *step);          /* access.c */
 void emit_store_step(emitter *e, const plan_step *step);

@@ -74,7 +74,19 @@ typedef struct caster {
   LLVMValueRef *from, *to; /* words */
   llrt_dtype from_type, to_type;
   bool wide;
+  emit_scales *scales; /* NULL: a plain cast */
 } caster;
+
+/* x times the scale of element `index`. AMDGPU's code generator would join the product with a rounding to
+ * f16 into v_fma_mixlo with +0, which loses the sign of a zero: there the product is hidden from it. */
+static LLVMValueRef scaled(const caster *c, int index, LLVMValueRef x) {
+  emitter *e = c->e;
+  if (!c->scales) return x;
+  LLVMValueRef product = LLVMBuildFMul(e->builder, x, emit_scale_of(c->scales, index), "");
+  if (e->kernel->target.isa != PLAN_ISA_AMDGPU || c->to_type != LLRT_F16 || c->wide) return product;
+  LLVMValueRef bits = LLVMBuildBitCast(e->builder, product, e->i32, "");
+  return LLVMBuildBitCast(e->builder, e->ops->opaque(e, bits), LLVMTypeOf(product), "");
+}
 
 /* Codes have 32 bits, or 64 where the type does. */
 static LLVMTypeRef code_type(const emitter *e, int bits, LLVMTypeRef like) {
@@ -119,10 +131,11 @@ static void cast_elements(const caster *c, int index, bool pair) {
   for (int i = 0; i <= pair; i++) code[i] = take_code(c, index + i);
   if (pair && !c->wide) {
     emit_decode_pair(e, c->from_type, code, x);
+    for (int i = 0; i < 2; i++) x[i] = scaled(c, index + i, x[i]);
     emit_encode_pair(e, c->to_type, x, made);
   } else {
     for (int i = 0; i <= pair; i++) {
-      x[i] = emit_decode(e, c->from_type, c->wide, code[i]);
+      x[i] = scaled(c, index + i, emit_decode(e, c->from_type, c->wide, code[i]));
       made[i] = emit_encode(e, c->to_type, c->wide, x[i]);
     }
   }
@@ -138,6 +151,11 @@ static void cast_value(emitter *e, const plan_step *step, const plan_map *map) {
               .from_type = (llrt_dtype)map->from,
               .to_type = (llrt_dtype)map->to};
   c.wide = number_is_wide(c.from_type, c.to_type);
+  emit_scales scales;
+  if (map->kind == PLAN_MAP_SCALE) {
+    emit_scales_begin(e, step, &scales);
+    c.scales = &scales;
+  }
   int registers = 1 << plan_value_bits(c.in, PLAN_REGISTER);
   bool pairs = registers > 1 && !emit_is_host(e);
   for (int index = 0; index < registers; index += 1 + pairs) cast_elements(&c, index, pairs);
@@ -145,6 +163,6 @@ static void cast_value(emitter *e, const plan_step *step, const plan_map *map) {
 
 void emit_map_step(emitter *e, const plan_step *step) {
   const plan_map *map = &e->kernel->map[step->map];
-  if (map->kind == PLAN_MAP_CAST) cast_value(e, step, map);
+  if (map->kind == PLAN_MAP_CAST || map->kind == PLAN_MAP_SCALE) cast_value(e, step, map);
   else map_bits(e, step, map);
 }

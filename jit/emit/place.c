@@ -197,7 +197,7 @@ static LLVMValueRef whole_offset(emitter *e, const emit_place *place, uint64_t t
 
 void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_place *place) {
   *place = (emit_place){
-      .value = value, .element = emit_int_type(e, value->bits), .tensor = tensor};
+      .value = value, .element = emit_int_type(e, e->kernel->tensor_bits[tensor]), .tensor = tensor};
   place->base = e->ops->global(e, e->args[tensor]);
   if (e->kernel->flat) return;
   uint64_t of_grid[LLRT_MAX_BITS] = {0};

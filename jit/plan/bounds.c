@@ -52,7 +52,7 @@ static llrt_status bound_digit(draft *d, int i) {
   const plan_digit *digit = &d->kernel->digit[i];
   if (!digit->rest || digit->bits == 0 || d->count[i] % ((int64_t)1 << digit->bits) == 0)
     return LLRT_OK;
-  plan_bound bound = {.axis = -1, .top = (int8_t)i, .tensors = 3};
+  plan_bound bound = {.axis = -1, .top = (int8_t)i, .tensors = (uint8_t)bits_mask(d->desc->n_tensors)};
   bound.limit = (plan_number){.arg = -1, .value = d->count[i]};
   bound.full = (plan_number){.arg = -1, .value = d->count[i] >> digit->bits};
   return add_bound(d, bound);

@@ -221,7 +221,7 @@ void plan_cost_kernel(plan_kernel *kernel) {
   plan_cost *cost = &kernel->cost;
   int widest = 0;
   memset(cost, 0, sizeof *cost);
-  for (int t = 0; t < kernel->n_tensors; t++) {
+  for (int t = 0; t <= PLAN_DESTINATION; t++) { /* scales are few */
     cost->bytes_per_element += kernel->tensor_bits[t] / 8.0;
     widest = bits_max(widest, kernel->tensor_bits[t]);
   }

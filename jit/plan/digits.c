@@ -70,14 +70,14 @@ static llrt_status axis_side(draft *d, int i, int tensor, supports *support) {
   const llrt_storage *storage = draft_storage(d, tensor);
   const plan_digit *digit = &d->kernel->digit[i];
   draft_segments segments;
-  LLRT_TRY(draft_list_segments(storage, digit->axis, &segments));
+  LLRT_TRY(draft_list_segments(d, tensor, digit->axis, &segments));
   const draft_segment *segment = draft_segment_at(&segments, digit->step);
   if (segment->digit >= 0)
     return stride_side(d, i, tensor, segment->digit, digit->step / segment->start, support);
   d->side[i][tensor] = (draft_side){.order = -1};
   d->kernel->digit[i].side[tensor].stride.arg = -1;
   if (segment->digit == -2) return LLRT_OK;
-  return tile_columns(storage, digit->axis, bits_log2(digit->step), d->bits[i],
+  return tile_columns(storage, digit->axis, bits_log2(digit->step / segment->start), d->bits[i],
                       &d->column[tensor][d->first[i]]);
 }
 
@@ -166,10 +166,9 @@ static llrt_status tile_terms(draft *d, int tensor, int axis) {
 
 /* The source's address from the axes' coordinates alone. */
 static llrt_status divide_source(draft *d) {
-  const llrt_storage *storage = draft_storage(d, 0);
   for (int a = 0; a < d->desc->tensors[0].rank; a++) {
     draft_segments segments;
-    LLRT_TRY(draft_list_segments(storage, a, &segments));
+    LLRT_TRY(draft_list_segments(d, 0, a, &segments));
     LLRT_TRY(tile_terms(d, 0, a));
     for (int i = 0; i < segments.n; i++) {
       const draft_segment *segment = &segments.at[i];

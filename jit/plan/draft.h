@@ -104,9 +104,9 @@ typedef struct draft_segment {
 } draft_segment;
 typedef struct draft_segments {
   int n;
-  draft_segment at[LLRT_MAX_DIGITS + 2];
+  draft_segment at[LLRT_MAX_DIGITS + 3];
 } draft_segments;
-llrt_status draft_list_segments(const llrt_storage *storage, int axis, draft_segments *out);
+llrt_status draft_list_segments(const draft *d, int tensor, int axis, draft_segments *out);
 /* The one that holds positions from `step` on. */
 const draft_segment *draft_segment_at(const draft_segments *segments, int64_t step);
 
@@ -162,7 +162,9 @@ int draft_word_of(const draft *d, int bits);
 /* A value of the same layout with elements of other bits. */
 plan_value draft_retyped(const draft *d, const plan_value *value, int bits);
 /* Appends a step for each of the n maps from `first` on; *value becomes the last one's result. */
-llrt_status draft_map_steps(draft *d, int first, int n, int *value);
+llrt_status draft_map_steps(draft *d, int first, int n, bool masked, int *value);
+/* Positions of an axis that share an element of tensor t: 1 but for scales; LLRT_GROUP_ALL. */
+int64_t draft_group(const draft *d, int t, int axis);
 /* Whether words that a map acts on stay whole in every block. Errors: UNSUPPORTED where they do not. */
 llrt_status draft_check_words(const draft *d);
 

@@ -103,7 +103,7 @@ static int64_t multiple_by_stride(const draft *d, int tensor, int axis, int64_t 
 static llrt_status learn_shape(draft *d, int axis) {
   draft_extent *shape = &d->shape[axis];
   *shape = (draft_extent){.known = -1, .multiple = 1, .most = INT64_MAX};
-  for (int t = 0; t < d->desc->n_tensors; t++) {
+  for (int t = 0; t <= PLAN_DESTINATION; t++) {
     const llrt_storage *storage = draft_storage(d, t);
     const llrt_promise *promise = &d->desc->promises[t].shape[axis];
     bool fixed;
@@ -193,6 +193,9 @@ static int64_t digit_extent(const draft *d, int tensor, int i, int *align) {
   bool fixed;
   const draft_extent *shape = &d->shape[digit->axis];
   int64_t unit = axis_unit(storage, digit->axis, &fixed);
+  int64_t group = draft_group(d, tensor, digit->axis);
+  if (group == LLRT_GROUP_ALL) return 1;
+  unit = saturating_product(unit, group);
   if (shape->multiple % unit == 0) *align = bits_alignment(shape->multiple / unit);
   return shape->known < 0 ? -1 : bits_ceil_div(shape->known, unit);
 }

@@ -94,7 +94,7 @@ llrt_status draft_flat(draft *d) {
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .iterations = (uint8_t)iterations,
                                             .body = (uint8_t)(2 + kernel->n_maps)}));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .masked = true}));
-  LLRT_TRY(draft_map_steps(d, 0, kernel->n_maps, &number));
+  LLRT_TRY(draft_map_steps(d, 0, kernel->n_maps, true, &number));
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)number,
                                         .masked = true});
 }

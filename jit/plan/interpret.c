@@ -199,6 +199,21 @@ static void map_words(interpreter *in, const plan_step *step, int64_t at, int64_
   for (int i = 0; i < 32 / bits; i++) to[i * stride] = word >> (i * bits) & bits_mask(bits);
 }
 
+/* element * scale: the product of two f32 is exact in f64, so it is rounded once. */
+static llrt_status scale_element(const interpreter *in, const plan_step *step, int64_t at) {
+  const plan_map *map = &in->kernel->map[step->map];
+  llrt_dtype from = (llrt_dtype)map->from, to = (llrt_dtype)map->to;
+  unsigned char *address;
+  uint64_t code = 0;
+  LLRT_TRY(global_address(in, step, tile_at(in, step->in, at), &address));
+  if (address) memcpy(&code, address, (size_t)in->kernel->tensor_bits[step->tensor] / 8);
+  double product = number_value(number_format_of(from), in->value[step->in][at]) *
+                   number_value(number_format_of((llrt_dtype)map->scale), code);
+  if (!number_is_wide(from, to)) product = (double)(float)product;
+  in->value[step->out][at] = number_code(number_format_of(to), product);
+  return LLRT_OK;
+}
+
 static llrt_status run_map(interpreter *in, const plan_step *step) {
   const plan_kernel *kernel = in->kernel;
   const plan_map *map = &kernel->map[step->map];
@@ -210,6 +225,8 @@ static llrt_status run_map(interpreter *in, const plan_step *step) {
     if (map->kind == PLAN_MAP_XOR)
       in->value[step->out][at] =
           in->value[step->in][at] ^ (map->constant & bits_mask(bits));
+    else if (map->kind == PLAN_MAP_SCALE)
+      LLRT_TRY(scale_element(in, step, at));
     else if (map->kind == PLAN_MAP_CAST)
       in->value[step->out][at] =
           number_code(number_format_of((llrt_dtype)map->to),

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define WORD_LOG2_BITS 5
+#define SCALE_TENSOR 2
 
 /* ---- the list ---- */
 
@@ -45,6 +46,9 @@ llrt_status draft_maps(draft *d) {
     const llrt_map *map = &desc->maps[i];
     if (map->kind == LLRT_MAP_XOR) {
       add_map(kernel, (plan_map){.kind = PLAN_MAP_XOR, .constant = map->constant}, at, &at);
+    } else if (map->kind == LLRT_MAP_SCALE) {
+      uint8_t type = (uint8_t)desc->tensors[SCALE_TENSOR].dtype;
+      add_map(kernel, (plan_map){.kind = PLAN_MAP_SCALE, .scale = type}, to, &at);
     } else {
       if (at != to) add_map(kernel, cast, to, &at);
       add_map(kernel, word_bits(map), to, &at);
@@ -54,6 +58,13 @@ llrt_status draft_maps(draft *d) {
   if (at != to) add_map(kernel, cast, to, &at);
   d->maps_before = before_exchange(kernel);
   return LLRT_OK;
+}
+
+int64_t draft_group(const draft *d, int t, int axis) {
+  for (int i = 0; t == SCALE_TENSOR && i < d->desc->n_maps; i++)
+    if (d->desc->maps[i].kind == LLRT_MAP_SCALE)
+      return d->desc->maps[i].group[axis] ? d->desc->maps[i].group[axis] : 1;
+  return 1;
 }
 
 /* ---- steps ---- */
@@ -70,12 +81,16 @@ plan_value draft_retyped(const draft *d, const plan_value *value, int bits) {
   return out;
 }
 
-llrt_status draft_map_steps(draft *d, int first, int n, int *value) {
+llrt_status draft_map_steps(draft *d, int first, int n, bool masked, int *value) {
   plan_kernel *kernel = d->kernel;
   for (int i = first; i < first + n; i++) {
     plan_value made = kernel->value[*value];
     const plan_map *map = &kernel->map[i];
     plan_step step = {.kind = PLAN_MAP, .in = (uint8_t)*value, .map = (uint8_t)i};
+    if (map->kind == PLAN_MAP_SCALE) {
+      step.tensor = SCALE_TENSOR;
+      step.masked = masked;
+    }
     if (map->from != map->to)
       made = draft_retyped(d, &made, llrt_dtype_bits((llrt_dtype)map->to));
     LLRT_TRY(draft_value(kernel, &made, value));
@@ -103,6 +118,8 @@ llrt_status draft_unmap(const plan_kernel *kernel, uint64_t value, uint64_t *unm
     const plan_map *map = &kernel->map[i];
     if (map->kind == PLAN_MAP_XOR) value ^= map->constant;
     if (map->kind == PLAN_MAP_CAST) LLRT_TRY(uncast(map, &value));
+    if (map->kind == PLAN_MAP_SCALE && value != 0)
+      return llrt_error(LLRT_UNSUPPORTED, "pads of scaled elements can only be 0");
   }
   *unmapped = value & bits_mask(kernel->tensor_bits[0]);
   return LLRT_OK;

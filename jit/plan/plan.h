@@ -113,6 +113,8 @@ typedef struct plan_buffer {
 typedef enum plan_map_kind {
   PLAN_MAP_XOR = 1,  /* element ^= constant */
   PLAN_MAP_CAST,     /* element of type `from` -> the nearest of type `to` */
+  PLAN_MAP_SCALE,    /* element of type `from` times the scale at its coordinates, which the step reads
+                        from its `tensor`, in f32 or f64 (number_is_wide) -> the nearest of type `to` */
   PLAN_MAP_WORD_BITS /* bit i of every 32-bit word = bit perm[i] of it. Elements of less than 32 bits:
                         the lowest register bits (host: lane bits) number them inside the word */
 } plan_map_kind;
@@ -120,6 +122,7 @@ typedef enum plan_map_kind {
 typedef struct plan_map {
   uint8_t kind;     /* plan_map_kind */
   uint8_t from, to; /* llrt_dtype of in and out */
+  uint8_t scale;    /* SCALE: llrt_dtype of the tensor */
   uint64_t constant;
   uint8_t perm[32];
 } plan_map;
@@ -149,7 +152,7 @@ typedef struct plan_step {
   uint8_t in, out; /* values */
   uint8_t tensor, buffer, map;
   uint8_t vector;     /* log2 elements of one access */
-  bool masked;        /* LOAD, STORE: skip accesses outside a bound (flat: or past the count). All elements
+  bool masked;        /* LOAD, STORE, MAP that reads a tensor: skip accesses outside a bound (flat: or past the count). All elements
                          of one access are on the same side of every bound */
   uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches */
   uint8_t iterations; /* LOOP: log2 */

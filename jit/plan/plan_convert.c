@@ -61,10 +61,10 @@ static llrt_status interior_steps(draft *d, const draft_values *values, bool str
   LLRT_TRY(draft_value(kernel, &values->load, &loaded));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)loaded,
                                           .vector = (uint8_t)d->vector[0]}));
-  LLRT_TRY(draft_map_steps(d, 0, d->maps_before, &loaded));
+  LLRT_TRY(draft_map_steps(d, 0, d->maps_before, false, &loaded));
   plan_value target = draft_retyped(d, &values->store, kernel->value[loaded].bits);
   LLRT_TRY(draft_exchange(d, loaded, &target, &stored));
-  LLRT_TRY(draft_map_steps(d, d->maps_before, kernel->n_maps - d->maps_before, &stored));
+  LLRT_TRY(draft_map_steps(d, d->maps_before, kernel->n_maps - d->maps_before, false, &stored));
   int aligned = d->align[1] + draft_log2_bytes(d, 1);
   if (!streaming || aligned < STREAMING_MIN_ALIGN) aligned = 0;
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)stored,
@@ -84,7 +84,7 @@ static llrt_status element_steps(draft *d, const draft_values *values) {
                                             .iterations = (uint8_t)values->edge_iterations}));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)number,
                                           .masked = true}));
-  LLRT_TRY(draft_map_steps(d, 0, kernel->n_maps, &number));
+  LLRT_TRY(draft_map_steps(d, 0, kernel->n_maps, true, &number));
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)number,
                                         .vector = (uint8_t)d->word_elements, .masked = true});
 }
@@ -109,6 +109,7 @@ static llrt_status masked_steps(draft *d, int first, bool *done) {
       step.vector = (uint8_t)draft_whole_vector(d, value, step.tensor, step.vector);
       step.masked = true;
     }
+    if (step.kind == PLAN_MAP) step.masked = kernel->map[step.map].kind == PLAN_MAP_SCALE;
     LLRT_TRY(draft_step(kernel, step));
   }
   *done = true;
@@ -242,7 +243,7 @@ static llrt_status add_thin(const llrt_op_desc *desc, const plan_target *target,
 llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
                       const plan_options *options, plan *out) {
   out->n_variants = 0;
-  assert(desc->kind == LLRT_OP_CONVERT && desc->n_tensors == 2);
+  assert(desc->kind == LLRT_OP_CONVERT && desc->n_tensors >= 2);
   int bits = llrt_dtype_bits(desc->tensors[0].dtype);
   if (bits < 8 || bits > 64)
     return llrt_error(LLRT_UNSUPPORTED, "elements of %d bits: 8, 16, 32 and 64 can be moved", bits);

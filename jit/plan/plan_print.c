@@ -32,7 +32,7 @@ static void print_number(const plan_kernel *kernel, const plan_number *number, l
 static void print_side(const plan_kernel *kernel, int i, int tensor, llrt_text *text) {
   const plan_digit *digit = &kernel->digit[i];
   const plan_digit_side *side = &digit->side[tensor];
-  llrt_text_add(text, tensor == 0 ? "  source " : "  destination ");
+  llrt_text_add(text, tensor == 0 ? "  source " : tensor == 1 ? "  destination " : "  scale ");
   if (side->kind == PLAN_COLUMNS) {
     int shift = llrt_layout_out_shift(&kernel->space, i);
     llrt_text_add(text, "bits [");
@@ -114,6 +114,11 @@ static void print_map(const plan_map *map, llrt_text *text) {
   if (map->kind == PLAN_MAP_CAST) {
     llrt_text_add(text, "cast %s to %s", llrt_dtype_name((llrt_dtype)map->from),
                   llrt_dtype_name((llrt_dtype)map->to));
+    return;
+  }
+  if (map->kind == PLAN_MAP_SCALE) {
+    llrt_text_add(text, "%s times %s to %s", llrt_dtype_name((llrt_dtype)map->from),
+                  llrt_dtype_name((llrt_dtype)map->scale), llrt_dtype_name((llrt_dtype)map->to));
     return;
   }
   llrt_text_add(text, "bits of 32-bit words from [");

@@ -8,15 +8,21 @@
 
 #include <string.h>
 
-#define MAX_BOUNDARIES (2 * (LLRT_MAX_DIGITS + 2))
+#define MAX_BOUNDARIES (LLRT_MAX_TENSORS * (LLRT_MAX_DIGITS + 3))
 
 /* ---- one storage along one axis ---- */
 
-llrt_status draft_list_segments(const llrt_storage *storage, int axis, draft_segments *out) {
+llrt_status draft_list_segments(const draft *d, int tensor, int axis, draft_segments *out) {
+  const llrt_storage *storage = draft_storage(d, tensor);
+  int64_t group = draft_group(d, tensor, axis);
   int64_t start = (int64_t)1 << draft_tile_bits(storage, axis);
   bool open = false; /* a digit goes on beyond what is listed */
   out->n = 0;
-  if (start > 1) out->at[out->n++] = (draft_segment){1, -1};
+  if (group != 1) out->at[out->n++] = (draft_segment){1, -2};
+  if (group == LLRT_GROUP_ALL) return LLRT_OK;
+  if (start > 1) out->at[out->n++] = (draft_segment){group, -1};
+  if (__builtin_mul_overflow(start, group, &start))
+    return llrt_error(LLRT_INVALID_ARGUMENT, "axis %d of a storage has 2^63 positions or more", axis);
   for (int i = 0; i < storage->n_digits; i++) {
     const llrt_digit *digit = &storage->digit[i];
     if (digit->axis != axis || digit->extent == 1) continue;
@@ -60,8 +66,8 @@ static llrt_status collect_boundaries(const draft *d, int axis, int first_tensor
   for (int t = first_tensor; t < d->desc->n_tensors; t++) {
     const llrt_storage *storage = draft_storage(d, t);
     draft_segments segments;
-    LLRT_TRY(draft_list_segments(storage, axis, &segments));
-    int64_t tile = (int64_t)1 << draft_tile_bits(storage, axis);
+    LLRT_TRY(draft_list_segments(d, t, axis, &segments));
+    int64_t tile = draft_group(d, t, axis) * ((int64_t)1 << draft_tile_bits(storage, axis));
     for (int i = 0; i < segments.n; i++)
       if (segments.at[i].start < d->written[axis].most || segments.at[i].start == tile)
         add_boundary(out, segments.at[i].start);
@@ -122,7 +128,9 @@ llrt_status draft_refine(draft *d) {
   LLRT_TRY(refine_from(d, 0, &refined));
   if (refined) return LLRT_OK;
   d->divided = true;
-  return refine_from(d, PLAN_DESTINATION, &refined);
+  LLRT_TRY(refine_from(d, PLAN_DESTINATION, &refined));
+  if (refined) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "the scale's groups do not fit the destination's digits");
 }
 
 /* ---- bits ---- */

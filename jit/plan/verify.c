@@ -118,7 +118,10 @@ static llrt_status check_map(const plan_kernel *kernel, int at) {
   CHECK(in->bits == llrt_dtype_bits((llrt_dtype)values->from) &&
             out->bits == llrt_dtype_bits((llrt_dtype)values->to),
         "step %d: width of the map's types", at);
-  if (values->kind == PLAN_MAP_CAST)
+  if (values->kind == PLAN_MAP_SCALE)
+    CHECK(step->tensor < kernel->n_tensors && number_format_of((llrt_dtype)values->scale),
+          "step %d: no scales", at);
+  if (values->kind == PLAN_MAP_CAST || values->kind == PLAN_MAP_SCALE)
     CHECK(number_cast_exists((llrt_dtype)values->from, (llrt_dtype)values->to),
           "step %d: no such cast", at);
   else

@@ -26,6 +26,8 @@ typedef struct conformance_case {
   int rank;
   int64_t shape[LLRT_MAX_RANK];
   side source, destination;
+  llrt_dtype scale_type; /* NONE: no scales */
+  side scale;
   route route;
   uint64_t data_seed;
 } conformance_case;
@@ -48,7 +50,12 @@ llrt_dtype result_type(const conformance_case *tested);
 /* Code `i` of those that a case with every_code begins with. */
 uint64_t source_code(llrt_dtype dtype, uint64_t i);
 /* The bits of an element after the maps of elements and the cast. */
-uint64_t map_element(const conformance_case *tested, uint64_t bits);
+uint64_t map_element(const conformance_case *tested, uint64_t bits, double scale);
+/* The scale's shape and coordinates for those of an element. */
+void scale_shape(const conformance_case *tested, int64_t *shape);
+void scale_coords(const conformance_case *tested, const int64_t *coords, int64_t *at);
+/* The value of a scale's code. */
+double scale_value(const conformance_case *tested, uint64_t code);
 /* Whether words of the destination are changed last, and how. */
 bool maps_words(const conformance_case *tested);
 uint32_t map_word(const conformance_case *tested, uint32_t word);

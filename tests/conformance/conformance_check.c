@@ -20,8 +20,8 @@ typedef struct buffer {
 typedef struct bench {
   const conformance_case *tested;
   llrt_device *device;
-  llrt_storage_binding binding[2];
-  buffer source, destination;
+  llrt_storage_binding binding[3];
+  buffer source, destination, scale;
   uint8_t *written; /* a byte for each of the destination's, where words are mapped; else NULL */
   char *why;
   size_t why_size;
@@ -42,6 +42,7 @@ static bool fail(bench *at, const char *format, ...) {
   } while (0)
 
 static llrt_dtype type_of(const bench *at, int tensor) {
+  if (tensor == 2) return at->tested->scale_type;
   return tensor == 0 ? at->tested->dtype : result_type(at->tested);
 }
 
@@ -60,8 +61,10 @@ static void fill_codes(const bench *at, buffer *made) {
 }
 
 static bool buffer_make(bench *at, const side *of, int index, uint64_t seed, buffer *made) {
-  CHECK(llrt_storage_bind(&of->storage, at->tested->rank, at->tested->shape, of->strides,
-                          &at->binding[index]));
+  int64_t shape[LLRT_MAX_RANK];
+  memcpy(shape, at->tested->shape, sizeof shape);
+  if (index == 2) scale_shape(at->tested, shape);
+  CHECK(llrt_storage_bind(&of->storage, at->tested->rank, shape, of->strides, &at->binding[index]));
   made->span = (size_t)at->binding[index].span * element_bytes(at, index);
   made->base = GUARD_BYTES + (size_t)of->shift * element_bytes(at, index);
   made->bytes = made->base + made->span + GUARD_BYTES;
@@ -76,14 +79,17 @@ static bool buffer_make(bench *at, const side *of, int index, uint64_t seed, buf
 }
 
 static llrt_tensor tensor_of(const bench *at, int tensor_number) {
-  const side *of = tensor_number == 0 ? &at->tested->source : &at->tested->destination;
-  const buffer *in = tensor_number == 0 ? &at->source : &at->destination;
+  const side *sides[] = {&at->tested->source, &at->tested->destination, &at->tested->scale};
+  const buffer *buffers[] = {&at->source, &at->destination, &at->scale};
+  const side *of = sides[tensor_number];
+  const buffer *in = buffers[tensor_number];
   llrt_tensor tensor = {.data = (uint8_t *)in->memory + in->base,
                         .dtype = type_of(at, tensor_number),
                         .rank = at->tested->rank,
                         .storage = &of->storage,
                         .device = at->device};
   memcpy(tensor.shape, at->tested->shape, sizeof tensor.shape);
+  if (tensor_number == 2) scale_shape(at->tested, tensor.shape);
   memcpy(tensor.strides, of->strides, sizeof tensor.strides);
   return tensor;
 }
@@ -96,11 +102,23 @@ static void put_bits(bench *at, uint64_t bits, int64_t to) {
   if (at->written) memset(at->written + (size_t)to * size, 1, size);
 }
 
-static void put_element(bench *at, int64_t from, int64_t to) {
+/* The scale of an element; 1 without scales. */
+static double scale_at(const bench *at, const int64_t *coords) {
+  int64_t scale[LLRT_MAX_RANK] = {0};
+  uint64_t code = 0;
+  if (!at->tested->scale_type) return 1;
+  scale_coords(at->tested, coords, scale);
+  size_t size = element_bytes(at, 2);
+  int64_t offset = llrt_storage_offset(&at->tested->scale.storage, &at->binding[2], scale);
+  memcpy(&code, at->scale.bits + at->scale.base + (size_t)offset * size, size);
+  return scale_value(at->tested, code);
+}
+
+static void put_element(bench *at, int64_t from, int64_t to, double scale) {
   size_t size = element_bytes(at, 0);
   uint64_t bits = 0;
   memcpy(&bits, at->source.bits + at->source.base + (size_t)from * size, size);
-  bits = map_element(at->tested, bits);
+  bits = map_element(at->tested, bits, scale);
   put_bits(at, bits, to);
 }
 
@@ -124,7 +142,8 @@ static void convert_reference(bench *at) {
   storage_walk_begin(&walk, into, &at->binding[1]);
   do {
     if (storage_walk_is_element(&walk, tested->shape))
-      put_element(at, llrt_storage_offset(source, &at->binding[0], walk.coords), walk.place);
+      put_element(at, llrt_storage_offset(source, &at->binding[0], walk.coords), walk.place,
+                  scale_at(at, walk.coords));
     else if (into->pad == LLRT_PAD_VALUE)
       put_bits(at, into->pad_value, walk.place);
   } while (storage_walk_next(&walk));
@@ -155,7 +174,7 @@ static bool same_bytes(bench *at, const buffer *expected, const char *name) {
 /* ---- routes ---- */
 
 static bool run_prepared(bench *at, llrt_op *op, const llrt_tensor *tensors) {
-  llrt_status status = llrt_op_run(op, NULL, tensors, 2, NULL);
+  llrt_status status = llrt_op_run(op, NULL, tensors, at->tested->scale_type ? 3 : 2, NULL);
   llrt_op_destroy(&op);
   return status == LLRT_OK ? true : fail(at, "llrt_op_run: %s", llrt_last_error());
 }
@@ -173,14 +192,17 @@ static bool reload(bench *at, llrt_op **op) {
 }
 
 static bool convert(bench *at) {
-  const llrt_tensor tensors[2] = {tensor_of(at, 0), tensor_of(at, 1)};
+  bool scaled = at->tested->scale_type != LLRT_DTYPE_NONE;
+  llrt_tensor tensors[3] = {tensor_of(at, 0), tensor_of(at, 1)};
+  if (scaled) tensors[2] = tensor_of(at, 2);
   if (at->tested->route == ROUTE_CONVERT) {
-    llrt_convert_params params = {.n_maps = at->tested->n_maps};
+    llrt_convert_params params = {.n_maps = at->tested->n_maps,
+                                  .scale = scaled ? &tensors[2] : NULL};
     memcpy(params.maps, at->tested->maps, sizeof params.maps);
     CHECK(llrt_convert_into(&tensors[0], &tensors[1], &params, NULL));
     return true;
   }
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = scaled ? 3 : 2};
   memcpy(desc.tensors, tensors, sizeof tensors);
   desc.n_maps = at->tested->n_maps;
   memcpy(desc.maps, at->tested->maps, sizeof desc.maps);
@@ -198,6 +220,9 @@ static bool run(bench *at) {
   uint64_t seed = at->tested->data_seed;
   if (!buffer_make(at, &at->tested->source, 0, seed, &at->source)) return false;
   if (!buffer_make(at, &at->tested->destination, 1, ~seed, &at->destination)) return false;
+  if (at->tested->scale_type &&
+      !buffer_make(at, &at->tested->scale, 2, seed ^ 0x5ca1e, &at->scale))
+    return false;
   if (maps_words(at->tested) && !(at->written = calloc(1, at->destination.span + 1)))
     return fail(at, "no memory");
   if (!convert(at)) return false;
@@ -212,6 +237,8 @@ bool case_passes(const conformance_case *tested, llrt_device *device, char *why,
   free(at.source.bits);
   free(at.destination.bits);
   free(at.written);
+  free(at.scale.bits);
+  llrt_memory_free(device, at.scale.memory);
   llrt_memory_free(device, at.source.memory);
   llrt_memory_free(device, at.destination.memory);
   return passed;

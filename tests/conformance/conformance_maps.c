@@ -70,13 +70,64 @@ static bool make_cast(int index, conformance_case *made) {
          llrt_storage_col_major(2, &made->destination.storage) == LLRT_OK;
 }
 
+/* ---- block scales ---- */
+
+static const struct scale_row {
+  int64_t shape[2], group[2];
+  const char *text[3]; /* source, destination, scales */
+  llrt_dtype type[3];
+} scales[] = {
+    {{128, 256}, {1, 32}, {"row_major", "row_major", "row_major"}, {LLRT_E4M3, LLRT_BF16, LLRT_E8M0}},
+    {{131, 96}, {1, 32}, {"row_major", "col_major", "scale_128x4(pad=0)"}, {LLRT_E4M3, LLRT_BF16, LLRT_E8M0}},
+    {{128, 128}, {1, 16}, {"row_major", MMA, "row_major"}, {LLRT_E5M2, LLRT_F16, LLRT_E4M3}},
+    {{130, 257}, {128, 128}, {"row_major", "col_major", "row_major"}, {LLRT_F32, LLRT_E4M3, LLRT_F32}},
+    {{100, 70}, {1, LLRT_GROUP_ALL}, {"col_major", "row_major", "row_major"}, {LLRT_I8, LLRT_F32, LLRT_F32}},
+    {{30, 60}, {1, 12}, {"row_major", "row_major", "col_major"}, {LLRT_I8, LLRT_BF16, LLRT_F16}},
+    {{40, 24}, {8, 1}, {"row_major", "col_major", "row_major"}, {LLRT_F64, LLRT_F64, LLRT_F32}},
+};
+#define N_SCALES ((int)(sizeof scales / sizeof scales[0]))
+
+void scale_shape(const conformance_case *tested, int64_t *shape) {
+  const int64_t *group = tested->maps[0].group;
+  for (int a = 0; a < tested->rank; a++)
+    shape[a] = group[a] < 0 ? 1 : (tested->shape[a] + group[a] - 1) / group[a];
+}
+
+void scale_coords(const conformance_case *tested, const int64_t *coords, int64_t *at) {
+  const int64_t *group = tested->maps[0].group;
+  for (int a = 0; a < tested->rank; a++) at[a] = group[a] < 0 ? 0 : coords[a] / group[a];
+}
+
+double scale_value(const conformance_case *tested, uint64_t code) {
+  return reference_decode(tested->scale_type, code);
+}
+
+static bool make_scale(int index, conformance_case *made) {
+  const struct scale_row *row = &scales[index];
+  int64_t shape[LLRT_MAX_RANK] = {0};
+  made->dtype = row->type[0];
+  made->to = row->type[1];
+  made->scale_type = row->type[2];
+  made->rank = 2;
+  memcpy(made->shape, row->shape, sizeof row->shape);
+  made->maps[made->n_maps].kind = LLRT_MAP_SCALE;
+  memcpy(made->maps[made->n_maps++].group, row->group, sizeof row->group);
+  scale_shape(made, shape);
+  snprintf(made->title, sizeof made->title, "%.20s -> %.20s, scales %s of %dx%d", row->text[0],
+           row->text[1], llrt_dtype_name(made->scale_type), (int)row->group[0], (int)row->group[1]);
+  return llrt_storage_parse(row->text[0], 2, row->shape, &made->source.storage) == LLRT_OK &&
+         llrt_storage_parse(row->text[1], 2, row->shape, &made->destination.storage) == LLRT_OK &&
+         llrt_storage_parse(row->text[2], 2, shape, &made->scale.storage) == LLRT_OK;
+}
+
 /* ---- the list ---- */
 
 #define N_CASTS (N_TYPES * (N_TYPES - 1))
 
-int map_cases_count(void) { return N_TABLE + N_CASTS; }
+int map_cases_count(void) { return N_TABLE + N_CASTS + N_SCALES; }
 
 bool map_cases_make(int index, conformance_case *made) {
+  if (index >= N_TABLE + N_CASTS) return make_scale(index - N_TABLE - N_CASTS, made);
   if (index >= N_TABLE) return make_cast(index - N_TABLE, made);
   const struct row *row = &table[index];
   made->dtype = row->dtype;
@@ -125,12 +176,13 @@ uint64_t source_code(llrt_dtype dtype, uint64_t i) {
   return (code + (random >> 1 & 3) - (random >> 3 & 1) * 3) & mask;
 }
 
-uint64_t map_element(const conformance_case *tested, uint64_t bits) {
+uint64_t map_element(const conformance_case *tested, uint64_t bits, double scale) {
   for (int i = 0; i < tested->n_maps; i++)
     if (tested->maps[i].kind == LLRT_MAP_XOR) bits ^= tested->maps[i].constant;
-  if (result_type(tested) == tested->dtype) return bits;
+  bool scaled = tested->scale_type != LLRT_DTYPE_NONE;
+  if (result_type(tested) == tested->dtype && !scaled) return bits;
   bits &= UINT64_MAX >> (64 - llrt_dtype_bits(tested->dtype));
-  return reference_cast(tested->dtype, tested->to, bits, 1, false);
+  return reference_cast(tested->dtype, result_type(tested), bits, scale, scaled);
 }
 
 bool maps_words(const conformance_case *tested) {

@@ -1,0 +1,67 @@
+/* The scales of a PLAN_MAP: read from their tensor in the block, once for all elements of a lane that share
+ * one. On the host lanes that share one are filled from one load. */
+#include "jit/emit/builder.h"
+
+#include "base/bits.h"
+
+void emit_scales_begin(emitter *e, const plan_step *step, emit_scales *scales) {
+  *scales = (emit_scales){.e = e, .step = step, .map = &e->kernel->map[step->map]};
+  emit_place_tensor(e, &e->kernel->value[step->in], step->tensor, &scales->place);
+}
+
+/* Whether tile coordinates that differ by `tile` have one scale: nothing of its address moves. */
+static bool is_shared(const emit_scales *s, uint64_t tile) {
+  if (s->step->masked || s->e->kernel->flat) return tile == 0;
+  return f2_apply(s->place.map.column, tile) == 0 && (tile & s->place.map.strided) == 0;
+}
+
+static LLVMValueRef decode(const emit_scales *s, LLVMValueRef code) {
+  emitter *e = s->e;
+  LLVMTypeRef type = LLVMTypeOf(code);
+  bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  LLVMTypeRef wide = vector ? LLVMVectorType(e->i32, LLVMGetVectorSize(type)) : e->i32;
+  code = LLVMBuildZExt(e->builder, code, wide, "");
+  bool to_f64 = number_is_wide((llrt_dtype)s->map->from, (llrt_dtype)s->map->to);
+  return emit_decode(e, (llrt_dtype)s->map->scale, to_f64, code);
+}
+
+static LLVMValueRef load(const emit_scales *s, uint64_t tile) {
+  int bits = s->e->kernel->tensor_bits[s->step->tensor];
+  return emit_load_element(s->e, &s->place, tile, bits, s->step->masked);
+}
+
+/* Host: one load for each lane whose scale no lane before it has. */
+static LLVMValueRef load_lanes(const emit_scales *s, uint64_t tile, int lanes) {
+  emitter *e = s->e;
+  const uint64_t *columns = plan_value_columns(s->place.value, PLAN_LANE);
+  LLVMValueRef loaded[EMIT_MAX_LANES] = {NULL}, mask[EMIT_MAX_LANES];
+  int distinct = 0, first[EMIT_MAX_LANES];
+  for (int l = 0; l < lanes; l++) {
+    uint64_t at = f2_apply(columns, (uint64_t)l);
+    int same = 0;
+    while (same < distinct && !is_shared(s, at ^ f2_apply(columns, (uint64_t)first[same]))) same++;
+    if (same == distinct) {
+      first[distinct] = l;
+      loaded[distinct++] = load(s, tile ^ at);
+    }
+    mask[l] = emit_i32(e, same);
+  }
+  LLVMValueRef codes = LLVMGetUndef(LLVMVectorType(LLVMTypeOf(loaded[0]), (unsigned)lanes));
+  for (int i = 0; i < distinct; i++)
+    codes = LLVMBuildInsertElement(e->builder, codes, loaded[i], emit_i32(e, i), "");
+  return LLVMBuildShuffleVector(e->builder, codes, LLVMGetUndef(LLVMTypeOf(codes)),
+                                LLVMConstVector(mask, (unsigned)lanes), "");
+}
+
+LLVMValueRef emit_scale_of(emit_scales *s, int index) {
+  emitter *e = s->e;
+  const uint64_t *columns = plan_value_columns(s->place.value, PLAN_REGISTER);
+  uint64_t tile = f2_apply(columns, (uint64_t)index);
+  for (int i = 0; i < index && !s->step->masked; i++)
+    if (s->known[i] && is_shared(s, tile ^ f2_apply(columns, (uint64_t)i)))
+      return s->known[index] = s->known[i];
+  LLVMTypeRef type = LLVMTypeOf(e->value[s->step->in][index >> s->place.value->word]);
+  bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  LLVMValueRef code = vector ? load_lanes(s, tile, (int)LLVMGetVectorSize(type)) : load(s, tile);
+  return s->known[index] = decode(s, code);
+}

@@ -69,13 +69,13 @@ static int run(const options *given) {
   if (!wanted) return tool_wrong("compile", "--emit %s is no form", value[EMIT]);
   if (wanted->binary && !value[OUTPUT])
     return tool_wrong("compile", "--emit %s needs -o FILE", wanted->name);
-  int code = request_parse("compile", value[FROM], value[TO], value[SHAPE], value[DTYPE],
-                           &value[MAPS], &r);
-  if (code != TOOL_DONE) return code;
   const char *prefix = wanted->target_prefix;
   if (prefix && strncmp(value[TARGET], prefix, strlen(prefix)) != 0)
     return tool_refuse("--emit %s is for targets %s*, not %s", wanted->name, prefix, value[TARGET]);
-  code = request_compile(&r, value[TARGET], wanted->emit, &bytes, &size);
+  int code = request_parse("compile", value[FROM], value[TO], value[SHAPE], value[DTYPE],
+                           &value[MAPS], &r);
+  if (code == TOOL_DONE) code = request_compile(&r, value[TARGET], wanted->emit, &bytes, &size);
+  request_destroy(&r);
   if (code != TOOL_DONE) return code;
   code = write_bytes(value[OUTPUT], bytes, size);
   llrt_buffer_free(&bytes);

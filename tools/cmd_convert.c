@@ -51,8 +51,6 @@ static int understand(const options *given, array *a, request *r) {
   }
   if (code != TOOL_DONE) return code;
   r->dtype = a->dtype;
-  code = request_parse_maps("convert", &value[MAPS], r);
-  if (code != TOOL_DONE) return code;
   if (value[SHAPE]) {
     code = request_parse_shape("convert", value[SHAPE], r);
   } else if (!from || !request_take_shape_of(from, r)) {
@@ -60,6 +58,7 @@ static int understand(const options *given, array *a, request *r) {
     memcpy(r->shape, a->shape, sizeof r->shape);
   }
   if (!from) from = a->col_major ? "col_major" : "row_major";
+  if (code == TOOL_DONE) code = request_parse_maps("convert", &value[MAPS], r);
   return code == TOOL_DONE ? request_parse_storages(from, value[TO], r) : code;
 }
 
@@ -102,7 +101,12 @@ static llrt_status convert_on(llrt_device *device, const request *r, const array
   llrt_tensor out = describe(r, r->out_dtype, &r->to, device);
   llrt_convert_params params = {.n_maps = r->n_maps};
   memcpy(params.maps, r->maps, sizeof params.maps);
+  llrt_tensor scale = request_describe_scale(r, device);
   llrt_status status = place(&in, source->data, source->bytes);
+  if (status == LLRT_OK && r->scale.data) {
+    status = place(&scale, r->scale.data, r->scale.bytes);
+    params.scale = &scale;
+  }
   if (status == LLRT_OK) status = place(&out, NULL, result->bytes);
   if (status == LLRT_OK) status = llrt_convert_into(&in, &out, &params, NULL);
   if (status == LLRT_OK && result->bytes > 0)
@@ -110,6 +114,7 @@ static llrt_status convert_on(llrt_device *device, const request *r, const array
                               NULL);
   if (status == LLRT_OK) status = llrt_stream_synchronize(device, NULL);
   if (in.data) llrt_memory_free(device, in.data);
+  if (scale.data) llrt_memory_free(device, scale.data);
   if (out.data) llrt_memory_free(device, out.data);
   return status;
 }
@@ -149,6 +154,7 @@ static int run(const options *given) {
   if (code == TOOL_DONE) code = convert(given->value[DEVICE], &r, &source, &result);
   if (code == TOOL_DONE && !array_write(given->value[OUTPUT], &result, &error))
     code = tool_refuse("%s", error.text);
+  request_destroy(&r);
   array_destroy(&source);
   array_destroy(&result);
   return code;

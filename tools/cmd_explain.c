@@ -28,6 +28,7 @@ static int run(const options *given) {
   int code = request_parse("explain", value[FROM], value[TO], value[SHAPE], value[DTYPE],
                            &value[MAPS], &r);
   if (code == TOOL_DONE) code = request_compile(&r, target, LLRT_EMIT_PLAN, &text, &size);
+  request_destroy(&r);
   if (code != TOOL_DONE) return code;
   fwrite(text, 1, size, stdout);
   llrt_buffer_free(&text);

@@ -1,5 +1,6 @@
 #include "tools/request.h"
 
+#include "tools/common/array_file.h"
 #include "tools/layout_inverse.h"
 
 #include <llrt/llrt.h>
@@ -34,6 +35,29 @@ static bool parse_word_bits(const char *text, uint8_t perm[32]) {
   return true;
 }
 
+void request_destroy(request *r) { array_destroy(&r->scale); }
+
+/* One scale for 1 x … positions of each axis; for all of them where S has one. */
+static int parse_scale(const char *name, request *r) {
+  array_error error;
+  array *s = &r->scale;
+  llrt_map *map = &r->maps[r->n_maps++];
+  map->kind = LLRT_MAP_SCALE;
+  if (!array_read(name, s, &error)) return tool_refuse("%s", error.text);
+  if (s->dtype == LLRT_U8) s->dtype = LLRT_E8M0;
+  if (s->rank != r->rank)
+    return tool_refuse("--scale: %s has %d axes, the tensor %d", name, s->rank, r->rank);
+  for (int a = 0; a < r->rank; a++) {
+    if (s->shape[a] < 1 || r->shape[a] % s->shape[a] != 0)
+      return tool_refuse("--scale: extent %lld of axis %d does not divide %lld",
+                         (long long)s->shape[a], a, (long long)r->shape[a]);
+    map->group[a] = s->shape[a] == 1 ? LLRT_GROUP_ALL : r->shape[a] / s->shape[a];
+  }
+  llrt_status status = s->col_major ? llrt_storage_col_major(r->rank, &r->scale_storage)
+                                    : llrt_storage_row_major(r->rank, &r->scale_storage);
+  return status == LLRT_OK ? TOOL_DONE : tool_refuse_library("--scale");
+}
+
 int request_parse_maps(const char *command_name, const char *const *values, request *r) {
   r->out_dtype = r->dtype;
   if (values[REQUEST_OUT_DTYPE] &&
@@ -44,6 +68,10 @@ int request_parse_maps(const char *command_name, const char *const *values, requ
     map->kind = LLRT_MAP_XOR;
     if (!parse_constant(values[REQUEST_XOR], &map->constant))
       return tool_wrong(command_name, "--xor %s is no number like 0x88", values[REQUEST_XOR]);
+  }
+  if (values[REQUEST_SCALE]) {
+    int code = parse_scale(values[REQUEST_SCALE], r);
+    if (code != TOOL_DONE) return code;
   }
   if (values[REQUEST_WORD_BITS]) {
     llrt_map *map = &r->maps[r->n_maps++];
@@ -91,6 +119,15 @@ static llrt_tensor describe(const request *r, llrt_dtype dtype, const llrt_stora
   return tensor;
 }
 
+llrt_tensor request_describe_scale(const request *r, llrt_device *device) {
+  llrt_tensor tensor = {.dtype = r->scale.dtype,
+                        .rank = r->scale.rank,
+                        .storage = &r->scale_storage,
+                        .device = device};
+  memcpy(tensor.shape, r->scale.shape, sizeof tensor.shape);
+  return tensor;
+}
+
 int request_compile(const request *r, const char *target, llrt_emit emit, char **bytes,
                     size_t *size) {
   llrt_context *context;
@@ -100,6 +137,11 @@ int request_compile(const request *r, const char *target, llrt_emit emit, char *
                                    describe(r, r->out_dtype, &r->to)},
                        .n_maps = r->n_maps};
   memcpy(desc.maps, r->maps, sizeof desc.maps);
+  if (r->scale.data) {
+    desc.tensors[2] = request_describe_scale(r, NULL);
+    desc.tensors[2].data = (void *)256;
+    desc.n_tensors = 3;
+  }
   *bytes = NULL;
   *size = 0;
   if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);

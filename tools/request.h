@@ -2,6 +2,7 @@
 #ifndef LLRT_TOOLS_REQUEST_H
 #define LLRT_TOOLS_REQUEST_H
 
+#include "tools/common/array.h"
 #include "tools/tool.h"
 
 #include <llrt/op.h>
@@ -11,9 +12,11 @@
 #define REQUEST_MAP_OPTIONS                                                                        \
   {"out-dtype", 0, "TYPE", "element type of the result (default: the source's)"},                  \
       {"xor", 0, "V", "element ^= V, such as 0x88, before anything else"},                         \
+      {"scale", 0, "S.npy",                                                                        \
+       "then element *= S at its block: S has IN's axes, and\nits extents divide IN's; uint8 is e8m0"}, \
       {"word-bits", 0, "p0,…,p31",                                                                 \
        "then bit i of each of the result's 32-bit words =\nits bit p_i"}
-enum { REQUEST_OUT_DTYPE, REQUEST_XOR, REQUEST_WORD_BITS, REQUEST_N_MAP_OPTIONS };
+enum { REQUEST_OUT_DTYPE, REQUEST_XOR, REQUEST_SCALE, REQUEST_WORD_BITS, REQUEST_N_MAP_OPTIONS };
 
 typedef struct request {
   int rank;
@@ -22,7 +25,12 @@ typedef struct request {
   llrt_storage from, to;
   int n_maps;
   llrt_map maps[LLRT_MAX_MAPS];
+  array scale; /* without data: none */
+  llrt_storage scale_storage;
 } request;
+
+/* Frees what a request holds; a zeroed one is accepted. */
+void request_destroy(request *r);
 
 /* These return an exit code of tool.h, with the line on stderr when it is not TOOL_DONE. */
 
@@ -31,7 +39,7 @@ int request_parse_shape(const char *command_name, const char *text, request *r);
 
 int request_parse_dtype(const char *text, request *r);
 
-/* REQUEST_MAP_OPTIONS' values, from the first on; needs r's dtype. */
+/* REQUEST_MAP_OPTIONS' values, from the first on; needs r's dtype and shape. */
 int request_parse_maps(const char *command_name, const char *const *values, request *r);
 
 /* Both expressions on r's shape. */
@@ -44,6 +52,9 @@ bool request_take_shape_of(const char *expression, request *r);
  * (row_major; what the expressions bring along), dtype too (f32). */
 int request_parse(const char *command_name, const char *from, const char *to, const char *shape,
                   const char *dtype, const char *const *maps, request *r);
+
+/* The scales as a tensor of a convert, without address. */
+llrt_tensor request_describe_scale(const request *r, llrt_device *device);
 
 /* Compiles for a target under the promises that contiguous, 256-byte aligned tensors of this shape
  * keep. Ownership: llrt_buffer_free. */

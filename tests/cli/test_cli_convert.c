@@ -211,6 +211,19 @@ Test(cli_convert, maps) {
   for (int i = 0; i < 128; i++)
     cr_expect_eq(((float *)out.data)[i % 16 * 8 + i / 16], (float)((2 * i + 1) ^ 0x88));
   array_destroy(&out);
+  array scale;
+  cr_assert(array_create(LLRT_U8, 2, (int64_t[]){1, 4}, &scale, &error));
+  for (int i = 0; i < 4; i++) ((unsigned char *)scale.data)[i] = (unsigned char)(126 + i);
+  cr_assert(array_write("s.npy", &scale, &error));
+  run_quietly("convert in.npy --to col_major --scale s.npy --out-dtype f32 --device host -o out.npy");
+  out = read_result("out.npy");
+  for (int i = 0; i < 128; i++)
+    cr_expect_eq(((float *)out.data)[i % 16 * 8 + i / 16],
+                 (float)((2 * i + 1) & 255) * (float)(1 << i % 16 / 4) / 2);
+  array_destroy(&out);
+  array_destroy(&scale);
+  tool_expect_failure("convert in.npy --shape 16x8 --to row_major --scale in.npy -o out2.npy", 1,
+                      "does not divide");
   run_quietly("convert in.npy --to row_major --word-bits " SWAPPED_BYTES
               " --device host -o out.npy");
   out = read_result("out.npy");

@@ -414,3 +414,33 @@ Test(convert, casts) {
   cr_expect_eq(llrt_convert(&at.source, &at.col_major, &params, NULL, &made), LLRT_UNSUPPORTED);
   expect_said("no such cast");
 }
+
+/* Scales are checked before anything is launched; groups are part of the class. */
+Test(convert, scales) {
+  float factors[ROWS * 2];
+  llrt_tensor scale = at.source;
+  for (int i = 0; i < ROWS * 2; i++) factors[i] = (float)(i + 1);
+  scale.data = factors;
+  scale.shape[1] = 2;
+  llrt_convert_params params = {.n_maps = 1, .scale = &scale};
+  params.maps[0] = (llrt_map){.kind = LLRT_MAP_SCALE, .group = {1, COLUMNS / 2}};
+  cr_assert_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL), LLRT_OK, "%s",
+               llrt_last_error());
+  for (int i = 0; i < ELEMENTS; i++)
+    cr_assert_float_eq(at.output[i % COLUMNS * ROWS + i / COLUMNS],
+                       at.input[i] * factors[i / (COLUMNS / 2)], 0);
+  params.maps[0].group[1] = COLUMNS;
+  cr_expect_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL), LLRT_INVALID_ARGUMENT);
+  expect_said("scale's shape[1] is 2, not 1");
+  scale.data = at.output;
+  params.maps[0].group[1] = COLUMNS / 2;
+  cr_expect_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL), LLRT_INVALID_ARGUMENT);
+  expect_said("scale and destination overlap");
+  params.scale = NULL;
+  cr_expect_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL), LLRT_INVALID_ARGUMENT);
+  expect_said("go together");
+  scale.dtype = LLRT_I32;
+  params.scale = &scale;
+  cr_expect_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL), LLRT_UNSUPPORTED);
+  expect_said("scales of type i32");
+}

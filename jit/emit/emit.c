@@ -130,7 +130,7 @@ static void emit_init(emitter *e, const plan_kernel *kernel, LLVMContextRef cont
 static void emit_function(emitter *e) {
   const plan_kernel *kernel = e->kernel;
   e->ops->begin(e);
-  if (kernel->target.isa == PLAN_ISA_NVPTX) emit_begin_locations(e);
+  if (kernel->target.isa != PLAN_ISA_HOST) emit_begin_locations(e);
   if (kernel->n_buffers > 0) {
     e->shared[0] = e->ops->shared(e, kernel->launch.shared_bytes);
     for (int i = 1; i < kernel->n_buffers; i++) e->shared[i] = e->shared[0];

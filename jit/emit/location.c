@@ -1,5 +1,5 @@
 /* Locations: the number of the plan's step + 1 as the line of each instruction, so that PTX's .loc lines
- * lead a finding back to the plan. Only where the environment has LLRT_EMIT_LOCATIONS, as tests on the
+ * and code objects' line tables lead a finding back to the plan. Only where the environment has LLRT_EMIT_LOCATIONS, as tests on the
  * emulator do: assembled, the lines would double a small kernel. */
 #include "jit/emit/builder.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* llvm::DICompileUnit::DebugDirectivesOnly: .loc lines and nothing else. LLVM-C's enum ends before it. */
+/* llvm::DICompileUnit::DebugDirectivesOnly: lines and nothing else. LLVM-C's enum ends before it. */
 #define DIRECTIVES_ONLY ((LLVMDWARFEmissionKind)3)
 
 void emit_begin_locations(emitter *e) {

@@ -2,6 +2,7 @@
 #include <llrt/llrt.h>
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 static llrt_context *context;
@@ -74,6 +75,14 @@ Test(gfx9_driver, buffer_too_small) {
   cr_expect_eq(convert(64 * 64 * 4 - 16, 64 * 64 * 4 - 16), LLRT_DEVICE);
   cr_expect(strstr(llrt_last_error(), "access out of range"), "%s", llrt_last_error());
   cr_expect(strstr(llrt_last_error(), "global_"), "%s", llrt_last_error());
+}
+
+/* Which step of the plan: with locations, from the code object's line table. */
+Test(gfx9_driver, plan_step) {
+  setenv("LLRT_EMIT_LOCATIONS", "1", 1);
+  cr_expect_eq(convert(64 * 64 * 4, 64 * 64 * 4), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(convert(64 * 64 * 4, 64 * 64 * 4 - 1), LLRT_DEVICE);
+  cr_expect(strstr(llrt_last_error(), ", plan step "), "%s", llrt_last_error());
 }
 
 Test(gfx9_driver, source_never_written) {

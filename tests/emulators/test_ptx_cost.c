@@ -1,5 +1,5 @@
 /* The planner's predicted cost is what the emulator counts, for kernels of tiles without edges. */
-#include "tests/emulators/ptx_plan.h"
+#include "tests/emulators/emu_plan.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -21,19 +21,19 @@ static const struct {
     {DOT_A, "row_major"},       {"row_major", DOT_B},       {DOT_B, "col_major"},
 };
 
-static void expect(const ptx_conversion *conversion, const char *what, int64_t predicted,
+static void expect(const emu_conversion *conversion, const char *what, int64_t predicted,
                    uint64_t counted) {
   cr_expect(predicted == (int64_t)counted, "%s -> %s, %s, %s: %s %lld, counted %llu",
             conversion->source, conversion->destination, llrt_dtype_name(conversion->dtype),
             conversion->target, what, (long long)predicted, (unsigned long long)counted);
 }
 
-static void compare(const ptx_conversion *conversion) {
+static void compare(const emu_conversion *conversion) {
   static plan_kernel kernel;
-  ptx_outcome outcome;
-  ptx_plan_make(conversion, &kernel);
+  emu_outcome outcome;
+  emu_plan_make(conversion, &kernel);
   cr_assert(!kernel.flat, "%s -> %s", conversion->source, conversion->destination);
-  ptx_plan_run(conversion, &kernel, &outcome);
+  emu_plan_run(conversion, &kernel, &outcome);
   cr_assert(outcome.done, "%s", outcome.message);
   cr_expect(outcome.wrong == 0);
   const plan_cost *cost = &kernel.cost;
@@ -52,7 +52,7 @@ static void compare_all(const char *target) {
   static const llrt_dtype types[] = {LLRT_U8, LLRT_BF16, LLRT_F32, LLRT_I64};
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
     for (int type = 0; type < 4; type++) {
-      compare(&(ptx_conversion){.source = pairs[i].source, .destination = pairs[i].destination,
+      compare(&(emu_conversion){.source = pairs[i].source, .destination = pairs[i].destination,
                                 .rank = 2, .shape = {256, 512}, .dtype = types[type],
                                 .target = target});
     }

@@ -138,6 +138,7 @@ typedef struct gfx9_dpp {
 struct gfx9_op {
   const gfx9_info *info;
   uint32_t pc;    /* bytes from the kernel's entry */
+  int step;       /* of the plan; EMU_NOWHERE: not known */
   uint32_t dword; /* the first */
   bool scalar;    /* s_...: one lane */
   uint8_t n_operands, n_sources;
@@ -179,6 +180,8 @@ struct gfx9_module {
   emu_memory *memory;
   uint64_t image, entry; /* addresses */
   uint32_t code_bytes;
+  uint64_t linked; /* the entry's address in the file, which the line table speaks of */
+  size_t lines, lines_bytes; /* the line table's place in the file */
   gfx9_descriptor descriptor;
   gfx9_kernel kernel;
   gfx9_code code;
@@ -191,6 +194,8 @@ bool gfx9_object_load(gfx9_module *module, const uint8_t *bytes, size_t size, co
 bool gfx9_metadata_read(const uint8_t *bytes, size_t size, const char *name, gfx9_kernel *kernel);
 bool gfx9_decode(const char *cpu, const uint8_t *bytes, uint32_t size, gfx9_code *code,
                  emu_fault *fault);
+/* gfx9_lines.c: the steps of the plan; base is the address that the entry has in the table. */
+void gfx9_read_lines(const uint8_t *bytes, size_t size, uint64_t base, gfx9_code *code);
 /* One operand or modifier of the text: gfx9_operand.c. */
 bool gfx9_parse_operand(const char *text, int words, int float_bits, bool real,
                         gfx9_operand *operand);

@@ -254,6 +254,7 @@ static bool decode_all(LLVMDisasmContextRef context, const uint8_t *bytes, uint3
                                    sizeof text);
     if (length == 0) return emu_fault_set(fault, EMU_UNKNOWN, "no instruction at 0x%x", pc);
     op->pc = pc;
+    op->step = EMU_NOWHERE;
     memcpy(&op->dword, bytes + pc, sizeof op->dword);
     if (!decode_one(op, text, fault)) return false;
   }

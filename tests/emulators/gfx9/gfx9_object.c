@@ -70,6 +70,23 @@ static bool find_symbol(const object_file *file, const char *name, Elf64_Sym *sy
   return false;
 }
 
+/* Where the line table is, if there is one. */
+static void find_lines(gfx9_module *module, const object_file *file) {
+  static const char name[] = ".debug_line";
+  Elf64_Shdr section, names;
+  char text[sizeof name];
+  if (!section_at(file, file->header.e_shstrndx, &names)) return;
+  for (int i = 0; i < file->header.e_shnum && section_at(file, i, &section); i++) {
+    if (!copy_out(file, names.sh_offset + section.sh_name, text, sizeof text)) continue;
+    if (memcmp(text, name, sizeof name) != 0 || section.sh_flags & SHF_COMPRESSED ||
+        section.sh_offset > file->size || section.sh_size > file->size - section.sh_offset) {
+      continue;
+    }
+    module->lines = section.sh_offset;
+    module->lines_bytes = section.sh_size;
+  }
+}
+
 /* Copies the loaded segments to one allocation; *low becomes its first virtual address. */
 static bool load_segments(gfx9_module *module, const object_file *file) {
   Elf64_Phdr segment;
@@ -176,6 +193,8 @@ bool gfx9_object_load(gfx9_module *module, const uint8_t *bytes, size_t size, co
   }
   if (!load_segments(module, &file)) return emu_fault_set(fault, EMU_UNKNOWN, "broken segments");
   read_arguments(module, &file);
+  find_lines(module, &file);
+  module->linked = code.st_value;
   if (!read_descriptor(module, module->image + descriptor.st_value, fault)) return false;
   module->code_bytes = (uint32_t)code.st_size;
   if (module->entry != module->image + code.st_value ||
@@ -197,6 +216,8 @@ bool gfx9_module_create(const void *image, size_t size, const char *cpu, const c
             gfx9_decode(module->cpu, emu_range_data(NULL, module->entry), module->code_bytes,
                         &module->code, fault);
   if (ok) {
+    const uint8_t *lines = (const uint8_t *)image + module->lines;
+    gfx9_read_lines(lines, module->lines_bytes, module->linked, &module->code);
     *out = module;
   } else {
     gfx9_module_destroy(module);

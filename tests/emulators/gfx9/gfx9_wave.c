@@ -16,6 +16,7 @@ bool gfx9_fault(gfx9_wave *wave, const gfx9_op *op, emu_fault_kind kind, int lan
   emu_fault_set(fault, kind, "%s", message);
   snprintf(fault->instruction, sizeof fault->instruction, "%s", op->text);
   fault->line = (int)op->pc;
+  fault->plan_step = op->step;
   fault->block = wave->machine->block;
   fault->warp = wave->number;
   fault->lane = lane;

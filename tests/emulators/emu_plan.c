@@ -1,4 +1,4 @@
-#include "tests/emulators/ptx_plan.h"
+#include "tests/emulators/emu_plan.h"
 
 #include "base/status.h"
 #include "jit/jit.h"
@@ -6,7 +6,6 @@
 #include <llrt/llrt.h>
 
 #include <criterion/criterion.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@ typedef struct operands {
   llrt_storage_binding binding[2];
 } operands;
 
-static void make_operands(const ptx_conversion *conversion, operands *made) {
+static void make_operands(const emu_conversion *conversion, operands *made) {
   const char *texts[] = {conversion->source, conversion->destination};
   memset(made, 0, sizeof *made);
   for (int i = 0; i < 2; i++) {
@@ -32,7 +31,7 @@ static void make_operands(const ptx_conversion *conversion, operands *made) {
   }
 }
 
-void ptx_plan_make(const ptx_conversion *conversion, plan_kernel *kernel) {
+void emu_plan_make(const emu_conversion *conversion, plan_kernel *kernel) {
   plan *made = malloc(sizeof *made);
   operands *with = malloc(sizeof *with);
   plan_target target;
@@ -54,19 +53,9 @@ void ptx_plan_make(const ptx_conversion *conversion, plan_kernel *kernel) {
 
 /* ---- running ---- */
 
-static const llrt_jit_interface *compiler(void) {
-  void *library = dlopen(LLRT_TEST_JIT_LIBRARY, RTLD_NOW);
-  void *address = library ? dlsym(library, LLRT_JIT_ENTRY) : NULL;
-  const llrt_jit_interface *(*entry)(void);
-  cr_assert(address, "%s", dlerror());
-  setenv("LLRT_EMIT_LOCATIONS", "1", 1); /* faults then tell the plan's step */
-  memcpy(&entry, &address, sizeof entry);
-  return entry();
-}
-
 static uint8_t byte_at(size_t i) { return (uint8_t)(i * 0x9e3779b97f4a7c15 >> 56); }
 
-static bool next(const ptx_conversion *conversion, int64_t *coords) {
+static bool next(const emu_conversion *conversion, int64_t *coords) {
   for (int axis = conversion->rank - 1; axis >= 0; axis--) {
     if (++coords[axis] < conversion->shape[axis]) return true;
     coords[axis] = 0;
@@ -83,7 +72,7 @@ static int64_t copy_bits(const llrt_layout *tile) {
   return bits;
 }
 
-static size_t count_wrong(const ptx_conversion *conversion, const operands *with, const uint8_t *out) {
+static size_t count_wrong(const emu_conversion *conversion, const operands *with, const uint8_t *out) {
   int64_t coords[LLRT_MAX_RANK] = {0}, copies = copy_bits(&with->storage[1].tile);
   size_t size = (size_t)llrt_dtype_bits(conversion->dtype) / 8, wrong = 0;
   do {
@@ -99,12 +88,42 @@ static size_t count_wrong(const ptx_conversion *conversion, const operands *with
   return wrong;
 }
 
-static void execute(const ptx_conversion *conversion, const plan_kernel *kernel, const char *text,
-                    operands *with, ptx_outcome *outcome) {
+static bool run_ptx(const plan_kernel *kernel, const char *text, int64_t blocks, uint64_t *args,
+                    emu_memory *memory, emu_outcome *outcome) {
+  void *parameters[PLAN_MAX_ARGS];
+  for (int i = 0; i < kernel->launch.n_args; i++) parameters[i] = &args[i];
+  ptx_module *module = ptx_module_parse(text, &outcome->fault);
+  if (!module) return false;
+  ptx_grid grid = {.memory = memory, .blocks = (uint32_t)blocks,
+                   .threads = (uint32_t)kernel->launch.threads,
+                   .dynamic_shared = (uint32_t)kernel->launch.shared_bytes,
+                   .parameters = parameters};
+  bool done = ptx_launch(ptx_module_kernel(module, PLAN_ENTRY_NAME), &grid, &outcome->counters,
+                         &outcome->fault);
+  ptx_module_free(module);
+  return done;
+}
+
+static bool run_gfx9(const emu_conversion *conversion, const plan_kernel *kernel,
+                     const llrt_jit_result *code, int64_t blocks, const uint64_t *args,
+                     emu_memory *memory, emu_outcome *outcome) {
+  gfx9_module *module;
+  gfx9_launch launch = {.blocks = (uint32_t)blocks, .threads = (uint32_t)kernel->launch.threads,
+                        .kernargs = args};
+  if (!gfx9_module_create(code->data, code->size, conversion->target, PLAN_ENTRY_NAME, memory, &module,
+                          &outcome->fault)) {
+    return false;
+  }
+  bool done = gfx9_run(module, &launch, &outcome->counters, &outcome->fault);
+  gfx9_module_destroy(module);
+  return done;
+}
+
+static void execute(const emu_conversion *conversion, const plan_kernel *kernel,
+                    const llrt_jit_result *code, operands *with, emu_outcome *outcome) {
   emu_memory memory = {0};
   size_t size = (size_t)llrt_dtype_bits(conversion->dtype) / 8, bytes[2];
   uint64_t args[PLAN_MAX_ARGS], address[2];
-  void *parameters[PLAN_MAX_ARGS];
   int64_t blocks;
   for (int i = 0; i < 2; i++) {
     bytes[i] = (size_t)with->binding[i].span * size;
@@ -116,35 +135,29 @@ static void execute(const ptx_conversion *conversion, const plan_kernel *kernel,
   emu_memory_write(&memory, address[0], data, bytes[0]);
   cr_assert_eq(plan_launch_bind(&kernel->launch, with->tensor, with->binding, 2, args, &blocks),
                LLRT_OK);
-  for (int i = 0; i < kernel->launch.n_args; i++) parameters[i] = &args[i];
-  ptx_module *module = ptx_module_parse(text, &outcome->fault);
-  if (module) {
-    ptx_grid grid = {.memory = &memory, .blocks = (uint32_t)blocks,
-                     .threads = (uint32_t)kernel->launch.threads,
-                     .dynamic_shared = (uint32_t)kernel->launch.shared_bytes, .parameters = parameters};
-    outcome->done = ptx_launch(ptx_module_kernel(module, PLAN_ENTRY_NAME), &grid,
-                               &outcome->counters, &outcome->fault);
-  }
+  outcome->done = strncmp(conversion->target, "gfx", 3) == 0
+                      ? run_gfx9(conversion, kernel, code, blocks, args, &memory, outcome)
+                      : run_ptx(kernel, code->data, blocks, args, &memory, outcome);
   if (outcome->done) {
     emu_memory_read(&memory, data + bytes[0], address[1], bytes[1]);
     outcome->wrong = count_wrong(conversion, with, data + bytes[0]);
   } else {
     emu_fault_print(&outcome->fault, outcome->message, sizeof outcome->message);
   }
-  ptx_module_free(module);
   emu_memory_fini(&memory);
   free(data);
 }
 
-void ptx_plan_run(const ptx_conversion *conversion, const plan_kernel *kernel, ptx_outcome *outcome) {
-  const llrt_jit_interface *jit = compiler();
+void emu_plan_run(const emu_conversion *conversion, const plan_kernel *kernel, emu_outcome *outcome) {
+  const llrt_jit_interface *jit = llrt_jit_get_interface();
   operands *with = malloc(sizeof *with);
   llrt_jit_result code = {0};
   memset(outcome, 0, sizeof *outcome);
+  setenv("LLRT_EMIT_LOCATIONS", "1", 1); /* faults then tell the plan's step */
   make_operands(conversion, with);
   outcome->compiled = jit->compile(kernel, LLRT_EMIT_OBJECT, &code) == LLRT_OK;
   if (outcome->compiled) {
-    execute(conversion, kernel, code.data, with, outcome);
+    execute(conversion, kernel, &code, with, outcome);
     jit->release(&code);
   } else {
     snprintf(outcome->message, sizeof outcome->message, "%.500s", code.message);

@@ -8,7 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* -1: the input is none of those that the target is about. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What is left of the input; 0 once it is used up. */
+typedef struct bytes {
+  const uint8_t *data;
+  size_t size, at;
+} bytes;
+
+uint8_t bytes_next(bytes *from);
 
 /* Ends the program, as a finding, when what has to hold does not. */
 #define FUZZ_CHECK(condition)                                                        \

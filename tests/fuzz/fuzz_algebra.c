@@ -8,8 +8,6 @@
 static const char *const pool[] = {"register", "lane", "warp"}; /* names of in-dims and out-dims */
 enum { POOL = 3, SLOTS = 4, MAX_STEPS = 16 };
 
-uint8_t bytes_next(bytes *from) { return from->at < from->size ? from->data[from->at++] : 0; }
-
 int bytes_names(bytes *from, const llrt_dim *dims, int n, const char **names) {
   uint8_t mask = bytes_next(from);
   int count = 0;

@@ -5,13 +5,6 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/points.h"
 
-/* What is left of the input; 0 once it is used up. */
-typedef struct bytes {
-  const uint8_t *data;
-  size_t size, at;
-} bytes;
-
-uint8_t bytes_next(bytes *from);
 /* Some of the dims' names; how many. */
 int bytes_names(bytes *from, const llrt_dim *dims, int n, const char **names);
 

@@ -21,7 +21,8 @@ static void make_operands(const emu_conversion *conversion, operands *made) {
   memset(made, 0, sizeof *made);
   for (int i = 0; i < 2; i++) {
     llrt_tensor *tensor = &made->tensor[i];
-    cr_assert_eq(llrt_storage_parse(texts[i], conversion->rank, conversion->shape, &made->storage[i]),
+    cr_assert_eq(llrt_storage_parse(texts[i], conversion->rank, conversion->shape,
+                                    &made->storage[i]),
                  LLRT_OK, "%s: %s", texts[i], llrt_last_error());
     *tensor = (llrt_tensor){.data = (void *)(uintptr_t)4096, .dtype = conversion->dtype,
                             .rank = conversion->rank, .storage = &made->storage[i]};
@@ -43,7 +44,8 @@ void emu_plan_make(const emu_conversion *conversion, plan_kernel *kernel) {
   cr_assert_eq(plan_make(&desc, &target, NULL, made), LLRT_OK, "%s", llrt_last_error());
   int i = 0;
   while (i < made->n_variants - 1 &&
-         !plan_range_contains(&made->variant[i].launch.range, conversion->rank, conversion->shape)) {
+         !plan_range_contains(&made->variant[i].launch.range, conversion->rank,
+                              conversion->shape)) {
     i++;
   }
   *kernel = made->variant[i];
@@ -72,7 +74,8 @@ static int64_t copy_bits(const llrt_layout *tile) {
   return bits;
 }
 
-static size_t count_wrong(const emu_conversion *conversion, const operands *with, const uint8_t *out) {
+static size_t count_wrong(const emu_conversion *conversion, const operands *with,
+                          const uint8_t *out) {
   int64_t coords[LLRT_MAX_RANK] = {0}, copies = copy_bits(&with->storage[1].tile);
   size_t size = (size_t)llrt_dtype_bits(conversion->dtype) / 8, wrong = 0;
   do {
@@ -110,7 +113,8 @@ static bool run_gfx9(const emu_conversion *conversion, const plan_kernel *kernel
   gfx9_module *module;
   gfx9_launch launch = {.blocks = (uint32_t)blocks, .threads = (uint32_t)kernel->launch.threads,
                         .kernargs = args};
-  if (!gfx9_module_create(code->data, code->size, conversion->target, PLAN_ENTRY_NAME, memory, &module,
+  if (!gfx9_module_create(code->data, code->size, conversion->target, PLAN_ENTRY_NAME, memory,
+                          &module,
                           &outcome->fault)) {
     return false;
   }
@@ -148,7 +152,8 @@ static void execute(const emu_conversion *conversion, const plan_kernel *kernel,
   free(data);
 }
 
-void emu_plan_run(const emu_conversion *conversion, const plan_kernel *kernel, emu_outcome *outcome) {
+void emu_plan_run(const emu_conversion *conversion, const plan_kernel *kernel,
+                  emu_outcome *outcome) {
   const llrt_jit_interface *jit = llrt_jit_get_interface();
   operands *with = malloc(sizeof *with);
   llrt_jit_result code = {0};

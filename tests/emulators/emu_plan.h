@@ -1,4 +1,5 @@
-/* A conversion planned, compiled and executed by the emulator of its target, with the plan open to the test. */
+/* A conversion planned, compiled and executed by the emulator of its target, with the plan open to
+ * the test. */
 #ifndef LLRT_TESTS_EMU_PLAN_H
 #define LLRT_TESTS_EMU_PLAN_H
 
@@ -27,6 +28,7 @@ void emu_plan_make(const emu_conversion *conversion, plan_kernel *kernel);
 
 /* Compiles and runs the kernel, which a test may have changed, and compares with the storages' own
  * offsets. Elements that the destination holds twice are checked in every place. */
-void emu_plan_run(const emu_conversion *conversion, const plan_kernel *kernel, emu_outcome *outcome);
+void emu_plan_run(const emu_conversion *conversion, const plan_kernel *kernel,
+                  emu_outcome *outcome);
 
 #endif

@@ -17,8 +17,8 @@ typedef struct gfx9_cases {
 extern const gfx9_cases gfx9_vector_cases, gfx9_integer_cases, gfx9_float_cases, gfx9_scalar_cases,
     gfx9_memory_cases, gfx9_atomic_cases;
 
-/* In an expectation: a, b, c, d are the lane's input words, ab and cd pairs of them; `in` and `lane` are
- * at hand for what crosses lanes; out[0..3] is to be set. */
+/* In an expectation: a, b, c, d are the lane's input words, ab and cd pairs of them; `in` and
+ * `lane` are at hand for what crosses lanes; out[0..3] is to be set. */
 #define CASE_FUNCTION(id, text, ...)                                              \
   static void id(const uint32_t (*in)[4], int lane, uint32_t *out) {              \
     const uint32_t a = in[lane][0], b = in[lane][1], c = in[lane][2], d = in[lane][3]; \

@@ -1,6 +1,6 @@
-/* Atomics. A lane's 16 bytes of global memory or LDS first hold a, b, c, d. One that gives nothing back, then
- * one that gives back what it found, work on c or c, d with the data a or a, b: so the found value is what
- * the first made, and what they leave is what two made. */
+/* Atomics. A lane's 16 bytes of global memory or LDS first hold a, b, c, d. One that gives nothing
+ * back, then one that gives back what it found, work on c or c, d with the data a or a, b: so the
+ * found value is what the first made, and what they leave is what two made. */
 #include "gfx9_cases.h"
 #include "gfx9_numbers.h"
 
@@ -39,7 +39,8 @@ MADE(fadd, bits == 64 ? f64_or_nan(wide(old) + wide(data), old, data, 0)
                       : f32_or_nan(single((uint32_t)old) + single((uint32_t)data), (uint32_t)old,
                                    (uint32_t)data, 0))
 
-/* min: a signalling NaN wins, quiet; a quiet one gives way; the numbers' order is that of their bits. */
+/* min: a signalling NaN wins, quiet; a quiet one gives way; the numbers' order is that of their
+ * bits. */
 static uint64_t extreme(uint64_t p, uint64_t q, int bits, bool greater) {
   uint64_t quiet = bits == 64 ? 1ull << 51 : 1ull << 22;
   bool p_nan = bits == 64 ? isnan(wide(p)) : isnan(single((uint32_t)p));
@@ -78,7 +79,8 @@ MADE(pk_bf16, BOTH(brain_sum((uint32_t)old, (uint32_t)data),
 /* In flat addresses, then global; and the other way round. */
 #define PLACES(X, id, op, back, data, to, read, expect)                                            \
   X(id##_flat, TWO("flat_atomic_" op " v[12:13], " data " offset:8",                               \
-                   "global_atomic_" op " " to ", v1, " data ", s[6:7] offset:8 " back, read), expect) \
+                   "global_atomic_" op " " to ", v1, " data ", s[6:7] offset:8 " back, read), \
+                       expect) \
   X(id##_global, TWO("global_atomic_" op " v1, " data ", s[6:7] offset:8",                         \
                      "flat_atomic_" op " " to ", v[12:13], " data " offset:8 " back, read), expect)
 #define WORD_CASE(X, op, back, made) \
@@ -93,13 +95,16 @@ MADE(pk_bf16, BOTH(brain_sum((uint32_t)old, (uint32_t)data),
   BOTH_WIDTHS(X, smin, back) BOTH_WIDTHS(X, umin, back) BOTH_WIDTHS(X, smax, back)                \
   BOTH_WIDTHS(X, umax, back) BOTH_WIDTHS(X, and, back) BOTH_WIDTHS(X, or, back)                   \
   BOTH_WIDTHS(X, xor, back) BOTH_WIDTHS(X, inc, back) BOTH_WIDTHS(X, dec, back)                   \
-  PAIR_CASE(X, add_f64, "add_f64", back, made_fadd) PAIR_CASE(X, min_f64, "min_f64", back, made_fmin) \
+  PAIR_CASE(X, add_f64, "add_f64", back, made_fadd) PAIR_CASE(X, min_f64, "min_f64", back, \
+      made_fmin) \
   PAIR_CASE(X, max_f64, "max_f64", back, made_fmax)                                               \
-  X(cmpswap, BEGIN COMPARED_32 "global_atomic_cmpswap v8, v1, v[16:17], s[6:7] offset:8 " back WAIT \
+  X(cmpswap, BEGIN COMPARED_32 "global_atomic_cmpswap v8, v1, v[16:17], s[6:7] offset:8 " \
+    back WAIT \
     "flat_atomic_cmpswap v[12:13], v[16:17]" WAIT READ_32 "\nglobal_load_dword v11, v1, s[6:7]",   \
     const uint32_t with = lane % 2 ? b : c; out[0] = c, out[2] = with == c ? a : c,               \
     out[3] = a)                                                                   \
-  X(cmpswap_64, BEGIN COMPARED_64 "flat_atomic_cmpswap_x2 v[8:9], v[12:13], v[16:19] offset:8 " back WAIT \
+  X(cmpswap_64, BEGIN COMPARED_64 "flat_atomic_cmpswap_x2 v[8:9], v[12:13], v[16:19] offset:8 " \
+    back WAIT \
     "global_atomic_cmpswap_x2 v1, v[16:19], s[6:7]" WAIT READ_64,                                 \
     const uint64_t with = (lane % 2 ? b : c) | (uint64_t)d << 32, made = with == cd ? ab : cd;    \
     OUT64(cd), out[2] = (uint32_t)made, out[3] = (uint32_t)(made >> 32))
@@ -115,9 +120,12 @@ MADE(pk_bf16, BOTH(brain_sum((uint32_t)old, (uint32_t)data),
   PLACES(X, pk_add_f16, "pk_add_f16", "sc0", "v4", "v8", READ_32, EXPECT_32(made_pk_f16))         \
   PLACES(X, pk_add_bf16, "pk_add_bf16", "sc0", "v4", "v8", READ_32, EXPECT_32(made_pk_bf16))      \
   X(add_942, TWO("global_atomic_add v1, v4, s[6:7] offset:8",                                     \
-                 "global_atomic_add v8, v1, v4, s[6:7] offset:8 sc0", READ_32), EXPECT_32(made_add)) \
-  LDS_PAIR(X, pk_add_f16, "v4", "v8", "b32 v10", EXPECT_32(made_pk_f16), "ds_pk_add_f16", "ds_pk_add_rtn_f16") \
-  LDS_PAIR(X, pk_add_bf16, "v4", "v8", "b32 v10", EXPECT_32(made_pk_bf16), "ds_pk_add_bf16", "ds_pk_add_rtn_bf16")
+                 "global_atomic_add v8, v1, v4, s[6:7] offset:8 sc0", READ_32), \
+                     EXPECT_32(made_add)) \
+  LDS_PAIR(X, pk_add_f16, "v4", "v8", "b32 v10", EXPECT_32(made_pk_f16), "ds_pk_add_f16", \
+           "ds_pk_add_rtn_f16") \
+  LDS_PAIR(X, pk_add_bf16, "v4", "v8", "b32 v10", EXPECT_32(made_pk_bf16), "ds_pk_add_bf16", \
+           "ds_pk_add_rtn_bf16")
 
 #define LDS_PAIR(X, id, data, to, read, expect, plain, giving)                                     \
   X(lds_##id, "ds_write_b128 v1, v[4:7]" WAIT plain " v1, " data " offset:8" WAIT                  \
@@ -128,9 +136,11 @@ MADE(pk_bf16, BOTH(brain_sum((uint32_t)old, (uint32_t)data),
   LDS_PAIR(X, op##type##64, "v[4:5]", "v[8:9]", "b64 v[10:11]", EXPECT_64(made),                   \
            "ds_" #op "_" #type "64", "ds_" #op "_rtn_" #type "64")
 #define LDS_CASES(X)                                                                              \
-  LDS(X, add, u, made_add) LDS(X, sub, u, made_sub) LDS(X, inc, u, made_inc) LDS(X, dec, u, made_dec) \
+  LDS(X, add, u, made_add) LDS(X, sub, u, made_sub) LDS(X, inc, u, made_inc) LDS(X, dec, u, \
+      made_dec) \
   LDS(X, min, i, made_smin) LDS(X, max, i, made_smax) LDS(X, min, u, made_umin)                   \
-  LDS(X, max, u, made_umax) LDS(X, and, b, made_and) LDS(X, or, b, made_or) LDS(X, xor, b, made_xor) \
+  LDS(X, max, u, made_umax) LDS(X, and, b, made_and) LDS(X, or, b, made_or) LDS(X, xor, b, \
+      made_xor) \
   LDS(X, add, f, made_fadd) LDS(X, min, f, made_fmin) LDS(X, max, f, made_fmax)                   \
   X(lds_swap, "ds_write_b128 v1, v[4:7]" WAIT "ds_wrxchg_rtn_b32 v8, v1, v5" WAIT                 \
     "ds_wrxchg_rtn_b64 v[10:11], v1, v[4:5] offset:8" WAIT "ds_read_b32 v9, v1",                  \

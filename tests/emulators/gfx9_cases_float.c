@@ -110,9 +110,10 @@ static double even(double x) {
 #define BOTH_CASES(X)                                                                             \
   X(sums_f32, "v_add_f32 v8, v4, v5\nv_mul_f32 v9, v4, v5\nv_sub_f32 v10, v4, v5\n"               \
               "v_fma_f32 v11, v4, v5, v6",                                                        \
-    out[0] = F32(A1 + B1), out[1] = F32(A1 * B1), out[2] = f32_or_nan(A1 - B1, a, b ^ 1u << 31, 0), \
+    out[0] = F32(A1 + B1), out[1] = F32(A1 * B1), out[2] = f32_or_nan(A1 - B1, a, b ^ 1u << 31, \
+        0), \
     out[2] = isnan(A1 - B1) ? F32(A1 - B1) : out[2], out[3] = F32_3(fmaf(A1, B1, C1)))            \
-  X(signs_f32, "s_mov_b64 vcc, 0\nv_add_f32_e64 v8, -v4, |v5|\nv_mul_f32_e64 v9, -|v4|, v5\n"                       \
+  X(signs_f32, "s_mov_b64 vcc, 0\nv_add_f32_e64 v8, -v4, |v5|\nv_mul_f32_e64 v9, -|v4|, v5\n" \
                "v_add_f32_e64 v10, v4, v5 clamp\nv_cndmask_b32_e64 v11, -v4, |v5|, vcc",          \
     const uint32_t m = a ^ 1u << 31, n = b & ~(1u << 31), k = a | 1u << 31;                       \
     out[0] = f32_or_nan(single(m) + single(n), m, n, 0),                                          \
@@ -128,16 +129,18 @@ static double even(double x) {
     OUT64(f64_or_nan(wide(ab) + wide(cd), ab, cd, 0));                                            \
     const uint64_t m = f64_or_nan(wide(ab) * -wide(cd), ab, cd ^ 1ull << 63, 0);                  \
     out[2] = (uint32_t)m, out[3] = (uint32_t)(m >> 32))                                           \
-  X(fma_f64, "v_fma_f64 v[8:9], v[4:5], v[6:7], 1.0\nv_mov_b32 v10, 0\nv_mov_b32 v11, 0x40000000\n" \
+  X(fma_f64, "v_fma_f64 v[8:9], v[4:5], v[6:7], 1.0\nv_mov_b32 v10, 0\n" \
+             "v_mov_b32 v11, 0x40000000\n" \
              "v_fmac_f64 v[10:11], v[4:5], v[6:7]",                                               \
     OUT64(f64_or_nan(fma(wide(ab), wide(cd), 1), ab, cd, 0));                                     \
     const uint64_t m = f64_or_nan(fma(wide(ab), wide(cd), 2), ab, cd, 0);                         \
     out[2] = (uint32_t)m, out[3] = (uint32_t)(m >> 32))                                           \
-  X(literal_f64, "v_cvt_i32_f64 v8, 0xc0240000\nv_cvt_i32_f64 v9, 4.0", out[0] = -10u, out[1] = 4)        \
+  X(literal_f64, "v_cvt_i32_f64 v8, 0xc0240000\nv_cvt_i32_f64 v9, 4.0", out[0] = -10u, out[1] = 4) \
   X(sums_f16, "v_add_f16 v8, v4, v5\nv_mul_f16 v9, v4, v5\nv_sub_f16 v10, v4, v5\n"               \
               "v_subrev_f16 v11, v4, v5",                                                         \
     out[0] = F16(HA + HB), out[1] = F16(HA * HB), out[2] = F16(HA - HB), out[3] = F16(HB - HA))   \
-  X(fma_f16, "v_mov_b32 v8, v7\nv_fma_f16 v8, v4, v5, v6 op_sel:[0,1,0,1]\nv_add_f16 v9, 1.0, v4\n" \
+  X(fma_f16, "v_mov_b32 v8, v7\nv_fma_f16 v8, v4, v5, v6 op_sel:[0,1,0,1]\n" \
+             "v_add_f16 v9, 1.0, v4\n" \
              "v_add_f16_sdwa v10, -v4, v5 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1 "   \
              "src1_sel:DWORD",                                                                    \
     out[0] = BOTH(d, f16_or_nan(fma(HA, half(TOP(b)), HC), a, TOP(b), c)),                        \
@@ -152,7 +155,8 @@ static double even(double x) {
     out[2] = BOTH(d, to_half(f32_or_nan(fmaf(A1, single(m), 0), a, m, 0))))                       \
   X(limits_f32, "v_min_f32 v8, v4, v5\nv_max_f32 v9, v4, v5\nv_max_f32_e64 v10, v4, v4 clamp\n"   \
                 "v_med3_f32 v11, v4, v5, v6",                                                     \
-    out[0] = MIN32(a, b), out[1] = MAX32(a, b), out[2] = of_single(held(A1)), out[3] = between32(a, b, c)) \
+    out[0] = MIN32(a, b), out[1] = MAX32(a, b), out[2] = of_single(held(A1)), \
+        out[3] = between32(a, b, c)) \
   X(limits3_f32, "v_min3_f32 v8, v4, v5, v6\nv_max3_f32 v9, v4, v5, v6",                          \
     out[0] = MIN32(MIN32(a, b), c), out[1] = MAX32(MAX32(a, b), c))                               \
   X(limits_f16, "v_min_f16 v8, v4, v5\nv_max_f16 v9, v4, v5\nv_min3_f16 v10, v4, v5, v6\n"        \
@@ -169,10 +173,12 @@ static double even(double x) {
     out[1] = BOTH(f16_or_nan(half(a ^ 0x8000) * HB, a ^ 0x8000, b, 0),                            \
                   f16_or_nan(half(TOP(a)) * half(TOP(b) ^ 0x8000), TOP(a), TOP(b) ^ 0x8000, 0)),  \
     out[2] = BOTH(f16_or_nan(fma(HA, HB, HC), a, b, c),                                           \
-                  f16_or_nan(fma(half(TOP(a)), half(TOP(b)), half(TOP(c))), TOP(a), TOP(b), TOP(c))), \
+                  f16_or_nan(fma(half(TOP(a)), half(TOP(b)), half(TOP(c))), TOP(a), TOP(b), \
+                             TOP(c))), \
     out[3] = BOTH(f16_or_nan(HA + 1, a, 0, 0), f16_or_nan(half(TOP(a)) + 1, TOP(a), 0, 0)))       \
   X(pk_limits_f16, "v_pk_min_f16 v8, v4, v5\nv_pk_max_f16 v9, v4, v5",                            \
-    out[0] = BOTH(MIN16(a, b), MIN16(TOP(a), TOP(b))), out[1] = BOTH(MAX16(a, b), MAX16(TOP(a), TOP(b)))) \
+    out[0] = BOTH(MIN16(a, b), MIN16(TOP(a), TOP(b))), out[1] = BOTH(MAX16(a, b), \
+        MAX16(TOP(a), TOP(b)))) \
   X(pk_f32, "v_pk_add_f32 v[8:9], v[4:5], v[6:7]\n"                                               \
             "v_pk_mul_f32 v[10:11], v[4:5], v[6:7] op_sel:[0,1] op_sel_hi:[1,0]",                 \
     out[0] = f32_or_nan(A1 + C1, a, c, 0), out[1] = f32_or_nan(B1 + single(d), b, d, 0),          \
@@ -182,11 +188,13 @@ static double even(double x) {
     out[1] = f32_or_nan(fmaf(B1, single(d), -B1), b, d, b))                                       \
   ROUNDED(X, f32, "v8", "v9", "v10", "v11", "4",                                                  \
     (out[0] = f32_or_nan(truncf(A1), a, 0, 0), out[1] = f32_or_nan(ceilf(A1), a, 0, 0),           \
-     out[2] = f32_or_nan(floorf(A1), a, 0, 0), out[3] = f32_or_nan((float)even((double)A1), a, 0, 0))) \
+     out[2] = f32_or_nan(floorf(A1), a, 0, 0), out[3] = f32_or_nan((float)even((double)A1), a, \
+         0, 0))) \
   ROUNDED(X, f16, "v8", "v9", "v10", "v11", "4",                                                  \
     (out[0] = f16_or_nan(trunc(HA), a, 0, 0), out[1] = f16_or_nan(ceil(HA), a, 0, 0),             \
      out[2] = f16_or_nan(floor(HA), a, 0, 0), out[3] = f16_or_nan(even(HA), a, 0, 0)))            \
-  X(rounds_f64, "v_trunc_f64 v[12:13], v[4:5]\nv_ceil_f64 v[14:15], v[4:5]\nv_xor_b32 v8, v12, v14\n" \
+  X(rounds_f64, "v_trunc_f64 v[12:13], v[4:5]\nv_ceil_f64 v[14:15], v[4:5]\n" \
+                "v_xor_b32 v8, v12, v14\n" \
     "v_xor_b32 v9, v13, v15\nv_floor_f64 v[12:13], v[4:5]\nv_rndne_f64 v[14:15], v[4:5]\n"        \
     "v_xor_b32 v10, v12, v14\nv_xor_b32 v11, v13, v15",                                           \
     const double p = wide(ab);                                                                    \
@@ -195,12 +203,14 @@ static double even(double x) {
     OUT64(m), out[2] = (uint32_t)n, out[3] = (uint32_t)(n >> 32))                                 \
   X(roots_f32, "v_rcp_f32 v8, v4\nv_rsq_f32 v9, v4\nv_sqrt_f32 v10, v4\nv_rcp_iflag_f32 v11, v4", \
     out[0] = out[3] = f32_or_nan(1 / A1, a, 0, 0),                                                \
-    out[1] = f32_or_nan((float)(1 / sqrt((double)A1)), a, 0, 0), out[2] = f32_or_nan(sqrtf(A1), a, 0, 0)) \
+    out[1] = f32_or_nan((float)(1 / sqrt((double)A1)), a, 0, 0), \
+        out[2] = f32_or_nan(sqrtf(A1), a, 0, 0)) \
   X(roots_f16, "v_rcp_f16 v8, v4\nv_rsq_f16 v9, v4\nv_sqrt_f16 v10, v4",                          \
     out[0] = f16_or_nan(1 / HA, a, 0, 0), out[1] = f16_or_nan(1 / sqrt(HA), a, 0, 0),             \
     out[2] = f16_or_nan(sqrt(HA), a, 0, 0))                                                       \
   X(roots_f64, "v_rcp_f64 v[8:9], v[4:5]\nv_sqrt_f64 v[10:11], v[4:5]",                           \
-    OUT64(f64_or_nan(1 / wide(ab), ab, 0, 0)); const uint64_t m = f64_or_nan(sqrt(wide(ab)), ab, 0, 0); \
+    OUT64(f64_or_nan(1 / wide(ab), ab, 0, 0)); const uint64_t m = f64_or_nan(sqrt(wide(ab)), ab, \
+        0, 0); \
     out[2] = (uint32_t)m, out[3] = (uint32_t)(m >> 32))                                           \
   X(rsq_f64, "v_rsq_f64 v[8:9], v[4:5]", OUT64(f64_or_nan(1 / sqrt(wide(ab)), ab, 0, 0)))         \
   X(powers, "v_exp_f32 v8, v4\nv_log_f32 v9, v4\nv_exp_f16 v10, v4\nv_log_f16 v11, v4",           \
@@ -208,22 +218,26 @@ static double even(double x) {
     out[2] = f16_or_nan(exp2(HA), a, 0, 0), out[3] = f16_or_nan(log2(HA), a, 0, 0))               \
   X(frexps, "v_frexp_mant_f32 v8, v4\nv_frexp_exp_i32_f32 v9, v4\nv_frexp_mant_f16 v10, v4\n"     \
             "v_frexp_exp_i16_f16 v11, v4",                                                        \
-    out[0] = f32_or_nan((float)mantissa_of((double)A1), a, 0, 0), out[1] = exponent_of((double)A1), \
+    out[0] = f32_or_nan((float)mantissa_of((double)A1), a, 0, 0), \
+        out[1] = exponent_of((double)A1), \
     out[2] = f16_or_nan(mantissa_of(HA), a, 0, 0), out[3] = LOW(exponent_of(HA)))                 \
   X(frexps_f64, "v_frexp_mant_f64 v[8:9], v[4:5]\nv_frexp_exp_i32_f64 v10, v[4:5]",               \
     OUT64(f64_or_nan(mantissa_of(wide(ab)), ab, 0, 0)), out[2] = exponent_of(wide(ab)))           \
   X(ldexps, "v_ldexp_f32 v8, v4, v5\nv_ldexp_f64 v[10:11], v[4:5], 3\nv_ldexp_f16 v9, v4, 2",     \
-    out[0] = f32_or_nan(ldexpf(A1, (int32_t)b > 1000 ? 1000 : (int32_t)b < -1000 ? -1000 : (int32_t)b), a, 0, 0), \
+    out[0] = f32_or_nan(ldexpf(A1, (int32_t)b > 1000 ? 1000 : (int32_t)b < -1000 ? -1000 \
+        : (int32_t)b), a, 0, 0), \
     out[1] = f16_or_nan(4 * HA, a, 0, 0); const uint64_t m = f64_or_nan(8 * wide(ab), ab, 0, 0);  \
     out[2] = (uint32_t)m, out[3] = (uint32_t)(m >> 32))                                           \
-  X(from_integers, "v_cvt_f32_i32 v8, v4\nv_cvt_f32_u32 v9, v4\nv_cvt_f16_i16 v10, v4\nv_cvt_f16_u16 v11, v4", \
+  X(from_integers, "v_cvt_f32_i32 v8, v4\nv_cvt_f32_u32 v9, v4\nv_cvt_f16_i16 v10, v4\n" \
+                   "v_cvt_f16_u16 v11, v4", \
     out[0] = of_single((float)(int32_t)a), out[1] = of_single((float)a),                          \
     out[2] = of_half((int16_t)a), out[3] = of_half(LOW(a)))                                       \
   X(from_bytes, "v_cvt_f32_ubyte0 v8, v4\nv_cvt_f32_ubyte1 v9, v4\nv_cvt_f32_ubyte2 v10, v4\n"    \
                 "v_cvt_f32_ubyte3 v11, v4",                                                       \
     for (int k = 0; k < 4; k++) out[k] = of_single((float)(a >> 8 * k & 255)))                    \
   X(to_wide, "v_cvt_f64_i32 v[8:9], v4\nv_cvt_f64_u32 v[10:11], v4",                              \
-    OUT64(of_wide((int32_t)a)); const uint64_t m = of_wide(a); out[2] = (uint32_t)m, out[3] = (uint32_t)(m >> 32)) \
+    OUT64(of_wide((int32_t)a)); const uint64_t m = of_wide(a); out[2] = (uint32_t)m, \
+        out[3] = (uint32_t)(m >> 32)) \
   X(to_integers, "v_cvt_i32_f32 v8, v4\nv_cvt_u32_f32 v9, v4\nv_cvt_i32_f64 v10, v[4:5]\n"        \
                  "v_cvt_u32_f64 v11, v[4:5]",                                                     \
     out[0] = (uint32_t)truncated((double)A1, INT32_MIN, INT32_MAX),                               \
@@ -233,7 +247,8 @@ static double even(double x) {
   X(to_shorts, "v_cvt_i16_f16 v8, v4\nv_cvt_u16_f16 v9, v4\nv_cvt_pk_i16_i32 v10, v4, v5\n"       \
                "v_cvt_pk_u16_u32 v11, v4, v5",                                                    \
     out[0] = LOW(truncated(HA, INT16_MIN, INT16_MAX)), out[1] = LOW(truncated(HA, 0, UINT16_MAX)), \
-    out[2] = BOTH(truncated((int32_t)a, INT16_MIN, INT16_MAX), truncated((int32_t)b, INT16_MIN, INT16_MAX)), \
+    out[2] = BOTH(truncated((int32_t)a, INT16_MIN, INT16_MAX), \
+                  truncated((int32_t)b, INT16_MIN, INT16_MAX)), \
     out[3] = BOTH(truncated(a, 0, UINT16_MAX), truncated(b, 0, UINT16_MAX)))                      \
   X(formats, "v_cvt_f16_f32 v8, v4\nv_cvt_f32_f16 v9, v4\nv_cvt_pkrtz_f16_f32 v10, v4, v5\n"      \
              "v_cvt_f32_f16_sdwa v11, v4 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1",    \
@@ -242,7 +257,8 @@ static double even(double x) {
   X(formats_f64, "v_cvt_f32_f64 v8, v[4:5]\nv_cvt_f64_f32 v[10:11], v4",                          \
     const uint32_t n = (b & 1u << 31) | 0x7fc00000 | (uint32_t)(ab >> 29 & 0x7fffff);             \
     out[0] = isnan(wide(ab)) ? n : of_single((float)wide(ab));                                    \
-    const uint64_t m = isnan(A1) ? (uint64_t)(a >> 31) << 63 | 0x7ff8ull << 48 | (uint64_t)(a & 0x7fffff) << 29 \
+    const uint64_t m = isnan(A1) ? (uint64_t)(a >> 31) << 63 | 0x7ff8ull << 48 \
+        | (uint64_t)(a & 0x7fffff) << 29 \
                                  : of_wide((double)A1);                                           \
     out[2] = (uint32_t)m, out[3] = (uint32_t)(m >> 32))                                           \
   X(classes_f, "v_cmp_class_f32 vcc, v4, v5" SHOW("v8") "v_cmp_class_f16 vcc, v4, v5" SHOW("v9")  \
@@ -252,8 +268,9 @@ static double even(double x) {
     out[2] = (classes(wide(ab), b & 1 << 19, 0x1p-1022) & c) != 0)
 
 #define CASES_942(X)                                                                              \
-  X(fp8_single, "v_cvt_f32_fp8 v8, v4\nv_cvt_f32_bf8 v9, v4\n"                                      \
-              "v_cvt_f32_fp8_sdwa v10, v4 src0_sel:BYTE_2\nv_cvt_f32_bf8_sdwa v11, v4 src0_sel:BYTE_3", \
+  X(fp8_single, "v_cvt_f32_fp8 v8, v4\nv_cvt_f32_bf8 v9, v4\n" \
+              "v_cvt_f32_fp8_sdwa v10, v4 src0_sel:BYTE_2\n" \
+              "v_cvt_f32_bf8_sdwa v11, v4 src0_sel:BYTE_3", \
     out[0] = from_fp8(a, 4, 3), out[1] = from_fp8(a, 5, 2), out[2] = from_fp8(a >> 16, 4, 3),     \
     out[3] = from_fp8(a >> 24, 5, 2))                                                             \
   X(fp8_pair, "v_cvt_pk_f32_fp8 v[8:9], v4\nv_cvt_pk_f32_bf8_sdwa v[10:11], v4 src0_sel:WORD_1", \
@@ -264,7 +281,8 @@ static double even(double x) {
     out[0] = (c & 0xffff0000) | FP8(A1) | FP8(B1) << 8, out[1] = BOTH(c, BF8(A1) | BF8(B1) << 8))
 
 #define COMPARE_CASE(X, op, condition)                                                            \
-  X(cmp_##op, "v_cmp_" #op "_f32 vcc, v4, v5" SHOW("v8") "v_cmp_" #op "_f16 vcc, v4, v5" SHOW("v9") \
+  X(cmp_##op, "v_cmp_" #op "_f32 vcc, v4, v5" SHOW("v8") "v_cmp_" #op "_f16 vcc, v4, v5" \
+    SHOW("v9") \
     "v_cmp_" #op "_f64 vcc, v[4:5], v[6:7]" SHOW("v10"),                                          \
     const double p[] = {(double)A1, HA, wide(ab)}, q[] = {(double)B1, HB, wide(cd)};              \
     for (int k = 0; k < 3; k++) {                                                                 \
@@ -285,5 +303,6 @@ BOTH_CASES(CASE_FUNCTION)
 CASES_942(CASE_FUNCTION)
 COMPARE_CASES(CASE_FUNCTION)
 
-static const gfx9_case cases[] = {BOTH_CASES(CASE_ROW) CASES_942(CASE_ROW_942) COMPARE_CASES(CASE_ROW)};
+static const gfx9_case cases[] =
+    {BOTH_CASES(CASE_ROW) CASES_942(CASE_ROW_942) COMPARE_CASES(CASE_ROW)};
 const gfx9_cases gfx9_float_cases = {cases, sizeof cases / sizeof *cases};

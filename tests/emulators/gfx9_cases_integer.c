@@ -13,7 +13,9 @@ static int64_t most_of(int64_t x, int64_t y, int64_t z) { return greater(greater
 static int64_t middle_of(int64_t x, int64_t y, int64_t z) {
   return x + y + z - least_of(x, y, z) - most_of(x, y, z);
 }
-static int64_t limited(int64_t x, int64_t low, int64_t high) { return lesser(greater(x, low), high); }
+static int64_t limited(int64_t x, int64_t low, int64_t high) {
+  return lesser(greater(x, low), high);
+}
 
 static uint32_t zeros_above(uint64_t x, int size) {
   for (int k = 0; k < size; k++)
@@ -61,7 +63,8 @@ static uint32_t lowest_of(uint32_t x) {
   X(mad_i64, "v_mad_i64_i32 v[8:9], vcc, v4, v5, v[6:7]",                                         \
     OUT64((uint64_t)(S32(a) * S32(b)) + cd))                                                      \
   X(sads, "v_sad_u32 v8, v4, v5, v6\nv_sad_u16 v9, v4, v5, v6\nv_sad_u8 v10, v4, v5, v6",         \
-    out[0] = (a < b ? b - a : a - b) + c, out[1] = apart(a, b, 16) + c, out[2] = apart(a, b, 8) + c) \
+    out[0] = (a < b ? b - a : a - b) + c, out[1] = apart(a, b, 16) + c, \
+        out[2] = apart(a, b, 8) + c) \
   X(three_i32, "v_min3_i32 v8, v4, v5, v6\nv_max3_i32 v9, v4, v5, v6\nv_med3_i32 v10, v4, v5, v6", \
     out[0] = (uint32_t)least_of(S32(a), S32(b), S32(c)),                                          \
     out[1] = (uint32_t)most_of(S32(a), S32(b), S32(c)),                                           \
@@ -121,10 +124,12 @@ static uint32_t lowest_of(uint32_t x) {
   X(sdwa_sign, "v_add_u32_sdwa v8, sext(v4), v5 dst_sel:DWORD dst_unused:UNUSED_PAD "             \
                "src0_sel:BYTE_1 src1_sel:WORD_1\nv_cmp_lt_u32_sdwa vcc, v4, v5 "                  \
                "src0_sel:BYTE_3 src1_sel:WORD_0" SHOW("v9"),                                      \
-    out[0] = (uint32_t)((int32_t)((a >> 8 & 0xff) ^ 0x80) - 0x80) + TOP(b), out[1] = a >> 24 < LOW(b))
+    out[0] = (uint32_t)((int32_t)((a >> 8 & 0xff) ^ 0x80) - 0x80) + TOP(b), \
+        out[1] = a >> 24 < LOW(b))
 
 #define COMPARE_CASE(X, op, symbol)                                                            \
-  X(cmp16_##op, "v_cmp_" #op "_u16 vcc, v4, v5" SHOW("v8") "v_cmp_" #op "_i16 vcc, v4, v5" SHOW("v9"), \
+  X(cmp16_##op, "v_cmp_" #op "_u16 vcc, v4, v5" SHOW("v8") "v_cmp_" #op "_i16 vcc, v4, v5" \
+    SHOW("v9"), \
     out[0] = LOW(a) symbol LOW(b), out[1] = S16(a) symbol S16(b))
 #define COMPARE_CASES(X)                                                             \
   COMPARE_CASE(X, lt, <) COMPARE_CASE(X, le, <=) COMPARE_CASE(X, eq, ==)             \

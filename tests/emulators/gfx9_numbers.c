@@ -35,7 +35,8 @@ double number_of(uint32_t bits, int e, int m, int bias) {
 double half(uint32_t bits) {
   bits = (0xffff & bits);
   if ((bits & 0x7fff) > 0x7c00) return (double)NAN;
-  return (bits & 0x7fff) == 0x7c00 ? (bits >> 15 ? -(double)INFINITY : (double)INFINITY) : number_of(bits, 5, 10, 15);
+  return (bits & 0x7fff) == 0x7c00 ? (bits >> 15 ? -(double)INFINITY : (double)INFINITY)
+      : number_of(bits, 5, 10, 15);
 }
 
 uint32_t nearest_of(double x, int e, int m, int bias, uint32_t last) {
@@ -47,7 +48,9 @@ uint32_t nearest_of(double x, int e, int m, int bias, uint32_t last) {
     else high = middle;
   }
   double down = size - number_of(low, e, m, bias), up = number_of(high, e, m, bias) - size;
-  if (high == last + 1) up = 2 * number_of(last, e, m, bias) - number_of(last - 1, e, m, bias) - size;
+  if (high == last + 1) {
+    up = 2 * number_of(last, e, m, bias) - number_of(last - 1, e, m, bias) - size;
+  }
   return up < down || (up == down && low % 2) ? high : low;
 }
 uint32_t of_half(double x) {
@@ -62,9 +65,11 @@ uint32_t f32_or_nan(float x, uint32_t p, uint32_t q, uint32_t r) {
 }
 uint64_t f64_or_nan(double x, uint64_t p, uint64_t q, uint64_t r) {
   if (!isnan(x)) return of_wide(x);
-  return (isnan(wide(p)) ? p : isnan(wide(q)) ? q : isnan(wide(r)) ? r : 0x7ffull << 52) | 1ull << 51;
+  return (isnan(wide(p)) ? p : isnan(wide(q)) ? q : isnan(wide(r)) ? r
+          : 0x7ffull << 52) | 1ull << 51;
 }
 uint32_t f16_or_nan(double x, uint32_t p, uint32_t q, uint32_t r) {
   if (!isnan(x)) return of_half(x);
-  return (isnan(half(p)) ? (0xffff & p) : isnan(half(q)) ? (0xffff & q) : isnan(half(r)) ? (0xffff & r) : 0x7c00) | 1 << 9;
+  return (isnan(half(p)) ? (0xffff & p) : isnan(half(q)) ? (0xffff & q) : isnan(half(r))
+          ? (0xffff & r) : 0x7c00) | 1 << 9;
 }

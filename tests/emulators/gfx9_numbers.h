@@ -1,5 +1,5 @@
-/* Numbers and their bits, for expectations: formulas of their own, not the emulator's. 16-bit and narrower
- * numbers are rounded by a search among all of them. */
+/* Numbers and their bits, for expectations: formulas of their own, not the emulator's. 16-bit and
+ * narrower numbers are rounded by a search among all of them. */
 #ifndef LLRT_TESTS_GFX9_NUMBERS_H
 #define LLRT_TESTS_GFX9_NUMBERS_H
 
@@ -17,7 +17,8 @@ uint32_t nearest_of(double x, int e, int m, int bias, uint32_t last);
 double half(uint32_t bits);
 uint32_t of_half(double x);
 
-/* The bits of x; for NaN, the first of p, q, r that is one, made quiet, or without any the plain one. */
+/* The bits of x; for NaN, the first of p, q, r that is one, made quiet, or without any the plain
+ * one. */
 uint32_t f32_or_nan(float x, uint32_t p, uint32_t q, uint32_t r);
 uint64_t f64_or_nan(double x, uint64_t p, uint64_t q, uint64_t r);
 uint32_t f16_or_nan(double x, uint32_t p, uint32_t q, uint32_t r);

@@ -4,10 +4,10 @@
 
 #include "tests/emulators/ptx/ptx.h"
 
-/* A kernel of one block around `body`. Registers: %p0-15 predicates, %h0-31 16 bits, %r0-63 32 bits,
- * %d0-31 64 bits, %f and %g like %r and %d; shared memory `tile`. Each thread finds its own operands in
- * a = %d1 %r1 %h1 %p1, b = ...2, c = ...3, its lane in %r8, its thread in %r9, and leaves its result in
- * %d0. %d30, %d31: its places in the input and output. */
+/* A kernel of one block around `body`. Registers: %p0-15 predicates, %h0-31 16 bits, %r0-63 32
+ * bits, %d0-31 64 bits, %f and %g like %r and %d; shared memory `tile`. Each thread finds its own
+ * operands in a = %d1 %r1 %h1 %p1, b = ...2, c = ...3, its lane in %r8, its thread in %r9, and
+ * leaves its result in %d0. %d30, %d31: its places in the input and output. */
 typedef struct ptx_program {
   const char *body;
   int threads;      /* 0: 32 */

@@ -1,4 +1,5 @@
-/* The planner's predicted cost is what the gfx9 emulator counts, for kernels of tiles without edges. */
+/* The planner's predicted cost is what the gfx9 emulator counts, for kernels of tiles without
+ * edges. */
 #include "gfx9_trial.h"
 
 #include "jit/jit.h"
@@ -26,7 +27,8 @@ static const pair pairs[] = {
     {{MMA, "row_major"}},         {{MMA, "col_major"}},         {{BLOCKED, COLUMNS}},
     {{BLOCKED, MMA}},             {{COLUMNS, BLOCKED}},         {{"row_major", DOT_A}},
     {{DOT_A, "row_major"}},       {{"row_major", DOT_B}},       {{DOT_B, "col_major"}},
-    /* Permutations of the offset's bits; with 64-bit elements the reads of the first two have conflicts. */
+    /* Permutations of the offset's bits; with 64-bit elements the reads of the first two have
+     * conflicts. */
     {{PERMUTED("[0,4],[64,0],[0,16],[32,0],[128,0],[2,0],[0,1],[0,128],[0,2],"
                "[4,0],[0,8],[8,0],[0,64],[0,32],[1,0],[0,256],[16,0]"),
       PERMUTED("[8,0],[0,1],[0,256],[0,64],[128,0],[0,128],[0,4],[0,32],[2,0],"
@@ -81,7 +83,8 @@ static void begin(conversion *c, llrt_dtype dtype) {
 /* The variant that a run with this shape takes. */
 static const plan_kernel *choose(const plan *made, const int64_t *shape) {
   int v = 0;
-  while (v + 1 < made->n_variants && !plan_range_contains(&made->variant[v].launch.range, 2, shape)) v++;
+  while (v + 1 < made->n_variants && !plan_range_contains(&made->variant[v].launch.range, 2,
+                                                          shape)) v++;
   return &made->variant[v];
 }
 
@@ -94,9 +97,11 @@ static void run(conversion *c, const plan_kernel *kernel, emu_counters *counters
   int64_t blocks;
   char report[512];
   cr_assert_eq(jit->compile(kernel, LLRT_EMIT_OBJECT, &code), LLRT_OK, "%s", code.message);
-  cr_assert(gfx9_module_create(code.data, code.size, c->target, PLAN_ENTRY_NAME, &c->memory, &module,
+  cr_assert(gfx9_module_create(code.data, code.size, c->target, PLAN_ENTRY_NAME, &c->memory,
+                               &module,
                                &fault), "%s: %s", fault.message, fault.instruction);
-  cr_assert_eq(plan_launch_bind(&kernel->launch, c->desc.tensors, c->binding, 2, args, &blocks), LLRT_OK);
+  cr_assert_eq(plan_launch_bind(&kernel->launch, c->desc.tensors, c->binding, 2, args, &blocks),
+               LLRT_OK);
   cr_assert_eq(gfx9_module_kernel(module)->n_args, kernel->launch.n_args);
   gfx9_launch launch = {.blocks = (uint32_t)blocks, .threads = (uint32_t)kernel->launch.threads,
                         .kernargs = args};
@@ -108,7 +113,8 @@ static void run(conversion *c, const plan_kernel *kernel, emu_counters *counters
 }
 
 static void expect(const conversion *c, const char *what, int64_t predicted, uint64_t counted) {
-  cr_expect(predicted == (int64_t)counted, "%s -> %s, %s, %s: %s %lld, counted %llu", c->of->text[0],
+  cr_expect(predicted == (int64_t)counted, "%s -> %s, %s, %s: %s %lld, counted %llu",
+            c->of->text[0],
             c->of->text[1], llrt_dtype_name(c->desc.tensors[0].dtype), c->target, what,
             (long long)predicted, (unsigned long long)counted);
 }

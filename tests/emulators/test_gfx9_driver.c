@@ -41,9 +41,11 @@ Test(gfx9_driver, memory) {
   uint32_t words[4] = {1, 2, 3, 4}, back[4] = {0};
   void *memory;
   cr_assert_eq(llrt_memory_allocate(device, sizeof words, &memory), LLRT_OK);
-  cr_expect_eq(llrt_memory_copy(device, memory, words, sizeof words, LLRT_COPY_TO_DEVICE, NULL), LLRT_OK);
+  cr_expect_eq(llrt_memory_copy(device, memory, words, sizeof words, LLRT_COPY_TO_DEVICE, NULL),
+               LLRT_OK);
   cr_expect_eq(llrt_memory_set(device, memory, 0xff, 4, NULL), LLRT_OK);
-  cr_expect_eq(llrt_memory_copy(device, back, memory, sizeof back, LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK);
+  cr_expect_eq(llrt_memory_copy(device, back, memory, sizeof back, LLRT_COPY_FROM_DEVICE, NULL),
+               LLRT_OK);
   cr_expect_eq(back[0], 0xffffffff);
   cr_expect_eq(back[3], 4);
   cr_expect_eq(llrt_memory_copy(device, memory, words, sizeof words + 1, LLRT_COPY_TO_DEVICE, NULL),
@@ -57,10 +59,13 @@ Test(gfx9_driver, memory) {
 static llrt_status convert(size_t bytes, size_t defined) {
   void *memory[2];
   llrt_storage columns;
-  for (int i = 0; i < 2; i++) cr_assert_eq(llrt_memory_allocate(device, bytes, &memory[i]), LLRT_OK);
+  for (int i = 0; i < 2; i++) {
+    cr_assert_eq(llrt_memory_allocate(device, bytes, &memory[i]), LLRT_OK);
+  }
   cr_assert_eq(llrt_memory_set(device, memory[0], 1, defined, NULL), LLRT_OK);
   cr_assert_eq(llrt_storage_parse("col_major", 2, (int64_t[]){64, 64}, &columns), LLRT_OK);
-  llrt_tensor from = {.data = memory[0], .dtype = LLRT_F32, .rank = 2, .shape = {64, 64}, .device = device};
+  llrt_tensor from = {.data = memory[0], .dtype = LLRT_F32, .rank = 2, .shape = {64, 64},
+                      .device = device};
   llrt_tensor to = from;
   to.data = memory[1];
   to.storage = &columns;
@@ -69,7 +74,9 @@ static llrt_status convert(size_t bytes, size_t defined) {
   return status;
 }
 
-Test(gfx9_driver, converts) { cr_expect_eq(convert(64 * 64 * 4, 64 * 64 * 4), LLRT_OK, "%s", llrt_last_error()); }
+Test(gfx9_driver, converts) {
+  cr_expect_eq(convert(64 * 64 * 4, 64 * 64 * 4), LLRT_OK, "%s", llrt_last_error());
+}
 
 Test(gfx9_driver, buffer_too_small) {
   cr_expect_eq(convert(64 * 64 * 4 - 16, 64 * 64 * 4 - 16), LLRT_DEVICE);
@@ -87,5 +94,6 @@ Test(gfx9_driver, plan_step) {
 
 Test(gfx9_driver, source_never_written) {
   cr_expect_eq(convert(64 * 64 * 4, 64 * 64 * 4 - 1), LLRT_DEVICE);
-  cr_expect(strstr(llrt_last_error(), "undefined value: the stored value"), "%s", llrt_last_error());
+  cr_expect(strstr(llrt_last_error(), "undefined value: the stored value"), "%s",
+            llrt_last_error());
 }

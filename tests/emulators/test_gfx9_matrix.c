@@ -1,6 +1,6 @@
-/* Matrix products: every shape and type against a product in plain loops, on random integers small enough
- * to be exact in any order. Where the elements lie is written here per shape, from the register's side, as
- * AMD's matrix instruction calculator lists it. */
+/* Matrix products: every shape and type against a product in plain loops, on random integers small
+ * enough to be exact in any order. Where the elements lie is written here per shape, from the
+ * register's side, as AMD's matrix instruction calculator lists it. */
 #include "gfx9_numbers.h"
 #include "gfx9_trial.h"
 
@@ -16,7 +16,8 @@ typedef struct product {
 } product;
 
 /* The two devices' names of the same thing. */
-#define BOTH_NAMES(first, second, ...) {first, "gfx90a", __VA_ARGS__}, {second, "gfx942", __VA_ARGS__}
+#define BOTH_NAMES(first, second, ...) {first, "gfx90a", __VA_ARGS__}, \
+    {second, "gfx942", __VA_ARGS__}
 #define OF_FP8(shape, m, k)                                                                  \
   {"f32_" shape "_fp8_fp8", "gfx942", m, k, 1, FP8, FP8},                                    \
   {"f32_" shape "_fp8_bf8", "gfx942", m, k, 1, FP8, BF8},                                    \
@@ -74,7 +75,8 @@ static uint64_t encoded(int type, double x) {
   }
 }
 
-/* Which element of A (its row) or of B (its column), at which k, in which block, element e of a lane is. */
+/* Which element of A (its row) or of B (its column), at which k, in which block, element e of a
+ * lane is. */
 static void source_place(const product *p, int lane, int e, int *row, int *k, int *block) {
   int held = p->m * p->k * p->blocks / 64;
   *row = lane % p->m;
@@ -107,7 +109,8 @@ static uint32_t next_random(uint64_t *state) {
 }
 
 typedef struct matrices {
-  double a[16][32][32], b[16][32][32], c[16][32][32]; /* block, row or column, k; of c: row, column */
+  /* block, row or column, k; of c: row, column */
+  double a[16][32][32], b[16][32][32], c[16][32][32];
 } matrices;
 
 /* Words that lanes have of A and B, 2 at most, and of C and D. */
@@ -154,12 +157,15 @@ static void write_text(const product *p, int words, int results, char *text, siz
                               "s_waitcnt lgkmcnt(0)\nglobal_load_dwordx2 v[2:3], v1, s[4:5]\n"
                               "global_load_dwordx2 v[4:5], v1, s[4:5] offset:8\n");
   for (int w = 0; w < results; w++) {
-    n += (size_t)snprintf(text + n, size - n, "global_load_dword a%d, v1, s[4:5] offset:%d\n", w, 16 + 4 * w);
+    n += (size_t)snprintf(text + n, size - n, "global_load_dword a%d, v1, s[4:5] offset:%d\n", w,
+                          16 + 4 * w);
   }
-  n += (size_t)snprintf(text + n, size - n, "s_waitcnt vmcnt(0)\nv_mfma_%s %s, %s, %s, %s\ns_nop 15\ns_nop 15\n",
+  n += (size_t)snprintf(text + n, size - n, "s_waitcnt vmcnt(0)\nv_mfma_%s %s, %s, %s, %s\n"
+                                            "s_nop 15\ns_nop 15\n",
                         p->name, c, a, b, c);
   for (int w = 0; w < results; w++) {
-    n += (size_t)snprintf(text + n, size - n, "global_store_dword v1, a%d, s[6:7] offset:%d\n", w, 16 + 4 * w);
+    n += (size_t)snprintf(text + n, size - n, "global_store_dword v1, a%d, s[6:7] offset:%d\n", w,
+                          16 + 4 * w);
   }
   snprintf(text + n, size - n, "s_endpgm\n");
 }
@@ -180,7 +186,8 @@ static void check(const product *p) {
     memcpy(&in[lane][4], r.c[lane], sizeof r.c[lane]);
   }
   write_text(p, words, results * wide, text, sizeof text);
-  trial_kernel kernel = {.cpu = p->cpu, .text = text, .threads = 64, .bytes = sizeof in, .in = in, .out = out};
+  trial_kernel kernel = {.cpu = p->cpu, .text = text, .threads = 64, .bytes = sizeof in, .in = in,
+                         .out = out};
   bool ok = trial_run_kernel(&kernel, NULL, &fault);
   emu_fault_print(&fault, report, sizeof report);
   cr_assert(ok, "%s on %s: %s", p->name, p->cpu, report);
@@ -191,8 +198,10 @@ static void check(const product *p) {
       result_place(p, lane, e, &row, &column, &block);
       double sum = all.c[block][row][column];
       for (int k = 0; k < p->k; k++) sum += all.a[block][row][k] * all.b[block][column][k];
-      put(want, 32 * wide, 0, p->a == I8 ? (uint32_t)(int)sum : encoded(p->a == F64 ? F64 : F32, sum));
-      cr_assert(memcmp(&out[lane][4 + e * wide], want, 4 * (size_t)wide) == 0, "%s on %s, lane %d, %d: %x, not %x",
+      put(want, 32 * wide, 0, p->a == I8 ? (uint32_t)(int)sum
+          : encoded(p->a == F64 ? F64 : F32, sum));
+      cr_assert(memcmp(&out[lane][4 + e * wide], want, 4 * (size_t)wide) == 0,
+                "%s on %s, lane %d, %d: %x, not %x",
                 p->name, p->cpu, lane, e, out[lane][4 + e * wide], want[0]);
     }
   }

@@ -1,4 +1,5 @@
-/* Every instruction of the gfx9 emulator: values, on edge-biased random inputs, and that none is left out. */
+/* Every instruction of the gfx9 emulator: values, on edge-biased random inputs, and that none is
+ * left out. */
 #include "gfx9_cases.h"
 
 #include <criterion/criterion.h>
@@ -15,10 +16,14 @@ static uint32_t next_random(uint64_t *state) {
 
 /* A third edges, a third small, a third anything. */
 static uint32_t next_input(uint64_t *state) {
-  static const uint32_t edges[] = {0, 1, 0xffffffff, 0x80000000, 0x7fffffff, 31, 32, 63, 0xffff, 0xff00ff,
-                                   /* 1, 1.5 and NaN, infinities, denormals of 32 bits, then of 16 */
-                                   0x3f800000, 0x3fc00000, 0xbf800000, 0x7fc00001, 0x7f800001, 0xff800000, 0x807fffff,
-                                   0x3c003e00, 0xbc007e01, 0x7c01fc00, 0x03ff8001, 0x7bff7bff, 0x477fefff, 0x43f80000};
+  static const uint32_t edges[] = {0, 1, 0xffffffff, 0x80000000, 0x7fffffff, 31, 32, 63, 0xffff,
+                                   0xff00ff,
+                                   /* 1, 1.5 and NaN, infinities, denormals of 32 bits, then of
+                                    * 16 */
+                                   0x3f800000, 0x3fc00000, 0xbf800000, 0x7fc00001, 0x7f800001,
+                                       0xff800000, 0x807fffff,
+                                   0x3c003e00, 0xbc007e01, 0x7c01fc00, 0x03ff8001, 0x7bff7bff,
+                                       0x477fefff, 0x43f80000};
   uint32_t any = next_random(state);
   switch (next_random(state) % 3) {
     case 0: return edges[any % (sizeof edges / sizeof *edges)];
@@ -48,8 +53,10 @@ static void check_case(const gfx9_case *row, const char *cpu, uint64_t seed) {
     uint32_t want[4] = {0};
     row->expect((const uint32_t(*)[4])data.in, i, want);
     ok = memcmp(want, data.out[i], sizeof want) == 0;
-    cr_expect(ok, "%s on %s, lane %d of (%x, %x, %x, %x): %x %x %x %x, not %x %x %x %x", row->name, cpu, i,
-              data.in[i][0], data.in[i][1], data.in[i][2], data.in[i][3], data.out[i][0], data.out[i][1],
+    cr_expect(ok, "%s on %s, lane %d of (%x, %x, %x, %x): %x %x %x %x, not %x %x %x %x",
+              row->name, cpu, i,
+              data.in[i][0], data.in[i][1], data.in[i][2], data.in[i][3], data.out[i][0],
+                  data.out[i][1],
               data.out[i][2], data.out[i][3], want[0], want[1], want[2], want[3]);
   }
 }
@@ -89,8 +96,10 @@ static bool has_instruction(const gfx9_cases *cases, const char *name) {
 
 /* s_endpgm is at the end of every trial; test_gfx9_matrix.c has a list of its own. */
 Test(gfx9_opcodes, every_instruction_has_a_case) {
-  static const gfx9_cases *const all[] = {&gfx9_vector_cases, &gfx9_integer_cases, &gfx9_float_cases,
-                                          &gfx9_scalar_cases, &gfx9_memory_cases, &gfx9_atomic_cases};
+  static const gfx9_cases *const all[] = {&gfx9_vector_cases, &gfx9_integer_cases,
+      &gfx9_float_cases,
+                                          &gfx9_scalar_cases, &gfx9_memory_cases,
+                                              &gfx9_atomic_cases};
   for (int i = 0; i < gfx9_instruction_count(); i++) {
     const char *name = gfx9_instruction_name(i);
     bool found = strcmp(name, "s_endpgm") == 0 || strncmp(name, "v_mfma", 6) == 0;

@@ -1,5 +1,5 @@
-/* Mistakes planted in a plan: wrong kernels that the emulator or the comparison must tell from right
- * ones. The plan is changed between planning and emission. */
+/* Mistakes planted in a plan: wrong kernels that the emulator or the comparison must tell from
+ * right ones. The plan is changed between planning and emission. */
 #include "tests/emulators/emu_plan.h"
 
 #include <criterion/criterion.h>
@@ -39,7 +39,8 @@ static void swap_columns(uint64_t *column, int a, int b) {
 
 /* Two bits of a tile change places in the destination's addresses. */
 static void swapped_lane_bit(const char *target) {
-  run_right(&(emu_conversion){.source = "row_major", .rank = 2, .shape = {128, 64}, .dtype = LLRT_F32,
+  run_right(&(emu_conversion){.source = "row_major", .rank = 2, .shape = {128, 64},
+                              .dtype = LLRT_F32,
                               .destination = "nvmma(version=[2,0], warps_per_cta=[4,1], "
                                              "instr_shape=[16,8])", .target = target});
   cr_assert(kernel.digit[0].side[1].kind == PLAN_COLUMNS);
@@ -64,7 +65,8 @@ static void dropped_barrier(const char *target) {
     if (kernel.step[i].kind == PLAN_BARRIER) kernel.step[i] = (plan_step){.kind = PLAN_LOOP};
   }
   emu_plan_run(&transpose, &kernel, &outcome);
-  cr_expect(!outcome.compiled || outcome.fault.kind == EMU_RACE || outcome.fault.kind == EMU_UNDEFINED,
+  cr_expect(!outcome.compiled || outcome.fault.kind == EMU_RACE ||
+            outcome.fault.kind == EMU_UNDEFINED,
             "%s", outcome.message);
 }
 Test(planted, dropped_barrier) {
@@ -100,14 +102,16 @@ static void wrong_swizzle(const char *target) {
   emu_conversion whole = transpose;
   whole.shape[0] = 256, whole.shape[1] = 512;
   run_right(&whole);
-  uint64_t right = outcome.counters.shared_store_wavefronts + outcome.counters.shared_load_wavefronts;
+  uint64_t right = outcome.counters.shared_store_wavefronts
+      + outcome.counters.shared_load_wavefronts;
   llrt_layout *layout = &kernel.buffer[0].layout;
   int bits = llrt_layout_in_bits(layout), worse = 0;
   for (int a = 3; a < bits - 1; a++) {
     for (int b = a + 1; b < bits; b++) {
       layout->column[b] ^= layout->column[a];
       emu_plan_run(&whole, &kernel, &outcome);
-      uint64_t n = outcome.counters.shared_store_wavefronts + outcome.counters.shared_load_wavefronts;
+      uint64_t n = outcome.counters.shared_store_wavefronts
+          + outcome.counters.shared_load_wavefronts;
       worse += outcome.done && outcome.wrong == 0 && n > right;
       layout->column[b] ^= layout->column[a];
     }
@@ -123,7 +127,8 @@ Test(planted, wrong_swizzle) {
 static void lost_duplicate(const char *target) {
   emu_conversion copies = {.source = "row_major", .rank = 1, .shape = {64}, .dtype = LLRT_F32,
                            .destination = "slice(dim=0, parent=blocked(size_per_thread=[1,8], "
-                                          "threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0]))",
+                                          "threads_per_warp=[4,8], warps_per_cta=[4,1], "
+                                          "order=[1,0]))",
                            .target = target};
   run_right(&copies);
   int lost = 0;

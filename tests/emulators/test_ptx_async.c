@@ -19,7 +19,8 @@ static const struct {
     {PLACES COPY COMMIT "cp.async.wait_group 0;" READ, 32, EMU_OK},
     {PLACES COPY "cp.async.wait_all;" READ, 32, EMU_OK},
     {PLACES COPY COMMIT COMMIT "cp.async.wait_group 1;" READ, 32, EMU_OK},
-    {PLACES "cp.async.ca.shared.global.L2::128B [%r6], [%d4], 8; cp.async.wait_all;" READ, 32, EMU_OK},
+    {PLACES "cp.async.ca.shared.global.L2::128B [%r6], [%d4], 8; cp.async.wait_all;" READ, 32,
+     EMU_OK},
     {PLACES COPY "cp.async.wait_all; bar.sync 0; xor.b32 %r6, %r6, 512;" READ, 64, EMU_OK},
     /* planted */
     {PLACES COPY COMMIT READ, 32, EMU_UNDEFINED},
@@ -29,7 +30,8 @@ static const struct {
     {PLACES COPY "bar.sync 0; xor.b32 %r6, %r6, 512;" READ "cp.async.wait_all; mov.u64 %d0, 0;", 64,
      EMU_RACE},
     {PLACES "cp.async.cg.shared.global [%r6+8], [%d4], 16; mov.u64 %d0, 0;", 32, EMU_MISALIGNED},
-    {PLACES "cp.async.cg.shared.global [%r6], [%d4+512], 16; mov.u64 %d0, 0;", 32, EMU_OUT_OF_RANGE},
+    {PLACES "cp.async.cg.shared.global [%r6], [%d4+512], 16; mov.u64 %d0, 0;", 32,
+     EMU_OUT_OF_RANGE},
     {PLACES "cp.async.cg.shared.global [%r6], [%d4], 8; mov.u64 %d0, 0;", 32, EMU_UNKNOWN},
 };
 

@@ -16,7 +16,8 @@ static const struct {
     /* ranges and alignment */
     {"global load past the end", "add.s64 %d4, %d30, 24; setp.eq.u32 %p4, %r8, 31;"
      "@%p4 ld.global.u64 %d0, [%d4]; mov.u64 %d0, 0;", 32, EMU_OUT_OF_RANGE, 31, "ld.global.u64"},
-    {"global load that overhangs", "ld.global.u32 %r4, [%d30+22]; mov.u64 %d0, 0;", 32, EMU_MISALIGNED,
+    {"global load that overhangs", "ld.global.u32 %r4, [%d30+22]; mov.u64 %d0, 0;", 32,
+     EMU_MISALIGNED,
      0, "ld.global.u32"},
     {"vector across the end", "ld.global.v2.u64 {%d4, %d5}, [%d30]; mov.u64 %d0, 0;", 32,
      EMU_MISALIGNED, UNUSED, "ld.global.v2"},
@@ -24,9 +25,11 @@ static const struct {
      EMU_OUT_OF_RANGE, 0, "st.global.u8"},
     {"a host address", "mov.u64 %d4, 4096; ld.global.u32 %r4, [%d4]; mov.u64 %d0, 0;", 32,
      EMU_OUT_OF_RANGE, 0, "ld.global"},
-    {"shared load past the end", "mov.u32 %r4, tile; ld.shared.u32 %r4, [%r4+4096]; mov.u64 %d0, 0;",
+    {"shared load past the end",
+     "mov.u32 %r4, tile; ld.shared.u32 %r4, [%r4+4096]; mov.u64 %d0, 0;",
      32, EMU_OUT_OF_RANGE, 0, "ld.shared"},
-    {"shared store misaligned", "mov.u32 %r4, tile; st.shared.u32 [%r4+2], %r8; mov.u64 %d0, 0;", 32,
+    {"shared store misaligned", "mov.u32 %r4, tile; st.shared.u32 [%r4+2], %r8; mov.u64 %d0, 0;",
+     32,
      EMU_MISALIGNED, 0, "st.shared"},
     {"parameter past the last", "ld.param.u64 %d0, [out+8];", 32, EMU_OUT_OF_RANGE, UNUSED,
      "ld.param"},
@@ -34,7 +37,8 @@ static const struct {
     {"a register never written, stored", "mov.u64 %d0, %d12;", 32, EMU_UNDEFINED, 0, "st.global"},
     {"one bit undefined", "mov.u32 %r4, %r40; and.b32 %r4, %r4, 1; cvt.u64.u32 %d0, %r4;", 32,
      EMU_UNDEFINED, 0, "st.global"},
-    {"shared memory never written", "ld.shared.u64 %d0, [tile];", 32, EMU_UNDEFINED, 0, "st.global"},
+    {"shared memory never written", "ld.shared.u64 %d0, [tile];", 32, EMU_UNDEFINED, 0,
+     "st.global"},
     {"half of a word never written", "st.shared.u16 [tile], %h1; ld.shared.u32 %r4, [tile];"
      "cvt.u64.u32 %d0, %r4;", 32, EMU_UNDEFINED, 0, "st.global"},
     {"an address", "ld.global.u32 %r4, [%d12]; mov.u64 %d0, 0;", 32, EMU_UNDEFINED, 0, "ld.global"},
@@ -46,7 +50,8 @@ static const struct {
     {"a shuffle's lane index", "shfl.sync.idx.b32 %r4, %r8, %r40, 31, -1; mov.u64 %d0, 0;", 32,
      EMU_UNDEFINED, 0, "shfl"},
     {"a shuffle from a lane that did not load", "setp.ne.u32 %p4, %r8, 3; @%p4 mov.u32 %r4, 1;"
-     "shfl.sync.idx.b32 %r4, %r4, 3, 31, -1; cvt.u64.u32 %d0, %r4;", 32, EMU_UNDEFINED, 0, "st.global"},
+     "shfl.sync.idx.b32 %r4, %r4, 3, 31, -1; cvt.u64.u32 %d0, %r4;", 32, EMU_UNDEFINED, 0,
+         "st.global"},
     {"a shuffle from a lane that left", "setp.eq.u32 %p4, %r8, 3; mov.u64 %d0, 0; @%p4 ret;"
      "shfl.sync.idx.b32 %r4, %r8, 3, 31, 0xfffffff7;", 32, EMU_UNDEFINED, 0, "shfl"},
     /* races and barriers */
@@ -57,9 +62,11 @@ static const struct {
      "st.shared.u32 [%r4], %r9; bar.sync 0; xor.b32 %r6, %r9, 32; mad.lo.s32 %r6, %r6, 4, %r5;"
      "ld.shared.u32 %r7, [%r6]; st.shared.u32 [%r4], %r7; mov.u64 %d0, 0;", 64, EMU_RACE, UNUSED,
      "ld.shared"},
-    {"two warps write one byte", "st.shared.u8 [tile+5], %r9; mov.u64 %d0, 0;", 64, EMU_RACE, UNUSED,
+    {"two warps write one byte", "st.shared.u8 [tile+5], %r9; mov.u64 %d0, 0;", 64, EMU_RACE,
+     UNUSED,
      "st.shared"},
-    {"a barrier in one branch", "mov.u64 %d0, 0; setp.lt.u32 %p4, %r8, 16; @%p4 bra X; bar.sync 0; X:",
+    {"a barrier in one branch",
+     "mov.u64 %d0, 0; setp.lt.u32 %p4, %r8, 16; @%p4 bra X; bar.sync 0; X:",
      32, EMU_BARRIER, UNUSED, "bar.sync"},
     {"a warp that never comes", "mov.u64 %d0, 0; setp.lt.u32 %p4, %r9, 32;"
      "@%p4 st.global.u64 [%d31], %d0; @%p4 ret; bar.sync 0;", 64, EMU_BARRIER, UNUSED, "bar.sync"},
@@ -72,7 +79,8 @@ static const struct {
     {"type", "add.b32 %r0, %r1, %r2;", 32, EMU_UNKNOWN, UNUSED, ""},
     {"register", "add.u32 %r0, %r1, %x2;", 32, EMU_UNKNOWN, UNUSED, ""},
     {"register past its range", "add.u32 %r0, %r1, %r64;", 32, EMU_UNKNOWN, UNUSED, ""},
-    {"register out of its scope", "{ .reg .b32 %q; mov.u32 %q, 1; } mov.u32 %r0, %q;", 32, EMU_UNKNOWN,
+    {"register out of its scope", "{ .reg .b32 %q; mov.u32 %q, 1; } mov.u32 %r0, %q;", 32,
+     EMU_UNKNOWN,
      UNUSED, ""},
     {"one operand too few", "add.u32 %r0, %r1;", 32, EMU_UNKNOWN, UNUSED, ""},
     {"one operand too many", "add.u32 %r0, %r1, %r2, %r3;", 32, EMU_UNKNOWN, UNUSED, ""},
@@ -93,7 +101,8 @@ Test(ptx_faults, planted) {
     emu_fault_print(&result.fault, text, sizeof text);
     cr_expect(!result.done, "%s: not found", faults[i].name);
     cr_expect(result.fault.kind == faults[i].kind, "%s: %s", faults[i].name, text);
-    cr_expect(strstr(result.fault.instruction, faults[i].instruction), "%s: %s", faults[i].name, text);
+    cr_expect(strstr(result.fault.instruction, faults[i].instruction), "%s: %s", faults[i].name,
+              text);
     cr_expect(result.fault.line > 0, "%s: no line", faults[i].name);
     if (faults[i].lane != EMU_NOWHERE) {
       cr_expect(result.fault.lane == faults[i].lane, "%s: %s", faults[i].name, text);
@@ -109,8 +118,10 @@ static const char *const harmless[] = {
     "prmt.b32 %r4, %r1, %r40, 0x3210; cvt.u64.u32 %d0, %r4;",
     "shl.b32 %r4, %r40, 8; and.b32 %r4, %r4, 255; cvt.u64.u32 %d0, %r4;",
     "shr.u32 %r4, %r40, 8; shr.u32 %r4, %r4, 24; cvt.u64.u32 %d0, %r4;",
-    "and.b32 %r4, %r40, 0xff00; mul.lo.u32 %r4, %r4, 256; and.b32 %r4, %r4, 0xffff; cvt.u64.u32 %d0, %r4;",
-    "and.b32 %r4, %r40, 0xff00; add.u32 %r4, %r4, %r1; and.b32 %r4, %r4, 255; cvt.u64.u32 %d0, %r4;",
+    "and.b32 %r4, %r40, 0xff00; mul.lo.u32 %r4, %r4, 256; and.b32 %r4, %r4, 0xffff; "
+    "cvt.u64.u32 %d0, %r4;",
+    "and.b32 %r4, %r40, 0xff00; add.u32 %r4, %r4, %r1; and.b32 %r4, %r4, 255; cvt.u64.u32 "
+    "%d0, %r4;",
     "bfe.u32 %r4, %r40, 4, 4; bfe.u32 %r4, %r4, 4, 4; cvt.u64.u32 %d0, %r4;",
     "setp.eq.u32 %p4, %r8, %r8; selp.b64 %d0, %d1, %d12, %p4;",
     "st.shared.u32 [tile], %r40; st.shared.u32 [tile], %r1; ld.shared.u32 %r4, [tile];"

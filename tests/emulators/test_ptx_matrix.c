@@ -82,8 +82,8 @@ static void make_matrices(int index) {
   }
 }
 
-/* Element number `i` of a lane's part of A, in the words of the ISA's fragment pictures: two groups of
- * rows take turns every (32 / bits) elements, then the columns go on. */
+/* Element number `i` of a lane's part of A, in the words of the ISA's fragment pictures: two groups
+ * of rows take turns every (32 / bits) elements, then the columns go on. */
 static void place_a(int index, int lane, int i, int *row, int *column) {
   int along = products[index].bits < 32 ? 32 / products[index].bits : 1, chunk = i / along;
   bool two = products[index].m == 16;
@@ -108,7 +108,8 @@ static void fill_lane(int index, int lane, uint64_t *in) {
   }
   for (int i = 0; i < n_b; i++) {
     int row = lane % 4 * along + i % along + i / along * 4 * along;
-    word[4 + i / along] |= (uint32_t)products[index].b(y[row][lane / 4]) << (i % along * (bits % 32));
+    word[4
+         + i / along] |= (uint32_t)products[index].b(y[row][lane / 4]) << (i % along * (bits % 32));
   }
   memcpy(in, word, sizeof word);
 }
@@ -121,30 +122,36 @@ static void run_product(int index, int half) {
   int n_b = products[index].k * bits / 128;
   memset(in, 0, sizeof in);
   for (int lane = 0; lane < 32; lane++) fill_lane(index, lane, in[lane]);
-  const char *a = n_a == 4 ? "{%r20,%r21,%r22,%r23}" : "{%r20,%r21}", *b = n_b == 2 ? "{%r24,%r25}" : "{%r24}";
+  const char *a = n_a == 4 ? "{%r20,%r21,%r22,%r23}" : "{%r20,%r21}", *b = n_b == 2 ?
+      "{%r24,%r25}" : "{%r24}";
   if (bits == 64) {
     snprintf(body, sizeof body,
-             "and.b32 %%r4, %%r8, 3; shl.b32 %%r4, %%r4, 1; shr.u32 %%r5, %%r8, 2; add.s32 %%r4, %%r4, "
+             "and.b32 %%r4, %%r8, 3; shl.b32 %%r4, %%r4, 1; shr.u32 %%r5, %%r8, 2; add.s32 "
+             "%%r4, %%r4, "
              "%%r5; rem.u32 %%r5, %%r4, 5; cvt.rn.f64.u32 %%d4, %%r5; add.u32 %%r4, %%r4, 1;"
              "rem.u32 %%r5, %%r4, 5; cvt.rn.f64.u32 %%d5, %%r5;"
-             "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%%d6,%%d7},{%%d1},{%%d3},{%%d4,%%d5};"
+             "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 "
+             "{%%d6,%%d7},{%%d1},{%%d3},{%%d4,%%d5};"
              "mov.b64 %%d0, %%d%d;", 6 + half);
   } else {
     bool floats = products[index].d == as_f32;
     int used = snprintf(body, sizeof body,
                         "mov.b64 {%%r20,%%r21}, %%d1; mov.b64 {%%r22,%%r23}, %%d2; mov.b64 "
-                        "{%%r24,%%r25}, %%d3; and.b32 %%r4, %%r8, 3; shl.b32 %%r4, %%r4, 1; shr.u32 "
+                        "{%%r24,%%r25}, %%d3; and.b32 %%r4, %%r8, 3; shl.b32 %%r4, %%r4, 1; "
+                        "shr.u32 "
                         "%%r5, %%r8, 2; add.s32 %%r4, %%r4, %%r5;");
     for (int r = 0; r < 4; r++) { /* c = (row + column) mod 5 */
       used += snprintf(body + used, sizeof body - (size_t)used,
-                       "add.s32 %%r5, %%r4, %d; rem.u32 %%r%d, %%r5, 5;", r % 2 + 8 * (r / 2), 10 + r);
+                       "add.s32 %%r5, %%r4, %d; rem.u32 %%r%d, %%r5, 5;", r % 2 + 8 * (r / 2),
+                           10 + r);
       if (floats) {
         used += snprintf(body + used, sizeof body - (size_t)used, "cvt.rn.f32.u32 %%r%d, %%r%d;",
                          10 + r, 10 + r);
       }
     }
     snprintf(body + used, sizeof body - (size_t)used,
-             "mma.sync.aligned.%s.row.col.%s {%%r30,%%r31,%%r32,%%r33},%s,%s,{%%r10,%%r11,%%r12,%%r13};"
+             "mma.sync.aligned.%s.row.col.%s "
+             "{%%r30,%%r31,%%r32,%%r33},%s,%s,{%%r10,%%r11,%%r12,%%r13};"
              "mov.b64 %%d0, {%%r%d,%%r%d};", products[index].shape, products[index].types, a, b,
              30 + 2 * half, 31 + 2 * half);
   }
@@ -218,7 +225,8 @@ Test(ptx_matrix, ldmatrix) {
       }
     }
   }
-  ptx_program_run(&(ptx_program){.body = FILL "ldmatrix.sync.aligned.m8n8.x1.shared::cta.b16 {%r20},"
+  ptx_program_run(&(ptx_program){.body = FILL
+                                 "ldmatrix.sync.aligned.m8n8.x1.shared::cta.b16 {%r20},"
                                  "[%r6]; cvt.u64.u32 %d0, %r20;"}, NULL, &result);
   for (int lane = 0; lane < 32; lane++) cr_expect(result.out[lane] == fragment(lane, 0, false));
   ptx_program_run(&(ptx_program){.body = FILL "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 "
@@ -233,7 +241,8 @@ Test(ptx_matrix, stmatrix) {
   ptx_program_run(&(ptx_program){.body = FILL
       "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r20,%r21}, [%r6];"
       "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%r6+1024], {%r20,%r21};"
-      "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r22,%r23}, [%r6+1024]; mov.b64 %d0, {%r22,%r23};"},
+      "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r22,%r23}, [%r6+1024]; mov.b64 %d0, "
+      "{%r22,%r23};"},
       NULL, &result);
   cr_assert(result.done, "%s", result.fault.message);
   for (int lane = 0; lane < 32; lane++) {
@@ -246,8 +255,10 @@ Test(ptx_matrix, faults) {
     const char *body;
     emu_fault_kind kind;
   } rows[] = {
-      {"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r20}, [tile]; cvt.u64.u32 %d0, %r20;", EMU_UNDEFINED},
-      {"mov.u32 %r5, tile; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r20}, [%r5+8]; mov.u64 %d0, 0;",
+      {"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r20}, [tile]; cvt.u64.u32 %d0, %r20;",
+       EMU_UNDEFINED},
+      {"mov.u32 %r5, tile; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r20}, [%r5+8]; mov.u64 "
+       "%d0, 0;",
        EMU_MISALIGNED},
       {"mov.u64 %d0, 0; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r20}, [tile];", EMU_UNKNOWN},
       {"mov.u64 %d0, 0; setp.eq.u32 %p4, %r8, 1; @%p4 bra X;"
@@ -290,7 +301,8 @@ Test(ptx_atomics, rows) {
   char body[512];
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     snprintf(body, sizeof body,
-             "add.u32 %%r10, %%r9, 1; setp.eq.u32 %%p4, %%r9, 0; @%%p4 st.shared.u32 [tile], 0x%llx;"
+             "add.u32 %%r10, %%r9, 1; setp.eq.u32 %%p4, %%r9, 0; @%%p4 st.shared.u32 [tile], "
+             "0x%llx;"
              "bar.sync 0; %s bar.sync 0; ld.shared.u32 %%r4, [tile]; cvt.u64.u32 %%d0, %%r4;",
              (unsigned long long)rows[i].start, rows[i].operation);
     ptx_program_run(&(ptx_program){.body = body, .threads = 64}, NULL, &result);
@@ -300,7 +312,8 @@ Test(ptx_atomics, rows) {
 }
 
 Test(ptx_atomics, global_memory_and_old_values) {
-  ptx_program_run(&(ptx_program){.body = "ld.param.u64 %d4, [in]; atom.global.add.u64 %d0, [%d4+8], 2;"},
+  ptx_program_run(&(ptx_program){.body = "ld.param.u64 %d4, [in]; atom.global.add.u64 %d0, "
+                                         "[%d4+8], 2;"},
                   NULL, &result);
   cr_assert(result.done, "%s", result.fault.message);
   for (uint64_t lane = 0; lane < 32; lane++) cr_expect(result.out[lane] == 2 * lane);

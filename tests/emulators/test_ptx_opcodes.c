@@ -96,7 +96,8 @@ static const struct {
     {"bfi.b64 %d0, %d1, %d2, 60, 8;", 'd', 0xff, 1, 0, 0xf000000000000001},
     {"lop3.b32 %r0, %r1, %r2, %r3, 0x96;", 'r', 0xff00ff00, 0xf0f0f0f0, 0xcccccccc,
      0xff00ff00 ^ 0xf0f0f0f0 ^ 0xcccccccc},
-    {"lop3.b32 %r0, %r1, %r2, %r3, 0xe2;", 'r', 0xff00ff00, 0xf0f0f0f0, 0xcccccccc, (0xff00ff00 & 0xf0f0f0f0) | (0x0f0f0f0f & 0xcccccccc)},
+    {"lop3.b32 %r0, %r1, %r2, %r3, 0xe2;", 'r', 0xff00ff00, 0xf0f0f0f0, 0xcccccccc,
+     (0xff00ff00 & 0xf0f0f0f0) | (0x0f0f0f0f & 0xcccccccc)},
     /* comparisons and selection */
     {"setp.lt.s32 %p0, %r1, %r2;", 'p', 0xffffffff, 1, 0, 1},
     {"setp.lt.u32 %p0, %r1, %r2;", 'p', 0xffffffff, 1, 0, 0},
@@ -205,12 +206,14 @@ static const struct {
     {"setp.nan.f32 %p0, %r1, %r2;", 'p', 0x7fc00000, 0, 0, 1},
     {"setp.num.f64 %p0, %d1, %d2;", 'p', 0, 0, 0, 1},
     /* memory */
-    {"mov.u32 %r4, tile; st.shared.u32 [%r4+8], %r1; ld.shared.u32 %r0, [tile+8];", 'r', 77, 0, 0, 77},
+    {"mov.u32 %r4, tile; st.shared.u32 [%r4+8], %r1; ld.shared.u32 %r0, [tile+8];", 'r', 77, 0, 0,
+     77},
     {"mov.u32 %r4, tile; st.shared.v2.u32 [%r4], {%r1, %r2}; ld.shared.u64 %d0, [%r4];", 'd', 1, 2,
      0, 0x200000001},
     {"st.shared.v4.u32 [tile], {%r1, %r2, %r3, 9}; ld.shared.u8 %r0, [tile+12];", 'r', 0, 0, 0, 9},
     {"st.shared.u8 [tile], %h1; ld.shared.s8 %r0, [tile];", 'r', 0x80, 0, 0, 0xffffff80},
-    {"st.shared.u16 [tile], %h1; ld.shared.s16 %d0, [tile];", 'd', 0x8000, 0, 0, 0xffffffffffff8000},
+    {"st.shared.u16 [tile], %h1; ld.shared.s16 %d0, [tile];", 'd', 0x8000, 0, 0,
+     0xffffffffffff8000},
     {"mov.u64 %d4, tile; cvta.shared.u64 %d4, %d4; st.u32 [%d4], %r1; cvta.to.shared.u64 %d5, %d4;"
      "ld.shared.u32 %r0, [%d5];", 'r', 5, 0, 0, 5},
     {"cvta.to.global.u64 %d4, %d30; ld.global.nc.u32 %r0, [%d4];", 'r', 6, 0, 0, 6},

@@ -13,7 +13,8 @@ static void run(const char *body, int threads) {
 
 /* ---- shuffles: every mode against the ISA's pseudo-code written another way ---- */
 
-/* Lane l of a segment of `width` lanes (a power of two) reads l + delta if that is in its segment. */
+/* Lane l of a segment of `width` lanes (a power of two) reads l + delta if that is in its
+ * segment. */
 static void expect_segments(const char *name, int width, int (*from)(int position, int by), int by,
                             int row) {
   for (int lane = 0; lane < 32; lane++) {
@@ -21,7 +22,8 @@ static void expect_segments(const char *name, int width, int (*from)(int positio
     bool inside = source >= 0 && source < width;
     uint64_t expected = (uint64_t)(inside ? lane - position + source : lane) * 3 + 1;
     expected |= (uint64_t)inside << 32;
-    cr_expect(result.out[lane] == expected, "%s, row %d, width %d, by %d, lane %d: 0x%llx", name, row,
+    cr_expect(result.out[lane] == expected, "%s, row %d, width %d, by %d, lane %d: 0x%llx", name,
+              row,
               width, by, lane, (unsigned long long)result.out[lane]);
   }
 }
@@ -83,7 +85,8 @@ Test(ptx_warp, lane_masks) {
 /* ---- divergence ---- */
 
 Test(ptx_warp, branches_apart_and_together) {
-  run("setp.lt.u32 %p4, %r8, 7; @%p4 bra LOW; mov.u64 %d0, 100; bra.uni BOTH; LOW: mov.u64 %d0, 200;"
+  run("setp.lt.u32 %p4, %r8, 7; @%p4 bra LOW; mov.u64 %d0, 100; bra.uni BOTH; LOW: mov.u64 "
+      "%d0, 200;"
       "BOTH: activemask.b32 %r4; cvt.u64.u32 %d4, %r4; add.s64 %d0, %d0, %d4;", 32);
   for (int lane = 0; lane < 32; lane++) {
     cr_expect(result.out[lane] == 0xffffffff + (lane < 7 ? 200ull : 100ull), "lane %d", lane);
@@ -104,7 +107,8 @@ Test(ptx_warp, lanes_that_leave_early) {
 }
 
 Test(ptx_warp, guards) {
-  run("mov.u64 %d0, 1; setp.eq.u32 %p4, %r8, 3; @%p4 mov.u64 %d0, 2; @!%p4 add.s64 %d0, %d0, 10;", 32);
+  run("mov.u64 %d0, 1; setp.eq.u32 %p4, %r8, 3; @%p4 mov.u64 %d0, 2; @!%p4 add.s64 %d0, %d0, 10;",
+      32);
   for (int lane = 0; lane < 32; lane++) cr_expect(result.out[lane] == (lane == 3 ? 2u : 11u));
 }
 
@@ -130,7 +134,8 @@ Test(ptx_warp, bytes_of_one_word_by_two_warps_are_no_race) {
 
 /* ---- counters ---- */
 
-/* The prologue loads three words of 8 bytes, 24 apart: 32 lanes span 24 sectors, each once a load. */
+/* The prologue loads three words of 8 bytes, 24 apart: 32 lanes span 24 sectors, each once a
+ * load. */
 enum { PROLOGUE_LOADS = 3, PROLOGUE_SECTORS = 3 * 24 };
 
 Test(ptx_counters, sectors) {
@@ -144,7 +149,8 @@ Test(ptx_counters, sectors) {
 
 static int load_wavefronts(const char *address, const char *load) {
   char body[512];
-  snprintf(body, sizeof body, "mov.u64 %%d0, 0; mov.u32 %%r5, tile; %s; add.s32 %%r6, %%r5, %%r4; %s;",
+  snprintf(body, sizeof body,
+           "mov.u64 %%d0, 0; mov.u32 %%r5, tile; %s; add.s32 %%r6, %%r5, %%r4; %s;",
            address, load);
   run(body, 32);
   cr_expect(result.counters.shared_loads == 1);

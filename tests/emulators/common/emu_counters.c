@@ -11,7 +11,8 @@ void emu_counters_add(emu_counters *sum, const emu_counters *of) {
 
 void emu_counters_print(const emu_counters *counters, const char *kernel, FILE *file) {
   fprintf(file, "{\"kernel\": \"%s\"", kernel);
-#define PRINT(name, meaning) fprintf(file, ", \"%s\": %llu", #name, (unsigned long long)counters->name);
+#define PRINT(name, meaning) fprintf(file, ", \"%s\": %llu", #name, \
+    (unsigned long long)counters->name);
   EMU_COUNTERS(PRINT)
 #undef PRINT
   fprintf(file, "}\n");

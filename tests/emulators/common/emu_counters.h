@@ -11,7 +11,8 @@
 #define EMU_BANKS 32        /* of shared memory, */
 #define EMU_BANK_BYTES 4    /* each this wide */
 
-/* X(name, what it counts). All are sums over the warps of a launch; an instruction counts once a warp. */
+/* X(name, what it counts). All are sums over the warps of a launch; an instruction counts once a
+ * warp. */
 #define EMU_COUNTERS(X)                                                                  \
   X(blocks, "blocks that ran")                                                           \
   X(instructions, "all instructions")                                                    \
@@ -48,11 +49,12 @@ void emu_counters_add(emu_counters *sum, const emu_counters *of);
 /* One JSON object on one line: {"kernel": name, "blocks": 1, ...}. */
 void emu_counters_print(const emu_counters *counters, const char *kernel, FILE *file);
 
-/* Distinct sectors that the lanes in `active` touch with `bytes` (<= 128) bytes at address[lane]. */
+/* Distinct sectors that the lanes in `active` touch with `bytes` (<= 128) bytes at
+ * address[lane]. */
 int emu_count_sectors(const uint64_t *address, uint64_t active, int bytes);
 
-/* Wavefronts of one shared access where lanes first to last (of those in `active`) are served together:
- * the largest number of distinct words that one bank must give. 0 with no lane active. */
+/* Wavefronts of one shared access where lanes first to last (of those in `active`) are served
+ * together: the largest number of distinct words that one bank must give. 0 with no lane active. */
 int emu_count_phase(const uint64_t *address, uint64_t active, int first, int last, int bytes);
 
 #endif

@@ -32,7 +32,8 @@ typedef struct emu_fault {
   bool has_address;
 } emu_fault;
 
-/* Sets kind and message (printf's format) and clears the rest to nowhere. Always false, to return. */
+/* Sets kind and message (printf's format) and clears the rest to nowhere. Always false, to
+ * return. */
 bool emu_fault_set(emu_fault *fault, emu_fault_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -19,7 +19,8 @@ typedef enum emu_rounding {
   EMU_AWAY = 3             /* nearest, ties away from zero */
 } emu_rounding;
 
-/* "f16", "bf16", "tf32", "f32", "e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", also with a packed type's suffix; NULL: unknown. */
+/* "f16", "bf16", "tf32", "f32", "e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", also with a packed type's
+ * suffix; NULL: unknown. */
 const emu_format *emu_format_named(const char *name);
 double emu_unpack(const emu_format *format, uint64_t bits);
 /* Rounds once. Overflow: infinity (NaN without one), or the largest finite number if saturate. */

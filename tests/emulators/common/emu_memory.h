@@ -1,6 +1,7 @@
 /* Device memory of an emulated device: host memory in tracked ranges. A device address is the host
- * address. Beside every byte stands a shadow byte whose set bits are the *undefined* bits of that byte,
- * so values smaller than a byte are followed too: 0 is defined, 0xff undefined as after allocation.
+ * address. Beside every byte stands a shadow byte whose set bits are the *undefined* bits of that
+ * byte, so values smaller than a byte are followed too: 0 is defined, 0xff undefined as after
+ * allocation.
  *
  * Thread: the caller's lock. */
 #ifndef LLRT_TESTS_EMU_MEMORY_H
@@ -31,8 +32,8 @@ uint64_t emu_memory_allocate(emu_memory *memory, size_t bytes);
 /* Frees the range that begins at address; false: there is none. */
 bool emu_memory_free(emu_memory *memory, uint64_t address);
 
-/* The range that holds all of [address, address + bytes), or NULL. Cost: log n; callers in a hurry keep
- * the last answer and test it with emu_range_holds. */
+/* The range that holds all of [address, address + bytes), or NULL. Cost: log n; callers in a hurry
+ * keep the last answer and test it with emu_range_holds. */
 emu_range *emu_memory_find(const emu_memory *memory, uint64_t address, size_t bytes);
 
 static inline bool emu_range_holds(const emu_range *range, uint64_t address, size_t bytes) {

@@ -1,9 +1,9 @@
-/* The shared memory of one block: bytes, their undefined bits (as in emu_memory.h), and who touched each
- * byte last, for races.
+/* The shared memory of one block: bytes, their undefined bits (as in emu_memory.h), and who touched
+ * each byte last, for races.
  *
- * Time is counted in epochs: a barrier of the whole block ends one. Two accesses to one byte in one epoch
- * by different warps, of which one at least is a write, are a race. (Bytes, not words: two warps may
- * store different bytes of one word.) */
+ * Time is counted in epochs: a barrier of the whole block ends one. Two accesses to one byte in
+ * one epoch by different warps, of which one at least is a write, are a race. (Bytes, not words:
+ * two warps may store different bytes of one word.) */
 #ifndef LLRT_TESTS_EMU_SHARED_H
 #define LLRT_TESTS_EMU_SHARED_H
 
@@ -37,8 +37,9 @@ static inline bool emu_shared_holds(const emu_shared *shared, uint64_t offset, u
   return bytes <= shared->bytes && offset <= shared->bytes - bytes;
 }
 
-/* Notes that `warp` (< 255) reads or writes [offset, offset + bytes), which emu_shared_holds. Returns -1,
- * or the offset of the first byte that races, with *other the other warp (EMU_MANY_WARPS: several). */
+/* Notes that `warp` (< 255) reads or writes [offset, offset + bytes), which emu_shared_holds.
+ * Returns -1, or the offset of the first byte that races, with *other the other warp
+ * (EMU_MANY_WARPS: several). */
 int64_t emu_shared_read(emu_shared *shared, uint32_t offset, uint32_t bytes, int warp, int *other);
 int64_t emu_shared_write(emu_shared *shared, uint32_t offset, uint32_t bytes, int warp, int *other);
 

@@ -1,5 +1,5 @@
-/* The same kernels on a real GPU and on the PTX emulator: equal results, and the emulator's counters as CSV
- * for comparison with the hardware's (scripts/compare-counters, docs/testing.md).
+/* The same kernels on a real GPU and on the PTX emulator: equal results, and the emulator's
+ * counters as CSV for comparison with the hardware's (scripts/compare-counters, docs/testing.md).
  *
  *     emu_crosscheck GPU COUNTERS.csv        e.g. emu_crosscheck cuda:0 emulator.csv
  *
@@ -37,8 +37,8 @@ static void must(llrt_status status, const char *what) {
   exit(1);
 }
 
-/* Converts `input` on a device; *output, malloc'ed, gets the destination's bytes. The destination starts out
- * as zeros, so that places which nobody writes compare equal. */
+/* Converts `input` on a device; *output, malloc'ed, gets the destination's bytes. The destination
+ * starts out as zeros, so that places which nobody writes compare equal. */
 static size_t convert(llrt_device *device, const llrt_storage storage[2], llrt_dtype dtype,
                       const unsigned char *input, unsigned char **output) {
   llrt_tensor tensors[2];
@@ -49,7 +49,8 @@ static size_t convert(llrt_device *device, const llrt_storage storage[2], llrt_d
     must(llrt_tensor_bytes(&tensors[t], &bytes[t]), "size");
     must(llrt_memory_allocate(device, bytes[t], &tensors[t].data), "memory");
   }
-  must(llrt_memory_copy(device, tensors[0].data, input, bytes[0], LLRT_COPY_TO_DEVICE, NULL), "copy");
+  must(llrt_memory_copy(device, tensors[0].data, input, bytes[0], LLRT_COPY_TO_DEVICE, NULL),
+       "copy");
   must(llrt_memory_set(device, tensors[1].data, 0, bytes[1], NULL), "set");
   must(llrt_convert_into(&tensors[0], &tensors[1], NULL, NULL), "convert");
   *output = malloc(bytes[1]);
@@ -114,7 +115,8 @@ static int run_target(llrt_context *context, const char *gpu_name, const char *t
     emu_counters c;
     int wrong = compare_case(gpu, emulator, pairs[i], dtype);
     read_counters(&c);
-    fprintf(csv, "%s pair %zu %s,%llu,%llu,%llu,%llu,%llu,%llu\n", target, i, llrt_dtype_name(dtype),
+    fprintf(csv, "%s pair %zu %s,%llu,%llu,%llu,%llu,%llu,%llu\n", target, i,
+            llrt_dtype_name(dtype),
             (unsigned long long)c.global_load_sectors, (unsigned long long)c.global_store_sectors,
             (unsigned long long)c.global_loads, (unsigned long long)c.global_stores,
             (unsigned long long)c.shared_load_wavefronts,
@@ -139,7 +141,8 @@ int main(int argc, char *argv[]) {
     return 1;
   }
   must(llrt_context_create(NULL, &context), "context");
-  fprintf(csv, "kernel,load sectors,store sectors,load requests,store requests,shared load wavefronts,"
+  fprintf(csv,
+          "kernel,load sectors,store sectors,load requests,store requests,shared load wavefronts,"
                "shared store wavefronts\n");
   int different = 0;
   for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)

@@ -1,6 +1,7 @@
-/* A libamdhip64 whose devices are emulators: device 0 is a gfx90a, device 1 a gfx942. Launches run to the
- * end in the call; streams and events are accepted and mean nothing. What a launch did wrong is told by
- * hipGetErrorString. With LLRT_EMU_STATS=FILE every launch appends its counters to FILE, a line of JSON.
+/* A libamdhip64 whose devices are emulators: device 0 is a gfx90a, device 1 a gfx942. Launches run
+ * to the end in the call; streams and events are accepted and mean nothing. What a launch did wrong
+ * is told by hipGetErrorString. With LLRT_EMU_STATS=FILE every launch appends its counters to FILE,
+ * a line of JSON.
  *
  * Thread: any; one call at a time runs. */
 #include "backends/hip/hip_symbols.h"
@@ -46,7 +47,8 @@ const char *hipGetErrorName(hip_result result) {
 }
 
 const char *hipGetErrorString(hip_result result) {
-  bool told = result == ILLEGAL_ADDRESS || result == LAUNCH_FAILURE || result == HIP_RESULT_INVALID_IMAGE;
+  bool told = result == ILLEGAL_ADDRESS || result == LAUNCH_FAILURE ||
+      result == HIP_RESULT_INVALID_IMAGE;
   return told ? trouble : hipGetErrorName(result);
 }
 

@@ -1,5 +1,5 @@
-/* A functional emulator of gfx90a and gfx942 code objects: load one, launch it, and read what it found
- * wrong and what it counted. docs/emulators.md says how it works. */
+/* A functional emulator of gfx90a and gfx942 code objects: load one, launch it, and read what it
+ * found wrong and what it counted. docs/emulators.md says how it works. */
 #ifndef LLRT_TESTS_GFX9_H
 #define LLRT_TESTS_GFX9_H
 
@@ -11,7 +11,8 @@ typedef struct gfx9_module gfx9_module;
 
 #define GFX9_MAX_ARGS 64
 
-/* One explicit argument of a kernel, from the metadata: where it lies among the kernel's arguments. */
+/* One explicit argument of a kernel, from the metadata: where it lies among the kernel's
+ * arguments. */
 typedef struct gfx9_arg {
   uint32_t offset, bytes;
 } gfx9_arg;
@@ -24,9 +25,10 @@ typedef struct gfx9_kernel {
   gfx9_arg arg[GFX9_MAX_ARGS];
 } gfx9_kernel;
 
-/* Reads a code object for `cpu` ("gfx90a", "gfx942") and decodes its kernel `name`. `size` 0: a code object
- * knows its own size. Instructions, modifiers and kernel features that are not known are faults here,
- * not first when they run. `memory` must outlive the module, whose image lies in it. */
+/* Reads a code object for `cpu` ("gfx90a", "gfx942") and decodes its kernel `name`. `size` 0: a
+ * code object knows its own size. Instructions, modifiers and kernel features that are not known
+ * are faults here, not first when they run. `memory` must outlive the module, whose image lies in
+ * it. */
 bool gfx9_module_create(const void *image, size_t size, const char *cpu, const char *name,
                         emu_memory *memory, gfx9_module **out, emu_fault *fault);
 void gfx9_module_destroy(gfx9_module *module);

@@ -1,4 +1,5 @@
-/* The tables of arithmetic: the functions and the rows that the three lists of instructions make. */
+/* The tables of arithmetic: the functions and the rows that the three lists of instructions
+ * make. */
 #include "gfx9_ops.h"
 
 #include <math.h>
@@ -100,7 +101,8 @@ static uint64_t f64_held(uint64_t bits, bool clamp) {
 #define MIX16(name, expression)                                                            \
   static void name(gfx9_args *x, int n) {                                                  \
     GFX9_EACH(float X = f32_of(A), Y = f32_of(B), Z = f32_of(C);                           \
-              d[i] = f16_held(f32_to_f16(f32_result((expression), A, B, C, false), false), x->clamp);) \
+              d[i] = f16_held(f32_to_f16(f32_result((expression), A, B, C, false), false), \
+                              x->clamp);) \
   }
 
 #define OP(name, form, operands, expression, ...) form(name, expression)

@@ -27,7 +27,8 @@ static int64_t extended(uint64_t x, unsigned bits) {
 }
 
 /* What memory holds afterwards. */
-static uint64_t combined(int operation, unsigned bits, uint64_t old, uint64_t data, uint64_t compare) {
+static uint64_t combined(int operation, unsigned bits, uint64_t old, uint64_t data,
+                         uint64_t compare) {
   switch (operation) {
     case '+': return old + data;
     case '-': return old - data;
@@ -48,7 +49,8 @@ static uint64_t combined(int operation, unsigned bits, uint64_t old, uint64_t da
     case 'L': return float_least(old, data, (int)bits, -1);
     default:
       if (bits == 64) return f64_result(f64_of(old) + f64_of(data), old, data, 0, false);
-      return f32_result(f32_of((uint32_t)old) + f32_of((uint32_t)data), (uint32_t)old, (uint32_t)data, 0,
+      return f32_result(f32_of((uint32_t)old) + f32_of((uint32_t)data), (uint32_t)old,
+                        (uint32_t)data, 0,
                         false);
   }
 }
@@ -60,7 +62,8 @@ static bool gather(const gfx9_wave *wave, int index, int words, int lane, uint64
   return !wave->v_undefined[index][lane] && (words == 1 || !wave->v_undefined[index + 1][lane]);
 }
 
-static bool run_lane(gfx9_wave *wave, const gfx9_op *op, const gfx9_access *access, int lane, int data,
+static bool run_lane(gfx9_wave *wave, const gfx9_op *op, const gfx9_access *access, int lane,
+                     int data,
                      int compare, uint64_t *old) {
   int words = (int)access->bytes / 4;
   uint64_t value, expected = 0, unknown = 0;
@@ -79,8 +82,8 @@ static bool run_lane(gfx9_wave *wave, const gfx9_op *op, const gfx9_access *acce
   return true;
 }
 
-/* [destination,] address, data. To compare with: in vector memory, words behind the data; in LDS, an
- * operand before them. */
+/* [destination,] address, data. To compare with: in vector memory, words behind the data; in LDS,
+ * an operand before them. */
 bool gfx9_atomic(gfx9_wave *wave, const gfx9_op *op) {
   gfx9_access access = {.store = true, .atomic = true};
   gfx9_row *rows = wave->machine->scratch;

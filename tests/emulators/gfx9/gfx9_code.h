@@ -23,9 +23,9 @@ typedef struct gfx9_op gfx9_op;
 
 /* ---- instructions ---- */
 
-/* What an operation on lanes reads and writes: one row of words an operand, a second one for the high
- * words of 64-bit operands. `in` and `out` have one bit a lane: carries, conditions. A scalar operation is
- * the same with one lane; there `in` is SCC. */
+/* What an operation on lanes reads and writes: one row of words an operand, a second one for the
+ * high words of 64-bit operands. `in` and `out` have one bit a lane: carries, conditions. A scalar
+ * operation is the same with one lane; there `in` is SCC. */
 typedef struct gfx9_args {
   const uint32_t *source[3][2];
   uint32_t *restrict d, *restrict dh;
@@ -40,12 +40,14 @@ typedef enum gfx9_rule {
   GFX9_ANY = 0,  /* any undefined bit makes all of the result undefined */
   GFX9_UPWARD,   /* the lowest undefined bit and all above it: sums, products */
   GFX9_BITWISE,  /* a result bit is undefined where a source's is: exclusive or */
-  GFX9_MONOTONE  /* every result bit is a monotone function of the data sources' bits, so it is undefined
-                    where all ones and all zeros in place of the undefined bits differ: moves, shifts, and,
-                    or. The other sources (shift counts, selectors) must be defined */
+  GFX9_MONOTONE  /* every result bit is a monotone function of the data sources' bits, so it is
+                    undefined where all ones and all zeros in place of the undefined bits differ:
+                    moves, shifts, and, or. The other sources (shift counts, selectors) must be
+                    defined */
 } gfx9_rule;
 
-/* What a scalar operation does with SCC: reads it as `in`; sets it from `out`, or from "not zero". */
+/* What a scalar operation does with SCC: reads it as `in`; sets it from `out`, or from "not
+ * zero". */
 enum { GFX9_SCC_IN = 1, GFX9_SCC_OUT = 2, GFX9_SCC_NONZERO = 4 };
 
 /* Modifiers that an instruction may bear besides its operands. */
@@ -84,7 +86,8 @@ enum { GFX9_GLOBAL = 1, GFX9_FLAT, GFX9_SCRATCH, GFX9_BUFFER, GFX9_LDS };
  *   s S   source of 1 or 2 words          M   source: one bit a lane
  *   w W   destination, source: data of a memory operation, as long as `parameter` says
  *   q     destination of an atomic that gives back the old value, else left out
- *   v     its address in one or two vector registers, or "off"     o   scalar registers to add, or "off"
+ *   v     its address in one or two vector registers, or "off"
+ *   o     scalar registers to add, or "off"
  *   B     a buffer's description          r R matrices: destination, source of any length
  */
 typedef struct gfx9_info {
@@ -164,8 +167,8 @@ typedef struct gfx9_code {
   int vectors; /* registers needed: one more than the last that is named */
 } gfx9_code;
 
-/* Kernel code properties that are known. gfx90a's compiler asks for the buffer even without scratch memory:
- * its four registers are left undefined. */
+/* Kernel code properties that are known. gfx90a's compiler asks for the buffer even without scratch
+ * memory: its four registers are left undefined. */
 enum { GFX9_HAS_PRIVATE_BUFFER = 1, GFX9_HAS_KERNARGS = 8, GFX9_HAS_FLAT_SCRATCH = 32 };
 
 /* Of the kernel descriptor: which registers a wave begins with. */
@@ -219,8 +222,8 @@ typedef struct gfx9_machine {
 
 typedef enum gfx9_state { GFX9_RUNNING = 0, GFX9_AT_BARRIER, GFX9_ENDED } gfx9_state;
 
-/* Memory operations under way are numbered, per counter, in the order of issue; a register that one will
- * write remembers the number. `done` is what the waits so far guarantee. */
+/* Memory operations under way are numbered, per counter, in the order of issue; a register that one
+ * will write remembers the number. `done` is what the waits so far guarantee. */
 typedef struct gfx9_pending {
   uint32_t vector_issued, vector_done;
   uint32_t lds_issued, lds_done;
@@ -273,8 +276,8 @@ bool gfx9_write_scalar(gfx9_wave *wave, const gfx9_op *op, int index, uint32_t v
 bool gfx9_write_mask(gfx9_wave *wave, const gfx9_op *op, int index, uint64_t value,
                      uint64_t undefined);
 
-/* gfx9_lanes.c: runs info->lanes. gfx9_undefined.c: the undefined bits of what it gave in d, dh and out.
- * gfx9_select.c: SDWA and DPP around it. */
+/* gfx9_lanes.c: runs info->lanes. gfx9_undefined.c: the undefined bits of what it gave in d, dh and
+ * out. gfx9_select.c: SDWA and DPP around it. */
 typedef const uint32_t *gfx9_rows[3][2];
 typedef struct gfx9_unknown {
   uint32_t *d, *dh;
@@ -298,7 +301,8 @@ typedef struct gfx9_access {
   bool store, atomic;
   bool scratch; /* the addresses are offsets in each lane's own memory */
 } gfx9_access;
-bool gfx9_make_addresses(gfx9_wave *wave, const gfx9_op *op, int at, int which, gfx9_access *access);
+bool gfx9_make_addresses(gfx9_wave *wave, const gfx9_op *op, int at, int which,
+                         gfx9_access *access);
 uint8_t *gfx9_locate(gfx9_wave *wave, const gfx9_op *op, const gfx9_access *access, int lane,
                      uint8_t **undefined);
 uint8_t *gfx9_locate_lds(gfx9_wave *wave, const gfx9_op *op, const gfx9_access *access, int lane,

@@ -14,10 +14,10 @@ bool gfx9_end(gfx9_wave *wave, const gfx9_op *op) {
   return true;
 }
 
-/* A barrier waits for waves, not for memory: LDS operations still under way would race with what the
- * other waves do after it, but for exchanges between lanes, which touch no memory. (Vector memory writes
- * reach the cache of the block's compute unit in order, so the workgroup's other waves need no wait for
- * these.) */
+/* A barrier waits for waves, not for memory: LDS operations still under way would race with what
+ * the other waves do after it, but for exchanges between lanes, which touch no memory. (Vector
+ * memory writes reach the cache of the block's compute unit in order, so the workgroup's other
+ * waves need no wait for these.) */
 bool gfx9_barrier(gfx9_wave *wave, const gfx9_op *op) {
   if (wave->pending.lds_accessed > wave->pending.lds_done) {
     return gfx9_fault(wave, op, EMU_NOT_WAITED, EMU_NOWHERE,
@@ -27,8 +27,8 @@ bool gfx9_barrier(gfx9_wave *wave, const gfx9_op *op) {
   return true;
 }
 
-/* Vector memory operations and LDS operations end in the order of issue, so at most n under way means that
- * the others, the oldest, are done; scalar loads end in any order. */
+/* Vector memory operations and LDS operations end in the order of issue, so at most n under way
+ * means that the others, the oldest, are done; scalar loads end in any order. */
 bool gfx9_wait(gfx9_wave *wave, const gfx9_op *op) {
   gfx9_pending *pending = &wave->pending;
   uint32_t vector = (op->dword & 15) | (op->dword >> 14 & 3) << 4, lds = op->dword >> 8 & 15;
@@ -68,7 +68,8 @@ bool gfx9_branch(gfx9_wave *wave, const gfx9_op *op) {
 }
 
 /* The scalar operand of a step, 64 bits. */
-static uint64_t scalar_pair(const gfx9_wave *wave, const gfx9_operand *operand, uint64_t *undefined) {
+static uint64_t scalar_pair(const gfx9_wave *wave, const gfx9_operand *operand,
+                            uint64_t *undefined) {
   *undefined = 0;
   if (operand->kind == GFX9_CONSTANT) return operand->value;
   *undefined = gfx9_pair(&wave->s_undefined[operand->index]);
@@ -94,7 +95,8 @@ bool gfx9_save_exec(gfx9_wave *wave, const gfx9_op *op) {
   }
   wave->scc = made != 0;
   wave->scc_undefined = false;
-  return gfx9_write_mask(wave, op, op->operand[0].index, strstr(name, "_wrexec") ? made : exec, 0) &&
+  return gfx9_write_mask(wave, op, op->operand[0].index, strstr(name, "_wrexec") ? made : exec,
+                         0) &&
          gfx9_write_mask(wave, op, GFX9_EXEC, made, undefined);
 }
 
@@ -110,7 +112,9 @@ bool gfx9_read_lane(gfx9_wave *wave, const gfx9_op *op) {
     }
     lane = (int)(gfx9_read_row(wave, selector, 0, scratch, 1)[0] % GFX9_LANES);
   }
-  if (source->kind != GFX9_VECTOR) return gfx9_fault(wave, op, EMU_UNKNOWN, -1, "no vector register");
+  if (source->kind != GFX9_VECTOR) {
+    return gfx9_fault(wave, op, EMU_UNKNOWN, -1, "no vector register");
+  }
   return gfx9_write_scalar(wave, op, op->operand[0].index, wave->v[source->index][lane],
                            wave->v_undefined[source->index][lane]);
 }

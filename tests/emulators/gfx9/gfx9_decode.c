@@ -1,5 +1,5 @@
-/* Instructions, once for each address: LLVM's disassembler gives the text, the table in gfx9_table.c its
- * meaning. Whatever the text holds beyond that is a fault. */
+/* Instructions, once for each address: LLVM's disassembler gives the text, the table in
+ * gfx9_table.c its meaning. Whatever the text holds beyond that is a fault. */
 #include "gfx9_code.h"
 
 #include <llvm-c/Disassembler.h>
@@ -62,9 +62,11 @@ static bool is_right_kind(char letter, const gfx9_op *op, const gfx9_operand *op
     case 'q':
     case 'P':
     case 'W': return operand->kind == GFX9_VECTOR && operand->words <= 4;
-    case 'v': return operand->kind == GFX9_NONE || (operand->kind == GFX9_VECTOR && operand->words <= 2);
+    case 'v': return operand->kind == GFX9_NONE || (operand->kind == GFX9_VECTOR &&
+                                                    operand->words <= 2);
     case 'B': return operand->kind == GFX9_SCALAR && operand->words == 4;
-    case 'o': return operand->kind == GFX9_NONE || (operand->kind == GFX9_SCALAR && operand->words <= 2);
+    case 'o': return operand->kind == GFX9_NONE || (operand->kind == GFX9_SCALAR &&
+                                                    operand->words <= 2);
     default: return operand->kind != GFX9_NONE && !(op->scalar && operand->kind == GFX9_VECTOR);
   }
 }
@@ -123,8 +125,8 @@ static bool add_operand(char letter, char *text, gfx9_op *op) {
   return true;
 }
 
-/* What a constant is in the upper half of a packed operand is not written down, unless its halves are
- * equal or it has none; and of mixed operands only 32-bit ones are. */
+/* What a constant is in the upper half of a packed operand is not written down, unless its halves
+ * are equal or it has none; and of mixed operands only 32-bit ones are. */
 static bool check_constants(const gfx9_op *op) {
   for (int k = 0; k < op->n_sources; k++) {
     const gfx9_operand *operand = &op->operand[op->source[k]];
@@ -181,7 +183,9 @@ static bool parse_rest(char *rest, gfx9_op *op, emu_fault *fault) {
   op->op_sel_hi = op->info->packed ? 7 : 0;
   for (char *token; (token = next_token(&rest)) != NULL;) {
     bool ok = *letters ? add_operand(*letters++, token, op) : gfx9_parse_modifier(token, op);
-    if (!ok) return emu_fault_set(fault, EMU_UNKNOWN, "'%s' is not known of this instruction", token);
+    if (!ok) {
+      return emu_fault_set(fault, EMU_UNKNOWN, "'%s' is not known of this instruction", token);
+    }
   }
   if (*letters) return emu_fault_set(fault, EMU_UNKNOWN, "an operand is missing");
   return finish(op, fault);

@@ -26,7 +26,9 @@ static layout layout_of(int size) {
   }
 }
 
-static bool is_nan(const layout *l, uint64_t bits) { return (bits & ~l->sign & l->all) > l->infinity; }
+static bool is_nan(const layout *l, uint64_t bits) {
+  return (bits & ~l->sign & l->all) > l->infinity;
+}
 
 static double number(uint64_t bits, int size) {
   return size == 16   ? f16_of((uint32_t)bits)

@@ -29,14 +29,14 @@ static inline uint64_t f64_bits(double x) {
 double f16_of(uint32_t bits);
 uint32_t f16_bits(double x);
 
-/* The bits of x, or, where it is NaN, the first source that is, made quiet; without one 0x7f..fc00..0. clamp:
- * to [0, 1], NaN to 0. */
+/* The bits of x, or, where it is NaN, the first source that is, made quiet; without one
+ * 0x7f..fc00..0. clamp: to [0, 1], NaN to 0. */
 uint32_t f32_result(float x, uint32_t a, uint32_t b, uint32_t c, bool clamp);
 uint64_t f64_result(double x, uint64_t a, uint64_t b, uint64_t c, bool clamp);
 uint32_t f16_result(double x, uint32_t a, uint32_t b, uint32_t c, bool clamp);
 
-/* The lesser (sign 1) or greater (-1) of two numbers of `size` bits. NaN gives way to a number, -0 is below
- * 0, and a signalling NaN wins, made quiet. */
+/* The lesser (sign 1) or greater (-1) of two numbers of `size` bits. NaN gives way to a number, -0
+ * is below 0, and a signalling NaN wins, made quiet. */
 uint64_t float_least(uint64_t a, uint64_t b, int size, int sign);
 /* The middle of three; with a NaN the least of them. */
 uint64_t float_middle(uint64_t a, uint64_t b, uint64_t c, int size);
@@ -49,7 +49,8 @@ uint64_t f32_to_f64(uint32_t bits);
 
 /* Towards zero, held to the range; NaN is 0. */
 int64_t float_to_integer(double x, double low, double high);
-/* The ten classes of v_cmp_class, as bits; the number's exponent and its mantissa, as v_frexp gives them. */
+/* The ten classes of v_cmp_class, as bits; the number's exponent and its mantissa, as v_frexp gives
+ * them. */
 uint32_t float_class(uint64_t bits, int size);
 int32_t float_exponent(double x);
 double float_mantissa(double x);

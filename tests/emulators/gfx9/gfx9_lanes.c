@@ -1,15 +1,17 @@
-/* Operations on lanes: gathers the sources' rows, runs the operation on all lanes, writes the active
- * ones. Scalar operations are the same with one lane. */
+/* Operations on lanes: gathers the sources' rows, runs the operation on all lanes, writes the
+ * active ones. Scalar operations are the same with one lane. */
 #include "gfx9_code.h"
 
 #include <string.h>
 
 const gfx9_row gfx9_zero;
 
-/* Rows of scratch: values of three sources, their undefined bits; results of two parts and theirs. */
+/* Rows of scratch: values of three sources, their undefined bits; results of two parts and
+ * theirs. */
 enum { VALUES = 0, UNDEFINED = 6, RESULT = 12 };
 
-typedef const uint32_t *(*row_reader)(const gfx9_wave *, const gfx9_operand *, int, uint32_t *, int);
+typedef const uint32_t *(*row_reader)(const gfx9_wave *, const gfx9_operand *, int, uint32_t *,
+                                      int);
 
 /* What source 0 of a DPP instruction reads, lane by lane: zero where there is nothing to read. */
 static const uint32_t *move_lanes(const gfx9_wave *wave, const gfx9_op *op, const uint32_t *row,

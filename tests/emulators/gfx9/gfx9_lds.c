@@ -31,9 +31,9 @@ uint8_t *gfx9_locate_lds(gfx9_wave *wave, const gfx9_op *op, const gfx9_access *
   return NULL;
 }
 
-/* Which lanes one pass over the banks serves. As many lanes as fill all banks once, in order; but 16-byte
- * reads join quads of lanes from both halves of 32 ("Understanding AMD GPU LDS and Bank Conflicts" in the
- * documentation of Composable Kernel). */
+/* Which lanes one pass over the banks serves. As many lanes as fill all banks once, in order; but
+ * 16-byte reads join quads of lanes from both halves of 32 ("Understanding AMD GPU LDS and Bank
+ * Conflicts" in the documentation of Composable Kernel). */
 static uint64_t phase_lanes(const gfx9_access *access, bool store, int phase) {
   static const uint32_t reads_16[4] = {0x00f0000f, 0x000f00f0, 0xf0000f00, 0x0f00f000};
   if (access->bytes == 16 && !store) return (uint64_t)reads_16[phase & 3] << (phase & ~3) * 8;
@@ -96,8 +96,8 @@ bool gfx9_lds_permute(gfx9_wave *wave, const gfx9_op *op) {
   return true;
 }
 
-/* Bit 15 set: two bits for each lane of a quad. Else, in halves of 32: (lane & and | or) ^ xor, five bits
- * each from the lowest. */
+/* Bit 15 set: two bits for each lane of a quad. Else, in halves of 32: (lane & and | or) ^ xor,
+ * five bits each from the lowest. */
 bool gfx9_lds_swizzle(gfx9_wave *wave, const gfx9_op *op) {
   uint8_t from[GFX9_LANES];
   unsigned control = (unsigned)op->offset;

@@ -1,5 +1,5 @@
-/* The line table (DWARF 4 and 5, section 6.2): a line is the number of the plan's step + 1, where the kernel
- * was emitted with LLRT_EMIT_LOCATIONS. */
+/* The line table (DWARF 4 and 5, section 6.2): a line is the number of the plan's step + 1, where
+ * the kernel was emitted with LLRT_EMIT_LOCATIONS. */
 #include "gfx9_code.h"
 
 #include <string.h>
@@ -68,7 +68,9 @@ static void standard(reader *r, line_machine *m, int opcode, uint64_t base, gfx9
     case COPY: add_row(m, base, code); break;
     case ADVANCE_PC: m->address += (uint64_t)leb128(r, false) * m->unit; break;
     case ADVANCE_LINE: m->line += (uint64_t)leb128(r, true); break;
-    case CONST_ADD_PC: m->address += (uint64_t)((255 - m->opcode_base) / m->line_range) * m->unit; break;
+    case CONST_ADD_PC:
+      m->address += (uint64_t)((255 - m->opcode_base) / m->line_range) * m->unit;
+      break;
     case FIXED_ADVANCE_PC: m->address += fixed(r, 2); break;
     default:
       for (int i = 0; i < m->lengths[opcode]; i++) leb128(r, false);

@@ -1,6 +1,6 @@
-/* Matrix products, D = A B + C (CDNA2 and CDNA3 ISA, "Matrix Arithmetic Instructions"; the layouts as in
- * AMD's matrix instruction calculator). The mnemonic says it all: v_mfma_<type of C and D>_<M>x<N>x<K>
- * [_<blocks>b][_]<type of A and B>. Every lane takes part, whatever exec says. */
+/* Matrix products, D = A B + C (CDNA2 and CDNA3 ISA, "Matrix Arithmetic Instructions"; the layouts
+ * as in AMD's matrix instruction calculator). The mnemonic says it all: v_mfma_<type of C and
+ * D>_<M>x<N>x<K> [_<blocks>b][_]<type of A and B>. Every lane takes part, whatever exec says. */
 #include "gfx9_code.h"
 #include "gfx9_float.h"
 
@@ -55,15 +55,17 @@ static shape read_name(const gfx9_wave *wave, const gfx9_op *op) {
   return s;
 }
 
-/* Element (row, k) of a block of A, or (k, column) of B: which lane holds it, and the how manieth it is. */
+/* Element (row, k) of a block of A, or (k, column) of B: which lane holds it, and the how manieth
+ * it is. */
 static void locate_source(const shape *s, int row, int k, int block, int *lane, int *element) {
   int group = k / s->per_lane * s->blocks + block;
   *lane = group * s->m + row;
   *element = k % s->per_lane;
 }
 
-/* Element (row, column) of a block of C and D. Numbers of 32 bits: four rows to a lane's registers, the next
- * four to the next group of lanes, with the groups repeated until the rows, then the blocks, are done. */
+/* Element (row, column) of a block of C and D. Numbers of 32 bits: four rows to a lane's registers,
+ * the next four to the next group of lanes, with the groups repeated until the rows, then the
+ * blocks, are done. */
 static void locate_result(const shape *s, int row, int column, int block, int *lane, int *element) {
   int groups = GFX9_LANES / s->n;
   if (s->blocks == groups && s->m == 4 && !s->wide) {
@@ -78,7 +80,8 @@ static void locate_result(const shape *s, int row, int column, int block, int *l
   }
 }
 
-static double element_of(const gfx9_wave *wave, const gfx9_operand *operand, const shape *s, int which,
+static double element_of(const gfx9_wave *wave, const gfx9_operand *operand, const shape *s,
+                         int which,
                          int lane, int element) {
   int bits = s->bits[which], at = element * bits;
   const gfx9_row *rows = &wave->v[operand->index + at / 32];
@@ -107,7 +110,8 @@ static uint64_t addend(const gfx9_wave *wave, const gfx9_operand *c, const shape
   return value;
 }
 
-static uint64_t sum_of(const gfx9_wave *wave, const gfx9_op *op, const shape *s, int row, int column,
+static uint64_t sum_of(const gfx9_wave *wave, const gfx9_op *op, const shape *s, int row,
+                       int column,
                        int block, uint64_t c) {
   bool integer = strcmp(s->type[0], "i8") == 0;
   double sum = integer ? (int32_t)c : s->wide ? f64_of(c) : (double)f32_of((uint32_t)c);
@@ -130,7 +134,8 @@ bool gfx9_matrix(gfx9_wave *wave, const gfx9_op *op) {
   shape s = read_name(wave, op);
   for (int k = 0; k < 3; k++) {
     if (!gfx9_is_undefined(wave, &op->operand[parts[k]])) continue;
-    return gfx9_fault(wave, op, EMU_UNDEFINED, EMU_NOWHERE, "operand %d of a matrix product", k + 1);
+    return gfx9_fault(wave, op, EMU_UNDEFINED, EMU_NOWHERE, "operand %d of a matrix product",
+                      k + 1);
   }
   for (int at = 0; at < s.blocks * s.m * s.n; at++) {
     int lane, element, row = at / s.n % s.m, column = at % s.n, block = at / (s.m * s.n);

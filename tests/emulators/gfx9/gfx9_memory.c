@@ -1,4 +1,5 @@
-/* Vector memory and LDS: addresses, then lanes' bytes between a space and registers. Scalar loads. */
+/* Vector memory and LDS: addresses, then lanes' bytes between a space and registers. Scalar
+ * loads. */
 #include "gfx9_code.h"
 
 #include <string.h>
@@ -18,7 +19,8 @@ static bool is_defined(gfx9_wave *wave, const gfx9_op *op, const gfx9_operand *v
 }
 
 /* Adds a scalar operand, of one or two words; "off" is nothing. */
-static bool add_scalar(gfx9_wave *wave, const gfx9_op *op, const gfx9_operand *base, uint64_t *sum) {
+static bool add_scalar(gfx9_wave *wave, const gfx9_op *op, const gfx9_operand *base,
+                       uint64_t *sum) {
   if (gfx9_is_undefined(wave, base)) {
     return gfx9_fault(wave, op, EMU_UNDEFINED, EMU_NOWHERE, "the base of the address");
   }
@@ -28,8 +30,9 @@ static bool add_scalar(gfx9_wave *wave, const gfx9_op *op, const gfx9_operand *b
   return true;
 }
 
-/* A buffer's description: base, stride 0, length; or the one that gfx90a's kernels begin with, for scratch
- * memory, known by its swizzling by lanes. Lanes beyond the length do nothing and load 0. */
+/* A buffer's description: base, stride 0, length; or the one that gfx90a's kernels begin with, for
+ * scratch memory, known by its swizzling by lanes. Lanes beyond the length do nothing and load
+ * 0. */
 static bool describe(gfx9_wave *wave, const gfx9_op *op, const gfx9_operand *buffer,
                      gfx9_access *access, uint64_t *base) {
   const uint32_t *word = &wave->s[buffer->index];
@@ -57,7 +60,8 @@ static int32_t offset_of(const gfx9_op *op, int which) {
 }
 
 /* The addresses of one access, from operand `at` on: vector, then what the space adds. */
-bool gfx9_make_addresses(gfx9_wave *wave, const gfx9_op *op, int at, int which, gfx9_access *access) {
+bool gfx9_make_addresses(gfx9_wave *wave, const gfx9_op *op, int at, int which,
+                         gfx9_access *access) {
   const gfx9_operand *vector = &op->operand[at], *base = &op->operand[at + 1];
   int space = op->info->space;
   bool global = space == GFX9_GLOBAL || space == GFX9_FLAT;
@@ -75,7 +79,9 @@ bool gfx9_make_addresses(gfx9_wave *wave, const gfx9_op *op, int at, int which, 
   if (vector->kind == GFX9_VECTOR && !is_defined(wave, op, vector)) return false;
   const uint32_t *low = vector->kind == GFX9_VECTOR ? wave->v[vector->index] : gfx9_zero;
   const uint32_t *high = vector->words == 2 ? wave->v[vector->index + 1] : gfx9_zero;
-  for (int i = 0; i < GFX9_LANES; i++) access->address[i] = sum + (low[i] | (uint64_t)high[i] << 32);
+  for (int i = 0; i < GFX9_LANES; i++) {
+    access->address[i] = sum + (low[i] | (uint64_t)high[i] << 32);
+  }
   if (space != GFX9_BUFFER) return true;
   sum = 0;
   if (!describe(wave, op, base, access, &sum)) return false;
@@ -252,8 +258,8 @@ bool gfx9_store(gfx9_wave *wave, const gfx9_op *op) {
   return true;
 }
 
-/* s_load_dwordxN destination, base, offset, or s_buffer_load with a buffer's description (stride 0), whose
- * length must hold the bytes. The result may be used after lgkmcnt(0). */
+/* s_load_dwordxN destination, base, offset, or s_buffer_load with a buffer's description (stride
+ * 0), whose length must hold the bytes. The result may be used after lgkmcnt(0). */
 bool gfx9_scalar_load(gfx9_wave *wave, const gfx9_op *op) {
   const gfx9_operand *into = &op->operand[0], *plus = &op->operand[2];
   gfx9_operand base = op->operand[1];

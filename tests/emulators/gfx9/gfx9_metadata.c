@@ -45,11 +45,19 @@ static item next(cursor *c) {
   if (tag < 0x90) return (item){.kind = MAP, .number = tag & 15};
   if (tag < 0xa0) return (item){.kind = ARRAY, .number = tag & 15};
   if (tag < 0xc0) return text_of(c, tag & 31);
-  if (tag >= 0xcc && tag <= 0xcf) return (item){.kind = NUMBER, .number = take(c, 1 << (tag - 0xcc))};
-  if (tag >= 0xd0 && tag <= 0xd3) return (item){.kind = NUMBER, .number = take(c, 1 << (tag - 0xd0))};
+  if (tag >= 0xcc && tag <= 0xcf) {
+    return (item){.kind = NUMBER, .number = take(c, 1 << (tag - 0xcc))};
+  }
+  if (tag >= 0xd0 && tag <= 0xd3) {
+    return (item){.kind = NUMBER, .number = take(c, 1 << (tag - 0xd0))};
+  }
   if (tag >= 0xd9 && tag <= 0xdb) return text_of(c, take(c, 1 << (tag - 0xd9)));
-  if (tag == 0xdc || tag == 0xdd) return (item){.kind = ARRAY, .number = take(c, tag == 0xdc ? 2 : 4)};
-  if (tag == 0xde || tag == 0xdf) return (item){.kind = MAP, .number = take(c, tag == 0xde ? 2 : 4)};
+  if (tag == 0xdc || tag == 0xdd) {
+    return (item){.kind = ARRAY, .number = take(c, tag == 0xdc ? 2 : 4)};
+  }
+  if (tag == 0xde || tag == 0xdf) {
+    return (item){.kind = MAP, .number = take(c, tag == 0xde ? 2 : 4)};
+  }
   if (tag != 0xc0 && tag != 0xc2 && tag != 0xc3 && tag < 0xe0) c->broken = true;
   return (item){.kind = OTHER};
 }

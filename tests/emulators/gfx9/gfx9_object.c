@@ -1,5 +1,6 @@
-/* Code objects: an ELF shared object with a 64-byte kernel descriptor beside each kernel (AMDGPU usage
- * guide, "Code Object V5", "Kernel Descriptor"). The segments are laid out in device memory. */
+/* Code objects: an ELF shared object with a 64-byte kernel descriptor beside each kernel (AMDGPU
+ * usage guide, "Code Object V5", "Kernel Descriptor"). The segments are laid out in device
+ * memory. */
 #include "gfx9_code.h"
 
 #include <elf.h>
@@ -151,7 +152,8 @@ static bool check_descriptor(const gfx9_descriptor *d, emu_fault *fault) {
   if (d->private_bytes > 1 << 16) return emu_fault_set(fault, EMU_LIMIT, "much scratch memory");
   if (d->preload) return emu_fault_set(fault, EMU_UNKNOWN, "preloaded kernel arguments");
   if ((d->rsrc1 & FLOAT_MODE_MASK) != FLOAT_MODE) {
-    return emu_fault_set(fault, EMU_UNKNOWN, "floating-point modes 0x%x", d->rsrc1 & FLOAT_MODE_MASK);
+    return emu_fault_set(fault, EMU_UNKNOWN, "floating-point modes 0x%x",
+                         d->rsrc1 & FLOAT_MODE_MASK);
   }
   return true;
 }

@@ -53,9 +53,9 @@ static bool parse_named(const char *text, gfx9_operand *operand) {
   return false;
 }
 
-/* Inline constants are written in decimal and extend their sign; literals in hexadecimal, 32 bits that
- * are zero-extended, or the upper word of a double. Of the floating-point ones, the bits of a float of the
- * operand's size. */
+/* Inline constants are written in decimal and extend their sign; literals in hexadecimal, 32 bits
+ * that are zero-extended, or the upper word of a double. Of the floating-point ones, the bits of a
+ * float of the operand's size. */
 static bool parse_constant(const char *text, int words, int float_bits, bool real,
                            gfx9_operand *operand) {
   char *end;
@@ -115,7 +115,8 @@ static bool parse_sdwa(const char *text, gfx9_sdwa *sdwa) {
   return false;
 }
 
-/* Controls with a count, by the first value of their nine bits (CDNA3 ISA, "DPP_CTRL Enumeration"). */
+/* Controls with a count, by the first value of their nine bits (CDNA3 ISA, "DPP_CTRL
+ * Enumeration"). */
 static const struct {
   const char *name;
   uint16_t base, least, most;

@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* Inside an expression: i is the lane; A, B, C are the low words of the sources, A2, B2, C2 all 64 bits;
- * IN is the lane's condition or carry. */
+/* Inside an expression: i is the lane; A, B, C are the low words of the sources, A2, B2, C2 all 64
+ * bits; IN is the lane's condition or carry. */
 #define GFX9_EACH(...)                                                                        \
   const uint32_t *a = x->source[0][0], *b = x->source[1][0], *c = x->source[2][0];            \
   const uint32_t *ah = x->source[0][1], *bh = x->source[1][1], *ch = x->source[2][1];         \
@@ -24,8 +24,8 @@
   }                                                                                           \
   (void)d, (void)dh, (void)out;
 
-/* The forms: what an expression gives. A word; two words; one bit a lane; a word and a carry (bit 32 of
- * the expression). HALF: A, B, C are 16 bits, and so is the result. */
+/* The forms: what an expression gives. A word; two words; one bit a lane; a word and a carry (bit
+ * 32 of the expression). HALF: A, B, C are 16 bits, and so is the result. */
 #define WORD(name, expression) \
   static void name(gfx9_args *x, int n) { GFX9_EACH(d[i] = (uint32_t)(expression);) }
 #define HALF(name, expression)                                                            \

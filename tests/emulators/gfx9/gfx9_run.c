@@ -1,4 +1,5 @@
-/* A grid: blocks one after another; the waves of a block in turn, each to its next barrier or end. */
+/* A grid: blocks one after another; the waves of a block in turn, each to its next barrier or
+ * end. */
 #include "gfx9_code.h"
 
 #include <stdlib.h>
@@ -29,8 +30,8 @@ static bool run_to_barrier(gfx9_wave *wave, const gfx9_code *code) {
   return true;
 }
 
-/* All waves came to a barrier, or all ended: on the hardware a wave that has ended no longer counts, but
- * a kernel of ours whose waves part ways is wrong. */
+/* All waves came to a barrier, or all ended: on the hardware a wave that has ended no longer
+ * counts, but a kernel of ours whose waves part ways is wrong. */
 static bool meet(gfx9_wave *waves, int n, const gfx9_code *code, bool *ended) {
   for (int i = 1; i < n; i++) {
     if (waves[i].state == waves[0].state && waves[i].pc == waves[0].pc) continue;
@@ -44,7 +45,8 @@ static bool meet(gfx9_wave *waves, int n, const gfx9_code *code, bool *ended) {
   return true;
 }
 
-/* Fresh scratch memory; of gfx90a's description of it, the swizzling by lanes, which makes it known. */
+/* Fresh scratch memory; of gfx90a's description of it, the swizzling by lanes, which makes it
+ * known. */
 static void begin_scratch(gfx9_wave *wave) {
   const gfx9_descriptor *descriptor = &wave->machine->module->descriptor;
   if (!descriptor->private_bytes) return;
@@ -55,8 +57,8 @@ static void begin_scratch(gfx9_wave *wave) {
   wave->s[3] = 1 << 23;
 }
 
-/* What the hardware gives: lane numbers in v0 (packed, y and z being 0), the pointer to the arguments and
- * the block's number in the first scalars. Everything else is undefined. */
+/* What the hardware gives: lane numbers in v0 (packed, y and z being 0), the pointer to the
+ * arguments and the block's number in the first scalars. Everything else is undefined. */
 static void begin_wave(gfx9_wave *wave, int number, uint32_t threads) {
   const gfx9_machine *machine = wave->machine;
   const gfx9_descriptor *descriptor = &machine->module->descriptor;
@@ -135,7 +137,8 @@ static bool copy_arguments(gfx9_machine *machine, const gfx9_launch *launch) {
   uint32_t bytes = machine->module->kernel.kernarg_bytes;
   machine->kernargs = emu_memory_allocate(machine->memory, bytes ? (bytes + 15) & ~15u : 16);
   if (!machine->kernargs) return emu_fault_set(machine->fault, EMU_LIMIT, "no memory");
-  return bytes == 0 || emu_memory_write(machine->memory, machine->kernargs, launch->kernargs, bytes);
+  return bytes == 0 || emu_memory_write(machine->memory, machine->kernargs, launch->kernargs,
+                                        bytes);
 }
 
 static bool check_launch(const gfx9_module *module, const gfx9_launch *launch, emu_fault *fault) {

@@ -1,5 +1,5 @@
-/* Sub-dword addressing (SDWA) and data-parallel primitives (DPP): which bytes and which lanes an operation
- * reads and writes. CDNA3 ISA, sections "SDWA" and "DPP". */
+/* Sub-dword addressing (SDWA) and data-parallel primitives (DPP): which bytes and which lanes an
+ * operation reads and writes. CDNA3 ISA, sections "SDWA" and "DPP". */
 #include "gfx9_code.h"
 #include "gfx9_float.h"
 
@@ -25,8 +25,9 @@ void gfx9_select(int selection, bool sign, const uint32_t *from, uint32_t *to) {
   }
 }
 
-/* Applies to word `word` of source k what stands around it in the text: its magnitude, its negative, and in
- * mixed operations its conversion from f16. Undefined bits stay where they are, but for that conversion. */
+/* Applies to word `word` of source k what stands around it in the text: its magnitude, its
+ * negative, and in mixed operations its conversion from f16. Undefined bits stay where they are,
+ * but for that conversion. */
 void gfx9_modify(const gfx9_op *op, int k, int word, int part, bool undefined,
                  const uint32_t *from, uint32_t *to, int n) {
   bool convert = op->info->modifiers & GFX9_MIX && op->op_sel_hi >> k & 1;

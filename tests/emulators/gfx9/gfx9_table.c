@@ -26,10 +26,12 @@
   {"s_load_" name, "wSs", .step = gfx9_scalar_load, .modifiers = GFX9_CACHE, .parameter = n},      \
   {"s_buffer_load_" name, "wBs", .step = gfx9_scalar_load, .modifiers = GFX9_CACHE, .parameter = n}
 
-#define READ(name, n) {"ds_read_" name, "ws", STEP(gfx9_load, n, GFX9_LDS), .modifiers = GFX9_OFFSET}
+#define READ(name, n) {"ds_read_" name, "ws", STEP(gfx9_load, n, GFX9_LDS), \
+                       .modifiers = GFX9_OFFSET}
 #define READ2(name, n) \
   {"ds_read2" name, "ws", STEP(gfx9_load, (n) | GFX9_TWO, GFX9_LDS), .modifiers = GFX9_OFFSET2}
-#define WRITE(name, n) {"ds_write_" name, "sW", STEP(gfx9_store, n, GFX9_LDS), .modifiers = GFX9_OFFSET}
+#define WRITE(name, n) {"ds_write_" name, "sW", STEP(gfx9_store, n, GFX9_LDS), \
+                        .modifiers = GFX9_OFFSET}
 #define WRITE2(name, n) \
   {"ds_write2" name, "sWW", STEP(gfx9_store, (n) | GFX9_TWO, GFX9_LDS), .modifiers = GFX9_OFFSET2}
 #define LOW GFX9_D16
@@ -37,7 +39,8 @@
 
 /* Atomics: the letter of the operation in gfx9_atomic.c. */
 #define ATOMIC_ROW(name, data, n, operation, space, base, count)                                   \
-  {name, "qv" data base, STEP(gfx9_atomic, (n) | (operation) << 16, space), .modifiers = PLACED, COUNT(count)}
+  {name, "qv" data base, STEP(gfx9_atomic, (n) | (operation) << 16, space), .modifiers = PLACED, \
+   COUNT(count)}
 #define ATOMIC_OF(name, data, n, operation)                                                        \
   ATOMIC_ROW("global_atomic_" name, data, n, operation, GFX9_GLOBAL, "o", atomics),                \
   ATOMIC_ROW("flat_atomic_" name, data, n, operation, GFX9_FLAT, "", atomics)
@@ -196,9 +199,11 @@ static const gfx9_info rows[] = {
     LDS_ATOMIC("max", "f", "W", 'L'),
     LDS_ATOMIC_OF("pk_add_f16", "pk_add_rtn_f16", "W", 4, 'h'),
     LDS_ATOMIC_OF("pk_add_bf16", "pk_add_rtn_bf16", "W", 4, 'b'),
-    {"ds_wrxchg_rtn_b32", "wsW", STEP(gfx9_atomic, 4 | 's' << 16, GFX9_LDS), .modifiers = GFX9_OFFSET,
+    {"ds_wrxchg_rtn_b32", "wsW", STEP(gfx9_atomic, 4 | 's' << 16, GFX9_LDS),
+     .modifiers = GFX9_OFFSET,
      COUNT(atomics)},
-    {"ds_wrxchg_rtn_b64", "wsW", STEP(gfx9_atomic, 8 | 's' << 16, GFX9_LDS), .modifiers = GFX9_OFFSET,
+    {"ds_wrxchg_rtn_b64", "wsW", STEP(gfx9_atomic, 8 | 's' << 16, GFX9_LDS),
+     .modifiers = GFX9_OFFSET,
      COUNT(atomics)},
 
     /* gfx90a's names, then gfx942's. */
@@ -230,7 +235,8 @@ static const gfx9_info rows[] = {
 
 const gfx9_table gfx9_step_table = {rows, sizeof rows / sizeof *rows};
 
-static const gfx9_table *const tables[] = {&gfx9_vector_table, &gfx9_scalar_table, &gfx9_step_table};
+static const gfx9_table *const tables[] = {&gfx9_vector_table, &gfx9_scalar_table,
+    &gfx9_step_table};
 
 const gfx9_info *gfx9_find(const char *name, size_t length) {
   for (int t = 0; t < 3; t++) {

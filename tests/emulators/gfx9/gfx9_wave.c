@@ -1,4 +1,5 @@
-/* Registers of a wave, their undefined bits, and the memory operations that will still write them. */
+/* Registers of a wave, their undefined bits, and the memory operations that will still write
+ * them. */
 #include "gfx9_code.h"
 
 #include <stdarg.h>
@@ -36,8 +37,8 @@ static bool is_under_way(const gfx9_wave *wave, const gfx9_operand *operand, boo
   return false;
 }
 
-/* No operand may be the destination of a memory operation that may be under way; but operations of one
- * kind write in order, so a load may have the destination of the load before it. */
+/* No operand may be the destination of a memory operation that may be under way; but operations of
+ * one kind write in order, so a load may have the destination of the load before it. */
 bool gfx9_check_waits(gfx9_wave *wave, const gfx9_op *op) {
   bool reads = op->info->space == GFX9_LDS;
   bool loads = op->info->space && !reads && op->info->space != GFX9_FLAT;

@@ -1,9 +1,11 @@
-/* A libcuda whose GPUs are the PTX emulator: one device for each compute capability that llrt compiles
- * for. Streams are synchronous; a cubin is the PTX text, with a line before it that says so.
+/* A libcuda whose GPUs are the PTX emulator: one device for each compute capability that llrt
+ * compiles for. Streams are synchronous; a cubin is the PTX text, with a line before it that says
+ * so.
  *
- * Environment: LLRT_EMU_STATS names a file to which every launch appends a line of JSON.
- * A fault in a kernel is answered like a GPU's: the launch fails, and the error's description is the
- * fault. Unlike a GPU's it does not end the context, so that one test's fault is not the next one's. */
+ * Environment: LLRT_EMU_STATS names a file to which every launch appends a line of JSON. A fault
+ * in a kernel is answered like a GPU's: the launch fails, and the error's description is the
+ * fault. Unlike a GPU's it does not end the context, so that one test's fault is not the next
+ * one's. */
 #include "tests/emulators/ptx/emu_cuda.h"
 
 #include "backends/cuda/cuda_symbols.h"
@@ -314,7 +316,8 @@ cuda_result cuFuncGetAttribute(int *value, int attribute, void *function) {
 
 cuda_result cuFuncSetAttribute(void *function, int attribute, int value) {
   bool known = attribute == CUDA_FUNCTION_DYNAMIC_SHARED;
-  return known && value >= 0 && ptx_kernel_allow_shared(function, (uint32_t)value) ? 0 : INVALID_VALUE;
+  return known && value >= 0 && ptx_kernel_allow_shared(function, (uint32_t)value) ? 0
+      : INVALID_VALUE;
 }
 
 cuda_result cuFuncLoad(void *function) {

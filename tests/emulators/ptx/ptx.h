@@ -1,5 +1,5 @@
-/* A functional emulator of PTX: text in, a grid executed over emulated memory, faults and counters out.
- * Strict: what it does not know is a fault, never a guess. See docs/emulators.md. */
+/* A functional emulator of PTX: text in, a grid executed over emulated memory, faults and counters
+ * out. Strict: what it does not know is a fault, never a guess. See docs/emulators.md. */
 #ifndef LLRT_TESTS_PTX_H
 #define LLRT_TESTS_PTX_H
 
@@ -17,8 +17,8 @@ void ptx_module_free(ptx_module *module);
 /* The entry of this name, or NULL. Lives as long as the module. */
 const ptx_kernel *ptx_module_kernel(const ptx_module *module, const char *name);
 
-/* Bytes of dynamic shared memory that a launch may give: 48 KiB until more is allowed; false where that
- * is more than any device has. */
+/* Bytes of dynamic shared memory that a launch may give: 48 KiB until more is allowed; false where
+ * that is more than any device has. */
 uint32_t ptx_kernel_shared_limit(const ptx_kernel *kernel);
 bool ptx_kernel_allow_shared(ptx_kernel *kernel, uint32_t bytes);
 

@@ -1,6 +1,6 @@
-/* Copies from global to shared memory that are awaited by group (PTX ISA, "cp.async"). Until the wait,
- * the bytes are undefined: whoever reads them too early is found out by what he does with them. Each
- * warp's groups are those of all its lanes together. */
+/* Copies from global to shared memory that are awaited by group (PTX ISA, "cp.async"). Until the
+ * wait, the bytes are undefined: whoever reads them too early is found out by what he does with
+ * them. Each warp's groups are those of all its lanes together. */
 #include "tests/emulators/ptx/ptx_run.h"
 
 #include <stdlib.h>
@@ -44,7 +44,8 @@ static copy *new_copy(ptx_warp *warp) {
 /* One lane's copy: reads now, takes the place in shared memory, writes at the wait. */
 static bool start_copy(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t to,
                        uint64_t from, int bytes, int valid) {
-  uint8_t *bits, *shadow, *place = ptx_locate(run, warp, op, lane, PTX_SHARED, to, bytes, true, &bits);
+  uint8_t *bits, *shadow, *place = ptx_locate(run, warp, op, lane, PTX_SHARED, to, bytes, true,
+                                              &bits);
   if (!place) return false;
   const uint8_t *source = ptx_locate(run, warp, op, lane, PTX_GLOBAL, from, bytes, false, &shadow);
   if (!source) return false;
@@ -58,7 +59,8 @@ static bool start_copy(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane,
   return true;
 }
 
-static void count(ptx_run *run, const uint64_t *to, const uint64_t *from, uint32_t mask, int bytes) {
+static void count(ptx_run *run, const uint64_t *to, const uint64_t *from, uint32_t mask,
+                  int bytes) {
   emu_counters *counters = &run->counters;
   int least;
   counters->global_loads++;
@@ -75,7 +77,8 @@ static bool run_copy(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
   bool cached = op->choice[0] == 1;
   ptx_lanes to, from;
   if (bytes != 16 && !(cached && (bytes == 4 || bytes == 8))) {
-    return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN, "a copy of %lld bytes", (long long)bytes);
+    return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN, "a copy of %lld bytes",
+                     (long long)bytes);
   }
   if (!ptx_addresses(run, warp, op, 0, mask, to) || !ptx_addresses(run, warp, op, 1, mask, from)) {
     return false;
@@ -86,15 +89,19 @@ static bool run_copy(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
     int lane = __builtin_ctz(rest);
     uint64_t valid = partial ? warp->value[ptx_reg(op, 3, 0)][lane] : (uint64_t)bytes;
     if (valid > (uint64_t)bytes) {
-      return ptx_fault(run, warp, op, lane, EMU_OUT_OF_RANGE, "a source of more bytes than the copy");
+      return ptx_fault(run, warp, op, lane, EMU_OUT_OF_RANGE,
+                       "a source of more bytes than the copy");
     }
-    if (!start_copy(run, warp, op, lane, to[lane], from[lane], (int)bytes, (int)valid)) return false;
+    if (!start_copy(run, warp, op, lane, to[lane], from[lane], (int)bytes, (int)valid)) {
+      return false;
+    }
   }
   count(run, to, from, mask, (int)bytes);
   return true;
 }
 
-/* Writes the copies of all groups before `group`. A warp that has read the place since is a race. */
+/* Writes the copies of all groups before `group`. A warp that has read the place since is a
+ * race. */
 static bool finish(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint64_t group) {
   async_state *state = warp->async;
   int kept = 0, other;

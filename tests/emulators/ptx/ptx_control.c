@@ -1,8 +1,9 @@
 /* Control: moves, branches, barriers, the end; and which lanes of a diverged warp run.
  *
- * Divergence: the lanes with the least pc run; the others wait, and join when the running ones come to
- * their pc. Code that the compiler lays out in the order of its dominators reconverges where it must. In a loop
- * whose last block comes first, lanes wait at a barrier for those that are further down. */
+ * Divergence: the lanes with the least pc run; the others wait, and join when the running ones
+ * come to their pc. Code that the compiler lays out in the order of its dominators reconverges
+ * where it must. In a loop whose last block comes first, lanes wait at a barrier for those that
+ * are further down. */
 #include "tests/emulators/ptx/ptx_run.h"
 
 #include <string.h>
@@ -59,8 +60,8 @@ static bool run_trap(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
 
 /* ---- barriers ---- */
 
-/* Leaves the running lanes at the barrier that they have come to, and runs the next lanes further down; false
- * where there are none. */
+/* Leaves the running lanes at the barrier that they have come to, and runs the next lanes further
+ * down; false where there are none. */
 static bool wait_for_others(ptx_warp *warp) {
   int here = warp->pc - 1, next = INT32_MAX;
   for (int i = 0; i < PTX_LANES; i++) {
@@ -75,7 +76,8 @@ static bool wait_for_others(ptx_warp *warp) {
   for (int i = 0; i < PTX_LANES; i++) {
     if (!(warp->alive >> i & 1)) continue;
     if (warp->lane_pc[i] == next) warp->active |= 1u << i;
-    else if (warp->lane_pc[i] > next && warp->lane_pc[i] < warp->limit) warp->limit = warp->lane_pc[i];
+    else if (warp->lane_pc[i] > next &&
+             warp->lane_pc[i] < warp->limit) warp->limit = warp->lane_pc[i];
   }
   return true;
 }

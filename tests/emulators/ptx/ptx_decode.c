@@ -20,9 +20,10 @@ const ptx_type *ptx_type_named(const char *name) {
   return NULL;
 }
 
-/* Classes of types: I integers of 16 bits and more, W those but for 64 bits, B untyped of those widths, L those and predicates,
- * C and S what compares and selects, F floats with arithmetic, R those of C, M what memory holds,
- * N and O those of I and B of 32 bits and more, U u32, J integers, T tf32, H pairs of 16-bit floats, E pairs of 8-bit floats, D what moves, A any. */
+/* Classes of types: I integers of 16 bits and more, W those but for 64 bits, B untyped of those
+ * widths, L those and predicates, C and S what compares and selects, F floats with arithmetic, R
+ * those of C, M what memory holds, N and O those of I and B of 32 bits and more, U u32, J integers,
+ * T tf32, H pairs of 16-bit floats, E pairs of 8-bit floats, D what moves, A any. */
 static bool type_in_class(const ptx_type *type, char class) {
   bool integer = type->kind == 'u' || type->kind == 's', wide = type->bits >= 16;
   switch (class) {

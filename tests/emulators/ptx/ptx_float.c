@@ -1,5 +1,5 @@
-/* Conversions between widths and types, and the few floating-point operations of element maps (PTX ISA,
- * "cvt", "Floating Point"). */
+/* Conversions between widths and types, and the few floating-point operations of element maps (PTX
+ * ISA, "cvt", "Floating Point"). */
 #include "tests/emulators/common/emu_float.h"
 #include "tests/emulators/ptx/ptx_run.h"
 
@@ -81,7 +81,8 @@ static uint64_t spread_cvt(const ptx_op *op, const uint64_t *v, const uint64_t *
 }
 static void cvt_to_integer(const ptx_op *op, const uint64_t *a, const uint64_t *b,
                            const uint64_t *c, uint64_t *r) {
-  EACH(fill_register(op, integer_of(op->type[0], round_integer(op->choice[0], real_of(op->type[1], a[i])))));
+  EACH(fill_register(op, integer_of(op->type[0], round_integer(op->choice[0],
+                                                               real_of(op->type[1], a[i])))));
 }
 static void cvt_to_float(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
                          uint64_t *r) {
@@ -93,7 +94,8 @@ static void cvt_to_tf32(const ptx_op *op, const uint64_t *a, const uint64_t *b, 
   emu_rounding rounding = op->choice[0] == 2 ? EMU_AWAY : EMU_NEAREST;
   EACH(emu_pack(emu_format_named("tf32"), real_of(op->type[1], a[i]), rounding, false) << 13);
 }
-/* Two operands, the first in the upper half; for 8-bit floats always to the largest finite number. */
+/* Two operands, the first in the upper half; for 8-bit floats always to the largest finite
+ * number. */
 static void cvt_pair(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
                      uint64_t *r) {
   const emu_format *to = emu_format_named(op->type[0]->name);
@@ -139,8 +141,8 @@ static double real_op(real_kind kind, bool single, double a, double b, double c)
   }
 }
 
-/* Sums and products of two numbers of at most 24 bits, rounded to double and then to 24 bits or fewer,
- * round as if once (Figueroa 1995); a double product of 11-bit numbers is exact. */
+/* Sums and products of two numbers of at most 24 bits, rounded to double and then to 24 bits or
+ * fewer, round as if once (Figueroa 1995); a double product of 11-bit numbers is exact. */
 static void real_lanes(const ptx_op *op, real_kind kind, const uint64_t *a, const uint64_t *b,
                        const uint64_t *c, uint64_t *r) {
   const ptx_type *type = op->type[0];

@@ -57,7 +57,8 @@ static void shift_right(const ptx_op *op, const uint64_t *a, const uint64_t *b, 
   }
 }
 
-/* Division by zero has no defined result (PTX ISA, div): all ones; the remainder is the dividend. */
+/* Division by zero has no defined result (PTX ISA, div): all ones; the remainder is the
+ * dividend. */
 static uint64_t quotient(const ptx_op *op, uint64_t a, uint64_t b) {
   if (b == 0) return UINT64_MAX;
   if (!is_signed(op)) return a / b;
@@ -193,7 +194,9 @@ static uint64_t spread_left(const ptx_op *op, const uint64_t *v, const uint64_t 
 }
 static uint64_t spread_right(const ptx_op *op, const uint64_t *v, const uint64_t *u) {
   if (u[1]) return UINT64_MAX;
-  if (is_signed(op)) return (uint64_t)(sign(u[0], op->bits) >> (v[1] < op->bits ? v[1] : op->bits - 1u));
+  if (is_signed(op)) {
+    return (uint64_t)(sign(u[0], op->bits) >> (v[1] < op->bits ? v[1] : op->bits - 1u));
+  }
   return v[1] >= op->bits ? 0 : low_bits(u[0], op->bits) >> v[1];
 }
 static uint64_t spread_select(const ptx_op *op, const uint64_t *v, const uint64_t *u) {
@@ -244,7 +247,8 @@ static bool run_insert(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t 
   return true;
 }
 
-/* lop3: bit by bit the truth table `constant` of (a, b, c). Undefined bits of any operand stay so. */
+/* lop3: bit by bit the truth table `constant` of (a, b, c). Undefined bits of any operand stay
+ * so. */
 static bool run_lop3(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   ptx_lanes value, undefined;
   const uint64_t *v[3], *u[3];

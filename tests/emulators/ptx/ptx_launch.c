@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_STEPS ((uint64_t)1 << 36) /* warp instructions of a launch: more is a loop without end */
+/* Warp instructions of a launch: more is a loop without end. */
+#define MAX_STEPS ((uint64_t)1 << 36)
 
 /* ---- faults ---- */
 
@@ -153,7 +154,9 @@ static void start_block(ptx_run *run) {
     ptx_warp *warp = &run->warp[w];
     uint32_t threads = run->grid->threads - (uint32_t)w * PTX_LANES;
     memset(warp->state, PTX_NEVER, (size_t)kernel->n_registers);
-    for (int i = 0; i < kernel->n_constants; i++) warp->state[kernel->constant[i].reg] = PTX_DEFINED;
+    for (int i = 0; i < kernel->n_constants; i++) {
+      warp->state[kernel->constant[i].reg] = PTX_DEFINED;
+    }
     set_specials(run, w);
     ptx_async_reset(warp);
     warp->index = w;

@@ -1,9 +1,9 @@
 /* Matrix fragments and products of a warp (PTX ISA, "ldmatrix", "stmatrix", "mma.sync").
  *
- * Fragments. Lane = 4 g + t. A 32-bit register holds p = 32 / width neighbours along k. With R = M / 8
- * groups of rows: register r of A holds rows g + 8 (r mod R), columns t p + e + (r div R) 4 p; register r
- * of B rows t p + e + 4 p r, column g; register r of C and D row g + 8 (r div 2), column 2 t + r mod 2,
- * or for f16 both columns in register r div 2. */
+ * Fragments. Lane = 4 g + t. A 32-bit register holds p = 32 / width neighbours along k. With R = M
+ * / 8 groups of rows: register r of A holds rows g + 8 (r mod R), columns t p + e + (r div R) 4 p;
+ * register r of B rows t p + e + 4 p r, column g; register r of C and D row g + 8 (r div 2),
+ * column 2 t + r mod 2, or for f16 both columns in register r div 2. */
 #include "tests/emulators/common/emu_float.h"
 #include "tests/emulators/ptx/ptx_run.h"
 
@@ -43,7 +43,8 @@ static bool rows_of(ptx_run *run, ptx_warp *warp, const ptx_op *op, int matrices
   return true;
 }
 
-static bool run_matrices(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask, bool write) {
+static bool run_matrices(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask,
+                         bool write) {
   int matrices = 1 << (op->choice[0] - 1), registers = write ? 1 : 0;
   uint8_t *row[PTX_LANES], *shadow[PTX_LANES];
   if (op->operand[registers].count != matrices) {
@@ -95,7 +96,9 @@ static double number_of(const ptx_type *type, uint64_t bits) {
   double wide;
   if (type->kind == 's') return (double)((int64_t)(bits << (64 - type->bits)) >> (64 - type->bits));
   if (type->kind == 'u') return (double)bits;
-  if (strcmp(type->name, "tf32") == 0) return emu_unpack(emu_format_named("f32"), bits & ~0x1fffull);
+  if (strcmp(type->name, "tf32") == 0) {
+    return emu_unpack(emu_format_named("f32"), bits & ~0x1fffull);
+  }
   if (type->bits < 64) return emu_unpack(emu_format_named(type->name), bits);
   memcpy(&wide, &bits, sizeof wide);
   return wide;
@@ -152,8 +155,8 @@ static uint64_t result_bits(const ptx_type *type, double x) {
   return bits;
 }
 
-/* Exact products, summed in double and rounded once: the ISA leaves order and precision open, so tests
- * compare what is exact in any order. */
+/* Exact products, summed in double and rounded once: the ISA leaves order and precision open, so
+ * tests compare what is exact in any order. */
 static bool run_mma(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   product of = {0};
   if (!shape_of(op, &of)) {

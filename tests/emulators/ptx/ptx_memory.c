@@ -17,8 +17,10 @@ static uint8_t *locate_shared(ptx_run *run, const ptx_warp *warp, const ptx_op *
   *undefined = shared->undefined + offset;
   if (!traced) return shared->data + offset;
   int other;
-  int64_t race = write ? emu_shared_write(shared, (uint32_t)offset, (uint32_t)bytes, warp->index, &other)
-                       : emu_shared_read(shared, (uint32_t)offset, (uint32_t)bytes, warp->index, &other);
+  int64_t race = write ? emu_shared_write(shared, (uint32_t)offset, (uint32_t)bytes, warp->index,
+                                          &other)
+                       : emu_shared_read(shared, (uint32_t)offset, (uint32_t)bytes, warp->index,
+                                         &other);
   if (race >= 0) {
     ptx_fault_at(run, warp, op, lane, (uint64_t)race, EMU_RACE,
                  other == EMU_MANY_WARPS ? "a %s of shared memory that several other warps touched"
@@ -45,7 +47,8 @@ uint8_t *ptx_locate(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int la
     run->last = emu_memory_find(run->grid->memory, address, (size_t)bytes);
   }
   if (!run->last) {
-    ptx_fault_at(run, warp, op, lane, address, EMU_OUT_OF_RANGE, "%d bytes of global memory", bytes);
+    ptx_fault_at(run, warp, op, lane, address, EMU_OUT_OF_RANGE, "%d bytes of global memory",
+                 bytes);
     return NULL;
   }
   *undefined = emu_range_undefined(run->last, address);
@@ -75,7 +78,8 @@ int ptx_wavefronts(const uint64_t *address, uint32_t mask, int bytes, int *least
   return total;
 }
 
-static void count_global(ptx_run *run, const uint64_t *address, uint32_t mask, int bytes, bool write) {
+static void count_global(ptx_run *run, const uint64_t *address, uint32_t mask, int bytes,
+                         bool write) {
   emu_counters *counters = &run->counters;
   uint64_t sectors = (uint64_t)emu_count_sectors(address, mask, bytes);
   uint64_t moved = (uint64_t)(__builtin_popcount(mask) * bytes);
@@ -90,7 +94,8 @@ static void count_global(ptx_run *run, const uint64_t *address, uint32_t mask, i
   }
 }
 
-static void count_shared(ptx_run *run, const uint64_t *address, uint32_t mask, int bytes, bool write) {
+static void count_shared(ptx_run *run, const uint64_t *address, uint32_t mask, int bytes,
+                         bool write) {
   emu_counters *counters = &run->counters;
   int least, wavefronts = ptx_wavefronts(address, mask, bytes, &least);
   if (write) {
@@ -116,7 +121,8 @@ static void count(ptx_run *run, const uint64_t *address, uint32_t mask, int byte
 
 /* The alternatives of the tables below. */
 #define SPACE "?global|shared|shared::cta"
-#define CACHE "?ca|cg|cs|lu|cv|wb|wt ?L1::no_allocate|L1::evict_first|L1::evict_last|L1::evict_normal"
+#define CACHE \
+    "?ca|cg|cs|lu|cv|wb|wt ?L1::no_allocate|L1::evict_first|L1::evict_last|L1::evict_normal"
 enum { CHOICE_SPACE = 2, CHOICE_VECTOR = 6 };
 
 static int space_of(const ptx_op *op, int choice) {
@@ -185,7 +191,8 @@ static bool run_store(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t m
       uint64_t bits = warp->state[reg] ? ptx_undefined(warp, reg)[lane] & op->mask : 0;
       if (bits && global) {
         return ptx_fault_at(run, warp, op, lane, address[lane], EMU_UNDEFINED,
-                            "bits 0x%llx of what is stored are undefined", (unsigned long long)bits);
+                            "bits 0x%llx of what is stored are undefined",
+                                (unsigned long long)bits);
       }
       memcpy(bytes + k * size, &warp->value[reg][lane], (size_t)size);
       memcpy(shadow + k * size, &bits, (size_t)size);
@@ -240,7 +247,8 @@ static uint64_t combined(const ptx_op *op, atomic_kind kind, uint64_t old, uint6
   }
 }
 
-/* Lane after lane. Atomics of two warps on one word are no race, so shared ones leave no trace there. */
+/* Lane after lane. Atomics of two warps on one word are no race, so shared ones leave no trace
+ * there. */
 static bool run_atomic(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask,
                        atomic_kind kind) {
   bool returns = op->form->operands[0] == 'd';
@@ -258,7 +266,8 @@ static bool run_atomic(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t 
                                          address[lane], size, true, &shadow);
     if (!bytes) return false;
     if (part_of(shadow, 0, size)) {
-      return ptx_fault_at(run, warp, op, lane, address[lane], EMU_UNDEFINED, "the word is undefined");
+      return ptx_fault_at(run, warp, op, lane, address[lane], EMU_UNDEFINED,
+                          "the word is undefined");
     }
     old[lane] = part_of(bytes, 0, size);
     uint64_t made = combined(op, kind, old[lane], b[lane] & op->mask, c[lane]);

@@ -45,7 +45,8 @@ static int find_special(ptx_kernel *kernel, const char *text) {
 int ptx_find_register(ptx_parser *parser, const char *text) {
   for (int i = parser->n_names - 1; i >= 0; i--) {
     const ptx_name *name = &parser->name[i];
-    int index = name->count < 0 ? (strcmp(name->text, text) == 0 ? 0 : -1) : range_index(name, text);
+    int index = name->count < 0 ? (strcmp(name->text, text) == 0 ? 0 : -1)
+        : range_index(name, text);
     if (index < 0) continue;
     parser->found_bits = name->bits;
     return name->reg + index;
@@ -100,7 +101,8 @@ ptx_symbol *ptx_find_symbol(ptx_parser *parser, const char *text) {
 /* A register, a constant, or the address of a variable. */
 static bool parse_source(ptx_parser *parser, ptx_op *op, ptx_operand *operand, bool constants) {
   const ptx_type *type = op->type[0];
-  uint64_t mask = type && type->bits < 64 && op->form->result != PTX_TWICE ? ((uint64_t)1 << type->bits) - 1
+  uint64_t mask = type && type->bits < 64 && op->form->result != PTX_TWICE
+      ? ((uint64_t)1 << type->bits) - 1
                                                              : UINT64_MAX;
   if (constants && ptx_is_number(parser)) {
     if (!ptx_number(parser, &operand->value)) return false;
@@ -124,14 +126,16 @@ static bool parse_source(ptx_parser *parser, ptx_op *op, ptx_operand *operand, b
                       constant_register(parser->kernel, (uint64_t)operand->value & mask));
 }
 
-/* Width that operand n must have: the types', but for conversions, memory and what is wider than its type
- * (loads and stores may use wider registers). 0: any. */
+/* Width that operand n must have: the types', but for conversions, memory and what is wider than
+ * its type (loads and stores may use wider registers). 0: any. */
 static int operand_bits(const ptx_op *op, int n) {
   const ptx_form *form = op->form;
   char letter = form->operands[n];
   if (form->class == PTX_MEMORY || form->class == PTX_CONVERT || !op->type[0]) return 0;
   if (letter != 'd' && letter != 's') return 0;
-  if (n == 0) return form->result == PTX_TWICE ? 2 * op->bits : form->result ? form->result : op->bits;
+  if (n == 0) {
+    return form->result == PTX_TWICE ? 2 * op->bits : form->result ? form->result : op->bits;
+  }
   return form->result == PTX_TWICE && n == 3 ? 2 * op->bits : n == 1 ? op->bits : 0;
 }
 
@@ -156,7 +160,8 @@ static bool parse_memory(ptx_parser *parser, ptx_op *op, ptx_operand *operand) {
   return ptx_expect(parser, ']') && add_register(parser, op, operand, reg);
 }
 
-/* {a, b, ...} or one register. "_", a result that is dropped, goes to a register that nobody reads. */
+/* {a, b, ...} or one register. "_", a result that is dropped, goes to a register that nobody
+ * reads. */
 static bool parse_vector(ptx_parser *parser, ptx_op *op, ptx_operand *operand, bool constants) {
   bool braces = ptx_accept(parser, '{');
   do {

@@ -26,7 +26,9 @@ static bool parse_registers(ptx_parser *parser) {
     ptx_name *name = &parser->name[parser->n_names++];
     *name = (ptx_name){.count = -1, .bits = type->bits, .depth = parser->depth};
     name->reg = (uint16_t)parser->kernel->n_registers;
-    if (strlen(parser->token) >= sizeof name->text) return ptx_refuse(parser, "name", parser->token);
+    if (strlen(parser->token) >= sizeof name->text) {
+      return ptx_refuse(parser, "name", parser->token);
+    }
     snprintf(name->text, sizeof name->text, "%.47s", parser->token);
     ptx_next(parser);
     if (ptx_accept(parser, '<')) {
@@ -35,7 +37,9 @@ static bool parse_registers(ptx_parser *parser) {
       name->count = (int)count;
     }
     parser->kernel->n_registers += name->count < 0 ? 1 : name->count;
-    if (parser->kernel->n_registers >= UINT16_MAX) return ptx_refuse(parser, "registers of", name->text);
+    if (parser->kernel->n_registers >= UINT16_MAX) {
+      return ptx_refuse(parser, "registers of", name->text);
+    }
   } while (ptx_at(parser, ','));
   return ptx_expect(parser, ';');
 }
@@ -84,7 +88,8 @@ static bool add_symbol(ptx_parser *parser, const char *name, ptx_symbol_kind kin
   return true;
 }
 
-/* .shared variables lie one after the other; one without size is the dynamic part, which is last. */
+/* .shared variables lie one after the other; one without size is the dynamic part, which is
+ * last. */
 static bool parse_shared(ptx_parser *parser) {
   char name[PTX_WORD];
   uint32_t align;
@@ -203,7 +208,9 @@ static bool parse_parameters(ptx_parser *parser) {
     ptx_next(parser);
     if (!parse_variable(parser, name, &align, &bytes)) return false;
     uint32_t at = (kernel->param_bytes + align - 1) / align * align;
-    if (kernel->n_params == 64 || at + bytes > 4096) return ptx_refuse(parser, "parameters at", name);
+    if (kernel->n_params == 64 || at + bytes > 4096) {
+      return ptx_refuse(parser, "parameters at", name);
+    }
     kernel->param_offset[kernel->n_params] = at;
     kernel->param_size[kernel->n_params++] = (uint32_t)bytes;
     kernel->param_bytes = at + (uint32_t)bytes;
@@ -282,7 +289,8 @@ static bool parse_module(ptx_parser *parser) {
     if (is_word(parser, ".version") || is_word(parser, ".target") ||
         is_word(parser, ".address_size") || is_word(parser, ".file")) {
       skip_line(parser);
-    } else if (is_word(parser, ".visible") || is_word(parser, ".weak") || is_word(parser, ".extern")) {
+    } else if (is_word(parser, ".visible") || is_word(parser, ".weak") ||
+               is_word(parser, ".extern")) {
       ptx_next(parser);
     } else if (is_word(parser, ".section")) {
       if (!skip_section(parser)) return false;

@@ -36,11 +36,11 @@ typedef enum ptx_class {
   PTX_MATRIX, PTX_MEMORY, PTX_ATOMIC, PTX_CLASSES
 } ptx_class;
 
-/* One row of the opcode tables. `syntax`: the opcode's name, then its modifiers in order, each `a|b|c`
- * (alternatives), with `?` in front if it may be absent, or `%L` for a type of class L (see
- * ptx_decode.c). `operands`, a letter each: d result register, s source register or constant,
- * m memory, v result vector or register, w source vector or register, l label, i constant,
- * q result and optional |predicate; a letter after `?` may be absent. */
+/* One row of the opcode tables. `syntax`: the opcode's name, then its modifiers in order, each
+ * `a|b|c` (alternatives), with `?` in front if it may be absent, or `%L` for a type of class L (see
+ * ptx_decode.c). `operands`, a letter each: d result register, s source register or constant, m
+ * memory, v result vector or register, w source vector or register, l label, i constant, q result
+ * and optional |predicate; a letter after `?` may be absent. */
 typedef struct ptx_form {
   const char *syntax, *operands;
   ptx_execute *execute;

@@ -1,5 +1,5 @@
-/* The state of a launch. Registers are 64-bit lanes whose bits past the register's width are 0; beside
- * each value stand its undefined bits, looked at only where the register's state says so. */
+/* The state of a launch. Registers are 64-bit lanes whose bits past the register's width are 0;
+ * beside each value stand its undefined bits, looked at only where the register's state says so. */
 #ifndef LLRT_TESTS_PTX_RUN_H
 #define LLRT_TESTS_PTX_RUN_H
 

@@ -39,8 +39,8 @@ typedef struct ptx_parser {
   emu_fault *fault;
 } ptx_parser;
 
-/* Moves to the next token: a word ([A-Za-z0-9_.$%] and "::"), a string without its quotes, or one other
- * character. Comments are skipped. */
+/* Moves to the next token: a word ([A-Za-z0-9_.$%] and "::"), a string without its quotes, or one
+ * other character. Comments are skipped. */
 void ptx_next(ptx_parser *parser);
 
 static inline bool ptx_at(const ptx_parser *parser, char c) {

@@ -7,15 +7,16 @@ static bool check_members(ptx_run *run, ptx_warp *warp, const ptx_op *op, int n,
   const uint64_t *members = warp->value[ptx_reg(op, n, 0)];
   for (int i = 0; i < PTX_LANES; i++) {
     if (mask >> i & 1 && ((uint32_t)members[i] & warp->alive) != mask) {
-      return ptx_fault(run, warp, op, i, EMU_BARRIER, "lanes 0x%08x execute this for members 0x%08x",
+      return ptx_fault(run, warp, op, i, EMU_BARRIER,
+                       "lanes 0x%08x execute this for members 0x%08x",
                        mask, (uint32_t)members[i]);
     }
   }
   return true;
 }
 
-/* The lane that lane i reads, and whether it lies inside i's segment (PTX ISA, shfl.sync): c holds a
- * clamp in bits 0-4 and the segments' mask in bits 8-12. Modes: up, down, bfly, idx. */
+/* The lane that lane i reads, and whether it lies inside i's segment (PTX ISA, shfl.sync): c holds
+ * a clamp in bits 0-4 and the segments' mask in bits 8-12. Modes: up, down, bfly, idx. */
 static int source_lane(int mode, int i, uint32_t b, uint32_t c, bool *inside) {
   int clamp = (int)(c & 31), segments = (int)(c >> 8 & 31), by = (int)(b & 31);
   int most = (i & segments) | (clamp & ~segments), least = i & segments;

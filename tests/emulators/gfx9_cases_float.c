@@ -267,7 +267,10 @@ static double even(double x) {
     out[1] = (classes(isnan(HA) ? HA : half(a), a & 1 << 9, 0x1p-14) & b) != 0,                   \
     out[2] = (classes(wide(ab), b & 1 << 19, 0x1p-1022) & c) != 0)
 
-#define CASES_942(X)                                                                              \
+#define CASES_942(X) \
+  X(fma_literal, "v_fmaak_f32 v8, v4, v5, 0x40490fdb\nv_fmamk_f32 v9, v4, 0x40490fdb, v5", \
+    const float k = single(0x40490fdb); out[0] = f32_or_nan(fmaf(A1, B1, k), a, b, 0), \
+    out[1] = f32_or_nan(fmaf(A1, k, B1), a, b, 0)) \
   X(fp8_single, "v_cvt_f32_fp8 v8, v4\nv_cvt_f32_bf8 v9, v4\n" \
               "v_cvt_f32_fp8_sdwa v10, v4 src0_sel:BYTE_2\n" \
               "v_cvt_f32_bf8_sdwa v11, v4 src0_sel:BYTE_3", \

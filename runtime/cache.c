@@ -79,7 +79,7 @@ void llrt_cache_fini(kernel_cache *cache) {
 }
 
 /* Keeps `made` unless another thread was first; returns the one kept, NULL without memory. */
-static const storage_set *keep_set(kernel_cache *cache, storage_set *made) {
+static storage_set *keep_set(kernel_cache *cache, storage_set *made) {
   pthread_mutex_lock(&cache->mutex);
   storage_set *kept = table_find(&cache->sets, made->key);
   if (!kept && table_add(&cache->sets, made->key, made)) kept = made;
@@ -89,7 +89,7 @@ static const storage_set *keep_set(kernel_cache *cache, storage_set *made) {
 }
 
 llrt_status llrt_cache_get_set(kernel_cache *cache, const llrt_tensor *tensors, int n,
-                               const storage_set **set) {
+                               storage_set **set) {
   llrt_hash key;
   LLRT_TRY(llrt_storage_set_key(tensors, n, &key));
   pthread_mutex_lock(&cache->mutex);
@@ -117,18 +117,37 @@ static llrt_op *keep_op(kernel_cache *cache, llrt_hash key, llrt_op *made) {
   return kept;
 }
 
-llrt_status llrt_cache_get_op(kernel_cache *cache, llrt_device *device, const llrt_op_desc *desc,
-                              const storage_set *set, llrt_op **op) {
-  llrt_hash key = llrt_op_key(device, desc, set);
+static llrt_op *find_op(kernel_cache *cache, llrt_hash key) {
   pthread_mutex_lock(&cache->mutex);
-  *op = table_find(&cache->ops, key);
-  cache->hits += *op != NULL;
+  llrt_op *op = table_find(&cache->ops, key);
+  cache->hits += op != NULL;
   pthread_mutex_unlock(&cache->mutex);
-  if (*op) return LLRT_OK;
+  return op;
+}
+
+static llrt_status add_op(kernel_cache *cache, llrt_device *device, const llrt_op_desc *desc,
+                          const storage_set *set, llrt_hash key, llrt_op **op) {
   llrt_op *made;
   LLRT_TRY(llrt_op_make(device, desc, set, &made));
   *op = keep_op(cache, key, made);
   return *op ? LLRT_OK : llrt_error(LLRT_OUT_OF_MEMORY, "no memory for the kernel cache");
+}
+
+llrt_status llrt_cache_get_op(kernel_cache *cache, llrt_device *device, const llrt_op_desc *desc,
+                              const storage_set *set, llrt_op **op) {
+  llrt_hash key = llrt_op_key(device, desc, set);
+  *op = find_op(cache, key);
+  return *op ? LLRT_OK : add_op(cache, device, desc, set, key, op);
+}
+
+llrt_status llrt_cache_get_fixed_op(kernel_cache *cache, llrt_device *device,
+                                    const llrt_op_desc *desc, storage_set *set, llrt_op **op) {
+  llrt_hash key = llrt_op_key(device, desc, set);
+  *op = find_op(cache, key);
+  if (*op || atomic_fetch_add(&set->fixed_ops, 1) < STORAGE_SET_FIXED_OPS)
+    return *op ? LLRT_OK : add_op(cache, device, desc, set, key, op);
+  atomic_fetch_sub(&set->fixed_ops, 1);
+  return LLRT_OK;
 }
 
 void llrt_cache_drop_device(kernel_cache *cache, const llrt_device *device) {

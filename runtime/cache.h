@@ -29,13 +29,18 @@ void llrt_cache_fini(kernel_cache *cache);
 
 /* The checked set of these tensors' storages: found, or checked now and kept. */
 llrt_status llrt_cache_get_set(kernel_cache *cache, const llrt_tensor *tensors, int n,
-                               const storage_set **set);
+                               storage_set **set);
 
 /* The operation of a checked description with the set's storages on the device: found, or made now
  * without kernels. The cache keeps a reference; the caller gets none, and needs none while it uses
  * the device. Errors: OUT_OF_MEMORY. */
 llrt_status llrt_cache_get_op(kernel_cache *cache, llrt_device *device, const llrt_op_desc *desc,
                               const storage_set *set, llrt_op **op);
+
+/* The same, but *op = NULL where it would be made and the set has as many operations as one-line calls
+ * may make of it with extents compiled in. */
+llrt_status llrt_cache_get_fixed_op(kernel_cache *cache, llrt_device *device,
+                                    const llrt_op_desc *desc, storage_set *set, llrt_op **op);
 
 /* Lets go of the device's operations. */
 void llrt_cache_drop_device(kernel_cache *cache, const llrt_device *device);

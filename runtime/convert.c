@@ -31,6 +31,17 @@ static llrt_status describe(const llrt_tensor *source, const llrt_tensor *destin
   return LLRT_OK;
 }
 
+/* The operation of the call's class: small extents compiled in, as long as there are not too many. */
+static llrt_status find_op(llrt_device *device, llrt_op_desc *desc, storage_set *set, llrt_op **op) {
+  kernel_cache *cache = &device->context->cache;
+  if (llrt_promises_fix_extents(desc, set->rank)) {
+    LLRT_TRY(llrt_cache_get_fixed_op(cache, device, desc, set, op));
+    if (*op) return LLRT_OK;
+    llrt_promises_open_extents(desc, set->rank);
+  }
+  return llrt_cache_get_op(cache, device, desc, set, op);
+}
+
 llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *destination,
                               const llrt_convert_params *params, void *stream) {
   LLRT_REQUIRE(source, "source is NULL");
@@ -43,7 +54,7 @@ llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *dest
   llrt_device *device = source->device;
   kernel_cache *cache = &device->context->cache;
 
-  const storage_set *set;
+  storage_set *set;
   LLRT_TRY(llrt_cache_get_set(cache, tensors, desc.n_tensors, &set));
   op_call call;
   LLRT_TRY(llrt_validate_shapes(&desc, tensors, set, &call));
@@ -52,7 +63,7 @@ llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *dest
 
   llrt_promises_coarse(&call, set, &desc);
   llrt_op *op;
-  LLRT_TRY(llrt_cache_get_op(cache, device, &desc, set, &op));
+  LLRT_TRY(find_op(device, &desc, set, &op));
   int variant;
   LLRT_TRY(llrt_op_ready(op, source->shape, stream, &variant));
   return llrt_op_launch(op, variant, &call, stream);

@@ -13,7 +13,7 @@ llrt_status llrt_op_prepare(llrt_device *device, const llrt_op_desc *desc, llrt_
   LLRT_REQUIRE(device, "device is NULL");
   LLRT_TRY(llrt_validate_desc(desc));
   kernel_cache *cache = &device->context->cache;
-  const storage_set *set;
+  storage_set *set;
   LLRT_TRY(llrt_cache_get_set(cache, desc->tensors, desc->n_tensors, &set));
   llrt_op *op;
   LLRT_TRY(llrt_cache_get_op(cache, device, desc, set, &op));

@@ -5,6 +5,10 @@
 
 #define COARSE_BYTES 16 /* the widest access of one lane: more alignment changes no plan */
 
+/* Extents below this are compiled in: heads, head sizes, block sizes, channels. A tile along such an axis
+ * has to end where the axis does, which only a kernel that knows the extent can do without waste. */
+#define SMALL_EXTENT 1024
+
 /* The largest power of two that divides x, at most `most` (a power of two). */
 static int64_t coarse_multiple(int64_t x, int64_t most) {
   int64_t power = x & -x;
@@ -40,12 +44,34 @@ void llrt_promises_coarse(const op_call *call, const storage_set *set, llrt_op_d
     const llrt_tensor *tensor = &call->tensor[i];
     promises[i].address.multiple = coarse_multiple((int64_t)(uintptr_t)tensor->data, COARSE_BYTES);
     for (int axis = 0; axis < tensor->rank; axis++) {
-      promises[i].shape[axis].max = tensor->shape[axis] <= INT32_MAX ? INT32_MAX : 0;
-      if (in_word > 1)
-        promises[i].shape[axis].multiple = coarse_multiple(tensor->shape[axis], in_word);
+      int64_t extent = tensor->shape[axis];
+      llrt_promise *shape = &promises[i].shape[axis];
+      shape->max = extent <= INT32_MAX ? INT32_MAX : 0;
+      if (in_word > 1) shape->multiple = coarse_multiple(extent, in_word);
+      if (extent > 0 && extent < SMALL_EXTENT) *shape = (llrt_promise){0, extent, extent};
     }
     coarse_strides(call, set, i, &promises[i]);
   }
+}
+
+bool llrt_promises_fix_extents(const llrt_op_desc *desc, int rank) {
+  bool fixed = false;
+  for (int i = 0; i < desc->n_tensors; i++)
+    for (int axis = 0; axis < rank; axis++) {
+      const llrt_promise *shape = &desc->promises[i].shape[axis];
+      fixed |= shape->max > 0 && shape->min == shape->max;
+    }
+  return fixed;
+}
+
+void llrt_promises_open_extents(llrt_op_desc *desc, int rank) {
+  int64_t in_word = acts_on_words(desc) ? bits_max(32 / llrt_dtype_bits(desc->tensors[1].dtype), 1) : 1;
+  for (int i = 0; i < desc->n_tensors; i++)
+    for (int axis = 0; axis < rank; axis++) {
+      llrt_promise *shape = &desc->promises[i].shape[axis];
+      if (shape->max == 0 || shape->min != shape->max) continue;
+      *shape = (llrt_promise){in_word > 1 ? coarse_multiple(shape->max, in_word) : 0, 0, INT32_MAX};
+    }
 }
 
 static bool keeps_multiple(int64_t value, const llrt_promise *promise) {

@@ -5,10 +5,14 @@
 #include "runtime/validate.h"
 
 /* The promises of a one-line call: per tensor, the address and every open stride as a multiple of
- * the largest power of two up to 16 bytes; per axis, whether the extent fits 31 bits, and where a map
- * acts on words of the destination, whether words go into it. Fills the axes below the rank of
+ * the largest power of two up to 16 bytes; per axis, the extent itself where it is small, else
+ * whether it fits 31 bits, and where a map acts on words of the destination, whether words go into it. Fills the axes below the rank of
  * desc->promises, which must be zero. */
 void llrt_promises_coarse(const op_call *call, const storage_set *set, llrt_op_desc *desc);
+
+/* Whether a promise names one extent alone, and the same promises for any extents; axes below rank. */
+bool llrt_promises_fix_extents(const llrt_op_desc *desc, int rank);
+void llrt_promises_open_extents(llrt_op_desc *desc, int rank);
 
 /* Errors: OUT_OF_CLASS naming tensor, axis and value of the first broken promise. */
 llrt_status llrt_promises_check(const op_call *call, const storage_set *set,

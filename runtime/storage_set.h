@@ -5,6 +5,12 @@
 
 #include <llrt/op.h>
 
+#include <stdatomic.h>
+
+/* How many operations with extents compiled in the one-line calls make of one set, all dtypes together;
+ * later shapes share the kernels that take any extent. */
+#define STORAGE_SET_FIXED_OPS 16
+
 typedef struct storage_set {
   llrt_hash key; /* of the storages as written: llrt_storage_set_key */
   int32_t n, rank;
@@ -13,6 +19,7 @@ typedef struct storage_set {
   uint32_t open_strides[LLRT_MAX_TENSORS]; /* digits whose stride the rule leaves open: RUN-TIME, or
                                               PACKED outside one or outside a REST digit */
   bool packed[LLRT_MAX_TENSORS]; /* every stride is PACKED: no two elements share an offset */
+  atomic_int fixed_ops;
 } storage_set;
 
 /* A hash of the storages exactly as the tensors give them (NULL: row_major of the tensor's rank).

@@ -45,8 +45,9 @@ typedef struct llrt_op_desc {
   llrt_map maps[LLRT_MAX_MAPS]; /* in the order in which they act */
 } llrt_op_desc;
 
-/* Fills the promises that exactly these tensors keep, coarsely, as the one-line calls do: extents only
- * "fits 31 bits" or nothing; strides and addresses the largest power of two up to 16 bytes. */
+/* Fills the promises that exactly these tensors keep, coarsely, as the one-line calls do: extents
+ * below 1024 as they are, larger ones "fits 31 bits" or nothing; strides and addresses the largest power of
+ * two up to 16 bytes. (One-line calls stop compiling extents in after 16 kernels for a pair of storages.) */
 LLRT_API llrt_status llrt_op_promise_coarse(llrt_op_desc *desc);
 
 /* Plans, compiles and loads every variant that the promises reach. Cost: milliseconds; kernels that

@@ -86,16 +86,58 @@ static uint64_t free_vector(const constraints *c, uint64_t x) {
   return x ^ registers;
 }
 
-/* More registers up to `wanted`: on either side bits that the other has in registers, so that words and
- * shared vectors are common. */
-static void extra_registers(const draft *d, int wanted, side_assignment side[2]) {
+/* Whether x is one of side t's bits from the access's vector on, up to bit `end` of its run. */
+static bool is_between(const draft *d, int t, uint64_t x, int end) {
+  for (int i = d->vector[t]; i < bits_min(end, d->run[t]); i++)
+    if (d->order[t][i] == x) return true;
+  return false;
+}
+
+/* Whether lanes have to hold x so that each access of a warp touches whole sectors of tensor t. */
+static bool completes_sector(const draft *d, int t, uint64_t x) {
+  int sector = bits_log2(d->kernel->target.sector_bytes) - draft_log2_bytes(d, t);
+  return is_between(d, t, x, sector);
+}
+
+/* Whether x is among what lanes want to hold, so that each access of a warp is contiguous. */
+static bool is_near(const draft *d, int t, uint64_t x) {
+  return is_between(d, t, x, d->vector[t] + d->kernel->lane_bits);
+}
+
+/* More registers of the reading side, up to `wanted`: bits that the writing side has in registers, so that
+ * words and shared vectors are common, but rather none that lanes want on either side. */
+static void extra_load_registers(const draft *d, int wanted, side_assignment *load) {
+  for (int pass = 0; pass < 3; pass++) {
+    for (int i = 0; i < d->tile_bits && load->registers.n < wanted; i++) {
+      uint64_t stored = d->order[1][i], x = clear_source(d, stored);
+      if (pass == 0 && (is_near(d, 0, x) || is_near(d, 1, stored))) continue;
+      if (pass == 1 && (completes_sector(d, 0, x) || completes_sector(d, 1, stored))) continue;
+      place(load, &load->registers, x);
+    }
+  }
+}
+
+static bool contains(const vectors *list, uint64_t x) {
+  for (int i = 0; i < list->n; i++)
+    if (list->at[i] == x) return true;
+  return false;
+}
+
+/* Places vectors of the writing side's order that `list` has, up to `wanted` registers, but none that
+ * completes sectors. */
+static void place_common(const draft *d, int wanted, const vectors *list, side_assignment *store) {
+  for (int i = 0; i < d->tile_bits && store->registers.n < wanted; i++)
+    if (contains(list, d->order[1][i]) && !completes_sector(d, 1, d->order[1][i]))
+      place(store, &store->registers, d->order[1][i]);
+}
+
+/* The same of the writing side: what the reading side has in registers needs no exchange, what it has in
+ * lanes only shuffles. */
+static void extra_store_registers(const draft *d, int wanted, const side_assignment *load,
+                                  side_assignment *store) {
   int n = d->tile_bits;
-  side_assignment *load = &side[0], *store = &side[1];
-  for (int i = 0; i < n && load->registers.n < wanted; i++)
-    place(load, &load->registers, clear_source(d, d->order[1][i]));
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < load->registers.n && store->registers.n < wanted; j++)
-      if (load->registers.at[j] == d->order[1][i]) place(store, &store->registers, d->order[1][i]);
+  place_common(d, wanted, &load->registers, store);
+  place_common(d, wanted, &load->lanes, store);
   fill(store, &store->registers, wanted, d->order[1], n, d->run[1]);
   fill(store, &store->registers, wanted, d->order[1], n, 0);
 }
@@ -120,13 +162,14 @@ static void gpu_sides(draft *d, int word, side_assignment side[2]) {
   load_registers(&c, load);
   int wanted = bits_max(bits_max(load->registers.n, store->registers.n), in_flight_bits(d));
   wanted = bits_max(wanted, n - kernel->lane_bits - warps);
-  extra_registers(d, wanted, side);
-  fill(store, &store->lanes, kernel->lane_bits, d->order[1], n, 0);
-  fill(store, &store->warps, warps, d->order[1], n, 0);
+  extra_load_registers(d, wanted, load);
   uint64_t freed[LLRT_MAX_BITS];
   for (int i = 0; i < n; i++) freed[i] = free_vector(&c, d->order[0][i]);
   fill(load, &load->lanes, kernel->lane_bits, freed, n, 0);
   fill(load, &load->warps, warps, freed, n, 0);
+  extra_store_registers(d, wanted, load, store);
+  fill(store, &store->lanes, kernel->lane_bits, d->order[1], n, 0);
+  fill(store, &store->warps, warps, d->order[1], n, 0);
   assert(load->span.rank == n && store->span.rank == n);
   assert(load->warps.n == store->warps.n);
   kernel->warp_bits = load->warps.n;

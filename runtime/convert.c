@@ -91,6 +91,8 @@ llrt_status llrt_convert(const llrt_tensor *source, const llrt_storage *storage,
   made.data = NULL;
   if (params && params->dtype) made.dtype = params->dtype;
   made.storage = storage;
+  made.indices = NULL;
+  made.n_indices = 0;
   memset(made.strides, 0, sizeof made.strides);
   size_t bytes;
   LLRT_TRY(llrt_tensor_bytes(&made, &bytes));

@@ -112,6 +112,7 @@ static llrt_status check_known_shape(const llrt_op_desc *desc, const storage_set
   llrt_tensor tensor = desc->tensors[index];
   llrt_storage_binding binding;
   if (storage->pad == LLRT_PAD_NONE) return LLRT_OK; /* the planner checks what fits */
+  if (tensor.n_indices) return LLRT_OK; /* an index brings its extent at the run */
   for (int axis = 0; axis < tensor.rank; axis++) {
     const llrt_promise *promise = &desc->promises[index].shape[axis];
     if (promise->max == 0 || promise->min != promise->max) return LLRT_OK;
@@ -128,7 +129,7 @@ static llrt_status check_request(const char *target, const llrt_op_desc *desc, r
   LLRT_TRY(llrt_storage_set_init(desc->tensors, desc->n_tensors, &asked->set));
   asked->desc = *desc;
   for (int i = 0; i < desc->n_tensors; i++) {
-    asked->desc.tensors[i].storage = &asked->set.storage[i];
+    asked->desc.tensors[i] = llrt_storage_set_tensor(&asked->set, i, desc->tensors[i].dtype);
     LLRT_TRY(check_known_shape(desc, &asked->set, i));
   }
   return LLRT_OK;

@@ -72,6 +72,19 @@ static void put_storage(llrt_text *out, const llrt_storage *storage) {
   for (int t = 0; t <= storage->n_targets; t++) put(out, storage->offset[t]);
 }
 
+static void put_indices(llrt_text *out, const storage_set *set, int tensor) {
+  put(out, set->n_indices[tensor]);
+  for (int i = 0; i < set->n_indices[tensor]; i++) {
+    const llrt_index *index = &set->index[tensor][i];
+    put(out, index->axis);
+    put(out, index->kind);
+    put(out, index->out_of_range);
+    put(out, index->dtype);
+    put(out, index->axes);
+    put(out, index->folded);
+  }
+}
+
 static void put_promise(llrt_text *out, const llrt_promise *promise) {
   put(out, promise->multiple);
   put(out, promise->min);
@@ -96,6 +109,7 @@ static void put_description(llrt_text *out, const llrt_op_desc *desc, const stor
   for (int i = 0; i < set->n; i++) {
     put(out, desc->tensors[i].dtype);
     put_storage(out, &set->storage[i]);
+    put_indices(out, set, i);
     put_promise(out, &desc->promises[i].address);
     for (int axis = 0; axis < set->rank; axis++) {
       put_promise(out, &desc->promises[i].shape[axis]);
@@ -238,6 +252,19 @@ static void get_storage(reader *in, int rank, llrt_storage *storage) {
   for (int t = 0; t <= storage->n_targets; t++) storage->offset[t] = get(in);
 }
 
+static int get_indices(reader *in, llrt_index *indices) {
+  int n = get_within(in, 0, LLRT_MAX_INDICES);
+  for (int i = 0; i < n; i++) {
+    indices[i].axis = get_within(in, 0, LLRT_MAX_RANK - 1);
+    indices[i].kind = get_within(in, LLRT_INDEX_COORDINATE, LLRT_INDEX_POINTER);
+    indices[i].out_of_range = get_within(in, LLRT_RANGE_SKIP, LLRT_RANGE_REPORT);
+    indices[i].dtype = (llrt_dtype)get_within(in, LLRT_DTYPE_NONE + 1, LLRT_DTYPE_COUNT - 1);
+    indices[i].axes = (uint32_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
+    indices[i].folded = (uint32_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
+  }
+  return n;
+}
+
 static void get_promise(reader *in, llrt_promise *promise) {
   promise->multiple = get(in);
   promise->min = get(in);
@@ -267,19 +294,25 @@ static llrt_status get_description(reader *in, kernel_image *image) {
   desc->kind = (llrt_op_kind)get_within(in, LLRT_OP_CONVERT, LLRT_OP_CONVERT);
   desc->n_tensors = get_within(in, 2, 3);
   int rank = get_within(in, 0, LLRT_MAX_RANK);
+  llrt_index indices[LLRT_MAX_TENSORS][LLRT_MAX_INDICES] = {0};
   desc->n_maps = get_within(in, 0, LLRT_MAX_MAPS);
   for (int i = 0; i < desc->n_maps; i++) get_map(in, &desc->maps[i]);
   for (int i = 0; i < desc->n_tensors; i++) {
     llrt_dtype dtype = (llrt_dtype)get_within(in, LLRT_DTYPE_NONE + 1, LLRT_DTYPE_COUNT - 1);
     get_storage(in, rank, &storages[i]);
+    int n_indices = get_indices(in, indices[i]);
     get_promises(in, rank, &desc->promises[i]);
-    desc->tensors[i] = (llrt_tensor){.dtype = dtype, .rank = rank, .storage = &storages[i]};
+    desc->tensors[i] = (llrt_tensor){.dtype = dtype, .rank = rank, .storage = &storages[i],
+                                     .indices = indices[i], .n_indices = n_indices};
   }
   if (in->bad) return contradiction();
   llrt_status status = llrt_validate_desc(desc);
   if (status == LLRT_OK)
     status = llrt_storage_set_init(desc->tensors, desc->n_tensors, &image->set);
-  for (int i = 0; i < desc->n_tensors; i++) desc->tensors[i].storage = NULL;
+  for (int i = 0; i < desc->n_tensors; i++) {
+    desc->tensors[i].storage = NULL;
+    desc->tensors[i].indices = NULL;
+  }
   return status == LLRT_OK ? LLRT_OK : llrt_error_prefix(LLRT_CORRUPT, "the saved kernel");
 }
 
@@ -287,16 +320,20 @@ static void get_args(reader *in, const storage_set *set, plan_launch *launch) {
   launch->n_args = get_within(in, 0, PLAN_MAX_ARGS);
   for (int i = 0; i < launch->n_args; i++) {
     plan_arg *arg = &launch->arg[i];
-    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_POSITIONS);
+    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_INDEX_REPORT);
     arg->tensor = (uint8_t)get_within(in, 0, set->n - 1);
     arg->index = (uint8_t)get_within(in, 0, MAX_ARG_INDEX);
     arg->padded = (uint8_t)get_within(in, 0, 1);
     arg->factor = get(in);
-    if (arg->factor < (arg->kind >= PLAN_ARG_CEIL ? 1 : 0)) in->bad = true;
     bool digit = arg->kind == PLAN_ARG_STRIDE;
     bool axis = arg->kind >= PLAN_ARG_CEIL && arg->kind <= PLAN_ARG_MAGIC_SHIFT;
+    if (arg->factor < (axis ? 1 : 0)) in->bad = true;
     if (digit && arg->index >= set->storage[arg->tensor].n_digits) in->bad = true;
     if (axis && arg->index >= set->rank) in->bad = true;
+    bool index = arg->kind >= PLAN_ARG_INDEX_DATA;
+    if (index && arg->index >= set->n_indices[arg->tensor]) in->bad = true;
+    bool strides = arg->kind == PLAN_ARG_INDEX_STRIDE;
+    if (strides && arg->factor >= set->rank) in->bad = true;
   }
 }
 

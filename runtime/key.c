@@ -8,6 +8,8 @@
 #define TENSOR_WORDS (3 + 4 * LLRT_MAX_RANK)
 #define HEAD_WORDS (5 + 4)
 #define MAP_WORDS (2 + sizeof(((llrt_map *)0)->perm) / 8 + LLRT_MAX_RANK) /* kind and fields */
+/* Per index: two words; and their number. */
+#define INDEX_WORDS (1 + 2 * LLRT_MAX_INDICES)
 
 static uint64_t *put_promises(uint64_t *at, const llrt_tensor_promise *promises, int rank) {
   *at++ = (uint64_t)promises->address.multiple;
@@ -40,8 +42,20 @@ static uint64_t *put_map(uint64_t *at, const llrt_map *map) {
   return at;
 }
 
+static uint64_t *put_indices(uint64_t *at, const storage_set *set, int tensor) {
+  *at++ = (uint64_t)set->n_indices[tensor];
+  for (int i = 0; i < set->n_indices[tensor]; i++) {
+    const llrt_index *index = &set->index[tensor][i];
+    *at++ = (uint64_t)index->axis | (uint64_t)index->kind << 8 |
+            (uint64_t)index->out_of_range << 16 | (uint64_t)index->dtype << 24;
+    *at++ = (uint64_t)index->axes | (uint64_t)index->folded << 32;
+  }
+  return at;
+}
+
 llrt_hash llrt_op_key(const llrt_device *device, const llrt_op_desc *desc, const storage_set *set) {
-  uint64_t words[HEAD_WORDS + LLRT_MAX_TENSORS * TENSOR_WORDS + LLRT_MAX_MAPS * MAP_WORDS];
+  uint64_t words[HEAD_WORDS + LLRT_MAX_TENSORS * (TENSOR_WORDS + INDEX_WORDS) +
+                 LLRT_MAX_MAPS * MAP_WORDS];
   uint64_t *at = words;
   *at++ = (uint64_t)(uintptr_t)device;
   *at++ = (uint64_t)device->target.shared_bytes;
@@ -54,6 +68,7 @@ llrt_hash llrt_op_key(const llrt_device *device, const llrt_op_desc *desc, const
   for (int i = 0; i < set->n; i++) {
     *at++ = set->hash[i].low;
     *at++ = set->hash[i].high;
+    at = put_indices(at, set, i);
     at = put_promises(at, &desc->promises[i], set->rank);
   }
   for (int i = 0; i < desc->n_maps; i++) at = put_map(at, &desc->maps[i]);

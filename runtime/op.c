@@ -28,7 +28,13 @@ void llrt_op_destroy(llrt_op **op) {
   *op = NULL;
 }
 
-/* The tensors' storages are the description's: the same bytes as a rule, or else equal rules. */
+static bool same_indices(const storage_set *a, const storage_set *b, int tensor) {
+  if (a->n_indices[tensor] != b->n_indices[tensor]) return false;
+  return memcmp(a->index[tensor], b->index[tensor], sizeof a->index[tensor]) == 0;
+}
+
+/* The tensors' storages are the description's: the same bytes as a rule, or else equal rules; the same
+ * indices. */
 static llrt_status check_storages(const llrt_op *op, const llrt_tensor *tensors) {
   llrt_hash key;
   LLRT_TRY(llrt_storage_set_key(tensors, op->set.n, &key));
@@ -38,6 +44,8 @@ static llrt_status check_storages(const llrt_op *op, const llrt_tensor *tensors)
   for (int i = 0; i < op->set.n; i++) {
     LLRT_REQUIRE(llrt_storage_equal(&given.storage[i], &op->set.storage[i]),
                  "the %s's storage is not the operation's", llrt_tensor_role(i));
+    LLRT_REQUIRE(same_indices(&given, &op->set, i), "the %s's indices are not the operation's",
+                 llrt_tensor_role(i));
   }
   return LLRT_OK;
 }

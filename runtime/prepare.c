@@ -17,10 +17,8 @@ llrt_status llrt_op_make(llrt_device *device, const llrt_op_desc *desc, const st
   op->set = *set;
   op->desc = *desc;
   for (int i = 0; i < set->n; i++) {
-    op->desc.tensors[i] = (llrt_tensor){.dtype = desc->tensors[i].dtype,
-                                        .rank = set->rank,
-                                        .storage = &op->set.storage[i],
-                                        .device = device};
+    op->desc.tensors[i] = llrt_storage_set_tensor(&op->set, i, desc->tensors[i].dtype);
+    op->desc.tensors[i].device = device;
   }
   atomic_init(&op->references, 1);
   pthread_mutex_init(&op->build, NULL);

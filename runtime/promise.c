@@ -2,6 +2,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "runtime/index_check.h"
 
 #define COARSE_BYTES 16 /* the widest access of one lane: more alignment changes no plan */
 
@@ -33,6 +34,13 @@ static void coarse_strides(const op_call *call, const storage_set *set, int tens
   }
 }
 
+/* A number that divides the tensor's address, or each of its pointer list. */
+static int64_t address_multiple(const llrt_tensor *tensor) {
+  int64_t alignment;
+  if (llrt_index_has_pointers(tensor, &alignment)) return alignment;
+  return (int64_t)(uintptr_t)tensor->data;
+}
+
 static bool acts_on_words(const llrt_op_desc *desc) {
   return desc->n_maps > 0 && desc->maps[desc->n_maps - 1].kind == LLRT_MAP_WORD_BITS;
 }
@@ -42,7 +50,7 @@ void llrt_promises_coarse(const op_call *call, const storage_set *set, llrt_op_d
   int64_t in_word = acts_on_words(desc) ? bits_max(32 / call->bits[1], 1) : 1;
   for (int i = 0; i < call->n; i++) {
     const llrt_tensor *tensor = &call->tensor[i];
-    promises[i].address.multiple = coarse_multiple((int64_t)(uintptr_t)tensor->data, COARSE_BYTES);
+    promises[i].address.multiple = coarse_multiple(address_multiple(tensor), COARSE_BYTES);
     for (int axis = 0; axis < tensor->rank; axis++) {
       int64_t extent = tensor->shape[axis];
       llrt_promise *shape = &promises[i].shape[axis];
@@ -114,9 +122,10 @@ llrt_status llrt_promises_check(const op_call *call, const storage_set *set,
   for (int i = 0; i < call->n; i++) {
     const llrt_tensor *tensor = &call->tensor[i];
     const char *role = llrt_tensor_role(i);
-    if (!keeps_multiple((int64_t)(uintptr_t)tensor->data, &promises[i].address)) {
-      return llrt_error(LLRT_OUT_OF_CLASS, "the %s's address %p is no multiple of %lld bytes", role,
-                        tensor->data, (long long)promises[i].address.multiple);
+    int64_t address = address_multiple(tensor);
+    if (!keeps_multiple(address, &promises[i].address)) {
+      return llrt_error(LLRT_OUT_OF_CLASS, "the %s's address 0x%llx is no multiple of %lld bytes",
+                        role, (long long)address, (long long)promises[i].address.multiple);
     }
     LLRT_TRY(check_shape(tensor, role, &promises[i]));
     LLRT_TRY(check_strides(call, set, i, &promises[i]));
@@ -127,6 +136,8 @@ llrt_status llrt_promises_check(const op_call *call, const storage_set *set,
 /* With data unknown (NULL) nothing is promised about addresses. */
 static void forget_unknown_addresses(const llrt_op_desc *desc, llrt_tensor_promise *promises) {
   for (int i = 0; i < desc->n_tensors; i++) {
+    int64_t alignment;
+    if (llrt_index_has_pointers(&desc->tensors[i], &alignment)) continue;
     if (!desc->tensors[i].data) promises[i].address.multiple = 0;
   }
 }

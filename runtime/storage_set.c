@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "layout/storage_rule.h"
+#include "runtime/index_check.h"
 
 #include <string.h>
 
@@ -14,7 +15,7 @@ const char *llrt_tensor_role(int tensor) { return tensor == 0 ? "source" : tenso
 #define RAW_BYTES                                                                     \
   (8 + LLRT_MAX_DIGITS * 24 + (LLRT_MAX_IN_DIMS + LLRT_MAX_OUT_DIMS) * DIM_BYTES + 2 + \
    LLRT_MAX_BITS * 8 + sizeof(llrt_swizzle) + 4 + 8 + 4 + 8 +                          \
-   LLRT_MAX_TARGETS * (LLRT_NAME_BYTES + 8))
+   LLRT_MAX_TARGETS * (LLRT_NAME_BYTES + 8) + 4 + LLRT_MAX_INDICES * sizeof(llrt_index))
 
 typedef struct raw_bytes {
   size_t size;
@@ -69,8 +70,23 @@ static void put_storage(raw_bytes *raw, const llrt_storage *storage) {
   put(raw, storage->offset, (size_t)(storage->n_targets + 1) * sizeof storage->offset[0]);
 }
 
+static llrt_status put_indices(raw_bytes *raw, const llrt_tensor *tensor, int index) {
+  LLRT_REQUIRE(tensor->n_indices >= 0 && tensor->n_indices <= LLRT_MAX_INDICES,
+               "the %s has %d indices, not 0 to %d", llrt_tensor_role(index), tensor->n_indices,
+               LLRT_MAX_INDICES);
+  put(raw, &tensor->n_indices, sizeof tensor->n_indices);
+  for (int i = 0; i < tensor->n_indices; i++) {
+    const llrt_index class = llrt_index_class(&tensor->indices[i]);
+    const int32_t numbers[] = {class.axis, class.kind, class.out_of_range, (int32_t)class.dtype,
+                               (int32_t)class.axes, (int32_t)class.folded};
+    put(raw, numbers, sizeof numbers);
+  }
+  return LLRT_OK;
+}
+
 static llrt_status put_tensor(raw_bytes *raw, const llrt_tensor *tensor, int index) {
   const llrt_storage *storage = tensor->storage;
+  LLRT_TRY(put_indices(raw, tensor, index));
   if (!storage) {
     const int32_t row_major[2] = {tensor->rank, -1}; /* no storage has -1 digits */
     put(raw, row_major, sizeof row_major);
@@ -142,6 +158,9 @@ static llrt_status add_storage(const llrt_tensor *tensor, int index, storage_set
   set->hash[index] = llrt_storage_hash(storage);
   set->open_strides[index] = find_open_strides(storage);
   set->packed[index] = is_packed(storage);
+  set->n_indices[index] = tensor->n_indices;
+  for (int i = 0; i < tensor->n_indices; i++)
+    set->index[index][i] = llrt_index_class(&tensor->indices[i]);
   return LLRT_OK;
 }
 
@@ -152,4 +171,12 @@ llrt_status llrt_storage_set_init(const llrt_tensor *tensors, int n, storage_set
   set->rank = tensors[0].rank;
   for (int i = 0; i < n; i++) LLRT_TRY(add_storage(&tensors[i], i, set));
   return LLRT_OK;
+}
+
+llrt_tensor llrt_storage_set_tensor(const storage_set *set, int index, llrt_dtype dtype) {
+  return (llrt_tensor){.dtype = dtype,
+                       .rank = set->rank,
+                       .storage = &set->storage[index],
+                       .indices = set->n_indices[index] ? set->index[index] : NULL,
+                       .n_indices = set->n_indices[index]};
 }

@@ -1,5 +1,5 @@
-/* The storages of one operation's tensors, checked once and kept: what every later call with the
- * same storages builds on instead of checking again. */
+/* The storages and indices of one operation's tensors, checked once and kept: what every later call with
+ * the same builds on instead of checking again. */
 #ifndef LLRT_RUNTIME_STORAGE_SET_H
 #define LLRT_RUNTIME_STORAGE_SET_H
 
@@ -12,7 +12,7 @@
 #define STORAGE_SET_FIXED_OPS 16
 
 typedef struct storage_set {
-  llrt_hash key; /* of the storages as written: llrt_storage_set_key */
+  llrt_hash key; /* of storages and indices as written: llrt_storage_set_key */
   int32_t n, rank;
   llrt_storage storage[LLRT_MAX_TENSORS]; /* valid, all of one rank */
   llrt_hash hash[LLRT_MAX_TENSORS];       /* llrt_storage_hash: of the rules in canonical form */
@@ -20,15 +20,21 @@ typedef struct storage_set {
                                               PACKED outside one or outside a REST digit */
   bool packed[LLRT_MAX_TENSORS]; /* every stride is PACKED: no two elements share an offset */
   atomic_int fixed_ops;
+  int32_t n_indices[LLRT_MAX_TENSORS];
+  llrt_index index[LLRT_MAX_TENSORS][LLRT_MAX_INDICES]; /* valid; what belongs to the class, else 0 */
 } storage_set;
 
-/* A hash of the storages exactly as the tensors give them (NULL: row_major of the tensor's rank).
+/* A hash of the storages and of the indices' class exactly as the tensors give them (a storage NULL:
+ * row_major of the tensor's rank).
  * Rules that are equal but written differently get different keys. Cost: some tens of nanoseconds.
  * Errors: INVALID_ARGUMENT where counts pass the arrays' bounds. Precondition: ranks in range. */
 llrt_status llrt_storage_set_key(const llrt_tensor *tensors, int n, llrt_hash *key);
 
 /* Checks the storages in full and fills the set. Errors: INVALID_ARGUMENT naming the tensor. */
 llrt_status llrt_storage_set_init(const llrt_tensor *tensors, int n, storage_set *set);
+
+/* The descriptions' form of tensor `index`: its storage and indices (borrowed from the set), no data. */
+llrt_tensor llrt_storage_set_tensor(const storage_set *set, int index, llrt_dtype dtype);
 
 /* "source", "destination" or "scale", for messages. */
 const char *llrt_tensor_role(int tensor);

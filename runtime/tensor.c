@@ -1,4 +1,5 @@
 #include "base/status.h"
+#include "runtime/index_check.h"
 
 #include <llrt/tensor.h>
 
@@ -17,7 +18,10 @@ llrt_status llrt_tensor_bytes(const llrt_tensor *tensor, size_t *bytes) {
     storage = &row_major;
   }
   llrt_storage_binding binding;
-  LLRT_TRY(llrt_storage_bind(storage, tensor->rank, tensor->shape, tensor->strides, &binding));
+  int64_t shape[LLRT_MAX_RANK];
+  LLRT_TRY(llrt_index_check_class(tensor, "tensor", false));
+  llrt_index_shape(tensor, shape);
+  LLRT_TRY(llrt_storage_bind(storage, tensor->rank, shape, tensor->strides, &binding));
   size_t total;
   LLRT_REQUIRE(!__builtin_mul_overflow((size_t)binding.span, (size_t)bits, &total),
                "the tensor has more than 2^64 bits");

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "jit/plan/number.h"
 #include "runtime/context.h"
+#include "runtime/index_check.h"
 
 #define DESTINATION 1 /* of a convert: the tensor that is written */
 
@@ -35,6 +36,8 @@ static llrt_status check_types(const llrt_tensor *tensors, int n) {
     if (i < 2) LLRT_TRY(check_cast(tensors[0].dtype, tensors[i].dtype));
     LLRT_REQUIRE(tensors[i].rank == tensors[0].rank, "the %s has rank %d, the source %d", role,
                  tensors[i].rank, tensors[0].rank);
+    LLRT_TRY(llrt_index_check_class(&tensors[i], role, i == DESTINATION));
+    LLRT_REQUIRE(i < 2 || tensors[i].n_indices == 0, "the %s cannot have indices", role);
   }
   return LLRT_OK;
 }
@@ -181,14 +184,17 @@ llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *te
   if (set->n > 2) LLRT_TRY(check_scale_shape(llrt_map_of_scale(desc), tensors));
   call->n = set->n;
   call->empty = false;
+  for (int axis = 0; axis < tensors[0].rank; axis++) call->empty |= tensors[0].shape[axis] == 0;
   for (int i = 0; i < set->n; i++) {
+    int64_t shape[LLRT_MAX_RANK];
+    LLRT_TRY(llrt_index_check_values(&tensors[i], llrt_tensor_role(i)));
+    llrt_index_shape(&tensors[i], shape);
     call->tensor[i] = tensors[i];
     call->bits[i] = llrt_dtype_bits(tensors[i].dtype);
     call->tensor[i].storage = &set->storage[i];
-    llrt_status status = llrt_storage_bind(&set->storage[i], tensors[i].rank, tensors[i].shape,
+    llrt_status status = llrt_storage_bind(&set->storage[i], tensors[i].rank, shape,
                                            tensors[i].strides, &call->binding[i]);
     if (status != LLRT_OK) return llrt_error_prefix(status, "the %s", llrt_tensor_role(i));
-    if (call->binding[i].span == 0) call->empty = true;
   }
   return LLRT_OK;
 }
@@ -261,12 +267,30 @@ static llrt_status check_no_sharing(const llrt_storage *storage,
   return LLRT_OK;
 }
 
-static llrt_status check_address(const llrt_tensor *tensor, int bits, int index) {
+static llrt_status check_address(const llrt_tensor *tensor, int64_t span, int bits, int index) {
   const char *role = llrt_tensor_role(index);
+  int64_t alignment;
+  if (llrt_index_has_pointers(tensor, &alignment)) {
+    LLRT_REQUIRE(alignment % bits_max(bits / 8, 1) == 0,
+                 "the %s's pointer list promises %lld bytes, less than an element", role,
+                 (long long)alignment);
+    return LLRT_OK;
+  }
+  if (span == 0) return LLRT_OK; /* every value of an index will be out of range */
   LLRT_REQUIRE(tensor->data, "the %s's data is NULL", role);
   LLRT_REQUIRE((uintptr_t)tensor->data % ((unsigned)bits / 8) == 0,
                "the %s's data is not aligned to its %d-bit elements", role, bits);
   return LLRT_OK;
+}
+
+/* Where the values of indices decide what is read and what is written, no overlap can be told: within one
+ * pool blocks are copied to others. */
+static bool overlap_is_open(const op_call *call, int read) {
+  int64_t alignment;
+  bool open = call->tensor[read].n_indices > 0 && call->tensor[DESTINATION].n_indices > 0;
+  open |= llrt_index_has_pointers(&call->tensor[read], &alignment);
+  open |= llrt_index_has_pointers(&call->tensor[DESTINATION], &alignment);
+  return open || call->binding[read].span == 0 || call->binding[DESTINATION].span == 0;
 }
 
 /* Source and destination in place, or what is read overlapping what is written. */
@@ -279,18 +303,20 @@ static llrt_status check_overlap(const op_call *call) {
                 __builtin_add_overflow(begin[i], (uintptr_t)bytes, &end[i]);
     LLRT_REQUIRE(!past, "the %s ends past the address space", llrt_tensor_role(i));
   }
-  if (begin[0] == begin[1]) {
+  if (begin[0] == begin[1] && !overlap_is_open(call, 0)) {
     return llrt_error(LLRT_UNSUPPORTED, "source and destination begin at one address: converting "
                                         "in place is not possible yet");
   }
   for (int i = 0; i < call->n; i++)
-    LLRT_REQUIRE(i == DESTINATION || end[i] <= begin[1] || end[1] <= begin[i],
+    LLRT_REQUIRE(i == DESTINATION || overlap_is_open(call, i) || end[i] <= begin[1] ||
+                     end[1] <= begin[i],
                  "%s and destination overlap", llrt_tensor_role(i));
   return LLRT_OK;
 }
 
 llrt_status llrt_validate_memory(const storage_set *set, const op_call *call) {
-  for (int i = 0; i < call->n; i++) LLRT_TRY(check_address(&call->tensor[i], call->bits[i], i));
+  for (int i = 0; i < call->n; i++)
+    LLRT_TRY(check_address(&call->tensor[i], call->binding[i].span, call->bits[i], i));
   LLRT_TRY(check_overlap(call));
   if (set->packed[DESTINATION]) return LLRT_OK;
   return check_no_sharing(&set->storage[DESTINATION], &call->binding[DESTINATION]);

@@ -32,6 +32,49 @@ LLRT_API int llrt_dtype_bits(llrt_dtype dtype);
 /* Errors: INVALID_ARGUMENT for an unknown name. */
 LLRT_API llrt_status llrt_dtype_parse(const char *text, llrt_dtype *dtype);
 
+#define LLRT_MAX_INDICES 4
+
+/* What an index's values are. */
+typedef enum llrt_index_kind {
+  LLRT_INDEX_COORDINATE = 0, /* positions along the axis: block ids, slots, rows to gather */
+  LLRT_INDEX_POINTER = 1     /* 64-bit addresses that replace tensor.data; one such index a tensor */
+} llrt_index_kind;
+
+/* What becomes of elements whose value is out of range: not in [0, extent); a pointer that is not
+ * positive. With any of them no memory outside the tensor is touched. */
+typedef enum llrt_out_of_range {
+  LLRT_RANGE_SKIP = 0,  /* not moved: what the destination holds there stays */
+  LLRT_RANGE_ZERO = 1,  /* read as zero bits; on sources only */
+  LLRT_RANGE_CLAMP = 2, /* the nearest position in range; coordinates of sources only */
+  LLRT_RANGE_REPORT = 3 /* as SKIP, and *report grows by one for every such value */
+} llrt_out_of_range;
+
+/* An indirection between a logical coordinate x and one tensor's storage. The value that x selects is
+ *
+ *   v(x) = data[sum of x[a] * strides[a] over the axes a in `axes`]
+ *
+ * COORDINATE: the storage sees v(x) as the coordinate of `axis`, before that is split into the tile and
+ * digits: a slot number falls into block and position by itself. POINTER: v(x) is the address of the
+ * storage's offset 0, and the coordinate of `axis` is 0.
+ * Axes in `folded` do no more than select: their coordinate is 0 and their extent 1 on this tensor. So
+ * block_table[request][block] is axis = block, axes = {request, block}, folded = {request}.
+ * Values are never trusted, but two elements of a destination that values send to one place race. A
+ * destination with indices keeps its pads: elements alone are written. */
+typedef struct llrt_index {
+  int32_t axis;         /* logical axis, 0 <= axis < rank; another one for each index of a tensor */
+  int32_t kind;         /* llrt_index_kind */
+  int32_t out_of_range; /* llrt_out_of_range */
+  llrt_dtype dtype;     /* of the values: I32 or I64; POINTER: I64 or U64 */
+  uint32_t axes;        /* bit a: values differ along logical axis a */
+  uint32_t folded;      /* bit a, other than `axis`: see above; no other index has that axis */
+  int64_t extent;       /* COORDINATE: positions of `axis` on this tensor, >= 0; else 0 */
+  int64_t alignment;    /* POINTER: bytes, a power of two that divides every address; 0: what an element
+                           needs */
+  const void *data;     /* address of value 0, aligned to a value; the device must reach it */
+  int64_t strides[LLRT_MAX_RANK]; /* values, >= 0; read for the axes in `axes`, that many positions each */
+  int32_t *report;      /* REPORT: counter that the device reaches; else NULL */
+} llrt_index;
+
 /* A borrowed view: nothing here is owned, except by what llrt_convert returns. */
 typedef struct llrt_tensor {
   void *data;                    /* address of offset 0, a multiple of the element's size; may be NULL
@@ -42,9 +85,13 @@ typedef struct llrt_tensor {
   int64_t strides[LLRT_MAX_RANK];/* elements; read for RUN-TIME digits of the storage only */
   const llrt_storage *storage;   /* NULL: row_major */
   llrt_device *device;           /* who runs operations on it */
+  const llrt_index *indices;     /* n_indices of them, borrowed; NULL where there are none. shape stays the
+                                    logical shape; data may be NULL with a pointer list */
+  int32_t n_indices;             /* 0..LLRT_MAX_INDICES */
 } llrt_tensor;
 
-/* Bytes from data to the end of the tensor's storage (the span of its binding in whole bytes).
+/* Bytes from data (each address of a pointer list) to the end of the tensor's storage: the span of its
+ * binding in whole bytes, indexed axes having the indices' extents and folded ones 1.
  * Errors: as llrt_storage_bind. */
 LLRT_API llrt_status llrt_tensor_bytes(const llrt_tensor *tensor, size_t *bytes);
 

@@ -16,6 +16,7 @@ typedef struct access {
   const plan_value *value;
   LLVMValueRef *words; /* of the value */
   emit_place place;
+  emit_place read; /* STORE: of the tensor that was read, where its indices leave elements out */
   int registers, word; /* log2 registers, log2 elements in a word */
   int vector;          /* log2 elements of a piece */
   int position[8];     /* register bit that moves the address by 2^j, GPU */
@@ -33,19 +34,14 @@ static int piece_bytes(const access *a) { return plan_access_bytes(a->value->bit
 
 /* ---- guards ---- */
 
-/* Opens a block that runs only where `condition` holds; its continuation, or NULL without condition. */
-static LLVMBasicBlockRef open_guard(emitter *e, LLVMValueRef condition) {
-  if (!condition) return NULL;
-  LLVMBasicBlockRef body = emit_new_block(e, "guarded"), next = emit_new_block(e, "next");
-  LLVMBuildCondBr(e->builder, condition, body, next);
-  LLVMPositionBuilderAtEnd(e->builder, body);
-  return next;
-}
-
-static void close_guard(emitter *e, LLVMBasicBlockRef next) {
-  if (!next) return;
-  LLVMBuildBr(e->builder, next);
-  LLVMPositionBuilderAtEnd(e->builder, next);
+/* i1: whether the piece at `tile` is loaded or stored; NULL: it is. */
+static LLVMValueRef piece_condition(emitter *e, access *a, uint64_t tile) {
+  LLVMValueRef condition = a->step->masked ? emit_inside(e, &a->place, tile) : NULL;
+  const emit_index_terms *terms = emit_place_terms(e, &a->place, tile);
+  if (terms) condition = emit_and(e, condition, terms->valid);
+  terms = emit_place_terms(e, &a->read, tile);
+  if (terms) condition = emit_and(e, condition, terms->kept);
+  return condition;
 }
 
 /* `type`, an integer of whole elements or a vector of such, with every element the kernel's fill. */
@@ -58,38 +54,46 @@ static LLVMValueRef fill_of(const emitter *e, const access *a, LLVMTypeRef type)
   return emit_splat(type, pattern);
 }
 
-static LLVMValueRef plain_load(emitter *e, LLVMTypeRef type, const access *a, uint64_t tile) {
+static LLVMValueRef plain_load(emitter *e, LLVMTypeRef type, access *a, uint64_t tile) {
   LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, emit_pointer(e, &a->place, tile), "");
   set_alignment(e, loaded, piece_bytes(a));
   return loaded;
 }
 
-/* A load that may not happen: the loaded value or the fill. */
-static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef type,
-                                 const access *a, uint64_t tile) {
+/* What a load gives that does not happen: the fill outside of bounds, zero where an index says so. */
+static LLVMValueRef not_loaded(emitter *e, access *a, LLVMTypeRef type, uint64_t tile) {
+  const emit_index_terms *terms = emit_place_terms(e, &a->place, tile);
+  LLVMValueRef fill = fill_of(e, a, type);
+  if (!terms || !terms->valid) return fill;
+  return LLVMBuildSelect(e->builder, terms->valid, fill, LLVMConstNull(type), "");
+}
+
+/* A load that may not happen. */
+static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef type, access *a,
+                                 uint64_t tile) {
   if (!inside) return plain_load(e, type, a, tile);
+  LLVMValueRef otherwise = not_loaded(e, a, type, tile);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
-  LLVMBasicBlockRef next = open_guard(e, inside);
+  LLVMBasicBlockRef next = emit_open_guard(e, inside);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
   LLVMValueRef loaded = plain_load(e, type, a, tile);
-  close_guard(e, next);
-  LLVMValueRef phi = LLVMBuildPhi(e->builder, type, ""), fill = fill_of(e, a, type);
+  emit_close_guard(e, next);
+  LLVMValueRef phi = LLVMBuildPhi(e->builder, type, "");
   LLVMAddIncoming(phi, &loaded, &body, 1);
-  LLVMAddIncoming(phi, &fill, &before, 1);
+  LLVMAddIncoming(phi, &otherwise, &before, 1);
   return phi;
 }
 
-LLVMValueRef emit_load_element(emitter *e, const emit_place *place, uint64_t tile, int bits,
-                               bool masked) {
+LLVMValueRef emit_load_element(emitter *e, emit_place *place, uint64_t tile, int bits, bool masked) {
   LLVMTypeRef type = emit_int_type(e, bits);
   LLVMValueRef inside = masked ? emit_inside(e, place, tile) : NULL;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
-  LLVMBasicBlockRef next = open_guard(e, inside);
+  LLVMBasicBlockRef next = emit_open_guard(e, inside);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
   LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, emit_pointer(e, place, tile), "");
   set_alignment(e, loaded, bits / 8);
   if (!next) return loaded;
-  close_guard(e, next);
+  emit_close_guard(e, next);
   LLVMValueRef phi = LLVMBuildPhi(e->builder, type, ""), zero = LLVMConstNull(type);
   LLVMAddIncoming(phi, &loaded, &body, 1);
   LLVMAddIncoming(phi, &zero, &before, 1);
@@ -105,23 +109,20 @@ static void set_nontemporal(const emitter *e, LLVMValueRef store) {
   LLVMSetMetadata(store, kind, node);
 }
 
-/* Loads `type` from tile coordinate `tile`, masked where the step is. */
-static LLVMValueRef load_piece(emitter *e, const access *a, uint64_t tile, LLVMTypeRef type) {
-  if (a->step->masked)
-    return guarded_load(e, emit_inside(e, &a->place, tile), type, a, tile);
-  return plain_load(e, type, a, tile);
+/* Loads `type` from tile coordinate `tile`, where the step's mask and the tensor's indices allow it. */
+static LLVMValueRef load_piece(emitter *e, access *a, uint64_t tile, LLVMTypeRef type) {
+  return guarded_load(e, piece_condition(e, a, tile), type, a, tile);
 }
 
-static void store_piece(emitter *e, const access *a, uint64_t tile, LLVMValueRef stored) {
-  LLVMBasicBlockRef next = NULL;
-  if (a->step->masked) next = open_guard(e, emit_inside(e, &a->place, tile));
+static void store_piece(emitter *e, access *a, uint64_t tile, LLVMValueRef stored) {
+  LLVMBasicBlockRef next = emit_open_guard(e, piece_condition(e, a, tile));
   LLVMValueRef store = LLVMBuildStore(e->builder, stored, emit_pointer(e, &a->place, tile));
   set_alignment(e, store, piece_bytes(a));
   if (a->step->streaming && emit_is_host(e)) {
     LLVMSetAlignment(store, 1u << a->step->streaming);
     set_nontemporal(e, store);
   }
-  close_guard(e, next);
+  emit_close_guard(e, next);
 }
 
 static uint64_t register_tile(const access *a, uint64_t index) {
@@ -143,7 +144,7 @@ static uint64_t piece_register(const access *a, int k) {
 }
 
 /* A piece of whole words, as a scalar or vector of them. */
-static void move_words(emitter *e, const access *a, uint64_t first) {
+static void move_words(emitter *e, access *a, uint64_t first) {
   int n = 1 << (a->vector - a->word), bits = a->value->bits << a->word;
   LLVMTypeRef unit = emit_int_type(e, bits), type = n > 1 ? LLVMVectorType(unit, (unsigned)n) : unit;
   uint64_t tile = register_tile(a, first);
@@ -163,7 +164,7 @@ static void move_words(emitter *e, const access *a, uint64_t first) {
 }
 
 /* A piece that is part of a word: 2^vector elements from element `first` of its word. */
-static void move_part(emitter *e, const access *a, uint64_t first) {
+static void move_part(emitter *e, access *a, uint64_t first) {
   LLVMTypeRef unit = emit_int_type(e, a->value->bits << a->vector);
   LLVMValueRef *word = &a->words[first >> a->word];
   uint64_t tile = register_tile(a, first);
@@ -288,10 +289,10 @@ static void load_guarded(emitter *e, access *a, LLVMValueRef condition) {
   emit_words before;
   int n = 1 << (a->registers - a->word);
   memcpy(before, a->words, (size_t)n * sizeof *before);
-  LLVMBasicBlockRef skipped = LLVMGetInsertBlock(e->builder), next = open_guard(e, condition);
+  LLVMBasicBlockRef skipped = LLVMGetInsertBlock(e->builder), next = emit_open_guard(e, condition);
   move_gpu(e, a);
   LLVMBasicBlockRef loaded = LLVMGetInsertBlock(e->builder);
-  close_guard(e, next);
+  emit_close_guard(e, next);
   for (int i = 0; i < n; i++) {
     if (a->words[i] == before[i]) continue;
     LLVMValueRef now = a->words[i], old = before[i] ? before[i] : LLVMGetUndef(LLVMTypeOf(now));
@@ -301,10 +302,6 @@ static void load_guarded(emitter *e, access *a, LLVMValueRef condition) {
   }
 }
 
-static LLVMValueRef both(const emitter *e, LLVMValueRef a, LLVMValueRef b) {
-  return a && b ? LLVMBuildAnd(e->builder, a, b, "") : a ? a : b;
-}
-
 static void move_value(emitter *e, const plan_step *step, int number, bool load, bool tensor) {
   access a = {.step = step, .value = &e->kernel->value[number], .words = e->value[number],
               .vector = step->vector, .load = load};
@@ -312,13 +309,14 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
   a.word = a.value->word;
   LLVMBasicBlockRef next = NULL;
   LLVMValueRef warps = tensor ? NULL : warp_takes_part(e, &a);
-  if (!load) next = open_guard(e, both(e, emit_is_first_copy(e, a.value), warps));
+  if (!load) next = emit_open_guard(e, emit_and(e, emit_is_first_copy(e, a.value), warps));
   if (tensor) emit_place_tensor(e, a.value, step->tensor, &a.place);
   else emit_place_buffer(e, a.value, step->buffer, &a.place);
+  if (tensor && !load && e->kernel->n_indices) emit_place_tensor(e, a.value, 0, &a.read);
   if (emit_is_host(e)) move_host(e, &a);
   else if (load && warps) load_guarded(e, &a, warps);
   else move_gpu(e, &a);
-  close_guard(e, next);
+  emit_close_guard(e, next);
 }
 
 void emit_load_step(emitter *e, const plan_step *step) {

@@ -47,6 +47,25 @@ LLVMValueRef emit_intrinsic(const emitter *e, const char *name, LLVMTypeRef *typ
 
 bool emit_is_host(const emitter *e) { return e->kernel->target.isa == PLAN_ISA_HOST; }
 
+LLVMValueRef emit_and(const emitter *e, LLVMValueRef a, LLVMValueRef b) {
+  if (!a || !b) return a ? a : b;
+  return LLVMBuildAnd(e->builder, a, b, "");
+}
+
+LLVMBasicBlockRef emit_open_guard(emitter *e, LLVMValueRef condition) {
+  if (!condition) return NULL;
+  LLVMBasicBlockRef body = emit_new_block(e, "guarded"), next = emit_new_block(e, "next");
+  LLVMBuildCondBr(e->builder, condition, body, next);
+  LLVMPositionBuilderAtEnd(e->builder, body);
+  return next;
+}
+
+void emit_close_guard(emitter *e, LLVMBasicBlockRef next) {
+  if (!next) return;
+  LLVMBuildBr(e->builder, next);
+  LLVMPositionBuilderAtEnd(e->builder, next);
+}
+
 /* (x & mask) moved up by `distance` (down where negative). */
 static LLVMValueRef masked_shift(const emitter *e, LLVMValueRef x, uint64_t mask, int distance) {
   LLVMTypeRef type = LLVMTypeOf(x);

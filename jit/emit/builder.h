@@ -57,6 +57,11 @@ extern const emit_target_ops emit_ops_host, emit_ops_nvptx, emit_ops_amdgpu;
  * elements have 64 bits. Host: vectors of elements, one a lane (a scalar where lanes hold copies). */
 typedef LLVMValueRef emit_words[EMIT_MAX_REGISTERS];
 
+/* A value of an index, i64; valid: whether it is in range, an i1, NULL where it always is. */
+typedef struct emit_index_value {
+  LLVMValueRef value, valid;
+} emit_index_value;
+
 struct emitter {
   const plan_kernel *kernel;
   const emit_target_ops *ops;
@@ -74,6 +79,7 @@ struct emitter {
   LLVMValueRef grid;                     /* i64: grid bits of this block */
   LLVMValueRef upper[PLAN_MAX_DIGITS];   /* i64: upper part of each REST digit */
   LLVMValueRef iteration;                /* i64; NULL outside loops */
+  emit_index_value index[PLAN_MAX_INDICES]; /* of uniform indices */
   LLVMValueRef shared[PLAN_MAX_BUFFERS]; /* pointers to bytes */
   emit_words value[PLAN_MAX_VALUES];
 };
@@ -97,6 +103,12 @@ LLVMValueRef emit_linear(const emitter *e, LLVMValueRef x, const uint64_t *colum
 /* The parity of x & mask, an i1. */
 LLVMValueRef emit_functional(const emitter *e, LLVMValueRef x, uint64_t mask);
 bool emit_is_host(const emitter *e);
+/* a and b, i1; a condition that is NULL always holds. */
+LLVMValueRef emit_and(const emitter *e, LLVMValueRef a, LLVMValueRef b);
+/* Opens a block that runs only where `condition` holds; its continuation, for close, or NULL where the
+ * condition always holds. */
+LLVMBasicBlockRef emit_open_guard(emitter *e, LLVMValueRef condition);
+void emit_close_guard(emitter *e, LLVMBasicBlockRef next);
 
 /* ---- location.c: which step of the plan an instruction came from ---- */
 
@@ -120,21 +132,51 @@ LLVMValueRef emit_gpu_opaque(emitter *e, LLVMValueRef value, const char *narrow,
 /* Sets e->grid and e->upper from e->block. Not for flat kernels. */
 void emit_decode_block(emitter *e);
 
+/* What a tensor's indices add at one tile coordinate. */
+typedef struct emit_index_terms {
+  LLVMValueRef columns, sum; /* i64: what joins the XOR and the sum of the offset */
+  LLVMValueRef base;         /* a pointer list's address; NULL: the tensor's own */
+  LLVMValueRef valid;        /* i1: memory may be touched; NULL: always */
+  LLVMValueRef kept;         /* i1: the element is written; NULL: always */
+} emit_index_terms;
+
+/* The tile coordinates at which one set of index values holds. */
+typedef struct emit_spot {
+  uint64_t key; /* the coordinate's bits that select a value */
+  emit_index_terms terms;
+  LLVMValueRef base;   /* pointer to offset 0 */
+  LLVMValueRef common; /* pointer to this thread's element of tile coordinate 0, with these values */
+} emit_spot;
+
+#define EMIT_MAX_SPOTS 32 /* remembered at a time */
+
 /* Where a step's elements lie: the address map of a tensor or buffer and what the thread adds. */
 typedef struct emit_place {
   const plan_value *value;
-  LLVMTypeRef element; /* iN of the element width */
-  int tensor;          /* or -1: shared buffer */
+  LLVMTypeRef element;  /* iN of the element width */
+  int tensor;           /* or -1: shared buffer */
   plan_address_map map; /* of tile bits */
-  LLVMValueRef base;   /* pointer to offset 0 */
-  uint64_t moving;     /* address bits that lane, warp, iteration and grid can set */
-  LLVMValueRef common; /* pointer to this thread's element of tile coordinate 0 */
+  LLVMValueRef base;    /* pointer to offset 0, but for pointer lists */
+  uint64_t moving;      /* address bits that lane, warp, iteration, grid and indices can set */
+  bool indexed;         /* the tensor has indices */
+  uint64_t selecting;   /* indexed: the bits of digits that select a value */
+  int n_spots;
+  emit_spot spot[EMIT_MAX_SPOTS]; /* without indices one */
 } emit_place;
 void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_place *place);
 void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place);
 
+/* The position of digit i at tile coordinate `tile` XOR what the thread adds; i64. */
+LLVMValueRef emit_position(emitter *e, const plan_value *value, int i, uint64_t tile);
+/* And an axis's coordinate. */
+LLVMValueRef emit_coordinate(emitter *e, const plan_value *value, int axis, uint64_t tile);
+
+/* What the place's indices add at `tile`; NULL: it has none. Asked for first outside of any guard of an
+ * access, so that what it emits is there for all that follow. */
+const emit_index_terms *emit_place_terms(emitter *e, emit_place *place, uint64_t tile);
+
 /* Pointer to the element at tile coordinate `tile` XOR what the thread adds. */
-LLVMValueRef emit_pointer(emitter *e, const emit_place *place, uint64_t tile);
+LLVMValueRef emit_pointer(emitter *e, emit_place *place, uint64_t tile);
 
 /* i1: whether that element is inside every bound of its tensor (flat: and inside the count); NULL:
  * always. */
@@ -158,8 +200,7 @@ void emit_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMVa
 
 /* access.c: the element of `bits` at tile coordinate `tile` of a tensor, as an integer; masked: 0 where
  * it is outside. */
-LLVMValueRef emit_load_element(emitter *e, const emit_place *place, uint64_t tile, int bits,
-                               bool masked);
+LLVMValueRef emit_load_element(emitter *e, emit_place *place, uint64_t tile, int bits, bool masked);
 
 /* emit_scale.c: what elements of a value are multiplied with, as f32 or f64. */
 typedef struct emit_scales {
@@ -171,6 +212,16 @@ typedef struct emit_scales {
 } emit_scales;
 void emit_scales_begin(emitter *e, const plan_step *step, emit_scales *scales);
 LLVMValueRef emit_scale_of(emit_scales *scales, int index);
+
+/* ---- emit_index.c ---- */
+
+/* Loads the values that hold for the whole block. Needs: the decoded block. */
+void emit_begin_indices(emitter *e);
+/* i1: whether no such value leaves the block's elements out. */
+LLVMValueRef emit_present(emitter *e);
+void emit_index_terms_at(emitter *e, const plan_value *value, int tensor, uint64_t tile,
+                         emit_index_terms *terms);
+void emit_report_step(emitter *e, const plan_step *step);
 
 /* ---- steps: one file each ---- */
 void emit_load_step(emitter *e, const plan_step *step);          /* access.c */

@@ -26,6 +26,12 @@ static void emit_if_interior(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, done);
 }
 
+static void emit_if_present(emitter *e, int at) {
+  LLVMBasicBlockRef next = emit_open_guard(e, emit_present(e));
+  emit_steps(e, at + 1, e->kernel->step[at].body);
+  emit_close_guard(e, next);
+}
+
 static void emit_loop(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at];
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
@@ -103,6 +109,8 @@ static void emit_steps(emitter *e, int first, int n) {
       case PLAN_SHARED_LOAD: emit_shared_load_step(e, step); break;
       case PLAN_MAP: emit_map_step(e, step); break;
       case PLAN_STORE: emit_store_step(e, step); break;
+      case PLAN_IF_PRESENT: emit_if_present(e, i); break;
+      case PLAN_REPORT: emit_report_step(e, step); break;
       case PLAN_IF_INTERIOR: emit_if_interior(e, i); break;
       case PLAN_LOOP: emit_loop(e, i); break;
       case PLAN_REPEAT: emit_repeat(e, i); break;
@@ -137,6 +145,7 @@ static void emit_function(emitter *e) {
   }
   e->grid = emit_i64(e, 0);
   if (!kernel->flat) emit_decode_block(e);
+  emit_begin_indices(e);
   emit_steps(e, 0, kernel->n_steps);
   e->ops->end(e);
 }

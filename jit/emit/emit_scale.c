@@ -10,12 +10,12 @@ void emit_scales_begin(emitter *e, const plan_step *step, emit_scales *scales) {
 }
 
 /* Whether tile coordinates that differ by `tile` have one scale: nothing of its address moves. */
-static bool is_shared(const emit_scales *s, uint64_t tile) {
+static bool is_shared(emit_scales *s, uint64_t tile) {
   if (s->step->masked || s->e->kernel->flat) return tile == 0;
   return f2_apply(s->place.map.column, tile) == 0 && (tile & s->place.map.strided) == 0;
 }
 
-static LLVMValueRef decode(const emit_scales *s, LLVMValueRef code) {
+static LLVMValueRef decode(emit_scales *s, LLVMValueRef code) {
   emitter *e = s->e;
   LLVMTypeRef type = LLVMTypeOf(code);
   bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
@@ -25,13 +25,13 @@ static LLVMValueRef decode(const emit_scales *s, LLVMValueRef code) {
   return emit_decode(e, (llrt_dtype)s->map->scale, to_f64, code);
 }
 
-static LLVMValueRef load(const emit_scales *s, uint64_t tile) {
+static LLVMValueRef load(emit_scales *s, uint64_t tile) {
   int bits = s->e->kernel->tensor_bits[s->step->tensor];
   return emit_load_element(s->e, &s->place, tile, bits, s->step->masked);
 }
 
 /* Host: one load for each lane whose scale no lane before it has. */
-static LLVMValueRef load_lanes(const emit_scales *s, uint64_t tile, int lanes) {
+static LLVMValueRef load_lanes(emit_scales *s, uint64_t tile, int lanes) {
   emitter *e = s->e;
   const uint64_t *columns = plan_value_columns(s->place.value, PLAN_LANE);
   LLVMValueRef loaded[EMIT_MAX_LANES] = {NULL}, mask[EMIT_MAX_LANES];

@@ -6,6 +6,7 @@
 #include "jit/emit/builder.h"
 
 #include "base/bits.h"
+#include "jit/plan/eval.h"
 
 /* ---- block decode ---- */
 
@@ -176,16 +177,21 @@ static LLVMValueRef swizzle_offset(const emitter *e, int tensor, LLVMValueRef su
   return LLVMBuildXor(e->builder, sum, moved, "");
 }
 
-/* The offset of tile coordinate `tile` XOR what the thread adds, all of it at run time. */
-static LLVMValueRef whole_offset(emitter *e, const emit_place *place, uint64_t tile) {
+/* The offset of tile coordinate `tile` XOR what the thread adds, all of it at run time; terms of the
+ * indices, NULL without. */
+static LLVMValueRef whole_offset(emitter *e, const emit_place *place, const emit_index_terms *terms,
+                                 uint64_t tile) {
   const plan_kernel *kernel = e->kernel;
   uint64_t of_grid[LLRT_MAX_BITS] = {0};
   bool tensor = place->tensor >= 0;
   if (tensor) tensor_columns(kernel, place->tensor, of_grid);
   LLVMValueRef sum =
       linear_sum(e, place->value, tile, place->map.column, tensor ? of_grid : NULL);
+  if (terms) sum = LLVMBuildXor(e->builder, sum, terms->columns, "");
+  if (terms) sum = LLVMBuildAdd(e->builder, sum, terms->sum, "");
   for (int i = 0; tensor && i < kernel->n_digits; i++) {
     const plan_digit_side *side = &kernel->digit[i].side[place->tensor];
+    if (side->kind == PLAN_INDEXED) continue;
     if (side->kind == PLAN_COLUMNS && !kernel->digit[i].rest) continue;
     LLVMValueRef position = side->kind == PLAN_STRIDE ? digit_position(e, place->value, i, tile)
                                                       : e->upper[i];
@@ -195,16 +201,59 @@ static LLVMValueRef whole_offset(emitter *e, const emit_place *place, uint64_t t
   return tensor ? swizzle_offset(e, place->tensor, sum) : sum;
 }
 
+/* Address bits that tile parts of the tensor's indices can set. */
+static uint64_t index_bits(const plan_kernel *kernel, int tensor) {
+  uint64_t bits = 0;
+  for (int i = 0; i < kernel->n_indices; i++)
+    for (int b = 0; kernel->index[i].tensor == tensor && b < kernel->index[i].tile_bits; b++)
+      bits |= kernel->index[i].column[b];
+  return bits;
+}
+
+static void fill_spot(emitter *e, const emit_place *place, uint64_t tile, emit_spot *spot) {
+  bool flat = place->tensor >= 0 && e->kernel->flat;
+  const emit_index_terms *terms = NULL;
+  if (place->indexed) {
+    emit_index_terms_at(e, place->value, place->tensor, tile, &spot->terms);
+    terms = &spot->terms;
+  }
+  spot->base = terms && terms->base ? terms->base : place->base;
+  if (!flat) spot->common = advance(e, place, spot->base, whole_offset(e, place, terms, 0));
+}
+
+/* The spot of a tile coordinate: remembered, or made now in place of the oldest. */
+static const emit_spot *spot_of(emitter *e, emit_place *place, uint64_t tile) {
+  uint64_t key = 0;
+  if (place->indexed)
+    key = e->kernel->flat ? tile : f2_apply(e->kernel->space.column, tile) & place->selecting;
+  int known = bits_min(place->n_spots, EMIT_MAX_SPOTS);
+  for (int i = 0; i < known; i++)
+    if (place->spot[i].key == key) return &place->spot[i];
+  emit_spot *spot = &place->spot[place->n_spots++ % EMIT_MAX_SPOTS];
+  spot->key = key;
+  fill_spot(e, place, tile, spot);
+  return spot;
+}
+
+const emit_index_terms *emit_place_terms(emitter *e, emit_place *place, uint64_t tile) {
+  return place->indexed ? &spot_of(e, place, tile)->terms : NULL;
+}
+
 void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_place *place) {
   *place = (emit_place){
       .value = value, .element = emit_int_type(e, e->kernel->tensor_bits[tensor]), .tensor = tensor};
   place->base = e->ops->global(e, e->args[tensor]);
-  if (e->kernel->flat) return;
-  uint64_t of_grid[LLRT_MAX_BITS] = {0};
-  plan_address_of_tensor(e->kernel, tensor, &place->map);
-  tensor_columns(e->kernel, tensor, of_grid);
-  place->moving = moving_bits(e, value, place->map.column, of_grid);
-  place->common = advance(e, place, place->base, whole_offset(e, place, 0));
+  for (int i = 0; i < e->kernel->n_indices; i++)
+    place->indexed |= e->kernel->index[i].tensor == tensor;
+  place->selecting = plan_selecting_bits(e->kernel, tensor);
+  if (!e->kernel->flat) {
+    uint64_t of_grid[LLRT_MAX_BITS] = {0};
+    plan_address_of_tensor(e->kernel, tensor, &place->map);
+    tensor_columns(e->kernel, tensor, of_grid);
+    place->moving = moving_bits(e, value, place->map.column, of_grid);
+    place->moving |= index_bits(e->kernel, tensor);
+  }
+  if (!place->indexed) spot_of(e, place, 0);
 }
 
 void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place) {
@@ -214,7 +263,7 @@ void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_pla
                          .base = e->shared[buffer]};
   plan_address_of_buffer(e->kernel, buffer, &place->map);
   place->moving = moving_bits(e, value, place->map.column, NULL);
-  place->common = advance(e, place, place->base, whole_offset(e, place, 0));
+  spot_of(e, place, 0);
 }
 
 /* What `tile` adds to the offset of tile coordinate 0, where the bits that it moves are moved by nothing
@@ -240,10 +289,12 @@ static bool separate_offset(emitter *e, const emit_place *place, uint64_t tile,
   return true;
 }
 
-static LLVMValueRef tiled_pointer(emitter *e, const emit_place *place, uint64_t tile) {
+static LLVMValueRef tiled_pointer(emitter *e, emit_place *place, uint64_t tile) {
+  const emit_spot *spot = spot_of(e, place, tile);
   LLVMValueRef offset;
-  if (separate_offset(e, place, tile, &offset)) return advance(e, place, place->common, offset);
-  return advance(e, place, place->base, whole_offset(e, place, tile));
+  if (separate_offset(e, place, tile, &offset)) return advance(e, place, spot->common, offset);
+  const emit_index_terms *terms = place->indexed ? &spot->terms : NULL;
+  return advance(e, place, spot->base, whole_offset(e, place, terms, tile));
 }
 
 /* ---- flat kernels: positions by division ---- */
@@ -256,8 +307,8 @@ static void flat_positions(emitter *e, const plan_value *value, uint64_t tile,
     position[e->kernel->place[i].digit] = take_place(e, i, &index);
 }
 
-static LLVMValueRef flat_coordinate(const emitter *e, int axis,
-                                    LLVMValueRef position[PLAN_MAX_DIGITS]) {
+static LLVMValueRef coordinate_of(const emitter *e, int axis,
+                                  const LLVMValueRef position[PLAN_MAX_DIGITS]) {
   LLVMValueRef sum = emit_i64(e, 0);
   for (int i = 0; i < e->kernel->n_digits; i++) {
     if (e->kernel->digit[i].axis != axis) continue;
@@ -268,6 +319,21 @@ static LLVMValueRef flat_coordinate(const emitter *e, int axis,
   return sum;
 }
 
+LLVMValueRef emit_position(emitter *e, const plan_value *value, int i, uint64_t tile) {
+  LLVMValueRef position[PLAN_MAX_DIGITS];
+  if (!e->kernel->flat) return digit_position(e, value, i, tile);
+  flat_positions(e, value, tile, position);
+  return position[i];
+}
+
+LLVMValueRef emit_coordinate(emitter *e, const plan_value *value, int axis, uint64_t tile) {
+  LLVMValueRef position[PLAN_MAX_DIGITS];
+  if (e->kernel->flat) flat_positions(e, value, tile, position);
+  for (int i = 0; i < e->kernel->n_digits && !e->kernel->flat; i++)
+    if (e->kernel->digit[i].axis == axis) position[i] = digit_position(e, value, i, tile);
+  return coordinate_of(e, axis, position);
+}
+
 /* What a term adds to its tensor's address. Divisors are constants. */
 static LLVMValueRef flat_term(const emitter *e, const plan_term *term, LLVMValueRef coordinate) {
   LLVMValueRef at = LLVMBuildUDiv(e->builder, coordinate, emit_i64(e, term->step), "");
@@ -276,13 +342,16 @@ static LLVMValueRef flat_term(const emitter *e, const plan_term *term, LLVMValue
   return LLVMBuildMul(e->builder, at, emit_number(e, &term->stride), "");
 }
 
-static LLVMValueRef flat_pointer(emitter *e, const emit_place *place, uint64_t tile) {
+static LLVMValueRef flat_pointer(emitter *e, emit_place *place, uint64_t tile) {
   const plan_kernel *kernel = e->kernel;
-  LLVMValueRef columns = emit_i64(e, 0), sum = emit_i64(e, 0), position[PLAN_MAX_DIGITS];
+  const emit_spot *spot = spot_of(e, place, tile);
+  LLVMValueRef columns = place->indexed ? spot->terms.columns : emit_i64(e, 0);
+  LLVMValueRef sum = place->indexed ? spot->terms.sum : emit_i64(e, 0), position[PLAN_MAX_DIGITS];
   flat_positions(e, place->value, tile, position);
   for (int i = 0; i < kernel->n_digits; i++) {
     const plan_digit *digit = &kernel->digit[i];
     const plan_digit_side *side = &digit->side[place->tensor];
+    if (side->kind == PLAN_INDEXED) continue;
     if (side->kind == PLAN_COLUMNS && !digit->rest) {
       const uint64_t *of_digit =
           &kernel->column[place->tensor][llrt_layout_out_shift(&kernel->space, i)];
@@ -296,23 +365,19 @@ static LLVMValueRef flat_pointer(emitter *e, const emit_place *place, uint64_t t
   for (int i = 0; i < kernel->n_terms; i++) {
     const plan_term *term = &kernel->term[i];
     if (term->tensor != place->tensor) continue;
-    LLVMValueRef part = flat_term(e, term, flat_coordinate(e, term->axis, position));
+    LLVMValueRef part = flat_term(e, term, coordinate_of(e, term->axis, position));
     sum = LLVMBuildAdd(e->builder, sum, part, "");
   }
   sum = LLVMBuildAdd(e->builder, sum, columns, "");
-  return advance(e, place, place->base, swizzle_offset(e, place->tensor, sum));
+  return advance(e, place, spot->base, swizzle_offset(e, place->tensor, sum));
 }
 
-LLVMValueRef emit_pointer(emitter *e, const emit_place *place, uint64_t tile) {
+LLVMValueRef emit_pointer(emitter *e, emit_place *place, uint64_t tile) {
   if (place->tensor >= 0 && e->kernel->flat) return flat_pointer(e, place, tile);
   return tiled_pointer(e, place, tile);
 }
 
 /* ---- masks ---- */
-
-static LLVMValueRef conjunction(const emitter *e, LLVMValueRef a, LLVMValueRef b) {
-  return a ? LLVMBuildAnd(e->builder, a, b, "") : b;
-}
 
 static LLVMValueRef below(const emitter *e, LLVMValueRef at, const plan_number *limit) {
   return LLVMBuildICmp(e->builder, LLVMIntULT, at, emit_number(e, limit), "");
@@ -321,42 +386,19 @@ static LLVMValueRef below(const emitter *e, LLVMValueRef at, const plan_number *
 /* What a bound looks at: the coordinate of its axis, or its digit's position. */
 static LLVMValueRef bounded(emitter *e, const plan_value *value, const plan_bound *bound,
                             uint64_t tile) {
-  if (bound->axis < 0) return digit_position(e, value, bound->top, tile);
-  LLVMValueRef sum = emit_i64(e, 0);
-  for (int i = 0; i < e->kernel->n_digits; i++) {
-    const plan_digit *digit = &e->kernel->digit[i];
-    if (digit->axis != bound->axis) continue;
-    LLVMValueRef part = LLVMBuildMul(e->builder, digit_position(e, value, i, tile),
-                                     emit_i64(e, digit->step), "");
-    sum = LLVMBuildAdd(e->builder, sum, part, "");
-  }
-  return sum;
-}
-
-static LLVMValueRef flat_inside(emitter *e, const emit_place *place, uint64_t tile) {
-  const plan_kernel *kernel = e->kernel;
-  LLVMValueRef position[PLAN_MAX_DIGITS];
-  LLVMValueRef inside = below(e, flat_index(e, place->value, tile), &kernel->flat_elements);
-  flat_positions(e, place->value, tile, position);
-  for (int i = 0; i < kernel->n_bounds; i++) {
-    const plan_bound *bound = &kernel->bound[i];
-    if (!(bound->tensors >> place->tensor & 1)) continue;
-    LLVMValueRef at =
-        bound->axis < 0 ? position[bound->top] : flat_coordinate(e, bound->axis, position);
-    inside = conjunction(e, inside, below(e, at, &bound->limit));
-  }
-  return inside;
+  if (bound->axis < 0) return emit_position(e, value, bound->top, tile);
+  return emit_coordinate(e, value, bound->axis, tile);
 }
 
 LLVMValueRef emit_inside(emitter *e, const emit_place *place, uint64_t tile) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef inside = NULL;
-  if (kernel->flat) return flat_inside(e, place, tile);
+  if (kernel->flat) inside = below(e, flat_index(e, place->value, tile), &kernel->flat_elements);
   for (int i = 0; i < kernel->n_bounds; i++) {
     const plan_bound *bound = &kernel->bound[i];
     if (!(bound->tensors >> place->tensor & 1)) continue;
     LLVMValueRef at = bounded(e, place->value, bound, tile);
-    inside = conjunction(e, inside, below(e, at, &bound->limit));
+    inside = emit_and(e, inside, below(e, at, &bound->limit));
   }
   return inside;
 }
@@ -365,8 +407,8 @@ LLVMValueRef emit_interior(emitter *e) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef interior = NULL;
   for (int i = 0; i < kernel->n_bounds; i++)
-    interior = conjunction(e, interior,
-                           below(e, e->upper[kernel->bound[i].top], &kernel->bound[i].full));
+    interior = emit_and(e, interior,
+                        below(e, e->upper[kernel->bound[i].top], &kernel->bound[i].full));
   return interior;
 }
 
@@ -387,8 +429,7 @@ LLVMValueRef emit_is_first_copy(emitter *e, const plan_value *value) {
     uint64_t mask = copy_mask(value, dims[d].dim);
     if (!dims[d].at || mask == 0) continue;
     LLVMValueRef bits = LLVMBuildAnd(e->builder, dims[d].at, emit_i32(e, (int64_t)mask), "");
-    first = conjunction(e, first,
-                        LLVMBuildICmp(e->builder, LLVMIntEQ, bits, emit_i32(e, 0), ""));
+    first = emit_and(e, first, LLVMBuildICmp(e->builder, LLVMIntEQ, bits, emit_i32(e, 0), ""));
   }
   return first;
 }

@@ -3,6 +3,7 @@
 #include "jit/plan/draft.h"
 
 #include "base/bits.h"
+#include "jit/plan/eval.h"
 #include "layout/f2.h"
 
 #include <string.h>
@@ -11,8 +12,9 @@ void plan_address_of_tensor(const plan_kernel *kernel, int tensor, plan_address_
   const llrt_layout *space = &kernel->space;
   uint64_t strided = 0;
   for (int i = 0; i < kernel->n_digits; i++)
-    if (kernel->digit[i].side[tensor].kind == PLAN_STRIDE)
+    if (kernel->digit[i].side[tensor].kind != PLAN_COLUMNS)
       strided |= bits_mask(space->out[i].bits) << llrt_layout_out_shift(space, i);
+  strided |= plan_selecting_bits(kernel, tensor);
   memset(map, 0, sizeof *map);
   for (int b = 0; b < space->in[0].bits; b++) {
     map->column[b] = f2_apply(kernel->column[tensor], space->column[b]);

@@ -33,7 +33,9 @@ static int64_t element_offset(const access_walk *walk, const llrt_layout *invers
     return (int64_t)(llrt_layout_apply_flat(inverse, y) & bits_mask(offset_bits));
   }
   plan_tile_position(walk->kernel, y, 0, no_upper, position);
-  return plan_offset(walk->kernel, walk->step->tensor, position, NULL, FAR_STRIDE);
+  plan_index_terms terms;
+  plan_index_terms_far(walk->kernel, walk->step->tensor, position, FAR_STRIDE, &terms);
+  return plan_offset(walk->kernel, walk->step->tensor, position, &terms, NULL, FAR_STRIDE);
 }
 
 uint64_t plan_phase_lane(const plan_target *target, int bytes, bool load, int bit) {
@@ -206,6 +208,8 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
       break;
     }
     case PLAN_BARRIER: cost->barriers++; break;
+    case PLAN_IF_PRESENT:
+    case PLAN_REPORT:
     case PLAN_IF_INTERIOR:
     case PLAN_LOOP:
     case PLAN_REPEAT:
@@ -230,9 +234,10 @@ void plan_cost_kernel(plan_kernel *kernel) {
     return;
   }
   int first = 0, end = kernel->n_steps;
-  if (kernel->step[0].kind == PLAN_IF_INTERIOR) {
-    first = 1;
-    end = 1 + kernel->step[0].body;
+  for (int i = 0; i < kernel->n_steps; i++) {
+    if (kernel->step[i].kind != PLAN_IF_INTERIOR) continue;
+    first = i + 1;
+    end = first + kernel->step[i].body;
   }
   cost->tile_bytes = plan_access_bytes(widest, kernel->space.in[0].bits);
   cost->min_sectors = bits_max(cost->tile_bytes / kernel->target.sector_bytes, 1);

@@ -19,11 +19,12 @@ typedef struct supports {
 
 /* ---- one digit on one tensor ---- */
 
-/* Columns of `n` bits of a tile along an axis, from bit `from`: their offsets by the right inverse. */
-static llrt_status tile_columns(const llrt_storage *storage, int axis, int from, int n,
-                                uint64_t *columns) {
+/* Their offsets by the right inverse. */
+llrt_status draft_tile_columns(const llrt_storage *storage, int axis, int from, int n,
+                               uint64_t *columns) {
   llrt_layout inverse;
   char name[LLRT_NAME_BYTES];
+  if (n == 0) return LLRT_OK;
   LLRT_TRY(llrt_layout_right_inverse(&storage->tile, &inverse));
   snprintf(name, sizeof name, "dim%d", axis);
   int shift = llrt_layout_in_shift(&inverse, llrt_layout_in_index(&inverse, name)) + from;
@@ -31,8 +32,7 @@ static llrt_status tile_columns(const llrt_storage *storage, int axis, int from,
   return LLRT_OK;
 }
 
-/* The stride of storage digit s times factor, known or an argument; negative where the digit counts down. */
-static llrt_status stride_number(draft *d, int tensor, int s, int64_t factor, plan_number *stride) {
+llrt_status draft_stride(draft *d, int tensor, int s, int64_t factor, plan_number *stride) {
   int64_t known = draft_known_stride(d, tensor, s), value;
   if (known < 0)
     return draft_arg(d,
@@ -53,7 +53,7 @@ static llrt_status stride_side(draft *d, int i, int tensor, int s, int64_t facto
   int align = bits_min(draft_stride_alignment(d, tensor, s) + bits_alignment(factor), 62);
   d->side[i][tensor] = (draft_side){.order = s, .align = align};
   out->kind = PLAN_STRIDE;
-  LLRT_TRY(stride_number(d, tensor, s, factor, &out->stride));
+  LLRT_TRY(draft_stride(d, tensor, s, factor, &out->stride));
   if (out->stride.arg >= 0) return LLRT_OK;
   int64_t stride = out->stride.value;
   uint64_t reach = stride == 0 ? 0 : bits_mask(bits) << align;
@@ -66,10 +66,25 @@ static llrt_status stride_side(draft *d, int i, int tensor, int s, int64_t facto
   return LLRT_OK;
 }
 
+/* A digit that the tensor knows through an index only. */
+static void indexed_side(draft *d, int i, int tensor) {
+  const llrt_storage *storage = draft_storage(d, tensor);
+  int order = -1;
+  for (int s = 0; s < storage->n_digits; s++)
+    if (storage->digit[s].axis == d->kernel->digit[i].axis) order = s;
+  d->kernel->digit[i].side[tensor] = (plan_digit_side){.kind = PLAN_INDEXED, .stride = {.arg = -1}};
+  d->side[i][tensor] = (draft_side){.order = order, .align = 62};
+}
+
 static llrt_status axis_side(draft *d, int i, int tensor, supports *support) {
   const llrt_storage *storage = draft_storage(d, tensor);
   const plan_digit *digit = &d->kernel->digit[i];
   draft_segments segments;
+  bool folded;
+  if (draft_is_indexed(d, tensor, digit->axis, &folded)) {
+    indexed_side(d, i, tensor);
+    return LLRT_OK;
+  }
   LLRT_TRY(draft_list_segments(d, tensor, digit->axis, &segments));
   const draft_segment *segment = draft_segment_at(&segments, digit->step);
   if (segment->digit >= 0)
@@ -77,7 +92,7 @@ static llrt_status axis_side(draft *d, int i, int tensor, supports *support) {
   d->side[i][tensor] = (draft_side){.order = -1};
   d->kernel->digit[i].side[tensor].stride.arg = -1;
   if (segment->digit == -2) return LLRT_OK;
-  return tile_columns(storage, digit->axis, bits_log2(digit->step / segment->start), d->bits[i],
+  return draft_tile_columns(storage, digit->axis, bits_log2(digit->step / segment->start), d->bits[i],
                       &d->column[tensor][d->first[i]]);
 }
 
@@ -158,7 +173,7 @@ static llrt_status tile_terms(draft *d, int tensor, int axis) {
     int n = bits_min(bits - from, PLAN_TERM_BITS);
     plan_term term = {.tensor = (int8_t)tensor, .axis = (int8_t)axis, .bits = (uint8_t)n,
                       .step = (int64_t)1 << from, .extent = (int64_t)1 << n, .stride.arg = -1};
-    LLRT_TRY(tile_columns(storage, axis, from, n, term.column));
+    LLRT_TRY(draft_tile_columns(storage, axis, from, n, term.column));
     LLRT_TRY(add_term(d, term));
   }
   return LLRT_OK;
@@ -168,6 +183,8 @@ static llrt_status tile_terms(draft *d, int tensor, int axis) {
 static llrt_status divide_source(draft *d) {
   for (int a = 0; a < d->desc->tensors[0].rank; a++) {
     draft_segments segments;
+    bool folded;
+    if (draft_is_indexed(d, 0, a, &folded)) continue;
     LLRT_TRY(draft_list_segments(d, 0, a, &segments));
     LLRT_TRY(tile_terms(d, 0, a));
     for (int i = 0; i < segments.n; i++) {
@@ -175,7 +192,7 @@ static llrt_status divide_source(draft *d) {
       if (segment->digit < 0) continue;
       plan_term term = {.axis = (int8_t)a, .step = segment->start};
       if (i + 1 < segments.n) term.extent = segments.at[i + 1].start / segment->start;
-      LLRT_TRY(stride_number(d, 0, segment->digit, 1, &term.stride));
+      LLRT_TRY(draft_stride(d, 0, segment->digit, 1, &term.stride));
       LLRT_TRY(add_term(d, term));
     }
   }
@@ -225,20 +242,25 @@ static llrt_status run_time_origin(draft *d, int t) {
   if (storage->swizzle.swizzle_len > 0 || (bits < 8 && bits << bits_min(align, 3) < 8))
     return llrt_error(LLRT_UNSUPPORTED, "tensor %d: a digit that counts down from a place that only a run "
                       "knows, under a swizzle or inside a byte", t);
+  if (draft_has_pointers(d, t))
+    return llrt_error(LLRT_UNSUPPORTED, "tensor %d: a digit that counts down from a place that only a run "
+                      "knows, behind a pointer list", t);
   d->kernel->launch.arg[t].index = (uint8_t)bits;
   return LLRT_OK;
 }
 
-/* Origin and swizzle: the origin goes into the address argument where nothing is swizzled after it and
- * it is whole bytes. */
+/* Origin and swizzle: the origin goes into the address argument where there is one, nothing is swizzled
+ * after it and it is whole bytes. */
 static llrt_status finish_address(draft *d, int t) {
   const llrt_storage *storage = draft_storage(d, t);
   plan_kernel *kernel = d->kernel;
   int64_t origin, bits;
+  bool by_address = !draft_has_pointers(d, t);
   if (!known_origin(d, t, &origin)) return run_time_origin(d, t);
   bool linear = storage->swizzle.swizzle_len == 0 || is_linear(d, t, origin);
   if (!linear) kernel->swizzle[t] = storage->swizzle;
-  if (linear && !__builtin_mul_overflow(origin, kernel->tensor_bits[t], &bits) && bits % 8 == 0)
+  if (linear && by_address && !__builtin_mul_overflow(origin, kernel->tensor_bits[t], &bits) &&
+      bits % 8 == 0)
     kernel->launch.arg[t].factor = bits / 8;
   else
     kernel->origin[t] = origin;
@@ -253,6 +275,7 @@ static void mark_column_bits(draft *d) {
     for (int i = 0; i < d->kernel->n_digits; i++)
       if (d->kernel->digit[i].side[t].kind == PLAN_COLUMNS)
         d->column_bits[t] |= bits_mask(d->bits[i]) << d->first[i];
+  for (int t = 0; t < d->desc->n_tensors; t++) d->column_bits[t] &= ~d->selects[t];
 }
 
 llrt_status draft_digits(draft *d) {
@@ -274,6 +297,7 @@ llrt_status draft_digits(draft *d) {
   LLRT_TRY(copy_sides(d, &copies, &support));
   for (int t = 0; t < d->desc->n_tensors; t++) LLRT_TRY(finish_address(d, t));
   if (d->divided) LLRT_TRY(divide_source(d));
+  LLRT_TRY(draft_indices(d));
   mark_column_bits(d);
   return LLRT_OK;
 }

@@ -3,6 +3,7 @@
  *   extents.c   storages and promises -> what is known of extents and strides; kernel arguments
  *   refine.c    -> the list of digits
  *   digits.c    -> their contributions to every address
+ *   index.c     indices of the tensors -> what the kernel knows of them, what they keep from vectors
  *   tile.c      digits -> work tile, orders of its bits on both sides, block representatives
  *   bounds.c    where digits overhang the tensors
  *   assign.c    work tile -> which bits are registers, lanes, warps on either side
@@ -53,6 +54,14 @@ typedef struct draft {
   int first[PLAN_MAX_DIGITS], bits[PLAN_MAX_DIGITS];
   uint64_t column[LLRT_MAX_TENSORS][LLRT_MAX_BITS]; /* address bits, 0 for STRIDE digits */
   uint64_t column_bits[LLRT_MAX_TENSORS];           /* which bits have their whole effect in column */
+
+  /* Indices: which bits choose a value of one of the tensor's, and what their values leave of alignment:
+   * log2 of what divides every stride of theirs, and the lowest address bit that their tile part moves.
+   * skips: bits that choose a value of the source's by which elements may be left out; a vector of the
+   * destination holds none of them. */
+  uint64_t selects[LLRT_MAX_TENSORS], skips;
+  int index_align[LLRT_MAX_TENSORS], index_low[LLRT_MAX_TENSORS];
+  uint64_t opaque; /* bits with an effect on neither tensor but through indices */
 
   /* The work tile: `order[t]` is a basis of it, contiguous run of tensor t first. */
   int tile_bits;
@@ -119,6 +128,26 @@ llrt_status draft_digit_bits(draft *d);
 
 /* ---- digits.c ---- */
 llrt_status draft_digits(draft *d);
+/* Columns of `n` bits of a tile along an axis, from bit `from`. */
+llrt_status draft_tile_columns(const llrt_storage *storage, int axis, int from, int n,
+                               uint64_t *columns);
+/* The stride of storage digit s times factor, known or an argument; negative where the digit counts down. */
+llrt_status draft_stride(draft *d, int tensor, int s, int64_t factor, plan_number *stride);
+
+/* index.c */
+/* Whether the tensor's storage does not see the axis's logical coordinate: an index stands between, or the
+ * axis only selects. *folded: it has one position there. */
+bool draft_is_indexed(const draft *d, int tensor, int axis, bool *folded);
+/* Whether the tensor's address comes from a list. */
+bool draft_has_pointers(const draft *d, int tensor);
+/* Fills kernel.index and what the draft knows of indices. Needs: all digits. */
+llrt_status draft_indices(draft *d);
+/* Says of each index whether a block has one value of it. Needs: space. */
+void draft_uniform_indices(draft *d);
+/* The steps before a kernel's own: reports, by walking value number `walked` in 2^iterations turns, and the
+ * branch around what follows; *branch is its step, or -1. close ends it. */
+llrt_status draft_open_indices(draft *d, int walked, int iterations, int *branch);
+void draft_close_indices(draft *d, int branch);
 
 /* tile.c */
 llrt_status draft_tile(draft *d);
@@ -181,10 +210,10 @@ llrt_status draft_flat(draft *d);
 /* access.c: questions about the map from a value to addresses. */
 
 /* The address columns of one tensor in terms of tile bits: XOR part by tile bit, and whether a tile
- * bit also moves the element through a STRIDE digit. */
+ * bit also moves the element through a STRIDE digit or an index. */
 typedef struct plan_address_map {
   uint64_t column[LLRT_MAX_BITS]; /* per tile bit */
-  uint64_t strided;               /* mask of tile bits that touch STRIDE digits */
+  uint64_t strided;               /* mask of tile bits that touch STRIDE and INDEXED digits */
 } plan_address_map;
 void plan_address_of_tensor(const plan_kernel *kernel, int tensor, plan_address_map *map);
 void plan_address_of_buffer(const plan_kernel *kernel, int buffer, plan_address_map *map);

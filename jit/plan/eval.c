@@ -47,8 +47,8 @@ void plan_flat_position(const plan_kernel *kernel, int64_t index, const uint64_t
   }
 }
 
-static int64_t coordinate_of(const plan_kernel *kernel, int axis,
-                             const int64_t position[PLAN_MAX_DIGITS]) {
+int64_t plan_coordinate(const plan_kernel *kernel, int axis,
+                        const int64_t position[PLAN_MAX_DIGITS]) {
   int64_t coordinate = 0;
   for (int i = 0; i < kernel->n_digits; i++)
     if (kernel->digit[i].axis == axis) coordinate += position[i] * kernel->digit[i].step;
@@ -64,16 +64,16 @@ static int64_t term_value(const plan_term *term, int64_t coordinate, const uint6
 }
 
 int64_t plan_offset(const plan_kernel *kernel, int tensor,
-                    const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args,
-                    int64_t unknown) {
-  uint64_t columns = 0;
-  int64_t sum = kernel->origin[tensor];
+                    const int64_t position[PLAN_MAX_DIGITS], const plan_index_terms *terms,
+                    const uint64_t *args, int64_t unknown) {
+  uint64_t columns = terms ? terms->columns : 0;
+  int64_t sum = kernel->origin[tensor] + (terms ? terms->sum : 0);
   for (int i = 0, shift = 0; i < kernel->n_digits; i++) {
     const plan_digit *digit = &kernel->digit[i];
     const plan_digit_side *side = &digit->side[tensor];
     if (side->kind == PLAN_STRIDE) {
       sum += position[i] * plan_number_value(&side->stride, args, unknown);
-    } else {
+    } else if (side->kind == PLAN_COLUMNS) {
       columns ^= f2_apply(&kernel->column[tensor][shift],
                           (uint64_t)position[i] & bits_mask(digit->bits));
       if (digit->rest)
@@ -83,8 +83,8 @@ int64_t plan_offset(const plan_kernel *kernel, int tensor,
   }
   for (int i = 0; i < kernel->n_terms; i++)
     if (kernel->term[i].tensor == tensor)
-      sum += term_value(&kernel->term[i], coordinate_of(kernel, kernel->term[i].axis, position), args,
-                        unknown);
+      sum += term_value(&kernel->term[i],
+                        plan_coordinate(kernel, kernel->term[i].axis, position), args, unknown);
   return (int64_t)storage_swizzle(&kernel->swizzle[tensor], (uint64_t)(sum + (int64_t)columns));
 }
 
@@ -92,7 +92,8 @@ bool plan_position_inside(const plan_kernel *kernel, int tensor,
                           const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args) {
   for (int i = 0; i < kernel->n_bounds; i++) {
     const plan_bound *bound = &kernel->bound[i];
-    int64_t at = bound->axis < 0 ? position[bound->top] : coordinate_of(kernel, bound->axis, position);
+    int64_t at = bound->axis < 0 ? position[bound->top]
+                                 : plan_coordinate(kernel, bound->axis, position);
     if (bound->tensors >> tensor & 1 && at >= plan_number_value(&bound->limit, args, INT64_MAX))
       return false;
   }

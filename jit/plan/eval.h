@@ -20,9 +20,53 @@ void plan_tile_position(const plan_kernel *kernel, uint64_t y, uint64_t grid,
 void plan_flat_position(const plan_kernel *kernel, int64_t index, const uint64_t *args,
                         int64_t position[PLAN_MAX_DIGITS]);
 
-/* The element offset on a tensor. */
+/* The coordinate of an axis at these positions. */
+int64_t plan_coordinate(const plan_kernel *kernel, int axis,
+                        const int64_t position[PLAN_MAX_DIGITS]);
+
+/* What a tensor's indices add at one position. */
+typedef struct plan_index_terms {
+  uint64_t columns; /* joins the XOR */
+  int64_t sum;      /* joins the sum */
+  void *base;       /* a pointer list's address; NULL: the tensor's own */
+  bool valid;       /* every value is in range: memory may be touched */
+  bool kept;        /* no value leaves the element out: it is written */
+} plan_index_terms;
+
+/* The element offset on a tensor; terms NULL: it has no indices. */
 int64_t plan_offset(const plan_kernel *kernel, int tensor,
-                    const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args, int64_t unknown);
+                    const int64_t position[PLAN_MAX_DIGITS], const plan_index_terms *terms,
+                    const uint64_t *args, int64_t unknown);
+
+/* index_eval.c */
+
+/* The out bits of space that belong to digits along any of the axes (bit a: axis a); those that choose a
+ * value of one of the tensor's indices. */
+uint64_t plan_axes_bits(const plan_kernel *kernel, unsigned axes);
+uint64_t plan_selecting_bits(const plan_kernel *kernel, int tensor);
+
+/* Whether elements with a value out of range are not moved. */
+bool plan_leaves_out(const plan_index *index);
+
+/* Whether a kernel's elements may lie beyond the axis's shape. */
+bool plan_overhangs(const plan_kernel *kernel, int axis);
+
+/* Adds what a value in range contributes. */
+void plan_index_split(const plan_index *index, int64_t value, const uint64_t *args, int64_t unknown,
+                      plan_index_terms *terms);
+
+/* Reads the value from memory, clamps it where asked to; whether it is in range. True beyond the shape,
+ * where there are no values: an index says nothing of pads. */
+bool plan_index_value(const plan_kernel *kernel, const plan_index *index,
+                      const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args, int64_t *value);
+
+/* What all indices of a tensor add; and, for the cost, with values unknown: `far` apart. */
+void plan_index_terms_at(const plan_kernel *kernel, int tensor,
+                         const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args,
+                         plan_index_terms *terms);
+void plan_index_terms_far(const plan_kernel *kernel, int tensor,
+                          const int64_t position[PLAN_MAX_DIGITS], int64_t far,
+                          plan_index_terms *terms);
 
 /* Whether every bound on accesses to a tensor holds. */
 bool plan_position_inside(const plan_kernel *kernel, int tensor,

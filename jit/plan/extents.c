@@ -89,6 +89,8 @@ static int first_open_digit(const llrt_storage *storage, int64_t *inside) {
 static int64_t multiple_by_stride(const draft *d, int tensor, int axis, int64_t unit) {
   const llrt_storage *storage = draft_storage(d, tensor);
   int64_t inside;
+  bool folded;
+  if (draft_is_indexed(d, tensor, axis, &folded)) return 1; /* its extent there is another */
   int i = first_open_digit(storage, &inside);
   if (i < 0 || storage->digit[i].axis != axis || i + 1 >= storage->n_digits) return 1;
   const llrt_digit *outer = &storage->digit[i + 1];
@@ -106,12 +108,13 @@ static llrt_status learn_shape(draft *d, int axis) {
   for (int t = 0; t <= PLAN_DESTINATION; t++) {
     const llrt_storage *storage = draft_storage(d, t);
     const llrt_promise *promise = &d->desc->promises[t].shape[axis];
-    bool fixed;
+    bool fixed, folded;
     int64_t unit = axis_unit(storage, axis, &fixed);
     if (promise->multiple > 1) shape->multiple = common_multiple(shape->multiple, promise->multiple);
     if (promise->max > 0 && promise->max < shape->most) shape->most = promise->max;
     if (promise->max > 0 && promise->min == promise->max)
       LLRT_TRY(set_known(shape, axis, promise->max));
+    if (draft_is_indexed(d, t, axis, &folded)) continue;
     if (fixed && unit < shape->most) shape->most = unit;
     if (fixed && storage->pad == LLRT_PAD_NONE) LLRT_TRY(set_known(shape, axis, unit));
     if (storage->pad == LLRT_PAD_NONE) shape->multiple = common_multiple(shape->multiple, unit);
@@ -138,6 +141,7 @@ static void learn_written(draft *d, int axis) {
   *written = *shape;
   bool may_pad = fixed ? shape->known != unit : shape->multiple % unit != 0;
   d->pads[axis] = draft_storage(d, PLAN_DESTINATION)->pad == LLRT_PAD_VALUE && may_pad;
+  if (d->desc->tensors[PLAN_DESTINATION].n_indices) d->pads[axis] = false; /* llrt_index says so */
   if (!d->pads[axis]) return;
   if (fixed) {
     *written = (draft_extent){.known = unit, .multiple = unit, .most = unit};
@@ -190,7 +194,8 @@ static int64_t digit_extent(const draft *d, int tensor, int i, int *align) {
     *align = bits_alignment(digit->extent);
     return digit->extent;
   }
-  bool fixed;
+  bool fixed, folded;
+  if (draft_is_indexed(d, tensor, digit->axis, &folded)) return folded ? 1 : -1;
   const draft_extent *shape = &d->shape[digit->axis];
   int64_t unit = axis_unit(storage, digit->axis, &fixed);
   int64_t group = draft_group(d, tensor, digit->axis);

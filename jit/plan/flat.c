@@ -90,6 +90,9 @@ llrt_status draft_flat(draft *d) {
   kernel->launch.block_elements = 1 << tile_bits;
   LLRT_TRY(flat_value(d, tile_bits, &value, &iterations));
   LLRT_TRY(draft_value(kernel, &value, &number));
+  int present = -1; /* no index is uniform here */
+  draft_uniform_indices(d);
+  LLRT_TRY(draft_open_indices(d, number, iterations, &present));
   if (iterations > 0)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .iterations = (uint8_t)iterations,
                                             .body = (uint8_t)(2 + kernel->n_maps)}));

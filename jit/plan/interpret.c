@@ -75,34 +75,68 @@ static uint64_t tile_at(const interpreter *in, int value, int64_t at) {
   return in->tile[value][at] ^ f2_apply(columns, in->iteration);
 }
 
+/* The first of the places that hold the same element as `at`: copies are zero columns. */
+static int64_t first_place(const interpreter *in, int value, int64_t at) {
+  const llrt_layout *layout = &in->kernel->value[value].layout;
+  for (int i = 0; i < llrt_layout_in_bits(layout); i++)
+    if (layout->column[i] == 0) at &= ~((int64_t)1 << i);
+  return at;
+}
+
 /* ---- global memory ---- */
 
-/* The element's byte address, or NULL where the step's mask leaves it out. */
-static llrt_status global_address(const interpreter *in, const plan_step *step, uint64_t tile,
-                                  unsigned char **address) {
+/* Whether indices keep the step from touching memory at a position; else what they add to the address. */
+static bool is_left_out(const interpreter *in, const plan_step *step, const int64_t *position,
+                        plan_index_terms *terms) {
+  plan_index_terms other;
+  plan_index_terms_at(in->kernel, step->tensor, position, in->args, terms);
+  if (!terms->valid) return true;
+  for (int t = 0; t < in->kernel->n_tensors && step->kind == PLAN_STORE; t++) {
+    plan_index_terms_at(in->kernel, t, position, in->args, &other);
+    if (!other.kept) return true;
+  }
+  return false;
+}
+
+/* The digits' positions of tile coordinate `tile`; false where the step's mask leaves them out. */
+static bool step_position(const interpreter *in, const plan_step *step, uint64_t tile,
+                          int64_t position[PLAN_MAX_DIGITS]) {
   const plan_kernel *kernel = in->kernel;
-  int64_t position[PLAN_MAX_DIGITS];
-  *address = NULL;
   if (kernel->flat) {
-    int bits = kernel->value[0].layout.out[0].bits;
-    int64_t index = in->block << bits | (int64_t)tile;
-    if (index >= plan_number_value(&kernel->flat_elements, in->args, 0)) return LLRT_OK;
+    int64_t index = in->block << kernel->value[0].layout.out[0].bits | (int64_t)tile;
+    if (index >= plan_number_value(&kernel->flat_elements, in->args, 0)) return false;
     plan_flat_position(kernel, index, in->args, position);
   } else {
     plan_tile_position(kernel, tile, in->grid, in->upper, position);
   }
-  if (step->masked && !plan_position_inside(kernel, step->tensor, position, in->args))
+  return !step->masked || plan_position_inside(kernel, step->tensor, position, in->args);
+}
+
+/* The element's byte address, or NULL where the step's mask or an index leaves it out; *gone: an index
+ * does. */
+static llrt_status global_address(const interpreter *in, const plan_step *step, uint64_t tile,
+                                  unsigned char **address, bool *gone) {
+  const plan_kernel *kernel = in->kernel;
+  int64_t position[PLAN_MAX_DIGITS];
+  *address = NULL;
+  *gone = false;
+  if (!step_position(in, step, tile, position)) return LLRT_OK;
+  plan_index_terms terms;
+  if (is_left_out(in, step, position, &terms)) {
+    *gone = !terms.valid;
     return LLRT_OK;
+  }
   int64_t bytes = kernel->tensor_bits[step->tensor] / 8;
   uint64_t data = (uint64_t)(uintptr_t)in->tensors[step->tensor].data;
   uint64_t base = in->args[step->tensor]; /* with the storage's offset */
-  int64_t offset = plan_offset(kernel, step->tensor, position, in->args, 0) +
+  int64_t offset = plan_offset(kernel, step->tensor, position, &terms, in->args, 0) +
                    (int64_t)(base - data) / bytes;
   if (offset < 0 || offset >= in->bindings[step->tensor].span)
     return llrt_error(LLRT_INTERNAL, "block %lld reaches element %lld of tensor %d, which has %lld",
                       (long long)in->block, (long long)offset, step->tensor,
                       (long long)in->bindings[step->tensor].span);
-  *address = (unsigned char *)in->tensors[step->tensor].data + offset * bytes;
+  unsigned char *start = terms.base ? terms.base : in->tensors[step->tensor].data;
+  *address = start + offset * bytes;
   return LLRT_OK;
 }
 
@@ -110,8 +144,9 @@ static llrt_status run_global(interpreter *in, const plan_step *step, int value,
   size_t bytes = (size_t)in->kernel->tensor_bits[step->tensor] / 8;
   for (int64_t at = 0; at < value_size(in->kernel, value); at++) {
     unsigned char *address;
-    LLRT_TRY(global_address(in, step, tile_at(in, value, at), &address));
-    if (!address && load) in->value[value][at] = in->kernel->fill;
+    bool gone;
+    LLRT_TRY(global_address(in, step, tile_at(in, value, at), &address, &gone));
+    if (!address && load) in->value[value][at] = gone ? 0 : in->kernel->fill;
     if (!address) continue;
     if (load) memcpy(&in->value[value][at], address, bytes);
     else memcpy(address, &in->value[value][at], bytes);
@@ -205,7 +240,8 @@ static llrt_status scale_element(const interpreter *in, const plan_step *step, i
   llrt_dtype from = (llrt_dtype)map->from, to = (llrt_dtype)map->to;
   unsigned char *address;
   uint64_t code = 0;
-  LLRT_TRY(global_address(in, step, tile_at(in, step->in, at), &address));
+  bool gone;
+  LLRT_TRY(global_address(in, step, tile_at(in, step->in, at), &address, &gone));
   if (address) memcpy(&code, address, (size_t)in->kernel->tensor_bits[step->tensor] / 8);
   double product = number_value(number_format_of(from), in->value[step->in][at]) *
                    number_value(number_format_of((llrt_dtype)map->scale), code);
@@ -239,6 +275,37 @@ static llrt_status run_map(interpreter *in, const plan_step *step) {
 
 /* ---- control ---- */
 
+/* Whether every uniform index that leaves elements out has a value in range. */
+static bool is_present(const interpreter *in) {
+  const plan_kernel *kernel = in->kernel;
+  int64_t position[PLAN_MAX_DIGITS], value;
+  plan_tile_position(kernel, 0, in->grid, in->upper, position);
+  for (int i = 0; i < kernel->n_indices; i++)
+    if (kernel->index[i].uniform && plan_leaves_out(&kernel->index[i]) &&
+        !plan_index_value(kernel, &kernel->index[i], position, in->args, &value))
+      return false;
+  return true;
+}
+
+/* Every value is counted at the element whose other coordinates are 0. */
+static llrt_status run_report(interpreter *in, const plan_step *step) {
+  const plan_kernel *kernel = in->kernel;
+  const plan_index *index = &kernel->index[step->index];
+  int32_t *counter = (int32_t *)(uintptr_t)plan_number_value(&index->report, in->args, 0);
+  for (int64_t at = 0; at < value_size(kernel, step->in); at++) {
+    int64_t position[PLAN_MAX_DIGITS], value;
+    if (at != first_place(in, step->in, at)) continue;
+    if (!step_position(in, step, tile_at(in, step->in, at), position)) continue;
+    bool counts = true;
+    for (int i = 0; i < kernel->n_digits; i++) {
+      int axis = kernel->digit[i].axis;
+      if (axis < 0 || !(index->axes >> axis & 1)) counts &= position[i] == 0;
+    }
+    if (counts && !plan_index_value(kernel, index, position, in->args, &value)) ++*counter;
+  }
+  return LLRT_OK;
+}
+
 static llrt_status run_steps(interpreter *in, int first, int n);
 
 static void copy_value(interpreter *in, int from, int to) {
@@ -266,6 +333,8 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_SHUFFLE: return run_exchange(in, step, true);
     case PLAN_MAP: return run_map(in, step);
     case PLAN_BARRIER: in->phase++; return LLRT_OK;
+    case PLAN_REPORT: return run_report(in, step);
+    case PLAN_IF_PRESENT: return is_present(in) ? run_steps(in, at + 1, step->body) : LLRT_OK;
     case PLAN_IF_INTERIOR:
       if (plan_block_interior(in->kernel, in->upper, in->args))
         return run_steps(in, at + 1, step->body);

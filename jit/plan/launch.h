@@ -19,14 +19,18 @@ typedef enum plan_arg_kind {
   PLAN_ARG_FLOOR,       /* floor(extent / factor) */
   PLAN_ARG_MAGIC,       /* plan_magic's multiplier for d = ceil(extent / factor) */
   PLAN_ARG_MAGIC_SHIFT, /* and its shift */
-  PLAN_ARG_POSITIONS    /* the product of all grid places */
+  PLAN_ARG_POSITIONS,   /* the product of all grid places */
+  PLAN_ARG_INDEX_DATA,  /* of the tensor's indices number `index`: data */
+  PLAN_ARG_INDEX_STRIDE, /* its stride along axis `factor`, values */
+  PLAN_ARG_INDEX_EXTENT, /* its extent */
+  PLAN_ARG_INDEX_REPORT  /* its counter */
 } plan_arg_kind;
 
 typedef struct plan_arg {
   int64_t factor;
   uint8_t kind; /* plan_arg_kind */
   uint8_t tensor;
-  uint8_t index;  /* storage digit (STRIDE) or axis */
+  uint8_t index;  /* storage digit (STRIDE), index (INDEX_...) or axis */
   uint8_t padded; /* 1: of the destination's padded extent */
 } plan_arg;
 

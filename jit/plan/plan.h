@@ -11,6 +11,8 @@
  *   + sum over STRIDE digits of stride * (upper << bits | fixed bits)
  *   + sum over COLUMNS digits with rest of upper * stride
  *   + sum over the terms of t, each from an axis's coordinate (where no refinement exists)
+ * INDEXED digits add nothing themselves: an index of the tensor reads its value at their position, and
+ * the value's low bits join the XOR, the rest of it the sum.
  *
  * Bounds. Digits may overhang what a tensor has: an access happens where all bounds of its tensor hold;
  * a load that does not happen gives `fill`. Only masked steps look at bounds.
@@ -36,6 +38,7 @@
 #define PLAN_MAX_BOUNDS 32
 #define PLAN_MAX_TERMS 24
 #define PLAN_TERM_BITS 32
+#define PLAN_MAX_INDICES (2 * LLRT_MAX_INDICES) /* of all tensors of a kernel */
 
 /* A number known now (arg < 0) or kernel argument `arg`. */
 typedef struct plan_number {
@@ -43,7 +46,7 @@ typedef struct plan_number {
   int64_t value;
 } plan_number;
 
-typedef enum plan_contribution { PLAN_COLUMNS = 0, PLAN_STRIDE = 1 } plan_contribution;
+typedef enum plan_contribution { PLAN_COLUMNS = 0, PLAN_STRIDE = 1, PLAN_INDEXED = 2 } plan_contribution;
 
 typedef struct plan_digit_side {
   uint8_t kind;       /* plan_contribution */
@@ -85,6 +88,29 @@ typedef struct plan_place {
   uint8_t bits;             /* digit < 0: all bits of in-dim grid */
   plan_number count, magic, magic_shift; /* digit >= 0; magic only where count is no constant */
 } plan_place;
+
+/* One place of an index's value above the tile, minor to major. */
+typedef struct plan_index_part {
+  int64_t extent;     /* positions; not looked at in the last part, which takes the rest */
+  plan_number stride; /* elements */
+} plan_index_part;
+
+/* An index: value = data[sum over axes of coordinate * stride], checked, then split as the storage splits
+ * that axis's coordinate, or taken as the address of offset 0 (llrt_index). */
+typedef struct plan_index {
+  uint8_t tensor;
+  uint8_t kind, out_of_range; /* llrt_index_kind, llrt_out_of_range */
+  bool wide;                  /* values have 64 bits, not 32 */
+  bool uniform;               /* one value a block */
+  uint8_t axes;               /* bit a: selected by axis a */
+  plan_number data, extent, report; /* report: with LLRT_RANGE_REPORT only */
+  plan_number stride[LLRT_MAX_RANK]; /* by axis, values */
+  plan_number limit[LLRT_MAX_RANK];  /* by axis: its positions; beyond there are no values */
+  uint8_t tile_bits;                 /* low bits of the value that the storage's tile takes */
+  uint64_t column[LLRT_MAX_BITS];    /* their address columns */
+  uint8_t n_parts;
+  plan_index_part part[LLRT_MAX_DIGITS];
+} plan_index;
 
 /* The in-dims of every value, in this order. */
 typedef enum plan_dim {
@@ -140,6 +166,10 @@ typedef enum plan_step_kind {
   PLAN_STORE,        /* tensor = in */
   PLAN_IF_INTERIOR,  /* next `body` steps where this block is inside every bound, else the `otherwise`
                         steps after them */
+  PLAN_IF_PRESENT,   /* next `body` steps unless a uniform index that leaves elements out (SKIP, REPORT)
+                        is out of range: then the block has nothing to do */
+  PLAN_REPORT,       /* adds to the counter of index `index` for every value out of range, once each, by
+                        walking the elements of value `in` */
   PLAN_LOOP,         /* next `body` steps 2^iterations times; in-dim iteration counts. The body's values
                         live for one turn */
   PLAN_REPEAT,       /* next `body` steps `turns` times; out is `in` in the first turn, then what the
@@ -150,7 +180,7 @@ typedef enum plan_step_kind {
 typedef struct plan_step {
   uint8_t kind;
   uint8_t in, out; /* values */
-  uint8_t tensor, buffer, map;
+  uint8_t tensor, buffer, map, index;
   uint8_t vector;     /* log2 elements of one access */
   bool masked;        /* LOAD, STORE, MAP that reads a tensor: skip accesses outside a bound (flat: or past the count). All elements
                          of one access are on the same side of every bound */
@@ -183,7 +213,7 @@ typedef struct plan_kernel {
                 digits (whole digits: upper and fixed bits together, fastest first); of space only the
                 out-dims are used */
   plan_number flat_elements; /* positions of the flat index */
-  int32_t n_digits, n_bounds, n_terms, n_places, n_values, n_buffers, n_maps, n_steps;
+  int32_t n_digits, n_bounds, n_terms, n_places, n_values, n_buffers, n_maps, n_steps, n_indices;
   plan_digit digit[PLAN_MAX_DIGITS];
   plan_bound bound[PLAN_MAX_BOUNDS];
   plan_term term[PLAN_MAX_TERMS];
@@ -192,6 +222,7 @@ typedef struct plan_kernel {
   uint64_t fill; /* one element: what masked loads give outside */
   llrt_layout space;                           /* tile, grid -> d0, d1, … */
   uint64_t column[LLRT_MAX_TENSORS][LLRT_MAX_BITS]; /* by out bit of space, for COLUMNS digits */
+  plan_index index[PLAN_MAX_INDICES];
   plan_place place[PLAN_MAX_GRID];
   plan_value value[PLAN_MAX_VALUES];
   plan_buffer buffer[PLAN_MAX_BUFFERS];

@@ -89,6 +89,16 @@ static llrt_status element_steps(draft *d, const draft_values *values) {
                                         .vector = (uint8_t)d->word_elements, .masked = true});
 }
 
+/* What comes before the tile's own steps where tensors have indices. */
+static llrt_status open_indices(draft *d, const draft_values *values, int *branch) {
+  int walked = 0;
+  bool reports = false;
+  for (int i = 0; i < d->kernel->n_indices; i++)
+    reports |= d->kernel->index[i].out_of_range == LLRT_RANGE_REPORT;
+  if (reports) LLRT_TRY(draft_value(d->kernel, &values->edge, &walked));
+  return draft_open_indices(d, walked, values->edge_iterations, branch);
+}
+
 /* The interior's steps from `first` once more, accesses masked and as wide as masks allow: the same values
  * and buffers serve both paths. False where that would be too much code. */
 static llrt_status masked_steps(draft *d, int first, bool *done) {
@@ -137,6 +147,9 @@ static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *targe
   LLRT_TRY(draft_space(&d));
   LLRT_TRY(draft_check_words(&d));
   LLRT_TRY(draft_assign(&d, &values));
+  int present = -1;
+  draft_uniform_indices(&d);
+  LLRT_TRY(open_indices(&d, &values, &present));
   int branch = kernel->n_steps;
   bool edge = kernel->n_bounds > 0;
   if (edge) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR}));
@@ -147,6 +160,7 @@ static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *targe
     kernel->step[branch].body = (uint8_t)body;
     kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - branch - 1 - body);
   }
+  draft_close_indices(&d, present);
   draft_finish(kernel);
   return LLRT_OK;
 }

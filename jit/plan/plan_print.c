@@ -33,6 +33,10 @@ static void print_side(const plan_kernel *kernel, int i, int tensor, llrt_text *
   const plan_digit *digit = &kernel->digit[i];
   const plan_digit_side *side = &digit->side[tensor];
   llrt_text_add(text, tensor == 0 ? "  source " : tensor == 1 ? "  destination " : "  scale ");
+  if (side->kind == PLAN_INDEXED) {
+    llrt_text_add(text, "by index");
+    return;
+  }
   if (side->kind == PLAN_COLUMNS) {
     int shift = llrt_layout_out_shift(&kernel->space, i);
     llrt_text_add(text, "bits [");
@@ -45,6 +49,27 @@ static void print_side(const plan_kernel *kernel, int i, int tensor, llrt_text *
   }
   llrt_text_add(text, "stride ");
   print_number(kernel, &side->stride, text);
+}
+
+static void print_index(const plan_kernel *kernel, int number, llrt_text *text) {
+  static const char *const policies[] = {[LLRT_RANGE_SKIP] = "skip", [LLRT_RANGE_ZERO] = "zero",
+                                         [LLRT_RANGE_CLAMP] = "clamp",
+                                         [LLRT_RANGE_REPORT] = "report"};
+  const plan_index *index = &kernel->index[number];
+  llrt_text_add(text, "  i%d: %s, %d-bit %s", number,
+                index->tensor == 0 ? "source" : "destination", index->wide ? 64 : 32,
+                index->kind == LLRT_INDEX_POINTER ? "addresses by axes [" : "coordinates by axes [");
+  for (int axis = 0, n = 0; axis < LLRT_MAX_RANK; axis++)
+    if (index->axes >> axis & 1) llrt_text_add(text, "%s%d", n++ ? "," : "", axis);
+  llrt_text_add(text, "], out of range: %s, one value a %s", policies[index->out_of_range],
+                index->uniform ? "block" : "vector");
+  if (index->tile_bits) llrt_text_add(text, "; %d bits in the tile", index->tile_bits);
+  for (int i = 0; i < index->n_parts; i++) {
+    if (i + 1 == index->n_parts) llrt_text_add(text, "; the rest, stride ");
+    else llrt_text_add(text, "; %lld, stride ", (long long)index->part[i].extent);
+    print_number(kernel, &index->part[i].stride, text);
+  }
+  llrt_text_add(text, "\n");
 }
 
 static void print_digits(const plan_kernel *kernel, llrt_text *text) {
@@ -178,6 +203,8 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       print_map(&kernel->map[step->map], text);
       llrt_text_add(text, " -> v%d", step->out);
       break;
+    case PLAN_IF_PRESENT: llrt_text_add(text, "if the block's index values are in range:"); break;
+    case PLAN_REPORT: llrt_text_add(text, "count values of i%d that are out of range", step->index); break;
     case PLAN_IF_INTERIOR: llrt_text_add(text, "if the block is inside every bound:"); break;
     case PLAN_REPEAT:
       llrt_text_add(text, "repeat %d times with v%d, at first v%d:", step->turns, step->out, step->in);
@@ -249,6 +276,7 @@ static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text)
                 1 << kernel->warp_bits, 1 << kernel->lane_bits, kernel->launch.shared_bytes);
   print_digits(kernel, text);
   print_bounds(kernel, text);
+  for (int i = 0; i < kernel->n_indices; i++) print_index(kernel, i, text);
   llrt_text_add(text, kernel->flat ? "  element index, fastest first:" : "  block index, fastest first:");
   for (int i = 0; i < kernel->n_places; i++) {
     const plan_place *place = &kernel->place[i];

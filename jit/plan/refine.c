@@ -66,6 +66,8 @@ static llrt_status collect_boundaries(const draft *d, int axis, int first_tensor
   for (int t = first_tensor; t < d->desc->n_tensors; t++) {
     const llrt_storage *storage = draft_storage(d, t);
     draft_segments segments;
+    bool folded;
+    if (draft_is_indexed(d, t, axis, &folded)) continue;
     LLRT_TRY(draft_list_segments(d, t, axis, &segments));
     int64_t tile = draft_group(d, t, axis) * ((int64_t)1 << draft_tile_bits(storage, axis));
     for (int i = 0; i < segments.n; i++)

@@ -45,6 +45,15 @@ static void find_run_vectors(tiler *w, int t) {
     run &= f2_basis_coordinates(&columns, 1ull << j, &w->run_vector[t][j]);
     if (run) w->n_run[t] = j + 1;
   }
+  w->n_run[t] = bits_min(w->n_run[t], d->index_low[t]);
+}
+
+/* How many of the run's first vectors an access may hold: elements that an index may leave out one by one
+ * are stored one by one. */
+static int whole_bits(const tiler *w, int t) {
+  int n = 0;
+  while (n < w->n_run[t] && !(t == 1 && w->run_vector[t][n] & w->d->skips)) n++;
+  return n;
 }
 
 /* What divides the address of everything but a run of tensor t: its base and every stride. (Columns are
@@ -57,14 +66,14 @@ static int run_alignment(const tiler *w, int t) {
   for (int i = 0; i < d->kernel->n_digits; i++)
     if (d->kernel->digit[i].side[t].kind == PLAN_STRIDE)
       align = bits_min(align, d->side[i][t].align);
-  return align;
+  return bits_min(align, d->index_align[t]);
 }
 
 /* The widest access: whole elements up to the target's, within the run, aligned where it must be. */
 static int vector_bits(const tiler *w, int t) {
   const plan_target *target = &w->d->kernel->target;
   int widest = bits_max(bits_log2(target->access_bytes) - w->log2_bytes[t], 0);
-  int vector = bits_min(widest, w->n_run[t]);
+  int vector = bits_min(widest, whole_bits(w, t));
   const llrt_swizzle *swizzle = &w->d->kernel->swizzle[t];
   if (swizzle->swizzle_len) vector = bits_min(vector, bits_min(swizzle->per_element, run_alignment(w, t)));
   return target->access_align_bytes == 1 ? vector : bits_min(vector, run_alignment(w, t));
@@ -192,10 +201,12 @@ static void extend(tiler *w) {
                                                         : d->kernel->target.tile_bytes;
   int wide = bits_max(w->log2_bytes[0], w->log2_bytes[1]);
   int wanted = bits_max(bits_log2(tile_bytes) - wide, d->kernel->lane_bits);
+  uint64_t allowed = ~d->opaque; /* so that a block has one value of an index, unless it would be tiny */
   for (int turn = 0; w->tile.rank < wanted; turn++) {
-    uint64_t x = next_vector(w, &w->tile, turn % 2, ~0ull);
-    if (x == 0) return;
-    add_member(w, representative(w, x));
+    uint64_t x = next_vector(w, &w->tile, turn % 2, allowed);
+    if (x == 0 && (allowed == ~0ull || w->tile.rank > d->kernel->lane_bits)) return;
+    if (x == 0) allowed = ~0ull;
+    else add_member(w, representative(w, x));
   }
 }
 

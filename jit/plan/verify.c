@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/eval.h"
 #include "jit/plan/number.h"
 
 #define CHECK(condition, ...)                                             \
@@ -69,6 +70,26 @@ static llrt_status check_repetition(const plan_kernel *kernel, int at, const pla
   return LLRT_OK;
 }
 
+/* A vector has one value of each index of its tensor; stored, of the others that leave elements out. */
+static llrt_status check_vector_indices(const plan_kernel *kernel, int at, const plan_value *value,
+                                        const plan_address_map *map) {
+  const plan_step *step = &kernel->step[at];
+  plan_dim dim = kernel->target.lanes_first ? PLAN_LANE : PLAN_REGISTER;
+  int positions[LLRT_MAX_BITS];
+  if (!plan_access_positions(value, map, dim, step->vector, positions)) return LLRT_OK;
+  for (int i = 0; i < kernel->n_indices; i++) {
+    const plan_index *index = &kernel->index[i];
+    bool left_out = step->kind == PLAN_STORE && plan_leaves_out(index);
+    if (index->tensor != step->tensor && !left_out) continue;
+    uint64_t selecting = plan_axes_bits(kernel, index->axes);
+    for (int j = 0; j < step->vector; j++) {
+      uint64_t moved = f2_apply(kernel->space.column, plan_value_columns(value, dim)[positions[j]]);
+      CHECK(!(moved & selecting), "step %d: a vector with several values of index %d", at, i);
+    }
+  }
+  return LLRT_OK;
+}
+
 static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   bool load = step->kind == PLAN_LOAD || step->kind == PLAN_SHARED_LOAD;
@@ -82,6 +103,7 @@ static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
       return LLRT_OK;
     }
     plan_address_of_tensor(kernel, step->tensor, &map);
+    LLRT_TRY(check_vector_indices(kernel, at, &kernel->value[load ? step->out : step->in], &map));
   } else {
     CHECK(step->buffer < kernel->n_buffers, "step %d: buffer %d", at, step->buffer);
     CHECK(value->bits == kernel->buffer[step->buffer].bits, "step %d: width of the buffer", at);
@@ -162,7 +184,11 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
             "step %d: words change", at);
       return LLRT_OK;
     case PLAN_MAP: return check_map(kernel, at);
+    case PLAN_REPORT:
+      CHECK(step->index < kernel->n_indices, "step %d: index %d", at, step->index);
+      return LLRT_OK;
     case PLAN_BARRIER:
+    case PLAN_IF_PRESENT:
     case PLAN_IF_INTERIOR:
     case PLAN_LOOP: return LLRT_OK;
     case PLAN_REPEAT:

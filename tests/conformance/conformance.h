@@ -66,6 +66,16 @@ bool named_cases_make(int index, conformance_case *made);
 int general_cases_count(void);
 bool general_cases_make(int index, conformance_case *made);
 
+/* Converts as described, with the promises that the tensors keep, by a route; false with the reason in
+ * why[size]. */
+bool conformance_convert(llrt_device *device, const llrt_op_desc *asked, route by, char *why,
+                         size_t size);
+
+/* conformance_index.c: cases whose tensors have indices; they follow the others in the count. */
+int index_cases(void);
+bool index_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
+                       char *why, size_t size);
+
 /* Runs a case on an open device and says in why[size] what was wrong, or makes it empty. */
 bool case_passes(const conformance_case *tested, llrt_device *device, char *why, size_t size);
 

@@ -173,47 +173,54 @@ static bool same_bytes(bench *at, const buffer *expected, const char *name) {
 
 /* ---- routes ---- */
 
-static bool run_prepared(bench *at, llrt_op *op, const llrt_tensor *tensors) {
-  llrt_status status = llrt_op_run(op, NULL, tensors, at->tested->scale_type ? 3 : 2, NULL);
-  llrt_op_destroy(&op);
-  return status == LLRT_OK ? true : fail(at, "llrt_op_run: %s", llrt_last_error());
+static bool say(char *why, size_t size, const char *what) {
+  snprintf(why, size, "%s: %s", what, llrt_last_error());
+  return false;
 }
 
-static bool reload(bench *at, llrt_op **op) {
+/* *op becomes what its saved bytes give. */
+static bool reload(llrt_device *device, llrt_op **op, char *why, size_t why_size) {
   size_t size = 0;
-  CHECK(llrt_op_save(*op, NULL, &size));
+  if (llrt_op_save(*op, NULL, &size) != LLRT_OK) return say(why, why_size, "llrt_op_save");
   void *bytes = malloc(size);
-  if (!bytes) return fail(at, "no memory for %zu bytes", size);
+  if (!bytes) return say(why, why_size, "no memory");
   llrt_status status = llrt_op_save(*op, bytes, &size);
   llrt_op_destroy(op);
-  if (status == LLRT_OK) status = llrt_op_load(at->device, bytes, size, op);
+  if (status == LLRT_OK) status = llrt_op_load(device, bytes, size, op);
   free(bytes);
-  return status == LLRT_OK ? true : fail(at, "save and load: %s", llrt_last_error());
+  return status == LLRT_OK ? true : say(why, why_size, "save and load");
+}
+
+bool conformance_convert(llrt_device *device, const llrt_op_desc *asked, route by, char *why,
+                         size_t size) {
+  const llrt_tensor *tensors = asked->tensors;
+  if (by == ROUTE_CONVERT) {
+    llrt_convert_params params = {.n_maps = asked->n_maps,
+                                  .scale = asked->n_tensors > 2 ? &tensors[2] : NULL};
+    memcpy(params.maps, asked->maps, sizeof params.maps);
+    llrt_status done = llrt_convert_into(&tensors[0], &tensors[1], &params, NULL);
+    return done == LLRT_OK ? true : say(why, size, "llrt_convert_into");
+  }
+  llrt_op_desc desc = *asked;
+  if (llrt_op_promise_coarse(&desc) != LLRT_OK) return say(why, size, "llrt_op_promise_coarse");
+  llrt_op *op;
+  if (llrt_op_prepare(device, &desc, &op) != LLRT_OK) return say(why, size, "llrt_op_prepare");
+  bool done = by != ROUTE_LOAD || reload(device, &op, why, size);
+  if (done && llrt_op_run(op, NULL, tensors, asked->n_tensors, NULL) != LLRT_OK)
+    done = say(why, size, "llrt_op_run");
+  llrt_op_destroy(&op);
+  return done;
 }
 
 static bool convert(bench *at) {
   bool scaled = at->tested->scale_type != LLRT_DTYPE_NONE;
-  llrt_tensor tensors[3] = {tensor_of(at, 0), tensor_of(at, 1)};
-  if (scaled) tensors[2] = tensor_of(at, 2);
-  if (at->tested->route == ROUTE_CONVERT) {
-    llrt_convert_params params = {.n_maps = at->tested->n_maps,
-                                  .scale = scaled ? &tensors[2] : NULL};
-    memcpy(params.maps, at->tested->maps, sizeof params.maps);
-    CHECK(llrt_convert_into(&tensors[0], &tensors[1], &params, NULL));
-    return true;
-  }
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = scaled ? 3 : 2};
-  memcpy(desc.tensors, tensors, sizeof tensors);
-  desc.n_maps = at->tested->n_maps;
+  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT,
+                       .n_tensors = scaled ? 3 : 2,
+                       .tensors = {tensor_of(at, 0), tensor_of(at, 1)},
+                       .n_maps = at->tested->n_maps};
+  if (scaled) desc.tensors[2] = tensor_of(at, 2);
   memcpy(desc.maps, at->tested->maps, sizeof desc.maps);
-  CHECK(llrt_op_promise_coarse(&desc));
-  llrt_op *op;
-  CHECK(llrt_op_prepare(at->device, &desc, &op));
-  if (at->tested->route == ROUTE_LOAD && !reload(at, &op)) {
-    llrt_op_destroy(&op);
-    return false;
-  }
-  return run_prepared(at, op, tensors);
+  return conformance_convert(at->device, &desc, at->tested->route, at->why, at->why_size);
 }
 
 static bool run(bench *at) {

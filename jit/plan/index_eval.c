@@ -1,0 +1,120 @@
+/* What indices add to addresses, on numbers: for the interpreter and the cost count. Emitted code must agree
+ * (jit/emit/emit_index.c). */
+#include "jit/plan/eval.h"
+
+#include "base/bits.h"
+#include "layout/f2.h"
+
+#include <string.h>
+
+uint64_t plan_axes_bits(const plan_kernel *kernel, unsigned axes) {
+  uint64_t bits = 0;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    const plan_digit *digit = &kernel->digit[i];
+    if (digit->axis >= 0 && axes >> digit->axis & 1)
+      bits |= bits_mask(digit->bits) << llrt_layout_out_shift(&kernel->space, i);
+  }
+  return bits;
+}
+
+uint64_t plan_selecting_bits(const plan_kernel *kernel, int tensor) {
+  unsigned axes = 0;
+  for (int i = 0; i < kernel->n_indices; i++)
+    if (kernel->index[i].tensor == tensor) axes |= kernel->index[i].axes;
+  return plan_axes_bits(kernel, axes);
+}
+
+bool plan_leaves_out(const plan_index *index) {
+  return index->out_of_range == LLRT_RANGE_SKIP || index->out_of_range == LLRT_RANGE_REPORT;
+}
+
+bool plan_overhangs(const plan_kernel *kernel, int axis) {
+  bool overhangs = kernel->flat;
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    overhangs |= kernel->digit[bound->top].axis == axis;
+  }
+  return overhangs;
+}
+
+/* Where the index's value for these positions lies, in values; -1: beyond the last. */
+static int64_t value_place(const plan_kernel *kernel, const plan_index *index,
+                           const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args,
+                           int64_t unknown) {
+  int64_t at = 0;
+  for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
+    if (!(index->axes >> axis & 1)) continue;
+    int64_t coordinate = plan_coordinate(kernel, axis, position);
+    if (coordinate >= plan_number_value(&index->limit[axis], args, INT64_MAX)) return -1;
+    at += coordinate * plan_number_value(&index->stride[axis], args, unknown);
+  }
+  return at;
+}
+
+void plan_index_split(const plan_index *index, int64_t value, const uint64_t *args, int64_t unknown,
+                      plan_index_terms *terms) {
+  terms->columns ^= f2_apply(index->column, (uint64_t)value & bits_mask(index->tile_bits));
+  value >>= index->tile_bits;
+  for (int i = 0; i < index->n_parts; i++) {
+    bool last = i + 1 == index->n_parts;
+    int64_t place = last ? value : value % index->part[i].extent;
+    terms->sum += place * plan_number_value(&index->part[i].stride, args, unknown);
+    if (!last) value /= index->part[i].extent;
+  }
+}
+
+static int64_t read_value(const plan_index *index, int64_t at, const uint64_t *args) {
+  const unsigned char *data =
+      (const unsigned char *)(uintptr_t)plan_number_value(&index->data, args, 0);
+  int64_t wide;
+  int32_t narrow;
+  if (index->wide) {
+    memcpy(&wide, data + 8 * at, sizeof wide);
+    return wide;
+  }
+  memcpy(&narrow, data + 4 * at, sizeof narrow);
+  return narrow;
+}
+
+bool plan_index_value(const plan_kernel *kernel, const plan_index *index,
+                      const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args, int64_t *value) {
+  int64_t at = value_place(kernel, index, position, args, 0);
+  int64_t extent = plan_number_value(&index->extent, args, 0);
+  *value = 0;
+  if (at < 0) return true;
+  *value = read_value(index, at, args);
+  if (index->kind == LLRT_INDEX_POINTER) return *value > 0;
+  if (index->out_of_range == LLRT_RANGE_CLAMP) {
+    if (*value < 0) *value = 0;
+    if (*value >= extent) *value = extent - 1;
+  }
+  return *value >= 0 && *value < extent;
+}
+
+void plan_index_terms_at(const plan_kernel *kernel, int tensor,
+                         const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args,
+                         plan_index_terms *terms) {
+  *terms = (plan_index_terms){.valid = true, .kept = true};
+  for (int i = 0; i < kernel->n_indices; i++) {
+    const plan_index *index = &kernel->index[i];
+    int64_t value;
+    if (index->tensor != tensor) continue;
+    if (!plan_index_value(kernel, index, position, args, &value)) {
+      terms->valid = false;
+      terms->kept &= !plan_leaves_out(index);
+    } else if (index->kind == LLRT_INDEX_POINTER) {
+      terms->base = (void *)(uintptr_t)value;
+    } else {
+      plan_index_split(index, value, args, 0, terms);
+    }
+  }
+}
+
+void plan_index_terms_far(const plan_kernel *kernel, int tensor,
+                          const int64_t position[PLAN_MAX_DIGITS], int64_t far,
+                          plan_index_terms *terms) {
+  *terms = (plan_index_terms){.valid = true, .kept = true};
+  for (int i = 0; i < kernel->n_indices; i++)
+    if (kernel->index[i].tensor == tensor)
+      terms->sum += far * value_place(kernel, &kernel->index[i], position, NULL, 1);
+}

@@ -93,6 +93,7 @@ llrt_status llrt_convert(const llrt_tensor *source, const llrt_storage *storage,
   made.storage = storage;
   made.indices = NULL;
   made.n_indices = 0;
+  memset(made.extent_ptr, 0, sizeof made.extent_ptr);
   memset(made.strides, 0, sizeof made.strides);
   size_t bytes;
   LLRT_TRY(llrt_tensor_bytes(&made, &bytes));

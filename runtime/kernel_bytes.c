@@ -110,6 +110,7 @@ static void put_description(llrt_text *out, const llrt_op_desc *desc, const stor
     put(out, desc->tensors[i].dtype);
     put_storage(out, &set->storage[i]);
     put_indices(out, set, i);
+    put(out, set->device_extents[i]);
     put_promise(out, &desc->promises[i].address);
     for (int axis = 0; axis < set->rank; axis++) {
       put_promise(out, &desc->promises[i].shape[axis]);
@@ -294,6 +295,7 @@ static llrt_status get_description(reader *in, kernel_image *image) {
   desc->kind = (llrt_op_kind)get_within(in, LLRT_OP_CONVERT, LLRT_OP_CONVERT);
   desc->n_tensors = get_within(in, 2, 3);
   int rank = get_within(in, 0, LLRT_MAX_RANK);
+  static const int32_t somewhere = 0;
   llrt_index indices[LLRT_MAX_TENSORS][LLRT_MAX_INDICES] = {0};
   desc->n_maps = get_within(in, 0, LLRT_MAX_MAPS);
   for (int i = 0; i < desc->n_maps; i++) get_map(in, &desc->maps[i]);
@@ -301,9 +303,12 @@ static llrt_status get_description(reader *in, kernel_image *image) {
     llrt_dtype dtype = (llrt_dtype)get_within(in, LLRT_DTYPE_NONE + 1, LLRT_DTYPE_COUNT - 1);
     get_storage(in, rank, &storages[i]);
     int n_indices = get_indices(in, indices[i]);
+    int on_device = get_within(in, 0, (1 << rank) - 1);
     get_promises(in, rank, &desc->promises[i]);
     desc->tensors[i] = (llrt_tensor){.dtype = dtype, .rank = rank, .storage = &storages[i],
                                      .indices = indices[i], .n_indices = n_indices};
+    for (int axis = 0; axis < rank; axis++)
+      if (on_device >> axis & 1) desc->tensors[i].extent_ptr[axis] = &somewhere;
   }
   if (in->bad) return contradiction();
   llrt_status status = llrt_validate_desc(desc);
@@ -320,7 +325,7 @@ static void get_args(reader *in, const storage_set *set, plan_launch *launch) {
   launch->n_args = get_within(in, 0, PLAN_MAX_ARGS);
   for (int i = 0; i < launch->n_args; i++) {
     plan_arg *arg = &launch->arg[i];
-    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_INDEX_REPORT);
+    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_EXTENT_PTR);
     arg->tensor = (uint8_t)get_within(in, 0, set->n - 1);
     arg->index = (uint8_t)get_within(in, 0, MAX_ARG_INDEX);
     arg->padded = (uint8_t)get_within(in, 0, 1);
@@ -330,7 +335,9 @@ static void get_args(reader *in, const storage_set *set, plan_launch *launch) {
     if (arg->factor < (axis ? 1 : 0)) in->bad = true;
     if (digit && arg->index >= set->storage[arg->tensor].n_digits) in->bad = true;
     if (axis && arg->index >= set->rank) in->bad = true;
-    bool index = arg->kind >= PLAN_ARG_INDEX_DATA;
+    bool extent = arg->kind == PLAN_ARG_EXTENT_PTR;
+    if (extent && !(set->device_extents[arg->tensor] >> arg->index & 1)) in->bad = true;
+    bool index = arg->kind >= PLAN_ARG_INDEX_DATA && !extent;
     if (index && arg->index >= set->n_indices[arg->tensor]) in->bad = true;
     bool strides = arg->kind == PLAN_ARG_INDEX_STRIDE;
     if (strides && arg->factor >= set->rank) in->bad = true;

@@ -8,8 +8,8 @@
 #define TENSOR_WORDS (3 + 4 * LLRT_MAX_RANK)
 #define HEAD_WORDS (5 + 4)
 #define MAP_WORDS (2 + sizeof(((llrt_map *)0)->perm) / 8 + LLRT_MAX_RANK) /* kind and fields */
-/* Per index: two words; and their number. */
-#define INDEX_WORDS (1 + 2 * LLRT_MAX_INDICES)
+/* Per index: two words; their number, and the axes with extents on the device. */
+#define INDEX_WORDS (2 + 2 * LLRT_MAX_INDICES)
 
 static uint64_t *put_promises(uint64_t *at, const llrt_tensor_promise *promises, int rank) {
   *at++ = (uint64_t)promises->address.multiple;
@@ -44,6 +44,7 @@ static uint64_t *put_map(uint64_t *at, const llrt_map *map) {
 
 static uint64_t *put_indices(uint64_t *at, const storage_set *set, int tensor) {
   *at++ = (uint64_t)set->n_indices[tensor];
+  *at++ = set->device_extents[tensor];
   for (int i = 0; i < set->n_indices[tensor]; i++) {
     const llrt_index *index = &set->index[tensor][i];
     *at++ = (uint64_t)index->axis | (uint64_t)index->kind << 8 |

@@ -46,6 +46,9 @@ static llrt_status check_storages(const llrt_op *op, const llrt_tensor *tensors)
                  "the %s's storage is not the operation's", llrt_tensor_role(i));
     LLRT_REQUIRE(same_indices(&given, &op->set, i), "the %s's indices are not the operation's",
                  llrt_tensor_role(i));
+    LLRT_REQUIRE(given.device_extents[i] == op->set.device_extents[i],
+                 "the %s has extents in device memory along other axes than the operation",
+                 llrt_tensor_role(i));
   }
   return LLRT_OK;
 }

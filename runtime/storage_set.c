@@ -14,7 +14,7 @@ const char *llrt_tensor_role(int tensor) { return tensor == 0 ? "source" : tenso
 #define DIM_BYTES (LLRT_NAME_BYTES + 1)
 #define RAW_BYTES                                                                     \
   (8 + LLRT_MAX_DIGITS * 24 + (LLRT_MAX_IN_DIMS + LLRT_MAX_OUT_DIMS) * DIM_BYTES + 2 + \
-   LLRT_MAX_BITS * 8 + sizeof(llrt_swizzle) + 4 + 8 + 4 + 8 +                          \
+   LLRT_MAX_BITS * 8 + sizeof(llrt_swizzle) + 4 + 8 + 4 + 8 + 4 +                          \
    LLRT_MAX_TARGETS * (LLRT_NAME_BYTES + 8) + 4 + LLRT_MAX_INDICES * sizeof(llrt_index))
 
 typedef struct raw_bytes {
@@ -70,6 +70,13 @@ static void put_storage(raw_bytes *raw, const llrt_storage *storage) {
   put(raw, storage->offset, (size_t)(storage->n_targets + 1) * sizeof storage->offset[0]);
 }
 
+static uint32_t device_extents(const llrt_tensor *tensor) {
+  uint32_t axes = 0;
+  for (int axis = 0; axis < tensor->rank; axis++)
+    if (tensor->extent_ptr[axis]) axes |= 1u << axis;
+  return axes;
+}
+
 static llrt_status put_indices(raw_bytes *raw, const llrt_tensor *tensor, int index) {
   LLRT_REQUIRE(tensor->n_indices >= 0 && tensor->n_indices <= LLRT_MAX_INDICES,
                "the %s has %d indices, not 0 to %d", llrt_tensor_role(index), tensor->n_indices,
@@ -87,6 +94,8 @@ static llrt_status put_indices(raw_bytes *raw, const llrt_tensor *tensor, int in
 static llrt_status put_tensor(raw_bytes *raw, const llrt_tensor *tensor, int index) {
   const llrt_storage *storage = tensor->storage;
   LLRT_TRY(put_indices(raw, tensor, index));
+  const uint32_t on_device = device_extents(tensor);
+  put(raw, &on_device, sizeof on_device);
   if (!storage) {
     const int32_t row_major[2] = {tensor->rank, -1}; /* no storage has -1 digits */
     put(raw, row_major, sizeof row_major);
@@ -158,6 +167,7 @@ static llrt_status add_storage(const llrt_tensor *tensor, int index, storage_set
   set->hash[index] = llrt_storage_hash(storage);
   set->open_strides[index] = find_open_strides(storage);
   set->packed[index] = is_packed(storage);
+  set->device_extents[index] = device_extents(tensor);
   set->n_indices[index] = tensor->n_indices;
   for (int i = 0; i < tensor->n_indices; i++)
     set->index[index][i] = llrt_index_class(&tensor->indices[i]);
@@ -174,9 +184,13 @@ llrt_status llrt_storage_set_init(const llrt_tensor *tensors, int n, storage_set
 }
 
 llrt_tensor llrt_storage_set_tensor(const storage_set *set, int index, llrt_dtype dtype) {
-  return (llrt_tensor){.dtype = dtype,
-                       .rank = set->rank,
-                       .storage = &set->storage[index],
-                       .indices = set->n_indices[index] ? set->index[index] : NULL,
-                       .n_indices = set->n_indices[index]};
+  static const int32_t somewhere = 0; /* only that there is an address counts */
+  llrt_tensor tensor = {.dtype = dtype,
+                        .rank = set->rank,
+                        .storage = &set->storage[index],
+                        .indices = set->n_indices[index] ? set->index[index] : NULL,
+                        .n_indices = set->n_indices[index]};
+  for (int axis = 0; axis < set->rank; axis++)
+    if (set->device_extents[index] >> axis & 1) tensor.extent_ptr[axis] = &somewhere;
+  return tensor;
 }

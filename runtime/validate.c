@@ -178,10 +178,30 @@ static llrt_status check_shapes(const llrt_tensor *tensors) {
   return LLRT_OK;
 }
 
+/* Extents in device memory: one address an axis. */
+static llrt_status check_device_extents(const llrt_tensor *tensors, int n) {
+  for (int axis = 0; axis < tensors[0].rank; axis++) {
+    const int32_t *known = NULL;
+    for (int i = 0; i < n; i++) {
+      const int32_t *at = tensors[i].extent_ptr[axis];
+      if (!at) continue;
+      LLRT_REQUIRE(i < 2, "the %s has extent_ptr[%d]: its extents follow from the source's",
+                   llrt_tensor_role(i), axis);
+      LLRT_REQUIRE((uintptr_t)at % sizeof *at == 0, "the %s's extent_ptr[%d] is no multiple of 4",
+                   llrt_tensor_role(i), axis);
+      LLRT_REQUIRE(!known || known == at, "extent_ptr[%d] is another one on the %s", axis,
+                   llrt_tensor_role(i));
+      known = at;
+    }
+  }
+  return LLRT_OK;
+}
+
 llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
                                  const storage_set *set, op_call *call) {
   LLRT_TRY(check_shapes(tensors));
   if (set->n > 2) LLRT_TRY(check_scale_shape(llrt_map_of_scale(desc), tensors));
+  LLRT_TRY(check_device_extents(tensors, set->n));
   call->n = set->n;
   call->empty = false;
   for (int axis = 0; axis < tensors[0].rank; axis++) call->empty |= tensors[0].shape[axis] == 0;

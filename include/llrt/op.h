@@ -36,7 +36,7 @@ typedef struct llrt_tensor_promise {
 
 /* The description. For prepare, explain and compile the tensors' dtype, rank and storage count; data,
  * shape and strides are not looked at: what holds for them is said by promises. Of an index its data,
- * extent, strides and report are not looked at; with a pointer list the tensor's address promise is for the
+ * extent, strides and report are not looked at, of extent_ptr only whether it is NULL; with a pointer list the tensor's address promise is for the
  * addresses in it. */
 typedef struct llrt_op_desc {
   llrt_op_kind kind;

@@ -88,6 +88,11 @@ typedef struct llrt_tensor {
   const llrt_index *indices;     /* n_indices of them, borrowed; NULL where there are none. shape stays the
                                     logical shape; data may be NULL with a pointer list */
   int32_t n_indices;             /* 0..LLRT_MAX_INDICES */
+  const int32_t *extent_ptr[LLRT_MAX_RANK]; /* NULL, or where the device reads the axis's extent when the
+                                    operation runs: 0 to shape[axis], which is the limit (other numbers count
+                                    as the nearest). Strides and memory are those of the limit; elements
+                                    beyond are not moved. One tensor's will do; where several have one, it
+                                    is the same */
 } llrt_tensor;
 
 /* Bytes from data (each address of a pointer list) to the end of the tensor's storage: the span of its

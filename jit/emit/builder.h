@@ -80,6 +80,7 @@ struct emitter {
   LLVMValueRef upper[PLAN_MAX_DIGITS];   /* i64: upper part of each REST digit */
   LLVMValueRef iteration;                /* i64; NULL outside loops */
   emit_index_value index[PLAN_MAX_INDICES]; /* of uniform indices */
+  LLVMValueRef extent[LLRT_MAX_RANK];       /* i64: of device memory; NULL where it is not there */
   LLVMValueRef shared[PLAN_MAX_BUFFERS]; /* pointers to bytes */
   emit_words value[PLAN_MAX_VALUES];
 };
@@ -185,6 +186,10 @@ LLVMValueRef emit_inside(emitter *e, const emit_place *place, uint64_t tile);
 /* i1: whether this block is inside every bound. */
 LLVMValueRef emit_interior(emitter *e);
 
+/* The numbers of a bound: `limit`, and `full`. */
+LLVMValueRef emit_bound_limit(emitter *e, const plan_bound *bound);
+LLVMValueRef emit_bound_full(emitter *e, const plan_bound *bound);
+
 /* i1: whether this thread holds the first of the copies of `value`; NULL: there are no copies. */
 LLVMValueRef emit_is_first_copy(emitter *e, const plan_value *value);
 
@@ -215,9 +220,9 @@ LLVMValueRef emit_scale_of(emit_scales *scales, int index);
 
 /* ---- emit_index.c ---- */
 
-/* Loads the values that hold for the whole block. Needs: the decoded block. */
+/* Loads the extents and values that hold for the whole block. Needs: the decoded block. */
 void emit_begin_indices(emitter *e);
-/* i1: whether no such value leaves the block's elements out. */
+/* i1: whether the block has something to do. */
 LLVMValueRef emit_present(emitter *e);
 void emit_index_terms_at(emitter *e, const plan_value *value, int tensor, uint64_t tile,
                          emit_index_terms *terms);

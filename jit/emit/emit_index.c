@@ -26,7 +26,8 @@ static LLVMValueRef value_place(emitter *e, const plan_index *index, const plan_
     LLVMValueRef x = emit_coordinate(e, value, axis, tile);
     if (plan_overhangs(e->kernel, axis)) {
       LLVMValueRef limit = emit_number(e, &index->limit[axis]);
-      LLVMValueRef past = LLVMBuildICmp(e->builder, LLVMIntUGE, x, limit, "");
+      LLVMValueRef end = e->extent[axis] ? e->extent[axis] : limit;
+      LLVMValueRef past = LLVMBuildICmp(e->builder, LLVMIntUGE, x, end, "");
       *beyond = *beyond ? LLVMBuildOr(e->builder, *beyond, past, "") : past;
       x = choose(e, LLVMIntULT, x, LLVMBuildSub(e->builder, limit, emit_i64(e, 1), ""));
     }
@@ -65,8 +66,20 @@ static emit_index_value read_value(emitter *e, const plan_index *index, const pl
   return read;
 }
 
+/* An int32 of device memory, taken into 0 .. limit. */
+static LLVMValueRef load_extent(emitter *e, const plan_device_extent *extent) {
+  LLVMValueRef at = e->ops->global(e, emit_number(e, &extent->address));
+  LLVMValueRef loaded = LLVMBuildLoad2(e->builder, e->i32, at, "");
+  LLVMSetAlignment(loaded, 4);
+  loaded = LLVMBuildSExt(e->builder, loaded, e->i64, "");
+  loaded = choose(e, LLVMIntSGT, loaded, emit_i64(e, 0));
+  return choose(e, LLVMIntSLT, loaded, emit_number(e, &extent->limit));
+}
+
 void emit_begin_indices(emitter *e) {
   const plan_kernel *kernel = e->kernel;
+  for (int axis = 0; axis < LLRT_MAX_RANK; axis++)
+    e->extent[axis] = kernel->extent[axis].used ? load_extent(e, &kernel->extent[axis]) : NULL;
   for (int i = 0; i < kernel->n_indices; i++)
     if (kernel->index[i].uniform)
       e->index[i] = read_value(e, &kernel->index[i], &kernel->value[0], 0);
@@ -74,6 +87,14 @@ void emit_begin_indices(emitter *e) {
 
 LLVMValueRef emit_present(emitter *e) {
   LLVMValueRef present = NULL;
+  for (int i = 0; i < e->kernel->n_bounds; i++) {
+    const plan_bound *bound = &e->kernel->bound[i];
+    if (!bound->device || !(bound->tensors >> PLAN_DESTINATION & 1)) continue;
+    LLVMValueRef first = LLVMBuildMul(e->builder, e->upper[bound->top], emit_i64(e, bound->group), "");
+    LLVMValueRef inside =
+        LLVMBuildICmp(e->builder, LLVMIntULT, first, emit_bound_limit(e, bound), "");
+    present = emit_and(e, present, inside);
+  }
   for (int i = 0; i < e->kernel->n_indices; i++)
     if (e->kernel->index[i].uniform && plan_leaves_out(&e->kernel->index[i]))
       present = emit_and(e, present, e->index[i].valid);

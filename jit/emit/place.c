@@ -379,8 +379,22 @@ LLVMValueRef emit_pointer(emitter *e, emit_place *place, uint64_t tile) {
 
 /* ---- masks ---- */
 
-static LLVMValueRef below(const emitter *e, LLVMValueRef at, const plan_number *limit) {
-  return LLVMBuildICmp(e->builder, LLVMIntULT, at, emit_number(e, limit), "");
+static LLVMValueRef below(const emitter *e, LLVMValueRef at, LLVMValueRef limit) {
+  return LLVMBuildICmp(e->builder, LLVMIntULT, at, limit, "");
+}
+
+LLVMValueRef emit_bound_limit(emitter *e, const plan_bound *bound) {
+  if (!bound->device) return emit_number(e, &bound->limit);
+  LLVMValueRef extent = e->extent[bound->axis];
+  if (bound->round == 1) return extent;
+  LLVMValueRef round = emit_i64(e, bound->round);
+  extent = LLVMBuildAdd(e->builder, extent, emit_i64(e, bound->round - 1), "");
+  return LLVMBuildMul(e->builder, LLVMBuildUDiv(e->builder, extent, round, ""), round, "");
+}
+
+LLVMValueRef emit_bound_full(emitter *e, const plan_bound *bound) {
+  if (!bound->device) return emit_number(e, &bound->full);
+  return LLVMBuildUDiv(e->builder, emit_bound_limit(e, bound), emit_i64(e, bound->group), "");
 }
 
 /* What a bound looks at: the coordinate of its axis, or its digit's position. */
@@ -393,12 +407,12 @@ static LLVMValueRef bounded(emitter *e, const plan_value *value, const plan_boun
 LLVMValueRef emit_inside(emitter *e, const emit_place *place, uint64_t tile) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef inside = NULL;
-  if (kernel->flat) inside = below(e, flat_index(e, place->value, tile), &kernel->flat_elements);
+  if (kernel->flat) inside = below(e, flat_index(e, place->value, tile), emit_number(e, &kernel->flat_elements));
   for (int i = 0; i < kernel->n_bounds; i++) {
     const plan_bound *bound = &kernel->bound[i];
     if (!(bound->tensors >> place->tensor & 1)) continue;
     LLVMValueRef at = bounded(e, place->value, bound, tile);
-    inside = emit_and(e, inside, below(e, at, &bound->limit));
+    inside = emit_and(e, inside, below(e, at, emit_bound_limit(e, bound)));
   }
   return inside;
 }
@@ -408,7 +422,8 @@ LLVMValueRef emit_interior(emitter *e) {
   LLVMValueRef interior = NULL;
   for (int i = 0; i < kernel->n_bounds; i++)
     interior = emit_and(e, interior,
-                        below(e, e->upper[kernel->bound[i].top], &kernel->bound[i].full));
+                        below(e, e->upper[kernel->bound[i].top],
+                              emit_bound_full(e, &kernel->bound[i])));
   return interior;
 }
 

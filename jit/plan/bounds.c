@@ -8,7 +8,7 @@ static llrt_status add_bound(draft *d, plan_bound bound) {
   plan_kernel *kernel = d->kernel;
   for (int i = 0; i < kernel->n_bounds; i++) {
     plan_bound *at = &kernel->bound[i];
-    if (at->axis != bound.axis || at->top != bound.top || at->limit.arg != bound.limit.arg ||
+    if (at->axis != bound.axis || at->top != bound.top || at->round != bound.round || at->limit.arg != bound.limit.arg ||
         at->limit.value != bound.limit.value)
       continue;
     at->tensors |= bound.tensors;
@@ -30,6 +30,7 @@ static bool is_exact(const draft *d, int axis, int top, bool written) {
   const draft_extent *walked = &d->written[axis];
   const draft_extent *extent = written ? walked : &d->shape[axis];
   int64_t group = top_group(d, top);
+  if (draft_on_device(d, axis)) return false;
   if (walked->known >= 0)
     return extent->known == walked->known && walked->known % group == 0 &&
            (d->kernel->digit[top].rest || walked->known == group);
@@ -44,6 +45,9 @@ static llrt_status bound_axis(draft *d, int top, int tensor) {
   plan_bound bound = {.axis = (int8_t)axis, .top = (int8_t)top, .tensors = (uint8_t)(1u << tensor)};
   LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, axis, written, 1, &bound.limit));
   LLRT_TRY(draft_number(d, PLAN_ARG_FLOOR, axis, written, top_group(d, top), &bound.full));
+  bound.device = draft_on_device(d, axis);
+  bound.group = top_group(d, top);
+  bound.round = written && d->pads[axis] ? draft_unit(d, tensor, axis) : 1;
   return add_bound(d, bound);
 }
 
@@ -90,6 +94,7 @@ static int64_t moved_group(const plan_kernel *kernel, const plan_bound *bound, u
 }
 
 static int64_t limit_multiple(const draft *d, const plan_bound *bound, int tensor) {
+  if (bound->device) return bound->round;
   if (bound->limit.arg < 0) return bound->limit.value;
   return tensor == PLAN_DESTINATION ? d->written[bound->axis].multiple
                                     : d->shape[bound->axis].multiple;

@@ -92,6 +92,10 @@ llrt_status draft_arg(draft *d, plan_arg arg, plan_number *number);
 /* Fills shape, written, pads, address_align. Errors: INVALID_ARGUMENT where the tensors' fixed extents
  * contradict each other or a promise. */
 llrt_status draft_extents(draft *d);
+/* Whether the axis's extent lies in device memory; what is known of it is then its limit. */
+bool draft_on_device(const draft *d, int axis);
+/* The positions along an axis that a tensor's tile and fixed digits hold: its pads go to multiples. */
+int64_t draft_unit(const draft *d, int tensor, int axis);
 /* log2 positions of a tensor's tile along an axis. */
 int draft_tile_bits(const llrt_storage *storage, int axis);
 /* Positions of storage digit i, or -1 where only a run knows. */

@@ -88,13 +88,42 @@ int64_t plan_offset(const plan_kernel *kernel, int tensor,
   return (int64_t)storage_swizzle(&kernel->swizzle[tensor], (uint64_t)(sum + (int64_t)columns));
 }
 
+int64_t plan_device_limit(const plan_kernel *kernel, int axis, const uint64_t *args) {
+  const plan_device_extent *extent = &kernel->extent[axis];
+  int64_t limit = plan_number_value(&extent->limit, args, INT64_MAX);
+  if (!args || !extent->used) return limit;
+  const int32_t *at = (const int32_t *)(uintptr_t)plan_number_value(&extent->address, args, 0);
+  return *at < 0 ? 0 : *at < limit ? *at : limit;
+}
+
+static int64_t bound_limit(const plan_kernel *kernel, const plan_bound *bound, const uint64_t *args) {
+  if (!bound->device || !args) return plan_number_value(&bound->limit, args, INT64_MAX);
+  return bits_ceil_div(plan_device_limit(kernel, bound->axis, args), bound->round) * bound->round;
+}
+
+static int64_t bound_full(const plan_kernel *kernel, const plan_bound *bound, const uint64_t *args) {
+  if (!bound->device || !args) return plan_number_value(&bound->full, args, 0);
+  return bound_limit(kernel, bound, args) / bound->group;
+}
+
+bool plan_block_beyond(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
+                       const uint64_t *args) {
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    if (bound->device && bound->tensors >> PLAN_DESTINATION & 1 &&
+        upper[bound->top] * bound->group >= bound_limit(kernel, bound, args))
+      return true;
+  }
+  return false;
+}
+
 bool plan_position_inside(const plan_kernel *kernel, int tensor,
                           const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args) {
   for (int i = 0; i < kernel->n_bounds; i++) {
     const plan_bound *bound = &kernel->bound[i];
     int64_t at = bound->axis < 0 ? position[bound->top]
                                  : plan_coordinate(kernel, bound->axis, position);
-    if (bound->tensors >> tensor & 1 && at >= plan_number_value(&bound->limit, args, INT64_MAX))
+    if (bound->tensors >> tensor & 1 && at >= bound_limit(kernel, bound, args))
       return false;
   }
   return true;
@@ -103,7 +132,7 @@ bool plan_position_inside(const plan_kernel *kernel, int tensor,
 bool plan_block_interior(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
                          const uint64_t *args) {
   for (int i = 0; i < kernel->n_bounds; i++)
-    if (upper[kernel->bound[i].top] >= plan_number_value(&kernel->bound[i].full, args, 0))
+    if (upper[kernel->bound[i].top] >= bound_full(kernel, &kernel->bound[i], args))
       return false;
   return true;
 }

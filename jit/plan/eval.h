@@ -76,6 +76,12 @@ bool plan_position_inside(const plan_kernel *kernel, int tensor,
 bool plan_block_interior(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
                          const uint64_t *args);
 
+/* Whether a block lies beyond a device extent. */
+bool plan_block_beyond(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
+                       const uint64_t *args);
+/* The axis's extent where it is read from memory. */
+int64_t plan_device_limit(const plan_kernel *kernel, int axis, const uint64_t *args);
+
 /* Tile coordinate of (register, lane, warp, iteration). */
 uint64_t plan_value_at(const plan_value *value, uint64_t reg, uint64_t lane, uint64_t warp,
                        uint64_t iteration);

@@ -64,6 +64,11 @@ static int64_t axis_unit(const llrt_storage *storage, int axis, bool *fixed) {
   return unit;
 }
 
+int64_t draft_unit(const draft *d, int tensor, int axis) {
+  bool fixed;
+  return axis_unit(draft_storage(d, tensor), axis, &fixed);
+}
+
 static llrt_status set_known(draft_extent *extent, int axis, int64_t known) {
   if (extent->known >= 0 && extent->known != known)
     return llrt_error(LLRT_INVALID_ARGUMENT, "axis %d: one tensor has extent %lld, another %lld",
@@ -100,6 +105,23 @@ static int64_t multiple_by_stride(const draft *d, int tensor, int axis, int64_t 
   if (multiple <= 1 || !bits_is_power_of_two(multiple) || unit > (int64_t)1 << 40) return 1;
   int bits = bits_alignment(multiple) - bits_alignment(inside);
   return bits > 0 ? unit << bits_min(bits, 20) : 1;
+}
+
+bool draft_on_device(const draft *d, int axis) {
+  bool on_device = false;
+  for (int t = 0; t < d->desc->n_tensors; t++) on_device |= d->desc->tensors[t].extent_ptr[axis] != NULL;
+  return on_device;
+}
+
+/* The arguments of the extents that the kernel reads itself. */
+static llrt_status learn_device_extent(draft *d, int axis) {
+  plan_device_extent *extent = &d->kernel->extent[axis];
+  if (!draft_on_device(d, axis)) return LLRT_OK;
+  int t = d->desc->tensors[0].extent_ptr[axis] ? 0 : PLAN_DESTINATION;
+  plan_arg arg = {.kind = PLAN_ARG_EXTENT_PTR, .tensor = (uint8_t)t, .index = (uint8_t)axis};
+  extent->used = true;
+  LLRT_TRY(draft_arg(d, arg, &extent->address));
+  return draft_number(d, PLAN_ARG_CEIL, axis, false, 1, &extent->limit);
 }
 
 static llrt_status learn_shape(draft *d, int axis) {
@@ -139,7 +161,8 @@ static void learn_written(draft *d, int axis) {
   bool fixed;
   int64_t unit = axis_unit(draft_storage(d, PLAN_DESTINATION), axis, &fixed);
   *written = *shape;
-  bool may_pad = fixed ? shape->known != unit : shape->multiple % unit != 0;
+  bool may_pad = draft_on_device(d, axis) && unit > 1;
+  may_pad |= fixed ? shape->known != unit : shape->multiple % unit != 0;
   d->pads[axis] = draft_storage(d, PLAN_DESTINATION)->pad == LLRT_PAD_VALUE && may_pad;
   if (d->desc->tensors[PLAN_DESTINATION].n_indices) d->pads[axis] = false; /* llrt_index says so */
   if (!d->pads[axis]) return;
@@ -165,6 +188,7 @@ llrt_status draft_extents(draft *d) {
   for (int a = 0; a < d->desc->tensors[0].rank; a++) {
     LLRT_TRY(learn_shape(d, a));
     learn_written(d, a);
+    LLRT_TRY(learn_device_extent(d, a));
   }
   learn_address_alignment(d);
   return LLRT_OK;

@@ -148,6 +148,7 @@ llrt_status draft_open_indices(draft *d, int walked, int iterations, int *branch
     if (index->out_of_range == LLRT_RANGE_REPORT)
       LLRT_TRY(report_steps(d, i, walked, iterations));
   }
+  for (int axis = 0; axis < LLRT_MAX_RANK; axis++) leaves |= kernel->extent[axis].used && !kernel->flat;
   if (!leaves) return LLRT_OK;
   *branch = kernel->n_steps;
   return draft_step(kernel, (plan_step){.kind = PLAN_IF_PRESENT});

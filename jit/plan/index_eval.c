@@ -46,6 +46,7 @@ static int64_t value_place(const plan_kernel *kernel, const plan_index *index,
     if (!(index->axes >> axis & 1)) continue;
     int64_t coordinate = plan_coordinate(kernel, axis, position);
     if (coordinate >= plan_number_value(&index->limit[axis], args, INT64_MAX)) return -1;
+    if (kernel->extent[axis].used && coordinate >= plan_device_limit(kernel, axis, args)) return -1;
     at += coordinate * plan_number_value(&index->stride[axis], args, unknown);
   }
   return at;

@@ -275,10 +275,11 @@ static llrt_status run_map(interpreter *in, const plan_step *step) {
 
 /* ---- control ---- */
 
-/* Whether every uniform index that leaves elements out has a value in range. */
+/* Whether the block has something to do. */
 static bool is_present(const interpreter *in) {
   const plan_kernel *kernel = in->kernel;
   int64_t position[PLAN_MAX_DIGITS], value;
+  if (plan_block_beyond(kernel, in->upper, in->args)) return false;
   plan_tile_position(kernel, 0, in->grid, in->upper, position);
   for (int i = 0; i < kernel->n_indices; i++)
     if (kernel->index[i].uniform && plan_leaves_out(&kernel->index[i]) &&

@@ -48,7 +48,7 @@ static int64_t origin_bytes(const llrt_storage_binding *binding, int bits) {
 }
 
 static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
-  bool of_index = arg->kind >= PLAN_ARG_INDEX_DATA;
+  bool of_index = arg->kind >= PLAN_ARG_INDEX_DATA && arg->kind <= PLAN_ARG_INDEX_REPORT;
   const llrt_index *index = of_index ? &call->tensors[arg->tensor].indices[arg->index] : NULL;
   uint64_t multiplier, shift;
   switch ((plan_arg_kind)arg->kind) {
@@ -64,6 +64,7 @@ static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
     case PLAN_ARG_INDEX_STRIDE: return (uint64_t)index->strides[arg->factor];
     case PLAN_ARG_INDEX_EXTENT: return (uint64_t)index->extent;
     case PLAN_ARG_INDEX_REPORT: return (uint64_t)(uintptr_t)index->report;
+    case PLAN_ARG_EXTENT_PTR: return (uint64_t)(uintptr_t)call->tensors[arg->tensor].extent_ptr[arg->index];
     case PLAN_ARG_CEIL:
     case PLAN_ARG_MAGIC:
     case PLAN_ARG_MAGIC_SHIFT: break;

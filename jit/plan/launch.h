@@ -23,7 +23,8 @@ typedef enum plan_arg_kind {
   PLAN_ARG_INDEX_DATA,  /* of the tensor's indices number `index`: data */
   PLAN_ARG_INDEX_STRIDE, /* its stride along axis `factor`, values */
   PLAN_ARG_INDEX_EXTENT, /* its extent */
-  PLAN_ARG_INDEX_REPORT  /* its counter */
+  PLAN_ARG_INDEX_REPORT, /* its counter */
+  PLAN_ARG_EXTENT_PTR    /* the tensor's extent_ptr[index] */
 } plan_arg_kind;
 
 typedef struct plan_arg {

@@ -69,7 +69,15 @@ typedef struct plan_bound {
   uint8_t tensors;    /* bit t: of accesses to tensor t */
   plan_number limit;
   plan_number full;   /* upper positions of `top` below this are inside, whatever is below them */
+  bool device;        /* limit is the axis's device extent rounded up to `round`, full follows from it */
+  int64_t round, group; /* device: group is the positions of the axis that one upper position covers */
 } plan_bound;
+
+/* An extent that the kernel reads from device memory: an int32 at the address, taken into 0 .. limit. */
+typedef struct plan_device_extent {
+  bool used;
+  plan_number address, limit;
+} plan_device_extent;
 
 /* A digit of one tensor's storage that the kernel's digits do not refine: the tensor's address gets
  * column or stride * (coordinate of axis / step mod extent). */
@@ -166,8 +174,8 @@ typedef enum plan_step_kind {
   PLAN_STORE,        /* tensor = in */
   PLAN_IF_INTERIOR,  /* next `body` steps where this block is inside every bound, else the `otherwise`
                         steps after them */
-  PLAN_IF_PRESENT,   /* next `body` steps unless a uniform index that leaves elements out (SKIP, REPORT)
-                        is out of range: then the block has nothing to do */
+  PLAN_IF_PRESENT,   /* next `body` steps unless the block has nothing to do: it lies beyond a device
+                        extent, or a uniform index that leaves elements out (SKIP, REPORT) is out of range */
   PLAN_REPORT,       /* adds to the counter of index `index` for every value out of range, once each, by
                         walking the elements of value `in` */
   PLAN_LOOP,         /* next `body` steps 2^iterations times; in-dim iteration counts. The body's values
@@ -216,6 +224,7 @@ typedef struct plan_kernel {
   int32_t n_digits, n_bounds, n_terms, n_places, n_values, n_buffers, n_maps, n_steps, n_indices;
   plan_digit digit[PLAN_MAX_DIGITS];
   plan_bound bound[PLAN_MAX_BOUNDS];
+  plan_device_extent extent[LLRT_MAX_RANK]; /* by axis */
   plan_term term[PLAN_MAX_TERMS];
   int64_t origin[LLRT_MAX_TENSORS];       /* 0 where ADDRESS has the storage's offset */
   llrt_swizzle swizzle[LLRT_MAX_TENSORS]; /* of the whole sum; all zero: none */

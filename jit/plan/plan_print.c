@@ -93,6 +93,7 @@ static void print_bounds(const plan_kernel *kernel, llrt_text *text) {
     if (bound->axis >= 0) llrt_text_add(text, "  bound: axis %d < ", bound->axis);
     else llrt_text_add(text, "  bound: d%d < ", bound->top);
     print_number(kernel, &bound->limit, text);
+    if (bound->device) llrt_text_add(text, " or device extent, multiple of %lld", (long long)bound->round);
     llrt_text_add(text, " to %s%s%s\n", bound->tensors & 1 ? "load" : "",
                   bound->tensors == 3 ? " and " : "", bound->tensors & 2 ? "store" : "");
   }
@@ -203,7 +204,7 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       print_map(&kernel->map[step->map], text);
       llrt_text_add(text, " -> v%d", step->out);
       break;
-    case PLAN_IF_PRESENT: llrt_text_add(text, "if the block's index values are in range:"); break;
+    case PLAN_IF_PRESENT: llrt_text_add(text, "if the block has something to do:"); break;
     case PLAN_REPORT: llrt_text_add(text, "count values of i%d that are out of range", step->index); break;
     case PLAN_IF_INTERIOR: llrt_text_add(text, "if the block is inside every bound:"); break;
     case PLAN_REPEAT:

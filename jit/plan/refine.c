@@ -161,7 +161,9 @@ llrt_status draft_digit_bits(draft *d) {
   plan_kernel *kernel = d->kernel;
   int n_rest = 0, fixed = 0;
   for (int i = 0; i < kernel->n_digits; i++) {
-    kernel->digit[i].rest = !bits_is_power_of_two(d->count[i]);
+    int axis = kernel->digit[i].axis;
+    bool open = axis >= 0 && d->top[i] && draft_on_device(d, axis);
+    kernel->digit[i].rest = open || !bits_is_power_of_two(d->count[i]);
     if (kernel->digit[i].rest) n_rest++;
     else fixed += bits_log2(d->count[i]);
   }

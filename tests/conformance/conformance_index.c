@@ -22,7 +22,7 @@ typedef struct index_bench {
   const index_case *tested;
   llrt_device *device;
   area tensor[2]; /* guards included */
-  area values[2][LLRT_MAX_INDICES], counters;
+  area values[2][LLRT_MAX_INDICES], counters, count;
   llrt_index index[2][LLRT_MAX_INDICES];
   char *why;
   size_t why_size;
@@ -89,6 +89,8 @@ static llrt_tensor tensor_of(const index_bench *at, int s) {
   llrt_tensor tensor = index_side_tensor(at->tested, s, at->tensor[s].memory + GUARD_BYTES);
   tensor.indices = at->index[s];
   tensor.device = at->device;
+  if (at->tested->counted >= 0 && s == (int)(at->tested->seed & 1)) /* either side may say it */
+    tensor.extent_ptr[at->tested->counted] = (const int32_t *)(void *)at->count.memory;
   return tensor;
 }
 
@@ -113,6 +115,9 @@ static bool same(index_bench *at, const area *expected, const char *name) {
 static bool run(index_bench *at, route by) {
   if (!area_make(at, 2 * LLRT_MAX_INDICES * sizeof(int32_t), &at->counters)) return false;
   if (!area_send(at, &at->counters)) return false;
+  if (!area_make(at, sizeof(int32_t), &at->count)) return false;
+  memcpy(at->count.bits, &at->tested->count, sizeof at->tested->count);
+  if (!area_send(at, &at->count)) return false;
   for (int s = 0; s < 2; s++)
     if (!make_side(at, s)) return false;
   const llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2,
@@ -140,6 +145,7 @@ bool index_case_passes(int number, uint64_t seed, llrt_device *device, char *tit
     for (int i = 0; i < LLRT_MAX_INDICES; i++) area_free(&at, &at.values[s][i]);
   }
   area_free(&at, &at.counters);
+  area_free(&at, &at.count);
   index_case_free(&tested);
   return passed;
 }

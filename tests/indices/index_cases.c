@@ -225,14 +225,26 @@ void index_case_reference(const index_case *of, const void *source, void *destin
   size_t size = (size_t)llrt_dtype_bits(of->dtype) / 8;
   int64_t coords[LLRT_MAX_RANK] = {0};
   memset(reports, 0, 2 * LLRT_MAX_INDICES * sizeof(int32_t));
+  int64_t walked[LLRT_MAX_RANK], end = INT64_MAX;
+  memcpy(walked, of->shape, sizeof walked);
+  if (of->counted >= 0) {
+    end = of->count < 0 ? 0 : of->count > of->shape[of->counted] ? of->shape[of->counted] : of->count;
+    walked[of->counted] = (end + of->unit - 1) / of->unit * of->unit;
+    if (end == 0) return;
+  }
   do {
+    if (of->counted >= 0 && coords[of->counted] >= end) {
+      int64_t at = llrt_storage_offset(&of->side[1].storage, &of->side[1].binding, coords);
+      memset((char *)destination + (size_t)at * size, 0, size);
+      continue;
+    }
     found from = find(of, &of->side[0], coords), to = find(of, &of->side[1], coords);
     count_reports(of, coords, reports);
     if (!from.kept || !to.valid) continue;
     char *into = (char *)destination + (size_t)to.offset * size;
     if (from.valid) memcpy(into, (const char *)source + (size_t)from.offset * size, size);
     else memset(into, 0, size);
-  } while (next_coordinate(of->shape, of->rank, coords));
+  } while (next_coordinate(walked, of->rank, coords));
 }
 
 /* ---- KV caches ---- */
@@ -410,7 +422,45 @@ static bool make_plain(index_case *made, const struct plain *row, bool scatter, 
          finish_side(made, side, below(seed, 2) * 3, seed) && finish_side(made, other, 0, seed);
 }
 
+/* ---- extents in device memory ---- */
+
+/* 50 counts from 0 to past the limit: scale factors, a cache by slots, transposes. */
+static bool make_counted(index_case *made, int i, uint64_t *seed) {
+  static const struct {
+    int64_t shape[3];
+    int rank, axis;
+    const char *source, *destination;
+    int64_t unit;
+  } kinds[] = {
+      {{300, 16}, 2, 0, "row_major", "scale_128x4", 128},
+      {{97, 2, 32}, 3, 0, "row_major", "strided([64,32,1])", 1},
+      {{256, 64}, 2, 0, "row_major", "col_major", 1},
+      {{64, 200}, 2, 1, "row_major", "row_major", 1},
+      {{97, 2, 32}, 3, 0, "row_major", "slots", 1},
+  };
+  int kind = i % 5;
+  made->rank = kinds[kind].rank;
+  memcpy(made->shape, kinds[kind].shape, sizeof kinds[kind].shape);
+  made->counted = kinds[kind].axis;
+  made->unit = kinds[kind].unit;
+  int64_t limit = made->shape[made->counted];
+  made->count = i < 5 ? 0 : i < 10 ? (int32_t)limit + i - 7 : below(seed, (int)limit + 1);
+  if (i == 10) made->count = -3;
+  bool slots = strcmp(kinds[kind].destination, "slots") == 0;
+  if (slots) {
+    add_index(made, &made->side[1], random_index(0, 1, 16 * 12, true, seed), 0);
+    slot_storage("xtdh", 16, 8, &made->side[1].storage);
+  }
+  snprintf(made->title, sizeof made->title, "%d of %lld along axis %d, %s -> %s", made->count,
+           (long long)limit, made->counted, kinds[kind].source, kinds[kind].destination);
+  return parse(made, &made->side[0], kinds[kind].source) &&
+         (slots || parse(made, &made->side[1], kinds[kind].destination)) &&
+         finish_side(made, &made->side[0], 0, seed) && finish_side(made, &made->side[1], 3, seed);
+}
+
 /* ---- the list ---- */
+
+#define N_COUNTED 50
 
 #define N_PAIRS (N_PAGED * N_PAGED)
 #define N_SLOTS 12
@@ -418,7 +468,7 @@ static bool make_plain(index_case *made, const struct plain *row, bool scatter, 
 #define N_LAYER_PAIRS N_PAGED
 
 int index_cases_count(void) {
-  return N_PAIRS + N_PAGED + N_SLOTS + N_LAYERS + N_LAYER_PAIRS + 4 * N_PLAIN;
+  return N_PAIRS + N_PAGED + N_SLOTS + N_LAYERS + N_LAYER_PAIRS + 4 * N_PLAIN + N_COUNTED;
 }
 
 static bool make(index_case *made, int i, uint64_t *seed) {
@@ -427,12 +477,12 @@ static bool make(index_case *made, int i, uint64_t *seed) {
   if ((i -= N_PAGED) < N_SLOTS) return make_slots(made, i % 4, seed);
   if ((i -= N_SLOTS) < N_LAYERS) return make_layers(made, i % N_PAGED, seed);
   if ((i -= N_LAYERS) < N_LAYER_PAIRS) return make_layer_pairs(made, i, seed);
-  i -= N_LAYER_PAIRS;
-  return make_plain(made, &plain[i / 4], i & 1, seed);
+  if ((i -= N_LAYER_PAIRS) < 4 * N_PLAIN) return make_plain(made, &plain[i / 4], i & 1, seed);
+  return make_counted(made, i - 4 * N_PLAIN, seed);
 }
 
 bool index_case_make(int number, uint64_t seed, index_case *made) {
-  *made = (index_case){.seed = seed * 0x2545f4914f6cdd1d + (uint64_t)number};
+  *made = (index_case){.counted = -1, .seed = seed * 0x2545f4914f6cdd1d + (uint64_t)number};
   uint64_t state = made->seed;
   made->dtype = widths[below(&state, 3)];
   bool done = make(made, number, &state);

@@ -23,6 +23,9 @@ typedef struct index_case {
   int rank;
   int64_t shape[LLRT_MAX_RANK];
   index_side side[2]; /* source, destination */
+  int counted;        /* the axis whose extent is in device memory; -1: none */
+  int32_t count;      /* what is there; the callers set extent_ptr */
+  int64_t unit;       /* the destination pads that axis to multiples of so many, with zeros */
   uint64_t seed;
 } index_case;
 

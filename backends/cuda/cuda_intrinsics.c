@@ -1,6 +1,7 @@
 /* Target operations of NVPTX. */
 #include "jit/emit/builder.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define NVPTX_KERNEL_CONVENTION 71 /* llvm::CallingConv::PTX_Kernel */
@@ -51,6 +52,59 @@ static LLVMValueRef nvptx_permute(emitter *e, LLVMValueRef low, LLVMValueRef hig
   for (int i = 0; i < 4; i++) nibbles |= selector[i] << (4 * i);
   LLVMValueRef args[] = {low, high, emit_i32(e, nibbles)};
   return emit_intrinsic(e, "llvm.nvvm.prmt", NULL, 0, args, 3);
+}
+
+/* ---- matrices ---- */
+
+/* Calls inline assembly that all lanes run together and that touches shared memory: LLVM 19 has no intrinsic
+ * of stmatrix, and takes those of ldmatrix for loads that it may move into a branch. */
+static LLVMValueRef assemble_matrix(emitter *e, const char *text, const char *constraints,
+                                    LLVMTypeRef result, LLVMValueRef *args, unsigned n_args) {
+  LLVMTypeRef types[5];
+  for (unsigned i = 0; i < n_args; i++) types[i] = LLVMTypeOf(args[i]);
+  LLVMTypeRef type = LLVMFunctionType(result, types, n_args, false);
+  LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
+                                       true, false, LLVMInlineAsmDialectATT, false);
+  LLVMValueRef call = LLVMBuildCall2(e->builder, type, code, args, n_args, "");
+  unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
+  LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
+                           LLVMCreateEnumAttribute(e->context, convergent, 0));
+  return call;
+}
+
+static LLVMValueRef shared_address(emitter *e, LLVMValueRef pointer) {
+  return LLVMBuildPtrToInt(e->builder, pointer, e->i32, "");
+}
+
+static void nvptx_matrix_load(emitter *e, LLVMValueRef row, int count, bool transposed,
+                              LLVMValueRef *words) {
+  static const char *const lists[] = {"{$0}, [$1]", "{$0, $1}, [$2]", "{$0, $1, $2, $3}, [$4]"};
+  static const char *const constraints[] = {"=r,r,~{memory}", "=r,=r,r,~{memory}",
+                                            "=r,=r,=r,=r,r,~{memory}"};
+  LLVMTypeRef types[] = {e->i32, e->i32, e->i32, e->i32}, result = e->i32;
+  char text[96];
+  int n = 1 << count;
+  if (n > 1) result = LLVMStructTypeInContext(e->context, types, (unsigned)n, false);
+  LLVMValueRef address = shared_address(e, row);
+  snprintf(text, sizeof text, "ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16 %s;", n,
+           transposed ? ".trans" : "", lists[count]);
+  LLVMValueRef loaded = assemble_matrix(e, text, constraints[count], result, &address, 1);
+  for (int i = 0; i < n; i++)
+    words[i] = n > 1 ? LLVMBuildExtractValue(e->builder, loaded, (unsigned)i, "") : loaded;
+}
+
+static void nvptx_matrix_store(emitter *e, LLVMValueRef row, int count, bool transposed,
+                               LLVMValueRef *words) {
+  static const char *const lists[] = {"[$0], {$1}", "[$0], {$1, $2}", "[$0], {$1, $2, $3, $4}"};
+  static const char *const constraints[] = {"r,r,~{memory}", "r,r,r,~{memory}", "r,r,r,r,r,~{memory}"};
+  LLVMValueRef args[5] = {shared_address(e, row)};
+  char text[96];
+  int n = 1 << count;
+  memcpy(&args[1], words, (size_t)n * sizeof *words);
+  snprintf(text, sizeof text, "stmatrix.sync.aligned.m8n8.x%d%s.shared.b16 %s;", n,
+           transposed ? ".trans" : "", lists[count]);
+  assemble_matrix(e, text, constraints[count], LLVMVoidTypeInContext(e->context), args,
+                  (unsigned)n + 1);
 }
 
 static bool nvptx_has_half(const emitter *e) {
@@ -123,6 +177,8 @@ const emit_target_ops emit_ops_nvptx = {
     .opaque = nvptx_opaque,
     .shuffle = nvptx_shuffle,
     .permute = nvptx_permute,
+    .matrix_load = nvptx_matrix_load,
+    .matrix_store = nvptx_matrix_store,
     .has_half = nvptx_has_half,
     .decode_pair = nvptx_decode_pair,
     .encode_pair = nvptx_encode_pair,

@@ -21,6 +21,8 @@ typedef struct access {
   int vector;          /* log2 elements of a piece */
   int position[8];     /* register bit that moves the address by 2^j, GPU */
   uint64_t inner;      /* register bits inside a piece */
+  plan_matrix matrix;  /* where the step moves matrices; `place` is that of their rows' addresses */
+  plan_value addresses;
   bool load;
 } access;
 
@@ -188,7 +190,38 @@ static bool takes_part(const emitter *e, const access *a, uint64_t index) {
   return plan_repetition_has(&repetitions, a->step->repetition, index);
 }
 
+/* One instruction: the words of its matrices from register `first` on. */
+static void move_matrices(emitter *e, access *a, uint64_t first) {
+  int n = 1 << a->matrix.count;
+  bool transposed = a->step->matrix == PLAN_MATRIX_TRANSPOSED;
+  LLVMValueRef moved[4], *word[4], row = emit_pointer(e, &a->place, register_tile(a, first));
+  for (int m = 0; m < n; m++) {
+    uint64_t index = first;
+    for (int j = 0; j < a->matrix.count; j++)
+      if (m >> j & 1) index |= 1ull << a->matrix.position[j];
+    word[m] = &a->words[index >> a->word];
+    moved[m] = *word[m];
+  }
+  if (!a->load) {
+    e->ops->matrix_store(e, row, a->matrix.count, transposed, moved);
+    return;
+  }
+  e->ops->matrix_load(e, row, a->matrix.count, transposed, moved);
+  for (int m = 0; m < n; m++) *word[m] = moved[m];
+}
+
+static void move_all_matrices(emitter *e, access *a) {
+  a->inner = bits_mask(a->word);
+  for (int j = 0; j < a->matrix.count; j++) a->inner |= 1ull << a->matrix.position[j];
+  for (uint64_t index = 0; index < 1ull << a->registers; index++)
+    if (!(index & a->inner) && takes_part(e, a, index)) move_matrices(e, a, index);
+}
+
 static void move_gpu(emitter *e, access *a) {
+  if (a->step->matrix) {
+    move_all_matrices(e, a);
+    return;
+  }
   bool found = plan_access_positions(a->value, &a->place.map, PLAN_REGISTER, a->vector, a->position);
   assert(found || a->vector == 0);
   (void)found;
@@ -302,6 +335,16 @@ static void load_guarded(emitter *e, access *a, LLVMValueRef condition) {
   }
 }
 
+static void place_in_buffer(emitter *e, access *a) {
+  const plan_value *value = a->value;
+  if (a->step->matrix) {
+    plan_matrix_of(e->kernel, a->step, value, &a->matrix);
+    plan_matrix_addresses(value, &a->matrix, &a->addresses);
+    value = &a->addresses;
+  }
+  emit_place_buffer(e, value, a->step->buffer, &a->place);
+}
+
 static void move_value(emitter *e, const plan_step *step, int number, bool load, bool tensor) {
   access a = {.step = step, .value = &e->kernel->value[number], .words = e->value[number],
               .vector = step->vector, .load = load};
@@ -311,7 +354,7 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
   LLVMValueRef warps = tensor ? NULL : warp_takes_part(e, &a);
   if (!load) next = emit_open_guard(e, emit_and(e, emit_is_first_copy(e, a.value), warps));
   if (tensor) emit_place_tensor(e, a.value, step->tensor, &a.place);
-  else emit_place_buffer(e, a.value, step->buffer, &a.place);
+  else place_in_buffer(e, &a);
   if (tensor && !load && e->kernel->n_indices) emit_place_tensor(e, a.value, 0, &a.read);
   if (emit_is_host(e)) move_host(e, &a);
   else if (load && warps) load_guarded(e, &a, warps);

@@ -44,6 +44,10 @@ typedef struct emit_target_ops {
   LLVMValueRef (*shuffle)(emitter *e, LLVMValueRef word, LLVMValueRef lane);
   /* Byte i of the result is byte selector[i] of the eight bytes low, high. */
   LLVMValueRef (*permute)(emitter *e, LLVMValueRef low, LLVMValueRef high, const int selector[4]);
+  /* 2^count matrices (plan_matrix_kind in jit/plan/plan.h), one word of a lane each. row: pointer to the row
+   * of shared memory that this lane gives the address of. NULL where targets have none. */
+  void (*matrix_load)(emitter *e, LLVMValueRef row, int count, bool transposed, LLVMValueRef *words);
+  void (*matrix_store)(emitter *e, LLVMValueRef row, int count, bool transposed, LLVMValueRef *words);
   /* Two codes (i32) to f32 and back, where the target has instructions for two at once: false, and nothing
    * emitted, where it has none. NULL: never. NaN is written as number_format.nan. */
   bool (*decode_pair)(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);

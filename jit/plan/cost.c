@@ -20,7 +20,8 @@ typedef struct access_walk {
   const plan_value *value;
   const plan_step *step;
   traffic_kind kind;
-  uint64_t vector_mask; /* register bits inside one vector */
+  uint64_t vector_mask; /* register bits inside one vector, or of one instruction's matrices */
+  int matrices;         /* log2 of an instruction that moves them */
 } access_walk;
 
 static int64_t element_offset(const access_walk *walk, const llrt_layout *inverse, uint64_t reg,
@@ -56,6 +57,21 @@ void plan_order_lanes(const plan_target *target, int bytes, bool load, int64_t *
   memcpy(address, ordered, sizeof ordered);
 }
 
+/* The addresses that shared memory serves in one access, and its bytes at each; how many. */
+static int shared_addresses(const access_walk *walk, const llrt_layout *inverse, int64_t *address,
+                            int *bytes) {
+  const plan_kernel *kernel = walk->kernel;
+  const plan_target *target = &kernel->target;
+  bool load = walk->step->kind == PLAN_SHARED_LOAD;
+  int lanes = 1 << kernel->lane_bits;
+  *bytes = plan_access_bytes(walk->value->bits, target->lanes_first ? 0 : walk->step->vector);
+  if (walk->step->matrix) lanes = 8 << walk->matrices;
+  for (int lane = 0; lane < lanes; lane++)
+    address[lane] = element_offset(walk, inverse, 0, (uint64_t)lane, 0) * walk->value->bits / 8;
+  if (!walk->step->matrix) plan_order_lanes(target, *bytes, load, address);
+  return lanes;
+}
+
 /* Shared wavefronts of all accesses, whose number is added to *accesses. One tells of all: registers and
  * warps only XOR a constant to every address. Warps that hold copies store nothing. */
 static int walk_shared(const access_walk *walk, const llrt_layout *inverse, int *accesses) {
@@ -63,9 +79,7 @@ static int walk_shared(const access_walk *walk, const llrt_layout *inverse, int 
   const plan_target *target = &kernel->target;
   int64_t address[TRAFFIC_MAX_LANES];
   bool load = walk->step->kind == PLAN_SHARED_LOAD;
-  int lanes = 1 << kernel->lane_bits, n = 0, warp_bits = 0;
-  int bits = walk->value->bits;
-  int bytes = plan_access_bytes(bits, target->lanes_first ? 0 : walk->step->vector);
+  int n = 0, warp_bits = 0, bytes;
   plan_repetitions repetitions;
   plan_repetitions_of(kernel, walk->step->buffer, walk->value, &repetitions);
   for (uint64_t reg = 0; reg < 1ull << plan_value_bits(walk->value, PLAN_REGISTER); reg++)
@@ -74,9 +88,7 @@ static int walk_shared(const access_walk *walk, const llrt_layout *inverse, int 
   for (int i = 0; i < kernel->warp_bits; i++)
     warp_bits += (load || plan_value_columns(walk->value, PLAN_WARP)[i] != 0) &&
                  repetitions.of_warp[i] == 0;
-  for (int lane = 0; lane < lanes; lane++)
-    address[lane] = element_offset(walk, inverse, 0, (uint64_t)lane, 0) * bits / 8;
-  plan_order_lanes(target, bytes, load, address);
+  int lanes = shared_addresses(walk, inverse, address, &bytes);
   *accesses += n << warp_bits;
   return traffic_wavefronts(address, lanes, bytes, target->banks, target->bank_bytes) * n << warp_bits;
 }
@@ -122,6 +134,17 @@ static int count_step(const plan_kernel *kernel, const plan_step *step, traffic_
     plan_address_of_buffer(kernel, step->buffer, &map);
     if (llrt_layout_right_inverse(&kernel->buffer[step->buffer].layout, &inverse) != LLRT_OK)
       return 0;
+  }
+  if (step->matrix) {
+    plan_value addresses;
+    plan_matrix matrix;
+    plan_matrix_of(kernel, step, walk.value, &matrix);
+    plan_matrix_addresses(walk.value, &matrix, &addresses);
+    walk.vector_mask = bits_mask(walk.value->word);
+    for (int i = 0; i < matrix.count; i++) walk.vector_mask |= 1ull << matrix.position[i];
+    walk.matrices = matrix.count;
+    walk.value = &addresses;
+    return walk_shared(&walk, &inverse, accesses);
   }
   walk.vector_mask = vector_register_mask(kernel, walk.value, &map, step->vector);
   return kind == TRAFFIC_SHARED ? walk_shared(&walk, &inverse, accesses)

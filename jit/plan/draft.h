@@ -255,6 +255,21 @@ typedef struct plan_register_source {
 } plan_register_source;
 plan_register_source plan_register_of(const plan_value *in, const plan_value *out, int index);
 
+/* exchange_matrix.c: what a shared step that moves matrices moves at once. */
+#define PLAN_MATRIX_LANES 5
+#define PLAN_MATRIX_ROW_BYTES 16
+typedef struct plan_matrix {
+  int row;                /* log2 elements of a row */
+  uint64_t inside[8];     /* tile vector that moves an element by 2^j inside its row */
+  int count, position[2]; /* log2 matrices of an instruction, the register bits that number them */
+  uint64_t lane[PLAN_MATRIX_LANES]; /* what bit i of a lane adds to the row that it gives the address of: rows
+                                       first, then matrices; 0 above */
+} plan_matrix;
+void plan_matrix_of(const plan_kernel *kernel, const plan_step *step, const plan_value *value,
+                    plan_matrix *out);
+/* The value as addresses see it: with the lanes that give those of rows. */
+void plan_matrix_addresses(const plan_value *value, const plan_matrix *matrix, plan_value *out);
+
 /* round.c: a PLAN_SHUFFLE as numbers. Register r', lane l' of the result comes from
  *   register  register_of_register(r') ^ drawn * parity(l' & chooser)
  *   lane      lane_of_register(r') ^ lane_of_lane(l')

@@ -1,6 +1,7 @@
-/* In-block conversion of a value from one layout to another by one of three routes: registers and lane
- * shuffles; a swizzled shared buffer; shuffles that form the target's words, then the buffer. On a GPU the
- * one of the fewest clocks (cycles.h) is taken; on the host the first that there is. */
+/* In-block conversion of a value from one layout to another by one of four routes: registers and lane
+ * shuffles; a swizzled shared buffer; shuffles that form the target's words, then the buffer; the buffer
+ * with matrix instructions on one side or both. On a GPU the one of the fewest clocks (cycles.h) is taken;
+ * on the host the first that there is. */
 #include "jit/plan/cycles.h"
 #include "jit/plan/frame.h"
 
@@ -58,28 +59,37 @@ static bool shared_in_use(const plan_kernel *kernel) {
   return false;
 }
 
-/* Through a buffer, part after part: store, barrier, load. */
-static llrt_status buffer_steps(draft *d, const frame *from, const frame *to,
+/* Through a buffer, part after part: store, barrier, load. matrix: plan_matrix_kind of either. */
+static llrt_status buffer_steps(draft *d, const swizzle *chosen, const uint8_t matrix[2],
                                 const plan_value *target, int *at) {
   plan_kernel *kernel = d->kernel;
   int in = *at, buffer = kernel->n_buffers;
-  swizzle chosen;
   if (buffer == PLAN_MAX_BUFFERS)
     return llrt_error(LLRT_INTERNAL, "a kernel of more than %d buffers", PLAN_MAX_BUFFERS);
-  LLRT_TRY(swizzle_plan(&kernel->target, target->bits, from, to, &chosen));
-  kernel->buffer[kernel->n_buffers++] = chosen.buffer;
+  kernel->buffer[kernel->n_buffers++] = chosen->buffer;
   LLRT_TRY(draft_value(kernel, target, at));
-  for (int part = 0; part < 1 << chosen.rep_bits; part++) {
+  for (int part = 0; part < 1 << chosen->rep_bits; part++) {
     plan_step store = {.kind = PLAN_SHARED_STORE, .in = (uint8_t)in, .buffer = (uint8_t)buffer,
-                       .vector = (uint8_t)chosen.vector[0], .repetition = (uint8_t)part};
+                       .vector = (uint8_t)chosen->vector[0], .matrix = matrix[0],
+                       .repetition = (uint8_t)part};
     plan_step load = {.kind = PLAN_SHARED_LOAD, .out = (uint8_t)*at, .buffer = (uint8_t)buffer,
-                      .vector = (uint8_t)chosen.vector[1], .repetition = (uint8_t)part};
+                      .vector = (uint8_t)chosen->vector[1], .matrix = matrix[1],
+                      .repetition = (uint8_t)part};
     if (shared_in_use(kernel)) LLRT_TRY(barrier_step(d));
     LLRT_TRY(draft_step(kernel, store));
     LLRT_TRY(barrier_step(d));
     LLRT_TRY(draft_step(kernel, load));
   }
   return LLRT_OK;
+}
+
+/* The same, with accesses of lanes on both sides. */
+static llrt_status swizzle_steps(draft *d, const frame *from, const frame *to,
+                                 const plan_value *target, int *at) {
+  static const uint8_t no_matrix[2];
+  swizzle chosen;
+  LLRT_TRY(swizzle_plan(&d->kernel->target, target->bits, from, to, &chosen));
+  return buffer_steps(d, &chosen, no_matrix, target, at);
 }
 
 /* ---- routes ---- */
@@ -89,6 +99,7 @@ typedef struct conversion {
   draft *d;
   const plan_value *start, *target;
   frame from, to;
+  const uint8_t *matrix; /* matrix_route: plan_matrix_kind of store and load */
 } conversion;
 
 typedef llrt_status route(const conversion *c, int *at, bool *found);
@@ -143,7 +154,7 @@ static llrt_status shared_route(const conversion *c, int *at, bool *found) {
   if (!frame_rebase(&c->from, &c->to, &based)) based = c->from;
   if (!frame_equal(&c->from, &based))
     LLRT_TRY(convert_step(c->d, PLAN_REGISTERS, &based, c->start, at));
-  return buffer_steps(c->d, &based, &c->to, c->target, at);
+  return swizzle_steps(c->d, &based, &c->to, c->target, at);
 }
 
 /* One shuffle that brings lane vector u into a register above the word: in the place of one that the target
@@ -196,10 +207,52 @@ static llrt_status formed_route(const conversion *c, int *at, bool *found) {
     LLRT_TRY(convert_step(c->d, PLAN_SHUFFLE, &rounds[i], c->start, at));
   if (!frame_equal(&now, &based))
     LLRT_TRY(convert_step(c->d, PLAN_REGISTERS, &based, c->start, at));
-  return buffer_steps(c->d, &based, &c->to, c->target, at);
+  return swizzle_steps(c->d, &based, &c->to, c->target, at);
+}
+
+/* Shared memory by matrices, with words formed before and after where they are not those of a row. */
+static llrt_status matrix_route(const conversion *c, int *at, bool *found) {
+  const plan_target *target = &c->d->kernel->target;
+  swizzle_rows rows = {.matrix = {c->matrix[0], c->matrix[1]}};
+  frame fitted[2];
+  plan_value loaded;
+  swizzle chosen;
+  *found = false;
+  if ((rows.matrix[0] && !target->matrix_store) || (rows.matrix[1] && !target->matrix_load) ||
+      !frame_fit_rows(&c->from, &c->to, c->target->bits, &rows, fitted))
+    return LLRT_OK;
+  LLRT_TRY(swizzle_plan_rows(target, c->target->bits, &fitted[0], &fitted[1], &rows, &chosen, found));
+  if (!*found) return LLRT_OK;
+  if (!frame_equal(&c->from, &fitted[0]))
+    LLRT_TRY(convert_step(c->d, PLAN_REGISTERS, &fitted[0], c->start, at));
+  frame_to_value(&fitted[1], c->target, &loaded);
+  LLRT_TRY(buffer_steps(c->d, &chosen, rows.matrix, &loaded, at));
+  if (frame_equal(&fitted[1], &c->to)) return LLRT_OK;
+  return convert_step(c->d, PLAN_REGISTERS, &c->to, c->target, at);
 }
 
 /* ---- the choice ---- */
+
+typedef struct routing {
+  route *way;
+  plan_exchange forced; /* by which option */
+  uint8_t matrix[2];
+} routing;
+
+/* Of equally many clocks the first is taken. */
+static const routing routings[] = {
+    {shuffle_route, PLAN_EXCHANGE_SHUFFLE, {0}},
+    {shared_route, PLAN_EXCHANGE_SHARED, {0}},
+    {formed_route, PLAN_EXCHANGE_SHARED, {0}},
+    {matrix_route, PLAN_EXCHANGE_MATRIX, {PLAN_MATRIX_NONE, PLAN_MATRIX_TRANSPOSED}},
+    {matrix_route, PLAN_EXCHANGE_MATRIX, {PLAN_MATRIX_TRANSPOSED, PLAN_MATRIX_NONE}},
+    {matrix_route, PLAN_EXCHANGE_MATRIX, {PLAN_MATRIX_NONE, PLAN_MATRIX_ROWS}},
+    {matrix_route, PLAN_EXCHANGE_MATRIX, {PLAN_MATRIX_ROWS, PLAN_MATRIX_NONE}},
+    {matrix_route, PLAN_EXCHANGE_MATRIX, {PLAN_MATRIX_ROWS, PLAN_MATRIX_TRANSPOSED}},
+    {matrix_route, PLAN_EXCHANGE_MATRIX, {PLAN_MATRIX_TRANSPOSED, PLAN_MATRIX_ROWS}},
+    {matrix_route, PLAN_EXCHANGE_MATRIX, {PLAN_MATRIX_ROWS, PLAN_MATRIX_ROWS}},
+    {matrix_route, PLAN_EXCHANGE_MATRIX, {PLAN_MATRIX_TRANSPOSED, PLAN_MATRIX_TRANSPOSED}},
+};
 
 /* The kernel's lengths, to take steps back. */
 typedef struct mark {
@@ -234,7 +287,6 @@ static double try_route(const conversion *c, route *way, int in, llrt_status *st
 }
 
 llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out) {
-  static route *const routes[] = {shuffle_route, shared_route, formed_route};
   plan_value start = d->kernel->value[in];
   plan_exchange wanted = d->options ? d->options->exchange : PLAN_EXCHANGE_AUTO;
   conversion c = {.d = d, .start = &start, .target = target};
@@ -244,16 +296,21 @@ llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out)
   bool found;
   frame_of_values(&start, target, &c.from, &c.to);
   *out = in;
-  for (int i = 0; i < 3; i++) {
-    if (wanted == (i == 0 ? PLAN_EXCHANGE_SHARED : PLAN_EXCHANGE_SHUFFLE)) continue;
-    double clocks = try_route(&c, routes[i], in, &status);
+  for (int i = 0; i < (int)(sizeof routings / sizeof *routings); i++) {
+    if (wanted != PLAN_EXCHANGE_AUTO && wanted != routings[i].forced) continue;
+    c.matrix = routings[i].matrix;
+    double clocks = try_route(&c, routings[i].way, in, &status);
     if (status != LLRT_OK) refused = status;
     if (clocks < 0 || (chosen >= 0 && clocks >= best)) continue;
     best = clocks;
     chosen = i;
     if (d->kernel->target.lanes_first) break;
   }
-  if (chosen >= 0) return routes[chosen](&c, out, &found);
-  if (wanted != PLAN_EXCHANGE_SHUFFLE) return refused;
-  return llrt_error(LLRT_UNSUPPORTED, "lane shuffles cannot make this conversion");
+  if (chosen >= 0) {
+    c.matrix = routings[chosen].matrix;
+    return routings[chosen].way(&c, out, &found);
+  }
+  if (refused != LLRT_OK) return refused;
+  return llrt_error(LLRT_UNSUPPORTED, "%s cannot make this conversion",
+                    wanted == PLAN_EXCHANGE_MATRIX ? "matrix instructions" : "lane shuffles");
 }

@@ -41,6 +41,23 @@ bool frame_rebase(const frame *from, const frame *to, frame *out);
  * instruction; 0: none. Precondition: same word. */
 int shuffle_rounds(const frame *from, const frame *to, int chunk, frame *rounds);
 
+/* exchange_matrix.c: the matrices of a side that moves them; `taken`: registers that cannot number any. */
+void frame_matrix(const frame *f, int element_bits, plan_matrix_kind kind, uint64_t taken,
+                  plan_matrix *out);
+
+/* What both sides of a buffer agree on where at least one moves matrices (plan_matrix_kind; 0 stores, 1
+ * loads): the 16 bytes of a row. `lead` is a side that moves matrices. */
+typedef struct swizzle_rows {
+  uint8_t matrix[2];
+  int lead, n;
+  uint64_t at[8];
+} swizzle_rows;
+
+/* Finds rows for the kinds in rows->matrix, and both sides with their registers on a basis of the same span
+ * that begins with what they have of a row. False where matrices do not divide the sides. */
+bool frame_fit_rows(const frame *from, const frame *to, int element_bits, swizzle_rows *rows,
+                    frame fitted[2]);
+
 /* swizzle.c: a shared buffer through which `from` becomes `to`, in 2^rep_bits repetitions where the tile
  * is larger than shared memory; vector: log2 elements of an access of either side. The cheapest of a few
  * candidates by exact count. Errors: UNSUPPORTED where the tile does not fit. */
@@ -48,6 +65,9 @@ typedef struct swizzle {
   plan_buffer buffer;
   int vector[2], rep_bits;
 } swizzle;
+/* The buffer with rows as frame_fit_rows found them; *found: false where a matrix would be torn. */
+llrt_status swizzle_plan_rows(const plan_target *target, int element_bits, const frame *from,
+                              const frame *to, const swizzle_rows *rows, swizzle *out, bool *found);
 llrt_status swizzle_plan(const plan_target *target, int element_bits, const frame *from,
                          const frame *to, swizzle *out);
 

@@ -185,11 +185,22 @@ typedef enum plan_step_kind {
   PLAN_OPAQUE        /* out = in, of which compilers know nothing more: measured work stays */
 } plan_step_kind;
 
+/* How a shared step moves elements on NVIDIA (PTX ISA, "ldmatrix", "stmatrix"): each lane its own, or a warp
+ * 8 x 8 matrices of 16 bits, of which lane i gives the address of row i. A lane's word of a matrix is two
+ * neighbours of row lane / 4, or transposed two of column lane / 4, from row 2 (lane mod 4) on. Narrower
+ * elements move as parts of 16 bits, those of 32 bits as two halves, never transposed. */
+typedef enum plan_matrix_kind {
+  PLAN_MATRIX_NONE = 0,
+  PLAN_MATRIX_ROWS,
+  PLAN_MATRIX_TRANSPOSED
+} plan_matrix_kind;
+
 typedef struct plan_step {
   uint8_t kind;
   uint8_t in, out; /* values */
   uint8_t tensor, buffer, map, index;
-  uint8_t vector;     /* log2 elements of one access */
+  uint8_t vector;     /* log2 elements of one access (matrix: of a row) */
+  uint8_t matrix;     /* SHARED_STORE, SHARED_LOAD: plan_matrix_kind */
   bool masked;        /* LOAD, STORE, MAP that reads a tensor: skip accesses outside a bound (flat: or past the count). All elements
                          of one access are on the same side of every bound */
   uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches */
@@ -249,8 +260,9 @@ typedef struct plan {
 /* How a convert may be steered; all-zero is the planner's own choice. Tests force each exchange. */
 typedef enum plan_exchange {
   PLAN_EXCHANGE_AUTO = 0,
-  PLAN_EXCHANGE_SHARED,
-  PLAN_EXCHANGE_SHUFFLE
+  PLAN_EXCHANGE_SHARED, /* by accesses of lanes */
+  PLAN_EXCHANGE_SHUFFLE,
+  PLAN_EXCHANGE_MATRIX  /* shared memory, on one side or both by matrices */
 } plan_exchange;
 
 typedef struct plan_options {

@@ -157,6 +157,20 @@ static int vector_bytes(const plan_kernel *kernel, const plan_step *step, int nu
   return plan_access_bytes(kernel->value[number].bits, step->vector);
 }
 
+/* What one access of a shared step moves; number: the value. */
+static void print_shared_access(const plan_kernel *kernel, const plan_step *step, int number,
+                                llrt_text *text) {
+  if (!step->matrix) {
+    llrt_text_add(text, ", %d bytes an access", vector_bytes(kernel, step, number));
+    return;
+  }
+  plan_matrix matrix;
+  plan_matrix_of(kernel, step, &kernel->value[number], &matrix);
+  llrt_text_add(text, ", %d %smatri%s an access", 1 << matrix.count,
+                step->matrix == PLAN_MATRIX_TRANSPOSED ? "transposed " : "",
+                matrix.count ? "ces" : "x");
+}
+
 static void print_repetition(const plan_kernel *kernel, const plan_step *step, llrt_text *text) {
   int bits = kernel->buffer[step->buffer].layout.in[1].bits;
   if (bits > 0) llrt_text_add(text, ", part %d of %d", step->repetition + 1, 1 << bits);
@@ -186,15 +200,15 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       print_value(kernel, step->out, text);
       break;
     case PLAN_SHARED_STORE:
-      llrt_text_add(text, "store v%d to shared buffer %d (%d bytes), %d bytes an access", step->in,
-                    step->buffer, kernel->buffer[step->buffer].bytes,
-                    vector_bytes(kernel, step, step->in));
+      llrt_text_add(text, "store v%d to shared buffer %d (%d bytes)", step->in, step->buffer,
+                    kernel->buffer[step->buffer].bytes);
+      print_shared_access(kernel, step, step->in, text);
       print_repetition(kernel, step, text);
       break;
     case PLAN_BARRIER: llrt_text_add(text, "barrier"); break;
     case PLAN_SHARED_LOAD:
-      llrt_text_add(text, "load shared buffer %d, %d bytes an access", step->buffer,
-                    vector_bytes(kernel, step, step->out));
+      llrt_text_add(text, "load shared buffer %d", step->buffer);
+      print_shared_access(kernel, step, step->out, text);
       print_repetition(kernel, step, text);
       llrt_text_add(text, " -> ");
       print_value(kernel, step->out, text);

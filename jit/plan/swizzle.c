@@ -33,6 +33,8 @@ typedef struct candidate {
   vector_list reps;
   vector_list unit; /* low offset bits, at least a bank's word of them where the tile has so many */
   int vector[2];    /* log2 elements of an access: that many of the unit's first */
+  uint8_t kind[2];  /* plan_matrix_kind: then the unit is a row, whose vectors are lanes too */
+  plan_matrix matrix[2]; /* where kind is one */
   int first;        /* the side that determines rest */
   f2_basis rest, offsets; /* offsets: labelled with their offset bits */
   uint64_t column[LLRT_MAX_BITS];
@@ -207,9 +209,17 @@ static int phase_lanes(const candidate *c, int s) {
   return bits_log2(bits_max(c->target->banks * c->target->bank_bytes / bytes, 1));
 }
 
+/* What the lanes of side s add to their addresses; how many bits of a lane there are. */
+static int address_lanes(const candidate *c, int s, const uint64_t **lanes) {
+  *lanes = c->kind[s] ? c->matrix[s].lane : c->side[s].lanes;
+  return c->kind[s] ? 3 + c->matrix[s].count : c->side[s].n_lanes;
+}
+
 /* span(unit of a bank's word or of the access, lanes of one phase) of side s, as independent members. */
 static void phase_members(const candidate *c, int s, vector_list *members) {
   const frame *f = &c->side[s];
+  const uint64_t *lanes;
+  int n_lanes = address_lanes(c, s, &lanes);
   f2_basis span;
   int inside = bits_max(c->vector[s], log2_elements(c, c->target->bank_bytes));
   f2_basis_init(&span);
@@ -219,7 +229,7 @@ static void phase_members(const candidate *c, int s, vector_list *members) {
   for (int i = 0; i < phase_lanes(c, s); i++) {
     uint64_t lane = plan_phase_lane(c->target, bytes, s == 1, i), x = 0;
     for (; lane; lane &= lane - 1)
-      if (bits_lowest(lane) < f->n_lanes) x ^= f->lanes[bits_lowest(lane)];
+      if (bits_lowest(lane) < n_lanes) x ^= lanes[bits_lowest(lane)];
     x &= bits_mask(f->tile_bits);
     if (x && f2_basis_insert(&span, x)) append(members, x);
   }
@@ -369,20 +379,49 @@ static llrt_status make_buffer(const candidate *c, swizzle *out) {
   return LLRT_OK;
 }
 
-llrt_status swizzle_plan(const plan_target *target, int element_bits, const frame *from,
-                         const frame *to, swizzle *out) {
+/* A candidate whose repetitions are chosen. */
+static llrt_status start_candidate(const plan_target *target, int element_bits, const frame *from,
+                                   const frame *to, candidate *start) {
   int64_t bytes = ((int64_t)element_bits << from->tile_bits) / 8;
   int wanted = 0, liked = 0;
   while (bytes >> wanted > target->shared_bytes) wanted++;
   while (!target->lanes_first && bytes >> liked > SMALL_BUFFER) liked++;
-  candidate start = {.target = target, .element_bits = element_bits, .side = {*from, *to}}, best;
-  take_reps(&start, liked, false);
-  take_reps(&start, wanted, true);
-  if (start.reps.n < wanted)
+  *start = (candidate){.target = target, .element_bits = element_bits, .side = {*from, *to}};
+  take_reps(start, liked, false);
+  take_reps(start, wanted, true);
+  if (start->reps.n < wanted)
     return llrt_error(LLRT_UNSUPPORTED,
                       "a tile of %lld bytes does not fit shared memory (%d bytes), and the two sides "
                       "have too few registers in common to go through it in parts",
                       (long long)bytes, target->shared_bytes);
+  return LLRT_OK;
+}
+
+llrt_status swizzle_plan_rows(const plan_target *target, int element_bits, const frame *from,
+                              const frame *to, const swizzle_rows *rows, swizzle *out, bool *found) {
+  candidate c;
+  *found = false;
+  LLRT_TRY(start_candidate(target, element_bits, from, to, &c));
+  for (int i = 0; i < rows->n; i++) append(&c.unit, rows->at[i]);
+  c.first = rows->lead;
+  for (int s = 0; s < 2; s++) {
+    plan_matrix_kind kind = (plan_matrix_kind)rows->matrix[s];
+    c.kind[s] = kind;
+    if (kind) frame_matrix(&c.side[s], element_bits, kind, 0, &c.matrix[s]);
+    c.vector[s] = kind ? rows->n : own_prefix(&c.side[s], &c.unit);
+  }
+  choose_rest(&c);
+  for (int s = 0; s < 2; s++)
+    if (rows->matrix[s] && c.vector[s] < rows->n) return LLRT_OK;
+  *found = true;
+  choose_offsets(&c);
+  return make_buffer(&c, out);
+}
+
+llrt_status swizzle_plan(const plan_target *target, int element_bits, const frame *from,
+                         const frame *to, swizzle *out) {
+  candidate start, best;
+  LLRT_TRY(start_candidate(target, element_bits, from, to, &start));
   best = start;
   try_candidate(&best, 1, false);
   for (int by = 0; by < 2 && !target->lanes_first; by++) {

@@ -35,9 +35,9 @@
   .bank_bytes = bytes, .sector_bytes = 64, .max_shuffle_rounds = 16, .lanes_first = true
 
 static const plan_target targets[] = {
-    {.name = "sm_80", GPU(PLAN_ISA_NVPTX, 5, 4, 163), NVIDIA_CLOCKS},
-    {.name = "sm_89", GPU(PLAN_ISA_NVPTX, 5, 4, 99), NVIDIA_CLOCKS},
-    {.name = "sm_90a", GPU(PLAN_ISA_NVPTX, 5, 4, 227), NVIDIA_CLOCKS},
+    {.name = "sm_80", GPU(PLAN_ISA_NVPTX, 5, 4, 163), NVIDIA_CLOCKS, .matrix_load = true},
+    {.name = "sm_89", GPU(PLAN_ISA_NVPTX, 5, 4, 99), NVIDIA_CLOCKS, .matrix_load = true},
+    {.name = "sm_90a", GPU(PLAN_ISA_NVPTX, 5, 4, 227), NVIDIA_CLOCKS, .matrix_load = true, .matrix_store = true},
     {.name = "gfx90a", GPU(PLAN_ISA_AMDGPU, 6, 3, 64), AMD_CLOCKS},
     {.name = "gfx942", GPU(PLAN_ISA_AMDGPU, 6, 3, 64), AMD_CLOCKS},
     {.name = "x86-64-v2", HOST(16)},

@@ -36,6 +36,7 @@ typedef struct plan_target {
   int sector_bytes;       /* granule of global memory traffic */
   int max_shuffle_rounds; /* host: lane exchanges up to this many rounds; GPUs count clocks */
   plan_clocks clocks;
+  bool matrix_load, matrix_store; /* ldmatrix, stmatrix */
   bool lanes_first;       /* a global access is contiguous over lanes first (host), registers first (GPU) */
 } plan_target;
 

@@ -90,6 +90,35 @@ static llrt_status check_vector_indices(const plan_kernel *kernel, int at, const
   return LLRT_OK;
 }
 
+/* Whole words; a row's bytes move as its instruction wants, and nothing else moves them. */
+static llrt_status check_matrix(const plan_kernel *kernel, int at, const plan_value *value,
+                                const plan_address_map *map) {
+  const plan_step *step = &kernel->step[at];
+  const plan_target *target = &kernel->target;
+  plan_matrix matrix;
+  CHECK(step->kind == PLAN_SHARED_LOAD ? target->matrix_load : target->matrix_store,
+        "step %d: matrices on %s", at, target->name);
+  CHECK(step->matrix <= PLAN_MATRIX_TRANSPOSED, "step %d: matrices of kind %d", at, step->matrix);
+  CHECK(kernel->lane_bits == PLAN_MATRIX_LANES && value->bits << value->word == 32,
+        "step %d: no words of a matrix", at);
+  CHECK(step->matrix == PLAN_MATRIX_ROWS || value->word > 0,
+        "step %d: elements of %d bits, transposed", at, value->bits);
+  plan_matrix_of(kernel, step, value, &matrix);
+  CHECK(step->vector == matrix.row, "step %d: rows of 2^%d elements", at, step->vector);
+  for (int j = 0; j < matrix.row; j++)
+    CHECK(f2_apply(map->column, matrix.inside[j]) == 1ull << j, "step %d: no row of a matrix", at);
+  for (int i = 0; i < llrt_layout_in_bits(&value->layout); i++) {
+    uint64_t x = value->layout.column[i];
+    bool inside = false;
+    for (int j = 0; j < matrix.row; j++) inside |= matrix.inside[j] == x;
+    CHECK(inside || (f2_apply(map->column, x) & bits_mask(matrix.row)) == 0,
+          "step %d: a row that is not aligned", at);
+  }
+  for (int i = 0; i < kernel->lane_bits; i++)
+    CHECK(plan_value_columns(value, PLAN_LANE)[i], "step %d: copies of a matrix", at);
+  return LLRT_OK;
+}
+
 static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   bool load = step->kind == PLAN_LOAD || step->kind == PLAN_SHARED_LOAD;
@@ -109,6 +138,7 @@ static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
     CHECK(value->bits == kernel->buffer[step->buffer].bits, "step %d: width of the buffer", at);
     plan_address_of_buffer(kernel, step->buffer, &map);
     LLRT_TRY(check_repetition(kernel, at, value));
+    if (step->matrix) return check_matrix(kernel, at, value, &map);
   }
   return check_access(kernel, at, value, &map);
 }

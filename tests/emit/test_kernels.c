@@ -34,6 +34,10 @@ static const conversion conversions[] = {
     {"row_major", MMA, {64, 64}, .exchange = PLAN_EXCHANGE_AUTO},
     {MMA, DOT, {64, 64}, .exchange = PLAN_EXCHANGE_AUTO},
     {"row_major", DOT, {64, 64}, .exchange = PLAN_EXCHANGE_SHARED},
+    {"row_major", "col_major", {128, 128}, .exchange = PLAN_EXCHANGE_MATRIX},
+    {"col_major", MMA, {64, 64}, .exchange = PLAN_EXCHANGE_MATRIX},
+    {MMA, "row_major", {64, 64}, .exchange = PLAN_EXCHANGE_MATRIX},
+    {MMA, "col_major", {64, 64}, .exchange = PLAN_EXCHANGE_MATRIX},
     {"row_major", SWAP_1, {256, 1}, .exchange = PLAN_EXCHANGE_SHUFFLE},
     {"row_major", SWAP_2, {256, 1}, .exchange = PLAN_EXCHANGE_SHUFFLE},
     {"row_major", MIXED, {256, 1}, .exchange = PLAN_EXCHANGE_SHUFFLE},
@@ -81,7 +85,7 @@ static bool make(const conversion *c, const char *target_name, llrt_dtype dtype)
   }
   cr_assert_eq(plan_target_find(target_name, &target), LLRT_OK);
   llrt_status status = plan_make(&desc, &target, &options, &made);
-  if (status == LLRT_UNSUPPORTED && c->exchange == PLAN_EXCHANGE_SHUFFLE) return false;
+  if (status == LLRT_UNSUPPORTED && c->exchange >= PLAN_EXCHANGE_SHUFFLE) return false;
   cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
   return true;
 }
@@ -121,17 +125,40 @@ static void expect_all_steps(const int seen[PLAN_LOOP + 1]) {
     cr_assert_gt(seen[kind], 0, "no kernel has a step of kind %d", kind);
 }
 
+/* How many steps were seen to become ldmatrix and stmatrix, by plan_matrix_kind. */
+static int matrix_steps[2][PLAN_MATRIX_TRANSPOSED + 1];
+
+static void check_matrices(const plan_kernel *kernel, const char *ptx) {
+  static const char *const text[2][2] = {
+      {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {"},
+      {"stmatrix.sync.aligned.m8n8.x4.shared.b16 [", "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 ["}};
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    bool store = step->kind == PLAN_SHARED_STORE;
+    const plan_value *value = &kernel->value[store ? step->in : step->out];
+    if (!step->matrix) continue;
+    matrix_steps[store][step->matrix]++;
+    if (value->layout.in[0].bits < value->word + 2) continue; /* fewer than four matrices */
+    const char *wanted = text[store][step->matrix == PLAN_MATRIX_TRANSPOSED];
+    cr_assert_not_null(strstr(ptx, wanted), "%s: no %s", kernel->target.name, wanted);
+  }
+}
+
 static void check_ptx(const plan_kernel *kernel, const llrt_jit_result *result) {
   char log[2048];
   int code = readback_ptxas(result->data, kernel->target.name, log, sizeof log);
   cr_assert(code == 0 || code == -1, "ptxas %s: %s", kernel->target.name, log);
   cr_assert_not_null(strstr(result->data, ".visible .entry llrt_kernel"));
+  check_matrices(kernel, result->data);
 }
 
 Test(kernels, ptx_is_taken_by_the_assembler) {
   int seen[PLAN_LOOP + 1] = {0};
   compile_all(nvptx, 3, check_ptx, seen);
   expect_all_steps(seen);
+  for (int store = 0; store < 2; store++)
+    for (int kind = PLAN_MATRIX_ROWS; kind <= PLAN_MATRIX_TRANSPOSED; kind++)
+      cr_assert_gt(matrix_steps[store][kind], 0, "%s of kind %d", store ? "stmatrix" : "ldmatrix", kind);
 }
 
 static void check_hsaco(const plan_kernel *kernel, const llrt_jit_result *result) {

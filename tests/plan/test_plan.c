@@ -231,7 +231,7 @@ Test(plan, every_pair_on_every_target) {
     snprintf(what, sizeof what, "pair %zu", i);
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
       for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
-        for (int exchange = 0; exchange <= PLAN_EXCHANGE_SHUFFLE; exchange++)
+        for (int exchange = 0; exchange <= PLAN_EXCHANGE_MATRIX; exchange++)
           ran += check_pair(&p, targets[t], widths[w], (plan_exchange)exchange, what);
   }
   cr_assert_geq(ran, 1800, "only %d plans ran", ran);

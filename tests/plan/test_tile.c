@@ -2,7 +2,6 @@
  * every exchange that can be had, on every target. */
 #include "jit/plan/plan_tile.h"
 
-#include "base/text.h"
 #include "jit/plan/cycles.h"
 #include "jit/plan/draft.h"
 #include "random_layout.h"
@@ -10,51 +9,12 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const targets[] = {"sm_80", "sm_90a", "gfx90a", "gfx942", "x86-64-v2",
                                       "x86-64-v3", "x86-64-v4", "aarch64"};
 
-enum { TILES = 3 };
-
 static plan_kernel kernel;
-
-static void explain(void) {
-  static plan one;
-  llrt_text text;
-  llrt_text_init(&text);
-  one.n_variants = 1;
-  one.variant[0] = kernel;
-  plan_print(&one, &text);
-  fprintf(stderr, "%s\n", text.data ? text.data : "");
-  llrt_text_fini(&text);
-}
-
-/* Runs the kernel and compares destination with source. The middle of a conversion that is wrong both
- * ways would pass: the interpreter moves elements by their coordinates, so it cannot be. */
-static void execute(const char *what) {
-  llrt_storage storage;
-  llrt_storage_binding binding[2];
-  llrt_tensor tensor[2];
-  int64_t elements = (int64_t)TILES << kernel.digit[0].bits, stride[LLRT_MAX_RANK] = {0};
-  size_t bytes = (size_t)(elements * kernel.tensor_bits[0] / 8);
-  llrt_storage_row_major(1, &storage);
-  for (int t = 0; t < 2; t++) {
-    tensor[t] = (llrt_tensor){.rank = 1, .shape = {elements}, .storage = &storage};
-    tensor[t].data = aligned_alloc(256, (bytes + 511) / 256 * 256);
-    memset(tensor[t].data, 0xA5, bytes);
-    cr_assert_eq(llrt_storage_bind(&storage, 1, tensor[t].shape, stride, &binding[t]), LLRT_OK);
-  }
-  uint64_t seed = 7;
-  for (size_t i = 0; i < bytes; i++) ((unsigned char *)tensor[0].data)[i] = (unsigned char)test_random(&seed);
-  llrt_status status = plan_interpret(&kernel, tensor, binding, 2);
-  bool right = status == LLRT_OK && memcmp(tensor[0].data, tensor[1].data, bytes) == 0;
-  if (!right) explain();
-  cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
-  cr_assert(right, "%s", what);
-  for (int t = 0; t < 2; t++) free(tensor[t].data);
-}
 
 /* Whether there is a plan: forced shuffles and full threads may be UNSUPPORTED, nothing else. */
 static bool check(const llrt_layout *a, const llrt_layout *b, int bits, const char *target_name,
@@ -66,7 +26,7 @@ static bool check(const llrt_layout *a, const llrt_layout *b, int bits, const ch
   llrt_status status = plan_tile_make(&tile, &target, &options, &kernel);
   if (status == LLRT_UNSUPPORTED) return false;
   cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
-  execute(what);
+  tile_execute(&kernel, what);
   return true;
 }
 
@@ -77,7 +37,7 @@ Test(tile, pairs_on_every_target) {
     const char *name = tile_pair_make(i, &a, &b);
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
       for (int bits = 8; bits <= 64; bits *= 2) {
-        for (int exchange = 0; exchange <= PLAN_EXCHANGE_SHUFFLE; exchange++) {
+        for (int exchange = 0; exchange <= PLAN_EXCHANGE_MATRIX; exchange++) {
           char what[200];
           snprintf(what, sizeof what, "%s, %d bits, %s, exchange %d", name, bits, targets[t], exchange);
           bool made = check(&a, &b, bits, targets[t], (plan_exchange)exchange, what);
@@ -99,7 +59,7 @@ static void random_pairs(bool permutation, uint64_t seed) {
     for (int s = 0; s < 2; s++)
       tile_random_layout(&seed, registers, lanes, warps, s == 1 && round % 3 == 2, permutation, &pair[s]);
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
-      for (int exchange = 0; exchange <= PLAN_EXCHANGE_SHUFFLE; exchange++) {
+      for (int exchange = 0; exchange <= PLAN_EXCHANGE_MATRIX; exchange++) {
         char what[100];
         int bits = 8 << test_random(&seed) % 4;
         snprintf(what, sizeof what, "round %d, %d bits, %s, exchange %d", round, bits, targets[t],
@@ -162,7 +122,7 @@ Test(tile, repetitions) {
   cr_assert_leq(kernel.launch.shared_bytes, target.shared_bytes);
   cr_assert_eq(kernel.cost.shared_store_wavefronts, 2 * kernel.cost.min_wavefronts);
   cr_assert_eq(kernel.cost.shared_load_wavefronts, 2 * kernel.cost.min_wavefronts);
-  execute("128 x 128 x 32 bits");
+  tile_execute(&kernel, "128 x 128 x 32 bits");
 }
 
 Test(tile, what_is_refused) {
@@ -178,7 +138,7 @@ Test(tile, what_is_refused) {
                                  (int64_t[]){4, 8}, &other), LLRT_OK);
   plan_tile tile = {.a = &a, .b = &a, .element_bits = 16, .turns = 1};
   cr_assert_eq(plan_tile_make(&tile, &target, NULL, &kernel), LLRT_OK, "%s", llrt_last_error());
-  execute("a block dim that stays");
+  tile_execute(&kernel, "a block dim that stays");
   tile.b = &b;
   cr_assert_eq(plan_tile_make(&tile, &target, NULL, &kernel), LLRT_UNSUPPORTED);
   cr_assert_not_null(strstr(llrt_last_error(), "between blocks"));

@@ -132,7 +132,7 @@ static void check_pairs(const char *device, int least) {
     const char *name = tile_pair_make(i, &a, &b);
     /* The host's code is an instruction for every few lanes of a tile: small tiles say as much. */
     if (strcmp(device, "host") == 0 && llrt_layout_out_bits(&a) > 9) continue;
-    for (int exchange = 0; exchange <= PLAN_EXCHANGE_SHUFFLE; exchange++) {
+    for (int exchange = 0; exchange <= PLAN_EXCHANGE_MATRIX; exchange++) {
       int bits = 8 << (i + exchange) % 4;
       plan_tile tile = {.a = &a, .b = &b, .element_bits = bits, .turns = 3};
       char what[200];

@@ -1,10 +1,15 @@
 #include "tile_pairs.h"
 
+#include "base/text.h"
 #include "layout/f2.h"
 #include "random_layout.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { TILES = 3 };
 
 #define ROWS "blocked(size_per_thread=[1,8], threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0])"
 #define COLUMNS "blocked(size_per_thread=[8,1], threads_per_warp=[8,4], warps_per_cta=[1,4], order=[0,1])"
@@ -109,4 +114,38 @@ void tile_random_layout(uint64_t *seed, int registers, int lanes, int warps, boo
     bool copy = copies && (i == registers + extra + 2 || (warps > 0 && i == registers + extra + lanes));
     layout->column[i] = copy ? 0 : column[at++];
   }
+}
+
+static void explain(const plan_kernel *kernel) {
+  static plan one;
+  llrt_text text;
+  llrt_text_init(&text);
+  one.n_variants = 1;
+  one.variant[0] = *kernel;
+  plan_print(&one, &text);
+  fprintf(stderr, "%s\n", text.data ? text.data : "");
+  llrt_text_fini(&text);
+}
+
+void tile_execute(const plan_kernel *kernel, const char *what) {
+  llrt_storage storage;
+  llrt_storage_binding binding[2];
+  llrt_tensor tensor[2];
+  int64_t elements = (int64_t)TILES << kernel->digit[0].bits, stride[LLRT_MAX_RANK] = {0};
+  size_t bytes = (size_t)(elements * kernel->tensor_bits[0] / 8);
+  llrt_storage_row_major(1, &storage);
+  for (int t = 0; t < 2; t++) {
+    tensor[t] = (llrt_tensor){.rank = 1, .shape = {elements}, .storage = &storage};
+    tensor[t].data = aligned_alloc(256, (bytes + 511) / 256 * 256);
+    memset(tensor[t].data, 0xA5, bytes);
+    cr_assert_eq(llrt_storage_bind(&storage, 1, tensor[t].shape, stride, &binding[t]), LLRT_OK);
+  }
+  uint64_t seed = 7;
+  for (size_t i = 0; i < bytes; i++) ((unsigned char *)tensor[0].data)[i] = (unsigned char)test_random(&seed);
+  llrt_status status = plan_interpret(kernel, tensor, binding, 2);
+  bool right = status == LLRT_OK && memcmp(tensor[0].data, tensor[1].data, bytes) == 0;
+  if (!right) explain(kernel);
+  cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
+  cr_assert(right, "%s", what);
+  for (int t = 0; t < 2; t++) free(tensor[t].data);
 }

@@ -2,7 +2,7 @@
 #ifndef LLRT_TESTS_PLAN_TILE_PAIRS_H
 #define LLRT_TESTS_PLAN_TILE_PAIRS_H
 
-#include <llrt/layout.h>
+#include "jit/plan/plan.h"
 
 #define TILE_ROWS_4 \
   "blocked(size_per_thread=[1,4], threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0])"
@@ -17,5 +17,10 @@ const char *tile_pair_make(int i, llrt_layout *a, llrt_layout *b);
  * matrix; copies: one lane bit and one warp bit hold copies, two more register bits make up for them. */
 void tile_random_layout(uint64_t *seed, int registers, int lanes, int warps, bool copies,
                         bool permutation, llrt_layout *layout);
+
+/* Runs the kernel in the interpreter over a few tiles and compares destination with source. The middle of a
+ * conversion that is wrong both ways would pass: the interpreter moves elements by their coordinates, so it
+ * cannot be. */
+void tile_execute(const plan_kernel *kernel, const char *what);
 
 #endif

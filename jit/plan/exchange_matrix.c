@@ -1,0 +1,156 @@
+/* Matrices of ldmatrix and stmatrix (PTX ISA): which part of a layout one instruction moves, and how two
+ * layouts meet in rows of 16 bytes.
+ *
+ * With words of 2^w elements the inside of a row is, by offset bit,
+ *     rows         the word's w registers, then lane bits 0 and 1;    lane bits 2-4 number the rows
+ *     transposed   w - 1 registers (16 bits), then lane bits 2-4;     the word's last register and lane bits
+ *                                                                     0 and 1 number the rows
+ * This is left division of the layout by the instruction's tile (paper section 5.3). */
+#include "jit/plan/frame.h"
+
+#include "base/bits.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* How many registers of its word a side has inside a row. */
+static int registers_inside(int word, plan_matrix_kind kind) {
+  return kind == PLAN_MATRIX_TRANSPOSED ? word - 1 : word;
+}
+
+void frame_matrix(const frame *f, int element_bits, plan_matrix_kind kind, uint64_t taken,
+                  plan_matrix *out) {
+  const uint64_t *lanes = f->lanes;
+  bool transposed = kind == PLAN_MATRIX_TRANSPOSED;
+  int word = 5 - bits_log2(element_bits), inside = registers_inside(word, kind), rows = 0;
+  assert(f->n_lanes == PLAN_MATRIX_LANES && f->word == word && inside >= 0);
+  memset(out, 0, sizeof *out);
+  for (int i = 0; i < inside; i++) out->inside[out->row++] = f->registers[i];
+  for (int i = transposed ? 2 : 0; i < (transposed ? 5 : 2); i++) out->inside[out->row++] = lanes[i];
+  if (transposed) out->lane[rows++] = f->registers[word - 1];
+  for (int i = transposed ? 0 : 2; i < (transposed ? 2 : 5); i++) out->lane[rows++] = lanes[i];
+  for (int i = word; i < f->n_registers && out->count < 2; i++) {
+    if (taken >> i & 1) continue;
+    out->lane[rows + out->count] = f->registers[i];
+    out->position[out->count++] = i;
+  }
+}
+
+void plan_matrix_of(const plan_kernel *kernel, const plan_step *step, const plan_value *value,
+                    plan_matrix *out) {
+  plan_repetitions repetitions;
+  frame f;
+  uint64_t taken = 0;
+  plan_repetitions_of(kernel, step->buffer, value, &repetitions);
+  for (int i = 0; i < plan_value_bits(value, PLAN_REGISTER); i++)
+    if (repetitions.of_register[i]) taken |= 1ull << i;
+  frame_of_value(value, &f);
+  frame_matrix(&f, value->bits, (plan_matrix_kind)step->matrix, taken, out);
+}
+
+void plan_matrix_addresses(const plan_value *value, const plan_matrix *matrix, plan_value *out) {
+  *out = *value;
+  memcpy(&out->layout.column[plan_value_bits(value, PLAN_REGISTER)], matrix->lane, sizeof matrix->lane);
+}
+
+/* ---- rows that both sides of a buffer have ---- */
+
+static bool holds_copies(const frame *f) {
+  for (int i = 0; i < f->n_lanes; i++)
+    if (f->lanes[i] >> f->tile_bits) return true;
+  return false;
+}
+
+static void span_registers(const frame *f, f2_basis *span) {
+  f2_basis_init(span);
+  for (int i = 0; i < f->n_registers; i++) f2_basis_insert(span, f->registers[i]);
+}
+
+/* n registers of both sides for the beginning of a row, those of the loading side's word first. */
+static bool choose_common(const frame *from, const frame *to, int n, swizzle_rows *rows) {
+  const frame *const side[] = {to, from};
+  f2_basis chosen, span;
+  f2_basis_init(&chosen);
+  for (int s = 0; s < 2; s++) {
+    span_registers(side[!s], &span);
+    for (int i = 0; i < side[s]->n_registers && rows->n < n; i++) {
+      uint64_t x = side[s]->registers[i];
+      if (f2_basis_contains(&span, x) && f2_basis_insert(&chosen, x)) rows->at[rows->n++] = x;
+    }
+  }
+  return rows->n == n;
+}
+
+/* A basis of the tile: the row's vectors with their bit, all others without. */
+static void label_rows(const swizzle_rows *rows, const frame *lead, f2_basis *basis) {
+  f2_basis_init(basis);
+  for (int j = 0; j < rows->n; j++) f2_basis_insert_as(basis, rows->at[j], 1ull << j);
+  for (int i = 0; i < lead->n_registers; i++) f2_basis_insert_as(basis, lead->registers[i], 0);
+  for (int i = 0; i < lead->n_lanes; i++) f2_basis_insert_as(basis, lead->lanes[i], 0);
+  for (int i = 0; i < lead->n_warps; i++)
+    if (lead->warps[i]) f2_basis_insert_as(basis, lead->warps[i], 0);
+}
+
+/* Whether the lanes of a side that moves matrices are where the rows have them. */
+static bool lanes_fit(const frame *f, const swizzle_rows *rows, plan_matrix_kind kind) {
+  int first = kind == PLAN_MATRIX_TRANSPOSED ? 2 : 0, inside = registers_inside(f->word, kind);
+  if (kind == PLAN_MATRIX_NONE) return true;
+  for (int j = inside; j < rows->n; j++)
+    if (rows->at[j] != f->lanes[first + j - inside]) return false;
+  return true;
+}
+
+/* The side with registers that begin with what it has of a row; the others freed of that. Its word must
+ * be there. */
+static bool fit_side(const frame *f, const swizzle_rows *rows, plan_matrix_kind kind,
+                     const f2_basis *labelled, frame *out) {
+  f2_basis span, chosen;
+  uint64_t own = 0;
+  int n = 0;
+  if (!lanes_fit(f, rows, kind)) return false;
+  *out = *f;
+  span_registers(f, &span);
+  f2_basis_init(&chosen);
+  for (int j = 0; j < rows->n; j++) {
+    if (f2_basis_contains(&span, rows->at[j])) {
+      f2_basis_insert(&chosen, rows->at[j]);
+      own |= 1ull << j;
+      out->registers[n++] = rows->at[j];
+    } else if (j < registers_inside(f->word, kind)) {
+      return false;
+    }
+  }
+  for (int i = 0; i < f->n_registers; i++) {
+    uint64_t x = f->registers[i], part = 0;
+    f2_basis_coordinates(labelled, x, &part);
+    for (int j = 0; j < rows->n; j++)
+      if (part & own & 1ull << j) x ^= rows->at[j];
+    if (x && f2_basis_insert(&chosen, x)) out->registers[n++] = x;
+  }
+  assert(n == f->n_registers);
+  return true;
+}
+
+bool frame_fit_rows(const frame *from, const frame *to, int element_bits, swizzle_rows *rows,
+                    frame fitted[2]) {
+  const frame *const side[] = {from, to};
+  int word = 5 - bits_log2(element_bits);
+  rows->lead = rows->matrix[1] >= rows->matrix[0];
+  plan_matrix_kind kind = (plan_matrix_kind)rows->matrix[rows->lead];
+  const frame *lead = side[rows->lead];
+  rows->n = 0;
+  for (int s = 0; s < 2; s++) {
+    if (side[s]->n_lanes != PLAN_MATRIX_LANES || side[s]->word != word) return false;
+    if (rows->matrix[s] && holds_copies(side[s])) return false;
+  }
+  int inside = registers_inside(word, kind);
+  if (inside < 0 || !choose_common(from, to, inside, rows)) return false;
+  bool transposed = kind == PLAN_MATRIX_TRANSPOSED;
+  for (int i = transposed ? 2 : 0; i < (transposed ? 5 : 2); i++) rows->at[rows->n++] = lead->lanes[i];
+  f2_basis labelled;
+  label_rows(rows, lead, &labelled);
+  if (!fit_side(lead, rows, kind, &labelled, &fitted[rows->lead])) return false;
+  label_rows(rows, &fitted[rows->lead], &labelled);
+  return fit_side(side[!rows->lead], rows, (plan_matrix_kind)rows->matrix[!rows->lead], &labelled,
+                  &fitted[!rows->lead]);
+}

@@ -1,4 +1,5 @@
-/* Conversions inside a block, there and back in a loop: the planner's choice beside shared memory alone, the
+/* Conversions inside a block, there and back in a loop: the planner's choice beside shared memory alone
+ * (by accesses of lanes, and by matrix instructions where they divide both layouts), the
  * bound of shared memory (128 bytes a clock) and what the cost model predicts. Each is checked, then timed.
  *
  * Microseconds of one there-and-back by 528 blocks: the difference of two launches that differ in the number
@@ -257,9 +258,12 @@ static void report(harness *h, const tile_case *c, const char *way, const tile_k
 /* Returns whether the results were right; what a device cannot do is said and passed over. */
 static bool run_way(harness *h, const tile_case *c, const tile_memory *m, plan_exchange exchange) {
   static tile_kernels k;
-  const char *way = exchange == PLAN_EXCHANGE_SHARED ? "shared" : "chosen";
+  const char *way = exchange == PLAN_EXCHANGE_AUTO     ? "chosen"
+                    : exchange == PLAN_EXCHANGE_SHARED ? "shared"
+                                                       : "matrix";
   harness_statistic s = {0};
   llrt_status status = kernels_init(h, &c->a, &c->b, c->bits, exchange, &k);
+  if (status == LLRT_UNSUPPORTED && exchange == PLAN_EXCHANGE_MATRIX) return true;
   if (status == LLRT_UNSUPPORTED) {
     printf("%-20s %4d %5d %-7s not here: %s\n", c->pair->name, c->bits, c->warps, way, llrt_last_error());
     return true;
@@ -292,6 +296,7 @@ static bool run_width(harness *h, int bits) {
       harness_must(llrt_layout_parse(pairs[i].b, 2, shape, &c.b), pairs[i].b);
       right &= run_way(h, &c, &m, PLAN_EXCHANGE_AUTO);
       right &= run_way(h, &c, &m, PLAN_EXCHANGE_SHARED);
+      right &= run_way(h, &c, &m, PLAN_EXCHANGE_MATRIX);
     }
   }
   memory_fini(h, &m);

@@ -91,7 +91,8 @@ static int room_bits(const tiler *w) {
 
 /* Runs that together have at most `most` bits: the host's source run gives way first, because it stores
  * whole lines; a GPU's destination run first (measured: docs/measurements.md). Where runs of one vector
- * are still too many, vectors are narrowed. */
+ * are still too many, vectors are narrowed: of runs that are equally long the host's source again. Half a line
+ * stored past the caches costs ten times a whole one. */
 static void choose_runs(tiler *w, int most) {
   const plan_options *options = w->d->options;
   const plan_target *target = &w->d->kernel->target;
@@ -105,8 +106,8 @@ static void choose_runs(tiler *w, int most) {
     while (w->run[0] + w->run[1] > most && w->run[t] > w->vector[t]) w->run[t]--;
   }
   while (w->run[0] + w->run[1] > most) {
-    int t = w->run[1] >= w->run[0] ? 1 : 0;
-    w->vector[t] = --w->run[t];
+    int longer = w->run[1] >= w->run[0] + (target->lanes_first ? 1 : 0) ? 1 : 0;
+    w->vector[longer] = --w->run[longer];
   }
 }
 

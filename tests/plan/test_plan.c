@@ -347,6 +347,26 @@ Test(plan, thin_shapes_run_tiled) {
   free_conversion(&c);
 }
 
+/* A tile of the widest vectors on both sides may be too big for a block; stores stay whole lines. */
+Test(plan, host_stores_whole_vectors) {
+  for (int width = 0; width < 4; width++) {
+    pair p = {.shape = {256, 256}};
+    conversion c;
+    plan_target target;
+    plan made;
+    cr_assert_eq(llrt_storage_parse("row_major", 2, NULL, &p.storage[0]), LLRT_OK);
+    cr_assert_eq(llrt_storage_parse("col_major", 2, NULL, &p.storage[1]), LLRT_OK);
+    fill_conversion(&p, widths[width], &c);
+    cr_assert_eq(plan_target_find("x86-64-v4", &target), LLRT_OK);
+    cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK);
+    const plan_kernel *kernel = &made.variant[0];
+    for (int i = 0; i < kernel->n_steps; i++)
+      if (kernel->step[i].kind == PLAN_STORE && !kernel->step[i].masked)
+        cr_expect_eq(llrt_dtype_bits(widths[width]) << kernel->step[i].vector, 512);
+    free_conversion(&c);
+  }
+}
+
 /* More than 2^32 elements apart: addresses in a sparse mapping of which a few pages are touched. */
 Test(plan, strides_beyond_32_bits) {
   static plan made;

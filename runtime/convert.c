@@ -34,7 +34,7 @@ static llrt_status describe(const llrt_tensor *source, const llrt_tensor *destin
 /* The operation of the call's class: small extents compiled in, as long as there are not too many. */
 static llrt_status find_op(llrt_device *device, llrt_op_desc *desc, storage_set *set, llrt_op **op) {
   kernel_cache *cache = &device->context->cache;
-  if (llrt_promises_fix_extents(desc, set->rank)) {
+  if (!desc->in_place && llrt_promises_fix_extents(desc, set->rank)) {
     LLRT_TRY(llrt_cache_get_fixed_op(cache, device, desc, set, op));
     if (*op) return LLRT_OK;
     llrt_promises_open_extents(desc, set->rank);
@@ -48,6 +48,8 @@ llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *dest
   LLRT_REQUIRE(destination, "destination is NULL");
   llrt_op_desc desc;
   LLRT_TRY(describe(source, destination, params, &desc));
+  desc.in_place = source->data && source->data == destination->data && source->n_indices == 0 &&
+                  destination->n_indices == 0;
   const llrt_tensor *tensors = desc.tensors;
   LLRT_TRY(llrt_validate_tensors(tensors, desc.n_tensors, stream));
   LLRT_TRY(llrt_validate_scale(&desc));
@@ -59,7 +61,7 @@ llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *dest
   op_call call;
   LLRT_TRY(llrt_validate_shapes(&desc, tensors, set, &call));
   if (call.empty) return LLRT_OK;
-  LLRT_TRY(llrt_validate_memory(set, &call));
+  LLRT_TRY(llrt_validate_memory(set, &call, desc.in_place));
 
   llrt_promises_coarse(&call, set, &desc);
   llrt_op *op;

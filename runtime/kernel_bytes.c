@@ -13,7 +13,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 7
+#define FORMAT_VERSION 9
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 
@@ -104,6 +104,7 @@ static void put_description(llrt_text *out, const llrt_op_desc *desc, const stor
   put(out, desc->kind);
   put(out, set->n);
   put(out, set->rank);
+  put(out, desc->in_place);
   put(out, desc->n_maps);
   for (int i = 0; i < desc->n_maps; i++) put_map(out, &desc->maps[i]);
   for (int i = 0; i < set->n; i++) {
@@ -297,6 +298,7 @@ static llrt_status get_description(reader *in, kernel_image *image) {
   int rank = get_within(in, 0, LLRT_MAX_RANK);
   static const int32_t somewhere = 0;
   llrt_index indices[LLRT_MAX_TENSORS][LLRT_MAX_INDICES] = {0};
+  desc->in_place = get_within(in, 0, 1);
   desc->n_maps = get_within(in, 0, LLRT_MAX_MAPS);
   for (int i = 0; i < desc->n_maps; i++) get_map(in, &desc->maps[i]);
   for (int i = 0; i < desc->n_tensors; i++) {

@@ -62,7 +62,7 @@ llrt_hash llrt_op_key(const llrt_device *device, const llrt_op_desc *desc, const
   *at++ = (uint64_t)device->target.shared_bytes;
   *at++ = (uint64_t)desc->kind << 32 | (uint64_t)desc->n_maps;
   *at++ = types_of(desc);
-  *at++ = (uint64_t)set->n << 32 | (uint64_t)set->rank;
+  *at++ = (uint64_t)desc->in_place << 63 | (uint64_t)set->n << 32 | (uint64_t)set->rank;
   _Static_assert(sizeof device->target.name == 4 * sizeof *at, "the name fills four words");
   memcpy(at, device->target.name, sizeof device->target.name);
   at += 4;

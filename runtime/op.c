@@ -95,7 +95,7 @@ llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tens
   op_call call;
   LLRT_TRY(bind_call(op, tensors, n, stream, &call));
   if (call.empty) return LLRT_OK;
-  LLRT_TRY(llrt_validate_memory(&op->set, &call));
+  LLRT_TRY(llrt_validate_memory(&op->set, &call, op->desc.in_place));
   LLRT_TRY(llrt_promises_check(&call, &op->set, op->desc.promises));
   int variant = llrt_op_pick(op, call.tensor[0].shape);
   if (variant < 0 || !atomic_load_explicit(&op->module[variant], memory_order_acquire)) {

@@ -56,7 +56,7 @@ void llrt_promises_coarse(const op_call *call, const storage_set *set, llrt_op_d
       llrt_promise *shape = &promises[i].shape[axis];
       shape->max = extent <= INT32_MAX ? INT32_MAX : 0;
       if (in_word > 1) shape->multiple = coarse_multiple(extent, in_word);
-      if (extent > 0 && extent < SMALL_EXTENT) *shape = (llrt_promise){0, extent, extent};
+      if (extent > 0 && (extent < SMALL_EXTENT || desc->in_place)) *shape = (llrt_promise){0, extent, extent};
     }
     coarse_strides(call, set, i, &promises[i]);
   }

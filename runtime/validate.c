@@ -314,7 +314,7 @@ static bool overlap_is_open(const op_call *call, int read) {
 }
 
 /* Source and destination in place, or what is read overlapping what is written. */
-static llrt_status check_overlap(const op_call *call) {
+static llrt_status check_overlap(const op_call *call, bool in_place) {
   uintptr_t begin[LLRT_MAX_TENSORS] = {0}, end[LLRT_MAX_TENSORS] = {0};
   for (int i = 0; i < call->n; i++) {
     int64_t bytes;
@@ -323,21 +323,23 @@ static llrt_status check_overlap(const op_call *call) {
                 __builtin_add_overflow(begin[i], (uintptr_t)bytes, &end[i]);
     LLRT_REQUIRE(!past, "the %s ends past the address space", llrt_tensor_role(i));
   }
-  if (begin[0] == begin[1] && !overlap_is_open(call, 0)) {
-    return llrt_error(LLRT_UNSUPPORTED, "source and destination begin at one address: converting "
-                                        "in place is not possible yet");
+  if (in_place) {
+    LLRT_REQUIRE(begin[0] == begin[1], "the operation works in place; the tensors begin at two addresses");
+  } else if (begin[0] == begin[1] && !overlap_is_open(call, 0)) {
+    return llrt_error(LLRT_UNSUPPORTED, "source and destination begin at one address, and the operation "
+                                        "was not prepared in_place");
   }
   for (int i = 0; i < call->n; i++)
-    LLRT_REQUIRE(i == DESTINATION || overlap_is_open(call, i) || end[i] <= begin[1] ||
-                     end[1] <= begin[i],
+    LLRT_REQUIRE(i == DESTINATION || (i == 0 && in_place) || overlap_is_open(call, i) ||
+                     end[i] <= begin[1] || end[1] <= begin[i],
                  "%s and destination overlap", llrt_tensor_role(i));
   return LLRT_OK;
 }
 
-llrt_status llrt_validate_memory(const storage_set *set, const op_call *call) {
+llrt_status llrt_validate_memory(const storage_set *set, const op_call *call, bool in_place) {
   for (int i = 0; i < call->n; i++)
     LLRT_TRY(check_address(&call->tensor[i], call->binding[i].span, call->bits[i], i));
-  LLRT_TRY(check_overlap(call));
+  LLRT_TRY(check_overlap(call, in_place));
   if (set->packed[DESTINATION]) return LLRT_OK;
   return check_no_sharing(&set->storage[DESTINATION], &call->binding[DESTINATION]);
 }

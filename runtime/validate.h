@@ -34,6 +34,6 @@ llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *te
 
 /* Checks the memory of a call that is not empty: addresses, overlap, a destination with one offset
  * for each element. */
-llrt_status llrt_validate_memory(const storage_set *set, const op_call *call);
+llrt_status llrt_validate_memory(const storage_set *set, const op_call *call, bool in_place);
 
 #endif

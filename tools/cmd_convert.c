@@ -86,12 +86,13 @@ static int create_result(const request *r, array *result) {
 
 /* ---- doing it ---- */
 
-/* Device memory for a tensor, with `bytes` of data, or zeros where data is NULL. */
-static llrt_status place(llrt_tensor *tensor, const void *data, size_t bytes) {
-  if (bytes == 0) return LLRT_OK;
-  llrt_status status = llrt_memory_allocate(tensor->device, bytes, &tensor->data);
-  if (status != LLRT_OK) return status;
-  if (!data) return llrt_memory_set(tensor->device, tensor->data, 0, bytes, NULL);
+/* Device memory of `room` bytes for a tensor: `bytes` of data, then zeros. */
+static llrt_status place(llrt_tensor *tensor, const void *data, size_t bytes, size_t room) {
+  if (room == 0) return LLRT_OK;
+  llrt_status status = llrt_memory_allocate(tensor->device, room, &tensor->data);
+  if (status == LLRT_OK && room > bytes)
+    status = llrt_memory_set(tensor->device, (char *)tensor->data + bytes, 0, room - bytes, NULL);
+  if (status != LLRT_OK || bytes == 0) return status;
   return llrt_memory_copy(tensor->device, tensor->data, data, bytes, LLRT_COPY_TO_DEVICE, NULL);
 }
 
@@ -102,12 +103,15 @@ static llrt_status convert_on(llrt_device *device, const request *r, const array
   llrt_convert_params params = {.n_maps = r->n_maps};
   memcpy(params.maps, r->maps, sizeof params.maps);
   llrt_tensor scale = request_describe_scale(r, device);
-  llrt_status status = place(&in, source->data, source->bytes);
+  size_t room = source->bytes;
+  if (r->in_place && result->bytes > room) room = result->bytes;
+  llrt_status status = place(&in, source->data, source->bytes, room);
   if (status == LLRT_OK && r->scale.data) {
-    status = place(&scale, r->scale.data, r->scale.bytes);
+    status = place(&scale, r->scale.data, r->scale.bytes, r->scale.bytes);
     params.scale = &scale;
   }
-  if (status == LLRT_OK) status = place(&out, NULL, result->bytes);
+  if (r->in_place) out.data = in.data;
+  else if (status == LLRT_OK) status = place(&out, NULL, 0, result->bytes);
   if (status == LLRT_OK) status = llrt_convert_into(&in, &out, &params, NULL);
   if (status == LLRT_OK && result->bytes > 0)
     status = llrt_memory_copy(device, result->data, out.data, result->bytes, LLRT_COPY_FROM_DEVICE,
@@ -115,7 +119,7 @@ static llrt_status convert_on(llrt_device *device, const request *r, const array
   if (status == LLRT_OK) status = llrt_stream_synchronize(device, NULL);
   if (in.data) llrt_memory_free(device, in.data);
   if (scale.data) llrt_memory_free(device, scale.data);
-  if (out.data) llrt_memory_free(device, out.data);
+  if (out.data && !r->in_place) llrt_memory_free(device, out.data);
   return status;
 }
 

@@ -60,6 +60,7 @@ static int parse_scale(const char *name, request *r) {
 
 int request_parse_maps(const char *command_name, const char *const *values, request *r) {
   r->out_dtype = r->dtype;
+  r->in_place = values[REQUEST_IN_PLACE] != NULL;
   if (values[REQUEST_OUT_DTYPE] &&
       llrt_dtype_parse(values[REQUEST_OUT_DTYPE], &r->out_dtype) != LLRT_OK)
     return tool_refuse_library("--out-dtype");
@@ -135,6 +136,7 @@ int request_compile(const request *r, const char *target, llrt_emit emit, char *
                        .n_tensors = 2,
                        .tensors = {describe(r, r->dtype, &r->from),
                                    describe(r, r->out_dtype, &r->to)},
+                       .in_place = r->in_place,
                        .n_maps = r->n_maps};
   memcpy(desc.maps, r->maps, sizeof desc.maps);
   if (r->scale.data) {

@@ -15,13 +15,22 @@
       {"scale", 0, "S.npy",                                                                        \
        "then element *= S at its block: S has IN's axes, and\nits extents divide IN's; uint8 is e8m0"}, \
       {"word-bits", 0, "p0,…,p31",                                                                 \
-       "then bit i of each of the result's 32-bit words =\nits bit p_i"}
-enum { REQUEST_OUT_DTYPE, REQUEST_XOR, REQUEST_SCALE, REQUEST_WORD_BITS, REQUEST_N_MAP_OPTIONS };
+       "then bit i of each of the result's 32-bit words =\nits bit p_i"},                           \
+      {"in-place", 0, NULL, "the result overwrites the source's memory"}
+enum {
+  REQUEST_OUT_DTYPE,
+  REQUEST_XOR,
+  REQUEST_SCALE,
+  REQUEST_WORD_BITS,
+  REQUEST_IN_PLACE,
+  REQUEST_N_MAP_OPTIONS
+};
 
 typedef struct request {
   int rank;
   int64_t shape[LLRT_MAX_RANK];
   llrt_dtype dtype, out_dtype;
+  bool in_place;
   llrt_storage from, to;
   int n_maps;
   llrt_map maps[LLRT_MAX_MAPS];

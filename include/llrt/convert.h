@@ -22,8 +22,11 @@ typedef struct llrt_convert_params {
  * says; offsets outside are left alone. Of copies in the source the first is read, of pads nothing.
  * The kernel is compiled at the first call of a class (storages, dtype, coarse
  * promises) and found in the context's cache afterwards.
- *   source, destination   same device, rank and shape; caller's memory, not overlapping. Differing
- *                         dtypes mean a cast (llrt/map.h).
+ *   source, destination   same device, rank and shape; differing dtypes mean a cast (llrt/map.h). Caller's
+ *                         memory, not overlapping, or both at the same address: then the conversion works
+ *                         *in place*, part by part, where elements only move inside parts that fit in a
+ *                         block's shared memory; every shape is a kernel of its own. UNSUPPORTED with
+ *                         the reason where that cannot be.
  *   stream                the work is queued there; on the host NULL, and the call returns when done.
  * Thread: any. Errors: INVALID_ARGUMENT, UNSUPPORTED, NOT_PREPARED (the stream is capturing and a
  * compile would be needed), UNAVAILABLE, COMPILE, DEVICE; nothing is written then. */

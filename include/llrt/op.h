@@ -43,12 +43,13 @@ typedef struct llrt_op_desc {
   int32_t n_tensors;
   llrt_tensor tensors[LLRT_MAX_TENSORS];
   llrt_tensor_promise promises[LLRT_MAX_TENSORS];
+  bool in_place; /* the tensors begin at one address, and the destination overwrites the source */
   int32_t n_maps; /* 0..LLRT_MAX_MAPS */
   llrt_map maps[LLRT_MAX_MAPS]; /* in the order in which they act */
 } llrt_op_desc;
 
 /* Fills the promises that exactly these tensors keep, coarsely, as the one-line calls do: extents
- * below 1024 as they are, larger ones "fits 31 bits" or nothing; strides and addresses the largest power of
+ * below 1024 (in place: all) as they are, larger ones "fits 31 bits" or nothing; strides and addresses the largest power of
  * two up to 16 bytes. (One-line calls stop compiling extents in after 16 kernels for a pair of storages.) */
 LLRT_API llrt_status llrt_op_promise_coarse(llrt_op_desc *desc);
 

@@ -356,6 +356,7 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
   if (tensor) emit_place_tensor(e, a.value, step->tensor, &a.place);
   else place_in_buffer(e, &a);
   if (tensor && !load && e->kernel->n_indices) emit_place_tensor(e, a.value, 0, &a.read);
+  a.place.staged = step->staged;
   if (emit_is_host(e)) move_host(e, &a);
   else if (load && warps) load_guarded(e, &a, warps);
   else move_gpu(e, &a);

@@ -82,6 +82,7 @@ struct emitter {
 
   LLVMValueRef grid;                     /* i64: grid bits of this block */
   LLVMValueRef upper[PLAN_MAX_DIGITS];   /* i64: upper part of each REST digit */
+  LLVMValueRef panel;                    /* i64: offset of the staged panel in tensor 0 */
   LLVMValueRef iteration;                /* i64; NULL outside loops */
   emit_index_value index[PLAN_MAX_INDICES]; /* of uniform indices */
   LLVMValueRef extent[LLRT_MAX_RANK];       /* i64: of device memory; NULL where it is not there */
@@ -160,6 +161,7 @@ typedef struct emit_place {
   const plan_value *value;
   LLVMTypeRef element;  /* iN of the element width */
   int tensor;           /* or -1: shared buffer */
+  bool staged;          /* the tensor's panel in shared memory */
   plan_address_map map; /* of tile bits */
   LLVMValueRef base;    /* pointer to offset 0, but for pointer lists */
   uint64_t moving;      /* address bits that lane, warp, iteration, grid and indices can set */
@@ -179,6 +181,8 @@ LLVMValueRef emit_coordinate(emitter *e, const plan_value *value, int axis, uint
 /* What the place's indices add at `tile`; NULL: it has none. Asked for first outside of any guard of an
  * access, so that what it emits is there for all that follow. */
 const emit_index_terms *emit_place_terms(emitter *e, emit_place *place, uint64_t tile);
+/* Where the block's panel lies in tensor 0: its offset, and a pointer to it. */
+LLVMValueRef emit_panel(emitter *e, LLVMValueRef *pointer);
 
 /* Pointer to the element at tile coordinate `tile` XOR what the thread adds. */
 LLVMValueRef emit_pointer(emitter *e, emit_place *place, uint64_t tile);
@@ -237,6 +241,7 @@ void emit_load_step(emitter *e, const plan_step *step);          /* access.c */
 void emit_store_step(emitter *e, const plan_step *step);
 void emit_shared_store_step(emitter *e, const plan_step *step);
 void emit_shared_load_step(emitter *e, const plan_step *step);
+void emit_stage_step(emitter *e);                                /* emit_stage.c */
 void emit_registers_step(emitter *e, const plan_step *step);     /* registers.c */
 void emit_shuffle_step(emitter *e, const plan_step *step);       /* emit_shuffle.c */
 void emit_map_step(emitter *e, const plan_step *step);           /* emit_map.c */

@@ -114,6 +114,7 @@ static void emit_steps(emitter *e, int first, int n) {
       case PLAN_IF_INTERIOR: emit_if_interior(e, i); break;
       case PLAN_LOOP: emit_loop(e, i); break;
       case PLAN_REPEAT: emit_repeat(e, i); break;
+      case PLAN_STAGE: emit_stage_step(e); break;
       case PLAN_OPAQUE: emit_opaque_step(e, step); break;
     }
     i += step->body + step->otherwise;
@@ -139,7 +140,7 @@ static void emit_function(emitter *e) {
   const plan_kernel *kernel = e->kernel;
   e->ops->begin(e);
   if (kernel->target.isa != PLAN_ISA_HOST) emit_begin_locations(e);
-  if (kernel->n_buffers > 0) {
+  if (kernel->launch.shared_bytes > 0) {
     e->shared[0] = e->ops->shared(e, kernel->launch.shared_bytes);
     for (int i = 1; i < kernel->n_buffers; i++) e->shared[i] = e->shared[0];
   }

@@ -138,14 +138,22 @@ static LLVMValueRef digit_position(emitter *e, const plan_value *value, int i, u
   return LLVMBuildOr(e->builder, upper, position, "");
 }
 
-/* The flat index at tile coordinate `tile` XOR what the thread adds. */
-static LLVMValueRef flat_index(emitter *e, const plan_value *value, uint64_t tile) {
+/* Tile coordinate `tile` XOR what the thread adds: the position in a flat kernel's block. */
+static LLVMValueRef flat_low(emitter *e, const plan_value *value, uint64_t tile) {
   uint64_t identity[LLRT_MAX_BITS];
-  int bits = value->layout.out[0].bits;
   for (int b = 0; b < LLRT_MAX_BITS; b++) identity[b] = 1ull << b;
-  LLVMValueRef first = LLVMBuildShl(e->builder, e->block, emit_i64(e, bits), "");
-  LLVMValueRef low = linear_sum(e, value, tile, identity, NULL);
-  return LLVMBuildOr(e->builder, first, low, "");
+  return linear_sum(e, value, tile, identity, NULL);
+}
+
+/* The flat index of the block's first position. */
+static LLVMValueRef flat_first(emitter *e) {
+  int64_t size = e->kernel->panel.positions;
+  if (size == 0) size = (int64_t)1 << e->kernel->value[0].layout.out[0].bits;
+  return LLVMBuildMul(e->builder, e->block, emit_i64(e, size), "");
+}
+
+static LLVMValueRef flat_index(emitter *e, const plan_value *value, uint64_t tile) {
+  return LLVMBuildAdd(e->builder, flat_first(e), flat_low(e, value, tile), "");
 }
 
 /* ---- addresses ---- */
@@ -299,9 +307,7 @@ static LLVMValueRef tiled_pointer(emitter *e, emit_place *place, uint64_t tile) 
 
 /* ---- flat kernels: positions by division ---- */
 
-static void flat_positions(emitter *e, const plan_value *value, uint64_t tile,
-                           LLVMValueRef position[PLAN_MAX_DIGITS]) {
-  LLVMValueRef index = flat_index(e, value, tile);
+static void flat_positions(emitter *e, LLVMValueRef index, LLVMValueRef position[PLAN_MAX_DIGITS]) {
   for (int i = 0; i < e->kernel->n_digits; i++) position[i] = emit_i64(e, 0);
   for (int i = 0; i < e->kernel->n_places; i++)
     position[e->kernel->place[i].digit] = take_place(e, i, &index);
@@ -322,13 +328,13 @@ static LLVMValueRef coordinate_of(const emitter *e, int axis,
 LLVMValueRef emit_position(emitter *e, const plan_value *value, int i, uint64_t tile) {
   LLVMValueRef position[PLAN_MAX_DIGITS];
   if (!e->kernel->flat) return digit_position(e, value, i, tile);
-  flat_positions(e, value, tile, position);
+  flat_positions(e, flat_index(e, value, tile), position);
   return position[i];
 }
 
 LLVMValueRef emit_coordinate(emitter *e, const plan_value *value, int axis, uint64_t tile) {
   LLVMValueRef position[PLAN_MAX_DIGITS];
-  if (e->kernel->flat) flat_positions(e, value, tile, position);
+  if (e->kernel->flat) flat_positions(e, flat_index(e, value, tile), position);
   for (int i = 0; i < e->kernel->n_digits && !e->kernel->flat; i++)
     if (e->kernel->digit[i].axis == axis) position[i] = digit_position(e, value, i, tile);
   return coordinate_of(e, axis, position);
@@ -342,19 +348,20 @@ static LLVMValueRef flat_term(const emitter *e, const plan_term *term, LLVMValue
   return LLVMBuildMul(e->builder, at, emit_number(e, &term->stride), "");
 }
 
-static LLVMValueRef flat_pointer(emitter *e, emit_place *place, uint64_t tile) {
+/* A tensor's offset at a flat index; terms: what its indices add, or NULL. */
+static LLVMValueRef flat_offset(emitter *e, int tensor, LLVMValueRef index,
+                                const emit_index_terms *terms) {
   const plan_kernel *kernel = e->kernel;
-  const emit_spot *spot = spot_of(e, place, tile);
-  LLVMValueRef columns = place->indexed ? spot->terms.columns : emit_i64(e, 0);
-  LLVMValueRef sum = place->indexed ? spot->terms.sum : emit_i64(e, 0), position[PLAN_MAX_DIGITS];
-  flat_positions(e, place->value, tile, position);
+  LLVMValueRef columns = terms ? terms->columns : emit_i64(e, 0);
+  LLVMValueRef sum = terms ? terms->sum : emit_i64(e, 0), position[PLAN_MAX_DIGITS];
+  flat_positions(e, index, position);
   for (int i = 0; i < kernel->n_digits; i++) {
     const plan_digit *digit = &kernel->digit[i];
-    const plan_digit_side *side = &digit->side[place->tensor];
+    const plan_digit_side *side = &digit->side[tensor];
     if (side->kind == PLAN_INDEXED) continue;
     if (side->kind == PLAN_COLUMNS && !digit->rest) {
       const uint64_t *of_digit =
-          &kernel->column[place->tensor][llrt_layout_out_shift(&kernel->space, i)];
+          &kernel->column[tensor][llrt_layout_out_shift(&kernel->space, i)];
       LLVMValueRef part = emit_linear(e, position[i], of_digit, digit->bits);
       columns = LLVMBuildXor(e->builder, columns, part, "");
     } else {
@@ -364,12 +371,27 @@ static LLVMValueRef flat_pointer(emitter *e, emit_place *place, uint64_t tile) {
   }
   for (int i = 0; i < kernel->n_terms; i++) {
     const plan_term *term = &kernel->term[i];
-    if (term->tensor != place->tensor) continue;
+    if (term->tensor != tensor) continue;
     LLVMValueRef part = flat_term(e, term, coordinate_of(e, term->axis, position));
     sum = LLVMBuildAdd(e->builder, sum, part, "");
   }
   sum = LLVMBuildAdd(e->builder, sum, columns, "");
-  return advance(e, place, spot->base, swizzle_offset(e, place->tensor, sum));
+  return swizzle_offset(e, tensor, sum);
+}
+
+LLVMValueRef emit_panel(emitter *e, LLVMValueRef *pointer) {
+  LLVMValueRef offset = flat_offset(e, 0, flat_first(e), NULL);
+  LLVMTypeRef element = emit_int_type(e, e->kernel->tensor_bits[0]);
+  *pointer = LLVMBuildGEP2(e->builder, element, e->ops->global(e, e->args[0]), &offset, 1, "");
+  return offset;
+}
+
+static LLVMValueRef flat_pointer(emitter *e, emit_place *place, uint64_t tile) {
+  const emit_spot *spot = spot_of(e, place, tile);
+  LLVMValueRef offset = flat_offset(e, place->tensor, flat_index(e, place->value, tile),
+                                    place->indexed ? &spot->terms : NULL);
+  if (!place->staged) return advance(e, place, spot->base, offset);
+  return advance(e, place, e->shared[0], LLVMBuildSub(e->builder, offset, e->panel, ""));
 }
 
 LLVMValueRef emit_pointer(emitter *e, emit_place *place, uint64_t tile) {
@@ -404,10 +426,17 @@ static LLVMValueRef bounded(emitter *e, const plan_value *value, const plan_boun
   return emit_coordinate(e, value, bound->axis, tile);
 }
 
+/* Whether a position is the block's, and the tensor's. */
+static LLVMValueRef flat_inside(emitter *e, const plan_value *value, uint64_t tile) {
+  LLVMValueRef panel = emit_i64(e, e->kernel->panel.positions);
+  if (e->kernel->panel.positions > 0) return below(e, flat_low(e, value, tile), panel);
+  return below(e, flat_index(e, value, tile), emit_number(e, &e->kernel->flat_elements));
+}
+
 LLVMValueRef emit_inside(emitter *e, const emit_place *place, uint64_t tile) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef inside = NULL;
-  if (kernel->flat) inside = below(e, flat_index(e, place->value, tile), emit_number(e, &kernel->flat_elements));
+  if (kernel->flat) inside = flat_inside(e, place->value, tile);
   for (int i = 0; i < kernel->n_bounds; i++) {
     const plan_bound *bound = &kernel->bound[i];
     if (!(bound->tensors >> place->tensor & 1)) continue;

@@ -236,6 +236,7 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
     case PLAN_IF_INTERIOR:
     case PLAN_LOOP:
     case PLAN_REPEAT:
+    case PLAN_STAGE:
     case PLAN_OPAQUE: break;
   }
 }

@@ -9,6 +9,7 @@
  *   assign.c    work tile -> which bits are registers, lanes, warps on either side
  *   exchange.c  one assignment -> the other, as steps
  *   map.c       value maps, before and after the exchange
+ *   flat.c, in_place.c   the kernels without a tile
  *   plan_convert.c runs them */
 #ifndef LLRT_JIT_PLAN_DRAFT_H
 #define LLRT_JIT_PLAN_DRAFT_H
@@ -200,6 +201,9 @@ llrt_status draft_map_steps(draft *d, int first, int n, bool masked, int *value)
 int64_t draft_group(const draft *d, int t, int axis);
 /* Whether words that a map acts on stay whole in every block. Errors: UNSUPPORTED where they do not. */
 llrt_status draft_check_words(const draft *d);
+
+/* in_place.c: kernel.panel, from the digits of a flat kernel. Errors: UNSUPPORTED with the reason. */
+llrt_status draft_panel(draft *d);
 
 /* Appending to the kernel. */
 llrt_status draft_step(plan_kernel *kernel, plan_step step);

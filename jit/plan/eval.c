@@ -37,6 +37,14 @@ void plan_tile_position(const plan_kernel *kernel, uint64_t y, uint64_t grid,
   }
 }
 
+bool plan_flat_index(const plan_kernel *kernel, int64_t block, uint64_t tile, const uint64_t *args,
+                     int64_t *index) {
+  int64_t size = kernel->panel.positions;
+  if (size == 0) size = (int64_t)1 << kernel->value[0].layout.out[0].bits;
+  *index = block * size + (int64_t)tile;
+  return (int64_t)tile < size && *index < plan_number_value(&kernel->flat_elements, args, 0);
+}
+
 void plan_flat_position(const plan_kernel *kernel, int64_t index, const uint64_t *args,
                         int64_t position[PLAN_MAX_DIGITS]) {
   for (int i = 0; i < kernel->n_places; i++) {

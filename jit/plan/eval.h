@@ -16,6 +16,9 @@ void plan_decode_block(const plan_kernel *kernel, int64_t block, const uint64_t 
 void plan_tile_position(const plan_kernel *kernel, uint64_t y, uint64_t grid,
                         const int64_t upper[PLAN_MAX_DIGITS], int64_t position[PLAN_MAX_DIGITS]);
 
+/* The flat index at tile coordinate `tile` of a block; false outside the block's part or the tensor. */
+bool plan_flat_index(const plan_kernel *kernel, int64_t block, uint64_t tile, const uint64_t *args,
+                     int64_t *index);
 /* The digits' positions of element `index` of a flat kernel. */
 void plan_flat_position(const plan_kernel *kernel, int64_t index, const uint64_t *args,
                         int64_t position[PLAN_MAX_DIGITS]);

@@ -1,4 +1,4 @@
-/* The flat kernel: thread n takes element n of the destination's order and finds its coordinates by
+/* The flat kernel (in place: on panels, see in_place.c): thread n takes element n of the destination's order and finds its coordinates by
  * division. Right for every shape, and the better choice where a tile would be mostly outside. */
 #include "jit/plan/draft.h"
 
@@ -82,21 +82,31 @@ llrt_status draft_flat(draft *d) {
   int tile_bits = kernel->target.lanes_first
                       ? FLAT_HOST_BITS
                       : FLAT_REGISTER_BITS + kernel->lane_bits + kernel->warp_bits;
+  if (d->desc->in_place) {
+    LLRT_TRY(draft_panel(d));
+    tile_bits = bits_max(tile_bits, bits_highest((uint64_t)(2 * kernel->panel.positions - 1)));
+  }
   LLRT_TRY(fill_digits(d));
   LLRT_TRY(draft_bounds(d));
   LLRT_TRY(fill_places(d));
   LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_POSITIONS, .factor = 1}, &elements));
   kernel->flat_elements = elements;
-  kernel->launch.block_elements = 1 << tile_bits;
+  kernel->launch.block_elements =
+      d->desc->in_place ? (int32_t)kernel->panel.positions : 1 << tile_bits;
   LLRT_TRY(flat_value(d, tile_bits, &value, &iterations));
   LLRT_TRY(draft_value(kernel, &value, &number));
   int present = -1; /* no index is uniform here */
   draft_uniform_indices(d);
   LLRT_TRY(draft_open_indices(d, number, iterations, &present));
+  if (d->desc->in_place) {
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_STAGE}));
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
+  }
   if (iterations > 0)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .iterations = (uint8_t)iterations,
                                             .body = (uint8_t)(2 + kernel->n_maps)}));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .masked = true}));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .masked = true,
+                                          .staged = d->desc->in_place}));
   LLRT_TRY(draft_map_steps(d, 0, kernel->n_maps, true, &number));
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)number,
                                         .masked = true});

@@ -56,6 +56,7 @@ static llrt_status interpreter_init(interpreter *in) {
     for (size_t at = 0; at < n && in->tile[i]; at++)
       in->tile[i][at] = f2_apply(kernel->value[i].layout.column, at);
   }
+  in->shared_size = (size_t)kernel->panel.elements;
   for (int i = 0; i < kernel->n_buffers; i++) {
     size_t places = (size_t)kernel->buffer[i].bytes * 2; /* elements of 4 bits */
     if (places > in->shared_size) in->shared_size = places;
@@ -103,8 +104,8 @@ static bool step_position(const interpreter *in, const plan_step *step, uint64_t
                           int64_t position[PLAN_MAX_DIGITS]) {
   const plan_kernel *kernel = in->kernel;
   if (kernel->flat) {
-    int64_t index = in->block << kernel->value[0].layout.out[0].bits | (int64_t)tile;
-    if (index >= plan_number_value(&kernel->flat_elements, in->args, 0)) return false;
+    int64_t index;
+    if (!plan_flat_index(kernel, in->block, tile, in->args, &index)) return false;
     plan_flat_position(kernel, index, in->args, position);
   } else {
     plan_tile_position(kernel, tile, in->grid, in->upper, position);
@@ -140,6 +141,43 @@ static llrt_status global_address(const interpreter *in, const plan_step *step, 
   return LLRT_OK;
 }
 
+/* The byte address of the block's panel. */
+static llrt_status panel_address(const interpreter *in, unsigned char **address) {
+  const plan_step first = {.kind = PLAN_LOAD, .tensor = 0};
+  bool gone;
+  return global_address(in, &first, 0, address, &gone);
+}
+
+/* The panel's elements, each where its offset in the panel says. */
+static llrt_status run_stage(interpreter *in) {
+  const plan_kernel *kernel = in->kernel;
+  size_t bytes = (size_t)kernel->tensor_bits[0] / 8;
+  unsigned char *panel;
+  LLRT_TRY(panel_address(in, &panel));
+  const unsigned char *data = in->tensors[0].data;
+  int64_t end = (int64_t)(size_t)(panel - data) / (int64_t)bytes + kernel->panel.elements;
+  if (end > in->bindings[0].span)
+    return llrt_error(LLRT_INTERNAL, "block %lld stages element %lld of %lld", (long long)in->block,
+                      (long long)end - 1, (long long)in->bindings[0].span);
+  for (int64_t i = 0; i < kernel->panel.elements; i++) {
+    in->shared[i] = 0;
+    memcpy(&in->shared[i], panel + (size_t)i * bytes, bytes);
+    in->written[i] = in->phase;
+  }
+  return LLRT_OK;
+}
+
+/* The element at a global address, from the panel. */
+static llrt_status load_staged(interpreter *in, const unsigned char *address, uint64_t *element) {
+  unsigned char *panel;
+  LLRT_TRY(panel_address(in, &panel));
+  int64_t i = (address - panel) / (in->kernel->tensor_bits[0] / 8);
+  if (i < 0 || i >= in->kernel->panel.elements || in->written[i] == 0 || in->written[i] >= in->phase)
+    return llrt_error(LLRT_INTERNAL, "element %lld of the panel is not staged", (long long)i);
+  *element = in->shared[i];
+  return LLRT_OK;
+}
+
 static llrt_status run_global(interpreter *in, const plan_step *step, int value, bool load) {
   size_t bytes = (size_t)in->kernel->tensor_bits[step->tensor] / 8;
   for (int64_t at = 0; at < value_size(in->kernel, value); at++) {
@@ -148,7 +186,8 @@ static llrt_status run_global(interpreter *in, const plan_step *step, int value,
     LLRT_TRY(global_address(in, step, tile_at(in, value, at), &address, &gone));
     if (!address && load) in->value[value][at] = gone ? 0 : in->kernel->fill;
     if (!address) continue;
-    if (load) memcpy(&in->value[value][at], address, bytes);
+    if (step->staged) LLRT_TRY(load_staged(in, address, &in->value[value][at]));
+    else if (load) memcpy(&in->value[value][at], address, bytes);
     else memcpy(address, &in->value[value][at], bytes);
   }
   return LLRT_OK;
@@ -346,6 +385,7 @@ static llrt_status run_step(interpreter *in, int at) {
       in->iteration = 0;
       return LLRT_OK;
     case PLAN_REPEAT: return run_repeat(in, at);
+    case PLAN_STAGE: return run_stage(in);
     case PLAN_OPAQUE: copy_value(in, step->in, step->out); return LLRT_OK;
   }
   return llrt_error(LLRT_INTERNAL, "step %d of unknown kind %d", at, step->kind);

@@ -182,6 +182,7 @@ typedef enum plan_step_kind {
                         live for one turn */
   PLAN_REPEAT,       /* next `body` steps `turns` times; out is `in` in the first turn, then what the
                         body's last step made in the turn before. Afterwards that step's out is there */
+  PLAN_STAGE,        /* the block's panel of the source, as it lies in memory, into shared memory */
   PLAN_OPAQUE        /* out = in, of which compilers know nothing more: measured work stays */
 } plan_step_kind;
 
@@ -203,12 +204,20 @@ typedef struct plan_step {
   uint8_t matrix;     /* SHARED_STORE, SHARED_LOAD: plan_matrix_kind */
   bool masked;        /* LOAD, STORE, MAP that reads a tensor: skip accesses outside a bound (flat: or past the count). All elements
                          of one access are on the same side of every bound */
+  bool staged;        /* LOAD: from the panel in shared memory; between them is a barrier */
   uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches */
   uint8_t iterations; /* LOOP: log2 */
   uint8_t repetition; /* SHARED_STORE, SHARED_LOAD */
   int32_t turns;      /* REPEAT: at least 1 */
   uint8_t body, otherwise;
 } plan_step;
+
+/* Part of a tensor that a conversion in place maps onto itself, from the address of its first position on:
+ * so many positions of the flat index, which lie in so many elements of memory. 0: none. */
+typedef struct plan_panel {
+  int64_t positions, elements;
+  uint8_t unit; /* log2 bytes of the accesses that stage it: its address and size are multiples */
+} plan_panel;
 
 typedef struct plan_cost {
   double bytes_per_element;  /* global, read and written */
@@ -232,6 +241,7 @@ typedef struct plan_kernel {
                 digits (whole digits: upper and fixed bits together, fastest first); of space only the
                 out-dims are used */
   plan_number flat_elements; /* positions of the flat index */
+  plan_panel panel;          /* flat, in place: what one block works on */
   int32_t n_digits, n_bounds, n_terms, n_places, n_values, n_buffers, n_maps, n_steps, n_indices;
   plan_digit digit[PLAN_MAX_DIGITS];
   plan_bound bound[PLAN_MAX_BOUNDS];

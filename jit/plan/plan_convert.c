@@ -45,6 +45,8 @@ static void begin_kernel(draft *d, const llrt_op_desc *desc, const plan_target *
 }
 
 void draft_finish(plan_kernel *kernel) {
+  kernel->launch.shared_bytes =
+      (int32_t)kernel->panel.elements * (kernel->tensor_bits[0] / 8);
   kernel->launch.threads =
       kernel->target.lanes_first ? 1 : 1 << (kernel->lane_bits + kernel->warp_bits);
   for (int i = 0; i < kernel->n_buffers; i++)
@@ -263,6 +265,7 @@ llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
     return llrt_error(LLRT_UNSUPPORTED, "elements of %d bits: 8, 16, 32 and 64 can be moved", bits);
   plan_kernel *first = &out->variant[0];
   bool tiled, flat = true;
+  if (desc->in_place) return plan_flat(desc, target, &out->variant[out->n_variants++]);
   LLRT_TRY(plan_tiled(desc, target, options, false, first, &tiled));
   if (!tiled && moves_words(first))
     return llrt_error(LLRT_UNSUPPORTED,

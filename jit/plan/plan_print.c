@@ -181,8 +181,8 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
   llrt_text_add(text, "%*s", 2 + 2 * depth, "");
   switch ((plan_step_kind)step->kind) {
     case PLAN_LOAD:
-      llrt_text_add(text, "load source, %d bytes an access%s -> ",
-                    vector_bytes(kernel, step, step->out),
+      llrt_text_add(text, "load %s, %d bytes an access%s -> ",
+                    step->staged ? "the staged panel" : "source", vector_bytes(kernel, step, step->out),
                     step->masked ? ", masked" : "");
       print_value(kernel, step->out, text);
       break;
@@ -223,6 +223,10 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
     case PLAN_IF_INTERIOR: llrt_text_add(text, "if the block is inside every bound:"); break;
     case PLAN_REPEAT:
       llrt_text_add(text, "repeat %d times with v%d, at first v%d:", step->turns, step->out, step->in);
+      break;
+    case PLAN_STAGE:
+      llrt_text_add(text, "stage a panel of %lld elements, %d bytes an access",
+                    (long long)kernel->panel.elements, 1 << kernel->panel.unit);
       break;
     case PLAN_OPAQUE:
       llrt_text_add(text, "hide v%d from compilers -> v%d", step->in, step->out);

@@ -225,6 +225,11 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
       CHECK(step->turns > 0 && step->body > 0, "step %d: repeats nothing", at);
       LLRT_TRY(check_same(kernel, at, step->in, step->out));
       return check_same(kernel, at, step->out, kernel->step[at + step->body].out);
+    case PLAN_STAGE:
+      CHECK(kernel->flat && kernel->panel.positions > 0, "step %d: there is no panel", at);
+      CHECK((kernel->panel.elements * kernel->tensor_bits[0] / 8) % (1 << kernel->panel.unit) == 0,
+            "step %d: a panel is not whole accesses", at);
+      return LLRT_OK;
     case PLAN_OPAQUE: return check_same(kernel, at, step->in, step->out);
   }
   return llrt_error(LLRT_INTERNAL, "plan: step %d of unknown kind %d", at, step->kind);

@@ -1,0 +1,160 @@
+/* Conversions in place: the flat kernel on panels. A *panel* is a stretch of memory that the conversion maps
+ * onto itself. One block takes one: it copies the panel into shared memory as it lies, waits, and writes it
+ * back in the destination's order. So a tensor can be repacked without a second copy of it wherever a panel
+ * fits in shared memory, whatever its extents: 16 rows of a 16 x 16 weight format, 128 rows of scales.
+ *
+ * With B the panel's size, every digit is either *inside*, where both contributions stay below B in all, or
+ * *outside*: then it adds the same multiple of B to both addresses. */
+#include "jit/plan/draft.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+
+#include <stdlib.h>
+
+/* Panels are grown to about this, so that a block has work for all its threads. */
+#define PANEL_WANTED_BYTES (32 << 10)
+
+/* What a digit adds to the source's and the destination's address. */
+typedef struct panel_digit {
+  int64_t count;
+  bool even;         /* stride * position on both sides */
+  int64_t stride[2]; /* where even */
+  int64_t reach[2];  /* no more than this in all */
+} panel_digit;
+
+static llrt_status not_in_place(const char *why) {
+  return llrt_error(LLRT_UNSUPPORTED, "converting in place: %s", why);
+}
+
+/* Columns 1, 2, 4, … times the first: those of a stride. */
+static bool are_even(const uint64_t *columns, int n) {
+  for (int b = 1; b < n; b++)
+    if (columns[b] != columns[0] << b) return false;
+  return true;
+}
+
+static llrt_status describe_digit(const draft *d, int i, panel_digit *out) {
+  const plan_digit *digit = &d->kernel->digit[i];
+  *out = (panel_digit){.count = d->count[i], .even = true};
+  if (out->count < 0) return not_in_place("its kernel needs extents that are known when it is planned");
+  for (int t = 0; t < 2; t++) {
+    const plan_digit_side *side = &digit->side[t];
+    const uint64_t *columns = &d->column[t][d->first[i]];
+    if (side->stride.arg >= 0)
+      return not_in_place("its kernel needs strides that are known when it is planned");
+    bool by_stride = side->kind == PLAN_STRIDE || digit->rest;
+    out->stride[t] = by_stride ? side->stride.value : d->bits[i] > 0 ? (int64_t)columns[0] : 0;
+    if (out->stride[t] < 0) return not_in_place("a digit counts down");
+    if (by_stride || are_even(columns, d->bits[i])) {
+      if (__builtin_mul_overflow(out->stride[t], out->count - 1, &out->reach[t]))
+        return not_in_place("a stride is too large");
+    } else {
+      out->even = false;
+      for (int b = 0; b < d->bits[i]; b++) out->reach[t] |= (int64_t)columns[b];
+    }
+  }
+  return LLRT_OK;
+}
+
+typedef struct panel_digits {
+  int n;
+  panel_digit at[PLAN_MAX_DIGITS];
+} panel_digits;
+
+static bool is_inside(const panel_digit *digit, int64_t size) {
+  return digit->reach[0] < size && digit->reach[1] < size;
+}
+
+/* Whether panels of `size` elements map onto themselves; then their positions, and the elements up to the
+ * last that is read. */
+static bool is_panel(const panel_digits *digits, int64_t size, plan_panel *panel) {
+  int64_t reach[2] = {0, 0};
+  panel->positions = 1;
+  for (int i = 0; i < digits->n; i++) {
+    const panel_digit *digit = &digits->at[i];
+    if (is_inside(digit, size)) {
+      panel->positions *= digit->count;
+      for (int t = 0; t < 2; t++) reach[t] += digit->reach[t];
+    } else if (!digit->even || digit->stride[0] != digit->stride[1] || digit->stride[0] % size != 0) {
+      return false;
+    }
+    if (reach[0] >= size || reach[1] >= size) return false;
+  }
+  panel->elements = reach[0] + 1;
+  return true;
+}
+
+static int compare_sizes(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* A panel ends where an outer digit's stride begins, or with the tensor. */
+static int list_sizes(const panel_digits *digits, int64_t *sizes) {
+  int n = 0;
+  int64_t whole[2] = {1, 1};
+  for (int i = 0; i < digits->n; i++) {
+    const panel_digit *digit = &digits->at[i];
+    for (int t = 0; t < 2; t++)
+      if (__builtin_add_overflow(whole[t], digit->reach[t], &whole[t])) whole[t] = INT64_MAX;
+    if (digit->even && digit->stride[0] > 0) sizes[n++] = digit->stride[0];
+  }
+  sizes[n++] = whole[0] > whole[1] ? whole[0] : whole[1];
+  qsort(sizes, (size_t)n, sizeof *sizes, compare_sizes);
+  return n;
+}
+
+/* log2 bytes that divide every panel's address and its size; accesses of up to 16. */
+static int staging_unit(const draft *d, const panel_digits *digits, int64_t size, int64_t bytes) {
+  int element = draft_log2_bytes(d, 0), unit = bits_min(4, bits_alignment(bytes));
+  unit = bits_min(unit, d->address_align[0] + element);
+  for (int i = 0; i < digits->n; i++)
+    if (!is_inside(&digits->at[i], size) && digits->at[i].count > 1)
+      unit = bits_min(unit, bits_alignment(digits->at[i].stride[0]) + element);
+  return unit;
+}
+
+static llrt_status choose_panel(draft *d, const panel_digits *digits) {
+  int64_t sizes[PLAN_MAX_DIGITS + 1], least = 0;
+  int n = list_sizes(digits, sizes), element = d->kernel->tensor_bits[0] / 8;
+  plan_panel *chosen = &d->kernel->panel, panel;
+  for (int i = 0; i < n; i++) {
+    if (sizes[i] >= INT64_MAX / 16 || !is_panel(digits, sizes[i], &panel)) continue;
+    int64_t bytes = panel.elements * element;
+    if (least == 0) least = bytes;
+    if (bytes > d->kernel->target.shared_bytes) break;
+    if (chosen->positions > 0 && bytes > PANEL_WANTED_BYTES) break;
+    *chosen = panel;
+    chosen->unit = (uint8_t)staging_unit(d, digits, sizes[i], bytes);
+  }
+  if (chosen->positions > 0) return LLRT_OK;
+  if (least == 0) return not_in_place("no part of the tensor stays where it is");
+  return llrt_error(LLRT_UNSUPPORTED,
+                    "converting in place: the least part that stays where it is has %lld bytes, a block's "
+                    "shared memory %d",
+                    (long long)least, d->kernel->target.shared_bytes);
+}
+
+static llrt_status check_in_place(const draft *d) {
+  const plan_kernel *kernel = d->kernel;
+  const plan_arg *address = kernel->launch.arg;
+  if (kernel->tensor_bits[0] != kernel->tensor_bits[1])
+    return not_in_place("the elements change their width");
+  if (kernel->tensor_bits[0] < 8) return not_in_place("elements share bytes");
+  if (kernel->n_indices > 0) return not_in_place("a tensor has indices");
+  if (d->divided) return not_in_place("the storages have no common refinement");
+  if (kernel->swizzle[0].swizzle_len || kernel->swizzle[1].swizzle_len)
+    return not_in_place("a swizzle does not divide into digits");
+  if (address[0].factor != address[1].factor || address[0].index || address[1].index ||
+      kernel->origin[0] || kernel->origin[1])
+    return not_in_place("the storages begin at different offsets");
+  return LLRT_OK;
+}
+
+llrt_status draft_panel(draft *d) {
+  panel_digits digits = {.n = d->kernel->n_digits};
+  LLRT_TRY(check_in_place(d));
+  for (int i = 0; i < digits.n; i++) LLRT_TRY(describe_digit(d, i, &digits.at[i]));
+  return choose_panel(d, &digits);
+}

@@ -284,6 +284,7 @@ llrt_status draft_digits(draft *d) {
   LLRT_TRY(begin_addresses(d));
   LLRT_TRY(draft_extents(d));
   LLRT_TRY(draft_refine(d));
+  draft_fuse(d);
   LLRT_TRY(new_copies(d, &copies));
   LLRT_TRY(draft_digit_bits(d));
   for (int t = 0; t < d->desc->n_tensors; t++)

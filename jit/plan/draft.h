@@ -2,6 +2,7 @@
  *
  *   extents.c   storages and promises -> what is known of extents and strides; kernel arguments
  *   refine.c    -> the list of digits
+ *   fuse.c      digits that follow each other everywhere -> one
  *   digits.c    -> their contributions to every address
  *   index.c     indices of the tensors -> what the kernel knows of them, what they keep from vectors
  *   tile.c      digits -> work tile, orders of its bits on both sides, block representatives
@@ -46,6 +47,8 @@ typedef struct draft {
   bool pads[LLRT_MAX_RANK];            /* written may be more than the shape */
   int64_t count[PLAN_MAX_DIGITS];      /* positions of a digit; -1: only a run knows */
   bool top[PLAN_MAX_DIGITS];           /* the outermost digit of its axis */
+  bool fused[PLAN_MAX_DIGITS];         /* goes on through digits of other axes: its axis names only the first */
+  bool exact[LLRT_MAX_RANK];           /* the axis's digits hold exactly its positions */
   int address_align[LLRT_MAX_TENSORS]; /* log2 elements; 0 where only bytes are promised */
   draft_side side[PLAN_MAX_DIGITS][LLRT_MAX_TENSORS];
 
@@ -130,6 +133,9 @@ llrt_status draft_new_digit(draft *d, int axis, int64_t step, int64_t count, int
 llrt_status draft_refine(draft *d);
 /* Decides every digit's bits, first and rest. */
 llrt_status draft_digit_bits(draft *d);
+
+/* ---- fuse.c ---- */
+void draft_fuse(draft *d);
 
 /* ---- digits.c ---- */
 llrt_status draft_digits(draft *d);

@@ -93,7 +93,7 @@ llrt_status draft_new_digit(draft *d, int axis, int64_t step, int64_t count, int
   int i = kernel->n_digits++;
   kernel->digit[i] = (plan_digit){.axis = (int8_t)axis, .step = step};
   d->count[i] = count;
-  d->top[i] = false;
+  d->top[i] = d->fused[i] = false;
   *number = i;
   return LLRT_OK;
 }

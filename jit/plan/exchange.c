@@ -184,46 +184,69 @@ static bool bring_in(const frame *at, const frame *to, int brought, uint64_t u, 
   return true;
 }
 
+/* Shuffles that bring vectors of the target's word into the thread, one a round. */
+typedef struct forming {
+  frame now; /* after them */
+  int brought;
+  frame rounds[FRAME_MAX_LANES];
+} forming;
+
+/* Brings in vector i of the target's word where the thread has it not. False where it cannot be done. */
+static bool form(const conversion *c, int i, forming *f) {
+  f2_basis span;
+  f2_basis_init(&span);
+  for (int j = 0; j < f->now.n_registers; j++) f2_basis_insert(&span, f->now.registers[j]);
+  if (f2_basis_contains(&span, c->to.registers[i])) return true;
+  if (f->brought == FRAME_MAX_LANES ||
+      !bring_in(&f->now, &c->to, f->brought, c->to.registers[i], &f->rounds[f->brought]))
+    return false;
+  f->now = f->rounds[f->brought++];
+  return true;
+}
+
+static llrt_status forming_steps(const conversion *c, const forming *f, int *at) {
+  for (int i = 0; i < f->brought; i++)
+    LLRT_TRY(convert_step(c->d, PLAN_SHUFFLE, &f->rounds[i], c->start, at));
+  return LLRT_OK;
+}
+
 /* Shuffles that bring the target's word into the thread, then shared memory in whole words. */
 static llrt_status formed_route(const conversion *c, int *at, bool *found) {
-  frame based, now = c->from;
-  int brought = 0;
+  forming f = {.now = c->from};
+  frame based;
   *found = false;
   if (c->d->kernel->target.lanes_first || c->to.word != c->from.word ||
       frame_rebase(&c->from, &c->to, &based))
     return LLRT_OK;
-  frame rounds[FRAME_MAX_LANES];
-  for (int i = 0; i < c->to.word; i++) {
-    f2_basis span;
-    f2_basis_init(&span);
-    for (int j = 0; j < now.n_registers; j++) f2_basis_insert(&span, now.registers[j]);
-    if (f2_basis_contains(&span, c->to.registers[i])) continue;
-    if (!bring_in(&now, &c->to, brought, c->to.registers[i], &rounds[brought])) return LLRT_OK;
-    now = rounds[brought++];
-  }
-  if (!frame_rebase(&now, &c->to, &based)) return LLRT_OK;
+  for (int i = 0; i < c->to.word; i++)
+    if (!form(c, i, &f)) return LLRT_OK;
+  if (!frame_rebase(&f.now, &c->to, &based)) return LLRT_OK;
   *found = true;
-  for (int i = 0; i < brought; i++)
-    LLRT_TRY(convert_step(c->d, PLAN_SHUFFLE, &rounds[i], c->start, at));
-  if (!frame_equal(&now, &based))
+  LLRT_TRY(forming_steps(c, &f, at));
+  if (!frame_equal(&f.now, &based))
     LLRT_TRY(convert_step(c->d, PLAN_REGISTERS, &based, c->start, at));
   return swizzle_steps(c->d, &based, &c->to, c->target, at);
 }
 
-/* Shared memory by matrices, with words formed before and after where they are not those of a row. */
+/* Shared memory by matrices, with words formed before and after where they are not those of a row. Where the
+ * sides have too few registers in common for one, shuffles bring in as many as it needs. */
 static llrt_status matrix_route(const conversion *c, int *at, bool *found) {
   const plan_target *target = &c->d->kernel->target;
   swizzle_rows rows = {.matrix = {c->matrix[0], c->matrix[1]}};
+  forming f = {.now = c->from};
+  int next = 0;
   frame fitted[2];
   plan_value loaded;
   swizzle chosen;
   *found = false;
-  if ((rows.matrix[0] && !target->matrix_store) || (rows.matrix[1] && !target->matrix_load) ||
-      !frame_fit_rows(&c->from, &c->to, c->target->bits, &rows, fitted))
+  if ((rows.matrix[0] && !target->matrix_store) || (rows.matrix[1] && !target->matrix_load))
     return LLRT_OK;
+  while (!frame_fit_rows(&f.now, &c->to, c->target->bits, &rows, fitted))
+    if (next == c->to.word || !form(c, next++, &f)) return LLRT_OK;
   LLRT_TRY(swizzle_plan_rows(target, c->target->bits, &fitted[0], &fitted[1], &rows, &chosen, found));
   if (!*found) return LLRT_OK;
-  if (!frame_equal(&c->from, &fitted[0]))
+  LLRT_TRY(forming_steps(c, &f, at));
+  if (!frame_equal(&f.now, &fitted[0]))
     LLRT_TRY(convert_step(c->d, PLAN_REGISTERS, &fitted[0], c->start, at));
   frame_to_value(&fitted[1], c->target, &loaded);
   LLRT_TRY(buffer_steps(c->d, &chosen, rows.matrix, &loaded, at));

@@ -43,10 +43,14 @@ static double clocks(void) {
   return cycles.total;
 }
 
-/* ---- 128 x 128 elements of 16 bits ---- */
+/* ---- 128 x 128 elements ---- */
 
 #define ROWS "blocked(size_per_thread=[1,8], threads_per_warp=[2,16], warps_per_cta=[4,1], order=[1,0])"
 #define COLUMNS "blocked(size_per_thread=[8,1], threads_per_warp=[16,2], warps_per_cta=[1,4], order=[0,1])"
+#define BYTE_ROWS \
+  "blocked(size_per_thread=[1,16], threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0])"
+#define BYTE_COLUMNS \
+  "blocked(size_per_thread=[16,1], threads_per_warp=[8,4], warps_per_cta=[1,4], order=[0,1])"
 #define MMA "nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8])"
 
 static void parse_square(const char *text, llrt_layout *layout) {
@@ -76,6 +80,20 @@ Test(matrix, transposes_take_what_shared_memory_must) {
     cr_expect_gt(clocks() / chosen, 1.2, "%s: %g clocks, without matrices %g", rows[i].target, chosen,
                  clocks());
   }
+}
+
+/* Pairs of 8-bit elements move as one: where no register is in common, shuffles bring in one of two. */
+Test(matrix, bytes_need_half_the_shuffles) {
+  llrt_layout a, b;
+  parse_square(BYTE_ROWS, &a);
+  parse_square(BYTE_COLUMNS, &b);
+  cr_assert_eq(make(&a, &b, 8, "sm_80", PLAN_EXCHANGE_AUTO), LLRT_OK, "%s", llrt_last_error());
+  int shuffles = kernel.cost.shuffles;
+  double chosen = clocks();
+  cr_expect_eq(count(PLAN_SHARED_LOAD, PLAN_MATRIX_TRANSPOSED), 2);
+  cr_assert_eq(make(&a, &b, 8, "sm_80", PLAN_EXCHANGE_SHARED), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(2 * shuffles, kernel.cost.shuffles, "%d shuffles, %d", shuffles, kernel.cost.shuffles);
+  cr_expect_gt(clocks() / chosen, 1.15, "%g clocks, without matrices %g", chosen, clocks());
 }
 
 /* A side whose lanes hold columns may be the one that stores: sm_90 has the instruction. */

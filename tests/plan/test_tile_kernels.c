@@ -2,6 +2,7 @@
  * devices; the PTX emulator must count the shuffles and shared wavefronts that were predicted. */
 #include "runtime/tile_op.h"
 
+#include "random_layout.h"
 #include "tile_pairs.h"
 
 #include <llrt/llrt.h>
@@ -117,16 +118,21 @@ static bool check(const setting *with, const plan_tile *tile, plan_exchange exch
   return true;
 }
 
+/* Opens a device that leaves what it counts in `stats`. */
+static bool open_counting(const char *device, setting *with) {
+  int file = mkstemp(stats);
+  cr_assert_geq(file, 0);
+  close(file);
+  setenv("LLRT_EMU_STATS", stats, 1);
+  return open_device(device, with);
+}
+
 /* Every pair; of the widths one each, another for every exchange, so that all combinations of width and
  * exchange occur over the pairs. */
 static void check_pairs(const char *device, int least) {
   setting with;
   int ran = 0;
-  int file = mkstemp(stats);
-  cr_assert_geq(file, 0);
-  close(file);
-  setenv("LLRT_EMU_STATS", stats, 1);
-  if (!open_device(device, &with)) return;
+  if (!open_counting(device, &with)) return;
   for (int i = 0; i < tile_pair_count(); i++) {
     llrt_layout a, b;
     const char *name = tile_pair_make(i, &a, &b);
@@ -150,3 +156,26 @@ Test(tile_kernels, sm_80) { check_pairs("cuda-emu:sm_80", 45); }
 Test(tile_kernels, sm_90a) { check_pairs("cuda-emu:sm_90a", 45); }
 Test(tile_kernels, gfx90a) { check_pairs("hip-emu:gfx90a", 50); }
 Test(tile_kernels, gfx942) { check_pairs("hip-emu:gfx942", 50); }
+
+/* Matrix instructions on random layouts that they divide: right, and as many wavefronts as predicted. */
+static void check_random_matrices(const char *device, uint64_t seed, int least) {
+  setting with;
+  int ran = 0;
+  if (!open_counting(device, &with)) return;
+  for (int round = 0; round < 60; round++) {
+    int registers = 2 + (int)(test_random(&seed) % 4), warps = (int)(test_random(&seed) % 3);
+    llrt_layout pair[2];
+    char what[100];
+    for (int s = 0; s < 2; s++)
+      tile_random_layout(&seed, registers, 5, warps, false, true, &pair[s]);
+    plan_tile tile = {.a = &pair[0], .b = &pair[1], .element_bits = 8 << round % 3, .turns = 2};
+    snprintf(what, sizeof what, "%s: round %d, %d bits", device, round, tile.element_bits);
+    ran += check(&with, &tile, PLAN_EXCHANGE_MATRIX, what);
+  }
+  close_device(&with);
+  unlink(stats);
+  cr_assert_geq(ran, least, "only %d kernels ran on %s", ran, device);
+}
+
+Test(tile_kernels, matrices_sm_80) { check_random_matrices("cuda-emu:sm_80", 44, 10); }
+Test(tile_kernels, matrices_sm_90a) { check_random_matrices("cuda-emu:sm_90a", 45, 20); }

@@ -13,16 +13,14 @@
 static llrt_status check_dtype(llrt_dtype dtype, const char *role) {
   int bits = llrt_dtype_bits(dtype);
   LLRT_REQUIRE(bits != 0, "the %s's dtype is %d, which is none", role, (int)dtype);
-  if (bits < 8 || bits > 64) {
-    return llrt_error(LLRT_UNSUPPORTED, "the %s's elements have %d bits; 8 to 64 can be moved",
-                      role, bits);
-  }
   return LLRT_OK;
 }
 
 /* Differing types mean a cast of values. */
 static llrt_status check_cast(llrt_dtype from, llrt_dtype to) {
-  if (from == to || number_cast_exists(from, to)) return LLRT_OK;
+  int from_bits = llrt_dtype_bits(from), to_bits = llrt_dtype_bits(to);
+  bool bytes = from_bits >= 8 && to_bits >= 8;
+  if (from == to || (bytes && number_cast_exists(from, to))) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "the source is %s, the destination %s: there is no such cast",
                     llrt_dtype_name(from), llrt_dtype_name(to));
 }
@@ -83,6 +81,10 @@ llrt_status llrt_validate_scale(const llrt_op_desc *desc) {
     return llrt_error(LLRT_UNSUPPORTED, "%s to %s: no numbers that can be scaled",
                       llrt_dtype_name(from), llrt_dtype_name(to));
   const number_format *scale = number_format_of(desc->tensors[2].dtype);
+  for (int t = 0; t < 2; t++)
+    if (llrt_dtype_bits(desc->tensors[t].dtype) < 8)
+      return llrt_error(LLRT_UNSUPPORTED, "scales of %s elements",
+                        llrt_dtype_name(desc->tensors[t].dtype));
   if (!scale || scale->kind == NUMBER_INTEGER || scale->bits < 8 || scale->bits > 32)
     return llrt_error(LLRT_UNSUPPORTED, "scales of type %s",
                       llrt_dtype_name(desc->tensors[2].dtype));
@@ -197,6 +199,47 @@ static llrt_status check_device_extents(const llrt_tensor *tensors, int n) {
   return LLRT_OK;
 }
 
+/* How many positions along an axis have the elements in them that share bytes with others: the two of a byte
+ * are half of it apart. 1: the two do not differ along this axis. */
+static int64_t byte_group(const llrt_storage *storage, const llrt_storage_binding *binding, int axis) {
+  const llrt_layout *tile = &storage->tile;
+  int64_t start = 1;
+  if (llrt_layout_in_bits(tile) > 0) {
+    uint64_t bits = tile->column[0] >> llrt_layout_out_shift(tile, axis) & bits_mask(tile->out[axis].bits);
+    return bits ? (int64_t)2 << bits_highest(bits) : 1;
+  }
+  for (int i = 0; i < storage->n_digits; i++) {
+    if (storage->digit[i].axis != axis) continue;
+    if (binding->stride[i] == 1 || binding->stride[i] == -1) return 2 * start;
+    start *= binding->extent[i];
+  }
+  return 1;
+}
+
+/* Elements of 4 bits are written by the byte: both elements of every byte of the destination are there. */
+static llrt_status check_whole_bytes(const op_call *call, const storage_set *set) {
+  const llrt_storage *storage = &set->storage[DESTINATION];
+  const llrt_storage_binding *binding = &call->binding[DESTINATION];
+  if (call->bits[DESTINATION] >= 8 || call->empty) return LLRT_OK;
+  for (int axis = 0; axis < storage->rank; axis++) {
+    bool pads = storage->pad == LLRT_PAD_VALUE;
+    int64_t written = pads ? binding->padded[axis] : call->tensor[DESTINATION].shape[axis];
+    int64_t group = byte_group(storage, binding, axis);
+    bool later = group > 1 && call->tensor[DESTINATION].extent_ptr[axis];
+    if (!later && written % group == 0) continue;
+    if (later)
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "4-bit elements are written by the byte: axis %d of the destination has an "
+                        "extent that only the device knows",
+                        axis);
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "4-bit elements are written by the byte: axis %d of the destination has %lld "
+                      "positions, no multiple of %lld",
+                      axis, (long long)written, (long long)group);
+  }
+  return LLRT_OK;
+}
+
 llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
                                  const storage_set *set, op_call *call) {
   LLRT_TRY(check_shapes(tensors));
@@ -216,7 +259,7 @@ llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *te
                                            tensors[i].strides, &call->binding[i]);
     if (status != LLRT_OK) return llrt_error_prefix(status, "the %s", llrt_tensor_role(i));
   }
-  return LLRT_OK;
+  return check_whole_bytes(call, set);
 }
 
 /* ---- memory ---- */
@@ -298,7 +341,7 @@ static llrt_status check_address(const llrt_tensor *tensor, int64_t span, int bi
   }
   if (span == 0) return LLRT_OK; /* every value of an index will be out of range */
   LLRT_REQUIRE(tensor->data, "the %s's data is NULL", role);
-  LLRT_REQUIRE((uintptr_t)tensor->data % ((unsigned)bits / 8) == 0,
+  LLRT_REQUIRE((uintptr_t)tensor->data % (unsigned)bits_max(bits / 8, 1) == 0,
                "the %s's data is not aligned to its %d-bit elements", role, bits);
   return LLRT_OK;
 }

@@ -1,8 +1,9 @@
 /* Loads and stores of values: vectors of registers on a GPU, of lanes on the host.
  *
  * Both walk the value in *pieces*. A GPU piece is one access of one thread: 2^vector elements that lie in
- * 2^(vector - word) words, or in a part of one word. A host piece is a run of 2^vector lanes of one
- * register, together with its neighbours a whole SIMD register. */
+ * 2^(vector - word) words, or in a part of one word. A host piece is a run of lanes of one register that
+ * hold 2^vector elements, together with its neighbours a whole SIMD register. A single element of 4 bits,
+ * which only element-wise steps load, is taken out of its byte. */
 #include "jit/emit/builder.h"
 
 #include "base/bits.h"
@@ -32,7 +33,9 @@ static void set_alignment(const emitter *e, LLVMValueRef instruction, int bytes)
   LLVMSetAlignment(instruction, emit_is_host(e) ? 1 : (unsigned)bytes);
 }
 
-static int piece_bytes(const access *a) { return plan_access_bytes(a->value->bits, a->vector); }
+static int piece_bytes(const access *a) {
+  return bits_max(plan_access_bytes(a->value->bits, a->vector), 1);
+}
 
 /* ---- guards ---- */
 
@@ -131,11 +134,23 @@ static uint64_t register_tile(const access *a, uint64_t index) {
   return f2_apply(plan_value_columns(a->value, PLAN_REGISTER), index);
 }
 
-/* ---- GPU ---- */
+/* ---- words ---- */
 
 static LLVMTypeRef word_type(const emitter *e, const access *a) {
+  if (emit_is_host(e)) return emit_int_type(e, bits_max(a->value->bits, 8));
   return a->value->bits == 64 ? e->i64 : e->i32;
 }
+
+/* Puts `part` (of the word's type) into the elements of *word from register `index` on. */
+static void put_part(emitter *e, const access *a, uint64_t index, LLVMValueRef part) {
+  LLVMValueRef *word = &a->words[index >> a->word];
+  unsigned element = (unsigned)(index & bits_mask(a->word));
+  LLVMValueRef shift = LLVMConstInt(word_type(e, a), element * a->value->bits, 0);
+  part = LLVMBuildShl(e->builder, part, shift, "");
+  *word = element == 0 ? part : LLVMBuildOr(e->builder, *word, part, "");
+}
+
+/* ---- GPU ---- */
 
 /* Register index of word k of a piece: k's bits at the places that positions give. */
 static uint64_t piece_register(const access *a, int k) {
@@ -168,18 +183,16 @@ static void move_words(emitter *e, access *a, uint64_t first) {
 /* A piece that is part of a word: 2^vector elements from element `first` of its word. */
 static void move_part(emitter *e, access *a, uint64_t first) {
   LLVMTypeRef unit = emit_int_type(e, a->value->bits << a->vector);
-  LLVMValueRef *word = &a->words[first >> a->word];
   uint64_t tile = register_tile(a, first);
-  int element = (int)(first & bits_mask(a->word));
-  LLVMValueRef shift = LLVMConstInt(word_type(e, a), (unsigned)(element * a->value->bits), 0);
-  if (!a->load) {
-    LLVMValueRef part = LLVMBuildLShr(e->builder, *word, shift, "");
-    store_piece(e, a, tile, LLVMBuildTrunc(e->builder, part, unit, ""));
+  if (a->load) {
+    LLVMValueRef part = load_piece(e, a, tile, unit);
+    put_part(e, a, first, LLVMBuildZExt(e->builder, part, word_type(e, a), ""));
     return;
   }
-  LLVMValueRef part = LLVMBuildZExt(e->builder, load_piece(e, a, tile, unit), word_type(e, a), "");
-  part = LLVMBuildShl(e->builder, part, shift, "");
-  *word = element == 0 ? part : LLVMBuildOr(e->builder, *word, part, "");
+  int element = (int)(first & bits_mask(a->word));
+  LLVMValueRef shift = LLVMConstInt(word_type(e, a), (unsigned)(element * a->value->bits), 0);
+  LLVMValueRef part = LLVMBuildLShr(e->builder, a->words[first >> a->word], shift, "");
+  store_piece(e, a, tile, LLVMBuildTrunc(e->builder, part, unit, ""));
 }
 
 /* Whether the step's part of a value has register `index`. */
@@ -244,8 +257,18 @@ static int lane_bits_of(const plan_value *value) {
 }
 
 static LLVMTypeRef lanes_type(const emitter *e, const access *a, int lane_bits) {
-  LLVMTypeRef element = emit_int_type(e, a->value->bits);
-  return lane_bits > 0 ? LLVMVectorType(element, 1u << lane_bits) : element;
+  LLVMTypeRef word = word_type(e, a);
+  return lane_bits > 0 ? LLVMVectorType(word, 1u << lane_bits) : word;
+}
+
+/* log2 lanes, at most `most`, that lie in memory one after the other, word by word. */
+static int contiguous_lanes(const access *a, int most) {
+  const uint64_t *lanes = plan_value_columns(a->value, PLAN_LANE);
+  int n = 0;
+  while (n < most && f2_apply(a->place.map.column, lanes[n]) == 1ull << (a->word + n) &&
+         !(lanes[n] & a->place.map.strided))
+    n++;
+  return n;
 }
 
 /* Lanes [first, first + n) of `wide`, or with `into` those lanes replaced by `narrow`. */
@@ -271,10 +294,11 @@ static LLVMValueRef put_lanes(emitter *e, LLVMValueRef wide, LLVMValueRef narrow
                                 "");
 }
 
-static void move_host_register(emitter *e, access *a, uint64_t index, int lane_bits) {
-  int lanes = 1 << lane_bits, run = 1 << a->vector;
-  LLVMTypeRef piece_type = lanes_type(e, a, a->vector);
-  LLVMValueRef *word = &a->words[index];
+/* The register of words from element `index` on; a piece is a run of 2^run_bits lanes. */
+static void move_host_register(emitter *e, access *a, uint64_t index, int lane_bits, int run_bits) {
+  int lanes = 1 << lane_bits, run = 1 << run_bits;
+  LLVMTypeRef piece_type = lanes_type(e, a, run_bits);
+  LLVMValueRef *word = &a->words[index >> a->word];
   if (a->load) *word = LLVMGetUndef(lanes_type(e, a, lane_bits));
   for (int first = 0; first < lanes; first += run) {
     uint64_t tile = register_tile(a, index) ^
@@ -288,21 +312,69 @@ static void move_host_register(emitter *e, access *a, uint64_t index, int lane_b
   }
 }
 
-/* Whether the piece's address bits are its lowest lane bits, in order. */
-static bool in_lane_order(const access *a) {
-  int position[8];
-  if (!plan_access_positions(a->value, &a->place.map, PLAN_LANE, a->vector, position)) return false;
-  for (int j = 0; j < a->vector; j++)
-    if (position[j] != j) return false;
-  return true;
-}
-
 static void move_host(emitter *e, access *a) {
   int lane_bits = lane_bits_of(a->value);
-  a->vector = bits_min(a->vector, lane_bits);
-  while (!in_lane_order(a)) a->vector--;
-  for (uint64_t index = 0; index < 1ull << a->registers; index++)
-    if (takes_part(e, a, index)) move_host_register(e, a, index, lane_bits);
+  int run_bits = contiguous_lanes(a, bits_min(a->vector - a->word, lane_bits));
+  for (uint64_t index = 0; index < 1ull << a->registers; index += 1ull << a->word)
+    if (takes_part(e, a, index)) move_host_register(e, a, index, lane_bits, run_bits);
+}
+
+/* ---- single elements of 4 bits ---- */
+
+static bool is_high_first(const emitter *e, const access *a) {
+  return a->place.tensor >= 0 && e->kernel->high_first[a->place.tensor];
+}
+
+/* The halves of every byte of the value's words, exchanged. */
+static void swap_halves(emitter *e, const access *a, LLVMValueRef *from, LLVMValueRef *to) {
+  for (uint64_t w = 0; w < 1ull << (a->registers - a->word); w++) {
+    LLVMTypeRef type = LLVMTypeOf(from[w]);
+    LLVMValueRef low = emit_splat(type, 0x0F0F0F0F), four = emit_splat(type, 4);
+    LLVMValueRef up = LLVMBuildShl(e->builder, LLVMBuildAnd(e->builder, from[w], low, ""), four, "");
+    LLVMValueRef down = LLVMBuildAnd(e->builder, LLVMBuildLShr(e->builder, from[w], four, ""), low, "");
+    to[w] = LLVMBuildOr(e->builder, up, down, "");
+  }
+}
+
+/* The element of 4 bits at `tile`, in its byte's low or high half, as a word. */
+static LLVMValueRef load_nibble(emitter *e, access *a, uint64_t tile) {
+  LLVMValueRef byte = load_piece(e, a, tile, e->i8);
+  LLVMValueRef upper = LLVMBuildAnd(e->builder, emit_offset(e, &a->place, tile), emit_i64(e, 1), "");
+  if (is_high_first(e, a)) upper = LLVMBuildXor(e->builder, upper, emit_i64(e, 1), "");
+  LLVMValueRef shift = LLVMBuildShl(e->builder, upper, emit_i64(e, 2), "");
+  byte = LLVMBuildLShr(e->builder, byte, LLVMBuildTrunc(e->builder, shift, e->i8, ""), "");
+  byte = LLVMBuildAnd(e->builder, byte, LLVMConstInt(e->i8, 15, 0), "");
+  return LLVMBuildZExt(e->builder, byte, word_type(e, a), "");
+}
+
+/* The word from element `index` on, of a lane whose first element adds `lane` to tile coordinates. */
+static LLVMValueRef load_word_of_nibbles(emitter *e, access *a, uint64_t index, uint64_t lane) {
+  LLVMTypeRef type = word_type(e, a);
+  LLVMValueRef word = LLVMConstInt(type, 0, 0);
+  for (unsigned i = 0; i < 1u << a->word; i++) {
+    LLVMValueRef part = load_nibble(e, a, register_tile(a, index | i) ^ lane);
+    part = LLVMBuildShl(e->builder, part, LLVMConstInt(type, i * a->value->bits, 0), "");
+    word = LLVMBuildOr(e->builder, word, part, "");
+  }
+  return word;
+}
+
+static bool is_single_nibble(const access *a) { return a->value->bits < 8 && a->vector == 0; }
+
+static void load_nibbles(emitter *e, access *a) {
+  int lane_bits = emit_is_host(e) ? lane_bits_of(a->value) : 0;
+  for (uint64_t index = 0; index < 1ull << a->registers; index += 1ull << a->word) {
+    LLVMValueRef *word = &a->words[index >> a->word];
+    *word = load_word_of_nibbles(e, a, index, 0);
+    if (lane_bits == 0) continue;
+    LLVMValueRef lanes = LLVMGetUndef(lanes_type(e, a, lane_bits));
+    for (uint64_t l = 0; l < 1ull << lane_bits; l++) {
+      uint64_t tile = f2_apply(plan_value_columns(a->value, PLAN_LANE), l);
+      LLVMValueRef one = l ? load_word_of_nibbles(e, a, index, tile) : *word;
+      lanes = LLVMBuildInsertElement(e->builder, lanes, one, emit_i32(e, (int64_t)l), "");
+    }
+    *word = lanes;
+  }
 }
 
 /* ---- steps ---- */
@@ -357,9 +429,17 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
   else place_in_buffer(e, &a);
   if (tensor && !load && e->kernel->n_indices) emit_place_tensor(e, a.value, 0, &a.read);
   a.place.staged = step->staged;
-  if (emit_is_host(e)) move_host(e, &a);
+  emit_words swapped;
+  bool swap = is_high_first(e, &a) && !is_single_nibble(&a);
+  if (swap && !load) {
+    swap_halves(e, &a, a.words, swapped);
+    a.words = swapped;
+  }
+  if (is_single_nibble(&a)) load_nibbles(e, &a);
+  else if (emit_is_host(e)) move_host(e, &a);
   else if (load && warps) load_guarded(e, &a, warps);
   else move_gpu(e, &a);
+  if (swap && load) swap_halves(e, &a, a.words, a.words);
   emit_close_guard(e, next);
 }
 

@@ -159,7 +159,8 @@ typedef struct emit_spot {
 /* Where a step's elements lie: the address map of a tensor or buffer and what the thread adds. */
 typedef struct emit_place {
   const plan_value *value;
-  LLVMTypeRef element;  /* iN of the element width */
+  int bits;             /* of an element there */
+  LLVMTypeRef element;  /* iN of that width; bytes where elements are narrower */
   int tensor;           /* or -1: shared buffer */
   bool staged;          /* the tensor's panel in shared memory */
   plan_address_map map; /* of tile bits */
@@ -184,8 +185,11 @@ const emit_index_terms *emit_place_terms(emitter *e, emit_place *place, uint64_t
 /* Where the block's panel lies in tensor 0: its offset, and a pointer to it. */
 LLVMValueRef emit_panel(emitter *e, LLVMValueRef *pointer);
 
-/* Pointer to the element at tile coordinate `tile` XOR what the thread adds. */
+/* Pointer to the element at tile coordinate `tile` XOR what the thread adds; of 4 bits, to its byte. */
 LLVMValueRef emit_pointer(emitter *e, emit_place *place, uint64_t tile);
+
+/* The same element's offset, i64: for elements that have no pointer of their own (4 bits). */
+LLVMValueRef emit_offset(emitter *e, emit_place *place, uint64_t tile);
 
 /* i1: whether that element is inside every bound of its tensor (flat: and inside the count); NULL:
  * always. */

@@ -7,12 +7,10 @@
 /* ---- XOR ---- */
 
 /* `constant` in every element of a word or vector of `type`. */
-static LLVMValueRef element_constant(const emitter *e, const plan_value *value, LLVMTypeRef type,
-                                     uint64_t constant) {
+static LLVMValueRef element_constant(const plan_value *value, LLVMTypeRef type, uint64_t constant) {
   int bits = value->bits;
   uint64_t word = 0;
   constant &= bits_mask(bits);
-  if (emit_is_host(e)) return emit_splat(type, constant);
   for (int i = 0; i < 1 << value->word; i++) word |= constant << (i * bits);
   return emit_splat(type, word);
 }
@@ -58,7 +56,7 @@ static void map_bits(emitter *e, const plan_step *step, const plan_map *map) {
   for (int w = 0; w < n_words; w++) {
     LLVMValueRef x = e->value[step->in][w];
     if (map->kind == PLAN_MAP_XOR)
-      x = LLVMBuildXor(e->builder, x, element_constant(e, value, LLVMTypeOf(x), map->constant), "");
+      x = LLVMBuildXor(e->builder, x, element_constant(value, LLVMTypeOf(x), map->constant), "");
     else
       x = emit_is_host(e) ? permute_vector(e, map->perm, x) : permute_bits(e, map->perm, x);
     e->value[step->out][w] = x;

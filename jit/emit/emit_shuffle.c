@@ -96,8 +96,8 @@ static void shuffle_gpu(const shuffler *s) {
 
 static LLVMValueRef shuffle_lanes(const shuffler *s, uint64_t index) {
   emitter *e = s->e;
-  LLVMValueRef mask[64], zero = s->in[source_register(s, index)];
-  LLVMValueRef one = s->in[source_register(s, index) ^ s->round.drawn];
+  LLVMValueRef mask[64], zero = *word_at(s, s->in, source_register(s, index));
+  LLVMValueRef one = *word_at(s, s->in, source_register(s, index) ^ s->round.drawn);
   if (LLVMGetTypeKind(LLVMTypeOf(zero)) != LLVMVectorTypeKind) return zero;
   unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(zero));
   for (unsigned l = 0; l < lanes; l++) {
@@ -117,6 +117,6 @@ void emit_shuffle_step(emitter *e, const plan_step *step) {
     shuffle_gpu(&s);
     return;
   }
-  for (uint64_t index = 0; index < 1ull << s.round.n_registers; index++)
-    s.out[index] = shuffle_lanes(&s, index);
+  for (uint64_t index = 0; index < 1ull << s.round.n_registers; index += 1ull << s.word)
+    *word_at(&s, s.out, index) = shuffle_lanes(&s, index);
 }

@@ -167,6 +167,8 @@ static void tensor_columns(const plan_kernel *kernel, int tensor, uint64_t *of_g
 
 static LLVMValueRef advance(const emitter *e, const emit_place *place, LLVMValueRef pointer,
                             LLVMValueRef offset) {
+  if (place->bits < 8)
+    offset = LLVMBuildAShr(e->builder, offset, emit_i64(e, 3 - bits_log2(place->bits)), "");
   return LLVMBuildGEP2(e->builder, place->element, pointer, &offset, 1, "");
 }
 
@@ -249,7 +251,8 @@ const emit_index_terms *emit_place_terms(emitter *e, emit_place *place, uint64_t
 
 void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_place *place) {
   *place = (emit_place){
-      .value = value, .element = emit_int_type(e, e->kernel->tensor_bits[tensor]), .tensor = tensor};
+      .value = value, .bits = e->kernel->tensor_bits[tensor], .tensor = tensor};
+  place->element = emit_int_type(e, bits_max(place->bits, 8));
   place->base = e->ops->global(e, e->args[tensor]);
   for (int i = 0; i < e->kernel->n_indices; i++)
     place->indexed |= e->kernel->index[i].tensor == tensor;
@@ -266,7 +269,8 @@ void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_pla
 
 void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place) {
   *place = (emit_place){.value = value,
-                         .element = emit_int_type(e, value->bits),
+                         .bits = value->bits,
+                         .element = emit_int_type(e, bits_max(value->bits, 8)),
                          .tensor = -1,
                          .base = e->shared[buffer]};
   plan_address_of_buffer(e->kernel, buffer, &place->map);
@@ -386,17 +390,26 @@ LLVMValueRef emit_panel(emitter *e, LLVMValueRef *pointer) {
   return offset;
 }
 
-static LLVMValueRef flat_pointer(emitter *e, emit_place *place, uint64_t tile) {
+static LLVMValueRef place_offset(emitter *e, emit_place *place, uint64_t tile) {
   const emit_spot *spot = spot_of(e, place, tile);
-  LLVMValueRef offset = flat_offset(e, place->tensor, flat_index(e, place->value, tile),
-                                    place->indexed ? &spot->terms : NULL);
-  if (!place->staged) return advance(e, place, spot->base, offset);
+  return flat_offset(e, place->tensor, flat_index(e, place->value, tile),
+                     place->indexed ? &spot->terms : NULL);
+}
+
+static LLVMValueRef flat_pointer(emitter *e, emit_place *place, uint64_t tile) {
+  LLVMValueRef offset = place_offset(e, place, tile);
+  if (!place->staged) return advance(e, place, spot_of(e, place, tile)->base, offset);
   return advance(e, place, e->shared[0], LLVMBuildSub(e->builder, offset, e->panel, ""));
 }
 
 LLVMValueRef emit_pointer(emitter *e, emit_place *place, uint64_t tile) {
   if (place->tensor >= 0 && e->kernel->flat) return flat_pointer(e, place, tile);
   return tiled_pointer(e, place, tile);
+}
+
+LLVMValueRef emit_offset(emitter *e, emit_place *place, uint64_t tile) {
+  if (place->tensor >= 0 && e->kernel->flat) return place_offset(e, place, tile);
+  return whole_offset(e, place, emit_place_terms(e, place, tile), tile);
 }
 
 /* ---- masks ---- */

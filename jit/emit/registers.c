@@ -1,73 +1,74 @@
-/* PLAN_REGISTERS: words are renamed; where bytes change places inside or between words, byte permutes
- * gather each result word from the words that hold its elements, two at a time. */
+/* PLAN_REGISTERS: words are renamed; where elements change places inside or between words, bytes are
+ * gathered by permutes, two words at a time, moved by a nibble and merged (jit/plan/gather.h). */
 #include "jit/emit/builder.h"
 
 #include "base/bits.h"
+#include "jit/plan/gather.h"
 
-typedef struct gather {
-  plan_register_source from[4]; /* of each element of one result word */
-  int n_elements, element_bytes;
-} gather;
+/* The first word that byte `i` or a later one needs, is not `other` and not in `done`; -1: none. */
+static int next_word(const plan_gather *g, const plan_gather_part *part, unsigned done, int other) {
+  for (int i = 0; i < g->bytes; i++)
+    if (part->word[i] >= 0 && !(done >> i & 1) && part->word[i] != other) return part->word[i];
+  return -1;
+}
 
-/* Adds the elements that word `source` holds to `so_far`. `done`: elements that so_far has already. */
-static LLVMValueRef add_word(emitter *e, const gather *g, LLVMValueRef so_far, unsigned done,
-                             int source, LLVMValueRef word) {
-  int selector[4] = {0};
-  for (int i = 0; i < g->n_elements; i++) {
-    for (int b = 0; b < g->element_bytes; b++) {
-      int byte = i * g->element_bytes + b;
-      if (done >> i & 1) selector[byte] = byte;
-      else if (g->from[i].word == source)
-        selector[byte] = 4 + g->from[i].element * g->element_bytes + b;
-    }
+/* Byte permute of `low` and `high`: bytes of source word `a` are taken from low, of `b` from high, bytes
+ * in *done stay as low has them. Adds what it takes to *done. */
+static LLVMValueRef permute(emitter *e, const plan_gather *g, const plan_gather_part *part, int a,
+                            LLVMValueRef low, int b, LLVMValueRef high, unsigned *done) {
+  int selector[4] = {0, 1, 2, 3};
+  for (int i = 0; i < g->bytes; i++) {
+    if (part->word[i] < 0 || *done >> i & 1) continue;
+    if (part->word[i] == b) selector[i] = 4 + part->byte[i];
+    else if (part->word[i] == a) selector[i] = part->byte[i];
+    else continue;
+    *done |= 1u << i;
   }
-  return e->ops->permute(e, so_far, word, selector);
+  return e->ops->permute(e, low, high, selector);
 }
 
-static bool is_whole_word(const gather *g) {
-  for (int i = 0; i < g->n_elements; i++)
-    if (g->from[i].word != g->from[0].word || g->from[i].element != i) return false;
-  return true;
-}
-
-static LLVMValueRef gather_word(emitter *e, const gather *g, LLVMValueRef *words) {
-  if (is_whole_word(g)) return words[g->from[0].word];
-  LLVMValueRef so_far = emit_i32(e, 0);
+static LLVMValueRef gather_bytes(emitter *e, const plan_gather *g, const plan_gather_part *part,
+                                 LLVMValueRef *words) {
+  int whole = plan_gather_whole(g, part);
+  if (whole >= 0) return words[whole];
   unsigned done = 0;
-  for (int i = 0; i < g->n_elements; i++) {
-    if (done >> i & 1) continue;
-    int source = g->from[i].word, partner = -1;
-    for (int j = i + 1; done == 0 && j < g->n_elements && partner < 0; j++)
-      if (g->from[j].word != source) partner = g->from[j].word;
-    if (partner >= 0) {
-      /* The first two words meet in one permute: the partner's elements come from the upper four. */
-      gather first = *g;
-      int selector[4] = {0};
-      for (int j = 0; j < g->n_elements; j++) {
-        int upper = first.from[j].word == partner ? 4 : first.from[j].word == source ? 0 : -1;
-        if (upper < 0) continue;
-        done |= 1u << j;
-        for (int b = 0; b < g->element_bytes; b++)
-          selector[j * g->element_bytes + b] =
-              upper + first.from[j].element * g->element_bytes + b;
-      }
-      so_far = e->ops->permute(e, words[source], words[partner], selector);
+  int a = next_word(g, part, done, -1), b = next_word(g, part, done, a);
+  LLVMValueRef high = words[b >= 0 ? b : a];
+  LLVMValueRef so_far = permute(e, g, part, a, words[a], b, high, &done);
+  while ((b = next_word(g, part, done, -1)) >= 0)
+    so_far = permute(e, g, part, -2, so_far, b, words[b], &done);
+  return so_far;
+}
+
+static LLVMValueRef shifted(const emitter *e, LLVMValueRef x, int shift) {
+  if (shift > 0) return LLVMBuildShl(e->builder, x, emit_splat(LLVMTypeOf(x), (uint32_t)shift), "");
+  if (shift < 0) return LLVMBuildLShr(e->builder, x, emit_splat(LLVMTypeOf(x), (uint32_t)-shift), "");
+  return x;
+}
+
+static LLVMValueRef gather_word(emitter *e, const plan_gather *g, LLVMValueRef *words) {
+  LLVMValueRef sum = NULL;
+  for (int i = 0; i < g->n_parts; i++) {
+    const plan_gather_part *part = &g->part[i];
+    LLVMValueRef x = shifted(e, gather_bytes(e, g, part, words), part->shift);
+    if (!sum) {
+      sum = x;
       continue;
     }
-    so_far = add_word(e, g, so_far, done, source, words[source]);
-    for (int j = 0; j < g->n_elements; j++)
-      if (g->from[j].word == source) done |= 1u << j;
+    LLVMTypeRef type = LLVMTypeOf(x);
+    LLVMValueRef taken = LLVMBuildAnd(e->builder, x, emit_splat(type, part->mask), "");
+    LLVMValueRef kept = LLVMBuildAnd(e->builder, sum, emit_splat(type, ~part->mask), "");
+    sum = LLVMBuildOr(e->builder, kept, taken, "");
   }
-  return so_far;
+  return sum;
 }
 
 void emit_registers_step(emitter *e, const plan_step *step) {
   const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
-  int word = out->word, n_words = 1 << (plan_value_bits(out, PLAN_REGISTER) - word);
+  int n_words = 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
   for (int w = 0; w < n_words; w++) {
-    gather g = {.n_elements = 1 << word, .element_bytes = out->bits / 8};
-    for (int i = 0; i < g.n_elements; i++)
-      g.from[i] = plan_register_of(in, out, (w << word) | i);
+    plan_gather g;
+    plan_gather_of(in, out, w, &g);
     e->value[step->out][w] = gather_word(e, &g, e->value[step->in]);
   }
 }

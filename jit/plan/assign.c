@@ -177,8 +177,12 @@ static void gpu_sides(draft *d, int word, side_assignment side[2]) {
 
 /* ---- host: lanes first, one warp ---- */
 
+/* Of packed elements the first two of the run share a lane. Three vectors stay in the registers, lanes being
+ * left over where the tile is small: what packed_middle may need to exchange the first. */
 static void host_side(draft *d, side_assignment *side, int t) {
-  fill(side, &side->lanes, d->kernel->lane_bits, d->order[t], d->tile_bits, 0);
+  int word = draft_word_of(d, d->kernel->tensor_bits[t]), lanes = bits_min(d->kernel->lane_bits, d->tile_bits - 3 * word);
+  fill(side, &side->registers, word, d->order[t], d->tile_bits, 0);
+  fill(side, &side->lanes, bits_max(lanes, 0), d->order[t], d->tile_bits, 0);
   fill(side, &side->registers, d->tile_bits, d->order[t], d->tile_bits, 0);
 }
 
@@ -218,15 +222,17 @@ static llrt_status make_value(const draft *d, const side_assignment *side, int t
                  iterations ? iterations : &side->warps, &tile);
 }
 
-/* The masked path: one element a step, or the elements of one word. Lanes and warps follow the destination,
- * iterations the rest; on the host everything is an iteration and lanes hold copies, that is, one scalar,
- * or beside the word's elements. */
+/* The masked path: one element a step, or the elements of one word or byte. Lanes and warps follow the
+ * destination, iterations the rest; on the host everything is an iteration and lanes hold copies, that is,
+ * one scalar, or beside the byte's elements those of the word. */
 static llrt_status assign_edge(const draft *d, draft_values *values) {
   side_assignment side = {0};
   vectors iterations = {0};
+  int pair = draft_log2_bytes(d, 1) < 0;
   f2_basis_init(&side.span);
+  fill(&side, &side.registers, pair, d->order[1], d->tile_bits, 0);
   if (d->kernel->target.lanes_first) {
-    fill(&side, &side.lanes, d->word_elements, d->order[1], d->tile_bits, 0);
+    fill(&side, &side.lanes, d->word_elements - pair, d->order[1], d->tile_bits, 0);
   } else {
     fill(&side, &side.registers, d->word_elements, d->order[1], d->tile_bits, 0);
     fill(&side, &side.lanes, d->kernel->lane_bits, d->order[1], d->tile_bits, 0);
@@ -235,7 +241,7 @@ static llrt_status assign_edge(const draft *d, draft_values *values) {
   fill(&side, &iterations, d->tile_bits, d->order[1], d->tile_bits, 0);
   values->edge_iterations = iterations.n;
   int word = bits_min(d->word_elements, draft_word_of(d, d->kernel->tensor_bits[0]));
-  return make_value(d, &side, 0, word, &iterations, &values->edge);
+  return make_value(d, &side, 0, bits_max(pair, word), &iterations, &values->edge);
 }
 
 llrt_status draft_assign(draft *d, draft_values *values) {

@@ -66,6 +66,8 @@ static llrt_status bound_digit(draft *d, int i) {
 llrt_status draft_bounds(draft *d) {
   plan_kernel *kernel = d->kernel;
   const llrt_storage *destination = draft_storage(d, PLAN_DESTINATION);
+  if (kernel->halves && destination->pad == LLRT_PAD_VALUE && destination->pad_value != 0)
+    return llrt_error(LLRT_UNSUPPORTED, "pads of 128-bit elements: other values than 0");
   if (destination->pad == LLRT_PAD_VALUE)
     LLRT_TRY(draft_unmap(kernel, destination->pad_value, &kernel->fill));
   for (int i = 0; i < kernel->n_digits; i++) {

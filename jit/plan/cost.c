@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "jit/plan/eval.h"
+#include "jit/plan/gather.h"
 #include "layout/traffic.h"
 
 #include <assert.h>
@@ -99,7 +100,7 @@ static int walk_access(const access_walk *walk, const llrt_layout *inverse) {
   const plan_target *target = &kernel->target;
   int64_t address[TRAFFIC_MAX_LANES];
   int bits = walk->value->bits, total = 0, lanes = 1 << kernel->lane_bits;
-  int bytes = plan_access_bytes(bits, target->lanes_first ? 0 : walk->step->vector);
+  int bytes = plan_access_bytes(bits, target->lanes_first ? walk->value->word : walk->step->vector);
   uint64_t registers = 1ull << plan_value_bits(walk->value, PLAN_REGISTER);
   for (uint64_t warp = 0; warp < 1ull << kernel->warp_bits; warp++) {
     for (uint64_t reg = 0; reg < registers; reg++) {
@@ -116,7 +117,7 @@ static uint64_t vector_register_mask(const plan_kernel *kernel, const plan_value
                                      const plan_address_map *map, int vector) {
   int positions[LLRT_MAX_BITS];
   uint64_t mask = 0;
-  if (kernel->target.lanes_first) return 0;
+  if (kernel->target.lanes_first) return bits_mask(value->word);
   bool found = plan_access_positions(value, map, PLAN_REGISTER, vector, positions);
   assert(found);
   for (int i = 0; found && i < vector; i++) mask |= 1ull << positions[i];
@@ -151,25 +152,13 @@ static int count_step(const plan_kernel *kernel, const plan_step *step, traffic_
                                 : walk_access(&walk, &inverse);
 }
 
-/* Byte permutes that make the words of `out` from those of `in`: a word out of k others takes k - 1, one
- * out of a single other in another order takes 1. */
-static int count_permutes(const plan_kernel *kernel, const plan_value *in, const plan_value *out) {
-  plan_register_source source;
-  int total = 0, word = out->word, n = plan_value_bits(out, PLAN_REGISTER);
-  (void)kernel;
-  for (int w = 0; w < 1 << (n - word); w++) {
-    int words = 0, seen[8];
-    bool in_place = true;
-    for (int e = 0; e < 1 << word; e++) {
-      source = plan_register_of(in, out, (w << word) | e);
-      bool known = false;
-      for (int k = 0; k < words; k++) known |= seen[k] == source.word;
-      if (!known) seen[words++] = source.word;
-      in_place &= source.element == e;
-    }
-    total += words > 1 ? words - 1 : !in_place;
+/* Byte permutes, shifts and merges that make the words of `out` from those of `in`. */
+static void count_registers(const plan_value *in, const plan_value *out, plan_cost *cost) {
+  plan_gather gather;
+  for (int w = 0; w < 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word); w++) {
+    plan_gather_of(in, out, w, &gather);
+    plan_gather_cost(&gather, &cost->permutes, &cost->logic);
   }
-  return total;
 }
 
 plan_register_source plan_register_of(const plan_value *in, const plan_value *out, int index) {
@@ -205,13 +194,22 @@ static void count_shuffle(const plan_kernel *kernel, const plan_step *step, plan
   }
 }
 
+/* Two shifts and a merge a word where the halves of a tensor's bytes are exchanged. */
+static void count_swaps(const plan_kernel *kernel, const plan_step *step, int value, plan_cost *cost) {
+  const plan_value *moved = &kernel->value[value];
+  if (kernel->high_first[step->tensor])
+    cost->logic += 3 << (plan_value_bits(moved, PLAN_REGISTER) - moved->word);
+}
+
 static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_cost *cost) {
   switch ((plan_step_kind)step->kind) {
     case PLAN_LOAD:
       cost->load_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->out, NULL);
+      count_swaps(kernel, step, step->out, cost);
       break;
     case PLAN_STORE:
       cost->store_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->in, NULL);
+      count_swaps(kernel, step, step->in, cost);
       break;
     case PLAN_SHARED_STORE:
       cost->shared_store_wavefronts += 
@@ -223,7 +221,7 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
       break;
     case PLAN_SHUFFLE: count_shuffle(kernel, step, cost); break;
     case PLAN_REGISTERS:
-      cost->permutes += count_permutes(kernel, &kernel->value[step->in], &kernel->value[step->out]);
+      count_registers(&kernel->value[step->in], &kernel->value[step->out], cost);
       break;
     case PLAN_MAP: {
       const plan_value *out = &kernel->value[step->out];
@@ -250,11 +248,11 @@ void plan_cost_kernel(plan_kernel *kernel) {
   int widest = 0;
   memset(cost, 0, sizeof *cost);
   for (int t = 0; t <= PLAN_DESTINATION; t++) { /* scales are few */
-    cost->bytes_per_element += kernel->tensor_bits[t] / 8.0;
+    cost->bytes_per_element += (kernel->tensor_bits[t] << kernel->halves) / 8.0;
     widest = bits_max(widest, kernel->tensor_bits[t]);
   }
   if (kernel->flat) {
-    cost->tile_bytes = kernel->launch.block_elements * widest / 8;
+    cost->tile_bytes = kernel->launch.block_elements * (widest << kernel->halves) / 8;
     return;
   }
   int first = 0, end = kernel->n_steps;

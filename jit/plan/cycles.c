@@ -10,7 +10,7 @@ void plan_cycles_of(const plan_target *target, const plan_cost *cost, int warps,
   const plan_clocks *clocks = &target->clocks;
   memset(out, 0, sizeof *out);
   if (target->lanes_first) return;
-  double arithmetic = (double)warps * (cost->selects + cost->permutes);
+  double arithmetic = (double)warps * (cost->selects + cost->permutes + cost->logic);
   double shuffles = (double)warps * cost->shuffles;
   int wavefronts = cost->shared_store_wavefronts + cost->shared_load_wavefronts;
   out->memory = shuffles * clocks->shuffle + wavefronts * clocks->wavefront;

@@ -32,7 +32,23 @@ llrt_status draft_tile_columns(const llrt_storage *storage, int axis, int from, 
   return LLRT_OK;
 }
 
+/* The same in what offsets count: halves of 128-bit elements. */
+static llrt_status half_columns(const draft *d, const llrt_storage *storage, int axis, int from, int n,
+                                uint64_t *columns) {
+  LLRT_TRY(draft_tile_columns(storage, axis, from, n, columns));
+  for (int i = 0; i < n; i++) columns[i] <<= d->kernel->halves;
+  return LLRT_OK;
+}
+
+/* Whether storage digit s tells apart the two 4-bit elements of a byte, the first in the high half. */
+static bool is_high_first(const draft *d, int tensor, int s) {
+  const llrt_digit *digit = &draft_storage(d, tensor)->digit[s];
+  return d->kernel->tensor_bits[tensor] < 8 && digit->reversed && digit->extent == 2 &&
+         draft_known_stride(d, tensor, s) == 1;
+}
+
 llrt_status draft_stride(draft *d, int tensor, int s, int64_t factor, plan_number *stride) {
+  factor <<= d->kernel->halves;
   int64_t known = draft_known_stride(d, tensor, s), value;
   if (known < 0)
     return draft_arg(d,
@@ -40,7 +56,7 @@ llrt_status draft_stride(draft *d, int tensor, int s, int64_t factor, plan_numbe
                                 .index = (uint8_t)s, .factor = factor},
                      stride);
   if (__builtin_mul_overflow(known, factor, &value)) value = 0; /* no shape binds to that */
-  if (draft_storage(d, tensor)->digit[s].reversed) value = -value;
+  if (draft_storage(d, tensor)->digit[s].reversed && !is_high_first(d, tensor, s)) value = -value;
   *stride = (plan_number){.arg = -1, .value = value};
   return LLRT_OK;
 }
@@ -50,7 +66,8 @@ static llrt_status stride_side(draft *d, int i, int tensor, int s, int64_t facto
                                supports *support) {
   plan_digit_side *out = &d->kernel->digit[i].side[tensor];
   int bits = d->bits[i];
-  int align = bits_min(draft_stride_alignment(d, tensor, s) + bits_alignment(factor), 62);
+  int align = draft_stride_alignment(d, tensor, s) + bits_alignment(factor) + d->kernel->halves;
+  align = bits_min(align, 62);
   d->side[i][tensor] = (draft_side){.order = s, .align = align};
   out->kind = PLAN_STRIDE;
   LLRT_TRY(draft_stride(d, tensor, s, factor, &out->stride));
@@ -92,7 +109,8 @@ static llrt_status axis_side(draft *d, int i, int tensor, supports *support) {
   d->side[i][tensor] = (draft_side){.order = -1};
   d->kernel->digit[i].side[tensor].stride.arg = -1;
   if (segment->digit == -2) return LLRT_OK;
-  return draft_tile_columns(storage, digit->axis, bits_log2(digit->step / segment->start), d->bits[i],
+  int from = bits_log2(digit->step / segment->start);
+  return half_columns(d, storage, digit->axis, from, d->bits[i],
                       &d->column[tensor][d->first[i]]);
 }
 
@@ -106,7 +124,7 @@ static void no_sides(draft *d, int i) {
 }
 
 /* Differences between copies in a tile: offset bits that are free variables. */
-static llrt_status tile_copies(const llrt_storage *storage, uint64_t *copies, int *n) {
+static llrt_status tile_copies(const llrt_storage *storage, int halves, uint64_t *copies, int *n) {
   const llrt_layout *tile = &storage->tile;
   uint64_t masks[LLRT_MAX_IN_DIMS] = {0};
   llrt_layout inverse;
@@ -116,12 +134,13 @@ static llrt_status tile_copies(const llrt_storage *storage, uint64_t *copies, in
   for (int i = 0, bit = 0; i < tile->n_in; i++)
     for (int b = 0; b < tile->in[i].bits; b++, bit++)
       if (masks[i] >> b & 1)
-        copies[(*n)++] = 1ull << bit ^ llrt_layout_apply_flat(&inverse, tile->column[bit]);
+        copies[(*n)++] = (1ull << bit ^ llrt_layout_apply_flat(&inverse, tile->column[bit])) << halves;
   return LLRT_OK;
 }
 
 /* The digits that number the destination's copies, without an axis; a source is read at its first. */
 typedef struct copy_digits {
+  int halves;  /* of an element of 128 bits, on every tensor; -1: none */
   int in_tile; /* -1: none */
   int n_bits;
   uint64_t column[LLRT_MAX_BITS];
@@ -130,8 +149,9 @@ typedef struct copy_digits {
 
 static llrt_status new_copies(draft *d, copy_digits *copies) {
   const llrt_storage *storage = draft_storage(d, PLAN_DESTINATION);
-  copies->in_tile = -1;
-  LLRT_TRY(tile_copies(storage, copies->column, &copies->n_bits));
+  copies->in_tile = copies->halves = -1;
+  if (d->kernel->halves) LLRT_TRY(draft_new_digit(d, -1, 1, 2, &copies->halves));
+  LLRT_TRY(tile_copies(storage, d->kernel->halves, copies->column, &copies->n_bits));
   if (copies->n_bits > 0)
     LLRT_TRY(draft_new_digit(d, -1, 1, (int64_t)1 << copies->n_bits, &copies->in_tile));
   for (int s = 0; s < storage->n_digits; s++) {
@@ -147,6 +167,10 @@ static llrt_status copy_sides(draft *d, const copy_digits *copies, supports *sup
     no_sides(d, copies->in_tile);
     memcpy(&d->column[PLAN_DESTINATION][d->first[copies->in_tile]], copies->column,
            (size_t)copies->n_bits * sizeof *copies->column);
+  }
+  if (copies->halves >= 0) {
+    no_sides(d, copies->halves);
+    for (int t = 0; t < d->desc->n_tensors; t++) d->column[t][d->first[copies->halves]] = 1;
   }
   for (int s = 0; s < draft_storage(d, PLAN_DESTINATION)->n_digits; s++) {
     if (copies->of_replica[s] < 0) continue;
@@ -173,7 +197,7 @@ static llrt_status tile_terms(draft *d, int tensor, int axis) {
     int n = bits_min(bits - from, PLAN_TERM_BITS);
     plan_term term = {.tensor = (int8_t)tensor, .axis = (int8_t)axis, .bits = (uint8_t)n,
                       .step = (int64_t)1 << from, .extent = (int64_t)1 << n, .stride.arg = -1};
-    LLRT_TRY(draft_tile_columns(storage, axis, from, n, term.column));
+    LLRT_TRY(half_columns(d, storage, axis, from, n, term.column));
     LLRT_TRY(add_term(d, term));
   }
   return LLRT_OK;
@@ -199,6 +223,43 @@ static llrt_status divide_source(draft *d) {
   return LLRT_OK;
 }
 
+/* ---- what shares a byte ---- */
+
+/* The axis bit whose vector of the tile is offset 1, if it is one bit. */
+static void tile_pair(draft *d, const llrt_layout *tile) {
+  uint64_t moved = tile->column[0];
+  for (int a = 0; a < tile->n_out && bits_count(moved) == 1; a++) {
+    uint64_t bits = moved >> llrt_layout_out_shift(tile, a) & bits_mask(tile->out[a].bits);
+    if (!bits) continue;
+    d->pair_axis = a;
+    d->pair_step = (int64_t)bits;
+  }
+}
+
+/* Finds pair_axis and pair_step. */
+static llrt_status find_pair(draft *d) {
+  const llrt_storage *storage = draft_storage(d, PLAN_DESTINATION);
+  d->pair_axis = -1;
+  if (!d->kernel->flat || d->kernel->tensor_bits[PLAN_DESTINATION] >= 8) return LLRT_OK;
+  if (llrt_layout_in_bits(&storage->tile) > 0) {
+    tile_pair(d, &storage->tile);
+    return LLRT_OK;
+  }
+  for (int a = 0; a < storage->rank && d->pair_axis < 0; a++) {
+    draft_segments segments;
+    LLRT_TRY(draft_list_segments(d, PLAN_DESTINATION, a, &segments));
+    for (int i = 0; i < segments.n; i++) {
+      int s = segments.at[i].digit;
+      if (s < 0 || storage->digit[s].extent % 2 != 0 ||
+          draft_known_stride(d, PLAN_DESTINATION, s) != 1)
+        continue;
+      d->pair_axis = a;
+      d->pair_step = segments.at[i].start;
+    }
+  }
+  return LLRT_OK;
+}
+
 /* ---- addresses as a whole ---- */
 
 /* Where the element at coordinate 0 lies: the offset, and of every digit that counts down the last position.
@@ -207,7 +268,7 @@ static bool known_origin(const draft *d, int t, int64_t *origin) {
   const llrt_storage *storage = draft_storage(d, t);
   *origin = storage->offset[0];
   for (int s = 0; s < storage->n_digits; s++) {
-    if (!storage->digit[s].reversed) continue;
+    if (!storage->digit[s].reversed || is_high_first(d, t, s)) continue;
     int64_t stride = draft_known_stride(d, t, s), extent = draft_digit_extent(d, t, s), reach;
     if (stride < 0 || extent < 0) return false;
     if (extent < 1) extent = 1;
@@ -236,9 +297,11 @@ static llrt_status begin_addresses(draft *d) {
 /* The launch adds the origin to the address: possible without a swizzle, in whole bytes. */
 static llrt_status run_time_origin(draft *d, int t) {
   const llrt_storage *storage = draft_storage(d, t);
-  int align = bits_alignment(storage->offset[0]), bits = d->kernel->tensor_bits[t];
+  int align = bits_alignment(storage->offset[0]);
+  int bits = d->kernel->tensor_bits[t] << d->kernel->halves;
   for (int s = 0; s < storage->n_digits; s++)
-    if (storage->digit[s].reversed) align = bits_min(align, draft_stride_alignment(d, t, s));
+    if (storage->digit[s].reversed && !is_high_first(d, t, s))
+      align = bits_min(align, draft_stride_alignment(d, t, s));
   if (storage->swizzle.swizzle_len > 0 || (bits < 8 && bits << bits_min(align, 3) < 8))
     return llrt_error(LLRT_UNSUPPORTED, "tensor %d: a digit that counts down from a place that only a run "
                       "knows, under a swizzle or inside a byte", t);
@@ -254,18 +317,22 @@ static llrt_status run_time_origin(draft *d, int t) {
 static llrt_status finish_address(draft *d, int t) {
   const llrt_storage *storage = draft_storage(d, t);
   plan_kernel *kernel = d->kernel;
+  llrt_swizzle swizzle = storage->swizzle;
   int64_t origin, bits;
+  for (int s = 0; s < storage->n_digits; s++) kernel->high_first[t] |= is_high_first(d, t, s);
   bool by_address = !draft_has_pointers(d, t);
   if (!known_origin(d, t, &origin)) return run_time_origin(d, t);
-  bool linear = storage->swizzle.swizzle_len == 0 || is_linear(d, t, origin);
-  if (!linear) kernel->swizzle[t] = storage->swizzle;
+  origin *= 1 << kernel->halves;
+  bool linear = swizzle.swizzle_len == 0 || is_linear(d, t, origin);
+  swizzle.per_element += kernel->halves && swizzle.swizzle_len > 0;
+  if (!linear) kernel->swizzle[t] = swizzle;
   if (linear && by_address && !__builtin_mul_overflow(origin, kernel->tensor_bits[t], &bits) &&
       bits % 8 == 0)
     kernel->launch.arg[t].factor = bits / 8;
   else
     kernel->origin[t] = origin;
-  for (int z = 0; z < d->n_bits && linear && storage->swizzle.swizzle_len > 0; z++)
-    d->column[t][z] = storage_swizzle(&storage->swizzle, d->column[t][z]);
+  for (int z = 0; z < d->n_bits && linear && swizzle.swizzle_len > 0; z++)
+    d->column[t][z] = storage_swizzle(&swizzle, d->column[t][z]);
   return LLRT_OK;
 }
 
@@ -283,12 +350,13 @@ llrt_status draft_digits(draft *d) {
   copy_digits copies;
   LLRT_TRY(begin_addresses(d));
   LLRT_TRY(draft_extents(d));
+  LLRT_TRY(find_pair(d));
   LLRT_TRY(draft_refine(d));
   draft_fuse(d);
   LLRT_TRY(new_copies(d, &copies));
   LLRT_TRY(draft_digit_bits(d));
   for (int t = 0; t < d->desc->n_tensors; t++)
-    support.used[t] = bits_mask(llrt_layout_in_bits(&draft_storage(d, t)->tile));
+    support.used[t] = bits_mask(llrt_layout_in_bits(&draft_storage(d, t)->tile) + d->kernel->halves);
   for (int i = 0; i < d->kernel->n_digits; i++) {
     if (d->kernel->digit[i].axis < 0) continue;
     if (d->divided) no_sides(d, i);

@@ -49,6 +49,8 @@ typedef struct draft {
   bool top[PLAN_MAX_DIGITS];           /* the outermost digit of its axis */
   bool fused[PLAN_MAX_DIGITS];         /* goes on through digits of other axes: its axis names only the first */
   bool exact[LLRT_MAX_RANK];           /* the axis's digits hold exactly its positions */
+  int pair_axis;                       /* flat, 4 bits: the axis along which the destination's elements of a */
+  int64_t pair_step;                   /* byte lie this far apart; axis -1: none has both */
   int address_align[LLRT_MAX_TENSORS]; /* log2 elements; 0 where only bytes are promised */
   draft_side side[PLAN_MAX_DIGITS][LLRT_MAX_TENSORS];
 
@@ -197,7 +199,7 @@ llrt_status draft_maps(draft *d);
 /* The source element that the maps of elements turn into `value`. (Words are mapped pads and all.) Errors:
  * UNSUPPORTED where the source's type has none. */
 llrt_status draft_unmap(const plan_kernel *kernel, uint64_t value, uint64_t *unmapped);
-/* log2 elements of `bits` in a machine word. */
+/* log2 elements of `bits` in a machine word: 32 bits on a GPU, a lane on the host. */
 int draft_word_of(const draft *d, int bits);
 /* A value of the same layout with elements of other bits. */
 plan_value draft_retyped(const draft *d, const plan_value *value, int bits);

@@ -45,7 +45,18 @@ static bool same_warps(const plan_value *a, const plan_value *b) {
 /* log2 lanes of the 128-bit parts of a SIMD register, in which unpack instructions work. */
 static int interleave_bits(const draft *d, int bits) {
   if (!d->kernel->target.lanes_first) return 0;
-  return bits_min(bits_log2(128 / bits), d->kernel->lane_bits);
+  return bits_min(bits_log2(128 / bits_max(bits, 8)), d->kernel->lane_bits);
+}
+
+/* Appends the registers' rounds from value *at in frame `from` to frame `to` of the same lanes. */
+static llrt_status rename_steps(draft *d, const frame *from, const frame *to,
+                                const plan_value *warps_of, int *at) {
+  frame rounds[FRAME_MAX_RENAMES];
+  if (frame_equal(from, to)) return LLRT_OK;
+  int n = rename_rounds(from, to, rounds);
+  for (int i = 0; i < n; i++)
+    LLRT_TRY(convert_step(d, PLAN_REGISTERS, &rounds[i], warps_of, at));
+  return LLRT_OK;
 }
 
 static llrt_status barrier_step(draft *d) {
@@ -90,6 +101,51 @@ static llrt_status swizzle_steps(draft *d, const frame *from, const frame *to,
   swizzle chosen;
   LLRT_TRY(swizzle_plan(&d->kernel->target, target->bits, from, to, &chosen));
   return buffer_steps(d, &chosen, no_matrix, target, at);
+}
+
+/* ---- what shares a lane ---- */
+
+/* Host, two elements a lane: lane shuffles from value *at in frame `from` to frame `to` of the same word. */
+static llrt_status shuffle_steps(draft *d, const frame *from, const frame *to, const plan_value *start,
+                                 int *at) {
+  frame rounds[FRAME_MAX_LANES + 1];
+  int n = shuffle_rounds(from, to, interleave_bits(d, start->bits), rounds);
+  if (n < 0) return llrt_error(LLRT_INTERNAL, "lane shuffles cannot free what shares a lane");
+  for (int i = 0; i < n; i++) LLRT_TRY(convert_step(d, PLAN_SHUFFLE, &rounds[i], start, at));
+  return LLRT_OK;
+}
+
+/* Whether both have the same in-word vectors, and no other vector of either has a part in them. */
+static bool words_agree(const frame *from, const frame *to) {
+  uint64_t word = bits_mask(to->word), parts = 0;
+  for (int i = 0; i < to->n_registers; i++)
+    parts |= i < to->word ? from->registers[i] ^ to->registers[i]
+                          : frame_coordinates(from, to->registers[i]) & word;
+  for (int i = 0; i < to->n_lanes; i++) parts |= frame_coordinates(from, to->lanes[i]) & word;
+  return from->word == to->word && parts == 0;
+}
+
+/* Whether PLAN_REGISTERS leads from one to the other. */
+static bool same_threads(const frame *from, const frame *to) {
+  f2_basis span;
+  f2_basis_init(&span);
+  for (int i = 0; i < from->n_registers; i++) f2_basis_insert(&span, from->registers[i]);
+  for (int i = 0; i < to->n_registers; i++)
+    if (!f2_basis_contains(&span, to->registers[i])) return false;
+  return memcmp(from->lanes, to->lanes, sizeof from->lanes) == 0;
+}
+
+/* Host, two elements a lane: brings the word of `to` into the lanes. *from becomes the frame of value *at
+ * afterwards: what is left takes shuffles of whole lanes. */
+static llrt_status change_packing(draft *d, frame *from, const frame *to, const plan_value *start,
+                                  int *at) {
+  frame before, after;
+  if (!packed_middle(from, to, &before, &after))
+    return llrt_error(LLRT_INTERNAL, "too few registers to change what shares a lane");
+  if (same_threads(from, &before)) LLRT_TRY(rename_steps(d, from, &before, start, at));
+  else LLRT_TRY(shuffle_steps(d, from, &before, start, at));
+  *from = after;
+  return rename_steps(d, &before, &after, start, at);
 }
 
 /* ---- routes ---- */
@@ -138,12 +194,10 @@ static llrt_status shuffle_route(const conversion *c, int *at, bool *found) {
   if (c->d->kernel->target.lanes_first && n > c->d->kernel->target.max_shuffle_rounds)
     return LLRT_OK;
   *found = true;
-  if (!frame_equal(&c->from, &based))
-    LLRT_TRY(convert_step(c->d, PLAN_REGISTERS, &based, c->start, at));
+  LLRT_TRY(rename_steps(c->d, &c->from, &based, c->start, at));
   for (int i = 0; i < n; i++)
     LLRT_TRY(convert_step(c->d, PLAN_SHUFFLE, &rounds[i], c->start, at));
-  if (!frame_equal(&formed, &c->to))
-    LLRT_TRY(convert_step(c->d, PLAN_REGISTERS, &c->to, c->start, at));
+  LLRT_TRY(rename_steps(c->d, &formed, &c->to, c->start, at));
   return LLRT_OK;
 }
 
@@ -152,8 +206,7 @@ static llrt_status shared_route(const conversion *c, int *at, bool *found) {
   frame based;
   *found = true;
   if (!frame_rebase(&c->from, &c->to, &based)) based = c->from;
-  if (!frame_equal(&c->from, &based))
-    LLRT_TRY(convert_step(c->d, PLAN_REGISTERS, &based, c->start, at));
+  LLRT_TRY(rename_steps(c->d, &c->from, &based, c->start, at));
   return swizzle_steps(c->d, &based, &c->to, c->target, at);
 }
 
@@ -223,8 +276,7 @@ static llrt_status formed_route(const conversion *c, int *at, bool *found) {
   if (!frame_rebase(&f.now, &c->to, &based)) return LLRT_OK;
   *found = true;
   LLRT_TRY(forming_steps(c, &f, at));
-  if (!frame_equal(&f.now, &based))
-    LLRT_TRY(convert_step(c->d, PLAN_REGISTERS, &based, c->start, at));
+  LLRT_TRY(rename_steps(c->d, &f.now, &based, c->start, at));
   return swizzle_steps(c->d, &based, &c->to, c->target, at);
 }
 
@@ -246,12 +298,10 @@ static llrt_status matrix_route(const conversion *c, int *at, bool *found) {
   LLRT_TRY(swizzle_plan_rows(target, c->target->bits, &fitted[0], &fitted[1], &rows, &chosen, found));
   if (!*found) return LLRT_OK;
   LLRT_TRY(forming_steps(c, &f, at));
-  if (!frame_equal(&f.now, &fitted[0]))
-    LLRT_TRY(convert_step(c->d, PLAN_REGISTERS, &fitted[0], c->start, at));
+  LLRT_TRY(rename_steps(c->d, &f.now, &fitted[0], c->start, at));
   frame_to_value(&fitted[1], c->target, &loaded);
   LLRT_TRY(buffer_steps(c->d, &chosen, rows.matrix, &loaded, at));
-  if (frame_equal(&fitted[1], &c->to)) return LLRT_OK;
-  return convert_step(c->d, PLAN_REGISTERS, &c->to, c->target, at);
+  return rename_steps(c->d, &fitted[1], &c->to, c->target, at);
 }
 
 /* ---- the choice ---- */
@@ -319,6 +369,9 @@ llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out)
   bool found;
   frame_of_values(&start, target, &c.from, &c.to);
   *out = in;
+  if (d->kernel->target.lanes_first && c.to.word > 0 && !words_agree(&c.from, &c.to))
+    LLRT_TRY(change_packing(d, &c.from, &c.to, &start, out));
+  in = *out;
   for (int i = 0; i < (int)(sizeof routings / sizeof *routings); i++) {
     if (wanted != PLAN_EXCHANGE_AUTO && wanted != routings[i].forced) continue;
     c.matrix = routings[i].matrix;

@@ -179,8 +179,10 @@ static void learn_written(draft *d, int axis) {
 static void learn_address_alignment(draft *d) {
   for (int t = 0; t < d->desc->n_tensors; t++) {
     int64_t multiple = d->desc->promises[t].address.multiple;
-    int align = multiple > 1 ? bits_max(0, bits_alignment(multiple) - draft_log2_bytes(d, t)) : 0;
-    d->address_align[t] = bits_min(align, bits_alignment(draft_storage(d, t)->offset[0]));
+    int bytes = multiple > 1 ? bits_alignment(multiple) : 0;
+    int align = bits_max(0, bytes - draft_log2_bytes(d, t));
+    int offset = bits_alignment(draft_storage(d, t)->offset[0]) + d->kernel->halves;
+    d->address_align[t] = bits_min(align, offset);
   }
 }
 

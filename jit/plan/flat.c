@@ -56,21 +56,50 @@ static llrt_status add_dim(llrt_layout *layout, const char *name, int bits, int 
   return LLRT_OK;
 }
 
-/* GPU: lanes, then warps, then registers; host: one scalar element an iteration. */
+/* log2 elements of the destination that a thread moves together because they share a byte. */
+static int pair_bits(const draft *d) { return d->kernel->tensor_bits[1] < 8; }
+
+static int register_bits(const draft *d) {
+  return (d->kernel->target.lanes_first ? 0 : FLAT_REGISTER_BITS) + pair_bits(d);
+}
+
+/* GPU: lanes, then warps, then registers; host: one scalar element an iteration. Before these, the two
+ * elements of a byte. */
 static llrt_status flat_value(const draft *d, int tile_bits, plan_value *value, int *iterations) {
   const plan_kernel *kernel = d->kernel;
-  llrt_layout lanes = llrt_layout_empty();
+  llrt_layout *layout = &value->layout;
   bool host = kernel->target.lanes_first;
-  int next = 0, registers = host ? 0 : FLAT_REGISTER_BITS;
-  *value = (plan_value){.bits = kernel->tensor_bits[0]};
-  LLRT_TRY(llrt_layout_add_out(&lanes, "tile", tile_bits));
-  LLRT_TRY(add_dim(&lanes, "lane", kernel->lane_bits, &next, host));
-  LLRT_TRY(add_dim(&lanes, "warp", kernel->warp_bits, &next, false));
-  LLRT_TRY(add_dim(&lanes, "register", registers, &next, false));
-  *iterations = tile_bits - next;
-  LLRT_TRY(add_dim(&lanes, "iteration", *iterations, &next, false));
-  static const char *const order[] = {"register", "lane", "warp", "iteration"};
-  return llrt_layout_transpose_ins(&lanes, order, 4, &value->layout);
+  int pair = pair_bits(d), lanes = host ? 0 : kernel->lane_bits, registers = register_bits(d);
+  int next = 0, upper = pair + lanes + kernel->warp_bits;
+  *value = (plan_value){.bits = kernel->tensor_bits[0], .word = (uint8_t)pair};
+  *layout = llrt_layout_empty();
+  *iterations = tile_bits - lanes - kernel->warp_bits - registers;
+  LLRT_TRY(llrt_layout_add_out(layout, "tile", tile_bits));
+  LLRT_TRY(add_dim(layout, "register", registers, &next, false));
+  for (int i = pair; i < registers; i++) layout->column[i] = 1ull << (upper + i - pair);
+  next = pair;
+  LLRT_TRY(add_dim(layout, "lane", kernel->lane_bits, &next, host));
+  LLRT_TRY(add_dim(layout, "warp", kernel->warp_bits, &next, false));
+  next = upper + registers - pair;
+  return add_dim(layout, "iteration", *iterations, &next, false);
+}
+
+/* 4 bits: the destination's bytes are two neighbours along pair_axis, and nothing else moves offset bit 0. */
+static llrt_status check_pair(const draft *d) {
+  const plan_kernel *kernel = d->kernel;
+  bool found = false, alone = kernel->origin[1] % 2 == 0;
+  if (!pair_bits(d)) return LLRT_OK;
+  if (kernel->swizzle[1].swizzle_len > 0) alone &= kernel->swizzle[1].per_element > 0;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    const plan_digit *digit = &kernel->digit[i];
+    bool pair = digit->axis == d->pair_axis && digit->axis >= 0 && digit->step == d->pair_step;
+    found |= pair && d->bits[i] == 1 && !digit->rest && d->column[1][d->first[i]] == 1;
+    if (digit->side[1].kind == PLAN_STRIDE) alone &= d->side[i][1].align > 0;
+    else if (digit->rest) alone &= digit->side[1].stride.value % 2 == 0;
+    for (int b = 0; b < d->bits[i] && !pair; b++) alone &= d->column[1][d->first[i] + b] % 2 == 0;
+  }
+  if (found && alone) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "no digit of the destination counts the 4-bit elements of a byte");
 }
 
 llrt_status draft_flat(draft *d) {
@@ -81,7 +110,8 @@ llrt_status draft_flat(draft *d) {
   kernel->warp_bits = kernel->target.warp_bits;
   int tile_bits = kernel->target.lanes_first
                       ? FLAT_HOST_BITS
-                      : FLAT_REGISTER_BITS + kernel->lane_bits + kernel->warp_bits;
+                      : register_bits(d) + kernel->lane_bits + kernel->warp_bits;
+  LLRT_TRY(check_pair(d));
   if (d->desc->in_place) {
     LLRT_TRY(draft_panel(d));
     tile_bits = bits_max(tile_bits, bits_highest((uint64_t)(2 * kernel->panel.positions - 1)));
@@ -109,5 +139,5 @@ llrt_status draft_flat(draft *d) {
                                           .staged = d->desc->in_place}));
   LLRT_TRY(draft_map_steps(d, 0, kernel->n_maps, true, &number));
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)number,
-                                        .masked = true});
+                                        .vector = (uint8_t)pair_bits(d), .masked = true});
 }

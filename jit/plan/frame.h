@@ -41,6 +41,15 @@ bool frame_rebase(const frame *from, const frame *to, frame *out);
  * instruction; 0: none. Precondition: same word. */
 int shuffle_rounds(const frame *from, const frame *to, int chunk, frame *rounds);
 
+/* rename.c: the PLAN_REGISTERS steps from one frame to another of equal lanes. Returns how many; rounds
+ * has FRAME_MAX_RENAMES entries and the last is *to. */
+#define FRAME_MAX_RENAMES 4
+int rename_rounds(const frame *from, const frame *to, frame *rounds);
+
+/* packed.c: the way from one frame to another where a word is two elements: shuffles of words lead from
+ * `from` to `before` and from `after` to `to`, PLAN_REGISTERS from `before` to `after`. Three registers are
+ * always enough; false when it takes more than there are. */
+bool packed_middle(const frame *from, const frame *to, frame *before, frame *after);
 /* exchange_matrix.c: the matrices of a side that moves them; `taken`: registers that cannot number any. */
 void frame_matrix(const frame *f, int element_bits, plan_matrix_kind kind, uint64_t taken,
                   plan_matrix *out);

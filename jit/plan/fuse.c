@@ -63,10 +63,10 @@ static bool fuse_one(draft *d) {
   return false;
 }
 
-/* Scales, indices, extents in device memory and maps of words speak of axes. */
+/* Scales, indices, extents in device memory, maps of words and the elements of a byte speak of axes. */
 static bool needs_axes(const draft *d) {
   const llrt_op_desc *desc = d->desc;
-  bool needs = d->divided || desc->n_tensors > 2;
+  bool needs = d->divided || desc->n_tensors > 2 || d->pair_axis >= 0;
   for (int t = 0; t < desc->n_tensors; t++) {
     needs |= desc->tensors[t].n_indices > 0;
     for (int a = 0; a < desc->tensors[t].rank; a++) needs |= desc->tensors[t].extent_ptr[a] != NULL;

@@ -153,6 +153,9 @@ static llrt_status check_in_place(const draft *d) {
 }
 
 llrt_status draft_panel(draft *d) {
+  if (d->kernel->tensor_bits[0] < 8 || d->kernel->halves)
+    return llrt_error(LLRT_UNSUPPORTED, "converting %s elements in place",
+                      llrt_dtype_name(d->desc->tensors[0].dtype));
   panel_digits digits = {.n = d->kernel->n_digits};
   LLRT_TRY(check_in_place(d));
   for (int i = 0; i < digits.n; i++) LLRT_TRY(describe_digit(d, i, &digits.at[i]));

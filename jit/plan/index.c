@@ -90,6 +90,9 @@ static llrt_status add_index(draft *d, int tensor, int number) {
   plan_index *out = &d->kernel->index[d->kernel->n_indices];
   if (d->kernel->n_indices == PLAN_MAX_INDICES)
     return llrt_error(LLRT_UNSUPPORTED, "the tensors have more than %d indices", PLAN_MAX_INDICES);
+  if (d->kernel->tensor_bits[tensor] < 8 || d->kernel->halves)
+    return llrt_error(LLRT_UNSUPPORTED, "indices of tensors of %s elements",
+                      llrt_dtype_name(d->desc->tensors[tensor].dtype));
   d->kernel->n_indices++;
   *out = (plan_index){.tensor = (uint8_t)tensor,
                       .kind = (uint8_t)index->kind,

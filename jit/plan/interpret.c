@@ -113,65 +113,78 @@ static bool step_position(const interpreter *in, const plan_step *step, uint64_t
   return !step->masked || plan_position_inside(kernel, step->tensor, position, in->args);
 }
 
-/* The element's byte address, or NULL where the step's mask or an index leaves it out; *gone: an index
- * does. */
-static llrt_status global_address(const interpreter *in, const plan_step *step, uint64_t tile,
-                                  unsigned char **address, bool *gone) {
+/* Where an element lies: none (NULL) where the step's mask or an index leaves it out. */
+typedef struct element_place {
+  void *array;
+  int64_t offset;
+  bool gone; /* an index leaves it out */
+} element_place;
+
+static llrt_status place_element(const interpreter *in, const plan_step *step, uint64_t tile,
+                                 element_place *found) {
   const plan_kernel *kernel = in->kernel;
   int64_t position[PLAN_MAX_DIGITS];
-  *address = NULL;
-  *gone = false;
+  *found = (element_place){0};
   if (!step_position(in, step, tile, position)) return LLRT_OK;
   plan_index_terms terms;
   if (is_left_out(in, step, position, &terms)) {
-    *gone = !terms.valid;
+    found->gone = !terms.valid;
     return LLRT_OK;
   }
-  int64_t bytes = kernel->tensor_bits[step->tensor] / 8;
   uint64_t data = (uint64_t)(uintptr_t)in->tensors[step->tensor].data;
   uint64_t base = in->args[step->tensor]; /* with the storage's offset */
   int64_t offset = plan_offset(kernel, step->tensor, position, &terms, in->args, 0) +
-                   (int64_t)(base - data) / bytes;
-  if (offset < 0 || offset >= in->bindings[step->tensor].span)
+                   (int64_t)(base - data) * 8 / kernel->tensor_bits[step->tensor];
+  if (offset < 0 || offset >> kernel->halves >= in->bindings[step->tensor].span)
     return llrt_error(LLRT_INTERNAL, "block %lld reaches element %lld of tensor %d, which has %lld",
                       (long long)in->block, (long long)offset, step->tensor,
                       (long long)in->bindings[step->tensor].span);
-  unsigned char *start = terms.base ? terms.base : in->tensors[step->tensor].data;
-  *address = start + offset * bytes;
+  found->array = terms.base ? terms.base : in->tensors[step->tensor].data;
+  found->offset = offset ^ kernel->high_first[step->tensor];
   return LLRT_OK;
 }
 
-/* The byte address of the block's panel. */
-static llrt_status panel_address(const interpreter *in, unsigned char **address) {
+/* Loads or stores an element of `bits`. */
+static void move_element(const element_place *place, int bits, uint64_t *element, bool load) {
+  unsigned char *byte = (unsigned char *)place->array + place->offset * bits / 8;
+  if (bits >= 8) {
+    if (load) memcpy(element, byte, (size_t)bits / 8);
+    else memcpy(byte, element, (size_t)bits / 8);
+    return;
+  }
+  int shift = (int)(place->offset & 1) * 4;
+  if (load) *element = *byte >> shift & 15;
+  else *byte = (unsigned char)((*byte & ~(15 << shift)) | (int)(*element & 15) << shift);
+}
+
+/* Where the block's panel begins. */
+static llrt_status place_panel(const interpreter *in, element_place *panel) {
   const plan_step first = {.kind = PLAN_LOAD, .tensor = 0};
-  bool gone;
-  return global_address(in, &first, 0, address, &gone);
+  return place_element(in, &first, 0, panel);
 }
 
 /* The panel's elements, each where its offset in the panel says. */
 static llrt_status run_stage(interpreter *in) {
   const plan_kernel *kernel = in->kernel;
-  size_t bytes = (size_t)kernel->tensor_bits[0] / 8;
-  unsigned char *panel;
-  LLRT_TRY(panel_address(in, &panel));
-  const unsigned char *data = in->tensors[0].data;
-  int64_t end = (int64_t)(size_t)(panel - data) / (int64_t)bytes + kernel->panel.elements;
-  if (end > in->bindings[0].span)
+  element_place at;
+  LLRT_TRY(place_panel(in, &at));
+  if (at.offset + kernel->panel.elements > in->bindings[0].span)
     return llrt_error(LLRT_INTERNAL, "block %lld stages element %lld of %lld", (long long)in->block,
-                      (long long)end - 1, (long long)in->bindings[0].span);
-  for (int64_t i = 0; i < kernel->panel.elements; i++) {
+                      (long long)(at.offset + kernel->panel.elements - 1),
+                      (long long)in->bindings[0].span);
+  for (int64_t i = 0; i < kernel->panel.elements; i++, at.offset++) {
     in->shared[i] = 0;
-    memcpy(&in->shared[i], panel + (size_t)i * bytes, bytes);
+    move_element(&at, kernel->tensor_bits[0], &in->shared[i], true);
     in->written[i] = in->phase;
   }
   return LLRT_OK;
 }
 
-/* The element at a global address, from the panel. */
-static llrt_status load_staged(interpreter *in, const unsigned char *address, uint64_t *element) {
-  unsigned char *panel;
-  LLRT_TRY(panel_address(in, &panel));
-  int64_t i = (address - panel) / (in->kernel->tensor_bits[0] / 8);
+/* An element from the panel. */
+static llrt_status load_staged(interpreter *in, const element_place *place, uint64_t *element) {
+  element_place panel;
+  LLRT_TRY(place_panel(in, &panel));
+  int64_t i = place->offset - panel.offset;
   if (i < 0 || i >= in->kernel->panel.elements || in->written[i] == 0 || in->written[i] >= in->phase)
     return llrt_error(LLRT_INTERNAL, "element %lld of the panel is not staged", (long long)i);
   *element = in->shared[i];
@@ -179,16 +192,14 @@ static llrt_status load_staged(interpreter *in, const unsigned char *address, ui
 }
 
 static llrt_status run_global(interpreter *in, const plan_step *step, int value, bool load) {
-  size_t bytes = (size_t)in->kernel->tensor_bits[step->tensor] / 8;
+  int bits = in->kernel->tensor_bits[step->tensor];
   for (int64_t at = 0; at < value_size(in->kernel, value); at++) {
-    unsigned char *address;
-    bool gone;
-    LLRT_TRY(global_address(in, step, tile_at(in, value, at), &address, &gone));
-    if (!address && load) in->value[value][at] = gone ? 0 : in->kernel->fill;
-    if (!address) continue;
-    if (step->staged) LLRT_TRY(load_staged(in, address, &in->value[value][at]));
-    else if (load) memcpy(&in->value[value][at], address, bytes);
-    else memcpy(address, &in->value[value][at], bytes);
+    element_place place;
+    uint64_t *element = &in->value[value][at];
+    LLRT_TRY(place_element(in, step, tile_at(in, value, at), &place));
+    if (place.array && step->staged) LLRT_TRY(load_staged(in, &place, element));
+    else if (place.array) move_element(&place, bits, element, load);
+    else if (load) *element = place.gone ? 0 : in->kernel->fill;
   }
   return LLRT_OK;
 }
@@ -257,8 +268,14 @@ static uint64_t permute_word(const uint8_t perm[32], uint64_t word) {
   return out;
 }
 
-/* The words of which element `at` is the first; stride: from one element of a word to the next. */
-static void map_words(interpreter *in, const plan_step *step, int64_t at, int64_t stride) {
+/* Where element i of a 32-bit word lies from its first: `packed` log2 elements side by side, those further on
+ * by the stride of lanes (host) or registers (GPU). */
+static int64_t word_place(int i, int packed, int64_t stride) {
+  return (int64_t)((uint64_t)i & bits_mask(packed)) + (i >> packed) * stride;
+}
+
+/* The words of which element `at` is the first. */
+static void map_words(interpreter *in, const plan_step *step, int64_t at, int packed, int64_t stride) {
   const uint8_t *perm = in->kernel->map[step->map].perm;
   const uint64_t *from = &in->value[step->in][at];
   uint64_t *to = &in->value[step->out][at], word = 0;
@@ -268,20 +285,20 @@ static void map_words(interpreter *in, const plan_step *step, int64_t at, int64_
     return;
   }
   for (int i = 0; i < 32 / bits; i++)
-    word |= (from[i * stride] & bits_mask(bits)) << (i * bits);
+    word |= (from[word_place(i, packed, stride)] & bits_mask(bits)) << (i * bits);
   word = permute_word(perm, word);
-  for (int i = 0; i < 32 / bits; i++) to[i * stride] = word >> (i * bits) & bits_mask(bits);
+  for (int i = 0; i < 32 / bits; i++)
+    to[word_place(i, packed, stride)] = word >> (i * bits) & bits_mask(bits);
 }
 
 /* element * scale: the product of two f32 is exact in f64, so it is rounded once. */
 static llrt_status scale_element(const interpreter *in, const plan_step *step, int64_t at) {
   const plan_map *map = &in->kernel->map[step->map];
   llrt_dtype from = (llrt_dtype)map->from, to = (llrt_dtype)map->to;
-  unsigned char *address;
+  element_place place;
   uint64_t code = 0;
-  bool gone;
-  LLRT_TRY(global_address(in, step, tile_at(in, step->in, at), &address, &gone));
-  if (address) memcpy(&code, address, (size_t)in->kernel->tensor_bits[step->tensor] / 8);
+  LLRT_TRY(place_element(in, step, tile_at(in, step->in, at), &place));
+  if (place.array) move_element(&place, in->kernel->tensor_bits[step->tensor], &code, true);
   double product = number_value(number_format_of(from), in->value[step->in][at]) *
                    number_value(number_format_of((llrt_dtype)map->scale), code);
   if (!number_is_wide(from, to)) product = (double)(float)product;
@@ -294,6 +311,7 @@ static llrt_status run_map(interpreter *in, const plan_step *step) {
   const plan_map *map = &kernel->map[step->map];
   int bits = kernel->value[step->in].bits;
   int64_t stride = 1, elements = bits_max(32 / bits, 1);
+  int packed = kernel->target.lanes_first ? kernel->value[step->in].word : 0;
   if (kernel->target.lanes_first)
     stride <<= plan_value_bits(&kernel->value[step->in], PLAN_REGISTER);
   for (int64_t at = 0; at < value_size(kernel, step->in); at++) {
@@ -306,8 +324,8 @@ static llrt_status run_map(interpreter *in, const plan_step *step) {
       in->value[step->out][at] =
           number_code(number_format_of((llrt_dtype)map->to),
                       number_value(number_format_of((llrt_dtype)map->from), in->value[step->in][at]));
-    else if (at / stride % elements == 0)
-      map_words(in, step, at, stride);
+    else if (!(at & (int64_t)bits_mask(packed)) && at / stride % (elements >> packed) == 0)
+      map_words(in, step, at, packed, stride);
   }
   return LLRT_OK;
 }

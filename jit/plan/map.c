@@ -44,6 +44,8 @@ llrt_status draft_maps(draft *d) {
   llrt_dtype at = desc->tensors[0].dtype, to = desc->tensors[1].dtype;
   for (int i = 0; i < desc->n_maps; i++) {
     const llrt_map *map = &desc->maps[i];
+    if (map->kind == LLRT_MAP_XOR && kernel->halves)
+      return llrt_error(LLRT_UNSUPPORTED, "map %d: XOR of 128-bit elements", i);
     if (map->kind == LLRT_MAP_XOR) {
       add_map(kernel, (plan_map){.kind = PLAN_MAP_XOR, .constant = map->constant}, at, &at);
     } else if (map->kind == LLRT_MAP_SCALE) {
@@ -70,8 +72,8 @@ int64_t draft_group(const draft *d, int t, int axis) {
 /* ---- steps ---- */
 
 int draft_word_of(const draft *d, int bits) {
-  int word = d->kernel->target.word_bits;
-  return word ? bits_max(bits_log2(word) - bits_log2(bits), 0) : 0;
+  int word = d->kernel->target.word_bits ? d->kernel->target.word_bits : 8;
+  return bits_max(bits_log2(word) - bits_log2(bits), 0);
 }
 
 plan_value draft_retyped(const draft *d, const plan_value *value, int bits) {

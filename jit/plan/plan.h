@@ -131,7 +131,7 @@ typedef enum plan_dim {
 typedef struct plan_value {
   llrt_layout layout; /* register, lane, warp, iteration -> tile */
   uint8_t word;       /* log2 elements per machine word */
-  uint8_t bits;       /* of an element */
+  uint8_t bits;       /* of an element; 4: two share a byte, the first in its low half */
 } plan_value;
 
 /* A shared buffer: element offset and repetition -> tile. A tile larger than the buffer goes through it in
@@ -227,7 +227,7 @@ typedef struct plan_cost {
   int32_t shared_store_wavefronts, shared_load_wavefronts; /* per tile */
   int32_t min_wavefronts;                        /* per direction, conflict-free */
   int32_t shared_accesses, barriers;             /* per tile, instructions of all warps */
-  int32_t shuffles, selects, permutes;           /* per warp, instructions */
+  int32_t shuffles, selects, permutes, logic;    /* per warp, instructions; logic: shifts and merges */
   int32_t mapped;                                /* per lane: words that value maps make */
   int32_t registers;                             /* words of the largest value of a lane */
 } plan_cost;
@@ -236,6 +236,10 @@ typedef struct plan_kernel {
   plan_target target;
   int32_t n_tensors;
   uint8_t tensor_bits[LLRT_MAX_TENSORS]; /* of an element; steps that move it keep the width */
+  bool high_first[LLRT_MAX_TENSORS]; /* 4 bits: the first element of a byte is in its high half, which loads
+                                        and stores swap; offsets count as if it were low */
+  bool halves; /* elements of 128 bits: they move as 64-bit elements, of which a digit without an axis tells
+                  the two apart; offsets, strides and tensor_bits count those */
   int32_t lane_bits, warp_bits; /* of a block; the host's lane_bits fits the narrowest element */
   bool flat; /* a tile is 2^tile_bits consecutive elements of the flat index, which `place` splits into
                 digits (whole digits: upper and fixed bits together, fastest first); of space only the

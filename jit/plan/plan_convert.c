@@ -37,8 +37,10 @@ static void begin_kernel(draft *d, const llrt_op_desc *desc, const plan_target *
   kernel->n_tensors = desc->n_tensors;
   int narrowest = INT32_MAX;
   for (int t = 0; t < desc->n_tensors; t++) {
-    kernel->tensor_bits[t] = (uint8_t)llrt_dtype_bits(desc->tensors[t].dtype);
-    if (t < 2) narrowest = bits_min(narrowest, kernel->tensor_bits[t]);
+    int bits = llrt_dtype_bits(desc->tensors[t].dtype);
+    kernel->halves |= bits == 128;
+    kernel->tensor_bits[t] = (uint8_t)bits_min(bits, 64);
+    if (t < 2) narrowest = bits_max(bits_min(narrowest, kernel->tensor_bits[t]), 8);
   }
   kernel->lane_bits = target->lanes_first ? bits_log2(target->vector_bytes * 8 / narrowest)
                                           : target->lane_bits;
@@ -74,12 +76,13 @@ static llrt_status interior_steps(draft *d, const draft_values *values, bool str
                                         .streaming = (uint8_t)aligned});
 }
 
-/* The masked path element by element, or word by word where maps want it, without an exchange: little
- * code, for the host. */
+/* The masked path element by element (4 bits: byte by byte of the destination), or word by word where maps
+ * want it, without an exchange: little code, for the host. */
 static llrt_status element_steps(draft *d, const draft_values *values) {
   plan_kernel *kernel = d->kernel;
   int number = 0;
   LLRT_TRY(draft_value(kernel, &values->edge, &number));
+  uint8_t together = (uint8_t)bits_max(values->edge.word, d->word_elements);
   if (values->edge_iterations > 0)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP,
                                             .body = (uint8_t)(2 + kernel->n_maps),
@@ -88,7 +91,14 @@ static llrt_status element_steps(draft *d, const draft_values *values) {
                                           .masked = true}));
   LLRT_TRY(draft_map_steps(d, 0, kernel->n_maps, true, &number));
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)number,
-                                        .vector = (uint8_t)d->word_elements, .masked = true});
+                                        .vector = together, .masked = true});
+}
+
+/* log2 elements of a masked access. Bytes are stored whole: calls whose extents would part their elements
+ * are refused (runtime/validate.c). */
+static int masked_vector(const draft *d, const plan_value *value, const plan_step *step) {
+  int vector = draft_whole_vector(d, value, step->tensor, step->vector);
+  return step->kind == PLAN_STORE && value->bits < 8 ? bits_max(vector, 1) : vector;
 }
 
 /* What comes before the tile's own steps where tensors have indices. */
@@ -111,14 +121,14 @@ static llrt_status masked_steps(draft *d, int first, bool *done) {
     const plan_step *step = &kernel->step[i];
     if (step->kind != PLAN_LOAD && step->kind != PLAN_STORE) continue;
     const plan_value *value = &kernel->value[step->kind == PLAN_LOAD ? step->out : step->in];
-    int vector = draft_whole_vector(d, value, step->tensor, step->vector);
+    int vector = masked_vector(d, value, step);
     if (plan_value_bits(value, PLAN_REGISTER) - vector > MASKED_MAX_ACCESSES) return LLRT_OK;
   }
   for (int i = first; i < end; i++) {
     plan_step step = kernel->step[i];
     if (step.kind == PLAN_LOAD || step.kind == PLAN_STORE) {
       const plan_value *value = &kernel->value[step.kind == PLAN_LOAD ? step.out : step.in];
-      step.vector = (uint8_t)draft_whole_vector(d, value, step.tensor, step.vector);
+      step.vector = (uint8_t)masked_vector(d, value, &step);
       step.masked = true;
     }
     if (step.kind == PLAN_MAP) step.masked = kernel->map[step.map].kind == PLAN_MAP_SCALE;
@@ -204,7 +214,7 @@ static bool moves_words(const plan_kernel *kernel) {
   return kernel->map[kernel->n_maps - 1].kind == PLAN_MAP_WORD_BITS;
 }
 
-/* The number of elements where every digit is fixed, else -1. */
+/* The number of elements where every digit is fixed, copies counted, else -1. */
 static int64_t fixed_elements(const plan_kernel *kernel) {
   int64_t elements = 1;
   for (int i = 0; i < kernel->n_digits; i++) {
@@ -213,7 +223,7 @@ static int64_t fixed_elements(const plan_kernel *kernel) {
     int64_t count = (digit->rest ? digit->upper.value : 1) << digit->bits;
     if (__builtin_mul_overflow(elements, count, &elements)) return -1;
   }
-  return elements;
+  return elements >> kernel->halves;
 }
 
 /* Splits the last variant on the host in two: large tensors stream. */
@@ -221,7 +231,7 @@ static llrt_status add_streaming(const llrt_op_desc *desc, const plan_target *ta
                                  const plan_options *options, plan *out) {
   plan_kernel *small = &out->variant[out->n_variants - 1];
   int64_t elements = fixed_elements(small);
-  int64_t limit = (int64_t)STREAMING_MIN_BYTES * 8 / small->tensor_bits[1];
+  int64_t limit = (int64_t)STREAMING_MIN_BYTES * 8 / llrt_dtype_bits(desc->tensors[1].dtype);
   plan_range range = small->launch.range;
   bool tiled;
   if (elements >= 0 && elements < limit) return LLRT_OK;
@@ -261,8 +271,6 @@ llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
   out->n_variants = 0;
   assert(desc->kind == LLRT_OP_CONVERT && desc->n_tensors >= 2);
   int bits = llrt_dtype_bits(desc->tensors[0].dtype);
-  if (bits < 8 || bits > 64)
-    return llrt_error(LLRT_UNSUPPORTED, "elements of %d bits: 8, 16, 32 and 64 can be moved", bits);
   plan_kernel *first = &out->variant[0];
   bool tiled, flat = true;
   if (desc->in_place) return plan_flat(desc, target, &out->variant[out->n_variants++]);
@@ -278,5 +286,10 @@ llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
     if (flat) LLRT_TRY(add_thin(desc, target, options, out));
   }
   if (!flat) return LLRT_OK;
-  return plan_flat(desc, target, &out->variant[out->n_variants++]);
+  llrt_status status = plan_flat(desc, target, &out->variant[out->n_variants]);
+  if (status == LLRT_OK) out->n_variants++;
+  if (status == LLRT_OK || bits >= 8 || out->n_variants == 0) return status;
+  /* No flat kernel for bytes of unrelated elements: the last tiled one, right for all shapes, has no range. */
+  out->variant[out->n_variants - 1].launch.range = (plan_range){.min_elements = 0};
+  return LLRT_OK;
 }

@@ -75,7 +75,10 @@ static void print_index(const plan_kernel *kernel, int number, llrt_text *text) 
 static void print_digits(const plan_kernel *kernel, llrt_text *text) {
   for (int i = 0; i < kernel->n_digits; i++) {
     const plan_digit *digit = &kernel->digit[i];
-    if (digit->axis < 0) llrt_text_add(text, "  d%d: copies, %d bits;", i, digit->bits);
+    int shift = llrt_layout_out_shift(&kernel->space, i);
+    if (kernel->halves && digit->axis < 0 && kernel->column[0][shift] == 1)
+      llrt_text_add(text, "  d%d: halves of an element;", i);
+    else if (digit->axis < 0) llrt_text_add(text, "  d%d: copies, %d bits;", i, digit->bits);
     else llrt_text_add(text, "  d%d: axis %d / %lld, %d bits", i, digit->axis,
                        (long long)digit->step, digit->bits);
     if (digit->rest) {
@@ -152,16 +155,16 @@ static void print_map(const plan_map *map, llrt_text *text) {
   llrt_text_add(text, "]");
 }
 
-/* Bytes of a step's access; number: the value that it moves. */
-static int vector_bytes(const plan_kernel *kernel, const plan_step *step, int number) {
-  return plan_access_bytes(kernel->value[number].bits, step->vector);
+/* Bytes of a step's access, half a one for an element of 4 bits; number: the value that it moves. */
+static double vector_bytes(const plan_kernel *kernel, const plan_step *step, int number) {
+  return (double)(kernel->value[number].bits << step->vector) / 8;
 }
 
 /* What one access of a shared step moves; number: the value. */
 static void print_shared_access(const plan_kernel *kernel, const plan_step *step, int number,
                                 llrt_text *text) {
   if (!step->matrix) {
-    llrt_text_add(text, ", %d bytes an access", vector_bytes(kernel, step, number));
+    llrt_text_add(text, ", %g bytes an access", vector_bytes(kernel, step, number));
     return;
   }
   plan_matrix matrix;
@@ -181,13 +184,13 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
   llrt_text_add(text, "%*s", 2 + 2 * depth, "");
   switch ((plan_step_kind)step->kind) {
     case PLAN_LOAD:
-      llrt_text_add(text, "load %s, %d bytes an access%s -> ",
+      llrt_text_add(text, "load %s, %g bytes an access%s -> ",
                     step->staged ? "the staged panel" : "source", vector_bytes(kernel, step, step->out),
                     step->masked ? ", masked" : "");
       print_value(kernel, step->out, text);
       break;
     case PLAN_STORE:
-      llrt_text_add(text, "store v%d to destination, %d bytes an access%s%s", step->in,
+      llrt_text_add(text, "store v%d to destination, %g bytes an access%s%s", step->in,
                     vector_bytes(kernel, step, step->in), step->masked ? ", masked" : "",
                     step->streaming ? ", streaming" : "");
       break;
@@ -263,8 +266,9 @@ static void print_cost(const plan_kernel *kernel, llrt_text *text) {
     llrt_text_add(text, "; %d + %d shared wavefronts (at least %d + %d)",
                   cost->shared_store_wavefronts, cost->shared_load_wavefronts,
                   cost->min_wavefronts, cost->min_wavefronts);
-  llrt_text_add(text, "; a warp: %d shuffles, %d selects, %d permutes",
-                cost->shuffles, cost->selects, cost->permutes);
+  llrt_text_add(text, "; a warp: %d shuffles, %d selects, %d permutes", cost->shuffles,
+                cost->selects, cost->permutes);
+  if (cost->logic) llrt_text_add(text, ", %d shifts and merges", cost->logic);
   if (cost->mapped) llrt_text_add(text, "; a lane: %d mapped words", cost->mapped);
   llrt_text_add(text, "; %d registers\n", cost->registers);
 }
@@ -289,7 +293,7 @@ static void print_range(const plan_range *range, llrt_text *text) {
 
 static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text) {
   llrt_text_add(text, "variant %d: %s, %s, %d-bit elements", number, kernel->target.name,
-                kernel->flat ? "flat" : "tiled", kernel->tensor_bits[0]);
+                kernel->flat ? "flat" : "tiled", kernel->tensor_bits[0] << kernel->halves);
   print_range(&kernel->launch.range, text);
   llrt_text_add(text, "\n  block: %d warps of %d lanes, %d bytes of shared memory\n",
                 1 << kernel->warp_bits, 1 << kernel->lane_bits, kernel->launch.shared_bytes);

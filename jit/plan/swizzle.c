@@ -14,6 +14,7 @@
 #include "layout/traffic.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 
 /* Where registers in common allow it, a buffer is no larger, so that four blocks share a multiprocessor of
@@ -134,7 +135,7 @@ static int own_prefix(const frame *f, const vector_list *unit) {
  * its others; up to the widest access. */
 static void choose_unit(candidate *c, int by, bool wide) {
   const frame *own = &c->side[by], *other = &c->side[!by];
-  int widest = c->target->lanes_first ? 0 : log2_elements(c, c->target->access_bytes);
+  int widest = c->target->lanes_first ? own->word : log2_elements(c, c->target->access_bytes);
   for (int i = 0; i < own->word && c->unit.n < widest; i++) append(&c->unit, own->registers[i]);
   for (int common = 1; common >= (wide ? 0 : 1); common--)
     for (int i = own->word; i < own->n_registers && c->unit.n < widest; i++)
@@ -357,12 +358,17 @@ static int candidate_cost(const candidate *c) {
   return cost;
 }
 
+/* The cost of accesses of less than a byte. */
+#define NOT_BYTES INT_MAX
+
 static void try_candidate(candidate *c, int by, bool wide) {
   choose_unit(c, by, wide);
   choose_rest(c);
   fill_bank_word(c);
   choose_offsets(c);
   c->cost = c->target->lanes_first ? 0 : candidate_cost(c);
+  for (int s = 0; s < 2; s++)
+    if (c->element_bits << c->vector[s] < 8) c->cost = NOT_BYTES;
 }
 
 static llrt_status make_buffer(const candidate *c, swizzle *out) {
@@ -429,5 +435,8 @@ llrt_status swizzle_plan(const plan_target *target, int element_bits, const fram
     try_candidate(&c, by, true);
     if (c.cost < best.cost) best = c;
   }
+  if (best.cost == NOT_BYTES)
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "the two sides of an exchange have no two 4-bit elements of a byte in common");
   return make_buffer(&best, out);
 }

@@ -84,14 +84,14 @@ static int room_bits(const tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   const plan_target *target = &kernel->target;
   int wide = bits_max(w->log2_bytes[0], w->log2_bytes[1]);
-  int word = target->word_bits ? bits_max(2 - wide, 0) : 0;
+  int word = bits_min(draft_word_of(w->d, kernel->tensor_bits[0]), draft_word_of(w->d, kernel->tensor_bits[1]));
   int room = kernel->lane_bits + target->warp_bits + target->register_bits + word;
   return bits_min(room, bits_highest((uint64_t)target->shared_bytes) - wide);
 }
 
 /* Runs that together have at most `most` bits: the host's source run gives way first, because it stores
  * whole lines; a GPU's destination run first (measured: docs/measurements.md). Where runs of one vector
- * are still too many, vectors are narrowed: of runs that are equally long the host's source again. Half a line
+ * are still too many, vectors are narrowed: the host's source again, down to a quarter of a line. Half a line
  * stored past the caches costs ten times a whole one. */
 static void choose_runs(tiler *w, int most) {
   const plan_options *options = w->d->options;
@@ -106,7 +106,7 @@ static void choose_runs(tiler *w, int most) {
     while (w->run[0] + w->run[1] > most && w->run[t] > w->vector[t]) w->run[t]--;
   }
   while (w->run[0] + w->run[1] > most) {
-    int longer = w->run[1] >= w->run[0] + (target->lanes_first ? 1 : 0) ? 1 : 0;
+    int longer = w->run[1] >= w->run[0] + (target->lanes_first ? 3 : 0) ? 1 : 0;
     w->vector[longer] = --w->run[longer];
   }
 }
@@ -201,7 +201,8 @@ static void extend(tiler *w) {
   int tile_bytes = d->options && d->options->tile_bytes ? d->options->tile_bytes
                                                         : d->kernel->target.tile_bytes;
   int wide = bits_max(w->log2_bytes[0], w->log2_bytes[1]);
-  int wanted = bits_max(bits_log2(tile_bytes) - wide, d->kernel->lane_bits);
+  int packed = d->kernel->target.lanes_first ? 3 * draft_word_of(d, d->kernel->tensor_bits[1]) : 0;
+  int wanted = bits_max(bits_log2(tile_bytes) - wide, d->kernel->lane_bits + packed);
   uint64_t allowed = ~d->opaque; /* so that a block has one value of an index, unless it would be tiny */
   for (int turn = 0; w->tile.rank < wanted; turn++) {
     uint64_t x = next_vector(w, &w->tile, turn % 2, allowed);
@@ -249,10 +250,27 @@ static void order_side(const tiler *w, int t) {
   assert(n == w->tile.rank);
 }
 
+/* Elements of 4 bits move as the bytes that hold two: those must lie whole in every run. */
+static llrt_status check_pairs(const tiler *w, int t) {
+  const char *role = t == 0 ? "source" : "destination";
+  if (w->log2_bytes[t] >= 0) return LLRT_OK;
+  if (w->n_run[t] < 1)
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "4-bit elements move in bytes, and the %s has no stride that is known to be 1",
+                      role);
+  if (run_alignment(w, t) < 1)
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "4-bit elements move in bytes, and a stride of the %s is odd or not promised "
+                      "to be even",
+                      role);
+  return LLRT_OK;
+}
+
 llrt_status draft_tile(draft *d) {
   tiler w = {.d = d};
   for (int t = 0; t < 2; t++) w.log2_bytes[t] = draft_log2_bytes(d, t);
   for (int t = 0; t < 2; t++) find_run_vectors(&w, t);
+  for (int t = 0; t < 2; t++) LLRT_TRY(check_pairs(&w, t));
   for (int t = 0; t < 2; t++) w.vector[t] = vector_bits(&w, t);
   build_core(&w);
   w.n_core = w.tile.rank;

@@ -32,6 +32,8 @@ static llrt_status check_access(const plan_kernel *kernel, int at, const plan_va
                                 const plan_address_map *map) {
   const plan_step *step = &kernel->step[at];
   int positions[LLRT_MAX_BITS];
+  CHECK(value->bits << step->vector >= 8 || (step->kind == PLAN_LOAD && step->masked),
+        "step %d: less than a byte", at);
   if (kernel->target.lanes_first) return LLRT_OK;
   CHECK(plan_access_positions(value, map, PLAN_REGISTER, step->vector, positions),
         "step %d: no registers for a vector of 2^%d", at, step->vector);
@@ -128,7 +130,8 @@ static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
     CHECK(step->tensor < kernel->n_tensors, "step %d: tensor %d", at, step->tensor);
     CHECK(value->bits == kernel->tensor_bits[step->tensor], "step %d: width of the tensor", at);
     if (kernel->flat) {
-      CHECK(step->vector == 0 && step->masked, "step %d: a flat kernel moves elements", at);
+      int pair = value->bits < 8 && step->kind == PLAN_STORE;
+      CHECK(step->vector == pair && step->masked, "step %d: a flat kernel moves elements", at);
       return LLRT_OK;
     }
     plan_address_of_tensor(kernel, step->tensor, &map);
@@ -180,12 +183,17 @@ static llrt_status check_map(const plan_kernel *kernel, int at) {
     CHECK(in->word == out->word, "step %d: words change", at);
   int word = 5 - bits_log2(in->bits), positions[LLRT_MAX_BITS];
   if (values->kind != PLAN_MAP_WORD_BITS || word <= 0) return LLRT_OK;
-  plan_dim dim = kernel->target.lanes_first ? PLAN_LANE : PLAN_REGISTER;
+  /* GPU: all in registers. Host: those of a lane in registers, the others in lanes. */
+  int inside = kernel->target.lanes_first ? in->word : word;
   plan_address_map map;
   CHECK(!kernel->flat, "step %d: words in a flat kernel", at);
   plan_address_of_tensor(kernel, 1, &map);
-  CHECK(plan_access_positions(in, &map, dim, word, positions), "step %d: no whole words", at);
-  for (int j = 0; j < word; j++) CHECK(positions[j] == j, "step %d: elements of a word", at);
+  CHECK(plan_access_positions(in, &map, PLAN_REGISTER, inside, positions), "step %d: no whole words", at);
+  for (int j = 0; j < LLRT_MAX_BITS; j++) map.column[j] >>= inside;
+  CHECK(plan_access_positions(in, &map, PLAN_LANE, word - inside, positions + inside),
+        "step %d: no whole words", at);
+  for (int j = 0; j < word; j++)
+    CHECK(positions[j] == (j < inside ? j : j - inside), "step %d: elements of a word", at);
   return LLRT_OK;
 }
 

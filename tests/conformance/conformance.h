@@ -42,6 +42,13 @@ int cases_count(void);
  * error set, is a defect of the suite or of the storage functions. */
 bool cases_make(int index, uint64_t seed, conformance_case *made);
 
+/* Random layouts of 2^least elements or more along the last axis: kind 0 plain, 1 with copies, 2 one side row_major. */
+bool random_layouts_make(int kind, int least, uint64_t *seed, conformance_case *made);
+
+/* conformance_widths.c: cases of elements of 4 and of 128 bits. */
+int width_cases_count(void);
+bool width_cases_make(int index, uint64_t *seed, conformance_case *made);
+
 /* conformance_maps.c: cases with value maps, and what the maps do. */
 int map_cases_count(void);
 bool map_cases_make(int index, conformance_case *made);

@@ -116,14 +116,16 @@ static bool random_layout(const conformance_case *made, int copies, uint64_t *se
   return llrt_storage_from_layout(&layout, storage) == LLRT_OK;
 }
 
-static void random_power_shape(int bits, uint64_t *seed, conformance_case *made) {
+/* A shape of 2^bits elements, at least 2^least of them along the last axis. */
+static void random_power_shape(int bits, int least, uint64_t *seed, conformance_case *made) {
   made->rank = 1 + random_below(seed, 4);
   for (int axis = 0; axis < made->rank; axis++) made->shape[axis] = 1;
-  for (int i = 0; i < bits; i++) made->shape[random_below(seed, made->rank)] *= 2;
+  for (int i = 0; i < bits; i++)
+    made->shape[i < least ? made->rank - 1 : random_below(seed, made->rank)] *= 2;
 }
 
-static bool make_random_layouts(int copies, uint64_t *seed, conformance_case *made) {
-  random_power_shape(random_below(seed, copies ? 13 : 17), seed, made);
+static bool make_random_layouts(int copies, int least, uint64_t *seed, conformance_case *made) {
+  random_power_shape(least + random_below(seed, (copies ? 13 : 17) - least), least, seed, made);
   int source_copies = copies ? random_below(seed, 3) : 0;
   int destination_copies = copies ? 1 + random_below(seed, 2) : 0;
   snprintf(made->title, sizeof made->title, "random layouts, rank %d, %d and %d copy bits",
@@ -132,8 +134,8 @@ static bool make_random_layouts(int copies, uint64_t *seed, conformance_case *ma
          random_layout(made, destination_copies, seed, &made->destination.storage);
 }
 
-static bool make_image(uint64_t *seed, conformance_case *made) {
-  random_power_shape(random_below(seed, 17), seed, made);
+static bool make_image(int least, uint64_t *seed, conformance_case *made) {
+  random_power_shape(least + random_below(seed, 17 - least), least, seed, made);
   snprintf(made->title, sizeof made->title, "random layout, rank %d, and row_major", made->rank);
   side *image = &made->source, *rows = &made->destination;
   if (random_below(seed, 2)) {
@@ -142,6 +144,10 @@ static bool make_image(uint64_t *seed, conformance_case *made) {
   }
   return random_layout(made, 0, seed, &image->storage) &&
          llrt_storage_row_major(made->rank, &rows->storage) == LLRT_OK;
+}
+
+bool random_layouts_make(int kind, int least, uint64_t *seed, conformance_case *made) {
+  return kind < 2 ? make_random_layouts(kind, least, seed, made) : make_image(least, seed, made);
 }
 
 /* ---- random pitches: any axis order, any extents, constant or run-time strides ---- */
@@ -181,24 +187,24 @@ static bool make_random(int kind, uint64_t *seed, conformance_case *made) {
   /* Bases off their alignment, in a third of the cases. */
   if (random_below(seed, 3) == 0) made->source.shift = random_below(seed, 16);
   if (random_below(seed, 3) == 0) made->destination.shift = random_below(seed, 16);
-  switch (kind) {
-    case 0: return make_random_layouts(0, seed, made);
-    case 1: return make_random_layouts(1, seed, made);
-    case 2: return make_image(seed, made);
-    default: return make_strided(seed, made);
-  }
+  return kind < 3 ? random_layouts_make(kind, 0, seed, made) : make_strided(seed, made);
 }
 
 #define N_MOVES (N_TABLE * N_WIDTHS + 4 * N_RANDOM)
 
-int cases_count(void) { return N_MOVES + general_cases_count() + named_cases_count() + map_cases_count(); }
+int cases_count(void) {
+  return N_MOVES + general_cases_count() + named_cases_count() + map_cases_count() +
+         width_cases_count();
+}
 
 static bool make_case(int index, uint64_t *seed, conformance_case *made) {
   if (index < N_TABLE * N_WIDTHS) return make_from_table(index, made);
-  int n_general = N_MOVES + general_cases_count(), n_named = n_general + named_cases_count();
-  if (index >= n_named) return map_cases_make(index - n_named, made);
-  if (index >= n_general) return named_cases_make(index - n_general, made);
-  if (index >= N_MOVES) return general_cases_make(index - N_MOVES, made);
+  int general = index - N_MOVES, named = general - general_cases_count();
+  int mapped = named - named_cases_count(), wide = mapped - map_cases_count();
+  if (wide >= 0) return width_cases_make(wide, seed, made);
+  if (mapped >= 0) return map_cases_make(mapped, made);
+  if (named >= 0) return named_cases_make(named, made);
+  if (general >= 0) return general_cases_make(general, made);
   return make_random((index - N_TABLE * N_WIDTHS) / N_RANDOM, seed, made);
 }
 

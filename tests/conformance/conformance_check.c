@@ -46,14 +46,17 @@ static llrt_dtype type_of(const bench *at, int tensor) {
   return tensor == 0 ? at->tested->dtype : result_type(at->tested);
 }
 
-static size_t element_bytes(const bench *at, int tensor) {
-  return (size_t)llrt_dtype_bits(type_of(at, tensor)) / 8;
+static int element_bits(const bench *at, int tensor) { return llrt_dtype_bits(type_of(at, tensor)); }
+
+/* The bytes of n elements. */
+static size_t bytes_of(const bench *at, int tensor, int64_t n) {
+  return ((size_t)n * (size_t)element_bits(at, tensor) + 7) / 8;
 }
 
 /* ---- buffers ---- */
 
 static void fill_codes(const bench *at, buffer *made) {
-  size_t size = element_bytes(at, 0);
+  size_t size = bytes_of(at, 0, 1);
   for (size_t i = 0; i < made->span / size; i++) {
     uint64_t code = source_code(at->tested->dtype, i);
     memcpy(made->bits + made->base + i * size, &code, size);
@@ -65,8 +68,8 @@ static bool buffer_make(bench *at, const side *of, int index, uint64_t seed, buf
   memcpy(shape, at->tested->shape, sizeof shape);
   if (index == 2) scale_shape(at->tested, shape);
   CHECK(llrt_storage_bind(&of->storage, at->tested->rank, shape, of->strides, &at->binding[index]));
-  made->span = (size_t)at->binding[index].span * element_bytes(at, index);
-  made->base = GUARD_BYTES + (size_t)of->shift * element_bytes(at, index);
+  made->span = bytes_of(at, index, at->binding[index].span);
+  made->base = GUARD_BYTES + bytes_of(at, index, of->shift);
   made->bytes = made->base + made->span + GUARD_BYTES;
   made->bits = malloc(made->bytes);
   if (!made->bits) return fail(at, "no memory for %zu bytes", made->bytes);
@@ -96,10 +99,24 @@ static llrt_tensor tensor_of(const bench *at, int tensor_number) {
 
 /* ---- the reference ---- */
 
-static void put_bits(bench *at, uint64_t bits, int64_t to) {
-  size_t size = element_bytes(at, 1);
-  memcpy(at->destination.bits + at->destination.base + (size_t)to * size, &bits, size);
-  if (at->written) memset(at->written + (size_t)to * size, 1, size);
+/* Element `index` of an array of elements of 4 bits, the first of a byte in its low half. */
+static uint64_t get_nibble(const uint8_t *array, int64_t index) {
+  return array[index / 2] >> index % 2 * 4 & 15;
+}
+
+static void put_nibble(uint8_t *array, int64_t index, uint64_t bits) {
+  int shift = (int)(index % 2) * 4;
+  array[index / 2] = (uint8_t)((array[index / 2] & ~(15 << shift)) | (int)(bits & 15) << shift);
+}
+
+/* Puts an element of up to 128 bits into the destination. */
+static void put_bits(bench *at, const uint64_t bits[2], int64_t to) {
+  uint8_t *destination = at->destination.bits + at->destination.base;
+  size_t size = (size_t)element_bits(at, 1) / 8;
+  if (size == 0) put_nibble(destination, to, bits[0]);
+  else memcpy(destination + (size_t)to * size, bits, size);
+  size_t one = bytes_of(at, 1, 1);
+  if (at->written) memset(at->written + bytes_of(at, 1, to + 1) - one, 1, one);
 }
 
 /* The scale of an element; 1 without scales. */
@@ -108,17 +125,19 @@ static double scale_at(const bench *at, const int64_t *coords) {
   uint64_t code = 0;
   if (!at->tested->scale_type) return 1;
   scale_coords(at->tested, coords, scale);
-  size_t size = element_bytes(at, 2);
+  size_t size = bytes_of(at, 2, 1);
   int64_t offset = llrt_storage_offset(&at->tested->scale.storage, &at->binding[2], scale);
   memcpy(&code, at->scale.bits + at->scale.base + (size_t)offset * size, size);
   return scale_value(at->tested, code);
 }
 
 static void put_element(bench *at, int64_t from, int64_t to, double scale) {
-  size_t size = element_bytes(at, 0);
-  uint64_t bits = 0;
-  memcpy(&bits, at->source.bits + at->source.base + (size_t)from * size, size);
-  bits = map_element(at->tested, bits, scale);
+  const uint8_t *source = at->source.bits + at->source.base;
+  size_t size = (size_t)element_bits(at, 0) / 8;
+  uint64_t bits[2] = {0};
+  if (size == 0) bits[0] = get_nibble(source, from);
+  else memcpy(bits, source + (size_t)from * size, size);
+  bits[0] = map_element(at->tested, bits[0], scale);
   put_bits(at, bits, to);
 }
 
@@ -145,7 +164,7 @@ static void convert_reference(bench *at) {
       put_element(at, llrt_storage_offset(source, &at->binding[0], walk.coords), walk.place,
                   scale_at(at, walk.coords));
     else if (into->pad == LLRT_PAD_VALUE)
-      put_bits(at, into->pad_value, walk.place);
+      put_bits(at, (uint64_t[2]){into->pad_value}, walk.place);
   } while (storage_walk_next(&walk));
   if (at->written) map_words(at);
 }

@@ -24,6 +24,9 @@ static const struct row {
     {{64, 64}, "row_major", "col_major", LLRT_I64, 0x8000000000000001, false, LLRT_DTYPE_NONE},
     /* fp4 weights in the order of Hopper kernels. */
     {{128, 256}, "row_major", "row_major", LLRT_U8, 0, true, LLRT_DTYPE_NONE},
+    {{128, 256}, "row_major", "row_major", LLRT_U4, 0, true, LLRT_DTYPE_NONE},
+    {{72, 136}, "row_major", "col_major", LLRT_U4, 0x8, true, LLRT_DTYPE_NONE},
+    {{128, 256}, "row_major", "marlin_w4", LLRT_U4, 0x8, false, LLRT_DTYPE_NONE},
     {{128, 256}, "row_major", "col_major", LLRT_U8, 0x88, true, LLRT_DTYPE_NONE},
     {{1000, 36}, "row_major", "row_major", LLRT_U8, 0, true, LLRT_DTYPE_NONE},
     {{36, 1001}, "row_major", "col_major", LLRT_U16, 0x8008, true, LLRT_DTYPE_NONE},

@@ -14,7 +14,7 @@
 
 static const char *const targets[] = {"sm_80", "sm_90a", "gfx90a", "gfx942", "x86-64-v2",
                                       "x86-64-v3", "x86-64-v4", "aarch64"};
-static const llrt_dtype widths[] = {LLRT_B8, LLRT_B16, LLRT_B32, LLRT_B64};
+static const llrt_dtype widths[] = {LLRT_B4, LLRT_B8, LLRT_B16, LLRT_B32, LLRT_B64, LLRT_B128};
 
 typedef struct pair {
   llrt_storage storage[2];
@@ -28,7 +28,8 @@ typedef struct conversion {
   size_t bytes[2];
 } conversion;
 
-static void fill_conversion(const pair *p, llrt_dtype dtype, conversion *c) {
+/* False where the bytes of 4-bit elements cannot be moved whole. */
+static bool fill_conversion(const pair *p, llrt_dtype dtype, conversion *c) {
   memset(c, 0, sizeof *c);
   c->desc.kind = LLRT_OP_CONVERT;
   c->desc.n_tensors = 2;
@@ -39,10 +40,13 @@ static void fill_conversion(const pair *p, llrt_dtype dtype, conversion *c) {
     memcpy(tensor->strides, p->strides[t], sizeof p->strides[t]);
     cr_assert_eq(llrt_storage_bind(&p->storage[t], 2, p->shape, p->strides[t], &c->binding[t]),
                  LLRT_OK, "%s", llrt_last_error());
-    c->bytes[t] = (size_t)c->binding[t].span * (size_t)llrt_dtype_bits(dtype) / 8;
+    c->bytes[t] = ((size_t)c->binding[t].span * (size_t)llrt_dtype_bits(dtype) + 7) / 8;
     tensor->data = aligned_alloc(256, (c->bytes[t] + 511) / 256 * 256);
   }
-  cr_assert_eq(llrt_op_promise_coarse(&c->desc), LLRT_OK, "%s", llrt_last_error());
+  llrt_status status = llrt_op_promise_coarse(&c->desc);
+  if (status == LLRT_UNSUPPORTED && dtype == LLRT_B4) return false;
+  cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
+  return true;
 }
 
 static void free_conversion(conversion *c) {
@@ -56,10 +60,24 @@ static void fill_source(conversion *c, uint64_t *seed) {
 
 #define UNTOUCHED 0xA5 /* what every byte of a destination is before */
 
-/* Counts places of the destination that do not hold what they must: elements in every copy, pads as the
+/* Copies element `from` of one array (NULL: the number `otherwise`) to element `to` of another. */
+static void put_element(unsigned char *into, int64_t to, const unsigned char *array, int64_t from,
+                        uint64_t otherwise, int bits) {
+  uint64_t element[2] = {otherwise};
+  if (bits < 8) {
+    int shift = (int)(to % 2) * 4;
+    if (array) element[0] = array[from / 2] >> from % 2 * 4;
+    into[to / 2] = (unsigned char)((into[to / 2] & ~(15 << shift)) | (int)(element[0] & 15) << shift);
+    return;
+  }
+  if (array) memcpy(element, array + from * bits / 8, (size_t)bits / 8);
+  memcpy(into + to * bits / 8, element, (size_t)bits / 8);
+}
+
+/* Counts bytes of the destination that do not hold what they must: elements in every copy, pads as the
  * rule says, and elsewhere what was there. */
 static int64_t wrong_places(const pair *p, const conversion *c) {
-  size_t bytes = (size_t)llrt_dtype_bits(c->desc.tensors[0].dtype) / 8;
+  int bits = llrt_dtype_bits(c->desc.tensors[0].dtype);
   const llrt_storage *into = &p->storage[1];
   unsigned char *expected = malloc(c->bytes[1] + 1);
   storage_walk walk;
@@ -67,16 +85,14 @@ static int64_t wrong_places(const pair *p, const conversion *c) {
   memset(expected, UNTOUCHED, c->bytes[1]);
   storage_walk_begin(&walk, into, &c->binding[1]);
   do {
-    const void *from = &into->pad_value;
-    if (storage_walk_is_element(&walk, p->shape))
-      from = (const unsigned char *)c->desc.tensors[0].data +
-             (size_t)llrt_storage_offset(&p->storage[0], &c->binding[0], walk.coords) * bytes;
-    else if (into->pad != LLRT_PAD_VALUE)
-      continue;
-    memcpy(expected + (size_t)walk.place * bytes, from, bytes);
+    bool element = storage_walk_is_element(&walk, p->shape);
+    if (!element && into->pad != LLRT_PAD_VALUE) continue;
+    int64_t from = element ? llrt_storage_offset(&p->storage[0], &c->binding[0], walk.coords) : 0;
+    put_element(expected, walk.place, element ? c->desc.tensors[0].data : NULL, from,
+                into->pad_value, bits);
   } while (storage_walk_next(&walk));
-  for (size_t i = 0; i < c->bytes[1]; i += bytes)
-    wrong += memcmp((const unsigned char *)c->desc.tensors[1].data + i, expected + i, bytes) != 0;
+  for (size_t i = 0; i < c->bytes[1]; i++)
+    wrong += ((const unsigned char *)c->desc.tensors[1].data)[i] != expected[i];
   free(expected);
   return wrong;
 }
@@ -89,6 +105,11 @@ static void explain_failure(const plan *made, int variant) {
   llrt_text_fini(&text);
 }
 
+/* Whether a width may be more than a storage of the pair allows. */
+static bool may_refuse(const pair *p, llrt_dtype dtype) {
+  return dtype == LLRT_B4 || (dtype == LLRT_B128 && p->storage[1].pad_value != 0);
+}
+
 /* Plans and runs every variant that takes the shape; returns how many ran. */
 static int check_pair(const pair *p, const char *target_name, llrt_dtype dtype,
                       plan_exchange exchange, const char *what) {
@@ -98,10 +119,13 @@ static int check_pair(const pair *p, const char *target_name, llrt_dtype dtype,
   uint64_t seed = 0x9E3779B97F4A7C15ull;
   int ran = 0;
   plan_options options = {.exchange = exchange};
-  fill_conversion(p, dtype, &c);
+  if (!fill_conversion(p, dtype, &c)) {
+    free_conversion(&c);
+    return 0;
+  }
   cr_assert_eq(plan_target_find(target_name, &target), LLRT_OK);
   llrt_status status = plan_make(&c.desc, &target, &options, &made);
-  if (status == LLRT_UNSUPPORTED && exchange != PLAN_EXCHANGE_AUTO) {
+  if (status == LLRT_UNSUPPORTED && (exchange != PLAN_EXCHANGE_AUTO || may_refuse(p, dtype))) {
     free_conversion(&c);
     return 0;
   }
@@ -192,6 +216,8 @@ static const text_pair general_pairs[] = {
     {"scale_128x4", "row_major", {131, 90}},
     {"scale_128x4", "scale_8x4", {131, 30}},
     {"scale_8x4(pad=17)", "scale_128x4(pad=3)", {60, 9}},
+    {"row_major", "torchao_w4", {48, 66}},
+    {"torchao_w4", "col_major", {34, 40}},
     {"row_major", "aiter_scale", {40, 11}},
     {"col_major", "scale_128x4(pad=keep)", {140, 6}},
     {"row_major", "storage(digits=[dim1: 16, dim0: 32], pad=9)", {20, 11}},

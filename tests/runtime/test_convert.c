@@ -174,10 +174,15 @@ Test(convert, dtypes_that_do_not_fit) {
   EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "dtype");
   at.source.dtype = LLRT_DTYPE_NONE;
   EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "dtype");
-  at.source.dtype = at.destination.dtype = LLRT_E2M1;
-  EXPECT_REFUSED(LLRT_UNSUPPORTED, "4 bits");
-  at.source.dtype = at.destination.dtype = LLRT_B128;
-  EXPECT_REFUSED(LLRT_UNSUPPORTED, "128 bits");
+}
+
+/* The fixture's tensors as elements of 4 bits. */
+Test(convert, nibbles_that_do_not_fit) {
+  at.source.dtype = at.destination.dtype = LLRT_U4;
+  at.source.shape[1] = at.destination.shape[1] = 7;
+  EXPECT_REFUSED(LLRT_UNSUPPORTED, "a stride of the source is odd");
+  at.source.shape[0] = at.destination.shape[0] = 7;
+  EXPECT_REFUSED(LLRT_UNSUPPORTED, "written by the byte");
 }
 
 Test(convert, shapes_that_do_not_fit) {

@@ -1,0 +1,108 @@
+/* Elements of 4 and of 128 bits. Two elements of 4 bits share a byte, so their shapes and strides keep bytes
+ * whole: along what lies in neighbouring offsets they are even. */
+#include "conformance.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MMA "nvmma(version=[2,0], warps_per_cta=[4,1], instr_shape=[16,8])"
+#define BLOCKED                                                                       \
+  "blocked(size_per_thread=[1,8], threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0])"
+
+static const struct row {
+  int rank;
+  int64_t shape[4];
+  const char *source, *destination;
+} table[] = {
+    {1, {1000}, "row_major", "row_major"},
+    {1, {2}, "row_major", "row_major"},
+    {2, {2, 6}, "row_major", "col_major"},
+    {2, {64, 128}, "row_major", "col_major"},
+    {2, {130, 66}, "row_major", "col_major"},
+    {2, {4, 70000}, "row_major", "col_major"},
+    {2, {70000, 4}, "col_major", "row_major"},
+    {2, {33, 64}, "strided([66,1])", "row_major"},
+    {2, {34, 65}, "strided([66,1])", "strided([1,38])"},
+    {3, {6, 5, 10}, "row_major", "col_major"},
+    {4, {2, 24, 10, 14}, "row_major", "channels_last"},
+    {2, {64, 128}, "strided([0,1])", "row_major"},
+    {2, {128, 64}, "row_major", MMA},
+    {2, {128, 64}, MMA, "col_major"},
+    {2, {64, 128}, "row_major", BLOCKED},
+    {2, {128, 128}, BLOCKED, MMA},
+    {2, {128, 64}, "row_major", "dot(operand=0, k_width=8, parent=" MMA ")"},
+    {1, {64}, "row_major", "slice(dim=0, parent=" BLOCKED ")"},
+    /* Weights as engines keep them; shapes that are no powers of two where the rule allows. */
+    {2, {128, 256}, "row_major", "gptq_w4"},
+    {2, {24, 50}, "gptq_w4", "row_major"},
+    {2, {128, 256}, "row_major", "awq_w4"},
+    {2, {50, 24}, "awq_w4", "row_major"},
+    {2, {128, 256}, "awq_w4", "marlin_w4"},
+    {2, {128, 256}, "gptq_w4", "marlin_w4"},
+    {2, {128, 256}, "row_major", "marlin_w4"},
+    {2, {80, 192}, "row_major", "marlin_w4"},
+    {2, {80, 192}, "marlin_w4", "row_major"},
+    {2, {256, 192}, "row_major", "machete_w4"},
+    {2, {256, 192}, "machete_w4", "row_major"},
+    {2, {384, 64}, "col_major", "machete_w4_1wg"},
+    {2, {48, 80}, "row_major", "cutlass_atom_e2m1"},
+    {2, {48, 80}, "cutlass_atom_e2m1", "row_major"},
+    {2, {48, 80}, "row_major", "cutlass_atom_int4"},
+    {2, {48, 80}, "cutlass_atom_int4", "col_major"},
+    {2, {192, 40}, "row_major", "ft_columns_w4"},
+    {2, {192, 40}, "row_major", "ft_w4"},
+    {2, {192, 40}, "ft_w4", "row_major"},
+    {1, {96}, "row_major", "ft_rows_w4"},
+    {1, {96}, "ft_registers_w4", "row_major"},
+    {1, {96}, "row_major", "turbomind_w4"},
+    {1, {96}, "gguf_q4_0", "row_major"},
+    {2, {48, 66}, "row_major", "shuffle_matrix_a_16"},
+    {2, {64, 66}, "shuffle_matrix_a_32", "row_major"},
+    {2, {32, 192}, "row_major", "flashinfer_sm90_w4"},
+    {2, {32, 192}, "flashinfer_sm90_w4", "row_major"},
+    {2, {50, 384}, "row_major", "block_major_k"},
+    /* The first element of a byte in its high half. */
+    {1, {1000}, "row_major", "bitsandbytes_w4"},
+    {1, {4096}, "bitsandbytes_w4", "row_major"},
+    {2, {50, 66}, "torchao_w4", "row_major"},
+    {2, {64, 128}, "row_major", "torchao_w4"},
+    {2, {128, 256}, "torchao_w4", "marlin_w4"},
+    {2, {48, 80}, "cutlass_atom_int4", "torchao_w4"},
+    {2, {128, 130}, "torchao_w4", "col_major"},
+};
+#define N_TABLE ((int)(sizeof table / sizeof table[0]))
+#define N_RANDOM 24 /* of either width */
+
+static const llrt_dtype packed[] = {LLRT_E2M1, LLRT_U4, LLRT_I4, LLRT_B4};
+
+int width_cases_count(void) { return N_TABLE + 2 * N_RANDOM + N_TABLE; }
+
+static bool from_table(int index, llrt_dtype dtype, conformance_case *made) {
+  const struct row *row = &table[index];
+  made->dtype = dtype;
+  made->rank = row->rank;
+  memcpy(made->shape, row->shape, sizeof row->shape);
+  snprintf(made->title, sizeof made->title, "%.40s -> %.40s", row->source, row->destination);
+  return llrt_storage_parse(row->source, row->rank, row->shape, &made->source.storage) == LLRT_OK &&
+         llrt_storage_parse(row->destination, row->rank, row->shape,
+                            &made->destination.storage) == LLRT_OK;
+}
+
+/* Random maps of two elements or more, bases off their alignment by whole bytes. 4 bits: without copies,
+ * which may stand beside each other in a byte. */
+static bool random_case(int kind, llrt_dtype dtype, uint64_t *seed, conformance_case *made) {
+  made->dtype = dtype;
+  made->source.shift = random_below(seed, 3) == 0 ? 2 * random_below(seed, 8) : 0;
+  made->destination.shift = random_below(seed, 3) == 0 ? 2 * random_below(seed, 8) : 0;
+  if (dtype != LLRT_B128) return random_layouts_make(kind % 2 * 2, 1, seed, made);
+  return random_layouts_make(kind % 3, 1, seed, made);
+}
+
+bool width_cases_make(int index, uint64_t *seed, conformance_case *made) {
+  if (index < N_TABLE) return from_table(index, packed[index % 4], made);
+  index -= N_TABLE;
+  if (index < N_RANDOM) return random_case(index, packed[index % 4], seed, made);
+  index -= N_RANDOM;
+  if (index < N_RANDOM) return random_case(index, LLRT_B128, seed, made);
+  return from_table(index - N_RANDOM, LLRT_B128, made);
+}

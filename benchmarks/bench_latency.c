@@ -40,7 +40,7 @@ static void call_run(const fixture *f) {
   harness_must(llrt_op_run(f->op, NULL, tensors, 2, NULL), "run");
 }
 
-static void call_bare(const fixture *f) { empty_kernel_launch(f->empty); }
+static void call_bare(const fixture *f) { empty_kernel_launch(f->empty, NULL); }
 
 /* ---- first calls ---- */
 

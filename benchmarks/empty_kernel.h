@@ -10,7 +10,7 @@ typedef struct empty_kernel empty_kernel;
 empty_kernel *empty_kernel_create(const char *device_name);
 void empty_kernel_destroy(empty_kernel *kernel);
 
-/* Queues one block of 128 threads on the default stream. */
-void empty_kernel_launch(const empty_kernel *kernel);
+/* Queues one block of 128 threads on a stream; NULL: the default one. */
+void empty_kernel_launch(const empty_kernel *kernel, void *stream);
 
 #endif

@@ -271,3 +271,47 @@ Test(driver_cuda, capture) {
   cr_expect_eq(driver->modules, 0);
   llrt_context_destroy(&compiling);
 }
+
+/* An indexed convert whose extent lies in device memory, prepared before: it launches in capture, and of what
+ * the index and the count point to the host reads nothing. */
+Test(driver_cuda, capture_with_index_and_count) {
+  llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
+  llrt_context *compiling;
+  cr_assert_eq(llrt_context_create(&params, &compiling), LLRT_OK);
+  llrt_device_params device_params = {.driver_library = FAKE_CUDA};
+  llrt_device *device;
+  cr_assert_eq(llrt_device_open(compiling, "cuda:0", &device_params, &device), LLRT_OK);
+  _Alignas(16) static char in[128], out[64];
+  llrt_index index = {.axis = 0, .dtype = LLRT_I32, .axes = 1, .extent = 8, .strides = {1}};
+  index.data = (const void *)(uintptr_t)0x40000; /* device memory, which the host must not touch */
+  llrt_tensor tensors[2] = {{.data = in, .dtype = LLRT_U8, .rank = 2, .shape = {4, 16}}};
+  tensors[0].device = device;
+  tensors[1] = tensors[0];
+  tensors[1].data = out;
+  tensors[1].extent_ptr[0] = (const int32_t *)(uintptr_t)0x50000;
+  tensors[0].indices = &index;
+  tensors[0].n_indices = 1;
+  driver->capturing = 1;
+  cr_expect_eq(llrt_convert_into(&tensors[0], &tensors[1], NULL, NULL), LLRT_NOT_PREPARED);
+  cr_expect_eq(driver->launched, 0);
+
+  driver->capturing = 0;
+  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = {tensors[0], tensors[1]}};
+  llrt_op *op;
+  cr_assert_eq(llrt_op_promise_coarse(&desc), LLRT_OK);
+  cr_assert_eq(llrt_op_prepare(device, &desc, &op), LLRT_OK, "%s", llrt_last_error());
+  int linked = driver->linked;
+  driver->capturing = 1;
+  for (int i = 0; i < 3; i++) {
+    cr_expect_eq(llrt_op_run(op, NULL, tensors, 2, NULL), LLRT_OK, "%s", llrt_last_error());
+    cr_expect_eq(driver->launched, i + 1);
+  }
+  cr_expect_eq(llrt_convert_into(&tensors[0], &tensors[1], NULL, NULL), LLRT_OK, "%s",
+               llrt_last_error());
+  cr_expect_eq(driver->linked, linked, "nothing is compiled in a capture");
+  driver->capturing = 0;
+  llrt_op_destroy(&op);
+  llrt_device_close(&device);
+  cr_expect_eq(driver->modules, 0);
+  llrt_context_destroy(&compiling);
+}

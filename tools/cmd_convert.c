@@ -2,12 +2,13 @@
 #include "tools/common/array_file.h"
 #include "tools/common/best_device.h"
 #include "tools/request.h"
+#include "tools/request_index.h"
 
 #include <llrt/llrt.h>
 
 #include <string.h>
 
-enum { TO, FROM, SHAPE, DTYPE, DEVICE, OUTPUT, MAPS };
+enum { TO, FROM, SHAPE, DTYPE, DEVICE, OUTPUT, INDEX, OUT_OF_RANGE, MAPS };
 
 static const option_spec table[] = {
     [TO] = {"to", 0, "EXPR", "storage of the result"},
@@ -19,6 +20,7 @@ static const option_spec table[] = {
     [DEVICE] = {"device", 0, "NAME",
                 "host, cuda:0, hip:0 (default: the first GPU that\nworks, else the host)"},
     [OUTPUT] = {"output", 'o', "OUT", "file to write: .npy, or new.safetensors:NAME"},
+    REQUEST_INDEX_OPTIONS,
     REQUEST_MAP_OPTIONS,
     {0},
 };
@@ -39,7 +41,7 @@ static bool reinterpret(array *a, llrt_dtype dtype) {
 }
 
 /* Fills the request from the options and the array; a's type and shape become what --dtype says. */
-static int understand(const options *given, array *a, request *r) {
+static int understand(const options *given, array *a, request *r, request_indices *indices) {
   const char *const *value = given->value;
   const char *from = value[FROM];
   int code = TOOL_DONE;
@@ -57,8 +59,14 @@ static int understand(const options *given, array *a, request *r) {
     r->rank = a->rank;
     memcpy(r->shape, a->shape, sizeof r->shape);
   }
+  memcpy(r->stored, r->shape, sizeof r->stored);
+  if (code == TOOL_DONE)
+    code = request_indices_read("convert", given->repeated, given->n_repeated, value[OUT_OF_RANGE],
+                                r->rank, r->shape, indices);
   if (!from) from = a->col_major ? "col_major" : "row_major";
   if (code == TOOL_DONE) code = request_parse_maps("convert", &value[MAPS], r);
+  if (code == TOOL_DONE && r->in_place && indices->n > 0)
+    code = tool_wrong("convert", "--index and --in-place exclude each other");
   return code == TOOL_DONE ? request_parse_storages(from, value[TO], r) : code;
 }
 
@@ -96,8 +104,27 @@ static llrt_status place(llrt_tensor *tensor, const void *data, size_t bytes, si
   return llrt_memory_copy(tensor->device, tensor->data, data, bytes, LLRT_COPY_TO_DEVICE, NULL);
 }
 
-static llrt_status convert_on(llrt_device *device, const request *r, const array *source,
-                              array *result) {
+/* The indices with their values on the device; what is there is to be freed in any event. */
+static llrt_status place_indices(llrt_device *device, const request_indices *indices,
+                                 llrt_index placed[LLRT_MAX_INDICES],
+                                 void *memory[LLRT_MAX_INDICES]) {
+  llrt_status status = LLRT_OK;
+  memcpy(placed, indices->index, sizeof indices->index);
+  for (int i = 0; i < indices->n && status == LLRT_OK; i++) {
+    const array *values = &indices->values[i];
+    status = llrt_memory_allocate(device, values->bytes ? values->bytes : 1, &memory[i]);
+    placed[i].data = memory[i];
+    if (status == LLRT_OK && values->bytes > 0)
+      status = llrt_memory_copy(device, memory[i], values->data, values->bytes,
+                                LLRT_COPY_TO_DEVICE, NULL);
+  }
+  return status;
+}
+
+static llrt_status convert_on(llrt_device *device, const request *r, const request_indices *indices,
+                              const array *source, array *result) {
+  llrt_index placed[LLRT_MAX_INDICES];
+  void *lists[LLRT_MAX_INDICES] = {0};
   llrt_tensor in = describe(r, r->dtype, &r->from, device);
   llrt_tensor out = describe(r, r->out_dtype, &r->to, device);
   llrt_convert_params params = {.n_maps = r->n_maps};
@@ -105,7 +132,10 @@ static llrt_status convert_on(llrt_device *device, const request *r, const array
   llrt_tensor scale = request_describe_scale(r, device);
   size_t room = source->bytes;
   if (r->in_place && result->bytes > room) room = result->bytes;
-  llrt_status status = place(&in, source->data, source->bytes, room);
+  llrt_status status = place_indices(device, indices, placed, lists);
+  in.indices = placed;
+  in.n_indices = indices->n;
+  if (status == LLRT_OK) status = place(&in, source->data, source->bytes, room);
   if (status == LLRT_OK && r->scale.data) {
     status = place(&scale, r->scale.data, r->scale.bytes, r->scale.bytes);
     params.scale = &scale;
@@ -120,15 +150,18 @@ static llrt_status convert_on(llrt_device *device, const request *r, const array
   if (in.data) llrt_memory_free(device, in.data);
   if (scale.data) llrt_memory_free(device, scale.data);
   if (out.data && !r->in_place) llrt_memory_free(device, out.data);
+  for (int i = 0; i < indices->n; i++)
+    if (lists[i]) llrt_memory_free(device, lists[i]);
   return status;
 }
 
-static int convert(const char *device_name, const request *r, const array *source, array *result) {
+static int convert(const char *device_name, const request *r, const request_indices *indices,
+                   const array *source, array *result) {
   llrt_context *context;
   llrt_device *device = NULL;
   if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);
   llrt_status status = best_device_open(context, device_name, &device);
-  if (status == LLRT_OK) status = convert_on(device, r, source, result);
+  if (status == LLRT_OK) status = convert_on(device, r, indices, source, result);
   int code = status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
   llrt_device_close(&device);
   llrt_context_destroy(&context);
@@ -136,8 +169,11 @@ static int convert(const char *device_name, const request *r, const array *sourc
 }
 
 /* Refuses IN when its bytes are not exactly what the source's storage takes. */
-static int check_source(const char *name, const request *r, const array *source) {
+static int check_source(const char *name, const request *r, const request_indices *indices,
+                        const array *source) {
   llrt_tensor tensor = describe(r, r->dtype, &r->from, NULL);
+  tensor.indices = indices->index;
+  tensor.n_indices = indices->n;
   size_t bytes;
   if (llrt_tensor_bytes(&tensor, &bytes) != LLRT_OK) return tool_refuse_library("--from");
   if (bytes == source->bytes) return TOOL_DONE;
@@ -149,15 +185,18 @@ static int run(const options *given) {
   array source, result = {0};
   array_error error;
   request r = {0};
+  request_indices indices = {0};
   if (!given->value[TO]) return tool_wrong("convert", "--to is missing");
   if (!given->value[OUTPUT]) return tool_wrong("convert", "-o OUT is missing");
   if (!array_read(given->word[0], &source, &error)) return tool_refuse("%s", error.text);
-  int code = understand(given, &source, &r);
-  if (code == TOOL_DONE) code = check_source(given->word[0], &r, &source);
+  int code = understand(given, &source, &r, &indices);
+  if (code == TOOL_DONE) code = check_source(given->word[0], &r, &indices, &source);
   if (code == TOOL_DONE) code = create_result(&r, &result);
-  if (code == TOOL_DONE) code = convert(given->value[DEVICE], &r, &source, &result);
+  if (code == TOOL_DONE)
+    code = convert(given->value[DEVICE], &r, &indices, &source, &result);
   if (code == TOOL_DONE && !array_write(given->value[OUTPUT], &result, &error))
     code = tool_refuse("%s", error.text);
+  request_indices_destroy(&indices);
   request_destroy(&r);
   array_destroy(&source);
   array_destroy(&result);
@@ -172,14 +211,15 @@ const command cmd_convert = {
         "Reads a tensor from IN (a .npy file, or model.safetensors:TENSOR), moves its elements to\n"
         "the storage that --to describes, and writes the result. With --to row_major the result\n"
         "has the tensor's shape; otherwise it is the destination's memory as a list. bf16 and the\n"
-        "8-bit floats are uint16 and uint8 in .npy: say --dtype. OUT is written only when all "
-        "went\n"
-        "well. `llrt layout --list` names the expressions.",
+        "8-bit floats are uint16 and uint8 in .npy: say --dtype. --index takes positions of the\n"
+        "source as a list names them: rows, or blocks of a paged cache. OUT is written only when\n"
+        "all went well. `llrt layout --list` names the expressions.",
     .example =
         "  llrt convert weights.npy --to col_major -o transposed.npy\n"
         "  llrt convert transposed.npy --from col_major --shape 512x128 --to row_major \\\n"
         "       -o back.npy",
     .option = table,
+    .repeated = REQUEST_INDEX,
     .min_words = 1,
     .max_words = 1,
     .run = run,

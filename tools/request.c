@@ -84,7 +84,7 @@ int request_parse_maps(const char *command_name, const char *const *values, requ
 }
 
 int request_parse_storages(const char *from, const char *to, request *r) {
-  if (llrt_storage_parse(from, r->rank, r->shape, &r->from) != LLRT_OK)
+  if (llrt_storage_parse(from, r->rank, r->stored, &r->from) != LLRT_OK)
     return tool_refuse_library("--from");
   if (llrt_storage_parse(to, r->rank, r->shape, &r->to) != LLRT_OK)
     return tool_refuse_library("--to");
@@ -108,6 +108,7 @@ int request_parse(const char *command_name, const char *from, const char *to, co
   else if (!request_take_shape_of(from, r) && !request_take_shape_of(to, r))
     code = tool_wrong(command_name, "--shape is missing");
   if (code == TOOL_DONE && dtype) code = request_parse_dtype(dtype, r);
+  memcpy(r->stored, r->shape, sizeof r->stored);
   if (code == TOOL_DONE) code = request_parse_maps(command_name, maps, r);
   if (code == TOOL_DONE) code = request_parse_storages(from, to, r);
   return code;

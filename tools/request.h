@@ -28,7 +28,8 @@ enum {
 
 typedef struct request {
   int rank;
-  int64_t shape[LLRT_MAX_RANK];
+  int64_t shape[LLRT_MAX_RANK];  /* of the result, logical */
+  int64_t stored[LLRT_MAX_RANK]; /* of the source; another where an index chooses positions of it */
   llrt_dtype dtype, out_dtype;
   bool in_place;
   llrt_storage from, to;
@@ -51,7 +52,7 @@ int request_parse_dtype(const char *text, request *r);
 /* REQUEST_MAP_OPTIONS' values, from the first on; needs r's dtype and shape. */
 int request_parse_maps(const char *command_name, const char *const *values, request *r);
 
-/* Both expressions on r's shape. */
+/* `from` on what is stored, `to` on the shape. */
 int request_parse_storages(const char *from, const char *to, request *r);
 
 /* The shape that an expression brings along (a literal does); false where it brings none. */

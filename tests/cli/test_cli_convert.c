@@ -239,11 +239,112 @@ Test(cli_convert, maps) {
   array_destroy(&in);
 }
 
+/* ---- indices ---- */
+
+static void write_list(const char *name, llrt_dtype dtype, int n, const int *values) {
+  array_error error;
+  array list;
+  cr_assert(array_create(dtype, 1, (int64_t[]){n}, &list, &error), "%s", error.text);
+  for (int i = 0; i < n; i++) {
+    if (dtype == LLRT_I32) ((int32_t *)list.data)[i] = values[i];
+    else ((int64_t *)list.data)[i] = values[i];
+  }
+  cr_assert(array_write(name, &list, &error), "%s", error.text);
+  array_destroy(&list);
+}
+
+enum { ROWS = 12, COLUMNS = 10, PICKED_ROWS = 5, PICKED_COLUMNS = 12 };
+static const int picked_rows[PICKED_ROWS] = {3, 0, -1, 11, 3};
+static const int picked_columns[PICKED_COLUMNS] = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 10, 1 << 20};
+
+static const struct {
+  const char *options;
+  bool rows, columns, col_major, clamps;
+} picks[] = {
+    {"--to row_major --index 0=rows.npy", true, false, false, false},
+    {"--to col_major --index 1=columns.npy", false, true, true, false},
+    {"--to row_major --index=1=columns.npy --index 0=rows.npy", true, true, false, false},
+    {"--to col_major --index 0=rows.npy --index 1=columns.npy --out-of-range zero", true, true, true,
+     false},
+    {"--to row_major --index 0=rows.npy --index 1=columns.npy --out-of-range clamp", true, true,
+     false, true},
+};
+
+/* The position that a list picks of `extent`; -1: none. */
+static int picked(const int *list, int i, int extent, bool clamps) {
+  int at = list ? list[i] : i;
+  if (at >= 0 && at < extent) return at;
+  return !clamps ? -1 : at < 0 ? 0 : extent - 1;
+}
+
+/* Positions of the source are picked along one axis or two; the result has the lists' lengths. */
+Test(cli_convert, index) {
+  array in = write_sample("in.npy", LLRT_U16, 2, (int64_t[]){ROWS, COLUMNS}, false);
+  write_list("rows.npy", LLRT_I32, PICKED_ROWS, picked_rows);
+  write_list("columns.npy", LLRT_I64, PICKED_COLUMNS, picked_columns);
+  for (size_t p = 0; p < sizeof picks / sizeof picks[0]; p++) {
+    char line[256];
+    snprintf(line, sizeof line, "convert in.npy %s --device host -o out.npy", picks[p].options);
+    run_quietly(line);
+    array out = read_result("out.npy");
+    int rows = picks[p].rows ? PICKED_ROWS : ROWS;
+    int columns = picks[p].columns ? PICKED_COLUMNS : COLUMNS;
+    cr_assert_eq(out.bytes, (size_t)(rows * columns * 2), "%s", line);
+    if (!picks[p].col_major) cr_expect(out.shape[0] == rows && out.shape[1] == columns, "%s", line);
+    for (int i = 0; i < rows * columns; i++) {
+      int r = i / columns, c = i % columns;
+      int row = picked(picks[p].rows ? picked_rows : NULL, r, ROWS, picks[p].clamps);
+      int column = picked(picks[p].columns ? picked_columns : NULL, c, COLUMNS, picks[p].clamps);
+      uint16_t want = row < 0 || column < 0 ? 0 : ((uint16_t *)in.data)[row * COLUMNS + column];
+      uint16_t got = ((uint16_t *)out.data)[picks[p].col_major ? c * rows + r : i];
+      cr_expect_eq(got, want, "%s: [%d,%d]", line, r, c);
+    }
+    array_destroy(&out);
+  }
+  array_destroy(&in);
+}
+
+/* Blocks of a paged cache, by a list; a list without values. */
+Test(cli_convert, index_of_blocks) {
+  const int blocks[] = {6, 1, 2};
+  array in = write_sample("pool.npy", LLRT_U16, 4, (int64_t[]){7, 16, 2, 32}, false);
+  write_list("blocks.npy", LLRT_I32, 3, blocks);
+  write_list("none.npy", LLRT_I32, 0, blocks);
+  run_quietly("convert pool.npy --from kv_nhd --to kv_hnd --index 0=blocks.npy --out-of-range error"
+              " --device host -o out.npy");
+  array out = read_result("out.npy");
+  cr_assert_eq(out.bytes, (size_t)3 * 16 * 2 * 32 * 2);
+  for (int i = 0; i < 3 * 16 * 2 * 32; i++) {
+    int d = i % 32, h = i / 32 % 2, t = i / 64 % 16, b = i / 1024;
+    cr_expect_eq(((uint16_t *)out.data)[((b * 2 + h) * 16 + t) * 32 + d],
+                 ((uint16_t *)in.data)[((blocks[b] * 16 + t) * 2 + h) * 32 + d], "element %d", i);
+  }
+  array_destroy(&out);
+  run_quietly("convert pool.npy --to row_major --index 0=none.npy --device host -o out.npy");
+  out = read_result("out.npy");
+  cr_expect(out.rank == 4 && out.shape[0] == 0 && out.shape[1] == 16);
+  array_destroy(&out);
+  array_destroy(&in);
+}
+
 static const struct {
   const char *line;
   int code;
   const char *why;
 } failures[] = {
+    {"convert in.npy --to row_major --index 0=missing.npy -o out.npy", 1, "missing.npy: No such"},
+    {"convert in.npy --to row_major --index 0=in.npy -o out.npy", 1, "no list of int32 or int64"},
+    {"convert in.npy --to row_major --index 2=list.npy -o out.npy", 1, "has 2 axes"},
+    {"convert in.npy --to row_major --index 0=list.npy --out-of-range error -o out.npy", 1,
+     "value 64 at 1 of list.npy is not in 0..63"},
+    {"convert in.npy --to row_major --index list.npy -o out.npy", 2, "nothing like 0=I.npy"},
+    {"convert in.npy --to row_major --index 0=list.npy --index 0=list.npy -o out.npy", 2,
+     "twice for axis 0"},
+    {"convert in.npy --to row_major --index 0=list.npy --out-of-range skip -o out.npy", 2, "skip"},
+    {"convert in.npy --to row_major --index 0=list.npy --in-place -o out.npy", 2, "exclude"},
+    {"convert in.npy --to row_major --out-of-range zero -o out.npy", 2, "without --index"},
+    {"convert in.npy --to row_major --index 0=a --index 1=a --index 2=a --index 3=a --index 4=a"
+     " -o out.npy", 2, "more than 4 times"},
     {"convert in.npy --to row_major --out-dtype i64 --device host -o out.npy", 1, "no such cast"},
     {"convert in.npy --to row_major --out-dtype i63 -o out.npy", 1, "--out-dtype"},
     {"convert in.npy --to row_major --xor -1 -o out.npy", 2, "-1"},
@@ -287,6 +388,7 @@ Test(cli_convert, failures_write_nothing) {
   file = tool_read_file("whole.safetensors", &size);
   tool_write_file("cut.safetensors", file, size - 1);
   free(file);
+  write_list("list.npy", LLRT_I32, 2, (int[]){0, 64});
   tool_write_file("full", "", 0); /* a file where a folder would be needed */
   for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++)
     tool_expect_failure(failures[i].line, failures[i].code, failures[i].why);

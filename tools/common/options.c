@@ -43,6 +43,14 @@ static int find_option(const command *c, const char *name, size_t length, char l
   return -1;
 }
 
+/* Keeps a value of the option that may be repeated. */
+static bool take_repeated(const command *c, const char *value, options *given) {
+  if (given->n_repeated == OPTIONS_MAX_REPEATS)
+    return wrong(c, "--%s is given more than %d times", c->repeated, OPTIONS_MAX_REPEATS);
+  given->repeated[given->n_repeated++] = value;
+  return true;
+}
+
 /* Takes the option at argv[*at]; *at moves to its last word. */
 static bool take_option(const command *c, int argc, char *const argv[], int *at, options *given) {
   const char *text = argv[*at];
@@ -54,7 +62,8 @@ static bool take_option(const command *c, int argc, char *const argv[], int *at,
   int index = find_option(c, text + 2, length, is_long ? 0 : text[1]);
   if (index < 0) return wrong(c, "there is no option %s", text);
   const option_spec *o = &c->option[index];
-  if (given->value[index]) return wrong(c, "--%s is given twice", o->name);
+  bool repeats = c->repeated && strcmp(o->name, c->repeated) == 0;
+  if (given->value[index] && !repeats) return wrong(c, "--%s is given twice", o->name);
   if (!o->argument) {
     if (value) return wrong(c, "--%s takes no value", o->name);
     value = "";
@@ -62,8 +71,8 @@ static bool take_option(const command *c, int argc, char *const argv[], int *at,
     if (*at + 1 >= argc) return wrong(c, "--%s needs %s", o->name, o->argument);
     value = argv[++*at];
   }
-  given->value[index] = value;
-  return true;
+  if (!given->value[index]) given->value[index] = value;
+  return !repeats || take_repeated(c, value, given);
 }
 
 static bool asks_for_help(int argc, char *const argv[]) {

@@ -10,6 +10,7 @@
 
 #define OPTIONS_MAX 16      /* of one command */
 #define OPTIONS_MAX_WORDS 4 /* arguments that are no options */
+#define OPTIONS_MAX_REPEATS 4 /* of the option that may be repeated */
 
 typedef struct option_spec {
   const char *name;     /* without its dashes */
@@ -23,6 +24,8 @@ typedef struct options {
       *value[OPTIONS_MAX]; /* by place in the command's table: NULL where not given, "" a flag */
   const char *word[OPTIONS_MAX_WORDS];
   int n_words;
+  const char *repeated[OPTIONS_MAX_REPEATS]; /* all values of command.repeated; value has the first */
+  int n_repeated;
 } options;
 
 /* One subcommand. Its table ends with an entry without a name. */
@@ -34,6 +37,7 @@ typedef struct command {
   const char *text;     /* what it does and what its output means */
   const char *example;  /* one or more whole lines */
   const option_spec *option;
+  const char *repeated; /* the name of the one option that may be given several times; NULL: none */
   int min_words, max_words;
   int (*run)(const options *given); /* returns the exit code */
 } command;

@@ -1,10 +1,15 @@
 #include "runtime/promise.h"
 
+#include "backends/backend.h"
 #include "base/bits.h"
 #include "base/status.h"
 #include "runtime/index_check.h"
 
-#define COARSE_BYTES 16 /* the widest access of one lane: more alignment changes no plan */
+/* More alignment changes no plan: on a GPU the widest access of one lane, on the host a line, which stores
+ * past the caches fill. */
+static int64_t coarse_bytes(const llrt_tensor *tensor) {
+  return tensor->device && tensor->device->target.isa != PLAN_ISA_HOST ? 16 : 64;
+}
 
 /* Extents below this are compiled in: heads, head sizes, block sizes, channels. A tile along such an axis
  * has to end where the axis does, which only a kernel that knows the extent can do without waste. */
@@ -25,7 +30,7 @@ static bool is_promised(const storage_set *set, int tensor, int i) {
 static void coarse_strides(const op_call *call, const storage_set *set, int tensor,
                            llrt_tensor_promise *promises) {
   const llrt_storage *storage = &set->storage[tensor];
-  int64_t most = COARSE_BYTES * 8 / call->bits[tensor];
+  int64_t most = coarse_bytes(&call->tensor[tensor]) * 8 / call->bits[tensor];
   for (int axis = 0; axis < set->rank; axis++) promises->stride[axis].multiple = most;
   for (int i = 0; i < storage->n_digits; i++) {
     if (!is_promised(set, tensor, i)) continue;
@@ -50,7 +55,7 @@ void llrt_promises_coarse(const op_call *call, const storage_set *set, llrt_op_d
   int64_t in_word = acts_on_words(desc) ? bits_max(32 / call->bits[1], 1) : 1;
   for (int i = 0; i < call->n; i++) {
     const llrt_tensor *tensor = &call->tensor[i];
-    promises[i].address.multiple = coarse_multiple(address_multiple(tensor), COARSE_BYTES);
+    promises[i].address.multiple = coarse_multiple(address_multiple(tensor), coarse_bytes(tensor));
     for (int axis = 0; axis < tensor->rank; axis++) {
       int64_t extent = tensor->shape[axis];
       llrt_promise *shape = &promises[i].shape[axis];

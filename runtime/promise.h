@@ -5,7 +5,7 @@
 #include "runtime/validate.h"
 
 /* The promises of a one-line call: per tensor, the address and every open stride as a multiple of
- * the largest power of two up to 16 bytes; per axis, the extent itself where it is small, else
+ * the largest power of two up to 16 bytes on a GPU, else 64; per axis, the extent itself where it is small, else
  * whether it fits 31 bits, and where a map acts on words of the destination, whether words go into it. Fills the axes below the rank of
  * desc->promises, which must be zero. */
 void llrt_promises_coarse(const op_call *call, const storage_set *set, llrt_op_desc *desc);

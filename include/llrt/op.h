@@ -49,8 +49,9 @@ typedef struct llrt_op_desc {
 } llrt_op_desc;
 
 /* Fills the promises that exactly these tensors keep, coarsely, as the one-line calls do: extents
- * below 1024 (in place: all) as they are, larger ones "fits 31 bits" or nothing; strides and addresses the largest power of
- * two up to 16 bytes. (One-line calls stop compiling extents in after 16 kernels for a pair of storages.) */
+ * below 1024 (in place: all) as they are, larger ones "fits 31 bits" or nothing; strides and addresses the
+ * largest power of two up to 16 bytes on a GPU, 64 on the host and where a tensor has no device. (One-line calls
+ * stop compiling extents in after 16 kernels for a pair of storages.) */
 LLRT_API llrt_status llrt_op_promise_coarse(llrt_op_desc *desc);
 
 /* Plans, compiles and loads every variant that the promises reach. Cost: milliseconds; kernels that

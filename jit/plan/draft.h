@@ -75,6 +75,7 @@ typedef struct draft {
   int run[2];    /* leading vectors of order[t] with address 1, 2, 4, … */
   int vector[2]; /* log2 elements of one access; <= run */
   int align[2];  /* log2 elements that divide the address of every run */
+  bool whole_lines; /* the destination's runs are whole sectors of memory */
   int word_elements; /* log2 destination elements that must stay together, because a map acts on 32-bit
                         words of them; 0: none */
   int maps_before;   /* how many of kernel->map come before the exchange */

@@ -16,10 +16,8 @@
 
 /* Below this many elements a launch is all latency and the flat kernel has more parallelism. */
 #define TILED_MIN_ELEMENTS 4096
-/* From here on the host's stores bypass the caches (measured: docs/measurements.md). */
+/* From here on the host's stores bypass the caches (measured: docs/measurements.md), where they are whole lines. */
 #define STREAMING_MIN_BYTES (4 << 20)
-/* and every piece of a store is aligned to 2^this bytes, which streaming instructions demand. */
-#define STREAMING_MIN_ALIGN 4
 /* log2 positions along an axis of unknown extent that a narrow tile takes: shapes above half of that run
  * tiled. */
 #define THIN_BITS 5
@@ -70,7 +68,7 @@ static llrt_status interior_steps(draft *d, const draft_values *values, bool str
   LLRT_TRY(draft_exchange(d, loaded, &target, &stored));
   LLRT_TRY(draft_map_steps(d, d->maps_before, kernel->n_maps - d->maps_before, false, &stored));
   int aligned = d->align[1] + draft_log2_bytes(d, 1);
-  if (!streaming || aligned < STREAMING_MIN_ALIGN) aligned = 0;
+  if (!streaming || !d->whole_lines) aligned = 0;
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)stored,
                                         .vector = (uint8_t)d->vector[1],
                                         .streaming = (uint8_t)aligned});

@@ -297,5 +297,7 @@ llrt_status draft_tile(draft *d) {
     d->align[t] = bits_min(run_alignment(&w, t), w.vector[t]);
     order_side(&w, t);
   }
+  int line = bits_log2(d->kernel->target.sector_bytes) - w.log2_bytes[1];
+  d->whole_lines = bits_min(w.run[1], run_alignment(&w, 1)) >= line;
   return LLRT_OK;
 }

@@ -84,10 +84,10 @@ Test(op, an_extent_may_be_compiled_in) {
 Test(op, one_line_calls_find_prepared_kernels) {
   llrt_op_desc desc = fixture_desc(&at);
   cr_assert_eq(llrt_op_promise_coarse(&desc), LLRT_OK);
-  cr_expect_eq(desc.promises[0].address.multiple, 16);
+  cr_expect_eq(desc.promises[0].address.multiple, 64);
   cr_expect_eq(desc.promises[1].shape[0].min, at.source.shape[0], "small: as it is");
   cr_expect_eq(desc.promises[1].shape[0].max, at.source.shape[0]);
-  cr_expect_eq(desc.promises[1].stride[1].multiple, 4); /* 16 bytes of f32 */
+  cr_expect_eq(desc.promises[1].stride[1].multiple, 8); /* of 24 rows; at most 64 bytes */
   llrt_op *op;
   cr_assert_eq(llrt_op_prepare(at.host, &desc, &op), LLRT_OK);
   uint64_t compiles = fixture_stats(&at).compiles;

@@ -235,9 +235,13 @@ static void move_gpu(emitter *e, access *a) {
     move_all_matrices(e, a);
     return;
   }
-  bool found = plan_access_positions(a->value, &a->place.map, PLAN_REGISTER, a->vector, a->position);
-  assert(found || a->vector == 0);
-  (void)found;
+  if (e->kernel->flat) { /* whose vectors are the lowest registers */
+    for (int j = 0; j < a->vector; j++) a->position[j] = j;
+  } else {
+    bool found = plan_access_positions(a->value, &a->place.map, PLAN_REGISTER, a->vector, a->position);
+    assert(found || a->vector == 0);
+    (void)found;
+  }
   for (int j = 0; j < a->vector; j++) a->inner |= 1ull << a->position[j];
   for (uint64_t index = 0; index < 1ull << a->registers; index++) {
     if (index & a->inner || !takes_part(e, a, index)) continue;

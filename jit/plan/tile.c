@@ -79,16 +79,15 @@ static int vector_bits(const tiler *w, int t) {
   return target->access_align_bytes == 1 ? vector : bits_min(vector, run_alignment(w, t));
 }
 
-/* Tiles of permutations stay below this: one of 64 KiB moved 8-bit images at 0.93 of a copy on an H200, one
- * of 32 KiB at 0.96. Irregular maps want runs of 256 bytes on both sides more (0.94 against 0.87). */
-#define PERMUTATION_TILE_BYTES (32 << 10)
+/* Tiles along axes stay below this: one of 64 KiB moved 8-bit images at 0.93 of a copy on an H200, one of
+ * 32 KiB at 0.96. Maps of one range of bits (reversals, any matrix) want runs of 256 bytes on both sides
+ * more: 0.94 against 0.87. */
+#define AXIS_TILE_BYTES (32 << 10)
 
-/* Whether every bit moves one address bit at most, on both sides. */
-static bool is_permutation(const draft *d) {
-  for (int t = 0; t < 2; t++)
-    for (int z = 0; z < d->n_bits; z++)
-      if (bits_count(d->column[t][z]) > 1) return false;
-  return true;
+static bool has_axes(const draft *d) {
+  for (int i = 0; i < d->kernel->n_digits; i++)
+    if (d->kernel->digit[i].rest) return true;
+  return false;
 }
 
 /* log2 elements that the registers of a block and its shared memory hold. */
@@ -99,7 +98,7 @@ static int room_bits(const tiler *w) {
   int word = bits_min(draft_word_of(w->d, kernel->tensor_bits[0]), draft_word_of(w->d, kernel->tensor_bits[1]));
   int room = kernel->lane_bits + target->warp_bits + target->register_bits + word;
   int bytes = target->shared_bytes;
-  if (!target->lanes_first && is_permutation(w->d)) bytes = bits_min(bytes, PERMUTATION_TILE_BYTES);
+  if (!target->lanes_first && has_axes(w->d)) bytes = bits_min(bytes, AXIS_TILE_BYTES);
   return bits_min(room, bits_highest((uint64_t)bytes) - wide);
 }
 

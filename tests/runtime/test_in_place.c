@@ -108,9 +108,11 @@ static void check_row(fixture *at, const row *r, const char *device) {
   free(got);
 }
 
+static const llrt_context_params context_params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
+
 static void check_device(const char *name) {
   fixture at;
-  cr_assert_eq(llrt_context_create(NULL, &at.context), LLRT_OK);
+  cr_assert_eq(llrt_context_create(&context_params, &at.context), LLRT_OK);
   cr_assert_eq(llrt_device_open(at.context, name, NULL, &at.device), LLRT_OK, "%s", llrt_last_error());
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_row(&at, &rows[i], name);
   llrt_device_close(&at.device);
@@ -124,7 +126,7 @@ Test(in_place, every_device) {
 /* Prepared operations say so beforehand, are saved with it, and take no tensors apart. */
 Test(in_place, prepared_and_saved) {
   fixture at;
-  cr_assert_eq(llrt_context_create(NULL, &at.context), LLRT_OK);
+  cr_assert_eq(llrt_context_create(&context_params, &at.context), LLRT_OK);
   cr_assert_eq(llrt_device_open(at.context, "host", NULL, &at.device), LLRT_OK);
   describe(&at, &rows[0]);
   unsigned char data[2][4096] = {{0}}, saved[65536];

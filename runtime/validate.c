@@ -18,9 +18,7 @@ static llrt_status check_dtype(llrt_dtype dtype, const char *role) {
 
 /* Differing types mean a cast of values. */
 static llrt_status check_cast(llrt_dtype from, llrt_dtype to) {
-  int from_bits = llrt_dtype_bits(from), to_bits = llrt_dtype_bits(to);
-  bool bytes = from_bits >= 8 && to_bits >= 8;
-  if (from == to || (bytes && number_cast_exists(from, to))) return LLRT_OK;
+  if (from == to || number_cast_exists(from, to)) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "the source is %s, the destination %s: there is no such cast",
                     llrt_dtype_name(from), llrt_dtype_name(to));
 }
@@ -81,10 +79,6 @@ llrt_status llrt_validate_scale(const llrt_op_desc *desc) {
     return llrt_error(LLRT_UNSUPPORTED, "%s to %s: no numbers that can be scaled",
                       llrt_dtype_name(from), llrt_dtype_name(to));
   const number_format *scale = number_format_of(desc->tensors[2].dtype);
-  for (int t = 0; t < 2; t++)
-    if (llrt_dtype_bits(desc->tensors[t].dtype) < 8)
-      return llrt_error(LLRT_UNSUPPORTED, "scales of %s elements",
-                        llrt_dtype_name(desc->tensors[t].dtype));
   if (!scale || scale->kind == NUMBER_INTEGER || scale->bits < 8 || scale->bits > 32)
     return llrt_error(LLRT_UNSUPPORTED, "scales of type %s",
                       llrt_dtype_name(desc->tensors[2].dtype));

@@ -119,6 +119,16 @@ static inline uint64_t reference_cast(llrt_dtype from, llrt_dtype to, uint64_t c
   return reference_encode(to, x);
 }
 
+/* The code of element `index` of an array; of 4 bits, the even ones are the low halves of bytes. */
+static inline uint64_t reference_read(llrt_dtype dtype, const void *data, int64_t index) {
+  int bits = llrt_dtype_bits(dtype);
+  const unsigned char *byte = (const unsigned char *)data + index * bits / 8;
+  uint64_t code = 0;
+  if (bits < 8) return *byte >> (index & 1) * 4 & 15;
+  memcpy(&code, byte, (size_t)bits / 8);
+  return code;
+}
+
 /* perm as llrt_map has it. */
 static inline uint32_t reference_permute(const uint8_t perm[32], uint32_t word) {
   uint32_t out = 0;

@@ -93,16 +93,16 @@ static LLVMTypeRef code_type(const emitter *e, int bits, LLVMTypeRef like) {
   return LLVMVectorType(scalar, LLVMGetVectorSize(like));
 }
 
-/* The code of element `index`: cut out of its word, or a vector of lanes made wide. */
+/* The code of element `index`: cut out of its word, or on the host out of lanes made wide. */
 static LLVMValueRef take_code(const caster *c, int index) {
   const emitter *e = c->e;
   LLVMValueRef word = c->from[index >> c->in->word];
   int bits = c->in->bits, place = index & (int)bits_mask(c->in->word);
   if (emit_is_host(e))
-    return LLVMBuildZExt(e->builder, word, code_type(e, bits, LLVMTypeOf(word)), "");
+    word = LLVMBuildZExt(e->builder, word, code_type(e, bits, LLVMTypeOf(word)), "");
   if (place > 0)
     word = LLVMBuildLShr(e->builder, word, emit_splat(LLVMTypeOf(word), (uint64_t)(place * bits)), "");
-  if (bits >= 32) return word;
+  if (bits >= 32 || (emit_is_host(e) && bits >= 8)) return word;
   return LLVMBuildAnd(e->builder, word, emit_splat(LLVMTypeOf(word), bits_mask(bits)), "");
 }
 
@@ -111,11 +111,10 @@ static void put_code(const caster *c, int index, LLVMValueRef code) {
   LLVMValueRef *word = &c->to[index >> c->out->word];
   int bits = c->out->bits, place = index & (int)bits_mask(c->out->word);
   if (emit_is_host(e)) {
-    LLVMTypeRef type = LLVMTypeOf(code), element = emit_int_type(e, bits);
+    LLVMTypeRef type = LLVMTypeOf(code), lane = emit_int_type(e, bits_max(bits, 8));
     bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
-    type = vector ? LLVMVectorType(element, LLVMGetVectorSize(type)) : element;
-    *word = LLVMBuildTrunc(e->builder, code, type, "");
-    return;
+    type = vector ? LLVMVectorType(lane, LLVMGetVectorSize(type)) : lane;
+    code = LLVMBuildTrunc(e->builder, code, type, "");
   }
   if (place > 0)
     code = LLVMBuildShl(e->builder, code, emit_splat(LLVMTypeOf(code), (uint64_t)(place * bits)), "");

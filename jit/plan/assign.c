@@ -143,9 +143,11 @@ static void extra_store_registers(const draft *d, int wanted, const side_assignm
 }
 
 /* log2 elements that a thread should have in flight: half the wish where the tile would otherwise have less
- * than 256 threads. */
+ * than 256 threads. A cast makes at most thread_bytes words of them. */
 static int in_flight_bits(const draft *d) {
-  int wish = bits_log2(d->kernel->target.thread_bytes) - draft_log2_bytes(d, 0);
+  int bytes = bits_log2(d->kernel->target.thread_bytes);
+  int most = bytes + draft_word_of(d, d->kernel->tensor_bits[1]);
+  int wish = bits_min(bytes - draft_log2_bytes(d, 0), most);
   int wanted = bits_max(wish - 1, bits_min(wish, d->tile_bits - 8));
   return bits_min(wanted, d->tile_bits);
 }
@@ -178,9 +180,12 @@ static void gpu_sides(draft *d, int word, side_assignment side[2]) {
 /* ---- host: lanes first, one warp ---- */
 
 /* Of packed elements the first two of the run share a lane. Three vectors stay in the registers, lanes being
- * left over where the tile is small: what packed_middle may need to exchange the first. */
+ * left over where the tile is small: what packed_middle may need to exchange the first. That holds for both
+ * sides of a cast, too, because the exchange moves the narrower elements. */
 static void host_side(draft *d, side_assignment *side, int t) {
-  int word = draft_word_of(d, d->kernel->tensor_bits[t]), lanes = bits_min(d->kernel->lane_bits, d->tile_bits - 3 * word);
+  int word = draft_word_of(d, d->kernel->tensor_bits[t]);
+  int packed = draft_word_of(d, bits_min(d->kernel->tensor_bits[0], d->kernel->tensor_bits[1]));
+  int lanes = bits_min(d->kernel->lane_bits, d->tile_bits - 3 * packed);
   fill(side, &side->registers, word, d->order[t], d->tile_bits, 0);
   fill(side, &side->lanes, bits_max(lanes, 0), d->order[t], d->tile_bits, 0);
   fill(side, &side->registers, d->tile_bits, d->order[t], d->tile_bits, 0);
@@ -240,8 +245,9 @@ static llrt_status assign_edge(const draft *d, draft_values *values) {
   }
   fill(&side, &iterations, d->tile_bits, d->order[1], d->tile_bits, 0);
   values->edge_iterations = iterations.n;
-  int word = bits_min(d->word_elements, draft_word_of(d, d->kernel->tensor_bits[0]));
-  return make_value(d, &side, 0, bits_max(pair, word), &iterations, &values->edge);
+  int word = draft_word_of(d, d->kernel->tensor_bits[0]);
+  word = bits_min(bits_max(pair, d->word_elements), word);
+  return make_value(d, &side, 0, word, &iterations, &values->edge);
 }
 
 llrt_status draft_assign(draft *d, draft_values *values) {

@@ -71,7 +71,8 @@ static llrt_status flat_value(const draft *d, int tile_bits, plan_value *value, 
   bool host = kernel->target.lanes_first;
   int pair = pair_bits(d), lanes = host ? 0 : kernel->lane_bits, registers = register_bits(d);
   int next = 0, upper = pair + lanes + kernel->warp_bits;
-  *value = (plan_value){.bits = kernel->tensor_bits[0], .word = (uint8_t)pair};
+  *value = (plan_value){.bits = kernel->tensor_bits[0]};
+  value->word = (uint8_t)bits_min(pair, draft_word_of(d, value->bits));
   *layout = llrt_layout_empty();
   *iterations = tile_bits - lanes - kernel->warp_bits - registers;
   LLRT_TRY(llrt_layout_add_out(layout, "tile", tile_bits));

@@ -80,7 +80,7 @@ static llrt_status element_steps(draft *d, const draft_values *values) {
   plan_kernel *kernel = d->kernel;
   int number = 0;
   LLRT_TRY(draft_value(kernel, &values->edge, &number));
-  uint8_t together = (uint8_t)bits_max(values->edge.word, d->word_elements);
+  uint8_t together = (uint8_t)bits_max(draft_log2_bytes(d, 1) < 0, d->word_elements);
   if (values->edge_iterations > 0)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP,
                                             .body = (uint8_t)(2 + kernel->n_maps),

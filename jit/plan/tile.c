@@ -69,10 +69,21 @@ static int run_alignment(const tiler *w, int t) {
   return bits_min(align, d->index_align[t]);
 }
 
+/* log2 elements of 4 bits that a GPU's access may load for a cast: a word of them, or what an access stores of
+ * the wider ones. More would have to change places, and each takes up to a register once it is wide. */
+static int widened_bits(const tiler *w) {
+  const plan_kernel *kernel = w->d->kernel;
+  if (kernel->target.lanes_first || kernel->tensor_bits[0] >= 8 || kernel->tensor_bits[1] < 8)
+    return LLRT_MAX_BITS;
+  return bits_max(draft_word_of(w->d, kernel->tensor_bits[0]),
+                  bits_log2(kernel->target.access_bytes) - w->log2_bytes[1]);
+}
+
 /* The widest access: whole elements up to the target's, within the run, aligned where it must be. */
 static int vector_bits(const tiler *w, int t) {
   const plan_target *target = &w->d->kernel->target;
   int widest = bits_max(bits_log2(target->access_bytes) - w->log2_bytes[t], 0);
+  if (t == 0) widest = bits_min(widest, widened_bits(w));
   int vector = bits_min(widest, whole_bits(w, t));
   const llrt_swizzle *swizzle = &w->d->kernel->swizzle[t];
   if (swizzle->swizzle_len) vector = bits_min(vector, bits_min(swizzle->per_element, run_alignment(w, t)));
@@ -214,7 +225,8 @@ static void extend(tiler *w) {
   int tile_bytes = d->options && d->options->tile_bytes ? d->options->tile_bytes
                                                         : d->kernel->target.tile_bytes;
   int wide = bits_max(w->log2_bytes[0], w->log2_bytes[1]);
-  int packed = d->kernel->target.lanes_first ? 3 * draft_word_of(d, d->kernel->tensor_bits[1]) : 0;
+  int narrower = bits_min(d->kernel->tensor_bits[0], d->kernel->tensor_bits[1]);
+  int packed = d->kernel->target.lanes_first ? 3 * draft_word_of(d, narrower) : 0;
   int wanted = bits_max(bits_log2(tile_bytes) - wide, d->kernel->lane_bits + packed);
   uint64_t allowed = ~d->opaque; /* so that a block has one value of an index, unless it would be tiny */
   for (int turn = 0; w->tile.rank < wanted; turn++) {

@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -236,6 +237,31 @@ Test(cli_convert, maps) {
   cr_expect(out.dtype == LLRT_BF16 && out.shape[1] == 16);
   cr_expect_eq(((uint16_t *)out.data)[28], 0x3F90, "0x39 is 1.125"); /* element 28 is 57 */
   array_destroy(&out);
+  array_destroy(&in);
+}
+
+/* MXFP4: two numbers of 4 bits a byte, with a scale for 32 along the last axis. */
+Test(cli_convert, mxfp4) {
+  static const float magnitude[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+  array_error error;
+  array in, scale;
+  cr_assert(array_create(LLRT_U8, 2, (int64_t[]){8, 32}, &in, &error));
+  for (int i = 0; i < 256; i++) ((unsigned char *)in.data)[i] = (unsigned char)i;
+  cr_assert(array_write("in.npy", &in, &error));
+  cr_assert(array_create(LLRT_U8, 2, (int64_t[]){8, 2}, &scale, &error));
+  for (int i = 0; i < 16; i++) ((unsigned char *)scale.data)[i] = (unsigned char)(120 + i);
+  cr_assert(array_write("s.npy", &scale, &error));
+  run_quietly("convert in.npy --dtype e2m1 --to row_major --scale s.npy --out-dtype f32"
+              " --device host -o out.npy");
+  array out = read_result("out.npy");
+  cr_assert(out.dtype == LLRT_F32 && out.shape[0] == 8 && out.shape[1] == 64);
+  for (int i = 0; i < 512; i++) {
+    int code = i / 2 >> i % 2 * 4 & 15;
+    float number = magnitude[code & 7] * (code & 8 ? -1.0f : 1.0f);
+    cr_expect_eq(((float *)out.data)[i], ldexpf(number, i / 32 - 7));
+  }
+  array_destroy(&out);
+  array_destroy(&scale);
   array_destroy(&in);
 }
 

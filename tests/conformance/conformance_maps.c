@@ -46,6 +46,22 @@ static const struct row {
     {{40, 24}, "row_major", "col_major", LLRT_F64, 0, false, LLRT_I8},
     {{130, 9}, "row_major", "scale_128x4(pad=9)", LLRT_F32, 0, false, LLRT_E4M3},
     {{60, 9}, "scale_8x4(pad=keep)", "scale_128x4(pad=127)", LLRT_I8, 0x80, false, LLRT_U8},
+    /* Weights of 4 bits made wide, packed ones on their way to plain matrices among them. */
+    {{128, 256}, "marlin_w4", "row_major", LLRT_U4, 0, false, LLRT_F16},
+    {{80, 192}, "marlin_w4", "col_major", LLRT_I4, 0x8, false, LLRT_BF16},
+    {{50, 66}, "torchao_w4", "row_major", LLRT_U4, 0x8, false, LLRT_F32},
+    {{128, 256}, "row_major", "col_major", LLRT_E2M1, 0, false, LLRT_BF16},
+    {{131, 70}, "row_major", "col_major", LLRT_E2M1, 0, false, LLRT_F32},
+    {{128, 64}, "row_major", MMA, LLRT_E2M1, 0, false, LLRT_E4M3},
+    {{70, 131}, "col_major", "row_major", LLRT_I4, 0, false, LLRT_I8},
+    {{128, 130}, "row_major", "col_major", LLRT_E2M1, 0, true, LLRT_U8},
+    {{4, 70000}, "row_major", "col_major", LLRT_U4, 0, false, LLRT_U8},
+    /* And numbers made to fit into them. */
+    {{128, 256}, "row_major", "marlin_w4", LLRT_F16, 0, false, LLRT_U4},
+    {{80, 192}, "col_major", "marlin_w4", LLRT_F32, 0, false, LLRT_I4},
+    {{130, 66}, "row_major", "col_major", LLRT_BF16, 0, false, LLRT_E2M1},
+    {{64, 128}, "col_major", "row_major", LLRT_E2M1, 0, true, LLRT_I4},
+    {{50, 66}, "row_major", "torchao_w4", LLRT_I8, 0x80, false, LLRT_U4},
 };
 #define N_TABLE ((int)(sizeof table / sizeof table[0]))
 
@@ -53,7 +69,8 @@ static const struct row {
 
 static const llrt_dtype types[] = {LLRT_F64,  LLRT_F32,      LLRT_F16,      LLRT_BF16, LLRT_E4M3,
                                    LLRT_E5M2, LLRT_E4M3FNUZ, LLRT_E5M2FNUZ, LLRT_E8M0, LLRT_I32,
-                                   LLRT_I16,  LLRT_I8,       LLRT_U32,      LLRT_U16,  LLRT_U8};
+                                   LLRT_I16,  LLRT_I8,       LLRT_U32,      LLRT_U16,  LLRT_U8,
+                                   LLRT_E2M1, LLRT_I4,       LLRT_U4};
 #define N_TYPES ((int)(sizeof types / sizeof types[0]))
 #define E8M0_AT 8 /* no cast makes it */
 
@@ -66,8 +83,8 @@ static bool make_cast(int index, conformance_case *made) {
   made->every_code = true;
   made->rank = 2;
   int bits = llrt_dtype_bits(made->dtype);
-  made->shape[0] = bits == 8 ? 16 : 256;
-  made->shape[1] = bits == 8 ? 16 : bits == 16 ? 256 : 64;
+  made->shape[0] = bits <= 8 ? 16 : 256;
+  made->shape[1] = bits <= 8 ? 16 : bits == 16 ? 256 : 64;
   snprintf(made->title, sizeof made->title, "cast to %s", llrt_dtype_name(made->to));
   return llrt_storage_row_major(2, &made->source.storage) == LLRT_OK &&
          llrt_storage_col_major(2, &made->destination.storage) == LLRT_OK;
@@ -87,6 +104,15 @@ static const struct scale_row {
     {{100, 70}, {1, LLRT_GROUP_ALL}, {"col_major", "row_major", "row_major"}, {LLRT_I8, LLRT_F32, LLRT_F32}},
     {{30, 60}, {1, 12}, {"row_major", "row_major", "col_major"}, {LLRT_I8, LLRT_BF16, LLRT_F16}},
     {{40, 24}, {8, 1}, {"row_major", "col_major", "row_major"}, {LLRT_F64, LLRT_F64, LLRT_F32}},
+    /* MXFP4, NVFP4, and integers of 4 bits with a scale a group of rows. */
+    {{128, 256}, {1, 32}, {"row_major", "row_major", "row_major"}, {LLRT_E2M1, LLRT_BF16, LLRT_E8M0}},
+    {{131, 96}, {1, 32}, {"row_major", "col_major", "scale_128x4(pad=0)"}, {LLRT_E2M1, LLRT_BF16, LLRT_E8M0}},
+    {{128, 64}, {1, 16}, {"row_major", MMA, "scale_128x4"}, {LLRT_E2M1, LLRT_F16, LLRT_E4M3}},
+    {{70, 48}, {1, 16}, {"row_major", "row_major", "row_major"}, {LLRT_E2M1, LLRT_F32, LLRT_E4M3}},
+    {{64, 64}, {1, 32}, {"row_major", "col_major", "row_major"}, {LLRT_E2M1, LLRT_E4M3, LLRT_E8M0}},
+    {{256, 192}, {128, 1}, {"marlin_w4", "row_major", "row_major"}, {LLRT_I4, LLRT_F16, LLRT_F16}},
+    {{256, 192}, {64, 1}, {"row_major", "col_major", "col_major"}, {LLRT_U4, LLRT_BF16, LLRT_BF16}},
+    {{64, 96}, {1, 32}, {"row_major", "row_major", "row_major"}, {LLRT_BF16, LLRT_E2M1, LLRT_E8M0}},
 };
 #define N_SCALES ((int)(sizeof scales / sizeof scales[0]))
 

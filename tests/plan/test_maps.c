@@ -50,6 +50,17 @@ static const map_case cases[] = {
     {"row_major", "scale_128x4(pad=9)", {60, 9}, LLRT_F32, LLRT_E4M3, 0, false},
     {"row_major", "scale_128x4(pad=127)", {130, 6}, LLRT_U8, LLRT_U8, 0x88, false},
     {"col_major", "scale_128x4(pad=9)", {60, 9}, LLRT_I8, LLRT_U8, 0x80, false},
+    {"marlin_w4", "row_major", {64, 128}, LLRT_U4, LLRT_F16, 0, false},
+    {"marlin_w4", "col_major", {80, 192}, LLRT_I4, LLRT_BF16, 0x8, false},
+    {"torchao_w4", "row_major", {50, 66}, LLRT_E2M1, LLRT_F32, 0, false},
+    {"row_major", "col_major", {33, 66}, LLRT_E2M1, LLRT_BF16, 0, false},
+    {"row_major", MMA, {64, 64}, LLRT_E2M1, LLRT_E4M3, 0, false},
+    {"col_major", "row_major", {66, 36}, LLRT_U4, LLRT_I8, 0, true},
+    {"row_major", "col_major", {2, 6}, LLRT_I4, LLRT_F64, 0, false},
+    {"row_major", "marlin_w4", {64, 128}, LLRT_F16, LLRT_U4, 0, false},
+    {"row_major", "col_major", {66, 34}, LLRT_F32, LLRT_E2M1, 0, false},
+    {"row_major", "torchao_w4", {50, 66}, LLRT_I8, LLRT_I4, 0x80, false},
+    {"row_major", "row_major", {50, 64}, LLRT_U8, LLRT_U4, 0, true},
 };
 
 typedef struct trial {
@@ -89,11 +100,8 @@ static void free_trial(trial *t) {
 }
 
 static uint64_t get_element(const trial *t, int tensor, const void *data, const int64_t *x) {
-  size_t bytes = (size_t)llrt_dtype_bits(t->desc.tensors[tensor].dtype) / 8;
-  size_t at = (size_t)llrt_storage_offset(&t->storage[tensor], &t->binding[tensor], x) * bytes;
-  uint64_t element = 0;
-  memcpy(&element, (const char *)data + at, bytes);
-  return element;
+  int64_t at = llrt_storage_offset(&t->storage[tensor], &t->binding[tensor], x);
+  return reference_read(t->desc.tensors[tensor].dtype, data, at);
 }
 
 /* Elements that no coordinate has hold the pad value, if the storage names one. */

@@ -31,6 +31,11 @@ static const scale_case cases[] = {
     {{"row_major", "row_major", "row_major"}, {30, 60}, {1, 12}, {LLRT_I8, LLRT_BF16, LLRT_F16}},
     {{"row_major", "col_major", "row_major"}, {40, 24}, {8, 0}, {LLRT_F64, LLRT_F64, LLRT_F32}},
     {{"row_major", "col_major", "row_major"}, {16, 16}, {1, 1}, {LLRT_BF16, LLRT_BF16, LLRT_BF16}},
+    {{"row_major", "row_major", "row_major"}, {64, 128}, {1, 32}, {LLRT_E2M1, LLRT_BF16, LLRT_E8M0}},
+    {{"row_major", "col_major", "scale_128x4"}, {60, 96}, {1, 32}, {LLRT_E2M1, LLRT_BF16, LLRT_E8M0}},
+    {{"row_major", MMA, "scale_128x4"}, {64, 64}, {1, 16}, {LLRT_E2M1, LLRT_F16, LLRT_E4M3}},
+    {{"marlin_w4", "row_major", "row_major"}, {128, 128}, {64, 1}, {LLRT_I4, LLRT_F16, LLRT_F16}},
+    {{"row_major", "col_major", "row_major"}, {64, 64}, {1, 32}, {LLRT_BF16, LLRT_E2M1, LLRT_E8M0}},
 };
 
 typedef struct trial {
@@ -62,11 +67,8 @@ static void make_trial(const scale_case *c, trial *t) {
 }
 
 static uint64_t element(const trial *t, int tensor, const int64_t *x) {
-  size_t bytes = (size_t)llrt_dtype_bits(t->desc.tensors[tensor].dtype) / 8;
-  size_t at = (size_t)llrt_storage_offset(&t->storage[tensor], &t->binding[tensor], x) * bytes;
-  uint64_t code = 0;
-  memcpy(&code, (const char *)t->desc.tensors[tensor].data + at, bytes);
-  return code;
+  int64_t at = llrt_storage_offset(&t->storage[tensor], &t->binding[tensor], x);
+  return reference_read(t->desc.tensors[tensor].dtype, t->desc.tensors[tensor].data, at);
 }
 
 static int64_t wrong_elements(const scale_case *c, const trial *t) {

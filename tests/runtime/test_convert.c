@@ -170,6 +170,8 @@ Test(convert, devices_that_do_not_fit) {
 Test(convert, dtypes_that_do_not_fit) {
   at.destination.dtype = LLRT_B32;
   EXPECT_REFUSED(LLRT_UNSUPPORTED, "no such cast");
+  at.destination.dtype = LLRT_B4;
+  EXPECT_REFUSED(LLRT_UNSUPPORTED, "the destination b4: there is no such cast");
   at.destination.dtype = LLRT_DTYPE_COUNT;
   EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "dtype");
   at.source.dtype = LLRT_DTYPE_NONE;

@@ -49,9 +49,9 @@ static void remove_digit(draft *d, int i) {
   }
 }
 
-static bool fuse_one(draft *d) {
+/* exact: by axis, before any digit was merged. */
+static bool fuse_one(draft *d, const bool *exact) {
   const plan_kernel *kernel = d->kernel;
-  const bool *exact = d->exact;
   for (int i = 0; i < kernel->n_digits; i++)
     for (int j = 0; j < kernel->n_digits; j++) {
       if (!exact[kernel->digit[i].axis] || !exact[kernel->digit[j].axis] || !follows(d, i, j)) continue;
@@ -76,7 +76,8 @@ static bool needs_axes(const draft *d) {
 }
 
 void draft_fuse(draft *d) {
-  for (int a = 0; a < d->desc->tensors[0].rank; a++) d->exact[a] = is_exact(d, a);
+  bool exact[LLRT_MAX_RANK];
   if (needs_axes(d)) return;
-  while (fuse_one(d)) continue;
+  for (int a = 0; a < d->desc->tensors[0].rank; a++) exact[a] = is_exact(d, a);
+  while (fuse_one(d, exact)) continue;
 }

@@ -13,6 +13,7 @@
 #ifndef LLRT_LLRT_H
 #define LLRT_LLRT_H
 
+#include <llrt/combiner.h>
 #include <llrt/convert.h>
 #include <llrt/device.h>
 #include <llrt/layout.h>

@@ -215,6 +215,21 @@ LLVMValueRef emit_encode(emitter *e, llrt_dtype to, bool wide, LLVMValueRef x);
 void emit_decode_pair(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
 void emit_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMValueRef code[2]);
 
+/* ---- emit_combine.c: combiners (jit/plan/combine.h) on words of the accumulator's type ---- */
+
+/* a joined with b (scalars or vectors of lanes); the neutral element in every lane of `like`. */
+LLVMValueRef emit_combine(emitter *e, int op, llrt_dtype type, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef emit_combine_identity(int op, llrt_dtype type, LLVMTypeRef like);
+/* Arg combiners: the winner of two pairs; index: any integer type. ordered: every index of a is lower than
+ * b's, which saves comparing them. */
+typedef struct emit_pair {
+  LLVMValueRef key, index;
+} emit_pair;
+emit_pair emit_combine_pair(emitter *e, int op, llrt_dtype type, emit_pair a, emit_pair b);
+emit_pair emit_combine_ordered_pair(emitter *e, int op, llrt_dtype type, emit_pair a, emit_pair b);
+/* ANY, ALL: 1 (i32) where the element of code `code` is not zero, else 0. */
+LLVMValueRef emit_combine_truth(emitter *e, llrt_dtype element, LLVMValueRef code);
+
 /* access.c: the element of `bits` at tile coordinate `tile` of a tensor, as an integer; masked: 0 where
  * it is outside. */
 LLVMValueRef emit_load_element(emitter *e, emit_place *place, uint64_t tile, int bits, bool masked);

@@ -71,7 +71,7 @@ typedef struct caster {
   const plan_value *in, *out;
   LLVMValueRef *from, *to; /* words */
   llrt_dtype from_type, to_type;
-  bool wide;
+  bool wide, truth;
   emit_scales *scales; /* NULL: a plain cast */
 } caster;
 
@@ -121,12 +121,27 @@ static void put_code(const caster *c, int index, LLVMValueRef code) {
   *word = place > 0 ? LLVMBuildOr(e->builder, *word, code, "") : code;
 }
 
+/* An integer's code, sign- or zero-extended to 64 bits. */
+static LLVMValueRef extended(const caster *c, LLVMValueRef code) {
+  const emitter *e = c->e;
+  const number_format *f = number_format_of(c->from_type);
+  LLVMTypeRef type = LLVMTypeOf(code), wide = code_type(e, 64, type);
+  LLVMValueRef unused = emit_splat(type, (uint64_t)(32 - f->bits));
+  if (!f->is_signed) return LLVMBuildZExt(e->builder, code, wide, "");
+  code = LLVMBuildAShr(e->builder, LLVMBuildShl(e->builder, code, unused, ""), unused, "");
+  return LLVMBuildSExt(e->builder, code, wide, "");
+}
+
 /* Elements index and, where `pair`, index + 1. */
 static void cast_elements(const caster *c, int index, bool pair) {
   emitter *e = c->e;
   LLVMValueRef code[2], x[2], made[2];
   for (int i = 0; i <= pair; i++) code[i] = take_code(c, index + i);
-  if (pair && !c->wide) {
+  if (c->truth) {
+    for (int i = 0; i <= pair; i++) made[i] = emit_combine_truth(e, c->from_type, code[i]);
+  } else if (number_extends(c->from_type, c->to_type)) {
+    for (int i = 0; i <= pair; i++) made[i] = extended(c, code[i]);
+  } else if (pair && !c->wide) {
     emit_decode_pair(e, c->from_type, code, x);
     for (int i = 0; i < 2; i++) x[i] = scaled(c, index + i, x[i]);
     emit_encode_pair(e, c->to_type, x, made);
@@ -146,7 +161,8 @@ static void cast_value(emitter *e, const plan_step *step, const plan_map *map) {
               .from = e->value[step->in],
               .to = e->value[step->out],
               .from_type = (llrt_dtype)map->from,
-              .to_type = (llrt_dtype)map->to};
+              .to_type = (llrt_dtype)map->to,
+              .truth = map->kind == PLAN_MAP_TRUTH};
   c.wide = number_is_wide(c.from_type, c.to_type);
   emit_scales scales;
   if (map->kind == PLAN_MAP_SCALE) {
@@ -160,6 +176,6 @@ static void cast_value(emitter *e, const plan_step *step, const plan_map *map) {
 
 void emit_map_step(emitter *e, const plan_step *step) {
   const plan_map *map = &e->kernel->map[step->map];
-  if (map->kind == PLAN_MAP_CAST || map->kind == PLAN_MAP_SCALE) cast_value(e, step, map);
-  else map_bits(e, step, map);
+  if (map->kind == PLAN_MAP_XOR || map->kind == PLAN_MAP_WORD_BITS) map_bits(e, step, map);
+  else cast_value(e, step, map);
 }

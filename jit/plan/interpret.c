@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/combine.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/number.h"
 
@@ -322,8 +323,9 @@ static llrt_status run_map(interpreter *in, const plan_step *step) {
       LLRT_TRY(scale_element(in, step, at));
     else if (map->kind == PLAN_MAP_CAST)
       in->value[step->out][at] =
-          number_code(number_format_of((llrt_dtype)map->to),
-                      number_value(number_format_of((llrt_dtype)map->from), in->value[step->in][at]));
+          number_cast((llrt_dtype)map->from, (llrt_dtype)map->to, in->value[step->in][at]);
+    else if (map->kind == PLAN_MAP_TRUTH)
+      in->value[step->out][at] = combine_truth((llrt_dtype)map->from, in->value[step->in][at]);
     else if (!(at & (int64_t)bits_mask(packed)) && at / stride % (elements >> packed) == 0)
       map_words(in, step, at, packed, stride);
   }

@@ -53,6 +53,12 @@ bool number_cast_exists(llrt_dtype from, llrt_dtype to) {
   return number_format_of(from) && target && target->kind != NUMBER_POWER;
 }
 
+bool number_extends(llrt_dtype from, llrt_dtype to) {
+  const number_format *f = number_format_of(from);
+  if (!f || f->kind != NUMBER_INTEGER) return false;
+  return to == (f->is_signed ? LLRT_I64 : LLRT_U64);
+}
+
 static bool is_wide(llrt_dtype dtype) {
   return dtype == LLRT_F64 || dtype == LLRT_I32 || dtype == LLRT_U32;
 }
@@ -120,4 +126,11 @@ uint64_t number_code(const number_format *f, double value) {
   code = magnitude_code(f, fabs(value));
   uint64_t sign = 1ull << (f->bits - 1);
   return signbit(value) && !(f->nan == sign && code == 0) ? code | sign : code;
+}
+
+uint64_t number_cast(llrt_dtype from, llrt_dtype to, uint64_t code) {
+  const number_format *f = number_format_of(from);
+  if (!number_extends(from, to)) return number_code(number_format_of(to), number_value(f, code));
+  uint64_t sign = f->is_signed ? 1ull << (f->bits - 1) : 0;
+  return ((code & bits_mask(f->bits)) ^ sign) - sign;
 }

@@ -28,6 +28,10 @@ const number_format *number_format_of(llrt_dtype dtype);
 /* Whether elements of one type can be made from another's values. */
 bool number_cast_exists(llrt_dtype from, llrt_dtype to);
 
+/* Whether one type's elements become another's by sign- or zero-extension to 64 bits; operations that
+ * accumulate in 64-bit integers do that. */
+bool number_extends(llrt_dtype from, llrt_dtype to);
+
 /* Whether casts between the two go through f64: where f32 does not hold every value of either. */
 bool number_is_wide(llrt_dtype from, llrt_dtype to);
 
@@ -35,5 +39,8 @@ bool number_is_wide(llrt_dtype from, llrt_dtype to);
  * and NaN as include/llrt/map.h says. */
 double number_value(const number_format *format, uint64_t code);
 uint64_t number_code(const number_format *format, double value);
+
+/* What a cast or an extension makes of a code. */
+uint64_t number_cast(llrt_dtype from, llrt_dtype to, uint64_t code);
 
 #endif

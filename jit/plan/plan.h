@@ -146,9 +146,10 @@ typedef struct plan_buffer {
 /* What a PLAN_MAP step does to each element; as llrt_map (include/llrt/map.h), resolved. */
 typedef enum plan_map_kind {
   PLAN_MAP_XOR = 1,  /* element ^= constant */
-  PLAN_MAP_CAST,     /* element of type `from` -> the nearest of type `to` */
+  PLAN_MAP_CAST,     /* element of type `from` -> the nearest of type `to`; to 64-bit integers: extended */
   PLAN_MAP_SCALE,    /* element of type `from` times the scale at its coordinates, which the step reads
                         from its `tensor`, in f32 or f64 (number_is_wide) -> the nearest of type `to` */
+  PLAN_MAP_TRUTH,    /* element of type `from` -> 1 (of type U32) where it is not zero, NaN included, else 0 */
   PLAN_MAP_WORD_BITS /* bit i of every 32-bit word = bit perm[i] of it. Elements of less than 32 bits:
                         the lowest register bits (host: lane bits) number them inside the word */
 } plan_map_kind;

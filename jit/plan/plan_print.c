@@ -145,6 +145,10 @@ static void print_map(const plan_map *map, llrt_text *text) {
                   llrt_dtype_name((llrt_dtype)map->to));
     return;
   }
+  if (map->kind == PLAN_MAP_TRUTH) {
+    llrt_text_add(text, "truth of %s", llrt_dtype_name((llrt_dtype)map->from));
+    return;
+  }
   if (map->kind == PLAN_MAP_SCALE) {
     llrt_text_add(text, "%s times %s to %s", llrt_dtype_name((llrt_dtype)map->from),
                   llrt_dtype_name((llrt_dtype)map->scale), llrt_dtype_name((llrt_dtype)map->to));

@@ -177,8 +177,12 @@ static llrt_status check_map(const plan_kernel *kernel, int at) {
     CHECK(step->tensor < kernel->n_tensors && number_format_of((llrt_dtype)values->scale),
           "step %d: no scales", at);
   if (values->kind == PLAN_MAP_CAST || values->kind == PLAN_MAP_SCALE)
-    CHECK(number_cast_exists((llrt_dtype)values->from, (llrt_dtype)values->to),
+    CHECK(number_cast_exists((llrt_dtype)values->from, (llrt_dtype)values->to) ||
+              (values->kind == PLAN_MAP_CAST &&
+               number_extends((llrt_dtype)values->from, (llrt_dtype)values->to)),
           "step %d: no such cast", at);
+  else if (values->kind == PLAN_MAP_TRUTH)
+    CHECK(values->to == LLRT_U32, "step %d: truth is of u32", at);
   else
     CHECK(in->word == out->word, "step %d: words change", at);
   int word = 5 - bits_log2(in->bits), positions[LLRT_MAX_BITS];

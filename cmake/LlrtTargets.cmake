@@ -28,6 +28,10 @@ function(llrt_common target)
     target_compile_options(${target} PRIVATE ${flags})
     target_link_options(${target} PRIVATE ${flags})
   endif()
+  get_target_property(type ${target} TYPE)
+  if(LLRT_SANITIZE MATCHES "address" AND type STREQUAL "EXECUTABLE")
+    target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/asan_options.c")
+  endif()
 endfunction()
 
 # llrt_add_library(TARGET STATIC|SHARED [SOURCE...]): internal headers are included from the root of the

@@ -8,6 +8,7 @@
 #include "runtime/context.h"
 #include "runtime/prepared.h"
 #include "runtime/promise.h"
+#include "runtime/result.h"
 
 #include <llrt/convert.h>
 
@@ -71,42 +72,16 @@ llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *dest
   return llrt_op_launch(op, variant, &call, stream);
 }
 
-static bool has_runtime_strides(const llrt_storage *storage) {
-  bool found = false;
-  for (int i = 0; storage && i < storage->n_digits; i++) {
-    found |= storage->digit[i].stride == LLRT_STRIDE_RUNTIME;
-  }
-  return found;
-}
-
 llrt_status llrt_convert(const llrt_tensor *source, const llrt_storage *storage,
                          const llrt_convert_params *params, void *stream, llrt_tensor *result) {
   LLRT_REQUIRE(result, "result is NULL");
   memset(result, 0, sizeof *result);
   LLRT_REQUIRE(source, "source is NULL");
   if (params) LLRT_TRY(llrt_validate_maps(params->maps, params->n_maps));
-  LLRT_TRY(llrt_validate_tensors(source, 1, stream));
-  if (storage) LLRT_TRY(llrt_storage_validate(storage));
-  LLRT_REQUIRE(!has_runtime_strides(storage),
-               "the result's storage has run-time strides, which no tensor gives");
-  llrt_tensor made = *source;
-  made.data = NULL;
-  if (params && params->dtype) made.dtype = params->dtype;
-  made.storage = storage;
-  made.indices = NULL;
-  made.n_indices = 0;
-  memset(made.extent_ptr, 0, sizeof made.extent_ptr);
-  memset(made.strides, 0, sizeof made.strides);
-  size_t bytes;
-  LLRT_TRY(llrt_tensor_bytes(&made, &bytes));
-  if (bytes > 0) LLRT_TRY(llrt_context_allocate(made.device, bytes, stream, &made.data));
+  llrt_tensor made;
+  LLRT_TRY(llrt_result_make(source, storage, params ? params->dtype : LLRT_DTYPE_NONE, stream, &made));
   llrt_status status = llrt_convert_into(source, &made, params, stream);
-  if (status == LLRT_OK) {
-    *result = made;
-  } else if (made.data) {
-    llrt_context_release(made.device, made.data, stream);
-  }
-  return status;
+  return llrt_result_settle(status, &made, stream, result);
 }
 
 llrt_status llrt_tensor_free(llrt_tensor *tensor, void *stream) {

@@ -68,15 +68,17 @@ llrt_status llrt_index_check_class(const llrt_tensor *tensor, const char *role, 
 }
 
 llrt_status llrt_index_check_values(const llrt_tensor *tensor, const char *role) {
+  bool empty = false; /* then no value is read */
+  for (int axis = 0; axis < tensor->rank; axis++) empty |= tensor->shape[axis] == 0;
   for (int i = 0; i < tensor->n_indices; i++) {
     const llrt_index *index = &tensor->indices[i];
     unsigned bytes = (unsigned)llrt_dtype_bits(index->dtype) / 8;
-    LLRT_REQUIRE(index->data, "the %s's index %d has data NULL", role, i);
+    LLRT_REQUIRE(index->data || empty, "the %s's index %d has data NULL", role, i);
     LLRT_REQUIRE((uintptr_t)index->data % bytes == 0,
                  "the %s's index %d is not aligned to its values", role, i);
     LLRT_REQUIRE(index->extent >= 0, "the %s's index %d has extent %lld", role, i,
                  (long long)index->extent);
-    LLRT_REQUIRE(index->out_of_range != LLRT_RANGE_CLAMP || index->extent > 0,
+    LLRT_REQUIRE(index->out_of_range != LLRT_RANGE_CLAMP || index->extent > 0 || empty,
                  "the %s's index %d clamps to an axis without positions", role, i);
     for (int axis = 0; axis < tensor->rank; axis++)
       LLRT_REQUIRE(!(index->axes >> axis & 1) || index->strides[axis] >= 0,

@@ -360,9 +360,15 @@ static llrt_status check_overlap(const op_call *call, bool in_place) {
                 __builtin_add_overflow(begin[i], (uintptr_t)bytes, &end[i]);
     LLRT_REQUIRE(!past, "the %s ends past the address space", llrt_tensor_role(i));
   }
+  int indexed = call->tensor[0].n_indices > 0 ? 0 : DESTINATION;
   if (in_place) {
     LLRT_REQUIRE(begin[0] == begin[1], "the operation works in place; the tensors begin at two addresses");
   } else if (begin[0] == begin[1] && !overlap_is_open(call, 0)) {
+    if (call->tensor[indexed].n_indices > 0)
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "source and destination begin at one address: with an index on the %s, elements "
+                        "would be read after others were written over them",
+                        llrt_tensor_role(indexed));
     return llrt_error(LLRT_UNSUPPORTED, "source and destination begin at one address, and the operation "
                                         "was not prepared in_place");
   }

@@ -1,12 +1,12 @@
 /* PLAN_REGISTERS: words are renamed; where elements change places inside or between words, bytes are
- * gathered by permutes, two words at a time, moved by a nibble and merged (jit/plan/gather.h). */
+ * gathered by permutes, two words at a time, moved by a nibble and merged (jit/plan/permute.h). */
 #include "jit/emit/builder.h"
 
 #include "base/bits.h"
-#include "jit/plan/gather.h"
+#include "jit/plan/permute.h"
 
 /* The first word that byte `i` or a later one needs, is not `other` and not in `done`; -1: none. */
-static int next_word(const plan_gather *g, const plan_gather_part *part, unsigned done, int other) {
+static int next_word(const plan_permute *g, const plan_permute_part *part, unsigned done, int other) {
   for (int i = 0; i < g->bytes; i++)
     if (part->word[i] >= 0 && !(done >> i & 1) && part->word[i] != other) return part->word[i];
   return -1;
@@ -14,7 +14,7 @@ static int next_word(const plan_gather *g, const plan_gather_part *part, unsigne
 
 /* Byte permute of `low` and `high`: bytes of source word `a` are taken from low, of `b` from high, bytes
  * in *done stay as low has them. Adds what it takes to *done. */
-static LLVMValueRef permute(emitter *e, const plan_gather *g, const plan_gather_part *part, int a,
+static LLVMValueRef permute(emitter *e, const plan_permute *g, const plan_permute_part *part, int a,
                             LLVMValueRef low, int b, LLVMValueRef high, unsigned *done) {
   int selector[4] = {0, 1, 2, 3};
   for (int i = 0; i < g->bytes; i++) {
@@ -27,9 +27,9 @@ static LLVMValueRef permute(emitter *e, const plan_gather *g, const plan_gather_
   return e->ops->permute(e, low, high, selector);
 }
 
-static LLVMValueRef gather_bytes(emitter *e, const plan_gather *g, const plan_gather_part *part,
+static LLVMValueRef gather_bytes(emitter *e, const plan_permute *g, const plan_permute_part *part,
                                  LLVMValueRef *words) {
-  int whole = plan_gather_whole(g, part);
+  int whole = plan_permute_whole(g, part);
   if (whole >= 0) return words[whole];
   unsigned done = 0;
   int a = next_word(g, part, done, -1), b = next_word(g, part, done, a);
@@ -46,10 +46,10 @@ static LLVMValueRef shifted(const emitter *e, LLVMValueRef x, int shift) {
   return x;
 }
 
-static LLVMValueRef gather_word(emitter *e, const plan_gather *g, LLVMValueRef *words) {
+static LLVMValueRef gather_word(emitter *e, const plan_permute *g, LLVMValueRef *words) {
   LLVMValueRef sum = NULL;
   for (int i = 0; i < g->n_parts; i++) {
-    const plan_gather_part *part = &g->part[i];
+    const plan_permute_part *part = &g->part[i];
     LLVMValueRef x = shifted(e, gather_bytes(e, g, part, words), part->shift);
     if (!sum) {
       sum = x;
@@ -67,8 +67,8 @@ void emit_registers_step(emitter *e, const plan_step *step) {
   const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
   int n_words = 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
   for (int w = 0; w < n_words; w++) {
-    plan_gather g;
-    plan_gather_of(in, out, w, &g);
+    plan_permute g;
+    plan_permute_of(in, out, w, &g);
     e->value[step->out][w] = gather_word(e, &g, e->value[step->in]);
   }
 }

@@ -4,7 +4,7 @@
 
 #include "base/bits.h"
 #include "jit/plan/eval.h"
-#include "jit/plan/gather.h"
+#include "jit/plan/permute.h"
 #include "layout/traffic.h"
 
 #include <assert.h>
@@ -154,10 +154,10 @@ static int count_step(const plan_kernel *kernel, const plan_step *step, traffic_
 
 /* Byte permutes, shifts and merges that make the words of `out` from those of `in`. */
 static void count_registers(const plan_value *in, const plan_value *out, plan_cost *cost) {
-  plan_gather gather;
+  plan_permute made;
   for (int w = 0; w < 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word); w++) {
-    plan_gather_of(in, out, w, &gather);
-    plan_gather_cost(&gather, &cost->permutes, &cost->logic);
+    plan_permute_of(in, out, w, &made);
+    plan_permute_cost(&made, &cost->permutes, &cost->logic);
   }
 }
 

@@ -29,15 +29,37 @@ static bool target_suits(const char *target, const char *device) {
   return strncmp(device, "host", 4) == 0;
 }
 
+/* Cases that make and compare their tensors themselves. */
+typedef bool own_case(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
+                      char *why, size_t size);
+
+static const struct {
+  int (*count)(void);
+  own_case *passes;
+} own_cases[] = {{index_cases, index_case_passes}, {gather_cases, gather_case_passes}};
+#define N_OWN_CASES (sizeof own_cases / sizeof *own_cases)
+
+static int all_cases(void) {
+  int n = cases_count();
+  for (size_t i = 0; i < N_OWN_CASES; i++) n += own_cases[i].count();
+  return n;
+}
+
+static bool run_own_case(const suite *run, llrt_device *device, int index) {
+  char why[2048], title[256];
+  int number = index - cases_count();
+  size_t kind = 0;
+  while (number >= own_cases[kind].count()) number -= own_cases[kind++].count();
+  bool passed =
+      own_cases[kind].passes(number, run->seed, device, title, sizeof title, why, sizeof why);
+  if (!passed) printf("  case %d (%s) failed: %s\n", index, title, why);
+  return passed;
+}
+
 static bool run_case(const suite *run, llrt_device *device, int index) {
   static conformance_case tested;
-  char why[2048], title[128];
-  if (index >= cases_count()) {
-    int number = index - cases_count();
-    bool passed = index_case_passes(number, run->seed, device, title, sizeof title, why, sizeof why);
-    if (!passed) printf("  case %d (%s) failed: %s\n", index, title, why);
-    return passed;
-  }
+  char why[2048];
+  if (index >= cases_count()) return run_own_case(run, device, index);
   if (!cases_make(index, run->seed, &tested)) {
     printf("  case %d cannot be made: %s\n", index, llrt_last_error());
     return false;
@@ -49,7 +71,7 @@ static bool run_case(const suite *run, llrt_device *device, int index) {
 
 static tally run_device(const suite *run, const char *name) {
   tally count = {0, 0, 0};
-  int cases = run->only >= 0 ? 1 : cases_count() + index_cases();
+  int cases = run->only >= 0 ? 1 : all_cases();
   llrt_device_params params = {.target = target_suits(run->target, name) ? run->target : NULL};
   llrt_device *device;
   llrt_status status = llrt_device_open(run->context, name, &params, &device);
@@ -90,8 +112,8 @@ int main(void) {
     printf("no context: %s\n", llrt_last_error());
     return 1;
   }
-  printf("llrt %s, %d cases, LLRT_TEST_SEED=%llu\n", llrt_version(),
-         cases_count() + index_cases(), (unsigned long long)run.seed);
+  printf("llrt %s, %d cases, LLRT_TEST_SEED=%llu\n", llrt_version(), all_cases(),
+         (unsigned long long)run.seed);
   const char *names = getenv("LLRT_TEST_DEVICES");
   char *list = strdup(names && *names ? names : "host,cuda:0,hip:0"), *rest = list;
   tally total = {0, 0, 0};

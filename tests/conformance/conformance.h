@@ -83,6 +83,11 @@ int index_cases(void);
 bool index_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
                        char *why, size_t size);
 
+/* conformance_gather.c: gathers and scatters; they follow those. */
+int gather_cases(void);
+bool gather_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
+                        char *why, size_t size);
+
 /* Runs a case on an open device and says in why[size] what was wrong, or makes it empty. */
 bool case_passes(const conformance_case *tested, llrt_device *device, char *why, size_t size);
 

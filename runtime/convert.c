@@ -69,7 +69,7 @@ llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *dest
   LLRT_TRY(find_op(device, &desc, set, &op));
   int variant;
   LLRT_TRY(llrt_op_ready(op, source->shape, stream, &variant));
-  return llrt_op_launch(op, variant, &call, stream);
+  return llrt_op_launch(op, variant, &call, NULL, stream);
 }
 
 llrt_status llrt_convert(const llrt_tensor *source, const llrt_storage *storage,

@@ -33,14 +33,27 @@ static llrt_status compile_kernel(llrt_context *context, const plan_kernel *kern
   return llrt_text_status(out);
 }
 
-/* All variants' text, each under a heading where there are several. */
+/* "variant 1 of 2", with stages "variant 1 of 2, stage 1 of 2". */
+static void add_heading(const plan *made, int kernel, llrt_text *out) {
+  const plan_launch *launch = &made->variant[kernel].launch;
+  int variant = 0, variants = 0, stages = launch->stage + launch->later + 1;
+  for (int i = 0; i < made->n_variants; i++) {
+    variants += made->variant[i].launch.stage == 0;
+    if (i <= kernel) variant = variants;
+  }
+  llrt_text_add(out, " variant %d of %d", variant, variants);
+  if (stages > 1) llrt_text_add(out, ", stage %d of %d", launch->stage + 1, stages);
+  llrt_text_add(out, "\n");
+}
+
+/* All kernels' text, each under a heading where there are several. */
 static llrt_status emit_texts(llrt_context *context, const plan *made, llrt_emit emit,
                               llrt_text *out) {
   for (int i = 0; i < made->n_variants; i++) {
     const plan_kernel *kernel = &made->variant[i];
     if (made->n_variants > 1) {
-      llrt_text_add(out, "%s%s variant %d of %d\n", i ? "\n" : "",
-                    comment_mark(&kernel->target, emit), i + 1, made->n_variants);
+      llrt_text_add(out, "%s%s", i ? "\n" : "", comment_mark(&kernel->target, emit));
+      add_heading(made, i, out);
     }
     LLRT_TRY(compile_kernel(context, kernel, emit, out));
   }

@@ -13,14 +13,19 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 9
+#define FORMAT_VERSION 10
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 
 /* A field added to the recipe must be written and read below, and the format's version raised. */
-_Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 16 +
-                                          sizeof(plan_range),
+_Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 24 +
+                                          sizeof(plan_range) + sizeof(plan_walk) + sizeof(plan_view) +
+                                          sizeof(plan_workspace),
                "plan_launch changed");
+_Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 40, "plan_range changed");
+_Static_assert(sizeof(plan_walk) == 8 + 32 * LLRT_MAX_RANK + 16, "plan_walk changed");
+_Static_assert(sizeof(plan_view) == 8 + LLRT_MAX_RANK + 2 * LLRT_MAX_TENSORS, "plan_view changed");
+_Static_assert(sizeof(plan_workspace) == 8 + 24 * PLAN_MAX_REGIONS, "plan_workspace changed");
 
 /* ---- writing ---- */
 
@@ -120,6 +125,44 @@ static void put_description(llrt_text *out, const llrt_op_desc *desc, const stor
   }
 }
 
+static void put_places(llrt_text *out, const plan_grid_place *places, int n) {
+  put(out, n);
+  for (int i = 0; i < n; i++) {
+    put(out, places[i].axis);
+    put(out, places[i].padded);
+    put(out, places[i].factor);
+  }
+}
+
+static void put_walk(llrt_text *out, const plan_walk *walk) {
+  put_places(out, walk->place, walk->n);
+  put(out, walk->axes);
+  put(out, walk->blocks);
+  put(out, walk->least);
+}
+
+static void put_view(llrt_text *out, const plan_view *view) {
+  put(out, view->used);
+  if (!view->used) return;
+  put(out, view->rank);
+  for (int a = 0; a < view->rank; a++) put(out, view->axis[a]);
+  for (int t = 0; t < LLRT_MAX_TENSORS; t++) {
+    put(out, view->tensor[t]);
+    put(out, view->ones[t]);
+  }
+}
+
+static void put_workspace(llrt_text *out, const plan_workspace *workspace) {
+  put(out, workspace->n);
+  put(out, workspace->zero);
+  put(out, workspace->clear);
+  for (int i = 0; i < workspace->n; i++) {
+    put(out, workspace->region[i].fixed);
+    put(out, workspace->region[i].per_block);
+    put(out, workspace->region[i].per_partial);
+  }
+}
+
 static void put_launch(llrt_text *out, const plan_launch *launch) {
   put(out, launch->n_args);
   for (int i = 0; i < launch->n_args; i++) {
@@ -129,21 +172,24 @@ static void put_launch(llrt_text *out, const plan_launch *launch) {
     put(out, launch->arg[i].padded);
     put(out, launch->arg[i].factor);
   }
-  put(out, launch->n_grid);
-  for (int i = 0; i < launch->n_grid; i++) {
-    put(out, launch->grid[i].axis);
-    put(out, launch->grid[i].padded);
-    put(out, launch->grid[i].factor);
-  }
+  put_places(out, launch->grid, launch->n_grid);
   put(out, launch->block_elements);
   put(out, launch->threads);
   put(out, launch->shared_bytes);
+  put(out, launch->stage);
+  put(out, launch->later);
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
     put(out, launch->range.min_extent[axis]);
     put(out, launch->range.max_extent[axis]);
   }
   put(out, launch->range.min_elements);
   put(out, launch->range.max_elements);
+  put(out, launch->range.axes);
+  put(out, launch->range.min_along);
+  put(out, launch->range.max_across);
+  put_walk(out, &launch->walk);
+  put_view(out, &launch->view);
+  put_workspace(out, &launch->workspace);
 }
 
 static void put_variant(llrt_text *out, const kernel_variant *variant) {
@@ -327,48 +373,130 @@ static void get_args(reader *in, const storage_set *set, plan_launch *launch) {
   launch->n_args = get_within(in, 0, PLAN_MAX_ARGS);
   for (int i = 0; i < launch->n_args; i++) {
     plan_arg *arg = &launch->arg[i];
-    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_EXTENT_PTR);
+    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_PARTIAL);
     arg->tensor = (uint8_t)get_within(in, 0, set->n - 1);
     arg->index = (uint8_t)get_within(in, 0, MAX_ARG_INDEX);
     arg->padded = (uint8_t)get_within(in, 0, 1);
     arg->factor = get(in);
-    bool digit = arg->kind == PLAN_ARG_STRIDE;
-    bool axis = arg->kind >= PLAN_ARG_CEIL && arg->kind <= PLAN_ARG_MAGIC_SHIFT;
-    if (arg->factor < (axis ? 1 : 0)) in->bad = true;
-    if (digit && arg->index >= set->storage[arg->tensor].n_digits) in->bad = true;
-    if (axis && arg->index >= set->rank) in->bad = true;
-    bool extent = arg->kind == PLAN_ARG_EXTENT_PTR;
-    if (extent && !(set->device_extents[arg->tensor] >> arg->index & 1)) in->bad = true;
-    bool index = arg->kind >= PLAN_ARG_INDEX_DATA && !extent;
-    if (index && arg->index >= set->n_indices[arg->tensor]) in->bad = true;
-    bool strides = arg->kind == PLAN_ARG_INDEX_STRIDE;
-    if (strides && arg->factor >= set->rank) in->bad = true;
   }
 }
 
-static void get_grid(reader *in, const storage_set *set, plan_launch *launch) {
-  launch->n_grid = get_within(in, 0, PLAN_MAX_GRID);
-  for (int i = 0; i < launch->n_grid; i++) {
-    launch->grid[i].axis = (int8_t)get_within(in, -1, set->rank - 1);
-    launch->grid[i].padded = (uint8_t)get_within(in, 0, 1);
-    launch->grid[i].factor = get(in);
-    if (launch->grid[i].factor < 1) in->bad = true;
+/* Whether an argument of a recipe that is read otherwise names what the stage has. */
+static bool arg_fits(const plan_arg *arg, const storage_set *set, const plan_view *view) {
+  int own = view->used ? view->tensor[arg->tensor] : arg->tensor; /* of the operation; < 0: workspace */
+  int rank = view->used ? view->rank : set->rank;
+  int digits = own < 0 ? rank : set->storage[own].n_digits;
+  if (arg->factor < 0) return false;
+  switch ((plan_arg_kind)arg->kind) {
+    case PLAN_ARG_STRIDE: return arg->index < digits;
+    case PLAN_ARG_CEIL:
+    case PLAN_ARG_FLOOR:
+    case PLAN_ARG_MAGIC:
+    case PLAN_ARG_MAGIC_SHIFT: return arg->index < rank && arg->factor >= 1;
+    case PLAN_ARG_INDEX_STRIDE:
+      return own >= 0 && arg->index < set->n_indices[own] && arg->factor < set->rank;
+    case PLAN_ARG_INDEX_DATA:
+    case PLAN_ARG_INDEX_EXTENT:
+    case PLAN_ARG_INDEX_REPORT: return own >= 0 && arg->index < set->n_indices[own];
+    case PLAN_ARG_EXTENT_PTR:
+      return own >= 0 && !view->used && set->device_extents[own] >> arg->index & 1;
+    case PLAN_ARG_WORKSPACE: return arg->index < PLAN_MAX_REGIONS;
+    case PLAN_ARG_ADDRESS:
+    case PLAN_ARG_POSITIONS:
+    case PLAN_ARG_TURNS:
+    case PLAN_ARG_SHARE:
+    case PLAN_ARG_SPLITS:
+    case PLAN_ARG_PARTIAL: return true;
   }
+  return false;
+}
+
+static bool recipe_fits(const plan_launch *launch, const storage_set *set) {
+  int rank = launch->view.used ? launch->view.rank : set->rank;
+  bool fits = true;
+  for (int i = 0; i < launch->n_args; i++) fits &= arg_fits(&launch->arg[i], set, &launch->view);
+  for (int i = 0; i < launch->n_grid; i++) fits &= launch->grid[i].axis < rank;
+  for (int i = 0; i < launch->walk.n; i++) fits &= launch->walk.place[i].axis < rank;
+  return fits;
+}
+
+static int get_places(reader *in, int most, plan_grid_place *places) {
+  int n = get_within(in, 0, most);
+  for (int i = 0; i < n; i++) {
+    places[i].axis = (int8_t)get_within(in, PLAN_AXIS_SPLITS, LLRT_MAX_RANK - 1);
+    places[i].padded = (uint8_t)get_within(in, 0, 1);
+    places[i].factor = get(in);
+    if (places[i].factor < 1 && places[i].axis != PLAN_AXIS_SPLITS) in->bad = true;
+  }
+  return n;
+}
+
+/* A number of bytes, turns or blocks that arithmetic may multiply. */
+static int64_t get_size(reader *in) {
+  int64_t value = get(in);
+  if (value < 0 || value > (int64_t)1 << 40) in->bad = true;
+  return in->bad ? 0 : value;
+}
+
+static void get_walk(reader *in, plan_walk *walk) {
+  walk->n = get_places(in, LLRT_MAX_RANK * 2, walk->place);
+  walk->axes = (uint32_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
+  walk->blocks = get_size(in);
+  walk->least = get_size(in);
+  if (walk->blocks > 0 && walk->least < 1) in->bad = true;
+}
+
+static void get_view(reader *in, const storage_set *set, plan_view *view, int regions) {
+  view->used = get_within(in, 0, 1) != 0;
+  if (!view->used) return;
+  view->rank = get_within(in, 0, LLRT_MAX_RANK);
+  for (int a = 0; a < view->rank; a++) {
+    view->axis[a] = (int8_t)get_within(in, PLAN_AXIS_SPLITS, set->rank - 1);
+    if (view->axis[a] == -1) in->bad = true;
+  }
+  for (int t = 0; t < LLRT_MAX_TENSORS; t++) {
+    view->tensor[t] = (int8_t)get_within(in, -regions, set->n - 1);
+    view->ones[t] = (uint8_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
+  }
+}
+
+static void get_workspace(reader *in, plan_workspace *workspace) {
+  workspace->n = get_within(in, 0, PLAN_MAX_REGIONS);
+  workspace->zero = get_within(in, 0, 1) != 0;
+  workspace->clear = get_within(in, 0, 1) != 0;
+  for (int i = 0; i < workspace->n; i++) {
+    workspace->region[i].fixed = get_size(in);
+    workspace->region[i].per_block = get_size(in);
+    workspace->region[i].per_partial = get_size(in);
+  }
+}
+
+static void get_grid(reader *in, plan_launch *launch) {
+  launch->n_grid = get_places(in, PLAN_MAX_GRID, launch->grid);
   launch->block_elements = get_within(in, 0, INT32_MAX);
   launch->threads = get_within(in, 1, MAX_THREADS);
   launch->shared_bytes = get_within(in, 0, INT32_MAX);
+  launch->stage = get_within(in, 0, PLAN_MAX_VARIANTS - 1);
+  launch->later = get_within(in, 0, PLAN_MAX_VARIANTS - 1);
 }
 
 static void get_variant(reader *in, const storage_set *set, kernel_variant *variant) {
   plan_launch *launch = &variant->launch;
   get_args(in, set, launch);
-  get_grid(in, set, launch);
+  get_grid(in, launch);
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
     launch->range.min_extent[axis] = get(in);
     launch->range.max_extent[axis] = get(in);
   }
   launch->range.min_elements = get(in);
   launch->range.max_elements = get(in);
+  launch->range.axes = (uint32_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
+  launch->range.min_along = get(in);
+  launch->range.max_across = get(in);
+  get_walk(in, &launch->walk);
+  get_view(in, set, &launch->view, PLAN_MAX_REGIONS);
+  get_workspace(in, &launch->workspace);
+  if (!in->bad && !recipe_fits(launch, set)) in->bad = true;
   variant->linked = get_within(in, 0, 1) != 0;
   uint64_t size = (uint64_t)get(in);
   if (size > in->left) in->bad = true;
@@ -391,6 +519,24 @@ static llrt_status check_frame(reader *in) {
   whole &= (uint64_t)get(&end) == sum.high;
   if (!whole) return llrt_error(LLRT_CORRUPT, "the saved kernel's checksum is wrong");
   return LLRT_OK;
+}
+
+/* Whether the list is whole variants: their stages numbered from 0, each saying how many follow, those with
+ * regions behind a first stage that has them. */
+static bool stages_follow(const kernel_image *image) {
+  int regions = 0;
+  for (int i = 0, stage = 0; i < image->n_variants; i++) {
+    const plan_launch *launch = &image->variant[i].launch;
+    if (launch->stage != stage || i + launch->later >= image->n_variants) return false;
+    if (stage > 0 && image->variant[i - 1].launch.later != launch->later + 1) return false;
+    if (stage == 0) regions = launch->workspace.n;
+    for (int t = 0; launch->view.used && t < LLRT_MAX_TENSORS; t++)
+      if (launch->view.tensor[t] < -regions) return false;
+    for (int a = 0; a < launch->n_args; a++)
+      if (launch->arg[a].kind == PLAN_ARG_WORKSPACE && launch->arg[a].index >= regions) return false;
+    stage = launch->later > 0 ? stage + 1 : 0;
+  }
+  return true;
 }
 
 static llrt_status read_image(reader *in, kernel_image *image) {
@@ -417,6 +563,7 @@ static llrt_status read_image(reader *in, kernel_image *image) {
       return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a kernel of %zu bytes", variant->size);
     }
   }
+  if (!stages_follow(image)) in->bad = true;
   return in->bad || in->left ? contradiction() : LLRT_OK;
 }
 

@@ -1,15 +1,71 @@
-/* The last step of every run: arguments and grid from the recipe, then the backend's launch. */
+/* The last step of every run: arguments and grid from the recipes, then the backend's launches. */
+#include "runtime/context.h"
 #include "runtime/prepared.h"
 
 #include "base/status.h"
 
-llrt_status llrt_op_launch(const llrt_op *op, int variant, const op_call *call, void *stream) {
-  const plan_launch *recipe = &op->variant[variant].launch;
+static llrt_status launch_stage(const llrt_op *op, int kernel, const plan_run *run, void *stream) {
+  const plan_launch *recipe = &op->variant[kernel].launch;
   uint64_t args[PLAN_MAX_ARGS];
   int64_t blocks;
-  LLRT_TRY(plan_launch_bind(recipe, call->tensor, call->binding, call->n, args, &blocks));
-  const backend_module *module = atomic_load_explicit(&op->module[variant], memory_order_acquire);
+  LLRT_TRY(plan_run_stage(recipe, run, args, &blocks));
+  if (blocks == 0) return LLRT_OK;
+  const backend_module *module = atomic_load_explicit(&op->module[kernel], memory_order_acquire);
   backend_launch launch = {
       .blocks = blocks, .threads = recipe->threads, .n_args = recipe->n_args, .args = args};
   return op->device->backend->launch(op->device, module, &launch, stream);
+}
+
+static llrt_status begin(const llrt_op *op, int variant, const op_call *call, plan_run *run) {
+  return plan_run_begin(&op->variant[variant].launch, call->tensor, call->binding, call->n, run);
+}
+
+static llrt_status take_workspace(const llrt_run_params *params, plan_run *run) {
+  if (run->workspace_bytes == 0) return LLRT_OK;
+  LLRT_REQUIRE(params && params->workspace, "the operation needs %lld bytes of workspace",
+               (long long)run->workspace_bytes);
+  LLRT_REQUIRE(params->workspace_bytes >= (size_t)run->workspace_bytes,
+               "the workspace has %zu bytes, the operation needs %lld", params->workspace_bytes,
+               (long long)run->workspace_bytes);
+  LLRT_REQUIRE((uintptr_t)params->workspace % LLRT_WORKSPACE_ALIGNMENT == 0,
+               "the workspace's address is no multiple of %d", LLRT_WORKSPACE_ALIGNMENT);
+  run->workspace = params->workspace;
+  return LLRT_OK;
+}
+
+static llrt_status launch_stages(const llrt_op *op, int variant, const plan_run *run, void *stream) {
+  for (int i = 0; i <= op->variant[variant].launch.later; i++)
+    LLRT_TRY(launch_stage(op, variant + i, run, stream));
+  return LLRT_OK;
+}
+
+llrt_status llrt_op_launch(const llrt_op *op, int variant, const op_call *call,
+                           const llrt_run_params *params, void *stream) {
+  plan_run run;
+  LLRT_TRY(begin(op, variant, call, &run));
+  LLRT_TRY(take_workspace(params, &run));
+  LLRT_TRY(launch_stages(op, variant, &run, stream));
+  if (!op->variant[variant].launch.workspace.clear || run.workspace_bytes == 0) return LLRT_OK;
+  return op->device->backend->set(op->device, run.workspace, 0, (size_t)run.workspace_bytes, stream);
+}
+
+llrt_status llrt_op_launch_alone(const llrt_op *op, int variant, const op_call *call, void *stream) {
+  plan_run run;
+  LLRT_TRY(begin(op, variant, call, &run));
+  size_t bytes = (size_t)run.workspace_bytes;
+  if (bytes == 0) return launch_stages(op, variant, &run, stream);
+  LLRT_TRY(llrt_context_allocate(op->device, bytes, stream, &run.workspace));
+  llrt_status status = LLRT_OK, released;
+  if (op->variant[variant].launch.workspace.zero)
+    status = op->device->backend->set(op->device, run.workspace, 0, bytes, stream);
+  if (status == LLRT_OK) status = launch_stages(op, variant, &run, stream);
+  released = llrt_context_release(op->device, run.workspace, stream);
+  return status == LLRT_OK ? released : status;
+}
+
+llrt_status llrt_op_workspace_bytes(const llrt_op *op, int variant, const op_call *call, size_t *bytes) {
+  plan_run run;
+  LLRT_TRY(begin(op, variant, call, &run));
+  *bytes = (size_t)run.workspace_bytes;
+  return LLRT_OK;
 }

@@ -82,26 +82,34 @@ static llrt_status bind_call(const llrt_op *op, const llrt_tensor *tensors, int 
   return llrt_validate_shapes(&op->desc, tensors, &op->set, call);
 }
 
+static llrt_status pick_ready(const llrt_op *op, const op_call *call, int *variant) {
+  *variant = llrt_op_pick(op, call->tensor[0].shape);
+  if (*variant < 0 || !atomic_load_explicit(&op->module[*variant], memory_order_acquire))
+    return llrt_error(LLRT_NOT_PREPARED, "the operation holds no kernel for this shape");
+  return LLRT_OK;
+}
+
 llrt_status llrt_op_workspace(const llrt_op *op, const llrt_tensor *tensors, int n, size_t *bytes) {
   LLRT_REQUIRE(bytes, "bytes is NULL");
-  *bytes = 0; /* no operation needs workspace yet */
+  *bytes = 0;
   op_call call;
-  return bind_call(op, tensors, n, NULL, &call);
+  int variant;
+  LLRT_TRY(bind_call(op, tensors, n, NULL, &call));
+  if (call.empty) return LLRT_OK;
+  LLRT_TRY(pick_ready(op, &call, &variant));
+  return llrt_op_workspace_bytes(op, variant, &call, bytes);
 }
 
 llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
                         const llrt_run_params *params) {
-  (void)params;
   op_call call;
+  int variant;
   LLRT_TRY(bind_call(op, tensors, n, stream, &call));
   if (call.empty) return LLRT_OK;
   LLRT_TRY(llrt_validate_memory(&op->set, &call, op->desc.in_place));
   LLRT_TRY(llrt_promises_check(&call, &op->set, op->desc.promises));
-  int variant = llrt_op_pick(op, call.tensor[0].shape);
-  if (variant < 0 || !atomic_load_explicit(&op->module[variant], memory_order_acquire)) {
-    return llrt_error(LLRT_NOT_PREPARED, "the operation holds no kernel for this shape");
-  }
-  return llrt_op_launch(op, variant, &call, stream);
+  LLRT_TRY(pick_ready(op, &call, &variant));
+  return llrt_op_launch(op, variant, &call, params, stream);
 }
 
 llrt_status llrt_op_save(const llrt_op *op, void *buffer, size_t *size) {

@@ -45,6 +45,7 @@ void llrt_op_release(llrt_op *op) {
 int llrt_op_pick(const llrt_op *op, const int64_t *shape) {
   int n = atomic_load_explicit(&op->n_variants, memory_order_acquire);
   for (int i = 0; i < n; i++) {
+    if (op->variant[i].launch.stage > 0) continue;
     if (plan_range_contains(&op->variant[i].launch.range, op->set.rank, shape)) return i;
   }
   return -1;
@@ -118,7 +119,8 @@ static llrt_status load_variant(llrt_op *op, int index) {
   return LLRT_OK;
 }
 
-static llrt_status build_variant(llrt_op *op, int index, const plan_kernel *kernel) {
+static llrt_status build_kernel(llrt_op *op, int index, const plan_kernel *kernel) {
+  if (is_loaded(op, index)) return LLRT_OK; /* in a try that failed at another stage */
   kernel_variant *variant = &op->variant[index];
   llrt_status status = variant->code ? LLRT_OK : compile_variant(op, kernel, variant);
   if (status == LLRT_OK) status = load_variant(op, index);
@@ -127,6 +129,13 @@ static llrt_status build_variant(llrt_op *op, int index, const plan_kernel *kern
     variant->code = NULL;
   }
   return status;
+}
+
+/* All stages, the first one last: it says that the variant is ready. stages: as in the plan's list. */
+static llrt_status build_variant(llrt_op *op, int index, const plan_kernel *stages) {
+  for (int i = stages->launch.later; i >= 0; i--)
+    LLRT_TRY(build_kernel(op, index + i, &stages[i]));
+  return LLRT_OK;
 }
 
 /* ---- an operation's variants ---- */
@@ -206,10 +215,29 @@ static shape_box promised_box(const llrt_op *op) {
   return box;
 }
 
+/* The products of the box's extents along the range's axes and across them; at their least and most. */
+typedef struct box_products {
+  int64_t least_along, most_along, least_across, most_across;
+} box_products;
+
+static box_products products_of(const plan_range *range, const shape_box *box, int rank) {
+  box_products p = {1, 1, 1, 1};
+  for (int axis = 0; axis < rank; axis++) {
+    bool along = range->axes >> axis & 1;
+    int64_t *least = along ? &p.least_along : &p.least_across;
+    int64_t *most = along ? &p.most_along : &p.most_across;
+    *least = saturating_product(*least, box->min[axis]);
+    *most = saturating_product(*most, box->max[axis]);
+  }
+  return p;
+}
+
 /* Whether some shape of the box lies in the range, and whether all do. */
 static bool range_meets(const plan_range *range, const shape_box *box, int rank) {
+  box_products p = products_of(range, box, rank);
   bool meets = range->min_elements <= box->max_elements &&
                box->min_elements <= upper_bound(range->max_elements);
+  meets &= range->min_along <= p.most_along && p.least_across <= upper_bound(range->max_across);
   for (int axis = 0; axis < rank; axis++) {
     meets &= range->min_extent[axis] <= box->max[axis] &&
              box->min[axis] <= upper_bound(range->max_extent[axis]);
@@ -218,8 +246,10 @@ static bool range_meets(const plan_range *range, const shape_box *box, int rank)
 }
 
 static bool range_covers(const plan_range *range, const shape_box *box, int rank) {
+  box_products p = products_of(range, box, rank);
   bool covers = range->min_elements <= box->min_elements &&
                 box->max_elements <= upper_bound(range->max_elements);
+  covers &= range->min_along <= p.least_along && p.most_across <= upper_bound(range->max_across);
   for (int axis = 0; axis < rank; axis++) {
     covers &= range->min_extent[axis] <= box->min[axis] &&
               box->max[axis] <= upper_bound(range->max_extent[axis]);
@@ -232,7 +262,7 @@ static llrt_status build_all(llrt_op *op) {
   LLRT_TRY(make_plan(op, &made));
   shape_box box = promised_box(op);
   llrt_status status = LLRT_OK;
-  for (int i = 0; i < made->n_variants && status == LLRT_OK; i++) {
+  for (int i = 0; i < made->n_variants && status == LLRT_OK; i += 1 + made->variant[i].launch.later) {
     const plan_range *range = &op->variant[i].launch.range;
     bool needed = range_meets(range, &box, op->set.rank) && !is_loaded(op, i);
     if (needed) status = build_variant(op, i, &made->variant[i]);
@@ -249,10 +279,10 @@ llrt_status llrt_op_ready_all(llrt_op *op) {
   return status;
 }
 
-llrt_status llrt_op_build_kernel(llrt_op *op, const plan_kernel *kernel) {
-  op->variant[0].launch = kernel->launch;
-  atomic_store_explicit(&op->n_variants, 1, memory_order_release);
-  return build_variant(op, 0, kernel);
+llrt_status llrt_op_build_kernels(llrt_op *op, const plan_kernel *stages, int n) {
+  for (int i = 0; i < n; i++) op->variant[i].launch = stages[i].launch;
+  atomic_store_explicit(&op->n_variants, n, memory_order_release);
+  return build_variant(op, 0, stages);
 }
 
 llrt_status llrt_op_load_variants(llrt_op *op) {

@@ -16,8 +16,9 @@ struct llrt_op {
   storage_set set;
   atomic_int references;
 
-  /* What a run reads without a lock: the number of variants (0: not planned yet), each one's
-   * recipe, and its loaded code (NULL: not compiled yet), published in that order. */
+  /* What a run reads without a lock: the number of kernels of all variants, listed as in a plan (0: not
+   * planned yet), each one's recipe, and its loaded code (NULL: not compiled yet), published in that
+   * order. A variant goes by the number of its first kernel, whose code is published last. */
   atomic_int n_variants;
   _Atomic(backend_module *) module[PLAN_MAX_VARIANTS];
   kernel_variant variant[PLAN_MAX_VARIANTS];
@@ -44,13 +45,21 @@ llrt_status llrt_op_ready(llrt_op *op, const int64_t *shape, void *stream, int *
 /* Makes every variant ready that some shape within the promises reaches. */
 llrt_status llrt_op_ready_all(llrt_op *op);
 
-/* Compiles and loads one kernel as the only variant of an operation that nobody else knows yet. */
-llrt_status llrt_op_build_kernel(llrt_op *op, const plan_kernel *kernel);
+/* Compiles and loads the n stages of the only variant of an operation that nobody else knows yet. */
+llrt_status llrt_op_build_kernels(llrt_op *op, const plan_kernel *stages, int n);
 
 /* Loads the code of the variants that have some; for operations read from bytes. */
 llrt_status llrt_op_load_variants(llrt_op *op);
 
-/* Launches a ready variant on bound tensors. */
-llrt_status llrt_op_launch(const llrt_op *op, int variant, const op_call *call, void *stream);
+/* Launches a ready variant's stages on bound tensors. params: the workspace; NULL where the variant needs
+ * none. Errors: INVALID_ARGUMENT where it is too small. */
+llrt_status llrt_op_launch(const llrt_op *op, int variant, const op_call *call,
+                           const llrt_run_params *params, void *stream);
+
+/* The same with a workspace of the call's own, by the context's allocator, where one is needed. */
+llrt_status llrt_op_launch_alone(const llrt_op *op, int variant, const op_call *call, void *stream);
+
+/* Bytes of workspace that the variant needs for the call. */
+llrt_status llrt_op_workspace_bytes(const llrt_op *op, int variant, const op_call *call, size_t *bytes);
 
 #endif

@@ -33,7 +33,7 @@ llrt_status llrt_tile_op_make(llrt_device *device, const plan_tile *tile, const 
   llrt_op *made = NULL;
   llrt_status status = plan_tile_make(tile, &device->target, options, planned);
   if (status == LLRT_OK) status = make_op(device, tile->element_bits, &made);
-  if (status == LLRT_OK) status = llrt_op_build_kernel(made, planned);
+  if (status == LLRT_OK) status = llrt_op_build_kernels(made, planned, 1);
   if (status == LLRT_OK) *op = made;
   else if (made) llrt_op_release(made);
   if (!kernel) free(planned);

@@ -63,17 +63,22 @@ LLRT_API llrt_status llrt_op_prepare(llrt_device *device, const llrt_op_desc *de
 /* Clears *op; NULL is accepted. Precondition: its launches, and graphs that captured them, are done. */
 LLRT_API void llrt_op_destroy(llrt_op **op);
 
-/* Bytes of zeroed workspace that run needs for these tensors; grows with the extents. */
+#define LLRT_WORKSPACE_ALIGNMENT 16
+
+/* Bytes of workspace that run needs for these tensors; 0 for most operations. Workspace is the operation's
+ * between launches of one run only, so all operations of a stream may share one of the largest size. */
 LLRT_API llrt_status llrt_op_workspace(const llrt_op *op, const llrt_tensor *tensors, int n,
                                        size_t *bytes);
 
 typedef struct llrt_run_params {
-  void *workspace; /* device memory, zeroed once by the caller, left zero by every run */
+  void *workspace; /* device memory, aligned to LLRT_WORKSPACE_ALIGNMENT bytes, zeroed once by the caller; every
+                      run that has finished leaves it zero. Not used by two runs at once */
   size_t workspace_bytes;
 } llrt_run_params;
 
 /* Launches on the caller's stream and returns: allocates nothing, never synchronises (on the host it
  * runs to completion), is legal inside stream capture. params may be NULL where no workspace is needed.
+ * INVALID_ARGUMENT where there is less than llrt_op_workspace says.
  * Thread: any number of threads at once on one op. Errors: OUT_OF_CLASS when a tensor breaks a promise,
  * INVALID_ARGUMENT for tensors that do not fit the description or overlap; nothing is launched then. */
 LLRT_API llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,

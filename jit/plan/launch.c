@@ -6,6 +6,8 @@
 
 #include <assert.h>
 
+#define REGION_ALIGNMENT 256 /* bytes; as drivers align allocations */
+
 void plan_magic(int64_t d, uint64_t *multiplier, uint64_t *shift) {
   /* m = ceil(2^(63+s) / d) with s = ceil(log2 d): the error m d - 2^(63+s) is below d <= 2^s, so for
    * n < 2^63 the quotient's error stays below 1/d (Granlund and Montgomery 1994, theorem 4.2). */
@@ -19,7 +21,8 @@ void plan_magic(int64_t d, uint64_t *multiplier, uint64_t *shift) {
 /* What a launch is computed from. */
 typedef struct bound_call {
   const plan_launch *launch;
-  const llrt_tensor *tensors;
+  const plan_run *run;
+  const llrt_tensor *tensors; /* the stage's */
   const llrt_storage_binding *bindings;
 } bound_call;
 
@@ -28,18 +31,23 @@ static int64_t extent_of(const bound_call *call, int axis, bool padded) {
 }
 
 static int64_t place_count(const bound_call *call, const plan_grid_place *place) {
+  if (place->axis == PLAN_AXIS_SPLITS) return call->run->splits;
   if (place->axis < 0) return place->factor;
   return bits_ceil_div(extent_of(call, place->axis, place->padded), place->factor);
 }
 
-/* The product of all places; -1 past 2^62. */
-static int64_t count_positions(const bound_call *call) {
+/* The product of places; -1 past 2^62. */
+static int64_t count_places(const bound_call *call, const plan_grid_place *places, int n) {
   int64_t positions = 1;
-  for (int i = 0; i < call->launch->n_grid; i++) {
-    int64_t count = place_count(call, &call->launch->grid[i]);
+  for (int i = 0; i < n; i++) {
+    int64_t count = place_count(call, &places[i]);
     if (__builtin_mul_overflow(positions, count, &positions) || positions > INT64_MAX / 2) return -1;
   }
   return positions;
+}
+
+static int64_t count_positions(const bound_call *call) {
+  return count_places(call, call->launch->grid, call->launch->n_grid);
 }
 
 /* Whole bytes: planning saw to that. */
@@ -65,6 +73,13 @@ static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
     case PLAN_ARG_INDEX_EXTENT: return (uint64_t)index->extent;
     case PLAN_ARG_INDEX_REPORT: return (uint64_t)(uintptr_t)index->report;
     case PLAN_ARG_EXTENT_PTR: return (uint64_t)(uintptr_t)call->tensors[arg->tensor].extent_ptr[arg->index];
+    case PLAN_ARG_WORKSPACE:
+      return (uint64_t)(uintptr_t)call->run->workspace + (uint64_t)call->run->region[arg->index] +
+             (uint64_t)arg->factor;
+    case PLAN_ARG_TURNS: return (uint64_t)call->run->turns;
+    case PLAN_ARG_SHARE: return (uint64_t)call->run->share;
+    case PLAN_ARG_SPLITS: return (uint64_t)call->run->splits;
+    case PLAN_ARG_PARTIAL: return (uint64_t)call->bindings[arg->tensor].span;
     case PLAN_ARG_CEIL:
     case PLAN_ARG_MAGIC:
     case PLAN_ARG_MAGIC_SHIFT: break;
@@ -85,27 +100,134 @@ static llrt_status count_blocks(const bound_call *call, int64_t *blocks) {
   return LLRT_OK;
 }
 
-llrt_status plan_launch_bind(const plan_launch *launch, const llrt_tensor *tensors,
-                             const llrt_storage_binding *bindings, int n_tensors,
-                             uint64_t args[PLAN_MAX_ARGS], int64_t *blocks) {
-  *blocks = 0;
-  assert(n_tensors >= 1);
-  (void)n_tensors;
+/* Whether there is nothing to do: an axis without positions that is not walked. */
+static bool is_empty(const plan_launch *launch, const llrt_tensor *tensors) {
   for (int a = 0; a < tensors[0].rank; a++)
-    if (tensors[0].shape[a] == 0) return LLRT_OK;
-  const bound_call call = {launch, tensors, bindings};
+    if (tensors[0].shape[a] == 0 && !(launch->walk.axes >> a & 1)) return true;
+  return false;
+}
+
+/* The turns of a walk and how blocks share them. The grid without its splits is the run's at splits = 1. */
+static llrt_status share_turns(const plan_launch *launch, plan_run *run) {
+  const plan_walk *walk = &launch->walk;
+  const bound_call call = {launch, run, run->tensors, run->bindings};
+  run->turns = run->share = run->splits = 1;
+  if (walk->n == 0) return LLRT_OK;
+  run->turns = run->share = count_places(&call, walk->place, walk->n);
+  if (run->turns < 0) return llrt_error(LLRT_UNSUPPORTED, "a walk would take more than 2^62 turns");
+  int64_t others = count_positions(&call);
+  if (walk->blocks == 0 || run->turns == 0 || others <= 0) return LLRT_OK;
+  int64_t wanted = bits_ceil_div(walk->blocks, others), most = run->turns / walk->least;
+  int64_t splits = wanted < most ? wanted : most;
+  if (splits > 1) run->share = bits_ceil_div(run->turns, splits);
+  run->splits = bits_ceil_div(run->turns, run->share);
+  return LLRT_OK;
+}
+
+/* Sizes and offsets of the workspace's regions. */
+static llrt_status place_regions(const plan_launch *launch, plan_run *run) {
+  const plan_workspace *workspace = &launch->workspace;
+  const bound_call call = {launch, run, run->tensors, run->bindings};
+  __int128 blocks = 1, partials = run->splits, bytes = 0;
+  if (workspace->n == 0) return LLRT_OK;
+  blocks = count_positions(&call);
+  for (int a = 0; a < run->tensors[0].rank; a++)
+    if (!(launch->walk.axes >> a & 1)) partials *= run->tensors[0].shape[a];
+  for (int i = 0; i < workspace->n; i++) {
+    const plan_region *region = &workspace->region[i];
+    run->region[i] = (int64_t)bytes;
+    bytes += region->fixed + region->per_block * blocks + region->per_partial * partials;
+    bytes = (bytes + REGION_ALIGNMENT - 1) / REGION_ALIGNMENT * REGION_ALIGNMENT;
+    if (blocks < 0 || bytes > INT64_MAX / 2)
+      return llrt_error(LLRT_UNSUPPORTED, "the workspace would pass 2^62 bytes");
+  }
+  run->workspace_bytes = (int64_t)bytes;
+  return LLRT_OK;
+}
+
+llrt_status plan_run_begin(const plan_launch *first, const llrt_tensor *tensors,
+                           const llrt_storage_binding *bindings, int n_tensors, plan_run *run) {
+  *run = (plan_run){.tensors = tensors, .bindings = bindings, .n = n_tensors,
+                    .turns = 1, .share = 1, .splits = 1};
+  assert(n_tensors >= 1);
+  if (is_empty(first, tensors)) return LLRT_OK;
+  LLRT_TRY(share_turns(first, run));
+  return place_regions(first, run);
+}
+
+/* An extent of the stage's axis a. */
+static int64_t view_extent(const plan_view *view, const plan_run *run, int a) {
+  return view->axis[a] == PLAN_AXIS_SPLITS ? run->splits : run->tensors[0].shape[view->axis[a]];
+}
+
+/* A tensor of the operation with the stage's axes. */
+static void view_own(const plan_view *view, const plan_run *run, int from, llrt_tensor *tensor,
+                     llrt_storage_binding *binding) {
+  *tensor = run->tensors[from];
+  *binding = run->bindings[from];
+  tensor->rank = view->rank;
+  for (int a = 0; a < view->rank; a++) {
+    bool splits = view->axis[a] == PLAN_AXIS_SPLITS;
+    tensor->shape[a] = view_extent(view, run, a);
+    binding->padded[a] = splits ? 1 : run->bindings[from].padded[view->axis[a]];
+  }
+}
+
+llrt_status plan_view_tensors(const plan_launch *launch, const plan_run *run, llrt_tensor *tensors,
+                              llrt_storage_binding *bindings) {
+  const plan_view *view = &launch->view;
+  for (int t = 0; t < run->n; t++) {
+    if (view->tensor[t] >= 0) {
+      view_own(view, run, view->tensor[t], &tensors[t], &bindings[t]);
+      continue;
+    }
+    llrt_storage rows;
+    LLRT_TRY(llrt_storage_row_major(view->rank, &rows));
+    tensors[t] = (llrt_tensor){.rank = view->rank};
+    tensors[t].data = (unsigned char *)run->workspace + run->region[-1 - view->tensor[t]];
+    for (int a = 0; a < view->rank; a++)
+      tensors[t].shape[a] = view->ones[t] >> a & 1 ? 1 : view_extent(view, run, a);
+    LLRT_TRY(llrt_storage_bind(&rows, view->rank, tensors[t].shape, NULL, &bindings[t]));
+  }
+  return LLRT_OK;
+}
+
+llrt_status plan_run_stage(const plan_launch *launch, const plan_run *run,
+                           uint64_t args[PLAN_MAX_ARGS], int64_t *blocks) {
+  llrt_tensor tensors[LLRT_MAX_TENSORS];
+  llrt_storage_binding bindings[LLRT_MAX_TENSORS];
+  bound_call call = {launch, run, run->tensors, run->bindings};
+  *blocks = 0;
+  if (launch->view.used) {
+    LLRT_TRY(plan_view_tensors(launch, run, tensors, bindings));
+    call.tensors = tensors;
+    call.bindings = bindings;
+  }
+  if (is_empty(launch, call.tensors)) return LLRT_OK;
   LLRT_TRY(count_blocks(&call, blocks));
   for (int i = 0; i < launch->n_args; i++) args[i] = arg_value(&call, &launch->arg[i]);
   return LLRT_OK;
 }
 
+llrt_status plan_launch_bind(const plan_launch *launch, const llrt_tensor *tensors,
+                             const llrt_storage_binding *bindings, int n_tensors,
+                             uint64_t args[PLAN_MAX_ARGS], int64_t *blocks) {
+  plan_run run;
+  *blocks = 0;
+  LLRT_TRY(plan_run_begin(launch, tensors, bindings, n_tensors, &run));
+  return plan_run_stage(launch, &run, args, blocks);
+}
+
 bool plan_range_contains(const plan_range *range, int rank, const int64_t *shape) {
-  int64_t elements = 1;
+  int64_t elements = 1, along = 1;
   for (int a = 0; a < rank; a++) {
     if (shape[a] < range->min_extent[a]) return false;
     if (range->max_extent[a] > 0 && shape[a] > range->max_extent[a]) return false;
     elements *= shape[a];
+    if (range->axes >> a & 1) along *= shape[a];
   }
+  if (range->axes && along < range->min_along) return false;
+  if (range->max_across > 0 && along > 0 && elements / along > range->max_across) return false;
   if (elements < range->min_elements) return false;
   return range->max_elements <= 0 || elements <= range->max_elements;
 }

@@ -7,6 +7,7 @@
 
 #define PLAN_MAX_ARGS 48
 #define PLAN_MAX_GRID 20
+#define PLAN_MAX_REGIONS 3
 #define PLAN_DESTINATION 1 /* the tensor that a convert writes */
 
 /* Every argument is one 64-bit kernel parameter. An *extent* is shape[index], or with `padded` the
@@ -24,7 +25,12 @@ typedef enum plan_arg_kind {
   PLAN_ARG_INDEX_STRIDE, /* its stride along axis `factor`, values */
   PLAN_ARG_INDEX_EXTENT, /* its extent */
   PLAN_ARG_INDEX_REPORT, /* its counter */
-  PLAN_ARG_EXTENT_PTR    /* the tensor's extent_ptr[index] */
+  PLAN_ARG_EXTENT_PTR,   /* the tensor's extent_ptr[index] */
+  PLAN_ARG_WORKSPACE,    /* address of the workspace's region `index` + factor bytes */
+  PLAN_ARG_TURNS,        /* positions that all blocks of a walk take together */
+  PLAN_ARG_SHARE,        /* of these, what one block takes */
+  PLAN_ARG_SPLITS,       /* blocks that share a walk */
+  PLAN_ARG_PARTIAL       /* elements of one split's result: binding.span of the tensor */
 } plan_arg_kind;
 
 typedef struct plan_arg {
@@ -35,19 +41,58 @@ typedef struct plan_arg {
   uint8_t padded; /* 1: of the destination's padded extent */
 } plan_arg;
 
-/* One place of the mixed-radix block index (of the element index of a flat kernel), fastest first:
- * `factor` positions, or ceil(extent / factor) where axis >= 0. */
+#define PLAN_AXIS_SPLITS (-2) /* where an axis is named: the blocks that share a walk */
+
+/* One place of the mixed-radix block index (of the element index of a flat kernel, of a walk), fastest
+ * first: `factor` positions, or ceil(extent / factor) where axis >= 0, or the splits. */
 typedef struct plan_grid_place {
   int64_t factor;
   int8_t axis;
   uint8_t padded;
 } plan_grid_place;
 
-/* When a variant may run: extents and element count within bounds (max 0: no bound). */
+/* When a variant may run: extents and element count within bounds (max 0: no bound); so the product of the
+ * extents of `axes` (bit a: axis a) and that of the others. */
 typedef struct plan_range {
   int64_t min_extent[LLRT_MAX_RANK], max_extent[LLRT_MAX_RANK];
   int64_t min_elements, max_elements;
+  uint32_t axes;
+  int64_t min_along, max_across;
 } plan_range;
+
+/* Positions along some axes that a block walks one after the other, in turns. Where the blocks that the
+ * other axes give are few, several take a share of the turns each, the same for every run on a shape:
+ * splits = ceil(turns / share), share = ceil(turns / min(ceil(blocks / others), turns / least)). */
+typedef struct plan_walk {
+  int32_t n;      /* places; 0: nothing is walked */
+  uint32_t axes;  /* bit a: axis a is walked: its extent may be 0 */
+  plan_grid_place place[LLRT_MAX_RANK * 2];
+  int64_t blocks; /* wanted of the whole grid; 0: a walk is never shared */
+  int64_t least;  /* turns of a share, at least 1 */
+} plan_walk;
+
+/* What a stage's axes and tensors are, where they are not the operation's. */
+typedef struct plan_view {
+  bool used;
+  int32_t rank;
+  int8_t axis[LLRT_MAX_RANK];      /* the stage's axis a is this one of the operation, or PLAN_AXIS_SPLITS */
+  int8_t tensor[LLRT_MAX_TENSORS]; /* the stage's tensor t is this one of the operation, or lies in the
+                                      workspace's region -1 - tensor[t], row-major */
+  uint8_t ones[LLRT_MAX_TENSORS];  /* there bit a: it has one position along axis a */
+} plan_view;
+
+/* Part of the workspace: fixed + per_block * blocks of the first stage + per_partial * splits * positions of
+ * the axes that are not walked, in bytes. */
+typedef struct plan_region {
+  int64_t fixed, per_block, per_partial;
+} plan_region;
+
+typedef struct plan_workspace {
+  int32_t n; /* regions */
+  bool zero;  /* must be zero when the variant begins */
+  bool clear; /* stages leave something in it: it is zeroed behind the last */
+  plan_region region[PLAN_MAX_REGIONS];
+} plan_workspace;
 
 typedef struct plan_launch {
   int32_t n_args, n_grid;
@@ -57,7 +102,11 @@ typedef struct plan_launch {
                              blocks = ceil(product of the grid places / block_elements) */
   int32_t threads;        /* of a block; 1 on the host */
   int32_t shared_bytes;   /* of a block; NVIDIA: given at the launch, else part of the code */
-  plan_range range;
+  int32_t stage, later;   /* number of the kernel in its variant; how many follow it in the plan's list */
+  plan_range range;       /* of the variant; of its first stage */
+  plan_walk walk;
+  plan_view view;
+  plan_workspace workspace; /* of the variant; of its first stage */
 } plan_launch;
 
 #define PLAN_ENTRY_NAME "llrt_kernel"
@@ -66,11 +115,34 @@ typedef struct plan_launch {
  * d >= 1. */
 void plan_magic(int64_t d, uint64_t *multiplier, uint64_t *shift);
 
-/* Computes the arguments and the number of blocks. shape is the shared logical shape. Errors:
- * UNSUPPORTED when the grid passes 2^31 - 1 blocks. blocks = 0 for empty tensors. */
+/* One run of a variant: what the arguments of its stages are computed from. */
+typedef struct plan_run {
+  const llrt_tensor *tensors; /* of the operation: shape is the shared logical shape */
+  const llrt_storage_binding *bindings;
+  int32_t n;
+  int64_t turns, share, splits; /* of the first stage's walk */
+  int64_t region[PLAN_MAX_REGIONS]; /* offset in the workspace, bytes */
+  int64_t workspace_bytes;      /* needed */
+  void *workspace;              /* set by the caller before plan_run_stage */
+} plan_run;
+
+/* Begins a run of the variant whose first stage has this recipe. Errors: UNSUPPORTED past 2^62 bytes. */
+llrt_status plan_run_begin(const plan_launch *first, const llrt_tensor *tensors,
+                           const llrt_storage_binding *bindings, int n_tensors, plan_run *run);
+
+/* Computes a stage's arguments and number of blocks. Errors: UNSUPPORTED when the grid passes 2^31 - 1
+ * blocks. blocks = 0 for empty tensors. */
+llrt_status plan_run_stage(const plan_launch *launch, const plan_run *run,
+                           uint64_t args[PLAN_MAX_ARGS], int64_t *blocks);
+
+/* Both for a variant of one stage without workspace. */
 llrt_status plan_launch_bind(const plan_launch *launch, const llrt_tensor *tensors,
                              const llrt_storage_binding *bindings, int n_tensors,
                              uint64_t args[PLAN_MAX_ARGS], int64_t *blocks);
+
+/* A stage's tensors as its view gives them. tensors and bindings have LLRT_MAX_TENSORS places. */
+llrt_status plan_view_tensors(const plan_launch *launch, const plan_run *run, llrt_tensor *tensors,
+                              llrt_storage_binding *bindings);
 
 /* Whether shape lies in the range. */
 bool plan_range_contains(const plan_range *range, int rank, const int64_t *shape);

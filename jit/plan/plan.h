@@ -33,7 +33,7 @@
 #define PLAN_MAX_STEPS 96
 #define PLAN_MAX_VALUES 24
 #define PLAN_MAX_BUFFERS 4
-#define PLAN_MAX_VARIANTS 4
+#define PLAN_MAX_VARIANTS 8 /* kernels of all variants */
 #define PLAN_MAX_MAPS (LLRT_MAX_MAPS + 1) /* a cast beside the description's */
 #define PLAN_MAX_BOUNDS 32
 #define PLAN_MAX_TERMS 24
@@ -267,9 +267,12 @@ typedef struct plan_kernel {
   plan_cost cost;
 } plan_kernel;
 
+/* The kernels of all variants. A variant is one kernel, or several *stages*, which follow each other here
+ * (launch.stage, launch.later) and run one after the other. run takes the first variant whose range holds; the
+ * last has none. */
 typedef struct plan {
   int32_t n_variants;
-  plan_kernel variant[PLAN_MAX_VARIANTS]; /* run takes the first whose range holds; the last has none */
+  plan_kernel variant[PLAN_MAX_VARIANTS];
 } plan;
 
 /* How a convert may be steered; all-zero is the planner's own choice. Tests force each exchange. */

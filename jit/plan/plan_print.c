@@ -293,10 +293,18 @@ static void print_range(const plan_range *range, llrt_text *text) {
       llrt_text_add(text, ", n%d >= %lld", a, (long long)range->min_extent[a]);
   if (range->min_elements)
     llrt_text_add(text, ", elements >= %lld", (long long)range->min_elements);
+  if (range->min_along)
+    llrt_text_add(text, ", walked positions >= %lld", (long long)range->min_along);
+  if (range->max_across)
+    llrt_text_add(text, ", others <= %lld", (long long)range->max_across);
 }
 
 static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text) {
-  llrt_text_add(text, "variant %d: %s, %s, %d-bit elements", number, kernel->target.name,
+  llrt_text_add(text, "variant %d", number);
+  if (kernel->launch.stage + kernel->launch.later > 0)
+    llrt_text_add(text, ", stage %d of %d", kernel->launch.stage + 1,
+                  kernel->launch.stage + kernel->launch.later + 1);
+  llrt_text_add(text, ": %s, %s, %d-bit elements", kernel->target.name,
                 kernel->flat ? "flat" : "tiled", kernel->tensor_bits[0] << kernel->halves);
   print_range(&kernel->launch.range, text);
   llrt_text_add(text, "\n  block: %d warps of %d lanes, %d bytes of shared memory\n",
@@ -322,5 +330,8 @@ static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text)
 }
 
 void plan_print(const plan *made, llrt_text *text) {
-  for (int i = 0; i < made->n_variants; i++) print_kernel(&made->variant[i], i, text);
+  for (int i = 0, variant = -1; i < made->n_variants; i++) {
+    if (made->variant[i].launch.stage == 0) variant++;
+    print_kernel(&made->variant[i], variant, text);
+  }
 }

@@ -28,7 +28,7 @@ static int phase_wavefronts(const int64_t *address, int n, int bytes, int banks,
   int count = 0, worst = 0;
   int per_lane = bytes < bank_bytes ? 1 : bytes / bank_bytes;
   for (int i = 0; i < n; i++)
-    for (int k = 0; k < per_lane; k++)
+    for (int k = 0; k < per_lane && address[i] != TRAFFIC_NONE; k++)
       count = insert_distinct(words, count, address[i] / bank_bytes + k);
   for (int i = 0; i < count; i++) {
     int same = 0;

@@ -58,6 +58,13 @@ void plan_order_lanes(const plan_target *target, int bytes, bool load, int64_t *
   memcpy(address, ordered, sizeof ordered);
 }
 
+/* Whether a lane holds what a lower one has. */
+static bool holds_copy(const plan_value *value, int lane) {
+  for (int i = 0; i < plan_value_bits(value, PLAN_LANE); i++)
+    if (lane >> i & 1 && plan_value_columns(value, PLAN_LANE)[i] == 0) return true;
+  return false;
+}
+
 /* The addresses that shared memory serves in one access, and its bytes at each; how many. */
 static int shared_addresses(const access_walk *walk, const llrt_layout *inverse, int64_t *address,
                             int *bytes) {
@@ -67,14 +74,16 @@ static int shared_addresses(const access_walk *walk, const llrt_layout *inverse,
   int lanes = 1 << kernel->lane_bits;
   *bytes = plan_access_bytes(walk->value->bits, target->lanes_first ? 0 : walk->step->vector);
   if (walk->step->matrix) lanes = 8 << walk->matrices;
-  for (int lane = 0; lane < lanes; lane++)
+  for (int lane = 0; lane < lanes; lane++) {
     address[lane] = element_offset(walk, inverse, 0, (uint64_t)lane, 0) * walk->value->bits / 8;
+    if (!load && holds_copy(walk->value, lane)) address[lane] = TRAFFIC_NONE;
+  }
   if (!walk->step->matrix) plan_order_lanes(target, *bytes, load, address);
   return lanes;
 }
 
 /* Shared wavefronts of all accesses, whose number is added to *accesses. One tells of all: registers and
- * warps only XOR a constant to every address. Warps that hold copies store nothing. */
+ * warps only XOR a constant to every address. Warps and lanes that hold copies store nothing. */
 static int walk_shared(const access_walk *walk, const llrt_layout *inverse, int *accesses) {
   const plan_kernel *kernel = walk->kernel;
   const plan_target *target = &kernel->target;
@@ -183,14 +192,14 @@ static void count_shuffle(const plan_kernel *kernel, const plan_step *step, plan
   int words = 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
   /* GPUs shuffle 32 bits. */
   int each = !kernel->target.lanes_first && out->bits == 64 ? 2 : 1;
-  if (kernel->target.lanes_first || round.drawn == 0) {
+  if (kernel->target.lanes_first || round.chooser == 0) {
     cost->shuffles += each * words;
   } else if (!round.paired) {
     cost->shuffles += round.stays ? 0 : each * words;
     cost->selects += words;
   } else {
     cost->shuffles += each * (round.stays ? words / 2 : words);
-    cost->selects += round.stays ? words / 2 + words : 2 * words;
+    cost->selects += words + (round.drawn == 0 ? 0 : round.stays ? words / 2 : words);
   }
 }
 

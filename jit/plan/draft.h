@@ -287,7 +287,8 @@ void plan_matrix_addresses(const plan_value *value, const plan_matrix *matrix, p
  *   lane      lane_of_register(r') ^ lane_of_lane(l')
  * For one shuffle instruction to read every lane once, `sender` is the lane map that it uses: it is
  * lane_of_lane where that is invertible, else (paired) lane_of_lane ^ lane_of_register(e_pair) on lanes
- * whose parity is 1: then results r' and r' ^ e_pair are made together by two shuffles. */
+ * whose parity is 1: then results r' and r' ^ e_pair are made together by two shuffles. A lane that held copies
+ * reads its own; one that holds copies afterwards is a chooser with nothing drawn. */
 #define PLAN_ROUND_LANES 8
 typedef struct plan_round {
   int n_registers, n_lanes;

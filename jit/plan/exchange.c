@@ -1,6 +1,7 @@
 /* In-block conversion of a value from one layout to another by one of four routes: registers and lane
  * shuffles; a swizzled shared buffer; shuffles that form the target's words, then the buffer; the buffer
- * with matrix instructions on one side or both. On a GPU the one of the fewest clocks (cycles.h) is taken;
+ * with matrix instructions on one side or both; those through the buffer also after lanes that hold copies
+ * have shared the registers. On a GPU the one of the fewest clocks (cycles.h) is taken;
  * on the host the first that there is. */
 #include "jit/plan/cycles.h"
 #include "jit/plan/frame.h"
@@ -160,6 +161,12 @@ typedef struct conversion {
 
 typedef llrt_status route(const conversion *c, int *at, bool *found);
 
+static llrt_status shuffle_to(const conversion *c, const frame *rounds, int n, int *at) {
+  for (int i = 0; i < n; i++)
+    LLRT_TRY(convert_step(c->d, PLAN_SHUFFLE, &rounds[i], c->start, at));
+  return LLRT_OK;
+}
+
 /* Registers in common: `word` of them for words that stay whole all the way, those of the wanted word first.
  * False where there are too few. */
 static bool common_word(const frame *from, const frame *to, frame *word) {
@@ -178,14 +185,37 @@ static bool common_word(const frame *from, const frame *to, frame *word) {
   return common >= to->word && n == to->n_registers;
 }
 
+/* The sides of lane shuffles: without copies that only one of them has. */
+typedef struct shuffle_sides {
+  frame from, to;
+  int ends, begins; /* steps after c->from and before c->to */
+  frame ending[FRAME_MAX_LANES], beginning[FRAME_MAX_LANES];
+} shuffle_sides;
+
+/* False where a lane that holds copies has no register to take. */
+static bool end_copies(const conversion *c, shuffle_sides *s) {
+  bool all[2];
+  s->from = c->from;
+  s->to = c->to;
+  s->ends = s->begins = 0;
+  if (c->d->kernel->target.lanes_first) return true;
+  s->ends = frame_fill_copies(&c->from, &c->to, false, s->ending, &all[0]);
+  s->begins = frame_fill_copies(&c->to, &c->from, false, s->beginning, &all[1]);
+  if (s->ends > 0) s->from = s->ending[s->ends - 1];
+  if (s->begins > 0) s->to = s->beginning[s->begins - 1];
+  return all[0] && all[1];
+}
+
 /* Lane shuffles, all inside the warp: with words formed of common registers before, and formed anew after
- * where those are not the target's. */
+ * where those are not the target's. Copies end first and begin last. */
 static llrt_status shuffle_route(const conversion *c, int *at, bool *found) {
-  frame based, formed = c->to, rounds[FRAME_MAX_LANES + 1];
+  shuffle_sides s;
+  frame based, rounds[FRAME_MAX_LANES + 1];
   *found = false;
-  if (!same_warps(c->start, c->target)) return LLRT_OK;
-  if (!frame_rebase(&c->from, &formed, &based) &&
-      (!common_word(&c->from, &c->to, &formed) || !frame_rebase(&c->from, &formed, &based)))
+  if (!same_warps(c->start, c->target) || !end_copies(c, &s)) return LLRT_OK;
+  frame formed = s.to;
+  if (!frame_rebase(&s.from, &formed, &based) &&
+      (!common_word(&s.from, &s.to, &formed) || !frame_rebase(&s.from, &formed, &based)))
     return LLRT_OK;
   int n = frame_equal(&based, &formed)
               ? 0
@@ -194,11 +224,12 @@ static llrt_status shuffle_route(const conversion *c, int *at, bool *found) {
   if (c->d->kernel->target.lanes_first && n > c->d->kernel->target.max_shuffle_rounds)
     return LLRT_OK;
   *found = true;
-  LLRT_TRY(rename_steps(c->d, &c->from, &based, c->start, at));
-  for (int i = 0; i < n; i++)
-    LLRT_TRY(convert_step(c->d, PLAN_SHUFFLE, &rounds[i], c->start, at));
-  LLRT_TRY(rename_steps(c->d, &formed, &c->to, c->start, at));
-  return LLRT_OK;
+  LLRT_TRY(shuffle_to(c, s.ending, s.ends, at));
+  LLRT_TRY(rename_steps(c->d, &s.from, &based, c->start, at));
+  LLRT_TRY(shuffle_to(c, rounds, n, at));
+  LLRT_TRY(rename_steps(c->d, &formed, &s.to, c->start, at));
+  for (int i = s.begins - 1; i > 0; i--) LLRT_TRY(shuffle_to(c, &s.beginning[i - 1], 1, at));
+  return s.begins > 0 ? shuffle_to(c, &c->to, 1, at) : LLRT_OK;
 }
 
 /* Shared memory; in whole words where the thread can form them, else in parts of words. */
@@ -257,12 +288,6 @@ static bool form(const conversion *c, int i, forming *f) {
   return true;
 }
 
-static llrt_status forming_steps(const conversion *c, const forming *f, int *at) {
-  for (int i = 0; i < f->brought; i++)
-    LLRT_TRY(convert_step(c->d, PLAN_SHUFFLE, &f->rounds[i], c->start, at));
-  return LLRT_OK;
-}
-
 /* Shuffles that bring the target's word into the thread, then shared memory in whole words. */
 static llrt_status formed_route(const conversion *c, int *at, bool *found) {
   forming f = {.now = c->from};
@@ -275,7 +300,7 @@ static llrt_status formed_route(const conversion *c, int *at, bool *found) {
     if (!form(c, i, &f)) return LLRT_OK;
   if (!frame_rebase(&f.now, &c->to, &based)) return LLRT_OK;
   *found = true;
-  LLRT_TRY(forming_steps(c, &f, at));
+  LLRT_TRY(shuffle_to(c, f.rounds, f.brought, at));
   LLRT_TRY(rename_steps(c->d, &f.now, &based, c->start, at));
   return swizzle_steps(c->d, &based, &c->to, c->target, at);
 }
@@ -297,7 +322,7 @@ static llrt_status matrix_route(const conversion *c, int *at, bool *found) {
     if (next == c->to.word || !form(c, next++, &f)) return LLRT_OK;
   LLRT_TRY(swizzle_plan_rows(target, c->target->bits, &fitted[0], &fitted[1], &rows, &chosen, found));
   if (!*found) return LLRT_OK;
-  LLRT_TRY(forming_steps(c, &f, at));
+  LLRT_TRY(shuffle_to(c, f.rounds, f.brought, at));
   LLRT_TRY(rename_steps(c->d, &f.now, &fitted[0], c->start, at));
   frame_to_value(&fitted[1], c->target, &loaded);
   LLRT_TRY(buffer_steps(c->d, &chosen, rows.matrix, &loaded, at));
@@ -342,15 +367,34 @@ static void take_back(plan_kernel *kernel, mark to) {
   kernel->n_buffers = to.buffers;
 }
 
-/* Tries a route and takes it back; its cost in clocks, negative where there is none. */
-static double try_route(const conversion *c, route *way, int in, llrt_status *status) {
+/* A routing on a conversion: as it is, or where `share` after lanes that hold copies have shared the registers,
+ * so that each stores a part of them. */
+static llrt_status run_routing(const conversion *c, const routing *r, bool share, int *at, bool *found) {
+  frame steps[FRAME_MAX_LANES];
+  conversion shared = *c;
+  bool all;
+  shared.matrix = r->matrix;
+  if (!share) return r->way(&shared, at, found);
+  *found = false;
+  int n = frame_fill_copies(&c->from, &c->to, true, steps, &all);
+  if (n == 0) return LLRT_OK;
+  LLRT_TRY(shuffle_to(c, steps, n, at));
+  plan_value start = c->d->kernel->value[*at];
+  shared.from = steps[n - 1];
+  shared.start = &start;
+  return r->way(&shared, at, found);
+}
+
+/* Tries it and takes it back; its cost in clocks, negative where there is none. */
+static double try_routing(const conversion *c, const routing *r, bool share, int in,
+                          llrt_status *status) {
   plan_kernel *kernel = c->d->kernel;
   mark before = mark_of(kernel);
   plan_cost cost = {0};
   plan_cycles cycles;
   bool found = false;
   int at = in;
-  *status = way(c, &at, &found);
+  *status = run_routing(c, r, share, &at, &found);
   if (*status == LLRT_OK && found)
     plan_cost_steps(kernel, before.steps, kernel->n_steps, &cost);
   take_back(kernel, before);
@@ -359,34 +403,50 @@ static double try_route(const conversion *c, route *way, int in, llrt_status *st
   return cycles.total;
 }
 
+static bool has_copies(const frame *f) {
+  for (int i = 0; i < f->n_lanes; i++)
+    if (f->lanes[i] >> f->tile_bits) return true;
+  return false;
+}
+
+/* The routing of the fewest clocks, the first of equals. */
+typedef struct choice {
+  const routing *way;
+  bool share;
+  double clocks;
+  llrt_status refused;
+} choice;
+
+static void consider(const conversion *c, const routing *r, bool share, int in, choice *best) {
+  llrt_status status;
+  double clocks = try_routing(c, r, share, in, &status);
+  if (status != LLRT_OK) best->refused = status;
+  if (clocks < 0 || (best->way && clocks >= best->clocks)) return;
+  best->way = r;
+  best->share = share;
+  best->clocks = clocks;
+}
+
 llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out) {
   plan_value start = d->kernel->value[in];
   plan_exchange wanted = d->options ? d->options->exchange : PLAN_EXCHANGE_AUTO;
+  bool host = d->kernel->target.lanes_first, found;
   conversion c = {.d = d, .start = &start, .target = target};
-  llrt_status status, refused = LLRT_OK;
-  double best = -1;
-  int chosen = -1;
-  bool found;
+  choice best = {.refused = LLRT_OK};
   frame_of_values(&start, target, &c.from, &c.to);
   *out = in;
-  if (d->kernel->target.lanes_first && c.to.word > 0 && !words_agree(&c.from, &c.to))
+  if (host && c.to.word > 0 && !words_agree(&c.from, &c.to))
     LLRT_TRY(change_packing(d, &c.from, &c.to, &start, out));
   in = *out;
   for (int i = 0; i < (int)(sizeof routings / sizeof *routings); i++) {
-    if (wanted != PLAN_EXCHANGE_AUTO && wanted != routings[i].forced) continue;
-    c.matrix = routings[i].matrix;
-    double clocks = try_route(&c, routings[i].way, in, &status);
-    if (status != LLRT_OK) refused = status;
-    if (clocks < 0 || (chosen >= 0 && clocks >= best)) continue;
-    best = clocks;
-    chosen = i;
-    if (d->kernel->target.lanes_first) break;
+    const routing *r = &routings[i];
+    if (wanted != PLAN_EXCHANGE_AUTO && wanted != r->forced) continue;
+    consider(&c, r, false, in, &best);
+    if (host && best.way) break;
+    if (!host && r->way != shuffle_route && has_copies(&c.from)) consider(&c, r, true, in, &best);
   }
-  if (chosen >= 0) {
-    c.matrix = routings[chosen].matrix;
-    return routings[chosen].way(&c, out, &found);
-  }
-  if (refused != LLRT_OK) return refused;
+  if (best.way) return run_routing(&c, best.way, best.share, out, &found);
+  if (best.refused != LLRT_OK) return best.refused;
   return llrt_error(LLRT_UNSUPPORTED, "%s cannot make this conversion",
                     wanted == PLAN_EXCHANGE_MATRIX ? "matrix instructions" : "lane shuffles");
 }

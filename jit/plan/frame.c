@@ -43,13 +43,18 @@ void frame_of_values(const plan_value *in, const plan_value *out, frame *from, f
 }
 
 void frame_to_value(const frame *f, const plan_value *from, plan_value *out) {
-  llrt_layout *layout = &out->layout;
-  *out = *from;
-  int lanes = f->n_registers;
-  out->word = (uint8_t)f->word;
+  plan_value made = *from;
+  llrt_layout *layout = &made.layout;
+  int rest = plan_value_bits(from, PLAN_WARP) + plan_value_bits(from, PLAN_ITERATION);
+  int lanes = f->n_registers, warps = lanes + f->n_lanes;
+  made.word = (uint8_t)f->word;
+  memset(layout->column, 0, sizeof layout->column);
+  layout->in[PLAN_REGISTER].bits = (uint8_t)f->n_registers;
   memcpy(layout->column, f->registers, (size_t)f->n_registers * sizeof *f->registers);
   for (int i = 0; i < f->n_lanes; i++)
     layout->column[lanes + i] = f->lanes[i] & bits_mask(f->tile_bits);
+  memcpy(&layout->column[warps], plan_value_columns(from, PLAN_WARP), (size_t)rest * sizeof *f->warps);
+  *out = made;
 }
 
 bool frame_equal(const frame *a, const frame *b) {

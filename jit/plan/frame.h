@@ -22,7 +22,8 @@ void frame_of_value(const plan_value *value, frame *out);
 /* Both sides of an exchange: lanes that hold copies before and after stand for the same directions. */
 void frame_of_values(const plan_value *in, const plan_value *out, frame *from, frame *to);
 
-/* The value with `from`'s warps and iterations and this frame's registers and lanes. */
+/* The value with `from`'s warps and iterations and this frame's registers, of which there may be fewer or more,
+ * and lanes. */
 void frame_to_value(const frame *f, const plan_value *from, plan_value *out);
 
 bool frame_equal(const frame *a, const frame *b);
@@ -66,6 +67,11 @@ typedef struct swizzle_rows {
  * that begins with what they have of a row. False where matrices do not divide the sides. */
 bool frame_fit_rows(const frame *from, const frame *to, int element_bits, swizzle_rows *rows,
                     frame fitted[2]);
+
+/* copies.c: the frames on the way to one in which lanes that hold copies have taken a register above the word,
+ * one a step; each step from `f` on is one PLAN_SHUFFLE, and so is each step back. Copies that `other` has as
+ * well are left where !kept. *all: no other copies are left. Returns the number of steps, FRAME_MAX_LANES at most. */
+int frame_fill_copies(const frame *f, const frame *other, bool kept, frame *steps, bool *all);
 
 /* swizzle.c: a shared buffer through which `from` becomes `to`, in 2^rep_bits repetitions where the tile
  * is larger than shared memory; vector: log2 elements of an access of either side. The cheapest of a few

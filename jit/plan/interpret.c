@@ -236,15 +236,16 @@ static llrt_status run_shared(interpreter *in, const plan_step *step, int value,
 /* ---- inside the warp ---- */
 
 /* Every place of the result takes the element of the same tile coordinate from its own thread (REGISTERS)
- * or warp (SHUFFLE): from places first .. first + size of both. */
-static llrt_status exchange_group(interpreter *in, const plan_step *step, int64_t first,
-                                  int64_t size) {
-  for (int64_t from = first; from < first + size; from++)
-    in->place[tile_at(in, step->in, from)] = from;
-  for (int64_t at = first; at < first + size; at++) {
+ * or warp (SHUFFLE): number `group` of those of the result, which have 2^to_bits places, and of the source's of
+ * 2^from_bits. */
+static llrt_status exchange_group(interpreter *in, const plan_step *step, int64_t group, int from_bits,
+                                  int to_bits) {
+  int64_t first = group << from_bits, end = (group + 1) << from_bits;
+  for (int64_t from = first; from < end; from++) in->place[tile_at(in, step->in, from)] = from;
+  for (int64_t at = group << to_bits; at < (group + 1) << to_bits; at++) {
     uint64_t wanted = tile_at(in, step->out, at);
     int64_t from = in->place[wanted];
-    if (from < first || from >= first + size || tile_at(in, step->in, from) != wanted)
+    if (from < first || from >= end || tile_at(in, step->in, from) != wanted)
       return llrt_error(LLRT_INTERNAL, "tile coordinate %llu is not in reach of an exchange",
                         (unsigned long long)wanted);
     in->value[step->out][at] = in->value[step->in][from];
@@ -254,10 +255,11 @@ static llrt_status exchange_group(interpreter *in, const plan_step *step, int64_
 
 static llrt_status run_exchange(interpreter *in, const plan_step *step, bool across_lanes) {
   const plan_kernel *kernel = in->kernel;
-  int bits = plan_value_bits(&kernel->value[step->in], PLAN_REGISTER);
-  if (across_lanes) bits += kernel->lane_bits;
-  for (int64_t first = 0; first < value_size(kernel, step->out); first += (int64_t)1 << bits)
-    LLRT_TRY(exchange_group(in, step, first, (int64_t)1 << bits));
+  int lanes = across_lanes ? kernel->lane_bits : 0;
+  int from_bits = plan_value_bits(&kernel->value[step->in], PLAN_REGISTER) + lanes;
+  int to_bits = plan_value_bits(&kernel->value[step->out], PLAN_REGISTER) + lanes;
+  for (int64_t group = 0; group << to_bits < value_size(kernel, step->out); group++)
+    LLRT_TRY(exchange_group(in, step, group, from_bits, to_bits));
   return LLRT_OK;
 }
 

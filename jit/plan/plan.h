@@ -167,7 +167,8 @@ typedef enum plan_step_kind {
   PLAN_REGISTERS,    /* out = in with registers renamed and bytes permuted: same lane, same warp */
   PLAN_SHUFFLE,      /* out = in moved between lanes of a warp: one round, whole words. With X = in's
                         layout, Y = out's: X(r, l) = Y(r', l') gives r from (r', l') through at most
-                        one functional of l' */
+                        one functional of l'. Lanes that hold copies on one side only change
+                        the number of registers */
   PLAN_SHARED_STORE, /* the step's repetition of buffer = in, 2^vector elements an access */
   PLAN_BARRIER,      /* of the block; between shared stores and loads */
   PLAN_SHARED_LOAD,  /* that part of out = buffer */

@@ -32,7 +32,21 @@ static bool is_identity(const uint64_t *columns, int n) {
   return true;
 }
 
-/* The functional phi with register part of lane column i = drawn * phi_i. */
+static bool has_direction(const frame *f, uint64_t x) {
+  for (int i = 0; i < f->n_lanes; i++)
+    if (f->lanes[i] == x) return true;
+  return false;
+}
+
+/* A lane that held copies may read any of them: it reads its own. */
+static void stay_in_copies(const frame *from, frame *to) {
+  for (int i = 0; i < from->n_lanes; i++)
+    if (from->lanes[i] >> from->tile_bits && !has_direction(to, from->lanes[i]))
+      to->lanes[i] ^= from->lanes[i];
+}
+
+/* The functional phi with register part of lane column i = drawn * phi_i. Lanes that hold copies afterwards
+ * but not before choose between what is theirs and what they are sent, and draw from one register. */
 static void read_round(const frame *from, const frame *to, plan_round *round) {
   f2_basis basis;
   f2_basis_init(&basis);
@@ -40,14 +54,18 @@ static void read_round(const frame *from, const frame *to, plan_round *round) {
   for (int i = 0; i < n; i++) f2_basis_insert_as(&basis, from->registers[i], 1ull << i);
   for (int i = 0; i < from->n_lanes; i++)
     f2_basis_insert_as(&basis, from->lanes[i], 1ull << (n + i));
-  round->n_registers = n;
+  round->n_registers = to->n_registers;
   round->n_lanes = from->n_lanes;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < to->n_registers; i++) {
     uint64_t at = coordinates_in(&basis, to->registers[i]);
     round->register_of_register[i] = at & bits_mask(n);
     round->lane_of_register[i] = at >> n;
   }
   for (int i = 0; i < to->n_lanes; i++) {
+    if ((to->lanes[i] & bits_mask(to->tile_bits)) == 0 && !has_direction(from, to->lanes[i])) {
+      round->chooser |= 1ull << i;
+      continue;
+    }
     uint64_t at = coordinates_in(&basis, to->lanes[i]);
     round->lane_of_lane[i] = at >> n;
     if (at & bits_mask(n)) {
@@ -80,6 +98,7 @@ void plan_round_of(const plan_value *in, const plan_value *out, plan_round *roun
   frame from, to;
   memset(round, 0, sizeof *round);
   frame_of_values(in, out, &from, &to);
+  stay_in_copies(&from, &to);
   read_round(&from, &to, round);
   pair_registers(round);
   round->stays = is_identity(round->sender, round->n_lanes);

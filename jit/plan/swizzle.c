@@ -343,6 +343,7 @@ static int access_wavefronts(const candidate *c, int s) {
     f2_basis_coordinates(&c->offsets, f2_apply(f->lanes, (uint64_t)lane) & bits_mask(f->tile_bits),
                          &offset);
     address[lane] = (int64_t)offset * c->element_bits / 8;
+    if (s == 0 && f2_apply(f->lanes, (uint64_t)lane) >> f->tile_bits) address[lane] = TRAFFIC_NONE;
   }
   plan_order_lanes(c->target, bytes, s == 1, address);
   return traffic_wavefronts(address, lanes, bytes, c->target->banks, c->target->bank_bytes);

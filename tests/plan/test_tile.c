@@ -74,6 +74,64 @@ Test(tile, random_permutations) { random_pairs(true, 41); }
 
 Test(tile, random_matrices) { random_pairs(false, 42); }
 
+/* Lanes with copies on either side or both, with every exchange. */
+Test(tile, random_copies) {
+  uint64_t seed = 43;
+  for (int round = 0; round < 80; round++) {
+    int registers = (int)(test_random(&seed) % 4), warps = (int)(test_random(&seed) % 3);
+    llrt_layout pair[2];
+    for (int s = 0; s < 2; s++)
+      tile_random_copies(&seed, registers, 5, warps, (int)(test_random(&seed) % 3), &pair[s]);
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+      int exchange = (int)(test_random(&seed) % (PLAN_EXCHANGE_MATRIX + 1)), bits = 8 << round % 4;
+      char what[100];
+      snprintf(what, sizeof what, "round %d, %d bits, %s, exchange %d", round, bits, targets[t], exchange);
+      check(&pair[0], &pair[1], bits, targets[t], (plan_exchange)exchange, what);
+    }
+  }
+}
+
+/* Lanes that hold copies share the stores: as many wavefronts as the tile has bytes for, there and back. */
+Test(tile, copies_are_stored_once) {
+  llrt_layout rows, slice;
+  plan_target target;
+  int64_t shape[] = {128, 128};
+  for (int bits = 8; bits <= 32; bits *= 2) {
+    char text[120];
+    snprintf(text, sizeof text, "blocked(size_per_thread=[1,%d], threads_per_warp=[%d,%d], "
+             "warps_per_cta=[8,1], order=[1,0])", 128 / bits, 32 / bits, bits);
+    cr_assert_eq(llrt_layout_parse(text, 2, shape, &rows), LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(llrt_layout_parse("slice(dim=2, parent=blocked(size_per_thread=[1,4,1], "
+                                   "threads_per_warp=[2,4,4], warps_per_cta=[8,1,1], order=[2,1,0]))",
+                                   2, shape, &slice), LLRT_OK, "%s", llrt_last_error());
+    plan_tile tile = {.a = &rows, .b = &slice, .element_bits = bits, .turns = 1};
+    plan_options options = {.exchange = PLAN_EXCHANGE_SHARED};
+    cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+    cr_assert_eq(plan_tile_make(&tile, &target, &options, &kernel), LLRT_OK, "%s", llrt_last_error());
+    cr_expect_eq(kernel.cost.shared_store_wavefronts, 2 * kernel.cost.min_wavefronts, "%d bits", bits);
+    /* Every register of a slice takes a wavefront of its warp. */
+    cr_expect_eq(kernel.cost.shared_load_wavefronts, 5 * kernel.cost.min_wavefronts, "%d bits", bits);
+  }
+}
+
+/* Copies that only one side has end by selects and begin by shuffles: no shared memory. */
+Test(tile, copies_end_and_begin_in_the_warp) {
+  llrt_layout copies, none;
+  plan_target target;
+  int64_t shape[] = {512};
+  cr_assert_eq(llrt_layout_parse("{register: [[1],[2],[4],[8],[16]], lane: [[0],[32],[64],[0],[128]], "
+                                 "warp: [[256]]} -> [dim0:512]", 1, shape, &copies), LLRT_OK);
+  cr_assert_eq(llrt_layout_parse("{register: [[1],[2],[4]], lane: [[8],[32],[64],[16],[128]], "
+                                 "warp: [[256]]} -> [dim0:512]", 1, shape, &none), LLRT_OK);
+  plan_tile tile = {.a = &copies, .b = &none, .element_bits = 32, .turns = 1};
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  cr_assert_eq(plan_tile_make(&tile, &target, NULL, &kernel), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(kernel.cost.shared_accesses, 0);
+  cr_expect_eq(kernel.cost.shuffles, 8 + 16, "%d shuffles", kernel.cost.shuffles);
+  cr_expect_eq(kernel.cost.selects, 16 + 8 + 16 + 32, "%d selects", kernel.cost.selects);
+  tile_execute(&kernel, "copies that end and begin");
+}
+
 /* Clocks of a pair by name, planned freely or through shared memory alone. */
 static double clocks_of(const char *name, int bits, plan_exchange exchange) {
   llrt_layout a, b;

@@ -116,6 +116,24 @@ void tile_random_layout(uint64_t *seed, int registers, int lanes, int warps, boo
   }
 }
 
+void tile_random_copies(uint64_t *seed, int registers, int lanes, int warps, int copies, llrt_layout *layout) {
+  llrt_layout all;
+  tile_random_layout(seed, registers + copies, lanes - copies, warps, false, true, &all);
+  int at = registers + copies, held = 0;
+  *layout = llrt_layout_empty();
+  llrt_layout_add_out(layout, "dim0", registers + lanes + warps);
+  llrt_layout_add_in(layout, "register", at);
+  llrt_layout_add_in(layout, "lane", lanes);
+  llrt_layout_add_in(layout, "warp", warps);
+  memcpy(layout->column, all.column, (size_t)at * sizeof *all.column);
+  for (int i = 0; i < lanes; i++) {
+    bool copy = held < copies && (lanes - i == copies - held || test_random(seed) % 2);
+    held += copy;
+    layout->column[registers + copies + i] = copy ? 0 : all.column[at++];
+  }
+  memcpy(&layout->column[registers + copies + lanes], &all.column[at], (size_t)warps * sizeof *all.column);
+}
+
 static void explain(const plan_kernel *kernel) {
   static plan one;
   llrt_text text;

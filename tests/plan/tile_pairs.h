@@ -18,6 +18,9 @@ const char *tile_pair_make(int i, llrt_layout *a, llrt_layout *b);
 void tile_random_layout(uint64_t *seed, int registers, int lanes, int warps, bool copies,
                         bool permutation, llrt_layout *layout);
 
+/* The same with permuted bits, of which so many lane bits, wherever they are, hold copies. */
+void tile_random_copies(uint64_t *seed, int registers, int lanes, int warps, int copies, llrt_layout *layout);
+
 /* Runs the kernel in the interpreter over a few tiles and compares destination with source. The middle of a
  * conversion that is wrong both ways would pass: the interpreter moves elements by their coordinates, so it
  * cannot be. */

@@ -30,7 +30,7 @@ typedef struct access {
 /* ---- alignment ---- */
 
 static void set_alignment(const emitter *e, LLVMValueRef instruction, int bytes) {
-  LLVMSetAlignment(instruction, emit_is_host(e) ? 1 : (unsigned)bytes);
+  LLVMSetAlignment(instruction, emit_is_host(e) ? 1 : (unsigned)bits_max(bytes, 1));
 }
 
 static int piece_bytes(const access *a) {
@@ -61,7 +61,7 @@ static LLVMValueRef fill_of(const emitter *e, const access *a, LLVMTypeRef type)
 
 static LLVMValueRef plain_load(emitter *e, LLVMTypeRef type, access *a, uint64_t tile) {
   LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, emit_pointer(e, &a->place, tile), "");
-  set_alignment(e, loaded, piece_bytes(a));
+  set_alignment(e, loaded, piece_bytes(a) >> a->step->misaligned);
   return loaded;
 }
 
@@ -122,7 +122,7 @@ static LLVMValueRef load_piece(emitter *e, access *a, uint64_t tile, LLVMTypeRef
 static void store_piece(emitter *e, access *a, uint64_t tile, LLVMValueRef stored) {
   LLVMBasicBlockRef next = emit_open_guard(e, piece_condition(e, a, tile));
   LLVMValueRef store = LLVMBuildStore(e->builder, stored, emit_pointer(e, &a->place, tile));
-  set_alignment(e, store, piece_bytes(a));
+  set_alignment(e, store, piece_bytes(a) >> a->step->misaligned);
   if (a->step->streaming && emit_is_host(e)) {
     LLVMSetAlignment(store, 1u << a->step->streaming);
     set_nontemporal(e, store);

@@ -203,6 +203,7 @@ typedef struct plan_step {
   uint8_t in, out; /* values */
   uint8_t tensor, buffer, map, index;
   uint8_t vector;     /* log2 elements of one access (matrix: of a row) */
+  uint8_t misaligned; /* LOAD, STORE: log2 of an access's size over what surely divides its address */
   uint8_t matrix;     /* SHARED_STORE, SHARED_LOAD: plan_matrix_kind */
   bool masked;        /* LOAD, STORE, MAP that reads a tensor: skip accesses outside a bound (flat: or past the count). All elements
                          of one access are on the same side of every bound */

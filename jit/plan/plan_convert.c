@@ -62,7 +62,8 @@ static llrt_status interior_steps(draft *d, const draft_values *values, bool str
   int loaded = 0, stored = 0;
   LLRT_TRY(draft_value(kernel, &values->load, &loaded));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)loaded,
-                                          .vector = (uint8_t)d->vector[0]}));
+                                          .vector = (uint8_t)d->vector[0],
+                                          .misaligned = (uint8_t)(d->vector[0] - d->align[0])}));
   LLRT_TRY(draft_map_steps(d, 0, d->maps_before, false, &loaded));
   plan_value target = draft_retyped(d, &values->store, kernel->value[loaded].bits);
   LLRT_TRY(draft_exchange(d, loaded, &target, &stored));
@@ -71,6 +72,7 @@ static llrt_status interior_steps(draft *d, const draft_values *values, bool str
   if (!streaming || !d->whole_lines) aligned = 0;
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)stored,
                                         .vector = (uint8_t)d->vector[1],
+                                        .misaligned = (uint8_t)(d->vector[1] - d->align[1]),
                                         .streaming = (uint8_t)aligned});
 }
 
@@ -126,7 +128,9 @@ static llrt_status masked_steps(draft *d, int first, bool *done) {
     plan_step step = kernel->step[i];
     if (step.kind == PLAN_LOAD || step.kind == PLAN_STORE) {
       const plan_value *value = &kernel->value[step.kind == PLAN_LOAD ? step.out : step.in];
-      step.vector = (uint8_t)masked_vector(d, value, &step);
+      int vector = masked_vector(d, value, &step);
+      step.misaligned = (uint8_t)bits_max(step.misaligned - (step.vector - vector), 0);
+      step.vector = (uint8_t)vector;
       step.masked = true;
     }
     if (step.kind == PLAN_MAP) step.masked = kernel->map[step.map].kind == PLAN_MAP_SCALE;

@@ -11,7 +11,7 @@
  * of less than 8 KiB, or one vector a thread, leave too few bytes in flight, and irregular maps want 64
  * bytes a thread once a block has 256 threads (docs/measurements.md). */
 #define GPU(isa_, lanes, warps, shared_kib)                                                       \
-  .isa = isa_, .lane_bits = lanes, .word_bits = 32, .access_bytes = 16, .access_align_bytes = 16, \
+  .isa = isa_, .lane_bits = lanes, .word_bits = 32, .access_bytes = 16,                           \
   .warp_bits = warps, .register_bits = 5, .thread_bytes = 64, .tile_bytes = 8192,                 \
   .run_bytes = 256, .shared_bytes = (shared_kib) << 10, .banks = 32, .bank_bytes = 4,             \
   .sector_bytes = 32, .max_shuffle_rounds = 8, .lanes_first = false
@@ -28,6 +28,13 @@
 #define AMD_CLOCKS \
   .clocks = {.shuffle = 2, .wavefront = 1, .arithmetic = 1, .issue = 0.25, .barrier = 30}
 
+#define NVIDIA(shared_kib) \
+  GPU(PLAN_ISA_NVPTX, 5, 4, shared_kib), NVIDIA_CLOCKS, .access_align_bytes = 16
+
+/* Global memory takes any address (CDNA3 ISA, "Memory alignment"; amdhsa sets unaligned mode). */
+#define AMD(shared_kib) \
+  GPU(PLAN_ISA_AMDGPU, 6, 3, shared_kib), AMD_CLOCKS, .access_align_bytes = 1
+
 /* A host tile is what fits the register file; runs are cache lines. */
 #define HOST(bytes)                                                                             \
   .isa = PLAN_ISA_HOST, .vector_bytes = bytes, .access_bytes = bytes, .access_align_bytes = 1,  \
@@ -35,11 +42,11 @@
   .bank_bytes = bytes, .sector_bytes = 64, .max_shuffle_rounds = 16, .lanes_first = true
 
 static const plan_target targets[] = {
-    {.name = "sm_80", GPU(PLAN_ISA_NVPTX, 5, 4, 163), NVIDIA_CLOCKS, .matrix_load = true},
-    {.name = "sm_89", GPU(PLAN_ISA_NVPTX, 5, 4, 99), NVIDIA_CLOCKS, .matrix_load = true},
-    {.name = "sm_90a", GPU(PLAN_ISA_NVPTX, 5, 4, 227), NVIDIA_CLOCKS, .matrix_load = true, .matrix_store = true},
-    {.name = "gfx90a", GPU(PLAN_ISA_AMDGPU, 6, 3, 64), AMD_CLOCKS},
-    {.name = "gfx942", GPU(PLAN_ISA_AMDGPU, 6, 3, 64), AMD_CLOCKS},
+    {.name = "sm_80", NVIDIA(163), .matrix_load = true},
+    {.name = "sm_89", NVIDIA(99), .matrix_load = true},
+    {.name = "sm_90a", NVIDIA(227), .matrix_load = true, .matrix_store = true},
+    {.name = "gfx90a", AMD(64)},
+    {.name = "gfx942", AMD(64)},
     {.name = "x86-64-v2", HOST(16)},
     {.name = "x86-64-v3", HOST(32)},
     {.name = "x86-64-v4", HOST(64)},

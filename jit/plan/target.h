@@ -25,7 +25,7 @@ typedef struct plan_target {
   int vector_bytes;       /* host: one SIMD register; GPU: 0 */
   int word_bits;          /* GPU: 32, narrower elements share a register. Host: 0, one element a word */
   int access_bytes;       /* widest global or shared access of one lane (GPU), of one register (host) */
-  int access_align_bytes; /* an access of n bytes wants min(n, this) alignment; 1 on the host */
+  int access_align_bytes; /* an access of n bytes to global memory wants min(n, this) alignment */
   int warp_bits;          /* log2 warps of a block, at most; 0 on the host */
   int register_bits;      /* log2 words of the largest value a lane should hold */
   int thread_bytes;       /* GPU: what a thread should have in flight; half where the tile is small */

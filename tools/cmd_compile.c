@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FROM, TO, SHAPE, DTYPE, TARGET, EMIT, OUTPUT, MAPS };
+enum { FROM, TO, SHAPE, DTYPE, TARGET, EMIT, OUTPUT, INDEX, OUT_OF_RANGE, AXIS, FORM, MAPS };
 
 static const option_spec table[] = {
     [FROM] = {"from", 0, "EXPR", "storage of the source (default row_major)"},
     [TO] = {"to", 0, "EXPR", "storage of the destination"},
-    [SHAPE] = {"shape", 0, "MxN", "logical shape; a literal expression carries its own"},
+    [SHAPE] = {"shape", 0, "MxN", "logical shape of the source (scatter: the destination); a\nliteral expression carries its own"},
     [DTYPE] = {"dtype", 0, "TYPE", "element type, such as f32, bf16, u8 (default f32)"},
     [TARGET] = {"target", 0, "T", "sm_90a, sm_89, sm_80, gfx90a, gfx942 or host"},
     [EMIT] = {"emit", 0, "FORM",
@@ -21,6 +21,7 @@ static const option_spec table[] = {
               "asm: the target's assembly\n"
               "kernel: bytes that llrt_op_load runs without a compiler"},
     [OUTPUT] = {"output", 'o', "FILE", "where it goes (default for text: standard output)"},
+    REQUEST_DESCRIBED_INDEX_OPTIONS,
     REQUEST_MAP_OPTIONS,
     {0},
 };
@@ -61,8 +62,6 @@ static int run(const options *given) {
   request r;
   char *bytes;
   size_t size;
-  if (strcmp(given->word[0], "convert") != 0)
-    return tool_wrong("compile", "there is no operation '%s'", given->word[0]);
   if (!value[TARGET]) return tool_wrong("compile", "--target is missing");
   if (!value[EMIT]) return tool_wrong("compile", "--emit is missing");
   const form *wanted = find_form(value[EMIT]);
@@ -72,8 +71,22 @@ static int run(const options *given) {
   const char *prefix = wanted->target_prefix;
   if (prefix && strncmp(value[TARGET], prefix, strlen(prefix)) != 0)
     return tool_refuse("--emit %s is for targets %s*, not %s", wanted->name, prefix, value[TARGET]);
-  int code = request_parse("compile", value[FROM], value[TO], value[SHAPE], value[DTYPE],
-                           &value[MAPS], &r);
+  int code = request_parse(
+      &(request_options){.command_name = "compile",
+                         .operation = given->word[0],
+                         .from = value[FROM],
+                         .to = value[TO],
+                         .shape = value[SHAPE],
+                         .dtype = value[DTYPE],
+                         .maps = &value[MAPS],
+                         .index = {.command_name = "compile",
+                                   .texts = given->repeated,
+                                   .n = given->n_repeated,
+                                   .axis = value[AXIS],
+                                   .form = value[FORM],
+                                   .out_of_range = value[OUT_OF_RANGE],
+                                   .described = true}},
+      &r);
   if (code == TOOL_DONE) code = request_compile(&r, value[TARGET], wanted->emit, &bytes, &size);
   request_destroy(&r);
   if (code != TOOL_DONE) return code;
@@ -85,7 +98,7 @@ static int run(const options *given) {
 const command cmd_compile = {
     .name = "compile",
     .summary = "compile an operation for a target, without a device",
-    .synopsis = "convert --to EXPR --target T --emit FORM [options]",
+    .synopsis = "convert|gather|scatter --to EXPR --target T --emit FORM [options]",
     .text =
         "Plans the operation for a target and writes the plan, the code at a stage of\n"
         "compilation, or the finished kernel. Several variants of an operation follow each\n"
@@ -94,6 +107,7 @@ const command cmd_compile = {
         "  llrt compile convert --to col_major --shape 4096x4096 --dtype bf16 \\\n"
         "       --target sm_90a --emit ptx -o transpose.ptx",
     .option = table,
+    .repeated = REQUEST_INDEX,
     .min_words = 1,
     .max_words = 1,
     .run = run,

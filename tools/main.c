@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const command *const commands[] = {&cmd_layout, &cmd_convert, &cmd_explain, &cmd_compile,
-                                          &cmd_devices};
+static const command *const commands[] = {&cmd_layout,  &cmd_convert, &cmd_gather,
+                                          &cmd_explain, &cmd_compile, &cmd_devices};
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static void print_overview(FILE *stream) {

@@ -35,7 +35,10 @@ static bool parse_word_bits(const char *text, uint8_t perm[32]) {
   return true;
 }
 
-void request_destroy(request *r) { array_destroy(&r->scale); }
+void request_destroy(request *r) {
+  array_destroy(&r->scale);
+  request_indices_destroy(&r->indices);
+}
 
 /* One scale for 1 x … positions of each axis; for all of them where S has one. */
 static int parse_scale(const char *name, request *r) {
@@ -83,10 +86,16 @@ int request_parse_maps(const char *command_name, const char *const *values, requ
   return TOOL_DONE;
 }
 
+int request_parse_indices(const request_index_options *given, request *r) {
+  memcpy(r->stored, r->shape, sizeof r->stored);
+  r->scatters = given->scatters;
+  return request_indices_read(given, r->rank, r->shape, &r->indices);
+}
+
 int request_parse_storages(const char *from, const char *to, request *r) {
-  if (llrt_storage_parse(from, r->rank, r->stored, &r->from) != LLRT_OK)
+  if (llrt_storage_parse(from, r->rank, r->scatters ? r->shape : r->stored, &r->from) != LLRT_OK)
     return tool_refuse_library("--from");
-  if (llrt_storage_parse(to, r->rank, r->shape, &r->to) != LLRT_OK)
+  if (llrt_storage_parse(to, r->rank, r->scatters ? r->stored : r->shape, &r->to) != LLRT_OK)
     return tool_refuse_library("--to");
   return TOOL_DONE;
 }
@@ -97,27 +106,47 @@ bool request_take_shape_of(const char *expression, request *r) {
          layout_extents(&layout, &r->rank, r->shape);
 }
 
-int request_parse(const char *command_name, const char *from, const char *to, const char *shape,
-                  const char *dtype, const char *const *maps, request *r) {
-  *r = (request){.dtype = LLRT_F32};
-  int code = TOOL_DONE;
-  if (!to) return tool_wrong(command_name, "--to is missing");
-  if (!from) from = "row_major";
-  if (shape)
-    code = request_parse_shape(command_name, shape, r);
-  else if (!request_take_shape_of(from, r) && !request_take_shape_of(to, r))
-    code = tool_wrong(command_name, "--shape is missing");
-  if (code == TOOL_DONE && dtype) code = request_parse_dtype(dtype, r);
-  memcpy(r->stored, r->shape, sizeof r->stored);
-  if (code == TOOL_DONE) code = request_parse_maps(command_name, maps, r);
-  if (code == TOOL_DONE) code = request_parse_storages(from, to, r);
-  return code;
+static int check_in_place(const char *command_name, const request *r) {
+  if (!r->in_place || r->indices.n == 0) return TOOL_DONE;
+  return tool_wrong(command_name, "--index and --in-place exclude each other");
 }
 
-/* Only the alignment of a promised address counts, not what lies there. */
-static llrt_tensor describe(const request *r, llrt_dtype dtype, const llrt_storage *storage) {
-  llrt_tensor tensor = {.data = (void *)256, .dtype = dtype, .rank = r->rank, .storage = storage};
-  for (int i = 0; i < r->rank; i++) tensor.shape[i] = r->shape[i];
+int request_finish(const char *command_name, const char *from, const char *to,
+                   const char *const *maps, request *r) {
+  int code = request_parse_maps(command_name, maps, r);
+  if (code == TOOL_DONE) code = check_in_place(command_name, r);
+  return code == TOOL_DONE ? request_parse_storages(from, to, r) : code;
+}
+
+int request_parse(const request_options *given, request *r) {
+  const char *command_name = given->command_name;
+  const char *from = given->from ? given->from : "row_major", *to = given->to;
+  request_index_options index = given->index;
+  *r = (request){.dtype = LLRT_F32};
+  index.gathers = strcmp(given->operation, "gather") == 0;
+  index.scatters = strcmp(given->operation, "scatter") == 0;
+  if (!index.gathers && !index.scatters && strcmp(given->operation, "convert") != 0)
+    return tool_wrong(command_name, "there is no operation '%s'", given->operation);
+  int code = TOOL_DONE;
+  if (!to && !index.gathers && !index.scatters) return tool_wrong(command_name, "--to is missing");
+  if (!to) to = "row_major";
+  if (given->shape)
+    code = request_parse_shape(command_name, given->shape, r);
+  else if (!request_take_shape_of(index.scatters ? to : from, r) &&
+           (index.n > 0 || !request_take_shape_of(to, r)))
+    code = tool_wrong(command_name, "--shape is missing");
+  if (code == TOOL_DONE && given->dtype) code = request_parse_dtype(given->dtype, r);
+  if (code == TOOL_DONE) code = request_parse_indices(&index, r);
+  return code == TOOL_DONE ? request_finish(command_name, from, to, given->maps, r) : code;
+}
+
+llrt_tensor request_describe(const request *r, int side, llrt_device *device) {
+  llrt_tensor tensor = {.dtype = side ? r->out_dtype : r->dtype, .rank = r->rank,
+                        .storage = side ? &r->to : &r->from, .device = device};
+  memcpy(tensor.shape, r->shape, sizeof tensor.shape);
+  if (side != (int)r->scatters) return tensor;
+  tensor.indices = r->indices.view.indices;
+  tensor.n_indices = r->indices.n;
   return tensor;
 }
 
@@ -135,8 +164,7 @@ int request_compile(const request *r, const char *target, llrt_emit emit, char *
   llrt_context *context;
   llrt_op_desc desc = {.kind = LLRT_OP_CONVERT,
                        .n_tensors = 2,
-                       .tensors = {describe(r, r->dtype, &r->from),
-                                   describe(r, r->out_dtype, &r->to)},
+                       .tensors = {request_describe(r, 0, NULL), request_describe(r, 1, NULL)},
                        .in_place = r->in_place,
                        .n_maps = r->n_maps};
   memcpy(desc.maps, r->maps, sizeof desc.maps);
@@ -145,6 +173,13 @@ int request_compile(const request *r, const char *target, llrt_emit emit, char *
     desc.tensors[2].data = (void *)256;
     desc.n_tensors = 3;
   }
+  llrt_index placed[LLRT_MAX_INDICES];
+  static const int64_t somewhere[2];
+  memcpy(placed, r->indices.view.indices, sizeof placed);
+  for (int i = 0; i < r->indices.n; i++) placed[i].data = somewhere;
+  desc.tensors[r->scatters].indices = placed;
+  /* Only the alignment of a promised address counts, not what lies there. */
+  for (int i = 0; i < 2; i++) desc.tensors[i].data = (void *)256;
   *bytes = NULL;
   *size = 0;
   if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);

@@ -1,8 +1,10 @@
-/* A conversion as the command line asks for it: two storages of one logical shape, types, maps. */
+/* A conversion, gather or scatter as the command line asks for it: two storages of one logical shape, types,
+ * maps, indices. */
 #ifndef LLRT_TOOLS_REQUEST_H
 #define LLRT_TOOLS_REQUEST_H
 
 #include "tools/common/array.h"
+#include "tools/request_index.h"
 #include "tools/tool.h"
 
 #include <llrt/op.h>
@@ -28,13 +30,16 @@ enum {
 
 typedef struct request {
   int rank;
-  int64_t shape[LLRT_MAX_RANK];  /* of the result, logical */
-  int64_t stored[LLRT_MAX_RANK]; /* of the source; another where an index chooses positions of it */
+  int64_t shape[LLRT_MAX_RANK];  /* logical */
+  int64_t stored[LLRT_MAX_RANK]; /* of the tensor that indices stand on: the source, or with `scatters` the
+                                    destination */
+  bool scatters;
   llrt_dtype dtype, out_dtype;
   bool in_place;
   llrt_storage from, to;
   int n_maps;
   llrt_map maps[LLRT_MAX_MAPS];
+  request_indices indices;
   array scale; /* without data: none */
   llrt_storage scale_storage;
 } request;
@@ -52,16 +57,31 @@ int request_parse_dtype(const char *text, request *r);
 /* REQUEST_MAP_OPTIONS' values, from the first on; needs r's dtype and shape. */
 int request_parse_maps(const char *command_name, const char *const *values, request *r);
 
-/* `from` on what is stored, `to` on the shape. */
+/* --index: r->shape, until then what is stored, becomes the logical shape. */
+int request_parse_indices(const request_index_options *given, request *r);
+
+/* `from` and `to`, the one with indices on what is stored, the other on the shape. */
 int request_parse_storages(const char *from, const char *to, request *r);
+
+/* What follows once shape, type and indices are known: maps and storages. */
+int request_finish(const char *command_name, const char *from, const char *to,
+                   const char *const *maps, request *r);
 
 /* The shape that an expression brings along (a literal does); false where it brings none. */
 bool request_take_shape_of(const char *expression, request *r);
 
-/* What explain and compile take: --from, --to, --shape, --dtype and the maps. from and shape may be NULL
- * (row_major; what the expressions bring along), dtype too (f32). */
-int request_parse(const char *command_name, const char *from, const char *to, const char *shape,
-                  const char *dtype, const char *const *maps, request *r);
+/* What explain and compile take. from, shape and dtype may be NULL (row_major; what the expressions bring
+ * along; f32), to as well where indices are given (row_major). */
+typedef struct request_options {
+  const char *command_name, *operation; /* convert, gather or scatter */
+  const char *from, *to, *shape, *dtype;
+  const char *const *maps;
+  request_index_options index;
+} request_options;
+int request_parse(const request_options *given, request *r);
+
+/* A tensor of the request, without address: 0 the source, 1 the destination. */
+llrt_tensor request_describe(const request *r, int side, llrt_device *device);
 
 /* The scales as a tensor of a convert, without address. */
 llrt_tensor request_describe_scale(const request *r, llrt_device *device);

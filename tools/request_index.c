@@ -12,13 +12,17 @@ typedef struct range_policy {
   bool strict;
 } range_policy;
 
-static bool parse_policy(const char *text, range_policy *policy) {
-  *policy = (range_policy){.kind = LLRT_RANGE_ZERO};
-  if (!text || strcmp(text, "zero") == 0) return true;
+static bool parse_policy(const char *text, llrt_out_of_range otherwise, range_policy *policy) {
+  *policy = (range_policy){.kind = otherwise};
+  if (!text) return true;
   policy->strict = strcmp(text, "error") == 0;
-  if (strcmp(text, "clamp") == 0) policy->kind = LLRT_RANGE_CLAMP;
-  return policy->strict || policy->kind == LLRT_RANGE_CLAMP;
+  if (strcmp(text, "zero") == 0) policy->kind = LLRT_RANGE_ZERO;
+  else if (strcmp(text, "clamp") == 0) policy->kind = LLRT_RANGE_CLAMP;
+  else return policy->strict;
+  return true;
 }
+
+/* ---- one index ---- */
 
 /* "1=I.npy" into the axis and the file's name; NULL when it is nothing like that. */
 static const char *parse_index(const char *text, int *axis) {
@@ -27,13 +31,32 @@ static const char *parse_index(const char *text, int *axis) {
   return text + 2;
 }
 
+/* "i64[16x32]" into an array without data; false when it is nothing like that. */
+static bool parse_description(const char *text, array *values) {
+  const char *open = strchr(text, '[');
+  size_t length = strlen(text);
+  char type[16], shape[128];
+  int rank;
+  if (!open || text[length - 1] != ']' || (size_t)(open - text) >= sizeof type) return false;
+  if (length - (size_t)(open - text) - 2 >= sizeof shape) return false;
+  memcpy(type, text, (size_t)(open - text));
+  type[open - text] = 0;
+  memcpy(shape, open + 1, length - (size_t)(open - text) - 2);
+  shape[length - (size_t)(open - text) - 2] = 0;
+  if (llrt_dtype_parse(type, &values->dtype) != LLRT_OK) return false;
+  if (!options_parse_numbers(shape, 'x', LLRT_MAX_RANK, values->shape, &rank)) return false;
+  values->rank = rank;
+  return true;
+}
+
 static int64_t value_at(const array *values, int64_t i) {
   return values->dtype == LLRT_I32 ? ((const int32_t *)values->data)[i]
                                    : ((const int64_t *)values->data)[i];
 }
 
 static int check_values(const char *name, const array *values, int axis, int64_t extent) {
-  for (int64_t i = 0; i < values->shape[0]; i++) {
+  int64_t n = (int64_t)(values->bytes / ((size_t)llrt_dtype_bits(values->dtype) / 8));
+  for (int64_t i = 0; i < n; i++) {
     int64_t value = value_at(values, i);
     if (value < 0 || value >= extent)
       return tool_refuse("--index: value %lld at %lld of %s is not in 0..%lld, axis %d",
@@ -42,46 +65,100 @@ static int check_values(const char *name, const array *values, int axis, int64_t
   return TOOL_DONE;
 }
 
-/* Reads one list and puts its index after those that are there. */
-static int add_index(const char *name, int axis, range_policy policy, int64_t *extent,
-                     request_indices *indices) {
+/* One index under way. */
+typedef struct index_request {
+  const request_index_options *given;
+  range_policy policy;
+  llrt_gather_form form;
+  int axis;
+  const char *name;
+} index_request;
+
+static int read_values(const index_request *asked, array *values) {
   array_error error;
-  array *values = &indices->values[indices->n];
-  if (!array_read(name, values, &error)) return tool_refuse("%s", error.text);
-  indices->index[indices->n++] = (llrt_index){.axis = axis,
-                                              .out_of_range = policy.kind,
-                                              .dtype = values->dtype,
-                                              .axes = 1u << axis,
-                                              .extent = *extent};
-  if (values->rank != 1 || (values->dtype != LLRT_I32 && values->dtype != LLRT_I64))
-    return tool_refuse("--index: %s is no list of int32 or int64", name);
-  int code = policy.strict ? check_values(name, values, axis, *extent) : TOOL_DONE;
-  indices->index[indices->n - 1].strides[axis] = 1;
-  *extent = values->shape[0];
-  return code;
+  if (asked->given->described && parse_description(asked->name, values)) return TOOL_DONE;
+  return array_read(asked->name, values, &error) ? TOOL_DONE : tool_refuse("%s", error.text);
 }
 
-int request_indices_read(const char *command_name, const char *const *texts, int n,
-                         const char *out_of_range, int rank, int64_t shape[LLRT_MAX_RANK],
+/* Reads the values and puts the index after those that the view has. */
+static int add_index(const index_request *asked, request_indices *indices) {
+  array *values = &indices->values[indices->n];
+  int code = read_values(asked, values);
+  if (code != TOOL_DONE) return code;
+  bool list = asked->form != LLRT_GATHER_SELECT || values->rank == 1;
+  if (!list || (values->dtype != LLRT_I32 && values->dtype != LLRT_I64))
+    return tool_refuse("--index: %s is no %s of int32 or int64", asked->name,
+                       asked->form == LLRT_GATHER_SELECT ? "list" : "tensor");
+  llrt_storage storage;
+  llrt_tensor index = {.dtype = values->dtype, .rank = values->rank, .storage = &storage};
+  llrt_status status = values->col_major ? llrt_storage_col_major(values->rank, &storage)
+                                         : llrt_storage_row_major(values->rank, &storage);
+  memcpy(index.shape, values->shape, sizeof index.shape);
+  llrt_gather_params params = {.form = asked->form, .out_of_range = asked->policy.kind};
+  const llrt_tensor store = indices->view.tensor;
+  llrt_view view;
+  if (status == LLRT_OK) status = llrt_gather_view(&store, &index, asked->axis, &params, &view);
+  if (status != LLRT_OK) return tool_refuse_library("--index");
+  indices->view = view;
+  indices->view.tensor.indices = indices->view.indices;
+  indices->n++;
+  if (!asked->policy.strict || !values->data) return TOOL_DONE;
+  return check_values(asked->name, values, asked->axis, store.shape[asked->axis]);
+}
+
+/* ---- all of them ---- */
+
+static int parse_form(const request_index_options *given, index_request *asked) {
+  int64_t axis;
+  int n;
+  asked->form = LLRT_GATHER_SELECT;
+  if (!given->gathers && !given->scatters) {
+    if (given->axis || given->form)
+      return tool_wrong(given->command_name, "--axis and --form are a gather's");
+    return TOOL_DONE;
+  }
+  if (given->n != 1)
+    return tool_wrong(given->command_name, "--index is %s", given->n ? "given twice" : "missing");
+  if (!given->axis) return tool_wrong(given->command_name, "--axis is missing");
+  if (!options_parse_numbers(given->axis, ',', 1, &axis, &n) || axis >= LLRT_MAX_RANK)
+    return tool_wrong(given->command_name, "--axis %s is no axis", given->axis);
+  asked->axis = (int)axis;
+  if (!given->form || strcmp(given->form, "take_along") == 0) asked->form = LLRT_GATHER_TAKE_ALONG;
+  else if (strcmp(given->form, "select") != 0)
+    return tool_wrong(given->command_name, "--form %s: expected take_along or select", given->form);
+  return TOOL_DONE;
+}
+
+int request_indices_read(const request_index_options *given, int rank, int64_t shape[LLRT_MAX_RANK],
                          request_indices *indices) {
-  range_policy policy;
-  uint32_t given = 0;
-  if (out_of_range && n == 0) return tool_wrong(command_name, "--out-of-range without --index");
-  if (!parse_policy(out_of_range, &policy))
+  const char *command_name = given->command_name;
+  index_request asked = {.given = given};
+  bool named = given->gathers || given->scatters; /* by --axis */
+  if (given->out_of_range && given->n == 0 && !named)
+    return tool_wrong(command_name, "--out-of-range without --index");
+  if (!parse_policy(given->out_of_range, given->scatters ? LLRT_RANGE_SKIP : LLRT_RANGE_ZERO,
+                    &asked.policy))
     return tool_wrong(command_name, "--out-of-range %s: expected zero, clamp or error",
-                      out_of_range);
-  for (int i = 0; i < n; i++) {
-    int axis;
-    const char *name = parse_index(texts[i], &axis);
-    if (!name) return tool_wrong(command_name, "--index %s is nothing like 0=I.npy", texts[i]);
-    if (axis >= rank)
-      return tool_refuse("--index %s: the source has %d axes, numbered from 0", texts[i], rank);
-    if (given >> axis & 1)
-      return tool_wrong(command_name, "--index is given twice for axis %d", axis);
-    given |= 1u << axis;
-    int code = add_index(name, axis, policy, &shape[axis], indices);
+                      given->out_of_range);
+  int code = parse_form(given, &asked);
+  if (code != TOOL_DONE) return code;
+  indices->view.tensor = (llrt_tensor){.rank = rank};
+  memcpy(indices->view.tensor.shape, shape, sizeof indices->view.tensor.shape);
+  uint32_t axes = 0;
+  for (int i = 0; i < given->n; i++) {
+    const char *text = given->texts[i];
+    asked.name = named ? text : parse_index(text, &asked.axis);
+    if (!asked.name) return tool_wrong(command_name, "--index %s is nothing like 0=I.npy", text);
+    if (asked.axis >= rank)
+      return tool_refuse("--index %s: axis %d, but the tensor has %d axes, numbered from 0", text,
+                         asked.axis, rank);
+    if (axes >> asked.axis & 1)
+      return tool_wrong(command_name, "--index is given twice for axis %d", asked.axis);
+    axes |= 1u << asked.axis;
+    code = add_index(&asked, indices);
     if (code != TOOL_DONE) return code;
   }
+  memcpy(shape, indices->view.tensor.shape, sizeof indices->view.tensor.shape);
   return TOOL_DONE;
 }
 

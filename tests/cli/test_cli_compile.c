@@ -9,8 +9,8 @@
 TestSuite(cli_compile, .init = tool_folder_enter, .fini = tool_folder_leave);
 
 Test(cli_compile, every_help_has_an_example) {
-  static const char *const lines[] = {"layout --help", "convert -h", "explain --help",
-                                      "compile convert --help", "devices --help"};
+  static const char *const lines[] = {"layout --help", "convert -h", "gather --help",
+                                      "explain --help", "compile convert --help", "devices --help"};
   for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
     tool_result r = tool_expect_success(lines[i]);
     cr_expect(strncmp(r.out, "usage: llrt ", 12) == 0 && strstr(r.out, "example:"), "%s", lines[i]);
@@ -69,6 +69,13 @@ static const struct {
     {"compile " TRANSPOSE "sm_90a --xor 0x8000 --out-dtype f32 --emit plan -o out",
      "cast bf16 to f32"},
     {"compile " TRANSPOSE "sm_90a --out-dtype e4m3 --emit ptx -o out", "e4m3x2"},
+    {"compile " TRANSPOSE "sm_90a --index '0=i64[100]' --emit plan -o out", "64-bit coordinates by axes [0]"},
+    {"compile gather --index 'i32[64x100]' --axis 0 --shape 9x100 --target gfx942 --emit asm -o out",
+     "gfx942"},
+    {"compile gather --index 'i64[33]' --axis 1 --form select --out-of-range clamp --shape 9x100"
+     " --target sm_80 --emit ptx -o out", ".visible .entry"},
+    {"compile scatter --index 'i64[64]' --axis 0 --form select --shape 900x128 --dtype bf16"
+     " --target host --emit kernel -o out", "llrtkern"},
 };
 
 Test(cli_compile, forms) {
@@ -110,6 +117,17 @@ static const struct {
 } failures[] = {
     {"frobnicate", 2, "'frobnicate'"},
     {"devices more", 2, "more"},
+    {"explain gather --shape 4x4 --axis 0", 2, "--index is missing"},
+    {"explain gather --shape 4x4 --index 'i64[4]'", 2, "--axis is missing"},
+    {"explain gather --shape 4x4 --index 'i64[4]' --axis x", 2, "no axis"},
+    {"explain gather --shape 4x4 --index 'i64[4]' --axis 0", 1, "the index has rank 1, the tensor 2"},
+    {"explain gather --shape 4x4 --index 'f32[4]' --axis 0 --form select", 1, "no list of int32 or int64"},
+    {"explain gather --shape 4x4 --index 'i64[4x3]' --axis 0", 1, "shape[1] is 3, the tensor's 4"},
+    {"explain gather --shape 4x4 --index 'i64[4]' --axis 0 --form take", 2, "--form take"},
+    {"explain gather --shape 4x4 --index 'i64[4' --axis 0", 1, "i64[4: No such file"},
+    {"explain convert --to col_major --shape 4x4 --axis 0", 2, "--axis and --form are a gather's"},
+    {"explain scatter --shape 4x4 --index 'i64[4]' --axis 0 --form select --out-of-range clamp", 1,
+     "several elements to one place"},
     {"explain reduce --to col_major --shape 4x4", 2, "reduce"},
     {"explain convert --shape 4x4", 2, "--to is missing"},
     {"explain convert --to col_major", 2, "--shape is missing"},

@@ -1,0 +1,166 @@
+#include "tools/request_run.h"
+
+#include "tools/common/array_file.h"
+#include "tools/common/best_device.h"
+
+#include <llrt/llrt.h>
+
+#include <string.h>
+
+/* ---- what is asked ---- */
+
+/* Takes a's bytes as another type: the fastest axis then counts more or fewer elements. */
+static bool reinterpret(array *a, llrt_dtype dtype) {
+  int old_bits = llrt_dtype_bits(a->dtype), new_bits = llrt_dtype_bits(dtype);
+  if (old_bits != new_bits) {
+    if (a->rank == 0) return false;
+    int64_t *extent = &a->shape[a->col_major ? 0 : a->rank - 1];
+    if (*extent > INT64_MAX / old_bits || *extent * old_bits % new_bits != 0) return false;
+    *extent = *extent * old_bits / new_bits;
+  }
+  a->dtype = dtype;
+  return true;
+}
+
+/* Fills the request from the call and the array; a's type and shape become what --dtype says. */
+static int understand(const request_call *call, array *a, request *r) {
+  const char *const *value = call->value;
+  const char *from = value[REQUEST_FROM], *command_name = call->index.command_name;
+  int code = TOOL_DONE;
+  if (value[REQUEST_DTYPE]) {
+    code = request_parse_dtype(value[REQUEST_DTYPE], r);
+    if (code == TOOL_DONE && !reinterpret(a, r->dtype))
+      code = tool_refuse("--dtype %s: the elements of the fastest axis do not fit together",
+                         value[REQUEST_DTYPE]);
+  }
+  if (code != TOOL_DONE) return code;
+  r->dtype = a->dtype;
+  if (value[REQUEST_SHAPE]) {
+    code = request_parse_shape(command_name, value[REQUEST_SHAPE], r);
+  } else if (!from || !request_take_shape_of(from, r)) {
+    r->rank = a->rank;
+    memcpy(r->shape, a->shape, sizeof r->shape);
+  }
+  if (code == TOOL_DONE) code = request_parse_indices(&call->index, r);
+  if (!from) from = a->col_major ? "col_major" : "row_major";
+  const char *to = value[REQUEST_TO] ? value[REQUEST_TO] : "row_major";
+  return code == TOOL_DONE ? request_finish(command_name, from, to, call->maps, r) : code;
+}
+
+/* An array for the bytes of the destination: of the tensor's shape for row_major, else a list. */
+static int create_result(const request *r, array *result) {
+  llrt_storage row_major;
+  llrt_storage_binding binding;
+  array_error error;
+  if (llrt_storage_row_major(r->rank, &row_major) != LLRT_OK ||
+      llrt_storage_bind(&r->to, r->rank, r->shape, NULL, &binding) != LLRT_OK)
+    return tool_refuse_library("--to");
+  bool shaped = llrt_storage_equal(&r->to, &row_major);
+  if (!array_create(r->out_dtype, shaped ? r->rank : 1, shaped ? r->shape : &binding.span, result,
+                    &error))
+    return tool_refuse("the result: %s", error.text);
+  return TOOL_DONE;
+}
+
+/* ---- doing it ---- */
+
+/* Device memory of `room` bytes for a tensor: `bytes` of data, then zeros. */
+static llrt_status place(llrt_tensor *tensor, const void *data, size_t bytes, size_t room) {
+  if (room == 0) return LLRT_OK;
+  llrt_status status = llrt_memory_allocate(tensor->device, room, &tensor->data);
+  if (status == LLRT_OK && room > bytes)
+    status = llrt_memory_set(tensor->device, (char *)tensor->data + bytes, 0, room - bytes, NULL);
+  if (status != LLRT_OK || bytes == 0) return status;
+  return llrt_memory_copy(tensor->device, tensor->data, data, bytes, LLRT_COPY_TO_DEVICE, NULL);
+}
+
+/* The indices with their values on the device; what is there is to be freed in any event. */
+static llrt_status place_indices(llrt_device *device, const request_indices *indices,
+                                 llrt_index placed[LLRT_MAX_INDICES],
+                                 void *memory[LLRT_MAX_INDICES]) {
+  llrt_status status = LLRT_OK;
+  memcpy(placed, indices->view.indices, sizeof indices->view.indices);
+  for (int i = 0; i < indices->n && status == LLRT_OK; i++) {
+    const array *values = &indices->values[i];
+    status = llrt_memory_allocate(device, values->bytes ? values->bytes : 1, &memory[i]);
+    placed[i].data = memory[i];
+    if (status == LLRT_OK && values->bytes > 0)
+      status = llrt_memory_copy(device, memory[i], values->data, values->bytes,
+                                LLRT_COPY_TO_DEVICE, NULL);
+  }
+  return status;
+}
+
+static llrt_status convert_on(llrt_device *device, const request *r, const array *source,
+                              array *result) {
+  const request_indices *indices = &r->indices;
+  llrt_index placed[LLRT_MAX_INDICES];
+  void *lists[LLRT_MAX_INDICES] = {0};
+  llrt_tensor in = request_describe(r, 0, device), out = request_describe(r, 1, device);
+  llrt_convert_params params = {.n_maps = r->n_maps};
+  memcpy(params.maps, r->maps, sizeof params.maps);
+  llrt_tensor scale = request_describe_scale(r, device);
+  size_t room = source->bytes;
+  if (r->in_place && result->bytes > room) room = result->bytes;
+  llrt_status status = place_indices(device, indices, placed, lists);
+  in.indices = placed;
+  if (status == LLRT_OK) status = place(&in, source->data, source->bytes, room);
+  if (status == LLRT_OK && r->scale.data) {
+    status = place(&scale, r->scale.data, r->scale.bytes, r->scale.bytes);
+    params.scale = &scale;
+  }
+  if (r->in_place) out.data = in.data;
+  else if (status == LLRT_OK) status = place(&out, NULL, 0, result->bytes);
+  if (status == LLRT_OK) status = llrt_convert_into(&in, &out, &params, NULL);
+  if (status == LLRT_OK && result->bytes > 0)
+    status = llrt_memory_copy(device, result->data, out.data, result->bytes, LLRT_COPY_FROM_DEVICE,
+                              NULL);
+  if (status == LLRT_OK) status = llrt_stream_synchronize(device, NULL);
+  if (in.data) llrt_memory_free(device, in.data);
+  if (scale.data) llrt_memory_free(device, scale.data);
+  if (out.data && !r->in_place) llrt_memory_free(device, out.data);
+  for (int i = 0; i < indices->n; i++)
+    if (lists[i]) llrt_memory_free(device, lists[i]);
+  return status;
+}
+
+static int convert(const char *device_name, const request *r, const array *source, array *result) {
+  llrt_context *context;
+  llrt_device *device = NULL;
+  if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);
+  llrt_status status = best_device_open(context, device_name, &device);
+  if (status == LLRT_OK) status = convert_on(device, r, source, result);
+  int code = status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
+  llrt_device_close(&device);
+  llrt_context_destroy(&context);
+  return code;
+}
+
+/* Refuses IN when its bytes are not exactly what the source's storage takes. */
+static int check_source(const char *name, const request *r, const array *source) {
+  llrt_tensor tensor = request_describe(r, 0, NULL);
+  size_t bytes;
+  if (llrt_tensor_bytes(&tensor, &bytes) != LLRT_OK) return tool_refuse_library("--from");
+  if (bytes == source->bytes) return TOOL_DONE;
+  return tool_refuse("%s holds %zu bytes, a source of this shape and storage takes %zu", name,
+                     source->bytes, bytes);
+}
+
+int request_run(const request_call *call) {
+  const char *const *value = call->value;
+  array source, result = {0};
+  array_error error;
+  request r = {0};
+  if (!value[REQUEST_OUTPUT]) return tool_wrong(call->index.command_name, "-o OUT is missing");
+  if (!array_read(call->in, &source, &error)) return tool_refuse("%s", error.text);
+  int code = understand(call, &source, &r);
+  if (code == TOOL_DONE) code = check_source(call->in, &r, &source);
+  if (code == TOOL_DONE) code = create_result(&r, &result);
+  if (code == TOOL_DONE) code = convert(value[REQUEST_DEVICE], &r, &source, &result);
+  if (code == TOOL_DONE && !array_write(value[REQUEST_OUTPUT], &result, &error))
+    code = tool_refuse("%s", error.text);
+  request_destroy(&r);
+  array_destroy(&source);
+  array_destroy(&result);
+  return code;
+}

@@ -1,0 +1,39 @@
+/* Doing on a device what a request asks for: reading IN, converting, making OUT's bytes. */
+#ifndef LLRT_TOOLS_REQUEST_RUN_H
+#define LLRT_TOOLS_REQUEST_RUN_H
+
+#include "tools/request.h"
+
+/* The options of commands that read IN, in their tables' order from the first on. */
+#define REQUEST_FILE_OPTIONS                                                                    \
+  {"to", 0, "EXPR", "storage of the result"},                                                   \
+      {"from", 0, "EXPR",                                                                       \
+       "storage that IN's elements lie in (default: as the\n"                                   \
+       "file says, row_major or col_major)"},                                                   \
+      {"shape", 0, "MxN", "IN's logical shape (default: the literal's in --from, else IN's own)"}, \
+      {"dtype", 0, "TYPE", "read IN's bytes as this type, such as bf16"},                       \
+      {"device", 0, "NAME",                                                                     \
+       "host, cuda:0, hip:0 (default: the first GPU that\nworks, else the host)"},              \
+      {"output", 'o', "OUT", "file to write: .npy, or new.safetensors:NAME"}
+enum {
+  REQUEST_TO,
+  REQUEST_FROM,
+  REQUEST_SHAPE,
+  REQUEST_DTYPE,
+  REQUEST_DEVICE,
+  REQUEST_OUTPUT,
+  REQUEST_N_FILE_OPTIONS
+};
+
+/* What such a command was given: its options by place, the maps' from `maps` on. */
+typedef struct request_call {
+  const char *in;             /* a file */
+  const char *const *value;   /* REQUEST_FILE_OPTIONS' values; TO NULL: row_major */
+  const char *const *maps;
+  request_index_options index;
+} request_call;
+
+/* Reads, converts or gathers, and writes; returns the exit code. */
+int request_run(const request_call *call);
+
+#endif

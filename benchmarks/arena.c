@@ -32,7 +32,7 @@ static void *allocate(harness *h, size_t bytes) {
 }
 
 /* The same data in every slot matters to nobody; that all of it is there, and touched, does. */
-static void fill_sources(harness *h, arena *a) {
+void arena_upload(harness *h, arena *a) {
   size_t part = a->bytes + ARENA_GUARD;
   for (size_t at = 0; at < a->total; at += part) {
     size_t bytes = a->total - at < part ? a->total - at : part;
@@ -54,7 +54,7 @@ void arena_init(harness *h, size_t bytes, size_t nominal, arena *a) {
   a->host_result = malloc(words);
   if (!a->host_source || !a->host_result) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
   reference_fill(a->host_source, words, h->options.seed);
-  fill_sources(h, a);
+  arena_upload(h, a);
 }
 
 void arena_fini(harness *h, arena *a) {

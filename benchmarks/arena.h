@@ -16,6 +16,7 @@ typedef struct arena {
   char *source, *destination;
   unsigned char *host_source, *host_result; /* bytes + ARENA_GUARD; host_source: slot 0's data */
   double copy_gb_per_s, copy_measured;      /* of `nominal` bytes; harness_now() then */
+  double read_gb_per_s, read_measured;      /* the same for reading alone (read_speed.h) */
   size_t nominal;
 } arena;
 
@@ -25,8 +26,10 @@ typedef struct slots {
   int count;
 } slots;
 
-/* Memory for tensors of up to `bytes` bytes; copies move `nominal` bytes. */
+/* Memory for tensors of up to `bytes` bytes; copies move `nominal` bytes. Sources get random bits. */
 void arena_init(harness *h, size_t bytes, size_t nominal, arena *a);
+/* Gives all sources what host_source holds now, and poisons the destinations. */
+void arena_upload(harness *h, arena *a);
 void arena_fini(harness *h, arena *a);
 
 slots arena_slots(const harness *h, const arena *a, size_t source_bytes, size_t destination_bytes);

@@ -159,7 +159,7 @@ static bool check_counts(graph_bench *b, const cuda_graph *graph) {
 
 typedef enum what { WHAT_COUNTED, WHAT_PLAIN, WHAT_EMPTY } what;
 
-static void capture(graph_bench *b, what is, int runs, const empty_kernel *empty, cuda_graph *graph) {
+static void capture(graph_bench *b, what is, int runs, const ptx_kernel *empty, cuda_graph *graph) {
   cuda_graph_begin(b->graphs);
   for (int i = 0; i < runs; i++) {
     if (is == WHAT_EMPTY) empty_kernel_launch(empty, b->stream);
@@ -194,7 +194,7 @@ static graph_times measure(graph_bench *b) {
   double samples[4][HARNESS_MAX_SAMPLES];
   cuda_graph graphs[3];
   graph_times times;
-  empty_kernel *empty = empty_kernel_create(b->h->info.name);
+  ptx_kernel *empty = empty_kernel_create(b->h->info.name);
   empty_kernel_launch(empty, b->stream); /* the driver may load it no sooner, and not in a capture */
   for (what is = WHAT_COUNTED; is <= WHAT_EMPTY; is++) capture(b, is, RUNS, empty, &graphs[is]);
   for (int i = -WARM_UP; i < b->h->options.repeat; i++) {
@@ -212,7 +212,7 @@ static graph_times measure(graph_bench *b) {
   times.empty = harness_summarise(samples[3], b->h->options.repeat);
   times.blocks = cuda_graph_blocks(b->graphs, &graphs[WHAT_COUNTED]) / RUNS;
   for (what is = WHAT_COUNTED; is <= WHAT_EMPTY; is++) cuda_graph_destroy(b->graphs, &graphs[is]);
-  empty_kernel_destroy(empty);
+  ptx_kernel_destroy(empty);
   return times;
 }
 

@@ -25,7 +25,7 @@ typedef struct fixture {
   llrt_storage row_major, col_major;
   llrt_tensor source, destination;
   llrt_op *op;
-  empty_kernel *empty;
+  ptx_kernel *empty;
   uint64_t data[MAX_BYTES / 8]; /* of the source */
 } fixture;
 
@@ -194,7 +194,7 @@ static void run_all_cached(fixture *f) {
   if (strncmp(f->h->info.name, "cuda:", 5) != 0) return;
   f->empty = empty_kernel_create(f->h->info.name);
   run_cached(f, "bare cuLaunchKernel", call_bare);
-  empty_kernel_destroy(f->empty);
+  ptx_kernel_destroy(f->empty);
 }
 
 int bench_latency(int argc, char *argv[]) {

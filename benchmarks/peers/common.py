@@ -13,7 +13,7 @@ BATCH_SECONDS = 2e-3
 
 def arguments(description):
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--cases", required=True, help="what `llrt-bench convert --json` wrote in this job")
+    parser.add_argument("--cases", required=True, help="what `llrt-bench … --json` wrote in this job")
     parser.add_argument("--json", help="write the rows there")
     parser.add_argument("--only", default="", help="regular expression found in a case's name")
     parser.add_argument("--repeat", type=int, default=15, help="samples of each measurement")
@@ -22,11 +22,11 @@ def arguments(description):
     return parser.parse_args()
 
 
-def load_cases(options):
-    """Rows of conversions, those that were skipped or wrong included, each name and size once."""
+def load_cases(options, field="from_storage"):
+    """Rows that have a field (conversions), those that were skipped or wrong included, each name and size once."""
     with open(options.cases, encoding="utf-8") as file:
         rows = json.load(file)["results"]
-    return [row for row in rows if "from_storage" in row and re.search(options.only, row["name"])]
+    return [row for row in rows if field in row and re.search(options.only, row["name"])]
 
 
 class Output:
@@ -38,7 +38,8 @@ class Output:
         print(f"{peer} on {device}")
 
     def add(self, case, **fields):
-        row = {key: case[key] for key in ("name", "from", "to", "width", "size", "bytes", "shape")}
+        keys = ("name", "from", "to", "width", "op", "dtype", "axis", "size", "bytes", "shape")
+        row = {key: case[key] for key in keys if key in case}
         self.rows.append(row | fields)
         if "gb_per_s" in fields:
             print(f"{case['name']:52} {case['size'] >> 20:5} {fields['median_us']:11.1f} {fields['gb_per_s']:9.1f}"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Ratios of llrt to its peers: compare.py llrt.json PEER.json…
 
-A row for each conversion and size: llrt's GB/s and its part of the copy, then each peer's GB/s and how many times
-faster llrt is. Only what was measured in the same job should be compared. Ends with 1 where a peer is faster, so
+A row for each case and size: llrt's GB/s and its part of the copy (reductions: of reading alone), then each peer's
+GB/s and how many times faster llrt is. Only what was measured in the same job should be compared. Ends with 1 where a peer is faster, so
 that a script notices."""
 
 import argparse
@@ -17,7 +17,7 @@ def load(path):
 
 
 def measured(rows):
-    return [row for row in rows if "gb_per_s" in row and "from" in row]
+    return [row for row in rows if "gb_per_s" in row and "bytes" in row]
 
 
 def by_peer(files):
@@ -39,11 +39,12 @@ def main():
     peers = by_peer([load(path) for path in options.peers])
     names = sorted(peers)
     print(f"{llrt['device']}: {llrt['description']}, driver {llrt['driver']}\n"
-          f"{'conversion':52} {'MiB':>5} {'llrt GB/s':>9} {'of copy':>7} "
+          f"{'case':52} {'MiB':>5} {'llrt GB/s':>9} {'of copy':>7} "
           + " ".join(f"{name:>12} {'llrt/it':>7}" for name in names))
     rows, slower = [], 0
     for row in measured(llrt["results"]):
-        line = f"{row['name']:52} {row['size'] >> 20:5} {row['gb_per_s']:9.1f} {row['of_copy']:7.3f}"
+        part = row["of_copy"] if "of_copy" in row else row["of_read"]
+        line = f"{row['name']:52} {row['size'] >> 20:5} {row['gb_per_s']:9.1f} {part:7.3f}"
         result = {"name": row["name"], "size": row["size"], "gb_per_s": row["gb_per_s"], "ratios": {}}
         for name in names:
             peer = peers[name].get((row["name"], row["size"]))

@@ -46,11 +46,15 @@ static LLVMValueRef nvptx_shuffle(emitter *e, LLVMValueRef word, LLVMValueRef la
 }
 
 /* prmt.b32: selector nibbles, bytes 0-3 of the first operand, 4-7 of the second. */
+static uint32_t nvptx_selector(const int number[4]) {
+  uint32_t nibbles = 0;
+  for (int i = 0; i < 4; i++) nibbles |= (uint32_t)number[i] << (4 * i);
+  return nibbles;
+}
+
 static LLVMValueRef nvptx_permute(emitter *e, LLVMValueRef low, LLVMValueRef high,
-                                  const int selector[4]) {
-  int nibbles = 0;
-  for (int i = 0; i < 4; i++) nibbles |= selector[i] << (4 * i);
-  LLVMValueRef args[] = {low, high, emit_i32(e, nibbles)};
+                                  LLVMValueRef selector) {
+  LLVMValueRef args[] = {low, high, selector};
   return emit_intrinsic(e, "llvm.nvvm.prmt", NULL, 0, args, 3);
 }
 
@@ -177,6 +181,7 @@ const emit_target_ops emit_ops_nvptx = {
     .opaque = nvptx_opaque,
     .shuffle = nvptx_shuffle,
     .permute = nvptx_permute,
+    .selector = nvptx_selector,
     .matrix_load = nvptx_matrix_load,
     .matrix_store = nvptx_matrix_store,
     .has_half = nvptx_has_half,

@@ -69,11 +69,15 @@ static LLVMValueRef amdgpu_shuffle(emitter *e, LLVMValueRef word, LLVMValueRef l
 }
 
 /* v_perm_b32: selector bytes, bytes 0-3 of the second operand, 4-7 of the first. */
+static uint32_t amdgpu_selector(const int number[4]) {
+  uint32_t bytes = 0;
+  for (int i = 0; i < 4; i++) bytes |= (uint32_t)number[i] << (8 * i);
+  return bytes;
+}
+
 static LLVMValueRef amdgpu_permute(emitter *e, LLVMValueRef low, LLVMValueRef high,
-                                   const int selector[4]) {
-  int64_t bytes = 0;
-  for (int i = 0; i < 4; i++) bytes |= (int64_t)selector[i] << (8 * i);
-  LLVMValueRef args[] = {high, low, emit_i32(e, bytes)};
+                                   LLVMValueRef selector) {
+  LLVMValueRef args[] = {high, low, selector};
   return emit_intrinsic(e, "llvm.amdgcn.perm", NULL, 0, args, 3);
 }
 
@@ -91,5 +95,6 @@ const emit_target_ops emit_ops_amdgpu = {
     .opaque = amdgpu_opaque,
     .shuffle = amdgpu_shuffle,
     .permute = amdgpu_permute,
+    .selector = amdgpu_selector,
     .has_half = amdgpu_has_half,
 };

@@ -45,6 +45,10 @@ LLVMValueRef emit_intrinsic(const emitter *e, const char *name, LLVMTypeRef *typ
   return LLVMBuildCall2(e->builder, type, function, args, (unsigned)n_args, "");
 }
 
+LLVMValueRef emit_permute(emitter *e, LLVMValueRef low, LLVMValueRef high, const int number[4]) {
+  return e->ops->permute(e, low, high, emit_i32(e, e->ops->selector(number)));
+}
+
 bool emit_is_host(const emitter *e) { return e->kernel->target.isa == PLAN_ISA_HOST; }
 
 LLVMValueRef emit_and(const emitter *e, LLVMValueRef a, LLVMValueRef b) {

@@ -42,8 +42,10 @@ typedef struct emit_target_ops {
 
   /* `word` of lane `lane` (both i32), all lanes taking part. */
   LLVMValueRef (*shuffle)(emitter *e, LLVMValueRef word, LLVMValueRef lane);
-  /* Byte i of the result is byte selector[i] of the eight bytes low, high. */
-  LLVMValueRef (*permute)(emitter *e, LLVMValueRef low, LLVMValueRef high, const int selector[4]);
+  /* Byte i of the result is byte number[i] of the eight bytes low, high, where selector = selector(number),
+   * or an i32 that is one at run time (emit_permute). */
+  LLVMValueRef (*permute)(emitter *e, LLVMValueRef low, LLVMValueRef high, LLVMValueRef selector);
+  uint32_t (*selector)(const int number[4]);
   /* 2^count matrices (plan_matrix_kind in jit/plan/plan.h), one word of a lane each. row: pointer to the row
    * of shared memory that this lane gives the address of. NULL where targets have none. */
   void (*matrix_load)(emitter *e, LLVMValueRef row, int count, bool transposed, LLVMValueRef *words);
@@ -110,6 +112,8 @@ LLVMValueRef emit_linear(const emitter *e, LLVMValueRef x, const uint64_t *colum
 LLVMValueRef emit_functional(const emitter *e, LLVMValueRef x, uint64_t mask);
 bool emit_is_host(const emitter *e);
 /* a and b, i1; a condition that is NULL always holds. */
+/* Byte i is byte number[i] of low, high; GPU only. */
+LLVMValueRef emit_permute(emitter *e, LLVMValueRef low, LLVMValueRef high, const int number[4]);
 LLVMValueRef emit_and(const emitter *e, LLVMValueRef a, LLVMValueRef b);
 /* Opens a block that runs only where `condition` holds; its continuation, for close, or NULL where the
  * condition always holds. */

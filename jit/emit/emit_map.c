@@ -31,7 +31,7 @@ static LLVMValueRef permute_bits(emitter *e, const uint8_t perm[32], LLVMValueRe
   uint64_t columns[64];
   int selector[4];
   if (LLVMTypeOf(x) == e->i32 && e->ops->permute && moves_bytes(perm, selector))
-    return e->ops->permute(e, x, emit_i32(e, 0), selector);
+    return emit_permute(e, x, emit_i32(e, 0), selector);
   for (int i = 0; i < 32; i++) {
     columns[perm[i]] = 1ull << i;
     columns[perm[i] + 32] = 1ull << (i + 32);

@@ -5,10 +5,13 @@
  * results are made together by two shuffles: with lane functional f, the first brings result a to lanes
  * with f = 0 and result b to those with f = 1, the second the other way round. Each sender selects the
  * register that its reader wants.
+ * Where a vector of the word is one of the lanes afterwards, parts of words change places instead
+ * (jit/plan/word_swap.h).
  * Host. One two-input shufflevector a result register. */
 #include "jit/emit/builder.h"
 
 #include "base/bits.h"
+#include "jit/plan/word_swap.h"
 
 typedef struct shuffler {
   emitter *e;
@@ -92,6 +95,32 @@ static void shuffle_gpu(const shuffler *s) {
   }
 }
 
+/* ---- a vector of the word and one of the lanes ---- */
+
+/* One of two selectors by the lane's bit. */
+static LLVMValueRef select_by_lane(emitter *e, LLVMValueRef bit, const int zero[4], const int one[4]) {
+  return LLVMBuildSelect(e->builder, bit, emit_i32(e, e->ops->selector(one)),
+                         emit_i32(e, e->ops->selector(zero)), "");
+}
+
+static void swap_words(emitter *e, const plan_word_swap *swap, int n_words, LLVMValueRef *in,
+                       LLVMValueRef *out) {
+  plan_word_selectors of[2];
+  for (int b = 0; b < 2; b++) plan_word_select(swap, b, &of[b]);
+  LLVMValueRef bit = emit_functional(e, e->lane, 1ull << swap->lane);
+  LLVMValueRef partner = LLVMBuildXor(e->builder, e->lane, emit_i32(e, 1 << swap->lane), "");
+  LLVMValueRef send = select_by_lane(e, bit, of[0].send, of[1].send);
+  int each = swap->paired ? 2 : 1;
+  for (int w = 0; w < n_words; w += each) {
+    LLVMValueRef sent = swap->paired ? e->ops->permute(e, in[w], in[w + 1], send) : in[w];
+    LLVMValueRef received = e->ops->shuffle(e, sent, partner);
+    for (int k = 0; k < each; k++) {
+      LLVMValueRef keep = select_by_lane(e, bit, of[0].keep[k], of[1].keep[k]);
+      out[w + k] = e->ops->permute(e, in[w + k], received, keep);
+    }
+  }
+}
+
 /* ---- host ---- */
 
 static LLVMValueRef shuffle_lanes(const shuffler *s, uint64_t index) {
@@ -111,6 +140,12 @@ static LLVMValueRef shuffle_lanes(const shuffler *s, uint64_t index) {
 
 void emit_shuffle_step(emitter *e, const plan_step *step) {
   const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
+  plan_word_swap swap;
+  if (!emit_is_host(e) && plan_word_swap_of(in, out, &swap)) {
+    int n_words = 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
+    swap_words(e, &swap, n_words, e->value[step->in], e->value[step->out]);
+    return;
+  }
   shuffler s = {.e = e, .word = out->word, .in = e->value[step->in], .out = e->value[step->out]};
   plan_round_of(in, out, &s.round);
   if (!emit_is_host(e)) {

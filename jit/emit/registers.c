@@ -24,7 +24,7 @@ static LLVMValueRef permute(emitter *e, const plan_permute *g, const plan_permut
     else continue;
     *done |= 1u << i;
   }
-  return e->ops->permute(e, low, high, selector);
+  return emit_permute(e, low, high, selector);
 }
 
 static LLVMValueRef gather_bytes(emitter *e, const plan_permute *g, const plan_permute_part *part,

@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/permute.h"
+#include "jit/plan/word_swap.h"
 #include "layout/traffic.h"
 
 #include <assert.h>
@@ -187,6 +188,11 @@ plan_register_source plan_register_of(const plan_value *in, const plan_value *ou
 /* Instructions of a shuffle round a warp; see jit/emit/emit_shuffle.c. */
 static void count_shuffle(const plan_kernel *kernel, const plan_step *step, plan_cost *cost) {
   plan_round round;
+  plan_word_swap swap;
+  if (plan_word_swap_of(&kernel->value[step->in], &kernel->value[step->out], &swap)) {
+    plan_word_swap_cost(&swap, &kernel->value[step->out], cost);
+    return;
+  }
   plan_round_of(&kernel->value[step->in], &kernel->value[step->out], &round);
   const plan_value *out = &kernel->value[step->out];
   int words = 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);

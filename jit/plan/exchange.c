@@ -367,34 +367,51 @@ static void take_back(plan_kernel *kernel, mark to) {
   kernel->n_buffers = to.buffers;
 }
 
-/* A routing on a conversion: as it is, or where `share` after lanes that hold copies have shared the registers,
- * so that each stores a part of them. */
-static llrt_status run_routing(const conversion *c, const routing *r, bool share, int *at, bool *found) {
+/* What is done before a routing. */
+enum {
+  FIRST_SHARE = 1, /* lanes that hold copies share the registers, so that each stores a part of them */
+  FIRST_SWAP = 2   /* vectors of the target's word come in from the lanes, each for one of the word's */
+};
+
+/* Appends what `first` says of a conversion; *to starts from its result. false: there is nothing to do. */
+static llrt_status run_first(const conversion *c, int first, int *at, conversion *to, plan_value *start,
+                             bool *found) {
   frame steps[FRAME_MAX_LANES];
-  conversion shared = *c;
   bool all;
-  shared.matrix = r->matrix;
-  if (!share) return r->way(&shared, at, found);
-  *found = false;
-  int n = frame_fill_copies(&c->from, &c->to, true, steps, &all);
-  if (n == 0) return LLRT_OK;
-  LLRT_TRY(shuffle_to(c, steps, n, at));
-  plan_value start = c->d->kernel->value[*at];
-  shared.from = steps[n - 1];
-  shared.start = &start;
-  return r->way(&shared, at, found);
+  *to = *c;
+  for (int what = FIRST_SHARE; what <= FIRST_SWAP; what <<= 1) {
+    if (!(first & what)) continue;
+    int n = what == FIRST_SHARE ? frame_fill_copies(&to->from, &to->to, true, steps, &all)
+                                : frame_swap_words(&to->from, &to->to, c->target->bits, steps);
+    *found = n > 0;
+    if (n == 0) return LLRT_OK;
+    LLRT_TRY(shuffle_to(c, steps, n, at));
+    to->from = steps[n - 1];
+  }
+  *start = c->d->kernel->value[*at];
+  to->start = start;
+  *found = true;
+  return LLRT_OK;
+}
+
+static llrt_status run_routing(const conversion *c, const routing *r, int first, int *at, bool *found) {
+  conversion changed;
+  plan_value start;
+  LLRT_TRY(run_first(c, first, at, &changed, &start, found));
+  if (!*found) return LLRT_OK;
+  changed.matrix = r->matrix;
+  return r->way(&changed, at, found);
 }
 
 /* Tries it and takes it back; its cost in clocks, negative where there is none. */
-static double try_routing(const conversion *c, const routing *r, bool share, int in,
-                          llrt_status *status) {
+static double try_routing(const conversion *c, const routing *r, int first, int in, llrt_status *status) {
   plan_kernel *kernel = c->d->kernel;
   mark before = mark_of(kernel);
   plan_cost cost = {0};
   plan_cycles cycles;
   bool found = false;
   int at = in;
-  *status = run_routing(c, r, share, &at, &found);
+  *status = run_routing(c, r, first, &at, &found);
   if (*status == LLRT_OK && found)
     plan_cost_steps(kernel, before.steps, kernel->n_steps, &cost);
   take_back(kernel, before);
@@ -412,19 +429,29 @@ static bool has_copies(const frame *f) {
 /* The routing of the fewest clocks, the first of equals. */
 typedef struct choice {
   const routing *way;
-  bool share;
+  int first;
   double clocks;
   llrt_status refused;
 } choice;
 
-static void consider(const conversion *c, const routing *r, bool share, int in, choice *best) {
+static void consider(const conversion *c, const routing *r, int first, int in, choice *best) {
   llrt_status status;
-  double clocks = try_routing(c, r, share, in, &status);
+  double clocks = try_routing(c, r, first, in, &status);
   if (status != LLRT_OK) best->refused = status;
   if (clocks < 0 || (best->way && clocks >= best->clocks)) return;
   best->way = r;
-  best->share = share;
+  best->first = first;
   best->clocks = clocks;
+}
+
+/* The same after what may come first on a GPU. */
+static void consider_first(const conversion *c, const routing *r, int in, choice *best) {
+  frame steps[FRAME_MAX_LANES];
+  bool share = r->way != shuffle_route && has_copies(&c->from);
+  bool swap = r->way != formed_route && frame_swap_words(&c->from, &c->to, c->target->bits, steps) > 0;
+  if (share) consider(c, r, FIRST_SHARE, in, best);
+  if (swap) consider(c, r, FIRST_SWAP, in, best);
+  if (share && swap) consider(c, r, FIRST_SHARE | FIRST_SWAP, in, best);
 }
 
 llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out) {
@@ -441,11 +468,11 @@ llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out)
   for (int i = 0; i < (int)(sizeof routings / sizeof *routings); i++) {
     const routing *r = &routings[i];
     if (wanted != PLAN_EXCHANGE_AUTO && wanted != r->forced) continue;
-    consider(&c, r, false, in, &best);
+    consider(&c, r, 0, in, &best);
     if (host && best.way) break;
-    if (!host && r->way != shuffle_route && has_copies(&c.from)) consider(&c, r, true, in, &best);
+    if (!host) consider_first(&c, r, in, &best);
   }
-  if (best.way) return run_routing(&c, best.way, best.share, out, &found);
+  if (best.way) return run_routing(&c, best.way, best.first, out, &found);
   if (best.refused != LLRT_OK) return best.refused;
   return llrt_error(LLRT_UNSUPPORTED, "%s cannot make this conversion",
                     wanted == PLAN_EXCHANGE_MATRIX ? "matrix instructions" : "lane shuffles");

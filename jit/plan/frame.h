@@ -73,6 +73,10 @@ bool frame_fit_rows(const frame *from, const frame *to, int element_bits, swizzl
  * well are left where !kept. *all: no other copies are left. Returns the number of steps, FRAME_MAX_LANES at most. */
 int frame_fill_copies(const frame *f, const frame *other, bool kept, frame *steps, bool *all);
 
+/* word_swap.c: the frames on the way to one whose word has those vectors of to's word that were lanes, one a
+ * step, each a PLAN_SHUFFLE. Returns the number of steps, at most a word's bits. */
+int frame_swap_words(const frame *from, const frame *to, int element_bits, frame *steps);
+
 /* swizzle.c: a shared buffer through which `from` becomes `to`, in 2^rep_bits repetitions where the tile
  * is larger than shared memory; vector: log2 elements of an access of either side. The cheapest of a few
  * candidates by exact count. Errors: UNSUPPORTED where the tile does not fit. */

@@ -168,7 +168,8 @@ typedef enum plan_step_kind {
   PLAN_SHUFFLE,      /* out = in moved between lanes of a warp: one round, whole words. With X = in's
                         layout, Y = out's: X(r, l) = Y(r', l') gives r from (r', l') through at most
                         one functional of l'. Lanes that hold copies on one side only change
-                        the number of registers */
+                        the number of registers. GPU, or one vector of the word changes places with
+                        one of the lanes */
   PLAN_SHARED_STORE, /* the step's repetition of buffer = in, 2^vector elements an access */
   PLAN_BARRIER,      /* of the block; between shared stores and loads */
   PLAN_SHARED_LOAD,  /* that part of out = buffer */

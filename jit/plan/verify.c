@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/number.h"
+#include "jit/plan/word_swap.h"
 
 #define CHECK(condition, ...)                                             \
   do {                                                                    \
@@ -209,6 +210,18 @@ static llrt_status check_same(const plan_kernel *kernel, int at, int a, int b) {
   return LLRT_OK;
 }
 
+/* Words stay whole, or one vector of the word changes places with one of the lanes. */
+static llrt_status check_shuffle(const plan_kernel *kernel, int at) {
+  const plan_value *in = &kernel->value[kernel->step[at].in], *out = &kernel->value[kernel->step[at].out];
+  plan_word_swap swap;
+  CHECK(in->word == out->word && in->bits == out->bits, "step %d: words change", at);
+  for (int i = 0; i < in->word; i++)
+    CHECK(plan_value_columns(in, PLAN_REGISTER)[i] == plan_value_columns(out, PLAN_REGISTER)[i] ||
+              (!kernel->target.lanes_first && plan_word_swap_of(in, out, &swap)),
+          "step %d: words are torn", at);
+  return LLRT_OK;
+}
+
 static llrt_status check_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   CHECK(step->in < kernel->n_values || kernel->n_values == 0, "step %d: value %d", at, step->in);
@@ -220,11 +233,7 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
     case PLAN_SHARED_STORE:
     case PLAN_SHARED_LOAD: return check_memory_step(kernel, at);
     case PLAN_REGISTERS: return check_registers(kernel, at);
-    case PLAN_SHUFFLE:
-      CHECK(kernel->value[step->in].word == kernel->value[step->out].word &&
-                kernel->value[step->in].bits == kernel->value[step->out].bits,
-            "step %d: words change", at);
-      return LLRT_OK;
+    case PLAN_SHUFFLE: return check_shuffle(kernel, at);
     case PLAN_MAP: return check_map(kernel, at);
     case PLAN_REPORT:
       CHECK(step->index < kernel->n_indices, "step %d: index %d", at, step->index);

@@ -165,6 +165,40 @@ static void check_random_matrices(const char *device, uint64_t seed, int least) 
   cr_assert_geq(ran, least, "only %d kernels ran on %s", ran, device);
 }
 
+/* One or two vectors of the word change places with lanes; with one word there is none to share a shuffle. */
+static void check_word_swaps(const char *device, int lanes) {
+  static const int swapped[][2] = {{0, 0}, {1, 2}, {0, 3}};
+  setting with;
+  if (!open_counting(device, &with)) return;
+  for (int i = 0; i < 3 * 2 * 2; i++) {
+    int bits = 8 << i % 2, word = 2 - i % 2, registers = i / 2 % 2 ? word : word + 2, way = i / 4;
+    llrt_layout pair[2];
+    char what[100];
+    if (swapped[way][0] >= word) continue;
+    for (int s = 0; s < 2; s++) {
+      pair[s] = llrt_layout_empty();
+      llrt_layout_add_out(&pair[s], "dim0", registers + lanes);
+      llrt_layout_add_in(&pair[s], "register", registers);
+      llrt_layout_add_in(&pair[s], "lane", lanes);
+      for (int j = 0; j < registers + lanes; j++) pair[s].column[j] = 1ull << j;
+    }
+    pair[1].column[swapped[way][0]] = 1ull << (registers + swapped[way][1]);
+    pair[1].column[registers + swapped[way][1]] = 1ull << swapped[way][0];
+    plan_tile tile = {.a = &pair[0], .b = &pair[1], .element_bits = bits, .turns = 1};
+    snprintf(what, sizeof what, "%s: %d bits, 2^%d registers, position %d", device, bits, registers,
+             swapped[way][0]);
+    cr_expect(check(&with, &tile, PLAN_EXCHANGE_SHUFFLE, what), "%s", what);
+    cr_expect_eq(kernel.cost.selects, 0, "%s: %d selects", what, kernel.cost.selects);
+    cr_expect_eq(kernel.cost.permutes, (registers > word ? 3 : 2) << (registers - word), "%s: %d permutes",
+                 what, kernel.cost.permutes);
+  }
+  close_device(&with);
+  unlink(stats);
+}
+
+Test(tile_kernels, word_swaps_sm_80) { check_word_swaps("cuda-emu:sm_80", 5); }
+Test(tile_kernels, word_swaps_gfx942) { check_word_swaps("hip-emu:gfx942", 6); }
+
 /* Lanes with copies on either side or both: right, and as many wavefronts and shuffles as predicted. */
 static void check_random_copies(const char *device, int lanes, uint64_t seed, int least) {
   setting with;

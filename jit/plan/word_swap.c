@@ -1,0 +1,91 @@
+/* See word_swap.h. */
+#include "jit/plan/word_swap.h"
+
+#include "base/bits.h"
+#include "jit/plan/frame.h"
+
+#include <string.h>
+
+/* The bit of a byte's place that position i of a word with elements of `bits` moves; negative: none does. */
+static int byte_bit_of(int i, int bits) { return i + bits_log2(bits) - 3; }
+
+static int differing(const uint64_t *a, const uint64_t *b, int n) {
+  for (int i = 0; i < n; i++)
+    if (a[i] != b[i]) return i;
+  return -1;
+}
+
+bool plan_word_swap_of(const plan_value *in, const plan_value *out, plan_word_swap *swap) {
+  int registers = plan_value_bits(in, PLAN_REGISTER), lanes = plan_value_bits(in, PLAN_LANE);
+  if (registers != plan_value_bits(out, PLAN_REGISTER) || in->word != out->word) return false;
+  frame from, to;
+  frame_of_value(in, &from);
+  frame_of_value(out, &to);
+  int position = differing(from.registers, to.registers, registers);
+  int lane = differing(from.lanes, to.lanes, lanes);
+  if (position < 0 || position >= in->word || lane < 0) return false;
+  if (to.registers[position] != from.lanes[lane] || to.lanes[lane] != from.registers[position]) return false;
+  to.registers[position] = from.registers[position];
+  to.lanes[lane] = from.lanes[lane];
+  swap->byte_bit = byte_bit_of(position, in->bits);
+  swap->lane = lane;
+  swap->paired = registers > in->word;
+  return swap->byte_bit >= 0 && differing(from.registers, to.registers, registers) < 0 &&
+         differing(from.lanes, to.lanes, lanes) < 0;
+}
+
+void plan_word_select(const plan_word_swap *swap, int b, plan_word_selectors *selectors) {
+  int q = swap->byte_bit, sent = 0;
+  for (int place = 0; place < 4; place++) {
+    int other = q == 0 ? place >> 1 : place & 1; /* its number among those with the same bit q */
+    int theirs = (place & ~(1 << q)) | b << q;
+    bool mine = (place >> q & 1) == b;
+    if (!mine) {
+      selectors->send[sent] = place;
+      selectors->send[2 + sent++] = 4 + place;
+    }
+    for (int k = 0; k < 2; k++)
+      selectors->keep[k][place] = mine ? place : 4 + (swap->paired ? 2 * k + other : theirs);
+  }
+}
+
+void plan_word_swap_cost(const plan_word_swap *swap, const plan_value *out, plan_cost *cost) {
+  int words = 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
+  cost->shuffles += swap->paired ? words / 2 : words;
+  cost->permutes += swap->paired ? words / 2 + words : words;
+}
+
+/* ---- planning ---- */
+
+static bool holds(const uint64_t *vectors, int n, uint64_t x) {
+  for (int i = 0; i < n; i++)
+    if (vectors[i] == x) return true;
+  return false;
+}
+
+/* The in-word position of `at` that gives way: `wanted` if `to` does not have its vector in the word. */
+static int leaving(const frame *at, const frame *to, int wanted) {
+  for (int k = 0; k < at->word; k++) {
+    int i = k == 0 ? wanted : k == wanted ? 0 : k;
+    if (!holds(to->registers, to->word, at->registers[i])) return i;
+  }
+  return -1;
+}
+
+int frame_swap_words(const frame *from, const frame *to, int element_bits, frame *steps) {
+  frame at = *from;
+  int n = 0;
+  if (from->word != to->word) return 0;
+  for (int i = 0; i < to->word; i++) {
+    for (int lane = 0; lane < at.n_lanes; lane++) {
+      if (at.lanes[lane] != to->registers[i]) continue;
+      int position = leaving(&at, to, i);
+      if (position < 0 || byte_bit_of(position, element_bits) < 0) break;
+      at.lanes[lane] = at.registers[position];
+      at.registers[position] = to->registers[i];
+      steps[n++] = at;
+      break;
+    }
+  }
+  return n;
+}

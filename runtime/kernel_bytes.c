@@ -13,7 +13,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 10
+#define FORMAT_VERSION 11
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 
@@ -373,7 +373,7 @@ static void get_args(reader *in, const storage_set *set, plan_launch *launch) {
   launch->n_args = get_within(in, 0, PLAN_MAX_ARGS);
   for (int i = 0; i < launch->n_args; i++) {
     plan_arg *arg = &launch->arg[i];
-    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_PARTIAL);
+    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_END);
     arg->tensor = (uint8_t)get_within(in, 0, set->n - 1);
     arg->index = (uint8_t)get_within(in, 0, MAX_ARG_INDEX);
     arg->padded = (uint8_t)get_within(in, 0, 1);
@@ -406,7 +406,9 @@ static bool arg_fits(const plan_arg *arg, const storage_set *set, const plan_vie
     case PLAN_ARG_TURNS:
     case PLAN_ARG_SHARE:
     case PLAN_ARG_SPLITS:
-    case PLAN_ARG_PARTIAL: return true;
+    case PLAN_ARG_PARTIAL:
+    case PLAN_ARG_BEGIN:
+    case PLAN_ARG_END: return true;
   }
   return false;
 }

@@ -448,11 +448,13 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
 }
 
 void emit_load_step(emitter *e, const plan_step *step) {
-  move_value(e, step, step->out, true, true);
+  if (step->overhang) emit_overhang_step(e, step);
+  else move_value(e, step, step->out, true, true);
 }
 
 void emit_store_step(emitter *e, const plan_step *step) {
-  move_value(e, step, step->in, false, true);
+  if (step->overhang) emit_overhang_step(e, step);
+  else move_value(e, step, step->in, false, true);
 }
 
 void emit_shared_store_step(emitter *e, const plan_step *step) {

@@ -199,8 +199,11 @@ LLVMValueRef emit_offset(emitter *e, emit_place *place, uint64_t tile);
  * always. */
 LLVMValueRef emit_inside(emitter *e, const emit_place *place, uint64_t tile);
 
-/* i1: whether this block is inside every bound. */
+/* i1: whether this block is inside every bound, and its vectors of memory inside tensor 0. */
 LLVMValueRef emit_interior(emitter *e);
+
+/* What a bound looks at: the coordinate of its axis, or its digit's position; i64. */
+LLVMValueRef emit_bounded(emitter *e, const plan_value *value, const plan_bound *bound, uint64_t tile);
 
 /* The numbers of a bound: `limit`, and `full`. */
 LLVMValueRef emit_bound_limit(emitter *e, const plan_bound *bound);
@@ -264,6 +267,8 @@ void emit_load_step(emitter *e, const plan_step *step);          /* access.c */
 void emit_store_step(emitter *e, const plan_step *step);
 void emit_shared_store_step(emitter *e, const plan_step *step);
 void emit_shared_load_step(emitter *e, const plan_step *step);
+void emit_overhang_step(emitter *e, const plan_step *step);      /* emit_overhang.c: LOAD, STORE */
+LLVMValueRef emit_block_within(emitter *e); /* i1: plan_block_within; NULL: always */
 void emit_stage_step(emitter *e);                                /* emit_stage.c */
 void emit_registers_step(emitter *e, const plan_step *step);     /* registers.c */
 void emit_shuffle_step(emitter *e, const plan_step *step);       /* emit_shuffle.c */

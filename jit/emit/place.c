@@ -432,9 +432,7 @@ LLVMValueRef emit_bound_full(emitter *e, const plan_bound *bound) {
   return LLVMBuildUDiv(e->builder, emit_bound_limit(e, bound), emit_i64(e, bound->group), "");
 }
 
-/* What a bound looks at: the coordinate of its axis, or its digit's position. */
-static LLVMValueRef bounded(emitter *e, const plan_value *value, const plan_bound *bound,
-                            uint64_t tile) {
+LLVMValueRef emit_bounded(emitter *e, const plan_value *value, const plan_bound *bound, uint64_t tile) {
   if (bound->axis < 0) return emit_position(e, value, bound->top, tile);
   return emit_coordinate(e, value, bound->axis, tile);
 }
@@ -453,7 +451,7 @@ LLVMValueRef emit_inside(emitter *e, const emit_place *place, uint64_t tile) {
   for (int i = 0; i < kernel->n_bounds; i++) {
     const plan_bound *bound = &kernel->bound[i];
     if (!(bound->tensors >> place->tensor & 1)) continue;
-    LLVMValueRef at = bounded(e, place->value, bound, tile);
+    LLVMValueRef at = emit_bounded(e, place->value, bound, tile);
     inside = emit_and(e, inside, below(e, at, emit_bound_limit(e, bound)));
   }
   return inside;
@@ -461,7 +459,7 @@ LLVMValueRef emit_inside(emitter *e, const emit_place *place, uint64_t tile) {
 
 LLVMValueRef emit_interior(emitter *e) {
   const plan_kernel *kernel = e->kernel;
-  LLVMValueRef interior = NULL;
+  LLVMValueRef interior = emit_block_within(e);
   for (int i = 0; i < kernel->n_bounds; i++)
     interior = emit_and(e, interior,
                         below(e, e->upper[kernel->bound[i].top],

@@ -104,7 +104,28 @@ static int walk_shared(const access_walk *walk, const llrt_layout *inverse, int 
   return traffic_wavefronts(address, lanes, bytes, target->banks, target->bank_bytes) * n << warp_bits;
 }
 
-/* Sectors of the whole tile. */
+/* Requests of a warp whose pieces begin at `address`, by step->overhang (jit/emit/emit_overhang.c); sectors. */
+static int overhanging_sectors(const access_walk *walk, const plan_group *group, const int64_t *address,
+                               int bytes) {
+  const plan_target *target = &walk->kernel->target;
+  int64_t vector[TRAFFIC_MAX_LANES], part[TRAFFIC_MAX_LANES];
+  bool load = walk->step->kind == PLAN_LOAD;
+  int vectors = 0, parts = 0, pieces = 1 << group->lanes, reach = bytes << group->lanes;
+  int element = walk->value->bits / 8, lanes = 1 << walk->kernel->lane_bits;
+  for (int lane = 0; lane < lanes; lane++) {
+    int64_t first = load ? address[lane] & -bytes : (address[lane] + bytes - 1) & -bytes;
+    int64_t shift = address[lane] - first, piece = lane >> group->first_lane & (pieces - 1);
+    if (load || piece < pieces - 1 || shift == 0) vector[vectors++] = first;
+    if (load && piece == 0 && shift != 0) part[parts++] = first + reach;
+    if (load || shift == 0 || piece * element >= bytes) continue;
+    int64_t start = address[lane] - piece * bytes - shift, at = piece * element;
+    part[parts++] = start + at + (at < bytes + shift ? reach - bytes : -bytes);
+  }
+  return traffic_sectors(vector, vectors, bytes, target->sector_bytes) +
+         traffic_sectors(part, parts, load ? bytes : element, target->sector_bytes);
+}
+
+/* Sectors of the whole tile. Rows that overhang are taken as beginning one unit of their alignment off. */
 static int walk_access(const access_walk *walk, const llrt_layout *inverse) {
   const plan_kernel *kernel = walk->kernel;
   const plan_target *target = &kernel->target;
@@ -112,12 +133,17 @@ static int walk_access(const access_walk *walk, const llrt_layout *inverse) {
   int bits = walk->value->bits, total = 0, lanes = 1 << kernel->lane_bits;
   int bytes = plan_access_bytes(bits, target->lanes_first ? walk->value->word : walk->step->vector);
   uint64_t registers = 1ull << plan_value_bits(walk->value, PLAN_REGISTER);
+  plan_group group = {.lanes = 0};
+  int64_t off = walk->step->misaligned ? bytes >> walk->step->misaligned : 0;
+  if (walk->step->overhang)
+    plan_group_of(kernel, walk->step->tensor, walk->value, walk->step->vector, &group);
   for (uint64_t warp = 0; warp < 1ull << kernel->warp_bits; warp++) {
     for (uint64_t reg = 0; reg < registers; reg++) {
       if (reg & walk->vector_mask) continue;
       for (int lane = 0; lane < lanes; lane++)
-        address[lane] = element_offset(walk, inverse, reg, (uint64_t)lane, warp) * bits / 8;
-      total += traffic_sectors(address, lanes, bytes, target->sector_bytes);
+        address[lane] = element_offset(walk, inverse, reg, (uint64_t)lane, warp) * bits / 8 + off;
+      total += walk->step->overhang ? overhanging_sectors(walk, &group, address, bytes)
+                                    : traffic_sectors(address, lanes, bytes, target->sector_bytes);
     }
   }
   return total;
@@ -216,15 +242,31 @@ static void count_swaps(const plan_kernel *kernel, const plan_step *step, int va
     cost->logic += 3 << (plan_value_bits(moved, PLAN_REGISTER) - moved->word);
 }
 
+/* What shifts the pieces of rows: shuffles of their words, of the ends' too where they are stored, selects by
+ * whole words and funnel shifts. */
+static void count_overhang(const plan_kernel *kernel, const plan_step *step, int value, plan_cost *cost) {
+  const plan_value *moved = &kernel->value[value];
+  int words = plan_access_bytes(moved->bits, step->vector) / 4, n = bits_log2(words);
+  int pieces = 1 << (plan_value_bits(moved, PLAN_REGISTER) - step->vector);
+  int aligned = n + 2 - step->misaligned; /* log2 bytes */
+  if (!step->overhang || step->misaligned == 0) return;
+  cost->shuffles += pieces * words * (step->kind == PLAN_STORE ? 2 : 1);
+  for (int b = n - 1; b >= 0 && aligned < 3 + b; b--)
+    cost->selects += pieces * (words + (1 << b) - 1 + (aligned < 2));
+  cost->permutes += aligned < 2 ? pieces * words : 0;
+}
+
 static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_cost *cost) {
   switch ((plan_step_kind)step->kind) {
     case PLAN_LOAD:
       cost->load_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->out, NULL);
       count_swaps(kernel, step, step->out, cost);
+      count_overhang(kernel, step, step->out, cost);
       break;
     case PLAN_STORE:
       cost->store_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->in, NULL);
       count_swaps(kernel, step, step->in, cost);
+      count_overhang(kernel, step, step->in, cost);
       break;
     case PLAN_SHARED_STORE:
       cost->shared_store_wavefronts += 

@@ -7,6 +7,7 @@
  *   index.c     indices of the tensors -> what the kernel knows of them, what they keep from vectors
  *   tile.c      digits -> work tile, orders of its bits on both sides, block representatives
  *   bounds.c    where digits overhang the tensors
+ *   overhang.c  rows that are not aligned
  *   assign.c    work tile -> which bits are registers, lanes, warps on either side
  *   exchange.c  one assignment -> the other, as steps
  *   map.c       value maps, before and after the exchange
@@ -74,6 +75,7 @@ typedef struct draft {
   int run[2];    /* leading vectors of order[t] with address 1, 2, 4, … */
   int vector[2]; /* log2 elements of one access; <= run */
   int align[2];  /* log2 elements that divide the address of every run */
+  bool may_overhang[2], overhang[2]; /* accesses may be, and are, wider than the runs are aligned */
   bool whole_lines; /* the destination's runs are whole sectors of memory */
   int word_elements; /* log2 destination elements that must stay together, because a map acts on 32-bit
                         words of them; 0: none */
@@ -266,6 +268,28 @@ typedef struct plan_register_source {
   int word, element;
 } plan_register_source;
 plan_register_source plan_register_of(const plan_value *in, const plan_value *out, int index);
+
+/* overhang.c: pieces of a row, each an access of 2^vector elements, that lie next to each other in memory in
+ * neighbouring lanes: 2^lanes of them from lane bit first_lane on. */
+typedef struct plan_group {
+  int lanes, first_lane;
+  uint64_t element; /* the space bit that moves a row by one element */
+} plan_group;
+/* False where an access of the value is not one row of one digit that nothing else moves, or a bound sees it
+ * move otherwise than element by element. */
+bool plan_group_of(const plan_kernel *kernel, int tensor, const plan_value *value, int vector,
+                   plan_group *out);
+/* What a bound looks at moves so far with each element of a group; 0: not at all. */
+int64_t plan_group_step(const plan_kernel *kernel, const plan_bound *bound, const plan_group *group);
+/* The bits that tile bits move in tensor t's columns, and in digit i's position. */
+uint64_t plan_touched_columns(const plan_kernel *kernel, int tensor);
+uint64_t plan_touched_positions(const plan_kernel *kernel, int i);
+/* Whether accesses to tensor t may overhang in this kernel at all. */
+bool draft_can_overhang(const draft *d, int tensor);
+/* Whether the lanes of a group are enough for a store of both its ends. */
+bool draft_group_fits(const draft *d, int tensor, const plan_value *value, int vector);
+/* Fills kernel.memory where steps of the finished kernel need it. */
+llrt_status draft_memory(draft *d);
 
 /* exchange_matrix.c: what a shared step that moves matrices moves at once. */
 #define PLAN_MATRIX_LANES 5

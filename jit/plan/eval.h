@@ -78,6 +78,10 @@ bool plan_position_inside(const plan_kernel *kernel, int tensor,
 /* Whether every bound holds for all of a block. */
 bool plan_block_interior(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
                          const uint64_t *args);
+/* overhang.c: whether tensor 0's memory has all of the vectors that the block's rows overhang, where that
+ * guards the interior. */
+bool plan_block_within(const plan_kernel *kernel, uint64_t grid, const int64_t upper[PLAN_MAX_DIGITS],
+                       const uint64_t *args);
 
 /* Whether a block lies beyond a device extent. */
 bool plan_block_beyond(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],

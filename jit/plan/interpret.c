@@ -121,6 +121,17 @@ typedef struct element_place {
   bool gone; /* an index leaves it out */
 } element_place;
 
+/* Whether the aligned vector of tensor 0 that holds an element is in its memory. */
+static llrt_status check_vector(const interpreter *in, int64_t offset) {
+  const plan_kernel *kernel = in->kernel;
+  int64_t vector = (int64_t)1 << kernel->memory.vector, bytes = kernel->tensor_bits[0] / 8;
+  int64_t data = (int64_t)(uintptr_t)in->tensors[0].data;
+  int64_t first = (data + offset * bytes) & -vector;
+  if (first >= data && first + vector <= data + in->bindings[0].span * bytes) return LLRT_OK;
+  return llrt_error(LLRT_INTERNAL, "block %lld loads a vector at element %lld that memory has in part",
+                    (long long)in->block, (long long)offset);
+}
+
 static llrt_status place_element(const interpreter *in, const plan_step *step, uint64_t tile,
                                  element_place *found) {
   const plan_kernel *kernel = in->kernel;
@@ -140,6 +151,8 @@ static llrt_status place_element(const interpreter *in, const plan_step *step, u
     return llrt_error(LLRT_INTERNAL, "block %lld reaches element %lld of tensor %d, which has %lld",
                       (long long)in->block, (long long)offset, step->tensor,
                       (long long)in->bindings[step->tensor].span);
+  if (step->overhang && step->kind == PLAN_LOAD && !step->masked)
+    LLRT_TRY(check_vector(in, offset));
   found->array = terms.base ? terms.base : in->tensors[step->tensor].data;
   found->offset = offset ^ kernel->high_first[step->tensor];
   return LLRT_OK;
@@ -398,7 +411,8 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_REPORT: return run_report(in, step);
     case PLAN_IF_PRESENT: return is_present(in) ? run_steps(in, at + 1, step->body) : LLRT_OK;
     case PLAN_IF_INTERIOR:
-      if (plan_block_interior(in->kernel, in->upper, in->args))
+      if (plan_block_interior(in->kernel, in->upper, in->args) &&
+          plan_block_within(in->kernel, in->grid, in->upper, in->args))
         return run_steps(in, at + 1, step->body);
       return run_steps(in, at + 1 + step->body, step->otherwise);
     case PLAN_LOOP:

@@ -80,6 +80,10 @@ static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
     case PLAN_ARG_SHARE: return (uint64_t)call->run->share;
     case PLAN_ARG_SPLITS: return (uint64_t)call->run->splits;
     case PLAN_ARG_PARTIAL: return (uint64_t)call->bindings[arg->tensor].span;
+    case PLAN_ARG_BEGIN: return (uint64_t)(uintptr_t)call->tensors[arg->tensor].data;
+    case PLAN_ARG_END:
+      return (uint64_t)(uintptr_t)call->tensors[arg->tensor].data +
+             (uint64_t)call->bindings[arg->tensor].span * (uint64_t)arg->factor / 8;
     case PLAN_ARG_CEIL:
     case PLAN_ARG_MAGIC:
     case PLAN_ARG_MAGIC_SHIFT: break;

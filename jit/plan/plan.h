@@ -175,8 +175,8 @@ typedef enum plan_step_kind {
   PLAN_SHARED_LOAD,  /* that part of out = buffer */
   PLAN_MAP,          /* out = map of in, element by element: same layout; only a cast changes width */
   PLAN_STORE,        /* tensor = in */
-  PLAN_IF_INTERIOR,  /* next `body` steps where this block is inside every bound, else the `otherwise`
-                        steps after them */
+  PLAN_IF_INTERIOR,  /* next `body` steps where this block is inside every bound, and so are the vectors of
+                        memory that it loads (plan_memory.guards), else the `otherwise` steps after them */
   PLAN_IF_PRESENT,   /* next `body` steps unless the block has nothing to do: it lies beyond a device
                         extent, or a uniform index that leaves elements out (SKIP, REPORT) is out of range */
   PLAN_REPORT,       /* adds to the counter of index `index` for every value out of range, once each, by
@@ -205,6 +205,9 @@ typedef struct plan_step {
   uint8_t tensor, buffer, map, index;
   uint8_t vector;     /* log2 elements of one access (matrix: of a row) */
   uint8_t misaligned; /* LOAD, STORE: log2 of an access's size over what surely divides its address */
+  bool overhang;      /* LOAD, STORE on a GPU: memory is moved by aligned vectors of an access's size, which rows
+                         overhang; registers hold the same. Masked: bounds may part an access's elements, and a
+                         load looks where each vector lies in memory */
   uint8_t matrix;     /* SHARED_STORE, SHARED_LOAD: plan_matrix_kind */
   bool masked;        /* LOAD, STORE, MAP that reads a tensor: skip accesses outside a bound (flat: or past the count). All elements
                          of one access are on the same side of every bound */
@@ -222,6 +225,13 @@ typedef struct plan_panel {
   int64_t positions, elements;
   uint8_t unit; /* log2 bytes of the accesses that stage it: its address and size are multiples */
 } plan_panel;
+
+/* Where tensor 0 lies, for loads that overhang its rows: no vector that is not all inside is loaded whole. */
+typedef struct plan_memory {
+  bool used, guards; /* guards: a load that is not masked overhangs */
+  uint8_t vector;    /* log2 bytes of its accesses */
+  plan_number begin, end; /* addresses of its first byte and behind its last */
+} plan_memory;
 
 typedef struct plan_cost {
   double bytes_per_element;  /* global, read and written */
@@ -250,6 +260,7 @@ typedef struct plan_kernel {
                 out-dims are used */
   plan_number flat_elements; /* positions of the flat index */
   plan_panel panel;          /* flat, in place: what one block works on */
+  plan_memory memory;
   int32_t n_digits, n_bounds, n_terms, n_places, n_values, n_buffers, n_maps, n_steps, n_indices;
   plan_digit digit[PLAN_MAX_DIGITS];
   plan_bound bound[PLAN_MAX_BOUNDS];

@@ -63,6 +63,7 @@ static llrt_status interior_steps(draft *d, const draft_values *values, bool str
   LLRT_TRY(draft_value(kernel, &values->load, &loaded));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)loaded,
                                           .vector = (uint8_t)d->vector[0],
+                                          .overhang = d->overhang[0],
                                           .misaligned = (uint8_t)(d->vector[0] - d->align[0])}));
   LLRT_TRY(draft_map_steps(d, 0, d->maps_before, false, &loaded));
   plan_value target = draft_retyped(d, &values->store, kernel->value[loaded].bits);
@@ -72,6 +73,7 @@ static llrt_status interior_steps(draft *d, const draft_values *values, bool str
   if (!streaming || !d->whole_lines) aligned = 0;
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)stored,
                                         .vector = (uint8_t)d->vector[1],
+                                        .overhang = d->overhang[1],
                                         .misaligned = (uint8_t)(d->vector[1] - d->align[1]),
                                         .streaming = (uint8_t)aligned});
 }
@@ -94,11 +96,20 @@ static llrt_status element_steps(draft *d, const draft_values *values) {
                                         .vector = together, .masked = true});
 }
 
-/* log2 elements of a masked access. Bytes are stored whole: calls whose extents would part their elements
- * are refused (runtime/validate.c). */
-static int masked_vector(const draft *d, const plan_value *value, const plan_step *step) {
-  int vector = draft_whole_vector(d, value, step->tensor, step->vector);
-  return step->kind == PLAN_STORE && value->bits < 8 ? bits_max(vector, 1) : vector;
+/* Makes an access masked: as wide as it is where bounds do not part its elements or it can overhang rows, else
+ * narrower. Bytes are stored whole: calls whose extents would part their elements are refused
+ * (runtime/validate.c). */
+static void mask_access(const draft *d, plan_step *step) {
+  const plan_value *value = &d->kernel->value[step->kind == PLAN_LOAD ? step->out : step->in];
+  int whole = draft_whole_vector(d, value, step->tensor, step->vector), aligned = step->vector;
+  step->masked = true;
+  if (whole == step->vector && !step->overhang) return;
+  step->overhang = draft_group_fits(d, step->tensor, value, step->vector);
+  if (step->overhang) return;
+  if (d->kernel->target.access_align_bytes > 1) whole = bits_min(whole, aligned - step->misaligned);
+  if (step->kind == PLAN_STORE && value->bits < 8) whole = bits_max(whole, 1);
+  step->misaligned = (uint8_t)bits_max(step->misaligned - (step->vector - whole), 0);
+  step->vector = (uint8_t)whole;
 }
 
 /* What comes before the tile's own steps where tensors have indices. */
@@ -111,6 +122,12 @@ static llrt_status open_indices(draft *d, const draft_values *values, int *branc
   return draft_open_indices(d, walked, values->edge_iterations, branch);
 }
 
+/* log2 accesses of a thread. */
+static int count_accesses(const plan_kernel *kernel, const plan_step *step) {
+  const plan_value *value = &kernel->value[step->kind == PLAN_LOAD ? step->out : step->in];
+  return plan_value_bits(value, PLAN_REGISTER) - step->vector;
+}
+
 /* The interior's steps from `first` once more, accesses masked and as wide as masks allow: the same values
  * and buffers serve both paths. False where that would be too much code. */
 static llrt_status masked_steps(draft *d, int first, bool *done) {
@@ -118,21 +135,14 @@ static llrt_status masked_steps(draft *d, int first, bool *done) {
   int end = kernel->n_steps;
   *done = false;
   for (int i = first; i < end; i++) {
-    const plan_step *step = &kernel->step[i];
-    if (step->kind != PLAN_LOAD && step->kind != PLAN_STORE) continue;
-    const plan_value *value = &kernel->value[step->kind == PLAN_LOAD ? step->out : step->in];
-    int vector = masked_vector(d, value, step);
-    if (plan_value_bits(value, PLAN_REGISTER) - vector > MASKED_MAX_ACCESSES) return LLRT_OK;
+    plan_step step = kernel->step[i];
+    if (step.kind != PLAN_LOAD && step.kind != PLAN_STORE) continue;
+    mask_access(d, &step);
+    if (count_accesses(kernel, &step) > MASKED_MAX_ACCESSES) return LLRT_OK;
   }
   for (int i = first; i < end; i++) {
     plan_step step = kernel->step[i];
-    if (step.kind == PLAN_LOAD || step.kind == PLAN_STORE) {
-      const plan_value *value = &kernel->value[step.kind == PLAN_LOAD ? step.out : step.in];
-      int vector = masked_vector(d, value, &step);
-      step.misaligned = (uint8_t)bits_max(step.misaligned - (step.vector - vector), 0);
-      step.vector = (uint8_t)vector;
-      step.masked = true;
-    }
+    if (step.kind == PLAN_LOAD || step.kind == PLAN_STORE) mask_access(d, &step);
     if (step.kind == PLAN_MAP) step.masked = kernel->map[step.map].kind == PLAN_MAP_SCALE;
     LLRT_TRY(draft_step(kernel, step));
   }
@@ -146,26 +156,50 @@ static llrt_status edge_steps(draft *d, const draft_values *values, int first) {
   return done ? LLRT_OK : element_steps(d, values);
 }
 
+/* Everything before the steps. *tiled = false where the storages have no common refinement. */
+static llrt_status lay_out(draft *d, draft_values *values, bool *tiled) {
+  LLRT_TRY(draft_maps(d));
+  LLRT_TRY(draft_digits(d));
+  *tiled = !d->divided;
+  if (d->divided) return LLRT_OK;
+  LLRT_TRY(draft_tile(d));
+  LLRT_TRY(draft_space(d));
+  LLRT_TRY(draft_check_words(d));
+  return draft_assign(d, values);
+}
+
+/* The same with accesses that overhang rows, where what they move is in the lanes that this takes. */
+static llrt_status lay_out_rows(draft *d, const llrt_op_desc *desc, const plan_target *target,
+                                const plan_options *options, plan_kernel *kernel,
+                                draft_values *values, bool *tiled) {
+  bool narrow[2] = {false, false}, again = true;
+  while (again) {
+    begin_kernel(d, desc, target, options, kernel);
+    for (int t = 0; t < 2; t++) d->may_overhang[t] = !narrow[t] && draft_can_overhang(d, t);
+    LLRT_TRY(lay_out(d, values, tiled));
+    again = false;
+    for (int t = 0; t < 2; t++) {
+      const plan_value *value = t == 0 ? &values->load : &values->store;
+      narrow[t] |= d->overhang[t] && !draft_group_fits(d, t, value, d->vector[t]);
+      again |= narrow[t] && d->overhang[t];
+    }
+  }
+  return LLRT_OK;
+}
+
 /* *tiled = false where the storages have no common refinement. */
 static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target,
                               const plan_options *options, bool streaming, plan_kernel *kernel,
                               bool *tiled) {
   draft d;
   draft_values values;
-  begin_kernel(&d, desc, target, options, kernel);
-  LLRT_TRY(draft_maps(&d));
-  LLRT_TRY(draft_digits(&d));
-  *tiled = !d.divided;
-  if (d.divided) return LLRT_OK;
-  LLRT_TRY(draft_tile(&d));
-  LLRT_TRY(draft_space(&d));
-  LLRT_TRY(draft_check_words(&d));
-  LLRT_TRY(draft_assign(&d, &values));
+  LLRT_TRY(lay_out_rows(&d, desc, target, options, kernel, &values, tiled));
+  if (!*tiled) return LLRT_OK;
   int present = -1;
   draft_uniform_indices(&d);
   LLRT_TRY(open_indices(&d, &values, &present));
   int branch = kernel->n_steps;
-  bool edge = kernel->n_bounds > 0;
+  bool edge = kernel->n_bounds > 0 || d.overhang[0];
   if (edge) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR}));
   LLRT_TRY(interior_steps(&d, &values, streaming));
   if (edge) {
@@ -175,6 +209,7 @@ static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *targe
     kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - branch - 1 - body);
   }
   draft_close_indices(&d, present);
+  LLRT_TRY(draft_memory(&d));
   draft_finish(kernel);
   return LLRT_OK;
 }

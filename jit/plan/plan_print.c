@@ -188,14 +188,15 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
   llrt_text_add(text, "%*s", 2 + 2 * depth, "");
   switch ((plan_step_kind)step->kind) {
     case PLAN_LOAD:
-      llrt_text_add(text, "load %s, %g bytes an access%s -> ",
+      llrt_text_add(text, "load %s, %g bytes an access%s%s -> ",
                     step->staged ? "the staged panel" : "source", vector_bytes(kernel, step, step->out),
-                    step->masked ? ", masked" : "");
+                    step->overhang ? " that overhangs rows" : "", step->masked ? ", masked" : "");
       print_value(kernel, step->out, text);
       break;
     case PLAN_STORE:
-      llrt_text_add(text, "store v%d to destination, %g bytes an access%s%s", step->in,
-                    vector_bytes(kernel, step, step->in), step->masked ? ", masked" : "",
+      llrt_text_add(text, "store v%d to destination, %g bytes an access%s%s%s", step->in,
+                    vector_bytes(kernel, step, step->in),
+                    step->overhang ? " that overhangs rows" : "", step->masked ? ", masked" : "",
                     step->streaming ? ", streaming" : "");
       break;
     case PLAN_REGISTERS:

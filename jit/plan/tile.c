@@ -79,6 +79,20 @@ static int widened_bits(const tiler *w) {
                   bits_log2(kernel->target.access_bytes) - w->log2_bytes[1]);
 }
 
+/* Runs that are aligned to so many bytes are moved by accesses of that width: those of a warp are then together
+ * as wide as two overhanging ones, without what shifting them costs. */
+#define NARROW_BYTES 8
+/* A store overhangs where runs are at least so many vectors: the ends of each are stored by themselves. */
+#define STORED_VECTORS 4
+
+/* Whether accesses of 2^vector elements overhang rows that are aligned to fewer. */
+static bool overhangs(const tiler *w, int t, int vector, int aligned) {
+  int bytes = w->d->kernel->tensor_bits[t] >> 3;
+  if (!w->d->may_overhang[t] || aligned >= vector || bytes << aligned >= NARROW_BYTES) return false;
+  return bytes << vector >= NARROW_BYTES &&
+         (t == 0 || w->n_run[t] - vector >= bits_log2(STORED_VECTORS));
+}
+
 /* The widest access: whole elements up to the target's, within the run, aligned where it must be. */
 static int vector_bits(const tiler *w, int t) {
   const plan_target *target = &w->d->kernel->target;
@@ -87,7 +101,9 @@ static int vector_bits(const tiler *w, int t) {
   int vector = bits_min(widest, whole_bits(w, t));
   const llrt_swizzle *swizzle = &w->d->kernel->swizzle[t];
   if (swizzle->swizzle_len) vector = bits_min(vector, bits_min(swizzle->per_element, run_alignment(w, t)));
-  return target->access_align_bytes == 1 ? vector : bits_min(vector, run_alignment(w, t));
+  if (target->access_align_bytes == 1) return vector;
+  w->d->overhang[t] = overhangs(w, t, vector, run_alignment(w, t));
+  return w->d->overhang[t] ? vector : bits_min(vector, run_alignment(w, t));
 }
 
 /* Tiles along axes stay below this: one of 64 KiB moved 8-bit images at 0.93 of a copy on an H200, one of

@@ -122,6 +122,29 @@ static llrt_status check_matrix(const plan_kernel *kernel, int at, const plan_va
   return LLRT_OK;
 }
 
+/* Accesses are aligned, or need not be, or overhang rows that lanes hold piece by piece. */
+static llrt_status check_alignment(const plan_kernel *kernel, int at, const plan_value *value) {
+  const plan_step *step = &kernel->step[at];
+  const plan_memory *memory = &kernel->memory;
+  int vector = bits_log2(value->bits) - 3 + step->vector; /* log2 bytes */
+  plan_group group;
+  if (!step->overhang) {
+    CHECK(step->misaligned == 0 || kernel->target.access_align_bytes == 1, "step %d: misaligned", at);
+    return LLRT_OK;
+  }
+  CHECK(!kernel->target.lanes_first && kernel->n_indices == 0 &&
+            kernel->swizzle[step->tensor].swizzle_len == 0,
+        "step %d: rows that cannot be overhung", at);
+  CHECK(vector >= 2 && vector <= 4 && step->misaligned <= vector, "step %d: vectors of 2^%d bytes", at,
+        vector);
+  CHECK(plan_group_of(kernel, step->tensor, value, step->vector, &group), "step %d: no pieces of rows", at);
+  if (step->kind == PLAN_STORE) return LLRT_OK;
+  CHECK(step->tensor == 0 && memory->used && memory->vector == vector,
+        "step %d: memory is not known", at);
+  CHECK(step->masked || memory->guards, "step %d: loads without a guard", at);
+  return LLRT_OK;
+}
+
 static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   bool load = step->kind == PLAN_LOAD || step->kind == PLAN_SHARED_LOAD;
@@ -136,6 +159,7 @@ static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
       return LLRT_OK;
     }
     plan_address_of_tensor(kernel, step->tensor, &map);
+    LLRT_TRY(check_alignment(kernel, at, value));
     LLRT_TRY(check_vector_indices(kernel, at, &kernel->value[load ? step->out : step->in], &map));
   } else {
     CHECK(step->buffer < kernel->n_buffers, "step %d: buffer %d", at, step->buffer);

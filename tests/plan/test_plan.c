@@ -239,6 +239,20 @@ static const text_pair general_pairs[] = {
     {"row_major", "storage(digits=[dim1: 64, dim0: 64], swizzle=[3,3,6])", {64, 64}},
 };
 
+/* Rows that begin anywhere: every width, so that pitches are 1, 2, 4 ... bytes off a whole vector. */
+static const text_pair row_pairs[] = {
+    {"strided([301,1])", "strided([1,301])", {130, 300}},
+    {"strided([301,1])", "strided([307,1])", {20, 300}},
+    {"row_major", "col_major", {129, 135}},
+    {"storage(digits=[dim1: rest, dim0: rest], offset=[5])", "storage(digits=[dim0: rest, dim1: rest], offset=[3])",
+     {67, 141}},
+    {"storage(digits=[dim1: rest reversed, dim0: rest])", "strided([1,71])", {70, 203}},
+    {"storage(digits=[dim1: rest, dim0: rest reversed])", "col_major", {70, 203}},
+    {"row_major", "storage(digits=[dim0: 64, dim1: rest, dim0: rest], pad=7)", {90, 203}},
+    {"storage(digits=[dim0: 64, dim1: rest, dim0: rest], pad=7)", "row_major", {90, 203}},
+    {"strided([2049,1])", "row_major", {3, 2049}},
+};
+
 static void parse_pair(const text_pair *text, pair *p) {
   memset(p, 0, sizeof *p);
   memcpy(p->shape, text->shape, sizeof p->shape);
@@ -270,6 +284,39 @@ Test(plan, general_pairs_on_every_target) {
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
       check_pair(&p, targets[t], widths[(i + t) % (sizeof widths / sizeof *widths)],
                  PLAN_EXCHANGE_AUTO, general_pairs[i].destination);
+  }
+}
+
+Test(plan, odd_rows_on_every_target) {
+  for (size_t i = 0; i < sizeof row_pairs / sizeof *row_pairs; i++) {
+    pair p;
+    parse_pair(&row_pairs[i], &p);
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
+      for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+        check_pair(&p, targets[t], widths[w], PLAN_EXCHANGE_AUTO, row_pairs[i].source);
+  }
+}
+
+/* Whole vectors, on the edges too, but for elements of 64 bits on NVIDIA, which are as wide as narrow ones. */
+Test(plan, odd_rows_keep_wide_accesses) {
+  static plan made;
+  for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+    for (int width = 1; width < 4; width++) {
+      pair p = {.shape = {1031, 1055}};
+      conversion c;
+      plan_target target;
+      cr_assert_eq(llrt_storage_parse("row_major", 2, NULL, &p.storage[0]), LLRT_OK);
+      cr_assert_eq(llrt_storage_parse("col_major", 2, NULL, &p.storage[1]), LLRT_OK);
+      fill_conversion(&p, widths[width], &c);
+      cr_assert_eq(plan_target_find(targets[t], &target), LLRT_OK);
+      cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK);
+      const plan_kernel *kernel = &made.variant[0];
+      for (int i = 0; i < kernel->n_steps && !target.lanes_first; i++)
+        if (kernel->step[i].kind == PLAN_LOAD || kernel->step[i].kind == PLAN_STORE)
+          cr_expect_eq(llrt_dtype_bits(widths[width]) << kernel->step[i].vector, 128, "%s, step %d",
+                       targets[t], i);
+      free_conversion(&c);
+    }
   }
 }
 

@@ -1,0 +1,203 @@
+/* Rows that are not aligned: groups of pieces that overhanging accesses move (plan.h, plan_step.overhang),
+ * and which part of memory a block touches by them. */
+#include "jit/plan/draft.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/eval.h"
+
+#include <string.h>
+
+#define WORD_BYTES 4
+#define MAX_END_TURNS 4 /* accesses by which lanes together store an end of a group; more are too much code */
+
+/* The bit of space that a column of the value moves, if it moves one and nothing else of the value or of the
+ * grid moves that one: then the positions along it are in order. 0: there is none. */
+static uint64_t own_bit(const plan_kernel *kernel, const plan_value *value, uint64_t column) {
+  const llrt_layout *space = &kernel->space;
+  uint64_t bit = f2_apply(space->column, column);
+  int moved = 0;
+  if (bits_count(bit) != 1) return 0;
+  for (int i = 0; i < llrt_layout_in_bits(&value->layout); i++)
+    moved += (f2_apply(space->column, value->layout.column[i]) & bit) != 0;
+  for (int i = 0; i < space->in[1].bits; i++)
+    moved += (space->column[space->in[0].bits + i] & bit) != 0;
+  return moved == 1 ? bit : 0;
+}
+
+/* Whether nothing but one column of the value moves bit j of the tensor's XOR part. */
+static bool is_own_address(const plan_kernel *kernel, const plan_value *value, int tensor, int j) {
+  const llrt_layout *space = &kernel->space;
+  int moved = 0;
+  for (int i = 0; i < llrt_layout_in_bits(&value->layout); i++)
+    moved += f2_apply(kernel->column[tensor], f2_apply(space->column, value->layout.column[i])) >> j & 1;
+  for (int i = 0; i < space->in[1].bits; i++)
+    moved += f2_apply(kernel->column[tensor], space->column[space->in[0].bits + i]) >> j & 1;
+  return moved == 1;
+}
+
+/* How far one bit of space moves what a bound looks at. */
+static int64_t bound_step(const plan_kernel *kernel, const plan_bound *bound, uint64_t bit) {
+  for (int i = 0; i < kernel->n_digits; i++) {
+    const plan_digit *digit = &kernel->digit[i];
+    uint64_t moved = bit >> llrt_layout_out_shift(&kernel->space, i) & bits_mask(digit->bits);
+    if (moved == 0) continue;
+    if (bound->axis < 0) return i == bound->top ? (int64_t)moved : 0;
+    return digit->axis == bound->axis ? digit->step * (int64_t)moved : 0;
+  }
+  return 0;
+}
+
+/* Whether every bound of the tensor sees bit j of a run, `bit` of space, move 2^j times as far as the run's
+ * first bit. */
+static bool steps_evenly(const plan_kernel *kernel, int tensor, uint64_t first, uint64_t bit, int j) {
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    if (bound->tensors >> tensor & 1 &&
+        bound_step(kernel, bound, bit) != bound_step(kernel, bound, first) << j)
+      return false;
+  }
+  return true;
+}
+
+int64_t plan_group_step(const plan_kernel *kernel, const plan_bound *bound, const plan_group *group) {
+  return bound_step(kernel, bound, group->element);
+}
+
+/* The lane bit that moves the address by 2^j; -1: there is none. */
+static int lane_of(const plan_value *value, const plan_address_map *map, int j) {
+  const uint64_t *lanes = plan_value_columns(value, PLAN_LANE);
+  for (int i = 0; i < plan_value_bits(value, PLAN_LANE); i++)
+    if (f2_apply(map->column, lanes[i]) == 1ull << j && !(lanes[i] & map->strided)) return i;
+  return -1;
+}
+
+bool plan_group_of(const plan_kernel *kernel, int tensor, const plan_value *value, int vector,
+                   plan_group *out) {
+  plan_address_map map;
+  int positions[LLRT_MAX_BITS];
+  memset(out, 0, sizeof *out);
+  plan_address_of_tensor(kernel, tensor, &map);
+  if (vector < value->word || value->bits << value->word != 32 ||
+      !plan_access_positions(value, &map, PLAN_REGISTER, vector, positions))
+    return false;
+  for (int j = 0; j < vector; j++) {
+    uint64_t bit = own_bit(kernel, value, plan_value_columns(value, PLAN_REGISTER)[positions[j]]);
+    if (j == 0) out->element = bit;
+    if (!bit || !is_own_address(kernel, value, tensor, j) ||
+        !steps_evenly(kernel, tensor, out->element, bit, j))
+      return false;
+  }
+  if (vector == 0) return false;
+  for (int j = vector;; j++) {
+    int lane = lane_of(value, &map, j);
+    if (lane < 0 || (out->lanes > 0 && lane != out->first_lane + out->lanes)) return true;
+    uint64_t bit = own_bit(kernel, value, plan_value_columns(value, PLAN_LANE)[lane]);
+    if (!bit || !is_own_address(kernel, value, tensor, j) ||
+        !steps_evenly(kernel, tensor, out->element, bit, j))
+      return true;
+    if (out->lanes == 0) out->first_lane = lane;
+    out->lanes++;
+  }
+}
+
+/* ---- drafts ---- */
+
+bool draft_can_overhang(const draft *d, int tensor) {
+  const plan_kernel *kernel = d->kernel;
+  int bits = kernel->tensor_bits[tensor];
+  for (int t = 0; t < d->desc->n_tensors; t++)
+    if (d->desc->tensors[t].n_indices > 0) return false;
+  return !kernel->target.lanes_first && !kernel->flat && bits >= 8 && bits <= 32 &&
+         draft_storage(d, tensor)->swizzle.swizzle_len == 0;
+}
+
+bool draft_group_fits(const draft *d, int tensor, const plan_value *value, int vector) {
+  plan_group group;
+  int bytes = plan_access_bytes(value->bits, vector);
+  if (!draft_can_overhang(d, tensor) || bytes < WORD_BYTES ||
+      !plan_group_of(d->kernel, tensor, value, vector, &group))
+    return false;
+  return tensor == 0 || vector - group.lanes <= bits_log2(MAX_END_TURNS);
+}
+
+llrt_status draft_memory(draft *d) {
+  plan_kernel *kernel = d->kernel;
+  plan_memory *memory = &kernel->memory;
+  plan_arg begin = {.kind = PLAN_ARG_BEGIN};
+  plan_arg end = {.kind = PLAN_ARG_END, .factor = kernel->tensor_bits[0]};
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    if (step->kind != PLAN_LOAD || !step->overhang) continue;
+    memory->used = true;
+    memory->guards |= !step->masked;
+    memory->vector = (uint8_t)(bits_log2(kernel->tensor_bits[0]) - 3 + step->vector);
+  }
+  if (!memory->used) return LLRT_OK;
+  LLRT_TRY(draft_arg(d, begin, &memory->begin));
+  return draft_arg(d, end, &memory->end);
+}
+
+/* ---- blocks ---- */
+
+/* What tile and grid bits can make of a linear map's image: bits set in all, and in some. */
+typedef struct bit_reach {
+  uint64_t low, high;
+} bit_reach;
+
+static bit_reach reach_of(uint64_t of_grid, uint64_t touched) {
+  return (bit_reach){of_grid & ~touched, of_grid | touched};
+}
+
+/* Least and greatest offset of a block's tile on a tensor, edges counted as inside. Precondition: no swizzle,
+ * no indices. */
+static void block_reach(const plan_kernel *kernel, int tensor, uint64_t grid,
+                        const int64_t upper[PLAN_MAX_DIGITS], const uint64_t *args, int64_t *low,
+                        int64_t *high) {
+  const llrt_layout *space = &kernel->space;
+  uint64_t fixed = f2_apply(&space->column[space->in[0].bits], grid);
+  bit_reach columns = reach_of(f2_apply(kernel->column[tensor], fixed),
+                               plan_touched_columns(kernel, tensor));
+  *low = kernel->origin[tensor] + (int64_t)columns.low;
+  *high = kernel->origin[tensor] + (int64_t)columns.high;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    const plan_digit *digit = &kernel->digit[i];
+    const plan_digit_side *side = &digit->side[tensor];
+    int64_t stride = plan_number_value(&side->stride, args, 0), first = upper[i], last = upper[i];
+    if (side->kind == PLAN_STRIDE) {
+      uint64_t of_grid = fixed >> llrt_layout_out_shift(space, i) & bits_mask(digit->bits);
+      bit_reach positions = reach_of(of_grid, plan_touched_positions(kernel, i));
+      first = upper[i] << digit->bits | (int64_t)positions.low;
+      last = upper[i] << digit->bits | (int64_t)positions.high;
+    } else if (!digit->rest) {
+      continue;
+    }
+    *low += stride * (stride < 0 ? last : first);
+    *high += stride * (stride < 0 ? first : last);
+  }
+}
+
+uint64_t plan_touched_columns(const plan_kernel *kernel, int tensor) {
+  uint64_t touched = 0;
+  for (int b = 0; b < kernel->space.in[0].bits; b++)
+    touched |= f2_apply(kernel->column[tensor], kernel->space.column[b]);
+  return touched;
+}
+
+uint64_t plan_touched_positions(const plan_kernel *kernel, int i) {
+  uint64_t touched = 0;
+  for (int b = 0; b < kernel->space.in[0].bits; b++) touched |= kernel->space.column[b];
+  return touched >> llrt_layout_out_shift(&kernel->space, i) & bits_mask(kernel->digit[i].bits);
+}
+
+bool plan_block_within(const plan_kernel *kernel, uint64_t grid, const int64_t upper[PLAN_MAX_DIGITS],
+                       const uint64_t *args) {
+  const plan_memory *memory = &kernel->memory;
+  int64_t low, high, bytes = kernel->tensor_bits[0] / 8, vector = (int64_t)1 << memory->vector;
+  if (!memory->guards) return true;
+  block_reach(kernel, 0, grid, upper, args, &low, &high);
+  int64_t first = ((int64_t)args[0] + low * bytes) & -vector;
+  int64_t last = ((int64_t)args[0] + (high + 1) * bytes + vector - 1) & -vector;
+  return first >= plan_number_value(&memory->begin, args, 0) &&
+         last <= plan_number_value(&memory->end, args, 0);
+}

@@ -164,7 +164,6 @@ typedef struct emit_spot {
 typedef struct emit_place {
   const plan_value *value;
   int bits;             /* of an element there */
-  LLVMTypeRef element;  /* iN of that width; bytes where elements are narrower */
   int tensor;           /* or -1: shared buffer */
   bool staged;          /* the tensor's panel in shared memory */
   plan_address_map map; /* of tile bits */

@@ -25,7 +25,7 @@ static void copy_unit(const emitter *e, LLVMTypeRef type, LLVMValueRef panel, LL
 void emit_stage_step(emitter *e) {
   const plan_kernel *kernel = e->kernel;
   int bytes = 1 << kernel->panel.unit;
-  int64_t units = kernel->panel.elements * (kernel->tensor_bits[0] / 8) / bytes;
+  int64_t units = kernel->panel.elements * kernel->tensor_bits[0] / 8 / bytes;
   LLVMValueRef panel;
   e->panel = emit_panel(e, &panel);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);

@@ -165,11 +165,16 @@ static void tensor_columns(const plan_kernel *kernel, int tensor, uint64_t *of_g
     of_grid[b] = f2_apply(kernel->column[tensor], space->column[space->in[0].bits + b]);
 }
 
+/* Of the element (its byte, where two share one) `offset` elements on. */
+static LLVMValueRef element_pointer(const emitter *e, int bits, LLVMValueRef pointer,
+                                    LLVMValueRef offset) {
+  if (bits < 8) offset = LLVMBuildAShr(e->builder, offset, emit_i64(e, 3 - bits_log2(bits)), "");
+  return LLVMBuildGEP2(e->builder, emit_int_type(e, bits_max(bits, 8)), pointer, &offset, 1, "");
+}
+
 static LLVMValueRef advance(const emitter *e, const emit_place *place, LLVMValueRef pointer,
                             LLVMValueRef offset) {
-  if (place->bits < 8)
-    offset = LLVMBuildAShr(e->builder, offset, emit_i64(e, 3 - bits_log2(place->bits)), "");
-  return LLVMBuildGEP2(e->builder, place->element, pointer, &offset, 1, "");
+  return element_pointer(e, place->bits, pointer, offset);
 }
 
 /* Z of a tensor's origin and sum. */
@@ -252,7 +257,6 @@ const emit_index_terms *emit_place_terms(emitter *e, emit_place *place, uint64_t
 void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_place *place) {
   *place = (emit_place){
       .value = value, .bits = e->kernel->tensor_bits[tensor], .tensor = tensor};
-  place->element = emit_int_type(e, bits_max(place->bits, 8));
   place->base = e->ops->global(e, e->args[tensor]);
   for (int i = 0; i < e->kernel->n_indices; i++)
     place->indexed |= e->kernel->index[i].tensor == tensor;
@@ -270,7 +274,6 @@ void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_pla
 void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place) {
   *place = (emit_place){.value = value,
                          .bits = value->bits,
-                         .element = emit_int_type(e, bits_max(value->bits, 8)),
                          .tensor = -1,
                          .base = e->shared[buffer]};
   plan_address_of_buffer(e->kernel, buffer, &place->map);
@@ -385,8 +388,7 @@ static LLVMValueRef flat_offset(emitter *e, int tensor, LLVMValueRef index,
 
 LLVMValueRef emit_panel(emitter *e, LLVMValueRef *pointer) {
   LLVMValueRef offset = flat_offset(e, 0, flat_first(e), NULL);
-  LLVMTypeRef element = emit_int_type(e, e->kernel->tensor_bits[0]);
-  *pointer = LLVMBuildGEP2(e->builder, element, e->ops->global(e, e->args[0]), &offset, 1, "");
+  *pointer = element_pointer(e, e->kernel->tensor_bits[0], e->ops->global(e, e->args[0]), offset);
   return offset;
 }
 

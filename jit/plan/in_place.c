@@ -66,10 +66,11 @@ static bool is_inside(const panel_digit *digit, int64_t size) {
   return digit->reach[0] < size && digit->reach[1] < size;
 }
 
-/* Whether panels of `size` elements map onto themselves; then their positions, and the elements up to the
- * last that is read. */
-static bool is_panel(const panel_digits *digits, int64_t size, plan_panel *panel) {
+/* Whether panels of `size` elements, `together` of which are whole bytes, map onto themselves; then their
+ * positions, and the elements up to the last that is read, or its byte's. */
+static bool is_panel(const panel_digits *digits, int64_t size, int together, plan_panel *panel) {
   int64_t reach[2] = {0, 0};
+  if (size % together != 0) return false;
   panel->positions = 1;
   for (int i = 0; i < digits->n; i++) {
     const panel_digit *digit = &digits->at[i];
@@ -81,7 +82,7 @@ static bool is_panel(const panel_digits *digits, int64_t size, plan_panel *panel
     }
     if (reach[0] >= size || reach[1] >= size) return false;
   }
-  panel->elements = reach[0] + 1;
+  panel->elements = (reach[0] + together) / together * together;
   return true;
 }
 
@@ -108,7 +109,7 @@ static int list_sizes(const panel_digits *digits, int64_t *sizes) {
 /* log2 bytes that divide every panel's address and its size; accesses of up to 16. */
 static int staging_unit(const draft *d, const panel_digits *digits, int64_t size, int64_t bytes) {
   int element = draft_log2_bytes(d, 0), unit = bits_min(4, bits_alignment(bytes));
-  unit = bits_min(unit, d->address_align[0] + element);
+  unit = bits_min(unit, bits_max(d->address_align[0] + element, 0));
   for (int i = 0; i < digits->n; i++)
     if (!is_inside(&digits->at[i], size) && digits->at[i].count > 1)
       unit = bits_min(unit, bits_alignment(digits->at[i].stride[0]) + element);
@@ -117,11 +118,11 @@ static int staging_unit(const draft *d, const panel_digits *digits, int64_t size
 
 static llrt_status choose_panel(draft *d, const panel_digits *digits) {
   int64_t sizes[PLAN_MAX_DIGITS + 1], least = 0;
-  int n = list_sizes(digits, sizes), element = d->kernel->tensor_bits[0] / 8;
+  int n = list_sizes(digits, sizes), bits = d->kernel->tensor_bits[0], together = bits_max(8 / bits, 1);
   plan_panel *chosen = &d->kernel->panel, panel;
   for (int i = 0; i < n; i++) {
-    if (sizes[i] >= INT64_MAX / 16 || !is_panel(digits, sizes[i], &panel)) continue;
-    int64_t bytes = panel.elements * element;
+    if (sizes[i] >= INT64_MAX / 16 || !is_panel(digits, sizes[i], together, &panel)) continue;
+    int64_t bytes = panel.elements * bits / 8;
     if (least == 0) least = bytes;
     if (bytes > d->kernel->target.shared_bytes) break;
     if (chosen->positions > 0 && bytes > PANEL_WANTED_BYTES) break;
@@ -141,7 +142,6 @@ static llrt_status check_in_place(const draft *d) {
   const plan_arg *address = kernel->launch.arg;
   if (kernel->tensor_bits[0] != kernel->tensor_bits[1])
     return not_in_place("the elements change their width");
-  if (kernel->tensor_bits[0] < 8) return not_in_place("elements share bytes");
   if (kernel->n_indices > 0) return not_in_place("a tensor has indices");
   if (d->divided) return not_in_place("the storages have no common refinement");
   if (kernel->swizzle[0].swizzle_len || kernel->swizzle[1].swizzle_len)
@@ -153,9 +153,6 @@ static llrt_status check_in_place(const draft *d) {
 }
 
 llrt_status draft_panel(draft *d) {
-  if (d->kernel->tensor_bits[0] < 8 || d->kernel->halves)
-    return llrt_error(LLRT_UNSUPPORTED, "converting %s elements in place",
-                      llrt_dtype_name(d->desc->tensors[0].dtype));
   panel_digits digits = {.n = d->kernel->n_digits};
   LLRT_TRY(check_in_place(d));
   for (int i = 0; i < digits.n; i++) LLRT_TRY(describe_digit(d, i, &digits.at[i]));

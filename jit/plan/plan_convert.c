@@ -46,7 +46,7 @@ static void begin_kernel(draft *d, const llrt_op_desc *desc, const plan_target *
 
 void draft_finish(plan_kernel *kernel) {
   kernel->launch.shared_bytes =
-      (int32_t)kernel->panel.elements * (kernel->tensor_bits[0] / 8);
+      (int32_t)(kernel->panel.elements * kernel->tensor_bits[0] / 8);
   kernel->launch.threads =
       kernel->target.lanes_first ? 1 : 1 << (kernel->lane_bits + kernel->warp_bits);
   for (int i = 0; i < kernel->n_buffers; i++)

@@ -168,7 +168,8 @@ typedef struct emit_place {
   bool staged;          /* the tensor's panel in shared memory */
   plan_address_map map; /* of tile bits */
   LLVMValueRef base;    /* pointer to offset 0, but for pointer lists */
-  uint64_t moving;      /* address bits that lane, warp, iteration, grid and indices can set */
+  uint64_t moving;      /* address bits that lane, warp, iteration, grid and indices can set; buffer: in bytes */
+  LLVMValueRef sum;     /* buffer: what lane and warp add, bytes */
   bool indexed;         /* the tensor has indices */
   uint64_t selecting;   /* indexed: the bits of digits that select a value */
   int n_spots;

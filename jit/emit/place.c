@@ -2,7 +2,8 @@
  *
  * An element's address is the XOR of four parts: one known at compile time (its register, on the host
  * its lane), and those of thread, iteration and grid. Where the known part's bits are not moved by the
- * others it is an offset from a common pointer; the rest is XORed in first. */
+ * others it is an offset from a common pointer; the rest is XORed in first. In a shared buffer each bit
+ * of it goes its own way. */
 #include "jit/emit/builder.h"
 
 #include "base/bits.h"
@@ -271,14 +272,36 @@ void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_pla
   if (!place->indexed) spot_of(e, place, 0);
 }
 
+/* Columns of a buffer's address in bytes. */
+static void byte_columns(const emit_place *place, uint64_t *of_tile) {
+  int up = bits_log2(place->bits) - 3;
+  for (int b = 0; b < LLRT_MAX_BITS; b++)
+    of_tile[b] = up >= 0 ? place->map.column[b] << up : place->map.column[b] >> -up;
+}
+
 void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place) {
+  uint64_t of_tile[LLRT_MAX_BITS];
   *place = (emit_place){.value = value,
                          .bits = value->bits,
                          .tensor = -1,
                          .base = e->shared[buffer]};
   plan_address_of_buffer(e->kernel, buffer, &place->map);
-  place->moving = moving_bits(e, value, place->map.column, NULL);
-  spot_of(e, place, 0);
+  byte_columns(place, of_tile);
+  place->moving = moving_bits(e, value, of_tile, NULL);
+  place->sum = moving_part(e, value, of_tile, NULL, place->moving);
+}
+
+/* Bytes that the thread moves too are XORed in, the others are an offset known to the compiler, which loads and
+ * stores hold themselves: accesses that differ in those alone share the XOR (jit/plan/cost.c counts it). */
+static LLVMValueRef buffer_pointer(emitter *e, const emit_place *place, uint64_t tile) {
+  uint64_t of_tile[LLRT_MAX_BITS];
+  byte_columns(place, of_tile);
+  uint64_t known = f2_apply(of_tile, tile), inside = known & place->moving;
+  LLVMValueRef at = place->sum, rest = emit_i64(e, (int64_t)(known ^ inside));
+  if (inside) at = LLVMBuildXor(e->builder, at, LLVMConstInt(LLVMTypeOf(at), inside, false), "");
+  at = resize(e, at, e->i64);
+  LLVMValueRef pointer = LLVMBuildGEP2(e->builder, e->i8, place->base, &at, 1, "");
+  return LLVMBuildGEP2(e->builder, e->i8, pointer, &rest, 1, "");
 }
 
 /* What `tile` adds to the offset of tile coordinate 0, where the bits that it moves are moved by nothing
@@ -405,7 +428,8 @@ static LLVMValueRef flat_pointer(emitter *e, emit_place *place, uint64_t tile) {
 }
 
 LLVMValueRef emit_pointer(emitter *e, emit_place *place, uint64_t tile) {
-  if (place->tensor >= 0 && e->kernel->flat) return flat_pointer(e, place, tile);
+  if (place->tensor < 0) return buffer_pointer(e, place, tile);
+  if (e->kernel->flat) return flat_pointer(e, place, tile);
   return tiled_pointer(e, place, tile);
 }
 

@@ -83,9 +83,28 @@ static int shared_addresses(const access_walk *walk, const llrt_layout *inverse,
   return lanes;
 }
 
-/* Shared wavefronts of all accesses, whose number is added to *accesses. One tells of all: registers and
+/* Instructions of a warp that make the addresses of a shared step, as emission does it (jit/emit/place.c): what
+ * lane and warp add, then for each set of register bits that move the same address bits a XOR and a sum. */
+enum { ADDRESS_START = 10, ADDRESS_EACH = 2 };
+
+static int count_addresses(const access_walk *walk, const llrt_layout *inverse) {
+  const plan_value *value = walk->value;
+  uint64_t moving = 0;
+  f2_basis known;
+  f2_basis_init(&known);
+  for (int i = 0; i < plan_value_bits(value, PLAN_LANE); i++)
+    moving |= (uint64_t)element_offset(walk, inverse, 0, 1ull << i, 0);
+  for (int i = 0; i < plan_value_bits(value, PLAN_WARP); i++)
+    moving |= (uint64_t)element_offset(walk, inverse, 0, 0, 1ull << i);
+  for (int i = 0; i < plan_value_bits(value, PLAN_REGISTER); i++)
+    if (!(walk->vector_mask >> i & 1))
+      f2_basis_insert(&known, (uint64_t)element_offset(walk, inverse, 1ull << i, 0, 0) & moving);
+  return ADDRESS_START + ADDRESS_EACH * ((1 << known.rank) - 1);
+}
+
+/* Shared wavefronts of all accesses, whose number is added to cost. One tells of all: registers and
  * warps only XOR a constant to every address. Warps and lanes that hold copies store nothing. */
-static int walk_shared(const access_walk *walk, const llrt_layout *inverse, int *accesses) {
+static int walk_shared(const access_walk *walk, const llrt_layout *inverse, plan_cost *cost) {
   const plan_kernel *kernel = walk->kernel;
   const plan_target *target = &kernel->target;
   int64_t address[TRAFFIC_MAX_LANES];
@@ -100,7 +119,8 @@ static int walk_shared(const access_walk *walk, const llrt_layout *inverse, int 
     warp_bits += (load || plan_value_columns(walk->value, PLAN_WARP)[i] != 0) &&
                  repetitions.of_warp[i] == 0;
   int lanes = shared_addresses(walk, inverse, address, &bytes);
-  *accesses += n << warp_bits;
+  cost->shared_accesses += n << warp_bits;
+  if (!target->lanes_first) cost->addresses += count_addresses(walk, inverse);
   return traffic_wavefronts(address, lanes, bytes, target->banks, target->bank_bytes) * n << warp_bits;
 }
 
@@ -161,7 +181,7 @@ static uint64_t vector_register_mask(const plan_kernel *kernel, const plan_value
 }
 
 static int count_step(const plan_kernel *kernel, const plan_step *step, traffic_kind kind,
-                      int value, int *accesses) {
+                      int value, plan_cost *cost) {
   access_walk walk = {.kernel = kernel, .value = &kernel->value[value], .step = step, .kind = kind};
   plan_address_map map;
   llrt_layout inverse = llrt_layout_empty();
@@ -181,10 +201,10 @@ static int count_step(const plan_kernel *kernel, const plan_step *step, traffic_
     for (int i = 0; i < matrix.count; i++) walk.vector_mask |= 1ull << matrix.position[i];
     walk.matrices = matrix.count;
     walk.value = &addresses;
-    return walk_shared(&walk, &inverse, accesses);
+    return walk_shared(&walk, &inverse, cost);
   }
   walk.vector_mask = vector_register_mask(kernel, walk.value, &map, step->vector);
-  return kind == TRAFFIC_SHARED ? walk_shared(&walk, &inverse, accesses)
+  return kind == TRAFFIC_SHARED ? walk_shared(&walk, &inverse, cost)
                                 : walk_access(&walk, &inverse);
 }
 
@@ -259,22 +279,22 @@ static void count_overhang(const plan_kernel *kernel, const plan_step *step, int
 static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_cost *cost) {
   switch ((plan_step_kind)step->kind) {
     case PLAN_LOAD:
-      cost->load_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->out, NULL);
+      cost->load_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->out, cost);
       count_swaps(kernel, step, step->out, cost);
       count_overhang(kernel, step, step->out, cost);
       break;
     case PLAN_STORE:
-      cost->store_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->in, NULL);
+      cost->store_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->in, cost);
       count_swaps(kernel, step, step->in, cost);
       count_overhang(kernel, step, step->in, cost);
       break;
     case PLAN_SHARED_STORE:
       cost->shared_store_wavefronts += 
-          count_step(kernel, step, TRAFFIC_SHARED, step->in, &cost->shared_accesses);
+          count_step(kernel, step, TRAFFIC_SHARED, step->in, cost);
       break;
     case PLAN_SHARED_LOAD:
       cost->shared_load_wavefronts += 
-          count_step(kernel, step, TRAFFIC_SHARED, step->out, &cost->shared_accesses);
+          count_step(kernel, step, TRAFFIC_SHARED, step->out, cost);
       break;
     case PLAN_SHUFFLE: count_shuffle(kernel, step, cost); break;
     case PLAN_REGISTERS:

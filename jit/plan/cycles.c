@@ -1,5 +1,5 @@
 /* See cycles.h. Pipes overlap, because several blocks share a multiprocessor; latencies are therefore counted
- * at barriers only. */
+ * at barriers only, and of the pipes that are not the longest a small part. */
 #include "jit/plan/cycles.h"
 
 #include <string.h>
@@ -10,12 +10,14 @@ void plan_cycles_of(const plan_target *target, const plan_cost *cost, int warps,
   const plan_clocks *clocks = &target->clocks;
   memset(out, 0, sizeof *out);
   if (target->lanes_first) return;
-  double arithmetic = (double)warps * (cost->selects + cost->permutes + cost->logic);
+  double arithmetic = (double)warps * (cost->selects + cost->permutes + cost->logic + cost->addresses);
   double shuffles = (double)warps * cost->shuffles;
   int wavefronts = cost->shared_store_wavefronts + cost->shared_load_wavefronts;
   out->memory = shuffles * clocks->shuffle + wavefronts * clocks->wavefront;
   out->arithmetic = arithmetic * clocks->arithmetic;
   out->issue = (arithmetic + shuffles + cost->shared_accesses) * clocks->issue;
   out->barriers = cost->barriers * clocks->barrier;
-  out->total = largest(largest(out->memory, out->arithmetic), out->issue) + out->barriers;
+  double longest = largest(largest(out->memory, out->arithmetic), out->issue);
+  double all = out->memory + out->arithmetic + out->issue;
+  out->total = longest + clocks->interference * (all - longest) + out->barriers;
 }

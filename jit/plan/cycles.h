@@ -6,10 +6,10 @@
 #include "jit/plan/plan.h"
 
 /* Clocks of one block, were it alone on its multiprocessor with every pipe full. `total` is the longest of the
- * three pipes, which work side by side, and the barriers, at which they drain. */
+ * three pipes, which work side by side, a small part of the others, and the barriers, at which they drain. */
 typedef struct plan_cycles {
   double memory;     /* lane shuffles and shared wavefronts: one pipe */
-  double arithmetic; /* selects and byte permutes */
+  double arithmetic; /* selects, byte permutes, addresses */
   double issue;      /* every instruction of the exchange */
   double barriers;
   double total;

@@ -242,6 +242,7 @@ typedef struct plan_cost {
   int32_t min_wavefronts;                        /* per direction, conflict-free */
   int32_t shared_accesses, barriers;             /* per tile, instructions of all warps */
   int32_t shuffles, selects, permutes, logic;    /* per warp, instructions; logic: shifts and merges */
+  int32_t addresses;                             /* per warp, instructions, of shared accesses */
   int32_t mapped;                                /* per lane: words that value maps make */
   int32_t registers;                             /* words of the largest value of a lane */
 } plan_cost;

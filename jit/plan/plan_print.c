@@ -284,7 +284,7 @@ static void print_cycles(const plan_kernel *kernel, llrt_text *text) {
   if (cycles.total == 0) return;
   llrt_text_add(text,
                 "  exchange: about %.0f clocks of a multiprocessor a block: shuffles and shared memory %.0f, "
-                "selects and permutes %.0f, issue %.0f; barriers %.0f\n",
+                "arithmetic %.0f, issue %.0f; barriers %.0f\n",
                 cycles.total, cycles.memory, cycles.arithmetic, cycles.issue, cycles.barriers);
 }
 

@@ -18,15 +18,18 @@
 
 /* NVIDIA, CUDA C++ Programming Guide, throughput of native instructions at compute capability 8.0 to 9.0:
  * a multiprocessor finishes 32 lanes of warp shuffles, 64 of 32-bit integer logic, selects and byte permutes
- * in a clock, issues four instructions, and shared memory moves 128 bytes. A barrier: what remains of the
- * latency of a store, a barrier and a load (some 80 clocks) with two or three blocks resident; an estimate. */
-#define NVIDIA_CLOCKS \
-  .clocks = {.shuffle = 1, .wavefront = 1, .arithmetic = 0.5, .issue = 0.25, .barrier = 30}
+ * in a clock, issues four instructions, and shared memory moves 128 bytes. Barrier and interference are fitted
+ * to the in-block conversions measured on an H200 (docs/measurements.md): several blocks are resident, so a
+ * barrier's latency of some 80 clocks shows by an eighth. */
+#define NVIDIA_CLOCKS                                                                               \
+  .clocks = {.shuffle = 1, .wavefront = 1, .arithmetic = 0.5, .issue = 0.25, .barrier = 10,         \
+             .interference = 0.03}
 
 /* AMD, CDNA 2 and 3 instruction set guides: four SIMDs of 16 lanes, so a wave of 64 takes one clock of a
  * compute unit; LDS moves 128 bytes in a clock, and ds_bpermute goes through it. */
 #define AMD_CLOCKS \
-  .clocks = {.shuffle = 2, .wavefront = 1, .arithmetic = 1, .issue = 0.25, .barrier = 30}
+  .clocks = {.shuffle = 2, .wavefront = 1, .arithmetic = 1, .issue = 0.25, .barrier = 10,           \
+             .interference = 0.03}
 
 #define NVIDIA(shared_kib) \
   GPU(PLAN_ISA_NVPTX, 5, 4, shared_kib), NVIDIA_CLOCKS, .access_align_bytes = 16

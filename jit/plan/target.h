@@ -13,9 +13,10 @@ typedef enum plan_isa { PLAN_ISA_HOST = 0, PLAN_ISA_NVPTX = 1, PLAN_ISA_AMDGPU =
  * memory, keeps its pipe busy; what a barrier adds for a block. Zero on the host. */
 typedef struct plan_clocks {
   double shuffle, wavefront; /* of the shared-memory pipe */
-  double arithmetic;         /* selects and byte permutes */
+  double arithmetic;         /* selects, byte permutes, addresses */
   double issue;              /* of any instruction */
   double barrier;
+  double interference;       /* what of a pipe's clocks shows although another one takes longer */
 } plan_clocks;
 
 typedef struct plan_target {

@@ -109,14 +109,16 @@ Test(matrix, stores_where_there_are_any) {
   cr_expect_eq(count(PLAN_SHARED_STORE, PLAN_MATRIX_TRANSPOSED), 0);
 }
 
-/* Where words are common, vectors of lanes take no more clocks and are kept. */
-Test(matrix, only_where_it_is_cheaper) {
+/* Where words are common, vectors of lanes are as fast within a hundredth. */
+Test(matrix, hardly_cheaper_where_words_are_common) {
   llrt_layout a, b;
   parse_square(ROWS, &a);
   parse_square(MMA, &b);
   cr_assert_eq(make(&a, &b, 16, "sm_90a", PLAN_EXCHANGE_AUTO), LLRT_OK, "%s", llrt_last_error());
-  cr_expect_eq(count_matrices(), 0);
   double chosen = clocks();
+  cr_assert_eq(make(&a, &b, 16, "sm_90a", PLAN_EXCHANGE_SHARED), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(count_matrices(), 0);
+  cr_expect_lt(clocks(), 1.01 * chosen);
   cr_assert_eq(make(&a, &b, 16, "sm_90a", PLAN_EXCHANGE_MATRIX), LLRT_OK, "%s", llrt_last_error());
   cr_expect_eq(count_matrices(), 2);
   cr_expect_geq(clocks(), chosen);

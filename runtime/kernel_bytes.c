@@ -122,6 +122,10 @@ static void put_description(llrt_text *out, const llrt_op_desc *desc, const stor
       put_promise(out, &desc->promises[i].shape[axis]);
       put_promise(out, &desc->promises[i].stride[axis]);
     }
+    for (int x = 0; x < set->n_indices[i]; x++) {
+      put(out, desc->promises[i].index[x].along);
+      put(out, desc->promises[i].index[x].multiple);
+    }
   }
 }
 
@@ -319,11 +323,15 @@ static void get_promise(reader *in, llrt_promise *promise) {
   promise->max = get(in);
 }
 
-static void get_promises(reader *in, int rank, llrt_tensor_promise *promises) {
+static void get_promises(reader *in, int rank, int n_indices, llrt_tensor_promise *promises) {
   get_promise(in, &promises->address);
   for (int axis = 0; axis < rank; axis++) {
     get_promise(in, &promises->shape[axis]);
     get_promise(in, &promises->stride[axis]);
+  }
+  for (int i = 0; i < n_indices; i++) {
+    promises->index[i].along = get_within(in, 0, LLRT_MAX_RANK);
+    promises->index[i].multiple = get_within(in, 0, INT32_MAX);
   }
 }
 
@@ -352,7 +360,7 @@ static llrt_status get_description(reader *in, kernel_image *image) {
     get_storage(in, rank, &storages[i]);
     int n_indices = get_indices(in, indices[i]);
     int on_device = get_within(in, 0, (1 << rank) - 1);
-    get_promises(in, rank, &desc->promises[i]);
+    get_promises(in, rank, n_indices, &desc->promises[i]);
     desc->tensors[i] = (llrt_tensor){.dtype = dtype, .rank = rank, .storage = &storages[i],
                                      .indices = indices[i], .n_indices = n_indices};
     for (int axis = 0; axis < rank; axis++)

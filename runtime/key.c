@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Words per tensor: storage hash 2, address 1, per axis 3 of the extent and 1 of the stride. */
-#define TENSOR_WORDS (3 + 4 * LLRT_MAX_RANK)
+/* Words per tensor: storage hash 2, address 1, per axis 3 of the extent and 1 of the stride, per index 1. */
+#define TENSOR_WORDS (3 + 4 * LLRT_MAX_RANK + LLRT_MAX_INDICES)
 #define HEAD_WORDS (5 + 4)
 #define MAP_WORDS (2 + sizeof(((llrt_map *)0)->perm) / 8 + LLRT_MAX_RANK) /* kind and fields */
 /* Per index: two words; their number, and the axes with extents on the device. */
@@ -19,6 +19,8 @@ static uint64_t *put_promises(uint64_t *at, const llrt_tensor_promise *promises,
     *at++ = (uint64_t)promises->shape[axis].max;
     *at++ = (uint64_t)promises->stride[axis].multiple;
   }
+  for (int i = 0; i < LLRT_MAX_INDICES; i++)
+    *at++ = (uint64_t)promises->index[i].along << 32 | (uint64_t)promises->index[i].multiple;
   return at;
 }
 

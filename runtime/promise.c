@@ -5,11 +5,16 @@
 #include "base/status.h"
 #include "runtime/index_check.h"
 
+#include <string.h>
+
 /* More alignment changes no plan: on a GPU the widest access of one lane, on the host a line, which stores
  * past the caches fill. */
 static int64_t coarse_bytes(const llrt_tensor *tensor) {
   return tensor->device && tensor->device->target.isa != PLAN_ISA_HOST ? 16 : 64;
 }
+
+/* Values of indices are loaded in accesses of at most so many bytes. */
+#define INDEX_ACCESS_BYTES 16
 
 /* Extents below this are compiled in: heads, head sizes, block sizes, channels. A tile along such an axis
  * has to end where the axis does, which only a kernel that knows the extent can do without waste. */
@@ -46,6 +51,31 @@ static int64_t address_multiple(const llrt_tensor *tensor) {
   return (int64_t)(uintptr_t)tensor->data;
 }
 
+/* Whether an axis beside `along` has a stride that counts. */
+static bool steps_along(const llrt_tensor *tensor, const llrt_index *index, int axis, int along) {
+  return axis != along && index->axes >> axis & 1 && tensor->shape[axis] > 1;
+}
+
+/* The axis along which values follow each other, and what divides all else, up to the widest access. */
+static llrt_index_promise coarse_index(const llrt_tensor *tensor, const llrt_index *index) {
+  int along = -1, bytes = llrt_dtype_bits(index->dtype) / 8;
+  for (int axis = 0; axis < tensor->rank; axis++)
+    if (steps_along(tensor, index, axis, -1) && index->strides[axis] == 1) along = axis;
+  if (along < 0) return (llrt_index_promise){0};
+  int64_t multiple = coarse_multiple((int64_t)(uintptr_t)index->data, INDEX_ACCESS_BYTES);
+  for (int axis = 0; axis < tensor->rank; axis++)
+    if (steps_along(tensor, index, axis, along))
+      multiple = coarse_multiple(index->strides[axis] * bytes, multiple);
+  return (llrt_index_promise){.along = along + 1, .multiple = (int32_t)multiple};
+}
+
+static void coarse_indices(const llrt_tensor *tensor, llrt_tensor_promise *promises) {
+  memset(promises->index, 0, sizeof promises->index);
+  for (int i = 0; i < tensor->n_indices; i++)
+    if (tensor->indices[i].kind == LLRT_INDEX_COORDINATE)
+      promises->index[i] = coarse_index(tensor, &tensor->indices[i]);
+}
+
 static bool acts_on_words(const llrt_op_desc *desc) {
   return desc->n_maps > 0 && desc->maps[desc->n_maps - 1].kind == LLRT_MAP_WORD_BITS;
 }
@@ -64,6 +94,7 @@ void llrt_promises_coarse(const op_call *call, const storage_set *set, llrt_op_d
       if (extent > 0 && (extent < SMALL_EXTENT || desc->in_place)) *shape = (llrt_promise){0, extent, extent};
     }
     coarse_strides(call, set, i, &promises[i]);
+    coarse_indices(tensor, &promises[i]);
   }
 }
 
@@ -122,6 +153,27 @@ static llrt_status check_shape(const llrt_tensor *tensor, const char *role,
   return LLRT_OK;
 }
 
+static llrt_status check_indices(const llrt_tensor *tensor, const char *role,
+                                 const llrt_tensor_promise *promises) {
+  for (int i = 0; i < tensor->n_indices; i++) {
+    const llrt_index_promise *promise = &promises->index[i];
+    const llrt_index *index = &tensor->indices[i];
+    int64_t bytes = llrt_dtype_bits(index->dtype) / 8, multiple = bits_max(promise->multiple, 1);
+    int along = promise->along - 1;
+    if (along < 0) continue;
+    bool kept = (uintptr_t)index->data % (uintptr_t)multiple == 0;
+    if (steps_along(tensor, index, along, -1)) kept &= index->strides[along] == 1;
+    for (int axis = 0; axis < tensor->rank; axis++)
+      if (steps_along(tensor, index, axis, along)) kept &= index->strides[axis] * bytes % multiple == 0;
+    if (!kept)
+      return llrt_error(LLRT_OUT_OF_CLASS,
+                        "the %s's index %d: values were promised to follow each other along axis %d, and "
+                        "all else to be a multiple of %lld bytes",
+                        role, i, along, (long long)multiple);
+  }
+  return LLRT_OK;
+}
+
 llrt_status llrt_promises_check(const op_call *call, const storage_set *set,
                                 const llrt_tensor_promise *promises) {
   for (int i = 0; i < call->n; i++) {
@@ -134,6 +186,7 @@ llrt_status llrt_promises_check(const op_call *call, const storage_set *set,
     }
     LLRT_TRY(check_shape(tensor, role, &promises[i]));
     LLRT_TRY(check_strides(call, set, i, &promises[i]));
+    LLRT_TRY(check_indices(tensor, role, &promises[i]));
   }
   return LLRT_OK;
 }

@@ -47,6 +47,22 @@ static llrt_status check_promise(const llrt_promise *promise, const char *role, 
   return LLRT_OK;
 }
 
+static llrt_status check_index_promises(const llrt_tensor *tensor, const llrt_index_promise *promises,
+                                        const char *role) {
+  for (int i = 0; i < tensor->n_indices; i++) {
+    LLRT_REQUIRE(promises[i].along >= 0 && promises[i].along <= tensor->rank,
+                 "a promise for the %s's index %d names axis %d of %d", role, i, promises[i].along - 1,
+                 tensor->rank);
+    LLRT_REQUIRE(promises[i].along == 0 || tensor->indices[i].axes >> (promises[i].along - 1) & 1,
+                 "a promise for the %s's index %d names axis %d, along which values do not differ", role, i,
+                 promises[i].along - 1);
+    LLRT_REQUIRE(promises[i].multiple == 0 || bits_is_power_of_two(promises[i].multiple),
+                 "a promise for the %s's index %d: %d bytes are no power of two", role, i,
+                 promises[i].multiple);
+  }
+  return LLRT_OK;
+}
+
 /* ---- maps ---- */
 
 static llrt_status check_permutation(const uint8_t perm[32], int map) {
@@ -122,6 +138,7 @@ llrt_status llrt_validate_desc(const llrt_op_desc *desc) {
     const llrt_tensor_promise *promises = &desc->promises[i];
     const char *role = llrt_tensor_role(i);
     LLRT_TRY(check_promise(&promises->address, role, "address"));
+    LLRT_TRY(check_index_promises(&desc->tensors[i], promises->index, role));
     for (int axis = 0; axis < desc->tensors[i].rank; axis++) {
       LLRT_TRY(check_promise(&promises->shape[axis], role, "shape"));
       LLRT_TRY(check_promise(&promises->stride[axis], role, "strides"));

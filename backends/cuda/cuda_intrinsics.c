@@ -116,15 +116,46 @@ static bool nvptx_has_half(const emitter *e) {
   return true;
 }
 
+#define ASSEMBLE_MAX_ARGS 6
+
 /* Inline assembly without side effects: LLVM 19 knows no intrinsic for most packed conversions. */
 static LLVMValueRef assemble(emitter *e, const char *text, const char *constraints,
                              LLVMTypeRef result, LLVMValueRef *args, unsigned n_args) {
-  LLVMTypeRef types[2];
+  LLVMTypeRef types[ASSEMBLE_MAX_ARGS];
   for (unsigned i = 0; i < n_args; i++) types[i] = LLVMTypeOf(args[i]);
   LLVMTypeRef type = LLVMFunctionType(result, types, n_args, false);
   LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
                                        false, false, LLVMInlineAsmDialectATT, false);
   return LLVMBuildCall2(e->builder, type, code, args, n_args, "");
+}
+
+/* One predicated load. Each result's register holds `otherwise` before it. */
+static LLVMValueRef nvptx_load_if(emitter *e, LLVMTypeRef type, LLVMValueRef pointer,
+                                  LLVMValueRef condition, LLVMValueRef otherwise) {
+  bool many = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  LLVMTypeRef unit = many ? LLVMGetElementType(type) : type;
+  int n = many ? (int)LLVMGetVectorSize(type) : 1, bits = (int)LLVMGetIntTypeWidth(unit);
+  if (n > 4 || n * bits > 128 || bits < 16) return NULL;
+  static const char *const lists[] = {"$0", "{$0, $1}", "", "{$0, $1, $2, $3}"};
+  char letter = bits == 16 ? 'h' : bits == 32 ? 'r' : 'l', text[96], constraints[64], vector[8] = "";
+  int at = 0;
+  for (int i = 0; i < n; i++) at += sprintf(constraints + at, "=%c,", letter);
+  at += sprintf(constraints + at, "l,b");
+  for (int i = 0; i < n; i++) at += sprintf(constraints + at, ",%d", i);
+  if (n > 1) sprintf(vector, ".v%d", n);
+  snprintf(text, sizeof text, "@$%d ld.global%s.b%d %s, [$%d];", n + 1, vector, bits, lists[n - 1], n);
+  LLVMTypeRef types[4] = {unit, unit, unit, unit}, result = unit;
+  if (many) result = LLVMStructTypeInContext(e->context, types, (unsigned)n, false);
+  LLVMValueRef args[ASSEMBLE_MAX_ARGS] = {LLVMBuildPtrToInt(e->builder, pointer, e->i64, ""), condition};
+  for (int i = 0; i < n; i++)
+    args[2 + i] = many ? LLVMBuildExtractElement(e->builder, otherwise, emit_i32(e, i), "") : otherwise;
+  LLVMValueRef loaded = assemble(e, text, constraints, result, args, (unsigned)n + 2);
+  if (!many) return loaded;
+  LLVMValueRef out = LLVMGetUndef(type);
+  for (int i = 0; i < n; i++)
+    out = LLVMBuildInsertElement(e->builder, out, LLVMBuildExtractValue(e->builder, loaded, (unsigned)i, ""),
+                                 emit_i32(e, i), "");
+  return out;
 }
 
 /* 8-bit floats are converted by instructions from sm_89 on. */
@@ -185,6 +216,7 @@ const emit_target_ops emit_ops_nvptx = {
     .matrix_load = nvptx_matrix_load,
     .matrix_store = nvptx_matrix_store,
     .has_half = nvptx_has_half,
+    .load_if = nvptx_load_if,
     .decode_pair = nvptx_decode_pair,
     .encode_pair = nvptx_encode_pair,
 };

@@ -26,12 +26,19 @@ typedef struct llrt_promise {
   int64_t multiple, min, max;
 } llrt_promise;
 
+/* What holds for one of the tensor's indices: then several values are loaded at a time. */
+typedef struct llrt_index_promise {
+  int32_t along;    /* 1 + the axis along which values lie one after the other (stride 1); 0: not known */
+  int32_t multiple; /* bytes, a power of two that divides data and all other strides; 0: a value */
+} llrt_index_promise;
+
 typedef struct llrt_tensor_promise {
   llrt_promise address;               /* bytes; only multiple is used */
   llrt_promise shape[LLRT_MAX_RANK];  /* positions */
   llrt_promise stride[LLRT_MAX_RANK]; /* elements; every bound stride of a digit of that axis that the
                                          rule does not fix: RUN-TIME, or PACKED outside a REST digit.
                                          Only multiple is used */
+  llrt_index_promise index[LLRT_MAX_INDICES];
 } llrt_tensor_promise;
 
 /* The description. For prepare, explain and compile the tensors' dtype, rank and storage count; data,

@@ -77,7 +77,10 @@ static LLVMValueRef not_loaded(emitter *e, access *a, LLVMTypeRef type, uint64_t
 static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef type, access *a,
                                  uint64_t tile) {
   if (!inside) return plain_load(e, type, a, tile);
-  LLVMValueRef otherwise = not_loaded(e, a, type, tile);
+  LLVMValueRef otherwise = not_loaded(e, a, type, tile), loaded_if = NULL;
+  if (e->ops->load_if && a->place.indexed)
+    loaded_if = e->ops->load_if(e, type, emit_pointer(e, &a->place, tile), inside, otherwise);
+  if (loaded_if) return loaded_if;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef next = emit_open_guard(e, inside);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
@@ -230,6 +233,12 @@ static void move_all_matrices(emitter *e, access *a) {
     if (!(index & a->inner) && takes_part(e, a, index)) move_matrices(e, a, index);
 }
 
+/* Loads what indices say of every piece, before any piece: so all those loads are under way together. */
+static void read_indices(emitter *e, access *a) {
+  for (uint64_t index = 0; index < 1ull << a->registers; index++)
+    if (!(index & a->inner)) emit_place_terms(e, &a->place, register_tile(a, index));
+}
+
 static void move_gpu(emitter *e, access *a) {
   if (a->step->matrix) {
     move_all_matrices(e, a);
@@ -243,6 +252,7 @@ static void move_gpu(emitter *e, access *a) {
     (void)found;
   }
   for (int j = 0; j < a->vector; j++) a->inner |= 1ull << a->position[j];
+  if (a->place.indexed && 1 << a->registers >> a->vector <= EMIT_MAX_SPOTS) read_indices(e, a);
   for (uint64_t index = 0; index < 1ull << a->registers; index++) {
     if (index & a->inner || !takes_part(e, a, index)) continue;
     if (a->vector >= a->word) move_words(e, a, index);

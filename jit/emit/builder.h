@@ -50,6 +50,11 @@ typedef struct emit_target_ops {
    * of shared memory that this lane gives the address of. NULL where targets have none. */
   void (*matrix_load)(emitter *e, LLVMValueRef row, int count, bool transposed, LLVMValueRef *words);
   void (*matrix_store)(emitter *e, LLVMValueRef row, int count, bool transposed, LLVMValueRef *words);
+  /* `type`, an integer or a vector of such, from global memory where `condition` (i1) holds, else `otherwise`,
+   * without a branch, so that several are under way at once: NULL where a load of that type has to have
+   * one. The memory is not written by the kernel. NULL: never. */
+  LLVMValueRef (*load_if)(emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef condition,
+                          LLVMValueRef otherwise);
   /* Two codes (i32) to f32 and back, where the target has instructions for two at once: false, and nothing
    * emitted, where it has none. NULL: never. NaN is written as number_format.nan. */
   bool (*decode_pair)(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
@@ -86,6 +91,7 @@ struct emitter {
   LLVMValueRef upper[PLAN_MAX_DIGITS];   /* i64: upper part of each REST digit */
   LLVMValueRef panel;                    /* i64: offset of the staged panel in tensor 0 */
   LLVMValueRef iteration;                /* i64; NULL outside loops */
+  bool interior; /* what is emitted runs only where the block is inside every bound */
   emit_index_value index[PLAN_MAX_INDICES]; /* of uniform indices */
   LLVMValueRef extent[LLRT_MAX_RANK];       /* i64: of device memory; NULL where it is not there */
   LLVMValueRef shared[PLAN_MAX_BUFFERS]; /* pointers to bytes */
@@ -160,6 +166,14 @@ typedef struct emit_spot {
 
 #define EMIT_MAX_SPOTS 32 /* remembered at a time */
 
+/* Neighbouring values of an index, loaded together. */
+#define EMIT_GROUP_VALUES 4
+typedef struct emit_index_group {
+  int index;
+  uint64_t key; /* the tile coordinate's selecting bits, those inside the group clear */
+  LLVMValueRef value[EMIT_GROUP_VALUES]; /* i64 */
+} emit_index_group;
+
 /* Where a step's elements lie: the address map of a tensor or buffer and what the thread adds. */
 typedef struct emit_place {
   const plan_value *value;
@@ -174,12 +188,17 @@ typedef struct emit_place {
   uint64_t selecting;   /* indexed: the bits of digits that select a value */
   int n_spots;
   emit_spot spot[EMIT_MAX_SPOTS]; /* without indices one */
+  int n_groups;
+  emit_index_group group[EMIT_MAX_SPOTS];
 } emit_place;
 void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_place *place);
 void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place);
 
 /* The position of digit i at tile coordinate `tile` XOR what the thread adds; i64. */
 LLVMValueRef emit_position(emitter *e, const plan_value *value, int i, uint64_t tile);
+/* What `tile` adds to that position at tile coordinate 0; -1 where the bits that it moves are moved by the
+ * thread, too. */
+int64_t emit_position_known(emitter *e, const plan_value *value, int i, uint64_t tile);
 /* And an axis's coordinate. */
 LLVMValueRef emit_coordinate(emitter *e, const plan_value *value, int axis, uint64_t tile);
 
@@ -258,8 +277,7 @@ LLVMValueRef emit_scale_of(emit_scales *scales, int index);
 void emit_begin_indices(emitter *e);
 /* i1: whether the block has something to do. */
 LLVMValueRef emit_present(emitter *e);
-void emit_index_terms_at(emitter *e, const plan_value *value, int tensor, uint64_t tile,
-                         emit_index_terms *terms);
+void emit_index_terms_at(emitter *e, emit_place *place, uint64_t tile, emit_index_terms *terms);
 void emit_report_step(emitter *e, const plan_step *step);
 
 /* ---- steps: one file each ---- */

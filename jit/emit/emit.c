@@ -18,7 +18,9 @@ static void emit_if_interior(emitter *e, int at) {
   LLVMBasicBlockRef done = emit_new_block(e, "done");
   LLVMBuildCondBr(e->builder, emit_interior(e), inside, edge);
   LLVMPositionBuilderAtEnd(e->builder, inside);
+  e->interior = true;
   emit_steps(e, at + 1, step->body);
+  e->interior = false;
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, edge);
   emit_steps(e, at + 1 + step->body, step->otherwise);

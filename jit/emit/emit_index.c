@@ -14,45 +14,81 @@ static LLVMValueRef choose(const emitter *e, LLVMIntPredicate predicate, LLVMVal
   return LLVMBuildSelect(e->builder, condition, a, b, "");
 }
 
-/* Where the value lies that tile coordinate `tile` XOR what the thread adds selects, in values. Beyond the
- * shape, where masked paths and pads are, there is none: the last of the axis stands in, and *beyond says
- * so; NULL: never. */
-static LLVMValueRef value_place(emitter *e, const plan_index *index, const plan_value *value,
-                                uint64_t tile, LLVMValueRef *beyond) {
-  LLVMValueRef at = emit_i64(e, 0);
-  *beyond = NULL;
+/* Whether every coordinate along an axis that the thread computes is one of the shape's. */
+static bool is_inside(const emitter *e, int axis) {
+  return e->interior || !plan_overhangs(e->kernel, axis);
+}
+
+/* The coordinate along an axis at `tile`: that at tile coordinate 0 and, where the two do not meet, what
+ * `tile` adds, as *known. */
+static LLVMValueRef split_coordinate(emitter *e, const plan_value *value, int axis, uint64_t tile,
+                                     int64_t *known) {
+  *known = 0;
+  for (int i = 0; i < e->kernel->n_digits && !e->kernel->flat; i++) {
+    if (e->kernel->digit[i].axis != axis) continue;
+    int64_t position = emit_position_known(e, value, i, tile);
+    if (position < 0) {
+      *known = 0;
+      return emit_coordinate(e, value, axis, tile);
+    }
+    *known += position * e->kernel->digit[i].step;
+  }
+  return emit_coordinate(e, value, axis, e->kernel->flat ? tile : 0);
+}
+
+/* Where a value lies, in values: `common` plus `own`, of which the threads' addresses share the first. */
+typedef struct value_place {
+  LLVMValueRef common, own; /* i64 */
+  LLVMValueRef beyond;      /* i1: there is none; NULL: never */
+} value_place;
+
+/* The place of the value that tile coordinate `tile` XOR what the thread adds selects. Beyond the shape, where
+ * masked paths and pads are, there is none: the last of the axis stands in. */
+static value_place find_value(emitter *e, const plan_index *index, const plan_value *value,
+                              uint64_t tile) {
+  value_place at = {emit_i64(e, 0), emit_i64(e, 0), NULL};
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
+    int64_t known = 0;
+    LLVMValueRef x, stride = emit_number(e, &index->stride[axis]);
     if (!(index->axes >> axis & 1)) continue;
-    LLVMValueRef x = emit_coordinate(e, value, axis, tile);
-    if (plan_overhangs(e->kernel, axis)) {
+    if (is_inside(e, axis)) {
+      x = split_coordinate(e, value, axis, tile, &known);
+    } else {
+      x = emit_coordinate(e, value, axis, tile);
       LLVMValueRef limit = emit_number(e, &index->limit[axis]);
       LLVMValueRef end = e->extent[axis] ? e->extent[axis] : limit;
       LLVMValueRef past = LLVMBuildICmp(e->builder, LLVMIntUGE, x, end, "");
-      *beyond = *beyond ? LLVMBuildOr(e->builder, *beyond, past, "") : past;
+      at.beyond = at.beyond ? LLVMBuildOr(e->builder, at.beyond, past, "") : past;
       x = choose(e, LLVMIntULT, x, LLVMBuildSub(e->builder, limit, emit_i64(e, 1), ""));
     }
-    x = LLVMBuildMul(e->builder, x, emit_number(e, &index->stride[axis]), "");
-    at = LLVMBuildAdd(e->builder, at, x, "");
+    x = LLVMBuildMul(e->builder, x, stride, "");
+    at.common = LLVMBuildAdd(e->builder, at.common, x, "");
+    x = LLVMBuildMul(e->builder, emit_i64(e, known), stride, "");
+    at.own = LLVMBuildAdd(e->builder, at.own, x, "");
   }
   return at;
 }
 
-static LLVMValueRef load_value(emitter *e, const plan_index *index, LLVMValueRef at) {
-  LLVMTypeRef type = index->wide ? e->i64 : e->i32;
-  LLVMValueRef base = e->ops->global(e, emit_number(e, &index->data));
-  LLVMValueRef place = LLVMBuildGEP2(e->builder, type, base, &at, 1, "");
+/* Loads n consecutive values, a power of two. */
+static void load_values(emitter *e, const plan_index *index, const value_place *at, int n,
+                        LLVMValueRef *values) {
+  LLVMTypeRef unit = index->wide ? e->i64 : e->i32;
+  LLVMTypeRef type = n > 1 ? LLVMVectorType(unit, (unsigned)n) : unit;
+  LLVMValueRef place = e->ops->global(e, emit_number(e, &index->data)), parts[] = {at->common, at->own};
+  for (int i = 0; i < 2; i++) place = LLVMBuildGEP2(e->builder, unit, place, &parts[i], 1, "");
   LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, place, "");
-  LLVMSetAlignment(loaded, index->wide ? 8 : 4);
-  return LLVMBuildSExt(e->builder, loaded, e->i64, "");
+  LLVMSetAlignment(loaded, (index->wide ? 8u : 4u) * (unsigned)n);
+  for (int i = 0; i < n; i++) {
+    values[i] = n > 1 ? LLVMBuildExtractElement(e->builder, loaded, emit_i32(e, i), "") : loaded;
+    values[i] = LLVMBuildSExt(e->builder, values[i], e->i64, "");
+  }
 }
 
-/* The value that tile coordinate `tile` XOR what the thread adds selects, clamped where asked to, and
- * whether it is in range. */
-static emit_index_value read_value(emitter *e, const plan_index *index, const plan_value *value,
-                                   uint64_t tile) {
-  LLVMValueRef zero = emit_i64(e, 0), extent = emit_number(e, &index->extent), beyond;
-  LLVMValueRef at = value_place(e, index, value, tile, &beyond);
-  emit_index_value read = {.value = load_value(e, index, at)};
+/* A value taken into range where the index asks for that, and whether it is there. */
+static emit_index_value check_value(emitter *e, const plan_index *index, LLVMValueRef value,
+                                    LLVMValueRef beyond) {
+  LLVMValueRef zero = emit_i64(e, 0), extent = emit_number(e, &index->extent);
+  emit_index_value read = {.value = value};
   if (index->kind == LLRT_INDEX_POINTER) {
     read.valid = LLVMBuildICmp(e->builder, LLVMIntSGT, read.value, zero, "");
   } else if (index->out_of_range == LLRT_RANGE_CLAMP) {
@@ -64,6 +100,45 @@ static emit_index_value read_value(emitter *e, const plan_index *index, const pl
   }
   if (read.valid && beyond) read.valid = LLVMBuildOr(e->builder, read.valid, beyond, "");
   return read;
+}
+
+/* The value that tile coordinate `tile` XOR what the thread adds selects. */
+static emit_index_value read_value(emitter *e, const plan_index *index, const plan_value *value,
+                                   uint64_t tile) {
+  LLVMValueRef loaded;
+  value_place at = find_value(e, index, value, tile);
+  load_values(e, index, &at, 1, &loaded);
+  return check_value(e, index, loaded, at.beyond);
+}
+
+/* The same for an access at a place: neighbouring values that the thread needs are loaded together. */
+static emit_index_value read_grouped(emitter *e, int number, emit_place *place, uint64_t tile) {
+  const plan_index *index = &e->kernel->index[number];
+  const plan_value *value = place->value;
+  int position[LLRT_MAX_BITS], inside = 0;
+  int vector = e->interior || e->kernel->n_bounds == 0
+                   ? plan_index_vector(e->kernel, index, value, position)
+                   : 0;
+  uint64_t first = tile, selecting = plan_axes_bits(e->kernel, index->axes);
+  for (int j = 0; j < vector; j++) {
+    uint64_t step = plan_value_columns(value, PLAN_REGISTER)[position[j]];
+    uint64_t moved = f2_apply(e->kernel->space.column, step);
+    if (!(f2_apply(e->kernel->space.column, tile) & moved)) continue;
+    first ^= step;
+    inside |= 1 << j;
+  }
+  uint64_t key = f2_apply(e->kernel->space.column, first) & selecting;
+  emit_index_group *group = NULL;
+  for (int i = 0; i < bits_min(place->n_groups, EMIT_MAX_SPOTS) && !group; i++)
+    if (place->group[i].index == number && place->group[i].key == key) group = &place->group[i];
+  if (vector == 0 || e->kernel->flat) return read_value(e, index, value, tile);
+  if (!group) {
+    group = &place->group[place->n_groups++ % EMIT_MAX_SPOTS];
+    *group = (emit_index_group){.index = number, .key = key};
+    value_place at = find_value(e, index, value, first);
+    load_values(e, index, &at, 1 << vector, group->value);
+  }
+  return check_value(e, index, group->value[inside], NULL);
 }
 
 /* An int32 of device memory, taken into 0 .. limit. */
@@ -123,13 +198,12 @@ static void add_parts(emitter *e, const plan_index *index, LLVMValueRef value, e
   }
 }
 
-void emit_index_terms_at(emitter *e, const plan_value *value, int tensor, uint64_t tile,
-                         emit_index_terms *terms) {
+void emit_index_terms_at(emitter *e, emit_place *place, uint64_t tile, emit_index_terms *terms) {
   *terms = (emit_index_terms){.columns = emit_i64(e, 0), .sum = emit_i64(e, 0)};
   for (int i = 0; i < e->kernel->n_indices; i++) {
     const plan_index *index = &e->kernel->index[i];
-    if (index->tensor != tensor) continue;
-    emit_index_value read = index->uniform ? e->index[i] : read_value(e, index, value, tile);
+    if (index->tensor != place->tensor) continue;
+    emit_index_value read = index->uniform ? e->index[i] : read_grouped(e, i, place, tile);
     bool leaves_out = plan_leaves_out(index);
     bool settled = index->uniform && leaves_out; /* by PLAN_IF_PRESENT */
     if (read.valid && !settled) terms->valid = emit_and(e, terms->valid, read.valid);

@@ -139,6 +139,13 @@ static LLVMValueRef digit_position(emitter *e, const plan_value *value, int i, u
   return LLVMBuildOr(e->builder, upper, position, "");
 }
 
+int64_t emit_position_known(emitter *e, const plan_value *value, int i, uint64_t tile) {
+  uint64_t of_tile[LLRT_MAX_BITS] = {0}, of_grid[LLRT_MAX_BITS] = {0};
+  digit_columns(e->kernel, i, of_tile, of_grid);
+  uint64_t known = f2_apply(of_tile, tile);
+  return known & moving_bits(e, value, of_tile, of_grid) ? -1 : (int64_t)known;
+}
+
 /* Tile coordinate `tile` XOR what the thread adds: the position in a flat kernel's block. */
 static LLVMValueRef flat_low(emitter *e, const plan_value *value, uint64_t tile) {
   uint64_t identity[LLRT_MAX_BITS];
@@ -226,11 +233,11 @@ static uint64_t index_bits(const plan_kernel *kernel, int tensor) {
   return bits;
 }
 
-static void fill_spot(emitter *e, const emit_place *place, uint64_t tile, emit_spot *spot) {
+static void fill_spot(emitter *e, emit_place *place, uint64_t tile, emit_spot *spot) {
   bool flat = place->tensor >= 0 && e->kernel->flat;
   const emit_index_terms *terms = NULL;
   if (place->indexed) {
-    emit_index_terms_at(e, place->value, place->tensor, tile, &spot->terms);
+    emit_index_terms_at(e, place, tile, &spot->terms);
     terms = &spot->terms;
   }
   spot->base = terms && terms->base ? terms->base : place->base;
@@ -315,13 +322,11 @@ static bool separate_offset(emitter *e, const emit_place *place, uint64_t tile,
   *offset = emit_i64(e, (int64_t)known);
   for (int i = 0; place->tensor >= 0 && i < kernel->n_digits; i++) {
     const plan_digit_side *side = &kernel->digit[i].side[place->tensor];
-    uint64_t of_tile[LLRT_MAX_BITS] = {0}, of_grid[LLRT_MAX_BITS] = {0};
     if (side->kind != PLAN_STRIDE) continue;
-    digit_columns(kernel, i, of_tile, of_grid);
-    known = f2_apply(of_tile, tile);
-    if (known & moving_bits(e, place->value, of_tile, of_grid)) return false;
+    int64_t position = emit_position_known(e, place->value, i, tile);
+    if (position < 0) return false;
     LLVMValueRef term =
-        LLVMBuildMul(e->builder, emit_i64(e, (int64_t)known), emit_number(e, &side->stride), "");
+        LLVMBuildMul(e->builder, emit_i64(e, position), emit_number(e, &side->stride), "");
     *offset = LLVMBuildAdd(e->builder, *offset, term, "");
   }
   return true;

@@ -282,11 +282,13 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
       cost->load_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->out, cost);
       count_swaps(kernel, step, step->out, cost);
       count_overhang(kernel, step, step->out, cost);
+      cost->index_sectors += plan_index_sectors(kernel, &kernel->value[step->out], step->tensor);
       break;
     case PLAN_STORE:
       cost->store_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->in, cost);
       count_swaps(kernel, step, step->in, cost);
       count_overhang(kernel, step, step->in, cost);
+      cost->index_sectors += plan_index_sectors(kernel, &kernel->value[step->in], step->tensor);
       break;
     case PLAN_SHARED_STORE:
       cost->shared_store_wavefronts += 

@@ -67,6 +67,8 @@ typedef struct draft {
    * destination holds none of them. */
   uint64_t selects[LLRT_MAX_TENSORS], skips;
   int index_align[LLRT_MAX_TENSORS], index_low[LLRT_MAX_TENSORS];
+  uint64_t walked; /* bits of axes along which neighbouring elements of the other side have values of their
+                      own: blocks walk along them first, so that a panel of memory stays in the cache */
   uint64_t opaque; /* bits with an effect on neither tensor but through indices */
 
   /* The work tile: `order[t]` is a basis of it, contiguous run of tensor t first. */
@@ -159,6 +161,11 @@ bool draft_has_pointers(const draft *d, int tensor);
 llrt_status draft_indices(draft *d);
 /* Says of each index whether a block has one value of it. Needs: space. */
 void draft_uniform_indices(draft *d);
+/* log2 values that an access should hold of the index of tensor t that `moved`, a vector of the digits' bits,
+ * chooses from: those of one access to its memory. -1: none is chosen. */
+int draft_index_vector(const draft *d, int t, uint64_t moved);
+/* Fills d->walked from the first vector of each side's run. */
+void draft_walk_indices(draft *d, const uint64_t first[2]);
 /* The steps before a kernel's own: reports, by walking value number `walked` in 2^iterations turns, and the
  * branch around what follows; *branch is its step, or -1. close ends it. */
 llrt_status draft_open_indices(draft *d, int walked, int iterations, int *branch);
@@ -333,6 +340,9 @@ void plan_round_of(const plan_value *in, const plan_value *out, plan_round *roun
 uint64_t plan_phase_lane(const plan_target *target, int bytes, bool load, int bit);
 /* Brings the addresses of a warp's lanes into the order in which shared memory serves them. */
 void plan_order_lanes(const plan_target *target, int bytes, bool load, int64_t *address);
+/* index_cost.c: sectors of a tile's loads of values that indices of the tensor choose, for an access by
+ * `value`. */
+int plan_index_sectors(const plan_kernel *kernel, const plan_value *value, int tensor);
 void plan_cost_kernel(plan_kernel *kernel);
 /* Adds what steps first to end - 1 cost, bodies once. */
 void plan_cost_steps(const plan_kernel *kernel, int first, int end, plan_cost *cost);

@@ -54,6 +54,15 @@ bool plan_leaves_out(const plan_index *index);
 /* Whether a kernel's elements may lie beyond the axis's shape. */
 bool plan_overhangs(const plan_kernel *kernel, int axis);
 
+/* Where the index's value for these positions lies, in values; -1: beyond the last. */
+int64_t plan_index_place(const plan_kernel *kernel, const plan_index *index,
+                         const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args, int64_t unknown);
+
+/* log2 consecutive values that a thread loads at once for an access by `value`, all of whose elements lie
+ * inside the shape: position[j] is the register bit that moves the index's coordinate by 2^j. */
+int plan_index_vector(const plan_kernel *kernel, const plan_index *index, const plan_value *value,
+                      int position[]);
+
 /* Adds what a value in range contributes. */
 void plan_index_split(const plan_index *index, int64_t value, const uint64_t *args, int64_t unknown,
                       plan_index_terms *terms);

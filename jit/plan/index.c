@@ -35,6 +35,11 @@ bool draft_has_pointers(const draft *d, int tensor) {
 /* The arguments that every index has. */
 static llrt_status index_arguments(draft *d, int tensor, int number, plan_index *out) {
   const llrt_index *index = &tensor_of(d, tensor)->indices[number];
+  const llrt_index_promise *promise = &d->desc->promises[tensor].index[number];
+  int bytes = llrt_dtype_bits(index->dtype) / 8;
+  int wide = bits_min(bits_max(promise->multiple, bytes), d->kernel->target.access_bytes);
+  out->along = (int8_t)(promise->along - 1);
+  out->group = (uint8_t)bits_log2(bits_max(wide / bytes, 1));
   plan_arg arg = {.kind = PLAN_ARG_INDEX_DATA, .tensor = (uint8_t)tensor, .index = (uint8_t)number};
   LLRT_TRY(draft_arg(d, arg, &out->data));
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
@@ -42,7 +47,8 @@ static llrt_status index_arguments(draft *d, int tensor, int number, plan_index 
     if (!(index->axes >> axis & 1)) continue;
     arg.kind = PLAN_ARG_INDEX_STRIDE;
     arg.factor = axis;
-    LLRT_TRY(draft_arg(d, arg, &out->stride[axis]));
+    if (axis == out->along) out->stride[axis].value = 1;
+    else LLRT_TRY(draft_arg(d, arg, &out->stride[axis]));
     LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, axis, false, 1, &out->limit[axis]));
   }
   arg.factor = 0;
@@ -118,6 +124,28 @@ llrt_status draft_indices(draft *d) {
     if (draft_is_indexed(d, 0, axis, &folded) && draft_is_indexed(d, 1, axis, &folded))
       d->opaque |= bits_of_axes(d, 1u << axis);
   return LLRT_OK;
+}
+
+/* ---- for the tile ---- */
+
+int draft_index_vector(const draft *d, int t, uint64_t moved) {
+  int vector = -1;
+  for (int i = 0; i < d->kernel->n_indices; i++) {
+    const plan_index *index = &d->kernel->index[i];
+    if (index->tensor != t || !(bits_of_axes(d, index->axes) & moved)) continue;
+    int wide = bits_log2(d->kernel->target.access_bytes) - (index->wide ? 3 : 2);
+    vector = vector < 0 ? wide : bits_min(vector, wide);
+  }
+  return vector;
+}
+
+void draft_walk_indices(draft *d, const uint64_t first[2]) {
+  for (int t = 0; t < 2; t++)
+    for (int i = 0; i < tensor_of(d, t)->n_indices; i++) {
+      const llrt_index *index = &tensor_of(d, t)->indices[i];
+      if (index->kind == LLRT_INDEX_COORDINATE && bits_of_axes(d, index->axes) & first[1 - t])
+        d->walked |= bits_of_axes(d, 1u << index->axis);
+    }
 }
 
 /* ---- after the tile ---- */

@@ -1,5 +1,6 @@
 /* What indices add to addresses, on numbers: for the interpreter and the cost count. Emitted code must agree
  * (jit/emit/emit_index.c). */
+#include "jit/plan/draft.h"
 #include "jit/plan/eval.h"
 
 #include "base/bits.h"
@@ -37,10 +38,54 @@ bool plan_overhangs(const plan_kernel *kernel, int axis) {
   return overhangs;
 }
 
-/* Where the index's value for these positions lies, in values; -1: beyond the last. */
-static int64_t value_place(const plan_kernel *kernel, const plan_index *index,
-                           const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args,
-                           int64_t unknown) {
+/* The digit that holds the lowest positions of an axis; -1: there is none. */
+static int lowest_digit(const plan_kernel *kernel, int axis) {
+  for (int i = 0; i < kernel->n_digits; i++)
+    if (kernel->digit[i].axis == axis && kernel->digit[i].step == 1) return i;
+  return -1;
+}
+
+/* The register bit that moves a digit's position by 2^j and nothing else; -1: there is none. */
+static int register_of(const plan_kernel *kernel, const plan_value *value, int shift, int j) {
+  for (int r = 0; r < plan_value_bits(value, PLAN_REGISTER); r++)
+    if (f2_apply(kernel->space.column, plan_value_columns(value, PLAN_REGISTER)[r]) == 1ull << (shift + j))
+      return r;
+  return -1;
+}
+
+/* Whether bits beside the vector's registers move a position in a way that parts vectors. */
+static bool keeps_aligned(const plan_kernel *kernel, const plan_value *value, uint64_t low,
+                          const int *position, int vector) {
+  const llrt_layout *space = &kernel->space;
+  uint64_t own = 0;
+  for (int j = 0; j < vector; j++) own |= 1ull << position[j];
+  for (int i = 0; i < llrt_layout_in_bits(&value->layout); i++)
+    if (!(i < plan_value_bits(value, PLAN_REGISTER) && own >> i & 1) &&
+        f2_apply(space->column, value->layout.column[i]) & low)
+      return false;
+  for (int i = 0; i < space->in[1].bits; i++)
+    if (space->column[space->in[0].bits + i] & low) return false;
+  return true;
+}
+
+int plan_index_vector(const plan_kernel *kernel, const plan_index *index, const plan_value *value,
+                      int position[]) {
+  int vector = 0, digit = index->along < 0 ? -1 : lowest_digit(kernel, index->along);
+  if (kernel->flat || kernel->target.lanes_first || digit < 0) return 0;
+  int shift = llrt_layout_out_shift(&kernel->space, digit);
+  while (vector < bits_min(index->group, kernel->digit[digit].bits) &&
+         (position[vector] = register_of(kernel, value, shift, vector)) >= 0)
+    vector++;
+  for (int i = 0; i < kernel->n_digits; i++)
+    while (i != digit && kernel->digit[i].axis == index->along && kernel->digit[i].step % (1 << vector))
+      vector--;
+  while (!keeps_aligned(kernel, value, bits_mask(vector) << shift, position, vector)) vector--;
+  return vector;
+}
+
+int64_t plan_index_place(const plan_kernel *kernel, const plan_index *index,
+                         const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args,
+                         int64_t unknown) {
   int64_t at = 0;
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
     if (!(index->axes >> axis & 1)) continue;
@@ -79,7 +124,7 @@ static int64_t read_value(const plan_index *index, int64_t at, const uint64_t *a
 
 bool plan_index_value(const plan_kernel *kernel, const plan_index *index,
                       const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args, int64_t *value) {
-  int64_t at = value_place(kernel, index, position, args, 0);
+  int64_t at = plan_index_place(kernel, index, position, args, 0);
   int64_t extent = plan_number_value(&index->extent, args, 0);
   *value = 0;
   if (at < 0) return true;
@@ -117,5 +162,5 @@ void plan_index_terms_far(const plan_kernel *kernel, int tensor,
   *terms = (plan_index_terms){.valid = true, .kept = true};
   for (int i = 0; i < kernel->n_indices; i++)
     if (kernel->index[i].tensor == tensor)
-      terms->sum += far * value_place(kernel, &kernel->index[i], position, NULL, 1);
+      terms->sum += far * plan_index_place(kernel, &kernel->index[i], position, NULL, 1);
 }

@@ -110,6 +110,8 @@ typedef struct plan_index {
   uint8_t kind, out_of_range; /* llrt_index_kind, llrt_out_of_range */
   bool wide;                  /* values have 64 bits, not 32 */
   bool uniform;               /* one value a block */
+  int8_t along;               /* the axis along which values follow each other; -1: not known */
+  uint8_t group;              /* log2 values of the widest access that their alignment allows */
   uint8_t axes;               /* bit a: selected by axis a */
   plan_number data, extent, report; /* report: with LLRT_RANGE_REPORT only */
   plan_number stride[LLRT_MAX_RANK]; /* by axis, values */
@@ -237,6 +239,7 @@ typedef struct plan_cost {
   double bytes_per_element;  /* global, read and written */
   int32_t tile_bytes;        /* per block, of the widest tensor */
   int32_t load_sectors, store_sectors;           /* per tile, 32-byte sectors touched by one access each */
+  int32_t index_sectors;                         /* the same of values of indices that differ in a block */
   int32_t min_sectors;                           /* tile bytes / sector */
   int32_t shared_store_wavefronts, shared_load_wavefronts; /* per tile */
   int32_t min_wavefronts;                        /* per direction, conflict-free */

@@ -267,6 +267,7 @@ static void print_cost(const plan_kernel *kernel, llrt_text *text) {
   }
   llrt_text_add(text, ": %d sectors loaded, %d stored (at least %d)", cost->load_sectors,
                 cost->store_sectors, cost->min_sectors);
+  if (cost->index_sectors) llrt_text_add(text, "; %d of indices", cost->index_sectors);
   if (cost->shared_store_wavefronts)
     llrt_text_add(text, "; %d + %d shared wavefronts (at least %d + %d)",
                   cost->shared_store_wavefronts, cost->shared_load_wavefronts,

@@ -91,10 +91,12 @@ llrt_status draft_digit_place(draft *d, int i, int64_t divisor) {
   return add_place(d, place, grid);
 }
 
-/* Digits of an extent on the device come last, so that idle blocks are the last ones. */
+/* Digits of an extent on the device come last, so that idle blocks are the last ones; those along which an
+ * index sends neighbours anywhere first, so that what they read or write stays in the cache meanwhile. */
 static int block_order(const draft *d, int i, int side) {
   int axis = d->kernel->digit[i].axis, order = d->side[i][side].order;
-  return axis >= 0 && d->top[i] && draft_on_device(d, axis) ? LLRT_MAX_DIGITS + order : order;
+  if (axis >= 0 && d->top[i] && draft_on_device(d, axis)) return LLRT_MAX_DIGITS + order;
+  return d->walked >> d->first[i] & bits_mask(d->bits[i]) ? order - LLRT_MAX_DIGITS - 1 : order;
 }
 
 /* Block order: fixed bits fastest, then upper parts in the order of one side's memory: on a GPU the
@@ -108,7 +110,7 @@ static llrt_status fill_places(draft *d) {
     plan_grid_place grid = {.axis = -1, .factor = (int64_t)1 << d->n_grid};
     LLRT_TRY(add_place(d, place, grid));
   }
-  for (int order = -1; order < 2 * LLRT_MAX_DIGITS; order++)
+  for (int order = -LLRT_MAX_DIGITS - 2; order < 2 * LLRT_MAX_DIGITS; order++)
     for (int i = 0; i < kernel->n_digits; i++)
       if (kernel->digit[i].rest && block_order(d, i, side) == order)
         LLRT_TRY(draft_digit_place(d, i, kernel->digit[i].step << kernel->digit[i].bits));

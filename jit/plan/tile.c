@@ -99,6 +99,12 @@ static int vector_bits(const tiler *w, int t) {
   int widest = bits_max(bits_log2(target->access_bytes) - w->log2_bytes[t], 0);
   if (t == 0) widest = bits_min(widest, widened_bits(w));
   int vector = bits_min(widest, whole_bits(w, t));
+  /* Elements that are chosen one by one on the other side: more than an access has values would part the lanes'
+   * accesses to them. */
+  for (int j = 0; j < vector && !target->lanes_first; j++) {
+    int values = draft_index_vector(w->d, 1 - t, w->run_vector[t][j]);
+    if (values >= 0) vector = bits_min(vector, values);
+  }
   const llrt_swizzle *swizzle = &w->d->kernel->swizzle[t];
   if (swizzle->swizzle_len) vector = bits_min(vector, bits_min(swizzle->per_element, run_alignment(w, t)));
   if (target->access_align_bytes == 1) return vector;
@@ -246,7 +252,8 @@ static void extend(tiler *w) {
   int wanted = bits_max(bits_log2(tile_bytes) - wide, d->kernel->lane_bits + packed);
   uint64_t allowed = ~d->opaque; /* so that a block has one value of an index, unless it would be tiny */
   for (int turn = 0; w->tile.rank < wanted; turn++) {
-    uint64_t x = next_vector(w, &w->tile, turn % 2, allowed);
+    uint64_t x = next_vector(w, &w->tile, turn % 2, allowed & d->walked);
+    if (x == 0) x = next_vector(w, &w->tile, turn % 2, allowed);
     if (x == 0 && (allowed == ~0ull || w->tile.rank > d->kernel->lane_bits)) return;
     if (x == 0) allowed = ~0ull;
     else add_member(w, representative(w, x));
@@ -260,7 +267,8 @@ static void complete_grid(tiler *w) {
   f2_basis span = w->tile;
   uint64_t fixed = bits_mask(d->n_bits) & ~rest_bits(d), x;
   int side = d->kernel->target.lanes_first ? 0 : 1;
-  while ((x = next_vector(w, &span, side, fixed)) != 0) {
+  while ((x = next_vector(w, &span, side, fixed & d->walked)) != 0 ||
+         (x = next_vector(w, &span, side, fixed)) != 0) {
     f2_basis_insert(&span, x);
     d->grid[d->n_grid++] = representative(w, x);
   }
@@ -312,6 +320,7 @@ llrt_status draft_tile(draft *d) {
   for (int t = 0; t < 2; t++) w.log2_bytes[t] = draft_log2_bytes(d, t);
   for (int t = 0; t < 2; t++) find_run_vectors(&w, t);
   for (int t = 0; t < 2; t++) LLRT_TRY(check_pairs(&w, t));
+  draft_walk_indices(d, (const uint64_t[]){w.run_vector[0][0], w.run_vector[1][0]});
   for (int t = 0; t < 2; t++) w.vector[t] = vector_bits(&w, t);
   build_core(&w);
   w.n_core = w.tile.rank;

@@ -64,6 +64,11 @@
                       "v_mov_b32 v8, s8\nv_mov_b32 v9, s11\nv_mov_b32 v10, s12\n" \
                       "v_mov_b32 v11, s15", \
     out[0] = in[0][1], out[1] = in[0][3], out[2] = in[1][0], out[3] = in[1][3]) \
+  X(scalar_loads_moved, "s_movk_i32 s9, 0x10\ns_load_dwordx2 s[10:11], s[4:5], s9 offset:0x8\n" \
+                        "s_load_dword s8, s[4:5], s9 offset:0x0" LGKM \
+                            "v_mov_b32 v8, s8\nv_mov_b32 v9, s10\nv_mov_b32 v10, s11\n" \
+                            "v_mov_b32 v11, s10", \
+    out[0] = in[1][0], out[1] = in[1][2], out[2] = in[1][3], out[3] = in[1][2]) \
   X(scalar_loads_wide, "s_load_dwordx8 s[8:15], s[4:5], 0x20\n" \
                        "s_load_dwordx16 s[16:31], s[4:5], 0x40" LGKM \
                        "v_mov_b32 v8, s8\nv_mov_b32 v9, s15\nv_mov_b32 v10, s16\n" \

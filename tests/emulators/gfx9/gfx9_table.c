@@ -23,7 +23,7 @@
   {"scratch_store_" name, "vWo", STEP(gfx9_store, n, GFX9_SCRATCH), .modifiers = PLACED},          \
   {"buffer_store_" name, "WvBs", STEP(gfx9_store, n, GFX9_BUFFER), .modifiers = PLACED | GFX9_OFFEN}
 #define SCALAR_LOAD(name, n)                                                                       \
-  {"s_load_" name, "wSs", .step = gfx9_scalar_load, .modifiers = GFX9_CACHE, .parameter = n},      \
+  {"s_load_" name, "wSs", .step = gfx9_scalar_load, .modifiers = PLACED, .parameter = n},          \
   {"s_buffer_load_" name, "wBs", .step = gfx9_scalar_load, .modifiers = GFX9_CACHE, .parameter = n}
 
 #define READ(name, n) {"ds_read_" name, "ws", STEP(gfx9_load, n, GFX9_LDS), \

@@ -241,6 +241,9 @@ LLVMValueRef emit_encode(emitter *e, llrt_dtype to, bool wide, LLVMValueRef x);
 void emit_decode_pair(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
 void emit_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMValueRef code[2]);
 
+/* emit_shuffle.c, GPU: `word` (i32 or i64) of lane `lane`, all lanes taking part. */
+LLVMValueRef emit_shuffle_word(emitter *e, LLVMValueRef word, LLVMValueRef lane);
+
 /* ---- emit_combine.c: combiners (jit/plan/combine.h) on words of the accumulator's type ---- */
 
 /* a joined with b (scalars or vectors of lanes); the neutral element in every lane of `like`. */
@@ -291,5 +294,8 @@ void emit_stage_step(emitter *e);                                /* emit_stage.c
 void emit_registers_step(emitter *e, const plan_step *step);     /* registers.c */
 void emit_shuffle_step(emitter *e, const plan_step *step);       /* emit_shuffle.c */
 void emit_map_step(emitter *e, const plan_step *step);           /* emit_map.c */
+void emit_scan_step(emitter *e, const plan_step *step);          /* emit_scan.c */
+void emit_prefix_step(emitter *e, const plan_step *step);
+void emit_pick_step(emitter *e, const plan_step *step);
 
 #endif

@@ -117,6 +117,9 @@ static void emit_steps(emitter *e, int first, int n) {
       case PLAN_LOOP: emit_loop(e, i); break;
       case PLAN_REPEAT: emit_repeat(e, i); break;
       case PLAN_STAGE: emit_stage_step(e); break;
+      case PLAN_SCAN: emit_scan_step(e, step); break;
+      case PLAN_PREFIX: emit_prefix_step(e, step); break;
+      case PLAN_PICK: emit_pick_step(e, step); break;
       case PLAN_OPAQUE: emit_opaque_step(e, step); break;
     }
     i += step->body + step->otherwise;

@@ -34,7 +34,7 @@ static uint64_t source_lane(const shuffler *s, uint64_t index) {
 
 /* ---- GPU ---- */
 
-static LLVMValueRef shuffle_word(emitter *e, LLVMValueRef word, LLVMValueRef lane) {
+LLVMValueRef emit_shuffle_word(emitter *e, LLVMValueRef word, LLVMValueRef lane) {
   if (LLVMTypeOf(word) != e->i64) return e->ops->shuffle(e, word, lane);
   LLVMValueRef low = LLVMBuildTrunc(e->builder, word, e->i32, "");
   LLVMValueRef high = LLVMBuildLShr(e->builder, word, emit_i64(e, 32), "");
@@ -66,7 +66,7 @@ static LLVMValueRef send(const shuffler *s, uint64_t zero, uint64_t one, uint64_
   LLVMValueRef word = *word_at(s, s->in, zero);
   if (s->round.chooser)
     word = LLVMBuildSelect(s->e->builder, reader_chooses(s, from), *word_at(s, s->in, one), word, "");
-  return stays ? word : shuffle_word(s->e, word, lane_to_read(s, from));
+  return stays ? word : emit_shuffle_word(s->e, word, lane_to_read(s, from));
 }
 
 /* A result whose lane map is invertible by itself. */

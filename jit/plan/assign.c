@@ -215,8 +215,8 @@ static llrt_status make_value(const draft *d, const side_assignment *side, int t
   f2_basis tile;
   f2_basis_init(&tile);
   for (int i = 0; i < d->tile_bits; i++) f2_basis_insert(&tile, d->order[0][i]);
-  value->word = (uint8_t)bits_min(word, side->registers.n);
-  value->bits = d->kernel->tensor_bits[tensor];
+  *value = (plan_value){.word = (uint8_t)bits_min(word, side->registers.n),
+                        .bits = d->kernel->tensor_bits[tensor]};
   llrt_layout *layout = &value->layout;
   *layout = llrt_layout_empty();
   LLRT_TRY(llrt_layout_add_out(layout, "tile", d->tile_bits));

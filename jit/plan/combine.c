@@ -6,6 +6,13 @@
 #include <math.h>
 #include <string.h>
 
+const char *combine_name(int op) {
+  static const char *const names[] = {"?",      "sum",    "prod", "min", "max",
+                                      "argmin", "argmax", "any",  "all"};
+  if (op == COMBINE_AFFINE) return "affine maps";
+  return op >= LLRT_COMBINE_SUM && op <= LLRT_COMBINE_ALL ? names[op] : names[0];
+}
+
 /* ---- types ---- */
 
 static bool is_float(llrt_dtype type) {

@@ -14,6 +14,9 @@
  * commutative: no operation has it; tests see with it that operands keep their order. */
 #define COMBINE_AFFINE 32
 
+/* "sum", "argmax"; "?" for what is none. */
+const char *combine_name(int op);
+
 /* Whether the combiner takes elements of this type: f64 f32 f16 bf16 and the 8-bit floats, integers of 8 to
  * 64 bits, bool for ANY and ALL alone. */
 bool combine_exists(int op, llrt_dtype element);

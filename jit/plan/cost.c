@@ -255,6 +255,28 @@ static void count_shuffle(const plan_kernel *kernel, const plan_step *step, plan
   }
 }
 
+/* Instructions of a scan a warp; see jit/emit/emit_scan.c. */
+static void count_scan(const plan_kernel *kernel, const plan_step *step, plan_cost *cost) {
+  const plan_value *in = &kernel->value[step->in];
+  int left = plan_value_bits(in, PLAN_REGISTER), words = 1 << left, prefixes = 0;
+  int each = !kernel->target.lanes_first && in->bits == 64 ? 2 : 1;
+  bool lanes = false;
+  plan_scan_bit bits[LLRT_MAX_BITS];
+  if (!plan_scan_bits(kernel, step, bits)) return;
+  for (int i = 0; i < kernel->order[step->order].n; i++) {
+    if (!bits[i].lane) {
+      cost->logic += (lanes ? prefixes : words) / 2 + (1 << --left);
+      continue;
+    }
+    if (!lanes) prefixes = 1 << left;
+    lanes = true;
+    cost->shuffles += each << left;
+    cost->selects += each * prefixes;
+    cost->logic += prefixes + (1 << left);
+  }
+  if (lanes) cost->logic += words;
+}
+
 /* Two shifts and a merge a word where the halves of a tensor's bytes are exchanged. */
 static void count_swaps(const plan_kernel *kernel, const plan_step *step, int value, plan_cost *cost) {
   const plan_value *moved = &kernel->value[value];
@@ -308,6 +330,12 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
       break;
     }
     case PLAN_BARRIER: cost->barriers++; break;
+    case PLAN_SCAN: count_scan(kernel, step, cost); break;
+    case PLAN_PREFIX: cost->logic += 1 << plan_value_bits(&kernel->value[step->out], PLAN_REGISTER); break;
+    case PLAN_PICK:
+      cost->selects += (1 << plan_value_bits(&kernel->value[step->in], PLAN_REGISTER)) -
+                       (1 << plan_value_bits(&kernel->value[step->out], PLAN_REGISTER));
+      break;
     case PLAN_IF_PRESENT:
     case PLAN_REPORT:
     case PLAN_IF_INTERIOR:

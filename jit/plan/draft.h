@@ -10,6 +10,7 @@
  *   overhang.c  rows that are not aligned
  *   assign.c    work tile -> which bits are registers, lanes, warps on either side
  *   exchange.c  one assignment -> the other, as steps
+ *   scan.c      scans along bits of the tile
  *   map.c       value maps, before and after the exchange
  *   flat.c, in_place.c   the kernels without a tile
  *   plan_convert.c runs them */
@@ -201,6 +202,20 @@ llrt_status draft_assign(draft *d, draft_values *values);
 /* exchange.c: appends steps that turn value `in` into the layout of *target; *out gets its number. */
 llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out);
 
+/* scan.c: a scan of a value along bits of the tile. */
+typedef struct draft_scan_spec {
+  uint8_t combiner, type; /* of the elements, which have 32 or 64 bits; jit/plan/combine.h */
+  plan_order order;
+  bool exclusive, reverse;
+  int carry; /* a value reduced along the order that stands before (reverse: after) everything; -1: none */
+} draft_scan_spec;
+/* Appends steps that make *out, laid out as value `in`, of it; *total (NULL: not wanted) becomes the
+ * combination of all positions with the carry. Any layout whose columns are independent or zero. Uses shared
+ * memory where bits of the order are warps. */
+llrt_status draft_scan(draft *d, int in, const draft_scan_spec *spec, int *out, int *total);
+/* Appends in combined with `second`; *out is laid out as the one that is reduced less. */
+llrt_status draft_prefix(draft *d, const draft_scan_spec *spec, int in, int second, int *out);
+
 /* map.c */
 
 /* Resolves the description's maps into kernel->map. */
@@ -264,6 +279,22 @@ static inline const uint64_t *plan_value_columns(const plan_value *value, plan_d
   for (int i = 0; i < (int)dim; i++) first += value->layout.in[i].bits;
   return &value->layout.column[first];
 }
+
+/* Bits of the kernel's tile as bits of a value's own, which has none that it is reduced along. */
+uint64_t plan_value_bits_of(const plan_value *value, uint64_t tile_bits);
+/* What combining a value along tile bits leaves: registers of these bits are gone, lanes and warps of them hold
+ * copies. Precondition: each is one column, in no other. */
+void plan_value_reduce(const plan_value *value, uint64_t tile_bits, plan_value *out);
+/* Register index of the element of `reduced` that stands for register `index` of `value`. */
+uint64_t plan_reduced_register(const plan_value *value, const plan_value *reduced, uint64_t index);
+
+/* How the bits of a scan's order lie in a value: registers and lanes, minor first. */
+typedef struct plan_scan_bit {
+  bool lane;
+  int at; /* which register or lane bit */
+} plan_scan_bit;
+/* False where a bit is neither, or shares its column. */
+bool plan_scan_bits(const plan_kernel *kernel, const plan_step *step, plan_scan_bit *bits);
 
 /* Finds, for each of the `vector` low address bits, the bit of in-dim `dim` that moves the address by
  * exactly that. positions may be NULL. */

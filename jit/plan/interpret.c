@@ -8,6 +8,7 @@
 #include "jit/plan/combine.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/number.h"
+#include "jit/plan/scan_eval.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,11 @@ static void interpreter_fini(interpreter *in) {
 static llrt_status interpreter_init(interpreter *in) {
   const plan_kernel *kernel = in->kernel;
   bool failed = false;
-  size_t tile_size = (size_t)1 << kernel->value[0].layout.out[0].bits;
+  size_t tile_size = 1;
+  for (int i = 0; i < kernel->n_values; i++) {
+    size_t n = (size_t)1 << kernel->value[i].layout.out[0].bits;
+    if (n > tile_size) tile_size = n;
+  }
   failed |= !(in->place = calloc(tile_size, sizeof *in->place));
   for (int i = 0; i < kernel->n_values; i++) {
     size_t n = (size_t)value_size(kernel, i);
@@ -422,6 +427,9 @@ static llrt_status run_step(interpreter *in, int at) {
       return LLRT_OK;
     case PLAN_REPEAT: return run_repeat(in, at);
     case PLAN_STAGE: return run_stage(in);
+    case PLAN_SCAN: return plan_eval_scan(in->kernel, step, in->value);
+    case PLAN_PREFIX: plan_eval_prefix(in->kernel, step, in->value); return LLRT_OK;
+    case PLAN_PICK: plan_eval_pick(in->kernel, step, in->value); return LLRT_OK;
     case PLAN_OPAQUE: copy_value(in, step->in, step->out); return LLRT_OK;
   }
   return llrt_error(LLRT_INTERNAL, "step %d of unknown kind %d", at, step->kind);

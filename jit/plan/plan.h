@@ -31,13 +31,14 @@
 
 #define PLAN_MAX_DIGITS LLRT_MAX_OUT_DIMS
 #define PLAN_MAX_STEPS 96
-#define PLAN_MAX_VALUES 24
+#define PLAN_MAX_VALUES 48
 #define PLAN_MAX_BUFFERS 4
 #define PLAN_MAX_VARIANTS 8 /* kernels of all variants */
 #define PLAN_MAX_MAPS (LLRT_MAX_MAPS + 1) /* a cast beside the description's */
 #define PLAN_MAX_BOUNDS 32
 #define PLAN_MAX_TERMS 24
 #define PLAN_TERM_BITS 32
+#define PLAN_MAX_ORDERS 16
 #define PLAN_MAX_INDICES (2 * LLRT_MAX_INDICES) /* of all tensors of a kernel */
 
 /* A number known now (arg < 0) or kernel argument `arg`. */
@@ -134,6 +135,8 @@ typedef struct plan_value {
   llrt_layout layout; /* register, lane, warp, iteration -> tile */
   uint8_t word;       /* log2 elements per machine word */
   uint8_t bits;       /* of an element; 4: two share a byte, the first in its low half */
+  uint64_t reduced;   /* bits of the kernel's tile along which elements were combined: the value's tile has the
+                         others alone, in their order */
 } plan_value;
 
 /* A shared buffer: element offset and repetition -> tile. A tile larger than the buffer goes through it in
@@ -164,6 +167,11 @@ typedef struct plan_map {
   uint8_t perm[32];
 } plan_map;
 
+/* An order of elements: tile bits of the kernel, the one that counts single positions first. */
+typedef struct plan_order {
+  uint8_t n, bit[LLRT_MAX_BITS];
+} plan_order;
+
 typedef enum plan_step_kind {
   PLAN_LOAD = 1,     /* out = tensor; 2^vector elements an access */
   PLAN_REGISTERS,    /* out = in with registers renamed and bytes permuted: same lane, same warp */
@@ -188,6 +196,11 @@ typedef enum plan_step_kind {
   PLAN_REPEAT,       /* next `body` steps `turns` times; out is `in` in the first turn, then what the
                         body's last step made in the turn before. Afterwards that step's out is there */
   PLAN_STAGE,        /* the block's panel of the source, as it lies in memory, into shared memory */
+  PLAN_SCAN,         /* out(y) = in of all positions up to y along `order`, combined; total(y) = of all. Each bit of
+                        the order is a register or a lane of in: in's tile bit is one column, in no other */
+  PLAN_PREFIX,      /* out = in combined with `second`, the former first; one may be reduced along more: each
+                        of its elements meets all that it stands for, in the same thread */
+  PLAN_PICK,         /* out = in, of which every warp keeps part: what out has in warps, in has in registers */
   PLAN_OPAQUE        /* out = in, of which compilers know nothing more: measured work stays */
 } plan_step_kind;
 
@@ -219,6 +232,12 @@ typedef struct plan_step {
   uint8_t repetition; /* SHARED_STORE, SHARED_LOAD */
   int32_t turns;      /* REPEAT: at least 1 */
   uint8_t body, otherwise;
+  uint8_t combiner, type; /* combining steps: llrt_combiner, llrt_dtype (jit/plan/combine.h) */
+  uint8_t second;         /* PREFIX: value */
+  uint8_t total;          /* SCAN: value, reduced along the order */
+  uint8_t order;          /* SCAN */
+  bool exclusive;         /* SCAN: without y itself, the neutral element where there is no other */
+  bool reverse;           /* SCAN: from the last position down; what is combined stays in order */
 } plan_step;
 
 /* Part of a tensor that a conversion in place maps onto itself, from the address of its first position on:
@@ -265,7 +284,8 @@ typedef struct plan_kernel {
   plan_number flat_elements; /* positions of the flat index */
   plan_panel panel;          /* flat, in place: what one block works on */
   plan_memory memory;
-  int32_t n_digits, n_bounds, n_terms, n_places, n_values, n_buffers, n_maps, n_steps, n_indices;
+  int32_t n_digits, n_bounds, n_terms, n_places, n_values, n_buffers, n_maps, n_steps, n_indices,
+      n_orders;
   plan_digit digit[PLAN_MAX_DIGITS];
   plan_bound bound[PLAN_MAX_BOUNDS];
   plan_device_extent extent[LLRT_MAX_RANK]; /* by axis */
@@ -280,6 +300,7 @@ typedef struct plan_kernel {
   plan_value value[PLAN_MAX_VALUES];
   plan_buffer buffer[PLAN_MAX_BUFFERS];
   plan_map map[PLAN_MAX_MAPS];
+  plan_order order[PLAN_MAX_ORDERS];
   plan_step step[PLAN_MAX_STEPS];
   plan_launch launch;
   plan_cost cost;

@@ -3,6 +3,7 @@
 #include "jit/plan/draft.h"
 
 #include "base/text.h"
+#include "jit/plan/combine.h"
 
 #include <stdio.h>
 
@@ -183,6 +184,16 @@ static void print_repetition(const plan_kernel *kernel, const plan_step *step, l
   if (bits > 0) llrt_text_add(text, ", part %d of %d", step->repetition + 1, 1 << bits);
 }
 
+static void print_scan(const plan_kernel *kernel, const plan_step *step, llrt_text *text) {
+  const plan_order *order = &kernel->order[step->order];
+  llrt_text_add(text, "%s%s scan (%s, %s) of v%d along tile bits [", step->exclusive ? "exclusive" : "inclusive",
+                step->reverse ? " reverse" : "", combine_name(step->combiner),
+                llrt_dtype_name((llrt_dtype)step->type), step->in);
+  for (int i = 0; i < order->n; i++) llrt_text_add(text, "%s%d", i ? "," : "", order->bit[i]);
+  llrt_text_add(text, "] -> v%d, total ", step->out);
+  print_value(kernel, step->total, text);
+}
+
 static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *text) {
   const plan_step *step = &kernel->step[at];
   llrt_text_add(text, "%*s", 2 + 2 * depth, "");
@@ -235,6 +246,15 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
     case PLAN_STAGE:
       llrt_text_add(text, "stage a panel of %lld elements, %d bytes an access",
                     (long long)kernel->panel.elements, 1 << kernel->panel.unit);
+      break;
+    case PLAN_SCAN: print_scan(kernel, step, text); break;
+    case PLAN_PREFIX:
+      llrt_text_add(text, "%s of v%d and v%d -> v%d", combine_name(step->combiner), step->in,
+                    step->second, step->out);
+      break;
+    case PLAN_PICK:
+      llrt_text_add(text, "each warp keeps its part of v%d -> ", step->in);
+      print_value(kernel, step->out, text);
       break;
     case PLAN_OPAQUE:
       llrt_text_add(text, "hide v%d from compilers -> v%d", step->in, step->out);

@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/combine.h"
 #include "jit/plan/draft.h"
 
 #include <string.h>
@@ -144,7 +145,7 @@ static llrt_status make_value(const plan_kernel *kernel, const parts *p, const f
   int word = 0;
   if (kernel->target.word_bits)
     word = bits_max(bits_log2(kernel->target.word_bits) - bits_log2(kernel->tensor_bits[0]), 0);
-  value->bits = kernel->tensor_bits[0];
+  *value = (plan_value){.bits = kernel->tensor_bits[0]};
   value->word = (uint8_t)bits_min(word, p->registers.n);
   if (p->registers.n - value->word > 8)
     return llrt_error(LLRT_UNSUPPORTED, "a thread would hold %d elements", 1 << p->registers.n);
@@ -229,14 +230,12 @@ static llrt_status opaque_step(plan_kernel *kernel, int *at) {
   return draft_step(kernel, (plan_step){.kind = PLAN_OPAQUE, .in = (uint8_t)in, .out = (uint8_t)*at});
 }
 
-static llrt_status add_steps(draft *d, const plan_value value[2], int turns) {
+/* `turns` times there and back. */
+static llrt_status repeat_steps(draft *d, const plan_value value[2], int turns, int loaded, int *out) {
   plan_kernel *kernel = d->kernel;
-  uint8_t vector = (uint8_t)access_vector(kernel, &value[0]);
-  int loaded, carried, at;
-  LLRT_TRY(draft_value(kernel, &value[0], &loaded));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .out = (uint8_t)loaded, .vector = vector}));
+  int carried, at, repeat;
   LLRT_TRY(draft_value(kernel, &value[0], &carried));
-  int repeat = kernel->n_steps;
+  repeat = kernel->n_steps;
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_REPEAT, .in = (uint8_t)loaded,
                                           .out = (uint8_t)carried, .turns = turns}));
   LLRT_TRY(draft_exchange(d, carried, &value[1], &at));
@@ -244,12 +243,63 @@ static llrt_status add_steps(draft *d, const plan_value value[2], int turns) {
   LLRT_TRY(draft_exchange(d, at, &value[0], &at));
   LLRT_TRY(opaque_step(kernel, &at));
   kernel->step[repeat].body = (uint8_t)(kernel->n_steps - repeat - 1);
+  *out = at;
+  return LLRT_OK;
+}
+
+/* The tile bits of the scanned out-dim, all inside a block. */
+static llrt_status scan_order(const plan_tile *tile, const f2_basis *span, plan_order *order) {
+  int shift = llrt_layout_out_shift(tile->a, tile->scan->axis);
+  order->n = (uint8_t)tile->a->out[tile->scan->axis].bits;
+  for (int i = 0; i < order->n; i++) {
+    uint64_t at = 0;
+    bool inside = f2_basis_coordinates(span, 1ull << (shift + i), &at);
+    if (!inside || bits_count(at) != 1)
+      return llrt_error(LLRT_UNSUPPORTED, "elements are combined between blocks");
+    order->bit[i] = (uint8_t)bits_lowest(at);
+  }
+  return LLRT_OK;
+}
+
+static llrt_status scan_steps(draft *d, const plan_tile *tile, const plan_value value[2],
+                              const f2_basis *span, int loaded, int *out) {
+  draft_scan_spec spec = {.combiner = (uint8_t)tile->scan->combiner,
+                          .type = (uint8_t)tile->scan->type,
+                          .exclusive = tile->scan->exclusive,
+                          .reverse = tile->scan->reverse,
+                          .carry = -1};
+  LLRT_TRY(scan_order(tile, span, &spec.order));
+  LLRT_TRY(draft_exchange(d, loaded, &value[1], out));
+  LLRT_TRY(draft_scan(d, *out, &spec, out, NULL));
+  return draft_exchange(d, *out, &value[0], out);
+}
+
+static llrt_status add_steps(draft *d, const plan_tile *tile, const plan_value value[2],
+                             const f2_basis *span) {
+  plan_kernel *kernel = d->kernel;
+  uint8_t vector = (uint8_t)access_vector(kernel, &value[0]);
+  int loaded, at;
+  LLRT_TRY(draft_value(kernel, &value[0], &loaded));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .out = (uint8_t)loaded, .vector = vector}));
+  if (tile->scan) LLRT_TRY(scan_steps(d, tile, value, span, loaded, &at));
+  else LLRT_TRY(repeat_steps(d, value, tile->turns, loaded, &at));
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)at,
                                         .vector = vector});
 }
 
+static llrt_status check_scan(const plan_tile *tile) {
+  const plan_tile_scan *scan = tile->scan;
+  LLRT_REQUIRE(combine_accumulates(scan->combiner, scan->type, scan->type) &&
+                   !combine_is_arg(scan->combiner),
+               "a scan of %s", llrt_dtype_name(scan->type));
+  LLRT_REQUIRE(llrt_dtype_bits(scan->type) == tile->element_bits, "elements of %d bits",
+               tile->element_bits);
+  LLRT_REQUIRE(scan->axis >= 0 && scan->axis < tile->a->n_out, "axis %d", scan->axis);
+  return LLRT_OK;
+}
+
 static llrt_status check_tile(const plan_tile *tile, parts side[2]) {
-  LLRT_REQUIRE(tile->turns >= 1, "turns: %d", tile->turns);
+  LLRT_REQUIRE(tile->scan || tile->turns >= 1, "turns: %d", tile->turns);
   LLRT_REQUIRE(tile->element_bits >= 8 && tile->element_bits <= 64 &&
                    bits_is_power_of_two(tile->element_bits),
                "elements of %d bits", tile->element_bits);
@@ -260,7 +310,7 @@ static llrt_status check_tile(const plan_tile *tile, parts side[2]) {
     LLRT_REQUIRE(strcmp(tile->a->out[i].name, tile->b->out[i].name) == 0 &&
                      tile->a->out[i].bits == tile->b->out[i].bits,
                  "out-dim %d: layouts of different tensors", i);
-  return LLRT_OK;
+  return tile->scan ? check_scan(tile) : LLRT_OK;
 }
 
 llrt_status plan_tile_make(const plan_tile *tile, const plan_target *target,
@@ -282,7 +332,7 @@ llrt_status plan_tile_make(const plan_tile *tile, const plan_target *target,
   LLRT_TRY(fit(out, side));
   LLRT_TRY(fill_space(&d, tile->a, &side[0].blocks, &span));
   for (int s = 0; s < 2; s++) LLRT_TRY(make_value(out, &side[s], &span, &value[s]));
-  LLRT_TRY(add_steps(&d, value, tile->turns));
+  LLRT_TRY(add_steps(&d, tile, value, &span));
   draft_finish(out);
   return plan_verify(out);
 }

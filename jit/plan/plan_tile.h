@@ -1,17 +1,26 @@
-/* A conversion between two given distributed layouts, as a kernel of its own: for tests of the exchange and
- * for measuring it. */
+/* A conversion between two given distributed layouts, or a scan in one, as a kernel of its own: for tests of
+ * what other kernels are made of, and for measuring it. */
 #ifndef LLRT_JIT_PLAN_PLAN_TILE_H
 #define LLRT_JIT_PLAN_PLAN_TILE_H
 
 #include "jit/plan/plan.h"
 
+/* Elements are of `type`, whose bits are element_bits. */
+typedef struct plan_tile_scan {
+  int combiner; /* jit/plan/combine.h */
+  llrt_dtype type;
+  int axis;     /* out-dim */
+  bool exclusive, reverse;
+} plan_tile_scan;
+
 typedef struct plan_tile {
   const llrt_layout *a, *b; /* register, lane, warp, block (each may be absent) -> the same out-dims */
   int element_bits;         /* 8, 16, 32 or 64 */
   int turns;                /* how often a block goes there and back, at least 1 */
+  const plan_tile_scan *scan; /* or NULL; once, turns is not looked at */
 } plan_tile;
 
-/* Plans: load a tile in layout a, `turns` times a -> b -> a, store. Tensors 0 and 1 are one-dimensional,
+/* Plans: load a tile in layout a, `turns` times a -> b -> a (with a scan: a -> b, scan, b -> a), store. Tensors 0 and 1 are one-dimensional,
  * of any number of tiles, each in the order of its flattened coordinates; blocks take one tile each
  * (2^block bits of them, if the layouts have an in-dim block). What both layouts hold several times is
  * one value: copies in registers are renamings, copies in lanes and warps are stored once.
@@ -19,7 +28,7 @@ typedef struct plan_tile {
  *
  * options->exchange forces shared memory or shuffles. Errors: INVALID_ARGUMENT for layouts that are no
  * pair of distributed layouts of one tile; UNSUPPORTED for more lanes or warps than the target has, elements
- * that move between blocks, values too large for a thread. */
+ * that move or are combined between blocks, values too large for a thread. */
 llrt_status plan_tile_make(const plan_tile *tile, const plan_target *target,
                            const plan_options *options, plan_kernel *out);
 

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/number.h"
+#include "jit/plan/scan_eval.h"
 #include "jit/plan/word_swap.h"
 
 #define CHECK(condition, ...)                                             \
@@ -275,6 +276,9 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
       CHECK((kernel->panel.elements * kernel->tensor_bits[0] / 8) % (1 << kernel->panel.unit) == 0,
             "step %d: a panel is not whole accesses", at);
       return LLRT_OK;
+    case PLAN_SCAN: return plan_verify_scan(kernel, at);
+    case PLAN_PREFIX: return plan_verify_prefix(kernel, at);
+    case PLAN_PICK: return plan_verify_pick(kernel, at);
     case PLAN_OPAQUE: return check_same(kernel, at, step->in, step->out);
   }
   return llrt_error(LLRT_INTERNAL, "plan: step %d of unknown kind %d", at, step->kind);

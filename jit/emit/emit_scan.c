@@ -1,0 +1,174 @@
+/* PLAN_SCAN inside a warp, bit by bit of the order, minor first; PLAN_PREFIX and PLAN_PICK.
+ *
+ * While bits are registers, elements become the scan of their own group of registers (Sklansky 1960). From
+ * the first lane bit on, a group keeps a prefix instead, which its elements are joined with at the end:
+ *   bit b of the order, groups g without b and h with it, totals t, prefixes p:
+ *     p(h) = t(g) . p(h),  t(g + h) = t(g) . t(h);    reverse: p(g) = p(g) . t(h)
+ * A lane's other group is one shuffle away. */
+#include "jit/emit/builder.h"
+
+#include "base/bits.h"
+#include "jit/plan/combine.h"
+#include "jit/plan/scan_eval.h"
+
+#include <string.h>
+
+typedef struct scanner {
+  emitter *e;
+  const plan_step *step;
+  int n_registers;
+  uint64_t own, done; /* register bits joined into elements; into totals */
+  bool lanes;         /* prefixes are in use */
+  emit_words element; /* inclusive in its group of `own` bits */
+  emit_words prefix;  /* of groups of `own` bits, by index with these bits 0; NULL: neutral */
+  emit_words total;   /* by index with the bits of `done` 0 */
+} scanner;
+
+/* In the order of positions: what stands before (reverse: after) comes as `before`. */
+static LLVMValueRef join(const scanner *s, LLVMValueRef before, LLVMValueRef x) {
+  llrt_dtype type = (llrt_dtype)s->step->type;
+  if (!before) return x;
+  if (!x) return before;
+  if (s->step->reverse) return emit_combine(s->e, s->step->combiner, type, x, before);
+  return emit_combine(s->e, s->step->combiner, type, before, x);
+}
+
+/* Indices with no bit of `clear`. */
+static bool is_first(uint64_t index, uint64_t clear) { return (index & clear) == 0; }
+
+static void register_bit(scanner *s, uint64_t bit) {
+  uint64_t ahead = s->step->reverse ? bit : 0; /* of the group that stands before */
+  for (uint64_t i = 0; i < 1ull << s->n_registers; i++) {
+    if ((i & bit) == ahead) continue;
+    LLVMValueRef before = s->total[(i ^ bit) & ~s->done];
+    if (!s->lanes) s->element[i] = join(s, before, s->element[i]);
+    else if (is_first(i, s->own)) s->prefix[i] = join(s, before, s->prefix[i]);
+  }
+  for (uint64_t i = 0; i < 1ull << s->n_registers; i++)
+    if (is_first(i, s->done | bit))
+      s->total[i] = join(s, s->total[i | ahead], s->total[i | (bit ^ ahead)]);
+  s->done |= bit;
+  if (!s->lanes) s->own |= bit;
+}
+
+/* The word of the lane that differs in bit `at`. */
+static LLVMValueRef other_lane(const scanner *s, LLVMValueRef word, int at) {
+  emitter *e = s->e;
+  LLVMTypeRef type = LLVMTypeOf(word);
+  if (!emit_is_host(e))
+    return emit_shuffle_word(e, word, LLVMBuildXor(e->builder, e->lane, emit_i32(e, 1 << at), ""));
+  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return word;
+  LLVMValueRef mask[EMIT_MAX_LANES];
+  unsigned n = LLVMGetVectorSize(type);
+  for (unsigned i = 0; i < n; i++) mask[i] = emit_i32(e, i ^ 1u << at);
+  word = LLVMBuildShuffleVector(e->builder, word, LLVMGetUndef(type), LLVMConstVector(mask, n), "");
+  return e->ops->opaque(e, word);
+}
+
+/* i1, or one a lane: whether this lane's group is the one behind the other. */
+static LLVMValueRef stands_behind(const scanner *s, int at, LLVMTypeRef type) {
+  emitter *e = s->e;
+  LLVMValueRef lanes[EMIT_MAX_LANES];
+  bool reverse = s->step->reverse;
+  if (!emit_is_host(e)) {
+    LLVMValueRef set = emit_functional(e, e->lane, 1ull << at);
+    return reverse ? LLVMBuildNot(e->builder, set, "") : set;
+  }
+  unsigned n = LLVMGetVectorSize(type);
+  for (unsigned i = 0; i < n; i++) lanes[i] = LLVMConstInt(e->i1, (i >> at & 1) ^ reverse, false);
+  return LLVMConstVector(lanes, n);
+}
+
+static bool commutes(const plan_step *step) { return step->combiner != COMBINE_AFFINE; }
+
+static void lane_bit(scanner *s, int at) {
+  LLVMBuilderRef builder = s->e->builder;
+  LLVMTypeRef type = LLVMTypeOf(s->element[0]);
+  LLVMValueRef behind = stands_behind(s, at, type), other[EMIT_MAX_REGISTERS];
+  LLVMValueRef neutral = emit_combine_identity(s->step->combiner, (llrt_dtype)s->step->type, type);
+  s->lanes = true;
+  for (uint64_t i = 0; i < 1ull << s->n_registers; i++)
+    if (is_first(i, s->done)) other[i] = other_lane(s, s->total[i], at);
+  for (uint64_t i = 0; i < 1ull << s->n_registers; i++) {
+    if (!is_first(i, s->own)) continue;
+    LLVMValueRef joined = join(s, other[i & ~s->done], s->prefix[i]);
+    s->prefix[i] = LLVMBuildSelect(builder, behind, joined, s->prefix[i] ? s->prefix[i] : neutral, "");
+  }
+  for (uint64_t i = 0; i < 1ull << s->n_registers; i++) {
+    if (!is_first(i, s->done)) continue;
+    LLVMValueRef own = s->total[i], joined = join(s, other[i], own);
+    s->total[i] = commutes(s->step)
+                      ? joined
+                      : LLVMBuildSelect(builder, behind, joined, join(s, own, other[i]), "");
+  }
+}
+
+/* The register whose element comes next before register i in its group of `own` bits; false for the first. */
+static bool previous(const scanner *s, const plan_scan_bit *bits, int n, uint64_t i, uint64_t *at) {
+  *at = i;
+  for (int k = 0; k < n && !bits[k].lane; k++) {
+    uint64_t bit = 1ull << bits[k].at;
+    *at ^= bit;
+    if (((i & bit) != 0) != s->step->reverse) return true;
+  }
+  return false;
+}
+
+static LLVMValueRef result(const scanner *s, const plan_scan_bit *bits, int n, uint64_t i) {
+  LLVMValueRef prefix = s->prefix[i & ~s->own];
+  uint64_t at;
+  if (!s->step->exclusive) return join(s, prefix, s->element[i]);
+  if (previous(s, bits, n, i, &at)) return join(s, prefix, s->element[at]);
+  if (prefix) return prefix;
+  return emit_combine_identity(s->step->combiner, (llrt_dtype)s->step->type, LLVMTypeOf(s->element[0]));
+}
+
+void emit_scan_step(emitter *e, const plan_step *step) {
+  const plan_value *in = &e->kernel->value[step->in], *total = &e->kernel->value[step->total];
+  scanner s = {.e = e, .step = step, .n_registers = plan_value_bits(in, PLAN_REGISTER)};
+  plan_scan_bit bits[LLRT_MAX_BITS];
+  int n = e->kernel->order[step->order].n;
+  size_t words = sizeof(LLVMValueRef) << s.n_registers;
+  plan_scan_bits(e->kernel, step, bits);
+  memcpy(s.element, e->value[step->in], words);
+  memcpy(s.total, e->value[step->in], words);
+  for (int i = 0; i < n; i++) {
+    if (bits[i].lane) lane_bit(&s, bits[i].at);
+    else register_bit(&s, 1ull << bits[i].at);
+  }
+  for (uint64_t i = 0; i < 1ull << s.n_registers; i++) {
+    e->value[step->out][i] = result(&s, bits, n, i);
+    if (is_first(i, s.done)) e->value[step->total][plan_reduced_register(in, total, i)] = s.total[i];
+  }
+}
+
+void emit_prefix_step(emitter *e, const plan_step *step) {
+  const plan_kernel *kernel = e->kernel;
+  const plan_value *out = &kernel->value[step->out];
+  for (uint64_t i = 0; i < 1ull << plan_value_bits(out, PLAN_REGISTER); i++) {
+    uint64_t a = plan_reduced_register(out, &kernel->value[step->in], i);
+    uint64_t b = plan_reduced_register(out, &kernel->value[step->second], i);
+    e->value[step->out][i] = emit_combine(e, step->combiner, (llrt_dtype)step->type,
+                                          e->value[step->in][a], e->value[step->second][b]);
+  }
+}
+
+/* One of the registers at ^ span(of_warp[from..n)), by the warp's number. */
+static LLVMValueRef pick_word(emitter *e, const plan_step *step, const plan_pick *pick, int from,
+                              uint64_t at) {
+  for (; from < pick->n_warps; from++) {
+    if (pick->of_warp[from] == 0) continue;
+    LLVMValueRef zero = pick_word(e, step, pick, from + 1, at);
+    LLVMValueRef one = pick_word(e, step, pick, from + 1, at ^ pick->of_warp[from]);
+    return LLVMBuildSelect(e->builder, emit_functional(e, e->warp, 1ull << from), one, zero, "");
+  }
+  return e->value[step->in][at];
+}
+
+void emit_pick_step(emitter *e, const plan_step *step) {
+  const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
+  plan_pick pick;
+  plan_pick_of(in, out, &pick);
+  for (uint64_t i = 0; i < 1ull << pick.n_registers; i++)
+    e->value[step->out][i] = pick_word(e, step, &pick, 0, f2_apply(pick.of_register, i));
+}

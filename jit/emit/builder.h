@@ -117,9 +117,18 @@ LLVMValueRef emit_linear(const emitter *e, LLVMValueRef x, const uint64_t *colum
 /* The parity of x & mask, an i1. */
 LLVMValueRef emit_functional(const emitter *e, LLVMValueRef x, uint64_t mask);
 bool emit_is_host(const emitter *e);
-/* a and b, i1; a condition that is NULL always holds. */
+/* arithmetic.c, integers of one type; signed comparisons. */
+LLVMValueRef emit_add(const emitter *e, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef emit_subtract(const emitter *e, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef emit_choose(const emitter *e, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef emit_less(const emitter *e, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef emit_smaller(const emitter *e, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef emit_larger(const emitter *e, LLVMValueRef a, LLVMValueRef b);
+/* `pointer` plus so many bytes (i32, signed). */
+LLVMValueRef emit_move_pointer(const emitter *e, LLVMValueRef pointer, LLVMValueRef bytes);
 /* Byte i is byte number[i] of low, high; GPU only. */
 LLVMValueRef emit_permute(emitter *e, LLVMValueRef low, LLVMValueRef high, const int number[4]);
+/* a and b, i1; a condition that is NULL always holds. */
 LLVMValueRef emit_and(const emitter *e, LLVMValueRef a, LLVMValueRef b);
 /* Opens a block that runs only where `condition` holds; its continuation, for close, or NULL where the
  * condition always holds. */
@@ -289,7 +298,8 @@ void emit_store_step(emitter *e, const plan_step *step);
 void emit_shared_store_step(emitter *e, const plan_step *step);
 void emit_shared_load_step(emitter *e, const plan_step *step);
 void emit_overhang_step(emitter *e, const plan_step *step);      /* emit_overhang.c: LOAD, STORE */
-LLVMValueRef emit_block_within(emitter *e); /* i1: plan_block_within; NULL: always */
+/* i1: plan_block_within (emit_within.c); NULL: always. */
+LLVMValueRef emit_block_within(emitter *e);
 void emit_stage_step(emitter *e);                                /* emit_stage.c */
 void emit_registers_step(emitter *e, const plan_step *step);     /* registers.c */
 void emit_shuffle_step(emitter *e, const plan_step *step);       /* emit_shuffle.c */

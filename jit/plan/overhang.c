@@ -134,7 +134,11 @@ llrt_status draft_memory(draft *d) {
     memory->vector = (uint8_t)(bits_log2(kernel->tensor_bits[0]) - 3 + step->vector);
   }
   if (!memory->used) return LLRT_OK;
-  LLRT_TRY(draft_arg(d, begin, &memory->begin));
+  /* What begins aligned has no vector that begins before it. */
+  memory->begin = (plan_number){.arg = -1};
+  if (d->desc->promises[0].address.multiple % (1 << memory->vector) != 0 ||
+      d->desc->promises[0].address.multiple == 0)
+    LLRT_TRY(draft_arg(d, begin, &memory->begin));
   return draft_arg(d, end, &memory->end);
 }
 

@@ -251,7 +251,8 @@ typedef struct plan_panel {
 typedef struct plan_memory {
   bool used, guards; /* guards: a load that is not masked overhangs */
   uint8_t vector;    /* log2 bytes of its accesses */
-  plan_number begin, end; /* addresses of its first byte and behind its last */
+  plan_number begin, end; /* addresses of its first byte (0: it is aligned, so all is behind it) and behind
+                             its last */
 } plan_memory;
 
 typedef struct plan_cost {

@@ -136,7 +136,8 @@ static int room_bits(const tiler *w) {
 }
 
 /* Runs that together have at most `most` bits: the host's source run gives way first, because it stores
- * whole lines; a GPU's destination run first (measured: docs/measurements.md). Where runs of one vector
+ * whole lines; a GPU's destination run first (measured: docs/measurements.md), unless its ends are stored by
+ * themselves. Where runs of one vector
  * are still too many, vectors are narrowed: the host's source again, down to a quarter of a line. Half a line
  * stored past the caches costs ten times a whole one. */
 static void choose_runs(tiler *w, int most) {
@@ -148,7 +149,7 @@ static void choose_runs(tiler *w, int most) {
     w->run[t] = bits_min(wanted, w->n_run[t]);
   }
   for (int i = 0; i < 2; i++) {
-    int t = target->lanes_first ? i : 1 - i;
+    int t = target->lanes_first || w->d->overhang[1] ? i : 1 - i;
     while (w->run[0] + w->run[1] > most && w->run[t] > w->vector[t]) w->run[t]--;
   }
   while (w->run[0] + w->run[1] > most) {

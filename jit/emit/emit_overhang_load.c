@@ -1,0 +1,242 @@
+/* Overhanging loads: see emit_overhang.c. */
+#include "jit/emit/overhang.h"
+
+#include "base/bits.h"
+
+#include <string.h>
+
+/* The kernel's fill in every element of a word. */
+static LLVMValueRef fill_word(const overhang *o) {
+  uint64_t pattern = 0;
+  for (int at = 0; at < 32; at += o->value->bits) pattern |= o->e->kernel->fill << at;
+  return emit_i32(o->e, (int64_t)(pattern & UINT32_MAX));
+}
+
+/* Whether elements may be stored that come behind the end of a source's row. */
+static bool needs_fill(const overhang *o) {
+  for (int i = 0; i < o->e->kernel->n_bounds; i++) {
+    const plan_bound *bound = &o->e->kernel->bound[i];
+    if (bound->tensors & 1 && !(bound->tensors >> PLAN_DESTINATION & 1) &&
+        plan_group_step(o->e->kernel, bound, &o->group) != 0)
+      return true;
+  }
+  return false;
+}
+
+/* Puts the kernel's fill into what lies past `valid` bytes. */
+static void fill_rest(const overhang *o, LLVMValueRef valid, LLVMValueRef *words) {
+  const emitter *e = o->e;
+  for (int k = 0; k < o->n; k++) {
+    LLVMValueRef bytes = emit_subtract(e, valid, emit_i32(e, 4 * k));
+    bytes = emit_larger(e, emit_smaller(e, bytes, emit_i32(e, 4)), emit_i32(e, 0));
+    LLVMValueRef bits = LLVMBuildShl(e->builder, LLVMBuildZExt(e->builder, bytes, e->i64, ""),
+                                     emit_i64(e, 3), "");
+    LLVMValueRef mask = LLVMBuildShl(e->builder, emit_i64(e, 1), bits, "");
+    mask = LLVMBuildTrunc(e->builder, emit_subtract(e, mask, emit_i64(e, 1)), e->i32, "");
+    LLVMValueRef rest = LLVMBuildAnd(e->builder, LLVMBuildNot(e->builder, mask, ""), fill_word(o), "");
+    words[k] = LLVMBuildOr(e->builder, LLVMBuildAnd(e->builder, words[k], mask, ""), rest, "");
+  }
+}
+
+/* ---- one vector of memory ---- */
+
+static LLVMValueRef word_of(const overhang *o, LLVMValueRef vector, int k) {
+  return o->n > 1 ? LLVMBuildExtractElement(o->e->builder, vector, emit_i32(o->e, k), "") : vector;
+}
+
+/* The vector at `pointer` where `condition` (NULL: always), else what out holds. */
+static void load_whole(const overhang *o, LLVMValueRef pointer, LLVMValueRef condition,
+                       LLVMValueRef *out) {
+  emitter *e = o->e;
+  LLVMValueRef otherwise[OVERHANG_WORDS];
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+  LLVMBasicBlockRef next = emit_open_guard(e, condition);
+  LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
+  LLVMValueRef loaded = LLVMBuildLoad2(e->builder, overhang_vector_type(o), pointer, "");
+  LLVMSetAlignment(loaded, (unsigned)o->bytes);
+  for (int k = 0; k < o->n; k++) {
+    otherwise[k] = out[k];
+    out[k] = word_of(o, loaded, k);
+  }
+  emit_close_guard(e, next);
+  for (int k = 0; k < o->n && next; k++) {
+    LLVMValueRef now = out[k];
+    out[k] = LLVMBuildPhi(e->builder, e->i32, "");
+    LLVMAddIncoming(out[k], &now, &body, 1);
+    LLVMAddIncoming(out[k], &otherwise[k], &before, 1);
+  }
+}
+
+/* i1: whether `bytes` bytes at a pointer lie in the tensor's memory. */
+static LLVMValueRef in_memory(const emitter *e, LLVMValueRef pointer, int bytes) {
+  const plan_memory *memory = &e->kernel->memory;
+  LLVMValueRef first = LLVMBuildPtrToInt(e->builder, pointer, e->i64, "");
+  LLVMValueRef last = emit_add(e, first, emit_i64(e, bytes));
+  LLVMValueRef begins = LLVMBuildICmp(e->builder, LLVMIntUGE, first, emit_number(e, &memory->begin), "");
+  LLVMValueRef ends = LLVMBuildICmp(e->builder, LLVMIntULE, last, emit_number(e, &memory->end), "");
+  return LLVMBuildAnd(e->builder, begins, ends, "");
+}
+
+/* The element `at` (i32) bytes inside a vector, as i32; 0 where memory does not have it. */
+static LLVMValueRef load_element_of(overhang *o, LLVMValueRef pointer, LLVMValueRef at) {
+  emitter *e = o->e;
+  pointer = emit_move_pointer(e, pointer, at);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+  LLVMBasicBlockRef next = emit_open_guard(e, in_memory(e, pointer, o->element));
+  LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
+  LLVMValueRef loaded = LLVMBuildLoad2(e->builder, emit_int_type(e, o->value->bits), pointer, "");
+  LLVMSetAlignment(loaded, (unsigned)o->element);
+  loaded = LLVMBuildZExt(e->builder, loaded, e->i32, "");
+  emit_close_guard(e, next);
+  LLVMValueRef phi = LLVMBuildPhi(e->builder, e->i32, ""), zero = emit_i32(e, 0);
+  LLVMAddIncoming(phi, &loaded, &body, 1);
+  LLVMAddIncoming(phi, &zero, &before, 1);
+  return phi;
+}
+
+/* Word k with `part` at `at` bytes inside the vector. */
+static LLVMValueRef put_element(const emitter *e, LLVMValueRef word, int k, LLVMValueRef part,
+                                LLVMValueRef at) {
+  LLVMValueRef number = LLVMBuildLShr(e->builder, at, emit_i32(e, 2), "");
+  LLVMValueRef here = LLVMBuildICmp(e->builder, LLVMIntEQ, number, emit_i32(e, k), "");
+  return LLVMBuildOr(e->builder, word, emit_choose(e, here, part, emit_i32(e, 0)), "");
+}
+
+/* A vector that memory has in part, where `condition`: a loop over its elements; elsewhere what out holds. */
+static void load_partial(overhang *o, LLVMValueRef pointer, LLVMValueRef condition, LLVMValueRef *out) {
+  emitter *e = o->e;
+  LLVMValueRef zero = emit_i32(e, 0), word[OVERHANG_WORDS], made[OVERHANG_WORDS];
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+  LLVMBasicBlockRef done = emit_open_guard(e, condition);
+  LLVMBasicBlockRef entry = LLVMGetInsertBlock(e->builder), body = emit_new_block(e, "elements");
+  LLVMBuildBr(e->builder, body);
+  LLVMPositionBuilderAtEnd(e->builder, body);
+  LLVMValueRef at = LLVMBuildPhi(e->builder, e->i32, "at");
+  LLVMAddIncoming(at, &zero, &entry, 1);
+  for (int k = 0; k < o->n; k++) {
+    word[k] = LLVMBuildPhi(e->builder, e->i32, "");
+    LLVMAddIncoming(word[k], &zero, &entry, 1);
+  }
+  LLVMValueRef part = load_element_of(o, pointer, at);
+  LLVMValueRef shift = LLVMBuildShl(e->builder, LLVMBuildAnd(e->builder, at, emit_i32(e, 3), ""),
+                                    emit_i32(e, 3), "");
+  part = LLVMBuildShl(e->builder, part, shift, "");
+  for (int k = 0; k < o->n; k++) made[k] = put_element(e, word[k], k, part, at);
+  LLVMValueRef next = emit_add(e, at, emit_i32(e, o->element));
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
+  LLVMBuildCondBr(e->builder, emit_less(e, next, emit_i32(e, o->bytes)), body, done);
+  LLVMAddIncoming(at, &next, &latch, 1);
+  for (int k = 0; k < o->n; k++) LLVMAddIncoming(word[k], &made[k], &latch, 1);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+  for (int k = 0; k < o->n; k++) {
+    LLVMValueRef old = out[k];
+    out[k] = LLVMBuildPhi(e->builder, e->i32, "");
+    LLVMAddIncoming(out[k], &made[k], &latch, 1);
+    LLVMAddIncoming(out[k], &old, &before, 1);
+  }
+}
+
+/* ---- loads ---- */
+
+/* One vector of a load: NULL conditions hold always; partial is never looked at where steps are not masked. */
+typedef struct vector_load {
+  LLVMValueRef pointer, condition, partial;
+  LLVMValueRef words[OVERHANG_WORDS]; /* what is there where it is not loaded, then the result */
+} vector_load;
+
+typedef struct piece_load {
+  uint64_t index; /* register */
+  LLVMValueRef shift, valid;
+  vector_load own, next; /* next: for the lane of the group's first piece, its last piece's */
+} piece_load;
+
+/* Loads it where memory has all of it. Masked steps look at that; the others run in blocks all of whose
+ * vectors are inside. */
+static void load_vector(overhang *o, vector_load *v) {
+  emitter *e = o->e;
+  LLVMValueRef whole = v->condition;
+  if (o->step->masked) {
+    LLVMValueRef inside = in_memory(e, v->pointer, o->bytes);
+    v->partial = emit_and(e, v->condition, LLVMBuildNot(e->builder, inside, ""));
+    whole = emit_and(e, v->condition, inside);
+  }
+  load_whole(o, v->pointer, whole, v->words);
+}
+
+/* Asks for the vectors of the piece at register p->index. Nothing here waits for what is loaded. */
+static void request_piece(overhang *o, piece_load *p) {
+  emitter *e = o->e;
+  LLVMValueRef zero = emit_i32(e, 0), reach = emit_i32(e, o->reach);
+  uint64_t tile = f2_apply(plan_value_columns(o->value, PLAN_REGISTER), p->index);
+  LLVMValueRef at = emit_pointer(e, &o->place, tile);
+  p->shift = overhang_misalignment(o, at, false);
+  p->own.pointer = emit_move_pointer(e, at, LLVMBuildNeg(e->builder, p->shift, ""));
+  if (o->step->masked) {
+    p->valid = overhang_valid_bytes(o, tile);
+    p->own.condition = emit_less(e, zero, emit_add(e, p->valid, p->shift));
+  }
+  for (int k = 0; k < o->n; k++) p->own.words[k] = fill_word(o);
+  load_vector(o, &p->own);
+  if (!overhang_may_shift(o)) return;
+  p->next.pointer = emit_move_pointer(e, p->own.pointer, reach);
+  p->next.condition = LLVMBuildAnd(e->builder, LLVMBuildICmp(e->builder, LLVMIntEQ, o->piece, zero, ""),
+                                   LLVMBuildICmp(e->builder, LLVMIntNE, p->shift, zero, ""), "");
+  if (p->valid)
+    p->next.condition = emit_and(e, p->next.condition, emit_less(e, reach, emit_add(e, p->valid, p->shift)));
+  for (int k = 0; k < o->n; k++) p->next.words[k] = p->own.words[k];
+  load_vector(o, &p->next);
+}
+
+/* The vectors that memory has in part, element by element; few threads have one. */
+static void load_partials(overhang *o, piece_load *pieces, int n) {
+  emitter *e = o->e;
+  LLVMValueRef any = LLVMConstInt(e->i1, 0, false), before[OVERHANG_PIECES][2][OVERHANG_WORDS];
+  for (int i = 0; i < n; i++) {
+    any = LLVMBuildOr(e->builder, any, pieces[i].own.partial, "");
+    if (pieces[i].next.partial) any = LLVMBuildOr(e->builder, any, pieces[i].next.partial, "");
+  }
+  LLVMBasicBlockRef skipped = LLVMGetInsertBlock(e->builder), next = emit_open_guard(e, any);
+  for (int i = 0; i < n; i++) {
+    vector_load *own = &pieces[i].own, *after = &pieces[i].next;
+    memcpy(before[i][0], own->words, sizeof own->words);
+    memcpy(before[i][1], after->words, sizeof after->words);
+    load_partial(o, own->pointer, own->partial, own->words);
+    if (!after->partial) continue;
+    for (int k = 0; k < o->n; k++) /* lanes that lend their own see what it is now */
+      after->words[k] = emit_choose(e, after->condition, after->words[k], own->words[k]);
+    load_partial(o, after->pointer, after->partial, after->words);
+  }
+  LLVMBasicBlockRef loaded = LLVMGetInsertBlock(e->builder);
+  emit_close_guard(e, next);
+  for (int i = 0; i < 2 * n; i++) {
+    vector_load *v = i % 2 ? &pieces[i / 2].next : &pieces[i / 2].own;
+    for (int k = 0; k < o->n && v->partial; k++) {
+      LLVMValueRef now = v->words[k];
+      v->words[k] = LLVMBuildPhi(e->builder, e->i32, "");
+      LLVMAddIncoming(v->words[k], &now, &loaded, 1);
+      LLVMAddIncoming(v->words[k], &before[i / 2][i % 2][k], &skipped, 1);
+    }
+  }
+}
+
+static void finish_piece(overhang *o, piece_load *p) {
+  LLVMValueRef words[OVERHANG_WORDS];
+  memcpy(words, p->own.words, sizeof words);
+  if (overhang_may_shift(o)) {
+    overhang_next(o, p->next.words, p->next.words);
+    overhang_realign(o, p->own.words, p->next.words, p->shift, words);
+  }
+  if (p->valid && needs_fill(o)) fill_rest(o, p->valid, words);
+  for (int k = 0; k < o->n; k++) o->words[overhang_register(o, p->index, k)] = words[k];
+}
+
+/* All vectors are under way before the first is waited for. */
+void overhang_load(overhang *o, const uint64_t *index, int n) {
+  piece_load pieces[OVERHANG_PIECES] = {{0}};
+  for (int i = 0; i < n; i++) {
+    pieces[i].index = index[i];
+    request_piece(o, &pieces[i]);
+  }
+  if (o->step->masked) load_partials(o, pieces, n);
+  for (int i = 0; i < n; i++) finish_piece(o, &pieces[i]);
+}

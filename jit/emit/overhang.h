@@ -1,0 +1,49 @@
+/* Private to emit_overhang*.c, which says what this is about. */
+#ifndef LLRT_JIT_EMIT_OVERHANG_H
+#define LLRT_JIT_EMIT_OVERHANG_H
+
+#include "jit/emit/builder.h"
+
+#define OVERHANG_WORDS 4 /* 32-bit words of a vector */
+#define OVERHANG_PIECES (EMIT_MAX_REGISTERS / 4)
+
+typedef struct overhang {
+  emitter *e;
+  const plan_step *step;
+  const plan_value *value;
+  LLVMValueRef *words; /* of the value */
+  emit_place place;
+  plan_group group;
+  int element, bytes, n;  /* bytes of an element; bytes and words of a vector */
+  int aligned;            /* log2 bytes that divide every piece's address */
+  int pieces, reach;      /* of a group; its bytes */
+  int position[8];
+  LLVMValueRef piece;     /* i32: this lane's number in its group */
+  LLVMValueRef first;     /* i1: whether this thread stores: it holds the first of copies. NULL: all do */
+} overhang;
+
+/* Register number of word k of the piece that begins at register index `first`. */
+uint64_t overhang_register(const overhang *o, uint64_t first, int k);
+/* The lane with piece `piece` (i32) of this lane's group. */
+LLVMValueRef overhang_lane(const overhang *o, LLVMValueRef piece);
+/* A vector's words from another lane. */
+void overhang_shuffle(const overhang *o, LLVMValueRef *words, LLVMValueRef lane, LLVMValueRef *out);
+/* The words of the next piece's lane, after the last piece the first's. */
+void overhang_next(const overhang *o, LLVMValueRef *words, LLVMValueRef *out);
+/* The vector that begins `shift` (i32) bytes inside of `own` followed by `next`. */
+void overhang_realign(const overhang *o, LLVMValueRef *own, LLVMValueRef *next, LLVMValueRef shift,
+                      LLVMValueRef *out);
+/* Whether pieces may lie off a vector at all. */
+bool overhang_may_shift(const overhang *o);
+/* How far an address (a pointer) lies past a vector's begin, or with `before` in front of the next; i32. */
+LLVMValueRef overhang_misalignment(const overhang *o, LLVMValueRef pointer, bool before);
+/* How many bytes from the begin of the piece at `tile` on are inside all bounds: i32, negative where the row
+ * ends before it, more than the piece's where it goes on. */
+LLVMValueRef overhang_valid_bytes(overhang *o, uint64_t tile);
+LLVMTypeRef overhang_vector_type(const overhang *o);
+
+/* The pieces at so many register indices. */
+void overhang_load(overhang *o, const uint64_t *index, int n);
+void overhang_store(overhang *o, const uint64_t *index, int n);
+
+#endif

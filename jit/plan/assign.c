@@ -11,6 +11,9 @@
 #include "layout/f2.h"
 
 #include <assert.h>
+#include <string.h>
+
+#define LINE_BYTES 128 /* of a GPU's caches */
 
 typedef struct vectors {
   int n;
@@ -69,8 +72,7 @@ static void place_register(constraints *c, side_assignment *load, uint64_t x) {
  * lane and warp vector can be freed of both by registers of its own thread. */
 static void load_registers(constraints *c, side_assignment *load) {
   const draft *d = c->d;
-  int own = bits_max(d->vector[0], bits_min(c->word, d->run[0]));
-  for (int i = 0; i < own && i < d->tile_bits; i++) place_register(c, load, d->order[0][i]);
+  for (int i = 0; i < d->vector[0] && i < d->tile_bits; i++) place_register(c, load, d->order[0][i]);
   for (int i = 0; i < c->word; i++) place_register(c, load, clear_source(d, d->order[1][i]));
   for (int i = 0; i < d->tile_bits; i++)
     if (!f2_basis_contains(&c->solved, constrained(c, d->order[0][i])))
@@ -152,6 +154,35 @@ static int in_flight_bits(const draft *d) {
   return bits_min(wanted, d->tile_bits);
 }
 
+/* Bytes that x moves tensor t by, if they are less than a line; else that. */
+static int64_t near_bytes(const draft *d, int t, uint64_t x) {
+  const plan_kernel *kernel = d->kernel;
+  int64_t far = (int64_t)LINE_BYTES * 8 / kernel->tensor_bits[t], moved = 0;
+  uint64_t columns = f2_apply(d->column[t], x);
+  for (int i = 0; i < kernel->n_digits; i++) {
+    const plan_digit_side *side = &kernel->digit[i].side[t];
+    int64_t position = (int64_t)(x >> d->first[i] & bits_mask(d->bits[i]));
+    if (side->kind == PLAN_COLUMNS || position == 0) continue;
+    if (side->kind == PLAN_INDEXED || side->stride.arg >= 0 || position >= far) return far;
+    int64_t stride = side->stride.value < 0 ? -side->stride.value : side->stride.value;
+    if (stride >= far) return far;
+    moved += position * stride;
+  }
+  return columns >= (uint64_t)far || moved + (int64_t)columns >= far ? far : moved + (int64_t)columns;
+}
+
+/* Brings what lanes may hold of tensor t into the order in which they want it: where accesses are narrow, what
+ * lies on the same line first, the nearest before the others. */
+static void sort_near(const draft *d, int t, uint64_t *x, int n) {
+  if (plan_access_bytes(d->kernel->tensor_bits[t], d->vector[t]) * 2 > d->kernel->target.access_bytes) return;
+  for (int i = 1; i < n; i++)
+    for (int j = i; j > 0 && near_bytes(d, t, x[j]) < near_bytes(d, t, x[j - 1]); j--) {
+      uint64_t moved = x[j];
+      x[j] = x[j - 1];
+      x[j - 1] = moved;
+    }
+}
+
 static void gpu_sides(draft *d, int word, side_assignment side[2]) {
   plan_kernel *kernel = d->kernel;
   int n = d->tile_bits, warps = kernel->target.warp_bits;
@@ -167,10 +198,14 @@ static void gpu_sides(draft *d, int word, side_assignment side[2]) {
   extra_load_registers(d, wanted, load);
   uint64_t freed[LLRT_MAX_BITS];
   for (int i = 0; i < n; i++) freed[i] = free_vector(&c, d->order[0][i]);
+  sort_near(d, 0, freed, n);
   fill(load, &load->lanes, kernel->lane_bits, freed, n, 0);
   fill(load, &load->warps, warps, freed, n, 0);
   extra_store_registers(d, wanted, load, store);
-  fill(store, &store->lanes, kernel->lane_bits, d->order[1], n, 0);
+  uint64_t stored[LLRT_MAX_BITS];
+  memcpy(stored, d->order[1], (size_t)n * sizeof *stored);
+  sort_near(d, 1, stored, n);
+  fill(store, &store->lanes, kernel->lane_bits, stored, n, 0);
   fill(store, &store->warps, warps, d->order[1], n, 0);
   assert(load->span.rank == n && store->span.rank == n);
   assert(load->warps.n == store->warps.n);

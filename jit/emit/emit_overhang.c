@@ -129,7 +129,7 @@ static void begin(emitter *e, const plan_step *step, int number, overhang *o) {
   const plan_value *value = &e->kernel->value[number];
   *o = (overhang){.e = e, .step = step, .value = value, .words = e->value[number]};
   emit_place_tensor(e, value, step->tensor, &o->place);
-  bool grouped = plan_group_of(e->kernel, step->tensor, value, step->vector, &o->group);
+  bool grouped = step->loose || plan_group_of(e->kernel, step->tensor, value, step->vector, &o->group);
   bool found = plan_access_positions(value, &o->place.map, PLAN_REGISTER, step->vector, o->position);
   assert(grouped && found);
   (void)grouped;

@@ -155,7 +155,7 @@ static int walk_access(const access_walk *walk, const llrt_layout *inverse) {
   uint64_t registers = 1ull << plan_value_bits(walk->value, PLAN_REGISTER);
   plan_group group = {.lanes = 0};
   int64_t off = walk->step->misaligned ? bytes >> walk->step->misaligned : 0;
-  if (walk->step->overhang)
+  if (walk->step->overhang && !walk->step->loose)
     plan_group_of(kernel, walk->step->tensor, walk->value, walk->step->vector, &group);
   for (uint64_t warp = 0; warp < 1ull << kernel->warp_bits; warp++) {
     for (uint64_t reg = 0; reg < registers; reg++) {

@@ -317,6 +317,9 @@ typedef struct plan_group {
  * move otherwise than element by element. */
 bool plan_group_of(const plan_kernel *kernel, int tensor, const plan_value *value, int vector,
                    plan_group *out);
+/* Whether the first element of an access is inside every bound of the tensor if any element is, and the
+ * destination has the bounds by which others may be outside. */
+bool plan_may_be_loose(const plan_kernel *kernel, int tensor, const plan_value *value, int vector);
 /* What a bound looks at moves so far with each element of a group; 0: not at all. */
 int64_t plan_group_step(const plan_kernel *kernel, const plan_bound *bound, const plan_group *group);
 /* The bits that tile bits move in tensor t's columns, and in digit i's position. */
@@ -326,6 +329,8 @@ uint64_t plan_touched_positions(const plan_kernel *kernel, int i);
 bool draft_can_overhang(const draft *d, int tensor);
 /* Whether the lanes of a group are enough for a store of both its ends. */
 bool draft_group_fits(const draft *d, int tensor, const plan_value *value, int vector);
+/* Whether a masked load of the value may be loose. */
+bool draft_may_be_loose(const draft *d, const plan_step *step, const plan_value *value);
 /* Fills kernel.memory where steps of the finished kernel need it. */
 llrt_status draft_memory(draft *d);
 

@@ -218,7 +218,7 @@ static llrt_status run_global(interpreter *in, const plan_step *step, int value,
     LLRT_TRY(place_element(in, step, tile_at(in, value, at), &place));
     if (place.array && step->staged) LLRT_TRY(load_staged(in, &place, element));
     else if (place.array) move_element(&place, bits, element, load);
-    else if (load) *element = place.gone ? 0 : in->kernel->fill;
+    else if (load) *element = place.gone ? 0 : step->loose ? ~in->kernel->fill & bits_mask(bits) : in->kernel->fill;
   }
   return LLRT_OK;
 }

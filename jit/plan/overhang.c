@@ -101,6 +101,26 @@ bool plan_group_of(const plan_kernel *kernel, int tensor, const plan_value *valu
   }
 }
 
+bool plan_may_be_loose(const plan_kernel *kernel, int tensor, const plan_value *value, int vector) {
+  plan_address_map map;
+  int positions[LLRT_MAX_BITS];
+  plan_address_of_tensor(kernel, tensor, &map);
+  if (vector < value->word || value->bits << value->word != 32 ||
+      !plan_access_positions(value, &map, PLAN_REGISTER, vector, positions))
+    return false;
+  for (int j = 0; j < vector; j++) {
+    uint64_t bit = own_bit(kernel, value, plan_value_columns(value, PLAN_REGISTER)[positions[j]]);
+    if (!bit) return false;
+    for (int i = 0; i < kernel->n_bounds; i++) {
+      const plan_bound *bound = &kernel->bound[i];
+      if (bound->tensors >> tensor & 1 && !(bound->tensors >> PLAN_DESTINATION & 1) &&
+          bound_step(kernel, bound, bit) != 0)
+        return false;
+    }
+  }
+  return true;
+}
+
 /* ---- drafts ---- */
 
 bool draft_can_overhang(const draft *d, int tensor) {
@@ -119,6 +139,12 @@ bool draft_group_fits(const draft *d, int tensor, const plan_value *value, int v
       !plan_group_of(d->kernel, tensor, value, vector, &group))
     return false;
   return tensor == 0 || vector - group.lanes <= bits_log2(MAX_END_TURNS);
+}
+
+bool draft_may_be_loose(const draft *d, const plan_step *step, const plan_value *value) {
+  return step->kind == PLAN_LOAD && draft_can_overhang(d, step->tensor) &&
+         plan_access_bytes(value->bits, step->vector) >= WORD_BYTES &&
+         plan_may_be_loose(d->kernel, step->tensor, value, step->vector);
 }
 
 llrt_status draft_memory(draft *d) {

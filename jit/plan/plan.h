@@ -223,6 +223,8 @@ typedef struct plan_step {
   bool overhang;      /* LOAD, STORE on a GPU: memory is moved by aligned vectors of an access's size, which rows
                          overhang; registers hold the same. Masked: bounds may part an access's elements, and a
                          load looks where each vector lies in memory */
+  bool loose;         /* LOAD, masked and overhanging: accesses whose first element is inside are whole, whatever
+                         bounds say of the others, which nothing may use where they are outside */
   uint8_t matrix;     /* SHARED_STORE, SHARED_LOAD: plan_matrix_kind */
   bool masked;        /* LOAD, STORE, MAP that reads a tensor: skip accesses outside a bound (flat: or past the count). All elements
                          of one access are on the same side of every bound */

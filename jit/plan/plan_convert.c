@@ -106,6 +106,8 @@ static void mask_access(const draft *d, plan_step *step) {
   if (whole == step->vector && !step->overhang) return;
   step->overhang = draft_group_fits(d, step->tensor, value, step->vector);
   if (step->overhang) return;
+  step->loose = step->overhang = draft_may_be_loose(d, step, value);
+  if (step->loose) return;
   if (d->kernel->target.access_align_bytes > 1) whole = bits_min(whole, aligned - step->misaligned);
   if (step->kind == PLAN_STORE && value->bits < 8) whole = bits_max(whole, 1);
   step->misaligned = (uint8_t)bits_max(step->misaligned - (step->vector - whole), 0);

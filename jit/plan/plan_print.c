@@ -201,7 +201,8 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
     case PLAN_LOAD:
       llrt_text_add(text, "load %s, %g bytes an access%s%s -> ",
                     step->staged ? "the staged panel" : "source", vector_bytes(kernel, step, step->out),
-                    step->overhang ? " that overhangs rows" : "", step->masked ? ", masked" : "");
+                    step->overhang && !step->loose ? " that overhangs rows" : "",
+                    step->loose ? ", loosely masked" : step->masked ? ", masked" : "");
       print_value(kernel, step->out, text);
       break;
     case PLAN_STORE:

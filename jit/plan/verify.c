@@ -138,7 +138,11 @@ static llrt_status check_alignment(const plan_kernel *kernel, int at, const plan
         "step %d: rows that cannot be overhung", at);
   CHECK(vector >= 2 && vector <= 4 && step->misaligned <= vector, "step %d: vectors of 2^%d bytes", at,
         vector);
-  CHECK(plan_group_of(kernel, step->tensor, value, step->vector, &group), "step %d: no pieces of rows", at);
+  CHECK(!step->loose || (step->kind == PLAN_LOAD && step->masked &&
+                         plan_may_be_loose(kernel, step->tensor, value, step->vector)),
+        "step %d: may not be loose", at);
+  CHECK(step->loose || plan_group_of(kernel, step->tensor, value, step->vector, &group),
+        "step %d: no pieces of rows", at);
   if (step->kind == PLAN_STORE) return LLRT_OK;
   CHECK(step->tensor == 0 && memory->used && memory->vector == vector,
         "step %d: memory is not known", at);

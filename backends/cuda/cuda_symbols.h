@@ -31,6 +31,25 @@ typedef unsigned long long cuda_ptr; /* CUdeviceptr */
 #define CUDA_JIT_ERROR_LOG_BYTES 6
 #define CUDA_JIT_INPUT_PTX 1
 
+/* CUlaunchAttribute, CUlaunchConfig */
+#define CUDA_LAUNCH_CLUSTER_DIMENSION 4
+typedef struct cuda_launch_attribute {
+  int id;
+  char pad[4];
+  union {
+    char size[64];
+    struct {
+      unsigned x, y, z;
+    } cluster;
+  } value;
+} cuda_launch_attribute;
+typedef struct cuda_launch_config {
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+  void *stream;
+  const cuda_launch_attribute *attributes;
+  unsigned n_attributes;
+} cuda_launch_config;
+
 /* X(required, function, arguments) */
 #define CUDA_SYMBOLS(X)                                                                            \
   X(1, cuInit, (unsigned flags))                                                                   \
@@ -74,6 +93,8 @@ typedef unsigned long long cuda_ptr; /* CUdeviceptr */
   X(0, cuFuncLoad, (void *function))                                                               \
   X(1, cuLaunchKernel, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,         \
                         unsigned block_x, unsigned block_y, unsigned block_z,                      \
-                        unsigned shared_bytes, void *stream, void **parameters, void **extra))
+                        unsigned shared_bytes, void *stream, void **parameters, void **extra))       \
+  X(0, cuLaunchKernelEx, (const cuda_launch_config *config, void *function, void **parameters,      \
+                          void **extra))
 
 #endif

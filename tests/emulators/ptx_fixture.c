@@ -34,9 +34,10 @@ static char *text_of(const ptx_program *program) {
 
 void ptx_program_run(const ptx_program *program, const uint64_t (*in)[3], ptx_result *result) {
   uint32_t threads = program->threads ? (uint32_t)program->threads : 32;
+  uint32_t blocks = program->cluster ? (uint32_t)program->cluster : 1, places = threads * blocks;
   emu_memory memory = {0};
   uint64_t from = emu_memory_allocate(&memory, threads * sizeof *in);
-  uint64_t to = emu_memory_allocate(&memory, threads * sizeof(uint64_t));
+  uint64_t to = emu_memory_allocate(&memory, places * sizeof(uint64_t));
   uint64_t lanes[1024][3] = {{0}};
   for (uint32_t i = 0; i < 1024; i++) lanes[i][0] = i % 32;
   emu_memory_write(&memory, from, in ? in : (const uint64_t(*)[3])lanes, threads * sizeof *in);
@@ -46,10 +47,11 @@ void ptx_program_run(const ptx_program *program, const uint64_t (*in)[3], ptx_re
   free(text);
   if (module) {
     void *parameters[] = {&from, &to};
-    ptx_grid grid = {.memory = &memory, .blocks = 1, .threads = threads, .parameters = parameters};
+    ptx_grid grid = {.memory = &memory, .blocks = blocks, .threads = threads, .cluster = blocks,
+                     .parameters = parameters};
     result->done = ptx_launch(ptx_module_kernel(module, "test"), &grid, &result->counters,
                               &result->fault);
-    emu_memory_read(&memory, result->out, to, threads * sizeof(uint64_t));
+    emu_memory_read(&memory, result->out, to, places * sizeof(uint64_t));
   }
   ptx_module_free(module);
   emu_memory_fini(&memory);

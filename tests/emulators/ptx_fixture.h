@@ -12,6 +12,8 @@ typedef struct ptx_program {
   const char *body;
   int threads;      /* 0: 32 */
   int shared_bytes; /* of `tile`; 0: 4096 */
+  int cluster;      /* so many blocks, which are one cluster; 0: 1. All have the same places; the output has as
+                       many more for each */
 } ptx_program;
 
 typedef struct ptx_result {

@@ -12,7 +12,8 @@ bool emu_shared_init(emu_shared *shared, uint32_t bytes) {
   shared->undefined = malloc(size);
   shared->written = calloc(size, sizeof(emu_touch));
   shared->read = calloc(size, sizeof(emu_touch));
-  if (!shared->data || !shared->undefined || !shared->written || !shared->read) {
+  shared->far = calloc(size, sizeof(uint32_t));
+  if (!shared->data || !shared->undefined || !shared->written || !shared->read || !shared->far) {
     emu_shared_fini(shared);
     return false;
   }
@@ -25,6 +26,7 @@ void emu_shared_fini(emu_shared *shared) {
   free(shared->undefined);
   free(shared->written);
   free(shared->read);
+  free(shared->far);
   memset(shared, 0, sizeof *shared);
 }
 
@@ -32,13 +34,19 @@ void emu_shared_barrier(emu_shared *shared) {
   if (++shared->epoch < 1u << 24) return;
   memset(shared->written, 0, shared->bytes * sizeof(emu_touch));
   memset(shared->read, 0, shared->bytes * sizeof(emu_touch));
-  shared->epoch = 1;
+  memset(shared->far, 0, shared->bytes * sizeof(uint32_t));
+  shared->epoch = shared->cluster_epoch = 1;
+}
+
+void emu_shared_cluster_barrier(emu_shared *shared) {
+  emu_shared_barrier(shared);
+  shared->cluster_epoch = shared->epoch;
 }
 
 /* A new epoch is enough for nobody to have been here. */
 void emu_shared_reset(emu_shared *shared) {
   memset(shared->undefined, 0xff, shared->bytes);
-  emu_shared_barrier(shared);
+  emu_shared_cluster_barrier(shared);
 }
 
 static bool others(emu_touch touch, emu_touch mine, int *other) {
@@ -62,7 +70,19 @@ int64_t emu_shared_write(emu_shared *shared, uint32_t offset, uint32_t bytes, in
   emu_touch mine = shared->epoch << 8 | (emu_touch)warp;
   for (uint32_t i = offset; i < offset + bytes; i++) {
     if (others(shared->written[i], mine, other) || others(shared->read[i], mine, other)) return i;
+    if (shared->far[i] >= shared->cluster_epoch) {
+      *other = EMU_OTHER_BLOCK;
+      return i;
+    }
     shared->written[i] = mine;
+  }
+  return -1;
+}
+
+int64_t emu_shared_read_far(emu_shared *shared, uint32_t offset, uint32_t bytes) {
+  for (uint32_t i = offset; i < offset + bytes; i++) {
+    if (shared->written[i] >> 8 >= shared->cluster_epoch) return i;
+    shared->far[i] = shared->epoch;
   }
   return -1;
 }

@@ -333,21 +333,42 @@ static void append_statistics(const emu_counters *counters) {
   fclose(file);
 }
 
+static cuda_result launch(const void *function, const ptx_grid *grid) {
+  emu_fault fault;
+  if (grid->dynamic_shared > ptx_kernel_shared_limit(function)) return INVALID_VALUE;
+  pthread_mutex_lock(&lock);
+  bool done = ptx_launch(function, grid, &last_counters, &fault);
+  append_statistics(&last_counters);
+  if (!done) emu_fault_print(&fault, fault_text, sizeof fault_text);
+  return locked(done, LAUNCH_FAILED);
+}
+
 cuda_result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                            unsigned block_x, unsigned block_y, unsigned block_z,
                            unsigned shared_bytes, void *stream, void **parameters, void **extra) {
   (void)stream;
   if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || extra) return INVALID_VALUE;
-  if (shared_bytes > ptx_kernel_shared_limit(function)) return INVALID_VALUE;
-  ptx_grid grid = {.memory = &memory,
-                   .blocks = grid_x,
-                   .threads = block_x,
-                   .dynamic_shared = shared_bytes,
-                   .parameters = parameters};
-  emu_fault fault;
-  pthread_mutex_lock(&lock);
-  bool done = ptx_launch(function, &grid, &last_counters, &fault);
-  append_statistics(&last_counters);
-  if (!done) emu_fault_print(&fault, fault_text, sizeof fault_text);
-  return locked(done, LAUNCH_FAILED);
+  return launch(function, &(ptx_grid){.memory = &memory, .blocks = grid_x, .threads = block_x,
+                                      .dynamic_shared = shared_bytes, .parameters = parameters});
+}
+
+/* Of attributes clusters alone, along x, up to the eight blocks that every device of 9.0 has. */
+cuda_result cuLaunchKernelEx(const cuda_launch_config *config, void *function, void **parameters,
+                             void **extra) {
+  unsigned cluster = 1;
+  cuda_ordinal device;
+  if (cuCtxGetDevice(&device) != 0) return INVALID_CONTEXT;
+  for (unsigned i = 0; i < config->n_attributes; i++) {
+    const cuda_launch_attribute *attribute = &config->attributes[i];
+    if (attribute->id != CUDA_LAUNCH_CLUSTER_DIMENSION) return INVALID_VALUE;
+    cluster = attribute->value.cluster.x;
+    if (attribute->value.cluster.y != 1 || attribute->value.cluster.z != 1) return INVALID_VALUE;
+  }
+  if (config->grid_y != 1 || config->grid_z != 1 || config->block_y != 1 || config->block_z != 1 || extra)
+    return INVALID_VALUE;
+  if (cluster == 0 || cluster > 8 || config->grid_x % cluster) return INVALID_VALUE;
+  if (cluster > 1 && gpus[device].major < 9) return INVALID_VALUE;
+  return launch(function, &(ptx_grid){.memory = &memory, .blocks = config->grid_x,
+                                      .threads = config->block_x, .cluster = cluster,
+                                      .dynamic_shared = config->shared_bytes, .parameters = parameters});
 }

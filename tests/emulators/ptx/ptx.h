@@ -25,11 +25,12 @@ bool ptx_kernel_allow_shared(ptx_kernel *kernel, uint32_t bytes);
 typedef struct ptx_grid {
   emu_memory *memory;
   uint32_t blocks, threads; /* > 0; along x */
+  uint32_t cluster;         /* blocks of a cluster, which divide `blocks`; 0: 1 */
   uint32_t dynamic_shared;  /* bytes of .extern .shared */
   void *const *parameters;  /* addresses of the kernel's parameters, in order */
 } ptx_grid;
 
-/* Runs the grid, block after block. counters is overwritten. false: the first fault. */
+/* Runs the grid, cluster after cluster. counters is overwritten. false: the first fault. */
 bool ptx_launch(const ptx_kernel *kernel, const ptx_grid *grid, emu_counters *counters,
                 emu_fault *fault);
 

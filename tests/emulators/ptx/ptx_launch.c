@@ -1,4 +1,5 @@
-/* Launches: blocks one after the other, a block's warps in turn from barrier to barrier. */
+/* Launches: clusters one after the other, a cluster's blocks and a block's warps in turn from barrier to
+ * barrier. */
 #include "tests/emulators/ptx/ptx_run.h"
 
 #include <stdarg.h>
@@ -70,7 +71,7 @@ static bool apply_guard(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
 static bool run_warp(ptx_run *run, ptx_warp *warp) {
   const ptx_op *code = run->kernel->op;
   warp->yielded = false;
-  while (warp->alive && !warp->at_barrier && !warp->yielded) {
+  while (warp->alive && !warp->at_barrier && !warp->at_cluster_barrier && !warp->yielded) {
     if (warp->pc >= run->kernel->n_ops) {
       return ptx_fault(run, warp, NULL, EMU_NOWHERE, EMU_UNKNOWN, "the code ends without ret");
     }
@@ -86,8 +87,8 @@ static bool run_warp(ptx_run *run, ptx_warp *warp) {
   return true;
 }
 
-/* All warps wait at the barrier or all have ended, or someone waits for ever. */
-static bool end_phase(ptx_run *run, bool progress) {
+/* Ends a barrier at which all warps wait; *moved then. A fault where some never come. */
+static bool end_phase(ptx_run *run, bool *moved) {
   int waiting = 0, ended = 0;
   for (int i = 0; i < run->n_warps; i++) {
     waiting += run->warp[i].at_barrier;
@@ -96,6 +97,7 @@ static bool end_phase(ptx_run *run, bool progress) {
   if (waiting && waiting == run->n_warps) {
     for (int i = 0; i < run->n_warps; i++) run->warp[i].at_barrier = false;
     emu_shared_barrier(&run->shared);
+    *moved = true;
     return true;
   }
   if (waiting && waiting + ended == run->n_warps) {
@@ -106,11 +108,10 @@ static bool end_phase(ptx_run *run, bool progress) {
                        run->n_warps);
     }
   }
-  if (progress || ended == run->n_warps) return true;
-  return ptx_fault(run, NULL, NULL, EMU_NOWHERE, EMU_BARRIER, "all warps wait for ever");
+  return true;
 }
 
-static bool block_ended(const ptx_run *run) {
+bool ptx_block_ended(const ptx_run *run) {
   for (int i = 0; i < run->n_warps; i++) {
     if (run->warp[i].alive) return false;
   }
@@ -134,6 +135,10 @@ static void set_specials(ptx_run *run, int w) {
   set_special(run, PTX_CTAID_YZ, w, 0, 0);
   set_special(run, PTX_NCTAID_X, w, grid->blocks, 0);
   set_special(run, PTX_NCTAID_YZ, w, 1, 0);
+  set_special(run, PTX_CLUSTER_CTARANK, w, (uint64_t)run->rank, 0);
+  set_special(run, PTX_CLUSTER_NCTARANK, w, (uint64_t)run->cluster->size, 0);
+  set_special(run, PTX_CLUSTERID_X, w, run->block / (uint64_t)run->cluster->size, 0);
+  set_special(run, PTX_NCLUSTERID_X, w, grid->blocks / (uint64_t)run->cluster->size, 0);
   set_special(run, PTX_LANEID, w, 0, 1);
   set_special(run, PTX_WARPID, w, (uint64_t)w, 0);
   for (int s = PTX_LANEMASK_EQ; s <= PTX_LANEMASK_GE; s++) {
@@ -163,23 +168,45 @@ static void start_block(ptx_run *run) {
     warp->pc = 0;
     warp->alive = warp->active = threads >= PTX_LANES ? PTX_FULL : (1u << threads) - 1;
     warp->limit = INT32_MAX;
-    warp->at_barrier = false;
+    warp->at_barrier = warp->arrived = warp->at_cluster_barrier = false;
   }
 }
 
-static bool run_block(ptx_run *run) {
-  start_block(run);
-  run->counters.blocks++;
-  while (!block_ended(run)) {
-    uint64_t before = run->steps_left;
-    int yields = 0;
-    for (int w = 0; w < run->n_warps; w++) {
-      ptx_warp *warp = &run->warp[w];
-      if (warp->alive && !warp->at_barrier && !run_warp(run, warp)) return false;
-      yields += warp->yielded;
+/* Runs each warp as far as it comes; *moved: there was progress, not only polling. */
+static bool run_turn(ptx_run *run, bool *moved) {
+  uint64_t before = run->steps_left;
+  int yields = 0;
+  for (int w = 0; w < run->n_warps; w++) {
+    ptx_warp *warp = &run->warp[w];
+    if (warp->alive && !warp->at_barrier && !warp->at_cluster_barrier && !run_warp(run, warp))
+      return false;
+    yields += warp->yielded;
+  }
+  *moved |= before - run->steps_left > 4 * (uint64_t)yields;
+  return end_phase(run, moved);
+}
+
+static bool cluster_ended(const ptx_cluster *cluster) {
+  for (int r = 0; r < cluster->size; r++) {
+    if (!ptx_block_ended(cluster->run[r])) return false;
+  }
+  return true;
+}
+
+static bool run_cluster(ptx_cluster *cluster, uint32_t first) {
+  cluster->phase = 0;
+  for (int r = 0; r < cluster->size; r++) {
+    cluster->run[r]->block = first + (uint32_t)r;
+    start_block(cluster->run[r]);
+    cluster->run[r]->counters.blocks++;
+  }
+  while (!cluster_ended(cluster)) {
+    bool moved = false;
+    for (int r = 0; r < cluster->size; r++) {
+      if (!ptx_block_ended(cluster->run[r]) && !run_turn(cluster->run[r], &moved)) return false;
     }
-    bool progress = before - run->steps_left > 4 * (uint64_t)yields || yields == 0;
-    if (!end_phase(run, progress)) return false;
+    if (ptx_cluster_release(cluster) || moved) continue;
+    return ptx_fault(cluster->run[0], NULL, NULL, EMU_NOWHERE, EMU_BARRIER, "all warps wait for ever");
   }
   return true;
 }
@@ -222,44 +249,61 @@ static bool run_init(ptx_run *run) {
   return emu_shared_init(&run->shared, kernel->shared_bytes + dynamic);
 }
 
-static void total(ptx_run *run, emu_counters *counters) {
-  *counters = run->counters;
+/* Adds what a block of the cluster counted. */
+static void add_total(const ptx_run *run, emu_counters *counters) {
   const uint64_t *n = run->by_class;
-  counters->arithmetic = n[PTX_ARITHMETIC];
-  counters->conversions = n[PTX_CONVERT];
-  counters->moves = n[PTX_MOVE];
-  counters->permutes = n[PTX_PERMUTE];
-  counters->shuffles = n[PTX_SHUFFLE];
-  counters->branches = n[PTX_BRANCH];
-  counters->barriers = n[PTX_BARRIER];
-  counters->matrix = n[PTX_MATRIX];
-  counters->atomics = n[PTX_ATOMIC];
+  emu_counters_add(counters, &run->counters);
+  counters->arithmetic += n[PTX_ARITHMETIC];
+  counters->conversions += n[PTX_CONVERT];
+  counters->moves += n[PTX_MOVE];
+  counters->permutes += n[PTX_PERMUTE];
+  counters->shuffles += n[PTX_SHUFFLE];
+  counters->branches += n[PTX_BRANCH];
+  counters->barriers += n[PTX_BARRIER];
+  counters->matrix += n[PTX_MATRIX];
+  counters->atomics += n[PTX_ATOMIC];
   for (int i = 0; i < PTX_CLASSES; i++) counters->instructions += n[i];
+}
+
+static ptx_run *make_run(const ptx_kernel *kernel, const ptx_grid *grid, ptx_cluster *cluster, int rank,
+                         emu_fault *fault) {
+  ptx_run *run = calloc(1, sizeof *run);
+  if (!run) return NULL;
+  run->kernel = kernel;
+  run->grid = grid;
+  run->fault = fault;
+  run->cluster = cluster;
+  run->rank = rank;
+  run->steps_left = MAX_STEPS;
+  run->n_warps = (int)((grid->threads + PTX_LANES - 1) / PTX_LANES);
+  if (run_init(run)) return run;
+  run_fini(run);
+  return NULL;
 }
 
 bool ptx_launch(const ptx_kernel *kernel, const ptx_grid *grid, emu_counters *counters,
                 emu_fault *fault) {
+  ptx_cluster cluster = {.size = grid->cluster ? (int)grid->cluster : 1};
   memset(counters, 0, sizeof *counters);
   memset(fault, 0, sizeof *fault);
   if (grid->threads == 0 || grid->threads > PTX_MAX_WARPS * PTX_LANES || grid->blocks == 0 ||
+      cluster.size > PTX_MAX_CLUSTER || grid->blocks % (uint32_t)cluster.size ||
       (kernel->max_threads && grid->threads > kernel->max_threads)) {
     return emu_fault_set(fault, EMU_LIMIT, "%s cannot run %u blocks of %u threads", kernel->name,
                          grid->blocks, grid->threads);
   }
-  ptx_run *run = calloc(1, sizeof *run);
-  if (!run) return emu_fault_set(fault, EMU_LIMIT, "no memory for a launch");
-  run->kernel = kernel;
-  run->grid = grid;
-  run->fault = fault;
-  run->steps_left = MAX_STEPS;
-  run->n_warps = (int)((grid->threads + PTX_LANES - 1) / PTX_LANES);
-  bool done = run_init(run);
-  if (!done) emu_fault_set(fault, EMU_LIMIT, "no memory for a launch");
-  for (uint32_t block = 0; done && block < grid->blocks; block++) {
-    run->block = block;
-    done = run_block(run);
+  bool done = true;
+  int made = 0;
+  for (; done && made < cluster.size; made += done) {
+    cluster.run[made] = make_run(kernel, grid, &cluster, made, fault);
+    done = cluster.run[made] != NULL;
   }
-  total(run, counters);
-  run_fini(run);
+  if (!done) emu_fault_set(fault, EMU_LIMIT, "no memory for a launch");
+  for (uint32_t block = 0; done && block < grid->blocks; block += (uint32_t)cluster.size)
+    done = run_cluster(&cluster, block);
+  for (int r = 0; r < made; r++) {
+    add_total(cluster.run[r], counters);
+    run_fini(cluster.run[r]);
+  }
   return done;
 }

@@ -9,6 +9,11 @@ static uint8_t *locate_shared(ptx_run *run, const ptx_warp *warp, const ptx_op *
                               uint64_t offset, int bytes, bool write, bool traced,
                               uint8_t **undefined) {
   emu_shared *shared = &run->shared;
+  if (warp->arrived) {
+    ptx_fault(run, warp, op, lane, EMU_UNKNOWN,
+              "shared memory between the cluster's barrier.arrive and its wait");
+    return NULL;
+  }
   if (!emu_shared_holds(shared, offset, (uint32_t)bytes)) {
     ptx_fault_at(run, warp, op, lane, offset, EMU_OUT_OF_RANGE,
                  "%d bytes of shared memory, of which the block has %u", bytes, shared->bytes);
@@ -23,8 +28,9 @@ static uint8_t *locate_shared(ptx_run *run, const ptx_warp *warp, const ptx_op *
                                          &other);
   if (race >= 0) {
     ptx_fault_at(run, warp, op, lane, (uint64_t)race, EMU_RACE,
-                 other == EMU_MANY_WARPS ? "a %s of shared memory that several other warps touched"
-                                         : "a %s of shared memory that warp %d touched",
+                 other == EMU_MANY_WARPS    ? "a %s of shared memory that several other warps touched"
+                 : other == EMU_OTHER_BLOCK ? "a %s of shared memory that another block read"
+                                            : "a %s of shared memory that warp %d touched",
                  write ? "write" : "read", other);
     return NULL;
   }
@@ -39,7 +45,9 @@ uint8_t *ptx_locate(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int la
     ptx_fault_at(run, warp, op, lane, address, EMU_MISALIGNED, "%d bytes", bytes);
     return NULL;
   }
-  if (space == PTX_SHARED || (space == PTX_GENERIC && address >= PTX_SHARED_WINDOW)) {
+  if (space == PTX_CLUSTER && address >> PTX_CLUSTER_SHIFT)
+    return ptx_locate_cluster(run, warp, op, lane, address, bytes, write, undefined);
+  if (space == PTX_SHARED || space == PTX_CLUSTER || (space == PTX_GENERIC && address >= PTX_SHARED_WINDOW)) {
     return locate_shared(run, warp, op, lane, address & ~PTX_SHARED_WINDOW, bytes, write, traced,
                          undefined);
   }
@@ -112,7 +120,7 @@ static void count_shared(ptx_run *run, const uint64_t *address, uint32_t mask, i
 /* Generic accesses count by where the first lane's address lies. */
 static void count(ptx_run *run, const uint64_t *address, uint32_t mask, int bytes, int space,
                   bool write) {
-  bool shared = space == PTX_SHARED ||
+  bool shared = space == PTX_SHARED || space == PTX_CLUSTER ||
                 (space == PTX_GENERIC && address[__builtin_ctz(mask)] >= PTX_SHARED_WINDOW);
   (shared ? count_shared : count_global)(run, address, mask, bytes, write);
 }
@@ -120,13 +128,14 @@ static void count(ptx_run *run, const uint64_t *address, uint32_t mask, int byte
 /* ---- ld and st ---- */
 
 /* The alternatives of the tables below. */
-#define SPACE "?global|shared|shared::cta"
+#define SPACE "?global|shared|shared::cta|shared::cluster"
 #define CACHE \
     "?ca|cg|cs|lu|cv|wb|wt ?L1::no_allocate|L1::evict_first|L1::evict_last|L1::evict_normal"
 enum { CHOICE_SPACE = 2, CHOICE_VECTOR = 6 };
 
 static int space_of(const ptx_op *op, int choice) {
-  return op->choice[choice] > 1 ? PTX_SHARED : op->choice[choice];
+  static const int spaces[] = {PTX_GENERIC, PTX_GLOBAL, PTX_SHARED, PTX_SHARED, PTX_CLUSTER};
+  return spaces[op->choice[choice]];
 }
 static int vector_of(const ptx_op *op) { return op->choice[CHOICE_VECTOR] * 2; }
 

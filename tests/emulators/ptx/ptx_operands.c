@@ -30,6 +30,8 @@ static const struct {
     {"%lanemask_eq", PTX_LANEMASK_EQ}, {"%lanemask_lt", PTX_LANEMASK_LT},
     {"%lanemask_le", PTX_LANEMASK_LE}, {"%lanemask_gt", PTX_LANEMASK_GT},
     {"%lanemask_ge", PTX_LANEMASK_GE},
+    {"%cluster_ctarank", PTX_CLUSTER_CTARANK}, {"%cluster_nctarank", PTX_CLUSTER_NCTARANK},
+    {"%clusterid.x", PTX_CLUSTERID_X}, {"%nclusterid.x", PTX_NCLUSTERID_X},
 };
 
 static int find_special(ptx_kernel *kernel, const char *text) {

@@ -78,7 +78,8 @@ struct ptx_op {
 typedef enum ptx_special {
   PTX_TID_X, PTX_TID_YZ, PTX_NTID_X, PTX_NTID_YZ, PTX_CTAID_X, PTX_CTAID_YZ, PTX_NCTAID_X,
   PTX_NCTAID_YZ, PTX_LANEID, PTX_WARPID, PTX_LANEMASK_EQ, PTX_LANEMASK_LT, PTX_LANEMASK_LE,
-  PTX_LANEMASK_GT, PTX_LANEMASK_GE, PTX_SPECIALS
+  PTX_LANEMASK_GT, PTX_LANEMASK_GE, PTX_CLUSTER_CTARANK, PTX_CLUSTER_NCTARANK, PTX_CLUSTERID_X,
+  PTX_NCLUSTERID_X, PTX_SPECIALS
 } ptx_special;
 
 typedef struct ptx_constant {
@@ -118,6 +119,6 @@ const ptx_type *ptx_type_named(const char *name);
 
 /* The tables, each ended by a row without syntax. */
 extern const ptx_form ptx_integer_forms[], ptx_float_forms[], ptx_control_forms[],
-    ptx_memory_forms[], ptx_warp_forms[], ptx_matrix_forms[], ptx_async_forms[];
+    ptx_memory_forms[], ptx_warp_forms[], ptx_matrix_forms[], ptx_async_forms[], ptx_cluster_forms[];
 
 #endif

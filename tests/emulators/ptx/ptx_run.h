@@ -25,10 +25,24 @@ struct ptx_warp {
   int limit;              /* the least pc at which lanes wait; INT32_MAX: none */
   int lane_pc[PTX_LANES];
   bool at_barrier, yielded;
+  bool arrived, at_cluster_barrier; /* barrier.cluster: arrived in arrived_phase; waits for its end */
+  int arrived_phase;
   void *async; /* ptx_async.c: copies under way */
 };
 
+#define PTX_MAX_CLUSTER 8
+#define PTX_CLUSTER_SHIFT 24
+
+/* Blocks that are resident together. */
+typedef struct ptx_cluster {
+  ptx_run *run[PTX_MAX_CLUSTER];
+  int size;
+  int phase; /* barriers of all that have ended */
+} ptx_cluster;
+
 struct ptx_run {
+  ptx_cluster *cluster;
+  int rank;
   const ptx_kernel *kernel;
   const ptx_grid *grid;
   emu_shared shared;
@@ -80,12 +94,27 @@ void ptx_reconverge(ptx_warp *warp);
  * memory. NULL: a fault was set. *undefined is the shadow beside the bytes. */
 uint8_t *ptx_locate(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int lane, int space,
                     uint64_t address, int bytes, bool write, uint8_t **undefined);
-enum { PTX_GENERIC = 0, PTX_GLOBAL = 1, PTX_SHARED = 2, PTX_UNTRACED = 4 /* or'ed: no races */ };
+enum {
+  PTX_GENERIC = 0,
+  PTX_GLOBAL = 1,
+  PTX_SHARED = 2,
+  PTX_CLUSTER = 3,
+  PTX_UNTRACED = 4 /* or'ed: no races */
+};
 /* Addresses that operand n gives, checked for undefinedness. */
 bool ptx_addresses(ptx_run *run, ptx_warp *warp, const ptx_op *op, int n, uint32_t mask,
                    uint64_t *address);
 /* Wavefronts of a shared access by the lanes of mask. */
 int ptx_wavefronts(const uint64_t *address, uint32_t mask, int bytes, int *least);
+
+/* ptx_launch.c: whether all warps of a block have ended. */
+bool ptx_block_ended(const ptx_run *run);
+
+/* ptx_cluster.c: bytes of a block of the cluster, by an address of mapa; as ptx_locate. */
+uint8_t *ptx_locate_cluster(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int lane,
+                            uint64_t address, int bytes, bool write, uint8_t **undefined);
+/* Ends a barrier of the cluster for which all warps have arrived; false where some have not. */
+bool ptx_cluster_release(ptx_cluster *cluster);
 
 /* ptx_async.c: what a block leaves and finds. */
 void ptx_async_reset(ptx_warp *warp);

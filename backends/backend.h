@@ -35,6 +35,7 @@ typedef struct backend_code {
   size_t size;
   const char *entry;    /* the kernel's name */
   int32_t shared_bytes; /* of a block */
+  int32_t cluster;      /* blocks of a cluster, which divide those of every launch; 0: no clusters */
 } backend_code;
 
 typedef struct backend_open_params {

@@ -13,9 +13,10 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 11
+#define FORMAT_VERSION 12
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
+#define MAX_CLUSTER 8    /* blocks, likewise */
 
 /* A field added to the recipe must be written and read below, and the format's version raised. */
 _Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 24 +
@@ -180,6 +181,7 @@ static void put_launch(llrt_text *out, const plan_launch *launch) {
   put(out, launch->block_elements);
   put(out, launch->threads);
   put(out, launch->shared_bytes);
+  put(out, launch->cluster);
   put(out, launch->stage);
   put(out, launch->later);
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
@@ -486,6 +488,7 @@ static void get_grid(reader *in, plan_launch *launch) {
   launch->block_elements = get_within(in, 0, INT32_MAX);
   launch->threads = get_within(in, 1, MAX_THREADS);
   launch->shared_bytes = get_within(in, 0, INT32_MAX);
+  launch->cluster = get_within(in, 0, MAX_CLUSTER);
   launch->stage = get_within(in, 0, PLAN_MAX_VARIANTS - 1);
   launch->later = get_within(in, 0, PLAN_MAX_VARIANTS - 1);
 }

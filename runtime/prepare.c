@@ -113,7 +113,8 @@ static llrt_status load_variant(llrt_op *op, int index) {
   LLRT_TRY(link_variant(op->device, variant));
   backend_module *module;
   backend_code code = {.data = variant->code, .size = variant->size, .entry = PLAN_ENTRY_NAME,
-                       .shared_bytes = variant->launch.shared_bytes};
+                       .shared_bytes = variant->launch.shared_bytes,
+                       .cluster = variant->launch.cluster};
   LLRT_TRY(op->device->backend->load(op->device, &code, &module));
   atomic_store_explicit(&op->module[index], module, memory_order_release);
   return LLRT_OK;

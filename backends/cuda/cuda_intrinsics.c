@@ -32,8 +32,17 @@ static LLVMValueRef nvptx_shared(emitter *e, int bytes) {
   return array;
 }
 
+static LLVMValueRef assemble_together(emitter *e, const char *text, const char *constraints,
+                                      LLVMTypeRef result, LLVMValueRef *args, unsigned n_args);
+
+/* Of the cluster: arrive releases, wait acquires, by default. */
 static void nvptx_barrier(emitter *e) {
-  emit_intrinsic(e, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
+  if (e->kernel->cluster_bits == 0) {
+    emit_intrinsic(e, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
+    return;
+  }
+  assemble_together(e, "barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;", "~{memory}",
+                    LLVMVoidTypeInContext(e->context), NULL, 0);
 }
 
 static LLVMValueRef nvptx_opaque(emitter *e, LLVMValueRef value) {
@@ -62,8 +71,8 @@ static LLVMValueRef nvptx_permute(emitter *e, LLVMValueRef low, LLVMValueRef hig
 
 /* Calls inline assembly that all lanes run together and that touches shared memory: LLVM 19 has no intrinsic
  * of stmatrix, and takes those of ldmatrix for loads that it may move into a branch. */
-static LLVMValueRef assemble_matrix(emitter *e, const char *text, const char *constraints,
-                                    LLVMTypeRef result, LLVMValueRef *args, unsigned n_args) {
+static LLVMValueRef assemble_together(emitter *e, const char *text, const char *constraints,
+                                      LLVMTypeRef result, LLVMValueRef *args, unsigned n_args) {
   LLVMTypeRef types[5];
   for (unsigned i = 0; i < n_args; i++) types[i] = LLVMTypeOf(args[i]);
   LLVMTypeRef type = LLVMFunctionType(result, types, n_args, false);
@@ -92,7 +101,7 @@ static void nvptx_matrix_load(emitter *e, LLVMValueRef row, int count, bool tran
   LLVMValueRef address = shared_address(e, row);
   snprintf(text, sizeof text, "ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16 %s;", n,
            transposed ? ".trans" : "", lists[count]);
-  LLVMValueRef loaded = assemble_matrix(e, text, constraints[count], result, &address, 1);
+  LLVMValueRef loaded = assemble_together(e, text, constraints[count], result, &address, 1);
   for (int i = 0; i < n; i++)
     words[i] = n > 1 ? LLVMBuildExtractValue(e->builder, loaded, (unsigned)i, "") : loaded;
 }
@@ -107,8 +116,8 @@ static void nvptx_matrix_store(emitter *e, LLVMValueRef row, int count, bool tra
   memcpy(&args[1], words, (size_t)n * sizeof *words);
   snprintf(text, sizeof text, "stmatrix.sync.aligned.m8n8.x%d%s.shared.b16 %s;", n,
            transposed ? ".trans" : "", lists[count]);
-  assemble_matrix(e, text, constraints[count], LLVMVoidTypeInContext(e->context), args,
-                  (unsigned)n + 1);
+  assemble_together(e, text, constraints[count], LLVMVoidTypeInContext(e->context), args,
+                    (unsigned)n + 1);
 }
 
 static bool nvptx_has_half(const emitter *e) {
@@ -203,6 +212,33 @@ static bool nvptx_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2]
   return true;
 }
 
+/* ---- clusters ---- */
+
+/* Numbers of 8 and 16 bits come in 32-bit registers. */
+static LLVMValueRef nvptx_cluster_load(emitter *e, LLVMTypeRef type, LLVMValueRef pointer,
+                                       LLVMValueRef rank) {
+  bool many = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  unsigned n = many ? LLVMGetVectorSize(type) : 1;
+  unsigned bits = LLVMGetIntTypeWidth(many ? LLVMGetElementType(type) : type);
+  LLVMValueRef map[] = {shared_address(e, pointer), rank};
+  LLVMValueRef address = assemble(e, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", e->i32, map, 2);
+  LLVMTypeRef unit = bits == 64 ? e->i64 : e->i32, units[] = {unit, unit, unit, unit};
+  LLVMTypeRef result = many ? LLVMStructTypeInContext(e->context, units, n, false) : unit;
+  char text[80], constraints[40] = "";
+  static const char *const lists[] = {"", "$0, [$1]", "{$0, $1}, [$2]", "", "{$0, $1, $2, $3}, [$4]"};
+  snprintf(text, sizeof text, "ld.shared::cluster%s.u%u %s;", n == 4 ? ".v4" : n == 2 ? ".v2" : "", bits,
+           lists[n]);
+  for (unsigned i = 0; i < n; i++) strcat(constraints, bits == 64 ? "=l," : "=r,");
+  strcat(constraints, "r,~{memory}");
+  LLVMValueRef loaded = assemble_together(e, text, constraints, result, &address, 1);
+  if (!many) return bits < 32 ? LLVMBuildTrunc(e->builder, loaded, type, "") : loaded;
+  LLVMValueRef vector = LLVMGetUndef(type);
+  for (unsigned i = 0; i < n; i++)
+    vector = LLVMBuildInsertElement(e->builder, vector, LLVMBuildExtractValue(e->builder, loaded, i, ""),
+                                    emit_i32(e, i), "");
+  return vector;
+}
+
 const emit_target_ops emit_ops_nvptx = {
     .begin = nvptx_begin,
     .end = emit_gpu_end,
@@ -213,6 +249,7 @@ const emit_target_ops emit_ops_nvptx = {
     .shuffle = nvptx_shuffle,
     .permute = nvptx_permute,
     .selector = nvptx_selector,
+    .cluster_load = nvptx_cluster_load,
     .matrix_load = nvptx_matrix_load,
     .matrix_store = nvptx_matrix_store,
     .has_half = nvptx_has_half,

@@ -13,7 +13,7 @@
 struct backend_module {
   void *handle;   /* CUmodule */
   void *function; /* CUfunction */
-  unsigned shared_bytes;
+  unsigned shared_bytes, cluster; /* cluster: blocks; 0: none */
 };
 
 /* Errors that mean "not for this GPU" rather than "the GPU failed". */
@@ -80,6 +80,9 @@ static llrt_status module_open(const cuda_driver *driver, const backend_code *co
                        "cuModuleLoadData"));
   LLRT_TRY(CUDA_CALL(driver, cuModuleGetFunction, &module->function, module->handle, code->entry));
   module->shared_bytes = (unsigned)code->shared_bytes;
+  module->cluster = (unsigned)code->cluster;
+  if (module->cluster > 0 && !driver->cuLaunchKernelEx)
+    return llrt_error(LLRT_UNSUPPORTED, "clusters: this driver has no cuLaunchKernelEx");
   if (code->shared_bytes > CUDA_SHARED_WITHOUT_ASKING)
     LLRT_TRY(CUDA_CALL(driver, cuFuncSetAttribute, module->function, CUDA_FUNCTION_DYNAMIC_SHARED,
                        code->shared_bytes));
@@ -117,6 +120,17 @@ void llrt_cuda_unload(llrt_device *base, backend_module *module) {
   llrt_cuda_leave(device, LLRT_OK);
 }
 
+static llrt_status launch_clusters(const cuda_device *device, const backend_module *module,
+                                   const backend_launch *launch, void **parameters, void *stream) {
+  const cuda_launch_attribute cluster = {.id = CUDA_LAUNCH_CLUSTER_DIMENSION,
+                                         .value.cluster = {module->cluster, 1, 1}};
+  const cuda_launch_config config = {.grid_x = (unsigned)launch->blocks, .grid_y = 1, .grid_z = 1,
+                                     .block_x = (unsigned)launch->threads, .block_y = 1, .block_z = 1,
+                                     .shared_bytes = module->shared_bytes, .stream = stream,
+                                     .attributes = &cluster, .n_attributes = 1};
+  return CUDA_CALL(&device->driver, cuLaunchKernelEx, &config, module->function, parameters, NULL);
+}
+
 llrt_status llrt_cuda_launch(llrt_device *base, const backend_module *module,
                              const backend_launch *launch, void *stream) {
   const cuda_device *device = cuda_device_of(base);
@@ -124,8 +138,10 @@ llrt_status llrt_cuda_launch(llrt_device *base, const backend_module *module,
   void *parameters[PLAN_MAX_ARGS];
   for (int i = 0; i < launch->n_args; i++) parameters[i] = (void *)&launch->args[i];
   LLRT_TRY(llrt_cuda_enter(device));
-  llrt_status status =
-      CUDA_CALL(&device->driver, cuLaunchKernel, module->function, (unsigned)launch->blocks, 1, 1,
-                (unsigned)launch->threads, 1, 1, module->shared_bytes, stream, parameters, NULL);
+  llrt_status status = module->cluster > 0
+                           ? launch_clusters(device, module, launch, parameters, stream)
+                           : CUDA_CALL(&device->driver, cuLaunchKernel, module->function,
+                                       (unsigned)launch->blocks, 1, 1, (unsigned)launch->threads, 1, 1,
+                                       module->shared_bytes, stream, parameters, NULL);
   return llrt_cuda_leave(device, status);
 }

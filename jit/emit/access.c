@@ -24,7 +24,7 @@ typedef struct access {
   uint64_t inner;      /* register bits inside a piece */
   plan_matrix matrix;  /* where the step moves matrices; `place` is that of their rows' addresses */
   plan_value addresses;
-  bool load;
+  bool load, cluster;  /* cluster: from the memory of other blocks */
 } access;
 
 /* ---- alignment ---- */
@@ -60,6 +60,10 @@ static LLVMValueRef fill_of(const emitter *e, const access *a, LLVMTypeRef type)
 }
 
 static LLVMValueRef plain_load(emitter *e, LLVMTypeRef type, access *a, uint64_t tile) {
+  if (a->cluster) {
+    LLVMValueRef block = emit_block_of(e, a->value, a->step->buffer, tile);
+    return e->ops->cluster_load(e, type, emit_pointer(e, &a->place, tile), block);
+  }
   LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, emit_pointer(e, &a->place, tile), "");
   set_alignment(e, loaded, piece_bytes(a) >> a->step->misaligned);
   return loaded;
@@ -438,7 +442,11 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
   a.word = a.value->word;
   LLVMBasicBlockRef next = NULL;
   LLVMValueRef warps = tensor ? NULL : warp_takes_part(e, &a);
-  if (!load) next = emit_open_guard(e, emit_and(e, emit_is_first_copy(e, a.value), warps));
+  LLVMValueRef first = load     ? NULL
+                       : tensor ? emit_is_first_copy(e, a.value)
+                                : emit_is_first_in_block(e, a.value);
+  if (!load) next = emit_open_guard(e, emit_and(e, first, warps));
+  a.cluster = load && !tensor && !plan_is_local(e->kernel, step->buffer, a.value);
   if (tensor) emit_place_tensor(e, a.value, step->tensor, &a.place);
   else place_in_buffer(e, &a);
   if (tensor && !load && e->kernel->n_indices) emit_place_tensor(e, a.value, 0, &a.read);

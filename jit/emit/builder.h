@@ -28,7 +28,8 @@ typedef struct emit_target_ops {
   LLVMValueRef (*shared)(emitter *e, int bytes);
   /* The kernel argument as a pointer to global memory. */
   LLVMValueRef (*global)(emitter *e, LLVMValueRef address);
-  /* Shared writes of all threads before it are seen by all after it. */
+  /* Shared writes of all threads of the block, or of the cluster where the kernel has them, before it are seen by
+   * all after it. */
   void (*barrier)(emitter *e);
 
   /* The same value (a word, on the host a vector of lanes or a number), from which the code generator
@@ -55,6 +56,9 @@ typedef struct emit_target_ops {
    * one. The memory is not written by the kernel. NULL: never. */
   LLVMValueRef (*load_if)(emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef condition,
                           LLVMValueRef otherwise);
+  /* Loads `type` from where `pointer` is in the shared memory of the cluster's block number `rank` (i32). NULL
+   * where targets have no clusters. */
+  LLVMValueRef (*cluster_load)(emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef rank);
   /* Two codes (i32) to f32 and back, where the target has instructions for two at once: false, and nothing
    * emitted, where it has none. NULL: never. NaN is written as number_format.nan. */
   bool (*decode_pair)(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
@@ -239,6 +243,10 @@ LLVMValueRef emit_bound_full(emitter *e, const plan_bound *bound);
 
 /* i1: whether this thread holds the first of the copies of `value`; NULL: there are no copies. */
 LLVMValueRef emit_is_first_copy(emitter *e, const plan_value *value);
+/* The same among the block's own warps: copies in other blocks of the cluster do not count. */
+LLVMValueRef emit_is_first_in_block(emitter *e, const plan_value *value);
+/* The block of the cluster in whose memory the element at `tile` XOR what the thread adds lies, i32. */
+LLVMValueRef emit_block_of(emitter *e, const plan_value *value, int buffer, uint64_t tile);
 
 /* ---- emit_cast.c: number formats ---- */
 

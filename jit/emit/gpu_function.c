@@ -7,6 +7,16 @@
 #define GPU_GLOBAL 1
 #define GPU_SHARED 3
 
+/* Blocks of a cluster follow each other: the block's number becomes the cluster's, its rank joins the warp. */
+static void number_cluster(emitter *e) {
+  int bits = e->kernel->cluster_bits, warps = e->kernel->warp_bits - bits;
+  LLVMValueRef rank = LLVMBuildTrunc(e->builder, e->block, e->i32, "");
+  rank = LLVMBuildAnd(e->builder, rank, emit_i32(e, (1 << bits) - 1), "");
+  rank = LLVMBuildShl(e->builder, rank, emit_i32(e, warps), "");
+  e->warp = LLVMBuildOr(e->builder, e->warp, rank, "");
+  e->block = LLVMBuildLShr(e->builder, e->block, emit_i64(e, bits), "");
+}
+
 void emit_gpu_begin(emitter *e, unsigned convention, const char *thread_index,
                     const char *block_index) {
   const plan_launch *launch = &e->kernel->launch;
@@ -24,6 +34,7 @@ void emit_gpu_begin(emitter *e, unsigned convention, const char *thread_index,
   e->block = LLVMBuildZExt(e->builder, block, e->i64, "");
   e->lane = LLVMBuildAnd(e->builder, thread, emit_i32(e, (1 << lane_bits) - 1), "");
   e->warp = LLVMBuildLShr(e->builder, thread, emit_i32(e, lane_bits), "");
+  if (e->kernel->cluster_bits > 0) number_cluster(e);
 }
 
 void emit_gpu_end(emitter *e) { LLVMBuildRetVoid(e->builder); }

@@ -505,17 +505,38 @@ static uint64_t copy_mask(const plan_value *value, plan_dim dim) {
   return mask;
 }
 
-LLVMValueRef emit_is_first_copy(emitter *e, const plan_value *value) {
+static LLVMValueRef is_first(emitter *e, const plan_value *value, uint64_t warps) {
   LLVMValueRef first = NULL;
   const struct {
     plan_dim dim;
     LLVMValueRef at;
-  } dims[] = {{PLAN_LANE, e->lane}, {PLAN_WARP, e->warp}};
+    uint64_t among;
+  } dims[] = {{PLAN_LANE, e->lane, UINT64_MAX}, {PLAN_WARP, e->warp, warps}};
   for (int d = 0; d < 2; d++) {
-    uint64_t mask = copy_mask(value, dims[d].dim);
+    uint64_t mask = copy_mask(value, dims[d].dim) & dims[d].among;
     if (!dims[d].at || mask == 0) continue;
     LLVMValueRef bits = LLVMBuildAnd(e->builder, dims[d].at, emit_i32(e, (int64_t)mask), "");
     first = emit_and(e, first, LLVMBuildICmp(e->builder, LLVMIntEQ, bits, emit_i32(e, 0), ""));
   }
   return first;
+}
+
+LLVMValueRef emit_is_first_copy(emitter *e, const plan_value *value) {
+  return is_first(e, value, UINT64_MAX);
+}
+
+LLVMValueRef emit_is_first_in_block(emitter *e, const plan_value *value) {
+  return is_first(e, value, bits_mask(e->kernel->warp_bits - e->kernel->cluster_bits));
+}
+
+LLVMValueRef emit_block_of(emitter *e, const plan_value *value, int buffer, uint64_t tile) {
+  int warps = e->kernel->warp_bits - e->kernel->cluster_bits;
+  plan_blocks blocks;
+  plan_blocks_of_buffer(e->kernel, buffer, &blocks);
+  uint64_t known = f2_apply(blocks.of_tile, tile);
+  LLVMValueRef block = moving_part(e, value, blocks.of_tile, NULL, bits_mask(e->kernel->cluster_bits));
+  LLVMValueRef own = LLVMBuildLShr(e->builder, e->warp, emit_i32(e, warps), "");
+  own = LLVMBuildAnd(e->builder, own, emit_i32(e, (int64_t)blocks.own), "");
+  block = LLVMBuildXor(e->builder, block, own, "");
+  return LLVMBuildXor(e->builder, block, emit_i32(e, (int64_t)known), "");
 }

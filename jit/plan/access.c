@@ -32,6 +32,33 @@ void plan_address_of_buffer(const plan_kernel *kernel, int buffer, plan_address_
     map->column[b] &= bits_mask(kernel->buffer[buffer].layout.in[0].bits);
 }
 
+void plan_blocks_of_buffer(const plan_kernel *kernel, int buffer, plan_blocks *out) {
+  const llrt_layout *layout = &kernel->buffer[buffer].layout;
+  llrt_layout inverse;
+  int first = layout->in[0].bits + layout->in[1].bits;
+  memset(out, 0, sizeof *out);
+  if (kernel->cluster_bits == 0 || llrt_layout_right_inverse(layout, &inverse) != LLRT_OK) return;
+  for (int b = 0; b < LLRT_MAX_BITS; b++) out->of_tile[b] = inverse.column[b] >> first;
+  for (int i = 0; i < kernel->cluster_bits; i++)
+    if (layout->column[first + i] == 0) out->own |= 1ull << i;
+}
+
+bool plan_is_local(const plan_kernel *kernel, int buffer, const plan_value *value) {
+  int warps = kernel->warp_bits - kernel->cluster_bits, first = plan_value_bits(value, PLAN_REGISTER) +
+                                                                plan_value_bits(value, PLAN_LANE);
+  plan_blocks blocks;
+  plan_blocks_of_buffer(kernel, buffer, &blocks);
+  for (int i = 0; i < first + kernel->warp_bits; i++) {
+    uint64_t own = i >= first + warps ? 1ull << (i - first - warps) & ~blocks.own : 0;
+    if (f2_apply(blocks.of_tile, value->layout.column[i]) != own) return false;
+  }
+  return true;
+}
+
+static uint64_t repetition_of(const llrt_layout *layout, const llrt_layout *inverse, uint64_t x) {
+  return f2_apply(inverse->column, x) >> layout->in[0].bits & bits_mask(layout->in[1].bits);
+}
+
 void plan_repetitions_of(const plan_kernel *kernel, int buffer, const plan_value *value,
                          plan_repetitions *out) {
   const llrt_layout *layout = &kernel->buffer[buffer].layout;
@@ -39,11 +66,9 @@ void plan_repetitions_of(const plan_kernel *kernel, int buffer, const plan_value
   memset(out, 0, sizeof *out);
   if (layout->in[1].bits == 0 || llrt_layout_right_inverse(layout, &inverse) != LLRT_OK) return;
   for (int i = 0; i < plan_value_bits(value, PLAN_REGISTER); i++)
-    out->of_register[i] =
-        f2_apply(inverse.column, plan_value_columns(value, PLAN_REGISTER)[i]) >> layout->in[0].bits;
+    out->of_register[i] = repetition_of(layout, &inverse, plan_value_columns(value, PLAN_REGISTER)[i]);
   for (int i = 0; i < plan_value_bits(value, PLAN_WARP); i++) {
-    out->of_warp[i] =
-        f2_apply(inverse.column, plan_value_columns(value, PLAN_WARP)[i]) >> layout->in[0].bits;
+    out->of_warp[i] = repetition_of(layout, &inverse, plan_value_columns(value, PLAN_WARP)[i]);
     out->warps |= out->of_warp[i];
   }
 }

@@ -14,6 +14,9 @@
 /* What an unknown stride reads as: far apart and aligned. */
 #define FAR_STRIDE ((int64_t)1 << 32)
 
+/* Elements between the same offset in the shared memory of two blocks: the same bank, another word. */
+#define BLOCK_SHIFT 40
+
 typedef enum traffic_kind { TRAFFIC_GLOBAL, TRAFFIC_SHARED } traffic_kind;
 
 /* An access by all lanes of all warps of the block, one vector after the other. */
@@ -24,6 +27,7 @@ typedef struct access_walk {
   traffic_kind kind;
   uint64_t vector_mask; /* register bits inside one vector, or of one instruction's matrices */
   int matrices;         /* log2 of an instruction that moves them */
+  plan_blocks blocks;   /* of the buffer */
 } access_walk;
 
 static int64_t element_offset(const access_walk *walk, const llrt_layout *inverse, uint64_t reg,
@@ -33,7 +37,8 @@ static int64_t element_offset(const access_walk *walk, const llrt_layout *invers
   uint64_t y = plan_value_at(walk->value, reg, lane, warp, 0);
   if (walk->kind == TRAFFIC_SHARED) {
     int offset_bits = walk->kernel->buffer[walk->step->buffer].layout.in[0].bits;
-    return (int64_t)(llrt_layout_apply_flat(inverse, y) & bits_mask(offset_bits));
+    return (int64_t)(llrt_layout_apply_flat(inverse, y) & bits_mask(offset_bits)) |
+           (int64_t)f2_apply(walk->blocks.of_tile, y) << BLOCK_SHIFT;
   }
   plan_tile_position(walk->kernel, y, 0, no_upper, position);
   plan_index_terms terms;
@@ -96,6 +101,7 @@ static int count_addresses(const access_walk *walk, const llrt_layout *inverse) 
     moving |= (uint64_t)element_offset(walk, inverse, 0, 1ull << i, 0);
   for (int i = 0; i < plan_value_bits(value, PLAN_WARP); i++)
     moving |= (uint64_t)element_offset(walk, inverse, 0, 0, 1ull << i);
+  moving &= bits_mask(BLOCK_SHIFT);
   for (int i = 0; i < plan_value_bits(value, PLAN_REGISTER); i++)
     if (!(walk->vector_mask >> i & 1))
       f2_basis_insert(&known, (uint64_t)element_offset(walk, inverse, 1ull << i, 0, 0) & moving);
@@ -115,12 +121,14 @@ static int walk_shared(const access_walk *walk, const llrt_layout *inverse, plan
   for (uint64_t reg = 0; reg < 1ull << plan_value_bits(walk->value, PLAN_REGISTER); reg++)
     n += !(reg & walk->vector_mask) &&
          plan_repetition_has(&repetitions, walk->step->repetition, reg);
-  for (int i = 0; i < kernel->warp_bits; i++)
-    warp_bits += (load || plan_value_columns(walk->value, PLAN_WARP)[i] != 0) &&
+  for (int i = 0; i < kernel->warp_bits; i++) /* copies in blocks do store */
+    warp_bits += (load || plan_value_columns(walk->value, PLAN_WARP)[i] != 0 ||
+                  i >= kernel->warp_bits - kernel->cluster_bits) &&
                  repetitions.of_warp[i] == 0;
   int lanes = shared_addresses(walk, inverse, address, &bytes);
   cost->shared_accesses += n << warp_bits;
   if (!target->lanes_first) cost->addresses += count_addresses(walk, inverse);
+  if (load && !plan_is_local(kernel, walk->step->buffer, walk->value)) cost->addresses += n; /* mapa */
   return traffic_wavefronts(address, lanes, bytes, target->banks, target->bank_bytes) * n << warp_bits;
 }
 
@@ -189,6 +197,7 @@ static int count_step(const plan_kernel *kernel, const plan_step *step, traffic_
     plan_address_of_tensor(kernel, step->tensor, &map);
   } else {
     plan_address_of_buffer(kernel, step->buffer, &map);
+    plan_blocks_of_buffer(kernel, step->buffer, &walk.blocks);
     if (llrt_layout_right_inverse(&kernel->buffer[step->buffer].layout, &inverse) != LLRT_OK)
       return 0;
   }

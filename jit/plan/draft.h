@@ -264,6 +264,13 @@ typedef struct plan_repetitions {
 } plan_repetitions;
 void plan_repetitions_of(const plan_kernel *kernel, int buffer, const plan_value *value,
                          plan_repetitions *out);
+/* Which block of the cluster holds an element: XOR of of_tile, and of the reader's own block the bits in `own`. */
+typedef struct plan_blocks {
+  uint64_t of_tile[LLRT_MAX_BITS], own;
+} plan_blocks;
+void plan_blocks_of_buffer(const plan_kernel *kernel, int buffer, plan_blocks *out);
+/* Whether a value in the buffer lies in the own block alone, so that no other's memory is read. */
+bool plan_is_local(const plan_kernel *kernel, int buffer, const plan_value *value);
 /* Whether register index `reg` takes part in a repetition, in the warps that do. */
 bool plan_repetition_has(const plan_repetitions *repetitions, int repetition, uint64_t reg);
 

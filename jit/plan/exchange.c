@@ -318,6 +318,7 @@ static llrt_status matrix_route(const conversion *c, int *at, bool *found) {
   *found = false;
   if ((rows.matrix[0] && !target->matrix_store) || (rows.matrix[1] && !target->matrix_load))
     return LLRT_OK;
+  if (c->from.cluster > 0) return LLRT_OK; /* matrices come from the own block's memory only */
   while (!frame_fit_rows(&f.now, &c->to, c->target->bits, &rows, fitted))
     if (next == c->to.word || !form(c, next++, &f)) return LLRT_OK;
   LLRT_TRY(swizzle_plan_rows(target, c->target->bits, &fitted[0], &fitted[1], &rows, &chosen, found));
@@ -461,6 +462,7 @@ llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out)
   conversion c = {.d = d, .start = &start, .target = target};
   choice best = {.refused = LLRT_OK};
   frame_of_values(&start, target, &c.from, &c.to);
+  c.from.cluster = c.to.cluster = d->kernel->cluster_bits;
   *out = in;
   if (host && c.to.word > 0 && !words_agree(&c.from, &c.to))
     LLRT_TRY(change_packing(d, &c.from, &c.to, &start, out));

@@ -26,7 +26,7 @@ typedef struct interpreter {
   uint64_t *tile[PLAN_MAX_VALUES];    /* their tile coordinates in iteration 0 */
   int64_t *place;                     /* of a tile coordinate, scratch of run_exchange */
   uint64_t *shared;          /* elements of every buffer by offset in 4 bits */
-  size_t shared_size;
+  size_t shared_size;        /* of one block */
   int *written, *read, phase; /* phase of the last write and read, counted by barriers from 1 */
 } interpreter;
 
@@ -67,9 +67,10 @@ static llrt_status interpreter_init(interpreter *in) {
     size_t places = (size_t)kernel->buffer[i].bytes * 2; /* elements of 4 bits */
     if (places > in->shared_size) in->shared_size = places;
   }
-  failed |= !(in->shared = calloc(in->shared_size + 1, sizeof(uint64_t)));
-  failed |= !(in->written = calloc(in->shared_size + 1, sizeof(int)));
-  failed |= !(in->read = calloc(in->shared_size + 1, sizeof(int)));
+  size_t places = (in->shared_size << kernel->cluster_bits) + 1;
+  failed |= !(in->shared = calloc(places, sizeof(uint64_t)));
+  failed |= !(in->written = calloc(places, sizeof(int)));
+  failed |= !(in->read = calloc(places, sizeof(int)));
   return failed ? llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory") : LLRT_OK;
 }
 
@@ -227,13 +228,21 @@ static llrt_status run_global(interpreter *in, const plan_step *step, int value,
 
 static llrt_status run_shared(interpreter *in, const plan_step *step, int value, bool load) {
   const plan_buffer *buffer = &in->kernel->buffer[step->buffer];
+  const plan_kernel *kernel = in->kernel;
   llrt_layout offset_of;
-  int bits = buffer->layout.in[0].bits;
+  plan_blocks blocks;
+  int bits = buffer->layout.in[0].bits, parts = buffer->layout.in[1].bits;
+  int64_t per_block = value_size(kernel, value) >> kernel->cluster_bits;
   LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
+  plan_blocks_of_buffer(kernel, step->buffer, &blocks);
   for (int64_t at = 0; at < value_size(in->kernel, value); at++) {
     uint64_t offset = llrt_layout_apply_flat(&offset_of, tile_at(in, value, at));
-    if (offset >> bits != step->repetition) continue;
-    offset = (offset & bits_mask(bits)) * buffer->bits / 4;
+    if ((offset >> bits & bits_mask(parts)) != step->repetition) continue;
+    uint64_t own = (uint64_t)(at / per_block);
+    uint64_t block = f2_apply(blocks.of_tile, tile_at(in, value, at)) ^ (own & blocks.own);
+    if (!load && block != own)
+      return llrt_error(LLRT_INTERNAL, "block %llu stores in another's memory", (unsigned long long)own);
+    offset = (offset & bits_mask(bits)) * buffer->bits / 4 + block * in->shared_size;
     if (!load) {
       if (in->read[offset] >= in->phase)
         return llrt_error(LLRT_INTERNAL, "shared offset %llu is written without a barrier after its read",
@@ -450,9 +459,9 @@ llrt_status plan_interpret(const plan_kernel *kernel, const llrt_tensor *tensors
   LLRT_TRY(plan_verify(kernel));
   LLRT_TRY(plan_launch_bind(&kernel->launch, tensors, bindings, n_tensors, in.args, &blocks));
   llrt_status status = interpreter_init(&in);
-  for (in.block = 0; in.block < blocks && status == LLRT_OK; in.block++) {
-    memset(in.written, 0, in.shared_size * sizeof(int));
-    memset(in.read, 0, in.shared_size * sizeof(int));
+  for (in.block = 0; in.block << kernel->cluster_bits < blocks && status == LLRT_OK; in.block++) {
+    memset(in.written, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
+    memset(in.read, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
     in.phase = 1;
     if (!kernel->flat) plan_decode_block(kernel, in.block, in.args, &in.grid, in.upper);
     status = run_steps(&in, 0, kernel->n_steps);

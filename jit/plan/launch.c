@@ -98,6 +98,8 @@ static llrt_status count_blocks(const bound_call *call, int64_t *blocks) {
   int64_t positions = count_positions(call);
   if (call->launch->block_elements > 0 && positions > 0)
     positions = bits_ceil_div(positions, call->launch->block_elements);
+  if (call->launch->cluster > 0 && positions > 0 && positions <= INT32_MAX)
+    positions *= call->launch->cluster;
   if (positions < 0 || positions > INT32_MAX)
     return llrt_error(LLRT_UNSUPPORTED, "the launch would need more than 2^31 - 1 blocks");
   *blocks = positions;

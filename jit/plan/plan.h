@@ -139,11 +139,12 @@ typedef struct plan_value {
                          others alone, in their order */
 } plan_value;
 
-/* A shared buffer: element offset and repetition -> tile. A tile larger than the buffer goes through it in
+/* A shared buffer: element offset, repetition and block of the cluster -> tile. A block stores what is its own, and
+ * loads from where it lies; a zero column of block is a copy that each block has, and loads of its own. A tile larger than the buffer goes through it in
  * 2^repetition bits parts, each of which is whole registers, or all that some warps have, of every value that
  * is stored or loaded. All buffers of a kernel lie at the same place: barriers part their uses. */
 typedef struct plan_buffer {
-  llrt_layout layout; /* offset, repetition -> tile */
+  llrt_layout layout; /* offset, repetition, block -> tile */
   int32_t bytes;
   uint8_t bits; /* of an element */
 } plan_buffer;
@@ -181,7 +182,7 @@ typedef enum plan_step_kind {
                         the number of registers. GPU, or one vector of the word changes places with
                         one of the lanes */
   PLAN_SHARED_STORE, /* the step's repetition of buffer = in, 2^vector elements an access */
-  PLAN_BARRIER,      /* of the block; between shared stores and loads */
+  PLAN_BARRIER,      /* of the block, or of the cluster where there is one; between shared stores and loads */
   PLAN_SHARED_LOAD,  /* that part of out = buffer */
   PLAN_MAP,          /* out = map of in, element by element: same layout; only a cast changes width */
   PLAN_STORE,        /* tensor = in */
@@ -281,6 +282,8 @@ typedef struct plan_kernel {
   bool halves; /* elements of 128 bits: they move as 64-bit elements, of which a digit without an axis tells
                   the two apart; offsets, strides and tensor_bits count those */
   int32_t lane_bits, warp_bits; /* of a block; the host's lane_bits fits the narrowest element */
+  int32_t cluster_bits; /* log2 blocks that work on one tile and read each other's shared memory: the highest of
+                           warp_bits number them */
   bool flat; /* a tile is 2^tile_bits consecutive elements of the flat index, which `place` splits into
                 digits (whole digits: upper and fixed bits together, fastest first); of space only the
                 out-dims are used */

@@ -48,7 +48,8 @@ void draft_finish(plan_kernel *kernel) {
   kernel->launch.shared_bytes =
       (int32_t)(kernel->panel.elements * kernel->tensor_bits[0] / 8);
   kernel->launch.threads =
-      kernel->target.lanes_first ? 1 : 1 << (kernel->lane_bits + kernel->warp_bits);
+      kernel->target.lanes_first ? 1 : 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
+  kernel->launch.cluster = kernel->cluster_bits > 0 ? 1 << kernel->cluster_bits : 0;
   for (int i = 0; i < kernel->n_buffers; i++)
     kernel->launch.shared_bytes = bits_max(kernel->launch.shared_bytes, kernel->buffer[i].bytes);
   plan_cost_kernel(kernel);

@@ -225,9 +225,13 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       print_shared_access(kernel, step, step->in, text);
       print_repetition(kernel, step, text);
       break;
-    case PLAN_BARRIER: llrt_text_add(text, "barrier"); break;
+    case PLAN_BARRIER:
+      llrt_text_add(text, "barrier%s", kernel->cluster_bits > 0 ? " of the cluster" : "");
+      break;
     case PLAN_SHARED_LOAD:
-      llrt_text_add(text, "load shared buffer %d", step->buffer);
+      llrt_text_add(text, "load shared buffer %d%s", step->buffer,
+                    plan_is_local(kernel, step->buffer, &kernel->value[step->out])
+                        ? "" : " of the cluster's blocks");
       print_shared_access(kernel, step, step->out, text);
       print_repetition(kernel, step, text);
       llrt_text_add(text, " -> ");
@@ -331,7 +335,10 @@ static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text)
                 kernel->flat ? "flat" : "tiled", kernel->tensor_bits[0] << kernel->halves);
   print_range(&kernel->launch.range, text);
   llrt_text_add(text, "\n  block: %d warps of %d lanes, %d bytes of shared memory\n",
-                1 << kernel->warp_bits, 1 << kernel->lane_bits, kernel->launch.shared_bytes);
+                1 << (kernel->warp_bits - kernel->cluster_bits), 1 << kernel->lane_bits,
+                kernel->launch.shared_bytes);
+  if (kernel->cluster_bits > 0)
+    llrt_text_add(text, "  cluster: %d blocks, the highest warps number them\n", 1 << kernel->cluster_bits);
   print_digits(kernel, text);
   print_bounds(kernel, text);
   for (int i = 0; i < kernel->n_indices; i++) print_index(kernel, i, text);

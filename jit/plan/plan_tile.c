@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* The most warps of a block, log2. */
-#define MAX_WARP_BITS 5
+/* The most threads of a block, log2. */
+#define MAX_THREAD_BITS 10
 
 typedef struct vectors {
   int n;
@@ -53,25 +53,42 @@ static llrt_status read_layout(const llrt_layout *layout, parts *p) {
   return LLRT_OK;
 }
 
-static bool same_vectors(const vectors *a, const vectors *b) {
-  return a->n == b->n && memcmp(a->at, b->at, (size_t)a->n * sizeof *a->at) == 0;
+static void span_of(const parts *p, const vectors *blocks, f2_basis *span) {
+  const vectors *const lists[] = {&p->registers, &p->lanes, &p->warps, blocks};
+  f2_basis_init(span);
+  for (int l = 0; l < 4; l++)
+    for (int i = 0; i < lists[l]->n; i++) f2_basis_insert(span, lists[l]->at[i]);
 }
 
-/* A basis of what one block holds; both layouts must have the same. */
-static llrt_status block_tile(const parts side[2], f2_basis *tile) {
-  if (!same_vectors(&side[0].blocks, &side[1].blocks))
-    return llrt_error(LLRT_UNSUPPORTED, "elements move between blocks, which needs distributed shared "
-                                        "memory");
-  for (int s = 0; s < 2; s++) {
-    const vectors *const lists[] = {&side[s].registers, &side[s].lanes, &side[s].warps};
-    int before = tile->rank;
-    for (int l = 0; l < 3; l++)
-      for (int i = 0; i < lists[l]->n; i++) f2_basis_insert(tile, lists[l]->at[i]);
-    if (s == 1 && tile->rank != before)
-      return llrt_error(LLRT_UNSUPPORTED, "elements move between blocks, which needs distributed shared "
-                                          "memory");
+static bool same_span(const f2_basis *a, const f2_basis *b) {
+  for (uint64_t p = a->pivots; p; p &= p - 1)
+    if (!f2_basis_contains(b, a->row[bits_lowest(p)])) return false;
+  return a->rank == b->rank;
+}
+
+/* Parts the blocks' bits into those that number tiles (*apart: equal columns of which nothing else is made)
+ * and those by which elements of a tile move (*moving: of both sides, in equal number). *tile: what the places
+ * other than *apart hold. */
+static llrt_status part_blocks(const parts side[2], vectors *apart, vectors moving[2], f2_basis *tile) {
+  f2_basis other;
+  int n = bits_max(side[0].blocks.n, side[1].blocks.n);
+  for (int all = 0; all < 2; all++) {
+    *apart = moving[0] = moving[1] = (vectors){0};
+    for (int i = 0; i < n; i++) {
+      uint64_t x = i < side[0].blocks.n ? side[0].blocks.at[i] : 0;
+      uint64_t y = i < side[1].blocks.n ? side[1].blocks.at[i] : 0;
+      if (x == y && (all == 0 || x == 0)) {
+        if (x) apart->at[apart->n++] = x;
+        continue;
+      }
+      moving[0].at[moving[0].n++] = x;
+      moving[1].at[moving[1].n++] = y;
+    }
+    span_of(&side[0], &moving[0], tile);
+    span_of(&side[1], &moving[1], &other);
+    if (same_span(tile, &other)) return LLRT_OK;
   }
-  return LLRT_OK;
+  return llrt_error(LLRT_INTERNAL, "layouts of one tensor that hold different elements");
 }
 
 /* ---- fitting a target ---- */
@@ -101,11 +118,31 @@ static void fit_host(parts *p, int lane_bits) {
   p->registers = registers;
 }
 
+/* Blocks between which elements move are a cluster, or where the target has none, or a scan wants one block, warps
+ * of a larger one. */
+static llrt_status fit_blocks(plan_kernel *kernel, parts side[2], vectors moving[2], bool clusters) {
+  int warps = bits_max(side[0].warps.n, side[1].warps.n);
+  if (moving[0].n == 0) return LLRT_OK;
+  int room = kernel->target.lanes_first ? LLRT_MAX_BITS : MAX_THREAD_BITS - kernel->lane_bits;
+  bool cluster = clusters && moving[0].n <= kernel->target.cluster_bits && warps <= room;
+  if (!cluster && warps + moving[0].n > room)
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "elements move between %d blocks of %d warps: %s has clusters of %d, and one block has "
+                      "not so many warps", 1 << moving[0].n, 1 << warps, kernel->target.name,
+                      1 << kernel->target.cluster_bits);
+  if (cluster) kernel->cluster_bits = moving[0].n;
+  for (int s = 0; s < 2; s++) {
+    while (side[s].warps.n < warps) side[s].warps.at[side[s].warps.n++] = 0;
+    move_all(&moving[s], &side[s].warps);
+  }
+  return LLRT_OK;
+}
+
 static llrt_status fit_gpu(const plan_kernel *kernel, parts *p) {
   if (p->lanes.n > kernel->lane_bits)
     return llrt_error(LLRT_UNSUPPORTED, "a layout of %d lanes: %s has %d", 1 << p->lanes.n,
                       kernel->target.name, 1 << kernel->lane_bits);
-  if (p->warps.n > MAX_WARP_BITS)
+  if (p->warps.n - kernel->cluster_bits > MAX_THREAD_BITS - kernel->lane_bits)
     return llrt_error(LLRT_UNSUPPORTED, "a layout of %d warps", 1 << p->warps.n);
   return LLRT_OK;
 }
@@ -283,6 +320,8 @@ static llrt_status add_steps(draft *d, const plan_tile *tile, const plan_value v
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .out = (uint8_t)loaded, .vector = vector}));
   if (tile->scan) LLRT_TRY(scan_steps(d, tile, value, span, loaded, &at));
   else LLRT_TRY(repeat_steps(d, value, tile->turns, loaded, &at));
+  /* A block whose memory others still read must not end. */
+  if (kernel->cluster_bits > 0) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)at,
                                         .vector = vector});
 }
@@ -317,6 +356,7 @@ llrt_status plan_tile_make(const plan_tile *tile, const plan_target *target,
                            const plan_options *options, plan_kernel *out) {
   draft d = {.options = options, .kernel = out};
   parts side[2];
+  vectors apart, moving[2];
   plan_value value[2];
   f2_basis span;
   memset(out, 0, sizeof *out);
@@ -326,11 +366,10 @@ llrt_status plan_tile_make(const plan_tile *tile, const plan_target *target,
   out->n_tensors = 2;
   out->lane_bits = target->lanes_first ? bits_log2(target->vector_bytes * 8 / tile->element_bits)
                                        : target->lane_bits;
-  f2_basis_init(&span);
-  LLRT_TRY(block_tile(side, &span));
-  drop_copies(&side[0].blocks);
+  LLRT_TRY(part_blocks(side, &apart, moving, &span));
+  LLRT_TRY(fit_blocks(out, side, moving, tile->scan == NULL));
   LLRT_TRY(fit(out, side));
-  LLRT_TRY(fill_space(&d, tile->a, &side[0].blocks, &span));
+  LLRT_TRY(fill_space(&d, tile->a, &apart, &span));
   for (int s = 0; s < 2; s++) LLRT_TRY(make_value(out, &side[s], &span, &value[s]));
   LLRT_TRY(add_steps(&d, tile, value, &span));
   draft_finish(out);

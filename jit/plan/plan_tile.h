@@ -23,12 +23,15 @@ typedef struct plan_tile {
 /* Plans: load a tile in layout a, `turns` times a -> b -> a (with a scan: a -> b, scan, b -> a), store. Tensors 0 and 1 are one-dimensional,
  * of any number of tiles, each in the order of its flattened coordinates; blocks take one tile each
  * (2^block bits of them, if the layouts have an in-dim block). What both layouts hold several times is
- * one value: copies in registers are renamings, copies in lanes and warps are stored once.
+ * one value: copies in registers are renamings, copies in lanes and warps are stored once, copies in blocks by
+ * each block, which reads its own. Blocks between which elements move are a cluster, and where the target has
+ * none, or none so large, or scans, warps of a larger block.
  * On the host, lanes and warps are redistributed over the lanes and registers that there are.
  *
  * options->exchange forces shared memory or shuffles. Errors: INVALID_ARGUMENT for layouts that are no
- * pair of distributed layouts of one tile; UNSUPPORTED for more lanes or warps than the target has, elements
- * that move or are combined between blocks, values too large for a thread. */
+ * pair of distributed layouts of one tile; UNSUPPORTED for more lanes or warps than the target has, too many
+ * blocks between which elements move, elements that are combined between blocks, values too large for a
+ * thread. */
 llrt_status plan_tile_make(const plan_tile *tile, const plan_target *target,
                            const plan_options *options, plan_kernel *out);
 

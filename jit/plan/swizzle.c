@@ -7,7 +7,11 @@
  * bank and segment. Two lanes of one phase conflict when they differ only in segment bits, so the segment
  * must meet neither side's span of (unit, lanes of a phase) except in 0. Two subspaces P1, P2 of equal
  * dimension always have such a common complement: with E, F completing P1 n P2 to either, it is span(E_i +
- * F_i) plus whatever completes P1 + P2. Brought into `rest` along the unit it may fail; counting tells. */
+ * F_i) plus whatever completes P1 + P2. Brought into `rest` along the unit it may fail; counting tells.
+ *
+ * In a cluster a block stores its own part, so the storing side's blocks are columns of their own, and all else is
+ * what their sums leave: the loading side's vectors without their part in the blocks, which says whose memory it
+ * is. Then several of them may be equal, or zero. */
 #include "jit/plan/frame.h"
 
 #include "base/status.h"
@@ -30,7 +34,9 @@ typedef struct vector_list {
 typedef struct candidate {
   const plan_target *target;
   int element_bits;
-  frame side[2];    /* without the repetitions' registers */
+  frame side[2];    /* without the repetitions' registers, and without blocks */
+  frame loading;    /* side 1 with its part in the blocks */
+  vector_list blocks; /* of the storing side; 0: a copy */
   vector_list reps;
   vector_list unit; /* low offset bits, at least a bank's word of them where the tile has so many */
   int vector[2];    /* log2 elements of an access: that many of the unit's first */
@@ -45,6 +51,12 @@ typedef struct candidate {
 
 static void append(vector_list *list, uint64_t x) {
   if (list->n < LLRT_MAX_BITS) list->at[list->n++] = x;
+}
+
+static int times_in(const uint64_t *vectors, int n, uint64_t x) {
+  int times = 0;
+  for (int i = 0; i < n; i++) times += vectors[i] == x;
+  return times;
 }
 
 static bool is_copy(const frame *f, int lane) { return f->lanes[lane] >> f->tile_bits != 0; }
@@ -96,8 +108,13 @@ static void take_rep(candidate *c, uint64_t x) {
   f2_basis_init(&span);
   for (int s = 0; s < 2; s++) add_others(&c->side[s], x, &span);
   if (span.rank != side_rank(&c->side[1]) - 1) return;
+  const frame *to = &c->side[1], *whole = &c->loading;
+  if (times_in(to->registers, to->n_registers, x) + times_in(to->warps, to->n_warps, x) > 1) return;
+  if (times_in(whole->registers, whole->n_registers, x) + times_in(whole->warps, whole->n_warps, x) == 0)
+    return;
   append(&c->reps, x);
   for (int s = 0; s < 2; s++) drop(&c->side[s], x);
+  drop(&c->loading, x);
 }
 
 /* Up to `wanted` repetitions: registers above the words of both sides, then, where `turns`, registers of one
@@ -122,7 +139,9 @@ static int log2_elements(const candidate *c, int bytes) {
 
 /* How many of the unit's first vectors one access of a side can take: registers, those of its word in
  * their place. */
-static int own_prefix(const frame *f, const vector_list *unit) {
+static int own_prefix(const candidate *c, int s) {
+  const frame *f = s == 1 ? &c->loading : &c->side[0]; /* an access is of one block */
+  const vector_list *unit = &c->unit;
   int n = 0;
   for (; n < unit->n; n++) {
     bool own = n < f->word ? f->registers[n] == unit->at[n] : in_registers(f, f->word, unit->at[n]);
@@ -136,12 +155,14 @@ static int own_prefix(const frame *f, const vector_list *unit) {
 static void choose_unit(candidate *c, int by, bool wide) {
   const frame *own = &c->side[by], *other = &c->side[!by];
   int widest = c->target->lanes_first ? own->word : log2_elements(c, c->target->access_bytes);
-  for (int i = 0; i < own->word && c->unit.n < widest; i++) append(&c->unit, own->registers[i]);
+  for (int i = 0; i < own->word && c->unit.n < widest && own->registers[i]; i++)
+    if (times_in(c->unit.at, c->unit.n, own->registers[i]) == 0) append(&c->unit, own->registers[i]);
   for (int common = 1; common >= (wide ? 0 : 1); common--)
     for (int i = own->word; i < own->n_registers && c->unit.n < widest; i++)
-      if (in_registers(other, other->word, own->registers[i]) == common)
+      if (own->registers[i] && in_registers(other, other->word, own->registers[i]) == common &&
+          times_in(c->unit.at, c->unit.n, own->registers[i]) == 0)
         append(&c->unit, own->registers[i]);
-  for (int s = 0; s < 2; s++) c->vector[s] = own_prefix(&c->side[s], &c->unit);
+  for (int s = 0; s < 2; s++) c->vector[s] = own_prefix(c, s);
   if (!wide) {
     /* Only what both take together; the side with the longer word moves parts of it. */
     c->unit.n = bits_max(bits_min(c->vector[0], c->vector[1]), 0);
@@ -168,20 +189,26 @@ static void choose_rest(candidate *c) {
   f2_basis_init(&all);
   f2_basis_init(&c->rest);
   for (int i = 0; i < c->unit.n; i++) f2_basis_insert_as(&all, c->unit.at[i], 1ull << i);
+  for (int i = 0; i < c->blocks.n; i++) f2_basis_insert_as(&all, c->blocks.at[i], 0);
   for (int turn = 0; turn < 2; turn++) {
     int s = turn == 0 ? c->first : !c->first;
     const frame *f = &c->side[s];
     vector_list others = {0};
-    for (int i = 0; i < f->n_lanes; i++)
-      if (!is_copy(f, i)) append(&others, f->lanes[i]);
-    for (int i = 0; i < f->n_registers; i++) append(&others, f->registers[i]);
+    uint64_t moved = 0;
+    for (int i = 0; i < f->n_lanes; i++) {
+      bool in_row = c->kind[s] && times_in(c->unit.at, c->vector[s], f->lanes[i]) > 0;
+      if (!is_copy(f, i) && !in_row) append(&others, f->lanes[i]);
+    }
+    for (int i = 0; i < f->n_registers; i++) {
+      int at = 0;
+      uint64_t x = s == 1 ? c->loading.registers[i] : f->registers[i];
+      while (at < c->vector[s] && c->unit.at[at] != x) at++;
+      if (at == c->vector[s] || moved >> at & 1) append(&others, f->registers[i]);
+      else moved |= 1ull << at;
+    }
     for (int i = 0; i < f->n_warps; i++)
       if (f->warps[i]) append(&others, f->warps[i]);
-    for (int i = 0; i < others.n; i++) {
-      bool moved = false;
-      for (int j = 0; j < c->vector[s]; j++) moved |= c->unit.at[j] == others.at[i];
-      if (!moved) keep_out(c, s, &all, others.at[i]);
-    }
+    for (int i = 0; i < others.n; i++) keep_out(c, s, &all, others.at[i]);
   }
 }
 
@@ -326,6 +353,7 @@ static void choose_offsets(candidate *c) {
   for (int i = 0; i < segment.n; i++) c->column[n++] = segment.at[i];
   assert(n == c->n_offset);
   for (int i = 0; i < c->reps.n; i++) c->column[n++] = c->reps.at[i];
+  for (int i = 0; i < c->blocks.n; i++) c->column[n++] = c->blocks.at[i];
   f2_basis_init(&c->offsets);
   for (int i = 0; i < n; i++) f2_basis_insert_as(&c->offsets, c->column[i], 1ull << i);
 }
@@ -335,7 +363,7 @@ static void choose_offsets(candidate *c) {
 /* Wavefronts of one access of side s by one warp; all of its accesses are alike, since registers and
  * warps only XOR a constant to every address. */
 static int access_wavefronts(const candidate *c, int s) {
-  const frame *f = &c->side[s];
+  const frame *f = s == 1 ? &c->loading : &c->side[0];
   int64_t address[TRAFFIC_MAX_LANES];
   int lanes = 1 << f->n_lanes, bytes = plan_access_bytes(c->element_bits, c->vector[s]);
   for (int lane = 0; lane < lanes; lane++) {
@@ -354,7 +382,8 @@ static int candidate_cost(const candidate *c) {
   int cost = 0;
   for (int s = 0; s < 2; s++) {
     int accesses = 1 << (c->side[s].n_registers - c->vector[s]);
-    cost += accesses * (2 * access_wavefronts(c, s) + 1) << c->side[s].n_warps;
+    int warps = c->side[s].n_warps + (s == 0 ? c->blocks.n : 0);
+    cost += accesses * (2 * access_wavefronts(c, s) + 1) << warps;
   }
   return cost;
 }
@@ -378,7 +407,8 @@ static llrt_status make_buffer(const candidate *c, swizzle *out) {
   LLRT_TRY(llrt_layout_add_out(layout, "tile", c->side[0].tile_bits));
   LLRT_TRY(llrt_layout_add_in(layout, "offset", c->n_offset));
   LLRT_TRY(llrt_layout_add_in(layout, "repetition", c->reps.n));
-  memcpy(layout->column, c->column, (size_t)(c->n_offset + c->reps.n) * sizeof *c->column);
+  LLRT_TRY(llrt_layout_add_in(layout, "block", c->blocks.n));
+  memcpy(layout->column, c->column, (size_t)(c->n_offset + c->reps.n + c->blocks.n) * sizeof *c->column);
   out->buffer.bits = (uint8_t)c->element_bits;
   out->buffer.bytes = plan_access_bytes(c->element_bits, c->n_offset);
   out->rep_bits = c->reps.n;
@@ -386,14 +416,46 @@ static llrt_status make_buffer(const candidate *c, swizzle *out) {
   return LLRT_OK;
 }
 
+/* x without its part in the blocks of `from`, as f2_basis_coordinates gives it. */
+static void local_basis(const frame *from, f2_basis *local) {
+  int own = from->n_warps - from->cluster;
+  f2_basis_init(local);
+  for (int i = own; i < from->n_warps; i++) f2_basis_insert_as(local, from->warps[i], 0);
+  for (int i = 0; i < from->n_registers; i++)
+    f2_basis_insert_as(local, from->registers[i], from->registers[i]);
+  for (int i = 0; i < from->n_lanes; i++) f2_basis_insert_as(local, from->lanes[i], from->lanes[i]);
+  for (int i = 0; i < own; i++) f2_basis_insert_as(local, from->warps[i], from->warps[i]);
+}
+
+/* Takes the storing side's blocks out of both sides. */
+static void part_blocks(candidate *c) {
+  frame *from = &c->side[0], *to = &c->side[1];
+  f2_basis local;
+  c->loading = *to;
+  if (from->cluster == 0) return;
+  local_basis(from, &local);
+  for (int i = from->n_warps - from->cluster; i < from->n_warps; i++) append(&c->blocks, from->warps[i]);
+  from->n_warps -= from->cluster;
+  for (int i = 0; i < to->n_registers; i++)
+    f2_basis_coordinates(&local, to->registers[i], &to->registers[i]);
+  for (int i = 0; i < to->n_warps; i++) f2_basis_coordinates(&local, to->warps[i], &to->warps[i]);
+  for (int i = 0; i < to->n_lanes; i++) {
+    if (is_copy(to, i)) continue;
+    f2_basis_coordinates(&local, to->lanes[i], &to->lanes[i]);
+    if (to->lanes[i] == 0) to->lanes[i] = 1ull << (to->tile_bits + i);
+  }
+}
+
 /* A candidate whose repetitions are chosen. */
 static llrt_status start_candidate(const plan_target *target, int element_bits, const frame *from,
                                    const frame *to, candidate *start) {
   int64_t bytes = ((int64_t)element_bits << from->tile_bits) / 8;
   int wanted = 0, liked = 0;
+  for (int i = from->n_warps - from->cluster; i < from->n_warps; i++) bytes >>= from->warps[i] != 0;
   while (bytes >> wanted > target->shared_bytes) wanted++;
   while (!target->lanes_first && bytes >> liked > SMALL_BUFFER) liked++;
   *start = (candidate){.target = target, .element_bits = element_bits, .side = {*from, *to}};
+  part_blocks(start);
   take_reps(start, liked, false);
   take_reps(start, wanted, true);
   if (start->reps.n < wanted)
@@ -415,7 +477,7 @@ llrt_status swizzle_plan_rows(const plan_target *target, int element_bits, const
     plan_matrix_kind kind = (plan_matrix_kind)rows->matrix[s];
     c.kind[s] = kind;
     if (kind) frame_matrix(&c.side[s], element_bits, kind, 0, &c.matrix[s]);
-    c.vector[s] = kind ? rows->n : own_prefix(&c.side[s], &c.unit);
+    c.vector[s] = kind ? rows->n : own_prefix(&c, s);
   }
   choose_rest(&c);
   for (int s = 0; s < 2; s++)

@@ -44,10 +44,11 @@
   .register_bits = 5, .tile_bytes = 256, .run_bytes = 64, .shared_bytes = 64 << 10, .banks = 1, \
   .bank_bytes = bytes, .sector_bytes = 64, .max_shuffle_rounds = 16, .lanes_first = true
 
+/* Clusters: eight blocks are what every device of compute capability 9.0 has (CUDA C++ Programming Guide). */
 static const plan_target targets[] = {
     {.name = "sm_80", NVIDIA(163), .matrix_load = true},
     {.name = "sm_89", NVIDIA(99), .matrix_load = true},
-    {.name = "sm_90a", NVIDIA(227), .matrix_load = true, .matrix_store = true},
+    {.name = "sm_90a", NVIDIA(227), .matrix_load = true, .matrix_store = true, .cluster_bits = 3},
     {.name = "gfx90a", AMD(64)},
     {.name = "gfx942", AMD(64)},
     {.name = "x86-64-v2", HOST(16)},

@@ -37,6 +37,7 @@ typedef struct plan_target {
   int sector_bytes;       /* granule of global memory traffic */
   int max_shuffle_rounds; /* host: lane exchanges up to this many rounds; GPUs count clocks */
   plan_clocks clocks;
+  int cluster_bits;       /* log2 blocks of a cluster, at most; 0: blocks do not read each other's memory */
   bool matrix_load, matrix_store; /* ldmatrix, stmatrix */
   bool lanes_first;       /* a global access is contiguous over lanes first (host), registers first (GPU) */
 } plan_target;

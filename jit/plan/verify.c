@@ -51,6 +51,23 @@ static llrt_status check_access(const plan_kernel *kernel, int at, const plan_va
   return LLRT_OK;
 }
 
+/* A block stores in its own memory, and matrices come from there; an access stays in one block. */
+static llrt_status check_blocks(const plan_kernel *kernel, int at, const plan_value *value) {
+  const plan_step *step = &kernel->step[at];
+  plan_blocks blocks;
+  plan_address_map map;
+  int positions[LLRT_MAX_BITS];
+  if (plan_is_local(kernel, step->buffer, value)) return LLRT_OK;
+  CHECK(step->kind == PLAN_SHARED_LOAD && !step->matrix, "step %d: another block's memory", at);
+  plan_blocks_of_buffer(kernel, step->buffer, &blocks);
+  plan_address_of_buffer(kernel, step->buffer, &map);
+  CHECK(plan_access_positions(value, &map, PLAN_REGISTER, step->vector, positions), "step %d: no vector", at);
+  for (int j = 0; j < step->vector; j++)
+    CHECK(f2_apply(blocks.of_tile, plan_value_columns(value, PLAN_REGISTER)[positions[j]]) == 0,
+          "step %d: an access in several blocks", at);
+  return LLRT_OK;
+}
+
 /* A repetition is registers of the value or warps, each bit of it one or the other: no lane moves an element
  * to another, and words stay whole. */
 static llrt_status check_repetition(const plan_kernel *kernel, int at, const plan_value *value) {
@@ -58,20 +75,22 @@ static llrt_status check_repetition(const plan_kernel *kernel, int at, const pla
   const llrt_layout *layout = &kernel->buffer[step->buffer].layout;
   llrt_layout inverse;
   plan_repetitions repetitions;
-  CHECK(layout->n_in == 2, "buffer %d: offset and repetition", step->buffer);
+  CHECK(layout->n_in == 3, "buffer %d: offset, repetition and block", step->buffer);
+  CHECK(layout->in[2].bits == kernel->cluster_bits, "buffer %d: blocks", step->buffer);
+  uint64_t parts = bits_mask(layout->in[1].bits) << layout->in[0].bits;
   CHECK(step->repetition >> layout->in[1].bits == 0, "step %d: repetition %d", at, step->repetition);
   LLRT_TRY(llrt_layout_right_inverse(layout, &inverse));
   plan_repetitions_of(kernel, step->buffer, value, &repetitions);
   for (int i = 0; i < kernel->lane_bits; i++)
-    CHECK(f2_apply(inverse.column, plan_value_columns(value, PLAN_LANE)[i]) >> layout->in[0].bits == 0,
+    CHECK((f2_apply(inverse.column, plan_value_columns(value, PLAN_LANE)[i]) & parts) == 0,
           "step %d: lanes in several repetitions", at);
   for (int i = 0; i < plan_value_bits(value, PLAN_REGISTER); i++)
     CHECK((repetitions.of_register[i] & repetitions.warps) == 0,
           "step %d: a repetition of registers and warps", at);
   for (int i = 0; i < value->word; i++)
-    CHECK(f2_apply(inverse.column, value->layout.column[i]) >> layout->in[0].bits == 0,
+    CHECK((f2_apply(inverse.column, value->layout.column[i]) & parts) == 0,
           "step %d: a word in several repetitions", at);
-  return LLRT_OK;
+  return check_blocks(kernel, at, value);
 }
 
 /* A vector has one value of each index of its tensor; stored, of the others that leave elements out. */
@@ -293,6 +312,8 @@ llrt_status plan_verify(const plan_kernel *kernel) {
   CHECK(kernel->n_steps > 0 && kernel->n_steps <= PLAN_MAX_STEPS, "%d steps", kernel->n_steps);
   CHECK(kernel->n_values > 0 && kernel->n_values <= PLAN_MAX_VALUES, "%d values", kernel->n_values);
   CHECK(llrt_layout_is_valid(&kernel->space), "malformed space");
+  CHECK(kernel->cluster_bits <= bits_min(kernel->target.cluster_bits, kernel->warp_bits),
+        "clusters of 2^%d blocks", kernel->cluster_bits);
   CHECK(kernel->flat || kernel->n_terms == 0, "division in a tiled kernel");
   for (int i = 0; i < kernel->n_bounds; i++)
     CHECK(kernel->bound[i].top >= 0 && kernel->bound[i].top < kernel->n_digits, "bound %d", i);

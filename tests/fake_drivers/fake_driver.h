@@ -21,6 +21,7 @@ typedef struct fake_record {
   int modules, events;  /* alive */
   int linked, launched; /* calls that succeeded */
   unsigned blocks, threads, shared_bytes;
+  unsigned cluster;   /* CUDA: of the last launch; 0: it had no such attribute */
   int dynamic_shared; /* what CUDA was asked to allow */
   int n_args; /* how many arguments the next launch reads */
   uint64_t args[FAKE_MAX_ARGS];

@@ -88,7 +88,7 @@ static void expect_counted(const char *name, long predicted, const char *what) {
 }
 
 static void compare_counts(const plan_tile *tile, const char *what) {
-  long times = (long)TILES * tile->turns;
+  long times = (long)(TILES * tile->turns) << kernel.space.in[1].bits;
   expect_counted("shared_store_wavefronts", times * kernel.cost.shared_store_wavefronts, what);
   expect_counted("shared_load_wavefronts", times * kernel.cost.shared_load_wavefronts, what);
   expect_counted("shuffles", times * (kernel.cost.shuffles << kernel.warp_bits), what);
@@ -164,6 +164,29 @@ static void check_random_matrices(const char *device, uint64_t seed, int least) 
   unlink(stats);
   cr_assert_geq(ran, least, "only %d kernels ran on %s", ran, device);
 }
+
+/* Elements that move between blocks, of every width. */
+static void check_blocks(const char *device) {
+  setting with;
+  if (!open_counting(device, &with)) return;
+  for (int i = 0; i < tile_block_pair_count(); i++) {
+    llrt_layout a, b;
+    bool local;
+    const char *name = tile_block_pair_make(i, &a, &b, &local);
+    for (int bits = 8; bits <= 64; bits *= 2) {
+      plan_tile tile = {.a = &a, .b = &b, .element_bits = bits, .turns = 3};
+      char what[200];
+      snprintf(what, sizeof what, "%s: %s, %d bits", device, name, bits);
+      cr_expect(check(&with, &tile, PLAN_EXCHANGE_AUTO, what), "%s: %s", what, llrt_last_error());
+    }
+  }
+  close_device(&with);
+  unlink(stats);
+}
+
+Test(tile_kernels, blocks_sm_80) { check_blocks("cuda-emu:sm_80"); }
+Test(tile_kernels, blocks_sm_90a) { check_blocks("cuda-emu:sm_90a"); }
+Test(tile_kernels, blocks_gfx942) { check_blocks("hip-emu:gfx942"); }
 
 /* One or two vectors of the word change places with lanes; with one word there is none to share a shuffle. */
 static void check_word_swaps(const char *device, int lanes) {

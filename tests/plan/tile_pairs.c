@@ -94,6 +94,50 @@ const char *tile_pair_make(int i, llrt_layout *a, llrt_layout *b) {
   return p->name;
 }
 
+static const struct {
+  const char *what, *a, *b;
+  bool local; /* no block reads another's memory */
+} block_pairs[] = {
+    {"blocks and lanes", "lane: [[4],[8],[16],[32],[64]], warp: [[128]], block: [[256]]",
+     "lane: [[256],[8],[16],[32],[64]], warp: [[128]], block: [[4]]", false},
+    {"blocks and registers", "lane: [[4],[8],[16],[32],[64]], warp: [[128]], block: [[256]]",
+     "X[[1],[256]], lane: [[4],[8],[16],[32],[64]], warp: [[128]], block: [[2]]", false},
+    {"the word and blocks", "lane: [[4],[8],[16],[32],[64]], warp: [[128]], block: [[256]]",
+     "X[[256],[2]], lane: [[4],[8],[16],[32],[64]], warp: [[128]], block: [[1]]", false},
+    {"blocks and warps", "lane: [[4],[8],[16],[32],[64]], warp: [[128]], block: [[256]]",
+     "lane: [[4],[8],[16],[32],[64]], warp: [[256]], block: [[128]]", false},
+    {"blocks among each other", "lane: [[4],[8],[16],[32],[64]], block: [[128],[256]]",
+     "lane: [[4],[8],[16],[32],[64]], block: [[256],[128]]", false},
+    {"sums with blocks", "lane: [[4],[8],[16],[32],[64]], warp: [[128]], block: [[256]]",
+     "X[[257],[2]], lane: [[4],[264],[16],[32],[64]], warp: [[128]], block: [[258]]", false},
+    {"one of two stays", "lane: [[4],[8],[16],[32],[64]], block: [[128],[256]]",
+     "lane: [[128],[8],[16],[32],[64]], block: [[4],[256]]", false},
+    {"copies that begin", "lane: [[4],[8],[16],[32],[64]], warp: [[128]], block: [[256]]",
+     "X[[1],[2],[256]], lane: [[4],[8],[16],[32],[64]], warp: [[128]], block: [[0]]", false},
+    {"copies before and after", "X[[1],[2],[256]], lane: [[4],[8],[16],[32],[64]], warp: [[128]], block: [[0]]",
+     "X[[256],[2],[4]], lane: [[1],[8],[16],[32],[64]], warp: [[128]], block: [[0]]", true},
+    {"eight blocks", "lane: [[4],[8],[16],[32],[64]], block: [[128],[256],[512]]",
+     "lane: [[128],[256],[512],[32],[64]], block: [[4],[8],[16]]", false},
+};
+
+void tile_parse_blocks(const char *text, llrt_layout *layout) {
+  char all[200];
+  int64_t shape[] = {strstr(text, "512") ? 1024 : 512};
+  bool own = text[0] == 'X';
+  snprintf(all, sizeof all, "{register: %s%s} -> [dim0:%lld]", own ? "" : "[[1],[2]], ", text + own,
+           (long long)shape[0]);
+  cr_assert_eq(llrt_layout_parse(all, 1, shape, layout), LLRT_OK, "%s: %s", all, llrt_last_error());
+}
+
+int tile_block_pair_count(void) { return (int)(sizeof block_pairs / sizeof *block_pairs); }
+
+const char *tile_block_pair_make(int i, llrt_layout *a, llrt_layout *b, bool *local) {
+  tile_parse_blocks(block_pairs[i].a, a);
+  tile_parse_blocks(block_pairs[i].b, b);
+  *local = block_pairs[i].local;
+  return block_pairs[i].what;
+}
+
 void tile_random_layout(uint64_t *seed, int registers, int lanes, int warps, bool copies,
                         bool permutation, llrt_layout *layout) {
   int n = registers + lanes + warps, at = 0;

@@ -13,6 +13,13 @@ int tile_pair_count(void);
 /* Layouts of pair i (asserts that they parse); its name. */
 const char *tile_pair_make(int i, llrt_layout *a, llrt_layout *b);
 
+/* Pairs of layouts with blocks; *local: no block reads what another holds. */
+int tile_block_pair_count(void);
+const char *tile_block_pair_make(int i, llrt_layout *a, llrt_layout *b, bool *local);
+/* A layout of 512 elements (1024 where it names 512) by its in-dims; registers 1 and 2, but after an X those
+ * that follow it. */
+void tile_parse_blocks(const char *text, llrt_layout *layout);
+
 /* 2^registers x 2^lanes x 2^warps places of a one-dimensional tile: a random bit permutation or invertible
  * matrix; copies: one lane bit and one warp bit hold copies, two more register bits make up for them. */
 void tile_random_layout(uint64_t *seed, int registers, int lanes, int warps, bool copies,

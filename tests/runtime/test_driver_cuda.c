@@ -190,7 +190,7 @@ Test(driver_cuda, link_load_launch) {
   cr_assert_eq(backend->link(device, ".version 8", strlen(".version 8"), &cubin, &size), LLRT_OK);
   cr_expect_str_eq(cubin, "cubin:.version 8");
   backend_module *module;
-  cr_assert_eq(backend->load(device, &(backend_code){cubin, size, "llrt_kernel", 60000}, &module), LLRT_OK);
+  cr_assert_eq(backend->load(device, &(backend_code){cubin, size, "llrt_kernel", 60000, 0}, &module), LLRT_OK);
   cr_expect_eq(driver->dynamic_shared, 60000, "more than 48 KiB have to be asked for");
   uint64_t args[] = {7, UINT64_MAX};
   backend_launch launch = {.blocks = 5, .threads = 128, .n_args = 2, .args = args};
@@ -201,8 +201,20 @@ Test(driver_cuda, link_load_launch) {
   cr_expect_eq(driver->shared_bytes, 60000);
   cr_expect_eq(driver->args[0], 7);
   cr_expect_eq(driver->args[1], UINT64_MAX);
-  driver->fail = "cuLaunchKernel";
+  cr_expect_eq(driver->cluster, 0);
+  backend_code clustered = {cubin, size, "llrt_kernel", 1000, 4};
+  backend_module *clusters;
+  cr_assert_eq(backend->load(device, &clustered, &clusters), LLRT_OK, "%s", llrt_last_error());
+  launch.blocks = 8;
+  cr_expect_eq(backend->launch(device, clusters, &launch, NULL), LLRT_OK);
+  cr_expect_eq(driver->cluster, 4);
+  cr_expect_eq(driver->blocks, 8);
+  cr_expect_eq(driver->shared_bytes, 1000);
+  driver->fail = "cuLaunchKernelEx";
   driver->fail_code = 700;
+  cr_expect_eq(backend->launch(device, clusters, &launch, NULL), LLRT_DEVICE);
+  backend->unload(device, clusters);
+  driver->fail = "cuLaunchKernel";
   cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_DEVICE);
   backend->unload(device, module);
   cr_expect_eq(driver->modules, 0);
@@ -227,12 +239,12 @@ Test(driver_cuda, failing_links_and_loads_leave_nothing) {
 
   backend_module *module = (backend_module *)&cubin;
   driver->fail = NULL;
-  cr_expect_eq(backend->load(device, &(backend_code){"not a cubin", 12, "llrt_kernel", 0}, &module), LLRT_UNSUPPORTED);
+  cr_expect_eq(backend->load(device, &(backend_code){"not a cubin", 12, "llrt_kernel", 0, 0}, &module), LLRT_UNSUPPORTED);
   cr_expect_null(module);
-  cr_expect_eq(backend->load(device, &(backend_code){"cubin:x", 8, "another_name", 0}, &module), LLRT_DEVICE);
+  cr_expect_eq(backend->load(device, &(backend_code){"cubin:x", 8, "another_name", 0, 0}, &module), LLRT_DEVICE);
   driver->fail = "cuFuncLoad";
   driver->fail_code = 700;
-  backend_code large = {"cubin:x", 8, "llrt_kernel", 60000};
+  backend_code large = {"cubin:x", 8, "llrt_kernel", 60000, 0};
   cr_expect_eq(backend->load(device, &large, &module), LLRT_DEVICE);
   driver->fail = "cuFuncSetAttribute";
   cr_expect_eq(backend->load(device, &large, &module), LLRT_DEVICE);

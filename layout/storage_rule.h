@@ -65,4 +65,10 @@ void storage_place(const llrt_storage *storage, const llrt_storage_binding *bind
  * the empty layout, unused entries are zero. Errors: as llrt_storage_validate. */
 llrt_status storage_canonicalise(const llrt_storage *storage, llrt_storage *out);
 
+/* The same rule with axis a called to[a], on `rank` axes; axes that nothing is called have one position, and
+ * so have those with a negative to[a], of which the tile has no bits (precondition): their digits stay
+ * where they are, as replicas of one position, so that bindings of either rule serve the other. */
+llrt_status storage_renumber(const llrt_storage *storage, const int8_t to[LLRT_MAX_RANK], int rank,
+                             llrt_storage *out);
+
 #endif

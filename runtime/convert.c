@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "runtime/context.h"
 #include "runtime/prepared.h"
-#include "runtime/promise.h"
 #include "runtime/result.h"
 
 #include <llrt/convert.h>
@@ -32,17 +31,6 @@ static llrt_status describe(const llrt_tensor *source, const llrt_tensor *destin
   return LLRT_OK;
 }
 
-/* The operation of the call's class: small extents compiled in, as long as there are not too many. */
-static llrt_status find_op(llrt_device *device, llrt_op_desc *desc, storage_set *set, llrt_op **op) {
-  kernel_cache *cache = &device->context->cache;
-  if (!desc->in_place && llrt_promises_fix_extents(desc, set->rank)) {
-    LLRT_TRY(llrt_cache_get_fixed_op(cache, device, desc, set, op));
-    if (*op) return LLRT_OK;
-    llrt_promises_open_extents(desc, set->rank);
-  }
-  return llrt_cache_get_op(cache, device, desc, set, op);
-}
-
 llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *destination,
                               const llrt_convert_params *params, void *stream) {
   LLRT_REQUIRE(source, "source is NULL");
@@ -53,23 +41,9 @@ llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *dest
                   destination->n_indices == 0;
   const llrt_tensor *tensors = desc.tensors;
   LLRT_TRY(llrt_validate_tensors(tensors, desc.n_tensors, stream));
+  LLRT_TRY(llrt_validate_cast(&desc));
   LLRT_TRY(llrt_validate_scale(&desc));
-  llrt_device *device = source->device;
-  kernel_cache *cache = &device->context->cache;
-
-  storage_set *set;
-  LLRT_TRY(llrt_cache_get_set(cache, tensors, desc.n_tensors, &set));
-  op_call call;
-  LLRT_TRY(llrt_validate_shapes(&desc, tensors, set, &call));
-  if (call.empty) return LLRT_OK;
-  LLRT_TRY(llrt_validate_memory(set, &call, desc.in_place));
-
-  llrt_promises_coarse(&call, set, &desc);
-  llrt_op *op;
-  LLRT_TRY(find_op(device, &desc, set, &op));
-  int variant;
-  LLRT_TRY(llrt_op_ready(op, source->shape, stream, &variant));
-  return llrt_op_launch(op, variant, &call, NULL, stream);
+  return llrt_op_call(&desc, stream);
 }
 
 llrt_status llrt_convert(const llrt_tensor *source, const llrt_storage *storage,

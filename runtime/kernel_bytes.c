@@ -21,11 +21,11 @@
 /* A field added to the recipe must be written and read below, and the format's version raised. */
 _Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 24 +
                                           sizeof(plan_range) + sizeof(plan_walk) + sizeof(plan_view) +
-                                          sizeof(plan_workspace),
+                                          sizeof(plan_workspace) + 4,
                "plan_launch changed");
 _Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 40, "plan_range changed");
 _Static_assert(sizeof(plan_walk) == 8 + 32 * LLRT_MAX_RANK + 16, "plan_walk changed");
-_Static_assert(sizeof(plan_view) == 8 + LLRT_MAX_RANK + 2 * LLRT_MAX_TENSORS, "plan_view changed");
+_Static_assert(sizeof(plan_view) == 12 + LLRT_MAX_RANK + 2 * LLRT_MAX_TENSORS, "plan_view changed");
 _Static_assert(sizeof(plan_workspace) == 8 + 24 * PLAN_MAX_REGIONS, "plan_workspace changed");
 
 /* ---- writing ---- */
@@ -111,6 +111,9 @@ static void put_description(llrt_text *out, const llrt_op_desc *desc, const stor
   put(out, set->n);
   put(out, set->rank);
   put(out, desc->in_place);
+  put(out, desc->combine.op);
+  put(out, desc->combine.accumulate);
+  put(out, desc->combine.axes);
   put(out, desc->n_maps);
   for (int i = 0; i < desc->n_maps; i++) put_map(out, &desc->maps[i]);
   for (int i = 0; i < set->n; i++) {
@@ -149,6 +152,7 @@ static void put_walk(llrt_text *out, const plan_walk *walk) {
 static void put_view(llrt_text *out, const plan_view *view) {
   put(out, view->used);
   if (!view->used) return;
+  put(out, view->n);
   put(out, view->rank);
   for (int a = 0; a < view->rank; a++) put(out, view->axis[a]);
   for (int t = 0; t < LLRT_MAX_TENSORS; t++) {
@@ -349,12 +353,15 @@ static void get_map(reader *in, llrt_map *map) {
 static llrt_status get_description(reader *in, kernel_image *image) {
   llrt_op_desc *desc = &image->desc;
   llrt_storage storages[LLRT_MAX_TENSORS] = {0};
-  desc->kind = (llrt_op_kind)get_within(in, LLRT_OP_CONVERT, LLRT_OP_CONVERT);
+  desc->kind = (llrt_op_kind)get_within(in, LLRT_OP_CONVERT, LLRT_OP_REDUCE);
   desc->n_tensors = get_within(in, 2, 3);
   int rank = get_within(in, 0, LLRT_MAX_RANK);
   static const int32_t somewhere = 0;
   llrt_index indices[LLRT_MAX_TENSORS][LLRT_MAX_INDICES] = {0};
   desc->in_place = get_within(in, 0, 1);
+  desc->combine.op = (llrt_combiner)get_within(in, 0, LLRT_COMBINE_ALL);
+  desc->combine.accumulate = (llrt_dtype)get_within(in, 0, LLRT_DTYPE_COUNT - 1);
+  desc->combine.axes = (uint32_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
   desc->n_maps = get_within(in, 0, LLRT_MAX_MAPS);
   for (int i = 0; i < desc->n_maps; i++) get_map(in, &desc->maps[i]);
   for (int i = 0; i < desc->n_tensors; i++) {
@@ -379,12 +386,12 @@ static llrt_status get_description(reader *in, kernel_image *image) {
   return status == LLRT_OK ? LLRT_OK : llrt_error_prefix(LLRT_CORRUPT, "the saved kernel");
 }
 
-static void get_args(reader *in, const storage_set *set, plan_launch *launch) {
+static void get_args(reader *in, plan_launch *launch) {
   launch->n_args = get_within(in, 0, PLAN_MAX_ARGS);
   for (int i = 0; i < launch->n_args; i++) {
     plan_arg *arg = &launch->arg[i];
     arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_END);
-    arg->tensor = (uint8_t)get_within(in, 0, set->n - 1);
+    arg->tensor = (uint8_t)get_within(in, 0, LLRT_MAX_TENSORS - 1);
     arg->index = (uint8_t)get_within(in, 0, MAX_ARG_INDEX);
     arg->padded = (uint8_t)get_within(in, 0, 1);
     arg->factor = get(in);
@@ -393,6 +400,7 @@ static void get_args(reader *in, const storage_set *set, plan_launch *launch) {
 
 /* Whether an argument of a recipe that is read otherwise names what the stage has. */
 static bool arg_fits(const plan_arg *arg, const storage_set *set, const plan_view *view) {
+  if (arg->tensor >= (view->used ? view->n : set->n)) return false;
   int own = view->used ? view->tensor[arg->tensor] : arg->tensor; /* of the operation; < 0: workspace */
   int rank = view->used ? view->rank : set->rank;
   int digits = own < 0 ? rank : set->storage[own].n_digits;
@@ -461,6 +469,7 @@ static void get_walk(reader *in, plan_walk *walk) {
 static void get_view(reader *in, const storage_set *set, plan_view *view, int regions) {
   view->used = get_within(in, 0, 1) != 0;
   if (!view->used) return;
+  view->n = get_within(in, 1, LLRT_MAX_TENSORS);
   view->rank = get_within(in, 0, LLRT_MAX_RANK);
   for (int a = 0; a < view->rank; a++) {
     view->axis[a] = (int8_t)get_within(in, PLAN_AXIS_SPLITS, set->rank - 1);
@@ -495,7 +504,7 @@ static void get_grid(reader *in, plan_launch *launch) {
 
 static void get_variant(reader *in, const storage_set *set, kernel_variant *variant) {
   plan_launch *launch = &variant->launch;
-  get_args(in, set, launch);
+  get_args(in, launch);
   get_grid(in, launch);
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
     launch->range.min_extent[axis] = get(in);

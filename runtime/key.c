@@ -6,7 +6,7 @@
 
 /* Words per tensor: storage hash 2, address 1, per axis 3 of the extent and 1 of the stride, per index 1. */
 #define TENSOR_WORDS (3 + 4 * LLRT_MAX_RANK + LLRT_MAX_INDICES)
-#define HEAD_WORDS (5 + 4)
+#define HEAD_WORDS (6 + 4)
 #define MAP_WORDS (2 + sizeof(((llrt_map *)0)->perm) / 8 + LLRT_MAX_RANK) /* kind and fields */
 /* Per index: two words; their number, and the axes with extents on the device. */
 #define INDEX_WORDS (2 + 2 * LLRT_MAX_INDICES)
@@ -27,7 +27,8 @@ static uint64_t *put_promises(uint64_t *at, const llrt_tensor_promise *promises,
 /* Widths where elements only move, types where values are computed. */
 static uint64_t types_of(const llrt_op_desc *desc) {
   llrt_dtype from = desc->tensors[0].dtype, to = desc->tensors[1].dtype;
-  if (from == to && desc->n_tensors == 2) return (uint64_t)llrt_dtype_bits(from);
+  if (from == to && desc->n_tensors == 2 && desc->kind == LLRT_OP_CONVERT)
+    return (uint64_t)llrt_dtype_bits(from);
   uint64_t scale = desc->n_tensors > 2 ? (uint64_t)desc->tensors[2].dtype : 0;
   return (uint64_t)from << 32 | (uint64_t)to << 16 | scale;
 }
@@ -65,6 +66,7 @@ llrt_hash llrt_op_key(const llrt_device *device, const llrt_op_desc *desc, const
   *at++ = (uint64_t)desc->kind << 32 | (uint64_t)desc->n_maps;
   *at++ = types_of(desc);
   *at++ = (uint64_t)desc->in_place << 63 | (uint64_t)set->n << 32 | (uint64_t)set->rank;
+  *at++ = (uint64_t)desc->combine.op << 48 | (uint64_t)desc->combine.accumulate << 32 | desc->combine.axes;
   _Static_assert(sizeof device->target.name == 4 * sizeof *at, "the name fills four words");
   memcpy(at, device->target.name, sizeof device->target.name);
   at += 4;

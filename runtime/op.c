@@ -56,7 +56,7 @@ static llrt_status check_storages(const llrt_op *op, const llrt_tensor *tensors)
 /* Types count where values are computed, else their widths. */
 static llrt_status check_types(const llrt_op *op, const llrt_tensor *tensors) {
   const llrt_tensor *own = op->desc.tensors;
-  bool casts = own[0].dtype != own[1].dtype || op->set.n > 2;
+  bool casts = own[0].dtype != own[1].dtype || op->set.n > 2 || op->desc.kind != LLRT_OP_CONVERT;
   for (int i = 0; i < op->set.n; i++) {
     bool fits = casts ? tensors[i].dtype == own[i].dtype
                       : tensors[i].dtype == tensors[0].dtype &&
@@ -106,7 +106,7 @@ llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tens
   int variant;
   LLRT_TRY(bind_call(op, tensors, n, stream, &call));
   if (call.empty) return LLRT_OK;
-  LLRT_TRY(llrt_validate_memory(&op->set, &call, op->desc.in_place));
+  LLRT_TRY(llrt_validate_memory(&op->desc, &op->set, &call));
   LLRT_TRY(llrt_promises_check(&call, &op->set, op->desc.promises));
   LLRT_TRY(pick_ready(op, &call, &variant));
   return llrt_op_launch(op, variant, &call, params, stream);

@@ -51,6 +51,9 @@ llrt_status llrt_op_build_kernels(llrt_op *op, const plan_kernel *stages, int n)
 /* Loads the code of the variants that have some; for operations read from bytes. */
 llrt_status llrt_op_load_variants(llrt_op *op);
 
+/* A whole one-line call of a checked description with its tensors; fills desc's promises. */
+llrt_status llrt_op_call(llrt_op_desc *desc, void *stream);
+
 /* Launches a ready variant's stages on bound tensors. params: the workspace; NULL where the variant needs
  * none. Errors: INVALID_ARGUMENT where it is too small. */
 llrt_status llrt_op_launch(const llrt_op *op, int variant, const op_call *call,

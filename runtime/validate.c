@@ -23,13 +23,16 @@ static llrt_status check_cast(llrt_dtype from, llrt_dtype to) {
                     llrt_dtype_name(from), llrt_dtype_name(to));
 }
 
+llrt_status llrt_validate_cast(const llrt_op_desc *desc) {
+  return check_cast(desc->tensors[0].dtype, desc->tensors[1].dtype);
+}
+
 static llrt_status check_types(const llrt_tensor *tensors, int n) {
   for (int i = 0; i < n; i++) {
     const char *role = llrt_tensor_role(i);
     LLRT_TRY(check_dtype(tensors[i].dtype, role));
     LLRT_REQUIRE(tensors[i].rank >= 0 && tensors[i].rank <= LLRT_MAX_RANK,
                  "the %s's rank is %d, not 0 to %d", role, tensors[i].rank, LLRT_MAX_RANK);
-    if (i < 2) LLRT_TRY(check_cast(tensors[0].dtype, tensors[i].dtype));
     LLRT_REQUIRE(tensors[i].rank == tensors[0].rank, "the %s has rank %d, the source %d", role,
                  tensors[i].rank, tensors[0].rank);
     LLRT_TRY(llrt_index_check_class(&tensors[i], role, i == DESTINATION));
@@ -125,15 +128,29 @@ llrt_status llrt_validate_maps(const llrt_map *maps, int n_maps) {
 
 /* ---- the whole ---- */
 
-llrt_status llrt_validate_desc(const llrt_op_desc *desc) {
-  LLRT_REQUIRE(desc, "desc is NULL");
-  LLRT_REQUIRE(desc->kind == LLRT_OP_CONVERT, "there is no operation of kind %d", (int)desc->kind);
+/* A convert's own. */
+static llrt_status check_convert(const llrt_op_desc *desc) {
   LLRT_TRY(llrt_validate_maps(desc->maps, desc->n_maps));
   int n = 2 + (llrt_map_of_scale(desc) != NULL);
   LLRT_REQUIRE(desc->n_tensors == n, "a convert %s has %d tensors, not %d",
                n == 3 ? "with SCALE" : "without SCALE", n, desc->n_tensors);
   LLRT_TRY(check_types(desc->tensors, desc->n_tensors));
-  LLRT_TRY(llrt_validate_scale(desc));
+  LLRT_TRY(llrt_validate_cast(desc));
+  return llrt_validate_scale(desc);
+}
+
+llrt_status llrt_validate_desc(const llrt_op_desc *desc) {
+  LLRT_REQUIRE(desc, "desc is NULL");
+  LLRT_REQUIRE(desc->kind == LLRT_OP_CONVERT || desc->kind == LLRT_OP_REDUCE,
+               "there is no operation of kind %d", (int)desc->kind);
+  LLRT_REQUIRE(desc->n_tensors >= 2 && desc->n_tensors <= LLRT_MAX_TENSORS, "an operation of %d tensors",
+               desc->n_tensors);
+  if (desc->kind == LLRT_OP_CONVERT) {
+    LLRT_TRY(check_convert(desc));
+  } else {
+    LLRT_TRY(check_types(desc->tensors, desc->n_tensors));
+    LLRT_TRY(llrt_validate_reduce(desc));
+  }
   for (int i = 0; i < desc->n_tensors; i++) {
     const llrt_tensor_promise *promises = &desc->promises[i];
     const char *role = llrt_tensor_role(i);
@@ -253,12 +270,15 @@ static llrt_status check_whole_bytes(const op_call *call, const storage_set *set
 
 llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
                                  const storage_set *set, op_call *call) {
-  LLRT_TRY(check_shapes(tensors));
-  if (set->n > 2) LLRT_TRY(check_scale_shape(llrt_map_of_scale(desc), tensors));
+  uint32_t reduced = desc->kind == LLRT_OP_REDUCE ? desc->combine.axes : 0;
+  if (reduced) LLRT_TRY(llrt_validate_reduced_shapes(desc, tensors, set));
+  else LLRT_TRY(check_shapes(tensors));
+  if (set->n > 2 && !reduced) LLRT_TRY(check_scale_shape(llrt_map_of_scale(desc), tensors));
   LLRT_TRY(check_device_extents(tensors, set->n));
   call->n = set->n;
   call->empty = false;
-  for (int axis = 0; axis < tensors[0].rank; axis++) call->empty |= tensors[0].shape[axis] == 0;
+  for (int axis = 0; axis < tensors[0].rank; axis++)
+    call->empty |= tensors[0].shape[axis] == 0 && !(reduced >> axis & 1);
   for (int i = 0; i < set->n; i++) {
     int64_t shape[LLRT_MAX_RANK];
     LLRT_TRY(llrt_index_check_values(&tensors[i], llrt_tensor_role(i)));
@@ -367,8 +387,9 @@ static bool overlap_is_open(const op_call *call, int read) {
   return open || call->binding[read].span == 0 || call->binding[DESTINATION].span == 0;
 }
 
-/* Source and destination in place, or what is read overlapping what is written. */
-static llrt_status check_overlap(const op_call *call, bool in_place) {
+/* Source and destination in place, or what is read overlapping what is written; values: tensor 2 is
+ * written, too. */
+static llrt_status check_overlap(const op_call *call, bool in_place, bool values) {
   uintptr_t begin[LLRT_MAX_TENSORS] = {0}, end[LLRT_MAX_TENSORS] = {0};
   for (int i = 0; i < call->n; i++) {
     int64_t bytes;
@@ -393,13 +414,17 @@ static llrt_status check_overlap(const op_call *call, bool in_place) {
     LLRT_REQUIRE(i == DESTINATION || (i == 0 && in_place) || overlap_is_open(call, i) ||
                      end[i] <= begin[1] || end[1] <= begin[i],
                  "%s and destination overlap", llrt_tensor_role(i));
+  bool apart = call->n < 3 || !values || end[0] <= begin[2] || end[2] <= begin[0];
+  LLRT_REQUIRE(apart, "source and values overlap");
   return LLRT_OK;
 }
 
-llrt_status llrt_validate_memory(const storage_set *set, const op_call *call, bool in_place) {
+llrt_status llrt_validate_memory(const llrt_op_desc *desc, const storage_set *set, const op_call *call) {
+  bool values = desc->kind == LLRT_OP_REDUCE;
   for (int i = 0; i < call->n; i++)
     LLRT_TRY(check_address(&call->tensor[i], call->binding[i].span, call->bits[i], i));
-  LLRT_TRY(check_overlap(call, in_place));
-  if (set->packed[DESTINATION]) return LLRT_OK;
-  return check_no_sharing(&set->storage[DESTINATION], &call->binding[DESTINATION]);
+  LLRT_TRY(check_overlap(call, desc->in_place, values));
+  for (int i = DESTINATION; i < (values ? call->n : 2); i++)
+    if (!set->packed[i]) LLRT_TRY(check_no_sharing(&set->storage[i], &call->binding[i]));
+  return LLRT_OK;
 }

@@ -18,7 +18,8 @@ typedef struct op_call {
 llrt_status llrt_validate_maps(const llrt_map *maps, int n_maps);
 /* The SCALE map of a description, or NULL. */
 const llrt_map *llrt_map_of_scale(const llrt_op_desc *desc);
-/* Checks the types of a convert that scales; needs checked maps. */
+/* Whether a convert's types can be cast; checks the types of a convert that scales; needs checked maps. */
+llrt_status llrt_validate_cast(const llrt_op_desc *desc);
 llrt_status llrt_validate_scale(const llrt_op_desc *desc);
 
 /* Checks a description without looking at its storages: kind, count, dtypes, ranks, maps, promises. */
@@ -34,6 +35,13 @@ llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *te
 
 /* Checks the memory of a call that is not empty: addresses, overlap, a destination with one offset
  * for each element. */
-llrt_status llrt_validate_memory(const storage_set *set, const op_call *call, bool in_place);
+llrt_status llrt_validate_memory(const llrt_op_desc *desc, const storage_set *set, const op_call *call);
+
+/* validate_reduce.c: a reduce's combiner, types and axes; needs valid dtypes and ranks. */
+llrt_status llrt_validate_reduce(const llrt_op_desc *desc);
+/* The shapes of its tensors: those written have one position along the reduced axes, where their storages
+ * have no more. */
+llrt_status llrt_validate_reduced_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
+                                         const storage_set *set);
 
 #endif

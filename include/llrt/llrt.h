@@ -21,6 +21,7 @@
 #include <llrt/map.h>
 #include <llrt/matrix.h>
 #include <llrt/op.h>
+#include <llrt/reduce.h>
 #include <llrt/status.h>
 #include <llrt/storage.h>
 #include <llrt/storage_named.h>

@@ -5,6 +5,7 @@
 #ifndef LLRT_OP_H
 #define LLRT_OP_H
 
+#include <llrt/combiner.h>
 #include <llrt/map.h>
 #include <llrt/tensor.h>
 
@@ -17,7 +18,9 @@ extern "C" {
 typedef struct llrt_op llrt_op;
 
 typedef enum llrt_op_kind {
-  LLRT_OP_CONVERT = 1 /* tensors: source, destination; same logical shape. With a SCALE map, scales */
+  LLRT_OP_CONVERT = 1, /* tensors: source, destination; same logical shape. With a SCALE map, scales */
+  LLRT_OP_REDUCE = 2   /* tensors: source, destination, whose reduced axes have one position; of ARGMIN and ARGMAX
+                          the destination is positions, and the values may follow as a third tensor */
 } llrt_op_kind;
 
 /* What holds for a run-time number. All-zero: nothing is known. multiple: it is a multiple of this
@@ -41,6 +44,13 @@ typedef struct llrt_tensor_promise {
   llrt_index_promise index[LLRT_MAX_INDICES];
 } llrt_tensor_promise;
 
+/* What joins elements, and along which axes (include/llrt/reduce.h). */
+typedef struct llrt_op_combine {
+  llrt_combiner op;
+  llrt_dtype accumulate; /* NONE: the default for the op and the source's type */
+  uint32_t axes;         /* bit a: axis a */
+} llrt_op_combine;
+
 /* The description. For prepare, explain and compile the tensors' dtype, rank and storage count; data,
  * shape and strides are not looked at: what holds for them is said by promises. Of an index its data,
  * extent, strides and report are not looked at, of extent_ptr only whether it is NULL; with a pointer list the tensor's address promise is for the
@@ -53,6 +63,7 @@ typedef struct llrt_op_desc {
   bool in_place; /* the tensors begin at one address, and the destination overwrites the source */
   int32_t n_maps; /* 0..LLRT_MAX_MAPS */
   llrt_map maps[LLRT_MAX_MAPS]; /* in the order in which they act */
+  llrt_op_combine combine; /* REDUCE; else zero */
 } llrt_op_desc;
 
 /* Fills the promises that exactly these tensors keep, coarsely, as the one-line calls do: extents

@@ -160,6 +160,9 @@ LLVMValueRef emit_gpu_opaque(emitter *e, LLVMValueRef value, const char *narrow,
 
 /* Sets e->grid and e->upper from e->block. Not for flat kernels. */
 void emit_decode_block(emitter *e);
+/* The block's turns [*begin, *end) of the kernel's walk, i64; what a turn changes of e->grid and e->upper. */
+void emit_block_turns(emitter *e, LLVMValueRef *begin, LLVMValueRef *end);
+void emit_decode_turn(emitter *e, LLVMValueRef turn);
 
 /* What a tensor's indices add at one tile coordinate. */
 typedef struct emit_index_terms {
@@ -291,6 +294,9 @@ typedef struct emit_scales {
 void emit_scales_begin(emitter *e, const plan_step *step, emit_scales *scales);
 LLVMValueRef emit_scale_of(emit_scales *scales, int index);
 
+/* emit_shuffle.c: a word (32 or 64 bits) of another lane (i32); GPU. */
+LLVMValueRef emit_shuffle_word(emitter *e, LLVMValueRef word, LLVMValueRef lane);
+
 /* ---- emit_index.c ---- */
 
 /* Loads the extents and values that hold for the whole block. Needs: the decoded block. */
@@ -315,5 +321,10 @@ void emit_map_step(emitter *e, const plan_step *step);           /* emit_map.c *
 void emit_scan_step(emitter *e, const plan_step *step);          /* emit_scan.c */
 void emit_prefix_step(emitter *e, const plan_step *step);
 void emit_pick_step(emitter *e, const plan_step *step);
+void emit_fill_step(emitter *e, const plan_step *step);          /* emit_reduce.c */
+void emit_join_step(emitter *e, const plan_step *step);
+void emit_fold_step(emitter *e, const plan_step *step);
+void emit_fold_lanes_step(emitter *e, const plan_step *step);
+void emit_position_step(emitter *e, const plan_step *step);
 
 #endif

@@ -12,20 +12,33 @@
 
 static void emit_steps(emitter *e, int first, int n);
 
+static int word_count(const plan_value *value) {
+  return 1 << (plan_value_bits(value, PLAN_REGISTER) - value->word);
+}
+
 static void emit_if_interior(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at];
   LLVMBasicBlockRef inside = emit_new_block(e, "interior"), edge = emit_new_block(e, "edge");
   LLVMBasicBlockRef done = emit_new_block(e, "done");
+  emit_words first;
   LLVMBuildCondBr(e->builder, emit_interior(e), inside, edge);
   LLVMPositionBuilderAtEnd(e->builder, inside);
   e->interior = true;
   emit_steps(e, at + 1, step->body);
   e->interior = false;
+  if (step->joins) memcpy(first, e->value[step->out], sizeof first);
+  LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(e->builder)};
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, edge);
   emit_steps(e, at + 1 + step->body, step->otherwise);
+  from[1] = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, done);
+  for (int i = 0; step->joins && i < word_count(&e->kernel->value[step->out]); i++) {
+    LLVMValueRef made[2] = {first[i], e->value[step->out][i]};
+    e->value[step->out][i] = LLVMBuildPhi(e->builder, LLVMTypeOf(made[0]), "");
+    LLVMAddIncoming(e->value[step->out][i], made, from, 2);
+  }
 }
 
 static void emit_if_present(emitter *e, int at) {
@@ -53,10 +66,6 @@ static void emit_loop(emitter *e, int at) {
   LLVMAddIncoming(counter, &next, &latch, 1);
   LLVMPositionBuilderAtEnd(e->builder, done);
   e->iteration = NULL;
-}
-
-static int word_count(const plan_value *value) {
-  return 1 << (plan_value_bits(value, PLAN_REGISTER) - value->word);
 }
 
 static void emit_opaque_step(emitter *e, const plan_step *step) {
@@ -97,6 +106,50 @@ static void emit_repeat(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, done);
 }
 
+/* Phis for what a walk carries. */
+static void carry_words(emitter *e, int in, int out, LLVMBasicBlockRef before) {
+  for (int i = 0; i < word_count(&e->kernel->value[out]); i++) {
+    LLVMValueRef first = e->value[in][i];
+    e->value[out][i] = LLVMBuildPhi(e->builder, LLVMTypeOf(first), "");
+    LLVMAddIncoming(e->value[out][i], &first, &before, 1);
+  }
+}
+
+static void close_words(emitter *e, int out, int last, LLVMBasicBlockRef latch) {
+  for (int i = 0; i < word_count(&e->kernel->value[out]); i++)
+    LLVMAddIncoming(e->value[out][i], &e->value[last][i], &latch, 1);
+}
+
+/* The test stands before the body: there may be no turn. */
+static void emit_walk(emitter *e, int at) {
+  const plan_step *step = &e->kernel->step[at], *last = step + step->body;
+  LLVMValueRef grid = e->grid, upper[PLAN_MAX_DIGITS], begin, end;
+  memcpy(upper, e->upper, sizeof upper);
+  emit_block_turns(e, &begin, &end);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "walk");
+  LLVMBasicBlockRef body = emit_new_block(e, "turn"), done = emit_new_block(e, "walked");
+  LLVMBuildBr(e->builder, head);
+  LLVMPositionBuilderAtEnd(e->builder, head);
+  LLVMValueRef turn = LLVMBuildPhi(e->builder, e->i64, "turn");
+  LLVMAddIncoming(turn, &begin, &before, 1);
+  carry_words(e, step->in, step->out, before);
+  if (step->pairs) carry_words(e, step->index_in, step->index_out, before);
+  LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, turn, end, "");
+  LLVMBuildCondBr(e->builder, more, body, done);
+  LLVMPositionBuilderAtEnd(e->builder, body);
+  emit_decode_turn(e, turn);
+  emit_steps(e, at + 1, step->body);
+  LLVMValueRef next = LLVMBuildAdd(e->builder, turn, emit_i64(e, 1), "");
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
+  LLVMBuildBr(e->builder, head);
+  LLVMAddIncoming(turn, &next, &latch, 1);
+  close_words(e, step->out, last->out, latch);
+  if (step->pairs) close_words(e, step->index_out, last->index_out, latch);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+  e->grid = grid;
+  memcpy(e->upper, upper, sizeof upper);
+}
+
 /* Emits n steps from `first`; a step that owns a body takes its steps with it. */
 static void emit_steps(emitter *e, int first, int n) {
   for (int i = first; i < first + n; i++) {
@@ -121,6 +174,13 @@ static void emit_steps(emitter *e, int first, int n) {
       case PLAN_PREFIX: emit_prefix_step(e, step); break;
       case PLAN_PICK: emit_pick_step(e, step); break;
       case PLAN_OPAQUE: emit_opaque_step(e, step); break;
+      case PLAN_FILL: emit_fill_step(e, step); break;
+      case PLAN_JOIN: emit_join_step(e, step); break;
+      case PLAN_FOLD: emit_fold_step(e, step); break;
+      case PLAN_FOLD_LANES: emit_fold_lanes_step(e, step); break;
+      case PLAN_POSITION:
+      case PLAN_POSITION_ADD: emit_position_step(e, step); break;
+      case PLAN_WALK: emit_walk(e, i); break;
     }
     i += step->body + step->otherwise;
   }

@@ -25,11 +25,12 @@ static LLVMValueRef divide(const emitter *e, LLVMValueRef numerator, const plan_
                        emit_number(e, &place->magic_shift), "");
 }
 
-/* Takes the fastest place off *index; its position. */
-static LLVMValueRef take_place(const emitter *e, int i, LLVMValueRef *index) {
-  const plan_place *place = &e->kernel->place[i];
+/* Takes place i of n, the fastest left, off *index; its position. */
+static LLVMValueRef take_place(const emitter *e, const plan_place *places, int i, int n,
+                               LLVMValueRef *index) {
+  const plan_place *place = &places[i];
   LLVMValueRef position = *index;
-  if (i + 1 == e->kernel->n_places) return position;
+  if (i + 1 == n) return position;
   if (place->digit < 0) {
     position = LLVMBuildAnd(e->builder, *index, emit_i64(e, (int64_t)bits_mask(place->bits)), "");
     *index = LLVMBuildLShr(e->builder, *index, emit_i64(e, place->bits), "");
@@ -49,9 +50,35 @@ void emit_decode_block(emitter *e) {
   for (int i = 0; i < kernel->n_digits; i++) e->upper[i] = emit_i64(e, 0);
   for (int i = 0; i < kernel->n_places; i++) {
     const plan_place *place = &kernel->place[i];
-    LLVMValueRef position = take_place(e, i, &index);
+    LLVMValueRef position = take_place(e, kernel->place, i, kernel->n_places, &index);
     if (place->digit >= 0) e->upper[place->digit] = position;
     else e->grid = position;
+  }
+}
+
+void emit_block_turns(emitter *e, LLVMValueRef *begin, LLVMValueRef *end) {
+  const plan_turns *walk = &e->kernel->walk;
+  LLVMValueRef turns = emit_number(e, &walk->turns);
+  *begin = emit_i64(e, 0);
+  *end = turns;
+  if (walk->split < 0) return;
+  LLVMValueRef share = emit_number(e, &walk->share), args[2] = {turns, NULL};
+  *begin = LLVMBuildMul(e->builder, e->upper[walk->split], share, "");
+  args[1] = LLVMBuildAdd(e->builder, *begin, share, "");
+  *end = emit_intrinsic(e, "llvm.smin", &e->i64, 1, args, 2);
+}
+
+void emit_decode_turn(emitter *e, LLVMValueRef turn) {
+  const plan_turns *walk = &e->kernel->walk;
+  LLVMValueRef index = turn;
+  for (int i = 0; i < walk->n_places; i++) {
+    LLVMValueRef position = take_place(e, walk->place, i, walk->n_places, &index);
+    if (walk->place[i].digit >= 0) {
+      e->upper[walk->place[i].digit] = position;
+    } else {
+      position = LLVMBuildShl(e->builder, position, emit_i64(e, walk->grid_bits), "");
+      e->grid = LLVMBuildOr(e->builder, e->grid, position, "");
+    }
   }
 }
 
@@ -345,7 +372,8 @@ static LLVMValueRef tiled_pointer(emitter *e, emit_place *place, uint64_t tile) 
 static void flat_positions(emitter *e, LLVMValueRef index, LLVMValueRef position[PLAN_MAX_DIGITS]) {
   for (int i = 0; i < e->kernel->n_digits; i++) position[i] = emit_i64(e, 0);
   for (int i = 0; i < e->kernel->n_places; i++)
-    position[e->kernel->place[i].digit] = take_place(e, i, &index);
+    position[e->kernel->place[i].digit] =
+        take_place(e, e->kernel->place, i, e->kernel->n_places, &index);
 }
 
 static LLVMValueRef coordinate_of(const emitter *e, int axis,

@@ -41,6 +41,7 @@ static bool is_exact(const draft *d, int axis, int top, bool written) {
 static llrt_status bound_axis(draft *d, int top, int tensor) {
   int axis = d->kernel->digit[top].axis;
   bool written = tensor == PLAN_DESTINATION;
+  if (draft_is_dropped(d, tensor, axis)) return LLRT_OK;
   if (is_exact(d, axis, top, written)) return LLRT_OK;
   plan_bound bound = {.axis = (int8_t)axis, .top = (int8_t)top, .tensors = (uint8_t)(1u << tensor)};
   LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, axis, written, 1, &bound.limit));
@@ -117,10 +118,12 @@ int draft_whole_vector(const draft *d, const plan_value *value, int tensor, int 
   plan_address_map map;
   int positions[LLRT_MAX_BITS];
   uint64_t moved = 0;
+  plan_dim dim = kernel->target.lanes_first ? PLAN_LANE : PLAN_REGISTER;
+  if (kernel->n_bounds == 0) return vector;
   plan_address_of_tensor(kernel, tensor, &map);
-  if (!plan_access_positions(value, &map, PLAN_REGISTER, vector, positions)) return 0;
+  if (!plan_access_positions(value, &map, dim, vector, positions)) return 0;
   for (int v = 0; v < vector; v++) {
-    uint64_t tile = plan_value_columns(value, PLAN_REGISTER)[positions[v]];
+    uint64_t tile = plan_value_columns(value, dim)[positions[v]];
     moved |= f2_apply(kernel->space.column, tile);
     if (draft_splits(d, moved, tensor)) return v;
   }

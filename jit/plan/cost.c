@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/permute.h"
+#include "jit/plan/reduce.h"
 #include "jit/plan/word_swap.h"
 #include "layout/traffic.h"
 
@@ -296,15 +297,30 @@ static void count_swaps(const plan_kernel *kernel, const plan_step *step, int va
 /* What shifts the pieces of rows: shuffles of their words, of the ends' too where they are stored, selects by
  * whole words and funnel shifts. */
 static void count_overhang(const plan_kernel *kernel, const plan_step *step, int value, plan_cost *cost) {
-  if (!step->overhang || step->misaligned == 0) return;
   const plan_value *moved = &kernel->value[value];
   int words = plan_access_bytes(moved->bits, step->vector) / 4, n = bits_log2(words);
   int pieces = 1 << (plan_value_bits(moved, PLAN_REGISTER) - step->vector);
   int aligned = n + 2 - step->misaligned; /* log2 bytes */
+  if (!step->overhang || step->misaligned == 0) return;
   cost->shuffles += pieces * words * (step->kind == PLAN_STORE ? 2 : 1);
   for (int b = n - 1; b >= 0 && aligned < 3 + b; b--)
     cost->selects += pieces * (words + (1 << b) - 1 + (aligned < 2));
   cost->permutes += aligned < 2 ? pieces * words : 0;
+}
+
+/* Joined words of a warp, and the shuffles of a fold across lanes. */
+static void count_joins(const plan_kernel *kernel, const plan_step *step, plan_cost *cost) {
+  const plan_value *in = &kernel->value[step->in], *out = &kernel->value[step->out];
+  int registers = 1 << plan_value_bits(in, PLAN_REGISTER), left = 1 << plan_value_bits(out, PLAN_REGISTER);
+  int bit[LLRT_MAX_BITS];
+  if (step->kind == PLAN_JOIN) cost->combined += left;
+  if (step->kind == PLAN_FOLD) cost->combined += registers - left;
+  if (step->kind != PLAN_FOLD_LANES) return;
+  int rounds = plan_fold_bits(in, PLAN_LANE, out->layout.out[0].bits, bit);
+  int words = in->bits == 64 ? 2 : 1;
+  if (step->pairs) words += kernel->value[step->index_in].bits == 64 ? 2 : 1;
+  cost->combined += rounds * registers;
+  cost->shuffles += rounds * registers * words;
 }
 
 static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_cost *cost) {
@@ -345,6 +361,13 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
       cost->selects += (1 << plan_value_bits(&kernel->value[step->in], PLAN_REGISTER)) -
                        (1 << plan_value_bits(&kernel->value[step->out], PLAN_REGISTER));
       break;
+    case PLAN_JOIN:
+    case PLAN_FOLD:
+    case PLAN_FOLD_LANES: count_joins(kernel, step, cost); break;
+    case PLAN_FILL:
+    case PLAN_POSITION:
+    case PLAN_POSITION_ADD:
+    case PLAN_WALK:
     case PLAN_IF_PRESENT:
     case PLAN_REPORT:
     case PLAN_IF_INTERIOR:

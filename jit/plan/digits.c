@@ -180,6 +180,21 @@ static llrt_status copy_sides(draft *d, const copy_digits *copies, supports *sup
   return LLRT_OK;
 }
 
+/* Each split writes a result of its own behind that of the one before. */
+static llrt_status split_sides(draft *d) {
+  no_sides(d, d->split);
+  for (int t = PLAN_DESTINATION; t < d->desc->n_tensors; t++) {
+    plan_digit_side *side = &d->kernel->digit[d->split].side[t];
+    int align = 0;
+    for (int a = 0; a < d->desc->tensors[0].rank; a++)
+      if (!draft_is_reduced(d, a)) align += bits_alignment(d->shape[a].multiple);
+    side->kind = PLAN_STRIDE;
+    d->side[d->split][t] = (draft_side){.order = LLRT_MAX_DIGITS, .align = bits_min(align, 62)};
+    LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_PARTIAL, .tensor = (uint8_t)t}, &side->stride));
+  }
+  return LLRT_OK;
+}
+
 /* ---- what a division finds ---- */
 
 static llrt_status add_term(draft *d, plan_term term) {
@@ -281,8 +296,10 @@ static bool known_origin(const draft *d, int t, int64_t *origin) {
 
 /* Bits of tensor t all of whose effect is in columns: then a swizzle of them is one too. */
 static bool is_linear(const draft *d, int t, int64_t origin) {
-  for (int i = 0; i < d->kernel->n_digits; i++)
-    if (d->kernel->digit[i].rest || d->kernel->digit[i].side[t].kind != PLAN_COLUMNS) return false;
+  for (int i = 0; i < d->kernel->n_digits; i++) {
+    bool idle = d->splits && i == d->split && t == 0;
+    if (!idle && (d->kernel->digit[i].rest || d->kernel->digit[i].side[t].kind != PLAN_COLUMNS)) return false;
+  }
   return !(d->divided && t == 0) && origin == 0;
 }
 
@@ -354,6 +371,7 @@ llrt_status draft_digits(draft *d) {
   LLRT_TRY(draft_refine(d));
   draft_fuse(d);
   LLRT_TRY(new_copies(d, &copies));
+  if (d->splits) LLRT_TRY(draft_new_digit(d, -1, 1, -1, &d->split));
   LLRT_TRY(draft_digit_bits(d));
   for (int t = 0; t < d->desc->n_tensors; t++)
     support.used[t] = bits_mask(llrt_layout_in_bits(&draft_storage(d, t)->tile) + d->kernel->halves);
@@ -364,6 +382,7 @@ llrt_status draft_digits(draft *d) {
       LLRT_TRY(axis_side(d, i, t, &support));
   }
   LLRT_TRY(copy_sides(d, &copies, &support));
+  if (d->splits) LLRT_TRY(split_sides(d));
   for (int t = 0; t < d->desc->n_tensors; t++) LLRT_TRY(finish_address(d, t));
   if (d->divided) LLRT_TRY(divide_source(d));
   LLRT_TRY(draft_indices(d));

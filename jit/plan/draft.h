@@ -21,8 +21,10 @@
 #include "jit/plan/plan.h"
 #include "layout/f2.h"
 
-/* The most low bits of a digit with an upper part that a tile may take. */
+/* The most low bits of a digit with an upper part that a tile may take; of a reduce, whose tiles may lie along
+ * one axis alone. */
 #define DRAFT_REST_BITS 10
+#define DRAFT_REDUCE_REST_BITS 15
 
 /* What is known of a number of positions along an axis. */
 typedef struct draft_extent {
@@ -85,6 +87,9 @@ typedef struct draft {
   int maps_before;   /* how many of kernel->map come before the exchange */
   int n_grid;
   uint64_t grid[LLRT_MAX_BITS]; /* block representatives of fixed bits */
+  int n_walked;                 /* the last of them are the turns of a walk */
+  bool splits;                  /* blocks share a walk, and digit `split` numbers them */
+  int split;
 } draft;
 
 /* log2 bytes of an element of tensor t; -1 where two share a byte. */
@@ -174,6 +179,13 @@ void draft_close_indices(draft *d, int branch);
 
 /* tile.c */
 llrt_status draft_tile(draft *d);
+/* Vectors of digit bits that move tensor t's address by exactly 2^j (0: there is none); how many there are
+ * without a gap; log2 elements that divide every address but for these. */
+typedef struct draft_runs {
+  int n, align;
+  uint64_t vector[LLRT_MAX_BITS];
+} draft_runs;
+void draft_runs_of(draft *d, int t, draft_runs *out);
 /* space.c: fills kernel.space, columns, digits' bits, places. */
 llrt_status draft_space(draft *d);
 /* A vector of the digits' bits as bits of `space`. */
@@ -231,11 +243,18 @@ plan_value draft_retyped(const draft *d, const plan_value *value, int bits);
 llrt_status draft_map_steps(draft *d, int first, int n, bool masked, int *value);
 /* Positions of an axis that share an element of tensor t: 1 but for scales; LLRT_GROUP_ALL. */
 int64_t draft_group(const draft *d, int t, int axis);
+/* Whether a reduce drops the axis; whether tensor t has one position along it therefore. */
+bool draft_is_reduced(const draft *d, int axis);
+bool draft_is_dropped(const draft *d, int t, int axis);
 /* Whether words that a map acts on stay whole in every block. Errors: UNSUPPORTED where they do not. */
 llrt_status draft_check_words(const draft *d);
 
 /* in_place.c: kernel.panel, from the digits of a flat kernel. Errors: UNSUPPORTED with the reason. */
 llrt_status draft_panel(draft *d);
+
+/* An empty kernel of a description for a target. */
+void draft_begin(draft *d, const llrt_op_desc *desc, const plan_target *target,
+                 const plan_options *options, plan_kernel *kernel);
 
 /* Appending to the kernel. */
 llrt_status draft_step(plan_kernel *kernel, plan_step step);
@@ -375,6 +394,9 @@ typedef struct plan_round {
   uint64_t sender[PLAN_ROUND_LANES], sender_inverse[PLAN_ROUND_LANES];
 } plan_round;
 void plan_round_of(const plan_value *in, const plan_value *out, plan_round *round);
+
+/* verify_combine.c: the steps that combine. */
+llrt_status plan_verify_combining(const plan_kernel *kernel, int at);
 
 /* cost.c */
 

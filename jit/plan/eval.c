@@ -26,6 +26,30 @@ void plan_decode_block(const plan_kernel *kernel, int64_t block, const uint64_t 
   }
 }
 
+void plan_block_turns(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
+                      const uint64_t *args, int64_t *begin, int64_t *end) {
+  const plan_turns *walk = &kernel->walk;
+  int64_t turns = plan_number_value(&walk->turns, args, 1);
+  int64_t share = walk->split < 0 ? turns : plan_number_value(&walk->share, args, 1);
+  *begin = walk->split < 0 ? 0 : upper[walk->split] * share;
+  *end = share < turns - *begin ? *begin + share : turns;
+}
+
+void plan_decode_turn(const plan_kernel *kernel, int64_t turn, const uint64_t *args, uint64_t *grid,
+                      int64_t upper[PLAN_MAX_DIGITS]) {
+  const plan_turns *walk = &kernel->walk;
+  *grid &= bits_mask(walk->grid_bits);
+  for (int i = 0; i < walk->n_places; i++) {
+    const plan_place *place = &walk->place[i];
+    int64_t count = (int64_t)1 << place->bits;
+    if (place->digit >= 0) count = plan_number_value(&place->count, args, 1);
+    int64_t position = i + 1 == walk->n_places ? turn : turn % count;
+    if (place->digit >= 0) upper[place->digit] = position;
+    else *grid |= (uint64_t)position << walk->grid_bits;
+    turn /= count;
+  }
+}
+
 void plan_tile_position(const plan_kernel *kernel, uint64_t y, uint64_t grid,
                         const int64_t upper[PLAN_MAX_DIGITS], int64_t position[PLAN_MAX_DIGITS]) {
   const llrt_layout *space = &kernel->space;

@@ -12,6 +12,12 @@ int64_t plan_number_value(const plan_number *number, const uint64_t *args, int64
 void plan_decode_block(const plan_kernel *kernel, int64_t block, const uint64_t *args,
                        uint64_t *grid, int64_t upper[PLAN_MAX_DIGITS]);
 
+/* The turns [*begin, *end) of a block whose uppers are given; turn t changes grid bits and upper parts. */
+void plan_block_turns(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
+                      const uint64_t *args, int64_t *begin, int64_t *end);
+void plan_decode_turn(const plan_kernel *kernel, int64_t turn, const uint64_t *args, uint64_t *grid,
+                      int64_t upper[PLAN_MAX_DIGITS]);
+
 /* The digits' positions of tile coordinate y in that block. */
 void plan_tile_position(const plan_kernel *kernel, uint64_t y, uint64_t grid,
                         const int64_t upper[PLAN_MAX_DIGITS], int64_t position[PLAN_MAX_DIGITS]);

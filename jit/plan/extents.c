@@ -131,6 +131,7 @@ static llrt_status learn_shape(draft *d, int axis) {
     const llrt_storage *storage = draft_storage(d, t);
     const llrt_promise *promise = &d->desc->promises[t].shape[axis];
     bool fixed, folded;
+    if (draft_is_dropped(d, t, axis)) continue;
     int64_t unit = axis_unit(storage, axis, &fixed);
     if (promise->multiple > 1) shape->multiple = common_multiple(shape->multiple, promise->multiple);
     if (promise->max > 0 && promise->max < shape->most) shape->most = promise->max;
@@ -161,6 +162,7 @@ static void learn_written(draft *d, int axis) {
   bool fixed;
   int64_t unit = axis_unit(draft_storage(d, PLAN_DESTINATION), axis, &fixed);
   *written = *shape;
+  if (draft_is_reduced(d, axis)) return;
   bool may_pad = draft_on_device(d, axis) && unit > 1;
   may_pad |= fixed ? shape->known != unit : shape->multiple % unit != 0;
   d->pads[axis] = draft_storage(d, PLAN_DESTINATION)->pad == LLRT_PAD_VALUE && may_pad;

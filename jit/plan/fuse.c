@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/combine.h"
 
 /* What one position of digit i adds to a tensor's address; false where that is no known stride upward. */
 static bool known_step(const draft *d, int i, int tensor, int64_t *stride) {
@@ -31,7 +32,9 @@ static bool is_exact(const draft *d, int axis) {
 static bool follows(const draft *d, int inner, int outer) {
   int64_t a, b;
   if (inner == outer || d->count[inner] < 2 || d->count[outer] < 2) return false;
-  for (int t = 0; t < d->desc->n_tensors; t++) {
+  bool reduced = draft_is_reduced(d, d->kernel->digit[inner].axis);
+  if (draft_is_reduced(d, d->kernel->digit[outer].axis) != reduced) return false;
+  for (int t = 0; t < (reduced ? 1 : d->desc->n_tensors); t++) {
     if (!known_step(d, inner, t, &a) || !known_step(d, outer, t, &b)) return false;
     if (__builtin_mul_overflow(a, d->count[inner], &a) || a != b) return false;
   }
@@ -63,10 +66,12 @@ static bool fuse_one(draft *d, const bool *exact) {
   return false;
 }
 
-/* Scales, indices, extents in device memory, maps of words and the elements of a byte speak of axes. */
+/* Scales, indices, extents in device memory, maps of words, the elements of a byte and positions speak of
+ * axes. */
 static bool needs_axes(const draft *d) {
   const llrt_op_desc *desc = d->desc;
   bool needs = d->divided || desc->n_tensors > 2 || d->pair_axis >= 0;
+  needs |= desc->kind == LLRT_OP_REDUCE && combine_is_arg(desc->combine.op);
   for (int t = 0; t < desc->n_tensors; t++) {
     needs |= desc->tensors[t].n_indices > 0;
     for (int a = 0; a < desc->tensors[t].rank; a++) needs |= desc->tensors[t].extent_ptr[a] != NULL;

@@ -411,6 +411,124 @@ static llrt_status run_repeat(interpreter *in, int at) {
   return LLRT_OK;
 }
 
+/* ---- combining ---- */
+
+static combine_pair pair_of(const interpreter *in, const plan_step *step, int key, int index, int64_t at) {
+  uint64_t position = step->pairs ? in->value[index][at] : 0;
+  if (step->pairs && in->kernel->value[index].bits == 32) position = (uint64_t)(int32_t)position;
+  return (combine_pair){in->value[key][at], (int64_t)position};
+}
+
+static void put_pair(interpreter *in, const plan_step *step, combine_pair pair, int64_t at) {
+  in->value[step->out][at] = pair.key & bits_mask(in->kernel->value[step->out].bits);
+  if (step->pairs)
+    in->value[step->index_out][at] = (uint64_t)pair.index & bits_mask(in->kernel->value[step->index_out].bits);
+}
+
+static combine_pair join(const plan_step *step, combine_pair a, combine_pair b) {
+  llrt_dtype type = (llrt_dtype)step->type;
+  if (step->pairs) return combine_two_pairs(step->combiner, type, a, b);
+  return (combine_pair){combine_two(step->combiner, type, a.key, b.key), 0};
+}
+
+static void run_fill(interpreter *in, const plan_step *step) {
+  const combine_pair neutral = {combine_identity(step->combiner, (llrt_dtype)step->type), 0};
+  for (int64_t at = 0; at < value_size(in->kernel, step->out); at++) put_pair(in, step, neutral, at);
+}
+
+static void run_combine(interpreter *in, const plan_step *step) {
+  for (int64_t at = 0; at < value_size(in->kernel, step->out); at++)
+    put_pair(in, step, join(step, pair_of(in, step, step->in, step->index_in, at),
+                            pair_of(in, step, step->with, step->index_with, at)), at);
+}
+
+/* The elements at coordinates y + beyond, for all bits beyond the result's tile, as a tree: lowest bit
+ * first. known[c] is where the group has coordinate c, or -1. */
+static llrt_status fold_at(interpreter *in, const plan_step *step, const int64_t *known, uint64_t y,
+                           combine_pair *result) {
+  int tile = in->kernel->value[step->out].layout.out[0].bits;
+  int n = in->kernel->value[step->in].layout.out[0].bits - tile;
+  combine_pair *list = calloc((size_t)1 << n, sizeof *list);
+  if (!list) return llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory");
+  llrt_status status = LLRT_OK;
+  int64_t some = 0, held = 0;
+  for (int64_t i = 0; i < 1 << n; i++) {
+    int64_t at = known[y | (uint64_t)i << tile];
+    if (at < 0) continue; /* not in the group: the bits that it holds are a subspace */
+    list[held++] = pair_of(in, step, step->in, step->index_in, at);
+    some = 1;
+  }
+  if (!some || !bits_is_power_of_two(held))
+    status = llrt_error(LLRT_INTERNAL, "a fold finds %lld elements of a coordinate", (long long)held);
+  for (; held > 1; held /= 2)
+    for (int64_t i = 0; i < held / 2; i++) list[i] = join(step, list[2 * i], list[2 * i + 1]);
+  *result = list[0];
+  free(list);
+  return status;
+}
+
+/* Groups are threads, or warps. A value that is folded across lanes lies within a warp's coordinates. */
+static llrt_status run_fold(interpreter *in, const plan_step *step, bool across_lanes) {
+  const plan_kernel *kernel = in->kernel;
+  int from = plan_value_bits(&kernel->value[step->in], PLAN_REGISTER);
+  int to = plan_value_bits(&kernel->value[step->out], PLAN_REGISTER);
+  int group = across_lanes ? kernel->lane_bits : 0;
+  int64_t size = (int64_t)1 << (from + group), out_size = (int64_t)1 << (to + group);
+  int64_t coordinates = (int64_t)1 << kernel->value[step->in].layout.out[0].bits;
+  for (int64_t g = 0; g < value_size(kernel, step->in) / size; g++) {
+    memset(in->place, 0xFF, (size_t)coordinates * sizeof *in->place);
+    for (int64_t i = g * size; i < (g + 1) * size; i++) in->place[tile_at(in, step->in, i)] = i;
+    for (int64_t i = g * out_size; i < (g + 1) * out_size; i++) {
+      combine_pair result;
+      LLRT_TRY(fold_at(in, step, in->place, tile_at(in, step->out, i), &result));
+      put_pair(in, step, result, i);
+    }
+  }
+  return LLRT_OK;
+}
+
+/* Relative: to the thread's register 0. */
+static int64_t position_at(const interpreter *in, const plan_step *step, int value, int64_t at) {
+  int64_t position[PLAN_MAX_DIGITS];
+  plan_tile_position(in->kernel, tile_at(in, value, at), in->grid, in->upper, position);
+  return plan_coordinate(in->kernel, step->axis, position);
+}
+
+static void run_position(interpreter *in, const plan_step *step, bool add) {
+  const plan_kernel *kernel = in->kernel;
+  int laid_out = add ? step->with : step->out;
+  int64_t registers = (int64_t)1 << plan_value_bits(&kernel->value[laid_out], PLAN_REGISTER);
+  int64_t own = (int64_t)1 << plan_value_bits(&kernel->value[step->out], PLAN_REGISTER);
+  for (int64_t at = 0; at < value_size(kernel, step->out); at++) {
+    int64_t first = position_at(in, step, laid_out, at / own * registers);
+    int64_t x = add ? first + (int64_t)in->value[step->in][at] : position_at(in, step, step->out, at);
+    if (!add && step->relative) x -= first;
+    in->value[step->out][at] = (uint64_t)x & bits_mask(kernel->value[step->out].bits);
+  }
+}
+
+static void carry(interpreter *in, const plan_step *from, bool first, const plan_step *walk) {
+  copy_value(in, first ? from->in : from->out, walk->out);
+  if (walk->pairs) copy_value(in, first ? from->index_in : from->index_out, walk->index_out);
+}
+
+static llrt_status run_walk(interpreter *in, int at) {
+  const plan_step *step = &in->kernel->step[at];
+  uint64_t grid = in->grid;
+  int64_t begin, end, upper[PLAN_MAX_DIGITS];
+  memcpy(upper, in->upper, sizeof upper);
+  plan_block_turns(in->kernel, in->upper, in->args, &begin, &end);
+  carry(in, step, true, step);
+  for (int64_t turn = begin; turn < end; turn++) {
+    plan_decode_turn(in->kernel, turn, in->args, &in->grid, in->upper);
+    LLRT_TRY(run_steps(in, at + 1, step->body));
+    carry(in, &step[step->body], false, step);
+  }
+  in->grid = grid;
+  memcpy(in->upper, upper, sizeof upper);
+  return LLRT_OK;
+}
+
 static llrt_status run_step(interpreter *in, int at) {
   const plan_step *step = &in->kernel->step[at];
   switch ((plan_step_kind)step->kind) {
@@ -440,6 +558,13 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_PREFIX: plan_eval_prefix(in->kernel, step, in->value); return LLRT_OK;
     case PLAN_PICK: plan_eval_pick(in->kernel, step, in->value); return LLRT_OK;
     case PLAN_OPAQUE: copy_value(in, step->in, step->out); return LLRT_OK;
+    case PLAN_FILL: run_fill(in, step); return LLRT_OK;
+    case PLAN_JOIN: run_combine(in, step); return LLRT_OK;
+    case PLAN_FOLD: return run_fold(in, step, false);
+    case PLAN_FOLD_LANES: return run_fold(in, step, true);
+    case PLAN_POSITION: run_position(in, step, false); return LLRT_OK;
+    case PLAN_POSITION_ADD: run_position(in, step, true); return LLRT_OK;
+    case PLAN_WALK: return run_walk(in, at);
   }
   return llrt_error(LLRT_INTERNAL, "step %d of unknown kind %d", at, step->kind);
 }
@@ -452,12 +577,21 @@ static llrt_status run_steps(interpreter *in, int first, int n) {
   return LLRT_OK;
 }
 
-llrt_status plan_interpret(const plan_kernel *kernel, const llrt_tensor *tensors,
-                           const llrt_storage_binding *bindings, int n_tensors) {
-  interpreter in = {.kernel = kernel, .tensors = tensors, .bindings = bindings};
+static llrt_status interpret_stage(const plan_kernel *kernel, const plan_run *run) {
+  llrt_tensor tensors[LLRT_MAX_TENSORS];
+  llrt_storage_binding bindings[LLRT_MAX_TENSORS];
+  interpreter in = {.kernel = kernel, .tensors = run->tensors, .bindings = run->bindings};
   int64_t blocks;
   LLRT_TRY(plan_verify(kernel));
-  LLRT_TRY(plan_launch_bind(&kernel->launch, tensors, bindings, n_tensors, in.args, &blocks));
+  if (kernel->launch.view.used) {
+    LLRT_TRY(plan_view_tensors(&kernel->launch, run, tensors, bindings));
+    for (int t = 0; t < kernel->n_tensors; t++) /* results of all splits lie behind each other */
+      if (kernel->launch.view.tensor[t] < 0 && kernel->walk.n_places && kernel->walk.split >= 0)
+        bindings[t].span *= run->splits;
+    in.tensors = tensors;
+    in.bindings = bindings;
+  }
+  LLRT_TRY(plan_run_stage(&kernel->launch, run, in.args, &blocks));
   llrt_status status = interpreter_init(&in);
   for (in.block = 0; in.block << kernel->cluster_bits < blocks && status == LLRT_OK; in.block++) {
     memset(in.written, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
@@ -467,5 +601,21 @@ llrt_status plan_interpret(const plan_kernel *kernel, const llrt_tensor *tensors
     status = run_steps(&in, 0, kernel->n_steps);
   }
   interpreter_fini(&in);
+  return status;
+}
+
+llrt_status plan_interpret(const plan_kernel *first, const llrt_tensor *tensors,
+                           const llrt_storage_binding *bindings, int n_tensors) {
+  plan_run run;
+  LLRT_TRY(plan_run_begin(&first->launch, tensors, bindings, n_tensors, &run));
+  if (run.workspace_bytes > 0) {
+    run.workspace = aligned_alloc(256, (size_t)run.workspace_bytes); /* whole regions of 256 bytes */
+    if (!run.workspace) return llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory");
+    memset(run.workspace, 0, (size_t)run.workspace_bytes);
+  }
+  llrt_status status = LLRT_OK;
+  for (int i = 0; i <= first->launch.later && status == LLRT_OK; i++)
+    status = interpret_stage(&first[i], &run);
+  free(run.workspace);
   return status;
 }

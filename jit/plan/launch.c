@@ -90,7 +90,7 @@ static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
   }
   int64_t count = bits_ceil_div(extent_of(call, arg->index, arg->padded), arg->factor);
   if (arg->kind == PLAN_ARG_CEIL) return (uint64_t)count;
-  plan_magic(count, &multiplier, &shift);
+  plan_magic(count > 0 ? count : 1, &multiplier, &shift); /* a walk of no turns divides nothing */
   return arg->kind == PLAN_ARG_MAGIC ? multiplier : shift;
 }
 
@@ -182,7 +182,7 @@ static void view_own(const plan_view *view, const plan_run *run, int from, llrt_
 llrt_status plan_view_tensors(const plan_launch *launch, const plan_run *run, llrt_tensor *tensors,
                               llrt_storage_binding *bindings) {
   const plan_view *view = &launch->view;
-  for (int t = 0; t < run->n; t++) {
+  for (int t = 0; t < view->n; t++) {
     if (view->tensor[t] >= 0) {
       view_own(view, run, view->tensor[t], &tensors[t], &bindings[t]);
       continue;

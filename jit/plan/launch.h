@@ -7,7 +7,7 @@
 
 #define PLAN_MAX_ARGS 48
 #define PLAN_MAX_GRID 20
-#define PLAN_MAX_REGIONS 3
+#define PLAN_MAX_REGIONS 4
 #define PLAN_DESTINATION 1 /* the tensor that a convert writes */
 
 /* Every argument is one 64-bit kernel parameter. An *extent* is shape[index], or with `padded` the
@@ -76,7 +76,7 @@ typedef struct plan_walk {
 /* What a stage's axes and tensors are, where they are not the operation's. */
 typedef struct plan_view {
   bool used;
-  int32_t rank;
+  int32_t n, rank;                 /* tensors, axes */
   int8_t axis[LLRT_MAX_RANK];      /* the stage's axis a is this one of the operation, or PLAN_AXIS_SPLITS */
   int8_t tensor[LLRT_MAX_TENSORS]; /* the stage's tensor t is this one of the operation, or lies in the
                                       workspace's region -1 - tensor[t], row-major */

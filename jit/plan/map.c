@@ -62,7 +62,17 @@ llrt_status draft_maps(draft *d) {
   return LLRT_OK;
 }
 
+bool draft_is_reduced(const draft *d, int axis) {
+  return axis >= 0 && d->desc && d->desc->kind == LLRT_OP_REDUCE && d->desc->combine.axes >> axis & 1;
+}
+
+/* Tensors 1 and 2 are what a reduce writes. */
+bool draft_is_dropped(const draft *d, int t, int axis) {
+  return draft_is_reduced(d, axis) && (t == 1 || t == 2);
+}
+
 int64_t draft_group(const draft *d, int t, int axis) {
+  if (draft_is_dropped(d, t, axis)) return LLRT_GROUP_ALL;
   for (int i = 0; t == SCALE_TENSOR && i < d->desc->n_maps; i++)
     if (d->desc->maps[i].kind == LLRT_MAP_SCALE)
       return d->desc->maps[i].group[axis] ? d->desc->maps[i].group[axis] : 1;

@@ -186,8 +186,9 @@ typedef enum plan_step_kind {
   PLAN_SHARED_LOAD,  /* that part of out = buffer */
   PLAN_MAP,          /* out = map of in, element by element: same layout; only a cast changes width */
   PLAN_STORE,        /* tensor = in */
-  PLAN_IF_INTERIOR,  /* next `body` steps where this block is inside every bound, and so are the vectors of
-                        memory that it loads (plan_memory.guards), else the `otherwise` steps after them */
+  PLAN_IF_INTERIOR,  /* next `body` steps where this block (in a walk: this turn) is inside every bound, and so
+                        are the vectors of memory that it loads (plan_memory.guards), else the `otherwise` steps
+                        after them. joins: both make value `out` */
   PLAN_IF_PRESENT,   /* next `body` steps unless the block has nothing to do: it lies beyond a device
                         extent, or a uniform index that leaves elements out (SKIP, REPORT) is out of range */
   PLAN_REPORT,       /* adds to the counter of index `index` for every value out of range, once each, by
@@ -202,7 +203,22 @@ typedef enum plan_step_kind {
   PLAN_PREFIX,      /* out = in combined with `second`, the former first; one may be reduced along more: each
                         of its elements meets all that it stands for, in the same thread */
   PLAN_PICK,         /* out = in, of which every warp keeps part: what out has in warps, in has in registers */
-  PLAN_OPAQUE        /* out = in, of which compilers know nothing more: measured work stays */
+  PLAN_OPAQUE,       /* out = in, of which compilers know nothing more: measured work stays */
+
+  /* Combining by `combiner` in type `type` (jit/plan/combine.h). Of an arg combiner a value is a pair: keys and
+   * positions, which are values of one layout; each step has both. A value whose tile has fewer bits than the
+   * kernel's stands for coordinates whose other bits are 0. */
+  PLAN_FILL,         /* out = the neutral element; positions: 0 */
+  PLAN_JOIN,         /* out = in joined with `with`, element by element */
+  PLAN_FOLD,         /* out = in, elements of a thread whose coordinates agree in out's tile bits joined: a
+                        tree, lowest of the other bits first. Lanes and warps stay */
+  PLAN_FOLD_LANES,   /* the same across the lanes of a warp: all hold the result (host: the first ones) */
+  PLAN_POSITION,     /* out = positions along `axis` of the elements of a value laid out as out, in this turn;
+                        relative: less that of the thread's register 0 */
+  PLAN_POSITION_ADD, /* out = in + the position that a relative PLAN_POSITION of value `with` left out */
+  PLAN_WALK          /* next `body` steps for each turn of the block's share of kernel->walk; out is `in`
+                        in the first turn, then what the body's last step made in the turn before, and at
+                        the end what it made last (`in` where there was no turn) */
 } plan_step_kind;
 
 /* How a shared step moves elements on NVIDIA (PTX ISA, "ldmatrix", "stmatrix"): each lane its own, or a warp
@@ -241,7 +257,24 @@ typedef struct plan_step {
   uint8_t order;          /* SCAN */
   bool exclusive;         /* SCAN: without y itself, the neutral element where there is no other */
   bool reverse;           /* SCAN: from the last position down; what is combined stays in order */
+  bool joins;         /* IF_INTERIOR */
+  bool pairs;         /* combining steps, WALK: index_in, index_with, index_out are the positions' values */
+  bool ordered;       /* JOIN, FOLD of pairs: the first operand's positions are all lower */
+  bool relative;      /* POSITION */
+  uint8_t axis;       /* POSITION, POSITION_ADD */
+  uint8_t with, index_in, index_with, index_out;
 } plan_step;
+
+/* What blocks walk (launch.walk). A turn's number splits like a block's: its bits of in-dim grid lie above the
+ * block's own, upper parts are those of digits that no place of the grid has. A block takes `share` turns from
+ * share * (upper part of digit `split`) on, as far as `turns` go. */
+typedef struct plan_turns {
+  int32_t n_places; /* 0: the kernel walks nothing */
+  plan_place place[LLRT_MAX_RANK * 2];
+  uint8_t grid_bits; /* of in-dim grid, that the block has */
+  int8_t split;      /* digit, or -1: one block takes all turns */
+  plan_number turns, share;
+} plan_turns;
 
 /* Part of a tensor that a conversion in place maps onto itself, from the address of its first position on:
  * so many positions of the flat index, which lie in so many elements of memory. 0: none. */
@@ -269,6 +302,7 @@ typedef struct plan_cost {
   int32_t shared_accesses, barriers;             /* per tile, instructions of all warps */
   int32_t shuffles, selects, permutes, logic;    /* per warp, instructions; logic: shifts and merges */
   int32_t addresses;                             /* per warp, instructions, of shared accesses */
+  int32_t combined;                              /* per warp, joined words of a turn and what follows the walk */
   int32_t mapped;                                /* per lane: words that value maps make */
   int32_t registers;                             /* words of the largest value of a lane */
 } plan_cost;
@@ -303,6 +337,7 @@ typedef struct plan_kernel {
   uint64_t column[LLRT_MAX_TENSORS][LLRT_MAX_BITS]; /* by out bit of space, for COLUMNS digits */
   plan_index index[PLAN_MAX_INDICES];
   plan_place place[PLAN_MAX_GRID];
+  plan_turns walk;
   plan_value value[PLAN_MAX_VALUES];
   plan_buffer buffer[PLAN_MAX_BUFFERS];
   plan_map map[PLAN_MAX_MAPS];
@@ -346,10 +381,10 @@ void plan_print(const plan *made, struct llrt_text *text);
 /* Checks that a kernel is well formed: what emission and the interpreter rely on. Errors: INTERNAL. */
 llrt_status plan_verify(const plan_kernel *kernel);
 
-/* Executes one variant over memory on the calling thread: the oracle for planning. tensors' data are
- * host addresses. Reports (INTERNAL) shared reads of words not written since the last barrier, shared
+/* Executes one variant, by its first stage (behind which the others lie), over memory on the calling thread: the
+ * oracle for planning. tensors' data are host addresses. Reports (INTERNAL) shared reads of words not written since the last barrier, shared
  * races, and global accesses outside [0, span). */
-llrt_status plan_interpret(const plan_kernel *kernel, const llrt_tensor *tensors,
+llrt_status plan_interpret(const plan_kernel *first, const llrt_tensor *tensors,
                            const llrt_storage_binding *bindings, int n_tensors);
 
 #endif

@@ -6,7 +6,7 @@
  * shapes that are much smaller than a tile along such an axis. Value maps stand on either side of the
  * exchange. Where one acts on words of several elements, edges move words and no kernel is flat: the
  * tiled one then serves every shape. */
-#include "jit/plan/draft.h"
+#include "jit/plan/reduce.h"
 
 #include "base/bits.h"
 #include "base/status.h"
@@ -24,8 +24,8 @@
 /* log2 masked accesses of one thread beyond which a loop over elements takes their place: each is a branch. */
 #define MASKED_MAX_ACCESSES 5
 
-static void begin_kernel(draft *d, const llrt_op_desc *desc, const plan_target *target,
-                         const plan_options *options, plan_kernel *kernel) {
+void draft_begin(draft *d, const llrt_op_desc *desc, const plan_target *target,
+                 const plan_options *options, plan_kernel *kernel) {
   memset(d, 0, sizeof *d);
   memset(kernel, 0, sizeof *kernel);
   d->desc = desc;
@@ -177,7 +177,7 @@ static llrt_status lay_out_rows(draft *d, const llrt_op_desc *desc, const plan_t
                                 draft_values *values, bool *tiled) {
   bool narrow[2] = {false, false}, again = true;
   while (again) {
-    begin_kernel(d, desc, target, options, kernel);
+    draft_begin(d, desc, target, options, kernel);
     for (int t = 0; t < 2; t++) d->may_overhang[t] = !narrow[t] && draft_can_overhang(d, t);
     LLRT_TRY(lay_out(d, values, tiled));
     again = false;
@@ -220,7 +220,7 @@ static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *targe
 static llrt_status plan_flat(const llrt_op_desc *desc, const plan_target *target,
                              plan_kernel *kernel) {
   draft d;
-  begin_kernel(&d, desc, target, NULL, kernel);
+  draft_begin(&d, desc, target, NULL, kernel);
   kernel->flat = true;
   LLRT_TRY(draft_maps(&d));
   LLRT_TRY(draft_digits(&d));
@@ -309,6 +309,7 @@ static llrt_status add_thin(const llrt_op_desc *desc, const plan_target *target,
 llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
                       const plan_options *options, plan *out) {
   out->n_variants = 0;
+  if (desc->kind == LLRT_OP_REDUCE) return plan_reduce_make(desc, target, options, out);
   assert(desc->kind == LLRT_OP_CONVERT && desc->n_tensors >= 2);
   int bits = llrt_dtype_bits(desc->tensors[0].dtype);
   plan_kernel *first = &out->variant[0];

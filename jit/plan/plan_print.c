@@ -1,4 +1,5 @@
 /* The text of `llrt explain`: what a plan does, for people. */
+#include "jit/plan/combine.h"
 #include "jit/plan/cycles.h"
 #include "jit/plan/draft.h"
 
@@ -194,6 +195,59 @@ static void print_scan(const plan_kernel *kernel, const plan_step *step, llrt_te
   print_value(kernel, step->total, text);
 }
 
+/* The step's value `key`, of a pair with its positions. */
+static void print_pair(const plan_step *step, int key, int index, llrt_text *text) {
+  if (step->pairs) llrt_text_add(text, "(v%d, v%d)", key, index);
+  else llrt_text_add(text, "v%d", key);
+}
+
+static void print_walk(const plan_kernel *kernel, const plan_step *step, llrt_text *text) {
+  const plan_turns *walk = &kernel->walk;
+  llrt_text_add(text, "walk");
+  for (int i = 0; i < walk->n_places; i++) {
+    if (walk->place[i].digit < 0) {
+      llrt_text_add(text, " grid bits (%d)", walk->place[i].bits);
+      continue;
+    }
+    llrt_text_add(text, " d%d (", walk->place[i].digit);
+    print_number(kernel, &walk->place[i].count, text);
+    llrt_text_add(text, ")");
+  }
+  llrt_text_add(text, "%s with ", walk->split < 0 ? "" : ", a share of it,");
+  print_pair(step, step->out, step->index_out, text);
+  llrt_text_add(text, ", at first ");
+  print_pair(step, step->in, step->index_in, text);
+  llrt_text_add(text, ":");
+}
+
+static void print_combining(const plan_kernel *kernel, const plan_step *step, llrt_text *text) {
+  const char *op = combine_name(step->combiner), *type = llrt_dtype_name((llrt_dtype)step->type);
+  if (step->kind == PLAN_WALK) {
+    print_walk(kernel, step, text);
+    return;
+  }
+  if (step->kind == PLAN_POSITION || step->kind == PLAN_POSITION_ADD) {
+    llrt_text_add(text, "positions along axis %d", step->axis);
+    if (step->kind == PLAN_POSITION_ADD) llrt_text_add(text, " from v%d", step->in);
+    else if (step->relative) llrt_text_add(text, " from the thread's first on");
+    llrt_text_add(text, " -> v%d", step->out);
+    return;
+  }
+  if (step->kind == PLAN_FILL) {
+    llrt_text_add(text, "neutral element of %s in %s -> ", op, type);
+  } else {
+    llrt_text_add(text, "%s in %s: ", op, type);
+    print_pair(step, step->in, step->index_in, text);
+    if (step->kind == PLAN_JOIN) llrt_text_add(text, " with ");
+    if (step->kind == PLAN_JOIN) print_pair(step, step->with, step->index_with, text);
+    if (step->kind == PLAN_FOLD) llrt_text_add(text, " inside a thread");
+    if (step->kind == PLAN_FOLD_LANES) llrt_text_add(text, " across lanes");
+    llrt_text_add(text, " -> ");
+  }
+  print_value(kernel, step->out, text);
+  if (step->pairs) llrt_text_add(text, ", v%d", step->index_out);
+}
+
 static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *text) {
   const plan_step *step = &kernel->step[at];
   llrt_text_add(text, "%*s", 2 + 2 * depth, "");
@@ -264,6 +318,13 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
     case PLAN_OPAQUE:
       llrt_text_add(text, "hide v%d from compilers -> v%d", step->in, step->out);
       break;
+    case PLAN_FILL:
+    case PLAN_JOIN:
+    case PLAN_FOLD:
+    case PLAN_FOLD_LANES:
+    case PLAN_POSITION:
+    case PLAN_POSITION_ADD:
+    case PLAN_WALK: print_combining(kernel, step, text); break;
     case PLAN_LOOP: llrt_text_add(text, "loop %d times:", 1 << step->iterations); break;
   }
   llrt_text_add(text, "\n");
@@ -300,6 +361,7 @@ static void print_cost(const plan_kernel *kernel, llrt_text *text) {
   llrt_text_add(text, "; a warp: %d shuffles, %d selects, %d permutes", cost->shuffles,
                 cost->selects, cost->permutes);
   if (cost->logic) llrt_text_add(text, ", %d shifts and merges", cost->logic);
+  if (cost->combined) llrt_text_add(text, ", %d joins", cost->combined);
   if (cost->mapped) llrt_text_add(text, "; a lane: %d mapped words", cost->mapped);
   llrt_text_add(text, "; %d registers\n", cost->registers);
 }

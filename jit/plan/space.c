@@ -21,6 +21,7 @@ static int used_bits(const draft *d, int i) {
 llrt_status draft_digit_count(draft *d, int i, int64_t divisor, plan_number *count) {
   const plan_digit *digit = &d->kernel->digit[i];
   int64_t positions = divisor / digit->step;
+  if (d->splits && i == d->split) return draft_arg(d, (plan_arg){.kind = PLAN_ARG_SPLITS}, count);
   if (d->count[i] < 0) return draft_number(d, PLAN_ARG_CEIL, digit->axis, true, divisor, count);
   *count = (plan_number){.arg = -1, .value = bits_ceil_div(d->count[i], positions)};
   return LLRT_OK;
@@ -74,13 +75,25 @@ static llrt_status add_place(draft *d, plan_place place, plan_grid_place grid) {
   return LLRT_OK;
 }
 
+static llrt_status add_turn_place(draft *d, plan_place place, plan_grid_place grid) {
+  plan_turns *turns = &d->kernel->walk;
+  plan_walk *walk = &d->kernel->launch.walk;
+  if (turns->n_places == LLRT_MAX_RANK * 2)
+    return llrt_error(LLRT_UNSUPPORTED, "a walk along more than %d digits", LLRT_MAX_RANK * 2);
+  turns->place[turns->n_places++] = place;
+  walk->place[walk->n++] = grid;
+  return LLRT_OK;
+}
+
 llrt_status draft_digit_place(draft *d, int i, int64_t divisor) {
   plan_place place = {.digit = (int8_t)i};
   plan_grid_place grid = {.axis = -1};
+  bool walked = draft_is_reduced(d, d->kernel->digit[i].axis);
   LLRT_TRY(draft_digit_count(d, i, divisor, &place.count));
+  if (d->splits && i == d->split) return add_place(d, place, (plan_grid_place){.axis = PLAN_AXIS_SPLITS});
   if (place.count.arg < 0) {
     grid.factor = place.count.value;
-    return add_place(d, place, grid);
+    return walked ? add_turn_place(d, place, grid) : add_place(d, place, grid);
   }
   plan_arg arg = d->kernel->launch.arg[place.count.arg];
   grid = (plan_grid_place){.axis = (int8_t)arg.index, .padded = arg.padded, .factor = arg.factor};
@@ -88,13 +101,14 @@ llrt_status draft_digit_place(draft *d, int i, int64_t divisor) {
   LLRT_TRY(draft_arg(d, arg, &place.magic));
   arg.kind = PLAN_ARG_MAGIC_SHIFT;
   LLRT_TRY(draft_arg(d, arg, &place.magic_shift));
-  return add_place(d, place, grid);
+  return walked ? add_turn_place(d, place, grid) : add_place(d, place, grid);
 }
 
 /* Digits of an extent on the device come last, so that idle blocks are the last ones; those along which an
  * index sends neighbours anywhere first, so that what they read or write stays in the cache meanwhile. */
 static int block_order(const draft *d, int i, int side) {
   int axis = d->kernel->digit[i].axis, order = d->side[i][side].order;
+  if (d->splits && i == d->split) return 2 * LLRT_MAX_DIGITS - 1; /* what they share, other blocks walk, too */
   if (axis >= 0 && d->top[i] && draft_on_device(d, axis)) return LLRT_MAX_DIGITS + order;
   return d->walked >> d->first[i] & bits_mask(d->bits[i]) ? order - LLRT_MAX_DIGITS - 1 : order;
 }
@@ -105,14 +119,20 @@ static int block_order(const draft *d, int i, int side) {
 static llrt_status fill_places(draft *d) {
   plan_kernel *kernel = d->kernel;
   int side = kernel->target.lanes_first ? 0 : 1;
-  if (d->n_grid > 0) {
-    plan_place place = {.digit = -1, .bits = (uint8_t)d->n_grid};
-    plan_grid_place grid = {.axis = -1, .factor = (int64_t)1 << d->n_grid};
+  int own = d->n_grid - d->n_walked;
+  if (own > 0) {
+    plan_place place = {.digit = -1, .bits = (uint8_t)own};
+    plan_grid_place grid = {.axis = -1, .factor = (int64_t)1 << own};
     LLRT_TRY(add_place(d, place, grid));
+  }
+  if (d->n_walked > 0) {
+    plan_place place = {.digit = -1, .bits = (uint8_t)d->n_walked};
+    plan_grid_place grid = {.axis = -1, .factor = (int64_t)1 << d->n_walked};
+    LLRT_TRY(add_turn_place(d, place, grid));
   }
   for (int order = -LLRT_MAX_DIGITS - 2; order < 2 * LLRT_MAX_DIGITS; order++)
     for (int i = 0; i < kernel->n_digits; i++)
-      if (kernel->digit[i].rest && block_order(d, i, side) == order)
+      if (kernel->digit[i].rest && block_order(d, i, draft_is_reduced(d, kernel->digit[i].axis) ? 0 : side) == order)
         LLRT_TRY(draft_digit_place(d, i, kernel->digit[i].step << kernel->digit[i].bits));
   return LLRT_OK;
 }

@@ -21,8 +21,8 @@ typedef struct tiler {
   draft *d;
   int log2_bytes[2]; /* of an element */
   int run[2], vector[2];
-  uint64_t run_vector[2][LLRT_MAX_BITS]; /* S^-1 e_j: address exactly 2^j, no strided effect */
-  int n_run[2];                          /* how many of them exist */
+  uint64_t run_vector[LLRT_MAX_TENSORS][LLRT_MAX_BITS]; /* S^-1 e_j: address exactly 2^j, no strided effect */
+  int n_run[LLRT_MAX_TENSORS];           /* how many of them exist */
   f2_basis tile;                         /* in order of insertion */
   uint64_t member[LLRT_MAX_BITS];        /* the vectors inserted */
   int n_core;                            /* members that are runs or enlargement */
@@ -314,6 +314,16 @@ static llrt_status check_pairs(const tiler *w, int t) {
                       "to be even",
                       role);
   return LLRT_OK;
+}
+
+void draft_runs_of(draft *d, int t, draft_runs *out) {
+  tiler w = {.d = d};
+  for (int i = 0; i < 2; i++) w.log2_bytes[i] = draft_log2_bytes(d, i);
+  if (t > 1) w.log2_bytes[1] = draft_log2_bytes(d, t);
+  find_run_vectors(&w, t);
+  out->n = w.n_run[t];
+  memcpy(out->vector, w.run_vector[t], sizeof out->vector);
+  out->align = run_alignment(&w, t);
 }
 
 llrt_status draft_tile(draft *d) {

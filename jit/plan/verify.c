@@ -302,6 +302,13 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
     case PLAN_SCAN: return plan_verify_scan(kernel, at);
     case PLAN_PREFIX: return plan_verify_prefix(kernel, at);
     case PLAN_PICK: return plan_verify_pick(kernel, at);
+    case PLAN_FILL:
+    case PLAN_JOIN:
+    case PLAN_FOLD:
+    case PLAN_FOLD_LANES:
+    case PLAN_POSITION:
+    case PLAN_POSITION_ADD:
+    case PLAN_WALK: return plan_verify_combining(kernel, at);
     case PLAN_OPAQUE: return check_same(kernel, at, step->in, step->out);
   }
   return llrt_error(LLRT_INTERNAL, "plan: step %d of unknown kind %d", at, step->kind);

@@ -36,7 +36,8 @@ typedef bool own_case(int number, uint64_t seed, llrt_device *device, char *titl
 static const struct {
   int (*count)(void);
   own_case *passes;
-} own_cases[] = {{index_cases, index_case_passes}, {gather_cases, gather_case_passes}};
+} own_cases[] = {{index_cases, index_case_passes}, {gather_cases, gather_case_passes},
+                 {reduce_cases, reduce_case_passes}};
 #define N_OWN_CASES (sizeof own_cases / sizeof *own_cases)
 
 static int all_cases(void) {

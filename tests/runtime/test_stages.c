@@ -19,7 +19,7 @@ static void plan_stage(const llrt_tensor *source, const llrt_tensor *destination
 }
 
 static void view_as(plan_kernel *kernel, int source, int destination) {
-  kernel->launch.view = (plan_view){.used = true, .rank = 2, .axis = {0, 1},
+  kernel->launch.view = (plan_view){.used = true, .n = 2, .rank = 2, .axis = {0, 1},
                                     .tensor = {(int8_t)source, (int8_t)destination}};
 }
 

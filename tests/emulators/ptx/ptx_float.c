@@ -125,8 +125,7 @@ static void cvt_packed(const ptx_op *op, const uint64_t *a, const uint64_t *b, c
 
 /* ---- arithmetic: rn only. f32 and f64 by C's own, narrower types through double ---- */
 
-typedef enum real_kind { REAL_ADD, REAL_SUB, REAL_MUL, REAL_FMA, REAL_MIN, REAL_MAX, REAL_NEG,
-                         REAL_ABS } real_kind;
+typedef enum real_kind { REAL_ADD, REAL_SUB, REAL_MUL, REAL_FMA, REAL_NEG, REAL_ABS } real_kind;
 
 static double real_op(real_kind kind, bool single, double a, double b, double c) {
   switch (kind) {
@@ -134,8 +133,6 @@ static double real_op(real_kind kind, bool single, double a, double b, double c)
     case REAL_SUB: return a - b;
     case REAL_MUL: return a * b;
     case REAL_FMA: return single ? (double)fmaf((float)a, (float)b, (float)c) : fma(a, b, c);
-    case REAL_MIN: return fmin(a, b);
-    case REAL_MAX: return fmax(a, b);
     case REAL_NEG: return -a;
     default: return fabs(a);
   }
@@ -162,8 +159,33 @@ REAL(real_add, REAL_ADD)
 REAL(real_sub, REAL_SUB)
 REAL(real_mul, REAL_MUL)
 REAL(real_fma, REAL_FMA)
-REAL(real_min, REAL_MIN)
-REAL(real_max, REAL_MAX)
+
+/* -0 is below +0; with .NaN one NaN makes the result NaN, without it the other operand wins. */
+static double extreme(double a, double b, bool least, bool nan) {
+  if (isnan(a) || isnan(b)) return nan ? (double)NAN : isnan(a) ? b : a;
+  if (a == b) return (signbit(a) != 0) == least ? a : b;
+  return (a < b) == least ? a : b;
+}
+
+static void real_extreme(const ptx_op *op, bool least, const uint64_t *a, const uint64_t *b, uint64_t *r) {
+  const ptx_type *type = op->type[0];
+  for (int i = 0; i < PTX_LANES; i++)
+    r[i] = bits_of(type, extreme(real_of(type, a[i]), real_of(type, b[i]), least, op->choice[0] == 1),
+                   EMU_NEAREST, false);
+}
+
+static void real_min(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                     uint64_t *r) {
+  (void)c;
+  real_extreme(op, true, a, b, r);
+}
+
+static void real_max(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                     uint64_t *r) {
+  (void)c;
+  real_extreme(op, false, a, b, r);
+}
+
 REAL(real_neg, REAL_NEG)
 REAL(real_abs, REAL_ABS)
 
@@ -206,8 +228,8 @@ const ptx_form ptx_float_forms[] = {
     REAL_ROW("sub ?rn %F", "dss", real_sub),
     REAL_ROW("mul ?rn %F", "dss", real_mul),
     REAL_ROW("fma rn %R", "dsss", real_fma),
-    REAL_ROW("min %F", "dss", real_min),
-    REAL_ROW("max %F", "dss", real_max),
+    REAL_ROW("min ?NaN %F", "dss", real_min),
+    REAL_ROW("max ?NaN %F", "dss", real_max),
     REAL_ROW("neg %F", "ds", real_neg),
     REAL_ROW("abs %F", "ds", real_abs),
     ROW("setp eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan %F", "dss", real_compare, NULL,

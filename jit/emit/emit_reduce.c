@@ -1,0 +1,200 @@
+/* Steps that combine: trees inside a thread, butterflies over lanes, positions. On the host a thread is a
+ * SIMD register, and lanes are folded by halves of it. Must agree with jit/plan/interpret_combine.c. */
+#include "jit/emit/builder.h"
+
+#include "base/bits.h"
+#include "jit/plan/eval.h"
+#include "jit/plan/reduce.h"
+
+#include <string.h>
+
+static int word_count(const plan_value *value) { return 1 << plan_value_bits(value, PLAN_REGISTER); }
+
+/* a joined with b. */
+static emit_pair join(emitter *e, const plan_step *step, emit_pair a, emit_pair b) {
+  llrt_dtype type = (llrt_dtype)step->type;
+  if (!step->pairs) return (emit_pair){.key = emit_combine(e, step->combiner, type, a.key, b.key)};
+  return step->ordered ? emit_combine_ordered_pair(e, step->combiner, type, a, b)
+                       : emit_combine_pair(e, step->combiner, type, a, b);
+}
+
+static emit_pair word_of(emitter *e, const plan_step *step, int key, int index, int word) {
+  return (emit_pair){.key = e->value[key][word], .index = step->pairs ? e->value[index][word] : NULL};
+}
+
+static void put_word(emitter *e, const plan_step *step, int word, emit_pair made) {
+  e->value[step->out][word] = made.key;
+  if (step->pairs) e->value[step->index_out][word] = made.index;
+}
+
+/* Lanes that hold no copies; on the host they are the lowest. */
+static int host_lanes(const plan_value *value) {
+  int n = 0;
+  for (int i = 0; i < plan_value_bits(value, PLAN_LANE); i++)
+    n += plan_value_columns(value, PLAN_LANE)[i] != 0;
+  return n;
+}
+
+/* The type of a word: on the host a vector of lanes. */
+static LLVMTypeRef type_of(const emitter *e, const plan_value *value) {
+  LLVMTypeRef scalar = emit_int_type(e, value->bits);
+  int lanes = emit_is_host(e) ? host_lanes(value) : 0;
+  return lanes > 0 ? LLVMVectorType(scalar, 1u << lanes) : scalar;
+}
+
+void emit_fill_step(emitter *e, const plan_step *step) {
+  const plan_value *out = &e->kernel->value[step->out];
+  for (int i = 0; i < word_count(out); i++) {
+    emit_pair neutral = {.key = emit_combine_identity(step->combiner, (llrt_dtype)step->type, type_of(e, out))};
+    if (step->pairs) neutral.index = LLVMConstNull(type_of(e, &e->kernel->value[step->index_out]));
+    put_word(e, step, i, neutral);
+  }
+}
+
+void emit_join_step(emitter *e, const plan_step *step) {
+  for (int i = 0; i < word_count(&e->kernel->value[step->out]); i++)
+    put_word(e, step, i, join(e, step, word_of(e, step, step->in, step->index_in, i),
+                              word_of(e, step, step->with, step->index_with, i)));
+}
+
+/* Register index `packed` with its bits at the places that are not folded. */
+static int kept_register(int packed, int n_registers, uint64_t folded) {
+  int index = 0;
+  for (int i = 0; i < n_registers; i++) {
+    if (folded >> i & 1) continue;
+    index |= (packed & 1) << i;
+    packed >>= 1;
+  }
+  return index;
+}
+
+/* The tree over folded bits [0, n) from register `index` on; the highest bit is joined last. */
+static emit_pair fold_tree(emitter *e, const plan_step *step, const int *bit, int n, int index) {
+  if (n == 0) return word_of(e, step, step->in, step->index_in, index);
+  emit_pair low = fold_tree(e, step, bit, n - 1, index);
+  emit_pair high = fold_tree(e, step, bit, n - 1, index | 1 << bit[n - 1]);
+  return join(e, step, low, high);
+}
+
+void emit_fold_step(emitter *e, const plan_step *step) {
+  const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
+  int bit[LLRT_MAX_BITS];
+  int n = plan_fold_bits(in, PLAN_REGISTER, out->layout.out[0].bits, bit);
+  uint64_t folded = 0;
+  for (int i = 0; i < n; i++) folded |= 1ull << bit[i];
+  for (int i = 0; i < word_count(out); i++) {
+    int first = kept_register(i, plan_value_bits(in, PLAN_REGISTER), folded);
+    put_word(e, step, i, fold_tree(e, step, bit, n, first));
+  }
+}
+
+/* ---- lanes ---- */
+
+static LLVMValueRef from_lane(emitter *e, LLVMValueRef word, LLVMValueRef lane) {
+  if (!word) return NULL;
+  return emit_shuffle_word(e, word, lane);
+}
+
+static emit_pair butterfly(emitter *e, const plan_step *step, emit_pair own, int lane_bit) {
+  LLVMValueRef lane = LLVMBuildXor(e->builder, e->lane, emit_i32(e, (int64_t)1 << lane_bit), "");
+  emit_pair other = {.key = from_lane(e, own.key, lane), .index = from_lane(e, own.index, lane)};
+  return join(e, step, own, other);
+}
+
+/* The lanes of a vector whose bit `lane_bit` is `set`, one after the other. */
+static LLVMValueRef half_of(emitter *e, LLVMValueRef word, int lane_bit, int set) {
+  if (!word) return NULL;
+  LLVMValueRef mask[EMIT_MAX_LANES];
+  unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(word)), n = 0;
+  for (unsigned l = 0; l < lanes; l++)
+    if ((int)(l >> lane_bit & 1) == set) mask[n++] = emit_i32(e, l);
+  if (n == 1) return LLVMBuildExtractElement(e->builder, word, mask[0], "");
+  return LLVMBuildShuffleVector(e->builder, word, LLVMGetUndef(LLVMTypeOf(word)),
+                                LLVMConstVector(mask, n), "");
+}
+
+static emit_pair fold_halves(emitter *e, const plan_step *step, emit_pair x, int lane_bit) {
+  emit_pair low = {half_of(e, x.key, lane_bit, 0), half_of(e, x.index, lane_bit, 0)};
+  emit_pair high = {half_of(e, x.key, lane_bit, 1), half_of(e, x.index, lane_bit, 1)};
+  return join(e, step, low, high);
+}
+
+/* Where lane bit `lane` of the value lies once those folded before are gone. */
+static int left_of(const int *bit, int before, int lane) {
+  int at = lane;
+  for (int i = 0; i < before; i++) at -= bit[i] < lane;
+  return at;
+}
+
+void emit_fold_lanes_step(emitter *e, const plan_step *step) {
+  const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
+  int bit[LLRT_MAX_BITS];
+  int n = plan_fold_bits(in, PLAN_LANE, out->layout.out[0].bits, bit);
+  for (int i = 0; i < word_count(out); i++) {
+    emit_pair x = word_of(e, step, step->in, step->index_in, i);
+    for (int b = 0; b < n; b++)
+      x = emit_is_host(e) ? fold_halves(e, step, x, left_of(bit, b, bit[b])) : butterfly(e, step, x, bit[b]);
+    put_word(e, step, i, x);
+  }
+}
+
+/* ---- positions ---- */
+
+static LLVMValueRef coordinate(emitter *e, const plan_step *step, const plan_value *value, uint64_t tile,
+                               LLVMTypeRef type) {
+  LLVMValueRef at = emit_coordinate(e, value, step->axis, tile);
+  LLVMTypeRef scalar = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
+  return LLVMBuildTrunc(e->builder, at, scalar, "");
+}
+
+static LLVMValueRef splat(emitter *e, LLVMValueRef x, LLVMTypeRef type) {
+  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return x;
+  unsigned lanes = LLVMGetVectorSize(type);
+  LLVMValueRef mask[EMIT_MAX_LANES], one = LLVMGetUndef(type);
+  one = LLVMBuildInsertElement(e->builder, one, x, emit_i32(e, 0), "");
+  for (unsigned l = 0; l < lanes; l++) mask[l] = emit_i32(e, 0);
+  return LLVMBuildShuffleVector(e->builder, one, LLVMGetUndef(type), LLVMConstVector(mask, lanes), "");
+}
+
+/* What the axis's position is at a tile coordinate whose bits nothing else moves: a constant. */
+static int64_t known_position(const plan_kernel *kernel, int axis, uint64_t tile) {
+  static const int64_t no_upper[PLAN_MAX_DIGITS];
+  int64_t position[PLAN_MAX_DIGITS];
+  plan_tile_position(kernel, tile, 0, no_upper, position);
+  return plan_coordinate(kernel, axis, position);
+}
+
+/* The lanes' own parts on the host. */
+static LLVMValueRef lane_positions(emitter *e, const plan_step *step, const plan_value *value,
+                                   LLVMTypeRef type) {
+  LLVMValueRef lanes[EMIT_MAX_LANES];
+  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return LLVMConstNull(type);
+  unsigned n = LLVMGetVectorSize(type);
+  for (unsigned l = 0; l < n; l++) {
+    uint64_t tile = f2_apply(plan_value_columns(value, PLAN_LANE), l);
+    lanes[l] = LLVMConstInt(LLVMGetElementType(type),
+                            (uint64_t)known_position(e->kernel, step->axis, tile), 0);
+  }
+  return LLVMConstVector(lanes, n);
+}
+
+/* Registers and lanes move bits of digits that nothing else moves (jit/plan/reduce_tile.c), so their parts are
+ * added. */
+void emit_position_step(emitter *e, const plan_step *step) {
+  const plan_value *out = &e->kernel->value[step->out];
+  bool add = step->kind == PLAN_POSITION_ADD;
+  const plan_value *whole = add ? &e->kernel->value[step->with] : out;
+  LLVMTypeRef type = type_of(e, out);
+  LLVMValueRef first = LLVMConstNull(type);
+  if (add || !step->relative) {
+    first = splat(e, coordinate(e, step, whole, 0, type), type);
+    first = LLVMBuildAdd(e->builder, first, lane_positions(e, step, whole, type), "");
+  }
+  for (int i = 0; i < word_count(out); i++) {
+    uint64_t tile = f2_apply(plan_value_columns(out, PLAN_REGISTER), (uint64_t)i);
+    LLVMValueRef own =
+        add ? e->value[step->in][i]
+            : emit_splat(type, (uint64_t)known_position(e->kernel, step->axis, tile));
+    e->value[step->out][i] = LLVMBuildAdd(e->builder, first, own, "");
+  }
+}

@@ -1,0 +1,162 @@
+/* The combination of a value inside a block (docs/reduce.md): a tree in every thread, butterflies over lanes,
+ * then through shared memory with one store of every partial result, behind which the warps' bits are lanes
+ * that hold copies otherwise, or registers. */
+#include "jit/plan/reduce.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+
+#include <string.h>
+
+int plan_fold_bits(const plan_value *in, plan_dim dim, int tile_bits, int bit[LLRT_MAX_BITS]) {
+  const uint64_t *columns = plan_value_columns(in, dim);
+  int n = 0;
+  for (int i = 0; i < plan_value_bits(in, dim); i++) {
+    if (columns[i] >> tile_bits == 0) continue;
+    int at = n++;
+    for (; at > 0 && columns[bit[at - 1]] > columns[i]; at--) bit[at] = bit[at - 1];
+    bit[at] = i;
+  }
+  return n;
+}
+
+/* ---- layouts ---- */
+
+typedef struct columns {
+  int n;
+  uint64_t at[LLRT_MAX_BITS];
+} columns;
+
+static void read_columns(const plan_value *value, plan_dim dim, columns *out) {
+  out->n = plan_value_bits(value, dim);
+  memcpy(out->at, plan_value_columns(value, dim), (size_t)out->n * sizeof *out->at);
+}
+
+static llrt_status write_value(int tile_bits, int bits, const columns dims[3], plan_value *out) {
+  static const char *const names[] = {"register", "lane", "warp"};
+  *out = (plan_value){.bits = (uint8_t)bits};
+  out->layout = llrt_layout_empty();
+  LLRT_TRY(llrt_layout_add_out(&out->layout, "tile", tile_bits));
+  for (int i = 0; i < 3; i++) {
+    int first = llrt_layout_in_bits(&out->layout);
+    LLRT_TRY(llrt_layout_add_in(&out->layout, names[i], dims[i].n));
+    memcpy(&out->layout.column[first], dims[i].at, (size_t)dims[i].n * sizeof *dims[i].at);
+  }
+  return llrt_layout_add_in(&out->layout, "iteration", 0);
+}
+
+/* Columns beyond the tile's bits go. */
+static void drop_beyond(columns *list, int tile_bits, bool keeps_places) {
+  int n = 0, before = list->n;
+  for (int i = 0; i < before; i++) {
+    uint64_t x = list->at[i] >> tile_bits ? 0 : list->at[i];
+    if (keeps_places) list->at[i] = x;
+    else if (x) list->at[n++] = x;
+  }
+  if (!keeps_places) list->n = n;
+}
+
+llrt_status reduce_laid_out(const plan_kernel *kernel, const plan_value *in, int tile_bits, int bits,
+                            plan_value *out) {
+  columns dims[3];
+  for (int i = 0; i < 3; i++) read_columns(in, (plan_dim)i, &dims[i]);
+  int lanes = dims[1].n;
+  drop_beyond(&dims[0], tile_bits, false);
+  drop_beyond(&dims[1], tile_bits, !kernel->target.lanes_first);
+  drop_beyond(&dims[2], tile_bits, true);
+  while (dims[1].n < lanes) dims[1].at[dims[1].n++] = 0;
+  return write_value(tile_bits, bits, dims, out);
+}
+
+/* ---- steps ---- */
+
+static plan_step combining(const reduce_value *value, plan_step_kind kind) {
+  return (plan_step){.kind = (uint8_t)kind, .combiner = (uint8_t)value->op, .type = (uint8_t)value->type,
+                     .pairs = value->pairs, .in = (uint8_t)value->key,
+                     .index_in = (uint8_t)value->at};
+}
+
+/* A step of one kind that leaves values laid out as `out`. */
+static llrt_status join_step(draft *d, reduce_value *value, plan_step_kind kind, const plan_value *out,
+                             bool ordered) {
+  plan_step step = combining(value, kind);
+  plan_value made = *out;
+  step.ordered = ordered;
+  LLRT_TRY(draft_value(d->kernel, &made, &value->key));
+  step.out = (uint8_t)value->key;
+  if (value->pairs) {
+    made.bits = (uint8_t)llrt_dtype_bits(value->index);
+    LLRT_TRY(draft_value(d->kernel, &made, &value->at));
+    step.index_out = (uint8_t)value->at;
+  }
+  return draft_step(d->kernel, step);
+}
+
+static bool reaches_beyond(const plan_value *value, plan_dim dim, int tile_bits) {
+  int bit[LLRT_MAX_BITS];
+  return plan_fold_bits(value, dim, tile_bits, bit) > 0;
+}
+
+llrt_status reduce_fold(draft *d, reduce_value *value, int tile_bits, bool ordered) {
+  const plan_value in = d->kernel->value[value->key];
+  plan_value out;
+  if (!reaches_beyond(&in, PLAN_REGISTER, tile_bits)) return LLRT_OK;
+  LLRT_TRY(reduce_laid_out(d->kernel, &in, tile_bits, in.bits, &out));
+  return join_step(d, value, PLAN_FOLD, &out, ordered);
+}
+
+static llrt_status fold_lanes(draft *d, reduce_value *value, int tile_bits) {
+  const plan_value in = d->kernel->value[value->key];
+  plan_value out;
+  if (!reaches_beyond(&in, PLAN_LANE, tile_bits)) return LLRT_OK;
+  LLRT_TRY(reduce_laid_out(d->kernel, &in, tile_bits, in.bits, &out));
+  return join_step(d, value, PLAN_FOLD_LANES, &out, false);
+}
+
+/* How many coordinates from `from` on are columns of dim. */
+static int count_beyond(const plan_value *value, plan_dim dim, int from) {
+  int bit[LLRT_MAX_BITS];
+  return plan_fold_bits(value, dim, from, bit);
+}
+
+/* The layout behind shared memory: the reduced columns of warps lie in lanes that hold copies, lowest first,
+ * and then in registers. spread: registers take their places in the warps. */
+static llrt_status behind_shared(const plan_kernel *kernel, const plan_value *in, int kept, bool spread,
+                                 plan_value *out) {
+  columns dims[3];
+  int bit[LLRT_MAX_BITS], n = plan_fold_bits(in, PLAN_WARP, kept, bit), next = 0;
+  uint64_t moved[LLRT_MAX_BITS];
+  for (int i = 0; i < 3; i++) read_columns(in, (plan_dim)i, &dims[i]);
+  for (int i = 0; i < n; i++) {
+    uint64_t *warp = &dims[2].at[bit[i]];
+    moved[i] = *warp;
+    *warp = spread && dims[0].n > 0 ? dims[0].at[--dims[0].n] : 0;
+  }
+  for (int l = 0; l < dims[1].n && next < n; l++)
+    if (dims[1].at[l] == 0) dims[1].at[l] = moved[next++];
+  while (next < n) dims[0].at[dims[0].n++] = moved[next++];
+  (void)kernel;
+  return write_value(in->layout.out[0].bits, in->bits, dims, out);
+}
+
+static llrt_status through_shared(draft *d, reduce_value *value, int kept, bool spread) {
+  const plan_value in = d->kernel->value[value->key];
+  plan_value target;
+  LLRT_TRY(behind_shared(d->kernel, &in, kept, spread, &target));
+  LLRT_TRY(draft_exchange(d, value->key, &target, &value->key));
+  if (!value->pairs) return LLRT_OK;
+  target.bits = (uint8_t)llrt_dtype_bits(value->index);
+  return draft_exchange(d, value->at, &target, &value->at);
+}
+
+llrt_status reduce_block(draft *d, reduce_value *value, int kept, bool spread) {
+  const plan_value in = d->kernel->value[value->key];
+  int warps = count_beyond(&in, PLAN_WARP, kept), lanes = count_beyond(&in, PLAN_LANE, kept);
+  LLRT_TRY(reduce_fold(d, value, kept + warps + lanes, false));
+  LLRT_TRY(fold_lanes(d, value, kept + warps));
+  if (warps == 0) return LLRT_OK;
+  LLRT_TRY(through_shared(d, value, kept, spread));
+  const plan_value loaded = d->kernel->value[value->key];
+  LLRT_TRY(reduce_fold(d, value, kept + count_beyond(&loaded, PLAN_LANE, kept), false));
+  return fold_lanes(d, value, kept);
+}

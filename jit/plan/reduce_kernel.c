@@ -1,0 +1,246 @@
+/* One kernel of a reduce (docs/reduce.md), whose blocks walk their share of the reduced positions:
+ *
+ *   fill, walk { load, cast, fold in the thread, join }, in-block reduction, cast, store */
+#include "jit/plan/reduce.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/combine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- maps ---- */
+
+static llrt_status add_map(draft *d, plan_map map, int *value) {
+  plan_kernel *kernel = d->kernel;
+  if (map.from == map.to) return LLRT_OK;
+  if (kernel->n_maps == PLAN_MAX_MAPS)
+    return llrt_error(LLRT_INTERNAL, "a kernel of more than %d maps", PLAN_MAX_MAPS);
+  kernel->map[kernel->n_maps] = map;
+  return draft_map_steps(d, kernel->n_maps++, 1, false, value);
+}
+
+static llrt_status cast(draft *d, llrt_dtype from, llrt_dtype to, int *value) {
+  return add_map(d, (plan_map){.kind = PLAN_MAP_CAST, .from = (uint8_t)from, .to = (uint8_t)to}, value);
+}
+
+/* What a turn's elements are joined in: integers of 8 and 16 bits cannot leave 32 bits in one. */
+static llrt_dtype turn_type(const reduction *r) {
+  llrt_dtype type = r->value.type;
+  if (r->value.op != LLRT_COMBINE_SUM || llrt_dtype_bits(r->desc.tensors[0].dtype) > 16) return type;
+  return type == LLRT_I64 ? LLRT_I32 : type == LLRT_U64 ? LLRT_U32 : type;
+}
+
+static bool is_truth(int op) { return op == LLRT_COMBINE_ANY || op == LLRT_COMBINE_ALL; }
+
+/* log2 elements of an access: as many registers as lie side by side in memory, aligned, on one side of every
+ * bound. Host: lanes. */
+static int access_vector(draft *d, const plan_value *value, int tensor) {
+  const plan_kernel *kernel = d->kernel;
+  plan_address_map map;
+  draft_runs runs;
+  int positions[LLRT_MAX_BITS];
+  int vector = bits_log2(kernel->target.access_bytes) - bits_log2(value->bits) + 3;
+  plan_address_of_tensor(kernel, tensor, &map);
+  draft_runs_of(d, tensor, &runs);
+  plan_dim dim = kernel->target.lanes_first ? PLAN_LANE : PLAN_REGISTER;
+  if (!kernel->target.lanes_first) vector = bits_min(vector, runs.align);
+  for (; vector > 0; vector--) {
+    bool fits = plan_access_positions(value, &map, dim, vector, positions);
+    uint64_t own = 0;
+    for (int j = 0; fits && j < vector; j++) {
+      own |= 1ull << positions[j];
+      fits &= (j >= value->word && positions[j] >= value->word) || positions[j] == j;
+    }
+    for (int i = 0; fits && dim == PLAN_REGISTER && i < llrt_layout_in_bits(&value->layout); i++)
+      fits &= own >> i & 1 || (f2_apply(map.column, value->layout.column[i]) & bits_mask(vector)) == 0;
+    if (fits) break;
+  }
+  return draft_whole_vector(d, value, tensor, vector);
+}
+
+/* One load: in turns at an edge masked, accesses as wide as masks allow. */
+static llrt_status load_steps(draft *d, const plan_value *value, int tensor, int vector, int *loaded) {
+  plan_kernel *kernel = d->kernel;
+  LLRT_TRY(draft_value(kernel, value, loaded));
+  plan_step load = {.kind = PLAN_LOAD, .tensor = (uint8_t)tensor, .out = (uint8_t)*loaded,
+                    .vector = (uint8_t)vector};
+  bool edge = kernel->n_bounds > 0;
+  if (edge)
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .joins = true, .body = 1,
+                                            .otherwise = 1, .out = (uint8_t)*loaded}));
+  LLRT_TRY(draft_step(kernel, load));
+  if (!edge) return LLRT_OK;
+  load.masked = true;
+  load.vector = (uint8_t)draft_whole_vector(d, value, tensor, vector);
+  return draft_step(kernel, load);
+}
+
+/* A value of another width with the layout of `like`. */
+static plan_value retyped(const plan_value *like, llrt_dtype type) {
+  plan_value value = *like;
+  value.bits = (uint8_t)llrt_dtype_bits(type);
+  value.word = 0;
+  return value;
+}
+
+/* ---- the walk ---- */
+
+/* The axis of which positions are wanted. */
+static int walked_axis(const reduction *r) { return bits_lowest(r->desc.combine.axes); }
+
+/* Adds what the thread's place, this turn's included, leaves of positions relative to its register 0. */
+static llrt_status absolute_positions(draft *d, const reduction *r, int of, reduce_value *value) {
+  plan_value made = d->kernel->value[value->at];
+  plan_step step = {.kind = PLAN_POSITION_ADD, .in = (uint8_t)value->at, .with = (uint8_t)of,
+                    .axis = (uint8_t)walked_axis(r)};
+  LLRT_TRY(draft_value(d->kernel, &made, &value->at));
+  step.out = (uint8_t)value->at;
+  return draft_step(d->kernel, step);
+}
+
+/* The turn's elements, joined in every thread: `clean` is their layout, `fold` the tile bits that are left. */
+static llrt_status turn_steps(draft *d, const reduction *r, const plan_value *load,
+                              const plan_value *clean, int fold, reduce_value *turn) {
+  plan_kernel *kernel = d->kernel;
+  const llrt_dtype from = r->desc.tensors[0].dtype, type = turn_type(r);
+  *turn = r->value;
+  turn->type = type;
+  LLRT_TRY(load_steps(d, load, 0, d->vector[0], &turn->key));
+  if (is_truth(r->value.op) && !r->reads_pairs && from != LLRT_U32)
+    LLRT_TRY(add_map(d, (plan_map){.kind = PLAN_MAP_TRUTH, .from = (uint8_t)from, .to = LLRT_U32},
+                     &turn->key));
+  else
+    LLRT_TRY(cast(d, from, type, &turn->key));
+  const plan_value target = retyped(clean, type);
+  LLRT_TRY(draft_exchange(d, turn->key, &target, &turn->key));
+  if (r->reads_pairs) {
+    plan_value read = *clean;
+    read.bits = (uint8_t)llrt_dtype_bits(r->value.index);
+    LLRT_TRY(load_steps(d, &read, 3, access_vector(d, &read, 3), &turn->at));
+  } else if (turn->pairs) {
+    plan_value positions = retyped(clean, r->value.index);
+    LLRT_TRY(draft_value(kernel, &positions, &turn->at));
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_POSITION, .out = (uint8_t)turn->at,
+                                            .axis = (uint8_t)walked_axis(r), .relative = true}));
+  }
+  int whole = turn->at;
+  LLRT_TRY(reduce_fold(d, turn, fold, true));
+  if (turn->pairs && !r->reads_pairs) LLRT_TRY(absolute_positions(d, r, whole, turn));
+  LLRT_TRY(cast(d, type, r->value.type, &turn->key));
+  turn->type = r->value.type;
+  return LLRT_OK;
+}
+
+static llrt_status fill_step(draft *d, const plan_value *laid_out, reduce_value *value) {
+  plan_value key = retyped(laid_out, value->type), at = retyped(laid_out, value->index);
+  plan_step step = {.kind = PLAN_FILL, .combiner = (uint8_t)value->op, .type = (uint8_t)value->type,
+                    .pairs = value->pairs};
+  LLRT_TRY(draft_value(d->kernel, &key, &value->key));
+  step.out = (uint8_t)value->key;
+  if (value->pairs) LLRT_TRY(draft_value(d->kernel, &at, &value->at));
+  step.index_out = (uint8_t)value->at;
+  return draft_step(d->kernel, step);
+}
+
+/* Another pair of values laid out as `like`. */
+static llrt_status like_values(draft *d, const reduce_value *like, reduce_value *made) {
+  plan_value key = d->kernel->value[like->key];
+  *made = *like;
+  LLRT_TRY(draft_value(d->kernel, &key, &made->key));
+  if (!like->pairs) return LLRT_OK;
+  plan_value at = d->kernel->value[like->at];
+  return draft_value(d->kernel, &at, &made->at);
+}
+
+/* *value: everything that the block's turns bring, joined in every thread. */
+static llrt_status walk_steps(draft *d, const reduction *r, const plan_value *load,
+                              const plan_value *clean, int fold, reduce_value *value) {
+  plan_kernel *kernel = d->kernel;
+  plan_value laid_out;
+  reduce_value first = r->value, carried, turn, next;
+  LLRT_TRY(reduce_laid_out(kernel, clean, fold, 32, &laid_out));
+  LLRT_TRY(fill_step(d, &laid_out, &first));
+  LLRT_TRY(like_values(d, &first, &carried));
+  int walk = kernel->n_steps;
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)first.key,
+                                          .out = (uint8_t)carried.key, .pairs = first.pairs,
+                                          .index_in = (uint8_t)first.at,
+                                          .index_out = (uint8_t)carried.at}));
+  LLRT_TRY(turn_steps(d, r, load, clean, fold, &turn));
+  LLRT_TRY(like_values(d, &carried, &next));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_JOIN, .combiner = (uint8_t)first.op,
+                                          .type = (uint8_t)first.type, .pairs = first.pairs,
+                                          .ordered = first.pairs, .in = (uint8_t)carried.key,
+                                          .with = (uint8_t)turn.key, .out = (uint8_t)next.key,
+                                          .index_in = (uint8_t)carried.at,
+                                          .index_with = (uint8_t)turn.at,
+                                          .index_out = (uint8_t)next.at}));
+  kernel->step[walk].body = (uint8_t)(kernel->n_steps - walk - 1);
+  *value = carried;
+  return LLRT_OK;
+}
+
+/* ---- results ---- */
+
+static llrt_status store_step(draft *d, int value, int tensor) {
+  int vector = access_vector(d, &d->kernel->value[value], tensor);
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_STORE, .tensor = (uint8_t)tensor,
+                                           .in = (uint8_t)value, .vector = (uint8_t)vector,
+                                           .masked = d->kernel->n_bounds > 0});
+}
+
+/* BOOL's codes are those of U8. */
+static llrt_dtype number_type(llrt_dtype type) { return type == LLRT_BOOL ? LLRT_U8 : type; }
+
+static llrt_status result_steps(draft *d, const reduction *r, reduce_value *value) {
+  const llrt_tensor *tensors = r->desc.tensors;
+  if (value->pairs) {
+    LLRT_TRY(cast(d, value->index, tensors[1].dtype, &value->at));
+    LLRT_TRY(store_step(d, value->at, 1));
+    if (!r->writes_keys) return LLRT_OK;
+    LLRT_TRY(cast(d, value->type, tensors[2].dtype, &value->key));
+    return store_step(d, value->key, 2);
+  }
+  LLRT_TRY(cast(d, value->type, number_type(tensors[1].dtype), &value->key));
+  return store_step(d, value->key, 1);
+}
+
+/* ---- the kernel ---- */
+
+static llrt_status turn_arguments(draft *d) {
+  plan_turns *turns = &d->kernel->walk;
+  turns->grid_bits = (uint8_t)(d->n_grid - d->n_walked);
+  turns->split = d->splits ? (int8_t)d->split : -1;
+  d->kernel->launch.walk.axes = d->desc->combine.axes;
+  d->kernel->launch.walk.least = REDUCE_LEAST_TURNS;
+  LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_TURNS}, &turns->turns));
+  return draft_arg(d, (plan_arg){.kind = PLAN_ARG_SHARE}, &turns->share);
+}
+
+llrt_status reduce_plan_kernel(const reduction *r, const plan_target *target,
+                               const plan_options *options, plan_kernel *kernel, bool *divided, int *kept) {
+  draft d;
+  plan_value load, clean;
+  reduce_value value;
+  draft_begin(&d, &r->desc, target, options, kernel);
+  d.splits = r->shape.split;
+  LLRT_TRY(draft_digits(&d));
+  *divided = d.divided;
+  if (d.divided) return LLRT_OK;
+  LLRT_TRY(reduce_tile(&d, &r->shape, &load, &clean, kept));
+  LLRT_TRY(draft_space(&d));
+  LLRT_TRY(turn_arguments(&d));
+  if (r->reads_pairs) load = clean; /* both tensors are rows of words */
+  kernel->fill = combine_identity(r->value.op, r->desc.tensors[0].dtype);
+  int lanes_and_warps = 0, bit[LLRT_MAX_BITS];
+  lanes_and_warps += plan_fold_bits(&clean, PLAN_LANE, *kept, bit);
+  lanes_and_warps += plan_fold_bits(&clean, PLAN_WARP, *kept, bit);
+  LLRT_TRY(walk_steps(&d, r, &load, &clean, *kept + lanes_and_warps, &value));
+  LLRT_TRY(reduce_block(&d, &value, *kept, true));
+  LLRT_TRY(result_steps(&d, r, &value));
+  draft_finish(kernel);
+  return LLRT_OK;
+}

@@ -1,0 +1,96 @@
+/* What emission and interpretation rely on in combining steps. */
+#include "jit/plan/reduce.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+
+#include <string.h>
+
+#define CHECK(condition, ...)                                             \
+  do {                                                                    \
+    if (!(condition)) return llrt_error(LLRT_INTERNAL, "plan: " __VA_ARGS__); \
+  } while (0)
+
+static bool same_layout(const plan_kernel *kernel, int a, int b) {
+  return llrt_layout_equal(&kernel->value[a].layout, &kernel->value[b].layout);
+}
+
+/* Keys and positions are values of one layout, each as wide as its type. */
+static llrt_status check_pair(const plan_kernel *kernel, int at, int key, int index) {
+  const plan_step *step = &kernel->step[at];
+  CHECK(key < kernel->n_values, "step %d: value %d", at, key);
+  CHECK(kernel->value[key].bits == llrt_dtype_bits((llrt_dtype)step->type) && !kernel->value[key].word,
+        "step %d: v%d has not the type that is joined", at, key);
+  if (!step->pairs) return LLRT_OK;
+  CHECK(index < kernel->n_values && same_layout(kernel, key, index) && !kernel->value[index].word,
+        "step %d: v%d are no positions of v%d", at, index, key);
+  return LLRT_OK;
+}
+
+static llrt_status check_combine(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  LLRT_TRY(check_pair(kernel, at, step->in, step->index_in));
+  LLRT_TRY(check_pair(kernel, at, step->with, step->index_with));
+  LLRT_TRY(check_pair(kernel, at, step->out, step->index_out));
+  CHECK(same_layout(kernel, step->in, step->out) && same_layout(kernel, step->with, step->out),
+        "step %d: joins elements that lie elsewhere", at);
+  return LLRT_OK;
+}
+
+/* Each column lies in out's tile or beyond; those beyond are of the dim that is folded, pure. */
+static llrt_status check_fold(const plan_kernel *kernel, int at, plan_dim dim) {
+  const plan_step *step = &kernel->step[at];
+  LLRT_TRY(check_pair(kernel, at, step->in, step->index_in));
+  LLRT_TRY(check_pair(kernel, at, step->out, step->index_out));
+  const plan_value *in = &kernel->value[step->in], *out = &kernel->value[step->out];
+  int tile = out->layout.out[0].bits;
+  plan_value wanted;
+  for (int i = 0; i < llrt_layout_in_bits(&in->layout); i++) {
+    uint64_t x = in->layout.column[i];
+    CHECK(x >> tile == 0 || (x & bits_mask(tile)) == 0, "step %d: a column inside and beyond", at);
+    CHECK(x >> tile == 0 || bits_is_power_of_two((int64_t)x), "step %d: a column of several bits", at);
+  }
+  for (plan_dim d = PLAN_REGISTER; d <= PLAN_WARP; d++)
+    for (int i = 0; d != dim && i < plan_value_bits(in, d); i++)
+      CHECK(plan_value_columns(in, d)[i] >> tile == 0, "step %d: elements that are not in reach", at);
+  LLRT_TRY(reduce_laid_out(kernel, in, tile, out->bits, &wanted));
+  CHECK(llrt_layout_equal(&wanted.layout, &out->layout), "step %d: the result lies elsewhere", at);
+  return LLRT_OK;
+}
+
+static llrt_status check_walk(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at], *last = &kernel->step[at + step->body];
+  CHECK(kernel->walk.n_places > 0 || kernel->launch.walk.axes, "step %d: there is nothing to walk", at);
+  CHECK(step->body > 0, "step %d: walks without a body", at);
+  CHECK(last->pairs == step->pairs, "step %d: pairs", at);
+  CHECK(same_layout(kernel, step->in, step->out) && same_layout(kernel, step->out, last->out),
+        "step %d: what is carried changes its place", at);
+  CHECK(kernel->value[step->in].bits == kernel->value[step->out].bits &&
+            kernel->value[step->out].bits == kernel->value[last->out].bits,
+        "step %d: what is carried changes its width", at);
+  return LLRT_OK;
+}
+
+static llrt_status check_position(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  int bits = kernel->value[step->out].bits;
+  CHECK((bits == 32 || bits == 64) && kernel->value[step->out].word == 0, "step %d: positions", at);
+  CHECK(step->axis < LLRT_MAX_RANK && !kernel->flat, "step %d: axis %d", at, step->axis);
+  if (step->kind == PLAN_POSITION) return LLRT_OK;
+  CHECK(step->with < kernel->n_values && same_layout(kernel, step->in, step->out) &&
+            kernel->value[step->in].bits == bits,
+        "step %d: v%d are no positions", at, step->in);
+  return LLRT_OK;
+}
+
+llrt_status plan_verify_combining(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  switch ((plan_step_kind)step->kind) {
+    case PLAN_FILL: return check_pair(kernel, at, step->out, step->index_out);
+    case PLAN_JOIN: return check_combine(kernel, at);
+    case PLAN_FOLD: return check_fold(kernel, at, PLAN_REGISTER);
+    case PLAN_FOLD_LANES: return check_fold(kernel, at, PLAN_LANE);
+    case PLAN_WALK: return check_walk(kernel, at);
+    default: return check_position(kernel, at);
+  }
+}

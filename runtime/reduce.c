@@ -1,0 +1,96 @@
+/* llrt_reduce: what it adds to a description and a call (op_call.c). */
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/combine.h"
+#include "layout/storage_rule.h"
+#include "runtime/prepared.h"
+#include "runtime/result.h"
+
+#include <llrt/reduce.h>
+
+#include <string.h>
+
+llrt_status llrt_reduce_keep_axes(const llrt_tensor *tensor, int rank, uint32_t axes,
+                                  llrt_storage *storage, llrt_tensor *kept) {
+  LLRT_REQUIRE(kept && storage, "kept or storage is NULL");
+  memset(kept, 0, sizeof *kept);
+  LLRT_REQUIRE(tensor, "tensor is NULL");
+  LLRT_REQUIRE(rank >= 0 && rank <= LLRT_MAX_RANK && axes >> rank == 0, "axes 0x%x of rank %d", axes, rank);
+  int dropped = rank - bits_count(axes);
+  LLRT_REQUIRE(tensor->rank == rank || tensor->rank == dropped,
+               "a result of rank %d: with the reduced axes it has %d, without %d", tensor->rank, rank, dropped);
+  *kept = *tensor;
+  if (tensor->rank == rank) return LLRT_OK;
+  int8_t to[LLRT_MAX_RANK] = {0};
+  for (int a = 0, from = 0; a < rank; a++) {
+    bool reduced = axes >> a & 1;
+    kept->shape[a] = reduced ? 1 : tensor->shape[from];
+    kept->strides[a] = reduced ? 0 : tensor->strides[from];
+    kept->extent_ptr[a] = reduced ? NULL : tensor->extent_ptr[from];
+    if (!reduced) to[from++] = (int8_t)a;
+  }
+  llrt_storage own;
+  if (tensor->storage) own = *tensor->storage;
+  else LLRT_TRY(llrt_storage_row_major(dropped, &own));
+  LLRT_TRY(llrt_storage_validate(&own));
+  LLRT_REQUIRE(own.rank == dropped, "the result has rank %d, its storage rank %d", dropped, own.rank);
+  LLRT_TRY(storage_renumber(&own, to, rank, storage));
+  kept->rank = rank;
+  kept->storage = storage;
+  return LLRT_OK;
+}
+
+static llrt_status take_params(const llrt_tensor *source, const llrt_reduce_params *params,
+                               llrt_reduce_params *out) {
+  static const llrt_reduce_params defaults;
+  *out = params ? *params : defaults;
+  LLRT_REQUIRE(source->rank > 0 && source->rank <= LLRT_MAX_RANK, "a source of rank %d", source->rank);
+  if (!out->op) out->op = LLRT_COMBINE_SUM;
+  if (!out->axes) out->axes = (uint32_t)bits_mask(source->rank);
+  LLRT_REQUIRE(out->axes >> source->rank == 0, "axes 0x%x of a source of rank %d", out->axes, source->rank);
+  return LLRT_OK;
+}
+
+llrt_status llrt_reduce_into(const llrt_tensor *source, const llrt_tensor *destination,
+                             const llrt_reduce_params *params, void *stream) {
+  LLRT_REQUIRE(source, "source is NULL");
+  LLRT_REQUIRE(destination, "destination is NULL");
+  llrt_reduce_params own;
+  llrt_storage storage[2];
+  LLRT_TRY(take_params(source, params, &own));
+  llrt_op_desc desc = {.kind = LLRT_OP_REDUCE, .n_tensors = own.values ? 3 : 2, .tensors = {*source}};
+  desc.combine = (llrt_op_combine){own.op, own.accumulate, own.axes};
+  LLRT_TRY(llrt_reduce_keep_axes(destination, source->rank, own.axes, &storage[0], &desc.tensors[1]));
+  if (own.values)
+    LLRT_TRY(llrt_reduce_keep_axes(own.values, source->rank, own.axes, &storage[1], &desc.tensors[2]));
+  LLRT_TRY(llrt_validate_tensors(desc.tensors, desc.n_tensors, stream));
+  LLRT_TRY(llrt_validate_desc(&desc));
+  return llrt_op_call(&desc, stream);
+}
+
+/* The source as far as the result takes after it. */
+static llrt_tensor result_shape(const llrt_tensor *source, const llrt_reduce_params *params) {
+  llrt_tensor shape = {.dtype = source->dtype, .device = source->device};
+  for (int a = 0; a < source->rank; a++) {
+    bool reduced = params->axes >> a & 1;
+    if (!reduced || params->keep_axes) shape.shape[shape.rank++] = reduced ? 1 : source->shape[a];
+  }
+  return shape;
+}
+
+llrt_status llrt_reduce(const llrt_tensor *source, const llrt_storage *storage,
+                        const llrt_reduce_params *params, void *stream, llrt_tensor *result) {
+  LLRT_REQUIRE(result, "result is NULL");
+  memset(result, 0, sizeof *result);
+  LLRT_REQUIRE(source, "source is NULL");
+  llrt_reduce_params own;
+  LLRT_TRY(take_params(source, params, &own));
+  LLRT_REQUIRE(own.op >= LLRT_COMBINE_SUM && own.op <= LLRT_COMBINE_ALL, "there is no combiner %d",
+               (int)own.op);
+  llrt_dtype type = own.accumulate ? own.accumulate : combine_accumulator((int)own.op, source->dtype);
+  llrt_dtype dtype = own.dtype ? own.dtype : combine_result((int)own.op, source->dtype, type);
+  LLRT_TRY(llrt_validate_tensors(source, 1, stream));
+  llrt_tensor shape = result_shape(source, &own), made;
+  LLRT_TRY(llrt_result_make(&shape, storage, dtype, stream, &made));
+  return llrt_result_settle(llrt_reduce_into(source, &made, &own, stream), &made, stream, result);
+}

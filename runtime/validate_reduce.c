@@ -1,0 +1,104 @@
+#include "runtime/validate.h"
+
+#include "base/status.h"
+#include "jit/plan/combine.h"
+#include "jit/plan/number.h"
+
+/* ---- types ---- */
+
+static bool is_truth(llrt_combiner op) { return op == LLRT_COMBINE_ANY || op == LLRT_COMBINE_ALL; }
+
+/* Whether a value of the accumulator's type can be written as another. */
+static bool can_be(llrt_dtype accumulator, llrt_dtype to) {
+  return accumulator == to || number_cast_exists(accumulator, to) || number_extends(accumulator, to);
+}
+
+static llrt_status check_result(const llrt_op_desc *desc, llrt_dtype accumulator) {
+  llrt_dtype to = desc->tensors[1].dtype;
+  llrt_combiner op = desc->combine.op;
+  bool fits = is_truth(op)               ? to == LLRT_BOOL || to == LLRT_U8
+              : combine_is_arg((int)op) ? to == LLRT_I64 || to == LLRT_I32
+                                        : can_be(accumulator, to) && llrt_dtype_bits(to) >= 8;
+  if (!fits)
+    return llrt_error(LLRT_UNSUPPORTED, "%s of %s cannot be a destination of %s", combine_name((int)op),
+                      llrt_dtype_name(desc->tensors[0].dtype), llrt_dtype_name(to));
+  if (desc->n_tensors < 3 || (can_be(accumulator, desc->tensors[2].dtype) &&
+                              llrt_dtype_bits(desc->tensors[2].dtype) >= 8))
+    return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "the values of %s cannot be %s",
+                    llrt_dtype_name(desc->tensors[0].dtype), llrt_dtype_name(desc->tensors[2].dtype));
+}
+
+static llrt_status check_combiner(const llrt_op_desc *desc) {
+  const llrt_op_combine *combine = &desc->combine;
+  llrt_dtype from = desc->tensors[0].dtype;
+  LLRT_REQUIRE(combine->op >= LLRT_COMBINE_SUM && combine->op <= LLRT_COMBINE_ALL,
+               "there is no combiner %d", (int)combine->op);
+  if (!combine_exists((int)combine->op, from))
+    return llrt_error(LLRT_UNSUPPORTED, "there is no %s of %s", combine_name((int)combine->op),
+                      llrt_dtype_name(from));
+  llrt_dtype type = combine->accumulate;
+  if (type && !combine_accumulates((int)combine->op, from, type))
+    return llrt_error(LLRT_UNSUPPORTED, "%s of %s cannot be accumulated in %s",
+                      combine_name((int)combine->op), llrt_dtype_name(from), llrt_dtype_name(type));
+  return check_result(desc, type ? type : combine_accumulator((int)combine->op, from));
+}
+
+/* ---- axes ---- */
+
+static llrt_status check_axes(const llrt_op_desc *desc) {
+  const llrt_op_combine *combine = &desc->combine;
+  LLRT_REQUIRE(combine->axes != 0 && combine->axes >> desc->tensors[0].rank == 0,
+               "axes 0x%x of a tensor of rank %d", combine->axes, desc->tensors[0].rank);
+  if (combine_is_arg((int)combine->op) && (combine->axes & (combine->axes - 1)))
+    return llrt_error(LLRT_UNSUPPORTED, "%s along several axes", combine_name((int)combine->op));
+  return LLRT_OK;
+}
+
+llrt_status llrt_validate_reduce(const llrt_op_desc *desc) {
+  bool arg = combine_is_arg((int)desc->combine.op);
+  LLRT_REQUIRE(desc->n_tensors == 2 || (arg && desc->n_tensors == 3), "a %s has %d tensors",
+               combine_name((int)desc->combine.op), desc->n_tensors);
+  LLRT_REQUIRE(desc->n_maps == 0 && !desc->in_place, "a reduce has no maps and does not work in place");
+  LLRT_TRY(check_combiner(desc));
+  LLRT_TRY(check_axes(desc));
+  for (int i = 0; i < desc->n_tensors; i++) {
+    bool device = false;
+    for (int axis = 0; axis < desc->tensors[i].rank; axis++) device |= desc->tensors[i].extent_ptr[axis] != NULL;
+    if (desc->tensors[i].n_indices || device)
+      return llrt_error(LLRT_UNSUPPORTED, "a reduce of tensors with indices or with extents in device memory");
+  }
+  return LLRT_OK;
+}
+
+/* ---- shapes ---- */
+
+/* A storage that is written has one position along the axis, whatever the shape. */
+static llrt_status check_dropped(const llrt_storage *storage, int axis, int tensor) {
+  bool more = storage->tile.n_out > axis && storage->tile.out[axis].bits > 0;
+  for (int i = 0; i < storage->n_digits; i++)
+    more |= storage->digit[i].axis == axis && storage->digit[i].extent > 1;
+  if (!more) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "tensor %d's storage has more than one position along reduced axis %d: "
+                    "give one without the axis", tensor, axis);
+}
+
+llrt_status llrt_validate_reduced_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
+                                         const storage_set *set) {
+  llrt_combiner op = desc->combine.op;
+  bool extreme = op >= LLRT_COMBINE_MIN && op <= LLRT_COMBINE_ARGMAX;
+  for (int axis = 0; axis < tensors[0].rank; axis++) {
+    int64_t extent = tensors[0].shape[axis];
+    bool reduced = desc->combine.axes >> axis & 1;
+    LLRT_REQUIRE(extent >= 0, "the source's shape[%d] is %lld", axis, (long long)extent);
+    LLRT_REQUIRE(!(reduced && extent == 0 && extreme), "%s along axis %d, which has no positions",
+                 combine_name((int)op), axis);
+    for (int i = 1; i < set->n; i++) {
+      int64_t wanted = reduced ? 1 : extent;
+      LLRT_REQUIRE(tensors[i].shape[axis] == wanted, "tensor %d's shape[%d] is %lld, not %lld", i, axis,
+                   (long long)tensors[i].shape[axis], (long long)wanted);
+      if (reduced) LLRT_TRY(check_dropped(&set->storage[i], axis, i));
+    }
+  }
+  return LLRT_OK;
+}

@@ -1,0 +1,160 @@
+/* Plans of reduces, executed by the interpreter and compared with sums by coordinates. */
+#include "base/bits.h"
+#include "jit/plan/combine.h"
+#include "jit/plan/number.h"
+#include "jit/plan/plan.h"
+
+#include <llrt/llrt.h>
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct row {
+  const char *source, *destination; /* the latter keeps the reduced axes */
+  int rank;
+  int64_t shape[4];
+  uint32_t axes;
+  llrt_combiner op;
+  llrt_dtype dtype;
+  bool known; /* extents are promised */
+} row;
+
+static const row rows[] = {
+    {"row_major", "row_major", 2, {40, 70}, 2, LLRT_COMBINE_SUM, LLRT_I32, true},
+    {"row_major", "row_major", 2, {40, 70}, 2, LLRT_COMBINE_SUM, LLRT_I32, false},
+    {"row_major", "row_major", 2, {70, 40}, 1, LLRT_COMBINE_SUM, LLRT_I16, true},
+    {"row_major", "row_major", 2, {70, 40}, 1, LLRT_COMBINE_SUM, LLRT_I16, false},
+    {"row_major", "col_major", 2, {33, 65}, 3, LLRT_COMBINE_MAX, LLRT_F32, true},
+    {"row_major", "row_major", 2, {1, 40000}, 2, LLRT_COMBINE_SUM, LLRT_I32, true},
+    {"row_major", "row_major", 2, {1, 40000}, 2, LLRT_COMBINE_SUM, LLRT_I32, false},
+    {"row_major", "row_major", 2, {3, 30000}, 2, LLRT_COMBINE_ARGMAX, LLRT_I16, false},
+    {"row_major", "row_major", 2, {30000, 3}, 1, LLRT_COMBINE_ARGMIN, LLRT_I8, true},
+    {"row_major", "row_major", 2, {50, 80}, 2, LLRT_COMBINE_ARGMIN, LLRT_F32, true},
+    {"col_major", "row_major", 2, {50, 80}, 2, LLRT_COMBINE_ARGMAX, LLRT_BF16, false},
+    {"col_major", "row_major", 3, {12, 20, 9}, 5, LLRT_COMBINE_SUM, LLRT_U8, true},
+    {"row_major", "row_major", 3, {12, 20, 9}, 2, LLRT_COMBINE_PROD, LLRT_U16, true},
+    {"swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(32,64):(64@m,1@m)]", "row_major", 2, {32, 64}, 1,
+     LLRT_COMBINE_SUM, LLRT_I32, true},
+    {"swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(32,64):(64@m,1@m)]", "row_major", 2, {32, 64}, 2,
+     LLRT_COMBINE_SUM, LLRT_I16, true},
+    {"swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(64,64):(64@m,1@m)]", "row_major", 2, {64, 64}, 1,
+     LLRT_COMBINE_SUM, LLRT_I16, true},
+    {"tiled([32,32], nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8]), order=[1,0])", "row_major", 2, {64, 96}, 2,
+     LLRT_COMBINE_SUM, LLRT_I32, true},
+    {"row_major", "S[(32,1):(1@m,1@m)] + R[3:64@m]", 2, {32, 50}, 2, LLRT_COMBINE_SUM, LLRT_I32, true},
+    {"row_major", "row_major", 2, {32, 500}, 2, LLRT_COMBINE_ANY, LLRT_F16, true},
+    {"row_major", "row_major", 2, {32, 501}, 2, LLRT_COMBINE_ALL, LLRT_BOOL, false},
+    {"row_major", "row_major", 2, {32, 100}, 2, LLRT_COMBINE_MIN, LLRT_E4M3, false},
+    {"row_major", "row_major", 1, {5000}, 1, LLRT_COMBINE_SUM, LLRT_I64, true},
+};
+
+typedef struct trial {
+  llrt_op_desc desc;
+  llrt_storage storage[3];
+  llrt_storage_binding binding[3];
+  plan made;
+} trial;
+
+static void *make_memory(int64_t span, int bits, uint64_t seed) {
+  size_t bytes = (size_t)(span * bits / 8 + 64) / 64 * 64 + 64;
+  unsigned char *memory = aligned_alloc(64, bytes);
+  for (size_t i = 0; i < bytes; i++) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    memory[i] = (unsigned char)(seed >> 56);
+  }
+  return memory;
+}
+
+static void make_tensor(trial *t, int i, const char *text, llrt_dtype dtype, const row *r, bool kept) {
+  llrt_tensor *tensor = &t->desc.tensors[i];
+  *tensor = (llrt_tensor){.dtype = dtype, .rank = r->rank, .storage = &t->storage[i]};
+  for (int a = 0; a < r->rank; a++) {
+    tensor->shape[a] = kept && r->axes >> a & 1 ? 1 : r->shape[a];
+    if (r->known) t->desc.promises[i].shape[a] = (llrt_promise){0, tensor->shape[a], tensor->shape[a]};
+  }
+  cr_assert_eq(llrt_storage_parse(text, r->rank, tensor->shape, &t->storage[i]), LLRT_OK, "%s: %s", text,
+               llrt_last_error());
+  cr_assert_eq(llrt_storage_bind(&t->storage[i], r->rank, tensor->shape, NULL, &t->binding[i]), LLRT_OK,
+               "%s: %s", text, llrt_last_error());
+  tensor->data = make_memory(t->binding[i].span, llrt_dtype_bits(dtype), 7 + (uint64_t)i);
+}
+
+static uint64_t element(const trial *t, int i, const int64_t *x) {
+  uint64_t code = 0;
+  int bytes = llrt_dtype_bits(t->desc.tensors[i].dtype) / 8;
+  int64_t at = llrt_storage_offset(&t->storage[i], &t->binding[i], x);
+  memcpy(&code, (char *)t->desc.tensors[i].data + at * bytes, (size_t)bytes);
+  return code;
+}
+
+static bool next(int64_t *x, const int64_t *shape, int rank, uint32_t axes) {
+  for (int a = rank - 1; a >= 0; a--) {
+    if (!(axes >> a & 1)) continue;
+    if (++x[a] < shape[a]) return true;
+    x[a] = 0;
+  }
+  return false;
+}
+
+static uint64_t accumulated(llrt_dtype from, llrt_dtype to, int op, uint64_t code) {
+  if (op == LLRT_COMBINE_ANY || op == LLRT_COMBINE_ALL) return combine_truth(from, code);
+  return from == to ? code : number_cast(from, to, code);
+}
+
+/* Integers and extremes: the same whatever the order. */
+static void check_results(const trial *t, const row *r, const char *where) {
+  int64_t x[4] = {0};
+  llrt_dtype type = combine_accumulator(r->op, r->dtype), out = t->desc.tensors[1].dtype;
+  do {
+    combine_pair best = {combine_identity(r->op, type), 0};
+    bool first = true;
+    do {
+      uint64_t code = element(t, 0, x);
+      combine_pair one = {accumulated(r->dtype, type, r->op, code), x[bits_lowest(r->axes)]};
+      if (combine_is_arg(r->op)) best = first ? one : combine_two_pairs(r->op, type, best, one);
+      else best.key = combine_two(r->op, type, best.key, one.key);
+      first = false;
+    } while (next(x, r->shape, r->rank, r->axes));
+    uint64_t wanted = combine_is_arg(r->op) ? (uint64_t)best.index : best.key;
+    if (!combine_is_arg(r->op) && out != type && out != LLRT_BOOL) wanted = number_cast(type, out, wanted);
+    wanted &= bits_mask(llrt_dtype_bits(out));
+    uint64_t got = element(t, 1, x);
+    cr_assert_eq(got, wanted, "%s: at %lld,%lld: %llx, not %llx", where, (long long)x[0], (long long)x[1],
+                 (unsigned long long)got, (unsigned long long)wanted);
+  } while (next(x, r->shape, r->rank, ~r->axes));
+}
+
+static bool may_run(const plan *made, int v, const row *r) {
+  return plan_range_contains(&made->variant[v].launch.range, r->rank, r->shape);
+}
+
+static void try_row(const row *r, const char *target_name) {
+  trial *t = calloc(1, sizeof *t);
+  plan_target target;
+  char where[256];
+  llrt_dtype type = combine_accumulator(r->op, r->dtype);
+  snprintf(where, sizeof where, "%s, %s by %s from %s", target_name, combine_name(r->op), llrt_dtype_name(r->dtype),
+           r->source);
+  t->desc = (llrt_op_desc){.kind = LLRT_OP_REDUCE, .n_tensors = 2, .combine = {r->op, 0, r->axes}};
+  make_tensor(t, 0, r->source, r->dtype, r, false);
+  make_tensor(t, 1, r->destination, combine_result(r->op, r->dtype, type), r, true);
+  cr_assert_eq(plan_target_find(target_name, &target), LLRT_OK);
+  cr_assert_eq(plan_make(&t->desc, &target, NULL, &t->made), LLRT_OK, "%s: %s", where, llrt_last_error());
+  for (int v = 0; v < t->made.n_variants; v += 1 + t->made.variant[v].launch.later) {
+    if (!may_run(&t->made, v, r) && v > 0) continue;
+    memset(t->desc.tensors[1].data, 0xEE, (size_t)(t->binding[1].span * llrt_dtype_bits(t->desc.tensors[1].dtype) / 8));
+    cr_assert_eq(plan_interpret(&t->made.variant[v], t->desc.tensors, t->binding, 2), LLRT_OK,
+                 "%s, variant %d: %s", where, v, llrt_last_error());
+    check_results(t, r, where);
+  }
+  for (int i = 0; i < 2; i++) free(t->desc.tensors[i].data);
+  free(t);
+}
+
+Test(reduce, every_row_on_every_target, .timeout = 120) {
+  static const char *const targets[] = {"sm_80", "sm_90a", "gfx90a", "x86-64-v3", "x86-64-v4"};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t k = 0; k < sizeof targets / sizeof *targets; k++) try_row(&rows[i], targets[k]);
+}

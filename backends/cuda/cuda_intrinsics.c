@@ -21,6 +21,12 @@ static void nvptx_begin(emitter *e) {
                  "llvm.nvvm.read.ptx.sreg.ctaid.x");
   annotate(e, "kernel", 1);
   annotate(e, "maxntidx", e->kernel->launch.threads);
+  /* What shifts rows would take registers from the second block of a multiprocessor; it fits without spilling. */
+  for (int i = 0; i < e->kernel->n_steps; i++)
+    if (e->kernel->step[i].overhang) {
+      annotate(e, "minctasm", 2);
+      break;
+    }
 }
 
 /* The dynamic array, whose size the launch gives: only that may pass 48 KiB. */

@@ -102,13 +102,12 @@ static LLVMValueRef put_element(const emitter *e, LLVMValueRef word, int k, LLVM
   return LLVMBuildOr(e->builder, word, emit_choose(e, here, part, emit_i32(e, 0)), "");
 }
 
-/* A vector that memory has in part, where `condition`: a loop over its elements; elsewhere what out holds. */
-static void load_partial(overhang *o, LLVMValueRef pointer, LLVMValueRef condition, LLVMValueRef *out) {
+/* A vector that memory has in part: a loop over its elements. */
+static void load_elements(overhang *o, LLVMValueRef pointer, LLVMValueRef *out) {
   emitter *e = o->e;
-  LLVMValueRef zero = emit_i32(e, 0), word[OVERHANG_WORDS], made[OVERHANG_WORDS];
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
-  LLVMBasicBlockRef done = emit_open_guard(e, condition);
-  LLVMBasicBlockRef entry = LLVMGetInsertBlock(e->builder), body = emit_new_block(e, "elements");
+  LLVMValueRef zero = emit_i32(e, 0), word[OVERHANG_WORDS];
+  LLVMBasicBlockRef entry = LLVMGetInsertBlock(e->builder);
+  LLVMBasicBlockRef body = emit_new_block(e, "elements"), done = emit_new_block(e, "elements_done");
   LLVMBuildBr(e->builder, body);
   LLVMPositionBuilderAtEnd(e->builder, body);
   LLVMValueRef at = LLVMBuildPhi(e->builder, e->i32, "at");
@@ -121,19 +120,13 @@ static void load_partial(overhang *o, LLVMValueRef pointer, LLVMValueRef conditi
   LLVMValueRef shift = LLVMBuildShl(e->builder, LLVMBuildAnd(e->builder, at, emit_i32(e, 3), ""),
                                     emit_i32(e, 3), "");
   part = LLVMBuildShl(e->builder, part, shift, "");
-  for (int k = 0; k < o->n; k++) made[k] = put_element(e, word[k], k, part, at);
+  for (int k = 0; k < o->n; k++) out[k] = put_element(e, word[k], k, part, at);
   LLVMValueRef next = emit_add(e, at, emit_i32(e, o->element));
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
   LLVMBuildCondBr(e->builder, emit_less(e, next, emit_i32(e, o->bytes)), body, done);
   LLVMAddIncoming(at, &next, &latch, 1);
-  for (int k = 0; k < o->n; k++) LLVMAddIncoming(word[k], &made[k], &latch, 1);
+  for (int k = 0; k < o->n; k++) LLVMAddIncoming(word[k], &out[k], &latch, 1);
   LLVMPositionBuilderAtEnd(e->builder, done);
-  for (int k = 0; k < o->n; k++) {
-    LLVMValueRef old = out[k];
-    out[k] = LLVMBuildPhi(e->builder, e->i32, "");
-    LLVMAddIncoming(out[k], &made[k], &latch, 1);
-    LLVMAddIncoming(out[k], &old, &before, 1);
-  }
 }
 
 /* ---- loads ---- */
@@ -187,36 +180,86 @@ static void request_piece(overhang *o, piece_load *p) {
   load_vector(o, &p->next);
 }
 
-/* The vectors that memory has in part, element by element; few threads have one. */
-static void load_partials(overhang *o, piece_load *pieces, int n) {
+/* The pointer and condition of vector `number`: first all pieces' own, then those after the groups. n, a power
+ * of two: pieces. */
+static vector_load chosen_vector(const overhang *o, const piece_load *pieces, int n, LLVMValueRef number) {
+  const emitter *e = o->e;
+  LLVMValueRef after = LLVMBuildICmp(e->builder, LLVMIntUGE, number, emit_i32(e, n), "");
+  LLVMValueRef piece = LLVMBuildAnd(e->builder, number, emit_i32(e, n - 1), "");
+  vector_load chosen = {.partial = LLVMConstInt(e->i1, 0, false)};
+  for (int i = 0; i < n; i++) {
+    const piece_load *p = &pieces[i];
+    LLVMValueRef here = LLVMBuildICmp(e->builder, LLVMIntEQ, piece, emit_i32(e, i), "");
+    LLVMValueRef partial = p->own.partial;
+    if (p->next.partial) partial = emit_choose(e, after, p->next.partial, partial);
+    chosen.partial = emit_choose(e, here, partial, chosen.partial);
+    chosen.pointer = i == 0 ? p->own.pointer : emit_choose(e, here, p->own.pointer, chosen.pointer);
+  }
+  LLVMValueRef further = emit_choose(e, after, emit_i32(e, o->reach), emit_i32(e, 0));
+  chosen.pointer = emit_move_pointer(e, chosen.pointer, further);
+  return chosen;
+}
+
+/* Those of the vectors that memory has in part, element by element; a loop, for few threads have one. */
+static void load_partials(overhang *o, const piece_load *pieces, int n_pieces, vector_load **all,
+                          int n) {
   emitter *e = o->e;
-  LLVMValueRef any = LLVMConstInt(e->i1, 0, false), before[OVERHANG_PIECES][2][OVERHANG_WORDS];
-  for (int i = 0; i < n; i++) {
-    any = LLVMBuildOr(e->builder, any, pieces[i].own.partial, "");
-    if (pieces[i].next.partial) any = LLVMBuildOr(e->builder, any, pieces[i].next.partial, "");
-  }
-  LLVMBasicBlockRef skipped = LLVMGetInsertBlock(e->builder), next = emit_open_guard(e, any);
-  for (int i = 0; i < n; i++) {
-    vector_load *own = &pieces[i].own, *after = &pieces[i].next;
-    memcpy(before[i][0], own->words, sizeof own->words);
-    memcpy(before[i][1], after->words, sizeof after->words);
-    load_partial(o, own->pointer, own->partial, own->words);
-    if (!after->partial) continue;
-    for (int k = 0; k < o->n; k++) /* lanes that lend their own see what it is now */
-      after->words[k] = emit_choose(e, after->condition, after->words[k], own->words[k]);
-    load_partial(o, after->pointer, after->partial, after->words);
-  }
+  LLVMValueRef any = all[0]->partial, zero = emit_i32(e, 0), now[2 * OVERHANG_PIECES][OVERHANG_WORDS];
+  for (int i = 1; i < n; i++) any = LLVMBuildOr(e->builder, any, all[i]->partial, "");
+  LLVMBasicBlockRef skipped = LLVMGetInsertBlock(e->builder), done = emit_open_guard(e, any);
+  LLVMBasicBlockRef entry = LLVMGetInsertBlock(e->builder), body = emit_new_block(e, "partial");
+  LLVMBuildBr(e->builder, body);
+  LLVMPositionBuilderAtEnd(e->builder, body);
+  LLVMValueRef number = LLVMBuildPhi(e->builder, e->i32, "number");
+  LLVMAddIncoming(number, &zero, &entry, 1);
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < o->n; k++) {
+      now[i][k] = LLVMBuildPhi(e->builder, e->i32, "");
+      LLVMAddIncoming(now[i][k], &all[i]->words[k], &entry, 1);
+    }
+  vector_load chosen = chosen_vector(o, pieces, n_pieces, number);
+  LLVMBasicBlockRef whole = LLVMGetInsertBlock(e->builder), next = emit_open_guard(e, chosen.partial);
+  LLVMValueRef made[OVERHANG_WORDS];
+  load_elements(o, chosen.pointer, made);
   LLVMBasicBlockRef loaded = LLVMGetInsertBlock(e->builder);
   emit_close_guard(e, next);
-  for (int i = 0; i < 2 * n; i++) {
-    vector_load *v = i % 2 ? &pieces[i / 2].next : &pieces[i / 2].own;
-    for (int k = 0; k < o->n && v->partial; k++) {
-      LLVMValueRef now = v->words[k];
-      v->words[k] = LLVMBuildPhi(e->builder, e->i32, "");
-      LLVMAddIncoming(v->words[k], &now, &loaded, 1);
-      LLVMAddIncoming(v->words[k], &before[i / 2][i % 2][k], &skipped, 1);
+  for (int k = 0; k < o->n; k++) {
+    chosen.words[k] = LLVMBuildPhi(e->builder, e->i32, "");
+    LLVMAddIncoming(chosen.words[k], &made[k], &loaded, 1);
+    LLVMAddIncoming(chosen.words[k], &zero, &whole, 1);
+  }
+  LLVMValueRef after = emit_add(e, number, emit_i32(e, 1));
+  for (int i = 0; i < n; i++) {
+    LLVMValueRef here = LLVMBuildICmp(e->builder, LLVMIntEQ, number, emit_i32(e, i), "");
+    here = LLVMBuildAnd(e->builder, here, chosen.partial, "");
+    for (int k = 0; k < o->n; k++) {
+      LLVMValueRef word = emit_choose(e, here, chosen.words[k], now[i][k]);
+      LLVMAddIncoming(now[i][k], &word, &next, 1);
+      now[i][k] = word;
     }
   }
+  LLVMBuildCondBr(e->builder, emit_less(e, after, emit_i32(e, n)), body, done);
+  LLVMAddIncoming(number, &after, &next, 1);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < o->n; k++) {
+      LLVMValueRef before = all[i]->words[k];
+      all[i]->words[k] = LLVMBuildPhi(e->builder, e->i32, "");
+      LLVMAddIncoming(all[i]->words[k], &now[i][k], &next, 1);
+      LLVMAddIncoming(all[i]->words[k], &before, &skipped, 1);
+    }
+}
+
+/* The same for all vectors of the pieces; lanes that lend their own then lend what that has become. */
+static void load_all_partials(overhang *o, piece_load *pieces, int n) {
+  vector_load *all[2 * OVERHANG_PIECES] = {&pieces[0].own};
+  int count = overhang_may_shift(o) ? 2 * n : n;
+  for (int i = 0; i < count; i++) all[i] = i < n ? &pieces[i].own : &pieces[i - n].next;
+  load_partials(o, pieces, n, all, count);
+  for (int i = 0; i < n && overhang_may_shift(o); i++)
+    for (int k = 0; k < o->n; k++)
+      pieces[i].next.words[k] = emit_choose(o->e, pieces[i].next.condition, pieces[i].next.words[k],
+                                            pieces[i].own.words[k]);
 }
 
 static void finish_piece(overhang *o, piece_load *p) {
@@ -237,6 +280,6 @@ void overhang_load(overhang *o, const uint64_t *index, int n) {
     pieces[i].index = index[i];
     request_piece(o, &pieces[i]);
   }
-  if (o->step->masked) load_partials(o, pieces, n);
+  if (o->step->masked) load_all_partials(o, pieces, n);
   for (int i = 0; i < n; i++) finish_piece(o, &pieces[i]);
 }

@@ -220,20 +220,22 @@ static bool nvptx_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2]
 
 /* ---- clusters ---- */
 
+static LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank) {
+  LLVMValueRef args[] = {shared_address(e, pointer), rank};
+  return assemble(e, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", e->i32, args, 2);
+}
+
 /* Numbers of 8 and 16 bits come in 32-bit registers. */
-static LLVMValueRef nvptx_cluster_load(emitter *e, LLVMTypeRef type, LLVMValueRef pointer,
-                                       LLVMValueRef rank) {
+static LLVMValueRef nvptx_cluster_load(emitter *e, LLVMTypeRef type, LLVMValueRef address, int offset) {
   bool many = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
   unsigned n = many ? LLVMGetVectorSize(type) : 1;
   unsigned bits = LLVMGetIntTypeWidth(many ? LLVMGetElementType(type) : type);
-  LLVMValueRef map[] = {shared_address(e, pointer), rank};
-  LLVMValueRef address = assemble(e, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", e->i32, map, 2);
   LLVMTypeRef unit = bits == 64 ? e->i64 : e->i32, units[] = {unit, unit, unit, unit};
   LLVMTypeRef result = many ? LLVMStructTypeInContext(e->context, units, n, false) : unit;
   char text[80], constraints[40] = "";
-  static const char *const lists[] = {"", "$0, [$1]", "{$0, $1}, [$2]", "", "{$0, $1, $2, $3}, [$4]"};
-  snprintf(text, sizeof text, "ld.shared::cluster%s.u%u %s;", n == 4 ? ".v4" : n == 2 ? ".v2" : "", bits,
-           lists[n]);
+  static const char *const lists[] = {"", "$0, [$1", "{$0, $1}, [$2", "", "{$0, $1, $2, $3}, [$4"};
+  snprintf(text, sizeof text, "ld.shared::cluster%s.u%u %s+%d];", n == 4 ? ".v4" : n == 2 ? ".v2" : "",
+           bits, lists[n], offset);
   for (unsigned i = 0; i < n; i++) strcat(constraints, bits == 64 ? "=l," : "=r,");
   strcat(constraints, "r,~{memory}");
   LLVMValueRef loaded = assemble_together(e, text, constraints, result, &address, 1);
@@ -255,6 +257,7 @@ const emit_target_ops emit_ops_nvptx = {
     .shuffle = nvptx_shuffle,
     .permute = nvptx_permute,
     .selector = nvptx_selector,
+    .cluster_address = nvptx_cluster_address,
     .cluster_load = nvptx_cluster_load,
     .matrix_load = nvptx_matrix_load,
     .matrix_store = nvptx_matrix_store,

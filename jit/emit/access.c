@@ -24,7 +24,10 @@ typedef struct access {
   uint64_t inner;      /* register bits inside a piece */
   plan_matrix matrix;  /* where the step moves matrices; `place` is that of their rows' addresses */
   plan_value addresses;
-  bool load, cluster;  /* cluster: from the memory of other blocks */
+  bool load;
+  bool cluster;        /* a load from the memory of other blocks */
+  plan_blocks blocks;  /* cluster: of the buffer */
+  LLVMValueRef block[1 << PLAN_MAX_CLUSTER_BITS]; /* cluster: its address, by what registers add to the block */
 } access;
 
 /* ---- alignment ---- */
@@ -59,11 +62,19 @@ static LLVMValueRef fill_of(const emitter *e, const access *a, LLVMTypeRef type)
   return emit_splat(type, pattern);
 }
 
+/* From the block of the cluster that has it: of each block the buffer's address is made once. */
+static LLVMValueRef cluster_load(emitter *e, LLVMTypeRef type, access *a, uint64_t tile) {
+  uint64_t known = f2_apply(a->blocks.of_tile, tile);
+  int64_t behind;
+  LLVMValueRef *start = &a->block[known], offset = emit_buffer_offset(e, &a->place, tile, &behind);
+  if (!*start)
+    *start = e->ops->cluster_address(e, a->place.base, emit_block_of(e, a->value, &a->blocks, known));
+  LLVMValueRef address = LLVMBuildAdd(e->builder, *start, offset, "");
+  return e->ops->cluster_load(e, type, address, (int)behind);
+}
+
 static LLVMValueRef plain_load(emitter *e, LLVMTypeRef type, access *a, uint64_t tile) {
-  if (a->cluster) {
-    LLVMValueRef block = emit_block_of(e, a->value, a->step->buffer, tile);
-    return e->ops->cluster_load(e, type, emit_pointer(e, &a->place, tile), block);
-  }
+  if (a->cluster) return cluster_load(e, type, a, tile);
   LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, emit_pointer(e, &a->place, tile), "");
   set_alignment(e, loaded, piece_bytes(a) >> a->step->misaligned);
   return loaded;
@@ -447,6 +458,7 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
                                 : emit_is_first_in_block(e, a.value);
   if (!load) next = emit_open_guard(e, emit_and(e, first, warps));
   a.cluster = load && !tensor && !plan_is_local(e->kernel, step->buffer, a.value);
+  if (a.cluster) plan_blocks_of_buffer(e->kernel, step->buffer, &a.blocks);
   if (tensor) emit_place_tensor(e, a.value, step->tensor, &a.place);
   else place_in_buffer(e, &a);
   if (tensor && !load && e->kernel->n_indices) emit_place_tensor(e, a.value, 0, &a.read);

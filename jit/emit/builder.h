@@ -56,9 +56,10 @@ typedef struct emit_target_ops {
    * one. The memory is not written by the kernel. NULL: never. */
   LLVMValueRef (*load_if)(emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef condition,
                           LLVMValueRef otherwise);
-  /* Loads `type` from where `pointer` is in the shared memory of the cluster's block number `rank` (i32). NULL
-   * where targets have no clusters. */
-  LLVMValueRef (*cluster_load)(emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef rank);
+  /* The address (i32) of where `pointer` is in the shared memory of the cluster's block number `rank` (i32), and
+   * a load of `type` from so many bytes behind such an address. NULL where targets have no clusters. */
+  LLVMValueRef (*cluster_address)(emitter *e, LLVMValueRef pointer, LLVMValueRef rank);
+  LLVMValueRef (*cluster_load)(emitter *e, LLVMTypeRef type, LLVMValueRef address, int offset);
   /* Two codes (i32) to f32 and back, where the target has instructions for two at once: false, and nothing
    * emitted, where it has none. NULL: never. NaN is written as number_format.nan. */
   bool (*decode_pair)(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
@@ -248,8 +249,11 @@ LLVMValueRef emit_bound_full(emitter *e, const plan_bound *bound);
 LLVMValueRef emit_is_first_copy(emitter *e, const plan_value *value);
 /* The same among the block's own warps: copies in other blocks of the cluster do not count. */
 LLVMValueRef emit_is_first_in_block(emitter *e, const plan_value *value);
-/* The block of the cluster in whose memory the element at `tile` XOR what the thread adds lies, i32. */
-LLVMValueRef emit_block_of(emitter *e, const plan_value *value, int buffer, uint64_t tile);
+/* The block of the cluster in whose memory the elements lie that the thread has, i32, but for what registers add
+ * (`known`). */
+LLVMValueRef emit_block_of(emitter *e, const plan_value *value, const plan_blocks *blocks, uint64_t known);
+/* A buffer's place at `tile` XOR what the thread adds: bytes (i32), and so many known bytes behind them. */
+LLVMValueRef emit_buffer_offset(emitter *e, const emit_place *place, uint64_t tile, int64_t *behind);
 
 /* ---- emit_cast.c: number formats ---- */
 

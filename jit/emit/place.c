@@ -327,15 +327,21 @@ void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_pla
 
 /* Bytes that the thread moves too are XORed in, the others are an offset known to the compiler, which loads and
  * stores hold themselves: accesses that differ in those alone share the XOR (jit/plan/cost.c counts it). */
-static LLVMValueRef buffer_pointer(emitter *e, const emit_place *place, uint64_t tile) {
+LLVMValueRef emit_buffer_offset(emitter *e, const emit_place *place, uint64_t tile, int64_t *behind) {
   uint64_t of_tile[LLRT_MAX_BITS];
   byte_columns(place, of_tile);
   uint64_t known = f2_apply(of_tile, tile), inside = known & place->moving;
-  LLVMValueRef at = place->sum, rest = emit_i64(e, (int64_t)(known ^ inside));
-  if (inside) at = LLVMBuildXor(e->builder, at, LLVMConstInt(LLVMTypeOf(at), inside, false), "");
-  at = resize(e, at, e->i64);
+  *behind = (int64_t)(known ^ inside);
+  if (!inside) return place->sum;
+  return LLVMBuildXor(e->builder, place->sum, LLVMConstInt(LLVMTypeOf(place->sum), inside, false), "");
+}
+
+static LLVMValueRef buffer_pointer(emitter *e, const emit_place *place, uint64_t tile) {
+  int64_t behind;
+  LLVMValueRef at = resize(e, emit_buffer_offset(e, place, tile, &behind), e->i64);
   LLVMValueRef pointer = LLVMBuildGEP2(e->builder, e->i8, place->base, &at, 1, "");
-  return LLVMBuildGEP2(e->builder, e->i8, pointer, &rest, 1, "");
+  at = emit_i64(e, behind);
+  return LLVMBuildGEP2(e->builder, e->i8, pointer, &at, 1, "");
 }
 
 /* What `tile` adds to the offset of tile coordinate 0, where the bits that it moves are moved by nothing
@@ -557,14 +563,11 @@ LLVMValueRef emit_is_first_in_block(emitter *e, const plan_value *value) {
   return is_first(e, value, bits_mask(e->kernel->warp_bits - e->kernel->cluster_bits));
 }
 
-LLVMValueRef emit_block_of(emitter *e, const plan_value *value, int buffer, uint64_t tile) {
+LLVMValueRef emit_block_of(emitter *e, const plan_value *value, const plan_blocks *blocks, uint64_t known) {
   int warps = e->kernel->warp_bits - e->kernel->cluster_bits;
-  plan_blocks blocks;
-  plan_blocks_of_buffer(e->kernel, buffer, &blocks);
-  uint64_t known = f2_apply(blocks.of_tile, tile);
-  LLVMValueRef block = moving_part(e, value, blocks.of_tile, NULL, bits_mask(e->kernel->cluster_bits));
+  LLVMValueRef block = moving_part(e, value, blocks->of_tile, NULL, bits_mask(e->kernel->cluster_bits));
   LLVMValueRef own = LLVMBuildLShr(e->builder, e->warp, emit_i32(e, warps), "");
-  own = LLVMBuildAnd(e->builder, own, emit_i32(e, (int64_t)blocks.own), "");
+  own = LLVMBuildAnd(e->builder, own, emit_i32(e, (int64_t)blocks->own), "");
   block = LLVMBuildXor(e->builder, block, own, "");
   return LLVMBuildXor(e->builder, block, emit_i32(e, (int64_t)known), "");
 }

@@ -109,6 +109,15 @@ static int count_addresses(const access_walk *walk, const llrt_layout *inverse) 
   return ADDRESS_START + ADDRESS_EACH * ((1 << known.rank) - 1);
 }
 
+/* Instructions that make the addresses of the blocks that a thread loads from. */
+static int count_blocks(const access_walk *walk) {
+  f2_basis known;
+  f2_basis_init(&known);
+  for (int i = 0; i < plan_value_bits(walk->value, PLAN_REGISTER); i++)
+    f2_basis_insert(&known, f2_apply(walk->blocks.of_tile, plan_value_columns(walk->value, PLAN_REGISTER)[i]));
+  return ADDRESS_EACH << known.rank;
+}
+
 /* Shared wavefronts of all accesses, whose number is added to cost. One tells of all: registers and
  * warps only XOR a constant to every address. Warps and lanes that hold copies store nothing. */
 static int walk_shared(const access_walk *walk, const llrt_layout *inverse, plan_cost *cost) {
@@ -129,7 +138,8 @@ static int walk_shared(const access_walk *walk, const llrt_layout *inverse, plan
   int lanes = shared_addresses(walk, inverse, address, &bytes);
   cost->shared_accesses += n << warp_bits;
   if (!target->lanes_first) cost->addresses += count_addresses(walk, inverse);
-  if (load && !plan_is_local(kernel, walk->step->buffer, walk->value)) cost->addresses += n; /* mapa */
+  if (load && !plan_is_local(kernel, walk->step->buffer, walk->value))
+    cost->addresses += count_blocks(walk);
   return traffic_wavefronts(address, lanes, bytes, target->banks, target->bank_bytes) * n << warp_bits;
 }
 

@@ -19,6 +19,8 @@ typedef struct plan_clocks {
   double interference;       /* what of a pipe's clocks shows although another one takes longer */
 } plan_clocks;
 
+#define PLAN_MAX_CLUSTER_BITS 3
+
 typedef struct plan_target {
   char name[32]; /* the instruction set: "sm_90a", "gfx90a", "x86-64-v3"; part of every cache key */
   plan_isa isa;

@@ -319,7 +319,8 @@ llrt_status plan_verify(const plan_kernel *kernel) {
   CHECK(kernel->n_steps > 0 && kernel->n_steps <= PLAN_MAX_STEPS, "%d steps", kernel->n_steps);
   CHECK(kernel->n_values > 0 && kernel->n_values <= PLAN_MAX_VALUES, "%d values", kernel->n_values);
   CHECK(llrt_layout_is_valid(&kernel->space), "malformed space");
-  CHECK(kernel->cluster_bits <= bits_min(kernel->target.cluster_bits, kernel->warp_bits),
+  CHECK(kernel->cluster_bits <=
+            bits_min(PLAN_MAX_CLUSTER_BITS, bits_min(kernel->target.cluster_bits, kernel->warp_bits)),
         "clusters of 2^%d blocks", kernel->cluster_bits);
   CHECK(kernel->flat || kernel->n_terms == 0, "division in a tiled kernel");
   for (int i = 0; i < kernel->n_bounds; i++)

@@ -114,6 +114,26 @@ Test(tile, blocks_that_move) {
   }
 }
 
+Test(tile, random_blocks) {
+  uint64_t seed = 49;
+  int clusters = 0;
+  for (int round = 0; round < 60; round++) {
+    int registers = 2 + (int)(test_random(&seed) % 3), warps = (int)(test_random(&seed) % 3);
+    int n = 1 + (int)(test_random(&seed) % 3);
+    llrt_layout pair[2];
+    for (int s = 0; s < 2; s++)
+      tile_random_blocks(&seed, registers, 5, warps, n, round % 3 != 2, &pair[s]);
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+      char what[100];
+      int bits = 8 << test_random(&seed) % 4;
+      snprintf(what, sizeof what, "round %d, %d bits, %s", round, bits, targets[t]);
+      bool made = check(&pair[0], &pair[1], bits, targets[t], PLAN_EXCHANGE_AUTO, what);
+      clusters += made && kernel.cluster_bits > 0;
+    }
+  }
+  cr_assert_gt(clusters, 50, "%d kernels of clusters", clusters);
+}
+
 /* What a block has of its own it reads from its own memory: copies in blocks that were there before. */
 Test(tile, copies_in_blocks_are_read_at_home) {
   llrt_layout a, b;

@@ -184,6 +184,27 @@ static void check_blocks(const char *device) {
   unlink(stats);
 }
 
+Test(tile_kernels, random_blocks) {
+  setting with;
+  uint64_t seed = 50;
+  int ran = 0;
+  if (!open_counting("cuda-emu:sm_90a", &with)) return;
+  for (int round = 0; round < 40; round++) {
+    int registers = 2 + (int)(test_random(&seed) % 3), warps = (int)(test_random(&seed) % 3);
+    int n = 1 + (int)(test_random(&seed) % 3);
+    llrt_layout pair[2];
+    char what[100];
+    for (int s = 0; s < 2; s++)
+      tile_random_blocks(&seed, registers, 5, warps, n, round % 3 != 2, &pair[s]);
+    plan_tile tile = {.a = &pair[0], .b = &pair[1], .element_bits = 8 << round % 4, .turns = 2};
+    snprintf(what, sizeof what, "round %d, %d bits, %d blocks", round, tile.element_bits, 1 << n);
+    ran += check(&with, &tile, PLAN_EXCHANGE_AUTO, what);
+  }
+  close_device(&with);
+  unlink(stats);
+  cr_assert_geq(ran, 35, "only %d kernels ran", ran);
+}
+
 Test(tile_kernels, blocks_sm_80) { check_blocks("cuda-emu:sm_80"); }
 Test(tile_kernels, blocks_sm_90a) { check_blocks("cuda-emu:sm_90a"); }
 Test(tile_kernels, blocks_gfx942) { check_blocks("hip-emu:gfx942"); }

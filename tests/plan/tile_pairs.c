@@ -160,6 +160,19 @@ void tile_random_layout(uint64_t *seed, int registers, int lanes, int warps, boo
   }
 }
 
+void tile_random_blocks(uint64_t *seed, int registers, int lanes, int warps, int blocks, bool permutation,
+                        llrt_layout *layout) {
+  llrt_layout all;
+  tile_random_layout(seed, registers, lanes, warps + blocks, false, permutation, &all);
+  *layout = llrt_layout_empty();
+  llrt_layout_add_out(layout, "dim0", registers + lanes + warps + blocks);
+  llrt_layout_add_in(layout, "register", registers);
+  llrt_layout_add_in(layout, "lane", lanes);
+  llrt_layout_add_in(layout, "warp", warps);
+  llrt_layout_add_in(layout, "block", blocks);
+  memcpy(layout->column, all.column, sizeof all.column);
+}
+
 void tile_random_copies(uint64_t *seed, int registers, int lanes, int warps, int copies, llrt_layout *layout) {
   llrt_layout all;
   tile_random_layout(seed, registers + copies, lanes - copies, warps, false, true, &all);

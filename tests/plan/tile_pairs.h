@@ -25,6 +25,10 @@ void tile_parse_blocks(const char *text, llrt_layout *layout);
 void tile_random_layout(uint64_t *seed, int registers, int lanes, int warps, bool copies,
                         bool permutation, llrt_layout *layout);
 
+/* 2^blocks of the warps are blocks, by a permutation or a matrix. */
+void tile_random_blocks(uint64_t *seed, int registers, int lanes, int warps, int blocks, bool permutation,
+                        llrt_layout *layout);
+
 /* The same with permuted bits, of which so many lane bits, wherever they are, hold copies. */
 void tile_random_copies(uint64_t *seed, int registers, int lanes, int warps, int copies, llrt_layout *layout);
 

@@ -1,5 +1,5 @@
 /* The CUDA backend over a fake libcuda: loading, contexts, targets, error mapping, linking. */
-#include "backends/backend.h"
+#include "backends/cuda/cuda_device.h"
 
 #include <llrt/llrt.h>
 
@@ -220,6 +220,19 @@ Test(driver_cuda, link_load_launch) {
   cr_expect_eq(driver->modules, 0);
   cr_expect_eq(driver->current, 0);
   free(cubin);
+  llrt_device_close(&device);
+}
+
+Test(driver_cuda, clusters_need_a_newer_driver) {
+  llrt_device *device;
+  cr_assert_eq(open_fake("cuda:0", NULL, &device), LLRT_OK);
+  backend_module *module = (backend_module *)&device;
+  ((cuda_device *)device)->driver.cuLaunchKernelEx = NULL;
+  cr_expect_eq(device->backend->load(device, &(backend_code){"cubin:x", 8, "llrt_kernel", 0, 2}, &module),
+               LLRT_UNSUPPORTED);
+  expect_message("cuLaunchKernelEx");
+  cr_expect_null(module);
+  cr_expect_eq(driver->modules, 0);
   llrt_device_close(&device);
 }
 

@@ -3,7 +3,8 @@
  * Both sides: the vector of an access in the lowest registers, the next bits of the run in the lanes,
  * what is left in the warps. So that words can be formed before an exchange, the reading side also
  * holds, in registers, the bits that lie inside one word on the writing side. On the host lanes come
- * first: they are the position inside a SIMD register. */
+ * first: they are the position inside a SIMD register. A bit of that word which completes sectors of the source
+ * is a lane instead. */
 #include "jit/plan/draft.h"
 
 #include "base/bits.h"
@@ -45,6 +46,7 @@ static void fill(side_assignment *side, vectors *list, int wanted, const uint64_
 typedef struct constraints {
   const draft *d;
   int word;        /* log2 elements of a word */
+  uint64_t formed; /* which bits of the writing side's word registers must have */
   f2_basis store;  /* coordinates in order[1] */
   f2_basis solved; /* constraint values of the reading side's registers, labelled with them */
 } constraints;
@@ -61,7 +63,7 @@ static uint64_t clear_source(const draft *d, uint64_t x) {
 static uint64_t constrained(const constraints *c, uint64_t x) {
   uint64_t coordinates = 0;
   f2_basis_coordinates(&c->store, x, &coordinates);
-  return source_low(c->d, x) | (coordinates & bits_mask(c->word)) << 32;
+  return source_low(c->d, x) | (coordinates & c->formed) << 32;
 }
 
 static void place_register(constraints *c, side_assignment *load, uint64_t x) {
@@ -73,7 +75,8 @@ static void place_register(constraints *c, side_assignment *load, uint64_t x) {
 static void load_registers(constraints *c, side_assignment *load) {
   const draft *d = c->d;
   for (int i = 0; i < d->vector[0] && i < d->tile_bits; i++) place_register(c, load, d->order[0][i]);
-  for (int i = 0; i < c->word; i++) place_register(c, load, clear_source(d, d->order[1][i]));
+  for (int i = 0; i < c->word; i++)
+    if (c->formed >> i & 1) place_register(c, load, clear_source(d, d->order[1][i]));
   for (int i = 0; i < d->tile_bits; i++)
     if (!f2_basis_contains(&c->solved, constrained(c, d->order[0][i])))
       place_register(c, load, clear_source(d, d->order[0][i]));
@@ -183,11 +186,23 @@ static void sort_near(const draft *d, int t, uint64_t *x, int n) {
     }
 }
 
+/* The bits of the writing side's word that the reading side has in registers: all, but for one that completes
+ * its sectors. The exchange brings that in (jit/plan/word_swap.h), so that loads touch whole sectors. */
+static uint64_t formed_bits(const draft *d, int word) {
+  uint64_t all = bits_mask(word);
+  const uint8_t *bits = d->kernel->tensor_bits;
+  if (bits[0] < 8 || bits[0] != bits[1] || d->word_elements > 0) return all;
+  for (int i = 0; i < word; i++)
+    if (completes_sector(d, 0, clear_source(d, d->order[1][i]))) return all & ~(1ull << i);
+  return all;
+}
+
 static void gpu_sides(draft *d, int word, side_assignment side[2]) {
   plan_kernel *kernel = d->kernel;
   int n = d->tile_bits, warps = kernel->target.warp_bits;
   side_assignment *load = &side[0], *store = &side[1];
   constraints c = {.d = d, .word = bits_min(word, n)};
+  c.formed = formed_bits(d, c.word);
   f2_basis_init(&c.store);
   f2_basis_init(&c.solved);
   for (int i = 0; i < n; i++) f2_basis_insert(&c.store, d->order[1][i]);

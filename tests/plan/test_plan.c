@@ -400,6 +400,36 @@ Test(plan, rows_do_not_make_kernels) {
   }
 }
 
+/* A bit that the destination's words need in registers, but that completes the source's sectors, is a lane. */
+Test(plan, loads_are_whole_sectors) {
+  static const struct {
+    const char *source, *destination;
+    llrt_dtype dtype;
+  } cases[] = {{"marlin_scales", "row_major", LLRT_B16},
+               {"row_major", "marlin_scales", LLRT_B16},
+               {"hipblaslt_col16_4r8", "row_major", LLRT_B16},
+               {"hipblaslt_col16_4r16", "row_major", LLRT_B8},
+               {"hopper_value_mma3", "row_major", LLRT_B8}};
+  static plan made;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    pair p = {.shape = {1024, 1024}};
+    conversion c;
+    cr_assert_eq(llrt_storage_parse(cases[i].source, 2, NULL, &p.storage[0]), LLRT_OK);
+    cr_assert_eq(llrt_storage_parse(cases[i].destination, 2, NULL, &p.storage[1]), LLRT_OK);
+    fill_conversion(&p, cases[i].dtype, &c);
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+      plan_target target;
+      cr_assert_eq(plan_target_find(targets[t], &target), LLRT_OK);
+      if (target.lanes_first) continue;
+      cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+      const plan_cost *cost = &made.variant[0].cost;
+      cr_expect_eq(cost->load_sectors, cost->min_sectors, "%s, %s: %d sectors loaded, at least %d",
+                   cases[i].source, targets[t], cost->load_sectors, cost->min_sectors);
+    }
+    free_conversion(&c);
+  }
+}
+
 /* Scale factors of a narrow matrix run tiled, in a kernel that most of its tile's threads work in. */
 Test(plan, thin_shapes_run_tiled) {
   static plan made;

@@ -71,7 +71,7 @@ typedef struct caster {
   const plan_value *in, *out;
   LLVMValueRef *from, *to; /* words */
   llrt_dtype from_type, to_type;
-  bool wide, truth;
+  bool wide, truth, any_nan;
   emit_scales *scales; /* NULL: a plain cast */
 } caster;
 
@@ -132,6 +132,11 @@ static LLVMValueRef extended(const caster *c, LLVMValueRef code) {
   return LLVMBuildSExt(e->builder, code, wide, "");
 }
 
+/* The bits of an f32 or f64, NaN as it is. */
+static LLVMValueRef bits_of(const caster *c, LLVMValueRef x) {
+  return LLVMBuildBitCast(c->e->builder, x, code_type(c->e, c->out->bits, LLVMTypeOf(x)), "");
+}
+
 /* Elements index and, where `pair`, index + 1. */
 static void cast_elements(const caster *c, int index, bool pair) {
   emitter *e = c->e;
@@ -144,11 +149,12 @@ static void cast_elements(const caster *c, int index, bool pair) {
   } else if (pair && !c->wide) {
     emit_decode_pair(e, c->from_type, code, x);
     for (int i = 0; i < 2; i++) x[i] = scaled(c, index + i, x[i]);
-    emit_encode_pair(e, c->to_type, x, made);
+    if (c->any_nan) for (int i = 0; i < 2; i++) made[i] = bits_of(c, x[i]);
+    else emit_encode_pair(e, c->to_type, x, made);
   } else {
     for (int i = 0; i <= pair; i++) {
       x[i] = scaled(c, index + i, emit_decode(e, c->from_type, c->wide, code[i]));
-      made[i] = emit_encode(e, c->to_type, c->wide, x[i]);
+      made[i] = c->any_nan ? bits_of(c, x[i]) : emit_encode(e, c->to_type, c->wide, x[i]);
     }
   }
   for (int i = 0; i <= pair; i++) put_code(c, index + i, made[i]);
@@ -162,7 +168,8 @@ static void cast_value(emitter *e, const plan_step *step, const plan_map *map) {
               .to = e->value[step->out],
               .from_type = (llrt_dtype)map->from,
               .to_type = (llrt_dtype)map->to,
-              .truth = map->kind == PLAN_MAP_TRUTH};
+              .truth = map->kind == PLAN_MAP_TRUTH,
+              .any_nan = map->any_nan};
   c.wide = number_is_wide(c.from_type, c.to_type);
   emit_scales scales;
   if (map->kind == PLAN_MAP_SCALE) {

@@ -1,5 +1,5 @@
 /* Steps that combine: trees inside a thread, butterflies over lanes, positions. On the host a thread is a
- * SIMD register, and lanes are folded by halves of it. Must agree with jit/plan/interpret_combine.c. */
+ * SIMD register, and lanes are folded by halves of it. Must agree with jit/plan/interpret.c. */
 #include "jit/emit/builder.h"
 
 #include "base/bits.h"

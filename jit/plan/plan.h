@@ -164,6 +164,7 @@ typedef struct plan_map {
   uint8_t kind;     /* plan_map_kind */
   uint8_t from, to; /* llrt_dtype of in and out */
   uint8_t scale;    /* SCALE: llrt_dtype of the tensor */
+  bool any_nan;     /* CAST to f32 or f64: a NaN need not become the one that is written */
   uint64_t constant;
   uint8_t perm[32];
 } plan_map;
@@ -366,6 +367,7 @@ typedef enum plan_exchange {
 typedef struct plan_options {
   plan_exchange exchange; /* UNSUPPORTED where it cannot be had */
   int tile_bytes, run_bytes; /* 0: the target's */
+  bool ignore_copies;        /* a tile's reduction treats copies like elements of their own; for comparison */
   int rest_bits;             /* most low bits of a digit with an upper part in the tile; 0: the planner's */
 } plan_options;
 

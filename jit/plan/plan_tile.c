@@ -4,7 +4,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/combine.h"
-#include "jit/plan/draft.h"
+#include "jit/plan/reduce.h"
 
 #include <string.h>
 
@@ -337,11 +337,108 @@ static llrt_status check_scan(const plan_tile *tile) {
   return LLRT_OK;
 }
 
+/* ---- reductions ---- */
+
+static llrt_status check_reduce(const plan_tile *tile, parts side[2]) {
+  const plan_tile_reduce *reduce = tile->reduce;
+  LLRT_REQUIRE(combine_accumulates(reduce->combiner, reduce->type, reduce->type) &&
+                   !combine_is_arg(reduce->combiner),
+               "a reduction of %s", llrt_dtype_name(reduce->type));
+  LLRT_REQUIRE(llrt_dtype_bits(reduce->type) == tile->element_bits, "elements of %d bits",
+               tile->element_bits);
+  LLRT_TRY(read_layout(tile->a, &side[0]));
+  LLRT_REQUIRE(reduce->axis >= 0 && reduce->axis < tile->a->n_out, "axis %d", reduce->axis);
+  side[1] = side[0];
+  return LLRT_OK;
+}
+
+/* Copies as elements of their own: columns beyond the tensor's bits. */
+static void count_copies(const llrt_layout *layout, parts *p) {
+  int next = llrt_layout_out_bits(layout), registers = llrt_layout_in_index(layout, "register");
+  int first = registers < 0 ? 0 : llrt_layout_in_shift(layout, registers);
+  for (int i = 0; registers >= 0 && i < layout->in[registers].bits; i++)
+    if (layout->column[first + i] == 0) p->registers.at[p->registers.n++] = 1ull << next++;
+  for (int i = 0; i < p->warps.n; i++)
+    if (p->warps.at[i] == 0) p->warps.at[i] = 1ull << next++;
+}
+
+/* The bits of `list` that are reduced, or those that are not, become the next ones of the tile. */
+static void order_bits(const vectors *list, uint64_t reduced, bool wanted, vectors *order) {
+  int from = order->n;
+  for (int i = 0; i < list->n; i++) {
+    if (!list->at[i] || ((list->at[i] & reduced) != 0) != wanted) continue;
+    int at = order->n++;
+    for (; wanted && at > from && order->at[at - 1] > list->at[i]; at--) order->at[at] = order->at[at - 1];
+    order->at[at] = list->at[i];
+  }
+}
+
+/* The tile's coordinates as reduce_block wants them, and a layout with one bit a column. *kept: log2 results. */
+static llrt_status order_tile(const plan_tile *tile, const parts *side, const vectors *blocks, parts *clean,
+                              vectors *order, int *kept) {
+  reduce_pivots pivots = {.n = 0};
+  int axis = tile->reduce->axis;
+  uint64_t reduced = bits_mask(tile->a->out[axis].bits) << llrt_layout_out_shift(tile->a, axis);
+  *clean = *side;
+  clean->blocks = *blocks;
+  vectors *const lists[] = {&clean->registers, &clean->lanes, &clean->warps, &clean->blocks};
+  for (int l = 0; l < 4; l++) reduce_own_bits(&pivots, lists[l]->n, lists[l]->at);
+  for (int i = 0; i < clean->blocks.n; i++)
+    if (clean->blocks.at[i] & reduced)
+      return llrt_error(LLRT_UNSUPPORTED, "elements are combined between blocks");
+  for (int l = 0; l < 3; l++) order_bits(lists[l], reduced, false, order);
+  *kept = order->n;
+  for (int l = 2; l >= 0; l--) order_bits(lists[l], reduced, true, order);
+  return LLRT_OK;
+}
+
+/* Loads, reduces and stores the tile. */
+static llrt_status reduce_tile_steps(draft *d, const plan_tile *tile, const plan_value *load,
+                                     const plan_value *clean, int kept) {
+  plan_kernel *kernel = d->kernel;
+  reduce_value value = {.op = tile->reduce->combiner, .type = tile->reduce->type};
+  LLRT_TRY(draft_value(kernel, load, &value.key));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .out = (uint8_t)value.key,
+                                          .vector = (uint8_t)access_vector(kernel, load)}));
+  LLRT_TRY(draft_exchange(d, value.key, clean, &value.key));
+  LLRT_TRY(reduce_block(d, &value, kept, false));
+  const plan_value *result = &kernel->value[value.key];
+  return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)value.key,
+                                        .vector = (uint8_t)access_vector(kernel, result)});
+}
+
+/* Behind fit: `side` is what the target makes of the layout. */
+static llrt_status plan_tile_reduction(draft *d, const plan_tile *tile, const parts *side, const vectors *blocks) {
+  plan_kernel *kernel = d->kernel;
+  parts clean;
+  vectors order = {.n = 0};
+  f2_basis span;
+  plan_value load, cleaned;
+  int kept, bits = llrt_layout_out_bits(tile->a);
+  LLRT_TRY(order_tile(tile, side, blocks, &clean, &order, &kept));
+  f2_basis_init(&span);
+  for (int i = 0; i < order.n; i++) f2_basis_insert(&span, order.at[i]);
+  LLRT_TRY(fill_space(d, tile->a, blocks, &span));
+  f2_basis_init(&span);
+  for (int i = 0; i < order.n; i++) {
+    f2_basis_insert_as(&span, order.at[i], 1ull << i);
+    kernel->space.column[i] = order.at[i] & bits_mask(bits);
+  }
+  LLRT_TRY(make_value(kernel, side, &span, &load));
+  LLRT_TRY(make_value(kernel, &clean, &span, &cleaned));
+  LLRT_TRY(reduce_tile_steps(d, tile, &load, &cleaned, kept));
+  draft_finish(kernel);
+  return plan_verify(kernel);
+}
+
+/* ---- the whole ---- */
+
 static llrt_status check_tile(const plan_tile *tile, parts side[2]) {
-  LLRT_REQUIRE(tile->scan || tile->turns >= 1, "turns: %d", tile->turns);
+  LLRT_REQUIRE(tile->scan || tile->reduce || tile->turns >= 1, "turns: %d", tile->turns);
   LLRT_REQUIRE(tile->element_bits >= 8 && tile->element_bits <= 64 &&
                    bits_is_power_of_two(tile->element_bits),
                "elements of %d bits", tile->element_bits);
+  if (tile->reduce) return check_reduce(tile, side);
   LLRT_TRY(read_layout(tile->a, &side[0]));
   LLRT_TRY(read_layout(tile->b, &side[1]));
   LLRT_REQUIRE(tile->a->n_out == tile->b->n_out, "layouts of different tensors");
@@ -368,7 +465,10 @@ llrt_status plan_tile_make(const plan_tile *tile, const plan_target *target,
                                        : target->lane_bits;
   LLRT_TRY(part_blocks(side, &apart, moving, &span));
   LLRT_TRY(fit_blocks(out, side, moving, tile->scan == NULL));
+  bool blind = tile->reduce && options && options->ignore_copies;
+  for (int s = 0; s < 2 && blind; s++) count_copies(tile->a, &side[s]);
   LLRT_TRY(fit(out, side));
+  if (tile->reduce) return plan_tile_reduction(&d, tile, &side[0], &apart);
   LLRT_TRY(fill_space(&d, tile->a, &apart, &span));
   for (int s = 0; s < 2; s++) LLRT_TRY(make_value(out, &side[s], &span, &value[s]));
   LLRT_TRY(add_steps(&d, tile, value, &span));

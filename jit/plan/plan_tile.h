@@ -13,15 +13,23 @@ typedef struct plan_tile_scan {
   bool exclusive, reverse;
 } plan_tile_scan;
 
+typedef struct plan_tile_reduce {
+  int combiner; /* no arg combiner */
+  llrt_dtype type;
+  int axis;     /* out-dim */
+} plan_tile_reduce;
+
 typedef struct plan_tile {
   const llrt_layout *a, *b; /* register, lane, warp, block (each may be absent) -> the same out-dims */
   int element_bits;         /* 8, 16, 32 or 64 */
   int turns;                /* how often a block goes there and back, at least 1 */
   const plan_tile_scan *scan; /* or NULL; once, turns is not looked at */
+  const plan_tile_reduce *reduce; /* or NULL; then b is not looked at, either */
 } plan_tile;
 
 /* Plans: load a tile in layout a, `turns` times a -> b -> a (with a scan: a -> b, scan, b -> a), store. Tensors 0 and 1 are one-dimensional,
- * of any number of tiles, each in the order of its flattened coordinates; blocks take one tile each
+ * of any number of tiles (a reduction stores its results where the axis's coordinate is 0, and all threads that
+ * held elements of a result hold it in the end), each in the order of its flattened coordinates; blocks take one tile each
  * (2^block bits of them, if the layouts have an in-dim block). What both layouts hold several times is
  * one value: copies in registers are renamings, copies in lanes and warps are stored once, copies in blocks by
  * each block, which reads its own. Blocks between which elements move are a cluster, and where the target has

@@ -26,6 +26,14 @@ typedef struct reduce_shape {
 llrt_status reduce_tile(draft *d, const reduce_shape *shape, plan_value *load, plan_value *clean,
                         int *kept);
 
+/* Each of n independent vectors (zero: left alone) becomes one bit, which what is left of it has when those
+ * seen before are taken away. */
+typedef struct reduce_pivots {
+  int n;
+  uint64_t row[LLRT_MAX_BITS], pivot[LLRT_MAX_BITS];
+} reduce_pivots;
+void reduce_own_bits(reduce_pivots *pivots, int n, uint64_t *vectors);
+
 /* What joins elements, and the value (of pairs: values) that is joined. */
 typedef struct reduce_value {
   int op;

@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/combine.h"
+#include "jit/plan/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,13 @@ static llrt_status add_map(draft *d, plan_map map, int *value) {
 
 static llrt_status cast(draft *d, llrt_dtype from, llrt_dtype to, int *value) {
   return add_map(d, (plan_map){.kind = PLAN_MAP_CAST, .from = (uint8_t)from, .to = (uint8_t)to}, value);
+}
+
+/* To what elements are joined in: what is written in the end is a NaN of the destination's type. */
+static llrt_status cast_to_join(draft *d, llrt_dtype from, llrt_dtype to, int *value) {
+  bool same = (to == LLRT_F32 && !number_is_wide(from, to)) || to == LLRT_F64;
+  return add_map(d, (plan_map){.kind = PLAN_MAP_CAST, .from = (uint8_t)from, .to = (uint8_t)to, .any_nan = same},
+                 value);
 }
 
 /* What a turn's elements are joined in: integers of 8 and 16 bits cannot leave 32 bits in one. */
@@ -113,7 +121,7 @@ static llrt_status turn_steps(draft *d, const reduction *r, const plan_value *lo
     LLRT_TRY(add_map(d, (plan_map){.kind = PLAN_MAP_TRUTH, .from = (uint8_t)from, .to = LLRT_U32},
                      &turn->key));
   else
-    LLRT_TRY(cast(d, from, type, &turn->key));
+    LLRT_TRY(cast_to_join(d, from, type, &turn->key));
   const plan_value target = retyped(clean, type);
   LLRT_TRY(draft_exchange(d, turn->key, &target, &turn->key));
   if (r->reads_pairs) {

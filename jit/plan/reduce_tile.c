@@ -158,23 +158,19 @@ static void host_roles(tiler *w) {
 
 /* ---- clean columns ---- */
 
-/* For each vector a bit of its own: what is left of it when those before are taken away has it. */
-static void own_bits(const tiler *w, const vectors *lists[3], vectors clean[3]) {
-  uint64_t row[LLRT_MAX_BITS], pivot[LLRT_MAX_BITS];
-  int n = 0;
-  for (int l = 0; l < 3; l++)
-    for (int i = 0; i < lists[l]->n; i++) {
-      uint64_t x = lists[l]->at[i];
-      for (int j = 0; j < n; j++)
-        if (x & pivot[j]) x ^= row[j];
-      assert(x);
-      row[n] = x;
-      pivot[n] = 1ull << bits_lowest(x);
-      for (int j = 0; j < n; j++)
-        if (row[j] & pivot[n]) row[j] ^= x;
-      clean[l].at[clean[l].n++] = pivot[n++];
-    }
-  (void)w;
+void reduce_own_bits(reduce_pivots *p, int n, uint64_t *list) {
+  for (int i = 0; i < n; i++) {
+    uint64_t x = list[i];
+    if (x == 0) continue;
+    for (int j = 0; j < p->n; j++)
+      if (x & p->pivot[j]) x ^= p->row[j];
+    assert(x);
+    p->row[p->n] = x;
+    p->pivot[p->n] = x & -x;
+    for (int j = 0; j < p->n; j++)
+      if (p->row[j] & p->pivot[p->n]) p->row[j] ^= x;
+    list[i] = p->pivot[p->n++];
+  }
 }
 
 /* The position along its axis that a digit's bit counts. */
@@ -251,7 +247,11 @@ llrt_status reduce_tile(draft *d, const reduce_shape *shape, plan_value *load, p
   if (w.registers.n > 8)
     return llrt_error(LLRT_UNSUPPORTED, "the source's runs mix too many bits for a reduce");
   const vectors *lists[3] = {&w.registers, &w.lanes, &w.warps};
-  own_bits(&w, lists, cleaned);
+  reduce_pivots pivots = {.n = 0};
+  for (int l = 0; l < 3; l++) {
+    cleaned[l] = *lists[l];
+    reduce_own_bits(&pivots, cleaned[l].n, cleaned[l].at);
+  }
   d->tile_bits = 0;
   for (int l = 0; l < 3; l++) append(d, &cleaned[l], ~w.reduced);
   *kept = d->tile_bits;

@@ -1,0 +1,181 @@
+/* Reductions of a tile along one axis, in every layout: by the interpreter on every target, compiled on the host
+ * and on emulated devices; and what knowing of copies saves. */
+#include "runtime/tile_op.h"
+
+#include "base/bits.h"
+#include "jit/plan/combine.h"
+#include "scan_tiles.h"
+#include "tests/number_reference.h"
+
+#include <llrt/llrt.h>
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILES = 2, MAX_BYTES = TILES << 17 };
+
+static const char *const targets[] = {"sm_80", "sm_90a", "gfx90a", "x86-64-v2", "x86-64-v4"};
+
+static const struct {
+  int combiner;
+  llrt_dtype type;
+} ways[] = {
+    {LLRT_COMBINE_SUM, LLRT_I32}, {LLRT_COMBINE_SUM, LLRT_F32},  {LLRT_COMBINE_MAX, LLRT_F32},
+    {LLRT_COMBINE_SUM, LLRT_I64}, {LLRT_COMBINE_MIN, LLRT_F64},  {LLRT_COMBINE_PROD, LLRT_U32},
+};
+#define WAYS (int)(sizeof ways / sizeof *ways)
+
+static plan_kernel kernel;
+static unsigned char source[MAX_BYTES], result[MAX_BYTES];
+
+/* The element at flattened coordinate `at` of a tile that is reduced along an out-dim. */
+static bool check(const llrt_layout *layout, const plan_tile_scan *way, const char *what) {
+  int bits = layout->out[way->axis].bits, shift = llrt_layout_out_shift(layout, way->axis);
+  int64_t tile = (int64_t)1 << llrt_layout_out_bits(layout);
+  for (int64_t at = 0; at < TILES * tile; at++) {
+    if (at >> shift & (int64_t)bits_mask(bits)) continue;
+    uint64_t wanted = combine_identity(way->combiner, way->type), got = reference_read(way->type, result, at);
+    for (int64_t k = 0; k < 1 << bits; k++)
+      wanted = combine_two(way->combiner, way->type, wanted, reference_read(way->type, source, at | k << shift));
+    bool real = way->type == LLRT_F32 || way->type == LLRT_F64;
+    if (got == wanted) continue;
+    if (real && reference_decode(way->type, got) == reference_decode(way->type, wanted)) continue; /* -0 */
+    if (real && isnan(reference_decode(way->type, got)) && isnan(reference_decode(way->type, wanted))) continue;
+    fprintf(stderr, "%s: element %lld: %#llx, not %#llx\n", what, (long long)at, (unsigned long long)got,
+            (unsigned long long)wanted);
+    return false;
+  }
+  return true;
+}
+
+static int64_t prepare(const llrt_layout *layout, const plan_tile_scan *way) {
+  int64_t elements = (int64_t)TILES << llrt_layout_out_bits(layout);
+  cr_assert_leq(elements * llrt_dtype_bits(way->type) / 8, MAX_BYTES);
+  scan_fill(way, source, elements);
+  memset(result, 0xA5, sizeof result);
+  return elements;
+}
+
+static void interpret(const llrt_layout *layout, const plan_tile_scan *way, const char *what) {
+  int64_t elements = prepare(layout, way);
+  llrt_storage storage;
+  llrt_storage_binding binding[2];
+  llrt_tensor tensor[2];
+  llrt_storage_row_major(1, &storage);
+  for (int t = 0; t < 2; t++) {
+    tensor[t] = (llrt_tensor){.rank = 1, .shape = {elements}, .storage = &storage,
+                              .data = t == 0 ? source : result};
+    cr_assert_eq(llrt_storage_bind(&storage, 1, tensor[t].shape, tensor[t].strides, &binding[t]), LLRT_OK);
+  }
+  cr_assert_eq(plan_interpret(&kernel, tensor, binding, 2), LLRT_OK, "%s: %s", what, llrt_last_error());
+  cr_assert(check(layout, way, what), "%s", what);
+}
+
+static plan_tile tile_of(const llrt_layout *layout, const plan_tile_scan *way, plan_tile_reduce *reduce) {
+  *reduce = (plan_tile_reduce){.combiner = way->combiner, .type = way->type, .axis = way->axis};
+  return (plan_tile){.a = layout, .element_bits = llrt_dtype_bits(way->type), .reduce = reduce};
+}
+
+static void describe(const plan_tile_scan *way, const char *layout, const char *target, char *what, size_t size) {
+  snprintf(what, size, "%s: %s, %s of %s along %d", target, layout, combine_name(way->combiner),
+           llrt_dtype_name(way->type), way->axis);
+}
+
+Test(reduce_tile, every_layout_on_every_target, .timeout = 120) {
+  static const plan_options blind = {.ignore_copies = true};
+  int ran = 0;
+  long own = 0, others = 0;
+  for (int i = 0; i < scan_layout_count(); i++) {
+    llrt_layout layout;
+    const char *name = scan_layout_make(i, &layout);
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+      plan_target target;
+      cr_assert_eq(plan_target_find(targets[t], &target), LLRT_OK);
+      for (int w = 0; w < WAYS * layout.n_out; w++) {
+        char what[400];
+        plan_tile_reduce reduce;
+        plan_tile_scan way = {.combiner = ways[w % WAYS].combiner, .type = ways[w % WAYS].type, .axis = w / WAYS};
+        plan_tile tile = tile_of(&layout, &way, &reduce);
+        describe(&way, name, targets[t], what, sizeof what);
+        llrt_status status = plan_tile_make(&tile, &target, NULL, &kernel);
+        if (status == LLRT_UNSUPPORTED) continue;
+        cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
+        interpret(&layout, &way, what);
+        ran++;
+        int accesses = kernel.cost.shared_accesses;
+        if (w % WAYS != 1 || plan_tile_make(&tile, &target, &blind, &kernel) != LLRT_OK) continue;
+        interpret(&layout, &way, what);
+        cr_assert_leq(accesses, kernel.cost.shared_accesses, "%s", what);
+        own += accesses;
+        others += kernel.cost.shared_accesses;
+      }
+    }
+  }
+  printf("%d plans ran; shared accesses of f32 sums: %ld, blind to copies %ld\n", ran, own, others);
+  cr_assert_gt(ran, 500);
+  cr_assert_lt(own, others);
+}
+
+/* ---- compiled ---- */
+
+static void run(llrt_device *device, const llrt_op *op, const llrt_layout *layout, const plan_tile_scan *way,
+                int64_t elements, const char *what) {
+  llrt_storage storage;
+  llrt_tensor tensor[2];
+  size_t bytes = (size_t)(elements * llrt_dtype_bits(way->type) / 8);
+  llrt_storage_row_major(1, &storage);
+  for (int t = 0; t < 2; t++) {
+    llrt_dtype opaque = llrt_dtype_bits(way->type) == 64 ? LLRT_B64 : LLRT_B32;
+    tensor[t] = (llrt_tensor){.dtype = opaque, .rank = 1, .shape = {elements}, .storage = &storage,
+                              .device = device};
+    cr_assert_eq(llrt_memory_allocate(device, bytes, &tensor[t].data), LLRT_OK);
+  }
+  llrt_memory_copy(device, tensor[0].data, source, bytes, LLRT_COPY_TO_DEVICE, NULL);
+  llrt_memory_set(device, tensor[1].data, 0xEE, bytes, NULL);
+  cr_assert_eq(llrt_op_run(op, NULL, tensor, 2, NULL), LLRT_OK, "%s: %s", what, llrt_last_error());
+  llrt_memory_copy(device, result, tensor[1].data, bytes, LLRT_COPY_FROM_DEVICE, NULL);
+  cr_assert_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s: %s", what, llrt_last_error());
+  cr_assert(check(layout, way, what), "%s", what);
+  for (int t = 0; t < 2; t++) llrt_memory_free(device, tensor[t].data);
+}
+
+/* log2 elements of the largest tile that the host compiles in a test: it is straight-line code. */
+#define HOST_BITS 9
+
+static void compile_all(const char *name) {
+  llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
+  llrt_context *context;
+  llrt_device *device;
+  cr_assert_eq(llrt_context_create(&params, &context), LLRT_OK);
+  llrt_status status = llrt_device_open(context, name, NULL, &device);
+  if (status == LLRT_UNAVAILABLE) {
+    llrt_context_destroy(&context);
+    cr_skip_test("%s", llrt_last_error());
+  }
+  cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < scan_layout_count(); i++) {
+    llrt_layout layout;
+    const char *text = scan_layout_make(i, &layout);
+    char what[400];
+    plan_tile_reduce reduce;
+    plan_tile_scan way = {.combiner = ways[i % WAYS].combiner, .type = ways[i % WAYS].type, .axis = i % layout.n_out};
+    plan_tile tile = tile_of(&layout, &way, &reduce);
+    llrt_op *op;
+    describe(&way, text, name, what, sizeof what);
+    if (strcmp(name, "host") == 0 && llrt_layout_out_bits(&layout) > HOST_BITS) continue;
+    status = llrt_tile_op_make(device, &tile, NULL, NULL, &op);
+    if (status == LLRT_UNSUPPORTED) continue;
+    cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
+    int64_t elements = prepare(&layout, &way);
+    run(device, op, &layout, &way, elements, what);
+    llrt_op_destroy(&op);
+  }
+  llrt_device_close(&device);
+  llrt_context_destroy(&context);
+}
+
+Test(reduce_tile, host) { compile_all("host"); }
+Test(reduce_tile, sm_90a) { compile_all("cuda-emu:sm_90a"); }
+Test(reduce_tile, gfx90a) { compile_all("hip-emu:gfx90a"); }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FROM, TO, SHAPE, DTYPE, TARGET, EMIT, OUTPUT, INDEX, OUT_OF_RANGE, AXIS, FORM, MAPS };
+enum { FROM, TO, SHAPE, DTYPE, TARGET, EMIT, OUTPUT, INDEX, OUT_OF_RANGE, AXIS, FORM, OP, ACCUMULATE, MAPS };
 
 static const option_spec table[] = {
     [FROM] = {"from", 0, "EXPR", "storage of the source (default row_major)"},
@@ -22,6 +22,7 @@ static const option_spec table[] = {
               "kernel: bytes that llrt_op_load runs without a compiler"},
     [OUTPUT] = {"output", 'o', "FILE", "where it goes (default for text: standard output)"},
     REQUEST_DESCRIBED_INDEX_OPTIONS,
+    REQUEST_REDUCE_OPTIONS,
     REQUEST_MAP_OPTIONS,
     {0},
 };
@@ -85,7 +86,11 @@ static int run(const options *given) {
                                    .axis = value[AXIS],
                                    .form = value[FORM],
                                    .out_of_range = value[OUT_OF_RANGE],
-                                   .described = true}},
+                                   .described = true},
+                         .reduce = {.command_name = "compile",
+                                    .op = value[OP],
+                                    .axes = value[AXIS],
+                                    .accumulate = value[ACCUMULATE]}},
       &r);
   if (code == TOOL_DONE) code = request_compile(&r, value[TARGET], wanted->emit, &bytes, &size);
   request_destroy(&r);
@@ -98,7 +103,7 @@ static int run(const options *given) {
 const command cmd_compile = {
     .name = "compile",
     .summary = "compile an operation for a target, without a device",
-    .synopsis = "convert|gather|scatter --to EXPR --target T --emit FORM [options]",
+    .synopsis = "convert|gather|scatter|reduce --to EXPR --target T --emit FORM [options]",
     .text =
         "Plans the operation for a target and writes the plan, the code at a stage of\n"
         "compilation, or the finished kernel. Several variants of an operation follow each\n"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const command *const commands[] = {&cmd_layout,  &cmd_convert, &cmd_gather,
+static const command *const commands[] = {&cmd_layout,  &cmd_convert, &cmd_gather,  &cmd_reduce,
                                           &cmd_explain, &cmd_compile, &cmd_devices};
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

@@ -62,7 +62,7 @@ static int parse_scale(const char *name, request *r) {
 }
 
 int request_parse_maps(const char *command_name, const char *const *values, request *r) {
-  r->out_dtype = r->dtype;
+  r->out_dtype = r->combine.axes ? request_reduced_dtype(r->combine.op, r->dtype, r->combine.accumulate) : r->dtype;
   r->in_place = values[REQUEST_IN_PLACE] != NULL;
   if (values[REQUEST_OUT_DTYPE] &&
       llrt_dtype_parse(values[REQUEST_OUT_DTYPE], &r->out_dtype) != LLRT_OK)
@@ -95,7 +95,7 @@ int request_parse_indices(const request_index_options *given, request *r) {
 int request_parse_storages(const char *from, const char *to, request *r) {
   if (llrt_storage_parse(from, r->rank, r->scatters ? r->shape : r->stored, &r->from) != LLRT_OK)
     return tool_refuse_library("--from");
-  if (llrt_storage_parse(to, r->rank, r->scatters ? r->stored : r->shape, &r->to) != LLRT_OK)
+  if (llrt_storage_parse(to, r->to_rank, r->scatters ? r->stored : r->to_shape, &r->to) != LLRT_OK)
     return tool_refuse_library("--to");
   return TOOL_DONE;
 }
@@ -125,25 +125,29 @@ int request_parse(const request_options *given, request *r) {
   *r = (request){.dtype = LLRT_F32};
   index.gathers = strcmp(given->operation, "gather") == 0;
   index.scatters = strcmp(given->operation, "scatter") == 0;
-  if (!index.gathers && !index.scatters && strcmp(given->operation, "convert") != 0)
+  request_reduce_options reduce = given->reduce;
+  reduce.reduces = strcmp(given->operation, "reduce") == 0;
+  if (reduce.reduces) index.axis = NULL;
+  if (!index.gathers && !index.scatters && !reduce.reduces && strcmp(given->operation, "convert") != 0)
     return tool_wrong(command_name, "there is no operation '%s'", given->operation);
   int code = TOOL_DONE;
-  if (!to && !index.gathers && !index.scatters) return tool_wrong(command_name, "--to is missing");
+  if (!to && !index.gathers && !index.scatters && !reduce.reduces) return tool_wrong(command_name, "--to is missing");
   if (!to) to = "row_major";
   if (given->shape)
     code = request_parse_shape(command_name, given->shape, r);
   else if (!request_take_shape_of(index.scatters ? to : from, r) &&
-           (index.n > 0 || !request_take_shape_of(to, r)))
+           (index.n > 0 || reduce.reduces || !request_take_shape_of(to, r)))
     code = tool_wrong(command_name, "--shape is missing");
   if (code == TOOL_DONE && given->dtype) code = request_parse_dtype(given->dtype, r);
   if (code == TOOL_DONE) code = request_parse_indices(&index, r);
+  if (code == TOOL_DONE) code = request_parse_reduce(&reduce, r);
   return code == TOOL_DONE ? request_finish(command_name, from, to, given->maps, r) : code;
 }
 
 llrt_tensor request_describe(const request *r, int side, llrt_device *device) {
-  llrt_tensor tensor = {.dtype = side ? r->out_dtype : r->dtype, .rank = r->rank,
+  llrt_tensor tensor = {.dtype = side ? r->out_dtype : r->dtype, .rank = side ? r->to_rank : r->rank,
                         .storage = side ? &r->to : &r->from, .device = device};
-  memcpy(tensor.shape, r->shape, sizeof tensor.shape);
+  memcpy(tensor.shape, side ? r->to_shape : r->shape, sizeof tensor.shape);
   if (side != (int)r->scatters) return tensor;
   tensor.indices = r->indices.view.indices;
   tensor.n_indices = r->indices.n;
@@ -182,6 +186,14 @@ int request_compile(const request *r, const char *target, llrt_emit emit, char *
   for (int i = 0; i < 2; i++) desc.tensors[i].data = (void *)256;
   *bytes = NULL;
   *size = 0;
+  llrt_storage kept;
+  if (r->combine.axes) {
+    llrt_tensor result = desc.tensors[1];
+    desc.kind = LLRT_OP_REDUCE;
+    desc.combine = r->combine;
+    if (llrt_reduce_keep_axes(&result, r->rank, r->combine.axes, &kept, &desc.tensors[1]) != LLRT_OK)
+      return tool_refuse_library(NULL);
+  }
   if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);
   llrt_status status = llrt_op_promise_coarse(&desc);
   if (status == LLRT_OK) status = llrt_op_compile(context, target, &desc, emit, bytes, size);

@@ -1,10 +1,11 @@
-/* A conversion, gather or scatter as the command line asks for it: two storages of one logical shape, types,
+/* A conversion, gather, scatter or reduce as the command line asks for it: two storages of one logical shape, types,
  * maps, indices. */
 #ifndef LLRT_TOOLS_REQUEST_H
 #define LLRT_TOOLS_REQUEST_H
 
 #include "tools/common/array.h"
 #include "tools/request_index.h"
+#include "tools/request_reduce.h"
 #include "tools/tool.h"
 
 #include <llrt/op.h>
@@ -29,14 +30,16 @@ enum {
 };
 
 typedef struct request {
-  int rank;
+  int rank, to_rank;
   int64_t shape[LLRT_MAX_RANK];  /* logical */
+  int64_t to_shape[LLRT_MAX_RANK]; /* of the result: without the axes that a reduce drops */
   int64_t stored[LLRT_MAX_RANK]; /* of the tensor that indices stand on: the source, or with `scatters` the
                                     destination */
   bool scatters;
   llrt_dtype dtype, out_dtype;
   bool in_place;
   llrt_storage from, to;
+  llrt_op_combine combine; /* axes 0: no reduce */
   int n_maps;
   llrt_map maps[LLRT_MAX_MAPS];
   request_indices indices;
@@ -73,10 +76,11 @@ bool request_take_shape_of(const char *expression, request *r);
 /* What explain and compile take. from, shape and dtype may be NULL (row_major; what the expressions bring
  * along; f32), to as well where indices are given (row_major). */
 typedef struct request_options {
-  const char *command_name, *operation; /* convert, gather or scatter */
+  const char *command_name, *operation; /* convert, gather, scatter or reduce */
   const char *from, *to, *shape, *dtype;
   const char *const *maps;
   request_index_options index;
+  request_reduce_options reduce;
 } request_options;
 int request_parse(const request_options *given, request *r);
 

@@ -42,6 +42,7 @@ static int understand(const request_call *call, array *a, request *r) {
     memcpy(r->shape, a->shape, sizeof r->shape);
   }
   if (code == TOOL_DONE) code = request_parse_indices(&call->index, r);
+  if (code == TOOL_DONE) code = request_parse_reduce(&call->reduce, r);
   if (!from) from = a->col_major ? "col_major" : "row_major";
   const char *to = value[REQUEST_TO] ? value[REQUEST_TO] : "row_major";
   return code == TOOL_DONE ? request_finish(command_name, from, to, call->maps, r) : code;
@@ -52,11 +53,11 @@ static int create_result(const request *r, array *result) {
   llrt_storage row_major;
   llrt_storage_binding binding;
   array_error error;
-  if (llrt_storage_row_major(r->rank, &row_major) != LLRT_OK ||
-      llrt_storage_bind(&r->to, r->rank, r->shape, NULL, &binding) != LLRT_OK)
+  if (llrt_storage_row_major(r->to_rank, &row_major) != LLRT_OK ||
+      llrt_storage_bind(&r->to, r->to_rank, r->to_shape, NULL, &binding) != LLRT_OK)
     return tool_refuse_library("--to");
   bool shaped = llrt_storage_equal(&r->to, &row_major);
-  if (!array_create(r->out_dtype, shaped ? r->rank : 1, shaped ? r->shape : &binding.span, result,
+  if (!array_create(r->out_dtype, shaped ? r->to_rank : 1, shaped ? r->to_shape : &binding.span, result,
                     &error))
     return tool_refuse("the result: %s", error.text);
   return TOOL_DONE;
@@ -91,6 +92,33 @@ static llrt_status place_indices(llrt_device *device, const request_indices *ind
   return status;
 }
 
+static llrt_status fetch(const llrt_tensor *tensor, array *result) {
+  if (result->bytes == 0) return LLRT_OK;
+  return llrt_memory_copy(tensor->device, result->data, tensor->data, result->bytes, LLRT_COPY_FROM_DEVICE, NULL);
+}
+
+/* values: row-major, or without data where nobody wants them. */
+static llrt_status reduce_on(llrt_device *device, const request *r, const array *source, array *result,
+                             array *values) {
+  llrt_tensor in = request_describe(r, 0, device), out = request_describe(r, 1, device);
+  llrt_tensor best = {.dtype = r->dtype, .rank = r->to_rank, .device = device};
+  llrt_reduce_params params = {.op = r->combine.op, .axes = r->combine.axes,
+                               .accumulate = r->combine.accumulate,
+                               .values = values->data ? &best : NULL};
+  memcpy(best.shape, r->to_shape, sizeof best.shape);
+  llrt_status status = place(&in, source->data, source->bytes, source->bytes);
+  if (status == LLRT_OK) status = place(&out, NULL, 0, result->bytes);
+  if (status == LLRT_OK && values->data) status = place(&best, NULL, 0, values->bytes);
+  if (status == LLRT_OK) status = llrt_reduce_into(&in, &out, &params, NULL);
+  if (status == LLRT_OK) status = fetch(&out, result);
+  if (status == LLRT_OK && values->data) status = fetch(&best, values);
+  if (status == LLRT_OK) status = llrt_stream_synchronize(device, NULL);
+  if (in.data) llrt_memory_free(device, in.data);
+  if (out.data) llrt_memory_free(device, out.data);
+  if (best.data) llrt_memory_free(device, best.data);
+  return status;
+}
+
 static llrt_status convert_on(llrt_device *device, const request *r, const array *source,
                               array *result) {
   const request_indices *indices = &r->indices;
@@ -112,9 +140,7 @@ static llrt_status convert_on(llrt_device *device, const request *r, const array
   if (r->in_place) out.data = in.data;
   else if (status == LLRT_OK) status = place(&out, NULL, 0, result->bytes);
   if (status == LLRT_OK) status = llrt_convert_into(&in, &out, &params, NULL);
-  if (status == LLRT_OK && result->bytes > 0)
-    status = llrt_memory_copy(device, result->data, out.data, result->bytes, LLRT_COPY_FROM_DEVICE,
-                              NULL);
+  if (status == LLRT_OK) status = fetch(&out, result);
   if (status == LLRT_OK) status = llrt_stream_synchronize(device, NULL);
   if (in.data) llrt_memory_free(device, in.data);
   if (scale.data) llrt_memory_free(device, scale.data);
@@ -124,12 +150,15 @@ static llrt_status convert_on(llrt_device *device, const request *r, const array
   return status;
 }
 
-static int convert(const char *device_name, const request *r, const array *source, array *result) {
+static int work(const char *device_name, const request *r, const array *source, array *result,
+                array *values) {
   llrt_context *context;
   llrt_device *device = NULL;
   if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);
   llrt_status status = best_device_open(context, device_name, &device);
-  if (status == LLRT_OK) status = convert_on(device, r, source, result);
+  if (status == LLRT_OK)
+    status = r->combine.axes ? reduce_on(device, r, source, result, values)
+                             : convert_on(device, r, source, result);
   int code = status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
   llrt_device_close(&device);
   llrt_context_destroy(&context);
@@ -148,7 +177,7 @@ static int check_source(const char *name, const request *r, const array *source)
 
 int request_run(const request_call *call) {
   const char *const *value = call->value;
-  array source, result = {0};
+  array source, result = {0}, values = {0};
   array_error error;
   request r = {0};
   if (!value[REQUEST_OUTPUT]) return tool_wrong(call->index.command_name, "-o OUT is missing");
@@ -156,11 +185,16 @@ int request_run(const request_call *call) {
   int code = understand(call, &source, &r);
   if (code == TOOL_DONE) code = check_source(call->in, &r, &source);
   if (code == TOOL_DONE) code = create_result(&r, &result);
-  if (code == TOOL_DONE) code = convert(value[REQUEST_DEVICE], &r, &source, &result);
+  if (code == TOOL_DONE && call->values && !array_create(r.dtype, r.to_rank, r.to_shape, &values, &error))
+    code = tool_refuse("the values: %s", error.text);
+  if (code == TOOL_DONE) code = work(value[REQUEST_DEVICE], &r, &source, &result, &values);
   if (code == TOOL_DONE && !array_write(value[REQUEST_OUTPUT], &result, &error))
+    code = tool_refuse("%s", error.text);
+  if (code == TOOL_DONE && call->values && !array_write(call->values, &values, &error))
     code = tool_refuse("%s", error.text);
   request_destroy(&r);
   array_destroy(&source);
   array_destroy(&result);
+  array_destroy(&values);
   return code;
 }

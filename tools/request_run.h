@@ -30,10 +30,12 @@ typedef struct request_call {
   const char *in;             /* a file */
   const char *const *value;   /* REQUEST_FILE_OPTIONS' values; TO NULL: row_major */
   const char *const *maps;
+  const char *values; /* reduce: a file for the values beside positions, or NULL */
   request_index_options index;
+  request_reduce_options reduce;
 } request_call;
 
-/* Reads, converts or gathers, and writes; returns the exit code. */
+/* Reads, converts, gathers or reduces, and writes; returns the exit code. */
 int request_run(const request_call *call);
 
 #endif

@@ -25,6 +25,7 @@ int tool_wrong(const char *name, const char *format, ...) __attribute__((format(
 extern const command cmd_layout;
 extern const command cmd_convert;
 extern const command cmd_gather;
+extern const command cmd_reduce;
 extern const command cmd_explain;
 extern const command cmd_compile;
 extern const command cmd_devices;

@@ -9,7 +9,7 @@
 TestSuite(cli_compile, .init = tool_folder_enter, .fini = tool_folder_leave);
 
 Test(cli_compile, every_help_has_an_example) {
-  static const char *const lines[] = {"layout --help", "convert -h", "gather --help",
+  static const char *const lines[] = {"layout --help", "convert -h", "gather --help", "reduce --help",
                                       "explain --help", "compile convert --help", "devices --help"};
   for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
     tool_result r = tool_expect_success(lines[i]);
@@ -74,6 +74,10 @@ static const struct {
      "gfx942"},
     {"compile gather --index 'i64[33]' --axis 1 --form select --out-of-range clamp --shape 9x100"
      " --target sm_80 --emit ptx -o out", ".visible .entry"},
+    {"compile reduce --op sum --axis 1 --shape 16384x16384 --dtype bf16 --target sm_90a --emit plan -o out",
+     "stage 2 of 2"},
+    {"compile reduce --op argmax --axis 0 --shape 300x40 --target sm_80 --emit ptx -o out", ".visible .entry"},
+    {"compile reduce --op any --axis 0,1 --shape 300x40 --target gfx90a --emit kernel -o out", "llrtkern"},
     {"compile scatter --index 'i64[64]' --axis 0 --form select --shape 900x128 --dtype bf16"
      " --target host --emit kernel -o out", "llrtkern"},
 };
@@ -128,7 +132,7 @@ static const struct {
     {"explain convert --to col_major --shape 4x4 --axis 0", 2, "--axis and --form are a gather's"},
     {"explain scatter --shape 4x4 --index 'i64[4]' --axis 0 --form select --out-of-range clamp", 1,
      "several elements to one place"},
-    {"explain reduce --to col_major --shape 4x4", 2, "reduce"},
+    {"explain permute --to col_major --shape 4x4", 2, "no operation"},
     {"explain convert --shape 4x4", 2, "--to is missing"},
     {"explain convert --to col_major", 2, "--shape is missing"},
     {"explain convert --to col_major --shape 4x4 --target sm_1", 1, "sm_1"},

@@ -14,6 +14,7 @@ static const subcommand subcommands[] = {
     {"contiguity", "how wide accesses to narrow tensors are; needs no device", bench_contiguity},
     {"tile", "conversions inside a block, beside shared memory alone", bench_tile},
     {"index", "whole tensors gathered along an axis, beside a plain copy", bench_index},
+    {"reduce", "matrices reduced along an axis, beside reading alone", bench_reduce},
     {"graph", "counts in device memory: one CUDA graph for all, and its cost", bench_graph},
     {"latency", "what a call costs the host: cold, cached, prepared, bare", bench_latency},
     {"compile", "what a compile costs, by target; needs no device", bench_compile},

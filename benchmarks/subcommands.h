@@ -11,6 +11,7 @@ int bench_graph(int argc, char *argv[]);
 int bench_index(int argc, char *argv[]);
 int bench_latency(int argc, char *argv[]);
 int bench_layout(int argc, char *argv[]);
+int bench_reduce(int argc, char *argv[]);
 int bench_tile(int argc, char *argv[]);
 
 #endif

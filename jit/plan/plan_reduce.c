@@ -128,6 +128,7 @@ static llrt_status finish_stage(reducer *p, plan_kernel *kernel, bool *divided) 
   int n = value->pairs ? 4 : 2, rank = 1 + p->n_kept, kept;
   reduction r = begin_reduction(p, n, 1);
   r.reads_pairs = value->pairs;
+  r.clears = true;
   r.writes_keys = has_values(p);
   r.shape.warps_reduce = true;
   in_workspace(&r, 0, value->type, rank, &p->split_rows);
@@ -200,7 +201,7 @@ static void close_variant(reducer *p, int first, plan_range range, bool split) {
   plan_launch *launch = &p->out->variant[first].launch;
   launch->range = range;
   if (!split && !p->apart) return;
-  launch->workspace = (plan_workspace){.n = PLAN_MAX_REGIONS, .clear = true};
+  launch->workspace = (plan_workspace){.n = PLAN_MAX_REGIONS, .clear = p->apart};
   plan_region *region = launch->workspace.region;
   if (split) region[REGION_KEYS].per_partial = bytes_of(p->value.type);
   if (split && p->value.pairs) region[REGION_POSITIONS].per_partial = bytes_of(p->value.index);

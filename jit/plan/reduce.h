@@ -71,6 +71,7 @@ typedef struct reduction {
   reduce_value value;   /* type, index type, op, pairs */
   bool reads_pairs;     /* from tensors 0 and 3 */
   bool writes_keys;     /* to tensor 2 */
+  bool clears;          /* what it reads, workspace, is zero afterwards */
   reduce_shape shape;
 } reduction;
 

@@ -86,6 +86,22 @@ static llrt_status load_steps(draft *d, const plan_value *value, int tensor, int
   return draft_step(kernel, load);
 }
 
+/* Zeros where value `like` was loaded from a tensor of the workspace: behind a barrier, because other warps may
+ * load the same copies. */
+static llrt_status clear_step(draft *d, const plan_value *like, int tensor, int vector) {
+  plan_kernel *kernel = d->kernel;
+  bool edge = kernel->n_bounds > 0;
+  llrt_dtype type = like->bits == 64 ? LLRT_U64 : LLRT_U32;
+  int zero;
+  LLRT_TRY(draft_value(kernel, like, &zero));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_FILL, .combiner = LLRT_COMBINE_SUM,
+                                          .type = (uint8_t)type, .out = (uint8_t)zero}));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
+  if (edge) vector = draft_whole_vector(d, like, tensor, vector);
+  return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = (uint8_t)tensor, .in = (uint8_t)zero,
+                                        .vector = (uint8_t)vector, .masked = edge});
+}
+
 /* A value of another width with the layout of `like`. */
 static plan_value retyped(const plan_value *like, llrt_dtype type) {
   plan_value value = *like;
@@ -117,6 +133,7 @@ static llrt_status turn_steps(draft *d, const reduction *r, const plan_value *lo
   *turn = r->value;
   turn->type = type;
   LLRT_TRY(load_steps(d, load, 0, d->vector[0], &turn->key));
+  if (r->clears) LLRT_TRY(clear_step(d, load, 0, d->vector[0]));
   if (is_truth(r->value.op) && !r->reads_pairs && from != LLRT_U32)
     LLRT_TRY(add_map(d, (plan_map){.kind = PLAN_MAP_TRUTH, .from = (uint8_t)from, .to = LLRT_U32},
                      &turn->key));
@@ -127,7 +144,9 @@ static llrt_status turn_steps(draft *d, const reduction *r, const plan_value *lo
   if (r->reads_pairs) {
     plan_value read = *clean;
     read.bits = (uint8_t)llrt_dtype_bits(r->value.index);
-    LLRT_TRY(load_steps(d, &read, 3, access_vector(d, &read, 3), &turn->at));
+    int vector = access_vector(d, &read, 3);
+    LLRT_TRY(load_steps(d, &read, 3, vector, &turn->at));
+    if (r->clears) LLRT_TRY(clear_step(d, &read, 3, vector));
   } else if (turn->pairs) {
     plan_value positions = retyped(clean, r->value.index);
     LLRT_TRY(draft_value(kernel, &positions, &turn->at));

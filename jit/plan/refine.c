@@ -141,6 +141,8 @@ llrt_status draft_refine(draft *d) {
 
 /* ---- bits ---- */
 
+#define LINE_BYTES 128 /* of a GPU's caches */
+
 /* How many low bits of a digit with `count` positions a tile may take: as many as waste no more than a
  * third of the work. */
 static int useful_bits(int64_t count, int most) {
@@ -154,10 +156,36 @@ static int useful_bits(int64_t count, int most) {
 
 static int ceil_log2(int64_t x) { return x <= 1 ? 0 : bits_highest((uint64_t)(x - 1)) + 1; }
 
+/* Whether 2^bits positions of the digit are parts of sectors and less than a line of some tensor's memory, where
+ * all of them are not much more: a warp touches whole sectors only if it takes them together. */
+static bool is_short_row(const draft *d, int i, int bits) {
+  const plan_digit *digit = &d->kernel->digit[i];
+  for (int t = 0; t <= PLAN_DESTINATION; t++) {
+    draft_segments segments;
+    bool folded;
+    if (draft_is_indexed(d, t, digit->axis, &folded) ||
+        draft_list_segments(d, t, digit->axis, &segments) != LLRT_OK)
+      continue;
+    const draft_segment *segment = draft_segment_at(&segments, digit->step);
+    int64_t stride = segment->digit < 0 ? -1 : draft_known_stride(d, t, segment->digit);
+    int64_t line = (int64_t)LINE_BYTES * 8 / d->kernel->tensor_bits[t];
+    int64_t sector = (int64_t)d->kernel->target.sector_bytes * 8 / d->kernel->tensor_bits[t];
+    if (stride <= 0 || stride >= line) continue;
+    stride *= digit->step / segment->start;
+    bool whole = (stride << bits) % sector == 0 && stride * d->count[i] % sector == 0;
+    if (!whole && stride << bits < line && stride * d->count[i] <= 2 * line) return true;
+  }
+  return false;
+}
+
 static int rest_bits(const draft *d, int i, int most) {
   const plan_digit *digit = &d->kernel->digit[i];
   if (d->kernel->flat || digit->axis < 0) return 0;
-  if (d->count[i] > 0) return useful_bits(d->count[i], most);
+  if (d->count[i] > 0) {
+    int bits = useful_bits(d->count[i], most), all = ceil_log2(d->count[i]);
+    bool fits = all <= most && (int64_t)5 << all <= 8 * d->count[i];
+    return fits && !d->kernel->target.lanes_first && is_short_row(d, i, bits) ? all : bits;
+  }
   return bits_min(most, ceil_log2(bits_ceil_div(d->written[digit->axis].most, digit->step)));
 }
 

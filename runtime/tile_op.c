@@ -11,17 +11,20 @@ static llrt_dtype dtype_of(int bits) {
   return bits == 8 ? LLRT_B8 : bits == 16 ? LLRT_B16 : bits == 32 ? LLRT_B32 : LLRT_B64;
 }
 
-/* The operation without its kernel: two row-major vectors, aligned for the widest access. */
-static llrt_status make_op(llrt_device *device, int element_bits, llrt_op **op) {
+/* The operation without its kernel: row-major vectors, aligned for the widest access. Coordinates go as scales
+ * would, one for each element. */
+static llrt_status make_op(llrt_device *device, int element_bits, int n_tensors, llrt_op **op) {
   llrt_storage storage;
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = n_tensors};
   storage_set set;
   LLRT_TRY(llrt_storage_row_major(1, &storage));
-  for (int t = 0; t < 2; t++) {
-    desc.tensors[t] = (llrt_tensor){.dtype = dtype_of(element_bits), .rank = 1, .storage = &storage};
+  for (int t = 0; t < n_tensors; t++) {
+    llrt_dtype dtype = t < 2 ? dtype_of(element_bits) : LLRT_I32;
+    desc.tensors[t] = (llrt_tensor){.dtype = dtype, .rank = 1, .storage = &storage};
     desc.promises[t].address.multiple = 16;
   }
-  LLRT_TRY(llrt_storage_set_init(desc.tensors, 2, &set));
+  if (n_tensors > 2) desc.maps[desc.n_maps++].kind = LLRT_MAP_SCALE;
+  LLRT_TRY(llrt_storage_set_init(desc.tensors, n_tensors, &set));
   return llrt_op_make(device, &desc, &set, op);
 }
 
@@ -32,7 +35,7 @@ llrt_status llrt_tile_op_make(llrt_device *device, const plan_tile *tile, const 
   if (!planned) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
   llrt_op *made = NULL;
   llrt_status status = plan_tile_make(tile, &device->target, options, planned);
-  if (status == LLRT_OK) status = make_op(device, tile->element_bits, &made);
+  if (status == LLRT_OK) status = make_op(device, tile->element_bits, planned->n_tensors, &made);
   if (status == LLRT_OK) status = llrt_op_build_kernels(made, planned, 1);
   if (status == LLRT_OK) *op = made;
   else if (made) llrt_op_release(made);

@@ -6,8 +6,8 @@
 
 #include <llrt/op.h>
 
-/* Plans, compiles and loads the conversion of plan_tile.h for a device. It runs on two one-dimensional
- * row-major tensors of equal size, a number of tiles. *kernel, where not NULL, is the plan. Ownership:
+/* Plans, compiles and loads the conversion or gather of plan_tile.h for a device. It runs on one-dimensional
+ * row-major tensors of equal size, a number of tiles: two, of a gather also the coordinates, I32. *kernel, where not NULL, is the plan. Ownership:
  * llrt_op_destroy. Errors: plan_tile_make's; OUT_OF_MEMORY, UNAVAILABLE, COMPILE, DEVICE. */
 llrt_status llrt_tile_op_make(llrt_device *device, const plan_tile *tile, const plan_options *options,
                               plan_kernel *kernel, llrt_op **op);

@@ -325,6 +325,7 @@ void emit_map_step(emitter *e, const plan_step *step);           /* emit_map.c *
 void emit_scan_step(emitter *e, const plan_step *step);          /* emit_scan.c */
 void emit_prefix_step(emitter *e, const plan_step *step);
 void emit_pick_step(emitter *e, const plan_step *step);
+void emit_gather_step(emitter *e, const plan_step *step);        /* emit_gather.c */
 void emit_fill_step(emitter *e, const plan_step *step);          /* emit_reduce.c */
 void emit_join_step(emitter *e, const plan_step *step);
 void emit_fold_step(emitter *e, const plan_step *step);

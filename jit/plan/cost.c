@@ -3,6 +3,7 @@
 #include "jit/plan/draft.h"
 
 #include "base/bits.h"
+#include "jit/plan/block_gather.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/permute.h"
 #include "jit/plan/reduce.h"
@@ -371,6 +372,7 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
       cost->selects += (1 << plan_value_bits(&kernel->value[step->in], PLAN_REGISTER)) -
                        (1 << plan_value_bits(&kernel->value[step->out], PLAN_REGISTER));
       break;
+    case PLAN_GATHER: plan_gather_cost(kernel, step, cost); break;
     case PLAN_JOIN:
     case PLAN_FOLD:
     case PLAN_FOLD_LANES: count_joins(kernel, step, cost); break;

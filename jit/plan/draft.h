@@ -227,6 +227,13 @@ typedef struct draft_scan_spec {
 llrt_status draft_scan(draft *d, int in, const draft_scan_spec *spec, int *out, int *total);
 /* Appends in combined with `second`; *out is laid out as the one that is reduced less. */
 llrt_status draft_prefix(draft *d, const draft_scan_spec *spec, int in, int second, int *out);
+/* Whether a store to shared memory has to wait for what reads there: before it, or in a turn before. */
+bool draft_shared_in_use(const plan_kernel *kernel);
+/* gather_steps.c: appends steps that make *out of value `in`, each element taken at the coordinate along tile bits
+ * [axis, axis + axis_bits) that value `coordinates` (integers of 32 or 64 bits) holds, modulo the extent; laid
+ * out as the coordinates. Errors: UNSUPPORTED for a tile that shared memory does not hold, and for shuffles
+ * where the options force them and there are none. */
+llrt_status draft_gather(draft *d, int in, int coordinates, int axis, int axis_bits, int *out);
 
 /* map.c */
 

@@ -64,10 +64,12 @@ static llrt_status barrier_step(draft *d) {
   return draft_step(d->kernel, (plan_step){.kind = PLAN_BARRIER});
 }
 
-/* Whether shared memory may be in use when this point is reached: loaded before, or in a turn before. */
-static bool shared_in_use(const plan_kernel *kernel) {
-  for (int i = 0; i < kernel->n_steps; i++)
-    if (kernel->step[i].kind == PLAN_SHARED_LOAD || kernel->step[i].kind == PLAN_REPEAT) return true;
+bool draft_shared_in_use(const plan_kernel *kernel) {
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    if (step->kind == PLAN_SHARED_LOAD || step->kind == PLAN_REPEAT) return true;
+    if (step->kind == PLAN_GATHER && step->staged) return true;
+  }
   return false;
 }
 
@@ -87,7 +89,7 @@ static llrt_status buffer_steps(draft *d, const swizzle *chosen, const uint8_t m
     plan_step load = {.kind = PLAN_SHARED_LOAD, .out = (uint8_t)*at, .buffer = (uint8_t)buffer,
                       .vector = (uint8_t)chosen->vector[1], .matrix = matrix[1],
                       .repetition = (uint8_t)part};
-    if (shared_in_use(kernel)) LLRT_TRY(barrier_step(d));
+    if (draft_shared_in_use(kernel)) LLRT_TRY(barrier_step(d));
     LLRT_TRY(draft_step(kernel, store));
     LLRT_TRY(barrier_step(d));
     LLRT_TRY(draft_step(kernel, load));

@@ -290,6 +290,54 @@ static llrt_status run_exchange(interpreter *in, const plan_step *step, bool acr
   return LLRT_OK;
 }
 
+/* ---- gather ---- */
+
+static llrt_status load_gathered(interpreter *in, const plan_step *step, const llrt_layout *offset_of,
+                                 uint64_t wanted, uint64_t *element) {
+  uint64_t offset = llrt_layout_apply_flat(offset_of, wanted);
+  offset = offset * in->kernel->buffer[step->buffer].bits / 4;
+  if (in->written[offset] == 0 || in->written[offset] >= in->phase)
+    return llrt_error(LLRT_INTERNAL, "shared offset %llu is read without a barrier after its write",
+                      (unsigned long long)offset);
+  *element = in->shared[offset];
+  in->read[offset] = in->phase;
+  return LLRT_OK;
+}
+
+/* Places [first, first + size) of the source by tile coordinate. */
+static void place_group(interpreter *in, int value, int64_t first, int64_t size) {
+  for (int64_t from = first; from < first + size; from++) in->place[tile_at(in, value, from)] = from;
+}
+
+/* The element of the same warp whose tile coordinate is `wanted`. */
+static llrt_status find_gathered(const interpreter *in, int value, int64_t at, int out_bits, int in_bits,
+                                 uint64_t wanted, uint64_t *element) {
+  int64_t from = in->place[wanted];
+  if (from >> in_bits != at >> out_bits || tile_at(in, value, from) != wanted)
+    return llrt_error(LLRT_INTERNAL, "tile coordinate %llu is not in reach of a gather",
+                      (unsigned long long)wanted);
+  *element = in->value[value][from];
+  return LLRT_OK;
+}
+
+static llrt_status run_gather(interpreter *in, const plan_step *step) {
+  const plan_kernel *kernel = in->kernel;
+  uint64_t mask = bits_mask(step->axis_bits) << step->axis;
+  int in_bits = plan_value_bits(&kernel->value[step->in], PLAN_REGISTER) + kernel->lane_bits;
+  int out_bits = plan_value_bits(&kernel->value[step->out], PLAN_REGISTER) + kernel->lane_bits;
+  llrt_layout offset_of;
+  if (step->staged) LLRT_TRY(llrt_layout_right_inverse(&kernel->buffer[step->buffer].layout, &offset_of));
+  for (int64_t at = 0; at < value_size(kernel, step->out); at++) {
+    uint64_t asked = in->value[step->second][at] << step->axis & mask;
+    uint64_t wanted = (tile_at(in, step->out, at) & ~mask) | asked, *element = &in->value[step->out][at];
+    if (!step->staged && (at & (int64_t)bits_mask(out_bits)) == 0)
+      place_group(in, step->in, (at >> out_bits) << in_bits, (int64_t)1 << in_bits);
+    if (step->staged) LLRT_TRY(load_gathered(in, step, &offset_of, wanted, element));
+    else LLRT_TRY(find_gathered(in, step->in, at, out_bits, in_bits, wanted, element));
+  }
+  return LLRT_OK;
+}
+
 /* ---- value maps ---- */
 
 static uint64_t permute_word(const uint8_t perm[32], uint64_t word) {
@@ -557,6 +605,7 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_SCAN: return plan_eval_scan(in->kernel, step, in->value);
     case PLAN_PREFIX: plan_eval_prefix(in->kernel, step, in->value); return LLRT_OK;
     case PLAN_PICK: plan_eval_pick(in->kernel, step, in->value); return LLRT_OK;
+    case PLAN_GATHER: return run_gather(in, step);
     case PLAN_OPAQUE: copy_value(in, step->in, step->out); return LLRT_OK;
     case PLAN_FILL: run_fill(in, step); return LLRT_OK;
     case PLAN_JOIN: run_combine(in, step); return LLRT_OK;

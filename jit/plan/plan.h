@@ -204,6 +204,10 @@ typedef enum plan_step_kind {
   PLAN_PREFIX,      /* out = in combined with `second`, the former first; one may be reduced along more: each
                         of its elements meets all that it stands for, in the same thread */
   PLAN_PICK,         /* out = in, of which every warp keeps part: what out has in warps, in has in registers */
+  PLAN_GATHER,       /* out(x) = in(x with the coordinate along an axis, tile bits [axis, axis + axis_bits),
+                        replaced by second(x)): value `second` holds integers, of which the low bits count, and
+                        is laid out as out. Staged: in's elements are in `buffer`. Else all of them are in the
+                        warp that wants them */
   PLAN_OPAQUE,       /* out = in, of which compilers know nothing more: measured work stays */
 
   /* Combining by `combiner` in type `type` (jit/plan/combine.h). Of an arg combiner a value is a pair: keys and
@@ -246,14 +250,15 @@ typedef struct plan_step {
   uint8_t matrix;     /* SHARED_STORE, SHARED_LOAD: plan_matrix_kind */
   bool masked;        /* LOAD, STORE, MAP that reads a tensor: skip accesses outside a bound (flat: or past the count). All elements
                          of one access are on the same side of every bound */
-  bool staged;        /* LOAD: from the panel in shared memory; between them is a barrier */
+  bool staged;        /* LOAD: from the panel in shared memory; GATHER: from the buffer. Between them is a
+                         barrier */
   uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches */
   uint8_t iterations; /* LOOP: log2 */
   uint8_t repetition; /* SHARED_STORE, SHARED_LOAD */
   int32_t turns;      /* REPEAT: at least 1 */
   uint8_t body, otherwise;
   uint8_t combiner, type; /* combining steps: llrt_combiner, llrt_dtype (jit/plan/combine.h) */
-  uint8_t second;         /* PREFIX: value */
+  uint8_t second;         /* PREFIX, GATHER: value */
   uint8_t total;          /* SCAN: value, reduced along the order */
   uint8_t order;          /* SCAN */
   bool exclusive;         /* SCAN: without y itself, the neutral element where there is no other */
@@ -262,7 +267,8 @@ typedef struct plan_step {
   bool pairs;         /* combining steps, WALK: index_in, index_with, index_out are the positions' values */
   bool ordered;       /* JOIN, FOLD of pairs: the first operand's positions are all lower */
   bool relative;      /* POSITION */
-  uint8_t axis;       /* POSITION, POSITION_ADD */
+  uint8_t axis;       /* POSITION, POSITION_ADD; GATHER: its lowest tile bit */
+  uint8_t axis_bits;  /* GATHER */
   uint8_t with, index_in, index_with, index_out;
 } plan_step;
 

@@ -318,6 +318,14 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
     case PLAN_OPAQUE:
       llrt_text_add(text, "hide v%d from compilers -> v%d", step->in, step->out);
       break;
+    case PLAN_GATHER:
+      llrt_text_add(text, "gather v%d by v%d along tile bits %d to %d", step->in, step->second, step->axis,
+                    step->axis + step->axis_bits - 1);
+      if (step->staged) llrt_text_add(text, " from shared buffer %d", step->buffer);
+      else llrt_text_add(text, " inside warps");
+      llrt_text_add(text, " -> ");
+      print_value(kernel, step->out, text);
+      break;
     case PLAN_FILL:
     case PLAN_JOIN:
     case PLAN_FOLD:

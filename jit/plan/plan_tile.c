@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#define COORDINATE_BITS 32 /* of a gather */
+
 /* The most threads of a block, log2. */
 #define MAX_THREAD_BITS 10
 
@@ -216,7 +218,7 @@ static llrt_status fill_space(draft *d, const llrt_layout *layout, const vectors
   *digit = (plan_digit){.bits = (uint8_t)bits, .rest = true, .step = 1};
   kernel->n_digits = 1;
   d->count[0] = d->shape[0].known = d->written[0].known = -1;
-  for (int t = 0; t < 2; t++) {
+  for (int t = 0; t < kernel->n_tensors; t++) {
     plan_number address;
     LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_ADDRESS, .tensor = (uint8_t)t}, &address));
     digit->side[t].stride = (plan_number){.arg = -1, .value = (int64_t)1 << bits};
@@ -238,10 +240,11 @@ static llrt_status fill_space(draft *d, const llrt_layout *layout, const vectors
 }
 
 /* log2 elements of an access: the widest that verify allows. */
-static int access_vector(const plan_kernel *kernel, const plan_value *value) {
+static int access_vector(const plan_kernel *kernel, int tensor, const plan_value *value) {
   plan_address_map map;
-  int positions[LLRT_MAX_BITS], vector = bits_log2(kernel->target.access_bytes * 8 / kernel->tensor_bits[0]);
-  plan_address_of_tensor(kernel, 0, &map);
+  int positions[LLRT_MAX_BITS];
+  int vector = bits_log2(kernel->target.access_bytes * 8 / kernel->tensor_bits[tensor]);
+  plan_address_of_tensor(kernel, tensor, &map);
   plan_dim dim = kernel->target.lanes_first ? PLAN_LANE : PLAN_REGISTER;
   for (; vector > 0; vector--) {
     if (!plan_access_positions(value, &map, dim, vector, positions)) continue;
@@ -267,34 +270,53 @@ static llrt_status opaque_step(plan_kernel *kernel, int *at) {
   return draft_step(kernel, (plan_step){.kind = PLAN_OPAQUE, .in = (uint8_t)in, .out = (uint8_t)*at});
 }
 
-/* `turns` times there and back. */
-static llrt_status repeat_steps(draft *d, const plan_value value[2], int turns, int loaded, int *out) {
+/* The tile bits of an out-dim, all inside a block, lowest first. */
+static llrt_status axis_order(const llrt_layout *layout, int axis, const f2_basis *span, plan_order *order) {
+  int shift = llrt_layout_out_shift(layout, axis);
+  order->n = (uint8_t)layout->out[axis].bits;
+  for (int i = 0; i < order->n; i++) {
+    uint64_t at = 0;
+    bool inside = f2_basis_coordinates(span, 1ull << (shift + i), &at);
+    if (!inside || bits_count(at) != 1)
+      return llrt_error(LLRT_UNSUPPORTED, "an axis that is split between blocks");
+    order->bit[i] = (uint8_t)bits_lowest(at);
+  }
+  return LLRT_OK;
+}
+
+static llrt_status load_step(plan_kernel *kernel, int tensor, const plan_value *value, int *number) {
+  LLRT_TRY(draft_value(kernel, value, number));
+  return draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = (uint8_t)tensor, .out = (uint8_t)*number,
+                                        .vector = (uint8_t)access_vector(kernel, tensor, value)});
+}
+
+/* The coordinates of a gather are hidden each time, so that no turn works out their places for the next. */
+static llrt_status gather_steps(draft *d, const plan_tile *tile, const f2_basis *span, int coordinates,
+                                int in, int *out) {
+  plan_order order;
+  LLRT_TRY(axis_order(tile->a, tile->gather->axis, span, &order));
+  LLRT_TRY(opaque_step(d->kernel, &coordinates));
+  return draft_gather(d, in, coordinates, order.n ? order.bit[0] : 0, order.n, out);
+}
+
+/* `turns` times there and back; `coordinates`: of a gather. */
+static llrt_status repeat_steps(draft *d, const plan_tile *tile, const plan_value value[2],
+                                const f2_basis *span, int coordinates, int loaded, int *out) {
   plan_kernel *kernel = d->kernel;
   int carried, at, repeat;
   LLRT_TRY(draft_value(kernel, &value[0], &carried));
   repeat = kernel->n_steps;
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_REPEAT, .in = (uint8_t)loaded,
-                                          .out = (uint8_t)carried, .turns = turns}));
-  LLRT_TRY(draft_exchange(d, carried, &value[1], &at));
+                                          .out = (uint8_t)carried, .turns = tile->turns}));
+  if (tile->gather) LLRT_TRY(gather_steps(d, tile, span, coordinates, carried, &at));
+  else LLRT_TRY(draft_exchange(d, carried, &value[1], &at));
   LLRT_TRY(opaque_step(kernel, &at));
-  LLRT_TRY(draft_exchange(d, at, &value[0], &at));
-  LLRT_TRY(opaque_step(kernel, &at));
+  if (!tile->gather || !llrt_layout_equal(&value[0].layout, &value[1].layout)) {
+    LLRT_TRY(draft_exchange(d, at, &value[0], &at));
+    LLRT_TRY(opaque_step(kernel, &at));
+  }
   kernel->step[repeat].body = (uint8_t)(kernel->n_steps - repeat - 1);
   *out = at;
-  return LLRT_OK;
-}
-
-/* The tile bits of the scanned out-dim, all inside a block. */
-static llrt_status scan_order(const plan_tile *tile, const f2_basis *span, plan_order *order) {
-  int shift = llrt_layout_out_shift(tile->a, tile->scan->axis);
-  order->n = (uint8_t)tile->a->out[tile->scan->axis].bits;
-  for (int i = 0; i < order->n; i++) {
-    uint64_t at = 0;
-    bool inside = f2_basis_coordinates(span, 1ull << (shift + i), &at);
-    if (!inside || bits_count(at) != 1)
-      return llrt_error(LLRT_UNSUPPORTED, "elements are combined between blocks");
-    order->bit[i] = (uint8_t)bits_lowest(at);
-  }
   return LLRT_OK;
 }
 
@@ -305,7 +327,7 @@ static llrt_status scan_steps(draft *d, const plan_tile *tile, const plan_value 
                           .exclusive = tile->scan->exclusive,
                           .reverse = tile->scan->reverse,
                           .carry = -1};
-  LLRT_TRY(scan_order(tile, span, &spec.order));
+  LLRT_TRY(axis_order(tile->a, tile->scan->axis, span, &spec.order));
   LLRT_TRY(draft_exchange(d, loaded, &value[1], out));
   LLRT_TRY(draft_scan(d, *out, &spec, out, NULL));
   return draft_exchange(d, *out, &value[0], out);
@@ -314,16 +336,18 @@ static llrt_status scan_steps(draft *d, const plan_tile *tile, const plan_value 
 static llrt_status add_steps(draft *d, const plan_tile *tile, const plan_value value[2],
                              const f2_basis *span) {
   plan_kernel *kernel = d->kernel;
-  uint8_t vector = (uint8_t)access_vector(kernel, &value[0]);
-  int loaded, at;
-  LLRT_TRY(draft_value(kernel, &value[0], &loaded));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .out = (uint8_t)loaded, .vector = vector}));
+  int loaded, at, coordinates = -1;
+  if (tile->gather) {
+    plan_value asked = draft_retyped(d, &value[1], kernel->tensor_bits[2]);
+    LLRT_TRY(load_step(kernel, 2, &asked, &coordinates));
+  }
+  LLRT_TRY(load_step(kernel, 0, &value[0], &loaded));
   if (tile->scan) LLRT_TRY(scan_steps(d, tile, value, span, loaded, &at));
-  else LLRT_TRY(repeat_steps(d, value, tile->turns, loaded, &at));
+  else LLRT_TRY(repeat_steps(d, tile, value, span, coordinates, loaded, &at));
   /* A block whose memory others still read must not end. */
   if (kernel->cluster_bits > 0) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)at,
-                                        .vector = vector});
+                                        .vector = (uint8_t)access_vector(kernel, 1, &value[0])});
 }
 
 static llrt_status check_scan(const plan_tile *tile) {
@@ -399,12 +423,12 @@ static llrt_status reduce_tile_steps(draft *d, const plan_tile *tile, const plan
   reduce_value value = {.op = tile->reduce->combiner, .type = tile->reduce->type};
   LLRT_TRY(draft_value(kernel, load, &value.key));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .out = (uint8_t)value.key,
-                                          .vector = (uint8_t)access_vector(kernel, load)}));
+                                          .vector = (uint8_t)access_vector(kernel, 0, load)}));
   LLRT_TRY(draft_exchange(d, value.key, clean, &value.key));
   LLRT_TRY(reduce_block(d, &value, kept, false));
   const plan_value *result = &kernel->value[value.key];
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)value.key,
-                                        .vector = (uint8_t)access_vector(kernel, result)});
+                                        .vector = (uint8_t)access_vector(kernel, 1, result)});
 }
 
 /* Behind fit: `side` is what the target makes of the layout. */
@@ -439,6 +463,8 @@ static llrt_status check_tile(const plan_tile *tile, parts side[2]) {
                    bits_is_power_of_two(tile->element_bits),
                "elements of %d bits", tile->element_bits);
   if (tile->reduce) return check_reduce(tile, side);
+  LLRT_REQUIRE(!tile->gather || (tile->a && tile->gather->axis >= 0 && tile->gather->axis < tile->a->n_out),
+               "a gather along an axis that there is not");
   LLRT_TRY(read_layout(tile->a, &side[0]));
   LLRT_TRY(read_layout(tile->b, &side[1]));
   LLRT_REQUIRE(tile->a->n_out == tile->b->n_out, "layouts of different tensors");
@@ -460,11 +486,12 @@ llrt_status plan_tile_make(const plan_tile *tile, const plan_target *target,
   LLRT_TRY(check_tile(tile, side));
   out->target = *target;
   for (int t = 0; t < 2; t++) out->tensor_bits[t] = (uint8_t)tile->element_bits;
-  out->n_tensors = 2;
+  out->n_tensors = 2 + (tile->gather != NULL);
+  if (tile->gather) out->tensor_bits[2] = COORDINATE_BITS;
   out->lane_bits = target->lanes_first ? bits_log2(target->vector_bytes * 8 / tile->element_bits)
                                        : target->lane_bits;
   LLRT_TRY(part_blocks(side, &apart, moving, &span));
-  LLRT_TRY(fit_blocks(out, side, moving, tile->scan == NULL));
+  LLRT_TRY(fit_blocks(out, side, moving, !tile->scan && !tile->gather));
   bool blind = tile->reduce && options && options->ignore_copies;
   for (int s = 0; s < 2 && blind; s++) count_copies(tile->a, &side[s]);
   LLRT_TRY(fit(out, side));

@@ -12,6 +12,11 @@ typedef struct plan_tile_scan {
   int axis;     /* out-dim */
   bool exclusive, reverse;
 } plan_tile_scan;
+/* Coordinates along an axis, by which elements are gathered: integers of 32 bits in tensor 2, a tile of them
+ * for each of the elements, laid out as b, of which the low bits count. */
+typedef struct plan_tile_gather {
+  int axis; /* out-dim */
+} plan_tile_gather;
 
 typedef struct plan_tile_reduce {
   int combiner; /* no arg combiner */
@@ -25,11 +30,14 @@ typedef struct plan_tile {
   int turns;                /* how often a block goes there and back, at least 1 */
   const plan_tile_scan *scan; /* or NULL; once, turns is not looked at */
   const plan_tile_reduce *reduce; /* or NULL; then b is not looked at, either */
+  const plan_tile_gather *gather; /* or NULL: a turn is then a gather of what lies in a, whose result in b goes
+                                     back to a */
 } plan_tile;
 
-/* Plans: load a tile in layout a, `turns` times a -> b -> a (with a scan: a -> b, scan, b -> a), store. Tensors 0 and 1 are one-dimensional,
- * of any number of tiles (a reduction stores its results where the axis's coordinate is 0, and all threads that
- * held elements of a result hold it in the end), each in the order of its flattened coordinates; blocks take one tile each
+/* Plans: load a tile in layout a, `turns` times a -> b -> a (with a scan: a -> b, scan, b -> a), store. Tensors
+ * are one-dimensional, of any number of tiles (a reduction stores its results where the axis's coordinate is 0,
+ * and all threads that held elements of a result hold it in the end), each in the order of its flattened
+ * coordinates; blocks take one tile each
  * (2^block bits of them, if the layouts have an in-dim block). What both layouts hold several times is
  * one value: copies in registers are renamings, copies in lanes and warps are stored once, copies in blocks by
  * each block, which reads its own. Blocks between which elements move are a cluster, and where the target has

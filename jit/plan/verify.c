@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/block_gather.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/number.h"
 #include "jit/plan/scan_eval.h"
@@ -270,6 +271,34 @@ static llrt_status check_shuffle(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* What the elements are taken by fits what is taken; they can be reached. */
+static llrt_status check_gather(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  CHECK(step->second < kernel->n_values, "step %d: value %d", at, step->second);
+  CHECK(kernel->cluster_bits == 0, "step %d: a gather in a cluster", at);
+  const plan_value *in = &kernel->value[step->in], *out = &kernel->value[step->out];
+  const plan_value *asked = &kernel->value[step->second];
+  plan_gather_lanes lanes;
+  CHECK(in->bits == out->bits && in->bits >= 8, "step %d: elements of %d bits", at, in->bits);
+  CHECK(llrt_layout_equal(&asked->layout, &out->layout), "step %d: coordinates are not laid out as v%d", at,
+        step->out);
+  CHECK((asked->bits == 32 || asked->bits == 64) && asked->word == 0, "step %d: coordinates of %d bits", at,
+        asked->bits);
+  CHECK(step->axis_bits <= PLAN_GATHER_AXIS_BITS &&
+            step->axis + step->axis_bits <= out->layout.out[0].bits,
+        "step %d: an axis of %d bits", at, step->axis_bits);
+  if (!step->staged) {
+    CHECK(!kernel->target.lanes_first && plan_gather_lanes_of(kernel, step, &lanes),
+          "step %d: elements of other warps", at);
+    return LLRT_OK;
+  }
+  CHECK(step->buffer < kernel->n_buffers, "step %d: buffer %d", at, step->buffer);
+  const plan_buffer *buffer = &kernel->buffer[step->buffer];
+  CHECK(buffer->bits == in->bits && buffer->layout.in[1].bits == 0, "step %d: buffer %d is no whole tile", at,
+        step->buffer);
+  return LLRT_OK;
+}
+
 static llrt_status check_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   CHECK(step->in < kernel->n_values || kernel->n_values == 0, "step %d: value %d", at, step->in);
@@ -302,6 +331,7 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
     case PLAN_SCAN: return plan_verify_scan(kernel, at);
     case PLAN_PREFIX: return plan_verify_prefix(kernel, at);
     case PLAN_PICK: return plan_verify_pick(kernel, at);
+    case PLAN_GATHER: return check_gather(kernel, at);
     case PLAN_FILL:
     case PLAN_JOIN:
     case PLAN_FOLD:

@@ -7,13 +7,13 @@
  * peers/triton_tile.py makes the same conversions. */
 #include "harness.h"
 #include "jit/plan/cycles.h"
-#include "runtime/tile_op.h"
 #include "subcommands.h"
+#include "tile_kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 128, BLOCKS = 528, FEW_TURNS = 32, MORE_TURNS = 160, MAX_PAIRS = 16, TEXT = 400 };
+enum { SIDE = 128, MAX_PAIRS = 16, TEXT = 400 };
 
 /* Of the bound: the highest clock of an H100 or H200 SXM, which a short benchmark keeps. */
 #define CLOCK_MHZ 1980.0
@@ -100,7 +100,7 @@ typedef struct tile_memory {
 } tile_memory;
 
 static void memory_init(harness *h, int bits, tile_memory *m) {
-  m->blocks = h->options.check_only ? 2 : BLOCKS;
+  m->blocks = h->options.check_only ? 2 : TILE_BLOCKS;
   m->bytes = (size_t)m->blocks * SIDE * SIDE * (size_t)bits / 8;
   m->source = malloc(m->bytes);
   m->result = malloc(m->bytes);
@@ -121,33 +121,8 @@ static void memory_fini(harness *h, tile_memory *m) {
 
 /* ---- one kernel ---- */
 
-/* A conversion with FEW_TURNS and one with MORE_TURNS; the plan of the first. */
-typedef struct tile_kernels {
-  llrt_op *op[2];
-  plan_kernel plan;
-} tile_kernels;
-
-static llrt_status kernels_init(harness *h, const llrt_layout *a, const llrt_layout *b, int bits,
-                                plan_exchange exchange, tile_kernels *k) {
-  plan_options options = {.exchange = exchange};
-  plan_tile tile = {.a = a, .b = b, .element_bits = bits};
-  tile.turns = h->options.check_only ? 2 : MORE_TURNS;
-  k->op[0] = k->op[1] = NULL;
-  llrt_status status = llrt_tile_op_make(h->device, &tile, &options, NULL, &k->op[1]);
-  tile.turns = h->options.check_only ? 1 : FEW_TURNS;
-  if (status == LLRT_OK) status = llrt_tile_op_make(h->device, &tile, &options, &k->plan, &k->op[0]);
-  if (status != LLRT_OK) llrt_op_destroy(&k->op[1]);
-  return status;
-}
-
-static void kernels_fini(tile_kernels *k) {
-  for (int i = 0; i < 2; i++) llrt_op_destroy(&k->op[i]);
-}
-
-static void launch(harness *h, const llrt_op *op, const tile_memory *m, int bits) {
-  llrt_storage storage;
-  llrt_tensor tensors[2];
-  harness_must(llrt_storage_row_major(1, &storage), "storage");
+static void describe(harness *h, const tile_memory *m, int bits, const llrt_storage *storage,
+                     llrt_tensor tensors[2]) {
   for (int t = 0; t < 2; t++)
     tensors[t] = (llrt_tensor){.data = m->device[t],
                                .dtype = bits == 8    ? LLRT_B8
@@ -155,46 +130,19 @@ static void launch(harness *h, const llrt_op *op, const tile_memory *m, int bits
                                                      : LLRT_B32,
                                .rank = 1,
                                .shape = {(int64_t)m->blocks * SIDE * SIDE},
-                               .storage = &storage,
+                               .storage = storage,
                                .device = h->device};
-  harness_must(llrt_op_run(op, NULL, tensors, 2, NULL), "run");
 }
 
-static bool is_right(harness *h, const llrt_op *op, const tile_memory *m, int bits) {
+static bool is_right(harness *h, const tile_kernels *k, int which, const tile_memory *m,
+                     const llrt_tensor *tensors) {
   harness_must(llrt_memory_set(h->device, m->device[1], 0xee, m->bytes, NULL), "clear");
-  launch(h, op, m, bits);
+  tile_kernels_launch(k, which, tensors, 2);
   harness_must(llrt_memory_copy(h->device, m->result, m->device[1], m->bytes, LLRT_COPY_FROM_DEVICE,
                                 NULL),
                "copy from the device");
   harness_must(llrt_stream_synchronize(h->device, NULL), "run");
   return memcmp(m->source, m->result, m->bytes) == 0;
-}
-
-static double time_launch(harness *h, const llrt_op *op, const tile_memory *m, int bits) {
-  llrt_event *start, *stop;
-  double microseconds;
-  harness_must(llrt_event_create(h->device, &start), "event");
-  harness_must(llrt_event_create(h->device, &stop), "event");
-  harness_must(llrt_event_record(start, NULL), "event");
-  launch(h, op, m, bits);
-  harness_must(llrt_event_record(stop, NULL), "event");
-  harness_must(llrt_event_elapsed(start, stop, &microseconds), "event");
-  llrt_event_destroy(&start);
-  llrt_event_destroy(&stop);
-  return microseconds;
-}
-
-/* Microseconds of one there-and-back by all blocks. */
-static harness_statistic measure(harness *h, const tile_kernels *k, const tile_memory *m, int bits) {
-  double samples[HARNESS_MAX_SAMPLES];
-  int count = h->options.repeat < HARNESS_MAX_SAMPLES ? h->options.repeat : HARNESS_MAX_SAMPLES;
-  for (int i = 0; i < 3; i++) /* warms up, too */
-    for (int j = 0; j < 2; j++) time_launch(h, k->op[j], m, bits);
-  for (int i = 0; i < count; i++) {
-    double few = time_launch(h, k->op[0], m, bits), more = time_launch(h, k->op[1], m, bits);
-    samples[i] = (more - few) / (MORE_TURNS - FEW_TURNS);
-  }
-  return harness_summarise(samples, count);
 }
 
 /* ---- one line ---- */
@@ -227,7 +175,7 @@ static void layout_json(const llrt_layout *layout, char *text, size_t size) {
 /* Microseconds at which 128 bytes a clock on every multiprocessor would move what shared memory must. */
 static double shared_bound(const harness *h, int bits) {
   double bytes = 4.0 * SIDE * SIDE * bits / 8; /* there and back, stored and loaded */
-  return bytes / 128 * BLOCKS / h->info.compute_units / CLOCK_MHZ;
+  return bytes / 128 * TILE_BLOCKS / h->info.compute_units / CLOCK_MHZ;
 }
 
 static void report(harness *h, const tile_case *c, const char *way, const tile_kernels *k,
@@ -251,7 +199,7 @@ static void report(harness *h, const tile_case *c, const char *way, const tile_k
                  "\"median_us\":%.4f,\"min_us\":%.4f,\"max_us\":%.4f,\"n\":%d,\"bound_us\":%.4f,"
                  "\"predicted_clocks\":%.0f,\"shared_wavefronts\":%d,\"shuffles\":%d,\"selects\":%d,"
                  "\"permutes\":%d,\"a\":%s,\"b\":%s",
-                 c->pair->name, c->bits, c->warps, way, SIDE, BLOCKS, s->median, s->min, s->max, s->count,
+                 c->pair->name, c->bits, c->warps, way, SIDE, TILE_BLOCKS, s->median, s->min, s->max, s->count,
                  bound, cycles.total, wavefronts, cost->shuffles, cost->selects, cost->permutes, a, b);
 }
 
@@ -262,18 +210,23 @@ static bool run_way(harness *h, const tile_case *c, const tile_memory *m, plan_e
                     : exchange == PLAN_EXCHANGE_SHARED ? "shared"
                                                        : "matrix";
   harness_statistic s = {0};
-  llrt_status status = kernels_init(h, &c->a, &c->b, c->bits, exchange, &k);
+  const plan_tile tile = {.a = &c->a, .b = &c->b, .element_bits = c->bits};
+  llrt_storage storage;
+  llrt_tensor tensors[2];
+  llrt_status status = tile_kernels_init(h, &tile, exchange, &k);
   if (status == LLRT_UNSUPPORTED && exchange == PLAN_EXCHANGE_MATRIX) return true;
   if (status == LLRT_UNSUPPORTED) {
     printf("%-20s %4d %5d %-7s not here: %s\n", c->pair->name, c->bits, c->warps, way, llrt_last_error());
     return true;
   }
   harness_must(status, c->pair->name);
-  bool right = is_right(h, k.op[0], m, c->bits) && is_right(h, k.op[1], m, c->bits);
+  harness_must(llrt_storage_row_major(1, &storage), "storage");
+  describe(h, m, c->bits, &storage, tensors);
+  bool right = is_right(h, &k, 0, m, tensors) && is_right(h, &k, 1, m, tensors);
   if (!right) printf("%-20s %4d %5d %-7s WRONG RESULT\n", c->pair->name, c->bits, c->warps, way);
-  if (right && !h->options.check_only) s = measure(h, &k, m, c->bits);
+  if (right && !h->options.check_only) s = tile_kernels_measure(h, &k, tensors, 2);
   if (right) report(h, c, way, &k, &s);
-  kernels_fini(&k);
+  tile_kernels_fini(&k);
   return right;
 }
 

@@ -7,6 +7,7 @@
 int bench_compile(int argc, char *argv[]);
 int bench_contiguity(int argc, char *argv[]);
 int bench_convert(int argc, char *argv[]);
+int bench_gather(int argc, char *argv[]);
 int bench_graph(int argc, char *argv[]);
 int bench_index(int argc, char *argv[]);
 int bench_latency(int argc, char *argv[]);

@@ -43,7 +43,7 @@ def main():
           + " ".join(f"{name:>12} {'llrt/it':>7}" for name in names))
     rows, slower = [], 0
     for row in measured(llrt["results"]):
-        part = row["of_copy"] if "of_copy" in row else row["of_read"]
+        part = row.get("of_copy", row.get("of_read", math.nan))  # inside a block neither is known
         line = f"{row['name']:52} {row['size'] >> 20:5} {row['gb_per_s']:9.1f} {part:7.3f}"
         result = {"name": row["name"], "size": row["size"], "gb_per_s": row["gb_per_s"], "ratios": {}}
         for name in names:

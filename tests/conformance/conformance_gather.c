@@ -66,6 +66,11 @@ static const gather_case cases[] = {
      "row_major", "row_major", "col_major"},
     {GATHER_NEW, TAKE, LLRT_RANGE_SKIP, LLRT_B8, 0, LLRT_I64, 2, 1, {40, 1}, {40, 1}, "row_major",
      "row_major", "row_major"},
+    /* an axis past 2^31, of which all positions lie at one place */
+    {GATHER_INTO, SELECT, LLRT_RANGE_ZERO, LLRT_U16, 0, LLRT_I64, 2, 0, {(int64_t)1 << 33, 64}, {130},
+     "strided([0,1])", "row_major", "row_major"},
+    {GATHER_NEW, TAKE, LLRT_RANGE_CLAMP, LLRT_B32, 0, LLRT_I64, 2, 0, {(int64_t)1 << 32, 40}, {65, 40},
+     "strided([0,1])", "row_major", "row_major"},
     /* scatter */
     {SCATTER_INTO, SELECT, LLRT_RANGE_SKIP, LLRT_BF16, 0, LLRT_I64, 2, 0, {200, 128}, {130},
      "row_major", "row_major", "row_major"},
@@ -142,7 +147,7 @@ static void fill_values(bench *at, uint64_t seed) {
   int64_t coords[3] = {0}, extent = of->store_shape[of->axis];
   if (is_empty(&at->tensor[INDEX])) return;
   do {
-    int64_t value = extent ? random_below(&seed, (int)extent) : 0;
+    int64_t value = extent ? (int64_t)(random_next(&seed) >> 8) % extent : 0;
     if (of->call == SCATTER_INTO) value = (coords[own] * 7 + coords[1 - own]) % extent;
     static const int64_t bad[] = {-1, INT32_MIN, INT32_MAX};
     int pick = random_below(&seed, 64);

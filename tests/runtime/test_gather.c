@@ -2,7 +2,7 @@
 #include "tests/runtime/convert_fixture.h"
 
 static fixture at;
-static int32_t list[ROWS];
+static _Alignas(16) int32_t list[ROWS + 1];
 static llrt_tensor index_list, index_all;
 
 static void setup(void) {
@@ -53,6 +53,27 @@ Test(gather, prepared) {
       cr_assert_eq(at.output[i], at.input[list[i % ROWS] * COLUMNS + i / ROWS], "element %d", i);
   }
   llrt_op_destroy(&op);
+}
+
+/* What one call's values keep, another's must. */
+Test(gather, broken_promises_of_values) {
+  llrt_view view;
+  llrt_op *op;
+  cr_assert_eq(llrt_gather_view(&at.source, &index_all, 0, NULL, &view), LLRT_OK);
+  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = {view.tensor, at.destination}};
+  cr_assert_eq(llrt_op_promise_coarse(&desc), LLRT_OK);
+  cr_expect_eq(desc.promises[0].index[0].along, 1);
+  cr_expect_eq(desc.promises[0].index[0].multiple, 16);
+  cr_assert_eq(llrt_op_prepare(at.host, &desc, &op), LLRT_OK, "%s", llrt_last_error());
+  const llrt_tensor tensors[] = {view.tensor, at.destination};
+  view.indices[0].data = list + 1;
+  expect_refused(llrt_op_run(op, NULL, tensors, 2, NULL), LLRT_OUT_OF_CLASS, "multiple of 16 bytes");
+  view.indices[0].data = list;
+  view.indices[0].strides[0] = 0;
+  expect_refused(llrt_op_run(op, NULL, tensors, 2, NULL), LLRT_OUT_OF_CLASS, "follow each other along axis 0");
+  llrt_op_destroy(&op);
+  desc.promises[0].index[0].along = 2;
+  expect_refused(llrt_op_prepare(at.host, &desc, &op), LLRT_INVALID_ARGUMENT, "values do not differ");
 }
 
 Test(gather, shapes_that_do_not_fit) {

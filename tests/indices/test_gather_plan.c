@@ -1,0 +1,66 @@
+/* What gathers of whole tensors are planned as: how wide values are loaded, and in which order blocks walk. */
+#include "jit/plan/plan.h"
+
+#include <llrt/llrt.h>
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static plan made;
+static llrt_storage row_major;
+
+/* take_along_axis of [4096, 4096] by int64, everything aligned; `along` 0: nothing is promised of values. */
+static const plan_kernel *plan_take(const char *target_name, llrt_dtype dtype, int axis, int along) {
+  static const int64_t values[2];
+  plan_target target;
+  llrt_view view;
+  llrt_tensor store = {.dtype = dtype, .rank = 2, .shape = {4096, 4096}}, index = store;
+  const llrt_gather_params zero = {.out_of_range = LLRT_RANGE_ZERO};
+  cr_assert_eq(plan_target_find(target_name, &target), LLRT_OK);
+  cr_assert_eq(llrt_storage_row_major(2, &row_major), LLRT_OK);
+  store.storage = &row_major;
+  index.dtype = LLRT_I64;
+  index.data = (void *)values;
+  cr_assert_eq(llrt_gather_view(&store, &index, axis, &zero, &view), LLRT_OK, "%s", llrt_last_error());
+  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = {view.tensor, store}};
+  for (int t = 0; t < 2; t++) {
+    desc.promises[t].address.multiple = 16;
+    for (int a = 0; a < 2; a++) desc.promises[t].stride[a].multiple = 16;
+  }
+  desc.promises[0].index[0] = (llrt_index_promise){.along = along, .multiple = along ? 16 : 0};
+  cr_assert_eq(plan_make(&desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+  return &made.variant[0];
+}
+
+static const char *const gpus[] = {"sm_80", "sm_90a", "gfx942"};
+
+/* The fewest sectors that 8 bytes an element can touch. */
+Test(gather_plan, values_are_read_in_whole_sectors) {
+  for (int i = 0; i < 3; i++)
+    for (int axis = 0; axis < 2; axis++) {
+      const plan_kernel *kernel = plan_take(gpus[i], LLRT_BF16, axis, 2);
+      int elements = 1 << kernel->space.in[0].bits;
+      cr_expect_eq(kernel->index[0].group, 1);
+      cr_expect_eq(kernel->cost.index_sectors, elements * 8 / 32, "%s, axis %d: %d sectors", gpus[i], axis,
+                   kernel->cost.index_sectors);
+      cr_expect_eq(kernel->cost.store_sectors, kernel->cost.min_sectors, "%s, axis %d", gpus[i], axis);
+    }
+}
+
+/* Without a promise one value is loaded at a time, by lanes that still lie side by side. */
+Test(gather_plan, unknown_strides_are_read_one_by_one) {
+  const plan_kernel *kernel = plan_take("sm_90a", LLRT_BF16, 1, 0);
+  cr_expect_eq(kernel->index[0].along, -1);
+  cr_expect_eq(kernel->cost.index_sectors, 1 << kernel->space.in[0].bits);
+}
+
+/* Blocks walk along the gathered axis first: the panel that they read stays in the cache. */
+Test(gather_plan, blocks_walk_along_the_axis) {
+  for (int i = 0; i < 3; i++)
+    for (int axis = 0; axis < 2; axis++) {
+      const plan_kernel *kernel = plan_take(gpus[i], LLRT_BF16, axis, 2);
+      cr_assert_gt(kernel->n_places, 1);
+      cr_assert_geq(kernel->place[0].digit, 0);
+      cr_expect_eq(kernel->digit[kernel->place[0].digit].axis, axis, "%s, axis %d", gpus[i], axis);
+    }
+}

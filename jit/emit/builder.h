@@ -330,6 +330,7 @@ void emit_fill_step(emitter *e, const plan_step *step);          /* emit_reduce.
 void emit_join_step(emitter *e, const plan_step *step);
 void emit_fold_step(emitter *e, const plan_step *step);
 void emit_fold_lanes_step(emitter *e, const plan_step *step);
+void emit_spread_step(emitter *e, const plan_step *step);
 void emit_position_step(emitter *e, const plan_step *step);
 
 #endif

@@ -179,6 +179,7 @@ static void emit_steps(emitter *e, int first, int n) {
       case PLAN_JOIN: emit_join_step(e, step); break;
       case PLAN_FOLD: emit_fold_step(e, step); break;
       case PLAN_FOLD_LANES: emit_fold_lanes_step(e, step); break;
+      case PLAN_SPREAD: emit_spread_step(e, step); break;
       case PLAN_POSITION:
       case PLAN_POSITION_ADD: emit_position_step(e, step); break;
       case PLAN_WALK: emit_walk(e, i); break;

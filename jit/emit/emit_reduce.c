@@ -138,6 +138,44 @@ void emit_fold_lanes_step(emitter *e, const plan_step *step) {
   }
 }
 
+/* ---- parts of lanes ---- */
+
+/* The register bits that lanes choose by, and those lanes' bits. */
+typedef struct chosen {
+  int n, bit[LLRT_MAX_BITS], lane[LLRT_MAX_BITS];
+} chosen;
+
+static void find_chosen(const plan_value *in, const plan_value *out, chosen *c) {
+  c->n = 0;
+  for (int l = 0; l < plan_value_bits(out, PLAN_LANE); l++) {
+    uint64_t x = plan_value_columns(out, PLAN_LANE)[l];
+    if (x == plan_value_columns(in, PLAN_LANE)[l]) continue;
+    for (int i = 0; i < plan_value_bits(in, PLAN_REGISTER); i++)
+      if (plan_value_columns(in, PLAN_REGISTER)[i] == x) c->bit[c->n] = i;
+    c->lane[c->n++] = l;
+  }
+}
+
+static LLVMValueRef choose(emitter *e, const chosen *c, int n, LLVMValueRef *words, int index) {
+  if (n == 0) return words[index];
+  LLVMValueRef low = choose(e, c, n - 1, words, index);
+  LLVMValueRef high = choose(e, c, n - 1, words, index | 1 << c->bit[n - 1]);
+  return LLVMBuildSelect(e->builder, emit_functional(e, e->lane, 1ull << c->lane[n - 1]), high, low, "");
+}
+
+/* GPUs alone: on the host lanes hold no copies. */
+void emit_spread_step(emitter *e, const plan_step *step) {
+  const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
+  uint64_t moved = 0;
+  chosen c;
+  find_chosen(in, out, &c);
+  for (int i = 0; i < c.n; i++) moved |= 1ull << c.bit[i];
+  for (int i = 0; i < word_count(out); i++) {
+    int first = kept_register(i, plan_value_bits(in, PLAN_REGISTER), moved);
+    e->value[step->out][i] = choose(e, &c, c.n, e->value[step->in], first);
+  }
+}
+
 /* ---- positions ---- */
 
 static LLVMValueRef coordinate(emitter *e, const plan_step *step, const plan_value *value, uint64_t tile,

@@ -376,6 +376,10 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
     case PLAN_JOIN:
     case PLAN_FOLD:
     case PLAN_FOLD_LANES: count_joins(kernel, step, cost); break;
+    case PLAN_SPREAD:
+      cost->selects += (1 << plan_value_bits(&kernel->value[step->in], PLAN_REGISTER)) -
+                       (1 << plan_value_bits(&kernel->value[step->out], PLAN_REGISTER));
+      break;
     case PLAN_FILL:
     case PLAN_POSITION:
     case PLAN_POSITION_ADD:

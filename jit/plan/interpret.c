@@ -535,6 +535,17 @@ static llrt_status run_fold(interpreter *in, const plan_step *step, bool across_
   return LLRT_OK;
 }
 
+/* Every place of the result takes its element from the same thread. */
+static void run_spread(interpreter *in, const plan_step *step) {
+  const plan_kernel *kernel = in->kernel;
+  int64_t from = (int64_t)1 << plan_value_bits(&kernel->value[step->in], PLAN_REGISTER);
+  int64_t to = (int64_t)1 << plan_value_bits(&kernel->value[step->out], PLAN_REGISTER);
+  for (int64_t at = 0; at < value_size(kernel, step->out); at++)
+    for (int64_t i = at / to * from; i < (at / to + 1) * from; i++)
+      if (tile_at(in, step->in, i) == tile_at(in, step->out, at))
+        in->value[step->out][at] = in->value[step->in][i];
+}
+
 /* Relative: to the thread's register 0. */
 static int64_t position_at(const interpreter *in, const plan_step *step, int value, int64_t at) {
   int64_t position[PLAN_MAX_DIGITS];
@@ -611,6 +622,7 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_JOIN: run_combine(in, step); return LLRT_OK;
     case PLAN_FOLD: return run_fold(in, step, false);
     case PLAN_FOLD_LANES: return run_fold(in, step, true);
+    case PLAN_SPREAD: run_spread(in, step); return LLRT_OK;
     case PLAN_POSITION: run_position(in, step, false); return LLRT_OK;
     case PLAN_POSITION_ADD: run_position(in, step, true); return LLRT_OK;
     case PLAN_WALK: return run_walk(in, at);

@@ -218,6 +218,8 @@ typedef enum plan_step_kind {
   PLAN_FOLD,         /* out = in, elements of a thread whose coordinates agree in out's tile bits joined: a
                         tree, lowest of the other bits first. Lanes and warps stay */
   PLAN_FOLD_LANES,   /* the same across the lanes of a warp: all hold the result (host: the first ones) */
+  PLAN_SPREAD,       /* out = in, of whose registers every lane keeps part: out's lanes that hold copies of in
+                        have columns of registers that out has no more */
   PLAN_POSITION,     /* out = positions along `axis` of the elements of a value laid out as out, in this turn;
                         relative: less that of the thread's register 0 */
   PLAN_POSITION_ADD, /* out = in + the position that a relative PLAN_POSITION of value `with` left out */

@@ -233,7 +233,9 @@ static void print_combining(const plan_kernel *kernel, const plan_step *step, ll
     llrt_text_add(text, " -> v%d", step->out);
     return;
   }
-  if (step->kind == PLAN_FILL) {
+  if (step->kind == PLAN_SPREAD) {
+    llrt_text_add(text, "lanes keep parts of v%d -> ", step->in);
+  } else if (step->kind == PLAN_FILL) {
     llrt_text_add(text, "neutral element of %s in %s -> ", op, type);
   } else {
     llrt_text_add(text, "%s in %s: ", op, type);
@@ -330,6 +332,7 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
     case PLAN_JOIN:
     case PLAN_FOLD:
     case PLAN_FOLD_LANES:
+    case PLAN_SPREAD:
     case PLAN_POSITION:
     case PLAN_POSITION_ADD:
     case PLAN_WALK: print_combining(kernel, step, text); break;

@@ -139,13 +139,32 @@ static llrt_status behind_shared(const plan_kernel *kernel, const plan_value *in
   return write_value(in->layout.out[0].bits, in->bits, dims, out);
 }
 
+/* Where lanes hold copies, each of them keeps another part of the registers, as many as make more than one
+ * access: then one store takes what otherwise would several, of which most lanes have no part. */
+static llrt_status spread_copies(draft *d, int *number) {
+  const plan_value in = d->kernel->value[*number];
+  columns dims[3];
+  plan_value out;
+  int access = bits_log2(d->kernel->target.access_bytes * 8 / in.bits), from = *number;
+  if (d->kernel->target.lanes_first || (d->options && d->options->ignore_copies)) return LLRT_OK;
+  for (int i = 0; i < 3; i++) read_columns(&in, (plan_dim)i, &dims[i]);
+  for (int l = 0; l < dims[1].n && dims[0].n > access; l++)
+    if (dims[1].at[l] == 0) dims[1].at[l] = dims[0].at[--dims[0].n];
+  if (dims[0].n == plan_value_bits(&in, PLAN_REGISTER)) return LLRT_OK;
+  LLRT_TRY(write_value(in.layout.out[0].bits, in.bits, dims, &out));
+  LLRT_TRY(draft_value(d->kernel, &out, number));
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_SPREAD, .in = (uint8_t)from, .out = (uint8_t)*number});
+}
+
 static llrt_status through_shared(draft *d, reduce_value *value, int kept, bool spread) {
   const plan_value in = d->kernel->value[value->key];
   plan_value target;
   LLRT_TRY(behind_shared(d->kernel, &in, kept, spread, &target));
+  LLRT_TRY(spread_copies(d, &value->key));
   LLRT_TRY(draft_exchange(d, value->key, &target, &value->key));
   if (!value->pairs) return LLRT_OK;
   target.bits = (uint8_t)llrt_dtype_bits(value->index);
+  LLRT_TRY(spread_copies(d, &value->at));
   return draft_exchange(d, value->at, &target, &value->at);
 }
 

@@ -336,6 +336,7 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
     case PLAN_JOIN:
     case PLAN_FOLD:
     case PLAN_FOLD_LANES:
+    case PLAN_SPREAD:
     case PLAN_POSITION:
     case PLAN_POSITION_ADD:
     case PLAN_WALK: return plan_verify_combining(kernel, at);

@@ -58,6 +58,30 @@ static llrt_status check_fold(const plan_kernel *kernel, int at, plan_dim dim) {
   return LLRT_OK;
 }
 
+static bool has_column(const plan_value *value, plan_dim dim, uint64_t x) {
+  bool found = false;
+  for (int i = 0; i < plan_value_bits(value, dim); i++) found |= plan_value_columns(value, dim)[i] == x;
+  return found;
+}
+
+/* Every register of in is one of out or a lane where in holds copies; nothing else changes. */
+static llrt_status check_spread(const plan_kernel *kernel, int at) {
+  const plan_value *in = &kernel->value[kernel->step[at].in], *out = &kernel->value[kernel->step[at].out];
+  int moved = plan_value_bits(in, PLAN_REGISTER) - plan_value_bits(out, PLAN_REGISTER);
+  CHECK(in->bits == out->bits && !in->word && !out->word, "step %d: words are spread", at);
+  for (int i = 0; i < plan_value_bits(in, PLAN_REGISTER); i++) {
+    uint64_t x = plan_value_columns(in, PLAN_REGISTER)[i];
+    CHECK(has_column(out, PLAN_REGISTER, x) != has_column(out, PLAN_LANE, x), "step %d: register bit %d", at, i);
+  }
+  for (int i = 0; i < kernel->lane_bits; i++) {
+    uint64_t from = plan_value_columns(in, PLAN_LANE)[i], to = plan_value_columns(out, PLAN_LANE)[i];
+    moved -= from != to;
+    CHECK(from == to || (from == 0 && has_column(in, PLAN_REGISTER, to)), "step %d: lane bit %d", at, i);
+  }
+  CHECK(moved == 0, "step %d: registers are lost", at);
+  return LLRT_OK;
+}
+
 static llrt_status check_walk(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at], *last = &kernel->step[at + step->body];
   CHECK(kernel->walk.n_places > 0 || kernel->launch.walk.axes, "step %d: there is nothing to walk", at);
@@ -90,6 +114,7 @@ llrt_status plan_verify_combining(const plan_kernel *kernel, int at) {
     case PLAN_JOIN: return check_combine(kernel, at);
     case PLAN_FOLD: return check_fold(kernel, at, PLAN_REGISTER);
     case PLAN_FOLD_LANES: return check_fold(kernel, at, PLAN_LANE);
+    case PLAN_SPREAD: return check_spread(kernel, at);
     case PLAN_WALK: return check_walk(kernel, at);
     default: return check_position(kernel, at);
   }

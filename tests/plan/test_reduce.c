@@ -158,3 +158,34 @@ Test(reduce, every_row_on_every_target, .timeout = 120) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     for (size_t k = 0; k < sizeof targets / sizeof *targets; k++) try_row(&rows[i], targets[k]);
 }
+
+/* An axis past 2^31: positions have 64 bits, turns are shared as of any other, and the workspace stays small. */
+Test(reduce, long_axes) {
+  const int64_t n = ((int64_t)1 << 33) + 12345;
+  llrt_storage storage;
+  llrt_op_desc desc = {.kind = LLRT_OP_REDUCE, .n_tensors = 2, .combine = {LLRT_COMBINE_ARGMAX, 0, 1}};
+  plan_target target;
+  plan *made = malloc(sizeof *made);
+  llrt_storage_binding binding[2];
+  plan_run run;
+  cr_assert_eq(llrt_storage_row_major(1, &storage), LLRT_OK);
+  for (int i = 0; i < 2; i++) {
+    desc.tensors[i] = (llrt_tensor){.dtype = i ? LLRT_I64 : LLRT_I8, .rank = 1, .shape = {i ? 1 : n}, .storage = &storage};
+    cr_assert_eq(llrt_storage_bind(&storage, 1, desc.tensors[i].shape, NULL, &binding[i]), LLRT_OK);
+  }
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  cr_assert_eq(plan_make(&desc, &target, NULL, made), LLRT_OK, "%s", llrt_last_error());
+  for (int v = 0; v < made->n_variants; v++) {
+    const plan_kernel *kernel = &made->variant[v];
+    cr_assert_eq(plan_verify(kernel), LLRT_OK, "%s", llrt_last_error());
+    for (int i = 0; i < kernel->n_steps; i++)
+      if (kernel->step[i].pairs && kernel->step[i].kind == PLAN_JOIN)
+        cr_expect_eq(kernel->value[kernel->step[i].index_out].bits, 64);
+  }
+  cr_assert(plan_range_contains(&made->variant[0].launch.range, 1, &n));
+  cr_assert_eq(plan_run_begin(&made->variant[0].launch, desc.tensors, binding, 2, &run), LLRT_OK);
+  cr_expect(run.splits > 900 && run.splits <= 1024, "%lld splits", (long long)run.splits);
+  cr_expect(run.share * run.splits >= run.turns && run.share * (run.splits - 1) < run.turns);
+  cr_expect_lt(run.workspace_bytes, 1 << 16);
+  free(made);
+}

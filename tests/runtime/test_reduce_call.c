@@ -1,0 +1,113 @@
+/* llrt_reduce as a call: what it allocates, what it refuses with nothing written, and that runs repeat. */
+#include "convert_fixture.h"
+
+/* The sum of row i of the fixture's input. */
+static float row_sum(int i) {
+  float sum = 0;
+  for (int j = 0; j < COLUMNS; j++) sum += (float)(i * COLUMNS + j);
+  return sum;
+}
+
+Test(reduce_call, result_is_allocated) {
+  fixture at;
+  llrt_tensor result;
+  fixture_make(&at, &fixture_params);
+  cr_assert_eq(llrt_reduce(&at.source, NULL, &(llrt_reduce_params){.axes = 2}, NULL, &result), LLRT_OK, "%s",
+               llrt_last_error());
+  cr_assert(result.rank == 1 && result.shape[0] == ROWS && result.dtype == LLRT_F32);
+  for (int i = 0; i < ROWS; i++) cr_expect_eq(((float *)result.data)[i], row_sum(i));
+  cr_assert_eq(llrt_tensor_free(&result, NULL), LLRT_OK);
+  llrt_reduce_params params = {.op = LLRT_COMBINE_ARGMAX, .axes = 1, .keep_axes = true, .dtype = LLRT_I32};
+  cr_assert_eq(llrt_reduce(&at.source, NULL, &params, NULL, &result), LLRT_OK, "%s", llrt_last_error());
+  cr_assert(result.rank == 2 && result.shape[0] == 1 && result.shape[1] == COLUMNS && result.dtype == LLRT_I32);
+  for (int j = 0; j < COLUMNS; j++) cr_expect_eq(((int32_t *)result.data)[j], ROWS - 1);
+  cr_assert_eq(llrt_tensor_free(&result, NULL), LLRT_OK);
+  cr_assert_eq(llrt_reduce(&at.source, NULL, NULL, NULL, &result), LLRT_OK, "%s", llrt_last_error());
+  cr_expect(result.rank == 0 && *(float *)result.data == 460320.0f); /* 959 * 960 / 2 */
+  cr_assert_eq(llrt_tensor_free(&result, NULL), LLRT_OK);
+  fixture_end(&at);
+}
+
+Test(reduce_call, a_kernel_is_made_once) {
+  fixture at;
+  fixture_make(&at, &fixture_params);
+  llrt_tensor sums = {.data = at.output, .dtype = LLRT_F32, .rank = 1, .shape = {ROWS}, .device = at.host};
+  llrt_reduce_params params = {.axes = 2};
+  for (int i = 0; i < 3; i++) cr_assert_eq(llrt_reduce_into(&at.source, &sums, &params, NULL), LLRT_OK);
+  cr_expect_eq(fixture_stats(&at).compiles, 1);
+  params.op = LLRT_COMBINE_MAX;
+  cr_assert_eq(llrt_reduce_into(&at.source, &sums, &params, NULL), LLRT_OK);
+  cr_expect_eq(fixture_stats(&at).compiles, 2);
+  for (int i = 0; i < ROWS; i++) cr_expect_eq(at.output[i], (float)(i * COLUMNS + COLUMNS - 1));
+  fixture_end(&at);
+}
+
+typedef struct refusal {
+  llrt_reduce_params params;
+  llrt_dtype from, to;
+  int rank; /* of the destination */
+  int64_t rows, results;
+  llrt_status status;
+  const char *why;
+} refusal;
+
+Test(reduce_call, what_is_refused) {
+  static const refusal list[] = {
+      {{.axes = 4}, LLRT_F32, LLRT_F32, 1, ROWS, ROWS, LLRT_INVALID_ARGUMENT, "axes 0x4"},
+      {{.op = 9, .axes = 2}, LLRT_F32, LLRT_F32, 1, ROWS, ROWS, LLRT_INVALID_ARGUMENT, "no combiner 9"},
+      {{.axes = 2}, LLRT_F32, LLRT_F32, 1, ROWS, ROWS + 1, LLRT_INVALID_ARGUMENT, "shape[0]"},
+      {{.axes = 3}, LLRT_F32, LLRT_F32, 1, ROWS, 1, LLRT_INVALID_ARGUMENT, "a result of rank 1"},
+      {{.axes = 2}, LLRT_B32, LLRT_B32, 1, ROWS, ROWS, LLRT_UNSUPPORTED, "no sum of b32"},
+      {{.axes = 2}, LLRT_BOOL, LLRT_I64, 1, ROWS, ROWS, LLRT_UNSUPPORTED, "no sum of bool"},
+      {{.axes = 2}, LLRT_I32, LLRT_F32, 1, ROWS, ROWS, LLRT_UNSUPPORTED, "cannot be a destination of f32"},
+      {{.op = LLRT_COMBINE_ANY, .axes = 2}, LLRT_F32, LLRT_F32, 1, ROWS, ROWS, LLRT_UNSUPPORTED, "any of f32"},
+      {{.op = LLRT_COMBINE_ARGMIN, .axes = 3}, LLRT_F32, LLRT_I64, 0, ROWS, 1, LLRT_UNSUPPORTED, "several axes"},
+      {{.axes = 2, .accumulate = LLRT_F16}, LLRT_F32, LLRT_F32, 1, ROWS, ROWS, LLRT_UNSUPPORTED, "accumulated in f16"},
+      {{.op = LLRT_COMBINE_MIN, .axes = 1}, LLRT_F32, LLRT_F32, 1, 0, COLUMNS, LLRT_INVALID_ARGUMENT, "no positions"},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    const refusal *r = &list[i];
+    fixture at;
+    fixture_make(&at, &fixture_params);
+    llrt_tensor source = at.source;
+    llrt_tensor result = {.data = at.output, .dtype = r->to, .rank = r->rank, .shape = {r->results},
+                          .device = at.host};
+    source.dtype = r->from;
+    source.shape[0] = r->rows;
+    cr_expect_eq(llrt_reduce_into(&source, &result, &r->params, NULL), r->status, "%s: %s", r->why,
+                 llrt_last_error());
+    expect_said(r->why);
+    cr_expect(fixture_is_untouched(&at), "%s", r->why);
+    fixture_end(&at);
+  }
+}
+
+Test(reduce_call, memory_that_overlaps) {
+  fixture at;
+  fixture_make(&at, &fixture_params);
+  llrt_tensor result = {.data = at.input + 8, .dtype = LLRT_F32, .rank = 1, .shape = {ROWS}, .device = at.host};
+  cr_expect_eq(llrt_reduce_into(&at.source, &result, &(llrt_reduce_params){.axes = 2}, NULL),
+               LLRT_INVALID_ARGUMENT);
+  expect_said("overlap");
+  cr_expect_eq(llrt_reduce_into(NULL, &result, NULL, NULL), LLRT_INVALID_ARGUMENT);
+  cr_expect_eq(llrt_reduce_into(&at.source, NULL, NULL, NULL), LLRT_INVALID_ARGUMENT);
+  fixture_end(&at);
+}
+
+/* Many elements of few results are shared by blocks: the same bits every time. */
+Test(reduce_call, runs_repeat) {
+  enum { N = 200003 };
+  fixture at;
+  float *many = malloc(N * sizeof *many), first = 0;
+  fixture_make(&at, &fixture_params);
+  for (int i = 0; i < N; i++) many[i] = (float)((i * 7919) % 10007) / 4096 - 1;
+  llrt_tensor source = {.data = many, .dtype = LLRT_F32, .rank = 1, .shape = {N}, .device = at.host};
+  llrt_tensor result = {.data = at.output, .dtype = LLRT_F32, .rank = 0, .device = at.host};
+  for (int i = 0; i < 5; i++) {
+    cr_assert_eq(llrt_reduce_into(&source, &result, NULL, NULL), LLRT_OK, "%s", llrt_last_error());
+    if (i == 0) first = at.output[0];
+    cr_expect_eq(memcmp(&first, at.output, sizeof first), 0);
+  }
+  fixture_end(&at);
+  free(many);
+}

@@ -16,6 +16,7 @@ static const subcommand subcommands[] = {
     {"gather", "gathers inside a block, by shuffles and through shared memory", bench_gather},
     {"index", "whole tensors gathered along an axis, beside a plain copy", bench_index},
     {"reduce", "matrices reduced along an axis, beside reading alone", bench_reduce},
+    {"scan", "whole tensors scanned along an axis, beside a plain copy", bench_scan},
     {"graph", "counts in device memory: one CUDA graph for all, and its cost", bench_graph},
     {"latency", "what a call costs the host: cold, cached, prepared, bare", bench_latency},
     {"compile", "what a compile costs, by target; needs no device", bench_compile},

@@ -13,6 +13,7 @@ int bench_index(int argc, char *argv[]);
 int bench_latency(int argc, char *argv[]);
 int bench_layout(int argc, char *argv[]);
 int bench_reduce(int argc, char *argv[]);
+int bench_scan(int argc, char *argv[]);
 int bench_tile(int argc, char *argv[]);
 
 #endif

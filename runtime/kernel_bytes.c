@@ -13,7 +13,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 12
+#define FORMAT_VERSION 13
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 #define MAX_CLUSTER 8    /* blocks, likewise */
@@ -114,6 +114,8 @@ static void put_description(llrt_text *out, const llrt_op_desc *desc, const stor
   put(out, desc->combine.op);
   put(out, desc->combine.accumulate);
   put(out, desc->combine.axes);
+  put(out, desc->combine.exclusive);
+  put(out, desc->combine.reverse);
   put(out, desc->n_maps);
   for (int i = 0; i < desc->n_maps; i++) put_map(out, &desc->maps[i]);
   for (int i = 0; i < set->n; i++) {
@@ -353,7 +355,7 @@ static void get_map(reader *in, llrt_map *map) {
 static llrt_status get_description(reader *in, kernel_image *image) {
   llrt_op_desc *desc = &image->desc;
   llrt_storage storages[LLRT_MAX_TENSORS] = {0};
-  desc->kind = (llrt_op_kind)get_within(in, LLRT_OP_CONVERT, LLRT_OP_REDUCE);
+  desc->kind = (llrt_op_kind)get_within(in, LLRT_OP_CONVERT, LLRT_OP_SCAN);
   desc->n_tensors = get_within(in, 2, 3);
   int rank = get_within(in, 0, LLRT_MAX_RANK);
   static const int32_t somewhere = 0;
@@ -362,6 +364,8 @@ static llrt_status get_description(reader *in, kernel_image *image) {
   desc->combine.op = (llrt_combiner)get_within(in, 0, LLRT_COMBINE_ALL);
   desc->combine.accumulate = (llrt_dtype)get_within(in, 0, LLRT_DTYPE_COUNT - 1);
   desc->combine.axes = (uint32_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
+  desc->combine.exclusive = get_within(in, 0, 1);
+  desc->combine.reverse = get_within(in, 0, 1);
   desc->n_maps = get_within(in, 0, LLRT_MAX_MAPS);
   for (int i = 0; i < desc->n_maps; i++) get_map(in, &desc->maps[i]);
   for (int i = 0; i < desc->n_tensors; i++) {

@@ -66,7 +66,8 @@ llrt_hash llrt_op_key(const llrt_device *device, const llrt_op_desc *desc, const
   *at++ = (uint64_t)desc->kind << 32 | (uint64_t)desc->n_maps;
   *at++ = types_of(desc);
   *at++ = (uint64_t)desc->in_place << 63 | (uint64_t)set->n << 32 | (uint64_t)set->rank;
-  *at++ = (uint64_t)desc->combine.op << 48 | (uint64_t)desc->combine.accumulate << 32 | desc->combine.axes;
+  *at++ = (uint64_t)desc->combine.exclusive << 63 | (uint64_t)desc->combine.reverse << 62 |
+          (uint64_t)desc->combine.op << 48 | (uint64_t)desc->combine.accumulate << 32 | desc->combine.axes;
   _Static_assert(sizeof device->target.name == 4 * sizeof *at, "the name fills four words");
   memcpy(at, device->target.name, sizeof device->target.name);
   at += 4;

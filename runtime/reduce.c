@@ -59,7 +59,7 @@ llrt_status llrt_reduce_into(const llrt_tensor *source, const llrt_tensor *desti
   llrt_storage storage[2];
   LLRT_TRY(take_params(source, params, &own));
   llrt_op_desc desc = {.kind = LLRT_OP_REDUCE, .n_tensors = own.values ? 3 : 2, .tensors = {*source}};
-  desc.combine = (llrt_op_combine){own.op, own.accumulate, own.axes};
+  desc.combine = (llrt_op_combine){.op = own.op, .accumulate = own.accumulate, .axes = own.axes};
   LLRT_TRY(llrt_reduce_keep_axes(destination, source->rank, own.axes, &storage[0], &desc.tensors[1]));
   if (own.values)
     LLRT_TRY(llrt_reduce_keep_axes(own.values, source->rank, own.axes, &storage[1], &desc.tensors[2]));

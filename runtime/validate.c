@@ -141,7 +141,7 @@ static llrt_status check_convert(const llrt_op_desc *desc) {
 
 llrt_status llrt_validate_desc(const llrt_op_desc *desc) {
   LLRT_REQUIRE(desc, "desc is NULL");
-  LLRT_REQUIRE(desc->kind == LLRT_OP_CONVERT || desc->kind == LLRT_OP_REDUCE,
+  LLRT_REQUIRE(desc->kind >= LLRT_OP_CONVERT && desc->kind <= LLRT_OP_SCAN,
                "there is no operation of kind %d", (int)desc->kind);
   LLRT_REQUIRE(desc->n_tensors >= 2 && desc->n_tensors <= LLRT_MAX_TENSORS, "an operation of %d tensors",
                desc->n_tensors);
@@ -149,7 +149,7 @@ llrt_status llrt_validate_desc(const llrt_op_desc *desc) {
     LLRT_TRY(check_convert(desc));
   } else {
     LLRT_TRY(check_types(desc->tensors, desc->n_tensors));
-    LLRT_TRY(llrt_validate_reduce(desc));
+    LLRT_TRY(desc->kind == LLRT_OP_SCAN ? llrt_validate_scan(desc) : llrt_validate_reduce(desc));
   }
   for (int i = 0; i < desc->n_tensors; i++) {
     const llrt_tensor_promise *promises = &desc->promises[i];

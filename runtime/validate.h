@@ -44,4 +44,7 @@ llrt_status llrt_validate_reduce(const llrt_op_desc *desc);
 llrt_status llrt_validate_reduced_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
                                          const storage_set *set);
 
+/* validate_scan.c: the same of a scan. */
+llrt_status llrt_validate_scan(const llrt_op_desc *desc);
+
 #endif

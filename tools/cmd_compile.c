@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FROM, TO, SHAPE, DTYPE, TARGET, EMIT, OUTPUT, INDEX, OUT_OF_RANGE, AXIS, FORM, OP, ACCUMULATE, MAPS };
+enum { FROM, TO, SHAPE, DTYPE, TARGET, EMIT, OUTPUT, INDEX, OUT_OF_RANGE, AXIS, FORM, OP, ACCUMULATE, EXCLUSIVE, REVERSE, MAPS };
 
 static const option_spec table[] = {
     [FROM] = {"from", 0, "EXPR", "storage of the source (default row_major)"},
@@ -23,6 +23,7 @@ static const option_spec table[] = {
     [OUTPUT] = {"output", 'o', "FILE", "where it goes (default for text: standard output)"},
     REQUEST_DESCRIBED_INDEX_OPTIONS,
     REQUEST_REDUCE_OPTIONS,
+    REQUEST_DIRECTION_OPTIONS,
     REQUEST_MAP_OPTIONS,
     {0},
 };
@@ -90,7 +91,13 @@ static int run(const options *given) {
                          .reduce = {.command_name = "compile",
                                     .op = value[OP],
                                     .axes = value[AXIS],
-                                    .accumulate = value[ACCUMULATE]}},
+                                    .accumulate = value[ACCUMULATE]},
+                         .scan = {.command_name = "compile",
+                                  .op = value[OP],
+                                  .axis = value[AXIS],
+                                  .exclusive = value[EXCLUSIVE] != NULL,
+                                  .reverse = value[REVERSE] != NULL,
+                                  .accumulate = value[ACCUMULATE]}},
       &r);
   if (code == TOOL_DONE) code = request_compile(&r, value[TARGET], wanted->emit, &bytes, &size);
   request_destroy(&r);
@@ -103,7 +110,7 @@ static int run(const options *given) {
 const command cmd_compile = {
     .name = "compile",
     .summary = "compile an operation for a target, without a device",
-    .synopsis = "convert|gather|scatter|reduce --to EXPR --target T --emit FORM [options]",
+    .synopsis = "convert|gather|scatter|reduce|scan --to EXPR --target T --emit FORM [options]",
     .text =
         "Plans the operation for a target and writes the plan, the code at a stage of\n"
         "compilation, or the finished kernel. Several variants of an operation follow each\n"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FROM, TO, SHAPE, DTYPE, TARGET, INDEX, OUT_OF_RANGE, AXIS, FORM, OP, ACCUMULATE, MAPS };
+enum { FROM, TO, SHAPE, DTYPE, TARGET, INDEX, OUT_OF_RANGE, AXIS, FORM, OP, ACCUMULATE, EXCLUSIVE, REVERSE, MAPS };
 
 static const option_spec table[] = {
     [FROM] = {"from", 0, "EXPR", "storage of the source (default row_major)"},
@@ -15,6 +15,7 @@ static const option_spec table[] = {
                 "sm_90a, sm_89, sm_80, gfx90a, gfx942, or host (the\ndefault: this machine)"},
     REQUEST_DESCRIBED_INDEX_OPTIONS,
     REQUEST_REDUCE_OPTIONS,
+    REQUEST_DIRECTION_OPTIONS,
     REQUEST_MAP_OPTIONS,
     {0},
 };
@@ -43,7 +44,13 @@ static int run(const options *given) {
                          .reduce = {.command_name = "explain",
                                     .op = value[OP],
                                     .axes = value[AXIS],
-                                    .accumulate = value[ACCUMULATE]}},
+                                    .accumulate = value[ACCUMULATE]},
+                         .scan = {.command_name = "explain",
+                                  .op = value[OP],
+                                  .axis = value[AXIS],
+                                  .exclusive = value[EXCLUSIVE] != NULL,
+                                  .reverse = value[REVERSE] != NULL,
+                                  .accumulate = value[ACCUMULATE]}},
       &r);
   if (code == TOOL_DONE) code = request_compile(&r, target, LLRT_EMIT_PLAN, &text, &size);
   request_destroy(&r);
@@ -56,7 +63,7 @@ static int run(const options *given) {
 const command cmd_explain = {
     .name = "explain",
     .summary = "print the plan of an operation and its predicted cost",
-    .synopsis = "convert|gather|scatter|reduce --to EXPR [options]",
+    .synopsis = "convert|gather|scatter|reduce|scan --to EXPR [options]",
     .text =
         "Prints what a kernel for this pair of storages does, step by step: which elements a\n"
         "block takes, how wide it reads and writes, how elements change threads in between,\n"

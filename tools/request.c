@@ -63,6 +63,7 @@ static int parse_scale(const char *name, request *r) {
 
 int request_parse_maps(const char *command_name, const char *const *values, request *r) {
   r->out_dtype = r->combine.axes ? request_reduced_dtype(r->combine.op, r->dtype, r->combine.accumulate) : r->dtype;
+  if (r->scans) r->out_dtype = request_scan_dtype(&r->scan, r->dtype);
   r->in_place = values[REQUEST_IN_PLACE] != NULL;
   if (values[REQUEST_OUT_DTYPE] &&
       llrt_dtype_parse(values[REQUEST_OUT_DTYPE], &r->out_dtype) != LLRT_OK)
@@ -100,6 +101,11 @@ int request_parse_storages(const char *from, const char *to, request *r) {
   return TOOL_DONE;
 }
 
+int request_parse_scan_of(const request_scan_options *given, request *r) {
+  r->scans = given->scans;
+  return given->scans ? request_parse_scan(given, r->rank, &r->scan) : TOOL_DONE;
+}
+
 bool request_take_shape_of(const char *expression, request *r) {
   llrt_layout layout;
   return llrt_layout_parse(expression, 0, NULL, &layout) == LLRT_OK &&
@@ -127,11 +133,14 @@ int request_parse(const request_options *given, request *r) {
   index.scatters = strcmp(given->operation, "scatter") == 0;
   request_reduce_options reduce = given->reduce;
   reduce.reduces = strcmp(given->operation, "reduce") == 0;
-  if (reduce.reduces) index.axis = NULL;
-  if (!index.gathers && !index.scatters && !reduce.reduces && strcmp(given->operation, "convert") != 0)
+  request_scan_options scan = given->scan;
+  scan.scans = strcmp(given->operation, "scan") == 0;
+  bool combines = reduce.reduces || scan.scans;
+  if (combines) index.axis = NULL;
+  if (!index.gathers && !index.scatters && !combines && strcmp(given->operation, "convert") != 0)
     return tool_wrong(command_name, "there is no operation '%s'", given->operation);
   int code = TOOL_DONE;
-  if (!to && !index.gathers && !index.scatters && !reduce.reduces) return tool_wrong(command_name, "--to is missing");
+  if (!to && !index.gathers && !index.scatters && !combines) return tool_wrong(command_name, "--to is missing");
   if (!to) to = "row_major";
   if (given->shape)
     code = request_parse_shape(command_name, given->shape, r);
@@ -141,6 +150,7 @@ int request_parse(const request_options *given, request *r) {
   if (code == TOOL_DONE && given->dtype) code = request_parse_dtype(given->dtype, r);
   if (code == TOOL_DONE) code = request_parse_indices(&index, r);
   if (code == TOOL_DONE) code = request_parse_reduce(&reduce, r);
+  if (code == TOOL_DONE) code = request_parse_scan_of(&scan, r);
   return code == TOOL_DONE ? request_finish(command_name, from, to, given->maps, r) : code;
 }
 
@@ -193,6 +203,14 @@ int request_compile(const request *r, const char *target, llrt_emit emit, char *
     desc.combine = r->combine;
     if (llrt_reduce_keep_axes(&result, r->rank, r->combine.axes, &kept, &desc.tensors[1]) != LLRT_OK)
       return tool_refuse_library(NULL);
+  }
+  if (r->scans) {
+    desc.kind = LLRT_OP_SCAN;
+    desc.combine = (llrt_op_combine){.op = r->scan.op,
+                                     .accumulate = r->scan.accumulate,
+                                     .axes = 1u << r->scan.axis,
+                                     .exclusive = r->scan.exclusive,
+                                     .reverse = r->scan.reverse};
   }
   if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);
   llrt_status status = llrt_op_promise_coarse(&desc);

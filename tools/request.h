@@ -1,4 +1,4 @@
-/* A conversion, gather, scatter or reduce as the command line asks for it: two storages of one logical shape, types,
+/* A conversion, gather, scatter, reduce or scan as the command line asks for it: two storages of one logical shape, types,
  * maps, indices. */
 #ifndef LLRT_TOOLS_REQUEST_H
 #define LLRT_TOOLS_REQUEST_H
@@ -6,6 +6,7 @@
 #include "tools/common/array.h"
 #include "tools/request_index.h"
 #include "tools/request_reduce.h"
+#include "tools/request_scan.h"
 #include "tools/tool.h"
 
 #include <llrt/op.h>
@@ -40,6 +41,8 @@ typedef struct request {
   bool in_place;
   llrt_storage from, to;
   llrt_op_combine combine; /* axes 0: no reduce */
+  bool scans;
+  llrt_scan_params scan;
   int n_maps;
   llrt_map maps[LLRT_MAX_MAPS];
   request_indices indices;
@@ -66,6 +69,9 @@ int request_parse_indices(const request_index_options *given, request *r);
 /* `from` and `to`, the one with indices on what is stored, the other on the shape. */
 int request_parse_storages(const char *from, const char *to, request *r);
 
+/* --op and its companions, where the operation is a scan. */
+int request_parse_scan_of(const request_scan_options *given, request *r);
+
 /* What follows once shape, type and indices are known: maps and storages. */
 int request_finish(const char *command_name, const char *from, const char *to,
                    const char *const *maps, request *r);
@@ -76,11 +82,12 @@ bool request_take_shape_of(const char *expression, request *r);
 /* What explain and compile take. from, shape and dtype may be NULL (row_major; what the expressions bring
  * along; f32), to as well where indices are given (row_major). */
 typedef struct request_options {
-  const char *command_name, *operation; /* convert, gather, scatter or reduce */
+  const char *command_name, *operation; /* convert, gather, scatter, reduce or scan */
   const char *from, *to, *shape, *dtype;
   const char *const *maps;
   request_index_options index;
   request_reduce_options reduce;
+  request_scan_options scan;
 } request_options;
 int request_parse(const request_options *given, request *r);
 

@@ -43,6 +43,7 @@ static int understand(const request_call *call, array *a, request *r) {
   }
   if (code == TOOL_DONE) code = request_parse_indices(&call->index, r);
   if (code == TOOL_DONE) code = request_parse_reduce(&call->reduce, r);
+  if (code == TOOL_DONE) code = request_parse_scan_of(&call->scan, r);
   if (!from) from = a->col_major ? "col_major" : "row_major";
   const char *to = value[REQUEST_TO] ? value[REQUEST_TO] : "row_major";
   return code == TOOL_DONE ? request_finish(command_name, from, to, call->maps, r) : code;
@@ -139,7 +140,9 @@ static llrt_status convert_on(llrt_device *device, const request *r, const array
   }
   if (r->in_place) out.data = in.data;
   else if (status == LLRT_OK) status = place(&out, NULL, 0, result->bytes);
-  if (status == LLRT_OK) status = llrt_convert_into(&in, &out, &params, NULL);
+  if (status == LLRT_OK)
+    status = r->scans ? llrt_scan_into(&in, &out, &r->scan, NULL)
+                      : llrt_convert_into(&in, &out, &params, NULL);
   if (status == LLRT_OK) status = fetch(&out, result);
   if (status == LLRT_OK) status = llrt_stream_synchronize(device, NULL);
   if (in.data) llrt_memory_free(device, in.data);

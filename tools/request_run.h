@@ -33,9 +33,10 @@ typedef struct request_call {
   const char *values; /* reduce: a file for the values beside positions, or NULL */
   request_index_options index;
   request_reduce_options reduce;
+  request_scan_options scan;
 } request_call;
 
-/* Reads, converts, gathers or reduces, and writes; returns the exit code. */
+/* Reads, converts, gathers, reduces or scans, and writes; returns the exit code. */
 int request_run(const request_call *call);
 
 #endif

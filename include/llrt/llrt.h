@@ -22,6 +22,7 @@
 #include <llrt/matrix.h>
 #include <llrt/op.h>
 #include <llrt/reduce.h>
+#include <llrt/scan.h>
 #include <llrt/status.h>
 #include <llrt/storage.h>
 #include <llrt/storage_named.h>

@@ -19,8 +19,9 @@ typedef struct llrt_op llrt_op;
 
 typedef enum llrt_op_kind {
   LLRT_OP_CONVERT = 1, /* tensors: source, destination; same logical shape. With a SCALE map, scales */
-  LLRT_OP_REDUCE = 2   /* tensors: source, destination, whose reduced axes have one position; of ARGMIN and ARGMAX
+  LLRT_OP_REDUCE = 2,  /* tensors: source, destination, whose reduced axes have one position; of ARGMIN and ARGMAX
                           the destination is positions, and the values may follow as a third tensor */
+  LLRT_OP_SCAN = 3     /* tensors: source, destination; same logical shape */
 } llrt_op_kind;
 
 /* What holds for a run-time number. All-zero: nothing is known. multiple: it is a multiple of this
@@ -44,11 +45,12 @@ typedef struct llrt_tensor_promise {
   llrt_index_promise index[LLRT_MAX_INDICES];
 } llrt_tensor_promise;
 
-/* What joins elements, and along which axes (include/llrt/reduce.h). */
+/* What joins elements, and along which axes (include/llrt/reduce.h, include/llrt/scan.h). */
 typedef struct llrt_op_combine {
   llrt_combiner op;
   llrt_dtype accumulate; /* NONE: the default for the op and the source's type */
   uint32_t axes;         /* bit a: axis a */
+  bool exclusive, reverse; /* SCAN */
 } llrt_op_combine;
 
 /* The description. For prepare, explain and compile the tensors' dtype, rank and storage count; data,
@@ -63,7 +65,7 @@ typedef struct llrt_op_desc {
   bool in_place; /* the tensors begin at one address, and the destination overwrites the source */
   int32_t n_maps; /* 0..LLRT_MAX_MAPS */
   llrt_map maps[LLRT_MAX_MAPS]; /* in the order in which they act */
-  llrt_op_combine combine; /* REDUCE; else zero */
+  llrt_op_combine combine; /* REDUCE, SCAN; else zero */
 } llrt_op_desc;
 
 /* Fills the promises that exactly these tensors keep, coarsely, as the one-line calls do: extents

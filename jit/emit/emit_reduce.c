@@ -3,6 +3,7 @@
 #include "jit/emit/builder.h"
 
 #include "base/bits.h"
+#include "jit/plan/combine.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/reduce.h"
 
@@ -45,7 +46,9 @@ static LLVMTypeRef type_of(const emitter *e, const plan_value *value) {
 void emit_fill_step(emitter *e, const plan_step *step) {
   const plan_value *out = &e->kernel->value[step->out];
   for (int i = 0; i < word_count(out); i++) {
-    emit_pair neutral = {.key = emit_combine_identity(step->combiner, (llrt_dtype)step->type, type_of(e, out))};
+    llrt_dtype type = (llrt_dtype)step->type;
+    emit_pair neutral = {.key = emit_combine_identity(step->combiner, type, type_of(e, out))};
+    if (step->exclusive) neutral.key = emit_splat(type_of(e, out), combine_empty(step->combiner, type));
     if (step->pairs) neutral.index = LLVMConstNull(type_of(e, &e->kernel->value[step->index_out]));
     put_word(e, step, i, neutral);
   }

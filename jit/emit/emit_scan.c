@@ -13,6 +13,45 @@
 
 #include <string.h>
 
+/* ---- lanes of the host ---- */
+
+/* The lane bits that hold no copies: a word is a vector of these lanes. */
+static uint64_t lane_mask(const plan_value *value) {
+  uint64_t mask = 0;
+  for (int i = 0; i < plan_value_bits(value, PLAN_LANE); i++)
+    if (plan_value_columns(value, PLAN_LANE)[i]) mask |= 1ull << i;
+  return mask;
+}
+
+/* The lane number that element i of a vector of `mask`'s lanes has, and the other way. */
+static uint64_t spread_lane(uint64_t i, uint64_t mask) {
+  uint64_t lane = 0;
+  for (; mask; mask &= mask - 1, i >>= 1)
+    if (i & 1) lane |= mask & -mask;
+  return lane;
+}
+static uint64_t gather_lane(uint64_t lane, uint64_t mask) {
+  uint64_t i = 0;
+  for (int n = 0; mask; mask &= mask - 1, n++)
+    if (lane & mask & -mask) i |= 1ull << n;
+  return i;
+}
+
+/* A word of one value as another has it, whose lanes hold copies where the first's do not, or the other way. */
+static LLVMValueRef relane(emitter *e, LLVMValueRef word, const plan_value *from, const plan_value *to) {
+  uint64_t a = lane_mask(from), b = lane_mask(to);
+  if (!emit_is_host(e) || a == b) return word;
+  LLVMValueRef mask[EMIT_MAX_LANES];
+  unsigned n = 1u << bits_count(b);
+  if (!a) word = LLVMBuildInsertElement(e->builder, LLVMGetUndef(LLVMVectorType(LLVMTypeOf(word), 1)), word,
+                                        emit_i32(e, 0), "");
+  if (n == 1) return LLVMBuildExtractElement(e->builder, word, emit_i32(e, 0), "");
+  for (unsigned i = 0; i < n; i++) mask[i] = emit_i32(e, (int64_t)gather_lane(spread_lane(i, b), a));
+  return LLVMBuildShuffleVector(e->builder, word, LLVMGetUndef(LLVMTypeOf(word)), LLVMConstVector(mask, n), "");
+}
+
+/* ---- scans ---- */
+
 typedef struct scanner {
   emitter *e;
   const plan_step *step;
@@ -133,12 +172,15 @@ void emit_scan_step(emitter *e, const plan_step *step) {
   memcpy(s.element, e->value[step->in], words);
   memcpy(s.total, e->value[step->in], words);
   for (int i = 0; i < n; i++) {
-    if (bits[i].lane) lane_bit(&s, bits[i].at);
+    int at = bits[i].at;
+    if (emit_is_host(e) && bits[i].lane) at = bits_count(lane_mask(in) & bits_mask(at));
+    if (bits[i].lane) lane_bit(&s, at);
     else register_bit(&s, 1ull << bits[i].at);
   }
   for (uint64_t i = 0; i < 1ull << s.n_registers; i++) {
     e->value[step->out][i] = result(&s, bits, n, i);
-    if (is_first(i, s.done)) e->value[step->total][plan_reduced_register(in, total, i)] = s.total[i];
+    if (!is_first(i, s.done)) continue;
+    e->value[step->total][plan_reduced_register(in, total, i)] = relane(e, s.total[i], in, total);
   }
 }
 
@@ -146,10 +188,13 @@ void emit_prefix_step(emitter *e, const plan_step *step) {
   const plan_kernel *kernel = e->kernel;
   const plan_value *out = &kernel->value[step->out];
   for (uint64_t i = 0; i < 1ull << plan_value_bits(out, PLAN_REGISTER); i++) {
-    uint64_t a = plan_reduced_register(out, &kernel->value[step->in], i);
-    uint64_t b = plan_reduced_register(out, &kernel->value[step->second], i);
-    e->value[step->out][i] = emit_combine(e, step->combiner, (llrt_dtype)step->type,
-                                          e->value[step->in][a], e->value[step->second][b]);
+    const int operand[2] = {step->in, step->second};
+    LLVMValueRef x[2];
+    for (int j = 0; j < 2; j++) {
+      const plan_value *value = &kernel->value[operand[j]];
+      x[j] = relane(e, e->value[operand[j]][plan_reduced_register(out, value, i)], value, out);
+    }
+    e->value[step->out][i] = emit_combine(e, step->combiner, (llrt_dtype)step->type, x[0], x[1]);
   }
 }
 

@@ -71,6 +71,10 @@ void emit_block_turns(emitter *e, LLVMValueRef *begin, LLVMValueRef *end) {
 void emit_decode_turn(emitter *e, LLVMValueRef turn) {
   const plan_turns *walk = &e->kernel->walk;
   LLVMValueRef index = turn;
+  if (walk->down) {
+    index = LLVMBuildSub(e->builder, emit_number(e, &walk->turns), turn, "");
+    index = LLVMBuildSub(e->builder, index, emit_i64(e, 1), "");
+  }
   for (int i = 0; i < walk->n_places; i++) {
     LLVMValueRef position = take_place(e, walk->place, i, walk->n_places, &index);
     if (walk->place[i].digit >= 0) {
@@ -376,7 +380,8 @@ static LLVMValueRef tiled_pointer(emitter *e, emit_place *place, uint64_t tile) 
 /* ---- flat kernels: positions by division ---- */
 
 static void flat_positions(emitter *e, LLVMValueRef index, LLVMValueRef position[PLAN_MAX_DIGITS]) {
-  for (int i = 0; i < e->kernel->n_digits; i++) position[i] = emit_i64(e, 0);
+  for (int i = 0; i < e->kernel->n_digits; i++)
+    position[i] = e->upper[i] ? e->upper[i] : emit_i64(e, 0);
   for (int i = 0; i < e->kernel->n_places; i++)
     position[e->kernel->place[i].digit] =
         take_place(e, e->kernel->place, i, e->kernel->n_places, &index);

@@ -410,12 +410,6 @@ void plan_cost_kernel(plan_kernel *kernel) {
     cost->tile_bytes = kernel->launch.block_elements * (widest << kernel->halves) / 8;
     return;
   }
-  int first = 0, end = kernel->n_steps;
-  for (int i = 0; i < kernel->n_steps; i++) {
-    if (kernel->step[i].kind != PLAN_IF_INTERIOR) continue;
-    first = i + 1;
-    end = first + kernel->step[i].body;
-  }
   cost->tile_bytes = plan_access_bytes(widest, kernel->space.in[0].bits);
   cost->min_sectors = bits_max(cost->tile_bytes / kernel->target.sector_bytes, 1);
   cost->min_wavefronts =
@@ -425,5 +419,10 @@ void plan_cost_kernel(plan_kernel *kernel) {
     cost->registers =
         bits_max(cost->registers, 1 << (plan_value_bits(value, PLAN_REGISTER) - value->word));
   }
-  plan_cost_steps(kernel, first, end, cost);
+  for (int i = 0; i < kernel->n_steps; i++) { /* of an edge what the interior does */
+    const plan_step *step = &kernel->step[i];
+    bool edge = step->kind == PLAN_IF_INTERIOR;
+    plan_cost_steps(kernel, i, edge ? i + 1 + step->body : i + 1, cost);
+    if (edge) i += step->body + step->otherwise;
+  }
 }

@@ -190,6 +190,9 @@ void draft_runs_of(draft *d, int t, draft_runs *out);
 llrt_status draft_space(draft *d);
 /* A vector of the digits' bits as bits of `space`. */
 uint64_t draft_repack(const draft *d, uint64_t x);
+/* Appends the places of what a scan walks, as positions along the axis follow each other: of whole digits, or with
+ * `upper` of what lies above their bits. */
+llrt_status draft_walk_places(draft *d, bool upper);
 /* Appends a block (or flat index) place: digit i's positions counted in steps of `divisor` of its axis. */
 llrt_status draft_digit_place(draft *d, int i, int64_t divisor);
 /* The number of those positions. */
@@ -222,9 +225,11 @@ typedef struct draft_scan_spec {
   int carry; /* a value reduced along the order that stands before (reverse: after) everything; -1: none */
 } draft_scan_spec;
 /* Appends steps that make *out, laid out as value `in`, of it; *total (NULL: not wanted) becomes the
- * combination of all positions with the carry. Any layout whose columns are independent or zero. Uses shared
+ * combination of all positions, without the carry. Any layout whose columns are independent or zero. Uses shared
  * memory where bits of the order are warps. */
 llrt_status draft_scan(draft *d, int in, const draft_scan_spec *spec, int *out, int *total);
+/* The layout in which a value is scanned: its own, or where its columns are sums of bits, one of unit vectors. */
+void draft_scan_layout(const plan_value *value, const plan_order *order, plan_value *out);
 /* Appends in combined with `second`; *out is laid out as the one that is reduced less. */
 llrt_status draft_prefix(draft *d, const draft_scan_spec *spec, int in, int second, int *out);
 /* Whether a store to shared memory has to wait for what reads there: before it, or in a turn before. */
@@ -252,6 +257,8 @@ llrt_status draft_map_steps(draft *d, int first, int n, bool masked, int *value)
 int64_t draft_group(const draft *d, int t, int axis);
 /* Whether a reduce drops the axis; whether tensor t has one position along it therefore. */
 bool draft_is_reduced(const draft *d, int axis);
+/* Whether blocks walk the axis: a reduce's, or the one of a scan. */
+bool draft_is_walked(const draft *d, int axis);
 bool draft_is_dropped(const draft *d, int t, int axis);
 /* Whether words that a map acts on stay whole in every block. Errors: UNSUPPORTED where they do not. */
 llrt_status draft_check_words(const draft *d);
@@ -270,7 +277,14 @@ llrt_status draft_value(plan_kernel *kernel, const plan_value *value, int *numbe
 /* Threads, shared memory and cost of a kernel whose steps are complete. */
 void draft_finish(plan_kernel *kernel);
 
-/* flat.c: the steps and places of the kernel that takes one element after the other. */
+/* flat.c: whole digits without a tile, split into places: of those that are not walked in the destination's
+ * order, of the others as positions along their axis follow each other. */
+llrt_status draft_flat_digits(draft *d);
+/* The value of one element (of 4 bits: two) a lane and register; iterations: log2 turns of a loop over them. */
+llrt_status draft_flat_value(const draft *d, int tile_bits, plan_value *value, int *iterations);
+/* log2 positions of the flat index that a block takes. */
+int draft_flat_tile(const draft *d);
+/* The steps and places of the kernel that takes one element after the other. */
 llrt_status draft_flat(draft *d);
 
 /* access.c: questions about the map from a value to addresses. */

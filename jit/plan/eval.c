@@ -38,6 +38,7 @@ void plan_block_turns(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DI
 void plan_decode_turn(const plan_kernel *kernel, int64_t turn, const uint64_t *args, uint64_t *grid,
                       int64_t upper[PLAN_MAX_DIGITS]) {
   const plan_turns *walk = &kernel->walk;
+  if (walk->down) turn = plan_number_value(&walk->turns, args, 1) - 1 - turn;
   *grid &= bits_mask(walk->grid_bits);
   for (int i = 0; i < walk->n_places; i++) {
     const plan_place *place = &walk->place[i];
@@ -70,7 +71,9 @@ bool plan_flat_index(const plan_kernel *kernel, int64_t block, uint64_t tile, co
 }
 
 void plan_flat_position(const plan_kernel *kernel, int64_t index, const uint64_t *args,
+                        const int64_t upper[PLAN_MAX_DIGITS],
                         int64_t position[PLAN_MAX_DIGITS]) {
+  for (int i = 0; i < kernel->n_digits; i++) position[i] = upper[i];
   for (int i = 0; i < kernel->n_places; i++) {
     const plan_place *place = &kernel->place[i];
     int64_t count = plan_number_value(&place->count, args, 1);

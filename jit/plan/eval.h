@@ -25,8 +25,9 @@ void plan_tile_position(const plan_kernel *kernel, uint64_t y, uint64_t grid,
 /* The flat index at tile coordinate `tile` of a block; false outside the block's part or the tensor. */
 bool plan_flat_index(const plan_kernel *kernel, int64_t block, uint64_t tile, const uint64_t *args,
                      int64_t *index);
-/* The digits' positions of element `index` of a flat kernel. */
+/* The digits' positions of element `index` of a flat kernel; of those that are walked, as `upper` has them. */
 void plan_flat_position(const plan_kernel *kernel, int64_t index, const uint64_t *args,
+                        const int64_t upper[PLAN_MAX_DIGITS],
                         int64_t position[PLAN_MAX_DIGITS]);
 
 /* The coordinate of an axis at these positions. */

@@ -42,11 +42,18 @@ static llrt_status fill_places(draft *d) {
   plan_kernel *kernel = d->kernel;
   for (int order = 0; order < 64 + LLRT_MAX_DIGITS; order++) {
     for (int i = 0; i < kernel->n_digits; i++) {
-      if (memory_order(d, i) == order)
+      if (memory_order(d, i) == order && !draft_is_walked(d, kernel->digit[i].axis))
         LLRT_TRY(draft_digit_place(d, i, kernel->digit[i].step));
     }
   }
-  return LLRT_OK;
+  return draft_walk_places(d, false);
+}
+
+llrt_status draft_flat_digits(draft *d) {
+  LLRT_TRY(fill_digits(d));
+  LLRT_TRY(draft_bounds(d));
+  LLRT_TRY(fill_places(d));
+  return draft_arg(d, (plan_arg){.kind = PLAN_ARG_POSITIONS, .factor = 1}, &d->kernel->flat_elements);
 }
 
 static llrt_status add_dim(llrt_layout *layout, const char *name, int bits, int *next, bool copies) {
@@ -65,7 +72,7 @@ static int register_bits(const draft *d) {
 
 /* GPU: lanes, then warps, then registers; host: one scalar element an iteration. Before these, the two
  * elements of a byte. */
-static llrt_status flat_value(const draft *d, int tile_bits, plan_value *value, int *iterations) {
+llrt_status draft_flat_value(const draft *d, int tile_bits, plan_value *value, int *iterations) {
   const plan_kernel *kernel = d->kernel;
   llrt_layout *layout = &value->layout;
   bool host = kernel->target.lanes_first;
@@ -103,28 +110,27 @@ static llrt_status check_pair(const draft *d) {
   return llrt_error(LLRT_UNSUPPORTED, "no digit of the destination counts the 4-bit elements of a byte");
 }
 
+int draft_flat_tile(const draft *d) {
+  const plan_kernel *kernel = d->kernel;
+  if (kernel->target.lanes_first) return FLAT_HOST_BITS;
+  return register_bits(d) + kernel->lane_bits + kernel->warp_bits;
+}
+
 llrt_status draft_flat(draft *d) {
   plan_kernel *kernel = d->kernel;
   plan_value value;
-  plan_number elements;
   int iterations = 0, number = 0;
   kernel->warp_bits = kernel->target.warp_bits;
-  int tile_bits = kernel->target.lanes_first
-                      ? FLAT_HOST_BITS
-                      : register_bits(d) + kernel->lane_bits + kernel->warp_bits;
+  int tile_bits = draft_flat_tile(d);
   LLRT_TRY(check_pair(d));
   if (d->desc->in_place) {
     LLRT_TRY(draft_panel(d));
     tile_bits = bits_max(tile_bits, bits_highest((uint64_t)(2 * kernel->panel.positions - 1)));
   }
-  LLRT_TRY(fill_digits(d));
-  LLRT_TRY(draft_bounds(d));
-  LLRT_TRY(fill_places(d));
-  LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_POSITIONS, .factor = 1}, &elements));
-  kernel->flat_elements = elements;
+  LLRT_TRY(draft_flat_digits(d));
   kernel->launch.block_elements =
       d->desc->in_place ? (int32_t)kernel->panel.positions : 1 << tile_bits;
-  LLRT_TRY(flat_value(d, tile_bits, &value, &iterations));
+  LLRT_TRY(draft_flat_value(d, tile_bits, &value, &iterations));
   LLRT_TRY(draft_value(kernel, &value, &number));
   int present = -1; /* no index is uniform here */
   draft_uniform_indices(d);

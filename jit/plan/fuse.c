@@ -33,6 +33,9 @@ static bool follows(const draft *d, int inner, int outer) {
   int64_t a, b;
   if (inner == outer || d->count[inner] < 2 || d->count[outer] < 2) return false;
   bool reduced = draft_is_reduced(d, d->kernel->digit[inner].axis);
+  if (d->desc->kind == LLRT_OP_SCAN && (draft_is_walked(d, d->kernel->digit[inner].axis) ||
+                                        draft_is_walked(d, d->kernel->digit[outer].axis)))
+    return false;
   if (draft_is_reduced(d, d->kernel->digit[outer].axis) != reduced) return false;
   for (int t = 0; t < (reduced ? 1 : d->desc->n_tensors); t++) {
     if (!known_step(d, inner, t, &a) || !known_step(d, outer, t, &b)) return false;

@@ -113,7 +113,7 @@ static bool step_position(const interpreter *in, const plan_step *step, uint64_t
   if (kernel->flat) {
     int64_t index;
     if (!plan_flat_index(kernel, in->block, tile, in->args, &index)) return false;
-    plan_flat_position(kernel, index, in->args, position);
+    plan_flat_position(kernel, index, in->args, in->upper, position);
   } else {
     plan_tile_position(kernel, tile, in->grid, in->upper, position);
   }
@@ -480,7 +480,9 @@ static combine_pair join(const plan_step *step, combine_pair a, combine_pair b) 
 }
 
 static void run_fill(interpreter *in, const plan_step *step) {
-  const combine_pair neutral = {combine_identity(step->combiner, (llrt_dtype)step->type), 0};
+  llrt_dtype type = (llrt_dtype)step->type;
+  const combine_pair neutral = {step->exclusive ? combine_empty(step->combiner, type)
+                                                : combine_identity(step->combiner, type), 0};
   for (int64_t at = 0; at < value_size(in->kernel, step->out); at++) put_pair(in, step, neutral, at);
 }
 

@@ -66,6 +66,11 @@ bool draft_is_reduced(const draft *d, int axis) {
   return axis >= 0 && d->desc && d->desc->kind == LLRT_OP_REDUCE && d->desc->combine.axes >> axis & 1;
 }
 
+bool draft_is_walked(const draft *d, int axis) {
+  bool scanned = axis >= 0 && d->desc && d->desc->kind == LLRT_OP_SCAN && d->desc->combine.axes >> axis & 1;
+  return scanned || draft_is_reduced(d, axis);
+}
+
 /* Tensors 1 and 2 are what a reduce writes. */
 bool draft_is_dropped(const draft *d, int t, int axis) {
   return draft_is_reduced(d, axis) && (t == 1 || t == 2);

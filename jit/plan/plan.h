@@ -213,7 +213,7 @@ typedef enum plan_step_kind {
   /* Combining by `combiner` in type `type` (jit/plan/combine.h). Of an arg combiner a value is a pair: keys and
    * positions, which are values of one layout; each step has both. A value whose tile has fewer bits than the
    * kernel's stands for coordinates whose other bits are 0. */
-  PLAN_FILL,         /* out = the neutral element; positions: 0 */
+  PLAN_FILL,         /* out = the neutral element, exclusive: what there is before the first; positions: 0 */
   PLAN_JOIN,         /* out = in joined with `with`, element by element */
   PLAN_FOLD,         /* out = in, elements of a thread whose coordinates agree in out's tile bits joined: a
                         tree, lowest of the other bits first. Lanes and warps stay */
@@ -263,7 +263,7 @@ typedef struct plan_step {
   uint8_t second;         /* PREFIX, GATHER: value */
   uint8_t total;          /* SCAN: value, reduced along the order */
   uint8_t order;          /* SCAN */
-  bool exclusive;         /* SCAN: without y itself, the neutral element where there is no other */
+  bool exclusive;         /* FILL: of a sum +0. SCAN: without y itself, the neutral element where there is no other */
   bool reverse;           /* SCAN: from the last position down; what is combined stays in order */
   bool joins;         /* IF_INTERIOR */
   bool pairs;         /* combining steps, WALK: index_in, index_with, index_out are the positions' values */
@@ -282,6 +282,7 @@ typedef struct plan_turns {
   plan_place place[LLRT_MAX_RANK * 2];
   uint8_t grid_bits; /* of in-dim grid, that the block has */
   int8_t split;      /* digit, or -1: one block takes all turns */
+  bool down;         /* turn t is position turns - 1 - t */
   plan_number turns, share;
 } plan_turns;
 

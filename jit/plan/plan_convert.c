@@ -7,6 +7,7 @@
  * exchange. Where one acts on words of several elements, edges move words and no kernel is flat: the
  * tiled one then serves every shape. */
 #include "jit/plan/reduce.h"
+#include "jit/plan/plan_scan.h"
 
 #include "base/bits.h"
 #include "base/status.h"
@@ -310,6 +311,7 @@ llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
                       const plan_options *options, plan *out) {
   out->n_variants = 0;
   if (desc->kind == LLRT_OP_REDUCE) return plan_reduce_make(desc, target, options, out);
+  if (desc->kind == LLRT_OP_SCAN) return plan_scan_make(desc, target, options, out);
   assert(desc->kind == LLRT_OP_CONVERT && desc->n_tensors >= 2);
   int bits = llrt_dtype_bits(desc->tensors[0].dtype);
   plan_kernel *first = &out->variant[0];

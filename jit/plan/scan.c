@@ -235,6 +235,11 @@ static void unit_value(const plan_value *value, plan_value *out) {
     out->layout.column[i] = value->layout.column[i] ? 1ull << next++ : 0;
 }
 
+void draft_scan_layout(const plan_value *value, const plan_order *order, plan_value *out) {
+  *out = *value;
+  if (!has_own_columns(value, order)) unit_value(value, out);
+}
+
 llrt_status draft_scan(draft *d, int in, const draft_scan_spec *spec, int *out, int *total) {
   plan_value given = d->kernel->value[in], units;
   int at = in, all;
@@ -246,7 +251,6 @@ llrt_status draft_scan(draft *d, int in, const draft_scan_spec *spec, int *out, 
   LLRT_TRY(scan_all(d, at, spec, &spec->order, spec->exclusive, out, &all));
   if (spec->carry >= 0) LLRT_TRY(join_before(d, spec, spec->carry, *out, out));
   if (!direct) LLRT_TRY(draft_exchange(d, *out, &given, out));
-  if (!total) return LLRT_OK;
-  *total = all;
-  return spec->carry < 0 ? LLRT_OK : join_before(d, spec, spec->carry, all, total);
+  if (total) *total = all;
+  return LLRT_OK;
 }

@@ -88,7 +88,7 @@ static llrt_status add_turn_place(draft *d, plan_place place, plan_grid_place gr
 llrt_status draft_digit_place(draft *d, int i, int64_t divisor) {
   plan_place place = {.digit = (int8_t)i};
   plan_grid_place grid = {.axis = -1};
-  bool walked = draft_is_reduced(d, d->kernel->digit[i].axis);
+  bool walked = draft_is_walked(d, d->kernel->digit[i].axis);
   LLRT_TRY(draft_digit_count(d, i, divisor, &place.count));
   if (d->splits && i == d->split) return add_place(d, place, (plan_grid_place){.axis = PLAN_AXIS_SPLITS});
   if (place.count.arg < 0) {
@@ -102,6 +102,22 @@ llrt_status draft_digit_place(draft *d, int i, int64_t divisor) {
   arg.kind = PLAN_ARG_MAGIC_SHIFT;
   LLRT_TRY(draft_arg(d, arg, &place.magic_shift));
   return walked ? add_turn_place(d, place, grid) : add_place(d, place, grid);
+}
+
+llrt_status draft_walk_places(draft *d, bool upper) {
+  const plan_kernel *kernel = d->kernel;
+  int64_t above = 0;
+  for (;;) {
+    int next = -1;
+    for (int i = 0; i < kernel->n_digits && d->desc->kind == LLRT_OP_SCAN; i++)
+      if (draft_is_walked(d, kernel->digit[i].axis) && kernel->digit[i].step > above &&
+          (next < 0 || kernel->digit[i].step < kernel->digit[next].step))
+        next = i;
+    if (next < 0) return LLRT_OK;
+    above = kernel->digit[next].step;
+    if (upper && !kernel->digit[next].rest) continue;
+    LLRT_TRY(draft_digit_place(d, next, above << (upper ? kernel->digit[next].bits : 0)));
+  }
 }
 
 /* Digits of an extent on the device come last, so that idle blocks are the last ones; those along which an
@@ -120,6 +136,7 @@ static llrt_status fill_places(draft *d) {
   plan_kernel *kernel = d->kernel;
   int side = kernel->target.lanes_first ? 0 : 1;
   int own = d->n_grid - d->n_walked;
+  bool scan = d->desc && d->desc->kind == LLRT_OP_SCAN;
   if (own > 0) {
     plan_place place = {.digit = -1, .bits = (uint8_t)own};
     plan_grid_place grid = {.axis = -1, .factor = (int64_t)1 << own};
@@ -132,9 +149,10 @@ static llrt_status fill_places(draft *d) {
   }
   for (int order = -LLRT_MAX_DIGITS - 2; order < 2 * LLRT_MAX_DIGITS; order++)
     for (int i = 0; i < kernel->n_digits; i++)
-      if (kernel->digit[i].rest && block_order(d, i, draft_is_reduced(d, kernel->digit[i].axis) ? 0 : side) == order)
+      if (kernel->digit[i].rest && !(scan && draft_is_walked(d, kernel->digit[i].axis)) &&
+          block_order(d, i, draft_is_reduced(d, kernel->digit[i].axis) ? 0 : side) == order)
         LLRT_TRY(draft_digit_place(d, i, kernel->digit[i].step << kernel->digit[i].bits));
-  return LLRT_OK;
+  return scan ? draft_walk_places(d, true) : LLRT_OK;
 }
 
 llrt_status draft_space(draft *d) {

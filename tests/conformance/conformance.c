@@ -37,7 +37,7 @@ static const struct {
   int (*count)(void);
   own_case *passes;
 } own_cases[] = {{index_cases, index_case_passes}, {gather_cases, gather_case_passes},
-                 {reduce_cases, reduce_case_passes}};
+                 {reduce_cases, reduce_case_passes}, {scan_cases, scan_case_passes}};
 #define N_OWN_CASES (sizeof own_cases / sizeof *own_cases)
 
 static int all_cases(void) {

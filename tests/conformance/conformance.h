@@ -93,6 +93,11 @@ int reduce_cases(void);
 bool reduce_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
                         char *why, size_t size);
 
+/* conformance_scan.c: scans. */
+int scan_cases(void);
+bool scan_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
+                      char *why, size_t size);
+
 /* Runs a case on an open device and says in why[size] what was wrong, or makes it empty. */
 bool case_passes(const conformance_case *tested, llrt_device *device, char *why, size_t size);
 

@@ -353,7 +353,7 @@ static bool run_prepared(reduce_bench *at, bool reload, area *workspace) {
   llrt_storage kept[2];
   llrt_op *op, *loaded = NULL;
   size_t bytes, size = sizeof saved;
-  desc.combine = (llrt_op_combine){row->op, row->accumulate, axes_of(row)};
+  desc.combine = (llrt_op_combine){.op = row->op, .accumulate = row->accumulate, .axes = axes_of(row)};
   for (int t = 1; t < at->n; t++)
     AREA_CHECK(&at->owner, llrt_reduce_keep_axes(&at->tensor[t], row->rank, axes_of(row), &kept[t - 1],
                                                  &desc.tensors[t]));

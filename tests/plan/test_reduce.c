@@ -137,7 +137,7 @@ static void try_row(const row *r, const char *target_name) {
   llrt_dtype type = combine_accumulator(r->op, r->dtype);
   snprintf(where, sizeof where, "%s, %s by %s from %s", target_name, combine_name(r->op), llrt_dtype_name(r->dtype),
            r->source);
-  t->desc = (llrt_op_desc){.kind = LLRT_OP_REDUCE, .n_tensors = 2, .combine = {r->op, 0, r->axes}};
+  t->desc = (llrt_op_desc){.kind = LLRT_OP_REDUCE, .n_tensors = 2, .combine = {.op = r->op, .axes = r->axes}};
   make_tensor(t, 0, r->source, r->dtype, r, false);
   make_tensor(t, 1, r->destination, combine_result(r->op, r->dtype, type), r, true);
   cr_assert_eq(plan_target_find(target_name, &target), LLRT_OK);

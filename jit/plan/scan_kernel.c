@@ -1,0 +1,202 @@
+/* The kernels of a scan, which walk the axis with a carry:
+ *
+ *   fill, walk { load, cast, scan with the carry, cast, store } */
+#include "jit/plan/plan_scan.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/combine.h"
+
+static llrt_dtype accumulator(const llrt_op_desc *desc) {
+  llrt_dtype type = desc->combine.accumulate;
+  return type ? type : combine_accumulator((int)desc->combine.op, desc->tensors[0].dtype);
+}
+
+static llrt_status cast(draft *d, llrt_dtype from, llrt_dtype to, int *value) {
+  plan_kernel *kernel = d->kernel;
+  if (from == to) return LLRT_OK;
+  if (kernel->n_maps == PLAN_MAX_MAPS)
+    return llrt_error(LLRT_INTERNAL, "a kernel of more than %d maps", PLAN_MAX_MAPS);
+  kernel->map[kernel->n_maps] =
+      (plan_map){.kind = PLAN_MAP_CAST, .from = (uint8_t)from, .to = (uint8_t)to};
+  return draft_map_steps(d, kernel->n_maps++, 1, false, value);
+}
+
+/* What the axis's turns are, and in which direction. */
+static llrt_status begin_walk(draft *d) {
+  plan_turns *turns = &d->kernel->walk;
+  turns->grid_bits = (uint8_t)(d->n_grid - d->n_walked);
+  turns->split = -1;
+  turns->down = d->desc->combine.reverse;
+  d->kernel->launch.walk.axes = d->desc->combine.axes;
+  d->kernel->launch.walk.least = 1;
+  LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_TURNS}, &turns->turns));
+  return draft_arg(d, (plan_arg){.kind = PLAN_ARG_SHARE}, &turns->share);
+}
+
+/* The carry before the first turn, and the walk; *walk is its step. */
+static llrt_status open_walk(draft *d, const plan_value *laid_out, int *walk, int *carry) {
+  plan_kernel *kernel = d->kernel;
+  int first;
+  LLRT_TRY(draft_value(kernel, laid_out, &first));
+  LLRT_TRY(draft_value(kernel, laid_out, carry));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_FILL, .out = (uint8_t)first,
+                                          .combiner = (uint8_t)d->desc->combine.op,
+                                          .type = (uint8_t)accumulator(d->desc),
+                                          .exclusive = d->desc->combine.exclusive}));
+  *walk = kernel->n_steps;
+  return draft_step(kernel, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)first, .out = (uint8_t)*carry});
+}
+
+static void close_walk(draft *d, int walk) {
+  d->kernel->step[walk].body = (uint8_t)(d->kernel->n_steps - walk - 1);
+}
+
+/* ---- element by element ---- */
+
+static llrt_status join(draft *d, int carry, int x, int *out) {
+  const llrt_op_combine *combine = &d->desc->combine;
+  plan_value value = d->kernel->value[carry];
+  LLRT_TRY(draft_value(d->kernel, &value, out));
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_JOIN, .combiner = (uint8_t)combine->op,
+                                           .type = (uint8_t)accumulator(d->desc),
+                                           .in = (uint8_t)(combine->reverse ? x : carry),
+                                           .with = (uint8_t)(combine->reverse ? carry : x),
+                                           .out = (uint8_t)*out});
+}
+
+/* The last step makes the carry; the code generator sees that an inclusive scan has made it before. */
+static llrt_status element_steps(draft *d, const plan_value *element, int carry) {
+  plan_kernel *kernel = d->kernel;
+  llrt_dtype type = accumulator(d->desc);
+  int x, made = carry, next;
+  LLRT_TRY(draft_value(kernel, element, &x));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)x, .masked = true}));
+  LLRT_TRY(cast(d, d->desc->tensors[0].dtype, type, &x));
+  if (!d->desc->combine.exclusive) LLRT_TRY(join(d, carry, x, &made));
+  LLRT_TRY(cast(d, type, d->desc->tensors[1].dtype, &made));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)made,
+                                          .masked = true}));
+  return join(d, carry, x, &next);
+}
+
+/* Pads would get what was joined before them. */
+static llrt_status check_pads(const draft *d) {
+  for (int a = 0; a < d->desc->tensors[0].rank; a++)
+    if (d->pads[a])
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "a scan cannot write the destination's pads along axis %d: scan into a storage "
+                        "that keeps them (pad=keep), or into row_major and convert",
+                        a);
+  return LLRT_OK;
+}
+
+llrt_status scan_plan_flat(const llrt_op_desc *desc, const plan_target *target, plan_kernel *kernel) {
+  draft d;
+  plan_value element, carried;
+  int iterations = 0, walk, carry;
+  draft_begin(&d, desc, target, NULL, kernel);
+  kernel->flat = true;
+  kernel->warp_bits = target->warp_bits;
+  LLRT_TRY(draft_digits(&d));
+  LLRT_TRY(check_pads(&d));
+  LLRT_TRY(draft_flat_digits(&d));
+  LLRT_TRY(begin_walk(&d));
+  kernel->fill = combine_identity((int)desc->combine.op, desc->tensors[0].dtype);
+  int tile_bits = draft_flat_tile(&d);
+  kernel->launch.block_elements = 1 << tile_bits;
+  LLRT_TRY(draft_flat_value(&d, tile_bits, &element, &iterations));
+  carried = draft_retyped(&d, &element, llrt_dtype_bits(accumulator(desc)));
+  int loop = kernel->n_steps;
+  if (iterations > 0)
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .iterations = (uint8_t)iterations}));
+  LLRT_TRY(open_walk(&d, &carried, &walk, &carry));
+  LLRT_TRY(element_steps(&d, &element, carry));
+  close_walk(&d, walk);
+  if (iterations > 0) kernel->step[loop].body = (uint8_t)(kernel->n_steps - loop - 1);
+  draft_finish(kernel);
+  return LLRT_OK;
+}
+
+/* ---- tile by tile ---- */
+
+/* One access, in turns at an edge masked and as wide as masks allow. */
+static llrt_status edge_step(draft *d, plan_step step, int value) {
+  plan_kernel *kernel = d->kernel;
+  const plan_value *moved = &kernel->value[value];
+  bool edge = kernel->n_bounds > 0;
+  if (edge)
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .joins = step.kind == PLAN_LOAD,
+                                            .body = 1, .otherwise = 1, .out = step.out}));
+  LLRT_TRY(draft_step(kernel, step));
+  if (!edge) return LLRT_OK;
+  step.masked = true;
+  step.vector = (uint8_t)draft_whole_vector(d, moved, step.tensor, step.vector);
+  return draft_step(kernel, step);
+}
+
+/* The elements of a turn, laid out as they are scanned. */
+static llrt_status load_turn(draft *d, const draft_values *values, const plan_value *laid_out, int *x) {
+  LLRT_TRY(draft_value(d->kernel, &values->load, x));
+  plan_step load = {.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)*x, .vector = (uint8_t)d->vector[0]};
+  LLRT_TRY(edge_step(d, load, *x));
+  LLRT_TRY(cast(d, d->desc->tensors[0].dtype, accumulator(d->desc), x));
+  return draft_exchange(d, *x, laid_out, x);
+}
+
+/* Results, cast before they move where that makes them narrower. */
+static llrt_status store_turn(draft *d, const draft_values *values, int made) {
+  llrt_dtype type = accumulator(d->desc), to = d->desc->tensors[1].dtype;
+  bool narrows = llrt_dtype_bits(to) <= llrt_dtype_bits(type);
+  plan_value target = draft_retyped(d, &values->store, llrt_dtype_bits(narrows ? to : type));
+  if (narrows) LLRT_TRY(cast(d, type, to, &made));
+  LLRT_TRY(draft_exchange(d, made, &target, &made));
+  if (!narrows) LLRT_TRY(cast(d, type, to, &made));
+  plan_step store = {.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)made, .vector = (uint8_t)d->vector[1]};
+  return edge_step(d, store, made);
+}
+
+/* The last step makes the carry. Where lanes store by themselves, those that do not would run ahead to the next
+ * turn's shuffles: a barrier keeps them together. */
+static llrt_status turn_steps(draft *d, const draft_values *values, const plan_value *laid_out,
+                              draft_scan_spec *spec) {
+  int x, made, total, carry = spec->carry;
+  LLRT_TRY(load_turn(d, values, laid_out, &x));
+  LLRT_TRY(draft_scan(d, x, spec, &made, &total));
+  LLRT_TRY(store_turn(d, values, made));
+  if (d->kernel->n_bounds > 0 && !d->kernel->target.lanes_first)
+    LLRT_TRY(draft_step(d->kernel, (plan_step){.kind = PLAN_BARRIER}));
+  return spec->reverse ? draft_prefix(d, spec, total, carry, &carry)
+                       : draft_prefix(d, spec, carry, total, &carry);
+}
+
+llrt_status scan_plan_tiled(const llrt_op_desc *desc, const plan_target *target,
+                            const plan_options *options, plan_kernel *kernel, bool *tiled) {
+  draft d;
+  draft_values values;
+  plan_value laid_out, carried, wide;
+  draft_scan_spec spec = {.combiner = (uint8_t)desc->combine.op,
+                          .type = (uint8_t)accumulator(desc),
+                          .exclusive = desc->combine.exclusive,
+                          .reverse = desc->combine.reverse};
+  uint64_t along = 0;
+  int walk;
+  draft_begin(&d, desc, target, options, kernel);
+  LLRT_TRY(draft_digits(&d));
+  LLRT_TRY(check_pads(&d));
+  *tiled = !d.divided && scan_tile(&d, &spec.order);
+  if (!*tiled) return LLRT_OK;
+  LLRT_TRY(draft_space(&d));
+  LLRT_TRY(draft_assign(&d, &values));
+  LLRT_TRY(begin_walk(&d));
+  kernel->fill = combine_identity((int)desc->combine.op, desc->tensors[0].dtype);
+  wide = draft_retyped(&d, &values.load, llrt_dtype_bits(accumulator(desc)));
+  draft_scan_layout(&wide, &spec.order, &laid_out);
+  for (int i = 0; i < spec.order.n; i++) along |= 1ull << spec.order.bit[i];
+  plan_value_reduce(&laid_out, along, &carried);
+  LLRT_TRY(open_walk(&d, &carried, &walk, &spec.carry));
+  LLRT_TRY(turn_steps(&d, &values, &laid_out, &spec));
+  close_walk(&d, walk);
+  draft_finish(kernel);
+  return LLRT_OK;
+}

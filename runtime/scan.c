@@ -1,0 +1,54 @@
+/* llrt_scan: what it adds to a description and a call (op_call.c). */
+#include "base/status.h"
+#include "jit/plan/combine.h"
+#include "runtime/prepared.h"
+#include "runtime/result.h"
+
+#include <llrt/scan.h>
+
+#include <string.h>
+
+static llrt_status take_params(const llrt_tensor *source, const llrt_scan_params *params,
+                               llrt_scan_params *out) {
+  static const llrt_scan_params defaults;
+  *out = params ? *params : defaults;
+  LLRT_REQUIRE(source->rank > 0 && source->rank <= LLRT_MAX_RANK, "a source of rank %d", source->rank);
+  if (!out->op) out->op = LLRT_COMBINE_SUM;
+  LLRT_REQUIRE(out->axis >= 0 && out->axis < source->rank, "axis %d of a source of rank %d", out->axis,
+               source->rank);
+  return LLRT_OK;
+}
+
+llrt_status llrt_scan_into(const llrt_tensor *source, const llrt_tensor *destination,
+                           const llrt_scan_params *params, void *stream) {
+  LLRT_REQUIRE(source, "source is NULL");
+  LLRT_REQUIRE(destination, "destination is NULL");
+  llrt_scan_params own;
+  LLRT_TRY(take_params(source, params, &own));
+  llrt_op_desc desc = {.kind = LLRT_OP_SCAN, .n_tensors = 2, .tensors = {*source, *destination}};
+  desc.combine = (llrt_op_combine){.op = own.op,
+                                   .accumulate = own.accumulate,
+                                   .axes = 1u << own.axis,
+                                   .exclusive = own.exclusive,
+                                   .reverse = own.reverse};
+  LLRT_TRY(llrt_validate_tensors(desc.tensors, desc.n_tensors, stream));
+  LLRT_TRY(llrt_validate_desc(&desc));
+  return llrt_op_call(&desc, stream);
+}
+
+llrt_status llrt_scan(const llrt_tensor *source, const llrt_storage *storage,
+                      const llrt_scan_params *params, void *stream, llrt_tensor *result) {
+  LLRT_REQUIRE(result, "result is NULL");
+  memset(result, 0, sizeof *result);
+  LLRT_REQUIRE(source, "source is NULL");
+  llrt_scan_params own;
+  llrt_tensor made;
+  LLRT_TRY(take_params(source, params, &own));
+  LLRT_REQUIRE(own.op >= LLRT_COMBINE_SUM && own.op <= LLRT_COMBINE_ALL, "there is no combiner %d",
+               (int)own.op);
+  llrt_dtype type = own.accumulate ? own.accumulate : combine_accumulator((int)own.op, source->dtype);
+  llrt_dtype dtype = own.dtype ? own.dtype : combine_result((int)own.op, source->dtype, type);
+  LLRT_TRY(llrt_validate_tensors(source, 1, stream));
+  LLRT_TRY(llrt_result_make(source, storage, dtype, stream, &made));
+  return llrt_result_settle(llrt_scan_into(source, &made, &own, stream), &made, stream, result);
+}

@@ -1,0 +1,410 @@
+/* Scans against a walk over positions: integers and extremes bit for bit, products of powers of two as well; sums
+ * of floats within
+ *
+ *   n * 2^-24 * sum |x|  (2^-53 in f64) over the n positions that a result joins, and half a unit in the last
+ *   place of the result.
+ *
+ * Every copy is looked at; pads hold the pad value or what was there, and so does what lies between. */
+#include "area.h"
+#include "conformance.h"
+
+#include "../number_reference.h"
+#include "../storage_walk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define GUARD_BYTES 256
+
+typedef struct scan_row {
+  const char *source, *destination;
+  int rank;
+  int64_t shape[4];
+  int axis;
+  llrt_combiner op;
+  llrt_dtype from, to, accumulate; /* NONE: the default */
+  bool exclusive, reverse, special; /* special: NaN, infinities and zeros of both signs are among the elements */
+} scan_row;
+
+#define ROW "row_major"
+#define SWIZZLED "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(64,64):(64@m,1@m)]"
+#define FRAGMENTS "tiled([32,32], nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8]), order=[1,0])"
+#define BRICKS "tiled([16,16], identity1d(16, offset, dim1) * identity1d(16, offset, dim0), order=[0,1])"
+#define REVERSED_BITS "{offset: [[512],[256],[128],[64],[32],[16],[8],[4],[2],[1]]} -> [dim0:1024]"
+
+static const scan_row rows[] = {
+    /* types */
+    {ROW, ROW, 2, {37, 300}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
+    {ROW, ROW, 2, {37, 300}, 1, LLRT_COMBINE_SUM, LLRT_F64, 0, 0, true, false, false},
+    {ROW, ROW, 2, {37, 300}, 1, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, false, true, false},
+    {ROW, ROW, 2, {33, 512}, 1, LLRT_COMBINE_SUM, LLRT_BF16, LLRT_F32, 0, true, true, false},
+    {ROW, ROW, 2, {33, 520}, 1, LLRT_COMBINE_SUM, LLRT_E4M3, LLRT_F32, 0, false, false, false},
+    {ROW, ROW, 2, {33, 520}, 1, LLRT_COMBINE_SUM, LLRT_I8, 0, 0, false, false, false},
+    {ROW, ROW, 2, {33, 520}, 1, LLRT_COMBINE_SUM, LLRT_U16, 0, 0, true, false, false},
+    {ROW, ROW, 2, {33, 520}, 1, LLRT_COMBINE_SUM, LLRT_I32, 0, 0, false, true, false},
+    {ROW, ROW, 2, {33, 520}, 1, LLRT_COMBINE_SUM, LLRT_I64, 0, 0, false, false, false},
+    {ROW, ROW, 2, {33, 520}, 1, LLRT_COMBINE_SUM, LLRT_U32, LLRT_U32, LLRT_U32, true, true, false},
+    {ROW, ROW, 2, {33, 520}, 1, LLRT_COMBINE_SUM, LLRT_F32, LLRT_F64, LLRT_F64, false, false, false},
+    {ROW, ROW, 2, {20, 260}, 1, LLRT_COMBINE_PROD, LLRT_F32, 0, 0, false, false, false},
+    {ROW, ROW, 2, {20, 260}, 1, LLRT_COMBINE_PROD, LLRT_I32, 0, 0, false, false, false},
+    {ROW, ROW, 2, {20, 260}, 1, LLRT_COMBINE_PROD, LLRT_U8, 0, 0, true, true, false},
+    {ROW, ROW, 2, {20, 260}, 1, LLRT_COMBINE_MIN, LLRT_F16, 0, 0, false, false, true},
+    {ROW, ROW, 2, {20, 260}, 1, LLRT_COMBINE_MAX, LLRT_BF16, 0, 0, false, true, true},
+    {ROW, ROW, 2, {20, 260}, 1, LLRT_COMBINE_MAX, LLRT_E4M3, 0, 0, true, false, false},
+    {ROW, ROW, 2, {20, 260}, 1, LLRT_COMBINE_MIN, LLRT_F64, 0, 0, true, true, true},
+    {ROW, ROW, 2, {20, 260}, 1, LLRT_COMBINE_MIN, LLRT_U8, 0, 0, false, false, false},
+    {ROW, ROW, 2, {20, 260}, 1, LLRT_COMBINE_MAX, LLRT_I64, 0, 0, true, false, false},
+    /* shapes and axes */
+    {ROW, ROW, 1, {1}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
+    {ROW, ROW, 1, {1}, 0, LLRT_COMBINE_PROD, LLRT_F32, 0, 0, true, false, false},
+    {ROW, ROW, 1, {0}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
+    {ROW, ROW, 2, {0, 5}, 1, LLRT_COMBINE_MAX, LLRT_I32, 0, 0, false, false, false},
+    {ROW, ROW, 2, {5, 0}, 1, LLRT_COMBINE_MAX, LLRT_I32, 0, 0, false, false, false},
+    {ROW, ROW, 2, {5, 1}, 1, LLRT_COMBINE_MAX, LLRT_I32, 0, 0, true, true, false},
+    {ROW, ROW, 1, {70001}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
+    {ROW, ROW, 1, {65536}, 0, LLRT_COMBINE_SUM, LLRT_I32, LLRT_I32, LLRT_I32, true, true, false},
+    {ROW, ROW, 2, {1, 33333}, 1, LLRT_COMBINE_MAX, LLRT_BF16, 0, 0, false, true, false},
+    {ROW, ROW, 2, {300, 70}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
+    {ROW, ROW, 2, {700, 64}, 0, LLRT_COMBINE_SUM, LLRT_BF16, 0, 0, true, false, false},
+    {ROW, ROW, 2, {2050, 24}, 0, LLRT_COMBINE_SUM, LLRT_I32, LLRT_I32, LLRT_I32, false, true, false},
+    {ROW, ROW, 3, {7, 45, 33}, 1, LLRT_COMBINE_SUM, LLRT_I16, 0, 0, false, false, false},
+    {ROW, ROW, 3, {7, 45, 33}, 0, LLRT_COMBINE_MIN, LLRT_F32, 0, 0, false, true, true},
+    {ROW, ROW, 4, {3, 5, 6, 40}, 2, LLRT_COMBINE_SUM, LLRT_U8, 0, 0, true, true, false},
+    {ROW, ROW, 2, {1500, 3}, 0, LLRT_COMBINE_SUM, LLRT_F64, 0, 0, false, false, false},
+    {ROW, ROW, 2, {65, 4099}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
+    /* storages */
+    {"col_major", ROW, 2, {130, 66}, 0, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, false, false, false},
+    {"col_major", ROW, 2, {130, 66}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, true, false},
+    {ROW, "col_major", 2, {130, 260}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, true, false, false},
+    {"col_major", "col_major", 3, {13, 40, 21}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
+    {SWIZZLED, ROW, 2, {64, 64}, 0, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, false, false, false},
+    {SWIZZLED, SWIZZLED, 2, {64, 64}, 1, LLRT_COMBINE_SUM, LLRT_I16, LLRT_I32, LLRT_I32, true, true, false},
+    {FRAGMENTS, ROW, 2, {96, 64}, 0, LLRT_COMBINE_SUM, LLRT_BF16, 0, 0, false, false, false},
+    {FRAGMENTS, FRAGMENTS, 2, {96, 64}, 1, LLRT_COMBINE_MAX, LLRT_I8, 0, 0, false, true, false},
+    {BRICKS, ROW, 2, {48, 80}, 1, LLRT_COMBINE_SUM, LLRT_I32, 0, 0, false, false, false},
+    {BRICKS, BRICKS, 2, {64, 96}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, true, false, false},
+    {ROW, "S[(40,100):(200@m,2@m)] + R[3:8192@m]", 2, {40, 100}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
+    {"S[(45,64,30):(1920@m,30@m,1@m)]", "S[(64,45,30):(1350@m,30@m,1@m)]", 2, {2880, 30}, 0, LLRT_COMBINE_SUM,
+     LLRT_I16, 0, 0, false, false, false},
+    {"S[(45,64,30):(30@m,1350@m,1@m)]", ROW, 2, {2880, 30}, 0, LLRT_COMBINE_SUM, LLRT_I16, 0, 0, false, true, false},
+    {REVERSED_BITS, ROW, 1, {1024}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
+    {REVERSED_BITS, REVERSED_BITS, 1, {1024}, 0, LLRT_COMBINE_SUM, LLRT_I8, 0, 0, true, true, false},
+};
+#define N_ROWS ((int)(sizeof rows / sizeof *rows))
+
+typedef struct scan_bench {
+  const scan_row *row;
+  area_owner owner;
+  llrt_storage storage[2];
+  llrt_storage_binding binding[2];
+  llrt_tensor tensor[2];
+  area memory[2];
+  uint8_t *before; /* of the destination */
+  uint64_t *codes; /* of the source, row-major */
+} scan_bench;
+
+/* ---- numbers ---- */
+
+static bool is_float(llrt_dtype type) {
+  const reference_format *f = reference_format_of(type);
+  return type == LLRT_F64 || (f && f->exponent > 0);
+}
+
+static llrt_dtype result_of(const scan_row *row) {
+  bool grows = row->op == LLRT_COMBINE_SUM || row->op == LLRT_COMBINE_PROD;
+  if (row->to) return row->to;
+  if (!grows || is_float(row->from)) return row->from;
+  return row->from >= LLRT_U64 ? LLRT_U64 : LLRT_I64;
+}
+
+static uint64_t make_code(const scan_row *row, uint64_t *seed) {
+  static const double powers[] = {1, -1, 1, 1, -1, 2, 0.5};
+  static const double specials[] = {INFINITY, -INFINITY, 0.0, -0.0, NAN};
+  int bits = llrt_dtype_bits(row->from);
+  double x = (double)(random_below(seed, 4001) - 2000) / 512;
+  if (row->op == LLRT_COMBINE_PROD) x = powers[random_below(seed, 40) < 2 ? 5 + random_below(seed, 2)
+                                                                          : random_below(seed, 5)];
+  if (row->special && random_below(seed, 60) < 4) x = specials[random_below(seed, 4)];
+  if (row->special && random_below(seed, 900) == 0) x = specials[4];
+  if (is_float(row->from)) return reference_encode(row->from, x);
+  return random_next(seed) & (bits == 64 ? ~0ull : (1ull << bits) - 1);
+}
+
+static uint64_t extended(llrt_dtype type, uint64_t code) {
+  int bits = llrt_dtype_bits(type);
+  bool negative = type >= LLRT_I64 && type <= LLRT_I8 && bits < 64 && code >> (bits - 1) & 1;
+  return negative ? code | ~0ull << bits : code;
+}
+
+/* Everything joined so far: integers modulo 2^64, the magnitudes' sum, and the extreme's code. */
+typedef struct running {
+  double sum, magnitude, product, best;
+  uint64_t integer, whole_product, best_code;
+  int64_t n;
+} running;
+
+static bool is_better(const scan_row *row, const running *r, uint64_t code, double x) {
+  bool least = row->op == LLRT_COMBINE_MIN;
+  if (r->n == 0) return true;
+  if (is_float(row->from)) {
+    if (isnan(r->best) || isnan(x)) return isnan(x) && !isnan(r->best);
+    if (x == r->best) return x == 0 && (least ? signbit(x) && !signbit(r->best)
+                                              : !signbit(x) && signbit(r->best));
+    return least ? x < r->best : x > r->best;
+  }
+  if (row->from >= LLRT_U64 && row->from <= LLRT_U8)
+    return least ? code < r->best_code : code > r->best_code;
+  int64_t a = (int64_t)extended(row->from, code), b = (int64_t)extended(row->from, r->best_code);
+  return least ? a < b : a > b;
+}
+
+static void take(const scan_row *row, uint64_t code, running *r) {
+  double x = is_float(row->from) ? reference_decode(row->from, code) : 0;
+  uint64_t whole = extended(row->from, code);
+  if (is_better(row, r, code, x)) {
+    r->best = x;
+    r->best_code = code;
+  }
+  r->sum += x;
+  r->magnitude += fabs(x);
+  r->product *= x;
+  r->integer += whole;
+  r->whole_product *= whole;
+  r->n++;
+}
+
+/* The neutral element of an extreme, in the element's type. */
+static uint64_t last_number(const scan_row *row) {
+  bool least = row->op == LLRT_COMBINE_MIN;
+  int bits = llrt_dtype_bits(row->from);
+  uint64_t sign = 1ull << (bits - 1);
+  if (is_float(row->from)) return reference_encode(row->from, least ? INFINITY : -INFINITY);
+  if (row->from >= LLRT_U64) return least ? sign | (sign - 1) : 0;
+  return least ? sign - 1 : sign;
+}
+
+/* Whether a result is what was joined. */
+static bool agrees(const scan_row *row, const running *r, uint64_t code) {
+  llrt_dtype to = result_of(row);
+  int bits = llrt_dtype_bits(to);
+  uint64_t mask = bits == 64 ? ~0ull : (1ull << bits) - 1;
+  bool sum = row->op == LLRT_COMBINE_SUM;
+  if (row->op == LLRT_COMBINE_MIN || row->op == LLRT_COMBINE_MAX) {
+    uint64_t wanted = r->n ? r->best_code : last_number(row);
+    if (is_float(row->from) && isnan(reference_decode(row->from, wanted)))
+      return isnan(reference_decode(to, code));
+    return code == wanted;
+  }
+  if (!is_float(row->from)) return code == ((sum ? r->integer : r->whole_product) & mask);
+  const reference_format *f = reference_format_of(to);
+  double unit = to == LLRT_F64 ? ldexp(1, -53) : ldexp(1, -1 - f->mantissa);
+  double step = row->accumulate == LLRT_F64 || row->from == LLRT_F64 ? ldexp(1, -53) : ldexp(1, -24);
+  double wanted = sum ? r->sum : r->product, got = reference_decode(to, code);
+  double error = sum ? (double)r->n * step * r->magnitude : 0;
+  if (!sum && r->n == 0) wanted = 1;
+  return fabs(got - wanted) <= error + unit * (fabs(wanted) + error);
+}
+
+/* ---- tensors ---- */
+
+static int64_t flat_index(const scan_row *row, const int64_t *x) {
+  int64_t at = 0;
+  for (int a = 0; a < row->rank; a++) at = at * row->shape[a] + x[a];
+  return at;
+}
+
+static int64_t elements_of(const scan_row *row) {
+  int64_t n = 1;
+  for (int a = 0; a < row->rank; a++) n *= row->shape[a];
+  return n;
+}
+
+static void put_code(llrt_dtype type, uint8_t *bytes, int64_t at, uint64_t code) {
+  size_t size = (size_t)llrt_dtype_bits(type) / 8;
+  memcpy(bytes + (size_t)at * size, &code, size);
+}
+
+static bool make_tensor(scan_bench *at, int t, const char *text, llrt_dtype type, uint64_t seed) {
+  const scan_row *row = at->row;
+  llrt_tensor *tensor = &at->tensor[t];
+  AREA_CHECK(&at->owner, llrt_storage_parse(text, row->rank, row->shape, &at->storage[t]));
+  *tensor = (llrt_tensor){.dtype = type, .rank = row->rank, .storage = &at->storage[t],
+                          .device = at->owner.device};
+  memcpy(tensor->shape, row->shape, sizeof(int64_t) * (size_t)row->rank);
+  AREA_CHECK(&at->owner, llrt_storage_bind(&at->storage[t], row->rank, tensor->shape, tensor->strides,
+                                           &at->binding[t]));
+  size_t bytes = (size_t)(at->binding[t].span * llrt_dtype_bits(type) / 8);
+  if (!area_make(&at->owner, bytes + 2 * GUARD_BYTES, &at->memory[t])) return false;
+  for (size_t i = 0; i < at->memory[t].bytes; i++) at->memory[t].bits[i] = (uint8_t)random_next(&seed);
+  tensor->data = at->memory[t].memory + GUARD_BYTES;
+  return true;
+}
+
+static bool fill_source(scan_bench *at, uint64_t seed) {
+  const scan_row *row = at->row;
+  int64_t n = elements_of(row);
+  at->codes = malloc(((size_t)n + 1) * sizeof *at->codes);
+  if (!at->codes) return area_fail(&at->owner, "out of memory");
+  for (int64_t i = 0; i < n; i++) at->codes[i] = make_code(row, &seed);
+  if (n == 0) return true;
+  storage_walk walk;
+  storage_walk_begin(&walk, &at->storage[0], &at->binding[0]);
+  do {
+    if (storage_walk_is_element(&walk, row->shape))
+      put_code(row->from, at->memory[0].bits + GUARD_BYTES, walk.place,
+               at->codes[flat_index(row, walk.coords)]);
+  } while (storage_walk_next(&walk));
+  return true;
+}
+
+/* ---- comparing ---- */
+
+/* The state behind every position, by row-major index. */
+static running *join_all(const scan_bench *at) {
+  const scan_row *row = at->row;
+  int64_t inner = 1, extent = row->shape[row->axis], n = elements_of(row);
+  running *all = malloc(((size_t)n + 1) * sizeof *all);
+  for (int a = row->axis + 1; a < row->rank; a++) inner *= row->shape[a];
+  for (int64_t line = 0; all && extent && line < n / extent; line++) {
+    int64_t base = line / inner * inner * extent + line % inner;
+    running r = {.product = 1, .whole_product = 1};
+    for (int64_t k = 0; k < extent; k++) {
+      int64_t i = base + (row->reverse ? extent - 1 - k : k) * inner;
+      running before = r;
+      take(row, at->codes[i], &r);
+      all[i] = row->exclusive ? before : r;
+    }
+  }
+  return all;
+}
+
+static bool compare_all(scan_bench *at, const running *all) {
+  const scan_row *row = at->row;
+  llrt_dtype to = at->tensor[1].dtype;
+  uint8_t *data = at->memory[1].bits + GUARD_BYTES;
+  size_t size = (size_t)llrt_dtype_bits(to) / 8;
+  storage_walk walk;
+  if (elements_of(row) == 0) return true;
+  storage_walk_begin(&walk, &at->storage[1], &at->binding[1]);
+  do {
+    if (!storage_walk_is_element(&walk, row->shape)) continue;
+    int64_t i = flat_index(row, walk.coords);
+    uint64_t code = reference_read(to, data, walk.place);
+    if (!agrees(row, &all[i], code))
+      return area_fail(&at->owner, "at %lld,%lld,%lld: %llx; %lld joined: sum %.9g, integer %llx, best %g",
+                       (long long)walk.coords[0], (long long)walk.coords[1], (long long)walk.coords[2],
+                       (unsigned long long)code, (long long)all[i].n, all[i].sum,
+                       (unsigned long long)all[i].integer, all[i].best);
+    memcpy(at->before + GUARD_BYTES + (size_t)walk.place * size, data + (size_t)walk.place * size, size);
+  } while (storage_walk_next(&walk));
+  return true;
+}
+
+/* Pads: as the storage says. What was compared stands in `before` by now: nothing else may have changed. */
+static bool compare_rest(scan_bench *at) {
+  const scan_row *row = at->row;
+  const llrt_storage *storage = &at->storage[1];
+  storage_walk walk;
+  if (storage->pad == LLRT_PAD_VALUE && elements_of(row) > 0) {
+    storage_walk_begin(&walk, storage, &at->binding[1]);
+    do {
+      if (!storage_walk_is_element(&walk, row->shape))
+        put_code(at->tensor[1].dtype, at->before + GUARD_BYTES, walk.place, storage->pad_value);
+    } while (storage_walk_next(&walk));
+  }
+  for (size_t i = 0; i < at->memory[1].bytes; i++)
+    if (at->before[i] != at->memory[1].bits[i])
+      return area_fail(&at->owner, "byte %lld, which is no element, is %02x, not %02x",
+                       (long long)i - GUARD_BYTES, at->memory[1].bits[i], at->before[i]);
+  return true;
+}
+
+static bool compare(scan_bench *at) {
+  running *all = join_all(at);
+  bool same = all && compare_all(at, all) && compare_rest(at);
+  free(all);
+  return same;
+}
+
+/* ---- running ---- */
+
+static bool fetch(scan_bench *at) {
+  area *memory = &at->memory[1];
+  AREA_CHECK(&at->owner, llrt_stream_synchronize(at->owner.device, NULL));
+  AREA_CHECK(&at->owner, llrt_memory_copy(at->owner.device, memory->bits, memory->memory, memory->bytes,
+                                          LLRT_COPY_FROM_DEVICE, NULL));
+  AREA_CHECK(&at->owner, llrt_stream_synchronize(at->owner.device, NULL));
+  return true;
+}
+
+/* Prepared and run, saved and loaded in between, twice with one workspace, which is left zero. */
+static bool run_prepared(scan_bench *at, bool reload, area *workspace) {
+  static char saved[4 << 20];
+  const scan_row *row = at->row;
+  llrt_op_desc desc = {.kind = LLRT_OP_SCAN, .n_tensors = 2, .tensors = {at->tensor[0], at->tensor[1]}};
+  llrt_op *op, *loaded = NULL;
+  size_t bytes = 0, size = sizeof saved;
+  desc.combine = (llrt_op_combine){.op = row->op, .accumulate = row->accumulate, .axes = 1u << row->axis,
+                                   .exclusive = row->exclusive, .reverse = row->reverse};
+  AREA_CHECK(&at->owner, llrt_op_promise_coarse(&desc));
+  AREA_CHECK(&at->owner, llrt_op_prepare(at->owner.device, &desc, &op));
+  llrt_status status = LLRT_OK;
+  if (reload) {
+    status = llrt_op_save(op, saved, &size);
+    if (status == LLRT_OK) status = llrt_op_load(at->owner.device, saved, size, &loaded);
+  }
+  const llrt_op *used = loaded ? loaded : op;
+  if (status == LLRT_OK) status = llrt_op_workspace(used, desc.tensors, 2, &bytes);
+  if (status == LLRT_OK && !area_make(&at->owner, bytes + 1, workspace)) status = LLRT_OUT_OF_MEMORY;
+  if (status == LLRT_OK && !area_send(&at->owner, workspace)) status = LLRT_DEVICE;
+  llrt_run_params params = {workspace->memory, bytes};
+  for (int turn = 0; turn < 2 && status == LLRT_OK; turn++)
+    status = llrt_op_run(used, NULL, desc.tensors, 2, &params);
+  llrt_op_destroy(&loaded);
+  if (status != LLRT_OK) area_fail(&at->owner, "run: %s", llrt_last_error());
+  llrt_op_destroy(&op);
+  return status == LLRT_OK && area_same(&at->owner, workspace, "workspace");
+}
+
+static bool run_scan(scan_bench *at, route by, area *workspace) {
+  const scan_row *row = at->row;
+  if (by != ROUTE_CONVERT) return run_prepared(at, by == ROUTE_LOAD, workspace);
+  llrt_scan_params params = {.op = row->op, .axis = row->axis, .exclusive = row->exclusive,
+                             .reverse = row->reverse, .accumulate = row->accumulate};
+  AREA_CHECK(&at->owner, llrt_scan_into(&at->tensor[0], &at->tensor[1], &params, NULL));
+  return true;
+}
+
+static bool run(scan_bench *at, uint64_t seed, route by, area *workspace) {
+  const scan_row *row = at->row;
+  if (!make_tensor(at, 0, row->source, row->from, seed) ||
+      !make_tensor(at, 1, row->destination, result_of(row), seed + 1) || !fill_source(at, seed + 2) ||
+      !area_send(&at->owner, &at->memory[0]) || !area_send(&at->owner, &at->memory[1]))
+    return false;
+  at->before = malloc(at->memory[1].bytes);
+  if (!at->before) return area_fail(&at->owner, "out of memory");
+  memcpy(at->before, at->memory[1].bits, at->memory[1].bytes);
+  return run_scan(at, by, workspace) && area_same(&at->owner, &at->memory[0], "source") && fetch(at) &&
+         compare(at);
+}
+
+bool scan_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
+                      char *why, size_t size) {
+  static const char *const names[] = {"", "sum", "prod", "min", "max"};
+  const scan_row *row = &rows[number];
+  scan_bench at = {.row = row, .owner = {device, why, size}};
+  area workspace = {0};
+  why[0] = 0;
+  snprintf(title, title_size, "scan (%s) of %s, %s [%lld,%lld,%lld] axis %d%s%s", names[row->op],
+           llrt_dtype_name(row->from), row->source, (long long)row->shape[0], (long long)row->shape[1],
+           (long long)row->shape[2], row->axis, row->exclusive ? " exclusive" : "",
+           row->reverse ? " reverse" : "");
+  bool passed = run(&at, seed + (uint64_t)number, (route)(number % ROUTE_COUNT), &workspace);
+  for (int t = 0; t < 2; t++) area_free(&at.owner, &at.memory[t]);
+  area_free(&at.owner, &workspace);
+  free(at.before);
+  free(at.codes);
+  return passed;
+}
+
+int scan_cases(void) { return N_ROWS; }

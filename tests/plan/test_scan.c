@@ -1,0 +1,186 @@
+/* Plans of scans, executed by the interpreter and compared with a walk along the axis. */
+#include "base/bits.h"
+#include "jit/plan/combine.h"
+#include "jit/plan/number.h"
+#include "jit/plan/plan.h"
+#include "random_layout.h"
+
+#include <llrt/llrt.h>
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct row {
+  const char *source, *destination;
+  int rank;
+  int64_t shape[3];
+  int axis;
+  llrt_combiner op;
+  llrt_dtype from, to; /* integers and extremes: the same whatever the order */
+  bool exclusive, reverse, known; /* known: extents are promised */
+} row;
+
+#define BRICKS "tiled([16,16], identity1d(16, offset, dim1) * identity1d(16, offset, dim0), order=[0,1])"
+
+static const row rows[] = {
+    {"row_major", "row_major", 2, {40, 300}, 1, LLRT_COMBINE_SUM, LLRT_I32, LLRT_I64, false, false, true},
+    {"row_major", "row_major", 2, {40, 300}, 1, LLRT_COMBINE_SUM, LLRT_I16, LLRT_I64, true, true, false},
+    {"row_major", "row_major", 2, {300, 40}, 0, LLRT_COMBINE_SUM, LLRT_I8, LLRT_I64, true, false, true},
+    {"row_major", "row_major", 2, {300, 40}, 0, LLRT_COMBINE_MAX, LLRT_BF16, LLRT_BF16, false, true, false},
+    {"row_major", "col_major", 2, {65, 130}, 1, LLRT_COMBINE_MIN, LLRT_F32, LLRT_F32, false, false, true},
+    {"col_major", "row_major", 2, {65, 130}, 1, LLRT_COMBINE_SUM, LLRT_U32, LLRT_U64, false, true, false},
+    {"row_major", "row_major", 1, {9001}, 0, LLRT_COMBINE_SUM, LLRT_I32, LLRT_I64, true, false, false},
+    {"row_major", "row_major", 1, {1}, 0, LLRT_COMBINE_PROD, LLRT_U8, LLRT_U64, true, false, true},
+    {"row_major", "row_major", 3, {5, 45, 9}, 1, LLRT_COMBINE_SUM, LLRT_I16, LLRT_I64, false, true, true},
+    {BRICKS, BRICKS, 2, {48, 80}, 1, LLRT_COMBINE_SUM, LLRT_U16, LLRT_U64, true, true, true},
+    {"swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(32,64):(64@m,1@m)]", "row_major", 2, {32, 64}, 0,
+     LLRT_COMBINE_SUM, LLRT_I16, LLRT_I64, false, false, true},
+    {"S[(45,64,30):(30@m,1350@m,1@m)]", "row_major", 2, {2880, 30}, 0, LLRT_COMBINE_SUM, LLRT_I8, LLRT_I64,
+     false, false, true},
+    {"row_major", "S[(40,50):(100@m,2@m)] + R[3:4096@m]", 2, {40, 50}, 1, LLRT_COMBINE_MAX, LLRT_E4M3,
+     LLRT_E4M3, false, false, true},
+};
+
+static const char *const targets[] = {"sm_80", "sm_90a", "gfx942", "x86-64-v2", "x86-64-v4", "aarch64"};
+
+typedef struct trial {
+  llrt_op_desc desc;
+  llrt_storage storage[2];
+  llrt_storage_binding binding[2];
+  plan made;
+} trial;
+
+static void make_tensor(trial *t, int i, const char *text, llrt_dtype dtype, const row *r) {
+  llrt_tensor *tensor = &t->desc.tensors[i];
+  uint64_t seed = 31 + (uint64_t)i;
+  *tensor = (llrt_tensor){.dtype = dtype, .rank = r->rank, .storage = &t->storage[i]};
+  for (int a = 0; a < r->rank; a++) {
+    tensor->shape[a] = r->shape[a];
+    if (r->known) t->desc.promises[i].shape[a] = (llrt_promise){0, r->shape[a], r->shape[a]};
+  }
+  cr_assert_eq(llrt_storage_parse(text, r->rank, r->shape, &t->storage[i]), LLRT_OK, "%s: %s", text,
+               llrt_last_error());
+  cr_assert_eq(llrt_storage_bind(&t->storage[i], r->rank, r->shape, NULL, &t->binding[i]), LLRT_OK,
+               "%s: %s", text, llrt_last_error());
+  size_t bytes = (size_t)(t->binding[i].span * llrt_dtype_bits(dtype) / 8 + 64) / 64 * 64;
+  tensor->data = aligned_alloc(64, bytes);
+  for (size_t b = 0; b < bytes; b++) ((unsigned char *)tensor->data)[b] = (unsigned char)(test_random(&seed) >> 40);
+}
+
+static uint64_t element(const trial *t, int i, const int64_t *x) {
+  uint64_t code = 0;
+  int bytes = llrt_dtype_bits(t->desc.tensors[i].dtype) / 8;
+  int64_t at = llrt_storage_offset(&t->storage[i], &t->binding[i], x);
+  memcpy(&code, (char *)t->desc.tensors[i].data + at * bytes, (size_t)bytes);
+  return code;
+}
+
+static void check_line(const trial *t, const row *r, int64_t *x, const char *where) {
+  llrt_dtype type = combine_accumulator(r->op, r->from);
+  uint64_t sum = combine_empty(r->op, type);
+  for (int64_t k = 0; k < r->shape[r->axis]; k++) {
+    x[r->axis] = r->reverse ? r->shape[r->axis] - 1 - k : k;
+    uint64_t own = element(t, 0, x), before = sum;
+    if (r->from != type) own = number_cast(r->from, type, own);
+    sum = k == 0 ? combine_two(r->op, type, combine_identity(r->op, type), own)
+                 : combine_two(r->op, type, sum, own);
+    uint64_t wanted = r->exclusive ? before : sum;
+    if (r->to != type) wanted = number_cast(type, r->to, wanted);
+    cr_assert_eq(element(t, 1, x), wanted & bits_mask(llrt_dtype_bits(r->to)), "%s: position %lld of %lld",
+                 where, (long long)x[r->axis], (long long)x[r->axis == 0]);
+  }
+  x[r->axis] = 0;
+}
+
+static void check(const trial *t, const row *r, const char *where) {
+  int64_t x[LLRT_MAX_RANK] = {0}, lines = 1;
+  for (int a = 0; a < r->rank; a++) lines *= a == r->axis ? 1 : r->shape[a];
+  for (int64_t i = 0; i < lines; i++) {
+    int64_t at = i;
+    for (int a = 0; a < r->rank; a++) {
+      if (a == r->axis) continue;
+      x[a] = at % r->shape[a];
+      at /= r->shape[a];
+    }
+    check_line(t, r, x, where);
+  }
+}
+
+Test(scan, rows_on_every_target) {
+  trial *t = malloc(sizeof *t);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t k = 0; k < sizeof targets / sizeof *targets; k++) {
+      const row *r = &rows[i];
+      plan_target target;
+      char where[200];
+      memset(t, 0, sizeof *t);
+      snprintf(where, sizeof where, "%s, %s by %s from %.60s", targets[k], combine_name(r->op),
+               llrt_dtype_name(r->from), r->source);
+      t->desc = (llrt_op_desc){.kind = LLRT_OP_SCAN, .n_tensors = 2};
+      t->desc.combine = (llrt_op_combine){.op = r->op, .axes = 1u << r->axis, .exclusive = r->exclusive,
+                                          .reverse = r->reverse};
+      make_tensor(t, 0, r->source, r->from, r);
+      make_tensor(t, 1, r->destination, r->to, r);
+      for (int n = 0; n < 2; n++) t->desc.promises[n].address.multiple = 16;
+      cr_assert_eq(plan_target_find(targets[k], &target), LLRT_OK);
+      cr_assert_eq(plan_make(&t->desc, &target, NULL, &t->made), LLRT_OK, "%s: %s", where, llrt_last_error());
+      for (int v = 0; v < t->made.n_variants; v++) {
+        if (!plan_range_contains(&t->made.variant[v].launch.range, r->rank, r->shape)) continue;
+        cr_assert_eq(plan_interpret(&t->made.variant[v], t->desc.tensors, t->binding, 2), LLRT_OK, "%s: %s",
+                     where, llrt_last_error());
+        check(t, r, where);
+      }
+      for (int n = 0; n < 2; n++) free(t->desc.tensors[n].data);
+    }
+  }
+  free(t);
+}
+
+/* The work is what memory asks for: whole vectors on both sides, and no sector twice. */
+Test(scan, tiles_move_whole_vectors) {
+  static plan made;
+  static const int64_t shapes[2][2] = {{4096, 65536}, {65536, 4096}};
+  plan_target target;
+  llrt_storage storage;
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  cr_assert_eq(llrt_storage_row_major(2, &storage), LLRT_OK);
+  for (int axis = 0; axis < 2; axis++) {
+    llrt_op_desc desc = {.kind = LLRT_OP_SCAN, .n_tensors = 2};
+    desc.combine = (llrt_op_combine){.op = LLRT_COMBINE_SUM, .axes = 1u << axis};
+    for (int t = 0; t < 2; t++) {
+      desc.tensors[t] = (llrt_tensor){.dtype = LLRT_F32, .rank = 2, .storage = &storage};
+      for (int a = 0; a < 2; a++) {
+        int64_t extent = shapes[axis == 0][a];
+        desc.promises[t].shape[a] = (llrt_promise){0, extent, extent};
+      }
+      desc.promises[t].address.multiple = 16;
+    }
+    cr_assert_eq(plan_make(&desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+    const plan_kernel *kernel = &made.variant[0];
+    cr_assert_not(kernel->flat);
+    cr_expect_eq(kernel->cost.load_sectors, kernel->cost.min_sectors, "axis %d", axis);
+    cr_expect_eq(kernel->cost.store_sectors, kernel->cost.min_sectors, "axis %d", axis);
+    for (int i = 0; i < kernel->n_steps; i++)
+      if (kernel->step[i].kind == PLAN_LOAD || kernel->step[i].kind == PLAN_STORE)
+        cr_expect_eq(kernel->step[i].vector, 2, "axis %d, step %d", axis, i);
+  }
+}
+
+/* A pad would get what was joined before it. */
+Test(scan, pads_are_refused) {
+  static plan made;
+  plan_target target;
+  llrt_storage storage[2];
+  int64_t shape[] = {60, 9};
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  cr_assert_eq(llrt_storage_row_major(2, &storage[0]), LLRT_OK);
+  cr_assert_eq(llrt_storage_parse("scale_128x4(pad=9)", 2, shape, &storage[1]), LLRT_OK);
+  llrt_op_desc desc = {.kind = LLRT_OP_SCAN, .n_tensors = 2};
+  desc.combine = (llrt_op_combine){.op = LLRT_COMBINE_MAX, .axes = 2};
+  for (int t = 0; t < 2; t++)
+    desc.tensors[t] = (llrt_tensor){.dtype = LLRT_U8, .rank = 2, .storage = &storage[t]};
+  cr_assert_eq(plan_make(&desc, &target, NULL, &made), LLRT_UNSUPPORTED);
+  cr_assert_not_null(strstr(llrt_last_error(), "pads"));
+}

@@ -69,12 +69,17 @@ static int access_vector(draft *d, const plan_value *value, int tensor) {
   return draft_whole_vector(d, value, tensor, vector);
 }
 
+/* log2 of an access's size over what divides its address: the source's run, and whole vectors of workspace. */
+static uint8_t misaligned(const draft *d, int tensor, int vector) {
+  return (uint8_t)(tensor == 0 ? bits_max(vector - d->align[0], 0) : 0);
+}
+
 /* One load: in turns at an edge masked, accesses as wide as masks allow. */
 static llrt_status load_steps(draft *d, const plan_value *value, int tensor, int vector, int *loaded) {
   plan_kernel *kernel = d->kernel;
   LLRT_TRY(draft_value(kernel, value, loaded));
   plan_step load = {.kind = PLAN_LOAD, .tensor = (uint8_t)tensor, .out = (uint8_t)*loaded,
-                    .vector = (uint8_t)vector};
+                    .vector = (uint8_t)vector, .misaligned = misaligned(d, tensor, vector)};
   bool edge = kernel->n_bounds > 0;
   if (edge)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .joins = true, .body = 1,
@@ -83,6 +88,7 @@ static llrt_status load_steps(draft *d, const plan_value *value, int tensor, int
   if (!edge) return LLRT_OK;
   load.masked = true;
   load.vector = (uint8_t)draft_whole_vector(d, value, tensor, vector);
+  load.misaligned = misaligned(d, tensor, load.vector);
   return draft_step(kernel, load);
 }
 

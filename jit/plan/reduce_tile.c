@@ -126,6 +126,7 @@ static void gpu_roles(tiler *w, const reduce_shape *shape) {
   int v = vector_bits(w), n = w->d->n_bits;
   uint64_t all = bits_mask(n);
   w->d->vector[0] = w->vector = v;
+  w->d->align[0] = bits_min(v, w->runs.align);
   for (int j = 0; j < v; j++) place(w, &w->registers, w->runs.vector[j]);
   w->tile |= vector_tile(w, v);
   for (int j = v; j < w->runs.n && w->lanes.n < kernel->lane_bits; j++)
@@ -148,6 +149,7 @@ static void host_roles(tiler *w) {
   uint64_t all = bits_mask(w->d->n_bits);
   int v = bits_min(vector_bits(w), kernel->lane_bits);
   w->d->vector[0] = w->vector = v;
+  w->d->align[0] = bits_min(v, w->runs.align);
   for (int j = 0; j < v; j++) place(w, &w->lanes, w->runs.vector[j]);
   w->tile |= vector_tile(w, v);
   fill(w, &w->lanes, kernel->lane_bits, all);

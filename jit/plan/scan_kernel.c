@@ -120,6 +120,11 @@ llrt_status scan_plan_flat(const llrt_op_desc *desc, const plan_target *target, 
 
 /* ---- tile by tile ---- */
 
+/* log2 of an access's size over what divides its address. */
+static uint8_t misaligned(const draft *d, const plan_step *step) {
+  return (uint8_t)bits_max(step->vector - d->align[step->tensor], 0);
+}
+
 /* One access, in turns at an edge masked and as wide as masks allow. */
 static llrt_status edge_step(draft *d, plan_step step, int value) {
   plan_kernel *kernel = d->kernel;
@@ -128,10 +133,12 @@ static llrt_status edge_step(draft *d, plan_step step, int value) {
   if (edge)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .joins = step.kind == PLAN_LOAD,
                                             .body = 1, .otherwise = 1, .out = step.out}));
+  step.misaligned = misaligned(d, &step);
   LLRT_TRY(draft_step(kernel, step));
   if (!edge) return LLRT_OK;
   step.masked = true;
   step.vector = (uint8_t)draft_whole_vector(d, moved, step.tensor, step.vector);
+  step.misaligned = misaligned(d, &step);
   return draft_step(kernel, step);
 }
 

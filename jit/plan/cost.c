@@ -308,11 +308,11 @@ static void count_swaps(const plan_kernel *kernel, const plan_step *step, int va
 /* What shifts the pieces of rows: shuffles of their words, of the ends' too where they are stored, selects by
  * whole words and funnel shifts. */
 static void count_overhang(const plan_kernel *kernel, const plan_step *step, int value, plan_cost *cost) {
+  if (!step->overhang || step->misaligned == 0) return;
   const plan_value *moved = &kernel->value[value];
   int words = plan_access_bytes(moved->bits, step->vector) / 4, n = bits_log2(words);
   int pieces = 1 << (plan_value_bits(moved, PLAN_REGISTER) - step->vector);
   int aligned = n + 2 - step->misaligned; /* log2 bytes */
-  if (!step->overhang || step->misaligned == 0) return;
   cost->shuffles += pieces * words * (step->kind == PLAN_STORE ? 2 : 1);
   for (int b = n - 1; b >= 0 && aligned < 3 + b; b--)
     cost->selects += pieces * (words + (1 << b) - 1 + (aligned < 2));

@@ -1,5 +1,6 @@
 /* llrt_convert, from the call to the launch:
  *   validate.c     what can be said of the tensors alone
+ *   op_call.c      what follows, for every operation:
  *   cache.c        their storages, checked once; the operation of their class
  *   promise.c      what this call's addresses and strides keep: the class
  *   prepare.c      the variant for this shape; planned and compiled at its first call

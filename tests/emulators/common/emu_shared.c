@@ -31,6 +31,7 @@ void emu_shared_fini(emu_shared *shared) {
 }
 
 void emu_shared_barrier(emu_shared *shared) {
+  if (shared->order) emu_order_barrier(shared->order, UINT32_MAX);
   if (++shared->epoch < 1u << 24) return;
   memset(shared->written, 0, shared->bytes * sizeof(emu_touch));
   memset(shared->read, 0, shared->bytes * sizeof(emu_touch));
@@ -46,6 +47,7 @@ void emu_shared_cluster_barrier(emu_shared *shared) {
 /* A new epoch is enough for nobody to have been here. */
 void emu_shared_reset(emu_shared *shared) {
   memset(shared->undefined, 0xff, shared->bytes);
+  if (shared->order) emu_order_reset(shared->order);
   emu_shared_cluster_barrier(shared);
 }
 
@@ -55,6 +57,7 @@ static bool others(emu_touch touch, emu_touch mine, int *other) {
 }
 
 int64_t emu_shared_read(emu_shared *shared, uint32_t offset, uint32_t bytes, int warp, int *other) {
+  if (shared->order) return emu_order_read(shared->order, offset, bytes, warp, other);
   emu_touch mine = shared->epoch << 8 | (emu_touch)warp;
   for (uint32_t i = offset; i < offset + bytes; i++) {
     int reader;
@@ -67,6 +70,7 @@ int64_t emu_shared_read(emu_shared *shared, uint32_t offset, uint32_t bytes, int
 
 int64_t emu_shared_write(emu_shared *shared, uint32_t offset, uint32_t bytes, int warp,
                          int *other) {
+  if (shared->order) return emu_order_write(shared->order, offset, bytes, warp, other);
   emu_touch mine = shared->epoch << 8 | (emu_touch)warp;
   for (uint32_t i = offset; i < offset + bytes; i++) {
     if (others(shared->written[i], mine, other) || others(shared->read[i], mine, other)) return i;

@@ -7,6 +7,8 @@
 #ifndef LLRT_TESTS_EMU_SHARED_H
 #define LLRT_TESTS_EMU_SHARED_H
 
+#include "tests/emulators/common/emu_order.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +26,7 @@ typedef struct emu_shared {
   uint32_t cluster_epoch;    /* the first after the last barrier of the cluster */
   emu_touch *written, *read; /* by byte */
   uint32_t *far;             /* epoch of the last read by another block */
+  emu_order *order;          /* or NULL: finer than epochs, and asked instead of them */
 } emu_shared;
 
 /* bytes may be 0. false: no memory. */

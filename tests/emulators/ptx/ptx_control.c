@@ -83,9 +83,14 @@ static bool wait_for_others(ptx_warp *warp) {
 }
 
 static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
-  const ptx_operand *number = &op->operand[0];
-  if (!number->immediate || number->value != 0) {
-    return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN, "a barrier other than 0");
+  const ptx_operand *number = &op->operand[0], *wanted = &op->operand[1];
+  bool counted = op->n_operands > 1;
+  if (!number->immediate || number->value < 0 || number->value > 15 || (counted && !wanted->immediate)) {
+    return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN, "a barrier that is no constant from 0 to 15");
+  }
+  if (counted && (wanted->value <= 0 || wanted->value % PTX_LANES)) {
+    return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_OUT_OF_RANGE, "a barrier of %lld threads",
+                     (long long)wanted->value);
   }
   uint32_t threads = run->grid->threads - (uint32_t)warp->index * PTX_LANES;
   uint32_t all = threads >= PTX_LANES ? PTX_FULL : (1u << threads) - 1;
@@ -98,6 +103,8 @@ static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
                      "lanes 0x%08x of the warp's 0x%08x come to this barrier", mask, all);
   }
   warp->at_barrier = true;
+  warp->barrier = (int)number->value;
+  warp->barrier_threads = counted ? (int)wanted->value : 0;
   return true;
 }
 
@@ -120,6 +127,7 @@ static bool run_move(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
   (void)run;
   ptx_write(warp, ptx_reg(op, 0, 0), mask, warp->value[from],
             warp->state[from] ? ptx_undefined(warp, from) : NULL);
+  ptx_wgmma_move(warp, ptx_reg(op, 0, 0), from);
   return true;
 }
 
@@ -194,8 +202,8 @@ const ptx_form ptx_control_forms[] = {
     ROW("ret", "", run_exit, PTX_BRANCH),
     ROW("exit", "", run_exit, PTX_BRANCH),
     ROW("trap", "", run_trap, PTX_BRANCH),
-    ROW("bar sync", "s", run_barrier, PTX_BARRIER),
-    ROW("barrier sync ?aligned", "s", run_barrier, PTX_BARRIER),
+    ROW("bar sync", "s?s", run_barrier, PTX_BARRIER),
+    ROW("barrier sync ?aligned", "s?s", run_barrier, PTX_BARRIER),
     ROW("bar warp sync", "s", run_warp_barrier, PTX_BARRIER),
     ROW("membar cta|gl|sys", "", run_nothing, PTX_BARRIER),
     ROW("fence acq_rel|sc cta|cluster|gpu|sys", "", run_nothing, PTX_BARRIER),

@@ -87,19 +87,45 @@ static bool run_warp(ptx_run *run, ptx_warp *warp) {
   return true;
 }
 
-/* Ends a barrier at which all warps wait; *moved then. A fault where some never come. */
+/* Whether all warps that barrier `number` wants wait at it; those are then in *members. */
+static bool barrier_full(const ptx_run *run, int number, uint32_t *members) {
+  int wanted = run->n_warps;
+  *members = 0;
+  for (int i = 0; i < run->n_warps; i++) {
+    const ptx_warp *warp = &run->warp[i];
+    if (!warp->at_barrier || warp->barrier != number) continue;
+    *members |= 1u << i;
+    if (warp->barrier_threads) wanted = warp->barrier_threads / PTX_LANES;
+  }
+  return *members && __builtin_popcount(*members) == wanted;
+}
+
+/* Ends a barrier that all its warps have come to. */
+static void release(ptx_run *run, uint32_t members) {
+  for (int i = 0; i < run->n_warps; i++) {
+    if (members >> i & 1) run->warp[i].at_barrier = false;
+  }
+  if (__builtin_popcount(members) == run->n_warps) emu_shared_barrier(&run->shared);
+  else if (run->mbarriers) emu_order_barrier(run->shared.order, members);
+}
+
+/* Ends barriers at which all their warps wait; *moved then. A fault where some never come. */
 static bool end_phase(ptx_run *run, bool *moved) {
   int waiting = 0, ended = 0;
+  uint32_t members;
   for (int i = 0; i < run->n_warps; i++) {
     waiting += run->warp[i].at_barrier;
     ended += run->warp[i].alive == 0;
   }
-  if (waiting && waiting == run->n_warps) {
-    for (int i = 0; i < run->n_warps; i++) run->warp[i].at_barrier = false;
-    emu_shared_barrier(&run->shared);
+  for (int number = 0; waiting && number < 16; number++) {
+    if (!barrier_full(run, number, &members)) continue;
+    if (!run->mbarriers && __builtin_popcount(members) != run->n_warps) {
+      return ptx_fault(run, NULL, NULL, EMU_NOWHERE, EMU_UNKNOWN, "a barrier of some warps, without mbarriers");
+    }
+    release(run, members);
     *moved = true;
-    return true;
   }
+  if (*moved) return true;
   if (waiting && waiting + ended == run->n_warps) {
     for (int i = 0; i < run->n_warps; i++) {
       if (!run->warp[i].at_barrier) continue;
@@ -155,6 +181,7 @@ static void set_specials(ptx_run *run, int w) {
 static void start_block(ptx_run *run) {
   const ptx_kernel *kernel = run->kernel;
   emu_shared_reset(&run->shared);
+  ptx_mbarriers_reset(run);
   for (int w = 0; w < run->n_warps; w++) {
     ptx_warp *warp = &run->warp[w];
     uint32_t threads = run->grid->threads - (uint32_t)w * PTX_LANES;
@@ -164,6 +191,7 @@ static void start_block(ptx_run *run) {
     }
     set_specials(run, w);
     ptx_async_reset(warp);
+    ptx_wgmma_reset(warp);
     warp->index = w;
     warp->pc = 0;
     warp->alive = warp->active = threads >= PTX_LANES ? PTX_FULL : (1u << threads) - 1;
@@ -200,6 +228,9 @@ static bool run_cluster(ptx_cluster *cluster, uint32_t first) {
     start_block(cluster->run[r]);
     cluster->run[r]->counters.blocks++;
   }
+  if (cluster->size > 1 && cluster->run[0]->mbarriers) {
+    return ptx_fault(cluster->run[0], NULL, NULL, EMU_NOWHERE, EMU_UNKNOWN, "mbarriers in a cluster");
+  }
   while (!cluster_ended(cluster)) {
     bool moved = false;
     for (int r = 0; r < cluster->size; r++) {
@@ -207,6 +238,9 @@ static bool run_cluster(ptx_cluster *cluster, uint32_t first) {
     }
     if (ptx_cluster_release(cluster) || moved) continue;
     return ptx_fault(cluster->run[0], NULL, NULL, EMU_NOWHERE, EMU_BARRIER, "all warps wait for ever");
+  }
+  for (int r = 0; r < cluster->size; r++) {
+    if (!ptx_mbarriers_ended(cluster->run[r]) || !ptx_wgmma_ended(cluster->run[r])) return false;
   }
   return true;
 }
@@ -218,7 +252,8 @@ static bool warp_init(const ptx_kernel *kernel, ptx_warp *warp) {
   warp->value = calloc(n, sizeof(ptx_lanes));
   warp->undefined = calloc(n, sizeof(ptx_lanes));
   warp->state = calloc(n, 1);
-  if (!warp->value || !warp->undefined || !warp->state) return false;
+  warp->stamp = calloc(n, sizeof *warp->stamp);
+  if (!warp->value || !warp->undefined || !warp->state || !warp->stamp) return false;
   for (int i = 0; i < kernel->n_constants; i++) {
     const ptx_constant *constant = &kernel->constant[i];
     for (int lane = 0; lane < PTX_LANES; lane++) warp->value[constant->reg][lane] = constant->value;
@@ -229,10 +264,13 @@ static bool warp_init(const ptx_kernel *kernel, ptx_warp *warp) {
 static void run_fini(ptx_run *run) {
   for (int w = 0; w < run->n_warps; w++) {
     ptx_async_reset(&run->warp[w]);
+    ptx_wgmma_reset(&run->warp[w]);
+    free(run->warp[w].stamp);
     free(run->warp[w].value);
     free(run->warp[w].undefined);
     free(run->warp[w].state);
   }
+  ptx_mbarriers_fini(run);
   emu_shared_fini(&run->shared);
   free(run);
 }
@@ -246,7 +284,7 @@ static bool run_init(ptx_run *run) {
   for (uint32_t i = 0; i < kernel->n_params; i++) {
     memcpy(run->param + kernel->param_offset[i], run->grid->parameters[i], kernel->param_size[i]);
   }
-  return emu_shared_init(&run->shared, kernel->shared_bytes + dynamic);
+  return emu_shared_init(&run->shared, kernel->shared_bytes + dynamic) && ptx_mbarriers_init(run);
 }
 
 /* Adds what a block of the cluster counted. */

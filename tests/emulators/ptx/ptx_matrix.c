@@ -92,7 +92,7 @@ typedef struct product {
   double x[16][32], y[32][8];
 } product;
 
-static double number_of(const ptx_type *type, uint64_t bits) {
+double ptx_number_of(const ptx_type *type, uint64_t bits) {
   double wide;
   if (type->kind == 's') return (double)((int64_t)(bits << (64 - type->bits)) >> (64 - type->bits));
   if (type->kind == 'u') return (double)bits;
@@ -105,10 +105,10 @@ static double number_of(const ptx_type *type, uint64_t bits) {
 }
 
 /* Part e of width bits of a register. */
-static double part(const ptx_warp *warp, int reg, int lane, const ptx_type *type, int e) {
+double ptx_part_of(const ptx_warp *warp, int reg, int lane, const ptx_type *type, int e) {
   uint64_t bits = warp->value[reg][lane];
   if (type->bits < 32) bits = bits >> (type->bits * e) & (((uint64_t)1 << type->bits) - 1);
-  return number_of(type, bits);
+  return ptx_number_of(type, bits);
 }
 
 /* Which shapes, types and register counts there are. */
@@ -139,15 +139,15 @@ static void gather(const ptx_warp *warp, const ptx_op *op, product *of) {
     int lane = i / of->p, e = i % of->p, g = lane / 4, along = lane % 4 * of->p + e;
     for (int r = 0; r < op->operand[1].count; r++) {
       of->x[g + 8 * (r % rows)][along + r / rows * 4 * of->p] =
-          part(warp, ptx_reg(op, 1, r), lane, of->a, e);
+          ptx_part_of(warp, ptx_reg(op, 1, r), lane, of->a, e);
     }
     for (int r = 0; r < op->operand[2].count; r++) {
-      of->y[along + 4 * of->p * r][g] = part(warp, ptx_reg(op, 2, r), lane, of->b, e);
+      of->y[along + 4 * of->p * r][g] = ptx_part_of(warp, ptx_reg(op, 2, r), lane, of->b, e);
     }
   }
 }
 
-static uint64_t result_bits(const ptx_type *type, double x) {
+uint64_t ptx_result_bits(const ptx_type *type, double x) {
   uint64_t bits;
   if (type->kind == 's') return (uint64_t)(int64_t)x & UINT32_MAX; /* wraps; exact in double */
   if (type->bits < 64) return emu_pack(emu_format_named(type->name), x, EMU_NEAREST, false);
@@ -172,9 +172,9 @@ static bool run_mma(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mas
   for (int lane = 0; lane < PTX_LANES; lane++) {
     for (int i = 0; i < count * packed; i++) {
       int reg = i / packed, e = i % packed, row = lane / 4 + 8 * (i / 2);
-      double sum = part(warp, ptx_reg(op, 3, reg), lane, of.c, e);
+      double sum = ptx_part_of(warp, ptx_reg(op, 3, reg), lane, of.c, e);
       for (int k = 0; k < of.k; k++) sum += of.x[row][k] * of.y[k][lane % 4 * 2 + i % 2];
-      value[reg][lane] |= result_bits(of.d, sum) << (16 * e);
+      value[reg][lane] |= ptx_result_bits(of.d, sum) << (16 * e);
     }
   }
   for (int r = 0; r < count; r++) ptx_write(warp, ptx_reg(op, 0, r), mask, value[r], NULL);

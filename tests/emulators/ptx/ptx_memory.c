@@ -28,7 +28,8 @@ static uint8_t *locate_shared(ptx_run *run, const ptx_warp *warp, const ptx_op *
                                          &other);
   if (race >= 0) {
     ptx_fault_at(run, warp, op, lane, (uint64_t)race, EMU_RACE,
-                 other == EMU_MANY_WARPS    ? "a %s of shared memory that several other warps touched"
+                 run->mbarriers && other >= run->n_warps ? "a %s of shared memory to which a copy goes"
+                 : other == EMU_MANY_WARPS    ? "a %s of shared memory that several other warps touched"
                  : other == EMU_OTHER_BLOCK ? "a %s of shared memory that another block read"
                                             : "a %s of shared memory that warp %d touched",
                  write ? "write" : "read", other);

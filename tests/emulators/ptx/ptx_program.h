@@ -6,7 +6,7 @@
 
 #define PTX_LANES 32
 #define PTX_FULL 0xffffffffu
-#define PTX_MAX_OPERANDS 6
+#define PTX_MAX_OPERANDS 8
 #define PTX_MAX_CHOICES 10
 #define PTX_TWICE 2
 
@@ -119,6 +119,7 @@ const ptx_type *ptx_type_named(const char *name);
 
 /* The tables, each ended by a row without syntax. */
 extern const ptx_form ptx_integer_forms[], ptx_float_forms[], ptx_control_forms[],
-    ptx_memory_forms[], ptx_warp_forms[], ptx_matrix_forms[], ptx_async_forms[], ptx_cluster_forms[];
+    ptx_memory_forms[], ptx_warp_forms[], ptx_matrix_forms[], ptx_async_forms[], ptx_cluster_forms[],
+    ptx_mbarrier_forms[], ptx_wgmma_forms[];
 
 #endif

@@ -29,6 +29,7 @@ static bool any(const uint64_t *undefined) {
 void ptx_write(ptx_warp *warp, int reg, uint32_t mask, const uint64_t *value,
                const uint64_t *undefined) {
   static const ptx_lanes none;
+  warp->stamp[reg] = ++warp->writes;
   blend(warp->value[reg], value, mask);
   if (!undefined && mask == PTX_FULL) {
     warp->state[reg] = PTX_DEFINED;

@@ -9,6 +9,8 @@
 #define PTX_MAX_WARPS 32
 
 typedef uint64_t ptx_lanes[PTX_LANES];
+typedef struct ptx_mbarriers ptx_mbarriers;
+typedef struct ptx_wgmma ptx_wgmma;
 
 typedef enum ptx_state {
   PTX_DEFINED = 0, /* all bits of all lanes; `undefined` holds rubbish */
@@ -19,15 +21,18 @@ typedef enum ptx_state {
 struct ptx_warp {
   ptx_lanes *value, *undefined; /* by register */
   uint8_t *state;
+  uint64_t *stamp, writes; /* by register: the number of its last write; of all writes */
   int index;
   int pc;                 /* of the lanes in `active` */
   uint32_t alive, active; /* a diverged warp's other lanes wait at lane_pc */
   int limit;              /* the least pc at which lanes wait; INT32_MAX: none */
   int lane_pc[PTX_LANES];
   bool at_barrier, yielded;
+  int barrier, barrier_threads; /* at_barrier: which, and how many threads it wants; 0: all */
   bool arrived, at_cluster_barrier; /* barrier.cluster: arrived in arrived_phase; waits for its end */
   int arrived_phase;
   void *async; /* ptx_async.c: copies under way */
+  ptx_wgmma *wgmma; /* ptx_wgmma.c: products under way */
 };
 
 #define PTX_MAX_CLUSTER 8
@@ -46,6 +51,7 @@ struct ptx_run {
   const ptx_kernel *kernel;
   const ptx_grid *grid;
   emu_shared shared;
+  ptx_mbarriers *mbarriers; /* NULL: the kernel has no use for them */
   emu_range *last;         /* range of the last global access */
   emu_counters counters;
   uint64_t by_class[PTX_CLASSES];
@@ -118,5 +124,21 @@ bool ptx_cluster_release(ptx_cluster *cluster);
 
 /* ptx_async.c: what a block leaves and finds. */
 void ptx_async_reset(ptx_warp *warp);
+
+/* ptx_mbarrier.c: of a launch; what a block finds; whether it has left nothing under way, else a fault. */
+bool ptx_mbarriers_init(ptx_run *run);
+void ptx_mbarriers_fini(ptx_run *run);
+void ptx_mbarriers_reset(ptx_run *run);
+bool ptx_mbarriers_ended(ptx_run *run);
+
+/* ptx_wgmma.c: the same of a warp; a register's move. */
+void ptx_wgmma_reset(ptx_warp *warp);
+bool ptx_wgmma_ended(ptx_run *run);
+void ptx_wgmma_move(ptx_warp *warp, int to, int from);
+
+/* ptx_matrix.c: numbers of a type from bits and to them, and element e of a register's lane. */
+double ptx_number_of(const ptx_type *type, uint64_t bits);
+double ptx_part_of(const ptx_warp *warp, int reg, int lane, const ptx_type *type, int e);
+uint64_t ptx_result_bits(const ptx_type *type, double x);
 
 #endif

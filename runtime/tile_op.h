@@ -2,6 +2,7 @@
 #ifndef LLRT_RUNTIME_TILE_OP_H
 #define LLRT_RUNTIME_TILE_OP_H
 
+#include "jit/plan/plan_dot_tile.h"
 #include "jit/plan/plan_tile.h"
 
 #include <llrt/op.h>
@@ -11,5 +12,9 @@
  * llrt_op_destroy. Errors: plan_tile_make's; OUT_OF_MEMORY, UNAVAILABLE, COMPILE, DEVICE. */
 llrt_status llrt_tile_op_make(llrt_device *device, const plan_tile *tile, const plan_options *options,
                               plan_kernel *kernel, llrt_op **op);
+
+/* The same for a dot of plan_dot_tile.h, whose tensors 0, 1, 2 have the tile's dtypes a, d, b. */
+llrt_status llrt_dot_tile_op_make(llrt_device *device, const plan_dot_tile *tile, const plan_options *options,
+                                  plan_kernel *kernel, llrt_op **op);
 
 #endif

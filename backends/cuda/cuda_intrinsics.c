@@ -218,6 +218,79 @@ static bool nvptx_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2]
   return true;
 }
 
+/* ---- matrix products ---- */
+
+/* "{$n, ...}" of a list of `count` operands, the first number n; their constraints, each behind a comma. */
+static int append_list(char *text, int at, int first, int count) {
+  at += sprintf(text + at, "{");
+  for (int i = 0; i < count; i++) at += sprintf(text + at, "%s$%d", i ? ", " : "", first + i);
+  return at + sprintf(text + at, "}");
+}
+
+static char product_letter(llrt_dtype type) {
+  return type == LLRT_F64 ? 'd' : type == LLRT_F32 ? 'f' : 'r';
+}
+
+/* Words of an operand as its instruction takes them: tf32 as bits, other f32 and f64 as such. */
+static int product_operand(emitter *e, llrt_dtype type, bool acc, const LLVMValueRef *words, int n,
+                           LLVMValueRef *args, char *letter) {
+  *letter = acc || type == LLRT_F64 ? product_letter(type) : 'r';
+  for (int i = 0; i < n; i++) {
+    LLVMTypeRef to = *letter == 'd'   ? LLVMDoubleTypeInContext(e->context)
+                     : *letter == 'f' ? LLVMFloatTypeInContext(e->context)
+                                      : e->i32;
+    args[i] = LLVMBuildBitCast(e->builder, words[i], to, "");
+  }
+  return n;
+}
+
+/* Words of an operand: 32 bits each, or an element of 64. */
+static int product_words(const dot_instruction *row, int operand, llrt_dtype type) {
+  dot_operand columns;
+  dot_instruction_operand(row, operand, &columns);
+  int bits = llrt_dtype_bits(type);
+  return bits >= 32 ? 1 << columns.registers : (bits << columns.registers) / 32;
+}
+
+/* mma.sync: pure, but of all lanes together. */
+static void nvptx_product(emitter *e, const dot_instruction *row, const LLVMValueRef *a, const LLVMValueRef *b,
+                          LLVMValueRef *acc) {
+  LLVMValueRef args[16];
+  LLVMTypeRef types[16], results[8];
+  char text[160], constraints[96], letter[3];
+  int n[3] = {product_words(row, DOT_A, (llrt_dtype)row->a), product_words(row, DOT_B, (llrt_dtype)row->b),
+              product_words(row, DOT_ACC, (llrt_dtype)row->acc)};
+  int at = 0, n_args = product_operand(e, (llrt_dtype)row->a, false, a, n[0], args, &letter[0]);
+  n_args += product_operand(e, (llrt_dtype)row->b, false, b, n[1], args + n_args, &letter[1]);
+  n_args += product_operand(e, (llrt_dtype)row->acc, true, acc, n[2], args + n_args, &letter[2]);
+  for (int i = 0; i < n_args; i++) types[i] = LLVMTypeOf(args[i]);
+  for (int i = 0; i < n[2]; i++) results[i] = types[n[0] + n[1] + i];
+  for (int i = 0; i < n[2]; i++) at += sprintf(constraints + at, "=%c,", letter[2]);
+  for (int o = 0; o < 2; o++)
+    for (int i = 0; i < n[o]; i++) at += sprintf(constraints + at, "%c,", letter[o]);
+  for (int i = 0; i < n[2]; i++) at += sprintf(constraints + at, "%s%d", i ? "," : "", i);
+  at = sprintf(text, "%s ", row->code);
+  at = append_list(text, at, 0, n[2]);
+  for (int o = 0, first = n[2]; o < 2; first += n[o++]) {
+    at += sprintf(text + at, ", ");
+    at = append_list(text, at, first, n[o]);
+  }
+  at += sprintf(text + at, ", ");
+  at = append_list(text, at, 0, n[2]);
+  sprintf(text + at, ";");
+  LLVMTypeRef result = LLVMStructTypeInContext(e->context, results, (unsigned)n[2], false);
+  LLVMTypeRef type = LLVMFunctionType(result, types, (unsigned)n_args, false);
+  LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), false, false,
+                                       LLVMInlineAsmDialectATT, false);
+  LLVMValueRef call = LLVMBuildCall2(e->builder, type, code, args, (unsigned)n_args, "");
+  unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
+  LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->context, convergent, 0));
+  for (int i = 0; i < n[2]; i++) {
+    LLVMValueRef made = LLVMBuildExtractValue(e->builder, call, (unsigned)i, "");
+    acc[i] = LLVMBuildBitCast(e->builder, made, LLVMTypeOf(acc[i]), "");
+  }
+}
+
 /* ---- clusters ---- */
 
 static LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank) {
@@ -265,4 +338,5 @@ const emit_target_ops emit_ops_nvptx = {
     .load_if = nvptx_load_if,
     .decode_pair = nvptx_decode_pair,
     .encode_pair = nvptx_encode_pair,
+    .product = nvptx_product,
 };

@@ -33,6 +33,11 @@ static void amdgpu_begin(emitter *e) {
   LLVMSetVisibility(e->function, LLVMProtectedVisibility);
   snprintf(size, sizeof size, "%d,%d", threads, threads);
   set_attribute(e, "amdgpu-flat-work-group-size", size);
+  for (int i = 0; i < e->kernel->n_steps; i++) {
+    if (e->kernel->step[i].kind != PLAN_DOT) continue;
+    set_attribute(e, "amdgpu-no-agpr", ""); /* results of matrix instructions stay in vector registers */
+    break;
+  }
 }
 
 /* Links the barrier's text into the module, once. */
@@ -86,6 +91,56 @@ static bool amdgpu_has_half(const emitter *e) {
   return true;
 }
 
+/* ---- matrix products ---- */
+
+/* `words` of an operand of `bits` elements as the intrinsic takes them: numbers of 32 and 64 bits and packed bytes
+ * as scalars, halves as a vector. */
+static LLVMValueRef product_operand(emitter *e, llrt_dtype type, const LLVMValueRef *words, int n) {
+  LLVMTypeRef unit = type == LLRT_F16   ? LLVMHalfTypeInContext(e->context)
+                     : type == LLRT_F32 ? LLVMFloatTypeInContext(e->context)
+                     : type == LLRT_F64 ? LLVMDoubleTypeInContext(e->context)
+                                        : emit_int_type(e, 16);
+  LLVMTypeRef word = LLVMTypeOf(words[0]);
+  LLVMValueRef all = words[0];
+  if (n > 1) {
+    all = LLVMGetUndef(LLVMVectorType(word, (unsigned)n));
+    for (int i = 0; i < n; i++) all = LLVMBuildInsertElement(e->builder, all, words[i], emit_i32(e, i), "");
+  }
+  int bits = llrt_dtype_bits(type);
+  LLVMTypeRef to = bits == 16  ? LLVMVectorType(unit, (unsigned)(2 * n))
+                   : bits >= 32 ? unit
+                   : n > 1      ? e->i64
+                                : e->i32;
+  return LLVMBuildBitCast(e->builder, all, to, "");
+}
+
+static int product_words(const dot_instruction *row, int operand, llrt_dtype type) {
+  dot_operand columns;
+  dot_instruction_operand(row, operand, &columns);
+  int bits = llrt_dtype_bits(type);
+  return bits >= 32 ? 1 << columns.registers : (bits << columns.registers) / 32;
+}
+
+/* The operand's flags (broadcasts, permutations) stay 0. */
+static void amdgpu_product(emitter *e, const dot_instruction *row, const LLVMValueRef *a, const LLVMValueRef *b,
+                           LLVMValueRef *acc) {
+  int n_acc = product_words(row, DOT_ACC, (llrt_dtype)row->acc);
+  LLVMTypeRef word = LLVMTypeOf(acc[0]);
+  LLVMTypeRef unit = row->acc == LLRT_F64   ? LLVMDoubleTypeInContext(e->context)
+                     : row->acc == LLRT_F32 ? LLVMFloatTypeInContext(e->context)
+                                            : e->i32;
+  LLVMValueRef sum = LLVMGetUndef(LLVMVectorType(unit, (unsigned)n_acc));
+  for (int i = 0; i < n_acc; i++)
+    sum = LLVMBuildInsertElement(e->builder, sum, LLVMBuildBitCast(e->builder, acc[i], unit, ""), emit_i32(e, i), "");
+  LLVMValueRef args[] = {
+      product_operand(e, (llrt_dtype)row->a, a, product_words(row, DOT_A, (llrt_dtype)row->a)),
+      product_operand(e, (llrt_dtype)row->b, b, product_words(row, DOT_B, (llrt_dtype)row->b)),
+      sum, emit_i32(e, 0), emit_i32(e, 0), emit_i32(e, 0)};
+  sum = emit_intrinsic(e, row->code, NULL, 0, args, 6);
+  for (int i = 0; i < n_acc; i++)
+    acc[i] = LLVMBuildBitCast(e->builder, LLVMBuildExtractElement(e->builder, sum, emit_i32(e, i), ""), word, "");
+}
+
 const emit_target_ops emit_ops_amdgpu = {
     .begin = amdgpu_begin,
     .end = emit_gpu_end,
@@ -97,4 +152,5 @@ const emit_target_ops emit_ops_amdgpu = {
     .permute = amdgpu_permute,
     .selector = amdgpu_selector,
     .has_half = amdgpu_has_half,
+    .product = amdgpu_product,
 };

@@ -23,7 +23,7 @@ typedef struct access {
   int position[8];     /* register bit that moves the address by 2^j, GPU */
   uint64_t inner;      /* register bits inside a piece */
   plan_matrix matrix;  /* where the step moves matrices; `place` is that of their rows' addresses */
-  plan_value addresses;
+  plan_value addresses; /* of matrices' rows; of a tensor: over the kernel's whole tile */
   bool load;
   bool cluster;        /* a load from the memory of other blocks */
   plan_blocks blocks;  /* cluster: of the buffer */
@@ -449,6 +449,10 @@ static void place_in_buffer(emitter *e, access *a) {
 static void move_value(emitter *e, const plan_step *step, int number, bool load, bool tensor) {
   access a = {.step = step, .value = &e->kernel->value[number], .words = e->value[number],
               .vector = step->vector, .load = load};
+  if (tensor) {
+    plan_value_spread(e->kernel, a.value, &a.addresses);
+    a.value = &a.addresses;
+  }
   a.registers = plan_value_bits(a.value, PLAN_REGISTER);
   a.word = a.value->word;
   LLVMBasicBlockRef next = NULL;

@@ -7,6 +7,7 @@
 #ifndef LLRT_JIT_EMIT_BUILDER_H
 #define LLRT_JIT_EMIT_BUILDER_H
 
+#include "jit/plan/dot_instruction.h"
 #include "jit/plan/draft.h"
 #include "jit/plan/number.h"
 
@@ -64,6 +65,10 @@ typedef struct emit_target_ops {
    * emitted, where it has none. NULL: never. NaN is written as number_format.nan. */
   bool (*decode_pair)(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
   bool (*encode_pair)(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMValueRef code[2]);
+  /* One matrix instruction of all lanes: acc += a x b, words of each operand as plan_dot_tiling has them. NULL where
+   * targets have none (and their rows of jit/plan/dot_instruction.c are of other targets). */
+  void (*product)(emitter *e, const dot_instruction *row, const LLVMValueRef *a, const LLVMValueRef *b,
+                  LLVMValueRef *acc);
 } emit_target_ops;
 
 /* backends/<vendor>/<vendor>_intrinsics.c */
@@ -294,6 +299,7 @@ typedef struct emit_scales {
   const plan_map *map;
   emit_place place;
   LLVMValueRef known[EMIT_MAX_REGISTERS * 4]; /* by register; NULL: not read yet */
+  plan_value value;                           /* over the kernel's whole tile */
 } emit_scales;
 void emit_scales_begin(emitter *e, const plan_step *step, emit_scales *scales);
 LLVMValueRef emit_scale_of(emit_scales *scales, int index);
@@ -326,6 +332,7 @@ void emit_scan_step(emitter *e, const plan_step *step);          /* emit_scan.c 
 void emit_prefix_step(emitter *e, const plan_step *step);
 void emit_pick_step(emitter *e, const plan_step *step);
 void emit_gather_step(emitter *e, const plan_step *step);        /* emit_gather.c */
+void emit_dot_step(emitter *e, const plan_step *step);           /* emit_dot.c */
 void emit_fill_step(emitter *e, const plan_step *step);          /* emit_reduce.c */
 void emit_join_step(emitter *e, const plan_step *step);
 void emit_fold_step(emitter *e, const plan_step *step);

@@ -174,6 +174,7 @@ static void emit_steps(emitter *e, int first, int n) {
       case PLAN_PREFIX: emit_prefix_step(e, step); break;
       case PLAN_PICK: emit_pick_step(e, step); break;
       case PLAN_GATHER: emit_gather_step(e, step); break;
+      case PLAN_DOT: emit_dot_step(e, step); break;
       case PLAN_OPAQUE: emit_opaque_step(e, step); break;
       case PLAN_FILL: emit_fill_step(e, step); break;
       case PLAN_JOIN: emit_join_step(e, step); break;

@@ -6,7 +6,8 @@
 
 void emit_scales_begin(emitter *e, const plan_step *step, emit_scales *scales) {
   *scales = (emit_scales){.e = e, .step = step, .map = &e->kernel->map[step->map]};
-  emit_place_tensor(e, &e->kernel->value[step->in], step->tensor, &scales->place);
+  plan_value_spread(e->kernel, &e->kernel->value[step->in], &scales->value);
+  emit_place_tensor(e, &scales->value, step->tensor, &scales->place);
 }
 
 /* Whether tile coordinates that differ by `tile` have one scale: nothing of its address moves. */

@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "jit/plan/block_gather.h"
+#include "jit/plan/dot_tiling.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/permute.h"
 #include "jit/plan/reduce.h"
@@ -205,7 +206,10 @@ static int count_step(const plan_kernel *kernel, const plan_step *step, traffic_
   access_walk walk = {.kernel = kernel, .value = &kernel->value[value], .step = step, .kind = kind};
   plan_address_map map;
   llrt_layout inverse = llrt_layout_empty();
+  plan_value spread;
   if (kind == TRAFFIC_GLOBAL) {
+    plan_value_spread(kernel, walk.value, &spread);
+    walk.value = &spread;
     plan_address_of_tensor(kernel, step->tensor, &map);
   } else {
     plan_address_of_buffer(kernel, step->buffer, &map);
@@ -372,6 +376,7 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
       cost->selects += (1 << plan_value_bits(&kernel->value[step->in], PLAN_REGISTER)) -
                        (1 << plan_value_bits(&kernel->value[step->out], PLAN_REGISTER));
       break;
+    case PLAN_DOT: plan_cost_dot(kernel, step, cost); break;
     case PLAN_GATHER: plan_gather_cost(kernel, step, cost); break;
     case PLAN_JOIN:
     case PLAN_FOLD:

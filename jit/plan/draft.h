@@ -329,6 +329,12 @@ static inline const uint64_t *plan_value_columns(const plan_value *value, plan_d
 
 /* Bits of the kernel's tile as bits of a value's own, which has none that it is reduced along. */
 uint64_t plan_value_bits_of(const plan_value *value, uint64_t tile_bits);
+/* The kernel's tile bits at which an element of the value lies, of its coordinate; those that the value has. */
+uint64_t plan_tile_bits_of(const plan_value *value, uint64_t coordinate);
+uint64_t plan_tile_bits_in(const plan_kernel *kernel, const plan_value *value);
+
+/* The value as addresses of tensors see it: over the kernel's whole tile. */
+void plan_value_spread(const plan_kernel *kernel, const plan_value *value, plan_value *out);
 /* What combining a value along tile bits leaves: registers of these bits are gone, lanes and warps of them hold
  * copies. Precondition: each is one column, in no other. */
 void plan_value_reduce(const plan_value *value, uint64_t tile_bits, plan_value *out);

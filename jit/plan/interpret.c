@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/combine.h"
+#include "jit/plan/dot_tiling.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/number.h"
 #include "jit/plan/scan_eval.h"
@@ -81,6 +82,11 @@ static uint64_t tile_at(const interpreter *in, int value, int64_t at) {
   if (in->iteration == 0) return in->tile[value][at];
   const uint64_t *columns = plan_value_columns(&in->kernel->value[value], PLAN_ITERATION);
   return in->tile[value][at] ^ f2_apply(columns, in->iteration);
+}
+
+/* The same in the kernel's tile, which has bits that the value may be reduced along. */
+static uint64_t kernel_tile_at(const interpreter *in, int value, int64_t at) {
+  return plan_tile_bits_of(&in->kernel->value[value], tile_at(in, value, at));
 }
 
 /* The first of the places that hold the same element as `at`: copies are zero columns. */
@@ -216,7 +222,7 @@ static llrt_status run_global(interpreter *in, const plan_step *step, int value,
   for (int64_t at = 0; at < value_size(in->kernel, value); at++) {
     element_place place;
     uint64_t *element = &in->value[value][at];
-    LLRT_TRY(place_element(in, step, tile_at(in, value, at), &place));
+    LLRT_TRY(place_element(in, step, kernel_tile_at(in, value, at), &place));
     if (place.array && step->staged) LLRT_TRY(load_staged(in, &place, element));
     else if (place.array) move_element(&place, bits, element, load);
     else if (load) *element = place.gone ? 0 : step->loose ? ~in->kernel->fill & bits_mask(bits) : in->kernel->fill;
@@ -375,7 +381,7 @@ static llrt_status scale_element(const interpreter *in, const plan_step *step, i
   llrt_dtype from = (llrt_dtype)map->from, to = (llrt_dtype)map->to;
   element_place place;
   uint64_t code = 0;
-  LLRT_TRY(place_element(in, step, tile_at(in, step->in, at), &place));
+  LLRT_TRY(place_element(in, step, kernel_tile_at(in, step->in, at), &place));
   if (place.array) move_element(&place, in->kernel->tensor_bits[step->tensor], &code, true);
   double product = number_value(number_format_of(from), in->value[step->in][at]) *
                    number_value(number_format_of((llrt_dtype)map->scale), code);
@@ -619,6 +625,7 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_PREFIX: plan_eval_prefix(in->kernel, step, in->value); return LLRT_OK;
     case PLAN_PICK: plan_eval_pick(in->kernel, step, in->value); return LLRT_OK;
     case PLAN_GATHER: return run_gather(in, step);
+    case PLAN_DOT: return plan_eval_dot(in->kernel, step, in->value);
     case PLAN_OPAQUE: copy_value(in, step->in, step->out); return LLRT_OK;
     case PLAN_FILL: run_fill(in, step); return LLRT_OK;
     case PLAN_JOIN: run_combine(in, step); return LLRT_OK;

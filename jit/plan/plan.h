@@ -208,6 +208,11 @@ typedef enum plan_step_kind {
                         replaced by second(x)): value `second` holds integers, of which the low bits count, and
                         is laid out as out. Staged: in's elements are in `buffer`. Else all of them are in the
                         warp that wants them */
+  PLAN_DOT,          /* out = with + sum of in x second, element by element of the kernel's tile, over the tile bits
+                        that out is reduced along and the operands are not. By `instruction`
+                        (jit/plan/dot_instruction.h), whose types the operands have and into which they divide
+                        (jit/plan/dot_tiling.h). Products are exact, sums in the accumulator's type, in any order;
+                        integers modulo its width */
   PLAN_OPAQUE,       /* out = in, of which compilers know nothing more: measured work stays */
 
   /* Combining by `combiner` in type `type` (jit/plan/combine.h). Of an arg combiner a value is a pair: keys and
@@ -260,7 +265,8 @@ typedef struct plan_step {
   int32_t turns;      /* REPEAT: at least 1 */
   uint8_t body, otherwise;
   uint8_t combiner, type; /* combining steps: llrt_combiner, llrt_dtype (jit/plan/combine.h) */
-  uint8_t second;         /* PREFIX, GATHER: value */
+  uint8_t second;         /* PREFIX, GATHER, DOT: value */
+  uint8_t instruction;    /* DOT: number of the row */
   uint8_t total;          /* SCAN: value, reduced along the order */
   uint8_t order;          /* SCAN */
   bool exclusive;         /* FILL: of a sum +0. SCAN: without y itself, the neutral element where there is no other */
@@ -315,6 +321,8 @@ typedef struct plan_cost {
   int32_t combined;                              /* per warp, joined words of a turn and what follows the walk */
   int32_t mapped;                                /* per lane: words that value maps make */
   int32_t registers;                             /* words of the largest value of a lane */
+  int32_t products;                              /* per warp and turn, instructions of PLAN_DOT */
+  double product_clocks;                         /* of a multiprocessor, for those of one warp */
 } plan_cost;
 
 typedef struct plan_kernel {

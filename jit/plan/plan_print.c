@@ -1,6 +1,7 @@
 /* The text of `llrt explain`: what a plan does, for people. */
 #include "jit/plan/combine.h"
 #include "jit/plan/cycles.h"
+#include "jit/plan/dot_tiling.h"
 #include "jit/plan/draft.h"
 
 #include "base/text.h"
@@ -317,6 +318,11 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       llrt_text_add(text, "each warp keeps its part of v%d -> ", step->in);
       print_value(kernel, step->out, text);
       break;
+    case PLAN_DOT:
+      llrt_text_add(text, "v%d + v%d x v%d by %s -> ", step->with, step->in, step->second,
+                    dot_instruction_at(step->instruction)->name);
+      print_value(kernel, step->out, text);
+      break;
     case PLAN_OPAQUE:
       llrt_text_add(text, "hide v%d from compilers -> v%d", step->in, step->out);
       break;
@@ -373,6 +379,7 @@ static void print_cost(const plan_kernel *kernel, llrt_text *text) {
                 cost->selects, cost->permutes);
   if (cost->logic) llrt_text_add(text, ", %d shifts and merges", cost->logic);
   if (cost->combined) llrt_text_add(text, ", %d joins", cost->combined);
+  if (cost->products) llrt_text_add(text, ", %d products", cost->products);
   if (cost->mapped) llrt_text_add(text, "; a lane: %d mapped words", cost->mapped);
   llrt_text_add(text, "; %d registers\n", cost->registers);
 }

@@ -26,6 +26,29 @@ uint64_t plan_value_bits_of(const plan_value *value, uint64_t tile_bits) {
   return out;
 }
 
+uint64_t plan_tile_bits_of(const plan_value *value, uint64_t coordinate) {
+  uint64_t out = 0;
+  for (int bit = 0; coordinate; bit++) {
+    if (value->reduced >> bit & 1) continue;
+    out |= (coordinate & 1) << bit;
+    coordinate >>= 1;
+  }
+  return out;
+}
+
+uint64_t plan_tile_bits_in(const plan_kernel *kernel, const plan_value *value) {
+  return bits_mask(kernel->space.in[0].bits) & ~value->reduced;
+}
+
+void plan_value_spread(const plan_kernel *kernel, const plan_value *value, plan_value *out) {
+  *out = *value;
+  if (value->reduced == 0) return;
+  out->reduced = 0;
+  out->layout.out[0].bits = kernel->space.in[0].bits;
+  for (int i = 0; i < llrt_layout_in_bits(&value->layout); i++)
+    out->layout.column[i] = plan_tile_bits_of(value, value->layout.column[i]);
+}
+
 /* x without the bits of `gone`, the others moved together. */
 static uint64_t without_bits(uint64_t x, uint64_t gone) {
   uint64_t out = 0;

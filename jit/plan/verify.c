@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/block_gather.h"
+#include "jit/plan/dot_tiling.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/number.h"
 #include "jit/plan/scan_eval.h"
@@ -174,8 +175,11 @@ static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   bool load = step->kind == PLAN_LOAD || step->kind == PLAN_SHARED_LOAD;
   plan_address_map map;
+  plan_value spread;
   const plan_value *value = &kernel->value[load ? step->out : step->in];
   if (step->kind == PLAN_LOAD || step->kind == PLAN_STORE) {
+    plan_value_spread(kernel, value, &spread);
+    value = &spread;
     CHECK(step->tensor < kernel->n_tensors, "step %d: tensor %d", at, step->tensor);
     CHECK(value->bits == kernel->tensor_bits[step->tensor], "step %d: width of the tensor", at);
     if (kernel->flat) {
@@ -185,7 +189,7 @@ static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
     }
     plan_address_of_tensor(kernel, step->tensor, &map);
     LLRT_TRY(check_alignment(kernel, at, value));
-    LLRT_TRY(check_vector_indices(kernel, at, &kernel->value[load ? step->out : step->in], &map));
+    LLRT_TRY(check_vector_indices(kernel, at, value, &map));
   } else {
     CHECK(step->buffer < kernel->n_buffers, "step %d: buffer %d", at, step->buffer);
     CHECK(value->bits == kernel->buffer[step->buffer].bits, "step %d: width of the buffer", at);
@@ -340,6 +344,7 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
     case PLAN_POSITION:
     case PLAN_POSITION_ADD:
     case PLAN_WALK: return plan_verify_combining(kernel, at);
+    case PLAN_DOT: return plan_verify_dot(kernel, at);
     case PLAN_OPAQUE: return check_same(kernel, at, step->in, step->out);
   }
   return llrt_error(LLRT_INTERNAL, "plan: step %d of unknown kind %d", at, step->kind);

@@ -1,0 +1,43 @@
+/* How the threads of a block share a dot: which instruction, where operands and results lie. Private to jit/plan. */
+#ifndef LLRT_JIT_PLAN_DOT_LAYOUT_H
+#define LLRT_JIT_PLAN_DOT_LAYOUT_H
+
+#include "jit/plan/dot_instruction.h"
+#include "jit/plan/plan.h"
+
+enum { DOT_DIM_M = 0, DOT_DIM_N = 1, DOT_DIM_K = 2 };
+
+/* What is multiplied: the kernel's tile bits along m, n and k, in the order in which instructions take them. */
+typedef struct dot_space {
+  int n[3];
+  uint8_t bit[3][24];
+  llrt_dtype a, b, acc; /* of the multiplied elements and of their sums */
+  bool tf32;            /* f32 elements may lose their lowest 13 bits */
+} dot_space;
+
+/* How: the instruction; swapped: its first operand is B. Warps (FMA: lanes, registers too) along m and n, log2; what
+ * they do not take of the tile are registers, or of n with `lanes` too many copies. */
+typedef struct dot_sharing {
+  int instruction;
+  bool swapped;
+  int warps[2];     /* by DOT_DIM_M, DOT_DIM_N */
+  int lanes[2];     /* FMA alone */
+  int registers[2]; /* FMA: lowest bits, which each lane holds */
+} dot_sharing;
+
+typedef struct dot_layouts {
+  dot_sharing how;
+  plan_value a, b, acc;
+  double clocks; /* of a multiprocessor for the tile's products */
+} dot_layouts;
+
+/* The values' layouts on the kernel's target, of kernel->lane_bits lanes and warp_bits warps. False where the
+ * instruction does not divide the tile, or a thread would hold more than 2^max_registers words of a value. */
+bool dot_layouts_make(const plan_kernel *kernel, const dot_space *space, const dot_sharing *how, int max_registers,
+                      dot_layouts *out);
+
+/* Every sharing that divides, in the order of the products' clocks: the n-th, false past the last. */
+#define DOT_MAX_SHARINGS 64
+int dot_layouts_list(const plan_kernel *kernel, const dot_space *space, int max_registers, dot_layouts *list, int most);
+
+#endif

@@ -1,0 +1,30 @@
+/* How the values of a PLAN_DOT fall into its instruction's operands: checked, counted and emitted by one
+ * description. Each value divides by the instruction's layout on the left: the instruction's register bits are the
+ * value's lowest, its lanes are the value's, at tile vectors that all three operands agree on (which need not be
+ * the tile's lowest bits: k may be permuted as loads like it). What is left are whole instructions. */
+#ifndef LLRT_JIT_PLAN_DOT_TILING_H
+#define LLRT_JIT_PLAN_DOT_TILING_H
+
+#include "jit/plan/dot_instruction.h"
+#include "jit/plan/plan.h"
+
+#define DOT_MAX_OUTER 12
+
+typedef struct dot_tiling {
+  const dot_instruction *row;
+  dot_operand operand[3];
+  int n_out, n_sum; /* log2 instructions of a warp: along results, and along what is summed */
+  /* Register index of the first element of an operand's instruction: XOR over bits of the result's number, and of
+   * the summed one's. */
+  uint64_t of_out[3][DOT_MAX_OUTER], of_sum[3][DOT_MAX_OUTER];
+} dot_tiling;
+
+/* Errors: INTERNAL with what does not divide. */
+llrt_status plan_dot_tiling(const plan_kernel *kernel, const plan_step *step, dot_tiling *out);
+
+/* The step executed: out = with + the sum, of exact products, rounded once. values: as in scan_eval.h. */
+llrt_status plan_eval_dot(const plan_kernel *kernel, const plan_step *step, uint64_t *const *values);
+llrt_status plan_verify_dot(const plan_kernel *kernel, int at);
+void plan_cost_dot(const plan_kernel *kernel, const plan_step *step, plan_cost *cost);
+
+#endif

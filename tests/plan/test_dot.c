@@ -1,0 +1,257 @@
+/* Dots of a tile: every instruction and way of sharing by the interpreter on every target, compiled on the host and
+ * on emulated devices, against products in plain loops. Elements are small integers, so every order of summing
+ * is exact. */
+#include "runtime/tile_op.h"
+
+#include "base/bits.h"
+#include "jit/plan/dot_instruction.h"
+#include "tests/number_reference.h"
+
+#include <llrt/llrt.h>
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILES = 2, MAX_ELEMENTS = TILES << 14 };
+
+static const char *const targets[] = {"sm_80", "sm_89", "sm_90a", "gfx90a", "gfx942", "x86-64-v2", "x86-64-v4"};
+static const int extents[] = {0, 3, 4, 5, 6, 7};
+#define EXTENTS (int)(sizeof extents / sizeof *extents)
+
+typedef struct types {
+  llrt_dtype a, b, d, product_a, product_b, sum;
+  bool tf32;
+} types;
+
+static const types all_types[] = {
+    {LLRT_F32, LLRT_F32, LLRT_F32, LLRT_F32, LLRT_F32, LLRT_F32, false},
+    {LLRT_BF16, LLRT_BF16, LLRT_F32, LLRT_BF16, LLRT_BF16, LLRT_F32, false},
+    {LLRT_F16, LLRT_F16, LLRT_F16, LLRT_F16, LLRT_F16, LLRT_F32, false},
+    {LLRT_F64, LLRT_F64, LLRT_F64, LLRT_F64, LLRT_F64, LLRT_F64, false},
+    {LLRT_F32, LLRT_F32, LLRT_F32, LLRT_F32, LLRT_F32, LLRT_F32, true},
+    {LLRT_I8, LLRT_I8, LLRT_I32, LLRT_I8, LLRT_I8, LLRT_I32, false},
+    {LLRT_U8, LLRT_I8, LLRT_I32, LLRT_U8, LLRT_I8, LLRT_I32, false},
+    {LLRT_U8, LLRT_U8, LLRT_I32, LLRT_U8, LLRT_U8, LLRT_I32, false},
+    {LLRT_E4M3, LLRT_E4M3, LLRT_F32, LLRT_E4M3, LLRT_E4M3, LLRT_F32, false},
+    {LLRT_E4M3, LLRT_E5M2, LLRT_BF16, LLRT_E4M3, LLRT_E5M2, LLRT_F32, false},
+    {LLRT_E5M2, LLRT_E5M2, LLRT_F32, LLRT_E5M2, LLRT_E5M2, LLRT_F32, false},
+    {LLRT_E4M3FNUZ, LLRT_E4M3FNUZ, LLRT_F32, LLRT_E4M3FNUZ, LLRT_E4M3FNUZ, LLRT_F32, false},
+    {LLRT_E5M2FNUZ, LLRT_E5M2FNUZ, LLRT_F32, LLRT_E5M2FNUZ, LLRT_E5M2FNUZ, LLRT_F32, false},
+    {LLRT_E4M3FNUZ, LLRT_E5M2FNUZ, LLRT_F32, LLRT_E4M3FNUZ, LLRT_E5M2FNUZ, LLRT_F32, false},
+    {LLRT_I8, LLRT_F16, LLRT_F16, LLRT_F16, LLRT_F16, LLRT_F32, false},
+    {LLRT_I16, LLRT_I8, LLRT_I32, LLRT_I32, LLRT_I32, LLRT_I32, false},
+    {LLRT_E5M2, LLRT_F32, LLRT_F32, LLRT_F32, LLRT_F32, LLRT_F32, false},
+    {LLRT_I32, LLRT_I8, LLRT_I64, LLRT_I64, LLRT_I64, LLRT_I64, false},
+};
+#define TYPES (int)(sizeof all_types / sizeof *all_types)
+
+static plan_kernel kernel;
+static uint64_t seed = 7;
+static unsigned char bytes[3][MAX_ELEMENTS * 8]; /* A, D, B */
+static int values[3][MAX_ELEMENTS];
+
+static bool is_integer(llrt_dtype type) { return type >= LLRT_I64 && type <= LLRT_U4; }
+
+static int small(llrt_dtype type) {
+  seed = seed * 6364136223846793005 + 1442695040888963407;
+  int x = (int)((seed >> 33) % 5) - 2;
+  return type == LLRT_U8 ? abs(x) : x;
+}
+
+static void put(llrt_dtype type, unsigned char *at, int64_t i, int x) {
+  int size = llrt_dtype_bits(type) / 8;
+  double wide = x;
+  float narrow = (float)x;
+  int64_t integer = x;
+  uint64_t code;
+  if (type == LLRT_F64) memcpy(&code, &wide, 8);
+  else if (type == LLRT_F32) { code = 0; memcpy(&code, &narrow, 4); }
+  else if (is_integer(type)) code = (uint64_t)integer;
+  else code = reference_encode(type, x);
+  memcpy(at + i * size, &code, (size_t)size);
+}
+
+static double get(llrt_dtype type, const unsigned char *at, int64_t i) {
+  int size = llrt_dtype_bits(type) / 8;
+  uint64_t code = 0;
+  double wide;
+  memcpy(&code, at + i * size, (size_t)size);
+  if (type == LLRT_I64) return (double)(int64_t)code;
+  if (type == LLRT_I32) return (double)(int32_t)code;
+  memcpy(&wide, &code, 8);
+  return type == LLRT_F64 ? wide : reference_decode(type, code);
+}
+
+/* Elements of a tensor for all tiles. */
+static int64_t fill(const plan_dot_tile *tile) {
+  int64_t size = (int64_t)1 << plan_dot_tile_bits(tile);
+  cr_assert_leq(TILES * size, MAX_ELEMENTS);
+  for (int64_t i = 0; i < TILES * size; i++) {
+    values[0][i] = small(tile->a);
+    values[2][i] = small(tile->b);
+    put(tile->a, bytes[0], i, values[0][i]);
+    put(tile->b, bytes[2], i, values[2][i]);
+  }
+  memset(bytes[1], 0xEE, sizeof bytes[1]);
+  return TILES * size;
+}
+
+static bool check(const plan_dot_tile *tile, const char *what) {
+  int64_t size = (int64_t)1 << plan_dot_tile_bits(tile), m = 1 << tile->m, n = 1 << tile->n, k = 1 << tile->k;
+  for (int64_t t = 0; t < TILES; t++)
+    for (int64_t i = 0; i < m * n; i++) {
+      int64_t sum = 0;
+      for (int64_t z = 0; z < k; z++)
+        sum += values[0][t * size + i / n * k + z] * values[2][t * size + z * n + i % n];
+      double got = get(tile->d, bytes[1], t * size + i);
+      if (got == (double)sum) continue;
+      fprintf(stderr, "%s: tile %lld element (%lld, %lld): %g, not %lld\n", what, (long long)t, (long long)(i / n),
+              (long long)(i % n), got, (long long)sum);
+      return false;
+    }
+  return true;
+}
+
+static plan_dot_tile tile_of(const types *t, int m, int n, int k, int warps) {
+  return (plan_dot_tile){.m = m, .n = n, .k = k, .warps = warps, .a = t->a, .b = t->b, .d = t->d, .sum = t->sum,
+                         .product_a = t->product_a, .product_b = t->product_b, .tf32 = t->tf32};
+}
+
+static void describe(const plan_dot_tile *tile, const char *target, char *what, size_t size) {
+  snprintf(what, size, "%s: %dx%dx%d, %d warps, %s x %s%s, way %d", target, 1 << tile->m, 1 << tile->n, 1 << tile->k,
+           1 << tile->warps, llrt_dtype_name(tile->a), llrt_dtype_name(tile->b), tile->tf32 ? " (tf32)" : "",
+           tile->choice);
+}
+
+static void make_tensors(const plan_dot_tile *tile, int64_t elements, llrt_storage *storage, llrt_tensor tensor[3]) {
+  const llrt_dtype dtypes[3] = {tile->a, tile->d, tile->b};
+  llrt_storage_row_major(1, storage);
+  for (int t = 0; t < 3; t++)
+    tensor[t] = (llrt_tensor){.dtype = dtypes[t], .rank = 1, .shape = {elements}, .storage = storage, .data = bytes[t]};
+}
+
+static void interpret(const plan_dot_tile *tile, const char *what) {
+  llrt_storage storage;
+  llrt_storage_binding binding[3];
+  llrt_tensor tensor[3];
+  make_tensors(tile, fill(tile), &storage, tensor);
+  for (int t = 0; t < 3; t++)
+    cr_assert_eq(llrt_storage_bind(&storage, 1, tensor[t].shape, tensor[t].strides, &binding[t]), LLRT_OK);
+  cr_assert_eq(plan_interpret(&kernel, tensor, binding, 3), LLRT_OK, "%s: %s", what, llrt_last_error());
+  cr_assert(check(tile, what), "%s", what);
+}
+
+/* Every way of sharing that there is, for a shape that all of the target's instructions divide. */
+Test(dot, every_way, .timeout = 300) {
+  bool used[64] = {false};
+  int ran = 0;
+  for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
+    for (int w = 0; w < TYPES; w++)
+      for (int choice = 1; choice < 9; choice++) {
+        char what[200];
+        plan_target target;
+        plan_dot_tile tile = tile_of(&all_types[w], 5, 5, 5, 1 + choice % 2);
+        cr_assert_eq(plan_target_find(targets[t], &target), LLRT_OK);
+        tile.choice = choice;
+        describe(&tile, targets[t], what, sizeof what);
+        llrt_status status = plan_dot_tile_make(&tile, &target, NULL, &kernel);
+        if (status == LLRT_UNSUPPORTED) continue;
+        cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
+        interpret(&tile, what);
+        for (int i = 0; i < kernel.n_steps; i++)
+          if (kernel.step[i].kind == PLAN_DOT) used[kernel.step[i].instruction] = true;
+        ran++;
+      }
+  printf("%d plans ran\n", ran);
+  for (int i = 0; i < dot_instruction_count(); i++) cr_assert(used[i], "%s: not used", dot_instruction_at(i)->name);
+}
+
+/* The planner's own choice, over the shapes of the paper's table 4, a sample of types and warps at each. */
+Test(dot, every_shape, .timeout = 300) {
+  int ran = 0, refused = 0, at = 0;
+  for (int i = 0; i < EXTENTS * EXTENTS * EXTENTS; i++) {
+    int m = extents[i % EXTENTS], n = extents[i / EXTENTS % EXTENTS], k = extents[i / EXTENTS / EXTENTS];
+    if (m + n + k > 16) continue;
+    for (int j = 0; j < 2; j++, at++) {
+      char what[200];
+      plan_target target;
+      plan_dot_tile tile = tile_of(&all_types[at * 5 % TYPES], m, n, k, at / 3 % 4);
+      const char *name = targets[at % (int)(sizeof targets / sizeof *targets)];
+      cr_assert_eq(plan_target_find(name, &target), LLRT_OK);
+      describe(&tile, name, what, sizeof what);
+      llrt_status status = plan_dot_tile_make(&tile, &target, NULL, &kernel);
+      refused += status == LLRT_UNSUPPORTED;
+      if (status == LLRT_UNSUPPORTED) continue;
+      cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
+      interpret(&tile, what);
+      ran++;
+    }
+  }
+  printf("%d plans ran, %d refused\n", ran, refused);
+  cr_assert_gt(ran, 110);
+}
+
+/* ---- compiled ---- */
+
+static void run(llrt_device *device, const llrt_op *op, const plan_dot_tile *tile, const char *what) {
+  llrt_storage storage;
+  llrt_tensor tensor[3];
+  int64_t elements = fill(tile);
+  make_tensors(tile, elements, &storage, tensor);
+  for (int t = 0; t < 3; t++) {
+    size_t size = (size_t)(elements * llrt_dtype_bits(tensor[t].dtype) / 8);
+    tensor[t].device = device;
+    cr_assert_eq(llrt_memory_allocate(device, size, &tensor[t].data), LLRT_OK);
+    llrt_memory_copy(device, tensor[t].data, bytes[t], size, LLRT_COPY_TO_DEVICE, NULL);
+  }
+  cr_assert_eq(llrt_op_run(op, NULL, tensor, 3, NULL), LLRT_OK, "%s: %s", what, llrt_last_error());
+  size_t size = (size_t)(elements * llrt_dtype_bits(tile->d) / 8);
+  llrt_memory_copy(device, bytes[1], tensor[1].data, size, LLRT_COPY_FROM_DEVICE, NULL);
+  cr_assert_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s: %s", what, llrt_last_error());
+  cr_assert(check(tile, what), "%s", what);
+  for (int t = 0; t < 3; t++) llrt_memory_free(device, tensor[t].data);
+}
+
+static void compile(llrt_device *device, const char *name, const types *t, int m, int n, int k, int warps, int choice) {
+  char what[200];
+  llrt_op *op;
+  plan_dot_tile tile = tile_of(t, m, n, k, warps);
+  tile.choice = choice;
+  describe(&tile, name, what, sizeof what);
+  llrt_status status = llrt_dot_tile_op_make(device, &tile, NULL, &kernel, &op);
+  if (status == LLRT_UNSUPPORTED) return;
+  cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
+  run(device, op, &tile, what);
+  llrt_op_destroy(&op);
+}
+
+static void compile_all(const char *name, bool host) {
+  llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
+  llrt_context *context;
+  llrt_device *device;
+  cr_assert_eq(llrt_context_create(&params, &context), LLRT_OK);
+  llrt_status status = llrt_device_open(context, name, NULL, &device);
+  if (status == LLRT_UNAVAILABLE) {
+    llrt_context_destroy(&context);
+    cr_skip_test("%s", llrt_last_error());
+  }
+  cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
+  for (int w = 0; w < TYPES; w++)
+    for (int choice = 1; choice <= (host ? 1 : 3); choice += 2)
+      compile(device, name, &all_types[w], host ? 3 : 5, host ? 4 : 5, host ? 3 : 5, 1, choice);
+  for (int i = 0; i < 24; i++) {
+    int limit = host ? 2 : EXTENTS - 1;
+    int m = extents[i % limit], n = extents[i * 3 % 5 % limit], k = extents[i * 7 % 11 % limit];
+    if (m + n + k <= 14) compile(device, name, &all_types[i * 3 % TYPES], m, n, k, i % 4, 0);
+  }
+  llrt_device_close(&device);
+  llrt_context_destroy(&context);
+}
+
+Test(dot, host, .timeout = 300) { compile_all("host", true); }
+Test(dot, sm_80, .timeout = 300) { compile_all("cuda-emu:sm_80", false); }
+Test(dot, sm_89, .timeout = 300) { compile_all("cuda-emu:sm_89", false); }
+Test(dot, gfx90a, .timeout = 300) { compile_all("hip-emu:gfx90a", false); }
+Test(dot, gfx942, .timeout = 300) { compile_all("hip-emu:gfx942", false); }

@@ -111,12 +111,7 @@ static llrt_status prepare(harness *h, const arena *a, reduction_run *r) {
   memcpy(desc.tensors, r->tensors, sizeof r->tensors);
   llrt_status status = llrt_op_promise_coarse(&desc);
   if (!status) status = llrt_op_prepare(h->device, &desc, &r->op);
-  if (!status) status = llrt_op_workspace(r->op, r->tensors, 2, &r->params.workspace_bytes);
-  if (status || r->params.workspace_bytes == 0) return status;
-  status = llrt_memory_allocate(h->device, r->params.workspace_bytes, &r->params.workspace);
-  if (!status)
-    status = llrt_memory_set(h->device, r->params.workspace, 0, r->params.workspace_bytes, NULL);
-  return status;
+  return status ? status : harness_add_workspace(h, r->op, r->tensors, 2, &r->params);
 }
 
 static void report(harness *h, arena *a, const timed *t, const reduction_run *r, const char *fields) {
@@ -155,7 +150,7 @@ static bool run_case(harness *h, arena *a, reduction_run *r) {
   bool right = run_prepared(h, a, r);
   harness_must(llrt_stream_synchronize(h->device, NULL), r->name);
   llrt_op_destroy(&r->op);
-  if (r->params.workspace) llrt_memory_free(h->device, r->params.workspace);
+  harness_drop_workspace(h, &r->params);
   return right;
 }
 

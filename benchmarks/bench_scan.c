@@ -23,6 +23,7 @@ static const scan_case cases[] = {
     {"axis 1, as many lines as positions / 16", 1, -1, false, false},
     {"axis 1, 4096 lines, exclusive, reverse", 1, 12, true, true},
     {"axis 1, 256 lines", 1, 8, false, false},
+    {"axis 1, one line", 1, 0, false, false},
 };
 enum { CASE_COUNT = sizeof cases / sizeof cases[0], ELEMENT = 4 };
 
@@ -31,6 +32,7 @@ typedef struct scanning {
   int64_t lines, length, shape[2];
   llrt_tensor tensor[2];
   llrt_op *op;
+  llrt_run_params params;
 } scanning;
 
 static llrt_status prepare(harness *h, const arena *a, int64_t size, scanning *s) {
@@ -49,7 +51,8 @@ static llrt_status prepare(harness *h, const arena *a, int64_t size, scanning *s
   desc.combine = (llrt_op_combine){.op = LLRT_COMBINE_SUM, .accumulate = LLRT_I32, .axes = 1u << s->c->axis,
                                    .exclusive = s->c->exclusive, .reverse = s->c->reverse};
   llrt_status status = llrt_op_promise_coarse(&desc);
-  return status ? status : llrt_op_prepare(h->device, &desc, &s->op);
+  if (!status) status = llrt_op_prepare(h->device, &desc, &s->op);
+  return status ? status : harness_add_workspace(h, s->op, s->tensor, 2, &s->params);
 }
 
 static void launch_scan(harness *h, const timed *t, int slot) {
@@ -58,7 +61,7 @@ static void launch_scan(harness *h, const timed *t, int slot) {
   (void)h;
   tensors[0].data = t->a->source + (size_t)slot * t->s.source_step;
   tensors[1].data = t->a->destination + (size_t)slot * t->s.destination_step;
-  harness_must(llrt_op_run(s->op, NULL, tensors, 2, NULL), "run");
+  harness_must(llrt_op_run(s->op, NULL, tensors, 2, &s->params), "run");
 }
 
 /* Elements that are not the sum of those before them. */
@@ -122,7 +125,9 @@ static bool run_case(harness *h, arena *a, int64_t size, const scan_case *c) {
     harness_record(h, c->name, "%s,\"%s\":true", fields, right ? "right" : "wrong");
   else
     report(h, a, &t, &s, fields, bytes);
+  harness_must(llrt_stream_synchronize(h->device, NULL), c->name);
   llrt_op_destroy(&s.op);
+  harness_drop_workspace(h, &s.params);
   return right;
 }
 

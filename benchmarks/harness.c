@@ -32,6 +32,19 @@ void harness_must(llrt_status status, const char *what) {
   exit(1);
 }
 
+llrt_status harness_add_workspace(harness *h, llrt_op *op, const llrt_tensor *tensors, int n,
+                                  llrt_run_params *params) {
+  llrt_status status = llrt_op_workspace(op, tensors, n, &params->workspace_bytes);
+  if (status || params->workspace_bytes == 0) return status;
+  status = llrt_memory_allocate(h->device, params->workspace_bytes, &params->workspace);
+  return status ? status : llrt_memory_set(h->device, params->workspace, 0, params->workspace_bytes, NULL);
+}
+
+void harness_drop_workspace(harness *h, llrt_run_params *params) {
+  if (params->workspace) llrt_memory_free(h->device, params->workspace);
+  params->workspace = NULL;
+}
+
 static command describe(const char *name) {
   return (command){.program = "llrt-bench",
                    .name = name,

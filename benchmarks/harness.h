@@ -45,6 +45,11 @@ typedef struct harness_statistic {
 /* Ends the program with the library's message unless status is OK. */
 void harness_must(llrt_status status, const char *what);
 
+/* Gives params the zeroed workspace that the op wants for these tensors, or none; harness_drop_workspace frees it. */
+llrt_status harness_add_workspace(harness *h, llrt_op *op, const llrt_tensor *tensors, int n,
+                                  llrt_run_params *params);
+void harness_drop_workspace(harness *h, llrt_run_params *params);
+
 /* Reads the options of subcommand argv[0]; ends the program for --help and wrong ones. */
 void harness_parse(int argc, char *argv[], harness_options *options);
 

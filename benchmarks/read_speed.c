@@ -12,7 +12,7 @@ enum { THREADS = 256, LOADS = 8, LOAD_BYTES = 16 };
 /* A thread XORs the words of its eight loads, and stores its number where that is `want`: the loads cannot be
  * left out, and one thread's XOR given as `want` shows that they are right. */
 static const char ptx[] =
-    ".version 7.0\n.target sm_80\n.address_size 64\n"
+    ".version 7.4\n.target sm_80\n.address_size 64\n"
     ".visible .entry read_all(.param .u64 data, .param .u64 result, .param .u32 want)\n"
     "{\n"
     "  .reg .pred %p;\n"

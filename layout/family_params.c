@@ -128,7 +128,7 @@ static llrt_status slice_of(const llrt_slice_params *params, chain *links, famil
   return parent_of(&params->parent, links, &self->parent);
 }
 
-static llrt_status dot_of(const llrt_dot_params *params, chain *links, family *self) {
+static llrt_status dot_of(const llrt_dot_operand_params *params, chain *links, family *self) {
   LLRT_REQUIRE(params, "params: NULL");
   *self = (family){.kind = FAMILY_DOT, .operand = params->operand, .k_width = params->k_width};
   return parent_of(&params->parent, links, &self->parent);
@@ -156,7 +156,7 @@ llrt_status llrt_layout_slice(const llrt_slice_params *params, int rank, const i
   return finish(slice_of(params, &links, &self), &self, rank, shape, out);
 }
 
-llrt_status llrt_layout_dot(const llrt_dot_params *params, int rank, const int64_t *shape,
+llrt_status llrt_layout_dot(const llrt_dot_operand_params *params, int rank, const int64_t *shape,
                             llrt_layout *out) {
   chain links = {.n = 0};
   family self;

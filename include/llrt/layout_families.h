@@ -61,7 +61,7 @@ typedef struct llrt_amd_mma_params {
 } llrt_amd_mma_params;
 
 typedef struct llrt_slice_params llrt_slice_params;
-typedef struct llrt_dot_params llrt_dot_params;
+typedef struct llrt_dot_operand_params llrt_dot_operand_params;
 
 /* One of these, the others NULL. */
 typedef struct llrt_layout_parent {
@@ -69,7 +69,7 @@ typedef struct llrt_layout_parent {
   const llrt_nvmma_params *nvmma;
   const llrt_amd_mma_params *mfma, *wmma;
   const llrt_slice_params *slice;
-  const llrt_dot_params *dot;
+  const llrt_dot_operand_params *dot;
 } llrt_layout_parent;
 
 /* parent, which has one axis more, without axis dim: what a reduction along dim leaves. */
@@ -80,7 +80,7 @@ struct llrt_slice_params {
 
 /* Operand 0 ([.., M, K]) or 1 ([.., K, N]) of a dot whose result is laid out as parent: blocked,
  * nvmma, mfma or wmma. k_width: consecutive elements along K in a lane; not read for blocked. */
-struct llrt_dot_params {
+struct llrt_dot_operand_params {
   int operand;
   int64_t k_width;
   llrt_layout_parent parent;
@@ -97,7 +97,7 @@ LLRT_API llrt_status llrt_layout_wmma(const llrt_amd_mma_params *params, const i
 /* rank: of the shape, one less than the parent's. Parents nest at most 8 deep. */
 LLRT_API llrt_status llrt_layout_slice(const llrt_slice_params *params, int rank,
                                        const int64_t *shape, llrt_layout *out);
-LLRT_API llrt_status llrt_layout_dot(const llrt_dot_params *params, int rank, const int64_t *shape,
+LLRT_API llrt_status llrt_layout_dot(const llrt_dot_operand_params *params, int rank, const int64_t *shape,
                                      llrt_layout *out);
 
 /* ---- memories ---- */

@@ -47,7 +47,7 @@ Test(families, registers_by_parameters) {
   llrt_amd_mma_params wmma = {.rank = 2, .version = 2, .warps_per_cta = {2, 2}};
   expect_same(llrt_layout_wmma(&wmma, shape, &out), &out, "wmma(version=2, warps_per_cta=[2,2])", 2,
               shape);
-  llrt_dot_params dot = {.operand = 1, .k_width = 8, .parent = {.wmma = &wmma}};
+  llrt_dot_operand_params dot = {.operand = 1, .k_width = 8, .parent = {.wmma = &wmma}};
   expect_same(llrt_layout_dot(&dot, 2, shape, &out), &out,
               "dot(operand=1, k_width=8, parent=wmma(version=2, warps_per_cta=[2,2]))", 2, shape);
   llrt_slice_params slice = {.dim = 1, .parent = {.dot = &dot}};
@@ -230,7 +230,7 @@ Test(families, refuse) {
               rows[i].text, llrt_last_error(), rows[i].message);
   }
   llrt_layout out;
-  llrt_dot_params none = {.operand = 0, .k_width = 2};
+  llrt_dot_operand_params none = {.operand = 0, .k_width = 2};
   cr_expect(llrt_layout_dot(&none, 2, shape, &out) == LLRT_INVALID_ARGUMENT);
   cr_expect(llrt_layout_dot(NULL, 2, shape, &out) == LLRT_INVALID_ARGUMENT);
   cr_expect(llrt_layout_mfma(NULL, shape, &out) == LLRT_INVALID_ARGUMENT);

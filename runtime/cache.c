@@ -88,17 +88,17 @@ static storage_set *keep_set(kernel_cache *cache, storage_set *made) {
   return kept;
 }
 
-llrt_status llrt_cache_get_set(kernel_cache *cache, const llrt_tensor *tensors, int n,
+llrt_status llrt_cache_get_set(kernel_cache *cache, const llrt_tensor *tensors, int n, uint32_t roles,
                                storage_set **set) {
   llrt_hash key;
-  LLRT_TRY(llrt_storage_set_key(tensors, n, &key));
+  LLRT_TRY(llrt_storage_set_key(tensors, n, roles, &key));
   pthread_mutex_lock(&cache->mutex);
   *set = table_find(&cache->sets, key);
   pthread_mutex_unlock(&cache->mutex);
   if (*set) return LLRT_OK;
   storage_set *made = malloc(sizeof *made);
   if (!made) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for an operation's storages");
-  llrt_status status = llrt_storage_set_init(tensors, n, made);
+  llrt_status status = llrt_storage_set_init(tensors, n, roles, made);
   if (status != LLRT_OK) {
     free(made);
     return status;

@@ -28,7 +28,7 @@ void llrt_cache_init(kernel_cache *cache);
 void llrt_cache_fini(kernel_cache *cache);
 
 /* The checked set of these tensors' storages: found, or checked now and kept. */
-llrt_status llrt_cache_get_set(kernel_cache *cache, const llrt_tensor *tensors, int n,
+llrt_status llrt_cache_get_set(kernel_cache *cache, const llrt_tensor *tensors, int n, uint32_t roles,
                                storage_set **set);
 
 /* The operation of a checked description with the set's storages on the device: found, or made now

@@ -41,7 +41,7 @@ llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *dest
   desc.in_place = source->data && source->data == destination->data && source->n_indices == 0 &&
                   destination->n_indices == 0;
   const llrt_tensor *tensors = desc.tensors;
-  LLRT_TRY(llrt_validate_tensors(tensors, desc.n_tensors, stream));
+  LLRT_TRY(llrt_validate_tensors(tensors, desc.n_tensors, 0, stream));
   LLRT_TRY(llrt_validate_cast(&desc));
   LLRT_TRY(llrt_validate_scale(&desc));
   return llrt_op_call(&desc, stream);

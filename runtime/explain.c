@@ -126,6 +126,7 @@ static llrt_status check_known_shape(const llrt_op_desc *desc, const storage_set
   llrt_storage_binding binding;
   if (storage->pad == LLRT_PAD_NONE) return LLRT_OK; /* the planner checks what fits */
   if (tensor.n_indices) return LLRT_OK; /* an index brings its extent at the run */
+  if (desc->kind == LLRT_OP_DOT) return LLRT_OK; /* promises are of the axes, not of a tensor */
   for (int axis = 0; axis < tensor.rank; axis++) {
     const llrt_promise *promise = &desc->promises[index].shape[axis];
     if (promise->max == 0 || promise->min != promise->max) return LLRT_OK;
@@ -139,7 +140,7 @@ static llrt_status check_request(const char *target, const llrt_op_desc *desc, r
   LLRT_REQUIRE(target, "target is NULL");
   LLRT_TRY(llrt_validate_desc(desc));
   LLRT_TRY(find_target(target, &asked->target));
-  LLRT_TRY(llrt_storage_set_init(desc->tensors, desc->n_tensors, &asked->set));
+  LLRT_TRY(llrt_storage_set_init(desc->tensors, desc->n_tensors, desc->dot.roles, &asked->set));
   asked->desc = *desc;
   for (int i = 0; i < desc->n_tensors; i++) {
     asked->desc.tensors[i] = llrt_storage_set_tensor(&asked->set, i, desc->tensors[i].dtype);

@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "base/status.h"
-#include "runtime/validate.h"
+#include "runtime/description_bytes.h"
 
 #include <llrt/llrt.h>
 
@@ -13,7 +13,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 13
+#define FORMAT_VERSION 14
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 #define MAX_CLUSTER 8    /* blocks, likewise */
@@ -29,111 +29,6 @@ _Static_assert(sizeof(plan_view) == 12 + LLRT_MAX_RANK + 2 * LLRT_MAX_TENSORS, "
 _Static_assert(sizeof(plan_workspace) == 8 + 24 * PLAN_MAX_REGIONS, "plan_workspace changed");
 
 /* ---- writing ---- */
-
-static void put_bytes(llrt_text *out, const void *data, size_t size) {
-  llrt_text_add_bytes(out, data, size);
-}
-
-static void put(llrt_text *out, int64_t value) {
-  unsigned char bytes[8];
-  for (int i = 0; i < 8; i++) bytes[i] = (unsigned char)((uint64_t)value >> (8 * i));
-  put_bytes(out, bytes, sizeof bytes);
-}
-
-static void put_layout(llrt_text *out, const llrt_layout *layout) {
-  put(out, layout->n_in);
-  put(out, layout->n_out);
-  int bits = 0;
-  for (int i = 0; i < layout->n_in; i++) {
-    put_bytes(out, layout->in[i].name, LLRT_NAME_BYTES);
-    put(out, layout->in[i].bits);
-    bits += layout->in[i].bits;
-  }
-  for (int i = 0; i < layout->n_out; i++) {
-    put_bytes(out, layout->out[i].name, LLRT_NAME_BYTES);
-    put(out, layout->out[i].bits);
-  }
-  for (int i = 0; i < bits; i++) put(out, (int64_t)layout->column[i]);
-}
-
-static void put_storage(llrt_text *out, const llrt_storage *storage) {
-  put(out, storage->n_digits);
-  for (int i = 0; i < storage->n_digits; i++) {
-    put(out, storage->digit[i].extent);
-    put(out, storage->digit[i].stride);
-    put(out, storage->digit[i].axis);
-    put(out, storage->digit[i].target);
-    put(out, storage->digit[i].reversed);
-  }
-  put_layout(out, &storage->tile);
-  put(out, storage->swizzle.per_element);
-  put(out, storage->swizzle.swizzle_len);
-  put(out, storage->swizzle.atom_len);
-  put(out, storage->swizzle.upward);
-  put(out, storage->pad);
-  put(out, (int64_t)storage->pad_value);
-  put(out, storage->n_targets);
-  for (int t = 0; t < storage->n_targets; t++)
-    put_bytes(out, storage->target[t], LLRT_NAME_BYTES);
-  for (int t = 0; t <= storage->n_targets; t++) put(out, storage->offset[t]);
-}
-
-static void put_indices(llrt_text *out, const storage_set *set, int tensor) {
-  put(out, set->n_indices[tensor]);
-  for (int i = 0; i < set->n_indices[tensor]; i++) {
-    const llrt_index *index = &set->index[tensor][i];
-    put(out, index->axis);
-    put(out, index->kind);
-    put(out, index->out_of_range);
-    put(out, index->dtype);
-    put(out, index->axes);
-    put(out, index->folded);
-  }
-}
-
-static void put_promise(llrt_text *out, const llrt_promise *promise) {
-  put(out, promise->multiple);
-  put(out, promise->min);
-  put(out, promise->max);
-}
-
-/* Of each kind its own fields. */
-static void put_map(llrt_text *out, const llrt_map *map) {
-  put(out, map->kind);
-  if (map->kind == LLRT_MAP_XOR) put(out, (int64_t)map->constant);
-  if (map->kind == LLRT_MAP_WORD_BITS) put_bytes(out, map->perm, sizeof map->perm);
-  for (int axis = 0; map->kind == LLRT_MAP_SCALE && axis < LLRT_MAX_RANK; axis++)
-    put(out, map->group[axis]);
-}
-
-static void put_description(llrt_text *out, const llrt_op_desc *desc, const storage_set *set) {
-  put(out, desc->kind);
-  put(out, set->n);
-  put(out, set->rank);
-  put(out, desc->in_place);
-  put(out, desc->combine.op);
-  put(out, desc->combine.accumulate);
-  put(out, desc->combine.axes);
-  put(out, desc->combine.exclusive);
-  put(out, desc->combine.reverse);
-  put(out, desc->n_maps);
-  for (int i = 0; i < desc->n_maps; i++) put_map(out, &desc->maps[i]);
-  for (int i = 0; i < set->n; i++) {
-    put(out, desc->tensors[i].dtype);
-    put_storage(out, &set->storage[i]);
-    put_indices(out, set, i);
-    put(out, set->device_extents[i]);
-    put_promise(out, &desc->promises[i].address);
-    for (int axis = 0; axis < set->rank; axis++) {
-      put_promise(out, &desc->promises[i].shape[axis]);
-      put_promise(out, &desc->promises[i].stride[axis]);
-    }
-    for (int x = 0; x < set->n_indices[i]; x++) {
-      put(out, desc->promises[i].index[x].along);
-      put(out, desc->promises[i].index[x].multiple);
-    }
-  }
-}
 
 static void put_places(llrt_text *out, const plan_grid_place *places, int n) {
   put(out, n);
@@ -221,7 +116,7 @@ llrt_status llrt_kernel_bytes_write(const char *target, const llrt_op_desc *desc
   put(bytes, FORMAT_VERSION);
   put_bytes(bytes, version_field, sizeof version_field);
   put_bytes(bytes, target_field, sizeof target_field);
-  put_description(bytes, desc, set);
+  llrt_description_write(bytes, desc, set);
   put(bytes, n_variants);
   for (int i = 0; i < n_variants; i++) put_variant(bytes, &variants[i]);
   LLRT_TRY(llrt_text_status(bytes));
@@ -233,161 +128,8 @@ llrt_status llrt_kernel_bytes_write(const char *target, const llrt_op_desc *desc
 
 /* ---- reading ---- */
 
-/* Once `bad`, every get gives zero and the rest of a function's work is harmless. */
-typedef struct reader {
-  const unsigned char *data;
-  size_t left;
-  bool bad;
-} reader;
-
-static void get_bytes(reader *in, void *out, size_t size) {
-  memset(out, 0, size);
-  if (in->bad || in->left < size) {
-    in->bad = true;
-    return;
-  }
-  memcpy(out, in->data, size);
-  in->data += size;
-  in->left -= size;
-}
-
-static int64_t get(reader *in) {
-  unsigned char bytes[8];
-  get_bytes(in, bytes, sizeof bytes);
-  uint64_t value = 0;
-  for (int i = 0; i < 8; i++) value |= (uint64_t)bytes[i] << (8 * i);
-  return (int64_t)value;
-}
-
-/* A number that must lie in [low, high]; low when it does not. */
-static int get_within(reader *in, int low, int high) {
-  int64_t value = get(in);
-  if (value >= low && value <= high) return (int)value;
-  in->bad = true;
-  return low;
-}
-
 static llrt_status contradiction(void) {
   return llrt_error(LLRT_CORRUPT, "the saved kernel contradicts itself");
-}
-
-static void get_dim(reader *in, llrt_dim *dim) {
-  get_bytes(in, dim->name, LLRT_NAME_BYTES);
-  dim->bits = (uint8_t)get_within(in, 0, LLRT_MAX_BITS);
-}
-
-static void get_layout(reader *in, llrt_layout *layout) {
-  layout->n_in = (uint8_t)get_within(in, 0, LLRT_MAX_IN_DIMS);
-  layout->n_out = (uint8_t)get_within(in, 0, LLRT_MAX_OUT_DIMS);
-  int bits = 0;
-  for (int i = 0; i < layout->n_in; i++) {
-    get_dim(in, &layout->in[i]);
-    bits += layout->in[i].bits;
-  }
-  for (int i = 0; i < layout->n_out; i++) get_dim(in, &layout->out[i]);
-  if (bits > LLRT_MAX_BITS) in->bad = true;
-  for (int i = 0; i < bits && !in->bad; i++) layout->column[i] = (uint64_t)get(in);
-}
-
-static void get_storage(reader *in, int rank, llrt_storage *storage) {
-  storage->rank = rank;
-  storage->n_digits = get_within(in, 0, LLRT_MAX_DIGITS);
-  for (int i = 0; i < storage->n_digits; i++) {
-    storage->digit[i].extent = get(in);
-    storage->digit[i].stride = get(in);
-    storage->digit[i].axis = get_within(in, LLRT_AXIS_REPLICA, LLRT_MAX_RANK - 1);
-    storage->digit[i].target = (int16_t)get_within(in, 0, LLRT_MAX_TARGETS);
-    storage->digit[i].reversed = get_within(in, 0, 1) != 0;
-  }
-  get_layout(in, &storage->tile);
-  storage->swizzle.per_element = (uint8_t)get_within(in, 0, 255);
-  storage->swizzle.swizzle_len = (uint8_t)get_within(in, 0, 255);
-  storage->swizzle.atom_len = (uint8_t)get_within(in, 0, 255);
-  storage->swizzle.upward = (uint8_t)get_within(in, 0, 1);
-  storage->pad = get_within(in, LLRT_PAD_NONE, LLRT_PAD_VALUE);
-  storage->pad_value = (uint64_t)get(in);
-  storage->n_targets = get_within(in, 0, LLRT_MAX_TARGETS);
-  for (int t = 0; t < storage->n_targets; t++)
-    get_bytes(in, storage->target[t], LLRT_NAME_BYTES);
-  for (int t = 0; t <= storage->n_targets; t++) storage->offset[t] = get(in);
-}
-
-static int get_indices(reader *in, llrt_index *indices) {
-  int n = get_within(in, 0, LLRT_MAX_INDICES);
-  for (int i = 0; i < n; i++) {
-    indices[i].axis = get_within(in, 0, LLRT_MAX_RANK - 1);
-    indices[i].kind = get_within(in, LLRT_INDEX_COORDINATE, LLRT_INDEX_POINTER);
-    indices[i].out_of_range = get_within(in, LLRT_RANGE_SKIP, LLRT_RANGE_REPORT);
-    indices[i].dtype = (llrt_dtype)get_within(in, LLRT_DTYPE_NONE + 1, LLRT_DTYPE_COUNT - 1);
-    indices[i].axes = (uint32_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
-    indices[i].folded = (uint32_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
-  }
-  return n;
-}
-
-static void get_promise(reader *in, llrt_promise *promise) {
-  promise->multiple = get(in);
-  promise->min = get(in);
-  promise->max = get(in);
-}
-
-static void get_promises(reader *in, int rank, int n_indices, llrt_tensor_promise *promises) {
-  get_promise(in, &promises->address);
-  for (int axis = 0; axis < rank; axis++) {
-    get_promise(in, &promises->shape[axis]);
-    get_promise(in, &promises->stride[axis]);
-  }
-  for (int i = 0; i < n_indices; i++) {
-    promises->index[i].along = get_within(in, 0, LLRT_MAX_RANK);
-    promises->index[i].multiple = get_within(in, 0, INT32_MAX);
-  }
-}
-
-static void get_map(reader *in, llrt_map *map) {
-  map->kind = (llrt_map_kind)get_within(in, LLRT_MAP_XOR, LLRT_MAP_SCALE);
-  if (map->kind == LLRT_MAP_XOR) map->constant = (uint64_t)get(in);
-  if (map->kind == LLRT_MAP_WORD_BITS) get_bytes(in, map->perm, sizeof map->perm);
-  for (int axis = 0; map->kind == LLRT_MAP_SCALE && axis < LLRT_MAX_RANK; axis++)
-    map->group[axis] = get(in);
-}
-
-/* The description, checked as a caller's would be. */
-static llrt_status get_description(reader *in, kernel_image *image) {
-  llrt_op_desc *desc = &image->desc;
-  llrt_storage storages[LLRT_MAX_TENSORS] = {0};
-  desc->kind = (llrt_op_kind)get_within(in, LLRT_OP_CONVERT, LLRT_OP_SCAN);
-  desc->n_tensors = get_within(in, 2, 3);
-  int rank = get_within(in, 0, LLRT_MAX_RANK);
-  static const int32_t somewhere = 0;
-  llrt_index indices[LLRT_MAX_TENSORS][LLRT_MAX_INDICES] = {0};
-  desc->in_place = get_within(in, 0, 1);
-  desc->combine.op = (llrt_combiner)get_within(in, 0, LLRT_COMBINE_ALL);
-  desc->combine.accumulate = (llrt_dtype)get_within(in, 0, LLRT_DTYPE_COUNT - 1);
-  desc->combine.axes = (uint32_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
-  desc->combine.exclusive = get_within(in, 0, 1);
-  desc->combine.reverse = get_within(in, 0, 1);
-  desc->n_maps = get_within(in, 0, LLRT_MAX_MAPS);
-  for (int i = 0; i < desc->n_maps; i++) get_map(in, &desc->maps[i]);
-  for (int i = 0; i < desc->n_tensors; i++) {
-    llrt_dtype dtype = (llrt_dtype)get_within(in, LLRT_DTYPE_NONE + 1, LLRT_DTYPE_COUNT - 1);
-    get_storage(in, rank, &storages[i]);
-    int n_indices = get_indices(in, indices[i]);
-    int on_device = get_within(in, 0, (1 << rank) - 1);
-    get_promises(in, rank, n_indices, &desc->promises[i]);
-    desc->tensors[i] = (llrt_tensor){.dtype = dtype, .rank = rank, .storage = &storages[i],
-                                     .indices = indices[i], .n_indices = n_indices};
-    for (int axis = 0; axis < rank; axis++)
-      if (on_device >> axis & 1) desc->tensors[i].extent_ptr[axis] = &somewhere;
-  }
-  if (in->bad) return contradiction();
-  llrt_status status = llrt_validate_desc(desc);
-  if (status == LLRT_OK)
-    status = llrt_storage_set_init(desc->tensors, desc->n_tensors, &image->set);
-  for (int i = 0; i < desc->n_tensors; i++) {
-    desc->tensors[i].storage = NULL;
-    desc->tensors[i].indices = NULL;
-  }
-  return status == LLRT_OK ? LLRT_OK : llrt_error_prefix(LLRT_CORRUPT, "the saved kernel");
 }
 
 static void get_args(reader *in, plan_launch *launch) {
@@ -580,7 +322,7 @@ static llrt_status read_image(reader *in, kernel_image *image) {
   }
   get_bytes(in, image->target, sizeof image->target);
   image->target[sizeof image->target - 1] = 0;
-  LLRT_TRY(get_description(in, image));
+  LLRT_TRY(llrt_description_read(in, &image->desc, &image->set));
   image->n_variants = get_within(in, 1, PLAN_MAX_VARIANTS);
   for (int i = 0; i < image->n_variants && !in->bad; i++) {
     kernel_variant *variant = &image->variant[i];

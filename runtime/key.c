@@ -7,6 +7,7 @@
 /* Words per tensor: storage hash 2, address 1, per axis 3 of the extent and 1 of the stride, per index 1. */
 #define TENSOR_WORDS (3 + 4 * LLRT_MAX_RANK + LLRT_MAX_INDICES)
 #define HEAD_WORDS (6 + 4)
+#define DOT_WORDS (4 + LLRT_MAX_TENSORS * (1 + LLRT_MAX_RANK / 2)) /* numbers; per tensor type and groups */
 #define MAP_WORDS (2 + sizeof(((llrt_map *)0)->perm) / 8 + LLRT_MAX_RANK) /* kind and fields */
 /* Per index: two words; their number, and the axes with extents on the device. */
 #define INDEX_WORDS (2 + 2 * LLRT_MAX_INDICES)
@@ -57,8 +58,27 @@ static uint64_t *put_indices(uint64_t *at, const storage_set *set, int tensor) {
   return at;
 }
 
+/* What a dot computes, and all its types. */
+static uint64_t *put_dot(uint64_t *at, const llrt_op_desc *desc, int rank) {
+  const llrt_op_dot *dot = &desc->dot;
+  *at++ = (uint64_t)dot->roles << 32 | (uint64_t)dot->accumulate << 8 | (uint64_t)dot->tf32 << 1 |
+          dot->fast_accumulate;
+  memcpy(at++, &dot->alpha, sizeof *at);
+  memcpy(at++, &dot->beta, sizeof *at);
+  *at++ = (uint64_t)dot->scale_range[0][0] | (uint64_t)dot->scale_range[0][1] << 8 |
+          (uint64_t)dot->scale_range[1][0] << 16 | (uint64_t)dot->scale_range[1][1] << 24;
+  for (int t = 0; t < desc->n_tensors; t++) {
+    *at++ = (uint64_t)desc->tensors[t].dtype;
+    for (int a = 0; a < rank; a += 2) {
+      uint32_t second = a + 1 < rank ? (uint32_t)dot->group[t][a + 1] : 0;
+      *at++ = (uint64_t)second << 32 | (uint32_t)dot->group[t][a];
+    }
+  }
+  return at;
+}
+
 llrt_hash llrt_op_key(const llrt_device *device, const llrt_op_desc *desc, const storage_set *set) {
-  uint64_t words[HEAD_WORDS + LLRT_MAX_TENSORS * (TENSOR_WORDS + INDEX_WORDS) +
+  uint64_t words[HEAD_WORDS + DOT_WORDS + LLRT_MAX_TENSORS * (TENSOR_WORDS + INDEX_WORDS) +
                  LLRT_MAX_MAPS * MAP_WORDS];
   uint64_t *at = words;
   *at++ = (uint64_t)(uintptr_t)device;
@@ -78,5 +98,6 @@ llrt_hash llrt_op_key(const llrt_device *device, const llrt_op_desc *desc, const
     at = put_promises(at, &desc->promises[i], set->rank);
   }
   for (int i = 0; i < desc->n_maps; i++) at = put_map(at, &desc->maps[i]);
+  if (desc->kind == LLRT_OP_DOT) at = put_dot(at, desc, set->rank);
   return llrt_hash_bytes(words, (size_t)(at - words) * sizeof *at);
 }

@@ -14,7 +14,7 @@ llrt_status llrt_op_prepare(llrt_device *device, const llrt_op_desc *desc, llrt_
   LLRT_TRY(llrt_validate_desc(desc));
   kernel_cache *cache = &device->context->cache;
   storage_set *set;
-  LLRT_TRY(llrt_cache_get_set(cache, desc->tensors, desc->n_tensors, &set));
+  LLRT_TRY(llrt_cache_get_set(cache, desc->tensors, desc->n_tensors, desc->dot.roles, &set));
   llrt_op *op;
   LLRT_TRY(llrt_cache_get_op(cache, device, desc, set, &op));
   LLRT_TRY(llrt_op_ready_all(op));
@@ -37,18 +37,18 @@ static bool same_indices(const storage_set *a, const storage_set *b, int tensor)
  * indices. */
 static llrt_status check_storages(const llrt_op *op, const llrt_tensor *tensors) {
   llrt_hash key;
-  LLRT_TRY(llrt_storage_set_key(tensors, op->set.n, &key));
+  LLRT_TRY(llrt_storage_set_key(tensors, op->set.n, op->set.roles, &key));
   if (key.low == op->set.key.low && key.high == op->set.key.high) return LLRT_OK;
   storage_set given;
-  LLRT_TRY(llrt_storage_set_init(tensors, op->set.n, &given));
+  LLRT_TRY(llrt_storage_set_init(tensors, op->set.n, op->set.roles, &given));
   for (int i = 0; i < op->set.n; i++) {
     LLRT_REQUIRE(llrt_storage_equal(&given.storage[i], &op->set.storage[i]),
-                 "the %s's storage is not the operation's", llrt_tensor_role(i));
+                 "the %s's storage is not the operation's", llrt_tensor_role(op->set.roles, i));
     LLRT_REQUIRE(same_indices(&given, &op->set, i), "the %s's indices are not the operation's",
-                 llrt_tensor_role(i));
+                 llrt_tensor_role(op->set.roles, i));
     LLRT_REQUIRE(given.device_extents[i] == op->set.device_extents[i],
                  "the %s has extents in device memory along other axes than the operation",
-                 llrt_tensor_role(i));
+                 llrt_tensor_role(op->set.roles, i));
   }
   return LLRT_OK;
 }
@@ -61,7 +61,7 @@ static llrt_status check_types(const llrt_op *op, const llrt_tensor *tensors) {
     bool fits = casts ? tensors[i].dtype == own[i].dtype
                       : tensors[i].dtype == tensors[0].dtype &&
                             llrt_dtype_bits(tensors[i].dtype) == llrt_dtype_bits(own[i].dtype);
-    LLRT_REQUIRE(fits, "the operation's %s is %s, not %s", llrt_tensor_role(i),
+    LLRT_REQUIRE(fits, "the operation's %s is %s, not %s", llrt_tensor_role(op->set.roles, i),
                  llrt_dtype_name(own[i].dtype), llrt_dtype_name(tensors[i].dtype));
   }
   return LLRT_OK;
@@ -73,7 +73,7 @@ static llrt_status bind_call(const llrt_op *op, const llrt_tensor *tensors, int 
   LLRT_REQUIRE(op, "op is NULL");
   LLRT_REQUIRE(tensors, "tensors is NULL");
   LLRT_REQUIRE(n == op->set.n, "the operation has %d tensors, not %d", op->set.n, n);
-  LLRT_TRY(llrt_validate_tensors(tensors, n, stream));
+  LLRT_TRY(llrt_validate_tensors(tensors, n, op->set.roles, stream));
   LLRT_REQUIRE(tensors[0].device == op->device, "the operation is of another device");
   LLRT_TRY(check_types(op, tensors));
   LLRT_REQUIRE(tensors[0].rank == op->set.rank, "the operation has rank %d, the tensors %d",

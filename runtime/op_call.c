@@ -23,7 +23,7 @@ llrt_status llrt_op_call(llrt_op_desc *desc, void *stream) {
   const llrt_tensor *tensors = desc->tensors;
   llrt_device *device = tensors[0].device;
   storage_set *set;
-  LLRT_TRY(llrt_cache_get_set(&device->context->cache, tensors, desc->n_tensors, &set));
+  LLRT_TRY(llrt_cache_get_set(&device->context->cache, tensors, desc->n_tensors, desc->dot.roles, &set));
   op_call call;
   LLRT_TRY(llrt_validate_shapes(desc, tensors, set, &call));
   if (call.empty) return LLRT_OK;
@@ -33,6 +33,6 @@ llrt_status llrt_op_call(llrt_op_desc *desc, void *stream) {
   llrt_op *op;
   LLRT_TRY(find_op(device, desc, set, &op));
   int variant;
-  LLRT_TRY(llrt_op_ready(op, tensors[0].shape, stream, &variant));
+  LLRT_TRY(llrt_op_ready(op, call.tensor[0].shape, stream, &variant));
   return llrt_op_launch_alone(op, variant, &call, stream);
 }

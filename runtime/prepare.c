@@ -205,7 +205,8 @@ static shape_box promised_box(const llrt_op *op) {
   for (int axis = 0; axis < op->set.rank; axis++) {
     box.min[axis] = 1; /* empty tensors launch nothing */
     box.max[axis] = INT64_MAX;
-    for (int i = 0; i < 2; i++) { /* a third tensor's shape follows */
+    int promising = op->desc.kind == LLRT_OP_DOT ? 1 : 2; /* a third tensor's shape follows; a dot's first promises all */
+    for (int i = 0; i < promising; i++) {
       if (i == 1 && op->desc.combine.axes >> axis & 1) continue; /* one position */
       const llrt_promise *promise = &op->desc.promises[i].shape[axis];
       if (promise->min > box.min[axis]) box.min[axis] = promise->min;

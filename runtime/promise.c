@@ -20,6 +20,10 @@ static int64_t coarse_bytes(const llrt_tensor *tensor) {
  * has to end where the axis does, which only a kernel that knows the extent can do without waste. */
 #define SMALL_EXTENT 1024
 
+/* Of a dot: rows that the narrow side of a matrix instruction holds, and what divides tiles along N and K. */
+#define DOT_FEW_ROWS 16
+#define DOT_MULTIPLE 256
+
 /* The largest power of two that divides x, at most `most` (a power of two). */
 static int64_t coarse_multiple(int64_t x, int64_t most) {
   int64_t power = x & -x;
@@ -80,13 +84,27 @@ static bool acts_on_words(const llrt_op_desc *desc) {
   return desc->n_maps > 0 && desc->maps[desc->n_maps - 1].kind == LLRT_MAP_WORD_BITS;
 }
 
+/* Extents of a dot's axes: rows as they come from call to call, so in three classes; others as far as vectors and
+ * tiles divide them. */
+static void coarse_dot_extents(const llrt_tensor *first, llrt_promise shape[LLRT_MAX_RANK]) {
+  for (int axis = 0; axis < first->rank; axis++) {
+    int64_t extent = first->shape[axis];
+    bool rows = axis == first->rank - 3, few = rows && extent <= DOT_FEW_ROWS;
+    shape[axis] = (llrt_promise){.multiple = axis > first->rank - 3 ? coarse_multiple(extent, DOT_MULTIPLE) : 0,
+                                 .max = rows && extent <= 1 ? 1
+                                        : few               ? DOT_FEW_ROWS
+                                        : extent <= INT32_MAX ? INT32_MAX : 0};
+  }
+}
+
 void llrt_promises_coarse(const op_call *call, const storage_set *set, llrt_op_desc *desc) {
   llrt_tensor_promise *promises = desc->promises;
   int64_t in_word = acts_on_words(desc) ? bits_max(32 / call->bits[1], 1) : 1;
   for (int i = 0; i < call->n; i++) {
     const llrt_tensor *tensor = &call->tensor[i];
     promises[i].address.multiple = coarse_multiple(address_multiple(tensor), coarse_bytes(tensor));
-    for (int axis = 0; axis < tensor->rank; axis++) {
+    if (desc->kind == LLRT_OP_DOT && i == 0) coarse_dot_extents(tensor, promises[0].shape);
+    for (int axis = 0; axis < tensor->rank && desc->kind != LLRT_OP_DOT; axis++) {
       int64_t extent = tensor->shape[axis];
       llrt_promise *shape = &promises[i].shape[axis];
       shape->max = extent <= INT32_MAX ? INT32_MAX : 0;
@@ -131,7 +149,7 @@ static llrt_status check_strides(const op_call *call, const storage_set *set, in
     int64_t stride = call->binding[tensor].stride[i];
     if (keeps_multiple(stride, &promises->stride[axis])) continue;
     return llrt_error(LLRT_OUT_OF_CLASS, "the %s's stride of axis %d is %lld, no multiple of %lld",
-                      llrt_tensor_role(tensor), axis, (long long)stride,
+                      llrt_tensor_role(set->roles, tensor), axis, (long long)stride,
                       (long long)promises->stride[axis].multiple);
   }
   return LLRT_OK;
@@ -178,7 +196,7 @@ llrt_status llrt_promises_check(const op_call *call, const storage_set *set,
                                 const llrt_tensor_promise *promises) {
   for (int i = 0; i < call->n; i++) {
     const llrt_tensor *tensor = &call->tensor[i];
-    const char *role = llrt_tensor_role(i);
+    const char *role = llrt_tensor_role(set->roles, i);
     int64_t address = address_multiple(tensor);
     if (!keeps_multiple(address, &promises[i].address)) {
       return llrt_error(LLRT_OUT_OF_CLASS, "the %s's address 0x%llx is no multiple of %lld bytes",
@@ -205,7 +223,7 @@ llrt_status llrt_op_promise_coarse(llrt_op_desc *desc) {
   for (int i = 0; i < LLRT_MAX_TENSORS; i++) desc->promises[i] = (llrt_tensor_promise){0};
   LLRT_TRY(llrt_validate_desc(desc));
   storage_set set;
-  LLRT_TRY(llrt_storage_set_init(desc->tensors, desc->n_tensors, &set));
+  LLRT_TRY(llrt_storage_set_init(desc->tensors, desc->n_tensors, desc->dot.roles, &set));
   op_call call;
   LLRT_TRY(llrt_validate_shapes(desc, desc->tensors, &set, &call));
   llrt_promises_coarse(&call, &set, desc);

@@ -63,7 +63,7 @@ llrt_status llrt_reduce_into(const llrt_tensor *source, const llrt_tensor *desti
   LLRT_TRY(llrt_reduce_keep_axes(destination, source->rank, own.axes, &storage[0], &desc.tensors[1]));
   if (own.values)
     LLRT_TRY(llrt_reduce_keep_axes(own.values, source->rank, own.axes, &storage[1], &desc.tensors[2]));
-  LLRT_TRY(llrt_validate_tensors(desc.tensors, desc.n_tensors, stream));
+  LLRT_TRY(llrt_validate_tensors(desc.tensors, desc.n_tensors, 0, stream));
   LLRT_TRY(llrt_validate_desc(&desc));
   return llrt_op_call(&desc, stream);
 }
@@ -89,7 +89,7 @@ llrt_status llrt_reduce(const llrt_tensor *source, const llrt_storage *storage,
                (int)own.op);
   llrt_dtype type = own.accumulate ? own.accumulate : combine_accumulator((int)own.op, source->dtype);
   llrt_dtype dtype = own.dtype ? own.dtype : combine_result((int)own.op, source->dtype, type);
-  LLRT_TRY(llrt_validate_tensors(source, 1, stream));
+  LLRT_TRY(llrt_validate_tensors(source, 1, 0, stream));
   llrt_tensor shape = result_shape(source, &own), made;
   LLRT_TRY(llrt_result_make(&shape, storage, dtype, stream, &made));
   return llrt_result_settle(llrt_reduce_into(source, &made, &own, stream), &made, stream, result);

@@ -17,7 +17,7 @@ static bool has_runtime_strides(const llrt_storage *storage) {
 llrt_status llrt_result_make(const llrt_tensor *source, const llrt_storage *storage, llrt_dtype dtype,
                              void *stream, llrt_tensor *made) {
   memset(made, 0, sizeof *made);
-  LLRT_TRY(llrt_validate_tensors(source, 1, stream));
+  LLRT_TRY(llrt_validate_tensors(source, 1, 0, stream));
   if (storage) LLRT_TRY(llrt_storage_validate(storage));
   LLRT_REQUIRE(!has_runtime_strides(storage),
                "the result's storage has run-time strides, which no tensor gives");

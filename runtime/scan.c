@@ -31,7 +31,7 @@ llrt_status llrt_scan_into(const llrt_tensor *source, const llrt_tensor *destina
                                    .axes = 1u << own.axis,
                                    .exclusive = own.exclusive,
                                    .reverse = own.reverse};
-  LLRT_TRY(llrt_validate_tensors(desc.tensors, desc.n_tensors, stream));
+  LLRT_TRY(llrt_validate_tensors(desc.tensors, desc.n_tensors, 0, stream));
   LLRT_TRY(llrt_validate_desc(&desc));
   return llrt_op_call(&desc, stream);
 }
@@ -48,7 +48,7 @@ llrt_status llrt_scan(const llrt_tensor *source, const llrt_storage *storage,
                (int)own.op);
   llrt_dtype type = own.accumulate ? own.accumulate : combine_accumulator((int)own.op, source->dtype);
   llrt_dtype dtype = own.dtype ? own.dtype : combine_result((int)own.op, source->dtype, type);
-  LLRT_TRY(llrt_validate_tensors(source, 1, stream));
+  LLRT_TRY(llrt_validate_tensors(source, 1, 0, stream));
   LLRT_TRY(llrt_result_make(source, storage, dtype, stream, &made));
   return llrt_result_settle(llrt_scan_into(source, &made, &own, stream), &made, stream, result);
 }

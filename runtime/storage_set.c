@@ -2,12 +2,21 @@
 
 #include "base/hash.h"
 #include "base/status.h"
+#include "jit/plan/dot_type.h"
 #include "layout/storage_rule.h"
 #include "runtime/index_check.h"
 
 #include <string.h>
 
-const char *llrt_tensor_role(int tensor) { return tensor == 0 ? "source" : tensor == 1 ? "destination" : "scale"; }
+const char *llrt_tensor_role(uint32_t roles, int tensor) {
+  static const char *const of_dot[LLRT_DOT_ROLES + 1] = {
+      "operand A",       "result D",   "operand B",        "addend C",          "bias",
+      "scale of A",      "zero of A",  "global scale of A", "scale of B",       "zero of B",
+      "global scale of B", "added tensor", "scale of D",   "tensor too many"};
+  if (!roles) return tensor == 0 ? "source" : tensor == 1 ? "destination" : "scale";
+  const llrt_op_dot dot = {.roles = roles};
+  return of_dot[dot_role(&dot, tensor)];
+}
 
 /* ---- the key: the fields that count, end to end ---- */
 
@@ -19,7 +28,7 @@ const char *llrt_tensor_role(int tensor) { return tensor == 0 ? "source" : tenso
 
 typedef struct raw_bytes {
   size_t size;
-  unsigned char data[LLRT_MAX_TENSORS * RAW_BYTES];
+  unsigned char data[sizeof(uint32_t) + LLRT_MAX_TENSORS * RAW_BYTES];
 } raw_bytes;
 
 static void put(raw_bytes *raw, const void *field, size_t size) {
@@ -77,10 +86,9 @@ static uint32_t device_extents(const llrt_tensor *tensor) {
   return axes;
 }
 
-static llrt_status put_indices(raw_bytes *raw, const llrt_tensor *tensor, int index) {
+static llrt_status put_indices(raw_bytes *raw, const llrt_tensor *tensor, const char *role) {
   LLRT_REQUIRE(tensor->n_indices >= 0 && tensor->n_indices <= LLRT_MAX_INDICES,
-               "the %s has %d indices, not 0 to %d", llrt_tensor_role(index), tensor->n_indices,
-               LLRT_MAX_INDICES);
+               "the %s has %d indices, not 0 to %d", role, tensor->n_indices, LLRT_MAX_INDICES);
   put(raw, &tensor->n_indices, sizeof tensor->n_indices);
   for (int i = 0; i < tensor->n_indices; i++) {
     const llrt_index class = llrt_index_class(&tensor->indices[i]);
@@ -91,9 +99,9 @@ static llrt_status put_indices(raw_bytes *raw, const llrt_tensor *tensor, int in
   return LLRT_OK;
 }
 
-static llrt_status put_tensor(raw_bytes *raw, const llrt_tensor *tensor, int index) {
+static llrt_status put_tensor(raw_bytes *raw, const llrt_tensor *tensor, const char *role) {
   const llrt_storage *storage = tensor->storage;
-  LLRT_TRY(put_indices(raw, tensor, index));
+  LLRT_TRY(put_indices(raw, tensor, role));
   const uint32_t on_device = device_extents(tensor);
   put(raw, &on_device, sizeof on_device);
   if (!storage) {
@@ -104,15 +112,16 @@ static llrt_status put_tensor(raw_bytes *raw, const llrt_tensor *tensor, int ind
   bool readable = storage->n_digits >= 0 && storage->n_digits <= LLRT_MAX_DIGITS &&
                   storage->n_targets >= 0 && storage->n_targets <= LLRT_MAX_TARGETS &&
                   layout_is_readable(&storage->tile);
-  LLRT_REQUIRE(readable, "the %s's storage is malformed", llrt_tensor_role(index));
+  LLRT_REQUIRE(readable, "the %s's storage is malformed", role);
   put_storage(raw, storage);
   return LLRT_OK;
 }
 
-llrt_status llrt_storage_set_key(const llrt_tensor *tensors, int n, llrt_hash *key) {
+llrt_status llrt_storage_set_key(const llrt_tensor *tensors, int n, uint32_t roles, llrt_hash *key) {
   raw_bytes raw;
   raw.size = 0;
-  for (int i = 0; i < n; i++) LLRT_TRY(put_tensor(&raw, &tensors[i], i));
+  put(&raw, &roles, sizeof roles);
+  for (int i = 0; i < n; i++) LLRT_TRY(put_tensor(&raw, &tensors[i], llrt_tensor_role(roles, i)));
   *key = llrt_hash_bytes(raw.data, raw.size);
   return LLRT_OK;
 }
@@ -153,7 +162,7 @@ static llrt_status keep_to_memory(llrt_storage *storage, const char *role) {
 
 static llrt_status add_storage(const llrt_tensor *tensor, int index, storage_set *set) {
   llrt_storage *storage = &set->storage[index];
-  const char *role = llrt_tensor_role(index);
+  const char *role = llrt_tensor_role(set->roles, index);
   if (tensor->storage) {
     *storage = *tensor->storage;
     llrt_status status = llrt_storage_validate(storage);
@@ -174,9 +183,10 @@ static llrt_status add_storage(const llrt_tensor *tensor, int index, storage_set
   return LLRT_OK;
 }
 
-llrt_status llrt_storage_set_init(const llrt_tensor *tensors, int n, storage_set *set) {
+llrt_status llrt_storage_set_init(const llrt_tensor *tensors, int n, uint32_t roles, storage_set *set) {
   memset(set, 0, sizeof *set);
-  LLRT_TRY(llrt_storage_set_key(tensors, n, &set->key));
+  LLRT_TRY(llrt_storage_set_key(tensors, n, roles, &set->key));
+  set->roles = roles;
   set->n = n;
   set->rank = tensors[0].rank;
   for (int i = 0; i < n; i++) LLRT_TRY(add_storage(&tensors[i], i, set));

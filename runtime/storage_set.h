@@ -14,6 +14,7 @@
 typedef struct storage_set {
   llrt_hash key; /* of storages and indices as written: llrt_storage_set_key */
   int32_t n, rank;
+  uint32_t roles; /* of a dot's tensors (llrt_op_dot.roles), else 0: what messages call them */
   llrt_storage storage[LLRT_MAX_TENSORS]; /* valid, all of one rank */
   llrt_hash hash[LLRT_MAX_TENSORS];       /* llrt_storage_hash: of the rules in canonical form */
   uint32_t open_strides[LLRT_MAX_TENSORS]; /* digits whose stride the rule leaves open: RUN-TIME, or
@@ -29,15 +30,15 @@ typedef struct storage_set {
  * row_major of the tensor's rank).
  * Rules that are equal but written differently get different keys. Cost: some tens of nanoseconds.
  * Errors: INVALID_ARGUMENT where counts pass the arrays' bounds. Precondition: ranks in range. */
-llrt_status llrt_storage_set_key(const llrt_tensor *tensors, int n, llrt_hash *key);
+llrt_status llrt_storage_set_key(const llrt_tensor *tensors, int n, uint32_t roles, llrt_hash *key);
 
 /* Checks the storages in full and fills the set. Errors: INVALID_ARGUMENT naming the tensor. */
-llrt_status llrt_storage_set_init(const llrt_tensor *tensors, int n, storage_set *set);
+llrt_status llrt_storage_set_init(const llrt_tensor *tensors, int n, uint32_t roles, storage_set *set);
 
 /* The descriptions' form of tensor `index`: its storage and indices (borrowed from the set), no data. */
 llrt_tensor llrt_storage_set_tensor(const storage_set *set, int index, llrt_dtype dtype);
 
-/* "source", "destination" or "scale", for messages. */
-const char *llrt_tensor_role(int tensor);
+/* "source", "destination" or "scale"; of a dot's tensors, whose roles are given, "operand A", … For messages. */
+const char *llrt_tensor_role(uint32_t roles, int tensor);
 
 #endif

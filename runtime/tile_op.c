@@ -23,7 +23,7 @@ static llrt_status make_op(llrt_device *device, const llrt_dtype *types, int n_t
     desc.promises[t].address.multiple = 16;
   }
   if (n_tensors > 2) desc.maps[desc.n_maps++].kind = LLRT_MAP_SCALE;
-  LLRT_TRY(llrt_storage_set_init(desc.tensors, n_tensors, &set));
+  LLRT_TRY(llrt_storage_set_init(desc.tensors, n_tensors, 0, &set));
   return llrt_op_make(device, &desc, &set, op);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/dot_type.h"
 #include "jit/plan/number.h"
 #include "runtime/context.h"
 #include "runtime/index_check.h"
@@ -27,14 +28,14 @@ llrt_status llrt_validate_cast(const llrt_op_desc *desc) {
   return check_cast(desc->tensors[0].dtype, desc->tensors[1].dtype);
 }
 
-static llrt_status check_types(const llrt_tensor *tensors, int n) {
+static llrt_status check_types(const llrt_tensor *tensors, int n, uint32_t roles) {
   for (int i = 0; i < n; i++) {
-    const char *role = llrt_tensor_role(i);
+    const char *role = llrt_tensor_role(roles, i);
     LLRT_TRY(check_dtype(tensors[i].dtype, role));
     LLRT_REQUIRE(tensors[i].rank >= 0 && tensors[i].rank <= LLRT_MAX_RANK,
                  "the %s's rank is %d, not 0 to %d", role, tensors[i].rank, LLRT_MAX_RANK);
-    LLRT_REQUIRE(tensors[i].rank == tensors[0].rank, "the %s has rank %d, the source %d", role,
-                 tensors[i].rank, tensors[0].rank);
+    LLRT_REQUIRE(tensors[i].rank == tensors[0].rank, "the %s has rank %d, the %s %d", role,
+                 tensors[i].rank, llrt_tensor_role(roles, 0), tensors[0].rank);
     LLRT_TRY(llrt_index_check_class(&tensors[i], role, i == DESTINATION));
     LLRT_REQUIRE(i < 2 || tensors[i].n_indices == 0, "the %s cannot have indices", role);
   }
@@ -134,26 +135,29 @@ static llrt_status check_convert(const llrt_op_desc *desc) {
   int n = 2 + (llrt_map_of_scale(desc) != NULL);
   LLRT_REQUIRE(desc->n_tensors == n, "a convert %s has %d tensors, not %d",
                n == 3 ? "with SCALE" : "without SCALE", n, desc->n_tensors);
-  LLRT_TRY(check_types(desc->tensors, desc->n_tensors));
+  LLRT_TRY(check_types(desc->tensors, desc->n_tensors, 0));
   LLRT_TRY(llrt_validate_cast(desc));
   return llrt_validate_scale(desc);
 }
 
 llrt_status llrt_validate_desc(const llrt_op_desc *desc) {
   LLRT_REQUIRE(desc, "desc is NULL");
-  LLRT_REQUIRE(desc->kind >= LLRT_OP_CONVERT && desc->kind <= LLRT_OP_SCAN,
+  LLRT_REQUIRE(desc->kind >= LLRT_OP_CONVERT && desc->kind <= LLRT_OP_DOT,
                "there is no operation of kind %d", (int)desc->kind);
   LLRT_REQUIRE(desc->n_tensors >= 2 && desc->n_tensors <= LLRT_MAX_TENSORS, "an operation of %d tensors",
                desc->n_tensors);
+  LLRT_REQUIRE((desc->kind == LLRT_OP_DOT) == (desc->dot.roles != 0), "a dot has roles, nothing else has");
   if (desc->kind == LLRT_OP_CONVERT) {
     LLRT_TRY(check_convert(desc));
   } else {
-    LLRT_TRY(check_types(desc->tensors, desc->n_tensors));
-    LLRT_TRY(desc->kind == LLRT_OP_SCAN ? llrt_validate_scan(desc) : llrt_validate_reduce(desc));
+    LLRT_TRY(check_types(desc->tensors, desc->n_tensors, desc->dot.roles));
+    LLRT_TRY(desc->kind == LLRT_OP_DOT    ? llrt_validate_dot(desc)
+             : desc->kind == LLRT_OP_SCAN ? llrt_validate_scan(desc)
+                                          : llrt_validate_reduce(desc));
   }
   for (int i = 0; i < desc->n_tensors; i++) {
     const llrt_tensor_promise *promises = &desc->promises[i];
-    const char *role = llrt_tensor_role(i);
+    const char *role = llrt_tensor_role(desc->dot.roles, i);
     LLRT_TRY(check_promise(&promises->address, role, "address"));
     LLRT_TRY(check_index_promises(&desc->tensors[i], promises->index, role));
     for (int axis = 0; axis < desc->tensors[i].rank; axis++) {
@@ -166,17 +170,19 @@ llrt_status llrt_validate_desc(const llrt_op_desc *desc) {
 
 /* ---- tensors ---- */
 
-llrt_status llrt_validate_tensors(const llrt_tensor *tensors, int n, const void *stream) {
-  LLRT_TRY(check_types(tensors, n));
+llrt_status llrt_validate_tensors(const llrt_tensor *tensors, int n, uint32_t roles,
+                                  const void *stream) {
+  LLRT_TRY(check_types(tensors, n, roles));
   const llrt_device *device = tensors[0].device;
   for (int i = 0; i < n; i++) {
-    LLRT_REQUIRE(tensors[i].device, "the %s has no device", llrt_tensor_role(i));
+    LLRT_REQUIRE(tensors[i].device, "the %s has no device", llrt_tensor_role(roles, i));
     if (tensors[i].device->context != device->context) {
       return llrt_error(LLRT_INVALID_ARGUMENT, "the tensors belong to two contexts");
     }
     if (tensors[i].device != device) {
-      return llrt_error(LLRT_UNSUPPORTED, "the source is on %s, the %s on %s: one call, one device",
-                        device->info.name, llrt_tensor_role(i), tensors[i].device->info.name);
+      return llrt_error(LLRT_UNSUPPORTED, "the %s is on %s, the %s on %s: one call, one device",
+                        llrt_tensor_role(roles, 0), device->info.name, llrt_tensor_role(roles, i),
+                        tensors[i].device->info.name);
     }
   }
   return llrt_validate_stream(device, stream);
@@ -199,9 +205,9 @@ static llrt_status check_shapes(const llrt_tensor *tensors) {
   for (int i = 0; i < 2; i++) {
     for (int axis = 0; axis < tensors[i].rank; axis++) {
       long long extent = tensors[i].shape[axis];
-      LLRT_REQUIRE(extent >= 0, "the %s's shape[%d] is %lld", llrt_tensor_role(i), axis, extent);
+      LLRT_REQUIRE(extent >= 0, "the %s's shape[%d] is %lld", llrt_tensor_role(0, i), axis, extent);
       LLRT_REQUIRE(extent == tensors[0].shape[axis],
-                   "the %s's shape[%d] is %lld, the source's %lld", llrt_tensor_role(i), axis,
+                   "the %s's shape[%d] is %lld, the source's %lld", llrt_tensor_role(0, i), axis,
                    extent, (long long)tensors[0].shape[axis]);
     }
   }
@@ -216,11 +222,11 @@ static llrt_status check_device_extents(const llrt_tensor *tensors, int n) {
       const int32_t *at = tensors[i].extent_ptr[axis];
       if (!at) continue;
       LLRT_REQUIRE(i < 2, "the %s has extent_ptr[%d]: its extents follow from the source's",
-                   llrt_tensor_role(i), axis);
+                   llrt_tensor_role(0, i), axis);
       LLRT_REQUIRE((uintptr_t)at % sizeof *at == 0, "the %s's extent_ptr[%d] is no multiple of 4",
-                   llrt_tensor_role(i), axis);
+                   llrt_tensor_role(0, i), axis);
       LLRT_REQUIRE(!known || known == at, "extent_ptr[%d] is another one on the %s", axis,
-                   llrt_tensor_role(i));
+                   llrt_tensor_role(0, i));
       known = at;
     }
   }
@@ -271,25 +277,30 @@ static llrt_status check_whole_bytes(const op_call *call, const storage_set *set
 llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
                                  const storage_set *set, op_call *call) {
   uint32_t reduced = desc->kind == LLRT_OP_REDUCE ? desc->combine.axes : 0;
-  if (reduced) LLRT_TRY(llrt_validate_reduced_shapes(desc, tensors, set));
+  bool dot = desc->kind == LLRT_OP_DOT;
+  if (dot) LLRT_TRY(llrt_validate_dot_shapes(desc, tensors, set));
+  else if (reduced) LLRT_TRY(llrt_validate_reduced_shapes(desc, tensors, set));
   else LLRT_TRY(check_shapes(tensors));
-  if (set->n > 2 && !reduced) LLRT_TRY(check_scale_shape(llrt_map_of_scale(desc), tensors));
-  LLRT_TRY(check_device_extents(tensors, set->n));
+  if (set->n > 2 && !reduced && !dot) LLRT_TRY(check_scale_shape(llrt_map_of_scale(desc), tensors));
+  if (!dot) LLRT_TRY(check_device_extents(tensors, set->n));
   call->n = set->n;
   call->empty = false;
-  for (int axis = 0; axis < tensors[0].rank; axis++)
-    call->empty |= tensors[0].shape[axis] == 0 && !(reduced >> axis & 1);
+  const llrt_tensor *whole = &tensors[dot ? DESTINATION : 0]; /* has every axis along which nothing is joined */
+  for (int axis = 0; axis < whole->rank; axis++)
+    call->empty |= whole->shape[axis] == 0 && !(reduced >> axis & 1);
   for (int i = 0; i < set->n; i++) {
     int64_t shape[LLRT_MAX_RANK];
-    LLRT_TRY(llrt_index_check_values(&tensors[i], llrt_tensor_role(i)));
+    const char *role = llrt_tensor_role(set->roles, i);
+    LLRT_TRY(llrt_index_check_values(&tensors[i], role));
     llrt_index_shape(&tensors[i], shape);
     call->tensor[i] = tensors[i];
     call->bits[i] = llrt_dtype_bits(tensors[i].dtype);
     call->tensor[i].storage = &set->storage[i];
     llrt_status status = llrt_storage_bind(&set->storage[i], tensors[i].rank, shape,
                                            tensors[i].strides, &call->binding[i]);
-    if (status != LLRT_OK) return llrt_error_prefix(status, "the %s", llrt_tensor_role(i));
+    if (status != LLRT_OK) return llrt_error_prefix(status, "the %s", role);
   }
+  if (dot) llrt_dot_extents(desc, tensors, call->tensor[0].shape);
   return check_whole_bytes(call, set);
 }
 
@@ -361,8 +372,7 @@ static llrt_status check_no_sharing(const llrt_storage *storage,
   return LLRT_OK;
 }
 
-static llrt_status check_address(const llrt_tensor *tensor, int64_t span, int bits, int index) {
-  const char *role = llrt_tensor_role(index);
+static llrt_status check_address(const llrt_tensor *tensor, int64_t span, int bits, const char *role) {
   int64_t alignment;
   if (llrt_index_has_pointers(tensor, &alignment)) {
     LLRT_REQUIRE(alignment % bits_max(bits / 8, 1) == 0,
@@ -387,33 +397,41 @@ static bool overlap_is_open(const op_call *call, int read) {
   return open || call->binding[read].span == 0 || call->binding[DESTINATION].span == 0;
 }
 
+/* The tensor that may lie where the destination does, or -1. */
+static int tensor_in_place(const llrt_op_desc *desc) {
+  if (!desc->in_place) return -1;
+  return desc->kind == LLRT_OP_DOT ? dot_tensor(&desc->dot, LLRT_DOT_C) : 0;
+}
+
 /* Source and destination in place, or what is read overlapping what is written; values: tensor 2 is
  * written, too. */
-static llrt_status check_overlap(const op_call *call, bool in_place, bool values) {
+static llrt_status check_overlap(const llrt_op_desc *desc, const op_call *call, bool values) {
+  int same = tensor_in_place(desc);
   uintptr_t begin[LLRT_MAX_TENSORS] = {0}, end[LLRT_MAX_TENSORS] = {0};
   for (int i = 0; i < call->n; i++) {
     int64_t bytes;
     begin[i] = (uintptr_t)call->tensor[i].data;
     bool past = llrt_storage_bytes(&call->binding[i], call->bits[i], &bytes) != LLRT_OK ||
                 __builtin_add_overflow(begin[i], (uintptr_t)bytes, &end[i]);
-    LLRT_REQUIRE(!past, "the %s ends past the address space", llrt_tensor_role(i));
+    LLRT_REQUIRE(!past, "the %s ends past the address space", llrt_tensor_role(desc->dot.roles, i));
   }
   int indexed = call->tensor[0].n_indices > 0 ? 0 : DESTINATION;
-  if (in_place) {
-    LLRT_REQUIRE(begin[0] == begin[1], "the operation works in place; the tensors begin at two addresses");
-  } else if (begin[0] == begin[1] && !overlap_is_open(call, 0)) {
+  if (same >= 0) {
+    LLRT_REQUIRE(begin[same] == begin[1], "the operation works in place; the tensors begin at two addresses");
+  } else if (desc->kind == LLRT_OP_CONVERT && begin[0] == begin[1] && !overlap_is_open(call, 0)) {
     if (call->tensor[indexed].n_indices > 0)
       return llrt_error(LLRT_UNSUPPORTED,
                         "source and destination begin at one address: with an index on the %s, elements "
                         "would be read after others were written over them",
-                        llrt_tensor_role(indexed));
+                        llrt_tensor_role(0, indexed));
     return llrt_error(LLRT_UNSUPPORTED, "source and destination begin at one address, and the operation "
                                         "was not prepared in_place");
   }
   for (int i = 0; i < call->n; i++)
-    LLRT_REQUIRE(i == DESTINATION || (i == 0 && in_place) || overlap_is_open(call, i) ||
-                     end[i] <= begin[1] || end[1] <= begin[i],
-                 "%s and destination overlap", llrt_tensor_role(i));
+    LLRT_REQUIRE(i == DESTINATION || i == same || overlap_is_open(call, i) || end[i] <= begin[1] ||
+                     end[1] <= begin[i],
+                 "%s and %s overlap", llrt_tensor_role(desc->dot.roles, i),
+                 llrt_tensor_role(desc->dot.roles, DESTINATION));
   bool apart = call->n < 3 || !values || end[0] <= begin[2] || end[2] <= begin[0];
   LLRT_REQUIRE(apart, "source and values overlap");
   return LLRT_OK;
@@ -422,8 +440,10 @@ static llrt_status check_overlap(const op_call *call, bool in_place, bool values
 llrt_status llrt_validate_memory(const llrt_op_desc *desc, const storage_set *set, const op_call *call) {
   bool values = desc->kind == LLRT_OP_REDUCE;
   for (int i = 0; i < call->n; i++)
-    LLRT_TRY(check_address(&call->tensor[i], call->binding[i].span, call->bits[i], i));
-  LLRT_TRY(check_overlap(call, desc->in_place, values));
+    LLRT_TRY(check_address(&call->tensor[i], call->binding[i].span, call->bits[i],
+                           llrt_tensor_role(set->roles, i)));
+  LLRT_TRY(check_overlap(desc, call, values));
+  if (desc->kind == LLRT_OP_DOT) LLRT_TRY(llrt_validate_dot_memory(desc, set));
   for (int i = DESTINATION; i < (values ? call->n : 2); i++)
     if (!set->packed[i]) LLRT_TRY(check_no_sharing(&set->storage[i], &call->binding[i]));
   return LLRT_OK;

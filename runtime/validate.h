@@ -26,10 +26,12 @@ llrt_status llrt_validate_scale(const llrt_op_desc *desc);
 llrt_status llrt_validate_desc(const llrt_op_desc *desc);
 
 /* Checks what can be said of tensors without their storages: dtypes, ranks, one device, a stream
- * that suits it. */
-llrt_status llrt_validate_tensors(const llrt_tensor *tensors, int n, const void *stream);
+ * that suits it. roles: of a dot's, else 0. */
+llrt_status llrt_validate_tensors(const llrt_tensor *tensors, int n, uint32_t roles,
+                                  const void *stream);
 
-/* Binds the tensors' shapes, which must be equal (a scale's: divided by its groups), to the set of their storages. Fills *call. */
+/* Binds the tensors' shapes, which must be equal (a scale's: divided by its groups), to the set of their
+ * storages. Fills *call, where the shape of tensor 0 is that of the operation. */
 llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
                                  const storage_set *set, op_call *call);
 
@@ -44,7 +46,20 @@ llrt_status llrt_validate_reduce(const llrt_op_desc *desc);
 llrt_status llrt_validate_reduced_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
                                          const storage_set *set);
 
+/* Axes along which a tensor has one position: its storage has no more. */
+llrt_status llrt_validate_single(const llrt_storage *storage, int axis, const char *role);
+
 /* validate_scan.c: the same of a scan. */
 llrt_status llrt_validate_scan(const llrt_op_desc *desc);
+
+/* validate_dot.c: a dot's tensors, types, groups and maps; needs valid dtypes and ranks. */
+llrt_status llrt_validate_dot(const llrt_op_desc *desc);
+/* Extents that agree with each other and with the groups; set NULL: without looking at storages. */
+llrt_status llrt_validate_dot_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
+                                     const storage_set *set);
+/* C in D's place lies as D does. */
+llrt_status llrt_validate_dot_memory(const llrt_op_desc *desc, const storage_set *set);
+/* The extents of the axes batch.., M, N, K. */
+void llrt_dot_extents(const llrt_op_desc *desc, const llrt_tensor *tensors, int64_t shape[LLRT_MAX_RANK]);
 
 #endif

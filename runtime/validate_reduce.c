@@ -73,14 +73,13 @@ llrt_status llrt_validate_reduce(const llrt_op_desc *desc) {
 
 /* ---- shapes ---- */
 
-/* A storage that is written has one position along the axis, whatever the shape. */
-static llrt_status check_dropped(const llrt_storage *storage, int axis, int tensor) {
+llrt_status llrt_validate_single(const llrt_storage *storage, int axis, const char *role) {
   bool more = storage->tile.n_out > axis && storage->tile.out[axis].bits > 0;
   for (int i = 0; i < storage->n_digits; i++)
     more |= storage->digit[i].axis == axis && storage->digit[i].extent > 1;
   if (!more) return LLRT_OK;
-  return llrt_error(LLRT_UNSUPPORTED, "tensor %d's storage has more than one position along reduced axis %d: "
-                    "give one without the axis", tensor, axis);
+  return llrt_error(LLRT_UNSUPPORTED, "the %s's storage has more than one position along axis %d, which the "
+                    "tensor does not have: give one without the axis", role, axis);
 }
 
 llrt_status llrt_validate_reduced_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
@@ -97,7 +96,7 @@ llrt_status llrt_validate_reduced_shapes(const llrt_op_desc *desc, const llrt_te
       int64_t wanted = reduced ? 1 : extent;
       LLRT_REQUIRE(tensors[i].shape[axis] == wanted, "tensor %d's shape[%d] is %lld, not %lld", i, axis,
                    (long long)tensors[i].shape[axis], (long long)wanted);
-      if (reduced) LLRT_TRY(check_dropped(&set->storage[i], axis, i));
+      if (reduced) LLRT_TRY(llrt_validate_single(&set->storage[i], axis, i == 1 ? "destination" : "values tensor"));
     }
   }
   return LLRT_OK;

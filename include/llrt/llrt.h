@@ -16,6 +16,7 @@
 #include <llrt/combiner.h>
 #include <llrt/convert.h>
 #include <llrt/device.h>
+#include <llrt/dot.h>
 #include <llrt/gather.h>
 #include <llrt/layout.h>
 #include <llrt/map.h>

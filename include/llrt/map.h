@@ -34,12 +34,18 @@ typedef enum llrt_map_kind {
                             data and strides are multiples of four bytes, and no word lies half inside
                             the tensor; UNSUPPORTED otherwise. Pads that are written take part in it,
                             and in no map before */
-  LLRT_MAP_SCALE = 3     /* element = element * scale, rounded to f32 (to f64 where source or destination
+  LLRT_MAP_SCALE = 3,    /* element = element * scale, rounded to f32 (to f64 where source or destination
                             is f64, i32 or u32), then cast to the destination's type. The scale of
                             coordinate x is element (x0 / group[0], x1 / group[1], …) of a third tensor:
                             f32, f16, bf16, an 8-bit float or e8m0, of the source's rank and extents
                             ceil(extent / group), or 1 where the group is LLRT_GROUP_ALL; in any
                             storage. Once, before WORD_BITS. Pads that are written can only be 0 */
+
+  /* Of a dot's result (dot.h) alone, in f32 (f64 where it accumulates in that): */
+  LLRT_MAP_ADD = 4,      /* element + element of a tensor of the result's axes. Once */
+  LLRT_MAP_RELU = 5,     /* max(element, 0); NaN stays */
+  LLRT_MAP_GELU = 6,     /* element * (1 + erf(element / sqrt 2)) / 2, to 2^-20 |element| */
+  LLRT_MAP_SILU = 7      /* element / (1 + exp(-element)), to 2^-20 |element| */
 } llrt_map_kind;
 
 typedef struct llrt_map {

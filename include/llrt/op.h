@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define LLRT_MAX_TENSORS 4
+#define LLRT_MAX_TENSORS 8
 
 typedef struct llrt_op llrt_op;
 
@@ -21,7 +21,8 @@ typedef enum llrt_op_kind {
   LLRT_OP_CONVERT = 1, /* tensors: source, destination; same logical shape. With a SCALE map, scales */
   LLRT_OP_REDUCE = 2,  /* tensors: source, destination, whose reduced axes have one position; of ARGMIN and ARGMAX
                           the destination is positions, and the values may follow as a third tensor */
-  LLRT_OP_SCAN = 3     /* tensors: source, destination; same logical shape */
+  LLRT_OP_SCAN = 3,    /* tensors: source, destination; same logical shape */
+  LLRT_OP_DOT = 4      /* tensors: those of llrt_op_dot.roles, as llrt_dot_describe makes them (dot.h) */
 } llrt_op_kind;
 
 /* What holds for a run-time number. All-zero: nothing is known. multiple: it is a multiple of this
@@ -53,6 +54,32 @@ typedef struct llrt_op_combine {
   bool exclusive, reverse; /* SCAN */
 } llrt_op_combine;
 
+/* The tensors of a dot. Their numbers are part of saved kernels. */
+typedef enum llrt_dot_role {
+  LLRT_DOT_A = 0,
+  LLRT_DOT_D = 1, /* the one that is written */
+  LLRT_DOT_B = 2,
+  LLRT_DOT_C = 3,
+  LLRT_DOT_BIAS = 4,
+  LLRT_DOT_SCALE_A = 5, LLRT_DOT_ZERO_A = 6, LLRT_DOT_GLOBAL_A = 7,
+  LLRT_DOT_SCALE_B = 8, LLRT_DOT_ZERO_B = 9, LLRT_DOT_GLOBAL_B = 10,
+  LLRT_DOT_ADD = 11,    /* of an ADD map */
+  LLRT_DOT_SCALE_D = 12,/* of a SCALE map */
+  LLRT_DOT_ROLES = 13
+} llrt_dot_role;
+
+/* What a dot computes, and which element of a tensor belongs to a coordinate. The axes of the operation are
+ * batch.., M, N, K, and all tensors have as many; tensor t has ceil(extent / group[t][a]) positions along
+ * axis a (group 0 counts as 1), one where the group is LLRT_GROUP_ALL: such an axis it does not have. */
+typedef struct llrt_op_dot {
+  uint32_t roles; /* bit r: there is a tensor of llrt_dot_role r; they stand in this order. A, D, B always */
+  int32_t group[LLRT_MAX_TENSORS][LLRT_MAX_RANK];
+  double alpha, beta;    /* compiled in; 0 counts as 1 */
+  llrt_dtype accumulate; /* NONE: the rule's (dot.h) */
+  uint8_t scale_range[2][2]; /* of A, of B: {least, most} of e8m0 scales; both 0: nothing is promised */
+  bool tf32, fast_accumulate;
+} llrt_op_dot;
+
 /* The description. For prepare, explain and compile the tensors' dtype, rank and storage count; data,
  * shape and strides are not looked at: what holds for them is said by promises. Of an index its data,
  * extent, strides and report are not looked at, of extent_ptr only whether it is NULL; with a pointer list the tensor's address promise is for the
@@ -66,6 +93,7 @@ typedef struct llrt_op_desc {
   int32_t n_maps; /* 0..LLRT_MAX_MAPS */
   llrt_map maps[LLRT_MAX_MAPS]; /* in the order in which they act */
   llrt_op_combine combine; /* REDUCE, SCAN; else zero */
+  llrt_op_dot dot;         /* DOT; else zero */
 } llrt_op_desc;
 
 /* Fills the promises that exactly these tensors keep, coarsely, as the one-line calls do: extents

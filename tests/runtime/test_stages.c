@@ -42,7 +42,7 @@ static llrt_op *make_staged(const fixture *at) {
   stage[1].launch.stage = 1;
   stage[0].launch.workspace = (plan_workspace){.n = 2, .clear = true,
                                                .region = {{.fixed = BEFORE}, {.per_partial = 4}}};
-  cr_assert_eq(llrt_storage_set_init(desc.tensors, 2, &set), LLRT_OK);
+  cr_assert_eq(llrt_storage_set_init(desc.tensors, 2, 0, &set), LLRT_OK);
   cr_assert_eq(llrt_op_make(at->host, &desc, &set, &op), LLRT_OK);
   cr_assert_eq(llrt_op_build_kernels(op, stage, 2), LLRT_OK, "%s", llrt_last_error());
   free(stage);

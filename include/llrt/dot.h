@@ -1,0 +1,116 @@
+/* llrt_dot: products of matrices whose elements are of any two types.
+ *
+ *   D[.., m, n] = maps(alpha * global_a * global_b * sum over k of a(.., m, k) * b(.., k, n)
+ *                      + beta * C[.., m, n] + bias[n])
+ *   a(.., m, k) = (A[.., m, k] - zero_a) * scale_a, b likewise, with the zero point and the scale of the group
+ *
+ * The rule for every pair of types. Where each number is rounded:
+ *
+ * 1. Values of an operand are its elements, exactly, unless a scale or a zero point stands on them:
+ *      zero point, scale that does not vary along K   the difference, exactly; a float zero point's is
+ *                                     rounded to its type
+ *      scale e8m0                     rounded to bf16 (exact but at the ends of the exponent's range)
+ *      scale e4m3 (any 8-bit float)   rounded to bf16: exact for 4-bit elements
+ *      scale f16, bf16, f32           rounded to the scale's type
+ *    The difference and the product are rounded to f32 first, which only very unequal terms notice. Elements have at
+ *    most 8 bits there. A scale that does not vary along K (one position, or LLRT_GROUP_ALL) stands on
+ *    the sums instead, with any type, and elements stay as they are.
+ * 2. The *compute type* is the narrowest of f16, bf16, tf32, f32 and f64 that holds all values of both operands
+ *    exactly, each of their type's; f64 where there is none (then 64-bit integers are rounded to it). So
+ *      f64 with anything f64; f32 with f32, f16, bf16, 8-bit floats, i16, i8, u8, i4, u4, e2m1: f32
+ *      f16 with f16, e4m3, e5m2, e2m1, i8, u8, i4, u4: f16
+ *      bf16 with bf16, e4m3, e5m2, e2m1, i8, u8, i4, u4: bf16
+ *      f16 with bf16, or with an operand scaled by e8m0: tf32, which holds both
+ *      8-bit floats and e2m1 among each other and with i8, u8, i4, u4: f16
+ *      i16 with 8-bit floats, f16, bf16: f32; i32, i64 with any float: f64
+ *    Kernels may use any instruction whose types hold the same values exactly: 8-bit floats multiply 8-bit
+ *    floats, a promised scale_range that fits f16 makes mxfp4 with f16 run in f16.
+ *    With params.tf32 pairs that compute in f32 compute in tf32: each operand keeps 10 bits behind the point, an error
+ *    below 2^-10 of it.
+ * 3. Integers among each other (zero points included) compute in integers: of at most 9 bits, sign
+ *    included, in i32, else in i64, modulo 2^32 and 2^64.
+ * 4. Products are exact. Sums are in f32 (f64 where that is the compute type), in an order that shape, types,
+ *    storages and device decide, never timing: the same bits in every run. A tensor core may cut bits
+ *    below 2^-23 of its sum. Sums of 8-bit float instructions keep 13 bits of up to 128 products, then join in f32;
+ *    with params.fast_accumulate of all of K.
+ * 5. Scales of sums, alpha, C, bias and maps act in f32 (f64), each rounded, then the result is cast once
+ *    (map.h). A sum in i32 becomes f32 first, unless D is an integer and nothing acts on it. A sum in i64 has
+ *    neither: D is i64.
+ * NaN: an operand's NaN and infinities act as IEEE 754 says. A scale that is NaN (e8m0: 0xFF) makes every
+ * element of its group NaN, zeros included: every result that they take part in. */
+#ifndef LLRT_DOT_H
+#define LLRT_DOT_H
+
+#include <llrt/op.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What stands on an operand's elements. All-zero: nothing. */
+typedef struct llrt_dot_scaling {
+  const llrt_tensor *scale;  /* f32, f16, bf16, an 8-bit float or e8m0, with ceil(extent / group) positions along the
+                                operand's axes (batch axes may be left out: all share it); NULL: 1 */
+  const llrt_tensor *zero;   /* zero points of the same shape, for integer elements of at most 8 bits: an
+                                integer of at most 8 bits, f16 or bf16; NULL: 0 */
+  const llrt_tensor *global; /* one f32 (rank 0, or one position); NULL: 1 */
+  int64_t group[2];          /* positions that share a scale along the operand's last two axes; LLRT_GROUP_ALL; 0:
+                                as the shapes say: one position is all, else extent / positions, where that
+                                divides */
+  uint8_t range_low, range_high; /* a promise that e8m0 scales lie in these bytes; 0, 0: nothing is promised */
+} llrt_dot_scaling;
+
+/* NULL and all-zero: D = A B. */
+typedef struct llrt_dot_params {
+  double alpha, beta;      /* 0 counts as 1. Compiled in: numbers that change often belong in `global` */
+  const llrt_tensor *c;    /* f64, f32, f16, bf16, of D's shape; NULL: none. May be D itself */
+  const llrt_tensor *bias; /* the same types, [N]; NULL: none */
+  llrt_dot_scaling a, b;
+  llrt_dtype accumulate;   /* NONE: the rule's. F64: compute in f64, too. I64: compute in i64 */
+  llrt_dtype dtype;        /* llrt_dot: the result's type; NONE: the wider of the operands' floating types of 16 bits
+                              or more (f32 for f16 with bf16 and where there is none); the compute type where an integer
+                              asks for more; of integers what sums are in */
+  bool tf32;               /* f32 may be rounded to tf32 */
+  bool fast_accumulate;    /* 8-bit floats: see 4. above */
+  int32_t n_maps;          /* 0..LLRT_MAX_MAPS */
+  llrt_map maps[LLRT_MAX_MAPS]; /* ADD, RELU, GELU, SILU, SCALE (groups along D's axes), in the order in which they act */
+  const llrt_tensor *add;  /* of an ADD map: f64, f32, f16, bf16, of D's shape; else NULL */
+  const llrt_tensor *scale;/* of a SCALE map; else NULL */
+} llrt_dot_params;
+
+/* A description together with what its tensors borrow: used where it lies, not copied. */
+typedef struct llrt_dot_call {
+  llrt_op_desc desc; /* desc.tensors, desc.n_tensors: what llrt_op_run takes, too */
+  llrt_storage storage[LLRT_MAX_TENSORS];
+} llrt_dot_call;
+
+/* Describes D = A B with its tensors, without promises: for llrt_op_promise_coarse, llrt_op_prepare,
+ * llrt_op_run and llrt_op_compile. Tensors need no memory and, but for run, no device.
+ *   a   [.., M, K]   f64 f32 f16 bf16 e4m3 e5m2 e4m3fnuz e5m2fnuz e2m1 i64 i32 i16 i8 u8 i4 u4
+ *   b   [.., K, N]   the same; a transposed matrix is a storage
+ *   d   [.., M, N]   any type that the sum can be cast to
+ * Batch axes are numbered from the right; one with a single position, or left out, stands for all of D's.
+ * Any extent may be 0: D = maps(beta C + bias) for K = 0.
+ * Thread: any. Errors: INVALID_ARGUMENT naming the argument; UNSUPPORTED for types that do not go together, for
+ * more than LLRT_MAX_TENSORS tensors and more than LLRT_MAX_RANK - 3 batch axes. */
+LLRT_API llrt_status llrt_dot_describe(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
+                                       const llrt_dot_params *params, llrt_dot_call *call);
+
+/* The same and runs it: memory that is written overlaps none that is read, but C may be D (same address,
+ * type and storage). Where K is shared by blocks, workspace is allocated by the context's allocator for the time of the
+ * call.
+ * Thread: any. Errors: as llrt_dot_describe; UNSUPPORTED for what the device cannot do; NOT_PREPARED,
+ * UNAVAILABLE, COMPILE, DEVICE; nothing is written then. */
+LLRT_API llrt_status llrt_dot_into(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
+                                   const llrt_dot_params *params, void *stream);
+
+/* The same into memory from the context's allocator. `storage` (borrowed: it must outlive *result) may be
+ * NULL for row_major; it has D's axes. Ownership: llrt_tensor_free(result, stream). On error *result is
+ * zero. */
+LLRT_API llrt_status llrt_dot(const llrt_tensor *a, const llrt_tensor *b, const llrt_storage *storage,
+                              const llrt_dot_params *params, void *stream, llrt_tensor *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,77 @@
+/* The types of a dot: include/llrt/dot.h as data. What values an operand's elements have, what both are
+ * computed in, and whether an instruction's type holds them.
+ *
+ *   value of an element: number_cast(F32 -> `rounded`, (element - zero) * scale), the difference and the
+ *   product each rounded to f32; `rounded` NONE: the element itself */
+#ifndef LLRT_JIT_PLAN_DOT_TYPE_H
+#define LLRT_JIT_PLAN_DOT_TYPE_H
+
+#include <llrt/op.h>
+
+/* What a dot computes in: operands are exactly numbers of this type (but for TF32 where it was asked for). */
+typedef enum dot_compute {
+  DOT_F16 = 1,
+  DOT_BF16,
+  DOT_TF32, /* numbers are f32 in registers */
+  DOT_F32,
+  DOT_F64,
+  DOT_I32, /* of at most 9 bits each */
+  DOT_I64
+} dot_compute;
+
+/* A set of numbers: multiples of 2^low, magnitudes below 2^high, at most `digits` significant bits. */
+typedef struct dot_values {
+  bool integer, is_signed;
+  int16_t digits, low, high;
+} dot_values;
+
+/* What stands on an operand. */
+typedef struct dot_operand_type {
+  llrt_dtype element;
+  llrt_dtype scale, zero; /* NONE: there is none */
+  bool on_sums;           /* the scale does not vary along K */
+  uint8_t range[2];       /* promised of e8m0 scales; 0, 0: nothing */
+} dot_operand_type;
+
+typedef struct dot_operand_rule {
+  llrt_dtype rounded; /* the type that values are rounded to; NONE: they are the elements */
+  dot_values values;
+} dot_operand_rule;
+
+typedef struct dot_rule {
+  dot_compute compute;
+  llrt_dtype sums;   /* F32, F64, I32, I64 */
+  llrt_dtype result; /* D's type where nobody asks for another */
+  dot_operand_rule a, b;
+} dot_rule;
+
+/* "f16", "tf32", …; the type whose registers hold it: F32 for TF32. */
+const char *dot_compute_name(dot_compute compute);
+llrt_dtype dot_compute_dtype(dot_compute compute);
+
+/* Whether a tensor's elements can be an operand; whether what stands on them is of types that may. */
+bool dot_operand_exists(llrt_dtype element);
+bool dot_scaling_exists(const dot_operand_type *operand);
+
+/* The rule for a pair of operands that exist. accumulate: NONE, F32, F64, I32 or I64. False where the pair
+ * cannot be summed in it. */
+bool dot_rule_find(const dot_operand_type *a, const dot_operand_type *b, llrt_dtype accumulate, bool tf32,
+                   dot_rule *rule);
+
+/* Whether a compute type, or the type of an instruction's operand, holds all of these values. */
+bool dot_compute_holds(dot_compute compute, const dot_values *values);
+bool dot_dtype_holds(llrt_dtype dtype, const dot_values *values);
+
+/* ---- descriptions ---- */
+
+/* The tensor of a role, or -1. The role of a tensor. */
+int dot_tensor(const llrt_op_dot *dot, llrt_dot_role role);
+llrt_dot_role dot_role(const llrt_op_dot *dot, int tensor);
+
+/* What stands on operand LLRT_DOT_A or LLRT_DOT_B of a description. */
+dot_operand_type dot_operand_of(const llrt_op_desc *desc, llrt_dot_role operand);
+
+/* The rule of a checked description. */
+dot_rule dot_rule_of(const llrt_op_desc *desc);
+
+#endif

@@ -1,0 +1,280 @@
+/* llrt_dot: tensors with the axes that they have -> a description, whose tensors have those of the operation,
+ * batch.., M, N, K; and a call (op_call.c). */
+#include "base/status.h"
+#include "jit/plan/dot_type.h"
+#include "layout/storage_rule.h"
+#include "runtime/prepared.h"
+#include "runtime/result.h"
+
+#include <llrt/dot.h>
+
+#include <string.h>
+
+/* One tensor of the call. */
+typedef struct part {
+  llrt_dot_role role;
+  const llrt_tensor *tensor;
+  int last[2];             /* the operation's axes that its last two are; n of them, the others are batch axes */
+  int n;
+  const int64_t *group;    /* of those two; NULL: an element for each coordinate */
+} part;
+
+typedef struct parts {
+  int rank;          /* of the operation */
+  int64_t extent[LLRT_MAX_RANK];
+  int n;
+  part part[LLRT_DOT_ROLES];
+} parts;
+
+static const char *name_of(const part *p) {
+  return llrt_tensor_role(1u << p->role | 1u, p->role > 0);
+}
+
+/* ---- the axes ---- */
+
+static llrt_status check_rank(const part *p, int rank) {
+  bool alone = p->n < 2; /* without batch axes */
+  int most = alone ? p->n : rank - 3 + p->n;
+  LLRT_REQUIRE(p->tensor->rank >= p->n && p->tensor->rank <= most, "the %s has rank %d, not %d to %d", name_of(p),
+               p->tensor->rank, p->n, most);
+  return LLRT_OK;
+}
+
+/* The operation's axis that is axis `a` of the tensor. Batch axes are numbered from the right. */
+static int axis_of(const parts *all, const part *p, int a) {
+  int from_end = p->tensor->rank - a;
+  if (from_end <= p->n) return p->last[p->n - from_end];
+  return all->rank - 3 - (from_end - p->n);
+}
+
+/* Positions of an axis that share one of a tensor's: 1, LLRT_GROUP_ALL, or as asked. */
+static llrt_status find_group(const part *p, int64_t positions, int64_t extent, int64_t asked, int32_t *group) {
+  *group = asked > 0 && asked <= INT32_MAX ? (int32_t)asked : LLRT_GROUP_ALL;
+  if (asked) {
+    LLRT_REQUIRE(asked >= LLRT_GROUP_ALL && asked <= INT32_MAX, "the %s has groups of %lld", name_of(p),
+                 (long long)asked);
+    return LLRT_OK;
+  }
+  if (positions == extent) *group = 1;
+  if (positions == 1 || positions == extent) return LLRT_OK;
+  LLRT_REQUIRE(positions > 0 && extent % positions == 0,
+               "the %s has %lld positions for %lld: how many share one must be said (group)", name_of(p),
+               (long long)positions, (long long)extent);
+  *group = (int32_t)(extent / positions);
+  return LLRT_OK;
+}
+
+static llrt_status fill_groups(const parts *all, const part *p, int32_t group[LLRT_MAX_RANK]) {
+  for (int a = 0; a < all->rank; a++) group[a] = LLRT_GROUP_ALL;
+  for (int a = 0; a < p->tensor->rank; a++) {
+    int axis = axis_of(all, p, a), place = a - (p->tensor->rank - p->n);
+    int64_t positions = p->tensor->shape[a];
+    bool shared = axis < all->rank - 3 && positions == 1 && p->role != LLRT_DOT_D; /* a batch axis of one position */
+    if (place < 0 || !p->group) group[axis] = shared ? LLRT_GROUP_ALL : 1;
+    else LLRT_TRY(find_group(p, positions, all->extent[axis], p->group[place], &group[axis]));
+  }
+  return LLRT_OK;
+}
+
+/* The tensor with the operation's axes. */
+static llrt_status expand(const parts *all, const part *p, llrt_storage *storage, llrt_tensor *out) {
+  const llrt_tensor *in = p->tensor;
+  int8_t to[LLRT_MAX_RANK] = {0};
+  *out = *in;
+  for (int a = 0; a < all->rank; a++) {
+    out->shape[a] = 1;
+    out->strides[a] = 0;
+    out->extent_ptr[a] = NULL;
+  }
+  for (int a = 0; a < in->rank; a++) {
+    int axis = axis_of(all, p, a);
+    to[a] = (int8_t)axis;
+    out->shape[axis] = in->shape[a];
+    out->strides[axis] = in->strides[a];
+    out->extent_ptr[axis] = in->extent_ptr[a];
+  }
+  llrt_storage own;
+  if (in->storage) own = *in->storage;
+  else LLRT_TRY(llrt_storage_row_major(in->rank, &own));
+  llrt_status status = llrt_storage_validate(&own);
+  if (status != LLRT_OK) return llrt_error_prefix(status, "the %s's storage", name_of(p));
+  LLRT_REQUIRE(own.rank == in->rank, "the %s has rank %d, its storage rank %d", name_of(p), in->rank, own.rank);
+  LLRT_TRY(storage_renumber(&own, to, all->rank, storage));
+  out->rank = all->rank;
+  out->storage = storage;
+  return LLRT_OK;
+}
+
+/* ---- the tensors ---- */
+
+static void add_part(parts *all, llrt_dot_role role, const llrt_tensor *tensor, int n, int first, int second,
+                     const int64_t *group) {
+  if (!tensor) return;
+  all->part[all->n++] = (part){.role = role, .tensor = tensor, .last = {first, second}, .n = n, .group = group};
+}
+
+static void add_scaling(parts *all, const llrt_dot_scaling *scaling, llrt_dot_role scale, int first, int second) {
+  llrt_dot_role zero = (llrt_dot_role)(scale + 1), global = (llrt_dot_role)(scale + 2);
+  add_part(all, scale, scaling->scale, 2, first, second, scaling->group);
+  add_part(all, zero, scaling->zero, 2, first, second, scaling->group);
+  add_part(all, global, scaling->global, 0, 0, 0, NULL);
+}
+
+/* In the order of roles. */
+static void list_parts(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
+                       const llrt_dot_params *params, const int64_t *scale_group, parts *all) {
+  int m = all->rank - 3, n = all->rank - 2, k = all->rank - 1;
+  add_part(all, LLRT_DOT_A, a, 2, m, k, NULL);
+  add_part(all, LLRT_DOT_D, d, 2, m, n, NULL);
+  add_part(all, LLRT_DOT_B, b, 2, k, n, NULL);
+  add_part(all, LLRT_DOT_C, params->c, 2, m, n, NULL);
+  add_part(all, LLRT_DOT_BIAS, params->bias, 1, n, 0, NULL);
+  add_scaling(all, &params->a, LLRT_DOT_SCALE_A, m, k);
+  add_scaling(all, &params->b, LLRT_DOT_SCALE_B, k, n);
+  add_part(all, LLRT_DOT_ADD, params->add, 2, m, n, NULL);
+  add_part(all, LLRT_DOT_SCALE_D, params->scale, 2, m, n, scale_group);
+}
+
+/* Of a SCALE map, the groups along D's last two axes. */
+static void groups_of_result(const llrt_dot_params *params, int rank, int64_t group[2]) {
+  group[0] = group[1] = 0;
+  for (int i = 0; i < params->n_maps && i < LLRT_MAX_MAPS; i++)
+    for (int a = 0; a < 2 && params->maps[i].kind == LLRT_MAP_SCALE && rank >= 3; a++)
+      group[a] = params->maps[i].group[rank - 3 + a];
+}
+
+static llrt_status take_params(const llrt_dot_params *params, llrt_dot_params *out) {
+  static const llrt_dot_params defaults;
+  *out = params ? *params : defaults;
+  LLRT_REQUIRE(out->n_maps >= 0 && out->n_maps <= LLRT_MAX_MAPS, "params: %d maps, not 0 to %d", out->n_maps,
+               LLRT_MAX_MAPS);
+  LLRT_REQUIRE(!out->a.range_high || out->a.scale, "params: a promise for scales of A, which there are none");
+  LLRT_REQUIRE(!out->b.range_high || out->b.scale, "params: a promise for scales of B, which there are none");
+  return LLRT_OK;
+}
+
+static void fill_numbers(const llrt_dot_params *params, llrt_op_desc *desc) {
+  llrt_op_dot *dot = &desc->dot;
+  dot->alpha = params->alpha == 0 ? 1 : params->alpha;
+  dot->beta = params->c ? params->beta == 0 ? 1 : params->beta : 0;
+  dot->accumulate = params->accumulate;
+  dot->tf32 = params->tf32;
+  dot->fast_accumulate = params->fast_accumulate;
+  dot->scale_range[0][0] = params->a.range_low;
+  dot->scale_range[0][1] = params->a.range_high;
+  dot->scale_range[1][0] = params->b.range_low;
+  dot->scale_range[1][1] = params->b.range_high;
+  desc->n_maps = params->n_maps;
+  for (int i = 0; i < params->n_maps; i++) desc->maps[i].kind = params->maps[i].kind;
+}
+
+static llrt_status fill_tensors(parts *all, llrt_dot_call *call) {
+  llrt_op_desc *desc = &call->desc;
+  if (all->n > LLRT_MAX_TENSORS)
+    return llrt_error(LLRT_UNSUPPORTED, "a dot of %d tensors, at most %d", all->n, LLRT_MAX_TENSORS);
+  for (int i = 0; i < all->n; i++) {
+    const part *p = &all->part[i];
+    LLRT_TRY(check_rank(p, all->rank));
+    desc->dot.roles |= 1u << p->role;
+    LLRT_TRY(fill_groups(all, p, desc->dot.group[i]));
+    LLRT_TRY(expand(all, p, &call->storage[i], &desc->tensors[i]));
+  }
+  desc->n_tensors = all->n;
+  return LLRT_OK;
+}
+
+/* The ranks of A, B and D, and the operation's extents. */
+static llrt_status take_shape(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d, parts *all) {
+  LLRT_REQUIRE(a->rank >= 2 && a->rank < LLRT_MAX_RANK, "operand A has rank %d, not 2 to %d", a->rank,
+               LLRT_MAX_RANK - 1);
+  LLRT_REQUIRE(b->rank >= 2 && b->rank < LLRT_MAX_RANK, "operand B has rank %d, not 2 to %d", b->rank,
+               LLRT_MAX_RANK - 1);
+  int rank = a->rank > b->rank ? a->rank : b->rank;
+  LLRT_REQUIRE(d->rank == rank, "result D has rank %d, not %d: batch axes, M, N", d->rank, rank);
+  all->rank = rank + 1;
+  for (int axis = 0; axis < rank; axis++) all->extent[axis] = d->shape[axis];
+  all->extent[rank] = a->shape[a->rank - 1];
+  return LLRT_OK;
+}
+
+/* The description, unchecked but for ranks and groups. */
+static llrt_status describe(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
+                            const llrt_dot_params *params, llrt_dot_call *call) {
+  llrt_dot_params own;
+  int64_t scale_group[2];
+  parts all = {.n = 0};
+  LLRT_TRY(take_params(params, &own));
+  LLRT_TRY(take_shape(a, b, d, &all));
+  groups_of_result(&own, all.rank, scale_group);
+  list_parts(a, b, d, &own, scale_group, &all);
+  memset(&call->desc, 0, sizeof call->desc);
+  call->desc.kind = LLRT_OP_DOT;
+  fill_numbers(&own, &call->desc);
+  call->desc.in_place = own.c && own.c->data && own.c->data == d->data;
+  return fill_tensors(&all, call);
+}
+
+llrt_status llrt_dot_describe(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
+                              const llrt_dot_params *params, llrt_dot_call *call) {
+  LLRT_REQUIRE(call, "call is NULL");
+  memset(&call->desc, 0, sizeof call->desc);
+  LLRT_REQUIRE(a, "a is NULL");
+  LLRT_REQUIRE(b, "b is NULL");
+  LLRT_REQUIRE(d, "d is NULL");
+  LLRT_TRY(describe(a, b, d, params, call));
+  LLRT_TRY(llrt_validate_desc(&call->desc));
+  return llrt_validate_dot_shapes(&call->desc, call->desc.tensors, NULL);
+}
+
+/* ---- the calls ---- */
+
+llrt_status llrt_dot_into(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
+                          const llrt_dot_params *params, void *stream) {
+  llrt_dot_call call;
+  LLRT_TRY(llrt_dot_describe(a, b, d, params, &call));
+  LLRT_TRY(llrt_validate_tensors(call.desc.tensors, call.desc.n_tensors, call.desc.dot.roles, stream));
+  return llrt_op_call(&call.desc, stream);
+}
+
+/* The type that a result has where nobody asks for another. Types that do not go together: any, and the
+ * description's check says so. */
+static llrt_dtype default_type(const llrt_op_desc *desc) {
+  dot_operand_type a = dot_operand_of(desc, LLRT_DOT_A), b = dot_operand_of(desc, LLRT_DOT_B);
+  bool exist = dot_operand_exists(a.element) && dot_operand_exists(b.element);
+  dot_rule rule;
+  if (!exist || !dot_scaling_exists(&a) || !dot_scaling_exists(&b)) return LLRT_F32;
+  if (!dot_rule_find(&a, &b, desc->dot.accumulate, desc->dot.tf32, &rule)) return LLRT_F32;
+  return rule.result;
+}
+
+static llrt_status describe_result(const llrt_tensor *a, const llrt_tensor *b, const llrt_dot_params *params,
+                                   llrt_tensor *d) {
+  llrt_dot_call call;
+  *d = (llrt_tensor){.device = a->device, .rank = a->rank > b->rank ? a->rank : b->rank};
+  LLRT_REQUIRE(a->rank >= 2 && b->rank >= 2 && d->rank < LLRT_MAX_RANK, "operands of rank %d and %d, not 2 to %d",
+               a->rank, b->rank, LLRT_MAX_RANK - 1);
+  for (int axis = 0; axis < d->rank - 2; axis++) {
+    int in_a = axis - (d->rank - a->rank), in_b = axis - (d->rank - b->rank);
+    int64_t of_a = in_a < 0 ? 1 : a->shape[in_a], of_b = in_b < 0 ? 1 : b->shape[in_b];
+    d->shape[axis] = of_a == 1 ? of_b : of_a;
+  }
+  d->shape[d->rank - 2] = a->shape[a->rank - 2];
+  d->shape[d->rank - 1] = b->shape[b->rank - 1];
+  d->dtype = params ? params->dtype : LLRT_DTYPE_NONE;
+  if (d->dtype) return LLRT_OK;
+  LLRT_TRY(describe(a, b, d, params, &call));
+  d->dtype = default_type(&call.desc);
+  return LLRT_OK;
+}
+
+llrt_status llrt_dot(const llrt_tensor *a, const llrt_tensor *b, const llrt_storage *storage,
+                     const llrt_dot_params *params, void *stream, llrt_tensor *result) {
+  LLRT_REQUIRE(result, "result is NULL");
+  memset(result, 0, sizeof *result);
+  LLRT_REQUIRE(a, "a is NULL");
+  LLRT_REQUIRE(b, "b is NULL");
+  llrt_tensor shape, made;
+  LLRT_TRY(describe_result(a, b, params, &shape));
+  LLRT_TRY(llrt_result_make(&shape, storage, LLRT_DTYPE_NONE, stream, &made));
+  return llrt_result_settle(llrt_dot_into(a, b, &made, params, stream), &made, stream, result);
+}

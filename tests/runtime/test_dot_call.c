@@ -1,0 +1,131 @@
+/* llrt_dot as a call: what a description becomes, and what is refused with which words. */
+#include <llrt/llrt.h>
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static llrt_tensor tensor(llrt_dtype dtype, int rank, int64_t x, int64_t y, int64_t z) {
+  return (llrt_tensor){.dtype = dtype, .rank = rank, .shape = {x, y, z}};
+}
+
+/* One call that is wrong in one respect. */
+typedef struct bad_call {
+  llrt_tensor a, b, d;
+  llrt_tensor extra; /* rank >= 0 where `set` uses it */
+  void (*set)(llrt_dot_params *params, const llrt_tensor *extra);
+  llrt_status status;
+  const char *words; /* part of the message */
+} bad_call;
+
+static void scale_a(llrt_dot_params *p, const llrt_tensor *t) { p->a.scale = t; }
+static void scale_b(llrt_dot_params *p, const llrt_tensor *t) { p->b.scale = t; }
+static void scale_b_32(llrt_dot_params *p, const llrt_tensor *t) { p->b = (llrt_dot_scaling){.scale = t, .group = {32, 1}}; }
+static void zero_b(llrt_dot_params *p, const llrt_tensor *t) { p->b.zero = t; }
+static void global_b(llrt_dot_params *p, const llrt_tensor *t) { p->b.global = t; }
+static void bias(llrt_dot_params *p, const llrt_tensor *t) { p->bias = t; }
+static void addend(llrt_dot_params *p, const llrt_tensor *t) { p->c = t; }
+static void add_only(llrt_dot_params *p, const llrt_tensor *t) { p->add = t; }
+static void add_map(llrt_dot_params *p, const llrt_tensor *t) {
+  (void)t;
+  p->n_maps = 1;
+  p->maps[0].kind = LLRT_MAP_ADD;
+}
+static void xor_map(llrt_dot_params *p, const llrt_tensor *t) {
+  (void)t;
+  p->n_maps = 1;
+  p->maps[0].kind = LLRT_MAP_XOR;
+}
+static void relu(llrt_dot_params *p, const llrt_tensor *t) {
+  (void)t;
+  p->n_maps = 1;
+  p->maps[0].kind = LLRT_MAP_RELU;
+}
+static void in_i32(llrt_dot_params *p, const llrt_tensor *t) {
+  (void)t;
+  p->accumulate = LLRT_I32;
+}
+static void promise(llrt_dot_params *p, const llrt_tensor *t) {
+  p->b.scale = t;
+  p->b.range_low = 10;
+  p->b.range_high = 5;
+}
+static void promise_alone(llrt_dot_params *p, const llrt_tensor *t) {
+  (void)t;
+  p->b.range_high = 5;
+}
+
+#define M(dtype, ...) tensor(LLRT_##dtype, 2, __VA_ARGS__, 0)
+#define BAD LLRT_INVALID_ARGUMENT
+#define NOT LLRT_UNSUPPORTED
+
+Test(dot_call, bad_input) {
+  const bad_call cases[] = {
+      {M(F16, 4, 6), M(F16, 5, 8), M(F16, 4, 8), M(F32, 0, 0), NULL, BAD, "operand B has 5 positions along K, not 6"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 5, 8), M(F32, 0, 0), NULL, BAD, "operand A has 4 positions along M, not 5"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 9), M(F32, 0, 0), NULL, BAD, "operand B has 8 positions along N, not 9"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, -4, 8), M(F32, 0, 0), NULL, BAD, "along M"},
+      {tensor(LLRT_F16, 1, 6, 0, 0), M(F16, 6, 8), M(F16, 4, 8), M(F32, 0, 0), NULL, BAD, "operand A has rank 1"},
+      {tensor(LLRT_F16, 8, 1, 1, 1), M(F16, 6, 8), M(F16, 4, 8), M(F32, 0, 0), NULL, BAD, "operand A has rank 8"},
+      {tensor(LLRT_F16, 3, 2, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F32, 0, 0), NULL, BAD, "result D has rank 2, not 3"},
+      {tensor(LLRT_F16, 3, 2, 4, 6), M(F16, 6, 8), tensor(LLRT_F16, 3, 3, 4, 8), M(F32, 0, 0), NULL, BAD, "operand A has 2 positions along batch axis 0, not 3"},
+      {M(BOOL, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F32, 0, 0), NULL, NOT, "operand A is bool"},
+      {M(F16, 4, 6), M(U32, 6, 8), M(F16, 4, 8), M(F32, 0, 0), NULL, NOT, "operand B is u32"},
+      {M(F16, 4, 6), tensor(LLRT_DTYPE_NONE, 2, 6, 8, 0), M(F16, 4, 8), M(F32, 0, 0), NULL, BAD, "operand B's dtype"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(E8M0, 4, 8), M(F32, 0, 0), NULL, NOT, "the result cannot be e8m0"},
+      {M(I16, 4, 6), M(I16, 6, 8), M(F32, 4, 8), M(F32, 0, 0), NULL, NOT, "sums in i64: the result cannot be f32"},
+      {M(I16, 4, 6), M(I16, 6, 8), M(I64, 4, 8), M(F32, 0, 0), relu, NOT, "nothing can act on the sums"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F32, 0, 0), in_i32, NOT, "sums in f32, not in i32"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(E8M0, 3, 8), scale_b, BAD, "scale of B has 3 positions for 64"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(E8M0, 4, 8), scale_b_32, BAD, "scale of B has 4 positions along K, not 2: the operand A has 64, in groups"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(E8M0, 2, 7), scale_b, BAD, "scale of B has 7 positions for 8"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), tensor(LLRT_E8M0, 1, 2, 0, 0), scale_b, BAD, "scale of B has rank 1"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), tensor(LLRT_E8M0, 3, 2, 2, 8), scale_b, BAD, "scale of B has rank 3"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(I8, 2, 8), scale_b, NOT, "operand B of e2m1 with scales of i8"},
+      {M(E5M2, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(E8M0, 3, 64), scale_a, BAD, "scale of A has 3 positions for 4"},
+      {M(F16, 4, 64), M(E4M3, 64, 8), M(F16, 4, 8), M(E4M3, 4, 64), scale_a, NOT, "operand A of f16 with scales of e4m3"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(I8, 2, 8), zero_b, NOT, "zero points of i8"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(E8M0, 2, 8), promise, BAD, "scale_range of the operand B is 10 to 5"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(E8M0, 2, 8), promise_alone, BAD, "a promise for scales of B"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F32, 1, 1), global_b, BAD, "global scale of B has rank 2"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), tensor(LLRT_F16, 0, 0, 0, 0), global_b, NOT, "global scale of B of a dot cannot be f16"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), tensor(LLRT_F16, 1, 7, 0, 0), bias, BAD, "bias has 7 positions along N, not 8"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F16, 4, 8), bias, BAD, "bias has rank 2"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), tensor(LLRT_I8, 1, 8, 0, 0), bias, NOT, "bias of a dot cannot be i8"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F16, 4, 7), addend, BAD, "addend C has 7 positions along N, not 8"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F16, 4, 8), add_only, BAD, "ADD map and params.add"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F16, 4, 8), add_map, BAD, "ADD map and params.add"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F16, 4, 8), xor_map, BAD, "no map of kind 1"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const bad_call *c = &cases[i];
+    llrt_dot_params params = {0};
+    llrt_dot_call call;
+    if (c->set) c->set(&params, &c->extra);
+    cr_expect_eq(llrt_dot_describe(&c->a, &c->b, &c->d, &params, &call), c->status, "case %zu: %s", i, llrt_last_error());
+    cr_expect(strstr(llrt_last_error(), c->words), "case %zu: %s", i, llrt_last_error());
+  }
+}
+
+Test(dot_call, axes_and_groups) {
+  llrt_tensor a = {.dtype = LLRT_BF16, .rank = 3, .shape = {5, 3, 64}}, b = M(U4, 64, 96);
+  llrt_tensor d = {.dtype = LLRT_BF16, .rank = 3, .shape = {5, 3, 96}};
+  llrt_tensor scale = M(BF16, 2, 96), zero = M(U4, 2, 96), one = tensor(LLRT_F32, 0, 0, 0, 0);
+  llrt_tensor line = tensor(LLRT_BF16, 1, 96, 0, 0);
+  llrt_dot_params params = {.b = {.scale = &scale, .zero = &zero, .global = &one}, .bias = &line};
+  static const int32_t groups[][4] = {{1, 1, -1, 1},   {1, 1, 1, -1},   {-1, -1, 1, 1},  {-1, -1, 1, -1},
+                                      {-1, -1, 1, 32}, {-1, -1, 1, 32}, {-1, -1, -1, -1}};
+  llrt_dot_call call;
+  cr_assert_eq(llrt_dot_describe(&a, &b, &d, &params, &call), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(call.desc.n_tensors, 7);
+  cr_expect_eq(call.desc.dot.roles, 1u << LLRT_DOT_A | 1u << LLRT_DOT_D | 1u << LLRT_DOT_B | 1u << LLRT_DOT_BIAS |
+                                        1u << LLRT_DOT_SCALE_B | 1u << LLRT_DOT_ZERO_B | 1u << LLRT_DOT_GLOBAL_B);
+  for (int t = 0; t < 7; t++) {
+    cr_expect_eq(call.desc.tensors[t].rank, 4);
+    for (int i = 0; i < 4; i++) cr_expect_eq(call.desc.dot.group[t][i], groups[t][i], "tensor %d axis %d", t, i);
+  }
+  llrt_storage_binding binding;
+  const llrt_tensor *own = &call.desc.tensors[2]; /* B: element [k, n] lies at 96 k + n */
+  cr_assert_eq(llrt_storage_bind(own->storage, 4, own->shape, own->strides, &binding), LLRT_OK);
+  const int64_t at[] = {0, 0, 7, 5};
+  cr_expect_eq(llrt_storage_offset(own->storage, &binding, at), 96 * 5 + 7);
+}

@@ -13,6 +13,7 @@ static const subcommand subcommands[] = {
     {"convert", "whole tensors between storages, beside a plain copy", bench_convert},
     {"contiguity", "how wide accesses to narrow tensors are; needs no device", bench_contiguity},
     {"tile", "conversions inside a block, beside shared memory alone", bench_tile},
+    {"broadcast", "tiles reduced inside a block, where places hold copies", bench_broadcast},
     {"gather", "gathers inside a block, by shuffles and through shared memory", bench_gather},
     {"index", "whole tensors gathered along an axis, beside a plain copy", bench_index},
     {"reduce", "matrices reduced along an axis, beside reading alone", bench_reduce},

@@ -4,6 +4,7 @@
 #ifndef LLRT_BENCHMARKS_SUBCOMMANDS_H
 #define LLRT_BENCHMARKS_SUBCOMMANDS_H
 
+int bench_broadcast(int argc, char *argv[]);
 int bench_compile(int argc, char *argv[]);
 int bench_contiguity(int argc, char *argv[]);
 int bench_convert(int argc, char *argv[]);

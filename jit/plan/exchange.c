@@ -103,6 +103,7 @@ static llrt_status swizzle_steps(draft *d, const frame *from, const frame *to,
   static const uint8_t no_matrix[2];
   swizzle chosen;
   LLRT_TRY(swizzle_plan(&d->kernel->target, target->bits, from, to, &chosen));
+  if (d->options && d->options->single_accesses) chosen.vector[0] = chosen.vector[1] = 0;
   return buffer_steps(d, &chosen, no_matrix, target, at);
 }
 
@@ -320,6 +321,7 @@ static llrt_status matrix_route(const conversion *c, int *at, bool *found) {
   *found = false;
   if ((rows.matrix[0] && !target->matrix_store) || (rows.matrix[1] && !target->matrix_load))
     return LLRT_OK;
+  if (c->d->options && c->d->options->single_accesses) return LLRT_OK;
   if (c->from.cluster > 0) return LLRT_OK; /* matrices come from the own block's memory only */
   while (!frame_fit_rows(&f.now, &c->to, c->target->bits, &rows, fitted))
     if (next == c->to.word || !form(c, next++, &f)) return LLRT_OK;

@@ -385,6 +385,7 @@ typedef struct plan_options {
   plan_exchange exchange; /* UNSUPPORTED where it cannot be had */
   int tile_bytes, run_bytes; /* 0: the target's */
   bool ignore_copies;        /* a tile's reduction treats copies like elements of their own; for comparison */
+  bool single_accesses;      /* shared memory is stored and loaded an element at a time; for comparison */
   int rest_bits;             /* most low bits of a digit with an upper part in the tile; 0: the planner's */
 } plan_options;
 

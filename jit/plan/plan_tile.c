@@ -382,6 +382,8 @@ static void count_copies(const llrt_layout *layout, parts *p) {
   int first = registers < 0 ? 0 : llrt_layout_in_shift(layout, registers);
   for (int i = 0; registers >= 0 && i < layout->in[registers].bits; i++)
     if (layout->column[first + i] == 0) p->registers.at[p->registers.n++] = 1ull << next++;
+  for (int i = 0; i < p->lanes.n; i++)
+    if (p->lanes.at[i] == 0) p->lanes.at[i] = 1ull << next++;
   for (int i = 0; i < p->warps.n; i++)
     if (p->warps.at[i] == 0) p->warps.at[i] = 1ull << next++;
 }

@@ -1,5 +1,8 @@
 /* The planner's predicted cost is what the emulator counts, for kernels of tiles without edges. */
+#include "jit/plan/plan_tile.h"
 #include "tests/emulators/emu_plan.h"
+
+#include <llrt/llrt.h>
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -62,3 +65,45 @@ static void compare_all(const char *target) {
 Test(ptx_cost, sm_80) { compare_all("sm_80"); }
 Test(ptx_cost, sm_89) { compare_all("sm_89"); }
 Test(ptx_cost, sm_90a) { compare_all("sm_90a"); }
+
+/* ---- reductions inside a block ---- */
+
+/* Instructions to shared memory of which some lane was active: all that llrt-bench broadcast counts. */
+static void compare_reduction(const char *text, int axis, const char *target, const plan_options *options) {
+  static plan_kernel kernel;
+  static const int64_t shape[] = {32, 32};
+  const plan_tile_reduce reduce = {.combiner = LLRT_COMBINE_SUM, .type = LLRT_F32, .axis = axis};
+  const emu_conversion as_vectors = {.source = "row_major", .destination = "row_major", .rank = 1,
+                                     .shape = {2 * 32 * 32}, .dtype = LLRT_F32, .target = target};
+  llrt_layout layout;
+  plan_target made;
+  emu_outcome outcome;
+  cr_assert_eq(plan_target_find(target, &made), LLRT_OK);
+  cr_assert_eq(llrt_layout_parse(text, 2, shape, &layout), LLRT_OK, "%s", llrt_last_error());
+  const plan_tile tile = {.a = &layout, .element_bits = 32, .reduce = &reduce};
+  cr_assert_eq(plan_tile_make(&tile, &made, options, &kernel), LLRT_OK, "%s", llrt_last_error());
+  emu_plan_run(&as_vectors, &kernel, &outcome);
+  cr_assert(outcome.done, "%s", outcome.message);
+  const emu_counters *counted = &outcome.counters;
+  cr_expect_eq(kernel.cost.shared_accesses * (int64_t)counted->blocks,
+               (int64_t)(counted->shared_loads + counted->shared_stores), "%s, axis %d: %d, counted %d + %d",
+               text, axis, (int)kernel.cost.shared_accesses, (int)counted->shared_stores,
+               (int)counted->shared_loads);
+}
+
+Test(ptx_cost, reductions_of_tiles) {
+  static const char *const layouts[] = {
+      "blocked(size_per_thread=[1,4], threads_per_warp=[8,4], warps_per_cta=[8,1], order=[1,0])",
+      "blocked(size_per_thread=[1,8], threads_per_warp=[4,8], warps_per_cta=[4,4], order=[1,0])",
+      "nvmma(version=[2,0], warps_per_cta=[4,2], instr_shape=[16,8])",
+      "dot(operand=1, k_width=2, parent=nvmma(version=[2,0], warps_per_cta=[4,2], instr_shape=[16,8]))",
+      "slice(dim=0, parent=nvmma(version=[2,0], warps_per_cta=[2,4,1], instr_shape=[1,16,8]))",
+      "slice(dim=1, parent=blocked(size_per_thread=[1,2,2], threads_per_warp=[4,2,4], warps_per_cta=[4,2,1], "
+      "order=[2,1,0]))",
+  };
+  static const plan_options ways[] = {{.ignore_copies = false}, {.ignore_copies = true},
+                                      {.ignore_copies = true, .single_accesses = true}};
+  for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+    for (int axis = 0; axis < 2; axis++)
+      for (int w = 0; w < 3; w++) compare_reduction(layouts[i], axis, w == 1 ? "sm_80" : "sm_90a", &ways[w]);
+}

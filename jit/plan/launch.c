@@ -50,6 +50,16 @@ static int64_t count_positions(const bound_call *call) {
   return count_places(call, call->launch->grid, call->launch->n_grid);
 }
 
+/* Turns of the stage's own walk, and how many of them a block takes. Only the first stage's are shared. */
+static int64_t own_turns(const bound_call *call) {
+  const plan_walk *walk = &call->launch->walk;
+  return walk->n == 0 ? 1 : count_places(call, walk->place, walk->n);
+}
+
+static int64_t own_share(const bound_call *call) {
+  return call->launch->walk.blocks > 0 ? call->run->share : own_turns(call);
+}
+
 /* Whole bytes: planning saw to that. */
 static int64_t origin_bytes(const llrt_storage_binding *binding, int bits) {
   return binding->origin[0] / 8 * bits + binding->origin[0] % 8 * bits / 8;
@@ -76,8 +86,8 @@ static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
     case PLAN_ARG_WORKSPACE:
       return (uint64_t)(uintptr_t)call->run->workspace + (uint64_t)call->run->region[arg->index] +
              (uint64_t)arg->factor;
-    case PLAN_ARG_TURNS: return (uint64_t)call->run->turns;
-    case PLAN_ARG_SHARE: return (uint64_t)call->run->share;
+    case PLAN_ARG_TURNS: return (uint64_t)own_turns(call);
+    case PLAN_ARG_SHARE: return (uint64_t)own_share(call);
     case PLAN_ARG_SPLITS: return (uint64_t)call->run->splits;
     case PLAN_ARG_PARTIAL: return (uint64_t)call->bindings[arg->tensor].span;
     case PLAN_ARG_BEGIN: return (uint64_t)(uintptr_t)call->tensors[arg->tensor].data;

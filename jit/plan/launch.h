@@ -27,7 +27,7 @@ typedef enum plan_arg_kind {
   PLAN_ARG_INDEX_REPORT, /* its counter */
   PLAN_ARG_EXTENT_PTR,   /* the tensor's extent_ptr[index] */
   PLAN_ARG_WORKSPACE,    /* address of the workspace's region `index` + factor bytes */
-  PLAN_ARG_TURNS,        /* positions that all blocks of a walk take together */
+  PLAN_ARG_TURNS,        /* positions that all blocks of the stage's walk take together */
   PLAN_ARG_SHARE,        /* of these, what one block takes */
   PLAN_ARG_SPLITS,       /* blocks that share a walk */
   PLAN_ARG_PARTIAL,      /* elements of one split's result: binding.span of the tensor */
@@ -123,7 +123,7 @@ typedef struct plan_run {
   const llrt_tensor *tensors; /* of the operation: shape is the shared logical shape */
   const llrt_storage_binding *bindings;
   int32_t n;
-  int64_t turns, share, splits; /* of the first stage's walk */
+  int64_t turns, share, splits; /* of the first stage's walk; others are not shared */
   int64_t region[PLAN_MAX_REGIONS]; /* offset in the workspace, bytes */
   int64_t workspace_bytes;      /* needed */
   void *workspace;              /* set by the caller before plan_run_stage */

@@ -187,5 +187,13 @@ Test(reduce, long_axes) {
   cr_expect(run.splits > 900 && run.splits <= 1024, "%lld splits", (long long)run.splits);
   cr_expect(run.share * run.splits >= run.turns && run.share * (run.splits - 1) < run.turns);
   cr_expect_lt(run.workspace_bytes, 1 << 16);
+  /* The second stage has a walk of its own: over the shares' results, one turn, by one block. */
+  const plan_launch *second = &made->variant[1].launch;
+  uint64_t args[PLAN_MAX_ARGS];
+  int64_t blocks;
+  cr_assert_eq(plan_run_stage(second, &run, args, &blocks), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < second->n_args; i++)
+    if (second->arg[i].kind == PLAN_ARG_TURNS || second->arg[i].kind == PLAN_ARG_SHARE) cr_expect_eq(args[i], 1);
+  cr_expect_eq(blocks, 1);
   free(made);
 }

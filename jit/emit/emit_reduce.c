@@ -7,6 +7,7 @@
 #include "jit/plan/eval.h"
 #include "jit/plan/reduce.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int word_count(const plan_value *value) { return 1 << plan_value_bits(value, PLAN_REGISTER); }
@@ -104,6 +105,19 @@ static emit_pair butterfly(emitter *e, const plan_step *step, emit_pair own, int
   return join(e, step, own, other);
 }
 
+/* redux.sync of all lanes. */
+static LLVMValueRef fold_at_once(emitter *e, const plan_step *step, LLVMValueRef word) {
+  static const char *const names[][2] = {
+      [LLRT_COMBINE_SUM] = {"add", "add"},  [LLRT_COMBINE_MIN] = {"umin", "min"},
+      [LLRT_COMBINE_MAX] = {"umax", "max"}, [LLRT_COMBINE_ANY] = {"or", "or"},
+      [LLRT_COMBINE_ALL] = {"and", "and"},
+  };
+  char name[40];
+  LLVMValueRef args[] = {word, emit_i32(e, UINT32_MAX)};
+  snprintf(name, sizeof name, "llvm.nvvm.redux.sync.%s", names[step->combiner][step->type == LLRT_I32]);
+  return emit_intrinsic(e, name, NULL, 0, args, 2);
+}
+
 /* The lanes of a vector whose bit `lane_bit` is `set`, one after the other. */
 static LLVMValueRef half_of(emitter *e, LLVMValueRef word, int lane_bit, int set) {
   if (!word) return NULL;
@@ -135,6 +149,10 @@ void emit_fold_lanes_step(emitter *e, const plan_step *step) {
   int n = plan_fold_bits(in, PLAN_LANE, out->layout.out[0].bits, bit);
   for (int i = 0; i < word_count(out); i++) {
     emit_pair x = word_of(e, step, step->in, step->index_in, i);
+    if (plan_folds_at_once(e->kernel, step)) {
+      put_word(e, step, i, (emit_pair){.key = fold_at_once(e, step, x.key)});
+      continue;
+    }
     for (int b = 0; b < n; b++)
       x = emit_is_host(e) ? fold_halves(e, step, x, left_of(bit, b, bit[b])) : butterfly(e, step, x, bit[b]);
     put_word(e, step, i, x);

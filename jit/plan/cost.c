@@ -333,6 +333,10 @@ static void count_joins(const plan_kernel *kernel, const plan_step *step, plan_c
   if (step->kind != PLAN_FOLD_LANES) return;
   int rounds = plan_fold_bits(in, PLAN_LANE, out->layout.out[0].bits, bit);
   int words = in->bits == 64 ? 2 : 1;
+  if (plan_folds_at_once(kernel, step)) {
+    cost->shuffles += registers;
+    return;
+  }
   if (step->pairs) words += kernel->value[step->index_in].bits == 64 ? 2 : 1;
   cost->combined += rounds * registers;
   cost->shuffles += rounds * registers * words;

@@ -61,6 +61,10 @@ llrt_status reduce_laid_out(const plan_kernel *kernel, const plan_value *in, int
 /* The register bits of a value whose columns lie beyond `tile_bits`, lowest column first. */
 int plan_fold_bits(const plan_value *in, plan_dim dim, int tile_bits, int bit[LLRT_MAX_BITS]);
 
+/* Whether a PLAN_FOLD_LANES step is one instruction a register (target.fold_lanes): integers of 32 bits across all
+ * lanes of a warp, of which some may hold copies where joining these changes nothing. */
+bool plan_folds_at_once(const plan_kernel *kernel, const plan_step *step);
+
 /* Turns of a share at least: the in-block reduction and the partial result cost about one. */
 #define REDUCE_LEAST_TURNS 2
 

@@ -20,6 +20,18 @@ int plan_fold_bits(const plan_value *in, plan_dim dim, int tile_bits, int bit[LL
   return n;
 }
 
+bool plan_folds_at_once(const plan_kernel *kernel, const plan_step *step) {
+  const plan_value *in = &kernel->value[step->in];
+  int bit[LLRT_MAX_BITS], copies = 0;
+  int n = plan_fold_bits(in, PLAN_LANE, kernel->value[step->out].layout.out[0].bits, bit);
+  if (!kernel->target.fold_lanes || step->pairs || in->bits != 32 || step->combiner == LLRT_COMBINE_PROD)
+    return false;
+  if (step->type != LLRT_I32 && step->type != LLRT_U32) return false;
+  for (int i = 0; i < plan_value_bits(in, PLAN_LANE); i++) copies += plan_value_columns(in, PLAN_LANE)[i] == 0;
+  if (step->combiner == LLRT_COMBINE_SUM && copies > 0) return false;
+  return n > 1 && n + copies == plan_value_bits(in, PLAN_LANE);
+}
+
 /* ---- layouts ---- */
 
 typedef struct columns {

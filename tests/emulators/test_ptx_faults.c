@@ -52,6 +52,8 @@ static const struct {
     {"a shuffle from a lane that did not load", "setp.ne.u32 %p4, %r8, 3; @%p4 mov.u32 %r4, 1;"
      "shfl.sync.idx.b32 %r4, %r4, 3, 31, -1; cvt.u64.u32 %d0, %r4;", 32, EMU_UNDEFINED, 0,
          "st.global"},
+    {"a reduction of a lane that did not load", "setp.ne.u32 %p4, %r8, 3; @%p4 mov.u32 %r4, 1;"
+     "redux.sync.or.b32 %r4, %r4, -1; cvt.u64.u32 %d0, %r4;", 32, EMU_UNDEFINED, 0, "st.global"},
     {"a shuffle from a lane that left", "setp.eq.u32 %p4, %r8, 3; mov.u64 %d0, 0; @%p4 ret;"
      "shfl.sync.idx.b32 %r4, %r8, 3, 31, 0xfffffff7;", 32, EMU_UNDEFINED, 0, "shfl"},
     /* races and barriers */
@@ -72,6 +74,8 @@ static const struct {
      "@%p4 st.global.u64 [%d31], %d0; @%p4 ret; bar.sync 0;", 64, EMU_BARRIER, UNUSED, "bar.sync"},
     {"a shuffle in one branch", "mov.u64 %d0, 0; setp.lt.u32 %p4, %r8, 16; @%p4 bra X;"
      "shfl.sync.idx.b32 %r4, %r8, 3, 31, -1; X:", 32, EMU_BARRIER, UNUSED, "shfl"},
+    {"a reduction in one branch", "mov.u64 %d0, 0; setp.lt.u32 %p4, %r8, 16; @%p4 bra X;"
+     "redux.sync.add.s32 %r4, %r8, -1; X:", 32, EMU_BARRIER, UNUSED, "redux"},
     {"trap", "mov.u64 %d0, 0; trap;", 32, EMU_LIMIT, 0, "trap"},
     /* what is unknown */
     {"opcode", "frobnicate.u32 %r0, %r1;", 32, EMU_UNKNOWN, UNUSED, ""},

@@ -62,6 +62,28 @@ Test(ptx_warp, shuffle_by_each_lanes_own_index) {
   cr_expect(result.counters.shuffles == 1);
 }
 
+/* Lane l brings 5 - 3 l; the first halves of numbers that each operation makes of all lanes. */
+Test(ptx_warp, reductions) {
+  static const struct {
+    const char *operation;
+    uint32_t all;
+  } rows[] = {
+      {"add.s32", (uint32_t)(32 * 5 - 3 * 496)}, {"add.u32", (uint32_t)(32 * 5 - 3 * 496)},
+      {"min.s32", (uint32_t)-88}, {"max.s32", 5}, {"min.u32", 2}, {"max.u32", (uint32_t)-1},
+      {"and.b32", 0}, {"or.b32", UINT32_MAX},
+  };
+  char body[256];
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    snprintf(body, sizeof body, "mad.lo.s32 %%r4, %%r8, -3, 5; redux.sync.%s %%r5, %%r4, -1; mov.b64 %%d0, {%%r5, %%r4};",
+             rows[i].operation);
+    run(body, 32);
+    for (int lane = 0; lane < 32; lane++)
+      cr_expect((uint32_t)result.out[lane] == rows[i].all, "%s: 0x%x", rows[i].operation, (uint32_t)result.out[lane]);
+  }
+  run("redux.sync.xor.b32 %r5, %r8, -1; redux.sync.add.u32 %r6, 3, -1; mov.b64 %d0, {%r5, %r6};", 32);
+  cr_expect(result.out[9] == (uint64_t)96 << 32 && result.counters.shuffles == 2);
+}
+
 Test(ptx_warp, votes) {
   run("setp.lt.u32 %p4, %r8, 5; vote.sync.ballot.b32 %r4, %p4, -1; vote.sync.all.pred %p5, %p4, -1;"
       "vote.sync.any.pred %p6, %p4, -1; vote.sync.uni.pred %p7, %p4, -1; activemask.b32 %r5;"

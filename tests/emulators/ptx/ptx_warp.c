@@ -1,4 +1,4 @@
-/* Exchange between the lanes of a warp: shuffles and votes. */
+/* Exchange between the lanes of a warp: shuffles, votes and reductions. */
 #include "tests/emulators/ptx/ptx_run.h"
 
 /* The lanes named by operand n must be exactly those that come here. */
@@ -66,6 +66,52 @@ static bool run_vote(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
   return true;
 }
 
+/* a joined with b by redux's operation, of 32 bits. */
+static uint32_t joined(int operation, bool is_signed, uint32_t a, uint32_t b) {
+  bool less = is_signed ? (int32_t)a < (int32_t)b : a < b;
+  switch (operation) {
+    case 1: return a + b;
+    case 2: return less ? a : b;
+    default: return less ? b : a;
+  }
+}
+
+static uint32_t joined_bits(int operation, uint32_t a, uint32_t b) {
+  return operation == 1 ? a & b : operation == 2 ? a | b : a ^ b;
+}
+
+/* redux.sync: one undefined bit makes the result undefined. */
+static bool reduce_lanes(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask, bool bits) {
+  int from = ptx_reg(op, 1, 0);
+  const uint64_t *u = warp->state[from] ? ptx_undefined(warp, from) : NULL;
+  ptx_lanes value, undefined;
+  uint32_t all = 0, any = 0;
+  bool first = true;
+  if (!check_members(run, warp, op, 2, mask)) return false;
+  for (int i = 0; i < PTX_LANES; i++) {
+    if (!(mask >> i & 1)) continue;
+    uint32_t own = (uint32_t)warp->value[from][i];
+    if (first) all = own;
+    else all = bits ? joined_bits(op->choice[0], all, own) : joined(op->choice[0], op->choice[1] == 2, all, own);
+    any |= u ? (uint32_t)u[i] : 0;
+    first = false;
+  }
+  for (int i = 0; i < PTX_LANES; i++) {
+    value[i] = all;
+    undefined[i] = any ? UINT32_MAX : 0;
+  }
+  ptx_write(warp, ptx_reg(op, 0, 0), mask, value, any ? undefined : NULL);
+  return true;
+}
+
+static bool run_redux(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  return reduce_lanes(run, warp, op, mask, false);
+}
+
+static bool run_redux_bits(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  return reduce_lanes(run, warp, op, mask, true);
+}
+
 static bool run_activemask(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   ptx_lanes value;
   (void)run;
@@ -78,6 +124,8 @@ static bool run_activemask(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint3
 
 const ptx_form ptx_warp_forms[] = {
     ROW("shfl sync up|down|bfly|idx b32", "qssss", run_shuffle, PTX_SHUFFLE),
+    ROW("redux sync add|min|max u32|s32", "dss", run_redux, PTX_SHUFFLE),
+    ROW("redux sync and|or|xor b32", "dss", run_redux_bits, PTX_SHUFFLE),
     ROW("vote sync all|any|uni pred", "dss", run_vote, PTX_ARITHMETIC),
     ROW("vote sync all|any|uni|ballot b32", "dss", run_vote, PTX_ARITHMETIC),
     ROW("activemask b32", "d", run_activemask, PTX_ARITHMETIC),

@@ -25,6 +25,7 @@ struct llrt_device {
 typedef struct backend_launch {
   int64_t blocks;  /* > 0, < 2^31 */
   int32_t threads; /* of a block */
+  int32_t block_bytes; /* what a block writes; 0: not known */
   int32_t n_args;
   const uint64_t *args; /* one 64-bit kernel parameter each */
 } backend_launch;

@@ -19,9 +19,9 @@
 #define MAX_CLUSTER 8    /* blocks, likewise */
 
 /* A field added to the recipe must be written and read below, and the format's version raised. */
-_Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 24 +
+_Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 28 +
                                           sizeof(plan_range) + sizeof(plan_walk) + sizeof(plan_view) +
-                                          sizeof(plan_workspace) + 4,
+                                          sizeof(plan_workspace) + 8,
                "plan_launch changed");
 _Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 40, "plan_range changed");
 _Static_assert(sizeof(plan_walk) == 8 + 32 * LLRT_MAX_RANK + 16, "plan_walk changed");
@@ -83,6 +83,7 @@ static void put_launch(llrt_text *out, const plan_launch *launch) {
   put(out, launch->threads);
   put(out, launch->shared_bytes);
   put(out, launch->cluster);
+  put(out, launch->block_bytes);
   put(out, launch->stage);
   put(out, launch->later);
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
@@ -244,6 +245,7 @@ static void get_grid(reader *in, plan_launch *launch) {
   launch->threads = get_within(in, 1, MAX_THREADS);
   launch->shared_bytes = get_within(in, 0, INT32_MAX);
   launch->cluster = get_within(in, 0, MAX_CLUSTER);
+  launch->block_bytes = get_within(in, 0, INT32_MAX);
   launch->stage = get_within(in, 0, PLAN_MAX_VARIANTS - 1);
   launch->later = get_within(in, 0, PLAN_MAX_VARIANTS - 1);
 }

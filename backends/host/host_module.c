@@ -89,8 +89,8 @@ llrt_status llrt_host_launch(llrt_device *base, const backend_module *module,
   assert(stream == NULL);
   (void)stream;
   const host_device *device = (const host_device *)base;
-  int tile_bytes = base->target.tile_bytes;
-  int64_t grain = tile_bytes > 0 && tile_bytes < GRAIN_BYTES ? GRAIN_BYTES / tile_bytes : 1;
+  int block_bytes = launch->block_bytes > 0 ? launch->block_bytes : base->target.tile_bytes;
+  int64_t grain = block_bytes > 0 && block_bytes < GRAIN_BYTES ? GRAIN_BYTES / block_bytes : 1;
   host_run run = {module->entry, launch->args};
   llrt_parallel_run(device->parallel, launch->blocks, grain, run_blocks, &run);
   return LLRT_OK;

@@ -328,6 +328,7 @@ static void move_host_register(emitter *e, access *a, uint64_t index, int lane_b
   int lanes = 1 << lane_bits, run = 1 << run_bits;
   LLVMTypeRef piece_type = lanes_type(e, a, run_bits);
   LLVMValueRef *word = &a->words[index >> a->word];
+  if (a->place.tensor >= 0) emit_ahead_some(e);
   if (a->load) *word = LLVMGetUndef(lanes_type(e, a, lane_bits));
   for (int first = 0; first < lanes; first += run) {
     uint64_t tile = register_tile(a, index) ^

@@ -83,6 +83,59 @@ typedef struct emit_index_value {
   LLVMValueRef value, valid;
 } emit_index_value;
 
+/* What a tensor's indices add at one tile coordinate. */
+typedef struct emit_index_terms {
+  LLVMValueRef columns, sum; /* i64: what joins the XOR and the sum of the offset */
+  LLVMValueRef base;         /* a pointer list's address; NULL: the tensor's own */
+  LLVMValueRef valid;        /* i1: memory may be touched; NULL: always */
+  LLVMValueRef kept;         /* i1: the element is written; NULL: always */
+} emit_index_terms;
+
+/* The tile coordinates at which one set of index values holds. */
+typedef struct emit_spot {
+  uint64_t key; /* the coordinate's bits that select a value */
+  emit_index_terms terms;
+  LLVMValueRef base;   /* pointer to offset 0 */
+  LLVMValueRef common; /* pointer to this thread's element of tile coordinate 0, with these values */
+} emit_spot;
+
+#define EMIT_MAX_SPOTS 32 /* remembered at a time */
+
+/* Neighbouring values of an index, loaded together. */
+#define EMIT_GROUP_VALUES 4
+typedef struct emit_index_group {
+  int index;
+  uint64_t key; /* the tile coordinate's selecting bits, those inside the group clear */
+  LLVMValueRef value[EMIT_GROUP_VALUES]; /* i64 */
+} emit_index_group;
+
+/* Where a step's elements lie: the address map of a tensor or buffer and what the thread adds. */
+typedef struct emit_place {
+  const plan_value *value;
+  int bits;             /* of an element there */
+  int tensor;           /* or -1: shared buffer */
+  bool staged;          /* the tensor's panel in shared memory */
+  plan_address_map map; /* of tile bits */
+  LLVMValueRef base;    /* pointer to offset 0, but for pointer lists */
+  uint64_t moving;      /* address bits that lane, warp, iteration, grid and indices can set; buffer: in bytes */
+  LLVMValueRef sum;     /* buffer: what lane and warp add, bytes */
+  bool indexed;         /* the tensor has indices */
+  uint64_t selecting;   /* indexed: the bits of digits that select a value */
+  int n_spots;
+  emit_spot spot[EMIT_MAX_SPOTS]; /* without indices one */
+  int n_groups;
+  emit_index_group group[EMIT_MAX_SPOTS];
+} emit_place;
+/* PLAN_PREFETCH under way: `total` accesses, of which some are emitted with each of `words` words that the steps
+ * behind it load, shuffle and store. */
+typedef struct emit_ahead {
+  const plan_step *step;
+  emit_place place;
+  LLVMValueRef grid, upper[PLAN_MAX_DIGITS]; /* of the block after this one */
+  uint64_t inside, next;                     /* registers on the line of others; the next register */
+  int total, asked, words, seen;
+} emit_ahead;
+
 struct emitter {
   const plan_kernel *kernel;
   const emit_target_ops *ops;
@@ -105,6 +158,7 @@ struct emitter {
   emit_index_value index[PLAN_MAX_INDICES]; /* of uniform indices */
   LLVMValueRef extent[LLRT_MAX_RANK];       /* i64: of device memory; NULL where it is not there */
   LLVMValueRef shared[PLAN_MAX_BUFFERS]; /* pointers to bytes */
+  emit_ahead ahead;
   emit_words value[PLAN_MAX_VALUES];
 };
 
@@ -170,49 +224,6 @@ void emit_decode_block(emitter *e);
 void emit_block_turns(emitter *e, LLVMValueRef *begin, LLVMValueRef *end);
 void emit_decode_turn(emitter *e, LLVMValueRef turn);
 
-/* What a tensor's indices add at one tile coordinate. */
-typedef struct emit_index_terms {
-  LLVMValueRef columns, sum; /* i64: what joins the XOR and the sum of the offset */
-  LLVMValueRef base;         /* a pointer list's address; NULL: the tensor's own */
-  LLVMValueRef valid;        /* i1: memory may be touched; NULL: always */
-  LLVMValueRef kept;         /* i1: the element is written; NULL: always */
-} emit_index_terms;
-
-/* The tile coordinates at which one set of index values holds. */
-typedef struct emit_spot {
-  uint64_t key; /* the coordinate's bits that select a value */
-  emit_index_terms terms;
-  LLVMValueRef base;   /* pointer to offset 0 */
-  LLVMValueRef common; /* pointer to this thread's element of tile coordinate 0, with these values */
-} emit_spot;
-
-#define EMIT_MAX_SPOTS 32 /* remembered at a time */
-
-/* Neighbouring values of an index, loaded together. */
-#define EMIT_GROUP_VALUES 4
-typedef struct emit_index_group {
-  int index;
-  uint64_t key; /* the tile coordinate's selecting bits, those inside the group clear */
-  LLVMValueRef value[EMIT_GROUP_VALUES]; /* i64 */
-} emit_index_group;
-
-/* Where a step's elements lie: the address map of a tensor or buffer and what the thread adds. */
-typedef struct emit_place {
-  const plan_value *value;
-  int bits;             /* of an element there */
-  int tensor;           /* or -1: shared buffer */
-  bool staged;          /* the tensor's panel in shared memory */
-  plan_address_map map; /* of tile bits */
-  LLVMValueRef base;    /* pointer to offset 0, but for pointer lists */
-  uint64_t moving;      /* address bits that lane, warp, iteration, grid and indices can set; buffer: in bytes */
-  LLVMValueRef sum;     /* buffer: what lane and warp add, bytes */
-  bool indexed;         /* the tensor has indices */
-  uint64_t selecting;   /* indexed: the bits of digits that select a value */
-  int n_spots;
-  emit_spot spot[EMIT_MAX_SPOTS]; /* without indices one */
-  int n_groups;
-  emit_index_group group[EMIT_MAX_SPOTS];
-} emit_place;
 void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_place *place);
 void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place);
 
@@ -315,6 +326,16 @@ void emit_begin_indices(emitter *e);
 LLVMValueRef emit_present(emitter *e);
 void emit_index_terms_at(emitter *e, emit_place *place, uint64_t tile, emit_index_terms *terms);
 void emit_report_step(emitter *e, const plan_step *step);
+
+/* ---- emit_region.c: iterations of the host's regions ---- */
+
+/* i1: whether all that the value has in this iteration is surely inside every bound; is not all beyond one of the
+ * destination's (NULL: always). */
+LLVMValueRef emit_iteration_interior(emitter *e, const plan_value *value);
+LLVMValueRef emit_iteration_present(emitter *e, const plan_value *value);
+/* PLAN_PREFETCH at `at`, in a body that ends before `end`; and those of its accesses that are due with the next word. */
+void emit_prefetch_step(emitter *e, int at, int end);
+void emit_ahead_some(emitter *e);
 
 /* ---- steps: one file each ---- */
 void emit_load_step(emitter *e, const plan_step *step);          /* access.c */

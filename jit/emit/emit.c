@@ -21,7 +21,8 @@ static void emit_if_interior(emitter *e, int at) {
   LLVMBasicBlockRef inside = emit_new_block(e, "interior"), edge = emit_new_block(e, "edge");
   LLVMBasicBlockRef done = emit_new_block(e, "done");
   emit_words first;
-  LLVMBuildCondBr(e->builder, emit_interior(e), inside, edge);
+  LLVMValueRef interior = step->looped ? emit_iteration_interior(e, &e->kernel->value[step->in]) : emit_interior(e);
+  LLVMBuildCondBr(e->builder, interior, inside, edge);
   LLVMPositionBuilderAtEnd(e->builder, inside);
   e->interior = true;
   emit_steps(e, at + 1, step->body);
@@ -42,8 +43,10 @@ static void emit_if_interior(emitter *e, int at) {
 }
 
 static void emit_if_present(emitter *e, int at) {
-  LLVMBasicBlockRef next = emit_open_guard(e, emit_present(e));
-  emit_steps(e, at + 1, e->kernel->step[at].body);
+  const plan_step *step = &e->kernel->step[at];
+  LLVMValueRef present = step->looped ? emit_iteration_present(e, &e->kernel->value[step->in]) : emit_present(e);
+  LLVMBasicBlockRef next = emit_open_guard(e, present);
+  emit_steps(e, at + 1, step->body);
   emit_close_guard(e, next);
 }
 
@@ -51,11 +54,14 @@ static void emit_loop(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at];
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef body = emit_new_block(e, "loop"), done = emit_new_block(e, "loop_done");
-  LLVMValueRef zero = emit_i64(e, 0);
+  LLVMValueRef zero = emit_i64(e, 0), outer = e->iteration;
   LLVMBuildBr(e->builder, body);
   LLVMPositionBuilderAtEnd(e->builder, body);
-  e->iteration = LLVMBuildPhi(e->builder, e->i64, "iteration");
-  LLVMValueRef counter = e->iteration;
+  LLVMValueRef counter = LLVMBuildPhi(e->builder, e->i64, "iteration");
+  e->iteration = counter;
+  if (outer)
+    e->iteration = LLVMBuildOr(
+        e->builder, LLVMBuildShl(e->builder, outer, emit_i64(e, step->iterations), ""), counter, "");
   emit_steps(e, at + 1, step->body);
   LLVMValueRef next = LLVMBuildAdd(e->builder, counter, emit_i64(e, 1), "");
   LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntULT, next,
@@ -65,7 +71,7 @@ static void emit_loop(emitter *e, int at) {
   LLVMAddIncoming(counter, &zero, &before, 1);
   LLVMAddIncoming(counter, &next, &latch, 1);
   LLVMPositionBuilderAtEnd(e->builder, done);
-  e->iteration = NULL;
+  e->iteration = outer;
 }
 
 static void emit_opaque_step(emitter *e, const plan_step *step) {
@@ -168,6 +174,7 @@ static void emit_steps(emitter *e, int first, int n) {
       case PLAN_REPORT: emit_report_step(e, step); break;
       case PLAN_IF_INTERIOR: emit_if_interior(e, i); break;
       case PLAN_LOOP: emit_loop(e, i); break;
+      case PLAN_PREFETCH: emit_prefetch_step(e, i, first + n); break;
       case PLAN_REPEAT: emit_repeat(e, i); break;
       case PLAN_STAGE: emit_stage_step(e); break;
       case PLAN_SCAN: emit_scan_step(e, step); break;

@@ -127,6 +127,7 @@ static LLVMValueRef shuffle_lanes(const shuffler *s, uint64_t index) {
   emitter *e = s->e;
   LLVMValueRef mask[64], zero = *word_at(s, s->in, source_register(s, index));
   LLVMValueRef one = *word_at(s, s->in, source_register(s, index) ^ s->round.drawn);
+  emit_ahead_some(e);
   if (LLVMGetTypeKind(LLVMTypeOf(zero)) != LLVMVectorTypeKind) return zero;
   unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(zero));
   for (unsigned l = 0; l < lanes; l++) {

@@ -55,20 +55,20 @@ bool plan_is_local(const plan_kernel *kernel, int buffer, const plan_value *valu
   return true;
 }
 
-static uint64_t repetition_of(const llrt_layout *layout, const llrt_layout *inverse, uint64_t x) {
-  return f2_apply(inverse->column, x) >> layout->in[0].bits & bits_mask(layout->in[1].bits);
+static uint64_t repetition_of(const plan_buffer *buffer, const llrt_layout *inverse, uint64_t x) {
+  return f2_apply(inverse->column, x) >> buffer->layout.in[0].bits & bits_mask(plan_buffer_parts(buffer));
 }
 
 void plan_repetitions_of(const plan_kernel *kernel, int buffer, const plan_value *value,
                          plan_repetitions *out) {
-  const llrt_layout *layout = &kernel->buffer[buffer].layout;
+  const plan_buffer *parted = &kernel->buffer[buffer];
   llrt_layout inverse;
   memset(out, 0, sizeof *out);
-  if (layout->in[1].bits == 0 || llrt_layout_right_inverse(layout, &inverse) != LLRT_OK) return;
+  if (plan_buffer_parts(parted) == 0 || llrt_layout_right_inverse(&parted->layout, &inverse) != LLRT_OK) return;
   for (int i = 0; i < plan_value_bits(value, PLAN_REGISTER); i++)
-    out->of_register[i] = repetition_of(layout, &inverse, plan_value_columns(value, PLAN_REGISTER)[i]);
+    out->of_register[i] = repetition_of(parted, &inverse, plan_value_columns(value, PLAN_REGISTER)[i]);
   for (int i = 0; i < plan_value_bits(value, PLAN_WARP); i++) {
-    out->of_warp[i] = repetition_of(layout, &inverse, plan_value_columns(value, PLAN_WARP)[i]);
+    out->of_warp[i] = repetition_of(parted, &inverse, plan_value_columns(value, PLAN_WARP)[i]);
     out->warps |= out->of_warp[i];
   }
 }

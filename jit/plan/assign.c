@@ -233,12 +233,13 @@ static void gpu_sides(draft *d, int word, side_assignment side[2]) {
  * left over where the tile is small: what packed_middle may need to exchange the first. That holds for both
  * sides of a cast, too, because the exchange moves the narrower elements. */
 static void host_side(draft *d, side_assignment *side, int t) {
+  int n = d->tile_bits - d->region_bits;
   int word = draft_word_of(d, d->kernel->tensor_bits[t]);
   int packed = draft_word_of(d, bits_min(d->kernel->tensor_bits[0], d->kernel->tensor_bits[1]));
-  int lanes = bits_min(d->kernel->lane_bits, d->tile_bits - 3 * packed);
-  fill(side, &side->registers, word, d->order[t], d->tile_bits, 0);
-  fill(side, &side->lanes, bits_max(lanes, 0), d->order[t], d->tile_bits, 0);
-  fill(side, &side->registers, d->tile_bits, d->order[t], d->tile_bits, 0);
+  int lanes = bits_min(d->kernel->lane_bits, n - 3 * packed);
+  fill(side, &side->registers, word, d->order[t], n, 0);
+  fill(side, &side->lanes, bits_max(lanes, 0), d->order[t], n, 0);
+  fill(side, &side->registers, n, d->order[t], n, 0);
 }
 
 /* ---- layouts ---- */
@@ -285,19 +286,34 @@ static llrt_status assign_edge(const draft *d, draft_values *values) {
   vectors iterations = {0};
   int pair = draft_log2_bytes(d, 1) < 0;
   f2_basis_init(&side.span);
-  fill(&side, &side.registers, pair, d->order[1], d->tile_bits, 0);
+  int n = d->tile_bits - d->region_bits;
+  fill(&side, &side.registers, pair, d->order[1], n, 0);
   if (d->kernel->target.lanes_first) {
-    fill(&side, &side.lanes, d->word_elements - pair, d->order[1], d->tile_bits, 0);
+    fill(&side, &side.lanes, d->word_elements - pair, d->order[1], n, 0);
   } else {
-    fill(&side, &side.registers, d->word_elements, d->order[1], d->tile_bits, 0);
-    fill(&side, &side.lanes, d->kernel->lane_bits, d->order[1], d->tile_bits, 0);
-    fill(&side, &side.warps, d->kernel->warp_bits, d->order[1], d->tile_bits, 0);
+    fill(&side, &side.registers, d->word_elements, d->order[1], n, 0);
+    fill(&side, &side.lanes, d->kernel->lane_bits, d->order[1], n, 0);
+    fill(&side, &side.warps, d->kernel->warp_bits, d->order[1], n, 0);
   }
-  fill(&side, &iterations, d->tile_bits, d->order[1], d->tile_bits, 0);
+  fill(&side, &iterations, n, d->order[1], n, 0);
   values->edge_iterations = iterations.n;
+  fill(&side, &iterations, d->tile_bits, d->order[1], d->tile_bits, n);
   int word = draft_word_of(d, d->kernel->tensor_bits[0]);
   word = bits_min(bits_max(pair, d->word_elements), word);
   return make_value(d, &side, 0, word, &iterations, &values->edge);
+}
+
+/* What of a region is asked for while a tile is worked on: as many elements as a tile has, row by row of the source. */
+static llrt_status assign_ahead(const draft *d, int word, plan_value *ahead) {
+  side_assignment side = {0};
+  vectors iterations = {0};
+  int n = d->tile_bits, tile = n - d->region_bits;
+  f2_basis_init(&side.span);
+  fill(&side, &side.registers, word, d->ahead, n, 0);
+  fill(&side, &side.lanes, d->kernel->lane_bits, d->ahead, n, 0);
+  fill(&side, &side.registers, tile - side.lanes.n, d->ahead, n, 0);
+  fill(&side, &iterations, d->region_bits, d->ahead, n, 0);
+  return make_value(d, &side, 0, word, &iterations, ahead);
 }
 
 llrt_status draft_assign(draft *d, draft_values *values) {
@@ -312,7 +328,10 @@ llrt_status draft_assign(draft *d, draft_values *values) {
   } else {
     gpu_sides(d, bits_max(word[0], word[1]), side);
   }
-  LLRT_TRY(make_value(d, &side[0], 0, word[0], NULL, &values->load));
-  LLRT_TRY(make_value(d, &side[1], 1, word[1], NULL, &values->store));
+  vectors region = {.n = d->region_bits};
+  memcpy(region.at, &d->order[0][d->tile_bits - region.n], (size_t)region.n * sizeof *region.at);
+  LLRT_TRY(make_value(d, &side[0], 0, word[0], &region, &values->load));
+  LLRT_TRY(make_value(d, &side[1], 1, word[1], &region, &values->store));
+  if (region.n > 0) LLRT_TRY(assign_ahead(d, word[0], &values->ahead));
   return assign_edge(d, values);
 }

@@ -397,6 +397,7 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
     case PLAN_REPORT:
     case PLAN_IF_INTERIOR:
     case PLAN_LOOP:
+    case PLAN_PREFETCH: /* what is loaded anyway */
     case PLAN_REPEAT:
     case PLAN_STAGE:
     case PLAN_OPAQUE: break;
@@ -405,6 +406,41 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
 
 void plan_cost_steps(const plan_kernel *kernel, int first, int end, plan_cost *cost) {
   for (int i = first; i < end; i++) count_tile(kernel, &kernel->step[i], cost);
+}
+
+/* Adds what a body costs in 2^iterations turns. */
+static void add_turns(const plan_cost *body, int iterations, plan_cost *cost) {
+  cost->load_sectors += body->load_sectors << iterations;
+  cost->store_sectors += body->store_sectors << iterations;
+  cost->index_sectors += body->index_sectors << iterations;
+  cost->shared_store_wavefronts += body->shared_store_wavefronts << iterations;
+  cost->shared_load_wavefronts += body->shared_load_wavefronts << iterations;
+  cost->shared_accesses += body->shared_accesses << iterations;
+  cost->barriers += body->barriers << iterations;
+  cost->shuffles += body->shuffles << iterations;
+  cost->selects += body->selects << iterations;
+  cost->permutes += body->permutes << iterations;
+  cost->logic += body->logic << iterations;
+  cost->addresses += body->addresses << iterations;
+  cost->combined += body->combined << iterations;
+  cost->mapped += body->mapped << iterations;
+}
+
+/* Of an edge what the interior does. */
+static void count_steps(const plan_kernel *kernel, int first, int end, plan_cost *cost) {
+  for (int i = first; i < end; i++) {
+    const plan_step *step = &kernel->step[i];
+    plan_cost body = {0};
+    count_tile(kernel, step, cost);
+    if (step->kind == PLAN_IF_INTERIOR) {
+      count_steps(kernel, i + 1, i + 1 + step->body, cost);
+      i += step->body + step->otherwise;
+    } else if (step->kind == PLAN_LOOP) {
+      count_steps(kernel, i + 1, i + 1 + step->body, &body);
+      add_turns(&body, step->iterations, cost);
+      i += step->body;
+    }
+  }
 }
 
 void plan_cost_kernel(plan_kernel *kernel) {
@@ -428,10 +464,5 @@ void plan_cost_kernel(plan_kernel *kernel) {
     cost->registers =
         bits_max(cost->registers, 1 << (plan_value_bits(value, PLAN_REGISTER) - value->word));
   }
-  for (int i = 0; i < kernel->n_steps; i++) { /* of an edge what the interior does */
-    const plan_step *step = &kernel->step[i];
-    bool edge = step->kind == PLAN_IF_INTERIOR;
-    plan_cost_steps(kernel, i, edge ? i + 1 + step->body : i + 1, cost);
-    if (edge) i += step->body + step->otherwise;
-  }
+  count_steps(kernel, 0, kernel->n_steps, cost);
 }

@@ -9,6 +9,7 @@
  *   bounds.c    where digits overhang the tensors
  *   overhang.c  rows that are not aligned
  *   assign.c    work tile -> which bits are registers, lanes, warps on either side
+ *   region.c    the loop over a region's tiles
  *   exchange.c  one assignment -> the other, as steps
  *   scan.c      scans along bits of the tile
  *   map.c       value maps, before and after the exchange
@@ -76,7 +77,10 @@ typedef struct draft {
 
   /* The work tile: `order[t]` is a basis of it, contiguous run of tensor t first. */
   int tile_bits;
+  int region_bits; /* of these, the last of either order: a block takes what they number one after the other */
+  bool regions;    /* asked for */
   uint64_t order[2][LLRT_MAX_BITS];
+  uint64_t ahead[LLRT_MAX_BITS]; /* regions: another basis, rows of the source as long as the region's first */
   int run[2];    /* leading vectors of order[t] with address 1, 2, 4, … */
   int vector[2]; /* log2 elements of one access; <= run */
   int align[2];  /* log2 elements that divide the address of every run */
@@ -209,10 +213,16 @@ int draft_whole_vector(const draft *d, const plan_value *value, int tensor, int 
 /* assign.c: values of both sides and of the masked path; needs space. */
 typedef struct draft_values {
   plan_value load, store; /* before and after the exchange */
+  plan_value ahead;       /* regions: what is asked for of the next one */
   plan_value edge;        /* one element a lane and iteration */
   int edge_iterations;    /* log2 */
 } draft_values;
 llrt_status draft_assign(draft *d, draft_values *values);
+
+/* region.c: opens the loop over a region's tiles, with what is asked for ahead; *loop is its step, or -1 where
+ * there is one tile. close ends it. */
+llrt_status draft_open_region(draft *d, const draft_values *values, int *loop);
+void draft_close_region(draft *d, int loop);
 
 /* exchange.c: appends steps that turn value `in` into the layout of *target; *out gets its number. */
 llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out);
@@ -312,6 +322,10 @@ void plan_blocks_of_buffer(const plan_kernel *kernel, int buffer, plan_blocks *o
 /* Whether a value in the buffer lies in the own block alone, so that no other's memory is read. */
 bool plan_is_local(const plan_kernel *kernel, int buffer, const plan_value *value);
 /* Whether register index `reg` takes part in a repetition, in the warps that do. */
+/* log2 parts that the steps of a buffer number. */
+static inline int plan_buffer_parts(const plan_buffer *buffer) {
+  return buffer->layout.in[1].bits - buffer->iterations;
+}
 bool plan_repetition_has(const plan_repetitions *repetitions, int repetition, uint64_t reg);
 
 /* Bytes of an access of 2^vector elements of `bits` each. */

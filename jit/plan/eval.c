@@ -131,14 +131,14 @@ int64_t plan_device_limit(const plan_kernel *kernel, int axis, const uint64_t *a
   return *at < 0 ? 0 : *at < limit ? *at : limit;
 }
 
-static int64_t bound_limit(const plan_kernel *kernel, const plan_bound *bound, const uint64_t *args) {
+int64_t plan_bound_limit(const plan_kernel *kernel, const plan_bound *bound, const uint64_t *args) {
   if (!bound->device || !args) return plan_number_value(&bound->limit, args, INT64_MAX);
   return bits_ceil_div(plan_device_limit(kernel, bound->axis, args), bound->round) * bound->round;
 }
 
 static int64_t bound_full(const plan_kernel *kernel, const plan_bound *bound, const uint64_t *args) {
   if (!bound->device || !args) return plan_number_value(&bound->full, args, 0);
-  return bound_limit(kernel, bound, args) / bound->group;
+  return plan_bound_limit(kernel, bound, args) / bound->group;
 }
 
 bool plan_block_beyond(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
@@ -146,7 +146,7 @@ bool plan_block_beyond(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_D
   for (int i = 0; i < kernel->n_bounds; i++) {
     const plan_bound *bound = &kernel->bound[i];
     if (bound->device && bound->tensors >> PLAN_DESTINATION & 1 &&
-        upper[bound->top] * bound->group >= bound_limit(kernel, bound, args))
+        upper[bound->top] * bound->group >= plan_bound_limit(kernel, bound, args))
       return true;
   }
   return false;
@@ -158,7 +158,7 @@ bool plan_position_inside(const plan_kernel *kernel, int tensor,
     const plan_bound *bound = &kernel->bound[i];
     int64_t at = bound->axis < 0 ? position[bound->top]
                                  : plan_coordinate(kernel, bound->axis, position);
-    if (bound->tensors >> tensor & 1 && at >= bound_limit(kernel, bound, args))
+    if (bound->tensors >> tensor & 1 && at >= plan_bound_limit(kernel, bound, args))
       return false;
   }
   return true;

@@ -99,6 +99,16 @@ bool plan_block_interior(const plan_kernel *kernel, const int64_t upper[PLAN_MAX
 bool plan_block_within(const plan_kernel *kernel, uint64_t grid, const int64_t upper[PLAN_MAX_DIGITS],
                        const uint64_t *args);
 
+/* What a position that a bound looks at must stay below. */
+int64_t plan_bound_limit(const plan_kernel *kernel, const plan_bound *bound, const uint64_t *args);
+
+/* region.c: the bits of a digit's position that registers, lanes and warps of the value move; whether all that
+ * it has in an iteration is surely inside every bound, and surely beyond one of the destination's. */
+uint64_t plan_iteration_mask(const plan_kernel *kernel, const plan_value *value, int digit);
+void plan_iteration_reach(const plan_kernel *kernel, const plan_value *value, uint64_t iteration,
+                          uint64_t grid, const int64_t upper[PLAN_MAX_DIGITS], const uint64_t *args,
+                          bool *interior, bool *beyond);
+
 /* Whether a block lies beyond a device extent. */
 bool plan_block_beyond(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
                        const uint64_t *args);

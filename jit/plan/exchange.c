@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 
+#include <assert.h>
 #include <string.h>
 
 llrt_status draft_step(plan_kernel *kernel, plan_step step) {
@@ -68,9 +69,20 @@ bool draft_shared_in_use(const plan_kernel *kernel) {
   for (int i = 0; i < kernel->n_steps; i++) {
     const plan_step *step = &kernel->step[i];
     if (step->kind == PLAN_SHARED_LOAD || step->kind == PLAN_REPEAT || step->kind == PLAN_WALK) return true;
+    if (step->kind == PLAN_LOOP && step->body == 0) return true; /* it goes on */
     if (step->kind == PLAN_GATHER && step->staged) return true;
   }
   return false;
+}
+
+/* In a region's loop every iteration has the buffer anew. */
+static void add_iterations(const plan_value *value, int bits, plan_buffer *buffer) {
+  llrt_layout *layout = &buffer->layout;
+  int n = layout->in[0].bits + layout->in[1].bits;
+  assert(bits == 0 || layout->in[2].bits == 0);
+  memcpy(&layout->column[n], plan_value_columns(value, PLAN_ITERATION), (size_t)bits * sizeof *layout->column);
+  layout->in[1].bits = (uint8_t)(layout->in[1].bits + bits);
+  buffer->iterations = (uint8_t)bits;
 }
 
 /* Through a buffer, part after part: store, barrier, load. matrix: plan_matrix_kind of either. */
@@ -81,6 +93,7 @@ static llrt_status buffer_steps(draft *d, const swizzle *chosen, const uint8_t m
   if (buffer == PLAN_MAX_BUFFERS)
     return llrt_error(LLRT_INTERNAL, "a kernel of more than %d buffers", PLAN_MAX_BUFFERS);
   kernel->buffer[kernel->n_buffers++] = chosen->buffer;
+  add_iterations(target, d->region_bits, &kernel->buffer[buffer]);
   LLRT_TRY(draft_value(kernel, target, at));
   for (int part = 0; part < 1 << chosen->rep_bits; part++) {
     plan_step store = {.kind = PLAN_SHARED_STORE, .in = (uint8_t)in, .buffer = (uint8_t)buffer,

@@ -15,6 +15,7 @@ void frame_of_value(const plan_value *value, frame *out) {
          (size_t)out->n_registers * sizeof *out->registers);
   memcpy(out->lanes, plan_value_columns(value, PLAN_LANE),
          (size_t)out->n_lanes * sizeof *out->lanes);
+  out->iterations = plan_value_bits(value, PLAN_ITERATION);
   out->n_warps = plan_value_bits(value, PLAN_WARP);
   memcpy(out->warps, plan_value_columns(value, PLAN_WARP),
          (size_t)out->n_warps * sizeof *out->warps);

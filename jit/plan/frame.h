@@ -12,6 +12,7 @@
 
 typedef struct frame {
   int word, n_registers, n_lanes, n_warps, tile_bits;
+  int iterations; /* tile bits that a loop numbers */
   int cluster; /* the highest warps are blocks of a cluster */
   uint64_t registers[FRAME_MAX_REGISTERS];
   uint64_t lanes[FRAME_MAX_LANES];

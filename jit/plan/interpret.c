@@ -237,7 +237,7 @@ static llrt_status run_shared(interpreter *in, const plan_step *step, int value,
   const plan_kernel *kernel = in->kernel;
   llrt_layout offset_of;
   plan_blocks blocks;
-  int bits = buffer->layout.in[0].bits, parts = buffer->layout.in[1].bits;
+  int bits = buffer->layout.in[0].bits, parts = plan_buffer_parts(buffer);
   int64_t per_block = value_size(kernel, value) >> kernel->cluster_bits;
   LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
   plan_blocks_of_buffer(kernel, step->buffer, &blocks);
@@ -417,10 +417,29 @@ static llrt_status run_map(interpreter *in, const plan_step *step) {
 
 /* ---- control ---- */
 
-/* Whether the block has something to do. */
-static bool is_present(const interpreter *in) {
+static void reach_of_iteration(const interpreter *in, const plan_step *step, bool *interior, bool *beyond) {
+  plan_iteration_reach(in->kernel, &in->kernel->value[step->in], in->iteration, in->grid, in->upper,
+                       in->args, interior, beyond);
+}
+
+static bool is_interior(const interpreter *in, const plan_step *step) {
+  bool interior, beyond;
+  if (!step->looped)
+    return plan_block_interior(in->kernel, in->upper, in->args) &&
+           plan_block_within(in->kernel, in->grid, in->upper, in->args);
+  reach_of_iteration(in, step, &interior, &beyond);
+  return interior;
+}
+
+/* Whether the block, or this iteration, has something to do. */
+static bool is_present(const interpreter *in, const plan_step *step) {
   const plan_kernel *kernel = in->kernel;
   int64_t position[PLAN_MAX_DIGITS], value;
+  bool interior, beyond;
+  if (step->looped) {
+    reach_of_iteration(in, step, &interior, &beyond);
+    return !beyond;
+  }
   if (plan_block_beyond(kernel, in->upper, in->args)) return false;
   plan_tile_position(kernel, 0, in->grid, in->upper, position);
   for (int i = 0; i < kernel->n_indices; i++)
@@ -453,6 +472,17 @@ static llrt_status run_steps(interpreter *in, int first, int n);
 
 static void copy_value(interpreter *in, int from, int to) {
   memcpy(in->value[to], in->value[from], (size_t)value_size(in->kernel, to) * sizeof(uint64_t));
+}
+
+static llrt_status run_loop(interpreter *in, int at) {
+  const plan_step *step = &in->kernel->step[at];
+  uint64_t outer = in->iteration;
+  for (uint64_t i = 0; i < 1ull << step->iterations; i++) {
+    in->iteration = outer << step->iterations | i;
+    LLRT_TRY(run_steps(in, at + 1, step->body));
+  }
+  in->iteration = outer;
+  return LLRT_OK;
 }
 
 static llrt_status run_repeat(interpreter *in, int at) {
@@ -608,17 +638,12 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_MAP: return run_map(in, step);
     case PLAN_BARRIER: in->phase++; return LLRT_OK;
     case PLAN_REPORT: return run_report(in, step);
-    case PLAN_IF_PRESENT: return is_present(in) ? run_steps(in, at + 1, step->body) : LLRT_OK;
+    case PLAN_IF_PRESENT: return is_present(in, step) ? run_steps(in, at + 1, step->body) : LLRT_OK;
     case PLAN_IF_INTERIOR:
-      if (plan_block_interior(in->kernel, in->upper, in->args) &&
-          plan_block_within(in->kernel, in->grid, in->upper, in->args))
-        return run_steps(in, at + 1, step->body);
+      if (is_interior(in, step)) return run_steps(in, at + 1, step->body);
       return run_steps(in, at + 1 + step->body, step->otherwise);
-    case PLAN_LOOP:
-      for (in->iteration = 0; in->iteration < 1ull << step->iterations; in->iteration++)
-        LLRT_TRY(run_steps(in, at + 1, step->body));
-      in->iteration = 0;
-      return LLRT_OK;
+    case PLAN_LOOP: return run_loop(in, at);
+    case PLAN_PREFETCH: return LLRT_OK;
     case PLAN_REPEAT: return run_repeat(in, at);
     case PLAN_STAGE: return run_stage(in);
     case PLAN_SCAN: return plan_eval_scan(in->kernel, step, in->value);

@@ -142,10 +142,12 @@ typedef struct plan_value {
 /* A shared buffer: element offset, repetition and block of the cluster -> tile. A block stores what is its own, and
  * loads from where it lies; a zero column of block is a copy that each block has, and loads of its own. A tile larger than the buffer goes through it in
  * 2^repetition bits parts, each of which is whole registers, or all that some warps have, of every value that
- * is stored or loaded. All buffers of a kernel lie at the same place: barriers part their uses. */
+ * is stored or loaded. The highest of the repetition's bits may be those of a loop's iterations, each of which has the
+ * buffer to itself. All buffers of a kernel lie at the same place: barriers part their uses. */
 typedef struct plan_buffer {
   llrt_layout layout; /* offset, repetition, block -> tile */
   int32_t bytes;
+  uint8_t iterations; /* how many bits of repetition a loop numbers; the others are the steps' */
   uint8_t bits; /* of an element */
 } plan_buffer;
 
@@ -189,13 +191,19 @@ typedef enum plan_step_kind {
   PLAN_STORE,        /* tensor = in */
   PLAN_IF_INTERIOR,  /* next `body` steps where this block (in a walk: this turn) is inside every bound, and so
                         are the vectors of memory that it loads (plan_memory.guards), else the `otherwise` steps
-                        after them. joins: both make value `out` */
+                        after them. joins: both make value `out`. looped: where what value `in` has in this
+                        iteration is */
   PLAN_IF_PRESENT,   /* next `body` steps unless the block has nothing to do: it lies beyond a device
-                        extent, or a uniform index that leaves elements out (SKIP, REPORT) is out of range */
+                        extent, or a uniform index that leaves elements out (SKIP, REPORT) is out of range.
+                        looped: unless all that value `in` has in this iteration lies beyond a bound of the
+                        destination */
   PLAN_REPORT,       /* adds to the counter of index `index` for every value out of range, once each, by
                         walking the elements of value `in` */
-  PLAN_LOOP,         /* next `body` steps 2^iterations times; in-dim iteration counts. The body's values
-                        live for one turn */
+  PLAN_LOOP,         /* next `body` steps 2^iterations times; in-dim iteration counts, an inner loop's in its lowest
+                        bits. The body's values live for one turn */
+  PLAN_PREFETCH,     /* asks for tensor's memory where value `in` is laid out, but in the block after this one: one
+                        line of 2^vector elements an access. What is asked for need not be there. Emission
+                        spreads the accesses over the steps that follow in the body. Host */
   PLAN_REPEAT,       /* next `body` steps `turns` times; out is `in` in the first turn, then what the
                         body's last step made in the turn before. Afterwards that step's out is there */
   PLAN_STAGE,        /* the block's panel of the source, as it lies in memory, into shared memory */
@@ -272,6 +280,7 @@ typedef struct plan_step {
   bool exclusive;         /* FILL: of a sum +0. SCAN: without y itself, the neutral element where there is no other */
   bool reverse;           /* SCAN: from the last position down; what is combined stays in order */
   bool joins;         /* IF_INTERIOR */
+  bool looped;        /* IF_INTERIOR, IF_PRESENT */
   bool pairs;         /* combining steps, WALK: index_in, index_with, index_out are the positions' values */
   bool ordered;       /* JOIN, FOLD of pairs: the first operand's positions are all lower */
   bool relative;      /* POSITION */

@@ -54,6 +54,7 @@ void draft_finish(plan_kernel *kernel) {
   for (int i = 0; i < kernel->n_buffers; i++)
     kernel->launch.shared_bytes = bits_max(kernel->launch.shared_bytes, kernel->buffer[i].bytes);
   plan_cost_kernel(kernel);
+  if (!kernel->flat) kernel->launch.block_bytes = kernel->cost.tile_bytes;
 }
 
 /* ---- the tiled kernel ---- */
@@ -154,10 +155,26 @@ static llrt_status masked_steps(draft *d, int first, bool *done) {
   return LLRT_OK;
 }
 
-static llrt_status edge_steps(draft *d, const draft_values *values, int first) {
+/* In a region: nothing where an iteration has only what overhangs. */
+static llrt_status edge_steps(draft *d, const draft_values *values, int branch) {
+  plan_kernel *kernel = d->kernel;
   bool done = false;
-  if (!d->kernel->target.lanes_first) LLRT_TRY(masked_steps(d, first, &done));
-  return done ? LLRT_OK : element_steps(d, values);
+  if (!kernel->target.lanes_first) LLRT_TRY(masked_steps(d, branch + 1, &done));
+  if (done) return LLRT_OK;
+  if (d->region_bits == 0) return element_steps(d, values);
+  int present = kernel->n_steps;
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_PRESENT, .looped = true,
+                                          .in = kernel->step[branch].in}));
+  LLRT_TRY(element_steps(d, values));
+  kernel->step[present].body = (uint8_t)(kernel->n_steps - present - 1);
+  return LLRT_OK;
+}
+
+/* Whether blocks should take regions: what streams, as long as no index says where the next one's memory is. */
+static bool wants_regions(const llrt_op_desc *desc, const plan_target *target, bool streaming) {
+  bool wanted = streaming && target->region_bytes[0] > 0;
+  for (int t = 0; t < desc->n_tensors; t++) wanted &= desc->tensors[t].n_indices == 0;
+  return wanted;
 }
 
 /* Everything before the steps. *tiled = false where the storages have no common refinement. */
@@ -174,11 +191,12 @@ static llrt_status lay_out(draft *d, draft_values *values, bool *tiled) {
 
 /* The same with accesses that overhang rows, where what they move is in the lanes that this takes. */
 static llrt_status lay_out_rows(draft *d, const llrt_op_desc *desc, const plan_target *target,
-                                const plan_options *options, plan_kernel *kernel,
+                                const plan_options *options, bool regions, plan_kernel *kernel,
                                 draft_values *values, bool *tiled) {
   bool narrow[2] = {false, false}, again = true;
   while (again) {
     draft_begin(d, desc, target, options, kernel);
+    d->regions = regions;
     for (int t = 0; t < 2; t++) d->may_overhang[t] = !narrow[t] && draft_can_overhang(d, t);
     LLRT_TRY(lay_out(d, values, tiled));
     again = false;
@@ -197,21 +215,26 @@ static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *targe
                               bool *tiled) {
   draft d;
   draft_values values;
-  LLRT_TRY(lay_out_rows(&d, desc, target, options, kernel, &values, tiled));
+  bool regions = wants_regions(desc, target, streaming);
+  LLRT_TRY(lay_out_rows(&d, desc, target, options, regions, kernel, &values, tiled));
   if (!*tiled) return LLRT_OK;
-  int present = -1;
+  int present = -1, loop = -1;
   draft_uniform_indices(&d);
   LLRT_TRY(open_indices(&d, &values, &present));
+  LLRT_TRY(draft_open_region(&d, &values, &loop));
   int branch = kernel->n_steps;
   bool edge = kernel->n_bounds > 0 || d.overhang[0];
   if (edge) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR}));
   LLRT_TRY(interior_steps(&d, &values, streaming));
   if (edge) {
     int body = kernel->n_steps - branch - 1;
-    LLRT_TRY(edge_steps(&d, &values, branch + 1));
+    kernel->step[branch].looped = loop >= 0;
+    kernel->step[branch].in = kernel->step[branch + 1].out;
+    LLRT_TRY(edge_steps(&d, &values, branch));
     kernel->step[branch].body = (uint8_t)body;
     kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - branch - 1 - body);
   }
+  draft_close_region(&d, loop);
   draft_close_indices(&d, present);
   LLRT_TRY(draft_memory(&d));
   draft_finish(kernel);

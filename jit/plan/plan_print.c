@@ -182,7 +182,7 @@ static void print_shared_access(const plan_kernel *kernel, const plan_step *step
 }
 
 static void print_repetition(const plan_kernel *kernel, const plan_step *step, llrt_text *text) {
-  int bits = kernel->buffer[step->buffer].layout.in[1].bits;
+  int bits = plan_buffer_parts(&kernel->buffer[step->buffer]);
   if (bits > 0) llrt_text_add(text, ", part %d of %d", step->repetition + 1, 1 << bits);
 }
 
@@ -299,9 +299,20 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       print_map(&kernel->map[step->map], text);
       llrt_text_add(text, " -> v%d", step->out);
       break;
-    case PLAN_IF_PRESENT: llrt_text_add(text, "if the block has something to do:"); break;
+    case PLAN_IF_PRESENT:
+      if (step->looped) llrt_text_add(text, "if v%d is not beyond all:", step->in);
+      else llrt_text_add(text, "if the block has something to do:");
+      break;
     case PLAN_REPORT: llrt_text_add(text, "count values of i%d that are out of range", step->index); break;
-    case PLAN_IF_INTERIOR: llrt_text_add(text, "if the block is inside every bound:"); break;
+    case PLAN_IF_INTERIOR:
+      if (step->looped) llrt_text_add(text, "if v%d is inside every bound:", step->in);
+      else llrt_text_add(text, "if the block is inside every bound:");
+      break;
+    case PLAN_PREFETCH:
+      llrt_text_add(text, "ask for t%d in the next block, %d elements an access, as ", step->tensor,
+                    1 << step->vector);
+      print_value(kernel, step->in, text);
+      break;
     case PLAN_REPEAT:
       llrt_text_add(text, "repeat %d times with v%d, at first v%d:", step->turns, step->out, step->in);
       break;

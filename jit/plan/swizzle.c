@@ -449,7 +449,7 @@ static void part_blocks(candidate *c) {
 /* A candidate whose repetitions are chosen. */
 static llrt_status start_candidate(const plan_target *target, int element_bits, const frame *from,
                                    const frame *to, candidate *start) {
-  int64_t bytes = ((int64_t)element_bits << from->tile_bits) / 8;
+  int64_t bytes = ((int64_t)element_bits << (from->tile_bits - from->iterations)) / 8;
   int wanted = 0, liked = 0;
   for (int i = from->n_warps - from->cluster; i < from->n_warps; i++) bytes >>= from->warps[i] != 0;
   while (bytes >> wanted > target->shared_bytes) wanted++;

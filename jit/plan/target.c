@@ -38,11 +38,12 @@
 #define AMD(shared_kib) \
   GPU(PLAN_ISA_AMDGPU, 6, 3, shared_kib), AMD_CLOCKS, .access_align_bytes = 1
 
-/* A host tile is what fits the register file; runs are cache lines. */
+/* A host tile is what fits the register file; runs are cache lines. Regions of 512 bytes of the source by 128 of the
+ * destination are read ahead as a whole, row by row of the source (docs/measurements.md). */
 #define HOST(bytes)                                                                             \
   .isa = PLAN_ISA_HOST, .vector_bytes = bytes, .access_bytes = bytes, .access_align_bytes = 1,  \
-  .register_bits = 5, .tile_bytes = 256, .run_bytes = 64, .shared_bytes = 64 << 10, .banks = 1, \
-  .bank_bytes = bytes, .sector_bytes = 64, .max_shuffle_rounds = 16, .lanes_first = true
+  .register_bits = 5, .tile_bytes = 256, .run_bytes = 64, .region_bytes = {512, 128},           \
+  .shared_bytes = 64 << 10, .banks = 1, .bank_bytes = bytes, .sector_bytes = 64, .max_shuffle_rounds = 16, .lanes_first = true
 
 /* Clusters: eight blocks are what every device of compute capability 9.0 has (CUDA C++ Programming Guide). */
 static const plan_target targets[] = {

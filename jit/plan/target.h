@@ -34,6 +34,8 @@ typedef struct plan_target {
   int thread_bytes;       /* GPU: what a thread should have in flight; half where the tile is small */
   int tile_bytes;         /* work tile to aim for per block */
   int run_bytes;          /* contiguous bytes wanted on both sides of a tile */
+  int region_bytes[2];    /* host: contiguous bytes of the source and of the destination that one block moves, in a
+                             loop over tiles; 0: a block is one tile */
   int shared_bytes;       /* shared memory of a block, at most (the key's class) */
   int banks, bank_bytes;  /* of shared memory */
   int sector_bytes;       /* granule of global memory traffic */

@@ -261,6 +261,33 @@ static void extend(tiler *w) {
   }
 }
 
+/* Bits above the tile that one block takes one after the other, by turns of both sides: the destination's first, so
+ * that lines that lie next to each other are written soon after each other. */
+static void extend_region(tiler *w) {
+  draft *d = w->d;
+  const plan_target *target = &d->kernel->target;
+  int tile = w->tile.rank;
+  for (int t = 1; t >= 0 && d->regions; t--) {
+    int bits = bits_log2(target->region_bytes[t]) - w->log2_bytes[t];
+    for (int j = w->run[t]; j < bits_min(bits, w->n_run[t]); j++)
+      if (!f2_basis_contains(&w->tile, w->run_vector[t][j])) add_member(w, representative(w, w->run_vector[t][j]));
+  }
+  d->region_bits = w->tile.rank - tile;
+}
+
+/* A basis of the region: rows of the source as far as it has them, the destination's run, the rest. */
+static void order_ahead(const tiler *w) {
+  draft *d = w->d;
+  f2_basis span;
+  int n = 0;
+  f2_basis_init(&span);
+  for (int j = 0; j < w->n_run[0] && f2_basis_contains(&w->tile, w->run_vector[0][j]); j++)
+    if (f2_basis_insert(&span, w->run_vector[0][j])) d->ahead[n++] = w->run_vector[0][j];
+  for (int i = 0; i < w->tile.rank; i++)
+    if (f2_basis_insert(&span, d->order[1][i])) d->ahead[n++] = d->order[1][i];
+  assert(n == w->tile.rank);
+}
+
 /* Block representatives: completes the tile over the fixed digits' bits, in the destination's order on a GPU,
  * the source's on the host (space.c). */
 static void complete_grid(tiler *w) {
@@ -276,7 +303,7 @@ static void complete_grid(tiler *w) {
 }
 
 /* A basis of the tile for side t: its run first, then the other side's, then the rest; everything
- * after the run clear in the low run (or at least vector) bits of t's address. */
+ * after the run clear in the low run (or at least vector) bits of t's address. The region's bits come last. */
 static void order_side(const tiler *w, int t) {
   draft *d = w->d;
   f2_basis span;
@@ -287,7 +314,7 @@ static void order_side(const tiler *w, int t) {
     d->order[t][n++] = w->run_vector[t][j];
   }
   for (int pass = 0; pass < 2; pass++) {
-    int count = pass == 0 ? w->run[1 - t] : w->tile.rank;
+    int count = pass == 0 ? w->run[1 - t] : w->tile.rank - d->region_bits;
     for (int i = 0; i < count; i++) {
       uint64_t x = pass == 0 ? w->run_vector[1 - t][i] : w->member[i];
       bool core = pass == 0 || i < w->n_core;
@@ -297,6 +324,7 @@ static void order_side(const tiler *w, int t) {
       if (f2_basis_insert(&span, x)) d->order[t][n++] = x;
     }
   }
+  for (int i = w->tile.rank - d->region_bits; i < w->tile.rank; i++) d->order[t][n++] = w->member[i];
   assert(n == w->tile.rank);
 }
 
@@ -336,6 +364,7 @@ llrt_status draft_tile(draft *d) {
   build_core(&w);
   w.n_core = w.tile.rank;
   extend(&w);
+  extend_region(&w);
   complete_grid(&w);
   d->tile_bits = w.tile.rank;
   for (int t = 0; t < 2; t++) {
@@ -344,6 +373,7 @@ llrt_status draft_tile(draft *d) {
     d->align[t] = bits_min(run_alignment(&w, t), w.vector[t]);
     order_side(&w, t);
   }
+  order_ahead(&w);
   int line = bits_log2(d->kernel->target.sector_bytes) - w.log2_bytes[1];
   d->whole_lines = bits_min(w.run[1], run_alignment(&w, 1)) >= line;
   return LLRT_OK;

@@ -80,7 +80,7 @@ static llrt_status check_repetition(const plan_kernel *kernel, int at, const pla
   CHECK(layout->n_in == 3, "buffer %d: offset, repetition and block", step->buffer);
   CHECK(layout->in[2].bits == kernel->cluster_bits, "buffer %d: blocks", step->buffer);
   uint64_t parts = bits_mask(layout->in[1].bits) << layout->in[0].bits;
-  CHECK(step->repetition >> layout->in[1].bits == 0, "step %d: repetition %d", at, step->repetition);
+  CHECK(step->repetition >> plan_buffer_parts(&kernel->buffer[step->buffer]) == 0, "step %d: repetition %d", at, step->repetition);
   LLRT_TRY(llrt_layout_right_inverse(layout, &inverse));
   plan_repetitions_of(kernel, step->buffer, value, &repetitions);
   for (int i = 0; i < kernel->lane_bits; i++)
@@ -319,9 +319,16 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
     case PLAN_REPORT:
       CHECK(step->index < kernel->n_indices, "step %d: index %d", at, step->index);
       return LLRT_OK;
-    case PLAN_BARRIER:
     case PLAN_IF_PRESENT:
     case PLAN_IF_INTERIOR:
+      CHECK(!step->looped || kernel->target.lanes_first, "step %d: iterations of a GPU", at);
+      return LLRT_OK;
+    case PLAN_PREFETCH:
+      CHECK(kernel->target.lanes_first && step->tensor < kernel->n_tensors && kernel->n_indices == 0 &&
+                !kernel->flat,
+            "step %d: nothing to ask for", at);
+      return LLRT_OK;
+    case PLAN_BARRIER:
     case PLAN_LOOP: return LLRT_OK;
     case PLAN_REPEAT:
       CHECK(step->turns > 0 && step->body > 0, "step %d: repeats nothing", at);

@@ -1,0 +1,60 @@
+/* Regions: what a block of the host's takes tile by tile, in a loop. What an iteration reaches, and what is
+ * asked for ahead of it. */
+#include "jit/plan/draft.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/eval.h"
+
+uint64_t plan_iteration_mask(const plan_kernel *kernel, const plan_value *value, int digit) {
+  uint64_t touched = 0;
+  int n = llrt_layout_in_bits(&value->layout) - plan_value_bits(value, PLAN_ITERATION);
+  for (int i = 0; i < n; i++) touched |= f2_apply(kernel->space.column, value->layout.column[i]);
+  return touched >> llrt_layout_out_shift(&kernel->space, digit) & bits_mask(kernel->digit[digit].bits);
+}
+
+/* Least and greatest of what a bound looks at: exact where no bit of the tile is moved by the grid as well. */
+static void reach_of(const plan_kernel *kernel, const plan_bound *bound, const plan_value *value,
+                     const int64_t *first, int64_t *least, int64_t *most) {
+  *least = *most = 0;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    if (bound->axis < 0 ? i != bound->top : kernel->digit[i].axis != bound->axis) continue;
+    int64_t step = bound->axis < 0 ? 1 : kernel->digit[i].step;
+    int64_t mask = (int64_t)plan_iteration_mask(kernel, value, i);
+    *least += (first[i] & ~mask) * step;
+    *most += (first[i] | mask) * step;
+  }
+}
+
+void plan_iteration_reach(const plan_kernel *kernel, const plan_value *value, uint64_t iteration,
+                          uint64_t grid, const int64_t upper[PLAN_MAX_DIGITS], const uint64_t *args,
+                          bool *interior, bool *beyond) {
+  int64_t first[PLAN_MAX_DIGITS], least, most;
+  plan_tile_position(kernel, plan_value_at(value, 0, 0, 0, iteration), grid, upper, first);
+  *interior = true;
+  *beyond = false;
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    int64_t limit = plan_bound_limit(kernel, bound, args);
+    reach_of(kernel, bound, value, first, &least, &most);
+    *interior &= most < limit;
+    *beyond |= bound->tensors >> PLAN_DESTINATION & 1 && least >= limit;
+  }
+}
+
+llrt_status draft_open_region(draft *d, const draft_values *values, int *loop) {
+  plan_kernel *kernel = d->kernel;
+  int ahead = 0;
+  *loop = -1;
+  if (d->region_bits == 0) return LLRT_OK;
+  *loop = kernel->n_steps;
+  LLRT_TRY(draft_value(kernel, &values->ahead, &ahead));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .iterations = (uint8_t)d->region_bits}));
+  int line = bits_log2(kernel->target.sector_bytes) - draft_log2_bytes(d, 0);
+  return draft_step(kernel, (plan_step){.kind = PLAN_PREFETCH, .tensor = 0, .in = (uint8_t)ahead,
+                                        .vector = (uint8_t)line});
+}
+
+void draft_close_region(draft *d, int loop) {
+  if (loop >= 0) d->kernel->step[loop].body = (uint8_t)(d->kernel->n_steps - loop - 1);
+}

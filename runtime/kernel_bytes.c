@@ -24,7 +24,7 @@ _Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRI
                                           sizeof(plan_workspace) + 8,
                "plan_launch changed");
 _Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 40, "plan_range changed");
-_Static_assert(sizeof(plan_walk) == 8 + 32 * LLRT_MAX_RANK + 16, "plan_walk changed");
+_Static_assert(sizeof(plan_walk) == 8 + 32 * LLRT_MAX_RANK + 24, "plan_walk changed");
 _Static_assert(sizeof(plan_view) == 12 + LLRT_MAX_RANK + 2 * LLRT_MAX_TENSORS, "plan_view changed");
 _Static_assert(sizeof(plan_workspace) == 8 + 24 * PLAN_MAX_REGIONS, "plan_workspace changed");
 
@@ -44,6 +44,7 @@ static void put_walk(llrt_text *out, const plan_walk *walk) {
   put(out, walk->axes);
   put(out, walk->blocks);
   put(out, walk->least);
+  put(out, walk->results);
 }
 
 static void put_view(llrt_text *out, const plan_view *view) {
@@ -210,6 +211,7 @@ static void get_walk(reader *in, plan_walk *walk) {
   walk->axes = (uint32_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
   walk->blocks = get_size(in);
   walk->least = get_size(in);
+  walk->results = get_size(in);
   if (walk->blocks > 0 && walk->least < 1) in->bad = true;
 }
 

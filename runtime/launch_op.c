@@ -66,9 +66,12 @@ llrt_status llrt_op_launch_alone(const llrt_op *op, int variant, const op_call *
   return status == LLRT_OK ? released : status;
 }
 
-llrt_status llrt_op_workspace_bytes(const llrt_op *op, int variant, const op_call *call, size_t *bytes) {
-  plan_run run;
-  LLRT_TRY(begin(op, variant, call, &run));
-  *bytes = (size_t)run.workspace_bytes;
+llrt_status llrt_op_workspace_bytes(const llrt_op *op, const op_call *call, size_t *bytes) {
+  int64_t most;
+  *bytes = 0;
+  for (int i = 0; i < atomic_load(&op->n_variants); i += 1 + op->variant[i].launch.later) {
+    LLRT_TRY(plan_workspace_most(&op->variant[i].launch, call->tensor, call->binding, call->n, &most));
+    if ((size_t)most > *bytes) *bytes = (size_t)most;
+  }
   return LLRT_OK;
 }

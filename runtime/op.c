@@ -97,7 +97,7 @@ llrt_status llrt_op_workspace(const llrt_op *op, const llrt_tensor *tensors, int
   LLRT_TRY(bind_call(op, tensors, n, NULL, &call));
   if (call.empty) return LLRT_OK;
   LLRT_TRY(pick_ready(op, &call, &variant));
-  return llrt_op_workspace_bytes(op, variant, &call, bytes);
+  return llrt_op_workspace_bytes(op, &call, bytes);
 }
 
 llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,

@@ -62,7 +62,7 @@ llrt_status llrt_op_launch(const llrt_op *op, int variant, const op_call *call,
 /* The same with a workspace of the call's own, by the context's allocator, where one is needed. */
 llrt_status llrt_op_launch_alone(const llrt_op *op, int variant, const op_call *call, void *stream);
 
-/* Bytes of workspace that the variant needs for the call. */
-llrt_status llrt_op_workspace_bytes(const llrt_op *op, int variant, const op_call *call, size_t *bytes);
+/* Bytes of workspace that suffice for the call and for any with smaller extents, whatever variants these take. */
+llrt_status llrt_op_workspace_bytes(const llrt_op *op, const op_call *call, size_t *bytes);
 
 #endif

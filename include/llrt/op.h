@@ -113,8 +113,9 @@ LLRT_API void llrt_op_destroy(llrt_op **op);
 
 #define LLRT_WORKSPACE_ALIGNMENT 16
 
-/* Bytes of workspace that run needs for these tensors; 0 for most operations. Workspace is the operation's
- * between launches of one run only, so all operations of a stream may share one of the largest size. */
+/* Bytes of workspace that suffice for a run on these tensors, or on tensors none of whose extents is larger; 0 for
+ * most operations. Workspace is the operation's between launches of one run only, so all operations of a stream may
+ * share one of the largest size. */
 LLRT_API llrt_status llrt_op_workspace(const llrt_op *op, const llrt_tensor *tensors, int n,
                                        size_t *bytes);
 
@@ -126,7 +127,7 @@ typedef struct llrt_run_params {
 
 /* Launches on the caller's stream and returns: allocates nothing, never synchronises (on the host it
  * runs to completion), is legal inside stream capture. params may be NULL where no workspace is needed.
- * INVALID_ARGUMENT where there is less than llrt_op_workspace says.
+ * INVALID_ARGUMENT where there is less than the run needs, which is never more than llrt_op_workspace says.
  * Thread: any number of threads at once on one op. Errors: OUT_OF_CLASS when a tensor breaks a promise,
  * INVALID_ARGUMENT for tensors that do not fit the description or overlap; nothing is launched then. */
 LLRT_API llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,

@@ -140,15 +140,34 @@ static llrt_status share_turns(const plan_launch *launch, plan_run *run) {
   return LLRT_OK;
 }
 
-/* Sizes and offsets of the workspace's regions. */
-static llrt_status place_regions(const plan_launch *launch, plan_run *run) {
-  const plan_workspace *workspace = &launch->workspace;
-  const bound_call call = {launch, run, run->tensors, run->bindings};
-  __int128 blocks = 1, partials = run->splits, bytes = 0;
-  if (workspace->n == 0) return LLRT_OK;
-  blocks = count_positions(&call);
+/* Results of the shares of a run. */
+static __int128 count_partials(const plan_launch *launch, const plan_run *run) {
+  __int128 partials = run->splits;
   for (int a = 0; a < run->tensors[0].rank; a++)
     if (!(launch->walk.axes >> a & 1)) partials *= run->tensors[0].shape[a];
+  return partials;
+}
+
+/* The most of them of a run on these extents or smaller ones. With `others` blocks for the axes that are not walked
+ * there are at most blocks / others + 1 shares of others * results positions each, and of one share, no more than
+ * positions: both bounds grow with the extents. */
+static __int128 most_partials(const plan_launch *launch, const plan_run *run) {
+  const plan_walk *walk = &launch->walk;
+  __int128 partials = count_partials(launch, run) / run->splits;
+  if (walk->blocks == 0) return partials;
+  int64_t shares = run->turns / walk->least;
+  partials *= shares > walk->blocks ? walk->blocks : shares > 1 ? shares : 1;
+  __int128 most = (__int128)2 * walk->blocks * walk->results;
+  return walk->results > 0 && partials > most ? most : partials;
+}
+
+/* Sizes and offsets of the workspace's regions. */
+static llrt_status place_regions(const plan_launch *launch, __int128 partials, plan_run *run) {
+  const plan_workspace *workspace = &launch->workspace;
+  const bound_call call = {launch, run, run->tensors, run->bindings};
+  __int128 blocks = 1, bytes = 0;
+  if (workspace->n == 0) return LLRT_OK;
+  blocks = count_positions(&call);
   for (int i = 0; i < workspace->n; i++) {
     const plan_region *region = &workspace->region[i];
     run->region[i] = (int64_t)bytes;
@@ -161,14 +180,27 @@ static llrt_status place_regions(const plan_launch *launch, plan_run *run) {
   return LLRT_OK;
 }
 
-llrt_status plan_run_begin(const plan_launch *first, const llrt_tensor *tensors,
-                           const llrt_storage_binding *bindings, int n_tensors, plan_run *run) {
+static llrt_status begin_run(const plan_launch *first, const llrt_tensor *tensors,
+                             const llrt_storage_binding *bindings, int n_tensors, bool most, plan_run *run) {
   *run = (plan_run){.tensors = tensors, .bindings = bindings, .n = n_tensors,
                     .turns = 1, .share = 1, .splits = 1};
   assert(n_tensors >= 1);
   if (is_empty(first, tensors)) return LLRT_OK;
   LLRT_TRY(share_turns(first, run));
-  return place_regions(first, run);
+  return place_regions(first, most ? most_partials(first, run) : count_partials(first, run), run);
+}
+
+llrt_status plan_run_begin(const plan_launch *first, const llrt_tensor *tensors,
+                           const llrt_storage_binding *bindings, int n_tensors, plan_run *run) {
+  return begin_run(first, tensors, bindings, n_tensors, false, run);
+}
+
+llrt_status plan_workspace_most(const plan_launch *first, const llrt_tensor *tensors,
+                                const llrt_storage_binding *bindings, int n_tensors, int64_t *bytes) {
+  plan_run run;
+  LLRT_TRY(begin_run(first, tensors, bindings, n_tensors, true, &run));
+  *bytes = run.workspace_bytes;
+  return LLRT_OK;
 }
 
 /* An extent of the stage's axis a. */

@@ -71,6 +71,7 @@ typedef struct plan_walk {
   plan_grid_place place[LLRT_MAX_RANK * 2];
   int64_t blocks; /* wanted of the whole grid; 0: a walk is never shared */
   int64_t least;  /* turns of a share, at least 1 */
+  int64_t results; /* most positions of the other axes that a block has; 0: not known */
 } plan_walk;
 
 /* What a stage's axes and tensors are, where they are not the operation's. */
@@ -133,6 +134,11 @@ typedef struct plan_run {
 /* Begins a run of the variant whose first stage has this recipe. Errors: UNSUPPORTED past 2^62 bytes. */
 llrt_status plan_run_begin(const plan_launch *first, const llrt_tensor *tensors,
                            const llrt_storage_binding *bindings, int n_tensors, plan_run *run);
+
+/* Bytes of workspace that suffice for the variant whose first stage has this recipe on these tensors, or on any with
+ * smaller extents. Errors: as plan_run_begin. */
+llrt_status plan_workspace_most(const plan_launch *first, const llrt_tensor *tensors,
+                                const llrt_storage_binding *bindings, int n_tensors, int64_t *bytes);
 
 /* Computes a stage's arguments and number of blocks. Errors: UNSUPPORTED when the grid passes 2^31 - 1
  * blocks. blocks = 0 for empty tensors. */

@@ -238,6 +238,7 @@ static llrt_status add_split(reducer *p, bool *done) {
   LLRT_TRY(next_kernel(p, &kernel));
   LLRT_TRY(partial_stage(p, kernel, &divided, &kept));
   int64_t turn = (int64_t)1 << (kernel->space.in[0].bits - kept), blocks = kernel->launch.walk.blocks;
+  kernel->launch.walk.results = (int64_t)1 << kept;
   plan_range range = {.axes = p->desc->combine.axes, .min_elements = SPLIT_MIN_ELEMENTS,
                       .min_along = 2 * REDUCE_LEAST_TURNS * turn,
                       .max_across = (blocks / 2) << kept};

@@ -197,3 +197,57 @@ Test(reduce, long_axes) {
   cr_expect_eq(blocks, 1);
   free(made);
 }
+
+/* ---- workspace ---- */
+
+/* What a run of the shape needs, and what is said to suffice. */
+static void workspace_of(const plan *made, int64_t m, int64_t n, int axis, int64_t *needed, int64_t *said) {
+  const int64_t shape[] = {m, n};
+  llrt_storage storage;
+  llrt_tensor tensor[2];
+  llrt_storage_binding binding[2];
+  plan_run run;
+  int64_t most;
+  cr_assert_eq(llrt_storage_row_major(2, &storage), LLRT_OK);
+  for (int t = 0; t < 2; t++) {
+    tensor[t] = (llrt_tensor){.dtype = LLRT_F32, .rank = 2, .shape = {m, n}, .storage = &storage};
+    if (t) tensor[t].shape[axis] = 1;
+    cr_assert_eq(llrt_storage_bind(&storage, 2, tensor[t].shape, NULL, &binding[t]), LLRT_OK);
+  }
+  *said = 0;
+  int picked = -1;
+  for (int v = 0; v < made->n_variants; v += 1 + made->variant[v].launch.later) {
+    cr_assert_eq(plan_workspace_most(&made->variant[v].launch, tensor, binding, 2, &most), LLRT_OK);
+    if (most > *said) *said = most;
+    if (picked < 0 && plan_range_contains(&made->variant[v].launch.range, 2, shape)) picked = v;
+  }
+  cr_assert_eq(plan_run_begin(&made->variant[picked].launch, tensor, binding, 2, &run), LLRT_OK);
+  *needed = run.workspace_bytes;
+}
+
+/* What suffices for a shape suffices for smaller ones, and is a few MiB. */
+Test(reduce, workspace_grows_with_extents) {
+  enum { EXTENTS = 12 };
+  static const int64_t extents[EXTENTS] = {1, 3, 64, 255, 1000, 4096, 16384, 20000, 65536, 131072, 131073, 1 << 22};
+  static const char *const targets[] = {"sm_90a", "gfx90a", "x86-64-v4"};
+  plan *made = malloc(sizeof *made);
+  for (int k = 0; k < 6; k++) {
+    llrt_storage storage;
+    plan_target target;
+    llrt_op_desc desc = {.kind = LLRT_OP_REDUCE, .n_tensors = 2, .combine = {LLRT_COMBINE_SUM, 0, 1u << k % 2}};
+    int64_t needed, said[EXTENTS][EXTENTS];
+    cr_assert_eq(llrt_storage_row_major(2, &storage), LLRT_OK);
+    for (int t = 0; t < 2; t++) desc.tensors[t] = (llrt_tensor){.dtype = LLRT_F32, .rank = 2, .storage = &storage};
+    cr_assert_eq(plan_target_find(targets[k / 2], &target), LLRT_OK);
+    cr_assert_eq(plan_make(&desc, &target, NULL, made), LLRT_OK, "%s", llrt_last_error());
+    for (int i = 0; i < EXTENTS; i++)
+      for (int j = 0; j < EXTENTS; j++) {
+        workspace_of(made, extents[i], extents[j], k % 2, &needed, &said[i][j]);
+        cr_assert(needed <= said[i][j] && said[i][j] <= 8 << 20, "%s: %lld x %lld: %lld of %lld", targets[k / 2],
+                  (long long)extents[i], (long long)extents[j], (long long)needed, (long long)said[i][j]);
+        cr_assert(i == 0 || said[i - 1][j] <= said[i][j]);
+        cr_assert(j == 0 || said[i][j - 1] <= said[i][j]);
+      }
+  }
+  free(made);
+}

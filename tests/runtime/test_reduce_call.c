@@ -1,6 +1,8 @@
 /* llrt_reduce as a call: what it allocates, what it refuses with nothing written, and that runs repeat. */
 #include "convert_fixture.h"
 
+#include <sys/mman.h>
+
 /* The sum of row i of the fixture's input. */
 static float row_sum(int i) {
   float sum = 0;
@@ -110,4 +112,27 @@ Test(reduce_call, runs_repeat) {
   }
   fixture_end(&at);
   free(many);
+}
+
+/* An axis past 2^31. Pages that are only read take no memory of their own. */
+Test(reduce_call, more_than_2_to_the_31_positions, .timeout = 120) {
+  const int64_t n = ((int64_t)1 << 31) + 4321, late = ((int64_t)1 << 31) + 1234;
+  fixture at;
+  llrt_tensor result;
+  fixture_make(&at, &fixture_params);
+  int8_t *data = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) cr_skip_test("no 2 GiB of address space");
+  data[5] = 3;
+  data[late] = data[late + 1000] = 7;
+  llrt_tensor source = {.data = data, .dtype = LLRT_I8, .rank = 1, .shape = {n}, .device = at.host};
+  llrt_reduce_params params = {.op = LLRT_COMBINE_ARGMAX};
+  cr_assert_eq(llrt_reduce(&source, NULL, &params, NULL, &result), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(*(int64_t *)result.data, late);
+  cr_assert_eq(llrt_tensor_free(&result, NULL), LLRT_OK);
+  params.op = LLRT_COMBINE_SUM;
+  cr_assert_eq(llrt_reduce(&source, NULL, &params, NULL, &result), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(*(int64_t *)result.data, 17);
+  cr_assert_eq(llrt_tensor_free(&result, NULL), LLRT_OK);
+  munmap(data, (size_t)n);
+  fixture_end(&at);
 }

@@ -138,7 +138,7 @@ static void get_args(reader *in, plan_launch *launch) {
   launch->n_args = get_within(in, 0, PLAN_MAX_ARGS);
   for (int i = 0; i < launch->n_args; i++) {
     plan_arg *arg = &launch->arg[i];
-    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_END);
+    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_BLOCKS);
     arg->tensor = (uint8_t)get_within(in, 0, LLRT_MAX_TENSORS - 1);
     arg->index = (uint8_t)get_within(in, 0, MAX_ARG_INDEX);
     arg->padded = (uint8_t)get_within(in, 0, 1);
@@ -174,6 +174,7 @@ static bool arg_fits(const plan_arg *arg, const storage_set *set, const plan_vie
     case PLAN_ARG_SPLITS:
     case PLAN_ARG_PARTIAL:
     case PLAN_ARG_BEGIN:
+    case PLAN_ARG_BLOCKS:
     case PLAN_ARG_END: return true;
   }
   return false;

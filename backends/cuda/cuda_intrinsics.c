@@ -16,17 +16,21 @@ static void annotate(emitter *e, const char *key, int value) {
                               LLVMMetadataAsValue(e->context, node));
 }
 
+/* Blocks that a multiprocessor should have room for, where the code generator would take more registers but does
+ * without spilling: what shifts rows, and tiles that wait for other blocks. */
+static void annotate_blocks(emitter *e) {
+  int blocks = e->kernel->lookback.used ? 3 : 0;
+  for (int i = 0; i < e->kernel->n_steps; i++)
+    if (e->kernel->step[i].overhang) blocks = 2;
+  if (blocks > 0) annotate(e, "minctasm", blocks);
+}
+
 static void nvptx_begin(emitter *e) {
   emit_gpu_begin(e, NVPTX_KERNEL_CONVENTION, "llvm.nvvm.read.ptx.sreg.tid.x",
                  "llvm.nvvm.read.ptx.sreg.ctaid.x");
   annotate(e, "kernel", 1);
   annotate(e, "maxntidx", e->kernel->launch.threads);
-  /* What shifts rows would take registers from the second block of a multiprocessor; it fits without spilling. */
-  for (int i = 0; i < e->kernel->n_steps; i++)
-    if (e->kernel->step[i].overhang) {
-      annotate(e, "minctasm", 2);
-      break;
-    }
+  annotate_blocks(e);
 }
 
 /* The dynamic array, whose size the launch gives: only that may pass 48 KiB. */
@@ -171,6 +175,42 @@ static LLVMValueRef nvptx_load_if(emitter *e, LLVMTypeRef type, LLVMValueRef poi
     out = LLVMBuildInsertElement(e->builder, out, LLVMBuildExtractValue(e->builder, loaded, (unsigned)i, ""),
                                  emit_i32(e, i), "");
   return out;
+}
+
+/* ---- between blocks ---- */
+
+/* Calls inline assembly that touches memory. LLVM 19 selects relaxed accesses of the system's scope alone. */
+static LLVMValueRef assemble_access(emitter *e, const char *text, const char *constraints,
+                                    LLVMTypeRef result, LLVMValueRef *args, unsigned n_args) {
+  LLVMTypeRef types[3];
+  for (unsigned i = 0; i < n_args; i++) types[i] = LLVMTypeOf(args[i]);
+  LLVMTypeRef type = LLVMFunctionType(result, types, n_args, false);
+  LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
+                                       true, false, LLVMInlineAsmDialectATT, false);
+  return LLVMBuildCall2(e->builder, type, code, args, n_args, "");
+}
+
+static LLVMValueRef nvptx_ticket(emitter *e, LLVMValueRef pointer) {
+  return assemble_access(e, "atom.relaxed.gpu.global.add.u32 $0, [$1], 1;", "=r,l,~{memory}", e->i32,
+                         &pointer, 1);
+}
+
+static LLVMValueRef nvptx_peek(emitter *e, LLVMValueRef pointer, LLVMValueRef condition,
+                               LLVMValueRef otherwise) {
+  LLVMValueRef args[] = {pointer, condition, otherwise};
+  return assemble_access(e, "@$2 ld.relaxed.gpu.global.u64 $0, [$1];", "=l,l,b,0,~{memory}", e->i64, args, 3);
+}
+
+/* Lanes that leave a loop one by one need not meet again before the next shuffle. */
+static LLVMValueRef nvptx_all_lanes(emitter *e, LLVMValueRef condition) {
+  LLVMValueRef args[] = {emit_i32(e, -1), condition};
+  return emit_intrinsic(e, "llvm.nvvm.vote.all.sync", NULL, 0, args, 2);
+}
+
+static void nvptx_poke(emitter *e, LLVMValueRef pointer, LLVMValueRef cell) {
+  LLVMValueRef args[] = {pointer, cell};
+  assemble_access(e, "st.relaxed.gpu.global.u64 [$0], $1;", "l,l,~{memory}",
+                  LLVMVoidTypeInContext(e->context), args, 2);
 }
 
 /* 8-bit floats are converted by instructions from sm_89 on. */
@@ -332,6 +372,10 @@ const emit_target_ops emit_ops_nvptx = {
     .selector = nvptx_selector,
     .cluster_address = nvptx_cluster_address,
     .cluster_load = nvptx_cluster_load,
+    .ticket = nvptx_ticket,
+    .peek = nvptx_peek,
+    .poke = nvptx_poke,
+    .all_lanes = nvptx_all_lanes,
     .matrix_load = nvptx_matrix_load,
     .matrix_store = nvptx_matrix_store,
     .has_half = nvptx_has_half,

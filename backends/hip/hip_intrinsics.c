@@ -9,15 +9,35 @@
 #define AMDGPU_KERNEL_CONVENTION 91 /* llvm::CallingConv::AMDGPU_KERNEL */
 
 /* LLVM-C cannot name a sync scope, and s_barrier alone gets no s_waitcnt before it; a system-scope fence
- * would cost a cache write-back. So the barrier is a function in text. */
-static const char barrier_text[] =
+ * would cost a cache write-back. So the barrier is a function in text, and what blocks exchange, too. */
+static const char helper_text[] =
     "define void @llrt_barrier() alwaysinline convergent {\n"
     "  fence syncscope(\"workgroup\") release\n"
     "  call void @llvm.amdgcn.s.barrier()\n"
     "  fence syncscope(\"workgroup\") acquire\n"
     "  ret void\n"
     "}\n"
-    "declare void @llvm.amdgcn.s.barrier()\n";
+    "declare void @llvm.amdgcn.s.barrier()\n"
+    "define i32 @llrt_ticket(ptr addrspace(1) %p) alwaysinline {\n"
+    "  %x = atomicrmw add ptr addrspace(1) %p, i32 1 syncscope(\"agent\") monotonic\n"
+    "  ret i32 %x\n"
+    "}\n"
+    "define i64 @llrt_peek(ptr addrspace(1) %p, i1 %c, i64 %o) alwaysinline {\n"
+    "  br i1 %c, label %look, label %done\n"
+    "look:\n"
+    "  %x = load atomic i64, ptr addrspace(1) %p syncscope(\"agent\") monotonic, align 8\n"
+    "  br label %done\n"
+    "done:\n"
+    "  %y = phi i64 [ %x, %look ], [ %o, %0 ]\n"
+    "  ret i64 %y\n"
+    "}\n"
+    "define void @llrt_poke(ptr addrspace(1) %p, i64 %x) alwaysinline {\n"
+    "  store atomic i64 %x, ptr addrspace(1) %p syncscope(\"agent\") monotonic, align 8\n"
+    "  ret void\n"
+    "}\n";
+
+static const char *const helper_names[] = {"llrt_barrier", "llrt_ticket", "llrt_peek", "llrt_poke"};
+#define HELPERS (int)(sizeof helper_names / sizeof *helper_names)
 
 static void set_attribute(emitter *e, const char *key, const char *value) {
   LLVMAttributeRef attribute = LLVMCreateStringAttribute(
@@ -40,27 +60,55 @@ static void amdgpu_begin(emitter *e) {
   }
 }
 
-/* Links the barrier's text into the module, once. */
-static LLVMValueRef barrier_function(emitter *e) {
-  LLVMValueRef function = LLVMGetNamedFunction(e->module, "llrt_barrier");
+/* A function of the helpers' text, which is linked into the module once. */
+static LLVMValueRef helper(emitter *e, const char *name) {
+  LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
   if (function) return function;
-  LLVMModuleRef helper = NULL;
+  LLVMModuleRef helpers = NULL;
   char *message = NULL;
   LLVMMemoryBufferRef text = LLVMCreateMemoryBufferWithMemoryRangeCopy(
-      barrier_text, sizeof barrier_text - 1, "barrier");
-  if (LLVMParseIRInContext(e->context, text, &helper, &message)) {
+      helper_text, sizeof helper_text - 1, "helpers");
+  if (LLVMParseIRInContext(e->context, text, &helpers, &message)) {
     LLVMDisposeMessage(message);
     return NULL;
   }
-  LLVMLinkModules2(e->module, helper);
-  function = LLVMGetNamedFunction(e->module, "llrt_barrier");
-  LLVMSetLinkage(function, LLVMInternalLinkage);
-  return function;
+  LLVMLinkModules2(e->module, helpers);
+  for (int i = 0; i < HELPERS; i++)
+    LLVMSetLinkage(LLVMGetNamedFunction(e->module, helper_names[i]), LLVMInternalLinkage);
+  return LLVMGetNamedFunction(e->module, name);
+}
+
+static LLVMValueRef call_helper(emitter *e, const char *name, LLVMTypeRef result, LLVMValueRef *args,
+                                unsigned n_args) {
+  LLVMTypeRef types[3];
+  for (unsigned i = 0; i < n_args; i++) types[i] = LLVMTypeOf(args[i]);
+  return LLVMBuildCall2(e->builder, LLVMFunctionType(result, types, n_args, false), helper(e, name),
+                        args, n_args, "");
 }
 
 static void amdgpu_barrier(emitter *e) {
-  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), NULL, 0, false);
-  LLVMBuildCall2(e->builder, type, barrier_function(e), NULL, 0, "");
+  call_helper(e, "llrt_barrier", LLVMVoidTypeInContext(e->context), NULL, 0);
+}
+
+static LLVMValueRef amdgpu_ticket(emitter *e, LLVMValueRef pointer) {
+  return call_helper(e, "llrt_ticket", e->i32, &pointer, 1);
+}
+
+static LLVMValueRef amdgpu_peek(emitter *e, LLVMValueRef pointer, LLVMValueRef condition,
+                                LLVMValueRef otherwise) {
+  LLVMValueRef args[] = {pointer, condition, otherwise};
+  return call_helper(e, "llrt_peek", e->i64, args, 3);
+}
+
+static void amdgpu_poke(emitter *e, LLVMValueRef pointer, LLVMValueRef cell) {
+  LLVMValueRef args[] = {pointer, cell};
+  call_helper(e, "llrt_poke", LLVMVoidTypeInContext(e->context), args, 2);
+}
+
+/* The lanes of a wave never part. */
+static LLVMValueRef amdgpu_all_lanes(emitter *e, LLVMValueRef condition) {
+  (void)e;
+  return condition;
 }
 
 /* ds_bpermute_b32: the address is the lane times 4. */
@@ -147,6 +195,10 @@ const emit_target_ops emit_ops_amdgpu = {
     .shared = emit_gpu_shared,
     .global = emit_gpu_global,
     .barrier = amdgpu_barrier,
+    .ticket = amdgpu_ticket,
+    .peek = amdgpu_peek,
+    .poke = amdgpu_poke,
+    .all_lanes = amdgpu_all_lanes,
     .opaque = amdgpu_opaque,
     .shuffle = amdgpu_shuffle,
     .permute = amdgpu_permute,

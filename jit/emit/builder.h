@@ -40,6 +40,18 @@ typedef struct emit_target_ops {
   /* Whether f32 <-> f16 are instructions; NaN's payload does not count. */
   bool (*has_half)(const emitter *e);
 
+  /* ---- GPU only: between blocks, through global memory; pointers as `global` gives them ---- */
+
+  /* One number more in an i32: what it was. No other access is ordered by it. */
+  LLVMValueRef (*ticket)(emitter *e, LLVMValueRef pointer);
+  /* Loads (where the condition holds) and stores an i64 that blocks exchange while they run, whole; nor do these
+   * order any other. */
+  LLVMValueRef (*peek)(emitter *e, LLVMValueRef pointer, LLVMValueRef condition, LLVMValueRef otherwise);
+  void (*poke)(emitter *e, LLVMValueRef pointer, LLVMValueRef cell);
+  /* Ends a loop in which lanes wait: where a lane's condition alone would part it from its warp, whether it holds
+   * in all of them. */
+  LLVMValueRef (*all_lanes)(emitter *e, LLVMValueRef condition);
+
   /* ---- GPU only; 32-bit words ---- */
 
   /* `word` of lane `lane` (both i32), all lanes taking part. */
@@ -354,6 +366,11 @@ void emit_prefix_step(emitter *e, const plan_step *step);
 void emit_pick_step(emitter *e, const plan_step *step);
 void emit_gather_step(emitter *e, const plan_step *step);        /* emit_gather.c */
 void emit_dot_step(emitter *e, const plan_step *step);           /* emit_dot.c */
+void emit_publish_step(emitter *e, const plan_step *step);       /* emit_lookback.c */
+void emit_peek_step(emitter *e, const plan_step *step);
+void emit_await_step(emitter *e, const plan_step *step);
+/* Takes e->block's number from a counter. */
+void emit_ticket(emitter *e);
 void emit_fill_step(emitter *e, const plan_step *step);          /* emit_reduce.c */
 void emit_join_step(emitter *e, const plan_step *step);
 void emit_fold_step(emitter *e, const plan_step *step);

@@ -182,6 +182,9 @@ static void emit_steps(emitter *e, int first, int n) {
       case PLAN_PICK: emit_pick_step(e, step); break;
       case PLAN_GATHER: emit_gather_step(e, step); break;
       case PLAN_DOT: emit_dot_step(e, step); break;
+      case PLAN_PUBLISH: emit_publish_step(e, step); break;
+      case PLAN_PEEK: emit_peek_step(e, step); break;
+      case PLAN_AWAIT: emit_await_step(e, step); break;
       case PLAN_OPAQUE: emit_opaque_step(e, step); break;
       case PLAN_FILL: emit_fill_step(e, step); break;
       case PLAN_JOIN: emit_join_step(e, step); break;
@@ -220,6 +223,7 @@ static void emit_function(emitter *e) {
     for (int i = 1; i < kernel->n_buffers; i++) e->shared[i] = e->shared[0];
   }
   e->grid = emit_i64(e, 0);
+  if (kernel->lookback.used) emit_ticket(e);
   if (!kernel->flat) emit_decode_block(e);
   emit_begin_indices(e);
   emit_steps(e, 0, kernel->n_steps);

@@ -177,10 +177,14 @@ void emit_scan_step(emitter *e, const plan_step *step) {
     if (bits[i].lane) lane_bit(&s, at);
     else register_bit(&s, 1ull << bits[i].at);
   }
+  plan_value left; /* laid out as the total, whose set leaves out bits that number other blocks */
+  uint64_t along = 0;
+  for (int i = 0; i < n; i++) along |= 1ull << e->kernel->order[step->order].bit[i];
+  plan_value_reduce(in, along, &left);
   for (uint64_t i = 0; i < 1ull << s.n_registers; i++) {
     e->value[step->out][i] = result(&s, bits, n, i);
     if (!is_first(i, s.done)) continue;
-    e->value[step->total][plan_reduced_register(in, total, i)] = relane(e, s.total[i], in, total);
+    e->value[step->total][plan_reduced_register(in, &left, i)] = relane(e, s.total[i], in, total);
   }
 }
 

@@ -209,7 +209,7 @@ static void gpu_sides(draft *d, int word, side_assignment side[2]) {
   fill(store, &store->registers, bits_max(d->vector[1], c.word), d->order[1], n, 0);
   load_registers(&c, load);
   int wanted = bits_max(bits_max(load->registers.n, store->registers.n), in_flight_bits(d));
-  wanted = bits_max(wanted, n - kernel->lane_bits - warps);
+  wanted = bits_max(bits_max(wanted, d->thread_bits), n - kernel->lane_bits - warps);
   extra_load_registers(d, wanted, load);
   uint64_t freed[LLRT_MAX_BITS];
   for (int i = 0; i < n; i++) freed[i] = free_vector(&c, d->order[0][i]);

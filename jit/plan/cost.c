@@ -374,6 +374,9 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
       break;
     }
     case PLAN_BARRIER: cost->barriers++; break;
+    case PLAN_PUBLISH:
+    case PLAN_PEEK:
+    case PLAN_AWAIT: break;
     case PLAN_SCAN: count_scan(kernel, step, cost); break;
     case PLAN_PREFIX: cost->logic += 1 << plan_value_bits(&kernel->value[step->out], PLAN_REGISTER); break;
     case PLAN_PICK:

@@ -11,7 +11,7 @@
  *   assign.c    work tile -> which bits are registers, lanes, warps on either side
  *   region.c    the loop over a region's tiles
  *   exchange.c  one assignment -> the other, as steps
- *   scan.c      scans along bits of the tile
+ *   scan.c      scans along bits of the tile; scan_tile.c, scan_kernel.c, scan_lookback.c of whole tensors
  *   map.c       value maps, before and after the exchange
  *   flat.c, in_place.c   the kernels without a tile
  *   plan_convert.c runs them */
@@ -83,6 +83,7 @@ typedef struct draft {
   uint64_t ahead[LLRT_MAX_BITS]; /* regions: another basis, rows of the source as long as the region's first */
   int run[2];    /* leading vectors of order[t] with address 1, 2, 4, … */
   int vector[2]; /* log2 elements of one access; <= run */
+  int thread_bits; /* log2 elements of a GPU's thread, at least; 0: what accesses want */
   int align[2];  /* log2 elements that divide the address of every run */
   bool may_overhang[2], overhang[2]; /* accesses may be, and are, wider than the runs are aligned */
   bool whole_lines; /* the destination's runs are whole sectors of memory */
@@ -242,6 +243,8 @@ llrt_status draft_scan(draft *d, int in, const draft_scan_spec *spec, int *out, 
 void draft_scan_layout(const plan_value *value, const plan_order *order, plan_value *out);
 /* Appends in combined with `second`; *out is laid out as the one that is reduced less. */
 llrt_status draft_prefix(draft *d, const draft_scan_spec *spec, int in, int second, int *out);
+/* The same of what stands before (reverse: after) value `at`, and of that. */
+llrt_status draft_join_before(draft *d, const draft_scan_spec *spec, int before, int at, int *out);
 /* Whether a store to shared memory has to wait for what reads there: before it, or in a turn before. */
 bool draft_shared_in_use(const plan_kernel *kernel);
 /* gather_steps.c: appends steps that make *out of value `in`, each element taken at the coordinate along tile bits

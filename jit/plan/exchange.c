@@ -68,8 +68,8 @@ static llrt_status barrier_step(draft *d) {
 bool draft_shared_in_use(const plan_kernel *kernel) {
   for (int i = 0; i < kernel->n_steps; i++) {
     const plan_step *step = &kernel->step[i];
-    if (step->kind == PLAN_SHARED_LOAD || step->kind == PLAN_REPEAT || step->kind == PLAN_WALK) return true;
-    if (step->kind == PLAN_LOOP && step->body == 0) return true; /* it goes on */
+    if (step->kind == PLAN_SHARED_LOAD || step->kind == PLAN_REPEAT) return true;
+    if ((step->kind == PLAN_WALK || step->kind == PLAN_LOOP) && step->body == 0) return true; /* it goes on */
     if (step->kind == PLAN_GATHER && step->staged) return true;
   }
   return false;

@@ -646,6 +646,9 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_PREFETCH: return LLRT_OK;
     case PLAN_REPEAT: return run_repeat(in, at);
     case PLAN_STAGE: return run_stage(in);
+    case PLAN_PUBLISH:
+    case PLAN_PEEK:
+    case PLAN_AWAIT: return plan_eval_lookback(in->kernel, step, in->block, in->upper, in->args, in->value);
     case PLAN_SCAN: return plan_eval_scan(in->kernel, step, in->value);
     case PLAN_PREFIX: plan_eval_prefix(in->kernel, step, in->value); return LLRT_OK;
     case PLAN_PICK: plan_eval_pick(in->kernel, step, in->value); return LLRT_OK;

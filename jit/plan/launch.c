@@ -89,6 +89,7 @@ static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
     case PLAN_ARG_TURNS: return (uint64_t)own_turns(call);
     case PLAN_ARG_SHARE: return (uint64_t)own_share(call);
     case PLAN_ARG_SPLITS: return (uint64_t)call->run->splits;
+    case PLAN_ARG_BLOCKS: return (uint64_t)(count_positions(call) / call->run->splits);
     case PLAN_ARG_PARTIAL: return (uint64_t)call->bindings[arg->tensor].span;
     case PLAN_ARG_BEGIN: return (uint64_t)(uintptr_t)call->tensors[arg->tensor].data;
     case PLAN_ARG_END:

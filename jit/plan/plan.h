@@ -31,14 +31,14 @@
 
 #define PLAN_MAX_DIGITS LLRT_MAX_OUT_DIMS
 #define PLAN_MAX_STEPS 96
-#define PLAN_MAX_VALUES 48
-#define PLAN_MAX_BUFFERS 4
+#define PLAN_MAX_VALUES 80
+#define PLAN_MAX_BUFFERS 8
 #define PLAN_MAX_VARIANTS 8 /* kernels of all variants */
 #define PLAN_MAX_MAPS (LLRT_MAX_MAPS + 1) /* a cast beside the description's */
 #define PLAN_MAX_BOUNDS 32
 #define PLAN_MAX_TERMS 24
 #define PLAN_TERM_BITS 32
-#define PLAN_MAX_ORDERS 16
+#define PLAN_MAX_ORDERS 32
 #define PLAN_MAX_INDICES (2 * LLRT_MAX_INDICES) /* of all tensors of a kernel */
 
 /* A number known now (arg < 0) or kernel argument `arg`. */
@@ -221,6 +221,12 @@ typedef enum plan_step_kind {
                         (jit/plan/dot_instruction.h), whose types the operands have and into which they divide
                         (jit/plan/dot_tiling.h). Products are exact, sums in the accumulator's type, in any order;
                         integers modulo its width */
+  PLAN_PUBLISH,      /* other blocks may now see `in`, as the block's total of `level` (plan_lookback), where its turn
+                        has one */
+  PLAN_PEEK,         /* out = a first look at the cells that PLAN_AWAIT reads, for which no one waits */
+  PLAN_AWAIT,        /* out = totals of `level` of the blocks before this one that lower levels do not cover, once they
+                        are published; element k of the highest tile bits is the k-th of them, the neutral
+                        element where there is none. in: what PLAN_PEEK saw, laid out as out */
   PLAN_OPAQUE,       /* out = in, of which compilers know nothing more: measured work stays */
 
   /* Combining by `combiner` in type `type` (jit/plan/combine.h). Of an arg combiner a value is a pair: keys and
@@ -277,6 +283,7 @@ typedef struct plan_step {
   uint8_t instruction;    /* DOT: number of the row */
   uint8_t total;          /* SCAN: value, reduced along the order */
   uint8_t order;          /* SCAN */
+  uint8_t level;          /* PUBLISH, PEEK, AWAIT */
   bool exclusive;         /* FILL: of a sum +0. SCAN: without y itself, the neutral element where there is no other */
   bool reverse;           /* SCAN: from the last position down; what is combined stays in order */
   bool joins;         /* IF_INTERIOR */
@@ -300,6 +307,18 @@ typedef struct plan_turns {
   bool down;         /* turn t is position turns - 1 - t */
   plan_number turns, share;
 } plan_turns;
+
+/* Blocks that take one turn each and look back at the totals of those before them, in the order of tickets, so that
+ * no block waits for one that has not begun. A total of level l is of 2^(bits l) turns, the last of which has it; of
+ * the highest level it is of everything up to that turn. So a prefix is joined in one tree, whoever was first. Cells
+ * are 64 bits: 32 of the value above a 1; elements of 64 bits have two. */
+#define PLAN_LOOKBACK_LEVELS 3 /* at most */
+typedef struct plan_lookback {
+  bool used;
+  uint8_t bits, levels;
+  plan_number counter, cells; /* addresses: of tickets given; by level, block, element */
+  plan_number blocks, lines;  /* all of them; those of one turn */
+} plan_lookback;
 
 /* Part of a tensor that a conversion in place maps onto itself, from the address of its first position on:
  * so many positions of the flat index, which lie in so many elements of memory. 0: none. */
@@ -365,6 +384,7 @@ typedef struct plan_kernel {
   plan_index index[PLAN_MAX_INDICES];
   plan_place place[PLAN_MAX_GRID];
   plan_turns walk;
+  plan_lookback lookback;
   plan_value value[PLAN_MAX_VALUES];
   plan_buffer buffer[PLAN_MAX_BUFFERS];
   plan_map map[PLAN_MAX_MAPS];

@@ -51,6 +51,7 @@ void draft_finish(plan_kernel *kernel) {
   kernel->launch.threads =
       kernel->target.lanes_first ? 1 : 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
   kernel->launch.cluster = kernel->cluster_bits > 0 ? 1 << kernel->cluster_bits : 0;
+  if (kernel->lookback.used) kernel->launch.shared_bytes = bits_max(kernel->launch.shared_bytes, 16);
   for (int i = 0; i < kernel->n_buffers; i++)
     kernel->launch.shared_bytes = bits_max(kernel->launch.shared_bytes, kernel->buffer[i].bytes);
   plan_cost_kernel(kernel);

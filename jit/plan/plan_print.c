@@ -320,6 +320,16 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       llrt_text_add(text, "stage a panel of %lld elements, %d bytes an access",
                     (long long)kernel->panel.elements, 1 << kernel->panel.unit);
       break;
+    case PLAN_PUBLISH:
+      llrt_text_add(text, "publish v%d as the block's total of level %d", step->in, step->level);
+      break;
+    case PLAN_PEEK:
+      llrt_text_add(text, "look for totals of level %d of blocks before -> v%d", step->level, step->out);
+      break;
+    case PLAN_AWAIT:
+      llrt_text_add(text, "totals of level %d of blocks before, from v%d on -> ", step->level, step->in);
+      print_value(kernel, step->out, text);
+      break;
     case PLAN_SCAN: print_scan(kernel, step, text); break;
     case PLAN_PREFIX:
       llrt_text_add(text, "%s of v%d and v%d -> v%d", combine_name(step->combiner), step->in,

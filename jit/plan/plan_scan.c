@@ -4,10 +4,35 @@
 
 #include "base/status.h"
 
+/* Blocks that walk a line each keep a GPU of 132 multiprocessors full from here on. */
+#define WALKING_BLOCKS 1024
+/* Shorter lines are walked: a turn costs less than looking back. */
+#define LEAST_TURNS 4
+
+/* Few long lines: a block for every tile. */
+static llrt_status add_lookback(const llrt_op_desc *desc, const plan_target *target,
+                                const plan_options *options, plan *out) {
+  plan_kernel *kernel = &out->variant[0];
+  bool tiled;
+  int along = 0;
+  LLRT_TRY(scan_plan_tiled(desc, target, options, true, kernel, &tiled));
+  if (!tiled) return LLRT_OK;
+  for (int i = 0; i < kernel->n_steps; i++)
+    if (kernel->step[i].kind == PLAN_WALK)
+      along = kernel->space.in[0].bits - kernel->value[kernel->step[i].in].layout.out[0].bits;
+  kernel->launch.range = (plan_range){.axes = desc->combine.axes,
+                                      .min_along = (int64_t)LEAST_TURNS << along,
+                                      .max_across = (int64_t)WALKING_BLOCKS << (kernel->space.in[0].bits - along)};
+  out->n_variants = 1;
+  return LLRT_OK;
+}
+
 llrt_status plan_scan_make(const llrt_op_desc *desc, const plan_target *target,
                            const plan_options *options, plan *out) {
   bool tiled;
-  out->n_variants = 1;
-  LLRT_TRY(scan_plan_tiled(desc, target, options, &out->variant[0], &tiled));
-  return tiled ? LLRT_OK : scan_plan_flat(desc, target, &out->variant[0]);
+  out->n_variants = 0;
+  if (!target->lanes_first) LLRT_TRY(add_lookback(desc, target, options, out));
+  plan_kernel *last = &out->variant[out->n_variants++];
+  LLRT_TRY(scan_plan_tiled(desc, target, options, false, last, &tiled));
+  return tiled ? LLRT_OK : scan_plan_flat(desc, target, last);
 }

@@ -168,8 +168,7 @@ llrt_status draft_prefix(draft *d, const draft_scan_spec *spec, int in, int seco
                                         .type = spec->type});
 }
 
-/* What stands before (reverse: after) `at`, joined with it. */
-static llrt_status join_before(draft *d, const draft_scan_spec *spec, int before, int at, int *out) {
+llrt_status draft_join_before(draft *d, const draft_scan_spec *spec, int before, int at, int *out) {
   return spec->reverse ? draft_prefix(d, spec, at, before, out)
                        : draft_prefix(d, spec, before, at, out);
 }
@@ -231,11 +230,11 @@ static llrt_status scan_all(draft *d, int in, const draft_scan_spec *spec, const
     int major;
     part = part_of(order, end, order->n);
     LLRT_TRY(scan_all(d, *total, spec, &part, true, &major, total));
-    LLRT_TRY(join_before(d, spec, major, before, &before));
+    LLRT_TRY(draft_join_before(d, spec, major, before, &before));
   }
   *out = before;
   if (scanned < 0 && exclusive) return LLRT_OK;
-  return join_before(d, spec, before, scanned < 0 ? in : scanned, out);
+  return draft_join_before(d, spec, before, scanned < 0 ? in : scanned, out);
 }
 
 /* ---- layouts with sums of bits ---- */
@@ -272,7 +271,7 @@ llrt_status draft_scan(draft *d, int in, const draft_scan_spec *spec, int *out, 
     LLRT_TRY(draft_exchange(d, in, &units, &at));
   }
   LLRT_TRY(scan_all(d, at, spec, &spec->order, spec->exclusive, out, &all));
-  if (spec->carry >= 0) LLRT_TRY(join_before(d, spec, spec->carry, *out, out));
+  if (spec->carry >= 0) LLRT_TRY(draft_join_before(d, spec, spec->carry, *out, out));
   if (!direct) LLRT_TRY(draft_exchange(d, *out, &given, out));
   if (total) *total = all;
   return LLRT_OK;

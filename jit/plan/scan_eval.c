@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "jit/plan/combine.h"
 #include "jit/plan/draft.h"
+#include "jit/plan/eval.h"
 
 #include <stdlib.h>
 
@@ -79,7 +80,9 @@ llrt_status plan_verify_scan(const plan_kernel *kernel, int at) {
   for (int i = 0; i < kernel->order[step->order].n; i++) mask |= 1ull << kernel->order[step->order].bit[i];
   plan_value_reduce(in, mask, &reduced);
   const plan_value *total = &kernel->value[step->total];
-  CHECK(total->reduced == reduced.reduced && total->bits == in->bits && total->word == 0 &&
+  reduced.reduced &= bits_mask(kernel->space.in[0].bits);
+  /* Bits above the kernel's tile number other blocks, of which one total is left. */
+  CHECK(((total->reduced ^ reduced.reduced) & bits_mask(kernel->space.in[0].bits)) == 0 && total->bits == in->bits && total->word == 0 &&
             llrt_layout_equal(&total->layout, &reduced.layout),
         "step %d: the total is not laid out as what is left", at);
   return LLRT_OK;
@@ -165,5 +168,94 @@ llrt_status plan_verify_pick(const plan_kernel *kernel, int at) {
   CHECK(in->bits == out->bits && in->word == 0 && out->word == 0 && in->reduced == out->reduced,
         "step %d: elements change", at);
   CHECK(plan_pick_of(in, out, &pick), "step %d: elements that the thread does not have", at);
+  return LLRT_OK;
+}
+
+/* ---- between blocks ---- */
+
+int plan_lookback_places(const plan_lookback *lookback, int level) {
+  return level < lookback->levels - 1 ? lookback->bits : 0;
+}
+
+int64_t plan_lookback_distance(const plan_lookback *lookback, int level, int64_t turn, int64_t k) {
+  int low = lookback->bits * level, high = low + lookback->bits;
+  int64_t group = turn >> low << low, last = (turn >> high << high) + (k << low) + (int64_t)bits_mask(low);
+  if (level == lookback->levels - 1) return group > 0 ? turn - group + 1 : 0;
+  return last < group ? turn - last : 0;
+}
+
+bool plan_lookback_publishes(const plan_lookback *lookback, int level, int64_t turn) {
+  return ((uint64_t)(turn + 1) & bits_mask(lookback->bits * level)) == 0;
+}
+
+/* A step on one block's cells. */
+typedef struct cell_step {
+  const plan_kernel *kernel;
+  const plan_step *step;
+  const uint64_t *args;
+  int64_t block, turn, lines;
+  int kept, parts; /* log2 elements of a total, cells of one */
+} cell_step;
+
+/* The cells of an element of the block `before` turns ago. */
+static uint64_t *cells_of(const cell_step *s, int64_t before, uint64_t element) {
+  const plan_lookback *lookback = &s->kernel->lookback;
+  int64_t blocks = plan_number_value(&lookback->blocks, s->args, 1), block = s->block - before * s->lines;
+  uint64_t *cells = (uint64_t *)(uintptr_t)plan_number_value(&lookback->cells, s->args, 0);
+  return &cells[(((s->step->level * blocks + block) << s->kept) + (int64_t)element) * s->parts];
+}
+
+static void publish(const cell_step *s, uint64_t y, uint64_t element) {
+  uint64_t *cell = cells_of(s, 0, y);
+  for (int p = 0; p < s->parts; p++) cell[p] = (element >> (32 * p)) << 32 | 1;
+}
+
+static llrt_status await(const cell_step *s, uint64_t y, uint64_t *element) {
+  int64_t before = plan_lookback_distance(&s->kernel->lookback, s->step->level, s->turn, (int64_t)(y >> s->kept));
+  uint64_t *cell = cells_of(s, before, y & bits_mask(s->kept));
+  *element = before ? 0 : combine_identity(s->step->combiner, (llrt_dtype)s->step->type);
+  for (int p = 0; before && p < s->parts; p++) {
+    if (!(cell[p] & 1)) return llrt_error(LLRT_INTERNAL, "block %lld would wait", (long long)s->block);
+    *element |= cell[p] >> 32 << (32 * p);
+  }
+  return LLRT_OK;
+}
+
+static int kept_bits(const plan_kernel *kernel, const plan_step *step, const plan_value *value) {
+  return value->layout.out[0].bits -
+         (step->kind == PLAN_AWAIT ? plan_lookback_places(&kernel->lookback, step->level) : 0);
+}
+
+llrt_status plan_eval_lookback(const plan_kernel *kernel, const plan_step *step, int64_t block,
+                               const int64_t upper[PLAN_MAX_DIGITS], const uint64_t *args,
+                               uint64_t *const *values) {
+  int number = step->kind == PLAN_PUBLISH ? step->in : step->out;
+  const plan_value *value = &kernel->value[number];
+  cell_step s = {kernel, step, args, block, upper[kernel->walk.split],
+                 plan_number_value(&kernel->lookback.lines, args, 1), kept_bits(kernel, step, value),
+                 value->bits / 32};
+  if (step->kind == PLAN_PUBLISH && !plan_lookback_publishes(&kernel->lookback, step->level, s.turn)) return LLRT_OK;
+  for (int64_t at = 0; at < place_count(kernel, value); at++) {
+    uint64_t y = f2_apply(value->layout.column, (uint64_t)at), *element = &values[number][at];
+    if (step->kind == PLAN_PEEK) *element = 0;
+    else if (step->kind == PLAN_PUBLISH) publish(&s, y, *element);
+    else LLRT_TRY(await(&s, y, element));
+  }
+  return LLRT_OK;
+}
+
+llrt_status plan_verify_lookback(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  const plan_value *value = &kernel->value[step->kind == PLAN_PUBLISH ? step->in : step->out];
+  const plan_lookback *lookback = &kernel->lookback;
+  CHECK(lookback->used && kernel->walk.split >= 0, "step %d: blocks that do not look back", at);
+  CHECK(lookback->levels >= 2 && lookback->levels <= PLAN_LOOKBACK_LEVELS && lookback->bits > 0,
+        "%d levels of %d bits", lookback->levels, lookback->bits);
+  CHECK(step->level < lookback->levels, "step %d: level %d", at, step->level);
+  CHECK(value->word == 0 && (value->bits == 32 || value->bits == 64), "step %d: elements of %d bits", at,
+        value->bits);
+  CHECK(kept_bits(kernel, step, value) >= 0, "step %d: fewer tile bits than blocks have", at);
+  CHECK(step->kind != PLAN_AWAIT || llrt_layout_equal(&value->layout, &kernel->value[step->in].layout),
+        "step %d: another layout than what was looked at", at);
   return LLRT_OK;
 }

@@ -9,7 +9,18 @@ llrt_status plan_eval_scan(const plan_kernel *kernel, const plan_step *step, uin
 void plan_eval_prefix(const plan_kernel *kernel, const plan_step *step, uint64_t *const *values);
 void plan_eval_pick(const plan_kernel *kernel, const plan_step *step, uint64_t *const *values);
 
+llrt_status plan_eval_lookback(const plan_kernel *kernel, const plan_step *step, int64_t block,
+                               const int64_t upper[PLAN_MAX_DIGITS], const uint64_t *args, uint64_t *const *values);
+
+/* Where a block of turn `turn` finds total k of a level: how many turns before its own; 0: there is none. */
+int64_t plan_lookback_distance(const plan_lookback *lookback, int level, int64_t turn, int64_t k);
+/* Whether the block of a turn has a total of the level. */
+bool plan_lookback_publishes(const plan_lookback *lookback, int level, int64_t turn);
+/* log2 totals of a level that stand before a block. */
+int plan_lookback_places(const plan_lookback *lookback, int level);
+
 /* Errors: INTERNAL. */
+llrt_status plan_verify_lookback(const plan_kernel *kernel, int at);
 llrt_status plan_verify_scan(const plan_kernel *kernel, int at);
 llrt_status plan_verify_prefix(const plan_kernel *kernel, int at);
 llrt_status plan_verify_pick(const plan_kernel *kernel, int at);

@@ -1,13 +1,15 @@
 /* The kernels of a scan, which walk the axis with a carry:
  *
- *   fill, walk { load, cast, scan with the carry, cast, store } */
+ *   fill, walk { load, cast, scan with the carry, cast, store }
+ *
+ * A block that looks back at others (scan_lookback.c) walks one turn. */
 #include "jit/plan/plan_scan.h"
 
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/combine.h"
 
-static llrt_dtype accumulator(const llrt_op_desc *desc) {
+llrt_dtype scan_accumulator(const llrt_op_desc *desc) {
   llrt_dtype type = desc->combine.accumulate;
   return type ? type : combine_accumulator((int)desc->combine.op, desc->tensors[0].dtype);
 }
@@ -26,7 +28,7 @@ static llrt_status cast(draft *d, llrt_dtype from, llrt_dtype to, int *value) {
 static llrt_status begin_walk(draft *d) {
   plan_turns *turns = &d->kernel->walk;
   turns->grid_bits = (uint8_t)(d->n_grid - d->n_walked);
-  turns->split = -1;
+  turns->split = d->splits ? (int8_t)d->split : -1;
   turns->down = d->desc->combine.reverse;
   d->kernel->launch.walk.axes = d->desc->combine.axes;
   d->kernel->launch.walk.least = 1;
@@ -42,7 +44,7 @@ static llrt_status open_walk(draft *d, const plan_value *laid_out, int *walk, in
   LLRT_TRY(draft_value(kernel, laid_out, carry));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_FILL, .out = (uint8_t)first,
                                           .combiner = (uint8_t)d->desc->combine.op,
-                                          .type = (uint8_t)accumulator(d->desc),
+                                          .type = (uint8_t)scan_accumulator(d->desc),
                                           .exclusive = d->desc->combine.exclusive}));
   *walk = kernel->n_steps;
   return draft_step(kernel, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)first, .out = (uint8_t)*carry});
@@ -59,7 +61,7 @@ static llrt_status join(draft *d, int carry, int x, int *out) {
   plan_value value = d->kernel->value[carry];
   LLRT_TRY(draft_value(d->kernel, &value, out));
   return draft_step(d->kernel, (plan_step){.kind = PLAN_JOIN, .combiner = (uint8_t)combine->op,
-                                           .type = (uint8_t)accumulator(d->desc),
+                                           .type = (uint8_t)scan_accumulator(d->desc),
                                            .in = (uint8_t)(combine->reverse ? x : carry),
                                            .with = (uint8_t)(combine->reverse ? carry : x),
                                            .out = (uint8_t)*out});
@@ -68,7 +70,7 @@ static llrt_status join(draft *d, int carry, int x, int *out) {
 /* The last step makes the carry; the code generator sees that an inclusive scan has made it before. */
 static llrt_status element_steps(draft *d, const plan_value *element, int carry) {
   plan_kernel *kernel = d->kernel;
-  llrt_dtype type = accumulator(d->desc);
+  llrt_dtype type = scan_accumulator(d->desc);
   int x, made = carry, next;
   LLRT_TRY(draft_value(kernel, element, &x));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)x, .masked = true}));
@@ -106,7 +108,7 @@ llrt_status scan_plan_flat(const llrt_op_desc *desc, const plan_target *target, 
   int tile_bits = draft_flat_tile(&d);
   kernel->launch.block_elements = 1 << tile_bits;
   LLRT_TRY(draft_flat_value(&d, tile_bits, &element, &iterations));
-  carried = draft_retyped(&d, &element, llrt_dtype_bits(accumulator(desc)));
+  carried = draft_retyped(&d, &element, llrt_dtype_bits(scan_accumulator(desc)));
   int loop = kernel->n_steps;
   if (iterations > 0)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .iterations = (uint8_t)iterations}));
@@ -147,13 +149,13 @@ static llrt_status load_turn(draft *d, const draft_values *values, const plan_va
   LLRT_TRY(draft_value(d->kernel, &values->load, x));
   plan_step load = {.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)*x, .vector = (uint8_t)d->vector[0]};
   LLRT_TRY(edge_step(d, load, *x));
-  LLRT_TRY(cast(d, d->desc->tensors[0].dtype, accumulator(d->desc), x));
+  LLRT_TRY(cast(d, d->desc->tensors[0].dtype, scan_accumulator(d->desc), x));
   return draft_exchange(d, *x, laid_out, x);
 }
 
 /* Results, cast before they move where that makes them narrower. */
 static llrt_status store_turn(draft *d, const draft_values *values, int made) {
-  llrt_dtype type = accumulator(d->desc), to = d->desc->tensors[1].dtype;
+  llrt_dtype type = scan_accumulator(d->desc), to = d->desc->tensors[1].dtype;
   bool narrows = llrt_dtype_bits(to) <= llrt_dtype_bits(type);
   plan_value target = draft_retyped(d, &values->store, llrt_dtype_bits(narrows ? to : type));
   if (narrows) LLRT_TRY(cast(d, type, to, &made));
@@ -167,28 +169,35 @@ static llrt_status store_turn(draft *d, const draft_values *values, int made) {
  * turn's shuffles: a barrier keeps them together. */
 static llrt_status turn_steps(draft *d, const draft_values *values, const plan_value *laid_out,
                               draft_scan_spec *spec) {
-  int x, made, total, carry = spec->carry;
+  int x, made, total, carry = spec->carry, before;
+  if (d->splits) spec->carry = -1;
   LLRT_TRY(load_turn(d, values, laid_out, &x));
   LLRT_TRY(draft_scan(d, x, spec, &made, &total));
+  if (d->splits) {
+    LLRT_TRY(scan_look_back(d, spec, total, &before));
+    LLRT_TRY(draft_join_before(d, spec, carry, before, &before));
+    LLRT_TRY(draft_join_before(d, spec, before, made, &made));
+  }
   LLRT_TRY(store_turn(d, values, made));
   if (d->kernel->n_bounds > 0 && !d->kernel->target.lanes_first)
     LLRT_TRY(draft_step(d->kernel, (plan_step){.kind = PLAN_BARRIER}));
-  return spec->reverse ? draft_prefix(d, spec, total, carry, &carry)
-                       : draft_prefix(d, spec, carry, total, &carry);
+  return draft_join_before(d, spec, carry, total, &carry);
 }
 
 llrt_status scan_plan_tiled(const llrt_op_desc *desc, const plan_target *target,
-                            const plan_options *options, plan_kernel *kernel, bool *tiled) {
+                            const plan_options *options, bool looks_back, plan_kernel *kernel,
+                            bool *tiled) {
   draft d;
   draft_values values;
   plan_value laid_out, carried, wide;
   draft_scan_spec spec = {.combiner = (uint8_t)desc->combine.op,
-                          .type = (uint8_t)accumulator(desc),
+                          .type = (uint8_t)scan_accumulator(desc),
                           .exclusive = desc->combine.exclusive,
                           .reverse = desc->combine.reverse};
   uint64_t along = 0;
   int walk;
   draft_begin(&d, desc, target, options, kernel);
+  d.splits = looks_back;
   LLRT_TRY(draft_digits(&d));
   LLRT_TRY(check_pads(&d));
   *tiled = !d.divided && scan_tile(&d, &spec.order);
@@ -197,10 +206,11 @@ llrt_status scan_plan_tiled(const llrt_op_desc *desc, const plan_target *target,
   LLRT_TRY(draft_assign(&d, &values));
   LLRT_TRY(begin_walk(&d));
   kernel->fill = combine_identity((int)desc->combine.op, desc->tensors[0].dtype);
-  wide = draft_retyped(&d, &values.load, llrt_dtype_bits(accumulator(desc)));
+  wide = draft_retyped(&d, &values.load, llrt_dtype_bits(scan_accumulator(desc)));
   draft_scan_layout(&wide, &spec.order, &laid_out);
   for (int i = 0; i < spec.order.n; i++) along |= 1ull << spec.order.bit[i];
   plan_value_reduce(&laid_out, along, &carried);
+  if (looks_back) LLRT_TRY(scan_begin_lookback(&d, &carried));
   LLRT_TRY(open_walk(&d, &carried, &walk, &spec.carry));
   LLRT_TRY(turn_steps(&d, &values, &laid_out, &spec));
   close_walk(&d, walk);

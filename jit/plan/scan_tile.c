@@ -7,11 +7,15 @@
 #include <string.h>
 
 /* Bytes of a run wanted on either side where the axis does not go along it: two sectors, a burst of memory; longer
- * ones leave fewer blocks, each of which walks the whole axis. */
+ * ones leave fewer blocks, each of which walks the whole axis. Where each takes one turn: log2 elements a lane, so
+ * that a warp has long runs, but a thread few lines, of which it needs the totals of all warps. */
 #define RUN_BYTES 64
+#define TURN_LANE_BITS 1
 /* log2 elements of a thread, and warps of a block: some 4096 elements of 32 bits a turn, and several blocks on a
- * multiprocessor. */
+ * multiprocessor. A block that takes one turn waits for others most of the time: what it holds meanwhile is what is
+ * under way, so it holds more. */
 #define THREAD_BITS 4
+#define TURN_THREAD_BYTES 128
 #define WARP_BITS 3
 /* log2 SIMD registers of a turn on the host. */
 #define HOST_REGISTER_BITS 3
@@ -92,14 +96,22 @@ static bool close_tile(const tiler *w, uint64_t *tile) {
 
 static int room_bits(const tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
+  int thread = THREAD_BITS;
   if (kernel->target.lanes_first) return kernel->lane_bits + HOST_REGISTER_BITS;
-  return kernel->lane_bits + bits_min(WARP_BITS, kernel->target.warp_bits) + THREAD_BITS;
+  if (w->d->splits) thread = bits_log2(TURN_THREAD_BYTES * 8 / llrt_dtype_bits(scan_accumulator(w->d->desc)));
+  return kernel->lane_bits + bits_min(WARP_BITS, kernel->target.warp_bits) + thread;
 }
 
 /* The runs of both sides, as long as there is room for them and for what they bring along. */
 static bool choose_runs(tiler *w, int room) {
-  for (int t = 0; t < 2; t++)
-    w->run[t] = bits_max(bits_min(bits_log2(RUN_BYTES) - draft_log2_bytes(w->d, t), w->runs[t].n), w->vector[t]);
+  for (int t = 0; t < 2; t++) {
+    int wanted = bits_log2(RUN_BYTES) - draft_log2_bytes(w->d, t);
+    if (w->d->splits && w->runs[t].n > 0 && !(w->runs[t].vector[0] & w->walked)) {
+      w->vector[t] = bits_min(w->vector[t], TURN_LANE_BITS);
+      wanted = w->d->kernel->lane_bits + w->vector[t];
+    }
+    w->run[t] = bits_max(bits_min(wanted, w->runs[t].n), w->vector[t]);
+  }
   for (;;) {
     w->tile = 0;
     for (int t = 0; t < 2; t++)
@@ -180,6 +192,7 @@ bool scan_tile(draft *d, plan_order *order) {
   extend(&w, room);
   if (!fill_grid(&w)) return false;
   d->tile_bits = bits_count(w.tile);
+  d->thread_bits = bits_max(d->tile_bits - d->kernel->lane_bits - WARP_BITS, 0);
   for (int t = 0; t < 2; t++) order_side(&w, t);
   order->n = 0;
   for (int k = 0; k < w.n_axis; k++)

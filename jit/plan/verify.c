@@ -339,6 +339,9 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
       CHECK((kernel->panel.elements * kernel->tensor_bits[0] / 8) % (1 << kernel->panel.unit) == 0,
             "step %d: a panel is not whole accesses", at);
       return LLRT_OK;
+    case PLAN_PUBLISH:
+    case PLAN_PEEK:
+    case PLAN_AWAIT: return plan_verify_lookback(kernel, at);
     case PLAN_SCAN: return plan_verify_scan(kernel, at);
     case PLAN_PREFIX: return plan_verify_prefix(kernel, at);
     case PLAN_PICK: return plan_verify_pick(kernel, at);

@@ -62,6 +62,7 @@ static const scan_row rows[] = {
     {ROW, ROW, 2, {5, 0}, 1, LLRT_COMBINE_MAX, LLRT_I32, 0, 0, false, false, false},
     {ROW, ROW, 2, {5, 1}, 1, LLRT_COMBINE_MAX, LLRT_I32, 0, 0, true, true, false},
     {ROW, ROW, 1, {70001}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
+    {ROW, ROW, 1, {150001}, 0, LLRT_COMBINE_SUM, LLRT_I8, LLRT_I32, LLRT_I32, false, false, false},
     {ROW, ROW, 1, {65536}, 0, LLRT_COMBINE_SUM, LLRT_I32, LLRT_I32, LLRT_I32, true, true, false},
     {ROW, ROW, 2, {1, 33333}, 1, LLRT_COMBINE_MAX, LLRT_BF16, 0, 0, false, true, false},
     {ROW, ROW, 2, {300, 70}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},

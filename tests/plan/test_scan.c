@@ -3,6 +3,7 @@
 #include "jit/plan/combine.h"
 #include "jit/plan/number.h"
 #include "jit/plan/plan.h"
+#include "jit/plan/scan_eval.h"
 #include "random_layout.h"
 
 #include <llrt/llrt.h>
@@ -138,6 +139,63 @@ Test(scan, rows_on_every_target) {
   free(t);
 }
 
+static void check_turn(const plan_lookback *way, int64_t turn) {
+  int last = way->levels - 1;
+  int64_t covered = plan_lookback_distance(way, last, turn, 0), from = 0;
+  if (covered) from = turn - covered + 1; /* everything up to that turn */
+  for (int level = last - 1; level >= 0; level--) {
+    for (int64_t k = 0; k < 1 << plan_lookback_places(way, level); k++) {
+      int64_t before = plan_lookback_distance(way, level, turn, k);
+      if (before == 0) continue;
+      cr_assert(plan_lookback_publishes(way, level, turn - before), "turn %lld, level %d", (long long)turn, level);
+      from += (int64_t)1 << way->bits * level;
+      cr_assert_eq(turn - before, from - 1, "turn %lld, level %d", (long long)turn, level);
+    }
+  }
+  cr_assert_eq(from, turn, "turn %lld", (long long)turn);
+  if (covered) cr_assert(plan_lookback_publishes(way, last, turn - covered));
+}
+
+/* Turns whose totals of a level stand before one, each once and in order, are all turns before it. */
+Test(scan, levels_cover_every_turn_before) {
+  static const plan_lookback ways[] = {{.bits = 5, .levels = 3}, {.bits = 4, .levels = 2}, {.bits = 2, .levels = 3}};
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+    for (int64_t turn = 0; turn < 3000; turn += turn < 70 || turn > 1000 ? 1 : 13) check_turn(&ways[i], turn);
+}
+
+/* A long line in tiles so small that all levels are there. */
+Test(scan, a_line_of_many_turns) {
+  enum { N = 70001 };
+  static plan made;
+  static int32_t source[N], result[N];
+  plan_target target;
+  plan_run run;
+  llrt_storage storage;
+  llrt_storage_binding binding[2];
+  plan_options options = {.rest_bits = 6};
+  llrt_op_desc desc = {.kind = LLRT_OP_SCAN, .n_tensors = 2};
+  desc.combine = (llrt_op_combine){.op = LLRT_COMBINE_SUM, .accumulate = LLRT_I32, .axes = 1};
+  cr_assert_eq(plan_target_find("sm_80", &target), LLRT_OK);
+  cr_assert_eq(llrt_storage_row_major(1, &storage), LLRT_OK);
+  for (int t = 0; t < 2; t++) {
+    desc.tensors[t] = (llrt_tensor){.dtype = LLRT_I32, .rank = 1, .shape = {N}, .storage = &storage,
+                                    .data = t ? result : source};
+    desc.promises[t].address.multiple = 16;
+    cr_assert_eq(llrt_storage_bind(&storage, 1, desc.tensors[t].shape, NULL, &binding[t]), LLRT_OK);
+  }
+  for (int i = 0; i < N; i++) source[i] = i * 2654435761u >> 7 & 0xFF;
+  cr_assert_eq(plan_make(&desc, &target, &options, &made), LLRT_OK, "%s", llrt_last_error());
+  cr_assert(made.variant[0].lookback.used);
+  cr_assert_eq(plan_run_begin(&made.variant[0].launch, desc.tensors, binding, 2, &run), LLRT_OK);
+  cr_assert_gt(run.splits, 1024);
+  cr_assert_eq(plan_interpret(&made.variant[0], desc.tensors, binding, 2), LLRT_OK, "%s", llrt_last_error());
+  int32_t sum = 0;
+  for (int i = 0; i < N; i++) {
+    sum += source[i];
+    cr_assert_eq(result[i], sum, "position %d", i);
+  }
+}
+
 /* The work is what memory asks for: whole vectors on both sides, and no sector twice. */
 Test(scan, tiles_move_whole_vectors) {
   static plan made;
@@ -158,7 +216,7 @@ Test(scan, tiles_move_whole_vectors) {
       desc.promises[t].address.multiple = 16;
     }
     cr_assert_eq(plan_make(&desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
-    const plan_kernel *kernel = &made.variant[0];
+    const plan_kernel *kernel = &made.variant[made.n_variants - 1];
     cr_assert_not(kernel->flat);
     cr_expect_eq(kernel->cost.load_sectors, kernel->cost.min_sectors, "axis %d", axis);
     cr_expect_eq(kernel->cost.store_sectors, kernel->cost.min_sectors, "axis %d", axis);

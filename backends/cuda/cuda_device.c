@@ -104,6 +104,13 @@ static llrt_status take_context(cuda_device *device, void *caller_context) {
   return LLRT_OK;
 }
 
+static bool can_launch_early(const cuda_device *device) {
+  const cuda_driver *driver = &device->driver;
+  int version = 0;
+  if (!device->base.target.early_stages || !driver->cuLaunchKernelEx || !driver->cuDriverGetVersion) return false;
+  return driver->cuDriverGetVersion(&version) == 0 && version >= CUDA_VERSION_OF_PROGRAMMATIC_CAPTURE;
+}
+
 static llrt_status device_start(cuda_device *device, int ordinal,
                                 const backend_open_params *params) {
   LLRT_TRY(llrt_cuda_driver_load(params->driver_library, &device->driver));
@@ -114,6 +121,7 @@ static llrt_status device_start(cuda_device *device, int ordinal,
   }
   LLRT_TRY(CUDA_CALL(&device->driver, cuDeviceGet, &device->ordinal, ordinal));
   LLRT_TRY(choose_target(device, params->target, &device->base.target));
+  device->launches_early = can_launch_early(device);
   LLRT_TRY(fill_info(device, ordinal));
   return take_context(device, params->driver_context);
 }

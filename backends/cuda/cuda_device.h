@@ -20,6 +20,7 @@ typedef struct cuda_device {
   cuda_ordinal ordinal;
   void *context;
   bool primary; /* context is the retained primary one, not the caller's */
+  bool launches_early; /* the driver knows of programmatic dependencies, the target of waiting for them */
 } cuda_device;
 
 /* Loads libcuda and initialises it; path NULL: its usual names. Errors: UNAVAILABLE. */

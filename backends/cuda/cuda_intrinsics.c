@@ -25,12 +25,31 @@ static void annotate_blocks(emitter *e) {
   if (blocks > 0) annotate(e, "minctasm", blocks);
 }
 
+static LLVMValueRef assemble_together(emitter *e, const char *text, const char *constraints,
+                                      LLVMTypeRef result, LLVMValueRef *args, unsigned n_args);
+
+/* Stages overlap (backend_launch.early): here a stage waits until those before it are done and their stores seen,
+ * then lets the next one's blocks start when all of its own have. Nothing is read earlier, because addresses come
+ * from behind the wait. */
+static void meet_stages(emitter *e) {
+  const plan_launch *launch = &e->kernel->launch;
+  LLVMTypeRef nothing = LLVMVoidTypeInContext(e->context);
+  if (!e->kernel->target.early_stages) return;
+  if (launch->stage > 0) {
+    assemble_together(e, "griddepcontrol.wait;", "~{memory}", nothing, NULL, 0);
+    for (int i = 0; i < launch->n_args; i++) e->args[i] = e->ops->opaque(e, e->args[i]);
+  }
+  if (launch->later > 0)
+    assemble_together(e, "griddepcontrol.launch_dependents;", "~{memory}", nothing, NULL, 0);
+}
+
 static void nvptx_begin(emitter *e) {
   emit_gpu_begin(e, NVPTX_KERNEL_CONVENTION, "llvm.nvvm.read.ptx.sreg.tid.x",
                  "llvm.nvvm.read.ptx.sreg.ctaid.x");
   annotate(e, "kernel", 1);
   annotate(e, "maxntidx", e->kernel->launch.threads);
   annotate_blocks(e);
+  meet_stages(e);
 }
 
 /* The dynamic array, whose size the launch gives: only that may pass 48 KiB. */
@@ -41,9 +60,6 @@ static LLVMValueRef nvptx_shared(emitter *e, int bytes) {
   LLVMSetLinkage(array, LLVMExternalLinkage);
   return array;
 }
-
-static LLVMValueRef assemble_together(emitter *e, const char *text, const char *constraints,
-                                      LLVMTypeRef result, LLVMValueRef *args, unsigned n_args);
 
 /* Of the cluster: arrive releases, wait acquires, by default. */
 static void nvptx_barrier(emitter *e) {

@@ -120,14 +120,20 @@ void llrt_cuda_unload(llrt_device *base, backend_module *module) {
   llrt_cuda_leave(device, LLRT_OK);
 }
 
-static llrt_status launch_clusters(const cuda_device *device, const backend_module *module,
-                                   const backend_launch *launch, void **parameters, void *stream) {
-  const cuda_launch_attribute cluster = {.id = CUDA_LAUNCH_CLUSTER_DIMENSION,
-                                         .value.cluster = {module->cluster, 1, 1}};
+static llrt_status launch_with_attributes(const cuda_device *device, const backend_module *module,
+                                          const backend_launch *launch, void **parameters, void *stream) {
+  cuda_launch_attribute attributes[2];
+  unsigned n = 0;
+  if (module->cluster > 0)
+    attributes[n++] = (cuda_launch_attribute){.id = CUDA_LAUNCH_CLUSTER_DIMENSION,
+                                              .value.cluster = {module->cluster, 1, 1}};
+  if (launch->early && device->launches_early)
+    attributes[n++] = (cuda_launch_attribute){.id = CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION,
+                                              .value.programmatic_serialization = 1};
   const cuda_launch_config config = {.grid_x = (unsigned)launch->blocks, .grid_y = 1, .grid_z = 1,
                                      .block_x = (unsigned)launch->threads, .block_y = 1, .block_z = 1,
                                      .shared_bytes = module->shared_bytes, .stream = stream,
-                                     .attributes = &cluster, .n_attributes = 1};
+                                     .attributes = attributes, .n_attributes = n};
   return CUDA_CALL(&device->driver, cuLaunchKernelEx, &config, module->function, parameters, NULL);
 }
 
@@ -138,10 +144,10 @@ llrt_status llrt_cuda_launch(llrt_device *base, const backend_module *module,
   void *parameters[PLAN_MAX_ARGS];
   for (int i = 0; i < launch->n_args; i++) parameters[i] = (void *)&launch->args[i];
   LLRT_TRY(llrt_cuda_enter(device));
-  llrt_status status = module->cluster > 0
-                           ? launch_clusters(device, module, launch, parameters, stream)
-                           : CUDA_CALL(&device->driver, cuLaunchKernel, module->function,
-                                       (unsigned)launch->blocks, 1, 1, (unsigned)launch->threads, 1, 1,
-                                       module->shared_bytes, stream, parameters, NULL);
+  bool attributes = module->cluster > 0 || (launch->early && device->launches_early);
+  llrt_status status = attributes ? launch_with_attributes(device, module, launch, parameters, stream)
+                                  : CUDA_CALL(&device->driver, cuLaunchKernel, module->function,
+                                              (unsigned)launch->blocks, 1, 1, (unsigned)launch->threads, 1, 1,
+                                              module->shared_bytes, stream, parameters, NULL);
   return llrt_cuda_leave(device, status);
 }

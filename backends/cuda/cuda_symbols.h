@@ -33,6 +33,8 @@ typedef unsigned long long cuda_ptr; /* CUdeviceptr */
 
 /* CUlaunchAttribute, CUlaunchConfig */
 #define CUDA_LAUNCH_CLUSTER_DIMENSION 4
+#define CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION 6
+#define CUDA_VERSION_OF_PROGRAMMATIC_CAPTURE 12030 /* graphs know of programmatic dependencies */
 typedef struct cuda_launch_attribute {
   int id;
   char pad[4];
@@ -41,6 +43,7 @@ typedef struct cuda_launch_attribute {
     struct {
       unsigned x, y, z;
     } cluster;
+    int programmatic_serialization;
   } value;
 } cuda_launch_attribute;
 typedef struct cuda_launch_config {
@@ -53,6 +56,7 @@ typedef struct cuda_launch_config {
 /* X(required, function, arguments) */
 #define CUDA_SYMBOLS(X)                                                                            \
   X(1, cuInit, (unsigned flags))                                                                   \
+  X(0, cuDriverGetVersion, (int *version))                                                         \
   X(1, cuGetErrorName, (cuda_result result, const char **text))                                    \
   X(1, cuGetErrorString, (cuda_result result, const char **text))                                  \
   X(1, cuDeviceGetCount, (int *count))                                                             \

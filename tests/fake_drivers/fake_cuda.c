@@ -274,6 +274,7 @@ cuda_result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, uns
   record.threads = block_x;
   record.shared_bytes = shared_bytes;
   record.cluster = 0;
+  record.early = false;
   for (int i = 0; i < record.n_args; i++) memcpy(&record.args[i], parameters[i], sizeof(uint64_t));
   record.launched++;
   return 0;
@@ -282,13 +283,23 @@ cuda_result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, uns
 cuda_result cuLaunchKernelEx(const cuda_launch_config *config, void *function, void **parameters,
                              void **extra) {
   FAIL_IF_ASKED;
-  const cuda_launch_attribute *cluster = config->attributes;
-  if (config->n_attributes != 1 || cluster->id != CUDA_LAUNCH_CLUSTER_DIMENSION) return 1;
-  if (cluster->value.cluster.y != 1 || cluster->value.cluster.z != 1) return 1;
+  unsigned cluster = 0;
+  bool early = false;
+  for (unsigned i = 0; i < config->n_attributes; i++) {
+    const cuda_launch_attribute *attribute = &config->attributes[i];
+    if (attribute->id == CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION) {
+      early = attribute->value.programmatic_serialization == 1;
+      continue;
+    }
+    if (attribute->id != CUDA_LAUNCH_CLUSTER_DIMENSION) return 1;
+    if (attribute->value.cluster.y != 1 || attribute->value.cluster.z != 1) return 1;
+    cluster = attribute->value.cluster.x;
+  }
   cuda_result result = cuLaunchKernel(function, config->grid_x, config->grid_y, config->grid_z,
                                       config->block_x, config->block_y, config->block_z,
                                       config->shared_bytes, config->stream, parameters, extra);
-  record.cluster = cluster->value.cluster.x;
+  record.cluster = cluster;
+  record.early = early;
   return result;
 }
 #endif

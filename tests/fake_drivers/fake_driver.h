@@ -3,6 +3,7 @@
 #ifndef LLRT_TESTS_FAKE_DRIVER_H
 #define LLRT_TESTS_FAKE_DRIVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ typedef struct fake_record {
   int modules, events;  /* alive */
   int linked, launched; /* calls that succeeded */
   unsigned blocks, threads, shared_bytes;
+  bool early;         /* CUDA: the last launch may start before the one before it ends */
   unsigned cluster;   /* CUDA: of the last launch; 0: it had no such attribute */
   int dynamic_shared; /* what CUDA was asked to allow */
   int n_args; /* how many arguments the next launch reads */

@@ -202,12 +202,20 @@ Test(driver_cuda, link_load_launch) {
   cr_expect_eq(driver->args[0], 7);
   cr_expect_eq(driver->args[1], UINT64_MAX);
   cr_expect_eq(driver->cluster, 0);
+  cr_expect(!driver->early);
+  launch.early = true; /* stages of targets that do not wait for each other do not overlap */
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK);
+  cr_expect(!driver->early);
+  ((cuda_device *)device)->launches_early = true;
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK);
+  cr_expect(driver->early && driver->cluster == 0);
   backend_code clustered = {cubin, size, "llrt_kernel", 1000, 4};
   backend_module *clusters;
   cr_assert_eq(backend->load(device, &clustered, &clusters), LLRT_OK, "%s", llrt_last_error());
   launch.blocks = 8;
   cr_expect_eq(backend->launch(device, clusters, &launch, NULL), LLRT_OK);
-  cr_expect_eq(driver->cluster, 4);
+  cr_expect(driver->early && driver->cluster == 4);
+  launch.early = false;
   cr_expect_eq(driver->blocks, 8);
   cr_expect_eq(driver->shared_bytes, 1000);
   driver->fail = "cuLaunchKernelEx";

@@ -91,6 +91,11 @@ cuda_result cuGetErrorString(cuda_result result, const char **text) {
 
 cuda_result cuInit(unsigned flags) { return flags == 0 ? 0 : INVALID_VALUE; }
 
+cuda_result cuDriverGetVersion(int *version) {
+  *version = CUDA_VERSION_OF_PROGRAMMATIC_CAPTURE;
+  return 0;
+}
+
 cuda_result cuDeviceGetCount(int *count) {
   *count = N_GPUS;
   return 0;
@@ -360,6 +365,7 @@ cuda_result cuLaunchKernelEx(const cuda_launch_config *config, void *function, v
   if (cuCtxGetDevice(&device) != 0) return INVALID_CONTEXT;
   for (unsigned i = 0; i < config->n_attributes; i++) {
     const cuda_launch_attribute *attribute = &config->attributes[i];
+    if (attribute->id == CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION && gpus[device].major >= 9) continue;
     if (attribute->id != CUDA_LAUNCH_CLUSTER_DIMENSION) return INVALID_VALUE;
     cluster = attribute->value.cluster.x;
     if (attribute->value.cluster.y != 1 || attribute->value.cluster.z != 1) return INVALID_VALUE;

@@ -205,6 +205,8 @@ const ptx_form ptx_control_forms[] = {
     ROW("bar sync", "s?s", run_barrier, PTX_BARRIER),
     ROW("barrier sync ?aligned", "s?s", run_barrier, PTX_BARRIER),
     ROW("bar warp sync", "s", run_warp_barrier, PTX_BARRIER),
+    /* Launches run one after the other: there is nothing to wait for. */
+    ROW("griddepcontrol wait|launch_dependents", "", run_nothing, PTX_BARRIER),
     ROW("membar cta|gl|sys", "", run_nothing, PTX_BARRIER),
     ROW("fence acq_rel|sc cta|cluster|gpu|sys", "", run_nothing, PTX_BARRIER),
     {0}};

@@ -15,7 +15,8 @@ llrt_status plan_reduce_make(const llrt_op_desc *desc, const plan_target *target
 
 /* How a reduce kernel is to be laid out. */
 typedef struct reduce_shape {
-  bool warps_reduce; /* warps rather take reduced bits than kept ones */
+  bool warps_reduce; /* warps rather take reduced bits than kept ones, */
+  int kept_warps;    /* but for so many of their bits */
   bool split;        /* blocks share the walk and write a result each */
 } reduce_shape;
 

@@ -16,8 +16,10 @@
 /* log2 accesses that a thread has in flight in every turn, and the most elements that it holds. */
 #define FLIGHT_BITS 3
 #define THREAD_BITS 6
-/* log2 warps of a block: 256 threads on NVIDIA. */
+/* log2 warps of a block: 256 threads on NVIDIA; where blocks share a walk half of that, so that all are resident at
+ * once (measured on an H200, docs/measurements.md). */
 #define WARP_BITS 3
+#define SPLIT_WARP_BITS 2
 /* log2 accesses of a turn on the host. */
 #define HOST_FLIGHT_BITS 2
 
@@ -137,7 +139,8 @@ static void gpu_roles(tiler *w, const reduce_shape *shape) {
   fill(w, &w->registers, flight, w->tile);
   fill(w, &w->registers, flight, w->reduced);
   uint64_t first = shape->warps_reduce ? w->reduced : all & ~w->reduced;
-  int warps = bits_min(WARP_BITS, kernel->target.warp_bits);
+  int warps = bits_min(shape->split ? SPLIT_WARP_BITS : WARP_BITS, kernel->target.warp_bits);
+  if (shape->warps_reduce) fill(w, &w->warps, shape->kept_warps, all & ~w->reduced);
   fill(w, &w->warps, warps, first);
   fill(w, &w->warps, warps, all);
   fill(w, &w->registers, flight, all);

@@ -293,6 +293,11 @@ LLVMValueRef emit_encode(emitter *e, llrt_dtype to, bool wide, LLVMValueRef x);
 void emit_decode_pair(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
 void emit_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMValueRef code[2]);
 
+/* emit_activation.c: MULTIPLY, RELU, GELU and SILU of numbers of f32 or f64, scalars or vectors of lanes; the type
+ * of such numbers where their codes have type `like`. */
+LLVMValueRef emit_activation(emitter *e, const plan_map *map, LLVMValueRef x);
+LLVMTypeRef emit_number_type(const emitter *e, llrt_dtype type, LLVMTypeRef like);
+
 /* emit_shuffle.c, GPU: `word` (i32 or i64) of lane `lane`, all lanes taking part. */
 LLVMValueRef emit_shuffle_word(emitter *e, LLVMValueRef word, LLVMValueRef lane);
 

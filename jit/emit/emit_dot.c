@@ -31,14 +31,6 @@ static void emit_matrix_product(const product_step *p, uint64_t out, uint64_t su
 
 /* ---- multiply-adds ---- */
 
-static LLVMTypeRef number_type(const emitter *e, llrt_dtype type, LLVMTypeRef like) {
-  bool wide = llrt_dtype_bits(type) == 64, real = type == LLRT_F32 || type == LLRT_F64;
-  LLVMTypeRef scalar = real ? (wide ? LLVMDoubleTypeInContext(e->context) : LLVMFloatTypeInContext(e->context))
-                            : (wide ? e->i64 : e->i32);
-  if (LLVMGetTypeKind(like) != LLVMVectorTypeKind) return scalar;
-  return LLVMVectorType(scalar, LLVMGetVectorSize(like));
-}
-
 /* x in every lane of a vector of `type`, where that is one and x is not. */
 static LLVMValueRef in_lanes(const emitter *e, LLVMValueRef x, LLVMTypeRef type) {
   if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVectorTypeKind) return x;
@@ -49,10 +41,11 @@ static LLVMValueRef in_lanes(const emitter *e, LLVMValueRef x, LLVMTypeRef type)
 
 /* GPUs round once; so does the host where its processor can. */
 static LLVMValueRef multiply_add(emitter *e, llrt_dtype type, LLVMValueRef a, LLVMValueRef b, LLVMValueRef acc) {
-  LLVMTypeRef numbers = number_type(e, type, LLVMTypeOf(acc)), codes = LLVMTypeOf(acc);
+  LLVMTypeRef codes = LLVMTypeOf(acc);
   LLVMValueRef args[] = {in_lanes(e, a, codes), in_lanes(e, b, codes), acc};
   if (type != LLRT_F32 && type != LLRT_F64)
     return LLVMBuildAdd(e->builder, LLVMBuildMul(e->builder, args[0], args[1], ""), acc, "");
+  LLVMTypeRef numbers = emit_number_type(e, type, codes);
   for (int i = 0; i < 3; i++) args[i] = LLVMBuildBitCast(e->builder, args[i], numbers, "");
   const char *name = emit_is_host(e) ? "llvm.fmuladd" : "llvm.fma";
   return LLVMBuildBitCast(e->builder, emit_intrinsic(e, name, &numbers, 1, args, 3), codes, "");

@@ -75,11 +75,12 @@ typedef struct caster {
   emit_scales *scales; /* NULL: a plain cast */
 } caster;
 
-/* x times the scale of element `index`. AMDGPU's code generator would join the product with a rounding to
+/* x times the scale of element `index` (or minus it). AMDGPU's code generator would join the product with a rounding to
  * f16 into v_fma_mixlo with +0, which loses the sign of a zero: there the product is hidden from it. */
 static LLVMValueRef scaled(const caster *c, int index, LLVMValueRef x) {
   emitter *e = c->e;
   if (!c->scales) return x;
+  if (c->scales->map->subtracts) return LLVMBuildFSub(e->builder, x, emit_scale_of(c->scales, index), "");
   LLVMValueRef product = LLVMBuildFMul(e->builder, x, emit_scale_of(c->scales, index), "");
   if (e->kernel->target.isa != PLAN_ISA_AMDGPU || c->to_type != LLRT_F16 || c->wide) return product;
   LLVMValueRef bits = LLVMBuildBitCast(e->builder, product, e->i32, "");
@@ -181,8 +182,23 @@ static void cast_value(emitter *e, const plan_step *step, const plan_map *map) {
   for (int index = 0; index < registers; index += 1 + pairs) cast_elements(&c, index, pairs);
 }
 
+/* Words of f32 or f64 as numbers. */
+static void act(emitter *e, const plan_step *step, const plan_map *map) {
+  const plan_value *value = &e->kernel->value[step->in];
+  for (int w = 0; w < 1 << plan_value_bits(value, PLAN_REGISTER); w++) {
+    LLVMValueRef code = e->value[step->in][w], x;
+    LLVMTypeRef type = LLVMTypeOf(code);
+    x = emit_activation(e, map, LLVMBuildBitCast(e->builder, code, emit_number_type(e, (llrt_dtype)map->from, type), ""));
+    e->value[step->out][w] = LLVMBuildBitCast(e->builder, x, type, "");
+  }
+}
+
 void emit_map_step(emitter *e, const plan_step *step) {
   const plan_map *map = &e->kernel->map[step->map];
+  if (map->kind >= PLAN_MAP_MULTIPLY && map->kind <= PLAN_MAP_SILU) {
+    act(e, step, map);
+    return;
+  }
   if (map->kind == PLAN_MAP_XOR || map->kind == PLAN_MAP_WORD_BITS) map_bits(e, step, map);
   else cast_value(e, step, map);
 }

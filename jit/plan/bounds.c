@@ -69,7 +69,7 @@ llrt_status draft_bounds(draft *d) {
   const llrt_storage *destination = draft_storage(d, PLAN_DESTINATION);
   if (kernel->halves && destination->pad == LLRT_PAD_VALUE && destination->pad_value != 0)
     return llrt_error(LLRT_UNSUPPORTED, "pads of 128-bit elements: other values than 0");
-  if (destination->pad == LLRT_PAD_VALUE)
+  if (destination->pad == LLRT_PAD_VALUE && d->desc->kind != LLRT_OP_DOT) /* whose kernels write no pads */
     LLRT_TRY(draft_unmap(kernel, destination->pad_value, &kernel->fill));
   for (int i = 0; i < kernel->n_digits; i++) {
     if (kernel->digit[i].axis < 0) continue;

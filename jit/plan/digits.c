@@ -114,6 +114,21 @@ static llrt_status axis_side(draft *d, int i, int tensor, supports *support) {
                       &d->column[tensor][d->first[i]]);
 }
 
+/* Digits in the order of the tensor's memory: a dot's overhang their extents, and the innermost are to be columns
+ * where their reach meets that of others. */
+static llrt_status dot_sides(draft *d, int tensor, supports *support) {
+  for (int order = -2; order < LLRT_MAX_DIGITS; order++)
+    for (int i = 0; i < d->kernel->n_digits; i++) {
+      draft_segments segments;
+      int axis = d->kernel->digit[i].axis;
+      if (axis < 0) continue;
+      LLRT_TRY(draft_list_segments(d, tensor, axis, &segments));
+      if (draft_segment_at(&segments, d->kernel->digit[i].step)->digit == order)
+        LLRT_TRY(axis_side(d, i, tensor, support));
+    }
+  return LLRT_OK;
+}
+
 /* ---- copies ---- */
 
 static void no_sides(draft *d, int i) {
@@ -366,6 +381,7 @@ static void mark_column_bits(draft *d) {
 llrt_status draft_digits(draft *d) {
   supports support = {0};
   copy_digits copies;
+  bool dot = d->desc->kind == LLRT_OP_DOT;
   LLRT_TRY(begin_addresses(d));
   LLRT_TRY(draft_extents(d));
   LLRT_TRY(find_pair(d));
@@ -379,9 +395,10 @@ llrt_status draft_digits(draft *d) {
   for (int i = 0; i < d->kernel->n_digits; i++) {
     if (d->kernel->digit[i].axis < 0) continue;
     if (d->divided) no_sides(d, i);
-    for (int t = d->divided ? PLAN_DESTINATION : 0; t < d->desc->n_tensors; t++)
+    for (int t = d->divided ? PLAN_DESTINATION : 0; t < d->desc->n_tensors && !dot; t++)
       LLRT_TRY(axis_side(d, i, t, &support));
   }
+  for (int t = 0; t < d->desc->n_tensors && dot && !d->divided; t++) LLRT_TRY(dot_sides(d, t, &support));
   LLRT_TRY(copy_sides(d, &copies, &support));
   if (d->splits) LLRT_TRY(split_sides(d));
   for (int t = 0; t < d->desc->n_tensors; t++) LLRT_TRY(finish_address(d, t));

@@ -94,6 +94,7 @@ typedef struct draft {
   uint64_t grid[LLRT_MAX_BITS]; /* block representatives of fixed bits */
   int n_walked;                 /* the last of them are the turns of a walk */
   bool splits;                  /* blocks share a walk, and digit `split` numbers them */
+  int summed, first_tiled;      /* DOT: the axis that is walked; the axes from which on tiles are taken */
   int split;
 } draft;
 

@@ -124,19 +124,25 @@ static llrt_status learn_device_extent(draft *d, int axis) {
   return draft_number(d, PLAN_ARG_CEIL, axis, false, 1, &extent->limit);
 }
 
+static llrt_status learn_promise(draft *d, int axis, const llrt_promise *promise) {
+  draft_extent *shape = &d->shape[axis];
+  if (promise->multiple > 1) shape->multiple = common_multiple(shape->multiple, promise->multiple);
+  if (promise->max > 0 && promise->max < shape->most) shape->most = promise->max;
+  return promise->max > 0 && promise->min == promise->max ? set_known(shape, axis, promise->max) : LLRT_OK;
+}
+
+/* A dot's first tensor promises for all axes, and each tensor's storage speaks of those that it has whole. */
 static llrt_status learn_shape(draft *d, int axis) {
   draft_extent *shape = &d->shape[axis];
+  bool dot = d->desc->kind == LLRT_OP_DOT;
   *shape = (draft_extent){.known = -1, .multiple = 1, .most = INT64_MAX};
-  for (int t = 0; t <= PLAN_DESTINATION; t++) {
+  if (dot) LLRT_TRY(learn_promise(d, axis, &d->desc->promises[0].shape[axis]));
+  for (int t = 0; t < (dot ? d->desc->n_tensors : 2); t++) {
     const llrt_storage *storage = draft_storage(d, t);
-    const llrt_promise *promise = &d->desc->promises[t].shape[axis];
     bool fixed, folded;
-    if (draft_is_dropped(d, t, axis)) continue;
+    if (draft_is_dropped(d, t, axis) || (dot && draft_group(d, t, axis) != 1)) continue;
     int64_t unit = axis_unit(storage, axis, &fixed);
-    if (promise->multiple > 1) shape->multiple = common_multiple(shape->multiple, promise->multiple);
-    if (promise->max > 0 && promise->max < shape->most) shape->most = promise->max;
-    if (promise->max > 0 && promise->min == promise->max)
-      LLRT_TRY(set_known(shape, axis, promise->max));
+    if (!dot) LLRT_TRY(learn_promise(d, axis, &d->desc->promises[t].shape[axis]));
     if (draft_is_indexed(d, t, axis, &folded)) continue;
     if (fixed && unit < shape->most) shape->most = unit;
     if (fixed && storage->pad == LLRT_PAD_NONE) LLRT_TRY(set_known(shape, axis, unit));
@@ -162,7 +168,7 @@ static void learn_written(draft *d, int axis) {
   bool fixed;
   int64_t unit = axis_unit(draft_storage(d, PLAN_DESTINATION), axis, &fixed);
   *written = *shape;
-  if (draft_is_reduced(d, axis)) return;
+  if (draft_is_reduced(d, axis) || draft_is_dropped(d, PLAN_DESTINATION, axis)) return;
   bool may_pad = draft_on_device(d, axis) && unit > 1;
   may_pad |= fixed ? shape->known != unit : shape->multiple % unit != 0;
   d->pads[axis] = draft_storage(d, PLAN_DESTINATION)->pad == LLRT_PAD_VALUE && may_pad;

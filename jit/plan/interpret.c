@@ -11,6 +11,7 @@
 #include "jit/plan/number.h"
 #include "jit/plan/scan_eval.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -375,6 +376,17 @@ static void map_words(interpreter *in, const plan_step *step, int64_t at, int pa
     to[word_place(i, packed, stride)] = word >> (i * bits) & bits_mask(bits);
 }
 
+/* A map of numbers of f32 or f64 by itself. */
+static uint64_t act(const plan_map *map, uint64_t code) {
+  const number_format *f = number_format_of((llrt_dtype)map->from);
+  double x = number_value(f, code), by = 1;
+  if (map->kind == PLAN_MAP_RELU) return x < 0 ? 0 : code;
+  if (map->kind == PLAN_MAP_MULTIPLY) by = number_value(f, map->constant);
+  if (map->kind == PLAN_MAP_GELU) by = 0.5 * erfc(-x / sqrt(2));
+  if (map->kind == PLAN_MAP_SILU) by = 1 / (1 + exp(-x));
+  return number_code(f, x * by);
+}
+
 /* element * scale: the product of two f32 is exact in f64, so it is rounded once. */
 static llrt_status scale_element(const interpreter *in, const plan_step *step, int64_t at) {
   const plan_map *map = &in->kernel->map[step->map];
@@ -383,8 +395,9 @@ static llrt_status scale_element(const interpreter *in, const plan_step *step, i
   uint64_t code = 0;
   LLRT_TRY(place_element(in, step, kernel_tile_at(in, step->in, at), &place));
   if (place.array) move_element(&place, in->kernel->tensor_bits[step->tensor], &code, true);
-  double product = number_value(number_format_of(from), in->value[step->in][at]) *
-                   number_value(number_format_of((llrt_dtype)map->scale), code);
+  double element = number_value(number_format_of(from), in->value[step->in][at]);
+  double scale = number_value(number_format_of((llrt_dtype)map->scale), code);
+  double product = map->subtracts ? element - scale : element * scale;
   if (!number_is_wide(from, to)) product = (double)(float)product;
   in->value[step->out][at] = number_code(number_format_of(to), product);
   return LLRT_OK;
@@ -404,6 +417,8 @@ static llrt_status run_map(interpreter *in, const plan_step *step) {
           in->value[step->in][at] ^ (map->constant & bits_mask(bits));
     else if (map->kind == PLAN_MAP_SCALE)
       LLRT_TRY(scale_element(in, step, at));
+    else if (map->kind >= PLAN_MAP_MULTIPLY && map->kind <= PLAN_MAP_SILU)
+      in->value[step->out][at] = act(map, in->value[step->in][at]);
     else if (map->kind == PLAN_MAP_CAST)
       in->value[step->out][at] =
           number_cast((llrt_dtype)map->from, (llrt_dtype)map->to, in->value[step->in][at]);

@@ -63,6 +63,7 @@ llrt_status draft_maps(draft *d) {
 }
 
 bool draft_is_reduced(const draft *d, int axis) {
+  if (axis >= 0 && d->desc && d->desc->kind == LLRT_OP_DOT) return axis == d->summed;
   return axis >= 0 && d->desc && d->desc->kind == LLRT_OP_REDUCE && d->desc->combine.axes >> axis & 1;
 }
 
@@ -71,13 +72,15 @@ bool draft_is_walked(const draft *d, int axis) {
   return scanned || draft_is_reduced(d, axis);
 }
 
-/* Tensors 1 and 2 are what a reduce writes. */
+/* Of a dot's tensors few have all axes. Tensors 1 and 2 are what a reduce writes. */
 bool draft_is_dropped(const draft *d, int t, int axis) {
+  if (d->desc->kind == LLRT_OP_DOT) return d->desc->dot.group[t][axis] == LLRT_GROUP_ALL;
   return draft_is_reduced(d, axis) && (t == 1 || t == 2);
 }
 
 int64_t draft_group(const draft *d, int t, int axis) {
   if (draft_is_dropped(d, t, axis)) return LLRT_GROUP_ALL;
+  if (d->desc->kind == LLRT_OP_DOT) return d->desc->dot.group[t][axis] ? d->desc->dot.group[t][axis] : 1;
   for (int i = 0; t == SCALE_TENSOR && i < d->desc->n_maps; i++)
     if (d->desc->maps[i].kind == LLRT_MAP_SCALE)
       return d->desc->maps[i].group[axis] ? d->desc->maps[i].group[axis] : 1;

@@ -34,7 +34,7 @@
 #define PLAN_MAX_VALUES 80
 #define PLAN_MAX_BUFFERS 8
 #define PLAN_MAX_VARIANTS 8 /* kernels of all variants */
-#define PLAN_MAX_MAPS (LLRT_MAX_MAPS + 1) /* a cast beside the description's */
+#define PLAN_MAX_MAPS (LLRT_MAX_MAPS + 16) /* of a dot's edges; of a convert: a cast beside the description's */
 #define PLAN_MAX_BOUNDS 32
 #define PLAN_MAX_TERMS 24
 #define PLAN_TERM_BITS 32
@@ -157,6 +157,10 @@ typedef enum plan_map_kind {
   PLAN_MAP_CAST,     /* element of type `from` -> the nearest of type `to`; to 64-bit integers: extended */
   PLAN_MAP_SCALE,    /* element of type `from` times the scale at its coordinates, which the step reads
                         from its `tensor`, in f32 or f64 (number_is_wide) -> the nearest of type `to` */
+  PLAN_MAP_MULTIPLY, /* element of type f32 or f64 times the constant, a code of that type */
+  PLAN_MAP_RELU,     /* element of type f32 or f64: 0 where it is less */
+  PLAN_MAP_GELU,     /* times (1 + erf(element / sqrt 2)) / 2, a factor to 2^-20 */
+  PLAN_MAP_SILU,     /* times 1 / (1 + exp(-element)), a factor to 2^-20 */
   PLAN_MAP_TRUTH,    /* element of type `from` -> 1 (of type U32) where it is not zero, NaN included, else 0 */
   PLAN_MAP_WORD_BITS /* bit i of every 32-bit word = bit perm[i] of it. Elements of less than 32 bits:
                         the lowest register bits (host: lane bits) number them inside the word */
@@ -166,6 +170,7 @@ typedef struct plan_map {
   uint8_t kind;     /* plan_map_kind */
   uint8_t from, to; /* llrt_dtype of in and out */
   uint8_t scale;    /* SCALE: llrt_dtype of the tensor */
+  bool subtracts;   /* SCALE: element - scale instead of the product */
   bool any_nan;     /* CAST to f32 or f64: a NaN need not become the one that is written */
   uint64_t constant;
   uint8_t perm[32];

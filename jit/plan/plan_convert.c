@@ -6,6 +6,7 @@
  * shapes that are much smaller than a tile along such an axis. Value maps stand on either side of the
  * exchange. Where one acts on words of several elements, edges move words and no kernel is flat: the
  * tiled one then serves every shape. */
+#include "jit/plan/dot.h"
 #include "jit/plan/reduce.h"
 #include "jit/plan/plan_scan.h"
 
@@ -336,7 +337,7 @@ llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
   out->n_variants = 0;
   if (desc->kind == LLRT_OP_REDUCE) return plan_reduce_make(desc, target, options, out);
   if (desc->kind == LLRT_OP_SCAN) return plan_scan_make(desc, target, options, out);
-  if (desc->kind == LLRT_OP_DOT) return llrt_error(LLRT_UNSUPPORTED, "there is no kernel for a dot on %s", target->name);
+  if (desc->kind == LLRT_OP_DOT) return plan_dot_make(desc, target, options, out);
   assert(desc->kind == LLRT_OP_CONVERT && desc->n_tensors >= 2);
   int bits = llrt_dtype_bits(desc->tensors[0].dtype);
   plan_kernel *first = &out->variant[0];

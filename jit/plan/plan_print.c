@@ -152,9 +152,14 @@ static void print_map(const plan_map *map, llrt_text *text) {
     llrt_text_add(text, "truth of %s", llrt_dtype_name((llrt_dtype)map->from));
     return;
   }
+  if (map->kind >= PLAN_MAP_MULTIPLY && map->kind <= PLAN_MAP_SILU) {
+    static const char *const names[] = {"times a constant", "relu", "gelu", "silu"};
+    llrt_text_add(text, "%s", names[map->kind - PLAN_MAP_MULTIPLY]);
+    return;
+  }
   if (map->kind == PLAN_MAP_SCALE) {
-    llrt_text_add(text, "%s times %s to %s", llrt_dtype_name((llrt_dtype)map->from),
-                  llrt_dtype_name((llrt_dtype)map->scale), llrt_dtype_name((llrt_dtype)map->to));
+    llrt_text_add(text, "%s %s %s to %s", llrt_dtype_name((llrt_dtype)map->from),
+                  map->subtracts ? "minus" : "times", llrt_dtype_name((llrt_dtype)map->scale), llrt_dtype_name((llrt_dtype)map->to));
     return;
   }
   llrt_text_add(text, "bits of 32-bit words from [");

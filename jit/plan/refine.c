@@ -113,6 +113,9 @@ static llrt_status add_digits(draft *d, int axis, const boundaries *list) {
     int64_t count = written->known < 0 ? -1 : bits_ceil_div(written->known, last);
     LLRT_TRY(draft_new_digit(d, axis, last, count, &digit));
   }
+  /* Tiles of a dot are whole instructions, whatever the extents are. */
+  bool tiled = d->desc->kind == LLRT_OP_DOT && axis >= d->first_tiled && digit < 0;
+  if (tiled) LLRT_TRY(draft_new_digit(d, axis, last, 1, &digit));
   if (digit >= 0) d->top[digit] = true;
   return LLRT_OK;
 }
@@ -178,9 +181,18 @@ static bool is_short_row(const draft *d, int i, int bits) {
   return false;
 }
 
+/* log2 positions of a dot's tile along an axis: at most, and what every instruction wants at least. */
+#define DOT_TILE_BITS 8
+#define DOT_LEAST_BITS 6
+
 static int rest_bits(const draft *d, int i, int most) {
   const plan_digit *digit = &d->kernel->digit[i];
   if (d->kernel->flat || digit->axis < 0) return 0;
+  if (d->desc->kind == LLRT_OP_DOT && d->top[i] && digit->axis < d->first_tiled) return 0;
+  if (d->desc->kind == LLRT_OP_DOT && d->top[i]) {
+    int all = d->count[i] > 0 ? ceil_log2(d->count[i]) : DOT_TILE_BITS;
+    return bits_min(most, bits_max(bits_min(all, DOT_TILE_BITS), DOT_LEAST_BITS));
+  }
   if (d->count[i] > 0) {
     int bits = useful_bits(d->count[i], most), all = ceil_log2(d->count[i]);
     bool fits = all <= most && (int64_t)5 << all <= 8 * d->count[i];
@@ -195,6 +207,7 @@ llrt_status draft_digit_bits(draft *d) {
   for (int i = 0; i < kernel->n_digits; i++) {
     int axis = kernel->digit[i].axis;
     bool open = axis >= 0 && d->top[i] && draft_on_device(d, axis);
+    open |= d->desc->kind == LLRT_OP_DOT && axis >= d->first_tiled && d->top[i];
     kernel->digit[i].rest = open || !bits_is_power_of_two(d->count[i]);
     if (kernel->digit[i].rest) n_rest++;
     else fixed += bits_log2(d->count[i]);

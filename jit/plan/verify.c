@@ -235,6 +235,9 @@ static llrt_status check_map(const plan_kernel *kernel, int at) {
               (values->kind == PLAN_MAP_CAST &&
                number_extends((llrt_dtype)values->from, (llrt_dtype)values->to)),
           "step %d: no such cast", at);
+  else if (values->kind >= PLAN_MAP_MULTIPLY && values->kind <= PLAN_MAP_SILU)
+    CHECK(values->from == values->to && (values->from == LLRT_F32 || values->from == LLRT_F64),
+          "step %d: acts on no f32 or f64", at);
   else if (values->kind == PLAN_MAP_TRUTH)
     CHECK(values->to == LLRT_U32, "step %d: truth is of u32", at);
   else

@@ -1,0 +1,84 @@
+/* Planning of dots: what its files hand to each other. Private to jit/plan.
+ *
+ *   dot_instruction.c, dot_layout.c, dot_tiling.c   instructions; who holds what; what a step is made of
+ *   dot_memory.c     how tensors are read and written: as their memory likes it
+ *   dot_operand.c    elements of A and B on their way into the instruction
+ *   dot_epilogue.c   sums on their way into D
+ *   dot_kernel.c     a kernel
+ *   plan_dot.c       stages and variants */
+#ifndef LLRT_JIT_PLAN_DOT_H
+#define LLRT_JIT_PLAN_DOT_H
+
+#include "jit/plan/dot_layout.h"
+#include "jit/plan/dot_type.h"
+#include "jit/plan/draft.h"
+
+/* plan_make for LLRT_OP_DOT. */
+llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, plan *out);
+
+/* What a kernel does. */
+typedef struct dot_job {
+  llrt_op_desc desc; /* of the kernel: axes batch.., M, N, K (finish: splits, batch.., M, N) */
+  dot_rule rule;     /* of the operation */
+  int tensor[LLRT_DOT_ROLES]; /* of the kernel's; -1: none. Finish: A is partial sums */
+  bool scaled_sums[2]; /* the scales of A and of B stand on the sums */
+  bool partial;      /* D is sums of a share of K, as they are */
+  bool finish;       /* adds the shares' sums */
+} dot_job;
+
+/* How a kernel is to be laid out: log2 extents of the tile by DOT_DIM, warps of a block. */
+typedef struct dot_shape {
+  int bits[3], warps;
+} dot_shape;
+
+/* What multiplies: the types to which operands are cast. A pair may have several: those of the elements themselves,
+ * of the compute type, of what every target has. */
+typedef struct dot_types {
+  llrt_dtype a, b, sum;
+  bool tf32;
+  bool short_sums; /* sums of this instruction keep few bits: they join others after each turn */
+} dot_types;
+
+/* A kernel in the making. */
+typedef struct dot_draft {
+  draft d;
+  const dot_job *job;
+  dot_types types;
+  dot_layouts how;
+  uint64_t bits[3]; /* of the draft's bits, those in the tile, by DOT_DIM */
+} dot_draft;
+
+/* dot_memory.c: how threads hold the tile's part of a tensor, as its memory likes it. mask: the draft's bits that it
+ * has. vector: log2 elements of an access; align: log2 elements that divide their addresses. */
+typedef struct dot_access {
+  plan_value value;
+  int vector, align;
+} dot_access;
+llrt_status dot_memory_value(const dot_draft *x, int tensor, uint64_t mask, dot_access *out);
+/* The widest access of a value as it is. */
+void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, dot_access *out);
+/* A load or store, masked where blocks overhang. */
+llrt_status dot_load(dot_draft *x, int tensor, const dot_access *access, int *value);
+llrt_status dot_store(dot_draft *x, int tensor, const dot_access *access, int value);
+/* Tile bits of the kernel that are these of the draft's. */
+uint64_t dot_tile_bits(const dot_draft *x, uint64_t mask);
+
+/* A map of every element of *value. */
+llrt_status dot_map(dot_draft *x, plan_map map, int tensor, int *value);
+llrt_status dot_cast(dot_draft *x, llrt_dtype from, llrt_dtype to, int *value);
+
+/* dot_operand.c: a turn's elements of A (0) or B (1), loaded; then as the instruction takes them. */
+llrt_status dot_load_operand(dot_draft *x, int operand, int *value);
+llrt_status dot_prepare_operand(dot_draft *x, int operand, int *value);
+
+/* dot_epilogue.c: from sums to D. */
+llrt_status dot_epilogue(dot_draft *x, int sums);
+
+/* Whether there are matrix instructions for the job, of which tiles are to be made. */
+bool dot_has_matrices(const dot_job *job, const plan_target *target);
+
+/* dot_kernel.c: plans one. *divided: the storages have no common refinement, and there is none. */
+llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *shape, bool split, const plan_target *target,
+                            const plan_options *options, plan_kernel *kernel, bool *divided);
+
+#endif

@@ -1,0 +1,129 @@
+/* From sums to D: what stands on sums (scales, alpha, C, bias, maps), each rounded, then one cast. Without any of them
+ * results are cast before they move to the threads that store them. On the host what stands on them acts where they
+ * were made: lanes are then results along one axis, and what others share is one number or as many. */
+#include "jit/plan/dot.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+
+#include <string.h>
+
+static uint64_t result_bits(const dot_draft *x) { return x->bits[DOT_DIM_M] | x->bits[DOT_DIM_N]; }
+
+/* The code of a number in f32 or f64. */
+static uint64_t code_of(llrt_dtype type, double number) {
+  float narrow = (float)number;
+  uint64_t code = 0;
+  if (type == LLRT_F64) memcpy(&code, &number, sizeof number);
+  else memcpy(&code, &narrow, sizeof narrow);
+  return code;
+}
+
+static llrt_status multiply(dot_draft *x, llrt_dtype type, double by, int *value) {
+  if (by == 0 || by == 1) return LLRT_OK;
+  return dot_map(x, (plan_map){.kind = PLAN_MAP_MULTIPLY, .from = (uint8_t)type, .to = (uint8_t)type,
+                               .constant = code_of(type, by)}, -1, value);
+}
+
+/* The tensor's elements for the results that a value holds: along axes that it lacks one for all. */
+static llrt_status load_beside(dot_draft *x, int tensor, llrt_dtype type, const plan_value *like, int *value) {
+  const draft *d = &x->d;
+  plan_value own;
+  dot_access access;
+  uint64_t lacks = 0;
+  int rank = x->job->desc.tensors[0].rank;
+  const int axes[2] = {rank - 3 + x->job->finish, rank - 2 + x->job->finish};
+  for (int dim = 0; dim < 2; dim++)
+    if (draft_is_dropped(d, tensor, axes[dim])) lacks |= x->bits[dim];
+  plan_value_reduce(like, dot_tile_bits(x, lacks), &own);
+  own = draft_retyped(d, &own, x->d.kernel->tensor_bits[tensor]);
+  dot_value_access(x, tensor, &own, &access);
+  LLRT_TRY(dot_load(x, tensor, &access, value));
+  return dot_cast(x, x->job->desc.tensors[tensor].dtype, type, value);
+}
+
+/* *value joined with the tensor's elements, the latter first multiplied by a number. */
+static llrt_status join_beside(dot_draft *x, llrt_dot_role role, int combiner, double by, llrt_dtype type, int *value) {
+  plan_kernel *kernel = x->d.kernel;
+  int tensor = x->job->tensor[role], beside, in = *value;
+  if (tensor < 0) return LLRT_OK;
+  plan_value like = kernel->value[in];
+  LLRT_TRY(load_beside(x, tensor, type, &like, &beside));
+  LLRT_TRY(multiply(x, type, by, &beside));
+  LLRT_TRY(draft_value(kernel, &like, value));
+  return draft_step(kernel, (plan_step){.kind = PLAN_PREFIX, .in = (uint8_t)in, .second = (uint8_t)beside,
+                                        .out = (uint8_t)*value, .combiner = (uint8_t)combiner,
+                                        .type = (uint8_t)type});
+}
+
+static plan_map_kind map_kind(llrt_map_kind kind) {
+  return kind == LLRT_MAP_RELU ? PLAN_MAP_RELU : kind == LLRT_MAP_GELU ? PLAN_MAP_GELU : PLAN_MAP_SILU;
+}
+
+static llrt_status map_steps(dot_draft *x, llrt_dtype type, int *value) {
+  const llrt_op_desc *desc = &x->job->desc;
+  for (int i = 0; i < desc->n_maps; i++) {
+    llrt_map_kind kind = desc->maps[i].kind;
+    if (kind == LLRT_MAP_ADD) {
+      LLRT_TRY(join_beside(x, LLRT_DOT_ADD, LLRT_COMBINE_SUM, 1, type, value));
+    } else if (kind == LLRT_MAP_SCALE) {
+      int tensor = x->job->tensor[LLRT_DOT_SCALE_D];
+      LLRT_TRY(dot_map(x, (plan_map){.kind = PLAN_MAP_SCALE, .from = (uint8_t)type, .to = (uint8_t)type,
+                                     .scale = (uint8_t)desc->tensors[tensor].dtype}, tensor, value));
+    } else {
+      LLRT_TRY(dot_map(x, (plan_map){.kind = (uint8_t)map_kind(kind), .from = (uint8_t)type, .to = (uint8_t)type}, -1,
+                       value));
+    }
+  }
+  return LLRT_OK;
+}
+
+/* Everything between the sums, of type f32 or f64, and the cast. */
+static llrt_status acting_steps(dot_draft *x, llrt_dtype type, int *value) {
+  const llrt_op_dot *dot = &x->job->desc.dot;
+  if (x->job->scaled_sums[0]) LLRT_TRY(join_beside(x, LLRT_DOT_SCALE_A, LLRT_COMBINE_PROD, 1, type, value));
+  if (x->job->scaled_sums[1]) LLRT_TRY(join_beside(x, LLRT_DOT_SCALE_B, LLRT_COMBINE_PROD, 1, type, value));
+  LLRT_TRY(join_beside(x, LLRT_DOT_GLOBAL_A, LLRT_COMBINE_PROD, 1, type, value));
+  LLRT_TRY(join_beside(x, LLRT_DOT_GLOBAL_B, LLRT_COMBINE_PROD, 1, type, value));
+  LLRT_TRY(multiply(x, type, dot->alpha, value));
+  LLRT_TRY(join_beside(x, LLRT_DOT_C, LLRT_COMBINE_SUM, dot->beta, type, value));
+  LLRT_TRY(join_beside(x, LLRT_DOT_BIAS, LLRT_COMBINE_SUM, 1, type, value));
+  return map_steps(x, type, value);
+}
+
+static bool acts(const dot_draft *x) {
+  static const llrt_dot_role roles[] = {LLRT_DOT_C, LLRT_DOT_BIAS, LLRT_DOT_GLOBAL_A, LLRT_DOT_GLOBAL_B};
+  const llrt_op_desc *desc = &x->job->desc;
+  bool any = desc->n_maps > 0 || (desc->dot.alpha != 0 && desc->dot.alpha != 1);
+  for (int i = 0; i < 4; i++) any |= x->job->tensor[roles[i]] >= 0;
+  return any || x->job->scaled_sums[0] || x->job->scaled_sums[1];
+}
+
+/* The sums are i32 or of their own type. */
+static llrt_status store_at_once(dot_draft *x, llrt_dtype sum, llrt_dtype type, const dot_access *stored, int value) {
+  bool early = llrt_dtype_bits(type) <= llrt_dtype_bits(sum);
+  if (early) LLRT_TRY(dot_cast(x, sum, type, &value));
+  plan_value target = draft_retyped(&x->d, &stored->value, x->d.kernel->value[value].bits);
+  LLRT_TRY(draft_exchange(&x->d, value, &target, &value));
+  if (!early) LLRT_TRY(dot_cast(x, sum, type, &value));
+  return dot_store(x, x->job->tensor[LLRT_DOT_D], stored, value);
+}
+
+llrt_status dot_epilogue(dot_draft *x, int sums) {
+  int tensor = x->job->tensor[LLRT_DOT_D];
+  llrt_dtype sum = x->job->rule.sums, type = x->job->desc.tensors[tensor].dtype;
+  dot_access stored;
+  LLRT_TRY(dot_memory_value(x, tensor, result_bits(x), &stored));
+  if (x->job->partial || !acts(x)) return store_at_once(x, sum, x->job->partial ? sum : type, &stored, sums);
+  llrt_dtype acting = sum == LLRT_F64 ? LLRT_F64 : LLRT_F32;
+  LLRT_TRY(dot_cast(x, sum, acting, &sums));
+  if (x->d.kernel->target.lanes_first) {
+    LLRT_TRY(acting_steps(x, acting, &sums));
+    return store_at_once(x, acting, type, &stored, sums);
+  }
+  plan_value target = draft_retyped(&x->d, &stored.value, llrt_dtype_bits(acting));
+  LLRT_TRY(draft_exchange(&x->d, sums, &target, &sums));
+  LLRT_TRY(acting_steps(x, acting, &sums));
+  LLRT_TRY(dot_cast(x, acting, type, &sums));
+  return dot_store(x, tensor, &stored, sums);
+}

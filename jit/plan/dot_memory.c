@@ -1,0 +1,217 @@
+/* How a dot's kernels read and write tensors: accesses along runs of memory, lanes and warps behind them. */
+#include "jit/plan/dot.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+
+#include <string.h>
+
+typedef struct vectors {
+  int n;
+  uint64_t at[24];
+} vectors;
+
+typedef struct placer {
+  const dot_draft *x;
+  int tensor;
+  uint64_t mask;
+  draft_runs runs;
+  int vector;
+  f2_basis span;
+  vectors list[3]; /* registers, lanes, warps */
+} placer;
+
+uint64_t dot_tile_bits(const dot_draft *x, uint64_t mask) {
+  uint64_t out = 0;
+  for (int i = 0; i < x->d.tile_bits; i++)
+    if (x->d.order[0][i] & mask) out |= 1ull << i;
+  return out;
+}
+
+static int digit_of(const draft *d, int bit) {
+  int i = 0;
+  while (bit >= d->first[i] + d->bits[i]) i++;
+  return i;
+}
+
+/* The widest access: runs inside the mask, aligned, and nothing outside the tile moves it. */
+static int vector_bits(const placer *p) {
+  const draft *d = &p->x->d;
+  const plan_kernel *kernel = d->kernel;
+  const plan_target *target = &kernel->target;
+  const llrt_swizzle *swizzle = &kernel->swizzle[p->tensor];
+  int bits = kernel->tensor_bits[p->tensor], v = bits_min(bits_log2(target->access_bytes * 8 / bits), p->runs.n);
+  if (target->access_align_bytes > 1) v = bits_min(v, p->runs.align);
+  if (swizzle->swizzle_len) v = bits_min(v, bits_min(swizzle->per_element, p->runs.align));
+  for (int j = 0; j < v; j++)
+    if (p->runs.vector[j] & ~p->mask) v = j;
+  uint64_t tile = p->x->bits[0] | p->x->bits[1] | p->x->bits[2];
+  for (int z = 0; z < d->n_bits; z++)
+    while (v > 0 && !(tile >> z & 1) && d->column[p->tensor][z] & bits_mask(v)) v--;
+  return v;
+}
+
+/* Where a bit moves the tensor's address. */
+static int memory_order(const placer *p, int bit) {
+  const draft *d = &p->x->d;
+  int i = digit_of(d, bit), order = d->side[i][p->tensor].order;
+  if (d->kernel->digit[i].side[p->tensor].kind == PLAN_COLUMNS && d->column[p->tensor][bit])
+    return bits_lowest(d->column[p->tensor][bit]);
+  return 64 * (1 + bits_max(order, 0)) + bit - d->first[i];
+}
+
+static bool place(placer *p, int dim, uint64_t x) {
+  if (p->span.rank >= p->vector)
+    x ^= f2_apply(p->runs.vector, f2_apply(p->x->d.column[p->tensor], x) & bits_mask(p->vector));
+  if (x == 0 || !f2_basis_insert(&p->span, x)) return false;
+  p->list[dim].at[p->list[dim].n++] = x;
+  return true;
+}
+
+/* Bits of the mask that are not placed yet, in memory's order, until the list has `wanted`. */
+static void fill(placer *p, int dim, int wanted) {
+  int sorted[LLRT_MAX_BITS], n = 0;
+  for (int z = 0; z < p->x->d.n_bits; z++) {
+    if (!(p->mask >> z & 1)) continue;
+    int at = n++;
+    for (; at > 0 && memory_order(p, sorted[at - 1]) > memory_order(p, z); at--) sorted[at] = sorted[at - 1];
+    sorted[at] = z;
+  }
+  for (int i = 0; i < n && p->list[dim].n < wanted; i++) place(p, dim, 1ull << sorted[i]);
+}
+
+static void fill_runs(placer *p, int dim, int wanted, int from) {
+  for (int j = from; j < p->runs.n && p->list[dim].n < wanted; j++)
+    if (!(p->runs.vector[j] & ~p->mask)) place(p, dim, p->runs.vector[j]);
+}
+
+static llrt_status make_value(const placer *p, plan_value *value) {
+  static const char *const names[] = {"register", "lane", "warp"};
+  const draft *d = &p->x->d;
+  const plan_kernel *kernel = d->kernel;
+  const int wanted[3] = {p->list[0].n, kernel->lane_bits, kernel->warp_bits};
+  int bits = kernel->tensor_bits[p->tensor];
+  *value = (plan_value){.bits = (uint8_t)bits,
+                        .reduced = bits_mask(d->tile_bits) & ~dot_tile_bits(p->x, p->mask)};
+  value->word = (uint8_t)bits_min(draft_word_of(d, bits), p->list[0].n);
+  value->layout = llrt_layout_empty();
+  LLRT_TRY(llrt_layout_add_out(&value->layout, "tile", d->tile_bits - bits_count(value->reduced)));
+  for (int dim = 0; dim < 3; dim++) {
+    int first = llrt_layout_in_bits(&value->layout);
+    LLRT_TRY(llrt_layout_add_in(&value->layout, names[dim], wanted[dim]));
+    for (int i = 0; i < p->list[dim].n; i++)
+      value->layout.column[first + i] = plan_value_bits_of(value, dot_tile_bits(p->x, p->list[dim].at[i]));
+  }
+  return llrt_layout_add_in(&value->layout, "iteration", 0);
+}
+
+llrt_status dot_memory_value(const dot_draft *x, int tensor, uint64_t mask, dot_access *out) {
+  placer p = {.x = x, .tensor = tensor, .mask = mask};
+  const plan_kernel *kernel = x->d.kernel;
+  bool host = kernel->target.lanes_first;
+  int word = draft_word_of(&x->d, kernel->tensor_bits[tensor]);
+  draft_runs_of((draft *)&x->d, tensor, &p.runs);
+  p.vector = vector_bits(&p);
+  f2_basis_init(&p.span);
+  if (host) {
+    fill_runs(&p, 0, word, 0);
+    fill(&p, 0, word);
+    fill_runs(&p, 1, kernel->lane_bits, 0);
+  } else {
+    fill_runs(&p, 0, p.vector, 0);
+    fill(&p, 0, bits_min(word, bits_count(mask)));
+    fill_runs(&p, 1, kernel->lane_bits, p.vector);
+  }
+  fill(&p, 1, kernel->lane_bits);
+  fill(&p, 2, kernel->warp_bits);
+  fill(&p, 0, LLRT_MAX_BITS);
+  if (p.list[0].n - word > 8) return llrt_error(LLRT_UNSUPPORTED, "a thread would hold 2^%d elements", p.list[0].n);
+  LLRT_TRY(make_value(&p, &out->value));
+  if (host) {
+    dot_value_access(x, tensor, &out->value, out);
+    return LLRT_OK;
+  }
+  out->vector = p.vector;
+  out->align = bits_min(p.vector, p.runs.align);
+  return LLRT_OK;
+}
+
+void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, dot_access *out) {
+  const plan_kernel *kernel = x->d.kernel;
+  plan_value spread;
+  plan_address_map map;
+  draft_runs runs;
+  int positions[LLRT_MAX_BITS], v = bits_log2(kernel->target.access_bytes * 8 / kernel->tensor_bits[tensor]);
+  plan_dim dim = kernel->target.lanes_first ? PLAN_LANE : PLAN_REGISTER;
+  if (value != &out->value) out->value = *value;
+  plan_value_spread(kernel, value, &spread);
+  plan_address_of_tensor(kernel, tensor, &map);
+  draft_runs_of((draft *)&x->d, tensor, &runs);
+  if (kernel->target.access_align_bytes > 1) v = bits_min(v, runs.align);
+  for (; v > 0; v--) {
+    uint64_t own = 0;
+    bool fits = plan_access_positions(&spread, &map, dim, v, positions);
+    for (int j = 0; fits && j < v && dim == PLAN_REGISTER; j++) {
+      own |= 1ull << positions[j];
+      fits &= (j >= value->word && positions[j] >= value->word) || positions[j] == j;
+    }
+    for (int i = 0; fits && dim == PLAN_REGISTER && i < llrt_layout_in_bits(&spread.layout); i++)
+      fits &= own >> i & 1 || (f2_apply(map.column, spread.layout.column[i]) & bits_mask(v)) == 0;
+    if (fits) break;
+  }
+  if (dim == PLAN_LANE && value->word > 0) v = v > 0 || value->bits << 1 >= 8 ? bits_max(v, 1) : v;
+  out->vector = v;
+  out->align = bits_min(v, runs.align);
+}
+
+/* ---- steps ---- */
+
+static llrt_status access_step(dot_draft *x, plan_step step, const dot_access *access) {
+  plan_kernel *kernel = x->d.kernel;
+  plan_value spread;
+  plan_step masked = step;
+  bool single = access->value.bits << access->vector < 8; /* a lone element of 4 bits */
+  plan_value_spread(kernel, &access->value, &spread);
+  step.vector = (uint8_t)access->vector;
+  step.misaligned = (uint8_t)(access->vector - access->align);
+  masked.masked = true;
+  masked.vector = (uint8_t)draft_whole_vector(&x->d, &spread, step.tensor, access->vector);
+  masked.misaligned = (uint8_t)bits_max(masked.vector - access->align, 0);
+  if (kernel->n_bounds == 0 || single) return draft_step(kernel, single ? masked : step);
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .joins = step.kind == PLAN_LOAD, .body = 1,
+                                          .otherwise = 1, .out = step.out}));
+  LLRT_TRY(draft_step(kernel, step));
+  return draft_step(kernel, masked);
+}
+
+llrt_status dot_load(dot_draft *x, int tensor, const dot_access *access, int *value) {
+  LLRT_TRY(draft_value(x->d.kernel, &access->value, value));
+  return access_step(x, (plan_step){.kind = PLAN_LOAD, .tensor = (uint8_t)tensor, .out = (uint8_t)*value}, access);
+}
+
+llrt_status dot_store(dot_draft *x, int tensor, const dot_access *access, int value) {
+  return access_step(x, (plan_step){.kind = PLAN_STORE, .tensor = (uint8_t)tensor, .in = (uint8_t)value}, access);
+}
+
+llrt_status dot_map(dot_draft *x, plan_map map, int tensor, int *value) {
+  draft *d = &x->d;
+  plan_kernel *kernel = d->kernel;
+  plan_value made = kernel->value[*value];
+  plan_step step = {.kind = PLAN_MAP, .in = (uint8_t)*value, .map = (uint8_t)kernel->n_maps};
+  if (kernel->n_maps == PLAN_MAX_MAPS)
+    return llrt_error(LLRT_UNSUPPORTED, "a kernel of more than %d maps", PLAN_MAX_MAPS);
+  if (tensor >= 0) {
+    step.tensor = (uint8_t)tensor;
+    step.masked = kernel->n_bounds > 0;
+  }
+  kernel->map[kernel->n_maps++] = map;
+  if (map.from != map.to) made = draft_retyped(d, &made, llrt_dtype_bits((llrt_dtype)map.to));
+  LLRT_TRY(draft_value(kernel, &made, value));
+  step.out = (uint8_t)*value;
+  return draft_step(kernel, step);
+}
+
+llrt_status dot_cast(dot_draft *x, llrt_dtype from, llrt_dtype to, int *value) {
+  if (from == to) return LLRT_OK;
+  return dot_map(x, (plan_map){.kind = PLAN_MAP_CAST, .from = (uint8_t)from, .to = (uint8_t)to}, -1, value);
+}

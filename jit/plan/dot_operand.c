@@ -1,0 +1,72 @@
+/* A turn's elements of an operand: loaded as memory likes it, made numbers of the instruction's type, brought where it
+ * wants them. What moves between threads is the narrower of both. */
+#include "jit/plan/dot.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+
+static const plan_value *wanted(const dot_draft *x, int operand) { return operand ? &x->how.b : &x->how.a; }
+
+static int tensor_of(const dot_draft *x, int operand) { return x->job->tensor[operand ? LLRT_DOT_B : LLRT_DOT_A]; }
+
+static llrt_dtype product_type(const dot_draft *x, int operand) { return operand ? x->types.b : x->types.a; }
+
+static uint64_t mask_of(const dot_draft *x, int operand) {
+  return x->bits[operand ? DOT_DIM_N : DOT_DIM_M] | x->bits[DOT_DIM_K];
+}
+
+/* On the host an operand that lanes share is read where it is wanted, number by number. */
+static bool reads_numbers(const dot_draft *x, int operand) {
+  const plan_value *value = wanted(x, operand);
+  bool shared = x->d.kernel->target.lanes_first;
+  for (int i = 0; i < plan_value_bits(value, PLAN_LANE); i++) shared &= plan_value_columns(value, PLAN_LANE)[i] == 0;
+  return shared;
+}
+
+llrt_status dot_load_operand(dot_draft *x, int operand, int *value) {
+  int tensor = tensor_of(x, operand);
+  dot_access access;
+  if (reads_numbers(x, operand)) {
+    access.value = draft_retyped(&x->d, wanted(x, operand), x->d.kernel->tensor_bits[tensor]);
+    access.vector = access.align = access.value.word;
+    if (access.value.word > 0) access.vector = access.align = 0;
+  } else {
+    LLRT_TRY(dot_memory_value(x, tensor, mask_of(x, operand), &access));
+  }
+  return dot_load(x, tensor, &access, value);
+}
+
+/* ---- numbers ---- */
+
+/* What the elements become first, by their zero points and scales; *type: of that. */
+static llrt_status scale_steps(dot_draft *x, int operand, llrt_dtype *type, int *value) {
+  const dot_job *job = x->job;
+  const dot_operand_rule *rule = operand ? &job->rule.b : &job->rule.a;
+  int scale = job->tensor[operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A];
+  int zero = job->tensor[operand ? LLRT_DOT_ZERO_B : LLRT_DOT_ZERO_A];
+  if (job->scaled_sums[operand]) scale = -1;
+  if (zero >= 0) {
+    llrt_dtype of = job->desc.tensors[zero].dtype, to = LLRT_F32;
+    if (scale < 0 && (of == LLRT_F16 || of == LLRT_BF16)) to = rule->rounded;
+    LLRT_TRY(dot_map(x, (plan_map){.kind = PLAN_MAP_SCALE, .subtracts = true, .from = (uint8_t)*type,
+                                   .to = (uint8_t)to, .scale = (uint8_t)of}, zero, value));
+    *type = to;
+  }
+  if (scale < 0) return LLRT_OK;
+  llrt_dtype of = job->desc.tensors[scale].dtype;
+  LLRT_TRY(dot_map(x, (plan_map){.kind = PLAN_MAP_SCALE, .from = (uint8_t)*type, .to = (uint8_t)rule->rounded,
+                                 .scale = (uint8_t)of}, scale, value));
+  *type = rule->rounded;
+  return LLRT_OK;
+}
+
+llrt_status dot_prepare_operand(dot_draft *x, int operand, int *value) {
+  llrt_dtype type = x->job->desc.tensors[tensor_of(x, operand)].dtype, to = product_type(x, operand);
+  if (type == LLRT_BOOL) type = LLRT_U8;
+  LLRT_TRY(scale_steps(x, operand, &type, value));
+  bool early = llrt_dtype_bits(to) <= llrt_dtype_bits(type) || reads_numbers(x, operand);
+  if (early) LLRT_TRY(dot_cast(x, type, to, value));
+  plan_value target = draft_retyped(&x->d, wanted(x, operand), x->d.kernel->value[*value].bits);
+  if (!reads_numbers(x, operand)) LLRT_TRY(draft_exchange(&x->d, *value, &target, value));
+  return early ? LLRT_OK : dot_cast(x, type, to, value);
+}

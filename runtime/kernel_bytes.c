@@ -13,7 +13,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 14
+#define FORMAT_VERSION 15
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 #define MAX_CLUSTER 8    /* blocks, likewise */
@@ -26,7 +26,7 @@ _Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRI
 _Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 40, "plan_range changed");
 _Static_assert(sizeof(plan_walk) == 8 + 32 * LLRT_MAX_RANK + 24, "plan_walk changed");
 _Static_assert(sizeof(plan_view) == 12 + LLRT_MAX_RANK + 2 * LLRT_MAX_TENSORS, "plan_view changed");
-_Static_assert(sizeof(plan_workspace) == 8 + 24 * PLAN_MAX_REGIONS, "plan_workspace changed");
+_Static_assert(sizeof(plan_workspace) == 8 + 40 * PLAN_MAX_REGIONS, "plan_workspace changed");
 
 /* ---- writing ---- */
 
@@ -67,6 +67,8 @@ static void put_workspace(llrt_text *out, const plan_workspace *workspace) {
     put(out, workspace->region[i].fixed);
     put(out, workspace->region[i].per_block);
     put(out, workspace->region[i].per_partial);
+    put(out, workspace->region[i].per_position);
+    put(out, workspace->region[i].axes);
   }
 }
 
@@ -239,6 +241,8 @@ static void get_workspace(reader *in, plan_workspace *workspace) {
     workspace->region[i].fixed = get_size(in);
     workspace->region[i].per_block = get_size(in);
     workspace->region[i].per_partial = get_size(in);
+    workspace->region[i].per_position = get_size(in);
+    workspace->region[i].axes = get_size(in);
   }
 }
 

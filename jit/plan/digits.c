@@ -199,7 +199,8 @@ static llrt_status copy_sides(draft *d, const copy_digits *copies, supports *sup
 static llrt_status split_sides(draft *d) {
   no_sides(d, d->split);
   if (d->desc->kind == LLRT_OP_SCAN) return LLRT_OK; /* blocks see each other's totals alone */
-  for (int t = PLAN_DESTINATION; t < d->desc->n_tensors; t++) {
+  int written = d->desc->kind == LLRT_OP_DOT ? PLAN_DESTINATION + 1 : d->desc->n_tensors;
+  for (int t = PLAN_DESTINATION; t < written; t++) {
     plan_digit_side *side = &d->kernel->digit[d->split].side[t];
     int align = 0;
     for (int a = 0; a < d->desc->tensors[0].rank; a++)

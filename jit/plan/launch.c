@@ -141,6 +141,13 @@ static llrt_status share_turns(const plan_launch *launch, plan_run *run) {
   return LLRT_OK;
 }
 
+static __int128 position_bytes(const plan_region *region, const plan_run *run) {
+  __int128 bytes = region->per_position;
+  for (int a = 0; a < run->tensors[0].rank; a++)
+    if (region->axes >> a & 1) bytes *= run->tensors[0].shape[a];
+  return bytes;
+}
+
 /* Results of the shares of a run. */
 static __int128 count_partials(const plan_launch *launch, const plan_run *run) {
   __int128 partials = run->splits;
@@ -172,7 +179,7 @@ static llrt_status place_regions(const plan_launch *launch, __int128 partials, p
   for (int i = 0; i < workspace->n; i++) {
     const plan_region *region = &workspace->region[i];
     run->region[i] = (int64_t)bytes;
-    bytes += region->fixed + region->per_block * blocks + region->per_partial * partials;
+    bytes += region->fixed + region->per_block * blocks + region->per_partial * partials + position_bytes(region, run);
     bytes = (bytes + REGION_ALIGNMENT - 1) / REGION_ALIGNMENT * REGION_ALIGNMENT;
     if (blocks < 0 || bytes > INT64_MAX / 2)
       return llrt_error(LLRT_UNSUPPORTED, "the workspace would pass 2^62 bytes");
@@ -237,6 +244,7 @@ llrt_status plan_view_tensors(const plan_launch *launch, const plan_run *run, ll
     for (int a = 0; a < view->rank; a++)
       tensors[t].shape[a] = view->ones[t] >> a & 1 ? 1 : view_extent(view, run, a);
     LLRT_TRY(llrt_storage_bind(&rows, view->rank, tensors[t].shape, NULL, &bindings[t]));
+    for (int a = 0; a < view->rank; a++) tensors[t].shape[a] = view_extent(view, run, a); /* the stage's */
   }
   return LLRT_OK;
 }

@@ -86,9 +86,10 @@ typedef struct plan_view {
 } plan_view;
 
 /* Part of the workspace: fixed + per_block * blocks of the first stage + per_partial * splits * positions of
- * the axes that are not walked, in bytes. */
+ * the axes that are not walked + per_position * positions of the axes of `axes` (bit a: axis a), in bytes. */
 typedef struct plan_region {
-  int64_t fixed, per_block, per_partial;
+  int64_t fixed, per_block, per_partial, per_position;
+  int64_t axes;
 } plan_region;
 
 typedef struct plan_workspace {

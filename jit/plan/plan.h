@@ -33,7 +33,7 @@
 #define PLAN_MAX_STEPS 96
 #define PLAN_MAX_VALUES 80
 #define PLAN_MAX_BUFFERS 8
-#define PLAN_MAX_VARIANTS 8 /* kernels of all variants */
+#define PLAN_MAX_VARIANTS 12 /* kernels of all variants */
 #define PLAN_MAX_MAPS (LLRT_MAX_MAPS + 16) /* of a dot's edges; of a convert: a cast beside the description's */
 #define PLAN_MAX_BOUNDS 32
 #define PLAN_MAX_TERMS 24

@@ -1,10 +1,28 @@
-/* Planning a dot: its stages and variants. */
+/* Planning a dot: its stages and variants.
+ *
+ * One kernel does everything where blocks are enough. Else blocks take a share of K each and leave sums in the
+ * workspace, which a second stage adds in the order of the shares: shape and promises alone decide, so every run
+ * gives the same bits. Operands that have no common refinement with the result are made row-major by converts before;
+ * a destination that has copies or pads to be written, by one behind. */
 #include "jit/plan/dot.h"
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "layout/storage_rule.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* Blocks wanted: two on each multiprocessor of a large GPU; a few for every core. */
+#define GPU_BLOCKS 264
+#define HOST_BLOCKS 64
+/* Turns of a share at least: a result's way through the workspace costs about as much. */
+#define LEAST_TURNS 8
+/* The longest M or N for which narrow tiles are made. */
+#define NARROW_BITS 4
+
+/* Regions of the workspace. */
+enum { REGION_PARTIAL, REGION_A, REGION_B, REGION_D };
 
 typedef struct planner {
   const llrt_op_desc *desc;
@@ -12,17 +30,285 @@ typedef struct planner {
   const plan_options *options;
   plan *out;
   dot_job job; /* of one kernel that does everything */
+  int rank;
+  bool rows;   /* operands are row-major in the workspace first */
+  bool apart;  /* D is row-major in the workspace first */
+  llrt_storage row_major, finish_rows; /* of the operation's axes; of splits, batch.., M, N */
+  llrt_storage finish[LLRT_MAX_TENSORS]; /* storages with the finish stage's axes */
 } planner;
 
-static bool scales_sums(const llrt_op_desc *desc, llrt_dot_role operand) {
-  return dot_operand_of(desc, operand).on_sums;
+static llrt_status next_kernel(planner *p, plan_kernel **kernel) {
+  if (p->out->n_variants == PLAN_MAX_VARIANTS)
+    return llrt_error(LLRT_INTERNAL, "a plan of more than %d kernels", PLAN_MAX_VARIANTS);
+  *kernel = &p->out->variant[p->out->n_variants++];
+  return LLRT_OK;
+}
+
+static uint32_t lacking(const planner *p, int t) {
+  uint32_t axes = 0;
+  for (int a = 0; a < p->rank; a++)
+    if (p->desc->dot.group[t][a] == LLRT_GROUP_ALL) axes |= 1u << a;
+  return axes;
 }
 
 static void begin_job(const llrt_op_desc *desc, dot_job *job) {
   *job = (dot_job){.desc = *desc, .rule = dot_rule_of(desc)};
   for (int r = 0; r < LLRT_DOT_ROLES; r++) job->tensor[r] = dot_tensor(&desc->dot, (llrt_dot_role)r);
-  job->scaled_sums[0] = scales_sums(desc, LLRT_DOT_A);
-  job->scaled_sums[1] = scales_sums(desc, LLRT_DOT_B);
+  job->scaled_sums[0] = dot_operand_of(desc, LLRT_DOT_A).on_sums;
+  job->scaled_sums[1] = dot_operand_of(desc, LLRT_DOT_B).on_sums;
+}
+
+/* ---- stages ---- */
+
+static void view_axes(const planner *p, plan_kernel *kernel, int n) {
+  plan_view *view = &kernel->launch.view;
+  *view = (plan_view){.used = true, .n = n, .rank = p->rank};
+  for (int a = 0; a < p->rank; a++) view->axis[a] = (int8_t)a;
+  for (int t = 0; t < n; t++) view->tensor[t] = (int8_t)t;
+}
+
+static void view_region(plan_kernel *kernel, int t, int region, uint32_t ones) {
+  kernel->launch.view.tensor[t] = (int8_t)(-1 - region);
+  kernel->launch.view.ones[t] = (uint8_t)ones;
+}
+
+/* Tensor t of a job lies in the workspace, row-major. */
+static void in_workspace(dot_job *job, int t, llrt_dtype dtype, const llrt_storage *rows) {
+  job->desc.tensors[t] = (llrt_tensor){.dtype = dtype, .rank = rows->rank, .storage = rows};
+  job->desc.promises[t].address = (llrt_promise){.multiple = LLRT_WORKSPACE_ALIGNMENT};
+  memset(job->desc.promises[t].stride, 0, sizeof job->desc.promises[t].stride);
+}
+
+/* What a kernel that multiplies reads and writes. */
+static dot_job multiplying_job(const planner *p, bool partial) {
+  dot_job job = p->job;
+  job.partial = partial;
+  for (int t = 0; t < 3 && p->rows; t += 2) in_workspace(&job, t, p->desc->tensors[t].dtype, &p->row_major);
+  if (partial) in_workspace(&job, 1, job.rule.sums, &p->row_major);
+  else if (p->apart) in_workspace(&job, 1, p->desc->tensors[1].dtype, &p->row_major);
+  return job;
+}
+
+static llrt_status multiply_stage(planner *p, const dot_shape *shape, bool split, plan_kernel *kernel, bool *divided) {
+  dot_job job = multiplying_job(p, split);
+  LLRT_TRY(dot_plan_kernel(&job, shape, split, p->target, p->options, kernel, divided));
+  if (*divided || (!p->rows && !p->apart && !split)) return LLRT_OK;
+  view_axes(p, kernel, p->desc->n_tensors);
+  if (p->rows) {
+    view_region(kernel, 0, REGION_A, lacking(p, 0));
+    view_region(kernel, 2, REGION_B, lacking(p, 2));
+  }
+  if (split) view_region(kernel, 1, REGION_PARTIAL, lacking(p, 1));
+  else if (p->apart) view_region(kernel, 1, REGION_D, lacking(p, 1));
+  if (!split) return LLRT_OK;
+  kernel->launch.walk.blocks = p->target->lanes_first ? HOST_BLOCKS : GPU_BLOCKS;
+  kernel->launch.walk.least = LEAST_TURNS;
+  kernel->launch.walk.results = (int64_t)1 << (shape->bits[DOT_DIM_M] + shape->bits[DOT_DIM_N]);
+  return LLRT_OK;
+}
+
+/* Tensor t of the operation with the finish stage's axes, as tensor `to` of its job. */
+static llrt_status finish_tensor(planner *p, int t, int to, dot_job *job) {
+  int8_t axes[LLRT_MAX_RANK];
+  const llrt_tensor_promise *promise = &p->desc->promises[t];
+  llrt_tensor_promise *made = &job->desc.promises[to];
+  for (int a = 0; a < LLRT_MAX_RANK; a++) axes[a] = (int8_t)(a + 1 < p->rank ? a + 1 : -1);
+  LLRT_TRY(storage_renumber(p->desc->tensors[t].storage, axes, p->rank, &p->finish[to]));
+  job->desc.tensors[to] = p->desc->tensors[t];
+  job->desc.tensors[to].storage = &p->finish[to];
+  *made = (llrt_tensor_promise){.address = promise->address};
+  job->desc.dot.group[to][0] = LLRT_GROUP_ALL;
+  for (int a = 0; a + 1 < p->rank; a++) {
+    made->stride[a + 1] = promise->stride[a];
+    job->desc.dot.group[to][a + 1] = p->desc->dot.group[t][a];
+  }
+  return LLRT_OK;
+}
+
+/* The shares' sums are tensor 0, D is 1, behind them stands what acts on sums. */
+static llrt_status finish_job(planner *p, dot_job *job, int8_t from[LLRT_MAX_TENSORS]) {
+  const llrt_op_desc *desc = p->desc;
+  *job = p->job;
+  job->finish = true;
+  job->desc.n_tensors = 0;
+  memset(job->desc.dot.group, 0, sizeof job->desc.dot.group);
+  memset(job->desc.promises, 0, sizeof job->desc.promises);
+  for (int r = 0; r < LLRT_DOT_ROLES; r++) {
+    int t = p->job.tensor[r], to = job->desc.n_tensors;
+    bool prologue = r == LLRT_DOT_B || r == LLRT_DOT_ZERO_A || r == LLRT_DOT_ZERO_B;
+    prologue |= (r == LLRT_DOT_SCALE_A && !job->scaled_sums[0]) || (r == LLRT_DOT_SCALE_B && !job->scaled_sums[1]);
+    job->tensor[r] = t < 0 || prologue ? -1 : to;
+    if (job->tensor[r] < 0) continue;
+    from[to] = (int8_t)t;
+    job->desc.n_tensors++;
+    if (r == LLRT_DOT_A) in_workspace(job, to, job->rule.sums, &p->finish_rows);
+    else LLRT_TRY(finish_tensor(p, t, to, job));
+  }
+  if (p->apart) in_workspace(job, 1, desc->tensors[1].dtype, &p->finish_rows);
+  llrt_promise *shape = job->desc.promises[0].shape;
+  shape[0] = (llrt_promise){.max = INT32_MAX};
+  for (int a = 0; a + 1 < p->rank; a++) shape[a + 1] = desc->promises[0].shape[a];
+  return LLRT_OK;
+}
+
+static llrt_status finish_stage(planner *p, plan_kernel *kernel) {
+  const dot_shape gpu = {.bits = {3, 7, 0}, .warps = bits_min(p->target->warp_bits, 2)}, host = {.bits = {2, 5, 0}};
+  dot_job job;
+  int8_t from[LLRT_MAX_TENSORS] = {0};
+  bool divided;
+  LLRT_TRY(finish_job(p, &job, from));
+  LLRT_TRY(dot_plan_kernel(&job, p->target->lanes_first ? &host : &gpu, false, p->target, p->options, kernel, &divided));
+  if (divided) return llrt_error(LLRT_UNSUPPORTED, "what acts on sums has no common refinement with D");
+  view_axes(p, kernel, job.desc.n_tensors);
+  plan_view *view = &kernel->launch.view;
+  view->axis[0] = PLAN_AXIS_SPLITS;
+  for (int a = 0; a + 1 < p->rank; a++) view->axis[a + 1] = (int8_t)a;
+  for (int t = 0; t < job.desc.n_tensors; t++) view->tensor[t] = from[t];
+  view_region(kernel, 0, REGION_PARTIAL, 0);
+  if (p->apart) view_region(kernel, 1, REGION_D, 1);
+  return LLRT_OK;
+}
+
+/* ---- converts ---- */
+
+/* Between tensor t (the operation's) and a row-major copy of it in a region. */
+static llrt_status convert_stage(planner *p, int t, int region, bool back, plan_kernel *kernel) {
+  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  llrt_storage own, rows;
+  int8_t to[LLRT_MAX_RANK], axis[LLRT_MAX_RANK];
+  int rank = 0, source = back ? 1 : 0;
+  uint32_t lacks = lacking(p, t);
+  for (int a = 0; a < p->rank; a++) {
+    to[a] = (int8_t)(lacks >> a & 1 ? -1 : rank);
+    if (!(lacks >> a & 1)) axis[rank++] = (int8_t)a;
+  }
+  LLRT_TRY(storage_renumber(p->desc->tensors[t].storage, to, rank, &own));
+  LLRT_TRY(llrt_storage_row_major(rank, &rows));
+  desc.tensors[source] = (llrt_tensor){.dtype = p->desc->tensors[t].dtype, .rank = rank, .storage = &own};
+  desc.tensors[1 - source] = desc.tensors[source];
+  desc.tensors[1 - source].storage = &rows;
+  desc.promises[source].address = p->desc->promises[t].address;
+  desc.promises[1 - source].address.multiple = LLRT_WORKSPACE_ALIGNMENT;
+  for (int i = 0; i < rank; i++) {
+    desc.promises[0].shape[i] = desc.promises[1].shape[i] = p->desc->promises[0].shape[axis[i]];
+    desc.promises[source].stride[i] = p->desc->promises[t].stride[axis[i]];
+  }
+  plan *made = malloc(sizeof *made);
+  if (!made) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
+  llrt_status status = plan_make(&desc, p->target, p->options, made);
+  if (status == LLRT_OK) {
+    *kernel = made->variant[made->n_variants - 1];
+    plan_view *view = &kernel->launch.view;
+    *view = (plan_view){.used = true, .n = 2, .rank = rank};
+    memcpy(view->axis, axis, (size_t)rank);
+    view->tensor[source] = (int8_t)t;
+    view->tensor[1 - source] = (int8_t)(-1 - region);
+  }
+  free(made);
+  return status;
+}
+
+static llrt_status before_stages(planner *p) {
+  plan_kernel *kernel;
+  for (int t = 0; t < 3 && p->rows; t += 2) {
+    LLRT_TRY(next_kernel(p, &kernel));
+    LLRT_TRY(convert_stage(p, t, t ? REGION_B : REGION_A, false, kernel));
+  }
+  return LLRT_OK;
+}
+
+static llrt_status behind_stages(planner *p) {
+  plan_kernel *kernel;
+  if (!p->apart) return LLRT_OK;
+  LLRT_TRY(next_kernel(p, &kernel));
+  return convert_stage(p, 1, REGION_D, true, kernel);
+}
+
+/* ---- variants ---- */
+
+static int64_t bytes_of(llrt_dtype type) { return bits_max(llrt_dtype_bits(type) / 8, 1); }
+
+/* Numbers the stages from kernel `first` on; the first one has the range and the workspace. */
+static void close_variant(planner *p, int first, plan_range range, bool split) {
+  int n = p->out->n_variants - first;
+  for (int i = 0; i < n; i++) {
+    p->out->variant[first + i].launch.stage = i;
+    p->out->variant[first + i].launch.later = n - 1 - i;
+    p->out->variant[first + i].launch.range = (plan_range){.min_elements = 0};
+  }
+  plan_launch *launch = &p->out->variant[first].launch;
+  launch->range = range;
+  if (!split && !p->rows && !p->apart) return;
+  launch->workspace = (plan_workspace){.n = PLAN_MAX_REGIONS, .clear = true};
+  plan_region *region = launch->workspace.region;
+  if (split) region[REGION_PARTIAL].per_partial = bytes_of(p->job.rule.sums);
+  for (int t = 0; t < 3; t++) {
+    bool used = t == 1 ? p->apart : p->rows;
+    plan_region *own = &region[t == 0 ? REGION_A : t == 1 ? REGION_D : REGION_B];
+    if (used) own->per_position = bytes_of(p->desc->tensors[t].dtype);
+    own->axes = (int64_t)(bits_mask(p->rank) & ~(uint64_t)lacking(p, t));
+  }
+}
+
+/* What promises fix of an extent; -1: a run tells. */
+static int64_t known_extent(const planner *p, int axis) {
+  const llrt_promise *shape = &p->desc->promises[0].shape[axis];
+  return shape->max > 0 && shape->min == shape->max ? shape->max : -1;
+}
+
+/* Whether no shape (0), some (1) or every shape (2) of the promises is in the range. */
+static int range_holds(const planner *p, const plan_range *range) {
+  int64_t along = known_extent(p, p->rank - 1), across = 1;
+  int holds = 2;
+  for (int a = 0; a < p->rank; a++) {
+    const llrt_promise *shape = &p->desc->promises[0].shape[a];
+    int64_t known = known_extent(p, a), most = range->max_extent[a];
+    if (most > 0 && shape->min > most) return 0;
+    if (most > 0 && (shape->max == 0 || shape->max > most)) holds = 1;
+    if (a == p->rank - 1 || across < 0) continue;
+    if (known < 0 || __builtin_mul_overflow(across, known, &across)) across = -1;
+  }
+  if (range->axes == 0) return holds;
+  if (along >= 0 && along < range->min_along) return 0;
+  if (range->max_across && across > range->max_across) return 0;
+  return along < 0 || (range->max_across && across < 0) ? 1 : holds;
+}
+
+/* Blocks share K; narrow: an axis of the range is short. *done: no other variant is needed. */
+static llrt_status add_split(planner *p, const dot_shape *shape, int narrow, bool *done) {
+  int first = p->out->n_variants, holds;
+  int64_t blocks = p->target->lanes_first ? HOST_BLOCKS : GPU_BLOCKS;
+  plan_kernel *kernel;
+  bool divided;
+  plan_range range = {.axes = 1u << (p->rank - 1), .min_along = (int64_t)2 * LEAST_TURNS << shape->bits[DOT_DIM_K],
+                      .max_across = blocks / 2 << (shape->bits[DOT_DIM_M] + shape->bits[DOT_DIM_N])};
+  if (narrow >= 0) range = (plan_range){.min_elements = 0};
+  if (narrow >= 0) range.max_extent[p->rank - 3 + narrow] = 1 << NARROW_BITS;
+  holds = range_holds(p, &range);
+  if (holds == 0) return LLRT_OK;
+  LLRT_TRY(before_stages(p));
+  LLRT_TRY(next_kernel(p, &kernel));
+  LLRT_TRY(multiply_stage(p, shape, true, kernel, &divided));
+  if (divided) return llrt_error(LLRT_INTERNAL, "partial sums and the operands have no refinement");
+  LLRT_TRY(next_kernel(p, &kernel));
+  LLRT_TRY(finish_stage(p, kernel));
+  LLRT_TRY(behind_stages(p));
+  *done = holds == 2;
+  close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, true);
+  return LLRT_OK;
+}
+
+static llrt_status add_whole(planner *p, const dot_shape *shape) {
+  int first = p->out->n_variants;
+  plan_kernel *kernel;
+  bool divided;
+  LLRT_TRY(before_stages(p));
+  LLRT_TRY(next_kernel(p, &kernel));
+  LLRT_TRY(multiply_stage(p, shape, false, kernel, &divided));
+  if (divided) return llrt_error(LLRT_UNSUPPORTED, "groups of the scales do not divide each other's positions");
+  LLRT_TRY(behind_stages(p));
+  close_variant(p, first, (plan_range){.min_elements = 0}, false);
+  return LLRT_OK;
 }
 
 /* ---- tiles ---- */
@@ -30,24 +316,61 @@ static void begin_job(const llrt_op_desc *desc, dot_job *job) {
 /* log2 K positions of a turn: 64 bytes of 16-bit operands on a GPU, fewer where each lane multiplies by itself. */
 static dot_shape large_tile(const planner *p) {
   llrt_dtype sum = p->job.rule.sums;
-  bool matrices = dot_has_matrices(&p->job, p->target);
   if (p->target->lanes_first) return (dot_shape){.bits = {2, bits_log2(p->target->vector_bytes / 2), 3}};
   int warps = bits_min(p->target->warp_bits, p->target->isa == PLAN_ISA_AMDGPU ? 2 : 3);
-  if (!matrices) return (dot_shape){.bits = {6, 6, sum == LLRT_F32 || sum == LLRT_I32 ? 3 : 2}, .warps = warps};
+  if (!dot_has_matrices(&p->job, p->target))
+    return (dot_shape){.bits = {6, 6, sum == LLRT_F32 || sum == LLRT_I32 ? 3 : 2}, .warps = warps};
   if (sum == LLRT_F64) return (dot_shape){.bits = {6, 6, 3}, .warps = warps};
   return (dot_shape){.bits = {7, 7, 5}, .warps = warps};
 }
 
+/* For a short M (0) or N (1). */
+static dot_shape narrow_tile(const planner *p, int narrow) {
+  dot_shape shape = large_tile(p);
+  shape.bits[narrow] = NARROW_BITS;
+  if (!dot_has_matrices(&p->job, p->target)) return shape;
+  shape.bits[1 - narrow] = 6;
+  shape.warps = bits_min(shape.warps, 2);
+  return shape;
+}
+
 /* ---- the whole ---- */
 
-llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, plan *out) {
-  planner p = {.desc = desc, .target = target, .options = options, .out = out};
+/* Whether a destination has copies to be written, or pads. */
+static bool needs_convert(const llrt_storage *storage) {
+  uint64_t masks[LLRT_MAX_IN_DIMS] = {0};
+  bool needs = false;
+  for (int i = 0; i < storage->n_digits; i++)
+    needs |= storage->digit[i].axis == LLRT_AXIS_REPLICA && storage->digit[i].extent != 1;
+  if (llrt_layout_free_variable_masks(&storage->tile, masks) == LLRT_OK)
+    for (int i = 0; i < storage->tile.n_in; i++) needs |= masks[i] != 0;
+  return needs || storage->pad == LLRT_PAD_VALUE;
+}
+
+static llrt_status begin(planner *p) {
   bool divided;
+  dot_shape shape = large_tile(p);
+  LLRT_TRY(llrt_storage_row_major(p->rank, &p->row_major));
+  LLRT_TRY(llrt_storage_row_major(p->rank, &p->finish_rows));
+  p->apart = needs_convert(p->desc->tensors[1].storage);
+  LLRT_TRY(multiply_stage(p, &shape, false, &p->out->variant[0], &divided));
+  p->rows = divided;
+  p->apart |= divided;
+  return LLRT_OK;
+}
+
+llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, plan *out) {
+  planner p = {.desc = desc, .target = target, .options = options, .out = out, .rank = desc->tensors[0].rank};
+  bool done = false;
   out->n_variants = 0;
   begin_job(desc, &p.job);
+  LLRT_TRY(begin(&p));
   dot_shape shape = large_tile(&p);
-  LLRT_TRY(dot_plan_kernel(&p.job, &shape, false, target, options, &out->variant[0], &divided));
-  if (divided) return llrt_error(LLRT_UNSUPPORTED, "the operands' storages have no common refinement");
-  out->n_variants = 1;
-  return LLRT_OK;
+  bool shares = !target->lanes_first && !p.rows; /* the first stage says how */
+  for (int narrow = 0; narrow < 2 && !done && shares; narrow++) {
+    dot_shape tile = narrow_tile(&p, narrow);
+    LLRT_TRY(add_split(&p, &tile, narrow, &done));
+  }
+  if (!done && shares) LLRT_TRY(add_split(&p, &shape, -1, &done));
+  return done ? LLRT_OK : add_whole(&p, &shape);
 }

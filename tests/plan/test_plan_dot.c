@@ -38,6 +38,18 @@ static const problem problems[] = {
     {LLRT_F16, LLRT_BF16, LLRT_F32, 0, 32, 32, 32, NULL, NULL, NULL, false},
     {LLRT_F32, LLRT_F32, LLRT_F32, 0, 16, 16, 0, NULL, NULL, NULL, true},
     {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 0, 16, 8, NULL, NULL, NULL, false},
+    /* shares of K */
+    {LLRT_BF16, LLRT_BF16, LLRT_BF16, 0, 3, 70, 1100, NULL, "col_major", NULL, true},
+    {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 40, 5, 700, NULL, NULL, "col_major", false},
+    {LLRT_I8, LLRT_I8, LLRT_I32, 2, 33, 33, 1200, NULL, NULL, NULL, false},
+    {LLRT_F32, LLRT_F32, LLRT_F32, 0, 50, 20, 300, NULL, NULL, NULL, true},
+    /* no common refinement; copies */
+    {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 20, 30, 48, "onednn(inner_blks=[6], inner_idxs=[1], order=[0,1])",
+     "onednn(inner_blks=[4], inner_idxs=[0], order=[1,0])", NULL, false},
+    {LLRT_I8, LLRT_I8, LLRT_I8, 0, 24, 36, 20, NULL, NULL, "col32(pad=0)", false},
+    /* fragments, tiles, swizzles */
+    {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 64, 64, 64, "mma_m16n8k16_a", "mma_m16n8k16_b", "mma_m16n8_c", false},
+    {LLRT_F16, LLRT_F16, LLRT_F16, 0, 64, 128, 128, "tma_128b", "tma_128b", NULL, true},
 };
 #define PROBLEMS (int)(sizeof problems / sizeof *problems)
 
@@ -84,7 +96,8 @@ static void make(llrt_device *device, int which, llrt_dtype dtype, int rank, con
   }
   if (storage) cr_assert_eq(llrt_storage_parse(storage, rank, shape, rule), LLRT_OK, "%s", llrt_last_error());
   else llrt_storage_row_major(rank, rule);
-  cr_assert_eq(llrt_storage_bind(rule, rank, tensor->shape, tensor->strides, &binding), LLRT_OK);
+  cr_assert_eq(llrt_storage_bind(rule, rank, tensor->shape, tensor->strides, &binding), LLRT_OK, "%s: %s",
+               storage ? storage : "row_major", llrt_last_error());
   cr_assert_leq(binding.span, MAX_ELEMENTS);
   memset(bytes, 0xEE, sizeof bytes);
   for (int64_t i = 0; i < n; i++) {

@@ -73,6 +73,12 @@ static bool host_has_half(const emitter *e) {
   return strcmp(e->kernel->target.name, "x86-64-v2") != 0;
 }
 
+/* AVX-512 of that level has all widths, AVX2 those of vpmaskmov. */
+static bool host_has_masks(const emitter *e, int bits) {
+  const char *name = e->kernel->target.name;
+  return strcmp(name, "x86-64-v4") == 0 || (strcmp(name, "x86-64-v3") == 0 && bits >= 32);
+}
+
 const emit_target_ops emit_ops_host = {
     .begin = host_begin,
     .end = host_end,
@@ -81,4 +87,5 @@ const emit_target_ops emit_ops_host = {
     .barrier = host_barrier,
     .opaque = host_opaque,
     .has_half = host_has_half,
+    .has_masks = host_has_masks,
 };

@@ -148,6 +148,28 @@ static void store_piece(emitter *e, access *a, uint64_t tile, LLVMValueRef store
   emit_close_guard(e, next);
 }
 
+/* ---- pieces that bounds part; host ---- */
+
+static LLVMValueRef load_parted(emitter *e, access *a, uint64_t tile, LLVMTypeRef type, const emit_parted *parts) {
+  LLVMValueRef otherwise = fill_of(e, a, type);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), next = emit_open_guard(e, parts->whole);
+  LLVMValueRef pointer = emit_pointer(e, &a->place, tile);
+  LLVMValueRef loaded = emit_parted_load(e, type, pointer, parts->mask, otherwise);
+  LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
+  emit_close_guard(e, next);
+  if (!next) return loaded;
+  LLVMValueRef phi = LLVMBuildPhi(e->builder, type, "");
+  LLVMAddIncoming(phi, &loaded, &body, 1);
+  LLVMAddIncoming(phi, &otherwise, &before, 1);
+  return phi;
+}
+
+static void store_parted(emitter *e, access *a, uint64_t tile, LLVMValueRef stored, const emit_parted *parts) {
+  LLVMBasicBlockRef next = emit_open_guard(e, parts->whole);
+  emit_parted_store(e, stored, emit_pointer(e, &a->place, tile), parts->mask);
+  emit_close_guard(e, next);
+}
+
 static uint64_t register_tile(const access *a, uint64_t index) {
   return f2_apply(plan_value_columns(a->value, PLAN_REGISTER), index);
 }
@@ -331,13 +353,18 @@ static void move_host_register(emitter *e, access *a, uint64_t index, int lane_b
   if (a->place.tensor >= 0) emit_ahead_some(e);
   if (a->load) *word = LLVMGetUndef(lanes_type(e, a, lane_bits));
   for (int first = 0; first < lanes; first += run) {
-    uint64_t tile = register_tile(a, index) ^
-                    f2_apply(plan_value_columns(a->value, PLAN_LANE), (uint64_t)first);
+    const uint64_t *columns = plan_value_columns(a->value, PLAN_LANE);
+    uint64_t tile = register_tile(a, index) ^ f2_apply(columns, (uint64_t)first);
+    emit_parted parts = {NULL, NULL};
+    if (a->step->parted) emit_part(e, &a->place, tile, columns, run_bits, &parts);
     if (a->load) {
-      LLVMValueRef piece = load_piece(e, a, tile, piece_type);
+      LLVMValueRef piece = parts.mask ? load_parted(e, a, tile, piece_type, &parts)
+                                      : load_piece(e, a, tile, piece_type);
       *word = run == lanes ? piece : put_lanes(e, *word, piece, first, run, lanes);
     } else {
-      store_piece(e, a, tile, run == lanes ? *word : take_lanes(e, *word, first, run));
+      LLVMValueRef piece = run == lanes ? *word : take_lanes(e, *word, first, run);
+      if (parts.mask) store_parted(e, a, tile, piece, &parts);
+      else store_piece(e, a, tile, piece);
     }
   }
 }

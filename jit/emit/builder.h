@@ -52,6 +52,11 @@ typedef struct emit_target_ops {
    * in all of them. */
   LLVMValueRef (*all_lanes)(emitter *e, LLVMValueRef condition);
 
+  /* ---- host only ---- */
+
+  /* Whether vectors of elements of so many bits are loaded and stored under a mask by one instruction. */
+  bool (*has_masks)(const emitter *e, int bits);
+
   /* ---- GPU only; 32-bit words ---- */
 
   /* `word` of lane `lane` (both i32), all lanes taking part. */
@@ -171,6 +176,7 @@ struct emitter {
   LLVMValueRef extent[LLRT_MAX_RANK];       /* i64: of device memory; NULL where it is not there */
   LLVMValueRef shared[PLAN_MAX_BUFFERS]; /* pointers to bytes */
   emit_ahead ahead;
+  LLVMValueRef scratch; /* host: memory of one register; NULL: not needed yet */
   emit_words value[PLAN_MAX_VALUES];
 };
 
@@ -343,6 +349,20 @@ void emit_begin_indices(emitter *e);
 LLVMValueRef emit_present(emitter *e);
 void emit_index_terms_at(emitter *e, emit_place *place, uint64_t tile, emit_index_terms *terms);
 void emit_report_step(emitter *e, const plan_step *step);
+
+/* ---- emit_parted.c: pieces of a host's register that bounds part ---- */
+
+/* Conditions on the piece of 2^lane_bits lanes from `tile` on, lane bit b of which adds lanes[b]: of all of it (i1), and
+ * of each lane (a vector of i1). NULL: it holds. */
+typedef struct emit_parted {
+  LLVMValueRef whole, mask;
+} emit_parted;
+void emit_part(emitter *e, const emit_place *place, uint64_t tile, const uint64_t *lanes, int lane_bits,
+               emit_parted *out);
+/* A vector whose lanes outside of the mask are those of `otherwise`; stores those inside. */
+LLVMValueRef emit_parted_load(emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef mask,
+                              LLVMValueRef otherwise);
+void emit_parted_store(emitter *e, LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef mask);
 
 /* ---- emit_region.c: iterations of the host's regions ---- */
 

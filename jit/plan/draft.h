@@ -10,6 +10,7 @@
  *   overhang.c  rows that are not aligned
  *   assign.c    work tile -> which bits are registers, lanes, warps on either side
  *   region.c    the loop over a region's tiles
+ *   halves.c    a large tile in two loops
  *   exchange.c  one assignment -> the other, as steps
  *   scan.c      scans along bits of the tile; scan_tile.c, scan_kernel.c, scan_lookback.c of whole tensors
  *   map.c       value maps, before and after the exchange
@@ -221,12 +222,28 @@ typedef struct draft_values {
 } draft_values;
 llrt_status draft_assign(draft *d, draft_values *values);
 
-/* region.c: opens the loop over a region's tiles, with what is asked for ahead; *loop is its step, or -1 where
- * there is one tile. close ends it. */
-llrt_status draft_open_region(draft *d, const draft_values *values, int *loop);
+/* region.c: opens the loop over a region's tiles; *loop is its step, or -1 where there is one tile. close ends it. */
+llrt_status draft_open_region(draft *d, int *loop);
 void draft_close_region(draft *d, int loop);
+/* Appends what is asked for ahead in an iteration, or in an inner loop of 2^inner turns. In a region only. */
+llrt_status draft_prefetch(draft *d, const draft_values *values, int inner);
 
-/* exchange.c: appends steps that turn value `in` into the layout of *target; *out gets its number. */
+/* halves.c: a tile of many registers in two loops (host). The values of the first, before and after, and of the
+ * second. */
+typedef struct draft_halves {
+  bool halved;       /* else the tile is moved as a whole */
+  int iterations[2]; /* log2, of either loop */
+  plan_value load, stored, loaded, store;
+  uint64_t place[LLRT_MAX_BITS]; /* what lies between them, as tile vectors by offset */
+} draft_halves;
+llrt_status draft_halve(draft *d, const draft_values *values, draft_halves *out);
+/* Appends both loops. The steps' values are set here. */
+llrt_status draft_halves_steps(draft *d, const draft_values *values, const draft_halves *halves,
+                               plan_step load, plan_step store);
+
+/* exchange.c: log2 lanes of the 128-bit parts of a SIMD register, in which unpack instructions work; 0 on a GPU. */
+int draft_interleave_bits(const draft *d, int bits);
+/* Appends steps that turn value `in` into the layout of *target; *out gets its number. */
 llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out);
 
 /* scan.c: a scan of a value along bits of the tile. */

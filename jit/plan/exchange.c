@@ -45,7 +45,7 @@ static bool same_warps(const plan_value *a, const plan_value *b) {
 }
 
 /* log2 lanes of the 128-bit parts of a SIMD register, in which unpack instructions work. */
-static int interleave_bits(const draft *d, int bits) {
+int draft_interleave_bits(const draft *d, int bits) {
   if (!d->kernel->target.lanes_first) return 0;
   return bits_min(bits_log2(128 / bits_max(bits, 8)), d->kernel->lane_bits);
 }
@@ -126,7 +126,7 @@ static llrt_status swizzle_steps(draft *d, const frame *from, const frame *to,
 static llrt_status shuffle_steps(draft *d, const frame *from, const frame *to, const plan_value *start,
                                  int *at) {
   frame rounds[FRAME_MAX_LANES + 1];
-  int n = shuffle_rounds(from, to, interleave_bits(d, start->bits), rounds);
+  int n = shuffle_rounds(from, to, draft_interleave_bits(d, start->bits), rounds);
   if (n < 0) return llrt_error(LLRT_INTERNAL, "lane shuffles cannot free what shares a lane");
   for (int i = 0; i < n; i++) LLRT_TRY(convert_step(d, PLAN_SHUFFLE, &rounds[i], start, at));
   return LLRT_OK;
@@ -235,7 +235,7 @@ static llrt_status shuffle_route(const conversion *c, int *at, bool *found) {
     return LLRT_OK;
   int n = frame_equal(&based, &formed)
               ? 0
-              : shuffle_rounds(&based, &formed, interleave_bits(c->d, c->start->bits), rounds);
+              : shuffle_rounds(&based, &formed, draft_interleave_bits(c->d, c->start->bits), rounds);
   if (n < 0) return LLRT_OK;
   if (c->d->kernel->target.lanes_first && n > c->d->kernel->target.max_shuffle_rounds)
     return LLRT_OK;

@@ -275,7 +275,8 @@ typedef struct plan_step {
                          bounds say of the others, which nothing may use where they are outside */
   uint8_t matrix;     /* SHARED_STORE, SHARED_LOAD: plan_matrix_kind */
   bool masked;        /* LOAD, STORE, MAP that reads a tensor: skip accesses outside a bound (flat: or past the count). All elements
-                         of one access are on the same side of every bound */
+                         of one access are on the same side of every bound, unless */
+  bool parted;        /* masked, on the host: bounds may part an access, of which what is inside moves */
   bool staged;        /* LOAD: from the panel in shared memory; GATHER: from the buffer. Between them is a
                          barrier */
   uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches */
@@ -420,6 +421,7 @@ typedef struct plan_options {
   int tile_bytes, run_bytes; /* 0: the target's */
   bool ignore_copies;        /* a tile's reduction treats copies like elements of their own; for comparison */
   bool single_accesses;      /* shared memory is stored and loaded an element at a time; for comparison */
+  bool stream;               /* host: as large tensors are moved, however many elements there are */
   int rest_bits;             /* most low bits of a digit with an upper part in the tile; 0: the planner's */
 } plan_options;
 

@@ -62,25 +62,26 @@ void draft_finish(plan_kernel *kernel) {
 /* ---- the tiled kernel ---- */
 
 /* load, exchange, store of a whole tile. */
-static llrt_status interior_steps(draft *d, const draft_values *values, bool streaming) {
+static llrt_status interior_steps(draft *d, const draft_values *values, const draft_halves *halves,
+                                  bool streaming) {
   plan_kernel *kernel = d->kernel;
-  int loaded = 0, stored = 0;
-  LLRT_TRY(draft_value(kernel, &values->load, &loaded));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)loaded,
-                                          .vector = (uint8_t)d->vector[0],
-                                          .overhang = d->overhang[0],
-                                          .misaligned = (uint8_t)(d->vector[0] - d->align[0])}));
-  LLRT_TRY(draft_map_steps(d, 0, d->maps_before, false, &loaded));
-  plan_value target = draft_retyped(d, &values->store, kernel->value[loaded].bits);
-  LLRT_TRY(draft_exchange(d, loaded, &target, &stored));
-  LLRT_TRY(draft_map_steps(d, d->maps_before, kernel->n_maps - d->maps_before, false, &stored));
-  int aligned = d->align[1] + draft_log2_bytes(d, 1);
+  int at = 0, stored = 0, aligned = d->align[1] + draft_log2_bytes(d, 1);
   if (!streaming || !d->whole_lines) aligned = 0;
-  return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)stored,
-                                        .vector = (uint8_t)d->vector[1],
-                                        .overhang = d->overhang[1],
-                                        .misaligned = (uint8_t)(d->vector[1] - d->align[1]),
-                                        .streaming = (uint8_t)aligned});
+  plan_step load = {.kind = PLAN_LOAD, .tensor = 0, .vector = (uint8_t)d->vector[0], .overhang = d->overhang[0],
+                    .misaligned = (uint8_t)(d->vector[0] - d->align[0])};
+  plan_step store = {.kind = PLAN_STORE, .tensor = 1, .vector = (uint8_t)d->vector[1],
+                     .overhang = d->overhang[1], .misaligned = (uint8_t)(d->vector[1] - d->align[1]),
+                     .streaming = (uint8_t)aligned};
+  if (halves->halved) return draft_halves_steps(d, values, halves, load, store);
+  LLRT_TRY(draft_value(kernel, &values->load, &at));
+  load.out = (uint8_t)at;
+  LLRT_TRY(draft_step(kernel, load));
+  LLRT_TRY(draft_map_steps(d, 0, d->maps_before, false, &at));
+  plan_value target = draft_retyped(d, &values->store, kernel->value[at].bits);
+  LLRT_TRY(draft_exchange(d, at, &target, &stored));
+  LLRT_TRY(draft_map_steps(d, d->maps_before, kernel->n_maps - d->maps_before, false, &stored));
+  store.in = (uint8_t)stored;
+  return draft_step(kernel, store);
 }
 
 /* The masked path element by element (4 bits: byte by byte of the destination), or word by word where maps
@@ -119,6 +120,24 @@ static void mask_access(const draft *d, plan_step *step) {
   step->vector = (uint8_t)whole;
 }
 
+/* The same on the host, where what bounds part of a SIMD register moves lane by lane. What is stored past the caches has
+ * to be whole lines. */
+static void part_access(const draft *d, plan_step *step) {
+  const plan_value *value = &d->kernel->value[step->kind == PLAN_LOAD ? step->out : step->in];
+  step->masked = true;
+  step->parted = draft_whole_vector(d, value, step->tensor, step->vector) < step->vector;
+  if (step->parted) step->streaming = 0;
+}
+
+/* Whether the host's edges move registers, not elements. */
+static bool moves_parts(const draft *d) {
+  const plan_kernel *kernel = d->kernel;
+  bool moves = kernel->target.lanes_first && kernel->n_indices == 0 && d->word_elements == 0;
+  for (int t = 0; t < 2; t++) moves &= kernel->tensor_bits[t] >= 8;
+  for (int i = 0; i < kernel->n_maps; i++) moves &= kernel->map[i].kind != PLAN_MAP_SCALE;
+  return moves;
+}
+
 /* What comes before the tile's own steps where tensors have indices. */
 static llrt_status open_indices(draft *d, const draft_values *values, int *branch) {
   int walked = 0;
@@ -137,11 +156,11 @@ static int count_accesses(const plan_kernel *kernel, const plan_step *step) {
 
 /* The interior's steps from `first` once more, accesses masked and as wide as masks allow: the same values
  * and buffers serve both paths. False where that would be too much code. */
-static llrt_status masked_steps(draft *d, int first, bool *done) {
+static llrt_status masked_steps(draft *d, int first, int end, bool *done) {
   plan_kernel *kernel = d->kernel;
-  int end = kernel->n_steps;
+  bool host = kernel->target.lanes_first;
   *done = false;
-  for (int i = first; i < end; i++) {
+  for (int i = first; i < end && !host; i++) {
     plan_step step = kernel->step[i];
     if (step.kind != PLAN_LOAD && step.kind != PLAN_STORE) continue;
     mask_access(d, &step);
@@ -149,7 +168,8 @@ static llrt_status masked_steps(draft *d, int first, bool *done) {
   }
   for (int i = first; i < end; i++) {
     plan_step step = kernel->step[i];
-    if (step.kind == PLAN_LOAD || step.kind == PLAN_STORE) mask_access(d, &step);
+    if (step.kind == PLAN_LOAD || step.kind == PLAN_STORE)
+      host ? part_access(d, &step) : mask_access(d, &step);
     if (step.kind == PLAN_MAP) step.masked = kernel->map[step.map].kind == PLAN_MAP_SCALE;
     LLRT_TRY(draft_step(kernel, step));
   }
@@ -157,18 +177,21 @@ static llrt_status masked_steps(draft *d, int first, bool *done) {
   return LLRT_OK;
 }
 
+static llrt_status edge_of_tile(draft *d, const draft_values *values, int branch, int end) {
+  bool done = false;
+  if (!d->kernel->target.lanes_first || moves_parts(d)) LLRT_TRY(masked_steps(d, branch + 1, end, &done));
+  return done ? LLRT_OK : element_steps(d, values);
+}
+
 /* In a region: nothing where an iteration has only what overhangs. */
 static llrt_status edge_steps(draft *d, const draft_values *values, int branch) {
   plan_kernel *kernel = d->kernel;
-  bool done = false;
-  if (!kernel->target.lanes_first) LLRT_TRY(masked_steps(d, branch + 1, &done));
-  if (done) return LLRT_OK;
-  if (d->region_bits == 0) return element_steps(d, values);
-  int present = kernel->n_steps;
+  int end = kernel->n_steps;
+  if (d->region_bits == 0) return edge_of_tile(d, values, branch, end);
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_PRESENT, .looped = true,
                                           .in = kernel->step[branch].in}));
-  LLRT_TRY(element_steps(d, values));
-  kernel->step[present].body = (uint8_t)(kernel->n_steps - present - 1);
+  LLRT_TRY(edge_of_tile(d, values, branch, end));
+  kernel->step[end].body = (uint8_t)(kernel->n_steps - end - 1);
   return LLRT_OK;
 }
 
@@ -217,21 +240,24 @@ static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *targe
                               bool *tiled) {
   draft d;
   draft_values values;
+  draft_halves halves;
   bool regions = wants_regions(desc, target, streaming);
   LLRT_TRY(lay_out_rows(&d, desc, target, options, regions, kernel, &values, tiled));
   if (!*tiled) return LLRT_OK;
   int present = -1, loop = -1;
   draft_uniform_indices(&d);
   LLRT_TRY(open_indices(&d, &values, &present));
-  LLRT_TRY(draft_open_region(&d, &values, &loop));
-  int branch = kernel->n_steps;
+  LLRT_TRY(draft_halve(&d, &values, &halves));
+  LLRT_TRY(draft_open_region(&d, &loop));
+  if (!halves.halved) LLRT_TRY(draft_prefetch(&d, &values, 0));
+  int branch = kernel->n_steps, whole = 0;
   bool edge = kernel->n_bounds > 0 || d.overhang[0];
-  if (edge) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR}));
-  LLRT_TRY(interior_steps(&d, &values, streaming));
+  if (edge && loop >= 0) LLRT_TRY(draft_value(kernel, &values.load, &whole));
+  if (edge)
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .looped = loop >= 0, .in = (uint8_t)whole}));
+  LLRT_TRY(interior_steps(&d, &values, &halves, streaming));
   if (edge) {
     int body = kernel->n_steps - branch - 1;
-    kernel->step[branch].looped = loop >= 0;
-    kernel->step[branch].in = kernel->step[branch + 1].out;
     LLRT_TRY(edge_steps(&d, &values, branch));
     kernel->step[branch].body = (uint8_t)body;
     kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - branch - 1 - body);
@@ -341,9 +367,9 @@ llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
   assert(desc->kind == LLRT_OP_CONVERT && desc->n_tensors >= 2);
   int bits = llrt_dtype_bits(desc->tensors[0].dtype);
   plan_kernel *first = &out->variant[0];
-  bool tiled, flat = true;
+  bool tiled, flat = true, stream = options && options->stream && target->lanes_first;
   if (desc->in_place) return plan_flat(desc, target, &out->variant[out->n_variants++]);
-  LLRT_TRY(plan_tiled(desc, target, options, false, first, &tiled));
+  LLRT_TRY(plan_tiled(desc, target, options, stream, first, &tiled));
   if (!tiled && moves_words(first))
     return llrt_error(LLRT_UNSUPPORTED,
                       "a map of 32-bit words: the storages have no common refinement");
@@ -351,7 +377,7 @@ llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
     out->n_variants = 1;
     flat = tiled_range(first, &first->launch.range) && !moves_words(first);
     if (!flat) first->launch.range = (plan_range){.min_elements = 0};
-    if (target->lanes_first) LLRT_TRY(add_streaming(desc, target, options, out));
+    if (target->lanes_first && !stream) LLRT_TRY(add_streaming(desc, target, options, out));
     if (flat) LLRT_TRY(add_thin(desc, target, options, out));
   }
   if (!flat) return LLRT_OK;

@@ -264,13 +264,17 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       llrt_text_add(text, "load %s, %g bytes an access%s%s -> ",
                     step->staged ? "the staged panel" : "source", vector_bytes(kernel, step, step->out),
                     step->overhang && !step->loose ? " that overhangs rows" : "",
-                    step->loose ? ", loosely masked" : step->masked ? ", masked" : "");
+                    step->loose    ? ", loosely masked"
+                    : step->parted ? ", lanes masked"
+                    : step->masked ? ", masked"
+                                   : "");
       print_value(kernel, step->out, text);
       break;
     case PLAN_STORE:
       llrt_text_add(text, "store v%d to destination, %g bytes an access%s%s%s", step->in,
                     vector_bytes(kernel, step, step->in),
-                    step->overhang ? " that overhangs rows" : "", step->masked ? ", masked" : "",
+                    step->overhang ? " that overhangs rows" : "",
+                    step->parted ? ", lanes masked" : step->masked ? ", masked" : "",
                     step->streaming ? ", streaming" : "");
       break;
     case PLAN_REGISTERS:

@@ -6,6 +6,8 @@
 #include "base/status.h"
 #include "jit/plan/eval.h"
 
+#include <string.h>
+
 uint64_t plan_iteration_mask(const plan_kernel *kernel, const plan_value *value, int digit) {
   uint64_t touched = 0;
   int n = llrt_layout_in_bits(&value->layout) - plan_value_bits(value, PLAN_ITERATION);
@@ -42,19 +44,37 @@ void plan_iteration_reach(const plan_kernel *kernel, const plan_value *value, ui
   }
 }
 
-llrt_status draft_open_region(draft *d, const draft_values *values, int *loop) {
+llrt_status draft_open_region(draft *d, int *loop) {
   plan_kernel *kernel = d->kernel;
-  int ahead = 0;
   *loop = -1;
   if (d->region_bits == 0) return LLRT_OK;
   *loop = kernel->n_steps;
-  LLRT_TRY(draft_value(kernel, &values->ahead, &ahead));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .iterations = (uint8_t)d->region_bits}));
-  int line = bits_log2(kernel->target.sector_bytes) - draft_log2_bytes(d, 0);
-  return draft_step(kernel, (plan_step){.kind = PLAN_PREFETCH, .tensor = 0, .in = (uint8_t)ahead,
-                                        .vector = (uint8_t)line});
+  return draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .iterations = (uint8_t)d->region_bits});
 }
 
 void draft_close_region(draft *d, int loop) {
   if (loop >= 0) d->kernel->step[loop].body = (uint8_t)(d->kernel->n_steps - loop - 1);
+}
+
+/* The highest `n` registers as the lowest iterations. */
+static void iterate_registers(plan_value *value, int n) {
+  llrt_layout *layout = &value->layout;
+  uint64_t moved[LLRT_MAX_BITS];
+  int left = layout->in[PLAN_REGISTER].bits - n, after = layout->in[PLAN_LANE].bits + layout->in[PLAN_WARP].bits;
+  memcpy(moved, &layout->column[left], (size_t)n * sizeof *moved);
+  memmove(&layout->column[left], &layout->column[left + n], (size_t)after * sizeof *moved);
+  memcpy(&layout->column[left + after], moved, (size_t)n * sizeof *moved);
+  layout->in[PLAN_REGISTER].bits = (uint8_t)left;
+  layout->in[PLAN_ITERATION].bits = (uint8_t)(layout->in[PLAN_ITERATION].bits + n);
+}
+
+llrt_status draft_prefetch(draft *d, const draft_values *values, int inner) {
+  plan_kernel *kernel = d->kernel;
+  plan_value ahead = values->ahead;
+  int number = 0, line = bits_log2(kernel->target.sector_bytes) - draft_log2_bytes(d, 0);
+  if (d->region_bits == 0) return LLRT_OK;
+  iterate_registers(&ahead, inner);
+  LLRT_TRY(draft_value(kernel, &ahead, &number));
+  return draft_step(kernel, (plan_step){.kind = PLAN_PREFETCH, .tensor = 0, .in = (uint8_t)number,
+                                        .vector = (uint8_t)line});
 }

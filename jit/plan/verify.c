@@ -171,6 +171,15 @@ static llrt_status check_alignment(const plan_kernel *kernel, int at, const plan
   return LLRT_OK;
 }
 
+/* What bounds part is moved lane by lane, where lanes hold elements. */
+static llrt_status check_parted(const plan_kernel *kernel, int at, const plan_value *value) {
+  const plan_step *step = &kernel->step[at];
+  CHECK(!step->parted || (step->masked && kernel->target.lanes_first && kernel->n_indices == 0 &&
+                          value->word == 0 && !step->streaming),
+        "step %d: may not be parted", at);
+  return LLRT_OK;
+}
+
 static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   bool load = step->kind == PLAN_LOAD || step->kind == PLAN_SHARED_LOAD;
@@ -188,6 +197,7 @@ static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
       return LLRT_OK;
     }
     plan_address_of_tensor(kernel, step->tensor, &map);
+    LLRT_TRY(check_parted(kernel, at, value));
     LLRT_TRY(check_alignment(kernel, at, value));
     LLRT_TRY(check_vector_indices(kernel, at, value, &map));
   } else {

@@ -14,6 +14,7 @@
 
 static const char *const targets[] = {"sm_80", "sm_90a", "gfx90a", "gfx942", "x86-64-v2",
                                       "x86-64-v3", "x86-64-v4", "aarch64"};
+#define FIRST_HOST 4 /* of targets */
 static const llrt_dtype widths[] = {LLRT_B4, LLRT_B8, LLRT_B16, LLRT_B32, LLRT_B64, LLRT_B128};
 
 typedef struct pair {
@@ -110,6 +111,8 @@ static bool may_refuse(const pair *p, llrt_dtype dtype) {
   return dtype == LLRT_B4 || (dtype == LLRT_B128 && p->storage[1].pad_value != 0);
 }
 
+static bool stream; /* whether hosts move everything as large tensors */
+
 /* Plans and runs every variant that takes the shape; returns how many ran. */
 static int check_pair(const pair *p, const char *target_name, llrt_dtype dtype,
                       plan_exchange exchange, const char *what) {
@@ -118,7 +121,7 @@ static int check_pair(const pair *p, const char *target_name, llrt_dtype dtype,
   conversion c;
   uint64_t seed = 0x9E3779B97F4A7C15ull;
   int ran = 0;
-  plan_options options = {.exchange = exchange};
+  plan_options options = {.exchange = exchange, .stream = stream};
   if (!fill_conversion(p, dtype, &c)) {
     free_conversion(&c);
     return 0;
@@ -281,9 +284,13 @@ Test(plan, general_pairs_on_every_target) {
   for (size_t i = 0; i < sizeof general_pairs / sizeof *general_pairs; i++) {
     pair p;
     parse_pair(&general_pairs[i], &p);
-    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
-      check_pair(&p, targets[t], widths[(i + t) % (sizeof widths / sizeof *widths)],
-                 PLAN_EXCHANGE_AUTO, general_pairs[i].destination);
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+      llrt_dtype width = widths[(i + t) % (sizeof widths / sizeof *widths)];
+      check_pair(&p, targets[t], width, PLAN_EXCHANGE_AUTO, general_pairs[i].destination);
+      stream = true;
+      if (t >= FIRST_HOST) check_pair(&p, targets[t], width, PLAN_EXCHANGE_AUTO, general_pairs[i].destination);
+      stream = false;
+    }
   }
 }
 
@@ -337,11 +344,35 @@ static void random_pairs(bool permutation, uint64_t seed) {
   }
 }
 
+/* Tiles in two loops, regions, on hosts. */
+static void random_regions(bool permutation, uint64_t seed) {
+  printf("seed %llu\n", (unsigned long long)seed);
+  stream = true;
+  for (int round = 0; round < 6; round++) {
+    pair p = {.shape = {0}};
+    int bits0 = 6 + (int)(test_random(&seed) % 3), bits1 = 6 + (int)(test_random(&seed) % 3);
+    char what[64];
+    snprintf(what, sizeof what, "region, round %d", round);
+    p.shape[0] = (int64_t)1 << bits0;
+    p.shape[1] = (int64_t)1 << bits1;
+    for (int t = 0; t < 2; t++)
+      test_random_storage(&seed, bits0, bits1, permutation, &p.storage[t]);
+    for (size_t t = FIRST_HOST; t < sizeof targets / sizeof *targets; t++)
+      for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+        check_pair(&p, targets[t], widths[w], PLAN_EXCHANGE_AUTO, what);
+  }
+  stream = false;
+}
+
 static uint64_t seed_of_run(void) {
   const char *text = getenv("LLRT_TEST_SEED");
   return text ? strtoull(text, NULL, 0) : 20260101;
 }
 
+Test(plan, random_regions) {
+  random_regions(true, seed_of_run());
+  random_regions(false, seed_of_run());
+}
 Test(plan, random_permutations) { random_pairs(true, seed_of_run()); }
 
 Test(plan, random_matrices) { random_pairs(false, seed_of_run()); }

@@ -6,6 +6,7 @@
  * takes 4 elements, and at most 48 times in trees inside blocks and between them. */
 #include "area.h"
 #include "conformance.h"
+#include "prepared_run.h"
 
 #include "../number_reference.h"
 
@@ -345,36 +346,15 @@ static bool fetch(reduce_bench *at, int t) {
   return true;
 }
 
-/* Prepared and run, saved and loaded in between, twice with one workspace. */
 static bool run_prepared(reduce_bench *at, bool reload, area *workspace) {
-  static char saved[4 << 20];
   const reduce_row *row = at->row;
   llrt_op_desc desc = {.kind = LLRT_OP_REDUCE, .n_tensors = at->n, .tensors = {at->tensor[0]}};
   llrt_storage kept[2];
-  llrt_op *op, *loaded = NULL;
-  size_t bytes, size = sizeof saved;
   desc.combine = (llrt_op_combine){.op = row->op, .accumulate = row->accumulate, .axes = axes_of(row)};
   for (int t = 1; t < at->n; t++)
     AREA_CHECK(&at->owner, llrt_reduce_keep_axes(&at->tensor[t], row->rank, axes_of(row), &kept[t - 1],
                                                  &desc.tensors[t]));
-  AREA_CHECK(&at->owner, llrt_op_promise_coarse(&desc));
-  AREA_CHECK(&at->owner, llrt_op_prepare(at->owner.device, &desc, &op));
-  llrt_status status = LLRT_OK;
-  if (reload) {
-    status = llrt_op_save(op, saved, &size);
-    if (status == LLRT_OK) status = llrt_op_load(at->owner.device, saved, size, &loaded);
-  }
-  const llrt_op *used = loaded ? loaded : op;
-  if (status == LLRT_OK) status = llrt_op_workspace(used, desc.tensors, at->n, &bytes);
-  if (status == LLRT_OK && !area_make(&at->owner, bytes + 1, workspace)) status = LLRT_OUT_OF_MEMORY;
-  if (status == LLRT_OK && !area_send(&at->owner, workspace)) status = LLRT_DEVICE;
-  llrt_run_params params = {workspace->memory, bytes};
-  for (int turn = 0; turn < 2 && status == LLRT_OK; turn++)
-    status = llrt_op_run(used, NULL, desc.tensors, at->n, &params);
-  llrt_op_destroy(&loaded);
-  if (status != LLRT_OK) area_fail(&at->owner, "run: %s", llrt_last_error());
-  llrt_op_destroy(&op);
-  return status == LLRT_OK && area_same(&at->owner, workspace, "workspace");
+  return prepared_run_twice(&at->owner, &desc, reload, workspace);
 }
 
 static bool run_reduce(reduce_bench *at, route by, area *workspace) {

@@ -7,6 +7,7 @@
  * Every copy is looked at; pads hold the pad value or what was there, and so does what lies between. */
 #include "area.h"
 #include "conformance.h"
+#include "prepared_run.h"
 
 #include "../number_reference.h"
 #include "../storage_walk.h"
@@ -338,33 +339,12 @@ static bool fetch(scan_bench *at) {
   return true;
 }
 
-/* Prepared and run, saved and loaded in between, twice with one workspace, which is left zero. */
 static bool run_prepared(scan_bench *at, bool reload, area *workspace) {
-  static char saved[4 << 20];
   const scan_row *row = at->row;
   llrt_op_desc desc = {.kind = LLRT_OP_SCAN, .n_tensors = 2, .tensors = {at->tensor[0], at->tensor[1]}};
-  llrt_op *op, *loaded = NULL;
-  size_t bytes = 0, size = sizeof saved;
   desc.combine = (llrt_op_combine){.op = row->op, .accumulate = row->accumulate, .axes = 1u << row->axis,
                                    .exclusive = row->exclusive, .reverse = row->reverse};
-  AREA_CHECK(&at->owner, llrt_op_promise_coarse(&desc));
-  AREA_CHECK(&at->owner, llrt_op_prepare(at->owner.device, &desc, &op));
-  llrt_status status = LLRT_OK;
-  if (reload) {
-    status = llrt_op_save(op, saved, &size);
-    if (status == LLRT_OK) status = llrt_op_load(at->owner.device, saved, size, &loaded);
-  }
-  const llrt_op *used = loaded ? loaded : op;
-  if (status == LLRT_OK) status = llrt_op_workspace(used, desc.tensors, 2, &bytes);
-  if (status == LLRT_OK && !area_make(&at->owner, bytes + 1, workspace)) status = LLRT_OUT_OF_MEMORY;
-  if (status == LLRT_OK && !area_send(&at->owner, workspace)) status = LLRT_DEVICE;
-  llrt_run_params params = {workspace->memory, bytes};
-  for (int turn = 0; turn < 2 && status == LLRT_OK; turn++)
-    status = llrt_op_run(used, NULL, desc.tensors, 2, &params);
-  llrt_op_destroy(&loaded);
-  if (status != LLRT_OK) area_fail(&at->owner, "run: %s", llrt_last_error());
-  llrt_op_destroy(&op);
-  return status == LLRT_OK && area_same(&at->owner, workspace, "workspace");
+  return prepared_run_twice(&at->owner, &desc, reload, workspace);
 }
 
 static bool run_scan(scan_bench *at, route by, area *workspace) {

@@ -19,6 +19,10 @@
 #define GPU_BLOCKS 528
 #define HOST_BLOCKS 64
 
+/* As many blocks of different results are enough: 256 of 256 threads read at 0.98 of what an H200 can, without a
+ * second stage. */
+#define GPU_ENOUGH 240
+
 /* Up to so many blocks those that work on few results are enough of them. */
 #define WHOLE_BLOCKS 8192
 
@@ -247,7 +251,7 @@ static llrt_status add_split(reducer *p, bool *done) {
   kernel->launch.walk.results = (int64_t)1 << kept;
   plan_range range = {.axes = p->desc->combine.axes, .min_elements = SPLIT_MIN_ELEMENTS,
                       .min_along = 2 * REDUCE_LEAST_TURNS * turn,
-                      .max_across = (blocks / 2) << kept};
+                      .max_across = (p->target->lanes_first ? blocks / 2 : GPU_ENOUGH) << kept};
   holds = range_holds(p->desc, &range);
   if (holds == 0) {
     p->out->n_variants = first;

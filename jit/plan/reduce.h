@@ -27,6 +27,9 @@ typedef struct reduce_shape {
 llrt_status reduce_tile(draft *d, const reduce_shape *shape, plan_value *load, plan_value *clean,
                         int *kept);
 
+/* The position along its axis that a digit's bit counts. */
+int64_t reduce_weight(const draft *d, uint64_t bit);
+
 /* Each of n independent vectors (zero: left alone) becomes one bit, which what is left of it has when those
  * seen before are taken away. */
 typedef struct reduce_pivots {

@@ -121,6 +121,30 @@ static plan_value retyped(const plan_value *like, llrt_dtype type) {
 /* The axis of which positions are wanted. */
 static int walked_axis(const reduction *r) { return bits_lowest(r->desc.combine.axes); }
 
+/* Whether the positions that a thread meets in a turn are all above those of the turns before, so that of equal keys
+ * the earlier one is the first: every bit that turns count weighs more than those counted before it and than the
+ * thread's own. Digits of one axis are nested, so then it weighs more than all of them together. */
+static bool turns_go_up(const draft *d, const plan_value *clean, int kept) {
+  const plan_kernel *kernel = d->kernel;
+  int64_t above = 0;
+  for (int i = 0; i < plan_value_bits(clean, PLAN_REGISTER); i++) {
+    uint64_t x = plan_value_columns(clean, PLAN_REGISTER)[i];
+    int64_t own = x >> kept ? reduce_weight(d, d->order[0][bits_lowest(x)]) : 0;
+    if (own > above) above = own;
+  }
+  for (int i = d->n_grid - d->n_walked; i < d->n_grid; i++) {
+    if (reduce_weight(d, d->grid[i]) <= above) return false;
+    above = reduce_weight(d, d->grid[i]);
+  }
+  for (int i = 0; i < kernel->walk.n_places; i++) {
+    if (kernel->walk.place[i].digit < 0) continue;
+    const plan_digit *digit = &kernel->digit[kernel->walk.place[i].digit];
+    if (digit->step << digit->bits <= above) return false;
+    above = digit->step << digit->bits;
+  }
+  return true;
+}
+
 /* Adds what the thread's place, this turn's included, leaves of positions relative to its register 0. */
 static llrt_status absolute_positions(draft *d, const reduction *r, int of, reduce_value *value) {
   plan_value made = d->kernel->value[value->at];
@@ -160,7 +184,7 @@ static llrt_status turn_steps(draft *d, const reduction *r, const plan_value *lo
                                             .axis = (uint8_t)walked_axis(r), .relative = true}));
   }
   int whole = turn->at;
-  LLRT_TRY(reduce_fold(d, turn, fold, true));
+  LLRT_TRY(reduce_fold(d, turn, fold, !r->reads_pairs)); /* shares of turns that do not go up come in any order */
   if (turn->pairs && !r->reads_pairs) LLRT_TRY(absolute_positions(d, r, whole, turn));
   LLRT_TRY(cast(d, type, r->value.type, &turn->key));
   turn->type = r->value.type;
@@ -190,7 +214,7 @@ static llrt_status like_values(draft *d, const reduce_value *like, reduce_value 
 
 /* *value: everything that the block's turns bring, joined in every thread. */
 static llrt_status walk_steps(draft *d, const reduction *r, const plan_value *load,
-                              const plan_value *clean, int fold, reduce_value *value) {
+                              const plan_value *clean, int kept, int fold, reduce_value *value) {
   plan_kernel *kernel = d->kernel;
   plan_value laid_out;
   reduce_value first = r->value, carried, turn, next;
@@ -206,7 +230,9 @@ static llrt_status walk_steps(draft *d, const reduction *r, const plan_value *lo
   LLRT_TRY(like_values(d, &carried, &next));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_JOIN, .combiner = (uint8_t)first.op,
                                           .type = (uint8_t)first.type, .pairs = first.pairs,
-                                          .ordered = first.pairs, .in = (uint8_t)carried.key,
+                                          .ordered = first.pairs && !r->reads_pairs &&
+                                                     turns_go_up(d, clean, kept),
+                                          .in = (uint8_t)carried.key,
                                           .with = (uint8_t)turn.key, .out = (uint8_t)next.key,
                                           .index_in = (uint8_t)carried.at,
                                           .index_with = (uint8_t)turn.at,
@@ -271,7 +297,7 @@ llrt_status reduce_plan_kernel(const reduction *r, const plan_target *target,
   int lanes_and_warps = 0, bit[LLRT_MAX_BITS];
   lanes_and_warps += plan_fold_bits(&clean, PLAN_LANE, *kept, bit);
   lanes_and_warps += plan_fold_bits(&clean, PLAN_WARP, *kept, bit);
-  LLRT_TRY(walk_steps(&d, r, &load, &clean, *kept + lanes_and_warps, &value));
+  LLRT_TRY(walk_steps(&d, r, &load, &clean, *kept, *kept + lanes_and_warps, &value));
   LLRT_TRY(reduce_block(&d, &value, *kept, true));
   LLRT_TRY(result_steps(&d, r, &value));
   draft_finish(kernel);

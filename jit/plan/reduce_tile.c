@@ -178,8 +178,7 @@ void reduce_own_bits(reduce_pivots *p, int n, uint64_t *list) {
   }
 }
 
-/* The position along its axis that a digit's bit counts. */
-static int64_t weight(const draft *d, uint64_t bit) {
+int64_t reduce_weight(const draft *d, uint64_t bit) {
   int z = bits_lowest(bit), i = digit_of(d, z);
   return d->kernel->digit[i].step << (z - d->first[i]);
 }
@@ -189,7 +188,7 @@ static void append(draft *d, const vectors *list, uint64_t which) {
   for (int i = 0; i < list->n; i++) {
     if (!(list->at[i] & which)) continue;
     int at = d->tile_bits++;
-    for (; at > from && weight(d, d->order[0][at - 1]) > weight(d, list->at[i]); at--)
+    for (; at > from && reduce_weight(d, d->order[0][at - 1]) > reduce_weight(d, list->at[i]); at--)
       d->order[0][at] = d->order[0][at - 1];
     d->order[0][at] = list->at[i];
   }

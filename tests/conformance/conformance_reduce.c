@@ -58,6 +58,10 @@ static const reduce_row rows[] = {
     {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_ALL, LLRT_BOOL, 0, 0, false, false},
     {ROW, ROW, NULL, 2, {20, 33}, 2, LLRT_COMBINE_ALL, LLRT_I64, LLRT_U8, 0, false, false},
     /* positions */
+    /* of axes whose digits memory has in another order: turns do not go up */
+    {"((512,256)):((256,1))", ROW, ROW, 1, {131072}, 1, LLRT_COMBINE_ARGMAX, LLRT_I8, 0, 0, false, false},
+    {"((8,4,4096)):((16384,4096,1))", ROW, NULL, 1, {131072}, 1, LLRT_COMBINE_ARGMIN, LLRT_U8, 0, 0, false, false},
+    {"(3,(64,300)):(19200,(300,1))", ROW, ROW, 2, {3, 19200}, 2, LLRT_COMBINE_ARGMAX, LLRT_BF16, 0, 0, false, true},
     {ROW, ROW, ROW, 2, {20, 260}, 2, LLRT_COMBINE_ARGMAX, LLRT_F32, 0, 0, false, true},
     {ROW, ROW, ROW, 2, {20, 260}, 2, LLRT_COMBINE_ARGMIN, LLRT_BF16, LLRT_I32, 0, false, true},
     {ROW, ROW, ROW, 2, {300, 24}, 1, LLRT_COMBINE_ARGMAX, LLRT_BF16, 0, 0, true, false},

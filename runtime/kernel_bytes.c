@@ -19,11 +19,11 @@
 #define MAX_CLUSTER 8    /* blocks, likewise */
 
 /* A field added to the recipe must be written and read below, and the format's version raised. */
-_Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 28 +
+_Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 32 +
                                           sizeof(plan_range) + sizeof(plan_walk) + sizeof(plan_view) +
-                                          sizeof(plan_workspace) + 8,
+                                          sizeof(plan_workspace) + 4,
                "plan_launch changed");
-_Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 40, "plan_range changed");
+_Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 56, "plan_range changed");
 _Static_assert(sizeof(plan_walk) == 8 + 32 * LLRT_MAX_RANK + 24, "plan_walk changed");
 _Static_assert(sizeof(plan_view) == 12 + LLRT_MAX_RANK + 2 * LLRT_MAX_TENSORS, "plan_view changed");
 _Static_assert(sizeof(plan_workspace) == 8 + 40 * PLAN_MAX_REGIONS, "plan_workspace changed");
@@ -85,6 +85,7 @@ static void put_launch(llrt_text *out, const plan_launch *launch) {
   put(out, launch->block_elements);
   put(out, launch->threads);
   put(out, launch->shared_bytes);
+  put(out, launch->value_bytes);
   put(out, launch->cluster);
   put(out, launch->block_bytes);
   put(out, launch->stage);
@@ -97,7 +98,9 @@ static void put_launch(llrt_text *out, const plan_launch *launch) {
   put(out, launch->range.max_elements);
   put(out, launch->range.axes);
   put(out, launch->range.min_along);
+  put(out, launch->range.min_across);
   put(out, launch->range.max_across);
+  put(out, launch->range.max_values);
   put_walk(out, &launch->walk);
   put_view(out, &launch->view);
   put_workspace(out, &launch->workspace);
@@ -251,6 +254,7 @@ static void get_grid(reader *in, plan_launch *launch) {
   launch->block_elements = get_within(in, 0, INT32_MAX);
   launch->threads = get_within(in, 1, MAX_THREADS);
   launch->shared_bytes = get_within(in, 0, INT32_MAX);
+  launch->value_bytes = get_within(in, 0, INT32_MAX);
   launch->cluster = get_within(in, 0, MAX_CLUSTER);
   launch->block_bytes = get_within(in, 0, INT32_MAX);
   launch->stage = get_within(in, 0, PLAN_MAX_VARIANTS - 1);
@@ -269,7 +273,9 @@ static void get_variant(reader *in, const storage_set *set, kernel_variant *vari
   launch->range.max_elements = get(in);
   launch->range.axes = (uint32_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
   launch->range.min_along = get(in);
+  launch->range.min_across = get(in);
   launch->range.max_across = get(in);
+  launch->range.max_values = get(in);
   get_walk(in, &launch->walk);
   get_view(in, set, &launch->view, PLAN_MAX_REGIONS);
   get_workspace(in, &launch->workspace);

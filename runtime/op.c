@@ -83,7 +83,7 @@ static llrt_status bind_call(const llrt_op *op, const llrt_tensor *tensors, int 
 }
 
 static llrt_status pick_ready(const llrt_op *op, const op_call *call, int *variant) {
-  *variant = llrt_op_pick(op, call->tensor[0].shape);
+  *variant = llrt_op_pick(op, &call->tensor[0]);
   if (*variant < 0 || !atomic_load_explicit(&op->module[*variant], memory_order_acquire))
     return llrt_error(LLRT_NOT_PREPARED, "the operation holds no kernel for this shape");
   return LLRT_OK;

@@ -33,6 +33,6 @@ llrt_status llrt_op_call(llrt_op_desc *desc, void *stream) {
   llrt_op *op;
   LLRT_TRY(find_op(device, desc, set, &op));
   int variant;
-  LLRT_TRY(llrt_op_ready(op, call.tensor[0].shape, stream, &variant));
+  LLRT_TRY(llrt_op_ready(op, &call.tensor[0], stream, &variant));
   return llrt_op_launch_alone(op, variant, &call, stream);
 }

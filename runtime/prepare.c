@@ -42,11 +42,11 @@ void llrt_op_release(llrt_op *op) {
   free(op);
 }
 
-int llrt_op_pick(const llrt_op *op, const int64_t *shape) {
+int llrt_op_pick(const llrt_op *op, const llrt_tensor *first) {
   int n = atomic_load_explicit(&op->n_variants, memory_order_acquire);
   for (int i = 0; i < n; i++) {
     if (op->variant[i].launch.stage > 0) continue;
-    if (plan_range_contains(&op->variant[i].launch.range, op->set.rank, shape)) return i;
+    if (plan_range_takes(&op->variant[i].launch.range, first)) return i;
   }
   return -1;
 }
@@ -159,12 +159,12 @@ static llrt_status make_plan(llrt_op *op, plan **out) {
   return LLRT_OK;
 }
 
-static llrt_status build_for_shape(llrt_op *op, const int64_t *shape, int *variant) {
-  *variant = llrt_op_pick(op, shape);
+static llrt_status build_for(llrt_op *op, const llrt_tensor *first, int *variant) {
+  *variant = llrt_op_pick(op, first);
   if (*variant >= 0 && is_loaded(op, *variant)) return LLRT_OK; /* another thread was faster */
   plan *made;
   LLRT_TRY(make_plan(op, &made));
-  *variant = llrt_op_pick(op, shape);
+  *variant = llrt_op_pick(op, first);
   llrt_status status = *variant >= 0
                            ? build_variant(op, *variant, &made->variant[*variant])
                            : llrt_error(LLRT_INTERNAL, "no variant of the plan covers the shape");
@@ -172,8 +172,8 @@ static llrt_status build_for_shape(llrt_op *op, const int64_t *shape, int *varia
   return status;
 }
 
-llrt_status llrt_op_ready(llrt_op *op, const int64_t *shape, void *stream, int *variant) {
-  *variant = llrt_op_pick(op, shape);
+llrt_status llrt_op_ready(llrt_op *op, const llrt_tensor *first, void *stream, int *variant) {
+  *variant = llrt_op_pick(op, first);
   if (*variant >= 0 && is_loaded(op, *variant)) return LLRT_OK;
   bool capturing;
   LLRT_TRY(op->device->backend->is_capturing(op->device, stream, &capturing));
@@ -182,7 +182,7 @@ llrt_status llrt_op_ready(llrt_op *op, const int64_t *shape, void *stream, int *
                                          "captures: call once before, or prepare");
   }
   pthread_mutex_lock(&op->build);
-  llrt_status status = build_for_shape(op, shape, variant);
+  llrt_status status = build_for(op, first, variant);
   pthread_mutex_unlock(&op->build);
   return status;
 }
@@ -240,7 +240,8 @@ static bool range_meets(const plan_range *range, const shape_box *box, int rank)
   box_products p = products_of(range, box, rank);
   bool meets = range->min_elements <= box->max_elements &&
                box->min_elements <= upper_bound(range->max_elements);
-  meets &= range->min_along <= p.most_along && p.least_across <= upper_bound(range->max_across);
+  meets &= range->min_along <= p.most_along && p.least_across <= upper_bound(range->max_across) &&
+           range->min_across <= p.most_across;
   for (int axis = 0; axis < rank; axis++) {
     meets &= range->min_extent[axis] <= box->max[axis] &&
              box->min[axis] <= upper_bound(range->max_extent[axis]);
@@ -252,7 +253,8 @@ static bool range_covers(const plan_range *range, const shape_box *box, int rank
   box_products p = products_of(range, box, rank);
   bool covers = range->min_elements <= box->min_elements &&
                 box->max_elements <= upper_bound(range->max_elements);
-  covers &= range->min_along <= p.least_along && p.most_across <= upper_bound(range->max_across);
+  covers &= range->min_along <= p.least_along && p.most_across <= upper_bound(range->max_across) &&
+            range->min_across <= p.least_across && range->max_values == 0;
   for (int axis = 0; axis < rank; axis++) {
     covers &= range->min_extent[axis] <= box->min[axis] &&
               box->max[axis] <= upper_bound(range->max_extent[axis]);

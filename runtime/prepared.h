@@ -34,13 +34,13 @@ llrt_op *llrt_op_retain(llrt_op *op);
 /* Unloads and frees with the last reference. */
 void llrt_op_release(llrt_op *op);
 
-/* The variant whose range holds shape, or -1 (not planned, or a range that none covers). */
-int llrt_op_pick(const llrt_op *op, const int64_t *shape);
+/* The variant whose range holds the operation's first tensor, or -1 (not planned, or a range that none covers). */
+int llrt_op_pick(const llrt_op *op, const llrt_tensor *first);
 
-/* Makes the variant for shape ready and says which it is: found, or planned, compiled and loaded
+/* Makes the variant for it ready and says which it is: found, or planned, compiled and loaded
  * now, once however many threads ask. Errors: NOT_PREPARED when that is needed while the stream
  * captures, UNAVAILABLE, UNSUPPORTED, COMPILE, DEVICE. */
-llrt_status llrt_op_ready(llrt_op *op, const int64_t *shape, void *stream, int *variant);
+llrt_status llrt_op_ready(llrt_op *op, const llrt_tensor *first, void *stream, int *variant);
 
 /* Makes every variant ready that some shape within the promises reaches. */
 llrt_status llrt_op_ready_all(llrt_op *op);

@@ -120,6 +120,10 @@ void llrt_cuda_unload(llrt_device *base, backend_module *module) {
   llrt_cuda_leave(device, LLRT_OK);
 }
 
+static unsigned shared_bytes(const backend_module *module, const backend_launch *launch) {
+  return launch->shared_bytes > 0 ? (unsigned)launch->shared_bytes : module->shared_bytes;
+}
+
 static llrt_status launch_with_attributes(const cuda_device *device, const backend_module *module,
                                           const backend_launch *launch, void **parameters, void *stream) {
   cuda_launch_attribute attributes[2];
@@ -132,7 +136,7 @@ static llrt_status launch_with_attributes(const cuda_device *device, const backe
                                               .value.programmatic_serialization = 1};
   const cuda_launch_config config = {.grid_x = (unsigned)launch->blocks, .grid_y = 1, .grid_z = 1,
                                      .block_x = (unsigned)launch->threads, .block_y = 1, .block_z = 1,
-                                     .shared_bytes = module->shared_bytes, .stream = stream,
+                                     .shared_bytes = shared_bytes(module, launch), .stream = stream,
                                      .attributes = attributes, .n_attributes = n};
   return CUDA_CALL(&device->driver, cuLaunchKernelEx, &config, module->function, parameters, NULL);
 }
@@ -148,6 +152,6 @@ llrt_status llrt_cuda_launch(llrt_device *base, const backend_module *module,
   llrt_status status = attributes ? launch_with_attributes(device, module, launch, parameters, stream)
                                   : CUDA_CALL(&device->driver, cuLaunchKernel, module->function,
                                               (unsigned)launch->blocks, 1, 1, (unsigned)launch->threads, 1, 1,
-                                              module->shared_bytes, stream, parameters, NULL);
+                                              shared_bytes(module, launch), stream, parameters, NULL);
   return llrt_cuda_leave(device, status);
 }

@@ -93,6 +93,8 @@ static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef ty
                                  uint64_t tile) {
   if (!inside) return plain_load(e, type, a, tile);
   LLVMValueRef otherwise = not_loaded(e, a, type, tile), loaded_if = NULL;
+  if (a->place.staged && e->kernel->panel.gathered) /* from memory that is there, whatever the value */
+    return LLVMBuildSelect(e->builder, inside, plain_load(e, type, a, tile), otherwise, "");
   if (e->ops->load_if && a->place.indexed)
     loaded_if = e->ops->load_if(e, type, emit_pointer(e, &a->place, tile), inside, otherwise);
   if (loaded_if) return loaded_if;

@@ -103,6 +103,7 @@ typedef struct emit_index_value {
 /* What a tensor's indices add at one tile coordinate. */
 typedef struct emit_index_terms {
   LLVMValueRef columns, sum; /* i64: what joins the XOR and the sum of the offset */
+  LLVMValueRef value;        /* i64: of the tensor's last index */
   LLVMValueRef base;         /* a pointer list's address; NULL: the tensor's own */
   LLVMValueRef valid;        /* i1: memory may be touched; NULL: always */
   LLVMValueRef kept;         /* i1: the element is written; NULL: always */
@@ -258,6 +259,8 @@ LLVMValueRef emit_coordinate(emitter *e, const plan_value *value, int axis, uint
 const emit_index_terms *emit_place_terms(emitter *e, emit_place *place, uint64_t tile);
 /* Where the block's panel lies in tensor 0: its offset, and a pointer to it. */
 LLVMValueRef emit_panel(emitter *e, LLVMValueRef *pointer);
+/* Where what index 0 chooses from begins, for the block's other coordinates: value 0's. */
+LLVMValueRef emit_values_pointer(emitter *e);
 
 /* Pointer to the element at tile coordinate `tile` XOR what the thread adds; of 4 bits, to its byte. */
 LLVMValueRef emit_pointer(emitter *e, emit_place *place, uint64_t tile);

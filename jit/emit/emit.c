@@ -138,7 +138,7 @@ static void emit_walk(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, head);
   LLVMValueRef turn = LLVMBuildPhi(e->builder, e->i64, "turn");
   LLVMAddIncoming(turn, &begin, &before, 1);
-  carry_words(e, step->in, step->out, before);
+  if (!step->bare) carry_words(e, step->in, step->out, before);
   if (step->pairs) carry_words(e, step->index_in, step->index_out, before);
   LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, turn, end, "");
   LLVMBuildCondBr(e->builder, more, body, done);
@@ -149,7 +149,7 @@ static void emit_walk(emitter *e, int at) {
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, head);
   LLVMAddIncoming(turn, &next, &latch, 1);
-  close_words(e, step->out, last->out, latch);
+  if (!step->bare) close_words(e, step->out, last->out, latch);
   if (step->pairs) close_words(e, step->index_out, last->index_out, latch);
   LLVMPositionBuilderAtEnd(e->builder, done);
   e->grid = grid;

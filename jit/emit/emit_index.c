@@ -204,6 +204,7 @@ void emit_index_terms_at(emitter *e, emit_place *place, uint64_t tile, emit_inde
     const plan_index *index = &e->kernel->index[i];
     if (index->tensor != place->tensor) continue;
     emit_index_value read = index->uniform ? e->index[i] : read_grouped(e, i, place, tile);
+    terms->value = read.value;
     bool leaves_out = plan_leaves_out(index);
     bool settled = index->uniform && leaves_out; /* by PLAN_IF_PRESENT */
     if (read.valid && !settled) terms->valid = emit_and(e, terms->valid, read.valid);

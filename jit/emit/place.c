@@ -9,6 +9,8 @@
 #include "base/bits.h"
 #include "jit/plan/eval.h"
 
+#include <string.h>
+
 /* ---- block decode ---- */
 
 /* numerator / divisor by the multiplier that the launch computed (plan_magic). */
@@ -369,8 +371,29 @@ static bool separate_offset(emitter *e, const emit_place *place, uint64_t tile,
   return true;
 }
 
+/* In the panel that index 0 chooses from; of a value out of range, beyond the shape too, the first one's. */
+static LLVMValueRef staged_pointer(emitter *e, const emit_place *place, const emit_spot *spot, uint64_t tile) {
+  LLVMValueRef width = emit_i64(e, e->kernel->panel.width), value = spot->terms.value;
+  if (e->kernel->index[0].out_of_range != LLRT_RANGE_CLAMP) {
+    LLVMValueRef extent = emit_number(e, &e->kernel->index[0].extent);
+    LLVMValueRef there = LLVMBuildICmp(e->builder, LLVMIntULT, value, extent, "");
+    value = LLVMBuildSelect(e->builder, there, value, emit_i64(e, 0), "");
+  }
+  LLVMValueRef at = LLVMBuildShl(e->builder, value, width, "");
+  at = LLVMBuildOr(e->builder, at, linear_sum(e, place->value, tile, place->map.column, NULL), "");
+  return advance(e, place, e->shared[0], at);
+}
+
+LLVMValueRef emit_values_pointer(emitter *e) {
+  plan_value still = e->kernel->value[0]; /* no thread moves anything */
+  memset(still.layout.column, 0, sizeof still.layout.column);
+  emit_place place = {.value = &still, .bits = e->kernel->tensor_bits[0], .tensor = 0};
+  return advance(e, &place, e->ops->global(e, e->args[0]), whole_offset(e, &place, NULL, 0));
+}
+
 static LLVMValueRef tiled_pointer(emitter *e, emit_place *place, uint64_t tile) {
   const emit_spot *spot = spot_of(e, place, tile);
+  if (place->staged) return staged_pointer(e, place, spot, tile);
   LLVMValueRef offset;
   if (separate_offset(e, place, tile, &offset)) return advance(e, place, spot->common, offset);
   const emit_index_terms *terms = place->indexed ? &spot->terms : NULL;

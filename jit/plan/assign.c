@@ -150,6 +150,7 @@ static void extra_store_registers(const draft *d, int wanted, const side_assignm
 /* log2 elements that a thread should have in flight: half the wish where the tile would otherwise have less
  * than 256 threads. A cast makes at most thread_bytes words of them. */
 static int in_flight_bits(const draft *d) {
+  if (d->walks_panel) return d->thread_bits;
   int bytes = bits_log2(d->kernel->target.thread_bytes);
   int most = bytes + draft_word_of(d, d->kernel->tensor_bits[1]);
   int wish = bits_min(bytes - draft_log2_bytes(d, 0), most);

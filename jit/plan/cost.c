@@ -342,9 +342,22 @@ static void count_joins(const plan_kernel *kernel, const plan_step *step, plan_c
   cost->shuffles += rounds * registers * words;
 }
 
+/* Loads from a panel at random: 32 lanes find 3.5 of them in one of 32 banks; the panel itself is read once. */
+static void count_panel(const plan_kernel *kernel, const plan_step *step, plan_cost *cost) {
+  const plan_value *value = &kernel->value[step->out];
+  int accesses = 1 << (plan_value_bits(value, PLAN_REGISTER) + kernel->warp_bits);
+  cost->shared_accesses += accesses;
+  cost->shared_load_wavefronts += accesses * 7 / 2 << (kernel->lane_bits - 5);
+  cost->index_sectors += plan_index_sectors(kernel, value, step->tensor);
+}
+
 static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_cost *cost) {
   switch ((plan_step_kind)step->kind) {
     case PLAN_LOAD:
+      if (step->staged && kernel->panel.gathered) {
+        count_panel(kernel, step, cost);
+        break;
+      }
       cost->load_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->out, cost);
       count_swaps(kernel, step, step->out, cost);
       count_overhang(kernel, step, step->out, cost);

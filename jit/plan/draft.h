@@ -14,6 +14,7 @@
  *   exchange.c  one assignment -> the other, as steps
  *   scan.c      scans along bits of the tile; scan_tile.c, scan_kernel.c, scan_lookback.c of whole tensors
  *   map.c       value maps, before and after the exchange
+ *   panel.c     gathers out of shared memory
  *   flat.c, in_place.c   the kernels without a tile
  *   plan_convert.c runs them */
 #ifndef LLRT_JIT_PLAN_DRAFT_H
@@ -74,6 +75,8 @@ typedef struct draft {
   int index_align[LLRT_MAX_TENSORS], index_low[LLRT_MAX_TENSORS];
   uint64_t walked; /* bits of axes along which neighbouring elements of the other side have values of their
                       own: blocks walk along them first, so that a panel of memory stays in the cache */
+  bool walks_panel; /* blocks walk panel_axis, which index 0 of the source chooses along (panel.c) */
+  int panel_axis;
   uint64_t opaque; /* bits with an effect on neither tensor but through indices */
 
   /* The work tile: `order[t]` is a basis of it, contiguous run of tensor t first. */
@@ -271,6 +274,11 @@ bool draft_shared_in_use(const plan_kernel *kernel);
  * where the options force them and there are none. */
 llrt_status draft_gather(draft *d, int in, int coordinates, int axis, int axis_bits, int *out);
 
+/* plan_convert.c: load, maps, exchange and store of a tile (halves: in two loops, where it is halved), in blocks at
+ * the edge once more with masks. looped: the loop of a region stands around it. */
+llrt_status draft_tile_steps(draft *d, const draft_values *values, const draft_halves *halves, bool streaming,
+                             bool looped);
+
 /* map.c */
 
 /* Resolves the description's maps into kernel->map. */
@@ -288,7 +296,7 @@ llrt_status draft_map_steps(draft *d, int first, int n, bool masked, int *value)
 int64_t draft_group(const draft *d, int t, int axis);
 /* Whether a reduce drops the axis; whether tensor t has one position along it therefore. */
 bool draft_is_reduced(const draft *d, int axis);
-/* Whether blocks walk the axis: a reduce's, or the one of a scan. */
+/* Whether blocks walk the axis: a reduce's, or the one of a scan or of a panel. */
 bool draft_is_walked(const draft *d, int axis);
 bool draft_is_dropped(const draft *d, int t, int axis);
 /* Whether words that a map acts on stay whole in every block. Errors: UNSUPPORTED where they do not. */

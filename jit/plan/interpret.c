@@ -29,6 +29,7 @@ typedef struct interpreter {
   int64_t *place;                     /* of a tile coordinate, scratch of run_exchange */
   uint64_t *shared;          /* elements of every buffer by offset in 4 bits */
   size_t shared_size;        /* of one block */
+  int staged;                 /* phase in which a panel of values was, 0: none */
   int *written, *read, phase; /* phase of the last write and read, counted by barriers from 1 */
 } interpreter;
 
@@ -190,10 +191,34 @@ static llrt_status place_panel(const interpreter *in, element_place *panel) {
   return place_element(in, &first, 0, panel);
 }
 
+/* Of a panel that is gathered from, only that it was staged is kept: its elements are the tensor's. */
+static llrt_status stage_values(interpreter *in) {
+  int64_t values = plan_number_value(&in->kernel->index[0].extent, in->args, 0);
+  if (values > in->kernel->panel.most)
+    return llrt_error(LLRT_INTERNAL, "a panel of %lld values", (long long)values);
+  in->staged = in->phase;
+  return LLRT_OK;
+}
+
+/* Whether the element is one of the block's panel, and staged before the last barrier. */
+static llrt_status check_staged(const interpreter *in, uint64_t tile) {
+  uint64_t neighbour = tile & bits_mask(in->kernel->panel.width);
+  int64_t position[PLAN_MAX_DIGITS], first[PLAN_MAX_DIGITS];
+  if (in->staged == 0 || in->staged >= in->phase)
+    return llrt_error(LLRT_INTERNAL, "a panel is read without a barrier after it was staged");
+  plan_tile_position(in->kernel, tile, in->grid, in->upper, position);
+  plan_tile_position(in->kernel, neighbour, in->grid, in->upper, first);
+  for (int i = 0; i < in->kernel->n_digits; i++)
+    if (in->kernel->digit[i].side[0].kind != PLAN_INDEXED && position[i] != first[i])
+      return llrt_error(LLRT_INTERNAL, "digit %d moves inside a panel", i);
+  return LLRT_OK;
+}
+
 /* The panel's elements, each where its offset in the panel says. */
 static llrt_status run_stage(interpreter *in) {
   const plan_kernel *kernel = in->kernel;
   element_place at;
+  if (kernel->panel.gathered) return stage_values(in);
   LLRT_TRY(place_panel(in, &at));
   if (at.offset + kernel->panel.elements > in->bindings[0].span)
     return llrt_error(LLRT_INTERNAL, "block %lld stages element %lld of %lld", (long long)in->block,
@@ -208,8 +233,13 @@ static llrt_status run_stage(interpreter *in) {
 }
 
 /* An element from the panel. */
-static llrt_status load_staged(interpreter *in, const element_place *place, uint64_t *element) {
+static llrt_status load_staged(interpreter *in, const element_place *place, uint64_t tile, uint64_t *element) {
   element_place panel;
+  if (in->kernel->panel.gathered) {
+    LLRT_TRY(check_staged(in, tile));
+    move_element(place, in->kernel->tensor_bits[0], element, true);
+    return LLRT_OK;
+  }
   LLRT_TRY(place_panel(in, &panel));
   int64_t i = place->offset - panel.offset;
   if (i < 0 || i >= in->kernel->panel.elements || in->written[i] == 0 || in->written[i] >= in->phase)
@@ -223,8 +253,9 @@ static llrt_status run_global(interpreter *in, const plan_step *step, int value,
   for (int64_t at = 0; at < value_size(in->kernel, value); at++) {
     element_place place;
     uint64_t *element = &in->value[value][at];
-    LLRT_TRY(place_element(in, step, kernel_tile_at(in, value, at), &place));
-    if (place.array && step->staged) LLRT_TRY(load_staged(in, &place, element));
+    uint64_t tile = kernel_tile_at(in, value, at);
+    LLRT_TRY(place_element(in, step, tile, &place));
+    if (place.array && step->staged) LLRT_TRY(load_staged(in, &place, tile, element));
     else if (place.array) move_element(&place, bits, element, load);
     else if (load) *element = place.gone ? 0 : step->loose ? ~in->kernel->fill & bits_mask(bits) : in->kernel->fill;
   }
@@ -620,6 +651,7 @@ static void run_position(interpreter *in, const plan_step *step, bool add) {
 }
 
 static void carry(interpreter *in, const plan_step *from, bool first, const plan_step *walk) {
+  if (walk->bare) return;
   copy_value(in, first ? from->in : from->out, walk->out);
   if (walk->pairs) copy_value(in, first ? from->index_in : from->index_out, walk->index_out);
 }

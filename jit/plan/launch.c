@@ -275,16 +275,32 @@ llrt_status plan_launch_bind(const plan_launch *launch, const llrt_tensor *tenso
   return plan_run_stage(launch, &run, args, blocks);
 }
 
+/* The product of the extents of the range's axes. */
+static int64_t extent_along(const plan_range *range, int rank, const int64_t *shape) {
+  int64_t along = 1;
+  for (int a = 0; a < rank; a++)
+    if (range->axes >> a & 1) along *= shape[a];
+  return along;
+}
+
+bool plan_range_takes(const plan_range *range, const llrt_tensor *source) {
+  int64_t values = source->n_indices > 0 ? source->indices[0].extent : 0;
+  if (!plan_range_contains(range, source->rank, source->shape)) return false;
+  if (range->max_values == 0) return true;
+  return values <= range->max_values &&
+         values <= PLAN_RANGE_REUSE * extent_along(range, source->rank, source->shape);
+}
+
 bool plan_range_contains(const plan_range *range, int rank, const int64_t *shape) {
-  int64_t elements = 1, along = 1;
+  int64_t elements = 1, along = extent_along(range, rank, shape);
   for (int a = 0; a < rank; a++) {
     if (shape[a] < range->min_extent[a]) return false;
     if (range->max_extent[a] > 0 && shape[a] > range->max_extent[a]) return false;
     elements *= shape[a];
-    if (range->axes >> a & 1) along *= shape[a];
   }
   if (range->axes && along < range->min_along) return false;
   if (range->max_across > 0 && along > 0 && elements / along > range->max_across) return false;
+  if (range->min_across > 0 && along > 0 && elements / along < range->min_across) return false;
   if (elements < range->min_elements) return false;
   return range->max_elements <= 0 || elements <= range->max_elements;
 }

@@ -55,12 +55,15 @@ typedef struct plan_grid_place {
 } plan_grid_place;
 
 /* When a variant may run: extents and element count within bounds (max 0: no bound); so the product of the
- * extents of `axes` (bit a: axis a) and that of the others. */
+ * extents of `axes` (bit a: axis a) and that of the others; so what the source's first index chooses from: at most
+ * max_values values, and no more than PLAN_RANGE_REUSE for each position along `axes`. */
+#define PLAN_RANGE_REUSE 2
 typedef struct plan_range {
   int64_t min_extent[LLRT_MAX_RANK], max_extent[LLRT_MAX_RANK];
   int64_t min_elements, max_elements;
   uint32_t axes;
-  int64_t min_along, max_across;
+  int64_t min_along, min_across, max_across;
+  int64_t max_values;
 } plan_range;
 
 /* Positions along some axes that a block walks one after the other, in turns. Where the blocks that the
@@ -107,6 +110,7 @@ typedef struct plan_launch {
                              blocks = ceil(product of the grid places / block_elements) */
   int32_t threads;        /* of a block; 1 on the host */
   int32_t shared_bytes;   /* of a block; NVIDIA: given at the launch, else part of the code */
+  int32_t value_bytes;    /* > 0: of these a launch needs only so many for each value of range.max_values */
   int32_t cluster;        /* blocks of a cluster, which take one position together; 0: each by itself */
   int32_t block_bytes;    /* what a block writes, as far as the plan knows; 0: not. Host: what is worth a thread */
   int32_t stage, later;   /* number of the kernel in its variant; how many follow it in the plan's list */
@@ -156,7 +160,9 @@ llrt_status plan_launch_bind(const plan_launch *launch, const llrt_tensor *tenso
 llrt_status plan_view_tensors(const plan_launch *launch, const plan_run *run, llrt_tensor *tensors,
                               llrt_storage_binding *bindings);
 
-/* Whether shape lies in the range. */
+/* Whether shape lies in the range, what indices choose from left aside. */
 bool plan_range_contains(const plan_range *range, int rank, const int64_t *shape);
+/* Whether the operation's first tensor does, in all. */
+bool plan_range_takes(const plan_range *range, const llrt_tensor *source);
 
 #endif

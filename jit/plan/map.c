@@ -69,7 +69,7 @@ bool draft_is_reduced(const draft *d, int axis) {
 
 bool draft_is_walked(const draft *d, int axis) {
   bool scanned = axis >= 0 && d->desc && d->desc->kind == LLRT_OP_SCAN && d->desc->combine.axes >> axis & 1;
-  return scanned || draft_is_reduced(d, axis);
+  return scanned || draft_is_reduced(d, axis) || (d->walks_panel && axis == d->panel_axis);
 }
 
 /* Of a dot's tensors few have all axes. Tensors 1 and 2 are what a reduce writes. */

@@ -211,7 +211,7 @@ typedef enum plan_step_kind {
                         spreads the accesses over the steps that follow in the body. Host */
   PLAN_REPEAT,       /* next `body` steps `turns` times; out is `in` in the first turn, then what the
                         body's last step made in the turn before. Afterwards that step's out is there */
-  PLAN_STAGE,        /* the block's panel of the source, as it lies in memory, into shared memory */
+  PLAN_STAGE,        /* the block's panel of the source into shared memory */
   PLAN_SCAN,         /* out(y) = in of all positions up to y along `order`, combined; total(y) = of all. Each bit of
                         the order is a register or a lane of in: in's tile bit is one column, in no other */
   PLAN_PREFIX,      /* out = in combined with `second`, the former first; one may be reduced along more: each
@@ -249,7 +249,7 @@ typedef enum plan_step_kind {
   PLAN_POSITION_ADD, /* out = in + the position that a relative PLAN_POSITION of value `with` left out */
   PLAN_WALK          /* next `body` steps for each turn of the block's share of kernel->walk; out is `in`
                         in the first turn, then what the body's last step made in the turn before, and at
-                        the end what it made last (`in` where there was no turn) */
+                        the end what it made last (`in` where there was no turn). bare: nothing is carried */
 } plan_step_kind;
 
 /* How a shared step moves elements on NVIDIA (PTX ISA, "ldmatrix", "stmatrix"): each lane its own, or a warp
@@ -297,6 +297,7 @@ typedef struct plan_step {
   bool pairs;         /* combining steps, WALK: index_in, index_with, index_out are the positions' values */
   bool ordered;       /* JOIN, FOLD of pairs: the first operand's positions are all lower */
   bool relative;      /* POSITION */
+  bool bare;          /* WALK */
   uint8_t axis;       /* POSITION, POSITION_ADD; GATHER: its lowest tile bit */
   uint8_t axis_bits;  /* GATHER */
   uint8_t with, index_in, index_with, index_out;
@@ -326,11 +327,16 @@ typedef struct plan_lookback {
   plan_number blocks, lines;  /* all of them; those of one turn */
 } plan_lookback;
 
-/* Part of a tensor that a conversion in place maps onto itself, from the address of its first position on:
- * so many positions of the flat index, which lie in so many elements of memory. 0: none. */
+/* Part of a tensor that a block keeps in shared memory. In place: what the conversion maps onto itself, from the
+ * address of its first position on: so many positions of the flat index, which lie in so many elements of
+ * memory. 0: none. Gathered: what index 0 chooses from for the block's other coordinates: for every value v that it
+ * may have the 2^width neighbours w that the tile's source columns give, at v << width | w. */
 typedef struct plan_panel {
   int64_t positions, elements;
-  uint8_t unit; /* log2 bytes of the accesses that stage it: its address and size are multiples */
+  uint8_t unit; /* in place: log2 bytes of the accesses that stage it: its address and size are multiples */
+  bool gathered;
+  uint8_t width;
+  int64_t most; /* gathered: values that shared memory has room for */
 } plan_panel;
 
 /* Where tensor 0 lies, for loads that overhang its rows: no vector that is not all inside is loaded whole. */
@@ -374,7 +380,7 @@ typedef struct plan_kernel {
                 digits (whole digits: upper and fixed bits together, fastest first); of space only the
                 out-dims are used */
   plan_number flat_elements; /* positions of the flat index */
-  plan_panel panel;          /* flat, in place: what one block works on */
+  plan_panel panel;          /* what one block works on or chooses from */
   plan_memory memory;
   int32_t n_digits, n_bounds, n_terms, n_places, n_values, n_buffers, n_maps, n_steps, n_indices,
       n_orders;

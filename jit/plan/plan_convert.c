@@ -7,6 +7,7 @@
  * exchange. Where one acts on words of several elements, edges move words and no kernel is flat: the
  * tiled one then serves every shape. */
 #include "jit/plan/dot.h"
+#include "jit/plan/panel.h"
 #include "jit/plan/reduce.h"
 #include "jit/plan/plan_scan.h"
 
@@ -14,6 +15,7 @@
 #include "base/status.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Below this many elements a launch is all latency and the flat kernel has more parallelism. */
@@ -48,7 +50,8 @@ void draft_begin(draft *d, const llrt_op_desc *desc, const plan_target *target,
 
 void draft_finish(plan_kernel *kernel) {
   kernel->launch.shared_bytes =
-      (int32_t)(kernel->panel.elements * kernel->tensor_bits[0] / 8);
+      (int32_t)((kernel->panel.elements + (kernel->panel.most << kernel->panel.width)) *
+                kernel->tensor_bits[0] / 8);
   kernel->launch.threads =
       kernel->target.lanes_first ? 1 : 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
   kernel->launch.cluster = kernel->cluster_bits > 0 ? 1 << kernel->cluster_bits : 0;
@@ -234,6 +237,23 @@ static llrt_status lay_out_rows(draft *d, const llrt_op_desc *desc, const plan_t
   return LLRT_OK;
 }
 
+llrt_status draft_tile_steps(draft *d, const draft_values *values, const draft_halves *halves, bool streaming,
+                             bool looped) {
+  plan_kernel *kernel = d->kernel;
+  int branch = kernel->n_steps, whole = 0;
+  bool edge = kernel->n_bounds > 0 || d->overhang[0];
+  if (edge && looped) LLRT_TRY(draft_value(kernel, &values->load, &whole));
+  if (edge)
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .looped = looped, .in = (uint8_t)whole}));
+  LLRT_TRY(interior_steps(d, values, halves, streaming));
+  if (!edge) return LLRT_OK;
+  int body = kernel->n_steps - branch - 1;
+  LLRT_TRY(edge_steps(d, values, branch));
+  kernel->step[branch].body = (uint8_t)body;
+  kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - branch - 1 - body);
+  return LLRT_OK;
+}
+
 /* *tiled = false where the storages have no common refinement. */
 static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target,
                               const plan_options *options, bool streaming, plan_kernel *kernel,
@@ -250,18 +270,7 @@ static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *targe
   LLRT_TRY(draft_halve(&d, &values, &halves));
   LLRT_TRY(draft_open_region(&d, &loop));
   if (!halves.halved) LLRT_TRY(draft_prefetch(&d, &values, 0));
-  int branch = kernel->n_steps, whole = 0;
-  bool edge = kernel->n_bounds > 0 || d.overhang[0];
-  if (edge && loop >= 0) LLRT_TRY(draft_value(kernel, &values.load, &whole));
-  if (edge)
-    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .looped = loop >= 0, .in = (uint8_t)whole}));
-  LLRT_TRY(interior_steps(&d, &values, &halves, streaming));
-  if (edge) {
-    int body = kernel->n_steps - branch - 1;
-    LLRT_TRY(edge_steps(&d, &values, branch));
-    kernel->step[branch].body = (uint8_t)body;
-    kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - branch - 1 - body);
-  }
+  LLRT_TRY(draft_tile_steps(&d, &values, &halves, streaming, loop >= 0));
   draft_close_region(&d, loop);
   draft_close_indices(&d, present);
   LLRT_TRY(draft_memory(&d));
@@ -358,13 +367,25 @@ static llrt_status add_thin(const llrt_op_desc *desc, const plan_target *target,
   return LLRT_OK;
 }
 
-llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
-                      const plan_options *options, plan *out) {
-  out->n_variants = 0;
-  if (desc->kind == LLRT_OP_REDUCE) return plan_reduce_make(desc, target, options, out);
-  if (desc->kind == LLRT_OP_SCAN) return plan_scan_make(desc, target, options, out);
-  if (desc->kind == LLRT_OP_DOT) return plan_dot_make(desc, target, options, out);
-  assert(desc->kind == LLRT_OP_CONVERT && desc->n_tensors >= 2);
+/* Puts the kernel that gathers out of panels, where there is one, before the others: its range is the
+ * narrowest. */
+static llrt_status add_panel(const llrt_op_desc *desc, const plan_target *target,
+                             const plan_options *options, plan *out) {
+  plan_kernel *last = &out->variant[out->n_variants];
+  bool made;
+  LLRT_TRY(plan_panel_make(desc, target, options, last, &made));
+  if (!made) return LLRT_OK;
+  plan_kernel *panel = malloc(sizeof *panel);
+  if (!panel) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
+  *panel = *last;
+  memmove(&out->variant[1], &out->variant[0], (size_t)out->n_variants++ * sizeof *last);
+  out->variant[0] = *panel;
+  free(panel);
+  return LLRT_OK;
+}
+
+static llrt_status make_convert(const llrt_op_desc *desc, const plan_target *target,
+                                const plan_options *options, plan *out) {
   int bits = llrt_dtype_bits(desc->tensors[0].dtype);
   plan_kernel *first = &out->variant[0];
   bool tiled, flat = true, stream = options && options->stream && target->lanes_first;
@@ -387,4 +408,15 @@ llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
   /* No flat kernel for bytes of unrelated elements: the last tiled one, right for all shapes, has no range. */
   out->variant[out->n_variants - 1].launch.range = (plan_range){.min_elements = 0};
   return LLRT_OK;
+}
+
+llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
+                      const plan_options *options, plan *out) {
+  out->n_variants = 0;
+  if (desc->kind == LLRT_OP_REDUCE) return plan_reduce_make(desc, target, options, out);
+  if (desc->kind == LLRT_OP_SCAN) return plan_scan_make(desc, target, options, out);
+  if (desc->kind == LLRT_OP_DOT) return plan_dot_make(desc, target, options, out);
+  assert(desc->kind == LLRT_OP_CONVERT && desc->n_tensors >= 2);
+  LLRT_TRY(make_convert(desc, target, options, out));
+  return desc->in_place ? LLRT_OK : add_panel(desc, target, options, out);
 }

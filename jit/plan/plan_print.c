@@ -219,7 +219,12 @@ static void print_walk(const plan_kernel *kernel, const plan_step *step, llrt_te
     print_number(kernel, &walk->place[i].count, text);
     llrt_text_add(text, ")");
   }
-  llrt_text_add(text, "%s with ", walk->split < 0 ? "" : ", a share of it,");
+  llrt_text_add(text, "%s", walk->split < 0 ? "" : ", a share of it,");
+  if (step->bare) {
+    llrt_text_add(text, ":");
+    return;
+  }
+  llrt_text_add(text, " with ");
   print_pair(step, step->out, step->index_out, text);
   llrt_text_add(text, ", at first ");
   print_pair(step, step->in, step->index_in, text);
@@ -326,6 +331,11 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       llrt_text_add(text, "repeat %d times with v%d, at first v%d:", step->turns, step->out, step->in);
       break;
     case PLAN_STAGE:
+      if (kernel->panel.gathered) {
+        llrt_text_add(text, "stage what i0 chooses from: at most %lld values, %d elements of each",
+                      (long long)kernel->panel.most, 1 << kernel->panel.width);
+        break;
+      }
       llrt_text_add(text, "stage a panel of %lld elements, %d bytes an access",
                     (long long)kernel->panel.elements, 1 << kernel->panel.unit);
       break;

@@ -212,7 +212,7 @@ llrt_status draft_digit_bits(draft *d) {
     if (kernel->digit[i].rest) n_rest++;
     else fixed += bits_log2(d->count[i]);
   }
-  int most = d->desc->kind != LLRT_OP_CONVERT ? DRAFT_REDUCE_REST_BITS : DRAFT_REST_BITS;
+  int most = d->desc->kind != LLRT_OP_CONVERT || d->walks_panel ? DRAFT_REDUCE_REST_BITS : DRAFT_REST_BITS;
   most = n_rest == 0 ? 0 : bits_min(most, (60 - bits_min(fixed, 60)) / n_rest);
   if (d->options && d->options->rest_bits) most = bits_min(most, d->options->rest_bits);
   d->n_bits = 0;

@@ -198,6 +198,8 @@ static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
     }
     plan_address_of_tensor(kernel, step->tensor, &map);
     LLRT_TRY(check_parted(kernel, at, value));
+    CHECK(!step->staged || (kernel->panel.gathered && step->kind == PLAN_LOAD && step->tensor == 0),
+          "step %d: there is no panel", at);
     LLRT_TRY(check_alignment(kernel, at, value));
     LLRT_TRY(check_vector_indices(kernel, at, value, &map));
   } else {
@@ -316,6 +318,22 @@ static llrt_status check_gather(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* What index 0 chooses from, in memory that no buffer uses. */
+static llrt_status check_panel(const plan_kernel *kernel, int at) {
+  const plan_index *index = &kernel->index[0];
+  plan_address_map map;
+  CHECK(!kernel->flat && !kernel->target.lanes_first && kernel->n_indices == 1 && index->tensor == 0 &&
+            index->kind == LLRT_INDEX_COORDINATE && index->n_parts == 1 && index->tile_bits == 0,
+        "step %d: a panel of another index", at);
+  CHECK(kernel->n_buffers == 0 && kernel->cluster_bits == 0 && kernel->tensor_bits[0] >= 8 &&
+            kernel->tensor_bits[0] << kernel->panel.width <= 64 && kernel->swizzle[0].swizzle_len == 0,
+        "step %d: a panel of 2^%d elements a value", at, kernel->panel.width);
+  plan_address_of_tensor(kernel, 0, &map);
+  for (int j = 0; j < kernel->space.in[0].bits; j++)
+    CHECK(map.column[j] == (j < kernel->panel.width ? 1ull << j : 0), "step %d: neighbours of a value", at);
+  return LLRT_OK;
+}
+
 static llrt_status check_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   CHECK(step->in < kernel->n_values || kernel->n_values == 0, "step %d: value %d", at, step->in);
@@ -348,6 +366,7 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
       LLRT_TRY(check_same(kernel, at, step->in, step->out));
       return check_same(kernel, at, step->out, kernel->step[at + step->body].out);
     case PLAN_STAGE:
+      if (kernel->panel.gathered) return check_panel(kernel, at);
       CHECK(kernel->flat && kernel->panel.positions > 0, "step %d: there is no panel", at);
       CHECK((kernel->panel.elements * kernel->tensor_bits[0] / 8) % (1 << kernel->panel.unit) == 0,
             "step %d: a panel is not whole accesses", at);

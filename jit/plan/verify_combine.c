@@ -86,6 +86,7 @@ static llrt_status check_walk(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at], *last = &kernel->step[at + step->body];
   CHECK(kernel->walk.n_places > 0 || kernel->launch.walk.axes, "step %d: there is nothing to walk", at);
   CHECK(step->body > 0, "step %d: walks without a body", at);
+  if (step->bare) return LLRT_OK;
   CHECK(last->pairs == step->pairs, "step %d: pairs", at);
   CHECK(same_layout(kernel, step->in, step->out) && same_layout(kernel, step->out, last->out),
         "step %d: what is carried changes its place", at);

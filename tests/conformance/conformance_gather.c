@@ -59,6 +59,15 @@ static const gather_case cases[] = {
      BLOCKED, "row_major", "row_major"},
     {GATHER_NEW, TAKE, LLRT_RANGE_CLAMP, LLRT_F16, 0, LLRT_I32, 2, 1, {64, 64}, {64, 64},
      "row_major", "row_major", "nvmma(version=[2,0], warps_per_cta=[2,1], instr_shape=[16,8])"},
+    /* so many that the source is staged in panels */
+    {GATHER_INTO, TAKE, LLRT_RANGE_ZERO, LLRT_BF16, 0, LLRT_I64, 2, 0, {777, 1100}, {1030, 1100},
+     "row_major", "row_major", "row_major"},
+    {GATHER_NEW, TAKE, LLRT_RANGE_CLAMP, LLRT_F32, 0, LLRT_I32, 2, 0, {2051, 1062}, {2100, 1062},
+     "row_major", "row_major", "row_major"},
+    {GATHER_INTO, TAKE, LLRT_RANGE_SKIP, LLRT_U8, 0, LLRT_I64, 2, 0, {900, 2120}, {600, 2120},
+     "row_major", "row_major", "row_major"},
+    {GATHER_INTO, TAKE, LLRT_RANGE_SKIP, LLRT_BF16, LLRT_F32, LLRT_I64, 2, 1, {270, 5000}, {270, 4100},
+     "row_major", "row_major", "row_major"},
     /* one position, standing for all */
     {GATHER_NEW, TAKE, LLRT_RANGE_ZERO, LLRT_B32, 0, LLRT_I32, 2, 0, {50, 1030}, {70, 1}, "row_major",
      "row_major", "row_major"},

@@ -170,6 +170,7 @@ struct emitter {
 
   LLVMValueRef grid;                     /* i64: grid bits of this block */
   LLVMValueRef upper[PLAN_MAX_DIGITS];   /* i64: upper part of each REST digit */
+  LLVMValueRef first[PLAN_MAX_GRID];     /* i64, flat: positions of the block's first element, by place */
   LLVMValueRef panel;                    /* i64: offset of the staged panel in tensor 0 */
   LLVMValueRef iteration;                /* i64; NULL outside loops */
   bool interior; /* what is emitted runs only where the block is inside every bound */
@@ -239,6 +240,8 @@ LLVMValueRef emit_gpu_opaque(emitter *e, LLVMValueRef value, const char *narrow,
 
 /* Sets e->grid and e->upper from e->block. Not for flat kernels. */
 void emit_decode_block(emitter *e);
+/* A flat kernel's: sets e->first. */
+void emit_flat_first(emitter *e);
 /* The block's turns [*begin, *end) of the kernel's walk, i64; what a turn changes of e->grid and e->upper. */
 void emit_block_turns(emitter *e, LLVMValueRef *begin, LLVMValueRef *end);
 void emit_decode_turn(emitter *e, LLVMValueRef turn);

@@ -224,7 +224,8 @@ static void emit_function(emitter *e) {
   }
   e->grid = emit_i64(e, 0);
   if (kernel->lookback.used) emit_ticket(e);
-  if (!kernel->flat) emit_decode_block(e);
+  if (kernel->flat) emit_flat_first(e);
+  else emit_decode_block(e);
   emit_begin_indices(e);
   emit_steps(e, 0, kernel->n_steps);
   e->ops->end(e);

@@ -402,12 +402,42 @@ static LLVMValueRef tiled_pointer(emitter *e, emit_place *place, uint64_t tile) 
 
 /* ---- flat kernels: positions by division ---- */
 
-static void flat_positions(emitter *e, LLVMValueRef index, LLVMValueRef position[PLAN_MAX_DIGITS]) {
+/* Whether 32 bits hold a position of the place and what carries over to it, both below 2^31. */
+static bool is_narrow(const plan_place *place) {
+  return place->count.arg < 0 && place->count.value <= (int64_t)1 << 31;
+}
+
+void emit_flat_first(emitter *e) {
+  LLVMValueRef index = flat_first(e);
+  for (int i = 0; i < e->kernel->n_places; i++)
+    e->first[i] = take_place(e, e->kernel->place, i, e->kernel->n_places, &index);
+}
+
+/* The position in place i of what lies *carry (i32) behind the block's first; *carry: what goes on to the next. */
+static LLVMValueRef flat_position(emitter *e, int i, LLVMValueRef *carry) {
+  const plan_place *place = &e->kernel->place[i];
+  LLVMTypeRef type = is_narrow(place) ? e->i32 : e->i64;
+  LLVMValueRef first = resize(e, e->first[i], type);
+  LLVMValueRef at = LLVMBuildAdd(e->builder, first, resize(e, *carry, type), "");
+  LLVMValueRef count = resize(e, emit_number(e, &place->count), type), quotient;
+  quotient = type == e->i32 ? LLVMBuildUDiv(e->builder, at, count, "") : divide(e, at, place);
+  *carry = resize(e, quotient, e->i32);
+  at = LLVMBuildSub(e->builder, at, LLVMBuildMul(e->builder, quotient, count, ""), "");
+  return resize(e, at, e->i64);
+}
+
+/* Positions of what lies `low` (i64, below 2^31) behind the block's first. That one's are made once; what is added to
+ * them carries over in numbers of 32 bits, whose divisions are cheap. */
+static void flat_positions(emitter *e, LLVMValueRef low, LLVMValueRef position[PLAN_MAX_DIGITS]) {
+  LLVMValueRef carry = resize(e, low, e->i32);
+  int last = e->kernel->n_places - 1;
   for (int i = 0; i < e->kernel->n_digits; i++)
     position[i] = e->upper[i] ? e->upper[i] : emit_i64(e, 0);
-  for (int i = 0; i < e->kernel->n_places; i++)
-    position[e->kernel->place[i].digit] =
-        take_place(e, e->kernel->place, i, e->kernel->n_places, &index);
+  for (int i = 0; i < last; i++)
+    position[e->kernel->place[i].digit] = flat_position(e, i, &carry);
+  if (last < 0) return;
+  LLVMValueRef rest = resize(e, carry, e->i64);
+  position[e->kernel->place[last].digit] = LLVMBuildAdd(e->builder, e->first[last], rest, "");
 }
 
 static LLVMValueRef coordinate_of(const emitter *e, int axis,
@@ -425,13 +455,13 @@ static LLVMValueRef coordinate_of(const emitter *e, int axis,
 LLVMValueRef emit_position(emitter *e, const plan_value *value, int i, uint64_t tile) {
   LLVMValueRef position[PLAN_MAX_DIGITS];
   if (!e->kernel->flat) return digit_position(e, value, i, tile);
-  flat_positions(e, flat_index(e, value, tile), position);
+  flat_positions(e, flat_low(e, value, tile), position);
   return position[i];
 }
 
 LLVMValueRef emit_coordinate(emitter *e, const plan_value *value, int axis, uint64_t tile) {
   LLVMValueRef position[PLAN_MAX_DIGITS];
-  if (e->kernel->flat) flat_positions(e, flat_index(e, value, tile), position);
+  if (e->kernel->flat) flat_positions(e, flat_low(e, value, tile), position);
   for (int i = 0; i < e->kernel->n_digits && !e->kernel->flat; i++)
     if (e->kernel->digit[i].axis == axis) position[i] = digit_position(e, value, i, tile);
   return coordinate_of(e, axis, position);
@@ -445,13 +475,13 @@ static LLVMValueRef flat_term(const emitter *e, const plan_term *term, LLVMValue
   return LLVMBuildMul(e->builder, at, emit_number(e, &term->stride), "");
 }
 
-/* A tensor's offset at a flat index; terms: what its indices add, or NULL. */
-static LLVMValueRef flat_offset(emitter *e, int tensor, LLVMValueRef index,
+/* A tensor's offset so far behind the block's first position; terms: what its indices add, or NULL. */
+static LLVMValueRef flat_offset(emitter *e, int tensor, LLVMValueRef low,
                                 const emit_index_terms *terms) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef columns = terms ? terms->columns : emit_i64(e, 0);
   LLVMValueRef sum = terms ? terms->sum : emit_i64(e, 0), position[PLAN_MAX_DIGITS];
-  flat_positions(e, index, position);
+  flat_positions(e, low, position);
   for (int i = 0; i < kernel->n_digits; i++) {
     const plan_digit *digit = &kernel->digit[i];
     const plan_digit_side *side = &digit->side[tensor];
@@ -477,14 +507,14 @@ static LLVMValueRef flat_offset(emitter *e, int tensor, LLVMValueRef index,
 }
 
 LLVMValueRef emit_panel(emitter *e, LLVMValueRef *pointer) {
-  LLVMValueRef offset = flat_offset(e, 0, flat_first(e), NULL);
+  LLVMValueRef offset = flat_offset(e, 0, emit_i64(e, 0), NULL);
   *pointer = element_pointer(e, e->kernel->tensor_bits[0], e->ops->global(e, e->args[0]), offset);
   return offset;
 }
 
 static LLVMValueRef place_offset(emitter *e, emit_place *place, uint64_t tile) {
   const emit_spot *spot = spot_of(e, place, tile);
-  return flat_offset(e, place->tensor, flat_index(e, place->value, tile),
+  return flat_offset(e, place->tensor, flat_low(e, place->value, tile),
                      place->indexed ? &spot->terms : NULL);
 }
 

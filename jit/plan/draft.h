@@ -91,6 +91,7 @@ typedef struct draft {
   int align[2];  /* log2 elements that divide the address of every run */
   bool may_overhang[2], overhang[2]; /* accesses may be, and are, wider than the runs are aligned */
   bool whole_lines; /* the destination's runs are whole sectors of memory */
+  int flat_vector; /* log2 elements that a flat kernel's accesses move: they follow each other on both sides */
   int word_elements; /* log2 destination elements that must stay together, because a map acts on 32-bit
                         words of them; 0: none */
   int maps_before;   /* how many of kernel->map come before the exchange */
@@ -323,6 +324,8 @@ llrt_status draft_flat_digits(draft *d);
 llrt_status draft_flat_value(const draft *d, int tile_bits, plan_value *value, int *iterations);
 /* log2 positions of the flat index that a block takes. */
 int draft_flat_tile(const draft *d);
+/* Sets d->flat_vector. Needs: places. */
+void draft_flat_vector(draft *d);
 /* The steps and places of the kernel that takes one element after the other. */
 llrt_status draft_flat(draft *d);
 

@@ -63,8 +63,75 @@ static llrt_status add_dim(llrt_layout *layout, const char *name, int bits, int 
   return LLRT_OK;
 }
 
-/* log2 elements of the destination that a thread moves together because they share a byte. */
-static int pair_bits(const draft *d) { return d->kernel->tensor_bits[1] < 8; }
+/* ---- vectors ---- */
+
+/* Whether digit i, the fastest of the destination's, moves tensor t's address by 1, and its positions are whole
+ * groups of 2^vector; whether bound and all else are multiples of that, is asked below. */
+static bool steps_by_one(const draft *d, int i, int t, int vector) {
+  const plan_digit *digit = &d->kernel->digit[i];
+  const plan_digit_side *side = &digit->side[t];
+  for (int b = 0; b < bits_min(d->bits[i], vector); b++)
+    if (side->kind != PLAN_COLUMNS || d->column[t][d->first[i] + b] != 1ull << b) return false;
+  if (d->bits[i] >= vector) return true;
+  return d->bits[i] == 0 && side->kind != PLAN_INDEXED && side->stride.arg < 0 && side->stride.value == 1 &&
+         d->count[i] > 0 && d->count[i] % (1 << vector) == 0;
+}
+
+/* Whether what digit i adds to tensor t's address, but for the low bits of the fastest, is a multiple of
+ * 2^vector. */
+static bool steps_by_vectors(const draft *d, int i, int t, int vector, bool fastest) {
+  const plan_digit *digit = &d->kernel->digit[i];
+  const plan_digit_side *side = &digit->side[t];
+  int align = d->side[i][t].align;
+  if (side->kind == PLAN_INDEXED) return false;
+  if (fastest && d->bits[i] == 0) return true;
+  if (side->kind == PLAN_STRIDE) return align >= vector;
+  for (int b = fastest ? vector : 0; b < d->bits[i]; b++)
+    if (d->column[t][d->first[i] + b] & bits_mask(vector)) return false;
+  return !digit->rest || align + d->bits[i] >= vector;
+}
+
+/* Whether a bound that digit i is under parts no group. */
+static bool parts_no_vector(const draft *d, const plan_bound *bound, int i, int vector) {
+  const plan_digit *digit = &d->kernel->digit[i];
+  if (bound->axis < 0 ? bound->top != i : bound->axis != digit->axis) return true;
+  int64_t step = bound->axis < 0 ? 1 : digit->step;
+  return !bound->device && bound->limit.arg < 0 && bound->limit.value % (step << vector) == 0;
+}
+
+static bool is_flat_vector(const draft *d, int fastest, int vector) {
+  const plan_kernel *kernel = d->kernel;
+  for (int t = 0; t <= PLAN_DESTINATION; t++) {
+    const llrt_swizzle *swizzle = &kernel->swizzle[t];
+    if (d->address_align[t] < vector || kernel->origin[t] % (1 << vector) != 0) return false;
+    if (swizzle->swizzle_len > 0 && swizzle->per_element < vector) return false;
+    if (!steps_by_one(d, fastest, t, vector)) return false;
+    for (int i = 0; i < kernel->n_digits; i++)
+      if (!steps_by_vectors(d, i, t, vector, i == fastest)) return false;
+  }
+  for (int i = 0; i < kernel->n_bounds; i++)
+    if (!parts_no_vector(d, &kernel->bound[i], fastest, vector)) return false;
+  return true;
+}
+
+/* As wide as an access may be, of whole words; else single elements. */
+void draft_flat_vector(draft *d) {
+  const plan_kernel *kernel = d->kernel;
+  int most = bits_log2(kernel->target.access_bytes) - draft_log2_bytes(d, 0);
+  d->flat_vector = 0;
+  if (kernel->target.lanes_first || d->desc->in_place || d->divided || kernel->n_maps > 0 ||
+      kernel->n_indices > 0 || kernel->n_terms > 0 || kernel->n_places == 0 || kernel->place[0].digit < 0)
+    return;
+  for (int v = most; v > 0 && v >= draft_word_of(d, kernel->tensor_bits[0]) && d->flat_vector == 0; v--)
+    if (is_flat_vector(d, kernel->place[0].digit, v)) d->flat_vector = v;
+}
+
+/* ---- values ---- */
+
+/* log2 elements that a thread moves together: vectors, or those of the destination that share a byte. */
+static int pair_bits(const draft *d) {
+  return d->flat_vector > 0 ? d->flat_vector : d->kernel->tensor_bits[1] < 8;
+}
 
 static int register_bits(const draft *d) {
   return (d->kernel->target.lanes_first ? 0 : FLAT_REGISTER_BITS) + pair_bits(d);
@@ -96,7 +163,7 @@ llrt_status draft_flat_value(const draft *d, int tile_bits, plan_value *value, i
 static llrt_status check_pair(const draft *d) {
   const plan_kernel *kernel = d->kernel;
   bool found = false, alone = kernel->origin[1] % 2 == 0;
-  if (!pair_bits(d)) return LLRT_OK;
+  if (kernel->tensor_bits[1] >= 8) return LLRT_OK;
   if (kernel->swizzle[1].swizzle_len > 0) alone &= kernel->swizzle[1].per_element > 0;
   for (int i = 0; i < kernel->n_digits; i++) {
     const plan_digit *digit = &kernel->digit[i];
@@ -121,13 +188,13 @@ llrt_status draft_flat(draft *d) {
   plan_value value;
   int iterations = 0, number = 0;
   kernel->warp_bits = kernel->target.warp_bits;
-  int tile_bits = draft_flat_tile(d);
   LLRT_TRY(check_pair(d));
-  if (d->desc->in_place) {
-    LLRT_TRY(draft_panel(d));
-    tile_bits = bits_max(tile_bits, bits_highest((uint64_t)(2 * kernel->panel.positions - 1)));
-  }
+  if (d->desc->in_place) LLRT_TRY(draft_panel(d));
   LLRT_TRY(draft_flat_digits(d));
+  draft_flat_vector(d);
+  int tile_bits = draft_flat_tile(d);
+  if (d->desc->in_place)
+    tile_bits = bits_max(tile_bits, bits_highest((uint64_t)(2 * kernel->panel.positions - 1)));
   kernel->launch.block_elements =
       d->desc->in_place ? (int32_t)kernel->panel.positions : 1 << tile_bits;
   LLRT_TRY(draft_flat_value(d, tile_bits, &value, &iterations));
@@ -143,6 +210,7 @@ llrt_status draft_flat(draft *d) {
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .iterations = (uint8_t)iterations,
                                             .body = (uint8_t)(2 + kernel->n_maps)}));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .masked = true,
+                                          .vector = (uint8_t)d->flat_vector,
                                           .staged = d->desc->in_place}));
   LLRT_TRY(draft_map_steps(d, 0, kernel->n_maps, true, &number));
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)number,

@@ -367,6 +367,44 @@ static llrt_status add_thin(const llrt_op_desc *desc, const plan_target *target,
   return LLRT_OK;
 }
 
+/* From how many positions that tiles walk for each that there is, on, whole vectors in the destination's order are
+ * the better choice, where both sides have them. */
+#define FLAT_MIN_WASTE 1.02
+
+/* Positions that tiles walk along the digits of known extents, for each that is written. */
+static double tile_waste(const plan_kernel *kernel) {
+  double waste = 1;
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    const plan_digit *digit = &kernel->digit[bound->top];
+    if (!(bound->tensors >> PLAN_DESTINATION & 1) || bound->limit.arg >= 0 || bound->device) continue;
+    int64_t positions = digit->rest ? digit->upper.value << digit->bits : (int64_t)1 << digit->bits;
+    if (digit->rest && digit->upper.arg >= 0) continue;
+    int64_t step = bound->axis < 0 ? 1 : digit->step;
+    waste *= (double)(positions * step) / (double)bound->limit.value;
+  }
+  return waste;
+}
+
+static bool is_planners_choice(const plan_options *options) {
+  return !options || (options->exchange == PLAN_EXCHANGE_AUTO && !options->tile_bytes && !options->run_bytes &&
+                      !options->rest_bits);
+}
+
+/* Puts the flat kernel into the plan's place, if it moves vectors of an access's size and the tiles waste work. */
+static llrt_status prefer_flat(const llrt_op_desc *desc, const plan_target *target, plan *out, bool *flat) {
+  plan_kernel *kernel = &out->variant[1];
+  *flat = false;
+  if (target->lanes_first || tile_waste(&out->variant[0]) < FLAT_MIN_WASTE) return LLRT_OK;
+  if (plan_flat(desc, target, kernel) != LLRT_OK) return LLRT_OK;
+  const plan_step *load = &kernel->step[0];
+  *flat = load->kind == PLAN_LOAD && plan_access_bytes(kernel->tensor_bits[0], load->vector) == target->access_bytes;
+  if (!*flat) return LLRT_OK;
+  out->variant[0] = *kernel;
+  out->n_variants = 1;
+  return LLRT_OK;
+}
+
 /* Puts the kernel that gathers out of panels, where there is one, before the others: its range is the
  * narrowest. */
 static llrt_status add_panel(const llrt_op_desc *desc, const plan_target *target,
@@ -394,6 +432,11 @@ static llrt_status make_convert(const llrt_op_desc *desc, const plan_target *tar
   if (!tiled && moves_words(first))
     return llrt_error(LLRT_UNSUPPORTED,
                       "a map of 32-bit words: the storages have no common refinement");
+  if (tiled && is_planners_choice(options)) {
+    bool vectors;
+    LLRT_TRY(prefer_flat(desc, target, out, &vectors));
+    if (vectors) return LLRT_OK;
+  }
   if (tiled) {
     out->n_variants = 1;
     flat = tiled_range(first, &first->launch.range) && !moves_words(first);

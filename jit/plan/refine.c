@@ -201,6 +201,12 @@ static int rest_bits(const draft *d, int i, int most) {
   return bits_min(most, ceil_log2(bits_ceil_div(d->written[digit->axis].most, digit->step)));
 }
 
+/* log2 elements of a work tile: a digit that is the only one must be able to fill it. */
+static int tile_bits(const plan_kernel *kernel) {
+  int widest = bits_max(kernel->tensor_bits[0], kernel->tensor_bits[PLAN_DESTINATION]);
+  return bits_log2(kernel->target.tile_bytes) + 3 - bits_log2(widest);
+}
+
 llrt_status draft_digit_bits(draft *d) {
   plan_kernel *kernel = d->kernel;
   int n_rest = 0, fixed = 0;
@@ -213,6 +219,7 @@ llrt_status draft_digit_bits(draft *d) {
     else fixed += bits_log2(d->count[i]);
   }
   int most = d->desc->kind != LLRT_OP_CONVERT || d->walks_panel ? DRAFT_REDUCE_REST_BITS : DRAFT_REST_BITS;
+  if (n_rest == 1) most = bits_max(most, tile_bits(kernel) - fixed);
   most = n_rest == 0 ? 0 : bits_min(most, (60 - bits_min(fixed, 60)) / n_rest);
   if (d->options && d->options->rest_bits) most = bits_min(most, d->options->rest_bits);
   d->n_bits = 0;

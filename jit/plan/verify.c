@@ -193,7 +193,9 @@ static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
     CHECK(value->bits == kernel->tensor_bits[step->tensor], "step %d: width of the tensor", at);
     if (kernel->flat) {
       int pair = value->bits < 8 && step->kind == PLAN_STORE;
-      CHECK(step->vector == pair && step->masked, "step %d: a flat kernel moves elements", at);
+      CHECK(step->vector >= pair && step->masked, "step %d: a flat kernel moves elements", at);
+      for (int i = 0; i < step->vector; i++)
+        CHECK(plan_value_columns(value, PLAN_REGISTER)[i] == 1ull << i, "step %d: no vector", at);
       return LLRT_OK;
     }
     plan_address_of_tensor(kernel, step->tensor, &map);

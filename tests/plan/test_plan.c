@@ -235,6 +235,12 @@ static const text_pair general_pairs[] = {
      {17, 90}},
     {"storage(digits=[dim0: 45 reversed, dim0: 64, dim1: rest])",
      "storage(digits=[dim0: 64, dim0: 45 reversed, dim1: rest])", {2880, 2}},
+    /* rows of whole vectors that change places: NHD to HND of five heads of 80 */
+    {"storage(digits=[dim1: 80, dim0: 5, dim0: 16, dim0: rest])",
+     "storage(digits=[dim1: 80, dim0: 5 @ 1280, dim0: 16 @ 80, dim0: rest @ 6400])", {160, 80}},
+    {"storage(digits=[dim1: 80, dim0: 5, dim0: rest])", "storage(digits=[dim1: 16, dim0: rest, dim1: 5])", {55, 80}},
+    {"storage(digits=[dim1: 80, dim0: 5, dim0: rest], offset=[8])",
+     "storage(digits=[dim1: 80, dim0: 5 @ 880, dim0: rest @ 80])", {55, 80}},
     /* swizzles of carrying sums */
     {"row_major", "storage(digits=[dim1: rest, dim0: rest], swizzle=[0,2,5])", {33, 40}},
     {"storage(digits=[dim1: rest, dim0: rest], swizzle=[3,3,3])", "col_major", {70, 64}},
@@ -325,6 +331,32 @@ Test(plan, odd_rows_keep_wide_accesses) {
       free_conversion(&c);
     }
   }
+}
+
+/* Where tiles would overhang rows of whole vectors, one kernel moves those in the destination's order. (Elements of
+ * 4 bits have a digit of their own for the two of a byte.) */
+Test(plan, whole_vectors_of_short_rows) {
+  static const text_pair kv = {"storage(digits=[dim1: 80, dim0: 5, dim0: 16, dim0: rest])",
+                               "storage(digits=[dim1: 80, dim0: 5 @ 1280, dim0: 16 @ 80, dim0: rest @ 6400])",
+                               {160, 80}};
+  static const char *const gpus[] = {"sm_80", "sm_90a", "gfx942"};
+  static plan made;
+  for (size_t t = 0; t < sizeof gpus / sizeof *gpus; t++)
+    for (size_t w = 1; w < sizeof widths / sizeof *widths - 1; w++) {
+      pair p;
+      conversion c;
+      plan_target target;
+      parse_pair(&kv, &p);
+      cr_assert(fill_conversion(&p, widths[w], &c));
+      cr_assert_eq(plan_target_find(gpus[t], &target), LLRT_OK);
+      cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+      const plan_kernel *kernel = &made.variant[0];
+      cr_expect(kernel->flat, "%s, %s", gpus[t], llrt_dtype_name(widths[w]));
+      cr_expect_eq(made.n_variants, 1);
+      cr_expect_eq(llrt_dtype_bits(widths[w]) << kernel->step[0].vector, 128, "%s, %s", gpus[t],
+                   llrt_dtype_name(widths[w]));
+      free_conversion(&c);
+    }
 }
 
 static void random_pairs(bool permutation, uint64_t seed) {

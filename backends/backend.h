@@ -23,8 +23,8 @@ struct llrt_device {
 };
 
 typedef struct backend_launch {
-  bool early;      /* a later stage, which waits itself for the launch before it on the stream (target.early_stages):
-                      its blocks may start as soon as that allows it */
+  bool early;      /* the kernel waits by itself for what is before it on the stream (target.early_launches): its blocks
+                      may start as soon as that allows it */
   int64_t blocks;  /* > 0, < 2^31 */
   int32_t threads; /* of a block */
   int32_t block_bytes; /* what a block writes; 0: not known */

@@ -11,7 +11,7 @@ static llrt_status launch_stage(const llrt_op *op, int kernel, const plan_run *r
   LLRT_TRY(plan_run_stage(recipe, run, args, &blocks));
   if (blocks == 0) return LLRT_OK;
   const backend_module *module = atomic_load_explicit(&op->module[kernel], memory_order_acquire);
-  backend_launch launch = {.early = recipe->stage > 0,
+  backend_launch launch = {.early = op->device->target.early_launches,
                            .blocks = blocks,
                            .threads = recipe->threads,
                            .block_bytes = recipe->block_bytes,

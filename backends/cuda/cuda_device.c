@@ -107,7 +107,7 @@ static llrt_status take_context(cuda_device *device, void *caller_context) {
 static bool can_launch_early(const cuda_device *device) {
   const cuda_driver *driver = &device->driver;
   int version = 0;
-  if (!device->base.target.early_stages || !driver->cuLaunchKernelEx || !driver->cuDriverGetVersion) return false;
+  if (!device->base.target.early_launches || !driver->cuLaunchKernelEx || !driver->cuDriverGetVersion) return false;
   return driver->cuDriverGetVersion(&version) == 0 && version >= CUDA_VERSION_OF_PROGRAMMATIC_CAPTURE;
 }
 

@@ -1,6 +1,8 @@
 /* Target operations of NVPTX. */
 #include "jit/emit/builder.h"
 
+#include "base/bits.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -16,29 +18,37 @@ static void annotate(emitter *e, const char *key, int value) {
                               LLVMMetadataAsValue(e->context, node));
 }
 
-/* Blocks that a multiprocessor should have room for, where the code generator would take more registers but does
- * without spilling: what shifts rows, and tiles that wait for other blocks. */
+/* Threads for which a multiprocessor should have registers, where a thread moves at most so many words: 64 each. Told
+ * nothing, ptxas takes so few that loads wait for each other (0.85 of a copy instead of 0.97, blocks of 64 threads), or
+ * so many that too few threads are there (edges; docs/measurements.md). */
+#define RESIDENT_THREADS 1024
+#define RESIDENT_WORDS 16
+
+/* Blocks that a multiprocessor should have room for: of conversions, and tiles that wait for other blocks. */
 static void annotate_blocks(emitter *e) {
-  int blocks = e->kernel->lookback.used ? 3 : 0;
-  for (int i = 0; i < e->kernel->n_steps; i++)
-    if (e->kernel->step[i].overhang) blocks = 2;
+  const plan_kernel *kernel = e->kernel;
+  int blocks = kernel->lookback.used ? 3 : 0;
+  bool moves = kernel->walk.n_places == 0 && !kernel->lookback.used && kernel->cost.registers <= RESIDENT_WORDS;
+  if (moves) blocks = bits_max(RESIDENT_THREADS / kernel->launch.threads, 1);
+  for (int i = 0; i < kernel->n_steps; i++)
+    if (kernel->step[i].overhang && !moves) blocks = 2;
   if (blocks > 0) annotate(e, "minctasm", blocks);
 }
 
 static LLVMValueRef assemble_together(emitter *e, const char *text, const char *constraints,
                                       LLVMTypeRef result, LLVMValueRef *args, unsigned n_args);
 
-/* Stages overlap (backend_launch.early): here a stage waits until those before it are done and their stores seen,
- * then lets the next one's blocks start when all of its own have. Nothing is read earlier, because addresses come
- * from behind the wait. */
-static void meet_stages(emitter *e) {
+/* Launches overlap (backend_launch.early): here a kernel waits until all before it on the stream is done and its
+ * stores seen. A stage with others behind it then lets their blocks start when all of its own have; a last one does
+ * not, because what is launched behind it may read early what it writes, and because it gains nothing. Addresses that
+ * loads without a place in the order of memory accesses use (load_if) come from behind the wait. */
+static void meet_launches(emitter *e) {
   const plan_launch *launch = &e->kernel->launch;
   LLVMTypeRef nothing = LLVMVoidTypeInContext(e->context);
-  if (!e->kernel->target.early_stages) return;
-  if (launch->stage > 0) {
-    assemble_together(e, "griddepcontrol.wait;", "~{memory}", nothing, NULL, 0);
-    for (int i = 0; i < launch->n_args; i++) e->args[i] = e->ops->opaque(e, e->args[i]);
-  }
+  if (!e->kernel->target.early_launches) return;
+  assemble_together(e, "griddepcontrol.wait;", "~{memory}", nothing, NULL, 0);
+  bool pinned = launch->stage > 0 || e->kernel->n_indices > 0;
+  for (int i = 0; pinned && i < launch->n_args; i++) e->args[i] = e->ops->opaque(e, e->args[i]);
   if (launch->later > 0)
     assemble_together(e, "griddepcontrol.launch_dependents;", "~{memory}", nothing, NULL, 0);
 }
@@ -49,7 +59,7 @@ static void nvptx_begin(emitter *e) {
   annotate(e, "kernel", 1);
   annotate(e, "maxntidx", e->kernel->launch.threads);
   annotate_blocks(e);
-  meet_stages(e);
+  meet_launches(e);
 }
 
 /* The dynamic array, whose size the launch gives: only that may pass 48 KiB. */

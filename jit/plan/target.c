@@ -50,7 +50,7 @@ static const plan_target targets[] = {
     {.name = "sm_80", NVIDIA(163), .matrix_load = true},
     {.name = "sm_89", NVIDIA(99), .matrix_load = true},
     {.name = "sm_90a", NVIDIA(227), .matrix_load = true, .matrix_store = true, .cluster_bits = 3,
-     .early_stages = true},
+     .early_launches = true},
     {.name = "gfx90a", AMD(64)},
     {.name = "gfx942", AMD(64)},
     {.name = "x86-64-v2", HOST(16)},

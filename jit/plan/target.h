@@ -43,7 +43,7 @@ typedef struct plan_target {
   plan_clocks clocks;
   int cluster_bits;       /* log2 blocks of a cluster, at most; 0: blocks do not read each other's memory */
   bool matrix_load, matrix_store; /* ldmatrix, stmatrix */
-  bool early_stages;      /* a stage's blocks may start while the stage before still runs, and wait for its end */
+  bool early_launches;    /* a kernel's blocks may start while what is before it on the stream ends: they wait for that */
   bool fold_lanes;        /* one instruction joins integers of 32 bits across all lanes: redux.sync */
   bool lanes_first;       /* a global access is contiguous over lanes first (host), registers first (GPU) */
 } plan_target;

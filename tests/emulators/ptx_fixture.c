@@ -12,7 +12,7 @@ static const char before[] =
     ".shared .align 128 .b8 tile[%d];\n"
     "ld.param.u64 %%d30, [in];\nld.param.u64 %%d31, [out];\n"
     "mov.u32 %%r9, %%tid.x;\nmov.u32 %%r8, %%laneid;\n"
-    "mul.wide.u32 %%d29, %%r9, 24;\nadd.s64 %%d30, %%d30, %%d29;\n"
+    "%s\nmul.wide.u32 %%d29, %%r9, 24;\nadd.s64 %%d30, %%d30, %%d29;\n"
     "mul.wide.u32 %%d29, %%r9, 8;\nadd.s64 %%d31, %%d31, %%d29;\n";
 static const char operand[] =
     "ld.global.u64 %%d%d, [%%d30+%d];\ncvt.u32.u64 %%r%d, %%d%d;\ncvt.u16.u64 %%h%d, %%d%d;\n"
@@ -21,9 +21,11 @@ static const char after[] = "st.global.u64 [%d31], %d0;\nret;\n}\n";
 
 static char *text_of(const ptx_program *program) {
   size_t size = sizeof before + 4 * sizeof operand + sizeof after + strlen(program->body) + 64;
+  const char *first = program->first ? program->first : "";
+  size += strlen(first);
   char *text = malloc(size);
   size_t used = (size_t)snprintf(text, size, before,
-                                 program->shared_bytes ? program->shared_bytes : 4096);
+                                 program->shared_bytes ? program->shared_bytes : 4096, first);
   for (int k = 1; k <= 3; k++) {
     used += (size_t)snprintf(text + used, size - used, operand, k, 8 * (k - 1), k, k, k, k, k, k);
   }
@@ -48,7 +50,7 @@ void ptx_program_run(const ptx_program *program, const uint64_t (*in)[3], ptx_re
   if (module) {
     void *parameters[] = {&from, &to};
     ptx_grid grid = {.memory = &memory, .blocks = blocks, .threads = threads, .cluster = blocks,
-                     .parameters = parameters};
+                     .programmatic = program->programmatic, .parameters = parameters};
     result->done = ptx_launch(ptx_module_kernel(module, "test"), &grid, &result->counters,
                               &result->fault);
     emu_memory_read(&memory, result->out, to, places * sizeof(uint64_t));

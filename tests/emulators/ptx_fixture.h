@@ -10,10 +10,12 @@
  * leaves its result in %d0. %d30, %d31: its places in the input and output. */
 typedef struct ptx_program {
   const char *body;
+  const char *first; /* what stands before the operands are loaded; NULL: nothing */
   int threads;      /* 0: 32 */
   int shared_bytes; /* of `tile`; 0: 4096 */
   int cluster;      /* so many blocks, which are one cluster; 0: 1. All have the same places; the output has as
                        many more for each */
+  bool programmatic; /* launched while the grid before it ends */
 } ptx_program;
 
 typedef struct ptx_result {

@@ -143,6 +143,25 @@ Test(ptx_faults, harmless) {
   }
 }
 
+/* What is launched while the grid before it ends touches no global memory before it has waited. */
+Test(ptx_faults, programmatic_launches) {
+  static ptx_result result;
+  const char *wait = "griddepcontrol.wait; griddepcontrol.launch_dependents;";
+  ptx_program program = {.body = "mov.u64 %d0, %d1;", .threads = 64, .first = wait, .programmatic = true};
+  ptx_program_run(&program, NULL, &result);
+  cr_expect(result.done, "%s", result.fault.message);
+  cr_expect_eq(result.out[33], 1);
+  program.first = "setp.lt.u32 %p4, %r9, 33; @%p4 griddepcontrol.wait;";
+  ptx_program_run(&program, NULL, &result);
+  cr_expect(!result.done);
+  cr_expect_eq(result.fault.kind, EMU_RACE, "%s", result.fault.message);
+  cr_expect_eq(result.fault.lane, 1);
+  cr_expect(strstr(result.fault.instruction, "ld.global"), "%s", result.fault.instruction);
+  program.programmatic = false;
+  ptx_program_run(&program, NULL, &result);
+  cr_expect(result.done, "%s", result.fault.message);
+}
+
 Test(ptx_faults, text) {
   emu_fault fault;
   char text[256];

@@ -361,11 +361,15 @@ cuda_result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, uns
 cuda_result cuLaunchKernelEx(const cuda_launch_config *config, void *function, void **parameters,
                              void **extra) {
   unsigned cluster = 1;
+  bool programmatic = false;
   cuda_ordinal device;
   if (cuCtxGetDevice(&device) != 0) return INVALID_CONTEXT;
   for (unsigned i = 0; i < config->n_attributes; i++) {
     const cuda_launch_attribute *attribute = &config->attributes[i];
-    if (attribute->id == CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION && gpus[device].major >= 9) continue;
+    if (attribute->id == CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION && gpus[device].major >= 9) {
+      programmatic = attribute->value.programmatic_serialization != 0;
+      continue;
+    }
     if (attribute->id != CUDA_LAUNCH_CLUSTER_DIMENSION) return INVALID_VALUE;
     cluster = attribute->value.cluster.x;
     if (attribute->value.cluster.y != 1 || attribute->value.cluster.z != 1) return INVALID_VALUE;
@@ -375,6 +379,6 @@ cuda_result cuLaunchKernelEx(const cuda_launch_config *config, void *function, v
   if (cluster == 0 || cluster > 8 || config->grid_x % cluster) return INVALID_VALUE;
   if (cluster > 1 && gpus[device].major < 9) return INVALID_VALUE;
   return launch(function, &(ptx_grid){.memory = &memory, .blocks = config->grid_x,
-                                      .threads = config->block_x, .cluster = cluster,
+                                      .threads = config->block_x, .cluster = cluster, .programmatic = programmatic,
                                       .dynamic_shared = config->shared_bytes, .parameters = parameters});
 }

@@ -26,6 +26,7 @@ typedef struct ptx_grid {
   emu_memory *memory;
   uint32_t blocks, threads; /* > 0; along x */
   uint32_t cluster;         /* blocks of a cluster, which divide `blocks`; 0: 1 */
+  bool programmatic;        /* launched while the grid before it ends: what touches global memory has waited */
   uint32_t dynamic_shared;  /* bytes of .extern .shared */
   void *const *parameters;  /* addresses of the kernel's parameters, in order */
 } ptx_grid;

@@ -115,6 +115,13 @@ static bool run_warp_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uin
                    "lanes 0x%08x come to a barrier of 0x%08x", mask, members);
 }
 
+/* The grid before this one has ended already. */
+static bool run_grid_wait(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  (void)run, (void)op;
+  warp->waited |= mask;
+  return true;
+}
+
 static bool run_nothing(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   (void)run, (void)warp, (void)op, (void)mask;
   return true;
@@ -205,8 +212,8 @@ const ptx_form ptx_control_forms[] = {
     ROW("bar sync", "s?s", run_barrier, PTX_BARRIER),
     ROW("barrier sync ?aligned", "s?s", run_barrier, PTX_BARRIER),
     ROW("bar warp sync", "s", run_warp_barrier, PTX_BARRIER),
-    /* Launches run one after the other: there is nothing to wait for. */
-    ROW("griddepcontrol wait|launch_dependents", "", run_nothing, PTX_BARRIER),
+    ROW("griddepcontrol wait", "", run_grid_wait, PTX_BRANCH),
+    ROW("griddepcontrol launch_dependents", "", run_nothing, PTX_BRANCH),
     ROW("membar cta|gl|sys", "", run_nothing, PTX_BARRIER),
     ROW("fence acq_rel|sc cta|cluster|gpu|sys", "", run_nothing, PTX_BARRIER),
     {0}};

@@ -196,6 +196,7 @@ static void start_block(ptx_run *run) {
     warp->pc = 0;
     warp->alive = warp->active = threads >= PTX_LANES ? PTX_FULL : (1u << threads) - 1;
     warp->limit = INT32_MAX;
+    warp->waited = run->grid->programmatic ? 0 : PTX_FULL;
     warp->at_barrier = warp->arrived = warp->at_cluster_barrier = false;
   }
 }

@@ -31,6 +31,7 @@ struct ptx_warp {
   int barrier, barrier_threads; /* at_barrier: which, and how many threads it wants; 0: all */
   bool arrived, at_cluster_barrier; /* barrier.cluster: arrived in arrived_phase; waits for its end */
   int arrived_phase;
+  uint32_t waited;        /* griddepcontrol.wait: lanes */
   void *async; /* ptx_async.c: copies under way */
   ptx_wgmma *wgmma; /* ptx_wgmma.c: products under way */
 };

@@ -1,0 +1,363 @@
+#include "dot_reference.h"
+
+#include "../number_reference.h"
+#include "../storage_walk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+uint64_t dot_random(uint64_t *state) {
+  uint64_t z = *state += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  return z ^ z >> 31;
+}
+
+int dot_random_below(uint64_t *state, int n) { return (int)(dot_random(state) >> 33) % n; }
+
+/* ---- table 4 ---- */
+
+static const llrt_dtype table4_integers[] = {LLRT_I8, LLRT_I16, LLRT_I32, LLRT_I64};
+static const llrt_dtype table4_floats[] = {LLRT_F16, LLRT_BF16, LLRT_F32, LLRT_F64, LLRT_E4M3, LLRT_E5M2};
+static const int64_t table4_extents[] = {1, 8, 16, 32, 64, 128};
+#define PAIRS (4 * 6)
+#define SHAPES (6 * 6 * 6)
+
+int dot_table4_count(void) { return 2 * PAIRS * SHAPES; }
+
+void dot_table4_problem(int number, dot_problem *made) {
+  int shape = number % SHAPES, pair = number / SHAPES % PAIRS;
+  bool swapped = number / SHAPES / PAIRS;
+  llrt_dtype types[] = {table4_integers[pair % 4], table4_floats[pair / 4]};
+  memset(made, 0, sizeof *made);
+  made->m = table4_extents[shape % 6];
+  made->n = table4_extents[shape / 6 % 6];
+  made->k = table4_extents[shape / 36];
+  made->type[LLRT_DOT_A] = types[swapped];
+  made->type[LLRT_DOT_B] = types[!swapped];
+}
+
+/* ---- random problems ---- */
+
+static const llrt_dtype operand_types[] = {LLRT_F16, LLRT_BF16, LLRT_F32, LLRT_E4M3, LLRT_E5M2, LLRT_I8,
+                                           LLRT_U8,  LLRT_E2M1, LLRT_I4,  LLRT_U4,   LLRT_F64,  LLRT_I16,
+                                           LLRT_I32, LLRT_I64};
+
+static int64_t random_extent(uint64_t *seed, int most) {
+  static const int64_t usual[] = {1, 2, 8, 16, 32, 64, 96, 128};
+  int64_t extent = dot_random_below(seed, 3) ? usual[dot_random_below(seed, 8)] : 1 + dot_random_below(seed, most);
+  return extent < most ? extent : 1 + dot_random_below(seed, most);
+}
+
+static bool is_integer(llrt_dtype type) { return type >= LLRT_I64 && type <= LLRT_U4; }
+
+/* A storage that takes any extents; text for a tensor of `rank` axes of these extents. */
+static void random_storage(uint64_t *seed, int rank, const int64_t *extent, bool bytes, char *text) {
+  static const char *const tiles[] = {
+      "identity1d(8, offset, dim1) * identity1d(16, offset, dim0)",
+      "identity1d(4, offset, dim0) * identity1d(32, offset, dim1)",
+      "{offset: [[1,0],[0,1],[2,0],[0,2],[4,0],[0,4],[8,8],[0,8]]} -> [dim0:16, dim1:16]"};
+  int64_t pitch = extent[rank - 1] + 2 * dot_random_below(seed, 9);
+  text[0] = 0;
+  switch (dot_random_below(seed, 5)) {
+    case 0: break;
+    case 1: snprintf(text, DOT_STORAGE_TEXT, "col_major"); break;
+    case 2:
+      if (rank == 2 && !bytes) snprintf(text, DOT_STORAGE_TEXT, "strided([%lld,1])", (long long)pitch);
+      break;
+    case 3:
+      if (rank == 2 && !bytes) snprintf(text, DOT_STORAGE_TEXT, "strided([1,%lld])", (long long)(extent[0] + 8));
+      break;
+    default: {
+      int tile = dot_random_below(seed, 3);
+      int64_t rows = tile == 1 ? 4 : 16, columns = tile == 0 ? 8 : tile == 1 ? 32 : 16;
+      if (rank == 2 && extent[0] % rows == 0 && extent[1] % columns == 0)
+        snprintf(text, DOT_STORAGE_TEXT, "tiled([%lld,%lld], %s, order=[1,0])", (long long)rows, (long long)columns,
+                 tiles[tile]);
+    }
+  }
+}
+
+static void random_scales(uint64_t *seed, int operand, dot_problem *p) {
+  static const llrt_dtype scales[] = {LLRT_E8M0, LLRT_E8M0, LLRT_E4M3, LLRT_F16, LLRT_BF16, LLRT_F32};
+  static const int64_t groups[] = {16, 32, 32, 64, 128, LLRT_GROUP_ALL};
+  llrt_dtype element = p->type[operand ? LLRT_DOT_B : LLRT_DOT_A];
+  llrt_dot_role scale = operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A;
+  int kind = dot_random_below(seed, 6), along_k = operand ? 0 : 1;
+  bool narrow = llrt_dtype_bits(element) <= 8;
+  p->type[scale] = scales[kind];
+  p->group[operand][along_k] = narrow ? groups[dot_random_below(seed, 6)] : LLRT_GROUP_ALL;
+  p->group[operand][!along_k] = dot_random_below(seed, 8) ? 1 : 16;
+  if (is_integer(element) && narrow && dot_random_below(seed, 2))
+    p->type[scale + 1] = dot_random_below(seed, 4) ? element : LLRT_F16;
+  if (kind < 2 && narrow && dot_random_below(seed, 2)) {
+    p->range[operand][0] = 122;
+    p->range[operand][1] = 132;
+  }
+  if (dot_random_below(seed, 4) == 0) p->type[scale + 2] = LLRT_F32;
+}
+
+static void random_edges(uint64_t *seed, dot_problem *p) {
+  static const llrt_dtype addends[] = {LLRT_F32, LLRT_F16, LLRT_BF16};
+  static const uint8_t activations[] = {LLRT_MAP_RELU, LLRT_MAP_GELU, LLRT_MAP_SILU};
+  static const double factors[] = {2, 0.5, -1, 0.75};
+  if (dot_random_below(seed, 4) == 0) p->alpha = factors[dot_random_below(seed, 4)];
+  if (dot_random_below(seed, 4) == 0) {
+    p->type[LLRT_DOT_C] = addends[dot_random_below(seed, 3)];
+    p->beta = factors[dot_random_below(seed, 4)];
+  }
+  if (dot_random_below(seed, 4) == 0) p->type[LLRT_DOT_BIAS] = addends[dot_random_below(seed, 3)];
+  if (dot_random_below(seed, 3) == 0) p->map[p->n_maps++] = activations[dot_random_below(seed, 3)];
+  if (dot_random_below(seed, 6) == 0) {
+    p->map[p->n_maps++] = LLRT_MAP_ADD;
+    p->type[LLRT_DOT_ADD] = addends[dot_random_below(seed, 3)];
+  }
+  if (dot_random_below(seed, 6) == 0) {
+    p->map[p->n_maps++] = LLRT_MAP_SCALE;
+    p->type[LLRT_DOT_SCALE_D] = LLRT_F32;
+    p->group[2][0] = dot_random_below(seed, 2) ? 1 : LLRT_GROUP_ALL;
+    p->group[2][1] = dot_random_below(seed, 2) ? 32 : LLRT_GROUP_ALL;
+  }
+}
+
+static void random_result(uint64_t *seed, dot_problem *p, bool sums_in_integers) {
+  static const llrt_dtype results[] = {LLRT_F32, LLRT_F16, LLRT_BF16, LLRT_E4M3, LLRT_I8, LLRT_F64};
+  if (sums_in_integers || dot_random_below(seed, 2)) return;
+  p->type[LLRT_DOT_D] = results[dot_random_below(seed, 6)];
+}
+
+static int count_tensors(const dot_problem *p) {
+  int n = p->type[LLRT_DOT_D] ? 0 : 1;
+  for (int r = 0; r < LLRT_DOT_ROLES; r++) n += p->type[r] != LLRT_DTYPE_NONE;
+  return n;
+}
+
+/* The extents of a role's tensor. Returns its rank. */
+static int extents_of(const dot_problem *p, int role, int64_t *extent) {
+  bool of_a = role == LLRT_DOT_A || (role >= LLRT_DOT_SCALE_A && role <= LLRT_DOT_GLOBAL_A);
+  bool of_b = role == LLRT_DOT_B || (role >= LLRT_DOT_SCALE_B && role <= LLRT_DOT_GLOBAL_B);
+  int64_t last[] = {of_b ? p->k : p->m, of_a ? p->k : p->n};
+  const int64_t *group = p->group[of_a ? 0 : of_b ? 1 : 2];
+  bool scales = role == LLRT_DOT_SCALE_A || role == LLRT_DOT_ZERO_A || role == LLRT_DOT_SCALE_B ||
+                role == LLRT_DOT_ZERO_B || role == LLRT_DOT_SCALE_D;
+  int rank = 0;
+  if (role == LLRT_DOT_GLOBAL_A || role == LLRT_DOT_GLOBAL_B) return 0;
+  if (role == LLRT_DOT_BIAS) {
+    extent[0] = p->n;
+    return 1;
+  }
+  for (int i = 0; i < p->n_batch && !(of_a && p->shared[0]) && !(of_b && p->shared[1]); i++)
+    extent[rank++] = p->batch[i];
+  for (int i = 0; i < 2; i++) {
+    int64_t g = scales ? group[i] : 1;
+    extent[rank++] = g == LLRT_GROUP_ALL ? 1 : g > 1 ? (last[i] + g - 1) / g : last[i];
+  }
+  return rank;
+}
+
+void dot_problem_random(uint64_t seed, int most, dot_problem *made) {
+  uint64_t *s = &seed;
+  int n_types = (int)(sizeof operand_types / sizeof *operand_types);
+  do {
+    memset(made, 0, sizeof *made);
+    made->m = random_extent(s, most);
+    made->n = random_extent(s, most);
+    made->k = random_extent(s, most);
+    made->n_batch = dot_random_below(s, 3) ? 0 : 1 + dot_random_below(s, 2);
+    for (int i = 0; i < made->n_batch; i++) made->batch[i] = 1 + dot_random_below(s, 4);
+    if (made->n_batch) made->shared[dot_random_below(s, 2)] = dot_random_below(s, 2);
+    llrt_dtype a = operand_types[dot_random_below(s, dot_random_below(s, 3) ? 8 : n_types)];
+    llrt_dtype b = operand_types[dot_random_below(s, dot_random_below(s, 4) ? 11 : n_types)];
+    made->type[LLRT_DOT_A] = a;
+    made->type[LLRT_DOT_B] = b;
+    bool integers = is_integer(a) && is_integer(b);
+    if (llrt_dtype_bits(b) <= 8 && !integers && dot_random_below(s, 2)) random_scales(s, 1, made);
+    if (!integers && dot_random_below(s, 5) == 0) random_scales(s, 0, made);
+    if (!integers) random_edges(s, made);
+    random_result(s, made, integers);
+    made->tf32 = dot_random_below(s, 4) == 0;
+    made->data = dot_random_below(s, 3) == 0;
+    if (!integers && dot_random_below(s, 12) == 0) made->data = DOT_SPECIAL;
+  } while (count_tensors(made) > LLRT_MAX_TENSORS);
+  for (int r = 0; r <= LLRT_DOT_B; r++) {
+    int64_t extent[LLRT_MAX_RANK];
+    int rank = extents_of(made, r, extent);
+    random_storage(s, rank, extent, made->type[r] && llrt_dtype_bits(made->type[r]) < 8, made->storage[r]);
+  }
+}
+
+/* ---- titles ---- */
+
+static int title_type(const dot_problem *p, int role, char *text, size_t size) {
+  static const struct { int role; const char *mark; } on[] = {{0, "/"}, {1, "-"}, {2, "*"}};
+  int n = snprintf(text, size, "%s", llrt_dtype_name(p->type[role]));
+  int first = role == LLRT_DOT_B ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A;
+  for (int i = 0; i < 3; i++) {
+    llrt_dtype type = p->type[first + on[i].role];
+    const int64_t *group = p->group[role == LLRT_DOT_B];
+    if (!type) continue;
+    n += snprintf(text + n, size - (size_t)n, "%s%s", on[i].mark, llrt_dtype_name(type));
+    if (i == 0) n += snprintf(text + n, size - (size_t)n, "(%lld,%lld)", (long long)group[0], (long long)group[1]);
+  }
+  return n;
+}
+
+void dot_problem_title(const dot_problem *p, char *title, size_t size) {
+  static const char *const maps[] = {"", "", "", " scale", " add", " relu", " gelu", " silu"};
+  char a[64], b[64];
+  title_type(p, LLRT_DOT_A, a, sizeof a);
+  title_type(p, LLRT_DOT_B, b, sizeof b);
+  int n = snprintf(title, size, "%s x %s -> %s [%lld,%lld]x[%lld,%lld]", a, b, llrt_dtype_name(p->type[LLRT_DOT_D]),
+                   (long long)p->m, (long long)p->k, (long long)p->k, (long long)p->n);
+  for (int i = 0; i < p->n_batch; i++) n += snprintf(title + n, size - (size_t)n, " batch %lld", (long long)p->batch[i]);
+  if (p->n_batch && (p->shared[0] || p->shared[1])) n += snprintf(title + n, size - (size_t)n, " of %s", p->shared[0] ? "B" : "A");
+  if (p->alpha != 0) n += snprintf(title + n, size - (size_t)n, " alpha %g", p->alpha);
+  if (p->type[LLRT_DOT_C]) n += snprintf(title + n, size - (size_t)n, " C %g%s", p->beta, p->in_place ? " = D" : "");
+  if (p->type[LLRT_DOT_BIAS]) n += snprintf(title + n, size - (size_t)n, " bias");
+  for (int i = 0; i < p->n_maps; i++) n += snprintf(title + n, size - (size_t)n, "%s", maps[p->map[i]]);
+  if (p->tf32) n += snprintf(title + n, size - (size_t)n, " tf32");
+  if (p->data) n += snprintf(title + n, size - (size_t)n, "%s", p->data == DOT_EXACT ? " exact" : " special");
+  for (int r = 0; r <= LLRT_DOT_B && n < (int)size; r++)
+    if (p->storage[r][0]) n += snprintf(title + n, size - (size_t)n, "; %c %s", "ADB"[r], p->storage[r]);
+}
+
+/* ---- elements ---- */
+
+static bool is_scale_role(int role) {
+  return role == LLRT_DOT_SCALE_A || role == LLRT_DOT_SCALE_B || role == LLRT_DOT_SCALE_D ||
+         role == LLRT_DOT_GLOBAL_A || role == LLRT_DOT_GLOBAL_B;
+}
+
+static double exact_number(uint64_t *seed, int role) {
+  static const double scales[] = {0.5, 1, 2};
+  if (is_scale_role(role)) return scales[dot_random_below(seed, 3)];
+  return dot_random_below(seed, 9) - 4;
+}
+
+static double any_number(uint64_t *seed, int role) {
+  double x = (double)(dot_random_below(seed, 8193) - 4096) / 2048;
+  return is_scale_role(role) ? 0.25 + fabs(x) / 2 : x;
+}
+
+static uint64_t make_code(const dot_problem *p, int role, llrt_dtype type, uint64_t *seed) {
+  static const double specials[] = {INFINITY, -INFINITY, 0.0, -0.0, NAN};
+  int bits = llrt_dtype_bits(type);
+  bool integer = is_integer(type), power = type == LLRT_E8M0;
+  const uint8_t *range = p->range[role == LLRT_DOT_SCALE_B];
+  if (p->data == DOT_EXACT) {
+    double x = exact_number(seed, role);
+    if (type == LLRT_U8 || type == LLRT_U4) x = fabs(x);
+    if (power) return (uint64_t)(126 + dot_random_below(seed, 3));
+    return integer ? (uint64_t)(int64_t)x & (bits == 64 ? ~0ull : (1ull << bits) - 1) : reference_encode(type, x);
+  }
+  if (integer) return dot_random(seed) & (bits == 64 ? ~0ull : (1ull << bits) - 1);
+  if (power && range[1]) return range[0] + (uint64_t)dot_random_below(seed, range[1] - range[0] + 1);
+  if (power) return p->data == DOT_SPECIAL && dot_random_below(seed, 40) == 0 ? 0xFF : 117 + (uint64_t)dot_random_below(seed, 20);
+  if (p->data == DOT_SPECIAL && dot_random_below(seed, 200) == 0) return reference_encode(type, specials[dot_random_below(seed, 5)]);
+  if (bits == 4) return dot_random(seed) & 15;
+  return reference_encode(type, any_number(seed, role));
+}
+
+/* ---- tensors ---- */
+
+static void put_code(llrt_dtype type, uint8_t *bytes, int64_t at, uint64_t code) {
+  int bits = llrt_dtype_bits(type);
+  if (bits >= 8) {
+    memcpy(bytes + at * bits / 8, &code, (size_t)bits / 8);
+    return;
+  }
+  uint8_t *byte = bytes + at / 2;
+  int shift = (int)(at & 1) * 4;
+  *byte = (uint8_t)((*byte & ~(15u << shift)) | (unsigned)code << shift);
+}
+
+static int64_t flat_index(const llrt_tensor *tensor, const int64_t *x) {
+  int64_t at = 0;
+  for (int a = 0; a < tensor->rank; a++) at = at * tensor->shape[a] + x[a];
+  return at;
+}
+
+static void fill_image(dot_part *part) {
+  storage_walk walk;
+  if (part->elements == 0) return;
+  storage_walk_begin(&walk, &part->storage, &part->binding);
+  do {
+    if (storage_walk_is_element(&walk, part->tensor.shape))
+      put_code(part->tensor.dtype, part->image, walk.place, part->code[flat_index(&part->tensor, walk.coords)]);
+  } while (storage_walk_next(&walk));
+}
+
+static bool make_part(const dot_problem *p, int role, llrt_dtype type, uint64_t *seed, dot_part *part) {
+  llrt_tensor *tensor = &part->tensor;
+  const char *text = p->storage[role][0] ? p->storage[role] : "row_major";
+  *tensor = (llrt_tensor){.dtype = type, .storage = &part->storage};
+  tensor->rank = extents_of(p, role, tensor->shape);
+  int64_t bytes;
+  if (llrt_storage_parse(text, tensor->rank, tensor->shape, &part->storage) != LLRT_OK) return false;
+  if (llrt_storage_bind(&part->storage, tensor->rank, tensor->shape, NULL, &part->binding) != LLRT_OK) return false;
+  if (llrt_storage_bytes(&part->binding, llrt_dtype_bits(type), &bytes) != LLRT_OK) return false;
+  part->elements = 1;
+  for (int a = 0; a < tensor->rank; a++) part->elements *= tensor->shape[a];
+  part->bytes = (size_t)bytes;
+  part->code = malloc(((size_t)part->elements + 1) * sizeof *part->code);
+  part->image = malloc(part->bytes + 1);
+  if (!part->code || !part->image) return false;
+  for (size_t i = 0; i < part->bytes; i++) part->image[i] = (uint8_t)dot_random(seed);
+  for (int64_t i = 0; i < part->elements; i++) part->code[i] = make_code(p, role, type, seed);
+  if (role != LLRT_DOT_D) fill_image(part);
+  tensor->data = part->image;
+  return true;
+}
+
+static const llrt_tensor *tensor_of(const dot_bench *bench, int role) {
+  return bench->problem.type[role] ? &bench->part[role].tensor : NULL;
+}
+
+static void fill_scaling(const dot_bench *bench, int operand, llrt_dot_scaling *scaling) {
+  const dot_problem *p = &bench->problem;
+  int first = operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A;
+  scaling->scale = tensor_of(bench, first);
+  scaling->zero = tensor_of(bench, first + 1);
+  scaling->global = tensor_of(bench, first + 2);
+  for (int i = 0; i < 2; i++) scaling->group[i] = p->group[operand][i] ? p->group[operand][i] : 1;
+  scaling->range_low = p->range[operand][0];
+  scaling->range_high = p->range[operand][1];
+}
+
+static void fill_params(dot_bench *bench) {
+  const dot_problem *p = &bench->problem;
+  llrt_dot_params *params = &bench->params;
+  int rank = p->n_batch + 2;
+  *params = (llrt_dot_params){.alpha = p->alpha, .beta = p->beta, .accumulate = p->accumulate, .dtype = p->type[LLRT_DOT_D],
+                              .tf32 = p->tf32, .fast_accumulate = p->fast, .n_maps = p->n_maps};
+  params->c = tensor_of(bench, LLRT_DOT_C);
+  params->bias = tensor_of(bench, LLRT_DOT_BIAS);
+  params->add = tensor_of(bench, LLRT_DOT_ADD);
+  params->scale = tensor_of(bench, LLRT_DOT_SCALE_D);
+  fill_scaling(bench, 0, &params->a);
+  fill_scaling(bench, 1, &params->b);
+  for (int i = 0; i < p->n_maps; i++) {
+    params->maps[i].kind = (llrt_map_kind)p->map[i];
+    for (int a = 0; a < 2; a++) params->maps[i].group[rank - 2 + a] = p->group[2][a] ? p->group[2][a] : 1;
+  }
+}
+
+bool dot_bench_make(const dot_problem *problem, uint64_t seed, dot_bench *bench) {
+  memset(bench, 0, sizeof *bench);
+  bench->problem = *problem;
+  dot_problem *p = &bench->problem;
+  for (int r = 0; r < LLRT_DOT_ROLES; r++)
+    if (p->type[r] && !make_part(p, r, p->type[r], &seed, &bench->part[r])) return false;
+  fill_params(bench);
+  if (p->type[LLRT_DOT_D]) return true;
+  p->type[LLRT_DOT_D] = bench->params.dtype = dot_reference_result(p);
+  return make_part(p, LLRT_DOT_D, p->type[LLRT_DOT_D], &seed, &bench->part[LLRT_DOT_D]);
+}
+
+void dot_bench_free(dot_bench *bench) {
+  for (int r = 0; r < LLRT_DOT_ROLES; r++) {
+    free(bench->part[r].code);
+    free(bench->part[r].image);
+  }
+  memset(bench, 0, sizeof *bench);
+}

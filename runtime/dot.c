@@ -247,9 +247,13 @@ static llrt_dtype default_type(const llrt_op_desc *desc) {
   return rule.result;
 }
 
-static llrt_status describe_result(const llrt_tensor *a, const llrt_tensor *b, const llrt_dot_params *params,
-                                   llrt_tensor *d) {
+llrt_status llrt_dot_result(const llrt_tensor *a, const llrt_tensor *b, const llrt_dot_params *params,
+                            llrt_tensor *d) {
   llrt_dot_call call;
+  LLRT_REQUIRE(d, "d is NULL");
+  *d = (llrt_tensor){.rank = 0};
+  LLRT_REQUIRE(a, "a is NULL");
+  LLRT_REQUIRE(b, "b is NULL");
   *d = (llrt_tensor){.device = a->device, .rank = a->rank > b->rank ? a->rank : b->rank};
   LLRT_REQUIRE(a->rank >= 2 && b->rank >= 2 && d->rank < LLRT_MAX_RANK, "operands of rank %d and %d, not 2 to %d",
                a->rank, b->rank, LLRT_MAX_RANK - 1);
@@ -274,7 +278,7 @@ llrt_status llrt_dot(const llrt_tensor *a, const llrt_tensor *b, const llrt_stor
   LLRT_REQUIRE(a, "a is NULL");
   LLRT_REQUIRE(b, "b is NULL");
   llrt_tensor shape, made;
-  LLRT_TRY(describe_result(a, b, params, &shape));
+  LLRT_TRY(llrt_dot_result(a, b, params, &shape));
   LLRT_TRY(llrt_result_make(&shape, storage, LLRT_DTYPE_NONE, stream, &made));
   return llrt_result_settle(llrt_dot_into(a, b, &made, params, stream), &made, stream, result);
 }

@@ -1,18 +1,14 @@
 /* llrt compile: a kernel, or a stage on the way to it, without a device. */
 #include "tools/common/array_file.h"
-#include "tools/request.h"
+#include "tools/request_described.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { FROM, TO, SHAPE, DTYPE, TARGET, EMIT, OUTPUT, INDEX, OUT_OF_RANGE, AXIS, FORM, OP, ACCUMULATE, EXCLUSIVE, REVERSE, MAPS };
+enum { EMIT = REQUEST_N_DESCRIBED_OPTIONS, OUTPUT };
 
 static const option_spec table[] = {
-    [FROM] = {"from", 0, "EXPR", "storage of the source (default row_major)"},
-    [TO] = {"to", 0, "EXPR", "storage of the destination"},
-    [SHAPE] = {"shape", 0, "MxN", "logical shape of the source (scatter: the destination); a\nliteral expression carries its own"},
-    [DTYPE] = {"dtype", 0, "TYPE", "element type, such as f32, bf16, u8 (default f32)"},
-    [TARGET] = {"target", 0, "T", "sm_90a, sm_89, sm_80, gfx90a, gfx942 or host"},
+    REQUEST_DESCRIBED_OPTIONS,
     [EMIT] = {"emit", 0, "FORM",
               "plan: what the kernel does, as text\n"
               "ir: LLVM IR after optimisation\n"
@@ -21,10 +17,6 @@ static const option_spec table[] = {
               "asm: the target's assembly\n"
               "kernel: bytes that llrt_op_load runs without a compiler"},
     [OUTPUT] = {"output", 'o', "FILE", "where it goes (default for text: standard output)"},
-    REQUEST_DESCRIBED_INDEX_OPTIONS,
-    REQUEST_REDUCE_OPTIONS,
-    REQUEST_DIRECTION_OPTIONS,
-    REQUEST_MAP_OPTIONS,
     {0},
 };
 
@@ -61,46 +53,18 @@ static int write_bytes(const char *path, const char *bytes, size_t size) {
 
 static int run(const options *given) {
   const char *const *value = given->value;
-  request r;
   char *bytes;
   size_t size;
-  if (!value[TARGET]) return tool_wrong("compile", "--target is missing");
+  if (!value[DESCRIBED_TARGET]) return tool_wrong("compile", "--target is missing");
   if (!value[EMIT]) return tool_wrong("compile", "--emit is missing");
   const form *wanted = find_form(value[EMIT]);
   if (!wanted) return tool_wrong("compile", "--emit %s is no form", value[EMIT]);
   if (wanted->binary && !value[OUTPUT])
     return tool_wrong("compile", "--emit %s needs -o FILE", wanted->name);
   const char *prefix = wanted->target_prefix;
-  if (prefix && strncmp(value[TARGET], prefix, strlen(prefix)) != 0)
-    return tool_refuse("--emit %s is for targets %s*, not %s", wanted->name, prefix, value[TARGET]);
-  int code = request_parse(
-      &(request_options){.command_name = "compile",
-                         .operation = given->word[0],
-                         .from = value[FROM],
-                         .to = value[TO],
-                         .shape = value[SHAPE],
-                         .dtype = value[DTYPE],
-                         .maps = &value[MAPS],
-                         .index = {.command_name = "compile",
-                                   .texts = given->repeated,
-                                   .n = given->n_repeated,
-                                   .axis = value[AXIS],
-                                   .form = value[FORM],
-                                   .out_of_range = value[OUT_OF_RANGE],
-                                   .described = true},
-                         .reduce = {.command_name = "compile",
-                                    .op = value[OP],
-                                    .axes = value[AXIS],
-                                    .accumulate = value[ACCUMULATE]},
-                         .scan = {.command_name = "compile",
-                                  .op = value[OP],
-                                  .axis = value[AXIS],
-                                  .exclusive = value[EXCLUSIVE] != NULL,
-                                  .reverse = value[REVERSE] != NULL,
-                                  .accumulate = value[ACCUMULATE]}},
-      &r);
-  if (code == TOOL_DONE) code = request_compile(&r, value[TARGET], wanted->emit, &bytes, &size);
-  request_destroy(&r);
+  if (prefix && strncmp(value[DESCRIBED_TARGET], prefix, strlen(prefix)) != 0)
+    return tool_refuse("--emit %s is for targets %s*, not %s", wanted->name, prefix, value[DESCRIBED_TARGET]);
+  int code = request_described_compile("compile", given, value[DESCRIBED_TARGET], wanted->emit, &bytes, &size);
   if (code != TOOL_DONE) return code;
   code = write_bytes(value[OUTPUT], bytes, size);
   llrt_buffer_free(&bytes);
@@ -110,7 +74,7 @@ static int run(const options *given) {
 const command cmd_compile = {
     .name = "compile",
     .summary = "compile an operation for a target, without a device",
-    .synopsis = "convert|gather|scatter|reduce|scan --to EXPR --target T --emit FORM [options]",
+    .synopsis = REQUEST_DESCRIBED_SYNOPSIS " --to EXPR --target T --emit FORM [options]",
     .text =
         "Plans the operation for a target and writes the plan, the code at a stage of\n"
         "compilation, or the finished kernel. Several variants of an operation follow each\n"
@@ -121,6 +85,6 @@ const command cmd_compile = {
     .option = table,
     .repeated = REQUEST_INDEX,
     .min_words = 1,
-    .max_words = 1,
+    .max_words = REQUEST_DESCRIBED_WORDS,
     .run = run,
 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const command *const commands[] = {&cmd_layout,  &cmd_convert, &cmd_gather,  &cmd_reduce,
-                                          &cmd_scan,
+                                          &cmd_scan,    &cmd_dot,
                                           &cmd_explain, &cmd_compile, &cmd_devices};
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

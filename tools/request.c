@@ -20,6 +20,35 @@ int request_parse_dtype(const char *text, request *r) {
   return tool_refuse_library("--dtype");
 }
 
+bool request_parse_described(const char *text, array *values) {
+  const char *open = strchr(text, '[');
+  size_t length = strlen(text);
+  char type[16], shape[128];
+  int rank;
+  if (!open || text[length - 1] != ']' || (size_t)(open - text) >= sizeof type) return false;
+  if (length - (size_t)(open - text) - 2 >= sizeof shape) return false;
+  memcpy(type, text, (size_t)(open - text));
+  type[open - text] = 0;
+  memcpy(shape, open + 1, length - (size_t)(open - text) - 2);
+  shape[length - (size_t)(open - text) - 2] = 0;
+  if (llrt_dtype_parse(type, &values->dtype) != LLRT_OK) return false;
+  if (!options_parse_numbers(shape, 'x', LLRT_MAX_RANK, values->shape, &rank)) return false;
+  values->rank = rank;
+  return true;
+}
+
+bool request_reinterpret(array *a, llrt_dtype dtype) {
+  int old_bits = llrt_dtype_bits(a->dtype), new_bits = llrt_dtype_bits(dtype);
+  if (old_bits != new_bits) {
+    if (a->rank == 0) return false;
+    int64_t *extent = &a->shape[a->col_major ? 0 : a->rank - 1];
+    if (*extent > INT64_MAX / old_bits || *extent * old_bits % new_bits != 0) return false;
+    *extent = *extent * old_bits / new_bits;
+  }
+  a->dtype = dtype;
+  return true;
+}
+
 static bool parse_constant(const char *text, uint64_t *constant) {
   char *end;
   errno = 0;

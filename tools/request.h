@@ -60,6 +60,13 @@ int request_parse_shape(const char *command_name, const char *text, request *r);
 
 int request_parse_dtype(const char *text, request *r);
 
+/* "i64[16x32]" into an array without data; false when it is nothing like that. */
+bool request_parse_described(const char *text, array *a);
+
+/* Takes a's bytes as another type: the fastest axis then counts more or fewer elements. False where they do not
+ * fit together. */
+bool request_reinterpret(array *a, llrt_dtype dtype);
+
 /* REQUEST_MAP_OPTIONS' values, from the first on; needs r's dtype and shape. */
 int request_parse_maps(const char *command_name, const char *const *values, request *r);
 

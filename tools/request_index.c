@@ -1,7 +1,7 @@
 #include "tools/request_index.h"
 
 #include "tools/common/array_file.h"
-#include "tools/tool.h"
+#include "tools/request.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -31,24 +31,6 @@ static const char *parse_index(const char *text, int *axis) {
   return text + 2;
 }
 
-/* "i64[16x32]" into an array without data; false when it is nothing like that. */
-static bool parse_description(const char *text, array *values) {
-  const char *open = strchr(text, '[');
-  size_t length = strlen(text);
-  char type[16], shape[128];
-  int rank;
-  if (!open || text[length - 1] != ']' || (size_t)(open - text) >= sizeof type) return false;
-  if (length - (size_t)(open - text) - 2 >= sizeof shape) return false;
-  memcpy(type, text, (size_t)(open - text));
-  type[open - text] = 0;
-  memcpy(shape, open + 1, length - (size_t)(open - text) - 2);
-  shape[length - (size_t)(open - text) - 2] = 0;
-  if (llrt_dtype_parse(type, &values->dtype) != LLRT_OK) return false;
-  if (!options_parse_numbers(shape, 'x', LLRT_MAX_RANK, values->shape, &rank)) return false;
-  values->rank = rank;
-  return true;
-}
-
 static int64_t value_at(const array *values, int64_t i) {
   return values->dtype == LLRT_I32 ? ((const int32_t *)values->data)[i]
                                    : ((const int64_t *)values->data)[i];
@@ -76,7 +58,7 @@ typedef struct index_request {
 
 static int read_values(const index_request *asked, array *values) {
   array_error error;
-  if (asked->given->described && parse_description(asked->name, values)) return TOOL_DONE;
+  if (asked->given->described && request_parse_described(asked->name, values)) return TOOL_DONE;
   return array_read(asked->name, values, &error) ? TOOL_DONE : tool_refuse("%s", error.text);
 }
 

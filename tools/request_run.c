@@ -9,19 +9,6 @@
 
 /* ---- what is asked ---- */
 
-/* Takes a's bytes as another type: the fastest axis then counts more or fewer elements. */
-static bool reinterpret(array *a, llrt_dtype dtype) {
-  int old_bits = llrt_dtype_bits(a->dtype), new_bits = llrt_dtype_bits(dtype);
-  if (old_bits != new_bits) {
-    if (a->rank == 0) return false;
-    int64_t *extent = &a->shape[a->col_major ? 0 : a->rank - 1];
-    if (*extent > INT64_MAX / old_bits || *extent * old_bits % new_bits != 0) return false;
-    *extent = *extent * old_bits / new_bits;
-  }
-  a->dtype = dtype;
-  return true;
-}
-
 /* Fills the request from the call and the array; a's type and shape become what --dtype says. */
 static int understand(const request_call *call, array *a, request *r) {
   const char *const *value = call->value;
@@ -29,7 +16,7 @@ static int understand(const request_call *call, array *a, request *r) {
   int code = TOOL_DONE;
   if (value[REQUEST_DTYPE]) {
     code = request_parse_dtype(value[REQUEST_DTYPE], r);
-    if (code == TOOL_DONE && !reinterpret(a, r->dtype))
+    if (code == TOOL_DONE && !request_reinterpret(a, r->dtype))
       code = tool_refuse("--dtype %s: the elements of the fastest axis do not fit together",
                          value[REQUEST_DTYPE]);
   }
@@ -49,25 +36,23 @@ static int understand(const request_call *call, array *a, request *r) {
   return code == TOOL_DONE ? request_finish(command_name, from, to, call->maps, r) : code;
 }
 
-/* An array for the bytes of the destination: of the tensor's shape for row_major, else a list. */
-static int create_result(const request *r, array *result) {
+int request_create_result(const llrt_tensor *tensor, array *result) {
   llrt_storage row_major;
   llrt_storage_binding binding;
   array_error error;
-  if (llrt_storage_row_major(r->to_rank, &row_major) != LLRT_OK ||
-      llrt_storage_bind(&r->to, r->to_rank, r->to_shape, NULL, &binding) != LLRT_OK)
+  int rank = tensor->rank;
+  if (llrt_storage_row_major(rank, &row_major) != LLRT_OK ||
+      llrt_storage_bind(tensor->storage, rank, tensor->shape, NULL, &binding) != LLRT_OK)
     return tool_refuse_library("--to");
-  bool shaped = llrt_storage_equal(&r->to, &row_major);
-  if (!array_create(r->out_dtype, shaped ? r->to_rank : 1, shaped ? r->to_shape : &binding.span, result,
-                    &error))
+  bool shaped = llrt_storage_equal(tensor->storage, &row_major);
+  if (!array_create(tensor->dtype, shaped ? rank : 1, shaped ? tensor->shape : &binding.span, result, &error))
     return tool_refuse("the result: %s", error.text);
   return TOOL_DONE;
 }
 
 /* ---- doing it ---- */
 
-/* Device memory of `room` bytes for a tensor: `bytes` of data, then zeros. */
-static llrt_status place(llrt_tensor *tensor, const void *data, size_t bytes, size_t room) {
+llrt_status request_place(llrt_tensor *tensor, const void *data, size_t bytes, size_t room) {
   if (room == 0) return LLRT_OK;
   llrt_status status = llrt_memory_allocate(tensor->device, room, &tensor->data);
   if (status == LLRT_OK && room > bytes)
@@ -93,7 +78,7 @@ static llrt_status place_indices(llrt_device *device, const request_indices *ind
   return status;
 }
 
-static llrt_status fetch(const llrt_tensor *tensor, array *result) {
+llrt_status request_fetch(const llrt_tensor *tensor, array *result) {
   if (result->bytes == 0) return LLRT_OK;
   return llrt_memory_copy(tensor->device, result->data, tensor->data, result->bytes, LLRT_COPY_FROM_DEVICE, NULL);
 }
@@ -107,12 +92,12 @@ static llrt_status reduce_on(llrt_device *device, const request *r, const array 
                                .accumulate = r->combine.accumulate,
                                .values = values->data ? &best : NULL};
   memcpy(best.shape, r->to_shape, sizeof best.shape);
-  llrt_status status = place(&in, source->data, source->bytes, source->bytes);
-  if (status == LLRT_OK) status = place(&out, NULL, 0, result->bytes);
-  if (status == LLRT_OK && values->data) status = place(&best, NULL, 0, values->bytes);
+  llrt_status status = request_place(&in, source->data, source->bytes, source->bytes);
+  if (status == LLRT_OK) status = request_place(&out, NULL, 0, result->bytes);
+  if (status == LLRT_OK && values->data) status = request_place(&best, NULL, 0, values->bytes);
   if (status == LLRT_OK) status = llrt_reduce_into(&in, &out, &params, NULL);
-  if (status == LLRT_OK) status = fetch(&out, result);
-  if (status == LLRT_OK && values->data) status = fetch(&best, values);
+  if (status == LLRT_OK) status = request_fetch(&out, result);
+  if (status == LLRT_OK && values->data) status = request_fetch(&best, values);
   if (status == LLRT_OK) status = llrt_stream_synchronize(device, NULL);
   if (in.data) llrt_memory_free(device, in.data);
   if (out.data) llrt_memory_free(device, out.data);
@@ -133,17 +118,17 @@ static llrt_status convert_on(llrt_device *device, const request *r, const array
   if (r->in_place && result->bytes > room) room = result->bytes;
   llrt_status status = place_indices(device, indices, placed, lists);
   in.indices = placed;
-  if (status == LLRT_OK) status = place(&in, source->data, source->bytes, room);
+  if (status == LLRT_OK) status = request_place(&in, source->data, source->bytes, room);
   if (status == LLRT_OK && r->scale.data) {
-    status = place(&scale, r->scale.data, r->scale.bytes, r->scale.bytes);
+    status = request_place(&scale, r->scale.data, r->scale.bytes, r->scale.bytes);
     params.scale = &scale;
   }
   if (r->in_place) out.data = in.data;
-  else if (status == LLRT_OK) status = place(&out, NULL, 0, result->bytes);
+  else if (status == LLRT_OK) status = request_place(&out, NULL, 0, result->bytes);
   if (status == LLRT_OK)
     status = r->scans ? llrt_scan_into(&in, &out, &r->scan, NULL)
                       : llrt_convert_into(&in, &out, &params, NULL);
-  if (status == LLRT_OK) status = fetch(&out, result);
+  if (status == LLRT_OK) status = request_fetch(&out, result);
   if (status == LLRT_OK) status = llrt_stream_synchronize(device, NULL);
   if (in.data) llrt_memory_free(device, in.data);
   if (scale.data) llrt_memory_free(device, scale.data);
@@ -187,7 +172,10 @@ int request_run(const request_call *call) {
   if (!array_read(call->in, &source, &error)) return tool_refuse("%s", error.text);
   int code = understand(call, &source, &r);
   if (code == TOOL_DONE) code = check_source(call->in, &r, &source);
-  if (code == TOOL_DONE) code = create_result(&r, &result);
+  if (code == TOOL_DONE) {
+    llrt_tensor out = request_describe(&r, 1, NULL);
+    code = request_create_result(&out, &result);
+  }
   if (code == TOOL_DONE && call->values && !array_create(r.dtype, r.to_rank, r.to_shape, &values, &error))
     code = tool_refuse("the values: %s", error.text);
   if (code == TOOL_DONE) code = work(value[REQUEST_DEVICE], &r, &source, &result, &values);

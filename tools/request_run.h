@@ -36,6 +36,13 @@ typedef struct request_call {
   request_scan_options scan;
 } request_call;
 
+/* An array for the bytes of a result: of the tensor's shape for row_major, else a list. */
+int request_create_result(const llrt_tensor *tensor, array *result);
+
+/* Device memory of `room` bytes for a tensor: `bytes` of data, then zeros; and such a tensor's bytes back. */
+llrt_status request_place(llrt_tensor *tensor, const void *data, size_t bytes, size_t room);
+llrt_status request_fetch(const llrt_tensor *tensor, array *result);
+
 /* Reads, converts, gathers, reduces or scans, and writes; returns the exit code. */
 int request_run(const request_call *call);
 

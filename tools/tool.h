@@ -27,6 +27,7 @@ extern const command cmd_convert;
 extern const command cmd_gather;
 extern const command cmd_reduce;
 extern const command cmd_scan;
+extern const command cmd_dot;
 extern const command cmd_explain;
 extern const command cmd_compile;
 extern const command cmd_devices;

@@ -84,6 +84,12 @@ typedef struct llrt_dot_call {
   llrt_storage storage[LLRT_MAX_TENSORS];
 } llrt_dot_call;
 
+/* D's type, rank, shape and device where nothing is asked: a row-major tensor without memory. params->dtype is
+ * taken. Thread: any. Errors: INVALID_ARGUMENT for ranks that cannot be; what else is wrong is said by
+ * llrt_dot_describe. */
+LLRT_API llrt_status llrt_dot_result(const llrt_tensor *a, const llrt_tensor *b, const llrt_dot_params *params,
+                                     llrt_tensor *d);
+
 /* Describes D = A B with its tensors, without promises: for llrt_op_promise_coarse, llrt_op_prepare,
  * llrt_op_run and llrt_op_compile. Tensors need no memory and, but for run, no device.
  *   a   [.., M, K]   f64 f32 f16 bf16 e4m3 e5m2 e4m3fnuz e5m2fnuz e2m1 i64 i32 i16 i8 u8 i4 u4

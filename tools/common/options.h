@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define OPTIONS_MAX 32      /* of one command */
+#define OPTIONS_MAX 40      /* of one command */
 #define OPTIONS_MAX_WORDS 4 /* arguments that are no options */
 #define OPTIONS_MAX_REPEATS 4 /* of the option that may be repeated */
 

@@ -3,6 +3,7 @@
  *   LLRT_TEST_TARGET    compile for this target, not the device's own, on the devices it suits
  *   LLRT_TEST_SEED      seed of the random cases; 1 unless said; printed at the start
  *   LLRT_TEST_CASE      only the case of this number
+ *   LLRT_TEST_DOTS      only products: all of table 4, and so many random ones
  * A device that is UNAVAILABLE skips its cases; anything else that goes wrong fails. */
 #include "conformance.h"
 
@@ -37,19 +38,23 @@ static const struct {
   int (*count)(void);
   own_case *passes;
 } own_cases[] = {{index_cases, index_case_passes}, {gather_cases, gather_case_passes},
-                 {reduce_cases, reduce_case_passes}, {scan_cases, scan_case_passes}};
+                 {reduce_cases, reduce_case_passes}, {scan_cases, scan_case_passes},
+                 {dot_cases, dot_case_passes}};
 #define N_OWN_CASES (sizeof own_cases / sizeof *own_cases)
 
+static int first_own_case(void) { return dots_alone() ? 0 : cases_count(); }
+
 static int all_cases(void) {
-  int n = cases_count();
+  int n = first_own_case();
+  if (dots_alone()) return dot_cases();
   for (size_t i = 0; i < N_OWN_CASES; i++) n += own_cases[i].count();
   return n;
 }
 
 static bool run_own_case(const suite *run, llrt_device *device, int index) {
   char why[2048], title[256];
-  int number = index - cases_count();
-  size_t kind = 0;
+  int number = index - first_own_case();
+  size_t kind = dots_alone() ? N_OWN_CASES - 1 : 0;
   while (number >= own_cases[kind].count()) number -= own_cases[kind++].count();
   bool passed =
       own_cases[kind].passes(number, run->seed, device, title, sizeof title, why, sizeof why);
@@ -60,7 +65,7 @@ static bool run_own_case(const suite *run, llrt_device *device, int index) {
 static bool run_case(const suite *run, llrt_device *device, int index) {
   static conformance_case tested;
   char why[2048];
-  if (index >= cases_count()) return run_own_case(run, device, index);
+  if (index >= first_own_case()) return run_own_case(run, device, index);
   if (!cases_make(index, run->seed, &tested)) {
     printf("  case %d cannot be made: %s\n", index, llrt_last_error());
     return false;

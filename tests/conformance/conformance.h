@@ -98,6 +98,12 @@ int scan_cases(void);
 bool scan_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
                       char *why, size_t size);
 
+/* conformance_dot.c: products of matrices; whether they alone are asked for. */
+int dot_cases(void);
+bool dots_alone(void);
+bool dot_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
+                     char *why, size_t size);
+
 /* Runs a case on an open device and says in why[size] what was wrong, or makes it empty. */
 bool case_passes(const conformance_case *tested, llrt_device *device, char *why, size_t size);
 

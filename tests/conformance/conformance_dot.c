@@ -1,0 +1,229 @@
+/* Products of matrices (tests/dot): chosen ones, a sample of table 4, and random ones. LLRT_TEST_DOTS=N makes it
+ * all of table 4 and N random ones, and nothing else. */
+#include "area.h"
+#include "conformance.h"
+
+#include "../dot/dot_reference.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD_BYTES 256
+#define TABLE4_SAMPLE 200
+#define RANDOM_SAMPLE 60
+
+/* "a/scale-zero*global x b ..." would need a parser of its own: fields by name. */
+#define TYPES(a_, b_) .type = {[LLRT_DOT_A] = LLRT_##a_, [LLRT_DOT_B] = LLRT_##b_}
+#define TYPES_AND(a_, b_, ...) .type = {[LLRT_DOT_A] = LLRT_##a_, [LLRT_DOT_B] = LLRT_##b_, __VA_ARGS__}
+#define SHAPE(m_, n_, k_) .m = m_, .n = n_, .k = k_
+#define LIES(a_, d_, b_) .storage = {[LLRT_DOT_A] = a_, [LLRT_DOT_D] = d_, [LLRT_DOT_B] = b_}
+#define FRAGMENTS "tiled([32,32], nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8]), order=[1,0])"
+#define SWIZZLED "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(64,64):(64@m,1@m)]"
+
+static const dot_problem rows[] = {
+    /* dense, every type with itself; extents that are no powers of two, skinny ones, none */
+    {SHAPE(37, 45, 61), TYPES(F32, F32)},
+    {SHAPE(37, 45, 61), TYPES(F64, F64)},
+    {SHAPE(37, 45, 61), TYPES(F16, F16)},
+    {SHAPE(37, 45, 61), TYPES(BF16, BF16)},
+    {SHAPE(37, 45, 61), TYPES(E4M3, E4M3)},
+    {SHAPE(37, 45, 61), TYPES(E5M2, E4M3)},
+    {SHAPE(37, 45, 61), TYPES(I8, I8)},
+    {SHAPE(37, 45, 61), TYPES(U8, I8)},
+    {SHAPE(37, 45, 61), TYPES(I16, I16)},
+    {SHAPE(37, 45, 61), TYPES(I32, I32)},
+    {SHAPE(37, 45, 61), TYPES(I64, I32)},
+    {SHAPE(37, 44, 62), TYPES(I4, U4)},
+    {SHAPE(36, 44, 62), TYPES(E2M1, E2M1)},
+    {SHAPE(37, 45, 61), TYPES(F32, F32), .tf32 = true},
+    {SHAPE(64, 64, 64), TYPES(F32, F32), .tf32 = true, .data = DOT_EXACT},
+    {SHAPE(1, 300, 257), TYPES(BF16, BF16)},
+    {SHAPE(300, 1, 257), TYPES(F16, F32)},
+    {SHAPE(1, 1, 3000), TYPES(F32, F32)},
+    {SHAPE(1, 1, 1), TYPES(F16, BF16)},
+    {SHAPE(5, 3, 4096), TYPES(BF16, BF16)},
+    {SHAPE(5, 0, 16), TYPES(BF16, BF16)},
+    {SHAPE(5, 9, 0), TYPES(BF16, BF16)},
+    {SHAPE(5, 9, 0), TYPES_AND(BF16, BF16, [LLRT_DOT_C] = LLRT_F32, [LLRT_DOT_BIAS] = LLRT_BF16), .beta = 2},
+    {SHAPE(128, 256, 192), TYPES(BF16, BF16), .data = DOT_EXACT},
+    {SHAPE(130, 250, 100), TYPES(F16, F16), LIES("", "", "col_major")},
+    /* storages */
+    {SHAPE(64, 96, 128), TYPES(BF16, BF16), LIES("col_major", "col_major", "")},
+    {SHAPE(64, 96, 128), TYPES(BF16, BF16), LIES(FRAGMENTS, "", FRAGMENTS)},
+    {SHAPE(64, 64, 64), TYPES(F16, F16), LIES(SWIZZLED, SWIZZLED, SWIZZLED)},
+    {SHAPE(64, 64, 64), TYPES(E4M3, F16), LIES("", FRAGMENTS, SWIZZLED)},
+    {SHAPE(40, 50, 60), TYPES(F32, BF16), LIES("strided([61,1])", "strided([1,43])", "strided([1,64])")},
+    {SHAPE(40, 50, 60), TYPES(F16, F16), LIES("S[(40,60):(128@m,2@m)]", "S[(40,50):(55@m,1@m)] + R[2:4096@m]", "")},
+    {SHAPE(48, 64, 64), TYPES(BF16, E2M1), LIES("", "", "col_major")},
+    /* scales */
+    {SHAPE(16, 64, 256), TYPES_AND(BF16, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {32, 1}}},
+    {SHAPE(5, 40, 96), TYPES_AND(F16, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {32, 1}}},
+    {SHAPE(5, 40, 96), TYPES_AND(F16, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {32, 1}}, .range = {{0}, {120, 130}}},
+    {SHAPE(33, 40, 100), TYPES_AND(E4M3, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {32, 1}}},
+    {SHAPE(33, 40, 100), TYPES_AND(BF16, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {32, 1}}, .data = DOT_SPECIAL},
+    {SHAPE(33, 40, 128), TYPES_AND(E4M3, E4M3, [LLRT_DOT_SCALE_A] = LLRT_E8M0, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{1, 32}, {32, 1}}},
+    {SHAPE(20, 48, 128), TYPES_AND(F16, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E4M3, [LLRT_DOT_GLOBAL_B] = LLRT_F32), .group = {{0}, {16, 1}}},
+    {SHAPE(20, 48, 128), TYPES_AND(E2M1, E2M1, [LLRT_DOT_SCALE_A] = LLRT_E4M3, [LLRT_DOT_GLOBAL_A] = LLRT_F32, [LLRT_DOT_SCALE_B] = LLRT_E4M3, [LLRT_DOT_GLOBAL_B] = LLRT_F32), .group = {{1, 16}, {16, 1}}},
+    {SHAPE(20, 48, 256), TYPES_AND(F16, U4, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_ZERO_B] = LLRT_U4), .group = {{0}, {128, 1}}},
+    {SHAPE(20, 48, 256), TYPES_AND(BF16, I4, [LLRT_DOT_SCALE_B] = LLRT_BF16), .group = {{0}, {64, 1}}},
+    {SHAPE(20, 48, 256), TYPES_AND(BF16, U4, [LLRT_DOT_SCALE_B] = LLRT_BF16, [LLRT_DOT_ZERO_B] = LLRT_BF16), .group = {{0}, {128, 1}}},
+    {SHAPE(20, 48, 90), TYPES_AND(F16, I8, [LLRT_DOT_SCALE_B] = LLRT_F16), .group = {{0}, {32, 1}}},
+    {SHAPE(20, 48, 96), TYPES_AND(I8, I8, [LLRT_DOT_SCALE_A] = LLRT_F32, [LLRT_DOT_SCALE_B] = LLRT_F32, [LLRT_DOT_D] = LLRT_BF16), .group = {{1, -1}, {-1, 1}}},
+    {SHAPE(20, 48, 96), TYPES_AND(E4M3, E4M3, [LLRT_DOT_SCALE_A] = LLRT_F32, [LLRT_DOT_SCALE_B] = LLRT_F32, [LLRT_DOT_D] = LLRT_BF16), .group = {{-1, -1}, {-1, -1}}},
+    {SHAPE(20, 48, 256), TYPES_AND(E4M3, E4M3, [LLRT_DOT_SCALE_A] = LLRT_F32, [LLRT_DOT_SCALE_B] = LLRT_F32), .group = {{1, 128}, {128, 32}}},
+    /* edges */
+    {SHAPE(33, 40, 64), TYPES_AND(F16, F16, [LLRT_DOT_C] = LLRT_F16), .alpha = 0.5, .beta = -2},
+    {SHAPE(33, 40, 64), TYPES_AND(F16, F16, [LLRT_DOT_C] = LLRT_F16), .in_place = true},
+    {SHAPE(33, 40, 64), TYPES_AND(BF16, BF16, [LLRT_DOT_BIAS] = LLRT_F32), .n_maps = 1, .map = {LLRT_MAP_RELU}},
+    {SHAPE(33, 40, 64), TYPES_AND(BF16, BF16, [LLRT_DOT_BIAS] = LLRT_BF16), .n_maps = 1, .map = {LLRT_MAP_GELU}},
+    {SHAPE(33, 40, 64), TYPES_AND(F32, BF16, [LLRT_DOT_ADD] = LLRT_F32), .n_maps = 2, .map = {LLRT_MAP_SILU, LLRT_MAP_ADD}},
+    {SHAPE(33, 40, 64), TYPES_AND(F16, F16, [LLRT_DOT_D] = LLRT_E4M3, [LLRT_DOT_SCALE_D] = LLRT_F32), .n_maps = 1, .map = {LLRT_MAP_SCALE}, .group = {{0}, {0}, {1, -1}}},
+    {SHAPE(32, 40, 64), TYPES_AND(F16, F16, [LLRT_DOT_D] = LLRT_I8, [LLRT_DOT_SCALE_D] = LLRT_F16), .n_maps = 2, .map = {LLRT_MAP_SCALE, LLRT_MAP_RELU}, .group = {{0}, {0}, {32, 8}}},
+    {SHAPE(17, 19, 23), TYPES_AND(F64, F32, [LLRT_DOT_C] = LLRT_F64, [LLRT_DOT_BIAS] = LLRT_F32), .n_maps = 1, .map = {LLRT_MAP_GELU}},
+    /* batch axes */
+    {SHAPE(20, 24, 40), TYPES(BF16, BF16), .n_batch = 1, .batch = {5}},
+    {SHAPE(20, 24, 40), TYPES(F16, F16), .n_batch = 2, .batch = {3, 4}, .shared = {false, true}},
+    {SHAPE(20, 24, 64), TYPES_AND(F16, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {32, 1}}, .n_batch = 1, .batch = {3}, .shared = {true, false}},
+    /* sums in wider types */
+    {SHAPE(20, 24, 40), TYPES(F32, F32), .accumulate = LLRT_F64},
+    {SHAPE(20, 24, 40), TYPES(I8, I8), .accumulate = LLRT_I64},
+    {SHAPE(20, 24, 256), TYPES(E4M3, E5M2), .fast = true},
+};
+#define N_ROWS ((int)(sizeof rows / sizeof *rows))
+
+static int asked_dots(void) {
+  const char *text = getenv("LLRT_TEST_DOTS");
+  return text && *text ? atoi(text) : -1;
+}
+
+bool dots_alone(void) { return asked_dots() >= 0; }
+
+int dot_cases(void) {
+  int asked = asked_dots();
+  return asked >= 0 ? dot_table4_count() + asked : N_ROWS + TABLE4_SAMPLE + RANDOM_SAMPLE;
+}
+
+static void make_problem(int number, uint64_t seed, dot_problem *made) {
+  bool all = dots_alone();
+  int table4 = all ? dot_table4_count() : TABLE4_SAMPLE, first = all ? 0 : N_ROWS;
+  uint64_t state = seed + 0x9E37u * (uint64_t)number;
+  if (number < first) *made = rows[number];
+  else if (number < first + table4)
+    dot_table4_problem(all ? number : dot_random_below(&state, dot_table4_count()), made);
+  else dot_problem_random(state, all ? 300 : 100, made);
+}
+
+/* ---- one run ---- */
+
+typedef struct dot_run {
+  area_owner owner;
+  dot_bench *bench;
+  area memory[LLRT_DOT_ROLES];
+} dot_run;
+
+/* The tensors' images on the device between guards; addresses a bit off what an allocation has, for odd shifts. */
+static bool place(dot_run *run, int shift) {
+  for (int r = 0; r < LLRT_DOT_ROLES; r++) {
+    dot_part *part = &run->bench->part[r];
+    if (!part->image) continue;
+    size_t offset = GUARD_BYTES + (size_t)shift * 16;
+    part->tensor.device = run->owner.device;
+    if (!area_make(&run->owner, part->bytes + offset + GUARD_BYTES, &run->memory[r])) return false;
+    memset(run->memory[r].bits, 0xA5, run->memory[r].bytes);
+    memcpy(run->memory[r].bits + offset, part->image, part->bytes);
+    if (!area_send(&run->owner, &run->memory[r])) return false;
+    part->tensor.data = run->memory[r].memory + offset;
+  }
+  return true;
+}
+
+/* C is D: its elements lie in D's memory. */
+static void put_c_in_place(dot_run *run) {
+  dot_part *c = &run->bench->part[LLRT_DOT_C], *d = &run->bench->part[LLRT_DOT_D];
+  if (!run->bench->problem.in_place) return;
+  memcpy(d->image, c->image, d->bytes);
+}
+
+static bool run_prepared(dot_run *run, bool reload, area *workspace) {
+  static char saved[16 << 20];
+  static llrt_dot_call call;
+  const area_owner *owner = &run->owner;
+  const dot_part *part = run->bench->part;
+  llrt_op *op, *loaded = NULL;
+  size_t bytes, size = sizeof saved;
+  AREA_CHECK(owner, llrt_dot_describe(&part[LLRT_DOT_A].tensor, &part[LLRT_DOT_B].tensor, &part[LLRT_DOT_D].tensor,
+                                      &run->bench->params, &call));
+  AREA_CHECK(owner, llrt_op_promise_coarse(&call.desc));
+  AREA_CHECK(owner, llrt_op_prepare(owner->device, &call.desc, &op));
+  llrt_status status = LLRT_OK;
+  if (reload) {
+    status = llrt_op_save(op, saved, &size);
+    if (status == LLRT_OK) status = llrt_op_load(owner->device, saved, size, &loaded);
+  }
+  const llrt_op *used = loaded ? loaded : op;
+  const llrt_op_desc *desc = &call.desc;
+  if (status == LLRT_OK) status = llrt_op_workspace(used, desc->tensors, desc->n_tensors, &bytes);
+  if (status == LLRT_OK && !area_make(owner, bytes + 1, workspace)) status = LLRT_OUT_OF_MEMORY;
+  if (status == LLRT_OK && !area_send(owner, workspace)) status = LLRT_DEVICE;
+  llrt_run_params params = {workspace->memory, bytes};
+  int turns = run->bench->problem.in_place ? 1 : 2; /* the second finds the workspace as the first left it */
+  for (int turn = 0; turn < turns && status == LLRT_OK; turn++)
+    status = llrt_op_run(used, NULL, desc->tensors, desc->n_tensors, &params);
+  llrt_op_destroy(&loaded);
+  if (status != LLRT_OK) area_fail(owner, "run: %s", llrt_last_error());
+  llrt_op_destroy(&op);
+  return status == LLRT_OK && area_same(owner, workspace, "workspace");
+}
+
+static bool multiply(dot_run *run, route by, area *workspace) {
+  const dot_part *part = run->bench->part;
+  if (by != ROUTE_CONVERT) return run_prepared(run, by == ROUTE_LOAD, workspace);
+  AREA_CHECK(&run->owner, llrt_dot_into(&part[LLRT_DOT_A].tensor, &part[LLRT_DOT_B].tensor, &part[LLRT_DOT_D].tensor,
+                                        &run->bench->params, NULL));
+  return true;
+}
+
+/* What was read is as it was, and so are the guards; D is right. */
+static bool check(dot_run *run) {
+  area *d = &run->memory[LLRT_DOT_D];
+  const dot_part *part = &run->bench->part[LLRT_DOT_D];
+  size_t offset = (size_t)((uint8_t *)part->tensor.data - d->memory);
+  uint8_t *found = malloc(part->bytes + 1);
+  if (!found) return area_fail(&run->owner, "out of memory");
+  llrt_status status = llrt_memory_copy(run->owner.device, found, part->tensor.data, part->bytes, LLRT_COPY_FROM_DEVICE, NULL);
+  if (status == LLRT_OK) status = llrt_stream_synchronize(run->owner.device, NULL);
+  bool right = status == LLRT_OK || area_fail(&run->owner, "reading back: %s", llrt_last_error());
+  right = right && dot_reference_check(run->bench, found, run->owner.why, run->owner.why_size);
+  if (right) memcpy(d->bits + offset, found, part->bytes);
+  free(found);
+  for (int r = 0; r < LLRT_DOT_ROLES && right; r++)
+    if (run->memory[r].bits && !(r == LLRT_DOT_C && run->bench->problem.in_place))
+      right = area_same(&run->owner, &run->memory[r], r == LLRT_DOT_D ? "result" : "operands");
+  return right;
+}
+
+static bool run_all(dot_run *run, route by, int shift, area *workspace) {
+  put_c_in_place(run);
+  if (!place(run, shift)) return false;
+  if (run->bench->problem.in_place) run->bench->part[LLRT_DOT_C].tensor.data = run->bench->part[LLRT_DOT_D].tensor.data;
+  return multiply(run, by, workspace) && check(run);
+}
+
+bool dot_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size, char *why,
+                     size_t size) {
+  static dot_bench bench;
+  dot_problem problem;
+  dot_run run = {.owner = {device, why, size}, .bench = &bench};
+  area workspace = {0};
+  why[0] = 0;
+  make_problem(number, seed, &problem);
+  bool passed = dot_bench_make(&problem, seed + (uint64_t)number, &bench);
+  dot_problem_title(&bench.problem, title, title_size);
+  if (!passed) area_fail(&run.owner, "cannot be made: %s", llrt_last_error());
+  passed = passed && run_all(&run, (route)(number % ROUTE_COUNT), number % 4 == 3, &workspace);
+  for (int r = 0; r < LLRT_DOT_ROLES; r++) area_free(&run.owner, &run.memory[r]);
+  area_free(&run.owner, &workspace);
+  dot_bench_free(&bench);
+  return passed;
+}

@@ -109,14 +109,25 @@ static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef ty
   return phi;
 }
 
+/* The element of 4 bits at `tile`, in the low or high half of the byte that is loaded from there. */
+static LLVMValueRef nibble_of(emitter *e, emit_place *place, uint64_t tile, LLVMValueRef byte) {
+  LLVMValueRef upper = LLVMBuildAnd(e->builder, emit_offset(e, place, tile), emit_i64(e, 1), "");
+  if (place->tensor >= 0 && e->kernel->high_first[place->tensor])
+    upper = LLVMBuildXor(e->builder, upper, emit_i64(e, 1), "");
+  LLVMValueRef shift = LLVMBuildShl(e->builder, upper, emit_i64(e, 2), "");
+  byte = LLVMBuildLShr(e->builder, byte, LLVMBuildTrunc(e->builder, shift, e->i8, ""), "");
+  return LLVMBuildAnd(e->builder, byte, LLVMConstInt(e->i8, 15, 0), "");
+}
+
 LLVMValueRef emit_load_element(emitter *e, emit_place *place, uint64_t tile, int bits, bool masked) {
-  LLVMTypeRef type = emit_int_type(e, bits);
+  LLVMTypeRef type = emit_int_type(e, bits_max(bits, 8));
   LLVMValueRef inside = masked ? emit_inside(e, place, tile) : NULL;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef next = emit_open_guard(e, inside);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
   LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, emit_pointer(e, place, tile), "");
   set_alignment(e, loaded, bits / 8);
+  if (bits < 8) loaded = nibble_of(e, place, tile, loaded);
   if (!next) return loaded;
   emit_close_guard(e, next);
   LLVMValueRef phi = LLVMBuildPhi(e->builder, type, ""), zero = LLVMConstNull(type);
@@ -397,12 +408,7 @@ static void swap_halves(emitter *e, const access *a, LLVMValueRef *from, LLVMVal
 
 /* The element of 4 bits at `tile`, in its byte's low or high half, as a word. */
 static LLVMValueRef load_nibble(emitter *e, access *a, uint64_t tile) {
-  LLVMValueRef byte = load_piece(e, a, tile, e->i8);
-  LLVMValueRef upper = LLVMBuildAnd(e->builder, emit_offset(e, &a->place, tile), emit_i64(e, 1), "");
-  if (is_high_first(e, a)) upper = LLVMBuildXor(e->builder, upper, emit_i64(e, 1), "");
-  LLVMValueRef shift = LLVMBuildShl(e->builder, upper, emit_i64(e, 2), "");
-  byte = LLVMBuildLShr(e->builder, byte, LLVMBuildTrunc(e->builder, shift, e->i8, ""), "");
-  byte = LLVMBuildAnd(e->builder, byte, LLVMConstInt(e->i8, 15, 0), "");
+  LLVMValueRef byte = nibble_of(e, &a->place, tile, load_piece(e, a, tile, e->i8));
   return LLVMBuildZExt(e->builder, byte, word_type(e, a), "");
 }
 

@@ -328,8 +328,8 @@ emit_pair emit_combine_ordered_pair(emitter *e, int op, llrt_dtype type, emit_pa
 /* ANY, ALL: 1 (i32) where the element of code `code` is not zero, else 0. */
 LLVMValueRef emit_combine_truth(emitter *e, llrt_dtype element, LLVMValueRef code);
 
-/* access.c: the element of `bits` at tile coordinate `tile` of a tensor, as an integer; masked: 0 where
- * it is outside. */
+/* access.c: the element of `bits` at tile coordinate `tile` of a tensor, as an integer (of 4 bits: i8); masked: 0
+ * where it is outside. */
 LLVMValueRef emit_load_element(emitter *e, emit_place *place, uint64_t tile, int bits, bool masked);
 
 /* emit_scale.c: what elements of a value are multiplied with, as f32 or f64. */

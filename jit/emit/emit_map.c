@@ -133,6 +133,13 @@ static LLVMValueRef extended(const caster *c, LLVMValueRef code) {
   return LLVMBuildSExt(e->builder, code, wide, "");
 }
 
+/* A 64-bit integer's nearest f64, as bits. */
+static LLVMValueRef nearest(const caster *c, LLVMValueRef code) {
+  LLVMBuilderRef b = c->e->builder;
+  LLVMTypeRef type = LLVMTypeOf(code);
+  return LLVMBuildBitCast(b, LLVMBuildSIToFP(b, code, emit_number_type(c->e, LLRT_F64, type), ""), type, "");
+}
+
 /* The bits of an f32 or f64, NaN as it is. */
 static LLVMValueRef bits_of(const caster *c, LLVMValueRef x) {
   return LLVMBuildBitCast(c->e->builder, x, code_type(c->e, c->out->bits, LLVMTypeOf(x)), "");
@@ -147,6 +154,8 @@ static void cast_elements(const caster *c, int index, bool pair) {
     for (int i = 0; i <= pair; i++) made[i] = emit_combine_truth(e, c->from_type, code[i]);
   } else if (number_extends(c->from_type, c->to_type)) {
     for (int i = 0; i <= pair; i++) made[i] = extended(c, code[i]);
+  } else if (number_nears(c->from_type, c->to_type)) {
+    for (int i = 0; i <= pair; i++) made[i] = nearest(c, code[i]);
   } else if (pair && !c->wide) {
     emit_decode_pair(e, c->from_type, code, x);
     for (int i = 0; i < 2; i++) x[i] = scaled(c, index + i, x[i]);

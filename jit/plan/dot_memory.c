@@ -147,7 +147,9 @@ void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, d
   plan_value_spread(kernel, value, &spread);
   plan_address_of_tensor(kernel, tensor, &map);
   draft_runs_of((draft *)&x->d, tensor, &runs);
+  const llrt_swizzle *swizzle = &kernel->swizzle[tensor];
   if (kernel->target.access_align_bytes > 1) v = bits_min(v, runs.align);
+  if (swizzle->swizzle_len) v = bits_min(v, bits_min(swizzle->per_element, runs.align));
   for (; v > 0; v--) {
     uint64_t own = 0;
     bool fits = plan_access_positions(&spread, &map, dim, v, positions);

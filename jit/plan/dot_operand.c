@@ -60,11 +60,19 @@ static llrt_status scale_steps(dot_draft *x, int operand, llrt_dtype *type, int 
   return LLRT_OK;
 }
 
+/* Whether the two 4-bit elements of every byte go together to where they are wanted. */
+static bool keeps_bytes(const dot_draft *x, int operand, int value) {
+  const plan_value *in = &x->d.kernel->value[value], *out = wanted(x, operand);
+  bool registers = plan_value_bits(in, PLAN_REGISTER) > 0 && plan_value_bits(out, PLAN_REGISTER) > 0;
+  return registers && plan_value_columns(in, PLAN_REGISTER)[0] == plan_value_columns(out, PLAN_REGISTER)[0];
+}
+
 llrt_status dot_prepare_operand(dot_draft *x, int operand, int *value) {
   llrt_dtype type = x->job->desc.tensors[tensor_of(x, operand)].dtype, to = product_type(x, operand);
   if (type == LLRT_BOOL) type = LLRT_U8;
   LLRT_TRY(scale_steps(x, operand, &type, value));
   bool early = llrt_dtype_bits(to) <= llrt_dtype_bits(type) || reads_numbers(x, operand);
+  early |= llrt_dtype_bits(type) < 8 && !keeps_bytes(x, operand, *value);
   if (early) LLRT_TRY(dot_cast(x, type, to, value));
   plan_value target = draft_retyped(&x->d, wanted(x, operand), x->d.kernel->value[*value].bits);
   if (!reads_numbers(x, operand)) LLRT_TRY(draft_exchange(&x->d, *value, &target, value));

@@ -56,8 +56,10 @@ bool number_cast_exists(llrt_dtype from, llrt_dtype to) {
 bool number_extends(llrt_dtype from, llrt_dtype to) {
   const number_format *f = number_format_of(from);
   if (!f || f->kind != NUMBER_INTEGER) return false;
-  return to == (f->is_signed ? LLRT_I64 : LLRT_U64);
+  return to == LLRT_I64 || (to == LLRT_U64 && !f->is_signed);
 }
+
+bool number_nears(llrt_dtype from, llrt_dtype to) { return from == LLRT_I64 && to == LLRT_F64; }
 
 static bool is_wide(llrt_dtype dtype) {
   return dtype == LLRT_F64 || dtype == LLRT_I32 || dtype == LLRT_U32;
@@ -130,6 +132,7 @@ uint64_t number_code(const number_format *f, double value) {
 
 uint64_t number_cast(llrt_dtype from, llrt_dtype to, uint64_t code) {
   const number_format *f = number_format_of(from);
+  if (number_nears(from, to)) return number_code(number_format_of(to), (double)(int64_t)code);
   if (!number_extends(from, to)) return number_code(number_format_of(to), number_value(f, code));
   uint64_t sign = f->is_signed ? 1ull << (f->bits - 1) : 0;
   return ((code & bits_mask(f->bits)) ^ sign) - sign;

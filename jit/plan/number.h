@@ -32,6 +32,9 @@ bool number_cast_exists(llrt_dtype from, llrt_dtype to);
  * accumulate in 64-bit integers do that. */
 bool number_extends(llrt_dtype from, llrt_dtype to);
 
+/* Whether 64-bit integers become the nearest floats, ties to even; dots with floats do that. */
+bool number_nears(llrt_dtype from, llrt_dtype to);
+
 /* Whether casts between the two go through f64: where f32 does not hold every value of either. */
 bool number_is_wide(llrt_dtype from, llrt_dtype to);
 
@@ -40,7 +43,7 @@ bool number_is_wide(llrt_dtype from, llrt_dtype to);
 double number_value(const number_format *format, uint64_t code);
 uint64_t number_code(const number_format *format, double value);
 
-/* What a cast or an extension makes of a code. */
+/* What a cast, an extension or number_nears makes of a code. */
 uint64_t number_cast(llrt_dtype from, llrt_dtype to, uint64_t code);
 
 #endif

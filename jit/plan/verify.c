@@ -247,7 +247,8 @@ static llrt_status check_map(const plan_kernel *kernel, int at) {
   if (values->kind == PLAN_MAP_CAST || values->kind == PLAN_MAP_SCALE)
     CHECK(number_cast_exists((llrt_dtype)values->from, (llrt_dtype)values->to) ||
               (values->kind == PLAN_MAP_CAST &&
-               number_extends((llrt_dtype)values->from, (llrt_dtype)values->to)),
+               (number_extends((llrt_dtype)values->from, (llrt_dtype)values->to) ||
+                number_nears((llrt_dtype)values->from, (llrt_dtype)values->to))),
           "step %d: no such cast", at);
   else if (values->kind >= PLAN_MAP_MULTIPLY && values->kind <= PLAN_MAP_SILU)
     CHECK(values->from == values->to && (values->from == LLRT_F32 || values->from == LLRT_F64),

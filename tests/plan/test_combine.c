@@ -227,6 +227,7 @@ Test(combine, integers_extend_to_64_bits) {
   cr_assert_eq(number_cast(LLRT_U8, LLRT_U64, 0x80), 128);
   cr_assert_eq(number_cast(LLRT_I32, LLRT_I64, 0xFFFFFFFF), UINT64_MAX);
   cr_assert_eq(number_cast(LLRT_U32, LLRT_U64, 0xFFFFFFFF), 0xFFFFFFFF);
-  cr_assert_not(number_extends(LLRT_U8, LLRT_I64));
+  cr_assert(number_extends(LLRT_U8, LLRT_I64));
+  cr_assert_not(number_extends(LLRT_I8, LLRT_U64));
   cr_assert_not(number_extends(LLRT_F32, LLRT_I64));
 }

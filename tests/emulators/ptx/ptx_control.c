@@ -2,8 +2,8 @@
  *
  * Divergence: the lanes with the least pc run; the others wait, and join when the running ones
  * come to their pc. Code that the compiler lays out in the order of its dominators reconverges
- * where it must. In a loop whose last block comes first, lanes wait at a barrier for those that
- * are further down. */
+ * where it must. In a loop whose last block comes first, lanes wait at a barrier, or where lanes of a
+ * warp exchange, for those that are further down. */
 #include "tests/emulators/ptx/ptx_run.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ static bool run_trap(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
 
 /* Leaves the running lanes at the barrier that they have come to, and runs the next lanes further
  * down; false where there are none. */
-static bool wait_for_others(ptx_warp *warp) {
+bool ptx_wait_for_others(ptx_warp *warp) {
   int here = warp->pc - 1, next = INT32_MAX;
   for (int i = 0; i < PTX_LANES; i++) {
     if (warp->active >> i & 1) warp->lane_pc[i] = here;
@@ -94,7 +94,7 @@ static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
   }
   uint32_t threads = run->grid->threads - (uint32_t)warp->index * PTX_LANES;
   uint32_t all = threads >= PTX_LANES ? PTX_FULL : (1u << threads) - 1;
-  if (mask == warp->active && mask != warp->alive && wait_for_others(warp)) {
+  if (mask == warp->active && mask != warp->alive && ptx_wait_for_others(warp)) {
     run->by_class[PTX_BARRIER]--;
     return true;
   }

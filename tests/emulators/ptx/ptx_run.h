@@ -96,6 +96,9 @@ ptx_execute ptx_compute_op;
 
 /* ptx_control.c: after pc changed; picks the lanes that run next. */
 void ptx_reconverge(ptx_warp *warp);
+/* Parks the running lanes before the instruction that they are at, and runs those further down; false: there are
+ * none. */
+bool ptx_wait_for_others(ptx_warp *warp);
 
 /* ptx_memory.c: one lane's bytes in shared memory (generic = false: address is an offset) or global
  * memory. NULL: a fault was set. *undefined is the shadow beside the bytes. */

@@ -15,6 +15,14 @@ static bool check_members(ptx_run *run, ptx_warp *warp, const ptx_op *op, int n,
   return true;
 }
 
+/* Lanes that come before others of the members wait for them: they meet here. */
+static bool waits(ptx_run *run, ptx_warp *warp, const ptx_op *op, int n, uint32_t mask) {
+  uint32_t members = (uint32_t)warp->value[ptx_reg(op, n, 0)][__builtin_ctz(mask)];
+  if (mask != warp->active || !(members & warp->alive & ~mask) || !ptx_wait_for_others(warp)) return false;
+  run->by_class[op->form->class]--;
+  return true;
+}
+
 /* The lane that lane i reads, and whether it lies inside i's segment (PTX ISA, shfl.sync): c holds
  * a clamp in bits 0-4 and the segments' mask in bits 8-12. Modes: up, down, bfly, idx. */
 static int source_lane(int mode, int i, uint32_t b, uint32_t c, bool *inside) {
@@ -28,6 +36,7 @@ static int source_lane(int mode, int i, uint32_t b, uint32_t c, bool *inside) {
 static bool run_shuffle(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   int from = ptx_reg(op, 1, 0), mode = op->choice[0];
   ptx_lanes value = {0}, undefined = {0}, predicate = {0};
+  if (waits(run, warp, op, 4, mask)) return true;
   if (!check_members(run, warp, op, 4, mask)) return false;
   if (!ptx_require_defined(run, warp, op, 2, mask, "the lane") ||
       !ptx_require_defined(run, warp, op, 3, mask, "the clamp")) {
@@ -53,6 +62,7 @@ static bool run_shuffle(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
 
 /* vote.all, .any, .uni, .ballot. */
 static bool run_vote(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  if (waits(run, warp, op, 2, mask)) return true;
   if (!check_members(run, warp, op, 2, mask)) return false;
   if (!ptx_require_defined(run, warp, op, 1, mask, "the vote")) return false;
   const uint64_t *votes = warp->value[ptx_reg(op, 1, 0)];
@@ -87,6 +97,7 @@ static bool reduce_lanes(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_
   ptx_lanes value, undefined;
   uint32_t all = 0, any = 0;
   bool first = true;
+  if (waits(run, warp, op, 2, mask)) return true;
   if (!check_members(run, warp, op, 2, mask)) return false;
   for (int i = 0; i < PTX_LANES; i++) {
     if (!(mask >> i & 1)) continue;

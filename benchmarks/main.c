@@ -18,6 +18,8 @@ static const subcommand subcommands[] = {
     {"index", "whole tensors gathered along an axis, beside a plain copy", bench_index},
     {"reduce", "matrices reduced along an axis, beside reading alone", bench_reduce},
     {"scan", "whole tensors scanned along an axis, beside a plain copy", bench_scan},
+    {"dot", "matrices of two types multiplied, from cold caches", bench_dot},
+    {"table4", "integers with floats inside a block, every pair and shape: which are right", bench_table4},
     {"graph", "counts in device memory: one CUDA graph for all, and its cost", bench_graph},
     {"latency", "what a call costs the host: cold, cached, prepared, bare", bench_latency},
     {"compile", "what a compile costs, by target; needs no device", bench_compile},

@@ -8,6 +8,7 @@ int bench_broadcast(int argc, char *argv[]);
 int bench_compile(int argc, char *argv[]);
 int bench_contiguity(int argc, char *argv[]);
 int bench_convert(int argc, char *argv[]);
+int bench_dot(int argc, char *argv[]);
 int bench_gather(int argc, char *argv[]);
 int bench_graph(int argc, char *argv[]);
 int bench_index(int argc, char *argv[]);
@@ -15,6 +16,7 @@ int bench_latency(int argc, char *argv[]);
 int bench_layout(int argc, char *argv[]);
 int bench_reduce(int argc, char *argv[]);
 int bench_scan(int argc, char *argv[]);
+int bench_table4(int argc, char *argv[]);
 int bench_tile(int argc, char *argv[]);
 
 #endif

@@ -1,0 +1,246 @@
+/* Products of activations with weights of 4 and 8 bits, and dense ones (figure 4 of the paper): A [M,K] row-major, B
+ * as [N,K] in memory. Results are compared with sums in f64 at places spread over D, then single launches are timed
+ * with nothing in the caches. --sizes: N = K, in the k of the option: 8192k, 2880k. */
+#include "flushed.h"
+#include "jit/plan/number.h"
+#include "subcommands.h"
+
+#include <llrt/dot.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLACES = 2048, NAME = 80 };
+
+typedef struct dot_kind {
+  const char *name;
+  llrt_dtype a, b, scale, d;
+  int group;    /* positions along K that share a scale; 0: there are none */
+  bool square;  /* M = N = K alone */
+} dot_kind;
+
+static const dot_kind kinds[] = {
+    {"mxfp4 x bf16", LLRT_BF16, LLRT_E2M1, LLRT_E8M0, LLRT_BF16, 32, false},
+    {"mxfp4 x f16", LLRT_F16, LLRT_E2M1, LLRT_E8M0, LLRT_F16, 32, false},
+    {"mxfp4 x e4m3", LLRT_E4M3, LLRT_E2M1, LLRT_E8M0, LLRT_BF16, 32, false},
+    {"mxfp4 x e5m2", LLRT_E5M2, LLRT_E2M1, LLRT_E8M0, LLRT_BF16, 32, false},
+    {"int4 x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false},
+    {"bf16 x bf16", LLRT_BF16, LLRT_BF16, LLRT_DTYPE_NONE, LLRT_BF16, 0, true},
+    {"f16 x f16", LLRT_F16, LLRT_F16, LLRT_DTYPE_NONE, LLRT_F16, 0, true},
+    {"e4m3 x e4m3", LLRT_E4M3, LLRT_E4M3, LLRT_DTYPE_NONE, LLRT_BF16, 0, true},
+};
+enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
+
+static const int64_t rows[] = {1, 16, 32, 64, 128, 256, 512, 1024, 4096, 8192};
+enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
+
+/* ---- data ---- */
+
+enum { A, B, SCALE, D, TENSORS };
+
+typedef struct dot_data {
+  const dot_kind *kind;
+  int64_t m, n, k;
+  llrt_storage columns;    /* of B and its scales: K is fastest */
+  llrt_tensor tensor[TENSORS];
+  unsigned char *host[TENSORS];
+  size_t bytes[TENSORS];
+} dot_data;
+
+/* A code whose number is of moderate size: of scales 2^-4 .. 2^3, or 1/8 .. 1. */
+static uint64_t code_of(llrt_dtype dtype, bool scale, uint64_t random) {
+  const number_format *format = number_format_of(dtype);
+  if (dtype == LLRT_E8M0) return 123 + (random & 7);
+  if (format->bits == 4) return random & 15;
+  if (scale) return number_code(format, (double)(1 + (random & 7)) / 8);
+  return number_code(format, (double)((int)(random & 255) - 128) / 128);
+}
+
+static void fill(const dot_data *data, int t, uint64_t seed) {
+  llrt_dtype dtype = data->tensor[t].dtype;
+  int bits = llrt_dtype_bits(dtype), per_byte = bits < 8 ? 2 : 1;
+  int64_t n = (int64_t)data->bytes[t] * 8 / bits;
+  uint64_t codes[256];
+  for (uint64_t i = 0; i < 256; i++) codes[i] = code_of(dtype, t == SCALE, i);
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < n; i += per_byte) {
+    uint64_t random = harness_mix(seed ^ (uint64_t)i * TENSORS ^ (uint64_t)t), code = codes[random & 255];
+    if (bits < 8) code |= codes[random >> 8 & 255] << 4;
+    memcpy(data->host[t] + i * bits / 8, &code, (size_t)(bits < 8 ? 1 : bits / 8));
+  }
+}
+
+static void make_tensor(harness *h, dot_data *data, int t, llrt_dtype dtype, int64_t rows_, int64_t columns) {
+  llrt_tensor *tensor = &data->tensor[t];
+  if (!dtype) return;
+  *tensor = (llrt_tensor){.dtype = dtype, .rank = 2, .shape = {rows_, columns}, .device = h->device};
+  if (t == B || t == SCALE) tensor->storage = &data->columns;
+  harness_must(llrt_tensor_bytes(tensor, &data->bytes[t]), "bytes");
+  data->host[t] = malloc(data->bytes[t]);
+  if (!data->host[t]) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
+  harness_must(llrt_memory_allocate(h->device, data->bytes[t], &tensor->data), "device memory");
+  if (t == D) return;
+  fill(data, t, h->options.seed);
+  harness_must(llrt_memory_copy(h->device, tensor->data, data->host[t], data->bytes[t], LLRT_COPY_TO_DEVICE, NULL),
+               "copy to the device");
+  harness_must(llrt_stream_synchronize(h->device, NULL), "copy to the device");
+}
+
+static void make_data(harness *h, const dot_kind *kind, int64_t m, int64_t size, dot_data *data) {
+  *data = (dot_data){.kind = kind, .m = m, .n = size, .k = size};
+  harness_must(llrt_storage_col_major(2, &data->columns), "storage");
+  make_tensor(h, data, A, kind->a, m, data->k);
+  make_tensor(h, data, B, kind->b, data->k, data->n);
+  make_tensor(h, data, SCALE, kind->scale, kind->group ? (data->k + kind->group - 1) / kind->group : 1, data->n);
+  make_tensor(h, data, D, kind->d, m, data->n);
+}
+
+static void free_data(harness *h, dot_data *data) {
+  for (int t = 0; t < TENSORS; t++) {
+    if (data->tensor[t].data) llrt_memory_free(h->device, data->tensor[t].data);
+    free(data->host[t]);
+  }
+}
+
+/* ---- what is right ---- */
+
+static double number_at(const dot_data *data, int t, int64_t i) {
+  llrt_dtype dtype = data->tensor[t].dtype;
+  int bits = llrt_dtype_bits(dtype);
+  uint64_t code = 0;
+  if (bits < 8) code = data->host[t][i / 2] >> (i & 1) * 4 & 15;
+  else memcpy(&code, data->host[t] + i * bits / 8, (size_t)bits / 8);
+  return number_value(number_format_of(dtype), code);
+}
+
+/* Weights are rounded to the scale's type where that is f16 (include/llrt/dot.h). */
+static double weight_at(const dot_data *data, int64_t k, int64_t n) {
+  const dot_kind *kind = data->kind;
+  double x = number_at(data, B, n * data->k + k);
+  if (!kind->group) return x;
+  x *= number_at(data, SCALE, n * data->tensor[SCALE].shape[0] + k / kind->group);
+  const number_format *f16 = number_format_of(LLRT_F16);
+  return kind->scale == LLRT_F16 ? number_value(f16, number_code(f16, x)) : x;
+}
+
+static bool is_right_at(const dot_data *data, int64_t m, int64_t n) {
+  double sum = 0, magnitude = 0, got = number_at(data, D, m * data->n + n);
+  const number_format *format = number_format_of(data->kind->d);
+  bool narrow = llrt_dtype_bits(data->kind->a) <= 8 && llrt_dtype_bits(data->kind->b) <= 8;
+  for (int64_t k = 0; k < data->k; k++) {
+    double product = number_at(data, A, m * data->k + k) * weight_at(data, k, n);
+    sum += product;
+    magnitude += fabs(product);
+  }
+  double error = magnitude * (ldexp((double)data->k + 16, -23) + (narrow ? ldexp(1, -10) : 0));
+  double low = number_value(format, number_code(format, sum - error));
+  double high = number_value(format, number_code(format, sum + error));
+  return got >= low && got <= high;
+}
+
+static bool is_right(harness *h, dot_data *data, const llrt_op *op, const llrt_dot_call *call,
+                     const llrt_run_params *params) {
+  int64_t elements = data->m * data->n, places = elements < PLACES ? elements : PLACES, wrong = 0;
+  llrt_tensor *d = &data->tensor[D];
+  harness_must(llrt_memory_set(h->device, d->data, 0xee, data->bytes[D], NULL), "poison");
+  harness_must(llrt_op_run(op, NULL, call->desc.tensors, call->desc.n_tensors, params), "run");
+  harness_must(llrt_memory_copy(h->device, data->host[D], d->data, data->bytes[D], LLRT_COPY_FROM_DEVICE, NULL),
+               "copy from the device");
+  harness_must(llrt_stream_synchronize(h->device, NULL), "run");
+#pragma omp parallel for reduction(+ : wrong)
+  for (int64_t i = 0; i < places; i++) {
+    int64_t at = places == elements ? i : (int64_t)(harness_mix((uint64_t)i) % (uint64_t)elements);
+    wrong += !is_right_at(data, at / data->n, at % data->n);
+  }
+  return wrong == 0;
+}
+
+/* ---- one case ---- */
+
+typedef struct dot_run {
+  const llrt_op *op;
+  const llrt_dot_call *call;
+  const llrt_run_params *params;
+} dot_run;
+
+static void launch_dot(const void *data) {
+  const dot_run *run = data;
+  harness_must(llrt_op_run(run->op, NULL, run->call->desc.tensors, run->call->desc.n_tensors, run->params), "run");
+}
+
+static void report(harness *h, const flushed *f, const dot_data *data, const dot_run *run, const char *name,
+                   const char *fields) {
+  harness_statistic s = flushed_measure(f, launch_dot, run);
+  double flops = 2e-6 * (double)data->m * (double)data->n * (double)data->k / s.median;
+  double speed = 1e-3 * (double)(data->bytes[B] + data->bytes[SCALE]) / s.median;
+  printf("%-40s %9.1f %9.1f %9.1f %4d %9.1f %9.1f\n", name, s.median, s.min, s.max, s.count, flops, speed);
+  fflush(stdout);
+  harness_record(h, name, "%s,\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d,\"tflops\":%.3f,"
+                 "\"gb_per_s\":%.2f", fields, s.median, s.min, s.max, s.count, flops, speed);
+}
+
+static bool run_data(harness *h, const flushed *f, dot_data *data, const char *name) {
+  static llrt_dot_call call;
+  char fields[200];
+  llrt_op *op;
+  llrt_run_params run_params = {0};
+  llrt_dot_params params = {0};
+  if (data->kind->group) params.b = (llrt_dot_scaling){.scale = &data->tensor[SCALE], .group = {data->kind->group, 1}};
+  harness_must(llrt_dot_describe(&data->tensor[A], &data->tensor[B], &data->tensor[D], &params, &call), name);
+  harness_must(llrt_op_promise_coarse(&call.desc), name);
+  harness_must(llrt_op_prepare(h->device, &call.desc, &op), name);
+  harness_must(harness_add_workspace(h, op, call.desc.tensors, call.desc.n_tensors, &run_params), name);
+  const dot_run run = {op, &call, &run_params};
+  snprintf(fields, sizeof fields, "\"op\":\"dot\",\"kind\":\"%s\",\"shape\":[%" PRId64 ",%" PRId64 ",%" PRId64 "],\"size\":%" PRId64,
+           data->kind->name, data->m, data->n, data->k, data->n);
+  bool right = is_right(h, data, op, &call, &run_params);
+  if (!right) printf("%-40s WRONG\n", name);
+  if (!right || h->options.check_only) harness_record(h, name, "%s,\"%s\":true", fields, right ? "right" : "wrong");
+  else report(h, f, data, &run, name, fields);
+  harness_must(llrt_stream_synchronize(h->device, NULL), name);
+  llrt_op_destroy(&op);
+  harness_drop_workspace(h, &run_params);
+  return right;
+}
+
+static bool run_case(harness *h, const flushed *f, const dot_kind *kind, int64_t m, int64_t size) {
+  char name[NAME];
+  dot_data data;
+  snprintf(name, sizeof name, "%s %" PRId64 "x%" PRId64 "x%" PRId64, kind->name, m, size, size);
+  if (!harness_wants(h, name)) return true;
+  make_data(h, kind, m, size, &data);
+  bool right = run_data(h, f, &data, name);
+  free_data(h, &data);
+  return right;
+}
+
+int bench_dot(int argc, char *argv[]) {
+  static const int64_t usual[] = {8192};
+  harness_options options;
+  harness h;
+  flushed f;
+  bool right = true;
+  harness_parse(argc, argv, &options);
+  harness_init(&options, &h);
+  flushed_init(&h, &f);
+  int n = options.n_sizes ? options.n_sizes : 1, cases = 0;
+  int64_t sizes[HARNESS_MAX_SIZES];
+  for (int s = 0; s < n; s++) sizes[s] = options.n_sizes ? options.size[s] >> 10 : usual[s];
+  if (!options.list && !options.check_only) {
+    printf("%-40s %9s %9s %9s %4s %9s %9s\n", "dot MxNxK", "median us", "min us", "max us", "n", "TFLOP/s", "B GB/s");
+    flushed_floor(&f);
+  }
+  for (int s = 0; s < n; s++)
+    for (int i = 0; i < KIND_COUNT; i++)
+      for (int r = 0; r < (kinds[i].square ? 1 : ROW_COUNT); r++, cases++) {
+        int64_t m = kinds[i].square ? sizes[s] : rows[r];
+        if (options.list) printf("%s %" PRId64 "x%" PRId64 "x%" PRId64 "\n", kinds[i].name, m, sizes[s], sizes[s]);
+        else right &= run_case(&h, &f, &kinds[i], m, sizes[s]);
+      }
+  if (!options.list) printf("%d cases: %s\n", cases, right ? "right" : "WRONG");
+  flushed_fini(&f);
+  harness_fini(&h);
+  return right ? 0 : 1;
+}

@@ -1,9 +1,7 @@
 /* Table 4 of the paper: products of integers with floats inside a block, every ordered pair of types, extents from 1 to
  * 128 and 1 to 8 warps; how many of them are right. Each is a kernel of one tile, compared with a sum in f64 within
  *
- *   (K + 16) 2^-23 sum |a b|  (2^-52 in f64), and what rounding to the result's type costs.
- *
- * The JSON holds every case's types, shape and warps, from which peers/triton_dot.py makes the same. */
+ *   (K + 16) 2^-23 sum |a b|  (2^-52 in f64), and what rounding to the result's type costs. */
 #include "harness.h"
 #include "jit/plan/dot_type.h"
 #include "jit/plan/number.h"
@@ -30,7 +28,15 @@ typedef struct tally {
   int right, wrong, refused;
 } tally;
 
-/* Shapes that a thread of this few warps can hold: a tile's operands and result, of 2^15 elements each at most. */
+/* Warps until each tile takes a thread's 2^7 words at most. */
+static int enough_warps(const plan_dot_tile *tile) {
+  int wide = tile->sum == LLRT_F64, most = tile->m + tile->n, warps = tile->warps;
+  most = most > tile->m + tile->k ? most : tile->m + tile->k;
+  most = most > tile->n + tile->k ? most : tile->n + tile->k;
+  while (warps < 3 && most + wide - 5 - warps > 7) warps++;
+  return warps;
+}
+
 static void make_case(int number, uint64_t seed, table4_case *c) {
   int pair = number / OF_A_PAIR, integer = pair / 2 % INTEGERS, floating = pair / 2 / INTEGERS;
   uint64_t x = harness_mix(seed + (uint64_t)number);
@@ -42,6 +48,7 @@ static void make_case(int number, uint64_t seed, table4_case *c) {
                             .k = extents[x / EXTENTS / EXTENTS % EXTENTS], .warps = (int)(x >> 40 & 3),
                             .a = a.element, .b = b.element, .d = c->rule.result,
                             .product_a = product, .product_b = product, .sum = c->rule.sums};
+  c->tile.warps = enough_warps(&c->tile);
   snprintf(c->name, NAME, "%s x %s %dx%dx%d, %d warps", llrt_dtype_name(a.element), llrt_dtype_name(b.element),
            1 << c->tile.m, 1 << c->tile.n, 1 << c->tile.k, 1 << c->tile.warps);
 }

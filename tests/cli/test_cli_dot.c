@@ -1,0 +1,145 @@
+/* llrt dot: products against plain C, explain and compile of dots, and what is refused. */
+#include "tool_run.h"
+
+#include "tools/common/array_file.h"
+
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(cli_dot, .init = tool_folder_enter, .fini = tool_folder_leave);
+
+enum { M = 5, N = 12, K = 64 };
+
+/* Small whole numbers, so that every order of additions gives the same. */
+static float a[M][K], b[K][N];
+
+static void write_array(const char *name, llrt_dtype dtype, int rank, const int64_t *shape, const void *data) {
+  array made;
+  array_error error;
+  cr_assert(array_create(dtype, rank, shape, &made, &error), "%s", error.text);
+  memcpy(made.data, data, made.bytes);
+  cr_assert(array_write(name, &made, &error), "%s", error.text);
+  array_destroy(&made);
+}
+
+static void write_inputs(void) {
+  float columns[N][K];
+  for (int m = 0; m < M; m++)
+    for (int k = 0; k < K; k++) a[m][k] = (float)((m * 31 + k * 17) % 9) - 4;
+  for (int k = 0; k < K; k++)
+    for (int n = 0; n < N; n++) columns[n][k] = b[k][n] = (float)((k * 7 + n * 5) % 11) - 5;
+  write_array("a.npy", LLRT_F32, 2, (int64_t[]){M, K}, a);
+  write_array("b.npy", LLRT_F32, 2, (int64_t[]){K, N}, b);
+  write_array("columns.npy", LLRT_F32, 2, (int64_t[]){N, K}, columns);
+}
+
+static array multiplied(const char *line) {
+  array out;
+  array_error error;
+  tool_result r = tool_expect_success(line);
+  cr_expect_eq(r.out_size, 0, "llrt %s prints %s", line, r.out);
+  tool_result_fini(&r);
+  cr_assert(array_read("d.npy", &out, &error), "%s", error.text);
+  return out;
+}
+
+static float expected(int m, int n) {
+  float sum = 0;
+  for (int k = 0; k < K; k++) sum += a[m][k] * b[k][n];
+  return sum;
+}
+
+Test(cli_dot, two_matrices) {
+  static const char *const lines[] = {
+      "dot a.npy b.npy --device host -o d.npy",
+      "dot a.npy columns.npy --layout-b col_major --shape 5x12x64 --device host -o d.npy",
+      "dot a.npy b.npy --tf32 --out-dtype f32 --device host -o d.npy"};
+  write_inputs();
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    array d = multiplied(lines[i]);
+    cr_assert(d.dtype == LLRT_F32 && d.rank == 2 && d.shape[0] == M && d.shape[1] == N);
+    for (int m = 0; m < M; m++)
+      for (int n = 0; n < N; n++) cr_expect_eq(((float *)d.data)[m * N + n], expected(m, n), "%s", lines[i]);
+    array_destroy(&d);
+  }
+}
+
+Test(cli_dot, edges) {
+  float line[N];
+  write_inputs();
+  for (int n = 0; n < N; n++) line[n] = (float)(n - 6);
+  write_array("line.npy", LLRT_F32, 1, (int64_t[]){N}, line);
+  array d = multiplied("dot a.npy b.npy --alpha 0.5 --bias line.npy --activation relu --out-dtype f64 --device host -o d.npy");
+  cr_assert_eq(d.dtype, LLRT_F64);
+  for (int m = 0; m < M; m++)
+    for (int n = 0; n < N; n++) {
+      double value = 0.5 * expected(m, n) + line[n];
+      cr_expect_eq(((double *)d.data)[m * N + n], value > 0 ? value : 0);
+    }
+  array_destroy(&d);
+}
+
+/* mxfp4: two numbers a byte along N, the first low; a scale of 2^(byte - 127) for 32 of K. */
+Test(cli_dot, scaled_weights) {
+  static const float e2m1[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+  uint8_t packed[K][N / 2], scales[K / 32][N];
+  write_inputs();
+  for (int k = 0; k < K; k++)
+    for (int n = 0; n < N; n += 2) packed[k][n / 2] = (uint8_t)((k + n) % 16 | (k * 3 + n) % 16 << 4);
+  for (int g = 0; g < K / 32; g++)
+    for (int n = 0; n < N; n++) scales[g][n] = (uint8_t)(126 + (g + n) % 3);
+  write_array("w.npy", LLRT_U8, 2, (int64_t[]){K, N / 2}, packed);
+  write_array("s.npy", LLRT_U8, 2, (int64_t[]){K / 32, N}, scales);
+  array d = multiplied("dot a.npy w.npy --dtype-b e2m1 --scale-b s.npy --device host -o d.npy");
+  for (int m = 0; m < M; m++)
+    for (int n = 0; n < N; n++) {
+      float sum = 0;
+      for (int k = 0; k < K; k++) {
+        int code = packed[k][n / 2] >> n % 2 * 4 & 15;
+        float power = (float)(1 << (scales[k / 32][n] - 126)) / 2;
+        sum += a[m][k] * (code & 8 ? -1 : 1) * e2m1[code & 7] * power;
+      }
+      cr_expect_eq(((float *)d.data)[m * N + n], sum);
+    }
+  array_destroy(&d);
+}
+
+Test(cli_dot, explained_and_compiled) {
+  static const char *const lines[] = {
+      "explain dot --shape 16x64x32 --target sm_90a",
+      "explain dot 'bf16[16x8192]' 'e2m1[8192x8192]' --scale-b 'e8m0[256x8192]' --target sm_90a",
+      "compile dot 'f16[16x64]' 'f16[64x64]' --target sm_80 --emit ptx",
+      "compile dot 'i8[16x64]' 'i8[64x64]' --target host --emit ir"};
+  static const char *const words[] = {"block:", "e2m1", "mma.sync", "define"};
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    tool_result r = tool_expect_success(lines[i]);
+    cr_expect(strstr(r.out, words[i]), "llrt %s: no %s", lines[i], words[i]);
+    tool_result_fini(&r);
+  }
+}
+
+Test(cli_dot, what_is_refused) {
+  static const struct {
+    const char *line;
+    int code;
+    const char *why;
+  } rows[] = {
+      {"dot a.npy b.npy --device host", 2, "-o OUT is missing"},
+      {"dot a.npy --device host -o d.npy", 2, "too few words"},
+      {"dot a.npy columns.npy --device host -o d.npy", 1, "operand B has 12 positions along K, not 64"},
+      {"dot a.npy b.npy --dtype-b e9m9 --device host -o d.npy", 1, "e9m9"},
+      {"dot a.npy b.npy --scale-b b.npy --device host -o d.npy", 1, "with scales of f32"},
+      {"dot a.npy b.npy --activation tanh --device host -o d.npy", 2, "there is no such"},
+      {"dot a.npy b.npy --alpha x --device host -o d.npy", 2, "--alpha x"},
+      {"dot a.npy b.npy --shape 5x12 --device host -o d.npy", 2, "MxNxK"},
+      {"dot a.npy columns.npy --layout-b col_major --shape 5x12x60 --device host -o d.npy", 1, "holds"},
+      {"explain dot --target sm_90a", 2, "--shape MxNxK"},
+      {"explain dot --shape 4x4x4 --xor 1 --target sm_90a", 2, "not for a dot"},
+      {"explain convert a b --to col_major --target sm_90a", 2, "only a dot names tensors"},
+  };
+  write_inputs();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    tool_expect_failure(rows[i].line, rows[i].code, rows[i].why);
+}

@@ -357,6 +357,16 @@ static void nvptx_product(emitter *e, const dot_instruction *row, const LLVMValu
   }
 }
 
+/* mul.bf16x2 is sm_90's; a sum with -0 is the product. */
+static LLVMValueRef nvptx_multiply_pair(emitter *e, llrt_dtype type, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+  bool half = type == LLRT_F16;
+  LLVMValueRef args[] = {a, b, c ? c : LLVMConstInt(e->i32, 0x80008000u, false)};
+  if (!c && (half || strcmp(e->kernel->target.name, "sm_90a") == 0))
+    return assemble(e, half ? "mul.rn.f16x2 $0, $1, $2;" : "mul.rn.bf16x2 $0, $1, $2;", "=r,r,r", e->i32, args, 2);
+  return assemble(e, half ? "fma.rn.f16x2 $0, $1, $2, $3;" : "fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r", e->i32,
+                  args, 3);
+}
+
 /* ---- clusters ---- */
 
 static LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank) {
@@ -409,4 +419,5 @@ const emit_target_ops emit_ops_nvptx = {
     .decode_pair = nvptx_decode_pair,
     .encode_pair = nvptx_encode_pair,
     .product = nvptx_product,
+    .multiply_pair = nvptx_multiply_pair,
 };

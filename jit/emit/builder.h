@@ -86,6 +86,8 @@ typedef struct emit_target_ops {
    * targets have none (and their rows of jit/plan/dot_instruction.c are of other targets). */
   void (*product)(emitter *e, const dot_instruction *row, const LLVMValueRef *a, const LLVMValueRef *b,
                   LLVMValueRef *acc);
+  /* Words of two f16 or bf16: a * b + c, rounded once, subnormal numbers kept. c NULL: a * b. NULL: never. */
+  LLVMValueRef (*multiply_pair)(emitter *e, llrt_dtype type, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 } emit_target_ops;
 
 /* backends/<vendor>/<vendor>_intrinsics.c */
@@ -343,6 +345,11 @@ typedef struct emit_scales {
 } emit_scales;
 void emit_scales_begin(emitter *e, const plan_step *step, emit_scales *scales);
 LLVMValueRef emit_scale_of(emit_scales *scales, int index);
+
+/* emit_unpack.c: a cast of 4-bit elements, and a SCALE by value, by whole words: false, and nothing emitted, where
+ * elements go one by one. */
+bool emit_unpack(emitter *e, const plan_step *step, const plan_map *map);
+bool emit_scale_pairs(emitter *e, const plan_step *step, const plan_map *map);
 
 /* emit_shuffle.c: a word (32 or 64 bits) of another lane (i32); GPU. */
 LLVMValueRef emit_shuffle_word(emitter *e, LLVMValueRef word, LLVMValueRef lane);

@@ -72,16 +72,32 @@ typedef struct caster {
   LLVMValueRef *from, *to; /* words */
   llrt_dtype from_type, to_type;
   bool wide, truth, any_nan;
-  emit_scales *scales; /* NULL: a plain cast */
+  emit_scales *scales; /* NULL: a plain cast, or scales of a value */
+  const plan_step *by_value; /* the step that has such */
+  const plan_map *map;
+  LLVMValueRef *permuted; /* words whose bits were permuted, by word; NULL: as they are */
 } caster;
+
+/* The scale of element `index` that the step's second value has, decoded. */
+static LLVMValueRef value_scale(const caster *c, int index) {
+  emitter *e = c->e;
+  const plan_value *scales = &e->kernel->value[c->by_value->second];
+  uint64_t own = plan_reduced_register(c->in, scales, (uint64_t)index);
+  LLVMValueRef code = e->value[c->by_value->second][own >> scales->word];
+  int at = (int)((own & bits_mask(scales->word)) * scales->bits);
+  if (at > 0) code = LLVMBuildLShr(e->builder, code, emit_i32(e, at), "");
+  if (scales->bits < 32) code = LLVMBuildAnd(e->builder, code, emit_i32(e, (int)bits_mask(scales->bits)), "");
+  return emit_decode(e, (llrt_dtype)c->map->scale, c->wide, code);
+}
 
 /* x times the scale of element `index` (or minus it). AMDGPU's code generator would join the product with a rounding to
  * f16 into v_fma_mixlo with +0, which loses the sign of a zero: there the product is hidden from it. */
 static LLVMValueRef scaled(const caster *c, int index, LLVMValueRef x) {
   emitter *e = c->e;
-  if (!c->scales) return x;
-  if (c->scales->map->subtracts) return LLVMBuildFSub(e->builder, x, emit_scale_of(c->scales, index), "");
-  LLVMValueRef product = LLVMBuildFMul(e->builder, x, emit_scale_of(c->scales, index), "");
+  if (!c->scales && !c->by_value) return x;
+  LLVMValueRef scale = c->by_value ? value_scale(c, index) : emit_scale_of(c->scales, index);
+  if (c->map->subtracts) return LLVMBuildFSub(e->builder, x, scale, "");
+  LLVMValueRef product = LLVMBuildFMul(e->builder, x, scale, "");
   if (e->kernel->target.isa != PLAN_ISA_AMDGPU || c->to_type != LLRT_F16 || c->wide) return product;
   LLVMValueRef bits = LLVMBuildBitCast(e->builder, product, e->i32, "");
   return LLVMBuildBitCast(e->builder, e->ops->opaque(e, bits), LLVMTypeOf(product), "");
@@ -97,7 +113,7 @@ static LLVMTypeRef code_type(const emitter *e, int bits, LLVMTypeRef like) {
 /* The code of element `index`: cut out of its word, or on the host out of lanes made wide. */
 static LLVMValueRef take_code(const caster *c, int index) {
   const emitter *e = c->e;
-  LLVMValueRef word = c->from[index >> c->in->word];
+  LLVMValueRef word = c->permuted ? c->permuted[index >> c->in->word] : c->from[index >> c->in->word];
   int bits = c->in->bits, place = index & (int)bits_mask(c->in->word);
   if (emit_is_host(e))
     word = LLVMBuildZExt(e->builder, word, code_type(e, bits, LLVMTypeOf(word)), "");
@@ -182,7 +198,16 @@ static void cast_value(emitter *e, const plan_step *step, const plan_map *map) {
               .any_nan = map->any_nan};
   c.wide = number_is_wide(c.from_type, c.to_type);
   emit_scales scales;
-  if (map->kind == PLAN_MAP_SCALE) {
+  emit_words permuted;
+  c.map = map;
+  if (map->words) {
+    int n_words = 1 << (plan_value_bits(c.in, PLAN_REGISTER) - c.in->word);
+    for (int w = 0; w < n_words; w++) permuted[w] = permute_bits(e, map->perm, c.from[w]);
+    c.permuted = permuted;
+  }
+  if (step->by_value) {
+    c.by_value = step;
+  } else if (map->kind == PLAN_MAP_SCALE) {
     emit_scales_begin(e, step, &scales);
     c.scales = &scales;
   }
@@ -209,5 +234,7 @@ void emit_map_step(emitter *e, const plan_step *step) {
     return;
   }
   if (map->kind == PLAN_MAP_XOR || map->kind == PLAN_MAP_WORD_BITS) map_bits(e, step, map);
+  else if (map->kind == PLAN_MAP_CAST && emit_unpack(e, step, map)) return;
+  else if (map->kind == PLAN_MAP_SCALE && emit_scale_pairs(e, step, map)) return;
   else cast_value(e, step, map);
 }

@@ -418,13 +418,22 @@ static uint64_t act(const plan_map *map, uint64_t code) {
   return number_code(f, x * by);
 }
 
+/* The scale of element `at` of the input that value `second` has. */
+static uint64_t scale_by_value(const interpreter *in, const plan_step *step, int64_t at) {
+  const plan_value *value = &in->kernel->value[step->in], *scales = &in->kernel->value[step->second];
+  int registers = plan_value_bits(value, PLAN_REGISTER);
+  uint64_t own = plan_reduced_register(value, scales, (uint64_t)at & bits_mask(registers));
+  return in->value[step->second][(uint64_t)at >> registers << plan_value_bits(scales, PLAN_REGISTER) | own];
+}
+
 /* element * scale: the product of two f32 is exact in f64, so it is rounded once. */
 static llrt_status scale_element(const interpreter *in, const plan_step *step, int64_t at) {
   const plan_map *map = &in->kernel->map[step->map];
   llrt_dtype from = (llrt_dtype)map->from, to = (llrt_dtype)map->to;
-  element_place place;
+  element_place place = {.array = NULL};
   uint64_t code = 0;
-  LLRT_TRY(place_element(in, step, kernel_tile_at(in, step->in, at), &place));
+  if (step->by_value) code = scale_by_value(in, step, at);
+  else LLRT_TRY(place_element(in, step, kernel_tile_at(in, step->in, at), &place));
   if (place.array) move_element(&place, in->kernel->tensor_bits[step->tensor], &code, true);
   double element = number_value(number_format_of(from), in->value[step->in][at]);
   double scale = number_value(number_format_of((llrt_dtype)map->scale), code);
@@ -442,6 +451,8 @@ static llrt_status run_map(interpreter *in, const plan_step *step) {
   int packed = kernel->target.lanes_first ? kernel->value[step->in].word : 0;
   if (kernel->target.lanes_first)
     stride <<= plan_value_bits(&kernel->value[step->in], PLAN_REGISTER);
+  for (int64_t at = 0; map->words && at < value_size(kernel, step->in); at += elements)
+    map_words(in, step, at, 0, 1);
   for (int64_t at = 0; at < value_size(kernel, step->in); at++) {
     if (map->kind == PLAN_MAP_XOR)
       in->value[step->out][at] =
@@ -452,7 +463,7 @@ static llrt_status run_map(interpreter *in, const plan_step *step) {
       in->value[step->out][at] = act(map, in->value[step->in][at]);
     else if (map->kind == PLAN_MAP_CAST)
       in->value[step->out][at] =
-          number_cast((llrt_dtype)map->from, (llrt_dtype)map->to, in->value[step->in][at]);
+          number_cast((llrt_dtype)map->from, (llrt_dtype)map->to, in->value[map->words ? step->out : step->in][at]);
     else if (map->kind == PLAN_MAP_TRUTH)
       in->value[step->out][at] = combine_truth((llrt_dtype)map->from, in->value[step->in][at]);
     else if (!(at & (int64_t)bits_mask(packed)) && at / stride % (elements >> packed) == 0)

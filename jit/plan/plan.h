@@ -156,7 +156,9 @@ typedef enum plan_map_kind {
   PLAN_MAP_XOR = 1,  /* element ^= constant */
   PLAN_MAP_CAST,     /* element of type `from` -> the nearest of type `to`; to 64-bit integers: extended */
   PLAN_MAP_SCALE,    /* element of type `from` times the scale at its coordinates, which the step reads
-                        from its `tensor`, in f32 or f64 (number_is_wide) -> the nearest of type `to` */
+                        from its `tensor`, or by_value: that of value `second`, which is reduced along more (each
+                        of its elements meets all that it stands for, in the same thread), in f32 or f64
+                        (number_is_wide) -> the nearest of type `to` */
   PLAN_MAP_MULTIPLY, /* element of type f32 or f64 times the constant, a code of that type */
   PLAN_MAP_RELU,     /* element of type f32 or f64: 0 where it is less */
   PLAN_MAP_GELU,     /* times (1 + erf(element / sqrt 2)) / 2, a factor to 2^-20 */
@@ -172,6 +174,8 @@ typedef struct plan_map {
   uint8_t scale;    /* SCALE: llrt_dtype of the tensor */
   bool subtracts;   /* SCALE: element - scale instead of the product */
   bool any_nan;     /* CAST to f32 or f64: a NaN need not become the one that is written */
+  bool words;       /* CAST of less than 32 bits, GPU: as WORD_BITS by perm before */
+  bool ordinary;    /* SCALE by value of e8m0: a promise that none is 0 or 255 */
   uint64_t constant;
   uint8_t perm[32];
 } plan_map;
@@ -285,8 +289,8 @@ typedef struct plan_step {
   int32_t turns;      /* REPEAT: at least 1 */
   uint8_t body, otherwise;
   uint8_t combiner, type; /* combining steps: llrt_combiner, llrt_dtype (jit/plan/combine.h) */
-  uint8_t second;         /* PREFIX, GATHER, DOT: value */
   uint8_t instruction;    /* DOT: number of the row */
+  uint8_t second;         /* PREFIX, GATHER, DOT, MAP by_value: value */
   uint8_t total;          /* SCAN: value, reduced along the order */
   uint8_t order;          /* SCAN */
   uint8_t level;          /* PUBLISH, PEEK, AWAIT */
@@ -298,6 +302,7 @@ typedef struct plan_step {
   bool ordered;       /* JOIN, FOLD of pairs: the first operand's positions are all lower */
   bool relative;      /* POSITION */
   bool bare;          /* WALK */
+  bool by_value;      /* MAP: SCALE by value `second` */
   uint8_t axis;       /* POSITION, POSITION_ADD; GATHER: its lowest tile bit */
   uint8_t axis_bits;  /* GATHER */
   uint8_t with, index_in, index_with, index_out;

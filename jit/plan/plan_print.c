@@ -144,8 +144,8 @@ static void print_map(const plan_map *map, llrt_text *text) {
     return;
   }
   if (map->kind == PLAN_MAP_CAST) {
-    llrt_text_add(text, "cast %s to %s", llrt_dtype_name((llrt_dtype)map->from),
-                  llrt_dtype_name((llrt_dtype)map->to));
+    llrt_text_add(text, "cast %s%s to %s", llrt_dtype_name((llrt_dtype)map->from),
+                  map->words ? " in words of permuted bits" : "", llrt_dtype_name((llrt_dtype)map->to));
     return;
   }
   if (map->kind == PLAN_MAP_TRUTH) {
@@ -311,6 +311,7 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
     case PLAN_MAP:
       llrt_text_add(text, "map v%d, ", step->in);
       print_map(&kernel->map[step->map], text);
+      if (step->by_value) llrt_text_add(text, " of v%d", step->second);
       llrt_text_add(text, " -> v%d", step->out);
       break;
     case PLAN_IF_PRESENT:

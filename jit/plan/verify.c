@@ -231,6 +231,21 @@ static llrt_status check_registers(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* Scales of a value: its elements are where those of the input are that they stand for. */
+static llrt_status check_scale_value(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  const plan_map *map = &kernel->map[step->map];
+  CHECK(map->kind == PLAN_MAP_SCALE && step->second < kernel->n_values, "step %d: value %d", at, step->second);
+  const plan_value *in = &kernel->value[step->in], *scales = &kernel->value[step->second];
+  plan_value expected;
+  plan_value_reduce(in, scales->reduced & ~in->reduced, &expected);
+  CHECK(!kernel->target.lanes_first, "step %d: scales of a value on %s", at, kernel->target.name);
+  CHECK(scales->bits == llrt_dtype_bits((llrt_dtype)map->scale), "step %d: scales of %d bits", at, scales->bits);
+  CHECK(scales->reduced == expected.reduced && llrt_layout_equal(&scales->layout, &expected.layout),
+        "step %d: v%d is not laid out as v%d", at, step->second, step->in);
+  return LLRT_OK;
+}
+
 /* A map of words finds their elements side by side. */
 static llrt_status check_map(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
@@ -241,6 +256,9 @@ static llrt_status check_map(const plan_kernel *kernel, int at) {
   CHECK(in->bits == llrt_dtype_bits((llrt_dtype)values->from) &&
             out->bits == llrt_dtype_bits((llrt_dtype)values->to),
         "step %d: width of the map's types", at);
+  if (step->by_value) LLRT_TRY(check_scale_value(kernel, at));
+  CHECK(!values->words || (values->kind == PLAN_MAP_CAST && !kernel->target.lanes_first && in->bits << in->word == 32),
+        "step %d: a cast of no words", at);
   if (values->kind == PLAN_MAP_SCALE)
     CHECK(step->tensor < kernel->n_tensors && number_format_of((llrt_dtype)values->scale),
           "step %d: no scales", at);

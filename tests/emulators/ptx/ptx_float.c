@@ -160,6 +160,27 @@ REAL(real_sub, REAL_SUB)
 REAL(real_mul, REAL_MUL)
 REAL(real_fma, REAL_FMA)
 
+/* Both halves of a word. */
+static void pair_lanes(const ptx_op *op, real_kind kind, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                       uint64_t *r) {
+  const emu_format *format = emu_format_named(op->type[0]->name);
+  for (int i = 0; i < PTX_LANES; i++) {
+    r[i] = 0;
+    for (int at = 0; at < 32; at += 16) {
+      double x = emu_unpack(format, a[i] >> at & 0xffff), y = emu_unpack(format, b[i] >> at & 0xffff);
+      double z = kind == REAL_FMA ? emu_unpack(format, c[i] >> at & 0xffff) : 0;
+      r[i] |= emu_pack(format, real_op(kind, false, x, y, z), EMU_NEAREST, false) << at;
+    }
+  }
+}
+
+static void pair_mul(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c, uint64_t *r) {
+  pair_lanes(op, REAL_MUL, a, b, c, r);
+}
+static void pair_fma(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c, uint64_t *r) {
+  pair_lanes(op, REAL_FMA, a, b, c, r);
+}
+
 /* -0 is below +0; with .NaN one NaN makes the result NaN, without it the other operand wins. */
 static double extreme(double a, double b, bool least, bool nan) {
   if (isnan(a) || isnan(b)) return nan ? (double)NAN : isnan(a) ? b : a;
@@ -228,6 +249,8 @@ const ptx_form ptx_float_forms[] = {
     REAL_ROW("sub ?rn %F", "dss", real_sub),
     REAL_ROW("mul ?rn %F", "dss", real_mul),
     REAL_ROW("fma rn %R", "dsss", real_fma),
+    REAL_ROW("mul ?rn %H", "dss", pair_mul),
+    REAL_ROW("fma rn %H", "dsss", pair_fma),
     REAL_ROW("min ?NaN %F", "dss", real_min),
     REAL_ROW("max ?NaN %F", "dss", real_max),
     REAL_ROW("neg %F", "ds", real_neg),

@@ -1,0 +1,115 @@
+/* Values of narrow elements made 16-bit floats, and scaled, two a word, without looking at elements one by one.
+ *
+ * e2m1: sign, exponent and mantissa go to where a 16-bit float has its own, which makes of a code the number times
+ * 2^(1 - bias of that type): one product by a power of two puts that right, exactly, zeros and halves too.
+ * Integers of 4 bits are put behind the point of a number 2^p whose last place is 1, from which 2^p is taken
+ * (and 8 more where bit 3 is a sign, which is turned over first). */
+#include "jit/emit/builder.h"
+
+#include "base/bits.h"
+
+/* A 16-bit float's code: exponent bias, bits of the mantissa. */
+typedef struct half_format {
+  int bias, mantissa;
+} half_format;
+
+static half_format format_of(llrt_dtype type) {
+  return type == LLRT_F16 ? (half_format){15, 10} : (half_format){127, 7};
+}
+
+/* Both halves of a word a 16-bit code. */
+static LLVMValueRef twice(const emitter *e, unsigned code) {
+  return LLVMConstInt(e->i32, (uint64_t)code << 16 | code, false);
+}
+
+/* 2^exponent as a code. */
+static unsigned power_of_two(half_format format, int exponent) {
+  return (unsigned)(exponent + format.bias) << format.mantissa;
+}
+
+/* The bits of elements `index` and index + 1 of a word, each in its half, bit b of a code at place[b]; perm: where a bit
+ * of the word comes from. */
+static LLVMValueRef place_pair(emitter *e, LLVMValueRef word, int index, const uint8_t *perm, const int place[4]) {
+  uint64_t columns[32] = {0};
+  for (int i = 0; i < 2; i++)
+    for (int b = 0; b < 4; b++) {
+      int bit = 4 * (index + i) + b;
+      columns[perm ? perm[bit] : bit] = 1ull << (16 * i + place[b]);
+    }
+  return emit_linear(e, word, columns, 32);
+}
+
+static LLVMValueRef unpack_e2m1(emitter *e, LLVMValueRef word, int index, const plan_map *map) {
+  half_format format = format_of((llrt_dtype)map->to);
+  const int m = format.mantissa, place[4] = {m - 1, m, m + 1, 15};
+  LLVMValueRef codes = place_pair(e, word, index, map->words ? map->perm : NULL, place);
+  LLVMValueRef factor = twice(e, power_of_two(format, format.bias - 1));
+  return e->ops->multiply_pair(e, (llrt_dtype)map->to, codes, factor, NULL);
+}
+
+static LLVMValueRef unpack_integer(emitter *e, LLVMValueRef word, int index, const plan_map *map) {
+  half_format format = format_of((llrt_dtype)map->to);
+  static const int place[4] = {0, 1, 2, 3};
+  bool is_signed = map->from == LLRT_I4;
+  unsigned base = power_of_two(format, format.mantissa);
+  LLVMValueRef codes = place_pair(e, word, index, map->words ? map->perm : NULL, place);
+  codes = LLVMBuildXor(e->builder, codes, twice(e, base | (is_signed ? 8 : 0)), "");
+  LLVMValueRef less = twice(e, base | 0x8000 | (is_signed ? 8 : 0));
+  return e->ops->multiply_pair(e, (llrt_dtype)map->to, codes, twice(e, power_of_two(format, 0)), less);
+}
+
+bool emit_unpack(emitter *e, const plan_step *step, const plan_map *map) {
+  const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
+  bool halves = map->to == LLRT_F16 || map->to == LLRT_BF16;
+  bool four = map->from == LLRT_E2M1 || map->from == LLRT_I4 || map->from == LLRT_U4;
+  if (!e->ops->multiply_pair || !halves || !four || in->word != 3 || out->word != 1) return false;
+  for (int w = 0; w < 1 << (plan_value_bits(out, PLAN_REGISTER) - 1); w++) {
+    LLVMValueRef word = e->value[step->in][w / 4];
+    int index = w % 4 * 2;
+    e->value[step->out][w] = map->from == LLRT_E2M1 ? unpack_e2m1(e, word, index, map)
+                                                    : unpack_integer(e, word, index, map);
+  }
+  return true;
+}
+
+/* ---- scales ---- */
+
+/* Element `index` of a value of scales, as a 16-bit code in both halves of a word. e8m0 becomes bf16: its byte is the
+ * exponent, but for 0, which is a subnormal number, and 255, which is NaN. */
+static LLVMValueRef scale_pair(emitter *e, const plan_map *map, const plan_value *scales, const LLVMValueRef *words,
+                               uint64_t index) {
+  LLVMValueRef word = words[index >> scales->word];
+  int at = (int)(index & bits_mask(scales->word)), half = at * 2;
+  if (scales->bits == 16) {
+    const int selector[4] = {half, half + 1, half, half + 1};
+    return emit_permute(e, word, emit_i32(e, 0), selector);
+  }
+  const int selector[4] = {4, at, 4, at};
+  LLVMValueRef zero = emit_i32(e, 0), bytes = emit_permute(e, word, zero, selector);
+  LLVMValueRef code = LLVMBuildLShr(e->builder, bytes, emit_i32(e, 1), "");
+  if (map->ordinary) return code;
+  LLVMValueRef none = LLVMBuildICmp(e->builder, LLVMIntEQ, bytes, zero, "");
+  LLVMValueRef nan = LLVMBuildICmp(e->builder, LLVMIntEQ, bytes, twice(e, 0xff00), "");
+  code = LLVMBuildSelect(e->builder, none, twice(e, 0x0040), code, "");
+  return LLVMBuildSelect(e->builder, nan, twice(e, 0x7fff), code, "");
+}
+
+/* Whether a product of two numbers of the type, rounded once, is the map's. */
+static bool is_pairwise(const plan_map *map) {
+  return map->from == map->to && ((map->to == LLRT_BF16 && (map->scale == LLRT_BF16 || map->scale == LLRT_E8M0)) ||
+                                  (map->to == LLRT_F16 && map->scale == LLRT_F16));
+}
+
+bool emit_scale_pairs(emitter *e, const plan_step *step, const plan_map *map) {
+  const plan_value *in = &e->kernel->value[step->in], *scales = &e->kernel->value[step->second];
+  if (!e->ops->multiply_pair || !step->by_value || !is_pairwise(map) || in->word != 1) return false;
+  LLVMValueRef known[EMIT_MAX_REGISTERS] = {NULL};
+  int n_words = 1 << (plan_value_bits(in, PLAN_REGISTER) - 1);
+  if (plan_reduced_register(in, scales, 1) != 0) return false; /* neighbours have two */
+  for (int w = 0; w < n_words; w++) {
+    uint64_t index = plan_reduced_register(in, scales, (uint64_t)w * 2);
+    if (!known[index]) known[index] = scale_pair(e, map, scales, e->value[step->second], index);
+    e->value[step->out][w] = e->ops->multiply_pair(e, (llrt_dtype)map->to, e->value[step->in][w], known[index], NULL);
+  }
+  return true;
+}

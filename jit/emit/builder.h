@@ -387,6 +387,15 @@ LLVMValueRef emit_iteration_present(emitter *e, const plan_value *value);
 void emit_prefetch_step(emitter *e, int at, int end);
 void emit_ahead_some(emitter *e);
 
+/* Machine words of a value. */
+static inline int emit_word_count(const plan_value *value) {
+  return 1 << (plan_value_bits(value, PLAN_REGISTER) - value->word);
+}
+
+/* emit.c: n steps from `first`; one that owns a body takes its steps with it. */
+void emit_steps(emitter *e, int first, int n);
+void emit_walk(emitter *e, int at); /* emit_walk.c */
+
 /* ---- steps: one file each ---- */
 void emit_load_step(emitter *e, const plan_step *step);          /* access.c */
 void emit_store_step(emitter *e, const plan_step *step);

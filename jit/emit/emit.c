@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void emit_steps(emitter *e, int first, int n);
-
-static int word_count(const plan_value *value) {
-  return 1 << (plan_value_bits(value, PLAN_REGISTER) - value->word);
-}
 
 static void emit_if_interior(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at];
@@ -35,7 +30,7 @@ static void emit_if_interior(emitter *e, int at) {
   from[1] = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, done);
-  for (int i = 0; step->joins && i < word_count(&e->kernel->value[step->out]); i++) {
+  for (int i = 0; step->joins && i < emit_word_count(&e->kernel->value[step->out]); i++) {
     LLVMValueRef made[2] = {first[i], e->value[step->out][i]};
     e->value[step->out][i] = LLVMBuildPhi(e->builder, LLVMTypeOf(made[0]), "");
     LLVMAddIncoming(e->value[step->out][i], made, from, 2);
@@ -75,7 +70,7 @@ static void emit_loop(emitter *e, int at) {
 }
 
 static void emit_opaque_step(emitter *e, const plan_step *step) {
-  for (int i = 0; i < word_count(&e->kernel->value[step->out]); i++)
+  for (int i = 0; i < emit_word_count(&e->kernel->value[step->out]); i++)
     e->value[step->out][i] = e->ops->opaque(e, e->value[step->in][i]);
 }
 
@@ -87,7 +82,7 @@ static void emit_repeat(emitter *e, int at) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef body = emit_new_block(e, "repeat"), done = emit_new_block(e, "repeat_done");
   LLVMValueRef zero = emit_i32(e, 0);
-  int n = word_count(&e->kernel->value[step->out]);
+  int n = emit_word_count(&e->kernel->value[step->out]);
   LLVMBuildBr(e->builder, body);
   LLVMPositionBuilderAtEnd(e->builder, body);
   LLVMValueRef turn = LLVMBuildPhi(e->builder, e->i32, "turn");
@@ -112,52 +107,8 @@ static void emit_repeat(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, done);
 }
 
-/* Phis for what a walk carries. */
-static void carry_words(emitter *e, int in, int out, LLVMBasicBlockRef before) {
-  for (int i = 0; i < word_count(&e->kernel->value[out]); i++) {
-    LLVMValueRef first = e->value[in][i];
-    e->value[out][i] = LLVMBuildPhi(e->builder, LLVMTypeOf(first), "");
-    LLVMAddIncoming(e->value[out][i], &first, &before, 1);
-  }
-}
-
-static void close_words(emitter *e, int out, int last, LLVMBasicBlockRef latch) {
-  for (int i = 0; i < word_count(&e->kernel->value[out]); i++)
-    LLVMAddIncoming(e->value[out][i], &e->value[last][i], &latch, 1);
-}
-
-/* The test stands before the body: there may be no turn. */
-static void emit_walk(emitter *e, int at) {
-  const plan_step *step = &e->kernel->step[at], *last = step + step->body;
-  LLVMValueRef grid = e->grid, upper[PLAN_MAX_DIGITS], begin, end;
-  memcpy(upper, e->upper, sizeof upper);
-  emit_block_turns(e, &begin, &end);
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "walk");
-  LLVMBasicBlockRef body = emit_new_block(e, "turn"), done = emit_new_block(e, "walked");
-  LLVMBuildBr(e->builder, head);
-  LLVMPositionBuilderAtEnd(e->builder, head);
-  LLVMValueRef turn = LLVMBuildPhi(e->builder, e->i64, "turn");
-  LLVMAddIncoming(turn, &begin, &before, 1);
-  if (!step->bare) carry_words(e, step->in, step->out, before);
-  if (step->pairs) carry_words(e, step->index_in, step->index_out, before);
-  LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, turn, end, "");
-  LLVMBuildCondBr(e->builder, more, body, done);
-  LLVMPositionBuilderAtEnd(e->builder, body);
-  emit_decode_turn(e, turn);
-  emit_steps(e, at + 1, step->body);
-  LLVMValueRef next = LLVMBuildAdd(e->builder, turn, emit_i64(e, 1), "");
-  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
-  LLVMBuildBr(e->builder, head);
-  LLVMAddIncoming(turn, &next, &latch, 1);
-  if (!step->bare) close_words(e, step->out, last->out, latch);
-  if (step->pairs) close_words(e, step->index_out, last->index_out, latch);
-  LLVMPositionBuilderAtEnd(e->builder, done);
-  e->grid = grid;
-  memcpy(e->upper, upper, sizeof upper);
-}
-
 /* Emits n steps from `first`; a step that owns a body takes its steps with it. */
-static void emit_steps(emitter *e, int first, int n) {
+void emit_steps(emitter *e, int first, int n) {
   for (int i = first; i < first + n; i++) {
     const plan_step *step = &e->kernel->step[i];
     emit_location(e, i);

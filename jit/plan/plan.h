@@ -39,6 +39,7 @@
 #define PLAN_MAX_TERMS 24
 #define PLAN_TERM_BITS 32
 #define PLAN_MAX_ORDERS 32
+#define PLAN_MAX_AHEAD 12 /* steps of a walk */
 #define PLAN_MAX_INDICES (2 * LLRT_MAX_INDICES) /* of all tensors of a kernel */
 
 /* A number known now (arg < 0) or kernel argument `arg`. */
@@ -253,7 +254,9 @@ typedef enum plan_step_kind {
   PLAN_POSITION_ADD, /* out = in + the position that a relative PLAN_POSITION of value `with` left out */
   PLAN_WALK          /* next `body` steps for each turn of the block's share of kernel->walk; out is `in`
                         in the first turn, then what the body's last step made in the turn before, and at
-                        the end what it made last (`in` where there was no turn). bare: nothing is carried */
+                        the end what it made last (`in` where there was no turn). The first `ahead` steps of the
+                        body, loads that nothing of the turn comes before, may run a turn early. bare: nothing is
+                        carried */
 } plan_step_kind;
 
 /* How a shared step moves elements on NVIDIA (PTX ISA, "ldmatrix", "stmatrix"): each lane its own, or a warp
@@ -288,6 +291,7 @@ typedef struct plan_step {
   uint8_t repetition; /* SHARED_STORE, SHARED_LOAD */
   int32_t turns;      /* REPEAT: at least 1 */
   uint8_t body, otherwise;
+  uint8_t ahead;      /* WALK */
   uint8_t combiner, type; /* combining steps: llrt_combiner, llrt_dtype (jit/plan/combine.h) */
   uint8_t instruction;    /* DOT: number of the row */
   uint8_t second;         /* PREFIX, GATHER, DOT, MAP by_value: value */

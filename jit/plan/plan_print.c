@@ -228,6 +228,7 @@ static void print_walk(const plan_kernel *kernel, const plan_step *step, llrt_te
   print_pair(step, step->out, step->index_out, text);
   llrt_text_add(text, ", at first ");
   print_pair(step, step->in, step->index_in, text);
+  if (step->ahead) llrt_text_add(text, ", %d steps a turn ahead", step->ahead);
   llrt_text_add(text, ":");
 }
 

@@ -27,8 +27,8 @@ static void annotate(emitter *e, const char *key, int value) {
 /* Blocks that a multiprocessor should have room for: of conversions, and tiles that wait for other blocks. */
 static void annotate_blocks(emitter *e) {
   const plan_kernel *kernel = e->kernel;
-  int blocks = kernel->lookback.used ? 3 : 0;
-  bool moves = kernel->walk.n_places == 0 && !kernel->lookback.used && kernel->cost.registers <= RESIDENT_WORDS;
+  int blocks = kernel->lookback.used ? 3 : kernel->resident;
+  bool moves = blocks == 0 && kernel->walk.n_places == 0 && kernel->cost.registers <= RESIDENT_WORDS;
   if (moves) blocks = bits_max(RESIDENT_THREADS / kernel->launch.threads, 1);
   for (int i = 0; i < kernel->n_steps; i++)
     if (kernel->step[i].overhang && !moves) blocks = 2;

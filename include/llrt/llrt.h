@@ -17,6 +17,7 @@
 #include <llrt/convert.h>
 #include <llrt/device.h>
 #include <llrt/dot.h>
+#include <llrt/dot_pack.h>
 #include <llrt/gather.h>
 #include <llrt/layout.h>
 #include <llrt/map.h>

@@ -95,7 +95,7 @@ static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef ty
   LLVMValueRef otherwise = not_loaded(e, a, type, tile), loaded_if = NULL;
   if (a->place.staged && e->kernel->panel.gathered) /* from memory that is there, whatever the value */
     return LLVMBuildSelect(e->builder, inside, plain_load(e, type, a, tile), otherwise, "");
-  if (e->ops->load_if && a->place.indexed)
+  if (e->ops->load_if && (a->place.indexed || a->step->predicated))
     loaded_if = e->ops->load_if(e, type, emit_pointer(e, &a->place, tile), inside, otherwise);
   if (loaded_if) return loaded_if;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
@@ -491,6 +491,7 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
   }
   a.registers = plan_value_bits(a.value, PLAN_REGISTER);
   a.word = a.value->word;
+  e->apart = tensor ? step->apart : 0;
   LLVMBasicBlockRef next = NULL;
   LLVMValueRef warps = tensor ? NULL : warp_takes_part(e, &a);
   LLVMValueRef first = load     ? NULL
@@ -514,6 +515,7 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
   else if (load && warps) load_guarded(e, &a, warps);
   else move_gpu(e, &a);
   if (swap && load) swap_halves(e, &a, a.words, a.words);
+  e->apart = 0;
   emit_close_guard(e, next);
 }
 

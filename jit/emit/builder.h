@@ -175,6 +175,7 @@ struct emitter {
   LLVMValueRef first[PLAN_MAX_GRID];     /* i64, flat: positions of the block's first element, by place */
   LLVMValueRef panel;                    /* i64: offset of the staged panel in tensor 0 */
   LLVMValueRef iteration;                /* i64; NULL outside loops */
+  uint32_t apart; /* bounds that the step does not look at */
   bool interior; /* what is emitted runs only where the block is inside every bound */
   emit_index_value index[PLAN_MAX_INDICES]; /* of uniform indices */
   LLVMValueRef extent[LLRT_MAX_RANK];       /* i64: of device memory; NULL where it is not there */
@@ -182,6 +183,8 @@ struct emitter {
   emit_ahead ahead;
   LLVMValueRef scratch; /* host: memory of one register; NULL: not needed yet */
   emit_words value[PLAN_MAX_VALUES];
+  const plan_step *lazy[PLAN_MAX_VALUES];  /* the MAP that makes the value's words; NULL: they are there */
+  emit_words prepared[PLAN_MAX_VALUES];    /* by the value that is made: scales as words of pairs */
 };
 
 /* ---- small helpers: builder.c ---- */
@@ -278,7 +281,7 @@ LLVMValueRef emit_offset(emitter *e, emit_place *place, uint64_t tile);
 LLVMValueRef emit_inside(emitter *e, const emit_place *place, uint64_t tile);
 
 /* i1: whether this block is inside every bound, and its vectors of memory inside tensor 0. */
-LLVMValueRef emit_interior(emitter *e);
+LLVMValueRef emit_interior(emitter *e, uint32_t apart);
 
 /* What a bound looks at: the coordinate of its axis, or its digit's position; i64. */
 LLVMValueRef emit_bounded(emitter *e, const plan_value *value, const plan_bound *bound, uint64_t tile);
@@ -346,10 +349,13 @@ typedef struct emit_scales {
 void emit_scales_begin(emitter *e, const plan_step *step, emit_scales *scales);
 LLVMValueRef emit_scale_of(emit_scales *scales, int index);
 
-/* emit_unpack.c: a cast of 4-bit elements, and a SCALE by value, by whole words: false, and nothing emitted, where
- * elements go one by one. */
-bool emit_unpack(emitter *e, const plan_step *step, const plan_map *map);
-bool emit_scale_pairs(emitter *e, const plan_step *step, const plan_map *map);
+/* emit_unpack.c: a cast of 4-bit elements, and a SCALE by value, by whole words: whether the step is such, and its
+ * words, or where it is lazy how they come to be. */
+bool emit_unpacks(const emitter *e, const plan_step *step, const plan_map *map);
+bool emit_scales_pairs(const emitter *e, const plan_step *step, const plan_map *map);
+void emit_map_words(emitter *e, const plan_step *step);
+/* Word w of a value, made now if it was not yet. */
+LLVMValueRef emit_word(emitter *e, int value, int w);
 
 /* emit_shuffle.c: a word (32 or 64 bits) of another lane (i32); GPU. */
 LLVMValueRef emit_shuffle_word(emitter *e, LLVMValueRef word, LLVMValueRef lane);

@@ -10,14 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* i1; bounds may all be apart. */
+static LLVMValueRef interior_of(emitter *e, const plan_step *step) {
+  if (step->looped) return emit_iteration_interior(e, &e->kernel->value[step->in]);
+  LLVMValueRef interior = emit_interior(e, step->apart);
+  return interior ? interior : LLVMConstInt(e->i1, 1, false);
+}
 
 static void emit_if_interior(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at];
   LLVMBasicBlockRef inside = emit_new_block(e, "interior"), edge = emit_new_block(e, "edge");
   LLVMBasicBlockRef done = emit_new_block(e, "done");
   emit_words first;
-  LLVMValueRef interior = step->looped ? emit_iteration_interior(e, &e->kernel->value[step->in]) : emit_interior(e);
-  LLVMBuildCondBr(e->builder, interior, inside, edge);
+  LLVMBuildCondBr(e->builder, interior_of(e, step), inside, edge);
   LLVMPositionBuilderAtEnd(e->builder, inside);
   e->interior = true;
   emit_steps(e, at + 1, step->body);

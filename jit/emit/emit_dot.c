@@ -20,6 +20,8 @@ static LLVMValueRef *words_of(const product_step *p, int o, uint64_t out, uint64
   uint64_t index = f2_apply(p->tiling.of_out[o], out) ^ f2_apply(p->tiling.of_sum[o], sum);
   int word = p->value[o]->word;
   *n = 1 << (p->tiling.operand[o].registers - word);
+  for (int i = 0; i < *n && o != DOT_ACC; i++)
+    emit_word(p->e, o == DOT_A ? p->step->in : p->step->second, (int)(index >> word) + i);
   return &p->words[o][index >> word];
 }
 

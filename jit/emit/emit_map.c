@@ -234,7 +234,6 @@ void emit_map_step(emitter *e, const plan_step *step) {
     return;
   }
   if (map->kind == PLAN_MAP_XOR || map->kind == PLAN_MAP_WORD_BITS) map_bits(e, step, map);
-  else if (map->kind == PLAN_MAP_CAST && emit_unpack(e, step, map)) return;
-  else if (map->kind == PLAN_MAP_SCALE && emit_scale_pairs(e, step, map)) return;
+  else if (emit_unpacks(e, step, map) || emit_scales_pairs(e, step, map)) emit_map_words(e, step);
   else cast_value(e, step, map);
 }

@@ -8,6 +8,8 @@
 
 #include "base/bits.h"
 
+#include <string.h>
+
 /* A 16-bit float's code: exponent bias, bits of the mantissa. */
 typedef struct half_format {
   int bias, mantissa;
@@ -58,18 +60,17 @@ static LLVMValueRef unpack_integer(emitter *e, LLVMValueRef word, int index, con
   return e->ops->multiply_pair(e, (llrt_dtype)map->to, codes, twice(e, power_of_two(format, 0)), less);
 }
 
-bool emit_unpack(emitter *e, const plan_step *step, const plan_map *map) {
+bool emit_unpacks(const emitter *e, const plan_step *step, const plan_map *map) {
   const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
   bool halves = map->to == LLRT_F16 || map->to == LLRT_BF16;
   bool four = map->from == LLRT_E2M1 || map->from == LLRT_I4 || map->from == LLRT_U4;
-  if (!e->ops->multiply_pair || !halves || !four || in->word != 3 || out->word != 1) return false;
-  for (int w = 0; w < 1 << (plan_value_bits(out, PLAN_REGISTER) - 1); w++) {
-    LLVMValueRef word = e->value[step->in][w / 4];
-    int index = w % 4 * 2;
-    e->value[step->out][w] = map->from == LLRT_E2M1 ? unpack_e2m1(e, word, index, map)
-                                                    : unpack_integer(e, word, index, map);
-  }
-  return true;
+  return map->kind == PLAN_MAP_CAST && e->ops->multiply_pair && halves && four && in->word == 3 && out->word == 1;
+}
+
+static LLVMValueRef unpacked(emitter *e, const plan_step *step, const plan_map *map, int w) {
+  LLVMValueRef word = emit_word(e, step->in, w / 4);
+  int index = w % 4 * 2;
+  return map->from == LLRT_E2M1 ? unpack_e2m1(e, word, index, map) : unpack_integer(e, word, index, map);
 }
 
 /* ---- scales ---- */
@@ -96,20 +97,38 @@ static LLVMValueRef scale_pair(emitter *e, const plan_map *map, const plan_value
 
 /* Whether a product of two numbers of the type, rounded once, is the map's. */
 static bool is_pairwise(const plan_map *map) {
-  return map->from == map->to && ((map->to == LLRT_BF16 && (map->scale == LLRT_BF16 || map->scale == LLRT_E8M0)) ||
+  return !map->subtracts && map->from == map->to && ((map->to == LLRT_BF16 && (map->scale == LLRT_BF16 || map->scale == LLRT_E8M0)) ||
                                   (map->to == LLRT_F16 && map->scale == LLRT_F16));
 }
 
-bool emit_scale_pairs(emitter *e, const plan_step *step, const plan_map *map) {
+bool emit_scales_pairs(const emitter *e, const plan_step *step, const plan_map *map) {
+  const plan_value *in = &e->kernel->value[step->in];
+  return map->kind == PLAN_MAP_SCALE && e->ops->multiply_pair && step->by_value && is_pairwise(map) && in->word == 1 &&
+         plan_reduced_register(in, &e->kernel->value[step->second], 1) == 0; /* neighbours have one */
+}
+
+static LLVMValueRef scaled(emitter *e, const plan_step *step, const plan_map *map, int w) {
   const plan_value *in = &e->kernel->value[step->in], *scales = &e->kernel->value[step->second];
-  if (!e->ops->multiply_pair || !step->by_value || !is_pairwise(map) || in->word != 1) return false;
-  LLVMValueRef known[EMIT_MAX_REGISTERS] = {NULL};
-  int n_words = 1 << (plan_value_bits(in, PLAN_REGISTER) - 1);
-  if (plan_reduced_register(in, scales, 1) != 0) return false; /* neighbours have two */
-  for (int w = 0; w < n_words; w++) {
-    uint64_t index = plan_reduced_register(in, scales, (uint64_t)w * 2);
-    if (!known[index]) known[index] = scale_pair(e, map, scales, e->value[step->second], index);
-    e->value[step->out][w] = e->ops->multiply_pair(e, (llrt_dtype)map->to, e->value[step->in][w], known[index], NULL);
-  }
-  return true;
+  uint64_t index = plan_reduced_register(in, scales, (uint64_t)w * 2);
+  LLVMValueRef *known = &e->prepared[step->out][index];
+  if (!*known) *known = scale_pair(e, map, scales, e->value[step->second], index);
+  return e->ops->multiply_pair(e, (llrt_dtype)map->to, emit_word(e, step->in, w), *known, NULL);
+}
+
+/* ---- words ---- */
+
+LLVMValueRef emit_word(emitter *e, int value, int w) {
+  const plan_step *step = e->lazy[value];
+  LLVMValueRef *word = &e->value[value][w];
+  if (!step || *word) return *word;
+  const plan_map *map = &e->kernel->map[step->map];
+  return *word = map->kind == PLAN_MAP_CAST ? unpacked(e, step, map, w) : scaled(e, step, map, w);
+}
+
+void emit_map_words(emitter *e, const plan_step *step) {
+  int n_words = emit_word_count(&e->kernel->value[step->out]);
+  e->lazy[step->out] = step;
+  memset(e->value[step->out], 0, sizeof e->value[step->out]);
+  memset(e->prepared[step->out], 0, sizeof e->prepared[step->out]);
+  for (int w = 0; w < n_words && !step->lazy; w++) emit_word(e, step->out, w);
 }

@@ -573,20 +573,21 @@ LLVMValueRef emit_inside(emitter *e, const emit_place *place, uint64_t tile) {
   if (kernel->flat) inside = flat_inside(e, place->value, tile);
   for (int i = 0; i < kernel->n_bounds; i++) {
     const plan_bound *bound = &kernel->bound[i];
-    if (!(bound->tensors >> place->tensor & 1)) continue;
+    if (!(bound->tensors >> place->tensor & 1) || e->apart >> i & 1) continue;
     LLVMValueRef at = emit_bounded(e, place->value, bound, tile);
     inside = emit_and(e, inside, below(e, at, emit_bound_limit(e, bound)));
   }
   return inside;
 }
 
-LLVMValueRef emit_interior(emitter *e) {
+LLVMValueRef emit_interior(emitter *e, uint32_t apart) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef interior = emit_block_within(e);
-  for (int i = 0; i < kernel->n_bounds; i++)
-    interior = emit_and(e, interior,
-                        below(e, e->upper[kernel->bound[i].top],
-                              emit_bound_full(e, &kernel->bound[i])));
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    if (apart >> i & 1) continue;
+    LLVMValueRef full = emit_bound_full(e, &kernel->bound[i]);
+    interior = emit_and(e, interior, below(e, e->upper[kernel->bound[i].top], full));
+  }
   return interior;
 }
 

@@ -37,12 +37,36 @@ static bool is_exact(const draft *d, int axis, int top, bool written) {
   return extent->multiple % group == 0 && d->count[top] < 0;
 }
 
+/* Pads of a dot's operands that hold zeros are read like elements: what bounds them are whole units, of which one
+ * digit has a position each. False where there is no such digit. */
+static llrt_status bound_pads(draft *d, int axis, int tensor, bool *bounded) {
+  const llrt_storage *storage = draft_storage(d, tensor);
+  int64_t unit = draft_unit(d, tensor, axis) * draft_group(d, tensor, axis);
+  *bounded = false;
+  if (d->desc->kind != LLRT_OP_DOT || tensor == PLAN_DESTINATION || storage->pad != LLRT_PAD_VALUE ||
+      storage->pad_value != 0)
+    return LLRT_OK;
+  for (int i = 0; i < d->kernel->n_digits; i++) {
+    const plan_digit *digit = &d->kernel->digit[i];
+    if (digit->axis != axis || digit->step != unit || !d->top[i] || d->fused[i] || !digit->rest) continue;
+    *bounded = true;
+    plan_bound bound = {.axis = -1, .top = (int8_t)i, .tensors = (uint8_t)(1u << tensor)};
+    LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, axis, false, unit, &bound.limit));
+    LLRT_TRY(draft_number(d, PLAN_ARG_FLOOR, axis, false, top_group(d, i), &bound.full));
+    return add_bound(d, bound);
+  }
+  return LLRT_OK;
+}
+
 /* Tensor t needs coordinate < shape (or, for the destination, the written extent). */
 static llrt_status bound_axis(draft *d, int top, int tensor) {
   int axis = d->kernel->digit[top].axis;
   bool written = tensor == PLAN_DESTINATION;
   if (draft_is_dropped(d, tensor, axis)) return LLRT_OK;
   if (is_exact(d, axis, top, written)) return LLRT_OK;
+  bool bounded;
+  LLRT_TRY(bound_pads(d, axis, tensor, &bounded));
+  if (bounded) return LLRT_OK;
   plan_bound bound = {.axis = (int8_t)axis, .top = (int8_t)top, .tensors = (uint8_t)(1u << tensor)};
   LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, axis, written, 1, &bound.limit));
   LLRT_TRY(draft_number(d, PLAN_ARG_FLOOR, axis, written, top_group(d, top), &bound.full));
@@ -100,6 +124,7 @@ static int64_t moved_group(const plan_kernel *kernel, const plan_bound *bound, u
 static int64_t limit_multiple(const draft *d, const plan_bound *bound, int tensor) {
   if (bound->device) return bound->round;
   if (bound->limit.arg < 0) return bound->limit.value;
+  if (bound->axis < 0) return 1;
   return tensor == PLAN_DESTINATION ? d->written[bound->axis].multiple
                                     : d->shape[bound->axis].multiple;
 }

@@ -152,22 +152,22 @@ bool plan_block_beyond(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_D
   return false;
 }
 
-bool plan_position_inside(const plan_kernel *kernel, int tensor,
+bool plan_position_inside(const plan_kernel *kernel, int tensor, uint32_t apart,
                           const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args) {
   for (int i = 0; i < kernel->n_bounds; i++) {
     const plan_bound *bound = &kernel->bound[i];
     int64_t at = bound->axis < 0 ? position[bound->top]
                                  : plan_coordinate(kernel, bound->axis, position);
-    if (bound->tensors >> tensor & 1 && at >= plan_bound_limit(kernel, bound, args))
+    if (bound->tensors >> tensor & 1 && !(apart >> i & 1) && at >= plan_bound_limit(kernel, bound, args))
       return false;
   }
   return true;
 }
 
-bool plan_block_interior(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
+bool plan_block_interior(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS], uint32_t apart,
                          const uint64_t *args) {
   for (int i = 0; i < kernel->n_bounds; i++)
-    if (upper[kernel->bound[i].top] >= bound_full(kernel, &kernel->bound[i], args))
+    if (!(apart >> i & 1) && upper[kernel->bound[i].top] >= bound_full(kernel, &kernel->bound[i], args))
       return false;
   return true;
 }

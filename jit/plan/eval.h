@@ -88,11 +88,11 @@ void plan_index_terms_far(const plan_kernel *kernel, int tensor,
                           plan_index_terms *terms);
 
 /* Whether every bound on accesses to a tensor holds. */
-bool plan_position_inside(const plan_kernel *kernel, int tensor,
+bool plan_position_inside(const plan_kernel *kernel, int tensor, uint32_t apart,
                           const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args);
 
 /* Whether every bound holds for all of a block. */
-bool plan_block_interior(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
+bool plan_block_interior(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS], uint32_t apart,
                          const uint64_t *args);
 /* overhang.c: whether tensor 0's memory has all of the vectors that the block's rows overhang, where that
  * guards the interior. */

@@ -125,7 +125,7 @@ static bool step_position(const interpreter *in, const plan_step *step, uint64_t
   } else {
     plan_tile_position(kernel, tile, in->grid, in->upper, position);
   }
-  return !step->masked || plan_position_inside(kernel, step->tensor, position, in->args);
+  return !step->masked || plan_position_inside(kernel, step->tensor, step->apart, position, in->args);
 }
 
 /* Where an element lies: none (NULL) where the step's mask or an index leaves it out. */
@@ -482,7 +482,7 @@ static void reach_of_iteration(const interpreter *in, const plan_step *step, boo
 static bool is_interior(const interpreter *in, const plan_step *step) {
   bool interior, beyond;
   if (!step->looped)
-    return plan_block_interior(in->kernel, in->upper, in->args) &&
+    return plan_block_interior(in->kernel, in->upper, step->apart, in->args) &&
            plan_block_within(in->kernel, in->grid, in->upper, in->args);
   reach_of_iteration(in, step, &interior, &beyond);
   return interior;

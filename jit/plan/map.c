@@ -62,6 +62,7 @@ llrt_status draft_maps(draft *d) {
   return LLRT_OK;
 }
 
+
 bool draft_is_reduced(const draft *d, int axis) {
   if (axis >= 0 && d->desc && d->desc->kind == LLRT_OP_DOT) return axis == d->summed;
   return axis >= 0 && d->desc && d->desc->kind == LLRT_OP_REDUCE && d->desc->combine.axes >> axis & 1;

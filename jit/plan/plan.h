@@ -292,6 +292,8 @@ typedef struct plan_step {
   int32_t turns;      /* REPEAT: at least 1 */
   uint8_t body, otherwise;
   uint8_t ahead;      /* WALK */
+  uint32_t apart;     /* IF_INTERIOR: bit i: does not ask about bound i. LOAD, STORE, masked: does not look at it */
+  bool predicated;    /* LOAD, masked: without branches where the target has such loads, so that all are under way */
   uint8_t combiner, type; /* combining steps: llrt_combiner, llrt_dtype (jit/plan/combine.h) */
   uint8_t instruction;    /* DOT: number of the row */
   uint8_t second;         /* PREFIX, GATHER, DOT, MAP by_value: value */
@@ -307,6 +309,8 @@ typedef struct plan_step {
   bool relative;      /* POSITION */
   bool bare;          /* WALK */
   bool by_value;      /* MAP: SCALE by value `second` */
+  bool lazy;          /* MAP of whole words, GPU: each is made where a DOT, or a lazy MAP behind, first uses it: they
+                         alone use the value, after which what it is made of has not changed */
   uint8_t axis;       /* POSITION, POSITION_ADD; GATHER: its lowest tile bit */
   uint8_t axis_bits;  /* GATHER */
   uint8_t with, index_in, index_with, index_out;
@@ -385,6 +389,7 @@ typedef struct plan_kernel {
   int32_t lane_bits, warp_bits; /* of a block; the host's lane_bits fits the narrowest element */
   int32_t cluster_bits; /* log2 blocks that work on one tile and read each other's shared memory: the highest of
                            warp_bits number them */
+  int32_t resident; /* NVIDIA: blocks of one multiprocessor that registers are to leave room for; 0: any */
   bool flat; /* a tile is 2^tile_bits consecutive elements of the flat index, which `place` splits into
                 digits (whole digits: upper and fixed bits together, fastest first); of space only the
                 out-dims are used */

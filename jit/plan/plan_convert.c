@@ -7,6 +7,7 @@
  * exchange. Where one acts on words of several elements, edges move words and no kernel is flat: the
  * tiled one then serves every shape. */
 #include "jit/plan/dot.h"
+#include "jit/plan/dot_packed.h"
 #include "jit/plan/panel.h"
 #include "jit/plan/reduce.h"
 #include "jit/plan/plan_scan.h"
@@ -458,7 +459,11 @@ llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
   out->n_variants = 0;
   if (desc->kind == LLRT_OP_REDUCE) return plan_reduce_make(desc, target, options, out);
   if (desc->kind == LLRT_OP_SCAN) return plan_scan_make(desc, target, options, out);
-  if (desc->kind == LLRT_OP_DOT) return plan_dot_make(desc, target, options, out);
+  if (desc->kind == LLRT_OP_DOT) {
+    bool made;
+    LLRT_TRY(plan_dot_packed_make(desc, target, options, out, &made));
+    return made ? LLRT_OK : plan_dot_make(desc, target, options, out);
+  }
   assert(desc->kind == LLRT_OP_CONVERT && desc->n_tensors >= 2);
   LLRT_TRY(make_convert(desc, target, options, out));
   return desc->in_place ? LLRT_OK : add_panel(desc, target, options, out);

@@ -109,8 +109,9 @@ static llrt_status add_digits(draft *d, int axis, const boundaries *list) {
   for (int i = 0; i + 1 < list->n; i++)
     LLRT_TRY(draft_new_digit(d, axis, list->at[i], list->at[i + 1] / list->at[i], &digit));
   int64_t last = list->at[list->n - 1];
-  if (written->most > last) {
-    int64_t count = written->known < 0 ? -1 : bits_ceil_div(written->known, last);
+  bool rows = d->row_bits > 0 && axis == d->desc->tensors[0].rank - 3;
+  if (written->most > last || rows) {
+    int64_t count = written->known < 0 || rows ? -1 : bits_ceil_div(written->known, last);
     LLRT_TRY(draft_new_digit(d, axis, last, count, &digit));
   }
   /* Tiles of a dot are whole instructions, whatever the extents are. */
@@ -188,6 +189,7 @@ static bool is_short_row(const draft *d, int i, int bits) {
 static int rest_bits(const draft *d, int i, int most) {
   const plan_digit *digit = &d->kernel->digit[i];
   if (d->kernel->flat || digit->axis < 0) return 0;
+  if (d->row_bits > 0 && digit->axis == d->desc->tensors[0].rank - 3) return d->row_bits;
   if (d->desc->kind == LLRT_OP_DOT && d->top[i] && digit->axis < d->first_tiled) return 0;
   if (d->desc->kind == LLRT_OP_DOT && d->top[i]) {
     int all = d->count[i] > 0 ? ceil_log2(d->count[i]) : DOT_TILE_BITS;

@@ -231,6 +231,20 @@ static llrt_status check_registers(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* What follows up to the dot that uses the value are maps, or makes other values. */
+static llrt_status check_lazy(const plan_kernel *kernel, int at) {
+  int value = kernel->step[at].out;
+  CHECK(!kernel->target.lanes_first, "step %d: lazy on %s", at, kernel->target.name);
+  for (int i = at + 1; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    bool map = step->kind == PLAN_MAP && step->in == value;
+    if (step->kind == PLAN_DOT && (step->in == value || step->second == value)) return LLRT_OK;
+    CHECK(step->kind == PLAN_MAP && (!map || step->lazy), "step %d: v%d is not there", i, value);
+    if (map) value = step->out;
+  }
+  return llrt_error(LLRT_INTERNAL, "plan: step %d: nothing uses what is lazy", at);
+}
+
 /* Scales of a value: its elements are where those of the input are that they stand for. */
 static llrt_status check_scale_value(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
@@ -257,6 +271,7 @@ static llrt_status check_map(const plan_kernel *kernel, int at) {
             out->bits == llrt_dtype_bits((llrt_dtype)values->to),
         "step %d: width of the map's types", at);
   if (step->by_value) LLRT_TRY(check_scale_value(kernel, at));
+  if (step->lazy) LLRT_TRY(check_lazy(kernel, at));
   CHECK(!values->words || (values->kind == PLAN_MAP_CAST && !kernel->target.lanes_first && in->bits << in->word == 32),
         "step %d: a cast of no words", at);
   if (values->kind == PLAN_MAP_SCALE)

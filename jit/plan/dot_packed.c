@@ -1,0 +1,55 @@
+/* The storages of packed weights: see dot_packed.h. */
+#include "jit/plan/dot_packed.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+
+#include <string.h>
+
+/* One offset bit: a bit of K (axis 0) or N (axis 1). */
+typedef struct offset_bit {
+  uint8_t axis, bit;
+} offset_bit;
+
+#define K(n) {0, n}
+#define N(n) {1, n}
+
+/* Values. A word holds a lane's part of the first operand of mma m16n8k16 (k0 m3 k3 of its coordinates), a vector of
+ * four such words all but one bit of a group of 32 along K, which so share a scale; a warp's vectors lie
+ * behind each other. */
+static const offset_bit values[] = {K(0), N(3), K(1), K(2), K(3), K(5), K(6), N(0), N(1), N(2), K(4), K(7)};
+/* Scales: a lane's are a word. */
+static const offset_bit scales[] = {N(3), K(7), K(5), K(6), N(0), N(1), N(2)};
+
+/* Tiles of those bits side by side, along K first; those of K below bit `low` are not there. */
+static llrt_status make_storage(const offset_bit *bits, int n, int low, llrt_storage *out) {
+  static const int order[] = {0, 1};
+  llrt_layout tile = llrt_layout_empty();
+  LLRT_TRY(llrt_layout_add_out(&tile, "dim0", DOT_PACKED_K - low));
+  LLRT_TRY(llrt_layout_add_out(&tile, "dim1", DOT_PACKED_N));
+  LLRT_TRY(llrt_layout_add_in(&tile, "offset", n));
+  for (int i = 0; i < n; i++)
+    tile.column[i] = 1ull << (bits[i].axis ? DOT_PACKED_K - low + bits[i].bit : bits[i].bit - low);
+  LLRT_TRY(llrt_storage_tiled(&tile, order, out));
+  out->pad = LLRT_PAD_VALUE;
+  return LLRT_OK;
+}
+
+llrt_status dot_packed_values(llrt_storage *out) {
+  return make_storage(values, (int)(sizeof values / sizeof *values), 0, out);
+}
+
+llrt_status dot_packed_scales(int group, llrt_storage *out) {
+  if (group != 5) return llrt_error(LLRT_UNSUPPORTED, "packed scales of groups of %d along K", 1 << group);
+  return make_storage(scales, (int)(sizeof scales / sizeof *scales), group, out);
+}
+
+/* Pairs of elements become two bf16 each: sign to bit 15, exponent to 8 and 7, mantissa to 6 of a half. The first
+ * three pairs have them there but for one shift, the last one has what is left. */
+void dot_packed_words(uint8_t perm[32]) {
+  static const uint8_t place[4][4] = {{6, 7, 8, 15}, {3, 4, 5, 12}, {0, 1, 2, 9}, {14, 10, 11, 13}};
+  for (int i = 0; i < 32; i++) {
+    int element = i / 4, half = element % 2;
+    perm[16 * half + place[element / 2][i % 4]] = (uint8_t)i;
+  }
+}

@@ -1,0 +1,37 @@
+/* llrt_dot_pack: which storages jit/plan/dot_packed.c has for an operand. */
+#include "base/status.h"
+#include "jit/plan/dot_packed.h"
+#include "jit/plan/target.h"
+
+#include <llrt/dot_pack.h>
+
+#include <string.h>
+
+static llrt_status check_target(const char *name) {
+  plan_target target;
+  LLRT_TRY(plan_target_find(name, &target));
+  if (target.isa == PLAN_ISA_NVPTX) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "target %s has no kernels for packed weights: use any other storage", name);
+}
+
+static llrt_status check_types(const llrt_dot_pack_params *params) {
+  if (params->dtype != LLRT_E2M1)
+    return llrt_error(LLRT_UNSUPPORTED, "packed elements of type %s, not e2m1", llrt_dtype_name(params->dtype));
+  if (params->scale != LLRT_E8M0 || params->group[0] != 32 || params->group[1] > 1)
+    return llrt_error(LLRT_UNSUPPORTED, "packed scales of type %s in groups of %lld x %lld, not e8m0 of 32 x 1",
+                      llrt_dtype_name(params->scale), (long long)params->group[0], (long long)params->group[1]);
+  return LLRT_OK;
+}
+
+llrt_status llrt_dot_pack(const llrt_dot_pack_params *params, const char *target, llrt_dot_role operand,
+                          llrt_storage storages[2]) {
+  LLRT_REQUIRE(storages, "storages is NULL");
+  memset(storages, 0, 2 * sizeof *storages);
+  LLRT_REQUIRE(params, "params is NULL");
+  LLRT_REQUIRE(target, "target is NULL");
+  if (operand != LLRT_DOT_B) return llrt_error(LLRT_UNSUPPORTED, "only operand B is packed");
+  LLRT_TRY(check_target(target));
+  LLRT_TRY(check_types(params));
+  LLRT_TRY(dot_packed_values(&storages[0]));
+  return dot_packed_scales(5, &storages[1]);
+}

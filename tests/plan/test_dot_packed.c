@@ -1,0 +1,218 @@
+/* Dots with packed weights: plans executed by the interpreter, and on an emulated device, against sums by
+ * coordinates. All numbers are such that sums are exact in any order. */
+#include "base/bits.h"
+#include "jit/plan/dot_packed.h"
+#include "jit/plan/number.h"
+#include "jit/plan/target.h"
+
+#include <llrt/llrt.h>
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct problem {
+  int64_t m, n, k;
+  llrt_dtype a, d;
+  bool known; /* extents are promised */
+  uint8_t low, high; /* of scales */
+} problem;
+
+static const problem problems[] = {
+    {1, 32, 256, LLRT_BF16, LLRT_F32, false, 120, 130},   {8, 64, 2048, LLRT_BF16, LLRT_BF16, true, 124, 127},
+    {3, 64, 4096, LLRT_BF16, LLRT_F32, true, 120, 130},   {16, 96, 4096, LLRT_BF16, LLRT_F32, false, 120, 130},
+    {5, 48, 320, LLRT_BF16, LLRT_F32, false, 120, 130},   {2, 80, 2880, LLRT_BF16, LLRT_F32, true, 120, 130},
+    {33, 64, 1024, LLRT_BF16, LLRT_F32, false, 120, 130}, {70, 32, 512, LLRT_BF16, LLRT_F32, false, 120, 130},
+};
+
+typedef struct trial {
+  const problem *of;
+  llrt_storage values, scales, rows;
+  llrt_storage_binding value_binding, scale_binding;
+  llrt_tensor a, b, d, scale;
+  llrt_dot_call call;
+  uint64_t seed;
+} trial;
+
+static plan made;
+
+static uint32_t draw(trial *t, uint32_t n) {
+  t->seed = t->seed * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(t->seed >> 33) % n;
+}
+
+static void *zeros(int64_t bytes) {
+  size_t size = ((size_t)bytes + 255) / 256 * 256 + 256;
+  void *memory = aligned_alloc(256, size);
+  memset(memory, 0, size);
+  return memory;
+}
+
+static void put_nibble(uint8_t *data, int64_t at, unsigned code) { data[at / 2] |= (uint8_t)(code << (at % 2 * 4)); }
+
+static void fill(trial *t) {
+  const problem *p = t->of;
+  uint16_t *a = t->a.data;
+  for (int64_t i = 0; i < p->m * p->k; i++)
+    a[i] = (uint16_t)number_code(number_format_of(p->a), (double)((int)draw(t, 7) - 3));
+  for (int64_t k = 0; k < p->k; k++)
+    for (int64_t n = 0; n < p->n; n++) {
+      int64_t x[2] = {k, n}, group[2] = {k / 32, n};
+      put_nibble(t->b.data, llrt_storage_offset(&t->values, &t->value_binding, x), draw(t, 16));
+      if (k % 32 == 0)
+        ((uint8_t *)t->scale.data)[llrt_storage_offset(&t->scales, &t->scale_binding, group)] =
+            (uint8_t)(p->low + draw(t, (uint32_t)(p->high - p->low + 1)));
+    }
+}
+
+static void make(trial *t, const problem *p) {
+  const int64_t b_shape[] = {p->k, p->n}, s_shape[] = {(p->k + 31) / 32, p->n};
+  memset(t, 0, sizeof *t);
+  t->of = p;
+  t->seed = 5;
+  cr_assert_eq(dot_packed_values(&t->values), LLRT_OK);
+  cr_assert_eq(dot_packed_scales(5, &t->scales), LLRT_OK);
+  cr_assert_eq(llrt_storage_row_major(2, &t->rows), LLRT_OK);
+  cr_assert_eq(llrt_storage_bind(&t->values, 2, b_shape, NULL, &t->value_binding), LLRT_OK);
+  cr_assert_eq(llrt_storage_bind(&t->scales, 2, s_shape, NULL, &t->scale_binding), LLRT_OK);
+  t->a = (llrt_tensor){.dtype = p->a, .rank = 2, .shape = {p->m, p->k}, .data = zeros(p->m * p->k * 2)};
+  t->d = (llrt_tensor){.dtype = p->d, .rank = 2, .shape = {p->m, p->n}, .data = zeros(p->m * p->n * 4)};
+  t->b = (llrt_tensor){.dtype = LLRT_E2M1, .rank = 2, .shape = {p->k, p->n}, .storage = &t->values,
+                       .data = zeros(t->value_binding.span / 2)};
+  t->scale = (llrt_tensor){.dtype = LLRT_E8M0, .rank = 2, .shape = {s_shape[0], p->n}, .storage = &t->scales,
+                           .data = zeros(t->scale_binding.span)};
+  fill(t);
+}
+
+static void describe(trial *t) {
+  const llrt_dot_params params = {.b = {.scale = &t->scale, .group = {32, 1}, .range_low = t->of->low,
+                                        .range_high = t->of->high}};
+  cr_assert_eq(llrt_dot_describe(&t->a, &t->b, &t->d, &params, &t->call), LLRT_OK, "%s", llrt_last_error());
+  llrt_op_desc *desc = &t->call.desc;
+  const int64_t extents[] = {t->of->m, t->of->n, t->of->k};
+  for (int axis = 0; axis < 3; axis++) {
+    llrt_promise *promise = &desc->promises[0].shape[axis];
+    *promise = (llrt_promise){.multiple = axis ? 16 : 0, .max = axis ? INT32_MAX : 0};
+    if (t->of->known) *promise = (llrt_promise){0, extents[axis], extents[axis]};
+  }
+  for (int i = 0; i < desc->n_tensors; i++) {
+    desc->promises[i].address.multiple = 16;
+    for (int axis = 0; axis < 3; axis++) desc->promises[i].stride[axis].multiple = 16;
+  }
+}
+
+static double value_at(const trial *t, int64_t k, int64_t n) {
+  int64_t x[2] = {k, n}, group[2] = {k / 32, n};
+  int64_t at = llrt_storage_offset(&t->values, &t->value_binding, x);
+  unsigned code = ((uint8_t *)t->b.data)[at / 2] >> (at % 2 * 4) & 15;
+  uint8_t scale = ((uint8_t *)t->scale.data)[llrt_storage_offset(&t->scales, &t->scale_binding, group)];
+  return number_value(number_format_of(LLRT_E2M1), code) * number_value(number_format_of(LLRT_E8M0), scale);
+}
+
+static void check(const trial *t, const char *where) {
+  const problem *p = t->of;
+  const uint16_t *a = t->a.data;
+  int wrong = 0;
+  for (int64_t n = 0; n < p->n; n++) {
+    double *column = malloc((size_t)p->k * sizeof *column);
+    for (int64_t k = 0; k < p->k; k++) column[k] = value_at(t, k, n);
+    for (int64_t m = 0; m < p->m; m++) {
+      double sum = 0;
+      for (int64_t k = 0; k < p->k; k++) sum += number_value(number_format_of(p->a), a[m * p->k + k]) * column[k];
+      uint64_t got = 0, bytes = (uint64_t)llrt_dtype_bits(p->d) / 8;
+      memcpy(&got, (char *)t->d.data + (uint64_t)(m * p->n + n) * bytes, bytes);
+      uint64_t want = number_cast(LLRT_F32, p->d, number_code(number_format_of(LLRT_F32), sum));
+      if (got != want && wrong++ == 0)
+        cr_expect(false, "%s: %d x %d x %d at %d, %d: %#llx, not %#llx (%g)", where, (int)p->m, (int)p->n, (int)p->k,
+                  (int)m, (int)n, (unsigned long long)got, (unsigned long long)want, sum);
+    }
+    free(column);
+  }
+  cr_expect_eq(wrong, 0, "%s: %d x %d x %d: %d wrong", where, (int)p->m, (int)p->n, (int)p->k, wrong);
+}
+
+static void drop(trial *t) {
+  free(t->a.data);
+  free(t->b.data);
+  free(t->d.data);
+  free(t->scale.data);
+}
+
+static const plan_kernel *variant_for(const llrt_op_desc *desc) {
+  for (int i = 0; i < made.n_variants; i++)
+    if (plan_range_contains(&made.variant[i].launch.range, 3, (int64_t[]){desc->tensors[1].shape[0], 0, 0}))
+      return &made.variant[i];
+  return NULL;
+}
+
+Test(dot_packed, plans) {
+  static trial t;
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    llrt_storage_binding bindings[LLRT_MAX_TENSORS];
+    plan_target target;
+    make(&t, &problems[i]);
+    describe(&t);
+    llrt_op_desc *desc = &t.call.desc;
+    cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK, "%s", llrt_last_error());
+    llrt_status status = plan_make(desc, &target, NULL, &made);
+    cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
+    llrt_tensor tensors[LLRT_MAX_TENSORS];
+    for (int n = 0; n < desc->n_tensors; n++) {
+      tensors[n] = desc->tensors[n];
+      cr_assert_eq(llrt_storage_bind(tensors[n].storage, 3, tensors[n].shape, tensors[n].strides, &bindings[n]), LLRT_OK,
+                   "%s", llrt_last_error());
+    }
+    int64_t shape[3] = {t.of->m, t.of->n, t.of->k};
+    for (int n = 0; n < desc->n_tensors; n++) memcpy(tensors[n].shape, shape, sizeof shape);
+    status = plan_interpret(variant_for(desc), tensors, bindings, desc->n_tensors);
+    cr_assert_eq(status, LLRT_OK, "%d: %s", (int)i, llrt_last_error());
+    check(&t, "interpreter");
+    drop(&t);
+  }
+}
+
+/* The same by llrt_dot_into on an emulated device, whose memory holds copies of the tensors. */
+static void run_on(llrt_device *device, trial *t) {
+  llrt_tensor *tensors[] = {&t->a, &t->b, &t->d, &t->scale};
+  const int64_t bytes[] = {t->of->m * t->of->k * 2, t->value_binding.span / 2, t->of->m * t->of->n * 4,
+                           t->scale_binding.span};
+  const llrt_dot_params params = {.b = {.scale = &t->scale, .group = {32, 1}, .range_low = t->of->low,
+                                        .range_high = t->of->high}};
+  void *host[4];
+  for (int i = 0; i < 4; i++) {
+    host[i] = tensors[i]->data;
+    cr_assert_eq(llrt_memory_allocate(device, (size_t)bytes[i], &tensors[i]->data), LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(llrt_memory_copy(device, tensors[i]->data, host[i], (size_t)bytes[i], LLRT_COPY_TO_DEVICE, NULL),
+                 LLRT_OK, "%s", llrt_last_error());
+    tensors[i]->device = device;
+  }
+  llrt_status status = llrt_dot_into(&t->a, &t->b, &t->d, &params, NULL);
+  cr_expect_eq(status, LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(llrt_memory_copy(device, host[2], t->d.data, (size_t)bytes[2], LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK,
+               "%s", llrt_last_error());
+  for (int i = 0; i < 4; i++) {
+    llrt_memory_free(device, tensors[i]->data);
+    tensors[i]->data = host[i];
+  }
+}
+
+Test(dot_packed, emulated) {
+  static trial t;
+  static const char *const names[] = {"cuda-emu:sm_90a", "cuda-emu:sm_80"};
+  llrt_context *context;
+  cr_assert_eq(llrt_context_create(NULL, &context), LLRT_OK);
+  for (int n = 0; n < 2; n++) {
+    llrt_device *device;
+    cr_assert_eq(llrt_device_open(context, names[n], NULL, &device), LLRT_OK, "%s", llrt_last_error());
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+      make(&t, &problems[i]);
+      run_on(device, &t);
+      check(&t, names[n]);
+      drop(&t);
+    }
+    llrt_device_close(&device);
+  }
+  llrt_context_destroy(&context);
+}

@@ -1,4 +1,5 @@
 /* llrt_dot_pack: which storages jit/plan/dot_packed.c has for an operand. */
+#include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/dot_packed.h"
 #include "jit/plan/target.h"
@@ -15,11 +16,15 @@ static llrt_status check_target(const char *name) {
 }
 
 static llrt_status check_types(const llrt_dot_pack_params *params) {
-  if (params->dtype != LLRT_E2M1)
-    return llrt_error(LLRT_UNSUPPORTED, "packed elements of type %s, not e2m1", llrt_dtype_name(params->dtype));
-  if (params->scale != LLRT_E8M0 || params->group[0] != 32 || params->group[1] > 1)
-    return llrt_error(LLRT_UNSUPPORTED, "packed scales of type %s in groups of %lld x %lld, not e8m0 of 32 x 1",
-                      llrt_dtype_name(params->scale), (long long)params->group[0], (long long)params->group[1]);
+  llrt_dtype type = params->dtype, scale = params->scale;
+  if (type != LLRT_E2M1 && type != LLRT_I4 && type != LLRT_U4)
+    return llrt_error(LLRT_UNSUPPORTED, "packed elements of type %s, not e2m1, i4, u4", llrt_dtype_name(type));
+  if (scale != LLRT_E8M0 && scale != LLRT_F16 && scale != LLRT_BF16)
+    return llrt_error(LLRT_UNSUPPORTED, "packed scales of type %s, not e8m0, f16, bf16", llrt_dtype_name(scale));
+  if (params->group[0] <= 0 || !bits_is_power_of_two(params->group[0]) || params->group[0] > 1 << 20 ||
+      params->group[1] > 1 || params->group[1] < 0)
+    return llrt_error(LLRT_UNSUPPORTED, "packed scales in groups of %lld x %lld, not 32, 64 or 128 along K",
+                      (long long)params->group[0], (long long)params->group[1]);
   return LLRT_OK;
 }
 
@@ -33,5 +38,5 @@ llrt_status llrt_dot_pack(const llrt_dot_pack_params *params, const char *target
   LLRT_TRY(check_target(target));
   LLRT_TRY(check_types(params));
   LLRT_TRY(dot_packed_values(&storages[0]));
-  return dot_packed_scales(5, &storages[1]);
+  return dot_packed_scales(bits_log2(params->group[0]), llrt_dtype_bits(params->scale), &storages[1]);
 }

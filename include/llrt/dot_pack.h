@@ -11,14 +11,14 @@ extern "C" {
 /* What is packed: an operand [K, N]. */
 typedef struct llrt_dot_pack_params {
   llrt_dtype dtype;     /* of the elements: e2m1, i4, u4 */
-  llrt_dtype scale;     /* of the scales: e8m0, f16, bf16; NONE: there are none */
-  int64_t group[2];     /* positions along K and N that share a scale; 0: one each */
+  llrt_dtype scale;     /* of the scales: e8m0, f16, bf16 */
+  int64_t group[2];     /* positions along K (32, 64, 128) and N (0 or 1) that share a scale */
 } llrt_dot_pack_params;
 
 /* The storages of operand B's elements [K, N] and of its scales [ceil(K / group), N], in which dots on `target`
  * ("sm_80", "sm_89", "sm_90a") read them as they lie, whatever M is. Packing is llrt_convert to them; both print as text
  * (llrt_storage_print), so that a packed checkpoint can say what it is. Pads are zeros, which dots read: a storage
- * filled otherwise must hold them. storages[1] is zero where there are no scales.
+ * filled otherwise must hold them.
  * Thread: any. Errors: INVALID_ARGUMENT; UNSUPPORTED for what no kernel of the target reads so, with the reason. */
 LLRT_API llrt_status llrt_dot_pack(const llrt_dot_pack_params *params, const char *target, llrt_dot_role operand,
                                    llrt_storage storages[2]);

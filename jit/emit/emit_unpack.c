@@ -75,8 +75,27 @@ static LLVMValueRef unpacked(emitter *e, const plan_step *step, const plan_map *
 
 /* ---- scales ---- */
 
-/* Element `index` of a value of scales, as a 16-bit code in both halves of a word. e8m0 becomes bf16: its byte is the
- * exponent, but for 0, which is a subnormal number, and 255, which is NaN. */
+/* e8m0 as bf16, in both halves: the byte is the exponent, but for 0, which is a subnormal number, and 255, which is
+ * NaN. bytes: it twice, in the upper byte of each half. */
+static LLVMValueRef bf16_of(emitter *e, const plan_map *map, LLVMValueRef bytes) {
+  LLVMValueRef code = LLVMBuildLShr(e->builder, bytes, emit_i32(e, 1), "");
+  if (map->low > 0 && map->high < 255) return code;
+  LLVMValueRef none = LLVMBuildICmp(e->builder, LLVMIntEQ, bytes, emit_i32(e, 0), "");
+  LLVMValueRef nan = LLVMBuildICmp(e->builder, LLVMIntEQ, bytes, twice(e, 0xff00), "");
+  code = LLVMBuildSelect(e->builder, none, twice(e, 0x0040), code, "");
+  return LLVMBuildSelect(e->builder, nan, twice(e, 0x7fff), code, "");
+}
+
+/* e8m0 as f16: exponents that both have. */
+#define F16_LOW 113
+#define F16_HIGH 142
+static LLVMValueRef f16_of(emitter *e, LLVMValueRef bytes) {
+  LLVMValueRef low = LLVMBuildLShr(e->builder, bytes, emit_i32(e, 8), ""); /* of the lower half it alone is wanted */
+  low = LLVMBuildAnd(e->builder, low, twice(e, 0xff), "");
+  return LLVMBuildShl(e->builder, LLVMBuildSub(e->builder, low, twice(e, F16_LOW - 1), ""), emit_i32(e, 10), "");
+}
+
+/* Element `index` of a value of scales, as a 16-bit code in both halves of a word. */
 static LLVMValueRef scale_pair(emitter *e, const plan_map *map, const plan_value *scales, const LLVMValueRef *words,
                                uint64_t index) {
   LLVMValueRef word = words[index >> scales->word];
@@ -86,19 +105,16 @@ static LLVMValueRef scale_pair(emitter *e, const plan_map *map, const plan_value
     return emit_permute(e, word, emit_i32(e, 0), selector);
   }
   const int selector[4] = {4, at, 4, at};
-  LLVMValueRef zero = emit_i32(e, 0), bytes = emit_permute(e, word, zero, selector);
-  LLVMValueRef code = LLVMBuildLShr(e->builder, bytes, emit_i32(e, 1), "");
-  if (map->ordinary) return code;
-  LLVMValueRef none = LLVMBuildICmp(e->builder, LLVMIntEQ, bytes, zero, "");
-  LLVMValueRef nan = LLVMBuildICmp(e->builder, LLVMIntEQ, bytes, twice(e, 0xff00), "");
-  code = LLVMBuildSelect(e->builder, none, twice(e, 0x0040), code, "");
-  return LLVMBuildSelect(e->builder, nan, twice(e, 0x7fff), code, "");
+  LLVMValueRef bytes = emit_permute(e, word, emit_i32(e, 0), selector);
+  return map->to == LLRT_F16 ? f16_of(e, bytes) : bf16_of(e, map, bytes);
 }
 
 /* Whether a product of two numbers of the type, rounded once, is the map's. */
 static bool is_pairwise(const plan_map *map) {
-  return !map->subtracts && map->from == map->to && ((map->to == LLRT_BF16 && (map->scale == LLRT_BF16 || map->scale == LLRT_E8M0)) ||
-                                  (map->to == LLRT_F16 && map->scale == LLRT_F16));
+  if (map->subtracts || map->from != map->to) return false;
+  bool f16 = map->to == LLRT_F16, e8m0 = map->scale == LLRT_E8M0;
+  if (!f16 && map->to != LLRT_BF16) return false;
+  return map->scale == map->to || (e8m0 && (!f16 || (map->low >= F16_LOW && map->high <= F16_HIGH)));
 }
 
 bool emit_scales_pairs(const emitter *e, const plan_step *step, const plan_map *map) {

@@ -5,6 +5,7 @@
  *   dot_operand.c    elements of A and B on their way into the instruction
  *   dot_epilogue.c   sums on their way into D
  *   dot_kernel.c     a kernel
+ *   dot_packed.c, plan_dot_packed.c   packed weights: their storages, and kernels that read them as they lie
  *   plan_dot.c       stages and variants */
 #ifndef LLRT_JIT_PLAN_DOT_H
 #define LLRT_JIT_PLAN_DOT_H
@@ -25,6 +26,9 @@ typedef struct dot_job {
   bool partial;      /* D is sums of a share of K, as they are */
   bool finish;       /* adds the shares' sums */
 } dot_job;
+
+/* One kernel that does everything that a description asks for. */
+void dot_begin_job(const llrt_op_desc *desc, dot_job *job);
 
 /* How a kernel is to be laid out: log2 extents of the tile by DOT_DIM, warps of a block. */
 typedef struct dot_shape {
@@ -71,8 +75,9 @@ llrt_status dot_cast(dot_draft *x, llrt_dtype from, llrt_dtype to, int *value);
 llrt_status dot_load_operand(dot_draft *x, int operand, int *value);
 llrt_status dot_prepare_operand(dot_draft *x, int operand, int *value);
 
-/* dot_epilogue.c: from sums to D. */
+/* dot_epilogue.c: from sums to D. Whether anything stands on the sums. */
 llrt_status dot_epilogue(dot_draft *x, int sums);
+bool dot_acts(const dot_draft *x);
 
 /* Whether there are matrix instructions for the job, of which tiles are to be made. */
 bool dot_has_matrices(const dot_job *job, const plan_target *target);

@@ -91,7 +91,7 @@ static llrt_status acting_steps(dot_draft *x, llrt_dtype type, int *value) {
   return map_steps(x, type, value);
 }
 
-static bool acts(const dot_draft *x) {
+bool dot_acts(const dot_draft *x) {
   static const llrt_dot_role roles[] = {LLRT_DOT_C, LLRT_DOT_BIAS, LLRT_DOT_GLOBAL_A, LLRT_DOT_GLOBAL_B};
   const llrt_op_desc *desc = &x->job->desc;
   bool any = desc->n_maps > 0 || (desc->dot.alpha != 0 && desc->dot.alpha != 1);
@@ -114,7 +114,7 @@ llrt_status dot_epilogue(dot_draft *x, int sums) {
   llrt_dtype sum = x->job->rule.sums, type = x->job->desc.tensors[tensor].dtype;
   dot_access stored;
   LLRT_TRY(dot_memory_value(x, tensor, result_bits(x), &stored));
-  if (x->job->partial || !acts(x)) return store_at_once(x, sum, x->job->partial ? sum : type, &stored, sums);
+  if (x->job->partial || !dot_acts(x)) return store_at_once(x, sum, x->job->partial ? sum : type, &stored, sums);
   llrt_dtype acting = sum == LLRT_F64 ? LLRT_F64 : LLRT_F32;
   LLRT_TRY(dot_cast(x, sum, acting, &sums));
   if (x->d.kernel->target.lanes_first) {

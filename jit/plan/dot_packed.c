@@ -18,18 +18,22 @@ typedef struct offset_bit {
  * four such words all but one bit of a group of 32 along K, which so share a scale; a warp's vectors lie
  * behind each other. */
 static const offset_bit values[] = {K(0), N(3), K(1), K(2), K(3), K(5), K(6), N(0), N(1), N(2), K(4), K(7)};
-/* Scales: a lane's are a word. */
+/* Scales: a lane's lie together. */
 static const offset_bit scales[] = {N(3), K(7), K(5), K(6), N(0), N(1), N(2)};
 
 /* Tiles of those bits side by side, along K first; those of K below bit `low` are not there. */
 static llrt_status make_storage(const offset_bit *bits, int n, int low, llrt_storage *out) {
   static const int order[] = {0, 1};
   llrt_layout tile = llrt_layout_empty();
+  int there = 0;
+  for (int i = 0; i < n; i++) there += bits[i].axis || bits[i].bit >= low;
   LLRT_TRY(llrt_layout_add_out(&tile, "dim0", DOT_PACKED_K - low));
   LLRT_TRY(llrt_layout_add_out(&tile, "dim1", DOT_PACKED_N));
-  LLRT_TRY(llrt_layout_add_in(&tile, "offset", n));
-  for (int i = 0; i < n; i++)
-    tile.column[i] = 1ull << (bits[i].axis ? DOT_PACKED_K - low + bits[i].bit : bits[i].bit - low);
+  LLRT_TRY(llrt_layout_add_in(&tile, "offset", there));
+  for (int i = 0, at = 0; i < n; i++) {
+    if (!bits[i].axis && bits[i].bit < low) continue;
+    tile.column[at++] = 1ull << (bits[i].axis ? DOT_PACKED_K - low + bits[i].bit : bits[i].bit - low);
+  }
   LLRT_TRY(llrt_storage_tiled(&tile, order, out));
   out->pad = LLRT_PAD_VALUE;
   return LLRT_OK;
@@ -39,8 +43,9 @@ llrt_status dot_packed_values(llrt_storage *out) {
   return make_storage(values, (int)(sizeof values / sizeof *values), 0, out);
 }
 
-llrt_status dot_packed_scales(int group, llrt_storage *out) {
-  if (group != 5) return llrt_error(LLRT_UNSUPPORTED, "packed scales of groups of %d along K", 1 << group);
+llrt_status dot_packed_scales(int group, int bits, llrt_storage *out) {
+  if (group < 5 || group > 7 || (bits != 8 && bits != 16))
+    return llrt_error(LLRT_UNSUPPORTED, "packed scales of %d bits for groups of %d along K", bits, 1 << group);
   return make_storage(scales, (int)(sizeof scales / sizeof *scales), group, out);
 }
 

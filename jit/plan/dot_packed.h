@@ -12,9 +12,10 @@
 #define DOT_PACKED_N 4
 
 /* The storages of operand B, axes K and N, for elements of 4 bits: one tile is what a warp reads at once, each lane
- * whole vectors of what its matrix instructions multiply. Of scales along K in groups of 2^group. */
+ * whole vectors of what its matrix instructions multiply. Of scales of so many bits, of
+ * 2^group positions along K each: UNSUPPORTED where there are none. */
 llrt_status dot_packed_values(llrt_storage *out);
-llrt_status dot_packed_scales(int group, llrt_storage *out);
+llrt_status dot_packed_scales(int group, int bits, llrt_storage *out);
 
 /* Where bit i of a word of packed elements comes from in the word that elements form (llrt_map WORD_BITS). */
 void dot_packed_words(uint8_t perm[32]);

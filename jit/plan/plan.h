@@ -176,7 +176,7 @@ typedef struct plan_map {
   bool subtracts;   /* SCALE: element - scale instead of the product */
   bool any_nan;     /* CAST to f32 or f64: a NaN need not become the one that is written */
   bool words;       /* CAST of less than 32 bits, GPU: as WORD_BITS by perm before */
-  bool ordinary;    /* SCALE by value of e8m0: a promise that none is 0 or 255 */
+  uint8_t low, high; /* SCALE by value of e8m0: a promise about its bytes; both 0: none */
   uint64_t constant;
   uint8_t perm[32];
 } plan_map;

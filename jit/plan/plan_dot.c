@@ -51,7 +51,7 @@ static uint32_t lacking(const planner *p, int t) {
   return axes;
 }
 
-static void begin_job(const llrt_op_desc *desc, dot_job *job) {
+void dot_begin_job(const llrt_op_desc *desc, dot_job *job) {
   *job = (dot_job){.desc = *desc, .rule = dot_rule_of(desc)};
   for (int r = 0; r < LLRT_DOT_ROLES; r++) job->tensor[r] = dot_tensor(&desc->dot, (llrt_dot_role)r);
   job->scaled_sums[0] = dot_operand_of(desc, LLRT_DOT_A).on_sums;
@@ -363,7 +363,7 @@ llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, c
   planner p = {.desc = desc, .target = target, .options = options, .out = out, .rank = desc->tensors[0].rank};
   bool done = false;
   out->n_variants = 0;
-  begin_job(desc, &p.job);
+  dot_begin_job(desc, &p.job);
   LLRT_TRY(begin(&p));
   dot_shape shape = large_tile(&p);
   bool shares = !target->lanes_first && !p.rows; /* the first stage says how */

@@ -5,27 +5,27 @@
  * W goes from memory straight into the registers of its fragments: a warp reads whole vectors behind each other, as
  * wide as memory allows, and keeps a turn of them under way while it works on another. Warps share K; what they have
  * summed is joined in the end. Rows that there are not cost nothing but their place in the tile. */
-#include "jit/plan/dot_instruction.h"
+#include "jit/plan/dot.h"
 #include "jit/plan/dot_packed.h"
-#include "jit/plan/dot_type.h"
 #include "jit/plan/reduce.h"
 
 #include "base/bits.h"
 #include "base/status.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_TILE 24 /* bits */
+#define TILE_N 5    /* log2 positions of N */
 #define WARPS 3     /* log2, that share K */
+#define FEW 4       /* log2 rows */
 
 enum { AXIS_M, AXIS_N, AXIS_K }; /* the operation's, where there are no batch axes */
 
-/* Tensors by number. */
-enum { TENSOR_A = 0, TENSOR_D = 1, TENSOR_W = 2, TENSOR_SCALE = 3 };
-
 typedef struct packed {
-  draft d;
-  const llrt_op_desc *desc;
+  dot_draft x;
+  dot_job job;
+  int group;            /* log2 positions of K that share a scale */
   llrt_dtype compute;   /* f16, bf16 */
   int instruction;
   int m, n, k, warps;   /* log2 positions of the tile: k of one warp */
@@ -35,9 +35,12 @@ typedef struct packed {
 
 /* ---- what is packed ---- */
 
-static bool is_plain(const llrt_op_desc *desc) {
-  uint32_t roles = 1u << LLRT_DOT_A | 1u << LLRT_DOT_D | 1u << LLRT_DOT_B | 1u << LLRT_DOT_SCALE_B;
-  return desc->dot.roles == roles && desc->dot.alpha == 1 && desc->n_maps == 0 && desc->tensors[0].rank == 3;
+/* Whether what stands on A and W can be done where this kernel does it: scales of W as it decodes, others on sums. */
+static bool has_kernel(const dot_job *job) {
+  const int *tensor = job->tensor;
+  return job->desc.tensors[0].rank == 3 && tensor[LLRT_DOT_SCALE_B] >= 0 && !job->scaled_sums[1] &&
+         tensor[LLRT_DOT_ZERO_A] < 0 && tensor[LLRT_DOT_ZERO_B] < 0 &&
+         (tensor[LLRT_DOT_SCALE_A] < 0 || job->scaled_sums[0]) && job->rule.sums == LLRT_F32;
 }
 
 /* Whether a tensor's storage, of the operation's axes, is the packed one, of axes K and N. */
@@ -67,12 +70,29 @@ static bool is_stored_so(const llrt_op_desc *desc, int tensor, const llrt_storag
   return true;
 }
 
-static bool is_packed(const llrt_op_desc *desc) {
+static bool is_packed(const dot_job *job, int *group) {
+  const llrt_op_desc *desc = &job->desc;
+  int weights = job->tensor[LLRT_DOT_B], scale = job->tensor[LLRT_DOT_SCALE_B];
   llrt_storage values, scales;
-  if (!is_plain(desc) || llrt_dtype_bits(desc->tensors[TENSOR_W].dtype) != 4) return false;
-  if (dot_packed_values(&values) != LLRT_OK || dot_packed_scales(5, &scales) != LLRT_OK) return false;
-  return is_stored_so(desc, TENSOR_W, &values) && is_stored_so(desc, TENSOR_SCALE, &scales) &&
-         desc->dot.group[TENSOR_SCALE][AXIS_K] == 32 && desc->dot.group[TENSOR_SCALE][AXIS_N] == 1;
+  if (!has_kernel(job) || llrt_dtype_bits(desc->tensors[weights].dtype) != 4) return false;
+  int32_t positions = desc->dot.group[scale][AXIS_K];
+  *group = positions > 0 && bits_is_power_of_two(positions) ? bits_log2(positions) : 0;
+  int bits = llrt_dtype_bits(desc->tensors[scale].dtype);
+  if (desc->dot.group[scale][AXIS_N] != 1 || dot_packed_values(&values) != LLRT_OK ||
+      dot_packed_scales(*group, bits, &scales) != LLRT_OK)
+    return false;
+  return is_stored_so(desc, weights, &values) && is_stored_so(desc, scale, &scales);
+}
+
+/* What the matrix instruction multiplies: A's own type, where it holds all values of W. NONE: another kernel's. */
+static llrt_dtype compute_type(const dot_job *job) {
+  const llrt_tensor *tensors = job->desc.tensors;
+  llrt_dtype type = tensors[job->tensor[LLRT_DOT_A]].dtype, scale = tensors[job->tensor[LLRT_DOT_SCALE_B]].dtype;
+  bool halves = type == LLRT_F16 || type == LLRT_BF16;
+  bool rounded = job->rule.b.rounded == type || job->rule.b.rounded == LLRT_DTYPE_NONE ||
+                 (type == LLRT_F16 && scale == LLRT_E8M0);
+  return halves && rounded && (scale == type || scale == LLRT_E8M0) && dot_dtype_holds(type, &job->rule.b.values)
+             ? type : LLRT_DTYPE_NONE;
 }
 
 /* mma.sync m16n8k16 of the type; -1: the target has none. */
@@ -99,11 +119,13 @@ static uint64_t axis_bit(const draft *d, int axis, int p) {
   return 0;
 }
 
-static bool add_bits(draft *d, int axis, int from, int n) {
+static bool add_bits(dot_draft *x, int axis, int from, int n) {
+  static const int dims[] = {[AXIS_M] = DOT_DIM_M, [AXIS_N] = DOT_DIM_N, [AXIS_K] = DOT_DIM_K};
   for (int p = from; p < from + n; p++) {
-    uint64_t bit = axis_bit(d, axis, p);
+    uint64_t bit = axis_bit(&x->d, axis, p);
     if (bit == 0) return false;
-    d->order[0][d->tile_bits++] = bit;
+    x->bits[dims[axis]] |= bit;
+    x->d.order[0][x->d.tile_bits++] = bit;
   }
   return true;
 }
@@ -124,11 +146,12 @@ static void fill_grid(draft *d) {
 
 /* m, n, then K: the warps' part, and what lanes and registers of one have. */
 static llrt_status make_tile(packed *p) {
-  draft *d = &p->d;
+  draft *d = &p->x.d;
   d->tile_bits = 0;
   while (p->warps > 0 && !axis_bit(d, AXIS_K, p->k + p->warps - 1)) p->warps--;
-  bool there = add_bits(d, AXIS_M, 0, p->m) && add_bits(d, AXIS_N, 0, p->n) &&
-               add_bits(d, AXIS_K, p->k, p->warps) && add_bits(d, AXIS_K, 0, p->k);
+  dot_draft *x = &p->x;
+  bool there = add_bits(x, AXIS_M, 0, p->m) && add_bits(x, AXIS_N, 0, p->n) &&
+               add_bits(x, AXIS_K, p->k, p->warps) && add_bits(x, AXIS_K, 0, p->k);
   if (!there) return llrt_error(LLRT_UNSUPPORTED, "packed weights of fewer than %d x %d", 1 << p->k, 1 << p->n);
   d->kernel->warp_bits = p->warps;
   p->first_n = p->m;
@@ -161,9 +184,9 @@ static llrt_status make_value(const packed *p, int bits, uint64_t reduced, const
   const places *lists[] = {registers, lanes, &warps};
   static const char *const names[] = {"register", "lane", "warp"};
   *out = (plan_value){.bits = (uint8_t)bits, .reduced = reduced};
-  out->word = (uint8_t)bits_min(draft_word_of(&p->d, bits), registers->n);
+  out->word = (uint8_t)bits_min(draft_word_of(&p->x.d, bits), registers->n);
   out->layout = llrt_layout_empty();
-  LLRT_TRY(llrt_layout_add_out(&out->layout, "tile", p->d.tile_bits - bits_count(reduced)));
+  LLRT_TRY(llrt_layout_add_out(&out->layout, "tile", p->x.d.tile_bits - bits_count(reduced)));
   for (int dim = 0; dim < 3; dim++) {
     int first = llrt_layout_in_bits(&out->layout);
     LLRT_TRY(llrt_layout_add_in(&out->layout, names[dim], lists[dim]->n));
@@ -211,34 +234,15 @@ static llrt_status sums_value(const packed *p, plan_value *out) {
 
 /* ---- steps ---- */
 
-/* log2 elements of an access: as many registers as lie side by side in memory, aligned. */
-static int access_vector(packed *p, const plan_value *value, int tensor) {
-  const plan_kernel *kernel = p->d.kernel;
-  plan_value spread;
-  plan_address_map map;
-  draft_runs runs;
-  int positions[LLRT_MAX_BITS];
-  plan_value_spread(kernel, value, &spread);
-  plan_address_of_tensor(kernel, tensor, &map);
-  draft_runs_of(&p->d, tensor, &runs);
-  int vector = bits_min(bits_log2(kernel->target.access_bytes * 8 / value->bits), runs.align);
-  for (; vector > 0; vector--) {
-    uint64_t own = 0;
-    bool fits = plan_access_positions(&spread, &map, PLAN_REGISTER, vector, positions);
-    for (int j = 0; fits && j < vector; j++) {
-      own |= 1ull << positions[j];
-      fits &= (j >= value->word && positions[j] >= value->word) || positions[j] == j;
-    }
-    for (int i = 0; fits && i < llrt_layout_in_bits(&spread.layout); i++)
-      fits &= own >> i & 1 || (f2_apply(map.column, spread.layout.column[i]) & bits_mask(vector)) == 0;
-    if (fits) break;
-  }
-  return vector;
+static int access_vector(const packed *p, const plan_value *value, int tensor) {
+  dot_access access;
+  dot_value_access(&p->x, tensor, value, &access);
+  return bits_min(access.vector, access.align);
 }
 
 /* Bounds of the rows, which the tile may pass by a lot. */
 static uint32_t row_bounds(const packed *p) {
-  const plan_kernel *kernel = p->d.kernel;
+  const plan_kernel *kernel = p->x.d.kernel;
   uint32_t rows = 0;
   for (int i = 0; i < kernel->n_bounds; i++)
     if (kernel->digit[kernel->bound[i].top].axis == AXIS_M) rows |= 1u << i;
@@ -247,9 +251,9 @@ static uint32_t row_bounds(const packed *p) {
 
 /* A load whose turn is inside all bounds but those of rows, or masked. */
 static llrt_status load_steps(packed *p, int tensor, const plan_value *value, int *loaded) {
-  plan_kernel *kernel = p->d.kernel;
+  plan_kernel *kernel = p->x.d.kernel;
   plan_value spread;
-  uint32_t rows = tensor == TENSOR_A ? row_bounds(p) : 0, others = ~row_bounds(p);
+  uint32_t rows = tensor == p->job.tensor[LLRT_DOT_A] ? row_bounds(p) : 0, others = ~row_bounds(p);
   LLRT_TRY(draft_value(kernel, value, loaded));
   plan_step load = {.kind = PLAN_LOAD, .tensor = (uint8_t)tensor, .out = (uint8_t)*loaded, .predicated = true,
                     .masked = rows != 0, .apart = others, .vector = (uint8_t)access_vector(p, value, tensor)};
@@ -262,13 +266,13 @@ static llrt_status load_steps(packed *p, int tensor, const plan_value *value, in
   load.masked = true;
   load.apart = 0;
   plan_value_spread(kernel, value, &spread);
-  load.vector = (uint8_t)draft_whole_vector(&p->d, &spread, tensor, load.vector);
+  load.vector = (uint8_t)draft_whole_vector(&p->x.d, &spread, tensor, load.vector);
   return draft_step(kernel, load);
 }
 
 static llrt_status map_step(packed *p, plan_map map, plan_step step, int *value) {
-  plan_kernel *kernel = p->d.kernel;
-  plan_value made = draft_retyped(&p->d, &kernel->value[*value], llrt_dtype_bits((llrt_dtype)map.to));
+  plan_kernel *kernel = p->x.d.kernel;
+  plan_value made = draft_retyped(&p->x.d, &kernel->value[*value], llrt_dtype_bits((llrt_dtype)map.to));
   if (kernel->n_maps == PLAN_MAX_MAPS) return llrt_error(LLRT_INTERNAL, "a kernel of more than %d maps", PLAN_MAX_MAPS);
   step.kind = PLAN_MAP;
   step.in = (uint8_t)*value;
@@ -281,29 +285,32 @@ static llrt_status map_step(packed *p, plan_map map, plan_step step, int *value)
 
 /* Elements of W as numbers of the compute type, times their scales. */
 static llrt_status decode_steps(packed *p, int scales, int *weights) {
-  const llrt_tensor *tensors = p->desc->tensors;
+  const llrt_tensor *tensors = p->job.desc.tensors;
   uint8_t type = (uint8_t)p->compute;
-  const uint8_t *range = p->desc->dot.scale_range[1];
-  plan_map cast = {.kind = PLAN_MAP_CAST, .from = (uint8_t)tensors[TENSOR_W].dtype, .to = type};
-  plan_map scale = {.kind = PLAN_MAP_SCALE, .from = type, .to = type, .scale = (uint8_t)tensors[TENSOR_SCALE].dtype,
-                    .ordinary = range[0] > 0 && range[1] < 255};
+  const uint8_t *range = p->job.desc.dot.scale_range[1];
+  plan_map cast = {.kind = PLAN_MAP_CAST, .from = (uint8_t)tensors[p->job.tensor[LLRT_DOT_B]].dtype, .to = type};
+  plan_map scale = {.kind = PLAN_MAP_SCALE, .from = type, .to = type,
+                    .scale = (uint8_t)tensors[p->job.tensor[LLRT_DOT_SCALE_B]].dtype,
+                    .low = range[0], .high = range[1]};
   LLRT_TRY(map_step(p, cast, (plan_step){.lazy = true}, weights));
   return map_step(p, scale, (plan_step){.lazy = true, .by_value = true, .second = (uint8_t)scales}, weights);
 }
 
 static llrt_status turn_steps(packed *p, int walk, int carried, int *next) {
-  plan_kernel *kernel = p->d.kernel;
+  plan_kernel *kernel = p->x.d.kernel;
   plan_value weights, scales, rows, sums = kernel->value[carried];
   int w, s, a;
   LLRT_TRY(weights_value(p, &weights));
-  plan_value_reduce(&weights, bits_mask(5) << p->first_k, &scales);
-  scales.bits = (uint8_t)llrt_dtype_bits(p->desc->tensors[TENSOR_SCALE].dtype);
-  scales.word = (uint8_t)bits_min(draft_word_of(&p->d, scales.bits), plan_value_bits(&scales, PLAN_REGISTER));
-  LLRT_TRY(load_steps(p, TENSOR_W, &weights, &w));
-  LLRT_TRY(load_steps(p, TENSOR_SCALE, &scales, &s));
+  plan_value_reduce(&weights, bits_mask(bits_min(p->group, p->k)) << p->first_k, &scales);
+  const llrt_tensor *tensors = p->job.desc.tensors;
+  const int *tensor = p->job.tensor;
+  scales.bits = (uint8_t)llrt_dtype_bits(tensors[tensor[LLRT_DOT_SCALE_B]].dtype);
+  scales.word = (uint8_t)bits_min(draft_word_of(&p->x.d, scales.bits), plan_value_bits(&scales, PLAN_REGISTER));
+  LLRT_TRY(load_steps(p, tensor[LLRT_DOT_B], &weights, &w));
+  LLRT_TRY(load_steps(p, tensor[LLRT_DOT_SCALE_B], &scales, &s));
   kernel->step[walk].ahead = (uint8_t)(kernel->n_steps - walk - 1);
-  LLRT_TRY(rows_value(p, llrt_dtype_bits(p->desc->tensors[TENSOR_A].dtype), &rows));
-  LLRT_TRY(load_steps(p, TENSOR_A, &rows, &a));
+  LLRT_TRY(rows_value(p, 16, &rows));
+  LLRT_TRY(load_steps(p, tensor[LLRT_DOT_A], &rows, &a));
   LLRT_TRY(decode_steps(p, s, &w));
   LLRT_TRY(draft_value(kernel, &sums, next));
   return draft_step(kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)w, .second = (uint8_t)a,
@@ -312,7 +319,7 @@ static llrt_status turn_steps(packed *p, int walk, int carried, int *next) {
 }
 
 static llrt_status walk_steps(packed *p, int *sums) {
-  plan_kernel *kernel = p->d.kernel;
+  plan_kernel *kernel = p->x.d.kernel;
   plan_value value;
   int first, carried, next, walk;
   LLRT_TRY(sums_value(p, &value));
@@ -328,24 +335,24 @@ static llrt_status walk_steps(packed *p, int *sums) {
   return LLRT_OK;
 }
 
+/* What few rows there are is stored by whoever has it. */
 static llrt_status result_steps(packed *p, int sums) {
-  plan_kernel *kernel = p->d.kernel;
-  llrt_dtype to = p->desc->tensors[TENSOR_D].dtype;
+  plan_kernel *kernel = p->x.d.kernel;
+  int tensor = p->job.tensor[LLRT_DOT_D];
   reduce_value value = {.op = LLRT_COMBINE_SUM, .type = LLRT_F32, .key = sums};
-  LLRT_TRY(reduce_block(&p->d, &value, p->m + p->n, true));
-  if (to != LLRT_F32)
-    LLRT_TRY(map_step(p, (plan_map){.kind = PLAN_MAP_CAST, .from = LLRT_F32, .to = (uint8_t)to}, (plan_step){.body = 0},
-                      &value.key));
+  LLRT_TRY(reduce_block(&p->x.d, &value, p->m + p->n, true));
+  if (p->m > FEW || dot_acts(&p->x)) return dot_epilogue(&p->x, value.key);
+  LLRT_TRY(dot_cast(&p->x, LLRT_F32, p->job.desc.tensors[tensor].dtype, &value.key));
   const plan_value *stored = &kernel->value[value.key];
-  int vector = draft_whole_vector(&p->d, stored, TENSOR_D, access_vector(p, stored, TENSOR_D));
-  return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = TENSOR_D, .in = (uint8_t)value.key,
+  int vector = draft_whole_vector(&p->x.d, stored, tensor, access_vector(p, stored, tensor));
+  return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = (uint8_t)tensor, .in = (uint8_t)value.key,
                                         .vector = (uint8_t)vector, .masked = kernel->n_bounds > 0});
 }
 
 /* ---- the kernel ---- */
 
 static llrt_status turn_arguments(packed *p) {
-  draft *d = &p->d;
+  draft *d = &p->x.d;
   plan_turns *turns = &d->kernel->walk;
   turns->grid_bits = (uint8_t)(d->n_grid - d->n_walked);
   turns->split = -1;
@@ -356,13 +363,16 @@ static llrt_status turn_arguments(packed *p) {
 }
 
 static llrt_status plan_kernel_of(packed *p, const plan_target *target, const plan_options *options, plan_kernel *kernel) {
+  draft *d = &p->x.d;
   int sums;
-  draft_begin(&p->d, p->desc, target, options, kernel);
-  p->d.row_bits = p->m;
-  p->d.summed = AXIS_K;
-  p->d.first_tiled = AXIS_M;
-  LLRT_TRY(draft_digits(&p->d));
-  if (p->d.divided) return llrt_error(LLRT_UNSUPPORTED, "the storages of A and D do not fit packed weights");
+  draft_begin(d, &p->job.desc, target, options, kernel);
+  d->row_bits = p->m;
+  d->summed = AXIS_K;
+  d->first_tiled = AXIS_M;
+  p->x.job = &p->job;
+  p->x.types.sum = LLRT_F32;
+  LLRT_TRY(draft_digits(d));
+  if (d->divided) return llrt_error(LLRT_UNSUPPORTED, "the storages of A and D do not fit packed weights");
   LLRT_TRY(make_tile(p));
   LLRT_TRY(turn_arguments(p));
   LLRT_TRY(walk_steps(p, &sums));
@@ -372,36 +382,48 @@ static llrt_status plan_kernel_of(packed *p, const plan_target *target, const pl
   return LLRT_OK;
 }
 
-/* Rows of the tiles, log2, and the warps that share K: for up to so many rows, and the last for more. */
+/* Rows of a tile and positions of K that a warp takes in a turn, log2: each for up to so many rows, the last for
+ * all. Registers of A and of the sums leave less for what is under way. */
 static const struct {
   int m, k;
 } shapes[] = {{3, 8}, {4, 7}, {5, 7}};
+#define N_SHAPES ((int)(sizeof shapes / sizeof *shapes))
+
+static llrt_status plan_shapes(packed *p, const plan_target *target, const plan_options *options, plan *out) {
+  int64_t most = p->job.desc.promises[0].shape[AXIS_M].max;
+  const packed begin = *p;
+  out->n_variants = 0;
+  for (int i = 0; i < N_SHAPES; i++) {
+    plan_kernel *kernel = &out->variant[out->n_variants++];
+    int64_t rows = (int64_t)1 << shapes[i].m;
+    *p = begin;
+    p->m = shapes[i].m;
+    p->k = shapes[i].k;
+    LLRT_TRY(plan_kernel_of(p, target, options, kernel));
+    bool last = i == N_SHAPES - 1 || (most > 0 && most <= rows);
+    if (last) break;
+    kernel->launch.range = (plan_range){.max_extent[AXIS_M] = rows};
+  }
+  return LLRT_OK;
+}
 
 llrt_status plan_dot_packed_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
                                  plan *out, bool *made) {
-  packed p;
+  packed *p = calloc(1, sizeof *p);
   *made = false;
-  if (!is_packed(desc)) return LLRT_OK;
-  dot_rule rule = dot_rule_of(desc);
-  llrt_dtype compute = dot_compute_dtype(rule.compute);
-  int instruction = find_instruction(target, compute), n = (int)(sizeof shapes / sizeof *shapes);
-  if (instruction < 0 || rule.sums != LLRT_F32 || desc->tensors[TENSOR_A].dtype != compute ||
-      desc->tensors[TENSOR_SCALE].dtype != LLRT_E8M0)
-    return llrt_error(LLRT_UNSUPPORTED, "packed weights: no kernel for %s x %s scaled by %s on %s",
-                      llrt_dtype_name(desc->tensors[TENSOR_A].dtype), llrt_dtype_name(desc->tensors[TENSOR_W].dtype),
-                      llrt_dtype_name(desc->tensors[TENSOR_SCALE].dtype), target->name);
-  *made = true;
-  out->n_variants = 0;
-  int64_t most = desc->promises[0].shape[AXIS_M].max;
-  for (int i = 0; i < n; i++) {
-    plan_kernel *kernel = &out->variant[out->n_variants++];
-    memset(&p, 0, sizeof p);
-    p = (packed){.desc = desc, .compute = compute, .instruction = instruction, .m = shapes[i].m, .n = 5,
-                 .k = shapes[i].k, .warps = bits_min(WARPS, target->warp_bits)};
-    LLRT_TRY(plan_kernel_of(&p, target, options, kernel));
-    bool last = i == n - 1 || (most > 0 && most <= (int64_t)1 << shapes[i].m);
-    if (!last) kernel->launch.range = (plan_range){.max_extent[AXIS_M] = (int64_t)1 << shapes[i].m};
-    if (last) break;
+  if (!p) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
+  dot_begin_job(desc, &p->job);
+  p->n = TILE_N;
+  p->warps = bits_min(WARPS, target->warp_bits);
+  bool packed_here = target->isa == PLAN_ISA_NVPTX && is_packed(&p->job, &p->group);
+  if (packed_here) p->compute = compute_type(&p->job);
+  p->instruction = p->compute ? find_instruction(target, p->compute) : -1;
+  llrt_status status = LLRT_OK;
+  if (p->instruction >= 0) {
+    status = plan_shapes(p, target, options, out);
+    *made = status == LLRT_OK;
+    if (status == LLRT_UNSUPPORTED) status = LLRT_OK; /* storages or extents that only the general kernels take */
   }
-  return LLRT_OK;
+  free(p);
+  return status;
 }

@@ -8,6 +8,7 @@
 #include <llrt/llrt.h>
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +17,30 @@ typedef struct problem {
   int64_t m, n, k;
   llrt_dtype a, d;
   bool known; /* extents are promised */
-  uint8_t low, high; /* of scales */
+  uint8_t low, high; /* of scales, and promised where low > 0 */
+  llrt_dtype b, scale;
+  int group;
 } problem;
 
+#define MXFP4(low, high) low, high, LLRT_E2M1, LLRT_E8M0, 32
+
 static const problem problems[] = {
-    {1, 32, 256, LLRT_BF16, LLRT_F32, false, 120, 130},   {8, 64, 2048, LLRT_BF16, LLRT_BF16, true, 124, 127},
-    {3, 64, 4096, LLRT_BF16, LLRT_F32, true, 120, 130},   {16, 96, 4096, LLRT_BF16, LLRT_F32, false, 120, 130},
-    {5, 48, 320, LLRT_BF16, LLRT_F32, false, 120, 130},   {2, 80, 2880, LLRT_BF16, LLRT_F32, true, 120, 130},
-    {33, 64, 1024, LLRT_BF16, LLRT_F32, false, 120, 130}, {70, 32, 512, LLRT_BF16, LLRT_F32, false, 120, 130},
+    {1, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130)},
+    {8, 64, 2048, LLRT_BF16, LLRT_BF16, true, MXFP4(124, 127)},
+    {3, 64, 4096, LLRT_BF16, LLRT_F32, true, MXFP4(120, 130)},
+    {16, 96, 4096, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130)},
+    {5, 48, 320, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130)},
+    {2, 80, 2880, LLRT_BF16, LLRT_F32, true, MXFP4(120, 130)},
+    {33, 64, 1024, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130)},
+    {70, 32, 512, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130)},
+    {7, 64, 512, LLRT_F16, LLRT_F32, false, MXFP4(120, 130)},
+    /* scales at both ends: values beyond bf16's, and below */
+    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(0, 6)},
+    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(236, 242)},
+    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(255, 255)}, /* NaN */
+    {9, 64, 1024, LLRT_F16, LLRT_F16, false, 12, 16, LLRT_I4, LLRT_F16, 128},
+    {17, 64, 768, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 64},
+    {2, 96, 512, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_I4, LLRT_BF16, 32},
 };
 
 typedef struct trial {
@@ -51,43 +68,56 @@ static void *zeros(int64_t bytes) {
 
 static void put_nibble(uint8_t *data, int64_t at, unsigned code) { data[at / 2] |= (uint8_t)(code << (at % 2 * 4)); }
 
+/* A power of two; the number is its exponent field. */
+static uint64_t scale_code(trial *t) {
+  const problem *p = t->of;
+  uint64_t field = p->low + draw(t, (uint32_t)(p->high - p->low + 1));
+  return p->scale == LLRT_F16 ? field << 10 : p->scale == LLRT_BF16 ? field << 7 : field;
+}
+
 static void fill(trial *t) {
   const problem *p = t->of;
   uint16_t *a = t->a.data;
+  int bytes = llrt_dtype_bits(p->scale) / 8;
   for (int64_t i = 0; i < p->m * p->k; i++)
     a[i] = (uint16_t)number_code(number_format_of(p->a), (double)((int)draw(t, 7) - 3));
   for (int64_t k = 0; k < p->k; k++)
     for (int64_t n = 0; n < p->n; n++) {
-      int64_t x[2] = {k, n}, group[2] = {k / 32, n};
+      int64_t x[2] = {k, n}, group[2] = {k / p->group, n};
       put_nibble(t->b.data, llrt_storage_offset(&t->values, &t->value_binding, x), draw(t, 16));
-      if (k % 32 == 0)
-        ((uint8_t *)t->scale.data)[llrt_storage_offset(&t->scales, &t->scale_binding, group)] =
-            (uint8_t)(p->low + draw(t, (uint32_t)(p->high - p->low + 1)));
+      uint64_t code = k % p->group == 0 ? scale_code(t) : 0;
+      char *place = (char *)t->scale.data + llrt_storage_offset(&t->scales, &t->scale_binding, group) * bytes;
+      if (k % p->group == 0) memcpy(place, &code, (size_t)bytes);
     }
 }
 
 static void make(trial *t, const problem *p) {
-  const int64_t b_shape[] = {p->k, p->n}, s_shape[] = {(p->k + 31) / 32, p->n};
+  const int64_t b_shape[] = {p->k, p->n}, s_shape[] = {(p->k + p->group - 1) / p->group, p->n};
   memset(t, 0, sizeof *t);
   t->of = p;
   t->seed = 5;
   cr_assert_eq(dot_packed_values(&t->values), LLRT_OK);
-  cr_assert_eq(dot_packed_scales(5, &t->scales), LLRT_OK);
+  cr_assert_eq(dot_packed_scales(bits_log2(p->group), llrt_dtype_bits(p->scale), &t->scales), LLRT_OK);
   cr_assert_eq(llrt_storage_row_major(2, &t->rows), LLRT_OK);
   cr_assert_eq(llrt_storage_bind(&t->values, 2, b_shape, NULL, &t->value_binding), LLRT_OK);
   cr_assert_eq(llrt_storage_bind(&t->scales, 2, s_shape, NULL, &t->scale_binding), LLRT_OK);
   t->a = (llrt_tensor){.dtype = p->a, .rank = 2, .shape = {p->m, p->k}, .data = zeros(p->m * p->k * 2)};
   t->d = (llrt_tensor){.dtype = p->d, .rank = 2, .shape = {p->m, p->n}, .data = zeros(p->m * p->n * 4)};
-  t->b = (llrt_tensor){.dtype = LLRT_E2M1, .rank = 2, .shape = {p->k, p->n}, .storage = &t->values,
+  t->b = (llrt_tensor){.dtype = p->b, .rank = 2, .shape = {p->k, p->n}, .storage = &t->values,
                        .data = zeros(t->value_binding.span / 2)};
-  t->scale = (llrt_tensor){.dtype = LLRT_E8M0, .rank = 2, .shape = {s_shape[0], p->n}, .storage = &t->scales,
-                           .data = zeros(t->scale_binding.span)};
+  t->scale = (llrt_tensor){.dtype = p->scale, .rank = 2, .shape = {s_shape[0], p->n}, .storage = &t->scales,
+                           .data = zeros(t->scale_binding.span * llrt_dtype_bits(p->scale) / 8)};
   fill(t);
 }
 
+static llrt_dot_scaling scaling_of(const trial *t) {
+  bool promised = t->of->scale == LLRT_E8M0 && t->of->low > 0 && t->of->high < 255;
+  return (llrt_dot_scaling){.scale = &t->scale, .group = {t->of->group, 1}, .range_low = promised ? t->of->low : 0,
+                            .range_high = promised ? t->of->high : 0};
+}
+
 static void describe(trial *t) {
-  const llrt_dot_params params = {.b = {.scale = &t->scale, .group = {32, 1}, .range_low = t->of->low,
-                                        .range_high = t->of->high}};
+  const llrt_dot_params params = {.b = scaling_of(t)};
   cr_assert_eq(llrt_dot_describe(&t->a, &t->b, &t->d, &params, &t->call), LLRT_OK, "%s", llrt_last_error());
   llrt_op_desc *desc = &t->call.desc;
   const int64_t extents[] = {t->of->m, t->of->n, t->of->k};
@@ -103,11 +133,14 @@ static void describe(trial *t) {
 }
 
 static double value_at(const trial *t, int64_t k, int64_t n) {
-  int64_t x[2] = {k, n}, group[2] = {k / 32, n};
+  int64_t x[2] = {k, n}, group[2] = {k / t->of->group, n};
   int64_t at = llrt_storage_offset(&t->values, &t->value_binding, x);
   unsigned code = ((uint8_t *)t->b.data)[at / 2] >> (at % 2 * 4) & 15;
-  uint8_t scale = ((uint8_t *)t->scale.data)[llrt_storage_offset(&t->scales, &t->scale_binding, group)];
-  return number_value(number_format_of(LLRT_E2M1), code) * number_value(number_format_of(LLRT_E8M0), scale);
+  int bytes = llrt_dtype_bits(t->of->scale) / 8;
+  uint64_t scale = 0;
+  memcpy(&scale, (char *)t->scale.data + llrt_storage_offset(&t->scales, &t->scale_binding, group) * bytes, (size_t)bytes);
+  double product = number_value(number_format_of(t->of->b), code) * number_value(number_format_of(t->of->scale), scale);
+  return number_value(number_format_of(t->of->a), number_code(number_format_of(t->of->a), product));
 }
 
 static void check(const trial *t, const char *where) {
@@ -123,7 +156,8 @@ static void check(const trial *t, const char *where) {
       uint64_t got = 0, bytes = (uint64_t)llrt_dtype_bits(p->d) / 8;
       memcpy(&got, (char *)t->d.data + (uint64_t)(m * p->n + n) * bytes, bytes);
       uint64_t want = number_cast(LLRT_F32, p->d, number_code(number_format_of(LLRT_F32), sum));
-      if (got != want && wrong++ == 0)
+      bool same = isnan(sum) ? isnan(number_value(number_format_of(p->d), got)) : got == want;
+      if (!same && wrong++ == 0)
         cr_expect(false, "%s: %d x %d x %d at %d, %d: %#llx, not %#llx (%g)", where, (int)p->m, (int)p->n, (int)p->k,
                   (int)m, (int)n, (unsigned long long)got, (unsigned long long)want, sum);
     }
@@ -176,9 +210,8 @@ Test(dot_packed, plans) {
 static void run_on(llrt_device *device, trial *t) {
   llrt_tensor *tensors[] = {&t->a, &t->b, &t->d, &t->scale};
   const int64_t bytes[] = {t->of->m * t->of->k * 2, t->value_binding.span / 2, t->of->m * t->of->n * 4,
-                           t->scale_binding.span};
-  const llrt_dot_params params = {.b = {.scale = &t->scale, .group = {32, 1}, .range_low = t->of->low,
-                                        .range_high = t->of->high}};
+                           t->scale_binding.span * llrt_dtype_bits(t->of->scale) / 8};
+  const llrt_dot_params params = {.b = scaling_of(t)};
   void *host[4];
   for (int i = 0; i < 4; i++) {
     host[i] = tensors[i]->data;

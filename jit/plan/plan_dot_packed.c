@@ -160,6 +160,7 @@ static llrt_status make_tile(packed *p) {
   p->m_bits = bits_mask(p->m);
   p->n_bits = bits_mask(p->n) << p->first_n;
   p->k_bits = bits_mask(p->k) << p->first_k;
+  for (int i = 0; i < p->m; i++) d->walked |= axis_bit(d, AXIS_M, i); /* then weights come from the cache */
   fill_grid(d);
   return draft_space(d);
 }

@@ -78,6 +78,7 @@ static void put_dot(llrt_text *out, const llrt_op_desc *desc, int rank) {
   put_bytes(out, &dot->beta, sizeof dot->beta);
   put(out, dot->accumulate);
   for (int i = 0; i < 4; i++) put(out, dot->scale_range[i / 2][i % 2]);
+  put_bytes(out, dot->word_bits, sizeof dot->word_bits);
   put(out, dot->tf32);
   put(out, dot->fast_accumulate);
   for (int t = 0; t < desc->n_tensors; t++)
@@ -203,6 +204,7 @@ static void get_dot(reader *in, llrt_op_desc *desc, int rank) {
   get_bytes(in, &dot->beta, sizeof dot->beta);
   dot->accumulate = (llrt_dtype)get_within(in, 0, LLRT_DTYPE_COUNT - 1);
   for (int i = 0; i < 4; i++) dot->scale_range[i / 2][i % 2] = (uint8_t)get_within(in, 0, 255);
+  get_bytes(in, dot->word_bits, sizeof dot->word_bits);
   dot->tf32 = get_within(in, 0, 1);
   dot->fast_accumulate = get_within(in, 0, 1);
   for (int t = 0; t < desc->n_tensors; t++)

@@ -164,6 +164,8 @@ static void fill_numbers(const llrt_dot_params *params, llrt_op_desc *desc) {
   dot->scale_range[0][1] = params->a.range_high;
   dot->scale_range[1][0] = params->b.range_low;
   dot->scale_range[1][1] = params->b.range_high;
+  memcpy(dot->word_bits[0], params->a.word_bits, sizeof dot->word_bits[0]);
+  memcpy(dot->word_bits[1], params->b.word_bits, sizeof dot->word_bits[1]);
   desc->n_maps = params->n_maps;
   for (int i = 0; i < params->n_maps; i++) desc->maps[i].kind = params->maps[i].kind;
 }

@@ -29,14 +29,19 @@ static llrt_status check_types(const llrt_dot_pack_params *params) {
 }
 
 llrt_status llrt_dot_pack(const llrt_dot_pack_params *params, const char *target, llrt_dot_role operand,
-                          llrt_storage storages[2]) {
-  LLRT_REQUIRE(storages, "storages is NULL");
-  memset(storages, 0, 2 * sizeof *storages);
+                          llrt_dot_packing *packing) {
+  LLRT_REQUIRE(packing, "packing is NULL");
+  memset(packing, 0, sizeof *packing);
   LLRT_REQUIRE(params, "params is NULL");
   LLRT_REQUIRE(target, "target is NULL");
   if (operand != LLRT_DOT_B) return llrt_error(LLRT_UNSUPPORTED, "only operand B is packed");
   LLRT_TRY(check_target(target));
   LLRT_TRY(check_types(params));
-  LLRT_TRY(dot_packed_values(&storages[0]));
-  return dot_packed_scales(bits_log2(params->group[0]), llrt_dtype_bits(params->scale), &storages[1]);
+  LLRT_TRY(dot_packed_values(&packing->storages[0]));
+  if (params->dtype == LLRT_E2M1) {
+    packing->n_maps = 1;
+    packing->map.kind = LLRT_MAP_WORD_BITS;
+    dot_packed_words(packing->map.perm, packing->word_bits);
+  }
+  return dot_packed_scales(bits_log2(params->group[0]), llrt_dtype_bits(params->scale), &packing->storages[1]);
 }

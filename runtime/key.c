@@ -7,7 +7,7 @@
 /* Words per tensor: storage hash 2, address 1, per axis 3 of the extent and 1 of the stride, per index 1. */
 #define TENSOR_WORDS (3 + 4 * LLRT_MAX_RANK + LLRT_MAX_INDICES)
 #define HEAD_WORDS (6 + 4)
-#define DOT_WORDS (4 + LLRT_MAX_TENSORS * (1 + LLRT_MAX_RANK / 2)) /* numbers; per tensor type and groups */
+#define DOT_WORDS (12 + LLRT_MAX_TENSORS * (1 + LLRT_MAX_RANK / 2)) /* numbers; per tensor type and groups */
 #define MAP_WORDS (2 + sizeof(((llrt_map *)0)->perm) / 8 + LLRT_MAX_RANK) /* kind and fields */
 /* Per index: two words; their number, and the axes with extents on the device. */
 #define INDEX_WORDS (2 + 2 * LLRT_MAX_INDICES)
@@ -67,6 +67,8 @@ static uint64_t *put_dot(uint64_t *at, const llrt_op_desc *desc, int rank) {
   memcpy(at++, &dot->beta, sizeof *at);
   *at++ = (uint64_t)dot->scale_range[0][0] | (uint64_t)dot->scale_range[0][1] << 8 |
           (uint64_t)dot->scale_range[1][0] << 16 | (uint64_t)dot->scale_range[1][1] << 24;
+  memcpy(at, dot->word_bits, sizeof dot->word_bits);
+  at += sizeof dot->word_bits / sizeof *at;
   for (int t = 0; t < desc->n_tensors; t++) {
     *at++ = (uint64_t)desc->tensors[t].dtype;
     for (int a = 0; a < rank; a += 2) {

@@ -25,7 +25,9 @@ static llrt_dtype dtype_of(const llrt_op_desc *desc, llrt_dot_role role) {
 
 static llrt_status check_operand(const llrt_op_desc *desc, llrt_dot_role role) {
   dot_operand_type type = dot_operand_of(desc, role);
-  const uint8_t *range = type.range;
+  const uint8_t *range = type.range, *words = desc->dot.word_bits[role == LLRT_DOT_B];
+  uint32_t moved = 0;
+  for (int i = 0; i < 32; i++) moved |= words[i] < 32 ? 1u << words[i] : 0;
   if (!dot_operand_exists(type.element))
     return llrt_error(LLRT_UNSUPPORTED, "the %s is %s, which a dot does not take", name_of(desc, role),
                       llrt_dtype_name(type.element));
@@ -35,6 +37,7 @@ static llrt_status check_operand(const llrt_op_desc *desc, llrt_dot_role role) {
                       llrt_dtype_name(type.zero));
   LLRT_REQUIRE(range[0] <= range[1] && range[1] < 255, "scale_range of the %s is %d to %d", name_of(desc, role),
                range[0], range[1]);
+  LLRT_REQUIRE(moved == 1 || moved == UINT32_MAX, "word_bits of the %s is no permutation", name_of(desc, role));
   LLRT_REQUIRE(range[1] == 0 || type.scale == LLRT_E8M0, "scale_range of the %s: its scales are %s, not e8m0",
                name_of(desc, role), llrt_dtype_name(type.scale));
   return LLRT_OK;

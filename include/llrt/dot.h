@@ -57,6 +57,8 @@ typedef struct llrt_dot_scaling {
   int64_t group[2];          /* positions that share a scale along the operand's last two axes; LLRT_GROUP_ALL; 0:
                                 as the shapes say: one position is all, else extent / positions, where that
                                 divides */
+  uint8_t word_bits[32]; /* of packed elements: bit i of each 32-bit word that elements form is bit word_bits[i] of
+                            the word in memory (llrt_dot_pack); all 0: as they are */
   uint8_t range_low, range_high; /* a promise that e8m0 scales lie in these bytes; 0, 0: nothing is promised */
 } llrt_dot_scaling;
 

@@ -15,13 +15,21 @@ typedef struct llrt_dot_pack_params {
   int64_t group[2];     /* positions along K (32, 64, 128) and N (0 or 1) that share a scale */
 } llrt_dot_pack_params;
 
+/* How an operand is packed: an ordinary convert of the elements to storages[0], with the map where there is one, and of
+ * the scales to storages[1]. */
+typedef struct llrt_dot_packing {
+  llrt_storage storages[2]; /* of elements, of scales */
+  int32_t n_maps;           /* 0 or 1 */
+  llrt_map map;             /* WORD_BITS, for llrt_convert_params.maps */
+  uint8_t word_bits[32];    /* for llrt_dot_scaling.word_bits */
+} llrt_dot_packing;
+
 /* The storages of operand B's elements [K, N] and of its scales [ceil(K / group), N], in which dots on `target`
- * ("sm_80", "sm_89", "sm_90a") read them as they lie, whatever M is. Packing is llrt_convert to them; both print as text
- * (llrt_storage_print), so that a packed checkpoint can say what it is. Pads are zeros, which dots read: a storage
- * filled otherwise must hold them.
+ * ("sm_80", "sm_89", "sm_90a") read them as they lie, whatever M is. They print as text (llrt_storage_print), so that a
+ * packed checkpoint can say what it is. Pads are zeros, which dots read: a storage filled otherwise must hold them.
  * Thread: any. Errors: INVALID_ARGUMENT; UNSUPPORTED for what no kernel of the target reads so, with the reason. */
 LLRT_API llrt_status llrt_dot_pack(const llrt_dot_pack_params *params, const char *target, llrt_dot_role operand,
-                                   llrt_storage storages[2]);
+                                   llrt_dot_packing *packing);
 
 #ifdef __cplusplus
 }

@@ -77,6 +77,8 @@ typedef struct llrt_op_dot {
   double alpha, beta;    /* compiled in; 0 counts as 1 */
   llrt_dtype accumulate; /* NONE: the rule's (dot.h) */
   uint8_t scale_range[2][2]; /* of A, of B: {least, most} of e8m0 scales; both 0: nothing is promised */
+  uint8_t word_bits[2][32];  /* of A, of B: bit i of the words that elements form is bit word_bits[i] of those in
+                                memory; all 0: as they are */
   bool tf32, fast_accumulate;
 } llrt_op_dot;
 

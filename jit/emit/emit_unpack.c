@@ -41,10 +41,15 @@ static LLVMValueRef place_pair(emitter *e, LLVMValueRef word, int index, const u
   return emit_linear(e, word, columns, 32);
 }
 
+/* The codes times 2^(1 - bias). */
+static LLVMValueRef place_e2m1(emitter *e, LLVMValueRef word, int index, const plan_map *map) {
+  const int m = format_of((llrt_dtype)map->to).mantissa, place[4] = {m - 1, m, m + 1, 15};
+  return place_pair(e, word, index, map->words ? map->perm : NULL, place);
+}
+
 static LLVMValueRef unpack_e2m1(emitter *e, LLVMValueRef word, int index, const plan_map *map) {
   half_format format = format_of((llrt_dtype)map->to);
-  const int m = format.mantissa, place[4] = {m - 1, m, m + 1, 15};
-  LLVMValueRef codes = place_pair(e, word, index, map->words ? map->perm : NULL, place);
+  LLVMValueRef codes = place_e2m1(e, word, index, map);
   LLVMValueRef factor = twice(e, power_of_two(format, format.bias - 1));
   return e->ops->multiply_pair(e, (llrt_dtype)map->to, codes, factor, NULL);
 }
@@ -123,11 +128,30 @@ bool emit_scales_pairs(const emitter *e, const plan_step *step, const plan_map *
          plan_reduced_register(in, &e->kernel->value[step->second], 1) == 0; /* neighbours have one */
 }
 
+/* The step that places e2m1, where the scales of a SCALE behind it can take up the power of two that is missing: their
+ * exponents leave room for it, and the one product that is left rounds as the map's does. NULL: they cannot. */
+#define SCALE_HIGH 128
+static const plan_step *placed_before(const emitter *e, const plan_step *step, const plan_map *map) {
+  const plan_step *cast = e->lazy[step->in];
+  bool room = map->scale == LLRT_E8M0 && map->low > 0 && map->high <= SCALE_HIGH;
+  if (!room || !cast || !cast->lazy || !step->lazy) return NULL;
+  return e->kernel->map[cast->map].kind == PLAN_MAP_CAST && e->kernel->map[cast->map].from == LLRT_E2M1 ? cast : NULL;
+}
+
 static LLVMValueRef scaled(emitter *e, const plan_step *step, const plan_map *map, int w) {
   const plan_value *in = &e->kernel->value[step->in], *scales = &e->kernel->value[step->second];
   uint64_t index = plan_reduced_register(in, scales, (uint64_t)w * 2);
   LLVMValueRef *known = &e->prepared[step->out][index];
-  if (!*known) *known = scale_pair(e, map, scales, e->value[step->second], index);
+  const plan_step *placed = placed_before(e, step, map);
+  half_format format = format_of((llrt_dtype)map->to);
+  if (!*known) {
+    *known = scale_pair(e, map, scales, e->value[step->second], index);
+    if (placed) *known = LLVMBuildAdd(e->builder, *known, twice(e, (unsigned)(format.bias - 1) << format.mantissa), "");
+  }
+  if (placed) {
+    LLVMValueRef codes = place_e2m1(e, emit_word(e, placed->in, w / 4), w % 4 * 2, &e->kernel->map[placed->map]);
+    return e->ops->multiply_pair(e, (llrt_dtype)map->to, codes, *known, NULL);
+  }
   return e->ops->multiply_pair(e, (llrt_dtype)map->to, emit_word(e, step->in, w), *known, NULL);
 }
 

@@ -22,6 +22,7 @@ typedef struct dot_job {
   llrt_op_desc desc; /* of the kernel: axes batch.., M, N, K (finish: splits, batch.., M, N) */
   dot_rule rule;     /* of the operation */
   int tensor[LLRT_DOT_ROLES]; /* of the kernel's; -1: none. Finish: A is partial sums */
+  bool words[2];     /* A's, B's words are permuted in memory */
   bool scaled_sums[2]; /* the scales of A and of B stand on the sums */
   bool partial;      /* D is sums of a share of K, as they are */
   bool finish;       /* adds the shares' sums */

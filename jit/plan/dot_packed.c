@@ -51,10 +51,11 @@ llrt_status dot_packed_scales(int group, int bits, llrt_storage *out) {
 
 /* Pairs of elements become two bf16 each: sign to bit 15, exponent to 8 and 7, mantissa to 6 of a half. The first
  * three pairs have them there but for one shift, the last one has what is left. */
-void dot_packed_words(uint8_t perm[32]) {
+void dot_packed_words(uint8_t packed[32], uint8_t formed[32]) {
   static const uint8_t place[4][4] = {{6, 7, 8, 15}, {3, 4, 5, 12}, {0, 1, 2, 9}, {14, 10, 11, 13}};
   for (int i = 0; i < 32; i++) {
     int element = i / 4, half = element % 2;
-    perm[16 * half + place[element / 2][i % 4]] = (uint8_t)i;
+    formed[i] = (uint8_t)(16 * half + place[element / 2][i % 4]);
+    packed[formed[i]] = (uint8_t)i;
   }
 }

@@ -54,6 +54,7 @@ static uint32_t lacking(const planner *p, int t) {
 void dot_begin_job(const llrt_op_desc *desc, dot_job *job) {
   *job = (dot_job){.desc = *desc, .rule = dot_rule_of(desc)};
   for (int r = 0; r < LLRT_DOT_ROLES; r++) job->tensor[r] = dot_tensor(&desc->dot, (llrt_dot_role)r);
+  for (int i = 0; i < 2; i++) job->words[i] = desc->dot.word_bits[i][0] || desc->dot.word_bits[i][1];
   job->scaled_sums[0] = dot_operand_of(desc, LLRT_DOT_A).on_sums;
   job->scaled_sums[1] = dot_operand_of(desc, LLRT_DOT_B).on_sums;
 }
@@ -364,6 +365,9 @@ llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, c
   bool done = false;
   out->n_variants = 0;
   dot_begin_job(desc, &p.job);
+  if (p.job.words[0] || p.job.words[1])
+    return llrt_error(LLRT_UNSUPPORTED, "words of permuted bits that are not of an operand B which llrt_dot_pack has packed for "
+                      "%s, with this type of A and these scales", target->name);
   LLRT_TRY(begin(&p));
   dot_shape shape = large_tile(&p);
   bool shares = !target->lanes_first && !p.rows; /* the first stage says how */

@@ -38,7 +38,7 @@ typedef struct packed {
 /* Whether what stands on A and W can be done where this kernel does it: scales of W as it decodes, others on sums. */
 static bool has_kernel(const dot_job *job) {
   const int *tensor = job->tensor;
-  return job->desc.tensors[0].rank == 3 && tensor[LLRT_DOT_SCALE_B] >= 0 && !job->scaled_sums[1] &&
+  return job->desc.tensors[0].rank == 3 && !job->words[0] && tensor[LLRT_DOT_SCALE_B] >= 0 && !job->scaled_sums[1] &&
          tensor[LLRT_DOT_ZERO_A] < 0 && tensor[LLRT_DOT_ZERO_B] < 0 &&
          (tensor[LLRT_DOT_SCALE_A] < 0 || job->scaled_sums[0]) && job->rule.sums == LLRT_F32;
 }
@@ -290,6 +290,8 @@ static llrt_status decode_steps(packed *p, int scales, int *weights) {
   uint8_t type = (uint8_t)p->compute;
   const uint8_t *range = p->job.desc.dot.scale_range[1];
   plan_map cast = {.kind = PLAN_MAP_CAST, .from = (uint8_t)tensors[p->job.tensor[LLRT_DOT_B]].dtype, .to = type};
+  cast.words = p->job.words[1];
+  memcpy(cast.perm, p->job.desc.dot.word_bits[1], sizeof cast.perm);
   plan_map scale = {.kind = PLAN_MAP_SCALE, .from = type, .to = type,
                     .scale = (uint8_t)tensors[p->job.tensor[LLRT_DOT_SCALE_B]].dtype,
                     .low = range[0], .high = range[1]};

@@ -20,27 +20,31 @@ typedef struct problem {
   uint8_t low, high; /* of scales, and promised where low > 0 */
   llrt_dtype b, scale;
   int group;
+  bool words; /* of permuted bits */
 } problem;
 
 #define MXFP4(low, high) low, high, LLRT_E2M1, LLRT_E8M0, 32
 
 static const problem problems[] = {
-    {1, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130)},
-    {8, 64, 2048, LLRT_BF16, LLRT_BF16, true, MXFP4(124, 127)},
-    {3, 64, 4096, LLRT_BF16, LLRT_F32, true, MXFP4(120, 130)},
-    {16, 96, 4096, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130)},
-    {5, 48, 320, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130)},
-    {2, 80, 2880, LLRT_BF16, LLRT_F32, true, MXFP4(120, 130)},
-    {33, 64, 1024, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130)},
-    {70, 32, 512, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130)},
-    {7, 64, 512, LLRT_F16, LLRT_F32, false, MXFP4(120, 130)},
+    {1, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false},
+    {8, 64, 2048, LLRT_BF16, LLRT_BF16, true, MXFP4(124, 127), false},
+    {3, 64, 4096, LLRT_BF16, LLRT_F32, true, MXFP4(120, 130), false},
+    {16, 96, 4096, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false},
+    {5, 48, 320, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false},
+    {2, 80, 2880, LLRT_BF16, LLRT_F32, true, MXFP4(120, 130), false},
+    {33, 64, 1024, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false},
+    {70, 32, 512, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false},
+    {7, 64, 512, LLRT_F16, LLRT_F32, false, MXFP4(120, 130), false},
+    {12, 64, 512, LLRT_F16, LLRT_F32, false, MXFP4(115, 127), true},
+    {4, 64, 768, LLRT_BF16, LLRT_F32, false, MXFP4(122, 128), true},
+    {20, 32, 1024, LLRT_BF16, LLRT_F32, false, MXFP4(126, 134), true},
     /* scales at both ends: values beyond bf16's, and below */
-    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(0, 6)},
-    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(236, 242)},
-    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(255, 255)}, /* NaN */
-    {9, 64, 1024, LLRT_F16, LLRT_F16, false, 12, 16, LLRT_I4, LLRT_F16, 128},
-    {17, 64, 768, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 64},
-    {2, 96, 512, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_I4, LLRT_BF16, 32},
+    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(0, 6), false},
+    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(236, 242), false},
+    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(255, 255), false}, /* NaN */
+    {9, 64, 1024, LLRT_F16, LLRT_F16, false, 12, 16, LLRT_I4, LLRT_F16, 128, false},
+    {17, 64, 768, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 64, false},
+    {2, 96, 512, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_I4, LLRT_BF16, 32, false},
 };
 
 typedef struct trial {
@@ -112,8 +116,23 @@ static void make(trial *t, const problem *p) {
 
 static llrt_dot_scaling scaling_of(const trial *t) {
   bool promised = t->of->scale == LLRT_E8M0 && t->of->low > 0 && t->of->high < 255;
-  return (llrt_dot_scaling){.scale = &t->scale, .group = {t->of->group, 1}, .range_low = promised ? t->of->low : 0,
+  uint8_t packed[32];
+  llrt_dot_scaling scaling = (llrt_dot_scaling){.scale = &t->scale, .group = {t->of->group, 1}, .range_low = promised ? t->of->low : 0,
                             .range_high = promised ? t->of->high : 0};
+  if (t->of->words) dot_packed_words(packed, scaling.word_bits);
+  return scaling;
+}
+
+/* The words of W as they are packed, and back. */
+static void permute_words(trial *t, bool back) {
+  uint8_t packed[32], formed[32];
+  uint32_t *words = t->b.data;
+  dot_packed_words(packed, formed);
+  for (int64_t i = 0; t->of->words && i < t->value_binding.span / 8; i++) {
+    uint32_t word = 0;
+    for (int b = 0; b < 32; b++) word |= (words[i] >> (back ? formed : packed)[b] & 1) << b;
+    words[i] = word;
+  }
 }
 
 static void describe(trial *t) {
@@ -199,7 +218,9 @@ Test(dot_packed, plans) {
     }
     int64_t shape[3] = {t.of->m, t.of->n, t.of->k};
     for (int n = 0; n < desc->n_tensors; n++) memcpy(tensors[n].shape, shape, sizeof shape);
+    permute_words(&t, false);
     status = plan_interpret(variant_for(desc), tensors, bindings, desc->n_tensors);
+    permute_words(&t, true);
     cr_assert_eq(status, LLRT_OK, "%d: %s", (int)i, llrt_last_error());
     check(&t, "interpreter");
     drop(&t);
@@ -213,6 +234,7 @@ static void run_on(llrt_device *device, trial *t) {
                            t->scale_binding.span * llrt_dtype_bits(t->of->scale) / 8};
   const llrt_dot_params params = {.b = scaling_of(t)};
   void *host[4];
+  permute_words(t, false);
   for (int i = 0; i < 4; i++) {
     host[i] = tensors[i]->data;
     cr_assert_eq(llrt_memory_allocate(device, (size_t)bytes[i], &tensors[i]->data), LLRT_OK, "%s", llrt_last_error());
@@ -229,6 +251,7 @@ static void run_on(llrt_device *device, trial *t) {
     llrt_memory_free(device, tensors[i]->data);
     tensors[i]->data = host[i];
   }
+  permute_words(t, true);
 }
 
 Test(dot_packed, emulated) {

@@ -90,18 +90,21 @@ void emit_publish_step(emitter *e, const plan_step *step) {
 static LLVMValueRef distance(const exchange *x, LLVMValueRef k, LLVMValueRef *there) {
   emitter *e = x->e;
   const plan_lookback *lookback = &e->kernel->lookback;
-  int level = x->step->level, low = lookback->bits * level;
+  int level = x->step->level, low = lookback->bits * level, top = lookback->levels - 1;
   LLVMValueRef inside = op(e, LLVMAnd, x->turn, (int64_t)bits_mask(low));
   LLVMValueRef group = LLVMBuildSub(e->builder, x->turn, inside, "");
-  if (level == lookback->levels - 1) {
-    *there = LLVMBuildICmp(e->builder, LLVMIntNE, group, emit_i64(e, 0), "");
-    return op(e, LLVMAdd, inside, 1);
+  if (level == top) {
+    int64_t lag = lookback->lags ? (int64_t)1 << low : 0;
+    *there = LLVMBuildICmp(e->builder, LLVMIntSGT, group, emit_i64(e, lag), "");
+    return op(e, LLVMAdd, inside, 1 + lag);
   }
   LLVMValueRef past = op(e, LLVMAnd, x->turn, (int64_t)bits_mask(low + lookback->bits));
   LLVMValueRef last = LLVMBuildSub(e->builder, x->turn, past, "");
   last = LLVMBuildAdd(e->builder, last, op(e, LLVMShl, k, low), "");
-  last = op(e, LLVMAdd, last, (int64_t)bits_mask(low));
+  int64_t lag = lookback->lags && level == top - 1 ? (int64_t)1 << (low + lookback->bits) : 0;
+  last = op(e, LLVMAdd, last, (int64_t)bits_mask(low) - lag);
   *there = LLVMBuildICmp(e->builder, LLVMIntSLT, last, group, "");
+  if (lag) *there = emit_and(e, *there, LLVMBuildICmp(e->builder, LLVMIntSGE, last, emit_i64(e, 0), ""));
   return LLVMBuildSub(e->builder, x->turn, last, "");
 }
 

@@ -330,11 +330,13 @@ typedef struct plan_turns {
 
 /* Blocks that take one turn each and look back at the totals of those before them, in the order of tickets, so that
  * no block waits for one that has not begun. A total of level l is of 2^(bits l) turns, the last of which has it; of
- * the highest level it is of everything up to that turn. So a prefix is joined in one tree, whoever was first. Cells
- * are 64 bits: 32 of the value above a 1; elements of 64 bits have two. */
+ * the highest level it is of everything up to that turn. Lagging: a block does not wait for the last of these, but
+ * joins the totals of the level below once more as many turns back. So a prefix is joined in one tree, whoever was
+ * first. Cells are 64 bits: 32 of the value above a 1; elements of 64 bits have two. */
 #define PLAN_LOOKBACK_LEVELS 3 /* at most */
 typedef struct plan_lookback {
   bool used;
+  bool lags;
   uint8_t bits, levels;
   plan_number counter, cells; /* addresses: of tickets given; by level, block, element */
   plan_number blocks, lines;  /* all of them; those of one turn */

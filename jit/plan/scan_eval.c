@@ -174,14 +174,18 @@ llrt_status plan_verify_pick(const plan_kernel *kernel, int at) {
 /* ---- between blocks ---- */
 
 int plan_lookback_places(const plan_lookback *lookback, int level) {
-  return level < lookback->levels - 1 ? lookback->bits : 0;
+  int last = lookback->levels - 1;
+  return level < last ? lookback->bits + (lookback->lags && level == last - 1) : 0;
 }
 
 int64_t plan_lookback_distance(const plan_lookback *lookback, int level, int64_t turn, int64_t k) {
-  int low = lookback->bits * level, high = low + lookback->bits;
-  int64_t group = turn >> low << low, last = (turn >> high << high) + (k << low) + (int64_t)bits_mask(low);
-  if (level == lookback->levels - 1) return group > 0 ? turn - group + 1 : 0;
-  return last < group ? turn - last : 0;
+  int low = lookback->bits * level, high = low + lookback->bits, top = lookback->levels - 1;
+  int64_t group = turn >> low << low, first = turn >> high << high;
+  if (lookback->lags && level == top) group -= (int64_t)1 << low;
+  if (lookback->lags && level == top - 1) first -= (int64_t)1 << high;
+  if (level == top) return group > 0 ? turn - group + 1 : 0;
+  int64_t last = first + (k << low) + (int64_t)bits_mask(low);
+  return last >= 0 && last < group ? turn - last : 0;
 }
 
 bool plan_lookback_publishes(const plan_lookback *lookback, int level, int64_t turn) {

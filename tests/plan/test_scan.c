@@ -158,7 +158,8 @@ static void check_turn(const plan_lookback *way, int64_t turn) {
 
 /* Turns whose totals of a level stand before one, each once and in order, are all turns before it. */
 Test(scan, levels_cover_every_turn_before) {
-  static const plan_lookback ways[] = {{.bits = 5, .levels = 3}, {.bits = 4, .levels = 2}, {.bits = 2, .levels = 3}};
+  static const plan_lookback ways[] = {{.bits = 5, .levels = 3}, {.bits = 8, .levels = 2, .lags = true},
+                                        {.bits = 3, .levels = 2}, {.bits = 2, .levels = 3, .lags = true}};
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
     for (int64_t turn = 0; turn < 3000; turn += turn < 70 || turn > 1000 ? 1 : 13) check_turn(&ways[i], turn);
 }

@@ -6,7 +6,7 @@
     benchmarks/peers/compare.py gather.json triton_gather.json
 
 Needs Triton 3.6 and PyTorch on an NVIDIA GPU. Layouts are Triton's own, by 4, 8 and 16 warps, of which the fastest
-counts. The time of one gather is, as there, the difference of two launches that differ in the number of turns
+counts; all are shown. The time of one gather is, as there, the difference of two launches that differ in the number of turns
 only; every row's coordinates are a permutation. Every result is checked before it is timed. Exits 1 where a
 result is wrong.
 """
@@ -79,16 +79,14 @@ def run(record, warps, repeat):
     return measure(launch, repeat)
 
 
-def fastest(record, repeat):
-    """The fewest microseconds over WARPS: (warps, samples); None where a result is wrong."""
-    best = None
+def all_warps(record, repeat):
+    """{warps: samples}; None where a result is wrong."""
+    found = {}
     for warps in WARPS:
-        samples = run(record, warps, repeat)
-        if samples is None:
+        found[warps] = run(record, warps, repeat)
+        if found[warps] is None:
             return None
-        if best is None or statistics.median(samples) < statistics.median(best[1]):
-            best = warps, samples
-    return best
+    return found
 
 
 def main():
@@ -100,14 +98,14 @@ def main():
     with open(options.records, encoding="utf-8") as file:
         records = json.load(file)["results"]
     print(f"Triton {triton.__version__}, PyTorch {torch.__version__}, {torch.cuda.get_device_name()}")
-    print(f"{'case':20} {'warps':>5} {'Triton us':>10} {'llrt us':>10} {'ratio':>7}")
+    print(f"{'case':20} {'warps':>5} {'Triton us':>10} {'llrt us':>10} {'ratio':>7}   us by warps")
     wrong, written = 0, []
     for record in records:
         if "," in record["name"].split("]")[-1]:  # the ways that were not chosen
             continue
         label = f"{record['name']:20}"
         try:
-            found = fastest(record, options.repeat)
+            found = all_warps(record, options.repeat)
         except Exception as problem:  # what Triton cannot compile is a line of the table
             print(f"{label} not by Triton: {str(problem).splitlines()[0] if str(problem) else problem!r}")
             continue
@@ -115,9 +113,11 @@ def main():
             wrong += 1
             print(f"{label} WRONG RESULT")
             continue
-        warps, samples = found
-        median, ours = statistics.median(samples), record["median_us"]
-        print(f"{label} {warps:5} {median:10.3f} {ours:10.3f} {median / ours if ours else 0:7.2f}", flush=True)
+        medians = {warps: statistics.median(samples) for warps, samples in found.items()}
+        warps = min(medians, key=medians.get)
+        samples, median, ours = found[warps], medians[warps], record["median_us"]
+        each = ", ".join(f"{n}: {us:.3f}" for n, us in medians.items())
+        print(f"{label} {warps:5} {median:10.3f} {ours:10.3f} {median / ours if ours else 0:7.2f}   {each}", flush=True)
         written.append({key: record[key] for key in ("name", "shape", "axis", "size", "bytes", "blocks")}
                        | {"how": f"Triton {warps} warps", "median_us": median, "min_us": min(samples),
                           "max_us": max(samples), "n": len(samples), "gb_per_s": 1e-3 * record["bytes"] / median})

@@ -197,6 +197,39 @@ Test(scan, a_line_of_many_turns) {
   }
 }
 
+/* An axis past 2^32: a block for every tile, and cells for every block. */
+Test(scan, numbers_of_an_axis_past_32_bits) {
+  enum { TILE = 8192, CELLS = 2 * 8 };
+  static plan made;
+  const int64_t n = ((int64_t)1 << 33) + 5, tiles = n / TILE + 1;
+  plan_target target;
+  plan_run run;
+  llrt_storage storage;
+  llrt_storage_binding binding[2];
+  uint64_t args[PLAN_MAX_ARGS];
+  int64_t blocks;
+  llrt_op_desc desc = {.kind = LLRT_OP_SCAN, .n_tensors = 2};
+  desc.combine = (llrt_op_combine){.op = LLRT_COMBINE_SUM, .axes = 1};
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  cr_assert_eq(llrt_storage_row_major(1, &storage), LLRT_OK);
+  for (int t = 0; t < 2; t++) {
+    desc.tensors[t] = (llrt_tensor){.dtype = LLRT_F32, .rank = 1, .shape = {n}, .storage = &storage};
+    desc.promises[t].address.multiple = 16;
+    cr_assert_eq(llrt_storage_bind(&storage, 1, desc.tensors[t].shape, NULL, &binding[t]), LLRT_OK);
+  }
+  cr_assert_eq(plan_make(&desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+  const plan_kernel *kernel = &made.variant[0];
+  cr_assert(kernel->lookback.used);
+  cr_assert(plan_range_contains(&kernel->launch.range, 1, &n));
+  cr_assert_eq(plan_run_begin(&kernel->launch, desc.tensors, binding, 2, &run), LLRT_OK);
+  cr_expect_eq(run.splits, tiles);
+  cr_expect_eq(run.share, 1);
+  cr_expect_geq(run.workspace_bytes, tiles * CELLS);
+  cr_assert_eq(plan_run_stage(&kernel->launch, &run, args, &blocks), LLRT_OK);
+  cr_expect_eq(blocks, tiles);
+  cr_expect_eq(args[kernel->lookback.blocks.arg], (uint64_t)tiles);
+}
+
 /* The work is what memory asks for: whole vectors on both sides, and no sector twice. */
 Test(scan, tiles_move_whole_vectors) {
   static plan made;

@@ -62,18 +62,20 @@ static llrt_status index_arguments(draft *d, int tensor, int number, plan_index 
   return draft_arg(d, arg, &out->report);
 }
 
-/* How the storage splits the value: the tile's bits, then a part for each digit of the axis. */
+/* How the storage splits the value: the tile's bits, then a part for each digit of the axis; in what offsets
+ * count. */
 static llrt_status index_parts(draft *d, int tensor, int axis, plan_index *out) {
   const llrt_storage *storage = tensor_of(d, tensor)->storage;
   out->tile_bits = (uint8_t)draft_tile_bits(storage, axis);
   LLRT_TRY(draft_tile_columns(storage, axis, 0, out->tile_bits, out->column));
+  for (int b = 0; b < out->tile_bits; b++) out->column[b] <<= d->kernel->halves;
   for (int b = 0; b < out->tile_bits; b++)
     if (out->column[b])
       d->index_low[tensor] = bits_min(d->index_low[tensor], bits_lowest(out->column[b]));
   for (int i = 0; i < storage->n_digits; i++) {
     if (storage->digit[i].axis != axis) continue;
     plan_index_part *part = &out->part[out->n_parts++];
-    int align = draft_stride_alignment(d, tensor, i);
+    int align = draft_stride_alignment(d, tensor, i) + d->kernel->halves;
     part->extent = storage->digit[i].extent;
     d->index_align[tensor] = bits_min(d->index_align[tensor], align);
     LLRT_TRY(draft_stride(d, tensor, i, 1, &part->stride));
@@ -96,7 +98,7 @@ static llrt_status add_index(draft *d, int tensor, int number) {
   plan_index *out = &d->kernel->index[d->kernel->n_indices];
   if (d->kernel->n_indices == PLAN_MAX_INDICES)
     return llrt_error(LLRT_UNSUPPORTED, "the tensors have more than %d indices", PLAN_MAX_INDICES);
-  if (d->kernel->tensor_bits[tensor] < 8 || d->kernel->halves)
+  if (d->kernel->tensor_bits[tensor] < 8)
     return llrt_error(LLRT_UNSUPPORTED, "indices of tensors of %s elements",
                       llrt_dtype_name(d->desc->tensors[tensor].dtype));
   d->kernel->n_indices++;

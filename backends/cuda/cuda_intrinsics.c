@@ -18,20 +18,28 @@ static void annotate(emitter *e, const char *key, int value) {
                               LLVMMetadataAsValue(e->context, node));
 }
 
-/* Threads for which a multiprocessor should have registers, where a thread moves at most so many words: 64 each. Told
- * nothing, ptxas takes so few that loads wait for each other (0.85 of a copy instead of 0.97, blocks of 64 threads), or
- * so many that too few threads are there (edges; docs/measurements.md). */
+/* Threads for which a multiprocessor should have registers, 64 each, where a thread moves at most so many words. Told
+ * nothing, ptxas takes so few that loads wait for each other, or so many that too few threads are there
+ * (docs/measurements.md). Of blocks of 512 threads three fit as it is. */
 #define RESIDENT_THREADS 1024
-#define RESIDENT_WORDS 16
+#define RESIDENT_WORDS 32
+#define RESIDENT_MAX_BLOCK 256
+
+static bool only_moves(const plan_kernel *kernel) {
+  bool moves = kernel->cost.registers <= RESIDENT_WORDS && kernel->n_maps == 0 && !kernel->lookback.used;
+  for (int i = 0; i < kernel->n_steps; i++)
+    moves &= kernel->step[i].kind <= PLAN_LOOP || kernel->step[i].kind == PLAN_STAGE;
+  return moves;
+}
 
 /* Blocks that a multiprocessor should have room for: of conversions, and tiles that wait for other blocks. */
 static void annotate_blocks(emitter *e) {
   const plan_kernel *kernel = e->kernel;
   int blocks = kernel->lookback.used ? 3 : kernel->resident;
-  bool moves = blocks == 0 && kernel->walk.n_places == 0 && kernel->cost.registers <= RESIDENT_WORDS;
-  if (moves) blocks = bits_max(RESIDENT_THREADS / kernel->launch.threads, 1);
-  for (int i = 0; i < kernel->n_steps; i++)
-    if (kernel->step[i].overhang && !moves) blocks = 2;
+  if (only_moves(kernel) && kernel->launch.threads <= RESIDENT_MAX_BLOCK)
+    blocks = RESIDENT_THREADS / kernel->launch.threads;
+  for (int i = 0; i < kernel->n_steps && blocks == 0; i++)
+    if (kernel->step[i].overhang) blocks = 2;
   if (blocks > 0) annotate(e, "minctasm", blocks);
 }
 

@@ -98,10 +98,12 @@ static bool is_between(const draft *d, int t, uint64_t x, int end) {
   return false;
 }
 
-/* Whether lanes have to hold x so that each access of a warp touches whole sectors of tensor t. */
+/* Whether lanes have to hold x so that each access of a warp touches whole sectors of tensor t; where stored runs begin
+ * anywhere in a sector, so that it parts as few of them as it can. */
 static bool completes_sector(const draft *d, int t, uint64_t x) {
   int sector = bits_log2(d->kernel->target.sector_bytes) - draft_log2_bytes(d, t);
-  return is_between(d, t, x, sector);
+  bool anywhere = t == 1 && !d->whole_lines && !d->overhang[1];
+  return is_between(d, t, x, anywhere ? d->vector[t] + d->kernel->lane_bits : sector);
 }
 
 /* Whether x is among what lanes want to hold, so that each access of a warp is contiguous. */

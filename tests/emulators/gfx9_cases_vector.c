@@ -129,6 +129,9 @@ static uint32_t permuted(uint32_t high, uint32_t low, uint32_t selectors) {
     out[0] = (uint32_t)((uint64_t)(a % (1 << 24)) * (b % (1 << 24)))) \
   X(mad24, "v_mad_u32_u24 v8, v4, v5, v6", \
     out[0] = (uint32_t)((uint64_t)(a % (1 << 24)) * (b % (1 << 24))) + c) \
+  X(dot4, "v_mov_b32 v8, v6\nv_dot4c_i32_i8 v8, v4, v5", \
+    out[0] = c; for (int i = 0; i < 4; i++) \
+        out[0] += (uint32_t)((int)(int8_t)(a >> 8 * i) * (int8_t)(b >> 8 * i))) \
   X(mul24_more, "v_mul_hi_u32_u24 v8, v4, v5\nv_mul_i32_i24 v9, v4, v5\n" \
                 "v_mul_hi_i32_i24 v10, v4, v5\n" \
                 "v_mad_i32_i24 v11, v4, v5, v6", \

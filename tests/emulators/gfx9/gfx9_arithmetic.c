@@ -15,6 +15,13 @@ static uint32_t signed_field(uint32_t value, uint32_t offset, uint32_t width) {
   if (offset + width >= 32) return (uint32_t)(SIGNED32(value) >> offset);
   return (uint32_t)(SIGNED32(value << (32 - offset - width)) >> (32 - width));
 }
+/* The sum of four products of signed bytes. */
+static uint32_t dot_of_bytes(uint32_t a, uint32_t b) {
+  uint32_t sum = 0;
+  for (int i = 0; i < 32; i += 8) sum += (uint32_t)((int8_t)(a >> i) * (int8_t)(b >> i));
+  return sum;
+}
+
 static uint64_t signed_field_64(uint64_t value, uint32_t offset, uint32_t width) {
   if (width == 0) return 0;
   if (offset + width >= 64) return (uint64_t)(SIGNED64(value) >> offset);

@@ -3,7 +3,7 @@
  *   LLRT_TEST_TARGET    compile for this target, not the device's own, on the devices it suits
  *   LLRT_TEST_SEED      seed of the random cases; 1 unless said; printed at the start
  *   LLRT_TEST_CASE      only the case of this number
- *   LLRT_TEST_DOTS      only products: all of table 4, and so many random ones
+ *   LLRT_TEST_DOTS      only so many random products
  * A device that is UNAVAILABLE skips its cases; anything else that goes wrong fails. */
 #include "conformance.h"
 

@@ -1,8 +1,5 @@
 /* llrt_dot as a call: what a description becomes, and what is refused with which words. */
-#include <llrt/llrt.h>
-
-#include <criterion/criterion.h>
-#include <string.h>
+#include "convert_fixture.h"
 
 static llrt_tensor tensor(llrt_dtype dtype, int rank, int64_t x, int64_t y, int64_t z) {
   return (llrt_tensor){.dtype = dtype, .rank = rank, .shape = {x, y, z}};
@@ -128,4 +125,111 @@ Test(dot_call, axes_and_groups) {
   cr_assert_eq(llrt_storage_bind(own->storage, 4, own->shape, own->strides, &binding), LLRT_OK);
   const int64_t at[] = {0, 0, 7, 5};
   cr_expect_eq(llrt_storage_offset(own->storage, &binding, at), 96 * 5 + 7);
+}
+
+/* ---- on the host: what is wrong with memory, and calls that are none ---- */
+
+enum { SIDE = 16 };
+
+typedef struct matrices {
+  _Alignas(64) float a[SIDE * SIDE], b[SIDE * SIDE], d[2 * SIDE * SIDE];
+  llrt_tensor ta, tb, td;
+} matrices;
+
+static void make_matrices(matrices *m, llrt_device *device) {
+  float *data[] = {m->a, m->b, m->d};
+  llrt_tensor *tensors[] = {&m->ta, &m->tb, &m->td};
+  for (int i = 0; i < SIDE * SIDE; i++) {
+    m->a[i] = (float)(i % 7 - 3);
+    m->b[i] = (float)(i % 5 - 2);
+  }
+  for (int i = 0; i < 2 * SIDE * SIDE; i++) m->d[i] = -1;
+  for (int t = 0; t < 3; t++)
+    *tensors[t] = (llrt_tensor){.data = data[t], .dtype = LLRT_F32, .rank = 2, .shape = {SIDE, SIDE}, .device = device};
+}
+
+static float product_at(const matrices *m, int i, int j) {
+  float sum = 0;
+  for (int k = 0; k < SIDE; k++) sum += m->a[i * SIDE + k] * m->b[k * SIDE + j];
+  return sum;
+}
+
+Test(dot_call, nothing_is_written) {
+  static fixture at;
+  static matrices m;
+  fixture_make(&at, &fixture_params);
+  make_matrices(&m, at.host);
+  llrt_tensor null = m.ta, over = m.td, odd = m.td, lost = m.tb, c = m.td;
+  null.data = NULL;
+  over.data = m.a + 4;
+  odd.data = (char *)m.d + 2;
+  lost.device = NULL;
+  c.storage = &at.col_major;
+  const llrt_dot_params addend = {.c = &c};
+  const struct {
+    const llrt_tensor *a, *b, *d;
+    const llrt_dot_params *params;
+    const char *words;
+  } cases[] = {{NULL, &m.tb, &m.td, NULL, "a is NULL"},
+               {&m.ta, NULL, &m.td, NULL, "b is NULL"},
+               {&m.ta, &m.tb, NULL, NULL, "d is NULL"},
+               {&null, &m.tb, &m.td, NULL, "operand A's data is NULL"},
+               {&m.ta, &lost, &m.td, NULL, "operand B has no device"},
+               {&m.ta, &m.tb, &over, NULL, "operand A and result D overlap"},
+               {&m.ta, &m.tb, &odd, NULL, "result D's data is not aligned"},
+               {&m.ta, &m.tb, &m.td, &addend, "C lies at D's address in another storage"}};
+  float before[SIDE * SIDE];
+  memcpy(before, m.a, sizeof before);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    cr_expect_eq(llrt_dot_into(cases[i].a, cases[i].b, cases[i].d, cases[i].params, NULL), LLRT_INVALID_ARGUMENT,
+                 "case %zu: %s", i, llrt_last_error());
+    cr_expect(strstr(llrt_last_error(), cases[i].words), "case %zu: %s", i, llrt_last_error());
+  }
+  for (int i = 0; i < 2 * SIDE * SIDE; i++) cr_expect_eq(m.d[i], -1);
+  cr_expect_eq(memcmp(before, m.a, sizeof before), 0);
+  fixture_end(&at);
+}
+
+Test(dot_call, one_line_and_allocated) {
+  static fixture at;
+  static matrices m;
+  llrt_tensor result;
+  fixture_make(&at, &fixture_params);
+  make_matrices(&m, at.host);
+  cr_assert_eq(llrt_dot(&m.ta, &m.tb, &at.col_major, NULL, NULL, &result), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(result.dtype, LLRT_F32);
+  for (int i = 0; i < SIDE * SIDE; i++)
+    cr_expect_eq(((float *)result.data)[i], product_at(&m, i % SIDE, i / SIDE));
+  cr_assert_eq(llrt_tensor_free(&result, NULL), LLRT_OK);
+  llrt_tensor bad = m.tb;
+  bad.shape[0] = 3;
+  cr_expect_eq(llrt_dot(&m.ta, &bad, NULL, NULL, NULL, &result), LLRT_INVALID_ARGUMENT);
+  cr_expect_null(result.data);
+  fixture_end(&at);
+}
+
+/* One operation for every number of rows that its promise allows; others are OUT_OF_CLASS. */
+Test(dot_call, prepared_for_several_rows) {
+  static fixture at;
+  static matrices m;
+  static llrt_dot_call call;
+  llrt_op *op;
+  llrt_run_params run = {0};
+  fixture_make(&at, &fixture_params);
+  make_matrices(&m, at.host);
+  cr_assert_eq(llrt_dot_describe(&m.ta, &m.tb, &m.td, NULL, &call), LLRT_OK);
+  call.desc.promises[0].shape[0] = (llrt_promise){.max = 8};
+  cr_assert_eq(llrt_op_prepare(at.host, &call.desc, &op), LLRT_OK, "%s", llrt_last_error());
+  for (int rows = 1; rows <= 9; rows += 4) {
+    m.ta.shape[0] = m.td.shape[0] = rows;
+    cr_assert_eq(llrt_dot_describe(&m.ta, &m.tb, &m.td, NULL, &call), LLRT_OK);
+    cr_assert_eq(llrt_op_workspace(op, call.desc.tensors, 3, &run.workspace_bytes), LLRT_OK, "%s", llrt_last_error());
+    run.workspace = run.workspace_bytes ? calloc(1, run.workspace_bytes) : NULL;
+    llrt_status status = llrt_op_run(op, NULL, call.desc.tensors, 3, &run);
+    cr_expect_eq(status, rows > 8 ? LLRT_OUT_OF_CLASS : LLRT_OK, "%d rows: %s", rows, llrt_last_error());
+    for (int i = 0; i < rows * SIDE && rows <= 8; i++) cr_expect_eq(m.d[i], product_at(&m, i / SIDE, i % SIDE));
+    free(run.workspace);
+  }
+  llrt_op_destroy(&op);
+  fixture_end(&at);
 }

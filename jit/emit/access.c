@@ -121,6 +121,7 @@ static LLVMValueRef nibble_of(emitter *e, emit_place *place, uint64_t tile, LLVM
 
 LLVMValueRef emit_load_element(emitter *e, emit_place *place, uint64_t tile, int bits, bool masked) {
   LLVMTypeRef type = emit_int_type(e, bits_max(bits, 8));
+  place->nibbles = bits < 8;
   LLVMValueRef inside = masked ? emit_inside(e, place, tile) : NULL;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef next = emit_open_guard(e, inside);
@@ -510,7 +511,8 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
     swap_halves(e, &a, a.words, swapped);
     a.words = swapped;
   }
-  if (is_single_nibble(&a)) load_nibbles(e, &a);
+  a.place.nibbles = is_single_nibble(&a);
+  if (a.place.nibbles) load_nibbles(e, &a);
   else if (emit_is_host(e)) move_host(e, &a);
   else if (load && warps) load_guarded(e, &a, warps);
   else move_gpu(e, &a);

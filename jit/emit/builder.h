@@ -139,6 +139,7 @@ typedef struct emit_place {
   LLVMValueRef base;    /* pointer to offset 0, but for pointer lists */
   uint64_t moving;      /* address bits that lane, warp, iteration, grid and indices can set; buffer: in bytes */
   LLVMValueRef sum;     /* buffer: what lane and warp add, bytes */
+  bool nibbles;         /* elements of 4 bits are loaded one by one: two offsets of odd elements do not add up as bytes */
   bool indexed;         /* the tensor has indices */
   uint64_t selecting;   /* indexed: the bits of digits that select a value */
   int n_spots;

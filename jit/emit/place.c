@@ -395,7 +395,7 @@ static LLVMValueRef tiled_pointer(emitter *e, emit_place *place, uint64_t tile) 
   const emit_spot *spot = spot_of(e, place, tile);
   if (place->staged) return staged_pointer(e, place, spot, tile);
   LLVMValueRef offset;
-  if (separate_offset(e, place, tile, &offset)) return advance(e, place, spot->common, offset);
+  if (!place->nibbles && separate_offset(e, place, tile, &offset)) return advance(e, place, spot->common, offset);
   const emit_index_terms *terms = place->indexed ? &spot->terms : NULL;
   return advance(e, place, spot->base, whole_offset(e, place, terms, tile));
 }

@@ -114,8 +114,9 @@ static llrt_status add_digits(draft *d, int axis, const boundaries *list) {
     int64_t count = written->known < 0 || rows ? -1 : bits_ceil_div(written->known, last);
     LLRT_TRY(draft_new_digit(d, axis, last, count, &digit));
   }
-  /* Tiles of a dot are whole instructions, whatever the extents are. */
-  bool tiled = d->desc->kind == LLRT_OP_DOT && axis >= d->first_tiled && digit < 0;
+  /* Tiles of a dot are whole instructions, whatever the extents are: also those that end with a storage's tile,
+   * whose bits stay whole. */
+  bool tiled = d->desc->kind == LLRT_OP_DOT && axis >= d->first_tiled && written->most <= last;
   if (tiled) LLRT_TRY(draft_new_digit(d, axis, last, 1, &digit));
   if (digit >= 0) d->top[digit] = true;
   return LLRT_OK;

@@ -161,7 +161,7 @@ void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, d
       fits &= own >> i & 1 || (f2_apply(map.column, spread.layout.column[i]) & bits_mask(v)) == 0;
     if (fits) break;
   }
-  if (dim == PLAN_LANE && value->word > 0) v = v > 0 || value->bits << 1 >= 8 ? bits_max(v, 1) : v;
+  if (dim == PLAN_LANE && value->word > 0 && value->bits << 1 >= 8) v = runs.align > 0 ? bits_max(v, 1) : 0;
   out->vector = v;
   out->align = bits_min(v, runs.align);
 }

@@ -83,6 +83,7 @@ typedef struct draft {
   int tile_bits;
   int region_bits; /* of these, the last of either order: a block takes what they number one after the other */
   bool regions;    /* asked for */
+  bool whole;      /* tiles are not to be halved */
   uint64_t order[2][LLRT_MAX_BITS];
   uint64_t ahead[LLRT_MAX_BITS]; /* regions: another basis, rows of the source as long as the region's first */
   int run[2];    /* leading vectors of order[t] with address 1, 2, 4, … */

@@ -220,12 +220,13 @@ static llrt_status lay_out(draft *d, draft_values *values, bool *tiled) {
 
 /* The same with accesses that overhang rows, where what they move is in the lanes that this takes. */
 static llrt_status lay_out_rows(draft *d, const llrt_op_desc *desc, const plan_target *target,
-                                const plan_options *options, bool regions, plan_kernel *kernel,
-                                draft_values *values, bool *tiled) {
+                                const plan_options *options, bool regions, bool whole,
+                                plan_kernel *kernel, draft_values *values, bool *tiled) {
   bool narrow[2] = {false, false}, again = true;
   while (again) {
     draft_begin(d, desc, target, options, kernel);
     d->regions = regions;
+    d->whole = whole;
     for (int t = 0; t < 2; t++) d->may_overhang[t] = !narrow[t] && draft_can_overhang(d, t);
     LLRT_TRY(lay_out(d, values, tiled));
     again = false;
@@ -263,12 +264,14 @@ static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *targe
   draft_values values;
   draft_halves halves;
   bool regions = wants_regions(desc, target, streaming);
-  LLRT_TRY(lay_out_rows(&d, desc, target, options, regions, kernel, &values, tiled));
+  LLRT_TRY(lay_out_rows(&d, desc, target, options, regions, false, kernel, &values, tiled));
   if (!*tiled) return LLRT_OK;
+  LLRT_TRY(draft_halve(&d, &values, &halves));
+  if (!halves.halved && target->lanes_first && plan_value_bits(&values.load, PLAN_REGISTER) > target->register_bits)
+    LLRT_TRY(lay_out_rows(&d, desc, target, options, regions, true, kernel, &values, tiled));
   int present = -1, loop = -1;
   draft_uniform_indices(&d);
   LLRT_TRY(open_indices(&d, &values, &present));
-  LLRT_TRY(draft_halve(&d, &values, &halves));
   LLRT_TRY(draft_open_region(&d, &loop));
   if (!halves.halved) LLRT_TRY(draft_prefetch(&d, &values, 0));
   LLRT_TRY(draft_tile_steps(&d, &values, &halves, streaming, loop >= 0));

@@ -129,6 +129,17 @@ static LLVMValueRef assemble_together(emitter *e, const char *text, const char *
   return call;
 }
 
+/* The same of each lane by itself. */
+static void assemble_in_order(emitter *e, const char *text, const char *constraints, LLVMValueRef *args,
+                              unsigned n_args) {
+  LLVMTypeRef types[3];
+  for (unsigned i = 0; i < n_args; i++) types[i] = LLVMTypeOf(args[i]);
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, n_args, false);
+  LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), true, false,
+                                       LLVMInlineAsmDialectATT, false);
+  LLVMBuildCall2(e->builder, type, code, args, n_args, "");
+}
+
 static LLVMValueRef shared_address(emitter *e, LLVMValueRef pointer) {
   return LLVMBuildPtrToInt(e->builder, pointer, e->i32, "");
 }
@@ -375,6 +386,26 @@ static LLVMValueRef nvptx_multiply_pair(emitter *e, llrt_dtype type, LLVMValueRe
                   args, 3);
 }
 
+/* ---- copies ---- */
+
+/* Whole lines of 16 bytes past the first-level cache. */
+static void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present) {
+  char text[96];
+  LLVMValueRef args[] = {shared_address(e, to), LLVMBuildPtrToInt(e->builder, from, e->i64, ""), NULL};
+  if (present) args[2] = LLVMBuildSelect(e->builder, present, emit_i32(e, bytes), emit_i32(e, 0), "");
+  snprintf(text, sizeof text, "cp.async.%s.shared.global [$0], [$1], %d%s;", bytes == 16 ? "cg" : "ca", bytes,
+           present ? ", $2" : "");
+  assemble_in_order(e, text, present ? "r,l,r,~{memory}" : "r,l,~{memory}", args, present ? 3 : 2);
+}
+
+static void nvptx_end_copies(emitter *e) { assemble_in_order(e, "cp.async.commit_group;", "~{memory}", NULL, 0); }
+
+static void nvptx_await_copies(emitter *e, int groups) {
+  char text[40];
+  snprintf(text, sizeof text, "cp.async.wait_group %d;", groups);
+  assemble_in_order(e, text, "~{memory}", NULL, 0);
+}
+
 /* ---- clusters ---- */
 
 static LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank) {
@@ -428,4 +459,7 @@ const emit_target_ops emit_ops_nvptx = {
     .encode_pair = nvptx_encode_pair,
     .product = nvptx_product,
     .multiply_pair = nvptx_multiply_pair,
+    .copy = nvptx_copy,
+    .end_copies = nvptx_end_copies,
+    .await_copies = nvptx_await_copies,
 };

@@ -538,3 +538,28 @@ void emit_shared_store_step(emitter *e, const plan_step *step) {
 void emit_shared_load_step(emitter *e, const plan_step *step) {
   move_value(e, step, step->out, true, false);
 }
+
+/* ---- copies ---- */
+
+void emit_copy_step(emitter *e, const plan_step *step) {
+  access a = {.step = step, .value = &e->kernel->value[step->in], .vector = step->vector, .load = true};
+  const plan_value *value = a.value;
+  emit_place buffer;
+  int n = plan_value_bits(value, PLAN_REGISTER);
+  plan_value_spread(e->kernel, value, &a.addresses);
+  a.value = &a.addresses;
+  LLVMBasicBlockRef next = emit_open_guard(e, emit_is_first_copy(e, value));
+  emit_place_tensor(e, a.value, step->tensor, &a.place);
+  emit_place_buffer(e, value, step->buffer, &buffer);
+  bool found = plan_access_positions(a.value, &a.place.map, PLAN_REGISTER, a.vector, a.position);
+  assert(found);
+  (void)found;
+  for (int j = 0; j < a.vector; j++) a.inner |= 1ull << a.position[j];
+  for (uint64_t index = 0; index < 1ull << n; index++) {
+    if (index & a.inner) continue;
+    uint64_t tile = register_tile(&a, index), own = f2_apply(plan_value_columns(value, PLAN_REGISTER), index);
+    LLVMValueRef present = step->masked ? emit_inside(e, &a.place, tile) : NULL;
+    e->ops->copy(e, emit_buffer_pointer(e, &buffer, own), emit_pointer(e, &a.place, tile), piece_bytes(&a), present);
+  }
+  emit_close_guard(e, next);
+}

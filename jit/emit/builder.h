@@ -13,7 +13,7 @@
 
 #include <llvm-c/Core.h>
 
-#define EMIT_MAX_REGISTERS 256
+#define EMIT_MAX_REGISTERS (1 << PLAN_VALUE_BITS)
 #define EMIT_MAX_LANES 128 /* of a host vector */
 
 typedef struct emitter emitter;
@@ -82,6 +82,12 @@ typedef struct emit_target_ops {
    * emitted, where it has none. NULL: never. NaN is written as number_format.nan. */
   bool (*decode_pair)(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
   bool (*encode_pair)(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMValueRef code[2]);
+  /* `bytes` (4, 8 or 16) from global to shared memory, later; present (i1; NULL: yes): else zeros. end_copies: what was
+   * begun before is a group. await_copies: all groups but the last `groups` have arrived. NULL where targets have
+   * none. */
+  void (*copy)(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present);
+  void (*end_copies)(emitter *e);
+  void (*await_copies)(emitter *e, int groups);
   /* One matrix instruction of all lanes: acc += a x b, words of each operand as plan_dot_tiling has them. NULL where
    * targets have none (and their rows of jit/plan/dot_instruction.c are of other targets). */
   void (*product)(emitter *e, const dot_instruction *row, const LLVMValueRef *a, const LLVMValueRef *b,
@@ -156,6 +162,11 @@ typedef struct emit_ahead {
   uint64_t inside, next;                     /* registers on the line of others; the next register */
   int total, asked, words, seen;
 } emit_ahead;
+/* A turn of a walk as bodies see it. */
+typedef struct emit_walked {
+  LLVMValueRef grid;             /* i64: grid bits without a turn's */
+  LLVMValueRef turn, begin, end; /* i64 */
+} emit_walked;
 
 struct emitter {
   const plan_kernel *kernel;
@@ -180,7 +191,8 @@ struct emitter {
   bool interior; /* what is emitted runs only where the block is inside every bound */
   emit_index_value index[PLAN_MAX_INDICES]; /* of uniform indices */
   LLVMValueRef extent[LLRT_MAX_RANK];       /* i64: of device memory; NULL where it is not there */
-  LLVMValueRef shared[PLAN_MAX_BUFFERS]; /* pointers to bytes */
+  LLVMValueRef shared[PLAN_MAX_BUFFERS]; /* pointers to bytes: of the first slot */
+  const emit_walked *walked;             /* NULL outside walks */
   emit_ahead ahead;
   LLVMValueRef scratch; /* host: memory of one register; NULL: not needed yet */
   emit_words value[PLAN_MAX_VALUES];
@@ -300,6 +312,7 @@ LLVMValueRef emit_is_first_in_block(emitter *e, const plan_value *value);
 LLVMValueRef emit_block_of(emitter *e, const plan_value *value, const plan_blocks *blocks, uint64_t known);
 /* A buffer's place at `tile` XOR what the thread adds: bytes (i32), and so many known bytes behind them. */
 LLVMValueRef emit_buffer_offset(emitter *e, const emit_place *place, uint64_t tile, int64_t *behind);
+LLVMValueRef emit_buffer_pointer(emitter *e, const emit_place *place, uint64_t tile);
 
 /* ---- emit_cast.c: number formats ---- */
 
@@ -401,7 +414,9 @@ static inline int emit_word_count(const plan_value *value) {
 
 /* emit.c: n steps from `first`; one that owns a body takes its steps with it. */
 void emit_steps(emitter *e, int first, int n);
-void emit_walk(emitter *e, int at); /* emit_walk.c */
+/* emit_walk.c: a walk; steps as in a later turn of it, where the block has that. */
+void emit_walk(emitter *e, int at);
+void emit_later_turn(emitter *e, int at);
 
 /* ---- steps: one file each ---- */
 void emit_load_step(emitter *e, const plan_step *step);          /* access.c */
@@ -425,6 +440,7 @@ void emit_peek_step(emitter *e, const plan_step *step);
 void emit_await_step(emitter *e, const plan_step *step);
 /* Takes e->block's number from a counter. */
 void emit_ticket(emitter *e);
+void emit_copy_step(emitter *e, const plan_step *step);          /* access.c */
 void emit_fill_step(emitter *e, const plan_step *step);          /* emit_reduce.c */
 void emit_join_step(emitter *e, const plan_step *step);
 void emit_fold_step(emitter *e, const plan_step *step);

@@ -50,8 +50,11 @@ static void emit_if_present(emitter *e, int at) {
   emit_close_guard(e, next);
 }
 
+static void carry_words(emitter *e, int in, int out, LLVMBasicBlockRef before);
+static void close_words(emitter *e, int out, int last, LLVMBasicBlockRef latch);
+
 static void emit_loop(emitter *e, int at) {
-  const plan_step *step = &e->kernel->step[at];
+  const plan_step *step = &e->kernel->step[at], *last = step + step->body;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef body = emit_new_block(e, "loop"), done = emit_new_block(e, "loop_done");
   LLVMValueRef zero = emit_i64(e, 0), outer = e->iteration;
@@ -62,6 +65,7 @@ static void emit_loop(emitter *e, int at) {
   if (outer)
     e->iteration = LLVMBuildOr(
         e->builder, LLVMBuildShl(e->builder, outer, emit_i64(e, step->iterations), ""), counter, "");
+  if (step->joins) carry_words(e, step->in, step->out, before);
   emit_steps(e, at + 1, step->body);
   LLVMValueRef next = LLVMBuildAdd(e->builder, counter, emit_i64(e, 1), "");
   LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntULT, next,
@@ -70,7 +74,9 @@ static void emit_loop(emitter *e, int at) {
   LLVMBuildCondBr(e->builder, more, body, done);
   LLVMAddIncoming(counter, &zero, &before, 1);
   LLVMAddIncoming(counter, &next, &latch, 1);
+  if (step->joins) close_words(e, step->out, last->out, latch);
   LLVMPositionBuilderAtEnd(e->builder, done);
+  if (step->joins) memcpy(e->value[step->out], e->value[last->out], sizeof(emit_words));
   e->iteration = outer;
 }
 
@@ -137,6 +143,9 @@ void emit_steps(emitter *e, int first, int n) {
       case PLAN_PREFIX: emit_prefix_step(e, step); break;
       case PLAN_PICK: emit_pick_step(e, step); break;
       case PLAN_GATHER: emit_gather_step(e, step); break;
+      case PLAN_AHEAD: emit_later_turn(e, i); break;
+      case PLAN_COPY: emit_copy_step(e, step); break;
+      case PLAN_COPIED: e->ops->await_copies(e, step->turns); break;
       case PLAN_DOT: emit_dot_step(e, step); break;
       case PLAN_PUBLISH: emit_publish_step(e, step); break;
       case PLAN_PEEK: emit_peek_step(e, step); break;
@@ -176,7 +185,11 @@ static void emit_function(emitter *e) {
   if (kernel->target.isa != PLAN_ISA_HOST) emit_begin_locations(e);
   if (kernel->launch.shared_bytes > 0) {
     e->shared[0] = e->ops->shared(e, kernel->launch.shared_bytes);
-    for (int i = 1; i < kernel->n_buffers; i++) e->shared[i] = e->shared[0];
+    LLVMValueRef start = e->shared[0];
+    for (int i = 0; i < kernel->n_buffers; i++) {
+      LLVMValueRef offset = emit_i64(e, kernel->buffer[i].offset);
+      e->shared[i] = kernel->buffer[i].offset ? LLVMBuildGEP2(e->builder, e->i8, start, &offset, 1, "") : start;
+    }
   }
   e->grid = emit_i64(e, 0);
   if (kernel->lookback.used) emit_ticket(e);

@@ -109,6 +109,7 @@ void emit_walk(emitter *e, int at) {
   emit_words next[PLAN_MAX_AHEAD];
   memcpy(w.upper, e->upper, sizeof w.upper);
   emit_block_turns(e, &w.begin, &w.end);
+  emit_walked walked = {.grid = w.grid, .begin = w.begin, .end = w.end};
   if (step->ahead) load_ahead(&w, w.begin);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "walk");
   LLVMBasicBlockRef body = emit_new_block(e, "turn"), done = emit_new_block(e, "walked");
@@ -125,7 +126,10 @@ void emit_walk(emitter *e, int at) {
   LLVMValueRef after = LLVMBuildAdd(e->builder, turn, emit_i64(e, 1), "");
   if (step->ahead) load_next(&w, after, next);
   decode_turn(&w, turn);
+  walked.turn = turn;
+  e->walked = &walked;
   emit_steps(e, at + 1 + step->ahead, step->body - step->ahead);
+  e->walked = NULL;
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, head);
   LLVMAddIncoming(turn, &after, &latch, 1);
@@ -135,4 +139,27 @@ void emit_walk(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, done);
   e->grid = w.grid;
   memcpy(e->upper, w.upper, sizeof w.upper);
+}
+
+/* As in a later turn, where the block has it. */
+void emit_later_turn(emitter *e, int at) {
+  const plan_step *step = &e->kernel->step[at];
+  LLVMValueRef grid = e->grid, upper[PLAN_MAX_DIGITS];
+  const emit_walked *now = e->walked;
+  emit_walked later = {.grid = grid};
+  memcpy(upper, e->upper, sizeof upper);
+  if (now) later = *now;
+  else emit_block_turns(e, &later.begin, &later.end);
+  later.turn = LLVMBuildAdd(e->builder, now ? now->turn : later.begin, emit_i64(e, step->turns), "");
+  LLVMValueRef there = LLVMBuildICmp(e->builder, LLVMIntSLT, later.turn, later.end, "");
+  LLVMBasicBlockRef next = emit_open_guard(e, there);
+  e->grid = later.grid;
+  e->walked = &later;
+  emit_decode_turn(e, later.turn);
+  emit_steps(e, at + 1, step->body);
+  emit_close_guard(e, next);
+  e->ops->end_copies(e);
+  e->walked = now;
+  e->grid = grid;
+  memcpy(e->upper, upper, sizeof upper);
 }

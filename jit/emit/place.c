@@ -319,12 +319,23 @@ static void byte_columns(const emit_place *place, uint64_t *of_tile) {
     of_tile[b] = up >= 0 ? place->map.column[b] << up : place->map.column[b] >> -up;
 }
 
+/* Where the turn's slot of a buffer begins. */
+static LLVMValueRef slot_pointer(emitter *e, int buffer) {
+  const plan_buffer *ring = &e->kernel->buffer[buffer];
+  if (ring->slots == 0 || !e->walked) return e->shared[buffer];
+  LLVMValueRef slot = LLVMBuildSub(e->builder, e->walked->turn, e->walked->begin, "");
+  slot = LLVMBuildTrunc(e->builder, slot, e->i32, "");
+  slot = LLVMBuildAnd(e->builder, slot, emit_i32(e, (int64_t)bits_mask(ring->slots)), "");
+  slot = LLVMBuildMul(e->builder, slot, emit_i32(e, ring->bytes), "");
+  return LLVMBuildGEP2(e->builder, e->i8, e->shared[buffer], &slot, 1, "");
+}
+
 void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place) {
   uint64_t of_tile[LLRT_MAX_BITS];
   *place = (emit_place){.value = value,
                          .bits = value->bits,
                          .tensor = -1,
-                         .base = e->shared[buffer]};
+                         .base = slot_pointer(e, buffer)};
   plan_address_of_buffer(e->kernel, buffer, &place->map);
   byte_columns(place, of_tile);
   place->moving = moving_bits(e, value, of_tile, NULL);
@@ -342,7 +353,7 @@ LLVMValueRef emit_buffer_offset(emitter *e, const emit_place *place, uint64_t ti
   return LLVMBuildXor(e->builder, place->sum, LLVMConstInt(LLVMTypeOf(place->sum), inside, false), "");
 }
 
-static LLVMValueRef buffer_pointer(emitter *e, const emit_place *place, uint64_t tile) {
+LLVMValueRef emit_buffer_pointer(emitter *e, const emit_place *place, uint64_t tile) {
   int64_t behind;
   LLVMValueRef at = resize(e, emit_buffer_offset(e, place, tile, &behind), e->i64);
   LLVMValueRef pointer = LLVMBuildGEP2(e->builder, e->i8, place->base, &at, 1, "");
@@ -525,7 +536,7 @@ static LLVMValueRef flat_pointer(emitter *e, emit_place *place, uint64_t tile) {
 }
 
 LLVMValueRef emit_pointer(emitter *e, emit_place *place, uint64_t tile) {
-  if (place->tensor < 0) return buffer_pointer(e, place, tile);
+  if (place->tensor < 0) return emit_buffer_pointer(e, place, tile);
   if (e->kernel->flat) return flat_pointer(e, place, tile);
   return tiled_pointer(e, place, tile);
 }

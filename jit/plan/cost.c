@@ -396,6 +396,10 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
       cost->selects += (1 << plan_value_bits(&kernel->value[step->in], PLAN_REGISTER)) -
                        (1 << plan_value_bits(&kernel->value[step->out], PLAN_REGISTER));
       break;
+    case PLAN_COPY:
+      cost->load_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->in, cost);
+      cost->shared_store_wavefronts += count_step(kernel, step, TRAFFIC_SHARED, step->in, cost);
+      break;
     case PLAN_DOT: plan_cost_dot(kernel, step, cost); break;
     case PLAN_GATHER: plan_gather_cost(kernel, step, cost); break;
     case PLAN_JOIN:
@@ -416,6 +420,8 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
     case PLAN_PREFETCH: /* what is loaded anyway */
     case PLAN_REPEAT:
     case PLAN_STAGE:
+    case PLAN_AHEAD:
+    case PLAN_COPIED:
     case PLAN_OPAQUE: break;
   }
 }

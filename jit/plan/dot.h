@@ -3,6 +3,7 @@
  *   dot_instruction.c, dot_layout.c, dot_tiling.c   instructions; who holds what; what a step is made of
  *   dot_memory.c     how tensors are read and written: as their memory likes it
  *   dot_operand.c    elements of A and B on their way into the instruction
+ *   dot_ring.c       the same through a ring in shared memory that copies fill turns ahead
  *   dot_epilogue.c   sums on their way into D
  *   dot_kernel.c     a kernel
  *   dot_packed.c, plan_dot_packed.c   packed weights: their storages, and kernels that read them as they lie
@@ -44,6 +45,14 @@ typedef struct dot_types {
   bool short_sums; /* sums of this instruction keep few bits: they join others after each turn */
 } dot_types;
 
+/* An operand's ring: who copies what, and the steps from its slot to the instruction's layout. */
+typedef struct dot_ring {
+  int copied; /* value */
+  plan_step copy, masked;
+  int n_loads;
+  plan_step load[6]; /* the last one makes what the instruction takes, but for a cast */
+} dot_ring;
+
 /* A kernel in the making. */
 typedef struct dot_draft {
   draft d;
@@ -51,6 +60,8 @@ typedef struct dot_draft {
   dot_types types;
   dot_layouts how;
   uint64_t bits[3]; /* of the draft's bits, those in the tile, by DOT_DIM */
+  bool rings;
+  dot_ring ring[2];
 } dot_draft;
 
 /* dot_memory.c: how threads hold the tile's part of a tensor, as its memory likes it. mask: the draft's bits that it
@@ -75,6 +86,18 @@ llrt_status dot_cast(dot_draft *x, llrt_dtype from, llrt_dtype to, int *value);
 /* dot_operand.c: a turn's elements of A (0) or B (1), loaded; then as the instruction takes them. */
 llrt_status dot_load_operand(dot_draft *x, int operand, int *value);
 llrt_status dot_prepare_operand(dot_draft *x, int operand, int *value);
+
+/* The cast that is left of an operand where the instruction wants it. */
+llrt_status dot_widen_operand(dot_draft *x, int operand, int *value);
+/* Where an operand's elements have to be for the instruction, as they are in memory. */
+plan_value dot_wanted_value(const dot_draft *x, int operand);
+
+/* dot_ring.c: decides whether both operands go through rings (x->rings). */
+llrt_status dot_plan_rings(dot_draft *x);
+/* The copies of turns before the walk; what a turn begins with; an operand of this turn. */
+llrt_status dot_open_rings(dot_draft *x);
+llrt_status dot_turn_rings(dot_draft *x);
+llrt_status dot_ring_operand(dot_draft *x, int operand, int *value);
 
 /* dot_epilogue.c: from sums to D. Whether anything stands on the sums. */
 llrt_status dot_epilogue(dot_draft *x, int sums);

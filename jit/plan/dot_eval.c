@@ -41,8 +41,9 @@ static void operand_fini(operand *o) {
 static llrt_status operand_init(const plan_kernel *kernel, int number, llrt_dtype type, uint64_t keep,
                                 const uint64_t *elements, operand *o) {
   const plan_value *value = &kernel->value[number];
-  size_t places = (size_t)1 << llrt_layout_in_bits(&value->layout), n = (size_t)1 << value->layout.out[0].bits;
-  *o = (operand){.value = value, .type = type, .bits = plan_tile_bits_in(kernel, value)};
+  int bits = llrt_layout_in_bits(&value->layout) - plan_value_bits(value, PLAN_ITERATION);
+  size_t places = (size_t)1 << bits, n = (size_t)1 << value->layout.out[0].bits;
+  *o = (operand){.value = value, .type = type, .bits = plan_turn_bits_in(kernel, value)};
   o->number = calloc(n, sizeof *o->number);
   o->integer = calloc(n, sizeof *o->integer);
   if (!o->number || !o->integer) return llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory");

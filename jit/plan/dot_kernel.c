@@ -1,6 +1,7 @@
 /* One kernel of a dot: a block makes a tile of D, turn by turn along K:
  *
  *   fill, walk { load A, load B, as the instruction takes them, multiply }, epilogue, store
+ *   fill, copies, walk { await, copies of a later turn, load from the ring, multiply }, epilogue, store
  *
  * or, to finish shares of K: fill, walk { load sums, add }, epilogue, store. */
 #include "jit/plan/dot.h"
@@ -109,7 +110,6 @@ bool dot_has_matrices(const dot_job *job, const plan_target *target) {
 }
 
 #define MAX_WAYS 24
-#define MAX_REGISTERS 7 /* log2 words of a value */
 
 /* Words of a lane: of the operands' parts of a turn. */
 static int words_of(const plan_value *value) {
@@ -119,11 +119,12 @@ static int words_of(const plan_value *value) {
 /* The fewest clocks; of equal ones the fewest words that go through shared memory. */
 static llrt_status choose_way(dot_draft *x) {
   dot_layouts ways[MAX_WAYS];
+  static const dot_room room = {.results = 7, .operand = 7};
   dot_types types[4];
   int n_types = list_types(x->job, &x->d.kernel->target, types), best = -1;
   for (int t = 0; t < n_types; t++) {
     dot_space space = space_of(x, &types[t]);
-    int n = dot_layouts_list(x->d.kernel, &space, MAX_REGISTERS, ways, MAX_WAYS);
+    int n = dot_layouts_list(x->d.kernel, &space, &room, ways, MAX_WAYS);
     for (int i = 0; i < n && ways[i].clocks <= ways[0].clocks; i++) {
       int words = words_of(&ways[i].a) + words_of(&ways[i].b);
       if (best >= 0 && words >= best) continue;
@@ -158,10 +159,16 @@ static llrt_status multiply_steps(dot_draft *x, int carried) {
   plan_kernel *kernel = x->d.kernel;
   bool swapped = x->how.how.swapped;
   int a, b, with = carried, out;
-  LLRT_TRY(dot_load_operand(x, 0, &a));
-  LLRT_TRY(dot_load_operand(x, 1, &b));
-  LLRT_TRY(dot_prepare_operand(x, 0, &a));
-  LLRT_TRY(dot_prepare_operand(x, 1, &b));
+  if (x->rings) {
+    LLRT_TRY(dot_turn_rings(x));
+    LLRT_TRY(dot_ring_operand(x, 0, &a));
+    LLRT_TRY(dot_ring_operand(x, 1, &b));
+  } else {
+    LLRT_TRY(dot_load_operand(x, 0, &a));
+    LLRT_TRY(dot_load_operand(x, 1, &b));
+    LLRT_TRY(dot_prepare_operand(x, 0, &a));
+    LLRT_TRY(dot_prepare_operand(x, 1, &b));
+  }
   if (x->types.short_sums) LLRT_TRY(zero_step(x, &x->how.acc, &with));
   LLRT_TRY(draft_value(kernel, &x->how.acc, &out));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)(swapped ? b : a),
@@ -185,6 +192,8 @@ static llrt_status kernel_steps(dot_draft *x) {
   const plan_value like = x->job->finish ? sums.value : x->how.acc;
   LLRT_TRY(zero_step(x, &like, &zero));
   LLRT_TRY(draft_value(kernel, &like, &carried));
+  if (!x->job->finish) LLRT_TRY(dot_plan_rings(x));
+  if (x->rings) LLRT_TRY(dot_open_rings(x));
   int walk = kernel->n_steps;
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)zero, .out = (uint8_t)carried}));
   LLRT_TRY(x->job->finish ? add_steps(x, &sums, carried) : multiply_steps(x, carried));

@@ -106,7 +106,7 @@ static bool fits_tile(const placer *p) {
   return true;
 }
 
-bool dot_layouts_make(const plan_kernel *kernel, const dot_space *space, const dot_sharing *how, int max_registers,
+bool dot_layouts_make(const plan_kernel *kernel, const dot_space *space, const dot_sharing *how, const dot_room *room,
                       dot_layouts *out) {
   placer p = {.space = space, .row = dot_instruction_at(how->instruction), .how = how};
   dot_operand operand[3];
@@ -125,11 +125,11 @@ bool dot_layouts_make(const plan_kernel *kernel, const dot_space *space, const d
   for (int dim = 1; dim >= 0; dim--)
     while (p.placed[dim] < space->n[dim] - how->warps[dim]) add(&acc[0], next(&p, dim));
   out->how = *how;
-  if (!fill_value(kernel, k, space->acc, acc, max_registers, &out->acc)) return false;
+  if (!fill_value(kernel, k, space->acc, acc, room->results, &out->acc)) return false;
   place_operand(&p, &operand[first], acc, m | k, operand[DOT_ACC].registers, dims);
-  if (!fill_value(kernel, n, space->a, dims, max_registers, &out->a)) return false;
+  if (!fill_value(kernel, n, space->a, dims, room->operand, &out->a)) return false;
   place_operand(&p, &operand[1 - first], acc, n | k, operand[DOT_ACC].registers, dims);
-  if (!fill_value(kernel, m, space->b, dims, max_registers, &out->b)) return false;
+  if (!fill_value(kernel, m, space->b, dims, room->operand, &out->b)) return false;
   int outer = acc[0].n - operand[DOT_ACC].registers + space->n[DOT_DIM_K] - p.row->k;
   out->clocks = p.row->clocks * (double)((int64_t)1 << outer) * (1 << kernel->warp_bits);
   return true;
@@ -169,7 +169,8 @@ static bool types_match(const dot_space *space, const dot_instruction *row, bool
   return row->a == a && row->b == b && row->acc == space->acc && (space->tf32 || !row->tf32);
 }
 
-int dot_layouts_list(const plan_kernel *kernel, const dot_space *space, int max_registers, dot_layouts *list, int most) {
+int dot_layouts_list(const plan_kernel *kernel, const dot_space *space, const dot_room *room, dot_layouts *list,
+                     int most) {
   int n = 0;
   for (int i = 0; i < dot_instruction_count(); i++) {
     const dot_instruction *row = dot_instruction_at(i);
@@ -183,7 +184,7 @@ int dot_layouts_list(const plan_kernel *kernel, const dot_space *space, int max_
         for (int dim = 0; dim < 2; dim++)
           how.warps[dim] = bits_min(how.warps[dim], bits_max(space->n[dim] - used[dim], 0));
         if (row->family == DOT_FMA) share_lanes(kernel, space, &how);
-        if (dot_layouts_make(kernel, space, &how, max_registers, &one)) insert(list, &n, most, &one);
+        if (dot_layouts_make(kernel, space, &how, room, &one)) insert(list, &n, most, &one);
       }
   }
   return n;

@@ -31,13 +31,19 @@ typedef struct dot_layouts {
   double clocks; /* of a multiprocessor for the tile's products */
 } dot_layouts;
 
+/* log2 words of a value that a thread may hold: of results, of an operand. */
+typedef struct dot_room {
+  int results, operand;
+} dot_room;
+
 /* The values' layouts on the kernel's target, of kernel->lane_bits lanes and warp_bits warps. False where the
- * instruction does not divide the tile, or a thread would hold more than 2^max_registers words of a value. */
-bool dot_layouts_make(const plan_kernel *kernel, const dot_space *space, const dot_sharing *how, int max_registers,
+ * instruction does not divide the tile, or there is no room for a value. */
+bool dot_layouts_make(const plan_kernel *kernel, const dot_space *space, const dot_sharing *how, const dot_room *room,
                       dot_layouts *out);
 
 /* Every sharing that divides, in the order of the products' clocks: the n-th, false past the last. */
 #define DOT_MAX_SHARINGS 64
-int dot_layouts_list(const plan_kernel *kernel, const dot_space *space, int max_registers, dot_layouts *list, int most);
+int dot_layouts_list(const plan_kernel *kernel, const dot_space *space, const dot_room *room, dot_layouts *list,
+                     int most);
 
 #endif

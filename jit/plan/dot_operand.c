@@ -67,6 +67,14 @@ static bool keeps_bytes(const dot_draft *x, int operand, int value) {
   return registers && plan_value_columns(in, PLAN_REGISTER)[0] == plan_value_columns(out, PLAN_REGISTER)[0];
 }
 
+plan_value dot_wanted_value(const dot_draft *x, int operand) {
+  return draft_retyped(&x->d, wanted(x, operand), x->d.kernel->tensor_bits[tensor_of(x, operand)]);
+}
+
+llrt_status dot_widen_operand(dot_draft *x, int operand, int *value) {
+  return dot_cast(x, x->job->desc.tensors[tensor_of(x, operand)].dtype, product_type(x, operand), value);
+}
+
 llrt_status dot_prepare_operand(dot_draft *x, int operand, int *value) {
   llrt_dtype type = x->job->desc.tensors[tensor_of(x, operand)].dtype, to = product_type(x, operand);
   if (type == LLRT_BOOL) type = LLRT_U8;

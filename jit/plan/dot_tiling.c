@@ -26,11 +26,12 @@ typedef struct tiler {
   uint64_t image[32]; /* by coordinate bit of the instruction: a tile vector, 0: not known yet */
 } tiler;
 
+/* Bits that iterations count are those of this turn: none of the operand's. */
 static void read_side(const plan_kernel *kernel, int number, side *out) {
   const plan_value *value = &kernel->value[number];
   uint64_t *const lists[] = {out->registers, out->lanes, out->warps};
   out->value = value;
-  out->bits = plan_tile_bits_in(kernel, value);
+  out->bits = plan_turn_bits_in(kernel, value);
   for (plan_dim dim = PLAN_REGISTER; dim <= PLAN_WARP; dim++)
     for (int i = 0; i < plan_value_bits(value, dim); i++)
       lists[dim][i] = plan_tile_bits_of(value, plan_value_columns(value, dim)[i]);

@@ -365,6 +365,11 @@ bool plan_repetition_has(const plan_repetitions *repetitions, int repetition, ui
 /* Bytes of an access of 2^vector elements of `bits` each. */
 static inline int plan_access_bytes(int bits, int vector) { return (bits << vector) / 8; }
 
+/* Where a buffer with all its slots ends in shared memory, bytes. */
+static inline int32_t plan_buffer_end(const plan_buffer *buffer) {
+  return buffer->offset + (buffer->bytes << buffer->slots);
+}
+
 /* The number of a value's register bits, lane bits, …; columns of one in-dim. */
 static inline int plan_value_bits(const plan_value *value, plan_dim dim) {
   return value->layout.in[dim].bits;
@@ -380,6 +385,8 @@ uint64_t plan_value_bits_of(const plan_value *value, uint64_t tile_bits);
 /* The kernel's tile bits at which an element of the value lies, of its coordinate; those that the value has. */
 uint64_t plan_tile_bits_of(const plan_value *value, uint64_t coordinate);
 uint64_t plan_tile_bits_in(const plan_kernel *kernel, const plan_value *value);
+/* The same without bits that iterations count. */
+uint64_t plan_turn_bits_in(const plan_kernel *kernel, const plan_value *value);
 
 /* The value as addresses of tensors see it: over the kernel's whole tile. */
 void plan_value_spread(const plan_kernel *kernel, const plan_value *value, plan_value *out);

@@ -31,6 +31,8 @@ typedef struct interpreter {
   size_t shared_size;        /* of one block */
   int staged;                 /* phase in which a panel of values was, 0: none */
   int *written, *read, phase; /* phase of the last write and read, counted by barriers from 1 */
+  int *group, groups;         /* that a copy belongs to that is under way, from 1; 0: none. Groups so far */
+  int64_t turn, begin, end;   /* of the block's share of a walk; turn -1 outside */
 } interpreter;
 
 static int64_t value_size(const plan_kernel *kernel, int i) {
@@ -46,6 +48,7 @@ static void interpreter_fini(interpreter *in) {
   free(in->place);
   free(in->shared);
   free(in->written);
+  free(in->group);
   free(in->read);
 }
 
@@ -67,13 +70,14 @@ static llrt_status interpreter_init(interpreter *in) {
   }
   in->shared_size = (size_t)kernel->panel.elements;
   for (int i = 0; i < kernel->n_buffers; i++) {
-    size_t places = (size_t)kernel->buffer[i].bytes * 2; /* elements of 4 bits */
+    size_t places = (size_t)plan_buffer_end(&kernel->buffer[i]) * 2; /* elements of 4 bits */
     if (places > in->shared_size) in->shared_size = places;
   }
   size_t places = (in->shared_size << kernel->cluster_bits) + 1;
   failed |= !(in->shared = calloc(places, sizeof(uint64_t)));
   failed |= !(in->written = calloc(places, sizeof(int)));
   failed |= !(in->read = calloc(places, sizeof(int)));
+  failed |= !(in->group = calloc(places, sizeof(int)));
   return failed ? llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory") : LLRT_OK;
 }
 
@@ -264,6 +268,12 @@ static llrt_status run_global(interpreter *in, const plan_step *step, int value,
 
 /* ---- shared memory ---- */
 
+/* Where the turn's slot of a buffer begins, in places of 4 bits. */
+static uint64_t slot_place(const interpreter *in, const plan_buffer *buffer) {
+  uint64_t slot = buffer->slots ? (uint64_t)(in->turn - in->begin) & bits_mask(buffer->slots) : 0;
+  return ((uint64_t)buffer->offset + slot * (uint64_t)buffer->bytes) * 2;
+}
+
 static llrt_status run_shared(interpreter *in, const plan_step *step, int value, bool load) {
   const plan_buffer *buffer = &in->kernel->buffer[step->buffer];
   const plan_kernel *kernel = in->kernel;
@@ -280,14 +290,14 @@ static llrt_status run_shared(interpreter *in, const plan_step *step, int value,
     uint64_t block = f2_apply(blocks.of_tile, tile_at(in, value, at)) ^ (own & blocks.own);
     if (!load && block != own)
       return llrt_error(LLRT_INTERNAL, "block %llu stores in another's memory", (unsigned long long)own);
-    offset = (offset & bits_mask(bits)) * buffer->bits / 4 + block * in->shared_size;
+    offset = (offset & bits_mask(bits)) * buffer->bits / 4 + slot_place(in, buffer) + block * in->shared_size;
     if (!load) {
       if (in->read[offset] >= in->phase)
         return llrt_error(LLRT_INTERNAL, "shared offset %llu is written without a barrier after its read",
                           (unsigned long long)offset);
       in->shared[offset] = in->value[value][at];
       in->written[offset] = in->phase;
-    } else if (in->written[offset] == 0 || in->written[offset] >= in->phase) {
+    } else if (in->group[offset] || in->written[offset] == 0 || in->written[offset] >= in->phase) {
       return llrt_error(LLRT_INTERNAL, "shared offset %llu is read without a barrier after its write",
                         (unsigned long long)offset);
     } else {
@@ -296,6 +306,64 @@ static llrt_status run_shared(interpreter *in, const plan_step *step, int value,
     }
   }
   return LLRT_OK;
+}
+
+/* ---- copies under way ---- */
+
+static llrt_status run_copy(interpreter *in, const plan_step *step) {
+  const plan_kernel *kernel = in->kernel;
+  const plan_buffer *buffer = &kernel->buffer[step->buffer];
+  llrt_layout offset_of;
+  LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
+  for (int64_t at = 0; at < value_size(kernel, step->in); at++) {
+    element_place place;
+    uint64_t element = 0;
+    LLRT_TRY(place_element(in, step, kernel_tile_at(in, step->in, at), &place));
+    if (place.array) move_element(&place, buffer->bits, &element, true);
+    uint64_t offset = llrt_layout_apply_flat(&offset_of, tile_at(in, step->in, at)) * buffer->bits / 4;
+    offset += slot_place(in, buffer);
+    if (in->read[offset] >= in->phase)
+      return llrt_error(LLRT_INTERNAL, "shared offset %llu is copied to without a barrier after its read",
+                        (unsigned long long)offset);
+    in->shared[offset] = element;
+    in->group[offset] = in->groups + 1;
+  }
+  return LLRT_OK;
+}
+
+static void run_await(interpreter *in, const plan_step *step) {
+  for (size_t i = 0; i < in->shared_size; i++) {
+    if (in->group[i] == 0 || in->group[i] > in->groups - step->turns) continue;
+    in->group[i] = 0;
+    in->written[i] = in->phase;
+  }
+}
+
+static llrt_status run_steps(interpreter *in, int first, int n);
+
+/* Before a walk the block's share is that of its uppers. */
+static llrt_status run_ahead(interpreter *in, int at) {
+  const plan_step *step = &in->kernel->step[at];
+  const uint64_t grid = in->grid;
+  const int64_t turn = in->turn, begin = in->begin, end = in->end;
+  llrt_status status = LLRT_OK;
+  int64_t upper[PLAN_MAX_DIGITS];
+  memcpy(upper, in->upper, sizeof upper);
+  if (turn < 0) {
+    plan_block_turns(in->kernel, in->upper, in->args, &in->begin, &in->end);
+    in->turn = in->begin;
+  }
+  in->turn += step->turns;
+  if (in->turn < in->end) {
+    in->grid = grid & bits_mask(in->kernel->walk.grid_bits);
+    plan_decode_turn(in->kernel, in->turn, in->args, &in->grid, in->upper);
+    status = run_steps(in, at + 1, step->body);
+  }
+  in->groups++;
+  in->grid = grid;
+  in->turn = turn, in->begin = begin, in->end = end;
+  memcpy(in->upper, upper, sizeof upper);
+  return status;
 }
 
 /* ---- inside the warp ---- */
@@ -525,8 +593,6 @@ static llrt_status run_report(interpreter *in, const plan_step *step) {
   return LLRT_OK;
 }
 
-static llrt_status run_steps(interpreter *in, int first, int n);
-
 static void copy_value(interpreter *in, int from, int to) {
   memcpy(in->value[to], in->value[from], (size_t)value_size(in->kernel, to) * sizeof(uint64_t));
 }
@@ -536,9 +602,11 @@ static llrt_status run_loop(interpreter *in, int at) {
   uint64_t outer = in->iteration;
   for (uint64_t i = 0; i < 1ull << step->iterations; i++) {
     in->iteration = outer << step->iterations | i;
+    if (step->joins) copy_value(in, i ? step[step->body].out : step->in, step->out);
     LLRT_TRY(run_steps(in, at + 1, step->body));
   }
   in->iteration = outer;
+  if (step->joins) copy_value(in, step[step->body].out, step->out);
   return LLRT_OK;
 }
 
@@ -674,12 +742,16 @@ static llrt_status run_walk(interpreter *in, int at) {
   memcpy(upper, in->upper, sizeof upper);
   plan_block_turns(in->kernel, in->upper, in->args, &begin, &end);
   carry(in, step, true, step);
+  in->begin = begin, in->end = end;
   for (int64_t turn = begin; turn < end; turn++) {
+    in->turn = turn;
     plan_decode_turn(in->kernel, turn, in->args, &in->grid, in->upper);
     LLRT_TRY(run_steps(in, at + 1, step->body));
     carry(in, &step[step->body], false, step);
   }
   in->grid = grid;
+  in->turn = -1;
+  in->begin = in->end = 0;
   memcpy(in->upper, upper, sizeof upper);
   return LLRT_OK;
 }
@@ -711,6 +783,9 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_PREFIX: plan_eval_prefix(in->kernel, step, in->value); return LLRT_OK;
     case PLAN_PICK: plan_eval_pick(in->kernel, step, in->value); return LLRT_OK;
     case PLAN_GATHER: return run_gather(in, step);
+    case PLAN_AHEAD: return run_ahead(in, at);
+    case PLAN_COPY: return run_copy(in, step);
+    case PLAN_COPIED: run_await(in, step); return LLRT_OK;
     case PLAN_DOT: return plan_eval_dot(in->kernel, step, in->value);
     case PLAN_OPAQUE: copy_value(in, step->in, step->out); return LLRT_OK;
     case PLAN_FILL: run_fill(in, step); return LLRT_OK;
@@ -752,7 +827,11 @@ static llrt_status interpret_stage(const plan_kernel *kernel, const plan_run *ru
   for (in.block = 0; in.block << kernel->cluster_bits < blocks && status == LLRT_OK; in.block++) {
     memset(in.written, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
     memset(in.read, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
+    memset(in.group, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
     in.phase = 1;
+    in.groups = 0;
+    in.turn = -1;
+    in.begin = in.end = 0;
     if (!kernel->flat) plan_decode_block(kernel, in.block, in.args, &in.grid, in.upper);
     status = run_steps(&in, 0, kernel->n_steps);
   }

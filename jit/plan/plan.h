@@ -32,6 +32,7 @@
 #define PLAN_MAX_DIGITS LLRT_MAX_OUT_DIMS
 #define PLAN_MAX_STEPS 96
 #define PLAN_MAX_VALUES 80
+#define PLAN_VALUE_BITS 9 /* log2 words of a value in a thread */
 #define PLAN_MAX_BUFFERS 8
 #define PLAN_MAX_VARIANTS 12 /* kernels of all variants */
 #define PLAN_MAX_MAPS (LLRT_MAX_MAPS + 16) /* of a dot's edges; of a convert: a cast beside the description's */
@@ -144,10 +145,13 @@ typedef struct plan_value {
  * loads from where it lies; a zero column of block is a copy that each block has, and loads of its own. A tile larger than the buffer goes through it in
  * 2^repetition bits parts, each of which is whole registers, or all that some warps have, of every value that
  * is stored or loaded. The highest of the repetition's bits may be those of a loop's iterations, each of which has the
- * buffer to itself. All buffers of a kernel lie at the same place: barriers part their uses. */
+ * buffer to itself. Buffers of a kernel that lie at the same place are parted by barriers. A ring has several slots,
+ * one behind the other, of which a turn of the walk stores to and loads from that of its number in the block's share. */
 typedef struct plan_buffer {
   llrt_layout layout; /* offset, repetition, block -> tile */
-  int32_t bytes;
+  int32_t bytes; /* of a slot */
+  int32_t offset; /* where it lies, bytes */
+  uint8_t slots; /* log2 */
   uint8_t iterations; /* how many bits of repetition a loop numbers; the others are the steps' */
   uint8_t bits; /* of an element */
 } plan_buffer;
@@ -210,7 +214,7 @@ typedef enum plan_step_kind {
   PLAN_REPORT,       /* adds to the counter of index `index` for every value out of range, once each, by
                         walking the elements of value `in` */
   PLAN_LOOP,         /* next `body` steps 2^iterations times; in-dim iteration counts, an inner loop's in its lowest
-                        bits. The body's values live for one turn */
+                        bits. The body's values live for one turn; joins: but for out, which is carried as in REPEAT */
   PLAN_PREFETCH,     /* asks for tensor's memory where value `in` is laid out, but in the block after this one: one
                         line of 2^vector elements an access. What is asked for need not be there. Emission
                         spreads the accesses over the steps that follow in the body. Host */
@@ -226,6 +230,13 @@ typedef enum plan_step_kind {
                         replaced by second(x)): value `second` holds integers, of which the low bits count, and
                         is laid out as out. Staged: in's elements are in `buffer`. Else all of them are in the
                         warp that wants them */
+  PLAN_AHEAD,        /* next `body` steps as in the turn that comes `turns` turns after this one (before the walk:
+                        after the block's first), if the block has one. What PLAN_COPY in it begins is one group,
+                        of no copies where there is no such turn. NVIDIA, where target.async_copies */
+  PLAN_COPY,         /* the turn's slot of buffer = tensor, later: the accesses are those of a load of value `in`, which
+                        nothing holds; masked: 0 where a bound is not kept */
+  PLAN_COPIED,       /* all groups but the last `turns` have arrived, seen by the threads that began them; by
+                        others after a barrier */
   PLAN_DOT,          /* out = with + sum of in x second, element by element of the kernel's tile, over the tile bits
                         that out is reduced along and the operands are not. By `instruction`
                         (jit/plan/dot_instruction.h), whose types the operands have and into which they divide
@@ -289,7 +300,7 @@ typedef struct plan_step {
   uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches */
   uint8_t iterations; /* LOOP: log2 */
   uint8_t repetition; /* SHARED_STORE, SHARED_LOAD */
-  int32_t turns;      /* REPEAT: at least 1 */
+  int32_t turns;      /* REPEAT: at least 1; AHEAD, COPIED */
   uint8_t body, otherwise;
   uint8_t ahead;      /* WALK */
   uint32_t apart;     /* IF_INTERIOR: bit i: does not ask about bound i. LOAD, STORE, masked: does not look at it */
@@ -302,7 +313,7 @@ typedef struct plan_step {
   uint8_t level;          /* PUBLISH, PEEK, AWAIT */
   bool exclusive;         /* FILL: of a sum +0. SCAN: without y itself, the neutral element where there is no other */
   bool reverse;           /* SCAN: from the last position down; what is combined stays in order */
-  bool joins;         /* IF_INTERIOR */
+  bool joins;         /* IF_INTERIOR, LOOP */
   bool looped;        /* IF_INTERIOR, IF_PRESENT */
   bool pairs;         /* combining steps, WALK: index_in, index_with, index_out are the positions' values */
   bool ordered;       /* JOIN, FOLD of pairs: the first operand's positions are all lower */

@@ -58,7 +58,7 @@ void draft_finish(plan_kernel *kernel) {
   kernel->launch.cluster = kernel->cluster_bits > 0 ? 1 << kernel->cluster_bits : 0;
   if (kernel->lookback.used) kernel->launch.shared_bytes = bits_max(kernel->launch.shared_bytes, 16);
   for (int i = 0; i < kernel->n_buffers; i++)
-    kernel->launch.shared_bytes = bits_max(kernel->launch.shared_bytes, kernel->buffer[i].bytes);
+    kernel->launch.shared_bytes = bits_max(kernel->launch.shared_bytes, plan_buffer_end(&kernel->buffer[i]));
   plan_cost_kernel(kernel);
   if (!kernel->flat) kernel->launch.block_bytes = kernel->cost.tile_bytes;
 }

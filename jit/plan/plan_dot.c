@@ -225,6 +225,40 @@ static llrt_status behind_stages(planner *p) {
   return convert_stage(p, 1, REGION_D, true, kernel);
 }
 
+/* ---- tiles ---- */
+
+/* Two registers along N of as many rows as leave some of the processor's for operands. */
+static dot_shape host_tile(const planner *p) {
+  int bytes = p->target->vector_bytes;
+  return (dot_shape){.bits = {bytes == 64 ? 3 : 2, bits_log2(bytes / 2), 4}};
+}
+
+/* log2 K positions of a turn: 64 bytes of an operand, fewer where each lane multiplies by itself. */
+static int turn_bits(const planner *p) {
+  int wide = bits_max(llrt_dtype_bits(p->desc->tensors[0].dtype), llrt_dtype_bits(p->desc->tensors[2].dtype));
+  return bits_min(9 - bits_log2(bits_max(wide, 8)), 6);
+}
+
+static dot_shape large_tile(const planner *p) {
+  llrt_dtype sum = p->job.rule.sums;
+  if (p->target->lanes_first) return host_tile(p);
+  int warps = bits_min(p->target->warp_bits, dot_has_matrices(&p->job, p->target) ? 2 : 3);
+  if (!dot_has_matrices(&p->job, p->target))
+    return (dot_shape){.bits = {6, 6, sum == LLRT_F32 || sum == LLRT_I32 ? 3 : 2}, .warps = warps};
+  if (sum == LLRT_F64) return (dot_shape){.bits = {6, 6, 3}, .warps = warps};
+  return (dot_shape){.bits = {7, 7, bits_max(turn_bits(p), 5 - (p->job.rule.compute == DOT_TF32))}, .warps = warps};
+}
+
+/* For a short M (0) or N (1). */
+static dot_shape narrow_tile(const planner *p, int narrow) {
+  dot_shape shape = large_tile(p);
+  shape.bits[narrow] = NARROW_BITS;
+  if (!dot_has_matrices(&p->job, p->target)) return shape;
+  shape.bits[1 - narrow] = 6;
+  shape.warps = bits_min(shape.warps, 2);
+  return shape;
+}
+
 /* ---- variants ---- */
 
 static int64_t bytes_of(llrt_dtype type) { return bits_max(llrt_dtype_bits(type) / 8, 1); }
@@ -299,40 +333,23 @@ static llrt_status add_split(planner *p, const dot_shape *shape, int narrow, boo
   return LLRT_OK;
 }
 
-static llrt_status add_whole(planner *p, const dot_shape *shape) {
+/* narrow: an axis that is shorter than the large tile; -1: any shape. */
+static llrt_status add_whole(planner *p, const dot_shape *shape, int narrow, bool *done) {
   int first = p->out->n_variants;
   plan_kernel *kernel;
+  plan_range range = {.min_elements = 0};
   bool divided;
+  if (narrow >= 0) range.max_extent[p->rank - 3 + narrow] = (1 << large_tile(p).bits[narrow]) - 1;
+  int holds = range_holds(p, &range);
+  if (holds == 0) return LLRT_OK;
+  *done = holds == 2;
   LLRT_TRY(before_stages(p));
   LLRT_TRY(next_kernel(p, &kernel));
   LLRT_TRY(multiply_stage(p, shape, false, kernel, &divided));
   if (divided) return llrt_error(LLRT_UNSUPPORTED, "groups of the scales do not divide each other's positions");
   LLRT_TRY(behind_stages(p));
-  close_variant(p, first, (plan_range){.min_elements = 0}, false);
+  close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, false);
   return LLRT_OK;
-}
-
-/* ---- tiles ---- */
-
-/* log2 K positions of a turn: 64 bytes of 16-bit operands on a GPU, fewer where each lane multiplies by itself. */
-static dot_shape large_tile(const planner *p) {
-  llrt_dtype sum = p->job.rule.sums;
-  if (p->target->lanes_first) return (dot_shape){.bits = {2, bits_log2(p->target->vector_bytes / 2), 3}};
-  int warps = bits_min(p->target->warp_bits, p->target->isa == PLAN_ISA_AMDGPU ? 2 : 3);
-  if (!dot_has_matrices(&p->job, p->target))
-    return (dot_shape){.bits = {6, 6, sum == LLRT_F32 || sum == LLRT_I32 ? 3 : 2}, .warps = warps};
-  if (sum == LLRT_F64) return (dot_shape){.bits = {6, 6, 3}, .warps = warps};
-  return (dot_shape){.bits = {7, 7, 5}, .warps = warps};
-}
-
-/* For a short M (0) or N (1). */
-static dot_shape narrow_tile(const planner *p, int narrow) {
-  dot_shape shape = large_tile(p);
-  shape.bits[narrow] = NARROW_BITS;
-  if (!dot_has_matrices(&p->job, p->target)) return shape;
-  shape.bits[1 - narrow] = 6;
-  shape.warps = bits_min(shape.warps, 2);
-  return shape;
 }
 
 /* ---- the whole ---- */
@@ -376,5 +393,12 @@ llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, c
     LLRT_TRY(add_split(&p, &tile, narrow, &done));
   }
   if (!done && shares) LLRT_TRY(add_split(&p, &shape, -1, &done));
-  return done ? LLRT_OK : add_whole(&p, &shape);
+  /* On the host lanes take the longer axis, and rows that are not there cost as much as others. */
+  for (int narrow = 0; narrow < 2 && !done && target->lanes_first; narrow++) {
+    dot_shape thin = shape;
+    thin.bits[narrow] = 0;
+    if (narrow == 1) thin.bits[0] = shape.bits[1];
+    LLRT_TRY(add_whole(&p, &thin, narrow, &done));
+  }
+  return done ? LLRT_OK : add_whole(&p, &shape, -1, &done);
 }

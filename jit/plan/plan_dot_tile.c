@@ -81,7 +81,7 @@ static llrt_status make_value(const draft *d, uint64_t reduced, int bits, uint64
   value->layout = llrt_layout_empty();
   LLRT_TRY(llrt_layout_add_out(&value->layout, "tile", d->kernel->space.in[0].bits - bits_count(reduced)));
   for (int i = 0; i < 3; i++) LLRT_TRY(add_dim(value, names[i], lists[i], n[i]));
-  if (n[0] - value->word > 8)
+  if (n[0] - value->word > PLAN_VALUE_BITS)
     return llrt_error(LLRT_UNSUPPORTED, "a thread would hold %d elements of a tile", 1 << n[0]);
   return add_dim(value, "iteration", lists[0], 0);
 }
@@ -177,31 +177,148 @@ static llrt_status move_value(draft *d, llrt_dtype from, llrt_dtype to, const pl
   return early ? LLRT_OK : cast(d, from, to, value);
 }
 
-static llrt_status load_operand(draft *d, const plan_dot_tile *tile, int operand, llrt_dtype type, llrt_dtype product,
-                                const plan_value *target, int *value) {
+/* An operand on its way: loaded, then of its type or the product's. */
+typedef struct operand {
+  llrt_dtype type, product;
+  const plan_value *wanted; /* by the instruction, of the product's type */
+  int value;
+} operand;
+
+static llrt_status load_operand(draft *d, const plan_dot_tile *tile, int number, operand *o) {
   plan_kernel *kernel = d->kernel;
   plan_value loaded;
-  int tensor = matrix_of(tile, operand).tensor;
-  LLRT_TRY(outer_value(d, tile, operand, type, &loaded));
-  LLRT_TRY(draft_value(kernel, &loaded, value));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = (uint8_t)tensor, .out = (uint8_t)*value,
-                                          .vector = (uint8_t)access_vector(kernel, tensor, &loaded)}));
-  return move_value(d, type, product, target, value);
+  int tensor = matrix_of(tile, number).tensor;
+  LLRT_TRY(outer_value(d, tile, number, o->type, &loaded));
+  LLRT_TRY(draft_value(kernel, &loaded, &o->value));
+  return draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = (uint8_t)tensor, .out = (uint8_t)o->value,
+                                        .vector = (uint8_t)access_vector(kernel, tensor, &loaded)});
 }
 
-static llrt_status dot_steps(draft *d, const plan_dot_tile *tile, const dot_layouts *how) {
+static llrt_status zero_step(draft *d, const plan_dot_tile *tile, const plan_value *like, int *value) {
+  LLRT_TRY(draft_value(d->kernel, like, value));
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_FILL, .combiner = LLRT_COMBINE_SUM, .exclusive = true,
+                                           .type = (uint8_t)tile->sum, .out = (uint8_t)*value});
+}
+
+static llrt_status dot_step(draft *d, const dot_layouts *how, int a, int b, int with, int *sum) {
+  bool swapped = how->how.swapped;
+  LLRT_TRY(draft_value(d->kernel, &how->acc, sum));
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)(swapped ? b : a),
+                                           .second = (uint8_t)(swapped ? a : b), .with = (uint8_t)with,
+                                           .out = (uint8_t)*sum, .instruction = (uint8_t)how->how.instruction});
+}
+
+/* ---- parts of k ----
+ * Where a thread has no room for all of k, both operands lie in shared memory, one behind the other, and a loop
+ * loads and multiplies parts of them. */
+
+#define OPERAND_BITS 6 /* log2 words of an operand that a thread holds at once */
+
+/* log2 parts that leave so much room. */
+static int part_bits(const dot_layouts *how, const dot_space *space) {
+  int a = plan_value_bits(&how->a, PLAN_REGISTER) - how->a.word, b = plan_value_bits(&how->b, PLAN_REGISTER) - how->b.word;
+  int over = bits_max(bits_max(a, b) - OPERAND_BITS, 0);
+  return bits_min(over, space->n[DOT_DIM_K] - dot_instruction_at(how->how.instruction)->k);
+}
+
+/* The value with the highest bits of k counted by iterations. */
+static plan_value part_of(const plan_value *whole, const dot_space *space, int parts) {
+  plan_value out = *whole;
+  uint64_t kept[LLRT_MAX_BITS], counted[24];
+  int n = 0, all = llrt_layout_in_bits(&whole->layout), registers = plan_value_bits(whole, PLAN_REGISTER);
+  for (int i = 0; i < parts; i++)
+    counted[i] = plan_value_bits_of(whole, 1ull << space->bit[DOT_DIM_K][space->n[DOT_DIM_K] - parts + i]);
+  for (int i = 0; i < all; i++) {
+    bool counts = false;
+    for (int j = 0; j < parts; j++) counts |= i < registers && whole->layout.column[i] == counted[j];
+    if (!counts) kept[n++] = whole->layout.column[i];
+  }
+  for (int i = 0; i < parts; i++) kept[n++] = counted[i];
+  memcpy(out.layout.column, kept, (size_t)n * sizeof *kept);
+  out.layout.in[PLAN_REGISTER].bits = (uint8_t)(registers - parts);
+  out.layout.in[PLAN_ITERATION].bits = (uint8_t)parts;
+  return out;
+}
+
+/* Stores an operand whole, behind `offset`; *load: the step of a part. Taken from the exchange of the whole. */
+static llrt_status store_whole(draft *d, operand *o, const dot_space *space, int parts, int offset, plan_step *load) {
+  static const plan_options shared = {.exchange = PLAN_EXCHANGE_SHARED};
   plan_kernel *kernel = d->kernel;
+  const plan_options *asked = d->options;
+  bool early = llrt_dtype_bits(o->product) <= llrt_dtype_bits(o->type);
+  plan_value whole;
+  int first, out;
+  if (early) LLRT_TRY(cast(d, o->type, o->product, &o->value));
+  if (early) o->type = o->product;
+  whole = draft_retyped(d, o->wanted, llrt_dtype_bits(o->type));
+  first = kernel->n_steps;
+  d->options = &shared;
+  llrt_status status = draft_exchange(d, o->value, &whole, &out);
+  d->options = asked;
+  LLRT_TRY(status);
+  *load = kernel->step[kernel->n_steps - 1];
+  int loads = 0;
+  for (int i = first; i < kernel->n_steps; i++) loads += kernel->step[i].kind == PLAN_SHARED_LOAD;
+  if (load->kind != PLAN_SHARED_LOAD || loads != 1)
+    return llrt_error(LLRT_UNSUPPORTED, "an operand of %d bytes passes shared memory in parts",
+                      kernel->buffer[load->buffer].bytes);
+  kernel->n_steps -= 2; /* the load and the barrier before it */
+  kernel->buffer[load->buffer].offset = offset;
+  kernel->value[out] = part_of(&whole, space, parts);
+  plan_address_map map;
+  plan_address_of_buffer(kernel, load->buffer, &map);
+  while (load->vector > 0 && !d->kernel->target.lanes_first &&
+         !plan_access_positions(&kernel->value[out], &map, PLAN_REGISTER, load->vector, NULL))
+    load->vector--;
+  return LLRT_OK;
+}
+
+static llrt_status part_steps(draft *d, const plan_dot_tile *tile, const dot_layouts *how, const dot_space *space,
+                              int parts, operand o[2], int *sum) {
+  plan_kernel *kernel = d->kernel;
+  plan_step load[2];
+  int zero, carried, made;
+  for (int i = 0, offset = 0; i < 2; i++) {
+    LLRT_TRY(store_whole(d, &o[i], space, parts, offset, &load[i]));
+    offset = plan_buffer_end(&kernel->buffer[load[i].buffer]);
+    if (offset > kernel->target.shared_bytes)
+      return llrt_error(LLRT_UNSUPPORTED, "operands of %d bytes of shared memory", offset);
+  }
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
+  LLRT_TRY(zero_step(d, tile, &how->acc, &zero));
+  LLRT_TRY(draft_value(kernel, &how->acc, &carried));
+  int loop = kernel->n_steps;
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .joins = true, .iterations = (uint8_t)parts,
+                                          .in = (uint8_t)zero, .out = (uint8_t)carried}));
+  for (int i = 0; i < 2; i++) {
+    LLRT_TRY(draft_step(kernel, load[i]));
+    o[i].value = load[i].out;
+    LLRT_TRY(cast(d, o[i].type, o[i].product, &o[i].value));
+  }
+  LLRT_TRY(dot_step(d, how, o[0].value, o[1].value, carried, &made));
+  kernel->step[loop].body = (uint8_t)(kernel->n_steps - loop - 1);
+  *sum = carried;
+  return LLRT_OK;
+}
+
+/* ---- all of it ---- */
+
+static llrt_status whole_steps(draft *d, const plan_dot_tile *tile, const dot_layouts *how, operand o[2], int *sum) {
+  int zero;
+  for (int i = 0; i < 2; i++) LLRT_TRY(move_value(d, o[i].type, o[i].product, o[i].wanted, &o[i].value));
+  LLRT_TRY(zero_step(d, tile, &how->acc, &zero));
+  return dot_step(d, how, o[0].value, o[1].value, zero, sum);
+}
+
+static llrt_status dot_steps(draft *d, const plan_dot_tile *tile, const dot_space *space, const dot_layouts *how) {
+  plan_kernel *kernel = d->kernel;
+  operand o[2] = {{.type = tile->a, .product = tile->product_a, .wanted = &how->a},
+                  {.type = tile->b, .product = tile->product_b, .wanted = &how->b}};
   plan_value stored;
-  int a, b, zero, sum;
-  LLRT_TRY(load_operand(d, tile, 0, tile->a, tile->product_a, &how->a, &a));
-  LLRT_TRY(load_operand(d, tile, 1, tile->b, tile->product_b, &how->b, &b));
-  LLRT_TRY(draft_value(kernel, &how->acc, &zero));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_FILL, .combiner = LLRT_COMBINE_SUM, .type = (uint8_t)tile->sum,
-                                          .exclusive = true, .out = (uint8_t)zero}));
-  LLRT_TRY(draft_value(kernel, &how->acc, &sum));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)(how->how.swapped ? b : a),
-                                          .second = (uint8_t)(how->how.swapped ? a : b), .with = (uint8_t)zero,
-                                          .out = (uint8_t)sum, .instruction = (uint8_t)how->how.instruction}));
+  int sum, parts = part_bits(how, space);
+  for (int i = 0; i < 2; i++) LLRT_TRY(load_operand(d, tile, i, &o[i]));
+  if (parts > 0) LLRT_TRY(part_steps(d, tile, how, space, parts, o, &sum));
+  else LLRT_TRY(whole_steps(d, tile, how, o, &sum));
   LLRT_TRY(outer_value(d, tile, 2, tile->d, &stored));
   LLRT_TRY(move_value(d, tile->sum, tile->d, &stored, &sum));
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = TENSOR_D, .in = (uint8_t)sum,
@@ -227,14 +344,14 @@ static void begin(draft *d, const plan_dot_tile *tile, const plan_target *target
 }
 
 static llrt_status plan_way(const plan_dot_tile *tile, const plan_target *target, const plan_options *options,
-                            const dot_layouts *how, plan_kernel *out) {
+                            const dot_space *space, const dot_layouts *how, plan_kernel *out) {
   draft d;
   begin(&d, tile, target, out);
   d.options = options;
   LLRT_TRY(fill_space(&d, tile));
-  LLRT_TRY(dot_steps(&d, tile, how));
+  LLRT_TRY(dot_steps(&d, tile, space, how));
   draft_finish(out);
-  return LLRT_OK;
+  return plan_verify(out);
 }
 
 static dot_space space_of(const plan_dot_tile *tile) {
@@ -253,31 +370,42 @@ static double clocks_of(const plan_kernel *kernel) {
   return cycles.total + kernel->cost.product_clocks * (1 << kernel->warp_bits);
 }
 
-#define MAX_REGISTERS 8 /* log2 words of a value */
 #define MAX_WAYS 16
+
+/* The cheapest way, or the one that is asked for, by products of the tile's types. *chosen: -1 where there is none. */
+static llrt_status plan_ways(const plan_dot_tile *tile, const plan_target *target, const plan_options *options,
+                             plan_kernel *out, int *chosen) {
+  static const dot_room room = {.results = PLAN_VALUE_BITS, .operand = 16};
+  dot_layouts ways[MAX_WAYS];
+  dot_space space = space_of(tile);
+  double best = -1;
+  int n = dot_layouts_list(out, &space, &room, ways, MAX_WAYS);
+  llrt_status refused = LLRT_OK;
+  *chosen = tile->choice > 0 && tile->choice <= n ? tile->choice - 1 : -1;
+  for (int i = 0; i < n && tile->choice == 0; i++) {
+    llrt_status status = plan_way(tile, target, options, &space, &ways[i], out);
+    if (status != LLRT_OK) refused = status;
+    if (status != LLRT_OK || (*chosen >= 0 && clocks_of(out) >= best)) continue;
+    *chosen = i;
+    best = clocks_of(out);
+  }
+  if (*chosen < 0) return refused;
+  return plan_way(tile, target, options, &space, &ways[*chosen], out);
+}
 
 llrt_status plan_dot_tile_make(const plan_dot_tile *tile, const plan_target *target, const plan_options *options,
                                plan_kernel *out) {
-  dot_layouts ways[MAX_WAYS];
-  dot_space space = space_of(tile);
   draft d;
-  double best = -1;
-  int chosen = -1;
+  plan_dot_tile wide = *tile;
+  int chosen;
   begin(&d, tile, target, out);
   if (out->warp_bits > target->warp_bits) return llrt_error(LLRT_UNSUPPORTED, "%d warps", 1 << out->warp_bits);
   LLRT_TRY(fill_space(&d, tile));
-  int n = dot_layouts_list(out, &space, MAX_REGISTERS, ways, MAX_WAYS);
-  llrt_status refused = LLRT_OK;
-  if (tile->choice > 0) chosen = tile->choice <= n ? tile->choice - 1 : -1;
-  for (int i = 0; i < n && tile->choice == 0; i++) {
-    llrt_status status = plan_way(tile, target, options, &ways[i], out);
-    if (status != LLRT_OK) refused = status;
-    if (status != LLRT_OK || (chosen >= 0 && clocks_of(out) >= best)) continue;
-    chosen = i;
-    best = clocks_of(out);
-  }
-  if (chosen < 0 && refused != LLRT_OK) return refused;
-  if (chosen < 0) return llrt_error(LLRT_UNSUPPORTED, "no way of this dot fits the threads of a block");
-  LLRT_TRY(plan_way(tile, target, options, &ways[chosen], out));
-  return plan_verify(out);
+  llrt_status status = plan_ways(tile, target, options, out, &chosen);
+  if (status == LLRT_OK && chosen >= 0) return LLRT_OK;
+  wide.product_a = wide.product_b = tile->sum;
+  if (tile->choice == 0 && (tile->product_a != tile->sum || tile->product_b != tile->sum))
+    status = plan_ways(&wide, target, options, out, &chosen);
+  if (status != LLRT_OK || chosen >= 0) return status;
+  return llrt_error(LLRT_UNSUPPORTED, "no way of this dot fits the threads of a block");
 }

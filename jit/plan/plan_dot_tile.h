@@ -9,7 +9,8 @@ typedef struct plan_dot_tile {
   int m, n, k;          /* log2 extents */
   int warps;            /* log2; on the host one does the work of all */
   llrt_dtype a, b, d;   /* of the tensors */
-  llrt_dtype product_a, product_b, sum; /* to which A and B are cast, and in which products are summed */
+  llrt_dtype product_a, product_b, sum; /* to which A and B are cast, and in which products are summed. Where no
+                                           instruction divides the tile both are cast to `sum` */
   bool tf32;            /* f32 products may be made of tf32 */
   int choice;           /* 0: the cheapest way that there is, n: the n-th of the ways in the order of their products' clocks */
   const llrt_layout *layout[3]; /* register, lane, warp -> dim0, dim1 of A [m, k], B [k, n], D [m, n]; NULL: as memory

@@ -360,6 +360,15 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       llrt_text_add(text, "each warp keeps its part of v%d -> ", step->in);
       print_value(kernel, step->out, text);
       break;
+    case PLAN_AHEAD: llrt_text_add(text, "ahead by %d turns:", step->turns); break;
+    case PLAN_COPY:
+      llrt_text_add(text, "copy tensor %d to shared buffer %d (%d slots of %d bytes), %g bytes an access%s, laid out as ",
+                    step->tensor, step->buffer, 1 << kernel->buffer[step->buffer].slots,
+                    kernel->buffer[step->buffer].bytes, vector_bytes(kernel, step, step->in),
+                    step->masked ? ", masked" : "");
+      print_value(kernel, step->in, text);
+      break;
+    case PLAN_COPIED: llrt_text_add(text, "await all copies but those of %d groups", step->turns); break;
     case PLAN_DOT:
       llrt_text_add(text, "v%d + v%d x v%d by %s -> ", step->with, step->in, step->second,
                     dot_instruction_at(step->instruction)->name);
@@ -384,7 +393,11 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
     case PLAN_POSITION:
     case PLAN_POSITION_ADD:
     case PLAN_WALK: print_combining(kernel, step, text); break;
-    case PLAN_LOOP: llrt_text_add(text, "loop %d times:", 1 << step->iterations); break;
+    case PLAN_LOOP:
+      llrt_text_add(text, "loop %d times", 1 << step->iterations);
+      if (step->joins) llrt_text_add(text, " with v%d, at first v%d", step->out, step->in);
+      llrt_text_add(text, ":");
+      break;
   }
   llrt_text_add(text, "\n");
 }

@@ -40,6 +40,13 @@ uint64_t plan_tile_bits_in(const plan_kernel *kernel, const plan_value *value) {
   return bits_mask(kernel->space.in[0].bits) & ~value->reduced;
 }
 
+uint64_t plan_turn_bits_in(const plan_kernel *kernel, const plan_value *value) {
+  uint64_t counted = 0;
+  for (int i = 0; i < plan_value_bits(value, PLAN_ITERATION); i++)
+    counted |= plan_tile_bits_of(value, plan_value_columns(value, PLAN_ITERATION)[i]);
+  return plan_tile_bits_in(kernel, value) & ~counted;
+}
+
 void plan_value_spread(const plan_kernel *kernel, const plan_value *value, plan_value *out) {
   *out = *value;
   if (value->reduced == 0) return;

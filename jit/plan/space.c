@@ -125,6 +125,9 @@ llrt_status draft_walk_places(draft *d, bool upper) {
 static int block_order(const draft *d, int i, int side) {
   int axis = d->kernel->digit[i].axis, order = d->side[i][side].order;
   if (d->splits && i == d->split) return 2 * LLRT_MAX_DIGITS - 1; /* what they share, other blocks walk, too */
+  /* A dot's blocks on the host go along M: the columns of B that they share stay in the cache. */
+  bool rows = d->desc->kind == LLRT_OP_DOT && d->kernel->target.lanes_first && axis == d->first_tiled;
+  if (rows && axis >= 0) return -LLRT_MAX_DIGITS - 2;
   if (axis >= 0 && d->top[i] && draft_on_device(d, axis)) return LLRT_MAX_DIGITS + order;
   return d->walked >> d->first[i] & bits_mask(d->bits[i]) ? order - LLRT_MAX_DIGITS - 1 : order;
 }

@@ -403,13 +403,13 @@ static void try_candidate(candidate *c, int by, bool wide) {
 
 static llrt_status make_buffer(const candidate *c, swizzle *out) {
   llrt_layout *layout = &out->buffer.layout;
+  out->buffer = (plan_buffer){.bits = (uint8_t)c->element_bits};
   *layout = llrt_layout_empty();
   LLRT_TRY(llrt_layout_add_out(layout, "tile", c->side[0].tile_bits));
   LLRT_TRY(llrt_layout_add_in(layout, "offset", c->n_offset));
   LLRT_TRY(llrt_layout_add_in(layout, "repetition", c->reps.n));
   LLRT_TRY(llrt_layout_add_in(layout, "block", c->blocks.n));
   memcpy(layout->column, c->column, (size_t)(c->n_offset + c->reps.n + c->blocks.n) * sizeof *c->column);
-  out->buffer.bits = (uint8_t)c->element_bits;
   out->buffer.bytes = plan_access_bytes(c->element_bits, c->n_offset);
   out->rep_bits = c->reps.n;
   for (int s = 0; s < 2; s++) out->vector[s] = c->vector[s];

@@ -47,10 +47,10 @@
 
 /* Clusters: eight blocks are what every device of compute capability 9.0 has (CUDA C++ Programming Guide). */
 static const plan_target targets[] = {
-    {.name = "sm_80", NVIDIA(163), .matrix_load = true},
-    {.name = "sm_89", NVIDIA(99), .matrix_load = true},
-    {.name = "sm_90a", NVIDIA(227), .matrix_load = true, .matrix_store = true, .cluster_bits = 3,
-     .early_launches = true},
+    {.name = "sm_80", NVIDIA(163), .matrix_load = true, .async_copies = true},
+    {.name = "sm_89", NVIDIA(99), .matrix_load = true, .async_copies = true},
+    {.name = "sm_90a", NVIDIA(227), .matrix_load = true, .matrix_store = true, .async_copies = true,
+     .cluster_bits = 3, .early_launches = true},
     {.name = "gfx90a", AMD(64)},
     {.name = "gfx942", AMD(64)},
     {.name = "x86-64-v2", HOST(16)},

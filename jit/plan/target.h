@@ -44,6 +44,7 @@ typedef struct plan_target {
   int cluster_bits;       /* log2 blocks of a cluster, at most; 0: blocks do not read each other's memory */
   bool matrix_load, matrix_store; /* ldmatrix, stmatrix */
   bool early_launches;    /* a kernel's blocks may start while what is before it on the stream ends: they wait for that */
+  bool async_copies;      /* from global to shared memory without registers: cp.async */
   bool fold_lanes;        /* one instruction joins integers of 32 bits across all lanes: redux.sync */
   bool lanes_first;       /* a global access is contiguous over lanes first (host), registers first (GPU) */
 } plan_target;

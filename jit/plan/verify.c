@@ -21,7 +21,7 @@ static llrt_status check_value(const plan_kernel *kernel, int i) {
   CHECK(llrt_layout_is_valid(&value->layout), "value %d: malformed layout", i);
   CHECK(bits_is_power_of_two(value->bits), "value %d: elements of %d bits", i, value->bits);
   CHECK(value->word <= registers, "value %d: a word of more elements than registers", i);
-  CHECK(registers - value->word <= 8, "value %d: too many registers", i);
+  CHECK(registers - value->word <= PLAN_VALUE_BITS, "value %d: too many registers", i);
   CHECK(plan_value_bits(value, PLAN_LANE) == kernel->lane_bits, "value %d: lanes", i);
   CHECK(plan_value_bits(value, PLAN_WARP) == kernel->warp_bits, "value %d: warps", i);
   CHECK(llrt_layout_is_surjective(&value->layout), "value %d: elements without a place", i);
@@ -214,6 +214,29 @@ static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
   return check_access(kernel, at, value, &map);
 }
 
+/* Accesses that load and store alike, of sizes that copies have. */
+static llrt_status check_copy(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  const plan_value *value = &kernel->value[step->in];
+  plan_address_map map;
+  plan_value spread;
+  int bits = value->bits << step->vector;
+  CHECK(kernel->target.async_copies && kernel->cluster_bits == 0 && !kernel->flat, "step %d: copies on %s", at,
+        kernel->target.name);
+  CHECK(step->tensor < kernel->n_tensors && step->buffer < kernel->n_buffers, "step %d: tensor %d, buffer %d", at,
+        step->tensor, step->buffer);
+  CHECK(value->bits == kernel->tensor_bits[step->tensor] && value->bits == kernel->buffer[step->buffer].bits,
+        "step %d: width of tensor and buffer", at);
+  CHECK((bits == 32 || bits == 64 || bits == 128) && step->misaligned == 0 && !step->overhang,
+        "step %d: copies of %d bits", at, bits);
+  CHECK(kernel->buffer[step->buffer].layout.in[1].bits == 0 && kernel->n_indices == 0, "step %d: in parts", at);
+  plan_address_of_buffer(kernel, step->buffer, &map);
+  LLRT_TRY(check_access(kernel, at, value, &map));
+  plan_value_spread(kernel, value, &spread);
+  plan_address_of_tensor(kernel, step->tensor, &map);
+  return check_access(kernel, at, &spread, &map);
+}
+
 static llrt_status check_registers(const plan_kernel *kernel, int at) {
   const plan_value *in = &kernel->value[kernel->step[at].in];
   const plan_value *out = &kernel->value[kernel->step[at].out];
@@ -395,8 +418,11 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
                 !kernel->flat,
             "step %d: nothing to ask for", at);
       return LLRT_OK;
-    case PLAN_BARRIER:
-    case PLAN_LOOP: return LLRT_OK;
+    case PLAN_BARRIER: return LLRT_OK;
+    case PLAN_LOOP:
+      if (!step->joins) return LLRT_OK;
+      LLRT_TRY(check_same(kernel, at, step->in, step->out));
+      return check_same(kernel, at, step->out, kernel->step[at + step->body].out);
     case PLAN_REPEAT:
       CHECK(step->turns > 0 && step->body > 0, "step %d: repeats nothing", at);
       LLRT_TRY(check_same(kernel, at, step->in, step->out));
@@ -422,6 +448,11 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
     case PLAN_POSITION:
     case PLAN_POSITION_ADD:
     case PLAN_WALK: return plan_verify_combining(kernel, at);
+    case PLAN_COPY: return check_copy(kernel, at);
+    case PLAN_AHEAD:
+    case PLAN_COPIED:
+      CHECK(kernel->target.async_copies && step->turns >= 0 && kernel->launch.walk.axes, "step %d: no turns", at);
+      return LLRT_OK;
     case PLAN_DOT: return plan_verify_dot(kernel, at);
     case PLAN_OPAQUE: return check_same(kernel, at, step->in, step->out);
   }

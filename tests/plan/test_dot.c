@@ -190,7 +190,7 @@ Test(dot, every_shape, .timeout = 300) {
     }
   }
   printf("%d plans ran, %d refused\n", ran, refused);
-  cr_assert_gt(ran, 110);
+  cr_assert_gt(ran, 340);
 }
 
 /* ---- compiled ---- */

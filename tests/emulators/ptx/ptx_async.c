@@ -47,14 +47,15 @@ static bool start_copy(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane,
   uint8_t *bits, *shadow, *place = ptx_locate(run, warp, op, lane, PTX_SHARED, to, bytes, true,
                                               &bits);
   if (!place) return false;
-  const uint8_t *source = ptx_locate(run, warp, op, lane, PTX_GLOBAL, from, bytes, false, &shadow);
-  if (!source) return false;
+  const uint8_t *source = NULL; /* of no bytes the address is not looked at */
+  if (valid > 0) source = ptx_locate(run, warp, op, lane, PTX_GLOBAL, from, valid, false, &shadow);
+  if (valid > 0 && !source) return false;
   copy *made = new_copy(warp);
   if (!made) return ptx_fault(run, warp, op, lane, EMU_LIMIT, "no memory for a copy");
   *made = (copy){.group = ((async_state *)warp->async)->group, .to = (uint32_t)to, .lane = lane,
                  .bytes = bytes};
-  memcpy(made->data, source, (size_t)valid); /* the rest is zeros */
-  memcpy(made->undefined, shadow, (size_t)valid);
+  if (source) memcpy(made->data, source, (size_t)valid); /* the rest is zeros */
+  if (source) memcpy(made->undefined, shadow, (size_t)valid);
   memset(bits, 0xff, (size_t)bytes);
   return true;
 }

@@ -1,5 +1,6 @@
 /* Target operations of NVPTX. */
 #include "jit/emit/builder.h"
+#include "jit/emit/emit.h"
 
 #include "base/bits.h"
 
@@ -345,6 +346,7 @@ static void nvptx_product(emitter *e, const dot_instruction *row, const LLVMValu
   char text[160], constraints[96], letter[3];
   int n[3] = {product_words(row, DOT_A, (llrt_dtype)row->a), product_words(row, DOT_B, (llrt_dtype)row->b),
               product_words(row, DOT_ACC, (llrt_dtype)row->acc)};
+  if (row->ptx_84) LLVMGetOrInsertNamedMetadata(e->module, EMIT_PTX_84, strlen(EMIT_PTX_84));
   int at = 0, n_args = product_operand(e, (llrt_dtype)row->a, false, a, n[0], args, &letter[0]);
   n_args += product_operand(e, (llrt_dtype)row->b, false, b, n[1], args + n_args, &letter[1]);
   n_args += product_operand(e, (llrt_dtype)row->acc, true, acc, n[2], args + n_args, &letter[2]);

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "jit/compile/link.h"
 #include "jit/compile/machine.h"
+#include "jit/emit/emit.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
@@ -137,12 +138,17 @@ static llrt_status compile(LLVMModuleRef module, LLVMTargetMachineRef machine,
   return emit_machine_code(module, machine, target, emit, report, result);
 }
 
+/* What the module's instructions ask for; 0: nothing. */
+static int ptx_version(LLVMModuleRef module) {
+  return LLVMGetNamedMetadata(module, EMIT_PTX_84, sizeof EMIT_PTX_84 - 1) ? 84 : 0;
+}
+
 llrt_status jit_compile_module(LLVMModuleRef module, const plan_target *target, llrt_emit emit,
                                llrt_jit_result *result) {
   memset(result, 0, sizeof *result);
   diagnostics report = {0};
   LLVMTargetMachineRef machine;
-  llrt_status status = jit_machine_create(target, &machine);
+  llrt_status status = jit_machine_create(target, ptx_version(module), &machine);
   if (status == LLRT_OK) {
     LLVMContextRef context = LLVMGetModuleContext(module);
     LLVMContextSetDiagnosticHandler(context, note_diagnostic, &report);

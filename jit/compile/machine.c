@@ -6,6 +6,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct machine_row {
@@ -14,7 +15,7 @@ typedef struct machine_row {
 } machine_row;
 
 /* PTX versions are the lowest that know the target (sm_89: its conversions of 8-bit floats), so that the
- * oldest drivers take the text.
+ * oldest drivers take the text; modules with instructions that came later say so (EMIT_PTX_84).
  * x86-64-v4 as a processor prefers 256-bit vectors; plans count on whole 512-bit registers. */
 static const machine_row rows[] = {
     {"sm_80", "nvptx64-nvidia-cuda", "sm_80", "+ptx70"},
@@ -49,20 +50,22 @@ void jit_machine_init(void) {
   pthread_once(&once, register_targets);
 }
 
-llrt_status jit_machine_create(const plan_target *target, LLVMTargetMachineRef *machine) {
+llrt_status jit_machine_create(const plan_target *target, int ptx, LLVMTargetMachineRef *machine) {
   *machine = NULL;
   jit_machine_init();
   const machine_row *row = find_row(target->name);
   if (!row) return llrt_error(LLRT_UNSUPPORTED, "no code generation for target %s", target->name);
 
   LLVMTargetRef llvm_target;
+  char features[32];
+  snprintf(features, sizeof features, "+ptx%d", ptx);
   char *message = NULL;
   if (LLVMGetTargetFromTriple(row->triple, &llvm_target, &message)) {
     llrt_error(LLRT_UNSUPPORTED, "this LLVM cannot compile for %s: %s", target->name, message);
     LLVMDisposeMessage(message);
     return LLRT_UNSUPPORTED;
   }
-  *machine = LLVMCreateTargetMachine(llvm_target, row->triple, row->cpu, row->features,
+  *machine = LLVMCreateTargetMachine(llvm_target, row->triple, row->cpu, ptx ? features : row->features,
                                      LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
   if (!*machine) return llrt_error(LLRT_UNSUPPORTED, "LLVM refuses target %s", target->name);
   return LLRT_OK;

@@ -9,8 +9,9 @@
 /* Registers LLVM's targets, once in the process. Thread: any. */
 void jit_machine_init(void);
 
-/* Ownership: LLVMDisposeTargetMachine. Errors: UNSUPPORTED when this build of LLVM lacks the target. */
-llrt_status jit_machine_create(const plan_target *target, LLVMTargetMachineRef *machine);
+/* Ownership: LLVMDisposeTargetMachine. Errors: UNSUPPORTED when this build of LLVM lacks the target.
+ * ptx: the version of PTX text times 10, 0: the target's. */
+llrt_status jit_machine_create(const plan_target *target, int ptx, LLVMTargetMachineRef *machine);
 
 /* Gives a module the machine's triple and data layout. Emission wants them before its first alloca. */
 void jit_machine_adopt_module(LLVMTargetMachineRef machine, LLVMModuleRef module);

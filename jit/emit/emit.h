@@ -11,4 +11,7 @@
 llrt_status jit_emit_kernel(const plan_kernel *kernel, LLVMContextRef context, LLVMModuleRef *module,
                             char *message, size_t message_size);
 
+/* Named metadata of modules that want PTX 8.4, whatever their target's text begins with. */
+#define EMIT_PTX_84 "llrt_ptx_84"
+
 #endif

@@ -24,6 +24,7 @@
    types, size, .clocks = clocks_}
 #define TYPES(x, y, z) .a = x, .b = y, .acc = z
 #define TF32_SIZE .m = 4, .n = 3, .k = 3, .tf32 = true
+#define FP8_SIZE .m = 4, .n = 3, .k = 5, .ptx_84 = true
 #define SIZE(m_, n_, k_) .m = m_, .n = n_, .k = k_
 #define MMA_16(x, type)                                                                            \
   MMA("m16n8k16", "f32", x, x, "f32", "k0 m3 k3 | k1 k2 m0 m1 m2", "k0 k3 | k1 k2 n0 n1 n2", ACC_16X8, \
@@ -31,6 +32,9 @@
 #define MMA_8(d, x, y, c, type_x, type_y, type_d, where)                                         \
   MMA("m16n8k32", d, x, y, c, "k0 k1 m3 k4 | k2 k3 m0 m1 m2", "k0 k1 k4 | k2 k3 n0 n1 n2", ACC_16X8, \
       TYPES(type_x, type_y, type_d), SIZE(4, 3, 5), 2, where)
+#define MMA_FP8(x, y, type_x, type_y)                                                                         \
+  MMA("m16n8k32", "f32", x, y, "f32", "k0 k1 m3 k4 | k2 k3 m0 m1 m2", "k0 k1 k4 | k2 k3 n0 n1 n2", ACC_16X8,    \
+      TYPES(type_x, type_y, LLRT_F32), FP8_SIZE, 2, NVIDIA_FP8)
 
 /* AMD, "CDNA3 Instruction Set Architecture", matrix instructions, and AMD's matrix instruction calculator. */
 #define ACC_16X16 "m0 m1 | n0 n1 n2 n3 m2 m3"
@@ -64,10 +68,10 @@ static const dot_instruction instructions[] = {
     MMA_8("s32", "u8", "u8", "s32", LLRT_U8, LLRT_U8, LLRT_I32, NVIDIA_ALL),
     MMA_8("s32", "s8", "u8", "s32", LLRT_I8, LLRT_U8, LLRT_I32, NVIDIA_ALL),
     MMA_8("s32", "u8", "s8", "s32", LLRT_U8, LLRT_I8, LLRT_I32, NVIDIA_ALL),
-    MMA_8("f32", "e4m3", "e4m3", "f32", LLRT_E4M3, LLRT_E4M3, LLRT_F32, NVIDIA_FP8),
-    MMA_8("f32", "e5m2", "e5m2", "f32", LLRT_E5M2, LLRT_E5M2, LLRT_F32, NVIDIA_FP8),
-    MMA_8("f32", "e4m3", "e5m2", "f32", LLRT_E4M3, LLRT_E5M2, LLRT_F32, NVIDIA_FP8),
-    MMA_8("f32", "e5m2", "e4m3", "f32", LLRT_E5M2, LLRT_E4M3, LLRT_F32, NVIDIA_FP8),
+    MMA_FP8("e4m3", "e4m3", LLRT_E4M3, LLRT_E4M3),
+    MMA_FP8("e5m2", "e5m2", LLRT_E5M2, LLRT_E5M2),
+    MMA_FP8("e4m3", "e5m2", LLRT_E4M3, LLRT_E5M2),
+    MMA_FP8("e5m2", "e4m3", LLRT_E5M2, LLRT_E4M3),
     MFMA_16("f16", LLRT_F16),
     MFMA_16("bf16.1k", LLRT_BF16),
     MFMA("f32.16x16x4f32", "| m0 m1 m2 m3 k0 k1", "| n0 n1 n2 n3 k0 k1", ACC_16X16,

@@ -6,10 +6,6 @@
 #include "base/bits.h"
 #include "base/status.h"
 
-/* log2 slots: copies of three turns are under way while one is multiplied. */
-#define SLOT_BITS 2
-/* Shared memory that rings may take: two blocks of a multiprocessor. */
-#define RINGS_OF_SHARED 2
 
 static int tensor_of(const dot_draft *x, int operand) { return x->job->tensor[operand ? LLRT_DOT_B : LLRT_DOT_A]; }
 
@@ -91,7 +87,7 @@ static llrt_status plan_ring(dot_draft *x, int operand, bool *found) {
   LLRT_TRY(draft_value(kernel, &access.value, &ring->copied));
   LLRT_TRY(find_exchange(x, operand, ring->copied, access.vector, ring, &buffer, found));
   if (!*found) return LLRT_OK;
-  kernel->buffer[buffer].slots = SLOT_BITS;
+  kernel->buffer[buffer].slots = DOT_SLOT_BITS;
   ring->copy = (plan_step){.kind = PLAN_COPY, .tensor = (uint8_t)tensor, .in = (uint8_t)ring->copied,
                            .buffer = (uint8_t)buffer, .vector = (uint8_t)access.vector};
   ring->masked = ring->copy;
@@ -107,7 +103,7 @@ llrt_status dot_plan_rings(dot_draft *x) {
   if (found) {
     plan_buffer *second = &kernel->buffer[x->ring[1].copy.buffer];
     second->offset = plan_buffer_end(&kernel->buffer[x->ring[0].copy.buffer]);
-    found = plan_buffer_end(second) <= kernel->target.shared_bytes / RINGS_OF_SHARED;
+    found = plan_buffer_end(second) <= kernel->target.shared_bytes;
   }
   x->rings = found;
   if (found) return LLRT_OK;
@@ -127,7 +123,7 @@ static llrt_status copy_steps(dot_draft *x, int ahead) {
   return LLRT_OK;
 }
 
-#define AHEAD ((1 << SLOT_BITS) - 1)
+#define AHEAD ((1 << DOT_SLOT_BITS) - 1)
 
 llrt_status dot_open_rings(dot_draft *x) {
   for (int i = 0; i < AHEAD; i++) LLRT_TRY(copy_steps(x, i));

@@ -13,13 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks wanted: two on each multiprocessor of a large GPU; a few for every core. */
-#define GPU_BLOCKS 264
+/* Warps wanted: eight on each multiprocessor of a large GPU. Blocks: a few for every core. */
+#define GPU_WARPS 1056
 #define HOST_BLOCKS 64
 /* Turns of a share at least: a result's way through the workspace costs about as much. */
 #define LEAST_TURNS 8
-/* The longest M or N for which narrow tiles are made. */
+/* log2 of the longest M or N for which narrower tiles are made. */
 #define NARROW_BITS 4
+#define MIDDLE_BITS 6
 
 /* Regions of the workspace. */
 enum { REGION_PARTIAL, REGION_A, REGION_B, REGION_D };
@@ -90,6 +91,11 @@ static dot_job multiplying_job(const planner *p, bool partial) {
   return job;
 }
 
+/* Blocks wanted of a tile. */
+static int64_t blocks_of(const planner *p, const dot_shape *shape) {
+  return p->target->lanes_first ? HOST_BLOCKS : GPU_WARPS >> shape->warps;
+}
+
 static llrt_status multiply_stage(planner *p, const dot_shape *shape, bool split, plan_kernel *kernel, bool *divided) {
   dot_job job = multiplying_job(p, split);
   LLRT_TRY(dot_plan_kernel(&job, shape, split, p->target, p->options, kernel, divided));
@@ -102,7 +108,7 @@ static llrt_status multiply_stage(planner *p, const dot_shape *shape, bool split
   if (split) view_region(kernel, 1, REGION_PARTIAL, lacking(p, 1));
   else if (p->apart) view_region(kernel, 1, REGION_D, lacking(p, 1));
   if (!split) return LLRT_OK;
-  kernel->launch.walk.blocks = p->target->lanes_first ? HOST_BLOCKS : GPU_BLOCKS;
+  kernel->launch.walk.blocks = blocks_of(p, shape);
   kernel->launch.walk.least = LEAST_TURNS;
   kernel->launch.walk.results = (int64_t)1 << (shape->bits[DOT_DIM_M] + shape->bits[DOT_DIM_N]);
   return LLRT_OK;
@@ -233,10 +239,26 @@ static dot_shape host_tile(const planner *p) {
   return (dot_shape){.bits = {bytes == 64 ? 3 : 2, bits_log2(bytes / 2), 4}};
 }
 
-/* log2 K positions of a turn: 64 bytes of an operand, fewer where each lane multiplies by itself. */
+/* log2 K positions of a turn: a line of 128 bytes of an operand, half of one where there are no copies ahead; fewer
+ * where each lane multiplies by itself. */
 static int turn_bits(const planner *p) {
   int wide = bits_max(llrt_dtype_bits(p->desc->tensors[0].dtype), llrt_dtype_bits(p->desc->tensors[2].dtype));
-  return bits_min(9 - bits_log2(bits_max(wide, 8)), 6);
+  return 9 + p->target->async_copies - bits_log2(bits_max(wide, 8));
+}
+
+/* Warps of 64 x 64 results, so that fragments are read from shared memory at half the rate of what multiplies them;
+ * the largest tile whose rings fit. */
+static dot_shape matrix_tile(const planner *p, int warps) {
+  static const dot_shape tiles[] = {{{7, 8, 0}, 3}, {{7, 8, -1}, 3}, {{7, 7, -1}, 2}};
+  int least = 5 - (p->job.rule.compute == DOT_TF32), turn = turn_bits(p);
+  int wide = bits_max(llrt_dtype_bits(p->desc->tensors[0].dtype), llrt_dtype_bits(p->desc->tensors[2].dtype));
+  for (int i = 0; i < 3 && p->target->async_copies; i++) {
+    dot_shape shape = tiles[i];
+    shape.bits[DOT_DIM_K] = bits_max(turn + tiles[i].bits[DOT_DIM_K], least);
+    int64_t positions = ((int64_t)1 << shape.bits[0]) + ((int64_t)1 << shape.bits[1]);
+    if ((positions * wide / 8 << (shape.bits[DOT_DIM_K] + DOT_SLOT_BITS)) <= p->target->shared_bytes) return shape;
+  }
+  return (dot_shape){.bits = {7, 7, bits_max(turn, least)}, .warps = warps};
 }
 
 static dot_shape large_tile(const planner *p) {
@@ -246,15 +268,15 @@ static dot_shape large_tile(const planner *p) {
   if (!dot_has_matrices(&p->job, p->target))
     return (dot_shape){.bits = {6, 6, sum == LLRT_F32 || sum == LLRT_I32 ? 3 : 2}, .warps = warps};
   if (sum == LLRT_F64) return (dot_shape){.bits = {6, 6, 3}, .warps = warps};
-  return (dot_shape){.bits = {7, 7, bits_max(turn_bits(p), 5 - (p->job.rule.compute == DOT_TF32))}, .warps = warps};
+  return matrix_tile(p, warps);
 }
 
-/* For a short M (0) or N (1). */
-static dot_shape narrow_tile(const planner *p, int narrow) {
+/* For M (0) or N (1) of at most 2^bits. */
+static dot_shape narrow_tile(const planner *p, int narrow, int bits) {
   dot_shape shape = large_tile(p);
-  shape.bits[narrow] = NARROW_BITS;
+  shape.bits[narrow] = bits;
   if (!dot_has_matrices(&p->job, p->target)) return shape;
-  shape.bits[1 - narrow] = 6;
+  shape.bits[1 - narrow] = bits == NARROW_BITS ? 6 : 7;
   shape.warps = bits_min(shape.warps, 2);
   return shape;
 }
@@ -309,16 +331,15 @@ static int range_holds(const planner *p, const plan_range *range) {
   return along < 0 || (range->max_across && across < 0) ? 1 : holds;
 }
 
-/* Blocks share K; narrow: an axis of the range is short. *done: no other variant is needed. */
+/* Blocks share K; narrow: an axis that is no longer than the tile; -1: few tiles. *done: no other variant is needed. */
 static llrt_status add_split(planner *p, const dot_shape *shape, int narrow, bool *done) {
   int first = p->out->n_variants, holds;
-  int64_t blocks = p->target->lanes_first ? HOST_BLOCKS : GPU_BLOCKS;
   plan_kernel *kernel;
   bool divided;
   plan_range range = {.axes = 1u << (p->rank - 1), .min_along = (int64_t)2 * LEAST_TURNS << shape->bits[DOT_DIM_K],
-                      .max_across = blocks / 2 << (shape->bits[DOT_DIM_M] + shape->bits[DOT_DIM_N])};
+                      .max_across = blocks_of(p, shape) / 2 << (shape->bits[DOT_DIM_M] + shape->bits[DOT_DIM_N])};
   if (narrow >= 0) range = (plan_range){.min_elements = 0};
-  if (narrow >= 0) range.max_extent[p->rank - 3 + narrow] = 1 << NARROW_BITS;
+  if (narrow >= 0) range.max_extent[p->rank - 3 + narrow] = (int64_t)1 << shape->bits[narrow];
   holds = range_holds(p, &range);
   if (holds == 0) return LLRT_OK;
   LLRT_TRY(before_stages(p));
@@ -389,8 +410,12 @@ llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, c
   dot_shape shape = large_tile(&p);
   bool shares = !target->lanes_first && !p.rows; /* the first stage says how */
   for (int narrow = 0; narrow < 2 && !done && shares; narrow++) {
-    dot_shape tile = narrow_tile(&p, narrow);
+    dot_shape tile = narrow_tile(&p, narrow, NARROW_BITS);
     LLRT_TRY(add_split(&p, &tile, narrow, &done));
+  }
+  if (!done && shares && shape.bits[0] > MIDDLE_BITS) {
+    dot_shape tile = narrow_tile(&p, 0, MIDDLE_BITS);
+    LLRT_TRY(add_split(&p, &tile, 0, &done));
   }
   if (!done && shares) LLRT_TRY(add_split(&p, &shape, -1, &done));
   /* On the host lanes take the longer axis, and rows that are not there cost as much as others. */

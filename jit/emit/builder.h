@@ -417,6 +417,9 @@ void emit_steps(emitter *e, int first, int n);
 /* emit_walk.c: a walk; steps as in a later turn of it, where the block has that. */
 void emit_walk(emitter *e, int at);
 void emit_later_turn(emitter *e, int at);
+/* What a loop carries: value out is in, coming from block `before`; then what the body made as `last`. */
+void emit_carry_value(emitter *e, int in, int out, LLVMBasicBlockRef before);
+void emit_close_value(emitter *e, int out, int last, LLVMBasicBlockRef latch);
 
 /* ---- steps: one file each ---- */
 void emit_load_step(emitter *e, const plan_step *step);          /* access.c */

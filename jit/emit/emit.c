@@ -50,9 +50,6 @@ static void emit_if_present(emitter *e, int at) {
   emit_close_guard(e, next);
 }
 
-static void carry_words(emitter *e, int in, int out, LLVMBasicBlockRef before);
-static void close_words(emitter *e, int out, int last, LLVMBasicBlockRef latch);
-
 static void emit_loop(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at], *last = step + step->body;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
@@ -65,7 +62,7 @@ static void emit_loop(emitter *e, int at) {
   if (outer)
     e->iteration = LLVMBuildOr(
         e->builder, LLVMBuildShl(e->builder, outer, emit_i64(e, step->iterations), ""), counter, "");
-  if (step->joins) carry_words(e, step->in, step->out, before);
+  if (step->joins) emit_carry_value(e, step->in, step->out, before);
   emit_steps(e, at + 1, step->body);
   LLVMValueRef next = LLVMBuildAdd(e->builder, counter, emit_i64(e, 1), "");
   LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntULT, next,
@@ -74,7 +71,7 @@ static void emit_loop(emitter *e, int at) {
   LLVMBuildCondBr(e->builder, more, body, done);
   LLVMAddIncoming(counter, &zero, &before, 1);
   LLVMAddIncoming(counter, &next, &latch, 1);
-  if (step->joins) close_words(e, step->out, last->out, latch);
+  if (step->joins) emit_close_value(e, step->out, last->out, latch);
   LLVMPositionBuilderAtEnd(e->builder, done);
   if (step->joins) memcpy(e->value[step->out], e->value[last->out], sizeof(emit_words));
   e->iteration = outer;

@@ -22,11 +22,11 @@ static void carry_words(emitter *e, LLVMValueRef *words, int n, LLVMValueRef *fi
   }
 }
 
-static void carry_value(emitter *e, int in, int out, LLVMBasicBlockRef before) {
+void emit_carry_value(emitter *e, int in, int out, LLVMBasicBlockRef before) {
   carry_words(e, e->value[out], emit_word_count(&e->kernel->value[out]), e->value[in], before);
 }
 
-static void close_value(emitter *e, int out, int last, LLVMBasicBlockRef latch) {
+void emit_close_value(emitter *e, int out, int last, LLVMBasicBlockRef latch) {
   for (int i = 0; i < emit_word_count(&e->kernel->value[out]); i++)
     LLVMAddIncoming(e->value[out][i], &e->value[last][i], &latch, 1);
 }
@@ -73,7 +73,7 @@ static void load_ahead(walker *w, LLVMValueRef turn) {
 /* Phis for what is loaded before the walk. */
 static void carry_early(walker *w, LLVMBasicBlockRef before) {
   for (int i = 0; i < w->step->ahead; i++)
-    if (early_value(w, i) >= 0) carry_value(w->e, early_value(w, i), early_value(w, i), before);
+    if (early_value(w, i) >= 0) emit_carry_value(w->e, early_value(w, i), early_value(w, i), before);
 }
 
 /* The next turn's loads, behind which this turn's are back under their numbers; next: words by value. */
@@ -117,8 +117,8 @@ void emit_walk(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, head);
   LLVMValueRef turn = LLVMBuildPhi(e->builder, e->i64, "turn");
   LLVMAddIncoming(turn, &w.begin, &before, 1);
-  if (!step->bare) carry_value(e, step->in, step->out, before);
-  if (step->pairs) carry_value(e, step->index_in, step->index_out, before);
+  if (!step->bare) emit_carry_value(e, step->in, step->out, before);
+  if (step->pairs) emit_carry_value(e, step->index_in, step->index_out, before);
   carry_early(&w, before);
   LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, turn, w.end, "");
   LLVMBuildCondBr(e->builder, more, body, done);
@@ -133,8 +133,8 @@ void emit_walk(emitter *e, int at) {
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, head);
   LLVMAddIncoming(turn, &after, &latch, 1);
-  if (!step->bare) close_value(e, step->out, last->out, latch);
-  if (step->pairs) close_value(e, step->index_out, last->index_out, latch);
+  if (!step->bare) emit_close_value(e, step->out, last->out, latch);
+  if (step->pairs) emit_close_value(e, step->index_out, last->index_out, latch);
   close_early(&w, next, latch);
   LLVMPositionBuilderAtEnd(e->builder, done);
   e->grid = w.grid;

@@ -109,6 +109,9 @@ bool dot_acts(const dot_draft *x);
 /* Whether there are matrix instructions for the job, of which tiles are to be made. */
 bool dot_has_matrices(const dot_job *job, const plan_target *target);
 
+/* Whether sums of a turn are kept apart from those of all turns (dot_types.short_sums). */
+bool dot_sums_short(const dot_job *job, const plan_target *target);
+
 /* dot_kernel.c: plans one. *divided: the storages have no common refinement, and there is none. */
 llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *shape, bool split, const plan_target *target,
                             const plan_options *options, plan_kernel *kernel, bool *divided);

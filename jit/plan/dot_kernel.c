@@ -95,6 +95,11 @@ static int list_types(const dot_job *job, const plan_target *target, dot_types l
   return n;
 }
 
+bool dot_sums_short(const dot_job *job, const plan_target *target) {
+  dot_types types[4];
+  return list_types(job, target, types) > 0 && types[0].short_sums && target->async_copies;
+}
+
 bool dot_has_matrices(const dot_job *job, const plan_target *target) {
   dot_types types[4];
   int n = list_types(job, target, types);

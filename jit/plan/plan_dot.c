@@ -246,14 +246,14 @@ static int turn_bits(const planner *p) {
   return 9 + p->target->async_copies - bits_log2(bits_max(wide, 8));
 }
 
-/* Warps of 64 x 64 results, so that fragments are read from shared memory at half the rate of what multiplies them;
+/* Warps of 64 x 64 results (half of that where there are sums of turns beside), so that fragments are read from shared memory at half the rate of what multiplies them;
  * the largest tile whose rings fit. */
 static dot_shape matrix_tile(const planner *p, int warps) {
-  static const dot_shape tiles[] = {{{7, 8, 0}, 3}, {{7, 8, -1}, 3}, {{7, 7, -1}, 2}};
+  static const dot_shape tiles[] = {{{7, 8, 0}, 3}, {{7, 8, -1}, 3}, {{7, 7, -1}, 2}}, twice = {{7, 7, 0}, 3};
   int least = 5 - (p->job.rule.compute == DOT_TF32), turn = turn_bits(p);
   int wide = bits_max(llrt_dtype_bits(p->desc->tensors[0].dtype), llrt_dtype_bits(p->desc->tensors[2].dtype));
   for (int i = 0; i < 3 && p->target->async_copies; i++) {
-    dot_shape shape = tiles[i];
+    dot_shape shape = dot_sums_short(&p->job, p->target) && i == 0 ? twice : tiles[i];
     shape.bits[DOT_DIM_K] = bits_max(turn + tiles[i].bits[DOT_DIM_K], least);
     int64_t positions = ((int64_t)1 << shape.bits[0]) + ((int64_t)1 << shape.bits[1]);
     if ((positions * wide / 8 << (shape.bits[DOT_DIM_K] + DOT_SLOT_BITS)) <= p->target->shared_bytes) return shape;

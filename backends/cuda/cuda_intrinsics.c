@@ -400,12 +400,15 @@ static void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes
   assemble_in_order(e, text, present ? "r,l,r,~{memory}" : "r,l,~{memory}", args, present ? 3 : 2);
 }
 
-static void nvptx_end_copies(emitter *e) { assemble_in_order(e, "cp.async.commit_group;", "~{memory}", NULL, 0); }
+/* Of all lanes: a copy of the instruction in each of two branches would make two groups of a warp. */
+static void nvptx_end_copies(emitter *e) {
+  assemble_together(e, "cp.async.commit_group;", "~{memory}", LLVMVoidTypeInContext(e->context), NULL, 0);
+}
 
 static void nvptx_await_copies(emitter *e, int groups) {
   char text[40];
   snprintf(text, sizeof text, "cp.async.wait_group %d;", groups);
-  assemble_in_order(e, text, "~{memory}", NULL, 0);
+  assemble_together(e, text, "~{memory}", LLVMVoidTypeInContext(e->context), NULL, 0);
 }
 
 /* ---- clusters ---- */

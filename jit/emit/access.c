@@ -541,6 +541,17 @@ void emit_shared_load_step(emitter *e, const plan_step *step) {
 
 /* ---- copies ---- */
 
+/* i1: whether the warp has something to copy of its own; NULL: all have. Lanes that hold copies copy the same once
+ * more: warps stay together. */
+static LLVMValueRef warp_copies(emitter *e, const plan_value *value) {
+  uint64_t idle = 0;
+  for (int i = 0; i < plan_value_bits(value, PLAN_WARP); i++)
+    if (plan_value_columns(value, PLAN_WARP)[i] == 0) idle |= 1ull << i;
+  if (idle == 0) return NULL;
+  LLVMValueRef number = LLVMBuildAnd(e->builder, e->warp, emit_i32(e, (int64_t)idle), "");
+  return LLVMBuildICmp(e->builder, LLVMIntEQ, number, emit_i32(e, 0), "");
+}
+
 void emit_copy_step(emitter *e, const plan_step *step) {
   access a = {.step = step, .value = &e->kernel->value[step->in], .vector = step->vector, .load = true};
   const plan_value *value = a.value;
@@ -548,7 +559,7 @@ void emit_copy_step(emitter *e, const plan_step *step) {
   int n = plan_value_bits(value, PLAN_REGISTER);
   plan_value_spread(e->kernel, value, &a.addresses);
   a.value = &a.addresses;
-  LLVMBasicBlockRef next = emit_open_guard(e, emit_is_first_copy(e, value));
+  LLVMBasicBlockRef next = emit_open_guard(e, warp_copies(e, value));
   emit_place_tensor(e, a.value, step->tensor, &a.place);
   emit_place_buffer(e, value, step->buffer, &buffer);
   bool found = plan_access_positions(a.value, &a.place.map, PLAN_REGISTER, a.vector, a.position);

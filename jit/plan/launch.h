@@ -5,7 +5,7 @@
 
 #include <llrt/op.h>
 
-#define PLAN_MAX_ARGS 48
+#define PLAN_MAX_ARGS 64
 #define PLAN_MAX_GRID 20
 #define PLAN_MAX_REGIONS 4
 #define PLAN_DESTINATION 1 /* the tensor that a convert writes */

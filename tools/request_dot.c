@@ -64,8 +64,12 @@ static int read_operands(const request_dot_options *given, request_dot *r) {
     if (code == TOOL_DONE && !names[i] && dtype && llrt_dtype_parse(dtype, &a->dtype) != LLRT_OK)
       code = tool_refuse_library(i ? "--dtype-b" : "--dtype-a");
     if (code == TOOL_DONE && names[i]) code = take_type(a, dtype, LLRT_U8, LLRT_U16);
+    const char *layout = given->values[REQUEST_LAYOUT_A + i];
+    request brought; /* the shape that a literal has */
+    bool literal = !n && layout && request_take_shape_of(layout, &brought);
     if (code == TOOL_DONE)
-      code = describe(r, roles[i], i ? "B" : "A", given->values[REQUEST_LAYOUT_A + i], 2, n ? shape[i] : NULL);
+      code = describe(r, roles[i], i ? "B" : "A", layout, literal ? brought.rank : 2,
+                      n ? shape[i] : literal ? brought.shape : NULL);
     if (code != TOOL_DONE) return code;
   }
   return TOOL_DONE;

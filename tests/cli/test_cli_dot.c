@@ -66,6 +66,24 @@ Test(cli_dot, two_matrices) {
   }
 }
 
+Test(cli_dot, a_literal_brings_its_shape) {
+  float x[3][8], w[4][8];
+  for (int i = 0; i < 24; i++) x[i / 8][i % 8] = (float)(i % 5 - 2);
+  for (int i = 0; i < 32; i++) w[i / 8][i % 8] = (float)(i % 7 - 3);
+  write_array("x.npy", LLRT_F32, 2, (int64_t[]){3, 8}, x);
+  write_array("w.npy", LLRT_F32, 1, (int64_t[]){32}, w);
+  array d = multiplied("dot x.npy w.npy --layout-b '{offset: [[1,0],[2,0],[4,0],[0,1],[0,2]]} -> [dim0:8, dim1:4]' "
+                       "--device host -o d.npy");
+  cr_assert(d.rank == 2 && d.shape[0] == 3 && d.shape[1] == 4);
+  for (int m = 0; m < 3; m++)
+    for (int n = 0; n < 4; n++) {
+      float sum = 0;
+      for (int k = 0; k < 8; k++) sum += x[m][k] * w[n][k];
+      cr_expect_eq(((float *)d.data)[m * 4 + n], sum);
+    }
+  array_destroy(&d);
+}
+
 Test(cli_dot, edges) {
   float line[N];
   write_inputs();

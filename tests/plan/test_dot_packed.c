@@ -272,3 +272,65 @@ Test(dot_packed, emulated) {
   }
   llrt_context_destroy(&context);
 }
+
+/* What llrt_dot_pack names: printed and parsed it stays what it is, and a convert with its map packs. */
+Test(dot_packed, packing) {
+  static trial t;
+  static const problem of = {4, 64, 512, LLRT_BF16, LLRT_F32, false, MXFP4(120, 127), true};
+  const llrt_dot_pack_params what = {.dtype = LLRT_E2M1, .scale = LLRT_E8M0, .group = {32}};
+  llrt_dot_packing packing;
+  char text[2048];
+  cr_assert_eq(llrt_dot_pack(&what, "sm_90a", LLRT_DOT_B, &packing), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < 2; i++) {
+    llrt_storage parsed;
+    size_t length;
+    cr_assert_eq(llrt_storage_print(&packing.storages[i], text, sizeof text, &length), LLRT_OK);
+    cr_assert_eq(llrt_storage_parse(text, 2, NULL, &parsed), LLRT_OK, "%s: %s", text, llrt_last_error());
+    cr_expect(llrt_storage_equal(&parsed, &packing.storages[i]), "%s", text);
+  }
+  make(&t, &of);
+  uint8_t *rows = zeros(of.k * of.n / 2), *packed = zeros(t.value_binding.span / 2);
+  for (int64_t k = 0; k < of.k; k++)
+    for (int64_t n = 0; n < of.n; n++) {
+      int64_t at = llrt_storage_offset(&t.values, &t.value_binding, (int64_t[]){k, n});
+      put_nibble(rows, k * of.n + n, ((uint8_t *)t.b.data)[at / 2] >> (at % 2 * 4) & 15);
+    }
+  permute_words(&t, false);
+  llrt_context *context;
+  llrt_device *device;
+  cr_assert_eq(llrt_context_create(NULL, &context), LLRT_OK);
+  cr_assert_eq(llrt_device_open(context, "host", NULL, &device), LLRT_OK);
+  llrt_tensor from = t.b, to = t.b;
+  from.storage = NULL, from.data = rows, to.data = packed, from.device = to.device = device;
+  to.storage = &packing.storages[0];
+  const llrt_convert_params params = {.n_maps = packing.n_maps, .maps = {packing.map}};
+  cr_assert_eq(llrt_convert_into(&from, &to, &params, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_expect(memcmp(packed, t.b.data, (size_t)t.value_binding.span / 2) == 0);
+  free(rows);
+  free(packed);
+  drop(&t);
+  llrt_device_close(&device);
+  llrt_context_destroy(&context);
+}
+
+Test(dot_packed, refused) {
+  static const struct {
+    llrt_dot_pack_params what;
+    const char *target, *words;
+    llrt_dot_role operand;
+  } rows[] = {
+      {{LLRT_E4M3, LLRT_E8M0, {32, 1}}, "sm_90a", "elements of type e4m3", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E4M3, {32, 1}}, "sm_90a", "scales of type e4m3", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {24, 1}}, "sm_90a", "groups of 24 x 1", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {16, 1}}, "sm_90a", "groups of 16 along K", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {32, 2}}, "sm_90a", "groups of 32 x 2", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {32, 1}}, "gfx942", "gfx942 has no kernels", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {32, 1}}, "sm_90a", "only operand B", LLRT_DOT_A},
+      {{LLRT_E2M1, LLRT_E8M0, {32, 1}}, "vax", "vax", LLRT_DOT_B},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    llrt_dot_packing packing;
+    cr_expect_neq(llrt_dot_pack(&rows[i].what, rows[i].target, rows[i].operand, &packing), LLRT_OK, "row %d", (int)i);
+    cr_expect(strstr(llrt_last_error(), rows[i].words), "row %d: %s", (int)i, llrt_last_error());
+  }
+}

@@ -9,7 +9,7 @@
 
 static const char *const nvptx[] = {"sm_80", "sm_89", "sm_90a"};
 static const char *const amdgpu[] = {"gfx90a", "gfx942"};
-static const char *const host[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+static const char *const host[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"};
 static const llrt_dtype widths[] = {LLRT_B8, LLRT_B16, LLRT_B32, LLRT_B64};
 
 typedef struct conversion {
@@ -198,7 +198,7 @@ static void check_elf(const plan_kernel *kernel, const llrt_jit_result *result) 
 
 Test(kernels, host_objects_for_every_level) {
   int seen[PLAN_LOOP + 1] = {0};
-  compile_all(host, 3, check_elf, seen);
+  compile_all(host, 4, check_elf, seen);
   expect_all_steps(seen);
 }
 

@@ -27,7 +27,7 @@ typedef struct backend_launch {
                       may start as soon as that allows it */
   int64_t blocks;  /* > 0, < 2^31 */
   int32_t threads; /* of a block */
-  int32_t block_bytes; /* what a block writes; 0: not known */
+  int32_t block_bytes; /* what a block moves; 0: not known */
   int32_t shared_bytes; /* of a block, less than the kernel may use; 0: all of that */
   int32_t n_args;
   const uint64_t *args; /* one 64-bit kernel parameter each */

@@ -26,6 +26,8 @@
 /* log2 positions along an axis of unknown extent that a narrow tile takes: shapes above half of that run
  * tiled. */
 #define THIN_BITS 5
+/* What a block that walks is taken to move: enough for a thread of the host's, however few blocks there are. */
+#define WALK_BYTES (1 << 20)
 /* log2 masked accesses of one thread beyond which a loop over elements takes their place: each is a branch. */
 #define MASKED_MAX_ACCESSES 5
 
@@ -61,6 +63,7 @@ void draft_finish(plan_kernel *kernel) {
     kernel->launch.shared_bytes = bits_max(kernel->launch.shared_bytes, plan_buffer_end(&kernel->buffer[i]));
   plan_cost_kernel(kernel);
   if (!kernel->flat) kernel->launch.block_bytes = kernel->cost.tile_bytes;
+  if (kernel->launch.walk.n > 0) kernel->launch.block_bytes = WALK_BYTES;
 }
 
 /* ---- the tiled kernel ---- */

@@ -198,7 +198,7 @@ static int rest_bits(const draft *d, int i, int most) {
   }
   if (d->count[i] > 0) {
     int bits = useful_bits(d->count[i], most), all = ceil_log2(d->count[i]);
-    bool fits = all <= most && (int64_t)5 << all <= 8 * d->count[i];
+    bool fits = all <= most && (int64_t)5 << all <= 9 * d->count[i];
     return fits && !d->kernel->target.lanes_first && is_short_row(d, i, bits) ? all : bits;
   }
   return bits_min(most, ceil_log2(bits_ceil_div(d->written[digit->axis].most, digit->step)));

@@ -92,6 +92,8 @@ typedef struct emit_target_ops {
    * targets have none (and their rows of jit/plan/dot_instruction.c are of other targets). */
   void (*product)(emitter *e, const dot_instruction *row, const LLVMValueRef *a, const LLVMValueRef *b,
                   LLVMValueRef *acc);
+  /* Lanes of a warp that masks parted come together, as product wants them. NULL: they need not. */
+  void (*meet_warp)(emitter *e);
   /* Words of two f16 or bf16: a * b + c, rounded once, subnormal numbers kept. c NULL: a * b. NULL: never. */
   LLVMValueRef (*multiply_pair)(emitter *e, llrt_dtype type, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 } emit_target_ops;

@@ -71,6 +71,7 @@ void emit_dot_step(emitter *e, const plan_step *step) {
   const plan_value *acc = p.value[DOT_ACC];
   int n_words = 1 << (plan_value_bits(acc, PLAN_REGISTER) - acc->word);
   memcpy(p.words[DOT_ACC], e->value[step->with], (size_t)n_words * sizeof(LLVMValueRef));
+  if (p.tiling.row->family != DOT_FMA && e->ops->meet_warp) e->ops->meet_warp(e);
   for (uint64_t sum = 0; sum < 1ull << p.tiling.n_sum; sum++)
     for (uint64_t out = 0; out < 1ull << p.tiling.n_out; out++) {
       if (p.tiling.row->family == DOT_FMA) emit_multiply_add(&p, out, sum);

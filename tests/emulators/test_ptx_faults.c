@@ -73,9 +73,9 @@ static const struct {
     {"a warp that never comes", "mov.u64 %d0, 0; setp.lt.u32 %p4, %r9, 32;"
      "@%p4 st.global.u64 [%d31], %d0; @%p4 ret; bar.sync 0;", 64, EMU_BARRIER, UNUSED, "bar.sync"},
     {"a shuffle in one branch", "mov.u64 %d0, 0; setp.lt.u32 %p4, %r8, 16; @%p4 bra X;"
-     "shfl.sync.idx.b32 %r4, %r8, 3, 31, -1; X:", 32, EMU_BARRIER, UNUSED, "shfl"},
+     "shfl.sync.idx.b32 %r4, %r8, 3, 31, -1; X:", 32, EMU_UNDEFINED, UNUSED, "shfl"},
     {"a reduction in one branch", "mov.u64 %d0, 0; setp.lt.u32 %p4, %r8, 16; @%p4 bra X;"
-     "redux.sync.add.s32 %r4, %r8, -1; X:", 32, EMU_BARRIER, UNUSED, "redux"},
+     "redux.sync.add.s32 %r4, %r8, -1; bra Y; X: bar.sync 0; Y:", 32, EMU_BARRIER, UNUSED, "bar.sync"},
     {"trap", "mov.u64 %d0, 0; trap;", 32, EMU_LIMIT, 0, "trap"},
     /* what is unknown */
     {"opcode", "frobnicate.u32 %r0, %r1;", 32, EMU_UNKNOWN, UNUSED, ""},

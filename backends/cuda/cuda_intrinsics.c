@@ -87,9 +87,16 @@ static void nvptx_meet_warp(emitter *e) {
   emit_intrinsic(e, "llvm.nvvm.bar.warp.sync", NULL, 0, &all, 1);
 }
 
+/* Whether lanes may come apart on the way to a barrier: by masks in a walk, or where each looks for its element. */
+static bool parts_lanes(const plan_kernel *kernel) {
+  bool parts = kernel->walk.n_places > 0;
+  for (int i = 0; i < kernel->n_steps; i++) parts |= kernel->step[i].kind == PLAN_GATHER;
+  return parts;
+}
+
 /* Of the cluster: arrive releases, wait acquires, by default. */
 static void nvptx_barrier(emitter *e) {
-  if (e->kernel->walk.n_places > 0) nvptx_meet_warp(e);
+  if (parts_lanes(e->kernel)) nvptx_meet_warp(e);
   if (e->kernel->cluster_bits == 0) {
     emit_intrinsic(e, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
     return;

@@ -94,6 +94,10 @@ static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
   }
   uint32_t threads = run->grid->threads - (uint32_t)warp->index * PTX_LANES;
   uint32_t all = threads >= PTX_LANES ? PTX_FULL : (1u << threads) - 1;
+  if (mask == warp->active && mask != warp->alive && ptx_wait_for_others(warp)) {
+    run->by_class[PTX_BARRIER]--;
+    return true;
+  }
   if (mask != all) {
     return ptx_fault(run, warp, op, __builtin_ctz(all & ~mask), EMU_BARRIER,
                      "lanes 0x%08x of the warp's 0x%08x come to this barrier", mask, all);
@@ -104,8 +108,8 @@ static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
   return true;
 }
 
-/* Lanes that come before others of the members wait for them. A barrier of the block does not bring lanes together
- * (PTX ISA, bar.sync: aligned), on hardware either: what wants all of a warp comes behind this one. */
+/* Lanes that come before others of the members wait for them. On hardware a barrier of the block does not bring lanes
+ * together, as it does here: what wants all of a warp has this one before it. */
 static bool run_warp_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   uint32_t members = (uint32_t)warp->value[ptx_reg(op, 0, 0)][__builtin_ctz(mask)];
   if (mask == warp->active && (members & warp->alive & ~mask) && ptx_wait_for_others(warp)) {

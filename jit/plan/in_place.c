@@ -119,7 +119,7 @@ static int staging_unit(const draft *d, const panel_digits *digits, int64_t size
 static llrt_status choose_panel(draft *d, const panel_digits *digits) {
   int64_t sizes[PLAN_MAX_DIGITS + 1], least = 0;
   int n = list_sizes(digits, sizes), bits = d->kernel->tensor_bits[0], together = bits_max(8 / bits, 1);
-  plan_panel *chosen = &d->kernel->panel, panel;
+  plan_panel *chosen = &d->kernel->panel, panel = {.positions = 0};
   for (int i = 0; i < n; i++) {
     if (sizes[i] >= INT64_MAX / 16 || !is_panel(digits, sizes[i], together, &panel)) continue;
     int64_t bytes = panel.elements * bits / 8;

@@ -258,7 +258,8 @@ Test(dot_packed, emulated) {
   static trial t;
   static const char *const names[] = {"cuda-emu:sm_90a", "cuda-emu:sm_80"};
   llrt_context *context;
-  cr_assert_eq(llrt_context_create(NULL, &context), LLRT_OK);
+  const llrt_context_params with = {.jit_library = LLRT_TEST_JIT_LIBRARY};
+  cr_assert_eq(llrt_context_create(&with, &context), LLRT_OK);
   for (int n = 0; n < 2; n++) {
     llrt_device *device;
     cr_assert_eq(llrt_device_open(context, names[n], NULL, &device), LLRT_OK, "%s", llrt_last_error());
@@ -298,7 +299,8 @@ Test(dot_packed, packing) {
   permute_words(&t, false);
   llrt_context *context;
   llrt_device *device;
-  cr_assert_eq(llrt_context_create(NULL, &context), LLRT_OK);
+  const llrt_context_params with = {.jit_library = LLRT_TEST_JIT_LIBRARY};
+  cr_assert_eq(llrt_context_create(&with, &context), LLRT_OK);
   cr_assert_eq(llrt_device_open(context, "host", NULL, &device), LLRT_OK);
   llrt_tensor from = t.b, to = t.b;
   from.storage = NULL, from.data = rows, to.data = packed, from.device = to.device = device;

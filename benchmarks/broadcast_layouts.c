@@ -4,6 +4,7 @@
 
 #include "harness.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static void add(layout_list *list, const char *kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 static void add(layout_list *list, const char *kind, const char *format, ...) {
+  assert(list->n < BROADCAST_LAYOUTS);
   broadcast_layout *made = &list->at[list->n++];
   va_list values;
   made->kind = kind;

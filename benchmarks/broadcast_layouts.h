@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-enum { BROADCAST_TEXT = 1200, BROADCAST_LAYOUTS = 32 };
+enum { BROADCAST_TEXT = 1200, BROADCAST_LAYOUTS = 40 };
 
 typedef struct broadcast_layout {
   const char *kind;          /* "blocked", "mma", "mma input", "sliced blocked", ..., "custom" */

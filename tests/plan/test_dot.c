@@ -5,7 +5,9 @@
 
 #include "base/bits.h"
 #include "jit/plan/dot_instruction.h"
+#include "flat_run.h"
 #include "tests/number_reference.h"
+#include "tests/open_device.h"
 
 #include <llrt/llrt.h>
 
@@ -94,11 +96,10 @@ static int64_t fill(const plan_dot_tile *tile) {
     put(tile->a, bytes[0], i, values[0][i]);
     put(tile->b, bytes[2], i, values[2][i]);
   }
-  memset(bytes[1], 0xEE, sizeof bytes[1]);
   return TILES * size;
 }
 
-static bool check(const plan_dot_tile *tile, const char *what) {
+static bool same(const plan_dot_tile *tile, const char *what) {
   int64_t size = (int64_t)1 << plan_dot_tile_bits(tile), m = 1 << tile->m, n = 1 << tile->n, k = 1 << tile->k;
   for (int64_t t = 0; t < TILES; t++)
     for (int64_t i = 0; i < m * n; i++) {
@@ -125,22 +126,12 @@ static void describe(const plan_dot_tile *tile, const char *target, char *what, 
            tile->choice);
 }
 
-static void make_tensors(const plan_dot_tile *tile, int64_t elements, llrt_storage *storage, llrt_tensor tensor[3]) {
-  const llrt_dtype dtypes[3] = {tile->a, tile->d, tile->b};
-  llrt_storage_row_major(1, storage);
-  for (int t = 0; t < 3; t++)
-    tensor[t] = (llrt_tensor){.dtype = dtypes[t], .rank = 1, .shape = {elements}, .storage = storage, .data = bytes[t]};
-}
-
-static void interpret(const plan_dot_tile *tile, const char *what) {
-  llrt_storage storage;
-  llrt_storage_binding binding[3];
-  llrt_tensor tensor[3];
-  make_tensors(tile, fill(tile), &storage, tensor);
-  for (int t = 0; t < 3; t++)
-    cr_assert_eq(llrt_storage_bind(&storage, 1, tensor[t].shape, tensor[t].strides, &binding[t]), LLRT_OK);
-  cr_assert_eq(plan_interpret(&kernel, tensor, binding, 3), LLRT_OK, "%s: %s", what, llrt_last_error());
-  cr_assert(check(tile, what), "%s", what);
+static void check(const plan_dot_tile *tile, llrt_device *device, const llrt_op *op, const char *what) {
+  const flat_array arrays[] = {{tile->a, bytes[0]}, {tile->d, bytes[1]}, {tile->b, bytes[2]}};
+  int64_t elements = fill(tile);
+  if (op) flat_run(device, op, arrays, 3, elements, what);
+  else flat_interpret(&kernel, arrays, 3, elements, what);
+  cr_assert(same(tile, what), "%s", what);
 }
 
 /* Every way of sharing that there is, for a shape that all of the target's instructions divide. */
@@ -159,7 +150,7 @@ Test(dot, every_way, .timeout = 300) {
         llrt_status status = plan_dot_tile_make(&tile, &target, NULL, &kernel);
         if (status == LLRT_UNSUPPORTED) continue;
         cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
-        interpret(&tile, what);
+        check(&tile, NULL, NULL, what);
         for (int i = 0; i < kernel.n_steps; i++)
           if (kernel.step[i].kind == PLAN_DOT) used[kernel.step[i].instruction] = true;
         ran++;
@@ -185,7 +176,7 @@ Test(dot, every_shape, .timeout = 300) {
       refused += status == LLRT_UNSUPPORTED;
       if (status == LLRT_UNSUPPORTED) continue;
       cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
-      interpret(&tile, what);
+      check(&tile, NULL, NULL, what);
       ran++;
     }
   }
@@ -194,25 +185,6 @@ Test(dot, every_shape, .timeout = 300) {
 }
 
 /* ---- compiled ---- */
-
-static void run(llrt_device *device, const llrt_op *op, const plan_dot_tile *tile, const char *what) {
-  llrt_storage storage;
-  llrt_tensor tensor[3];
-  int64_t elements = fill(tile);
-  make_tensors(tile, elements, &storage, tensor);
-  for (int t = 0; t < 3; t++) {
-    size_t size = (size_t)(elements * llrt_dtype_bits(tensor[t].dtype) / 8);
-    tensor[t].device = device;
-    cr_assert_eq(llrt_memory_allocate(device, size, &tensor[t].data), LLRT_OK);
-    llrt_memory_copy(device, tensor[t].data, bytes[t], size, LLRT_COPY_TO_DEVICE, NULL);
-  }
-  cr_assert_eq(llrt_op_run(op, NULL, tensor, 3, NULL), LLRT_OK, "%s: %s", what, llrt_last_error());
-  size_t size = (size_t)(elements * llrt_dtype_bits(tile->d) / 8);
-  llrt_memory_copy(device, bytes[1], tensor[1].data, size, LLRT_COPY_FROM_DEVICE, NULL);
-  cr_assert_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s: %s", what, llrt_last_error());
-  cr_assert(check(tile, what), "%s", what);
-  for (int t = 0; t < 3; t++) llrt_memory_free(device, tensor[t].data);
-}
 
 static void compile(llrt_device *device, const char *name, const types *t, int m, int n, int k, int warps, int choice) {
   char what[200];
@@ -223,31 +195,21 @@ static void compile(llrt_device *device, const char *name, const types *t, int m
   llrt_status status = llrt_dot_tile_op_make(device, &tile, NULL, &kernel, &op);
   if (status == LLRT_UNSUPPORTED) return;
   cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
-  run(device, op, &tile, what);
+  check(&tile, device, op, what);
   llrt_op_destroy(&op);
 }
 
 static void compile_all(const char *name, bool host) {
-  llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
-  llrt_context *context;
-  llrt_device *device;
-  cr_assert_eq(llrt_context_create(&params, &context), LLRT_OK);
-  llrt_status status = llrt_device_open(context, name, NULL, &device);
-  if (status == LLRT_UNAVAILABLE) {
-    llrt_context_destroy(&context);
-    cr_skip_test("%s", llrt_last_error());
-  }
-  cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
+  opened_device at = open_device_or_skip(name);
   for (int w = 0; w < TYPES; w++)
     for (int choice = 1; choice <= (host ? 1 : 3); choice += 2)
-      compile(device, name, &all_types[w], host ? 3 : 5, host ? 4 : 5, host ? 3 : 5, 1, choice);
+      compile(at.device, name, &all_types[w], host ? 3 : 5, host ? 4 : 5, host ? 3 : 5, 1, choice);
   for (int i = 0; i < 24; i++) {
     int limit = host ? 2 : EXTENTS - 1;
     int m = extents[i % limit], n = extents[i * 3 % 5 % limit], k = extents[i * 7 % 11 % limit];
-    if (m + n + k <= 14) compile(device, name, &all_types[i * 3 % TYPES], m, n, k, i % 4, 0);
+    if (m + n + k <= 14) compile(at.device, name, &all_types[i * 3 % TYPES], m, n, k, i % 4, 0);
   }
-  llrt_device_close(&device);
-  llrt_context_destroy(&context);
+  close_device(&at);
 }
 
 Test(dot, host, .timeout = 300) { compile_all("host", true); }

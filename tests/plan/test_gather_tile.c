@@ -2,7 +2,9 @@
  * whose axis lies in registers, lanes and warps, with copies; by shuffles, shared memory and as chosen. */
 #include "runtime/tile_op.h"
 
+#include "flat_run.h"
 #include "random_layout.h"
+#include "tests/open_device.h"
 
 #include <llrt/llrt.h>
 
@@ -98,24 +100,19 @@ static void expect_result(const trial *at) {
   cr_expect_eq(memcmp(result, wanted, bytes), 0, "%s: wrong", at->what);
 }
 
-static llrt_dtype dtype_of(int bits) {
-  return bits == 8 ? LLRT_B8 : bits == 16 ? LLRT_B16 : bits == 32 ? LLRT_B32 : LLRT_B64;
-}
-
-static void describe(const trial *at, const llrt_storage *storage, void *const data[3],
-                     llrt_device *device, llrt_tensor tensors[3]) {
-  for (int t = 0; t < 3; t++)
-    tensors[t] = (llrt_tensor){.data = data[t], .dtype = t < 2 ? dtype_of(at->bits) : LLRT_I32, .rank = 1,
-                               .shape = {at->elements}, .storage = storage, .device = device};
+static void check(const trial *at, llrt_device *device, const llrt_op *op) {
+  llrt_dtype dtype = flat_opaque(at->bits);
+  const flat_array arrays[] = {{dtype, source}, {dtype, result}, {LLRT_I32, asked}};
+  if (op) flat_run(device, op, arrays, 3, at->elements, at->what);
+  else flat_interpret(&kernel, arrays, 3, at->elements, at->what);
+  reference(at);
+  expect_result(at);
 }
 
 /* ---- the interpreter ---- */
 
 static bool interpret(trial *at, const char *target_name, plan_exchange exchange) {
   plan_target target;
-  llrt_storage storage;
-  llrt_tensor tensors[3];
-  llrt_storage_binding bindings[3];
   const plan_options options = {.exchange = exchange};
   const plan_tile_gather gather = {at->pair->axis};
   const plan_tile tile = {.a = &at->a, .b = &at->b, .element_bits = at->bits, .turns = at->turns,
@@ -126,16 +123,7 @@ static bool interpret(trial *at, const char *target_name, plan_exchange exchange
   llrt_status status = plan_tile_make(&tile, &target, &options, &kernel);
   if (status == LLRT_UNSUPPORTED) return false;
   cr_assert_eq(status, LLRT_OK, "%s: %s", at->what, llrt_last_error());
-  void *const data[] = {source, result, asked};
-  cr_assert_eq(llrt_storage_row_major(1, &storage), LLRT_OK);
-  describe(at, &storage, data, NULL, tensors);
-  for (int t = 0; t < 3; t++)
-    cr_assert_eq(llrt_storage_bind(&storage, 1, tensors[t].shape, NULL, &bindings[t]), LLRT_OK);
-  memset(result, 0xEE, sizeof result);
-  cr_assert_eq(plan_interpret(&kernel, tensors, bindings, 3), LLRT_OK, "%s: %s", at->what,
-               llrt_last_error());
-  reference(at);
-  expect_result(at);
+  check(at, NULL, NULL);
   return true;
 }
 
@@ -166,25 +154,6 @@ Test(gather_tile, stays_in_the_thread) {
 
 /* ---- devices ---- */
 
-static void run(llrt_device *device, const llrt_op *op, trial *at) {
-  llrt_storage storage;
-  llrt_tensor tensors[3];
-  void *data[3];
-  size_t bytes = (size_t)(at->elements * at->bits / 8), sizes[] = {bytes, bytes, (size_t)at->elements * 4};
-  for (int t = 0; t < 3; t++) cr_assert_eq(llrt_memory_allocate(device, sizes[t], &data[t]), LLRT_OK);
-  cr_assert_eq(llrt_storage_row_major(1, &storage), LLRT_OK);
-  describe(at, &storage, data, device, tensors);
-  llrt_memory_copy(device, data[0], source, bytes, LLRT_COPY_TO_DEVICE, NULL);
-  llrt_memory_copy(device, data[2], asked, sizes[2], LLRT_COPY_TO_DEVICE, NULL);
-  llrt_memory_set(device, data[1], 0xEE, bytes, NULL);
-  cr_assert_eq(llrt_op_run(op, NULL, tensors, 3, NULL), LLRT_OK, "%s: %s", at->what, llrt_last_error());
-  llrt_memory_copy(device, result, data[1], bytes, LLRT_COPY_FROM_DEVICE, NULL);
-  cr_assert_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s: %s", at->what, llrt_last_error());
-  for (int t = 0; t < 3; t++) llrt_memory_free(device, data[t]);
-  reference(at);
-  expect_result(at);
-}
-
 /* The host knows one way, and unrolls it: a second of compiling for each 200 elements. */
 #define HOST_ELEMENTS 512
 
@@ -194,13 +163,10 @@ static bool is_wanted(bool host, const gather_pair *pair, int exchange) {
 
 /* Every pair by every way, of the widths one each. */
 static void check_device(const char *name, int least) {
-  llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
-  llrt_context *context;
-  llrt_device *device;
+  opened_device with;
   int ran = 0;
-  cr_assert_eq(llrt_context_create(&params, &context), LLRT_OK, "%s", llrt_last_error());
-  llrt_status opened = llrt_device_open(context, name, NULL, &device);
-  for (int i = 0; i < N_PAIRS && opened == LLRT_OK; i++)
+  if (!open_device(name, &with)) return;
+  for (int i = 0; i < N_PAIRS; i++)
     for (int exchange = 0; exchange <= PLAN_EXCHANGE_SHUFFLE; exchange++) {
       trial at;
       llrt_op *op;
@@ -211,17 +177,15 @@ static void check_device(const char *name, int least) {
       const plan_tile tile = {.a = &at.a, .b = &at.b, .element_bits = at.bits, .turns = 2, .gather = &gather};
       snprintf(at.what, sizeof at.what, "%s, %s, %d bits, exchange %d", pairs[i].name, name, at.bits,
                exchange);
-      llrt_status status = llrt_tile_op_make(device, &tile, &options, NULL, &op);
+      llrt_status status = llrt_tile_op_make(with.device, &tile, &options, NULL, &op);
       if (status == LLRT_UNSUPPORTED && exchange == PLAN_EXCHANGE_SHUFFLE) continue;
       cr_assert_eq(status, LLRT_OK, "%s: %s", at.what, llrt_last_error());
-      run(device, op, &at);
+      check(&at, with.device, op);
       llrt_op_destroy(&op);
       ran++;
     }
-  cr_assert(opened == LLRT_OK || opened == LLRT_UNAVAILABLE, "%s", llrt_last_error());
-  if (opened == LLRT_OK) cr_expect_geq(ran, least, "only %d kernels ran on %s", ran, name);
-  if (opened == LLRT_OK) llrt_device_close(&device);
-  llrt_context_destroy(&context);
+  cr_expect_geq(ran, least, "only %d kernels ran on %s", ran, name);
+  close_device(&with);
 }
 
 Test(gather_tile, host) { check_device("host", 6); }

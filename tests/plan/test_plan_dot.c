@@ -1,6 +1,7 @@
 /* Whole dots through the public calls, on the host and on emulated devices, against products in plain loops. Elements
  * are small integers, so every order of summing is exact. */
 #include "tests/number_reference.h"
+#include "tests/open_device.h"
 
 #include <llrt/dot.h>
 #include <llrt/llrt.h>
@@ -183,19 +184,9 @@ static void run(llrt_device *device, const char *name, const problem *p) {
 }
 
 static void run_all(const char *name) {
-  llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
-  llrt_context *context;
-  llrt_device *device;
-  cr_assert_eq(llrt_context_create(&params, &context), LLRT_OK);
-  llrt_status status = llrt_device_open(context, name, NULL, &device);
-  if (status == LLRT_UNAVAILABLE) {
-    llrt_context_destroy(&context);
-    cr_skip_test("%s", llrt_last_error());
-  }
-  cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
-  for (int i = 0; i < PROBLEMS; i++) run(device, name, &problems[i]);
-  llrt_device_close(&device);
-  llrt_context_destroy(&context);
+  opened_device at = open_device_or_skip(name);
+  for (int i = 0; i < PROBLEMS; i++) run(at.device, name, &problems[i]);
+  close_device(&at);
 }
 
 Test(plan_dot, host, .timeout = 300) { run_all("host"); }

@@ -4,8 +4,10 @@
 
 #include "base/bits.h"
 #include "jit/plan/combine.h"
+#include "flat_run.h"
 #include "scan_tiles.h"
 #include "tests/number_reference.h"
+#include "tests/open_device.h"
 
 #include <llrt/llrt.h>
 
@@ -31,7 +33,7 @@ static plan_kernel kernel;
 static unsigned char source[MAX_BYTES], result[MAX_BYTES];
 
 /* The element at flattened coordinate `at` of a tile that is reduced along an out-dim. */
-static bool check(const llrt_layout *layout, const plan_tile_scan *way, const char *what) {
+static bool same(const llrt_layout *layout, const plan_tile_scan *way, const char *what) {
   int bits = layout->out[way->axis].bits, shift = llrt_layout_out_shift(layout, way->axis);
   int64_t tile = (int64_t)1 << llrt_layout_out_bits(layout);
   for (int64_t at = 0; at < TILES * tile; at++) {
@@ -54,23 +56,17 @@ static int64_t prepare(const llrt_layout *layout, const plan_tile_scan *way) {
   int64_t elements = (int64_t)TILES << llrt_layout_out_bits(layout);
   cr_assert_leq(elements * llrt_dtype_bits(way->type) / 8, MAX_BYTES);
   scan_fill(way, source, elements);
-  memset(result, 0xA5, sizeof result);
   return elements;
 }
 
-static void interpret(const llrt_layout *layout, const plan_tile_scan *way, const char *what) {
+static void check(const llrt_layout *layout, const plan_tile_scan *way, llrt_device *device, const llrt_op *op,
+                  const char *what) {
+  llrt_dtype dtype = flat_opaque(llrt_dtype_bits(way->type));
+  const flat_array arrays[] = {{dtype, source}, {dtype, result}};
   int64_t elements = prepare(layout, way);
-  llrt_storage storage;
-  llrt_storage_binding binding[2];
-  llrt_tensor tensor[2];
-  llrt_storage_row_major(1, &storage);
-  for (int t = 0; t < 2; t++) {
-    tensor[t] = (llrt_tensor){.rank = 1, .shape = {elements}, .storage = &storage,
-                              .data = t == 0 ? source : result};
-    cr_assert_eq(llrt_storage_bind(&storage, 1, tensor[t].shape, tensor[t].strides, &binding[t]), LLRT_OK);
-  }
-  cr_assert_eq(plan_interpret(&kernel, tensor, binding, 2), LLRT_OK, "%s: %s", what, llrt_last_error());
-  cr_assert(check(layout, way, what), "%s", what);
+  if (op) flat_run(device, op, arrays, 2, elements, what);
+  else flat_interpret(&kernel, arrays, 2, elements, what);
+  cr_assert(same(layout, way, what), "%s", what);
 }
 
 static plan_tile tile_of(const llrt_layout *layout, const plan_tile_scan *way, plan_tile_reduce *reduce) {
@@ -102,11 +98,11 @@ Test(reduce_tile, every_layout_on_every_target, .timeout = 120) {
         llrt_status status = plan_tile_make(&tile, &target, NULL, &kernel);
         if (status == LLRT_UNSUPPORTED) continue;
         cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
-        interpret(&layout, &way, what);
+        check(&layout, &way, NULL, NULL, what);
         ran++;
         int accesses = kernel.cost.shared_accesses;
         if (w % WAYS != 1 || plan_tile_make(&tile, &target, &blind, &kernel) != LLRT_OK) continue;
-        interpret(&layout, &way, what);
+        check(&layout, &way, NULL, NULL, what);
         cr_assert_leq(accesses, kernel.cost.shared_accesses, "%s", what);
         own += accesses;
         others += kernel.cost.shared_accesses;
@@ -120,41 +116,11 @@ Test(reduce_tile, every_layout_on_every_target, .timeout = 120) {
 
 /* ---- compiled ---- */
 
-static void run(llrt_device *device, const llrt_op *op, const llrt_layout *layout, const plan_tile_scan *way,
-                int64_t elements, const char *what) {
-  llrt_storage storage;
-  llrt_tensor tensor[2];
-  size_t bytes = (size_t)(elements * llrt_dtype_bits(way->type) / 8);
-  llrt_storage_row_major(1, &storage);
-  for (int t = 0; t < 2; t++) {
-    llrt_dtype opaque = llrt_dtype_bits(way->type) == 64 ? LLRT_B64 : LLRT_B32;
-    tensor[t] = (llrt_tensor){.dtype = opaque, .rank = 1, .shape = {elements}, .storage = &storage,
-                              .device = device};
-    cr_assert_eq(llrt_memory_allocate(device, bytes, &tensor[t].data), LLRT_OK);
-  }
-  llrt_memory_copy(device, tensor[0].data, source, bytes, LLRT_COPY_TO_DEVICE, NULL);
-  llrt_memory_set(device, tensor[1].data, 0xEE, bytes, NULL);
-  cr_assert_eq(llrt_op_run(op, NULL, tensor, 2, NULL), LLRT_OK, "%s: %s", what, llrt_last_error());
-  llrt_memory_copy(device, result, tensor[1].data, bytes, LLRT_COPY_FROM_DEVICE, NULL);
-  cr_assert_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s: %s", what, llrt_last_error());
-  cr_assert(check(layout, way, what), "%s", what);
-  for (int t = 0; t < 2; t++) llrt_memory_free(device, tensor[t].data);
-}
-
 /* log2 elements of the largest tile that the host compiles in a test: it is straight-line code. */
 #define HOST_BITS 9
 
 static void compile_all(const char *name) {
-  llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
-  llrt_context *context;
-  llrt_device *device;
-  cr_assert_eq(llrt_context_create(&params, &context), LLRT_OK);
-  llrt_status status = llrt_device_open(context, name, NULL, &device);
-  if (status == LLRT_UNAVAILABLE) {
-    llrt_context_destroy(&context);
-    cr_skip_test("%s", llrt_last_error());
-  }
-  cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
+  opened_device at = open_device_or_skip(name);
   for (int i = 0; i < scan_layout_count(); i++) {
     llrt_layout layout;
     const char *text = scan_layout_make(i, &layout);
@@ -165,15 +131,13 @@ static void compile_all(const char *name) {
     llrt_op *op;
     describe(&way, text, name, what, sizeof what);
     if (strcmp(name, "host") == 0 && llrt_layout_out_bits(&layout) > HOST_BITS) continue;
-    status = llrt_tile_op_make(device, &tile, NULL, NULL, &op);
+    llrt_status status = llrt_tile_op_make(at.device, &tile, NULL, NULL, &op);
     if (status == LLRT_UNSUPPORTED) continue;
     cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
-    int64_t elements = prepare(&layout, &way);
-    run(device, op, &layout, &way, elements, what);
+    check(&layout, &way, at.device, op, what);
     llrt_op_destroy(&op);
   }
-  llrt_device_close(&device);
-  llrt_context_destroy(&context);
+  close_device(&at);
 }
 
 Test(reduce_tile, host) { compile_all("host"); }

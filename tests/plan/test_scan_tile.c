@@ -2,8 +2,10 @@
  * the emulated devices. */
 #include "runtime/tile_op.h"
 
+#include "flat_run.h"
 #include "scan_tiles.h"
 #include "tests/number_reference.h"
+#include "tests/open_device.h"
 
 #include <llrt/llrt.h>
 
@@ -40,22 +42,15 @@ static int64_t prepare(const llrt_layout *layout, const plan_tile_scan *scan) {
   cr_assert_leq(elements * llrt_dtype_bits(scan->type) / 8, MAX_BYTES);
   scan_fill(scan, source, elements);
   scan_reference(layout, scan, source, expected, tiles);
-  memset(result, 0xA5, sizeof result);
   return elements;
 }
 
-static void interpret(const llrt_layout *layout, const plan_tile_scan *scan, const char *what) {
-  int64_t elements = prepare(layout, scan);
-  llrt_storage storage;
-  llrt_storage_binding binding[2];
-  llrt_tensor tensor[2];
-  llrt_storage_row_major(1, &storage);
-  for (int t = 0; t < 2; t++) {
-    tensor[t] = (llrt_tensor){.rank = 1, .shape = {elements}, .storage = &storage,
-                              .data = t == 0 ? source : result};
-    cr_assert_eq(llrt_storage_bind(&storage, 1, tensor[t].shape, tensor[t].strides, &binding[t]), LLRT_OK);
-  }
-  cr_assert_eq(plan_interpret(&kernel, tensor, binding, 2), LLRT_OK, "%s: %s", what, llrt_last_error());
+static void check(const plan_tile_scan *scan, int64_t elements, llrt_device *device, const llrt_op *op,
+                  const char *what) {
+  llrt_dtype dtype = flat_opaque(llrt_dtype_bits(scan->type));
+  const flat_array arrays[] = {{dtype, source}, {dtype, result}};
+  if (op) flat_run(device, op, arrays, 2, elements, what);
+  else flat_interpret(&kernel, arrays, 2, elements, what);
   cr_assert(same(scan, elements), "%s", what);
 }
 
@@ -83,7 +78,7 @@ Test(scan_tile, every_layout_on_every_target) {
         llrt_status status = plan_tile_make(&tile, &target, NULL, &kernel);
         if (status == LLRT_UNSUPPORTED) continue;
         cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
-        interpret(&layout, &scan, what);
+        check(&scan, prepare(&layout, &scan), NULL, NULL, what);
         ran++;
       }
     }
@@ -94,42 +89,12 @@ Test(scan_tile, every_layout_on_every_target) {
 
 /* ---- compiled ---- */
 
-static void run(llrt_device *device, const llrt_op *op, const plan_tile_scan *scan, int64_t elements,
-                const char *what) {
-  llrt_storage storage;
-  llrt_tensor tensor[2];
-  size_t bytes = (size_t)(elements * llrt_dtype_bits(scan->type) / 8);
-  llrt_storage_row_major(1, &storage);
-  for (int t = 0; t < 2; t++) {
-    llrt_dtype opaque = llrt_dtype_bits(scan->type) == 64 ? LLRT_B64 : LLRT_B32;
-    tensor[t] = (llrt_tensor){.dtype = opaque, .rank = 1, .shape = {elements}, .storage = &storage,
-                              .device = device};
-    cr_assert_eq(llrt_memory_allocate(device, bytes, &tensor[t].data), LLRT_OK);
-  }
-  llrt_memory_copy(device, tensor[0].data, source, bytes, LLRT_COPY_TO_DEVICE, NULL);
-  llrt_memory_set(device, tensor[1].data, 0xEE, bytes, NULL);
-  cr_assert_eq(llrt_op_run(op, NULL, tensor, 2, NULL), LLRT_OK, "%s: %s", what, llrt_last_error());
-  llrt_memory_copy(device, result, tensor[1].data, bytes, LLRT_COPY_FROM_DEVICE, NULL);
-  cr_assert_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s: %s", what, llrt_last_error());
-  cr_assert(same(scan, elements), "%s", what);
-  for (int t = 0; t < 2; t++) llrt_memory_free(device, tensor[t].data);
-}
-
 /* log2 elements of the largest tile that the host compiles in a test: it is straight-line code. */
 #define HOST_BITS 9
 
 /* Every layout twice, with another way of scanning each. */
 static void run_on(const char *device_name) {
-  llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
-  llrt_context *context;
-  llrt_device *device;
-  cr_assert_eq(llrt_context_create(&params, &context), LLRT_OK, "%s", llrt_last_error());
-  llrt_status status = llrt_device_open(context, device_name, NULL, &device);
-  if (status == LLRT_UNAVAILABLE) {
-    llrt_context_destroy(&context);
-    cr_skip_test("no such device");
-  }
-  cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
+  opened_device at = open_device_or_skip(device_name);
   int ran = 0;
   for (int i = 0; i < 2 * scan_layout_count(); i++) {
     llrt_layout layout;
@@ -141,15 +106,14 @@ static void run_on(const char *device_name) {
     plan_tile tile = {.a = &layout, .b = &layout, .element_bits = llrt_dtype_bits(scan.type), .scan = &scan};
     describe(&scan, name, device_name, what, sizeof what);
     if (strcmp(device_name, "host") == 0 && llrt_layout_out_bits(&layout) > HOST_BITS) continue;
-    status = llrt_tile_op_make(device, &tile, NULL, &kernel, &op);
+    llrt_status status = llrt_tile_op_make(at.device, &tile, NULL, &kernel, &op);
     if (status == LLRT_UNSUPPORTED) continue;
     cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
-    run(device, op, &scan, prepare(&layout, &scan), what);
+    check(&scan, prepare(&layout, &scan), at.device, op, what);
     llrt_op_destroy(&op);
     ran++;
   }
-  llrt_device_close(&device);
-  llrt_context_destroy(&context);
+  close_device(&at);
   cr_assert_gt(ran, 20);
 }
 

@@ -2,7 +2,9 @@
  * devices; the PTX emulator must count the shuffles and shared wavefronts that were predicted. */
 #include "runtime/tile_op.h"
 
+#include "flat_run.h"
 #include "random_layout.h"
+#include "tests/open_device.h"
 #include "tile_pairs.h"
 
 #include <llrt/llrt.h>
@@ -15,53 +17,17 @@
 
 enum { TILES = 2, MAX_BYTES = TILES << 18 };
 
-typedef struct setting {
-  llrt_context *context;
-  llrt_device *device;
-} setting;
-
-/* False where this build has no such device. */
-static bool open_device(const char *name, setting *with) {
-  llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
-  cr_assert_eq(llrt_context_create(&params, &with->context), LLRT_OK, "%s", llrt_last_error());
-  llrt_status status = llrt_device_open(with->context, name, NULL, &with->device);
-  if (status == LLRT_OK) return true;
-  cr_assert_eq(status, LLRT_UNAVAILABLE, "%s", llrt_last_error());
-  llrt_context_destroy(&with->context);
-  return false;
-}
-
-static void close_device(setting *with) {
-  llrt_device_close(&with->device);
-  llrt_context_destroy(&with->context);
-}
-
 static unsigned char source[MAX_BYTES], result[MAX_BYTES];
 
-static void run(const setting *with, const llrt_op *op, const plan_kernel *kernel, const char *what) {
+static void run(const opened_device *with, const llrt_op *op, const plan_kernel *kernel, const char *what) {
   int64_t elements = (int64_t)TILES << kernel->digit[0].bits;
   size_t bytes = (size_t)(elements * kernel->tensor_bits[0] / 8);
-  llrt_storage storage;
-  llrt_tensor tensor[2];
+  llrt_dtype dtype = flat_opaque(kernel->tensor_bits[0]);
+  const flat_array arrays[] = {{dtype, source}, {dtype, result}};
   cr_assert_leq(bytes, MAX_BYTES);
-  llrt_storage_row_major(1, &storage);
   for (size_t i = 0; i < bytes; i++) source[i] = (unsigned char)(i * 0x9e3779b97f4a7c15 >> 56);
-  llrt_dtype dtype = kernel->tensor_bits[0] == 8    ? LLRT_B8
-                     : kernel->tensor_bits[0] == 16 ? LLRT_B16
-                     : kernel->tensor_bits[0] == 32 ? LLRT_B32
-                                                  : LLRT_B64;
-  for (int t = 0; t < 2; t++) {
-    tensor[t] = (llrt_tensor){.dtype = dtype, .rank = 1, .shape = {elements}, .storage = &storage,
-                              .device = with->device};
-    cr_assert_eq(llrt_memory_allocate(with->device, bytes, &tensor[t].data), LLRT_OK);
-  }
-  llrt_memory_copy(with->device, tensor[0].data, source, bytes, LLRT_COPY_TO_DEVICE, NULL);
-  llrt_memory_set(with->device, tensor[1].data, 0xEE, bytes, NULL);
-  cr_assert_eq(llrt_op_run(op, NULL, tensor, 2, NULL), LLRT_OK, "%s: %s", what, llrt_last_error());
-  llrt_memory_copy(with->device, result, tensor[1].data, bytes, LLRT_COPY_FROM_DEVICE, NULL);
-  cr_assert_eq(llrt_stream_synchronize(with->device, NULL), LLRT_OK, "%s: %s", what, llrt_last_error());
+  flat_run(with->device, op, arrays, 2, elements, what);
   cr_assert_eq(memcmp(source, result, bytes), 0, "%s: wrong", what);
-  for (int t = 0; t < 2; t++) llrt_memory_free(with->device, tensor[t].data);
 }
 
 static plan_kernel kernel;
@@ -94,7 +60,7 @@ static void compare_counts(const plan_tile *tile, const char *what) {
   expect_counted("shuffles", times * (kernel.cost.shuffles << kernel.warp_bits), what);
 }
 
-static bool check(const setting *with, const plan_tile *tile, plan_exchange exchange, const char *what) {
+static bool check(const opened_device *with, const plan_tile *tile, plan_exchange exchange, const char *what) {
   plan_options options = {.exchange = exchange};
   llrt_op *op;
   llrt_status status = llrt_tile_op_make(with->device, tile, &options, &kernel, &op);
@@ -107,7 +73,7 @@ static bool check(const setting *with, const plan_tile *tile, plan_exchange exch
 }
 
 /* Opens a device that leaves what it counts in `stats`. */
-static bool open_counting(const char *device, setting *with) {
+static bool open_counting(const char *device, opened_device *with) {
   int file = mkstemp(stats);
   cr_assert_geq(file, 0);
   close(file);
@@ -118,7 +84,7 @@ static bool open_counting(const char *device, setting *with) {
 /* Every pair; of the widths one each, another for every exchange, so that all combinations of width and
  * exchange occur over the pairs. */
 static void check_pairs(const char *device, int least) {
-  setting with;
+  opened_device with;
   int ran = 0;
   if (!open_counting(device, &with)) return;
   for (int i = 0; i < tile_pair_count(); i++) {
@@ -147,7 +113,7 @@ Test(tile_kernels, gfx942) { check_pairs("hip-emu:gfx942", 50); }
 
 /* Matrix instructions on random layouts that they divide: right, and as many wavefronts as predicted. */
 static void check_random_matrices(const char *device, uint64_t seed, int least) {
-  setting with;
+  opened_device with;
   int ran = 0;
   if (!open_counting(device, &with)) return;
   for (int round = 0; round < 60; round++) {
@@ -167,7 +133,7 @@ static void check_random_matrices(const char *device, uint64_t seed, int least) 
 
 /* Elements that move between blocks, of every width. */
 static void check_blocks(const char *device) {
-  setting with;
+  opened_device with;
   if (!open_counting(device, &with)) return;
   for (int i = 0; i < tile_block_pair_count(); i++) {
     llrt_layout a, b;
@@ -185,7 +151,7 @@ static void check_blocks(const char *device) {
 }
 
 Test(tile_kernels, random_blocks) {
-  setting with;
+  opened_device with;
   uint64_t seed = 50;
   int ran = 0;
   if (!open_counting("cuda-emu:sm_90a", &with)) return;
@@ -212,7 +178,7 @@ Test(tile_kernels, blocks_gfx942) { check_blocks("hip-emu:gfx942"); }
 /* One or two vectors of the word change places with lanes; with one word there is none to share a shuffle. */
 static void check_word_swaps(const char *device, int lanes) {
   static const int swapped[][2] = {{0, 0}, {1, 2}, {0, 3}};
-  setting with;
+  opened_device with;
   if (!open_counting(device, &with)) return;
   for (int i = 0; i < 3 * 2 * 2; i++) {
     int bits = 8 << i % 2, word = 2 - i % 2, registers = i / 2 % 2 ? word : word + 2, way = i / 4;
@@ -245,7 +211,7 @@ Test(tile_kernels, word_swaps_gfx942) { check_word_swaps("hip-emu:gfx942", 6); }
 
 /* Lanes with copies on either side or both: right, and as many wavefronts and shuffles as predicted. */
 static void check_random_copies(const char *device, int lanes, uint64_t seed, int least) {
-  setting with;
+  opened_device with;
   int ran = 0;
   if (!open_counting(device, &with)) return;
   for (int round = 0; round < 40; round++) {

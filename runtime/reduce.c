@@ -1,7 +1,6 @@
 /* llrt_reduce: what it adds to a description and a call (op_call.c). */
 #include "base/bits.h"
 #include "base/status.h"
-#include "jit/plan/combine.h"
 #include "layout/storage_rule.h"
 #include "runtime/prepared.h"
 #include "runtime/result.h"
@@ -85,10 +84,8 @@ llrt_status llrt_reduce(const llrt_tensor *source, const llrt_storage *storage,
   LLRT_REQUIRE(source, "source is NULL");
   llrt_reduce_params own;
   LLRT_TRY(take_params(source, params, &own));
-  LLRT_REQUIRE(own.op >= LLRT_COMBINE_SUM && own.op <= LLRT_COMBINE_ALL, "there is no combiner %d",
-               (int)own.op);
-  llrt_dtype type = own.accumulate ? own.accumulate : combine_accumulator((int)own.op, source->dtype);
-  llrt_dtype dtype = own.dtype ? own.dtype : combine_result((int)own.op, source->dtype, type);
+  llrt_dtype dtype = own.dtype;
+  LLRT_TRY(llrt_result_dtype((int)own.op, own.accumulate, source->dtype, &dtype));
   LLRT_TRY(llrt_validate_tensors(source, 1, 0, stream));
   llrt_tensor shape = result_shape(source, &own), made;
   LLRT_TRY(llrt_result_make(&shape, storage, dtype, stream, &made));

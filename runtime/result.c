@@ -1,6 +1,7 @@
 #include "runtime/result.h"
 
 #include "base/status.h"
+#include "jit/plan/combine.h"
 #include "runtime/context.h"
 #include "runtime/validate.h"
 
@@ -39,4 +40,11 @@ llrt_status llrt_result_settle(llrt_status status, const llrt_tensor *made, void
     llrt_context_release(made->device, made->data, stream);
   }
   return status;
+}
+
+llrt_status llrt_result_dtype(int op, llrt_dtype accumulate, llrt_dtype source, llrt_dtype *dtype) {
+  LLRT_REQUIRE(op >= LLRT_COMBINE_SUM && op <= LLRT_COMBINE_ALL, "there is no combiner %d", op);
+  llrt_dtype type = accumulate ? accumulate : combine_accumulator(op, source);
+  if (*dtype == LLRT_DTYPE_NONE) *dtype = combine_result(op, source, type);
+  return LLRT_OK;
 }

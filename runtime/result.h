@@ -14,4 +14,8 @@ llrt_status llrt_result_make(const llrt_tensor *source, const llrt_storage *stor
 llrt_status llrt_result_settle(llrt_status status, const llrt_tensor *made, void *stream,
                                llrt_tensor *result);
 
+/* What op along an axis makes of elements of type source, accumulated in `accumulate` (NONE: the usual type), where
+ * *dtype is NONE; INVALID_ARGUMENT where there is no such op. */
+llrt_status llrt_result_dtype(int op, llrt_dtype accumulate, llrt_dtype source, llrt_dtype *dtype);
+
 #endif

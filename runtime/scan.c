@@ -1,6 +1,5 @@
 /* llrt_scan: what it adds to a description and a call (op_call.c). */
 #include "base/status.h"
-#include "jit/plan/combine.h"
 #include "runtime/prepared.h"
 #include "runtime/result.h"
 
@@ -44,10 +43,8 @@ llrt_status llrt_scan(const llrt_tensor *source, const llrt_storage *storage,
   llrt_scan_params own;
   llrt_tensor made;
   LLRT_TRY(take_params(source, params, &own));
-  LLRT_REQUIRE(own.op >= LLRT_COMBINE_SUM && own.op <= LLRT_COMBINE_ALL, "there is no combiner %d",
-               (int)own.op);
-  llrt_dtype type = own.accumulate ? own.accumulate : combine_accumulator((int)own.op, source->dtype);
-  llrt_dtype dtype = own.dtype ? own.dtype : combine_result((int)own.op, source->dtype, type);
+  llrt_dtype dtype = own.dtype;
+  LLRT_TRY(llrt_result_dtype((int)own.op, own.accumulate, source->dtype, &dtype));
   LLRT_TRY(llrt_validate_tensors(source, 1, 0, stream));
   LLRT_TRY(llrt_result_make(source, storage, dtype, stream, &made));
   return llrt_result_settle(llrt_scan_into(source, &made, &own, stream), &made, stream, result);

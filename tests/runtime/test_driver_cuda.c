@@ -3,7 +3,7 @@
 
 #include <llrt/llrt.h>
 
-#include "tests/runtime/fake_library.h"
+#include "tests/runtime/driver_cases.h"
 
 static llrt_context *context;
 static fake_record *driver;
@@ -22,19 +22,8 @@ static llrt_status open_fake(const char *name, const char *target, llrt_device *
   return llrt_device_open(context, name, &params, device);
 }
 
-Test(driver_cuda, missing_library_lists_every_path) {
-  llrt_device_params params = {.driver_library = "/nowhere/libcuda.so.1"};
-  llrt_device *device;
-  cr_expect_eq(llrt_device_open(context, "cuda:0", &params, &device), LLRT_UNAVAILABLE);
-  cr_expect_null(device);
-  expect_message("/nowhere/libcuda.so.1");
-}
-
-Test(driver_cuda, missing_symbol_is_named) {
-  llrt_device_params params = {.driver_library = FAKE_CUDA_INCOMPLETE};
-  llrt_device *device;
-  cr_expect_eq(llrt_device_open(context, "cuda:0", &params, &device), LLRT_UNAVAILABLE);
-  expect_message("cuLaunchKernel");
+Test(driver_cuda, missing_library_and_missing_symbol) {
+  expect_unusable_libraries(context, "cuda:0", "/nowhere/libcuda.so.1", FAKE_CUDA_INCOMPLETE, "cuLaunchKernel");
 }
 
 Test(driver_cuda, unusable_driver_is_unavailable) {
@@ -124,30 +113,8 @@ Test(driver_cuda, a_callers_context_is_not_retained) {
 Test(driver_cuda, memory_and_events) {
   llrt_device *device;
   cr_assert_eq(open_fake("cuda:0", NULL, &device), LLRT_OK);
-  void *memory, *copy;
-  cr_assert_eq(llrt_memory_allocate(device, 4, &memory), LLRT_OK);
-  cr_assert_eq(llrt_memory_allocate(device, 4, &copy), LLRT_OK);
-  char back[4] = "";
-  cr_expect_eq(llrt_memory_copy(device, memory, "abc", 4, LLRT_COPY_TO_DEVICE, NULL), LLRT_OK);
-  cr_expect_eq(llrt_memory_copy(device, copy, memory, 4, LLRT_COPY_ON_DEVICE, NULL), LLRT_OK);
-  cr_expect_eq(llrt_memory_set(device, copy, 'x', 1, NULL), LLRT_OK);
-  cr_expect_eq(llrt_memory_copy(device, back, copy, 4, LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK);
-  cr_expect_str_eq(back, "xbc");
-  cr_expect_eq(llrt_stream_synchronize(device, NULL), LLRT_OK);
-  cr_expect_eq(llrt_memory_free(device, memory), LLRT_OK);
-  cr_expect_eq(llrt_memory_free(device, copy), LLRT_OK);
-
-  llrt_event *start, *stop;
-  double microseconds;
-  cr_assert_eq(llrt_event_create(device, &start), LLRT_OK);
-  cr_assert_eq(llrt_event_create(device, &stop), LLRT_OK);
-  cr_expect_eq(llrt_event_record(start, NULL), LLRT_OK);
-  cr_expect_eq(llrt_event_elapsed(start, stop, &microseconds), LLRT_INVALID_ARGUMENT);
-  cr_expect_eq(llrt_event_record(stop, NULL), LLRT_OK);
-  cr_expect_eq(llrt_event_elapsed(start, stop, &microseconds), LLRT_OK);
-  cr_expect_float_eq(microseconds, 1500.0, 1e-6);
-  llrt_event_destroy(&start);
-  llrt_event_destroy(&stop);
+  expect_memory(device);
+  expect_events(device);
   cr_expect_eq(driver->events, 0);
   cr_expect_eq(driver->current, 0);
   llrt_device_close(&device);
@@ -274,15 +241,21 @@ Test(driver_cuda, failing_links_and_loads_leave_nothing) {
   llrt_device_close(&device);
 }
 
+/* A context that has the compiler, and the fake device in it. */
+static llrt_context *open_compiling(llrt_device **device) {
+  llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
+  llrt_device_params device_params = {.driver_library = FAKE_CUDA};
+  llrt_context *compiling;
+  cr_assert_eq(llrt_context_create(&params, &compiling), LLRT_OK);
+  cr_assert_eq(llrt_device_open(compiling, "cuda:0", &device_params, device), LLRT_OK);
+  return compiling;
+}
+
 /* One conversion through the compiler and the fake driver: refused while capturing, compiled and
  * launched after, and launched in capture once it is ready. */
 Test(driver_cuda, capture) {
-  llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
-  llrt_context *compiling;
-  cr_assert_eq(llrt_context_create(&params, &compiling), LLRT_OK);
-  llrt_device_params device_params = {.driver_library = FAKE_CUDA};
   llrt_device *device;
-  cr_assert_eq(llrt_device_open(compiling, "cuda:0", &device_params, &device), LLRT_OK);
+  llrt_context *compiling = open_compiling(&device);
   _Alignas(16) static char in[64], out[64];
   llrt_tensor source = {.data = in, .dtype = LLRT_U8, .rank = 1, .shape = {64}, .device = device};
   llrt_tensor destination = source;
@@ -308,12 +281,8 @@ Test(driver_cuda, capture) {
 /* An indexed convert whose extent lies in device memory, prepared before: it launches in capture, and of what
  * the index and the count point to the host reads nothing. */
 Test(driver_cuda, capture_with_index_and_count) {
-  llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
-  llrt_context *compiling;
-  cr_assert_eq(llrt_context_create(&params, &compiling), LLRT_OK);
-  llrt_device_params device_params = {.driver_library = FAKE_CUDA};
   llrt_device *device;
-  cr_assert_eq(llrt_device_open(compiling, "cuda:0", &device_params, &device), LLRT_OK);
+  llrt_context *compiling = open_compiling(&device);
   _Alignas(16) static char in[128], out[64];
   llrt_index index = {.axis = 0, .dtype = LLRT_I32, .axes = 1, .extent = 8, .strides = {1}};
   index.data = (const void *)(uintptr_t)0x40000; /* device memory, which the host must not touch */

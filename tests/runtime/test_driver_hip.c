@@ -3,7 +3,7 @@
 
 #include <llrt/llrt.h>
 
-#include "tests/runtime/fake_library.h"
+#include "tests/runtime/driver_cases.h"
 
 static llrt_context *context;
 static fake_record *driver;
@@ -23,13 +23,8 @@ static llrt_status open_fake(const char *name, const char *target, llrt_device *
 }
 
 Test(driver_hip, missing_library_and_missing_symbol) {
-  llrt_device_params params = {.driver_library = "/nowhere/libamdhip64.so"};
-  llrt_device *device;
-  cr_expect_eq(llrt_device_open(context, "hip:0", &params, &device), LLRT_UNAVAILABLE);
-  expect_message("/nowhere/libamdhip64.so");
-  params.driver_library = FAKE_HIP_INCOMPLETE;
-  cr_expect_eq(llrt_device_open(context, "hip:0", &params, &device), LLRT_UNAVAILABLE);
-  expect_message("hipModuleLaunchKernel");
+  expect_unusable_libraries(context, "hip:0", "/nowhere/libamdhip64.so", FAKE_HIP_INCOMPLETE,
+                            "hipModuleLaunchKernel");
 }
 
 /* What ROCm's library answers on a machine without an AMD GPU: 101 from one, 100 from the other. */
@@ -107,25 +102,8 @@ Test(driver_hip, the_current_device_is_restored) {
 Test(driver_hip, memory_and_events) {
   llrt_device *device;
   cr_assert_eq(open_fake("hip:0", NULL, &device), LLRT_OK);
-  void *memory;
-  char back[4] = "";
-  cr_assert_eq(llrt_memory_allocate(device, 4, &memory), LLRT_OK);
-  cr_expect_eq(llrt_memory_copy(device, memory, "abc", 4, LLRT_COPY_TO_DEVICE, NULL), LLRT_OK);
-  cr_expect_eq(llrt_memory_set(device, memory, 'x', 1, NULL), LLRT_OK);
-  cr_expect_eq(llrt_memory_copy(device, back, memory, 4, LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK);
-  cr_expect_str_eq(back, "xbc");
-  cr_expect_eq(llrt_stream_synchronize(device, NULL), LLRT_OK);
-  cr_expect_eq(llrt_memory_free(device, memory), LLRT_OK);
-  llrt_event *start, *stop;
-  double microseconds;
-  cr_assert_eq(llrt_event_create(device, &start), LLRT_OK);
-  cr_assert_eq(llrt_event_create(device, &stop), LLRT_OK);
-  cr_expect_eq(llrt_event_record(start, NULL), LLRT_OK);
-  cr_expect_eq(llrt_event_record(stop, NULL), LLRT_OK);
-  cr_expect_eq(llrt_event_elapsed(start, stop, &microseconds), LLRT_OK);
-  cr_expect_float_eq(microseconds, 1500.0, 1e-6);
-  llrt_event_destroy(&start);
-  llrt_event_destroy(&stop);
+  expect_memory(device);
+  expect_events(device);
   cr_expect_eq(driver->events, 0);
   llrt_device_close(&device);
 }

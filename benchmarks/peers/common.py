@@ -29,6 +29,17 @@ def load_cases(options, field="from_storage"):
     return [row for row in rows if field in row and re.search(options.only, row["name"])]
 
 
+def require_torch():
+    """PyTorch with a GPU; ends the program where there is none."""
+    try:
+        import torch
+    except ImportError as error:
+        sys.exit(f"PyTorch is not installed: {error}")
+    if not torch.cuda.is_available():
+        sys.exit("PyTorch finds no GPU")
+    return torch
+
+
 class Output:
     """Prints rows as they come; close() writes the JSON."""
 

@@ -6,7 +6,7 @@ import ctypes
 import os
 import sys
 
-from common import Output, arguments, load_cases
+from common import Output, arguments, load_cases, require_torch
 
 INT8, FLOAT32 = 3, 0  # cudaDataType_t
 LAYOUT_ORDER = 1      # cublasLtMatrixLayoutAttribute_t
@@ -92,12 +92,7 @@ def run_case(library, case, buffers, copy, options, output):
 
 def main():
     options = arguments(__doc__)
-    try:
-        import torch
-    except ImportError as error:
-        sys.exit(f"PyTorch is not installed: {error}")
-    if not torch.cuda.is_available():
-        sys.exit("PyTorch finds no GPU")
+    torch = require_torch()
     from gpu import for_each_size
 
     torch.cuda.init()

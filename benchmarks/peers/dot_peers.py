@@ -4,10 +4,11 @@ on weights that were dequantised before, torch._scaled_mm for 8-bit floats, and 
 else), best of a few tilings. Before each launch memory of twice the L2 is overwritten; each result is compared with
 PyTorch's in f32 first. Prints both sides and how many times as fast llrt is; ends with 1 where a peer is faster."""
 
+import json
 import statistics
 import sys
 
-from common import arguments, load_cases
+from common import arguments, load_cases, require_torch
 
 try:
     import triton
@@ -176,13 +177,7 @@ PEERS = {"cublas": cublas, "scaled_mm": scaled_mm, "triton": best_triton}
 
 def main():
     options = arguments(__doc__)
-    try:
-        import torch
-    except ImportError as error:
-        sys.exit(f"PyTorch is not installed: {error}")
-    if not torch.cuda.is_available():
-        sys.exit("PyTorch finds no GPU")
-    import json
+    torch = require_torch()
 
     timer, rows, slower = Timer(options), [], 0
     print(f"{'dot MxNxK':40} {'llrt us':>9} " + " ".join(f"{name:>10} {'llrt/it':>7}" for name in PEERS))

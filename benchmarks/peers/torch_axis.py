@@ -2,9 +2,7 @@
 """PyTorch on the cases of `llrt-bench reduce`, `scan` and `index`: sum, amax, argmax, cumsum, index_select,
 take_along_dim. Results are PyTorch's own and not compared: the same call is what is timed."""
 
-import sys
-
-from common import Output, arguments, load_cases
+from common import Output, arguments, load_cases, require_torch
 
 
 def makers():
@@ -55,12 +53,7 @@ def run_case(case, slots, copy, options, output):
 
 def main():
     options = arguments(__doc__)
-    try:
-        import torch
-    except ImportError as error:
-        sys.exit(f"PyTorch is not installed: {error}")
-    if not torch.cuda.is_available():
-        sys.exit("PyTorch finds no GPU")
+    torch = require_torch()
     from gpu import Buffers, copy_speed
 
     output = Output(f"pytorch {torch.__version__}", torch.cuda.get_device_name(0), options)

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """PyTorch on the conversions of an llrt-bench run: destination.copy_(source.view(…).permute(…))."""
 
-import sys
-
-from common import Output, arguments, load_cases
+from common import Output, arguments, load_cases, require_torch
 from storages import Unsupported
 
 
@@ -37,12 +35,7 @@ def run_case(case, buffers, copy, options, output):
 
 def main():
     options = arguments(__doc__)
-    try:
-        import torch
-    except ImportError as error:
-        sys.exit(f"PyTorch is not installed: {error}")
-    if not torch.cuda.is_available():
-        sys.exit("PyTorch finds no GPU")
+    torch = require_torch()
     from gpu import for_each_size
 
     output = Output(f"pytorch {torch.__version__}", torch.cuda.get_device_name(0), options)

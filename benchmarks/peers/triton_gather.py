@@ -10,16 +10,14 @@ counts; all are shown. The time of one gather is, as there, the difference of tw
 only; every row's coordinates are a permutation. Every result is checked before it is timed. Exits 1 where a
 result is wrong.
 """
-import argparse
-import json
-import statistics
 import sys
 
 import torch
 import triton
 import triton.language as tl
 
-FEW_TURNS, MORE_TURNS = 32, 160
+from turns import FEW_TURNS, arguments, compare, load, measure
+
 WARPS = (4, 8, 16)
 
 
@@ -40,26 +38,6 @@ def wanted(source, index, turns):
     for _ in range(turns):
         result = torch.gather(result, 1, index.long())
     return result
-
-
-def time_once(launch, turns):
-    start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    launch(turns)
-    stop.record()
-    stop.synchronize()
-    return start.elapsed_time(stop) * 1e3
-
-
-def measure(launch, repeat):
-    for _ in range(3):
-        time_once(launch, FEW_TURNS)
-        time_once(launch, MORE_TURNS)
-    samples = []
-    for _ in range(repeat):
-        few = time_once(launch, FEW_TURNS)
-        samples.append((time_once(launch, MORE_TURNS) - few) / (MORE_TURNS - FEW_TURNS))
-    return samples
 
 
 def run(record, warps, repeat):
@@ -90,41 +68,10 @@ def all_warps(record, repeat):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("records", help="what llrt-bench gather --json wrote")
-    parser.add_argument("--json", help="write the times to this file")
-    parser.add_argument("--repeat", type=int, default=20)
-    options = parser.parse_args()
-    with open(options.records, encoding="utf-8") as file:
-        records = json.load(file)["results"]
-    print(f"Triton {triton.__version__}, PyTorch {torch.__version__}, {torch.cuda.get_device_name()}")
-    print(f"{'case':20} {'warps':>5} {'Triton us':>10} {'llrt us':>10} {'ratio':>7}   us by warps")
-    wrong, written = 0, []
-    for record in records:
-        if "," in record["name"].split("]")[-1]:  # the ways that were not chosen
-            continue
-        label = f"{record['name']:20}"
-        try:
-            found = all_warps(record, options.repeat)
-        except Exception as problem:  # what Triton cannot compile is a line of the table
-            print(f"{label} not by Triton: {str(problem).splitlines()[0] if str(problem) else problem!r}")
-            continue
-        if found is None:
-            wrong += 1
-            print(f"{label} WRONG RESULT")
-            continue
-        medians = {warps: statistics.median(samples) for warps, samples in found.items()}
-        warps = min(medians, key=medians.get)
-        samples, median, ours = found[warps], medians[warps], record["median_us"]
-        each = ", ".join(f"{n}: {us:.3f}" for n, us in medians.items())
-        print(f"{label} {warps:5} {median:10.3f} {ours:10.3f} {median / ours if ours else 0:7.2f}   {each}", flush=True)
-        written.append({key: record[key] for key in ("name", "shape", "axis", "size", "bytes", "blocks")}
-                       | {"how": f"Triton {warps} warps", "median_us": median, "min_us": min(samples),
-                          "max_us": max(samples), "n": len(samples), "gb_per_s": 1e-3 * record["bytes"] / median})
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"peer": "Triton", "device": torch.cuda.get_device_name(), "results": written}, file, indent=1)
-    return 1 if wrong else 0
+    options = arguments(__doc__.splitlines()[0], "gather")
+    # The ways that were not chosen have a comma in their names.
+    chosen = [record for record in load(options.records) if "," not in record["name"].split("]")[-1]]
+    return 1 if compare(chosen, lambda r: r["name"], lambda r: all_warps(r, options.repeat), options) else 0
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 
-from common import Output, arguments, load_cases
+from common import Output, arguments, load_cases, require_torch
 from storages import Unsupported, permutation
 from triton_kernels_text import flat, tile
 
@@ -88,13 +88,11 @@ def run_case(case, buffers, copy, options, output, kernels):
 
 def main():
     options = arguments(__doc__)
+    torch = require_torch()
     try:
-        import torch
         import triton
     except ImportError as error:
-        sys.exit(f"PyTorch or Triton is not installed: {error}")
-    if not torch.cuda.is_available():
-        sys.exit("PyTorch finds no GPU")
+        sys.exit(f"Triton is not installed: {error}")
     from gpu import for_each_size
 
     output = Output(f"triton {triton.__version__}", torch.cuda.get_device_name(0), options)

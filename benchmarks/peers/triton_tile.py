@@ -9,9 +9,6 @@ both convert exactly the same; the time of one there-and-back is, as there, the 
 that differ in the number of turns only. Every result is checked before it is timed. Exits 1 where a result
 is wrong.
 """
-import argparse
-import json
-import statistics
 import sys
 
 import torch
@@ -19,7 +16,8 @@ import triton
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 
-FEW_TURNS, MORE_TURNS = 32, 160
+from turns import FEW_TURNS, arguments, compare, load, measure
+
 TYPES = {8: torch.uint8, 16: torch.float16, 32: torch.float32}
 
 
@@ -50,28 +48,8 @@ def linear(bases, side):
     return gl.DistributedLinearLayout(bases["register"], bases["lane"], bases["warp"], [], [side, side])
 
 
-def time_once(launch, turns):
-    start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    launch(turns)
-    stop.record()
-    stop.synchronize()
-    return start.elapsed_time(stop) * 1e3
-
-
-def measure(launch, repeat):
-    for _ in range(3):
-        time_once(launch, FEW_TURNS)
-        time_once(launch, MORE_TURNS)
-    samples = []
-    for _ in range(repeat):
-        few = time_once(launch, FEW_TURNS)
-        samples.append((time_once(launch, MORE_TURNS) - few) / (MORE_TURNS - FEW_TURNS))
-    return statistics.median(samples), min(samples), max(samples)
-
-
 def run(record, repeat):
-    """The times of one pair, or None where the result is wrong."""
+    """Samples of one pair by its number of warps, or None where the result is wrong."""
     side, blocks, bits = record["side"], record["blocks"], record["bits"]
     raw = torch.randint(0, 256, (blocks * side * side * bits // 8,), dtype=torch.uint8, device="cuda")
     if bits == 16:  # no NaN: they are compared as numbers nowhere, but stay readable
@@ -89,41 +67,13 @@ def run(record, repeat):
     torch.cuda.synchronize()
     if not torch.equal(raw, destination.view(torch.uint8)):
         return None
-    return measure(launch, repeat)
+    return {record["warps"]: measure(launch, repeat)}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("records", help="what llrt-bench tile --json wrote")
-    parser.add_argument("--json", help="write the times to this file")
-    parser.add_argument("--repeat", type=int, default=20)
-    options = parser.parse_args()
-    with open(options.records, encoding="utf-8") as file:
-        loaded = json.load(file)
-    records = loaded if isinstance(loaded, list) else loaded["results"]
-    print(f"Triton {triton.__version__}, PyTorch {torch.__version__}, {torch.cuda.get_device_name()}")
-    print(f"{'pair':20} {'bits':>4} {'warps':>5} {'Triton us':>10} {'llrt us':>10} {'ratio':>7}")
-    wrong, written = 0, []
-    for record in records:
-        if record.get("way") != "chosen":
-            continue
-        label = f"{record['pair']:20} {record['bits']:4} {record['warps']:5}"
-        try:
-            times = run(record, options.repeat)
-        except Exception as problem:  # what Triton cannot compile is a line of the table
-            print(f"{label} not by Triton: {str(problem).splitlines()[0] if str(problem) else problem!r}")
-            continue
-        if times is None:
-            wrong += 1
-            print(f"{label} WRONG RESULT")
-            continue
-        ours = record["median_us"]
-        print(f"{label} {times[0]:10.3f} {ours:10.3f} {times[0] / ours if ours else 0:7.2f}", flush=True)
-        written.append({"pair": record["pair"], "bits": record["bits"], "warps": record["warps"],
-                        "triton_us": times[0], "min_us": times[1], "max_us": times[2], "llrt_us": ours})
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(written, file, indent=1)
+    options = arguments(__doc__.splitlines()[0], "tile")
+    chosen = [record for record in load(options.records) if record.get("way") == "chosen"]
+    wrong = compare(chosen, lambda r: f"{r['pair']:20} {r['bits']:4}", lambda r: run(r, options.repeat), options)
     return 1 if wrong else 0
 
 

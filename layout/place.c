@@ -57,6 +57,13 @@ int64_t storage_copies(const llrt_storage *storage, const llrt_storage_binding *
   return copies;
 }
 
+bool storage_writes_more(const llrt_storage *storage) {
+  bool more = storage->pad == LLRT_PAD_VALUE || free_bits(storage) != 0;
+  for (int i = 0; i < storage->n_digits; i++)
+    more |= storage->digit[i].axis == LLRT_AXIS_REPLICA && storage->digit[i].extent != 1;
+  return more;
+}
+
 /* The difference between the tile's first copy and another: the free bits of `copy` set, and the
  * others so that the map stays the same. */
 static int64_t tile_copy(const llrt_storage *storage, int64_t *copy) {

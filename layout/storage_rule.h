@@ -58,6 +58,9 @@ int64_t storage_copies(const llrt_storage *storage, const llrt_storage_binding *
 void storage_place(const llrt_storage *storage, const llrt_storage_binding *binding,
                    const int64_t *coords, int64_t copy, int64_t *place);
 
+/* Whether whoever writes every element once has not written everything: elements have copies, or pads get a value. */
+bool storage_writes_more(const llrt_storage *storage);
+
 /* One form of storages that differ only in how the rule is written: PACKED becomes a number where
  * it is one whatever the shape, digits of one position go, so do the directions of replicas, digits that continue each other are one,
  * digits that continue the tile become part of it, the others stand in one order; so does a swizzle

@@ -375,23 +375,12 @@ static llrt_status add_whole(planner *p, const dot_shape *shape, int narrow, boo
 
 /* ---- the whole ---- */
 
-/* Whether a destination has copies to be written, or pads. */
-static bool needs_convert(const llrt_storage *storage) {
-  uint64_t masks[LLRT_MAX_IN_DIMS] = {0};
-  bool needs = false;
-  for (int i = 0; i < storage->n_digits; i++)
-    needs |= storage->digit[i].axis == LLRT_AXIS_REPLICA && storage->digit[i].extent != 1;
-  if (llrt_layout_free_variable_masks(&storage->tile, masks) == LLRT_OK)
-    for (int i = 0; i < storage->tile.n_in; i++) needs |= masks[i] != 0;
-  return needs || storage->pad == LLRT_PAD_VALUE;
-}
-
 static llrt_status begin(planner *p) {
   bool divided;
   dot_shape shape = large_tile(p);
   LLRT_TRY(llrt_storage_row_major(p->rank, &p->row_major));
   LLRT_TRY(llrt_storage_row_major(p->rank, &p->finish_rows));
-  p->apart = needs_convert(p->desc->tensors[1].storage);
+  p->apart = storage_writes_more(p->desc->tensors[1].storage);
   LLRT_TRY(multiply_stage(p, &shape, false, &p->out->variant[0], &divided));
   p->rows = divided;
   p->apart |= divided;

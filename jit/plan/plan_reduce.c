@@ -289,17 +289,6 @@ static llrt_status add_whole(reducer *p, bool warps_reduce, bool *done) {
 
 /* ---- the whole ---- */
 
-/* Whether a destination has copies to be written, or pads. */
-static bool needs_convert(const llrt_storage *storage) {
-  uint64_t masks[LLRT_MAX_IN_DIMS] = {0};
-  bool needs = false;
-  for (int i = 0; i < storage->n_digits; i++)
-    needs |= storage->digit[i].axis == LLRT_AXIS_REPLICA && storage->digit[i].extent > 1;
-  if (llrt_layout_free_variable_masks(&storage->tile, masks) == LLRT_OK)
-    for (int i = 0; i < storage->tile.n_in; i++) needs |= masks[i] != 0;
-  return needs || storage->pad == LLRT_PAD_VALUE;
-}
-
 static llrt_status begin(reducer *p) {
   const llrt_op_desc *desc = p->desc;
   int8_t behind[LLRT_MAX_RANK], alone[LLRT_MAX_RANK];
@@ -328,7 +317,7 @@ static llrt_status begin(reducer *p) {
     const llrt_storage *storage = desc->tensors[t].storage;
     LLRT_TRY(storage_renumber(storage, behind, p->n_kept + 1, &p->results[t - 1]));
     LLRT_TRY(storage_renumber(storage, alone, p->n_kept, &p->apart_results[t - 1]));
-    p->apart |= needs_convert(desc->tensors[t].storage);
+    p->apart |= storage_writes_more(desc->tensors[t].storage);
   }
   return LLRT_OK;
 }

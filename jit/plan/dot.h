@@ -6,7 +6,7 @@
  *   dot_ring.c       the same through a ring in shared memory that copies fill turns ahead
  *   dot_epilogue.c   sums on their way into D
  *   dot_kernel.c     a kernel
- *   dot_packed.c, plan_dot_packed.c   packed weights: their storages, and kernels that read them as they lie
+ *   dot_packed_kernel.h   packed weights: their storages, and kernels that read them as they lie
  *   plan_dot.c       stages and variants */
 #ifndef LLRT_JIT_PLAN_DOT_H
 #define LLRT_JIT_PLAN_DOT_H

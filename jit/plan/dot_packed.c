@@ -14,12 +14,13 @@ typedef struct offset_bit {
 #define K(n) {0, n}
 #define N(n) {1, n}
 
-/* Values. A word holds a lane's part of the first operand of mma m16n8k16 (k0 m3 k3 of its coordinates), a vector of
- * four such words all but one bit of a group of 32 along K, which so share a scale; a warp's vectors lie
- * behind each other. */
-static const offset_bit values[] = {K(0), N(3), K(1), K(2), K(3), K(5), K(6), N(0), N(1), N(2), K(4), K(7)};
-/* Scales: a lane's lie together. */
-static const offset_bit scales[] = {N(3), K(7), K(5), K(6), N(0), N(1), N(2)};
+/* Values. A word holds a lane's part of one instruction: W^T is the first operand of mma m16n8k16, whose lanes and
+ * registers have k0 | m3 | k3 and k1 k2 m0 m1 m2 of its coordinates, and one of four warps' 16 rows of wgmma m64k16's. K
+ * has its own order there, so that activations are read as they lie. A vector of four such words has 64 positions of K
+ * with its neighbours; a warp's vectors lie behind each other. */
+static const offset_bit values[] = {K(0), N(3), K(3), K(4), K(5), K(1), K(2), N(0), N(1), N(2), K(6), K(7)};
+/* Scales: a column's lie together, so that the four lanes that have the column read the same. */
+static const offset_bit scales[] = {N(3), K(5), K(6), K(7), N(0), N(1), N(2)};
 
 /* Tiles of those bits side by side, along K first; those of K below bit `low` are not there. */
 static llrt_status make_storage(const offset_bit *bits, int n, int low, llrt_storage *out) {

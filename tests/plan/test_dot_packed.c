@@ -21,30 +21,36 @@ typedef struct problem {
   llrt_dtype b, scale;
   int group;
   bool words; /* of permuted bits */
+  int gap;    /* elements of A between rows */
 } problem;
 
 #define MXFP4(low, high) low, high, LLRT_E2M1, LLRT_E8M0, 32
 
 static const problem problems[] = {
-    {1, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false},
-    {8, 64, 2048, LLRT_BF16, LLRT_BF16, true, MXFP4(124, 127), false},
-    {3, 64, 4096, LLRT_BF16, LLRT_F32, true, MXFP4(120, 130), false},
-    {16, 96, 4096, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false},
-    {5, 48, 320, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false},
-    {2, 80, 2880, LLRT_BF16, LLRT_F32, true, MXFP4(120, 130), false},
-    {33, 64, 1024, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false},
-    {70, 32, 512, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false},
-    {7, 64, 512, LLRT_F16, LLRT_F32, false, MXFP4(120, 130), false},
-    {12, 64, 512, LLRT_F16, LLRT_F32, false, MXFP4(115, 127), true},
-    {4, 64, 768, LLRT_BF16, LLRT_F32, false, MXFP4(122, 128), true},
-    {20, 32, 1024, LLRT_BF16, LLRT_F32, false, MXFP4(126, 134), true},
+    {1, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false, 0},
+    {8, 64, 2048, LLRT_BF16, LLRT_BF16, true, MXFP4(124, 127), false, 0},
+    {3, 64, 4096, LLRT_BF16, LLRT_F32, true, MXFP4(120, 130), false, 0},
+    {16, 96, 4096, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false, 0},
+    {5, 48, 320, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false, 0},
+    {2, 80, 2880, LLRT_BF16, LLRT_F32, true, MXFP4(120, 130), false, 0},
+    {33, 64, 1024, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false, 0},
+    {70, 32, 512, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false, 0},
+    {100, 144, 256, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), true, 0},
+    {130, 48, 352, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127), true, 0},
+    /* rows of A that no copy takes */
+    {18, 64, 1024, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), true, 1},
+    {3, 32, 512, LLRT_F16, LLRT_F32, false, MXFP4(120, 127), true, 3},
+    {7, 64, 512, LLRT_F16, LLRT_F32, false, MXFP4(120, 130), false, 0},
+    {12, 64, 512, LLRT_F16, LLRT_F32, false, MXFP4(115, 127), true, 0},
+    {4, 64, 768, LLRT_BF16, LLRT_F32, false, MXFP4(122, 128), true, 0},
+    {20, 32, 1024, LLRT_BF16, LLRT_F32, false, MXFP4(126, 134), true, 0},
     /* scales at both ends: values beyond bf16's, and below */
-    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(0, 6), false},
-    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(236, 242), false},
-    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(255, 255), false}, /* NaN */
-    {9, 64, 1024, LLRT_F16, LLRT_F16, false, 12, 16, LLRT_I4, LLRT_F16, 128, false},
-    {17, 64, 768, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 64, false},
-    {2, 96, 512, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_I4, LLRT_BF16, 32, false},
+    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(0, 6), false, 0},
+    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(236, 242), false, 0},
+    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(255, 255), false, 0}, /* NaN */
+    {9, 64, 1024, LLRT_F16, LLRT_F16, false, 12, 16, LLRT_I4, LLRT_F16, 128, false, 0},
+    {17, 64, 768, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 64, false, 0},
+    {2, 96, 512, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_I4, LLRT_BF16, 32, false, 0},
 };
 
 typedef struct trial {
@@ -83,7 +89,7 @@ static void fill(trial *t) {
   const problem *p = t->of;
   uint16_t *a = t->a.data;
   int bytes = llrt_dtype_bits(p->scale) / 8;
-  for (int64_t i = 0; i < p->m * p->k; i++)
+  for (int64_t i = 0; i < p->m * (p->k + p->gap); i++)
     a[i] = (uint16_t)number_code(number_format_of(p->a), (double)((int)draw(t, 7) - 3));
   for (int64_t k = 0; k < p->k; k++)
     for (int64_t n = 0; n < p->n; n++) {
@@ -102,10 +108,11 @@ static void make(trial *t, const problem *p) {
   t->seed = 5;
   cr_assert_eq(dot_packed_values(&t->values), LLRT_OK);
   cr_assert_eq(dot_packed_scales(bits_log2(p->group), llrt_dtype_bits(p->scale), &t->scales), LLRT_OK);
-  cr_assert_eq(llrt_storage_row_major(2, &t->rows), LLRT_OK);
+  cr_assert_eq(llrt_storage_strided(2, (int64_t[]){p->k + p->gap, 1}, &t->rows), LLRT_OK);
   cr_assert_eq(llrt_storage_bind(&t->values, 2, b_shape, NULL, &t->value_binding), LLRT_OK);
   cr_assert_eq(llrt_storage_bind(&t->scales, 2, s_shape, NULL, &t->scale_binding), LLRT_OK);
-  t->a = (llrt_tensor){.dtype = p->a, .rank = 2, .shape = {p->m, p->k}, .data = zeros(p->m * p->k * 2)};
+  t->a = (llrt_tensor){.dtype = p->a, .rank = 2, .shape = {p->m, p->k}, .storage = &t->rows,
+                       .data = zeros(p->m * (p->k + p->gap) * 2)};
   t->d = (llrt_tensor){.dtype = p->d, .rank = 2, .shape = {p->m, p->n}, .data = zeros(p->m * p->n * 4)};
   t->b = (llrt_tensor){.dtype = p->b, .rank = 2, .shape = {p->k, p->n}, .storage = &t->values,
                        .data = zeros(t->value_binding.span / 2)};
@@ -171,7 +178,7 @@ static void check(const trial *t, const char *where) {
     for (int64_t k = 0; k < p->k; k++) column[k] = value_at(t, k, n);
     for (int64_t m = 0; m < p->m; m++) {
       double sum = 0;
-      for (int64_t k = 0; k < p->k; k++) sum += number_value(number_format_of(p->a), a[m * p->k + k]) * column[k];
+      for (int64_t k = 0; k < p->k; k++) sum += number_value(number_format_of(p->a), a[m * (p->k + p->gap) + k]) * column[k];
       uint64_t got = 0, bytes = (uint64_t)llrt_dtype_bits(p->d) / 8;
       memcpy(&got, (char *)t->d.data + (uint64_t)(m * p->n + n) * bytes, bytes);
       uint64_t want = number_cast(LLRT_F32, p->d, number_code(number_format_of(LLRT_F32), sum));
@@ -230,7 +237,7 @@ Test(dot_packed, plans) {
 /* The same by llrt_dot_into on an emulated device, whose memory holds copies of the tensors. */
 static void run_on(llrt_device *device, trial *t) {
   llrt_tensor *tensors[] = {&t->a, &t->b, &t->d, &t->scale};
-  const int64_t bytes[] = {t->of->m * t->of->k * 2, t->value_binding.span / 2, t->of->m * t->of->n * 4,
+  const int64_t bytes[] = {t->of->m * (t->of->k + t->of->gap) * 2, t->value_binding.span / 2, t->of->m * t->of->n * 4,
                            t->scale_binding.span * llrt_dtype_bits(t->of->scale) / 8};
   const llrt_dot_params params = {.b = scaling_of(t)};
   void *host[4];
@@ -277,7 +284,7 @@ Test(dot_packed, emulated) {
 /* What llrt_dot_pack names: printed and parsed it stays what it is, and a convert with its map packs. */
 Test(dot_packed, packing) {
   static trial t;
-  static const problem of = {4, 64, 512, LLRT_BF16, LLRT_F32, false, MXFP4(120, 127), true};
+  static const problem of = {4, 64, 512, LLRT_BF16, LLRT_F32, false, MXFP4(120, 127), true, 0};
   const llrt_dot_pack_params what = {.dtype = LLRT_E2M1, .scale = LLRT_E8M0, .group = {32}};
   llrt_dot_packing packing;
   char text[2048];

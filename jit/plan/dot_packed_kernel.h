@@ -1,0 +1,56 @@
+/* Planning of kernels with packed weights: what its files hand to each other. Private to jit/plan.
+ *
+ *   dot_packed.c        the storages
+ *   dot_packed_job.c    whether a dot is one of them, and by which instruction
+ *   dot_packed_value.c  who holds and who copies what
+ *   plan_dot_packed.c   a kernel's steps; variants */
+#ifndef LLRT_JIT_PLAN_DOT_PACKED_KERNEL_H
+#define LLRT_JIT_PLAN_DOT_PACKED_KERNEL_H
+
+#include "jit/plan/dot.h"
+#include "jit/plan/dot_packed.h"
+
+enum { PACKED_M, PACKED_N, PACKED_K }; /* the operation's axes, where there are no batch axes */
+
+/* How a block is laid out, all log2: rows and columns of D, positions of K that a warp takes in a turn; warps along
+ * each, those of K beside the positions; turns that rings have room for; blocks of a multiprocessor. */
+typedef struct packed_shape {
+  int m, n, k, warps[3], slots, resident;
+} packed_shape;
+
+/* An operand on its way: by a ring that copies fill turns before, or loaded. */
+enum { PACKED_WEIGHTS, PACKED_SCALES, PACKED_ROWS, PACKED_OPERANDS };
+typedef struct packed_operand {
+  int tensor;
+  bool ring;
+  plan_value value;  /* as the instruction wants it, elements as in memory */
+  int number;        /* of that value */
+  plan_step copy;    /* ring: not masked */
+  plan_step load;    /* from the ring, or from memory */
+} packed_operand;
+
+typedef struct packed {
+  dot_draft x;
+  dot_job job;
+  llrt_storage values, scales; /* of axes K, N */
+  int group;                   /* log2 positions of K that share a scale */
+  llrt_dtype compute;          /* f16, bf16 */
+  int instruction;
+  packed_shape shape;
+  int first_n, first_warp, first_k; /* tile bits: m's are lowest */
+  packed_operand operand[PACKED_OPERANDS];
+} packed;
+
+/* dot_packed_job.c: fills job's dependents; false: other kernels do it. */
+bool packed_begin(packed *p, const plan_target *target);
+
+/* dot_packed_value.c: values of the kernel whose tile is made. */
+llrt_status packed_weights_value(const packed *p, plan_value *out);
+llrt_status packed_scales_value(const packed *p, plan_value *out);
+llrt_status packed_rows_value(const packed *p, plan_value *out);
+llrt_status packed_sums_value(const packed *p, plan_value *out);
+/* The value by which threads copy an operand, and the buffer to which: whole accesses of memory, as the loads behind
+ * like it. */
+llrt_status packed_copied(const packed *p, int operand, plan_value *value, plan_buffer *buffer);
+
+#endif

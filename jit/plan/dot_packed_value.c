@@ -1,0 +1,175 @@
+/* Who holds and who copies what in a kernel with packed weights: see dot_packed_kernel.h. */
+#include "jit/plan/dot_packed_kernel.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+
+#define MAX_TILE 24 /* bits */
+
+/* Tile bits in the order of an in-dim. */
+typedef struct places {
+  int n;
+  uint64_t at[MAX_TILE];
+} places;
+
+static void add(places *list, uint64_t bit) { list->at[list->n++] = bit; }
+static uint64_t m_bit(int i) { return 1ull << i; }
+static uint64_t n_bit(const packed *p, int i) { return 1ull << (p->first_n + i); }
+/* Those of a turn's positions that warps have lie lower in the tile. */
+static uint64_t k_bit(const packed *p, int i) {
+  return 1ull << (i < p->shape.k ? p->first_k + i : p->first_warp + i - p->shape.k);
+}
+
+/* Positions of a turn, of a block, log2. */
+static int turn_bits(const packed *p) { return p->shape.k + p->shape.warps[PACKED_K]; }
+
+static uint64_t m_bits(const packed *p) { return bits_mask(p->shape.m); }
+static uint64_t n_bits(const packed *p) { return bits_mask(p->shape.n) << p->first_n; }
+
+static llrt_status make_value(const packed *p, int bits, uint64_t reduced, const places *registers, const places *lanes,
+                              const places *warps, plan_value *out) {
+  const places *lists[] = {registers, lanes, warps};
+  const plan_kernel *kernel = p->x.d.kernel;
+  const int wanted[] = {registers->n, kernel->lane_bits, kernel->warp_bits};
+  static const char *const names[] = {"register", "lane", "warp"};
+  *out = (plan_value){.bits = (uint8_t)bits, .reduced = reduced};
+  out->word = (uint8_t)bits_min(draft_word_of(&p->x.d, bits), registers->n);
+  out->layout = llrt_layout_empty();
+  LLRT_TRY(llrt_layout_add_out(&out->layout, "tile", p->x.d.tile_bits - bits_count(reduced)));
+  for (int dim = 0; dim < 3; dim++) {
+    int first = llrt_layout_in_bits(&out->layout);
+    LLRT_TRY(llrt_layout_add_in(&out->layout, names[dim], wanted[dim]));
+    for (int i = 0; i < lists[dim]->n; i++)
+      out->layout.column[first + i] = plan_value_bits_of(out, lists[dim]->at[i]);
+  }
+  return llrt_layout_add_in(&out->layout, "iteration", 0);
+}
+
+/* ---- as the instruction wants it ---- */
+
+static void list_warps(const packed *p, places *out) {
+  const packed_shape *s = &p->shape;
+  for (int i = s->n - s->warps[PACKED_N]; i < s->n; i++) add(out, n_bit(p, i));
+  for (int i = s->m - s->warps[PACKED_M]; i < s->m; i++) add(out, m_bit(i));
+  for (int i = s->k; i < turn_bits(p); i++) add(out, k_bit(p, i));
+}
+
+/* Of W^T, the first operand: words and vectors as memory has them, then what more a lane has along K, along N. */
+static void list_weights(const packed *p, places *registers, places *lanes) {
+  add(registers, k_bit(p, 0));
+  add(registers, n_bit(p, 3));
+  for (int i = 3; i < p->shape.k; i++) add(registers, k_bit(p, i));
+  for (int i = 4; i < p->shape.n - p->shape.warps[PACKED_N]; i++) add(registers, n_bit(p, i));
+  for (int i = 1; i < 3; i++) add(lanes, k_bit(p, i));
+  for (int i = 0; i < 3; i++) add(lanes, n_bit(p, i));
+}
+
+llrt_status packed_weights_value(const packed *p, plan_value *out) {
+  places registers = {0}, lanes = {0}, warps = {0};
+  list_weights(p, &registers, &lanes);
+  list_warps(p, &warps);
+  return make_value(p, p->x.d.kernel->tensor_bits[p->operand[PACKED_WEIGHTS].tensor], m_bits(p), &registers, &lanes,
+                    &warps, out);
+}
+
+static uint64_t group_bits(const packed *p) {
+  uint64_t out = 0;
+  for (int i = 0; i < bits_min(p->group, turn_bits(p)); i++) out |= k_bit(p, i);
+  return out;
+}
+
+llrt_status packed_scales_value(const packed *p, plan_value *out) {
+  plan_value weights;
+  int bits = p->x.d.kernel->tensor_bits[p->operand[PACKED_SCALES].tensor];
+  LLRT_TRY(packed_weights_value(p, &weights));
+  plan_value_reduce(&weights, group_bits(p), out);
+  out->bits = (uint8_t)bits;
+  out->word = (uint8_t)bits_min(draft_word_of(&p->x.d, bits), plan_value_bits(out, PLAN_REGISTER));
+  return LLRT_OK;
+}
+
+llrt_status packed_rows_value(const packed *p, plan_value *out) {
+  places registers = {0}, lanes = {0}, warps = {0};
+  add(&registers, k_bit(p, 0));
+  for (int i = 3; i < p->shape.k; i++) add(&registers, k_bit(p, i));
+  for (int i = 3; i < p->shape.m - p->shape.warps[PACKED_M]; i++) add(&registers, m_bit(i));
+  for (int i = 1; i < 3; i++) add(&lanes, k_bit(p, i));
+  for (int i = 0; i < 3; i++) add(&lanes, m_bit(i));
+  list_warps(p, &warps);
+  return make_value(p, 16, n_bits(p), &registers, &lanes, &warps, out);
+}
+
+llrt_status packed_sums_value(const packed *p, plan_value *out) {
+  places registers = {0}, lanes = {0}, warps = {0};
+  add(&registers, m_bit(0));
+  for (int i = 3; i < p->shape.n - p->shape.warps[PACKED_N]; i++) add(&registers, n_bit(p, i));
+  for (int i = 3; i < p->shape.m - p->shape.warps[PACKED_M]; i++) add(&registers, m_bit(i));
+  for (int i = 1; i < 3; i++) add(&lanes, m_bit(i));
+  for (int i = 0; i < 3; i++) add(&lanes, n_bit(p, i));
+  list_warps(p, &warps);
+  LLRT_TRY(make_value(p, 32, bits_mask(p->shape.k) << p->first_k, &registers, &lanes, &warps, out));
+  out->word = 0;
+  return LLRT_OK;
+}
+
+/* ---- as it is copied ---- */
+
+/* What a block has of a packed tensor in memory's order. */
+static void list_packed(const packed *p, const llrt_storage *storage, int group, places *out) {
+  const llrt_layout *tile = &storage->tile;
+  int n = llrt_layout_in_bits(tile), rows = tile->out[0].bits, columns = tile->out[1].bits;
+  int down = llrt_layout_out_shift(tile, 0), across = llrt_layout_out_shift(tile, 1);
+  for (int i = 0; i < n; i++) {
+    int bit = bits_lowest(tile->column[i]);
+    bool along_k = bit >= down && bit < down + rows;
+    int position = along_k ? bit - down + group : bit - across;
+    if (position < (along_k ? turn_bits(p) : p->shape.n)) add(out, along_k ? k_bit(p, position) : n_bit(p, position));
+  }
+  for (int i = rows + group; i < turn_bits(p); i++) add(out, k_bit(p, i));
+  for (int i = columns; i < p->shape.n; i++) add(out, n_bit(p, i));
+}
+
+/* A's: rows of the turn's positions. */
+static void list_rows(const packed *p, places *out) {
+  for (int i = 0; i < turn_bits(p); i++) add(out, k_bit(p, i));
+  for (int i = 0; i < p->shape.m; i++) add(out, m_bit(i));
+}
+
+/* Where rows lie in shared memory: lines of 128 bytes, of which every 8 rows' same 16 bytes lie in all banks. That is
+ * the 128-byte swizzle of wgmma's operands, too (PTX ISA). */
+static void list_lines(const packed *p, places *out) {
+  for (int i = 0; i < 6; i++) add(out, k_bit(p, i));
+  for (int i = 0; i < 3; i++) add(out, m_bit(i) | k_bit(p, 3 + i));
+  for (int i = 3; i < p->shape.m; i++) add(out, m_bit(i));
+  for (int i = 6; i < turn_bits(p); i++) add(out, k_bit(p, i));
+}
+
+static llrt_status make_buffer(const packed *p, const plan_value *value, const places *list, plan_buffer *out) {
+  llrt_layout *layout = &out->layout;
+  *out = (plan_buffer){.bits = value->bits, .bytes = plan_access_bytes(value->bits, list->n),
+                       .slots = (uint8_t)p->shape.slots};
+  *layout = llrt_layout_empty();
+  LLRT_TRY(llrt_layout_add_out(layout, "tile", value->layout.out[0].bits));
+  LLRT_TRY(llrt_layout_add_in(layout, "offset", list->n));
+  for (int i = 0; i < list->n; i++) layout->column[i] = plan_value_bits_of(value, list->at[i]);
+  LLRT_TRY(llrt_layout_add_in(layout, "repetition", 0));
+  return llrt_layout_add_in(layout, "block", 0);
+}
+
+llrt_status packed_copied(const packed *p, int operand, plan_value *value, plan_buffer *buffer) {
+  const plan_kernel *kernel = p->x.d.kernel;
+  bool rows = operand == PACKED_ROWS, scales = operand == PACKED_SCALES;
+  int bits = kernel->tensor_bits[p->operand[operand].tensor];
+  int access = bits_log2(kernel->target.access_bytes * 8 / bits), at = 0;
+  places memory = {0}, lines = {0}, lists[3] = {{0}};
+  if (rows) list_rows(p, &memory);
+  else list_packed(p, scales ? &p->scales : &p->values, scales ? p->group : 0, &memory);
+  if (rows) list_lines(p, &lines);
+  while (at < bits_min(access, memory.n)) add(&lists[0], memory.at[at++]);
+  while (at < memory.n && lists[1].n < kernel->lane_bits) add(&lists[1], memory.at[at++]);
+  while (at < memory.n && lists[2].n < kernel->warp_bits) add(&lists[2], memory.at[at++]);
+  while (at < memory.n) add(&lists[0], memory.at[at++]);
+  uint64_t reduced = rows ? n_bits(p) : m_bits(p) | (scales ? group_bits(p) : 0);
+  LLRT_TRY(make_value(p, bits, reduced, &lists[0], &lists[1], &lists[2], value));
+  return make_buffer(p, value, rows ? &lines : &memory, buffer);
+}

@@ -77,6 +77,7 @@ static LLVMValueRef nvptx_shared(emitter *e, int bytes) {
   LLVMValueRef array = emit_gpu_shared(e, 0);
   LLVMSetInitializer(array, NULL);
   LLVMSetLinkage(array, LLVMExternalLinkage);
+  if (e->proxies) LLVMSetAlignment(array, DOT_SHARED_ALIGNMENT);
   return array;
 }
 
@@ -97,6 +98,8 @@ static bool parts_lanes(const plan_kernel *kernel) {
 /* Of the cluster: arrive releases, wait acquires, by default. */
 static void nvptx_barrier(emitter *e) {
   if (parts_lanes(e->kernel)) nvptx_meet_warp(e);
+  if (e->proxies)
+    assemble_together(e, "fence.proxy.async.shared::cta;", "~{memory}", LLVMVoidTypeInContext(e->context), NULL, 0);
   if (e->kernel->cluster_bits == 0) {
     emit_intrinsic(e, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
     return;
@@ -393,6 +396,107 @@ static void nvptx_product(emitter *e, const dot_instruction *row, const LLVMValu
   }
 }
 
+/* ---- products of warpgroups ---- */
+
+/* Text that grows; there is room for what a group of products has. */
+typedef struct assembly {
+  char text[1 << 16], constraints[1 << 12];
+  int at, n_constraints, n_args, first_arg; /* first_arg: its number in the text */
+  LLVMValueRef args[128 + 4 * EMIT_MAX_PRODUCTS + 2 * EMIT_MAX_PRODUCTS];
+} assembly;
+
+static void append_text(assembly *a, const char *text) { a->at += sprintf(a->text + a->at, "%s", text); }
+
+static void append_constraint(assembly *a, const char *text) {
+  a->n_constraints += sprintf(a->constraints + a->n_constraints, "%s%s", a->n_constraints ? "," : "", text);
+}
+
+/* The next operand, as text. */
+static void append_argument(assembly *a, LLVMValueRef value, const char *constraint) {
+  a->at += sprintf(a->text + a->at, "$%d", a->first_arg + a->n_args);
+  a->args[a->n_args++] = value;
+  append_constraint(a, constraint);
+}
+
+/* One wgmma.mma_async; predicate p holds. */
+static void append_product(assembly *a, const emit_group_product *p, int i, const int *number) {
+  bool whole = p->row->acc == LLRT_I32, half = llrt_dtype_bits((llrt_dtype)p->row->a) == 16;
+  a->at += sprintf(a->text + a->at, "\n\t%s {", p->row->code);
+  for (int w = 0; w < p->n_acc; w++) a->at += sprintf(a->text + a->at, "%s$%d", w ? ", " : "", number[p->to[i] + w]);
+  append_text(a, p->n_a ? "}, {" : "}, ");
+  for (int w = 0; w < p->n_a; w++) {
+    append_text(a, w ? ", " : "");
+    append_argument(a, p->a[i][w], "r");
+  }
+  if (!p->n_a) append_argument(a, p->descriptor[0][i], "l");
+  append_text(a, p->n_a ? "}, " : ", ");
+  append_argument(a, p->descriptor[1][i], "l");
+  append_text(a, whole ? ", p" : ", p, 1, 1");
+  if (half && !p->n_a) append_text(a, p->matrix[0].transposed ? ", 1" : ", 0");
+  if (half) append_text(a, p->matrix[1].transposed ? ", 1" : ", 0");
+  append_text(a, ";");
+}
+
+/* Words of acc that the instructions add to become operands of the assembly, each also its result; their numbers. */
+static int tie_sums(emitter *e, assembly *a, const emit_group_product *p, int *number, int *word) {
+  bool whole = p->row->acc == LLRT_I32, used[EMIT_MAX_REGISTERS] = {false};
+  int n = 0;
+  for (int i = 0; i < p->n; i++)
+    for (int w = 0; w < p->n_acc; w++) used[p->to[i] + w] = true;
+  for (int w = 0; w < EMIT_MAX_REGISTERS; w++) {
+    if (!used[w]) continue;
+    LLVMTypeRef type = whole ? e->i32 : LLVMFloatTypeInContext(e->context);
+    a->args[n] = LLVMBuildBitCast(e->builder, p->acc[w], type, "");
+    append_constraint(a, whole ? "=r" : "=f");
+    word[n] = w;
+    number[w] = n++;
+  }
+  char tie[16];
+  for (int i = 0; i < n; i++) {
+    sprintf(tie, "%d", i);
+    append_constraint(a, tie);
+  }
+  a->n_args = a->first_arg = n;
+  return n;
+}
+
+/* Assembly whose first n operands are its results; results replace those words. */
+static void assemble_sums(emitter *e, assembly *a, int n, LLVMValueRef *acc, const int *word) {
+  LLVMTypeRef types[sizeof a->args / sizeof *a->args];
+  for (int i = 0; i < a->n_args; i++) types[i] = LLVMTypeOf(a->args[i]);
+  append_constraint(a, "~{memory}");
+  LLVMTypeRef result = LLVMStructTypeInContext(e->context, types, (unsigned)n, false);
+  LLVMTypeRef type = LLVMFunctionType(result, types, (unsigned)a->n_args, false);
+  LLVMValueRef code = LLVMGetInlineAsm(type, a->text, (size_t)a->at, a->constraints, (size_t)a->n_constraints, true,
+                                       false, LLVMInlineAsmDialectATT, false);
+  LLVMValueRef call = LLVMBuildCall2(e->builder, type, code, a->args, (unsigned)a->n_args, "");
+  unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
+  LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->context, convergent, 0));
+  for (int i = 0; i < n; i++) {
+    LLVMValueRef made = LLVMBuildExtractValue(e->builder, call, (unsigned)i, "");
+    acc[word[i]] = LLVMBuildBitCast(e->builder, made, LLVMTypeOf(acc[word[i]]), "");
+  }
+}
+
+/* All in one piece, so that nothing comes between which would make ptxas wait for each. */
+static void nvptx_group_product(emitter *e, const emit_group_product *p) {
+  assembly text, *a = &text;
+  int number[EMIT_MAX_REGISTERS], word[EMIT_MAX_REGISTERS];
+  a->at = a->n_constraints = 0;
+  int n = tie_sums(e, a, p, number, word);
+  append_text(a, "{\n\t.reg .pred p;\n\tsetp.eq.u32 p, 0, 0;\n\twgmma.fence.sync.aligned;");
+  for (int i = 0; i < p->n; i++) append_product(a, p, i, number);
+  append_text(a, p->last ? "\n\twgmma.commit_group.sync.aligned;\n\t}" : "\n\t}");
+  assemble_sums(e, a, n, p->acc, word);
+}
+
+static void nvptx_await_products(emitter *e, int groups, LLVMValueRef *words, int n) {
+  char text[48];
+  snprintf(text, sizeof text, "wgmma.wait_group.sync.aligned %d;", groups);
+  assemble_together(e, text, "~{memory}", LLVMVoidTypeInContext(e->context), NULL, 0);
+  for (int i = 0; i < n; i++) words[i] = e->ops->opaque(e, words[i]);
+}
+
 /* mul.bf16x2 is sm_90's; a sum with -0 is the product. */
 static LLVMValueRef nvptx_multiply_pair(emitter *e, llrt_dtype type, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
   bool half = type == LLRT_F16;
@@ -480,6 +584,8 @@ const emit_target_ops emit_ops_nvptx = {
     .product = nvptx_product,
     .meet_warp = nvptx_meet_warp,
     .multiply_pair = nvptx_multiply_pair,
+    .group_product = nvptx_group_product,
+    .await_products = nvptx_await_products,
     .copy = nvptx_copy,
     .end_copies = nvptx_end_copies,
     .await_copies = nvptx_await_copies,

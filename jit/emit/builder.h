@@ -7,7 +7,7 @@
 #ifndef LLRT_JIT_EMIT_BUILDER_H
 #define LLRT_JIT_EMIT_BUILDER_H
 
-#include "jit/plan/dot_instruction.h"
+#include "jit/plan/dot_tiling.h"
 #include "jit/plan/draft.h"
 #include "jit/plan/number.h"
 
@@ -17,6 +17,20 @@
 #define EMIT_MAX_LANES 128 /* of a host vector */
 
 typedef struct emitter emitter;
+
+/* Instructions of a warpgroup that are begun together: each adds to n_acc words of acc, from word `to` on, n_a words of
+ * a or, where n_a is 0, the matrix that descriptor a says, times the one that descriptor b says. */
+#define EMIT_MAX_PRODUCTS 32
+typedef struct emit_group_product {
+  const dot_instruction *row;
+  const dot_matrix *matrix; /* of a and of b */
+  int n, n_acc, n_a;
+  LLVMValueRef *acc;
+  int to[EMIT_MAX_PRODUCTS];
+  LLVMValueRef *a[EMIT_MAX_PRODUCTS];
+  LLVMValueRef descriptor[2][EMIT_MAX_PRODUCTS]; /* i64 */
+  bool last; /* of the group */
+} emit_group_product;
 
 /* What a backend gives to emission. Each operation has a compile test for every target. */
 typedef struct emit_target_ops {
@@ -92,6 +106,10 @@ typedef struct emit_target_ops {
    * targets have none (and their rows of jit/plan/dot_instruction.c are of other targets). */
   void (*product)(emitter *e, const dot_instruction *row, const LLVMValueRef *a, const LLVMValueRef *b,
                   LLVMValueRef *acc);
+  /* Products of a warpgroup, begun: some of a group. await_products: all groups but the last `groups` are done, of whose
+   * sums these are `n` words. NULL: as product. */
+  void (*group_product)(emitter *e, const emit_group_product *product);
+  void (*await_products)(emitter *e, int groups, LLVMValueRef *words, int n);
   /* Lanes of a warp that masks parted come together, as product wants them. NULL: they need not. */
   void (*meet_warp)(emitter *e);
   /* Words of two f16 or bf16: a * b + c, rounded once, subnormal numbers kept. c NULL: a * b. NULL: never. */
@@ -196,6 +214,7 @@ struct emitter {
   LLVMValueRef shared[PLAN_MAX_BUFFERS]; /* pointers to bytes: of the first slot */
   const emit_walked *walked;             /* NULL outside walks */
   emit_ahead ahead;
+  bool proxies;         /* products read shared memory past threads' own accesses: barriers order those, too */
   LLVMValueRef scratch; /* host: memory of one register; NULL: not needed yet */
   emit_words value[PLAN_MAX_VALUES];
   const plan_step *lazy[PLAN_MAX_VALUES];  /* the MAP that makes the value's words; NULL: they are there */
@@ -268,6 +287,8 @@ void emit_decode_turn(emitter *e, LLVMValueRef turn);
 
 void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_place *place);
 void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place);
+/* Where the turn's slot of a buffer begins. */
+LLVMValueRef emit_slot_pointer(emitter *e, int buffer);
 
 /* The position of digit i at tile coordinate `tile` XOR what the thread adds; i64. */
 LLVMValueRef emit_position(emitter *e, const plan_value *value, int i, uint64_t tile);
@@ -440,6 +461,7 @@ void emit_prefix_step(emitter *e, const plan_step *step);
 void emit_pick_step(emitter *e, const plan_step *step);
 void emit_gather_step(emitter *e, const plan_step *step);        /* emit_gather.c */
 void emit_dot_step(emitter *e, const plan_step *step);           /* emit_dot.c */
+void emit_multiplied_step(emitter *e, const plan_step *step);
 void emit_publish_step(emitter *e, const plan_step *step);       /* emit_lookback.c */
 void emit_peek_step(emitter *e, const plan_step *step);
 void emit_await_step(emitter *e, const plan_step *step);

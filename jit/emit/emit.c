@@ -144,6 +144,7 @@ void emit_steps(emitter *e, int first, int n) {
       case PLAN_COPY: emit_copy_step(e, step); break;
       case PLAN_COPIED: e->ops->await_copies(e, step->turns); break;
       case PLAN_DOT: emit_dot_step(e, step); break;
+      case PLAN_MULTIPLIED: emit_multiplied_step(e, step); break;
       case PLAN_PUBLISH: emit_publish_step(e, step); break;
       case PLAN_PEEK: emit_peek_step(e, step); break;
       case PLAN_AWAIT: emit_await_step(e, step); break;
@@ -161,11 +162,18 @@ void emit_steps(emitter *e, int first, int n) {
   }
 }
 
+static bool reads_shared_operands(const plan_kernel *kernel) {
+  bool reads = false;
+  for (int i = 0; i < kernel->n_steps; i++) reads |= kernel->step[i].kind == PLAN_DOT && kernel->step[i].shared;
+  return reads;
+}
+
 static void emit_init(emitter *e, const plan_kernel *kernel, LLVMContextRef context) {
   static const emit_target_ops *const ops[] = {[PLAN_ISA_HOST] = &emit_ops_host,
                                                [PLAN_ISA_NVPTX] = &emit_ops_nvptx,
                                                [PLAN_ISA_AMDGPU] = &emit_ops_amdgpu};
   e->kernel = kernel;
+  e->proxies = reads_shared_operands(kernel);
   e->ops = ops[kernel->target.isa];
   e->context = context;
   e->module = LLVMModuleCreateWithNameInContext(PLAN_ENTRY_NAME, context);

@@ -60,6 +60,68 @@ static void emit_multiply_add(const product_step *p, uint64_t out, uint64_t sum)
   *acc = multiply_add(p->e, (llrt_dtype)p->tiling.row->acc, a, b, *acc);
 }
 
+/* ---- products of warpgroups ---- */
+
+/* Bits of a descriptor (PTX ISA, "Matrix-descriptor format"), distances in units of 16 bytes. */
+#define UNIT_BITS 4
+#define ADDRESS_MASK 0x3fff
+#define LEADING_SHIFT 16
+#define SWIZZLE_SHIFT 30 /* of its upper half */
+
+/* The lower half of the descriptor of an operand, of what its warpgroup has first. */
+static LLVMValueRef first_descriptor(const product_step *p, int o) {
+  emitter *e = p->e;
+  LLVMValueRef at = LLVMBuildPtrToInt(e->builder, emit_slot_pointer(e, p->step->from[o]), e->i32, "");
+  at = LLVMBuildAdd(e->builder, at, emit_linear(e, e->warp, p->tiling.of_warp[o], e->kernel->warp_bits), "");
+  at = LLVMBuildLShr(e->builder, at, emit_i32(e, UNIT_BITS), "");
+  at = LLVMBuildAnd(e->builder, at, emit_i32(e, ADDRESS_MASK), "");
+  int64_t leading = (int64_t)(p->tiling.matrix[o].leading >> UNIT_BITS) << LEADING_SHIFT;
+  return LLVMBuildOr(e->builder, at, emit_i32(e, leading), "");
+}
+
+/* That of instruction number (out, sum), i64. */
+static LLVMValueRef descriptor_of(const product_step *p, int o, LLVMValueRef first, uint64_t out, uint64_t sum) {
+  emitter *e = p->e;
+  const dot_matrix *matrix = &p->tiling.matrix[o];
+  uint64_t offset = f2_apply(p->tiling.of_out[o], out) ^ f2_apply(p->tiling.of_sum[o], sum);
+  uint64_t swizzle = matrix->swizzle ? 4 - matrix->swizzle : 0;
+  uint64_t upper = (uint64_t)(matrix->stride >> UNIT_BITS) | swizzle << SWIZZLE_SHIFT;
+  LLVMValueRef low = LLVMBuildAdd(e->builder, first, emit_i32(e, (int64_t)(offset >> UNIT_BITS)), "");
+  low = LLVMBuildZExt(e->builder, low, e->i64, "");
+  return LLVMBuildOr(e->builder, low, LLVMConstInt(e->i64, upper << 32, false), "");
+}
+
+/* Those of one position of the sum, or of all where nothing comes from registers; their A is there before. */
+static void emit_group_products(const product_step *p) {
+  emitter *e = p->e;
+  const dot_tiling *t = &p->tiling;
+  uint64_t outs = 1ull << t->n_out, sums = 1ull << t->n_sum;
+  LLVMValueRef first[2] = {NULL, NULL};
+  emit_group_product made = {.row = t->row, .matrix = t->matrix, .acc = p->words[DOT_ACC]};
+  for (int o = 0; o < 2; o++)
+    if (t->shared[o]) first[o] = first_descriptor(p, o);
+  for (uint64_t i = 0; i < outs * sums; i++) {
+    uint64_t out = i % outs, sum = i / outs;
+    made.to[made.n] = (int)(f2_apply(t->of_out[DOT_ACC], out) >> p->value[DOT_ACC]->word);
+    made.n_acc = 1 << (t->operand[DOT_ACC].registers - p->value[DOT_ACC]->word);
+    if (!t->shared[DOT_A]) made.a[made.n] = words_of(p, DOT_A, out, sum, &made.n_a);
+    for (int o = 0; o < 2; o++)
+      if (t->shared[o]) made.descriptor[o][made.n] = descriptor_of(p, o, first[o], out, sum);
+    made.n++;
+    made.last = i + 1 == outs * sums;
+    bool full = made.n == EMIT_MAX_PRODUCTS || (!t->shared[DOT_A] && out + 1 == outs);
+    if (!made.last && !full) continue;
+    e->ops->group_product(e, &made);
+    made.n = 0;
+  }
+}
+
+void emit_multiplied_step(emitter *e, const plan_step *step) {
+  int n = step->turns ? 0 : emit_word_count(&e->kernel->value[step->out]);
+  for (int i = 0; i < n; i++) e->value[step->out][i] = e->value[step->in][i];
+  e->ops->await_products(e, step->turns, e->value[step->out], n);
+}
+
 void emit_dot_step(emitter *e, const plan_step *step) {
   const int numbers[3] = {step->in, step->second, step->out};
   product_step p = {.e = e, .step = step};
@@ -72,6 +134,10 @@ void emit_dot_step(emitter *e, const plan_step *step) {
   int n_words = 1 << (plan_value_bits(acc, PLAN_REGISTER) - acc->word);
   memcpy(p.words[DOT_ACC], e->value[step->with], (size_t)n_words * sizeof(LLVMValueRef));
   if (p.tiling.row->family != DOT_FMA && e->ops->meet_warp) e->ops->meet_warp(e);
+  if (p.tiling.row->family == DOT_WGMMA) {
+    emit_group_products(&p);
+    return;
+  }
   for (uint64_t sum = 0; sum < 1ull << p.tiling.n_sum; sum++)
     for (uint64_t out = 0; out < 1ull << p.tiling.n_out; out++) {
       if (p.tiling.row->family == DOT_FMA) emit_multiply_add(&p, out, sum);

@@ -319,8 +319,7 @@ static void byte_columns(const emit_place *place, uint64_t *of_tile) {
     of_tile[b] = up >= 0 ? place->map.column[b] << up : place->map.column[b] >> -up;
 }
 
-/* Where the turn's slot of a buffer begins. */
-static LLVMValueRef slot_pointer(emitter *e, int buffer) {
+LLVMValueRef emit_slot_pointer(emitter *e, int buffer) {
   const plan_buffer *ring = &e->kernel->buffer[buffer];
   if (ring->slots == 0 || !e->walked) return e->shared[buffer];
   LLVMValueRef slot = LLVMBuildSub(e->builder, e->walked->turn, e->walked->begin, "");
@@ -335,7 +334,7 @@ void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_pla
   *place = (emit_place){.value = value,
                          .bits = value->bits,
                          .tensor = -1,
-                         .base = slot_pointer(e, buffer)};
+                         .base = emit_slot_pointer(e, buffer)};
   plan_address_of_buffer(e->kernel, buffer, &place->map);
   byte_columns(place, of_tile);
   place->moving = moving_bits(e, value, of_tile, NULL);

@@ -91,3 +91,19 @@ bool plan_access_positions(const plan_value *value, const plan_address_map *map,
   }
   return true;
 }
+
+int plan_access_widest(const plan_kernel *kernel, const plan_value *value, const plan_address_map *map, plan_dim dim) {
+  int positions[LLRT_MAX_BITS];
+  for (int v = bits_log2(kernel->target.access_bytes * 8 / value->bits); v > 0; v--) {
+    uint64_t own = 0;
+    bool fits = plan_access_positions(value, map, dim, v, positions);
+    for (int j = 0; fits && j < v && dim == PLAN_REGISTER; j++) {
+      own |= 1ull << positions[j];
+      fits &= (j >= value->word && positions[j] >= value->word) || positions[j] == j;
+    }
+    for (int i = 0; fits && dim == PLAN_REGISTER && i < llrt_layout_in_bits(&value->layout); i++)
+      fits &= own >> i & 1 || (f2_apply(map->column, value->layout.column[i]) & bits_mask(v)) == 0;
+    if (fits) return v;
+  }
+  return 0;
+}

@@ -51,8 +51,34 @@
   MFMA("f32.16x16x32." suffix, "k0 k1 k2 | m0 m1 m2 m3 k3 k4", "k0 k1 k2 | n0 n1 n2 n3 k3 k4", ACC_16X16, \
        TYPES(type_a, type_b, LLRT_F32), SIZE(4, 4, 5), 8, "gfx942")
 
-/* Clocks: of NVIDIA's at compute capability 8.0 (A100 architecture white paper, "throughput per SM"); those of AMD
- * from the passes that the matrix instruction calculator gives, four SIMDs a compute unit. */
+/* PTX ISA, "Asynchronous warpgroup level matrix multiply-accumulate": fragments of m64nNkK, each warp of the group 16
+ * rows. */
+#define ACC_WGMMA_8 "n0 m3 | n1 n2 m0 m1 m2 | m4 m5"
+#define ACC_WGMMA_16 "n0 m3 n3 | n1 n2 m0 m1 m2 | m4 m5"
+#define ACC_WGMMA_32 "n0 m3 n3 n4 | n1 n2 m0 m1 m2 | m4 m5"
+#define ACC_WGMMA_64 "n0 m3 n3 n4 n5 | n1 n2 m0 m1 m2 | m4 m5"
+#define ACC_WGMMA_128 "n0 m3 n3 n4 n5 n6 | n1 n2 m0 m1 m2 | m4 m5"
+#define ACC_WGMMA_256 "n0 m3 n3 n4 n5 n6 n7 | n1 n2 m0 m1 m2 | m4 m5"
+#define WGMMA_N(n_, columns, k_, depth, d, x, y, text_a, ...)                                                    \
+  {.name = "wgmma m64n" #columns "k" k_ " " d "." x "." y, .family = DOT_WGMMA, .targets = "sm_90a",            \
+   .code = "wgmma.mma_async.sync.aligned.m64n" #columns "k" k_ "." d "." x "." y,                                \
+   .layout = {text_a, NULL, ACC_WGMMA_##columns}, __VA_ARGS__, SIZE(6, n_, depth), .clocks = columns / 8.0}
+#define WGMMA(k_, depth, d, x, y, text_a, ...)                       \
+  WGMMA_N(3, 8, k_, depth, d, x, y, text_a, __VA_ARGS__), \
+      WGMMA_N(4, 16, k_, depth, d, x, y, text_a, __VA_ARGS__), \
+      WGMMA_N(5, 32, k_, depth, d, x, y, text_a, __VA_ARGS__), \
+      WGMMA_N(6, 64, k_, depth, d, x, y, text_a, __VA_ARGS__), \
+      WGMMA_N(7, 128, k_, depth, d, x, y, text_a, __VA_ARGS__), \
+      WGMMA_N(8, 256, k_, depth, d, x, y, text_a, __VA_ARGS__)
+#define WGMMA_16(x, type) \
+  WGMMA("16", 4, "f32", x, x, "k0 m3 k3 | k1 k2 m0 m1 m2 | m4 m5", TYPES(type, type, LLRT_F32))
+#define WGMMA_8(d, x, y, type_x, type_y, type_d) \
+  WGMMA("32", 5, d, x, y, "k0 k1 m3 k4 | k2 k3 m0 m1 m2 | m4 m5", TYPES(type_x, type_y, type_d))
+#define WGMMA_TF32 .a = LLRT_F32, .b = LLRT_F32, .acc = LLRT_F32, .tf32 = true
+
+/* Clocks: of NVIDIA's at compute capability 8.0 (A100 architecture white paper, "throughput per SM"), of warpgroups at
+ * 9.0 (H100 white paper); those of AMD from the passes that the matrix instruction calculator gives, four SIMDs a
+ * compute unit. */
 static const dot_instruction instructions[] = {
     FMA(LLRT_F32, "fma f32", 0.5),
     FMA(LLRT_F64, "fma f64", 1),
@@ -72,6 +98,17 @@ static const dot_instruction instructions[] = {
     MMA_FP8("e5m2", "e5m2", LLRT_E5M2, LLRT_E5M2),
     MMA_FP8("e4m3", "e5m2", LLRT_E4M3, LLRT_E5M2),
     MMA_FP8("e5m2", "e4m3", LLRT_E5M2, LLRT_E4M3),
+    WGMMA_16("f16", LLRT_F16),
+    WGMMA_16("bf16", LLRT_BF16),
+    WGMMA("8", 3, "f32", "tf32", "tf32", "m3 k2 | k0 k1 m0 m1 m2 | m4 m5", WGMMA_TF32),
+    WGMMA_8("f32", "e4m3", "e4m3", LLRT_E4M3, LLRT_E4M3, LLRT_F32),
+    WGMMA_8("f32", "e5m2", "e5m2", LLRT_E5M2, LLRT_E5M2, LLRT_F32),
+    WGMMA_8("f32", "e4m3", "e5m2", LLRT_E4M3, LLRT_E5M2, LLRT_F32),
+    WGMMA_8("f32", "e5m2", "e4m3", LLRT_E5M2, LLRT_E4M3, LLRT_F32),
+    WGMMA_8("s32", "s8", "s8", LLRT_I8, LLRT_I8, LLRT_I32),
+    WGMMA_8("s32", "u8", "u8", LLRT_U8, LLRT_U8, LLRT_I32),
+    WGMMA_8("s32", "s8", "u8", LLRT_I8, LLRT_U8, LLRT_I32),
+    WGMMA_8("s32", "u8", "s8", LLRT_U8, LLRT_I8, LLRT_I32),
     MFMA_16("f16", LLRT_F16),
     MFMA_16("bf16.1k", LLRT_BF16),
     MFMA("f32.16x16x4f32", "| m0 m1 m2 m3 k0 k1", "| n0 n1 n2 n3 k0 k1", ACC_16X16,
@@ -109,17 +146,16 @@ static int dim_shift(const dot_instruction *row, char dim) {
 }
 
 void dot_instruction_operand(const dot_instruction *row, int operand, dot_operand *out) {
-  bool lanes = false;
+  int *count = &out->registers;
   memset(out, 0, sizeof *out);
-  for (const char *at = row->layout[operand]; *at; at++) {
-    if (*at == '|') lanes = true;
+  for (const char *at = row->layout[operand]; at && *at; at++) {
+    if (*at == '|') count = count == &out->registers ? &out->lanes : &out->warps;
     if (*at != 'm' && *at != 'n' && *at != 'k') continue;
-    int n = out->registers + out->lanes;
+    int n = out->registers + out->lanes + out->warps;
     assert(n < DOT_MAX_COLUMNS && (operand != DOT_A || *at != 'n') && (operand != DOT_B || *at != 'm') &&
            (operand != DOT_ACC || *at != 'k'));
     out->column[n] = 1u << (dim_shift(row, *at) + at[1] - '0');
-    if (lanes) out->lanes++;
-    else out->registers++;
+    ++*count;
   }
 }
 
@@ -132,7 +168,8 @@ llrt_status dot_instruction_layout(const dot_instruction *row, int operand, llrt
   for (int i = 0; i < 3; i++) LLRT_TRY(llrt_layout_add_out(out, names[i], bits[i]));
   LLRT_TRY(llrt_layout_add_in(out, "register", columns.registers));
   LLRT_TRY(llrt_layout_add_in(out, "lane", columns.lanes));
-  for (int i = 0; i < columns.registers + columns.lanes; i++) {
+  LLRT_TRY(llrt_layout_add_in(out, "warp", columns.warps));
+  for (int i = 0; i < columns.registers + columns.lanes + columns.warps; i++) {
     uint32_t x = columns.column[i];
     if (operand == DOT_A && x >> row->m) x >>= row->n; /* n has one position there */
     if (operand == DOT_B) x >>= row->m;

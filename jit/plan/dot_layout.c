@@ -76,6 +76,7 @@ static uint64_t mask_of(const dot_space *space, int dim) {
 static void place_threads(const plan_kernel *kernel, placer *p, const dot_operand *acc, columns dims[3]) {
   const dot_sharing *how = p->how;
   for (int i = 0; i < acc->lanes; i++) add(&dims[1], image(p, acc->column[acc->registers + i]));
+  for (int i = 0; i < acc->warps; i++) add(&dims[2], image(p, acc->column[acc->registers + acc->lanes + i]));
   if (acc->lanes == 0) {
     for (int dim = 1; dim >= 0; dim--)
       for (int i = 0; i < how->lanes[dim]; i++) add(&dims[1], next(p, dim));
@@ -96,7 +97,15 @@ static void place_operand(const placer *p, const dot_operand *operand, const col
     if (acc[0].at[i] & bits) add(&dims[0], acc[0].at[i]);
   for (int i = 0; i < acc[1].n; i++)
     add(&dims[1], operand->lanes ? image(p, operand->column[operand->registers + i]) : acc[1].at[i] & bits);
-  for (int i = 0; i < acc[2].n; i++) add(&dims[2], acc[2].at[i] & bits);
+  for (int i = 0; i < acc[2].n; i++)
+    add(&dims[2], i < operand->warps ? image(p, operand->column[operand->registers + operand->lanes + i])
+                                     : acc[2].at[i] & bits);
+}
+
+/* Of a multiprocessor, for all instructions of all warps. */
+static double clocks_of(const placer *p, const columns *acc, const dot_operand *inside, const plan_kernel *kernel) {
+  int outer = acc[0].n - inside->registers + p->space->n[DOT_DIM_K] - p->row->k;
+  return p->row->clocks * (double)((int64_t)1 << outer) * (1 << kernel->warp_bits);
 }
 
 static bool fits_tile(const placer *p) {
@@ -128,10 +137,14 @@ bool dot_layouts_make(const plan_kernel *kernel, const dot_space *space, const d
   if (!fill_value(kernel, k, space->acc, acc, room->results, &out->acc)) return false;
   place_operand(&p, &operand[first], acc, m | k, operand[DOT_ACC].registers, dims);
   if (!fill_value(kernel, n, space->a, dims, room->operand, &out->a)) return false;
+  if (!p.row->layout[DOT_B]) {
+    out->b = (plan_value){.bits = 0};
+    out->clocks = clocks_of(&p, acc, &operand[DOT_ACC], kernel);
+    return true;
+  }
   place_operand(&p, &operand[1 - first], acc, n | k, operand[DOT_ACC].registers, dims);
   if (!fill_value(kernel, m, space->b, dims, room->operand, &out->b)) return false;
-  int outer = acc[0].n - operand[DOT_ACC].registers + space->n[DOT_DIM_K] - p.row->k;
-  out->clocks = p.row->clocks * (double)((int64_t)1 << outer) * (1 << kernel->warp_bits);
+  out->clocks = clocks_of(&p, acc, &operand[DOT_ACC], kernel);
   return true;
 }
 
@@ -174,7 +187,7 @@ int dot_layouts_list(const plan_kernel *kernel, const dot_space *space, const do
   int n = 0;
   for (int i = 0; i < dot_instruction_count(); i++) {
     const dot_instruction *row = dot_instruction_at(i);
-    if (!dot_instruction_is_of(row, &kernel->target)) continue;
+    if (!dot_instruction_is_of(row, &kernel->target) || row->family == DOT_WGMMA) continue;
     for (int s = 0; s < 2 && (s == 0 || row->family != DOT_FMA); s++)
       for (int w = 0; w <= kernel->warp_bits; w++) {
         dot_sharing how = {.instruction = i, .swapped = s, .warps = {w, kernel->warp_bits - w}};
@@ -188,4 +201,23 @@ int dot_layouts_list(const plan_kernel *kernel, const dot_space *space, const do
       }
   }
   return n;
+}
+
+/* ---- warpgroups ---- */
+
+#define GROUP_BITS 2 /* log2 warps */
+
+bool dot_layouts_group(const plan_kernel *kernel, const dot_space *space, const dot_room *room, dot_layouts *out) {
+  int best = -1;
+  for (int i = 0; i < dot_instruction_count(); i++) {
+    const dot_instruction *row = dot_instruction_at(i);
+    bool fits = row->family == DOT_WGMMA && dot_instruction_is_of(row, &kernel->target) && types_match(space, row, false);
+    if (!fits || row->n > space->n[DOT_DIM_N] || row->tf32 != space->tf32) continue;
+    if (best < 0 || row->n > dot_instruction_at(best)->n) best = i;
+  }
+  int groups = kernel->warp_bits - GROUP_BITS;
+  if (best < 0 || groups < 0) return false;
+  int rows = bits_min(groups, space->n[DOT_DIM_M] - dot_instruction_at(best)->m);
+  const dot_sharing how = {.instruction = best, .warps = {rows, groups - rows}};
+  return rows >= 0 && dot_layouts_make(kernel, space, &how, room, out);
 }

@@ -409,6 +409,10 @@ bool plan_scan_bits(const plan_kernel *kernel, const plan_step *step, plan_scan_
 bool plan_access_positions(const plan_value *value, const plan_address_map *map, plan_dim dim,
                            int vector, int *positions);
 
+/* log2 elements of the widest access of a target's by which the value's elements, neighbours in that dim, can be moved:
+ * words are formed as memory has them, and all addresses are multiples. */
+int plan_access_widest(const plan_kernel *kernel, const plan_value *value, const plan_address_map *map, plan_dim dim);
+
 /* Which word and which element of it, in `in`, holds register `index` of `out` after PLAN_REGISTERS. */
 typedef struct plan_register_source {
   int word, element;

@@ -71,6 +71,7 @@ bool draft_shared_in_use(const plan_kernel *kernel) {
     if (step->kind == PLAN_SHARED_LOAD || step->kind == PLAN_REPEAT) return true;
     if ((step->kind == PLAN_WALK || step->kind == PLAN_LOOP) && step->body == 0) return true; /* it goes on */
     if (step->kind == PLAN_GATHER && step->staged) return true;
+    if (step->kind == PLAN_DOT && step->shared) return true;
   }
   return false;
 }

@@ -32,6 +32,8 @@ typedef struct interpreter {
   int staged;                 /* phase in which a panel of values was, 0: none */
   int *written, *read, phase; /* phase of the last write and read, counted by barriers from 1 */
   int *group, groups;         /* that a copy belongs to that is under way, from 1; 0: none. Groups so far */
+  int *reading, products, multiplied; /* the last group of products that reads, 0: none; groups so far, groups done */
+  int pending[PLAN_MAX_VALUES];       /* the group that makes a value; past `multiplied`: it is under way */
   int64_t turn, begin, end;   /* of the block's share of a walk; turn -1 outside */
 } interpreter;
 
@@ -49,6 +51,7 @@ static void interpreter_fini(interpreter *in) {
   free(in->shared);
   free(in->written);
   free(in->group);
+  free(in->reading);
   free(in->read);
 }
 
@@ -78,6 +81,7 @@ static llrt_status interpreter_init(interpreter *in) {
   failed |= !(in->written = calloc(places, sizeof(int)));
   failed |= !(in->read = calloc(places, sizeof(int)));
   failed |= !(in->group = calloc(places, sizeof(int)));
+  failed |= !(in->reading = calloc(places, sizeof(int)));
   return failed ? llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory") : LLRT_OK;
 }
 
@@ -274,6 +278,11 @@ static uint64_t slot_place(const interpreter *in, const plan_buffer *buffer) {
   return ((uint64_t)buffer->offset + slot * (uint64_t)buffer->bytes) * 2;
 }
 
+static llrt_status check_unread(const interpreter *in, uint64_t offset) {
+  if (in->reading[offset] <= in->multiplied) return LLRT_OK;
+  return llrt_error(LLRT_INTERNAL, "shared offset %llu is written while products read it", (unsigned long long)offset);
+}
+
 static llrt_status run_shared(interpreter *in, const plan_step *step, int value, bool load) {
   const plan_buffer *buffer = &in->kernel->buffer[step->buffer];
   const plan_kernel *kernel = in->kernel;
@@ -292,6 +301,7 @@ static llrt_status run_shared(interpreter *in, const plan_step *step, int value,
       return llrt_error(LLRT_INTERNAL, "block %llu stores in another's memory", (unsigned long long)own);
     offset = (offset & bits_mask(bits)) * buffer->bits / 4 + slot_place(in, buffer) + block * in->shared_size;
     if (!load) {
+      LLRT_TRY(check_unread(in, offset));
       if (in->read[offset] >= in->phase)
         return llrt_error(LLRT_INTERNAL, "shared offset %llu is written without a barrier after its read",
                           (unsigned long long)offset);
@@ -322,6 +332,7 @@ static llrt_status run_copy(interpreter *in, const plan_step *step) {
     if (place.array) move_element(&place, buffer->bits, &element, true);
     uint64_t offset = llrt_layout_apply_flat(&offset_of, tile_at(in, step->in, at)) * buffer->bits / 4;
     offset += slot_place(in, buffer);
+    LLRT_TRY(check_unread(in, offset));
     if (in->read[offset] >= in->phase)
       return llrt_error(LLRT_INTERNAL, "shared offset %llu is copied to without a barrier after its read",
                         (unsigned long long)offset);
@@ -594,6 +605,7 @@ static llrt_status run_report(interpreter *in, const plan_step *step) {
 }
 
 static void copy_value(interpreter *in, int from, int to) {
+  in->pending[to] = in->pending[from];
   memcpy(in->value[to], in->value[from], (size_t)value_size(in->kernel, to) * sizeof(uint64_t));
 }
 
@@ -729,6 +741,66 @@ static void run_position(interpreter *in, const plan_step *step, bool add) {
   }
 }
 
+/* ---- products ---- */
+
+/* The elements of an operand that lies in shared memory, as the products' group reads them. */
+static llrt_status fetch_operand(interpreter *in, const plan_step *step, int o) {
+  const plan_buffer *buffer = &in->kernel->buffer[step->from[o]];
+  int value = o ? step->second : step->in;
+  llrt_layout offset_of;
+  LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
+  for (int64_t at = 0; at < value_size(in->kernel, value); at++) {
+    uint64_t offset = llrt_layout_apply_flat(&offset_of, tile_at(in, value, at)) * buffer->bits / 4;
+    offset += slot_place(in, buffer);
+    if (in->group[offset] || in->written[offset] == 0 || in->written[offset] >= in->phase)
+      return llrt_error(LLRT_INTERNAL, "shared offset %llu is multiplied without a barrier after its write",
+                        (unsigned long long)offset);
+    in->value[value][at] = in->shared[offset];
+    in->reading[offset] = in->products + 1;
+  }
+  return LLRT_OK;
+}
+
+static llrt_status run_dot(interpreter *in, const plan_step *step) {
+  for (int o = 0; o < 2; o++)
+    if (step->shared >> o & 1) LLRT_TRY(fetch_operand(in, step, o));
+  LLRT_TRY(plan_eval_dot(in->kernel, step, in->value));
+  bool later = dot_instruction_at(step->instruction)->family == DOT_WGMMA;
+  in->pending[step->out] = later ? ++in->products : 0;
+  return LLRT_OK;
+}
+
+/* What was read until now was read in this phase, as far as other warps know. */
+static void run_multiplied(interpreter *in, const plan_step *step) {
+  in->multiplied = bits_max(in->multiplied, in->products - step->turns);
+  for (size_t i = 0; i < in->shared_size; i++) {
+    if (in->reading[i] == 0 || in->reading[i] > in->multiplied) continue;
+    in->reading[i] = 0;
+    in->read[i] = in->phase;
+  }
+  if (step->turns == 0) copy_value(in, step->in, step->out);
+}
+
+/* Whether the step needs a value that products under way make. */
+static bool uses_pending(const interpreter *in, const plan_step *step) {
+  bool first = in->pending[step->in] > in->multiplied, with = in->pending[step->with] > in->multiplied;
+  bool second = in->pending[step->second] > in->multiplied;
+  switch ((plan_step_kind)step->kind) {
+    case PLAN_REGISTERS:
+    case PLAN_SHUFFLE:
+    case PLAN_SHARED_STORE:
+    case PLAN_MAP:
+    case PLAN_STORE:
+    case PLAN_FOLD:
+    case PLAN_FOLD_LANES: return first;
+    case PLAN_JOIN: return first || with;
+    case PLAN_PREFIX: return first || second;
+    case PLAN_DOT:
+      return first || second || (with && dot_instruction_at(step->instruction)->family != DOT_WGMMA);
+    default: return false;
+  }
+}
+
 static void carry(interpreter *in, const plan_step *from, bool first, const plan_step *walk) {
   if (walk->bare) return;
   copy_value(in, first ? from->in : from->out, walk->out);
@@ -758,6 +830,7 @@ static llrt_status run_walk(interpreter *in, int at) {
 
 static llrt_status run_step(interpreter *in, int at) {
   const plan_step *step = &in->kernel->step[at];
+  if (uses_pending(in, step)) return llrt_error(LLRT_INTERNAL, "step %d uses what products under way make", at);
   switch ((plan_step_kind)step->kind) {
     case PLAN_LOAD: return run_global(in, step, step->out, true);
     case PLAN_STORE: return run_global(in, step, step->in, false);
@@ -786,7 +859,8 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_AHEAD: return run_ahead(in, at);
     case PLAN_COPY: return run_copy(in, step);
     case PLAN_COPIED: run_await(in, step); return LLRT_OK;
-    case PLAN_DOT: return plan_eval_dot(in->kernel, step, in->value);
+    case PLAN_DOT: return run_dot(in, step);
+    case PLAN_MULTIPLIED: run_multiplied(in, step); return LLRT_OK;
     case PLAN_OPAQUE: copy_value(in, step->in, step->out); return LLRT_OK;
     case PLAN_FILL: run_fill(in, step); return LLRT_OK;
     case PLAN_JOIN: run_combine(in, step); return LLRT_OK;
@@ -828,6 +902,9 @@ static llrt_status interpret_stage(const plan_kernel *kernel, const plan_run *ru
     memset(in.written, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
     memset(in.read, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
     memset(in.group, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
+    memset(in.reading, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
+    memset(in.pending, 0, sizeof in.pending);
+    in.products = in.multiplied = 0;
     in.phase = 1;
     in.groups = 0;
     in.turn = -1;

@@ -241,7 +241,11 @@ typedef enum plan_step_kind {
                         that out is reduced along and the operands are not. By `instruction`
                         (jit/plan/dot_instruction.h), whose types the operands have and into which they divide
                         (jit/plan/dot_tiling.h). Products are exact, sums in the accumulator's type, in any order;
-                        integers modulo its width */
+                        integers modulo its width. An operand that is `shared` is in buffer `from`, of which its
+                        value, that nothing holds, says what there is: seen by those who waited at a barrier since it
+                        was written. By a warpgroup's instruction all products are one group, under way:
+                        out may be with of the next such step, and what they read may not change, until MULTIPLIED */
+  PLAN_MULTIPLIED,   /* the products of all groups but the last `turns` are done; of all: out = in, which they make */
   PLAN_PUBLISH,      /* other blocks may now see `in`, as the block's total of `level` (plan_lookback), where its turn
                         has one */
   PLAN_PEEK,         /* out = a first look at the cells that PLAN_AWAIT reads, for which no one waits */
@@ -307,6 +311,7 @@ typedef struct plan_step {
   bool predicated;    /* LOAD, masked: without branches where the target has such loads, so that all are under way */
   uint8_t combiner, type; /* combining steps: llrt_combiner, llrt_dtype (jit/plan/combine.h) */
   uint8_t instruction;    /* DOT: number of the row */
+  uint8_t shared, from[2]; /* DOT: bit o: operand o (in, second) is in buffer from[o] */
   uint8_t second;         /* PREFIX, GATHER, DOT, MAP by_value: value */
   uint8_t total;          /* SCAN: value, reduced along the order */
   uint8_t order;          /* SCAN */

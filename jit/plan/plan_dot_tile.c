@@ -4,7 +4,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/cycles.h"
-#include "jit/plan/dot_layout.h"
+#include "jit/plan/dot_stage.h"
 #include "jit/plan/draft.h"
 
 #include <string.h>
@@ -142,22 +142,9 @@ static llrt_status outer_value(const draft *d, const plan_dot_tile *tile, int op
 static int access_vector(const plan_kernel *kernel, int tensor, const plan_value *value) {
   plan_value spread;
   plan_address_map map;
-  int positions[LLRT_MAX_BITS];
   plan_value_spread(kernel, value, &spread);
   plan_address_of_tensor(kernel, tensor, &map);
-  plan_dim dim = kernel->target.lanes_first ? PLAN_LANE : PLAN_REGISTER;
-  for (int vector = bits_log2(kernel->target.access_bytes * 8 / value->bits); vector > 0; vector--) {
-    uint64_t own = 0;
-    bool fits = plan_access_positions(&spread, &map, dim, vector, positions);
-    for (int j = 0; fits && j < vector && dim == PLAN_REGISTER; j++) {
-      own |= 1ull << positions[j];
-      fits &= (j >= value->word && positions[j] >= value->word) || positions[j] == j;
-    }
-    for (int i = 0; fits && dim == PLAN_REGISTER && i < llrt_layout_in_bits(&spread.layout); i++)
-      fits &= own >> i & 1 || (f2_apply(map.column, spread.layout.column[i]) & bits_mask(vector)) == 0;
-    if (fits) return vector;
-  }
-  return 0;
+  return plan_access_widest(kernel, &spread, &map, kernel->target.lanes_first ? PLAN_LANE : PLAN_REGISTER);
 }
 
 static llrt_status cast(draft *d, llrt_dtype from, llrt_dtype to, int *value) {
@@ -301,6 +288,30 @@ static llrt_status part_steps(draft *d, const plan_dot_tile *tile, const dot_lay
   return LLRT_OK;
 }
 
+/* ---- products of warpgroups ---- */
+
+static llrt_status group_steps(draft *d, const plan_dot_tile *tile, const dot_layouts *how, const dot_space *space,
+                               operand o[2], int *sum) {
+  plan_kernel *kernel = d->kernel;
+  int buffer[2] = {-1, -1}, value[2], zero, end = 0;
+  for (int i = 0; i < 2; i++) {
+    if (i == 0 && tile->group == 1) {
+      LLRT_TRY(move_value(d, o[i].type, o[i].product, o[i].wanted, &o[i].value));
+      LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
+    } else {
+      LLRT_TRY(cast(d, o[i].type, o[i].product, &o[i].value));
+      LLRT_TRY(dot_stage_buffer(d, &kernel->value[o[i].value], space, i, tile->across[i], end, &buffer[i]));
+      LLRT_TRY(dot_stage_store(d, o[i].value, buffer[i]));
+      end = plan_buffer_end(&kernel->buffer[buffer[i]]);
+    }
+    value[i] = o[i].value;
+  }
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
+  LLRT_TRY(zero_step(d, tile, &how->acc, &zero));
+  LLRT_TRY(dot_stage_products(d, how, value, buffer, zero, sum));
+  return dot_stage_finish(d, sum);
+}
+
 /* ---- all of it ---- */
 
 static llrt_status whole_steps(draft *d, const plan_dot_tile *tile, const dot_layouts *how, operand o[2], int *sum) {
@@ -315,9 +326,10 @@ static llrt_status dot_steps(draft *d, const plan_dot_tile *tile, const dot_spac
   operand o[2] = {{.type = tile->a, .product = tile->product_a, .wanted = &how->a},
                   {.type = tile->b, .product = tile->product_b, .wanted = &how->b}};
   plan_value stored;
-  int sum, parts = part_bits(how, space);
+  int sum, parts = tile->group ? 0 : part_bits(how, space);
   for (int i = 0; i < 2; i++) LLRT_TRY(load_operand(d, tile, i, &o[i]));
-  if (parts > 0) LLRT_TRY(part_steps(d, tile, how, space, parts, o, &sum));
+  if (tile->group) LLRT_TRY(group_steps(d, tile, how, space, o, &sum));
+  else if (parts > 0) LLRT_TRY(part_steps(d, tile, how, space, parts, o, &sum));
   else LLRT_TRY(whole_steps(d, tile, how, o, &sum));
   LLRT_TRY(outer_value(d, tile, 2, tile->d, &stored));
   LLRT_TRY(move_value(d, tile->sum, tile->d, &stored, &sum));
@@ -379,7 +391,7 @@ static llrt_status plan_ways(const plan_dot_tile *tile, const plan_target *targe
   dot_layouts ways[MAX_WAYS];
   dot_space space = space_of(tile);
   double best = -1;
-  int n = dot_layouts_list(out, &space, &room, ways, MAX_WAYS);
+  int n = tile->group ? dot_layouts_group(out, &space, &room, ways) : dot_layouts_list(out, &space, &room, ways, MAX_WAYS);
   llrt_status refused = LLRT_OK;
   *chosen = tile->choice > 0 && tile->choice <= n ? tile->choice - 1 : -1;
   for (int i = 0; i < n && tile->choice == 0; i++) {

@@ -12,6 +12,8 @@ typedef struct plan_dot_tile {
   llrt_dtype product_a, product_b, sum; /* to which A and B are cast, and in which products are summed. Where no
                                            instruction divides the tile both are cast to `sum` */
   bool tf32;            /* f32 products may be made of tf32 */
+  int group;            /* 1, 2: by warpgroups, with A in registers, in shared memory; 0: by others */
+  bool across[2];       /* group: rows of A, of B in shared memory go along m, along n; 16 bits */
   int choice;           /* 0: the cheapest way that there is, n: the n-th of the ways in the order of their products' clocks */
   const llrt_layout *layout[3]; /* register, lane, warp -> dim0, dim1 of A [m, k], B [k, n], D [m, n]; NULL: as memory
                                    likes it. Columns independent or zero; none in registers. Not for the host */

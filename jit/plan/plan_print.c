@@ -262,6 +262,24 @@ static void print_combining(const plan_kernel *kernel, const plan_step *step, ll
   if (step->pairs) llrt_text_add(text, ", v%d", step->index_out);
 }
 
+static void print_dot_operand(const plan_kernel *kernel, const plan_step *step, int o, llrt_text *text) {
+  int value = o ? step->second : step->in;
+  dot_tiling tiling;
+  llrt_text_add(text, "v%d", value);
+  if (!(step->shared >> o & 1) || plan_dot_tiling(kernel, step, &tiling) != LLRT_OK) return;
+  llrt_text_add(text, " (shared buffer %d, rows of %d bytes%s)", step->from[o], 16 << tiling.matrix[o].swizzle,
+                tiling.matrix[o].transposed ? ", transposed" : "");
+}
+
+static void print_dot(const plan_kernel *kernel, const plan_step *step, llrt_text *text) {
+  llrt_text_add(text, "v%d + ", step->with);
+  print_dot_operand(kernel, step, 0, text);
+  llrt_text_add(text, " x ");
+  print_dot_operand(kernel, step, 1, text);
+  llrt_text_add(text, " by %s -> ", dot_instruction_at(step->instruction)->name);
+  print_value(kernel, step->out, text);
+}
+
 static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *text) {
   const plan_step *step = &kernel->step[at];
   llrt_text_add(text, "%*s", 2 + 2 * depth, "");
@@ -370,9 +388,11 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       break;
     case PLAN_COPIED: llrt_text_add(text, "await all copies but those of %d groups", step->turns); break;
     case PLAN_DOT:
-      llrt_text_add(text, "v%d + v%d x v%d by %s -> ", step->with, step->in, step->second,
-                    dot_instruction_at(step->instruction)->name);
-      print_value(kernel, step->out, text);
+      print_dot(kernel, step, text);
+      break;
+    case PLAN_MULTIPLIED:
+      llrt_text_add(text, "await all products but those of %d groups", step->turns);
+      if (step->turns == 0) llrt_text_add(text, ": v%d -> v%d", step->in, step->out);
       break;
     case PLAN_OPAQUE:
       llrt_text_add(text, "hide v%d from compilers -> v%d", step->in, step->out);

@@ -454,6 +454,9 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
       CHECK(kernel->target.async_copies && step->turns >= 0 && kernel->launch.walk.axes, "step %d: no turns", at);
       return LLRT_OK;
     case PLAN_DOT: return plan_verify_dot(kernel, at);
+    case PLAN_MULTIPLIED:
+      CHECK(step->turns >= 0, "step %d: %d groups", at, step->turns);
+      return step->turns ? LLRT_OK : check_same(kernel, at, step->in, step->out);
     case PLAN_OPAQUE: return check_same(kernel, at, step->in, step->out);
   }
   return llrt_error(LLRT_INTERNAL, "plan: step %d of unknown kind %d", at, step->kind);

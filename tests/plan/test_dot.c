@@ -136,7 +136,7 @@ static void check(const plan_dot_tile *tile, llrt_device *device, const llrt_op 
 
 /* Every way of sharing that there is, for a shape that all of the target's instructions divide. */
 Test(dot, every_way, .timeout = 300) {
-  bool used[64] = {false};
+  bool used[256] = {false};
   int ran = 0;
   for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
     for (int w = 0; w < TYPES; w++)
@@ -156,7 +156,53 @@ Test(dot, every_way, .timeout = 300) {
         ran++;
       }
   printf("%d plans ran\n", ran);
-  for (int i = 0; i < dot_instruction_count(); i++) cr_assert(used[i], "%s: not used", dot_instruction_at(i)->name);
+  for (int i = 0; i < dot_instruction_count(); i++)
+    cr_assert(used[i] || dot_instruction_at(i)->family == DOT_WGMMA, "%s: not used", dot_instruction_at(i)->name);
+}
+
+/* ---- warpgroups ---- */
+
+/* A tile that takes the instruction twice along k, and by two warpgroups where it is small; operands of 16 bits in
+ * rows along either axis. */
+static plan_dot_tile group_tile(const dot_instruction *row, int form) {
+  const bool half = llrt_dtype_bits((llrt_dtype)row->a) == 16;
+  plan_dot_tile tile = {.m = 6 + (form & 1 && row->n <= 6), .n = row->n, .k = row->k + 1, .warps = 2 + (form & 1),
+                        .a = (llrt_dtype)row->a, .b = (llrt_dtype)row->b, .d = (llrt_dtype)row->acc,
+                        .product_a = (llrt_dtype)row->a, .product_b = (llrt_dtype)row->b, .sum = (llrt_dtype)row->acc,
+                        .tf32 = row->tf32, .group = 1 + (form & 1)};
+  if (form & 1 && row->n > 6) tile.warps = 2;
+  for (int i = 0; i < 2; i++) tile.across[i] = half && form >> (1 + i) & 1 && (i == 0 || row->n >= 4);
+  return tile;
+}
+
+static void describe_group(const dot_instruction *row, int form, char *what, size_t size) {
+  snprintf(what, size, "%s, form %d", row->name, form);
+}
+
+/* Every instruction, A from registers and from shared memory. */
+Test(dot, every_group, .timeout = 300) {
+  plan_target target;
+  int ran = 0;
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  for (int i = 0; i < dot_instruction_count(); i++) {
+    const dot_instruction *row = dot_instruction_at(i);
+    bool forms = row->n == 4 || row->n == 6; /* all of them */
+    for (int form = 0; form < (forms ? 8 : 2) && row->family == DOT_WGMMA; form++) {
+      char what[200];
+      plan_dot_tile tile = group_tile(row, form);
+      describe_group(row, form, what, sizeof what);
+      if (form > 1 && !tile.across[0] && !tile.across[1]) continue;
+      llrt_status status = plan_dot_tile_make(&tile, &target, NULL, &kernel);
+      cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
+      bool used = false;
+      for (int s = 0; s < kernel.n_steps; s++) used |= kernel.step[s].kind == PLAN_DOT && kernel.step[s].instruction == i;
+      cr_assert(used, "%s: not used", what);
+      check(&tile, NULL, NULL, what);
+      ran++;
+    }
+  }
+  printf("%d plans ran\n", ran);
+  cr_assert_geq(ran, 2 * 66);
 }
 
 /* The planner's own choice, over the shapes of the paper's table 4, a sample of types and warps at each. */
@@ -186,17 +232,34 @@ Test(dot, every_shape, .timeout = 300) {
 
 /* ---- compiled ---- */
 
+static void compile_tile(llrt_device *device, const plan_dot_tile *tile, const char *what) {
+  llrt_op *op;
+  llrt_status status = llrt_dot_tile_op_make(device, tile, NULL, &kernel, &op);
+  if (status == LLRT_UNSUPPORTED && !tile->group) return;
+  cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
+  check(tile, device, op, what);
+  llrt_op_destroy(&op);
+}
+
 static void compile(llrt_device *device, const char *name, const types *t, int m, int n, int k, int warps, int choice) {
   char what[200];
-  llrt_op *op;
   plan_dot_tile tile = tile_of(t, m, n, k, warps);
   tile.choice = choice;
   describe(&tile, name, what, sizeof what);
-  llrt_status status = llrt_dot_tile_op_make(device, &tile, NULL, &kernel, &op);
-  if (status == LLRT_UNSUPPORTED) return;
-  cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
-  check(&tile, device, op, what);
-  llrt_op_destroy(&op);
+  compile_tile(device, &tile, what);
+}
+
+/* Every type, and form of its operands, at one width each. */
+static void compile_groups(llrt_device *device) {
+  for (int i = 0, at = 0; i < dot_instruction_count(); i++) {
+    const dot_instruction *row = dot_instruction_at(i);
+    char what[200];
+    if (row->family != DOT_WGMMA || (row->n != 3 + at % 5 && llrt_dtype_bits((llrt_dtype)row->a) != 16)) continue;
+    int form = at++ % 8;
+    plan_dot_tile tile = group_tile(row, form);
+    describe_group(row, form, what, sizeof what);
+    compile_tile(device, &tile, what);
+  }
 }
 
 static void compile_all(const char *name, bool host) {
@@ -204,6 +267,7 @@ static void compile_all(const char *name, bool host) {
   for (int w = 0; w < TYPES; w++)
     for (int choice = 1; choice <= (host ? 1 : 3); choice += 2)
       compile(at.device, name, &all_types[w], host ? 3 : 5, host ? 4 : 5, host ? 3 : 5, 1, choice);
+  if (strstr(name, "sm_90a")) compile_groups(at.device);
   for (int i = 0; i < 24; i++) {
     int limit = host ? 2 : EXTENTS - 1;
     int m = extents[i % limit], n = extents[i * 3 % 5 % limit], k = extents[i * 7 % 11 % limit];
@@ -215,5 +279,6 @@ static void compile_all(const char *name, bool host) {
 Test(dot, host, .timeout = 300) { compile_all("host", true); }
 Test(dot, sm_80, .timeout = 300) { compile_all("cuda-emu:sm_80", false); }
 Test(dot, sm_89, .timeout = 300) { compile_all("cuda-emu:sm_89", false); }
+Test(dot, sm_90a, .timeout = 300) { compile_all("cuda-emu:sm_90a", false); }
 Test(dot, gfx90a, .timeout = 300) { compile_all("hip-emu:gfx90a", false); }
 Test(dot, gfx942, .timeout = 300) { compile_all("hip-emu:gfx942", false); }

@@ -197,20 +197,26 @@ static bool load_b(ptx_run *run, ptx_warp *warp, const ptx_op *op, product *of, 
 /* Which shapes, types, operands there are. */
 static bool shape_of(const ptx_op *op, product *of, bool *registers, bool *a_transposed, bool *b_transposed) {
   int shape = op->choice[0] - 1;
+  static const int depth[] = {16, 32, 8};
   of->n = 8 * (shape % 32 + 1);
-  of->k = shape < 32 ? 16 : 32;
+  of->k = depth[shape / 32];
   of->d = op->type[0], of->a = op->type[1], of->b = op->type[2];
   of->width = of->a->bits;
   *registers = op->operand[1].count == 4;
-  int flags = op->n_operands - 6; /* transpositions */
+  bool integer = of->a->kind == 's' || of->a->kind == 'u';
+  int flags = integer ? 0 : op->n_operands - 6; /* transpositions */
   *a_transposed = flags == 2 && op->operand[6].value;
   *b_transposed = flags > 0 && op->operand[5 + flags].value;
   bool half = of->width == 16, to_half = strcmp(of->d->name, "f16") == 0;
-  bool types = half ? of->a == of->b : of->width == 8 && of->b->bits == 8 && of->a->kind == 'x' && of->b->kind == 'x';
-  types &= strcmp(of->d->name, "f32") == 0 || (to_half && strcmp(of->a->name, "bf16") != 0);
+  bool tf32 = strcmp(of->a->name, "tf32") == 0 && of->a == of->b;
+  bool eight = of->width == 8 && of->b->bits == 8 && ((of->a->kind == 'x' && of->b->kind == 'x') ||
+                                                      (integer && (of->b->kind == 's' || of->b->kind == 'u')));
+  bool types = half ? of->a == of->b : eight || tf32;
+  types &= integer ? strcmp(of->d->name, "s32") == 0 && op->n_operands == 4 && (of->n <= 24 || of->n % 16 == 0)
+                   : strcmp(of->d->name, "f32") == 0 || (to_half && !tf32 && strcmp(of->a->name, "bf16") != 0);
+  if (!integer && (op->n_operands < 6 || op->operand[4].value != 1 || op->operand[5].value != 1)) types = false;
   return types && of->k * of->width == 256 && flags == (half ? (*registers ? 1 : 2) : 0) &&
-         (*registers || op->operand[1].count == 1) && op->operand[0].count == of->n / (to_half ? 4 : 2) &&
-         op->operand[4].value == 1 && op->operand[5].value == 1;
+         (*registers || op->operand[1].count == 1) && op->operand[0].count == of->n / (to_half ? 4 : 2);
 }
 
 /* Registers that no one has written since the fence, but for products in flight. */
@@ -367,7 +373,7 @@ static bool run_wait(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
 
 const ptx_form ptx_wgmma_forms[] = {
     ROW("wgmma fence sync aligned", "", run_fence),
-    ROW("wgmma mma_async sync aligned " SHAPES("k16") "|" SHAPES("k32") " %A %A %A", "vwssii?i?i", run_product),
+    ROW("wgmma mma_async sync aligned " SHAPES("k16") "|" SHAPES("k32") "|" SHAPES("k8") " %A %A %A", "vwss?i?i?i?i", run_product),
     ROW("wgmma commit_group sync aligned", "", run_commit),
     ROW("wgmma wait_group sync aligned", "i", run_wait),
     {0}};

@@ -13,13 +13,13 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 17
+#define FORMAT_VERSION 18
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 #define MAX_CLUSTER 8    /* blocks, likewise */
 
 /* A field added to the recipe must be written and read below, and the format's version raised. */
-_Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 32 +
+_Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 40 +
                                           sizeof(plan_range) + sizeof(plan_walk) + sizeof(plan_view) +
                                           sizeof(plan_workspace) + 4,
                "plan_launch changed");
@@ -87,6 +87,7 @@ static void put_launch(llrt_text *out, const plan_launch *launch) {
   put(out, launch->shared_bytes);
   put(out, launch->value_bytes);
   put(out, launch->cluster);
+  put(out, launch->most_blocks);
   put(out, launch->block_bytes);
   put(out, launch->stage);
   put(out, launch->later);
@@ -256,6 +257,7 @@ static void get_grid(reader *in, plan_launch *launch) {
   launch->shared_bytes = get_within(in, 0, INT32_MAX);
   launch->value_bytes = get_within(in, 0, INT32_MAX);
   launch->cluster = get_within(in, 0, MAX_CLUSTER);
+  launch->most_blocks = get_within(in, 0, INT32_MAX);
   launch->block_bytes = get_within(in, 0, INT32_MAX);
   launch->stage = get_within(in, 0, PLAN_MAX_VARIANTS - 1);
   launch->later = get_within(in, 0, PLAN_MAX_VARIANTS - 1);

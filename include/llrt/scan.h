@@ -18,8 +18,6 @@ typedef struct llrt_scan_params {
                             of integers 64 bits, of minima and maxima 32 (64 for elements of 64) */
   llrt_dtype dtype;      /* llrt_scan: the result's type; NONE: floats their own, of sums and products of integers
                             the accumulator's, of minima and maxima the element's */
-  bool fast_scan;        /* the order in which elements are joined may differ from run to run, where that is
-                            faster. No kernel makes use of it now */
 } llrt_scan_params;
 
 /* destination(x) = op over all positions up to x along the axis (reverse: from x on) of source, in the

@@ -213,6 +213,9 @@ struct emitter {
   LLVMValueRef extent[LLRT_MAX_RANK];       /* i64: of device memory; NULL where it is not there */
   LLVMValueRef shared[PLAN_MAX_BUFFERS]; /* pointers to bytes: of the first slot */
   const emit_walked *walked;             /* NULL outside walks */
+  LLVMValueRef ticket;            /* pointer to where a block's ticket is; NULL: it draws none */
+  LLVMValueRef next_block, drawn; /* i64, i32: of a block that queues, found by PLAN_AHEAD: the next, and the one after
+                                     that as the first thread has it */
   emit_ahead ahead;
   bool proxies;         /* products read shared memory past threads' own accesses: barriers order those, too */
   LLVMValueRef scratch; /* host: memory of one register; NULL: not needed yet */
@@ -465,8 +468,10 @@ void emit_multiplied_step(emitter *e, const plan_step *step);
 void emit_publish_step(emitter *e, const plan_step *step);       /* emit_lookback.c */
 void emit_peek_step(emitter *e, const plan_step *step);
 void emit_await_step(emitter *e, const plan_step *step);
-/* Takes e->block's number from a counter. */
+/* emit_queue.c: e->block by a ticket; the walk of a block that draws more, and PLAN_AHEAD in it. */
 void emit_ticket(emitter *e);
+void emit_queue(emitter *e, int at);
+void emit_later_ticket(emitter *e, int at);
 void emit_copy_step(emitter *e, const plan_step *step);          /* access.c */
 void emit_fill_step(emitter *e, const plan_step *step);          /* emit_reduce.c */
 void emit_join_step(emitter *e, const plan_step *step);

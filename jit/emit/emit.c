@@ -140,7 +140,10 @@ void emit_steps(emitter *e, int first, int n) {
       case PLAN_PREFIX: emit_prefix_step(e, step); break;
       case PLAN_PICK: emit_pick_step(e, step); break;
       case PLAN_GATHER: emit_gather_step(e, step); break;
-      case PLAN_AHEAD: emit_later_turn(e, i); break;
+      case PLAN_AHEAD:
+        if (e->kernel->lookback.queued) emit_later_ticket(e, i);
+        else emit_later_turn(e, i);
+        break;
       case PLAN_COPY: emit_copy_step(e, step); break;
       case PLAN_COPIED: e->ops->await_copies(e, step->turns); break;
       case PLAN_DOT: emit_dot_step(e, step); break;
@@ -156,7 +159,10 @@ void emit_steps(emitter *e, int first, int n) {
       case PLAN_SPREAD: emit_spread_step(e, step); break;
       case PLAN_POSITION:
       case PLAN_POSITION_ADD: emit_position_step(e, step); break;
-      case PLAN_WALK: emit_walk(e, i); break;
+      case PLAN_WALK:
+        if (e->kernel->lookback.queued) emit_queue(e, i);
+        else emit_walk(e, i);
+        break;
     }
     i += step->body + step->otherwise;
   }
@@ -191,6 +197,8 @@ static void emit_function(emitter *e) {
   if (kernel->launch.shared_bytes > 0) {
     e->shared[0] = e->ops->shared(e, kernel->launch.shared_bytes);
     LLVMValueRef start = e->shared[0];
+    LLVMValueRef place = emit_i64(e, kernel->lookback.place);
+    if (kernel->lookback.used) e->ticket = LLVMBuildGEP2(e->builder, e->i8, start, &place, 1, "");
     for (int i = 0; i < kernel->n_buffers; i++) {
       LLVMValueRef offset = emit_i64(e, kernel->buffer[i].offset);
       e->shared[i] = kernel->buffer[i].offset ? LLVMBuildGEP2(e->builder, e->i8, start, &offset, 1, "") : start;

@@ -1,5 +1,4 @@
-/* What blocks of a scan exchange while they run: tickets, totals and waiting for them (plan_lookback in
- * jit/plan/plan.h). A cell says by itself whether its value is there, so no access needs an order. */
+/* What blocks of a scan exchange while they run: totals, and waiting for them (plan_lookback in jit/plan/plan.h). A cell says by itself whether its value is there, so no access needs an order. */
 #include "jit/emit/builder.h"
 
 #include "base/bits.h"
@@ -9,19 +8,6 @@
 
 static LLVMValueRef op(emitter *e, LLVMOpcode code, LLVMValueRef a, int64_t b) {
   return LLVMBuildBinOp(e->builder, code, a, emit_i64(e, b), "");
-}
-
-void emit_ticket(emitter *e) {
-  LLVMValueRef thread = LLVMBuildOr(e->builder, e->lane, e->warp, "");
-  LLVMValueRef first = LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, 0), "");
-  LLVMValueRef counter = e->ops->global(e, emit_number(e, &e->kernel->lookback.counter));
-  LLVMBasicBlockRef next = emit_open_guard(e, first);
-  LLVMBuildStore(e->builder, e->ops->ticket(e, counter), e->shared[0]);
-  emit_close_guard(e, next);
-  e->ops->barrier(e);
-  LLVMValueRef ticket = LLVMBuildLoad2(e->builder, e->i32, e->shared[0], "");
-  e->block = LLVMBuildZExt(e->builder, ticket, e->i64, "");
-  e->ops->barrier(e);
 }
 
 /* A step under way. */

@@ -352,25 +352,53 @@ static void run_await(interpreter *in, const plan_step *step) {
 
 static llrt_status run_steps(interpreter *in, int first, int n);
 
+/* What stands for block `block` of the grid. */
+static void enter_block(interpreter *in, int64_t block) {
+  in->block = block;
+  plan_decode_block(in->kernel, block, in->args, &in->grid, in->upper);
+}
+
+/* Turn `turn` of the block's share; queued: ticket number `turn`. */
+static void enter_turn(interpreter *in, int64_t turn, uint64_t grid) {
+  int64_t own = turn, end;
+  in->turn = turn;
+  in->grid = grid;
+  if (in->kernel->lookback.queued) {
+    enter_block(in, turn);
+    plan_block_turns(in->kernel, in->upper, in->args, &own, &end);
+  }
+  plan_decode_turn(in->kernel, own, in->args, &in->grid, in->upper);
+}
+
+/* The block's share of turns. Queued: the first block has drawn all tickets before others begin. */
+static void find_turns(interpreter *in) {
+  const plan_lookback *lookback = &in->kernel->lookback;
+  if (!lookback->queued) {
+    plan_block_turns(in->kernel, in->upper, in->args, &in->begin, &in->end);
+    return;
+  }
+  in->begin = 0;
+  in->end = in->block == 0 ? plan_number_value(&lookback->blocks, in->args, 0) : 0;
+}
+
 /* Before a walk the block's share is that of its uppers. */
 static llrt_status run_ahead(interpreter *in, int at) {
   const plan_step *step = &in->kernel->step[at];
   const uint64_t grid = in->grid;
-  const int64_t turn = in->turn, begin = in->begin, end = in->end;
+  const int64_t turn = in->turn, begin = in->begin, end = in->end, block = in->block;
   llrt_status status = LLRT_OK;
   int64_t upper[PLAN_MAX_DIGITS];
   memcpy(upper, in->upper, sizeof upper);
   if (turn < 0) {
-    plan_block_turns(in->kernel, in->upper, in->args, &in->begin, &in->end);
+    find_turns(in);
     in->turn = in->begin;
   }
-  in->turn += step->turns;
-  if (in->turn < in->end) {
-    in->grid = grid & bits_mask(in->kernel->walk.grid_bits);
-    plan_decode_turn(in->kernel, in->turn, in->args, &in->grid, in->upper);
+  if (in->turn + step->turns < in->end) {
+    enter_turn(in, in->turn + step->turns, grid & bits_mask(in->kernel->walk.grid_bits));
     status = run_steps(in, at + 1, step->body);
   }
   in->groups++;
+  in->block = block;
   in->grid = grid;
   in->turn = turn, in->begin = begin, in->end = end;
   memcpy(in->upper, upper, sizeof upper);
@@ -809,18 +837,19 @@ static void carry(interpreter *in, const plan_step *from, bool first, const plan
 
 static llrt_status run_walk(interpreter *in, int at) {
   const plan_step *step = &in->kernel->step[at];
-  uint64_t grid = in->grid;
-  int64_t begin, end, upper[PLAN_MAX_DIGITS];
+  const uint64_t grid = in->grid;
+  const int64_t block = in->block;
+  int64_t upper[PLAN_MAX_DIGITS];
   memcpy(upper, in->upper, sizeof upper);
-  plan_block_turns(in->kernel, in->upper, in->args, &begin, &end);
+  find_turns(in);
   carry(in, step, true, step);
-  in->begin = begin, in->end = end;
-  for (int64_t turn = begin; turn < end; turn++) {
-    in->turn = turn;
-    plan_decode_turn(in->kernel, turn, in->args, &in->grid, in->upper);
+  const int64_t end = in->end;
+  for (int64_t turn = in->begin; turn < end; turn++) {
+    enter_turn(in, turn, grid);
     LLRT_TRY(run_steps(in, at + 1, step->body));
     carry(in, &step[step->body], false, step);
   }
+  in->block = block;
   in->grid = grid;
   in->turn = -1;
   in->begin = in->end = 0;

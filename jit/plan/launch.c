@@ -113,7 +113,8 @@ static llrt_status count_blocks(const bound_call *call, int64_t *blocks) {
     positions *= call->launch->cluster;
   if (positions < 0 || positions > INT32_MAX)
     return llrt_error(LLRT_UNSUPPORTED, "the launch would need more than 2^31 - 1 blocks");
-  *blocks = positions;
+  bool fewer = call->launch->most_blocks > 0 && positions > call->launch->most_blocks;
+  *blocks = fewer ? call->launch->most_blocks : positions;
   return LLRT_OK;
 }
 

@@ -112,6 +112,7 @@ typedef struct plan_launch {
   int32_t shared_bytes;   /* of a block; NVIDIA: given at the launch, else part of the code */
   int32_t value_bytes;    /* > 0: of these a launch needs only so many for each value of range.max_values */
   int32_t cluster;        /* blocks of a cluster, which take one position together; 0: each by itself */
+  int32_t most_blocks;    /* > 0: no more of them, which share the positions of the grid out by themselves */
   int32_t block_bytes;    /* what a block moves, as far as the plan knows; 0: not. Host: what is worth a thread */
   int32_t stage, later;   /* number of the kernel in its variant; how many follow it in the plan's list */
   plan_range range;       /* of the variant; of its first stage */

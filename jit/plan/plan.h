@@ -267,7 +267,7 @@ typedef enum plan_step_kind {
   PLAN_POSITION,     /* out = positions along `axis` of the elements of a value laid out as out, in this turn;
                         relative: less that of the thread's register 0 */
   PLAN_POSITION_ADD, /* out = in + the position that a relative PLAN_POSITION of value `with` left out */
-  PLAN_WALK          /* next `body` steps for each turn of the block's share of kernel->walk; out is `in`
+  PLAN_WALK          /* next `body` steps for each turn of the block's share of kernel->walk, or of each ticket (plan_lookback); out is `in`
                         in the first turn, then what the body's last step made in the turn before, and at
                         the end what it made last (`in` where there was no turn). The first `ahead` steps of the
                         body, loads that nothing of the turn comes before, may run a turn early. bare: nothing is
@@ -348,11 +348,17 @@ typedef struct plan_turns {
  * no block waits for one that has not begun. A total of level l is of 2^(bits l) turns, the last of which has it; of
  * the highest level it is of everything up to that turn. Lagging: a block does not wait for the last of these, but
  * joins the totals of the level below once more as many turns back. So a prefix is joined in one tree, whoever was
- * first. Cells are 64 bits: 32 of the value above a 1; elements of 64 bits have two. */
+ * first. Cells are 64 bits: 32 of the value above a 1; elements of 64 bits have two.
+ *
+ * Queued: a launch has at most launch.most_blocks blocks. Each draws tickets until all of the grid's positions are
+ * taken, and the body of its walk, which is bare, works on one after the other; PLAN_AHEAD by one turn is the next,
+ * drawn when the block's turn before began. A barrier stands before that step in the body, and one behind it. */
 #define PLAN_LOOKBACK_LEVELS 3 /* at most */
 typedef struct plan_lookback {
   bool used;
   bool lags;
+  bool queued;
+  int32_t place; /* of a block's ticket in shared memory, bytes */
   uint8_t bits, levels;
   plan_number counter, cells; /* addresses: of tickets given; by level, block, element */
   plan_number blocks, lines;  /* all of them; those of one turn */

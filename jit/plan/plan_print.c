@@ -209,6 +209,10 @@ static void print_pair(const plan_step *step, int key, int index, llrt_text *tex
 
 static void print_walk(const plan_kernel *kernel, const plan_step *step, llrt_text *text) {
   const plan_turns *walk = &kernel->walk;
+  if (kernel->lookback.queued) {
+    llrt_text_add(text, "for each ticket that the block draws:");
+    return;
+  }
   llrt_text_add(text, "walk");
   for (int i = 0; i < walk->n_places; i++) {
     if (walk->place[i].digit < 0) {
@@ -378,7 +382,10 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       llrt_text_add(text, "each warp keeps its part of v%d -> ", step->in);
       print_value(kernel, step->out, text);
       break;
-    case PLAN_AHEAD: llrt_text_add(text, "ahead by %d turns:", step->turns); break;
+    case PLAN_AHEAD:
+      if (!kernel->lookback.queued) llrt_text_add(text, "ahead by %d turns:", step->turns);
+      else llrt_text_add(text, step->turns ? "of the next ticket:" : "of the first ticket:");
+      break;
     case PLAN_COPY:
       llrt_text_add(text, "copy tensor %d to shared buffer %d (%d slots of %d bytes), %g bytes an access%s, laid out as ",
                     step->tensor, step->buffer, 1 << kernel->buffer[step->buffer].slots,

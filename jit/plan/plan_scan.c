@@ -18,8 +18,8 @@ static llrt_status add_lookback(const llrt_op_desc *desc, const plan_target *tar
   LLRT_TRY(scan_plan_tiled(desc, target, options, true, kernel, &tiled));
   if (!tiled) return LLRT_OK;
   for (int i = 0; i < kernel->n_steps; i++)
-    if (kernel->step[i].kind == PLAN_WALK)
-      along = kernel->space.in[0].bits - kernel->value[kernel->step[i].in].layout.out[0].bits;
+    if (kernel->step[i].kind == PLAN_FILL)
+      along = kernel->space.in[0].bits - kernel->value[kernel->step[i].out].layout.out[0].bits;
   kernel->launch.range = (plan_range){.axes = desc->combine.axes,
                                       .min_along = (int64_t)LEAST_TURNS << along,
                                       .max_across = (int64_t)WALKING_BLOCKS << (kernel->space.in[0].bits - along)};

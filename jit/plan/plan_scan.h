@@ -31,4 +31,19 @@ llrt_status scan_begin_lookback(draft *d, const plan_value *carried);
 /* Appends steps that publish the tile's total and make *before, what stands before the tile. */
 llrt_status scan_look_back(draft *d, const draft_scan_spec *spec, int total, int *before);
 
+/* scan_queue.c: blocks that draw tickets, the next tile copied while they work on one. */
+typedef struct scan_queue {
+  bool used;
+  uint8_t buffer;
+  plan_step copy;
+} scan_queue;
+/* Behind scan_begin_lookback; not used where the target or the tile's accesses have no such copies. */
+llrt_status scan_begin_queue(draft *d, const draft_values *values, scan_queue *queue);
+/* Appends steps that copy the tile of the block's ticket (turns = 0) or of the next one; that take what was copied,
+ * at an edge by `masked`, and copy the next. */
+llrt_status scan_copy_ahead(draft *d, const scan_queue *queue, int turns);
+llrt_status scan_take_copied(draft *d, const scan_queue *queue, plan_step masked);
+/* Once all steps are there: where everything lies in shared memory. */
+void scan_end_queue(draft *d, const scan_queue *queue);
+
 #endif

@@ -248,6 +248,24 @@ llrt_status plan_eval_lookback(const plan_kernel *kernel, const plan_step *step,
   return LLRT_OK;
 }
 
+/* Barriers stand before and behind the step that finds the next ticket. */
+llrt_status plan_verify_queue(const plan_kernel *kernel, int walk) {
+  const plan_step *step = &kernel->step[walk];
+  bool barrier = false, finds = false;
+  CHECK(kernel->lookback.used && step->bare && kernel->launch.most_blocks > 0, "step %d: no queue", walk);
+  for (int i = 1; i <= step->body; i += 1 + step[i].body + step[i].otherwise) {
+    CHECK(step[i].kind != PLAN_AHEAD || (barrier && !finds && step[i].turns == 1), "step %d: no ticket", walk + i);
+    finds |= step[i].kind == PLAN_AHEAD;
+    barrier = step[i].kind == PLAN_BARRIER || (barrier && step[i].kind != PLAN_AHEAD);
+  }
+  CHECK(barrier && finds, "step %d: a turn without a next", walk);
+  for (int i = 0; i < kernel->n_buffers; i++)
+    CHECK(kernel->buffer[i].slots == 0 && (kernel->buffer[i].offset >= kernel->lookback.place + 4 ||
+                                           plan_buffer_end(&kernel->buffer[i]) <= kernel->lookback.place),
+          "buffer %d lies where the ticket is", i);
+  return LLRT_OK;
+}
+
 llrt_status plan_verify_lookback(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   const plan_value *value = &kernel->value[step->kind == PLAN_PUBLISH ? step->in : step->out];

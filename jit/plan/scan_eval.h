@@ -21,6 +21,7 @@ int plan_lookback_places(const plan_lookback *lookback, int level);
 
 /* Errors: INTERNAL. */
 llrt_status plan_verify_lookback(const plan_kernel *kernel, int at);
+llrt_status plan_verify_queue(const plan_kernel *kernel, int walk);
 llrt_status plan_verify_scan(const plan_kernel *kernel, int at);
 llrt_status plan_verify_prefix(const plan_kernel *kernel, int at);
 llrt_status plan_verify_pick(const plan_kernel *kernel, int at);

@@ -36,18 +36,31 @@ static llrt_status begin_walk(draft *d) {
   return draft_arg(d, (plan_arg){.kind = PLAN_ARG_SHARE}, &turns->share);
 }
 
+/* What stands before the first position. */
+static llrt_status fill_first(draft *d, const plan_value *laid_out, int *first) {
+  LLRT_TRY(draft_value(d->kernel, laid_out, first));
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_FILL, .out = (uint8_t)*first,
+                                           .combiner = (uint8_t)d->desc->combine.op,
+                                           .type = (uint8_t)scan_accumulator(d->desc),
+                                           .exclusive = d->desc->combine.exclusive});
+}
+
 /* The carry before the first turn, and the walk; *walk is its step. */
 static llrt_status open_walk(draft *d, const plan_value *laid_out, int *walk, int *carry) {
   plan_kernel *kernel = d->kernel;
   int first;
-  LLRT_TRY(draft_value(kernel, laid_out, &first));
+  LLRT_TRY(fill_first(d, laid_out, &first));
   LLRT_TRY(draft_value(kernel, laid_out, carry));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_FILL, .out = (uint8_t)first,
-                                          .combiner = (uint8_t)d->desc->combine.op,
-                                          .type = (uint8_t)scan_accumulator(d->desc),
-                                          .exclusive = d->desc->combine.exclusive}));
   *walk = kernel->n_steps;
   return draft_step(kernel, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)first, .out = (uint8_t)*carry});
+}
+
+/* The walk of a block that draws tickets: nothing is carried. */
+static llrt_status open_queue(draft *d, const plan_value *laid_out, const scan_queue *queue, int *walk, int *carry) {
+  LLRT_TRY(fill_first(d, laid_out, carry));
+  LLRT_TRY(scan_copy_ahead(d, queue, 0));
+  *walk = d->kernel->n_steps;
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_WALK, .bare = true});
 }
 
 static void close_walk(draft *d, int walk) {
@@ -127,28 +140,33 @@ static uint8_t misaligned(const draft *d, const plan_step *step) {
   return (uint8_t)bits_max(step->vector - d->align[step->tensor], 0);
 }
 
-/* One access, in turns at an edge masked and as wide as masks allow. */
+/* The access of a turn at an edge, as wide as masks allow. */
+static plan_step masked_step(const draft *d, plan_step step, int value) {
+  step.masked = true;
+  step.vector = (uint8_t)draft_whole_vector(d, &d->kernel->value[value], step.tensor, step.vector);
+  step.misaligned = misaligned(d, &step);
+  return step;
+}
+
+/* One access, in turns at an edge masked. */
 static llrt_status edge_step(draft *d, plan_step step, int value) {
   plan_kernel *kernel = d->kernel;
-  const plan_value *moved = &kernel->value[value];
   bool edge = kernel->n_bounds > 0;
   if (edge)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .joins = step.kind == PLAN_LOAD,
                                             .body = 1, .otherwise = 1, .out = step.out}));
   step.misaligned = misaligned(d, &step);
   LLRT_TRY(draft_step(kernel, step));
-  if (!edge) return LLRT_OK;
-  step.masked = true;
-  step.vector = (uint8_t)draft_whole_vector(d, moved, step.tensor, step.vector);
-  step.misaligned = misaligned(d, &step);
-  return draft_step(kernel, step);
+  return edge ? draft_step(kernel, masked_step(d, step, value)) : LLRT_OK;
 }
 
 /* The elements of a turn, laid out as they are scanned. */
-static llrt_status load_turn(draft *d, const draft_values *values, const plan_value *laid_out, int *x) {
+static llrt_status load_turn(draft *d, const draft_values *values, const plan_value *laid_out,
+                             const scan_queue *queue, int *x) {
   LLRT_TRY(draft_value(d->kernel, &values->load, x));
   plan_step load = {.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)*x, .vector = (uint8_t)d->vector[0]};
-  LLRT_TRY(edge_step(d, load, *x));
+  if (queue->used) LLRT_TRY(scan_take_copied(d, queue, masked_step(d, load, *x)));
+  else LLRT_TRY(edge_step(d, load, *x));
   LLRT_TRY(cast(d, d->desc->tensors[0].dtype, scan_accumulator(d->desc), x));
   return draft_exchange(d, *x, laid_out, x);
 }
@@ -165,13 +183,13 @@ static llrt_status store_turn(draft *d, const draft_values *values, int made) {
   return edge_step(d, store, made);
 }
 
-/* The last step makes the carry. Where lanes store by themselves, those that do not would run ahead to the next
+/* The last step makes the carry, if there is one. Where lanes store by themselves, those that do not would run ahead to the next
  * turn's shuffles: a barrier keeps them together. */
 static llrt_status turn_steps(draft *d, const draft_values *values, const plan_value *laid_out,
-                              draft_scan_spec *spec) {
+                              const scan_queue *queue, draft_scan_spec *spec) {
   int x, made, total, carry = spec->carry, before;
   if (d->splits) spec->carry = -1;
-  LLRT_TRY(load_turn(d, values, laid_out, &x));
+  LLRT_TRY(load_turn(d, values, laid_out, queue, &x));
   LLRT_TRY(draft_scan(d, x, spec, &made, &total));
   if (d->splits) {
     LLRT_TRY(scan_look_back(d, spec, total, &before));
@@ -179,9 +197,9 @@ static llrt_status turn_steps(draft *d, const draft_values *values, const plan_v
     LLRT_TRY(draft_join_before(d, spec, before, made, &made));
   }
   LLRT_TRY(store_turn(d, values, made));
-  if (d->kernel->n_bounds > 0 && !d->kernel->target.lanes_first)
+  if ((d->kernel->n_bounds > 0 || queue->used) && !d->kernel->target.lanes_first)
     LLRT_TRY(draft_step(d->kernel, (plan_step){.kind = PLAN_BARRIER}));
-  return draft_join_before(d, spec, carry, total, &carry);
+  return queue->used ? LLRT_OK : draft_join_before(d, spec, carry, total, &carry);
 }
 
 llrt_status scan_plan_tiled(const llrt_op_desc *desc, const plan_target *target,
@@ -194,6 +212,7 @@ llrt_status scan_plan_tiled(const llrt_op_desc *desc, const plan_target *target,
                           .type = (uint8_t)scan_accumulator(desc),
                           .exclusive = desc->combine.exclusive,
                           .reverse = desc->combine.reverse};
+  scan_queue queue = {0};
   uint64_t along = 0;
   int walk;
   draft_begin(&d, desc, target, options, kernel);
@@ -210,10 +229,15 @@ llrt_status scan_plan_tiled(const llrt_op_desc *desc, const plan_target *target,
   draft_scan_layout(&wide, &spec.order, &laid_out);
   for (int i = 0; i < spec.order.n; i++) along |= 1ull << spec.order.bit[i];
   plan_value_reduce(&laid_out, along, &carried);
-  if (looks_back) LLRT_TRY(scan_begin_lookback(&d, &carried));
-  LLRT_TRY(open_walk(&d, &carried, &walk, &spec.carry));
-  LLRT_TRY(turn_steps(&d, &values, &laid_out, &spec));
+  if (looks_back) {
+    LLRT_TRY(scan_begin_lookback(&d, &carried));
+    LLRT_TRY(scan_begin_queue(&d, &values, &queue));
+  }
+  if (queue.used) LLRT_TRY(open_queue(&d, &carried, &queue, &walk, &spec.carry));
+  else LLRT_TRY(open_walk(&d, &carried, &walk, &spec.carry));
+  LLRT_TRY(turn_steps(&d, &values, &laid_out, &queue, &spec));
   close_walk(&d, walk);
+  scan_end_queue(&d, &queue);
   draft_finish(kernel);
   return LLRT_OK;
 }

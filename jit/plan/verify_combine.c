@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/scan_eval.h"
 
 #include <string.h>
 
@@ -86,6 +87,7 @@ static llrt_status check_walk(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at], *last = &kernel->step[at + step->body];
   CHECK(kernel->walk.n_places > 0 || kernel->launch.walk.axes, "step %d: there is nothing to walk", at);
   CHECK(step->body > 0, "step %d: walks without a body", at);
+  if (kernel->lookback.queued) LLRT_TRY(plan_verify_queue(kernel, at));
   if (step->bare) return LLRT_OK;
   CHECK(last->pairs == step->pairs, "step %d: pairs", at);
   CHECK(step->ahead < step->body && step->ahead <= PLAN_MAX_AHEAD && (step->ahead == 0 || !kernel->target.lanes_first), "step %d: %d steps ahead", at,

@@ -73,6 +73,7 @@ static const scan_row rows[] = {
     {ROW, ROW, 3, {7, 45, 33}, 0, LLRT_COMBINE_MIN, LLRT_F32, 0, 0, false, true, true},
     {ROW, ROW, 4, {3, 5, 6, 40}, 2, LLRT_COMBINE_SUM, LLRT_U8, 0, 0, true, true, false},
     {ROW, ROW, 2, {1500, 3}, 0, LLRT_COMBINE_SUM, LLRT_F64, 0, 0, false, false, false},
+    {ROW, ROW, 2, {3, 40003}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, true, false},
     {ROW, ROW, 2, {65, 4099}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
     /* storages */
     {"col_major", ROW, 2, {130, 66}, 0, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, false, false, false},

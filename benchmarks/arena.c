@@ -123,12 +123,35 @@ static void launch_parallel_memcpy(harness *h, const timed *t, int slot) {
     memcpy(destination + at, source + at, (size_t)(bytes - at < part ? bytes - at : part));
 }
 
+static timed copy_of(const harness *h, const arena *a) {
+  return (timed){.launch = harness_is_host(h) ? launch_parallel_memcpy : launch_device_copy,
+                 .a = a,
+                 .s = arena_slots(h, a, a->nominal, a->nominal)};
+}
+
+harness_statistic arena_measure_by_turns(harness *h, const timed *t, harness_statistic *copy) {
+  double samples[2][HARNESS_MAX_SAMPLES];
+  timed both[2] = {*t, copy_of(h, t->a)};
+  double start = harness_now();
+  int count = 0;
+  for (int k = 0; k < 2; k++) both[k].launch(h, &both[k], 0);
+  while (count < h->options.repeat &&
+         (count < MIN_SAMPLES || harness_now() - start < h->options.budget)) {
+    for (int k = 0; k < 2; k++) {
+      double before = harness_processor_now();
+      both[k].launch(h, &both[k], (count + 1) % both[k].s.count);
+      samples[k][count] = harness_processor_now() - before;
+    }
+    count++;
+  }
+  *copy = harness_summarise(samples[1], count);
+  return harness_summarise(samples[0], count);
+}
+
 double arena_copy_speed(harness *h, arena *a) {
   if (a->copy_measured > 0 && harness_now() - a->copy_measured < COPY_LASTS)
     return a->copy_gb_per_s;
-  timed t = {.launch = harness_is_host(h) ? launch_parallel_memcpy : launch_device_copy,
-             .a = a,
-             .s = arena_slots(h, a, a->nominal, a->nominal)};
+  timed t = copy_of(h, a);
   harness_statistic s = arena_measure(h, &t);
   a->copy_gb_per_s = 2e-3 * (double)a->nominal / s.median;
   a->copy_measured = harness_now();

@@ -45,6 +45,10 @@ typedef struct timed {
 /* Microseconds of one launch: medians of batches between two events, after a warm-up. */
 harness_statistic arena_measure(harness *h, const timed *t);
 
+/* The same of the host in processor time, by turns with a copy of all of `a`; *copy: the copy's. On a shared machine the
+ * least of either is what can be compared. */
+harness_statistic arena_measure_by_turns(harness *h, const timed *t, harness_statistic *copy);
+
 /* GB/s, read and written, of the device's own copy (cuMemcpyDtoDAsync; on the host memcpy by all
  * threads), measured again when the last one is five seconds old, and printed. */
 double arena_copy_speed(harness *h, arena *a);

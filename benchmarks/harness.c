@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { DEVICE, ONLY, SIZES, SHAPES, REPEAT, BUDGET, SEED, JSON, CHECK_ONLY, LIST };
+enum { DEVICE, ONLY, SIZES, SHAPES, REPEAT, BUDGET, SEED, JSON, CHECK_ONLY, PROCESSOR_TIME, LIST };
 
 static const option_spec option_table[] = {
     {"device", 'd', "NAME",
@@ -22,6 +22,7 @@ static const option_spec option_table[] = {
     {"seed", 0, "N", "of data and random layouts (default 1)"},
     {"json", 0, "FILE", "write the results there too"},
     {"check-only", 0, NULL, "compare every result, time nothing"},
+    {"processor-time", 0, NULL, "convert, host: of all threads, by turns with copies, least of each"},
     {"list", 0, NULL, "name the cases and run none"},
     {NULL, 0, NULL, NULL},
 };
@@ -100,6 +101,7 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
                            .json = given.value[JSON],
                            .odd = shapes && strcmp(shapes, "odd") == 0,
                            .check_only = given.value[CHECK_ONLY],
+                           .processor_time = given.value[PROCESSOR_TIME],
                            .list = given.value[LIST]};
   if (shapes && !out->odd && strcmp(shapes, "even") != 0) wrong_value(c.name, SHAPES, shapes);
   if (given.value[SIZES] && !parse_sizes(given.value[SIZES], out))
@@ -178,11 +180,15 @@ harness_statistic harness_summarise(double *samples, int count) {
                              .count = count};
 }
 
-double harness_now(void) {
+static double read_clock(clockid_t clock) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return 1e6 * (double)now.tv_sec + 1e-3 * (double)now.tv_nsec;
 }
+
+double harness_now(void) { return read_clock(CLOCK_MONOTONIC); }
+
+double harness_processor_now(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
 void harness_record(harness *h, const char *name, const char *fields_format, ...) {
   va_list arguments;

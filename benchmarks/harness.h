@@ -21,6 +21,7 @@ typedef struct harness_options {
   bool odd;                        /* shapes that are no powers of two */
   bool check_only;                 /* no timing */
   bool list;                       /* name the cases, run none */
+  bool processor_time;             /* of all threads, by turns with copies, least of each: machines that are shared */
   int repeat;                      /* samples of each measurement */
   double budget;                   /* microseconds of one measurement, after three samples */
   uint64_t seed;
@@ -70,6 +71,9 @@ harness_statistic harness_summarise(double *samples, int count);
 
 /* Host clock, microseconds. */
 double harness_now(void);
+
+/* Processor time of all threads of this process, microseconds. */
+double harness_processor_now(void);
 
 /* Appends a JSON object {"name":…,<fields>}; fields is the text after the name, without braces. */
 void harness_record(harness *h, const char *name, const char *fields_format, ...)

@@ -265,35 +265,18 @@ static void extend(tiler *w) {
   }
 }
 
-/* Whether lines of the region share sets of the second-level cache to such a degree that what is asked for ahead would be
- * thrown out again: more than all ways (16) of one of 64 KiB each. Strides that only a run knows are trusted. */
-static bool collides(const tiler *w) {
-  enum { WAY_BITS = 16, WAYS_BITS = 4 };
-  int line = bits_log2(w->d->kernel->target.sector_bytes) - w->log2_bytes[0], lines = 0;
-  f2_basis sets;
-  f2_basis_init(&sets);
-  for (int i = 0; i < w->tile.rank; i++) {
-    uint64_t columns = address(w, 0, w->member[i]);
-    if (w->member[i] & ~w->d->column_bits[0] || columns >> line == 0) continue;
-    lines++;
-    f2_basis_insert(&sets, columns >> line & bits_mask(WAY_BITS - w->log2_bytes[0] - line));
-  }
-  return lines - sets.rank > WAYS_BITS;
-}
-
 /* Bits above the tile that one block takes one after the other, by turns of both sides: the destination's first, so
  * that lines that lie next to each other are written soon after each other. */
 static void extend_region(tiler *w) {
   draft *d = w->d;
   const plan_target *target = &d->kernel->target;
-  f2_basis tile = w->tile;
+  int rank = w->tile.rank;
   for (int t = 1; t >= 0 && d->regions; t--) {
     int bits = bits_log2(target->region_bytes[t]) - w->log2_bytes[t];
     for (int j = w->run[t]; j < bits_min(bits, w->n_run[t]); j++)
       if (!f2_basis_contains(&w->tile, w->run_vector[t][j])) add_member(w, representative(w, w->run_vector[t][j]));
   }
-  if (collides(w)) w->tile = tile;
-  d->region_bits = w->tile.rank - tile.rank;
+  d->region_bits = w->tile.rank - rank;
 }
 
 /* A basis of the region: rows of the source as far as it has them, the destination's run, the rest. */

@@ -96,11 +96,11 @@ static bool parts_lanes(const plan_kernel *kernel) {
 }
 
 /* Of the cluster: arrive releases, wait acquires, by default. */
-static void nvptx_barrier(emitter *e) {
+static void nvptx_barrier(emitter *e, bool own) {
   if (parts_lanes(e->kernel)) nvptx_meet_warp(e);
   if (e->proxies)
     assemble_together(e, "fence.proxy.async.shared::cta;", "~{memory}", LLVMVoidTypeInContext(e->context), NULL, 0);
-  if (e->kernel->cluster_bits == 0) {
+  if (own || e->kernel->cluster_bits == 0) {
     emit_intrinsic(e, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
     return;
   }

@@ -86,7 +86,8 @@ static LLVMValueRef call_helper(emitter *e, const char *name, LLVMTypeRef result
                         args, n_args, "");
 }
 
-static void amdgpu_barrier(emitter *e) {
+static void amdgpu_barrier(emitter *e, bool own) {
+  (void)own; /* there are no clusters */
   call_helper(e, "llrt_barrier", LLVMVoidTypeInContext(e->context), NULL, 0);
 }
 

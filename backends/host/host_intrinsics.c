@@ -51,7 +51,7 @@ static LLVMValueRef host_global(emitter *e, LLVMValueRef address) {
   return LLVMBuildIntToPtr(e->builder, address, LLVMPointerTypeInContext(e->context, 0), "");
 }
 
-static void host_barrier(emitter *e) { (void)e; /* one warp, in order */ }
+static void host_barrier(emitter *e, bool own) { (void)e, (void)own; /* one warp, in order */ }
 
 /* Empty assembly: the code generator would otherwise try to combine every chain of shuffles into fewer and
  * wider ones, at a cost that grows with the square of their number. */

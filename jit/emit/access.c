@@ -536,7 +536,20 @@ void emit_shared_store_step(emitter *e, const plan_step *step) {
 }
 
 void emit_shared_load_step(emitter *e, const plan_step *step) {
-  move_value(e, step, step->out, true, false);
+  e->lazy[step->out] = step->lazy ? step : NULL;
+  if (step->lazy) memset(e->value[step->out], 0, sizeof e->value[step->out]);
+  else move_value(e, step, step->out, true, false);
+}
+
+void emit_matrix_word(emitter *e, const plan_step *step, int w) {
+  access a = {.step = step, .value = &e->kernel->value[step->out], .words = e->value[step->out], .vector = step->vector,
+              .load = true};
+  a.registers = plan_value_bits(a.value, PLAN_REGISTER);
+  a.word = a.value->word;
+  place_in_buffer(e, &a);
+  uint64_t first = (uint64_t)w << a.word;
+  for (int j = 0; j < a.matrix.count; j++) first &= ~(1ull << a.matrix.position[j]);
+  move_matrices(e, &a, first);
 }
 
 /* ---- copies ---- */
@@ -545,7 +558,8 @@ void emit_shared_load_step(emitter *e, const plan_step *step) {
  * more: warps stay together. */
 static LLVMValueRef warp_copies(emitter *e, const plan_value *value) {
   uint64_t idle = 0;
-  for (int i = 0; i < plan_value_bits(value, PLAN_WARP); i++)
+  int own = e->kernel->warp_bits - e->kernel->cluster_bits; /* each block of a cluster copies for itself */
+  for (int i = 0; i < own; i++)
     if (plan_value_columns(value, PLAN_WARP)[i] == 0) idle |= 1ull << i;
   if (idle == 0) return NULL;
   LLVMValueRef number = LLVMBuildAnd(e->builder, e->warp, emit_i32(e, (int64_t)idle), "");

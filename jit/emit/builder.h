@@ -45,7 +45,7 @@ typedef struct emit_target_ops {
   LLVMValueRef (*global)(emitter *e, LLVMValueRef address);
   /* Shared writes of all threads of the block, or of the cluster where the kernel has them, before it are seen by
    * all after it. */
-  void (*barrier)(emitter *e);
+  void (*barrier)(emitter *e, bool own); /* own: of the block, though it is one of a cluster's */
 
   /* The same value (a word, on the host a vector of lanes or a number), from which the code generator
    * cannot look back. */
@@ -220,7 +220,7 @@ struct emitter {
   bool proxies;         /* products read shared memory past threads' own accesses: barriers order those, too */
   LLVMValueRef scratch; /* host: memory of one register; NULL: not needed yet */
   emit_words value[PLAN_MAX_VALUES];
-  const plan_step *lazy[PLAN_MAX_VALUES];  /* the MAP that makes the value's words; NULL: they are there */
+  const plan_step *lazy[PLAN_MAX_VALUES];  /* the step that makes the value's words; NULL: they are there */
   emit_words prepared[PLAN_MAX_VALUES];    /* by the value that is made: scales as words of pairs */
 };
 
@@ -452,6 +452,8 @@ void emit_load_step(emitter *e, const plan_step *step);          /* access.c */
 void emit_store_step(emitter *e, const plan_step *step);
 void emit_shared_store_step(emitter *e, const plan_step *step);
 void emit_shared_load_step(emitter *e, const plan_step *step);
+/* The matrices that word w of a lazy shared load is of. */
+void emit_matrix_word(emitter *e, const plan_step *step, int w);
 void emit_overhang_step(emitter *e, const plan_step *step);      /* emit_overhang.c: LOAD, STORE */
 /* i1: plan_block_within (emit_within.c); NULL: always. */
 LLVMValueRef emit_block_within(emitter *e);

@@ -125,7 +125,7 @@ void emit_steps(emitter *e, int first, int n) {
       case PLAN_REGISTERS: emit_registers_step(e, step); break;
       case PLAN_SHUFFLE: emit_shuffle_step(e, step); break;
       case PLAN_SHARED_STORE: emit_shared_store_step(e, step); break;
-      case PLAN_BARRIER: e->ops->barrier(e); break;
+      case PLAN_BARRIER: e->ops->barrier(e, step->own); break;
       case PLAN_SHARED_LOAD: emit_shared_load_step(e, step); break;
       case PLAN_MAP: emit_map_step(e, step); break;
       case PLAN_STORE: emit_store_step(e, step); break;

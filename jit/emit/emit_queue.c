@@ -35,9 +35,9 @@ static LLVMValueRef shown(emitter *e) {
 
 void emit_ticket(emitter *e) {
   show(e, draw(e));
-  e->ops->barrier(e);
+  e->ops->barrier(e, false);
   e->block = shown(e);
-  e->ops->barrier(e);
+  e->ops->barrier(e, false);
 }
 
 static LLVMValueRef is_taken(emitter *e, LLVMValueRef block) {

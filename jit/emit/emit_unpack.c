@@ -161,6 +161,10 @@ LLVMValueRef emit_word(emitter *e, int value, int w) {
   const plan_step *step = e->lazy[value];
   LLVMValueRef *word = &e->value[value][w];
   if (!step || *word) return *word;
+  if (step->kind == PLAN_SHARED_LOAD) {
+    emit_matrix_word(e, step, w);
+    return *word;
+  }
   const plan_map *map = &e->kernel->map[step->map];
   return *word = map->kind == PLAN_MAP_CAST ? unpacked(e, step, map, w) : scaled(e, step, map, w);
 }

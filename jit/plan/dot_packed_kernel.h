@@ -13,9 +13,10 @@
 enum { PACKED_M, PACKED_N, PACKED_K }; /* the operation's axes, where there are no batch axes */
 
 /* How a block is laid out, all log2: rows and columns of D, positions of K that a warp takes in a turn; warps along
- * each, those of K beside the positions; turns that rings have room for; blocks of a multiprocessor. */
+ * each, those of K beside the positions, of which the highest number the blocks of a cluster; turns that rings have room
+ * for. resident: blocks of a multiprocessor. */
 typedef struct packed_shape {
-  int m, n, k, warps[3], slots, resident;
+  int m, n, k, warps[3], cluster, slots, resident;
 } packed_shape;
 
 /* An operand on its way: by a ring that copies fill turns before, or loaded. */

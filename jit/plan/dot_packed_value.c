@@ -5,6 +5,7 @@
 #include "base/status.h"
 
 #define MAX_TILE 24 /* bits */
+#define LINE 6      /* log2 elements of A in a line of 128 bytes */
 
 /* Tile bits in the order of an in-dim. */
 typedef struct places {
@@ -114,6 +115,9 @@ llrt_status packed_sums_value(const packed *p, plan_value *out) {
 
 /* ---- as it is copied ---- */
 
+/* The positions of a turn that are a block's own: others of its cluster have the rest. */
+static int own_bits(const packed *p) { return turn_bits(p) - p->shape.cluster; }
+
 /* What a block has of a packed tensor in memory's order. */
 static void list_packed(const packed *p, const llrt_storage *storage, int group, places *out) {
   const llrt_layout *tile = &storage->tile;
@@ -123,25 +127,35 @@ static void list_packed(const packed *p, const llrt_storage *storage, int group,
     int bit = bits_lowest(tile->column[i]);
     bool along_k = bit >= down && bit < down + rows;
     int position = along_k ? bit - down + group : bit - across;
-    if (position < (along_k ? turn_bits(p) : p->shape.n)) add(out, along_k ? k_bit(p, position) : n_bit(p, position));
+    if (position < (along_k ? own_bits(p) : p->shape.n)) add(out, along_k ? k_bit(p, position) : n_bit(p, position));
   }
-  for (int i = rows + group; i < turn_bits(p); i++) add(out, k_bit(p, i));
+  for (int i = rows + group; i < own_bits(p); i++) add(out, k_bit(p, i));
   for (int i = columns; i < p->shape.n; i++) add(out, n_bit(p, i));
+}
+
+/* Brings bits along K from `from` on behind the others: a thread's accesses then follow each other along K, at
+ * distances that are known, in one row or column. */
+static void move_behind(const packed *p, int from, places *list) {
+  places sorted = {.n = from};
+  for (int along_k = 0; along_k < 2; along_k++)
+    for (int i = from; i < list->n; i++)
+      if ((list->at[i] >= 1ull << p->first_warp) == along_k) add(&sorted, list->at[i]);
+  for (int i = from; i < list->n; i++) list->at[i] = sorted.at[i];
 }
 
 /* A's: rows of the turn's positions. */
 static void list_rows(const packed *p, places *out) {
-  for (int i = 0; i < turn_bits(p); i++) add(out, k_bit(p, i));
+  for (int i = 0; i < own_bits(p); i++) add(out, k_bit(p, i));
   for (int i = 0; i < p->shape.m; i++) add(out, m_bit(i));
 }
 
 /* Where rows lie in shared memory: lines of 128 bytes, of which every 8 rows' same 16 bytes lie in all banks. That is
  * the 128-byte swizzle of wgmma's operands, too (PTX ISA). */
 static void list_lines(const packed *p, places *out) {
-  for (int i = 0; i < 6; i++) add(out, k_bit(p, i));
+  for (int i = 0; i < LINE; i++) add(out, k_bit(p, i));
   for (int i = 0; i < 3; i++) add(out, m_bit(i) | k_bit(p, 3 + i));
   for (int i = 3; i < p->shape.m; i++) add(out, m_bit(i));
-  for (int i = 6; i < turn_bits(p); i++) add(out, k_bit(p, i));
+  for (int i = LINE; i < own_bits(p); i++) add(out, k_bit(p, i));
 }
 
 static llrt_status make_buffer(const packed *p, const plan_value *value, const places *list, plan_buffer *out) {
@@ -153,23 +167,31 @@ static llrt_status make_buffer(const packed *p, const plan_value *value, const p
   LLRT_TRY(llrt_layout_add_in(layout, "offset", list->n));
   for (int i = 0; i < list->n; i++) layout->column[i] = plan_value_bits_of(value, list->at[i]);
   LLRT_TRY(llrt_layout_add_in(layout, "repetition", 0));
-  return llrt_layout_add_in(layout, "block", 0);
+  LLRT_TRY(llrt_layout_add_in(layout, "block", p->shape.cluster));
+  for (int i = 0; i < p->shape.cluster; i++)
+    layout->column[list->n + i] = plan_value_bits_of(value, k_bit(p, own_bits(p) + i));
+  return LLRT_OK;
 }
 
 llrt_status packed_copied(const packed *p, int operand, plan_value *value, plan_buffer *buffer) {
   const plan_kernel *kernel = p->x.d.kernel;
   bool rows = operand == PACKED_ROWS, scales = operand == PACKED_SCALES;
+  int warps = kernel->warp_bits - kernel->cluster_bits;
   int bits = kernel->tensor_bits[p->operand[operand].tensor];
   int access = bits_log2(kernel->target.access_bytes * 8 / bits), at = 0;
   places memory = {0}, lines = {0}, lists[3] = {{0}};
   if (rows) list_rows(p, &memory);
   else list_packed(p, scales ? &p->scales : &p->values, scales ? p->group : 0, &memory);
   if (rows) list_lines(p, &lines);
+  else lines = memory;
+  move_behind(p, bits_min(rows ? LINE : access + kernel->lane_bits, memory.n), &memory);
   while (at < bits_min(access, memory.n)) add(&lists[0], memory.at[at++]);
   while (at < memory.n && lists[1].n < kernel->lane_bits) add(&lists[1], memory.at[at++]);
-  while (at < memory.n && lists[2].n < kernel->warp_bits) add(&lists[2], memory.at[at++]);
+  while (at < memory.n && lists[2].n < warps) add(&lists[2], memory.at[at++]);
   while (at < memory.n) add(&lists[0], memory.at[at++]);
+  while (lists[2].n < warps) add(&lists[2], 0);
+  for (int i = own_bits(p); i < turn_bits(p); i++) add(&lists[2], k_bit(p, i));
   uint64_t reduced = rows ? n_bits(p) : m_bits(p) | (scales ? group_bits(p) : 0);
   LLRT_TRY(make_value(p, bits, reduced, &lists[0], &lists[1], &lists[2], value));
-  return make_buffer(p, value, rows ? &lines : &memory, buffer);
+  return make_buffer(p, value, &lines, buffer);
 }

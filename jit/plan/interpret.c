@@ -31,6 +31,7 @@ typedef struct interpreter {
   size_t shared_size;        /* of one block */
   int staged;                 /* phase in which a panel of values was, 0: none */
   int *written, *read, phase; /* phase of the last write and read, counted by barriers from 1 */
+  int met;                    /* the phase that a barrier of all blocks of the cluster began */
   int *group, groups;         /* that a copy belongs to that is under way, from 1; 0: none. Groups so far */
   int *reading, products, multiplied; /* the last group of products that reads, 0: none; groups so far, groups done */
   int pending[PLAN_MAX_VALUES];       /* the group that makes a value; past `multiplied`: it is under way */
@@ -307,7 +308,8 @@ static llrt_status run_shared(interpreter *in, const plan_step *step, int value,
                           (unsigned long long)offset);
       in->shared[offset] = in->value[value][at];
       in->written[offset] = in->phase;
-    } else if (in->group[offset] || in->written[offset] == 0 || in->written[offset] >= in->phase) {
+    } else if (in->group[offset] || in->written[offset] == 0 ||
+               in->written[offset] >= (block == own ? in->phase : in->met)) {
       return llrt_error(LLRT_INTERNAL, "shared offset %llu is read without a barrier after its write",
                         (unsigned long long)offset);
     } else {
@@ -324,14 +326,16 @@ static llrt_status run_copy(interpreter *in, const plan_step *step) {
   const plan_kernel *kernel = in->kernel;
   const plan_buffer *buffer = &kernel->buffer[step->buffer];
   llrt_layout offset_of;
+  int64_t per_block = value_size(kernel, step->in) >> kernel->cluster_bits;
+  uint64_t inside = bits_mask(buffer->layout.in[0].bits);
   LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
   for (int64_t at = 0; at < value_size(kernel, step->in); at++) {
     element_place place;
     uint64_t element = 0;
     LLRT_TRY(place_element(in, step, kernel_tile_at(in, step->in, at), &place));
     if (place.array) move_element(&place, buffer->bits, &element, true);
-    uint64_t offset = llrt_layout_apply_flat(&offset_of, tile_at(in, step->in, at)) * buffer->bits / 4;
-    offset += slot_place(in, buffer);
+    uint64_t offset = llrt_layout_apply_flat(&offset_of, tile_at(in, step->in, at)) & inside;
+    offset = offset * buffer->bits / 4 + slot_place(in, buffer) + (uint64_t)(at / per_block) * in->shared_size;
     LLRT_TRY(check_unread(in, offset));
     if (in->read[offset] >= in->phase)
       return llrt_error(LLRT_INTERNAL, "shared offset %llu is copied to without a barrier after its read",
@@ -343,7 +347,7 @@ static llrt_status run_copy(interpreter *in, const plan_step *step) {
 }
 
 static void run_await(interpreter *in, const plan_step *step) {
-  for (size_t i = 0; i < in->shared_size; i++) {
+  for (size_t i = 0; i < in->shared_size << in->kernel->cluster_bits; i++) {
     if (in->group[i] == 0 || in->group[i] > in->groups - step->turns) continue;
     in->group[i] = 0;
     in->written[i] = in->phase;
@@ -868,7 +872,10 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_REGISTERS: return run_exchange(in, step, false);
     case PLAN_SHUFFLE: return run_exchange(in, step, true);
     case PLAN_MAP: return run_map(in, step);
-    case PLAN_BARRIER: in->phase++; return LLRT_OK;
+    case PLAN_BARRIER:
+      in->phase++;
+      if (!step->own) in->met = in->phase;
+      return LLRT_OK;
     case PLAN_REPORT: return run_report(in, step);
     case PLAN_IF_PRESENT: return is_present(in, step) ? run_steps(in, at + 1, step->body) : LLRT_OK;
     case PLAN_IF_INTERIOR:
@@ -934,7 +941,7 @@ static llrt_status interpret_stage(const plan_kernel *kernel, const plan_run *ru
     memset(in.reading, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
     memset(in.pending, 0, sizeof in.pending);
     in.products = in.multiplied = 0;
-    in.phase = 1;
+    in.phase = in.met = 1;
     in.groups = 0;
     in.turn = -1;
     in.begin = in.end = 0;

@@ -199,7 +199,8 @@ typedef enum plan_step_kind {
                         the number of registers. GPU, or one vector of the word changes places with
                         one of the lanes */
   PLAN_SHARED_STORE, /* the step's repetition of buffer = in, 2^vector elements an access */
-  PLAN_BARRIER,      /* of the block, or of the cluster where there is one; between shared stores and loads */
+  PLAN_BARRIER,      /* of the block, or of the cluster where there is one (own: of the block alone, where what is between
+                        them is the block's); between shared stores and loads */
   PLAN_SHARED_LOAD,  /* that part of out = buffer */
   PLAN_MAP,          /* out = map of in, element by element: same layout; only a cast changes width */
   PLAN_STORE,        /* tensor = in */
@@ -324,9 +325,11 @@ typedef struct plan_step {
   bool ordered;       /* JOIN, FOLD of pairs: the first operand's positions are all lower */
   bool relative;      /* POSITION */
   bool bare;          /* WALK */
+  bool own;           /* BARRIER */
   bool by_value;      /* MAP: SCALE by value `second` */
-  bool lazy;          /* MAP of whole words, GPU: each is made where a DOT, or a lazy MAP behind, first uses it: they
-                         alone use the value, after which what it is made of has not changed */
+  bool lazy;          /* MAP of whole words, SHARED_LOAD of matrices, GPU: each word is made where a DOT, or a lazy MAP
+                         behind, first uses it: they alone use the value, after which what it is made of has not
+                         changed */
   uint8_t axis;       /* POSITION, POSITION_ADD; GATHER: its lowest tile bit */
   uint8_t axis_bits;  /* GATHER */
   uint8_t with, index_in, index_with, index_out;

@@ -64,6 +64,7 @@ static void fit_shape(const draft *d, packed_shape *s) {
   while (s->k > VECTOR_K && !axis_bit(d, PACKED_K, s->k - 1)) s->k--;
   while (s->n > WORD_N && !axis_bit(d, PACKED_N, s->n - 1)) s->n--;
   s->warps[PACKED_N] = bits_min(s->warps[PACKED_N], s->n - WORD_N);
+  s->cluster = bits_min(s->cluster, s->warps[PACKED_K]);
 }
 
 /* m, n, then K: the warps' part, and what lanes and registers of one have. */
@@ -77,6 +78,7 @@ static llrt_status make_tile(packed *p) {
                add_bits(x, PACKED_K, s->k, s->warps[PACKED_K]) && add_bits(x, PACKED_K, 0, s->k);
   if (!there) return llrt_error(LLRT_UNSUPPORTED, "packed weights of fewer than %d x %d", 1 << s->k, 1 << s->n);
   d->kernel->warp_bits = s->warps[PACKED_M] + s->warps[PACKED_N] + s->warps[PACKED_K];
+  d->kernel->cluster_bits = s->cluster;
   p->first_n = s->m;
   p->first_warp = s->m + s->n;
   p->first_k = p->first_warp + s->warps[PACKED_K];
@@ -133,6 +135,7 @@ static llrt_status plan_ring(packed *p, int at) {
   if (at != PACKED_ROWS) return LLRT_OK;
   operand->load.matrix = PLAN_MATRIX_ROWS;
   operand->load.vector = 3; /* 16 bytes of 16-bit elements */
+  operand->load.lazy = true;
   return LLRT_OK;
 }
 
@@ -245,7 +248,7 @@ static llrt_status operand_steps(packed *p, int walk) {
   int slots = 1 << p->shape.slots;
   if (rings) {
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_COPIED, .turns = slots - 2}));
-    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER, .own = true}));
     LLRT_TRY(copy_steps(p, slots - 1));
   }
   for (int i = 0; i < PACKED_OPERANDS; i++) {
@@ -330,30 +333,44 @@ static llrt_status plan_kernel_of(packed *p, const plan_target *target, const pl
   LLRT_TRY(turn_arguments(p));
   LLRT_TRY(walk_steps(p, &sums));
   LLRT_TRY(result_steps(p, sums));
+  /* A block whose memory others still read must not end. */
+  if (p->shape.cluster > 0) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
   kernel->resident = p->shape.resident;
   draft_finish(kernel);
   return LLRT_OK;
 }
 
 /* Each for up to so many rows, the last for all. Blocks fill a large device once where N is 8192; about 50 KiB of W are
- * under way in a multiprocessor. The more rows, the more columns share what is read of A. */
+ * under way in a multiprocessor. The more rows, the more columns share what is read of A, and the fewer blocks there are:
+ * two of a cluster then share K. */
 static const packed_shape shapes[] = {
     {.m = 3, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 2, .resident = 2},
     {.m = 4, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 2, .resident = 1},
     {.m = 5, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 2, .resident = 1},
-    {.m = 6, .n = 7, .k = 6, .warps = {0, 2, 2}, .slots = 2, .resident = 1},
-    {.m = 7, .n = 7, .k = 6, .warps = {1, 2, 1}, .slots = 2, .resident = 1},
+    {.m = 6, .n = 7, .k = 7, .warps = {0, 2, 2}, .cluster = 1, .slots = 2, .resident = 1},
+    {.m = 7, .n = 7, .k = 6, .warps = {0, 2, 2}, .cluster = 1, .slots = 2, .resident = 1},
+    {.m = 7, .n = 7, .k = 6, .warps = {0, 2, 1}, .slots = 2, .resident = 1},
 };
 #define N_SHAPES ((int)(sizeof shapes / sizeof *shapes))
 
-/* With as many warps as the target has, and slots as its shared memory holds. */
+/* A shape without what the target lacks: clusters, for which more blocks make fewer columns each. */
+static packed_shape shape_on(const packed_shape *wanted, const plan_target *target) {
+  packed_shape s = *wanted;
+  if (s.cluster <= target->cluster_bits) return s;
+  s.n -= s.cluster;
+  s.warps[PACKED_N] -= s.cluster;
+  s.cluster = 0;
+  return s;
+}
+
+/* With as many warps along K as rings fit in shared memory. */
 static llrt_status plan_shape(packed *p, int number, const plan_target *target, const plan_options *options,
                               plan_kernel *kernel) {
   const packed begin = *p;
   llrt_status status = LLRT_UNSUPPORTED;
   for (int less = 0; less < 3 && status == LLRT_UNSUPPORTED; less++) {
     *p = begin;
-    p->shape = shapes[number];
+    p->shape = shape_on(&shapes[number], target);
     p->shape.warps[PACKED_K] = bits_max(p->shape.warps[PACKED_K] - less, 0);
     status = plan_kernel_of(p, target, options, kernel);
   }
@@ -369,7 +386,7 @@ static llrt_status plan_shapes(packed *p, const plan_target *target, const plan_
     int64_t rows = (int64_t)1 << shapes[i].m;
     *p = begin;
     LLRT_TRY(plan_shape(p, i, target, options, kernel));
-    bool last = i == N_SHAPES - 1 || (most > 0 && most <= rows);
+    bool more = i + 1 < N_SHAPES, last = !more || (most > 0 && most <= rows);
     if (last) break;
     kernel->launch.range = (plan_range){.max_extent[PACKED_M] = rows};
   }

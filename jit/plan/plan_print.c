@@ -320,7 +320,7 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       print_repetition(kernel, step, text);
       break;
     case PLAN_BARRIER:
-      llrt_text_add(text, "barrier%s", kernel->cluster_bits > 0 ? " of the cluster" : "");
+      llrt_text_add(text, "barrier%s", kernel->cluster_bits > 0 && !step->own ? " of the cluster" : "");
       break;
     case PLAN_SHARED_LOAD:
       llrt_text_add(text, "load shared buffer %d%s", step->buffer,

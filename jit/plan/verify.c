@@ -115,6 +115,20 @@ static llrt_status check_vector_indices(const plan_kernel *kernel, int at, const
   return LLRT_OK;
 }
 
+/* What follows up to the dot that uses the value are maps, or makes other values. */
+static llrt_status check_lazy(const plan_kernel *kernel, int at) {
+  int value = kernel->step[at].out;
+  CHECK(!kernel->target.lanes_first, "step %d: lazy on %s", at, kernel->target.name);
+  for (int i = at + 1; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    bool map = step->kind == PLAN_MAP && step->in == value;
+    if (step->kind == PLAN_DOT && (step->in == value || step->second == value)) return LLRT_OK;
+    CHECK(step->kind == PLAN_MAP && (!map || step->lazy), "step %d: v%d is not there", i, value);
+    if (map) value = step->out;
+  }
+  return llrt_error(LLRT_INTERNAL, "plan: step %d: nothing uses what is lazy", at);
+}
+
 /* Whole words; a row's bytes move as its instruction wants, and nothing else moves them. */
 static llrt_status check_matrix(const plan_kernel *kernel, int at, const plan_value *value,
                                 const plan_address_map *map) {
@@ -209,6 +223,8 @@ static llrt_status check_memory_step(const plan_kernel *kernel, int at) {
     CHECK(value->bits == kernel->buffer[step->buffer].bits, "step %d: width of the buffer", at);
     plan_address_of_buffer(kernel, step->buffer, &map);
     LLRT_TRY(check_repetition(kernel, at, value));
+    CHECK(!step->lazy || (step->kind == PLAN_SHARED_LOAD && step->matrix), "step %d: lazy", at);
+    if (step->lazy) LLRT_TRY(check_lazy(kernel, at));
     if (step->matrix) return check_matrix(kernel, at, value, &map);
   }
   return check_access(kernel, at, value, &map);
@@ -221,8 +237,7 @@ static llrt_status check_copy(const plan_kernel *kernel, int at) {
   plan_address_map map;
   plan_value spread;
   int bits = value->bits << step->vector;
-  CHECK(kernel->target.async_copies && kernel->cluster_bits == 0 && !kernel->flat, "step %d: copies on %s", at,
-        kernel->target.name);
+  CHECK(kernel->target.async_copies && !kernel->flat, "step %d: copies on %s", at, kernel->target.name);
   CHECK(step->tensor < kernel->n_tensors && step->buffer < kernel->n_buffers, "step %d: tensor %d, buffer %d", at,
         step->tensor, step->buffer);
   CHECK(value->bits == kernel->tensor_bits[step->tensor] && value->bits == kernel->buffer[step->buffer].bits,
@@ -230,6 +245,7 @@ static llrt_status check_copy(const plan_kernel *kernel, int at) {
   CHECK((bits == 32 || bits == 64 || bits == 128) && step->misaligned == 0 && !step->overhang,
         "step %d: copies of %d bits", at, bits);
   CHECK(kernel->buffer[step->buffer].layout.in[1].bits == 0 && kernel->n_indices == 0, "step %d: in parts", at);
+  CHECK(plan_is_local(kernel, step->buffer, value), "step %d: copies to another block's memory", at);
   plan_address_of_buffer(kernel, step->buffer, &map);
   LLRT_TRY(check_access(kernel, at, value, &map));
   plan_value_spread(kernel, value, &spread);
@@ -252,20 +268,6 @@ static llrt_status check_registers(const plan_kernel *kernel, int at) {
     CHECK(plan_value_columns(in, PLAN_LANE)[i] == plan_value_columns(out, PLAN_LANE)[i],
           "step %d: lane bit %d moves", at, i);
   return LLRT_OK;
-}
-
-/* What follows up to the dot that uses the value are maps, or makes other values. */
-static llrt_status check_lazy(const plan_kernel *kernel, int at) {
-  int value = kernel->step[at].out;
-  CHECK(!kernel->target.lanes_first, "step %d: lazy on %s", at, kernel->target.name);
-  for (int i = at + 1; i < kernel->n_steps; i++) {
-    const plan_step *step = &kernel->step[i];
-    bool map = step->kind == PLAN_MAP && step->in == value;
-    if (step->kind == PLAN_DOT && (step->in == value || step->second == value)) return LLRT_OK;
-    CHECK(step->kind == PLAN_MAP && (!map || step->lazy), "step %d: v%d is not there", i, value);
-    if (map) value = step->out;
-  }
-  return llrt_error(LLRT_INTERNAL, "plan: step %d: nothing uses what is lazy", at);
 }
 
 /* Scales of a value: its elements are where those of the input are that they stand for. */

@@ -6,6 +6,8 @@
 #include "base/bits.h"
 #include "jit/plan/block_gather.h"
 
+#include <string.h>
+
 typedef struct gatherer {
   emitter *e;
   const plan_step *step;
@@ -123,39 +125,75 @@ static void gather_staged(const gatherer *g) {
 
 /* ---- host ---- */
 
-/* Lane l of a word: a vector of lanes, or one scalar for all. */
-static LLVMValueRef lane_of(const gatherer *g, LLVMValueRef word, unsigned l) {
-  if (LLVMGetTypeKind(LLVMTypeOf(word)) != LLVMVectorTypeKind) return word;
-  return LLVMBuildExtractElement(g->e->builder, word, emit_i32(g->e, l), "");
-}
-
 /* Lanes that hold no copies, as the words have them. */
-static unsigned host_lanes(const plan_value *value) {
+static int host_lane_bits(const plan_value *value) {
   int n = 0;
   for (int i = 0; i < plan_value_bits(value, PLAN_LANE); i++)
     n += plan_value_columns(value, PLAN_LANE)[i] != 0;
-  return 1u << n;
+  return n;
 }
 
+/* A value's words in scratch memory, one behind the other. */
+static LLVMValueRef spill(emitter *e, LLVMValueRef *words, int n, int bytes) {
+  LLVMValueRef scratch = e->ops->shared(e, n * bytes);
+  for (int i = 0; i < n; i++) {
+    LLVMValueRef at = emit_i64(e, (int64_t)i * bytes);
+    LLVMSetAlignment(LLVMBuildStore(e->builder, words[i], LLVMBuildGEP2(e->builder, e->i8, scratch, &at, 1, "")), 1);
+  }
+  return scratch;
+}
+
+static LLVMValueRef element_pointer(emitter *e, LLVMTypeRef type, LLVMValueRef scratch, LLVMValueRef number) {
+  return LLVMBuildGEP2(e->builder, type, scratch, &number, 1, "");
+}
+
+/* Element `number` (i64: lanes, then registers) of the result. */
+static void gather_element(const gatherer *g, const plan_gather_map *map, int lane_bits, LLVMValueRef number,
+                           LLVMValueRef asked_for, LLVMValueRef result) {
+  emitter *e = g->e;
+  int n_registers = plan_value_bits(g->result, PLAN_REGISTER);
+  LLVMTypeRef index = emit_int_type(e, e->kernel->value[g->step->second].bits);
+  LLVMTypeRef type = emit_int_type(e, g->source->bits);
+  uint64_t own[LLRT_MAX_BITS];
+  memcpy(own, map->of_lane, (size_t)lane_bits * sizeof *own);
+  memcpy(&own[lane_bits], map->of_register, (size_t)n_registers * sizeof *own);
+  LLVMValueRef asked = LLVMBuildLoad2(e->builder, index, element_pointer(e, index, asked_for, number), "");
+  LLVMSetAlignment(asked, 1);
+  asked = LLVMBuildIntCast2(e->builder, asked, e->i64, false, "");
+  asked = LLVMBuildAnd(e->builder, asked, emit_i64(e, (int64_t)bits_mask(g->step->axis_bits)), "");
+  LLVMValueRef offset = LLVMBuildXor(e->builder, emit_linear(e, asked, map->of_axis, g->step->axis_bits),
+                                     emit_linear(e, number, own, lane_bits + n_registers), "");
+  LLVMValueRef pointer = element_pointer(e, type, result, number);
+  LLVMSetAlignment(LLVMBuildStore(e->builder, load_at(g, offset, 0), pointer), 1);
+}
+
+/* A loop over the elements: the coordinates leave the registers, and the result comes back into them. */
 static void gather_host(const gatherer *g) {
   emitter *e = g->e;
   plan_gather_map map;
   plan_gather_offsets_of(e->kernel, g->step, &map);
+  int lane_bits = host_lane_bits(g->result), n = 1 << plan_value_bits(g->result, PLAN_REGISTER);
+  int bytes = g->source->bits / 8 << lane_bits, asked_bytes = e->kernel->value[g->step->second].bits / 8 << lane_bits;
+  LLVMValueRef asked = spill(e, g->at, n, asked_bytes), result = e->ops->shared(e, n * bytes);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), body = emit_new_block(e, "gather");
+  LLVMBasicBlockRef done = emit_new_block(e, "gathered");
+  LLVMValueRef first = emit_i64(e, 0), next;
+  LLVMBuildBr(e->builder, body);
+  LLVMPositionBuilderAtEnd(e->builder, body);
+  LLVMValueRef number = LLVMBuildPhi(e->builder, e->i64, "");
+  gather_element(g, &map, lane_bits, number, asked, result);
+  next = LLVMBuildAdd(e->builder, number, emit_i64(e, 1), "");
+  LLVMAddIncoming(number, &first, &before, 1);
+  LLVMAddIncoming(number, &next, &body, 1);
+  LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, next, emit_i64(e, (int64_t)n << lane_bits), "");
+  LLVMBuildCondBr(e->builder, more, body, done);
+  LLVMPositionBuilderAtEnd(e->builder, done);
   LLVMTypeRef element = emit_int_type(e, g->source->bits);
-  unsigned lanes = host_lanes(g->result);
-  LLVMValueRef mask = emit_i64(e, (int64_t)bits_mask(g->step->axis_bits));
-  for (uint64_t index = 0; index < 1ull << plan_value_bits(g->result, PLAN_REGISTER); index++) {
-    LLVMValueRef word = LLVMGetUndef(lanes > 1 ? LLVMVectorType(element, lanes) : element);
-    for (unsigned l = 0; l < lanes; l++) {
-      LLVMValueRef asked = LLVMBuildIntCast2(e->builder, lane_of(g, g->at[index], l), e->i64, false, "");
-      asked = LLVMBuildAnd(e->builder, asked, mask, "");
-      uint64_t known = f2_apply(map.of_register, index) ^ f2_apply(map.of_lane, l);
-      LLVMValueRef offset = emit_linear(e, asked, map.of_axis, g->step->axis_bits);
-      LLVMValueRef loaded =
-          load_at(g, LLVMBuildXor(e->builder, offset, emit_i64(e, (int64_t)known), ""), 0);
-      word = lanes > 1 ? LLVMBuildInsertElement(e->builder, word, loaded, emit_i32(e, l), "") : loaded;
-    }
-    g->out[index] = word;
+  LLVMTypeRef word = lane_bits > 0 ? LLVMVectorType(element, 1u << lane_bits) : element;
+  for (int i = 0; i < n; i++) {
+    LLVMValueRef at = emit_i64(e, (int64_t)i * bytes);
+    g->out[i] = LLVMBuildLoad2(e->builder, word, LLVMBuildGEP2(e->builder, e->i8, result, &at, 1, ""), "");
+    LLVMSetAlignment(g->out[i], 1);
   }
 }
 

@@ -292,6 +292,25 @@ static void order_ahead(const tiler *w) {
   assert(n == w->tile.rank);
 }
 
+static int digit_of(const draft *d, int bit) {
+  int i = 0;
+  while (bit >= d->first[i] + d->bits[i]) i++;
+  return i;
+}
+
+/* The next vector for the grid: on the host one that the source has no column of comes in the order of its memory. */
+static uint64_t next_grid_vector(const tiler *w, const f2_basis *span, int side, uint64_t allowed) {
+  const draft *d = w->d;
+  int best = -1;
+  uint64_t x = next_vector(w, span, side, allowed);
+  if (x == 0 || x & d->column_bits[side] || !d->kernel->target.lanes_first) return x;
+  for (int z = 0; z < d->n_bits; z++) {
+    if (!(allowed >> z & 1) || f2_basis_contains(span, 1ull << z)) continue;
+    if (best < 0 || d->side[digit_of(d, z)][side].order < d->side[digit_of(d, best)][side].order) best = z;
+  }
+  return best < 0 ? x : 1ull << best;
+}
+
 /* Block representatives: completes the tile over the fixed digits' bits, in the destination's order on a GPU,
  * the source's on the host (space.c). */
 static void complete_grid(tiler *w) {
@@ -299,8 +318,8 @@ static void complete_grid(tiler *w) {
   f2_basis span = w->tile;
   uint64_t fixed = bits_mask(d->n_bits) & ~rest_bits(d), x;
   int side = d->kernel->target.lanes_first ? 0 : 1;
-  while ((x = next_vector(w, &span, side, fixed & d->walked)) != 0 ||
-         (x = next_vector(w, &span, side, fixed)) != 0) {
+  while ((x = next_grid_vector(w, &span, side, fixed & d->walked)) != 0 ||
+         (x = next_grid_vector(w, &span, side, fixed)) != 0) {
     f2_basis_insert(&span, x);
     d->grid[d->n_grid++] = representative(w, x);
   }

@@ -91,6 +91,58 @@ static uint64_t free_vector(const constraints *c, uint64_t x) {
   return x ^ registers;
 }
 
+/* Bytes that x moves tensor t by, if they are less than `limit`; else that. */
+static int64_t near_bytes(const draft *d, int t, uint64_t x, int limit) {
+  const plan_kernel *kernel = d->kernel;
+  int64_t far = (int64_t)limit * 8 / kernel->tensor_bits[t], moved = 0;
+  uint64_t columns = f2_apply(d->column[t], x);
+  for (int i = 0; i < kernel->n_digits; i++) {
+    const plan_digit_side *side = &kernel->digit[i].side[t];
+    int64_t position = (int64_t)(x >> d->first[i] & bits_mask(d->bits[i]));
+    if (side->kind == PLAN_COLUMNS || position == 0) continue;
+    if (side->kind == PLAN_INDEXED || side->stride.arg >= 0 || position >= far) return far;
+    int64_t stride = side->stride.value < 0 ? -side->stride.value : side->stride.value;
+    if (stride >= far) return far;
+    moved += position * stride;
+  }
+  return columns >= (uint64_t)far || moved + (int64_t)columns >= far ? far : moved + (int64_t)columns;
+}
+
+/* The nearest first, as far as they are nearer than `limit` bytes. */
+static void sort_by_distance(const draft *d, int t, uint64_t *x, int n, int limit) {
+  for (int i = 1; i < n; i++)
+    for (int j = i; j > 0 && near_bytes(d, t, x[j], limit) < near_bytes(d, t, x[j - 1], limit); j--) {
+      uint64_t moved = x[j];
+      x[j] = x[j - 1];
+      x[j - 1] = moved;
+    }
+}
+
+/* Whether runs begin anywhere in a sector: then a warp's access should part as few of them as it can. */
+static bool begins_anywhere(const draft *d, int t) {
+  return !d->whole_lines[t] && !d->overhang[t];
+}
+
+/* Where runs begin anywhere in a sector, what lanes want to hold: what is next to each other in memory, run behind
+ * run, so that the ends of two runs that share a sector are moved by one access. */
+static void near_lanes(const draft *d, int t, vectors *out) {
+  int access = plan_access_bytes(d->kernel->tensor_bits[t], d->vector[t]);
+  int limit = 2 * bits_max(access, 1) << d->kernel->lane_bits;
+  uint64_t x[LLRT_MAX_BITS];
+  int n = 0;
+  out->n = 0;
+  for (int i = d->vector[t]; i < d->tile_bits; i++) x[n++] = d->order[t][i];
+  sort_by_distance(d, t, x, n, limit);
+  for (int i = 0; i < n && out->n < d->kernel->lane_bits; i++)
+    if (near_bytes(d, t, x[i], limit) < (int64_t)limit * 8 / d->kernel->tensor_bits[t]) out->at[out->n++] = x[i];
+}
+
+static bool contains(const vectors *list, uint64_t x) {
+  for (int i = 0; i < list->n; i++)
+    if (list->at[i] == x) return true;
+  return false;
+}
+
 /* Whether x is one of side t's bits from the access's vector on, up to bit `end` of its run. */
 static bool is_between(const draft *d, int t, uint64_t x, int end) {
   for (int i = d->vector[t]; i < bits_min(end, d->run[t]); i++)
@@ -98,17 +150,23 @@ static bool is_between(const draft *d, int t, uint64_t x, int end) {
   return false;
 }
 
-/* Whether lanes have to hold x so that each access of a warp touches whole sectors of tensor t; where stored runs begin
+#define LONG_ROW 3 /* log2 vectors of a row that a group of lanes stores, overhanging */
+
+/* Whether lanes have to hold x so that each access of a warp touches whole sectors of tensor t; where runs begin
  * anywhere in a sector, so that it parts as few of them as it can. */
 static bool completes_sector(const draft *d, int t, uint64_t x) {
-  int sector = bits_log2(d->kernel->target.sector_bytes) - draft_log2_bytes(d, t);
-  bool anywhere = t == 1 && !d->whole_lines && !d->overhang[1];
-  return is_between(d, t, x, anywhere ? d->vector[t] + d->kernel->lane_bits : sector);
+  vectors near;
+  bool long_rows = t == 1 && d->overhang[t] && d->run[t] - d->vector[t] >= LONG_ROW;
+  if (long_rows) return is_between(d, t, x, d->vector[t] + d->kernel->lane_bits);
+  if (!begins_anywhere(d, t))
+    return is_between(d, t, x, bits_log2(d->kernel->target.sector_bytes) - draft_log2_bytes(d, t));
+  near_lanes(d, t, &near);
+  return contains(&near, x);
 }
 
 /* Whether x is among what lanes want to hold, so that each access of a warp is contiguous. */
 static bool is_near(const draft *d, int t, uint64_t x) {
-  return is_between(d, t, x, d->vector[t] + d->kernel->lane_bits);
+  return is_between(d, t, x, d->vector[t] + d->kernel->lane_bits) || completes_sector(d, t, x);
 }
 
 /* More registers of the reading side, up to `wanted`: bits that the writing side has in registers, so that
@@ -122,12 +180,6 @@ static void extra_load_registers(const draft *d, int wanted, side_assignment *lo
       place(load, &load->registers, x);
     }
   }
-}
-
-static bool contains(const vectors *list, uint64_t x) {
-  for (int i = 0; i < list->n; i++)
-    if (list->at[i] == x) return true;
-  return false;
 }
 
 /* Places vectors of the writing side's order that `list` has, up to `wanted` registers, but none that
@@ -160,33 +212,11 @@ static int in_flight_bits(const draft *d) {
   return bits_min(wanted, d->tile_bits);
 }
 
-/* Bytes that x moves tensor t by, if they are less than a line; else that. */
-static int64_t near_bytes(const draft *d, int t, uint64_t x) {
-  const plan_kernel *kernel = d->kernel;
-  int64_t far = (int64_t)LINE_BYTES * 8 / kernel->tensor_bits[t], moved = 0;
-  uint64_t columns = f2_apply(d->column[t], x);
-  for (int i = 0; i < kernel->n_digits; i++) {
-    const plan_digit_side *side = &kernel->digit[i].side[t];
-    int64_t position = (int64_t)(x >> d->first[i] & bits_mask(d->bits[i]));
-    if (side->kind == PLAN_COLUMNS || position == 0) continue;
-    if (side->kind == PLAN_INDEXED || side->stride.arg >= 0 || position >= far) return far;
-    int64_t stride = side->stride.value < 0 ? -side->stride.value : side->stride.value;
-    if (stride >= far) return far;
-    moved += position * stride;
-  }
-  return columns >= (uint64_t)far || moved + (int64_t)columns >= far ? far : moved + (int64_t)columns;
-}
-
 /* Brings what lanes may hold of tensor t into the order in which they want it: where accesses are narrow, what
  * lies on the same line first, the nearest before the others. */
 static void sort_near(const draft *d, int t, uint64_t *x, int n) {
   if (plan_access_bytes(d->kernel->tensor_bits[t], d->vector[t]) * 2 > d->kernel->target.access_bytes) return;
-  for (int i = 1; i < n; i++)
-    for (int j = i; j > 0 && near_bytes(d, t, x[j]) < near_bytes(d, t, x[j - 1]); j--) {
-      uint64_t moved = x[j];
-      x[j] = x[j - 1];
-      x[j - 1] = moved;
-    }
+  sort_by_distance(d, t, x, n, LINE_BYTES);
 }
 
 /* The bits of the writing side's word that the reading side has in registers: all, but for one that completes
@@ -194,15 +224,34 @@ static void sort_near(const draft *d, int t, uint64_t *x, int n) {
 static uint64_t formed_bits(const draft *d, int word) {
   uint64_t all = bits_mask(word);
   const uint8_t *bits = d->kernel->tensor_bits;
-  if (bits[0] < 8 || bits[0] != bits[1] || d->word_elements > 0) return all;
+  if (bits[0] != bits[1] || d->word_elements > 0) return all;
   for (int i = 0; i < word; i++)
     if (completes_sector(d, 0, clear_source(d, d->order[1][i]))) return all & ~(1ull << i);
   return all;
 }
 
+/* Accesses narrower than a word, of runs that begin anywhere: lanes take all that lies near, so words of the writing
+ * side are made of elements that lie far from each other. */
+static void spread_words(draft *d, int word) {
+  vectors near, far = {0};
+  int n = d->vector[1];
+  if (!begins_anywhere(d, 1) || n >= word || d->word_elements > 0 || draft_log2_bytes(d, 1) < 0) return;
+  near_lanes(d, 1, &near);
+  for (int i = d->tile_bits - 1; i >= n && far.n < word - n; i--)
+    if (!contains(&near, d->order[1][i])) far.at[far.n++] = d->order[1][i];
+  if (far.n < word - n) return;
+  vectors kept = {0};
+  for (int i = n; i < d->tile_bits; i++)
+    if (!contains(&far, d->order[1][i])) kept.at[kept.n++] = d->order[1][i];
+  memcpy(&d->order[1][n], far.at, (size_t)far.n * sizeof *far.at);
+  memcpy(&d->order[1][n + far.n], kept.at, (size_t)kept.n * sizeof *kept.at);
+  d->run[1] = n;
+}
+
 static void gpu_sides(draft *d, int word, side_assignment side[2]) {
   plan_kernel *kernel = d->kernel;
   int n = d->tile_bits, warps = kernel->target.warp_bits;
+  spread_words(d, bits_min(word, n));
   side_assignment *load = &side[0], *store = &side[1];
   constraints c = {.d = d, .word = bits_min(word, n)};
   c.formed = formed_bits(d, c.word);
@@ -217,12 +266,23 @@ static void gpu_sides(draft *d, int word, side_assignment side[2]) {
   uint64_t freed[LLRT_MAX_BITS];
   for (int i = 0; i < n; i++) freed[i] = free_vector(&c, d->order[0][i]);
   sort_near(d, 0, freed, n);
+  if (begins_anywhere(d, 0)) {
+    vectors near;
+    near_lanes(d, 0, &near);
+    for (int i = 0; i < near.n; i++) near.at[i] = free_vector(&c, near.at[i]);
+    fill(load, &load->lanes, kernel->lane_bits, near.at, near.n, 0);
+  }
   fill(load, &load->lanes, kernel->lane_bits, freed, n, 0);
   fill(load, &load->warps, warps, freed, n, 0);
   extra_store_registers(d, wanted, load, store);
   uint64_t stored[LLRT_MAX_BITS];
   memcpy(stored, d->order[1], (size_t)n * sizeof *stored);
   sort_near(d, 1, stored, n);
+  if (begins_anywhere(d, 1)) {
+    vectors near;
+    near_lanes(d, 1, &near);
+    fill(store, &store->lanes, kernel->lane_bits, near.at, near.n, 0);
+  }
   fill(store, &store->lanes, kernel->lane_bits, stored, n, 0);
   fill(store, &store->warps, warps, d->order[1], n, 0);
   assert(load->span.rank == n && store->span.rank == n);

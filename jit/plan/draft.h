@@ -91,7 +91,7 @@ typedef struct draft {
   int thread_bits; /* log2 elements of a GPU's thread, at least; 0: what accesses want */
   int align[2];  /* log2 elements that divide the address of every run */
   bool may_overhang[2], overhang[2]; /* accesses may be, and are, wider than the runs are aligned */
-  bool whole_lines; /* the destination's runs are whole sectors of memory */
+  bool whole_lines[2]; /* runs are whole sectors of memory */
   int flat_vector; /* log2 elements that a flat kernel's accesses move: they follow each other on both sides */
   int word_elements; /* log2 destination elements that must stay together, because a map acts on 32-bit
                         words of them; 0: none */

@@ -29,7 +29,7 @@
 /* What a block that walks is taken to move: enough for a thread of the host's, however few blocks there are. */
 #define WALK_BYTES (1 << 20)
 /* log2 masked accesses of one thread beyond which a loop over elements takes their place: each is a branch. */
-#define MASKED_MAX_ACCESSES 5
+#define MASKED_MAX_ACCESSES 6
 
 void draft_begin(draft *d, const llrt_op_desc *desc, const plan_target *target,
                  const plan_options *options, plan_kernel *kernel) {
@@ -73,7 +73,7 @@ static llrt_status interior_steps(draft *d, const draft_values *values, const dr
                                   bool streaming) {
   plan_kernel *kernel = d->kernel;
   int at = 0, stored = 0, aligned = d->align[1] + draft_log2_bytes(d, 1);
-  if (!streaming || !d->whole_lines) aligned = 0;
+  if (!streaming || !d->whole_lines[1]) aligned = 0;
   plan_step load = {.kind = PLAN_LOAD, .tensor = 0, .vector = (uint8_t)d->vector[0], .overhang = d->overhang[0],
                     .misaligned = (uint8_t)(d->vector[0] - d->align[0])};
   plan_step store = {.kind = PLAN_STORE, .tensor = 1, .vector = (uint8_t)d->vector[1],

@@ -394,10 +394,10 @@ llrt_status draft_tile(draft *d) {
     d->run[t] = w.run[t];
     d->vector[t] = w.vector[t];
     d->align[t] = bits_min(run_alignment(&w, t), w.vector[t]);
+    int line = bits_log2(d->kernel->target.sector_bytes) - w.log2_bytes[t];
+    d->whole_lines[t] = bits_min(w.run[t], run_alignment(&w, t)) >= line;
     order_side(&w, t);
   }
   order_ahead(&w);
-  int line = bits_log2(d->kernel->target.sector_bytes) - w.log2_bytes[1];
-  d->whole_lines = bits_min(w.run[1], run_alignment(&w, 1)) >= line;
   return LLRT_OK;
 }

@@ -63,11 +63,12 @@ static bool holds(const uint64_t *vectors, int n, uint64_t x) {
   return false;
 }
 
-/* The in-word position of `at` that gives way: `wanted` if `to` does not have its vector in the word. */
-static int leaving(const frame *at, const frame *to, int wanted) {
+/* The in-word position of `at`, of a whole byte or more, that gives way: `wanted` if `to` does not have its vector in
+ * the word. */
+static int leaving(const frame *at, const frame *to, int wanted, int element_bits) {
   for (int k = 0; k < at->word; k++) {
     int i = k == 0 ? wanted : k == wanted ? 0 : k;
-    if (!holds(to->registers, to->word, at->registers[i])) return i;
+    if (byte_bit_of(i, element_bits) >= 0 && !holds(to->registers, to->word, at->registers[i])) return i;
   }
   return -1;
 }
@@ -79,8 +80,8 @@ int frame_swap_words(const frame *from, const frame *to, int element_bits, frame
   for (int i = 0; i < to->word; i++) {
     for (int lane = 0; lane < at.n_lanes; lane++) {
       if (at.lanes[lane] != to->registers[i]) continue;
-      int position = leaving(&at, to, i);
-      if (position < 0 || byte_bit_of(position, element_bits) < 0) break;
+      int position = leaving(&at, to, i, element_bits);
+      if (position < 0) break;
       at.lanes[lane] = at.registers[position];
       at.registers[position] = to->registers[i];
       steps[n++] = at;

@@ -472,7 +472,9 @@ Test(plan, loads_are_whole_sectors) {
                {"row_major", "marlin_scales", LLRT_B16},
                {"hipblaslt_col16_4r8", "row_major", LLRT_B16},
                {"hipblaslt_col16_4r16", "row_major", LLRT_B8},
-               {"hopper_value_mma3", "row_major", LLRT_B8}};
+               {"hopper_value_mma3", "row_major", LLRT_B8},
+               {"hipblaslt_col16_4r32", "row_major", LLRT_B4},
+               {"machete_mma8", "row_major", LLRT_B4}};
   static plan made;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     pair p = {.shape = {1024, 1024}};

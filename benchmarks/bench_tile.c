@@ -7,6 +7,7 @@
  * peers/triton_tile.py makes the same conversions. */
 #include "harness.h"
 #include "jit/plan/cycles.h"
+#include "jit/plan/number.h"
 #include "layout_json.h"
 #include "subcommands.h"
 #include "tile_kernels.h"
@@ -14,27 +15,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 128, MAX_PAIRS = 16, TEXT = 400 };
+enum { SIDE = 128, MAX_PAIRS = 24, TEXT = 400 };
 
 /* Of the bound: the highest clock of an H100 or H200 SXM, which a short benchmark keeps. */
 #define CLOCK_MHZ 1980.0
 
 typedef struct tile_pair {
   char name[48], a[TEXT], b[TEXT];
+  plan_tile_cast cast; /* from: what the pair is for, where that is one type; to NONE: nothing is cast */
 } tile_pair;
 
 /* ---- the pairs: 128 x 128 elements, by width and warps ---- */
 
 static void add_pair(tile_pair *pairs, int *n, const char *name, const char *a, const char *b) {
   tile_pair *p = &pairs[(*n)++];
+  *p = (tile_pair){.cast = {LLRT_DTYPE_NONE, LLRT_DTYPE_NONE}};
   snprintf(p->name, sizeof p->name, "%s", name);
   snprintf(p->a, sizeof p->a, "%s", a);
   snprintf(p->b, sizeof p->b, "%s", b);
 }
 
-/* Bases of a layout with `warps` warps whose registers hold 2^bits elements of a row; swaps: so many register
- * bits change places with lane bits, the highest registers of the row first. */
-static void swap_layout(int warp_bits, int swaps, char *text) {
+/* Bases of a layout with 2^warp_bits warps whose registers hold elements of a row; swaps: so many register bits, from
+ * bit `first` of the row on, change places with lane bits. */
+static void swap_layout(int warp_bits, int first, int swaps, char *text) {
   int registers[14], lanes[5], n = 0, at = 0, row = 7;
   /* Registers: the row, then what is left of the column; lanes and warps: the column. */
   for (int i = 0; i < row; i++) registers[n++] = 1 << i;
@@ -43,7 +46,7 @@ static void swap_layout(int warp_bits, int swaps, char *text) {
   for (int i = 0; i < left; i++) registers[n++] = 1 << (row + 5 + warp_bits + i);
   if (left < 0) n += left;
   for (int i = 0; i < swaps; i++) {
-    int r = 3 + i, kept = registers[r];
+    int r = first + i, kept = registers[r];
     registers[r] = lanes[i];
     lanes[i] = kept;
   }
@@ -59,6 +62,36 @@ static void swap_layout(int warp_bits, int swaps, char *text) {
     at += sprintf(text + at, "%s[%d,%d]", i ? "," : "", (1 << bit) >> row, (1 << bit) % SIDE);
   }
   sprintf(text + at, "]} -> [dim0:%d, dim1:%d]", SIDE, SIDE);
+}
+
+/* Two blocks that have halves of the rows, and then of the columns: among each other alone, and with all else. */
+static void add_clusters(int bits, int warps, tile_pair *pairs, int *n) {
+  char upper[TEXT], left[TEXT], columns[TEXT];
+  int vector = 128 / bits, across = SIDE / 2 / vector, down = 32 / across;
+  const char *rows = "blocked(size_per_thread=[1,%d], threads_per_warp=[%d,%d], warps_per_cta=[%d,1], order=[1,0], "
+                     "ctas_per_cga=[%d,%d], cta_split=[%d,%d], cta_order=[1,0])";
+  snprintf(upper, TEXT, rows, vector, down, across, warps, 2, 1, 2, 1);
+  snprintf(left, TEXT, rows, vector, down, across, warps, 1, 2, 1, 2);
+  snprintf(columns, TEXT, "blocked(size_per_thread=[%d,1], threads_per_warp=[%d,%d], warps_per_cta=[1,%d], "
+           "order=[0,1], ctas_per_cga=[1,2], cta_split=[1,2], cta_order=[1,0])", vector, across, down, warps);
+  add_pair(pairs, n, "blocks swap", upper, left);
+  add_pair(pairs, n, "rows - columns, 2 blocks", upper, columns);
+}
+
+/* What a product's accumulators become on the way to the next one's operand, and narrow weights to wide ones. */
+static void add_casts(int bits, const char *mma, const char *rows, tile_pair *pairs, int *n) {
+  static const plan_tile_cast casts[] = {
+      {LLRT_F32, LLRT_BF16}, {LLRT_F32, LLRT_E4M3}, {LLRT_BF16, LLRT_E4M3}, {LLRT_E4M3, LLRT_BF16}, {LLRT_I8, LLRT_F16}};
+  for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
+    char name[48], operand[TEXT];
+    const plan_tile_cast *cast = &casts[i];
+    int to = llrt_dtype_bits(cast->to);
+    if (llrt_dtype_bits(cast->from) != bits) continue;
+    snprintf(operand, TEXT, "dot(operand=0, k_width=%d, parent=%s)", 32 / to, mma);
+    snprintf(name, sizeof name, "%s to %s", llrt_dtype_name(cast->from), llrt_dtype_name(cast->to));
+    add_pair(pairs, n, name, to < bits ? mma : rows, operand);
+    pairs[*n - 1].cast = *cast;
+  }
 }
 
 static int make_pairs(int bits, int warp_bits, tile_pair *pairs) {
@@ -83,12 +116,19 @@ static int make_pairs(int bits, int warp_bits, tile_pair *pairs) {
   add_pair(pairs, &n, "mma v2 - operand A", mma2, dot_a);
   add_pair(pairs, &n, "mma v2 - operand B", mma2, dot_b);
   add_pair(pairs, &n, "rows - slice", rows, slice);
-  swap_layout(warp_bits, 0, plain);
+  swap_layout(warp_bits, 3, 0, plain);
   for (int swaps = 1; swaps <= 3; swaps++) {
     static const char *const names[] = {"one swap", "two swaps", "three swaps"};
-    swap_layout(warp_bits, swaps, swapped);
+    swap_layout(warp_bits, 3, swaps, swapped);
     add_pair(pairs, &n, names[swaps - 1], plain, swapped);
   }
+  for (int swaps = 1; swaps <= 2 && 8 << swaps <= 32 * 8 / bits; swaps++) {
+    static const char *const names[] = {"one word swap", "two word swaps"};
+    swap_layout(warp_bits, 0, swaps, swapped);
+    add_pair(pairs, &n, names[swaps - 1], plain, swapped);
+  }
+  add_clusters(bits, warps, pairs, &n);
+  add_casts(bits, mma2, rows, pairs, &n);
   return n;
 }
 
@@ -100,18 +140,22 @@ typedef struct tile_memory {
   void *device[2], *source, *result;
 } tile_memory;
 
+static void fill_random(harness *h, tile_memory *m) {
+  for (size_t i = 0; i < m->bytes / 8; i++)
+    ((uint64_t *)m->source)[i] = harness_mix(h->options.seed + i);
+  harness_must(llrt_memory_copy(h->device, m->device[0], m->source, m->bytes, LLRT_COPY_TO_DEVICE, NULL),
+               "copy to the device");
+}
+
 static void memory_init(harness *h, int bits, tile_memory *m) {
   m->blocks = h->options.check_only ? 2 : TILE_BLOCKS;
   m->bytes = (size_t)m->blocks * SIDE * SIDE * (size_t)bits / 8;
   m->source = malloc(m->bytes);
   m->result = malloc(m->bytes);
   if (!m->source || !m->result) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
-  for (size_t i = 0; i < m->bytes / 8; i++)
-    ((uint64_t *)m->source)[i] = harness_mix(h->options.seed + i);
   for (int t = 0; t < 2; t++)
     harness_must(llrt_memory_allocate(h->device, m->bytes, &m->device[t]), "device memory");
-  harness_must(llrt_memory_copy(h->device, m->device[0], m->source, m->bytes, LLRT_COPY_TO_DEVICE, NULL),
-               "copy to the device");
+  fill_random(h, m);
 }
 
 static void memory_fini(harness *h, tile_memory *m) {
@@ -121,6 +165,18 @@ static void memory_fini(harness *h, tile_memory *m) {
 }
 
 /* ---- one kernel ---- */
+
+/* Multiples of 1/4 below 2 of either sign, which every type of the casts has (those of integers: whole numbers). */
+static void fill_numbers(harness *h, tile_memory *m, llrt_dtype dtype) {
+  int bytes = llrt_dtype_bits(dtype) / 8;
+  for (size_t i = 0; i < m->bytes / (size_t)bytes; i++) {
+    int k = (int)(harness_mix(h->options.seed + i) % 15) - 7;
+    uint64_t code = number_code(number_format_of(dtype), dtype == LLRT_I8 ? k : k / 4.0);
+    memcpy((char *)m->source + i * (size_t)bytes, &code, (size_t)bytes);
+  }
+  harness_must(llrt_memory_copy(h->device, m->device[0], m->source, m->bytes, LLRT_COPY_TO_DEVICE, NULL),
+               "copy to the device");
+}
 
 static void describe(harness *h, const tile_memory *m, int bits, const llrt_storage *storage,
                      llrt_tensor tensors[2]) {
@@ -180,9 +236,10 @@ static void report(harness *h, const tile_case *c, const char *way, const tile_k
                  "\"pair\":\"%s\",\"bits\":%d,\"warps\":%d,\"way\":\"%s\",\"side\":%d,\"blocks\":%d,"
                  "\"median_us\":%.4f,\"min_us\":%.4f,\"max_us\":%.4f,\"n\":%d,\"bound_us\":%.4f,"
                  "\"predicted_clocks\":%.0f,\"shared_wavefronts\":%d,\"shuffles\":%d,\"selects\":%d,"
-                 "\"permutes\":%d,\"a\":%s,\"b\":%s",
+                 "\"permutes\":%d,\"cast\":\"%s\",\"a\":%s,\"b\":%s",
                  c->pair->name, c->bits, c->warps, way, SIDE, TILE_BLOCKS, s->median, s->min, s->max, s->count,
-                 bound, cycles.total, wavefronts, cost->shuffles, cost->selects, cost->permutes, a, b);
+                 bound, cycles.total, wavefronts, cost->shuffles, cost->selects, cost->permutes,
+                 c->pair->cast.to != LLRT_DTYPE_NONE ? llrt_dtype_name(c->pair->cast.to) : "", a, b);
 }
 
 /* Returns whether the results were right; what a device cannot do is said and passed over. */
@@ -192,7 +249,8 @@ static bool run_way(harness *h, const tile_case *c, const tile_memory *m, plan_e
                     : exchange == PLAN_EXCHANGE_SHARED ? "shared"
                                                        : "matrix";
   harness_statistic s = {0};
-  const plan_tile tile = {.a = &c->a, .b = &c->b, .element_bits = c->bits};
+  const plan_tile_cast *cast = c->pair->cast.to != LLRT_DTYPE_NONE ? &c->pair->cast : NULL;
+  const plan_tile tile = {.a = &c->a, .b = &c->b, .element_bits = c->bits, .cast = cast};
   llrt_storage storage;
   llrt_tensor tensors[2];
   llrt_status status = tile_kernels_init(h, &tile, exchange, &k);
@@ -229,9 +287,12 @@ static bool run_width(harness *h, int bits) {
       }
       harness_must(llrt_layout_parse(pairs[i].a, 2, shape, &c.a), pairs[i].a);
       harness_must(llrt_layout_parse(pairs[i].b, 2, shape, &c.b), pairs[i].b);
+      bool casts = pairs[i].cast.to != LLRT_DTYPE_NONE;
+      if (casts) fill_numbers(h, &m, pairs[i].cast.from);
       right &= run_way(h, &c, &m, PLAN_EXCHANGE_AUTO);
       right &= run_way(h, &c, &m, PLAN_EXCHANGE_SHARED);
       right &= run_way(h, &c, &m, PLAN_EXCHANGE_MATRIX);
+      if (casts) fill_random(h, &m);
     }
   }
   memory_fini(h, &m);

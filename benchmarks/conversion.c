@@ -258,6 +258,32 @@ bool conversion_check(const conversion *c, const void *source, const void *desti
   return right;
 }
 
+/* ---- what is touched ---- */
+
+static void touch_row(const places *p, const conversion *c, int64_t row, unsigned char *touched) {
+  int last = c->rank - 1, bytes = llrt_dtype_bits(c->dtype) / 8;
+  cursor at = {.p = p};
+  for (int a = last - 1; a >= 0; a--) {
+    add_axis(&at, a, row % c->shape[a]);
+    row /= c->shape[a];
+  }
+  enter_last(&at, last, 0);
+  for (int64_t i = 0; i < c->shape[last]; i++, advance(&at)) memset(touched + place(&at) * bytes, 1, (size_t)bytes);
+}
+
+llrt_status conversion_touched(const conversion *c, int side, unsigned char *touched) {
+  places p;
+  int64_t rows = 1;
+  llrt_status status = places_init(&p, side == 0 ? &c->from : &c->to, c);
+  if (status) return status;
+  memset(touched, 0, (size_t)(side == 0 ? c->from_bytes : c->to_bytes));
+  for (int a = 0; a < c->rank - 1; a++) rows *= c->shape[a];
+#pragma omp parallel for schedule(static)
+  for (int64_t row = 0; row < rows; row++) touch_row(&p, c, row, touched);
+  places_fini(&p);
+  return LLRT_OK;
+}
+
 llrt_dtype conversion_dtype(int width) {
   static const llrt_dtype all[] = {LLRT_B4, LLRT_B8, LLRT_B16, LLRT_B32, LLRT_B64, LLRT_B128};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)

@@ -14,9 +14,10 @@ static void print_bases(const llrt_layout *layout, const char *name, char *text,
 }
 
 void layout_json(const llrt_layout *layout, char *text, size_t size) {
-  char registers[256], lanes[128], warps[128];
+  char registers[256], lanes[128], warps[128], blocks[64];
   print_bases(layout, "register", registers, sizeof registers);
   print_bases(layout, "lane", lanes, sizeof lanes);
   print_bases(layout, "warp", warps, sizeof warps);
-  snprintf(text, size, "{\"register\":%s,\"lane\":%s,\"warp\":%s}", registers, lanes, warps);
+  print_bases(layout, "block", blocks, sizeof blocks);
+  snprintf(text, size, "{\"register\":%s,\"lane\":%s,\"warp\":%s,\"block\":%s}", registers, lanes, warps, blocks);
 }

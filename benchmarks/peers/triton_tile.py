@@ -72,7 +72,8 @@ def run(record, repeat):
 
 def main():
     options = arguments(__doc__.splitlines()[0], "tile")
-    chosen = [record for record in load(options.records) if record.get("way") == "chosen"]
+    chosen = [record for record in load(options.records)
+              if record.get("way") == "chosen" and not record.get("cast") and not record["a"].get("block")]
     wrong = compare(chosen, lambda r: f"{r['pair']:20} {r['bits']:4}", lambda r: run(r, options.repeat), options)
     return 1 if wrong else 0
 

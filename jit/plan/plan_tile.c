@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/combine.h"
+#include "jit/plan/number.h"
 #include "jit/plan/reduce.h"
 
 #include <string.h>
@@ -299,19 +300,53 @@ static llrt_status gather_steps(draft *d, const plan_tile *tile, const f2_basis 
   return draft_gather(d, in, coordinates, order.n ? order.bit[0] : 0, order.n, out);
 }
 
+static llrt_status check_cast(const plan_tile *tile) {
+  const plan_tile_cast *cast = tile->cast;
+  int to = llrt_dtype_bits(cast->to);
+  LLRT_REQUIRE(!tile->scan && !tile->reduce && !tile->gather, "a cast beside other work");
+  LLRT_REQUIRE(llrt_dtype_bits(cast->from) == tile->element_bits && to >= 8 && to <= 64, "a cast from %s to %s",
+               llrt_dtype_name(cast->from), llrt_dtype_name(cast->to));
+  if (!number_cast_exists(cast->from, cast->to) || !number_cast_exists(cast->to, cast->from))
+    return llrt_error(LLRT_UNSUPPORTED, "a cast from %s to %s and back", llrt_dtype_name(cast->from),
+                      llrt_dtype_name(cast->to));
+  return LLRT_OK;
+}
+
+static void add_casts(const plan_tile *tile, plan_kernel *kernel) {
+  const plan_tile_cast *cast = tile->cast;
+  kernel->map[0] = (plan_map){.kind = PLAN_MAP_CAST, .from = (uint8_t)cast->from, .to = (uint8_t)cast->to};
+  kernel->map[1] = (plan_map){.kind = PLAN_MAP_CAST, .from = (uint8_t)cast->to, .to = (uint8_t)cast->from};
+  kernel->n_maps = 2;
+}
+
+/* One way of a conversion to `target` that casts by map number `map`; the narrower elements are exchanged. */
+static llrt_status cast_exchange(draft *d, int map, const plan_value *target, int *at) {
+  const plan_map *cast = &d->kernel->map[map];
+  int from = llrt_dtype_bits((llrt_dtype)cast->from), to = llrt_dtype_bits((llrt_dtype)cast->to);
+  plan_value moved = draft_retyped(d, target, bits_min(from, to));
+  if (to < from) LLRT_TRY(draft_map_steps(d, map, 1, false, at));
+  LLRT_TRY(draft_exchange(d, *at, &moved, at));
+  return to < from ? LLRT_OK : draft_map_steps(d, map, 1, false, at);
+}
+
 /* `turns` times there and back; `coordinates`: of a gather. */
 static llrt_status repeat_steps(draft *d, const plan_tile *tile, const plan_value value[2],
                                 const f2_basis *span, int coordinates, int loaded, int *out) {
   plan_kernel *kernel = d->kernel;
   int carried, at, repeat;
   LLRT_TRY(draft_value(kernel, &value[0], &carried));
+  at = carried;
   repeat = kernel->n_steps;
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_REPEAT, .in = (uint8_t)loaded,
                                           .out = (uint8_t)carried, .turns = tile->turns}));
   if (tile->gather) LLRT_TRY(gather_steps(d, tile, span, coordinates, carried, &at));
+  else if (tile->cast) LLRT_TRY(cast_exchange(d, 0, &value[1], &at));
   else LLRT_TRY(draft_exchange(d, carried, &value[1], &at));
   LLRT_TRY(opaque_step(kernel, &at));
-  if (!tile->gather || !llrt_layout_equal(&value[0].layout, &value[1].layout)) {
+  if (tile->cast) {
+    LLRT_TRY(cast_exchange(d, 1, &value[0], &at));
+    LLRT_TRY(opaque_step(kernel, &at));
+  } else if (!tile->gather || !llrt_layout_equal(&value[0].layout, &value[1].layout)) {
     LLRT_TRY(draft_exchange(d, at, &value[0], &at));
     LLRT_TRY(opaque_step(kernel, &at));
   }
@@ -464,6 +499,7 @@ static llrt_status check_tile(const plan_tile *tile, parts side[2]) {
   LLRT_REQUIRE(tile->element_bits >= 8 && tile->element_bits <= 64 &&
                    bits_is_power_of_two(tile->element_bits),
                "elements of %d bits", tile->element_bits);
+  if (tile->cast) LLRT_TRY(check_cast(tile));
   if (tile->reduce) return check_reduce(tile, side);
   LLRT_REQUIRE(!tile->gather || (tile->a && tile->gather->axis >= 0 && tile->gather->axis < tile->a->n_out),
                "a gather along an axis that there is not");
@@ -500,6 +536,7 @@ llrt_status plan_tile_make(const plan_tile *tile, const plan_target *target,
   if (tile->reduce) return plan_tile_reduction(&d, tile, &side[0], &apart);
   LLRT_TRY(fill_space(&d, tile->a, &apart, &span));
   for (int s = 0; s < 2; s++) LLRT_TRY(make_value(out, &side[s], &span, &value[s]));
+  if (tile->cast) add_casts(tile, out);
   LLRT_TRY(add_steps(&d, tile, value, &span));
   draft_finish(out);
   return plan_verify(out);

@@ -24,6 +24,12 @@ typedef struct plan_tile_reduce {
   int axis;     /* out-dim */
 } plan_tile_reduce;
 
+/* Elements become those of another type on the way to b and become the former ones on the way back; what moves
+ * between threads is the narrower. */
+typedef struct plan_tile_cast {
+  llrt_dtype from, to; /* of 8 to 64 bits; from has element_bits */
+} plan_tile_cast;
+
 typedef struct plan_tile {
   const llrt_layout *a, *b; /* register, lane, warp, block (each may be absent) -> the same out-dims */
   int element_bits;         /* 8, 16, 32 or 64 */
@@ -32,6 +38,7 @@ typedef struct plan_tile {
   const plan_tile_reduce *reduce; /* or NULL; then b is not looked at, either */
   const plan_tile_gather *gather; /* or NULL: a turn is then a gather of what lies in a, whose result in b goes
                                      back to a */
+  const plan_tile_cast *cast; /* or NULL; with none of the others */
 } plan_tile;
 
 /* Plans: load a tile in layout a, `turns` times a -> b -> a (with a scan: a -> b, scan, b -> a), store. Tensors

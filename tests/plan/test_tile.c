@@ -114,6 +114,45 @@ Test(tile, blocks_that_move) {
   }
 }
 
+/* Casts that lose nothing there and back; the widened elements' values are the narrow one's, so both ways are seen. */
+Test(tile, casts) {
+  static const plan_tile_cast casts[] = {{LLRT_I8, LLRT_F16}, {LLRT_I8, LLRT_I32}, {LLRT_I16, LLRT_F32}, {LLRT_U8, LLRT_F16}};
+  int ran = 0;
+  for (int i = 0; i < tile_pair_count(); i++) {
+    llrt_layout a, b;
+    const char *name = tile_pair_make(i, &a, &b);
+    const plan_tile_cast *cast = &casts[i % 4];
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+      plan_target target;
+      plan_tile tile = {.a = &a, .b = &b, .element_bits = llrt_dtype_bits(cast->from), .turns = 2, .cast = cast};
+      char what[200];
+      snprintf(what, sizeof what, "%s, %s, %s to %s", name, targets[t], llrt_dtype_name(cast->from),
+               llrt_dtype_name(cast->to));
+      cr_assert_eq(plan_target_find(targets[t], &target), LLRT_OK);
+      llrt_status status = plan_tile_make(&tile, &target, NULL, &kernel);
+      if (status == LLRT_UNSUPPORTED) continue;
+      cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
+      tile_execute(&kernel, what);
+      ran++;
+    }
+  }
+  cr_expect_gt(ran, 120, "%d ran", ran);
+}
+
+Test(tile, casts_that_are_refused) {
+  llrt_layout a, b;
+  plan_target target;
+  const plan_tile_cast wrong = {LLRT_F16, LLRT_F32}, packed = {LLRT_F32, LLRT_E2M1}, none = {LLRT_U32, LLRT_I64};
+  tile_pair_make(1, &a, &b);
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  plan_tile tile = {.a = &a, .b = &b, .element_bits = 32, .turns = 1, .cast = &wrong};
+  cr_expect_eq(plan_tile_make(&tile, &target, NULL, &kernel), LLRT_INVALID_ARGUMENT);
+  tile.cast = &packed;
+  cr_expect_eq(plan_tile_make(&tile, &target, NULL, &kernel), LLRT_INVALID_ARGUMENT);
+  tile.cast = &none;
+  cr_expect_eq(plan_tile_make(&tile, &target, NULL, &kernel), LLRT_UNSUPPORTED, "%s", llrt_last_error());
+}
+
 Test(tile, random_blocks) {
   uint64_t seed = 49;
   int clusters = 0;

@@ -111,6 +111,28 @@ Test(tile_kernels, sm_90a) { check_pairs("cuda-emu:sm_90a", 45); }
 Test(tile_kernels, gfx90a) { check_pairs("hip-emu:gfx90a", 50); }
 Test(tile_kernels, gfx942) { check_pairs("hip-emu:gfx942", 50); }
 
+/* Elements that become wider ones and back. */
+static void check_casts(const char *device) {
+  static const plan_tile_cast casts[] = {{LLRT_I8, LLRT_F16}, {LLRT_I8, LLRT_F32}, {LLRT_I16, LLRT_F32}};
+  opened_device with;
+  if (!open_counting(device, &with)) return;
+  for (int i = 0; i < tile_pair_count(); i += 3) {
+    llrt_layout a, b;
+    char what[200];
+    const char *name = tile_pair_make(i, &a, &b);
+    const plan_tile_cast *cast = &casts[i / 3 % 3];
+    if (llrt_layout_out_bits(&a) > 12) continue;
+    plan_tile tile = {.a = &a, .b = &b, .element_bits = llrt_dtype_bits(cast->from), .turns = 2, .cast = cast};
+    snprintf(what, sizeof what, "%s: %s, %s to %s", device, name, llrt_dtype_name(cast->from), llrt_dtype_name(cast->to));
+    check(&with, &tile, PLAN_EXCHANGE_AUTO, what);
+  }
+  close_device(&with);
+  unlink(stats);
+}
+
+Test(tile_kernels, casts_sm_90a) { check_casts("cuda-emu:sm_90a"); }
+Test(tile_kernels, casts_gfx90a) { check_casts("hip-emu:gfx90a"); }
+
 /* Matrix instructions on random layouts that they divide: right, and as many wavefronts as predicted. */
 static void check_random_matrices(const char *device, uint64_t seed, int least) {
   opened_device with;

@@ -63,12 +63,12 @@ static llrt_dtype compute_type(const dot_job *job) {
              ? type : LLRT_DTYPE_NONE;
 }
 
-/* mma.sync m16n8k16 of the type; -1: the target has none. */
-static int find_instruction(const plan_target *target, llrt_dtype type) {
+int packed_instruction(const packed *p, const plan_target *target, bool group, int rows) {
   for (int i = 0; i < dot_instruction_count(); i++) {
     const dot_instruction *row = dot_instruction_at(i);
-    if (row->family == DOT_MMA && row->a == type && row->b == type && row->m == 4 && row->n == 3 && row->k == 4 &&
-        dot_instruction_is_of(row, target))
+    bool fits = group ? row->family == DOT_WGMMA && row->n == rows
+                      : row->family == DOT_MMA && row->m == 4 && row->n == 3;
+    if (fits && row->a == p->compute && row->b == p->compute && row->k == 4 && dot_instruction_is_of(row, target))
       return i;
   }
   return -1;
@@ -77,9 +77,8 @@ static int find_instruction(const plan_target *target, llrt_dtype type) {
 bool packed_begin(packed *p, const plan_target *target) {
   if (target->isa != PLAN_ISA_NVPTX || !is_packed(p)) return false;
   p->compute = compute_type(&p->job);
-  p->instruction = p->compute ? find_instruction(target, p->compute) : -1;
   p->operand[PACKED_WEIGHTS].tensor = p->job.tensor[LLRT_DOT_B];
   p->operand[PACKED_SCALES].tensor = p->job.tensor[LLRT_DOT_SCALE_B];
   p->operand[PACKED_ROWS].tensor = p->job.tensor[LLRT_DOT_A];
-  return p->instruction >= 0;
+  return p->compute && packed_instruction(p, target, false, 0) >= 0;
 }

@@ -14,9 +14,11 @@ enum { PACKED_M, PACKED_N, PACKED_K }; /* the operation's axes, where there are 
 
 /* How a block is laid out, all log2: rows and columns of D, positions of K that a warp takes in a turn; warps along
  * each, those of K beside the positions, of which the highest number the blocks of a cluster; turns that rings have room
- * for. resident: blocks of a multiprocessor. */
+ * for. resident: blocks of a multiprocessor. group: the products are warpgroups', whose four warps are the lowest of
+ * those along columns; A stays in its ring. */
 typedef struct packed_shape {
   int m, n, k, warps[3], cluster, slots, resident;
+  bool group;
 } packed_shape;
 
 /* An operand on its way: by a ring that copies fill turns before, or loaded. */
@@ -44,6 +46,8 @@ typedef struct packed {
 
 /* dot_packed_job.c: fills job's dependents; false: other kernels do it. */
 bool packed_begin(packed *p, const plan_target *target);
+/* What multiplies tiles of 2^rows rows: a warp's instruction, or a warpgroup's. -1: the target has none. */
+int packed_instruction(const packed *p, const plan_target *target, bool group, int rows);
 
 /* dot_packed_value.c: values of the kernel whose tile is made. */
 llrt_status packed_weights_value(const packed *p, plan_value *out);

@@ -50,7 +50,7 @@ static llrt_status make_value(const packed *p, int bits, uint64_t reduced, const
 
 static void list_warps(const packed *p, places *out) {
   const packed_shape *s = &p->shape;
-  for (int i = s->n - s->warps[PACKED_N]; i < s->n; i++) add(out, n_bit(p, i));
+  for (int i = DOT_PACKED_N; i < DOT_PACKED_N + s->warps[PACKED_N]; i++) add(out, n_bit(p, i));
   for (int i = s->m - s->warps[PACKED_M]; i < s->m; i++) add(out, m_bit(i));
   for (int i = s->k; i < turn_bits(p); i++) add(out, k_bit(p, i));
 }
@@ -60,7 +60,7 @@ static void list_weights(const packed *p, places *registers, places *lanes) {
   add(registers, k_bit(p, 0));
   add(registers, n_bit(p, 3));
   for (int i = 3; i < p->shape.k; i++) add(registers, k_bit(p, i));
-  for (int i = 4; i < p->shape.n - p->shape.warps[PACKED_N]; i++) add(registers, n_bit(p, i));
+  for (int i = DOT_PACKED_N + p->shape.warps[PACKED_N]; i < p->shape.n; i++) add(registers, n_bit(p, i));
   for (int i = 1; i < 3; i++) add(lanes, k_bit(p, i));
   for (int i = 0; i < 3; i++) add(lanes, n_bit(p, i));
 }
@@ -103,8 +103,9 @@ llrt_status packed_rows_value(const packed *p, plan_value *out) {
 llrt_status packed_sums_value(const packed *p, plan_value *out) {
   places registers = {0}, lanes = {0}, warps = {0};
   add(&registers, m_bit(0));
-  for (int i = 3; i < p->shape.n - p->shape.warps[PACKED_N]; i++) add(&registers, n_bit(p, i));
+  add(&registers, n_bit(p, 3));
   for (int i = 3; i < p->shape.m - p->shape.warps[PACKED_M]; i++) add(&registers, m_bit(i));
+  for (int i = DOT_PACKED_N + p->shape.warps[PACKED_N]; i < p->shape.n; i++) add(&registers, n_bit(p, i));
   for (int i = 1; i < 3; i++) add(&lanes, m_bit(i));
   for (int i = 0; i < 3; i++) add(&lanes, n_bit(p, i));
   list_warps(p, &warps);

@@ -183,8 +183,9 @@ static llrt_status find_buffer(tiler *t, int at, const plan_step *step, int o, d
   out->shared[o] = t->side[o].shared = step->shared >> o & 1;
   CHECK(!must || out->shared[o], "step %d: operand %d of %s is not in shared memory", at, o, t->row->name);
   if (!out->shared[o]) return LLRT_OK;
-  CHECK(t->row->family == DOT_WGMMA && kernel->cluster_bits == 0, "step %d: %s and shared memory", at, t->row->name);
   CHECK(step->from[o] < kernel->n_buffers, "step %d: buffer %d", at, step->from[o]);
+  CHECK(t->row->family == DOT_WGMMA && plan_is_local(kernel, step->from[o], value), "step %d: %s and shared memory", at,
+        t->row->name);
   const plan_buffer *buffer = &kernel->buffer[step->from[o]];
   CHECK(buffer->bits == value->bits && buffer->layout.in[1].bits == 0 &&
             buffer->layout.out[0].bits == value->layout.out[0].bits,

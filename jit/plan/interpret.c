@@ -779,11 +779,13 @@ static void run_position(interpreter *in, const plan_step *step, bool add) {
 static llrt_status fetch_operand(interpreter *in, const plan_step *step, int o) {
   const plan_buffer *buffer = &in->kernel->buffer[step->from[o]];
   int value = o ? step->second : step->in;
+  int64_t per_block = value_size(in->kernel, value) >> in->kernel->cluster_bits;
+  uint64_t inside = bits_mask(buffer->layout.in[0].bits);
   llrt_layout offset_of;
   LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
   for (int64_t at = 0; at < value_size(in->kernel, value); at++) {
-    uint64_t offset = llrt_layout_apply_flat(&offset_of, tile_at(in, value, at)) * buffer->bits / 4;
-    offset += slot_place(in, buffer);
+    uint64_t offset = llrt_layout_apply_flat(&offset_of, tile_at(in, value, at)) & inside;
+    offset = offset * buffer->bits / 4 + slot_place(in, buffer) + (uint64_t)(at / per_block) * in->shared_size;
     if (in->group[offset] || in->written[offset] == 0 || in->written[offset] >= in->phase)
       return llrt_error(LLRT_INTERNAL, "shared offset %llu is multiplied without a barrier after its write",
                         (unsigned long long)offset);
@@ -805,7 +807,7 @@ static llrt_status run_dot(interpreter *in, const plan_step *step) {
 /* What was read until now was read in this phase, as far as other warps know. */
 static void run_multiplied(interpreter *in, const plan_step *step) {
   in->multiplied = bits_max(in->multiplied, in->products - step->turns);
-  for (size_t i = 0; i < in->shared_size; i++) {
+  for (size_t i = 0; i < in->shared_size << in->kernel->cluster_bits; i++) {
     if (in->reading[i] == 0 || in->reading[i] > in->multiplied) continue;
     in->reading[i] = 0;
     in->read[i] = in->phase;

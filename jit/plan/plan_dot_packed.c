@@ -8,6 +8,8 @@
  * (and of many rows M); what they have summed along K is joined in the end, in a fixed order. Rows that there are not
  * cost nothing but their place in the tile. */
 #include "jit/plan/dot_packed_kernel.h"
+#include "jit/plan/dot_shared.h"
+#include "jit/plan/dot_stage.h"
 #include "jit/plan/reduce.h"
 
 #include "base/bits.h"
@@ -18,6 +20,7 @@
 
 #define FEW 4       /* log2 rows that are stored by whoever has them */
 #define WORD_N 4    /* log2 columns of an instruction: a tile has as many */
+#define GROUP_WARPS 2 /* log2, of a warpgroup */
 #define VECTOR_K 6  /* log2 positions of a lane's vector of elements of 4 bits, with its neighbours' */
 
 /* ---- the tile ---- */
@@ -64,6 +67,7 @@ static void fit_shape(const draft *d, packed_shape *s) {
   while (s->k > VECTOR_K && !axis_bit(d, PACKED_K, s->k - 1)) s->k--;
   while (s->n > WORD_N && !axis_bit(d, PACKED_N, s->n - 1)) s->n--;
   s->warps[PACKED_N] = bits_min(s->warps[PACKED_N], s->n - WORD_N);
+  s->group &= s->warps[PACKED_N] >= GROUP_WARPS;
   s->cluster = bits_min(s->cluster, s->warps[PACKED_K]);
 }
 
@@ -123,6 +127,7 @@ static llrt_status plan_ring(packed *p, int at) {
   if (plan_access_bytes(copied.bits, vector) < 4) return LLRT_OK;
   operand->ring = true;
   buffer.offset = kernel->n_buffers > 0 ? plan_buffer_end(&kernel->buffer[kernel->n_buffers - 1]) : 0;
+  if (at == PACKED_ROWS) buffer.offset = (buffer.offset + DOT_SHARED_ALIGNMENT - 1) & -DOT_SHARED_ALIGNMENT;
   if (kernel->n_buffers == PLAN_MAX_BUFFERS || plan_buffer_end(&buffer) > kernel->target.shared_bytes)
     return llrt_error(LLRT_UNSUPPORTED, "rings of %d bytes", plan_buffer_end(&buffer));
   kernel->buffer[kernel->n_buffers] = buffer;
@@ -149,6 +154,8 @@ static llrt_status plan_operands(packed *p) {
     LLRT_TRY(draft_value(p->x.d.kernel, &operand->value, &operand->number));
     LLRT_TRY(plan_ring(p, i));
   }
+  if (p->shape.group && !p->operand[PACKED_ROWS].ring)
+    return llrt_error(LLRT_UNSUPPORTED, "rows of A that no copies take to warpgroups");
   return LLRT_OK;
 }
 
@@ -254,7 +261,8 @@ static llrt_status operand_steps(packed *p, int walk) {
   for (int i = 0; i < PACKED_OPERANDS; i++) {
     plan_step load = p->operand[i].load;
     load.out = (uint8_t)p->operand[i].number;
-    if (p->operand[i].ring) LLRT_TRY(draft_step(kernel, load));
+    bool stays = i == PACKED_ROWS && p->shape.group;
+    if (p->operand[i].ring && !stays) LLRT_TRY(draft_step(kernel, load));
   }
   return LLRT_OK;
 }
@@ -265,11 +273,15 @@ static llrt_status turn_steps(packed *p, int walk, int carried, int *next) {
   int weights = p->operand[PACKED_WEIGHTS].number;
   LLRT_TRY(operand_steps(p, walk));
   LLRT_TRY(decode_steps(p, p->operand[PACKED_SCALES].number, &weights));
+  const packed_operand *rows = &p->operand[PACKED_ROWS];
+  bool group = p->shape.group;
   LLRT_TRY(draft_value(kernel, &sums, next));
-  return draft_step(kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)weights,
-                                        .second = (uint8_t)p->operand[PACKED_ROWS].number,
-                                        .with = (uint8_t)carried, .out = (uint8_t)*next,
-                                        .instruction = (uint8_t)p->instruction});
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)weights,
+                                          .second = group ? rows->copy.in : (uint8_t)rows->number,
+                                          .with = (uint8_t)carried, .out = (uint8_t)*next, .shared = group ? 2 : 0,
+                                          .from = {0, group ? rows->copy.buffer : 0},
+                                          .instruction = (uint8_t)p->instruction}));
+  return group ? dot_stage_finish(&p->x.d, next) : LLRT_OK;
 }
 
 static llrt_status walk_steps(packed *p, int *sums) {
@@ -330,6 +342,8 @@ static llrt_status plan_kernel_of(packed *p, const plan_target *target, const pl
   LLRT_TRY(draft_digits(d));
   if (d->divided) return llrt_error(LLRT_UNSUPPORTED, "the storages of A and D do not fit packed weights");
   LLRT_TRY(make_tile(p));
+  p->instruction = packed_instruction(p, target, p->shape.group, p->shape.m);
+  if (p->instruction < 0) return llrt_error(LLRT_UNSUPPORTED, "no products of warpgroups for 2^%d rows", p->shape.m);
   LLRT_TRY(turn_arguments(p));
   LLRT_TRY(walk_steps(p, &sums));
   LLRT_TRY(result_steps(p, sums));
@@ -343,7 +357,7 @@ static llrt_status plan_kernel_of(packed *p, const plan_target *target, const pl
 /* Each for up to so many rows, the last for all. Blocks fill a large device once where N is 8192; about 50 KiB of W are
  * under way in a multiprocessor. The more rows, the more columns share what is read of A, and the fewer blocks there are:
  * two of a cluster then share K. */
-static const packed_shape shapes[] = {
+static const packed_shape warp_shapes[] = {
     {.m = 3, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 2, .resident = 2},
     {.m = 4, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 2, .resident = 1},
     {.m = 5, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 2, .resident = 1},
@@ -351,7 +365,16 @@ static const packed_shape shapes[] = {
     {.m = 7, .n = 7, .k = 6, .warps = {0, 2, 2}, .cluster = 1, .slots = 2, .resident = 1},
     {.m = 7, .n = 7, .k = 6, .warps = {0, 2, 1}, .slots = 2, .resident = 1},
 };
-#define N_SHAPES ((int)(sizeof shapes / sizeof *shapes))
+/* The same where there are warpgroups, whose instructions take all rows of a block at once. */
+static const packed_shape group_shapes[] = {
+    {.m = 3, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 2, .resident = 2},
+    {.m = 4, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 2, .resident = 1},
+    {.m = 5, .n = 7, .k = 7, .warps = {0, 3, 2}, .cluster = 1, .slots = 2, .resident = 1, .group = true},
+    {.m = 6, .n = 7, .k = 7, .warps = {0, 3, 2}, .cluster = 1, .slots = 2, .resident = 1, .group = true},
+    {.m = 7, .n = 7, .k = 6, .warps = {0, 3, 2}, .cluster = 1, .slots = 2, .resident = 1, .group = true},
+    {.m = 8, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 1, .resident = 1, .group = true},
+    {.m = 7, .n = 8, .k = 7, .warps = {0, 4, 0}, .slots = 2, .resident = 1, .group = true},
+};
 
 /* A shape without what the target lacks: clusters, for which more blocks make fewer columns each. */
 static packed_shape shape_on(const packed_shape *wanted, const plan_target *target) {
@@ -364,34 +387,37 @@ static packed_shape shape_on(const packed_shape *wanted, const plan_target *targ
 }
 
 /* With as many warps along K as rings fit in shared memory. */
-static llrt_status plan_shape(packed *p, int number, const plan_target *target, const plan_options *options,
-                              plan_kernel *kernel) {
+static llrt_status plan_shape(packed *p, const packed_shape *shape, const plan_target *target,
+                              const plan_options *options, plan_kernel *kernel) {
   const packed begin = *p;
   llrt_status status = LLRT_UNSUPPORTED;
   for (int less = 0; less < 3 && status == LLRT_UNSUPPORTED; less++) {
     *p = begin;
-    p->shape = shape_on(&shapes[number], target);
+    p->shape = shape_on(shape, target);
     p->shape.warps[PACKED_K] = bits_max(p->shape.warps[PACKED_K] - less, 0);
     status = plan_kernel_of(p, target, options, kernel);
   }
   return status;
 }
 
-static llrt_status plan_shapes(packed *p, const plan_target *target, const plan_options *options, plan *out) {
+static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n, const plan_target *target,
+                               const plan_options *options, plan *out) {
   int64_t most = p->job.desc.promises[0].shape[PACKED_M].max;
   const packed begin = *p;
   out->n_variants = 0;
-  for (int i = 0; i < N_SHAPES; i++) {
+  for (int i = 0; i < n; i++) {
     plan_kernel *kernel = &out->variant[out->n_variants++];
     int64_t rows = (int64_t)1 << shapes[i].m;
     *p = begin;
-    LLRT_TRY(plan_shape(p, i, target, options, kernel));
-    bool more = i + 1 < N_SHAPES, last = !more || (most > 0 && most <= rows);
+    LLRT_TRY(plan_shape(p, &shapes[i], target, options, kernel));
+    bool last = i == n - 1 || (most > 0 && most <= rows);
     if (last) break;
     kernel->launch.range = (plan_range){.max_extent[PACKED_M] = rows};
   }
   return LLRT_OK;
 }
+
+#define COUNT(list) ((int)(sizeof list / sizeof *list))
 
 llrt_status plan_dot_packed_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
                                  plan *out, bool *made) {
@@ -401,7 +427,13 @@ llrt_status plan_dot_packed_make(const llrt_op_desc *desc, const plan_target *ta
   dot_begin_job(desc, &p->job);
   llrt_status status = LLRT_OK;
   if (packed_begin(p, target)) {
-    status = plan_shapes(p, target, options, out);
+    const packed begin = *p;
+    bool groups = packed_instruction(p, target, true, 6) >= 0;
+    status = groups ? plan_shapes(p, group_shapes, COUNT(group_shapes), target, options, out) : LLRT_UNSUPPORTED;
+    if (status == LLRT_UNSUPPORTED) {
+      *p = begin;
+      status = plan_shapes(p, warp_shapes, COUNT(warp_shapes), target, options, out);
+    }
     *made = status == LLRT_OK;
     if (status == LLRT_UNSUPPORTED) status = LLRT_OK; /* storages or extents that only the general kernels take */
   }

@@ -49,6 +49,18 @@ Test(ptx_cluster, own_memory) {
   cr_expect_eq(result.out[37], 105);
 }
 
+/* Never run, but then clocks say what is ordered inside a block. */
+#define WARPGROUPS "bra Z; wgmma.fence.sync.aligned; Z: "
+
+Test(ptx_cluster, beside_warpgroups) {
+  static const ptx_program program = {.body = WARPGROUPS PLACES STORE BARRIER LOAD BARRIER STORE BARRIER LOAD BARRIER,
+                                      .threads = 64, .cluster = 2};
+  ptx_result result;
+  ptx_program_run(&program, NULL, &result);
+  cr_assert(result.done, "%s", result.fault.message);
+  for (uint64_t i = 0; i < 128; i++) cr_expect_eq(result.out[i], (i / 64 ^ 1) * 100 + i % 64);
+}
+
 static const struct {
   const char *what, *body;
   emu_fault_kind kind;
@@ -60,6 +72,10 @@ static const struct {
     {"written since the barrier", PLACES STORE BARRIER STORE LOAD BARRIER, EMU_RACE, "shared"},
     {"overwritten before all have read", PLACES STORE BARRIER LOAD STORE BARRIER, EMU_RACE, "shared"},
     {"a barrier of the block does not part blocks", PLACES STORE BARRIER LOAD "bar.sync 0;" STORE BARRIER,
+     EMU_RACE, "shared"},
+    {"written since the barrier, beside warpgroups", WARPGROUPS PLACES STORE BARRIER STORE LOAD BARRIER, EMU_RACE,
+     "shared"},
+    {"overwritten before all have read, beside warpgroups", WARPGROUPS PLACES STORE BARRIER LOAD STORE BARRIER,
      EMU_RACE, "shared"},
     {"arrives twice", PLACES "barrier.cluster.arrive; barrier.cluster.arrive;", EMU_BARRIER,
      "barrier.cluster.arrive"},

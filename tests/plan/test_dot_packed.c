@@ -37,6 +37,8 @@ static const problem problems[] = {
     {70, 32, 512, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false, 0},
     {100, 144, 256, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), true, 0},
     {130, 48, 352, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127), true, 0},
+    {260, 48, 256, LLRT_BF16, LLRT_F32, false, MXFP4(124, 127), true, 0},
+    {129, 272, 256, LLRT_F16, LLRT_F32, true, MXFP4(120, 127), true, 0},
     /* rows of A that no copy takes */
     {18, 64, 1024, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), true, 1},
     {3, 32, 512, LLRT_F16, LLRT_F32, false, MXFP4(120, 127), true, 3},

@@ -68,12 +68,15 @@ int64_t emu_shared_read(emu_shared *shared, uint32_t offset, uint32_t bytes, int
   return -1;
 }
 
+/* What other blocks read is ordered by the cluster's barriers alone, so epochs say it in either case. */
 int64_t emu_shared_write(emu_shared *shared, uint32_t offset, uint32_t bytes, int warp,
                          int *other) {
-  if (shared->order) return emu_order_write(shared->order, offset, bytes, warp, other);
   emu_touch mine = shared->epoch << 8 | (emu_touch)warp;
+  int64_t race = shared->order ? emu_order_write(shared->order, offset, bytes, warp, other) : -1;
+  if (race >= 0) return race;
   for (uint32_t i = offset; i < offset + bytes; i++) {
-    if (others(shared->written[i], mine, other) || others(shared->read[i], mine, other)) return i;
+    bool seen = shared->order != NULL; /* the clocks have looked at this block's */
+    if (!seen && (others(shared->written[i], mine, other) || others(shared->read[i], mine, other))) return i;
     if (shared->far[i] >= shared->cluster_epoch) {
       *other = EMU_OTHER_BLOCK;
       return i;

@@ -229,9 +229,6 @@ static bool run_cluster(ptx_cluster *cluster, uint32_t first) {
     start_block(cluster->run[r]);
     cluster->run[r]->counters.blocks++;
   }
-  if (cluster->size > 1 && cluster->run[0]->mbarriers) {
-    return ptx_fault(cluster->run[0], NULL, NULL, EMU_NOWHERE, EMU_UNKNOWN, "mbarriers in a cluster");
-  }
   while (!cluster_ended(cluster)) {
     bool moved = false;
     for (int r = 0; r < cluster->size; r++) {

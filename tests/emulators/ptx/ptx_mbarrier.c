@@ -150,6 +150,7 @@ static bool run_init(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
   ptx_mbarriers *all = run->mbarriers;
   ptx_lanes address;
   uint8_t *shadow;
+  if (run->cluster->size > 1) return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN, "mbarriers in a cluster");
   if (!ptx_addresses(run, warp, op, 0, mask, address) ||
       !ptx_require_defined(run, warp, op, 1, mask, "the count")) {
     return false;

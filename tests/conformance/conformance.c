@@ -3,6 +3,8 @@
  *   LLRT_TEST_TARGET    compile for this target, not the device's own, on the devices it suits
  *   LLRT_TEST_SEED      seed of the random cases; 1 unless said; printed at the start
  *   LLRT_TEST_CASE      only the case of this number
+ *   LLRT_TEST_PART      I/N: only part I (from 0) of the cases, dealt at random into N
+ *   LLRT_TEST_SLOW      name the cases that take more than so many milliseconds of the processors
  *   LLRT_TEST_DOTS      only so many random products
  * A device that is UNAVAILABLE skips its cases; anything else that goes wrong fails. */
 #include "conformance.h"
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct tally {
   int passed, failed, skipped;
@@ -19,7 +22,9 @@ typedef struct suite {
   llrt_context *context;
   const char *target;
   uint64_t seed;
-  int only; /* -1: all */
+  int only;         /* -1: all */
+  int part, parts;
+  int64_t slow;     /* milliseconds of a case that is named; 0: none is */
 } suite;
 
 /* "sm_80" suits cuda devices, "gfx90a" hip devices, anything else the host. */
@@ -51,33 +56,61 @@ static int all_cases(void) {
   return n;
 }
 
-static bool run_own_case(const suite *run, llrt_device *device, int index) {
-  char why[2048], title[256];
+/* Dealt, not counted off: tables have their types and widths in turn. */
+static bool is_asked(const suite *run, int index) {
+  uint64_t state = (uint64_t)index;
+  if (run->only >= 0) return index == run->only;
+  return random_below(&state, run->parts) == run->part;
+}
+
+static int asked_cases(const suite *run) {
+  int n = 0;
+  for (int i = 0; i < all_cases(); i++) n += is_asked(run, i);
+  return n;
+}
+
+static int64_t processor_milliseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool run_own_case(const suite *run, llrt_device *device, int index, char *title, size_t title_size) {
+  char why[2048];
   int number = index - first_own_case();
   size_t kind = dots_alone() ? N_OWN_CASES - 1 : 0;
   while (number >= own_cases[kind].count()) number -= own_cases[kind++].count();
-  bool passed =
-      own_cases[kind].passes(number, run->seed, device, title, sizeof title, why, sizeof why);
+  bool passed = own_cases[kind].passes(number, run->seed, device, title, title_size, why, sizeof why);
   if (!passed) printf("  case %d (%s) failed: %s\n", index, title, why);
   return passed;
 }
 
-static bool run_case(const suite *run, llrt_device *device, int index) {
+static bool run_case(const suite *run, llrt_device *device, int index, char *title, size_t title_size) {
   static conformance_case tested;
   char why[2048];
-  if (index >= first_own_case()) return run_own_case(run, device, index);
+  if (index >= first_own_case()) return run_own_case(run, device, index, title, title_size);
   if (!cases_make(index, run->seed, &tested)) {
     printf("  case %d cannot be made: %s\n", index, llrt_last_error());
     return false;
   }
+  snprintf(title, title_size, "%s", tested.title);
   if (case_passes(&tested, device, why, sizeof why)) return true;
   printf("  case %d (%s) failed: %s\n", index, tested.title, why);
   return false;
 }
 
+static bool run_timed(const suite *run, llrt_device *device, int index) {
+  char title[256] = "";
+  int64_t began = processor_milliseconds();
+  bool passed = run_case(run, device, index, title, sizeof title);
+  int64_t took = processor_milliseconds() - began;
+  if (run->slow > 0 && took > run->slow) printf("  case %d (%s): %lld ms\n", index, title, (long long)took);
+  return passed;
+}
+
 static tally run_device(const suite *run, const char *name) {
   tally count = {0, 0, 0};
-  int cases = run->only >= 0 ? 1 : all_cases();
+  int cases = asked_cases(run);
   llrt_device_params params = {.target = target_suits(run->target, name) ? run->target : NULL};
   llrt_device *device;
   llrt_status status = llrt_device_open(run->context, name, &params, &device);
@@ -94,8 +127,9 @@ static tally run_device(const suite *run, const char *name) {
   llrt_device_info info;
   llrt_device_get_info(device, &info);
   printf("%s: %s, target %s\n", name, info.description, info.target);
-  for (int i = 0; i < cases; i++) {
-    bool passed = run_case(run, device, run->only >= 0 ? run->only : i);
+  for (int i = 0; i < all_cases(); i++) {
+    if (!is_asked(run, i)) continue;
+    bool passed = run_timed(run, device, i);
     count.passed += passed;
     count.failed += !passed;
   }
@@ -109,16 +143,30 @@ static uint64_t number_from(const char *variable, uint64_t otherwise) {
   return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
+/* False: what stands in LLRT_TEST_PART is no part. */
+static bool read_part(suite *run) {
+  const char *text = getenv("LLRT_TEST_PART");
+  char behind;
+  if (!text || !*text) return true;
+  return sscanf(text, "%d/%d%c", &run->part, &run->parts, &behind) == 2 && run->part >= 0 && run->part < run->parts;
+}
+
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   suite run = {.target = getenv("LLRT_TEST_TARGET"),
                .seed = number_from("LLRT_TEST_SEED", 1),
-               .only = (int)number_from("LLRT_TEST_CASE", (uint64_t)-1)};
+               .only = (int)number_from("LLRT_TEST_CASE", (uint64_t)-1),
+               .parts = 1,
+               .slow = (int64_t)number_from("LLRT_TEST_SLOW", 0)};
+  if (!read_part(&run)) {
+    printf("LLRT_TEST_PART is I/N, with I from 0 to N - 1\n");
+    return 1;
+  }
   if (llrt_context_create(NULL, &run.context) != LLRT_OK) {
     printf("no context: %s\n", llrt_last_error());
     return 1;
   }
-  printf("llrt %s, %d cases, LLRT_TEST_SEED=%llu\n", llrt_version(), all_cases(),
+  printf("llrt %s, %d of %d cases, LLRT_TEST_SEED=%llu\n", llrt_version(), asked_cases(&run), all_cases(),
          (unsigned long long)run.seed);
   const char *names = getenv("LLRT_TEST_DEVICES");
   char *list = strdup(names && *names ? names : "host,cuda:0,hip:0"), *rest = list;

@@ -4,6 +4,7 @@
  *   dot_memory.c     how tensors are read and written: as their memory likes it
  *   dot_operand.c    elements of A and B on their way into the instruction
  *   dot_ring.c       the same through a ring in shared memory that copies fill turns ahead
+ *   dot_group.c      products of warpgroups, whose operands stay in shared memory
  *   dot_epilogue.c   sums on their way into D
  *   dot_kernel.c     a kernel
  *   dot_packed_kernel.h   packed weights: their storages, and kernels that read them as they lie
@@ -38,6 +39,7 @@ void dot_begin_job(const llrt_op_desc *desc, dot_job *job);
 /* How a kernel is to be laid out: log2 extents of the tile by DOT_DIM, warps of a block. */
 typedef struct dot_shape {
   int bits[3], warps;
+  bool group; /* by instructions of warpgroups */
 } dot_shape;
 
 /* What multiplies: the types to which operands are cast. A pair may have several: those of the elements themselves,
@@ -63,7 +65,7 @@ typedef struct dot_draft {
   dot_types types;
   dot_layouts how;
   uint64_t bits[3]; /* of the draft's bits, those in the tile, by DOT_DIM */
-  bool rings;
+  bool rings, groups; /* groups: products read the rings themselves */
   dot_ring ring[2];
 } dot_draft;
 
@@ -102,6 +104,12 @@ llrt_status dot_open_rings(dot_draft *x);
 llrt_status dot_turn_rings(dot_draft *x);
 llrt_status dot_ring_operand(dot_draft *x, int operand, int *value);
 
+/* dot_group.c: lays out both operands' rings for products of warpgroups. UNSUPPORTED where they do not take types or
+ * storages. */
+llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_types *types);
+/* Begins the turn's products. */
+llrt_status dot_group_products(dot_draft *x, int with, int *out);
+
 /* dot_epilogue.c: from sums to D. Whether anything stands on the sums. */
 llrt_status dot_epilogue(dot_draft *x, int sums);
 bool dot_acts(const dot_draft *x);
@@ -112,7 +120,8 @@ bool dot_has_matrices(const dot_job *job, const plan_target *target);
 /* Whether sums of a turn are kept apart from those of all turns (dot_types.short_sums). */
 bool dot_sums_short(const dot_job *job, const plan_target *target);
 
-/* dot_kernel.c: plans one. *divided: the storages have no common refinement, and there is none. */
+/* dot_kernel.c: plans one. *divided: the storages have no common refinement, and there is none. UNSUPPORTED for a shape
+ * of warpgroups that do not multiply what there is. */
 llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *shape, bool split, const plan_target *target,
                             const plan_options *options, plan_kernel *kernel, bool *divided);
 

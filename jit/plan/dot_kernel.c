@@ -2,12 +2,14 @@
  *
  *   fill, walk { load A, load B, as the instruction takes them, multiply }, epilogue, store
  *   fill, copies, walk { await, copies of a later turn, load from the ring, multiply }, epilogue, store
+ *   fill, copies, walk { await, copies of a later turn, multiply out of the ring }, epilogue, store
  *
  * or, to finish shares of K: fill, walk { load sums, add }, epilogue, store. */
 #include "jit/plan/dot.h"
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/dot_stage.h"
 
 #include <string.h>
 
@@ -142,6 +144,14 @@ static llrt_status choose_way(dot_draft *x) {
   return llrt_error(LLRT_INTERNAL, "no way of a dot fits the threads of a block");
 }
 
+/* Of the narrowest types. */
+static llrt_status choose_group(dot_draft *x) {
+  dot_types types[4];
+  list_types(x->job, &x->d.kernel->target, types);
+  dot_space space = space_of(x, &types[0]);
+  return dot_plan_groups(x, &space, &types[0]);
+}
+
 /* ---- steps ---- */
 
 static llrt_status zero_step(dot_draft *x, const plan_value *like, int *value) {
@@ -159,11 +169,25 @@ static llrt_status join_step(dot_draft *x, int in, int with) {
                                              .out = (uint8_t)out});
 }
 
+/* By warpgroups: those of one turn are under way while the next one's begin. */
+static llrt_status group_steps(dot_draft *x, int carried) {
+  int with = carried, made;
+  LLRT_TRY(dot_turn_rings(x));
+  if (x->types.short_sums) LLRT_TRY(zero_step(x, &x->how.acc, &with));
+  LLRT_TRY(dot_group_products(x, with, &made));
+  if (!x->types.short_sums)
+    return draft_step(x->d.kernel, (plan_step){.kind = PLAN_MULTIPLIED, .turns = 1, .in = (uint8_t)made,
+                                               .out = (uint8_t)made});
+  LLRT_TRY(dot_stage_finish(&x->d, &made));
+  return join_step(x, carried, made);
+}
+
 /* The last step makes what the walk carries. */
 static llrt_status multiply_steps(dot_draft *x, int carried) {
   plan_kernel *kernel = x->d.kernel;
   bool swapped = x->how.how.swapped;
   int a, b, with = carried, out;
+  if (x->groups) return group_steps(x, carried);
   if (x->rings) {
     LLRT_TRY(dot_turn_rings(x));
     LLRT_TRY(dot_ring_operand(x, 0, &a));
@@ -197,12 +221,13 @@ static llrt_status kernel_steps(dot_draft *x) {
   const plan_value like = x->job->finish ? sums.value : x->how.acc;
   LLRT_TRY(zero_step(x, &like, &zero));
   LLRT_TRY(draft_value(kernel, &like, &carried));
-  if (!x->job->finish) LLRT_TRY(dot_plan_rings(x));
+  if (!x->job->finish && !x->groups) LLRT_TRY(dot_plan_rings(x));
   if (x->rings) LLRT_TRY(dot_open_rings(x));
   int walk = kernel->n_steps;
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)zero, .out = (uint8_t)carried}));
   LLRT_TRY(x->job->finish ? add_steps(x, &sums, carried) : multiply_steps(x, carried));
   kernel->step[walk].body = (uint8_t)(kernel->n_steps - walk - 1);
+  if (x->groups && !x->types.short_sums) LLRT_TRY(dot_stage_finish(&x->d, &carried));
   return dot_epilogue(x, carried);
 }
 
@@ -234,7 +259,8 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *shape, bool spl
   LLRT_TRY(draft_space(d));
   LLRT_TRY(turn_arguments(&x));
   x.types.sum = job->rule.sums;
-  if (!job->finish) LLRT_TRY(choose_way(&x));
+  if (shape->group) LLRT_TRY(choose_group(&x));
+  else if (!job->finish) LLRT_TRY(choose_way(&x));
   LLRT_TRY(kernel_steps(&x));
   draft_finish(kernel);
   return LLRT_OK;

@@ -123,19 +123,20 @@ static llrt_status copy_steps(dot_draft *x, int ahead) {
   return LLRT_OK;
 }
 
-#define AHEAD ((1 << DOT_SLOT_BITS) - 1)
+/* Turns whose copies are under way; products of warpgroups still read the slot of the turn before. */
+static int ahead_of(const dot_draft *x) { return (1 << DOT_SLOT_BITS) - 1 - x->groups; }
 
 llrt_status dot_open_rings(dot_draft *x) {
-  for (int i = 0; i < AHEAD; i++) LLRT_TRY(copy_steps(x, i));
+  for (int i = 0; i < ahead_of(x); i++) LLRT_TRY(copy_steps(x, i));
   return LLRT_OK;
 }
 
-/* The slot that is filled next was read in the turn before: the barrier parts them, too. */
+/* The slot that is filled next was read in the turn before, or the one before that: the barrier parts them, too. */
 llrt_status dot_turn_rings(dot_draft *x) {
   plan_kernel *kernel = x->d.kernel;
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_COPIED, .turns = AHEAD - 1}));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_COPIED, .turns = ahead_of(x) - 1}));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
-  return copy_steps(x, AHEAD);
+  return copy_steps(x, ahead_of(x));
 }
 
 llrt_status dot_ring_operand(dot_draft *x, int operand, int *value) {

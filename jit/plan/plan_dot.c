@@ -34,6 +34,7 @@ typedef struct planner {
   int rank;
   bool rows;   /* operands are row-major in the workspace first */
   bool apart;  /* D is row-major in the workspace first */
+  bool groups; /* large tiles are multiplied by warpgroups */
   llrt_storage row_major, finish_rows; /* of the operation's axes; of splits, batch.., M, N */
   llrt_storage finish[LLRT_MAX_TENSORS]; /* storages with the finish stage's axes */
 } planner;
@@ -249,7 +250,8 @@ static int turn_bits(const planner *p) {
 /* Warps of 64 x 64 results (half of that where there are sums of turns beside), so that fragments are read from shared memory at half the rate of what multiplies them;
  * the largest tile whose rings fit. */
 static dot_shape matrix_tile(const planner *p, int warps) {
-  static const dot_shape tiles[] = {{{7, 8, 0}, 3}, {{7, 8, -1}, 3}, {{7, 7, -1}, 2}}, twice = {{7, 7, 0}, 3};
+  static const dot_shape tiles[] = {{{7, 8, 0}, 3, false}, {{7, 8, -1}, 3, false}, {{7, 7, -1}, 2, false}};
+  static const dot_shape twice = {{7, 7, 0}, 3, false};
   int least = 5 - (p->job.rule.compute == DOT_TF32), turn = turn_bits(p);
   int wide = bits_max(llrt_dtype_bits(p->desc->tensors[0].dtype), llrt_dtype_bits(p->desc->tensors[2].dtype));
   for (int i = 0; i < 3 && p->target->async_copies; i++) {
@@ -261,7 +263,7 @@ static dot_shape matrix_tile(const planner *p, int warps) {
   return (dot_shape){.bits = {7, 7, bits_max(turn, least)}, .warps = warps};
 }
 
-static dot_shape large_tile(const planner *p) {
+static dot_shape plain_tile(const planner *p) {
   llrt_dtype sum = p->job.rule.sums;
   if (p->target->lanes_first) return host_tile(p);
   int warps = bits_min(p->target->warp_bits, dot_has_matrices(&p->job, p->target) ? 2 : 3);
@@ -271,9 +273,18 @@ static dot_shape large_tile(const planner *p) {
   return matrix_tile(p, warps);
 }
 
+/* Each warpgroup has 64 rows, and the accumulators that a thread has registers for; turns are lines of 128 bytes.
+ * Where sums of turns stand beside, half as many. */
+static dot_shape group_tile(const planner *p) {
+  bool beside = dot_sums_short(&p->job, p->target);
+  return (dot_shape){.bits = {7, beside ? 7 : 8, turn_bits(p)}, .warps = 3, .group = true};
+}
+
+static dot_shape large_tile(const planner *p) { return p->groups ? group_tile(p) : plain_tile(p); }
+
 /* For M (0) or N (1) of at most 2^bits. */
 static dot_shape narrow_tile(const planner *p, int narrow, int bits) {
-  dot_shape shape = large_tile(p);
+  dot_shape shape = plain_tile(p);
   shape.bits[narrow] = bits;
   if (!dot_has_matrices(&p->job, p->target)) return shape;
   shape.bits[1 - narrow] = bits == NARROW_BITS ? 6 : 7;
@@ -376,12 +387,18 @@ static llrt_status add_whole(planner *p, const dot_shape *shape, int narrow, boo
 /* ---- the whole ---- */
 
 static llrt_status begin(planner *p) {
-  bool divided;
-  dot_shape shape = large_tile(p);
+  bool divided = false;
   LLRT_TRY(llrt_storage_row_major(p->rank, &p->row_major));
   LLRT_TRY(llrt_storage_row_major(p->rank, &p->finish_rows));
   p->apart = storage_writes_more(p->desc->tensors[1].storage);
-  LLRT_TRY(multiply_stage(p, &shape, false, &p->out->variant[0], &divided));
+  dot_shape shape = group_tile(p);
+  llrt_status status = LLRT_UNSUPPORTED;
+  if (!p->target->lanes_first && p->target->async_copies)
+    status = multiply_stage(p, &shape, false, &p->out->variant[0], &divided);
+  p->groups = status == LLRT_OK && !divided;
+  if (status != LLRT_OK && status != LLRT_UNSUPPORTED) return status;
+  shape = large_tile(p);
+  if (!p->groups) LLRT_TRY(multiply_stage(p, &shape, false, &p->out->variant[0], &divided));
   p->rows = divided;
   p->apart |= divided;
   return LLRT_OK;

@@ -48,6 +48,18 @@ static const dot_problem rows[] = {
     {SHAPE(5, 9, 0), TYPES_AND(BF16, BF16, [LLRT_DOT_C] = LLRT_F32, [LLRT_DOT_BIAS] = LLRT_BF16), .beta = 2},
     {SHAPE(128, 256, 192), TYPES(BF16, BF16), .data = DOT_EXACT},
     {SHAPE(130, 250, 100), TYPES(F16, F16), LIES("", "", "col_major")},
+    /* products of warpgroups: types, rows along either axis, edges, many turns, batches, what stands on sums */
+    {SHAPE(130, 264, 200), TYPES(BF16, BF16), LIES("", "", "col_major")},
+    {SHAPE(136, 272, 72), TYPES(F16, F16), LIES("col_major", "", "")},
+    {SHAPE(250, 200, 136), TYPES_AND(BF16, BF16, [LLRT_DOT_D] = LLRT_F32), LIES("", "col_major", "")},
+    {SHAPE(136, 130, 64), TYPES(F16, F16), LIES("col_major", "", "col_major")},
+    {SHAPE(100, 260, 100), TYPES(F32, F32), LIES("", "", "col_major"), .tf32 = true},
+    {SHAPE(100, 260, 272), TYPES(E4M3, E4M3), LIES("", "", "col_major")},
+    {SHAPE(100, 260, 272), TYPES(E5M2, E4M3), LIES("", "", "col_major"), .fast = true},
+    {SHAPE(100, 260, 272), TYPES(I8, I8), LIES("", "", "col_major")},
+    {SHAPE(100, 130, 144), TYPES(U8, I8), LIES("", "", "col_major")},
+    {SHAPE(140, 264, 520), TYPES_AND(BF16, BF16, [LLRT_DOT_C] = LLRT_BF16, [LLRT_DOT_BIAS] = LLRT_F32), .alpha = 0.5, .beta = -2, .n_maps = 1, .map = {LLRT_MAP_GELU}},
+    {SHAPE(72, 264, 64), TYPES(BF16, BF16), LIES("", "", "col_major"), .n_batch = 1, .batch = {3}, .shared = {false, true}},
     /* storages */
     {SHAPE(64, 96, 128), TYPES(BF16, BF16), LIES("col_major", "col_major", "")},
     {SHAPE(64, 96, 128), TYPES(BF16, BF16), LIES(FRAGMENTS, "", FRAGMENTS)},

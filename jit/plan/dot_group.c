@@ -1,0 +1,84 @@
+/* Products of warpgroups: both operands go as they are by copies of 16 bytes into rings of shared memory, laid out as
+ * the instructions take them, and from there into the products; no element passes a register:
+ *
+ *   copies, walk { await copies, barrier, copies of a later turn, begin products, await those of the turn before } */
+#include "jit/plan/dot.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/dot_stage.h"
+#include "jit/plan/dot_tiling.h"
+
+#define COPY_BYTES 16
+
+static int tensor_of(const dot_draft *x, int operand) { return x->job->tensor[operand ? LLRT_DOT_B : LLRT_DOT_A]; }
+
+static int dim_of(int operand) { return operand ? DOT_DIM_N : DOT_DIM_M; }
+
+/* Elements that instructions multiply as they are in memory. */
+static bool is_plain(const dot_draft *x, int operand) {
+  const dot_job *job = x->job;
+  bool scaled = job->tensor[operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A] >= 0 && !job->scaled_sums[operand];
+  scaled |= job->tensor[operand ? LLRT_DOT_ZERO_B : LLRT_DOT_ZERO_A] >= 0;
+  llrt_dtype type = job->desc.tensors[tensor_of(x, operand)].dtype;
+  return !scaled && type == (operand ? x->types.b : x->types.a);
+}
+
+/* The copies' accesses; whether memory's rows go along the operand's positions. */
+static llrt_status find_access(const dot_draft *x, int operand, dot_access *access, bool *transposed) {
+  int tensor = tensor_of(x, operand);
+  plan_value spread;
+  LLRT_TRY(dot_memory_value(x, tensor, x->bits[dim_of(operand)] | x->bits[DOT_DIM_K], access));
+  plan_value_spread(x->d.kernel, &access->value, &spread);
+  bool whole = plan_access_bytes(access->value.bits, access->vector) == COPY_BYTES && access->align >= access->vector &&
+               draft_whole_vector(&x->d, &spread, tensor, access->vector) >= access->vector;
+  if (!whole) return llrt_error(LLRT_UNSUPPORTED, "tensor %d is not read by whole pieces of 16 bytes", tensor);
+  uint64_t run = plan_tile_bits_of(&access->value, plan_value_columns(&access->value, PLAN_REGISTER)[0]);
+  *transposed = (run & dot_tile_bits(x, x->bits[dim_of(operand)])) != 0;
+  return LLRT_OK;
+}
+
+static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, int offset, int *end) {
+  plan_kernel *kernel = x->d.kernel;
+  dot_ring *ring = &x->ring[operand];
+  dot_access access;
+  plan_address_map map;
+  bool transposed;
+  int buffer;
+  LLRT_TRY(find_access(x, operand, &access, &transposed));
+  LLRT_TRY(draft_value(kernel, &access.value, &ring->copied));
+  LLRT_TRY(dot_stage_buffer(&x->d, &access.value, space, operand, transposed, offset, &buffer));
+  plan_address_of_buffer(kernel, buffer, &map);
+  if (plan_access_widest(kernel, &access.value, &map, PLAN_REGISTER) < access.vector)
+    return llrt_error(LLRT_UNSUPPORTED, "memory's rows of tensor %d are not those of shared memory", tensor_of(x, operand));
+  kernel->buffer[buffer].slots = DOT_SLOT_BITS;
+  *end = plan_buffer_end(&kernel->buffer[buffer]);
+  if (*end > kernel->target.shared_bytes) return llrt_error(LLRT_UNSUPPORTED, "rings of %d bytes", *end);
+  ring->copy = (plan_step){.kind = PLAN_COPY, .tensor = (uint8_t)tensor_of(x, operand), .in = (uint8_t)ring->copied,
+                           .buffer = (uint8_t)buffer, .vector = (uint8_t)access.vector};
+  ring->masked = ring->copy;
+  ring->masked.masked = true;
+  return LLRT_OK;
+}
+
+llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_types *types) {
+  static const dot_room room = {.results = 7, .operand = 16};
+  plan_kernel *kernel = x->d.kernel;
+  int end = 0;
+  x->types = *types;
+  if (!dot_layouts_group(kernel, space, &room, &x->how) || !is_plain(x, 0) || !is_plain(x, 1))
+    return llrt_error(LLRT_UNSUPPORTED, "no instruction of warpgroups multiplies these elements");
+  for (int i = 0; i < 2; i++) LLRT_TRY(plan_ring(x, space, i, end, &end));
+  x->rings = x->groups = true;
+  return LLRT_OK;
+}
+
+llrt_status dot_group_products(dot_draft *x, int with, int *out) {
+  const int value[2] = {x->ring[0].copied, x->ring[1].copied};
+  const int buffer[2] = {x->ring[0].copy.buffer, x->ring[1].copy.buffer};
+  LLRT_TRY(dot_stage_products(&x->d, &x->how, value, buffer, with, out));
+  dot_tiling tiling;
+  const plan_kernel *kernel = x->d.kernel;
+  if (plan_dot_tiling(kernel, &kernel->step[kernel->n_steps - 1], &tiling) == LLRT_OK) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "warpgroups do not multiply operands that lie so");
+}

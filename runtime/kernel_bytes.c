@@ -13,7 +13,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 18
+#define FORMAT_VERSION 19
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 #define MAX_CLUSTER 8    /* blocks, likewise */
@@ -24,7 +24,7 @@ _Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRI
                                           sizeof(plan_workspace) + 4,
                "plan_launch changed");
 _Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 56, "plan_range changed");
-_Static_assert(sizeof(plan_walk) == 8 + 32 * LLRT_MAX_RANK + 24, "plan_walk changed");
+_Static_assert(sizeof(plan_walk) == 8 + 32 * LLRT_MAX_RANK + 32, "plan_walk changed");
 _Static_assert(sizeof(plan_view) == 12 + LLRT_MAX_RANK + 2 * LLRT_MAX_TENSORS, "plan_view changed");
 _Static_assert(sizeof(plan_workspace) == 8 + 40 * PLAN_MAX_REGIONS, "plan_workspace changed");
 
@@ -43,6 +43,7 @@ static void put_walk(llrt_text *out, const plan_walk *walk) {
   put_places(out, walk->place, walk->n);
   put(out, walk->axes);
   put(out, walk->blocks);
+  put(out, walk->enough);
   put(out, walk->least);
   put(out, walk->results);
 }
@@ -217,6 +218,7 @@ static void get_walk(reader *in, plan_walk *walk) {
   walk->n = get_places(in, LLRT_MAX_RANK * 2, walk->place);
   walk->axes = (uint32_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
   walk->blocks = get_size(in);
+  walk->enough = get_size(in);
   walk->least = get_size(in);
   walk->results = get_size(in);
   if (walk->blocks > 0 && walk->least < 1) in->bad = true;

@@ -135,7 +135,8 @@ static llrt_status share_turns(const plan_launch *launch, plan_run *run) {
   if (run->turns < 0) return llrt_error(LLRT_UNSUPPORTED, "a walk would take more than 2^62 turns");
   int64_t others = count_positions(&call);
   if (walk->blocks == 0 || run->turns == 0 || others <= 0) return LLRT_OK;
-  int64_t wanted = bits_ceil_div(walk->blocks, others), most = run->turns / walk->least;
+  int64_t wanted = walk->blocks / others, most = run->turns / walk->least;
+  if (walk->enough == 0 || wanted * others < walk->enough) wanted = bits_ceil_div(walk->blocks, others);
   int64_t splits = wanted < most ? wanted : most;
   if (splits > 1) run->share = bits_ceil_div(run->turns, splits);
   run->splits = bits_ceil_div(run->turns, run->share);

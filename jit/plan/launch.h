@@ -68,12 +68,14 @@ typedef struct plan_range {
 
 /* Positions along some axes that a block walks one after the other, in turns. Where the blocks that the
  * other axes give are few, several take a share of the turns each, the same for every run on a shape:
- * splits = ceil(turns / share), share = ceil(turns / min(ceil(blocks / others), turns / least)). */
+ * splits = ceil(turns / share), share = ceil(turns / min(wanted, turns / least)), where wanted = blocks / others, rounded
+ * down if that leaves `enough` blocks, else up. */
 typedef struct plan_walk {
   int32_t n;      /* places; 0: nothing is walked */
   uint32_t axes;  /* bit a: axis a is walked: its extent may be 0 */
   plan_grid_place place[LLRT_MAX_RANK * 2];
   int64_t blocks; /* wanted of the whole grid; 0: a walk is never shared */
+  int64_t enough; /* 0: there are never enough */
   int64_t least;  /* turns of a share, at least 1 */
   int64_t results; /* most positions of the other axes that a block has; 0: not known */
 } plan_walk;

@@ -159,6 +159,45 @@ Test(reduce, every_row_on_every_target, .timeout = 120) {
     for (size_t k = 0; k < sizeof targets / sizeof *targets; k++) try_row(&rows[i], targets[k]);
 }
 
+/* Blocks of a sum of bf16 on a GPU: what is shared gives no more than all multiprocessors hold alike. */
+Test(reduce, shares_give_whole_waves) {
+  static const struct {
+    int64_t shape[2];
+    int axis;
+    int64_t blocks, splits;
+  } shapes[] = {{{16384, 16384}, 0, 512, 8},   {{65536, 4096}, 0, 528, 33},     {{4096, 65536}, 0, 256, 1},
+                {{1 << 28, 1}, 0, 528, 528},   {{1, 1 << 28}, 1, 521, 521},     {{16384, 24576}, 0, 480, 5},
+                {{16384, 51200}, 0, 400, 2},   {{16384, 43520}, 0, 510, 3},     {{16384, 76800}, 0, 300, 1}};
+  llrt_storage storage;
+  plan_target target;
+  plan *made = malloc(sizeof *made);
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  cr_assert_eq(llrt_storage_row_major(2, &storage), LLRT_OK);
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    llrt_op_desc desc = {.kind = LLRT_OP_REDUCE, .n_tensors = 2, .combine = {LLRT_COMBINE_SUM, 0, 1u << shapes[i].axis}};
+    llrt_storage_binding binding[2];
+    uint64_t args[PLAN_MAX_ARGS];
+    int64_t blocks;
+    plan_run run;
+    int v = 0;
+    for (int t = 0; t < 2; t++) {
+      llrt_tensor *tensor = &desc.tensors[t];
+      *tensor = (llrt_tensor){.dtype = LLRT_BF16, .rank = 2, .storage = &storage};
+      for (int a = 0; a < 2; a++) tensor->shape[a] = t && a == shapes[i].axis ? 1 : shapes[i].shape[a];
+      cr_assert_eq(llrt_storage_bind(&storage, 2, tensor->shape, NULL, &binding[t]), LLRT_OK);
+      desc.promises[t].address.multiple = 16;
+      desc.promises[t].stride[0].multiple = 8;
+    }
+    cr_assert_eq(plan_make(&desc, &target, NULL, made), LLRT_OK, "%s", llrt_last_error());
+    while (!plan_range_takes(&made->variant[v].launch.range, &desc.tensors[0])) v += 1 + made->variant[v].launch.later;
+    cr_assert_eq(plan_run_begin(&made->variant[v].launch, desc.tensors, binding, 2, &run), LLRT_OK);
+    cr_assert_eq(plan_run_stage(&made->variant[v].launch, &run, args, &blocks), LLRT_OK);
+    cr_expect_eq(run.splits, shapes[i].splits, "shape %zu: %lld splits", i, (long long)run.splits);
+    cr_expect_eq(blocks, shapes[i].blocks, "shape %zu: %lld blocks", i, (long long)blocks);
+  }
+  free(made);
+}
+
 /* An axis past 2^31: positions have 64 bits, turns are shared as of any other, and the workspace stays small. */
 Test(reduce, long_axes) {
   const int64_t n = ((int64_t)1 << 33) + 12345;

@@ -33,9 +33,21 @@ static llrt_status place_all(llrt_device *device, request_dot *r) {
   return status;
 }
 
+static llrt_status find_ranges(request_dot *r) {
+  llrt_dot_scaling *scaled[2] = {&r->params.a, &r->params.b};
+  for (int i = 0; i < 2 && r->find_range; i++) {
+    llrt_dot_scaling *s = scaled[i];
+    if (!s->scale || s->scale->dtype != LLRT_E8M0) continue;
+    llrt_status status = llrt_dot_scale_range(s->scale, NULL, &s->range_low, &s->range_high);
+    if (status != LLRT_OK) return status;
+  }
+  return LLRT_OK;
+}
+
 static llrt_status multiply(llrt_device *device, request_dot *r) {
   llrt_tensor *d = &r->tensor[LLRT_DOT_D];
   llrt_status status = place_all(device, r);
+  if (status == LLRT_OK) status = find_ranges(r);
   if (status == LLRT_OK) status = llrt_dot_into(&r->tensor[LLRT_DOT_A], &r->tensor[LLRT_DOT_B], d, &r->params, NULL);
   if (status == LLRT_OK) status = request_fetch(d, &r->file[LLRT_DOT_D]);
   if (status == LLRT_OK) status = llrt_stream_synchronize(device, NULL);

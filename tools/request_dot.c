@@ -107,6 +107,27 @@ static const llrt_tensor *tensor_of(const request_dot *r, llrt_dot_role role) {
   return r->tensor[role].dtype ? &r->tensor[role] : NULL;
 }
 
+/* What is promised of the scales of both operands. */
+static int take_range(const request_dot_options *given, request_dot *r) {
+  const char *range = given->values[REQUEST_SCALE_RANGE];
+  int64_t bytes[2];
+  int n = 0;
+  if (!range) return TOOL_DONE;
+  r->find_range = strcmp(range, "auto") == 0;
+  if (r->find_range && given->described)
+    return tool_wrong(given->command_name, "--scale-range auto: there are no scales to look at");
+  if (r->find_range) return TOOL_DONE;
+  if (!options_parse_numbers(range, ',', 2, bytes, &n) || n != 2 || bytes[0] > 254 || bytes[1] > 254)
+    return tool_wrong(given->command_name, "--scale-range %s is no range like 110,140", range);
+  llrt_dot_scaling *scaled[2] = {&r->params.a, &r->params.b};
+  for (int i = 0; i < 2; i++) {
+    if (!scaled[i]->scale) continue;
+    scaled[i]->range_low = (uint8_t)bytes[0];
+    scaled[i]->range_high = (uint8_t)bytes[1];
+  }
+  return TOOL_DONE;
+}
+
 static int fill_params(const request_dot_options *given, request_dot *r) {
   static const struct {
     const char *name;
@@ -131,7 +152,7 @@ static int fill_params(const request_dot_options *given, request_dot *r) {
   }
   if (given->accumulate && llrt_dtype_parse(given->accumulate, &params->accumulate) != LLRT_OK)
     return tool_refuse_library("--accumulate");
-  return TOOL_DONE;
+  return take_range(given, r);
 }
 
 /* The result's batch axes are the operands', one of which may have a single position or none. */

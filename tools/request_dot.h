@@ -15,6 +15,7 @@
       {"scale-a", 0, "S.npy", "dot: scales of A, whose extents are A's divided by groups"},        \
       {"scale-b", 0, "S.npy", "dot: scales of B, such as [K/32,N]; uint8 is e8m0, uint16\nbf16"},  \
       {"scale-dtype", 0, "TYPE", "dot: read the scales' bytes as this type, such as e4m3"},        \
+      {"scale-range", 0, "LOW,HIGH", "dot: a promise: the bytes of e8m0 scales lie in it; auto:\nfind out what it is (not for explain and compile)"}, \
       {"zero-b", 0, "Z.npy", "dot: zero points of B, of its scales' shape"},                       \
       {"global-b", 0, "G.npy", "dot: one f32 that all of B is multiplied with"},                   \
       {"bias", 0, "F.npy", "dot: added to every row; uint16 is bf16"},                             \
@@ -29,6 +30,7 @@ enum {
   REQUEST_SCALE_A,
   REQUEST_SCALE_B,
   REQUEST_SCALE_DTYPE,
+  REQUEST_SCALE_RANGE,
   REQUEST_ZERO_B,
   REQUEST_GLOBAL_B,
   REQUEST_BIAS,
@@ -51,6 +53,7 @@ typedef struct request_dot {
   array file[LLRT_DOT_ROLES]; /* those that were read; of the result: its bytes */
   llrt_storage storage[LLRT_DOT_ROLES];
   llrt_tensor tensor[LLRT_DOT_ROLES]; /* without addresses; dtype NONE: there is none */
+  bool find_range;            /* of scales, before the call */
   llrt_dot_params params;     /* points to tensor[] */
   llrt_dot_call call;         /* checked */
 } request_dot;

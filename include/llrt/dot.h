@@ -118,6 +118,15 @@ LLRT_API llrt_status llrt_dot_into(const llrt_tensor *a, const llrt_tensor *b, c
 LLRT_API llrt_status llrt_dot(const llrt_tensor *a, const llrt_tensor *b, const llrt_storage *storage,
                               const llrt_dot_params *params, void *stream, llrt_tensor *result);
 
+/* The range that may be promised of e8m0 scales (llrt_dot_scaling.range_low, range_high), for weights that are loaded
+ * once: *low the least of their bytes, *high the greatest. Where one is NaN (255), and where there are none, both are
+ * 0, which promises nothing.
+ *   scales   e8m0, or u8, of rank 1 or more, in any storage; of copies and pads nothing counts
+ *   stream   queued behind what is there, and waited for
+ * Scratch memory is allocated by the context's allocator for the time of the call. Thread: any. Errors: as
+ * llrt_reduce_into; *low and *high are 0 then. */
+LLRT_API llrt_status llrt_dot_scale_range(const llrt_tensor *scales, void *stream, uint8_t *low, uint8_t *high);
+
 #ifdef __cplusplus
 }
 #endif

@@ -110,7 +110,14 @@ Test(cli_dot, scaled_weights) {
     for (int n = 0; n < N; n++) scales[g][n] = (uint8_t)(126 + (g + n) % 3);
   write_array("w.npy", LLRT_U8, 2, (int64_t[]){K, N / 2}, packed);
   write_array("s.npy", LLRT_U8, 2, (int64_t[]){K / 32, N}, scales);
-  array d = multiplied("dot a.npy w.npy --dtype-b e2m1 --scale-b s.npy --device host -o d.npy");
+  tool_result found = tool_expect_success("dot a.npy w.npy --dtype-b e2m1 --scale-b s.npy --scale-range auto --device host "
+                                          "-o found.npy");
+  tool_result_fini(&found);
+  array d = multiplied("dot a.npy w.npy --dtype-b e2m1 --scale-b s.npy --device host -o d.npy"), ranged;
+  array_error error;
+  cr_assert(array_read("found.npy", &ranged, &error), "%s", error.text);
+  cr_expect_eq(memcmp(ranged.data, d.data, d.bytes), 0);
+  array_destroy(&ranged);
   for (int m = 0; m < M; m++)
     for (int n = 0; n < N; n++) {
       float sum = 0;
@@ -128,9 +135,10 @@ Test(cli_dot, explained_and_compiled) {
   static const char *const lines[] = {
       "explain dot --shape 16x64x32 --target sm_90a",
       "explain dot 'bf16[16x8192]' 'e2m1[8192x8192]' --scale-b 'e8m0[256x8192]' --target sm_90a",
+      "explain dot 'f16[16x8192]' 'e2m1[8192x8192]' --scale-b 'e8m0[256x8192]' --scale-range 110,130 --target sm_90a",
       "compile dot 'f16[16x64]' 'f16[64x64]' --target sm_80 --emit ptx",
       "compile dot 'i8[16x64]' 'i8[64x64]' --target host --emit ir"};
-  static const char *const words[] = {"block:", "e2m1", "mma.sync", "define"};
+  static const char *const words[] = {"block:", "e2m1", "f16", "mma.sync", "define"};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     tool_result r = tool_expect_success(lines[i]);
     cr_expect(strstr(r.out, words[i]), "llrt %s: no %s", lines[i], words[i]);
@@ -153,6 +161,9 @@ Test(cli_dot, what_is_refused) {
       {"dot a.npy b.npy --alpha x --device host -o d.npy", 2, "--alpha x"},
       {"dot a.npy b.npy --shape 5x12 --device host -o d.npy", 2, "MxNxK"},
       {"dot a.npy columns.npy --layout-b col_major --shape 5x12x60 --device host -o d.npy", 1, "holds"},
+      {"dot a.npy b.npy --scale-range 3 --device host -o d.npy", 2, "--scale-range 3 is no range"},
+      {"dot a.npy b.npy --scale-range 3,255 --device host -o d.npy", 2, "--scale-range 3,255 is no range"},
+      {"explain dot --shape 4x4x4 --scale-range auto --target sm_90a", 2, "there are no scales to look at"},
       {"explain dot --target sm_90a", 2, "--shape MxNxK"},
       {"explain dot --shape 4x4x4 --xor 1 --target sm_90a", 2, "not for a dot"},
       {"explain convert a b --to col_major --target sm_90a", 2, "only a dot names tensors"},

@@ -233,3 +233,35 @@ Test(dot_call, prepared_for_several_rows) {
   llrt_op_destroy(&op);
   fixture_end(&at);
 }
+
+/* The least and greatest byte of scales in any storage; nothing where one is NaN, or where there are none. */
+Test(dot_call, range_of_scales) {
+  static fixture at;
+  static uint8_t bytes[128 * 8];
+  uint8_t low, high;
+  llrt_storage storage;
+  fixture_make(&at, &fixture_params);
+  static const char *const layouts[] = {"row_major", "col_major", "scale_128x4", "strided([8,1])"};
+  for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+    llrt_tensor scales = {.data = bytes, .dtype = LLRT_E8M0, .rank = 2, .shape = {100, 7}, .storage = &storage, .device = at.host};
+    size_t size;
+    cr_assert_eq(llrt_storage_parse(layouts[i], 2, scales.shape, &storage), LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(llrt_tensor_bytes(&scales, &size), LLRT_OK);
+    cr_assert_leq(size, sizeof bytes);
+    memset(bytes, 120, sizeof bytes);
+    bytes[0] = 101; /* element (0, 0) in all of these */
+    cr_assert_eq(llrt_dot_scale_range(&scales, NULL, &low, &high), LLRT_OK, "%s", llrt_last_error());
+    cr_expect(low == 101 && high == 120, "%s: %d to %d", layouts[i], low, high);
+    bytes[0] = 255;
+    cr_assert_eq(llrt_dot_scale_range(&scales, NULL, &low, &high), LLRT_OK);
+    cr_expect(low == 0 && high == 0, "%s: %d to %d", layouts[i], low, high);
+    scales.shape[0] = 0;
+    low = high = 9;
+    cr_assert_eq(llrt_dot_scale_range(&scales, NULL, &low, &high), LLRT_OK, "%s", llrt_last_error());
+    cr_expect(low == 0 && high == 0);
+    scales.dtype = LLRT_BF16;
+    cr_expect_eq(llrt_dot_scale_range(&scales, NULL, &low, &high), LLRT_INVALID_ARGUMENT);
+  }
+  cr_expect_eq(llrt_dot_scale_range(NULL, NULL, &low, &high), LLRT_INVALID_ARGUMENT);
+  fixture_end(&at);
+}

@@ -13,7 +13,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 19
+#define FORMAT_VERSION 20
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 #define MAX_CLUSTER 8    /* blocks, likewise */
@@ -145,7 +145,7 @@ static void get_args(reader *in, plan_launch *launch) {
   launch->n_args = get_within(in, 0, PLAN_MAX_ARGS);
   for (int i = 0; i < launch->n_args; i++) {
     plan_arg *arg = &launch->arg[i];
-    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_BLOCKS);
+    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_EXTENTS);
     arg->tensor = (uint8_t)get_within(in, 0, LLRT_MAX_TENSORS - 1);
     arg->index = (uint8_t)get_within(in, 0, MAX_ARG_INDEX);
     arg->padded = (uint8_t)get_within(in, 0, 1);
@@ -173,6 +173,7 @@ static bool arg_fits(const plan_arg *arg, const storage_set *set, const plan_vie
     case PLAN_ARG_INDEX_REPORT: return own >= 0 && arg->index < set->n_indices[own];
     case PLAN_ARG_EXTENT_PTR:
       return own >= 0 && !view->used && set->device_extents[own] >> arg->index & 1;
+    case PLAN_ARG_EXTENTS: return arg->factor >> rank == 0;
     case PLAN_ARG_WORKSPACE: return arg->index < PLAN_MAX_REGIONS;
     case PLAN_ARG_ADDRESS:
     case PLAN_ARG_POSITIONS:

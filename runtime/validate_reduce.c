@@ -50,8 +50,6 @@ static llrt_status check_axes(const llrt_op_desc *desc) {
   const llrt_op_combine *combine = &desc->combine;
   LLRT_REQUIRE(combine->axes != 0 && combine->axes >> desc->tensors[0].rank == 0,
                "axes 0x%x of a tensor of rank %d", combine->axes, desc->tensors[0].rank);
-  if (combine_is_arg((int)combine->op) && (combine->axes & (combine->axes - 1)))
-    return llrt_error(LLRT_UNSUPPORTED, "%s along several axes", combine_name((int)combine->op));
   return LLRT_OK;
 }
 

@@ -11,7 +11,7 @@ extern "C" {
 /* NULL and all-zero: the sum over all axes. */
 typedef struct llrt_reduce_params {
   llrt_combiner op;      /* 0: SUM */
-  uint32_t axes;         /* bit a: axis a is reduced; 0: all are. ARGMIN and ARGMAX: one axis */
+  uint32_t axes;         /* bit a: axis a is reduced; 0: all are */
   llrt_dtype accumulate; /* F32, F64, I32, U32, I64 or U64; NONE: f32 for floats (f64 for f64); of sums and products
                             of integers 64 bits, of other combiners 32 (64 for elements of 64) */
   llrt_dtype dtype;      /* llrt_reduce: the result's type; NONE: floats their own, of sums and products of integers
@@ -29,8 +29,9 @@ typedef struct llrt_reduce_params {
  *   source        f64 f32 f16 bf16, 8-bit floats, integers of 8 to 64 bits, bool for ANY and ALL. Of copies the
  *                 first is read, of pads nothing
  *   destination   the source's rank, with one position along reduced axes, or without them. Every copy of
- *                 an element is written, pads as the storage's pad rule says. Positions I64 or I32, truth BOOL or
- *                 U8, else any type that the accumulator can be cast to
+ *                 an element is written, pads as the storage's pad rule says. Positions I64 or I32: along one axis the
+ *                 coordinate, along several the number of the element among those reduced, row by row (the last axis
+ *                 fastest, in whatever order memory has them); truth BOOL or U8, else any type that the accumulator can be cast to
  *   params->values   as the destination, of any such type
  * Memory that is read and memory that is written do not overlap. Where few results are made of many elements,
  * workspace is allocated by the context's allocator for the time of the call.

@@ -199,13 +199,6 @@ void emit_spread_step(emitter *e, const plan_step *step) {
 
 /* ---- positions ---- */
 
-static LLVMValueRef coordinate(emitter *e, const plan_step *step, const plan_value *value, uint64_t tile,
-                               LLVMTypeRef type) {
-  LLVMValueRef at = emit_coordinate(e, value, step->axis, tile);
-  LLVMTypeRef scalar = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
-  return LLVMBuildTrunc(e->builder, at, scalar, "");
-}
-
 static LLVMValueRef splat(emitter *e, LLVMValueRef x, LLVMTypeRef type) {
   if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return x;
   unsigned lanes = LLVMGetVectorSize(type);
@@ -215,26 +208,57 @@ static LLVMValueRef splat(emitter *e, LLVMValueRef x, LLVMTypeRef type) {
   return LLVMBuildShuffleVector(e->builder, one, LLVMGetUndef(type), LLVMConstVector(mask, lanes), "");
 }
 
-/* What the axis's position is at a tile coordinate whose bits nothing else moves: a constant. */
-static int64_t known_position(const plan_kernel *kernel, int axis, uint64_t tile) {
+static LLVMTypeRef scalar_of(LLVMTypeRef type) {
+  return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
+}
+
+/* What a position of an axis counts. */
+static LLVMValueRef weight_of(emitter *e, int axis, LLVMTypeRef type) {
+  LLVMValueRef weight = emit_number(e, &e->kernel->position[axis]);
+  return splat(e, LLVMBuildTrunc(e->builder, weight, scalar_of(type), ""), type);
+}
+
+/* The coordinate of an axis at a tile coordinate whose bits nothing else moves: a constant. */
+static int64_t known_coordinate(const plan_kernel *kernel, int axis, uint64_t tile) {
   static const int64_t no_upper[PLAN_MAX_DIGITS];
   int64_t position[PLAN_MAX_DIGITS];
   plan_tile_position(kernel, tile, 0, no_upper, position);
   return plan_coordinate(kernel, axis, position);
 }
 
-/* The lanes' own parts on the host. */
-static LLVMValueRef lane_positions(emitter *e, const plan_step *step, const plan_value *value,
-                                   LLVMTypeRef type) {
+/* The lanes' own coordinates on the host. */
+static LLVMValueRef lane_coordinates(emitter *e, int axis, const plan_value *value, LLVMTypeRef type) {
   LLVMValueRef lanes[EMIT_MAX_LANES];
   if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return LLVMConstNull(type);
   unsigned n = LLVMGetVectorSize(type);
   for (unsigned l = 0; l < n; l++) {
     uint64_t tile = f2_apply(plan_value_columns(value, PLAN_LANE), l);
-    lanes[l] = LLVMConstInt(LLVMGetElementType(type),
-                            (uint64_t)known_position(e->kernel, step->axis, tile), 0);
+    lanes[l] = LLVMConstInt(LLVMGetElementType(type), (uint64_t)known_coordinate(e->kernel, axis, tile), 0);
   }
   return LLVMConstVector(lanes, n);
+}
+
+/* The position of the thread's register 0. */
+static LLVMValueRef first_position(emitter *e, const plan_value *value, LLVMTypeRef type) {
+  LLVMValueRef sum = LLVMConstNull(type);
+  for (uint32_t axes = e->kernel->position_axes; axes; axes &= axes - 1) {
+    int axis = bits_lowest(axes);
+    LLVMValueRef at = LLVMBuildTrunc(e->builder, emit_coordinate(e, value, axis, 0), scalar_of(type), "");
+    at = LLVMBuildAdd(e->builder, splat(e, at, type), lane_coordinates(e, axis, value, type), "");
+    sum = LLVMBuildAdd(e->builder, sum, LLVMBuildMul(e->builder, at, weight_of(e, axis, type), ""), "");
+  }
+  return sum;
+}
+
+/* What a register's tile coordinate adds to it. */
+static LLVMValueRef own_position(emitter *e, uint64_t tile, LLVMTypeRef type) {
+  LLVMValueRef sum = LLVMConstNull(type);
+  for (uint32_t axes = e->kernel->position_axes; axes; axes &= axes - 1) {
+    int axis = bits_lowest(axes);
+    LLVMValueRef at = emit_splat(type, (uint64_t)known_coordinate(e->kernel, axis, tile));
+    sum = LLVMBuildAdd(e->builder, sum, LLVMBuildMul(e->builder, at, weight_of(e, axis, type), ""), "");
+  }
+  return sum;
 }
 
 /* Registers and lanes move bits of digits that nothing else moves (jit/plan/reduce_tile.c), so their parts are
@@ -245,15 +269,10 @@ void emit_position_step(emitter *e, const plan_step *step) {
   const plan_value *whole = add ? &e->kernel->value[step->with] : out;
   LLVMTypeRef type = type_of(e, out);
   LLVMValueRef first = LLVMConstNull(type);
-  if (add || !step->relative) {
-    first = splat(e, coordinate(e, step, whole, 0, type), type);
-    first = LLVMBuildAdd(e->builder, first, lane_positions(e, step, whole, type), "");
-  }
+  if (add || !step->relative) first = first_position(e, whole, type);
   for (int i = 0; i < word_count(out); i++) {
     uint64_t tile = f2_apply(plan_value_columns(out, PLAN_REGISTER), (uint64_t)i);
-    LLVMValueRef own =
-        add ? e->value[step->in][i]
-            : emit_splat(type, (uint64_t)known_position(e->kernel, step->axis, tile));
+    LLVMValueRef own = add ? e->value[step->in][i] : own_position(e, tile, type);
     e->value[step->out][i] = LLVMBuildAdd(e->builder, first, own, "");
   }
 }

@@ -90,6 +90,15 @@ int64_t plan_coordinate(const plan_kernel *kernel, int axis,
   return coordinate;
 }
 
+int64_t plan_position_of(const plan_kernel *kernel, const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args) {
+  int64_t sum = 0;
+  for (uint32_t axes = kernel->position_axes; axes; axes &= axes - 1) {
+    int axis = bits_lowest(axes);
+    sum += plan_coordinate(kernel, axis, position) * plan_number_value(&kernel->position[axis], args, 1);
+  }
+  return sum;
+}
+
 static int64_t term_value(const plan_term *term, int64_t coordinate, const uint64_t *args,
                           int64_t unknown) {
   int64_t position = coordinate / term->step;

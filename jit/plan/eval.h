@@ -33,6 +33,8 @@ void plan_flat_position(const plan_kernel *kernel, int64_t index, const uint64_t
 /* The coordinate of an axis at these positions. */
 int64_t plan_coordinate(const plan_kernel *kernel, int axis,
                         const int64_t position[PLAN_MAX_DIGITS]);
+/* What positions of arguments count (plan_kernel.position). */
+int64_t plan_position_of(const plan_kernel *kernel, const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args);
 
 /* What a tensor's indices add at one position. */
 typedef struct plan_index_terms {

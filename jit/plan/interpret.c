@@ -754,10 +754,10 @@ static void run_spread(interpreter *in, const plan_step *step) {
 }
 
 /* Relative: to the thread's register 0. */
-static int64_t position_at(const interpreter *in, const plan_step *step, int value, int64_t at) {
+static int64_t position_at(const interpreter *in, int value, int64_t at) {
   int64_t position[PLAN_MAX_DIGITS];
   plan_tile_position(in->kernel, tile_at(in, value, at), in->grid, in->upper, position);
-  return plan_coordinate(in->kernel, step->axis, position);
+  return plan_position_of(in->kernel, position, in->args);
 }
 
 static void run_position(interpreter *in, const plan_step *step, bool add) {
@@ -766,8 +766,8 @@ static void run_position(interpreter *in, const plan_step *step, bool add) {
   int64_t registers = (int64_t)1 << plan_value_bits(&kernel->value[laid_out], PLAN_REGISTER);
   int64_t own = (int64_t)1 << plan_value_bits(&kernel->value[step->out], PLAN_REGISTER);
   for (int64_t at = 0; at < value_size(kernel, step->out); at++) {
-    int64_t first = position_at(in, step, laid_out, at / own * registers);
-    int64_t x = add ? first + (int64_t)in->value[step->in][at] : position_at(in, step, step->out, at);
+    int64_t first = position_at(in, laid_out, at / own * registers);
+    int64_t x = add ? first + (int64_t)in->value[step->in][at] : position_at(in, step->out, at);
     if (!add && step->relative) x -= first;
     in->value[step->out][at] = (uint64_t)x & bits_mask(kernel->value[step->out].bits);
   }

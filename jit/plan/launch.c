@@ -65,6 +65,13 @@ static int64_t origin_bytes(const llrt_storage_binding *binding, int bits) {
   return binding->origin[0] / 8 * bits + binding->origin[0] % 8 * bits / 8;
 }
 
+/* The product of the extents of some axes: no more than the tensor's elements, unless it has none. */
+static uint64_t extents_of(const bound_call *call, uint64_t axes) {
+  uint64_t product = 1;
+  for (; axes; axes &= axes - 1) product *= (uint64_t)extent_of(call, bits_lowest(axes), false);
+  return product;
+}
+
 static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
   bool of_index = arg->kind >= PLAN_ARG_INDEX_DATA && arg->kind <= PLAN_ARG_INDEX_REPORT;
   const llrt_index *index = of_index ? &call->tensors[arg->tensor].indices[arg->index] : NULL;
@@ -90,6 +97,7 @@ static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
     case PLAN_ARG_SHARE: return (uint64_t)own_share(call);
     case PLAN_ARG_SPLITS: return (uint64_t)call->run->splits;
     case PLAN_ARG_BLOCKS: return (uint64_t)(count_positions(call) / call->run->splits);
+    case PLAN_ARG_EXTENTS: return extents_of(call, (uint64_t)arg->factor);
     case PLAN_ARG_PARTIAL: return (uint64_t)call->bindings[arg->tensor].span;
     case PLAN_ARG_BEGIN: return (uint64_t)(uintptr_t)call->tensors[arg->tensor].data;
     case PLAN_ARG_END:

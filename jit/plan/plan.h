@@ -265,7 +265,7 @@ typedef enum plan_step_kind {
   PLAN_FOLD_LANES,   /* the same across the lanes of a warp: all hold the result (host: the first ones) */
   PLAN_SPREAD,       /* out = in, of whose registers every lane keeps part: out's lanes that hold copies of in
                         have columns of registers that out has no more */
-  PLAN_POSITION,     /* out = positions along `axis` of the elements of a value laid out as out, in this turn;
+  PLAN_POSITION,     /* out = positions (kernel->position) of the elements of a value laid out as out, in this turn;
                         relative: less that of the thread's register 0 */
   PLAN_POSITION_ADD, /* out = in + the position that a relative PLAN_POSITION of value `with` left out */
   PLAN_WALK          /* next `body` steps for each turn of the block's share of kernel->walk, or of each ticket (plan_lookback); out is `in`
@@ -330,7 +330,7 @@ typedef struct plan_step {
   bool lazy;          /* MAP of whole words, SHARED_LOAD of matrices, GPU: each word is made where a DOT, or a lazy MAP
                          behind, first uses it: they alone use the value, after which what it is made of has not
                          changed */
-  uint8_t axis;       /* POSITION, POSITION_ADD; GATHER: its lowest tile bit */
+  uint8_t axis;       /* GATHER: its lowest tile bit */
   uint8_t axis_bits;  /* GATHER */
   uint8_t with, index_in, index_with, index_out;
 } plan_step;
@@ -428,6 +428,8 @@ typedef struct plan_kernel {
   plan_digit digit[PLAN_MAX_DIGITS];
   plan_bound bound[PLAN_MAX_BOUNDS];
   plan_device_extent extent[LLRT_MAX_RANK]; /* by axis */
+  uint32_t position_axes;                   /* bit a: positions count the coordinate of axis a, */
+  plan_number position[LLRT_MAX_RANK];      /* times so many */
   plan_term term[PLAN_MAX_TERMS];
   int64_t origin[LLRT_MAX_TENSORS];       /* 0 where ADDRESS has the storage's offset */
   llrt_swizzle swizzle[LLRT_MAX_TENSORS]; /* of the whole sum; all zero: none */

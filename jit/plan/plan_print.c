@@ -236,6 +236,19 @@ static void print_walk(const plan_kernel *kernel, const plan_step *step, llrt_te
   llrt_text_add(text, ":");
 }
 
+/* The last axis counts single positions. */
+static void print_positions(const plan_kernel *kernel, llrt_text *text) {
+  bool one = (kernel->position_axes & (kernel->position_axes - 1)) == 0;
+  llrt_text_add(text, one ? "positions along axis" : "positions along axes");
+  for (int a = 0; a < LLRT_MAX_RANK; a++) {
+    if (!(kernel->position_axes >> a & 1)) continue;
+    llrt_text_add(text, " %d", a);
+    if (kernel->position[a].arg < 0 && kernel->position[a].value == 1) continue;
+    llrt_text_add(text, " * ");
+    print_number(kernel, &kernel->position[a], text);
+  }
+}
+
 static void print_combining(const plan_kernel *kernel, const plan_step *step, llrt_text *text) {
   const char *op = combine_name(step->combiner), *type = llrt_dtype_name((llrt_dtype)step->type);
   if (step->kind == PLAN_WALK) {
@@ -243,7 +256,7 @@ static void print_combining(const plan_kernel *kernel, const plan_step *step, ll
     return;
   }
   if (step->kind == PLAN_POSITION || step->kind == PLAN_POSITION_ADD) {
-    llrt_text_add(text, "positions along axis %d", step->axis);
+    print_positions(kernel, text);
     if (step->kind == PLAN_POSITION_ADD) llrt_text_add(text, " from v%d", step->in);
     else if (step->relative) llrt_text_add(text, " from the thread's first on");
     llrt_text_add(text, " -> v%d", step->out);

@@ -118,15 +118,33 @@ static plan_value retyped(const plan_value *like, llrt_dtype type) {
 
 /* ---- the walk ---- */
 
-/* The axis of which positions are wanted. */
-static int walked_axis(const reduction *r) { return bits_lowest(r->desc.combine.axes); }
+static bool counts_one_axis(const reduction *r) { return bits_count(r->desc.combine.axes) == 1; }
+
+/* Positions number the reduced elements row by row: a coordinate counts the extents of the reduced axes behind its
+ * own. */
+static llrt_status position_axes(draft *d, const reduction *r) {
+  plan_kernel *kernel = d->kernel;
+  uint32_t behind = 0;
+  int64_t known = 1;
+  kernel->position_axes = r->desc.combine.axes;
+  for (int a = r->desc.tensors[0].rank - 1; a >= 0; a--) {
+    if (!(kernel->position_axes >> a & 1)) continue;
+    kernel->position[a] = (plan_number){.arg = -1, .value = known};
+    if (known < 0)
+      LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_EXTENTS, .factor = behind}, &kernel->position[a]));
+    behind |= 1u << a;
+    if (d->shape[a].known < 0 || known < 0 || __builtin_mul_overflow(known, d->shape[a].known, &known)) known = -1;
+  }
+  return LLRT_OK;
+}
 
 /* Whether the positions that a thread meets in a turn are all above those of the turns before, so that of equal keys
- * the earlier one is the first: every bit that turns count weighs more than those counted before it and than the
+ * the earlier one is the first: along one axis every bit that turns count weighs more than those counted before it and than the
  * thread's own. Digits of one axis are nested, so then it weighs more than all of them together. */
 static bool turns_go_up(const draft *d, const plan_value *clean, int kept) {
   const plan_kernel *kernel = d->kernel;
   int64_t above = 0;
+  if (bits_count(kernel->position_axes) > 1) return false;
   for (int i = 0; i < plan_value_bits(clean, PLAN_REGISTER); i++) {
     uint64_t x = plan_value_columns(clean, PLAN_REGISTER)[i];
     int64_t own = x >> kept ? reduce_weight(d, d->order[0][bits_lowest(x)]) : 0;
@@ -146,10 +164,9 @@ static bool turns_go_up(const draft *d, const plan_value *clean, int kept) {
 }
 
 /* Adds what the thread's place, this turn's included, leaves of positions relative to its register 0. */
-static llrt_status absolute_positions(draft *d, const reduction *r, int of, reduce_value *value) {
+static llrt_status absolute_positions(draft *d, int of, reduce_value *value) {
   plan_value made = d->kernel->value[value->at];
-  plan_step step = {.kind = PLAN_POSITION_ADD, .in = (uint8_t)value->at, .with = (uint8_t)of,
-                    .axis = (uint8_t)walked_axis(r)};
+  plan_step step = {.kind = PLAN_POSITION_ADD, .in = (uint8_t)value->at, .with = (uint8_t)of};
   LLRT_TRY(draft_value(d->kernel, &made, &value->at));
   step.out = (uint8_t)value->at;
   return draft_step(d->kernel, step);
@@ -180,12 +197,11 @@ static llrt_status turn_steps(draft *d, const reduction *r, const plan_value *lo
   } else if (turn->pairs) {
     plan_value positions = retyped(clean, r->value.index);
     LLRT_TRY(draft_value(kernel, &positions, &turn->at));
-    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_POSITION, .out = (uint8_t)turn->at,
-                                            .axis = (uint8_t)walked_axis(r), .relative = true}));
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_POSITION, .out = (uint8_t)turn->at, .relative = true}));
   }
   int whole = turn->at;
-  LLRT_TRY(reduce_fold(d, turn, fold, !r->reads_pairs)); /* shares of turns that do not go up come in any order */
-  if (turn->pairs && !r->reads_pairs) LLRT_TRY(absolute_positions(d, r, whole, turn));
+  LLRT_TRY(reduce_fold(d, turn, fold, !r->reads_pairs && counts_one_axis(r))); /* shares of turns that do not go up come in any order */
+  if (turn->pairs && !r->reads_pairs) LLRT_TRY(absolute_positions(d, whole, turn));
   LLRT_TRY(cast(d, type, r->value.type, &turn->key));
   turn->type = r->value.type;
   return LLRT_OK;
@@ -292,6 +308,7 @@ llrt_status reduce_plan_kernel(const reduction *r, const plan_target *target,
   LLRT_TRY(reduce_tile(&d, &r->shape, &load, &clean, kept));
   LLRT_TRY(draft_space(&d));
   LLRT_TRY(turn_arguments(&d));
+  if (r->value.pairs && !r->reads_pairs) LLRT_TRY(position_axes(&d, r));
   if (r->reads_pairs) load = clean; /* both tensors are rows of words */
   kernel->fill = combine_identity(r->value.op, r->desc.tensors[0].dtype);
   int lanes_and_warps = 0, bit[LLRT_MAX_BITS];

@@ -108,7 +108,8 @@ static llrt_status check_position(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   int bits = kernel->value[step->out].bits;
   CHECK((bits == 32 || bits == 64) && kernel->value[step->out].word == 0, "step %d: positions", at);
-  CHECK(step->axis < LLRT_MAX_RANK && !kernel->flat, "step %d: axis %d", at, step->axis);
+  CHECK(kernel->position_axes != 0 && kernel->position_axes >> LLRT_MAX_RANK == 0 && !kernel->flat,
+        "step %d: positions of axes 0x%x", at, kernel->position_axes);
   if (step->kind == PLAN_POSITION) return LLRT_OK;
   CHECK(step->with < kernel->n_values && same_layout(kernel, step->in, step->out) &&
             kernel->value[step->in].bits == bits,

@@ -69,6 +69,12 @@ static const reduce_row rows[] = {
     {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_ARGMAX, LLRT_U64, 0, 0, false, false},
     {ROW, ROW, ROW, 1, {70000, 0}, 1, LLRT_COMBINE_ARGMAX, LLRT_F16, 0, 0, false, false},
     {ROW, ROW, ROW, 2, {40000, 3}, 1, LLRT_COMBINE_ARGMIN, LLRT_F16, LLRT_I32, 0, false, true},
+    /* along several axes: numbered row by row */
+    {ROW, ROW, ROW, 2, {50, 81}, 3, LLRT_COMBINE_ARGMAX, LLRT_F32, 0, 0, false, true},
+    {"col_major", ROW, ROW, 2, {300, 700}, 3, LLRT_COMBINE_ARGMIN, LLRT_I16, 0, 0, false, false},
+    {ROW, ROW, NULL, 3, {40, 7, 300}, 5, LLRT_COMBINE_ARGMAX, LLRT_BF16, LLRT_I32, 0, true, true},
+    {ROW, "col_major", NULL, 4, {3, 5, 6, 40}, 11, LLRT_COMBINE_ARGMIN, LLRT_I8, 0, 0, false, false},
+    {SWIZZLED, ROW, NULL, 2, {64, 64}, 3, LLRT_COMBINE_ARGMAX, LLRT_F16, 0, 0, false, false},
     /* axes */
     {ROW, ROW, NULL, 2, {300, 70}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false},
     {ROW, ROW, NULL, 2, {300, 256}, 1, LLRT_COMBINE_SUM, LLRT_BF16, 0, 0, false, false},
@@ -268,15 +274,21 @@ static bool next(int64_t *x, const reduce_row *row, uint32_t axes) {
   return false;
 }
 
+/* Which of the reduced elements x is, row by row. */
+static int64_t number_of(const reduce_row *row, const int64_t *x) {
+  int64_t number = 0;
+  for (int a = 0; a < row->rank; a++)
+    if (axes_of(row) >> a & 1) number = number * row->shape[a] + x[a];
+  return number;
+}
+
 static outcome reference_at(const reduce_bench *at, int64_t *x) {
   const reduce_row *row = at->row;
   outcome o = {.all = true, .product = 1, .whole_product = 1};
   for (int a = 0; a < row->rank; a++)
     if (row->shape[a] == 0) return o;
-  int axis = 0;
-  while (!(axes_of(row) >> axis & 1)) axis++;
   do {
-    take(row, read_code(at, 0, llrt_storage_offset(&at->storage[0], &at->binding[0], x)), x[axis], &o);
+    take(row, read_code(at, 0, llrt_storage_offset(&at->storage[0], &at->binding[0], x)), number_of(row, x), &o);
   } while (next(x, row, axes_of(row)));
   return o;
 }

@@ -33,6 +33,9 @@ static const row rows[] = {
     {"row_major", "row_major", 2, {30000, 3}, 1, LLRT_COMBINE_ARGMIN, LLRT_I8, true},
     {"row_major", "row_major", 2, {50, 80}, 2, LLRT_COMBINE_ARGMIN, LLRT_F32, true},
     {"col_major", "row_major", 2, {50, 80}, 2, LLRT_COMBINE_ARGMAX, LLRT_BF16, false},
+    {"row_major", "row_major", 2, {50, 80}, 3, LLRT_COMBINE_ARGMIN, LLRT_I8, true},
+    {"col_major", "row_major", 2, {50, 81}, 3, LLRT_COMBINE_ARGMAX, LLRT_BF16, false},
+    {"row_major", "row_major", 3, {30, 9, 400}, 5, LLRT_COMBINE_ARGMAX, LLRT_I8, false},
     {"col_major", "row_major", 3, {12, 20, 9}, 5, LLRT_COMBINE_SUM, LLRT_U8, true},
     {"row_major", "row_major", 3, {12, 20, 9}, 2, LLRT_COMBINE_PROD, LLRT_U16, true},
     {"swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(32,64):(64@m,1@m)]", "row_major", 2, {32, 64}, 1,
@@ -103,6 +106,14 @@ static uint64_t accumulated(llrt_dtype from, llrt_dtype to, int op, uint64_t cod
   return from == to ? code : number_cast(from, to, code);
 }
 
+/* Which of the reduced elements x is, row by row. */
+static int64_t number_of(const row *r, const int64_t *x) {
+  int64_t number = 0;
+  for (int a = 0; a < r->rank; a++)
+    if (r->axes >> a & 1) number = number * r->shape[a] + x[a];
+  return number;
+}
+
 /* Integers and extremes: the same whatever the order. */
 static void check_results(const trial *t, const row *r, const char *where) {
   int64_t x[4] = {0};
@@ -112,7 +123,7 @@ static void check_results(const trial *t, const row *r, const char *where) {
     bool first = true;
     do {
       uint64_t code = element(t, 0, x);
-      combine_pair one = {accumulated(r->dtype, type, r->op, code), x[bits_lowest(r->axes)]};
+      combine_pair one = {accumulated(r->dtype, type, r->op, code), number_of(r, x)};
       if (combine_is_arg(r->op)) best = first ? one : combine_two_pairs(r->op, type, best, one);
       else best.key = combine_two(r->op, type, best.key, one.key);
       first = false;

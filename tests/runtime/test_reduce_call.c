@@ -63,7 +63,6 @@ Test(reduce_call, what_is_refused) {
       {{.axes = 2}, LLRT_BOOL, LLRT_I64, 1, ROWS, ROWS, LLRT_UNSUPPORTED, "no sum of bool"},
       {{.axes = 2}, LLRT_I32, LLRT_F32, 1, ROWS, ROWS, LLRT_UNSUPPORTED, "cannot be a destination of f32"},
       {{.op = LLRT_COMBINE_ANY, .axes = 2}, LLRT_F32, LLRT_F32, 1, ROWS, ROWS, LLRT_UNSUPPORTED, "any of f32"},
-      {{.op = LLRT_COMBINE_ARGMIN, .axes = 3}, LLRT_F32, LLRT_I64, 0, ROWS, 1, LLRT_UNSUPPORTED, "several axes"},
       {{.axes = 2, .accumulate = LLRT_F16}, LLRT_F32, LLRT_F32, 1, ROWS, ROWS, LLRT_UNSUPPORTED, "accumulated in f16"},
       {{.op = LLRT_COMBINE_MIN, .axes = 1}, LLRT_F32, LLRT_F32, 1, 0, COLUMNS, LLRT_INVALID_ARGUMENT, "no positions"},
   };

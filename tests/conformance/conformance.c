@@ -151,8 +151,13 @@ static bool read_part(suite *run) {
   return sscanf(text, "%d/%d%c", &run->part, &run->parts, &behind) == 2 && run->part >= 0 && run->part < run->parts;
 }
 
-int main(void) {
+int main(int argc, char *argv[]) {
   setvbuf(stdout, NULL, _IOLBF, 0);
+  if (argc > 1) {
+    printf("%s takes no arguments; LLRT_TEST_DEVICES, _TARGET, _SEED, _CASE, _PART, _SLOW and _DOTS in the environment "
+           "say what it runs (docs/testing.md)\n", argv[0]);
+    return strcmp(argv[1], "--help") != 0;
+  }
   suite run = {.target = getenv("LLRT_TEST_TARGET"),
                .seed = number_from("LLRT_TEST_SEED", 1),
                .only = (int)number_from("LLRT_TEST_CASE", (uint64_t)-1),

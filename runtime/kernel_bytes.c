@@ -172,7 +172,8 @@ static bool arg_fits(const plan_arg *arg, const storage_set *set, const plan_vie
     case PLAN_ARG_INDEX_EXTENT:
     case PLAN_ARG_INDEX_REPORT: return own >= 0 && arg->index < set->n_indices[own];
     case PLAN_ARG_EXTENT_PTR:
-      return own >= 0 && !view->used && set->device_extents[own] >> arg->index & 1;
+      return own >= 0 && arg->index < rank && (!view->used || view->axis[arg->index] == arg->index) &&
+             set->device_extents[own] >> arg->index & 1;
     case PLAN_ARG_EXTENTS: return arg->factor >> rank == 0;
     case PLAN_ARG_WORKSPACE: return arg->index < PLAN_MAX_REGIONS;
     case PLAN_ARG_ADDRESS:

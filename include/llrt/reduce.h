@@ -27,7 +27,8 @@ typedef struct llrt_reduce_params {
  * timing: the same bits in every run. An axis without positions gives the neutral element (sums 0, products 1, ANY
  * false, ALL true).
  *   source        f64 f32 f16 bf16, 8-bit floats, integers of 8 to 64 bits, bool for ANY and ALL. Of copies the
- *                 first is read, of pads nothing
+ *                 first is read, of pads nothing. extent_ptr along a reduced axis: positions from there on do not
+ *                 take part (of none the result is the neutral element, also a minimum's; positions count `shape`)
  *   destination   the source's rank, with one position along reduced axes, or without them. Every copy of
  *                 an element is written, pads as the storage's pad rule says. Positions I64 or I32: along one axis the
  *                 coordinate, along several the number of the element among those reduced, row by row (the last axis
@@ -36,7 +37,7 @@ typedef struct llrt_reduce_params {
  * Memory that is read and memory that is written do not overlap. Where few results are made of many elements,
  * workspace is allocated by the context's allocator for the time of the call.
  * Thread: any. Errors: INVALID_ARGUMENT (minimum and maximum of nothing, too), UNSUPPORTED (types that do not
- * go together; indices and extents in device memory), NOT_PREPARED, UNAVAILABLE, COMPILE, DEVICE; nothing is written
+ * go together; indices; other extents in device memory), NOT_PREPARED, UNAVAILABLE, COMPILE, DEVICE; nothing is written
  * then. */
 LLRT_API llrt_status llrt_reduce_into(const llrt_tensor *source, const llrt_tensor *destination,
                                       const llrt_reduce_params *params, void *stream);

@@ -25,6 +25,7 @@ typedef struct reduce_row {
   llrt_dtype from, to; /* to NONE: what llrt_reduce gives */
   llrt_dtype accumulate;
   bool keeps, special; /* special: NaN, infinities and zeros of both signs are among the elements */
+  int32_t count;       /* > 0: so many positions along the first reduced axis, says device memory */
 } reduce_row;
 
 #define ROW "row_major"
@@ -33,83 +34,88 @@ typedef struct reduce_row {
 
 static const reduce_row rows[] = {
     /* types: sums and extremes along the contiguous axis */
-    {ROW, ROW, NULL, 2, {37, 300}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {37, 300}, 2, LLRT_COMBINE_SUM, LLRT_F64, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {37, 300}, 2, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, true, false},
-    {ROW, ROW, NULL, 2, {40, 512}, 2, LLRT_COMBINE_SUM, LLRT_BF16, LLRT_F32, 0, false, false},
-    {ROW, ROW, NULL, 2, {40, 512}, 2, LLRT_COMBINE_SUM, LLRT_E4M3, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_E5M2, LLRT_BF16, 0, false, false},
-    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_I8, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_U16, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_I32, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_I64, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_I16, LLRT_F32, LLRT_I32, false, false},
-    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_F16, LLRT_F64, LLRT_F64, false, false},
-    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_PROD, LLRT_F32, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_PROD, LLRT_I32, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_PROD, LLRT_U8, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_MIN, LLRT_F16, 0, 0, false, true},
-    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_MAX, LLRT_BF16, 0, 0, false, true},
-    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_MAX, LLRT_E4M3, 0, 0, false, true},
-    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_MIN, LLRT_F64, 0, 0, false, true},
-    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_MIN, LLRT_U8, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_MAX, LLRT_I64, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_ANY, LLRT_F16, 0, 0, false, true},
-    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_ALL, LLRT_BOOL, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {20, 33}, 2, LLRT_COMBINE_ALL, LLRT_I64, LLRT_U8, 0, false, false},
+    {ROW, ROW, NULL, 2, {37, 300}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {37, 300}, 2, LLRT_COMBINE_SUM, LLRT_F64, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {37, 300}, 2, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, true, false, 0},
+    {ROW, ROW, NULL, 2, {40, 512}, 2, LLRT_COMBINE_SUM, LLRT_BF16, LLRT_F32, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {40, 512}, 2, LLRT_COMBINE_SUM, LLRT_E4M3, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_E5M2, LLRT_BF16, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_I8, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_U16, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_I32, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_I64, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_I16, LLRT_F32, LLRT_I32, false, false, 0},
+    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_F16, LLRT_F64, LLRT_F64, false, false, 0},
+    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_PROD, LLRT_F32, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_PROD, LLRT_I32, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_PROD, LLRT_U8, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_MIN, LLRT_F16, 0, 0, false, true, 0},
+    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_MAX, LLRT_BF16, 0, 0, false, true, 0},
+    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_MAX, LLRT_E4M3, 0, 0, false, true, 0},
+    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_MIN, LLRT_F64, 0, 0, false, true, 0},
+    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_MIN, LLRT_U8, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_MAX, LLRT_I64, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_ANY, LLRT_F16, 0, 0, false, true, 0},
+    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_ALL, LLRT_BOOL, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {20, 33}, 2, LLRT_COMBINE_ALL, LLRT_I64, LLRT_U8, 0, false, false, 0},
     /* positions */
     /* of axes whose digits memory has in another order: turns do not go up */
-    {"((512,256)):((256,1))", ROW, ROW, 1, {131072}, 1, LLRT_COMBINE_ARGMAX, LLRT_I8, 0, 0, false, false},
-    {"((8,4,4096)):((16384,4096,1))", ROW, NULL, 1, {131072}, 1, LLRT_COMBINE_ARGMIN, LLRT_U8, 0, 0, false, false},
-    {"(3,(64,300)):(19200,(300,1))", ROW, ROW, 2, {3, 19200}, 2, LLRT_COMBINE_ARGMAX, LLRT_BF16, 0, 0, false, true},
-    {ROW, ROW, ROW, 2, {20, 260}, 2, LLRT_COMBINE_ARGMAX, LLRT_F32, 0, 0, false, true},
-    {ROW, ROW, ROW, 2, {20, 260}, 2, LLRT_COMBINE_ARGMIN, LLRT_BF16, LLRT_I32, 0, false, true},
-    {ROW, ROW, ROW, 2, {300, 24}, 1, LLRT_COMBINE_ARGMAX, LLRT_BF16, 0, 0, true, false},
-    {ROW, ROW, NULL, 2, {300, 24}, 1, LLRT_COMBINE_ARGMIN, LLRT_I8, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_ARGMAX, LLRT_U64, 0, 0, false, false},
-    {ROW, ROW, ROW, 1, {70000, 0}, 1, LLRT_COMBINE_ARGMAX, LLRT_F16, 0, 0, false, false},
-    {ROW, ROW, ROW, 2, {40000, 3}, 1, LLRT_COMBINE_ARGMIN, LLRT_F16, LLRT_I32, 0, false, true},
+    {"((512,256)):((256,1))", ROW, ROW, 1, {131072}, 1, LLRT_COMBINE_ARGMAX, LLRT_I8, 0, 0, false, false, 0},
+    {"((8,4,4096)):((16384,4096,1))", ROW, NULL, 1, {131072}, 1, LLRT_COMBINE_ARGMIN, LLRT_U8, 0, 0, false, false, 0},
+    {"(3,(64,300)):(19200,(300,1))", ROW, ROW, 2, {3, 19200}, 2, LLRT_COMBINE_ARGMAX, LLRT_BF16, 0, 0, false, true, 0},
+    {ROW, ROW, ROW, 2, {20, 260}, 2, LLRT_COMBINE_ARGMAX, LLRT_F32, 0, 0, false, true, 0},
+    {ROW, ROW, ROW, 2, {20, 260}, 2, LLRT_COMBINE_ARGMIN, LLRT_BF16, LLRT_I32, 0, false, true, 0},
+    {ROW, ROW, ROW, 2, {300, 24}, 1, LLRT_COMBINE_ARGMAX, LLRT_BF16, 0, 0, true, false, 0},
+    {ROW, ROW, NULL, 2, {300, 24}, 1, LLRT_COMBINE_ARGMIN, LLRT_I8, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_ARGMAX, LLRT_U64, 0, 0, false, false, 0},
+    {ROW, ROW, ROW, 1, {70000, 0}, 1, LLRT_COMBINE_ARGMAX, LLRT_F16, 0, 0, false, false, 0},
+    {ROW, ROW, ROW, 2, {40000, 3}, 1, LLRT_COMBINE_ARGMIN, LLRT_F16, LLRT_I32, 0, false, true, 0},
+    /* extents in device memory */
+    {ROW, ROW, NULL, 2, {40, 700}, 2, LLRT_COMBINE_SUM, LLRT_BF16, LLRT_F32, 0, false, false, 333},
+    {ROW, ROW, ROW, 2, {512, 200}, 1, LLRT_COMBINE_ARGMIN, LLRT_F16, 0, 0, false, true, 9},
+    {ROW, ROW, NULL, 2, {3, 70000}, 2, LLRT_COMBINE_MAX, LLRT_I32, 0, 0, true, false, 40001},
+    {"col_major", ROW, NULL, 3, {40, 7, 300}, 5, LLRT_COMBINE_SUM, LLRT_I16, 0, 0, false, false, 33},
     /* along several axes: numbered row by row */
-    {ROW, ROW, ROW, 2, {50, 81}, 3, LLRT_COMBINE_ARGMAX, LLRT_F32, 0, 0, false, true},
-    {"col_major", ROW, ROW, 2, {300, 700}, 3, LLRT_COMBINE_ARGMIN, LLRT_I16, 0, 0, false, false},
-    {ROW, ROW, NULL, 3, {40, 7, 300}, 5, LLRT_COMBINE_ARGMAX, LLRT_BF16, LLRT_I32, 0, true, true},
-    {ROW, "col_major", NULL, 4, {3, 5, 6, 40}, 11, LLRT_COMBINE_ARGMIN, LLRT_I8, 0, 0, false, false},
-    {SWIZZLED, ROW, NULL, 2, {64, 64}, 3, LLRT_COMBINE_ARGMAX, LLRT_F16, 0, 0, false, false},
+    {ROW, ROW, ROW, 2, {50, 81}, 3, LLRT_COMBINE_ARGMAX, LLRT_F32, 0, 0, false, true, 0},
+    {"col_major", ROW, ROW, 2, {300, 700}, 3, LLRT_COMBINE_ARGMIN, LLRT_I16, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 3, {40, 7, 300}, 5, LLRT_COMBINE_ARGMAX, LLRT_BF16, LLRT_I32, 0, true, true, 0},
+    {ROW, "col_major", NULL, 4, {3, 5, 6, 40}, 11, LLRT_COMBINE_ARGMIN, LLRT_I8, 0, 0, false, false, 0},
+    {SWIZZLED, ROW, NULL, 2, {64, 64}, 3, LLRT_COMBINE_ARGMAX, LLRT_F16, 0, 0, false, false, 0},
     /* axes */
-    {ROW, ROW, NULL, 2, {300, 70}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {300, 256}, 1, LLRT_COMBINE_SUM, LLRT_BF16, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {1500, 24}, 1, LLRT_COMBINE_SUM, LLRT_I32, 0, 0, false, false},
-    {ROW, ROW, NULL, 3, {7, 45, 33}, 2, LLRT_COMBINE_SUM, LLRT_I32, 0, 0, true, false},
-    {ROW, ROW, NULL, 3, {7, 45, 33}, 5, LLRT_COMBINE_SUM, LLRT_I16, 0, 0, false, false},
-    {ROW, ROW, NULL, 3, {7, 45, 33}, 3, LLRT_COMBINE_MAX, LLRT_F32, 0, 0, false, false},
-    {ROW, ROW, NULL, 4, {5, 6, 7, 40}, 10, LLRT_COMBINE_SUM, LLRT_U32, 0, 0, false, false},
-    {ROW, ROW, NULL, 3, {7, 45, 33}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {64, 1}, 2, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {1, 64}, 1, LLRT_COMBINE_PROD, LLRT_I16, 0, 0, false, false},
-    {ROW, ROW, NULL, 1, {1, 0}, 1, LLRT_COMBINE_MAX, LLRT_F32, 0, 0, true, false},
-    {ROW, ROW, NULL, 2, {9, 0}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {9, 0}, 2, LLRT_COMBINE_ALL, LLRT_F32, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {0, 9}, 2, LLRT_COMBINE_MAX, LLRT_F32, 0, 0, false, false},
+    {ROW, ROW, NULL, 2, {300, 70}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {300, 256}, 1, LLRT_COMBINE_SUM, LLRT_BF16, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {1500, 24}, 1, LLRT_COMBINE_SUM, LLRT_I32, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 3, {7, 45, 33}, 2, LLRT_COMBINE_SUM, LLRT_I32, 0, 0, true, false, 0},
+    {ROW, ROW, NULL, 3, {7, 45, 33}, 5, LLRT_COMBINE_SUM, LLRT_I16, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 3, {7, 45, 33}, 3, LLRT_COMBINE_MAX, LLRT_F32, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 4, {5, 6, 7, 40}, 10, LLRT_COMBINE_SUM, LLRT_U32, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 3, {7, 45, 33}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {64, 1}, 2, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {1, 64}, 1, LLRT_COMBINE_PROD, LLRT_I16, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 1, {1, 0}, 1, LLRT_COMBINE_MAX, LLRT_F32, 0, 0, true, false, 0},
+    {ROW, ROW, NULL, 2, {9, 0}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {9, 0}, 2, LLRT_COMBINE_ALL, LLRT_F32, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {0, 9}, 2, LLRT_COMBINE_MAX, LLRT_F32, 0, 0, false, false, 0},
     /* shares of a walk */
-    {ROW, ROW, NULL, 2, {1, 200000}, 2, LLRT_COMBINE_SUM, LLRT_BF16, LLRT_F32, 0, false, false},
-    {ROW, ROW, NULL, 2, {100001, 1}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false},
-    {ROW, ROW, NULL, 2, {3, 70001}, 2, LLRT_COMBINE_SUM, LLRT_I16, 0, 0, false, false},
-    {ROW, "col_major", NULL, 3, {2, 30000, 3}, 2, LLRT_COMBINE_MIN, LLRT_I16, 0, 0, false, false},
+    {ROW, ROW, NULL, 2, {1, 200000}, 2, LLRT_COMBINE_SUM, LLRT_BF16, LLRT_F32, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {100001, 1}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {3, 70001}, 2, LLRT_COMBINE_SUM, LLRT_I16, 0, 0, false, false, 0},
+    {ROW, "col_major", NULL, 3, {2, 30000, 3}, 2, LLRT_COMBINE_MIN, LLRT_I16, 0, 0, false, false, 0},
     /* storages */
-    {"col_major", ROW, NULL, 2, {130, 66}, 2, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, false, false},
-    {"col_major", "col_major", NULL, 3, {13, 40, 21}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false},
-    {SWIZZLED, ROW, NULL, 2, {64, 64}, 1, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, false, false},
-    {SWIZZLED, ROW, ROW, 2, {64, 64}, 2, LLRT_COMBINE_ARGMAX, LLRT_F16, 0, 0, false, false},
-    {FRAGMENTS, ROW, NULL, 2, {96, 64}, 1, LLRT_COMBINE_SUM, LLRT_BF16, 0, 0, false, false},
-    {FRAGMENTS, ROW, NULL, 2, {96, 64}, 2, LLRT_COMBINE_MAX, LLRT_I8, 0, 0, false, false},
+    {"col_major", ROW, NULL, 2, {130, 66}, 2, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, false, false, 0},
+    {"col_major", "col_major", NULL, 3, {13, 40, 21}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, 0},
+    {SWIZZLED, ROW, NULL, 2, {64, 64}, 1, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, false, false, 0},
+    {SWIZZLED, ROW, ROW, 2, {64, 64}, 2, LLRT_COMBINE_ARGMAX, LLRT_F16, 0, 0, false, false, 0},
+    {FRAGMENTS, ROW, NULL, 2, {96, 64}, 1, LLRT_COMBINE_SUM, LLRT_BF16, 0, 0, false, false, 0},
+    {FRAGMENTS, ROW, NULL, 2, {96, 64}, 2, LLRT_COMBINE_MAX, LLRT_I8, 0, 0, false, false, 0},
     {"tiled([16,16], identity1d(16, offset, dim1) * identity1d(16, offset, dim0), order=[0,1])", ROW, NULL, 2, {48, 80}, 2, LLRT_COMBINE_SUM, LLRT_I32, 0, 0, false,
-     false},
-    {ROW, "S[(40):(2@m)] + R[3:128@m]", NULL, 2, {40, 100}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false},
+     false, 0},
+    {ROW, "S[(40):(2@m)] + R[3:128@m]", NULL, 2, {40, 100}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, 0},
     {ROW, "tiled([16], identity1d(16, offset, dim0), order=[0])", NULL, 2, {48, 100}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0,
-     false, false},
+     false, false, 0},
     {"S[(45,64,30):(1920@m,30@m,1@m)]", "S[(64,45):(45@m,1@m)]", NULL, 2, {2880, 30}, 2, LLRT_COMBINE_SUM, LLRT_I16, 0,
-     0, false, false},
-    {"S[(32,16):(16@m,1@m)] + R[4:512@m]", ROW, NULL, 2, {32, 16}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false},
+     0, false, false, 0},
+    {"S[(32,16):(16@m,1@m)] + R[4:512@m]", ROW, NULL, 2, {32, 16}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, 0},
 };
 #define N_ROWS ((int)(sizeof rows / sizeof *rows))
 
@@ -211,7 +217,7 @@ typedef struct reduce_bench {
   llrt_storage storage[3];
   llrt_storage_binding binding[3];
   llrt_tensor tensor[3];
-  area memory[3];
+  area memory[3], count;
   int n;
 } reduce_bench;
 
@@ -274,6 +280,12 @@ static bool next(int64_t *x, const reduce_row *row, uint32_t axes) {
   return false;
 }
 
+static int first_axis(const reduce_row *row) {
+  int axis = 0;
+  while (!(axes_of(row) >> axis & 1)) axis++;
+  return axis;
+}
+
 /* Which of the reduced elements x is, row by row. */
 static int64_t number_of(const reduce_row *row, const int64_t *x) {
   int64_t number = 0;
@@ -288,6 +300,7 @@ static outcome reference_at(const reduce_bench *at, int64_t *x) {
   for (int a = 0; a < row->rank; a++)
     if (row->shape[a] == 0) return o;
   do {
+    if (row->count && x[first_axis(row)] >= row->count) continue;
     take(row, read_code(at, 0, llrt_storage_offset(&at->storage[0], &at->binding[0], x)), number_of(row, x), &o);
   } while (next(x, row, axes_of(row)));
   return o;
@@ -390,6 +403,14 @@ static bool guards_hold(const reduce_bench *at, const area *before, int t) {
   return same || area_fail(&at->owner, "the guards of tensor %d are overwritten", t);
 }
 
+static bool make_count(reduce_bench *at) {
+  if (at->row->count == 0) return true;
+  if (!area_make(&at->owner, sizeof at->row->count, &at->count)) return false;
+  memcpy(at->count.bits, &at->row->count, sizeof at->row->count);
+  at->tensor[0].extent_ptr[first_axis(at->row)] = (const int32_t *)(const void *)at->count.memory;
+  return area_send(&at->owner, &at->count);
+}
+
 static bool run(reduce_bench *at, uint64_t seed, route by, area *workspace) {
   const reduce_row *row = at->row;
   at->n = row->values ? 3 : 2;
@@ -398,6 +419,7 @@ static bool run(reduce_bench *at, uint64_t seed, route by, area *workspace) {
   area before[3] = {{0}};
   bool done = true;
   for (int t = 0; t < at->n && done; t++) done = make_tensor(at, t, texts[t], types[t], seed + (uint64_t)t);
+  done = done && make_count(at);
   for (int t = 1; t < at->n && done; t++) {
     before[t].bits = malloc(at->memory[t].bytes);
     done = before[t].bits != NULL;
@@ -421,6 +443,7 @@ bool reduce_case_passes(int number, uint64_t seed, llrt_device *device, char *ti
            (long long)row->shape[2], row->axes);
   bool passed = run(&at, seed + (uint64_t)number, (route)(number % ROUTE_COUNT), &workspace);
   for (int t = 0; t < 3; t++) area_free(&at.owner, &at.memory[t]);
+  area_free(&at.owner, &at.count);
   area_free(&at.owner, &workspace);
   return passed;
 }

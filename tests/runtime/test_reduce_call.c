@@ -135,3 +135,26 @@ Test(reduce_call, more_than_2_to_the_31_positions, .timeout = 120) {
   munmap(data, (size_t)n);
   fixture_end(&at);
 }
+
+/* A count in device memory stands on reduced axes of the source; of none the result is neutral. */
+Test(reduce_call, counts_in_memory) {
+  fixture at;
+  fixture_make(&at, &fixture_params);
+  int32_t count = 3;
+  llrt_tensor source = at.source;
+  llrt_tensor result = {.data = at.output, .dtype = LLRT_F32, .rank = 1, .shape = {ROWS}, .device = at.host};
+  source.extent_ptr[1] = &count;
+  for (count = -1; count <= COLUMNS; count++) {
+    cr_assert_eq(llrt_reduce_into(&source, &result, &(llrt_reduce_params){.axes = 2}, NULL), LLRT_OK, "%s",
+                 llrt_last_error());
+    for (int i = 0; i < ROWS; i++) {
+      float sum = 0;
+      for (int j = 0; j < count; j++) sum += at.input[i * COLUMNS + j];
+      cr_expect_float_eq(at.output[i], sum, 1e-3);
+    }
+  }
+  result.shape[0] = COLUMNS;
+  cr_expect_eq(llrt_reduce_into(&source, &result, &(llrt_reduce_params){.axes = 1}, NULL), LLRT_UNSUPPORTED);
+  expect_said("extent_ptr[1] on the source");
+  fixture_end(&at);
+}

@@ -1,11 +1,11 @@
 /* Products of activations with weights of 4 and 8 bits, and dense ones (figure 4 of the paper): A [M,K] row-major, B
- * as [N,K] in memory. Results are compared with sums in f64 at places spread over D, then single launches are timed
- * with nothing in the caches. --sizes: N = K, in the k of the option: 8192k, 2880k. */
+ * as [N,K] in memory, or packed (llrt_dot_pack). Results are compared with sums in f64 at places spread over D, then
+ * single launches are timed with nothing in the caches. --sizes: N = K, in the k of the option: 8192k, 2880k. */
 #include "flushed.h"
 #include "jit/plan/number.h"
 #include "subcommands.h"
 
-#include <llrt/dot.h>
+#include <llrt/dot_pack.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,21 +19,28 @@ typedef struct dot_kind {
   llrt_dtype a, b, scale, d;
   int group;    /* positions along K that share a scale; 0: there are none */
   bool square;  /* M = N = K alone */
+  bool packed, promised; /* a range of e8m0 scales is promised */
 } dot_kind;
 
+#define MXFP4(type, result) type, LLRT_E2M1, LLRT_E8M0, result, 32, false
+#define DENSE(type, result) type, type, LLRT_DTYPE_NONE, result, 0, true
 static const dot_kind kinds[] = {
-    {"mxfp4 x bf16", LLRT_BF16, LLRT_E2M1, LLRT_E8M0, LLRT_BF16, 32, false},
-    {"mxfp4 x f16", LLRT_F16, LLRT_E2M1, LLRT_E8M0, LLRT_F16, 32, false},
-    {"mxfp4 x e4m3", LLRT_E4M3, LLRT_E2M1, LLRT_E8M0, LLRT_BF16, 32, false},
-    {"mxfp4 x e5m2", LLRT_E5M2, LLRT_E2M1, LLRT_E8M0, LLRT_BF16, 32, false},
-    {"int4 x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false},
-    {"bf16 x bf16", LLRT_BF16, LLRT_BF16, LLRT_DTYPE_NONE, LLRT_BF16, 0, true},
-    {"f16 x f16", LLRT_F16, LLRT_F16, LLRT_DTYPE_NONE, LLRT_F16, 0, true},
-    {"e4m3 x e4m3", LLRT_E4M3, LLRT_E4M3, LLRT_DTYPE_NONE, LLRT_BF16, 0, true},
+    {"mxfp4 packed x bf16", MXFP4(LLRT_BF16, LLRT_BF16), true, true},
+    {"mxfp4 packed x f16", MXFP4(LLRT_F16, LLRT_F16), true, true},
+    {"mxfp4 packed, any scales x bf16", MXFP4(LLRT_BF16, LLRT_BF16), true, false},
+    {"int4 packed x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, true, false},
+    {"mxfp4 x bf16", MXFP4(LLRT_BF16, LLRT_BF16), false, false},
+    {"mxfp4 x f16", MXFP4(LLRT_F16, LLRT_F16), false, false},
+    {"mxfp4 x e4m3", MXFP4(LLRT_E4M3, LLRT_BF16), false, false},
+    {"mxfp4 x e5m2", MXFP4(LLRT_E5M2, LLRT_BF16), false, false},
+    {"int4 x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, false, false},
+    {"bf16 x bf16", DENSE(LLRT_BF16, LLRT_BF16), false, false},
+    {"f16 x f16", DENSE(LLRT_F16, LLRT_F16), false, false},
+    {"e4m3 x e4m3", DENSE(LLRT_E4M3, LLRT_BF16), false, false},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
-static const int64_t rows[] = {1, 16, 32, 64, 128, 256, 512, 1024, 4096, 8192};
+static const int64_t rows[] = {1, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 8192};
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
 /* ---- data ---- */
@@ -47,12 +54,17 @@ typedef struct dot_data {
   llrt_tensor tensor[TENSORS];
   unsigned char *host[TENSORS];
   size_t bytes[TENSORS];
+  llrt_dot_packing packing;
+  llrt_tensor packed[2];   /* B and its scales, where they are packed */
 } dot_data;
 
-/* A code whose number is of moderate size: of scales 2^-4 .. 2^3, or 1/8 .. 1. */
+/* The scales' powers of two are 2^-7 to 1. */
+enum { LOW = 120, HIGH = 127 };
+
+/* A code whose number is of moderate size: of scales those powers of two, or 1/8 .. 1. */
 static uint64_t code_of(llrt_dtype dtype, bool scale, uint64_t random) {
   const number_format *format = number_format_of(dtype);
-  if (dtype == LLRT_E8M0) return 123 + (random & 7);
+  if (dtype == LLRT_E8M0) return LOW + (random & (HIGH - LOW));
   if (format->bits == 4) return random & 15;
   if (scale) return number_code(format, (double)(1 + (random & 7)) / 8);
   return number_code(format, (double)((int)(random & 255) - 128) / 128);
@@ -88,6 +100,32 @@ static void make_tensor(harness *h, dot_data *data, int t, llrt_dtype dtype, int
   harness_must(llrt_stream_synchronize(h->device, NULL), "copy to the device");
 }
 
+/* Packs tensor t as packing.storages[i] says. */
+static void pack(harness *h, dot_data *data, int t, int i) {
+  llrt_convert_params params = {.n_maps = i == 0 ? data->packing.n_maps : 0, .maps = {data->packing.map}};
+  llrt_tensor *packed = &data->packed[i];
+  size_t bytes;
+  *packed = data->tensor[t];
+  packed->storage = &data->packing.storages[i];
+  harness_must(llrt_tensor_bytes(packed, &bytes), "bytes");
+  harness_must(llrt_memory_allocate(h->device, bytes, &packed->data), "device memory");
+  harness_must(llrt_convert_into(&data->tensor[t], packed, &params, NULL), "packing");
+  harness_must(llrt_stream_synchronize(h->device, NULL), "packing");
+}
+
+static llrt_status describe_packing(harness *h, const dot_kind *kind, llrt_dot_packing *packing) {
+  const llrt_dot_pack_params what = {.dtype = kind->b, .scale = kind->scale, .group = {kind->group}};
+  llrt_device_info info;
+  harness_must(llrt_device_get_info(h->device, &info), "the device");
+  return llrt_dot_pack(&what, info.target, LLRT_DOT_B, packing);
+}
+
+static void pack_weights(harness *h, dot_data *data) {
+  harness_must(describe_packing(h, data->kind, &data->packing), "packing");
+  pack(h, data, B, 0);
+  pack(h, data, SCALE, 1);
+}
+
 static void make_data(harness *h, const dot_kind *kind, int64_t m, int64_t size, dot_data *data) {
   *data = (dot_data){.kind = kind, .m = m, .n = size, .k = size};
   harness_must(llrt_storage_col_major(2, &data->columns), "storage");
@@ -95,6 +133,7 @@ static void make_data(harness *h, const dot_kind *kind, int64_t m, int64_t size,
   make_tensor(h, data, B, kind->b, data->k, data->n);
   make_tensor(h, data, SCALE, kind->scale, kind->group ? (data->k + kind->group - 1) / kind->group : 1, data->n);
   make_tensor(h, data, D, kind->d, m, data->n);
+  if (kind->packed) pack_weights(h, data);
 }
 
 static void free_data(harness *h, dot_data *data) {
@@ -102,6 +141,8 @@ static void free_data(harness *h, dot_data *data) {
     if (data->tensor[t].data) llrt_memory_free(h->device, data->tensor[t].data);
     free(data->host[t]);
   }
+  for (int i = 0; i < 2; i++)
+    if (data->packed[i].data) llrt_memory_free(h->device, data->packed[i].data);
 }
 
 /* ---- what is right ---- */
@@ -187,8 +228,13 @@ static bool run_data(harness *h, const flushed *f, dot_data *data, const char *n
   llrt_op *op;
   llrt_run_params run_params = {0};
   llrt_dot_params params = {0};
-  if (data->kind->group) params.b = (llrt_dot_scaling){.scale = &data->tensor[SCALE], .group = {data->kind->group, 1}};
-  harness_must(llrt_dot_describe(&data->tensor[A], &data->tensor[B], &data->tensor[D], &params, &call), name);
+  const dot_kind *kind = data->kind;
+  if (kind->group)
+    params.b = (llrt_dot_scaling){.scale = kind->packed ? &data->packed[1] : &data->tensor[SCALE], .group = {kind->group, 1}};
+  if (kind->promised) params.b.range_low = LOW, params.b.range_high = HIGH;
+  if (data->packing.n_maps) memcpy(params.b.word_bits, data->packing.word_bits, sizeof params.b.word_bits);
+  const llrt_tensor *b = kind->packed ? &data->packed[0] : &data->tensor[B];
+  harness_must(llrt_dot_describe(&data->tensor[A], b, &data->tensor[D], &params, &call), name);
   harness_must(llrt_op_promise_coarse(&call.desc), name);
   harness_must(llrt_op_prepare(h->device, &call.desc, &op), name);
   harness_must(harness_add_workspace(h, op, call.desc.tensors, call.desc.n_tensors, &run_params), name);
@@ -210,6 +256,8 @@ static bool run_case(harness *h, const flushed *f, const dot_kind *kind, int64_t
   dot_data data;
   snprintf(name, sizeof name, "%s %" PRId64 "x%" PRId64 "x%" PRId64, kind->name, m, size, size);
   if (!harness_wants(h, name)) return true;
+  llrt_dot_packing packing;
+  if (kind->packed && describe_packing(h, kind, &packing) == LLRT_UNSUPPORTED) return true; /* not this device's */
   make_data(h, kind, m, size, &data);
   bool right = run_data(h, f, &data, name);
   free_data(h, &data);

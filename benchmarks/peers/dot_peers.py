@@ -88,6 +88,7 @@ class Problem:
 
         self.m, self.n, self.k = case["shape"]
         weights, activations = case["kind"].split(" x ")
+        weights = weights.split()[0].rstrip(",")  # packed or not, peers have their own order
         kinds = {"bf16": torch.bfloat16, "f16": torch.float16, "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
         self.weights, self.format = weights, activations
         self.a = torch.randint(-128, 128, (self.m, self.k), device="cuda").div(128).to(kinds[activations])
@@ -95,7 +96,7 @@ class Problem:
         self.scale = None
         if weights == "mxfp4":
             self.b = torch.randint(0, 256, (self.n, self.k // 2), device="cuda", dtype=torch.uint8)
-            self.scale = torch.randint(123, 131, (self.n, self.k // 32), device="cuda", dtype=torch.uint8)
+            self.scale = torch.randint(120, 128, (self.n, self.k // 32), device="cuda", dtype=torch.uint8)
             table = torch.tensor(E2M1, device="cuda", dtype=torch.float32)
             pairs = torch.stack((table[(self.b & 15).int()], table[(self.b >> 4).int()]), -1).reshape(self.n, self.k)
             powers = torch.exp2(self.scale.float() - 127).repeat_interleave(32, 1)

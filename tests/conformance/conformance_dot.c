@@ -18,6 +18,7 @@
 #define TYPES_AND(a_, b_, ...) .type = {[LLRT_DOT_A] = LLRT_##a_, [LLRT_DOT_B] = LLRT_##b_, __VA_ARGS__}
 #define SHAPE(m_, n_, k_) .m = m_, .n = n_, .k = k_
 #define LIES(a_, d_, b_) .storage = {[LLRT_DOT_A] = a_, [LLRT_DOT_D] = d_, [LLRT_DOT_B] = b_}
+#define MXFP4(a_) TYPES_AND(a_, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {32, 1}}
 #define FRAGMENTS "tiled([32,32], nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8]), order=[1,0])"
 #define SWIZZLED "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(64,64):(64@m,1@m)]"
 
@@ -84,6 +85,14 @@ static const dot_problem rows[] = {
     {SHAPE(20, 48, 96), TYPES_AND(I8, I8, [LLRT_DOT_SCALE_A] = LLRT_F32, [LLRT_DOT_SCALE_B] = LLRT_F32, [LLRT_DOT_D] = LLRT_BF16), .group = {{1, -1}, {-1, 1}}},
     {SHAPE(20, 48, 96), TYPES_AND(E4M3, E4M3, [LLRT_DOT_SCALE_A] = LLRT_F32, [LLRT_DOT_SCALE_B] = LLRT_F32, [LLRT_DOT_D] = LLRT_BF16), .group = {{-1, -1}, {-1, -1}}},
     {SHAPE(20, 48, 256), TYPES_AND(E4M3, E4M3, [LLRT_DOT_SCALE_A] = LLRT_F32, [LLRT_DOT_SCALE_B] = LLRT_F32), .group = {{1, 128}, {128, 32}}},
+    /* packed: rows of several kernels, N and K that fill no tile; what the general ones do */
+    {SHAPE(1, 45, 320), MXFP4(BF16), .packed = true},
+    {SHAPE(5, 48, 256), TYPES_AND(F16, I4, [LLRT_DOT_SCALE_B] = LLRT_F16), .group = {{0}, {128, 1}}, .packed = true},
+    {SHAPE(16, 80, 512), MXFP4(F16), .range = {{0}, {120, 127}}, .packed = true, .data = DOT_EXACT},
+    {SHAPE(33, 72, 288), MXFP4(BF16), .packed = true, .data = DOT_SPECIAL},
+    {SHAPE(100, 45, 320), TYPES_AND(BF16, U4, [LLRT_DOT_SCALE_B] = LLRT_BF16, [LLRT_DOT_BIAS] = LLRT_F32), .group = {{0}, {64, 1}}, .n_maps = 1, .map = {LLRT_MAP_SILU}, .packed = true},
+    {SHAPE(16, 48, 256), TYPES_AND(F16, U4, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_ZERO_B] = LLRT_U4), .group = {{0}, {128, 1}}, .packed = true},
+    {SHAPE(9, 48, 256), MXFP4(BF16), .n_batch = 1, .batch = {3}, .shared = {false, true}, .packed = true},
     /* edges */
     {SHAPE(33, 40, 64), TYPES_AND(F16, F16, [LLRT_DOT_C] = LLRT_F16), .alpha = 0.5, .beta = -2},
     {SHAPE(33, 40, 64), TYPES_AND(F16, F16, [LLRT_DOT_C] = LLRT_F16), .in_place = true},

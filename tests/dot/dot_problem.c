@@ -216,6 +216,7 @@ void dot_problem_title(const dot_problem *p, char *title, size_t size) {
   if (p->type[LLRT_DOT_BIAS]) n += snprintf(title + n, size - (size_t)n, " bias");
   for (int i = 0; i < p->n_maps; i++) n += snprintf(title + n, size - (size_t)n, "%s", maps[p->map[i]]);
   if (p->tf32) n += snprintf(title + n, size - (size_t)n, " tf32");
+  if (p->packed) n += snprintf(title + n, size - (size_t)n, " packed");
   if (p->data) n += snprintf(title + n, size - (size_t)n, "%s", p->data == DOT_EXACT ? " exact" : " special");
   for (int r = 0; r <= LLRT_DOT_B && n < (int)size; r++)
     if (p->storage[r][0]) n += snprintf(title + n, size - (size_t)n, "; %c %s", "ADB"[r], p->storage[r]);
@@ -287,13 +288,28 @@ static void fill_image(dot_part *part) {
   } while (storage_walk_next(&walk));
 }
 
+static bool is_packed(const dot_problem *p, int role) {
+  return p->packed && (role == LLRT_DOT_B || role == LLRT_DOT_SCALE_B);
+}
+
+/* Targets of NVIDIA share their order. */
+static bool make_storage(const dot_problem *p, int role, const llrt_tensor *tensor, llrt_storage *storage) {
+  const llrt_dot_pack_params what = {.dtype = p->type[LLRT_DOT_B], .scale = p->type[LLRT_DOT_SCALE_B],
+                                     .group = {p->group[1][0], p->group[1][1]}};
+  const char *text = p->storage[role][0] ? p->storage[role] : "row_major";
+  llrt_dot_packing packing;
+  if (!is_packed(p, role)) return llrt_storage_parse(text, tensor->rank, tensor->shape, storage) == LLRT_OK;
+  if (llrt_dot_pack(&what, "sm_90a", LLRT_DOT_B, &packing) != LLRT_OK) return false;
+  *storage = packing.storages[role != LLRT_DOT_B];
+  return true;
+}
+
 static bool make_part(const dot_problem *p, int role, llrt_dtype type, uint64_t *seed, dot_part *part) {
   llrt_tensor *tensor = &part->tensor;
-  const char *text = p->storage[role][0] ? p->storage[role] : "row_major";
   *tensor = (llrt_tensor){.dtype = type, .storage = &part->storage};
   tensor->rank = extents_of(p, role, tensor->shape);
   int64_t bytes;
-  if (llrt_storage_parse(text, tensor->rank, tensor->shape, &part->storage) != LLRT_OK) return false;
+  if (!make_storage(p, role, tensor, &part->storage)) return false;
   if (llrt_storage_bind(&part->storage, tensor->rank, tensor->shape, NULL, &part->binding) != LLRT_OK) return false;
   if (llrt_storage_bytes(&part->binding, llrt_dtype_bits(type), &bytes) != LLRT_OK) return false;
   part->elements = 1;
@@ -302,7 +318,7 @@ static bool make_part(const dot_problem *p, int role, llrt_dtype type, uint64_t 
   part->code = malloc(((size_t)part->elements + 1) * sizeof *part->code);
   part->image = malloc(part->bytes + 1);
   if (!part->code || !part->image) return false;
-  for (size_t i = 0; i < part->bytes; i++) part->image[i] = (uint8_t)dot_random(seed);
+  for (size_t i = 0; i < part->bytes; i++) part->image[i] = is_packed(p, role) ? 0 : (uint8_t)dot_random(seed);
   for (int64_t i = 0; i < part->elements; i++) part->code[i] = make_code(p, role, type, seed);
   if (role != LLRT_DOT_D) fill_image(part);
   tensor->data = part->image;

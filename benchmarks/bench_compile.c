@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 static const char *const targets[] = {"sm_80",  "sm_89",     "sm_90a",    "gfx90a",
-                                      "gfx942", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+                                      "gfx942", "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vbmi"};
 
 typedef struct bench_case {
   const char *name, *source, *destination;

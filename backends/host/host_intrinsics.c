@@ -76,7 +76,7 @@ static bool host_has_half(const emitter *e) {
 /* AVX-512 of that level has all widths, AVX2 those of vpmaskmov. */
 static bool host_has_masks(const emitter *e, int bits) {
   const char *name = e->kernel->target.name;
-  return strcmp(name, "x86-64-v4") == 0 || (strcmp(name, "x86-64-v3") == 0 && bits >= 32);
+  return strncmp(name, "x86-64-v4", strlen("x86-64-v4")) == 0 || (strcmp(name, "x86-64-v3") == 0 && bits >= 32);
 }
 
 const emit_target_ops emit_ops_host = {

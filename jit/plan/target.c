@@ -56,6 +56,7 @@ static const plan_target targets[] = {
     {.name = "x86-64-v2", HOST(16)},
     {.name = "x86-64-v3", HOST(32)},
     {.name = "x86-64-v4", HOST(64)},
+    {.name = "x86-64-v4-vbmi", HOST(64)},
     {.name = "aarch64", HOST(16)},
 };
 
@@ -70,6 +71,6 @@ llrt_status plan_target_find(const char *name, plan_target *target) {
   }
   return llrt_error(LLRT_INVALID_ARGUMENT,
                     "unknown target '%s': targets are sm_80, sm_89, sm_90a, gfx90a, gfx942, "
-                    "x86-64-v2, x86-64-v3, x86-64-v4, aarch64",
+                    "x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-vbmi, aarch64",
                     name);
 }

@@ -49,7 +49,7 @@ typedef struct plan_target {
   bool lanes_first;       /* a global access is contiguous over lanes first (host), registers first (GPU) */
 } plan_target;
 
-/* Finds a target by name: sm_80, sm_89, sm_90a, gfx90a, gfx942, x86-64-v2|v3|v4, aarch64.
+/* Finds a target by name: sm_80, sm_89, sm_90a, gfx90a, gfx942, x86-64-v2|v3|v4|v4-vbmi, aarch64.
  * ("host" is resolved by backends/host.) Errors: INVALID_ARGUMENT listing the names. */
 llrt_status plan_target_find(const char *name, plan_target *target);
 

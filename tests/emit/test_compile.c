@@ -225,8 +225,8 @@ Test(compile, x86_levels_use_their_registers) {
   static const struct {
     const char *target, *reg, *not_reg;
   } rows[] = {{"x86-64-v2", "%xmm0", "%ymm0"}, {"x86-64-v3", "%ymm0", "%zmm0"},
-              {"x86-64-v4", "%zmm0", "%ymm1"}};
-  for (int i = 0; i < 3; i++) {
+              {"x86-64-v4", "%zmm0", "%ymm1"}, {"x86-64-v4-vbmi", "%zmm0", "%ymm1"}};
+  for (int i = 0; i < 4; i++) {
     llrt_jit_result result = must_compile(host_copy, rows[i].target, LLRT_EMIT_ASM);
     cr_assert(strstr(result.data, rows[i].reg), "%s", (char *)result.data);
     cr_assert_not(strstr(result.data, rows[i].not_reg), "%s", (char *)result.data);

@@ -9,7 +9,7 @@
 
 static const char *const nvptx[] = {"sm_80", "sm_89", "sm_90a"};
 static const char *const amdgpu[] = {"gfx90a", "gfx942"};
-static const char *const host[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"};
+static const char *const host[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vbmi", "aarch64"};
 static const llrt_dtype widths[] = {LLRT_B8, LLRT_B16, LLRT_B32, LLRT_B64};
 
 typedef struct conversion {

@@ -97,6 +97,7 @@ static void check_target(const char *target) {
   large_close(&at);
 }
 
+Test(large, x86_64_v4_vbmi) { check_target("x86-64-v4-vbmi"); }
 Test(large, x86_64_v4) { check_target("x86-64-v4"); }
 Test(large, x86_64_v3) { check_target("x86-64-v3"); }
 Test(large, x86_64_v2) { check_target("x86-64-v2"); }

@@ -98,8 +98,13 @@ static bool parts_lanes(const plan_kernel *kernel) {
 /* Of the cluster: arrive releases, wait acquires, by default. */
 static void nvptx_barrier(emitter *e, bool own) {
   if (parts_lanes(e->kernel)) nvptx_meet_warp(e);
-  if (e->proxies)
-    assemble_together(e, "fence.proxy.async.shared::cta;", "~{memory}", LLVMVoidTypeInContext(e->context), NULL, 0);
+  if (e->proxies) e->ops->proxy_fence(e);
+  if (e->roles) {
+    char text[48];
+    snprintf(text, sizeof text, "barrier.sync 1, %d;", 1 << (e->kernel->lane_bits + e->kernel->warp_bits));
+    assemble_together(e, text, "~{memory}", LLVMVoidTypeInContext(e->context), NULL, 0);
+    return;
+  }
   if (own || e->kernel->cluster_bits == 0) {
     emit_intrinsic(e, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
     return;
@@ -437,17 +442,17 @@ static void append_product(assembly *a, const emit_group_product *p, int i, cons
   append_text(a, ";");
 }
 
-/* Words of acc that the instructions add to become operands of the assembly, each also its result; their numbers. */
-static int tie_sums(emitter *e, assembly *a, const emit_group_product *p, int *number, int *word) {
-  bool whole = p->row->acc == LLRT_I32, used[EMIT_MAX_REGISTERS] = {false};
+/* Words of acc that the instructions add to become operands of the assembly, each also its result; their numbers. They
+ * stay integers: a move to another kind of register behind the products would be a use of what is under way. */
+static int tie_sums(assembly *a, const emit_group_product *p, int *number, int *word) {
+  bool used[EMIT_MAX_REGISTERS] = {false};
   int n = 0;
   for (int i = 0; i < p->n; i++)
     for (int w = 0; w < p->n_acc; w++) used[p->to[i] + w] = true;
   for (int w = 0; w < EMIT_MAX_REGISTERS; w++) {
     if (!used[w]) continue;
-    LLVMTypeRef type = whole ? e->i32 : LLVMFloatTypeInContext(e->context);
-    a->args[n] = LLVMBuildBitCast(e->builder, p->acc[w], type, "");
-    append_constraint(a, whole ? "=r" : "=f");
+    a->args[n] = p->acc[w];
+    append_constraint(a, "=r");
     word[n] = w;
     number[w] = n++;
   }
@@ -473,8 +478,7 @@ static void assemble_sums(emitter *e, assembly *a, int n, LLVMValueRef *acc, con
   unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
   LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->context, convergent, 0));
   for (int i = 0; i < n; i++) {
-    LLVMValueRef made = LLVMBuildExtractValue(e->builder, call, (unsigned)i, "");
-    acc[word[i]] = LLVMBuildBitCast(e->builder, made, LLVMTypeOf(acc[word[i]]), "");
+    acc[word[i]] = LLVMBuildExtractValue(e->builder, call, (unsigned)i, "");
   }
 }
 
@@ -483,7 +487,7 @@ static void nvptx_group_product(emitter *e, const emit_group_product *p) {
   assembly text, *a = &text;
   int number[EMIT_MAX_REGISTERS], word[EMIT_MAX_REGISTERS];
   a->at = a->n_constraints = 0;
-  int n = tie_sums(e, a, p, number, word);
+  int n = tie_sums(a, p, number, word);
   append_text(a, "{\n\t.reg .pred p;\n\tsetp.eq.u32 p, 0, 0;\n\twgmma.fence.sync.aligned;");
   for (int i = 0; i < p->n; i++) append_product(a, p, i, number);
   append_text(a, p->last ? "\n\twgmma.commit_group.sync.aligned;\n\t}" : "\n\t}");
@@ -495,6 +499,35 @@ static void nvptx_await_products(emitter *e, int groups, LLVMValueRef *words, in
   snprintf(text, sizeof text, "wgmma.wait_group.sync.aligned %d;", groups);
   assemble_together(e, text, "~{memory}", LLVMVoidTypeInContext(e->context), NULL, 0);
   for (int i = 0; i < n; i++) words[i] = e->ops->opaque(e, words[i]);
+}
+
+/* ---- roles ---- */
+
+static void nvptx_make_barrier(emitter *e, LLVMValueRef pointer, int arrivals) {
+  LLVMValueRef args[] = {shared_address(e, pointer), emit_i32(e, arrivals)};
+  assemble_in_order(e, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}", args, 2);
+}
+
+static void nvptx_arrive(emitter *e, LLVMValueRef pointer) {
+  LLVMValueRef address = shared_address(e, pointer);
+  assemble_access(e, "mbarrier.arrive.shared::cta.b64 $0, [$1];", "=l,r,~{memory}", e->i64, &address, 1);
+}
+
+static LLVMValueRef nvptx_phase_passed(emitter *e, LLVMValueRef pointer, LLVMValueRef parity) {
+  LLVMValueRef args[] = {shared_address(e, pointer), parity};
+  LLVMValueRef passed = assemble_access(e, "{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [$1], $2;"
+                                           "\n\tselp.u32 $0, 1, 0, p;\n\t}", "=r,r,r,~{memory}", e->i32, args, 2);
+  return LLVMBuildICmp(e->builder, LLVMIntNE, passed, emit_i32(e, 0), "");
+}
+
+static void nvptx_proxy_fence(emitter *e) {
+  assemble_together(e, "fence.proxy.async.shared::cta;", "~{memory}", LLVMVoidTypeInContext(e->context), NULL, 0);
+}
+
+static void nvptx_set_registers(emitter *e, int count, bool more) {
+  char text[64];
+  snprintf(text, sizeof text, "setmaxnreg.%s.sync.aligned.u32 %d;", more ? "inc" : "dec", count);
+  assemble_together(e, text, "~{memory}", LLVMVoidTypeInContext(e->context), NULL, 0);
 }
 
 /* mul.bf16x2 is sm_90's; a sum with -0 is the product. */
@@ -584,6 +617,11 @@ const emit_target_ops emit_ops_nvptx = {
     .product = nvptx_product,
     .meet_warp = nvptx_meet_warp,
     .multiply_pair = nvptx_multiply_pair,
+    .make_barrier = nvptx_make_barrier,
+    .arrive = nvptx_arrive,
+    .phase_passed = nvptx_phase_passed,
+    .proxy_fence = nvptx_proxy_fence,
+    .set_registers = nvptx_set_registers,
     .group_product = nvptx_group_product,
     .await_products = nvptx_await_products,
     .copy = nvptx_copy,

@@ -110,6 +110,15 @@ typedef struct emit_target_ops {
    * sums these are `n` words. NULL: as product. */
   void (*group_product)(emitter *e, const emit_group_product *product);
   void (*await_products)(emitter *e, int groups, LLVMValueRef *words, int n);
+  /* Barriers of 8 bytes of shared memory: made for so many arrivals a phase; an arrival of a thread, which releases what
+   * it did; whether the phase of a parity (i32) has passed (i1), which acquires. proxy_fence: products see what this thread
+   * has written once others know. set_registers: threads of the warpgroup have so many from here on, more or fewer than
+   * before. NULL: as product. */
+  void (*make_barrier)(emitter *e, LLVMValueRef pointer, int arrivals);
+  void (*arrive)(emitter *e, LLVMValueRef pointer);
+  LLVMValueRef (*phase_passed)(emitter *e, LLVMValueRef pointer, LLVMValueRef parity);
+  void (*proxy_fence)(emitter *e);
+  void (*set_registers)(emitter *e, int count, bool more);
   /* Lanes of a warp that masks parted come together, as product wants them. NULL: they need not. */
   void (*meet_warp)(emitter *e);
   /* Words of two f16 or bf16: a * b + c, rounded once, subnormal numbers kept. c NULL: a * b. NULL: never. */
@@ -211,6 +220,9 @@ struct emitter {
   bool interior; /* what is emitted runs only where the block is inside every bound */
   emit_index_value index[PLAN_MAX_INDICES]; /* of uniform indices */
   LLVMValueRef extent[LLRT_MAX_RANK];       /* i64: of device memory; NULL where it is not there */
+  LLVMValueRef shared_start;             /* pointer to bytes */
+  LLVMValueRef barriers;                 /* pointer to those of slots, with roles */
+  bool roles;                            /* barriers are of all but the producers */
   LLVMValueRef shared[PLAN_MAX_BUFFERS]; /* pointers to bytes: of the first slot */
   const emit_walked *walked;             /* NULL outside walks */
   LLVMValueRef ticket;            /* pointer to where a block's ticket is; NULL: it draws none */
@@ -466,6 +478,9 @@ void emit_prefix_step(emitter *e, const plan_step *step);
 void emit_pick_step(emitter *e, const plan_step *step);
 void emit_gather_step(emitter *e, const plan_step *step);        /* emit_gather.c */
 void emit_dot_step(emitter *e, const plan_step *step);           /* emit_dot.c */
+void emit_roles_step(emitter *e, int at);                        /* emit_roles.c */
+void emit_filled_step(emitter *e);
+void emit_release_step(emitter *e, const plan_step *step);
 void emit_multiplied_step(emitter *e, const plan_step *step);
 void emit_publish_step(emitter *e, const plan_step *step);       /* emit_lookback.c */
 void emit_peek_step(emitter *e, const plan_step *step);

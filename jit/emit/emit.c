@@ -147,6 +147,10 @@ void emit_steps(emitter *e, int first, int n) {
       case PLAN_COPY: emit_copy_step(e, step); break;
       case PLAN_COPIED: e->ops->await_copies(e, step->turns); break;
       case PLAN_DOT: emit_dot_step(e, step); break;
+      case PLAN_ROLES: emit_roles_step(e, i); break;
+      case PLAN_PRODUCE: break; /* not of these warps */
+      case PLAN_FILLED: emit_filled_step(e); break;
+      case PLAN_RELEASE: emit_release_step(e, step); break;
       case PLAN_MULTIPLIED: emit_multiplied_step(e, step); break;
       case PLAN_PUBLISH: emit_publish_step(e, step); break;
       case PLAN_PEEK: emit_peek_step(e, step); break;
@@ -196,7 +200,7 @@ static void emit_function(emitter *e) {
   if (kernel->target.isa != PLAN_ISA_HOST) emit_begin_locations(e);
   if (kernel->launch.shared_bytes > 0) {
     e->shared[0] = e->ops->shared(e, kernel->launch.shared_bytes);
-    LLVMValueRef start = e->shared[0];
+    LLVMValueRef start = e->shared_start = e->shared[0];
     LLVMValueRef place = emit_i64(e, kernel->lookback.place);
     if (kernel->lookback.used) e->ticket = LLVMBuildGEP2(e->builder, e->i8, start, &place, 1, "");
     for (int i = 0; i < kernel->n_buffers; i++) {

@@ -400,7 +400,11 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
       cost->load_sectors += count_step(kernel, step, TRAFFIC_GLOBAL, step->in, cost);
       cost->shared_store_wavefronts += count_step(kernel, step, TRAFFIC_SHARED, step->in, cost);
       break;
-    case PLAN_MULTIPLIED: break;
+    case PLAN_MULTIPLIED:
+    case PLAN_ROLES:
+    case PLAN_PRODUCE:
+    case PLAN_FILLED:
+    case PLAN_RELEASE: break;
     case PLAN_DOT: plan_cost_dot(kernel, step, cost); break;
     case PLAN_GATHER: plan_gather_cost(kernel, step, cost); break;
     case PLAN_JOIN:

@@ -97,6 +97,8 @@ llrt_status dot_widen_operand(dot_draft *x, int operand, int *value);
 /* Where an operand's elements have to be for the instruction, as they are in memory. */
 plan_value dot_wanted_value(const dot_draft *x, int operand);
 
+/* Steps of both operands' copies, so many. */
+llrt_status dot_copy_operands(dot_draft *x, int *n);
 /* dot_ring.c: decides whether both operands go through rings (x->rings). */
 llrt_status dot_plan_rings(dot_draft *x);
 /* The copies of turns before the walk; what a turn begins with; an operand of this turn. */
@@ -107,7 +109,9 @@ llrt_status dot_ring_operand(dot_draft *x, int operand, int *value);
 /* dot_group.c: lays out both operands' rings for products of warpgroups. UNSUPPORTED where they do not take types or
  * storages. */
 llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_types *types);
-/* Begins the turn's products. */
+/* Before the walk; a turn's copies, which producers make, and the wait for them; begins the turn's products. */
+llrt_status dot_open_groups(dot_draft *x);
+llrt_status dot_fill_groups(dot_draft *x);
 llrt_status dot_group_products(dot_draft *x, int with, int *out);
 
 /* dot_epilogue.c: from sums to D. Whether anything stands on the sums. */

@@ -1,7 +1,7 @@
 /* Products of warpgroups: both operands go as they are by copies of 16 bytes into rings of shared memory, laid out as
  * the instructions take them, and from there into the products; no element passes a register:
  *
- *   copies, walk { await copies, barrier, copies of a later turn, begin products, await those of the turn before } */
+ *   roles, walk { copies by producers, await them, begin products, await those of the turn before, free their slot } */
 #include "jit/plan/dot.h"
 
 #include "base/bits.h"
@@ -10,6 +10,7 @@
 #include "jit/plan/dot_tiling.h"
 
 #define COPY_BYTES 16
+#define PRODUCERS 4 /* warps: registers are given to whole warpgroups */
 
 static int tensor_of(const dot_draft *x, int operand) { return x->job->tensor[operand ? LLRT_DOT_B : LLRT_DOT_A]; }
 
@@ -70,7 +71,20 @@ llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_type
     return llrt_error(LLRT_UNSUPPORTED, "no instruction of warpgroups multiplies these elements");
   for (int i = 0; i < 2; i++) LLRT_TRY(plan_ring(x, space, i, end, &end));
   x->rings = x->groups = true;
+  kernel->producers = PRODUCERS;
+  kernel->slots = DOT_SLOT_BITS;
   return LLRT_OK;
+}
+
+llrt_status dot_open_groups(dot_draft *x) { return draft_step(x->d.kernel, (plan_step){.kind = PLAN_ROLES}); }
+
+llrt_status dot_fill_groups(dot_draft *x) {
+  plan_kernel *kernel = x->d.kernel;
+  int at = kernel->n_steps, n;
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_PRODUCE}));
+  LLRT_TRY(dot_copy_operands(x, &n));
+  kernel->step[at].body = (uint8_t)n;
+  return draft_step(kernel, (plan_step){.kind = PLAN_FILLED});
 }
 
 llrt_status dot_group_products(dot_draft *x, int with, int *out) {

@@ -2,7 +2,7 @@
  *
  *   fill, walk { load A, load B, as the instruction takes them, multiply }, epilogue, store
  *   fill, copies, walk { await, copies of a later turn, load from the ring, multiply }, epilogue, store
- *   fill, copies, walk { await, copies of a later turn, multiply out of the ring }, epilogue, store
+ *   roles, fill, walk { copies by producers, await, multiply out of the ring, free a slot }, epilogue, store
  *
  * or, to finish shares of K: fill, walk { load sums, add }, epilogue, store. */
 #include "jit/plan/dot.h"
@@ -172,14 +172,19 @@ static llrt_status join_step(dot_draft *x, int in, int with) {
 /* By warpgroups: those of one turn are under way while the next one's begin. */
 static llrt_status group_steps(dot_draft *x, int carried) {
   int with = carried, made;
-  LLRT_TRY(dot_turn_rings(x));
-  if (x->types.short_sums) LLRT_TRY(zero_step(x, &x->how.acc, &with));
+  bool beside = x->types.short_sums;
+  LLRT_TRY(dot_fill_groups(x));
+  if (beside) LLRT_TRY(zero_step(x, &x->how.acc, &with));
   LLRT_TRY(dot_group_products(x, with, &made));
-  if (!x->types.short_sums)
-    return draft_step(x->d.kernel, (plan_step){.kind = PLAN_MULTIPLIED, .turns = 1, .in = (uint8_t)made,
-                                               .out = (uint8_t)made});
-  LLRT_TRY(dot_stage_finish(&x->d, &made));
-  return join_step(x, carried, made);
+  plan_step release = {.kind = PLAN_RELEASE, .turns = !beside, .in = (uint8_t)made, .out = (uint8_t)made};
+  if (beside) {
+    LLRT_TRY(dot_stage_finish(&x->d, &made));
+    LLRT_TRY(draft_step(x->d.kernel, release));
+    return join_step(x, carried, made);
+  }
+  LLRT_TRY(draft_step(x->d.kernel, (plan_step){.kind = PLAN_MULTIPLIED, .turns = 1, .in = (uint8_t)made,
+                                               .out = (uint8_t)made}));
+  return draft_step(x->d.kernel, release);
 }
 
 /* The last step makes what the walk carries. */
@@ -222,7 +227,8 @@ static llrt_status kernel_steps(dot_draft *x) {
   LLRT_TRY(zero_step(x, &like, &zero));
   LLRT_TRY(draft_value(kernel, &like, &carried));
   if (!x->job->finish && !x->groups) LLRT_TRY(dot_plan_rings(x));
-  if (x->rings) LLRT_TRY(dot_open_rings(x));
+  if (x->groups) LLRT_TRY(dot_open_groups(x));
+  else if (x->rings) LLRT_TRY(dot_open_rings(x));
   int walk = kernel->n_steps;
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)zero, .out = (uint8_t)carried}));
   LLRT_TRY(x->job->finish ? add_steps(x, &sums, carried) : multiply_steps(x, carried));

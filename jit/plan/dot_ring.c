@@ -112,31 +112,39 @@ llrt_status dot_plan_rings(dot_draft *x) {
   return LLRT_OK;
 }
 
-/* Both operands' copies of the turn that is so many turns ahead. */
-static llrt_status copy_steps(dot_draft *x, int ahead) {
+llrt_status dot_copy_operands(dot_draft *x, int *n) {
   plan_kernel *kernel = x->d.kernel;
   bool edge = kernel->n_bounds > 0;
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_AHEAD, .turns = ahead, .body = edge ? 5 : 2}));
+  *n = edge ? 5 : 2;
   if (edge) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .body = 2, .otherwise = 2}));
   for (int i = 0; i < 2; i++) LLRT_TRY(draft_step(kernel, x->ring[i].copy));
   for (int i = 0; i < 2 && edge; i++) LLRT_TRY(draft_step(kernel, x->ring[i].masked));
   return LLRT_OK;
 }
 
-/* Turns whose copies are under way; products of warpgroups still read the slot of the turn before. */
-static int ahead_of(const dot_draft *x) { return (1 << DOT_SLOT_BITS) - 1 - x->groups; }
-
-llrt_status dot_open_rings(dot_draft *x) {
-  for (int i = 0; i < ahead_of(x); i++) LLRT_TRY(copy_steps(x, i));
+/* Both operands' copies of the turn that is so many turns ahead. */
+static llrt_status copy_steps(dot_draft *x, int ahead) {
+  plan_kernel *kernel = x->d.kernel;
+  int at = kernel->n_steps, n;
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_AHEAD, .turns = ahead}));
+  LLRT_TRY(dot_copy_operands(x, &n));
+  kernel->step[at].body = (uint8_t)n;
   return LLRT_OK;
 }
 
-/* The slot that is filled next was read in the turn before, or the one before that: the barrier parts them, too. */
+#define AHEAD ((1 << DOT_SLOT_BITS) - 1)
+
+llrt_status dot_open_rings(dot_draft *x) {
+  for (int i = 0; i < AHEAD; i++) LLRT_TRY(copy_steps(x, i));
+  return LLRT_OK;
+}
+
+/* The slot that is filled next was read in the turn before: the barrier parts them, too. */
 llrt_status dot_turn_rings(dot_draft *x) {
   plan_kernel *kernel = x->d.kernel;
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_COPIED, .turns = ahead_of(x) - 1}));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_COPIED, .turns = AHEAD - 1}));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
-  return copy_steps(x, ahead_of(x));
+  return copy_steps(x, AHEAD);
 }
 
 llrt_status dot_ring_operand(dot_draft *x, int operand, int *value) {

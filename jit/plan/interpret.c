@@ -34,6 +34,7 @@ typedef struct interpreter {
   int met;                    /* the phase that a barrier of all blocks of the cluster began */
   int *group, groups;         /* that a copy belongs to that is under way, from 1; 0: none. Groups so far */
   int *reading, products, multiplied; /* the last group of products that reads, 0: none; groups so far, groups done */
+  int64_t released;                   /* turns whose slots producers may have again */
   int pending[PLAN_MAX_VALUES];       /* the group that makes a value; past `multiplied`: it is under way */
   int64_t turn, begin, end;   /* of the block's share of a walk; turn -1 outside */
 } interpreter;
@@ -815,6 +816,44 @@ static void run_multiplied(interpreter *in, const plan_step *step) {
   if (step->turns == 0) copy_value(in, step->in, step->out);
 }
 
+/* ---- roles ---- */
+
+/* Producers run ahead on hardware; here a turn's copies begin with the turn, for which its slots have to be free. */
+static llrt_status run_produce(interpreter *in, int at) {
+  int64_t number = in->turn - in->begin, slots = (int64_t)1 << in->kernel->slots;
+  if (number >= slots && in->released <= number - slots)
+    return llrt_error(LLRT_INTERNAL, "turn %lld wants slots that are not free", (long long)number);
+  LLRT_TRY(run_steps(in, at + 1, in->kernel->step[at].body));
+  in->groups++;
+  return LLRT_OK;
+}
+
+static void run_filled(interpreter *in) {
+  run_await(in, &(plan_step){.turns = 0});
+  in->phase++;
+}
+
+static llrt_status run_release(interpreter *in, const plan_step *step) {
+  int64_t turn = in->turn - step->turns;
+  if (turn < in->begin) return LLRT_OK;
+  const int64_t now = in->turn;
+  in->turn = turn;
+  for (int b = 0; b < in->kernel->n_buffers; b++) {
+    const plan_buffer *buffer = &in->kernel->buffer[b];
+    uint64_t first = slot_place(in, buffer);
+    for (uint64_t i = first; buffer->slots && i < first + (uint64_t)buffer->bytes * 2; i++) {
+      if (in->reading[i] > in->multiplied) {
+        in->turn = now;
+        return llrt_error(LLRT_INTERNAL, "a slot is free while products read it");
+      }
+      in->read[i] = in->written[i] = 0;
+    }
+  }
+  in->turn = now;
+  in->released = turn - in->begin + 1;
+  return LLRT_OK;
+}
+
 /* Whether the step needs a value that products under way make. */
 static bool uses_pending(const interpreter *in, const plan_step *step) {
   bool first = in->pending[step->in] > in->multiplied, with = in->pending[step->with] > in->multiplied;
@@ -899,6 +938,10 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_COPIED: run_await(in, step); return LLRT_OK;
     case PLAN_DOT: return run_dot(in, step);
     case PLAN_MULTIPLIED: run_multiplied(in, step); return LLRT_OK;
+    case PLAN_ROLES: return LLRT_OK;
+    case PLAN_PRODUCE: return run_produce(in, at);
+    case PLAN_FILLED: run_filled(in); return LLRT_OK;
+    case PLAN_RELEASE: return run_release(in, step);
     case PLAN_OPAQUE: copy_value(in, step->in, step->out); return LLRT_OK;
     case PLAN_FILL: run_fill(in, step); return LLRT_OK;
     case PLAN_JOIN: run_combine(in, step); return LLRT_OK;
@@ -943,6 +986,7 @@ static llrt_status interpret_stage(const plan_kernel *kernel, const plan_run *ru
     memset(in.reading, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
     memset(in.pending, 0, sizeof in.pending);
     in.products = in.multiplied = 0;
+    in.released = 0;
     in.phase = in.met = 1;
     in.groups = 0;
     in.turn = -1;

@@ -247,6 +247,13 @@ typedef enum plan_step_kind {
                         was written. By a warpgroup's instruction all products are one group, under way:
                         out may be with of the next such step, and what they read may not change, until MULTIPLIED */
   PLAN_MULTIPLIED,   /* the products of all groups but the last `turns` are done; of all: out = in, which they make */
+  PLAN_ROLES,        /* the block has kernel.producers warps more, which do what PRODUCE says, and nothing else: all else,
+                        barriers too, from here on is of the others. NVIDIA, where there are warpgroups' products */
+  PLAN_PRODUCE,      /* first in a walk: next `body` steps, copies to the turn's slots, are made by the producers, which
+                        run ahead as far as slots are free: at first all, later those of turns that were released */
+  PLAN_FILLED,       /* the copies to the turn's slots have arrived, and are seen by products */
+  PLAN_RELEASE,      /* the slots of the turn `turns` before this one are free, if the block had it: no products that are
+                        under way read them */
   PLAN_PUBLISH,      /* other blocks may now see `in`, as the block's total of `level` (plan_lookback), where its turn
                         has one */
   PLAN_PEEK,         /* out = a first look at the cells that PLAN_AWAIT reads, for which no one waits */
@@ -305,7 +312,7 @@ typedef struct plan_step {
   uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches */
   uint8_t iterations; /* LOOP: log2 */
   uint8_t repetition; /* SHARED_STORE, SHARED_LOAD */
-  int32_t turns;      /* REPEAT: at least 1; AHEAD, COPIED */
+  int32_t turns;      /* REPEAT: at least 1; AHEAD, COPIED, MULTIPLIED, RELEASE */
   uint8_t body, otherwise;
   uint8_t ahead;      /* WALK */
   uint32_t apart;     /* IF_INTERIOR: bit i: does not ask about bound i. LOAD, STORE, masked: does not look at it */
@@ -416,6 +423,9 @@ typedef struct plan_kernel {
   int32_t lane_bits, warp_bits; /* of a block; the host's lane_bits fits the narrowest element */
   int32_t cluster_bits; /* log2 blocks that work on one tile and read each other's shared memory: the highest of
                            warp_bits number them */
+  uint8_t producers; /* warps behind the others, a divisor of their number; 0: no roles */
+  uint8_t slots;     /* with producers: log2 slots of every ring */
+  int32_t barriers;  /* with producers: where the slots' barriers lie in shared memory, behind all buffers */
   int32_t resident; /* NVIDIA: blocks of one multiprocessor that registers are to leave room for; 0: any */
   bool flat; /* a tile is 2^tile_bits consecutive elements of the flat index, which `place` splits into
                 digits (whole digits: upper and fixed bits together, fastest first); of space only the

@@ -61,6 +61,11 @@ void draft_finish(plan_kernel *kernel) {
   if (kernel->lookback.used) kernel->launch.shared_bytes = bits_max(kernel->launch.shared_bytes, 16);
   for (int i = 0; i < kernel->n_buffers; i++)
     kernel->launch.shared_bytes = bits_max(kernel->launch.shared_bytes, plan_buffer_end(&kernel->buffer[i]));
+  if (kernel->producers) {
+    kernel->launch.threads += kernel->producers << kernel->lane_bits;
+    kernel->barriers = (kernel->launch.shared_bytes + 7) & -8;
+    kernel->launch.shared_bytes = kernel->barriers + (16 << kernel->slots);
+  }
   plan_cost_kernel(kernel);
   if (!kernel->flat) kernel->launch.block_bytes = kernel->cost.tile_bytes;
   if (kernel->launch.walk.n > 0) kernel->launch.block_bytes = WALK_BYTES;

@@ -410,6 +410,12 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
     case PLAN_DOT:
       print_dot(kernel, step, text);
       break;
+    case PLAN_ROLES:
+      llrt_text_add(text, "roles: %d more warps produce, into %d slots", kernel->producers, 1 << kernel->slots);
+      break;
+    case PLAN_PRODUCE: llrt_text_add(text, "producers, ahead as far as slots are free:"); break;
+    case PLAN_FILLED: llrt_text_add(text, "await the turn's slots to be filled"); break;
+    case PLAN_RELEASE: llrt_text_add(text, "free the slots of %d turns before", step->turns); break;
     case PLAN_MULTIPLIED:
       llrt_text_add(text, "await all products but those of %d groups", step->turns);
       if (step->turns == 0) llrt_text_add(text, ": v%d -> v%d", step->in, step->out);

@@ -395,6 +395,19 @@ static llrt_status check_panel(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* Copies alone, to rings of as many slots, at the beginning of a walk that nothing is ahead of. */
+static llrt_status check_produce(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  CHECK(kernel->producers > 0 && at > 0 && kernel->step[at - 1].kind == PLAN_WALK && kernel->step[at - 1].ahead == 0,
+        "step %d: producers outside a walk", at);
+  for (int i = at + 1; i <= at + step->body; i++) {
+    const plan_step *inner = &kernel->step[i];
+    CHECK(inner->kind == PLAN_COPY || inner->kind == PLAN_IF_INTERIOR, "step %d: no work of producers", i);
+    CHECK(inner->kind != PLAN_COPY || kernel->buffer[inner->buffer].slots == kernel->slots, "step %d: slots", i);
+  }
+  return LLRT_OK;
+}
+
 static llrt_status check_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   CHECK(step->in < kernel->n_values || kernel->n_values == 0, "step %d: value %d", at, step->in);
@@ -456,6 +469,16 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
       CHECK(kernel->target.async_copies && step->turns >= 0 && kernel->launch.walk.axes, "step %d: no turns", at);
       return LLRT_OK;
     case PLAN_DOT: return plan_verify_dot(kernel, at);
+    case PLAN_ROLES:
+      CHECK(kernel->producers > 0 && (1 << kernel->warp_bits) % kernel->producers == 0 && kernel->cluster_bits == 0 &&
+                kernel->target.async_copies && kernel->barriers % 8 == 0,
+            "step %d: %d producers", at, kernel->producers);
+      return LLRT_OK;
+    case PLAN_PRODUCE: return check_produce(kernel, at);
+    case PLAN_FILLED:
+    case PLAN_RELEASE:
+      CHECK(kernel->producers > 0 && step->turns >= 0 && step->turns < 1 << kernel->slots, "step %d: no producers", at);
+      return LLRT_OK;
     case PLAN_MULTIPLIED:
       CHECK(step->turns >= 0, "step %d: %d groups", at, step->turns);
       return step->turns ? LLRT_OK : check_same(kernel, at, step->in, step->out);

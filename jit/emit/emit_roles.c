@@ -1,0 +1,153 @@
+/* Blocks whose warps have roles (PLAN_ROLES): producers fill slots of rings, the others go on with everything else. For
+ * each slot there are two barriers of the block's memory: one tells that it is filled, one that it is free. A phase of
+ * either is a round through the ring. */
+#include "jit/emit/builder.h"
+
+#include <string.h>
+
+/* Of a thread, after they have been moved (PTX ISA, "setmaxnreg"): of 384 threads, 2 x 128 x 232 + 128 x 40 are the 64512
+ * of 65536 that such blocks begin with. */
+#define PRODUCER_REGISTERS 40
+#define OTHERS_REGISTERS 232
+#define LAG 2 /* turns whose copies are under way while the next one's slot is waited for */
+
+enum { FILLED = 0, FREE = 1 };
+
+static LLVMValueRef number_of_turn(const emitter *e) {
+  LLVMValueRef number = LLVMBuildSub(e->builder, e->walked->turn, e->walked->begin, "");
+  return LLVMBuildTrunc(e->builder, number, e->i32, "");
+}
+
+/* The barrier of the slot that turn `number` (i32, of the block) has. */
+static LLVMValueRef barrier_of(const emitter *e, int which, LLVMValueRef number) {
+  int slots = 1 << e->kernel->slots;
+  LLVMValueRef at = LLVMBuildAnd(e->builder, number, emit_i32(e, slots - 1), "");
+  at = LLVMBuildShl(e->builder, LLVMBuildOr(e->builder, at, emit_i32(e, which * slots), ""), emit_i32(e, 3), "");
+  return LLVMBuildGEP2(e->builder, e->i8, e->barriers, &at, 1, "");
+}
+
+/* Bit 0 of the turn's round. */
+static LLVMValueRef parity_of(const emitter *e, LLVMValueRef number, bool other) {
+  LLVMValueRef round = LLVMBuildLShr(e->builder, number, emit_i32(e, e->kernel->slots), "");
+  if (other) round = LLVMBuildXor(e->builder, round, emit_i32(e, 1), "");
+  return LLVMBuildAnd(e->builder, round, emit_i32(e, 1), "");
+}
+
+static void await_phase(emitter *e, LLVMValueRef barrier, LLVMValueRef parity) {
+  LLVMBasicBlockRef wait = emit_new_block(e, "await"), done = emit_new_block(e, "awaited");
+  LLVMBuildBr(e->builder, wait);
+  LLVMPositionBuilderAtEnd(e->builder, wait);
+  LLVMBuildCondBr(e->builder, e->ops->phase_passed(e, barrier, parity), done, wait);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+}
+
+static LLVMValueRef at_least(const emitter *e, LLVMValueRef x, int least) {
+  return LLVMBuildICmp(e->builder, LLVMIntSGE, x, emit_i32(e, least), "");
+}
+
+/* ---- producers ---- */
+
+/* Copies of all turns but the last `turns` are there: the last of them is turn `number` - turns. */
+static void tell_filled(emitter *e, LLVMValueRef number, int turns) {
+  e->ops->await_copies(e, turns);
+  e->ops->proxy_fence(e);
+  LLVMBasicBlockRef next = emit_open_guard(e, at_least(e, number, turns));
+  e->ops->arrive(e, barrier_of(e, FILLED, LLVMBuildSub(e->builder, number, emit_i32(e, turns), "")));
+  emit_close_guard(e, next);
+}
+
+/* Each producer does the work of several warps, one after the other. */
+static void fill_slots(emitter *e, int at) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMValueRef warp = e->warp, number = number_of_turn(e);
+  await_phase(e, barrier_of(e, FREE, number), parity_of(e, number, true));
+  for (int first = 0; first < 1 << kernel->warp_bits; first += kernel->producers) {
+    e->warp = LLVMBuildAdd(e->builder, warp, emit_i32(e, first - (1 << kernel->warp_bits)), "");
+    emit_steps(e, at + 1, kernel->step[at].body);
+  }
+  e->warp = warp;
+  e->ops->end_copies(e);
+  tell_filled(e, number, LAG);
+}
+
+/* The walk that comes, of which these do PLAN_PRODUCE, number `at`. */
+static void emit_producers(emitter *e, int at) {
+  emit_walked walked = {.grid = e->grid};
+  LLVMValueRef upper[PLAN_MAX_DIGITS];
+  memcpy(upper, e->upper, sizeof upper);
+  emit_block_turns(e, &walked.begin, &walked.end);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "produce");
+  LLVMBasicBlockRef body = emit_new_block(e, "fill"), done = emit_new_block(e, "produced");
+  LLVMBuildBr(e->builder, head);
+  LLVMPositionBuilderAtEnd(e->builder, head);
+  walked.turn = LLVMBuildPhi(e->builder, e->i64, "turn");
+  LLVMAddIncoming(walked.turn, &walked.begin, &before, 1);
+  e->walked = &walked;
+  LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, walked.turn, walked.end, "");
+  LLVMBuildCondBr(e->builder, more, body, done);
+  LLVMPositionBuilderAtEnd(e->builder, body);
+  emit_decode_turn(e, walked.turn);
+  fill_slots(e, at);
+  LLVMValueRef after = LLVMBuildAdd(e->builder, walked.turn, emit_i64(e, 1), "");
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
+  LLVMBuildBr(e->builder, head);
+  LLVMAddIncoming(walked.turn, &after, &latch, 1);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+  LLVMValueRef last = LLVMBuildSub(e->builder, number_of_turn(e), emit_i32(e, 1), "");
+  for (int i = LAG - 1; i >= 0; i--) tell_filled(e, last, i);
+  e->walked = NULL;
+  e->grid = walked.grid;
+  memcpy(e->upper, upper, sizeof upper);
+}
+
+/* ---- steps ---- */
+
+static void make_barriers(emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  const int counts[2] = {kernel->producers << kernel->lane_bits, 1 << kernel->warp_bits};
+  LLVMValueRef thread = LLVMBuildOr(e->builder, e->warp, e->lane, "");
+  LLVMValueRef first = LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, 0), "");
+  LLVMBasicBlockRef next = emit_open_guard(e, first);
+  for (int which = 0; which < 2; which++)
+    for (int i = 0; i < 1 << kernel->slots; i++)
+      e->ops->make_barrier(e, barrier_of(e, which, emit_i32(e, i)), counts[which]);
+  emit_close_guard(e, next);
+}
+
+/* The number of the walk's PLAN_PRODUCE. */
+static int producing_step(const plan_kernel *kernel, int from) {
+  while (kernel->step[from].kind != PLAN_PRODUCE) from++;
+  return from;
+}
+
+void emit_roles_step(emitter *e, int at) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMValueRef offset = emit_i64(e, kernel->barriers);
+  e->barriers = LLVMBuildGEP2(e->builder, e->i8, e->shared_start, &offset, 1, "");
+  make_barriers(e);
+  e->ops->barrier(e, false);
+  LLVMBasicBlockRef producers = emit_new_block(e, "producers"), others = emit_new_block(e, "others");
+  LLVMBuildCondBr(e->builder, at_least(e, e->warp, 1 << kernel->warp_bits), producers, others);
+  LLVMPositionBuilderAtEnd(e->builder, producers);
+  e->ops->set_registers(e, PRODUCER_REGISTERS, false);
+  emit_producers(e, producing_step(kernel, at));
+  LLVMBuildRetVoid(e->builder);
+  LLVMPositionBuilderAtEnd(e->builder, others);
+  e->ops->set_registers(e, OTHERS_REGISTERS, true);
+  e->roles = true;
+}
+
+void emit_filled_step(emitter *e) {
+  LLVMValueRef number = number_of_turn(e);
+  await_phase(e, barrier_of(e, FILLED, number), parity_of(e, number, false));
+}
+
+/* One lane tells it for the warp, which waits for that: else the others might wait for good for what it has not told. */
+void emit_release_step(emitter *e, const plan_step *step) {
+  LLVMValueRef number = number_of_turn(e);
+  LLVMValueRef first = LLVMBuildICmp(e->builder, LLVMIntEQ, e->lane, emit_i32(e, 0), "");
+  LLVMBasicBlockRef next = emit_open_guard(e, emit_and(e, first, at_least(e, number, step->turns)));
+  e->ops->arrive(e, barrier_of(e, FREE, LLVMBuildSub(e->builder, number, emit_i32(e, step->turns), "")));
+  emit_close_guard(e, next);
+  e->ops->meet_warp(e);
+}

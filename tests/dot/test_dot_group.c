@@ -1,0 +1,118 @@
+/* Dots by warpgroups of sm_90a as plans: which kernels multiply so, that their interpretation is right, and that it
+ * finds what their roles must not leave out. */
+#include "dot_reference.h"
+
+#include "jit/plan/dot_instruction.h"
+#include "jit/plan/plan.h"
+
+#include <llrt/dot.h>
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define TYPES(a_, b_) .type = {[LLRT_DOT_A] = LLRT_##a_, [LLRT_DOT_B] = LLRT_##b_}
+#define LIES(a_, b_) .storage = {[LLRT_DOT_A] = a_, [LLRT_DOT_B] = b_}
+#define SHAPE(m_, n_, k_) .m = m_, .n = n_, .k = k_
+
+/* Each with blocks at the edge; the first one's walk goes through its ring more than once. */
+static const dot_problem problems[] = {
+    {SHAPE(130, 72, 392), TYPES(BF16, BF16), LIES("", "col_major")},
+    {SHAPE(72, 264, 72), TYPES(F16, F16), LIES("col_major", "")},
+    {SHAPE(72, 48, 272), TYPES(E4M3, E5M2), LIES("", "col_major")},
+    {SHAPE(72, 48, 272), TYPES(E4M3, E4M3), LIES("", "col_major"), .fast = true},
+    {SHAPE(72, 40, 72), TYPES(F32, F32), LIES("", "col_major"), .tf32 = true},
+    {SHAPE(72, 40, 144), TYPES(I8, I8), LIES("", "col_major")},
+};
+
+static plan made;
+static llrt_dot_call call;
+
+static bool is_group(const plan_kernel *kernel) {
+  bool group = false;
+  for (int i = 0; i < kernel->n_steps; i++)
+    group |= kernel->step[i].kind == PLAN_DOT && dot_instruction_at(kernel->step[i].instruction)->family == DOT_WGMMA;
+  return group;
+}
+
+/* The kernel of one stage by warpgroups; NULL: there is none. */
+static plan_kernel *plan_group(dot_bench *bench) {
+  const dot_part *part = bench->part;
+  plan_target target;
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  cr_assert_eq(llrt_dot_describe(&part[LLRT_DOT_A].tensor, &part[LLRT_DOT_B].tensor, &part[LLRT_DOT_D].tensor,
+                                 &bench->params, &call), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_op_promise_coarse(&call.desc), LLRT_OK);
+  cr_assert_eq(plan_make(&call.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < made.n_variants; i++)
+    if (is_group(&made.variant[i]) && made.variant[i].launch.later == 0 && made.variant[i].launch.stage == 0)
+      return &made.variant[i];
+  return NULL;
+}
+
+static llrt_status interpret(const plan_kernel *kernel, const dot_problem *problem) {
+  const llrt_op_desc *desc = &call.desc;
+  const int64_t shape[] = {problem->m, problem->n, problem->k};
+  llrt_storage_binding bindings[LLRT_MAX_TENSORS];
+  llrt_tensor tensors[LLRT_MAX_TENSORS];
+  for (int i = 0; i < desc->n_tensors; i++) {
+    llrt_tensor *tensor = &tensors[i];
+    *tensor = desc->tensors[i];
+    cr_assert_eq(llrt_storage_bind(tensor->storage, tensor->rank, tensor->shape, tensor->strides, &bindings[i]), LLRT_OK,
+                 "%s", llrt_last_error());
+    memcpy(tensor->shape, shape, sizeof shape);
+  }
+  return plan_interpret(kernel, tensors, bindings, desc->n_tensors);
+}
+
+Test(dot_group, interpreted, .timeout = 120) {
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    static dot_bench bench;
+    char title[DOT_TITLE_BYTES], why[400];
+    cr_assert(dot_bench_make(&problems[i], 7 + i, &bench), "%s", llrt_last_error());
+    dot_problem_title(&bench.problem, title, sizeof title);
+    const plan_kernel *kernel = plan_group(&bench);
+    cr_assert(kernel, "%s: no kernel of warpgroups", title);
+    cr_assert_eq(interpret(kernel, &problems[i]), LLRT_OK, "%s: %s", title, llrt_last_error());
+    cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%s: %s", title, why);
+    dot_bench_free(&bench);
+  }
+}
+
+/* What a plan must not leave out: the interpreter says so. */
+Test(dot_group, planted, .timeout = 120) {
+  static const struct {
+    plan_step_kind kind;
+    const char *text;
+  } rows[] = {{PLAN_FILLED, "is multiplied without"},
+              {PLAN_RELEASE, "wants slots that are not free"},
+              {PLAN_MULTIPLIED, "is free while products read it"}};
+  static dot_bench bench;
+  cr_assert(dot_bench_make(&problems[0], 3, &bench), "%s", llrt_last_error());
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    plan_kernel *kernel = plan_group(&bench);
+    int at = 0;
+    while (kernel->step[at].kind != rows[i].kind) at++;
+    /* Something that does nothing and makes the same. */
+    plan_step *step = &kernel->step[at];
+    *step = (plan_step){.kind = PLAN_MULTIPLIED, .turns = 1 << 20, .in = step->in, .out = step->out};
+    cr_expect_eq(interpret(kernel, &problems[0]), LLRT_INTERNAL, "%s: not found", rows[i].text);
+    cr_expect(strstr(llrt_last_error(), rows[i].text), "%s: %s", rows[i].text, llrt_last_error());
+  }
+  dot_bench_free(&bench);
+}
+
+/* Types, widths and storages that warpgroups do not take. */
+Test(dot_group, refused) {
+  static const dot_problem others[] = {
+      {SHAPE(72, 40, 72), TYPES(E4M3, E4M3)},                          /* rows of 8-bit elements along n */
+      {SHAPE(72, 40, 75), TYPES(BF16, BF16), LIES("", "col_major")},   /* rows of no whole pieces */
+      {SHAPE(72, 40, 72), TYPES(BF16, E4M3), LIES("", "col_major")},   /* a cast on the way */
+      {SHAPE(72, 40, 72), TYPES(F32, F32), LIES("", "col_major")},     /* no tf32 unless asked for */
+  };
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    static dot_bench bench;
+    cr_assert(dot_bench_make(&others[i], 5, &bench), "%s", llrt_last_error());
+    cr_expect_null(plan_group(&bench), "problem %zu", i);
+    dot_bench_free(&bench);
+  }
+}

@@ -9,12 +9,14 @@ llrt_tensor axis_matrix(const harness *h, const axis_run *r, llrt_dtype dtype, v
                        .device = h->device};
 }
 
+static int tensor_count(const axis_run *r) { return r->scaled ? 3 : 2; }
+
 llrt_status axis_run_prepare(harness *h, axis_run *r, llrt_op_desc *desc) {
-  desc->n_tensors = 2;
-  for (int t = 0; t < 2; t++) desc->tensors[t] = r->tensors[t];
+  desc->n_tensors = tensor_count(r);
+  for (int t = 0; t < desc->n_tensors; t++) desc->tensors[t] = r->tensors[t];
   llrt_status status = llrt_op_promise_coarse(desc);
   if (!status) status = llrt_op_prepare(h->device, desc, &r->op_prepared);
-  return status ? status : harness_add_workspace(h, r->op_prepared, r->tensors, 2, &r->params);
+  return status ? status : harness_add_workspace(h, r->op_prepared, r->tensors, desc->n_tensors, &r->params);
 }
 
 void axis_run_fini(harness *h, axis_run *r) {
@@ -25,11 +27,11 @@ void axis_run_fini(harness *h, axis_run *r) {
 
 static void launch(harness *h, const timed *t, int slot) {
   const axis_run *r = t->data;
-  llrt_tensor tensors[2] = {r->tensors[0], r->tensors[1]};
+  llrt_tensor tensors[3] = {r->tensors[0], r->tensors[1], r->tensors[2]};
   (void)h;
   tensors[0].data = t->a->source + (size_t)slot * t->s.source_step;
   tensors[1].data = t->a->destination + (size_t)slot * t->s.destination_step;
-  harness_must(llrt_op_run(r->op_prepared, NULL, tensors, 2, &r->params), r->name);
+  harness_must(llrt_op_run(r->op_prepared, NULL, tensors, tensor_count(r), &r->params), r->name);
 }
 
 static bool is_right(harness *h, arena *a, const timed *t, const axis_run *r) {

@@ -1,4 +1,4 @@
-/* What the benchmarks of operations along an axis share: one operation from the arena's source to its
+/* What the benchmarks of operations along an axis and of value maps share: one operation from the arena's source to its
  * destination is compared in full, then timed beside a copy or a read of the same run. */
 #ifndef LLRT_BENCHMARKS_AXIS_BENCH_H
 #define LLRT_BENCHMARKS_AXIS_BENCH_H
@@ -14,7 +14,8 @@ typedef struct axis_run {
   int64_t size;     /* of the command line: bytes of one tensor */
   int64_t bytes;    /* that GB/s counts */
   axis_reference reference;
-  llrt_tensor tensors[2]; /* source, destination */
+  llrt_tensor tensors[3]; /* source, destination, scales */
+  bool scaled;            /* there are scales */
   llrt_op *op_prepared;
   llrt_run_params params;
   size_t source_bytes, result_bytes; /* result_bytes are compared, and those behind them must stay */

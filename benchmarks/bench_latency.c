@@ -5,8 +5,10 @@
  * samples. Bare is cuLaunchKernel of an empty kernel with as many parameters as a small convert
  * has. Cold: the first llrt_convert_into of a class until its result is there, with context and
  * device open and one unrelated kernel compiled before. Process-first includes opening both and
- * loading the compiler. From saved bytes: llrt_op_load in a context that may not compile, until
+ * loading the compiler; its parts stand behind it: the driver with its context (without llrt, where
+ * --device names one of NVIDIA's), what llrt's context, device and memory take then, and the call. From saved bytes: llrt_op_load in a context that may not compile, until
  * the first result is there. Every first result is compared. */
+#include "cuda_driver.h"
 #include "element.h"
 #include "empty_kernel.h"
 #include "harness.h"
@@ -48,6 +50,11 @@ static void report(harness *h, const char *name, const harness_statistic *s) {
   printf("%-34s %11.2f %11.2f %11.2f %5d\n", name, s->median, s->min, s->max, s->count);
   harness_record(h, name, "\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d", s->median,
                  s->min, s->max, s->count);
+}
+
+static void report_once(harness *h, const char *name, double us) {
+  harness_statistic s = {us, us, us, 1};
+  report(h, name, &s);
 }
 
 static llrt_tensor make_tensor(const fixture *f, llrt_dtype dtype, const llrt_storage *storage,
@@ -131,15 +138,17 @@ static void run_loads(fixture *f) {
 }
 
 /* The class of the cached calls is the process's first; the other widths are then cold. */
-static void run_first_calls(fixture *f, double opening) {
+static void run_first_calls(fixture *f, double driver, double opening) {
   static const llrt_dtype others[] = {LLRT_U8, LLRT_U16, LLRT_U64};
   enum { OTHERS = sizeof others / sizeof others[0] };
   double samples[OTHERS];
-  double first = opening + time_first_call(f, LLRT_U32);
-  harness_statistic s = {first, first, first, 1};
-  report(f->h, "first call of the process", &s);
+  double call = time_first_call(f, LLRT_U32);
+  report_once(f->h, "first call of the process", driver + opening + call);
+  if (driver > 0) report_once(f->h, "  the driver and its context alone", driver);
+  report_once(f->h, "  opening context and device", opening);
+  report_once(f->h, "  the call, loading the compiler", call);
   for (int i = 0; i < OTHERS; i++) samples[i] = time_first_call(f, others[i]);
-  s = harness_summarise(samples, OTHERS);
+  harness_statistic s = harness_summarise(samples, OTHERS);
   report(f->h, "first call of a class (cold)", &s);
 }
 
@@ -202,16 +211,21 @@ int bench_latency(int argc, char *argv[]) {
   harness h;
   static fixture f;
   harness_parse(argc, argv, &options);
+  bool apart = options.device && strncmp(options.device, "cuda:", 5) == 0;
+  cuda_driver driver;
   double start = harness_now();
+  if (apart) cuda_driver_open(options.device, &driver);
+  double opened = harness_now();
   harness_init(&options, &h);
   fixture_init(&f, &h);
-  double opening = harness_now() - start;
+  double opening = harness_now() - opened;
   printf("%-34s %11s %11s %11s %5s\n", "host time of", "median us", "min us", "max us", "n");
-  run_first_calls(&f, opening);
+  run_first_calls(&f, apart ? opened - start : 0, opening);
   prepare_op(&f);
   run_loads(&f);
   if (!options.check_only) run_all_cached(&f);
   fixture_fini(&f);
   harness_fini(&h);
+  if (apart) cuda_driver_close(&driver);
   return 0;
 }

@@ -11,6 +11,7 @@ typedef struct subcommand {
 
 static const subcommand subcommands[] = {
     {"convert", "whole tensors between storages, beside a plain copy", bench_convert},
+    {"map", "whole tensors converted with casts, scales and bit maps, beside a plain copy", bench_map},
     {"contiguity", "how wide accesses to narrow tensors are; needs no device", bench_contiguity},
     {"tile", "conversions inside a block, beside shared memory alone", bench_tile},
     {"broadcast", "tiles reduced inside a block, where places hold copies", bench_broadcast},

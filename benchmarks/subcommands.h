@@ -14,6 +14,7 @@ int bench_graph(int argc, char *argv[]);
 int bench_index(int argc, char *argv[]);
 int bench_latency(int argc, char *argv[]);
 int bench_layout(int argc, char *argv[]);
+int bench_map(int argc, char *argv[]);
 int bench_reduce(int argc, char *argv[]);
 int bench_scan(int argc, char *argv[]);
 int bench_table4(int argc, char *argv[]);

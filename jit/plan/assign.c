@@ -152,11 +152,11 @@ static bool is_between(const draft *d, int t, uint64_t x, int end) {
 
 #define LONG_ROW 3 /* log2 vectors of a row that a group of lanes stores, overhanging */
 
-/* Whether lanes have to hold x so that each access of a warp touches whole sectors of tensor t; where runs begin
- * anywhere in a sector, so that it parts as few of them as it can. */
+/* Whether lanes have to hold x so that each access of a warp touches whole sectors of tensor t, and as many of them side
+ * by side as it can where they are stored; where runs begin anywhere in a sector, so that it parts as few as it can. */
 static bool completes_sector(const draft *d, int t, uint64_t x) {
   vectors near;
-  bool long_rows = t == 1 && d->overhang[t] && d->run[t] - d->vector[t] >= LONG_ROW;
+  bool long_rows = t == 1 && (d->overhang[1] ? d->run[1] - d->vector[1] >= LONG_ROW : d->whole_lines[1]);
   if (long_rows) return is_between(d, t, x, d->vector[t] + d->kernel->lane_bits);
   if (!begins_anywhere(d, t))
     return is_between(d, t, x, bits_log2(d->kernel->target.sector_bytes) - draft_log2_bytes(d, t));
@@ -172,11 +172,12 @@ static bool is_near(const draft *d, int t, uint64_t x) {
 /* More registers of the reading side, up to `wanted`: bits that the writing side has in registers, so that
  * words and shared vectors are common, but rather none that lanes want on either side. */
 static void extra_load_registers(const draft *d, int wanted, side_assignment *load) {
-  for (int pass = 0; pass < 3; pass++) {
+  for (int pass = 0; pass < 4; pass++) {
     for (int i = 0; i < d->tile_bits && load->registers.n < wanted; i++) {
       uint64_t stored = d->order[1][i], x = clear_source(d, stored);
       if (pass == 0 && (is_near(d, 0, x) || is_near(d, 1, stored))) continue;
       if (pass == 1 && (completes_sector(d, 0, x) || completes_sector(d, 1, stored))) continue;
+      if (pass == 2 && completes_sector(d, 0, x)) continue;
       place(load, &load->registers, x);
     }
   }

@@ -69,6 +69,26 @@ static int run_alignment(const tiler *w, int t) {
   return bits_min(align, d->index_align[t]);
 }
 
+/* Whether the runs of tensor t are whole sectors of memory, as far as is known. A GPU's promises end with the widest
+ * access: what is aligned to that is taken as aligned to sectors, where no number is known to be less. */
+static bool is_whole_lines(const tiler *w, int t) {
+  const draft *d = w->d;
+  const plan_target *target = &d->kernel->target;
+  int line = bits_log2(target->sector_bytes) - w->log2_bytes[t];
+  int promised = bits_max(bits_log2(target->access_bytes) - w->log2_bytes[t], 0);
+  int align = w->run[t];
+  if (target->lanes_first) return bits_min(align, run_alignment(w, t)) >= line;
+  if (d->address_align[t] < promised) align = bits_min(align, d->address_align[t]);
+  if (d->index_align[t] < promised) align = bits_min(align, d->index_align[t]);
+  if (d->kernel->swizzle[t].swizzle_len) align = bits_min(align, d->kernel->swizzle[t].per_element);
+  for (int i = 0; i < d->kernel->n_digits; i++) {
+    const plan_digit_side *side = &d->kernel->digit[i].side[t];
+    if (side->kind != PLAN_STRIDE) continue;
+    if (side->stride.arg < 0 || d->side[i][t].align < promised) align = bits_min(align, d->side[i][t].align);
+  }
+  return align >= line;
+}
+
 /* log2 elements of 4 bits that a GPU's access may load for a cast: a word of them, or what an access stores of
  * the wider ones. More would have to change places, and each takes up to a register once it is wide. */
 static int widened_bits(const tiler *w) {
@@ -394,8 +414,7 @@ llrt_status draft_tile(draft *d) {
     d->run[t] = w.run[t];
     d->vector[t] = w.vector[t];
     d->align[t] = bits_min(run_alignment(&w, t), w.vector[t]);
-    int line = bits_log2(d->kernel->target.sector_bytes) - w.log2_bytes[t];
-    d->whole_lines[t] = bits_min(w.run[t], run_alignment(&w, t)) >= line;
+    d->whole_lines[t] = is_whole_lines(&w, t);
     order_side(&w, t);
   }
   order_ahead(&w);

@@ -453,11 +453,17 @@ static void add_turns(const plan_cost *body, int iterations, plan_cost *cost) {
   cost->mapped += body->mapped << iterations;
 }
 
-/* Of an edge what the interior does. */
+/* Of an edge what the interior does; of copies ahead those of a turn, not those before the walk. */
 static void count_steps(const plan_kernel *kernel, int first, int end, plan_cost *cost) {
+  int walked = first; /* where the walk ends */
   for (int i = first; i < end; i++) {
     const plan_step *step = &kernel->step[i];
     plan_cost body = {0};
+    if (step->kind == PLAN_WALK) walked = i + 1 + step->body;
+    if (step->kind == PLAN_AHEAD && i >= walked) {
+      i += step->body;
+      continue;
+    }
     count_tile(kernel, step, cost);
     if (step->kind == PLAN_IF_INTERIOR) {
       count_steps(kernel, i + 1, i + 1 + step->body, cost);

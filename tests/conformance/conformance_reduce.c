@@ -115,7 +115,8 @@ static const reduce_row rows[] = {
      false, false, 0},
     {"S[(45,64,30):(1920@m,30@m,1@m)]", "S[(64,45):(45@m,1@m)]", NULL, 2, {2880, 30}, 2, LLRT_COMBINE_SUM, LLRT_I16, 0,
      0, false, false, 0},
-    {"S[(32,16):(16@m,1@m)] + R[4:512@m]", ROW, NULL, 2, {32, 16}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, 0},
+    {"S[(32,16):(16@m,1@m)] + R[4:512@m]", ROW, NULL, 2, {32, 16}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false,
+     0},
 };
 #define N_ROWS ((int)(sizeof rows / sizeof *rows))
 

@@ -191,12 +191,13 @@ Test(reduce, shares_give_whole_waves) {
   cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
   cr_assert_eq(llrt_storage_row_major(2, &storage), LLRT_OK);
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-    llrt_op_desc desc = {.kind = LLRT_OP_REDUCE, .n_tensors = 2, .combine = {LLRT_COMBINE_SUM, 0, 1u << shapes[i].axis}};
+    llrt_op_desc desc = {.kind = LLRT_OP_REDUCE, .n_tensors = 2};
     llrt_storage_binding binding[2];
     uint64_t args[PLAN_MAX_ARGS];
     int64_t blocks;
     plan_run run;
     int v = 0;
+    desc.combine = (llrt_op_combine){.op = LLRT_COMBINE_SUM, .axes = 1u << shapes[i].axis};
     for (int t = 0; t < 2; t++) {
       llrt_tensor *tensor = &desc.tensors[t];
       *tensor = (llrt_tensor){.dtype = LLRT_BF16, .rank = 2, .storage = &storage};

@@ -221,6 +221,8 @@ Test(scan, numbers_of_an_axis_past_32_bits) {
   const plan_kernel *kernel = &made.variant[0];
   cr_assert(kernel->lookback.used);
   cr_assert(plan_range_contains(&kernel->launch.range, 1, &n));
+  cr_expect_eq(kernel->cost.load_sectors, kernel->cost.min_sectors);
+  cr_expect_eq(kernel->cost.store_sectors, kernel->cost.min_sectors);
   cr_assert_eq(plan_run_begin(&kernel->launch, desc.tensors, binding, 2, &run), LLRT_OK);
   cr_expect_eq(run.splits, tiles);
   cr_expect_eq(run.share, 1);

@@ -460,7 +460,7 @@ static void load_guarded(emitter *e, access *a, LLVMValueRef condition) {
   emit_words before;
   int n = 1 << (a->registers - a->word);
   memcpy(before, a->words, (size_t)n * sizeof *before);
-  LLVMBasicBlockRef skipped = LLVMGetInsertBlock(e->builder), next = emit_open_guard(e, condition);
+  LLVMBasicBlockRef skipped = LLVMGetInsertBlock(e->builder), next = emit_open_guard_of_warps(e, condition);
   move_gpu(e, a);
   LLVMBasicBlockRef loaded = LLVMGetInsertBlock(e->builder);
   emit_close_guard(e, next);
@@ -498,7 +498,8 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
   LLVMValueRef first = load     ? NULL
                        : tensor ? emit_is_first_copy(e, a.value)
                                 : emit_is_first_in_block(e, a.value);
-  if (!load) next = emit_open_guard(e, emit_and(e, first, warps));
+  if (first) next = emit_open_guard(e, emit_and(e, first, warps));
+  else if (!load) next = emit_open_guard_of_warps(e, warps);
   a.cluster = load && !tensor && !plan_is_local(e->kernel, step->buffer, a.value);
   if (a.cluster) plan_blocks_of_buffer(e->kernel, step->buffer, &a.blocks);
   if (tensor) emit_place_tensor(e, a.value, step->tensor, &a.place);
@@ -573,7 +574,7 @@ void emit_copy_step(emitter *e, const plan_step *step) {
   int n = plan_value_bits(value, PLAN_REGISTER);
   plan_value_spread(e->kernel, value, &a.addresses);
   a.value = &a.addresses;
-  LLVMBasicBlockRef next = emit_open_guard(e, warp_copies(e, value));
+  LLVMBasicBlockRef next = emit_open_guard_of_warps(e, warp_copies(e, value));
   emit_place_tensor(e, a.value, step->tensor, &a.place);
   emit_place_buffer(e, value, step->buffer, &buffer);
   bool found = plan_access_positions(a.value, &a.place.map, PLAN_REGISTER, a.vector, a.position);

@@ -56,12 +56,17 @@ LLVMValueRef emit_and(const emitter *e, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildAnd(e->builder, a, b, "");
 }
 
-LLVMBasicBlockRef emit_open_guard(emitter *e, LLVMValueRef condition) {
+LLVMBasicBlockRef emit_open_guard_of_warps(emitter *e, LLVMValueRef condition) {
   if (!condition) return NULL;
   LLVMBasicBlockRef body = emit_new_block(e, "guarded"), next = emit_new_block(e, "next");
   LLVMBuildCondBr(e->builder, condition, body, next);
   LLVMPositionBuilderAtEnd(e->builder, body);
   return next;
+}
+
+LLVMBasicBlockRef emit_open_guard(emitter *e, LLVMValueRef condition) {
+  e->parted |= condition != NULL;
+  return emit_open_guard_of_warps(e, condition);
 }
 
 void emit_close_guard(emitter *e, LLVMBasicBlockRef next) {

@@ -229,6 +229,8 @@ struct emitter {
   LLVMValueRef next_block, drawn; /* i64, i32: of a block that queues, found by PLAN_AHEAD: the next, and the one after
                                      that as the first thread has it */
   emit_ahead ahead;
+  bool whole_warps;     /* some step wants all lanes of a warp at once */
+  bool parted;          /* a branch of this step may have parted the lanes of a warp */
   bool proxies;         /* products read shared memory past threads' own accesses: barriers order those, too */
   LLVMValueRef scratch; /* host: memory of one register; NULL: not needed yet */
   emit_words value[PLAN_MAX_VALUES];
@@ -269,8 +271,9 @@ LLVMValueRef emit_permute(emitter *e, LLVMValueRef low, LLVMValueRef high, const
 /* a and b, i1; a condition that is NULL always holds. */
 LLVMValueRef emit_and(const emitter *e, LLVMValueRef a, LLVMValueRef b);
 /* Opens a block that runs only where `condition` holds; its continuation, for close, or NULL where the
- * condition always holds. */
+ * condition always holds. of_warps: where the condition is the same in all lanes of a warp, which stay together. */
 LLVMBasicBlockRef emit_open_guard(emitter *e, LLVMValueRef condition);
+LLVMBasicBlockRef emit_open_guard_of_warps(emitter *e, LLVMValueRef condition);
 void emit_close_guard(emitter *e, LLVMBasicBlockRef next);
 
 /* ---- location.c: which step of the plan an instruction came from ---- */

@@ -45,7 +45,7 @@ static void emit_if_interior(emitter *e, int at) {
 static void emit_if_present(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at];
   LLVMValueRef present = step->looped ? emit_iteration_present(e, &e->kernel->value[step->in]) : emit_present(e);
-  LLVMBasicBlockRef next = emit_open_guard(e, present);
+  LLVMBasicBlockRef next = emit_open_guard_of_warps(e, present);
   emit_steps(e, at + 1, step->body);
   emit_close_guard(e, next);
 }
@@ -115,6 +115,20 @@ static void emit_repeat(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, done);
 }
 
+/* Whether matrices are moved, or blocks of a cluster wait for each other; products see to it themselves. */
+static bool wants_whole_warps(const plan_kernel *kernel) {
+  bool wants = kernel->cluster_bits > 0;
+  for (int i = 0; i < kernel->n_steps; i++) wants |= kernel->step[i].matrix != PLAN_MATRIX_NONE;
+  return wants;
+}
+
+/* The lanes of a warp come together behind the step that may have parted them: it is mostly one of the edge's, whose
+ * blocks alone then pay. */
+static void bring_together(emitter *e) {
+  if (e->parted && e->whole_warps && e->ops->meet_warp) e->ops->meet_warp(e);
+  e->parted = false;
+}
+
 /* Emits n steps from `first`; a step that owns a body takes its steps with it. */
 void emit_steps(emitter *e, int first, int n) {
   for (int i = first; i < first + n; i++) {
@@ -168,6 +182,7 @@ void emit_steps(emitter *e, int first, int n) {
         else emit_walk(e, i);
         break;
     }
+    bring_together(e);
     i += step->body + step->otherwise;
   }
 }
@@ -183,6 +198,7 @@ static void emit_init(emitter *e, const plan_kernel *kernel, LLVMContextRef cont
                                                [PLAN_ISA_NVPTX] = &emit_ops_nvptx,
                                                [PLAN_ISA_AMDGPU] = &emit_ops_amdgpu};
   e->kernel = kernel;
+  e->whole_warps = wants_whole_warps(kernel);
   e->proxies = reads_shared_operands(kernel);
   e->ops = ops[kernel->target.isa];
   e->context = context;

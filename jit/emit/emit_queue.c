@@ -62,7 +62,7 @@ void emit_later_ticket(emitter *e, int at) {
   const emit_walked *now = e->walked;
   emit_walked walked;
   memcpy(upper, e->upper, sizeof upper);
-  LLVMBasicBlockRef next = emit_open_guard(e, is_taken(e, later));
+  LLVMBasicBlockRef next = emit_open_guard_of_warps(e, is_taken(e, later));
   enter_block(e, later, &walked);
   emit_steps(e, at + 1, step->body);
   emit_close_guard(e, next);

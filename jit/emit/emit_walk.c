@@ -54,7 +54,7 @@ static void decode_turn(walker *w, LLVMValueRef turn) {
 static void load_ahead(walker *w, LLVMValueRef turn) {
   emitter *e = w->e;
   LLVMValueRef exists = LLVMBuildICmp(e->builder, LLVMIntSLT, turn, w->end, "");
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), next = emit_open_guard(e, exists);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), next = emit_open_guard_of_warps(e, exists);
   decode_turn(w, turn);
   emit_steps(e, w->at + 1, w->step->ahead);
   LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(e->builder), before};
@@ -152,7 +152,7 @@ void emit_later_turn(emitter *e, int at) {
   else emit_block_turns(e, &later.begin, &later.end);
   later.turn = LLVMBuildAdd(e->builder, now ? now->turn : later.begin, emit_i64(e, step->turns), "");
   LLVMValueRef there = LLVMBuildICmp(e->builder, LLVMIntSLT, later.turn, later.end, "");
-  LLVMBasicBlockRef next = emit_open_guard(e, there);
+  LLVMBasicBlockRef next = emit_open_guard_of_warps(e, there);
   e->grid = later.grid;
   e->walked = &later;
   emit_decode_turn(e, later.turn);

@@ -50,7 +50,7 @@ void ptx_program_run(const ptx_program *program, const uint64_t (*in)[3], ptx_re
   if (module) {
     void *parameters[] = {&from, &to};
     ptx_grid grid = {.memory = &memory, .blocks = blocks, .threads = threads, .cluster = blocks,
-                     .programmatic = program->programmatic, .parameters = parameters};
+                     .programmatic = program->programmatic, .apart = program->apart, .parameters = parameters};
     result->done = ptx_launch(ptx_module_kernel(module, "test"), &grid, &result->counters,
                               &result->fault);
     emu_memory_read(&memory, result->out, to, places * sizeof(uint64_t));

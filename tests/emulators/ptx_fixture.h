@@ -16,6 +16,7 @@ typedef struct ptx_program {
   int cluster;      /* so many blocks, which are one cluster; 0: 1. All have the same places; the output has as
                        many more for each */
   bool programmatic; /* launched while the grid before it ends */
+  bool apart;        /* lanes that a branch parted stay so until they are synchronised */
 } ptx_program;
 
 typedef struct ptx_result {

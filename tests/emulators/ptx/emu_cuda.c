@@ -338,8 +338,16 @@ static void append_statistics(const emu_counters *counters) {
   fclose(file);
 }
 
-static cuda_result launch(const void *function, const ptx_grid *grid) {
+/* LLRT_EMU_LANES=apart: lanes that a branch parted stay so until they are synchronised. */
+static bool lanes_stay_apart(void) {
+  const char *lanes = getenv("LLRT_EMU_LANES");
+  return lanes && strcmp(lanes, "apart") == 0;
+}
+
+static cuda_result launch(const void *function, const ptx_grid *asked) {
   emu_fault fault;
+  ptx_grid own = *asked, *grid = &own;
+  own.apart = lanes_stay_apart();
   if (grid->dynamic_shared > ptx_kernel_shared_limit(function)) return INVALID_VALUE;
   pthread_mutex_lock(&lock);
   bool done = ptx_launch(function, grid, &last_counters, &fault);

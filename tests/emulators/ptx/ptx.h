@@ -27,6 +27,8 @@ typedef struct ptx_grid {
   uint32_t blocks, threads; /* > 0; along x */
   uint32_t cluster;         /* blocks of a cluster, which divide `blocks`; 0: 1 */
   bool programmatic;        /* launched while the grid before it ends: what touches global memory has waited */
+  bool apart;               /* lanes that a branch parted stay so until they are synchronised; else they join where
+                               they come to the same instruction, as compilers mostly make them */
   uint32_t dynamic_shared;  /* bytes of .extern .shared */
   void *const *parameters;  /* addresses of the kernel's parameters, in order */
 } ptx_grid;

@@ -123,21 +123,13 @@ static bool finish(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint64_t grou
   return true;
 }
 
-/* Lanes that come before others of the warp wait for them: groups are the warp's here. */
-static bool waits(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
-  if (mask != warp->active || mask == warp->alive || !ptx_wait_for_others(warp)) return false;
-  run->by_class[op->form->class]--;
-  return true;
-}
-
 static bool all_lanes(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   return mask == warp->alive || ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN,
                                           "lanes 0x%08x of 0x%08x alone", mask, warp->alive);
 }
 
-static bool run_commit(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+static bool commit(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   async_state *state = warp->async;
-  if (waits(run, warp, op, mask)) return true;
   if (!all_lanes(run, warp, op, mask)) return false;
   if (!state) warp->async = state = calloc(1, sizeof *state);
   if (!state) return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_LIMIT, "no memory for a group");
@@ -145,18 +137,22 @@ static bool run_commit(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t 
   return true;
 }
 
+static bool run_commit(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  return ptx_come_each(run, warp, op, &mask) || commit(run, warp, op, mask);
+}
+
 /* Groups but for the n last committed ones. */
 static bool run_wait(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   const async_state *state = warp->async;
   uint64_t n = (uint64_t)op->operand[0].value, committed = state ? state->group : 0;
-  if (waits(run, warp, op, mask)) return true;
+  if (ptx_come_each(run, warp, op, &mask)) return true;
   if (!all_lanes(run, warp, op, mask)) return false;
   return finish(run, warp, op, committed > n ? committed - n : 0);
 }
 
 static bool run_wait_all(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
-  if (waits(run, warp, op, mask)) return true;
-  return run_commit(run, warp, op, mask) && finish(run, warp, op, UINT64_MAX);
+  if (ptx_come_each(run, warp, op, &mask)) return true;
+  return commit(run, warp, op, mask) && finish(run, warp, op, UINT64_MAX);
 }
 
 #define ROW(syntax, operands, execute, class) {syntax, operands, execute, NULL, NULL, class, 0}

@@ -1,56 +1,20 @@
-/* Control: moves, branches, barriers, the end; and which lanes of a diverged warp run.
- *
- * Divergence: the lanes with the least pc run; the others wait, and join when the running ones
- * come to their pc. Code that the compiler lays out in the order of its dominators reconverges
- * where it must. In a loop whose last block comes first, lanes wait at a barrier, or where lanes of a
- * warp exchange, for those that are further down. */
+/* Control: moves, branches, barriers, the end. */
 #include "tests/emulators/ptx/ptx_run.h"
 
 #include <string.h>
 
-/* ---- divergence ---- */
-
-/* Parks the running lanes at their pc, then runs those with the least. */
-void ptx_reconverge(ptx_warp *warp) {
-  int least = INT32_MAX;
-  for (int i = 0; i < PTX_LANES; i++) {
-    if (warp->active >> i & 1) warp->lane_pc[i] = warp->pc;
-    if (warp->alive >> i & 1 && warp->lane_pc[i] < least) least = warp->lane_pc[i];
-  }
-  warp->pc = least;
-  warp->active = 0;
-  warp->limit = INT32_MAX;
-  for (int i = 0; i < PTX_LANES; i++) {
-    if (!(warp->alive >> i & 1)) continue;
-    if (warp->lane_pc[i] == least) {
-      warp->active |= 1u << i;
-    } else if (warp->lane_pc[i] < warp->limit) {
-      warp->limit = warp->lane_pc[i];
-    }
-  }
-}
+/* ---- branches ---- */
 
 static bool run_branch(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
-  (void)run;
-  if (mask == warp->active) {
-    warp->pc = op->target;
-  } else {
-    for (int i = 0; i < PTX_LANES; i++) {
-      if (warp->active >> i & 1) warp->lane_pc[i] = mask >> i & 1 ? op->target : warp->pc;
-    }
-    warp->active = 0;
-  }
-  /* Going back, or apart, can put other lanes first. */
-  if (warp->active != warp->alive) ptx_reconverge(warp);
+  ptx_part(run, warp, mask, op->target);
   return true;
 }
 
 static bool run_exit(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
-  (void)run, (void)op;
   warp->alive &= ~mask;
   warp->active &= ~mask;
-  if (warp->alive && !warp->active) ptx_reconverge(warp);
-  return true;
+  if (!warp->alive || warp->active || ptx_run_others(run, warp)) return true;
+  return ptx_fault(run, warp, op, __builtin_ctz(mask), EMU_BARRIER, "others of the warp wait for lanes that end here");
 }
 
 static bool run_trap(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
@@ -59,28 +23,6 @@ static bool run_trap(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
 }
 
 /* ---- barriers ---- */
-
-/* Leaves the running lanes at the barrier that they have come to, and runs the next lanes further
- * down; false where there are none. */
-bool ptx_wait_for_others(ptx_warp *warp) {
-  int here = warp->pc - 1, next = INT32_MAX;
-  for (int i = 0; i < PTX_LANES; i++) {
-    if (warp->active >> i & 1) warp->lane_pc[i] = here;
-    else if (warp->alive >> i & 1 && warp->lane_pc[i] > here && warp->lane_pc[i] < next)
-      next = warp->lane_pc[i];
-  }
-  if (next == INT32_MAX) return false;
-  warp->pc = next;
-  warp->active = 0;
-  warp->limit = INT32_MAX;
-  for (int i = 0; i < PTX_LANES; i++) {
-    if (!(warp->alive >> i & 1)) continue;
-    if (warp->lane_pc[i] == next) warp->active |= 1u << i;
-    else if (warp->lane_pc[i] > next &&
-             warp->lane_pc[i] < warp->limit) warp->limit = warp->lane_pc[i];
-  }
-  return true;
-}
 
 static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   const ptx_operand *number = &op->operand[0], *wanted = &op->operand[1];
@@ -94,10 +36,7 @@ static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
   }
   uint32_t threads = run->grid->threads - (uint32_t)warp->index * PTX_LANES;
   uint32_t all = threads >= PTX_LANES ? PTX_FULL : (1u << threads) - 1;
-  if (mask == warp->active && mask != warp->alive && ptx_wait_for_others(warp)) {
-    run->by_class[PTX_BARRIER]--;
-    return true;
-  }
+  if (ptx_come_each(run, warp, op, &mask)) return true;
   if (mask != all) {
     return ptx_fault(run, warp, op, __builtin_ctz(all & ~mask), EMU_BARRIER,
                      "lanes 0x%08x of the warp's 0x%08x come to this barrier", mask, all);
@@ -108,14 +47,9 @@ static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
   return true;
 }
 
-/* Lanes that come before others of the members wait for them. On hardware a barrier of the block does not bring lanes
- * together, as it does here: what wants all of a warp has this one before it. */
 static bool run_warp_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   uint32_t members = (uint32_t)warp->value[ptx_reg(op, 0, 0)][__builtin_ctz(mask)];
-  if (mask == warp->active && (members & warp->alive & ~mask) && ptx_wait_for_others(warp)) {
-    run->by_class[PTX_BARRIER]--;
-    return true;
-  }
+  if (ptx_come_together(run, warp, op, members, mask)) return true;
   if ((members & warp->alive) == mask) return true;
   return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_BARRIER,
                    "lanes 0x%08x come to a barrier of 0x%08x", mask, members);

@@ -70,6 +70,7 @@ static bool apply_guard(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
 /* Runs a warp until it waits at a barrier, yields or ends. */
 static bool run_warp(ptx_run *run, ptx_warp *warp) {
   const ptx_op *code = run->kernel->op;
+  if (warp->yielded) ptx_take_turns(run, warp);
   warp->yielded = false;
   while (warp->alive && !warp->at_barrier && !warp->at_cluster_barrier && !warp->yielded) {
     if (warp->pc >= run->kernel->n_ops) {
@@ -82,7 +83,7 @@ static bool run_warp(ptx_run *run, ptx_warp *warp) {
     run->by_class[op->form->class]++;
     warp->pc++;
     if (mask && !op->form->execute(run, warp, op, mask)) return false;
-    if (warp->pc >= warp->limit) ptx_reconverge(warp);
+    if (warp->pc >= warp->limit) ptx_run_others(run, warp);
   }
   return true;
 }
@@ -196,8 +197,10 @@ static void start_block(ptx_run *run) {
     warp->pc = 0;
     warp->alive = warp->active = threads >= PTX_LANES ? PTX_FULL : (1u << threads) - 1;
     warp->limit = INT32_MAX;
+    for (int i = 0; i < PTX_LANES; i++) warp->together[i] = warp->alive;
+    warp->waiting = warp->came = 0;
     warp->waited = run->grid->programmatic ? 0 : PTX_FULL;
-    warp->at_barrier = warp->arrived = warp->at_cluster_barrier = false;
+    warp->yielded = warp->at_barrier = warp->arrived = warp->at_cluster_barrier = false;
   }
 }
 

@@ -9,12 +9,6 @@
 
 #include <string.h>
 
-static bool check_full(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
-  if (mask == PTX_FULL) return true;
-  return ptx_fault(run, warp, op, __builtin_ctz(~mask), EMU_BARRIER,
-                   "lanes 0x%08x of a warp execute this", mask);
-}
-
 /* ---- ldmatrix, stmatrix: 8 x 8 matrices of 16 bits, a row at the address of each lane ---- */
 
 /* Row and column of element e (0, 1) that a lane holds of a matrix. */
@@ -51,7 +45,7 @@ static bool run_matrices(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_
     return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN, "%d registers",
                      op->operand[registers].count);
   }
-  if (!check_full(run, warp, op, mask)) return false;
+  if (!ptx_whole_warp(run, warp, op, mask)) return false;
   if (!rows_of(run, warp, op, matrices, write, row, shadow)) return false;
   for (int m = 0; m < matrices; m++) {
     int reg = ptx_reg(op, registers, m);
@@ -162,7 +156,7 @@ static bool run_mma(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mas
   if (!shape_of(op, &of)) {
     return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN, "shape, types or registers");
   }
-  if (!check_full(run, warp, op, mask)) return false;
+  if (!ptx_whole_warp(run, warp, op, mask)) return false;
   for (int n = 1; n <= 3; n++) {
     if (!ptx_require_defined(run, warp, op, n, mask, "a matrix")) return false;
   }

@@ -356,6 +356,7 @@ static bool run_prefetch(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_
 /* ---- fences, registers ---- */
 
 static bool run_proxy_fence(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  if (ptx_come_each(run, warp, op, &mask)) return true;
   if (mask != warp->alive) {
     return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN, "lanes 0x%08x of 0x%08x alone", mask, warp->alive);
   }
@@ -370,7 +371,7 @@ static bool run_nothing(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
 
 static bool run_registers(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   int64_t count = op->operand[0].value;
-  if (mask != PTX_FULL) return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_BARRIER, "not a whole warp");
+  if (!ptx_whole_warp(run, warp, op, mask)) return false;
   return (count >= 24 && count <= 256 && count % 8 == 0) ||
          ptx_fault(run, warp, op, EMU_NOWHERE, EMU_OUT_OF_RANGE, "%lld registers", (long long)count);
 }
@@ -378,7 +379,8 @@ static bool run_registers(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32
 /* One lane of those that come here: the lowest. */
 static bool run_elect(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   ptx_lanes lane, chosen;
-  (void)run;
+  uint32_t members = (uint32_t)warp->value[ptx_reg(op, 1, 0)][__builtin_ctz(mask)];
+  if (ptx_come_together(run, warp, op, members, mask)) return true;
   for (int i = 0; i < PTX_LANES; i++) {
     lane[i] = (uint64_t)__builtin_ctz(mask);
     chosen[i] = i == __builtin_ctz(mask);

@@ -27,6 +27,10 @@ struct ptx_warp {
   uint32_t alive, active; /* a diverged warp's other lanes wait at lane_pc */
   int limit;              /* the least pc at which lanes wait; INT32_MAX: none */
   int lane_pc[PTX_LANES];
+  uint32_t together[PTX_LANES]; /* grid->apart: the lanes that a lane runs with */
+  uint32_t waiting;             /* of those: lanes at a synchronisation, at lane_pc */
+  uint32_t came;                /* lanes that have come to the instruction before came_pc, which runs when all have */
+  int came_pc;
   bool at_barrier, yielded;
   int barrier, barrier_threads; /* at_barrier: which, and how many threads it wants; 0: all */
   bool arrived, at_cluster_barrier; /* barrier.cluster: arrived in arrived_phase; waits for its end */
@@ -94,11 +98,19 @@ bool ptx_require_defined(ptx_run *run, ptx_warp *warp, const ptx_op *op, int n, 
 /* ptx_register.c: op of form->compute and form->spread on registers. */
 ptx_execute ptx_compute_op;
 
-/* ptx_control.c: after pc changed; picks the lanes that run next. */
-void ptx_reconverge(ptx_warp *warp);
-/* Parks the running lanes before the instruction that they are at, and runs those further down; false: there are
- * none. */
-bool ptx_wait_for_others(ptx_warp *warp);
+
+/* ptx_apart.c: after a branch that only `mask` of the running lanes take; after some have ended, where others are
+ * left (false: all of those wait); where the launch comes back to a warp that waited by polling. */
+void ptx_part(ptx_run *run, ptx_warp *warp, uint32_t mask, int target);
+bool ptx_run_others(ptx_run *run, ptx_warp *warp);
+void ptx_take_turns(ptx_run *run, ptx_warp *warp);
+/* At a synchronisation of `members`, which brings them together. true: not now, others run first. */
+bool ptx_come_together(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t members, uint32_t mask);
+/* At an instruction of each lane by itself that here is executed once, for all lanes of a warp: *mask is then all of
+ * them. true: not now. */
+bool ptx_come_each(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t *mask);
+/* Whether all 32 lanes are here, else a fault. */
+bool ptx_whole_warp(ptx_run *run, const ptx_warp *warp, const ptx_op *op, uint32_t mask);
 
 /* ptx_memory.c: one lane's bytes in shared memory (generic = false: address is an offset) or global
  * memory. NULL: a fault was set. *undefined is the shadow beside the bytes. */

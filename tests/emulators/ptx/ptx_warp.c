@@ -18,9 +18,7 @@ static bool check_members(ptx_run *run, ptx_warp *warp, const ptx_op *op, int n,
 /* Lanes that come before others of the members wait for them: they meet here. */
 static bool waits(ptx_run *run, ptx_warp *warp, const ptx_op *op, int n, uint32_t mask) {
   uint32_t members = (uint32_t)warp->value[ptx_reg(op, n, 0)][__builtin_ctz(mask)];
-  if (mask != warp->active || !(members & warp->alive & ~mask) || !ptx_wait_for_others(warp)) return false;
-  run->by_class[op->form->class]--;
-  return true;
+  return ptx_come_together(run, warp, op, members, mask);
 }
 
 /* The lane that lane i reads, and whether it lies inside i's segment (PTX ISA, shfl.sync): c holds

@@ -303,14 +303,16 @@ static bool run_product(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
 
 static bool run_fence(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   ptx_wgmma *state = state_of(run, warp);
-  if (!state || mask != PTX_FULL) return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_BARRIER, "not a whole warp");
+  if (!ptx_whole_warp(run, warp, op, mask)) return false;
+  if (!state) return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_LIMIT, "no memory for products");
   state->fenced = ++warp->writes;
   return true;
 }
 
 static bool run_commit(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   ptx_wgmma *state = state_of(run, warp);
-  if (!state || mask != PTX_FULL) return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_BARRIER, "not a whole warp");
+  if (!ptx_whole_warp(run, warp, op, mask)) return false;
+  if (!state) return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_LIMIT, "no memory for products");
   state->group++;
   return true;
 }
@@ -336,7 +338,8 @@ static bool check_untouched(ptx_run *run, ptx_warp *warp, const ptx_op *op, cons
 
 static bool run_wait(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   ptx_wgmma *state = state_of(run, warp);
-  if (!state || mask != PTX_FULL) return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_BARRIER, "not a whole warp");
+  if (!ptx_whole_warp(run, warp, op, mask)) return false;
+  if (!state) return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_LIMIT, "no memory for products");
   uint64_t n = (uint64_t)op->operand[0].value, before = state->group > n ? state->group - n : 0;
   int kept = 0;
   for (int i = 0; i < state->n; i++) {

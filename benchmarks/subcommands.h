@@ -10,6 +10,7 @@ int bench_contiguity(int argc, char *argv[]);
 int bench_convert(int argc, char *argv[]);
 int bench_dot(int argc, char *argv[]);
 int bench_gather(int argc, char *argv[]);
+int bench_gemm(int argc, char *argv[]);
 int bench_graph(int argc, char *argv[]);
 int bench_index(int argc, char *argv[]);
 int bench_latency(int argc, char *argv[]);

@@ -1,6 +1,6 @@
 /* The host's products beside oneDNN's f32 sgemm: dense ones in f32, and few rows with weights of every type, which
  * memory bounds. Both run in turns in one process, on as many threads (OMP_NUM_THREADS); the least time of each
- * counts, because others share the machine. Weights lie as [K, N] ("kn") or [N, K] ("nk"). Without libdnnl.so.3
+ * counts, and with one thread its time on the processor, because others share the machine. Weights lie as [K, N] ("kn") or [N, K] ("nk"). Without libdnnl.so.3
  * (DNNL_LIBRARY) llrt runs alone. */
 #include "dnnl.h"
 #include "jit/plan/number.h"
@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { PLACES = 256, NAME = 80 };
 
@@ -34,7 +35,7 @@ static const struct {
   int64_t m, n, k;
   bool skinny; /* for every kind and both orders of the weights */
 } shapes[] = {
-    {1024, 1024, 1024, false}, {2048, 2048, 2048, false}, {1000, 777, 513, false},
+    {256, 256, 256, false},    {1024, 1024, 1024, false}, {2048, 2048, 2048, false}, {1000, 777, 513, false},
     {1, 4096, 4096, true},     {4, 4096, 4096, true},     {16, 4096, 4096, true},
 };
 
@@ -151,14 +152,22 @@ typedef struct gemm_run {
   llrt_run_params params;
 } gemm_run;
 
+/* Microseconds: of the processor where one thread runs, else of the clock. */
+static double now(const harness *h) {
+  struct timespec time;
+  if (h->info.compute_units > 1) return harness_now();
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return 1e6 * (double)time.tv_sec + 1e-3 * (double)time.tv_nsec;
+}
+
 static double prepare(harness *h, gemm_data *data, gemm_run *run, const char *name) {
   llrt_dot_params params = {0};
   if (data->kind->group) params.b = (llrt_dot_scaling){.scale = &data->tensor[SCALE], .group = {data->kind->group, 1}};
   harness_must(llrt_dot_describe(&data->tensor[A], &data->tensor[B], &data->tensor[D], &params, &run->call), name);
   harness_must(llrt_op_promise_coarse(&run->call.desc), name);
-  double start = harness_now();
+  double start = now(h);
   harness_must(llrt_op_prepare(h->device, &run->call.desc, &run->op), name);
-  double took = harness_now() - start;
+  double took = now(h) - start;
   harness_must(harness_add_workspace(h, run->op, run->call.desc.tensors, run->call.desc.n_tensors, &run->params), name);
   return took;
 }
@@ -181,10 +190,10 @@ static void measure(harness *h, const dnnl *other, const gemm_data *data, const 
   for (; n < h->options.repeat || harness_now() - begin < h->options.budget; n++)
     for (int who = 0; who < 2; who++) {
       if (who == 1 && !other->sgemm) continue;
-      double start = harness_now();
+      double start = now(h);
       if (who == 0) run_llrt(run);
       else run_dnnl(other, data);
-      least[who] = fmin(least[who], harness_now() - start);
+      least[who] = fmin(least[who], now(h) - start);
     }
   double work = 2e-3 * (double)data->m * (double)data->n * (double)data->k;
   double bytes = 1e-3 * (double)bytes_of(&data->tensor[B]);
@@ -235,7 +244,7 @@ int bench_gemm(int argc, char *argv[]) {
   for (int s = 0; s < SHAPES; s++)
     for (int i = 0; i < KINDS; i++)
       for (int columns = 0; columns < 2; columns++)
-        if (shapes[s].skinny || i == 0 || (s == 0 && !kinds[i].group))
+        if (shapes[s].skinny || i == 0 || (s == 1 && !kinds[i].group))
           right &= run_case(&h, &other, &kinds[i], s, columns);
   dnnl_close(&other);
   harness_fini(&h);

@@ -58,11 +58,11 @@ static void emit_loop(emitter *e, int at) {
   LLVMBuildBr(e->builder, body);
   LLVMPositionBuilderAtEnd(e->builder, body);
   LLVMValueRef counter = LLVMBuildPhi(e->builder, e->i64, "iteration");
+  if (step->joins) emit_carry_value(e, step->in, step->out, before);
   e->iteration = counter;
   if (outer)
     e->iteration = LLVMBuildOr(
         e->builder, LLVMBuildShl(e->builder, outer, emit_i64(e, step->iterations), ""), counter, "");
-  if (step->joins) emit_carry_value(e, step->in, step->out, before);
   emit_steps(e, at + 1, step->body);
   LLVMValueRef next = LLVMBuildAdd(e->builder, counter, emit_i64(e, 1), "");
   LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntULT, next,
@@ -73,7 +73,7 @@ static void emit_loop(emitter *e, int at) {
   LLVMAddIncoming(counter, &next, &latch, 1);
   if (step->joins) emit_close_value(e, step->out, last->out, latch);
   LLVMPositionBuilderAtEnd(e->builder, done);
-  if (step->joins) memcpy(e->value[step->out], e->value[last->out], sizeof(emit_words));
+  if (step->joins) memcpy(e->value[step->nested ? step->with : step->out], e->value[last->out], sizeof(emit_words));
   e->iteration = outer;
 }
 

@@ -12,11 +12,13 @@
 /* Least, or greatest, of what a bound looks at in this iteration. */
 static LLVMValueRef reach_of(emitter *e, const plan_value *value, const plan_bound *bound, bool greatest) {
   const plan_kernel *kernel = e->kernel;
+  plan_value spread;
+  plan_value_spread(kernel, value, &spread);
   LLVMValueRef sum = emit_i64(e, 0);
   for (int i = 0; i < kernel->n_digits; i++) {
     if (bound->axis < 0 ? i != bound->top : kernel->digit[i].axis != bound->axis) continue;
     uint64_t mask = plan_iteration_mask(kernel, value, i);
-    LLVMValueRef at = emit_position(e, value, i, 0);
+    LLVMValueRef at = emit_position(e, &spread, i, 0);
     at = greatest ? LLVMBuildOr(e->builder, at, emit_i64(e, (int64_t)mask), "")
                   : LLVMBuildAnd(e->builder, at, emit_i64(e, (int64_t)~mask), "");
     int64_t step = bound->axis < 0 ? 1 : kernel->digit[i].step;

@@ -5,6 +5,7 @@
  *   dot_operand.c    elements of A and B on their way into the instruction
  *   dot_ring.c       the same through a ring in shared memory that copies fill turns ahead
  *   dot_group.c      products of warpgroups, whose operands stay in shared memory
+ *   dot_blocked.c    the same through blocks in the host's scratch memory
  *   dot_epilogue.c   sums on their way into D
  *   dot_kernel.c     a kernel
  *   dot_packed_kernel.h   packed weights: their storages, and kernels that read them as they lie
@@ -40,6 +41,7 @@ void dot_begin_job(const llrt_op_desc *desc, dot_job *job);
 typedef struct dot_shape {
   int bits[3], warps;
   bool group; /* by instructions of warpgroups */
+  bool blocked; /* host: through blocks in scratch memory (dot_blocked.c), where the tile has lanes for it */
 } dot_shape;
 
 /* What multiplies: the types to which operands are cast. A pair may have several: those of the elements themselves,
@@ -67,6 +69,9 @@ typedef struct dot_draft {
   uint64_t bits[3]; /* of the draft's bits, those in the tile, by DOT_DIM */
   bool rings, groups; /* groups: products read the rings themselves */
   dot_ring ring[2];
+  int n_iterated;        /* bits of the draft that loops around the step number, an inner loop's first */
+  uint64_t iterated[24];
+  bool inside;           /* what is appended runs inside all bounds of the tensors that it reads */
 } dot_draft;
 
 /* dot_memory.c: how threads hold the tile's part of a tensor, as its memory likes it. mask: the draft's bits that it
@@ -88,9 +93,16 @@ uint64_t dot_tile_bits(const dot_draft *x, uint64_t mask);
 llrt_status dot_map(dot_draft *x, plan_map map, int tensor, int *value);
 llrt_status dot_cast(dot_draft *x, llrt_dtype from, llrt_dtype to, int *value);
 
+/* The load of an access unmasked and masked, neither appended. The first is masked, too, where that is how lone elements
+ * of 4 bits are taken. */
+void dot_access_steps(const dot_draft *x, plan_step step, const dot_access *access, plan_step *whole, plan_step *masked);
+
 /* dot_operand.c: a turn's elements of A (0) or B (1), loaded; then as the instruction takes them. */
 llrt_status dot_load_operand(dot_draft *x, int operand, int *value);
 llrt_status dot_prepare_operand(dot_draft *x, int operand, int *value);
+
+/* The same of a loaded value that is not brought anywhere: its elements as the instruction's type. */
+llrt_status dot_decode_operand(dot_draft *x, int operand, int *value);
 
 /* The cast that is left of an operand where the instruction wants it. */
 llrt_status dot_widen_operand(dot_draft *x, int operand, int *value);
@@ -117,6 +129,13 @@ llrt_status dot_group_products(dot_draft *x, int with, int *out);
 /* dot_epilogue.c: from sums to D. Whether anything stands on the sums. */
 llrt_status dot_epilogue(dot_draft *x, int sums);
 bool dot_acts(const dot_draft *x);
+
+/* dot_blocked.c: whether the tile has as many positions along M or N as the kernel has lanes; then the steps of the
+ * whole kernel. */
+bool dot_can_block(const dot_draft *x);
+void dot_shape_block(const dot_draft *x, dot_shape *shape); /* before there is a tile, few rows as memory likes them */
+void dot_order_blocks(dot_draft *x); /* so that neighbours share the narrow operand */
+llrt_status dot_blocked_steps(dot_draft *x);
 
 /* Whether there are matrix instructions for the job, of which tiles are to be made. */
 bool dot_has_matrices(const dot_job *job, const plan_target *target);

@@ -76,7 +76,7 @@ static uint64_t sum_at(const operand side[2], llrt_dtype type, uint64_t with, ui
 llrt_status plan_eval_dot(const plan_kernel *kernel, const plan_step *step, uint64_t *const *values) {
   const dot_instruction *row = dot_instruction_at(step->instruction);
   const plan_value *out = &kernel->value[step->out];
-  size_t places = (size_t)1 << llrt_layout_in_bits(&out->layout);
+  size_t places = (size_t)1 << (llrt_layout_in_bits(&out->layout) - plan_value_bits(out, PLAN_ITERATION));
   operand side[2] = {{0}, {0}};
   uint64_t keep = row->tf32 ? ~bits_mask(TF32_DROPPED) : UINT64_MAX;
   llrt_status status = operand_init(kernel, step->in, (llrt_dtype)row->a, keep, values[step->in], &side[0]);

@@ -247,27 +247,48 @@ static int host_lanes(const dot_job *job, const plan_target *target) {
   return bits_log2(target->vector_bytes * 8 / narrowest);
 }
 
-llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *shape, bool split, const plan_target *target,
+/* Narrower elements fill parts of a register then. */
+static int sum_lanes(const dot_job *job, const plan_target *target) {
+  return bits_log2(target->vector_bytes * 8 / llrt_dtype_bits(job->rule.sums));
+}
+
+/* log2 most positions along an axis of a tile whose operands and sums are all registers, where few lanes are taken. */
+#define WHOLE_BITS 3
+
+llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool split, const plan_target *target,
                             const plan_options *options, plan_kernel *kernel, bool *divided) {
+  dot_shape shape = *wanted;
   dot_draft x = {.job = job};
   draft *d = &x.d;
   int rank = job->desc.tensors[0].rank;
   draft_begin(d, &job->desc, target, options, kernel);
-  if (target->lanes_first) kernel->lane_bits = host_lanes(job, target);
-  else kernel->warp_bits = shape->warps;
+  if (target->lanes_first) kernel->lane_bits = shape.blocked ? sum_lanes(job, target) : host_lanes(job, target);
+  else kernel->warp_bits = shape.warps;
   d->splits = split;
   d->summed = job->finish ? 0 : rank - 1;
   d->first_tiled = job->finish ? rank - 2 : rank - 3;
   LLRT_TRY(draft_digits(d));
   *divided = d->divided;
   if (d->divided) return LLRT_OK;
-  make_tile(&x, shape);
+  if (shape.blocked) dot_shape_block(&x, &shape);
+  make_tile(&x, &shape);
+  if (shape.blocked) dot_order_blocks(&x);
   LLRT_TRY(draft_space(d));
   LLRT_TRY(turn_arguments(&x));
   x.types.sum = job->rule.sums;
-  if (shape->group) LLRT_TRY(choose_group(&x));
-  else if (!job->finish) LLRT_TRY(choose_way(&x));
-  LLRT_TRY(kernel_steps(&x));
+  if (shape.blocked && !dot_can_block(&x)) {
+    dot_shape whole = shape;
+    whole.blocked = false;
+    for (int dim = 0; dim < 3; dim++) whole.bits[dim] = bits_min(whole.bits[dim], WHOLE_BITS);
+    return dot_plan_kernel(job, &whole, split, target, options, kernel, divided);
+  }
+  if (shape.blocked) {
+    LLRT_TRY(dot_blocked_steps(&x));
+  } else {
+    if (shape.group) LLRT_TRY(choose_group(&x));
+    else if (!job->finish) LLRT_TRY(choose_way(&x));
+    LLRT_TRY(kernel_steps(&x));
+  }
   draft_finish(kernel);
   return LLRT_OK;
 }

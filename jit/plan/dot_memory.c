@@ -14,7 +14,7 @@ typedef struct vectors {
 typedef struct placer {
   const dot_draft *x;
   int tensor;
-  uint64_t mask;
+  uint64_t all, mask; /* what the tensor has, and of that what is no iteration's */
   draft_runs runs;
   int vector;
   f2_basis span;
@@ -91,8 +91,7 @@ static llrt_status make_value(const placer *p, plan_value *value) {
   const plan_kernel *kernel = d->kernel;
   const int wanted[3] = {p->list[0].n, kernel->lane_bits, kernel->warp_bits};
   int bits = kernel->tensor_bits[p->tensor];
-  *value = (plan_value){.bits = (uint8_t)bits,
-                        .reduced = bits_mask(d->tile_bits) & ~dot_tile_bits(p->x, p->mask)};
+  *value = (plan_value){.bits = (uint8_t)bits, .reduced = bits_mask(d->tile_bits) & ~dot_tile_bits(p->x, p->all)};
   value->word = (uint8_t)bits_min(draft_word_of(d, bits), p->list[0].n);
   value->layout = llrt_layout_empty();
   LLRT_TRY(llrt_layout_add_out(&value->layout, "tile", d->tile_bits - bits_count(value->reduced)));
@@ -102,11 +101,16 @@ static llrt_status make_value(const placer *p, plan_value *value) {
     for (int i = 0; i < p->list[dim].n; i++)
       value->layout.column[first + i] = plan_value_bits_of(value, dot_tile_bits(p->x, p->list[dim].at[i]));
   }
-  return llrt_layout_add_in(&value->layout, "iteration", 0);
+  int first = llrt_layout_in_bits(&value->layout);
+  LLRT_TRY(llrt_layout_add_in(&value->layout, "iteration", p->x->n_iterated));
+  for (int i = 0; i < p->x->n_iterated; i++)
+    value->layout.column[first + i] = plan_value_bits_of(value, dot_tile_bits(p->x, p->x->iterated[i] & p->all));
+  return LLRT_OK;
 }
 
 llrt_status dot_memory_value(const dot_draft *x, int tensor, uint64_t mask, dot_access *out) {
-  placer p = {.x = x, .tensor = tensor, .mask = mask};
+  placer p = {.x = x, .tensor = tensor, .all = mask, .mask = mask};
+  for (int i = 0; i < x->n_iterated; i++) p.mask &= ~x->iterated[i];
   const plan_kernel *kernel = x->d.kernel;
   bool host = kernel->target.lanes_first;
   int word = draft_word_of(&x->d, kernel->tensor_bits[tensor]);
@@ -168,18 +172,33 @@ void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, d
 
 /* ---- steps ---- */
 
+/* On the host bounds may part what a register moves. */
+static bool moves_parts(const plan_kernel *kernel, const plan_value *value) {
+  return kernel->target.lanes_first && kernel->n_indices == 0 && value->word == 0;
+}
+
+void dot_access_steps(const dot_draft *x, plan_step step, const dot_access *access, plan_step *whole,
+                      plan_step *masked) {
+  plan_value spread;
+  bool single = access->value.bits << access->vector < 8; /* a lone element of 4 bits */
+  plan_value_spread(x->d.kernel, &access->value, &spread);
+  int vector = draft_whole_vector(&x->d, &spread, step.tensor, access->vector);
+  *whole = *masked = step;
+  whole->vector = (uint8_t)access->vector;
+  whole->misaligned = (uint8_t)(access->vector - access->align);
+  masked->masked = true;
+  masked->parted = vector < access->vector && moves_parts(x->d.kernel, &access->value);
+  if (masked->parted) vector = access->vector;
+  masked->vector = (uint8_t)vector;
+  masked->misaligned = (uint8_t)bits_max(vector - access->align, 0);
+  if (single) *whole = *masked;
+}
+
 static llrt_status access_step(dot_draft *x, plan_step step, const dot_access *access) {
   plan_kernel *kernel = x->d.kernel;
-  plan_value spread;
-  plan_step masked = step;
-  bool single = access->value.bits << access->vector < 8; /* a lone element of 4 bits */
-  plan_value_spread(kernel, &access->value, &spread);
-  step.vector = (uint8_t)access->vector;
-  step.misaligned = (uint8_t)(access->vector - access->align);
-  masked.masked = true;
-  masked.vector = (uint8_t)draft_whole_vector(&x->d, &spread, step.tensor, access->vector);
-  masked.misaligned = (uint8_t)bits_max(masked.vector - access->align, 0);
-  if (kernel->n_bounds == 0 || single) return draft_step(kernel, single ? masked : step);
+  plan_step masked;
+  dot_access_steps(x, step, access, &step, &masked);
+  if (kernel->n_bounds == 0 || step.masked) return draft_step(kernel, step);
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .joins = step.kind == PLAN_LOAD, .body = 1,
                                           .otherwise = 1, .out = step.out}));
   LLRT_TRY(draft_step(kernel, step));
@@ -204,7 +223,7 @@ llrt_status dot_map(dot_draft *x, plan_map map, int tensor, int *value) {
     return llrt_error(LLRT_UNSUPPORTED, "a kernel of more than %d maps", PLAN_MAX_MAPS);
   if (tensor >= 0) {
     step.tensor = (uint8_t)tensor;
-    step.masked = kernel->n_bounds > 0;
+    step.masked = kernel->n_bounds > 0 && !x->inside;
   }
   kernel->map[kernel->n_maps++] = map;
   if (map.from != map.to) made = draft_retyped(d, &made, llrt_dtype_bits((llrt_dtype)map.to));

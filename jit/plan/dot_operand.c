@@ -75,6 +75,13 @@ llrt_status dot_widen_operand(dot_draft *x, int operand, int *value) {
   return dot_cast(x, x->job->desc.tensors[tensor_of(x, operand)].dtype, product_type(x, operand), value);
 }
 
+llrt_status dot_decode_operand(dot_draft *x, int operand, int *value) {
+  llrt_dtype type = x->job->desc.tensors[tensor_of(x, operand)].dtype;
+  if (type == LLRT_BOOL) type = LLRT_U8;
+  LLRT_TRY(scale_steps(x, operand, &type, value));
+  return dot_cast(x, type, product_type(x, operand), value);
+}
+
 llrt_status dot_prepare_operand(dot_draft *x, int operand, int *value) {
   llrt_dtype type = x->job->desc.tensors[tensor_of(x, operand)].dtype, to = product_type(x, operand);
   if (type == LLRT_BOOL) type = LLRT_U8;

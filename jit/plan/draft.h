@@ -396,6 +396,10 @@ void plan_value_reduce(const plan_value *value, uint64_t tile_bits, plan_value *
 /* Register index of the element of `reduced` that stands for register `index` of `value`. */
 uint64_t plan_reduced_register(const plan_value *value, const plan_value *reduced, uint64_t index);
 
+/* region.c: the highest `n` registers become the lowest bits of iterations; the `n` lowest of these go. */
+void plan_iterate_registers(plan_value *value, int n);
+void plan_drop_iterations(plan_value *value, int n);
+
 /* How the bits of a scan's order lie in a value: registers and lanes, minor first. */
 typedef struct plan_scan_bit {
   bool lane;

@@ -651,7 +651,7 @@ static llrt_status run_loop(interpreter *in, int at) {
     LLRT_TRY(run_steps(in, at + 1, step->body));
   }
   in->iteration = outer;
-  if (step->joins) copy_value(in, step[step->body].out, step->out);
+  if (step->joins) copy_value(in, step[step->body].out, step->nested ? step->with : step->out);
   return LLRT_OK;
 }
 

@@ -215,7 +215,8 @@ typedef enum plan_step_kind {
   PLAN_REPORT,       /* adds to the counter of index `index` for every value out of range, once each, by
                         walking the elements of value `in` */
   PLAN_LOOP,         /* next `body` steps 2^iterations times; in-dim iteration counts, an inner loop's in its lowest
-                        bits. The body's values live for one turn; joins: but for out, which is carried as in REPEAT */
+                        bits. The body's values live for one turn; joins: but for out, which is carried as in REPEAT.
+                        nested: `in`, and `with`, which is out afterwards, lack the bits that this loop counts */
   PLAN_PREFETCH,     /* asks for tensor's memory where value `in` is laid out, but in the block after this one: one
                         line of 2^vector elements an access. What is asked for need not be there. Emission
                         spreads the accesses over the steps that follow in the body. Host */
@@ -327,6 +328,7 @@ typedef struct plan_step {
   bool exclusive;         /* FILL: of a sum +0. SCAN: without y itself, the neutral element where there is no other */
   bool reverse;           /* SCAN: from the last position down; what is combined stays in order */
   bool joins;         /* IF_INTERIOR, LOOP */
+  bool nested;        /* LOOP that joins */
   bool looped;        /* IF_INTERIOR, IF_PRESENT */
   bool pairs;         /* combining steps, WALK: index_in, index_with, index_out are the positions' values */
   bool ordered;       /* JOIN, FOLD of pairs: the first operand's positions are all lower */

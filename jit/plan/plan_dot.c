@@ -21,6 +21,8 @@
 /* log2 of the longest M or N for which narrower tiles are made. */
 #define NARROW_BITS 4
 #define MIDDLE_BITS 6
+/* The same on the host. */
+#define FEW_BITS 2
 
 /* Regions of the workspace. */
 enum { REGION_PARTIAL, REGION_A, REGION_B, REGION_D };
@@ -234,10 +236,10 @@ static llrt_status behind_stages(planner *p) {
 
 /* ---- tiles ---- */
 
-/* Two registers along N of as many rows as leave some of the processor's for operands. */
-static dot_shape host_tile(const planner *p) {
-  int bytes = p->target->vector_bytes;
-  return (dot_shape){.bits = {bytes == 64 ? 3 : 2, bits_log2(bytes / 2), 4}};
+/* Sums, A and B of a turn fit scratch memory, and operands of the innermost loops the nearest cache. */
+static dot_shape blocked_tile(const planner *p) {
+  int wide = llrt_dtype_bits(p->job.rule.sums) == 64;
+  return (dot_shape){.bits = {6 - wide, 7 - wide, 6}, .blocked = true};
 }
 
 /* log2 K positions of a turn: a line of 128 bytes of an operand, half of one where there are no copies ahead; fewer
@@ -250,8 +252,9 @@ static int turn_bits(const planner *p) {
 /* Warps of 64 x 64 results (half of that where there are sums of turns beside), so that fragments are read from shared memory at half the rate of what multiplies them;
  * the largest tile whose rings fit. */
 static dot_shape matrix_tile(const planner *p, int warps) {
-  static const dot_shape tiles[] = {{{7, 8, 0}, 3, false}, {{7, 8, -1}, 3, false}, {{7, 7, -1}, 2, false}};
-  static const dot_shape twice = {{7, 7, 0}, 3, false};
+  static const dot_shape tiles[] = {{.bits = {7, 8, 0}, .warps = 3}, {.bits = {7, 8, -1}, .warps = 3},
+                                    {.bits = {7, 7, -1}, .warps = 2}};
+  static const dot_shape twice = {.bits = {7, 7, 0}, .warps = 3};
   int least = 5 - (p->job.rule.compute == DOT_TF32), turn = turn_bits(p);
   int wide = bits_max(llrt_dtype_bits(p->desc->tensors[0].dtype), llrt_dtype_bits(p->desc->tensors[2].dtype));
   for (int i = 0; i < 3 && p->target->async_copies; i++) {
@@ -265,7 +268,7 @@ static dot_shape matrix_tile(const planner *p, int warps) {
 
 static dot_shape plain_tile(const planner *p) {
   llrt_dtype sum = p->job.rule.sums;
-  if (p->target->lanes_first) return host_tile(p);
+  if (p->target->lanes_first) return blocked_tile(p);
   int warps = bits_min(p->target->warp_bits, dot_has_matrices(&p->job, p->target) ? 2 : 3);
   if (!dot_has_matrices(&p->job, p->target))
     return (dot_shape){.bits = {6, 6, sum == LLRT_F32 || sum == LLRT_I32 ? 3 : 2}, .warps = warps};
@@ -365,13 +368,13 @@ static llrt_status add_split(planner *p, const dot_shape *shape, int narrow, boo
   return LLRT_OK;
 }
 
-/* narrow: an axis that is shorter than the large tile; -1: any shape. */
-static llrt_status add_whole(planner *p, const dot_shape *shape, int narrow, bool *done) {
+/* narrow: an axis of at most so many positions; -1: any shape. */
+static llrt_status add_whole(planner *p, const dot_shape *shape, int narrow, int64_t most, bool *done) {
   int first = p->out->n_variants;
   plan_kernel *kernel;
   plan_range range = {.min_elements = 0};
   bool divided;
-  if (narrow >= 0) range.max_extent[p->rank - 3 + narrow] = (1 << large_tile(p).bits[narrow]) - 1;
+  if (narrow >= 0) range.max_extent[p->rank - 3 + narrow] = most;
   int holds = range_holds(p, &range);
   if (holds == 0) return LLRT_OK;
   *done = holds == 2;
@@ -404,6 +407,16 @@ static llrt_status begin(planner *p) {
   return LLRT_OK;
 }
 
+/* On the host lanes take the longer axis, and rows that are not there cost as much as others. */
+static llrt_status add_thin(planner *p, bool *done) {
+  for (int narrow = 0; narrow < 2 && !*done; narrow++) {
+    dot_shape few = {.bits = {6, 6, 6}, .blocked = true};
+    few.bits[narrow] = FEW_BITS;
+    LLRT_TRY(add_whole(p, &few, narrow, 1 << FEW_BITS, done));
+  }
+  return LLRT_OK;
+}
+
 llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, plan *out) {
   planner p = {.desc = desc, .target = target, .options = options, .out = out, .rank = desc->tensors[0].rank};
   bool done = false;
@@ -424,12 +437,6 @@ llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, c
     LLRT_TRY(add_split(&p, &tile, 0, &done));
   }
   if (!done && shares) LLRT_TRY(add_split(&p, &shape, -1, &done));
-  /* On the host lanes take the longer axis, and rows that are not there cost as much as others. */
-  for (int narrow = 0; narrow < 2 && !done && target->lanes_first; narrow++) {
-    dot_shape thin = shape;
-    thin.bits[narrow] = 0;
-    if (narrow == 1) thin.bits[0] = shape.bits[1];
-    LLRT_TRY(add_whole(&p, &thin, narrow, &done));
-  }
-  return done ? LLRT_OK : add_whole(&p, &shape, -1, &done);
+  if (!done && target->lanes_first && !p.rows && !p.apart) LLRT_TRY(add_thin(&p, &done));
+  return done ? LLRT_OK : add_whole(&p, &shape, -1, 0, &done);
 }

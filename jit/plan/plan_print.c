@@ -442,6 +442,7 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
     case PLAN_LOOP:
       llrt_text_add(text, "loop %d times", 1 << step->iterations);
       if (step->joins) llrt_text_add(text, " with v%d, at first v%d", step->out, step->in);
+      if (step->nested) llrt_text_add(text, ", then v%d", step->with);
       llrt_text_add(text, ":");
       break;
   }

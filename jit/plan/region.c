@@ -11,7 +11,8 @@
 uint64_t plan_iteration_mask(const plan_kernel *kernel, const plan_value *value, int digit) {
   uint64_t touched = 0;
   int n = llrt_layout_in_bits(&value->layout) - plan_value_bits(value, PLAN_ITERATION);
-  for (int i = 0; i < n; i++) touched |= f2_apply(kernel->space.column, value->layout.column[i]);
+  for (int i = 0; i < n; i++)
+    touched |= f2_apply(kernel->space.column, plan_tile_bits_of(value, value->layout.column[i]));
   return touched >> llrt_layout_out_shift(&kernel->space, digit) & bits_mask(kernel->digit[digit].bits);
 }
 
@@ -32,7 +33,7 @@ void plan_iteration_reach(const plan_kernel *kernel, const plan_value *value, ui
                           uint64_t grid, const int64_t upper[PLAN_MAX_DIGITS], const uint64_t *args,
                           bool *interior, bool *beyond) {
   int64_t first[PLAN_MAX_DIGITS], least, most;
-  plan_tile_position(kernel, plan_value_at(value, 0, 0, 0, iteration), grid, upper, first);
+  plan_tile_position(kernel, plan_tile_bits_of(value, plan_value_at(value, 0, 0, 0, iteration)), grid, upper, first);
   *interior = true;
   *beyond = false;
   for (int i = 0; i < kernel->n_bounds; i++) {
@@ -56,8 +57,7 @@ void draft_close_region(draft *d, int loop) {
   if (loop >= 0) d->kernel->step[loop].body = (uint8_t)(d->kernel->n_steps - loop - 1);
 }
 
-/* The highest `n` registers as the lowest iterations. */
-static void iterate_registers(plan_value *value, int n) {
+void plan_iterate_registers(plan_value *value, int n) {
   llrt_layout *layout = &value->layout;
   uint64_t moved[LLRT_MAX_BITS];
   int left = layout->in[PLAN_REGISTER].bits - n, after = layout->in[PLAN_LANE].bits + layout->in[PLAN_WARP].bits;
@@ -68,12 +68,20 @@ static void iterate_registers(plan_value *value, int n) {
   layout->in[PLAN_ITERATION].bits = (uint8_t)(layout->in[PLAN_ITERATION].bits + n);
 }
 
+void plan_drop_iterations(plan_value *value, int n) {
+  llrt_layout *layout = &value->layout;
+  int at = llrt_layout_in_bits(layout) - layout->in[PLAN_ITERATION].bits, left = layout->in[PLAN_ITERATION].bits - n;
+  memmove(&layout->column[at], &layout->column[at + n], (size_t)left * sizeof *layout->column);
+  memset(&layout->column[at + left], 0, (size_t)n * sizeof *layout->column);
+  layout->in[PLAN_ITERATION].bits = (uint8_t)left;
+}
+
 llrt_status draft_prefetch(draft *d, const draft_values *values, int inner) {
   plan_kernel *kernel = d->kernel;
   plan_value ahead = values->ahead;
   int number = 0, line = bits_log2(kernel->target.sector_bytes) - draft_log2_bytes(d, 0);
   if (d->region_bits == 0) return LLRT_OK;
-  iterate_registers(&ahead, inner);
+  plan_iterate_registers(&ahead, inner);
   LLRT_TRY(draft_value(kernel, &ahead, &number));
   return draft_step(kernel, (plan_step){.kind = PLAN_PREFETCH, .tensor = 0, .in = (uint8_t)number,
                                         .vector = (uint8_t)line});

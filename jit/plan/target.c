@@ -43,7 +43,7 @@
 #define HOST(bytes)                                                                             \
   .isa = PLAN_ISA_HOST, .vector_bytes = bytes, .access_bytes = bytes, .access_align_bytes = 1,  \
   .register_bits = 5, .tile_bytes = 256, .run_bytes = 64, .region_bytes = {512, 128},           \
-  .shared_bytes = 64 << 10, .banks = 1, .bank_bytes = bytes, .sector_bytes = 64, .max_shuffle_rounds = 16, .lanes_first = true
+  .shared_bytes = 96 << 10, .banks = 1, .bank_bytes = bytes, .sector_bytes = 64, .max_shuffle_rounds = 16, .lanes_first = true
 
 /* Clusters: eight blocks are what every device of compute capability 9.0 has (CUDA C++ Programming Guide). */
 static const plan_target targets[] = {

@@ -339,6 +339,26 @@ static llrt_status check_same(const plan_kernel *kernel, int at, int a, int b) {
   return LLRT_OK;
 }
 
+/* What is carried through a loop inside another: the same elements, whatever the inner one counts. */
+static llrt_status check_nested(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  CHECK(step->with < kernel->n_values, "step %d: value %d", at, step->with);
+  const plan_value *inner = &kernel->value[step->out];
+  plan_value outer = *inner;
+  int first = llrt_layout_in_bits(&inner->layout) - plan_value_bits(inner, PLAN_ITERATION);
+  CHECK(plan_value_bits(inner, PLAN_ITERATION) >= step->iterations, "step %d: v%d is not counted", at, step->out);
+  for (int i = 0; i < step->iterations; i++)
+    CHECK(inner->layout.column[first + i] == 0, "step %d: v%d moves in the loop", at, step->out);
+  plan_drop_iterations(&outer, step->iterations);
+  for (int i = 0; i < 2; i++) {
+    const plan_value *other = &kernel->value[i ? step->with : step->in];
+    CHECK(other->word == outer.word && other->bits == outer.bits && other->reduced == outer.reduced &&
+              llrt_layout_equal(&other->layout, &outer.layout),
+          "step %d: v%d is not laid out as v%d", at, i ? step->with : step->in, step->out);
+  }
+  return LLRT_OK;
+}
+
 /* Words stay whole, or one vector of the word changes places with one of the lanes. */
 static llrt_status check_shuffle(const plan_kernel *kernel, int at) {
   const plan_value *in = &kernel->value[kernel->step[at].in], *out = &kernel->value[kernel->step[at].out];
@@ -435,8 +455,9 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
       return LLRT_OK;
     case PLAN_BARRIER: return LLRT_OK;
     case PLAN_LOOP:
+      CHECK(!step->nested || step->joins, "step %d: joins nothing", at);
       if (!step->joins) return LLRT_OK;
-      LLRT_TRY(check_same(kernel, at, step->in, step->out));
+      LLRT_TRY(step->nested ? check_nested(kernel, at) : check_same(kernel, at, step->in, step->out));
       return check_same(kernel, at, step->out, kernel->step[at + step->body].out);
     case PLAN_REPEAT:
       CHECK(step->turns > 0 && step->body > 0, "step %d: repeats nothing", at);

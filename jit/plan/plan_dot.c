@@ -255,7 +255,8 @@ static dot_shape matrix_tile(const planner *p, int warps) {
   static const dot_shape tiles[] = {{.bits = {7, 8, 0}, .warps = 3}, {.bits = {7, 8, -1}, .warps = 3},
                                     {.bits = {7, 7, -1}, .warps = 2}};
   static const dot_shape twice = {.bits = {7, 7, 0}, .warps = 3};
-  int least = 5 - (p->job.rule.compute == DOT_TF32), turn = turn_bits(p);
+  bool tf32 = p->job.rule.compute == DOT_TF32; /* a lane has room for 64 x 64 of a warp's operand */
+  int least = 5 - tf32, turn = tf32 ? bits_min(turn_bits(p), 6) : turn_bits(p);
   int wide = bits_max(llrt_dtype_bits(p->desc->tensors[0].dtype), llrt_dtype_bits(p->desc->tensors[2].dtype));
   for (int i = 0; i < 3 && p->target->async_copies; i++) {
     dot_shape shape = dot_sums_short(&p->job, p->target) && i == 0 ? twice : tiles[i];

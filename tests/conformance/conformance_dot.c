@@ -49,6 +49,7 @@ static const dot_problem rows[] = {
     {SHAPE(5, 9, 0), TYPES_AND(BF16, BF16, [LLRT_DOT_C] = LLRT_F32, [LLRT_DOT_BIAS] = LLRT_BF16), .beta = 2},
     {SHAPE(128, 256, 192), TYPES(BF16, BF16), .data = DOT_EXACT},
     {SHAPE(130, 250, 100), TYPES(F16, F16), LIES("", "", "col_major")},
+    {SHAPE(30, 130, 70), TYPES(I4, E2M1), .tf32 = true}, /* a lane's room, of two narrow operands in tf32 */
     /* products of warpgroups: types, rows along either axis, edges, many turns, batches, what stands on sums */
     {SHAPE(130, 264, 200), TYPES(BF16, BF16), LIES("", "", "col_major")},
     {SHAPE(136, 272, 72), TYPES(F16, F16), LIES("col_major", "", "")},

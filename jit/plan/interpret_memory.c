@@ -1,0 +1,259 @@
+/* Steps that touch memory: global, shared, copies from one to the other. */
+#include "jit/plan/interpret.h"
+
+#include "base/status.h"
+#include "jit/plan/eval.h"
+#include "jit/plan/number.h"
+
+/* ---- global memory ---- */
+
+/* Whether indices keep the step from touching memory at a position; else what they add to the address. */
+static bool is_left_out(const interpreter *in, const plan_step *step, const int64_t *position,
+                        plan_index_terms *terms) {
+  plan_index_terms other;
+  plan_index_terms_at(in->kernel, step->tensor, position, in->args, terms);
+  if (!terms->valid) return true;
+  for (int t = 0; t < in->kernel->n_tensors && step->kind == PLAN_STORE; t++) {
+    plan_index_terms_at(in->kernel, t, position, in->args, &other);
+    if (!other.kept) return true;
+  }
+  return false;
+}
+
+/* The digits' positions of tile coordinate `tile`; false where the step's mask leaves them out. */
+bool interpreter_position(const interpreter *in, const plan_step *step, uint64_t tile,
+                          int64_t position[PLAN_MAX_DIGITS]) {
+  const plan_kernel *kernel = in->kernel;
+  if (kernel->flat) {
+    int64_t index;
+    if (!plan_flat_index(kernel, in->block, tile, in->args, &index)) return false;
+    plan_flat_position(kernel, index, in->args, in->upper, position);
+  } else {
+    plan_tile_position(kernel, tile, in->grid, in->upper, position);
+  }
+  return !step->masked || plan_position_inside(kernel, step->tensor, step->apart, position, in->args);
+}
+
+/* Where an element lies: none (NULL) where the step's mask or an index leaves it out. */
+typedef struct element_place {
+  void *array;
+  int64_t offset;
+  bool gone; /* an index leaves it out */
+} element_place;
+
+/* Whether the aligned vector of tensor 0 that holds an element is in its memory. */
+static llrt_status check_vector(const interpreter *in, int64_t offset) {
+  const plan_kernel *kernel = in->kernel;
+  int64_t vector = (int64_t)1 << kernel->memory.vector, bytes = kernel->tensor_bits[0] / 8;
+  int64_t data = (int64_t)(uintptr_t)in->tensors[0].data;
+  int64_t first = (data + offset * bytes) & -vector;
+  if (first >= data && first + vector <= data + in->bindings[0].span * bytes) return LLRT_OK;
+  return llrt_error(LLRT_INTERNAL, "block %lld loads a vector at element %lld that memory has in part",
+                    (long long)in->block, (long long)offset);
+}
+
+static llrt_status place_element(const interpreter *in, const plan_step *step, uint64_t tile,
+                                 element_place *found) {
+  const plan_kernel *kernel = in->kernel;
+  int64_t position[PLAN_MAX_DIGITS];
+  *found = (element_place){0};
+  if (!interpreter_position(in, step, tile, position)) return LLRT_OK;
+  plan_index_terms terms;
+  if (is_left_out(in, step, position, &terms)) {
+    found->gone = !terms.valid;
+    return LLRT_OK;
+  }
+  uint64_t data = (uint64_t)(uintptr_t)in->tensors[step->tensor].data;
+  uint64_t base = in->args[step->tensor]; /* with the storage's offset */
+  int64_t offset = plan_offset(kernel, step->tensor, position, &terms, in->args, 0) +
+                   (int64_t)(base - data) * 8 / kernel->tensor_bits[step->tensor];
+  if (offset < 0 || offset >> kernel->halves >= in->bindings[step->tensor].span)
+    return llrt_error(LLRT_INTERNAL, "block %lld reaches element %lld of tensor %d, which has %lld",
+                      (long long)in->block, (long long)offset, step->tensor,
+                      (long long)in->bindings[step->tensor].span);
+  if (step->overhang && step->kind == PLAN_LOAD && !step->masked)
+    LLRT_TRY(check_vector(in, offset));
+  found->array = terms.base ? terms.base : in->tensors[step->tensor].data;
+  found->offset = offset ^ kernel->high_first[step->tensor];
+  return LLRT_OK;
+}
+
+/* Loads or stores an element of `bits`. */
+static void move_element(const element_place *place, int bits, uint64_t *element, bool load) {
+  unsigned char *byte = (unsigned char *)place->array + place->offset * bits / 8;
+  if (bits >= 8) {
+    if (load) memcpy(element, byte, (size_t)bits / 8);
+    else memcpy(byte, element, (size_t)bits / 8);
+    return;
+  }
+  int shift = (int)(place->offset & 1) * 4;
+  if (load) *element = *byte >> shift & 15;
+  else *byte = (unsigned char)((*byte & ~(15 << shift)) | (int)(*element & 15) << shift);
+}
+
+llrt_status interpreter_load(const interpreter *in, const plan_step *step, uint64_t tile, uint64_t *element) {
+  element_place place;
+  LLRT_TRY(place_element(in, step, tile, &place));
+  if (place.array) move_element(&place, in->kernel->tensor_bits[step->tensor], element, true);
+  return LLRT_OK;
+}
+
+/* Where the block's panel begins. */
+static llrt_status place_panel(const interpreter *in, element_place *panel) {
+  const plan_step first = {.kind = PLAN_LOAD, .tensor = 0};
+  return place_element(in, &first, 0, panel);
+}
+
+/* Of a panel that is gathered from, only that it was staged is kept: its elements are the tensor's. */
+static llrt_status stage_values(interpreter *in) {
+  int64_t values = plan_number_value(&in->kernel->index[0].extent, in->args, 0);
+  if (values > in->kernel->panel.most)
+    return llrt_error(LLRT_INTERNAL, "a panel of %lld values", (long long)values);
+  in->staged = in->phase;
+  return LLRT_OK;
+}
+
+/* Whether the element is one of the block's panel, and staged before the last barrier. */
+static llrt_status check_staged(const interpreter *in, uint64_t tile) {
+  uint64_t neighbour = tile & bits_mask(in->kernel->panel.width);
+  int64_t position[PLAN_MAX_DIGITS], first[PLAN_MAX_DIGITS];
+  if (in->staged == 0 || in->staged >= in->phase)
+    return llrt_error(LLRT_INTERNAL, "a panel is read without a barrier after it was staged");
+  plan_tile_position(in->kernel, tile, in->grid, in->upper, position);
+  plan_tile_position(in->kernel, neighbour, in->grid, in->upper, first);
+  for (int i = 0; i < in->kernel->n_digits; i++)
+    if (in->kernel->digit[i].side[0].kind != PLAN_INDEXED && position[i] != first[i])
+      return llrt_error(LLRT_INTERNAL, "digit %d moves inside a panel", i);
+  return LLRT_OK;
+}
+
+/* The panel's elements, each where its offset in the panel says. */
+llrt_status interpret_stage(interpreter *in) {
+  const plan_kernel *kernel = in->kernel;
+  element_place at;
+  if (kernel->panel.gathered) return stage_values(in);
+  LLRT_TRY(place_panel(in, &at));
+  if (at.offset + kernel->panel.elements > in->bindings[0].span)
+    return llrt_error(LLRT_INTERNAL, "block %lld stages element %lld of %lld", (long long)in->block,
+                      (long long)(at.offset + kernel->panel.elements - 1),
+                      (long long)in->bindings[0].span);
+  for (int64_t i = 0; i < kernel->panel.elements; i++, at.offset++) {
+    in->shared[i] = 0;
+    move_element(&at, kernel->tensor_bits[0], &in->shared[i], true);
+    in->written[i] = in->phase;
+  }
+  return LLRT_OK;
+}
+
+/* An element from the panel. */
+static llrt_status load_staged(interpreter *in, const element_place *place, uint64_t tile, uint64_t *element) {
+  element_place panel;
+  if (in->kernel->panel.gathered) {
+    LLRT_TRY(check_staged(in, tile));
+    move_element(place, in->kernel->tensor_bits[0], element, true);
+    return LLRT_OK;
+  }
+  LLRT_TRY(place_panel(in, &panel));
+  int64_t i = place->offset - panel.offset;
+  if (i < 0 || i >= in->kernel->panel.elements || in->written[i] == 0 || in->written[i] >= in->phase)
+    return llrt_error(LLRT_INTERNAL, "element %lld of the panel is not staged", (long long)i);
+  *element = in->shared[i];
+  return LLRT_OK;
+}
+
+llrt_status interpret_global(interpreter *in, const plan_step *step, int value, bool load) {
+  int bits = in->kernel->tensor_bits[step->tensor];
+  for (int64_t at = 0; at < interpreter_size(in->kernel, value); at++) {
+    element_place place;
+    uint64_t *element = &in->value[value][at];
+    uint64_t tile = interpreter_kernel_tile(in, value, at);
+    LLRT_TRY(place_element(in, step, tile, &place));
+    if (place.array && step->staged) LLRT_TRY(load_staged(in, &place, tile, element));
+    else if (place.array) move_element(&place, bits, element, load);
+    else if (load) *element = place.gone ? 0 : step->loose ? ~in->kernel->fill & bits_mask(bits) : in->kernel->fill;
+  }
+  return LLRT_OK;
+}
+
+/* ---- shared memory ---- */
+
+/* Where the turn's slot of a buffer begins, in places of 4 bits. */
+uint64_t interpreter_slot(const interpreter *in, const plan_buffer *buffer) {
+  uint64_t slot = buffer->slots ? (uint64_t)(in->turn - in->begin) & bits_mask(buffer->slots) : 0;
+  return ((uint64_t)buffer->offset + slot * (uint64_t)buffer->bytes) * 2;
+}
+
+static llrt_status check_unread(const interpreter *in, uint64_t offset) {
+  if (in->reading[offset] <= in->multiplied) return LLRT_OK;
+  return llrt_error(LLRT_INTERNAL, "shared offset %llu is written while products read it", (unsigned long long)offset);
+}
+
+llrt_status interpret_shared(interpreter *in, const plan_step *step, int value, bool load) {
+  const plan_buffer *buffer = &in->kernel->buffer[step->buffer];
+  const plan_kernel *kernel = in->kernel;
+  llrt_layout offset_of;
+  plan_blocks blocks;
+  int bits = buffer->layout.in[0].bits, parts = plan_buffer_parts(buffer);
+  int64_t per_block = interpreter_size(kernel, value) >> kernel->cluster_bits;
+  LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
+  plan_blocks_of_buffer(kernel, step->buffer, &blocks);
+  for (int64_t at = 0; at < interpreter_size(in->kernel, value); at++) {
+    uint64_t offset = llrt_layout_apply_flat(&offset_of, interpreter_tile(in, value, at));
+    if ((offset >> bits & bits_mask(parts)) != step->repetition) continue;
+    uint64_t own = (uint64_t)(at / per_block);
+    uint64_t block = f2_apply(blocks.of_tile, interpreter_tile(in, value, at)) ^ (own & blocks.own);
+    if (!load && block != own)
+      return llrt_error(LLRT_INTERNAL, "block %llu stores in another's memory", (unsigned long long)own);
+    offset = (offset & bits_mask(bits)) * buffer->bits / 4 + interpreter_slot(in, buffer) + block * in->shared_size;
+    if (!load) {
+      LLRT_TRY(check_unread(in, offset));
+      if (in->read[offset] >= in->phase)
+        return llrt_error(LLRT_INTERNAL, "shared offset %llu is written without a barrier after its read",
+                          (unsigned long long)offset);
+      in->shared[offset] = in->value[value][at];
+      in->written[offset] = in->phase;
+    } else if (in->group[offset] || in->written[offset] == 0 ||
+               in->written[offset] >= (block == own ? in->phase : in->met)) {
+      return llrt_error(LLRT_INTERNAL, "shared offset %llu is read without a barrier after its write",
+                        (unsigned long long)offset);
+    } else {
+      in->value[value][at] = in->shared[offset];
+      in->read[offset] = in->phase;
+    }
+  }
+  return LLRT_OK;
+}
+
+/* ---- copies under way ---- */
+
+llrt_status interpret_copy(interpreter *in, const plan_step *step) {
+  const plan_kernel *kernel = in->kernel;
+  const plan_buffer *buffer = &kernel->buffer[step->buffer];
+  llrt_layout offset_of;
+  int64_t per_block = interpreter_size(kernel, step->in) >> kernel->cluster_bits;
+  uint64_t inside = bits_mask(buffer->layout.in[0].bits);
+  LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
+  for (int64_t at = 0; at < interpreter_size(kernel, step->in); at++) {
+    element_place place;
+    uint64_t element = 0;
+    LLRT_TRY(place_element(in, step, interpreter_kernel_tile(in, step->in, at), &place));
+    if (place.array) move_element(&place, buffer->bits, &element, true);
+    uint64_t offset = llrt_layout_apply_flat(&offset_of, interpreter_tile(in, step->in, at)) & inside;
+    offset = offset * buffer->bits / 4 + interpreter_slot(in, buffer) + (uint64_t)(at / per_block) * in->shared_size;
+    LLRT_TRY(check_unread(in, offset));
+    if (in->read[offset] >= in->phase)
+      return llrt_error(LLRT_INTERNAL, "shared offset %llu is copied to without a barrier after its read",
+                        (unsigned long long)offset);
+    in->shared[offset] = element;
+    in->group[offset] = in->groups + 1;
+  }
+  return LLRT_OK;
+}
+
+void interpret_await(interpreter *in, const plan_step *step) {
+  for (size_t i = 0; i < in->shared_size << in->kernel->cluster_bits; i++) {
+    if (in->group[i] == 0 || in->group[i] > in->groups - step->turns) continue;
+    in->group[i] = 0;
+    in->written[i] = in->phase;
+  }
+}

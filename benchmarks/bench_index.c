@@ -24,11 +24,12 @@ static const index_case cases[] = {
 };
 enum { CASE_COUNT = sizeof cases / sizeof cases[0], ELEMENT = 2 };
 
-/* The index of one case on both sides. */
+/* The index of one case on both sides, and the view through it, to which the tensor of the run points. */
 typedef struct random_index {
   const index_case *c;
   int64_t n, *host;
   void *device;
+  llrt_view view;
 } random_index;
 
 /* Shape of a matrix of `bytes` bytes: powers of two. */
@@ -56,16 +57,15 @@ static random_index make_index(harness *h, const index_case *c, const int64_t sh
   return index;
 }
 
-static llrt_status prepare(harness *h, const arena *a, const random_index *index, axis_run *r) {
+static llrt_status prepare(harness *h, const arena *a, random_index *index, axis_run *r) {
   bool select = index->c->form == LLRT_GATHER_SELECT;
   llrt_gather_params params = {.form = (int32_t)index->c->form, .out_of_range = LLRT_RANGE_CLAMP};
   llrt_tensor store = axis_matrix(h, r, LLRT_BF16, a->source);
   llrt_tensor places = {.data = index->device, .dtype = LLRT_I64, .rank = select ? 1 : 2,
                         .shape = {r->shape[0], r->shape[1]}, .device = h->device};
-  llrt_view view;
-  llrt_status status = llrt_gather_view(&store, &places, index->c->axis, &params, &view);
+  llrt_status status = llrt_gather_view(&store, &places, index->c->axis, &params, &index->view);
   if (status) return status;
-  r->tensors[0] = view.tensor;
+  r->tensors[0] = index->view.tensor;
   r->tensors[1] = axis_matrix(h, r, LLRT_BF16, a->destination);
   llrt_op_desc desc = {.kind = LLRT_OP_CONVERT};
   return axis_run_prepare(h, r, &desc);

@@ -293,7 +293,7 @@ LLVMValueRef emit_gpu_global(emitter *e, LLVMValueRef address);
 /* opaque with the constraint of a register of 32 and of 64 bits. */
 LLVMValueRef emit_gpu_opaque(emitter *e, LLVMValueRef value, const char *narrow, const char *wide);
 
-/* ---- place.c: block decode, addresses, masks ---- */
+/* ---- decode_block.c, position.c, place.c, mask.c: block decode, coordinates, addresses, masks (and place.h) ---- */
 
 /* Sets e->grid and e->upper from e->block. Not for flat kernels. */
 void emit_decode_block(emitter *e);

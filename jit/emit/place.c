@@ -1,201 +1,15 @@
-/* Where things are: block decode, element addresses, edge masks. Must agree with jit/plan/eval.c.
+/* Where elements are: their addresses. Must agree with jit/plan/eval.c.
  *
  * An element's address is the XOR of four parts: one known at compile time (its register, on the host
  * its lane), and those of thread, iteration and grid. Where the known part's bits are not moved by the
  * others it is an offset from a common pointer; the rest is XORed in first. In a shared buffer each bit
  * of it goes its own way. */
-#include "jit/emit/builder.h"
+#include "jit/emit/place.h"
 
 #include "base/bits.h"
 #include "jit/plan/eval.h"
 
 #include <string.h>
-
-/* ---- block decode ---- */
-
-/* numerator / divisor by the multiplier that the launch computed (plan_magic). */
-static LLVMValueRef divide(const emitter *e, LLVMValueRef numerator, const plan_place *place) {
-  if (place->count.arg < 0)
-    return LLVMBuildUDiv(e->builder, numerator, emit_number(e, &place->count), "");
-  LLVMTypeRef i128 = emit_int_type(e, 128);
-  LLVMValueRef twice = LLVMBuildShl(e->builder, numerator, emit_i64(e, 1), "");
-  LLVMValueRef product =
-      LLVMBuildMul(e->builder, LLVMBuildZExt(e->builder, twice, i128, ""),
-                   LLVMBuildZExt(e->builder, emit_number(e, &place->magic), i128, ""), "");
-  LLVMValueRef high = LLVMBuildLShr(e->builder, product, LLVMConstInt(i128, 64, false), "");
-  return LLVMBuildLShr(e->builder, LLVMBuildTrunc(e->builder, high, e->i64, ""),
-                       emit_number(e, &place->magic_shift), "");
-}
-
-/* Takes place i of n, the fastest left, off *index; its position. */
-static LLVMValueRef take_place(const emitter *e, const plan_place *places, int i, int n,
-                               LLVMValueRef *index) {
-  const plan_place *place = &places[i];
-  LLVMValueRef position = *index;
-  if (i + 1 == n) return position;
-  if (place->digit < 0) {
-    position = LLVMBuildAnd(e->builder, *index, emit_i64(e, (int64_t)bits_mask(place->bits)), "");
-    *index = LLVMBuildLShr(e->builder, *index, emit_i64(e, place->bits), "");
-    return position;
-  }
-  LLVMValueRef quotient = divide(e, *index, place);
-  LLVMValueRef whole = LLVMBuildMul(e->builder, quotient, emit_number(e, &place->count), "");
-  position = LLVMBuildSub(e->builder, *index, whole, "");
-  *index = quotient;
-  return position;
-}
-
-void emit_decode_block(emitter *e) {
-  const plan_kernel *kernel = e->kernel;
-  LLVMValueRef index = e->block;
-  e->grid = emit_i64(e, 0);
-  for (int i = 0; i < kernel->n_digits; i++) e->upper[i] = emit_i64(e, 0);
-  for (int i = 0; i < kernel->n_places; i++) {
-    const plan_place *place = &kernel->place[i];
-    LLVMValueRef position = take_place(e, kernel->place, i, kernel->n_places, &index);
-    if (place->digit >= 0) e->upper[place->digit] = position;
-    else e->grid = position;
-  }
-}
-
-void emit_block_turns(emitter *e, LLVMValueRef *begin, LLVMValueRef *end) {
-  const plan_turns *walk = &e->kernel->walk;
-  LLVMValueRef turns = emit_number(e, &walk->turns);
-  *begin = emit_i64(e, 0);
-  *end = turns;
-  if (walk->split < 0) return;
-  LLVMValueRef share = emit_number(e, &walk->share), args[2] = {turns, NULL};
-  *begin = LLVMBuildMul(e->builder, e->upper[walk->split], share, "");
-  args[1] = LLVMBuildAdd(e->builder, *begin, share, "");
-  *end = emit_intrinsic(e, "llvm.smin", &e->i64, 1, args, 2);
-}
-
-void emit_decode_turn(emitter *e, LLVMValueRef turn) {
-  const plan_turns *walk = &e->kernel->walk;
-  LLVMValueRef index = turn;
-  if (walk->down) {
-    index = LLVMBuildSub(e->builder, emit_number(e, &walk->turns), turn, "");
-    index = LLVMBuildSub(e->builder, index, emit_i64(e, 1), "");
-  }
-  for (int i = 0; i < walk->n_places; i++) {
-    LLVMValueRef position = take_place(e, walk->place, i, walk->n_places, &index);
-    if (walk->place[i].digit >= 0) {
-      e->upper[walk->place[i].digit] = position;
-    } else {
-      position = LLVMBuildShl(e->builder, position, emit_i64(e, walk->grid_bits), "");
-      e->grid = LLVMBuildOr(e->builder, e->grid, position, "");
-    }
-  }
-}
-
-/* ---- linear parts ---- */
-
-/* An unsigned number in another integer type that holds it. */
-static LLVMValueRef resize(const emitter *e, LLVMValueRef x, LLVMTypeRef type) {
-  return LLVMBuildIntCast2(e->builder, x, type, false, "");
-}
-
-/* The image of a value's in-dim `dim` under tile -> something (columns `of_tile`), at run-time
- * coordinate x (any integer type), in `type`, which holds it. NULL: it is zero. */
-static LLVMValueRef dim_part(emitter *e, const plan_value *value, plan_dim dim, LLVMValueRef x,
-                             const uint64_t *of_tile, LLVMTypeRef type) {
-  uint64_t columns[LLRT_MAX_BITS] = {0}, all = 0;
-  int n = plan_value_bits(value, dim);
-  for (int i = 0; i < n; i++) {
-    columns[i] = f2_apply(of_tile, plan_value_columns(value, dim)[i]);
-    all |= columns[i];
-  }
-  if (!x || all == 0) return NULL;
-  return emit_linear(e, resize(e, x, type), columns, n);
-}
-
-/* The XOR of what thread, iteration and grid add under tile, grid -> something, in the narrower of i32
- * and i64 that holds `bits`, a superset of what it can set. */
-static LLVMValueRef moving_part(emitter *e, const plan_value *value, const uint64_t *of_tile,
-                                const uint64_t *of_grid, uint64_t bits) {
-  LLVMTypeRef type = bits >> 32 ? e->i64 : e->i32;
-  LLVMValueRef parts[] = {
-      dim_part(e, value, PLAN_LANE, e->lane, of_tile, type),
-      dim_part(e, value, PLAN_WARP, e->warp, of_tile, type),
-      dim_part(e, value, PLAN_ITERATION, e->iteration, of_tile, type),
-      of_grid ? emit_linear(e, resize(e, e->grid, type), of_grid, e->kernel->space.in[1].bits) : NULL};
-  LLVMValueRef sum = LLVMConstInt(type, 0, false);
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-    if (parts[i]) sum = LLVMBuildXor(e->builder, sum, parts[i], "");
-  return sum;
-}
-
-/* Bits that moving_part can set. */
-static uint64_t moving_bits(const emitter *e, const plan_value *value, const uint64_t *of_tile,
-                            const uint64_t *of_grid) {
-  uint64_t bits = 0;
-  for (plan_dim d = emit_is_host(e) ? PLAN_ITERATION : PLAN_LANE; d <= PLAN_ITERATION; d++)
-    for (int i = 0; i < plan_value_bits(value, d); i++)
-      bits |= f2_apply(of_tile, plan_value_columns(value, d)[i]);
-  for (int i = 0; of_grid && i < e->kernel->space.in[1].bits; i++) bits |= of_grid[i];
-  return bits;
-}
-
-/* The image of tile coordinate `tile` XOR what thread, iteration and grid add; i64. */
-static LLVMValueRef linear_sum(emitter *e, const plan_value *value, uint64_t tile,
-                               const uint64_t *of_tile, const uint64_t *of_grid) {
-  uint64_t known = f2_apply(of_tile, tile);
-  uint64_t bits = moving_bits(e, value, of_tile, of_grid) | known;
-  LLVMValueRef sum = moving_part(e, value, of_tile, of_grid, bits);
-  sum = LLVMBuildXor(e->builder, sum, LLVMConstInt(LLVMTypeOf(sum), known, false), "");
-  return resize(e, sum, e->i64);
-}
-
-/* ---- positions of digits ---- */
-
-/* Columns tile -> bits of digit i, and grid -> the same. */
-static void digit_columns(const plan_kernel *kernel, int i, uint64_t *of_tile, uint64_t *of_grid) {
-  const llrt_layout *space = &kernel->space;
-  int shift = llrt_layout_out_shift(space, i), tile = space->in[0].bits;
-  uint64_t mask = bits_mask(space->out[i].bits);
-  for (int b = 0; b < tile; b++) of_tile[b] = space->column[b] >> shift & mask;
-  for (int b = 0; b < space->in[1].bits; b++)
-    of_grid[b] = space->column[tile + b] >> shift & mask;
-}
-
-/* The position of digit i at tile coordinate `tile` XOR the moving parts. */
-static LLVMValueRef digit_position(emitter *e, const plan_value *value, int i, uint64_t tile) {
-  const plan_digit *digit = &e->kernel->digit[i];
-  LLVMValueRef position = emit_i64(e, 0);
-  if (digit->bits > 0) {
-    uint64_t of_tile[LLRT_MAX_BITS] = {0}, of_grid[LLRT_MAX_BITS] = {0};
-    digit_columns(e->kernel, i, of_tile, of_grid);
-    position = linear_sum(e, value, tile, of_tile, of_grid);
-  }
-  if (!digit->rest) return position;
-  LLVMValueRef upper = LLVMBuildShl(e->builder, e->upper[i], emit_i64(e, digit->bits), "");
-  return LLVMBuildOr(e->builder, upper, position, "");
-}
-
-int64_t emit_position_known(emitter *e, const plan_value *value, int i, uint64_t tile) {
-  uint64_t of_tile[LLRT_MAX_BITS] = {0}, of_grid[LLRT_MAX_BITS] = {0};
-  digit_columns(e->kernel, i, of_tile, of_grid);
-  uint64_t known = f2_apply(of_tile, tile);
-  return known & moving_bits(e, value, of_tile, of_grid) ? -1 : (int64_t)known;
-}
-
-/* Tile coordinate `tile` XOR what the thread adds: the position in a flat kernel's block. */
-static LLVMValueRef flat_low(emitter *e, const plan_value *value, uint64_t tile) {
-  uint64_t identity[LLRT_MAX_BITS];
-  for (int b = 0; b < LLRT_MAX_BITS; b++) identity[b] = 1ull << b;
-  return linear_sum(e, value, tile, identity, NULL);
-}
-
-/* The flat index of the block's first position. */
-static LLVMValueRef flat_first(emitter *e) {
-  int64_t size = e->kernel->panel.positions;
-  if (size == 0) size = (int64_t)1 << e->kernel->value[0].layout.out[0].bits;
-  return LLVMBuildMul(e->builder, e->block, emit_i64(e, size), "");
-}
-
-static LLVMValueRef flat_index(emitter *e, const plan_value *value, uint64_t tile) {
-  return LLVMBuildAdd(e->builder, flat_first(e), flat_low(e, value, tile), "");
-}
 
 /* ---- addresses ---- */
 
@@ -242,14 +56,14 @@ static LLVMValueRef whole_offset(emitter *e, const emit_place *place, const emit
   bool tensor = place->tensor >= 0;
   if (tensor) tensor_columns(kernel, place->tensor, of_grid);
   LLVMValueRef sum =
-      linear_sum(e, place->value, tile, place->map.column, tensor ? of_grid : NULL);
+      emit_linear_sum(e, place->value, tile, place->map.column, tensor ? of_grid : NULL);
   if (terms) sum = LLVMBuildXor(e->builder, sum, terms->columns, "");
   if (terms) sum = LLVMBuildAdd(e->builder, sum, terms->sum, "");
   for (int i = 0; tensor && i < kernel->n_digits; i++) {
     const plan_digit_side *side = &kernel->digit[i].side[place->tensor];
     if (side->kind == PLAN_INDEXED) continue;
     if (side->kind == PLAN_COLUMNS && !kernel->digit[i].rest) continue;
-    LLVMValueRef position = side->kind == PLAN_STRIDE ? digit_position(e, place->value, i, tile)
+    LLVMValueRef position = side->kind == PLAN_STRIDE ? emit_digit_position(e, place->value, i, tile)
                                                       : e->upper[i];
     LLVMValueRef term = LLVMBuildMul(e->builder, position, emit_number(e, &side->stride), "");
     sum = LLVMBuildAdd(e->builder, sum, term, "");
@@ -306,7 +120,7 @@ void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_pla
     uint64_t of_grid[LLRT_MAX_BITS] = {0};
     plan_address_of_tensor(e->kernel, tensor, &place->map);
     tensor_columns(e->kernel, tensor, of_grid);
-    place->moving = moving_bits(e, value, place->map.column, of_grid);
+    place->moving = emit_moving_bits(e, value, place->map.column, of_grid);
     place->moving |= index_bits(e->kernel, tensor);
   }
   if (!place->indexed) spot_of(e, place, 0);
@@ -337,8 +151,8 @@ void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_pla
                          .base = emit_slot_pointer(e, buffer)};
   plan_address_of_buffer(e->kernel, buffer, &place->map);
   byte_columns(place, of_tile);
-  place->moving = moving_bits(e, value, of_tile, NULL);
-  place->sum = moving_part(e, value, of_tile, NULL, place->moving);
+  place->moving = emit_moving_bits(e, value, of_tile, NULL);
+  place->sum = emit_moving_part(e, value, of_tile, NULL, place->moving);
 }
 
 /* Bytes that the thread moves too are XORed in, the others are an offset known to the compiler, which loads and
@@ -354,7 +168,7 @@ LLVMValueRef emit_buffer_offset(emitter *e, const emit_place *place, uint64_t ti
 
 LLVMValueRef emit_buffer_pointer(emitter *e, const emit_place *place, uint64_t tile) {
   int64_t behind;
-  LLVMValueRef at = resize(e, emit_buffer_offset(e, place, tile, &behind), e->i64);
+  LLVMValueRef at = emit_resize(e, emit_buffer_offset(e, place, tile, &behind), e->i64);
   LLVMValueRef pointer = LLVMBuildGEP2(e->builder, e->i8, place->base, &at, 1, "");
   at = emit_i64(e, behind);
   return LLVMBuildGEP2(e->builder, e->i8, pointer, &at, 1, "");
@@ -390,7 +204,7 @@ static LLVMValueRef staged_pointer(emitter *e, const emit_place *place, const em
     value = LLVMBuildSelect(e->builder, there, value, emit_i64(e, 0), "");
   }
   LLVMValueRef at = LLVMBuildShl(e->builder, value, width, "");
-  at = LLVMBuildOr(e->builder, at, linear_sum(e, place->value, tile, place->map.column, NULL), "");
+  at = LLVMBuildOr(e->builder, at, emit_linear_sum(e, place->value, tile, place->map.column, NULL), "");
   return advance(e, place, e->shared[0], at);
 }
 
@@ -409,73 +223,7 @@ static LLVMValueRef tiled_pointer(emitter *e, emit_place *place, uint64_t tile) 
   const emit_index_terms *terms = place->indexed ? &spot->terms : NULL;
   return advance(e, place, spot->base, whole_offset(e, place, terms, tile));
 }
-
-/* ---- flat kernels: positions by division ---- */
-
-/* Whether 32 bits hold a position of the place and what carries over to it, both below 2^31. */
-static bool is_narrow(const plan_place *place) {
-  return place->count.arg < 0 && place->count.value <= (int64_t)1 << 31;
-}
-
-void emit_flat_first(emitter *e) {
-  LLVMValueRef index = flat_first(e);
-  for (int i = 0; i < e->kernel->n_places; i++)
-    e->first[i] = take_place(e, e->kernel->place, i, e->kernel->n_places, &index);
-}
-
-/* The position in place i of what lies *carry (i32) behind the block's first; *carry: what goes on to the next. */
-static LLVMValueRef flat_position(emitter *e, int i, LLVMValueRef *carry) {
-  const plan_place *place = &e->kernel->place[i];
-  LLVMTypeRef type = is_narrow(place) ? e->i32 : e->i64;
-  LLVMValueRef first = resize(e, e->first[i], type);
-  LLVMValueRef at = LLVMBuildAdd(e->builder, first, resize(e, *carry, type), "");
-  LLVMValueRef count = resize(e, emit_number(e, &place->count), type), quotient;
-  quotient = type == e->i32 ? LLVMBuildUDiv(e->builder, at, count, "") : divide(e, at, place);
-  *carry = resize(e, quotient, e->i32);
-  at = LLVMBuildSub(e->builder, at, LLVMBuildMul(e->builder, quotient, count, ""), "");
-  return resize(e, at, e->i64);
-}
-
-/* Positions of what lies `low` (i64, below 2^31) behind the block's first. That one's are made once; what is added to
- * them carries over in numbers of 32 bits, whose divisions are cheap. */
-static void flat_positions(emitter *e, LLVMValueRef low, LLVMValueRef position[PLAN_MAX_DIGITS]) {
-  LLVMValueRef carry = resize(e, low, e->i32);
-  int last = e->kernel->n_places - 1;
-  for (int i = 0; i < e->kernel->n_digits; i++)
-    position[i] = e->upper[i] ? e->upper[i] : emit_i64(e, 0);
-  for (int i = 0; i < last; i++)
-    position[e->kernel->place[i].digit] = flat_position(e, i, &carry);
-  if (last < 0) return;
-  LLVMValueRef rest = resize(e, carry, e->i64);
-  position[e->kernel->place[last].digit] = LLVMBuildAdd(e->builder, e->first[last], rest, "");
-}
-
-static LLVMValueRef coordinate_of(const emitter *e, int axis,
-                                  const LLVMValueRef position[PLAN_MAX_DIGITS]) {
-  LLVMValueRef sum = emit_i64(e, 0);
-  for (int i = 0; i < e->kernel->n_digits; i++) {
-    if (e->kernel->digit[i].axis != axis) continue;
-    LLVMValueRef term =
-        LLVMBuildMul(e->builder, position[i], emit_i64(e, e->kernel->digit[i].step), "");
-    sum = LLVMBuildAdd(e->builder, sum, term, "");
-  }
-  return sum;
-}
-
-LLVMValueRef emit_position(emitter *e, const plan_value *value, int i, uint64_t tile) {
-  LLVMValueRef position[PLAN_MAX_DIGITS];
-  if (!e->kernel->flat) return digit_position(e, value, i, tile);
-  flat_positions(e, flat_low(e, value, tile), position);
-  return position[i];
-}
-
-LLVMValueRef emit_coordinate(emitter *e, const plan_value *value, int axis, uint64_t tile) {
-  LLVMValueRef position[PLAN_MAX_DIGITS];
-  if (e->kernel->flat) flat_positions(e, flat_low(e, value, tile), position);
-  for (int i = 0; i < e->kernel->n_digits && !e->kernel->flat; i++)
-    if (e->kernel->digit[i].axis == axis) position[i] = digit_position(e, value, i, tile);
-  return coordinate_of(e, axis, position);
-}
+/* ---- flat kernels ---- */
 
 /* What a term adds to its tensor's address. Divisors are constants. */
 static LLVMValueRef flat_term(const emitter *e, const plan_term *term, LLVMValueRef coordinate) {
@@ -491,7 +239,7 @@ static LLVMValueRef flat_offset(emitter *e, int tensor, LLVMValueRef low,
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef columns = terms ? terms->columns : emit_i64(e, 0);
   LLVMValueRef sum = terms ? terms->sum : emit_i64(e, 0), position[PLAN_MAX_DIGITS];
-  flat_positions(e, low, position);
+  emit_flat_positions(e, low, position);
   for (int i = 0; i < kernel->n_digits; i++) {
     const plan_digit *digit = &kernel->digit[i];
     const plan_digit_side *side = &digit->side[tensor];
@@ -509,7 +257,7 @@ static LLVMValueRef flat_offset(emitter *e, int tensor, LLVMValueRef low,
   for (int i = 0; i < kernel->n_terms; i++) {
     const plan_term *term = &kernel->term[i];
     if (term->tensor != tensor) continue;
-    LLVMValueRef part = flat_term(e, term, coordinate_of(e, term->axis, position));
+    LLVMValueRef part = flat_term(e, term, emit_coordinate_of(e, term->axis, position));
     sum = LLVMBuildAdd(e->builder, sum, part, "");
   }
   sum = LLVMBuildAdd(e->builder, sum, columns, "");
@@ -524,7 +272,7 @@ LLVMValueRef emit_panel(emitter *e, LLVMValueRef *pointer) {
 
 static LLVMValueRef place_offset(emitter *e, emit_place *place, uint64_t tile) {
   const emit_spot *spot = spot_of(e, place, tile);
-  return flat_offset(e, place->tensor, flat_low(e, place->value, tile),
+  return flat_offset(e, place->tensor, emit_flat_low(e, place->value, tile),
                      place->indexed ? &spot->terms : NULL);
 }
 
@@ -543,100 +291,4 @@ LLVMValueRef emit_pointer(emitter *e, emit_place *place, uint64_t tile) {
 LLVMValueRef emit_offset(emitter *e, emit_place *place, uint64_t tile) {
   if (place->tensor >= 0 && e->kernel->flat) return place_offset(e, place, tile);
   return whole_offset(e, place, emit_place_terms(e, place, tile), tile);
-}
-
-/* ---- masks ---- */
-
-static LLVMValueRef below(const emitter *e, LLVMValueRef at, LLVMValueRef limit) {
-  return LLVMBuildICmp(e->builder, LLVMIntULT, at, limit, "");
-}
-
-LLVMValueRef emit_bound_limit(emitter *e, const plan_bound *bound) {
-  if (!bound->device) return emit_number(e, &bound->limit);
-  LLVMValueRef extent = e->extent[bound->axis];
-  if (bound->round == 1) return extent;
-  LLVMValueRef round = emit_i64(e, bound->round);
-  extent = LLVMBuildAdd(e->builder, extent, emit_i64(e, bound->round - 1), "");
-  return LLVMBuildMul(e->builder, LLVMBuildUDiv(e->builder, extent, round, ""), round, "");
-}
-
-LLVMValueRef emit_bound_full(emitter *e, const plan_bound *bound) {
-  if (!bound->device) return emit_number(e, &bound->full);
-  return LLVMBuildUDiv(e->builder, emit_bound_limit(e, bound), emit_i64(e, bound->group), "");
-}
-
-LLVMValueRef emit_bounded(emitter *e, const plan_value *value, const plan_bound *bound, uint64_t tile) {
-  if (bound->axis < 0) return emit_position(e, value, bound->top, tile);
-  return emit_coordinate(e, value, bound->axis, tile);
-}
-
-/* Whether a position is the block's, and the tensor's. */
-static LLVMValueRef flat_inside(emitter *e, const plan_value *value, uint64_t tile) {
-  LLVMValueRef panel = emit_i64(e, e->kernel->panel.positions);
-  if (e->kernel->panel.positions > 0) return below(e, flat_low(e, value, tile), panel);
-  return below(e, flat_index(e, value, tile), emit_number(e, &e->kernel->flat_elements));
-}
-
-LLVMValueRef emit_inside(emitter *e, const emit_place *place, uint64_t tile) {
-  const plan_kernel *kernel = e->kernel;
-  LLVMValueRef inside = NULL;
-  if (kernel->flat) inside = flat_inside(e, place->value, tile);
-  for (int i = 0; i < kernel->n_bounds; i++) {
-    const plan_bound *bound = &kernel->bound[i];
-    if (!(bound->tensors >> place->tensor & 1) || e->apart >> i & 1) continue;
-    LLVMValueRef at = emit_bounded(e, place->value, bound, tile);
-    inside = emit_and(e, inside, below(e, at, emit_bound_limit(e, bound)));
-  }
-  return inside;
-}
-
-LLVMValueRef emit_interior(emitter *e, uint32_t apart) {
-  const plan_kernel *kernel = e->kernel;
-  LLVMValueRef interior = emit_block_within(e);
-  for (int i = 0; i < kernel->n_bounds; i++) {
-    if (apart >> i & 1) continue;
-    LLVMValueRef full = emit_bound_full(e, &kernel->bound[i]);
-    interior = emit_and(e, interior, below(e, e->upper[kernel->bound[i].top], full));
-  }
-  return interior;
-}
-
-static uint64_t copy_mask(const plan_value *value, plan_dim dim) {
-  uint64_t mask = 0;
-  for (int i = 0; i < plan_value_bits(value, dim); i++)
-    if (plan_value_columns(value, dim)[i] == 0) mask |= 1ull << i;
-  return mask;
-}
-
-static LLVMValueRef is_first(emitter *e, const plan_value *value, uint64_t warps) {
-  LLVMValueRef first = NULL;
-  const struct {
-    plan_dim dim;
-    LLVMValueRef at;
-    uint64_t among;
-  } dims[] = {{PLAN_LANE, e->lane, UINT64_MAX}, {PLAN_WARP, e->warp, warps}};
-  for (int d = 0; d < 2; d++) {
-    uint64_t mask = copy_mask(value, dims[d].dim) & dims[d].among;
-    if (!dims[d].at || mask == 0) continue;
-    LLVMValueRef bits = LLVMBuildAnd(e->builder, dims[d].at, emit_i32(e, (int64_t)mask), "");
-    first = emit_and(e, first, LLVMBuildICmp(e->builder, LLVMIntEQ, bits, emit_i32(e, 0), ""));
-  }
-  return first;
-}
-
-LLVMValueRef emit_is_first_copy(emitter *e, const plan_value *value) {
-  return is_first(e, value, UINT64_MAX);
-}
-
-LLVMValueRef emit_is_first_in_block(emitter *e, const plan_value *value) {
-  return is_first(e, value, bits_mask(e->kernel->warp_bits - e->kernel->cluster_bits));
-}
-
-LLVMValueRef emit_block_of(emitter *e, const plan_value *value, const plan_blocks *blocks, uint64_t known) {
-  int warps = e->kernel->warp_bits - e->kernel->cluster_bits;
-  LLVMValueRef block = moving_part(e, value, blocks->of_tile, NULL, bits_mask(e->kernel->cluster_bits));
-  LLVMValueRef own = LLVMBuildLShr(e->builder, e->warp, emit_i32(e, warps), "");
-  own = LLVMBuildAnd(e->builder, own, emit_i32(e, (int64_t)blocks->own), "");
-  block = LLVMBuildXor(e->builder, block, own, "");
-  return LLVMBuildXor(e->builder, block, emit_i32(e, (int64_t)known), "");
 }

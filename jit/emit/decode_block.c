@@ -1,0 +1,84 @@
+/* Which block this is: its places and turns, by division of its index. Must agree with jit/plan/eval.c. */
+#include "jit/emit/place.h"
+
+#include "base/bits.h"
+
+LLVMValueRef emit_divide_place(const emitter *e, LLVMValueRef numerator, const plan_place *place) {
+  if (place->count.arg < 0)
+    return LLVMBuildUDiv(e->builder, numerator, emit_number(e, &place->count), "");
+  LLVMTypeRef i128 = emit_int_type(e, 128);
+  LLVMValueRef twice = LLVMBuildShl(e->builder, numerator, emit_i64(e, 1), "");
+  LLVMValueRef product =
+      LLVMBuildMul(e->builder, LLVMBuildZExt(e->builder, twice, i128, ""),
+                   LLVMBuildZExt(e->builder, emit_number(e, &place->magic), i128, ""), "");
+  LLVMValueRef high = LLVMBuildLShr(e->builder, product, LLVMConstInt(i128, 64, false), "");
+  return LLVMBuildLShr(e->builder, LLVMBuildTrunc(e->builder, high, e->i64, ""),
+                       emit_number(e, &place->magic_shift), "");
+}
+
+/* Takes place i of n, the fastest left, off *index; its position. */
+static LLVMValueRef take_place(const emitter *e, const plan_place *places, int i, int n,
+                               LLVMValueRef *index) {
+  const plan_place *place = &places[i];
+  LLVMValueRef position = *index;
+  if (i + 1 == n) return position;
+  if (place->digit < 0) {
+    position = LLVMBuildAnd(e->builder, *index, emit_i64(e, (int64_t)bits_mask(place->bits)), "");
+    *index = LLVMBuildLShr(e->builder, *index, emit_i64(e, place->bits), "");
+    return position;
+  }
+  LLVMValueRef quotient = emit_divide_place(e, *index, place);
+  LLVMValueRef whole = LLVMBuildMul(e->builder, quotient, emit_number(e, &place->count), "");
+  position = LLVMBuildSub(e->builder, *index, whole, "");
+  *index = quotient;
+  return position;
+}
+
+void emit_decode_block(emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMValueRef index = e->block;
+  e->grid = emit_i64(e, 0);
+  for (int i = 0; i < kernel->n_digits; i++) e->upper[i] = emit_i64(e, 0);
+  for (int i = 0; i < kernel->n_places; i++) {
+    const plan_place *place = &kernel->place[i];
+    LLVMValueRef position = take_place(e, kernel->place, i, kernel->n_places, &index);
+    if (place->digit >= 0) e->upper[place->digit] = position;
+    else e->grid = position;
+  }
+}
+
+void emit_block_turns(emitter *e, LLVMValueRef *begin, LLVMValueRef *end) {
+  const plan_turns *walk = &e->kernel->walk;
+  LLVMValueRef turns = emit_number(e, &walk->turns);
+  *begin = emit_i64(e, 0);
+  *end = turns;
+  if (walk->split < 0) return;
+  LLVMValueRef share = emit_number(e, &walk->share), args[2] = {turns, NULL};
+  *begin = LLVMBuildMul(e->builder, e->upper[walk->split], share, "");
+  args[1] = LLVMBuildAdd(e->builder, *begin, share, "");
+  *end = emit_intrinsic(e, "llvm.smin", &e->i64, 1, args, 2);
+}
+
+void emit_decode_turn(emitter *e, LLVMValueRef turn) {
+  const plan_turns *walk = &e->kernel->walk;
+  LLVMValueRef index = turn;
+  if (walk->down) {
+    index = LLVMBuildSub(e->builder, emit_number(e, &walk->turns), turn, "");
+    index = LLVMBuildSub(e->builder, index, emit_i64(e, 1), "");
+  }
+  for (int i = 0; i < walk->n_places; i++) {
+    LLVMValueRef position = take_place(e, walk->place, i, walk->n_places, &index);
+    if (walk->place[i].digit >= 0) {
+      e->upper[walk->place[i].digit] = position;
+    } else {
+      position = LLVMBuildShl(e->builder, position, emit_i64(e, walk->grid_bits), "");
+      e->grid = LLVMBuildOr(e->builder, e->grid, position, "");
+    }
+  }
+}
+
+void emit_flat_first(emitter *e) {
+  LLVMValueRef index = emit_first_index(e);
+  for (int i = 0; i < e->kernel->n_places; i++)
+    e->first[i] = take_place(e, e->kernel->place, i, e->kernel->n_places, &index);
+}

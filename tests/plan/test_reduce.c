@@ -182,9 +182,9 @@ Test(reduce, shares_give_whole_waves) {
     int64_t shape[2];
     int axis;
     int64_t blocks, splits;
-  } shapes[] = {{{16384, 16384}, 0, 512, 8},   {{65536, 4096}, 0, 528, 33},     {{4096, 65536}, 0, 256, 1},
-                {{1 << 28, 1}, 0, 528, 528},   {{1, 1 << 28}, 1, 521, 521},     {{16384, 24576}, 0, 480, 5},
-                {{16384, 51200}, 0, 400, 2},   {{16384, 43520}, 0, 510, 3},     {{16384, 76800}, 0, 300, 1}};
+  } shapes[] = {{{16384, 16384}, 0, 448, 7},   {{65536, 4096}, 0, 448, 28},     {{4096, 65536}, 0, 256, 1},
+                {{1 << 28, 1}, 0, 448, 448},   {{1, 1 << 28}, 1, 443, 443},     {{16384, 24576}, 0, 384, 4},
+                {{16384, 51200}, 0, 400, 2},   {{16384, 40960}, 0, 480, 3},     {{16384, 76800}, 0, 300, 1}};
   llrt_storage storage;
   plan_target target;
   plan *made = malloc(sizeof *made);
@@ -241,7 +241,7 @@ Test(reduce, long_axes) {
   }
   cr_assert(plan_range_contains(&made->variant[0].launch.range, 1, &n));
   cr_assert_eq(plan_run_begin(&made->variant[0].launch, desc.tensors, binding, 2, &run), LLRT_OK);
-  cr_expect(run.splits > 500 && run.splits <= 528, "%lld splits", (long long)run.splits);
+  cr_expect(run.splits > 420 && run.splits <= 448, "%lld splits", (long long)run.splits);
   cr_expect(run.share * run.splits >= run.turns && run.share * (run.splits - 1) < run.turns);
   cr_expect_lt(run.workspace_bytes, 1 << 16);
   /* The second stage has a walk of its own: over the shares' results, one turn, by one block. */

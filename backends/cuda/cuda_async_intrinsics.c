@@ -1,0 +1,87 @@
+/* What runs beside a thread on NVPTX: barriers in memory, copies, other blocks of a cluster. */
+#include "backends/cuda/cuda_intrinsics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- roles ---- */
+
+void nvptx_make_barrier(emitter *e, LLVMValueRef pointer, int arrivals) {
+  LLVMValueRef args[] = {nvptx_shared_address(e, pointer), emit_i32(e, arrivals)};
+  nvptx_assemble(e, NVPTX_ORDERED, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}", NULL, args, 2);
+}
+
+void nvptx_arrive(emitter *e, LLVMValueRef pointer) {
+  LLVMValueRef address = nvptx_shared_address(e, pointer);
+  nvptx_assemble(e, NVPTX_ORDERED, "mbarrier.arrive.shared::cta.b64 $0, [$1];", "=l,r,~{memory}", e->i64, &address, 1);
+}
+
+LLVMValueRef nvptx_phase_passed(emitter *e, LLVMValueRef pointer, LLVMValueRef parity) {
+  LLVMValueRef args[] = {nvptx_shared_address(e, pointer), parity};
+  static const char text[] = "{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [$1], $2;"
+                             "\n\tselp.u32 $0, 1, 0, p;\n\t}";
+  LLVMValueRef passed = nvptx_assemble(e, NVPTX_ORDERED, text, "=r,r,r,~{memory}", e->i32, args, 2);
+  return LLVMBuildICmp(e->builder, LLVMIntNE, passed, emit_i32(e, 0), "");
+}
+
+void nvptx_proxy_fence(emitter *e) {
+  nvptx_assemble(e, NVPTX_TOGETHER, "fence.proxy.async.shared::cta;", "~{memory}", NULL, NULL, 0);
+}
+
+void nvptx_set_registers(emitter *e, int count, bool more) {
+  char text[64];
+  snprintf(text, sizeof text, "setmaxnreg.%s.sync.aligned.u32 %d;", more ? "inc" : "dec", count);
+  nvptx_assemble(e, NVPTX_TOGETHER, text, "~{memory}", NULL, NULL, 0);
+}
+
+/* ---- copies ---- */
+
+/* Whole lines of 16 bytes past the first-level cache. */
+void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present) {
+  char text[96];
+  LLVMValueRef args[] = {nvptx_shared_address(e, to), LLVMBuildPtrToInt(e->builder, from, e->i64, ""), NULL};
+  if (present) args[2] = LLVMBuildSelect(e->builder, present, emit_i32(e, bytes), emit_i32(e, 0), "");
+  snprintf(text, sizeof text, "cp.async.%s.shared.global [$0], [$1], %d%s;", bytes == 16 ? "cg" : "ca", bytes,
+           present ? ", $2" : "");
+  nvptx_assemble(e, NVPTX_ORDERED, text, present ? "r,l,r,~{memory}" : "r,l,~{memory}", NULL, args, present ? 3 : 2);
+}
+
+/* Of all lanes: a copy of the instruction in each of two branches would make two groups of a warp. */
+void nvptx_end_copies(emitter *e) {
+  nvptx_assemble(e, NVPTX_TOGETHER, "cp.async.commit_group;", "~{memory}", NULL, NULL, 0);
+}
+
+void nvptx_await_copies(emitter *e, int groups) {
+  char text[40];
+  snprintf(text, sizeof text, "cp.async.wait_group %d;", groups);
+  nvptx_assemble(e, NVPTX_TOGETHER, text, "~{memory}", NULL, NULL, 0);
+}
+
+/* ---- clusters ---- */
+
+LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank) {
+  LLVMValueRef args[] = {nvptx_shared_address(e, pointer), rank};
+  return nvptx_assemble(e, NVPTX_PURE, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", e->i32, args, 2);
+}
+
+/* Numbers of 8 and 16 bits come in 32-bit registers. */
+LLVMValueRef nvptx_cluster_load(emitter *e, LLVMTypeRef type, LLVMValueRef address, int offset) {
+  bool many = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  unsigned n = many ? LLVMGetVectorSize(type) : 1;
+  unsigned bits = LLVMGetIntTypeWidth(many ? LLVMGetElementType(type) : type);
+  LLVMTypeRef unit = bits == 64 ? e->i64 : e->i32, units[] = {unit, unit, unit, unit};
+  LLVMTypeRef result = many ? LLVMStructTypeInContext(e->context, units, n, false) : unit;
+  char text[80], constraints[40] = "";
+  static const char *const lists[] = {"", "$0, [$1", "{$0, $1}, [$2", "", "{$0, $1, $2, $3}, [$4"};
+  snprintf(text, sizeof text, "ld.shared::cluster%s.u%u %s+%d];", n == 4 ? ".v4" : n == 2 ? ".v2" : "",
+           bits, lists[n], offset);
+  for (unsigned i = 0; i < n; i++) strcat(constraints, bits == 64 ? "=l," : "=r,");
+  strcat(constraints, "r,~{memory}");
+  LLVMValueRef loaded = nvptx_assemble(e, NVPTX_TOGETHER, text, constraints, result, &address, 1);
+  if (!many) return bits < 32 ? LLVMBuildTrunc(e->builder, loaded, type, "") : loaded;
+  LLVMValueRef vector = LLVMGetUndef(type);
+  for (unsigned i = 0; i < n; i++)
+    vector = LLVMBuildInsertElement(e->builder, vector, LLVMBuildExtractValue(e->builder, loaded, i, ""),
+                                    emit_i32(e, i), "");
+  return vector;
+}

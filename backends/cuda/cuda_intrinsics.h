@@ -1,0 +1,42 @@
+/* Target operations of NVPTX (emit_target_ops), a file for each kind. */
+#ifndef LLRT_BACKENDS_CUDA_INTRINSICS_H
+#define LLRT_BACKENDS_CUDA_INTRINSICS_H
+
+#include "jit/emit/builder.h"
+
+/* ---- cuda_assembly_intrinsics.c ---- */
+
+/* Inline assembly that LLVM may move and drop; that stays in order, as it touches memory; that all lanes of a warp run
+ * together, not in each of two branches; and both of these. */
+typedef enum nvptx_order { NVPTX_PURE, NVPTX_ORDERED, NVPTX_CONVERGENT, NVPTX_TOGETHER } nvptx_order;
+enum { NVPTX_MAX_ARGS = 128 + 6 * EMIT_MAX_PRODUCTS };
+
+/* Calls inline assembly; `result` NULL: it has none. */
+LLVMValueRef nvptx_assemble(emitter *e, nvptx_order order, const char *text, const char *constraints,
+                            LLVMTypeRef result, LLVMValueRef *args, unsigned n_args);
+/* A pointer to shared memory as instructions take it; i32. */
+LLVMValueRef nvptx_shared_address(emitter *e, LLVMValueRef pointer);
+
+/* ---- cuda_matrix_intrinsics.c ---- */
+
+void nvptx_matrix_load(emitter *e, LLVMValueRef row, int count, bool transposed, LLVMValueRef *words);
+void nvptx_matrix_store(emitter *e, LLVMValueRef row, int count, bool transposed, LLVMValueRef *words);
+void nvptx_product(emitter *e, const dot_instruction *row, const LLVMValueRef *a, const LLVMValueRef *b,
+                   LLVMValueRef *acc);
+void nvptx_group_product(emitter *e, const emit_group_product *p);
+void nvptx_await_products(emitter *e, int groups, LLVMValueRef *words, int n);
+
+/* ---- cuda_async_intrinsics.c ---- */
+
+void nvptx_make_barrier(emitter *e, LLVMValueRef pointer, int arrivals);
+void nvptx_arrive(emitter *e, LLVMValueRef pointer);
+LLVMValueRef nvptx_phase_passed(emitter *e, LLVMValueRef pointer, LLVMValueRef parity);
+void nvptx_proxy_fence(emitter *e);
+void nvptx_set_registers(emitter *e, int count, bool more);
+void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present);
+void nvptx_end_copies(emitter *e);
+void nvptx_await_copies(emitter *e, int groups);
+LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank);
+LLVMValueRef nvptx_cluster_load(emitter *e, LLVMTypeRef type, LLVMValueRef address, int offset);
+
+#endif

@@ -34,9 +34,33 @@ static LLVMValueRef take_place(const emitter *e, const plan_place *places, int i
   return position;
 }
 
+/* The number that the block has where the first place is the fastest. Blocks are fewer than 2^31, and so is what is
+ * multiplied here. */
+static LLVMValueRef in_bands(emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMBuilderRef b = e->builder;
+  LLVMValueRef block = LLVMBuildTrunc(b, e->block, e->i32, ""), args[2] = {emit_i32(e, kernel->band), NULL};
+  LLVMValueRef first = LLVMBuildTrunc(b, emit_number(e, &kernel->place[0].count), e->i32, "");
+  LLVMValueRef second = LLVMBuildTrunc(b, emit_number(e, &kernel->place[1].count), e->i32, "");
+  LLVMValueRef plane = LLVMBuildUDiv(b, block, LLVMBuildMul(b, first, second, ""), "");
+  LLVMValueRef start = LLVMBuildMul(b, LLVMBuildMul(b, plane, first, ""), second, "");
+  LLVMValueRef at = LLVMBuildSub(b, block, start, "");
+  args[1] = second;
+  LLVMValueRef band = emit_intrinsic(e, "llvm.umin", &e->i32, 1, args, 2);
+  LLVMValueRef begin = LLVMBuildMul(b, LLVMBuildUDiv(b, at, LLVMBuildMul(b, band, first, ""), ""), band, "");
+  args[0] = band;
+  args[1] = LLVMBuildSub(b, second, begin, "");
+  LLVMValueRef rows = emit_intrinsic(e, "llvm.umin", &e->i32, 1, args, 2);
+  LLVMValueRef inside = LLVMBuildSub(b, at, LLVMBuildMul(b, begin, first, ""), "");
+  LLVMValueRef column = LLVMBuildUDiv(b, inside, rows, "");
+  LLVMValueRef row = LLVMBuildSub(b, inside, LLVMBuildMul(b, column, rows, ""), "");
+  row = LLVMBuildMul(b, LLVMBuildAdd(b, begin, row, ""), first, "");
+  return LLVMBuildZExt(b, LLVMBuildAdd(b, LLVMBuildAdd(b, start, row, ""), column, ""), e->i64, "");
+}
+
 void emit_decode_block(emitter *e) {
   const plan_kernel *kernel = e->kernel;
-  LLVMValueRef index = e->block;
+  LLVMValueRef index = kernel->band > 0 ? in_bands(e) : e->block;
   e->grid = emit_i64(e, 0);
   for (int i = 0; i < kernel->n_digits; i++) e->upper[i] = emit_i64(e, 0);
   for (int i = 0; i < kernel->n_places; i++) {

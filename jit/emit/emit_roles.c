@@ -9,7 +9,7 @@
  * of 65536 that such blocks begin with. */
 #define PRODUCER_REGISTERS 40
 #define OTHERS_REGISTERS 232
-#define LAG 2 /* turns whose copies are under way while the next one's slot is waited for */
+#define LAG 1 /* turns whose copies are under way while the next one's slot is waited for: with 2 bf16 takes 3 % longer on an H200 */
 
 enum { FILLED = 0, FREE = 1 };
 

@@ -11,10 +11,20 @@ int64_t plan_number_value(const plan_number *number, const uint64_t *args, int64
   return args ? (int64_t)args[number->arg] : unknown;
 }
 
+/* The number that a block has where the first place is the fastest. */
+static int64_t in_bands(const plan_kernel *kernel, int64_t block, const uint64_t *args) {
+  int64_t first = plan_number_value(&kernel->place[0].count, args, 1);
+  int64_t second = plan_number_value(&kernel->place[1].count, args, 1);
+  int64_t at = block % (first * second), begin = at / (kernel->band * first) * kernel->band;
+  int64_t rows = second - begin < kernel->band ? second - begin : kernel->band, inside = at - begin * first;
+  return block - at + (begin + inside % rows) * first + inside / rows;
+}
+
 void plan_decode_block(const plan_kernel *kernel, int64_t block, const uint64_t *args,
                        uint64_t *grid, int64_t upper[PLAN_MAX_DIGITS]) {
   *grid = 0;
   for (int i = 0; i < kernel->n_digits; i++) upper[i] = 0;
+  if (kernel->band > 0) block = in_bands(kernel, block, args);
   for (int i = 0; i < kernel->n_places; i++) {
     const plan_place *place = &kernel->place[i];
     int64_t count = (int64_t)1 << place->bits;

@@ -428,6 +428,8 @@ typedef struct plan_kernel {
   uint8_t producers; /* warps behind the others, a divisor of their number; 0: no roles */
   uint8_t slots;     /* with producers: log2 slots of every ring */
   int32_t barriers;  /* with producers: where the slots' barriers lie in shared memory, behind all buffers */
+  int32_t band; /* > 0: blocks that follow each other take bands of so many positions of the second place (fewer in
+                   the last), and in each one all of the first: inside a band the second place is the faster */
   int32_t resident; /* NVIDIA: blocks of one multiprocessor that registers are to leave room for; 0: any */
   bool flat; /* a tile is 2^tile_bits consecutive elements of the flat index, which `place` splits into
                 digits (whole digits: upper and fixed bits together, fastest first); of space only the

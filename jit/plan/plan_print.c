@@ -535,6 +535,7 @@ static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text)
       llrt_text_add(text, ")");
     }
   }
+  if (kernel->band > 0) llrt_text_add(text, ", in bands of %d of d%d", kernel->band, kernel->place[1].digit);
   llrt_text_add(text, "\n");
   print_steps(kernel, 0, kernel->n_steps, 0, text);
   print_cost(kernel, text);

@@ -517,6 +517,9 @@ llrt_status plan_verify(const plan_kernel *kernel) {
             bits_min(PLAN_MAX_CLUSTER_BITS, bits_min(kernel->target.cluster_bits, kernel->warp_bits)),
         "clusters of 2^%d blocks", kernel->cluster_bits);
   CHECK(kernel->flat || kernel->n_terms == 0, "division in a tiled kernel");
+  CHECK(kernel->band == 0 || (kernel->band > 0 && !kernel->flat && kernel->n_places >= 2 && kernel->place[0].digit >= 0 &&
+                              kernel->place[1].digit >= 0),
+        "bands of %d", kernel->band);
   for (int i = 0; i < kernel->n_bounds; i++)
     CHECK(kernel->bound[i].top >= 0 && kernel->bound[i].top < kernel->n_digits, "bound %d", i);
   CHECK(kernel->launch.shared_bytes <= kernel->target.shared_bytes, "%d bytes of shared memory",

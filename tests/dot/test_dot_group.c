@@ -78,6 +78,20 @@ Test(dot_group, interpreted, .timeout = 120) {
   }
 }
 
+/* Bands that do not divide the tiles' number. */
+Test(dot_group, bands, .timeout = 120) {
+  static const dot_problem problem = {SHAPE(392, 520, 16), TYPES(BF16, BF16), LIES("", "col_major")};
+  static dot_bench bench;
+  char why[400];
+  cr_assert(dot_bench_make(&problem, 7, &bench), "%s", llrt_last_error());
+  plan_kernel *kernel = plan_group(&bench);
+  cr_assert(kernel && kernel->band > 0);
+  kernel->band = 3;
+  cr_assert_eq(interpret(kernel, &problem), LLRT_OK, "%s", llrt_last_error());
+  cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%s", why);
+  dot_bench_free(&bench);
+}
+
 /* What a plan must not leave out: the interpreter says so. */
 Test(dot_group, planted, .timeout = 120) {
   static const struct {

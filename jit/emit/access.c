@@ -139,7 +139,7 @@ LLVMValueRef emit_load_element(emitter *e, emit_place *place, uint64_t tile, int
 
 /* ---- one piece of memory ---- */
 
-static void set_nontemporal(const emitter *e, LLVMValueRef store) {
+void emit_set_nontemporal(const emitter *e, LLVMValueRef store) {
   unsigned kind = LLVMGetMDKindIDInContext(e->context, "nontemporal", 11);
   LLVMMetadataRef one = LLVMValueAsMetadata(emit_i32(e, 1));
   LLVMValueRef node = LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, &one, 1));
@@ -151,13 +151,19 @@ static LLVMValueRef load_piece(emitter *e, access *a, uint64_t tile, LLVMTypeRef
   return guarded_load(e, piece_condition(e, a, tile), type, a, tile);
 }
 
+/* Where a piece is stored: of a tensor at its place among what is collected. */
+static LLVMValueRef store_pointer(emitter *e, access *a, uint64_t tile) {
+  LLVMValueRef pointer = emit_pointer(e, &a->place, tile);
+  return a->place.tensor >= 0 ? emit_collected(e, pointer) : pointer;
+}
+
 static void store_piece(emitter *e, access *a, uint64_t tile, LLVMValueRef stored) {
   LLVMBasicBlockRef next = emit_open_guard(e, piece_condition(e, a, tile));
-  LLVMValueRef store = LLVMBuildStore(e->builder, stored, emit_pointer(e, &a->place, tile));
+  LLVMValueRef store = LLVMBuildStore(e->builder, stored, store_pointer(e, a, tile));
   set_alignment(e, store, piece_bytes(a) >> a->step->misaligned);
   if (a->step->streaming && emit_is_host(e)) {
     LLVMSetAlignment(store, 1u << a->step->streaming);
-    set_nontemporal(e, store);
+    emit_set_nontemporal(e, store);
   }
   emit_close_guard(e, next);
 }
@@ -178,9 +184,19 @@ static LLVMValueRef load_parted(emitter *e, access *a, uint64_t tile, LLVMTypeRe
   return phi;
 }
 
+/* What is collected lies in memory that may be read: where no instruction stores under a mask, elements that a bound
+ * leaves out are stored as they are there. */
 static void store_parted(emitter *e, access *a, uint64_t tile, LLVMValueRef stored, const emit_parted *parts) {
   LLVMBasicBlockRef next = emit_open_guard(e, parts->whole);
-  emit_parted_store(e, stored, emit_pointer(e, &a->place, tile), parts->mask);
+  LLVMValueRef pointer = store_pointer(e, a, tile);
+  if (e->collected.buffer && !e->ops->has_masks(e, bits_max(a->value->bits, 8))) {
+    LLVMValueRef before = LLVMBuildLoad2(e->builder, LLVMTypeOf(stored), pointer, "");
+    LLVMSetAlignment(before, 1);
+    stored = LLVMBuildSelect(e->builder, parts->mask, stored, before, "");
+    LLVMSetAlignment(LLVMBuildStore(e->builder, stored, pointer), 1);
+  } else {
+    emit_parted_store(e, stored, pointer, parts->mask);
+  }
   emit_close_guard(e, next);
 }
 

@@ -191,6 +191,10 @@ typedef struct emit_ahead {
   uint64_t inside, next;                     /* registers on the line of others; the next register */
   int total, asked, words, seen;
 } emit_ahead;
+/* PLAN_COLLECT: memory of the stretch, and where it begins in the tensor. */
+typedef struct emit_collection {
+  LLVMValueRef buffer, first; /* NULL: nothing is collected */
+} emit_collection;
 /* A turn of a walk as bodies see it. */
 typedef struct emit_walked {
   LLVMValueRef grid;             /* i64: grid bits without a turn's */
@@ -229,6 +233,7 @@ struct emitter {
   LLVMValueRef next_block, drawn; /* i64, i32: of a block that queues, found by PLAN_AHEAD: the next, and the one after
                                      that as the first thread has it */
   emit_ahead ahead;
+  emit_collection collected;
   bool whole_warps;     /* some step wants all lanes of a warp at once */
   bool parted;          /* a branch of this step may have parted the lanes of a warp */
   bool proxies;         /* products read shared memory past threads' own accesses: barriers order those, too */
@@ -447,6 +452,13 @@ LLVMValueRef emit_iteration_present(emitter *e, const plan_value *value);
 /* PLAN_PREFETCH at `at`, in a body that ends before `end`; and those of its accesses that are due with the next word. */
 void emit_prefetch_step(emitter *e, int at, int end);
 void emit_ahead_some(emitter *e);
+
+/* A store that bypasses the caches. */
+void emit_set_nontemporal(const emitter *e, LLVMValueRef store);
+
+/* emit_collect.c: the step with its body; what a pointer to the tensor is among what it collects (itself outside). */
+void emit_collect(emitter *e, int at);
+LLVMValueRef emit_collected(emitter *e, LLVMValueRef pointer);
 
 /* Machine words of a value. */
 static inline int emit_word_count(const plan_value *value) {

@@ -146,6 +146,7 @@ void emit_steps(emitter *e, int first, int n) {
       case PLAN_IF_PRESENT: emit_if_present(e, i); break;
       case PLAN_REPORT: emit_report_step(e, step); break;
       case PLAN_IF_INTERIOR: emit_if_interior(e, i); break;
+      case PLAN_COLLECT: emit_collect(e, i); break;
       case PLAN_LOOP: emit_loop(e, i); break;
       case PLAN_PREFETCH: emit_prefetch_step(e, i, first + n); break;
       case PLAN_REPEAT: emit_repeat(e, i); break;

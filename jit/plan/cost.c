@@ -422,6 +422,7 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
     case PLAN_REPORT:
     case PLAN_IF_INTERIOR:
     case PLAN_LOOP:
+    case PLAN_COLLECT:
     case PLAN_PREFETCH: /* what is loaded anyway */
     case PLAN_REPEAT:
     case PLAN_STAGE:

@@ -11,6 +11,7 @@
  *   assign.c    work tile -> which bits are registers, lanes, warps on either side
  *   region.c    the loop over a region's tiles
  *   halves.c    a large tile in two loops
+ *   collect.c   stores of rows that are no powers of two, as one stretch of memory
  *   exchange.c  one assignment -> the other, as steps
  *   scan.c      scans along bits of the tile; scan_tile.c, scan_kernel.c, scan_lookback.c of whole tensors
  *   map.c       value maps, before and after the exchange
@@ -41,6 +42,13 @@ typedef struct draft_side {
   int order;       /* place in the storage, minor to major; sorts digits by memory. -1: the tile */
   int align;       /* log2 of what divides the stride (STRIDE), or the column of bit 0 */
 } draft_side;
+
+/* What some tiles store within the bounds, one after the other in a region: memory without a gap. */
+typedef struct draft_stretch {
+  int32_t elements;  /* 0: there is none */
+  int32_t reach;     /* of which bounds leave out the rest */
+  int iterations;    /* log2 tiles */
+} draft_stretch;
 
 typedef struct draft {
   const llrt_op_desc *desc;
@@ -92,6 +100,7 @@ typedef struct draft {
   int align[2];  /* log2 elements that divide the address of every run */
   bool may_overhang[2], overhang[2]; /* accesses may be, and are, wider than the runs are aligned */
   bool whole_lines[2]; /* runs are whole sectors of memory */
+  draft_stretch stretch; /* what is collected */
   int flat_vector; /* log2 elements that a flat kernel's accesses move: they follow each other on both sides */
   int word_elements; /* log2 destination elements that must stay together, because a map acts on 32-bit
                         words of them; 0: none */
@@ -228,9 +237,17 @@ typedef struct draft_values {
 } draft_values;
 llrt_status draft_assign(draft *d, draft_values *values);
 
-/* region.c: opens the loop over a region's tiles; *loop is its step, or -1 where there is one tile. close ends it. */
-llrt_status draft_open_region(draft *d, int *loop);
-void draft_close_region(draft *d, int loop);
+/* collect.c: the fewest tiles of a region that store one stretch of whole lines of the destination (d->stretch).
+ * Needs: space, bounds. */
+void draft_find_stretch(draft *d);
+
+/* region.c: opens the loop over a region's tiles, with what collects the stores of those of d->stretch; the steps that
+ * were opened, outermost first, which close ends. */
+typedef struct draft_region {
+  int n, step[3];
+} draft_region;
+llrt_status draft_open_region(draft *d, const draft_values *values, draft_region *opened);
+void draft_close_region(draft *d, const draft_region *opened);
 /* Appends what is asked for ahead in an iteration, or in an inner loop of 2^inner turns. In a region only. */
 llrt_status draft_prefetch(draft *d, const draft_values *values, int inner);
 
@@ -396,8 +413,10 @@ void plan_value_reduce(const plan_value *value, uint64_t tile_bits, plan_value *
 /* Register index of the element of `reduced` that stands for register `index` of `value`. */
 uint64_t plan_reduced_register(const plan_value *value, const plan_value *reduced, uint64_t index);
 
-/* region.c: the highest `n` registers become the lowest bits of iterations; the `n` lowest of these go. */
+/* region.c: the highest `n` registers become the lowest bits of iterations; the reverse; the `n` lowest iterations
+ * go. */
 void plan_iterate_registers(plan_value *value, int n);
+void plan_unroll_iterations(plan_value *value, int n);
 void plan_drop_iterations(plan_value *value, int n);
 
 /* How the bits of a scan's order lie in a value: registers and lanes, minor first. */

@@ -257,6 +257,7 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_IF_INTERIOR:
       if (is_interior(in, step)) return interpret_steps(in, at + 1, step->body);
       return interpret_steps(in, at + 1 + step->body, step->otherwise);
+    case PLAN_COLLECT: return interpret_collect(in, at);
     case PLAN_LOOP: return run_loop(in, at);
     case PLAN_PREFETCH: return LLRT_OK;
     case PLAN_REPEAT: return run_repeat(in, at);

@@ -8,6 +8,13 @@
 
 #include <string.h>
 
+/* What PLAN_COLLECT collects: which elements were stored, from `first` on. */
+typedef struct interpreter_stretch {
+  const plan_step *step; /* NULL: nothing is collected */
+  int64_t first;
+  unsigned char *stored;
+} interpreter_stretch;
+
 typedef struct interpreter {
   const plan_kernel *kernel;
   const llrt_tensor *tensors;
@@ -30,6 +37,7 @@ typedef struct interpreter {
   int64_t released;                   /* turns whose slots producers may have again */
   int pending[PLAN_MAX_VALUES];       /* the group that makes a value; past `multiplied`: it is under way */
   int64_t turn, begin, end;   /* of the block's share of a walk; turn -1 outside */
+  interpreter_stretch stretch;
 } interpreter;
 
 /* Elements of a value, in all places of the block. */
@@ -81,6 +89,7 @@ uint64_t interpreter_slot(const interpreter *in, const plan_buffer *buffer);
 /* Each carries out a step of its name (plan.h). */
 llrt_status interpret_stage(interpreter *in);
 llrt_status interpret_global(interpreter *in, const plan_step *step, int value, bool load);
+llrt_status interpret_collect(interpreter *in, int at);
 llrt_status interpret_shared(interpreter *in, const plan_step *step, int value, bool load);
 llrt_status interpret_copy(interpreter *in, const plan_step *step);
 void interpret_await(interpreter *in, const plan_step *step);

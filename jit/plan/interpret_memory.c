@@ -5,6 +5,8 @@
 #include "jit/plan/eval.h"
 #include "jit/plan/number.h"
 
+#include <stdlib.h>
+
 /* ---- global memory ---- */
 
 /* Whether indices keep the step from touching memory at a position; else what they add to the address. */
@@ -161,6 +163,50 @@ static llrt_status load_staged(interpreter *in, const element_place *place, uint
   return LLRT_OK;
 }
 
+/* ---- what is collected ---- */
+
+/* Where an element of the destination lies, whatever bounds say. */
+static int64_t unbounded_offset(const interpreter *in, uint64_t tile) {
+  const plan_kernel *kernel = in->kernel;
+  uint64_t data = (uint64_t)(uintptr_t)in->tensors[PLAN_DESTINATION].data, base = in->args[PLAN_DESTINATION];
+  int64_t position[PLAN_MAX_DIGITS];
+  plan_tile_position(kernel, tile, in->grid, in->upper, position);
+  return plan_offset(kernel, PLAN_DESTINATION, position, NULL, in->args, 0) +
+         (int64_t)(base - data) * 8 / kernel->tensor_bits[PLAN_DESTINATION];
+}
+
+/* An element that is stored, or left out by a bound (`place` has no array), inside what is collected. */
+static llrt_status collect_element(interpreter *in, const element_place *place, uint64_t tile) {
+  const interpreter_stretch *stretch = &in->stretch;
+  int64_t at = unbounded_offset(in, tile) - stretch->first;
+  if (at < 0 || at >= stretch->step->reach || (place->array && at >= stretch->step->elements))
+    return llrt_error(LLRT_INTERNAL, "block %lld collects element %lld of %d", (long long)in->block, (long long)at,
+                      stretch->step->elements);
+  if (place->array) stretch->stored[at] = 1;
+  return LLRT_OK;
+}
+
+/* The steps store at once; what they store is what they are to collect, in whole lines. */
+llrt_status interpret_collect(interpreter *in, int at) {
+  const plan_step *step = &in->kernel->step[at];
+  int width = in->kernel->tensor_bits[PLAN_DESTINATION] / 8, line = in->kernel->target.sector_bytes;
+  int64_t first = unbounded_offset(in, interpreter_kernel_tile(in, step->in, 0));
+  uint64_t address = (uint64_t)(uintptr_t)in->tensors[PLAN_DESTINATION].data + (uint64_t)(first * width);
+  if (address % (unsigned)line != 0)
+    return llrt_error(LLRT_INTERNAL, "block %lld collects from inside a line on", (long long)in->block);
+  in->stretch = (interpreter_stretch){.step = step, .first = first, .stored = calloc((size_t)step->elements, 1)};
+  if (!in->stretch.stored) return llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory");
+  llrt_status status = interpret_steps(in, at + 1, step->body);
+  for (int i = 0; i < step->elements && status == LLRT_OK; i++)
+    if (!in->stretch.stored[i])
+      status = llrt_error(LLRT_INTERNAL, "block %lld does not collect element %d", (long long)in->block, i);
+  free(in->stretch.stored);
+  in->stretch = (interpreter_stretch){0};
+  return status;
+}
+
+/* ---- tensors ---- */
+
 llrt_status interpret_global(interpreter *in, const plan_step *step, int value, bool load) {
   int bits = in->kernel->tensor_bits[step->tensor];
   for (int64_t at = 0; at < interpreter_size(in->kernel, value); at++) {
@@ -168,6 +214,7 @@ llrt_status interpret_global(interpreter *in, const plan_step *step, int value, 
     uint64_t *element = &in->value[value][at];
     uint64_t tile = interpreter_kernel_tile(in, value, at);
     LLRT_TRY(place_element(in, step, tile, &place));
+    if (!load && in->stretch.step) LLRT_TRY(collect_element(in, &place, tile));
     if (place.array && step->staged) LLRT_TRY(load_staged(in, &place, tile, element));
     else if (place.array) move_element(&place, bits, element, load);
     else if (load) *element = place.gone ? 0 : step->loose ? ~in->kernel->fill & bits_mask(bits) : in->kernel->fill;

@@ -8,6 +8,7 @@
  * tiled one then serves every shape. */
 #include "jit/plan/dot.h"
 #include "jit/plan/dot_packed.h"
+#include "jit/plan/eval.h"
 #include "jit/plan/panel.h"
 #include "jit/plan/reduce.h"
 #include "jit/plan/plan_scan.h"
@@ -141,6 +142,13 @@ static void part_access(const draft *d, plan_step *step) {
   if (step->parted) step->streaming = 0;
 }
 
+/* A step of the interior becomes one of the edge. */
+static void mask_step(const draft *d, plan_step *step) {
+  bool host = d->kernel->target.lanes_first;
+  if (step->kind == PLAN_LOAD || step->kind == PLAN_STORE) host ? part_access(d, step) : mask_access(d, step);
+  if (step->kind == PLAN_MAP) step->masked = d->kernel->map[step->map].kind == PLAN_MAP_SCALE;
+}
+
 /* Whether the host's edges move registers, not elements. */
 static bool moves_parts(const draft *d) {
   const plan_kernel *kernel = d->kernel;
@@ -180,9 +188,7 @@ static llrt_status masked_steps(draft *d, int first, int end, bool *done) {
   }
   for (int i = first; i < end; i++) {
     plan_step step = kernel->step[i];
-    if (step.kind == PLAN_LOAD || step.kind == PLAN_STORE)
-      host ? part_access(d, &step) : mask_access(d, &step);
-    if (step.kind == PLAN_MAP) step.masked = kernel->map[step.map].kind == PLAN_MAP_SCALE;
+    mask_step(d, &step);
     LLRT_TRY(draft_step(kernel, step));
   }
   *done = true;
@@ -195,15 +201,54 @@ static llrt_status edge_of_tile(draft *d, const draft_values *values, int branch
   return done ? LLRT_OK : element_steps(d, values);
 }
 
-/* In a region: nothing where an iteration has only what overhangs. */
-static llrt_status edge_steps(draft *d, const draft_values *values, int branch) {
+/* Whether each of the host's tiles overhangs a bound, wherever it lies: rows of 48 of which tiles have 64. */
+static bool is_always_edge(const draft *d, const plan_value *tile) {
+  const plan_kernel *kernel = d->kernel;
+  for (int i = 0; i < kernel->n_bounds && kernel->target.lanes_first; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    if (!bound->device && bound->limit.arg < 0 && plan_iteration_span(kernel, tile, bound) > bound->limit.value)
+      return true;
+  }
+  return false;
+}
+
+/* The interior's steps, masked, where there is no other path. */
+static llrt_status only_masked(draft *d, const draft_values *values, const draft_halves *halves, bool streaming) {
   plan_kernel *kernel = d->kernel;
-  int end = kernel->n_steps;
-  if (d->region_bits == 0) return edge_of_tile(d, values, branch, end);
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_PRESENT, .looped = true,
-                                          .in = kernel->step[branch].in}));
+  int first = kernel->n_steps;
+  if (!moves_parts(d)) return element_steps(d, values);
+  LLRT_TRY(interior_steps(d, values, halves, streaming));
+  for (int i = first; i < kernel->n_steps; i++) mask_step(d, &kernel->step[i]);
+  return LLRT_OK;
+}
+
+/* In a region: nothing where an iteration, what value `whole` has in it, has only what overhangs. */
+static llrt_status open_present(draft *d, int whole, int *present) {
+  *present = -1;
+  if (d->region_bits == 0) return LLRT_OK;
+  *present = d->kernel->n_steps;
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_IF_PRESENT, .looped = true, .in = (uint8_t)whole});
+}
+
+static void close_present(draft *d, int present) {
+  if (present >= 0) d->kernel->step[present].body = (uint8_t)(d->kernel->n_steps - present - 1);
+}
+
+static llrt_status edge_steps(draft *d, const draft_values *values, int branch) {
+  int end = d->kernel->n_steps, present;
+  LLRT_TRY(open_present(d, d->kernel->step[branch].in, &present));
   LLRT_TRY(edge_of_tile(d, values, branch, end));
-  kernel->step[end].body = (uint8_t)(kernel->n_steps - end - 1);
+  close_present(d, present);
+  return LLRT_OK;
+}
+
+/* Where every tile is an edge, that alone. */
+static llrt_status only_edge_steps(draft *d, const draft_values *values, const draft_halves *halves, bool streaming,
+                                   int whole) {
+  int present;
+  LLRT_TRY(open_present(d, whole, &present));
+  LLRT_TRY(only_masked(d, values, halves, streaming));
+  close_present(d, present);
   return LLRT_OK;
 }
 
@@ -253,6 +298,7 @@ llrt_status draft_tile_steps(draft *d, const draft_values *values, const draft_h
   int branch = kernel->n_steps, whole = 0;
   bool edge = kernel->n_bounds > 0 || d->overhang[0];
   if (edge && looped) LLRT_TRY(draft_value(kernel, &values->load, &whole));
+  if (edge && is_always_edge(d, &values->load)) return only_edge_steps(d, values, halves, streaming, whole);
   if (edge)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .looped = looped, .in = (uint8_t)whole}));
   LLRT_TRY(interior_steps(d, values, halves, streaming));
@@ -277,13 +323,15 @@ static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *targe
   LLRT_TRY(draft_halve(&d, &values, &halves));
   if (!halves.halved && target->lanes_first && plan_value_bits(&values.load, PLAN_REGISTER) > target->register_bits)
     LLRT_TRY(lay_out_rows(&d, desc, target, options, regions, true, kernel, &values, tiled));
-  int present = -1, loop = -1;
+  draft_region region;
+  int present = -1;
   draft_uniform_indices(&d);
   LLRT_TRY(open_indices(&d, &values, &present));
-  LLRT_TRY(draft_open_region(&d, &loop));
+  if (streaming && !d.whole_lines[1] && moves_parts(&d)) draft_find_stretch(&d);
+  LLRT_TRY(draft_open_region(&d, &values, &region));
   if (!halves.halved) LLRT_TRY(draft_prefetch(&d, &values, 0));
-  LLRT_TRY(draft_tile_steps(&d, &values, &halves, streaming, loop >= 0));
-  draft_close_region(&d, loop);
+  LLRT_TRY(draft_tile_steps(&d, &values, &halves, streaming, d.region_bits > 0));
+  draft_close_region(&d, &region);
   draft_close_indices(&d, present);
   LLRT_TRY(draft_memory(&d));
   draft_finish(kernel);

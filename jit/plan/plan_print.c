@@ -439,6 +439,9 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
     case PLAN_POSITION:
     case PLAN_POSITION_ADD:
     case PLAN_WALK: print_combining(kernel, step, text); break;
+    case PLAN_COLLECT:
+      llrt_text_add(text, "collect %d elements, stored in whole lines behind these steps:", step->elements);
+      break;
     case PLAN_LOOP:
       llrt_text_add(text, "loop %d times", 1 << step->iterations);
       if (step->joins) llrt_text_add(text, " with v%d, at first v%d", step->out, step->in);

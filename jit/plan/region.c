@@ -16,6 +16,15 @@ uint64_t plan_iteration_mask(const plan_kernel *kernel, const plan_value *value,
   return touched >> llrt_layout_out_shift(&kernel->space, digit) & bits_mask(kernel->digit[digit].bits);
 }
 
+int64_t plan_iteration_span(const plan_kernel *kernel, const plan_value *value, const plan_bound *bound) {
+  int64_t most = 0;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    if (bound->axis < 0 ? i != bound->top : kernel->digit[i].axis != bound->axis) continue;
+    most += (int64_t)plan_iteration_mask(kernel, value, i) * (bound->axis < 0 ? 1 : kernel->digit[i].step);
+  }
+  return most + 1;
+}
+
 /* Least and greatest of what a bound looks at: exact where no bit of the tile is moved by the grid as well. */
 static void reach_of(const plan_kernel *kernel, const plan_bound *bound, const plan_value *value,
                      const int64_t *first, int64_t *least, int64_t *most) {
@@ -45,16 +54,33 @@ void plan_iteration_reach(const plan_kernel *kernel, const plan_value *value, ui
   }
 }
 
-llrt_status draft_open_region(draft *d, int *loop) {
-  plan_kernel *kernel = d->kernel;
-  *loop = -1;
-  if (d->region_bits == 0) return LLRT_OK;
-  *loop = kernel->n_steps;
-  return draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .iterations = (uint8_t)d->region_bits});
+static llrt_status open_step(draft *d, plan_step step, draft_region *opened) {
+  opened->step[opened->n++] = d->kernel->n_steps;
+  return draft_step(d->kernel, step);
 }
 
-void draft_close_region(draft *d, int loop) {
-  if (loop >= 0) d->kernel->step[loop].body = (uint8_t)(d->kernel->n_steps - loop - 1);
+static llrt_status open_loop(draft *d, int iterations, draft_region *opened) {
+  if (iterations == 0) return LLRT_OK;
+  return open_step(d, (plan_step){.kind = PLAN_LOOP, .iterations = (uint8_t)iterations}, opened);
+}
+
+llrt_status draft_open_region(draft *d, const draft_values *values, draft_region *opened) {
+  const draft_stretch *stretch = &d->stretch;
+  *opened = (draft_region){.n = 0};
+  LLRT_TRY(open_loop(d, d->region_bits - stretch->iterations, opened));
+  if (stretch->elements == 0) return LLRT_OK;
+  plan_value tiles = values->load;
+  int number = 0;
+  plan_unroll_iterations(&tiles, stretch->iterations);
+  LLRT_TRY(draft_value(d->kernel, &tiles, &number));
+  LLRT_TRY(open_step(d, (plan_step){.kind = PLAN_COLLECT, .tensor = PLAN_DESTINATION, .in = (uint8_t)number,
+                                    .elements = stretch->elements, .reach = stretch->reach}, opened));
+  return open_loop(d, stretch->iterations, opened);
+}
+
+void draft_close_region(draft *d, const draft_region *opened) {
+  for (int i = 0; i < opened->n; i++)
+    d->kernel->step[opened->step[i]].body = (uint8_t)(d->kernel->n_steps - opened->step[i] - 1);
 }
 
 void plan_iterate_registers(plan_value *value, int n) {
@@ -66,6 +92,17 @@ void plan_iterate_registers(plan_value *value, int n) {
   memcpy(&layout->column[left + after], moved, (size_t)n * sizeof *moved);
   layout->in[PLAN_REGISTER].bits = (uint8_t)left;
   layout->in[PLAN_ITERATION].bits = (uint8_t)(layout->in[PLAN_ITERATION].bits + n);
+}
+
+void plan_unroll_iterations(plan_value *value, int n) {
+  llrt_layout *layout = &value->layout;
+  uint64_t moved[LLRT_MAX_BITS];
+  int left = layout->in[PLAN_REGISTER].bits, after = layout->in[PLAN_LANE].bits + layout->in[PLAN_WARP].bits;
+  memcpy(moved, &layout->column[left + after], (size_t)n * sizeof *moved);
+  memmove(&layout->column[left + n], &layout->column[left], (size_t)after * sizeof *layout->column);
+  memcpy(&layout->column[left], moved, (size_t)n * sizeof *moved);
+  layout->in[PLAN_REGISTER].bits = (uint8_t)(left + n);
+  layout->in[PLAN_ITERATION].bits = (uint8_t)(layout->in[PLAN_ITERATION].bits - n);
 }
 
 void plan_drop_iterations(plan_value *value, int n) {

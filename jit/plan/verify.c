@@ -428,6 +428,23 @@ static llrt_status check_produce(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* What stores collect: whole lines of the destination; nothing of it goes past the caches by itself. */
+static llrt_status check_collect(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  int64_t bytes = (int64_t)step->elements * kernel->tensor_bits[step->tensor] / 8;
+  CHECK(kernel->target.lanes_first && !kernel->flat && step->tensor == PLAN_DESTINATION && step->body > 0 &&
+            kernel->tensor_bits[PLAN_DESTINATION] >= 8 && kernel->n_indices == 0,
+        "step %d: nothing to collect", at);
+  CHECK(bytes > 0 && bytes % kernel->target.sector_bytes == 0 && step->reach >= step->elements,
+        "step %d: %d elements are no whole lines", at, step->elements);
+  for (int i = at + 1; i <= at + step->body; i++) {
+    const plan_step *inner = &kernel->step[i];
+    bool past = inner->kind == PLAN_STORE && (inner->tensor != step->tensor || inner->streaming);
+    CHECK(inner->kind != PLAN_COLLECT && !past, "step %d: stores past what is collected", i);
+  }
+  return LLRT_OK;
+}
+
 static llrt_status check_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   CHECK(step->in < kernel->n_values || kernel->n_values == 0, "step %d: value %d", at, step->in);
@@ -453,6 +470,7 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
                 !kernel->flat,
             "step %d: nothing to ask for", at);
       return LLRT_OK;
+    case PLAN_COLLECT: return check_collect(kernel, at);
     case PLAN_BARRIER: return LLRT_OK;
     case PLAN_LOOP:
       CHECK(!step->nested || step->joins, "step %d: joins nothing", at);

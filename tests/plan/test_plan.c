@@ -405,6 +405,52 @@ Test(plan, random_regions) {
   random_regions(true, seed_of_run());
   random_regions(false, seed_of_run());
 }
+/* Steps of a kind in any variant. */
+static int count_kind(const plan *made, plan_step_kind kind) {
+  int n = 0;
+  for (int v = 0; v < made->n_variants; v++)
+    for (int i = 0; i < made->variant[v].n_steps; i++) n += made->variant[v].step[i].kind == kind;
+  return n;
+}
+
+/* Rows that are no powers of two are collected by hosts, in one tile or several, where they follow each other, begin at
+ * lines and are parts of lines; then no kernel has another path. Each is run. */
+Test(plan, rows_are_collected) {
+  static const struct {
+    text_pair text;
+    int widths; /* bit w: width w is collected */
+  } rows[] = {
+      {{"row_major", "storage(digits=[dim1: 48, dim0: 256, dim1: rest])", {256, 96}}, 6},
+      {{"col_major", "storage(digits=[dim1: 48, dim0: 256, dim1: rest])", {256, 96}}, 6},
+      {{"row_major", "storage(digits=[dim1: 24, dim0: 256, dim1: rest])", {256, 72}}, 14},
+      {{"col_major", "storage(digits=[dim1: 12, dim0: 256, dim1: rest])", {256, 36}}, 30},
+      {{"row_major", "storage(digits=[dim1: 48, dim0: 256, dim1: rest], pad=1)", {256, 100}}, 6},
+      {{"col_major", "storage(digits=[dim1: 48, dim0: 256, dim1: rest], offset=[64])", {256, 96}}, 6},
+      {{"col_major", "storage(digits=[dim1: 48, dim0: 256, dim1: rest], offset=[8])", {256, 96}}, 0},
+      {{"col_major", "storage(digits=[dim1: 48, dim0: 256 @ 52, dim1: rest])", {256, 96}}, 0},
+      {{"col_major", "storage(digits=[dim1: 48, dim0: 256, dim1: rest], pad=keep)", {256, 100}}, 0},
+  };
+  static plan made;
+  stream = true;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t t = FIRST_HOST; t < sizeof targets / sizeof *targets; t++)
+      for (size_t w = 1; w < 5; w++) {
+        pair p;
+        conversion c;
+        plan_target target;
+        plan_options options = {.stream = true};
+        parse_pair(&rows[i].text, &p);
+        fill_conversion(&p, widths[w], &c);
+        cr_assert_eq(plan_target_find(targets[t], &target), LLRT_OK);
+        cr_assert_eq(plan_make(&c.desc, &target, &options, &made), LLRT_OK, "%s", llrt_last_error());
+        free_conversion(&c);
+        cr_expect_eq(count_kind(&made, PLAN_COLLECT), rows[i].widths >> w & 1, "row %zu, %s, %s", i, targets[t],
+                     llrt_dtype_name(widths[w]));
+        check_pair(&p, targets[t], widths[w], PLAN_EXCHANGE_AUTO, rows[i].text.destination);
+      }
+  stream = false;
+}
+
 Test(plan, random_permutations) { random_pairs(true, seed_of_run()); }
 
 Test(plan, random_matrices) { random_pairs(false, seed_of_run()); }

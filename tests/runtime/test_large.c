@@ -1,5 +1,5 @@
-/* Tensors that the host stores past the caches: regions of tiles, and edges that part registers, by every instruction
- * set that this machine runs. Both tensors end where a page ends that may be touched, so an access beyond is seen. */
+/* Tensors that the host stores past the caches: regions of tiles, edges that part registers, and rows that are collected,
+ * by every instruction set that this machine runs. Both tensors end where a page ends that may be touched, so an access beyond is seen. */
 #include <llrt/llrt.h>
 
 #include <criterion/criterion.h>
@@ -75,11 +75,17 @@ static void check(large *at, llrt_dtype dtype, const int64_t *shape, const char 
   cr_assert_eq(touched, 0, "%s, %zu bytes: %zu bytes outside are written", what, width, touched);
 }
 
-static const char *const pairs[][2] = {
-    {"row_major", "col_major"},
-    {"col_major", "row_major"},
-    {"row_major", "storage(digits=[dim1: 48, dim0: rest, dim1: rest], pad=keep)"},
-    {"storage(digits=[dim1: 16, dim0: rest, dim1: rest], pad=keep)", "col_major"},
+/* Rows and columns are multiples of `rows` and `columns`; 0: odd. */
+static const struct {
+  const char *text[2];
+  int rows, columns;
+} pairs[] = {
+    {{"row_major", "col_major"}, 0, 0},
+    {{"col_major", "row_major"}, 0, 0},
+    {{"row_major", "storage(digits=[dim1: 48, dim0: rest, dim1: rest], pad=keep)"}, 0, 0},
+    {{"storage(digits=[dim1: 16, dim0: rest, dim1: rest], pad=keep)", "col_major"}, 0, 0},
+    {{"col_major", "storage(digits=[dim1: 48, dim0: 1024, dim1: rest])"}, 1024, 48},
+    {{"row_major", "storage(digits=[dim1: 12, dim0: 1024, dim1: rest])"}, 1024, 12},
 };
 
 static void check_target(const char *target) {
@@ -88,11 +94,12 @@ static void check_target(const char *target) {
   if (!large_open(&at, target)) return;
   for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
-      int64_t rows = 1031 + 64 * (int64_t)p, columns = BYTES * 8 / llrt_dtype_bits(widths[w]) / rows;
-      const int64_t shape[] = {rows, columns | 1};
+      int64_t rows = pairs[p].rows ? pairs[p].rows : 1031 + 64 * (int64_t)p;
+      int64_t columns = BYTES * 8 / llrt_dtype_bits(widths[w]) / rows;
+      const int64_t shape[] = {rows, pairs[p].columns ? columns / pairs[p].columns * pairs[p].columns : columns | 1};
       for (int t = 0; t < 2; t++)
-        cr_assert_eq(llrt_storage_parse(pairs[p][t], 2, shape, &at.storage[t]), LLRT_OK, "%s", llrt_last_error());
-      check(&at, widths[w], shape, pairs[p][1]);
+        cr_assert_eq(llrt_storage_parse(pairs[p].text[t], 2, shape, &at.storage[t]), LLRT_OK, "%s", llrt_last_error());
+      check(&at, widths[w], shape, pairs[p].text[1]);
     }
   large_close(&at);
 }

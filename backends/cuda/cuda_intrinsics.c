@@ -93,6 +93,7 @@ static bool parts_lanes(const plan_kernel *kernel) {
 
 /* Of the cluster: arrive releases, wait acquires, by default. */
 static void nvptx_barrier(emitter *e, bool own) {
+  emit_bring_together(e);
   if (parts_lanes(e->kernel)) nvptx_meet_warp(e);
   if (e->proxies) e->ops->proxy_fence(e);
   if (e->roles) {

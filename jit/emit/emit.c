@@ -115,16 +115,28 @@ static void emit_repeat(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, done);
 }
 
-/* Whether matrices are moved, or blocks of a cluster wait for each other; products see to it themselves. */
+/* Whether some step wants all lanes of a warp at once. */
 static bool wants_whole_warps(const plan_kernel *kernel) {
-  bool wants = kernel->cluster_bits > 0;
-  for (int i = 0; i < kernel->n_steps; i++) wants |= kernel->step[i].matrix != PLAN_MATRIX_NONE;
-  return wants;
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    switch ((plan_step_kind)step->kind) {
+      case PLAN_SHUFFLE:
+      case PLAN_BARRIER:
+      case PLAN_STAGE:
+      case PLAN_SCAN:
+      case PLAN_GATHER:
+      case PLAN_DOT:
+      case PLAN_AWAIT:
+      case PLAN_FOLD_LANES: return true;
+      default: break;
+    }
+    if (step->matrix != PLAN_MATRIX_NONE || step->overhang) return true;
+  }
+  return kernel->cluster_bits > 0;
 }
 
-/* The lanes of a warp come together behind the step that may have parted them: it is mostly one of the edge's, whose
- * blocks alone then pay. */
-static void bring_together(emitter *e) {
+/* It is mostly one of the edge's steps that parts lanes: inner blocks pay nothing. */
+void emit_bring_together(emitter *e) {
   if (e->parted && e->whole_warps && e->ops->meet_warp) e->ops->meet_warp(e);
   e->parted = false;
 }
@@ -183,7 +195,7 @@ void emit_steps(emitter *e, int first, int n) {
         else emit_walk(e, i);
         break;
     }
-    bring_together(e);
+    emit_bring_together(e);
     i += step->body + step->otherwise;
   }
 }

@@ -30,6 +30,7 @@ LLVMValueRef overhang_lane(const overhang *o, LLVMValueRef piece) {
 }
 
 void overhang_shuffle(const overhang *o, LLVMValueRef *words, LLVMValueRef lane, LLVMValueRef *out) {
+  emit_bring_together(o->e);
   for (int k = 0; k < o->n; k++) out[k] = o->e->ops->shuffle(o->e, words[k], lane);
 }
 

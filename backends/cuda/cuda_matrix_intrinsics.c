@@ -67,6 +67,10 @@ static int product_words(const dot_instruction *row, int operand, llrt_dtype typ
   return bits >= 32 ? 1 << columns.registers : (bits << columns.registers) / 32;
 }
 
+static void ask_for_version(const emitter *e, const dot_instruction *row) {
+  if (row->ptx_84) LLVMGetOrInsertNamedMetadata(e->module, EMIT_PTX_84, strlen(EMIT_PTX_84));
+}
+
 /* mma.sync: pure, but of all lanes together. */
 void nvptx_product(emitter *e, const dot_instruction *row, const LLVMValueRef *a, const LLVMValueRef *b,
                    LLVMValueRef *acc) {
@@ -75,7 +79,7 @@ void nvptx_product(emitter *e, const dot_instruction *row, const LLVMValueRef *a
   char text[160], constraints[96], letter[3];
   int n[3] = {product_words(row, DOT_A, (llrt_dtype)row->a), product_words(row, DOT_B, (llrt_dtype)row->b),
               product_words(row, DOT_ACC, (llrt_dtype)row->acc)};
-  if (row->ptx_84) LLVMGetOrInsertNamedMetadata(e->module, EMIT_PTX_84, strlen(EMIT_PTX_84));
+  ask_for_version(e, row);
   int at = 0, n_args = product_operand(e, (llrt_dtype)row->a, false, a, n[0], args, &letter[0]);
   n_args += product_operand(e, (llrt_dtype)row->b, false, b, n[1], args + n_args, &letter[1]);
   n_args += product_operand(e, (llrt_dtype)row->acc, true, acc, n[2], args + n_args, &letter[2]);
@@ -180,6 +184,7 @@ void nvptx_group_product(emitter *e, const emit_group_product *p) {
   assembly text, *a = &text;
   int number[EMIT_MAX_REGISTERS], word[EMIT_MAX_REGISTERS];
   a->at = a->n_constraints = 0;
+  ask_for_version(e, p->row);
   int n = tie_sums(a, p, number, word);
   append_text(a, "{\n\t.reg .pred p;\n\tsetp.eq.u32 p, 0, 0;\n\twgmma.fence.sync.aligned;");
   for (int i = 0; i < p->n; i++) append_product(a, p, i, number);

@@ -72,8 +72,10 @@
       WGMMA_N(8, 256, k_, depth, d, x, y, text_a, __VA_ARGS__)
 #define WGMMA_16(x, type) \
   WGMMA("16", 4, "f32", x, x, "k0 m3 k3 | k1 k2 m0 m1 m2 | m4 m5", TYPES(type, type, LLRT_F32))
-#define WGMMA_8(d, x, y, type_x, type_y, type_d) \
-  WGMMA("32", 5, d, x, y, "k0 k1 m3 k4 | k2 k3 m0 m1 m2 | m4 m5", TYPES(type_x, type_y, type_d))
+#define WGMMA_8(d, x, y, type_x, type_y, type_d, ...) \
+  WGMMA("32", 5, d, x, y, "k0 k1 m3 k4 | k2 k3 m0 m1 m2 | m4 m5", TYPES(type_x, type_y, type_d), __VA_ARGS__)
+#define SINCE_80 .ptx_84 = false
+#define SINCE_84 .ptx_84 = true
 #define WGMMA_TF32 .a = LLRT_F32, .b = LLRT_F32, .acc = LLRT_F32, .tf32 = true
 
 /* Clocks: of NVIDIA's at compute capability 8.0 (A100 architecture white paper, "throughput per SM"), of warpgroups at
@@ -101,14 +103,14 @@ static const dot_instruction instructions[] = {
     WGMMA_16("f16", LLRT_F16),
     WGMMA_16("bf16", LLRT_BF16),
     WGMMA("8", 3, "f32", "tf32", "tf32", "m3 k2 | k0 k1 m0 m1 m2 | m4 m5", WGMMA_TF32),
-    WGMMA_8("f32", "e4m3", "e4m3", LLRT_E4M3, LLRT_E4M3, LLRT_F32),
-    WGMMA_8("f32", "e5m2", "e5m2", LLRT_E5M2, LLRT_E5M2, LLRT_F32),
-    WGMMA_8("f32", "e4m3", "e5m2", LLRT_E4M3, LLRT_E5M2, LLRT_F32),
-    WGMMA_8("f32", "e5m2", "e4m3", LLRT_E5M2, LLRT_E4M3, LLRT_F32),
-    WGMMA_8("s32", "s8", "s8", LLRT_I8, LLRT_I8, LLRT_I32),
-    WGMMA_8("s32", "u8", "u8", LLRT_U8, LLRT_U8, LLRT_I32),
-    WGMMA_8("s32", "s8", "u8", LLRT_I8, LLRT_U8, LLRT_I32),
-    WGMMA_8("s32", "u8", "s8", LLRT_U8, LLRT_I8, LLRT_I32),
+    WGMMA_8("f32", "e4m3", "e4m3", LLRT_E4M3, LLRT_E4M3, LLRT_F32, SINCE_80),
+    WGMMA_8("f32", "e5m2", "e5m2", LLRT_E5M2, LLRT_E5M2, LLRT_F32, SINCE_80),
+    WGMMA_8("f32", "e4m3", "e5m2", LLRT_E4M3, LLRT_E5M2, LLRT_F32, SINCE_80),
+    WGMMA_8("f32", "e5m2", "e4m3", LLRT_E5M2, LLRT_E4M3, LLRT_F32, SINCE_80),
+    WGMMA_8("s32", "s8", "s8", LLRT_I8, LLRT_I8, LLRT_I32, SINCE_80),
+    WGMMA_8("s32", "u8", "u8", LLRT_U8, LLRT_U8, LLRT_I32, SINCE_80),
+    WGMMA_8("s32", "s8", "u8", LLRT_I8, LLRT_U8, LLRT_I32, SINCE_84),
+    WGMMA_8("s32", "u8", "s8", LLRT_U8, LLRT_I8, LLRT_I32, SINCE_84),
     MFMA_16("f16", LLRT_F16),
     MFMA_16("bf16.1k", LLRT_BF16),
     MFMA("f32.16x16x4f32", "| m0 m1 m2 m3 k0 k1", "| n0 n1 n2 n3 k0 k1", ACC_16X16,

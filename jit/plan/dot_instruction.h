@@ -33,7 +33,7 @@ typedef struct dot_instruction {
   uint8_t a, b, acc;   /* llrt_dtype: what bits of the operands mean. Of integers a code's low bits decide */
   uint8_t m, n, k;     /* log2 */
   bool tf32;           /* of f32 elements it takes the upper 19 bits */
-  bool ptx_84;         /* MMA: PTX knows it from 8.4 on, else as long as the target */
+  bool ptx_84;         /* MMA, WGMMA: PTX knows it from 8.4 on, else as long as the target */
 } dot_instruction;
 
 #define DOT_MAX_COLUMNS 16 /* of an operand: register bits, lane bits and warp bits */

@@ -61,6 +61,22 @@ Test(ptx_cluster, beside_warpgroups) {
   for (uint64_t i = 0; i < 128; i++) cr_expect_eq(result.out[i], (i / 64 ^ 1) * 100 + i % 64);
 }
 
+/* A block's second warp writes what the other block's first one reads, tells its own first one, and ends. */
+Test(ptx_cluster, beside_mbarriers) {
+  static const ptx_program program = {
+      .body = PLACES "mov.u32 %r5, tile; setp.eq.u32 %p4, %r9, 0; @%p4 mbarrier.init.shared::cta.b64 [%r5+1024], 32;"
+              "bar.sync 0; setp.lt.u32 %p6, %r9, 32; @%p6 bra FIRST;" STORE
+              "mbarrier.arrive.shared::cta.b64 _, [%r5+1024]; bra END;"
+              "FIRST: mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r5+1024], 0; @!%p5 bra FIRST;"
+              BARRIER "ld.shared::cluster.u32 %r26, [%r22+128]; cvt.u64.u32 %d0, %r26;" BARRIER "END:",
+      .threads = 64, .cluster = 2};
+  ptx_result result;
+  ptx_program_run(&program, NULL, &result);
+  cr_assert(result.done, "%s", result.fault.message);
+  for (uint64_t block = 0; block < 2; block++)
+    for (uint64_t t = 0; t < 32; t++) cr_expect_eq(result.out[block * 64 + t], (block ^ 1) * 100 + 32 + t);
+}
+
 static const struct {
   const char *what, *body;
   emu_fault_kind kind;

@@ -1,4 +1,5 @@
-/* Barriers in shared memory, and copies that complete on them (PTX ISA, "mbarrier", "cp.async.bulk").
+/* Barriers in shared memory, and copies that complete on them (PTX ISA, "mbarrier", "cp.async.bulk"): a block's own, in
+ * clusters, too.
  *
  * A copy's bytes are taken when it is issued, and lie there, undefined, until some warp asks for its barrier: so
  * whoever reads without having asked finds undefined bytes, or a race with the copy. Order is followed by vector
@@ -150,7 +151,6 @@ static bool run_init(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
   ptx_mbarriers *all = run->mbarriers;
   ptx_lanes address;
   uint8_t *shadow;
-  if (run->cluster->size > 1) return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN, "mbarriers in a cluster");
   if (!ptx_addresses(run, warp, op, 0, mask, address) ||
       !ptx_require_defined(run, warp, op, 1, mask, "the count")) {
     return false;

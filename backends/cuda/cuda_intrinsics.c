@@ -96,13 +96,15 @@ static void nvptx_barrier(emitter *e, bool own) {
   emit_bring_together(e);
   if (parts_lanes(e->kernel)) nvptx_meet_warp(e);
   if (e->proxies) e->ops->proxy_fence(e);
-  if (e->roles) {
+  own |= e->kernel->cluster_bits == 0;
+  if (e->roles && own) {
     char text[48];
-    snprintf(text, sizeof text, "barrier.sync 1, %d;", 1 << (e->kernel->lane_bits + e->kernel->warp_bits));
+    int threads = 1 << (e->kernel->lane_bits + e->kernel->warp_bits - e->kernel->cluster_bits);
+    snprintf(text, sizeof text, "barrier.sync 1, %d;", threads);
     nvptx_assemble(e, NVPTX_TOGETHER, text, "~{memory}", NULL, NULL, 0);
     return;
   }
-  if (own || e->kernel->cluster_bits == 0) {
+  if (own) {
     emit_intrinsic(e, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
     return;
   }

@@ -214,6 +214,8 @@ struct emitter {
   LLVMValueRef args[PLAN_MAX_ARGS]; /* i64 */
   LLVMValueRef block;               /* i64 */
   LLVMValueRef lane, warp;          /* i32; NULL on the host */
+  LLVMValueRef block_warp, rank;    /* i32, GPU: the warp's number in its block, producers' behind the others'; what the
+                                       block's number in its cluster adds to `warp`, NULL without one */
 
   LLVMValueRef grid;                     /* i64: grid bits of this block */
   LLVMValueRef upper[PLAN_MAX_DIGITS];   /* i64: upper part of each REST digit */

@@ -3,15 +3,16 @@
  * either is a round through the ring. */
 #include "jit/emit/builder.h"
 
+#include "jit/plan/thread_registers.h"
+
 #include <string.h>
 
-/* Of a thread, after they have been moved (PTX ISA, "setmaxnreg"): of 384 threads, 2 x 128 x 232 + 128 x 40 are the 64512
- * of 65536 that such blocks begin with. */
-#define PRODUCER_REGISTERS 40
-#define OTHERS_REGISTERS 232
 #define LAG 1 /* turns whose copies are under way while the next one's slot is waited for: with 2 bf16 takes 3 % longer on an H200 */
 
 enum { FILLED = 0, FREE = 1 };
+
+/* Warps of the block that are no producers. */
+static int other_warps(const emitter *e) { return 1 << (e->kernel->warp_bits - e->kernel->cluster_bits); }
 
 static LLVMValueRef number_of_turn(const emitter *e) {
   LLVMValueRef number = LLVMBuildSub(e->builder, e->walked->turn, e->walked->begin, "");
@@ -61,8 +62,9 @@ static void fill_slots(emitter *e, int at) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef warp = e->warp, number = number_of_turn(e);
   await_phase(e, barrier_of(e, FREE, number), parity_of(e, number, true));
-  for (int first = 0; first < 1 << kernel->warp_bits; first += kernel->producers) {
-    e->warp = LLVMBuildAdd(e->builder, warp, emit_i32(e, first - (1 << kernel->warp_bits)), "");
+  for (int first = 0; first < other_warps(e); first += kernel->producers) {
+    e->warp = LLVMBuildAdd(e->builder, e->block_warp, emit_i32(e, first - other_warps(e)), "");
+    if (e->rank) e->warp = LLVMBuildOr(e->builder, e->warp, e->rank, "");
     emit_steps(e, at + 1, kernel->step[at].body);
   }
   e->warp = warp;
@@ -104,8 +106,8 @@ static void emit_producers(emitter *e, int at) {
 
 static void make_barriers(emitter *e) {
   const plan_kernel *kernel = e->kernel;
-  const int counts[2] = {kernel->producers << kernel->lane_bits, 1 << kernel->warp_bits};
-  LLVMValueRef thread = LLVMBuildOr(e->builder, e->warp, e->lane, "");
+  const int counts[2] = {kernel->producers << kernel->lane_bits, other_warps(e)};
+  LLVMValueRef thread = LLVMBuildOr(e->builder, e->block_warp, e->lane, "");
   LLVMValueRef first = LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, 0), "");
   LLVMBasicBlockRef next = emit_open_guard(e, first);
   for (int which = 0; which < 2; which++)
@@ -124,16 +126,18 @@ void emit_roles_step(emitter *e, int at) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef offset = emit_i64(e, kernel->barriers);
   e->barriers = LLVMBuildGEP2(e->builder, e->i8, e->shared_start, &offset, 1, "");
+  plan_registers registers;
+  plan_registers_of(kernel, &registers);
   make_barriers(e);
-  e->ops->barrier(e, false);
+  e->ops->barrier(e, true);
   LLVMBasicBlockRef producers = emit_new_block(e, "producers"), others = emit_new_block(e, "others");
-  LLVMBuildCondBr(e->builder, at_least(e, e->warp, 1 << kernel->warp_bits), producers, others);
+  LLVMBuildCondBr(e->builder, at_least(e, e->block_warp, other_warps(e)), producers, others);
   LLVMPositionBuilderAtEnd(e->builder, producers);
-  e->ops->set_registers(e, PRODUCER_REGISTERS, false);
+  if (registers.producers < registers.begin) e->ops->set_registers(e, registers.producers, false);
   emit_producers(e, producing_step(kernel, at));
   LLVMBuildRetVoid(e->builder);
   LLVMPositionBuilderAtEnd(e->builder, others);
-  e->ops->set_registers(e, OTHERS_REGISTERS, true);
+  if (registers.others > registers.begin) e->ops->set_registers(e, registers.others, true);
   e->roles = true;
 }
 
@@ -142,10 +146,12 @@ void emit_filled_step(emitter *e) {
   await_phase(e, barrier_of(e, FILLED, number), parity_of(e, number, false));
 }
 
-/* One lane tells it for the warp, which waits for that: else the others might wait for good for what it has not told. */
+/* One lane tells it for the warp, of which all have read what they do, and wait for that: else they might wait for good
+ * for what it has not told. */
 void emit_release_step(emitter *e, const plan_step *step) {
   LLVMValueRef number = number_of_turn(e);
   LLVMValueRef first = LLVMBuildICmp(e->builder, LLVMIntEQ, e->lane, emit_i32(e, 0), "");
+  e->ops->meet_warp(e);
   LLVMBasicBlockRef next = emit_open_guard(e, emit_and(e, first, at_least(e, number, step->turns)));
   e->ops->arrive(e, barrier_of(e, FREE, LLVMBuildSub(e->builder, number, emit_i32(e, step->turns), "")));
   emit_close_guard(e, next);

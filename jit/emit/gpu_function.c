@@ -7,13 +7,14 @@
 #define GPU_GLOBAL 1
 #define GPU_SHARED 3
 
-/* Blocks of a cluster follow each other: the block's number becomes the cluster's, its rank joins the warp. */
+/* Blocks of a cluster follow each other: the block's number becomes the cluster's, its rank joins the warp (not
+ * yet of producers, which take the others' numbers: jit/emit/emit_roles.c). */
 static void number_cluster(emitter *e) {
   int bits = e->kernel->cluster_bits, warps = e->kernel->warp_bits - bits;
   LLVMValueRef rank = LLVMBuildTrunc(e->builder, e->block, e->i32, "");
   rank = LLVMBuildAnd(e->builder, rank, emit_i32(e, (1 << bits) - 1), "");
-  rank = LLVMBuildShl(e->builder, rank, emit_i32(e, warps), "");
-  e->warp = LLVMBuildOr(e->builder, e->warp, rank, "");
+  e->rank = LLVMBuildShl(e->builder, rank, emit_i32(e, warps), "");
+  e->warp = LLVMBuildOr(e->builder, e->warp, e->rank, "");
   e->block = LLVMBuildLShr(e->builder, e->block, emit_i64(e, bits), "");
 }
 
@@ -33,7 +34,7 @@ void emit_gpu_begin(emitter *e, unsigned convention, const char *thread_index,
   LLVMValueRef block = emit_intrinsic(e, block_index, NULL, 0, NULL, 0);
   e->block = LLVMBuildZExt(e->builder, block, e->i64, "");
   e->lane = LLVMBuildAnd(e->builder, thread, emit_i32(e, (1 << lane_bits) - 1), "");
-  e->warp = LLVMBuildLShr(e->builder, thread, emit_i32(e, lane_bits), "");
+  e->warp = e->block_warp = LLVMBuildLShr(e->builder, thread, emit_i32(e, lane_bits), "");
   if (e->kernel->cluster_bits > 0) number_cluster(e);
 }
 

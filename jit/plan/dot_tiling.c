@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/draft.h"
+#include "jit/plan/thread_registers.h"
 
 #include <string.h>
 
@@ -232,7 +233,10 @@ llrt_status plan_verify_dot(const plan_kernel *kernel, int at) {
   CHECK(with->bits == out->bits && with->word == out->word && with->reduced == out->reduced &&
             llrt_layout_equal(&with->layout, &out->layout),
         "step %d: v%d is not laid out as v%d", at, step->with, step->out);
-  return plan_dot_tiling(kernel, step, &tiling);
+  LLRT_TRY(plan_dot_tiling(kernel, step, &tiling));
+  CHECK(tiling.row->family != DOT_WGMMA || plan_registers_hold(kernel, out, tiling.row),
+        "step %d: %s has more registers than a thread", at, tiling.row->name);
+  return LLRT_OK;
 }
 
 void plan_cost_dot(const plan_kernel *kernel, const plan_step *step, plan_cost *cost) {

@@ -64,23 +64,28 @@ void interpret_filled(interpreter *in) {
   in->phase++;
 }
 
+static llrt_status release_slot(interpreter *in, uint64_t first, uint64_t n) {
+  for (uint64_t i = first; i < first + n; i++) {
+    if (in->reading[i] > in->multiplied) return llrt_error(LLRT_INTERNAL, "a slot is free while products read it");
+    in->read[i] = in->written[i] = 0;
+  }
+  return LLRT_OK;
+}
+
 llrt_status interpret_release(interpreter *in, const plan_step *step) {
   int64_t turn = in->turn - step->turns;
   if (turn < in->begin) return LLRT_OK;
   const int64_t now = in->turn;
+  llrt_status status = LLRT_OK;
   in->turn = turn;
   for (int b = 0; b < in->kernel->n_buffers; b++) {
     const plan_buffer *buffer = &in->kernel->buffer[b];
-    uint64_t first = interpreter_slot(in, buffer);
-    for (uint64_t i = first; buffer->slots && i < first + (uint64_t)buffer->bytes * 2; i++) {
-      if (in->reading[i] > in->multiplied) {
-        in->turn = now;
-        return llrt_error(LLRT_INTERNAL, "a slot is free while products read it");
-      }
-      in->read[i] = in->written[i] = 0;
-    }
+    uint64_t slot = interpreter_slot(in, buffer);
+    for (uint64_t block = 0; buffer->slots && block < 1ull << in->kernel->cluster_bits; block++)
+      status = status ? status : release_slot(in, slot + block * in->shared_size, (uint64_t)buffer->bytes * 2);
   }
   in->turn = now;
+  LLRT_TRY(status);
   in->released = turn - in->begin + 1;
   return LLRT_OK;
 }

@@ -509,7 +509,7 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
       return LLRT_OK;
     case PLAN_DOT: return plan_verify_dot(kernel, at);
     case PLAN_ROLES:
-      CHECK(kernel->producers > 0 && (1 << kernel->warp_bits) % kernel->producers == 0 && kernel->cluster_bits == 0 &&
+      CHECK(kernel->producers > 0 && (1 << (kernel->warp_bits - kernel->cluster_bits)) % kernel->producers == 0 &&
                 kernel->target.async_copies && kernel->barriers % 8 == 0,
             "step %d: %d producers", at, kernel->producers);
       return LLRT_OK;

@@ -115,6 +115,18 @@ Test(dot_group, planted, .timeout = 120) {
   dot_bench_free(&bench);
 }
 
+/* Sums that threads have no room for. */
+Test(dot_group, registers) {
+  static dot_bench bench;
+  cr_assert(dot_bench_make(&problems[0], 3, &bench), "%s", llrt_last_error());
+  plan_kernel *kernel = plan_group(&bench);
+  cr_assert_eq(plan_verify(kernel), LLRT_OK, "%s", llrt_last_error());
+  kernel->resident = 2;
+  cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL);
+  cr_expect(strstr(llrt_last_error(), "more registers than a thread"), "%s", llrt_last_error());
+  dot_bench_free(&bench);
+}
+
 /* Types, widths and storages that warpgroups do not take. */
 Test(dot_group, refused) {
   static const dot_problem others[] = {

@@ -1,0 +1,31 @@
+/* See thread_registers.h. */
+#include "jit/plan/thread_registers.h"
+
+#include "base/bits.h"
+#include "jit/plan/draft.h"
+
+#define REGISTERS 65536 /* of a multiprocessor, compute capabilities 8.0 to 9.0 (CUDA C Programming Guide) */
+#define GRAIN 8
+#define MOST 248      /* of a thread, in whole grains: 255 is the limit */
+#define PRODUCERS 40  /* addresses of copies */
+#define BESIDE 26     /* that ptxas wants beside a wgmma's operands: it asks for 158 where m64n256k16 has 132 */
+
+void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
+  int own = 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
+  int producers = kernel->producers << kernel->lane_bits, blocks = bits_max(kernel->resident, 1);
+  int begin = bits_min(REGISTERS / blocks / (own + producers) & -GRAIN, MOST);
+  *out = (plan_registers){begin, begin, begin};
+  if (!producers) return;
+  out->producers = bits_min(PRODUCERS, begin);
+  out->others = bits_min((begin * (own + producers) - out->producers * producers) / own & -GRAIN, MOST);
+}
+
+bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums, const dot_instruction *row) {
+  plan_registers has;
+  dot_operand first;
+  plan_registers_of(kernel, &has);
+  dot_instruction_operand(row, DOT_A, &first);
+  int words = 1 << (plan_value_bits(sums, PLAN_REGISTER) - sums->word);
+  if (row->layout[DOT_A]) words += bits_max((llrt_dtype_bits((llrt_dtype)row->a) << first.registers) / 32, 1);
+  return words + BESIDE <= has.others;
+}

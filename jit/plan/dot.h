@@ -121,6 +121,8 @@ llrt_status dot_ring_operand(dot_draft *x, int operand, int *value);
 /* dot_group.c: lays out both operands' rings for products of warpgroups. UNSUPPORTED where they do not take types or
  * storages. */
 llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_types *types);
+/* Has blocks that follow each other share what they read; read: by operand, what a tile reads of it, in any unit. */
+void dot_plan_bands(dot_draft *x, const int64_t read[2]);
 /* Before the walk; a turn's copies, which producers make, and the wait for them; begins the turn's products. */
 llrt_status dot_open_groups(dot_draft *x);
 llrt_status dot_fill_groups(dot_draft *x);

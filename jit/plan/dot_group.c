@@ -66,17 +66,18 @@ static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, 
 #define TILES 132
 
 /* Of so many tiles those of r places along one axis and TILES / r along the other read least where r^2 is TILES times
- * the quotient of the tile's extents. */
-static void plan_bands(dot_draft *x) {
+ * the quotient of what a tile reads along each. */
+void dot_plan_bands(dot_draft *x, const int64_t read[2]) {
   plan_kernel *kernel = x->d.kernel;
-  int bits[2], first = x->job->desc.tensors[0].rank - 3;
+  int64_t along[2];
+  int first = x->job->desc.tensors[0].rank - 3;
   for (int i = 0; i < 2; i++) {
     if (kernel->n_places < 2 || kernel->place[i].digit < 0) return;
     int dim = kernel->digit[kernel->place[i].digit].axis - first;
     if (dim != DOT_DIM_M && dim != DOT_DIM_N) return;
-    bits[i] = bits_count(x->bits[dim]);
+    along[i] = read[dim == DOT_DIM_N];
   }
-  for (kernel->band = 1; 2 * (int64_t)kernel->band * kernel->band << bits[1] < (int64_t)TILES << bits[0];) kernel->band *= 2;
+  for (kernel->band = 1; 2 * (int64_t)kernel->band * kernel->band * along[1] < TILES * along[0];) kernel->band *= 2;
 }
 
 llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_types *types) {
@@ -88,7 +89,7 @@ llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_type
     return llrt_error(LLRT_UNSUPPORTED, "no instruction of warpgroups multiplies these elements");
   for (int i = 0; i < 2; i++) LLRT_TRY(plan_ring(x, space, i, end, &end));
   x->rings = x->groups = true;
-  plan_bands(x);
+  dot_plan_bands(x, (int64_t[]){(int64_t)1 << bits_count(x->bits[DOT_DIM_M]), (int64_t)1 << bits_count(x->bits[DOT_DIM_N])});
   kernel->producers = PRODUCERS;
   kernel->slots = DOT_SLOT_BITS;
   return LLRT_OK;

@@ -15,9 +15,9 @@ enum { PACKED_M, PACKED_N, PACKED_K }; /* the operation's axes, where there are 
 /* How a block is laid out, all log2: rows and columns of D, positions of K that a warp takes in a turn; warps along
  * each, those of K beside the positions, of which the highest number the blocks of a cluster; turns that rings have room
  * for. resident: blocks of a multiprocessor. group: the products are warpgroups', whose four warps are the lowest of
- * those along columns; A stays in its ring. */
+ * those along columns; A stays in its ring. producers: warps beside the others, which copy. */
 typedef struct packed_shape {
-  int m, n, k, warps[3], cluster, slots, resident;
+  int m, n, k, warps[3], cluster, slots, resident, producers;
   bool group;
 } packed_shape;
 

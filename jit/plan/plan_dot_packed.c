@@ -10,6 +10,7 @@
 #include "jit/plan/dot_packed_kernel.h"
 #include "jit/plan/dot_shared.h"
 #include "jit/plan/dot_stage.h"
+#include "jit/plan/thread_registers.h"
 #include "jit/plan/reduce.h"
 
 #include "base/bits.h"
@@ -68,6 +69,7 @@ static void fit_shape(const draft *d, packed_shape *s) {
   while (s->n > WORD_N && !axis_bit(d, PACKED_N, s->n - 1)) s->n--;
   s->warps[PACKED_N] = bits_min(s->warps[PACKED_N], s->n - WORD_N);
   s->group &= s->warps[PACKED_N] >= GROUP_WARPS;
+  if (s->warps[PACKED_N] < GROUP_WARPS + 1) s->producers = 0;
   s->cluster = bits_min(s->cluster, s->warps[PACKED_K]);
 }
 
@@ -156,6 +158,8 @@ static llrt_status plan_operands(packed *p) {
   }
   if (p->shape.group && !p->operand[PACKED_ROWS].ring)
     return llrt_error(LLRT_UNSUPPORTED, "rows of A that no copies take to warpgroups");
+  for (int i = 0; i < PACKED_OPERANDS && p->shape.producers > 0; i++)
+    if (!p->operand[i].ring) return llrt_error(LLRT_UNSUPPORTED, "operands that no producers copy");
   return LLRT_OK;
 }
 
@@ -192,14 +196,15 @@ static llrt_status load_steps(packed *p, const packed_operand *operand) {
   return draft_step(kernel, load);
 }
 
-/* What rings get of the turn that is so many turns ahead. */
-static llrt_status copy_steps(packed *p, int ahead) {
+/* What rings get of a turn, behind a step whose body that is. */
+static llrt_status copy_steps(packed *p, plan_step behind) {
   plan_kernel *kernel = p->x.d.kernel;
   int n = 0;
   for (int i = 0; i < PACKED_OPERANDS; i++) n += p->operand[i].ring;
   if (n == 0) return LLRT_OK;
   bool edge = other_bounds(p) != 0;
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_AHEAD, .turns = ahead, .body = (uint8_t)(edge ? 2 * n + 1 : n)}));
+  behind.body = (uint8_t)(edge ? 2 * n + 1 : n);
+  LLRT_TRY(draft_step(kernel, behind));
   if (edge)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .body = (uint8_t)n, .otherwise = (uint8_t)n,
                                             .apart = row_bounds(p)}));
@@ -243,7 +248,24 @@ static llrt_status decode_steps(packed *p, int scales, int *weights) {
   return map_step(p, scale, (plan_step){.lazy = true, .by_value = true, .second = (uint8_t)scales}, weights);
 }
 
-/* All operands are there: the slot that is filled next was read in the turn before, which the barrier parts, too. */
+/* The copies of a turn `turns` ahead. */
+static plan_step ahead(int turns) { return (plan_step){.kind = PLAN_AHEAD, .turns = turns}; }
+
+/* What is copied of the turn is there; what turns later is copied begins. The slot that is filled next was read in the
+ * turn before, which the barrier parts, too. */
+static llrt_status ring_steps(packed *p) {
+  plan_kernel *kernel = p->x.d.kernel;
+  int slots = 1 << p->shape.slots;
+  if (p->shape.producers) {
+    LLRT_TRY(copy_steps(p, (plan_step){.kind = PLAN_PRODUCE}));
+    return draft_step(kernel, (plan_step){.kind = PLAN_FILLED});
+  }
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_COPIED, .turns = slots - 2}));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER, .own = true}));
+  return copy_steps(p, ahead(slots - 1));
+}
+
+/* All operands are there. */
 static llrt_status operand_steps(packed *p, int walk) {
   plan_kernel *kernel = p->x.d.kernel;
   bool rings = false;
@@ -252,12 +274,7 @@ static llrt_status operand_steps(packed *p, int walk) {
     if (!p->operand[i].ring) LLRT_TRY(load_steps(p, &p->operand[i]));
     if (i < PACKED_ROWS) kernel->step[walk].ahead = (uint8_t)(kernel->n_steps - walk - 1);
   }
-  int slots = 1 << p->shape.slots;
-  if (rings) {
-    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_COPIED, .turns = slots - 2}));
-    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER, .own = true}));
-    LLRT_TRY(copy_steps(p, slots - 1));
-  }
+  if (rings) LLRT_TRY(ring_steps(p));
   for (int i = 0; i < PACKED_OPERANDS; i++) {
     plan_step load = p->operand[i].load;
     load.out = (uint8_t)p->operand[i].number;
@@ -281,7 +298,9 @@ static llrt_status turn_steps(packed *p, int walk, int carried, int *next) {
                                           .with = (uint8_t)carried, .out = (uint8_t)*next, .shared = group ? 2 : 0,
                                           .from = {0, group ? rows->copy.buffer : 0},
                                           .instruction = (uint8_t)p->instruction}));
-  return group ? dot_stage_finish(&p->x.d, next) : LLRT_OK;
+  if (group) LLRT_TRY(dot_stage_finish(&p->x.d, next));
+  if (!p->shape.producers) return LLRT_OK;
+  return draft_step(kernel, (plan_step){.kind = PLAN_RELEASE, .in = (uint8_t)*next, .out = (uint8_t)*next});
 }
 
 static llrt_status walk_steps(packed *p, int *sums) {
@@ -294,7 +313,8 @@ static llrt_status walk_steps(packed *p, int *sums) {
                                           .exclusive = true, .out = (uint8_t)first}));
   LLRT_TRY(draft_value(kernel, &value, &carried));
   LLRT_TRY(plan_operands(p));
-  for (int i = 0; i + 1 < 1 << p->shape.slots; i++) LLRT_TRY(copy_steps(p, i));
+  if (p->shape.producers) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_ROLES}));
+  for (int i = 0; i + 1 < 1 << p->shape.slots && !p->shape.producers; i++) LLRT_TRY(copy_steps(p, ahead(i)));
   walk = kernel->n_steps;
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)first, .out = (uint8_t)carried}));
   LLRT_TRY(turn_steps(p, walk, carried, &next));
@@ -330,6 +350,20 @@ static llrt_status turn_arguments(packed *p) {
   return draft_arg(d, (plan_arg){.kind = PLAN_ARG_SHARE}, &turns->share);
 }
 
+/* One that finds what it wants of registers. */
+static llrt_status choose_instruction(packed *p) {
+  plan_kernel *kernel = p->x.d.kernel;
+  plan_value sums;
+  kernel->producers = (uint8_t)p->shape.producers;
+  kernel->slots = (uint8_t)(p->shape.producers ? p->shape.slots : 0);
+  kernel->resident = p->shape.resident;
+  p->instruction = packed_instruction(p, &kernel->target, p->shape.group, p->shape.m);
+  if (p->instruction < 0) return llrt_error(LLRT_UNSUPPORTED, "no products of warpgroups for 2^%d rows", p->shape.m);
+  LLRT_TRY(packed_sums_value(p, &sums));
+  if (!p->shape.group || plan_registers_hold(kernel, &sums, dot_instruction_at(p->instruction))) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "sums of 2^%d x 2^%d in 2^%d warps", p->shape.m, p->shape.n, kernel->warp_bits);
+}
+
 static llrt_status plan_kernel_of(packed *p, const plan_target *target, const plan_options *options, plan_kernel *kernel) {
   draft *d = &p->x.d;
   int sums;
@@ -342,14 +376,16 @@ static llrt_status plan_kernel_of(packed *p, const plan_target *target, const pl
   LLRT_TRY(draft_digits(d));
   if (d->divided) return llrt_error(LLRT_UNSUPPORTED, "the storages of A and D do not fit packed weights");
   LLRT_TRY(make_tile(p));
-  p->instruction = packed_instruction(p, target, p->shape.group, p->shape.m);
-  if (p->instruction < 0) return llrt_error(LLRT_UNSUPPORTED, "no products of warpgroups for 2^%d rows", p->shape.m);
+  LLRT_TRY(choose_instruction(p));
+  const uint8_t *bits = kernel->tensor_bits;
+  if (p->shape.producers)
+    dot_plan_bands(&p->x, (int64_t[]){bits[p->operand[PACKED_ROWS].tensor] << p->shape.m,
+                                      bits[p->operand[PACKED_WEIGHTS].tensor] << p->shape.n});
   LLRT_TRY(turn_arguments(p));
   LLRT_TRY(walk_steps(p, &sums));
   LLRT_TRY(result_steps(p, sums));
   /* A block whose memory others still read must not end. */
   if (p->shape.cluster > 0) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
-  kernel->resident = p->shape.resident;
   draft_finish(kernel);
   return LLRT_OK;
 }
@@ -371,9 +407,9 @@ static const packed_shape group_shapes[] = {
     {.m = 4, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 2, .resident = 1},
     {.m = 5, .n = 7, .k = 7, .warps = {0, 3, 2}, .cluster = 1, .slots = 2, .resident = 1, .group = true},
     {.m = 6, .n = 7, .k = 7, .warps = {0, 3, 2}, .cluster = 1, .slots = 2, .resident = 1, .group = true},
-    {.m = 7, .n = 7, .k = 6, .warps = {0, 3, 2}, .cluster = 1, .slots = 2, .resident = 1, .group = true},
-    {.m = 8, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 1, .resident = 1, .group = true},
-    {.m = 7, .n = 8, .k = 7, .warps = {0, 4, 0}, .slots = 2, .resident = 1, .group = true},
+    {.m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 2, .resident = 1, .producers = 4, .group = true},
+    {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 1}, .cluster = 1, .slots = 2, .resident = 1, .producers = 4, .group = true},
+    {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 2, .resident = 1, .producers = 4, .group = true},
 };
 
 /* A shape without what the target lacks: clusters, for which more blocks make fewer columns each. */

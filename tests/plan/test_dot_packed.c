@@ -39,6 +39,9 @@ static const problem problems[] = {
     {130, 48, 352, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127), true, 0},
     {260, 48, 256, LLRT_BF16, LLRT_F32, false, MXFP4(124, 127), true, 0},
     {129, 272, 256, LLRT_F16, LLRT_F32, true, MXFP4(120, 127), true, 0},
+    /* producers, whose rings go round more than once */
+    {150, 136, 1312, LLRT_BF16, LLRT_F32, false, MXFP4(124, 127), true, 0},
+    {270, 144, 608, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127), true, 0},
     /* rows of A that no copy takes */
     {18, 64, 1024, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), true, 1},
     {3, 32, 512, LLRT_F16, LLRT_F32, false, MXFP4(120, 127), true, 3},

@@ -114,7 +114,8 @@ static void pack(harness *h, dot_data *data, int t, int i) {
 }
 
 static llrt_status describe_packing(harness *h, const dot_kind *kind, llrt_dot_packing *packing) {
-  const llrt_dot_pack_params what = {.dtype = kind->b, .scale = kind->scale, .group = {kind->group}};
+  const llrt_dot_pack_params what = {.dtype = kind->b, .scale = kind->scale, .group = {kind->group},
+                                     .other = kind->a};
   llrt_device_info info;
   harness_must(llrt_device_get_info(h->device, &info), "the device");
   return llrt_dot_pack(&what, info.target, LLRT_DOT_B, packing);

@@ -2,6 +2,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/dot_packed.h"
+#include "jit/plan/dot_type.h"
 #include "jit/plan/target.h"
 
 #include <llrt/dot_pack.h>
@@ -25,6 +26,8 @@ static llrt_status check_types(const llrt_dot_pack_params *params) {
       params->group[1] > 1 || params->group[1] < 0)
     return llrt_error(LLRT_UNSUPPORTED, "packed scales in groups of %lld x %lld, not 32, 64 or 128 along K",
                       (long long)params->group[0], (long long)params->group[1]);
+  LLRT_REQUIRE(params->other == LLRT_DTYPE_NONE || dot_operand_exists(params->other), "no operand of type %s",
+               llrt_dtype_name(params->other));
   return LLRT_OK;
 }
 
@@ -38,10 +41,8 @@ llrt_status llrt_dot_pack(const llrt_dot_pack_params *params, const char *target
   LLRT_TRY(check_target(target));
   LLRT_TRY(check_types(params));
   LLRT_TRY(dot_packed_values(&packing->storages[0]));
-  if (params->dtype == LLRT_E2M1) {
-    packing->n_maps = 1;
-    packing->map.kind = LLRT_MAP_WORD_BITS;
-    dot_packed_words(packing->map.perm, packing->word_bits);
-  }
+  packing->n_maps = 1;
+  packing->map.kind = LLRT_MAP_WORD_BITS;
+  dot_packed_words(params->dtype, params->other, packing->map.perm, packing->word_bits);
   return dot_packed_scales(bits_log2(params->group[0]), llrt_dtype_bits(params->scale), &packing->storages[1]);
 }

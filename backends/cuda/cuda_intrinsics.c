@@ -249,6 +249,12 @@ static LLVMValueRef nvptx_multiply_pair(emitter *e, llrt_dtype type, LLVMValueRe
                         single ? 2 : 3);
 }
 
+/* ptxas keeps two logical instructions with a constant each apart. */
+static LLVMValueRef nvptx_mask_xor(emitter *e, LLVMValueRef x, uint32_t mask, uint32_t bits) {
+  LLVMValueRef args[] = {x, emit_i32(e, mask), emit_i32(e, bits)};
+  return nvptx_assemble(e, NVPTX_PURE, "lop3.b32 $0, $1, $2, $3, 0x6a;", "=r,r,r,r", e->i32, args, 3);
+}
+
 const emit_target_ops emit_ops_nvptx = {
     .begin = nvptx_begin,
     .end = emit_gpu_end,
@@ -274,6 +280,7 @@ const emit_target_ops emit_ops_nvptx = {
     .product = nvptx_product,
     .meet_warp = nvptx_meet_warp,
     .multiply_pair = nvptx_multiply_pair,
+    .mask_xor = nvptx_mask_xor,
     .make_barrier = nvptx_make_barrier,
     .arrive = nvptx_arrive,
     .phase_passed = nvptx_phase_passed,

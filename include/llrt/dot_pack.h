@@ -13,13 +13,15 @@ typedef struct llrt_dot_pack_params {
   llrt_dtype dtype;     /* of the elements: e2m1, i4, u4 */
   llrt_dtype scale;     /* of the scales: e8m0, f16, bf16 */
   int64_t group[2];     /* positions along K (32, 64, 128) and N (0 or 1) that share a scale */
+  llrt_dtype other;     /* of the other operand, for which e2m1's bits lie best; NONE: bf16. Others multiply the same copy,
+                           with a few instructions more */
 } llrt_dot_pack_params;
 
 /* How an operand is packed: an ordinary convert of the elements to storages[0], with the map where there is one, and of
  * the scales to storages[1]. */
 typedef struct llrt_dot_packing {
   llrt_storage storages[2]; /* of elements, of scales */
-  int32_t n_maps;           /* 0 or 1 */
+  int32_t n_maps;           /* 1 */
   llrt_map map;             /* WORD_BITS, for llrt_convert_params.maps */
   uint8_t word_bits[32];    /* for llrt_dot_scaling.word_bits */
 } llrt_dot_packing;

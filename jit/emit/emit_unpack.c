@@ -29,17 +29,77 @@ static unsigned power_of_two(half_format format, int exponent) {
   return (unsigned)(exponent + format.bias) << format.mantissa;
 }
 
-/* The bits of elements `index` and index + 1 of a word, each in its half, bit b of a code at place[b]; perm: where a bit
- * of the word comes from. */
-static LLVMValueRef place_pair(emitter *e, LLVMValueRef word, int index, const uint8_t *perm, const int place[4]) {
-  uint64_t columns[32] = {0};
+/* ---- where bits go ---- */
+
+/* Two elements' way from their word to the halves of another: the bits that arrive by a rotation to the left. */
+typedef struct pair_ways {
+  uint32_t mask[32], all;
+} pair_ways;
+
+/* Of elements `index` and index + 1, bit b of a code to place[b]; perm: where a bit of the word comes from. */
+static pair_ways ways_of(int index, const uint8_t *perm, const int place[4]) {
+  pair_ways ways = {.all = 0};
   for (int i = 0; i < 2; i++)
     for (int b = 0; b < 4; b++) {
-      int bit = 4 * (index + i) + b;
-      columns[perm ? perm[bit] : bit] = 1ull << (16 * i + place[b]);
+      int bit = 4 * (index + i) + b, from = perm ? perm[bit] : bit, to = 16 * i + place[b];
+      ways.mask[(to - from) & 31] |= 1u << to;
+      ways.all |= 1u << to;
     }
-  return emit_linear(e, word, columns, 32);
+  return ways;
 }
+
+/* A rotation of which `mask` alone is wanted: a shift where nothing of that comes around. Other masks share it. */
+static LLVMValueRef rotated(emitter *e, LLVMValueRef word, int left, uint32_t mask) {
+  LLVMValueRef args[] = {word, word, emit_i32(e, left)};
+  if (left == 0) return word;
+  if (!(mask & bits_mask(left))) return LLVMBuildShl(e->builder, word, args[2], "");
+  if (!(mask >> left)) return LLVMBuildLShr(e->builder, word, emit_i32(e, 32 - left), "");
+  return emit_intrinsic(e, "llvm.fshl", &e->i32, 1, args, 3);
+}
+
+static LLVMValueRef all_ways(emitter *e, LLVMValueRef word, const pair_ways *ways) {
+  LLVMValueRef sum = NULL;
+  for (int r = 0; r < 32; r++) {
+    if (!ways->mask[r]) continue;
+    LLVMValueRef part = LLVMBuildAnd(e->builder, rotated(e, word, r, ways->mask[r]), emit_i32(e, ways->mask[r]), "");
+    sum = sum ? LLVMBuildOr(e->builder, sum, part, "") : part;
+  }
+  return sum;
+}
+
+/* Whether b's bits go as a's, each from a byte lower in its half: then both meet in one word, which costs one way of each
+ * rotation, and of which b's are the lower bytes. */
+static bool join_ways(const pair_ways *a, const pair_ways *b, pair_ways *both) {
+  int n = 0;
+  for (int r = 0; r < 32; r++) {
+    if (a->mask[r] != b->mask[(r + 8) & 31]) return false;
+    both->mask[r] = a->mask[r] | a->mask[r] >> 8;
+    n += a->mask[r] != 0;
+  }
+  both->all = a->all | a->all >> 8;
+  return n > 1 && !(a->all & 0x00ff00ff);
+}
+
+/* Elements `index` and index + 1 of a word, each in its half, bit b of a code at place[b]. */
+static LLVMValueRef place_pair(emitter *e, LLVMValueRef word, int index, const uint8_t *perm, const int place[4]) {
+  pair_ways ways = ways_of(index, perm, place), other = ways_of(index ^ 2, perm, place), both;
+  const int low_bytes[4] = {4, 0, 4, 2};
+  if (join_ways(&ways, &other, &both))
+    return LLVMBuildAnd(e->builder, all_ways(e, word, &both), emit_i32(e, (int)ways.all), "");
+  if (join_ways(&other, &ways, &both)) return emit_permute(e, all_ways(e, word, &both), emit_i32(e, 0), low_bytes);
+  return all_ways(e, word, &ways);
+}
+
+/* The same, each with `bits` turned over. */
+static LLVMValueRef place_and_xor(emitter *e, LLVMValueRef word, int index, const uint8_t *perm, const int place[4],
+                                  unsigned bits) {
+  pair_ways ways = ways_of(index, perm, place);
+  for (int r = 0; r < 32 && e->ops->mask_xor; r++)
+    if (ways.mask[r] == ways.all) return e->ops->mask_xor(e, rotated(e, word, r, ways.all), ways.all, bits << 16 | bits);
+  return LLVMBuildXor(e->builder, place_pair(e, word, index, perm, place), twice(e, bits), "");
+}
+
+/* ---- elements ---- */
 
 /* The codes times 2^(1 - bias). */
 static LLVMValueRef place_e2m1(emitter *e, LLVMValueRef word, int index, const plan_map *map) {
@@ -54,15 +114,21 @@ static LLVMValueRef unpack_e2m1(emitter *e, LLVMValueRef word, int index, const 
   return e->ops->multiply_pair(e, (llrt_dtype)map->to, codes, factor, NULL);
 }
 
+/* Where the mantissa takes the codes of two integers: at the lowest bits, or higher where a shift by whole bytes, which
+ * other elements of the word share, brings them. */
+static int integer_place(half_format format, int index, const plan_map *map) {
+  int from = map->words ? map->perm[4 * index] & 15 : 0, place = from & 7;
+  return place + 4 <= format.mantissa ? place : 0;
+}
+
 static LLVMValueRef unpack_integer(emitter *e, LLVMValueRef word, int index, const plan_map *map) {
   half_format format = format_of((llrt_dtype)map->to);
-  static const int place[4] = {0, 1, 2, 3};
-  bool is_signed = map->from == LLRT_I4;
-  unsigned base = power_of_two(format, format.mantissa);
-  LLVMValueRef codes = place_pair(e, word, index, map->words ? map->perm : NULL, place);
-  codes = LLVMBuildXor(e->builder, codes, twice(e, base | (is_signed ? 8 : 0)), "");
-  LLVMValueRef less = twice(e, base | 0x8000 | (is_signed ? 8 : 0));
-  return e->ops->multiply_pair(e, (llrt_dtype)map->to, codes, twice(e, power_of_two(format, 0)), less);
+  int p = integer_place(format, index, map), offset = map->from == LLRT_I4 ? 8 : 0;
+  const int place[4] = {p, p + 1, p + 2, p + 3};
+  unsigned base = power_of_two(format, format.mantissa), sign = (unsigned)offset;
+  LLVMValueRef codes = place_and_xor(e, word, index, map->words ? map->perm : NULL, place, base | sign << p);
+  unsigned less = power_of_two(format, format.mantissa - p) | sign << p;
+  return e->ops->multiply_pair(e, (llrt_dtype)map->to, codes, twice(e, power_of_two(format, -p)), twice(e, 0x8000 | less));
 }
 
 bool emit_unpacks(const emitter *e, const plan_step *step, const plan_map *map) {
@@ -81,23 +147,20 @@ static LLVMValueRef unpacked(emitter *e, const plan_step *step, const plan_map *
 /* ---- scales ---- */
 
 /* e8m0 as bf16, in both halves: the byte is the exponent, but for 0, which is a subnormal number, and 255, which is
- * NaN. bytes: it twice, in the upper byte of each half. */
+ * NaN, as infinity times 0. bytes: it twice, in the upper byte of each half. */
 static LLVMValueRef bf16_of(emitter *e, const plan_map *map, LLVMValueRef bytes) {
-  LLVMValueRef code = LLVMBuildLShr(e->builder, bytes, emit_i32(e, 1), "");
+  LLVMValueRef args[] = {LLVMBuildLShr(e->builder, bytes, emit_i32(e, 1), ""), twice(e, 0x0040)}, code = args[0];
   if (map->low > 0 && map->high < 255) return code;
-  LLVMValueRef none = LLVMBuildICmp(e->builder, LLVMIntEQ, bytes, emit_i32(e, 0), "");
-  LLVMValueRef nan = LLVMBuildICmp(e->builder, LLVMIntEQ, bytes, twice(e, 0xff00), "");
-  code = LLVMBuildSelect(e->builder, none, twice(e, 0x0040), code, "");
-  return LLVMBuildSelect(e->builder, nan, twice(e, 0x7fff), code, "");
+  code = emit_intrinsic(e, "llvm.umax", &e->i32, 1, args, 2); /* of equal halves */
+  return e->ops->multiply_pair(e, LLRT_BF16, code, emit_i32(e, 0), code);
 }
 
-/* e8m0 as f16: exponents that both have. */
+/* e8m0 as f16: exponents that both have. What the lower half's sum carries is the constant's. */
 #define F16_LOW 113
 #define F16_HIGH 142
 static LLVMValueRef f16_of(emitter *e, LLVMValueRef bytes) {
-  LLVMValueRef low = LLVMBuildLShr(e->builder, bytes, emit_i32(e, 8), ""); /* of the lower half it alone is wanted */
-  low = LLVMBuildAnd(e->builder, low, twice(e, 0xff), "");
-  return LLVMBuildShl(e->builder, LLVMBuildSub(e->builder, low, twice(e, F16_LOW - 1), ""), emit_i32(e, 10), "");
+  LLVMValueRef code = LLVMBuildShl(e->builder, bytes, emit_i32(e, 2), "");
+  return LLVMBuildSub(e->builder, code, emit_i32(e, ((F16_LOW - 1u) << 10) * 65537u), "");
 }
 
 /* Element `index` of a value of scales, as a 16-bit code in both halves of a word. */

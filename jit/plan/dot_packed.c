@@ -50,13 +50,22 @@ llrt_status dot_packed_scales(int group, int bits, llrt_storage *out) {
   return make_storage(scales, (int)(sizeof scales / sizeof *scales), group, out);
 }
 
-/* Pairs of elements become two bf16 each: sign to bit 15, exponent to 8 and 7, mantissa to 6 of a half. The first
- * three pairs have them there but for one shift, the last one has what is left. */
-void dot_packed_words(uint8_t packed[32], uint8_t formed[32]) {
-  static const uint8_t place[4][4] = {{6, 7, 8, 15}, {3, 4, 5, 12}, {0, 1, 2, 9}, {14, 10, 11, 13}};
+/* Pairs of elements become two 16-bit floats each, by as few shifts and masks as there are (jit/emit/emit_unpack.c):
+ * where the bits of a pair lie in the halves of a word, 16 and more: in the other element's half.
+ *
+ * bf16 wants mantissa, exponent and sign at 6, 7, 8 and 15: that is how three pairs lie, but for one rotation each, and
+ * the last one but for its mantissa. f16 wants them at 9, 10, 11 and 15: so lies the first, the second a byte lower; of
+ * the others, a byte apart too, numbers and signs go by one shift each, together. Integers stay together. */
+typedef uint8_t pair_bits[4][4];
+static const pair_bits bf16_bits = {{0, 1, 2, 9}, {4, 5, 6, 13}, {10, 11, 12, 19}, {14, 7, 8, 15}};
+static const pair_bits f16_bits = {{9, 10, 11, 15}, {1, 2, 3, 7}, {12, 13, 14, 8}, {4, 5, 6, 0}};
+static const pair_bits integer_bits = {{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}};
+
+void dot_packed_words(llrt_dtype element, llrt_dtype other, uint8_t packed[32], uint8_t formed[32]) {
+  const pair_bits *bits = element != LLRT_E2M1 ? &integer_bits : other == LLRT_F16 ? &f16_bits : &bf16_bits;
   for (int i = 0; i < 32; i++) {
-    int element = i / 4, half = element % 2;
-    formed[i] = (uint8_t)(16 * half + place[element / 2][i % 4]);
+    int pair = i / 8, half = i / 4 % 2;
+    formed[i] = (uint8_t)((16 * half + (*bits)[pair][i % 4]) % 32);
     packed[formed[i]] = (uint8_t)i;
   }
 }

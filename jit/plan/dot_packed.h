@@ -18,8 +18,8 @@ llrt_status dot_packed_values(llrt_storage *out);
 llrt_status dot_packed_scales(int group, int bits, llrt_storage *out);
 
 /* Where bit i of a word of packed elements comes from in the word that elements form (llrt_map WORD_BITS), and the
- * other way round. */
-void dot_packed_words(uint8_t packed[32], uint8_t formed[32]);
+ * other way round. other: f16, or bf16, in which they are multiplied. */
+void dot_packed_words(llrt_dtype element, llrt_dtype other, uint8_t packed[32], uint8_t formed[32]);
 
 /* plan_make for LLRT_OP_DOT where B is packed; *made says so, else nothing was planned. */
 llrt_status plan_dot_packed_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,

@@ -293,14 +293,31 @@ static bool is_packed(const dot_problem *p, int role) {
 }
 
 /* Targets of NVIDIA share their order. */
-static bool make_storage(const dot_problem *p, int role, const llrt_tensor *tensor, llrt_storage *storage) {
+static bool make_packing(const dot_problem *p, llrt_dot_packing *packing) {
   const llrt_dot_pack_params what = {.dtype = p->type[LLRT_DOT_B], .scale = p->type[LLRT_DOT_SCALE_B],
-                                     .group = {p->group[1][0], p->group[1][1]}};
+                                     .group = {p->group[1][0], p->group[1][1]}, .other = p->type[LLRT_DOT_A]};
+  return llrt_dot_pack(&what, "sm_90a", LLRT_DOT_B, packing) == LLRT_OK;
+}
+
+static bool make_storage(const dot_problem *p, int role, const llrt_tensor *tensor, llrt_storage *storage) {
   const char *text = p->storage[role][0] ? p->storage[role] : "row_major";
   llrt_dot_packing packing;
   if (!is_packed(p, role)) return llrt_storage_parse(text, tensor->rank, tensor->shape, storage) == LLRT_OK;
-  if (llrt_dot_pack(&what, "sm_90a", LLRT_DOT_B, &packing) != LLRT_OK) return false;
+  if (!make_packing(p, &packing)) return false;
   *storage = packing.storages[role != LLRT_DOT_B];
+  return true;
+}
+
+/* The words of packed elements, their bits as a convert with the packing's map puts them. */
+static bool permute_words(const dot_problem *p, dot_part *part) {
+  llrt_dot_packing packing;
+  if (!make_packing(p, &packing)) return false;
+  for (size_t at = 0; at + 4 <= part->bytes; at += 4) {
+    uint32_t formed, packed = 0;
+    memcpy(&formed, part->image + at, 4);
+    for (int b = 0; b < 32; b++) packed |= (formed >> packing.map.perm[b] & 1) << b;
+    memcpy(part->image + at, &packed, 4);
+  }
   return true;
 }
 
@@ -322,7 +339,7 @@ static bool make_part(const dot_problem *p, int role, llrt_dtype type, uint64_t 
   for (int64_t i = 0; i < part->elements; i++) part->code[i] = make_code(p, role, type, seed);
   if (role != LLRT_DOT_D) fill_image(part);
   tensor->data = part->image;
-  return true;
+  return role != LLRT_DOT_B || !p->packed || permute_words(p, part);
 }
 
 static const llrt_tensor *tensor_of(const dot_bench *bench, int role) {
@@ -338,6 +355,9 @@ static void fill_scaling(const dot_bench *bench, int operand, llrt_dot_scaling *
   for (int i = 0; i < 2; i++) scaling->group[i] = p->group[operand][i] ? p->group[operand][i] : 1;
   scaling->range_low = p->range[operand][0];
   scaling->range_high = p->range[operand][1];
+  llrt_dot_packing packing;
+  if (operand == 1 && p->packed && make_packing(p, &packing))
+    memcpy(scaling->word_bits, packing.word_bits, sizeof scaling->word_bits);
 }
 
 static void fill_params(dot_bench *bench) {

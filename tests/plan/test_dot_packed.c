@@ -56,6 +56,11 @@ static const problem problems[] = {
     {9, 64, 1024, LLRT_F16, LLRT_F16, false, 12, 16, LLRT_I4, LLRT_F16, 128, false, 0},
     {17, 64, 768, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 64, false, 0},
     {2, 96, 512, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_I4, LLRT_BF16, 32, false, 0},
+    {9, 64, 1024, LLRT_F16, LLRT_F16, false, 12, 16, LLRT_I4, LLRT_F16, 128, true, 0},
+    {17, 64, 768, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 64, true, 0},
+    {2, 96, 512, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_I4, LLRT_BF16, 32, true, 0},
+    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), true, 0},
+    {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(0, 6), true, 0},
 };
 
 typedef struct trial {
@@ -131,7 +136,7 @@ static llrt_dot_scaling scaling_of(const trial *t) {
   uint8_t packed[32];
   llrt_dot_scaling scaling = (llrt_dot_scaling){.scale = &t->scale, .group = {t->of->group, 1}, .range_low = promised ? t->of->low : 0,
                             .range_high = promised ? t->of->high : 0};
-  if (t->of->words) dot_packed_words(packed, scaling.word_bits);
+  if (t->of->words) dot_packed_words(t->of->b, t->of->a, packed, scaling.word_bits);
   return scaling;
 }
 
@@ -139,7 +144,7 @@ static llrt_dot_scaling scaling_of(const trial *t) {
 static void permute_words(trial *t, bool back) {
   uint8_t packed[32], formed[32];
   uint32_t *words = t->b.data;
-  dot_packed_words(packed, formed);
+  dot_packed_words(t->of->b, t->of->a, packed, formed);
   for (int64_t i = 0; t->of->words && i < t->value_binding.span / 8; i++) {
     uint32_t word = 0;
     for (int b = 0; b < 32; b++) word |= (words[i] >> (back ? formed : packed)[b] & 1) << b;
@@ -333,14 +338,15 @@ Test(dot_packed, refused) {
     const char *target, *words;
     llrt_dot_role operand;
   } rows[] = {
-      {{LLRT_E4M3, LLRT_E8M0, {32, 1}}, "sm_90a", "elements of type e4m3", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E4M3, {32, 1}}, "sm_90a", "scales of type e4m3", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {24, 1}}, "sm_90a", "groups of 24 x 1", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {16, 1}}, "sm_90a", "groups of 16 along K", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {32, 2}}, "sm_90a", "groups of 32 x 2", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {32, 1}}, "gfx942", "gfx942 has no kernels", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {32, 1}}, "sm_90a", "only operand B", LLRT_DOT_A},
-      {{LLRT_E2M1, LLRT_E8M0, {32, 1}}, "vax", "vax", LLRT_DOT_B},
+      {{LLRT_E4M3, LLRT_E8M0, {32, 1}, LLRT_F16}, "sm_90a", "elements of type e4m3", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E4M3, {32, 1}, LLRT_F16}, "sm_90a", "scales of type e4m3", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {24, 1}, LLRT_F16}, "sm_90a", "groups of 24 x 1", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {16, 1}, LLRT_F16}, "sm_90a", "groups of 16 along K", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {32, 2}, LLRT_F16}, "sm_90a", "groups of 32 x 2", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_F16}, "gfx942", "gfx942 has no kernels", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_F16}, "sm_90a", "only operand B", LLRT_DOT_A},
+      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_F16}, "vax", "vax", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_E8M0}, "sm_90a", "operand of type e8m0", LLRT_DOT_B},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     llrt_dot_packing packing;

@@ -92,6 +92,23 @@ bool plan_access_positions(const plan_value *value, const plan_address_map *map,
   return true;
 }
 
+bool plan_keeps_words(const plan_kernel *kernel, const plan_value *value, int tensor) {
+  int word = 5 - bits_log2(value->bits), inside = kernel->target.lanes_first ? value->word : word;
+  int positions[LLRT_MAX_BITS];
+  plan_address_map map;
+  plan_value spread;
+  if (word <= 0) return true;
+  if (inside > word || value->word < inside) return false;
+  plan_value_spread(kernel, value, &spread);
+  plan_address_of_tensor(kernel, tensor, &map);
+  if (!plan_access_positions(&spread, &map, PLAN_REGISTER, inside, positions)) return false;
+  for (int j = 0; j < LLRT_MAX_BITS; j++) map.column[j] >>= inside;
+  if (!plan_access_positions(&spread, &map, PLAN_LANE, word - inside, positions + inside)) return false;
+  bool whole = true;
+  for (int j = 0; j < word; j++) whole &= positions[j] == (j < inside ? j : j - inside);
+  return whole;
+}
+
 int plan_access_widest(const plan_kernel *kernel, const plan_value *value, const plan_address_map *map, plan_dim dim) {
   int positions[LLRT_MAX_BITS];
   for (int v = bits_log2(kernel->target.access_bytes * 8 / value->bits); v > 0; v--) {

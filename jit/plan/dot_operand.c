@@ -5,6 +5,8 @@
 #include "base/bits.h"
 #include "base/status.h"
 
+#include <string.h>
+
 static const plan_value *wanted(const dot_draft *x, int operand) { return operand ? &x->how.b : &x->how.a; }
 
 static int tensor_of(const dot_draft *x, int operand) { return x->job->tensor[operand ? LLRT_DOT_B : LLRT_DOT_A]; }
@@ -38,9 +40,27 @@ llrt_status dot_load_operand(dot_draft *x, int operand, int *value) {
 
 /* ---- numbers ---- */
 
+/* Elements as they were before the bits of their words were permuted: words have to be whole in a thread (host: in
+ * lanes), as memory has them. */
+static llrt_status form_words(dot_draft *x, int operand, int *value) {
+  plan_kernel *kernel = x->d.kernel;
+  int tensor = tensor_of(x, operand);
+  uint8_t type = (uint8_t)x->job->desc.tensors[tensor].dtype;
+  plan_map map = {.kind = PLAN_MAP_WORD_BITS, .from = type, .to = type};
+  if (!x->job->words[operand]) return LLRT_OK;
+  if (reads_numbers(x, operand) || !plan_keeps_words(kernel, &kernel->value[*value], tensor))
+    return llrt_error(LLRT_UNSUPPORTED, "words of permuted bits that no thread reads whole: not as llrt_dot_pack packs them for %s",
+                      kernel->target.name);
+  memcpy(map.perm, x->job->desc.dot.word_bits[operand], sizeof map.perm);
+  LLRT_TRY(dot_map(x, map, -1, value));
+  kernel->step[kernel->n_steps - 1].tensor = (uint8_t)tensor;
+  return LLRT_OK;
+}
+
 /* What the elements become first, by their zero points and scales; *type: of that. */
 static llrt_status scale_steps(dot_draft *x, int operand, llrt_dtype *type, int *value) {
   const dot_job *job = x->job;
+  LLRT_TRY(form_words(x, operand, value));
   const dot_operand_rule *rule = operand ? &job->rule.b : &job->rule.a;
   int scale = job->tensor[operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A];
   int zero = job->tensor[operand ? LLRT_DOT_ZERO_B : LLRT_DOT_ZERO_A];

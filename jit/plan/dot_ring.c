@@ -15,7 +15,7 @@ static bool has_plain_elements(const dot_draft *x, int operand) {
   scaled |= job->tensor[operand ? LLRT_DOT_ZERO_B : LLRT_DOT_ZERO_A] >= 0;
   int bits = x->d.kernel->tensor_bits[tensor_of(x, operand)];
   int product = llrt_dtype_bits(operand ? x->types.b : x->types.a);
-  return !scaled && bits >= 8 && product >= bits;
+  return !scaled && bits >= 8 && product >= bits && !job->words[operand];
 }
 
 /* Whether the steps from `first` on are one store of value `in` by whole accesses, and what loads it. Fills the

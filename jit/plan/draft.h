@@ -432,6 +432,10 @@ bool plan_scan_bits(const plan_kernel *kernel, const plan_step *step, plan_scan_
 bool plan_access_positions(const plan_value *value, const plan_address_map *map, plan_dim dim,
                            int vector, int *positions);
 
+/* Whether a value has a tensor's 32-bit words whole, their elements in order: in the lowest registers, on the host
+ * in those of a lane and the lowest lanes. */
+bool plan_keeps_words(const plan_kernel *kernel, const plan_value *value, int tensor);
+
 /* log2 elements of the widest access of a target's by which the value's elements, neighbours in that dim, can be moved:
  * words are formed as memory has them, and all addresses are multiples. */
 int plan_access_widest(const plan_kernel *kernel, const plan_value *value, const plan_address_map *map, plan_dim dim);

@@ -423,9 +423,9 @@ llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, c
   bool done = false;
   out->n_variants = 0;
   dot_begin_job(desc, &p.job);
-  if (p.job.words[0] || p.job.words[1])
-    return llrt_error(LLRT_UNSUPPORTED, "words of permuted bits that are not of an operand B which llrt_dot_pack has packed for "
-                      "%s, with this type of A and these scales", target->name);
+  for (int i = 0; i < 2; i++)
+    if (p.job.words[i] && llrt_dtype_bits(desc->tensors[p.job.tensor[i ? LLRT_DOT_B : LLRT_DOT_A]].dtype) != 4)
+      return llrt_error(LLRT_UNSUPPORTED, "words of permuted bits of other than 4-bit elements");
   LLRT_TRY(begin(&p));
   dot_shape shape = large_tile(&p);
   bool shares = !target->lanes_first && !p.rows; /* the first stage says how */

@@ -315,19 +315,9 @@ static llrt_status check_map(const plan_kernel *kernel, int at) {
     CHECK(values->to == LLRT_U32, "step %d: truth is of u32", at);
   else
     CHECK(in->word == out->word, "step %d: words change", at);
-  int word = 5 - bits_log2(in->bits), positions[LLRT_MAX_BITS];
-  if (values->kind != PLAN_MAP_WORD_BITS || word <= 0) return LLRT_OK;
-  /* GPU: all in registers. Host: those of a lane in registers, the others in lanes. */
-  int inside = kernel->target.lanes_first ? in->word : word;
-  plan_address_map map;
+  if (values->kind != PLAN_MAP_WORD_BITS || in->bits >= 32) return LLRT_OK;
   CHECK(!kernel->flat, "step %d: words in a flat kernel", at);
-  plan_address_of_tensor(kernel, 1, &map);
-  CHECK(plan_access_positions(in, &map, PLAN_REGISTER, inside, positions), "step %d: no whole words", at);
-  for (int j = 0; j < LLRT_MAX_BITS; j++) map.column[j] >>= inside;
-  CHECK(plan_access_positions(in, &map, PLAN_LANE, word - inside, positions + inside),
-        "step %d: no whole words", at);
-  for (int j = 0; j < word; j++)
-    CHECK(positions[j] == (j < inside ? j : j - inside), "step %d: elements of a word", at);
+  CHECK(plan_keeps_words(kernel, in, step->tensor ? step->tensor : PLAN_DESTINATION), "step %d: no whole words", at);
   return LLRT_OK;
 }
 

@@ -339,7 +339,7 @@ static bool make_part(const dot_problem *p, int role, llrt_dtype type, uint64_t 
   for (int64_t i = 0; i < part->elements; i++) part->code[i] = make_code(p, role, type, seed);
   if (role != LLRT_DOT_D) fill_image(part);
   tensor->data = part->image;
-  return role != LLRT_DOT_B || !p->packed || permute_words(p, part);
+  return role != LLRT_DOT_B || !p->words || permute_words(p, part);
 }
 
 static const llrt_tensor *tensor_of(const dot_bench *bench, int role) {
@@ -356,7 +356,7 @@ static void fill_scaling(const dot_bench *bench, int operand, llrt_dot_scaling *
   scaling->range_low = p->range[operand][0];
   scaling->range_high = p->range[operand][1];
   llrt_dot_packing packing;
-  if (operand == 1 && p->packed && make_packing(p, &packing))
+  if (operand == 1 && p->words && make_packing(p, &packing))
     memcpy(scaling->word_bits, packing.word_bits, sizeof scaling->word_bits);
 }
 

@@ -1,10 +1,21 @@
-/* Rows of the destination that are no powers of two and follow each other without a gap: 48 channels a block, images of
- * 3 or 80 channels. Tiles overhang each row, so that stores are masked and begin anywhere in a line. Together they are
- * one stretch of memory, which the host collects and stores in whole lines (PLAN_COLLECT). */
+/* Stores that the host collects, so that lines are stored whole (PLAN_COLLECT).
+ *
+ * Rows of the destination that are no powers of two and follow each other without a gap: 48 channels a block. Tiles
+ * overhang each row, so that stores are masked and begin anywhere in a line. Together they are one stretch of memory,
+ * which counts as one row.
+ *
+ * Rows of some lines that begin anywhere, records with something between them: all lines but those at both ends are
+ * whole. */
 #include "jit/plan/draft.h"
 
 #include "base/bits.h"
 
+/* So many bytes have a line wherever they begin. What is no line is stored in parts of at least PART_BYTES. */
+#define STRETCH_LEAST_BYTES 128
+#define PART_BYTES 4
+/* Rows with gaps between them: of 128 bytes, half of which are lines, they took 1.1 to 1.4 times as long as stored through
+ * the caches, of 256 three quarters (docs/measurements.md). */
+#define ROW_BYTES 256
 /* Of the stack, so that a stretch stays in the first-level cache beside what the tiles read. */
 #define STRETCH_BYTES (16 << 10)
 
@@ -97,22 +108,82 @@ static bool is_stretch(const draft *d, const plan_bound *bound, int iterations, 
   const plan_digit_side *side = &kernel->digit[rows].side[PLAN_DESTINATION];
   if (side->kind != PLAN_STRIDE || side->stride.arg >= 0 || side->stride.value != length) return false;
   int64_t elements = length << bits;
-  if (elements * kernel->tensor_bits[PLAN_DESTINATION] / 8 > STRETCH_BYTES) return false;
+  int width = kernel->tensor_bits[PLAN_DESTINATION] / 8;
+  if (elements * width > STRETCH_BYTES || elements * width < STRETCH_LEAST_BYTES) return false;
   if (n - kernel->lane_bits > PLAN_VALUE_BITS) return false; /* what one value has */
-  *out = (draft_stretch){.elements = (int32_t)elements, .iterations = iterations};
+  int align = bits_min(stretch_alignment(d, bound->top, rows, bits), bits_alignment(elements));
+  if (width << align < PART_BYTES) return false;
+  *out = (draft_stretch){.elements = (int32_t)elements, .rows = 1, .pitch = (int32_t)elements, .iterations = iterations,
+                         .align = bits_min(align, line)};
   out->reach = (int32_t)(elements - length + ((int64_t)1 << kernel->digit[bound->top].bits));
-  return (elements & (int64_t)bits_mask(line)) == 0 && stretch_alignment(d, bound->top, rows, bits) >= line;
+  return true;
+}
+
+/* ---- rows that begin anywhere ---- */
+
+/* The run that touched bits of columns are: their number, if they are 2^0, 2^1 and so on; else -1. The digit of the
+ * others, its lowest bits, if they are of one with a stride that is known: *rows; -1: there are none. */
+static int find_run(const draft *d, uint64_t touched, int *rows) {
+  const plan_kernel *kernel = d->kernel;
+  uint64_t run = 0;
+  *rows = -1;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    const plan_digit_side *side = &kernel->digit[i].side[PLAN_DESTINATION];
+    int shift = llrt_layout_out_shift(&kernel->space, i);
+    uint64_t own = touched >> shift & bits_mask(kernel->digit[i].bits);
+    if (own == 0) continue;
+    if (side->kind == PLAN_COLUMNS) {
+      for (int b = 0; b < kernel->digit[i].bits; b++) {
+        uint64_t column = own >> b & 1 ? kernel->column[PLAN_DESTINATION][shift + b] : 0;
+        if (own >> b & 1 && (bits_count(column) != 1 || (run & column) != 0)) return -1;
+        run |= column;
+      }
+    } else if (*rows >= 0 || side->kind != PLAN_STRIDE || side->stride.arg >= 0 || (own & (own + 1)) != 0) {
+      return -1;
+    } else {
+      *rows = i;
+    }
+  }
+  return (run & (run + 1)) == 0 ? bits_count(run) : -1;
+}
+
+static bool are_rows(const draft *d, int iterations, draft_stretch *out) {
+  const plan_kernel *kernel = d->kernel;
+  uint64_t touched = bits_of_tiles(d, iterations);
+  int rows, run = find_run(d, touched, &rows), n = d->tile_bits - d->region_bits + iterations;
+  int width = kernel->tensor_bits[PLAN_DESTINATION] / 8;
+  if (run < 0 || bits_count(touched) != n || !is_apart(d, touched, iterations)) return false;
+  int64_t elements = (int64_t)1 << run, count = (int64_t)1 << (n - run);
+  int64_t pitch = rows < 0 ? elements : kernel->digit[rows].side[PLAN_DESTINATION].stride.value;
+  int64_t reach = (count - 1) * pitch + elements;
+  if (pitch < elements || elements * width < ROW_BYTES) return false;
+  if (width << d->align[PLAN_DESTINATION] < PART_BYTES) return false;
+  if (reach * width > STRETCH_BYTES || n - kernel->lane_bits > PLAN_VALUE_BITS) return false;
+  *out = (draft_stretch){.elements = (int32_t)elements, .rows = (int32_t)count, .pitch = (int32_t)pitch,
+                         .reach = (int32_t)reach, .align = d->align[PLAN_DESTINATION], .iterations = iterations};
+  return true;
+}
+
+/* The longest rows that so few tiles have. */
+static void find_long_rows(draft *d) {
+  draft_stretch found;
+  for (int n = 0; n <= d->region_bits; n++)
+    if (are_rows(d, n, &found) && found.elements > d->stretch.elements) d->stretch = found;
+}
+
+static bool has_bounds(const plan_kernel *kernel) {
+  for (int i = 0; i < kernel->n_bounds; i++)
+    if (kernel->bound[i].tensors >> PLAN_DESTINATION & 1) return true;
+  return false;
 }
 
 void draft_find_stretch(draft *d) {
   const plan_kernel *kernel = d->kernel;
   const plan_bound *bound = only_bound(d);
   draft_stretch found;
-  if (!bound || kernel->swizzle[PLAN_DESTINATION].swizzle_len || kernel->n_terms > 0) return;
-  if (!is_row(kernel, bound->top, bound->limit.value)) return;
-  for (int n = 0; n <= d->region_bits; n++)
-    if (is_stretch(d, bound, n, &found)) {
-      d->stretch = found;
-      return;
-    }
+  if (kernel->swizzle[PLAN_DESTINATION].swizzle_len || kernel->n_terms > 0) return;
+  if (!has_bounds(kernel)) find_long_rows(d);
+  if (!bound || !is_row(kernel, bound->top, bound->limit.value)) return;
+  for (int n = d->region_bits; n >= 0; n--)
+    if (is_stretch(d, bound, n, &found) && found.align >= d->stretch.align) d->stretch = found;
 }

@@ -43,11 +43,13 @@ typedef struct draft_side {
   int align;       /* log2 of what divides the stride (STRIDE), or the column of bit 0 */
 } draft_side;
 
-/* What some tiles store within the bounds, one after the other in a region: memory without a gap. */
+/* What some tiles store within the bounds, one after the other in a region: rows of memory without a gap. */
 typedef struct draft_stretch {
-  int32_t elements;  /* 0: there is none */
-  int32_t reach;     /* of which bounds leave out the rest */
-  int iterations;    /* log2 tiles */
+  int32_t elements;    /* of a row; 0: there is none */
+  int32_t rows, pitch; /* elements from row to row */
+  int32_t reach;       /* of all, with what bounds leave out */
+  int align;           /* log2 elements that divide where rows begin and end */
+  int iterations;      /* log2 tiles */
 } draft_stretch;
 
 typedef struct draft {
@@ -237,8 +239,8 @@ typedef struct draft_values {
 } draft_values;
 llrt_status draft_assign(draft *d, draft_values *values);
 
-/* collect.c: the fewest tiles of a region that store one stretch of whole lines of the destination (d->stretch).
- * Needs: space, bounds. */
+/* collect.c: tiles of a region whose stores are to be collected, because together they have whole lines of the
+ * destination (d->stretch). Needs: space, bounds. */
 void draft_find_stretch(draft *d);
 
 /* region.c: opens the loop over a region's tiles, with what collects the stores of those of d->stretch; the steps that

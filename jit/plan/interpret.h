@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What PLAN_COLLECT collects: which elements were stored, from `first` on. */
+/* What PLAN_COLLECT collects: which elements of its reach were stored, from `first` on. */
 typedef struct interpreter_stretch {
   const plan_step *step; /* NULL: nothing is collected */
   int64_t first;

@@ -175,31 +175,40 @@ static int64_t unbounded_offset(const interpreter *in, uint64_t tile) {
          (int64_t)(base - data) * 8 / kernel->tensor_bits[PLAN_DESTINATION];
 }
 
-/* An element that is stored, or left out by a bound (`place` has no array), inside what is collected. */
+/* Whether element `at` of what is collected is in a row. */
+static bool is_in_row(const plan_step *step, int64_t at) {
+  return at / step->pitch < step->rows && at % step->pitch < step->elements;
+}
+
+/* An element that is stored, or left out by a bound (`place` has no array), among what is collected. */
 static llrt_status collect_element(interpreter *in, const element_place *place, uint64_t tile) {
   const interpreter_stretch *stretch = &in->stretch;
   int64_t at = unbounded_offset(in, tile) - stretch->first;
-  if (at < 0 || at >= stretch->step->reach || (place->array && at >= stretch->step->elements))
-    return llrt_error(LLRT_INTERNAL, "block %lld collects element %lld of %d", (long long)in->block, (long long)at,
-                      stretch->step->elements);
+  if (at < 0 || at >= stretch->step->reach || (place->array && !is_in_row(stretch->step, at)))
+    return llrt_error(LLRT_INTERNAL, "block %lld collects element %lld", (long long)in->block, (long long)at);
   if (place->array) stretch->stored[at] = 1;
   return LLRT_OK;
 }
 
-/* The steps store at once; what they store is what they are to collect, in whole lines. */
+static llrt_status check_collected(const interpreter *in, const plan_step *step) {
+  for (int i = 0; i < step->reach; i++)
+    if (is_in_row(step, i) && !in->stretch.stored[i])
+      return llrt_error(LLRT_INTERNAL, "block %lld does not collect element %d", (long long)in->block, i);
+  return LLRT_OK;
+}
+
+/* The steps store at once; what they store is what they are to collect, in rows that begin where they are to. */
 llrt_status interpret_collect(interpreter *in, int at) {
   const plan_step *step = &in->kernel->step[at];
-  int width = in->kernel->tensor_bits[PLAN_DESTINATION] / 8, line = in->kernel->target.sector_bytes;
+  int64_t width = in->kernel->tensor_bits[PLAN_DESTINATION] / 8;
   int64_t first = unbounded_offset(in, interpreter_kernel_tile(in, step->in, 0));
   uint64_t address = (uint64_t)(uintptr_t)in->tensors[PLAN_DESTINATION].data + (uint64_t)(first * width);
-  if (address % (unsigned)line != 0)
-    return llrt_error(LLRT_INTERNAL, "block %lld collects from inside a line on", (long long)in->block);
-  in->stretch = (interpreter_stretch){.step = step, .first = first, .stored = calloc((size_t)step->elements, 1)};
+  if (address & (uint64_t)((width << step->vector) - 1))
+    return llrt_error(LLRT_INTERNAL, "block %lld collects from byte %lld on", (long long)in->block, (long long)address);
+  in->stretch = (interpreter_stretch){.step = step, .first = first, .stored = calloc((size_t)step->reach, 1)};
   if (!in->stretch.stored) return llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory");
   llrt_status status = interpret_steps(in, at + 1, step->body);
-  for (int i = 0; i < step->elements && status == LLRT_OK; i++)
-    if (!in->stretch.stored[i])
-      status = llrt_error(LLRT_INTERNAL, "block %lld does not collect element %d", (long long)in->block, i);
+  if (status == LLRT_OK) status = check_collected(in, step);
   free(in->stretch.stored);
   in->stretch = (interpreter_stretch){0};
   return status;

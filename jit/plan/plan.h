@@ -220,10 +220,11 @@ typedef enum plan_step_kind {
   PLAN_PREFETCH,     /* asks for tensor's memory where value `in` is laid out, but in the block after this one: one
                         line of 2^vector elements an access. What is asked for need not be there. Emission
                         spreads the accesses over the steps that follow in the body. Host */
-  PLAN_COLLECT,      /* next `body` steps, whose stores of the destination together write `elements` of its memory
-                        without a gap, from where value `in` has its first in this iteration. What bounds leave out of
-                        them lies among the first `reach` from there. They go to the stack, and from there, behind the
-                        steps, to memory in whole lines past the caches. Host */
+  PLAN_COLLECT,      /* next `body` steps, whose stores of the destination together write `rows` times `elements` of its
+                        memory without a gap, each `pitch` behind the one before, from where value `in` has its first in
+                        this iteration. All lies among the first `reach` from there, what bounds leave out too. They go to
+                        the stack, and from there, behind the steps, to memory: whole lines past the caches. Rows begin
+                        and end at multiples of 2^vector elements. Host */
   PLAN_REPEAT,       /* next `body` steps `turns` times; out is `in` in the first turn, then what the
                         body's last step made in the turn before. Afterwards that step's out is there */
   PLAN_STAGE,        /* the block's panel of the source into shared memory */
@@ -315,7 +316,7 @@ typedef struct plan_step {
   bool staged;        /* LOAD: from the panel in shared memory; GATHER: from the buffer. Between them is a
                          barrier */
   uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches */
-  int32_t elements, reach; /* COLLECT */
+  int32_t elements, rows, pitch, reach; /* COLLECT */
   uint8_t iterations; /* LOOP: log2 */
   uint8_t repetition; /* SHARED_STORE, SHARED_LOAD */
   int32_t turns;      /* REPEAT: at least 1; AHEAD, COPIED, MULTIPLIED, RELEASE */

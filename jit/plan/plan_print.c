@@ -440,7 +440,9 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
     case PLAN_POSITION_ADD:
     case PLAN_WALK: print_combining(kernel, step, text); break;
     case PLAN_COLLECT:
-      llrt_text_add(text, "collect %d elements, stored in whole lines behind these steps:", step->elements);
+      llrt_text_add(text, "collect %d elements", step->elements);
+      if (step->rows > 1) llrt_text_add(text, " %d times, %d apart", step->rows, step->pitch);
+      llrt_text_add(text, ", stored behind these steps, lines past the caches:");
       break;
     case PLAN_LOOP:
       llrt_text_add(text, "loop %d times", 1 << step->iterations);

@@ -74,7 +74,8 @@ llrt_status draft_open_region(draft *d, const draft_values *values, draft_region
   plan_unroll_iterations(&tiles, stretch->iterations);
   LLRT_TRY(draft_value(d->kernel, &tiles, &number));
   LLRT_TRY(open_step(d, (plan_step){.kind = PLAN_COLLECT, .tensor = PLAN_DESTINATION, .in = (uint8_t)number,
-                                    .elements = stretch->elements, .reach = stretch->reach}, opened));
+                                    .elements = stretch->elements, .rows = stretch->rows, .pitch = stretch->pitch,
+                                    .reach = stretch->reach, .vector = (uint8_t)stretch->align}, opened));
   return open_loop(d, stretch->iterations, opened);
 }
 

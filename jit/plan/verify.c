@@ -421,12 +421,16 @@ static llrt_status check_produce(const plan_kernel *kernel, int at) {
 /* What stores collect: whole lines of the destination; nothing of it goes past the caches by itself. */
 static llrt_status check_collect(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
-  int64_t bytes = (int64_t)step->elements * kernel->tensor_bits[step->tensor] / 8;
+  int64_t unit = (int64_t)1 << step->vector, bytes = step->elements * kernel->tensor_bits[step->tensor] / 8;
   CHECK(kernel->target.lanes_first && !kernel->flat && step->tensor == PLAN_DESTINATION && step->body > 0 &&
             kernel->tensor_bits[PLAN_DESTINATION] >= 8 && kernel->n_indices == 0,
         "step %d: nothing to collect", at);
-  CHECK(bytes > 0 && bytes % kernel->target.sector_bytes == 0 && step->reach >= step->elements,
-        "step %d: %d elements are no whole lines", at, step->elements);
+  CHECK(step->elements % unit == 0 && (step->rows == 1 || step->pitch % unit == 0) &&
+            bytes >= 2 * kernel->target.sector_bytes - (unit * kernel->tensor_bits[step->tensor] / 8),
+        "step %d: rows of %d elements", at, step->elements);
+  CHECK(step->rows > 0 && step->pitch >= step->elements && step->elements > 0 &&
+            step->reach >= (int64_t)(step->rows - 1) * step->pitch + step->elements,
+        "step %d: %d rows, %d apart", at, step->rows, step->pitch);
   for (int i = at + 1; i <= at + step->body; i++) {
     const plan_step *inner = &kernel->step[i];
     bool past = inner->kind == PLAN_STORE && (inner->tensor != step->tensor || inner->streaming);

@@ -413,8 +413,8 @@ static int count_kind(const plan *made, plan_step_kind kind) {
   return n;
 }
 
-/* Rows that are no powers of two are collected by hosts, in one tile or several, where they follow each other, begin at
- * lines and are parts of lines; then no kernel has another path. Each is run. */
+/* Rows that are no powers of two are collected by hosts, in one tile or several, where they follow each other, and
+ * long ones that begin anywhere in a line. Each is run. */
 Test(plan, rows_are_collected) {
   static const struct {
     text_pair text;
@@ -426,9 +426,13 @@ Test(plan, rows_are_collected) {
       {{"col_major", "storage(digits=[dim1: 12, dim0: 256, dim1: rest])", {256, 36}}, 30},
       {{"row_major", "storage(digits=[dim1: 48, dim0: 256, dim1: rest], pad=1)", {256, 100}}, 6},
       {{"col_major", "storage(digits=[dim1: 48, dim0: 256, dim1: rest], offset=[64])", {256, 96}}, 6},
-      {{"col_major", "storage(digits=[dim1: 48, dim0: 256, dim1: rest], offset=[8])", {256, 96}}, 0},
+      {{"col_major", "storage(digits=[dim1: 48, dim0: 256, dim1: rest], offset=[8])", {256, 96}}, 6},
+      {{"col_major", "storage(digits=[dim1: 48, dim0: 256, dim1: rest], offset=[1])", {256, 96}}, 0},
       {{"col_major", "storage(digits=[dim1: 48, dim0: 256 @ 52, dim1: rest])", {256, 96}}, 0},
       {{"col_major", "storage(digits=[dim1: 48, dim0: 256, dim1: rest], pad=keep)", {256, 100}}, 0},
+      {{"row_major", "storage(digits=[dim1: 512, dim0: 16 @ 528, dim1: rest], offset=[16])", {16, 1024}}, 6},
+      {{"row_major", "storage(digits=[dim1: 32 @ 16, dim0: 16 @ 1, dim0: 8 @ 544], offset=[8])", {128, 32}}, 14},
+      {{"row_major", "storage(digits=[dim1: 64, dim0: 64 @ 80, dim1: rest], offset=[16])", {64, 128}}, 0},
   };
   static plan made;
   stream = true;

@@ -1,5 +1,6 @@
 /* Tensors that the host stores past the caches: regions of tiles, edges that part registers, and rows that are collected,
- * by every instruction set that this machine runs. Both tensors end where a page ends that may be touched, so an access beyond is seen. */
+ * by every instruction set that this machine runs. Both tensors end where a page ends that may be touched, so an access
+ * beyond is seen. */
 #include <llrt/llrt.h>
 
 #include <criterion/criterion.h>
@@ -51,7 +52,17 @@ static const unsigned char *element(const large *at, int t, int64_t r, int64_t c
   return at->data[t] + (size_t)llrt_storage_offset(&at->storage[t], &at->binding[t], coordinate) * width;
 }
 
-static void check(large *at, llrt_dtype dtype, const int64_t *shape, const char *what) {
+/* Bytes of the destination that are no element's and are written; elements are overwritten. */
+static size_t count_touched(large *at, const int64_t *shape, size_t width, bool gaps) {
+  size_t before = (size_t)(at->data[1] - at->memory[1]), touched = 0, span = (size_t)at->binding[1].span * width;
+  for (int64_t r = 0; r < shape[0] && gaps; r++)
+    for (int64_t c = 0; c < shape[1]; c++) memset((void *)(uintptr_t)element(at, 1, r, c, width), POISON, width);
+  for (size_t i = 0; i < at->mapped; i++)
+    if (i < before || i >= before + span || gaps) touched += at->memory[1][i] != POISON;
+  return touched;
+}
+
+static void check(large *at, llrt_dtype dtype, const int64_t *shape, bool gaps, const char *what) {
   llrt_tensor tensor[2];
   size_t bytes[2], width = (size_t)llrt_dtype_bits(dtype) / 8;
   for (int t = 0; t < 2; t++) {
@@ -68,24 +79,23 @@ static void check(large *at, llrt_dtype dtype, const int64_t *shape, const char 
     for (int64_t c = 0; c < shape[1]; c++)
       if (memcmp(element(at, 0, r, c, width), element(at, 1, r, c, width), width) != 0)
         cr_assert(false, "%s, %zu bytes: element %lld, %lld", what, width, (long long)r, (long long)c);
-  size_t before = (size_t)(at->data[1] - at->memory[1]), touched = 0;
-  for (size_t i = 0; i < before; i++) touched += at->memory[1][i] != POISON;
-  for (size_t i = before + (size_t)at->binding[1].span * width; i < at->mapped; i++)
-    touched += at->memory[1][i] != POISON;
+  size_t touched = count_touched(at, shape, width, gaps && width == 4);
   cr_assert_eq(touched, 0, "%s, %zu bytes: %zu bytes outside are written", what, width, touched);
 }
 
-/* Rows and columns are multiples of `rows` and `columns`; 0: odd. */
+/* Rows and columns are multiples of `rows` and `columns`; 0: odd. Gaps: the destination has some. */
 static const struct {
   const char *text[2];
   int rows, columns;
+  bool gaps;
 } pairs[] = {
-    {{"row_major", "col_major"}, 0, 0},
-    {{"col_major", "row_major"}, 0, 0},
-    {{"row_major", "storage(digits=[dim1: 48, dim0: rest, dim1: rest], pad=keep)"}, 0, 0},
-    {{"storage(digits=[dim1: 16, dim0: rest, dim1: rest], pad=keep)", "col_major"}, 0, 0},
-    {{"col_major", "storage(digits=[dim1: 48, dim0: 1024, dim1: rest])"}, 1024, 48},
-    {{"row_major", "storage(digits=[dim1: 12, dim0: 1024, dim1: rest])"}, 1024, 12},
+    {{"row_major", "col_major"}, 0, 0, false},
+    {{"col_major", "row_major"}, 0, 0, false},
+    {{"row_major", "storage(digits=[dim1: 48, dim0: rest, dim1: rest], pad=keep)"}, 0, 0, false},
+    {{"storage(digits=[dim1: 16, dim0: rest, dim1: rest], pad=keep)", "col_major"}, 0, 0, false},
+    {{"col_major", "storage(digits=[dim1: 48, dim0: 1024, dim1: rest])"}, 1024, 48, false},
+    {{"row_major", "storage(digits=[dim1: 12, dim0: 1024, dim1: rest])"}, 1024, 12, false},
+    {{"row_major", "storage(digits=[dim1: 512, dim0: 1024 @ 520, dim1: rest], offset=[8])"}, 1024, 512, true},
 };
 
 static void check_target(const char *target) {
@@ -99,7 +109,7 @@ static void check_target(const char *target) {
       const int64_t shape[] = {rows, pairs[p].columns ? columns / pairs[p].columns * pairs[p].columns : columns | 1};
       for (int t = 0; t < 2; t++)
         cr_assert_eq(llrt_storage_parse(pairs[p].text[t], 2, shape, &at.storage[t]), LLRT_OK, "%s", llrt_last_error());
-      check(&at, widths[w], shape, pairs[p].text[1]);
+      check(&at, widths[w], shape, pairs[p].gaps, pairs[p].text[1]);
     }
   large_close(&at);
 }

@@ -27,5 +27,5 @@ bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums, cons
   dot_instruction_operand(row, DOT_A, &first);
   int words = 1 << (plan_value_bits(sums, PLAN_REGISTER) - sums->word);
   if (row->layout[DOT_A]) words += bits_max((llrt_dtype_bits((llrt_dtype)row->a) << first.registers) / 32, 1);
-  return words + BESIDE <= has.others;
+  return words + BESIDE <= has.begin;
 }

@@ -111,12 +111,20 @@ static llrt_status buffer_steps(draft *d, const swizzle *chosen, const uint8_t m
   return LLRT_OK;
 }
 
+/* Bytes of shared memory that rings take: they are empty where values are exchanged. */
+static int held_bytes(const plan_kernel *kernel) {
+  int bytes = 0;
+  for (int i = 0; i < kernel->n_buffers; i++)
+    if (kernel->buffer[i].slots > 0) bytes = bits_max(bytes, plan_buffer_end(&kernel->buffer[i]));
+  return bytes;
+}
+
 /* The same, with accesses of lanes on both sides. */
 static llrt_status swizzle_steps(draft *d, const frame *from, const frame *to,
                                  const plan_value *target, int *at) {
   static const uint8_t no_matrix[2];
   swizzle chosen;
-  LLRT_TRY(swizzle_plan(&d->kernel->target, target->bits, from, to, &chosen));
+  LLRT_TRY(swizzle_plan(&d->kernel->target, held_bytes(d->kernel), target->bits, from, to, &chosen));
   if (d->options && d->options->single_accesses) chosen.vector[0] = chosen.vector[1] = 0;
   return buffer_steps(d, &chosen, no_matrix, target, at);
 }
@@ -339,7 +347,7 @@ static llrt_status matrix_route(const conversion *c, int *at, bool *found) {
   if (c->from.cluster > 0) return LLRT_OK; /* matrices come from the own block's memory only */
   while (!frame_fit_rows(&f.now, &c->to, c->target->bits, &rows, fitted))
     if (next == c->to.word || !form(c, next++, &f)) return LLRT_OK;
-  LLRT_TRY(swizzle_plan_rows(target, c->target->bits, &fitted[0], &fitted[1], &rows, &chosen, found));
+  LLRT_TRY(swizzle_plan_rows(target, held_bytes(c->d->kernel), c->target->bits, &fitted[0], &fitted[1], &rows, &chosen, found));
   if (!*found) return LLRT_OK;
   LLRT_TRY(shuffle_to(c, f.rounds, f.brought, at));
   LLRT_TRY(rename_steps(c->d, &f.now, &fitted[0], c->start, at));

@@ -81,15 +81,16 @@ int frame_swap_words(const frame *from, const frame *to, int element_bits, frame
 
 /* swizzle.c: a shared buffer through which `from` becomes `to`, in 2^rep_bits repetitions where the tile
  * is larger than shared memory; vector: log2 elements of an access of either side. The cheapest of a few
- * candidates by exact count. Errors: UNSUPPORTED where the tile does not fit. */
+ * candidates by exact count. held: bytes that the kernel has anyway, of which a buffer may take all. Errors: UNSUPPORTED
+ * where the tile does not fit. */
 typedef struct swizzle {
   plan_buffer buffer;
   int vector[2], rep_bits;
 } swizzle;
 /* The buffer with rows as frame_fit_rows found them; *found: false where a matrix would be torn. */
-llrt_status swizzle_plan_rows(const plan_target *target, int element_bits, const frame *from,
+llrt_status swizzle_plan_rows(const plan_target *target, int held, int element_bits, const frame *from,
                               const frame *to, const swizzle_rows *rows, swizzle *out, bool *found);
-llrt_status swizzle_plan(const plan_target *target, int element_bits, const frame *from,
+llrt_status swizzle_plan(const plan_target *target, int held, int element_bits, const frame *from,
                          const frame *to, swizzle *out);
 
 #endif

@@ -447,13 +447,13 @@ static void part_blocks(candidate *c) {
 }
 
 /* A candidate whose repetitions are chosen. */
-static llrt_status start_candidate(const plan_target *target, int element_bits, const frame *from,
+static llrt_status start_candidate(const plan_target *target, int held, int element_bits, const frame *from,
                                    const frame *to, candidate *start) {
   int64_t bytes = ((int64_t)element_bits << (from->tile_bits - from->iterations)) / 8;
   int wanted = 0, liked = 0;
   for (int i = from->n_warps - from->cluster; i < from->n_warps; i++) bytes >>= from->warps[i] != 0;
   while (bytes >> wanted > target->shared_bytes) wanted++;
-  while (!target->lanes_first && bytes >> liked > SMALL_BUFFER) liked++;
+  while (!target->lanes_first && bytes >> liked > bits_max(SMALL_BUFFER, held)) liked++;
   *start = (candidate){.target = target, .element_bits = element_bits, .side = {*from, *to}};
   part_blocks(start);
   take_reps(start, liked, false);
@@ -466,11 +466,11 @@ static llrt_status start_candidate(const plan_target *target, int element_bits, 
   return LLRT_OK;
 }
 
-llrt_status swizzle_plan_rows(const plan_target *target, int element_bits, const frame *from,
+llrt_status swizzle_plan_rows(const plan_target *target, int held, int element_bits, const frame *from,
                               const frame *to, const swizzle_rows *rows, swizzle *out, bool *found) {
   candidate c;
   *found = false;
-  LLRT_TRY(start_candidate(target, element_bits, from, to, &c));
+  LLRT_TRY(start_candidate(target, held, element_bits, from, to, &c));
   for (int i = 0; i < rows->n; i++) append(&c.unit, rows->at[i]);
   c.first = rows->lead;
   for (int s = 0; s < 2; s++) {
@@ -487,10 +487,10 @@ llrt_status swizzle_plan_rows(const plan_target *target, int element_bits, const
   return make_buffer(&c, out);
 }
 
-llrt_status swizzle_plan(const plan_target *target, int element_bits, const frame *from,
+llrt_status swizzle_plan(const plan_target *target, int held, int element_bits, const frame *from,
                          const frame *to, swizzle *out) {
   candidate start, best;
-  LLRT_TRY(start_candidate(target, element_bits, from, to, &start));
+  LLRT_TRY(start_candidate(target, held, element_bits, from, to, &start));
   best = start;
   try_candidate(&best, 1, false);
   for (int by = 0; by < 2 && !target->lanes_first; by++) {

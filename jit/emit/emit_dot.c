@@ -91,6 +91,13 @@ static LLVMValueRef descriptor_of(const product_step *p, int o, LLVMValueRef fir
   return LLVMBuildOr(e->builder, low, LLVMConstInt(e->i64, upper << 32, false), "");
 }
 
+/* A's words of an instruction in registers that nothing else has, so that they are there as long as it is under way. */
+static LLVMValueRef *held_words(const product_step *p, uint64_t out, uint64_t sum, int *n) {
+  LLVMValueRef *words = words_of(p, DOT_A, out, sum, n);
+  for (int i = 0; i < *n && p->step->parts; i++) words[i] = p->e->ops->opaque(p->e, words[i]);
+  return words;
+}
+
 /* Those of one position of the sum, or of all where nothing comes from registers; their A is there before. */
 static void emit_group_products(const product_step *p) {
   emitter *e = p->e;
@@ -104,11 +111,12 @@ static void emit_group_products(const product_step *p) {
     uint64_t out = i % outs, sum = i / outs;
     made.to[made.n] = (int)(f2_apply(t->of_out[DOT_ACC], out) >> p->value[DOT_ACC]->word);
     made.n_acc = 1 << (t->operand[DOT_ACC].registers - p->value[DOT_ACC]->word);
-    if (!t->shared[DOT_A]) made.a[made.n] = words_of(p, DOT_A, out, sum, &made.n_a);
+    if (p->step->parts && out == 0) e->ops->await_products(e, (int)sums - 1, NULL, 0);
+    if (!t->shared[DOT_A]) made.a[made.n] = held_words(p, out, sum, &made.n_a);
     for (int o = 0; o < 2; o++)
       if (t->shared[o]) made.descriptor[o][made.n] = descriptor_of(p, o, first[o], out, sum);
     made.n++;
-    made.last = i + 1 == outs * sums;
+    made.last = i + 1 == outs * sums || (p->step->parts && out + 1 == outs);
     bool full = made.n == EMIT_MAX_PRODUCTS || (!t->shared[DOT_A] && out + 1 == outs);
     if (!made.last && !full) continue;
     e->ops->group_product(e, &made);

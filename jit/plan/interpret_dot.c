@@ -33,6 +33,7 @@ llrt_status interpret_dot(interpreter *in, const plan_step *step) {
   LLRT_TRY(plan_eval_dot(in->kernel, step, in->value));
   bool later = dot_instruction_at(step->instruction)->family == DOT_WGMMA;
   in->pending[step->out] = later ? ++in->products : 0;
+  if (step->parts) interpret_multiplied(in, &(plan_step){.turns = 1});
   return LLRT_OK;
 }
 

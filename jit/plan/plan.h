@@ -251,7 +251,9 @@ typedef enum plan_step_kind {
                         integers modulo its width. An operand that is `shared` is in buffer `from`, of which its
                         value, that nothing holds, says what there is: seen by those who waited at a barrier since it
                         was written. By a warpgroup's instruction all products are one group, under way:
-                        out may be with of the next such step, and what they read may not change, until MULTIPLIED */
+                        out may be with of the next such step, and what they read may not change, until MULTIPLIED.
+                        parts, the first operand in registers: each position of the sum outside the instruction is a
+                        group, made and begun when the same one of the DOT before is done; behind it all before are */
   PLAN_MULTIPLIED,   /* the products of all groups but the last `turns` are done; of all: out = in, which they make */
   PLAN_ROLES,        /* the block has kernel.producers warps more, which do what PRODUCE says, and nothing else: all else,
                         barriers too, from here on is of the others. NVIDIA, where there are warpgroups' products */
@@ -327,6 +329,7 @@ typedef struct plan_step {
   uint8_t combiner, type; /* combining steps: llrt_combiner, llrt_dtype (jit/plan/combine.h) */
   uint8_t instruction;    /* DOT: number of the row */
   uint8_t shared, from[2]; /* DOT: bit o: operand o (in, second) is in buffer from[o] */
+  bool parts;              /* DOT */
   uint8_t second;         /* PREFIX, GATHER, DOT, MAP by_value: value */
   uint8_t total;          /* SCAN: value, reduced along the order */
   uint8_t order;          /* SCAN */

@@ -293,14 +293,13 @@ static llrt_status turn_steps(packed *p, int walk, int carried, int *next) {
   const packed_operand *rows = &p->operand[PACKED_ROWS];
   bool group = p->shape.group;
   LLRT_TRY(draft_value(kernel, &sums, next));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)weights,
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)weights, .parts = p->shape.producers > 0,
                                           .second = group ? rows->copy.in : (uint8_t)rows->number,
                                           .with = (uint8_t)carried, .out = (uint8_t)*next, .shared = group ? 2 : 0,
                                           .from = {0, group ? rows->copy.buffer : 0},
                                           .instruction = (uint8_t)p->instruction}));
-  if (group) LLRT_TRY(dot_stage_finish(&p->x.d, next));
-  if (!p->shape.producers) return LLRT_OK;
-  return draft_step(kernel, (plan_step){.kind = PLAN_RELEASE, .in = (uint8_t)*next, .out = (uint8_t)*next});
+  if (!p->shape.producers) return group ? dot_stage_finish(&p->x.d, next) : LLRT_OK;
+  return draft_step(kernel, (plan_step){.kind = PLAN_RELEASE, .turns = 1, .in = (uint8_t)*next, .out = (uint8_t)*next});
 }
 
 static llrt_status walk_steps(packed *p, int *sums) {
@@ -319,6 +318,7 @@ static llrt_status walk_steps(packed *p, int *sums) {
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)first, .out = (uint8_t)carried}));
   LLRT_TRY(turn_steps(p, walk, carried, &next));
   kernel->step[walk].body = (uint8_t)(kernel->n_steps - walk - 1);
+  if (p->shape.producers) LLRT_TRY(dot_stage_finish(&p->x.d, &carried));
   *sums = carried;
   return LLRT_OK;
 }

@@ -293,7 +293,7 @@ static void print_dot(const plan_kernel *kernel, const plan_step *step, llrt_tex
   print_dot_operand(kernel, step, 0, text);
   llrt_text_add(text, " x ");
   print_dot_operand(kernel, step, 1, text);
-  llrt_text_add(text, " by %s -> ", dot_instruction_at(step->instruction)->name);
+  llrt_text_add(text, " by %s%s -> ", dot_instruction_at(step->instruction)->name, step->parts ? ", part by part" : "");
   print_value(kernel, step->out, text);
 }
 

@@ -216,10 +216,23 @@ static const plan_kernel *variant_for(const llrt_op_desc *desc) {
   return NULL;
 }
 
+static llrt_status interpret(const trial *t, const plan_kernel *kernel) {
+  const llrt_op_desc *desc = &t->call.desc;
+  const int64_t shape[3] = {t->of->m, t->of->n, t->of->k};
+  llrt_storage_binding bindings[LLRT_MAX_TENSORS];
+  llrt_tensor tensors[LLRT_MAX_TENSORS];
+  for (int n = 0; n < desc->n_tensors; n++) {
+    tensors[n] = desc->tensors[n];
+    cr_assert_eq(llrt_storage_bind(tensors[n].storage, 3, tensors[n].shape, tensors[n].strides, &bindings[n]), LLRT_OK,
+                 "%s", llrt_last_error());
+    memcpy(tensors[n].shape, shape, sizeof shape);
+  }
+  return plan_interpret(kernel, tensors, bindings, desc->n_tensors);
+}
+
 Test(dot_packed, plans) {
   static trial t;
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
-    llrt_storage_binding bindings[LLRT_MAX_TENSORS];
     plan_target target;
     make(&t, &problems[i]);
     describe(&t);
@@ -227,21 +240,34 @@ Test(dot_packed, plans) {
     cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK, "%s", llrt_last_error());
     llrt_status status = plan_make(desc, &target, NULL, &made);
     cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
-    llrt_tensor tensors[LLRT_MAX_TENSORS];
-    for (int n = 0; n < desc->n_tensors; n++) {
-      tensors[n] = desc->tensors[n];
-      cr_assert_eq(llrt_storage_bind(tensors[n].storage, 3, tensors[n].shape, tensors[n].strides, &bindings[n]), LLRT_OK,
-                   "%s", llrt_last_error());
-    }
-    int64_t shape[3] = {t.of->m, t.of->n, t.of->k};
-    for (int n = 0; n < desc->n_tensors; n++) memcpy(tensors[n].shape, shape, sizeof shape);
     permute_words(&t, false);
-    status = plan_interpret(variant_for(desc), tensors, bindings, desc->n_tensors);
+    status = interpret(&t, variant_for(desc));
     permute_words(&t, true);
     cr_assert_eq(status, LLRT_OK, "%d: %s", (int)i, llrt_last_error());
     check(&t, "interpreter");
     drop(&t);
   }
+}
+
+/* Slots of products under way are not free: the interpreter says so. */
+Test(dot_packed, planted) {
+  static trial t;
+  static const problem of = {260, 144, 512, LLRT_BF16, LLRT_F32, true, MXFP4(124, 127), true, 0};
+  plan_target target;
+  make(&t, &of);
+  describe(&t);
+  llrt_op_desc *desc = &t.call.desc;
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(plan_make(desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+  plan_kernel *kernel = &made.variant[made.n_variants - 1];
+  int at = 0, released = 0;
+  for (; at < kernel->n_steps; at++) {
+    if (kernel->step[at].kind == PLAN_RELEASE) released += kernel->step[at].turns--;
+  }
+  cr_assert_eq(released, 1, "no producers");
+  cr_expect_eq(interpret(&t, kernel), LLRT_INTERNAL);
+  cr_expect(strstr(llrt_last_error(), "is free while products read it"), "%s", llrt_last_error());
+  drop(&t);
 }
 
 /* The same by llrt_dot_into on an emulated device, whose memory holds copies of the tensors. */

@@ -234,8 +234,8 @@ struct emitter {
   LLVMValueRef shared[PLAN_MAX_BUFFERS]; /* pointers to bytes: of the first slot */
   const emit_walked *walked;             /* NULL outside walks */
   LLVMValueRef ticket;            /* pointer to where a block's ticket is; NULL: it draws none */
-  LLVMValueRef next_block, drawn; /* i64, i32: of a block that queues, found by PLAN_AHEAD: the next, and the one after
-                                     that as the first thread has it */
+  LLVMValueRef next_block, drawn; /* i64, i32: of a block that queues, found by a turn's first PLAN_AHEAD (NULL: not
+                                     yet): the next, and the one after that as the first thread has it */
   emit_ahead ahead;
   emit_collection collected;
   bool whole_warps;     /* some step wants all lanes of a warp at once */

@@ -3,6 +3,8 @@
  * answer is on its way for as long as the rest of a turn takes. */
 #include "jit/emit/builder.h"
 
+#include "jit/plan/eval.h"
+
 #include <string.h>
 
 static LLVMValueRef is_first_thread(emitter *e) {
@@ -58,22 +60,22 @@ static void enter_block(emitter *e, LLVMValueRef block, emit_walked *walked) {
 void emit_later_ticket(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at];
   LLVMValueRef block = e->block, grid = e->grid, upper[PLAN_MAX_DIGITS];
-  LLVMValueRef later = step->turns > 0 ? shown(e) : block;
   const emit_walked *now = e->walked;
+  bool finds = step->turns > 0 && !e->next_block;
   emit_walked walked;
   memcpy(upper, e->upper, sizeof upper);
+  if (finds) e->next_block = shown(e);
+  LLVMValueRef later = step->turns > 0 ? e->next_block : block;
   LLVMBasicBlockRef next = emit_open_guard_of_warps(e, is_taken(e, later));
   enter_block(e, later, &walked);
   emit_steps(e, at + 1, step->body);
   emit_close_guard(e, next);
-  e->ops->end_copies(e);
+  if (plan_begins_copies(e->kernel, at)) e->ops->end_copies(e);
   e->block = block;
   e->grid = grid;
   memcpy(e->upper, upper, sizeof upper);
   e->walked = now;
-  if (step->turns == 0) return;
-  e->next_block = later;
-  e->drawn = draw(e);
+  if (finds) e->drawn = draw(e);
 }
 
 void emit_queue(emitter *e, int at) {
@@ -90,6 +92,7 @@ void emit_queue(emitter *e, int at) {
   LLVMBuildCondBr(e->builder, is_taken(e, block), body, done);
   LLVMPositionBuilderAtEnd(e->builder, body);
   show(e, next);
+  e->next_block = NULL;
   enter_block(e, block, &walked);
   emit_steps(e, at + 1, step->body);
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);

@@ -2,6 +2,8 @@
  * worked on; their words are carried like the walk's value. */
 #include "jit/emit/builder.h"
 
+#include "jit/plan/eval.h"
+
 #include <string.h>
 
 typedef struct walker {
@@ -158,7 +160,7 @@ void emit_later_turn(emitter *e, int at) {
   emit_decode_turn(e, later.turn);
   emit_steps(e, at + 1, step->body);
   emit_close_guard(e, next);
-  e->ops->end_copies(e);
+  if (plan_begins_copies(e->kernel, at)) e->ops->end_copies(e);
   e->walked = now;
   e->grid = grid;
   memcpy(e->upper, upper, sizeof upper);

@@ -45,6 +45,12 @@ void plan_block_turns(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DI
   *end = share < turns - *begin ? *begin + share : turns;
 }
 
+bool plan_begins_copies(const plan_kernel *kernel, int at) {
+  bool copies = false;
+  for (int i = at + 1; i <= at + kernel->step[at].body; i++) copies |= kernel->step[i].kind == PLAN_COPY;
+  return copies;
+}
+
 void plan_decode_turn(const plan_kernel *kernel, int64_t turn, const uint64_t *args, uint64_t *grid,
                       int64_t upper[PLAN_MAX_DIGITS]) {
   const plan_turns *walk = &kernel->walk;

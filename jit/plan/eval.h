@@ -18,6 +18,9 @@ void plan_block_turns(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DI
 void plan_decode_turn(const plan_kernel *kernel, int64_t turn, const uint64_t *args, uint64_t *grid,
                       int64_t upper[PLAN_MAX_DIGITS]);
 
+/* Whether the PLAN_AHEAD step has a PLAN_COPY in it: a group, in turns that are not there of no copies. */
+bool plan_begins_copies(const plan_kernel *kernel, int at);
+
 /* The digits' positions of tile coordinate y in that block. */
 void plan_tile_position(const plan_kernel *kernel, uint64_t y, uint64_t grid,
                         const int64_t upper[PLAN_MAX_DIGITS], int64_t position[PLAN_MAX_DIGITS]);

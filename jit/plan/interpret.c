@@ -103,7 +103,7 @@ static llrt_status run_ahead(interpreter *in, int at) {
     enter_turn(in, in->turn + step->turns, grid & bits_mask(in->kernel->walk.grid_bits));
     status = interpret_steps(in, at + 1, step->body);
   }
-  in->groups++;
+  in->groups += plan_begins_copies(in->kernel, at);
   in->block = block;
   in->grid = grid;
   in->turn = turn, in->begin = begin, in->end = end;

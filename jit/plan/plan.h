@@ -239,7 +239,8 @@ typedef enum plan_step_kind {
                         warp that wants them */
   PLAN_AHEAD,        /* next `body` steps as in the turn that comes `turns` turns after this one (before the walk:
                         after the block's first), if the block has one. What PLAN_COPY in it begins is one group,
-                        of no copies where there is no such turn. NVIDIA, where target.async_copies */
+                        of no copies where there is no such turn. NVIDIA, where target.async_copies. What else it
+                        makes is of that turn alone */
   PLAN_COPY,         /* the turn's slot of buffer = tensor, later: the accesses are those of a load of value `in`, which
                         nothing holds; masked: 0 where a bound is not kept */
   PLAN_COPIED,       /* all groups but the last `turns` have arrived, seen by the threads that began them; by
@@ -373,7 +374,8 @@ typedef struct plan_turns {
  *
  * Queued: a launch has at most launch.most_blocks blocks. Each draws tickets until all of the grid's positions are
  * taken, and the body of its walk, which is bare, works on one after the other; PLAN_AHEAD by one turn is the next,
- * drawn when the block's turn before began. A barrier stands before that step in the body, and one behind it. */
+ * drawn when the block's turn before began. A barrier stands before the first such step in the body, and one behind
+ * it. */
 #define PLAN_LOOKBACK_LEVELS 3 /* at most */
 typedef struct plan_lookback {
   bool used;

@@ -28,10 +28,15 @@ bool scan_tile(draft *d, plan_order *order);
 
 /* scan_lookback.c: where totals of the `carried` layout lie. */
 llrt_status scan_begin_lookback(draft *d, const plan_value *carried);
-/* Appends steps that publish the tile's total and make *before, what stands before the tile. */
-llrt_status scan_look_back(draft *d, const draft_scan_spec *spec, int total, int *before);
+/* Appends a step that publishes a total; steps that look for those of others, `total` the tile's own; that make
+ * *before of what they saw, which stands before the tile, and publish the totals of higher levels. */
+llrt_status scan_publish(draft *d, int value, int level);
+llrt_status scan_look(draft *d, int total, int peeked[PLAN_LOOKBACK_LEVELS]);
+llrt_status scan_look_back(draft *d, const draft_scan_spec *spec, int total,
+                           const int peeked[PLAN_LOOKBACK_LEVELS], int *before);
 
-/* scan_queue.c: blocks that draw tickets, the next tile copied while they work on one. */
+/* scan_queue.c: blocks that draw tickets, the next tile copied while they work on one, and its total published before they
+ * wait for others'. */
 typedef struct scan_queue {
   bool used;
   uint8_t buffer;
@@ -39,10 +44,15 @@ typedef struct scan_queue {
 } scan_queue;
 /* Behind scan_begin_lookback; not used where the target or the tile's accesses have no such copies. */
 llrt_status scan_begin_queue(draft *d, const draft_values *values, scan_queue *queue);
-/* Appends steps that copy the tile of the block's ticket (turns = 0) or of the next one; that take what was copied,
- * at an edge by `masked`, and copy the next. */
+/* Appends steps that copy the tile `turns` tickets later; that open the body of what is done in that turn, *at;
+ * that await what was copied; that make value `masked.out` of what was
+ * copied, at an edge by `masked`. */
 llrt_status scan_copy_ahead(draft *d, const scan_queue *queue, int turns);
+llrt_status scan_open_ahead(draft *d, int turns, int *at);
+llrt_status scan_await_copies(draft *d);
 llrt_status scan_take_copied(draft *d, const scan_queue *queue, plan_step masked);
+/* The order in which a value's total is made: registers, lanes, warps. */
+void scan_total_order(const plan_value *value, const plan_order *order, plan_order *out);
 /* Once all steps are there: where everything lies in shared memory. */
 void scan_end_queue(draft *d, const scan_queue *queue);
 

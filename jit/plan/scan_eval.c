@@ -248,15 +248,18 @@ llrt_status plan_eval_lookback(const plan_kernel *kernel, const plan_step *step,
   return LLRT_OK;
 }
 
-/* Barriers stand before and behind the step that finds the next ticket. */
+/* Barriers stand before and behind the first step that finds the next ticket. */
 llrt_status plan_verify_queue(const plan_kernel *kernel, int walk) {
   const plan_step *step = &kernel->step[walk];
   bool barrier = false, finds = false;
   CHECK(kernel->lookback.used && step->bare && kernel->launch.most_blocks > 0, "step %d: no queue", walk);
+  for (int i = 0; i < walk; i += 1 + kernel->step[i].body + kernel->step[i].otherwise)
+    CHECK(kernel->step[i].kind != PLAN_AHEAD || kernel->step[i].turns == 0, "step %d: no ticket", i);
   for (int i = 1; i <= step->body; i += 1 + step[i].body + step[i].otherwise) {
-    CHECK(step[i].kind != PLAN_AHEAD || (barrier && !finds && step[i].turns == 1), "step %d: no ticket", walk + i);
-    finds |= step[i].kind == PLAN_AHEAD;
-    barrier = step[i].kind == PLAN_BARRIER || (barrier && step[i].kind != PLAN_AHEAD);
+    bool first = step[i].kind == PLAN_AHEAD && !finds;
+    CHECK(step[i].kind != PLAN_AHEAD || (step[i].turns == 1 && (!first || barrier)), "step %d: no ticket", walk + i);
+    finds |= first;
+    barrier = step[i].kind == PLAN_BARRIER || (barrier && !first);
   }
   CHECK(barrier && finds, "step %d: a turn without a next", walk);
   for (int i = 0; i < kernel->n_buffers; i++)

@@ -55,14 +55,6 @@ static llrt_status open_walk(draft *d, const plan_value *laid_out, int *walk, in
   return draft_step(kernel, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)first, .out = (uint8_t)*carry});
 }
 
-/* The walk of a block that draws tickets: nothing is carried. */
-static llrt_status open_queue(draft *d, const plan_value *laid_out, const scan_queue *queue, int *walk, int *carry) {
-  LLRT_TRY(fill_first(d, laid_out, carry));
-  LLRT_TRY(scan_copy_ahead(d, queue, 0));
-  *walk = d->kernel->n_steps;
-  return draft_step(d->kernel, (plan_step){.kind = PLAN_WALK, .bare = true});
-}
-
 static void close_walk(draft *d, int walk) {
   d->kernel->step[walk].body = (uint8_t)(d->kernel->n_steps - walk - 1);
 }
@@ -171,6 +163,35 @@ static llrt_status load_turn(draft *d, const draft_values *values, const plan_va
   return draft_exchange(d, *x, laid_out, x);
 }
 
+/* The total of the tile `turns` tickets later, published. Combiners commute: of a thread's elements first, so that a
+ * lane has one number to shuffle. */
+static llrt_status total_ahead(draft *d, const draft_values *values, const plan_value *laid_out,
+                               const scan_queue *queue, const draft_scan_spec *spec, int turns) {
+  plan_kernel *kernel = d->kernel;
+  draft_scan_spec joined = *spec;
+  int at, x, ignored, total;
+  joined.carry = -1;
+  joined.exclusive = false;
+  scan_total_order(laid_out, &spec->order, &joined.order);
+  LLRT_TRY(scan_open_ahead(d, turns, &at));
+  LLRT_TRY(load_turn(d, values, laid_out, queue, &x));
+  LLRT_TRY(draft_scan(d, x, &joined, &ignored, &total));
+  LLRT_TRY(scan_publish(d, total, 0));
+  kernel->step[at].body = (uint8_t)(kernel->n_steps - at - 1);
+  return LLRT_OK;
+}
+
+/* The walk of a block that draws tickets: nothing is carried. */
+static llrt_status open_queue(draft *d, const draft_values *values, const plan_value *scanned, const plan_value *laid_out,
+                              const scan_queue *queue, const draft_scan_spec *spec, int *walk, int *carry) {
+  LLRT_TRY(fill_first(d, laid_out, carry));
+  LLRT_TRY(scan_copy_ahead(d, queue, 0));
+  LLRT_TRY(scan_await_copies(d));
+  LLRT_TRY(total_ahead(d, values, scanned, queue, spec, 0));
+  *walk = d->kernel->n_steps;
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_WALK, .bare = true});
+}
+
 /* Results, cast before they move where that makes them narrower. */
 static llrt_status store_turn(draft *d, const draft_values *values, int made) {
   llrt_dtype type = scan_accumulator(d->desc), to = d->desc->tensors[1].dtype;
@@ -187,12 +208,22 @@ static llrt_status store_turn(draft *d, const draft_values *values, int made) {
  * turn's shuffles: a barrier keeps them together. */
 static llrt_status turn_steps(draft *d, const draft_values *values, const plan_value *laid_out,
                               const scan_queue *queue, draft_scan_spec *spec) {
-  int x, made, total, carry = spec->carry, before;
+  int x, made, total, carry = spec->carry, before, peeked[PLAN_LOOKBACK_LEVELS];
   if (d->splits) spec->carry = -1;
   LLRT_TRY(load_turn(d, values, laid_out, queue, &x));
+  if (queue->used) {
+    LLRT_TRY(draft_step(d->kernel, (plan_step){.kind = PLAN_BARRIER}));
+    LLRT_TRY(scan_copy_ahead(d, queue, 1));
+  }
   LLRT_TRY(draft_scan(d, x, spec, &made, &total));
   if (d->splits) {
-    LLRT_TRY(scan_look_back(d, spec, total, &before));
+    if (!queue->used) LLRT_TRY(scan_publish(d, total, 0));
+    LLRT_TRY(scan_look(d, total, peeked));
+    if (queue->used) {
+      LLRT_TRY(scan_await_copies(d));
+      LLRT_TRY(total_ahead(d, values, laid_out, queue, spec, 1));
+    }
+    LLRT_TRY(scan_look_back(d, spec, total, peeked, &before));
     LLRT_TRY(draft_join_before(d, spec, carry, before, &before));
     LLRT_TRY(draft_join_before(d, spec, before, made, &made));
   }
@@ -233,7 +264,7 @@ llrt_status scan_plan_tiled(const llrt_op_desc *desc, const plan_target *target,
     LLRT_TRY(scan_begin_lookback(&d, &carried));
     LLRT_TRY(scan_begin_queue(&d, &values, &queue));
   }
-  if (queue.used) LLRT_TRY(open_queue(&d, &carried, &queue, &walk, &spec.carry));
+  if (queue.used) LLRT_TRY(open_queue(&d, &values, &laid_out, &carried, &queue, &spec, &walk, &spec.carry));
   else LLRT_TRY(open_walk(&d, &carried, &walk, &spec.carry));
   LLRT_TRY(turn_steps(&d, &values, &laid_out, &queue, &spec));
   close_walk(&d, walk);

@@ -5,7 +5,8 @@
  *   t(l) = totals of level l before this block, joined;   p(l+1) = t(l) . p(l), published as level l + 1
  *   before = t(highest) . … . t(1) . t(0);                before . total is what the highest level holds
  *
- * Looking begins at once for all levels; each is waited for where it is wanted. */
+ * Looking begins at once for all levels; each is waited for where it is wanted. A block that draws tickets publishes
+ * a tile's total before it looks for what stands before the tile in front of it (scan_queue.c). */
 #include "jit/plan/plan_scan.h"
 
 #include "base/status.h"
@@ -40,7 +41,7 @@ static llrt_status peeked_value(const plan_value *total, int n, plan_value *out)
   return LLRT_OK;
 }
 
-static llrt_status publish(draft *d, int value, int level) {
+llrt_status scan_publish(draft *d, int value, int level) {
   return draft_step(d->kernel,
                     (plan_step){.kind = PLAN_PUBLISH, .in = (uint8_t)value, .level = (uint8_t)level});
 }
@@ -71,22 +72,26 @@ static llrt_status await(draft *d, const draft_scan_spec *spec, int peeked, int 
   return LLRT_OK;
 }
 
-llrt_status scan_look_back(draft *d, const draft_scan_spec *spec, int total, int *before) {
-  int peeked[PLAN_LOOKBACK_LEVELS], joined[PLAN_LOOKBACK_LEVELS], own = total;
-  int last = d->kernel->lookback.levels - 1;
-  LLRT_TRY(publish(d, total, 0));
-  for (int level = 0; level <= last; level++) LLRT_TRY(peek(d, total, level, &peeked[level]));
+llrt_status scan_look(draft *d, int total, int peeked[PLAN_LOOKBACK_LEVELS]) {
+  for (int level = 0; level < d->kernel->lookback.levels; level++)
+    LLRT_TRY(peek(d, total, level, &peeked[level]));
+  return LLRT_OK;
+}
+
+llrt_status scan_look_back(draft *d, const draft_scan_spec *spec, int total,
+                           const int peeked[PLAN_LOOKBACK_LEVELS], int *before) {
+  int joined[PLAN_LOOKBACK_LEVELS], own = total, last = d->kernel->lookback.levels - 1;
   for (int level = 0; level < last; level++) {
     LLRT_TRY(await(d, spec, peeked[level], level, &joined[level]));
     if (level + 1 == last) break;
     LLRT_TRY(draft_join_before(d, spec, joined[level], own, &own));
-    LLRT_TRY(publish(d, own, level + 1));
+    LLRT_TRY(scan_publish(d, own, level + 1));
   }
   LLRT_TRY(await(d, spec, peeked[last], last, before));
   for (int level = last - 1; level >= 0; level--)
     LLRT_TRY(draft_join_before(d, spec, *before, joined[level], before));
   LLRT_TRY(draft_join_before(d, spec, *before, total, &own));
-  return publish(d, own, last);
+  return scan_publish(d, own, last);
 }
 
 llrt_status scan_begin_lookback(draft *d, const plan_value *carried) {

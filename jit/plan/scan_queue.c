@@ -1,9 +1,13 @@
-/* Blocks of a scan that stay: each draws tickets until no tile is left, and while it works on one tile, and waits for
- * what stands before it, the next is on its way to shared memory,
+/* Blocks of a scan that stay: each draws tickets until no tile is left. While it scans one tile, the next is on its
+ * way to shared memory, and its total is made from there and published before the block waits for what stands before
+ * the tile in front of it,
  *
- *   copy the first;  for every ticket: { tile = what was copied;  copy the next;  scan, look back, store }
+ *   copy the first;  publish its total
+ *   for every ticket: { tile = what was copied;  copy the next;  scan;  publish the total of the next;  look back;
+ *                       store }
  *
- * A thread reads what it copied. Tiles at an edge are loaded when it is their turn, by the masks of all scans. */
+ * so that nobody waits for a block that waits itself. A thread reads what it copied. Tiles at an edge are loaded when
+ * it is their turn, by the masks of all scans. */
 #include "jit/plan/plan_scan.h"
 
 #include "base/bits.h"
@@ -16,6 +20,8 @@
 #define RESERVED_BYTES 1024
 /* Where the tile begins: whole lines of 128 bytes, as copies of 16 bytes want them. */
 #define ALIGNMENT 128
+/* What lies below: totals of warps and the ticket, up to the next line. */
+#define OTHER_BYTES 256
 
 /* The value in shared memory: accesses, then lanes, then what else there is, each in its order. */
 static llrt_status tile_buffer(const plan_value *value, int vector, plan_buffer *buffer) {
@@ -36,9 +42,9 @@ static llrt_status tile_buffer(const plan_value *value, int vector, plan_buffer 
   return LLRT_OK;
 }
 
-/* Bytes of shared memory of which three blocks have room, without what tells them their tickets. */
+/* Bytes of shared memory of which three blocks have room, for a tile. */
 static int32_t room(const plan_target *target) {
-  return (target->shared_bytes + RESERVED_BYTES) / RESIDENT - RESERVED_BYTES - ALIGNMENT;
+  return (target->shared_bytes + RESERVED_BYTES) / RESIDENT - RESERVED_BYTES - OTHER_BYTES;
 }
 
 llrt_status scan_begin_queue(draft *d, const draft_values *values, scan_queue *queue) {
@@ -59,29 +65,50 @@ llrt_status scan_begin_queue(draft *d, const draft_values *values, scan_queue *q
   return LLRT_OK;
 }
 
+llrt_status scan_open_ahead(draft *d, int turns, int *at) {
+  *at = d->kernel->n_steps;
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_AHEAD, .turns = turns});
+}
+
 llrt_status scan_copy_ahead(draft *d, const scan_queue *queue, int turns) {
   plan_kernel *kernel = d->kernel;
   bool edge = kernel->n_bounds > 0;
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_AHEAD, .turns = turns, .body = edge ? 2 : 1}));
+  int at;
+  LLRT_TRY(scan_open_ahead(d, turns, &at));
   if (edge) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .body = 1}));
-  return draft_step(kernel, queue->copy);
+  LLRT_TRY(draft_step(kernel, queue->copy));
+  kernel->step[at].body = (uint8_t)(kernel->n_steps - at - 1);
+  return LLRT_OK;
 }
 
-/* `masked` is what loads a tile at an edge. */
+llrt_status scan_await_copies(draft *d) {
+  LLRT_TRY(draft_step(d->kernel, (plan_step){.kind = PLAN_COPIED}));
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_BARRIER});
+}
+
 llrt_status scan_take_copied(draft *d, const scan_queue *queue, plan_step masked) {
   plan_kernel *kernel = d->kernel;
   bool edge = kernel->n_bounds > 0;
   plan_step load = {.kind = PLAN_SHARED_LOAD, .out = masked.out, .buffer = queue->buffer,
                     .vector = queue->copy.vector};
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_COPIED}));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
   if (edge)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .joins = true, .body = 1, .otherwise = 1,
                                             .out = masked.out}));
   LLRT_TRY(draft_step(kernel, load));
-  if (edge) LLRT_TRY(draft_step(kernel, masked));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
-  return scan_copy_ahead(d, queue, 1);
+  return edge ? draft_step(kernel, masked) : LLRT_OK;
+}
+
+/* Bits of the order that are columns of the in-dim, in its order. */
+static void add_bits(const plan_value *value, plan_dim dim, const plan_order *order, plan_order *out) {
+  for (int i = 0; i < plan_value_bits(value, dim); i++)
+    for (int k = 0; k < order->n; k++)
+      if (plan_value_columns(value, dim)[i] == plan_value_bits_of(value, 1ull << order->bit[k]))
+        out->bit[out->n++] = order->bit[k];
+}
+
+void scan_total_order(const plan_value *value, const plan_order *order, plan_order *out) {
+  out->n = 0;
+  for (plan_dim dim = PLAN_REGISTER; dim <= PLAN_WARP; dim++) add_bits(value, dim, order, out);
 }
 
 /* Exchanges lie below, then the ticket, then the tile that is copied meanwhile. */

@@ -165,35 +165,77 @@ Test(scan, levels_cover_every_turn_before) {
 }
 
 /* A long line in tiles so small that all levels are there. */
-Test(scan, a_line_of_many_turns) {
-  enum { N = 70001 };
-  static plan made;
-  static int32_t source[N], result[N];
-  plan_target target;
-  plan_run run;
+enum { MANY = 70001 };
+typedef struct many_turns {
+  llrt_op_desc desc;
   llrt_storage storage;
   llrt_storage_binding binding[2];
-  plan_options options = {.rest_bits = 6};
-  llrt_op_desc desc = {.kind = LLRT_OP_SCAN, .n_tensors = 2};
-  desc.combine = (llrt_op_combine){.op = LLRT_COMBINE_SUM, .accumulate = LLRT_I32, .axes = 1};
-  cr_assert_eq(plan_target_find("sm_80", &target), LLRT_OK);
-  cr_assert_eq(llrt_storage_row_major(1, &storage), LLRT_OK);
-  for (int t = 0; t < 2; t++) {
-    desc.tensors[t] = (llrt_tensor){.dtype = LLRT_I32, .rank = 1, .shape = {N}, .storage = &storage,
-                                    .data = t ? result : source};
-    desc.promises[t].address.multiple = 16;
-    cr_assert_eq(llrt_storage_bind(&storage, 1, desc.tensors[t].shape, NULL, &binding[t]), LLRT_OK);
+  plan made;
+  int32_t source[MANY], result[MANY];
+} many_turns;
+
+static many_turns *plan_many_turns(const char *name, int rest_bits) {
+  many_turns *t = calloc(1, sizeof *t);
+  plan_target target;
+  plan_options options = {.rest_bits = rest_bits};
+  t->desc = (llrt_op_desc){.kind = LLRT_OP_SCAN, .n_tensors = 2};
+  t->desc.combine = (llrt_op_combine){.op = LLRT_COMBINE_SUM, .accumulate = LLRT_I32, .axes = 1};
+  cr_assert_eq(plan_target_find(name, &target), LLRT_OK);
+  cr_assert_eq(llrt_storage_row_major(1, &t->storage), LLRT_OK);
+  for (int i = 0; i < 2; i++) {
+    t->desc.tensors[i] = (llrt_tensor){.dtype = LLRT_I32, .rank = 1, .shape = {MANY}, .storage = &t->storage,
+                                       .data = i ? t->result : t->source};
+    t->desc.promises[i].address.multiple = 16;
+    cr_assert_eq(llrt_storage_bind(&t->storage, 1, t->desc.tensors[i].shape, NULL, &t->binding[i]), LLRT_OK);
   }
-  for (int i = 0; i < N; i++) source[i] = i * 2654435761u >> 7 & 0xFF;
-  cr_assert_eq(plan_make(&desc, &target, &options, &made), LLRT_OK, "%s", llrt_last_error());
-  cr_assert(made.variant[0].lookback.used);
-  cr_assert_eq(plan_run_begin(&made.variant[0].launch, desc.tensors, binding, 2, &run), LLRT_OK);
-  cr_assert_gt(run.splits, 1024);
-  cr_assert_eq(plan_interpret(&made.variant[0], desc.tensors, binding, 2), LLRT_OK, "%s", llrt_last_error());
-  int32_t sum = 0;
-  for (int i = 0; i < N; i++) {
-    sum += source[i];
-    cr_assert_eq(result[i], sum, "position %d", i);
+  for (int i = 0; i < MANY; i++) t->source[i] = i * 2654435761u >> 7 & 0xFF;
+  cr_assert_eq(plan_make(&t->desc, &target, &options, &t->made), LLRT_OK, "%s", llrt_last_error());
+  cr_assert(t->made.variant[0].lookback.used);
+  return t;
+}
+
+Test(scan, a_line_of_many_turns) {
+  static const char *const names[] = {"sm_80", "sm_90a", "gfx942"};
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    many_turns *t = plan_many_turns(names[k], 6);
+    plan_run run;
+    cr_assert_eq(plan_run_begin(&t->made.variant[0].launch, t->desc.tensors, t->binding, 2, &run), LLRT_OK);
+    cr_assert_gt(run.splits, 1024);
+    cr_assert_eq(plan_interpret(&t->made.variant[0], t->desc.tensors, t->binding, 2), LLRT_OK, "%s: %s", names[k],
+                 llrt_last_error());
+    int32_t sum = 0;
+    for (int i = 0; i < MANY; i++) {
+      sum += t->source[i];
+      cr_assert_eq(t->result[i], sum, "%s: position %d", names[k], i);
+    }
+    free(t);
+  }
+}
+
+/* Of blocks that draw tickets: where they are, and that what they wait for is needed. */
+Test(scan, blocks_that_draw_tickets) {
+  static const struct {
+    const char *target;
+    bool queued;
+  } kinds[] = {{"sm_90a", true}, {"sm_80", true}, {"sm_89", true}, {"gfx942", false}};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    many_turns *t = plan_many_turns(kinds[k].target, 0);
+    cr_expect_eq(t->made.variant[0].lookback.queued, kinds[k].queued, "%s", kinds[k].target);
+    free(t);
+  }
+  for (int change = 0; change < 4; change++) {
+    many_turns *t = plan_many_turns("sm_90a", 6);
+    plan_kernel *kernel = &t->made.variant[0];
+    int published = 0;
+    for (int i = 0; i < kernel->n_steps; i++) {
+      plan_step *step = &kernel->step[i];
+      if (change == 0 && step->kind == PLAN_COPIED) step->turns++;
+      if (change == 1 && step->kind == PLAN_AHEAD && step->turns == 1) step->turns = 2;
+      if (change == 2 && step->kind == PLAN_AHEAD && step->turns == 1) step->turns = 0;
+      if (change == 3 && step->kind == PLAN_PUBLISH && step->level == 0 && published++) step->level = 1;
+    }
+    cr_expect_eq(plan_interpret(kernel, t->desc.tensors, t->binding, 2), LLRT_INTERNAL, "change %d", change);
+    free(t);
   }
 }
 

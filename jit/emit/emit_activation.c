@@ -5,6 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+/* Beyond these exp(-x), (1 + erf(-x / sqrt 2)) / 2 are below the least normal number of f32. */
+#define EXP_LIMIT 87
+#define GELU_LIMIT 13
+
 LLVMTypeRef emit_number_type(const emitter *e, llrt_dtype type, LLVMTypeRef like) {
   LLVMTypeRef scalar = type == LLRT_F64 ? LLVMDoubleTypeInContext(e->context) : LLVMFloatTypeInContext(e->context);
   if (LLVMGetTypeKind(like) != LLVMVectorTypeKind) return scalar;
@@ -50,7 +54,7 @@ static LLVMValueRef limited(const maker *m, LLVMValueRef x, double low, double h
 static LLVMValueRef exponential(const maker *m, LLVMValueRef x) {
   static const double taylor[] = {1, 1, 1. / 2, 1. / 6, 1. / 24, 1. / 120, 1. / 720};
   LLVMBuilderRef b = m->e->builder;
-  x = limited(m, x, -87, 87);
+  x = limited(m, x, -EXP_LIMIT, EXP_LIMIT);
   LLVMValueRef bias = number(m->type, 128.5);
   LLVMValueRef n = add(m, multiply(m, x, number(m->type, 1.4426950408889634)), bias); /* positive: cut is floor */
   n = LLVMBuildFPToSI(b, n, m->integers, "");
@@ -87,7 +91,7 @@ static LLVMValueRef normal(const maker *m, LLVMValueRef x) {
   LLVMBuilderRef b = m->e->builder;
   LLVMValueRef zero = number(m->type, 0);
   LLVMValueRef negative = LLVMBuildFCmp(b, LLVMRealOLT, x, zero, "");
-  LLVMValueRef z = multiply(m, limited(m, x, -13, 13), number(m->type, 0.70710678118654752));
+  LLVMValueRef z = multiply(m, limited(m, x, -GELU_LIMIT, GELU_LIMIT), number(m->type, 0.70710678118654752));
   LLVMValueRef size = LLVMBuildSelect(b, negative, LLVMBuildFNeg(b, z, ""), z, "");
   LLVMValueRef t = reciprocal(m, add(m, multiply(m, size, number(m->type, 0.3275911)), number(m->type, 1)));
   LLVMValueRef tail = exponential(m, LLVMBuildFNeg(b, multiply(m, size, size), ""));
@@ -115,7 +119,10 @@ LLVMValueRef emit_activation(emitter *e, const plan_map *map, LLVMValueRef x) {
   if (LLVMGetTypeKind(like) == LLVMVectorTypeKind) m.integers = LLVMVectorType(e->i32, LLVMGetVectorSize(like));
   LLVMValueRef narrow = x;
   if (map->from == LLRT_F64) narrow = LLVMBuildFPTrunc(b, x, m.type, "");
-  LLVMValueRef factor = map->kind == PLAN_MAP_GELU ? normal(&m, narrow) : sigmoid(&m, narrow);
+  bool gelu = map->kind == PLAN_MAP_GELU;
+  LLVMValueRef factor = gelu ? normal(&m, narrow) : sigmoid(&m, narrow);
+  LLVMValueRef none = LLVMBuildFCmp(b, LLVMRealOLT, narrow, number(m.type, gelu ? -GELU_LIMIT : -EXP_LIMIT), "");
+  factor = LLVMBuildSelect(b, none, number(m.type, 0), factor, ""); /* infinity times 0 is NaN */
   if (map->from == LLRT_F64) factor = LLVMBuildFPExt(b, factor, type, "");
   return LLVMBuildFMul(b, x, factor, "");
 }

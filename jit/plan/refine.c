@@ -116,7 +116,7 @@ static llrt_status add_digits(draft *d, int axis, const boundaries *list) {
   }
   /* Tiles of a dot are whole instructions, whatever the extents are: also those that end with a storage's tile,
    * whose bits stay whole. */
-  bool tiled = d->desc->kind == LLRT_OP_DOT && axis >= d->first_tiled && written->most <= last;
+  bool tiled = d->desc->kind == LLRT_OP_DOT && axis >= d->first_tiled && written->most <= last && !rows;
   if (tiled) LLRT_TRY(draft_new_digit(d, axis, last, 1, &digit));
   if (digit >= 0) d->top[digit] = true;
   return LLRT_OK;

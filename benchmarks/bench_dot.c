@@ -27,6 +27,8 @@ typedef struct dot_kind {
 static const dot_kind kinds[] = {
     {"mxfp4 packed x bf16", MXFP4(LLRT_BF16, LLRT_BF16), true, true},
     {"mxfp4 packed x f16", MXFP4(LLRT_F16, LLRT_F16), true, true},
+    {"mxfp4 packed x e4m3", MXFP4(LLRT_E4M3, LLRT_BF16), true, true},
+    {"mxfp4 packed x e5m2", MXFP4(LLRT_E5M2, LLRT_BF16), true, true},
     {"mxfp4 packed, any scales x bf16", MXFP4(LLRT_BF16, LLRT_BF16), true, false},
     {"int4 packed x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, true, false},
     {"mxfp4 x bf16", MXFP4(LLRT_BF16, LLRT_BF16), false, false},

@@ -161,6 +161,18 @@ static LLVMValueRef bits_of(const caster *c, LLVMValueRef x) {
   return LLVMBuildBitCast(c->e->builder, x, code_type(c->e, c->out->bits, LLVMTypeOf(x)), "");
 }
 
+/* Whether every element is a number of f16: nothing is rounded, so the compiler may leave out the way by f32. */
+static bool is_half_already(const caster *c) {
+  bool narrow = c->from_type == LLRT_E4M3 || c->from_type == LLRT_E5M2;
+  return narrow && c->to_type == LLRT_F16 && !c->scales && !c->by_value && c->e->ops->has_half && c->e->ops->has_half(c->e);
+}
+
+static LLVMValueRef half_code(const caster *c, LLVMValueRef x) {
+  emitter *e = c->e;
+  LLVMValueRef half = LLVMBuildFPTrunc(e->builder, x, LLVMHalfTypeInContext(e->context), "");
+  return LLVMBuildZExt(e->builder, LLVMBuildBitCast(e->builder, half, emit_int_type(e, 16), ""), e->i32, "");
+}
+
 /* Elements index and, where `pair`, index + 1. */
 static void cast_elements(const caster *c, int index, bool pair) {
   emitter *e = c->e;
@@ -175,7 +187,8 @@ static void cast_elements(const caster *c, int index, bool pair) {
   } else if (pair && !c->wide) {
     emit_decode_pair(e, c->from_type, code, x);
     for (int i = 0; i < 2; i++) x[i] = scaled(c, index + i, x[i]);
-    if (c->any_nan) for (int i = 0; i < 2; i++) made[i] = bits_of(c, x[i]);
+    if (is_half_already(c)) for (int i = 0; i < 2; i++) made[i] = half_code(c, x[i]);
+    else if (c->any_nan) for (int i = 0; i < 2; i++) made[i] = bits_of(c, x[i]);
     else emit_encode_pair(e, c->to_type, x, made);
   } else {
     for (int i = 0; i <= pair; i++) {

@@ -62,7 +62,7 @@ static const pair_bits f16_bits = {{9, 10, 11, 15}, {1, 2, 3, 7}, {12, 13, 14, 8
 static const pair_bits integer_bits = {{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}};
 
 void dot_packed_words(llrt_dtype element, llrt_dtype other, uint8_t packed[32], uint8_t formed[32]) {
-  const pair_bits *bits = element != LLRT_E2M1 ? &integer_bits : other == LLRT_F16 ? &f16_bits : &bf16_bits;
+  const pair_bits *bits = element != LLRT_E2M1 ? &integer_bits : other == LLRT_F16 || other == LLRT_E4M3 || other == LLRT_E5M2 ? &f16_bits : &bf16_bits;
   for (int i = 0; i < 32; i++) {
     int pair = i / 8, half = i / 4 % 2;
     formed[i] = (uint8_t)((16 * half + (*bits)[pair][i % 4]) % 32);

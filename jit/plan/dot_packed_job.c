@@ -52,15 +52,22 @@ static bool is_packed(packed *p) {
   return is_stored_so(desc, weights, &p->values) && is_stored_so(desc, scale, &p->scales);
 }
 
-/* What the matrix instruction multiplies: A's own type, where it holds all values of W. NONE: another kernel's. */
-static llrt_dtype compute_type(const dot_job *job) {
-  const llrt_tensor *tensors = job->desc.tensors;
-  llrt_dtype type = tensors[job->tensor[LLRT_DOT_A]].dtype, scale = tensors[job->tensor[LLRT_DOT_SCALE_B]].dtype;
-  bool halves = type == LLRT_F16 || type == LLRT_BF16;
+/* Whether all values of W are numbers of a type, those that products with scales give, rounded once. */
+static bool holds_weights(const dot_job *job, llrt_dtype type) {
+  llrt_dtype scale = job->desc.tensors[job->tensor[LLRT_DOT_SCALE_B]].dtype;
   bool rounded = job->rule.b.rounded == type || job->rule.b.rounded == LLRT_DTYPE_NONE ||
                  (type == LLRT_F16 && scale == LLRT_E8M0);
-  return halves && rounded && (scale == type || scale == LLRT_E8M0) && dot_dtype_holds(type, &job->rule.b.values)
-             ? type : LLRT_DTYPE_NONE;
+  return rounded && (scale == type || scale == LLRT_E8M0) && dot_dtype_holds(type, &job->rule.b.values);
+}
+
+/* What the matrix instruction multiplies: A's own type, or one that holds it, where it holds all values of W. NONE: another
+ * kernel's. */
+static llrt_dtype compute_type(const dot_job *job) {
+  static const llrt_dtype types[] = {LLRT_F16, LLRT_BF16};
+  llrt_dtype rows = job->desc.tensors[job->tensor[LLRT_DOT_A]].dtype;
+  for (int i = 0; i < 2; i++)
+    if ((rows == types[i] || rows == LLRT_E4M3 || rows == LLRT_E5M2) && holds_weights(job, types[i])) return types[i];
+  return LLRT_DTYPE_NONE;
 }
 
 int packed_instruction(const packed *p, const plan_target *target, bool group, int rows) {

@@ -21,14 +21,18 @@ typedef struct packed_shape {
   bool group;
 } packed_shape;
 
-/* An operand on its way: by a ring that copies fill turns before, or loaded. */
+/* An operand on its way: by a ring that copies fill turns before, or loaded. Rows of 8 bits are cast on the way: each
+ * thread takes what it copied, and stores it as numbers of the compute type where products read rows. */
 enum { PACKED_WEIGHTS, PACKED_SCALES, PACKED_ROWS, PACKED_OPERANDS };
 typedef struct packed_operand {
   int tensor;
   bool ring;
-  plan_value value;  /* as the instruction wants it, elements as in memory */
+  plan_value value;  /* as the instruction wants it; weights and scales: elements as in memory */
   int number;        /* of that value */
   plan_step copy;    /* ring: not masked */
+  int n_cast;        /* steps between the copies' arrival and the barrier: load, map, store */
+  plan_step cast[3];
+  int held;          /* ring: the value that says what is in the buffer of `load` */
   plan_step load;    /* from the ring, or from memory */
 } packed_operand;
 
@@ -57,5 +61,7 @@ llrt_status packed_sums_value(const packed *p, plan_value *out);
 /* The value by which threads copy an operand, and the buffer to which: whole accesses of memory, as the loads behind
  * like it. */
 llrt_status packed_copied(const packed *p, int operand, plan_value *value, plan_buffer *buffer);
+/* Two slots of rows as products read them, of 16-bit elements that are copied as `value` says. */
+llrt_status packed_rows_buffer(const packed *p, const plan_value *value, plan_buffer *buffer);
 
 #endif

@@ -174,6 +174,7 @@ static llrt_status make_buffer(const packed *p, const plan_value *value, const p
   return LLRT_OK;
 }
 
+/* Rows of 16-bit elements are copied to where products read them, others to where their threads take them from. */
 llrt_status packed_copied(const packed *p, int operand, plan_value *value, plan_buffer *buffer) {
   const plan_kernel *kernel = p->x.d.kernel;
   bool rows = operand == PACKED_ROWS, scales = operand == PACKED_SCALES;
@@ -183,9 +184,10 @@ llrt_status packed_copied(const packed *p, int operand, plan_value *value, plan_
   places memory = {0}, lines = {0}, lists[3] = {{0}};
   if (rows) list_rows(p, &memory);
   else list_packed(p, scales ? &p->scales : &p->values, scales ? p->group : 0, &memory);
-  if (rows) list_lines(p, &lines);
-  else lines = memory;
+  if (rows && bits == 16) list_lines(p, &lines);
+  else if (!rows) lines = memory;
   move_behind(p, bits_min(rows ? LINE : access + kernel->lane_bits, memory.n), &memory);
+  if (lines.n == 0) lines = memory;
   while (at < bits_min(access, memory.n)) add(&lists[0], memory.at[at++]);
   while (at < memory.n && lists[1].n < kernel->lane_bits) add(&lists[1], memory.at[at++]);
   while (at < memory.n && lists[2].n < warps) add(&lists[2], memory.at[at++]);
@@ -195,4 +197,12 @@ llrt_status packed_copied(const packed *p, int operand, plan_value *value, plan_
   uint64_t reduced = rows ? n_bits(p) : m_bits(p) | (scales ? group_bits(p) : 0);
   LLRT_TRY(make_value(p, bits, reduced, &lists[0], &lists[1], &lists[2], value));
   return make_buffer(p, value, &lines, buffer);
+}
+
+llrt_status packed_rows_buffer(const packed *p, const plan_value *value, plan_buffer *buffer) {
+  places lines = {0};
+  list_lines(p, &lines);
+  LLRT_TRY(make_buffer(p, value, &lines, buffer));
+  buffer->slots = 1;
+  return LLRT_OK;
 }

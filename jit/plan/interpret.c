@@ -21,6 +21,7 @@ static void interpreter_fini(interpreter *in) {
   free(in->place);
   free(in->shared);
   free(in->written);
+  free(in->copier);
   free(in->group);
   free(in->reading);
   free(in->read);
@@ -50,6 +51,7 @@ static llrt_status interpreter_init(interpreter *in) {
   size_t places = (in->shared_size << kernel->cluster_bits) + 1;
   failed |= !(in->shared = calloc(places, sizeof(uint64_t)));
   failed |= !(in->written = calloc(places, sizeof(int)));
+  failed |= !(in->copier = calloc(places, sizeof(int)));
   failed |= !(in->read = calloc(places, sizeof(int)));
   failed |= !(in->group = calloc(places, sizeof(int)));
   failed |= !(in->reading = calloc(places, sizeof(int)));

@@ -244,6 +244,11 @@ static llrt_status check_unread(const interpreter *in, uint64_t offset) {
   return llrt_error(LLRT_INTERNAL, "shared offset %llu is written while products read it", (unsigned long long)offset);
 }
 
+/* Whoever has an element, among all threads of a cluster: what he copied he sees as soon as it has arrived. */
+static int copier_of(const plan_kernel *kernel, int value, int64_t at) {
+  return 1 + (int)(at >> plan_value_bits(&kernel->value[value], PLAN_REGISTER));
+}
+
 llrt_status interpret_shared(interpreter *in, const plan_step *step, int value, bool load) {
   const plan_buffer *buffer = &in->kernel->buffer[step->buffer];
   const plan_kernel *kernel = in->kernel;
@@ -268,8 +273,10 @@ llrt_status interpret_shared(interpreter *in, const plan_step *step, int value, 
                           (unsigned long long)offset);
       in->shared[offset] = in->value[value][at];
       in->written[offset] = in->phase;
+      in->copier[offset] = 0;
     } else if (in->group[offset] || in->written[offset] == 0 ||
-               in->written[offset] >= (block == own ? in->phase : in->met)) {
+               (in->written[offset] >= (block == own ? in->phase : in->met) &&
+                in->copier[offset] != copier_of(kernel, value, at))) {
       return llrt_error(LLRT_INTERNAL, "shared offset %llu is read without a barrier after its write",
                         (unsigned long long)offset);
     } else {
@@ -302,6 +309,7 @@ llrt_status interpret_copy(interpreter *in, const plan_step *step) {
                         (unsigned long long)offset);
     in->shared[offset] = element;
     in->group[offset] = in->groups + 1;
+    in->copier[offset] = copier_of(kernel, step->in, at);
   }
   return LLRT_OK;
 }

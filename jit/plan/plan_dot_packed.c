@@ -115,6 +115,43 @@ static int buffer_vector(const plan_value *value, const plan_buffer *buffer, int
   return v;
 }
 
+/* Puts a buffer behind the others. */
+static llrt_status add_buffer(packed *p, plan_buffer *buffer, int alignment, int *number) {
+  plan_kernel *kernel = p->x.d.kernel;
+  buffer->offset = kernel->n_buffers > 0 ? plan_buffer_end(&kernel->buffer[kernel->n_buffers - 1]) : 0;
+  buffer->offset = (buffer->offset + alignment - 1) & -alignment;
+  if (kernel->n_buffers == PLAN_MAX_BUFFERS || plan_buffer_end(buffer) > kernel->target.shared_bytes)
+    return llrt_error(LLRT_UNSUPPORTED, "rings of %d bytes", plan_buffer_end(buffer));
+  *number = kernel->n_buffers++;
+  kernel->buffer[*number] = *buffer;
+  return LLRT_OK;
+}
+
+/* Rows of 8 bits, from their ring to where products read numbers of the compute type. */
+static llrt_status plan_cast(packed *p, packed_operand *rows, const plan_value *copied, int *number) {
+  plan_kernel *kernel = p->x.d.kernel;
+  plan_value wide = draft_retyped(&p->x.d, copied, 16);
+  plan_buffer buffer;
+  int taken;
+  for (int dim = PLAN_LANE; dim <= PLAN_WARP; dim++)
+    for (int i = 0; i < plan_value_bits(copied, dim); i++)
+      if (plan_value_columns(copied, dim)[i] == 0) return llrt_error(LLRT_UNSUPPORTED, "rows that threads copy together");
+  LLRT_TRY(packed_rows_buffer(p, &wide, &buffer));
+  LLRT_TRY(add_buffer(p, &buffer, DOT_SHARED_ALIGNMENT, number));
+  LLRT_TRY(draft_value(kernel, copied, &taken));
+  LLRT_TRY(draft_value(kernel, &wide, &rows->held));
+  if (kernel->n_maps == PLAN_MAX_MAPS) return llrt_error(LLRT_INTERNAL, "a kernel of more than %d maps", PLAN_MAX_MAPS);
+  kernel->map[kernel->n_maps] = (plan_map){.kind = PLAN_MAP_CAST, .to = (uint8_t)p->compute,
+                                           .from = (uint8_t)p->job.desc.tensors[rows->tensor].dtype};
+  rows->cast[0] = (plan_step){.kind = PLAN_SHARED_LOAD, .buffer = rows->copy.buffer, .out = (uint8_t)taken,
+                              .vector = rows->copy.vector};
+  rows->cast[1] = (plan_step){.kind = PLAN_MAP, .in = (uint8_t)taken, .out = (uint8_t)rows->held,
+                              .map = (uint8_t)kernel->n_maps++};
+  rows->cast[2] = (plan_step){.kind = PLAN_SHARED_STORE, .in = (uint8_t)rows->held, .buffer = (uint8_t)*number, .vector = 3};
+  rows->n_cast = 3;
+  return LLRT_OK;
+}
+
 /* The ring of an operand: accesses that are whole, of 4 bytes at least. A's rows are read by matrices. */
 static llrt_status plan_ring(packed *p, int at) {
   plan_kernel *kernel = p->x.d.kernel;
@@ -128,15 +165,12 @@ static llrt_status plan_ring(packed *p, int at) {
   vector = whole_vector(p, &copied, operand->tensor, vector);
   if (plan_access_bytes(copied.bits, vector) < 4) return LLRT_OK;
   operand->ring = true;
-  buffer.offset = kernel->n_buffers > 0 ? plan_buffer_end(&kernel->buffer[kernel->n_buffers - 1]) : 0;
-  if (at == PACKED_ROWS) buffer.offset = (buffer.offset + DOT_SHARED_ALIGNMENT - 1) & -DOT_SHARED_ALIGNMENT;
-  if (kernel->n_buffers == PLAN_MAX_BUFFERS || plan_buffer_end(&buffer) > kernel->target.shared_bytes)
-    return llrt_error(LLRT_UNSUPPORTED, "rings of %d bytes", plan_buffer_end(&buffer));
-  kernel->buffer[kernel->n_buffers] = buffer;
-  LLRT_TRY(draft_value(kernel, &copied, &number));
-  operand->copy = (plan_step){.kind = PLAN_COPY, .tensor = (uint8_t)operand->tensor, .in = (uint8_t)number,
-                              .buffer = (uint8_t)kernel->n_buffers, .vector = (uint8_t)vector};
-  operand->load = (plan_step){.kind = PLAN_SHARED_LOAD, .buffer = (uint8_t)kernel->n_buffers++};
+  LLRT_TRY(add_buffer(p, &buffer, at == PACKED_ROWS ? DOT_SHARED_ALIGNMENT : 1, &number));
+  LLRT_TRY(draft_value(kernel, &copied, &operand->held));
+  operand->copy = (plan_step){.kind = PLAN_COPY, .tensor = (uint8_t)operand->tensor, .in = (uint8_t)operand->held,
+                              .buffer = (uint8_t)number, .vector = (uint8_t)vector};
+  if (copied.bits < operand->value.bits) LLRT_TRY(plan_cast(p, operand, &copied, &number));
+  operand->load = (plan_step){.kind = PLAN_SHARED_LOAD, .buffer = (uint8_t)number};
   int widest = bits_log2(kernel->target.access_bytes * 8 / copied.bits);
   operand->load.vector = (uint8_t)buffer_vector(&operand->value, &buffer, widest);
   if (at != PACKED_ROWS) return LLRT_OK;
@@ -153,11 +187,14 @@ static llrt_status plan_operands(packed *p) {
   for (int i = 0; i < PACKED_OPERANDS; i++) {
     packed_operand *operand = &p->operand[i];
     operand->ring = false;
+    operand->n_cast = 0;
     LLRT_TRY(draft_value(p->x.d.kernel, &operand->value, &operand->number));
     LLRT_TRY(plan_ring(p, i));
   }
-  if (p->shape.group && !p->operand[PACKED_ROWS].ring)
-    return llrt_error(LLRT_UNSUPPORTED, "rows of A that no copies take to warpgroups");
+  const packed_operand *rows = &p->operand[PACKED_ROWS];
+  bool narrow = p->x.d.kernel->tensor_bits[rows->tensor] < rows->value.bits;
+  if ((p->shape.group || narrow) && !rows->ring)
+    return llrt_error(LLRT_UNSUPPORTED, "rows of A that no copies take to shared memory");
   for (int i = 0; i < PACKED_OPERANDS && p->shape.producers > 0; i++)
     if (!p->operand[i].ring) return llrt_error(LLRT_UNSUPPORTED, "operands that no producers copy");
   return LLRT_OK;
@@ -251,18 +288,24 @@ static llrt_status decode_steps(packed *p, int scales, int *weights) {
 /* The copies of a turn `turns` ahead. */
 static plan_step ahead(int turns) { return (plan_step){.kind = PLAN_AHEAD, .turns = turns}; }
 
-/* What is copied of the turn is there; what turns later is copied begins. The slot that is filled next was read in the
- * turn before, which the barrier parts, too. */
+/* What is copied of the turn is there, and what is cast of it; what turns later is copied begins. The slot that is filled
+ * next was read in the turn before, which the barrier parts, too. */
 static llrt_status ring_steps(packed *p) {
   plan_kernel *kernel = p->x.d.kernel;
+  const packed_operand *rows = &p->operand[PACKED_ROWS];
   int slots = 1 << p->shape.slots;
-  if (p->shape.producers) {
-    LLRT_TRY(copy_steps(p, (plan_step){.kind = PLAN_PRODUCE}));
-    return draft_step(kernel, (plan_step){.kind = PLAN_FILLED});
+  bool produced = p->shape.producers > 0;
+  if (produced) LLRT_TRY(copy_steps(p, (plan_step){.kind = PLAN_PRODUCE}));
+  LLRT_TRY(draft_step(kernel, produced ? (plan_step){.kind = PLAN_FILLED}
+                                       : (plan_step){.kind = PLAN_COPIED, .turns = slots - 2}));
+  const plan_step barrier = {.kind = PLAN_BARRIER, .own = true};
+  for (int i = 0; i < rows->n_cast; i++) {
+    bool stores = rows->cast[i].kind == PLAN_SHARED_STORE;
+    if (produced && stores) LLRT_TRY(draft_step(kernel, barrier)); /* another warpgroup may be a turn behind */
+    LLRT_TRY(draft_step(kernel, rows->cast[i]));
   }
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_COPIED, .turns = slots - 2}));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER, .own = true}));
-  return copy_steps(p, ahead(slots - 1));
+  if (!produced || rows->n_cast > 0) LLRT_TRY(draft_step(kernel, barrier));
+  return produced ? LLRT_OK : copy_steps(p, ahead(slots - 1));
 }
 
 /* All operands are there. */
@@ -294,9 +337,9 @@ static llrt_status turn_steps(packed *p, int walk, int carried, int *next) {
   bool group = p->shape.group;
   LLRT_TRY(draft_value(kernel, &sums, next));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)weights, .parts = p->shape.producers > 0,
-                                          .second = group ? rows->copy.in : (uint8_t)rows->number,
+                                          .second = (uint8_t)(group ? rows->held : rows->number),
                                           .with = (uint8_t)carried, .out = (uint8_t)*next, .shared = group ? 2 : 0,
-                                          .from = {0, group ? rows->copy.buffer : 0},
+                                          .from = {0, group ? rows->load.buffer : 0},
                                           .instruction = (uint8_t)p->instruction}));
   if (!p->shape.producers) return group ? dot_stage_finish(&p->x.d, next) : LLRT_OK;
   return draft_step(kernel, (plan_step){.kind = PLAN_RELEASE, .turns = 1, .in = (uint8_t)*next, .out = (uint8_t)*next});
@@ -403,10 +446,10 @@ static const packed_shape warp_shapes[] = {
 };
 /* The same where there are warpgroups, whose instructions take all rows of a block at once. */
 static const packed_shape group_shapes[] = {
-    {.m = 3, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 2, .resident = 2},
+    {.m = 3, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 2, .resident = 2},
     {.m = 4, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 2, .resident = 1},
-    {.m = 5, .n = 7, .k = 7, .warps = {0, 3, 2}, .cluster = 1, .slots = 2, .resident = 1, .group = true},
-    {.m = 6, .n = 7, .k = 7, .warps = {0, 3, 2}, .cluster = 1, .slots = 2, .resident = 1, .group = true},
+    {.m = 5, .n = 6, .k = 6, .warps = {0, 2, 2}, .slots = 2, .resident = 1, .group = true},
+    {.m = 6, .n = 6, .k = 6, .warps = {0, 2, 2}, .slots = 2, .resident = 1, .group = true},
     {.m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 2, .resident = 1, .producers = 4, .group = true},
     {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 1}, .cluster = 1, .slots = 2, .resident = 1, .producers = 4, .group = true},
     {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 2, .resident = 1, .producers = 4, .group = true},

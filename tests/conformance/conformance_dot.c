@@ -96,6 +96,8 @@ static const dot_problem rows[] = {
     {SHAPE(16, 48, 256), TYPES_AND(F16, U4, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_ZERO_B] = LLRT_U4), .group = {{0}, {128, 1}}, .packed = true},
     {SHAPE(9, 48, 256), MXFP4(BF16), .n_batch = 1, .batch = {3}, .shared = {false, true}, .packed = true},
     {SHAPE(7, 48, 256), MXFP4(F16), .packed = true},
+    {SHAPE(3, 48, 512), MXFP4(E4M3), .range = {{0}, {120, 127}}, .packed = true},
+    {SHAPE(50, 48, 256), MXFP4(E5M2), .packed = true, .data = DOT_SPECIAL},
     /* edges */
     {SHAPE(33, 40, 64), TYPES_AND(F16, F16, [LLRT_DOT_C] = LLRT_F16), .alpha = 0.5, .beta = -2},
     {SHAPE(33, 40, 64), TYPES_AND(F16, F16, [LLRT_DOT_C] = LLRT_F16), .in_place = true},

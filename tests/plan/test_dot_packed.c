@@ -56,11 +56,20 @@ static const problem problems[] = {
     {9, 64, 1024, LLRT_F16, LLRT_F16, false, 12, 16, LLRT_I4, LLRT_F16, 128, false, 0},
     {17, 64, 768, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 64, false, 0},
     {2, 96, 512, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_I4, LLRT_BF16, 32, false, 0},
-    {9, 64, 1024, LLRT_F16, LLRT_F16, false, 12, 16, LLRT_I4, LLRT_F16, 128, true, 0},
-    {17, 64, 768, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 64, true, 0},
+    {9, 32, 256, LLRT_F16, LLRT_F16, false, 12, 16, LLRT_I4, LLRT_F16, 128, true, 0},
+    {17, 16, 256, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 64, true, 0},
     {2, 96, 512, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_I4, LLRT_BF16, 32, true, 0},
     {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), true, 0},
     {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(0, 6), true, 0},
+    /* rows of 8 bits, which are cast on their way */
+    {1, 32, 512, LLRT_E4M3, LLRT_F32, true, MXFP4(120, 127), true, 0},
+    {8, 32, 512, LLRT_E5M2, LLRT_BF16, false, MXFP4(120, 127), true, 0},
+    {13, 32, 256, LLRT_E4M3, LLRT_F32, false, MXFP4(0, 6), true, 0},
+    {30, 32, 512, LLRT_E5M2, LLRT_F32, true, MXFP4(120, 127), true, 0},
+    {60, 16, 256, LLRT_E4M3, LLRT_F32, false, MXFP4(120, 130), false, 0},
+    {100, 16, 256, LLRT_E4M3, LLRT_BF16, false, MXFP4(124, 127), true, 0},
+    {260, 16, 256, LLRT_E5M2, LLRT_F32, false, MXFP4(120, 127), true, 0},
+    {5, 32, 512, LLRT_E4M3, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 128, true, 0},
 };
 
 typedef struct trial {
@@ -97,10 +106,13 @@ static uint64_t scale_code(trial *t) {
 
 static void fill(trial *t) {
   const problem *p = t->of;
-  uint16_t *a = t->a.data;
-  int bytes = llrt_dtype_bits(p->scale) / 8;
+  char *a = t->a.data;
+  int bytes = llrt_dtype_bits(p->scale) / 8, width = llrt_dtype_bits(p->a) / 8;
   for (int64_t i = 0; i < p->m * (p->k + p->gap); i++)
-    a[i] = (uint16_t)number_code(number_format_of(p->a), (double)((int)draw(t, 7) - 3));
+  {
+    uint64_t code = number_code(number_format_of(p->a), (double)((int)draw(t, 7) - 3));
+    memcpy(a + i * width, &code, (size_t)width);
+  }
   for (int64_t k = 0; k < p->k; k++)
     for (int64_t n = 0; n < p->n; n++) {
       int64_t x[2] = {k, n}, group[2] = {k / p->group, n};
@@ -176,19 +188,25 @@ static double value_at(const trial *t, int64_t k, int64_t n) {
   uint64_t scale = 0;
   memcpy(&scale, (char *)t->scale.data + llrt_storage_offset(&t->scales, &t->scale_binding, group) * bytes, (size_t)bytes);
   double product = number_value(number_format_of(t->of->b), code) * number_value(number_format_of(t->of->scale), scale);
-  return number_value(number_format_of(t->of->a), number_code(number_format_of(t->of->a), product));
+  llrt_dtype rounded = llrt_dtype_bits(t->of->a) == 16 ? t->of->a : t->of->scale == LLRT_E8M0 ? LLRT_BF16 : t->of->scale;
+  return number_value(number_format_of(rounded), number_code(number_format_of(rounded), product));
 }
 
 static void check(const trial *t, const char *where) {
   const problem *p = t->of;
-  const uint16_t *a = t->a.data;
+  const char *a = t->a.data;
+  const int width = llrt_dtype_bits(p->a) / 8;
   int wrong = 0;
   for (int64_t n = 0; n < p->n; n++) {
     double *column = malloc((size_t)p->k * sizeof *column);
     for (int64_t k = 0; k < p->k; k++) column[k] = value_at(t, k, n);
     for (int64_t m = 0; m < p->m; m++) {
       double sum = 0;
-      for (int64_t k = 0; k < p->k; k++) sum += number_value(number_format_of(p->a), a[m * (p->k + p->gap) + k]) * column[k];
+      for (int64_t k = 0; k < p->k; k++) {
+        uint64_t code = 0;
+        memcpy(&code, a + (m * (p->k + p->gap) + k) * width, (size_t)width);
+        sum += number_value(number_format_of(p->a), code) * column[k];
+      }
       uint64_t got = 0, bytes = (uint64_t)llrt_dtype_bits(p->d) / 8;
       memcpy(&got, (char *)t->d.data + (uint64_t)(m * p->n + n) * bytes, bytes);
       uint64_t want = number_cast(LLRT_F32, p->d, number_code(number_format_of(LLRT_F32), sum));

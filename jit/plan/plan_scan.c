@@ -27,12 +27,29 @@ static llrt_status add_lookback(const llrt_op_desc *desc, const plan_target *tar
   return LLRT_OK;
 }
 
+/* A variant's kernels: a scan, and what makes a destination with pads from its result. */
+static llrt_status close(const llrt_op_desc *desc, const llrt_storage *rows, const plan_target *target,
+                         const plan_options *options, plan *out) {
+  return rows ? scan_close_with_pads(desc, rows, target, options, out) : LLRT_OK;
+}
+
 llrt_status plan_scan_make(const llrt_op_desc *desc, const plan_target *target,
                            const plan_options *options, plan *out) {
-  bool tiled;
+  llrt_op_desc scan = *desc;
+  llrt_storage row_major;
+  const llrt_storage *rows = NULL;
+  bool tiled, pads;
   out->n_variants = 0;
-  if (!target->lanes_first) LLRT_TRY(add_lookback(desc, target, options, out));
+  LLRT_TRY(scan_writes_pads(desc, target, &out->variant[0], &pads));
+  if (pads) {
+    LLRT_TRY(llrt_storage_row_major(desc->tensors[0].rank, &row_major));
+    rows = &row_major;
+    scan_into_rows(rows, &scan);
+  }
+  if (!target->lanes_first) LLRT_TRY(add_lookback(&scan, target, options, out));
+  if (out->n_variants > 0) LLRT_TRY(close(desc, rows, target, options, out));
   plan_kernel *last = &out->variant[out->n_variants++];
-  LLRT_TRY(scan_plan_tiled(desc, target, options, false, last, &tiled));
-  return tiled ? LLRT_OK : scan_plan_flat(desc, target, last);
+  LLRT_TRY(scan_plan_tiled(&scan, target, options, false, last, &tiled));
+  if (!tiled) LLRT_TRY(scan_plan_flat(&scan, target, last));
+  return close(desc, rows, target, options, out);
 }

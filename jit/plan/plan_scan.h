@@ -22,6 +22,13 @@ llrt_status scan_plan_tiled(const llrt_op_desc *desc, const plan_target *target,
                             const plan_options *options, bool looks_back, plan_kernel *kernel,
                             bool *tiled);
 
+/* scan_pads.c: whether pads of the destination are given a value; then `desc` is that of a scan into row-major `rows`,
+ * and behind the variant that scans into them comes a stage that makes the destination `desc` asks for. */
+llrt_status scan_writes_pads(const llrt_op_desc *desc, const plan_target *target, plan_kernel *kernel, bool *writes);
+void scan_into_rows(const llrt_storage *rows, llrt_op_desc *desc);
+llrt_status scan_close_with_pads(const llrt_op_desc *desc, const llrt_storage *rows, const plan_target *target,
+                                 const plan_options *options, plan *out);
+
 /* scan_tile.c: the tile, its orders on both sides, and `order`, its bits along the axis. False where none of
  * a block's size holds whole positions 0 .. 2^n - 1 of the axis. d->splits: of a block that takes one turn. */
 bool scan_tile(draft *d, plan_order *order);

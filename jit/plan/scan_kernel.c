@@ -87,17 +87,6 @@ static llrt_status element_steps(draft *d, const plan_value *element, int carry)
   return join(d, carry, x, &next);
 }
 
-/* Pads would get what was joined before them. */
-static llrt_status check_pads(const draft *d) {
-  for (int a = 0; a < d->desc->tensors[0].rank; a++)
-    if (d->pads[a])
-      return llrt_error(LLRT_UNSUPPORTED,
-                        "a scan cannot write the destination's pads along axis %d: scan into a storage "
-                        "that keeps them (pad=keep), or into row_major and convert",
-                        a);
-  return LLRT_OK;
-}
-
 llrt_status scan_plan_flat(const llrt_op_desc *desc, const plan_target *target, plan_kernel *kernel) {
   draft d;
   plan_value element, carried;
@@ -106,7 +95,6 @@ llrt_status scan_plan_flat(const llrt_op_desc *desc, const plan_target *target, 
   kernel->flat = true;
   kernel->warp_bits = target->warp_bits;
   LLRT_TRY(draft_digits(&d));
-  LLRT_TRY(check_pads(&d));
   LLRT_TRY(draft_flat_digits(&d));
   LLRT_TRY(begin_walk(&d));
   kernel->fill = combine_identity((int)desc->combine.op, desc->tensors[0].dtype);
@@ -249,7 +237,6 @@ llrt_status scan_plan_tiled(const llrt_op_desc *desc, const plan_target *target,
   draft_begin(&d, desc, target, options, kernel);
   d.splits = looks_back;
   LLRT_TRY(draft_digits(&d));
-  LLRT_TRY(check_pads(&d));
   *tiled = !d.divided && scan_tile(&d, &spec.order);
   if (!*tiled) return LLRT_OK;
   LLRT_TRY(draft_space(&d));

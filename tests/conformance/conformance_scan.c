@@ -90,6 +90,12 @@ static const scan_row rows[] = {
     {"S[(45,64,30):(1920@m,30@m,1@m)]", "S[(64,45,30):(1350@m,30@m,1@m)]", 2, {2880, 30}, 0, LLRT_COMBINE_SUM,
      LLRT_I16, 0, 0, false, false, false},
     {"S[(45,64,30):(30@m,1350@m,1@m)]", ROW, 2, {2880, 30}, 0, LLRT_COMBINE_SUM, LLRT_I16, 0, 0, false, true, false},
+    /* pads */
+    {ROW, "scale_128x4(pad=9)", 2, {60, 9}, 1, LLRT_COMBINE_MAX, LLRT_U8, 0, 0, false, false, false},
+    {ROW, "scale_8x4(pad=1)", 2, {17, 70}, 0, LLRT_COMBINE_MIN, LLRT_U8, 0, 0, true, true, false},
+    {ROW, "storage(rank=1, digits=[dim0: rest], tile=identity1d(64, offset, dim0), pad=7)", 1, {70001}, 0, LLRT_COMBINE_SUM,
+     LLRT_I32, LLRT_I32, LLRT_I32, false, false, false},
+    {ROW, "scale_128x4(pad=keep)", 2, {60, 9}, 1, LLRT_COMBINE_MAX, LLRT_U8, 0, 0, false, true, false},
     {REVERSED_BITS, ROW, 1, {1024}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
     {REVERSED_BITS, REVERSED_BITS, 1, {1024}, 0, LLRT_COMBINE_SUM, LLRT_I8, 0, 0, true, true, false},
 };

@@ -22,6 +22,10 @@ static bool run_trap(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
   return ptx_fault(run, warp, op, __builtin_ctz(mask), EMU_LIMIT, "the kernel traps");
 }
 
+bool ptx_is_branch(const ptx_op *op) { return op->form->execute == run_branch; }
+
+bool ptx_is_exit(const ptx_op *op) { return op->form->execute == run_exit || op->form->execute == run_trap; }
+
 /* ---- barriers ---- */
 
 static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
@@ -36,7 +40,7 @@ static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
   }
   uint32_t threads = run->grid->threads - (uint32_t)warp->index * PTX_LANES;
   uint32_t all = threads >= PTX_LANES ? PTX_FULL : (1u << threads) - 1;
-  if (ptx_come_each(run, warp, op, &mask)) return true;
+  if (!run->grid->apart && ptx_come_each(run, warp, op, &mask)) return true;
   if (mask != all) {
     return ptx_fault(run, warp, op, __builtin_ctz(all & ~mask), EMU_BARRIER,
                      "lanes 0x%08x of the warp's 0x%08x come to this barrier", mask, all);
@@ -49,6 +53,7 @@ static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
 
 static bool run_warp_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   uint32_t members = (uint32_t)warp->value[ptx_reg(op, 0, 0)][__builtin_ctz(mask)];
+  if (!ptx_may_meet(run, warp, op, mask)) return false;
   if (ptx_come_together(run, warp, op, members, mask)) return true;
   if ((members & warp->alive) == mask) return true;
   return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_BARRIER,

@@ -81,6 +81,7 @@ static bool run_warp(ptx_run *run, ptx_warp *warp) {
     if (op->guard >= 0 && !apply_guard(run, warp, op, &mask)) return false;
     if (run->steps_left-- == 0) return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_LIMIT, "no end");
     run->by_class[op->form->class]++;
+    if (run->grid->apart && op->guard >= 0 && ptx_is_branch(op)) ptx_note_way(run, warp, op, mask);
     warp->pc++;
     if (mask && !op->form->execute(run, warp, op, mask)) return false;
     if (warp->pc >= warp->limit) ptx_run_others(run, warp);
@@ -232,12 +233,13 @@ static bool run_cluster(ptx_cluster *cluster, uint32_t first) {
     start_block(cluster->run[r]);
     cluster->run[r]->counters.blocks++;
   }
-  while (!cluster_ended(cluster)) {
+  for (int idle = 0; !cluster_ended(cluster); idle++) { /* turns of nothing but polling, by one lane after the other */
     bool moved = false;
     for (int r = 0; r < cluster->size; r++) {
       if (!ptx_block_ended(cluster->run[r]) && !run_turn(cluster->run[r], &moved)) return false;
     }
-    if (ptx_cluster_release(cluster) || moved) continue;
+    if (ptx_cluster_release(cluster) || moved) idle = -1;
+    if (idle < PTX_LANES) continue;
     return ptx_fault(cluster->run[0], NULL, NULL, EMU_NOWHERE, EMU_BARRIER, "all warps wait for ever");
   }
   for (int r = 0; r < cluster->size; r++) {
@@ -248,13 +250,14 @@ static bool run_cluster(ptx_cluster *cluster, uint32_t first) {
 
 /* ---- beginning and end ---- */
 
-static bool warp_init(const ptx_kernel *kernel, ptx_warp *warp) {
+static bool warp_init(const ptx_kernel *kernel, ptx_warp *warp, bool apart) {
   size_t n = (size_t)kernel->n_registers + 1;
   warp->value = calloc(n, sizeof(ptx_lanes));
   warp->undefined = calloc(n, sizeof(ptx_lanes));
   warp->state = calloc(n, 1);
   warp->stamp = calloc(n, sizeof *warp->stamp);
-  if (!warp->value || !warp->undefined || !warp->state || !warp->stamp) return false;
+  if (apart) warp->ways = calloc((size_t)kernel->n_ops, sizeof *warp->ways);
+  if (!warp->value || !warp->undefined || !warp->state || !warp->stamp || (apart && !warp->ways)) return false;
   for (int i = 0; i < kernel->n_constants; i++) {
     const ptx_constant *constant = &kernel->constant[i];
     for (int lane = 0; lane < PTX_LANES; lane++) warp->value[constant->reg][lane] = constant->value;
@@ -266,11 +269,13 @@ static void run_fini(ptx_run *run) {
   for (int w = 0; w < run->n_warps; w++) {
     ptx_async_reset(&run->warp[w]);
     ptx_wgmma_reset(&run->warp[w]);
+    free(run->warp[w].ways);
     free(run->warp[w].stamp);
     free(run->warp[w].value);
     free(run->warp[w].undefined);
     free(run->warp[w].state);
   }
+  ptx_flow_free(&run->flow);
   ptx_mbarriers_fini(run);
   emu_shared_fini(&run->shared);
   free(run);
@@ -280,11 +285,12 @@ static bool run_init(ptx_run *run) {
   const ptx_kernel *kernel = run->kernel;
   uint32_t dynamic = kernel->dynamic_shared ? run->grid->dynamic_shared : 0;
   for (int w = 0; w < run->n_warps; w++) {
-    if (!warp_init(kernel, &run->warp[w])) return false;
+    if (!warp_init(kernel, &run->warp[w], run->grid->apart)) return false;
   }
   for (uint32_t i = 0; i < kernel->n_params; i++) {
     memcpy(run->param + kernel->param_offset[i], run->grid->parameters[i], kernel->param_size[i]);
   }
+  if (run->grid->apart && !ptx_flow_make(kernel, &run->flow)) return false;
   return emu_shared_init(&run->shared, kernel->shared_bytes + dynamic) && ptx_mbarriers_init(run);
 }
 

@@ -4,7 +4,7 @@
 #define LLRT_TESTS_PTX_RUN_H
 
 #include "tests/emulators/common/emu_shared.h"
-#include "tests/emulators/ptx/ptx_program.h"
+#include "tests/emulators/ptx/ptx_flow.h"
 
 #define PTX_MAX_WARPS 32
 
@@ -28,6 +28,8 @@ struct ptx_warp {
   int limit;              /* the least pc at which lanes wait; INT32_MAX: none */
   int lane_pc[PTX_LANES];
   uint32_t together[PTX_LANES]; /* grid->apart: the lanes that a lane runs with */
+  int parted_by;                /* ptx_meet.c: the branch whose ways met too late; -1: none */
+  uint32_t partings, *ways;     /* how often it was whole at a branch; by instruction: which ways, since which time */
   uint32_t waiting;             /* of those: lanes at a synchronisation, at lane_pc */
   uint32_t came;                /* lanes that have come to the instruction before came_pc, which runs when all have */
   int came_pc;
@@ -63,6 +65,7 @@ struct ptx_run {
   emu_fault *fault;
   uint32_t block;
   uint64_t steps_left;
+  ptx_flow flow; /* grid->apart */
   uint8_t param[4096];
   ptx_warp warp[PTX_MAX_WARPS];
   int n_warps;
@@ -106,6 +109,9 @@ bool ptx_run_others(ptx_run *run, ptx_warp *warp);
 void ptx_take_turns(ptx_run *run, ptx_warp *warp);
 /* At a synchronisation of `members`, which brings them together. true: not now, others run first. */
 bool ptx_come_together(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t members, uint32_t mask);
+/* ptx_meet.c: at a branch that may be taken, before those in mask take it; whether the running lanes of a parted warp may synchronise here, else a fault. */
+void ptx_note_way(const ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask);
+bool ptx_may_meet(ptx_run *run, const ptx_warp *warp, const ptx_op *op, uint32_t mask);
 /* At an instruction of each lane by itself that here is executed once, for all lanes of a warp: *mask is then all of
  * them. true: not now. */
 bool ptx_come_each(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t *mask);

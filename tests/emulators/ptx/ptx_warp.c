@@ -34,6 +34,7 @@ static int source_lane(int mode, int i, uint32_t b, uint32_t c, bool *inside) {
 static bool run_shuffle(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   int from = ptx_reg(op, 1, 0), mode = op->choice[0];
   ptx_lanes value = {0}, undefined = {0}, predicate = {0};
+  if (!ptx_may_meet(run, warp, op, mask)) return false;
   if (waits(run, warp, op, 4, mask)) return true;
   if (!check_members(run, warp, op, 4, mask)) return false;
   if (!ptx_require_defined(run, warp, op, 2, mask, "the lane") ||
@@ -60,6 +61,7 @@ static bool run_shuffle(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
 
 /* vote.all, .any, .uni, .ballot. */
 static bool run_vote(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  if (!ptx_may_meet(run, warp, op, mask)) return false;
   if (waits(run, warp, op, 2, mask)) return true;
   if (!check_members(run, warp, op, 2, mask)) return false;
   if (!ptx_require_defined(run, warp, op, 1, mask, "the vote")) return false;
@@ -95,6 +97,7 @@ static bool reduce_lanes(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_
   ptx_lanes value, undefined;
   uint32_t all = 0, any = 0;
   bool first = true;
+  if (!ptx_may_meet(run, warp, op, mask)) return false;
   if (waits(run, warp, op, 2, mask)) return true;
   if (!check_members(run, warp, op, 2, mask)) return false;
   for (int i = 0; i < PTX_LANES; i++) {

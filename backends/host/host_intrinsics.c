@@ -4,6 +4,29 @@
 
 #include <string.h>
 
+/* The assembly's constraint for a register that holds a value of the type; NULL: none does. */
+static const char *register_of(const plan_target *target, LLVMTypeRef type) {
+  if (LLVMGetTypeKind(type) == LLVMIntegerTypeKind) return LLVMGetIntTypeWidth(type) == 64 ? "=r,0" : NULL;
+  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return NULL;
+  int bytes = (int)(LLVMGetVectorSize(type) * LLVMGetIntTypeWidth(LLVMGetElementType(type)) / 8);
+  if (bytes != target->vector_bytes) return NULL;
+  return target->name[0] == 'a' ? "=w,0" : bytes == 64 ? "=v,0" : "=x,0";
+}
+
+/* Empty assembly: the code generator would otherwise try to combine every chain of shuffles into fewer and
+ * wider ones, at a cost that grows with the square of their number. */
+static LLVMValueRef host_opaque(emitter *e, LLVMValueRef value) {
+  LLVMTypeRef type = LLVMTypeOf(value);
+  const char *constraint = register_of(&e->kernel->target, type);
+  if (!constraint) return value;
+  LLVMTypeRef function = LLVMFunctionType(type, &type, 1, false);
+  LLVMValueRef assembly = LLVMGetInlineAsm(function, "", 0, constraint, strlen(constraint), false,
+                                           false, LLVMInlineAsmDialectATT, false);
+  return LLVMBuildCall2(e->builder, function, assembly, &value, 1, "");
+}
+
+/* What follows from the number of a block is made anew in each: the compiler would search all ways to keep every address
+ * in a register from block to block. */
 static void host_begin(emitter *e) {
   LLVMTypeRef pointer = LLVMPointerTypeInContext(e->context, 0);
   LLVMTypeRef params[] = {pointer, e->i64, e->i64};
@@ -19,9 +42,9 @@ static void host_begin(emitter *e) {
   }
   LLVMBuildBr(e->builder, body);
   LLVMPositionBuilderAtEnd(e->builder, body);
-  e->block = LLVMBuildPhi(e->builder, e->i64, "block");
-  LLVMValueRef first = LLVMGetParam(e->function, 1);
-  LLVMAddIncoming(e->block, &first, &entry, 1);
+  LLVMValueRef block = LLVMBuildPhi(e->builder, e->i64, "block"), first = LLVMGetParam(e->function, 1);
+  LLVMAddIncoming(block, &first, &entry, 1);
+  e->block = host_opaque(e, block);
 }
 
 static void host_end(emitter *e) {
@@ -31,7 +54,7 @@ static void host_end(emitter *e) {
   LLVMValueRef more =
       LLVMBuildICmp(e->builder, LLVMIntSLT, next, LLVMGetParam(e->function, 2), "");
   LLVMBuildCondBr(e->builder, more, body, done);
-  LLVMAddIncoming(e->block, &next, &latch, 1);
+  LLVMAddIncoming(LLVMGetFirstInstruction(body), &next, &latch, 1);
   LLVMPositionBuilderAtEnd(e->builder, done);
   LLVMBuildRetVoid(e->builder);
 }
@@ -52,21 +75,6 @@ static LLVMValueRef host_global(emitter *e, LLVMValueRef address) {
 }
 
 static void host_barrier(emitter *e, bool own) { (void)e, (void)own; /* one warp, in order */ }
-
-/* Empty assembly: the code generator would otherwise try to combine every chain of shuffles into fewer and
- * wider ones, at a cost that grows with the square of their number. */
-static LLVMValueRef host_opaque(emitter *e, LLVMValueRef value) {
-  const plan_target *target = &e->kernel->target;
-  LLVMTypeRef type = LLVMTypeOf(value);
-  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return value;
-  int bytes = (int)(LLVMGetVectorSize(type) * LLVMGetIntTypeWidth(LLVMGetElementType(type)) / 8);
-  if (bytes != target->vector_bytes) return value;
-  const char *constraint = target->name[0] == 'a' ? "=w,0" : bytes == 64 ? "=v,0" : "=x,0";
-  LLVMTypeRef function = LLVMFunctionType(type, &type, 1, false);
-  LLVMValueRef assembly = LLVMGetInlineAsm(function, "", 0, constraint, strlen(constraint), false,
-                                           false, LLVMInlineAsmDialectATT, false);
-  return LLVMBuildCall2(e->builder, function, assembly, &value, 1, "");
-}
 
 /* F16C came after x86-64-v2; there LLVM would call a library. */
 static bool host_has_half(const emitter *e) {

@@ -59,10 +59,11 @@ static void emit_loop(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, body);
   LLVMValueRef counter = LLVMBuildPhi(e->builder, e->i64, "iteration");
   if (step->joins) emit_carry_value(e, step->in, step->out, before);
-  e->iteration = counter;
+  /* The host's compiler would search all ways to keep every address of the body in a register from turn to turn. */
+  e->iteration = emit_is_host(e) ? e->ops->opaque(e, counter) : counter;
   if (outer)
     e->iteration = LLVMBuildOr(
-        e->builder, LLVMBuildShl(e->builder, outer, emit_i64(e, step->iterations), ""), counter, "");
+        e->builder, LLVMBuildShl(e->builder, outer, emit_i64(e, step->iterations), ""), e->iteration, "");
   emit_steps(e, at + 1, step->body);
   LLVMValueRef next = LLVMBuildAdd(e->builder, counter, emit_i64(e, 1), "");
   LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntULT, next,

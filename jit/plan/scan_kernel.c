@@ -206,11 +206,11 @@ static llrt_status turn_steps(draft *d, const draft_values *values, const plan_v
   LLRT_TRY(draft_scan(d, x, spec, &made, &total));
   if (d->splits) {
     if (!queue->used) LLRT_TRY(scan_publish(d, total, 0));
-    LLRT_TRY(scan_look(d, total, peeked));
     if (queue->used) {
       LLRT_TRY(scan_await_copies(d));
       LLRT_TRY(total_ahead(d, values, laid_out, queue, spec, 1));
     }
+    LLRT_TRY(scan_look(d, total, peeked));
     LLRT_TRY(scan_look_back(d, spec, total, peeked, &before));
     LLRT_TRY(draft_join_before(d, spec, carry, before, &before));
     LLRT_TRY(draft_join_before(d, spec, before, made, &made));

@@ -4,6 +4,7 @@
 #define LLRT_BACKENDS_BACKEND_H
 
 #include "base/parallel.h"
+#include "jit/plan/launch.h"
 #include "jit/plan/target.h"
 
 #include <llrt/device.h>
@@ -31,6 +32,8 @@ typedef struct backend_launch {
   int32_t shared_bytes; /* of a block, less than the kernel may use; 0: all of that */
   int32_t n_args;
   const uint64_t *args; /* one 64-bit kernel parameter each */
+  int32_t n_boxes;
+  const plan_box *boxes; /* their numbers are of args; one kernel parameter each behind these */
 } backend_launch;
 
 /* A kernel to load. */
@@ -40,6 +43,7 @@ typedef struct backend_code {
   const char *entry;    /* the kernel's name */
   int32_t shared_bytes; /* of a block */
   int32_t cluster;      /* blocks of a cluster, which divide those of every launch; 0: no clusters */
+  bool boxes;           /* launches have boxes */
 } backend_code;
 
 typedef struct backend_open_params {

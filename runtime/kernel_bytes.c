@@ -13,7 +13,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 20
+#define FORMAT_VERSION 21
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 #define MAX_CLUSTER 8    /* blocks, likewise */
@@ -21,8 +21,9 @@
 /* A field added to the recipe must be written and read below, and the format's version raised. */
 _Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 40 +
                                           sizeof(plan_range) + sizeof(plan_walk) + sizeof(plan_view) +
-                                          sizeof(plan_workspace) + 4,
+                                          sizeof(plan_workspace) + 4 + sizeof(plan_box) * PLAN_MAX_BOXES,
                "plan_launch changed");
+_Static_assert(sizeof(plan_box) == 8 + 16 * (2 + PLAN_BOX_RANK), "plan_box changed");
 _Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 56, "plan_range changed");
 _Static_assert(sizeof(plan_walk) == 8 + 32 * LLRT_MAX_RANK + 32, "plan_walk changed");
 _Static_assert(sizeof(plan_view) == 12 + LLRT_MAX_RANK + 2 * LLRT_MAX_TENSORS, "plan_view changed");
@@ -73,6 +74,22 @@ static void put_workspace(llrt_text *out, const plan_workspace *workspace) {
   }
 }
 
+static void put_number(llrt_text *out, const plan_number *number) {
+  put(out, number->arg);
+  put(out, number->value);
+}
+
+static void put_box(llrt_text *out, const plan_box *box) {
+  put(out, box->bytes);
+  put(out, box->swizzle);
+  put_number(out, &box->address);
+  put_number(out, &box->stride);
+  for (int i = 0; i < PLAN_BOX_RANK; i++) {
+    put(out, box->size[i]);
+    put_number(out, &box->extent[i]);
+  }
+}
+
 static void put_launch(llrt_text *out, const plan_launch *launch) {
   put(out, launch->n_args);
   for (int i = 0; i < launch->n_args; i++) {
@@ -90,6 +107,8 @@ static void put_launch(llrt_text *out, const plan_launch *launch) {
   put(out, launch->cluster);
   put(out, launch->most_blocks);
   put(out, launch->block_bytes);
+  put(out, launch->n_boxes);
+  for (int i = 0; i < launch->n_boxes; i++) put_box(out, &launch->box[i]);
   put(out, launch->stage);
   put(out, launch->later);
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
@@ -254,6 +273,27 @@ static void get_workspace(reader *in, plan_workspace *workspace) {
   }
 }
 
+/* Of the n_args arguments. */
+static void get_number(reader *in, int n_args, plan_number *number) {
+  number->arg = get_within(in, -1, n_args - 1);
+  number->value = get(in);
+}
+
+static void get_boxes(reader *in, plan_launch *launch) {
+  launch->n_boxes = get_within(in, 0, PLAN_MAX_BOXES);
+  for (int i = 0; i < launch->n_boxes; i++) {
+    plan_box *box = &launch->box[i];
+    box->bytes = (uint8_t)get_within(in, 0, 2);
+    box->swizzle = (uint8_t)get_within(in, 0, 3);
+    get_number(in, launch->n_args, &box->address);
+    get_number(in, launch->n_args, &box->stride);
+    for (int d = 0; d < PLAN_BOX_RANK; d++) {
+      box->size[d] = (uint16_t)get_within(in, 1, 256);
+      get_number(in, launch->n_args, &box->extent[d]);
+    }
+  }
+}
+
 static void get_grid(reader *in, plan_launch *launch) {
   launch->n_grid = get_places(in, PLAN_MAX_GRID, launch->grid);
   launch->block_elements = get_within(in, 0, INT32_MAX);
@@ -263,6 +303,7 @@ static void get_grid(reader *in, plan_launch *launch) {
   launch->cluster = get_within(in, 0, MAX_CLUSTER);
   launch->most_blocks = get_within(in, 0, INT32_MAX);
   launch->block_bytes = get_within(in, 0, INT32_MAX);
+  get_boxes(in, launch);
   launch->stage = get_within(in, 0, PLAN_MAX_VARIANTS - 1);
   launch->later = get_within(in, 0, PLAN_MAX_VARIANTS - 1);
 }

@@ -16,7 +16,9 @@ static llrt_status launch_stage(const llrt_op *op, int kernel, const plan_run *r
                            .threads = recipe->threads,
                            .block_bytes = recipe->block_bytes,
                            .n_args = recipe->n_args,
-                           .args = args};
+                           .args = args,
+                           .n_boxes = recipe->n_boxes,
+                           .boxes = recipe->box};
   if (recipe->value_bytes > 0)
     launch.shared_bytes = (int32_t)run->tensors[0].indices[0].extent * recipe->value_bytes;
   return op->device->backend->launch(op->device, module, &launch, stream);

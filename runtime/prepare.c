@@ -114,7 +114,8 @@ static llrt_status load_variant(llrt_op *op, int index) {
   backend_module *module;
   backend_code code = {.data = variant->code, .size = variant->size, .entry = PLAN_ENTRY_NAME,
                        .shared_bytes = variant->launch.shared_bytes,
-                       .cluster = variant->launch.cluster};
+                       .cluster = variant->launch.cluster,
+                       .boxes = variant->launch.n_boxes > 0};
   LLRT_TRY(op->device->backend->load(op->device, &code, &module));
   atomic_store_explicit(&op->module[index], module, memory_order_release);
   return LLRT_OK;

@@ -57,6 +57,23 @@ void nvptx_await_copies(emitter *e, int groups) {
   nvptx_assemble(e, NVPTX_TOGETHER, text, "~{memory}", NULL, NULL, 0);
 }
 
+/* ---- boxes ---- */
+
+void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, int bytes) {
+  LLVMValueRef args[] = {nvptx_shared_address(e, barrier), emit_i32(e, bytes)};
+  nvptx_assemble(e, NVPTX_ORDERED, "mbarrier.arrive.expect_tx.shared::cta.b64 $0, [$1], $2;", "=l,r,r,~{memory}", e->i64,
+                 args, 2);
+}
+
+void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef from[PLAN_BOX_RANK],
+                    LLVMValueRef barrier) {
+  LLVMValueRef args[] = {nvptx_shared_address(e, to), LLVMBuildPtrToInt(e->builder, box, e->i64, ""), from[0], from[1],
+                         nvptx_shared_address(e, barrier)};
+  static const char text[] = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                             "[$0], [$1, {$2, $3}], [$4];";
+  nvptx_assemble(e, NVPTX_ORDERED, text, "r,l,r,r,r,~{memory}", NULL, args, 5);
+}
+
 /* ---- clusters ---- */
 
 LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank) {

@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A tensor map (CUDA driver API, CUtensorMap). */
+#define BOX_PARAMETER_BYTES 128
+#define BOX_PARAMETER_ALIGNMENT 64
+
 #define NVPTX_KERNEL_CONVENTION 71 /* llvm::CallingConv::PTX_Kernel */
 
 /* !nvvm.annotations entry {function, key, value}. */
@@ -58,10 +62,30 @@ static void meet_launches(emitter *e) {
     nvptx_assemble(e, NVPTX_TOGETHER, "griddepcontrol.launch_dependents;", "~{memory}", NULL, NULL, 0);
 }
 
+/* Boxes' parameters are memory that stays where the launch has put it: {function, "grid_constant", {their numbers}}. */
+static void declare_boxes(emitter *e) {
+  const plan_launch *launch = &e->kernel->launch;
+  LLVMMetadataRef numbers[PLAN_MAX_BOXES];
+  LLVMTypeRef type = LLVMArrayType2(e->i8, BOX_PARAMETER_BYTES);
+  unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5), align = LLVMGetEnumAttributeKindForName("align", 5);
+  for (int i = 0; i < launch->n_boxes; i++) {
+    unsigned place = (unsigned)(launch->n_args + i + 1);
+    LLVMAddAttributeAtIndex(e->function, place, LLVMCreateTypeAttribute(e->context, byval, type));
+    LLVMAddAttributeAtIndex(e->function, place, LLVMCreateEnumAttribute(e->context, align, BOX_PARAMETER_ALIGNMENT));
+    numbers[i] = LLVMValueAsMetadata(emit_i32(e, place));
+  }
+  if (launch->n_boxes == 0) return;
+  LLVMMetadataRef fields[] = {LLVMValueAsMetadata(e->function), LLVMMDStringInContext2(e->context, "grid_constant", 13),
+                              LLVMMDNodeInContext2(e->context, numbers, (size_t)launch->n_boxes)};
+  LLVMMetadataRef node = LLVMMDNodeInContext2(e->context, fields, 3);
+  LLVMAddNamedMetadataOperand(e->module, "nvvm.annotations", LLVMMetadataAsValue(e->context, node));
+}
+
 static void nvptx_begin(emitter *e) {
   emit_gpu_begin(e, NVPTX_KERNEL_CONVENTION, "llvm.nvvm.read.ptx.sreg.tid.x",
                  "llvm.nvvm.read.ptx.sreg.ctaid.x");
   annotate(e, "kernel", 1);
+  declare_boxes(e);
   annotate(e, "maxntidx", e->kernel->launch.threads);
   annotate_blocks(e);
   meet_launches(e);
@@ -282,6 +306,8 @@ const emit_target_ops emit_ops_nvptx = {
     .multiply_pair = nvptx_multiply_pair,
     .mask_xor = nvptx_mask_xor,
     .make_barrier = nvptx_make_barrier,
+    .expect_boxes = nvptx_expect_boxes,
+    .copy_box = nvptx_copy_box,
     .arrive = nvptx_arrive,
     .phase_passed = nvptx_phase_passed,
     .proxy_fence = nvptx_proxy_fence,

@@ -36,6 +36,9 @@ void nvptx_set_registers(emitter *e, int count, bool more);
 void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present);
 void nvptx_end_copies(emitter *e);
 void nvptx_await_copies(emitter *e, int groups);
+void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, int bytes);
+void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef from[PLAN_BOX_RANK],
+                    LLVMValueRef barrier);
 LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank);
 LLVMValueRef nvptx_cluster_load(emitter *e, LLVMTypeRef type, LLVMValueRef address, int offset);
 

@@ -83,6 +83,8 @@ static llrt_status module_open(const cuda_driver *driver, const backend_code *co
   module->cluster = (unsigned)code->cluster;
   if (module->cluster > 0 && !driver->cuLaunchKernelEx)
     return llrt_error(LLRT_UNSUPPORTED, "clusters: this driver has no cuLaunchKernelEx");
+  if (code->boxes && !driver->cuTensorMapEncodeTiled)
+    return llrt_error(LLRT_UNSUPPORTED, "copies of boxes: this driver has no cuTensorMapEncodeTiled");
   if (code->shared_bytes > CUDA_SHARED_WITHOUT_ASKING)
     LLRT_TRY(CUDA_CALL(driver, cuFuncSetAttribute, module->function, CUDA_FUNCTION_DYNAMIC_SHARED,
                        code->shared_bytes));
@@ -141,17 +143,61 @@ static llrt_status launch_with_attributes(const cuda_device *device, const backe
   return CUDA_CALL(&device->driver, cuLaunchKernelEx, &config, module->function, parameters, NULL);
 }
 
+/* ---- tensor maps ---- */
+
+typedef struct tensor_map {
+  _Alignas(CUDA_TENSOR_MAP_ALIGNMENT) unsigned char bytes[CUDA_TENSOR_MAP_BYTES];
+} tensor_map;
+
+static uint64_t number_of(const plan_number *number, const uint64_t *args) {
+  return number->arg < 0 ? (uint64_t)number->value : args[number->arg];
+}
+
+/* In the device's context. Of a tensor without elements nothing is copied, and there is no map of it. What one row is
+ * apart from the next does not matter where there is but one. */
+static llrt_status encode_map(const cuda_driver *driver, const plan_box *box, const uint64_t *args, tensor_map *map) {
+  unsigned long long extent[PLAN_BOX_RANK], stride = number_of(&box->stride, args) << box->bytes;
+  unsigned size[PLAN_BOX_RANK], one[PLAN_BOX_RANK];
+  *map = (tensor_map){{0}};
+  for (int d = 0; d < PLAN_BOX_RANK; d++) {
+    extent[d] = number_of(&box->extent[d], args);
+    size[d] = box->size[d];
+    one[d] = 1;
+    if (extent[d] == 0) return LLRT_OK;
+  }
+  if (extent[1] == 1) stride = 16;
+  return CUDA_CALL(driver, cuTensorMapEncodeTiled, map, CUDA_TENSOR_MAP_U8 + box->bytes, PLAN_BOX_RANK,
+                   (void *)(uintptr_t)number_of(&box->address, args), extent, &stride, size, one, 0, box->swizzle,
+                   CUDA_TENSOR_MAP_PROMOTE_256, 0);
+}
+
+/* Parameters behind the arguments. */
+static llrt_status encode_maps(const cuda_driver *driver, const backend_launch *launch, tensor_map *map,
+                               void **parameters) {
+  for (int i = 0; i < launch->n_boxes; i++) {
+    LLRT_TRY(encode_map(driver, &launch->boxes[i], launch->args, &map[i]));
+    parameters[launch->n_args + i] = &map[i];
+  }
+  return LLRT_OK;
+}
+
+static llrt_status launch_module(const cuda_device *device, const backend_module *module, const backend_launch *launch,
+                                 void **parameters, void *stream) {
+  if (module->cluster > 0 || (launch->early && device->launches_early))
+    return launch_with_attributes(device, module, launch, parameters, stream);
+  return CUDA_CALL(&device->driver, cuLaunchKernel, module->function, (unsigned)launch->blocks, 1, 1,
+                   (unsigned)launch->threads, 1, 1, shared_bytes(module, launch), stream, parameters, NULL);
+}
+
 llrt_status llrt_cuda_launch(llrt_device *base, const backend_module *module,
                              const backend_launch *launch, void *stream) {
   const cuda_device *device = cuda_device_of(base);
-  assert(launch->n_args <= PLAN_MAX_ARGS);
-  void *parameters[PLAN_MAX_ARGS];
+  assert(launch->n_args <= PLAN_MAX_ARGS && launch->n_boxes <= PLAN_MAX_BOXES);
+  void *parameters[PLAN_MAX_ARGS + PLAN_MAX_BOXES];
+  tensor_map map[PLAN_MAX_BOXES];
   for (int i = 0; i < launch->n_args; i++) parameters[i] = (void *)&launch->args[i];
   LLRT_TRY(llrt_cuda_enter(device));
-  bool attributes = module->cluster > 0 || (launch->early && device->launches_early);
-  llrt_status status = attributes ? launch_with_attributes(device, module, launch, parameters, stream)
-                                  : CUDA_CALL(&device->driver, cuLaunchKernel, module->function,
-                                              (unsigned)launch->blocks, 1, 1, (unsigned)launch->threads, 1, 1,
-                                              shared_bytes(module, launch), stream, parameters, NULL);
+  llrt_status status = encode_maps(&device->driver, launch, map, parameters);
+  if (status == LLRT_OK) status = launch_module(device, module, launch, parameters, stream);
   return llrt_cuda_leave(device, status);
 }

@@ -53,6 +53,12 @@ typedef struct cuda_launch_config {
   unsigned n_attributes;
 } cuda_launch_config;
 
+/* CUtensorMap, CUtensorMapDataType, CUtensorMapL2promotion. Values of the swizzle are log2 pieces of 16 bytes. */
+#define CUDA_TENSOR_MAP_BYTES 128
+#define CUDA_TENSOR_MAP_ALIGNMENT 64
+#define CUDA_TENSOR_MAP_U8 0 /* of wider numbers: + log2 bytes */
+#define CUDA_TENSOR_MAP_PROMOTE_256 3
+
 /* X(required, function, arguments) */
 #define CUDA_SYMBOLS(X)                                                                            \
   X(1, cuInit, (unsigned flags))                                                                   \
@@ -98,6 +104,10 @@ typedef struct cuda_launch_config {
   X(1, cuLaunchKernel, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,         \
                         unsigned block_x, unsigned block_y, unsigned block_z,                      \
                         unsigned shared_bytes, void *stream, void **parameters, void **extra))       \
+  X(0, cuTensorMapEncodeTiled,                                                                      \
+    (void *map, int type, unsigned rank, void *address, const unsigned long long *extents,            \
+     const unsigned long long *strides, const unsigned *box, const unsigned *element_strides,         \
+     int interleave, int swizzle, int promotion, int fill))                                           \
   X(0, cuLaunchKernelEx, (const cuda_launch_config *config, void *function, void **parameters,      \
                           void **extra))
 

@@ -115,6 +115,11 @@ typedef struct emit_target_ops {
    * has written once others know. set_registers: threads of the warpgroup have so many from here on, more or fewer than
    * before. NULL: as product. */
   void (*make_barrier)(emitter *e, LLVMValueRef pointer, int arrivals);
+  /* An arrival that makes the phase wait for so many bytes of boxes, too; copies one to shared memory, from these
+   * positions (i32) of its tensor on, which tells `barrier`. By one thread. */
+  void (*expect_boxes)(emitter *e, LLVMValueRef barrier, int bytes);
+  void (*copy_box)(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef from[PLAN_BOX_RANK],
+                   LLVMValueRef barrier);
   void (*arrive)(emitter *e, LLVMValueRef pointer);
   LLVMValueRef (*phase_passed)(emitter *e, LLVMValueRef pointer, LLVMValueRef parity);
   void (*proxy_fence)(emitter *e);
@@ -214,6 +219,7 @@ struct emitter {
   LLVMTypeRef i1, i8, i32, i64;
 
   LLVMValueRef args[PLAN_MAX_ARGS]; /* i64 */
+  LLVMValueRef boxes[PLAN_MAX_BOXES]; /* pointers to what the launch gives for launch.box */
   LLVMValueRef block;               /* i64 */
   LLVMValueRef lane, warp;          /* i32; NULL on the host */
   LLVMValueRef block_warp, rank;    /* i32, GPU: the warp's number in its block, producers' behind the others'; what the
@@ -501,6 +507,9 @@ void emit_prefix_step(emitter *e, const plan_step *step);
 void emit_pick_step(emitter *e, const plan_step *step);
 void emit_gather_step(emitter *e, const plan_step *step);        /* emit_gather.c */
 void emit_dot_step(emitter *e, const plan_step *step);           /* emit_dot.c */
+/* emit_box.c: a step's copies; how many bytes those of a PLAN_PRODUCE, number `at`, bring. */
+void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier);
+int emit_box_bytes(const emitter *e, int at);
 void emit_roles_step(emitter *e, int at);                        /* emit_roles.c */
 void emit_filled_step(emitter *e);
 void emit_release_step(emitter *e, const plan_step *step);

@@ -72,10 +72,20 @@ static void fill_slots(emitter *e, int at) {
   tell_filled(e, number, LAG);
 }
 
+/* All copies of the turn, by the one thread that comes here. */
+static void fill_by_boxes(emitter *e, int at) {
+  const plan_step *step = &e->kernel->step[at];
+  LLVMValueRef number = number_of_turn(e), filled = barrier_of(e, FILLED, number);
+  await_phase(e, barrier_of(e, FREE, number), parity_of(e, number, true));
+  e->ops->expect_boxes(e, filled, emit_box_bytes(e, at));
+  for (int i = 1; i <= step->body; i++) emit_box_copy(e, &step[i], filled);
+}
+
 /* The walk that comes, of which these do PLAN_PRODUCE, number `at`. */
 static void emit_producers(emitter *e, int at) {
   emit_walked walked = {.grid = e->grid};
   LLVMValueRef upper[PLAN_MAX_DIGITS];
+  bool boxes = e->kernel->launch.n_boxes > 0;
   memcpy(upper, e->upper, sizeof upper);
   emit_block_turns(e, &walked.begin, &walked.end);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "produce");
@@ -89,14 +99,15 @@ static void emit_producers(emitter *e, int at) {
   LLVMBuildCondBr(e->builder, more, body, done);
   LLVMPositionBuilderAtEnd(e->builder, body);
   emit_decode_turn(e, walked.turn);
-  fill_slots(e, at);
+  if (boxes) fill_by_boxes(e, at);
+  else fill_slots(e, at);
   LLVMValueRef after = LLVMBuildAdd(e->builder, walked.turn, emit_i64(e, 1), "");
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, head);
   LLVMAddIncoming(walked.turn, &after, &latch, 1);
   LLVMPositionBuilderAtEnd(e->builder, done);
   LLVMValueRef last = LLVMBuildSub(e->builder, number_of_turn(e), emit_i32(e, 1), "");
-  for (int i = LAG - 1; i >= 0; i--) tell_filled(e, last, i);
+  for (int i = LAG - 1; i >= 0 && !boxes; i--) tell_filled(e, last, i);
   e->walked = NULL;
   e->grid = walked.grid;
   memcpy(e->upper, upper, sizeof upper);
@@ -106,7 +117,7 @@ static void emit_producers(emitter *e, int at) {
 
 static void make_barriers(emitter *e) {
   const plan_kernel *kernel = e->kernel;
-  const int counts[2] = {kernel->producers << kernel->lane_bits, other_warps(e)};
+  const int counts[2] = {kernel->launch.n_boxes ? 1 : kernel->producers << kernel->lane_bits, other_warps(e)};
   LLVMValueRef thread = LLVMBuildOr(e->builder, e->block_warp, e->lane, "");
   LLVMValueRef first = LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, 0), "");
   LLVMBasicBlockRef next = emit_open_guard(e, first);
@@ -122,8 +133,17 @@ static int producing_step(const plan_kernel *kernel, int from) {
   return from;
 }
 
+/* Of all of the block's threads. */
+static LLVMValueRef is_first_producer(const emitter *e) {
+  LLVMValueRef thread = LLVMBuildShl(e->builder, e->block_warp, emit_i32(e, e->kernel->lane_bits), "");
+  thread = LLVMBuildOr(e->builder, thread, e->lane, "");
+  int number = other_warps(e) << e->kernel->lane_bits;
+  return LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, number), "");
+}
+
 void emit_roles_step(emitter *e, int at) {
   const plan_kernel *kernel = e->kernel;
+  bool boxes = kernel->launch.n_boxes > 0;
   LLVMValueRef offset = emit_i64(e, kernel->barriers);
   e->barriers = LLVMBuildGEP2(e->builder, e->i8, e->shared_start, &offset, 1, "");
   plan_registers registers;
@@ -134,7 +154,9 @@ void emit_roles_step(emitter *e, int at) {
   LLVMBuildCondBr(e->builder, at_least(e, e->block_warp, other_warps(e)), producers, others);
   LLVMPositionBuilderAtEnd(e->builder, producers);
   if (registers.producers < registers.begin) e->ops->set_registers(e, registers.producers, false);
+  LLVMBasicBlockRef rest = boxes ? emit_open_guard(e, is_first_producer(e)) : NULL;
   emit_producers(e, producing_step(kernel, at));
+  if (boxes) emit_close_guard(e, rest);
   LLVMBuildRetVoid(e->builder);
   LLVMPositionBuilderAtEnd(e->builder, others);
   if (registers.others > registers.begin) e->ops->set_registers(e, registers.others, true);

@@ -4,6 +4,7 @@
  *   dot_memory.c     how tensors are read and written: as their memory likes it
  *   dot_operand.c    elements of A and B on their way into the instruction
  *   dot_ring.c       the same through a ring in shared memory that copies fill turns ahead
+ *   dot_box.c        boxes that the device copies there by itself
  *   dot_group.c      products of warpgroups, whose operands stay in shared memory
  *   dot_blocked.c    the same through blocks in the host's scratch memory
  *   dot_epilogue.c   sums on their way into D
@@ -67,6 +68,7 @@ typedef struct dot_draft {
   dot_types types;
   dot_layouts how;
   uint64_t bits[3]; /* of the draft's bits, those in the tile, by DOT_DIM */
+  bool boxes;         /* rings are filled by boxes */
   bool rings, groups; /* groups: products read the rings themselves */
   dot_ring ring[2];
   int n_iterated;        /* bits of the draft that loops around the step number, an inner loop's first */
@@ -117,6 +119,9 @@ llrt_status dot_plan_rings(dot_draft *x);
 llrt_status dot_open_rings(dot_draft *x);
 llrt_status dot_turn_rings(dot_draft *x);
 llrt_status dot_ring_operand(dot_draft *x, int operand, int *value);
+
+/* dot_box.c: the box that the copies to an operand's ring take; *found: there is one. transposed: rows go along M or N. */
+llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_step *copy, bool *found);
 
 /* dot_group.c: lays out both operands' rings for products of warpgroups. UNSUPPORTED where they do not take types or
  * storages. */

@@ -59,6 +59,10 @@ static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, 
                            .buffer = (uint8_t)buffer, .vector = (uint8_t)access.vector};
   ring->masked = ring->copy;
   ring->masked.masked = true;
+  bool found;
+  LLRT_TRY(dot_plan_box(x, operand, transposed, &ring->copy, &found));
+  x->boxes &= found;
+  ring->masked.box = (uint8_t)(found ? kernel->launch.n_boxes : 0);
   return LLRT_OK;
 }
 
@@ -87,7 +91,9 @@ llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_type
   x->types = *types;
   if (!dot_layouts_group(kernel, space, &room, &x->how) || !is_plain(x, 0) || !is_plain(x, 1))
     return llrt_error(LLRT_UNSUPPORTED, "no instruction of warpgroups multiplies these elements");
+  x->boxes = true;
   for (int i = 0; i < 2; i++) LLRT_TRY(plan_ring(x, space, i, end, &end));
+  if (!x->boxes) kernel->launch.n_boxes = x->ring[0].masked.box = x->ring[1].masked.box = 0;
   x->rings = x->groups = true;
   dot_plan_bands(x, (int64_t[]){(int64_t)1 << bits_count(x->bits[DOT_DIM_M]), (int64_t)1 << bits_count(x->bits[DOT_DIM_N])});
   kernel->producers = PRODUCERS;

@@ -12,8 +12,7 @@
 #define MAX_SWIZZLE 3
 #define OFFSET_LIMIT (1 << 18) /* a descriptor's distances have 14 bits, in units of 16 bytes */
 
-/* An offset in bytes, permuted; its own inverse. */
-static uint64_t permuted(uint64_t offset, int swizzle) {
+uint64_t dot_shared_permuted(uint64_t offset, int swizzle) {
   return offset ^ (offset >> SOURCE_BIT & bits_mask(swizzle)) << PIECE_BITS;
 }
 
@@ -35,7 +34,7 @@ llrt_status dot_shared_layout(const uint64_t *position, int n_position, const ui
   LLRT_TRY(llrt_layout_add_in(out, "offset", n));
   for (int i = 0; i < n; i++) {
     out->column[i] = 0;
-    for (uint64_t x = permuted(1ull << (element + i), swizzle) >> element; x; x &= x - 1)
+    for (uint64_t x = dot_shared_permuted(1ull << (element + i), swizzle) >> element; x; x &= x - 1)
       out->column[i] ^= plain[bits_lowest(x)];
   }
   LLRT_TRY(llrt_layout_add_in(out, "repetition", 0));
@@ -54,11 +53,11 @@ static bool fits(const uint64_t *along, int n_along, const uint64_t *across, int
   matrix->leading = 1 << PIECE_BITS; /* where rows are not left the hardware asks for one */
   matrix->stride = 1 << (PIECE_BITS + matrix->swizzle + ATOM_BITS);
   for (int i = 0; i < n_along; i++) {
-    uint64_t column = permuted(along[i], matrix->swizzle);
+    uint64_t column = dot_shared_permuted(along[i], matrix->swizzle);
     if (i < row ? column != 1ull << (element + i) : !steps_by(column, i, row, &matrix->leading)) return false;
   }
   for (int i = 0; i < n_across; i++) {
-    uint64_t column = permuted(across[i], matrix->swizzle);
+    uint64_t column = dot_shared_permuted(across[i], matrix->swizzle);
     if (i < ATOM_BITS ? column != 1ull << (element + row + i) : !steps_by(column, i, ATOM_BITS, &matrix->stride))
       return false;
   }

@@ -22,6 +22,9 @@ typedef struct dot_matrix {
   int32_t leading, stride; /* bytes */
 } dot_matrix;
 
+/* An offset in bytes whose 16-byte pieces are permuted by so many bits; its own inverse. */
+uint64_t dot_shared_permuted(uint64_t offset, int swizzle);
+
 /* The layout of a buffer (offset, repetition, block -> tile of tile_bits bits) that holds elements of `bits` at the
  * tile vectors spanned by `position` and `k`, swizzled, in rows along k, or transposed along positions. UNSUPPORTED where
  * there are too few of either for an atom. */

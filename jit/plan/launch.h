@@ -45,6 +45,26 @@ typedef struct plan_arg {
   uint8_t padded; /* 1: of the destination's padded extent */
 } plan_arg;
 
+/* A number known now (arg < 0) or kernel argument `arg`. */
+typedef struct plan_number {
+  int32_t arg;
+  int64_t value;
+} plan_number;
+
+#define PLAN_MAX_BOXES 2
+#define PLAN_BOX_RANK 2
+
+/* Boxes of a tensor that the device itself copies into shared memory, row after row (NVIDIA: a tensor map, of which the
+ * launch makes one more kernel parameter). Elements of a row, dimension 0, follow each other in memory; what lies outside
+ * the extents is zero. Pieces of 16 bytes are XORed with bits 7.. of their address in shared memory, so many bits. */
+typedef struct plan_box {
+  uint8_t bytes;   /* log2, of an element */
+  uint8_t swizzle; /* bits; a row has 16 bytes << swizzle */
+  uint16_t size[PLAN_BOX_RANK]; /* of a box, at most 256 */
+  plan_number address, extent[PLAN_BOX_RANK];
+  plan_number stride; /* of dimension 1, elements: whole pieces of 16 bytes */
+} plan_box;
+
 #define PLAN_AXIS_SPLITS (-2) /* where an axis is named: the blocks that share a walk */
 
 /* One place of the mixed-radix block index (of the element index of a flat kernel, of a walk), fastest
@@ -117,6 +137,8 @@ typedef struct plan_launch {
   int32_t cluster;        /* blocks of a cluster, which take one position together; 0: each by itself */
   int32_t most_blocks;    /* > 0: no more of them, which share the positions of the grid out by themselves */
   int32_t block_bytes;    /* what a block moves, as far as the plan knows; 0: not. Host: what is worth a thread */
+  int32_t n_boxes;
+  plan_box box[PLAN_MAX_BOXES];
   int32_t stage, later;   /* number of the kernel in its variant; how many follow it in the plan's list */
   plan_range range;       /* of the variant; of its first stage */
   plan_walk walk;

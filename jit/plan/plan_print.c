@@ -400,6 +400,13 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       else llrt_text_add(text, step->turns ? "of the next ticket:" : "of the first ticket:");
       break;
     case PLAN_COPY:
+      if (step->box) {
+        const plan_box *box = &kernel->launch.box[step->box - 1];
+        llrt_text_add(text, "copy tensor %d to shared buffer %d (%d slots of %d bytes), by boxes of %d x %d elements",
+                      step->tensor, step->buffer, 1 << kernel->buffer[step->buffer].slots,
+                      kernel->buffer[step->buffer].bytes, box->size[1], box->size[0]);
+        break;
+      }
       llrt_text_add(text, "copy tensor %d to shared buffer %d (%d slots of %d bytes), %g bytes an access%s, laid out as ",
                     step->tensor, step->buffer, 1 << kernel->buffer[step->buffer].slots,
                     kernel->buffer[step->buffer].bytes, vector_bytes(kernel, step, step->in),

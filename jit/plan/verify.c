@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/block_gather.h"
+#include "jit/plan/dot_box.h"
 #include "jit/plan/dot_tiling.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/number.h"
@@ -250,7 +251,8 @@ static llrt_status check_copy(const plan_kernel *kernel, int at) {
   LLRT_TRY(check_access(kernel, at, value, &map));
   plan_value_spread(kernel, value, &spread);
   plan_address_of_tensor(kernel, step->tensor, &map);
-  return check_access(kernel, at, &spread, &map);
+  LLRT_TRY(check_access(kernel, at, &spread, &map));
+  return step->box ? dot_verify_box(kernel, at) : LLRT_OK;
 }
 
 static llrt_status check_registers(const plan_kernel *kernel, int at) {
@@ -414,6 +416,7 @@ static llrt_status check_produce(const plan_kernel *kernel, int at) {
     const plan_step *inner = &kernel->step[i];
     CHECK(inner->kind == PLAN_COPY || inner->kind == PLAN_IF_INTERIOR, "step %d: no work of producers", i);
     CHECK(inner->kind != PLAN_COPY || kernel->buffer[inner->buffer].slots == kernel->slots, "step %d: slots", i);
+    CHECK((kernel->launch.n_boxes == 0) == (inner->box == 0), "step %d: boxes beside other copies", i);
   }
   return LLRT_OK;
 }

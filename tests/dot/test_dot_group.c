@@ -127,6 +127,42 @@ Test(dot_group, registers) {
   dot_bench_free(&bench);
 }
 
+/* Where boxes are copied, and that what a box says is checked. */
+Test(dot_group, boxes) {
+  static const struct {
+    dot_problem problem;
+    int n_boxes, size[2][2]; /* of A and B: rows, elements of a row */
+  } rows[] = {
+      {{SHAPE(130, 72, 392), TYPES(BF16, BF16), LIES("", "col_major")}, 2, {{128, 64}, {256, 64}}},
+      {{SHAPE(72, 264, 72), TYPES(F16, F16), LIES("col_major", "")}, 2, {{64, 64}, {64, 64}}},
+      {{SHAPE(72, 48, 272), TYPES(E4M3, E5M2), LIES("", "col_major")}, 2, {{128, 128}, {128, 128}}},
+      {{SHAPE(72, 40, 72), TYPES(F32, F32), LIES("", "col_major"), .tf32 = true}, 2, {{128, 32}, {256, 32}}},
+      {{SHAPE(72, 264, 64), TYPES(BF16, BF16), LIES("", "col_major"), .n_batch = 1, .batch = {3}, .shared = {false, true}}, 0, {{0}}},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    static dot_bench bench;
+    cr_assert(dot_bench_make(&rows[i].problem, 5, &bench), "%zu: %s", i, llrt_last_error());
+    plan_kernel *kernel = plan_group(&bench);
+    cr_assert(kernel, "%zu: no kernel of warpgroups", i);
+    cr_expect_eq(kernel->launch.n_boxes, rows[i].n_boxes, "%zu: %d boxes", i, kernel->launch.n_boxes);
+    for (int b = 0; b < kernel->launch.n_boxes; b++) {
+      plan_box *box = &kernel->launch.box[b], as_made = *box;
+      cr_expect(box->size[1] == rows[i].size[b][0] && box->size[0] == rows[i].size[b][1], "%zu, box %d: %d x %d", i, b,
+                box->size[1], box->size[0]);
+      cr_expect_eq(plan_verify(kernel), LLRT_OK, "%s", llrt_last_error());
+      for (int wrong = 0; wrong < 4; wrong++) {
+        if (wrong == 0) box->swizzle--;
+        if (wrong == 1) box->size[1] *= 2;
+        if (wrong == 2) box->stride.arg = box->extent[0].arg;
+        if (wrong == 3) box->extent[1] = box->extent[0];
+        cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL, "%zu, box %d: change %d is not found", i, b, wrong);
+        *box = as_made;
+      }
+    }
+    dot_bench_free(&bench);
+  }
+}
+
 /* Types, widths and storages that warpgroups do not take. */
 Test(dot_group, refused) {
   static const dot_problem others[] = {

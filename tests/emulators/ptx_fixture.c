@@ -6,7 +6,7 @@
 
 static const char before[] =
     ".version 8.0\n.target sm_90a\n.address_size 64\n"
-    ".visible .entry test(.param .u64 in, .param .u64 out)\n.maxntid 1024, 1, 1\n{\n"
+    ".visible .entry test(.param .u64 in, .param .u64 out, .param .align 64 .b8 map[128])\n.maxntid 1024, 1, 1\n{\n"
     ".reg .pred %%p<16>;\n.reg .b16 %%h<32>;\n.reg .b32 %%r<64>;\n.reg .b64 %%d<32>;\n"
     ".reg .f32 %%f<32>;\n.reg .f64 %%g<32>;\n"
     ".shared .align 128 .b8 tile[%d];\n"
@@ -48,7 +48,11 @@ void ptx_program_run(const ptx_program *program, const uint64_t (*in)[3], ptx_re
   ptx_module *module = ptx_module_parse(text, &result->fault);
   free(text);
   if (module) {
-    void *parameters[] = {&from, &to};
+    unsigned char map[PTX_TENSOR_MAP_BYTES] = {0};
+    ptx_tensor_map of_input = program->map ? *program->map : (ptx_tensor_map){0};
+    of_input.address = from;
+    memcpy(map, &of_input, sizeof of_input);
+    void *parameters[] = {&from, &to, map};
     ptx_grid grid = {.memory = &memory, .blocks = blocks, .threads = threads, .cluster = blocks,
                      .programmatic = program->programmatic, .apart = program->apart, .parameters = parameters};
     result->done = ptx_launch(ptx_module_kernel(module, "test"), &grid, &result->counters,

@@ -15,6 +15,7 @@ typedef struct ptx_program {
   int shared_bytes; /* of `tile`; 0: 4096 */
   int cluster;      /* so many blocks, which are one cluster; 0: 1. All have the same places; the output has as
                        many more for each */
+  const ptx_tensor_map *map; /* parameter `map`, but for the address: that of the input */
   bool programmatic; /* launched while the grid before it ends */
   bool apart;        /* lanes that a branch parted stay so until they are synchronised */
 } ptx_program;

@@ -31,7 +31,7 @@ static const struct {
     {"shared store misaligned", "mov.u32 %r4, tile; st.shared.u32 [%r4+2], %r8; mov.u64 %d0, 0;",
      32,
      EMU_MISALIGNED, 0, "st.shared"},
-    {"parameter past the last", "ld.param.u64 %d0, [out+8];", 32, EMU_OUT_OF_RANGE, UNUSED,
+    {"parameter past the last", "ld.param.u64 %d0, [map+128];", 32, EMU_OUT_OF_RANGE, UNUSED,
      "ld.param"},
     /* undefined values */
     {"a register never written, stored", "mov.u64 %d0, %d12;", 32, EMU_UNDEFINED, 0, "st.global"},

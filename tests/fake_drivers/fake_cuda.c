@@ -280,6 +280,19 @@ cuda_result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, uns
   return 0;
 }
 
+/* A map begins with its address plus what else there is, as one number. */
+cuda_result cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const unsigned long long *extents,
+                                   const unsigned long long *strides, const unsigned *box,
+                                   const unsigned *element_strides, int interleave, int swizzle, int promotion,
+                                   int fill) {
+  FAIL_IF_ASKED;
+  if (record.current == 0) return 201;
+  if (rank != 2 || interleave || fill || promotion < 0 || element_strides[0] != 1 || (uintptr_t)map % 64) return 1;
+  *(uint64_t *)map = (uintptr_t)address + extents[0] + 10 * extents[1] + 100 * strides[0] + 1000 * box[0] +
+                     10000 * box[1] + 100000 * (unsigned)type + 1000000 * (unsigned)swizzle;
+  return 0;
+}
+
 cuda_result cuLaunchKernelEx(const cuda_launch_config *config, void *function, void **parameters,
                              void **extra) {
   FAIL_IF_ASKED;

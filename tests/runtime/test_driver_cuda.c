@@ -157,7 +157,7 @@ Test(driver_cuda, link_load_launch) {
   cr_assert_eq(backend->link(device, ".version 8", strlen(".version 8"), &cubin, &size), LLRT_OK);
   cr_expect_str_eq(cubin, "cubin:.version 8");
   backend_module *module;
-  cr_assert_eq(backend->load(device, &(backend_code){cubin, size, "llrt_kernel", 60000, 0}, &module), LLRT_OK);
+  cr_assert_eq(backend->load(device, &(backend_code){cubin, size, "llrt_kernel", 60000, 0, false}, &module), LLRT_OK);
   cr_expect_eq(driver->dynamic_shared, 60000, "more than 48 KiB have to be asked for");
   uint64_t args[] = {7, UINT64_MAX};
   backend_launch launch = {.blocks = 5, .threads = 128, .n_args = 2, .args = args};
@@ -176,7 +176,7 @@ Test(driver_cuda, link_load_launch) {
   ((cuda_device *)device)->launches_early = true;
   cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK);
   cr_expect(driver->early && driver->cluster == 0);
-  backend_code clustered = {cubin, size, "llrt_kernel", 1000, 4};
+  backend_code clustered = {cubin, size, "llrt_kernel", 1000, 4, false};
   backend_module *clusters;
   cr_assert_eq(backend->load(device, &clustered, &clusters), LLRT_OK, "%s", llrt_last_error());
   launch.blocks = 8;
@@ -198,12 +198,45 @@ Test(driver_cuda, link_load_launch) {
   llrt_device_close(&device);
 }
 
+/* Of numbers that are known and of arguments; of a tensor without elements there is no map. */
+Test(driver_cuda, boxes) {
+  llrt_device *device;
+  backend_module *module;
+  cr_assert_eq(open_fake("cuda:0", NULL, &device), LLRT_OK);
+  const llrt_backend *backend = device->backend;
+  backend_code code = {"cubin:x", 8, "llrt_kernel", 0, 0, true};
+  cr_assert_eq(backend->load(device, &code, &module), LLRT_OK, "%s", llrt_last_error());
+  plan_box box = {.bytes = 1, .swizzle = 3, .size = {4, 5}, .address = {.arg = 0}, .stride = {.arg = 1},
+                  .extent = {{.arg = -1, .value = 7}, {.arg = 2}}};
+  uint64_t args[] = {1 << 30, 8, 9};
+  backend_launch launch = {.blocks = 1, .threads = 32, .n_args = 3, .args = args, .n_boxes = 1, .boxes = &box};
+  driver->n_args = 4;
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(driver->args[3], (1 << 30) + 7 + 90 + 1600 + 4000 + 50000 + 100000 + 3000000);
+  args[2] = 1; /* one row: its distance from the next is any that is legal */
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(driver->args[3], (1 << 30) + 7 + 10 + 1600 + 4000 + 50000 + 100000 + 3000000);
+  args[2] = 0;
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(driver->args[3], 0);
+  args[2] = 9;
+  driver->fail = "cuTensorMapEncodeTiled";
+  driver->fail_code = 1;
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_DEVICE);
+  backend->unload(device, module);
+  ((cuda_device *)device)->driver.cuTensorMapEncodeTiled = NULL;
+  cr_expect_eq(backend->load(device, &code, &module), LLRT_UNSUPPORTED);
+  expect_message("cuTensorMapEncodeTiled");
+  cr_expect_eq(driver->current, 0);
+  llrt_device_close(&device);
+}
+
 Test(driver_cuda, clusters_need_a_newer_driver) {
   llrt_device *device;
   cr_assert_eq(open_fake("cuda:0", NULL, &device), LLRT_OK);
   backend_module *module = (backend_module *)&device;
   ((cuda_device *)device)->driver.cuLaunchKernelEx = NULL;
-  cr_expect_eq(device->backend->load(device, &(backend_code){"cubin:x", 8, "llrt_kernel", 0, 2}, &module),
+  cr_expect_eq(device->backend->load(device, &(backend_code){"cubin:x", 8, "llrt_kernel", 0, 2, false}, &module),
                LLRT_UNSUPPORTED);
   expect_message("cuLaunchKernelEx");
   cr_expect_null(module);
@@ -227,12 +260,12 @@ Test(driver_cuda, failing_links_and_loads_leave_nothing) {
 
   backend_module *module = (backend_module *)&cubin;
   driver->fail = NULL;
-  cr_expect_eq(backend->load(device, &(backend_code){"not a cubin", 12, "llrt_kernel", 0, 0}, &module), LLRT_UNSUPPORTED);
+  cr_expect_eq(backend->load(device, &(backend_code){"not a cubin", 12, "llrt_kernel", 0, 0, false}, &module), LLRT_UNSUPPORTED);
   cr_expect_null(module);
-  cr_expect_eq(backend->load(device, &(backend_code){"cubin:x", 8, "another_name", 0, 0}, &module), LLRT_DEVICE);
+  cr_expect_eq(backend->load(device, &(backend_code){"cubin:x", 8, "another_name", 0, 0, false}, &module), LLRT_DEVICE);
   driver->fail = "cuFuncLoad";
   driver->fail_code = 700;
-  backend_code large = {"cubin:x", 8, "llrt_kernel", 60000, 0};
+  backend_code large = {"cubin:x", 8, "llrt_kernel", 60000, 0, false};
   cr_expect_eq(backend->load(device, &large, &module), LLRT_DEVICE);
   driver->fail = "cuFuncSetAttribute";
   cr_expect_eq(backend->load(device, &large, &module), LLRT_DEVICE);

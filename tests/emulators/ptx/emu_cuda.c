@@ -235,6 +235,32 @@ cuda_result cuEventElapsedTime(float *milliseconds, void *start, void *stop) {
   return 0;
 }
 
+/* ---- tensor maps ---- */
+
+/* Boxes of two dimensions, of unsigned numbers, without gaps; nothing is promised of the cache. */
+cuda_result cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const unsigned long long *extents,
+                                   const unsigned long long *strides, const unsigned *box,
+                                   const unsigned *element_strides, int interleave, int swizzle, int promotion,
+                                   int fill) {
+  ptx_tensor_map made = {.magic = PTX_TENSOR_MAP_MAGIC, .log2_bytes = (uint8_t)type, .swizzle = (uint8_t)swizzle,
+                         .address = (uint64_t)(uintptr_t)address, .stride = strides[0]};
+  bool fits = (uintptr_t)map % PTX_TENSOR_MAP_ALIGNMENT == 0 && rank == 2 && type >= 0 && type <= 2 && interleave == 0 &&
+              swizzle >= 0 && swizzle <= 3 && promotion >= 0 && promotion <= 3 && fill == 0;
+  fits &= address && made.address % 16 == 0 && made.stride % 16 == 0 && made.stride < 1ull << 40;
+  for (unsigned d = 0; d < 2; d++) {
+    fits &= extents[d] > 0 && extents[d] <= 1ull << 32 && box[d] > 0 && box[d] <= 256 && element_strides[d] == 1;
+    made.extent[d] = extents[d];
+    made.box[d] = (uint16_t)box[d];
+  }
+  unsigned row = box[0] << type;
+  fits &= row % 16 == 0 && (swizzle == 0 || row <= 16u << swizzle);
+  if (n_current == 0) return INVALID_CONTEXT;
+  if (!fits) return INVALID_VALUE;
+  memset(map, 0, PTX_TENSOR_MAP_BYTES);
+  memcpy(map, &made, sizeof made);
+  return 0;
+}
+
 /* ---- modules ---- */
 
 static const char cubin_head[] = "// cubin of the PTX emulator\n";

@@ -33,6 +33,16 @@ typedef struct ptx_grid {
   void *const *parameters;  /* addresses of the kernel's parameters, in order */
 } ptx_grid;
 
+/* What the driver library makes a tensor map of two dimensions into: the arguments of the call. */
+#define PTX_TENSOR_MAP_BYTES 128
+#define PTX_TENSOR_MAP_ALIGNMENT 64
+#define PTX_TENSOR_MAP_MAGIC 0x70616d20726f736eull
+typedef struct ptx_tensor_map {
+  uint64_t magic, address, extent[2], stride; /* stride: bytes */
+  uint16_t box[2];                            /* elements */
+  uint8_t log2_bytes, swizzle;                /* of an element; log2 pieces of 16 bytes */
+} ptx_tensor_map;
+
 /* Runs the grid, cluster after cluster. counters is overwritten. false: the first fault. */
 bool ptx_launch(const ptx_kernel *kernel, const ptx_grid *grid, emu_counters *counters,
                 emu_fault *fault);

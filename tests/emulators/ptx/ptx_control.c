@@ -129,14 +129,15 @@ static bool run_vector_move(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint
   return true;
 }
 
-/* cvta: shared memory has its window in generic addresses; global addresses are the same. */
+/* cvta: shared memory and parameters have their windows in generic addresses; global addresses are the same. */
 static bool run_cvta(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   int from = ptx_reg(op, 1, 0);
-  bool back = op->choice[0] == 1, shared = op->choice[1] == 1;
+  static const uint64_t windows[] = {0, PTX_SHARED_WINDOW, 0, PTX_PARAM_WINDOW};
+  bool back = op->choice[0] == 1;
   ptx_lanes value;
   (void)run;
   for (int i = 0; i < PTX_LANES; i++) {
-    uint64_t window = shared ? PTX_SHARED_WINDOW : 0;
+    uint64_t window = windows[op->choice[1]];
     value[i] = warp->value[from][i] + (back ? -window : window);
   }
   ptx_write(warp, ptx_reg(op, 0, 0), mask, value,
@@ -149,7 +150,7 @@ static bool run_cvta(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
 const ptx_form ptx_control_forms[] = {
     ROW("mov pred", "ds", run_move, PTX_MOVE),
     ROW("mov %D", "vw", run_vector_move, PTX_MOVE),
-    ROW("cvta ?to shared|global u64", "ds", run_cvta, PTX_MOVE),
+    ROW("cvta ?to shared|global|param u64", "ds", run_cvta, PTX_MOVE),
     ROW("bra ?uni", "l", run_branch, PTX_BRANCH),
     ROW("ret", "", run_exit, PTX_BRANCH),
     ROW("exit", "", run_exit, PTX_BRANCH),

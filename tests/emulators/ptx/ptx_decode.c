@@ -116,7 +116,7 @@ bool ptx_decode(const char *opcode, ptx_op *op, char *why, size_t why_size) {
   static const ptx_form *const tables[] = {ptx_integer_forms, ptx_float_forms, ptx_control_forms,
                                            ptx_memory_forms,  ptx_warp_forms,  ptx_matrix_forms,
                                            ptx_async_forms,   ptx_cluster_forms,
-                                           ptx_mbarrier_forms, ptx_wgmma_forms};
+                                           ptx_mbarrier_forms, ptx_tensor_forms, ptx_wgmma_forms};
   char copy[128], *word[16];
   snprintf(copy, sizeof copy, "%s", opcode);
   int n = split(copy, word, 16);

@@ -44,6 +44,9 @@ static bool is_ordered(const ptx_kernel *kernel) {
     for (const ptx_form *known = ptx_mbarrier_forms; known->syntax; known++) {
       if (known == form) return true;
     }
+    for (const ptx_form *known = ptx_tensor_forms; known->syntax; known++) {
+      if (known == form) return true;
+    }
     for (const ptx_form *known = ptx_wgmma_forms; known->syntax; known++) {
       if (known == form) return true;
     }
@@ -293,31 +296,41 @@ static bool check_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane,
                                    (unsigned long long)bytes);
 }
 
-/* Takes the bytes, and their place. */
-static bool start_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, mbarrier *barrier, uint32_t to,
-                       uint64_t from, uint32_t bytes) {
+uint8_t *ptx_begin_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t address, uint32_t to,
+                        uint32_t bytes) {
   ptx_mbarriers *all = run->mbarriers;
+  mbarrier *barrier = find(run, warp, op, lane, address);
   int other;
+  if (!barrier) return NULL;
   int64_t race = emu_order_proxy_write(&all->order, to, bytes, warp->index, agent_of(run, barrier), &other);
   if (race >= 0) {
-    return ptx_fault_at(run, warp, op, lane, (uint64_t)race, EMU_RACE,
-                        other < run->n_warps ? "a copy to shared memory that warp %d touched"
-                                             : "a copy to where another goes (agent %d)", other);
+    ptx_fault_at(run, warp, op, lane, (uint64_t)race, EMU_RACE,
+                 other < run->n_warps ? "a copy to shared memory that warp %d touched"
+                                      : "a copy to where another goes (agent %d)", other);
+    return NULL;
   }
   if (all->n_copies == all->capacity) {
     int larger = all->capacity ? 2 * all->capacity : 16;
     bulk_copy *grown = realloc(all->copy, (size_t)larger * sizeof *grown);
-    if (!grown) return ptx_fault(run, warp, op, lane, EMU_LIMIT, "no memory for a copy");
+    if (!grown) return ptx_fault(run, warp, op, lane, EMU_LIMIT, "no memory for a copy"), NULL;
     all->copy = grown;
     all->capacity = larger;
   }
-  uint8_t *data = malloc(2 * (size_t)bytes);
-  if (!data) return ptx_fault(run, warp, op, lane, EMU_LIMIT, "no memory for a copy");
-  memcpy(data, emu_range_data(run->last, from), bytes);
-  memcpy(data + bytes, emu_range_undefined(run->last, from), bytes);
+  uint8_t *data = calloc(2, (size_t)bytes);
+  if (!data) return ptx_fault(run, warp, op, lane, EMU_LIMIT, "no memory for a copy"), NULL;
   memset(run->shared.undefined + to, 0xff, bytes);
   all->copy[all->n_copies++] = (bulk_copy){(int)(barrier - all->barrier), to, bytes, data};
   barrier->copies++;
+  return data;
+}
+
+/* Takes the bytes, and their place. */
+static bool start_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t barrier, uint32_t to,
+                       uint64_t from, uint32_t bytes) {
+  uint8_t *data = ptx_begin_bulk(run, warp, op, lane, barrier, to, bytes);
+  if (!data) return false;
+  memcpy(data, emu_range_data(run->last, from), bytes);
+  memcpy(data + bytes, emu_range_undefined(run->last, from), bytes);
   return true;
 }
 
@@ -331,9 +344,8 @@ static bool run_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     int lane = __builtin_ctz(rest);
     uint64_t bytes = warp->value[ptx_reg(op, 2, 0)][lane];
-    mbarrier *barrier = find(run, warp, op, lane, address[lane]);
-    if (!barrier || !check_bulk(run, warp, op, lane, to[lane], from[lane], bytes) ||
-        !start_bulk(run, warp, op, lane, barrier, offset_of(to[lane]), from[lane], (uint32_t)bytes)) {
+    if (!check_bulk(run, warp, op, lane, to[lane], from[lane], bytes) ||
+        !start_bulk(run, warp, op, lane, address[lane], offset_of(to[lane]), from[lane], (uint32_t)bytes)) {
       return false;
     }
     run->counters.global_loads++;

@@ -117,7 +117,8 @@ static bool parse_source(ptx_parser *parser, ptx_op *op, ptx_operand *operand, b
       return true;
     }
     const ptx_symbol *symbol = ptx_find_symbol(parser, parser->token);
-    if (!symbol || symbol->kind != PTX_SHARED_SYMBOL) {
+    bool address = symbol && op->form->class == PTX_MOVE && symbol->kind == PTX_PARAM_SYMBOL;
+    if (!symbol || (symbol->kind != PTX_SHARED_SYMBOL && !address)) {
       return ptx_refuse(parser, "operand", parser->token);
     }
     operand->value = symbol->value;
@@ -177,6 +178,12 @@ static bool parse_vector(ptx_parser *parser, ptx_op *op, ptx_operand *operand, b
   return !braces || ptx_expect(parser, '}');
 }
 
+/* [register, {a, b, ...}]: the register first. */
+static bool parse_box(ptx_parser *parser, ptx_op *op, ptx_operand *operand) {
+  return ptx_expect(parser, '[') && parse_source(parser, op, operand, false) && ptx_expect(parser, ',') &&
+         parse_vector(parser, op, operand, true) && ptx_expect(parser, ']');
+}
+
 static bool parse_label(ptx_parser *parser, ptx_op *op) {
   const ptx_symbol *symbol = ptx_find_symbol(parser, parser->token);
   if (!symbol || symbol->kind != PTX_LABEL) return ptx_refuse(parser, "label", parser->token);
@@ -196,6 +203,7 @@ static bool parse_operand(ptx_parser *parser, ptx_op *op, char letter) {
     case 'v': return parse_vector(parser, op, operand, false);
     case 'w': return parse_vector(parser, op, operand, true);
     case 'm': return parse_memory(parser, op, operand);
+    case 'b': return parse_box(parser, op, operand);
     case 'l': return parse_label(parser, op);
     case 'i': operand->immediate = true; return ptx_number(parser, &operand->value);
     default: return ptx_refuse(parser, "operand letter of form", op->form->syntax);

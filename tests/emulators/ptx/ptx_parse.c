@@ -208,7 +208,7 @@ static bool parse_parameters(ptx_parser *parser) {
     ptx_next(parser);
     if (!parse_variable(parser, name, &align, &bytes)) return false;
     uint32_t at = (kernel->param_bytes + align - 1) / align * align;
-    if (kernel->n_params == 64 || at + bytes > 4096) {
+    if (kernel->n_params == PTX_MAX_PARAMS || at + bytes > 4096) {
       return ptx_refuse(parser, "parameters at", name);
     }
     kernel->param_offset[kernel->n_params] = at;

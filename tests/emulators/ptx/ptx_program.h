@@ -6,12 +6,14 @@
 
 #define PTX_LANES 32
 #define PTX_FULL 0xffffffffu
+#define PTX_MAX_PARAMS 80
 #define PTX_MAX_OPERANDS 8
 #define PTX_MAX_CHOICES 10
 #define PTX_TWICE 2
 
 /* Generic addresses of shared memory begin here; nothing of the host's lies so high. */
 #define PTX_SHARED_WINDOW ((uint64_t)1 << 60)
+#define PTX_PARAM_WINDOW ((uint64_t)1 << 61) /* of parameters, likewise */
 
 typedef struct ptx_type {
   const char *name;
@@ -40,7 +42,7 @@ typedef enum ptx_class {
  * `a|b|c` (alternatives), with `?` in front if it may be absent, or `%L` for a type of class L (see
  * ptx_decode.c). `operands`, a letter each: d result register, s source register or constant, m
  * memory, v result vector or register, w source vector or register, l label, i constant, q result
- * and optional |predicate; a letter after `?` may be absent. */
+ * and optional |predicate, b memory and source registers in brackets; a letter after `?` may be absent. */
 typedef struct ptx_form {
   const char *syntax, *operands;
   ptx_execute *execute;
@@ -102,7 +104,7 @@ struct ptx_kernel {
   bool dynamic_shared;
   uint32_t shared_limit;     /* of the dynamic part */
   uint32_t max_threads;      /* 0: any */
-  uint32_t n_params, param_offset[64], param_size[64], param_bytes;
+  uint32_t n_params, param_offset[PTX_MAX_PARAMS], param_size[PTX_MAX_PARAMS], param_bytes;
 };
 
 struct ptx_module {
@@ -120,6 +122,6 @@ const ptx_type *ptx_type_named(const char *name);
 /* The tables, each ended by a row without syntax. */
 extern const ptx_form ptx_integer_forms[], ptx_float_forms[], ptx_control_forms[],
     ptx_memory_forms[], ptx_warp_forms[], ptx_matrix_forms[], ptx_async_forms[], ptx_cluster_forms[],
-    ptx_mbarrier_forms[], ptx_wgmma_forms[];
+    ptx_mbarrier_forms[], ptx_tensor_forms[], ptx_wgmma_forms[];
 
 #endif

@@ -153,6 +153,11 @@ void ptx_mbarriers_fini(ptx_run *run);
 void ptx_mbarriers_reset(ptx_run *run);
 bool ptx_mbarriers_ended(ptx_run *run);
 
+/* Begins a copy of a lane to shared memory, of which the barrier at an address is told: where its bytes go, zeros at
+ * first, and behind them as many of undefined bits. NULL: a fault. */
+uint8_t *ptx_begin_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t address, uint32_t to,
+                        uint32_t bytes);
+
 /* ptx_wgmma.c: the same of a warp; a register's move. */
 void ptx_wgmma_reset(ptx_warp *warp);
 bool ptx_wgmma_ended(ptx_run *run);

@@ -1,0 +1,37 @@
+/* PLAN_COPY by boxes: one thread of the producers begins the copies of a slot, which tell its barrier by themselves. */
+#include "jit/emit/place.h"
+
+#include "base/bits.h"
+
+/* Where the box of this turn begins along a digit: the same for all threads; i32. */
+static LLVMValueRef first_position(emitter *e, const plan_value *value, int digit) {
+  LLVMValueRef lane = e->lane, warp = e->warp;
+  e->lane = e->warp = emit_i32(e, 0);
+  LLVMValueRef position = emit_digit_position(e, value, digit, 0);
+  e->lane = lane;
+  e->warp = warp;
+  return LLVMBuildTrunc(e->builder, position, e->i32, "");
+}
+
+void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier) {
+  const plan_box *box = &e->kernel->launch.box[step->box - 1];
+  const uint8_t *digit = e->kernel->box_digit[step->box - 1];
+  int bytes = box->size[0] * box->size[1] << box->bytes;
+  LLVMValueRef first[PLAN_BOX_RANK], start = emit_slot_pointer(e, step->buffer);
+  plan_value whole;
+  plan_value_spread(e->kernel, &e->kernel->value[step->in], &whole);
+  for (int d = 0; d < PLAN_BOX_RANK; d++) first[d] = first_position(e, &whole, digit[d]);
+  for (int i = 0; i * bytes < e->kernel->buffer[step->buffer].bytes; i++) {
+    LLVMValueRef offset = emit_i32(e, i * bytes), from[PLAN_BOX_RANK] = {first[0], first[1]};
+    from[0] = LLVMBuildAdd(e->builder, first[0], emit_i32(e, i * box->size[0]), "");
+    LLVMValueRef to = LLVMBuildGEP2(e->builder, e->i8, start, &offset, 1, "");
+    e->ops->copy_box(e, to, e->boxes[step->box - 1], from, barrier);
+  }
+}
+
+int emit_box_bytes(const emitter *e, int at) {
+  const plan_step *step = &e->kernel->step[at];
+  int bytes = 0;
+  for (int i = 1; i <= step->body; i++) bytes += step[i].box ? e->kernel->buffer[step[i].buffer].bytes : 0;
+  return bytes;
+}

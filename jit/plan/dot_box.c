@@ -1,0 +1,139 @@
+/* Boxes for the rings of warpgroups' operands: where a tensor is rows of elements that follow each other, at one stride,
+ * the device copies a ring's slot by itself (plan_box), instead of threads that copy 16 bytes each. A row of a box is a row
+ * of shared memory, its other dimension all rows; longer rows take several boxes. */
+#include "jit/plan/dot.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/dot_box.h"
+#include "jit/plan/dot_shared.h"
+#include "layout/f2.h"
+
+#define ROW_BYTES 7 /* log2 */
+#define PIECE_BYTES 4
+#define MOST_ROWS 8 /* log2 */
+
+bool dot_digit_stride(const plan_kernel *kernel, int tensor, int digit, plan_number *stride) {
+  const plan_digit_side *side = &kernel->digit[digit].side[tensor];
+  int bits = kernel->digit[digit].bits;
+  const uint64_t *column = &kernel->column[tensor][llrt_layout_out_shift(&kernel->space, digit)];
+  *stride = side->stride;
+  if (side->kind == PLAN_STRIDE) return true;
+  if (side->kind != PLAN_COLUMNS) return false;
+  if (bits == 0) return kernel->digit[digit].rest;
+  *stride = (plan_number){.arg = -1, .value = (int64_t)column[0]};
+  for (int b = 1; b < bits; b++)
+    if (column[b] != column[0] << b) return false;
+  return !kernel->digit[digit].rest || (side->stride.arg < 0 && side->stride.value == (int64_t)(column[0] << bits));
+}
+
+static bool is_number(const plan_number *number, int64_t value) { return number->arg < 0 && number->value == value; }
+
+/* The only digit of an axis, whose positions are the axis's; -1: there are several. */
+static int digit_of(const plan_kernel *kernel, int axis) {
+  int found = -1;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    if (kernel->digit[i].axis != axis) continue;
+    if (found >= 0 || kernel->digit[i].step != 1) return -1;
+    found = i;
+  }
+  return found;
+}
+
+/* Whether no other digit, and nothing else, moves the tensor's address. */
+static bool is_plane(const plan_kernel *kernel, int tensor, int along, int across) {
+  plan_number stride;
+  bool plane = kernel->origin[tensor] == 0 && kernel->swizzle[tensor].swizzle_len == 0 && kernel->n_indices == 0;
+  for (int i = 0; i < kernel->n_digits; i++)
+    if (i != along && i != across) plane &= dot_digit_stride(kernel, tensor, i, &stride) && is_number(&stride, 0);
+  for (int i = 0; i < kernel->n_terms; i++) plane &= kernel->term[i].tensor != tensor;
+  return plane;
+}
+
+llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_step *copy, bool *found) {
+  plan_kernel *kernel = x->d.kernel;
+  plan_launch *launch = &kernel->launch;
+  int first = x->job->desc.tensors[0].rank - 3, tensor = copy->tensor, dims[2] = {DOT_DIM_K, operand ? DOT_DIM_N : DOT_DIM_M};
+  int digit[2], element = bits_log2(kernel->tensor_bits[tensor]) - 3, n[2];
+  plan_box box = {.bytes = (uint8_t)element, .address = {.arg = tensor}};
+  plan_number unit;
+  *found = false;
+  if (element < 0 || launch->n_boxes == PLAN_MAX_BOXES) return LLRT_OK;
+  for (int i = 0; i < 2; i++) {
+    int dim = dims[transposed ? 1 - i : i];
+    digit[i] = digit_of(kernel, first + dim);
+    n[i] = bits_count(x->bits[dim]);
+    if (digit[i] < 0 || draft_on_device(&x->d, first + dim)) return LLRT_OK;
+    LLRT_TRY(draft_number(&x->d, PLAN_ARG_CEIL, first + dim, false, 1, &box.extent[i]));
+  }
+  int row = bits_min(n[0], ROW_BYTES - element);
+  if (row + element < PIECE_BYTES || n[1] > MOST_ROWS || !is_plane(kernel, tensor, digit[0], digit[1]) ||
+      !dot_digit_stride(kernel, tensor, digit[0], &unit) || !is_number(&unit, 1) ||
+      !dot_digit_stride(kernel, tensor, digit[1], &box.stride) || box.stride.value < 0)
+    return LLRT_OK;
+  box.swizzle = (uint8_t)(row + element - PIECE_BYTES);
+  box.size[0] = (uint16_t)(1 << row);
+  box.size[1] = (uint16_t)(1 << n[1]);
+  for (int i = 0; i < 2; i++) kernel->box_digit[launch->n_boxes][i] = (uint8_t)digit[i];
+  launch->box[launch->n_boxes++] = box;
+  *found = true;
+  return LLRT_OK;
+}
+
+/* ---- verification ---- */
+
+#define CHECK(condition, ...)                                             \
+  do {                                                                    \
+    if (!(condition)) return llrt_error(LLRT_INTERNAL, "plan: " __VA_ARGS__); \
+  } while (0)
+
+/* Whether byte b of the slot, for each b that is a power of two, is where boxes put what the buffer has there. */
+static bool lies_so(const plan_kernel *kernel, const plan_step *step) {
+  const plan_box *box = &kernel->launch.box[step->box - 1];
+  const plan_buffer *buffer = &kernel->buffer[step->buffer];
+  const uint8_t *digit = kernel->box_digit[step->box - 1];
+  int row = bits_log2(box->size[0]), rows = bits_log2(box->size[1]);
+  if (buffer->bytes % (1 << (row + rows + box->bytes)) != 0) return false;
+  for (int i = 0; i < buffer->layout.in[0].bits; i++) {
+    uint64_t tile = plan_tile_bits_of(&kernel->value[step->in], buffer->layout.column[i]);
+    uint64_t at = f2_apply(kernel->space.column, tile), position[2];
+    for (int d = 0; d < 2; d++) {
+      int shift = llrt_layout_out_shift(&kernel->space, digit[d]), bits = kernel->digit[digit[d]].bits;
+      position[d] = at >> shift & bits_mask(bits);
+      at &= ~(bits_mask(bits) << shift);
+    }
+    uint64_t plain = (position[0] & bits_mask(row)) | position[1] << row | position[0] >> row << (row + rows);
+    if (at != 0 || position[1] >> rows || dot_shared_permuted(plain << box->bytes, box->swizzle) != 1ull << (i + box->bytes))
+      return false;
+  }
+  return true;
+}
+
+static bool same(const plan_number *a, const plan_number *b) {
+  return a->arg == b->arg && (a->arg >= 0 || a->value == b->value);
+}
+
+llrt_status dot_verify_box(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  CHECK(step->box <= kernel->launch.n_boxes && step->masked && kernel->producers > 0, "step %d: box %d", at, step->box);
+  const plan_box *box = &kernel->launch.box[step->box - 1];
+  const uint8_t *digit = kernel->box_digit[step->box - 1];
+  plan_number stride[2];
+  for (int d = 0; d < 2; d++)
+    CHECK(digit[d] < kernel->n_digits && digit_of(kernel, kernel->digit[digit[d]].axis) == digit[d] && box->size[d] > 0 &&
+              box->size[d] <= 256 && bits_count(box->size[d]) == 1 &&
+              dot_digit_stride(kernel, step->tensor, digit[d], &stride[d]),
+          "step %d: dimension %d of a box", at, d);
+  CHECK(is_number(&stride[0], 1) && same(&stride[1], &box->stride) && box->address.arg == step->tensor &&
+            is_plane(kernel, step->tensor, digit[0], digit[1]) && 8 << box->bytes == kernel->tensor_bits[step->tensor] &&
+            box->size[0] << box->bytes == 1 << PIECE_BYTES << box->swizzle && lies_so(kernel, step),
+        "step %d: a box is not what the buffer holds", at);
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    if (!(bound->tensors >> step->tensor & 1)) continue;
+    int d = bound->axis == kernel->digit[digit[0]].axis ? 0 : 1;
+    CHECK(!bound->device && bound->axis == kernel->digit[digit[d]].axis && same(&bound->limit, &box->extent[d]),
+          "step %d: bound %d is not that of a box", at, i);
+  }
+  return LLRT_OK;
+}

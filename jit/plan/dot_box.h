@@ -1,0 +1,13 @@
+/* Copies of boxes (plan_box): whether a kernel's tensor has such, and whether a step's are what its buffer holds. */
+#ifndef LLRT_JIT_PLAN_DOT_BOX_H
+#define LLRT_JIT_PLAN_DOT_BOX_H
+
+#include "jit/plan/plan.h"
+
+/* The stride of one position of a digit in a tensor, elements; false: there is no such number. */
+bool dot_digit_stride(const plan_kernel *kernel, int tensor, int digit, plan_number *stride);
+
+/* Of PLAN_COPY with a box, number `at`. Errors: INTERNAL. */
+llrt_status dot_verify_box(const plan_kernel *kernel, int at);
+
+#endif

@@ -447,8 +447,8 @@ static const packed_shape warp_shapes[] = {
 /* The same where there are warpgroups, whose instructions take all rows of a block at once. */
 static const packed_shape group_shapes[] = {
     {.m = 3, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 2, .resident = 2},
-    {.m = 4, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 2, .resident = 1},
-    {.m = 5, .n = 6, .k = 6, .warps = {0, 2, 2}, .slots = 2, .resident = 1, .group = true},
+    {.m = 4, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 2, .resident = 2},
+    {.m = 5, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 3, .resident = 1, .group = true},
     {.m = 6, .n = 6, .k = 6, .warps = {0, 2, 2}, .slots = 2, .resident = 1, .group = true},
     {.m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 2, .resident = 1, .producers = 4, .group = true},
     {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 1}, .cluster = 1, .slots = 2, .resident = 1, .producers = 4, .group = true},

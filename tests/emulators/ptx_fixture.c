@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char before[] =
-    ".version 8.0\n.target sm_90a\n.address_size 64\n"
+    ".version %s\n.target sm_90a\n.address_size 64\n"
     ".visible .entry test(.param .u64 in, .param .u64 out, .param .align 64 .b8 map[128])\n.maxntid 1024, 1, 1\n{\n"
     ".reg .pred %%p<16>;\n.reg .b16 %%h<32>;\n.reg .b32 %%r<64>;\n.reg .b64 %%d<32>;\n"
     ".reg .f32 %%f<32>;\n.reg .f64 %%g<32>;\n"
@@ -24,7 +24,7 @@ static char *text_of(const ptx_program *program) {
   const char *first = program->first ? program->first : "";
   size += strlen(first);
   char *text = malloc(size);
-  size_t used = (size_t)snprintf(text, size, before,
+  size_t used = (size_t)snprintf(text, size, before, program->version ? program->version : "8.4",
                                  program->shared_bytes ? program->shared_bytes : 4096, first);
   for (int k = 1; k <= 3; k++) {
     used += (size_t)snprintf(text + used, size - used, operand, k, 8 * (k - 1), k, k, k, k, k, k);

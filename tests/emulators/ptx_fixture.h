@@ -10,6 +10,7 @@
  * leaves its result in %d0. %d30, %d31: its places in the input and output. */
 typedef struct ptx_program {
   const char *body;
+  const char *version; /* of the PTX ISA; NULL: 8.4 */
   const char *first; /* what stands before the operands are loaded; NULL: nothing */
   int threads;      /* 0: 32 */
   int shared_bytes; /* of `tile`; 0: 4096 */

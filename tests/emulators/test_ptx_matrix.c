@@ -180,6 +180,29 @@ Test(ptx_matrix, products) {
 }
 
 /* f16 accumulators: 1 times the identity-like A, so that D is B's columns. */
+/* What came later than its target is refused in a text of the target's version. */
+Test(ptx_matrix, versions) {
+  static const struct {
+    const char *code;
+    bool late;
+  } rows[] = {
+      {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {%f1, %f2, %f3, %f4}, {%r1, %r1, %r1, %r1}, {%r1, %r1}, "
+       "{%f1, %f2, %f3, %f4};", true},
+      {"mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%r10, %r11, %r12, %r13}, {%r1, %r1, %r1, %r1}, {%r1, %r1}, "
+       "{%r1, %r1, %r1, %r1};", false},
+      {"wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.s8 {%r10, %r11, %r12, %r13}, %d1, %d1, %p1;", true},
+      {"wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r10, %r11, %r12, %r13}, %d1, %d1, %p1;", false},
+  };
+  static const char *const versions[] = {"8.0", "8.3", "8.4", "9.0"};
+  for (int i = 0; i < 16; i++) {
+    char body[512];
+    snprintf(body, sizeof body, "%s", rows[i / 4].code);
+    ptx_program_run(&(ptx_program){.body = body, .version = versions[i % 4]}, NULL, &result);
+    bool refused = !result.done && strstr(result.fault.message, "a later .version") != NULL;
+    cr_expect(refused == (rows[i / 4].late && i % 4 < 2), "%s of %s: %s", body, versions[i % 4], result.fault.message);
+  }
+}
+
 Test(ptx_matrix, half_accumulators) {
   ptx_program_run(&(ptx_program){.body =
       "mov.u32 %r20, 0x3c003c00; mov.u32 %r24, 0x40004000; mov.u32 %r10, 0x3c003c00;"

@@ -120,7 +120,25 @@ static void skip_line(ptx_parser *parser) {
   while (parser->line == here && parser->token[0]) ptx_next(parser);
 }
 
+/* .version 8.4 */
+static void parse_version(ptx_parser *parser) {
+  int major = 0, minor = 0;
+  sscanf(parser->at, " %d.%d", &major, &minor);
+  parser->module->version = 10 * major + minor;
+  skip_line(parser);
+}
+
 /* ---- statements ---- */
+
+/* The PTX ISA version of what came later than its target (PTX ISA notes of mma and wgmma.mma_async), tenths. */
+static int least_version(const ptx_op *op) {
+  const char *name = op->form->syntax;
+  const ptx_type *a = op->type[1], *b = op->type[2];
+  bool fp8 = a && a->bits == 8 && a->kind == 'x', integers = a && a->bits == 8 && !fp8;
+  if (strncmp(name, "mma ", 4) == 0 && fp8) return 84;
+  if (strncmp(name, "wgmma mma_async", 15) == 0 && integers && a != b) return 84;
+  return 0;
+}
 
 static bool parse_guard(ptx_parser *parser, ptx_op *op) {
   op->guard = -1;
@@ -147,6 +165,7 @@ static bool parse_instruction(ptx_parser *parser) {
   if (!parse_guard(parser, op)) return false;
   snprintf(opcode, sizeof opcode, "%s", parser->token);
   if (!ptx_decode(opcode, op, why, sizeof why)) return ptx_refuse(parser, "", why);
+  if (parser->module->version < least_version(op)) return ptx_refuse(parser, "a later .version for", opcode);
   ptx_next(parser);
   if (!ptx_parse_operands(parser, op)) return false;
   op->text_length = (uint32_t)strcspn(begin, ";\n");
@@ -286,7 +305,9 @@ static bool skip_section(ptx_parser *parser) {
 
 static bool parse_module(ptx_parser *parser) {
   while (parser->token[0]) {
-    if (is_word(parser, ".version") || is_word(parser, ".target") ||
+    if (is_word(parser, ".version")) {
+      parse_version(parser);
+    } else if (is_word(parser, ".target") ||
         is_word(parser, ".address_size") || is_word(parser, ".file")) {
       skip_line(parser);
     } else if (is_word(parser, ".visible") || is_word(parser, ".weak") ||

@@ -109,6 +109,7 @@ struct ptx_kernel {
 
 struct ptx_module {
   char *text;
+  int version; /* of the PTX ISA, tenths */
   ptx_kernel **kernel;
   int n_kernels;
   uint32_t shared_bytes;

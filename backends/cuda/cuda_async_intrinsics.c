@@ -46,6 +46,12 @@ void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMV
   nvptx_assemble(e, NVPTX_ORDERED, text, present ? "r,l,r,~{memory}" : "r,l,~{memory}", NULL, args, present ? 3 : 2);
 }
 
+/* Of the phase's expected arrivals one is this. */
+void nvptx_arrive_copied(emitter *e, LLVMValueRef pointer) {
+  LLVMValueRef address = nvptx_shared_address(e, pointer);
+  nvptx_assemble(e, NVPTX_ORDERED, "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];", "r,~{memory}", NULL, &address, 1);
+}
+
 /* Of all lanes: a copy of the instruction in each of two branches would make two groups of a warp. */
 void nvptx_end_copies(emitter *e) {
   nvptx_assemble(e, NVPTX_TOGETHER, "cp.async.commit_group;", "~{memory}", NULL, NULL, 0);

@@ -34,6 +34,7 @@ LLVMValueRef nvptx_phase_passed(emitter *e, LLVMValueRef pointer, LLVMValueRef p
 void nvptx_proxy_fence(emitter *e);
 void nvptx_set_registers(emitter *e, int count, bool more);
 void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present);
+void nvptx_arrive_copied(emitter *e, LLVMValueRef pointer);
 void nvptx_end_copies(emitter *e);
 void nvptx_await_copies(emitter *e, int groups);
 void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, int bytes);

@@ -121,6 +121,8 @@ typedef struct emit_target_ops {
   void (*copy_box)(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef from[PLAN_BOX_RANK],
                    LLVMValueRef barrier);
   void (*arrive)(emitter *e, LLVMValueRef pointer);
+  /* An arrival that happens when all that the thread began to copy before is there, for those who wait then. */
+  void (*arrive_copied)(emitter *e, LLVMValueRef pointer);
   LLVMValueRef (*phase_passed)(emitter *e, LLVMValueRef pointer, LLVMValueRef parity);
   void (*proxy_fence)(emitter *e);
   void (*set_registers)(emitter *e, int count, bool more);

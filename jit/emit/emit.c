@@ -172,7 +172,9 @@ void emit_steps(emitter *e, int first, int n) {
         if (e->kernel->lookback.queued) emit_later_ticket(e, i);
         else emit_later_turn(e, i);
         break;
-      case PLAN_COPY: emit_copy_step(e, step); break;
+      case PLAN_COPY:
+        if (!step->box) emit_copy_step(e, step); /* boxes: emit_roles.c */
+        break;
       case PLAN_COPIED: e->ops->await_copies(e, step->turns); break;
       case PLAN_DOT: emit_dot_step(e, step); break;
       case PLAN_ROLES: emit_roles_step(e, i); break;

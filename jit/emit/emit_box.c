@@ -3,11 +3,17 @@
 
 #include "base/bits.h"
 
-/* Where the box of this turn begins along a digit: the same for all threads; i32. */
-static LLVMValueRef first_position(emitter *e, const plan_value *value, int digit) {
-  LLVMValueRef lane = e->lane, warp = e->warp;
-  e->lane = e->warp = emit_i32(e, 0);
-  LLVMValueRef position = emit_digit_position(e, value, digit, 0);
+/* Where the box of this turn begins along an axis: the same for all of a block's threads; i32. */
+static LLVMValueRef first_position(emitter *e, const plan_value *value, int axis) {
+  LLVMValueRef lane = e->lane, warp = e->warp, position = emit_i64(e, 0);
+  e->lane = emit_i32(e, 0);
+  e->warp = e->rank ? e->rank : e->lane;
+  for (int i = 0; i < e->kernel->n_digits; i++) {
+    const plan_digit *digit = &e->kernel->digit[i];
+    if (digit->axis != axis) continue;
+    LLVMValueRef part = LLVMBuildMul(e->builder, emit_digit_position(e, value, i, 0), emit_i64(e, digit->step), "");
+    position = LLVMBuildAdd(e->builder, position, part, "");
+  }
   e->lane = lane;
   e->warp = warp;
   return LLVMBuildTrunc(e->builder, position, e->i32, "");
@@ -15,12 +21,12 @@ static LLVMValueRef first_position(emitter *e, const plan_value *value, int digi
 
 void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier) {
   const plan_box *box = &e->kernel->launch.box[step->box - 1];
-  const uint8_t *digit = e->kernel->box_digit[step->box - 1];
+  const int8_t *axis = e->kernel->box_axis[step->box - 1];
   int bytes = box->size[0] * box->size[1] << box->bytes;
   LLVMValueRef first[PLAN_BOX_RANK], start = emit_slot_pointer(e, step->buffer);
   plan_value whole;
   plan_value_spread(e->kernel, &e->kernel->value[step->in], &whole);
-  for (int d = 0; d < PLAN_BOX_RANK; d++) first[d] = first_position(e, &whole, digit[d]);
+  for (int d = 0; d < PLAN_BOX_RANK; d++) first[d] = first_position(e, &whole, axis[d]);
   for (int i = 0; i * bytes < e->kernel->buffer[step->buffer].bytes; i++) {
     LLVMValueRef offset = emit_i32(e, i * bytes), from[PLAN_BOX_RANK] = {first[0], first[1]};
     from[0] = LLVMBuildAdd(e->builder, first[0], emit_i32(e, i * box->size[0]), "");

@@ -3,6 +3,7 @@
  * either is a round through the ring. */
 #include "jit/emit/builder.h"
 
+#include "jit/plan/dot_box.h"
 #include "jit/plan/thread_registers.h"
 
 #include <string.h>
@@ -57,28 +58,53 @@ static void tell_filled(emitter *e, LLVMValueRef number, int turns) {
   emit_close_guard(e, next);
 }
 
-/* Each producer does the work of several warps, one after the other. */
+/* Of all of the block's threads. */
+static LLVMValueRef is_first_producer(const emitter *e) {
+  LLVMValueRef thread = LLVMBuildShl(e->builder, e->block_warp, emit_i32(e, e->kernel->lane_bits), "");
+  thread = LLVMBuildOr(e->builder, thread, e->lane, "");
+  int number = other_warps(e) << e->kernel->lane_bits;
+  return LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, number), "");
+}
+
+/* All boxes of the turn, by the one thread that comes here, to slots that are free. */
+static void copy_boxes(emitter *e, int at) {
+  const plan_step *step = &e->kernel->step[at];
+  LLVMValueRef filled = barrier_of(e, FILLED, number_of_turn(e));
+  e->ops->expect_boxes(e, filled, emit_box_bytes(e, at));
+  for (int i = 1; i <= step->body && step[i].box; i++) emit_box_copy(e, &step[i], filled);
+}
+
+/* Each producer does the work of several warps, one after the other. Where there are boxes products read nothing else that
+ * is copied: so copies tell by themselves that they are there, and the turn's slots are filled without anybody's wait. */
 static void fill_slots(emitter *e, int at) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef warp = e->warp, number = number_of_turn(e);
+  bool boxes = kernel->launch.n_boxes > 0;
   await_phase(e, barrier_of(e, FREE, number), parity_of(e, number, true));
+  if (boxes) {
+    LLVMBasicBlockRef next = emit_open_guard(e, is_first_producer(e));
+    copy_boxes(e, at);
+    emit_close_guard(e, next);
+  }
   for (int first = 0; first < other_warps(e); first += kernel->producers) {
     e->warp = LLVMBuildAdd(e->builder, e->block_warp, emit_i32(e, first - other_warps(e)), "");
     if (e->rank) e->warp = LLVMBuildOr(e->builder, e->warp, e->rank, "");
     emit_steps(e, at + 1, kernel->step[at].body);
   }
   e->warp = warp;
+  if (boxes) {
+    e->ops->arrive_copied(e, barrier_of(e, FILLED, number));
+    return;
+  }
   e->ops->end_copies(e);
   tell_filled(e, number, LAG);
 }
 
-/* All copies of the turn, by the one thread that comes here. */
+/* Of one thread alone, where all copies are boxes. */
 static void fill_by_boxes(emitter *e, int at) {
-  const plan_step *step = &e->kernel->step[at];
-  LLVMValueRef number = number_of_turn(e), filled = barrier_of(e, FILLED, number);
+  LLVMValueRef number = number_of_turn(e);
   await_phase(e, barrier_of(e, FREE, number), parity_of(e, number, true));
-  e->ops->expect_boxes(e, filled, emit_box_bytes(e, at));
-  for (int i = 1; i <= step->body; i++) emit_box_copy(e, &step[i], filled);
+  copy_boxes(e, at);
 }
 
 /* The walk that comes, of which these do PLAN_PRODUCE, number `at`. */
@@ -99,7 +125,7 @@ static void emit_producers(emitter *e, int at) {
   LLVMBuildCondBr(e->builder, more, body, done);
   LLVMPositionBuilderAtEnd(e->builder, body);
   emit_decode_turn(e, walked.turn);
-  if (boxes) fill_by_boxes(e, at);
+  if (dot_only_boxes(e->kernel)) fill_by_boxes(e, at);
   else fill_slots(e, at);
   LLVMValueRef after = LLVMBuildAdd(e->builder, walked.turn, emit_i64(e, 1), "");
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
@@ -108,6 +134,10 @@ static void emit_producers(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, done);
   LLVMValueRef last = LLVMBuildSub(e->builder, number_of_turn(e), emit_i32(e, 1), "");
   for (int i = LAG - 1; i >= 0 && !boxes; i--) tell_filled(e, last, i);
+  if (boxes && !dot_only_boxes(e->kernel)) { /* no thread ends before what it copies is there */
+    e->ops->end_copies(e);
+    e->ops->await_copies(e, 0);
+  }
   e->walked = NULL;
   e->grid = walked.grid;
   memcpy(e->upper, upper, sizeof upper);
@@ -117,7 +147,8 @@ static void emit_producers(emitter *e, int at) {
 
 static void make_barriers(emitter *e) {
   const plan_kernel *kernel = e->kernel;
-  const int counts[2] = {kernel->launch.n_boxes ? 1 : kernel->producers << kernel->lane_bits, other_warps(e)};
+  int filling = (dot_only_boxes(kernel) ? 0 : kernel->producers << kernel->lane_bits) + (kernel->launch.n_boxes > 0);
+  const int counts[2] = {filling, other_warps(e)};
   LLVMValueRef thread = LLVMBuildOr(e->builder, e->block_warp, e->lane, "");
   LLVMValueRef first = LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, 0), "");
   LLVMBasicBlockRef next = emit_open_guard(e, first);
@@ -133,17 +164,9 @@ static int producing_step(const plan_kernel *kernel, int from) {
   return from;
 }
 
-/* Of all of the block's threads. */
-static LLVMValueRef is_first_producer(const emitter *e) {
-  LLVMValueRef thread = LLVMBuildShl(e->builder, e->block_warp, emit_i32(e, e->kernel->lane_bits), "");
-  thread = LLVMBuildOr(e->builder, thread, e->lane, "");
-  int number = other_warps(e) << e->kernel->lane_bits;
-  return LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, number), "");
-}
-
 void emit_roles_step(emitter *e, int at) {
   const plan_kernel *kernel = e->kernel;
-  bool boxes = kernel->launch.n_boxes > 0;
+  bool alone = dot_only_boxes(kernel);
   LLVMValueRef offset = emit_i64(e, kernel->barriers);
   e->barriers = LLVMBuildGEP2(e->builder, e->i8, e->shared_start, &offset, 1, "");
   plan_registers registers;
@@ -154,9 +177,9 @@ void emit_roles_step(emitter *e, int at) {
   LLVMBuildCondBr(e->builder, at_least(e, e->block_warp, other_warps(e)), producers, others);
   LLVMPositionBuilderAtEnd(e->builder, producers);
   if (registers.producers < registers.begin) e->ops->set_registers(e, registers.producers, false);
-  LLVMBasicBlockRef rest = boxes ? emit_open_guard(e, is_first_producer(e)) : NULL;
+  LLVMBasicBlockRef rest = alone ? emit_open_guard(e, is_first_producer(e)) : NULL;
   emit_producers(e, producing_step(kernel, at));
-  if (boxes) emit_close_guard(e, rest);
+  if (alone) emit_close_guard(e, rest);
   LLVMBuildRetVoid(e->builder);
   LLVMPositionBuilderAtEnd(e->builder, others);
   if (registers.others > registers.begin) e->ops->set_registers(e, registers.others, true);

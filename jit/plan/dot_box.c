@@ -29,23 +29,29 @@ bool dot_digit_stride(const plan_kernel *kernel, int tensor, int digit, plan_num
 
 static bool is_number(const plan_number *number, int64_t value) { return number->arg < 0 && number->value == value; }
 
-/* The only digit of an axis, whose positions are the axis's; -1: there are several. */
-static int digit_of(const plan_kernel *kernel, int axis) {
-  int found = -1;
-  for (int i = 0; i < kernel->n_digits; i++) {
-    if (kernel->digit[i].axis != axis) continue;
-    if (found >= 0 || kernel->digit[i].step != 1) return -1;
-    found = i;
+/* The stride of one position of an axis, which several digits may make up; false: there is no such number. */
+static bool axis_stride(const plan_kernel *kernel, int tensor, int axis, plan_number *stride) {
+  bool found = false;
+  plan_number other;
+  for (int i = 0; i < kernel->n_digits; i++)
+    if (kernel->digit[i].axis == axis && kernel->digit[i].step == 1)
+      found = !found && dot_digit_stride(kernel, tensor, i, stride);
+  for (int i = 0; found && i < kernel->n_digits; i++) {
+    const plan_digit *digit = &kernel->digit[i];
+    if (digit->axis == axis && digit->step != 1)
+      found = bits_is_power_of_two(digit->step) && dot_digit_stride(kernel, tensor, i, &other) && stride->arg < 0 &&
+              is_number(&other, stride->value * digit->step);
   }
   return found;
 }
 
-/* Whether no other digit, and nothing else, moves the tensor's address. */
+/* Whether no digit of another axis, and nothing else, moves the tensor's address. */
 static bool is_plane(const plan_kernel *kernel, int tensor, int along, int across) {
   plan_number stride;
   bool plane = kernel->origin[tensor] == 0 && kernel->swizzle[tensor].swizzle_len == 0 && kernel->n_indices == 0;
   for (int i = 0; i < kernel->n_digits; i++)
-    if (i != along && i != across) plane &= dot_digit_stride(kernel, tensor, i, &stride) && is_number(&stride, 0);
+    if (kernel->digit[i].axis != along && kernel->digit[i].axis != across)
+      plane &= dot_digit_stride(kernel, tensor, i, &stride) && is_number(&stride, 0);
   for (int i = 0; i < kernel->n_terms; i++) plane &= kernel->term[i].tensor != tensor;
   return plane;
 }
@@ -54,30 +60,38 @@ llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_
   plan_kernel *kernel = x->d.kernel;
   plan_launch *launch = &kernel->launch;
   int first = x->job->desc.tensors[0].rank - 3, tensor = copy->tensor, dims[2] = {DOT_DIM_K, operand ? DOT_DIM_N : DOT_DIM_M};
-  int digit[2], element = bits_log2(kernel->tensor_bits[tensor]) - 3, n[2];
+  int axis[2], element = bits_log2(kernel->tensor_bits[tensor]) - 3, n[2];
   plan_box box = {.bytes = (uint8_t)element, .address = {.arg = tensor}};
   plan_number unit;
   *found = false;
   if (element < 0 || launch->n_boxes == PLAN_MAX_BOXES) return LLRT_OK;
   for (int i = 0; i < 2; i++) {
     int dim = dims[transposed ? 1 - i : i];
-    digit[i] = digit_of(kernel, first + dim);
+    axis[i] = first + dim;
     n[i] = bits_count(x->bits[dim]);
-    if (digit[i] < 0 || draft_on_device(&x->d, first + dim)) return LLRT_OK;
-    LLRT_TRY(draft_number(&x->d, PLAN_ARG_CEIL, first + dim, false, 1, &box.extent[i]));
+    if (draft_on_device(&x->d, axis[i])) return LLRT_OK;
+    LLRT_TRY(draft_number(&x->d, PLAN_ARG_CEIL, axis[i], false, 1, &box.extent[i]));
   }
   int row = bits_min(n[0], ROW_BYTES - element);
-  if (row + element < PIECE_BYTES || n[1] > MOST_ROWS || !is_plane(kernel, tensor, digit[0], digit[1]) ||
-      !dot_digit_stride(kernel, tensor, digit[0], &unit) || !is_number(&unit, 1) ||
-      !dot_digit_stride(kernel, tensor, digit[1], &box.stride) || box.stride.value < 0)
+  if (row + element < PIECE_BYTES || n[1] > MOST_ROWS || !is_plane(kernel, tensor, axis[0], axis[1]) ||
+      !axis_stride(kernel, tensor, axis[0], &unit) || !is_number(&unit, 1) ||
+      !axis_stride(kernel, tensor, axis[1], &box.stride) || box.stride.value < 0)
     return LLRT_OK;
   box.swizzle = (uint8_t)(row + element - PIECE_BYTES);
   box.size[0] = (uint16_t)(1 << row);
   box.size[1] = (uint16_t)(1 << n[1]);
-  for (int i = 0; i < 2; i++) kernel->box_digit[launch->n_boxes][i] = (uint8_t)digit[i];
+  for (int i = 0; i < 2; i++) kernel->box_axis[launch->n_boxes][i] = (int8_t)axis[i];
   launch->box[launch->n_boxes++] = box;
   *found = true;
   return LLRT_OK;
+}
+
+bool dot_only_boxes(const plan_kernel *kernel) {
+  int at = 0;
+  while (at < kernel->n_steps && kernel->step[at].kind != PLAN_PRODUCE) at++;
+  bool only = at < kernel->n_steps;
+  for (int i = at + 1; only && i <= at + kernel->step[at].body; i++) only = kernel->step[i].box > 0;
+  return only;
 }
 
 /* ---- verification ---- */
@@ -87,21 +101,30 @@ llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_
     if (!(condition)) return llrt_error(LLRT_INTERNAL, "plan: " __VA_ARGS__); \
   } while (0)
 
+/* Takes an axis's position out of the digits' fixed bits. */
+static uint64_t take_position(const plan_kernel *kernel, int axis, uint64_t *at) {
+  uint64_t position = 0;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    if (kernel->digit[i].axis != axis) continue;
+    int shift = llrt_layout_out_shift(&kernel->space, i);
+    uint64_t mask = bits_mask(kernel->digit[i].bits);
+    position += (*at >> shift & mask) * (uint64_t)kernel->digit[i].step;
+    *at &= ~(mask << shift);
+  }
+  return position;
+}
+
 /* Whether byte b of the slot, for each b that is a power of two, is where boxes put what the buffer has there. */
 static bool lies_so(const plan_kernel *kernel, const plan_step *step) {
   const plan_box *box = &kernel->launch.box[step->box - 1];
   const plan_buffer *buffer = &kernel->buffer[step->buffer];
-  const uint8_t *digit = kernel->box_digit[step->box - 1];
+  const int8_t *axis = kernel->box_axis[step->box - 1];
   int row = bits_log2(box->size[0]), rows = bits_log2(box->size[1]);
   if (buffer->bytes % (1 << (row + rows + box->bytes)) != 0) return false;
   for (int i = 0; i < buffer->layout.in[0].bits; i++) {
     uint64_t tile = plan_tile_bits_of(&kernel->value[step->in], buffer->layout.column[i]);
     uint64_t at = f2_apply(kernel->space.column, tile), position[2];
-    for (int d = 0; d < 2; d++) {
-      int shift = llrt_layout_out_shift(&kernel->space, digit[d]), bits = kernel->digit[digit[d]].bits;
-      position[d] = at >> shift & bits_mask(bits);
-      at &= ~(bits_mask(bits) << shift);
-    }
+    for (int d = 0; d < 2; d++) position[d] = take_position(kernel, axis[d], &at);
     uint64_t plain = (position[0] & bits_mask(row)) | position[1] << row | position[0] >> row << (row + rows);
     if (at != 0 || position[1] >> rows || dot_shared_permuted(plain << box->bytes, box->swizzle) != 1ull << (i + box->bytes))
       return false;
@@ -117,22 +140,21 @@ llrt_status dot_verify_box(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   CHECK(step->box <= kernel->launch.n_boxes && step->masked && kernel->producers > 0, "step %d: box %d", at, step->box);
   const plan_box *box = &kernel->launch.box[step->box - 1];
-  const uint8_t *digit = kernel->box_digit[step->box - 1];
+  const int8_t *axis = kernel->box_axis[step->box - 1];
   plan_number stride[2];
   for (int d = 0; d < 2; d++)
-    CHECK(digit[d] < kernel->n_digits && digit_of(kernel, kernel->digit[digit[d]].axis) == digit[d] && box->size[d] > 0 &&
-              box->size[d] <= 256 && bits_count(box->size[d]) == 1 &&
-              dot_digit_stride(kernel, step->tensor, digit[d], &stride[d]),
+    CHECK(box->size[d] > 0 && box->size[d] <= 256 && bits_count(box->size[d]) == 1 &&
+              axis_stride(kernel, step->tensor, axis[d], &stride[d]),
           "step %d: dimension %d of a box", at, d);
   CHECK(is_number(&stride[0], 1) && same(&stride[1], &box->stride) && box->address.arg == step->tensor &&
-            is_plane(kernel, step->tensor, digit[0], digit[1]) && 8 << box->bytes == kernel->tensor_bits[step->tensor] &&
+            is_plane(kernel, step->tensor, axis[0], axis[1]) && 8 << box->bytes == kernel->tensor_bits[step->tensor] &&
             box->size[0] << box->bytes == 1 << PIECE_BYTES << box->swizzle && lies_so(kernel, step),
         "step %d: a box is not what the buffer holds", at);
   for (int i = 0; i < kernel->n_bounds; i++) {
     const plan_bound *bound = &kernel->bound[i];
     if (!(bound->tensors >> step->tensor & 1)) continue;
-    int d = bound->axis == kernel->digit[digit[0]].axis ? 0 : 1;
-    CHECK(!bound->device && bound->axis == kernel->digit[digit[d]].axis && same(&bound->limit, &box->extent[d]),
+    int d = bound->axis == axis[0] ? 0 : 1;
+    CHECK(!bound->device && bound->axis == axis[d] && same(&bound->limit, &box->extent[d]),
           "step %d: bound %d is not that of a box", at, i);
   }
   return LLRT_OK;

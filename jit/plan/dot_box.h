@@ -7,6 +7,9 @@
 /* The stride of one position of a digit in a tensor, elements; false: there is no such number. */
 bool dot_digit_stride(const plan_kernel *kernel, int tensor, int digit, plan_number *stride);
 
+/* Whether producers copy nothing but boxes. */
+bool dot_only_boxes(const plan_kernel *kernel);
+
 /* Of PLAN_COPY with a box, number `at`. Errors: INTERNAL. */
 llrt_status dot_verify_box(const plan_kernel *kernel, int at);
 

@@ -343,7 +343,8 @@ typedef struct plan_step {
   bool lazy;          /* MAP of whole words, SHARED_LOAD of matrices, GPU: each word is made where a DOT, or a lazy MAP
                          behind, first uses it: they alone use the value, after which what it is made of has not
                          changed */
-  uint8_t box;            /* COPY of producers, masked: whole boxes, 1 + number of launch.box; 0: each thread its accesses */
+  uint8_t box;            /* COPY of producers, masked: whole boxes, 1 + number of launch.box; 0: each thread its accesses, which
+                             products may read only where there are no boxes */
   uint8_t axis;       /* GATHER: its lowest tile bit */
   uint8_t axis_bits;  /* GATHER */
   uint8_t with, index_in, index_with, index_out;
@@ -436,7 +437,7 @@ typedef struct plan_kernel {
   int32_t barriers;  /* with producers: where the slots' barriers lie in shared memory, behind all buffers */
   int32_t band; /* > 0: blocks that follow each other take bands of so many positions of the second place (fewer in
                    the last), and in each one all of the first: inside a band the second place is the faster */
-  uint8_t box_digit[PLAN_MAX_BOXES][PLAN_BOX_RANK]; /* along which the dimensions of launch.box go */
+  int8_t box_axis[PLAN_MAX_BOXES][PLAN_BOX_RANK]; /* along which the dimensions of launch.box go */
   int32_t resident; /* NVIDIA: blocks of one multiprocessor that registers are to leave room for; 0: any */
   bool flat; /* a tile is 2^tile_bits consecutive elements of the flat index, which `place` splits into
                 digits (whole digits: upper and fixed bits together, fastest first); of space only the

@@ -180,6 +180,21 @@ static llrt_status plan_ring(packed *p, int at) {
   return LLRT_OK;
 }
 
+#define PIECE_BYTES 16 /* of which addresses and pitches of boxes are multiples */
+
+/* Rows that nobody touches on their way to the products come by boxes, where their memory has such. */
+static llrt_status plan_boxes(packed *p) {
+  packed_operand *rows = &p->operand[PACKED_ROWS];
+  plan_kernel *kernel = p->x.d.kernel;
+  bool found = false;
+  if (p->shape.producers == 0 || rows->n_cast > 0 ||
+      plan_access_bytes(kernel->tensor_bits[rows->tensor], rows->copy.vector) < PIECE_BYTES)
+    return LLRT_OK;
+  LLRT_TRY(dot_plan_box(&p->x, 0, false, &rows->copy, &found));
+  if (found) rows->copy.box = (uint8_t)kernel->launch.n_boxes;
+  return LLRT_OK;
+}
+
 static llrt_status plan_operands(packed *p) {
   LLRT_TRY(packed_weights_value(p, &p->operand[PACKED_WEIGHTS].value));
   LLRT_TRY(packed_scales_value(p, &p->operand[PACKED_SCALES].value));
@@ -187,6 +202,7 @@ static llrt_status plan_operands(packed *p) {
   for (int i = 0; i < PACKED_OPERANDS; i++) {
     packed_operand *operand = &p->operand[i];
     operand->ring = false;
+    operand->copy.box = 0;
     operand->n_cast = 0;
     LLRT_TRY(draft_value(p->x.d.kernel, &operand->value, &operand->number));
     LLRT_TRY(plan_ring(p, i));
@@ -197,7 +213,7 @@ static llrt_status plan_operands(packed *p) {
     return llrt_error(LLRT_UNSUPPORTED, "rows of A that no copies take to shared memory");
   for (int i = 0; i < PACKED_OPERANDS && p->shape.producers > 0; i++)
     if (!p->operand[i].ring) return llrt_error(LLRT_UNSUPPORTED, "operands that no producers copy");
-  return LLRT_OK;
+  return plan_boxes(p);
 }
 
 /* Bounds of the rows, which the tile may pass by a lot. */
@@ -233,15 +249,23 @@ static llrt_status load_steps(packed *p, const packed_operand *operand) {
   return draft_step(kernel, load);
 }
 
-/* What rings get of a turn, behind a step whose body that is. */
+/* Boxes, which no bound parts; then what threads copy: a turn inside all bounds but those of rows, or masked. */
 static llrt_status copy_steps(packed *p, plan_step behind) {
   plan_kernel *kernel = p->x.d.kernel;
-  int n = 0;
-  for (int i = 0; i < PACKED_OPERANDS; i++) n += p->operand[i].ring;
+  int n = 0, boxes = 0;
+  for (int i = 0; i < PACKED_OPERANDS; i++) {
+    boxes += p->operand[i].copy.box > 0;
+    n += p->operand[i].ring && p->operand[i].copy.box == 0;
+  }
   if (n == 0) return LLRT_OK;
   bool edge = other_bounds(p) != 0;
-  behind.body = (uint8_t)(edge ? 2 * n + 1 : n);
+  behind.body = (uint8_t)(boxes + (edge ? 2 * n + 1 : n));
   LLRT_TRY(draft_step(kernel, behind));
+  for (int i = 0; i < PACKED_OPERANDS; i++) {
+    plan_step copy = p->operand[i].copy;
+    copy.masked = true;
+    if (copy.box) LLRT_TRY(draft_step(kernel, copy));
+  }
   if (edge)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .body = (uint8_t)n, .otherwise = (uint8_t)n,
                                             .apart = row_bounds(p)}));
@@ -250,7 +274,7 @@ static llrt_status copy_steps(packed *p, plan_step behind) {
       plan_step copy = p->operand[i].copy;
       copy.masked = masked || (i == PACKED_ROWS && row_bounds(p));
       copy.apart = masked ? 0 : ~row_bounds(p);
-      if (p->operand[i].ring) LLRT_TRY(draft_step(kernel, copy));
+      if (p->operand[i].ring && copy.box == 0) LLRT_TRY(draft_step(kernel, copy));
     }
   return LLRT_OK;
 }

@@ -2,13 +2,14 @@
 #include "jit/plan/thread_registers.h"
 
 #include "base/bits.h"
+#include "jit/plan/dot_box.h"
 #include "jit/plan/draft.h"
 
 #define REGISTERS 65536 /* of a multiprocessor, compute capabilities 8.0 to 9.0 (CUDA C Programming Guide) */
 #define GRAIN 8
 #define MOST 248      /* of a thread, in whole grains: 255 is the limit */
 #define PRODUCERS 40  /* addresses of copies */
-#define OF_BOXES 24   /* the same where the device has them; the least there is */
+#define OF_BOXES 24   /* the same where all are boxes; the least there is */
 #define BESIDE 26     /* that ptxas wants beside a wgmma's operands: it asks for 158 where m64n256k16 has 132 */
 
 void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
@@ -17,7 +18,7 @@ void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
   int begin = bits_min(REGISTERS / blocks / (own + producers) & -GRAIN, MOST);
   *out = (plan_registers){begin, begin, begin};
   if (!producers) return;
-  out->producers = bits_min(kernel->launch.n_boxes ? OF_BOXES : PRODUCERS, begin);
+  out->producers = bits_min(dot_only_boxes(kernel) ? OF_BOXES : PRODUCERS, begin);
   out->others = bits_min((begin * (own + producers) - out->producers * producers) / own & -GRAIN, MOST);
 }
 

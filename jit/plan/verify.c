@@ -407,16 +407,31 @@ static llrt_status check_panel(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
-/* Copies alone, to rings of as many slots, at the beginning of a walk that nothing is ahead of. */
+/* Whether products read a buffer themselves. */
+static bool is_multiplied(const plan_kernel *kernel, int buffer) {
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    for (int o = 0; o < 2 && step->kind == PLAN_DOT; o++)
+      if (step->shared >> o & 1 && step->from[o] == buffer) return true;
+  }
+  return false;
+}
+
+/* Copies alone, to rings of as many slots, at the beginning of a walk that nothing is ahead of: boxes first. Where there are
+ * boxes nobody makes other copies known to products. */
 static llrt_status check_produce(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
+  bool boxes = true;
   CHECK(kernel->producers > 0 && at > 0 && kernel->step[at - 1].kind == PLAN_WALK && kernel->step[at - 1].ahead == 0,
         "step %d: producers outside a walk", at);
   for (int i = at + 1; i <= at + step->body; i++) {
     const plan_step *inner = &kernel->step[i];
     CHECK(inner->kind == PLAN_COPY || inner->kind == PLAN_IF_INTERIOR, "step %d: no work of producers", i);
     CHECK(inner->kind != PLAN_COPY || kernel->buffer[inner->buffer].slots == kernel->slots, "step %d: slots", i);
-    CHECK((kernel->launch.n_boxes == 0) == (inner->box == 0), "step %d: boxes beside other copies", i);
+    CHECK(boxes || inner->box == 0, "step %d: a box behind other copies", i);
+    boxes &= inner->box > 0;
+    CHECK(inner->kind != PLAN_COPY || inner->box || kernel->launch.n_boxes == 0 || !is_multiplied(kernel, inner->buffer),
+          "step %d: products of what threads copy beside boxes", i);
   }
   return LLRT_OK;
 }

@@ -20,6 +20,12 @@
   name "; " name "_DONE:"
 #define READ "ld.shared.u64 %d0, [%r6+128];"
 
+/* Each thread copies its 8 bytes; and arrives with that. */
+#define ASYNC \
+  "mul.lo.u32 %r10, %r9, 8; cvt.u64.u32 %d5, %r10; add.s64 %d5, %d5, %d4; mad.lo.s32 %r10, %r9, 8, %r5;" \
+  "add.s32 %r10, %r10, 128; cp.async.ca.shared.global [%r10], [%d5], 8;"
+#define ARRIVE "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r5];"
+
 static const struct {
   const char *name, *body;
   int threads;
@@ -41,7 +47,21 @@ static const struct {
      "REST:" EXPECT("256") COPY WAIT("A", "0", "0") READ, 96, EMU_OK},
     {"one lane elected", MAKE("1") SYNC "elect.sync %r7|%p7, -1; @%p7 add.s32 %r7, %r7, 1;" EXPECT("256") COPY
      WAIT("A", "0", "0") READ, 64, EMU_OK},
+    {"copies of threads", MAKE("64") SYNC ASYNC ARRIVE WAIT("A", "0", "0") READ, 64, EMU_OK},
+    {"copies of threads beside a bulk copy",
+     MAKE("33") SYNC EXPECT("256") COPY "setp.lt.u32 %p6, %r9, 32; @%p6 bra Y;" ASYNC ARRIVE "Y:" WAIT("A", "0", "0") READ,
+     64, EMU_OK},
+    {"an arrival without copies", MAKE("64") SYNC "setp.ge.u32 %p6, %r9, 32; @%p6 bra Y;" ASYNC
+     "Y:" ARRIVE WAIT("A", "0", "0") "and.b32 %r10, %r9, 31; mad.lo.s32 %r10, %r10, 8, %r5; ld.shared.u64 %d0, [%r10+128];",
+     64, EMU_OK},
     /* planted */
+    {"copies of threads, and no wait", MAKE("64") SYNC ASYNC ARRIVE READ, 64, EMU_UNDEFINED},
+    {"copies of threads that nobody told of", MAKE("64") SYNC ARRIVE ASYNC WAIT("A", "0", "0") READ, 64, EMU_RACE},
+    {"copies of threads, one arrival too many", MAKE("63") SYNC ASYNC ARRIVE WAIT("A", "0", "0") READ, 64, EMU_BARRIER},
+    {"copies of threads to a place that others read",
+     MAKE("32") "st.shared.u64 [%r6+128], %d4;" SYNC "setp.ge.u32 %p6, %r9, 32; xor.b32 %r10, %r9, 32;"
+     "mad.lo.s32 %r10, %r10, 8, %r5; @%p6 ld.shared.u64 %d0, [%r10+128]; @%p6 bra Z;" ASYNC ARRIVE WAIT("A", "0", "0") READ
+     "Z:", 64, EMU_RACE},
     {"no wait", MAKE("1") SYNC EXPECT("256") COPY READ, 32, EMU_RACE},
     {"no wait of another warp",
      MAKE("1") SYNC EXPECT("256") COPY "setp.ge.u32 %p6, %r9, 32; @%p6 bra X;" WAIT("A", "0", "0") "X:" READ, 64,

@@ -283,9 +283,40 @@ Test(dot_packed, planted) {
     if (kernel->step[at].kind == PLAN_RELEASE) released += kernel->step[at].turns--;
   }
   cr_assert_eq(released, 1, "no producers");
+  cr_expect_eq(kernel->launch.n_boxes, 1);
   cr_expect_eq(interpret(&t, kernel), LLRT_INTERNAL);
   cr_expect(strstr(llrt_last_error(), "is free while products read it"), "%s", llrt_last_error());
   drop(&t);
+}
+
+/* Boxes are what products read, and come first; what threads copy beside them is for threads alone. */
+Test(dot_packed, boxes) {
+  static trial t;
+  static const problem rows[] = {{260, 144, 512, LLRT_BF16, LLRT_F32, true, MXFP4(124, 127), true, 0},
+                                 {100, 144, 512, LLRT_F16, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 128, true, 8},
+                                 {260, 144, 512, LLRT_E4M3, LLRT_F32, true, MXFP4(124, 127), true, 0},
+                                 {260, 144, 512, LLRT_BF16, LLRT_F32, true, MXFP4(124, 127), true, 4}};
+  static const int n_boxes[] = {1, 1, 0, 0};
+  plan_target target;
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK, "%s", llrt_last_error());
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    make(&t, &rows[i]);
+    describe(&t);
+    for (int s = 0; s < t.call.desc.n_tensors && rows[i].gap % 8; s++)
+      t.call.desc.promises[s].stride[1].multiple = t.call.desc.promises[s].stride[0].multiple = 4;
+    cr_assert_eq(plan_make(&t.call.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+    plan_kernel *kernel = (plan_kernel *)variant_for(&t.call.desc);
+    cr_assert(kernel);
+    cr_expect_eq(kernel->launch.n_boxes, n_boxes[i], "%zu: %d boxes", i, kernel->launch.n_boxes);
+    drop(&t);
+    if (kernel->launch.n_boxes == 0) continue;
+    cr_expect_eq(plan_verify(kernel), LLRT_OK, "%zu: %s", i, llrt_last_error());
+    int at = 0;
+    while (kernel->step[at].box == 0) at++;
+    kernel->step[at].box = 0;
+    cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL, "%zu", i);
+    cr_expect(strstr(llrt_last_error(), "beside boxes"), "%zu: %s", i, llrt_last_error());
+  }
 }
 
 /* The same by llrt_dot_into on an emulated device, whose memory holds copies of the tensors. */

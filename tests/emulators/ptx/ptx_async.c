@@ -8,9 +8,8 @@
 
 typedef struct copy {
   uint64_t group;
-  uint32_t to; /* offset in shared memory */
-  int lane, bytes;
-  uint8_t data[16], undefined[16];
+  int lane;
+  ptx_async_copy of;
 } copy;
 
 typedef struct async_state {
@@ -52,10 +51,10 @@ static bool start_copy(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane,
   if (valid > 0 && !source) return false;
   copy *made = new_copy(warp);
   if (!made) return ptx_fault(run, warp, op, lane, EMU_LIMIT, "no memory for a copy");
-  *made = (copy){.group = ((async_state *)warp->async)->group, .to = (uint32_t)to, .lane = lane,
-                 .bytes = bytes};
-  if (source) memcpy(made->data, source, (size_t)valid); /* the rest is zeros */
-  if (source) memcpy(made->undefined, shadow, (size_t)valid);
+  *made = (copy){.group = ((async_state *)warp->async)->group, .lane = lane,
+                 .of = {.to = (uint32_t)to, .bytes = (uint32_t)bytes}};
+  if (source) memcpy(made->of.data, source, (size_t)valid); /* the rest is zeros */
+  if (source) memcpy(made->of.undefined, shadow, (size_t)valid);
   memset(bits, 0xff, (size_t)bytes);
   return true;
 }
@@ -101,25 +100,42 @@ static bool run_copy(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
   return true;
 }
 
-/* Writes the copies of all groups before `group`. A warp that has read the place since is a
- * race. */
+/* A warp that has touched the place since is a race. */
+static bool is_race(ptx_run *run, ptx_warp *warp, const ptx_op *op, const copy *done) {
+  int other;
+  if (emu_shared_write(&run->shared, done->of.to, done->of.bytes, warp->index, &other) < 0) return false;
+  ptx_fault_at(run, warp, op, done->lane, done->of.to, EMU_RACE, "another warp touched what is copied here");
+  return true;
+}
+
+/* Writes the copies of all groups before `group`. */
 static bool finish(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint64_t group) {
   async_state *state = warp->async;
-  int kept = 0, other;
+  int kept = 0;
   for (int i = 0; state && i < state->n; i++) {
     const copy *done = &state->copy[i];
     if (done->group >= group) {
       state->copy[kept++] = *done;
       continue;
     }
-    if (emu_shared_write(&run->shared, done->to, (uint32_t)done->bytes, warp->index, &other) >= 0) {
-      return ptx_fault_at(run, warp, op, done->lane, done->to, EMU_RACE,
-                          "another warp touched what is copied here");
-    }
-    memcpy(run->shared.data + done->to, done->data, (size_t)done->bytes);
-    memcpy(run->shared.undefined + done->to, done->undefined, (size_t)done->bytes);
+    if (is_race(run, warp, op, done)) return false;
+    memcpy(run->shared.data + done->of.to, done->of.data, done->of.bytes);
+    memcpy(run->shared.undefined + done->of.to, done->of.undefined, done->of.bytes);
   }
   if (state) state->n = kept;
+  return true;
+}
+
+bool ptx_async_take(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, ptx_async_copy *out, bool *found) {
+  async_state *state = warp->async;
+  int i = 0;
+  while (state && i < state->n && state->copy[i].lane != lane) i++;
+  *found = state && i < state->n;
+  if (!*found) return true;
+  if (is_race(run, warp, op, &state->copy[i])) return false;
+  *out = state->copy[i].of;
+  state->n--;
+  memmove(&state->copy[i], &state->copy[i + 1], (size_t)(state->n - i) * sizeof(copy));
   return true;
 }
 

@@ -15,6 +15,7 @@
 typedef struct mbarrier {
   uint32_t address;
   uint32_t expected, pending; /* arrivals of a phase; of those, what this one waits for */
+  uint32_t later;             /* arrivals that come with copies under way */
   int64_t bytes;              /* expected and not yet copied */
   uint32_t phase;             /* that goes on */
   int copies;                 /* under way */
@@ -25,6 +26,7 @@ typedef struct mbarrier {
 typedef struct bulk_copy {
   int barrier;
   uint32_t to, bytes;
+  bool counted;  /* in the barrier's bytes */
   uint8_t *data; /* bytes, then their undefined bits */
 } bulk_copy;
 
@@ -140,12 +142,14 @@ static void deliver(ptx_run *run, mbarrier *barrier) {
     }
     memcpy(run->shared.data + copy->to, copy->data, copy->bytes);
     memcpy(run->shared.undefined + copy->to, copy->data + copy->bytes, copy->bytes);
-    barrier->bytes -= copy->bytes;
+    if (copy->counted) barrier->bytes -= copy->bytes;
     free(copy->data);
   }
   all->n_copies = kept;
   if (!barrier->copies) return;
   barrier->copies = 0;
+  barrier->pending -= barrier->later;
+  barrier->later = 0;
   emu_order_release(&all->order, agent_of(run, barrier), &barrier->arriving);
   complete(barrier);
 }
@@ -198,7 +202,7 @@ static bool expect_bytes(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lan
 
 static bool arrive(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, mbarrier *barrier,
                    uint32_t count) {
-  if (count > barrier->pending) {
+  if (count + barrier->later > barrier->pending) {
     return ptx_fault(run, warp, op, lane, EMU_BARRIER, "more arrivals than the %u of a phase",
                      barrier->expected);
   }
@@ -296,6 +300,22 @@ static bool check_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane,
                                    (unsigned long long)bytes);
 }
 
+/* One more under way: where its bytes go, and behind them their undefined bits, all zero. NULL: no memory. */
+static uint8_t *add_copy(ptx_mbarriers *all, mbarrier *barrier, uint32_t to, uint32_t bytes, bool counted) {
+  if (all->n_copies == all->capacity) {
+    int larger = all->capacity ? 2 * all->capacity : 16;
+    bulk_copy *grown = realloc(all->copy, (size_t)larger * sizeof *grown);
+    if (!grown) return NULL;
+    all->copy = grown;
+    all->capacity = larger;
+  }
+  uint8_t *data = calloc(2, (size_t)bytes);
+  if (!data) return NULL;
+  all->copy[all->n_copies++] = (bulk_copy){(int)(barrier - all->barrier), to, bytes, counted, data};
+  barrier->copies++;
+  return data;
+}
+
 uint8_t *ptx_begin_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t address, uint32_t to,
                         uint32_t bytes) {
   ptx_mbarriers *all = run->mbarriers;
@@ -309,18 +329,9 @@ uint8_t *ptx_begin_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane
                                       : "a copy to where another goes (agent %d)", other);
     return NULL;
   }
-  if (all->n_copies == all->capacity) {
-    int larger = all->capacity ? 2 * all->capacity : 16;
-    bulk_copy *grown = realloc(all->copy, (size_t)larger * sizeof *grown);
-    if (!grown) return ptx_fault(run, warp, op, lane, EMU_LIMIT, "no memory for a copy"), NULL;
-    all->copy = grown;
-    all->capacity = larger;
-  }
-  uint8_t *data = calloc(2, (size_t)bytes);
-  if (!data) return ptx_fault(run, warp, op, lane, EMU_LIMIT, "no memory for a copy"), NULL;
   memset(run->shared.undefined + to, 0xff, bytes);
-  all->copy[all->n_copies++] = (bulk_copy){(int)(barrier - all->barrier), to, bytes, data};
-  barrier->copies++;
+  uint8_t *data = add_copy(all, barrier, to, bytes, true);
+  if (!data) ptx_fault(run, warp, op, lane, EMU_LIMIT, "no memory for a copy");
   return data;
 }
 
@@ -351,6 +362,41 @@ static bool run_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
     run->counters.global_loads++;
     run->counters.global_load_bytes += bytes;
     run->counters.global_load_sectors += bytes / EMU_SECTOR_BYTES;
+  }
+  return true;
+}
+
+/* A lane's arrival, with the copies that it began before (PTX ISA, "cp.async.mbarrier.arrive"): those are of the barrier
+ * from here on. */
+static bool arrive_with(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t address) {
+  ptx_mbarriers *all = run->mbarriers;
+  mbarrier *barrier = find(run, warp, op, lane, address);
+  ptx_async_copy copy;
+  bool any = false, found;
+  if (!barrier) return false;
+  for (;;) {
+    if (!ptx_async_take(run, warp, op, lane, &copy, &found)) return false;
+    if (!found) break;
+    uint8_t *data = add_copy(all, barrier, copy.to, copy.bytes, false);
+    if (!data) return ptx_fault(run, warp, op, lane, EMU_LIMIT, "no memory for a copy");
+    memcpy(data, copy.data, copy.bytes);
+    memcpy(data + copy.bytes, copy.undefined, copy.bytes);
+    any = true;
+  }
+  if (!arrive(run, warp, op, lane, barrier, 1)) return false;
+  barrier->pending += any;
+  barrier->later += any;
+  emu_order_release(&all->order, warp->index, &barrier->arriving);
+  complete(barrier);
+  return true;
+}
+
+static bool run_arrive_with(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  ptx_lanes address;
+  if (!ptx_addresses(run, warp, op, 0, mask, address)) return false;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    int lane = __builtin_ctz(rest);
+    if (!arrive_with(run, warp, op, lane, address[lane])) return false;
   }
   return true;
 }
@@ -414,6 +460,7 @@ const ptx_form ptx_mbarrier_forms[] = {
     ROW("mbarrier try_wait|test_wait parity ?acquire ?cta " SPACE " b64", "dms?s", run_test, PTX_MEMORY),
     ROW("cp async bulk shared::cta|shared::cluster global mbarrier::complete_tx::bytes", "mmsm", run_bulk,
         PTX_MEMORY),
+    ROW("cp async mbarrier arrive noinc " SPACE " b64", "m", run_arrive_with, PTX_MEMORY),
     ROW("cp async bulk prefetch L2 global", "ms", run_prefetch, PTX_MEMORY),
     ROW("fence proxy async ?shared::cta", "", run_proxy_fence, PTX_BARRIER),
     ROW("fence mbarrier_init release cluster", "", run_nothing, PTX_BARRIER),

@@ -147,6 +147,13 @@ bool ptx_cluster_release(ptx_cluster *cluster);
 /* ptx_async.c: what a block leaves and finds. */
 void ptx_async_reset(ptx_warp *warp);
 
+/* One of a lane's copies under way, the first, which the warp forgets; *found: there was one. false: a race. */
+typedef struct ptx_async_copy {
+  uint32_t to, bytes; /* offset in shared memory */
+  uint8_t data[16], undefined[16];
+} ptx_async_copy;
+bool ptx_async_take(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, ptx_async_copy *out, bool *found);
+
 /* ptx_mbarrier.c: of a launch; what a block finds; whether it has left nothing under way, else a fault. */
 bool ptx_mbarriers_init(ptx_run *run);
 void ptx_mbarriers_fini(ptx_run *run);

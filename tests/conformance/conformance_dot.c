@@ -93,6 +93,8 @@ static const dot_problem rows[] = {
     {SHAPE(16, 80, 512), MXFP4(F16), .range = {{0}, {120, 127}}, .packed = true, .data = DOT_EXACT},
     {SHAPE(33, 72, 288), MXFP4(BF16), .packed = true, .data = DOT_SPECIAL},
     {SHAPE(100, 45, 320), TYPES_AND(BF16, U4, [LLRT_DOT_SCALE_B] = LLRT_BF16, [LLRT_DOT_BIAS] = LLRT_F32), .group = {{0}, {64, 1}}, .n_maps = 1, .map = {LLRT_MAP_SILU}, .packed = true},
+    {SHAPE(150, 136, 288), MXFP4(BF16), .range = {{0}, {120, 127}}, .packed = true},
+    {SHAPE(260, 136, 288), MXFP4(F16), .range = {{0}, {120, 127}}, .packed = true, .data = DOT_EXACT},
     {SHAPE(16, 48, 256), TYPES_AND(F16, U4, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_ZERO_B] = LLRT_U4), .group = {{0}, {128, 1}}, .packed = true},
     {SHAPE(9, 48, 256), MXFP4(BF16), .n_batch = 1, .batch = {3}, .shared = {false, true}, .packed = true},
     {SHAPE(7, 48, 256), MXFP4(F16), .packed = true},

@@ -197,6 +197,8 @@ static bool run_prepared(dot_run *run, bool reload, area *workspace) {
   int turns = run->bench->problem.in_place ? 1 : 2; /* the second finds the workspace as the first left it */
   for (int turn = 0; turn < turns && status == LLRT_OK; turn++)
     status = llrt_op_run(used, NULL, desc->tensors, desc->n_tensors, &params);
+  llrt_status idle = llrt_stream_synchronize(owner->device, NULL);
+  if (status == LLRT_OK) status = idle;
   llrt_op_destroy(&loaded);
   if (status != LLRT_OK) area_fail(owner, "run: %s", llrt_last_error());
   llrt_op_destroy(&op);

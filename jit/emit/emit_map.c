@@ -161,10 +161,11 @@ static LLVMValueRef bits_of(const caster *c, LLVMValueRef x) {
   return LLVMBuildBitCast(c->e->builder, x, code_type(c->e, c->out->bits, LLVMTypeOf(x)), "");
 }
 
-/* Whether every element is a number of f16: nothing is rounded, so the compiler may leave out the way by f32. */
+/* Whether every element is a number of f16: nothing is rounded, so the compiler may leave out the way by f32. Only where
+ * instructions decode pairs: they make one NaN of all, others keep its bits. */
 static bool is_half_already(const caster *c) {
   bool narrow = c->from_type == LLRT_E4M3 || c->from_type == LLRT_E5M2;
-  return narrow && c->to_type == LLRT_F16 && !c->scales && !c->by_value && c->e->ops->has_half && c->e->ops->has_half(c->e);
+  return narrow && c->to_type == LLRT_F16 && !c->scales && !c->by_value && c->e->ops->decode_pair;
 }
 
 static LLVMValueRef half_code(const caster *c, LLVMValueRef x) {

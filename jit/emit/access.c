@@ -222,12 +222,47 @@ static void put_part(emitter *e, const access *a, uint64_t index, LLVMValueRef p
 
 /* ---- GPU ---- */
 
-/* Register index of word k of a piece: k's bits at the places that positions give. */
-static uint64_t piece_register(const access *a, int k) {
+/* Register index of element i of a piece: i's bits at the places that positions give; of word k. */
+static uint64_t piece_element(const access *a, int i) {
   uint64_t index = 0;
-  for (int j = a->word; j < a->vector; j++)
-    if (k >> (j - a->word) & 1) index |= 1ull << a->position[j];
+  for (int j = 0; j < a->vector; j++)
+    if (i >> j & 1) index |= 1ull << a->position[j];
   return index;
+}
+
+static uint64_t piece_register(const access *a, int k) { return piece_element(a, k << a->word); }
+
+/* Stores of a piece that bounds part the elements which are inside. */
+static void store_inside(emitter *e, access *a, uint64_t first, LLVMValueRef *inside) {
+  LLVMTypeRef unit = emit_int_type(e, a->value->bits);
+  for (int i = 0; i < 1 << a->vector; i++) {
+    uint64_t index = first | piece_element(a, i), element = index & bits_mask(a->word);
+    LLVMBasicBlockRef next = emit_open_guard(e, inside[i]);
+    LLVMValueRef word = a->words[index >> a->word];
+    LLVMValueRef shift = LLVMConstInt(LLVMTypeOf(word), element * a->value->bits, 0);
+    LLVMValueRef part = LLVMBuildTrunc(e->builder, LLVMBuildLShr(e->builder, word, shift, ""), unit, "");
+    LLVMValueRef store = LLVMBuildStore(e->builder, part, store_pointer(e, a, register_tile(a, index)));
+    set_alignment(e, store, a->value->bits / 8);
+    emit_close_guard(e, next);
+  }
+}
+
+/* The piece from register `first` on, as one access where all of it is inside the bounds. */
+static void store_parts(emitter *e, access *a, uint64_t first, LLVMValueRef piece) {
+  LLVMValueRef inside[1 << 4], all = NULL;
+  assert(a->vector <= 4);
+  for (int i = 0; i < 1 << a->vector; i++) {
+    inside[i] = emit_inside(e, &a->place, register_tile(a, first | piece_element(a, i)));
+    all = emit_and(e, all, inside[i]);
+  }
+  LLVMBasicBlockRef next = emit_open_guard(e, all);
+  LLVMValueRef store = LLVMBuildStore(e->builder, piece, store_pointer(e, a, register_tile(a, first)));
+  set_alignment(e, store, piece_bytes(a));
+  emit_close_guard(e, next);
+  if (!all) return;
+  next = emit_open_guard(e, LLVMBuildNot(e->builder, all, ""));
+  store_inside(e, a, first, inside);
+  emit_close_guard(e, next);
 }
 
 /* A piece of whole words, as a scalar or vector of them. */
@@ -247,7 +282,9 @@ static void move_words(emitter *e, access *a, uint64_t first) {
       piece = n > 1 ? LLVMBuildInsertElement(e->builder, piece, part, at, "") : part;
     }
   }
-  if (!a->load) store_piece(e, a, tile, piece);
+  if (a->load) return;
+  if (a->step->parted) store_parts(e, a, first, piece);
+  else store_piece(e, a, tile, piece);
 }
 
 /* A piece that is part of a word: 2^vector elements from element `first` of its word. */
@@ -262,7 +299,9 @@ static void move_part(emitter *e, access *a, uint64_t first) {
   int element = (int)(first & bits_mask(a->word));
   LLVMValueRef shift = LLVMConstInt(word_type(e, a), (unsigned)(element * a->value->bits), 0);
   LLVMValueRef part = LLVMBuildLShr(e->builder, a->words[first >> a->word], shift, "");
-  store_piece(e, a, tile, LLVMBuildTrunc(e->builder, part, unit, ""));
+  part = LLVMBuildTrunc(e->builder, part, unit, "");
+  if (a->step->parted) store_parts(e, a, first, part);
+  else store_piece(e, a, tile, part);
 }
 
 /* Whether the step's part of a value has register `index`. */

@@ -138,6 +138,23 @@ const plan_bound *draft_splits(const draft *d, uint64_t moved, int tensor) {
   return NULL;
 }
 
+bool draft_known_parts(const draft *d, const plan_value *value, int tensor, int vector) {
+  const plan_kernel *kernel = d->kernel;
+  plan_address_map map;
+  int positions[LLRT_MAX_BITS];
+  uint64_t moved = 0;
+  plan_address_of_tensor(kernel, tensor, &map);
+  if (!plan_access_positions(value, &map, PLAN_REGISTER, vector, positions)) return false;
+  for (int v = 0; v < vector; v++)
+    moved |= f2_apply(kernel->space.column, plan_value_columns(value, PLAN_REGISTER)[positions[v]]);
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    if (!(bound->tensors >> tensor & 1) || bound->device || bound->limit.arg >= 0) continue;
+    if (bound->limit.value % moved_group(kernel, bound, moved) != 0) return true;
+  }
+  return false;
+}
+
 int draft_whole_vector(const draft *d, const plan_value *value, int tensor, int vector) {
   const plan_kernel *kernel = d->kernel;
   plan_address_map map;

@@ -229,6 +229,8 @@ const plan_bound *draft_splits(const draft *d, uint64_t moved, int tensor);
 /* The largest v <= vector so that the 2^v elements of an access to a tensor by `value` are on the same
  * side of every bound. */
 int draft_whole_vector(const draft *d, const plan_value *value, int tensor, int vector);
+/* Whether a bound whose limit is known parts the elements of a GPU's access of 2^vector elements. */
+bool draft_known_parts(const draft *d, const plan_value *value, int tensor, int vector);
 
 /* assign.c: values of both sides and of the masked path; needs space. */
 typedef struct draft_values {

@@ -309,7 +309,8 @@ typedef struct plan_step {
   uint8_t matrix;     /* SHARED_STORE, SHARED_LOAD: plan_matrix_kind */
   bool masked;        /* LOAD, STORE, MAP that reads a tensor: skip accesses outside a bound (flat: or past the count). All elements
                          of one access are on the same side of every bound, unless */
-  bool parted;        /* masked, on the host: bounds may part an access, of which what is inside moves */
+  bool parted;        /* masked, on the host, and STORE on a GPU: bounds may part an access, of which what is inside
+                         moves */
   bool staged;        /* LOAD: from the panel in shared memory; GATHER: from the buffer. Between them is a
                          barrier */
   uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches */

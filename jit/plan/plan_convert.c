@@ -115,6 +115,15 @@ static llrt_status element_steps(draft *d, const draft_values *values) {
                                         .vector = together, .masked = true});
 }
 
+/* Whether a GPU's store of the edge keeps its width, and stores what is inside of an access that bounds part element by
+ * element: where limits are known, which tiles are as large as, most accesses of edges are whole. */
+static bool stores_parts(const draft *d, const plan_step *step, const plan_value *value) {
+  const plan_kernel *kernel = d->kernel;
+  return step->kind == PLAN_STORE && value->bits >= 8 && kernel->n_indices == 0 && step->misaligned == 0 &&
+         plan_value_bits(value, PLAN_REGISTER) <= MASKED_MAX_ACCESSES &&
+         draft_known_parts(d, value, step->tensor, step->vector);
+}
+
 /* Makes an access masked: as wide as it is where bounds do not part its elements or it can overhang rows, else
  * narrower. Bytes are stored whole: calls whose extents would part their elements are refused
  * (runtime/validate.c). */
@@ -127,6 +136,8 @@ static void mask_access(const draft *d, plan_step *step) {
   if (step->overhang) return;
   step->loose = step->overhang = draft_may_be_loose(d, step, value);
   if (step->loose) return;
+  step->parted = stores_parts(d, step, value);
+  if (step->parted) return;
   if (d->kernel->target.access_align_bytes > 1) whole = bits_min(whole, aligned - step->misaligned);
   if (step->kind == PLAN_STORE && value->bits < 8) whole = bits_max(whole, 1);
   step->misaligned = (uint8_t)bits_max(step->misaligned - (step->vector - whole), 0);

@@ -315,7 +315,9 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       llrt_text_add(text, "store v%d to destination, %g bytes an access%s%s%s", step->in,
                     vector_bytes(kernel, step, step->in),
                     step->overhang ? " that overhangs rows" : "",
-                    step->parted ? ", lanes masked" : step->masked ? ", masked" : "",
+                    step->parted   ? kernel->target.lanes_first ? ", lanes masked" : ", masked by elements"
+                    : step->masked ? ", masked"
+                                   : "",
                     step->streaming ? ", streaming" : "");
       break;
     case PLAN_REGISTERS:

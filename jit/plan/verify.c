@@ -186,12 +186,14 @@ static llrt_status check_alignment(const plan_kernel *kernel, int at, const plan
   return LLRT_OK;
 }
 
-/* What bounds part is moved lane by lane, where lanes hold elements. */
+/* What bounds part is moved lane by lane on the host, where lanes hold elements; on a GPU it is stored element by
+ * element. */
 static llrt_status check_parted(const plan_kernel *kernel, int at, const plan_value *value) {
   const plan_step *step = &kernel->step[at];
-  CHECK(!step->parted || (step->masked && kernel->target.lanes_first && kernel->n_indices == 0 &&
-                          value->word == 0 && !step->streaming),
-        "step %d: may not be parted", at);
+  bool host = kernel->target.lanes_first;
+  bool fits = host ? value->word == 0 && !step->streaming
+                   : step->kind == PLAN_STORE && value->bits >= 8 && !step->overhang && step->misaligned == 0;
+  CHECK(!step->parted || (step->masked && kernel->n_indices == 0 && fits), "step %d: may not be parted", at);
   return LLRT_OK;
 }
 

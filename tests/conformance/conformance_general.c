@@ -34,6 +34,7 @@ static const struct row {
     {2, {60, 9}, "scale_8x4", "scale_128x4(pad=77)"},
     {2, {140, 60}, "col_major", "scale_128x4(pad=keep)"},
     {2, {50, 11}, "row_major", "aiter_scale"},
+    {2, {161, 90}, "row_major", "aiter_scale"},
     {2, {20, 11}, "row_major", "storage(digits=[dim1: 16, dim0: 32], pad=9)"},
     {2, {20, 11}, "storage(digits=[dim1: 16, dim0: 32], pad=keep)", "col_major"},
     {2, {170, 100}, "row_major", "storage(digits=[dim1: 48, dim0: rest, dim1: rest], pad=1)"},

@@ -222,6 +222,7 @@ static const text_pair general_pairs[] = {
     {"row_major", "torchao_w4", {48, 66}},
     {"torchao_w4", "col_major", {34, 40}},
     {"row_major", "aiter_scale", {40, 11}},
+    {"row_major", "aiter_scale", {161, 90}},
     {"col_major", "scale_128x4(pad=keep)", {140, 6}},
     {"row_major", "storage(digits=[dim1: 16, dim0: 32], pad=9)", {20, 11}},
     {"storage(digits=[dim1: 16, dim0: 32], pad=keep)", "col_major", {20, 11}},
@@ -359,6 +360,43 @@ Test(plan, whole_vectors_of_short_rows) {
     }
 }
 
+static uint64_t seed_of_run(void) {
+  const char *text = getenv("LLRT_TEST_SEED");
+  return text ? strtoull(text, NULL, 0) : 20260101;
+}
+
+/* Pads that stay as they are: a GPU's edges store what is inside of an access that pads part, and all other accesses
+ * whole. */
+Test(plan, kept_pads_part_wide_stores) {
+  static const text_pair scales = {"row_major", "aiter_scale", {128, 90}};
+  static const char *const gpus[] = {"sm_80", "sm_90a", "gfx942"};
+  static plan made;
+  uint64_t seed = seed_of_run();
+  for (size_t t = 0; t < sizeof gpus / sizeof *gpus; t++) {
+    pair p;
+    conversion c;
+    plan_target target;
+    bool parted = false;
+    parse_pair(&scales, &p);
+    cr_assert(fill_conversion(&p, LLRT_U8, &c));
+    for (int a = 0; a < 2; a++) c.desc.promises[0].shape[a].min = c.desc.promises[0].shape[a].max = p.shape[a];
+    cr_assert_eq(plan_target_find(gpus[t], &target), LLRT_OK);
+    cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+    const plan_kernel *kernel = &made.variant[0];
+    for (int i = 0; i < kernel->n_steps; i++) {
+      if (kernel->step[i].kind != PLAN_STORE) continue;
+      parted |= kernel->step[i].parted;
+      cr_expect_eq(kernel->step[i].vector, 4, "%s, step %d", gpus[t], i);
+    }
+    cr_expect(parted, "%s", gpus[t]);
+    fill_source(&c, &seed);
+    memset(c.desc.tensors[1].data, UNTOUCHED, c.bytes[1]);
+    cr_expect_eq(plan_interpret(kernel, c.desc.tensors, c.binding, 2), LLRT_OK, "%s", llrt_last_error());
+    cr_expect_eq(wrong_places(&p, &c), 0, "%s", gpus[t]);
+    free_conversion(&c);
+  }
+}
+
 static void random_pairs(bool permutation, uint64_t seed) {
   printf("seed %llu\n", (unsigned long long)seed);
   for (int round = 0; round < 24; round++) {
@@ -394,11 +432,6 @@ static void random_regions(bool permutation, uint64_t seed) {
         check_pair(&p, targets[t], widths[w], PLAN_EXCHANGE_AUTO, what);
   }
   stream = false;
-}
-
-static uint64_t seed_of_run(void) {
-  const char *text = getenv("LLRT_TEST_SEED");
-  return text ? strtoull(text, NULL, 0) : 20260101;
 }
 
 Test(plan, random_regions) {

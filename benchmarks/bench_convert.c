@@ -187,7 +187,7 @@ static void run_prepared(pass *p, const conversion *c, const workload *w, const 
   if (!p->h->options.check_only)
     report_time(p, &t, c, fields);
   else
-    harness_record(p->h, c->name, "%s,\"right\":true", fields);
+    harness_record(p->h, c->name, "%s,\"right\":true,\"prepare_us\":%.0f", fields, ready->prepare_us);
 }
 
 static void run_one(pass *p, const conversion *c, const workload *w) {

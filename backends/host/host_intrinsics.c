@@ -25,6 +25,13 @@ static LLVMValueRef host_opaque(emitter *e, LLVMValueRef value) {
   return LLVMBuildCall2(e->builder, function, assembly, &value, 1, "");
 }
 
+/* Without it the code would have tables for unwinding, which the linker would have to read. */
+static void set_nounwind(emitter *e) {
+  unsigned kind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
+  LLVMAddAttributeAtIndex(e->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                          LLVMCreateEnumAttribute(e->context, kind, 0));
+}
+
 /* What follows from the number of a block is made anew in each: the compiler would search all ways to keep every address
  * in a register from block to block. */
 static void host_begin(emitter *e) {
@@ -32,6 +39,7 @@ static void host_begin(emitter *e) {
   LLVMTypeRef params[] = {pointer, e->i64, e->i64};
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), params, 3, false);
   e->function = LLVMAddFunction(e->module, PLAN_ENTRY_NAME, type);
+  set_nounwind(e);
   LLVMBasicBlockRef entry = emit_new_block(e, "entry"), body = emit_new_block(e, "block");
   LLVMPositionBuilderAtEnd(e->builder, entry);
   LLVMValueRef args = LLVMGetParam(e->function, 0);

@@ -178,7 +178,8 @@ void emit_steps(emitter *e, int first, int n) {
       case PLAN_COPIED: e->ops->await_copies(e, step->turns); break;
       case PLAN_DOT: emit_dot_step(e, step); break;
       case PLAN_ROLES: emit_roles_step(e, i); break;
-      case PLAN_PRODUCE: break; /* not of these warps */
+      case PLAN_PRODUCE:
+      case PLAN_LANDED: break; /* not of these warps */
       case PLAN_FILLED: emit_filled_step(e); break;
       case PLAN_RELEASE: emit_release_step(e, step); break;
       case PLAN_MULTIPLIED: emit_multiplied_step(e, step); break;

@@ -1,6 +1,6 @@
 /* Blocks whose warps have roles (PLAN_ROLES): producers fill slots of rings, the others go on with everything else. For
- * each slot there are two barriers of the block's memory: one tells that it is filled, one that it is free. A phase of
- * either is a round through the ring. */
+ * each slot there are two barriers of the block's memory: one tells that it is filled, one that it is free; a third one, where
+ * producers work on what boxes bring (PLAN_LANDED), that these have landed. A phase of each is a round through the ring. */
 #include "jit/emit/builder.h"
 
 #include "jit/plan/dot_box.h"
@@ -10,7 +10,7 @@
 
 #define LAG 1 /* turns whose copies are under way while the next one's slot is waited for: with 2 bf16 takes 3 % longer on an H200 */
 
-enum { FILLED = 0, FREE = 1 };
+enum { FILLED = 0, FREE = 1, LANDED = 2 };
 
 /* Warps of the block that are no producers. */
 static int other_warps(const emitter *e) { return 1 << (e->kernel->warp_bits - e->kernel->cluster_bits); }
@@ -66,32 +66,43 @@ static LLVMValueRef is_first_producer(const emitter *e) {
   return LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, number), "");
 }
 
+/* The barrier that a turn's boxes tell. */
+static int told_by_boxes(const emitter *e) { return dot_landed_step(e->kernel) < 0 ? FILLED : LANDED; }
+
 /* All boxes of the turn, by the one thread that comes here, to slots that are free. */
 static void copy_boxes(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at];
-  LLVMValueRef filled = barrier_of(e, FILLED, number_of_turn(e));
-  e->ops->expect_boxes(e, filled, emit_box_bytes(e, at));
-  for (int i = 1; i <= step->body && step[i].box; i++) emit_box_copy(e, &step[i], filled);
+  LLVMValueRef barrier = barrier_of(e, told_by_boxes(e), number_of_turn(e));
+  e->ops->expect_boxes(e, barrier, emit_box_bytes(e, at));
+  for (int i = 1; i <= step->body && step[i].box; i++) emit_box_copy(e, &step[i], barrier);
 }
 
-/* Each producer does the work of several warps, one after the other. Where there are boxes products read nothing else that
- * is copied: so copies tell by themselves that they are there, and the turn's slots are filled without anybody's wait. */
+/* Each producer does the work of several warps, one after the other. */
+static void work_of_warps(emitter *e, int first_step, int n) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMValueRef warp = e->warp;
+  for (int first = 0; first < other_warps(e); first += kernel->producers) {
+    e->warp = LLVMBuildAdd(e->builder, e->block_warp, emit_i32(e, first - other_warps(e)), "");
+    if (e->rank) e->warp = LLVMBuildOr(e->builder, e->warp, e->rank, "");
+    emit_steps(e, first_step, n);
+  }
+  e->warp = warp;
+}
+
+/* Where there are boxes products read nothing else that is copied: so copies tell by themselves that they are there, and the
+ * turn's slots are filled without anybody's wait. */
 static void fill_slots(emitter *e, int at) {
   const plan_kernel *kernel = e->kernel;
-  LLVMValueRef warp = e->warp, number = number_of_turn(e);
+  LLVMValueRef number = number_of_turn(e);
   bool boxes = kernel->launch.n_boxes > 0;
+  int landed = dot_landed_step(kernel);
   await_phase(e, barrier_of(e, FREE, number), parity_of(e, number, true));
   if (boxes) {
     LLVMBasicBlockRef next = emit_open_guard(e, is_first_producer(e));
     copy_boxes(e, at);
     emit_close_guard(e, next);
   }
-  for (int first = 0; first < other_warps(e); first += kernel->producers) {
-    e->warp = LLVMBuildAdd(e->builder, e->block_warp, emit_i32(e, first - other_warps(e)), "");
-    if (e->rank) e->warp = LLVMBuildOr(e->builder, e->warp, e->rank, "");
-    emit_steps(e, at + 1, kernel->step[at].body);
-  }
-  e->warp = warp;
+  work_of_warps(e, at + 1, landed < 0 ? kernel->step[at].body : landed - at - 1);
   if (boxes) {
     e->ops->arrive_copied(e, barrier_of(e, FILLED, number));
     return;
@@ -107,11 +118,48 @@ static void fill_by_boxes(emitter *e, int at) {
   copy_boxes(e, at);
 }
 
+/* What stands behind PLAN_LANDED, number `at`: of the turn before so many, if there is one. Products then see what the
+ * warp has stored; one lane tells it for all. */
+static void work_on_landed(emitter *e, int at, emit_walked *walked) {
+  const plan_kernel *kernel = e->kernel;
+  int turns = kernel->step[at].turns, produce = at;
+  LLVMValueRef turn = walked->turn;
+  while (kernel->step[produce].kind != PLAN_PRODUCE) produce--;
+  walked->turn = LLVMBuildSub(e->builder, turn, emit_i64(e, turns), "");
+  LLVMValueRef there = LLVMBuildICmp(e->builder, LLVMIntSGE, walked->turn, walked->begin, "");
+  LLVMBasicBlockRef next = emit_open_guard_of_warps(e, there);
+  LLVMValueRef number = number_of_turn(e);
+  await_phase(e, barrier_of(e, LANDED, number), parity_of(e, number, false));
+  work_of_warps(e, at + 1, produce + kernel->step[produce].body - at);
+  e->ops->proxy_fence(e);
+  e->ops->meet_warp(e);
+  LLVMBasicBlockRef told = emit_open_guard(e, LLVMBuildICmp(e->builder, LLVMIntEQ, e->lane, emit_i32(e, 0), ""));
+  e->ops->arrive(e, barrier_of(e, FILLED, number));
+  emit_close_guard(e, told);
+  emit_close_guard(e, next);
+  walked->turn = turn;
+}
+
+/* A turn's copies, if it has one, and then work on those of a turn before. */
+static void fill_and_work(emitter *e, int at, emit_walked *walked) {
+  LLVMValueRef upper[PLAN_MAX_DIGITS];
+  memcpy(upper, e->upper, sizeof upper);
+  LLVMValueRef there = LLVMBuildICmp(e->builder, LLVMIntSLT, walked->turn, walked->end, "");
+  LLVMBasicBlockRef next = emit_open_guard_of_warps(e, there);
+  emit_decode_turn(e, walked->turn);
+  fill_slots(e, at);
+  emit_close_guard(e, next);
+  e->grid = walked->grid;
+  memcpy(e->upper, upper, sizeof upper);
+  work_on_landed(e, dot_landed_step(e->kernel), walked);
+}
+
 /* The walk that comes, of which these do PLAN_PRODUCE, number `at`. */
 static void emit_producers(emitter *e, int at) {
   emit_walked walked = {.grid = e->grid};
   LLVMValueRef upper[PLAN_MAX_DIGITS];
   bool boxes = e->kernel->launch.n_boxes > 0;
+  int landed = dot_landed_step(e->kernel);
   memcpy(upper, e->upper, sizeof upper);
   emit_block_turns(e, &walked.begin, &walked.end);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "produce");
@@ -121,11 +169,13 @@ static void emit_producers(emitter *e, int at) {
   walked.turn = LLVMBuildPhi(e->builder, e->i64, "turn");
   LLVMAddIncoming(walked.turn, &walked.begin, &before, 1);
   e->walked = &walked;
-  LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, walked.turn, walked.end, "");
-  LLVMBuildCondBr(e->builder, more, body, done);
+  LLVMValueRef end = walked.end;
+  if (landed >= 0) end = LLVMBuildAdd(e->builder, end, emit_i64(e, e->kernel->step[landed].turns), "");
+  LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, walked.turn, end, ""), body, done);
   LLVMPositionBuilderAtEnd(e->builder, body);
-  emit_decode_turn(e, walked.turn);
-  if (dot_only_boxes(e->kernel)) fill_by_boxes(e, at);
+  if (landed < 0) emit_decode_turn(e, walked.turn);
+  if (landed >= 0) fill_and_work(e, at, &walked);
+  else if (dot_only_boxes(e->kernel)) fill_by_boxes(e, at);
   else fill_slots(e, at);
   LLVMValueRef after = LLVMBuildAdd(e->builder, walked.turn, emit_i64(e, 1), "");
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
@@ -147,12 +197,14 @@ static void emit_producers(emitter *e, int at) {
 
 static void make_barriers(emitter *e) {
   const plan_kernel *kernel = e->kernel;
-  int filling = (dot_only_boxes(kernel) ? 0 : kernel->producers << kernel->lane_bits) + (kernel->launch.n_boxes > 0);
-  const int counts[2] = {filling, other_warps(e)};
+  bool landed = dot_landed_step(kernel) >= 0;
+  int copying = dot_only_boxes(kernel) ? 0 : kernel->producers << kernel->lane_bits;
+  int others = landed ? kernel->producers : kernel->launch.n_boxes > 0;
+  const int counts[] = {copying + others, other_warps(e), 1};
   LLVMValueRef thread = LLVMBuildOr(e->builder, e->block_warp, e->lane, "");
   LLVMValueRef first = LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, 0), "");
   LLVMBasicBlockRef next = emit_open_guard(e, first);
-  for (int which = 0; which < 2; which++)
+  for (int which = 0; which < 2 + landed; which++)
     for (int i = 0; i < 1 << kernel->slots; i++)
       e->ops->make_barrier(e, barrier_of(e, which, emit_i32(e, i)), counts[which]);
   emit_close_guard(e, next);

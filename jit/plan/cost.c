@@ -403,6 +403,7 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
     case PLAN_MULTIPLIED:
     case PLAN_ROLES:
     case PLAN_PRODUCE:
+    case PLAN_LANDED:
     case PLAN_FILLED:
     case PLAN_RELEASE: break;
     case PLAN_DOT: plan_cost_dot(kernel, step, cost); break;

@@ -120,8 +120,9 @@ llrt_status dot_open_rings(dot_draft *x);
 llrt_status dot_turn_rings(dot_draft *x);
 llrt_status dot_ring_operand(dot_draft *x, int operand, int *value);
 
-/* dot_box.c: the box that the copies to an operand's ring take; *found: there is one. transposed: rows go along M or N. */
-llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_step *copy, bool *found);
+/* dot_box.c: the box that the copies to an operand's ring take; *found: there is one. transposed: rows go along M or N. most: log2
+ * elements of a box's row at most. */
+llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_step *copy, int most, bool *found);
 
 /* dot_group.c: lays out both operands' rings for products of warpgroups. UNSUPPORTED where they do not take types or
  * storages. */

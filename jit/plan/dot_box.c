@@ -56,7 +56,7 @@ static bool is_plane(const plan_kernel *kernel, int tensor, int along, int acros
   return plane;
 }
 
-llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_step *copy, bool *found) {
+llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_step *copy, int most, bool *found) {
   plan_kernel *kernel = x->d.kernel;
   plan_launch *launch = &kernel->launch;
   int first = x->job->desc.tensors[0].rank - 3, tensor = copy->tensor, dims[2] = {DOT_DIM_K, operand ? DOT_DIM_N : DOT_DIM_M};
@@ -72,7 +72,7 @@ llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_
     if (draft_on_device(&x->d, axis[i])) return LLRT_OK;
     LLRT_TRY(draft_number(&x->d, PLAN_ARG_CEIL, axis[i], false, 1, &box.extent[i]));
   }
-  int row = bits_min(n[0], ROW_BYTES - element);
+  int row = bits_min(bits_min(n[0], most), ROW_BYTES - element);
   if (row + element < PIECE_BYTES || n[1] > MOST_ROWS || !is_plane(kernel, tensor, axis[0], axis[1]) ||
       !axis_stride(kernel, tensor, axis[0], &unit) || !is_number(&unit, 1) ||
       !axis_stride(kernel, tensor, axis[1], &box.stride) || box.stride.value < 0)
@@ -92,6 +92,12 @@ bool dot_only_boxes(const plan_kernel *kernel) {
   bool only = at < kernel->n_steps;
   for (int i = at + 1; only && i <= at + kernel->step[at].body; i++) only = kernel->step[i].box > 0;
   return only;
+}
+
+int dot_landed_step(const plan_kernel *kernel) {
+  int at = kernel->n_steps - 1;
+  while (at >= 0 && kernel->step[at].kind != PLAN_LANDED) at--;
+  return at;
 }
 
 /* ---- verification ---- */

@@ -10,6 +10,9 @@ bool dot_digit_stride(const plan_kernel *kernel, int tensor, int digit, plan_num
 /* Whether producers copy nothing but boxes. */
 bool dot_only_boxes(const plan_kernel *kernel);
 
+/* The number of the producers' PLAN_LANDED; -1: they only copy. */
+int dot_landed_step(const plan_kernel *kernel);
+
 /* Of PLAN_COPY with a box, number `at`. Errors: INTERNAL. */
 llrt_status dot_verify_box(const plan_kernel *kernel, int at);
 

@@ -60,7 +60,7 @@ static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, 
   ring->masked = ring->copy;
   ring->masked.masked = true;
   bool found;
-  LLRT_TRY(dot_plan_box(x, operand, transposed, &ring->copy, &found));
+  LLRT_TRY(dot_plan_box(x, operand, transposed, &ring->copy, LLRT_MAX_BITS, &found));
   x->boxes &= found;
   ring->masked.box = (uint8_t)(found ? kernel->launch.n_boxes : 0);
   return LLRT_OK;

@@ -22,7 +22,8 @@ typedef struct packed_shape {
 } packed_shape;
 
 /* An operand on its way: by a ring that copies fill turns before, or loaded. Rows of 8 bits are cast on the way: each
- * thread takes what it copied, and stores it as numbers of the compute type where products read rows. */
+ * thread takes what it copied, or a producer what boxes brought, and stores it as numbers of the compute type where products
+ * read rows. */
 enum { PACKED_WEIGHTS, PACKED_SCALES, PACKED_ROWS, PACKED_OPERANDS };
 typedef struct packed_operand {
   int tensor;
@@ -30,7 +31,7 @@ typedef struct packed_operand {
   plan_value value;  /* as the instruction wants it; weights and scales: elements as in memory */
   int number;        /* of that value */
   plan_step copy;    /* ring: not masked */
-  int n_cast;        /* steps between the copies' arrival and the barrier: load, map, store */
+  int n_cast;        /* steps between the copies' arrival and the barrier, or of producers: load, map, store */
   plan_step cast[3];
   int held;          /* ring: the value that says what is in the buffer of `load` */
   plan_step load;    /* from the ring, or from memory */
@@ -58,10 +59,12 @@ llrt_status packed_weights_value(const packed *p, plan_value *out);
 llrt_status packed_scales_value(const packed *p, plan_value *out);
 llrt_status packed_rows_value(const packed *p, plan_value *out);
 llrt_status packed_sums_value(const packed *p, plan_value *out);
-/* The value by which threads copy an operand, and the buffer to which: whole accesses of memory, as the loads behind
- * like it. */
-llrt_status packed_copied(const packed *p, int operand, plan_value *value, plan_buffer *buffer);
-/* Two slots of rows as products read them, of 16-bit elements that are copied as `value` says. */
-llrt_status packed_rows_buffer(const packed *p, const plan_value *value, plan_buffer *buffer);
+/* The value by which threads (rows: or boxes) copy an operand, and the buffer to which: whole accesses of memory, as the
+ * loads behind like it. */
+llrt_status packed_copied(const packed *p, int operand, bool boxes, plan_value *value, plan_buffer *buffer);
+/* Slots (log2) of rows as products read them, of 16-bit elements that are copied as `value` says. */
+llrt_status packed_rows_buffer(const packed *p, const plan_value *value, int slots, plan_buffer *buffer);
+
+#define PACKED_LINE 6 /* log2 positions of A in a line of shared memory: 128 bytes of 16-bit elements */
 
 #endif

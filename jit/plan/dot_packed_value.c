@@ -5,7 +5,6 @@
 #include "base/status.h"
 
 #define MAX_TILE 24 /* bits */
-#define LINE 6      /* log2 elements of A in a line of 128 bytes */
 
 /* Tile bits in the order of an in-dim. */
 typedef struct places {
@@ -150,13 +149,16 @@ static void list_rows(const packed *p, places *out) {
   for (int i = 0; i < p->shape.m; i++) add(out, m_bit(i));
 }
 
-/* Where rows lie in shared memory: lines of 128 bytes, of which every 8 rows' same 16 bytes lie in all banks. That is
- * the 128-byte swizzle of wgmma's operands, too (PTX ISA). */
-static void list_lines(const packed *p, places *out) {
-  for (int i = 0; i < LINE; i++) add(out, k_bit(p, i));
-  for (int i = 0; i < 3; i++) add(out, m_bit(i) | k_bit(p, 3 + i));
+/* Where rows lie in shared memory: lines of 128 bytes, or of 64 where elements have 8 bits, swizzled so that eight rows' same
+ * 16 bytes (two rows' same 64) lie in all banks. Those of 128 bytes are the swizzle of wgmma's operands, too, and both are
+ * boxes' (PTX ISA). */
+static void list_lines(const packed *p, int bits, places *out) {
+  int piece = bits == 8 ? 4 : 3, same = piece - 3; /* rows whose pieces lie behind each other */
+  for (int i = 0; i < PACKED_LINE; i++) add(out, k_bit(p, i));
+  for (int i = 0; i < same; i++) add(out, m_bit(i));
+  for (int i = same; i < 3; i++) add(out, m_bit(i) | k_bit(p, 3 + i));
   for (int i = 3; i < p->shape.m; i++) add(out, m_bit(i));
-  for (int i = LINE; i < own_bits(p); i++) add(out, k_bit(p, i));
+  for (int i = PACKED_LINE; i < own_bits(p); i++) add(out, k_bit(p, i));
 }
 
 static llrt_status make_buffer(const packed *p, const plan_value *value, const places *list, plan_buffer *out) {
@@ -175,7 +177,7 @@ static llrt_status make_buffer(const packed *p, const plan_value *value, const p
 }
 
 /* Rows of 16-bit elements are copied to where products read them, others to where their threads take them from. */
-llrt_status packed_copied(const packed *p, int operand, plan_value *value, plan_buffer *buffer) {
+llrt_status packed_copied(const packed *p, int operand, bool boxes, plan_value *value, plan_buffer *buffer) {
   const plan_kernel *kernel = p->x.d.kernel;
   bool rows = operand == PACKED_ROWS, scales = operand == PACKED_SCALES;
   int warps = kernel->warp_bits - kernel->cluster_bits;
@@ -184,9 +186,9 @@ llrt_status packed_copied(const packed *p, int operand, plan_value *value, plan_
   places memory = {0}, lines = {0}, lists[3] = {{0}};
   if (rows) list_rows(p, &memory);
   else list_packed(p, scales ? &p->scales : &p->values, scales ? p->group : 0, &memory);
-  if (rows && bits == 16) list_lines(p, &lines);
+  if (rows && (bits == 16 || boxes)) list_lines(p, bits, &lines);
   else if (!rows) lines = memory;
-  move_behind(p, bits_min(rows ? LINE : access + kernel->lane_bits, memory.n), &memory);
+  move_behind(p, bits_min(rows ? PACKED_LINE : access + kernel->lane_bits, memory.n), &memory);
   if (lines.n == 0) lines = memory;
   while (at < bits_min(access, memory.n)) add(&lists[0], memory.at[at++]);
   while (at < memory.n && lists[1].n < kernel->lane_bits) add(&lists[1], memory.at[at++]);
@@ -199,10 +201,10 @@ llrt_status packed_copied(const packed *p, int operand, plan_value *value, plan_
   return make_buffer(p, value, &lines, buffer);
 }
 
-llrt_status packed_rows_buffer(const packed *p, const plan_value *value, plan_buffer *buffer) {
+llrt_status packed_rows_buffer(const packed *p, const plan_value *value, int slots, plan_buffer *buffer) {
   places lines = {0};
-  list_lines(p, &lines);
+  list_lines(p, 16, &lines);
   LLRT_TRY(make_buffer(p, value, &lines, buffer));
-  buffer->slots = 1;
+  buffer->slots = (uint8_t)slots;
   return LLRT_OK;
 }

@@ -278,6 +278,7 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_MULTIPLIED: interpret_multiplied(in, step); return LLRT_OK;
     case PLAN_ROLES: return LLRT_OK;
     case PLAN_PRODUCE: return interpret_produce(in, at);
+    case PLAN_LANDED: interpret_landed(in); return LLRT_OK;
     case PLAN_FILLED: interpret_filled(in); return LLRT_OK;
     case PLAN_RELEASE: return interpret_release(in, step);
     case PLAN_OPAQUE: interpreter_copy(in, step->in, step->out); return LLRT_OK;

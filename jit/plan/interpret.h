@@ -106,6 +106,7 @@ llrt_status interpret_dot(interpreter *in, const plan_step *step);
 void interpret_multiplied(interpreter *in, const plan_step *step);
 llrt_status interpret_produce(interpreter *in, int at);
 void interpret_filled(interpreter *in);
+void interpret_landed(interpreter *in);
 llrt_status interpret_release(interpreter *in, const plan_step *step);
 
 #endif

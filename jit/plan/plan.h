@@ -254,7 +254,10 @@ typedef enum plan_step_kind {
                         barriers too, from here on is of the others. NVIDIA, where there are warpgroups' products */
   PLAN_PRODUCE,      /* first in a walk: next `body` steps, copies to the turn's slots, are made by the producers, which
                         run ahead as far as slots are free: at first all, later those of turns that were released */
-  PLAN_FILLED,       /* the copies to the turn's slots have arrived, and are seen by products */
+  PLAN_LANDED,       /* in PRODUCE, behind its copies: boxes of the turn have arrived, for producers, who then make the steps
+                        behind it: shared loads, maps, shared stores to a ring's slot of the turn. Of turns in order, each
+                        when the copies of `turns` more turns have begun */
+  PLAN_FILLED,       /* the copies and stores to the turn's slots have arrived, and are seen by products */
   PLAN_RELEASE,      /* the slots of the turn `turns` before this one are free, if the block had it: no products that are
                         under way read them */
   PLAN_PUBLISH,      /* other blocks may now see `in`, as the block's total of `level` (plan_lookback), where its turn
@@ -317,7 +320,7 @@ typedef struct plan_step {
   int32_t elements, rows, pitch, reach; /* COLLECT */
   uint8_t iterations; /* LOOP: log2 */
   uint8_t repetition; /* SHARED_STORE, SHARED_LOAD */
-  int32_t turns;      /* REPEAT: at least 1; AHEAD, COPIED, MULTIPLIED, RELEASE */
+  int32_t turns;      /* REPEAT: at least 1; AHEAD, COPIED, MULTIPLIED, RELEASE, LANDED */
   uint8_t body, otherwise;
   uint8_t ahead;      /* WALK */
   uint32_t apart;     /* IF_INTERIOR: bit i: does not ask about bound i. LOAD, STORE, masked: does not look at it */

@@ -136,7 +136,7 @@ static llrt_status plan_cast(packed *p, packed_operand *rows, const plan_value *
   for (int dim = PLAN_LANE; dim <= PLAN_WARP; dim++)
     for (int i = 0; i < plan_value_bits(copied, dim); i++)
       if (plan_value_columns(copied, dim)[i] == 0) return llrt_error(LLRT_UNSUPPORTED, "rows that threads copy together");
-  LLRT_TRY(packed_rows_buffer(p, &wide, &buffer));
+  LLRT_TRY(packed_rows_buffer(p, &wide, rows->copy.box ? p->shape.slots : 1, &buffer));
   LLRT_TRY(add_buffer(p, &buffer, DOT_SHARED_ALIGNMENT, number));
   LLRT_TRY(draft_value(kernel, copied, &taken));
   LLRT_TRY(draft_value(kernel, &wide, &rows->held));
@@ -152,6 +152,20 @@ static llrt_status plan_cast(packed *p, packed_operand *rows, const plan_value *
   return LLRT_OK;
 }
 
+#define PIECE_BYTES 16 /* of which addresses and pitches of boxes are multiples */
+
+/* Where there are producers rows come by boxes, if their memory has such. */
+static llrt_status plan_boxes(packed *p, packed_operand *rows) {
+  plan_kernel *kernel = p->x.d.kernel;
+  bool found = false;
+  if (p->shape.producers == 0 ||
+      plan_access_bytes(kernel->tensor_bits[rows->tensor], rows->copy.vector) < PIECE_BYTES)
+    return LLRT_OK;
+  LLRT_TRY(dot_plan_box(&p->x, 0, false, &rows->copy, PACKED_LINE, &found));
+  if (found) rows->copy.box = (uint8_t)kernel->launch.n_boxes;
+  return LLRT_OK;
+}
+
 /* The ring of an operand: accesses that are whole, of 4 bytes at least. A's rows are read by matrices. */
 static llrt_status plan_ring(packed *p, int at) {
   plan_kernel *kernel = p->x.d.kernel;
@@ -160,15 +174,18 @@ static llrt_status plan_ring(packed *p, int at) {
   plan_buffer buffer;
   int number;
   if (!kernel->target.async_copies || !kernel->target.matrix_load) return LLRT_OK;
-  LLRT_TRY(packed_copied(p, at, &copied, &buffer));
+  LLRT_TRY(packed_copied(p, at, false, &copied, &buffer));
   int vector = access_vector(p, &copied, operand->tensor);
   vector = whole_vector(p, &copied, operand->tensor, vector);
   if (plan_access_bytes(copied.bits, vector) < 4) return LLRT_OK;
   operand->ring = true;
+  operand->copy = (plan_step){.kind = PLAN_COPY, .tensor = (uint8_t)operand->tensor, .vector = (uint8_t)vector};
+  if (at == PACKED_ROWS) LLRT_TRY(plan_boxes(p, operand));
+  if (operand->copy.box) LLRT_TRY(packed_copied(p, at, true, &copied, &buffer));
   LLRT_TRY(add_buffer(p, &buffer, at == PACKED_ROWS ? DOT_SHARED_ALIGNMENT : 1, &number));
   LLRT_TRY(draft_value(kernel, &copied, &operand->held));
-  operand->copy = (plan_step){.kind = PLAN_COPY, .tensor = (uint8_t)operand->tensor, .in = (uint8_t)operand->held,
-                              .buffer = (uint8_t)number, .vector = (uint8_t)vector};
+  operand->copy.in = (uint8_t)operand->held;
+  operand->copy.buffer = (uint8_t)number;
   if (copied.bits < operand->value.bits) LLRT_TRY(plan_cast(p, operand, &copied, &number));
   operand->load = (plan_step){.kind = PLAN_SHARED_LOAD, .buffer = (uint8_t)number};
   int widest = bits_log2(kernel->target.access_bytes * 8 / copied.bits);
@@ -177,21 +194,6 @@ static llrt_status plan_ring(packed *p, int at) {
   operand->load.matrix = PLAN_MATRIX_ROWS;
   operand->load.vector = 3; /* 16 bytes of 16-bit elements */
   operand->load.lazy = true;
-  return LLRT_OK;
-}
-
-#define PIECE_BYTES 16 /* of which addresses and pitches of boxes are multiples */
-
-/* Rows that nobody touches on their way to the products come by boxes, where their memory has such. */
-static llrt_status plan_boxes(packed *p) {
-  packed_operand *rows = &p->operand[PACKED_ROWS];
-  plan_kernel *kernel = p->x.d.kernel;
-  bool found = false;
-  if (p->shape.producers == 0 || rows->n_cast > 0 ||
-      plan_access_bytes(kernel->tensor_bits[rows->tensor], rows->copy.vector) < PIECE_BYTES)
-    return LLRT_OK;
-  LLRT_TRY(dot_plan_box(&p->x, 0, false, &rows->copy, &found));
-  if (found) rows->copy.box = (uint8_t)kernel->launch.n_boxes;
   return LLRT_OK;
 }
 
@@ -213,7 +215,7 @@ static llrt_status plan_operands(packed *p) {
     return llrt_error(LLRT_UNSUPPORTED, "rows of A that no copies take to shared memory");
   for (int i = 0; i < PACKED_OPERANDS && p->shape.producers > 0; i++)
     if (!p->operand[i].ring) return llrt_error(LLRT_UNSUPPORTED, "operands that no producers copy");
-  return plan_boxes(p);
+  return LLRT_OK;
 }
 
 /* Bounds of the rows, which the tile may pass by a lot. */
@@ -249,9 +251,19 @@ static llrt_status load_steps(packed *p, const packed_operand *operand) {
   return draft_step(kernel, load);
 }
 
+/* Turns whose copies have begun when producers cast one. They wait for slots of the second of these, which are free when
+ * products of the turn before the last are under way: so casting has all of the last one's time. */
+#define LANDING 1
+
+static bool producers_cast(const packed *p) {
+  const packed_operand *rows = &p->operand[PACKED_ROWS];
+  return rows->n_cast > 0 && rows->copy.box;
+}
+
 /* Boxes, which no bound parts; then what threads copy: a turn inside all bounds but those of rows, or masked. */
 static llrt_status copy_steps(packed *p, plan_step behind) {
   plan_kernel *kernel = p->x.d.kernel;
+  const packed_operand *rows = &p->operand[PACKED_ROWS];
   int n = 0, boxes = 0;
   for (int i = 0; i < PACKED_OPERANDS; i++) {
     boxes += p->operand[i].copy.box > 0;
@@ -259,7 +271,7 @@ static llrt_status copy_steps(packed *p, plan_step behind) {
   }
   if (n == 0) return LLRT_OK;
   bool edge = other_bounds(p) != 0;
-  behind.body = (uint8_t)(boxes + (edge ? 2 * n + 1 : n));
+  behind.body = (uint8_t)(boxes + (edge ? 2 * n + 1 : n) + (producers_cast(p) ? rows->n_cast + 1 : 0));
   LLRT_TRY(draft_step(kernel, behind));
   for (int i = 0; i < PACKED_OPERANDS; i++) {
     plan_step copy = p->operand[i].copy;
@@ -276,6 +288,9 @@ static llrt_status copy_steps(packed *p, plan_step behind) {
       copy.apart = masked ? 0 : ~row_bounds(p);
       if (p->operand[i].ring && copy.box == 0) LLRT_TRY(draft_step(kernel, copy));
     }
+  if (!producers_cast(p)) return LLRT_OK;
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LANDED, .turns = LANDING}));
+  for (int i = 0; i < rows->n_cast; i++) LLRT_TRY(draft_step(kernel, rows->cast[i]));
   return LLRT_OK;
 }
 
@@ -322,6 +337,7 @@ static llrt_status ring_steps(packed *p) {
   if (produced) LLRT_TRY(copy_steps(p, (plan_step){.kind = PLAN_PRODUCE}));
   LLRT_TRY(draft_step(kernel, produced ? (plan_step){.kind = PLAN_FILLED}
                                        : (plan_step){.kind = PLAN_COPIED, .turns = slots - 2}));
+  if (producers_cast(p)) return LLRT_OK;
   const plan_step barrier = {.kind = PLAN_BARRIER, .own = true};
   for (int i = 0; i < rows->n_cast; i++) {
     bool stores = rows->cast[i].kind == PLAN_SHARED_STORE;

@@ -419,8 +419,28 @@ static bool is_multiplied(const plan_kernel *kernel, int buffer) {
   return false;
 }
 
-/* Copies alone, to rings of as many slots, at the beginning of a walk that nothing is ahead of: boxes first. Where there are
- * boxes nobody makes other copies known to products. */
+/* Behind what has landed: loads from rings that boxes fill, stores to others of as many slots. Copies that may not begin
+ * before a turn's slots are released do not wait for this turn's stores. */
+static llrt_status check_landed(const plan_kernel *kernel, int produce, int at) {
+  const plan_step *landed = &kernel->step[at], *end = &kernel->step[produce] + kernel->step[produce].body + 1;
+  for (const plan_step *step = landed + 1; step < end; step++) {
+    CHECK(step->kind == PLAN_SHARED_LOAD || step->kind == PLAN_MAP || step->kind == PLAN_SHARED_STORE,
+          "step %d: no work of producers", (int)(step - kernel->step));
+    if (step->kind == PLAN_MAP) continue;
+    bool boxes = false;
+    for (const plan_step *copy = &kernel->step[produce] + 1; copy < landed; copy++)
+      boxes |= copy->kind == PLAN_COPY && copy->box && copy->buffer == step->buffer;
+    CHECK(kernel->buffer[step->buffer].slots == kernel->slots && boxes == (step->kind == PLAN_SHARED_LOAD) && !step->matrix,
+          "step %d: no ring of producers", (int)(step - kernel->step));
+  }
+  for (int i = 0; i < kernel->n_steps; i++)
+    CHECK(kernel->step[i].kind != PLAN_RELEASE || landed->turns + kernel->step[i].turns < 1 << kernel->slots,
+          "step %d: copies of %d turns wait for each other", at, landed->turns);
+  return LLRT_OK;
+}
+
+/* Copies to rings of as many slots, at the beginning of a walk that nothing is ahead of: boxes first; then what is made of
+ * what they bring. Where there are boxes nobody makes other copies known to products. */
 static llrt_status check_produce(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   bool boxes = true;
@@ -428,6 +448,7 @@ static llrt_status check_produce(const plan_kernel *kernel, int at) {
         "step %d: producers outside a walk", at);
   for (int i = at + 1; i <= at + step->body; i++) {
     const plan_step *inner = &kernel->step[i];
+    if (inner->kind == PLAN_LANDED) return check_landed(kernel, at, i);
     CHECK(inner->kind == PLAN_COPY || inner->kind == PLAN_IF_INTERIOR, "step %d: no work of producers", i);
     CHECK(inner->kind != PLAN_COPY || kernel->buffer[inner->buffer].slots == kernel->slots, "step %d: slots", i);
     CHECK(boxes || inner->box == 0, "step %d: a box behind other copies", i);
@@ -528,6 +549,9 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
             "step %d: %d producers", at, kernel->producers);
       return LLRT_OK;
     case PLAN_PRODUCE: return check_produce(kernel, at);
+    case PLAN_LANDED:
+      CHECK(dot_landed_step(kernel) == at && kernel->launch.n_boxes > 0 && step->turns >= 0, "step %d: no boxes", at);
+      return LLRT_OK;
     case PLAN_FILLED:
     case PLAN_RELEASE:
       CHECK(kernel->producers > 0 && step->turns >= 0 && step->turns < 1 << kernel->slots, "step %d: no producers", at);

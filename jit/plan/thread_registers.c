@@ -9,6 +9,7 @@
 #define GRAIN 8
 #define MOST 248      /* of a thread, in whole grains: 255 is the limit */
 #define PRODUCERS 40  /* addresses of copies */
+#define CASTING 56    /* those, and what boxes brought (PLAN_LANDED) */
 #define OF_BOXES 24   /* the same where all are boxes; the least there is */
 #define BESIDE 26     /* that ptxas wants beside a wgmma's operands: it asks for 158 where m64n256k16 has 132 */
 
@@ -18,7 +19,8 @@ void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
   int begin = bits_min(REGISTERS / blocks / (own + producers) & -GRAIN, MOST);
   *out = (plan_registers){begin, begin, begin};
   if (!producers) return;
-  out->producers = bits_min(dot_only_boxes(kernel) ? OF_BOXES : PRODUCERS, begin);
+  int wanted = dot_landed_step(kernel) >= 0 ? CASTING : dot_only_boxes(kernel) ? OF_BOXES : PRODUCERS;
+  out->producers = bits_min(wanted, begin);
   out->others = bits_min((begin * (own + producers) - out->producers * producers) / own & -GRAIN, MOST);
 }
 

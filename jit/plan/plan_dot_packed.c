@@ -505,17 +505,19 @@ static packed_shape shape_on(const packed_shape *wanted, const plan_target *targ
   return s;
 }
 
-/* With as many warps along K as rings fit in shared memory. */
+/* With turns as long, and then as many warps along K, as rings fit in shared memory. */
 static llrt_status plan_shape(packed *p, const packed_shape *shape, const plan_target *target,
                               const plan_options *options, plan_kernel *kernel) {
   const packed begin = *p;
   llrt_status status = LLRT_UNSUPPORTED;
-  for (int less = 0; less < 3 && status == LLRT_UNSUPPORTED; less++) {
-    *p = begin;
-    p->shape = shape_on(shape, target);
-    p->shape.warps[PACKED_K] = bits_max(p->shape.warps[PACKED_K] - less, 0);
-    status = plan_kernel_of(p, target, options, kernel);
-  }
+  for (int less = 0; less < 3 && status == LLRT_UNSUPPORTED; less++)
+    for (int k = shape->k; k >= VECTOR_K && status == LLRT_UNSUPPORTED; k--) {
+      *p = begin;
+      p->shape = shape_on(shape, target);
+      p->shape.k = k;
+      p->shape.warps[PACKED_K] = bits_max(p->shape.warps[PACKED_K] - less, 0);
+      status = plan_kernel_of(p, target, options, kernel);
+    }
   return status;
 }
 

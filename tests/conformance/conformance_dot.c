@@ -100,6 +100,8 @@ static const dot_problem rows[] = {
     {SHAPE(7, 48, 256), MXFP4(F16), .packed = true},
     {SHAPE(3, 48, 512), MXFP4(E4M3), .range = {{0}, {120, 127}}, .packed = true},
     {SHAPE(50, 48, 256), MXFP4(E5M2), .packed = true, .data = DOT_SPECIAL},
+    {SHAPE(150, 136, 608), MXFP4(E4M3), .range = {{0}, {120, 127}}, .packed = true},
+    {SHAPE(260, 136, 352), MXFP4(E5M2), .packed = true, .data = DOT_SPECIAL},
     /* edges */
     {SHAPE(33, 40, 64), TYPES_AND(F16, F16, [LLRT_DOT_C] = LLRT_F16), .alpha = 0.5, .beta = -2},
     {SHAPE(33, 40, 64), TYPES_AND(F16, F16, [LLRT_DOT_C] = LLRT_F16), .in_place = true},

@@ -1,5 +1,5 @@
 /* Whole tensors converted with value maps, beside a plain copy: casts, block scales, XOR, bits of words; in order and
- * transposed. Each is compared in full, then timed. GB/s counts the source, the result and the scales once.
+ * transposed; and weights packed for products (llrt/dot_pack.h). Each is compared in full, then timed. GB/s counts the source, the result and the scales once.
  *
  * What is right comes from tables: a source's elements have at most 2^16 different codes, and what becomes of each
  * (with each of eight scales) is worked out on the host by the formats' definition (jit/plan/number.h). */
@@ -8,12 +8,14 @@
 #include "jit/plan/number.h"
 #include "subcommands.h"
 
+#include <llrt/dot_pack.h>
+
 #include <stdlib.h>
 #include <string.h>
 
 #define MIB(n) ((int64_t)(n) << 20)
 
-enum { CODE_BITS = 16, CODES = 1 << CODE_BITS, SCALES = 8, COLUMNS = 8192 };
+enum { CODE_BITS = 16, CODES = 1 << CODE_BITS, SCALES = 8, COLUMNS = 8192, TILE_ROWS = 256, TILE_COLUMNS = 16 };
 
 typedef struct map_case {
   const char *name;
@@ -22,6 +24,7 @@ typedef struct map_case {
   llrt_dtype scale; /* NONE: no scales */
   int64_t group[2];
   llrt_map_kind kind; /* 0: a cast alone */
+  bool packed;        /* an operand [K, N] of a dot; transposed: it is [N, K] in memory */
 } map_case;
 
 static const map_case cases[] = {
@@ -36,12 +39,15 @@ static const map_case cases[] = {
     {"f32 to bf16, transposed", LLRT_F32, LLRT_BF16, .transposed = true},
     {"bf16 to e4m3, transposed", LLRT_BF16, LLRT_E4M3, .transposed = true},
     {"e4m3 to bf16, transposed", LLRT_E4M3, LLRT_BF16, .transposed = true},
-    {"mxfp4 to bf16", LLRT_E2M1, LLRT_BF16, false, LLRT_E8M0, {1, 32}, LLRT_MAP_SCALE},
-    {"mxfp4 to bf16, transposed", LLRT_E2M1, LLRT_BF16, true, LLRT_E8M0, {1, 32}, LLRT_MAP_SCALE},
-    {"mxfp8 to bf16", LLRT_E4M3, LLRT_BF16, false, LLRT_E8M0, {1, 32}, LLRT_MAP_SCALE},
-    {"e4m3 to bf16 by blocks of 128 x 128", LLRT_E4M3, LLRT_BF16, false, LLRT_F32, {128, 128}, LLRT_MAP_SCALE},
+    {"mxfp4 to bf16", LLRT_E2M1, LLRT_BF16, false, LLRT_E8M0, {1, 32}, .kind = LLRT_MAP_SCALE},
+    {"mxfp4 to bf16, transposed", LLRT_E2M1, LLRT_BF16, true, LLRT_E8M0, {1, 32}, .kind = LLRT_MAP_SCALE},
+    {"mxfp8 to bf16", LLRT_E4M3, LLRT_BF16, false, LLRT_E8M0, {1, 32}, .kind = LLRT_MAP_SCALE},
+    {"e4m3 to bf16 by blocks of 128 x 128", LLRT_E4M3, LLRT_BF16, false, LLRT_F32, {128, 128}, .kind = LLRT_MAP_SCALE},
     {"xor of 16 bits", LLRT_U16, LLRT_U16, .transposed = false, .kind = LLRT_MAP_XOR},
     {"bits of words of bytes", LLRT_U8, LLRT_U8, .transposed = false, .kind = LLRT_MAP_WORD_BITS},
+    {"e2m1 [K, N] packed", LLRT_E2M1, LLRT_E2M1, false, .kind = LLRT_MAP_WORD_BITS, .packed = true},
+    {"e2m1 [N, K] packed", LLRT_E2M1, LLRT_E2M1, true, .kind = LLRT_MAP_WORD_BITS, .packed = true},
+    {"int4 [N, K] packed", LLRT_I4, LLRT_I4, true, .kind = LLRT_MAP_WORD_BITS, .packed = true},
 };
 enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
 
@@ -51,6 +57,7 @@ typedef struct mapping {
   uint64_t seed;
   int64_t rows, scale_columns;
   llrt_map map;
+  llrt_dot_packing packing;
   uint64_t code[CODES];             /* f32: the codes that there are */
   uint64_t expected[SCALES][CODES]; /* by scale and code (f32: its number) */
   uint32_t word[4][256];            /* what a byte of a word contributes */
@@ -108,11 +115,38 @@ static int64_t count_wrong_words(const mapping *m, const void *source, const voi
   return wrong;
 }
 
+/* Elements whose four bits are not where the storage and the map put them. */
+static int64_t count_wrong_packed(const axis_run *r, const void *source, const void *result) {
+  const mapping *m = r->data;
+  static int64_t place[TILE_ROWS * TILE_COLUMNS];
+  const llrt_storage *storage = &m->packing.storages[0];
+  llrt_storage_binding binding;
+  const uint32_t *words = result;
+  uint8_t bit[32];
+  int64_t wrong = 0;
+  harness_must(llrt_storage_bind(storage, 2, r->shape, NULL, &binding), r->name);
+  for (int i = 0; i < 32; i++) bit[m->map.perm[i]] = (uint8_t)i;
+  for (int i = 0; i < TILE_ROWS * TILE_COLUMNS; i++)
+    place[i] = llrt_storage_offset(storage, &binding, (const int64_t[]){i / TILE_COLUMNS, i % TILE_COLUMNS});
+#pragma omp parallel for collapse(2) reduction(+ : wrong)
+  for (int64_t row = 0; row < m->rows; row += TILE_ROWS)
+    for (int64_t column = 0; column < COLUMNS; column += TILE_COLUMNS) {
+      int64_t first = llrt_storage_offset(storage, &binding, (const int64_t[]){row, column});
+      for (int i = 0; i < TILE_ROWS * TILE_COLUMNS; i++) {
+        int64_t k = row + i / TILE_COLUMNS, n = column + i % TILE_COLUMNS, at = first + place[i];
+        uint64_t code = element_load(source, m->c->transposed ? n * m->rows + k : k * COLUMNS + n, 4).low;
+        for (int b = 0; b < 4; b++) wrong += (words[at / 8] >> bit[4 * (at % 8) + b] & 1) != (code >> b & 1);
+      }
+    }
+  return wrong;
+}
+
 static int64_t count_wrong(const axis_run *r, const void *source, const void *result) {
   const mapping *m = r->data;
   const map_case *c = m->c;
   int from = llrt_dtype_bits(c->from), to = llrt_dtype_bits(c->to);
   int64_t wrong = 0;
+  if (c->packed) return count_wrong_packed(r, source, result);
   if (c->kind == LLRT_MAP_WORD_BITS) return count_wrong_words(m, source, result);
 #pragma omp parallel for reduction(+ : wrong)
   for (int64_t row = 0; row < m->rows; row++)
@@ -161,7 +195,18 @@ static void fill_source(harness *h, arena *a, const mapping *m) {
   arena_upload(h, a);
 }
 
-static void choose_map(mapping *m) {
+static llrt_status describe_packing(const harness *h, const map_case *c, llrt_dot_packing *packing) {
+  const llrt_dtype scale = c->from == LLRT_E2M1 ? LLRT_E8M0 : LLRT_BF16;
+  const llrt_dot_pack_params what = {.dtype = c->from, .scale = scale, .group = {32}};
+  return llrt_dot_pack(&what, h->info.target, LLRT_DOT_B, packing);
+}
+
+static void choose_map(const harness *h, mapping *m) {
+  if (m->c->packed) {
+    harness_must(describe_packing(h, m->c, &m->packing), m->c->name);
+    m->map = m->packing.map;
+    return;
+  }
   m->map.kind = m->c->kind;
   m->map.constant = 0x5aa5;
   for (int a = 0; a < 2; a++) m->map.group[a] = m->c->group[a];
@@ -174,7 +219,8 @@ static llrt_status prepare(harness *h, arena *a, mapping *m, axis_run *r, llrt_s
   llrt_status status = c->transposed ? llrt_storage_col_major(2, storage) : llrt_storage_row_major(2, storage);
   r->tensors[0] = axis_matrix(h, r, c->from, a->source);
   r->tensors[1] = axis_matrix(h, r, c->to, a->destination);
-  r->tensors[1].storage = storage;
+  r->tensors[c->packed ? 0 : 1].storage = storage;
+  if (c->packed) r->tensors[1].storage = &m->packing.storages[0];
   return status ? status : axis_run_prepare(h, r, &desc);
 }
 
@@ -188,7 +234,7 @@ static bool run_case(harness *h, arena *a, int64_t size, const map_case *c) {
   m->seed = h->options.seed;
   m->rows = rows > 0 ? rows : 1;
   m->scale_columns = c->group[1] ? (COLUMNS + c->group[1] - 1) / c->group[1] : 0;
-  choose_map(m);
+  choose_map(h, m);
   axis_run r = {.name = c->name, .op = "map", .size = size, .reference = AXIS_OF_COPY, .count_wrong = count_wrong,
                 .data = m, .shape = {m->rows, COLUMNS}};
   r.source_bytes = (size_t)(m->rows * COLUMNS * from / 8);
@@ -206,10 +252,16 @@ static bool run_case(harness *h, arena *a, int64_t size, const map_case *c) {
   return right;
 }
 
+/* Not every device has kernels for packed weights. */
+static bool is_here(const harness *h, const map_case *c) {
+  llrt_dot_packing packing;
+  return !c->packed || describe_packing(h, c, &packing) != LLRT_UNSUPPORTED;
+}
+
 static bool run_cases(harness *h, arena *a, int64_t size) {
   bool right = true;
   for (int i = 0; i < CASE_COUNT; i++)
-    if (harness_wants(h, cases[i].name)) right &= run_case(h, a, size, &cases[i]);
+    if (harness_wants(h, cases[i].name) && is_here(h, &cases[i])) right &= run_case(h, a, size, &cases[i]);
   return right;
 }
 

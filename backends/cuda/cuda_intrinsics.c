@@ -289,6 +289,7 @@ const emit_target_ops emit_ops_nvptx = {
     .shuffle = nvptx_shuffle,
     .permute = nvptx_permute,
     .selector = nvptx_selector,
+    .nibble_selectors = true,
     .cluster_address = nvptx_cluster_address,
     .cluster_load = nvptx_cluster_load,
     .ticket = nvptx_ticket,

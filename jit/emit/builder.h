@@ -79,6 +79,7 @@ typedef struct emit_target_ops {
    * or an i32 that is one at run time (emit_permute). */
   LLVMValueRef (*permute)(emitter *e, LLVMValueRef low, LLVMValueRef high, LLVMValueRef selector);
   uint32_t (*selector)(const int number[4]);
+  bool nibble_selectors; /* a selector is four nibbles, the lowest for byte 0; what is above them does not count */
   /* 2^count matrices (plan_matrix_kind in jit/plan/plan.h), one word of a lane each. row: pointer to the row
    * of shared memory that this lane gives the address of. NULL where targets have none. */
   void (*matrix_load)(emitter *e, LLVMValueRef row, int count, bool transposed, LLVMValueRef *words);
@@ -191,6 +192,15 @@ typedef struct emit_place {
   int n_groups;
   emit_index_group group[EMIT_MAX_SPOTS];
 } emit_place;
+/* The scales of a PLAN_MAP that reads them from a tensor. */
+typedef struct emit_scales {
+  emitter *e;
+  const plan_step *step;
+  const plan_map *map;
+  emit_place place;
+  LLVMValueRef known[EMIT_MAX_REGISTERS * 4]; /* by register; NULL: not read yet */
+  plan_value value;                           /* over the kernel's whole tile */
+} emit_scales;
 /* PLAN_PREFETCH under way: `total` accesses, of which some are emitted with each of `words` words that the steps
  * behind it load, shuffle and store. */
 typedef struct emit_ahead {
@@ -253,6 +263,7 @@ struct emitter {
   emit_words value[PLAN_MAX_VALUES];
   const plan_step *lazy[PLAN_MAX_VALUES];  /* the step that makes the value's words; NULL: they are there */
   emit_words prepared[PLAN_MAX_VALUES];    /* by the value that is made: scales as words of pairs */
+  emit_scales scales; /* of the last step that has some */
 };
 
 /* ---- small helpers: builder.c ---- */
@@ -281,6 +292,10 @@ LLVMValueRef emit_choose(const emitter *e, LLVMValueRef c, LLVMValueRef a, LLVMV
 LLVMValueRef emit_less(const emitter *e, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef emit_smaller(const emitter *e, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef emit_larger(const emitter *e, LLVMValueRef a, LLVMValueRef b);
+/* A 32-bit word rotated to the left, of which `mask` alone is wanted: a shift where nothing of that comes around. */
+LLVMValueRef emit_rotated(emitter *e, LLVMValueRef word, int left, uint32_t mask);
+/* b where the mask is 1, else a; words, or lanes of 32 bits. */
+LLVMValueRef emit_merged(const emitter *e, LLVMValueRef a, LLVMValueRef b, uint32_t mask);
 /* `pointer` plus so many bytes (i32, signed). */
 LLVMValueRef emit_move_pointer(const emitter *e, LLVMValueRef pointer, LLVMValueRef bytes);
 /* Byte i is byte number[i] of low, high; GPU only. */
@@ -413,25 +428,26 @@ LLVMValueRef emit_combine_truth(emitter *e, llrt_dtype element, LLVMValueRef cod
  * where it is outside. */
 LLVMValueRef emit_load_element(emitter *e, emit_place *place, uint64_t tile, int bits, bool masked);
 
-/* emit_scale.c: what elements of a value are multiplied with, as f32 or f64. */
-typedef struct emit_scales {
-  emitter *e;
-  const plan_step *step;
-  const plan_map *map;
-  emit_place place;
-  LLVMValueRef known[EMIT_MAX_REGISTERS * 4]; /* by register; NULL: not read yet */
-  plan_value value;                           /* over the kernel's whole tile */
-} emit_scales;
-void emit_scales_begin(emitter *e, const plan_step *step, emit_scales *scales);
+/* emit_scale.c: what elements of a value are multiplied with, as f32 or f64; read now, where they were not before. ahead:
+ * behind the load `at`, what a SCALE of the following steps up to `end` would read behind a barrier only; GPU. */
+emit_scales *emit_scales_begin(emitter *e, const plan_step *step);
 LLVMValueRef emit_scale_of(emit_scales *scales, int index);
+void emit_scales_ahead(emitter *e, int at, int end);
 
 /* emit_unpack.c: a cast of 4-bit elements, and a SCALE by value, by whole words: whether the step is such, and its
  * words, or where it is lazy how they come to be. */
 bool emit_unpacks(const emitter *e, const plan_step *step, const plan_map *map);
 bool emit_scales_pairs(const emitter *e, const plan_step *step, const plan_map *map);
 void emit_map_words(emitter *e, const plan_step *step);
+/* Whether a product of two codes of a 16-bit float `to`, rounded once, is the SCALE by scales of type `scale`, of elements
+ * that `to` holds exactly: it holds all scales, too. */
+bool emit_scales_by_halves(const emitter *e, llrt_dtype scale, llrt_dtype to);
 /* Word w of a value, made now if it was not yet. */
 LLVMValueRef emit_word(emitter *e, int value, int w);
+
+/* emit_look_up.c: whether words of 4-bit elements become `to` of 8 or 16 bits by tables in registers; one word's. */
+bool emit_looks_up(const emitter *e, llrt_dtype from, llrt_dtype to, const plan_value *in);
+void emit_look_up(emitter *e, llrt_dtype from, llrt_dtype to, LLVMValueRef word, LLVMValueRef *made);
 
 /* emit_shuffle.c: a word (32 or 64 bits) of another lane (i32); GPU. */
 LLVMValueRef emit_shuffle_word(emitter *e, LLVMValueRef word, LLVMValueRef lane);

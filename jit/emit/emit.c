@@ -148,7 +148,10 @@ void emit_steps(emitter *e, int first, int n) {
     const plan_step *step = &e->kernel->step[i];
     emit_location(e, i);
     switch ((plan_step_kind)step->kind) {
-      case PLAN_LOAD: emit_load_step(e, step); break;
+      case PLAN_LOAD:
+        emit_load_step(e, step);
+        emit_scales_ahead(e, i, first + n);
+        break;
       case PLAN_REGISTERS: emit_registers_step(e, step); break;
       case PLAN_SHUFFLE: emit_shuffle_step(e, step); break;
       case PLAN_SHARED_STORE: emit_shared_store_step(e, step); break;

@@ -3,6 +3,7 @@
 #include "jit/emit/builder.h"
 
 #include "base/bits.h"
+#include "jit/plan/bit_network.h"
 
 /* ---- XOR ---- */
 
@@ -17,21 +18,23 @@ static LLVMValueRef element_constant(const plan_value *value, LLVMTypeRef type, 
 
 /* ---- bits of words ---- */
 
-/* Whether perm moves whole bytes: byte i from byte selector[i]. */
-static bool moves_bytes(const uint8_t perm[32], int selector[4]) {
-  for (int i = 0; i < 32; i++) {
-    if (i % 8 == 0) selector[i / 8] = perm[i] / 8;
-    if (perm[i] != selector[i / 8] * 8 + i % 8) return false;
+/* A word of a GPU. */
+static LLVMValueRef permute_word(emitter *e, const bit_network *net, LLVMValueRef x) {
+  LLVMValueRef made[BIT_NETWORK_STEPS + 1] = {x};
+  for (int i = 0; i < net->n; i++) {
+    const bit_step *step = &net->step[i];
+    const int bytes[] = {step->byte[0], step->byte[1], step->byte[2], step->byte[3]};
+    LLVMValueRef a = made[step->a], b = made[step->b];
+    made[i + 1] = step->kind == BIT_STEP_BYTES    ? emit_permute(e, a, emit_i32(e, 0), bytes)
+                  : step->kind == BIT_STEP_ROTATE ? emit_rotated(e, a, step->left, step->mask)
+                                                  : emit_merged(e, a, b, step->mask);
   }
-  return true;
+  return made[net->n];
 }
 
-/* Both 32-bit halves where x has 64 bits; every lane of a vector. */
-static LLVMValueRef permute_bits(emitter *e, const uint8_t perm[32], LLVMValueRef x) {
+/* Words, or on the host lanes of vectors, of 32 or 64 bits: then both halves. */
+static LLVMValueRef permute_lanes(emitter *e, const uint8_t perm[32], LLVMValueRef x) {
   uint64_t columns[64];
-  int selector[4];
-  if (LLVMTypeOf(x) == e->i32 && e->ops->permute && moves_bytes(perm, selector))
-    return emit_permute(e, x, emit_i32(e, 0), selector);
   for (int i = 0; i < 32; i++) {
     columns[perm[i]] = 1ull << i;
     columns[perm[i] + 32] = 1ull << (i + 32);
@@ -46,21 +49,29 @@ static LLVMValueRef permute_vector(emitter *e, const uint8_t perm[32], LLVMValue
   unsigned bits = vector ? LLVMGetVectorSize(type) * LLVMGetIntTypeWidth(LLVMGetElementType(type))
                          : LLVMGetIntTypeWidth(type);
   LLVMTypeRef words = bits > 32 ? LLVMVectorType(e->i32, bits / 32) : e->i32;
-  x = permute_bits(e, perm, LLVMBuildBitCast(e->builder, x, words, ""));
+  x = permute_lanes(e, perm, LLVMBuildBitCast(e->builder, x, words, ""));
   return LLVMBuildBitCast(e->builder, x, type, "");
+}
+
+/* The bits of each of n words, whose elements are all of one type. */
+static void permute_words(emitter *e, const uint8_t perm[32], const LLVMValueRef *words, int n, LLVMValueRef *made) {
+  bit_network net;
+  bool by_steps = e->ops->permute && LLVMTypeOf(words[0]) == e->i32;
+  if (by_steps) bit_network_make(perm, &net);
+  for (int w = 0; w < n; w++)
+    made[w] = by_steps         ? permute_word(e, &net, words[w])
+              : emit_is_host(e) ? permute_vector(e, perm, words[w])
+                                : permute_lanes(e, perm, words[w]);
 }
 
 static void map_bits(emitter *e, const plan_step *step, const plan_map *map) {
   const plan_value *value = &e->kernel->value[step->in];
-  int n_words = 1 << (plan_value_bits(value, PLAN_REGISTER) - value->word);
-  for (int w = 0; w < n_words; w++) {
-    LLVMValueRef x = e->value[step->in][w];
-    if (map->kind == PLAN_MAP_XOR)
-      x = LLVMBuildXor(e->builder, x, element_constant(value, LLVMTypeOf(x), map->constant), "");
-    else
-      x = emit_is_host(e) ? permute_vector(e, map->perm, x) : permute_bits(e, map->perm, x);
-    e->value[step->out][w] = x;
-  }
+  LLVMValueRef *from = e->value[step->in], *to = e->value[step->out];
+  int n_words = emit_word_count(value);
+  if (map->kind == PLAN_MAP_WORD_BITS) permute_words(e, map->perm, from, n_words, to);
+  else
+    for (int w = 0; w < n_words; w++)
+      to[w] = LLVMBuildXor(e->builder, from[w], element_constant(value, LLVMTypeOf(from[w]), map->constant), "");
 }
 
 /* ---- elements ---- */
@@ -75,8 +86,11 @@ typedef struct caster {
   emit_scales *scales; /* NULL: a plain cast, or scales of a value */
   const plan_step *by_value; /* the step that has such */
   const plan_map *map;
-  LLVMValueRef *permuted; /* words whose bits were permuted, by word; NULL: as they are */
+  const LLVMValueRef *permuted; /* words whose bits were permuted, by word; NULL: as they are */
+  const LLVMValueRef *halves;   /* the elements as bf16, two a word; NULL: each is taken out of its word */
 } caster;
+
+static const LLVMValueRef *words_of(const caster *c) { return c->permuted ? c->permuted : c->from; }
 
 /* The scale of element `index` that the step's second value has, decoded. */
 static LLVMValueRef value_scale(const caster *c, int index) {
@@ -113,7 +127,7 @@ static LLVMTypeRef code_type(const emitter *e, int bits, LLVMTypeRef like) {
 /* The code of element `index`: cut out of its word, or on the host out of lanes made wide. */
 static LLVMValueRef take_code(const caster *c, int index) {
   const emitter *e = c->e;
-  LLVMValueRef word = c->permuted ? c->permuted[index >> c->in->word] : c->from[index >> c->in->word];
+  LLVMValueRef word = words_of(c)[index >> c->in->word];
   int bits = c->in->bits, place = index & (int)bits_mask(c->in->word);
   if (emit_is_host(e))
     word = LLVMBuildZExt(e->builder, word, code_type(e, bits, LLVMTypeOf(word)), "");
@@ -174,11 +188,24 @@ static LLVMValueRef half_code(const caster *c, LLVMValueRef x) {
   return LLVMBuildZExt(e->builder, LLVMBuildBitCast(e->builder, half, emit_int_type(e, 16), ""), e->i32, "");
 }
 
+/* Elements index and index + 1 as f32. */
+static void decode_elements(const caster *c, int index, const LLVMValueRef code[2], LLVMValueRef x[2]) {
+  emitter *e = c->e;
+  if (!c->halves) {
+    emit_decode_pair(e, c->from_type, code, x);
+    return;
+  }
+  LLVMValueRef word = c->halves[index >> 1];
+  x[0] = LLVMBuildShl(e->builder, word, emit_i32(e, 16), "");
+  x[1] = LLVMBuildAnd(e->builder, word, emit_i32(e, (int)0xFFFF0000), "");
+  for (int i = 0; i < 2; i++) x[i] = LLVMBuildBitCast(e->builder, x[i], LLVMFloatTypeInContext(e->context), "");
+}
+
 /* Elements index and, where `pair`, index + 1. */
 static void cast_elements(const caster *c, int index, bool pair) {
   emitter *e = c->e;
   LLVMValueRef code[2], x[2], made[2];
-  for (int i = 0; i <= pair; i++) code[i] = take_code(c, index + i);
+  for (int i = 0; i <= pair && !c->halves; i++) code[i] = take_code(c, index + i);
   if (c->truth) {
     for (int i = 0; i <= pair; i++) made[i] = emit_combine_truth(e, c->from_type, code[i]);
   } else if (number_extends(c->from_type, c->to_type)) {
@@ -186,7 +213,7 @@ static void cast_elements(const caster *c, int index, bool pair) {
   } else if (number_nears(c->from_type, c->to_type)) {
     for (int i = 0; i <= pair; i++) made[i] = nearest(c, code[i]);
   } else if (pair && !c->wide) {
-    emit_decode_pair(e, c->from_type, code, x);
+    decode_elements(c, index, code, x);
     for (int i = 0; i < 2; i++) x[i] = scaled(c, index + i, x[i]);
     if (is_half_already(c)) for (int i = 0; i < 2; i++) made[i] = half_code(c, x[i]);
     else if (c->any_nan) for (int i = 0; i < 2; i++) made[i] = bits_of(c, x[i]);
@@ -200,6 +227,49 @@ static void cast_elements(const caster *c, int index, bool pair) {
   for (int i = 0; i <= pair; i++) put_code(c, index + i, made[i]);
 }
 
+/* ---- words of 4-bit elements ---- */
+
+/* The scales of elements index and index + 1 as codes of the result's type, a word. */
+static LLVMValueRef pair_scales(const caster *c, int index) {
+  emitter *e = c->e;
+  LLVMValueRef x[] = {emit_scale_of(c->scales, index), emit_scale_of(c->scales, index + 1)}, code[2];
+  emit_encode_pair(e, c->to_type, x, code);
+  return LLVMBuildOr(e->builder, LLVMBuildShl(e->builder, code[1], emit_i32(e, 16), ""), code[0], "");
+}
+
+/* Words of elements as they are, times their scales. */
+static void scale_words(const caster *c, LLVMValueRef *words, int n) {
+  emit_words scales;
+  for (int w = 0; w < n; w++) {
+    LLVMValueRef low = emit_scale_of(c->scales, 2 * w), high = emit_scale_of(c->scales, 2 * w + 1);
+    int same = 0;
+    while (same < w && (c->scales->known[2 * same] != low || c->scales->known[2 * same + 1] != high)) same++;
+    scales[w] = same < w ? scales[same] : pair_scales(c, 2 * w);
+    words[w] = c->e->ops->multiply_pair(c->e, c->to_type, words[w], scales[w], NULL);
+  }
+}
+
+/* Casts all words by tables, where that is the step; else, where it goes by f32, *halves are the elements as bf16. */
+static bool look_up_words(caster *c, emit_words halves) {
+  emitter *e = c->e;
+  bool scaled = c->scales && !c->map->subtracts, plain = c->map->kind == PLAN_MAP_CAST, all = plain;
+  llrt_dtype to = c->to_type;
+  if (scaled) all = emit_scales_by_halves(e, (llrt_dtype)c->map->scale, to);
+  if (!(all && emit_looks_up(e, c->from_type, to, c->in))) {
+    bool fits = emit_word_count(c->in) * 4 <= EMIT_MAX_REGISTERS;
+    bool by_f32 = !c->wide && !c->truth && !number_extends(c->from_type, to) && !number_nears(c->from_type, to);
+    if (!by_f32 || !fits || !emit_looks_up(e, c->from_type, LLRT_BF16, c->in)) return false;
+    to = LLRT_BF16;
+    all = false;
+    c->halves = halves;
+  }
+  int words = emit_word_count(c->in), each = llrt_dtype_bits(to) / 4;
+  LLVMValueRef *made = all ? c->to : halves;
+  for (int w = 0; w < words; w++) emit_look_up(e, c->from_type, to, words_of(c)[w], &made[w * each]);
+  if (all && scaled) scale_words(c, made, words * each);
+  return all;
+}
+
 static void cast_value(emitter *e, const plan_step *step, const plan_map *map) {
   caster c = {.e = e,
               .in = &e->kernel->value[step->in],
@@ -211,20 +281,19 @@ static void cast_value(emitter *e, const plan_step *step, const plan_map *map) {
               .truth = map->kind == PLAN_MAP_TRUTH,
               .any_nan = map->any_nan};
   c.wide = number_is_wide(c.from_type, c.to_type);
-  emit_scales scales;
   emit_words permuted;
   c.map = map;
   if (map->words) {
-    int n_words = 1 << (plan_value_bits(c.in, PLAN_REGISTER) - c.in->word);
-    for (int w = 0; w < n_words; w++) permuted[w] = permute_bits(e, map->perm, c.from[w]);
+    permute_words(e, map->perm, c.from, emit_word_count(c.in), permuted);
     c.permuted = permuted;
   }
   if (step->by_value) {
     c.by_value = step;
   } else if (map->kind == PLAN_MAP_SCALE) {
-    emit_scales_begin(e, step, &scales);
-    c.scales = &scales;
+    c.scales = emit_scales_begin(e, step);
   }
+  emit_words halves;
+  if (look_up_words(&c, halves)) return;
   int registers = 1 << plan_value_bits(c.in, PLAN_REGISTER);
   bool pairs = registers > 1 && !emit_is_host(e);
   for (int index = 0; index < registers; index += 1 + pairs) cast_elements(&c, index, pairs);

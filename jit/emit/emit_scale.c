@@ -4,10 +4,18 @@
 
 #include "base/bits.h"
 
-void emit_scales_begin(emitter *e, const plan_step *step, emit_scales *scales) {
-  *scales = (emit_scales){.e = e, .step = step, .map = &e->kernel->map[step->map]};
+#include <string.h>
+
+emit_scales *emit_scales_begin(emitter *e, const plan_step *step) {
+  emit_scales *scales = &e->scales;
+  if (scales->step == step) return scales;
+  memset(scales, 0, sizeof *scales);
+  scales->e = e;
+  scales->step = step;
+  scales->map = &e->kernel->map[step->map];
   plan_value_spread(e->kernel, &e->kernel->value[step->in], &scales->value);
   emit_place_tensor(e, &scales->value, step->tensor, &scales->place);
+  return scales;
 }
 
 /* Whether tile coordinates that differ by `tile` have one scale: nothing of its address moves. */
@@ -58,11 +66,41 @@ LLVMValueRef emit_scale_of(emit_scales *s, int index) {
   emitter *e = s->e;
   const uint64_t *columns = plan_value_columns(s->place.value, PLAN_REGISTER);
   uint64_t tile = f2_apply(columns, (uint64_t)index);
+  if (s->known[index]) return s->known[index];
   for (int i = 0; i < index && !s->step->masked; i++)
     if (s->known[i] && is_shared(s, tile ^ f2_apply(columns, (uint64_t)i)))
       return s->known[index] = s->known[i];
-  LLVMTypeRef type = LLVMTypeOf(e->value[s->step->in][index >> s->place.value->word]);
+  LLVMTypeRef type = emit_is_host(e) ? LLVMTypeOf(e->value[s->step->in][index >> s->place.value->word]) : e->i32;
   bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
   LLVMValueRef code = vector ? load_lanes(s, tile, (int)LLVMGetVectorSize(type)) : load(s, tile);
   return s->known[index] = decode(s, code);
+}
+
+/* Where elements have one each, as masked ones do, registers would not do. */
+#define MOST_AHEAD 16 /* distinct scales of a lane */
+static bool are_few(emit_scales *s, int n) {
+  const uint64_t *columns = plan_value_columns(s->place.value, PLAN_REGISTER);
+  int distinct = 0;
+  for (int i = 0; i < n && distinct <= MOST_AHEAD; i++) {
+    int same = 0;
+    while (same < i && !is_shared(s, f2_apply(columns, (uint64_t)i) ^ f2_apply(columns, (uint64_t)same))) same++;
+    distinct += same == i;
+  }
+  return distinct <= MOST_AHEAD;
+}
+
+void emit_scales_ahead(emitter *e, int at, int end) {
+  const plan_step *found = NULL;
+  bool barrier = false;
+  for (int i = at + 1; i < end && !emit_is_host(e); i++) {
+    const plan_step *step = &e->kernel->step[i];
+    bool scales = step->kind == PLAN_MAP && e->kernel->map[step->map].kind == PLAN_MAP_SCALE && !step->by_value;
+    barrier |= step->kind == PLAN_BARRIER;
+    if (step->body > 0) return;
+    if (scales && barrier && !step->masked) found = step;
+  }
+  if (!found) return;
+  int n = 1 << plan_value_bits(&e->kernel->value[found->in], PLAN_REGISTER);
+  emit_scales *s = emit_scales_begin(e, found);
+  for (int i = 0; i < n && are_few(s, n); i++) emit_scale_of(s, i);
 }

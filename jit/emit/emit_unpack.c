@@ -48,20 +48,11 @@ static pair_ways ways_of(int index, const uint8_t *perm, const int place[4]) {
   return ways;
 }
 
-/* A rotation of which `mask` alone is wanted: a shift where nothing of that comes around. Other masks share it. */
-static LLVMValueRef rotated(emitter *e, LLVMValueRef word, int left, uint32_t mask) {
-  LLVMValueRef args[] = {word, word, emit_i32(e, left)};
-  if (left == 0) return word;
-  if (!(mask & bits_mask(left))) return LLVMBuildShl(e->builder, word, args[2], "");
-  if (!(mask >> left)) return LLVMBuildLShr(e->builder, word, emit_i32(e, 32 - left), "");
-  return emit_intrinsic(e, "llvm.fshl", &e->i32, 1, args, 3);
-}
-
 static LLVMValueRef all_ways(emitter *e, LLVMValueRef word, const pair_ways *ways) {
   LLVMValueRef sum = NULL;
   for (int r = 0; r < 32; r++) {
     if (!ways->mask[r]) continue;
-    LLVMValueRef part = LLVMBuildAnd(e->builder, rotated(e, word, r, ways->mask[r]), emit_i32(e, ways->mask[r]), "");
+    LLVMValueRef part = LLVMBuildAnd(e->builder, emit_rotated(e, word, r, ways->mask[r]), emit_i32(e, ways->mask[r]), "");
     sum = sum ? LLVMBuildOr(e->builder, sum, part, "") : part;
   }
   return sum;
@@ -95,7 +86,7 @@ static LLVMValueRef place_and_xor(emitter *e, LLVMValueRef word, int index, cons
                                   unsigned bits) {
   pair_ways ways = ways_of(index, perm, place);
   for (int r = 0; r < 32 && e->ops->mask_xor; r++)
-    if (ways.mask[r] == ways.all) return e->ops->mask_xor(e, rotated(e, word, r, ways.all), ways.all, bits << 16 | bits);
+    if (ways.mask[r] == ways.all) return e->ops->mask_xor(e, emit_rotated(e, word, r, ways.all), ways.all, bits << 16 | bits);
   return LLVMBuildXor(e->builder, place_pair(e, word, index, perm, place), twice(e, bits), "");
 }
 
@@ -135,7 +126,8 @@ bool emit_unpacks(const emitter *e, const plan_step *step, const plan_map *map) 
   const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
   bool halves = map->to == LLRT_F16 || map->to == LLRT_BF16;
   bool four = map->from == LLRT_E2M1 || map->from == LLRT_I4 || map->from == LLRT_U4;
-  return map->kind == PLAN_MAP_CAST && e->ops->multiply_pair && halves && four && in->word == 3 && out->word == 1;
+  bool tables = !step->lazy && !map->words && map->from == LLRT_E2M1 && e->ops->nibble_selectors;
+  return map->kind == PLAN_MAP_CAST && e->ops->multiply_pair && halves && four && in->word == 3 && out->word == 1 && !tables;
 }
 
 static LLVMValueRef unpacked(emitter *e, const plan_step *step, const plan_map *map, int w) {
@@ -183,6 +175,13 @@ static bool is_pairwise(const plan_map *map) {
   bool f16 = map->to == LLRT_F16, e8m0 = map->scale == LLRT_E8M0;
   if (!f16 && map->to != LLRT_BF16) return false;
   return map->scale == map->to || (e8m0 && (!f16 || (map->low >= F16_LOW && map->high <= F16_HIGH)));
+}
+
+bool emit_scales_by_halves(const emitter *e, llrt_dtype scale, llrt_dtype to) {
+  static const llrt_dtype eighths[] = {LLRT_E4M3, LLRT_E5M2, LLRT_E4M3FNUZ, LLRT_E5M2FNUZ};
+  bool halves = to == LLRT_F16 || to == LLRT_BF16, held = scale == to || (scale == LLRT_E8M0 && to == LLRT_BF16);
+  for (size_t i = 0; i < sizeof eighths / sizeof *eighths; i++) held |= scale == eighths[i];
+  return e->ops->multiply_pair && halves && held;
 }
 
 bool emit_scales_pairs(const emitter *e, const plan_step *step, const plan_map *map) {

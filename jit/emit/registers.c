@@ -51,14 +51,7 @@ static LLVMValueRef gather_word(emitter *e, const plan_permute *g, LLVMValueRef 
   for (int i = 0; i < g->n_parts; i++) {
     const plan_permute_part *part = &g->part[i];
     LLVMValueRef x = shifted(e, gather_bytes(e, g, part, words), part->shift);
-    if (!sum) {
-      sum = x;
-      continue;
-    }
-    LLVMTypeRef type = LLVMTypeOf(x);
-    LLVMValueRef taken = LLVMBuildAnd(e->builder, x, emit_splat(type, part->mask), "");
-    LLVMValueRef kept = LLVMBuildAnd(e->builder, sum, emit_splat(type, ~part->mask), "");
-    sum = LLVMBuildOr(e->builder, kept, taken, "");
+    sum = sum ? emit_merged(e, sum, x, part->mask) : x;
   }
   return sum;
 }

@@ -113,6 +113,12 @@ static const struct scale_row {
     {{256, 192}, {128, 1}, {"marlin_w4", "row_major", "row_major"}, {LLRT_I4, LLRT_F16, LLRT_F16}},
     {{256, 192}, {64, 1}, {"row_major", "col_major", "col_major"}, {LLRT_U4, LLRT_BF16, LLRT_BF16}},
     {{64, 96}, {1, 32}, {"row_major", "row_major", "row_major"}, {LLRT_BF16, LLRT_E2M1, LLRT_E8M0}},
+    /* Scales that are halves themselves, or are exact as such, and those that are not. */
+    {{96, 256}, {1, 16}, {"row_major", "row_major", "row_major"}, {LLRT_E2M1, LLRT_BF16, LLRT_BF16}},
+    {{128, 130}, {1, 10}, {"row_major", "col_major", "row_major"}, {LLRT_E2M1, LLRT_F16, LLRT_E5M2}},
+    {{64, 96}, {8, 4}, {"row_major", "row_major", "col_major"}, {LLRT_I4, LLRT_BF16, LLRT_E4M3FNUZ}},
+    {{64, 96}, {1, 32}, {"row_major", "col_major", "row_major"}, {LLRT_E2M1, LLRT_F16, LLRT_E8M0}},
+    {{64, 96}, {1, 32}, {"row_major", "row_major", "row_major"}, {LLRT_U4, LLRT_BF16, LLRT_F32}},
 };
 #define N_SCALES ((int)(sizeof scales / sizeof scales[0]))
 

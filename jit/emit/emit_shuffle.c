@@ -6,12 +6,13 @@
  * with f = 0 and result b to those with f = 1, the second the other way round. Each sender selects the
  * register that its reader wants.
  * Where a vector of the word is one of the lanes afterwards, parts of words change places instead
- * (jit/plan/word_swap.h).
+ * (jit/plan/word_swap.h), or turn in their lane (jit/plan/word_turn.h).
  * Host. One two-input shufflevector a result register. */
 #include "jit/emit/builder.h"
 
 #include "base/bits.h"
 #include "jit/plan/word_swap.h"
+#include "jit/plan/word_turn.h"
 
 typedef struct shuffler {
   emitter *e;
@@ -121,6 +122,22 @@ static void swap_words(emitter *e, const plan_word_swap *swap, int n_words, LLVM
   }
 }
 
+/* ---- elements inside a word ---- */
+
+/* Selectors of both vendors number bytes by bits of their own, so places that are XORed are selectors that are. */
+static void turn_words(emitter *e, const plan_word_turn *turn, int n_words, LLVMValueRef *in, LLVMValueRef *out) {
+  static const int same[4] = {0, 1, 2, 3};
+  uint64_t of_lane[PLAN_ROUND_LANES];
+  for (int i = 0; i < turn->n_lanes; i++) {
+    int places[4];
+    for (int b = 0; b < 4; b++) places[b] = b ^ turn->byte[i];
+    of_lane[i] = (uint64_t)(e->ops->selector(places) ^ e->ops->selector(same));
+  }
+  LLVMValueRef selector = emit_linear(e, e->lane, of_lane, turn->n_lanes);
+  selector = LLVMBuildXor(e->builder, selector, emit_i32(e, e->ops->selector(same)), "");
+  for (int w = 0; w < n_words; w++) out[w] = e->ops->permute(e, in[w], in[w], selector);
+}
+
 /* ---- host ---- */
 
 static LLVMValueRef shuffle_lanes(const shuffler *s, uint64_t index) {
@@ -142,8 +159,13 @@ static LLVMValueRef shuffle_lanes(const shuffler *s, uint64_t index) {
 void emit_shuffle_step(emitter *e, const plan_step *step) {
   const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
   plan_word_swap swap;
+  plan_word_turn turn;
+  int n_words = 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
+  if (!emit_is_host(e) && plan_word_turn_of(in, out, &turn)) {
+    turn_words(e, &turn, n_words, e->value[step->in], e->value[step->out]);
+    return;
+  }
   if (!emit_is_host(e) && plan_word_swap_of(in, out, &swap)) {
-    int n_words = 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
     swap_words(e, &swap, n_words, e->value[step->in], e->value[step->out]);
     return;
   }

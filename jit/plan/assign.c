@@ -70,18 +70,6 @@ static void place_register(constraints *c, side_assignment *load, uint64_t x) {
   if (place(load, &load->registers, x)) f2_basis_insert_as(&c->solved, constrained(c, x), x);
 }
 
-/* The reading side's registers: its vector, the writing side's word, and what else it takes so that every
- * lane and warp vector can be freed of both by registers of its own thread. */
-static void load_registers(constraints *c, side_assignment *load) {
-  const draft *d = c->d;
-  for (int i = 0; i < d->vector[0] && i < d->tile_bits; i++) place_register(c, load, d->order[0][i]);
-  for (int i = 0; i < c->word; i++)
-    if (c->formed >> i & 1) place_register(c, load, clear_source(d, d->order[1][i]));
-  for (int i = 0; i < d->tile_bits; i++)
-    if (!f2_basis_contains(&c->solved, constrained(c, d->order[0][i])))
-      place_register(c, load, clear_source(d, d->order[0][i]));
-}
-
 /* A lane or warp vector freed of both by registers. */
 static uint64_t free_vector(const constraints *c, uint64_t x) {
   uint64_t registers = 0;
@@ -164,6 +152,42 @@ static bool completes_sector(const draft *d, int t, uint64_t x) {
   return contains(&near, x);
 }
 
+/* Whether words may be turned in their lanes (jit/plan/word_turn.h): whole bytes, which no cast or map looks at before. */
+static bool may_turn(const draft *d) {
+  const uint8_t *bits = d->kernel->tensor_bits;
+  return bits[0] == bits[1] && bits[0] >= 8 && d->word_elements == 0;
+}
+
+/* Whether with x among the registers one of their sums would be a vector by which lanes complete sectors of the source. */
+static bool takes_sector(const draft *d, const side_assignment *load, uint64_t x) {
+  if (!may_turn(d)) return completes_sector(d, 0, x);
+  f2_basis span;
+  f2_basis_init(&span);
+  for (int i = 0; i < load->registers.n; i++) f2_basis_insert(&span, load->registers.at[i]);
+  f2_basis with = span;
+  f2_basis_insert(&with, x);
+  for (int i = d->vector[0]; i < d->tile_bits; i++)
+    if (completes_sector(d, 0, d->order[0][i]) && f2_basis_contains(&with, d->order[0][i]) &&
+        !f2_basis_contains(&span, d->order[0][i]))
+      return true;
+  return false;
+}
+
+/* The reading side's registers: its vector, the writing side's word, and what else it takes so that every
+ * lane and warp vector can be freed of both by registers of its own thread; what completes sectors only if nothing else does
+ * it. */
+static void load_registers(constraints *c, side_assignment *load) {
+  const draft *d = c->d;
+  for (int i = 0; i < d->vector[0] && i < d->tile_bits; i++) place_register(c, load, d->order[0][i]);
+  for (int i = 0; i < c->word; i++)
+    if (c->formed >> i & 1) place_register(c, load, clear_source(d, d->order[1][i]));
+  for (int pass = may_turn(d) ? 0 : 1; pass < 2; pass++)
+    for (int i = 0; i < d->tile_bits; i++)
+      if (!f2_basis_contains(&c->solved, constrained(c, d->order[0][i])) &&
+          (pass == 1 || !takes_sector(d, load, clear_source(d, d->order[0][i]))))
+        place_register(c, load, clear_source(d, d->order[0][i]));
+}
+
 /* Whether x is among what lanes want to hold, so that each access of a warp is contiguous. */
 static bool is_near(const draft *d, int t, uint64_t x) {
   return is_between(d, t, x, d->vector[t] + d->kernel->lane_bits) || completes_sector(d, t, x);
@@ -176,8 +200,8 @@ static void extra_load_registers(const draft *d, int wanted, side_assignment *lo
     for (int i = 0; i < d->tile_bits && load->registers.n < wanted; i++) {
       uint64_t stored = d->order[1][i], x = clear_source(d, stored);
       if (pass == 0 && (is_near(d, 0, x) || is_near(d, 1, stored))) continue;
-      if (pass == 1 && (completes_sector(d, 0, x) || completes_sector(d, 1, stored))) continue;
-      if (pass == 2 && completes_sector(d, 0, x)) continue;
+      if (pass < 3 && takes_sector(d, load, x)) continue;
+      if (pass == 1 && completes_sector(d, 1, stored)) continue;
       place(load, &load->registers, x);
     }
   }
@@ -231,6 +255,18 @@ static uint64_t formed_bits(const draft *d, int word) {
   return all;
 }
 
+/* Whether lanes that are freed of the writing side's word complete no sectors of the source: then they keep their part in
+ * it, which the exchange takes out of words once they are formed (jit/plan/word_turn.h). */
+static bool tears_sectors(const constraints *c) {
+  const draft *d = c->d;
+  bool torn = false;
+  if (!may_turn(d) || c->formed != bits_mask(c->word)) return false;
+  for (int i = d->vector[0]; i < d->tile_bits; i++)
+    torn |= completes_sector(d, 0, d->order[0][i]) && f2_basis_contains(&c->solved, constrained(c, d->order[0][i])) &&
+            free_vector(c, d->order[0][i]) != d->order[0][i];
+  return torn;
+}
+
 /* Accesses narrower than a word, of runs that begin anywhere: lanes take all that lies near, so words of the writing
  * side are made of elements that lie far from each other. */
 static void spread_words(draft *d, int word) {
@@ -267,6 +303,8 @@ static void gpu_sides(draft *d, int word, side_assignment side[2]) {
   uint64_t freed[LLRT_MAX_BITS];
   for (int i = 0; i < n; i++) freed[i] = free_vector(&c, d->order[0][i]);
   sort_near(d, 0, freed, n);
+  for (int i = 0; i < n && tears_sectors(&c) && load->lanes.n < kernel->lane_bits; i++)
+    if (is_between(d, 0, d->order[0][i], n)) place(load, &load->lanes, d->order[0][i]);
   if (begins_anywhere(d, 0)) {
     vectors near;
     near_lanes(d, 0, &near);

@@ -9,6 +9,7 @@
 #include "jit/plan/permute.h"
 #include "jit/plan/reduce.h"
 #include "jit/plan/word_swap.h"
+#include "jit/plan/word_turn.h"
 #include "layout/traffic.h"
 
 #include <assert.h>
@@ -260,6 +261,11 @@ plan_register_source plan_register_of(const plan_value *in, const plan_value *ou
 static void count_shuffle(const plan_kernel *kernel, const plan_step *step, plan_cost *cost) {
   plan_round round;
   plan_word_swap swap;
+  plan_word_turn turn;
+  if (plan_word_turn_of(&kernel->value[step->in], &kernel->value[step->out], &turn)) {
+    plan_word_turn_cost(&kernel->value[step->out], cost);
+    return;
+  }
   if (plan_word_swap_of(&kernel->value[step->in], &kernel->value[step->out], &swap)) {
     plan_word_swap_cost(&swap, &kernel->value[step->out], cost);
     return;

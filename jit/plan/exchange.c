@@ -397,8 +397,18 @@ static void take_back(plan_kernel *kernel, mark to) {
 /* What is done before a routing. */
 enum {
   FIRST_SHARE = 1, /* lanes that hold copies share the registers, so that each stores a part of them */
-  FIRST_SWAP = 2   /* vectors of the target's word come in from the lanes, each for one of the word's */
+  FIRST_SWAP = 2,  /* vectors of the target's word come in from the lanes, each for one of the word's */
+  FIRST_TURN = 4   /* the target's words are formed, and turned where lanes have a part in them */
 };
+
+/* Appends the words of the target, turned. */
+static llrt_status turn_words(const conversion *c, int *at, frame *turned, bool *found) {
+  frame based;
+  *found = frame_turn_words(&c->from, &c->to, c->target->bits, &based, turned);
+  if (!*found) return LLRT_OK;
+  LLRT_TRY(rename_steps(c->d, &c->from, &based, c->start, at));
+  return shuffle_to(c, turned, 1, at);
+}
 
 /* Appends what `first` says of a conversion; *to starts from its result. false: there is nothing to do. */
 static llrt_status run_first(const conversion *c, int first, int *at, conversion *to, plan_value *start,
@@ -414,6 +424,10 @@ static llrt_status run_first(const conversion *c, int first, int *at, conversion
     if (n == 0) return LLRT_OK;
     LLRT_TRY(shuffle_to(c, steps, n, at));
     to->from = steps[n - 1];
+  }
+  if (first & FIRST_TURN) {
+    LLRT_TRY(turn_words(c, at, &to->from, found));
+    if (!*found) return LLRT_OK;
   }
   *start = c->d->kernel->value[*at];
   to->start = start;
@@ -473,12 +487,13 @@ static void consider(const conversion *c, const routing *r, int first, int in, c
 
 /* The same after what may come first on a GPU. */
 static void consider_first(const conversion *c, const routing *r, int in, choice *best) {
-  frame steps[FRAME_MAX_LANES];
+  frame steps[FRAME_MAX_LANES], turned;
   bool share = r->way != shuffle_route && has_copies(&c->from);
   bool swap = r->way != formed_route && frame_swap_words(&c->from, &c->to, c->target->bits, steps) > 0;
   if (share) consider(c, r, FIRST_SHARE, in, best);
   if (swap) consider(c, r, FIRST_SWAP, in, best);
   if (share && swap) consider(c, r, FIRST_SHARE | FIRST_SWAP, in, best);
+  if (frame_turn_words(&c->from, &c->to, c->target->bits, &steps[0], &turned)) consider(c, r, FIRST_TURN, in, best);
 }
 
 llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out) {

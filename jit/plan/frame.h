@@ -79,6 +79,10 @@ int frame_fill_copies(const frame *f, const frame *other, bool kept, frame *step
  * step, each a PLAN_SHUFFLE. Returns the number of steps, at most a word's bits. */
 int frame_swap_words(const frame *from, const frame *to, int element_bits, frame *steps);
 
+/* word_turn.c: `from` with the word of `to` formed (*based), and with lanes that have no part in it (*turned): a PLAN_SHUFFLE
+ * from the former. False where lanes have none, or the word is not in the registers. */
+bool frame_turn_words(const frame *from, const frame *to, int element_bits, frame *based, frame *turned);
+
 /* swizzle.c: a shared buffer through which `from` becomes `to`, in 2^rep_bits repetitions where the tile
  * is larger than shared memory; vector: log2 elements of an access of either side. The cheapest of a few
  * candidates by exact count. held: bytes that the kernel has anyway, of which a buffer may take all. Errors: UNSUPPORTED
@@ -87,7 +91,7 @@ typedef struct swizzle {
   plan_buffer buffer;
   int vector[2], rep_bits;
 } swizzle;
-/* The buffer with rows as frame_fit_rows found them; *found: false where a matrix would be torn. */
+/* The buffer with rows as frame_fit_rows found them; *found: false where a matrix or a byte would be torn. */
 llrt_status swizzle_plan_rows(const plan_target *target, int held, int element_bits, const frame *from,
                               const frame *to, const swizzle_rows *rows, swizzle *out, bool *found);
 llrt_status swizzle_plan(const plan_target *target, int held, int element_bits, const frame *from,

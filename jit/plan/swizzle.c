@@ -481,7 +481,7 @@ llrt_status swizzle_plan_rows(const plan_target *target, int held, int element_b
   }
   choose_rest(&c);
   for (int s = 0; s < 2; s++)
-    if (rows->matrix[s] && c.vector[s] < rows->n) return LLRT_OK;
+    if ((rows->matrix[s] && c.vector[s] < rows->n) || element_bits << c.vector[s] < 8) return LLRT_OK;
   *found = true;
   choose_offsets(&c);
   return make_buffer(&c, out);

@@ -10,6 +10,7 @@
 #include "jit/plan/number.h"
 #include "jit/plan/scan_eval.h"
 #include "jit/plan/word_swap.h"
+#include "jit/plan/word_turn.h"
 
 #define CHECK(condition, ...)                                             \
   do {                                                                    \
@@ -362,6 +363,15 @@ static llrt_status check_shuffle(const plan_kernel *kernel, int at) {
     CHECK(plan_value_columns(in, PLAN_REGISTER)[i] == plan_value_columns(out, PLAN_REGISTER)[i] ||
               (!kernel->target.lanes_first && plan_word_swap_of(in, out, &swap)),
           "step %d: words are torn", at);
+  plan_word_turn turn;
+  plan_round round;
+  if (plan_word_turn_of(in, out, &turn)) {
+    CHECK(!kernel->target.lanes_first, "step %d: words turn on %s", at, kernel->target.name);
+    return LLRT_OK;
+  }
+  if (plan_word_swap_of(in, out, &swap)) return LLRT_OK;
+  plan_round_of(in, out, &round);
+  CHECK((round.drawn & bits_mask(in->word)) == 0, "step %d: parts of words are drawn", at);
   return LLRT_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Plans executed by the interpreter against the storages' own definition: every pair of storages, every
  * target, every width, every exchange that can be had. */
 #include "jit/plan/plan.h"
+#include "jit/plan/word_turn.h"
 
 #include "base/text.h"
 #include "random_layout.h"
@@ -491,6 +492,41 @@ Test(plan, rows_are_collected) {
 Test(plan, random_permutations) { random_pairs(true, seed_of_run()); }
 
 Test(plan, random_matrices) { random_pairs(false, seed_of_run()); }
+
+/* However elements of its runs spread over words, a matrix's source is loaded by whole sectors, unless all that a word
+ * takes from outside of a vector is in a sector's other half, as it is in none of these. */
+Test(plan, random_matrices_load_whole_sectors) {
+  static const char *const gpus[] = {"sm_80", "sm_90a", "gfx942"};
+  static plan made;
+  uint64_t seed = 20260101;
+  int turned = 0;
+  for (int round = 0; round < 8; round++) {
+    pair p = {.shape = {1 << 9, 1 << 8}};
+    cr_assert_eq(llrt_storage_parse("row_major", 2, NULL, &p.storage[0]), LLRT_OK);
+    test_random_storage(&seed, 9, 8, false, &p.storage[1]);
+    for (size_t t = 0; t < sizeof gpus / sizeof *gpus; t++)
+      for (size_t w = 1; w < 3; w++) {
+        conversion c;
+        plan_target target;
+        fill_conversion(&p, widths[w], &c);
+        cr_assert_eq(plan_target_find(gpus[t], &target), LLRT_OK);
+        cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+        free_conversion(&c);
+        const plan_kernel *kernel = &made.variant[0];
+        if (kernel->cost.load_sectors > kernel->cost.min_sectors) explain_failure(&made, 0);
+        cr_expect_eq(kernel->cost.load_sectors, kernel->cost.min_sectors, "round %d, %s, %s: %d of %d sectors", round,
+                     gpus[t], llrt_dtype_name(widths[w]), kernel->cost.load_sectors, kernel->cost.min_sectors);
+        plan_word_turn turn;
+        for (int i = 0; i < kernel->n_steps; i++) {
+          const plan_step *step = &kernel->step[i];
+          if (step->kind == PLAN_SHUFFLE)
+            turned += plan_word_turn_of(&kernel->value[step->in], &kernel->value[step->out], &turn);
+        }
+        if (round == 0) check_pair(&p, gpus[t], widths[w], PLAN_EXCHANGE_AUTO, "whole sectors");
+      }
+  }
+  cr_expect_gt(turned, 0);
+}
 
 /* Run-time strides: one class for every pitch. */
 Test(plan, runtime_strides) {

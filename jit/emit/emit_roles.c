@@ -22,15 +22,15 @@ static LLVMValueRef number_of_turn(const emitter *e) {
 
 /* The barrier of the slot that turn `number` (i32, of the block) has. */
 static LLVMValueRef barrier_of(const emitter *e, int which, LLVMValueRef number) {
-  int slots = 1 << e->kernel->slots;
-  LLVMValueRef at = LLVMBuildAnd(e->builder, number, emit_i32(e, slots - 1), "");
-  at = LLVMBuildShl(e->builder, LLVMBuildOr(e->builder, at, emit_i32(e, which * slots), ""), emit_i32(e, 3), "");
+  int slots = e->kernel->slots;
+  LLVMValueRef at = LLVMBuildURem(e->builder, number, emit_i32(e, slots), "");
+  at = LLVMBuildShl(e->builder, LLVMBuildAdd(e->builder, at, emit_i32(e, which * slots), ""), emit_i32(e, 3), "");
   return LLVMBuildGEP2(e->builder, e->i8, e->barriers, &at, 1, "");
 }
 
 /* Bit 0 of the turn's round. */
 static LLVMValueRef parity_of(const emitter *e, LLVMValueRef number, bool other) {
-  LLVMValueRef round = LLVMBuildLShr(e->builder, number, emit_i32(e, e->kernel->slots), "");
+  LLVMValueRef round = LLVMBuildUDiv(e->builder, number, emit_i32(e, e->kernel->slots), "");
   if (other) round = LLVMBuildXor(e->builder, round, emit_i32(e, 1), "");
   return LLVMBuildAnd(e->builder, round, emit_i32(e, 1), "");
 }
@@ -205,7 +205,7 @@ static void make_barriers(emitter *e) {
   LLVMValueRef first = LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, 0), "");
   LLVMBasicBlockRef next = emit_open_guard(e, first);
   for (int which = 0; which < 2 + landed; which++)
-    for (int i = 0; i < 1 << kernel->slots; i++)
+    for (int i = 0; i < kernel->slots; i++)
       e->ops->make_barrier(e, barrier_of(e, which, emit_i32(e, i)), counts[which]);
   emit_close_guard(e, next);
 }

@@ -138,7 +138,7 @@ LLVMValueRef emit_slot_pointer(emitter *e, int buffer) {
   if (ring->slots == 0 || !e->walked) return e->shared[buffer];
   LLVMValueRef slot = LLVMBuildSub(e->builder, e->walked->turn, e->walked->begin, "");
   slot = LLVMBuildTrunc(e->builder, slot, e->i32, "");
-  slot = LLVMBuildAnd(e->builder, slot, emit_i32(e, (int64_t)bits_mask(ring->slots)), "");
+  slot = LLVMBuildURem(e->builder, slot, emit_i32(e, ring->slots), "");
   slot = LLVMBuildMul(e->builder, slot, emit_i32(e, ring->bytes), "");
   return LLVMBuildGEP2(e->builder, e->i8, e->shared[buffer], &slot, 1, "");
 }

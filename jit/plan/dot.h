@@ -35,8 +35,8 @@ typedef struct dot_job {
 /* One kernel that does everything that a description asks for. */
 void dot_begin_job(const llrt_op_desc *desc, dot_job *job);
 
-/* log2 slots of a ring: copies of three turns are under way while one is multiplied. */
-#define DOT_SLOT_BITS 2
+/* Of a ring: copies of three turns are under way while one is multiplied. */
+#define DOT_SLOTS 4
 
 /* How a kernel is to be laid out: log2 extents of the tile by DOT_DIM, warps of a block. */
 typedef struct dot_shape {

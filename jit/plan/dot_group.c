@@ -52,7 +52,7 @@ static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, 
   plan_address_of_buffer(kernel, buffer, &map);
   if (plan_access_widest(kernel, &access.value, &map, PLAN_REGISTER) < access.vector)
     return llrt_error(LLRT_UNSUPPORTED, "memory's rows of tensor %d are not those of shared memory", tensor_of(x, operand));
-  kernel->buffer[buffer].slots = DOT_SLOT_BITS;
+  kernel->buffer[buffer].slots = DOT_SLOTS;
   *end = plan_buffer_end(&kernel->buffer[buffer]);
   if (*end > kernel->target.shared_bytes) return llrt_error(LLRT_UNSUPPORTED, "rings of %d bytes", *end);
   ring->copy = (plan_step){.kind = PLAN_COPY, .tensor = (uint8_t)tensor_of(x, operand), .in = (uint8_t)ring->copied,
@@ -97,7 +97,7 @@ llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_type
   x->rings = x->groups = true;
   dot_plan_bands(x, (int64_t[]){(int64_t)1 << bits_count(x->bits[DOT_DIM_M]), (int64_t)1 << bits_count(x->bits[DOT_DIM_N])});
   kernel->producers = PRODUCERS;
-  kernel->slots = DOT_SLOT_BITS;
+  kernel->slots = DOT_SLOTS;
   return LLRT_OK;
 }
 

@@ -13,8 +13,8 @@
 enum { PACKED_M, PACKED_N, PACKED_K }; /* the operation's axes, where there are no batch axes */
 
 /* How a block is laid out, all log2: rows and columns of D, positions of K that a warp takes in a turn; warps along
- * each, those of K beside the positions, of which the highest number the blocks of a cluster; turns that rings have room
- * for. resident: blocks of a multiprocessor. group: the products are warpgroups', whose four warps are the lowest of
+ * each, those of K beside the positions, of which the highest number the blocks of a cluster. slots: turns that rings
+ * have room for. resident: blocks of a multiprocessor. group: the products are warpgroups', whose four warps are the lowest of
  * those along columns; A stays in its ring. producers: warps beside the others, which copy. */
 typedef struct packed_shape {
   int m, n, k, warps[3], cluster, slots, resident, producers;
@@ -62,7 +62,7 @@ llrt_status packed_sums_value(const packed *p, plan_value *out);
 /* The value by which threads (rows: or boxes) copy an operand, and the buffer to which: whole accesses of memory, as the
  * loads behind like it. */
 llrt_status packed_copied(const packed *p, int operand, bool boxes, plan_value *value, plan_buffer *buffer);
-/* Slots (log2) of rows as products read them, of 16-bit elements that are copied as `value` says. */
+/* Slots of rows as products read them, of 16-bit elements that are copied as `value` says. */
 llrt_status packed_rows_buffer(const packed *p, const plan_value *value, int slots, plan_buffer *buffer);
 
 #define PACKED_LINE 6 /* log2 positions of A in a line of shared memory: 128 bytes of 16-bit elements */

@@ -87,7 +87,7 @@ static llrt_status plan_ring(dot_draft *x, int operand, bool *found) {
   LLRT_TRY(draft_value(kernel, &access.value, &ring->copied));
   LLRT_TRY(find_exchange(x, operand, ring->copied, access.vector, ring, &buffer, found));
   if (!*found) return LLRT_OK;
-  kernel->buffer[buffer].slots = DOT_SLOT_BITS;
+  kernel->buffer[buffer].slots = DOT_SLOTS;
   ring->copy = (plan_step){.kind = PLAN_COPY, .tensor = (uint8_t)tensor, .in = (uint8_t)ring->copied,
                            .buffer = (uint8_t)buffer, .vector = (uint8_t)access.vector};
   ring->masked = ring->copy;
@@ -132,7 +132,7 @@ static llrt_status copy_steps(dot_draft *x, int ahead) {
   return LLRT_OK;
 }
 
-#define AHEAD ((1 << DOT_SLOT_BITS) - 1)
+#define AHEAD (DOT_SLOTS - 1)
 
 llrt_status dot_open_rings(dot_draft *x) {
   for (int i = 0; i < AHEAD; i++) LLRT_TRY(copy_steps(x, i));

@@ -388,7 +388,7 @@ static inline int plan_access_bytes(int bits, int vector) { return (bits << vect
 
 /* Where a buffer with all its slots ends in shared memory, bytes. */
 static inline int32_t plan_buffer_end(const plan_buffer *buffer) {
-  return buffer->offset + (buffer->bytes << buffer->slots);
+  return buffer->offset + buffer->bytes * bits_max(buffer->slots, 1);
 }
 
 /* The number of a value's register bits, lane bits, …; columns of one in-dim. */

@@ -52,7 +52,7 @@ void interpret_multiplied(interpreter *in, const plan_step *step) {
 
 /* Producers run ahead on hardware; here a turn's copies begin with the turn, for which its slots have to be free. */
 llrt_status interpret_produce(interpreter *in, int at) {
-  int64_t number = in->turn - in->begin, slots = (int64_t)1 << in->kernel->slots;
+  int64_t number = in->turn - in->begin, slots = in->kernel->slots;
   if (number >= slots && in->released <= number - slots)
     return llrt_error(LLRT_INTERNAL, "turn %lld wants slots that are not free", (long long)number);
   LLRT_TRY(interpret_steps(in, at + 1, in->kernel->step[at].body));

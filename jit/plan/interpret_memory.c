@@ -235,7 +235,7 @@ llrt_status interpret_global(interpreter *in, const plan_step *step, int value, 
 
 /* Where the turn's slot of a buffer begins, in places of 4 bits. */
 uint64_t interpreter_slot(const interpreter *in, const plan_buffer *buffer) {
-  uint64_t slot = buffer->slots ? (uint64_t)(in->turn - in->begin) & bits_mask(buffer->slots) : 0;
+  uint64_t slot = buffer->slots ? (uint64_t)(in->turn - in->begin) % buffer->slots : 0;
   return ((uint64_t)buffer->offset + slot * (uint64_t)buffer->bytes) * 2;
 }
 

@@ -145,7 +145,7 @@ typedef struct plan_buffer {
   llrt_layout layout; /* offset, repetition, block -> tile */
   int32_t bytes; /* of a slot */
   int32_t offset; /* where it lies, bytes */
-  uint8_t slots; /* log2 */
+  uint8_t slots; /* 0: it is no ring */
   uint8_t iterations; /* how many bits of repetition a loop numbers; the others are the steps' */
   uint8_t bits; /* of an element */
 } plan_buffer;
@@ -437,7 +437,7 @@ typedef struct plan_kernel {
   int32_t cluster_bits; /* log2 blocks that work on one tile and read each other's shared memory: the highest of
                            warp_bits number them */
   uint8_t producers; /* warps behind the others, a divisor of their number; 0: no roles */
-  uint8_t slots;     /* with producers: log2 slots of every ring */
+  uint8_t slots;     /* with producers: of every ring */
   int32_t barriers;  /* with producers: where the slots' barriers lie in shared memory, behind all buffers */
   int32_t band; /* > 0: blocks that follow each other take bands of so many positions of the second place (fewer in
                    the last), and in each one all of the first: inside a band the second place is the faster */

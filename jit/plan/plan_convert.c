@@ -66,7 +66,7 @@ void draft_finish(plan_kernel *kernel) {
   if (kernel->producers) {
     kernel->launch.threads += kernel->producers << kernel->lane_bits;
     kernel->barriers = (kernel->launch.shared_bytes + 7) & -8;
-    kernel->launch.shared_bytes = kernel->barriers + ((dot_landed_step(kernel) < 0 ? 16 : 24) << kernel->slots);
+    kernel->launch.shared_bytes = kernel->barriers + (dot_landed_step(kernel) < 0 ? 16 : 24) * kernel->slots;
   }
   plan_cost_kernel(kernel);
   if (!kernel->flat) kernel->launch.block_bytes = kernel->cost.tile_bytes;

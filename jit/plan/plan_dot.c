@@ -262,7 +262,7 @@ static dot_shape matrix_tile(const planner *p, int warps) {
     dot_shape shape = dot_sums_short(&p->job, p->target) && i == 0 ? twice : tiles[i];
     shape.bits[DOT_DIM_K] = bits_max(turn + tiles[i].bits[DOT_DIM_K], least);
     int64_t positions = ((int64_t)1 << shape.bits[0]) + ((int64_t)1 << shape.bits[1]);
-    if ((positions * wide / 8 << (shape.bits[DOT_DIM_K] + DOT_SLOT_BITS)) <= p->target->shared_bytes) return shape;
+    if ((positions * wide / 8 << shape.bits[DOT_DIM_K]) * DOT_SLOTS <= p->target->shared_bytes) return shape;
   }
   return (dot_shape){.bits = {7, 7, bits_max(turn, least)}, .warps = warps};
 }

@@ -136,7 +136,7 @@ static llrt_status plan_cast(packed *p, packed_operand *rows, const plan_value *
   for (int dim = PLAN_LANE; dim <= PLAN_WARP; dim++)
     for (int i = 0; i < plan_value_bits(copied, dim); i++)
       if (plan_value_columns(copied, dim)[i] == 0) return llrt_error(LLRT_UNSUPPORTED, "rows that threads copy together");
-  LLRT_TRY(packed_rows_buffer(p, &wide, rows->copy.box ? p->shape.slots : 1, &buffer));
+  LLRT_TRY(packed_rows_buffer(p, &wide, rows->copy.box ? p->shape.slots : 2, &buffer));
   LLRT_TRY(add_buffer(p, &buffer, DOT_SHARED_ALIGNMENT, number));
   LLRT_TRY(draft_value(kernel, copied, &taken));
   LLRT_TRY(draft_value(kernel, &wide, &rows->held));
@@ -332,7 +332,7 @@ static plan_step ahead(int turns) { return (plan_step){.kind = PLAN_AHEAD, .turn
 static llrt_status ring_steps(packed *p) {
   plan_kernel *kernel = p->x.d.kernel;
   const packed_operand *rows = &p->operand[PACKED_ROWS];
-  int slots = 1 << p->shape.slots;
+  int slots = p->shape.slots;
   bool produced = p->shape.producers > 0;
   if (produced) LLRT_TRY(copy_steps(p, (plan_step){.kind = PLAN_PRODUCE}));
   LLRT_TRY(draft_step(kernel, produced ? (plan_step){.kind = PLAN_FILLED}
@@ -396,7 +396,7 @@ static llrt_status walk_steps(packed *p, int *sums) {
   LLRT_TRY(draft_value(kernel, &value, &carried));
   LLRT_TRY(plan_operands(p));
   if (p->shape.producers) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_ROLES}));
-  for (int i = 0; i + 1 < 1 << p->shape.slots && !p->shape.producers; i++) LLRT_TRY(copy_steps(p, ahead(i)));
+  for (int i = 0; i + 1 < p->shape.slots && !p->shape.producers; i++) LLRT_TRY(copy_steps(p, ahead(i)));
   walk = kernel->n_steps;
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)first, .out = (uint8_t)carried}));
   LLRT_TRY(turn_steps(p, walk, carried, &next));
@@ -477,22 +477,22 @@ static llrt_status plan_kernel_of(packed *p, const plan_target *target, const pl
  * under way in a multiprocessor. The more rows, the more columns share what is read of A, and the fewer blocks there are:
  * two of a cluster then share K. */
 static const packed_shape warp_shapes[] = {
-    {.m = 3, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 2, .resident = 2},
-    {.m = 4, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 2, .resident = 1},
-    {.m = 5, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 2, .resident = 1},
-    {.m = 6, .n = 7, .k = 7, .warps = {0, 2, 2}, .cluster = 1, .slots = 2, .resident = 1},
-    {.m = 7, .n = 7, .k = 6, .warps = {0, 2, 2}, .cluster = 1, .slots = 2, .resident = 1},
-    {.m = 7, .n = 7, .k = 6, .warps = {0, 2, 1}, .slots = 2, .resident = 1},
+    {.m = 3, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 4, .resident = 2},
+    {.m = 4, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 4, .resident = 1},
+    {.m = 5, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 4, .resident = 1},
+    {.m = 6, .n = 7, .k = 7, .warps = {0, 2, 2}, .cluster = 1, .slots = 4, .resident = 1},
+    {.m = 7, .n = 7, .k = 6, .warps = {0, 2, 2}, .cluster = 1, .slots = 4, .resident = 1},
+    {.m = 7, .n = 7, .k = 6, .warps = {0, 2, 1}, .slots = 4, .resident = 1},
 };
 /* The same where there are warpgroups, whose instructions take all rows of a block at once. */
 static const packed_shape group_shapes[] = {
-    {.m = 3, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 2, .resident = 2},
-    {.m = 4, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 2, .resident = 2},
-    {.m = 5, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 3, .resident = 1, .group = true},
-    {.m = 6, .n = 6, .k = 6, .warps = {0, 2, 2}, .slots = 2, .resident = 1, .group = true},
-    {.m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 2, .resident = 1, .producers = 4, .group = true},
-    {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 1}, .cluster = 1, .slots = 2, .resident = 1, .producers = 4, .group = true},
-    {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 2, .resident = 1, .producers = 4, .group = true},
+    {.m = 3, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
+    {.m = 4, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
+    {.m = 5, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 8, .resident = 1, .group = true},
+    {.m = 6, .n = 6, .k = 6, .warps = {0, 2, 2}, .slots = 4, .resident = 1, .group = true},
+    {.m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, .resident = 1, .producers = 4, .group = true},
+    {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, .resident = 1, .producers = 4, .group = true},
+    {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, .resident = 1, .producers = 4, .group = true},
 };
 
 /* A shape without what the target lacks: clusters, for which more blocks make fewer columns each. */

@@ -405,12 +405,12 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       if (step->box) {
         const plan_box *box = &kernel->launch.box[step->box - 1];
         llrt_text_add(text, "copy tensor %d to shared buffer %d (%d slots of %d bytes), by boxes of %d x %d elements",
-                      step->tensor, step->buffer, 1 << kernel->buffer[step->buffer].slots,
+                      step->tensor, step->buffer, kernel->buffer[step->buffer].slots,
                       kernel->buffer[step->buffer].bytes, box->size[1], box->size[0]);
         break;
       }
       llrt_text_add(text, "copy tensor %d to shared buffer %d (%d slots of %d bytes), %g bytes an access%s, laid out as ",
-                    step->tensor, step->buffer, 1 << kernel->buffer[step->buffer].slots,
+                    step->tensor, step->buffer, kernel->buffer[step->buffer].slots,
                     kernel->buffer[step->buffer].bytes, vector_bytes(kernel, step, step->in),
                     step->masked ? ", masked" : "");
       print_value(kernel, step->in, text);
@@ -420,7 +420,7 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       print_dot(kernel, step, text);
       break;
     case PLAN_ROLES:
-      llrt_text_add(text, "roles: %d more warps produce, into %d slots", kernel->producers, 1 << kernel->slots);
+      llrt_text_add(text, "roles: %d more warps produce, into %d slots", kernel->producers, kernel->slots);
       break;
     case PLAN_PRODUCE: llrt_text_add(text, "producers, ahead as far as slots are free:"); break;
     case PLAN_LANDED:

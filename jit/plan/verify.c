@@ -444,7 +444,7 @@ static llrt_status check_landed(const plan_kernel *kernel, int produce, int at) 
           "step %d: no ring of producers", (int)(step - kernel->step));
   }
   for (int i = 0; i < kernel->n_steps; i++)
-    CHECK(kernel->step[i].kind != PLAN_RELEASE || landed->turns + kernel->step[i].turns < 1 << kernel->slots,
+    CHECK(kernel->step[i].kind != PLAN_RELEASE || landed->turns + kernel->step[i].turns < kernel->slots,
           "step %d: copies of %d turns wait for each other", at, landed->turns);
   return LLRT_OK;
 }
@@ -564,7 +564,7 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
       return LLRT_OK;
     case PLAN_FILLED:
     case PLAN_RELEASE:
-      CHECK(kernel->producers > 0 && step->turns >= 0 && step->turns < 1 << kernel->slots, "step %d: no producers", at);
+      CHECK(kernel->producers > 0 && step->turns >= 0 && step->turns < kernel->slots, "step %d: no producers", at);
       return LLRT_OK;
     case PLAN_MULTIPLIED:
       CHECK(step->turns >= 0, "step %d: %d groups", at, step->turns);

@@ -109,11 +109,30 @@ static llrt_status store_at_once(dot_draft *x, llrt_dtype sum, llrt_dtype type, 
   return dot_store(x, x->job->tensor[LLRT_DOT_D], stored, value);
 }
 
+/* Has each block of a cluster store what it has the sums of: they change places inside a block then. Accesses stay. */
+static void keep_blocks(const plan_kernel *kernel, int sums, dot_access *stored) {
+  llrt_layout *layout = &stored->value.layout;
+  const plan_value *value = &kernel->value[sums];
+  int lanes = plan_value_bits(&stored->value, PLAN_LANE), registers = plan_value_bits(&stored->value, PLAN_REGISTER);
+  uint64_t *warps = &layout->column[registers + lanes];
+  for (int i = kernel->warp_bits - kernel->cluster_bits; i < kernel->warp_bits; i++) {
+    uint64_t own = plan_value_columns(value, PLAN_WARP)[i];
+    for (int c = stored->vector; c < registers + lanes + kernel->warp_bits; c++) {
+      bool lane = c >= registers && c < registers + lanes;
+      if (lane || own == 0 || layout->column[c] != own) continue;
+      layout->column[c] = warps[i];
+      warps[i] = own;
+      break;
+    }
+  }
+}
+
 llrt_status dot_epilogue(dot_draft *x, int sums) {
   int tensor = x->job->tensor[LLRT_DOT_D];
   llrt_dtype sum = x->job->rule.sums, type = x->job->desc.tensors[tensor].dtype;
   dot_access stored;
   LLRT_TRY(dot_memory_value(x, tensor, result_bits(x), &stored));
+  keep_blocks(x->d.kernel, sums, &stored);
   if (x->job->partial || !dot_acts(x)) return store_at_once(x, sum, x->job->partial ? sum : type, &stored, sums);
   llrt_dtype acting = sum == LLRT_F64 ? LLRT_F64 : LLRT_F32;
   LLRT_TRY(dot_cast(x, sum, acting, &sums));

@@ -292,6 +292,8 @@ llrt_status draft_prefix(draft *d, const draft_scan_spec *spec, int in, int seco
 llrt_status draft_join_before(draft *d, const draft_scan_spec *spec, int before, int at, int *out);
 /* Whether a store to shared memory has to wait for what reads there: before it, or in a turn before. */
 bool draft_shared_in_use(const plan_kernel *kernel);
+/* Whether other blocks of the cluster may still read a block's memory, in which it then neither stores nor ends. */
+bool draft_others_read(const plan_kernel *kernel);
 /* gather_steps.c: appends steps that make *out of value `in`, each element taken at the coordinate along tile bits
  * [axis, axis + axis_bits) that value `coordinates` (integers of 32 or 64 bits) holds, modulo the extent; laid
  * out as the coordinates. Errors: UNSUPPORTED for a tile that shared memory does not hold, and for shuffles

@@ -61,8 +61,9 @@ static llrt_status rename_steps(draft *d, const frame *from, const frame *to,
   return LLRT_OK;
 }
 
-static llrt_status barrier_step(draft *d) {
-  return draft_step(d->kernel, (plan_step){.kind = PLAN_BARRIER});
+/* own: of the block, where there is a cluster. */
+static llrt_status barrier_step(draft *d, bool own) {
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_BARRIER, .own = own && d->kernel->cluster_bits > 0});
 }
 
 bool draft_shared_in_use(const plan_kernel *kernel) {
@@ -74,6 +75,19 @@ bool draft_shared_in_use(const plan_kernel *kernel) {
     if (step->kind == PLAN_DOT && step->shared) return true;
   }
   return false;
+}
+
+bool draft_others_read(const plan_kernel *kernel) {
+  bool read = false;
+  for (int i = 0, inside = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    bool loops = step->kind == PLAN_REPEAT || step->kind == PLAN_WALK || step->kind == PLAN_LOOP;
+    if (loops && step->body == 0) return kernel->cluster_bits > 0; /* it goes on */
+    read |= step->kind == PLAN_SHARED_LOAD && !plan_is_local(kernel, step->buffer, &kernel->value[step->out]);
+    if (step->kind == PLAN_BARRIER && !step->own && i >= inside) read = false;
+    inside = bits_max(inside, i + 1 + step->body + step->otherwise);
+  }
+  return read && kernel->cluster_bits > 0;
 }
 
 /* In a region's loop every iteration has the buffer anew. */
@@ -103,9 +117,9 @@ static llrt_status buffer_steps(draft *d, const swizzle *chosen, const uint8_t m
     plan_step load = {.kind = PLAN_SHARED_LOAD, .out = (uint8_t)*at, .buffer = (uint8_t)buffer,
                       .vector = (uint8_t)chosen->vector[1], .matrix = matrix[1],
                       .repetition = (uint8_t)part};
-    if (draft_shared_in_use(kernel)) LLRT_TRY(barrier_step(d));
+    if (draft_shared_in_use(kernel)) LLRT_TRY(barrier_step(d, !draft_others_read(kernel)));
     LLRT_TRY(draft_step(kernel, store));
-    LLRT_TRY(barrier_step(d));
+    LLRT_TRY(barrier_step(d, plan_is_local(kernel, buffer, &kernel->value[*at])));
     LLRT_TRY(draft_step(kernel, load));
   }
   return LLRT_OK;
@@ -330,6 +344,13 @@ static llrt_status formed_route(const conversion *c, int *at, bool *found) {
   return swizzle_steps(c->d, &based, &c->to, c->target, at);
 }
 
+/* Whether each block of a cluster has the same on both sides. */
+static bool stays_in_blocks(const frame *from, const frame *to) {
+  for (int i = 1; i <= from->cluster; i++)
+    if (from->warps[from->n_warps - i] != to->warps[to->n_warps - i] || from->warps[from->n_warps - i] == 0) return false;
+  return true;
+}
+
 /* Shared memory by matrices, with words formed before and after where they are not those of a row. Where the
  * sides have too few registers in common for one, shuffles bring in as many as it needs. */
 static llrt_status matrix_route(const conversion *c, int *at, bool *found) {
@@ -344,7 +365,7 @@ static llrt_status matrix_route(const conversion *c, int *at, bool *found) {
   if ((rows.matrix[0] && !target->matrix_store) || (rows.matrix[1] && !target->matrix_load))
     return LLRT_OK;
   if (c->d->options && c->d->options->single_accesses) return LLRT_OK;
-  if (c->from.cluster > 0) return LLRT_OK; /* matrices come from the own block's memory only */
+  if (!stays_in_blocks(&c->from, &c->to)) return LLRT_OK; /* matrices come from the own block's memory only */
   while (!frame_fit_rows(&f.now, &c->to, c->target->bits, &rows, fitted))
     if (next == c->to.word || !form(c, next++, &f)) return LLRT_OK;
   LLRT_TRY(swizzle_plan_rows(target, held_bytes(c->d->kernel), c->target->bits, &fitted[0], &fitted[1], &rows, &chosen, found));

@@ -25,6 +25,14 @@ static void interpreter_fini(interpreter *in) {
   free(in->group);
   free(in->reading);
   free(in->read);
+  free(in->far);
+}
+
+/* No block ends whose memory others may still read. */
+static llrt_status check_unread_by_others(const interpreter *in) {
+  for (size_t i = 0; i < in->shared_size << in->kernel->cluster_bits; i++)
+    if (in->far[i] >= in->met) return llrt_error(LLRT_INTERNAL, "a block ends without a barrier after others' read");
+  return LLRT_OK;
 }
 
 static llrt_status interpreter_init(interpreter *in) {
@@ -53,6 +61,7 @@ static llrt_status interpreter_init(interpreter *in) {
   failed |= !(in->written = calloc(places, sizeof(int)));
   failed |= !(in->copier = calloc(places, sizeof(int)));
   failed |= !(in->read = calloc(places, sizeof(int)));
+  failed |= !(in->far = calloc(places, sizeof(int)));
   failed |= !(in->group = calloc(places, sizeof(int)));
   failed |= !(in->reading = calloc(places, sizeof(int)));
   return failed ? llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory") : LLRT_OK;
@@ -321,6 +330,7 @@ static llrt_status run_stage_of(const plan_kernel *kernel, const plan_run *run) 
   for (in.block = 0; in.block << kernel->cluster_bits < blocks && status == LLRT_OK; in.block++) {
     memset(in.written, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
     memset(in.read, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
+    memset(in.far, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
     memset(in.group, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
     memset(in.reading, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
     memset(in.pending, 0, sizeof in.pending);
@@ -332,6 +342,7 @@ static llrt_status run_stage_of(const plan_kernel *kernel, const plan_run *run) 
     in.begin = in.end = 0;
     if (!kernel->flat) plan_decode_block(kernel, in.block, in.args, &in.grid, in.upper);
     status = interpret_steps(&in, 0, kernel->n_steps);
+    if (status == LLRT_OK) status = check_unread_by_others(&in);
   }
   interpreter_fini(&in);
   return status;

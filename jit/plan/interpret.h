@@ -32,6 +32,7 @@ typedef struct interpreter {
   int staged;                 /* phase in which a panel of values was, 0: none */
   int *written, *read, phase; /* phase of the last write and read, counted by barriers from 1 */
   int *copier;                /* the thread that copied it, counted from 1; 0: none did */
+  int *far;                   /* phase of the last read by another block of the cluster */
   int met;                    /* the phase that a barrier of all blocks of the cluster began */
   int *group, groups;         /* that a copy belongs to that is under way, from 1; 0: none. Groups so far */
   int *reading, products, multiplied; /* the last group of products that reads, 0: none; groups so far, groups done */

@@ -268,7 +268,7 @@ llrt_status interpret_shared(interpreter *in, const plan_step *step, int value, 
     offset = (offset & bits_mask(bits)) * buffer->bits / 4 + interpreter_slot(in, buffer) + block * in->shared_size;
     if (!load) {
       LLRT_TRY(check_unread(in, offset));
-      if (in->read[offset] >= in->phase)
+      if (in->read[offset] >= in->phase || in->far[offset] >= in->met)
         return llrt_error(LLRT_INTERNAL, "shared offset %llu is written without a barrier after its read",
                           (unsigned long long)offset);
       in->shared[offset] = in->value[value][at];
@@ -282,6 +282,7 @@ llrt_status interpret_shared(interpreter *in, const plan_step *step, int value, 
     } else {
       in->value[value][at] = in->shared[offset];
       in->read[offset] = in->phase;
+      if (block != own) in->far[offset] = in->phase;
     }
   }
   return LLRT_OK;

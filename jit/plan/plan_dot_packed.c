@@ -468,7 +468,7 @@ static llrt_status plan_kernel_of(packed *p, const plan_target *target, const pl
   LLRT_TRY(walk_steps(p, &sums));
   LLRT_TRY(result_steps(p, sums));
   /* A block whose memory others still read must not end. */
-  if (p->shape.cluster > 0) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
+  if (draft_others_read(kernel)) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
   draft_finish(kernel);
   return LLRT_OK;
 }

@@ -23,7 +23,7 @@ typedef struct packed_shape {
 
 /* An operand on its way: by a ring that copies fill turns before, or loaded. Rows of 8 bits are cast on the way: each
  * thread takes what it copied, or a producer what boxes brought, and stores it as numbers of the compute type where products
- * read rows. */
+ * read rows; or, where no two warps multiply the same rows, each casts what it loads. */
 enum { PACKED_WEIGHTS, PACKED_SCALES, PACKED_ROWS, PACKED_OPERANDS };
 typedef struct packed_operand {
   int tensor;
@@ -35,6 +35,7 @@ typedef struct packed_operand {
   plan_step cast[3];
   int held;          /* ring: the value that says what is in the buffer of `load` */
   plan_step load;    /* from the ring, or from memory */
+  plan_step widen;   /* ring: a map behind that; no kind: none */
 } packed_operand;
 
 typedef struct packed {
@@ -60,8 +61,8 @@ llrt_status packed_scales_value(const packed *p, plan_value *out);
 llrt_status packed_rows_value(const packed *p, plan_value *out);
 llrt_status packed_sums_value(const packed *p, plan_value *out);
 /* The value by which threads (rows: or boxes) copy an operand, and the buffer to which: whole accesses of memory, as the
- * loads behind like it. */
-llrt_status packed_copied(const packed *p, int operand, bool boxes, plan_value *value, plan_buffer *buffer);
+ * loads behind like it. lines: rows of 8 bits in swizzled lines, as boxes bring them. */
+llrt_status packed_copied(const packed *p, int operand, bool lines, plan_value *value, plan_buffer *buffer);
 /* Slots of rows as products read them, of 16-bit elements that are copied as `value` says. */
 llrt_status packed_rows_buffer(const packed *p, const plan_value *value, int slots, plan_buffer *buffer);
 

@@ -177,7 +177,7 @@ static llrt_status make_buffer(const packed *p, const plan_value *value, const p
 }
 
 /* Rows of 16-bit elements are copied to where products read them, others to where their threads take them from. */
-llrt_status packed_copied(const packed *p, int operand, bool boxes, plan_value *value, plan_buffer *buffer) {
+llrt_status packed_copied(const packed *p, int operand, bool in_lines, plan_value *value, plan_buffer *buffer) {
   const plan_kernel *kernel = p->x.d.kernel;
   bool rows = operand == PACKED_ROWS, scales = operand == PACKED_SCALES;
   int warps = kernel->warp_bits - kernel->cluster_bits;
@@ -186,7 +186,7 @@ llrt_status packed_copied(const packed *p, int operand, bool boxes, plan_value *
   places memory = {0}, lines = {0}, lists[3] = {{0}};
   if (rows) list_rows(p, &memory);
   else list_packed(p, scales ? &p->scales : &p->values, scales ? p->group : 0, &memory);
-  if (rows && (bits == 16 || boxes)) list_lines(p, bits, &lines);
+  if (rows && (bits == 16 || in_lines)) list_lines(p, bits, &lines);
   else if (!rows) lines = memory;
   move_behind(p, bits_min(rows ? PACKED_LINE : access + kernel->lane_bits, memory.n), &memory);
   if (lines.n == 0) lines = memory;

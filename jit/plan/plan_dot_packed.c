@@ -127,6 +127,15 @@ static llrt_status add_buffer(packed *p, plan_buffer *buffer, int alignment, int
   return LLRT_OK;
 }
 
+static llrt_status cast_map(packed *p, const packed_operand *rows, plan_step *step) {
+  plan_kernel *kernel = p->x.d.kernel;
+  if (kernel->n_maps == PLAN_MAX_MAPS) return llrt_error(LLRT_INTERNAL, "a kernel of more than %d maps", PLAN_MAX_MAPS);
+  kernel->map[kernel->n_maps] = (plan_map){.kind = PLAN_MAP_CAST, .to = (uint8_t)p->compute,
+                                           .from = (uint8_t)p->job.desc.tensors[rows->tensor].dtype};
+  *step = (plan_step){.kind = PLAN_MAP, .map = (uint8_t)kernel->n_maps++};
+  return LLRT_OK;
+}
+
 /* Rows of 8 bits, from their ring to where products read numbers of the compute type. */
 static llrt_status plan_cast(packed *p, packed_operand *rows, const plan_value *copied, int *number) {
   plan_kernel *kernel = p->x.d.kernel;
@@ -140,15 +149,28 @@ static llrt_status plan_cast(packed *p, packed_operand *rows, const plan_value *
   LLRT_TRY(add_buffer(p, &buffer, DOT_SHARED_ALIGNMENT, number));
   LLRT_TRY(draft_value(kernel, copied, &taken));
   LLRT_TRY(draft_value(kernel, &wide, &rows->held));
-  if (kernel->n_maps == PLAN_MAX_MAPS) return llrt_error(LLRT_INTERNAL, "a kernel of more than %d maps", PLAN_MAX_MAPS);
-  kernel->map[kernel->n_maps] = (plan_map){.kind = PLAN_MAP_CAST, .to = (uint8_t)p->compute,
-                                           .from = (uint8_t)p->job.desc.tensors[rows->tensor].dtype};
   rows->cast[0] = (plan_step){.kind = PLAN_SHARED_LOAD, .buffer = rows->copy.buffer, .out = (uint8_t)taken,
                               .vector = rows->copy.vector};
-  rows->cast[1] = (plan_step){.kind = PLAN_MAP, .in = (uint8_t)taken, .out = (uint8_t)rows->held,
-                              .map = (uint8_t)kernel->n_maps++};
+  LLRT_TRY(cast_map(p, rows, &rows->cast[1]));
+  rows->cast[1].in = (uint8_t)taken;
+  rows->cast[1].out = (uint8_t)rows->held;
   rows->cast[2] = (plan_step){.kind = PLAN_SHARED_STORE, .in = (uint8_t)rows->held, .buffer = (uint8_t)*number, .vector = 3};
   rows->n_cast = 3;
+  return LLRT_OK;
+}
+
+/* Rows of 8 bits that each warp casts for itself: its own alone, pairs along K, which lie in no order that matrices have. */
+static bool warps_cast(const packed *p, const packed_operand *rows) {
+  return p->x.d.kernel->tensor_bits[rows->tensor] == 8 && !p->shape.group && p->shape.warps[PACKED_N] == 0;
+}
+
+static llrt_status plan_widening(packed *p, packed_operand *rows) {
+  plan_value narrow = draft_retyped(&p->x.d, &rows->value, 8);
+  int loaded;
+  LLRT_TRY(draft_value(p->x.d.kernel, &narrow, &loaded));
+  LLRT_TRY(cast_map(p, rows, &rows->widen));
+  rows->load.out = rows->widen.in = (uint8_t)loaded;
+  rows->widen.out = (uint8_t)rows->number;
   return LLRT_OK;
 }
 
@@ -181,15 +203,17 @@ static llrt_status plan_ring(packed *p, int at) {
   operand->ring = true;
   operand->copy = (plan_step){.kind = PLAN_COPY, .tensor = (uint8_t)operand->tensor, .vector = (uint8_t)vector};
   if (at == PACKED_ROWS) LLRT_TRY(plan_boxes(p, operand));
-  if (operand->copy.box) LLRT_TRY(packed_copied(p, at, true, &copied, &buffer));
+  bool widens = at == PACKED_ROWS && warps_cast(p, operand);
+  if (operand->copy.box || widens) LLRT_TRY(packed_copied(p, at, true, &copied, &buffer));
   LLRT_TRY(add_buffer(p, &buffer, at == PACKED_ROWS ? DOT_SHARED_ALIGNMENT : 1, &number));
   LLRT_TRY(draft_value(kernel, &copied, &operand->held));
   operand->copy.in = (uint8_t)operand->held;
   operand->copy.buffer = (uint8_t)number;
-  if (copied.bits < operand->value.bits) LLRT_TRY(plan_cast(p, operand, &copied, &number));
-  operand->load = (plan_step){.kind = PLAN_SHARED_LOAD, .buffer = (uint8_t)number};
+  if (copied.bits < operand->value.bits && !widens) LLRT_TRY(plan_cast(p, operand, &copied, &number));
+  operand->load = (plan_step){.kind = PLAN_SHARED_LOAD, .buffer = (uint8_t)number, .out = (uint8_t)operand->number};
   int widest = bits_log2(kernel->target.access_bytes * 8 / copied.bits);
   operand->load.vector = (uint8_t)buffer_vector(&operand->value, &buffer, widest);
+  if (widens) return plan_widening(p, operand);
   if (at != PACKED_ROWS) return LLRT_OK;
   operand->load.matrix = PLAN_MATRIX_ROWS;
   operand->load.vector = 3; /* 16 bytes of 16-bit elements */
@@ -206,6 +230,7 @@ static llrt_status plan_operands(packed *p) {
     operand->ring = false;
     operand->copy.box = 0;
     operand->n_cast = 0;
+    operand->widen = (plan_step){0};
     LLRT_TRY(draft_value(p->x.d.kernel, &operand->value, &operand->number));
     LLRT_TRY(plan_ring(p, i));
   }
@@ -359,10 +384,9 @@ static llrt_status operand_steps(packed *p, int walk) {
   }
   if (rings) LLRT_TRY(ring_steps(p));
   for (int i = 0; i < PACKED_OPERANDS; i++) {
-    plan_step load = p->operand[i].load;
-    load.out = (uint8_t)p->operand[i].number;
     bool stays = i == PACKED_ROWS && p->shape.group;
-    if (p->operand[i].ring && !stays) LLRT_TRY(draft_step(kernel, load));
+    if (p->operand[i].ring && !stays) LLRT_TRY(draft_step(kernel, p->operand[i].load));
+    if (p->operand[i].widen.kind) LLRT_TRY(draft_step(kernel, p->operand[i].widen));
   }
   return LLRT_OK;
 }

@@ -66,25 +66,52 @@ static LLVMValueRef is_first_producer(const emitter *e) {
   return LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, number), "");
 }
 
-/* The barrier that a turn's boxes tell. */
-static int told_by_boxes(const emitter *e) { return dot_landed_step(e->kernel) < 0 ? FILLED : LANDED; }
-
 /* All boxes of the turn, by the one thread that comes here, to slots that are free. */
 static void copy_boxes(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at];
-  LLVMValueRef barrier = barrier_of(e, told_by_boxes(e), number_of_turn(e));
+  LLVMValueRef barrier = barrier_of(e, dot_landed_step(e->kernel) < 0 ? FILLED : LANDED, number_of_turn(e));
   e->ops->expect_boxes(e, barrier, emit_box_bytes(e, at));
   for (int i = 1; i <= step->body && step[i].box; i++) emit_box_copy(e, &step[i], barrier);
 }
 
+/* The number of the warp whose work a producer does in part `part`. */
+static LLVMValueRef warp_of_part(const emitter *e, int part) {
+  int first = part * e->kernel->producers - other_warps(e);
+  LLVMValueRef warp = LLVMBuildAdd(e->builder, e->block_warp, emit_i32(e, first), "");
+  return e->rank ? LLVMBuildOr(e->builder, warp, e->rank, "") : warp;
+}
+
 /* Each producer does the work of several warps, one after the other. */
 static void work_of_warps(emitter *e, int first_step, int n) {
-  const plan_kernel *kernel = e->kernel;
   LLVMValueRef warp = e->warp;
-  for (int first = 0; first < other_warps(e); first += kernel->producers) {
-    e->warp = LLVMBuildAdd(e->builder, e->block_warp, emit_i32(e, first - other_warps(e)), "");
-    if (e->rank) e->warp = LLVMBuildOr(e->builder, e->warp, e->rank, "");
+  for (int part = 0; part * e->kernel->producers < other_warps(e); part++) {
+    e->warp = warp_of_part(e, part);
     emit_steps(e, first_step, n);
+  }
+  e->warp = warp;
+}
+
+#define MOST_PARTS 4
+
+/* The same, all loads before anything else, as far as there are so many parts. */
+static void work_behind_loads(emitter *e, int first_step, int n) {
+  const plan_step *load = &e->kernel->step[first_step];
+  LLVMValueRef warp = e->warp;
+  emit_words loaded[MOST_PARTS];
+  int parts = other_warps(e) / e->kernel->producers;
+  if (load->kind != PLAN_SHARED_LOAD || parts > MOST_PARTS) {
+    work_of_warps(e, first_step, n);
+    return;
+  }
+  for (int part = 0; part < parts; part++) {
+    e->warp = warp_of_part(e, part);
+    emit_steps(e, first_step, 1);
+    memcpy(loaded[part], e->value[load->out], sizeof loaded[part]);
+  }
+  for (int part = 0; part < parts; part++) {
+    e->warp = warp_of_part(e, part);
+    memcpy(e->value[load->out], loaded[part], sizeof loaded[part]);
+    emit_steps(e, first_step + 1, n - 1);
   }
   e->warp = warp;
 }
@@ -95,14 +122,13 @@ static void fill_slots(emitter *e, int at) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef number = number_of_turn(e);
   bool boxes = kernel->launch.n_boxes > 0;
-  int landed = dot_landed_step(kernel);
   await_phase(e, barrier_of(e, FREE, number), parity_of(e, number, true));
   if (boxes) {
     LLVMBasicBlockRef next = emit_open_guard(e, is_first_producer(e));
     copy_boxes(e, at);
     emit_close_guard(e, next);
   }
-  work_of_warps(e, at + 1, landed < 0 ? kernel->step[at].body : landed - at - 1);
+  work_of_warps(e, at + 1, kernel->step[at].body);
   if (boxes) {
     e->ops->arrive_copied(e, barrier_of(e, FILLED, number));
     return;
@@ -118,40 +144,51 @@ static void fill_by_boxes(emitter *e, int at) {
   copy_boxes(e, at);
 }
 
-/* What stands behind PLAN_LANDED, number `at`: of the turn before so many, if there is one. Products then see what the
- * warp has stored; one lane tells it for all. */
-static void work_on_landed(emitter *e, int at, emit_walked *walked) {
-  const plan_kernel *kernel = e->kernel;
-  int turns = kernel->step[at].turns, produce = at;
-  LLVMValueRef turn = walked->turn;
-  while (kernel->step[produce].kind != PLAN_PRODUCE) produce--;
-  walked->turn = LLVMBuildSub(e->builder, turn, emit_i64(e, turns), "");
-  LLVMValueRef there = LLVMBuildICmp(e->builder, LLVMIntSGE, walked->turn, walked->begin, "");
-  LLVMBasicBlockRef next = emit_open_guard_of_warps(e, there);
-  LLVMValueRef number = number_of_turn(e);
-  await_phase(e, barrier_of(e, LANDED, number), parity_of(e, number, false));
-  work_of_warps(e, at + 1, produce + kernel->step[produce].body - at);
-  e->ops->proxy_fence(e);
-  e->ops->meet_warp(e);
-  LLVMBasicBlockRef told = emit_open_guard(e, LLVMBuildICmp(e->builder, LLVMIntEQ, e->lane, emit_i32(e, 0), ""));
-  e->ops->arrive(e, barrier_of(e, FILLED, number));
-  emit_close_guard(e, told);
+/* ---- producers that work on what boxes bring ---- */
+
+/* The boxes of the turn that comes `turns` after this one, if there is one, by one thread. Their slots are free when producers
+ * have worked on the turn that had them before: all have told that its slots are filled. */
+static void copy_boxes_early(emitter *e, int at, emit_walked *walked, int turns) {
+  LLVMValueRef turn = walked->turn, grid = e->grid, upper[PLAN_MAX_DIGITS];
+  memcpy(upper, e->upper, sizeof upper);
+  walked->turn = LLVMBuildAdd(e->builder, turn, emit_i64(e, turns), "");
+  LLVMValueRef there = LLVMBuildICmp(e->builder, LLVMIntSLT, walked->turn, walked->end, "");
+  LLVMBasicBlockRef next = emit_open_guard(e, emit_and(e, there, is_first_producer(e)));
+  LLVMValueRef number = number_of_turn(e), before = LLVMBuildSub(e->builder, number, emit_i32(e, e->kernel->slots), "");
+  LLVMBasicBlockRef free = emit_open_guard(e, at_least(e, before, 0));
+  await_phase(e, barrier_of(e, FILLED, before), parity_of(e, before, false));
+  emit_close_guard(e, free);
+  e->grid = walked->grid;
+  emit_decode_turn(e, walked->turn);
+  copy_boxes(e, at);
   emit_close_guard(e, next);
+  e->grid = grid;
+  memcpy(e->upper, upper, sizeof upper);
   walked->turn = turn;
 }
 
-/* A turn's copies, if it has one, and then work on those of a turn before. */
-static void fill_and_work(emitter *e, int at, emit_walked *walked) {
-  LLVMValueRef upper[PLAN_MAX_DIGITS];
-  memcpy(upper, e->upper, sizeof upper);
-  LLVMValueRef there = LLVMBuildICmp(e->builder, LLVMIntSLT, walked->turn, walked->end, "");
-  LLVMBasicBlockRef next = emit_open_guard_of_warps(e, there);
-  emit_decode_turn(e, walked->turn);
-  fill_slots(e, at);
+/* What stands behind PLAN_LANDED, number `at`. Products then see what the warp has stored; one lane tells it for all. */
+static void work_on_landed(emitter *e, int at, int end) {
+  LLVMValueRef number = number_of_turn(e);
+  await_phase(e, barrier_of(e, LANDED, number), parity_of(e, number, false));
+  work_behind_loads(e, at + 1, end - at - 1);
+  e->ops->proxy_fence(e);
+  e->ops->meet_warp(e);
+  LLVMBasicBlockRef next = emit_open_guard(e, LLVMBuildICmp(e->builder, LLVMIntEQ, e->lane, emit_i32(e, 0), ""));
+  e->ops->arrive(e, barrier_of(e, FILLED, number));
   emit_close_guard(e, next);
-  e->grid = walked->grid;
-  memcpy(e->upper, upper, sizeof upper);
-  work_on_landed(e, dot_landed_step(e->kernel), walked);
+}
+
+/* A turn of PLAN_PRODUCE, number `at`: the copies of threads, boxes of a later turn, work on this one's. */
+static void fill_and_work(emitter *e, int at, emit_walked *walked) {
+  int landed = dot_landed_step(e->kernel), end = at + 1 + e->kernel->step[at].body;
+  LLVMValueRef number = number_of_turn(e);
+  await_phase(e, barrier_of(e, FREE, number), parity_of(e, number, true));
+  work_of_warps(e, at + 1, landed - at - 1);
+  e->ops->arrive_copied(e, barrier_of(e, FILLED, number));
+  copy_boxes_early(e, at, walked, e->kernel->step[landed].turns);
+  emit_bring_together(e);
+  work_on_landed(e, landed, end);
 }
 
 /* The walk that comes, of which these do PLAN_PRODUCE, number `at`. */
@@ -162,18 +199,20 @@ static void emit_producers(emitter *e, int at) {
   int landed = dot_landed_step(e->kernel);
   memcpy(upper, e->upper, sizeof upper);
   emit_block_turns(e, &walked.begin, &walked.end);
+  e->walked = &walked;
+  walked.turn = walked.begin;
+  for (int i = 0; landed >= 0 && i < e->kernel->step[landed].turns; i++) copy_boxes_early(e, at, &walked, i);
+  emit_bring_together(e);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "produce");
   LLVMBasicBlockRef body = emit_new_block(e, "fill"), done = emit_new_block(e, "produced");
   LLVMBuildBr(e->builder, head);
   LLVMPositionBuilderAtEnd(e->builder, head);
   walked.turn = LLVMBuildPhi(e->builder, e->i64, "turn");
   LLVMAddIncoming(walked.turn, &walked.begin, &before, 1);
-  e->walked = &walked;
-  LLVMValueRef end = walked.end;
-  if (landed >= 0) end = LLVMBuildAdd(e->builder, end, emit_i64(e, e->kernel->step[landed].turns), "");
-  LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, walked.turn, end, ""), body, done);
+  LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, walked.turn, walked.end, "");
+  LLVMBuildCondBr(e->builder, more, body, done);
   LLVMPositionBuilderAtEnd(e->builder, body);
-  if (landed < 0) emit_decode_turn(e, walked.turn);
+  emit_decode_turn(e, walked.turn);
   if (landed >= 0) fill_and_work(e, at, &walked);
   else if (dot_only_boxes(e->kernel)) fill_by_boxes(e, at);
   else fill_slots(e, at);

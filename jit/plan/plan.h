@@ -255,8 +255,8 @@ typedef enum plan_step_kind {
   PLAN_PRODUCE,      /* first in a walk: next `body` steps, copies to the turn's slots, are made by the producers, which
                         run ahead as far as slots are free: at first all, later those of turns that were released */
   PLAN_LANDED,       /* in PRODUCE, behind its copies: boxes of the turn have arrived, for producers, who then make the steps
-                        behind it: shared loads, maps, shared stores to a ring's slot of the turn. Of turns in order, each
-                        when the copies of `turns` more turns have begun */
+                        behind it: shared loads, maps, shared stores to a ring's slot of the turn. Boxes begin `turns` turns
+                        early, to slots on which producers have worked; other copies when a turn's slots are free */
   PLAN_FILLED,       /* the copies and stores to the turn's slots have arrived, and are seen by products */
   PLAN_RELEASE,      /* the slots of the turn `turns` before this one are free, if the block had it: no products that are
                         under way read them */

@@ -276,9 +276,7 @@ static llrt_status load_steps(packed *p, const packed_operand *operand) {
   return draft_step(kernel, load);
 }
 
-/* Turns whose copies have begun when producers cast one. They wait for slots of the second of these, which are free when
- * products of the turn before the last are under way: so casting has all of the last one's time. */
-#define LANDING 1
+#define LANDING 2 /* turns that boxes begin early */
 
 static bool producers_cast(const packed *p) {
   const packed_operand *rows = &p->operand[PACKED_ROWS];

@@ -424,7 +424,7 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       break;
     case PLAN_PRODUCE: llrt_text_add(text, "producers, ahead as far as slots are free:"); break;
     case PLAN_LANDED:
-      llrt_text_add(text, "await the turn's boxes, behind the copies of %d more turns", step->turns);
+      llrt_text_add(text, "await the turn's boxes, which begin %d turns early", step->turns);
       break;
     case PLAN_FILLED: llrt_text_add(text, "await the turn's slots to be filled"); break;
     case PLAN_RELEASE: llrt_text_add(text, "free the slots of %d turns before", step->turns); break;

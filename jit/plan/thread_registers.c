@@ -9,7 +9,7 @@
 #define GRAIN 8
 #define MOST 248      /* of a thread, in whole grains: 255 is the limit */
 #define PRODUCERS 40  /* addresses of copies */
-#define CASTING 56    /* those, and what boxes brought (PLAN_LANDED) */
+#define CASTING 72    /* those, and what boxes brought, 64 elements of each of two parts (PLAN_LANDED) */
 #define OF_BOXES 24   /* the same where all are boxes; the least there is */
 #define BESIDE 26     /* that ptxas wants beside a wgmma's operands: it asks for 158 where m64n256k16 has 132 */
 

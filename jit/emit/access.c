@@ -11,6 +11,8 @@
 #include <assert.h>
 #include <string.h>
 
+#define MAX_WAITING 32
+
 /* One access of a step, resolved. */
 typedef struct access {
   const plan_step *step;
@@ -24,6 +26,8 @@ typedef struct access {
   uint64_t inner;      /* register bits inside a piece */
   plan_matrix matrix;  /* where the step moves matrices; `place` is that of their rows' addresses */
   plan_value addresses; /* of matrices' rows; of a tensor: over the kernel's whole tile */
+  LLVMValueRef pointer[MAX_WAITING], stored[MAX_WAITING]; /* pieces whose addresses are made, to be stored together */
+  int waiting;
   bool load;
   bool cluster;        /* a load from the memory of other blocks */
   plan_blocks blocks;  /* cluster: of the buffer */
@@ -139,13 +143,6 @@ LLVMValueRef emit_load_element(emitter *e, emit_place *place, uint64_t tile, int
 
 /* ---- one piece of memory ---- */
 
-void emit_set_nontemporal(const emitter *e, LLVMValueRef store) {
-  unsigned kind = LLVMGetMDKindIDInContext(e->context, "nontemporal", 11);
-  LLVMMetadataRef one = LLVMValueAsMetadata(emit_i32(e, 1));
-  LLVMValueRef node = LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, &one, 1));
-  LLVMSetMetadata(store, kind, node);
-}
-
 /* Loads `type` from tile coordinate `tile`, where the step's mask and the tensor's indices allow it. */
 static LLVMValueRef load_piece(emitter *e, access *a, uint64_t tile, LLVMTypeRef type) {
   return guarded_load(e, piece_condition(e, a, tile), type, a, tile);
@@ -157,13 +154,33 @@ static LLVMValueRef store_pointer(emitter *e, access *a, uint64_t tile) {
   return a->place.tensor >= 0 ? emit_collected(e, pointer) : pointer;
 }
 
-static void store_piece(emitter *e, access *a, uint64_t tile, LLVMValueRef stored) {
-  LLVMBasicBlockRef next = emit_open_guard(e, piece_condition(e, a, tile));
-  LLVMValueRef store = LLVMBuildStore(e->builder, stored, store_pointer(e, a, tile));
+static void store_now(emitter *e, const access *a, LLVMValueRef stored, LLVMValueRef pointer) {
+  LLVMValueRef store = LLVMBuildStore(e->builder, stored, pointer);
   set_alignment(e, store, piece_bytes(a) >> a->step->misaligned);
-  if (a->step->streaming && emit_is_host(e)) {
-    LLVMSetAlignment(store, 1u << a->step->streaming);
-    emit_set_nontemporal(e, store);
+  if (a->step->streaming && emit_is_host(e)) emit_set_nontemporal(e, store, 1 << a->step->streaming);
+}
+
+static void store_each(emitter *e, void *data) {
+  const access *a = data;
+  for (int i = 0; i < a->waiting; i++) store_now(e, a, a->stored[i], a->pointer[i]);
+}
+
+/* What waits is stored, past the caches or through them. */
+static void store_waiting(emitter *e, access *a) {
+  if (a->waiting > 0) emit_either_way(e, store_each, a);
+  a->waiting = 0;
+}
+
+static void store_piece(emitter *e, access *a, uint64_t tile, LLVMValueRef stored) {
+  LLVMValueRef condition = piece_condition(e, a, tile);
+  LLVMBasicBlockRef next = emit_open_guard(e, condition);
+  LLVMValueRef pointer = store_pointer(e, a, tile);
+  if (a->step->streaming && e->streams) {
+    a->pointer[a->waiting] = pointer;
+    a->stored[a->waiting++] = stored;
+    if (condition || a->waiting == MAX_WAITING) store_waiting(e, a);
+  } else {
+    store_now(e, a, stored, pointer);
   }
   emit_close_guard(e, next);
 }
@@ -443,6 +460,7 @@ static void move_host(emitter *e, access *a) {
   int run_bits = contiguous_lanes(a, bits_min(a->vector - a->word, lane_bits));
   for (uint64_t index = 0; index < 1ull << a->registers; index += 1ull << a->word)
     if (takes_part(e, a, index)) move_host_register(e, a, index, lane_bits, run_bits);
+  store_waiting(e, a);
 }
 
 /* ---- single elements of 4 bits ---- */

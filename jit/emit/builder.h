@@ -256,6 +256,8 @@ struct emitter {
                                      yet): the next, and the one after that as the first thread has it */
   emit_ahead ahead;
   emit_collection collected;
+  LLVMValueRef streams; /* i1: stores bypass the caches; NULL: they do */
+  bool cached;          /* what is emitted runs where they do not */
   bool whole_warps;     /* some step wants all lanes of a warp at once */
   bool parted;          /* a branch of this step may have parted the lanes of a warp */
   bool proxies;         /* products read shared memory past threads' own accesses: barriers order those, too */
@@ -485,8 +487,11 @@ LLVMValueRef emit_iteration_present(emitter *e, const plan_value *value);
 void emit_prefetch_step(emitter *e, int at, int end);
 void emit_ahead_some(emitter *e);
 
-/* A store that bypasses the caches. */
-void emit_set_nontemporal(const emitter *e, LLVMValueRef store);
+/* emit_stream.c: whether this launch's stores bypass the caches; what stores, once for either way where that is not
+ * known; a store to a multiple of so many bytes that bypasses them where that is the way. */
+void emit_begin_streams(emitter *e);
+void emit_either_way(emitter *e, void (*body)(emitter *e, void *data), void *data);
+void emit_set_nontemporal(const emitter *e, LLVMValueRef store, int bytes);
 
 /* emit_collect.c: the step with its body; what a pointer to the tensor is among what it collects (itself outside). */
 void emit_collect(emitter *e, int at);

@@ -249,6 +249,7 @@ static void emit_function(emitter *e) {
   if (kernel->flat) emit_flat_first(e);
   else emit_decode_block(e);
   emit_begin_indices(e);
+  emit_begin_streams(e);
   emit_steps(e, 0, kernel->n_steps);
   e->ops->end(e);
 }

@@ -56,15 +56,26 @@ static void store_line(emitter *e, LLVMValueRef at) {
   for (int i = 0; i < line; i += bytes) {
     LLVMValueRef own = emit_add(e, at, emit_i64(e, i));
     LLVMValueRef store = LLVMBuildStore(e->builder, load_collected(e, type, own), behind(e, e->collected.first, own));
-    LLVMSetAlignment(store, (unsigned)bytes);
-    emit_set_nontemporal(e, store);
+    LLVMSetAlignment(store, 1);
+    emit_set_nontemporal(e, store, bytes);
   }
 }
 
-static void store_lines(emitter *e, LLVMValueRef first, LLVMValueRef end) {
-  counter loop = open_counter(e, first);
+/* From byte `first` to `end`. */
+typedef struct lines {
+  LLVMValueRef first, end;
+} lines;
+
+static void store_each_line(emitter *e, void *data) {
+  const lines *all = data;
+  counter loop = open_counter(e, all->first);
   store_line(e, loop.at);
-  close_counter(e, &loop, e->kernel->target.sector_bytes, end);
+  close_counter(e, &loop, e->kernel->target.sector_bytes, all->end);
+}
+
+static void store_lines(emitter *e, LLVMValueRef first, LLVMValueRef end) {
+  lines all = {first, end};
+  emit_either_way(e, store_each_line, &all);
 }
 
 /* The first n bytes from `at` on, fewer than a register has, where one instruction stores bytes under a mask. */

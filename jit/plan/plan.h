@@ -316,7 +316,8 @@ typedef struct plan_step {
                          moves */
   bool staged;        /* LOAD: from the panel in shared memory; GATHER: from the buffer. Between them is a
                          barrier */
-  uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches */
+  uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches (as COLLECT
+                         does), where kernel->streams_from says so */
   int32_t elements, rows, pitch, reach; /* COLLECT */
   uint8_t iterations; /* LOOP: log2 */
   uint8_t repetition; /* SHARED_STORE, SHARED_LOAD */
@@ -447,6 +448,8 @@ typedef struct plan_kernel {
                 digits (whole digits: upper and fixed bits together, fastest first); of space only the
                 out-dims are used */
   plan_number flat_elements; /* positions of the flat index */
+  int64_t streams_from;      /* stores bypass the caches where there are so many elements or more; 0: always */
+  plan_number elements;      /* streams_from > 0: how many there are */
   plan_panel panel;          /* what one block works on or chooses from */
   plan_memory memory;
   int32_t n_digits, n_bounds, n_terms, n_places, n_values, n_buffers, n_maps, n_steps, n_indices,

@@ -322,14 +322,36 @@ llrt_status draft_tile_steps(draft *d, const draft_values *values, const draft_h
   return LLRT_OK;
 }
 
+/* What plan_tiled is told of large tensors: stores bypass the caches from so many elements on. */
+#define STREAMS_NEVER (-1)
+#define STREAMS_ALWAYS 0
+
+/* Stores of edges go through the caches where others may: they are few, and each would stand there twice. */
+static llrt_status stream_from(draft *d, int64_t elements) {
+  plan_kernel *kernel = d->kernel;
+  bool streams = false, inside = false;
+  int end = 0;
+  for (int i = 0; i < kernel->n_steps; i++) {
+    plan_step *step = &kernel->step[i];
+    inside |= step->kind == PLAN_IF_INTERIOR;
+    if (step->kind == PLAN_IF_INTERIOR) end = i + 1 + step->body;
+    if (inside && i >= end) step->streaming = 0;
+    streams |= step->streaming > 0 || step->kind == PLAN_COLLECT;
+  }
+  if (!streams) return LLRT_OK;
+  kernel->streams_from = elements;
+  return draft_arg(d, (plan_arg){.kind = PLAN_ARG_EXTENTS, .factor = (int64_t)bits_mask(d->desc->tensors[0].rank)},
+                   &kernel->elements);
+}
+
 /* *tiled = false where the storages have no common refinement. */
 static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target,
-                              const plan_options *options, bool streaming, plan_kernel *kernel,
+                              const plan_options *options, int64_t streams_from, plan_kernel *kernel,
                               bool *tiled) {
   draft d;
   draft_values values;
   draft_halves halves;
-  bool regions = wants_regions(desc, target, streaming);
+  bool streaming = streams_from >= 0, regions = wants_regions(desc, target, streaming);
   LLRT_TRY(lay_out_rows(&d, desc, target, options, regions, false, kernel, &values, tiled));
   if (!*tiled) return LLRT_OK;
   LLRT_TRY(draft_halve(&d, &values, &halves));
@@ -346,6 +368,7 @@ static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *targe
   draft_close_region(&d, &region);
   draft_close_indices(&d, present);
   LLRT_TRY(draft_memory(&d));
+  if (streams_from > 0) LLRT_TRY(stream_from(&d, streams_from));
   draft_finish(kernel);
   return LLRT_OK;
 }
@@ -399,22 +422,17 @@ static int64_t fixed_elements(const plan_kernel *kernel) {
   return elements >> kernel->halves;
 }
 
-/* Splits the last variant on the host in two: large tensors stream. */
-static llrt_status add_streaming(const llrt_op_desc *desc, const plan_target *target,
-                                 const plan_options *options, plan *out) {
-  plan_kernel *small = &out->variant[out->n_variants - 1];
-  int64_t elements = fixed_elements(small);
+/* The last variant on the host becomes one by regions, if it may run on large tensors, whose stores bypass the caches. */
+static llrt_status prefer_streaming(const llrt_op_desc *desc, const plan_target *target,
+                                    const plan_options *options, plan *out) {
+  plan_kernel *kernel = &out->variant[out->n_variants - 1];
+  int64_t elements = fixed_elements(kernel);
   int64_t limit = (int64_t)STREAMING_MIN_BYTES * 8 / llrt_dtype_bits(desc->tensors[1].dtype);
-  plan_range range = small->launch.range;
+  plan_range range = kernel->launch.range;
   bool tiled;
   if (elements >= 0 && elements < limit) return LLRT_OK;
-  LLRT_TRY(plan_tiled(desc, target, options, true, small, &tiled));
-  small->launch.range = range;
-  if (elements >= 0) return LLRT_OK;
-  small->launch.range.min_elements = limit;
-  plan_kernel *next = &out->variant[out->n_variants++];
-  LLRT_TRY(plan_tiled(desc, target, options, false, next, &tiled));
-  next->launch.range = range;
+  LLRT_TRY(plan_tiled(desc, target, options, elements >= 0 ? STREAMS_ALWAYS : limit, kernel, &tiled));
+  kernel->launch.range = range;
   return LLRT_OK;
 }
 
@@ -433,7 +451,7 @@ static llrt_status add_thin(const llrt_op_desc *desc, const plan_target *target,
   bool tiled;
   if (narrow.rest_bits) return LLRT_OK;
   narrow.rest_bits = THIN_BITS;
-  LLRT_TRY(plan_tiled(desc, target, &narrow, false, thin, &tiled));
+  LLRT_TRY(plan_tiled(desc, target, &narrow, STREAMS_NEVER, thin, &tiled));
   if (!tiled_range(thin, &thin->launch.range)) thin->launch.range = (plan_range){.min_elements = 0};
   if (is_thinner(&thin->launch.range, &out->variant[0].launch.range)) out->n_variants++;
   return LLRT_OK;
@@ -500,7 +518,7 @@ static llrt_status make_convert(const llrt_op_desc *desc, const plan_target *tar
   plan_kernel *first = &out->variant[0];
   bool tiled, flat = true, stream = options && options->stream && target->lanes_first;
   if (desc->in_place) return plan_flat(desc, target, &out->variant[out->n_variants++]);
-  LLRT_TRY(plan_tiled(desc, target, options, stream, first, &tiled));
+  LLRT_TRY(plan_tiled(desc, target, options, stream ? STREAMS_ALWAYS : STREAMS_NEVER, first, &tiled));
   if (!tiled && moves_words(first))
     return llrt_error(LLRT_UNSUPPORTED,
                       "a map of 32-bit words: the storages have no common refinement");
@@ -513,7 +531,7 @@ static llrt_status make_convert(const llrt_op_desc *desc, const plan_target *tar
     out->n_variants = 1;
     flat = tiled_range(first, &first->launch.range) && !moves_words(first);
     if (!flat) first->launch.range = (plan_range){.min_elements = 0};
-    if (target->lanes_first && !stream) LLRT_TRY(add_streaming(desc, target, options, out));
+    if (target->lanes_first && !stream) LLRT_TRY(prefer_streaming(desc, target, options, out));
     if (flat) LLRT_TRY(add_thin(desc, target, options, out));
   }
   if (!flat) return LLRT_OK;

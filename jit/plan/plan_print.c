@@ -554,6 +554,8 @@ static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text)
   }
   if (kernel->band > 0) llrt_text_add(text, ", in bands of %d of d%d", kernel->band, kernel->place[1].digit);
   llrt_text_add(text, "\n");
+  if (kernel->streams_from > 0)
+    llrt_text_add(text, "  stores bypass the caches from %lld elements on\n", (long long)kernel->streams_from);
   print_steps(kernel, 0, kernel->n_steps, 0, text);
   print_cost(kernel, text);
   print_cycles(kernel, text);

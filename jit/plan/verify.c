@@ -587,6 +587,9 @@ llrt_status plan_verify(const plan_kernel *kernel) {
     CHECK(kernel->bound[i].top >= 0 && kernel->bound[i].top < kernel->n_digits, "bound %d", i);
   CHECK(kernel->launch.shared_bytes <= kernel->target.shared_bytes, "%d bytes of shared memory",
         kernel->launch.shared_bytes);
+  CHECK(kernel->streams_from == 0 || (kernel->streams_from > 0 && kernel->target.lanes_first &&
+                                      kernel->elements.arg < kernel->launch.n_args),
+        "stores past the caches from %lld elements on", (long long)kernel->streams_from);
   for (int i = 0; i < kernel->n_values; i++) LLRT_TRY(check_value(kernel, i));
   for (int i = 0; i < kernel->n_steps; i++) LLRT_TRY(check_step(kernel, i));
   return LLRT_OK;

@@ -17,6 +17,7 @@ typedef struct conversion {
   int64_t shape[2];
   plan_exchange exchange;
   bool maps; /* XOR and bits of words */
+  bool lines; /* rows begin at lines of the caches */
   llrt_dtype from, to; /* NONE: the width under test */
 } conversion;
 
@@ -73,7 +74,7 @@ static bool make(const conversion *c, const char *target_name, llrt_dtype dtype)
                  text[t], llrt_last_error());
     llrt_dtype own = t == 0 ? c->from : c->to;
     desc.tensors[t] = (llrt_tensor){.dtype = own ? own : dtype, .rank = rank, .storage = &storages[t]};
-    desc.promises[t].address.multiple = 16;
+    desc.promises[t].address.multiple = c->lines ? 64 : 16;
     for (int a = 0; a < rank; a++) desc.promises[t].stride[a].multiple = 16;
   }
   if (c->maps) {
@@ -202,6 +203,21 @@ Test(kernels, host_objects_for_every_level) {
   int seen[PLAN_LOOP + 1] = {0};
   compile_all(host, sizeof host / sizeof *host, check_elf, seen);
   expect_all_steps(seen, PLAN_LOOP);
+}
+
+/* Whether a run's stores bypass the caches is known when it begins: code has both, of which LLVM makes no one. */
+Test(kernels, host_stores_go_either_way) {
+  static const conversion both[] = {{"row_major", "col_major", {256, 256}, .lines = true},
+                                    {"col_major", "row_major", {256, 256}, .lines = true}};
+  for (size_t i = 0; i < sizeof both / sizeof *both; i++)
+    for (int t = 0; t < 4; t++) {
+      llrt_jit_result result;
+      cr_assert(make(&both[i], host[t], LLRT_B64));
+      cr_assert_gt(made.variant[0].streams_from, 0);
+      compile(&made.variant[0], LLRT_EMIT_ASM, &result);
+      cr_expect_not_null(strstr(result.data, "movnt"), "%s", host[t]);
+      llrt_jit_get_interface()->release(&result);
+    }
 }
 
 /* A plan that does not hold together is refused before LLVM sees it. */

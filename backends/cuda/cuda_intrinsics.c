@@ -273,6 +273,15 @@ static LLVMValueRef nvptx_multiply_pair(emitter *e, llrt_dtype type, LLVMValueRe
                         single ? 2 : 3);
 }
 
+/* A product with 1 that only some lanes make: selects and moves become SEL, of the integer units, whatever they are
+ * written as. That no address has its uppermost bit set, ptxas does not know. */
+static LLVMValueRef nvptx_select_beside(emitter *e, LLVMValueRef condition, LLVMValueRef yes, LLVMValueRef no) {
+  LLVMValueRef top = LLVMBuildLShr(e->builder, e->args[0], emit_i64(e, 63), "");
+  LLVMValueRef one = LLVMBuildXor(e->builder, LLVMBuildTrunc(e->builder, top, e->i32, ""), emit_i32(e, 1), "");
+  LLVMValueRef args[] = {yes, condition, one, no};
+  return nvptx_assemble(e, NVPTX_PURE, "@$2 mad.lo.u32 $0, $1, $3, 0;", "=r,r,b,r,0", e->i32, args, 4);
+}
+
 /* ptxas keeps two logical instructions with a constant each apart. */
 static LLVMValueRef nvptx_mask_xor(emitter *e, LLVMValueRef x, uint32_t mask, uint32_t bits) {
   LLVMValueRef args[] = {x, emit_i32(e, mask), emit_i32(e, bits)};
@@ -306,6 +315,7 @@ const emit_target_ops emit_ops_nvptx = {
     .meet_warp = nvptx_meet_warp,
     .multiply_pair = nvptx_multiply_pair,
     .mask_xor = nvptx_mask_xor,
+    .select_beside = nvptx_select_beside,
     .make_barrier = nvptx_make_barrier,
     .expect_boxes = nvptx_expect_boxes,
     .copy_box = nvptx_copy_box,

@@ -8,7 +8,7 @@ import statistics
 import torch
 import triton
 
-FEW_TURNS, MORE_TURNS = 32, 160
+FEW_TURNS, MORE_TURNS = 160, 480
 
 
 def arguments(description, subcommand):

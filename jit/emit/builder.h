@@ -131,6 +131,8 @@ typedef struct emit_target_ops {
   void (*meet_warp)(emitter *e);
   /* Words of two f16 or bf16: a * b + c, rounded once, subnormal numbers kept. c NULL: a * b. NULL: never. */
   LLVMValueRef (*multiply_pair)(emitter *e, llrt_dtype type, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+  /* A select of words (i32) by another unit than that of selects, so that both work side by side. NULL: there is none. */
+  LLVMValueRef (*select_beside)(emitter *e, LLVMValueRef condition, LLVMValueRef yes, LLVMValueRef no);
   /* (x & mask) ^ bits of words as one instruction. NULL: it takes two. */
   LLVMValueRef (*mask_xor)(emitter *e, LLVMValueRef x, uint32_t mask, uint32_t bits);
 } emit_target_ops;

@@ -77,16 +77,24 @@ static void single(const shuffler *s, uint64_t index) {
       send(s, zero, zero ^ s->round.drawn, source_lane(s, index), s->round.stays);
 }
 
-/* Results a and b = a ^ e_pair by two shuffles. */
+/* yes or no by whether the reader's functional is 1, beside selects where there is a unit for it. */
+static LLVMValueRef select_beside(emitter *e, LLVMValueRef chosen, LLVMValueRef yes, LLVMValueRef no) {
+  if (e->ops->select_beside && LLVMTypeOf(yes) == e->i32) return e->ops->select_beside(e, chosen, yes, no);
+  return LLVMBuildSelect(e->builder, chosen, yes, no, "");
+}
+
+/* Results a and b = a ^ e_pair by two shuffles. Where the first moves nothing, what a lane has of it is one of its own
+ * registers, which its own functional names. */
 static void pair(const shuffler *s, uint64_t a) {
   emitter *e = s->e;
   uint64_t b = a | 1ull << s->round.pair, drawn = s->round.drawn;
   uint64_t from_a = source_register(s, a), from_b = source_register(s, b);
-  LLVMValueRef first = send(s, from_a, from_b ^ drawn, source_lane(s, a), s->round.stays);
+  LLVMValueRef first[2] = {*word_at(s, s->in, from_a), *word_at(s, s->in, from_b ^ drawn)};
+  if (!s->round.stays) first[0] = first[1] = send(s, from_a, from_b ^ drawn, source_lane(s, a), false);
   LLVMValueRef second = send(s, from_b, from_a ^ drawn, source_lane(s, b), false);
   LLVMValueRef chosen = emit_functional(e, e->lane, s->round.chooser);
-  *word_at(s, s->out, a) = LLVMBuildSelect(e->builder, chosen, second, first, "");
-  *word_at(s, s->out, b) = LLVMBuildSelect(e->builder, chosen, first, second, "");
+  *word_at(s, s->out, a) = select_beside(e, chosen, second, first[0]);
+  *word_at(s, s->out, b) = LLVMBuildSelect(e->builder, chosen, first[1], second, "");
 }
 
 static void shuffle_gpu(const shuffler *s) {

@@ -283,6 +283,7 @@ static void count_shuffle(const plan_kernel *kernel, const plan_step *step, plan
   } else {
     cost->shuffles += each * (round.stays ? words / 2 : words);
     cost->selects += words + (round.drawn == 0 ? 0 : round.stays ? words / 2 : words);
+    if (kernel->target.selects_beside && out->bits <= 32) cost->beside += words / 2;
   }
 }
 
@@ -454,6 +455,7 @@ static void add_turns(const plan_cost *body, int iterations, plan_cost *cost) {
   cost->barriers += body->barriers << iterations;
   cost->shuffles += body->shuffles << iterations;
   cost->selects += body->selects << iterations;
+  cost->beside += body->beside << iterations;
   cost->permutes += body->permutes << iterations;
   cost->logic += body->logic << iterations;
   cost->addresses += body->addresses << iterations;

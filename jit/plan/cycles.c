@@ -14,7 +14,7 @@ void plan_cycles_of(const plan_target *target, const plan_cost *cost, int warps,
   double shuffles = (double)warps * cost->shuffles;
   int wavefronts = cost->shared_store_wavefronts + cost->shared_load_wavefronts;
   out->memory = shuffles * clocks->shuffle + wavefronts * clocks->wavefront;
-  out->arithmetic = arithmetic * clocks->arithmetic;
+  out->arithmetic = (arithmetic - (double)warps * cost->beside) * clocks->arithmetic;
   out->issue = (arithmetic + shuffles + cost->shared_accesses) * clocks->issue;
   out->barriers = cost->barriers * clocks->barrier;
   double longest = largest(largest(out->memory, out->arithmetic), out->issue);

@@ -418,6 +418,7 @@ typedef struct plan_cost {
   int32_t min_wavefronts;                        /* per direction, conflict-free */
   int32_t shared_accesses, barriers;             /* per tile, instructions of all warps */
   int32_t shuffles, selects, permutes, logic;    /* per warp, instructions; logic: shifts and merges */
+  int32_t beside;                                /* of the selects: those of another unit than arithmetic's */
   int32_t addresses;                             /* per warp, instructions, of shared accesses */
   int32_t combined;                              /* per warp, joined words of a turn and what follows the walk */
   int32_t mapped;                                /* per lane: words that value maps make */

@@ -32,7 +32,7 @@
              .interference = 0.03}
 
 #define NVIDIA(shared_kib) \
-  GPU(PLAN_ISA_NVPTX, 5, 4, shared_kib), NVIDIA_CLOCKS, .access_align_bytes = 16, .fold_lanes = true
+  GPU(PLAN_ISA_NVPTX, 5, 4, shared_kib), NVIDIA_CLOCKS, .access_align_bytes = 16, .fold_lanes = true, .selects_beside = true
 
 /* Global memory takes any address (CDNA3 ISA, "Memory alignment"; amdhsa sets unaligned mode). */
 #define AMD(shared_kib) \

@@ -45,6 +45,7 @@ typedef struct plan_target {
   bool matrix_load, matrix_store; /* ldmatrix, stmatrix */
   bool early_launches;    /* a kernel's blocks may start while what is before it on the stream ends: they wait for that */
   bool async_copies;      /* from global to shared memory without registers: cp.async */
+  bool selects_beside;    /* some selects of a shuffle's rounds are made by another unit than arithmetic's */
   bool fold_lanes;        /* one instruction joins integers of 32 bits across all lanes: redux.sync */
   bool lanes_first;       /* a global access is contiguous over lanes first (host), registers first (GPU) */
 } plan_target;

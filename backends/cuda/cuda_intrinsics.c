@@ -30,8 +30,15 @@ static void annotate(emitter *e, const char *key, int value) {
 #define RESIDENT_WORDS 32
 #define RESIDENT_MAX_BLOCK 256
 
+/* Maps by f64 need more registers than elements have words. */
+static bool maps_wide(const plan_map *map) {
+  bool casts = map->kind == PLAN_MAP_CAST || map->kind == PLAN_MAP_SCALE;
+  return casts && number_is_wide((llrt_dtype)map->from, (llrt_dtype)map->to);
+}
+
 static bool only_moves(const plan_kernel *kernel) {
-  bool moves = kernel->cost.registers <= RESIDENT_WORDS && kernel->n_maps == 0 && !kernel->lookback.used;
+  bool moves = kernel->cost.registers <= RESIDENT_WORDS && !kernel->lookback.used;
+  for (int i = 0; i < kernel->n_maps; i++) moves &= !maps_wide(&kernel->map[i]);
   for (int i = 0; i < kernel->n_steps; i++)
     moves &= kernel->step[i].kind <= PLAN_LOOP || kernel->step[i].kind == PLAN_STAGE;
   return moves;

@@ -20,25 +20,27 @@ typedef struct dot_kind {
   int group;    /* positions along K that share a scale; 0: there are none */
   bool square;  /* M = N = K alone */
   bool packed, promised; /* a range of e8m0 scales is promised */
+  bool fast;             /* sums of 8-bit floats may keep few bits */
 } dot_kind;
 
 #define MXFP4(type, result) type, LLRT_E2M1, LLRT_E8M0, result, 32, false
 #define DENSE(type, result) type, type, LLRT_DTYPE_NONE, result, 0, true
 static const dot_kind kinds[] = {
-    {"mxfp4 packed x bf16", MXFP4(LLRT_BF16, LLRT_BF16), true, true},
-    {"mxfp4 packed x f16", MXFP4(LLRT_F16, LLRT_F16), true, true},
-    {"mxfp4 packed x e4m3", MXFP4(LLRT_E4M3, LLRT_BF16), true, true},
-    {"mxfp4 packed x e5m2", MXFP4(LLRT_E5M2, LLRT_BF16), true, true},
-    {"mxfp4 packed, any scales x bf16", MXFP4(LLRT_BF16, LLRT_BF16), true, false},
-    {"int4 packed x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, true, false},
-    {"mxfp4 x bf16", MXFP4(LLRT_BF16, LLRT_BF16), false, false},
-    {"mxfp4 x f16", MXFP4(LLRT_F16, LLRT_F16), false, false},
-    {"mxfp4 x e4m3", MXFP4(LLRT_E4M3, LLRT_BF16), false, false},
-    {"mxfp4 x e5m2", MXFP4(LLRT_E5M2, LLRT_BF16), false, false},
-    {"int4 x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, false, false},
-    {"bf16 x bf16", DENSE(LLRT_BF16, LLRT_BF16), false, false},
-    {"f16 x f16", DENSE(LLRT_F16, LLRT_F16), false, false},
-    {"e4m3 x e4m3", DENSE(LLRT_E4M3, LLRT_BF16), false, false},
+    {"mxfp4 packed x bf16", MXFP4(LLRT_BF16, LLRT_BF16), true, true, false},
+    {"mxfp4 packed x f16", MXFP4(LLRT_F16, LLRT_F16), true, true, false},
+    {"mxfp4 packed x e4m3", MXFP4(LLRT_E4M3, LLRT_BF16), true, true, false},
+    {"mxfp4 packed x e5m2", MXFP4(LLRT_E5M2, LLRT_BF16), true, true, false},
+    {"mxfp4 packed, any scales x bf16", MXFP4(LLRT_BF16, LLRT_BF16), true, false, false},
+    {"int4 packed x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, true, false, false},
+    {"mxfp4 x bf16", MXFP4(LLRT_BF16, LLRT_BF16), false, false, false},
+    {"mxfp4 x f16", MXFP4(LLRT_F16, LLRT_F16), false, false, false},
+    {"mxfp4 x e4m3", MXFP4(LLRT_E4M3, LLRT_BF16), false, false, false},
+    {"mxfp4 x e5m2", MXFP4(LLRT_E5M2, LLRT_BF16), false, false, false},
+    {"int4 x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, false, false, false},
+    {"bf16 x bf16", DENSE(LLRT_BF16, LLRT_BF16), false, false, false},
+    {"f16 x f16", DENSE(LLRT_F16, LLRT_F16), false, false, false},
+    {"e4m3 x e4m3", DENSE(LLRT_E4M3, LLRT_BF16), false, false, false},
+    {"e4m3 x e4m3 fast", DENSE(LLRT_E4M3, LLRT_BF16), false, false, true},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
@@ -230,8 +232,8 @@ static bool run_data(harness *h, const flushed *f, dot_data *data, const char *n
   char fields[200];
   llrt_op *op;
   llrt_run_params run_params = {0};
-  llrt_dot_params params = {0};
   const dot_kind *kind = data->kind;
+  llrt_dot_params params = {.fast_accumulate = kind->fast};
   if (kind->group)
     params.b = (llrt_dot_scaling){.scale = kind->packed ? &data->packed[1] : &data->tensor[SCALE], .group = {kind->group, 1}};
   if (kind->promised) params.b.range_low = LOW, params.b.range_high = HIGH;

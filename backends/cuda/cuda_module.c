@@ -1,4 +1,4 @@
-/* PTX to cubin, loading and launching. */
+/* PTX to what is loaded, loading and launching. */
 #include "backends/cuda/cuda_device.h"
 
 #include "base/status.h"
@@ -26,6 +26,35 @@ static llrt_status check_image(const cuda_driver *driver, cuda_result result,
                  : status;
 }
 
+/* An error log of the driver's compiler: its options. */
+typedef struct jit_log {
+  char text[LOG_BYTES];
+  int options[2];
+  void *values[2];
+} jit_log;
+
+static void begin_log(jit_log *log) {
+  *log = (jit_log){.options = {CUDA_JIT_ERROR_LOG, CUDA_JIT_ERROR_LOG_BYTES},
+                   .values = {log->text, (void *)(uintptr_t)sizeof log->text}};
+}
+
+static llrt_status with_log(llrt_status status, const jit_log *log) {
+  return status != LLRT_OK && log->text[0] ? llrt_error_prefix(status, "%.*s", LOG_BYTES, log->text) : status;
+}
+
+/* Code whose warps give registers to each other. What is to be linked may be called from elsewhere, so that its
+ * compiler leaves that out ("setmaxnreg ignored to maintain compatibility across compilation units") and has too few
+ * registers for what the others do: then products wait for each other. Such code is compiled whole as it is loaded. */
+static bool shifts_registers(const char *ptx) { return strstr(ptx, "setmaxnreg.") != NULL; }
+
+static llrt_status copy_code(const void *code, size_t size, void **copy, size_t *copy_size) {
+  *copy = malloc(size);
+  if (!*copy) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for code of %zu bytes", size);
+  memcpy(*copy, code, size);
+  *copy_size = size;
+  return LLRT_OK;
+}
+
 /* Runs the driver's linker over one PTX text; copies the cubin, which is the link state's. */
 static llrt_status link_ptx(const cuda_driver *driver, void *state, const void *code, size_t size,
                             void **linked, size_t *linked_size) {
@@ -37,11 +66,7 @@ static llrt_status link_ptx(const cuda_driver *driver, void *state, const void *
   size_t cubin_size = 0;
   LLRT_TRY(check_image(driver, driver->cuLinkComplete(state, &cubin, &cubin_size),
                        "cuLinkComplete"));
-  *linked = malloc(cubin_size);
-  if (!*linked) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a cubin of %zu", cubin_size);
-  memcpy(*linked, cubin, cubin_size);
-  *linked_size = cubin_size;
-  return LLRT_OK;
+  return copy_code(cubin, cubin_size, linked, linked_size);
 }
 
 llrt_status llrt_cuda_link(llrt_device *base, const void *code, size_t size, void **linked,
@@ -50,16 +75,15 @@ llrt_status llrt_cuda_link(llrt_device *base, const void *code, size_t size, voi
   const cuda_driver *driver = &device->driver;
   *linked = NULL;
   *linked_size = 0;
-  char log[LOG_BYTES] = "";
-  int options[] = {CUDA_JIT_ERROR_LOG, CUDA_JIT_ERROR_LOG_BYTES};
-  void *values[] = {log, (void *)(uintptr_t)sizeof log};
+  jit_log log;
+  size++; /* PTX is text: its size counts the terminating zero */
+  if (shifts_registers(code)) return copy_code(code, size, linked, linked_size);
   LLRT_TRY(llrt_cuda_enter(device));
   void *state = NULL;
-  llrt_status status = CUDA_CALL(driver, cuLinkCreate_v2, 2, options, values, &state);
+  begin_log(&log);
+  llrt_status status = CUDA_CALL(driver, cuLinkCreate_v2, 2, log.options, log.values, &state);
   if (status == LLRT_OK) {
-    /* PTX is text: its size counts the terminating zero. */
-    status = link_ptx(driver, state, code, size + 1, linked, linked_size);
-    if (status != LLRT_OK && log[0]) status = llrt_error_prefix(status, "%.*s", LOG_BYTES, log);
+    status = with_log(link_ptx(driver, state, code, size, linked, linked_size), &log);
     driver->cuLinkDestroy(state);
   }
   return llrt_cuda_leave(device, status);
@@ -76,8 +100,10 @@ static llrt_status load_function(const cuda_driver *driver, void *function) {
 /* Kernels take all their shared memory at the launch; above a limit they have to say so before. */
 static llrt_status module_open(const cuda_driver *driver, const backend_code *code,
                                backend_module *module) {
-  LLRT_TRY(check_image(driver, driver->cuModuleLoadData(&module->handle, code->data),
-                       "cuModuleLoadData"));
+  jit_log log;
+  begin_log(&log);
+  cuda_result loaded = driver->cuModuleLoadDataEx(&module->handle, code->data, 2, log.options, log.values);
+  LLRT_TRY(with_log(check_image(driver, loaded, "cuModuleLoadDataEx"), &log));
   LLRT_TRY(CUDA_CALL(driver, cuModuleGetFunction, &module->function, module->handle, code->entry));
   module->shared_bytes = (unsigned)code->shared_bytes;
   module->cluster = (unsigned)code->cluster;

@@ -95,7 +95,8 @@ typedef struct cuda_launch_config {
                           unsigned n_options, int *options, void **values))                        \
   X(1, cuLinkComplete, (void *link, void **cubin, size_t *size))                                   \
   X(1, cuLinkDestroy, (void *link))                                                                \
-  X(1, cuModuleLoadData, (void **module, const void *image))                                       \
+  X(1, cuModuleLoadDataEx, (void **module, const void *image, unsigned n_options, int *options,    \
+                            void **values))                                                        \
   X(1, cuModuleUnload, (void *module))                                                             \
   X(1, cuModuleGetFunction, (void **function, void *module, const char *name))                     \
   X(1, cuFuncGetAttribute, (int *value, int attribute, void *function))                            \

@@ -222,9 +222,12 @@ cuda_result cuLinkDestroy(void *link) {
   return 0;
 }
 
-cuda_result cuModuleLoadData(void **module, const void *image) {
+cuda_result cuModuleLoadDataEx(void **module, const void *image, unsigned n_options, int *options, void **values) {
+  bool ptx = strstr(image, "setmaxnreg") != NULL;
+  if (n_options != 2 || options[0] != CUDA_JIT_ERROR_LOG) return 1;
+  if (ptx && record.fail && strcmp(record.fail, __func__) == 0) strcpy(values[0], "ptxas fatal: line 4: unknown opcode");
   FAIL_IF_ASKED;
-  if (strncmp(image, "cubin:", 6) != 0) return CUDA_RESULT_INVALID_IMAGE;
+  if (!ptx && strncmp(image, "cubin:", 6) != 0) return CUDA_RESULT_INVALID_IMAGE;
   *module = malloc(1);
   record.modules++;
   return 0;

@@ -274,6 +274,32 @@ Test(driver_cuda, failing_links_and_loads_leave_nothing) {
   llrt_device_close(&device);
 }
 
+/* Code that changes its registers is compiled as a whole where it is loaded: no linker sees it. */
+Test(driver_cuda, code_that_shifts_registers_is_loaded_as_it_is) {
+  static const char ptx[] = ".version 8.0\nsetmaxnreg.inc.sync.aligned.u32 240;\n";
+  llrt_device *device;
+  cr_assert_eq(open_fake("cuda:0", NULL, &device), LLRT_OK);
+  const llrt_backend *backend = device->backend;
+  int linked = driver->linked;
+  void *code;
+  size_t size;
+  cr_assert_eq(backend->link(device, ptx, sizeof ptx - 1, &code, &size), LLRT_OK);
+  cr_expect_eq(size, sizeof ptx);
+  cr_expect_str_eq(code, ptx);
+  cr_expect_eq(driver->linked, linked);
+  backend_module *module;
+  backend_code whole = {code, size, "llrt_kernel", 0, 0, false};
+  cr_assert_eq(backend->load(device, &whole, &module), LLRT_OK);
+  backend->unload(device, module);
+  driver->fail = "cuModuleLoadDataEx";
+  driver->fail_code = 218;
+  cr_expect_eq(backend->load(device, &whole, &module), LLRT_DEVICE);
+  expect_message("ptxas fatal: line 4: unknown opcode");
+  cr_expect_eq(driver->modules, 0);
+  free(code);
+  llrt_device_close(&device);
+}
+
 /* A context that has the compiler, and the fake device in it. */
 static llrt_context *open_compiling(llrt_device **device) {
   llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};

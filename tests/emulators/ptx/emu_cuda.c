@@ -272,13 +272,17 @@ typedef struct link_state {
   size_t cubin_bytes;
 } link_state;
 
-cuda_result cuLinkCreate_v2(unsigned n_options, int *options, void **values, void **link) {
-  link_state *state = calloc(1, sizeof *state);
-  if (!state) return CUDA_RESULT_OUT_OF_MEMORY;
+static void find_log(link_state *state, unsigned n_options, const int *options, void **values) {
   for (unsigned i = 0; i < n_options; i++) {
     if (options[i] == CUDA_JIT_ERROR_LOG) state->log = values[i];
     if (options[i] == CUDA_JIT_ERROR_LOG_BYTES) state->log_bytes = (size_t)(uintptr_t)values[i];
   }
+}
+
+cuda_result cuLinkCreate_v2(unsigned n_options, int *options, void **values, void **link) {
+  link_state *state = calloc(1, sizeof *state);
+  if (!state) return CUDA_RESULT_OUT_OF_MEMORY;
+  find_log(state, n_options, options, values);
   *link = state;
   return 0;
 }
@@ -321,11 +325,16 @@ cuda_result cuLinkDestroy(void *link) {
   return 0;
 }
 
-cuda_result cuModuleLoadData(void **module, const void *image) {
+/* Of what was linked, or of PTX. */
+cuda_result cuModuleLoadDataEx(void **module, const void *image, unsigned n_options, int *options, void **values) {
+  link_state state = {NULL};
   emu_fault fault;
+  bool linked = strncmp(image, cubin_head, sizeof cubin_head - 1) == 0;
   *module = NULL;
-  if (strncmp(image, cubin_head, sizeof cubin_head - 1) != 0) return CUDA_RESULT_INVALID_IMAGE;
+  if (!linked && !strstr(image, ".version")) return CUDA_RESULT_INVALID_IMAGE;
+  find_log(&state, n_options, options, values);
   *module = ptx_module_parse(image, &fault);
+  if (!*module && state.log) emu_fault_print(&fault, state.log, state.log_bytes);
   return *module ? 0 : CUDA_RESULT_INVALID_IMAGE;
 }
 

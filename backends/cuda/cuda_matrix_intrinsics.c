@@ -127,7 +127,7 @@ static void append_argument(assembly *a, LLVMValueRef value, const char *constra
   append_constraint(a, constraint);
 }
 
-/* One wgmma.mma_async; predicate p holds. */
+/* One wgmma.mma_async; predicate p holds, q does not. */
 static void append_product(assembly *a, const emit_group_product *p, int i, const int *number) {
   bool whole = p->row->acc == LLRT_I32, half = llrt_dtype_bits((llrt_dtype)p->row->a) == 16;
   a->at += sprintf(a->text + a->at, "\n\t%s {", p->row->code);
@@ -140,14 +140,16 @@ static void append_product(assembly *a, const emit_group_product *p, int i, cons
   if (!p->n_a) append_argument(a, p->descriptor[0][i], "l");
   append_text(a, p->n_a ? "}, " : ", ");
   append_argument(a, p->descriptor[1][i], "l");
-  append_text(a, whole ? ", p" : ", p, 1, 1");
+  append_text(a, p->from_zero && i == 0 ? ", q" : ", p");
+  if (!whole) append_text(a, ", 1, 1");
   if (half && !p->n_a) append_text(a, p->matrix[0].transposed ? ", 1" : ", 0");
   if (half) append_text(a, p->matrix[1].transposed ? ", 1" : ", 0");
   append_text(a, ";");
 }
 
-/* Words of acc that the instructions add to become operands of the assembly, each also its result; their numbers. They
- * stay integers: a move to another kind of register behind the products would be a use of what is under way. */
+/* Words of acc that the instructions add to become operands of the assembly, each also its result (from zero: only
+ * that); their numbers. They stay integers: a move to another kind of register behind the products would be a use of
+ * what is under way. */
 static int tie_sums(assembly *a, const emit_group_product *p, int *number, int *word) {
   bool used[EMIT_MAX_REGISTERS] = {false};
   int n = 0;
@@ -156,23 +158,24 @@ static int tie_sums(assembly *a, const emit_group_product *p, int *number, int *
   for (int w = 0; w < EMIT_MAX_REGISTERS; w++) {
     if (!used[w]) continue;
     a->args[n] = p->acc[w];
-    append_constraint(a, "=r");
+    append_constraint(a, p->from_zero ? "=&r" : "=r");
     word[n] = w;
     number[w] = n++;
   }
   char tie[16];
-  for (int i = 0; i < n; i++) {
+  a->first_arg = n;
+  a->n_args = p->from_zero ? 0 : n;
+  for (int i = 0; i < n && !p->from_zero; i++) {
     sprintf(tie, "%d", i);
     append_constraint(a, tie);
   }
-  a->n_args = a->first_arg = n;
   return n;
 }
 
 /* Assembly whose first n operands are its results; results replace those words. */
 static void assemble_sums(emitter *e, assembly *a, int n, LLVMValueRef *acc, const int *word) {
   LLVMTypeRef types[EMIT_MAX_REGISTERS];
-  for (int i = 0; i < n; i++) types[i] = LLVMTypeOf(a->args[i]);
+  for (int i = 0; i < n; i++) types[i] = LLVMTypeOf(acc[word[i]]);
   append_constraint(a, "~{memory}");
   LLVMTypeRef result = LLVMStructTypeInContext(e->context, types, (unsigned)n, false);
   LLVMValueRef call = nvptx_assemble(e, NVPTX_TOGETHER, a->text, a->constraints, result, a->args, (unsigned)a->n_args);
@@ -186,7 +189,7 @@ void nvptx_group_product(emitter *e, const emit_group_product *p) {
   a->at = a->n_constraints = 0;
   ask_for_version(e, p->row);
   int n = tie_sums(a, p, number, word);
-  append_text(a, "{\n\t.reg .pred p;\n\tsetp.eq.u32 p, 0, 0;\n\twgmma.fence.sync.aligned;");
+  append_text(a, "{\n\t.reg .pred p, q;\n\tsetp.eq.u32 p, 0, 0;\n\tsetp.ne.u32 q, 0, 0;\n\twgmma.fence.sync.aligned;");
   for (int i = 0; i < p->n; i++) append_product(a, p, i, number);
   append_text(a, p->last ? "\n\twgmma.commit_group.sync.aligned;\n\t}" : "\n\t}");
   assemble_sums(e, a, n, p->acc, word);

@@ -30,6 +30,7 @@ typedef struct emit_group_product {
   LLVMValueRef *a[EMIT_MAX_PRODUCTS];
   LLVMValueRef descriptor[2][EMIT_MAX_PRODUCTS]; /* i64 */
   bool last; /* of the group */
+  bool from_zero; /* the first one's sums are of its own products alone; all have the same sums */
 } emit_group_product;
 
 /* What a backend gives to emission. Each operation has a compile test for every target. */

@@ -98,6 +98,42 @@ static LLVMValueRef *held_words(const product_step *p, uint64_t out, uint64_t su
   return words;
 }
 
+/* sums + made, of numbers of f32. */
+static void add_sums(emitter *e, LLVMValueRef *sums, LLVMValueRef *made, int n) {
+  LLVMTypeRef number = LLVMFloatTypeInContext(e->context);
+  for (int i = 0; i < n; i++) {
+    LLVMValueRef x = LLVMBuildBitCast(e->builder, sums[i], number, "");
+    LLVMValueRef y = LLVMBuildBitCast(e->builder, made[i], number, "");
+    sums[i] = LLVMBuildBitCast(e->builder, LLVMBuildFAdd(e->builder, x, y, ""), LLVMTypeOf(sums[i]), "");
+  }
+}
+
+/* Products of all of the sum to each position of the result, from 0; while one warpgroup adds what it has made to the
+ * sums of all turns, the others' products go on. */
+static void emit_products_beside(const product_step *p) {
+  emitter *e = p->e;
+  const dot_tiling *t = &p->tiling;
+  LLVMValueRef made[EMIT_MAX_REGISTERS], first[2];
+  emit_group_product group = {.row = t->row, .matrix = t->matrix, .acc = made, .from_zero = true,
+                              .n_acc = 1 << (t->operand[DOT_ACC].registers - p->value[DOT_ACC]->word)};
+  for (int o = 0; o < 2; o++) first[o] = first_descriptor(p, o);
+  for (uint64_t out = 0; out < 1ull << t->n_out; out++) {
+    LLVMValueRef *sums = &p->words[DOT_ACC][f2_apply(t->of_out[DOT_ACC], out) >> p->value[DOT_ACC]->word];
+    for (int i = 0; i < group.n_acc; i++) made[i] = LLVMConstNull(LLVMTypeOf(sums[i]));
+    for (uint64_t sum = 0; sum < 1ull << t->n_sum; sum++) {
+      for (int o = 0; o < 2; o++) group.descriptor[o][group.n] = descriptor_of(p, o, first[o], out, sum);
+      group.n++;
+      group.last = sum + 1 == 1ull << t->n_sum;
+      if (!group.last && group.n < EMIT_MAX_PRODUCTS) continue;
+      group.from_zero = sum < EMIT_MAX_PRODUCTS;
+      e->ops->group_product(e, &group);
+      group.n = 0;
+    }
+    e->ops->await_products(e, 0, made, group.n_acc);
+    add_sums(e, sums, made, group.n_acc);
+  }
+}
+
 /* Those of one position of the sum, or of all where nothing comes from registers; their A is there before. */
 static void emit_group_products(const product_step *p) {
   emitter *e = p->e;
@@ -143,7 +179,8 @@ void emit_dot_step(emitter *e, const plan_step *step) {
   memcpy(p.words[DOT_ACC], e->value[step->with], (size_t)n_words * sizeof(LLVMValueRef));
   if (p.tiling.row->family != DOT_FMA && e->ops->meet_warp) e->ops->meet_warp(e);
   if (p.tiling.row->family == DOT_WGMMA) {
-    emit_group_products(&p);
+    if (step->beside) emit_products_beside(&p);
+    else emit_group_products(&p);
     return;
   }
   for (uint64_t sum = 0; sum < 1ull << p.tiling.n_sum; sum++)

@@ -10,6 +10,7 @@
 #include "jit/plan/dot_tiling.h"
 
 #define COPY_BYTES 16
+#define BESIDE_COLUMNS 7 /* log2, of an instruction whose sums stand beside those of all turns: both are registers */
 #define PRODUCERS 4 /* warps: registers are given to whole warpgroups */
 
 static int tensor_of(const dot_draft *x, int operand) { return x->job->tensor[operand ? LLRT_DOT_B : LLRT_DOT_A]; }
@@ -85,7 +86,7 @@ void dot_plan_bands(dot_draft *x, const int64_t read[2]) {
 }
 
 llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_types *types) {
-  static const dot_room room = {.results = 7, .operand = 16};
+  const dot_room room = {.results = 7, .operand = 16, .columns = types->short_sums ? BESIDE_COLUMNS : 0};
   plan_kernel *kernel = x->d.kernel;
   int end = 0;
   x->types = *types;
@@ -117,7 +118,8 @@ llrt_status dot_group_products(dot_draft *x, int with, int *out) {
   const int buffer[2] = {x->ring[0].copy.buffer, x->ring[1].copy.buffer};
   LLRT_TRY(dot_stage_products(&x->d, &x->how, value, buffer, with, out));
   dot_tiling tiling;
-  const plan_kernel *kernel = x->d.kernel;
+  plan_kernel *kernel = x->d.kernel;
+  kernel->step[kernel->n_steps - 1].beside = x->types.short_sums;
   if (plan_dot_tiling(kernel, &kernel->step[kernel->n_steps - 1], &tiling) == LLRT_OK) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "warpgroups do not multiply operands that lie so");
 }

@@ -171,19 +171,14 @@ static llrt_status join_step(dot_draft *x, int in, int with) {
 
 /* By warpgroups: those of one turn are under way while the next one's begin. */
 static llrt_status group_steps(dot_draft *x, int carried) {
-  int with = carried, made;
   bool beside = x->types.short_sums;
+  int made;
   LLRT_TRY(dot_fill_groups(x));
-  if (beside) LLRT_TRY(zero_step(x, &x->how.acc, &with));
-  LLRT_TRY(dot_group_products(x, with, &made));
+  LLRT_TRY(dot_group_products(x, carried, &made));
   plan_step release = {.kind = PLAN_RELEASE, .turns = !beside, .in = (uint8_t)made, .out = (uint8_t)made};
-  if (beside) {
-    LLRT_TRY(dot_stage_finish(&x->d, &made));
-    LLRT_TRY(draft_step(x->d.kernel, release));
-    return join_step(x, carried, made);
-  }
-  LLRT_TRY(draft_step(x->d.kernel, (plan_step){.kind = PLAN_MULTIPLIED, .turns = 1, .in = (uint8_t)made,
-                                               .out = (uint8_t)made}));
+  if (!beside)
+    LLRT_TRY(draft_step(x->d.kernel, (plan_step){.kind = PLAN_MULTIPLIED, .turns = 1, .in = (uint8_t)made,
+                                                 .out = (uint8_t)made}));
   return draft_step(x->d.kernel, release);
 }
 

@@ -213,6 +213,7 @@ bool dot_layouts_group(const plan_kernel *kernel, const dot_space *space, const 
     const dot_instruction *row = dot_instruction_at(i);
     bool fits = row->family == DOT_WGMMA && dot_instruction_is_of(row, &kernel->target) && types_match(space, row, false);
     if (!fits || row->n > space->n[DOT_DIM_N] || row->tf32 != space->tf32) continue;
+    if (room->columns && row->n > room->columns) continue;
     if (best < 0 || row->n > dot_instruction_at(best)->n) best = i;
   }
   int groups = kernel->warp_bits - GROUP_BITS;

@@ -34,6 +34,7 @@ typedef struct dot_layouts {
 /* log2 words of a value that a thread may hold: of results, of an operand. */
 typedef struct dot_room {
   int results, operand;
+  int columns; /* of an instruction of warpgroups, log2 most; 0: as many as it has */
 } dot_room;
 
 /* The values' layouts on the kernel's target, of kernel->lane_bits lanes and warp_bits warps. False where the

@@ -27,12 +27,19 @@ static llrt_status fetch_operand(interpreter *in, const plan_step *step, int o) 
   return LLRT_OK;
 }
 
+/* Those of a step that waits for its own. */
+static void all_multiplied(interpreter *in, int value) {
+  interpret_multiplied(in, &(plan_step){.turns = 0, .in = (uint8_t)value, .out = (uint8_t)value});
+  in->pending[value] = 0;
+}
+
 llrt_status interpret_dot(interpreter *in, const plan_step *step) {
   for (int o = 0; o < 2; o++)
     if (step->shared >> o & 1) LLRT_TRY(fetch_operand(in, step, o));
   LLRT_TRY(plan_eval_dot(in->kernel, step, in->value));
   bool later = dot_instruction_at(step->instruction)->family == DOT_WGMMA;
   in->pending[step->out] = later ? ++in->products : 0;
+  if (step->beside) all_multiplied(in, step->out);
   if (step->parts) interpret_multiplied(in, &(plan_step){.turns = 1});
   return LLRT_OK;
 }

@@ -248,7 +248,9 @@ typedef enum plan_step_kind {
                         was written. By a warpgroup's instruction all products are one group, under way:
                         out may be with of the next such step, and what they read may not change, until MULTIPLIED.
                         parts, the first operand in registers: each position of the sum outside the instruction is a
-                        group, made and begun when the same one of the DOT before is done; behind it all before are */
+                        group, made and begun when the same one of the DOT before is done; behind it all before are.
+                        beside, sums of f32: each position of the result outside the instruction is a group,
+                        summed from 0; what that makes joins `with`, and is done when the step is */
   PLAN_MULTIPLIED,   /* the products of all groups but the last `turns` are done; of all: out = in, which they make */
   PLAN_ROLES,        /* the block has kernel.producers warps more, which do what PRODUCE says, and nothing else: all else,
                         barriers too, from here on is of the others. NVIDIA, where there are warpgroups' products */
@@ -329,7 +331,7 @@ typedef struct plan_step {
   uint8_t combiner, type; /* combining steps: llrt_combiner, llrt_dtype (jit/plan/combine.h) */
   uint8_t instruction;    /* DOT: number of the row */
   uint8_t shared, from[2]; /* DOT: bit o: operand o (in, second) is in buffer from[o] */
-  bool parts;              /* DOT */
+  bool parts, beside;      /* DOT */
   uint8_t second;         /* PREFIX, GATHER, DOT, MAP by_value: value */
   uint8_t total;          /* SCAN: value, reduced along the order */
   uint8_t order;          /* SCAN */

@@ -277,11 +277,9 @@ static dot_shape plain_tile(const planner *p) {
   return matrix_tile(p, warps);
 }
 
-/* Each warpgroup has 64 rows, and the accumulators that a thread has registers for; turns are lines of 128 bytes.
- * Where sums of turns stand beside, half as many. */
+/* Each warpgroup has 64 rows, and the accumulators that a thread has registers for; turns are lines of 128 bytes. */
 static dot_shape group_tile(const planner *p) {
-  bool beside = dot_sums_short(&p->job, p->target);
-  return (dot_shape){.bits = {7, beside ? 7 : 8, turn_bits(p)}, .warps = 3, .group = true};
+  return (dot_shape){.bits = {7, 8, turn_bits(p)}, .warps = 3, .group = true};
 }
 
 static dot_shape large_tile(const planner *p) { return p->groups ? group_tile(p) : plain_tile(p); }

@@ -465,7 +465,7 @@ static llrt_status choose_instruction(packed *p) {
   p->instruction = packed_instruction(p, &kernel->target, p->shape.group, p->shape.m);
   if (p->instruction < 0) return llrt_error(LLRT_UNSUPPORTED, "no products of warpgroups for 2^%d rows", p->shape.m);
   LLRT_TRY(packed_sums_value(p, &sums));
-  if (!p->shape.group || plan_registers_hold(kernel, &sums, dot_instruction_at(p->instruction))) return LLRT_OK;
+  if (!p->shape.group || plan_registers_hold(kernel, &sums, dot_instruction_at(p->instruction), false)) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "sums of 2^%d x 2^%d in 2^%d warps", p->shape.m, p->shape.n, kernel->warp_bits);
 }
 

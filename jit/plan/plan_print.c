@@ -293,7 +293,8 @@ static void print_dot(const plan_kernel *kernel, const plan_step *step, llrt_tex
   print_dot_operand(kernel, step, 0, text);
   llrt_text_add(text, " x ");
   print_dot_operand(kernel, step, 1, text);
-  llrt_text_add(text, " by %s%s -> ", dot_instruction_at(step->instruction)->name, step->parts ? ", part by part" : "");
+  const char *how = step->parts ? ", part by part" : step->beside ? ", sums of the turn beside" : "";
+  llrt_text_add(text, " by %s%s -> ", dot_instruction_at(step->instruction)->name, how);
   print_value(kernel, step->out, text);
 }
 

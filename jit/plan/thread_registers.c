@@ -24,12 +24,14 @@ void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
   out->others = bits_min((begin * (own + producers) - out->producers * producers) / own & -GRAIN, MOST);
 }
 
-bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums, const dot_instruction *row) {
+bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums, const dot_instruction *row, bool beside) {
   plan_registers has;
-  dot_operand first;
+  dot_operand first, made;
   plan_registers_of(kernel, &has);
   dot_instruction_operand(row, DOT_A, &first);
+  dot_instruction_operand(row, DOT_ACC, &made);
   int words = 1 << (plan_value_bits(sums, PLAN_REGISTER) - sums->word);
   if (row->layout[DOT_A]) words += bits_max((llrt_dtype_bits((llrt_dtype)row->a) << first.registers) / 32, 1);
-  return words + BESIDE <= has.begin;
+  if (beside) words += 1 << (made.registers - sums->word);
+  return words + BESIDE <= has.others;
 }

@@ -12,8 +12,8 @@ typedef struct plan_registers {
 
 void plan_registers_of(const plan_kernel *kernel, plan_registers *out);
 
-/* Whether threads have room for a product of warpgroups: all sums, an instruction's first operand, and what ptxas wants
- * beside, which it looks for in what they begin with, whatever roles get later. */
-bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums, const dot_instruction *row);
+/* Whether those who multiply have room for a product of warpgroups: all sums, those of an instruction that stand beside
+ * them (PLAN_DOT, beside), its first operand, and what ptxas wants beside. */
+bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums, const dot_instruction *row, bool beside);
 
 #endif

@@ -13,13 +13,14 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 21
+#define FORMAT_VERSION 22
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 #define MAX_CLUSTER 8    /* blocks, likewise */
+#define MAX_ROUNDS 64    /* blocks of a multiprocessor */
 
 /* A field added to the recipe must be written and read below, and the format's version raised. */
-_Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 40 +
+_Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 48 +
                                           sizeof(plan_range) + sizeof(plan_walk) + sizeof(plan_view) +
                                           sizeof(plan_workspace) + 4 + sizeof(plan_box) * PLAN_MAX_BOXES,
                "plan_launch changed");
@@ -106,6 +107,7 @@ static void put_launch(llrt_text *out, const plan_launch *launch) {
   put(out, launch->value_bytes);
   put(out, launch->cluster);
   put(out, launch->most_blocks);
+  put(out, launch->rounds);
   put(out, launch->block_bytes);
   put(out, launch->n_boxes);
   for (int i = 0; i < launch->n_boxes; i++) put_box(out, &launch->box[i]);
@@ -302,6 +304,7 @@ static void get_grid(reader *in, plan_launch *launch) {
   launch->value_bytes = get_within(in, 0, INT32_MAX);
   launch->cluster = get_within(in, 0, MAX_CLUSTER);
   launch->most_blocks = get_within(in, 0, INT32_MAX);
+  launch->rounds = get_within(in, 0, MAX_ROUNDS);
   launch->block_bytes = get_within(in, 0, INT32_MAX);
   get_boxes(in, launch);
   launch->stage = get_within(in, 0, PLAN_MAX_VARIANTS - 1);

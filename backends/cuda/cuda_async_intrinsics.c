@@ -6,6 +6,8 @@
 
 /* ---- roles ---- */
 
+LLVMValueRef nvptx_blocks(emitter *e) { return emit_intrinsic(e, "llvm.nvvm.read.ptx.sreg.nctaid.x", NULL, 0, NULL, 0); }
+
 void nvptx_make_barrier(emitter *e, LLVMValueRef pointer, int arrivals) {
   LLVMValueRef args[] = {nvptx_shared_address(e, pointer), emit_i32(e, arrivals)};
   nvptx_assemble(e, NVPTX_ORDERED, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}", NULL, args, 2);

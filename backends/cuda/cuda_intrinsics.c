@@ -323,6 +323,7 @@ const emit_target_ops emit_ops_nvptx = {
     .multiply_pair = nvptx_multiply_pair,
     .mask_xor = nvptx_mask_xor,
     .select_beside = nvptx_select_beside,
+    .blocks = nvptx_blocks,
     .make_barrier = nvptx_make_barrier,
     .expect_boxes = nvptx_expect_boxes,
     .copy_box = nvptx_copy_box,

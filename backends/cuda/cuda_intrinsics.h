@@ -28,6 +28,7 @@ void nvptx_await_products(emitter *e, int groups, LLVMValueRef *words, int n);
 
 /* ---- cuda_async_intrinsics.c ---- */
 
+LLVMValueRef nvptx_blocks(emitter *e);
 void nvptx_make_barrier(emitter *e, LLVMValueRef pointer, int arrivals);
 void nvptx_arrive(emitter *e, LLVMValueRef pointer);
 LLVMValueRef nvptx_phase_passed(emitter *e, LLVMValueRef pointer, LLVMValueRef parity);

@@ -112,6 +112,8 @@ typedef struct emit_target_ops {
    * sums these are `n` words. NULL: as product. */
   void (*group_product)(emitter *e, const emit_group_product *product);
   void (*await_products)(emitter *e, int groups, LLVMValueRef *words, int n);
+  /* How many blocks the launch has; i32. NULL: as product. */
+  LLVMValueRef (*blocks)(emitter *e);
   /* Barriers of 8 bytes of shared memory: made for so many arrivals a phase; an arrival of a thread, which releases what
    * it did; whether the phase of a parity (i32) has passed (i1), which acquires. proxy_fence: products see what this thread
    * has written once others know. set_registers: threads of the warpgroup have so many from here on, more or fewer than
@@ -222,6 +224,12 @@ typedef struct emit_walked {
   LLVMValueRef grid;             /* i64: grid bits without a turn's */
   LLVMValueRef turn, begin, end; /* i64 */
 } emit_walked;
+/* Rounds of a block through the grid's positions, as emit_open_rounds begins them. */
+typedef struct emit_rounds {
+  LLVMValueRef first, lane, warp; /* the emitter's outside */
+  LLVMValueRef block, turns;      /* phis */
+  LLVMBasicBlockRef head, done;
+} emit_rounds;
 
 struct emitter {
   const plan_kernel *kernel;
@@ -254,6 +262,8 @@ struct emitter {
   bool roles;                            /* barriers are of all but the producers */
   LLVMValueRef shared[PLAN_MAX_BUFFERS]; /* pointers to bytes: of the first slot */
   const emit_walked *walked;             /* NULL outside walks */
+  LLVMValueRef turns_before;             /* i32, in rounds: turns of the block's positions before; else NULL */
+  emit_rounds rounds;                    /* of the block's own warps, with roles */
   LLVMValueRef ticket;            /* pointer to where a block's ticket is; NULL: it draws none */
   LLVMValueRef next_block, drawn; /* i64, i32: of a block that queues, found by a turn's first PLAN_AHEAD (NULL: not
                                      yet): the next, and the one after that as the first thread has it */
@@ -346,7 +356,8 @@ void emit_decode_turn(emitter *e, LLVMValueRef turn);
 
 void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_place *place);
 void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place);
-/* Where the turn's slot of a buffer begins. */
+/* The number of this turn of the block, whose rounds before count, too; i32. Where its slot of a buffer begins. */
+LLVMValueRef emit_turn_number(const emitter *e);
 LLVMValueRef emit_slot_pointer(emitter *e, int buffer);
 
 /* The position of digit i at tile coordinate `tile` XOR what the thread adds; i64. */
@@ -537,6 +548,10 @@ void emit_dot_step(emitter *e, const plan_step *step);           /* emit_dot.c *
 void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier);
 int emit_box_bytes(const emitter *e, int at);
 void emit_roles_step(emitter *e, int at);                        /* emit_roles.c */
+/* emit_rounds.c: what is emitted between them is done for every position that the block takes; in there e->block,
+ * what follows from it, and e->turns_before are the position's. */
+void emit_open_rounds(emitter *e, emit_rounds *rounds);
+void emit_close_rounds(emitter *e, const emit_rounds *rounds);
 void emit_filled_step(emitter *e);
 void emit_release_step(emitter *e, const plan_step *step);
 void emit_multiplied_step(emitter *e, const plan_step *step);

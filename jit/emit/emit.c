@@ -251,6 +251,7 @@ static void emit_function(emitter *e) {
   emit_begin_indices(e);
   emit_begin_streams(e);
   emit_steps(e, 0, kernel->n_steps);
+  if (kernel->launch.rounds > 0) emit_close_rounds(e, &e->rounds);
   e->ops->end(e);
 }
 

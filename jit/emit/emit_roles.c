@@ -15,11 +15,6 @@ enum { FILLED = 0, FREE = 1, LANDED = 2 };
 /* Warps of the block that are no producers. */
 static int other_warps(const emitter *e) { return 1 << (e->kernel->warp_bits - e->kernel->cluster_bits); }
 
-static LLVMValueRef number_of_turn(const emitter *e) {
-  LLVMValueRef number = LLVMBuildSub(e->builder, e->walked->turn, e->walked->begin, "");
-  return LLVMBuildTrunc(e->builder, number, e->i32, "");
-}
-
 /* The barrier of the slot that turn `number` (i32, of the block) has. */
 static LLVMValueRef barrier_of(const emitter *e, int which, LLVMValueRef number) {
   int slots = e->kernel->slots;
@@ -69,7 +64,7 @@ static LLVMValueRef is_first_producer(const emitter *e) {
 /* All boxes of the turn, by the one thread that comes here, to slots that are free. */
 static void copy_boxes(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at];
-  LLVMValueRef barrier = barrier_of(e, dot_landed_step(e->kernel) < 0 ? FILLED : LANDED, number_of_turn(e));
+  LLVMValueRef barrier = barrier_of(e, dot_landed_step(e->kernel) < 0 ? FILLED : LANDED, emit_turn_number(e));
   e->ops->expect_boxes(e, barrier, emit_box_bytes(e, at));
   for (int i = 1; i <= step->body && step[i].box; i++) emit_box_copy(e, &step[i], barrier);
 }
@@ -120,7 +115,7 @@ static void work_behind_loads(emitter *e, int first_step, int n) {
  * turn's slots are filled without anybody's wait. */
 static void fill_slots(emitter *e, int at) {
   const plan_kernel *kernel = e->kernel;
-  LLVMValueRef number = number_of_turn(e);
+  LLVMValueRef number = emit_turn_number(e);
   bool boxes = kernel->launch.n_boxes > 0;
   await_phase(e, barrier_of(e, FREE, number), parity_of(e, number, true));
   if (boxes) {
@@ -139,7 +134,7 @@ static void fill_slots(emitter *e, int at) {
 
 /* Of one thread alone, where all copies are boxes. */
 static void fill_by_boxes(emitter *e, int at) {
-  LLVMValueRef number = number_of_turn(e);
+  LLVMValueRef number = emit_turn_number(e);
   await_phase(e, barrier_of(e, FREE, number), parity_of(e, number, true));
   copy_boxes(e, at);
 }
@@ -154,7 +149,7 @@ static void copy_boxes_early(emitter *e, int at, emit_walked *walked, int turns)
   walked->turn = LLVMBuildAdd(e->builder, turn, emit_i64(e, turns), "");
   LLVMValueRef there = LLVMBuildICmp(e->builder, LLVMIntSLT, walked->turn, walked->end, "");
   LLVMBasicBlockRef next = emit_open_guard(e, emit_and(e, there, is_first_producer(e)));
-  LLVMValueRef number = number_of_turn(e), before = LLVMBuildSub(e->builder, number, emit_i32(e, e->kernel->slots), "");
+  LLVMValueRef number = emit_turn_number(e), before = LLVMBuildSub(e->builder, number, emit_i32(e, e->kernel->slots), "");
   LLVMBasicBlockRef free = emit_open_guard(e, at_least(e, before, 0));
   await_phase(e, barrier_of(e, FILLED, before), parity_of(e, before, false));
   emit_close_guard(e, free);
@@ -169,7 +164,7 @@ static void copy_boxes_early(emitter *e, int at, emit_walked *walked, int turns)
 
 /* What stands behind PLAN_LANDED, number `at`. Products then see what the warp has stored; one lane tells it for all. */
 static void work_on_landed(emitter *e, int at, int end) {
-  LLVMValueRef number = number_of_turn(e);
+  LLVMValueRef number = emit_turn_number(e);
   await_phase(e, barrier_of(e, LANDED, number), parity_of(e, number, false));
   work_behind_loads(e, at + 1, end - at - 1);
   e->ops->proxy_fence(e);
@@ -182,7 +177,7 @@ static void work_on_landed(emitter *e, int at, int end) {
 /* A turn of PLAN_PRODUCE, number `at`: the copies of threads, boxes of a later turn, work on this one's. */
 static void fill_and_work(emitter *e, int at, emit_walked *walked) {
   int landed = dot_landed_step(e->kernel), end = at + 1 + e->kernel->step[at].body;
-  LLVMValueRef number = number_of_turn(e);
+  LLVMValueRef number = emit_turn_number(e);
   await_phase(e, barrier_of(e, FREE, number), parity_of(e, number, true));
   work_of_warps(e, at + 1, landed - at - 1);
   e->ops->arrive_copied(e, barrier_of(e, FILLED, number));
@@ -221,7 +216,7 @@ static void emit_producers(emitter *e, int at) {
   LLVMBuildBr(e->builder, head);
   LLVMAddIncoming(walked.turn, &after, &latch, 1);
   LLVMPositionBuilderAtEnd(e->builder, done);
-  LLVMValueRef last = LLVMBuildSub(e->builder, number_of_turn(e), emit_i32(e, 1), "");
+  LLVMValueRef last = LLVMBuildSub(e->builder, emit_turn_number(e), emit_i32(e, 1), "");
   for (int i = LAG - 1; i >= 0 && !boxes; i--) tell_filled(e, last, i);
   if (boxes && !dot_only_boxes(e->kernel)) { /* no thread ends before what it copies is there */
     e->ops->end_copies(e);
@@ -264,28 +259,33 @@ void emit_roles_step(emitter *e, int at) {
   plan_registers_of(kernel, &registers);
   make_barriers(e);
   e->ops->barrier(e, true);
+  if (kernel->launch.rounds > 0) e->proxies = false; /* what threads write from here on no product reads */
   LLVMBasicBlockRef producers = emit_new_block(e, "producers"), others = emit_new_block(e, "others");
   LLVMBuildCondBr(e->builder, at_least(e, e->block_warp, other_warps(e)), producers, others);
   LLVMPositionBuilderAtEnd(e->builder, producers);
   if (registers.producers < registers.begin) e->ops->set_registers(e, registers.producers, false);
   LLVMBasicBlockRef rest = alone ? emit_open_guard(e, is_first_producer(e)) : NULL;
+  emit_rounds rounds;
+  if (kernel->launch.rounds > 0) emit_open_rounds(e, &rounds);
   emit_producers(e, producing_step(kernel, at));
+  if (kernel->launch.rounds > 0) emit_close_rounds(e, &rounds);
   if (alone) emit_close_guard(e, rest);
   LLVMBuildRetVoid(e->builder);
   LLVMPositionBuilderAtEnd(e->builder, others);
   if (registers.others > registers.begin) e->ops->set_registers(e, registers.others, true);
   e->roles = true;
+  if (kernel->launch.rounds > 0) emit_open_rounds(e, &e->rounds);
 }
 
 void emit_filled_step(emitter *e) {
-  LLVMValueRef number = number_of_turn(e);
+  LLVMValueRef number = emit_turn_number(e);
   await_phase(e, barrier_of(e, FILLED, number), parity_of(e, number, false));
 }
 
 /* One lane tells it for the warp, of which all have read what they do, and wait for that: else they might wait for good
  * for what it has not told. */
 void emit_release_step(emitter *e, const plan_step *step) {
-  LLVMValueRef number = number_of_turn(e);
+  LLVMValueRef number = emit_turn_number(e);
   LLVMValueRef first = LLVMBuildICmp(e->builder, LLVMIntEQ, e->lane, emit_i32(e, 0), "");
   e->ops->meet_warp(e);
   LLVMBasicBlockRef next = emit_open_guard(e, emit_and(e, first, at_least(e, number, step->turns)));

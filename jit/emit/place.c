@@ -133,12 +133,16 @@ static void byte_columns(const emit_place *place, uint64_t *of_tile) {
     of_tile[b] = up >= 0 ? place->map.column[b] << up : place->map.column[b] >> -up;
 }
 
+LLVMValueRef emit_turn_number(const emitter *e) {
+  LLVMValueRef number = LLVMBuildSub(e->builder, e->walked->turn, e->walked->begin, "");
+  number = LLVMBuildTrunc(e->builder, number, e->i32, "");
+  return e->turns_before ? LLVMBuildAdd(e->builder, number, e->turns_before, "") : number;
+}
+
 LLVMValueRef emit_slot_pointer(emitter *e, int buffer) {
   const plan_buffer *ring = &e->kernel->buffer[buffer];
   if (ring->slots == 0 || !e->walked) return e->shared[buffer];
-  LLVMValueRef slot = LLVMBuildSub(e->builder, e->walked->turn, e->walked->begin, "");
-  slot = LLVMBuildTrunc(e->builder, slot, e->i32, "");
-  slot = LLVMBuildURem(e->builder, slot, emit_i32(e, ring->slots), "");
+  LLVMValueRef slot = LLVMBuildURem(e->builder, emit_turn_number(e), emit_i32(e, ring->slots), "");
   slot = LLVMBuildMul(e->builder, slot, emit_i32(e, ring->bytes), "");
   return LLVMBuildGEP2(e->builder, e->i8, e->shared[buffer], &slot, 1, "");
 }

@@ -42,6 +42,7 @@ void dot_begin_job(const llrt_op_desc *desc, dot_job *job);
 typedef struct dot_shape {
   int bits[3], warps;
   bool group; /* by instructions of warpgroups */
+  bool rounds; /* blocks take several tiles, where all copies are boxes and shared memory has room for results beside */
   bool blocked; /* host: through blocks in scratch memory (dot_blocked.c), where the tile has lanes for it */
 } dot_shape;
 

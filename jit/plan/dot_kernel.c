@@ -10,6 +10,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/dot_stage.h"
+#include "jit/plan/rounds.h"
 
 #include <string.h>
 
@@ -282,8 +283,12 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   } else {
     if (shape.group) LLRT_TRY(choose_group(&x));
     else if (!job->finish) LLRT_TRY(choose_way(&x));
+    if (shape.rounds && x.boxes && !split) LLRT_TRY(rounds_begin(d));
     LLRT_TRY(kernel_steps(&x));
   }
   draft_finish(kernel);
-  return LLRT_OK;
+  if (kernel->launch.rounds == 0 || kernel->launch.shared_bytes <= target->shared_bytes) return LLRT_OK;
+  shape = *wanted;
+  shape.rounds = false;
+  return dot_plan_kernel(job, &shape, split, target, options, kernel, divided);
 }

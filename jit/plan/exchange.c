@@ -5,6 +5,7 @@
  * on the host the first that there is. */
 #include "jit/plan/cycles.h"
 #include "jit/plan/frame.h"
+#include "jit/plan/rounds.h"
 
 #include "base/status.h"
 
@@ -100,6 +101,10 @@ static void add_iterations(const plan_value *value, int bits, plan_buffer *buffe
   buffer->iterations = (uint8_t)bits;
 }
 
+/* Bytes of shared memory that rings take, and that are empty where values are exchanged: not in rounds, in which producers
+ * fill them for the next one. */
+static int held_bytes(const plan_kernel *kernel) { return kernel->launch.rounds > 0 ? 0 : rounds_ring_bytes(kernel); }
+
 /* Through a buffer, part after part: store, barrier, load. matrix: plan_matrix_kind of either. */
 static llrt_status buffer_steps(draft *d, const swizzle *chosen, const uint8_t matrix[2],
                                 const plan_value *target, int *at) {
@@ -107,7 +112,9 @@ static llrt_status buffer_steps(draft *d, const swizzle *chosen, const uint8_t m
   int in = *at, buffer = kernel->n_buffers;
   if (buffer == PLAN_MAX_BUFFERS)
     return llrt_error(LLRT_INTERNAL, "a kernel of more than %d buffers", PLAN_MAX_BUFFERS);
-  kernel->buffer[kernel->n_buffers++] = chosen->buffer;
+  kernel->buffer[kernel->n_buffers] = chosen->buffer;
+  if (kernel->launch.rounds > 0) kernel->buffer[kernel->n_buffers].offset = rounds_ring_bytes(kernel);
+  kernel->n_buffers++;
   add_iterations(target, d->region_bits, &kernel->buffer[buffer]);
   LLRT_TRY(draft_value(kernel, target, at));
   for (int part = 0; part < 1 << chosen->rep_bits; part++) {
@@ -123,14 +130,6 @@ static llrt_status buffer_steps(draft *d, const swizzle *chosen, const uint8_t m
     LLRT_TRY(draft_step(kernel, load));
   }
   return LLRT_OK;
-}
-
-/* Bytes of shared memory that rings take: they are empty where values are exchanged. */
-static int held_bytes(const plan_kernel *kernel) {
-  int bytes = 0;
-  for (int i = 0; i < kernel->n_buffers; i++)
-    if (kernel->buffer[i].slots > 0) bytes = bits_max(bytes, plan_buffer_end(&kernel->buffer[i]));
-  return bytes;
 }
 
 /* The same, with accesses of lanes on both sides. */

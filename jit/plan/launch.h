@@ -136,6 +136,8 @@ typedef struct plan_launch {
   int32_t value_bytes;    /* > 0: of these a launch needs only so many for each value of range.max_values */
   int32_t cluster;        /* blocks of a cluster, which take one position together; 0: each by itself */
   int32_t most_blocks;    /* > 0: no more of them, which share the positions of the grid out by themselves */
+  int32_t rounds;         /* > 0: no more of them than so many for each multiprocessor; each takes the position of its number
+                             and those that are multiples of the blocks' number behind it */
   int32_t block_bytes;    /* what a block moves, as far as the plan knows; 0: not. Host: what is worth a thread */
   int32_t n_boxes;
   plan_box box[PLAN_MAX_BOXES];

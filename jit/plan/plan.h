@@ -446,6 +446,7 @@ typedef struct plan_kernel {
   int32_t band; /* > 0: blocks that follow each other take bands of so many positions of the second place (fewer in
                    the last), and in each one all of the first: inside a band the second place is the faster */
   int8_t box_axis[PLAN_MAX_BOXES][PLAN_BOX_RANK]; /* along which the dimensions of launch.box go */
+  plan_number positions; /* launch.rounds > 0: of the grid. What stands behind ROLES is done for each that a block takes */
   int32_t resident; /* NVIDIA: blocks of one multiprocessor that registers are to leave room for; 0: any */
   bool flat; /* a tile is 2^tile_bits consecutive elements of the flat index, which `place` splits into
                 digits (whole digits: upper and fixed bits together, fastest first); of space only the

@@ -279,7 +279,7 @@ static dot_shape plain_tile(const planner *p) {
 
 /* Each warpgroup has 64 rows, and the accumulators that a thread has registers for; turns are lines of 128 bytes. */
 static dot_shape group_tile(const planner *p) {
-  return (dot_shape){.bits = {7, 8, turn_bits(p)}, .warps = 3, .group = true};
+  return (dot_shape){.bits = {7, 8, turn_bits(p)}, .warps = 3, .group = true, .rounds = true};
 }
 
 static dot_shape large_tile(const planner *p) { return p->groups ? group_tile(p) : plain_tile(p); }

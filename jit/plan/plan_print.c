@@ -553,6 +553,7 @@ static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text)
       llrt_text_add(text, ")");
     }
   }
+  if (kernel->launch.rounds > 0) llrt_text_add(text, ", by rounds of %d for each multiprocessor", kernel->launch.rounds);
   if (kernel->band > 0) llrt_text_add(text, ", in bands of %d of d%d", kernel->band, kernel->place[1].digit);
   llrt_text_add(text, "\n");
   if (kernel->streams_from > 0)

@@ -8,6 +8,7 @@
 #include "jit/plan/dot_tiling.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/number.h"
+#include "jit/plan/rounds.h"
 #include "jit/plan/scan_eval.h"
 #include "jit/plan/word_swap.h"
 #include "jit/plan/word_turn.h"
@@ -591,6 +592,7 @@ llrt_status plan_verify(const plan_kernel *kernel) {
                                       kernel->elements.arg < kernel->launch.n_args),
         "stores past the caches from %lld elements on", (long long)kernel->streams_from);
   for (int i = 0; i < kernel->n_values; i++) LLRT_TRY(check_value(kernel, i));
+  LLRT_TRY(plan_verify_rounds(kernel));
   for (int i = 0; i < kernel->n_steps; i++) LLRT_TRY(check_step(kernel, i));
   return LLRT_OK;
 }

@@ -115,6 +115,32 @@ Test(dot_group, planted, .timeout = 120) {
   dot_bench_free(&bench);
 }
 
+/* Blocks in rounds keep what they store apart from rings, and behind a barrier. */
+Test(dot_group, rounds) {
+  static dot_bench bench;
+  cr_assert(dot_bench_make(&problems[0], 3, &bench), "%s", llrt_last_error());
+  plan_kernel *kernel = plan_group(&bench);
+  cr_assert_eq(kernel->launch.rounds, 1);
+  int walk = 0, stored = kernel->n_buffers - 1;
+  while (kernel->step[walk].kind != PLAN_WALK) walk++;
+  int at = walk;
+  while (kernel->step[at].kind != PLAN_BARRIER) at++;
+  int32_t offset = kernel->buffer[stored].offset;
+  cr_expect_eq(plan_verify(kernel), LLRT_OK, "%s", llrt_last_error());
+  kernel->buffer[stored].offset = 0;
+  cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL);
+  cr_expect(strstr(llrt_last_error(), "what producers fill"), "%s", llrt_last_error());
+  kernel->buffer[stored].offset = offset;
+  const plan_step barrier = kernel->step[at];
+  kernel->step[at] = (plan_step){.kind = PLAN_COPIED};
+  cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL);
+  cr_expect(strstr(llrt_last_error(), "the round before"), "%s", llrt_last_error());
+  kernel->step[at] = barrier;
+  kernel->walk.split = 0;
+  cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL);
+  dot_bench_free(&bench);
+}
+
 /* Sums that threads have no room for. */
 Test(dot_group, registers) {
   static dot_bench bench;

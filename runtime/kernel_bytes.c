@@ -24,7 +24,7 @@ _Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRI
                                           sizeof(plan_range) + sizeof(plan_walk) + sizeof(plan_view) +
                                           sizeof(plan_workspace) + 4 + sizeof(plan_box) * PLAN_MAX_BOXES,
                "plan_launch changed");
-_Static_assert(sizeof(plan_box) == 8 + 16 * (2 + PLAN_BOX_RANK), "plan_box changed");
+_Static_assert(sizeof(plan_box) == 8 + 16 * 2 * PLAN_BOX_RANK, "plan_box changed");
 _Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 56, "plan_range changed");
 _Static_assert(sizeof(plan_walk) == 8 + 32 * LLRT_MAX_RANK + 32, "plan_walk changed");
 _Static_assert(sizeof(plan_view) == 12 + LLRT_MAX_RANK + 2 * LLRT_MAX_TENSORS, "plan_view changed");
@@ -84,10 +84,10 @@ static void put_box(llrt_text *out, const plan_box *box) {
   put(out, box->bytes);
   put(out, box->swizzle);
   put_number(out, &box->address);
-  put_number(out, &box->stride);
   for (int i = 0; i < PLAN_BOX_RANK; i++) {
     put(out, box->size[i]);
     put_number(out, &box->extent[i]);
+    if (i > 0) put_number(out, &box->stride[i - 1]);
   }
 }
 
@@ -288,10 +288,10 @@ static void get_boxes(reader *in, plan_launch *launch) {
     box->bytes = (uint8_t)get_within(in, 0, 2);
     box->swizzle = (uint8_t)get_within(in, 0, 3);
     get_number(in, launch->n_args, &box->address);
-    get_number(in, launch->n_args, &box->stride);
     for (int d = 0; d < PLAN_BOX_RANK; d++) {
-      box->size[d] = (uint16_t)get_within(in, 1, 256);
+      box->size[d] = (uint16_t)(d < 2 ? get_within(in, 1, 256) : get_within(in, 0, 1));
       get_number(in, launch->n_args, &box->extent[d]);
+      if (d > 0) get_number(in, launch->n_args, &box->stride[d - 1]);
     }
   }
 }

@@ -73,13 +73,15 @@ void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, int bytes) {
                  args, 2);
 }
 
-void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef from[PLAN_BOX_RANK],
-                    LLVMValueRef barrier) {
-  LLVMValueRef args[] = {nvptx_shared_address(e, to), LLVMBuildPtrToInt(e->builder, box, e->i64, ""), from[0], from[1],
-                         nvptx_shared_address(e, barrier)};
-  static const char text[] = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                             "[$0], [$1, {$2, $3}], [$4];";
-  nvptx_assemble(e, NVPTX_ORDERED, text, "r,l,r,r,r,~{memory}", NULL, args, 5);
+void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from, int rank, LLVMValueRef barrier) {
+  static const char *const texts[] = {
+      [2] = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {$3, $4}], [$2];",
+      [3] = "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {$3, $4, $5}], [$2];"};
+  LLVMValueRef args[3 + PLAN_BOX_RANK] = {nvptx_shared_address(e, to), LLVMBuildPtrToInt(e->builder, box, e->i64, ""),
+                                          nvptx_shared_address(e, barrier)};
+  memcpy(&args[3], from, (size_t)rank * sizeof *from);
+  nvptx_assemble(e, NVPTX_ORDERED, texts[rank], rank == 3 ? "r,l,r,r,r,r,~{memory}" : "r,l,r,r,r,~{memory}", NULL, args,
+                 3 + (unsigned)rank);
 }
 
 /* ---- clusters ---- */

@@ -182,18 +182,18 @@ static uint64_t number_of(const plan_number *number, const uint64_t *args) {
 /* In the device's context. Of a tensor without elements nothing is copied, and there is no map of it. What one row is
  * apart from the next does not matter where there is but one. */
 static llrt_status encode_map(const cuda_driver *driver, const plan_box *box, const uint64_t *args, tensor_map *map) {
-  unsigned long long extent[PLAN_BOX_RANK], stride = number_of(&box->stride, args) << box->bytes;
-  unsigned size[PLAN_BOX_RANK], one[PLAN_BOX_RANK];
+  unsigned long long extent[PLAN_BOX_RANK], stride[PLAN_BOX_RANK - 1];
+  unsigned size[PLAN_BOX_RANK], one[PLAN_BOX_RANK], rank = (unsigned)plan_box_rank(box);
   *map = (tensor_map){{0}};
-  for (int d = 0; d < PLAN_BOX_RANK; d++) {
+  for (unsigned d = 0; d < rank; d++) {
     extent[d] = number_of(&box->extent[d], args);
     size[d] = box->size[d];
     one[d] = 1;
     if (extent[d] == 0) return LLRT_OK;
+    if (d > 0) stride[d - 1] = extent[d] == 1 ? 16 : number_of(&box->stride[d - 1], args) << box->bytes;
   }
-  if (extent[1] == 1) stride = 16;
-  return CUDA_CALL(driver, cuTensorMapEncodeTiled, map, CUDA_TENSOR_MAP_U8 + box->bytes, PLAN_BOX_RANK,
-                   (void *)(uintptr_t)number_of(&box->address, args), extent, &stride, size, one, 0, box->swizzle,
+  return CUDA_CALL(driver, cuTensorMapEncodeTiled, map, CUDA_TENSOR_MAP_U8 + box->bytes, rank,
+                   (void *)(uintptr_t)number_of(&box->address, args), extent, stride, size, one, 0, box->swizzle,
                    CUDA_TENSOR_MAP_PROMOTE_256, 0);
 }
 

@@ -122,7 +122,7 @@ typedef struct emit_target_ops {
   /* An arrival that makes the phase wait for so many bytes of boxes, too; copies one to shared memory, from these
    * positions (i32) of its tensor on, which tells `barrier`. By one thread. */
   void (*expect_boxes)(emitter *e, LLVMValueRef barrier, int bytes);
-  void (*copy_box)(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef from[PLAN_BOX_RANK],
+  void (*copy_box)(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from, int rank,
                    LLVMValueRef barrier);
   void (*arrive)(emitter *e, LLVMValueRef pointer);
   /* An arrival that happens when all that the thread began to copy before is there, for those who wait then. */

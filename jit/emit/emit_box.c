@@ -3,6 +3,8 @@
 
 #include "base/bits.h"
 
+#include <string.h>
+
 /* Where the box of this turn begins along an axis: the same for all of a block's threads; i32. */
 static LLVMValueRef first_position(emitter *e, const plan_value *value, int axis) {
   LLVMValueRef lane = e->lane, warp = e->warp, position = emit_i64(e, 0);
@@ -23,15 +25,16 @@ void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier) {
   const plan_box *box = &e->kernel->launch.box[step->box - 1];
   const int8_t *axis = e->kernel->box_axis[step->box - 1];
   int bytes = box->size[0] * box->size[1] << box->bytes;
-  LLVMValueRef first[PLAN_BOX_RANK], start = emit_slot_pointer(e, step->buffer);
+  LLVMValueRef first[PLAN_BOX_RANK] = {NULL}, start = emit_slot_pointer(e, step->buffer);
   plan_value whole;
   plan_value_spread(e->kernel, &e->kernel->value[step->in], &whole);
-  for (int d = 0; d < PLAN_BOX_RANK; d++) first[d] = first_position(e, &whole, axis[d]);
+  for (int d = 0; d < plan_box_rank(box); d++) first[d] = first_position(e, &whole, axis[d]);
   for (int i = 0; i * bytes < e->kernel->buffer[step->buffer].bytes; i++) {
-    LLVMValueRef offset = emit_i32(e, i * bytes), from[PLAN_BOX_RANK] = {first[0], first[1]};
+    LLVMValueRef offset = emit_i32(e, i * bytes), from[PLAN_BOX_RANK];
+    memcpy(from, first, sizeof from);
     from[0] = LLVMBuildAdd(e->builder, first[0], emit_i32(e, i * box->size[0]), "");
     LLVMValueRef to = LLVMBuildGEP2(e->builder, e->i8, start, &offset, 1, "");
-    e->ops->copy_box(e, to, e->boxes[step->box - 1], from, barrier);
+    e->ops->copy_box(e, to, e->boxes[step->box - 1], from, plan_box_rank(box), barrier);
   }
 }
 

@@ -1,6 +1,7 @@
 /* Boxes for the rings of warpgroups' operands: where a tensor is rows of elements that follow each other, at one stride,
  * the device copies a ring's slot by itself (plan_box), instead of threads that copy 16 bytes each. A row of a box is a row
- * of shared memory, its other dimension all rows; longer rows take several boxes. */
+ * of shared memory, its other dimension all rows; longer rows take several boxes. One more axis, of a batch, may say which
+ * plane of rows it is. */
 #include "jit/plan/dot.h"
 
 #include "base/bits.h"
@@ -45,44 +46,70 @@ static bool axis_stride(const plan_kernel *kernel, int tensor, int axis, plan_nu
   return found;
 }
 
-/* Whether no digit of another axis, and nothing else, moves the tensor's address. */
-static bool is_plane(const plan_kernel *kernel, int tensor, int along, int across) {
+/* Whether a digit moves the tensor's address. */
+static bool moves(const plan_kernel *kernel, int tensor, int digit) {
   plan_number stride;
-  bool plane = kernel->origin[tensor] == 0 && kernel->swizzle[tensor].swizzle_len == 0 && kernel->n_indices == 0;
-  for (int i = 0; i < kernel->n_digits; i++)
-    if (kernel->digit[i].axis != along && kernel->digit[i].axis != across)
-      plane &= dot_digit_stride(kernel, tensor, i, &stride) && is_number(&stride, 0);
-  for (int i = 0; i < kernel->n_terms; i++) plane &= kernel->term[i].tensor != tensor;
-  return plane;
+  return !dot_digit_stride(kernel, tensor, digit, &stride) || !is_number(&stride, 0);
+}
+
+/* Whether no digit of an axis that the box has not, and nothing else, moves the tensor's address. */
+static bool is_of_axes(const plan_kernel *kernel, int tensor, const int8_t *axis, int rank) {
+  bool only = kernel->origin[tensor] == 0 && kernel->swizzle[tensor].swizzle_len == 0 && kernel->n_indices == 0;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    bool of_box = false;
+    for (int d = 0; d < rank; d++) of_box |= kernel->digit[i].axis == axis[d];
+    only &= of_box || !moves(kernel, tensor, i);
+  }
+  for (int i = 0; i < kernel->n_terms; i++) only &= kernel->term[i].tensor != tensor;
+  return only;
+}
+
+/* The first axis beside rows and what is across them that moves the tensor's address; -1: none. */
+static int batch_axis(const plan_kernel *kernel, int tensor, const int8_t axis[2]) {
+  for (int i = 0; i < kernel->n_digits; i++) {
+    int own = kernel->digit[i].axis;
+    if (own >= 0 && own != axis[0] && own != axis[1] && moves(kernel, tensor, i)) return own;
+  }
+  return -1;
+}
+
+/* One dimension of a box: its extent, and its stride but for rows'. */
+static llrt_status add_dimension(dot_draft *x, int tensor, int d, int axis, plan_box *box, bool *found) {
+  plan_kernel *kernel = x->d.kernel;
+  plan_number stride;
+  kernel->box_axis[kernel->launch.n_boxes][d] = (int8_t)axis;
+  *found = !draft_on_device(&x->d, axis) && axis_stride(kernel, tensor, axis, &stride) &&
+           (d == 0 ? is_number(&stride, 1) : stride.value >= 0);
+  if (!*found) return LLRT_OK;
+  if (d > 0) box->stride[d - 1] = stride;
+  return draft_number(&x->d, PLAN_ARG_CEIL, axis, false, 1, &box->extent[d]);
 }
 
 llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_step *copy, int most, bool *found) {
   plan_kernel *kernel = x->d.kernel;
   plan_launch *launch = &kernel->launch;
   int first = x->job->desc.tensors[0].rank - 3, tensor = copy->tensor, dims[2] = {DOT_DIM_K, operand ? DOT_DIM_N : DOT_DIM_M};
-  int axis[2], element = bits_log2(kernel->tensor_bits[tensor]) - 3, n[2];
+  int element = bits_log2(kernel->tensor_bits[tensor]) - 3, n[2];
   plan_box box = {.bytes = (uint8_t)element, .address = {.arg = tensor}};
-  plan_number unit;
-  *found = false;
-  if (element < 0 || launch->n_boxes == PLAN_MAX_BOXES) return LLRT_OK;
-  for (int i = 0; i < 2; i++) {
+  *found = element >= 0 && launch->n_boxes < PLAN_MAX_BOXES;
+  if (!*found) return LLRT_OK;
+  for (int i = 0; i < 2 && *found; i++) {
     int dim = dims[transposed ? 1 - i : i];
-    axis[i] = first + dim;
     n[i] = bits_count(x->bits[dim]);
-    if (draft_on_device(&x->d, axis[i])) return LLRT_OK;
-    LLRT_TRY(draft_number(&x->d, PLAN_ARG_CEIL, axis[i], false, 1, &box.extent[i]));
+    LLRT_TRY(add_dimension(x, tensor, i, first + dim, &box, found));
   }
-  int row = bits_min(bits_min(n[0], most), ROW_BYTES - element);
-  if (row + element < PIECE_BYTES || n[1] > MOST_ROWS || !is_plane(kernel, tensor, axis[0], axis[1]) ||
-      !axis_stride(kernel, tensor, axis[0], &unit) || !is_number(&unit, 1) ||
-      !axis_stride(kernel, tensor, axis[1], &box.stride) || box.stride.value < 0)
-    return LLRT_OK;
-  box.swizzle = (uint8_t)(row + element - PIECE_BYTES);
+  if (!*found) return LLRT_OK;
+  const int8_t *axis = kernel->box_axis[launch->n_boxes];
+  int row = bits_min(bits_min(n[0], most), ROW_BYTES - element), batch = batch_axis(kernel, tensor, axis);
+  *found = row + element >= PIECE_BYTES && n[1] <= MOST_ROWS;
+  if (*found && batch >= 0) LLRT_TRY(add_dimension(x, tensor, 2, batch, &box, found));
   box.size[0] = (uint16_t)(1 << row);
   box.size[1] = (uint16_t)(1 << n[1]);
-  for (int i = 0; i < 2; i++) kernel->box_axis[launch->n_boxes][i] = (int8_t)axis[i];
+  box.size[2] = batch >= 0;
+  *found = *found && is_of_axes(kernel, tensor, axis, plan_box_rank(&box));
+  if (!*found) return LLRT_OK;
+  box.swizzle = (uint8_t)(row + element - PIECE_BYTES);
   launch->box[launch->n_boxes++] = box;
-  *found = true;
   return LLRT_OK;
 }
 
@@ -130,7 +157,7 @@ static bool lies_so(const plan_kernel *kernel, const plan_step *step) {
   for (int i = 0; i < buffer->layout.in[0].bits; i++) {
     uint64_t tile = plan_tile_bits_of(&kernel->value[step->in], buffer->layout.column[i]);
     uint64_t at = f2_apply(kernel->space.column, tile), position[2];
-    for (int d = 0; d < 2; d++) position[d] = take_position(kernel, axis[d], &at);
+    for (int d = 0; d < 2; d++) position[d] = take_position(kernel, axis[d], &at); /* of a batch a box has one position */
     uint64_t plain = (position[0] & bits_mask(row)) | position[1] << row | position[0] >> row << (row + rows);
     if (at != 0 || position[1] >> rows || dot_shared_permuted(plain << box->bytes, box->swizzle) != 1ull << (i + box->bytes))
       return false;
@@ -147,19 +174,22 @@ llrt_status dot_verify_box(const plan_kernel *kernel, int at) {
   CHECK(step->box <= kernel->launch.n_boxes && step->masked && kernel->producers > 0, "step %d: box %d", at, step->box);
   const plan_box *box = &kernel->launch.box[step->box - 1];
   const int8_t *axis = kernel->box_axis[step->box - 1];
-  plan_number stride[2];
-  for (int d = 0; d < 2; d++)
-    CHECK(box->size[d] > 0 && box->size[d] <= 256 && bits_count(box->size[d]) == 1 &&
-              axis_stride(kernel, step->tensor, axis[d], &stride[d]),
+  int rank = plan_box_rank(box);
+  plan_number stride;
+  for (int d = 0; d < rank; d++)
+    CHECK(box->size[d] > 0 && box->size[d] <= (d < 2 ? 256 : 1) && bits_count(box->size[d]) == 1 &&
+              axis_stride(kernel, step->tensor, axis[d], &stride) &&
+              (d == 0 ? is_number(&stride, 1) : same(&stride, &box->stride[d - 1])),
           "step %d: dimension %d of a box", at, d);
-  CHECK(is_number(&stride[0], 1) && same(&stride[1], &box->stride) && box->address.arg == step->tensor &&
-            is_plane(kernel, step->tensor, axis[0], axis[1]) && 8 << box->bytes == kernel->tensor_bits[step->tensor] &&
+  CHECK(box->address.arg == step->tensor && is_of_axes(kernel, step->tensor, axis, rank) &&
+            8 << box->bytes == kernel->tensor_bits[step->tensor] &&
             box->size[0] << box->bytes == 1 << PIECE_BYTES << box->swizzle && lies_so(kernel, step),
         "step %d: a box is not what the buffer holds", at);
   for (int i = 0; i < kernel->n_bounds; i++) {
     const plan_bound *bound = &kernel->bound[i];
     if (!(bound->tensors >> step->tensor & 1)) continue;
-    int d = bound->axis == axis[0] ? 0 : 1;
+    int d = 0;
+    while (d + 1 < rank && bound->axis != axis[d]) d++;
     CHECK(!bound->device && bound->axis == axis[d] && same(&bound->limit, &box->extent[d]),
           "step %d: bound %d is not that of a box", at, i);
   }

@@ -52,18 +52,20 @@ typedef struct plan_number {
 } plan_number;
 
 #define PLAN_MAX_BOXES 2
-#define PLAN_BOX_RANK 2
+#define PLAN_BOX_RANK 3
 
 /* Boxes of a tensor that the device itself copies into shared memory, row after row (NVIDIA: a tensor map, of which the
- * launch makes one more kernel parameter). Elements of a row, dimension 0, follow each other in memory; what lies outside
- * the extents is zero. Pieces of 16 bytes are XORed with bits 7.. of their address in shared memory, so many bits. */
+ * launch makes one more kernel parameter). Elements of a row, dimension 0, follow each other in memory; dimension 2, of
+ * which a box has one position, there need not be; what lies outside the extents is zero. Pieces of 16 bytes are XORed with bits 7.. of their address in shared memory, so many bits. */
 typedef struct plan_box {
   uint8_t bytes;   /* log2, of an element */
   uint8_t swizzle; /* bits; a row has 16 bytes << swizzle */
-  uint16_t size[PLAN_BOX_RANK]; /* of a box, at most 256 */
+  uint16_t size[PLAN_BOX_RANK]; /* of a box, at most 256; 0: there is no such dimension */
   plan_number address, extent[PLAN_BOX_RANK];
-  plan_number stride; /* of dimension 1, elements: whole pieces of 16 bytes */
+  plan_number stride[PLAN_BOX_RANK - 1]; /* of dimensions 1 and 2, elements: whole pieces of 16 bytes */
 } plan_box;
+
+static inline int plan_box_rank(const plan_box *box) { return box->size[2] ? 3 : 2; }
 
 #define PLAN_AXIS_SPLITS (-2) /* where an axis is named: the blocks that share a walk */
 

@@ -163,7 +163,7 @@ Test(dot_group, boxes) {
       {{SHAPE(72, 264, 72), TYPES(F16, F16), LIES("col_major", "")}, 2, {{64, 64}, {64, 64}}},
       {{SHAPE(72, 48, 272), TYPES(E4M3, E5M2), LIES("", "col_major")}, 2, {{128, 128}, {256, 128}}},
       {{SHAPE(72, 40, 72), TYPES(F32, F32), LIES("", "col_major"), .tf32 = true}, 2, {{128, 32}, {256, 32}}},
-      {{SHAPE(72, 264, 64), TYPES(BF16, BF16), LIES("", "col_major"), .n_batch = 1, .batch = {3}, .shared = {false, true}}, 0, {{0}}},
+      {{SHAPE(72, 264, 64), TYPES(BF16, BF16), LIES("", "col_major"), .n_batch = 1, .batch = {3}, .shared = {false, true}}, 2, {{128, 64}, {256, 64}}},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     static dot_bench bench;
@@ -179,7 +179,7 @@ Test(dot_group, boxes) {
       for (int wrong = 0; wrong < 4; wrong++) {
         if (wrong == 0) box->swizzle--;
         if (wrong == 1) box->size[1] *= 2;
-        if (wrong == 2) box->stride.arg = box->extent[0].arg;
+        if (wrong == 2) box->stride[0].arg = box->extent[0].arg;
         if (wrong == 3) box->extent[1] = box->extent[0];
         cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL, "%zu, box %d: change %d is not found", i, b, wrong);
         *box = as_made;

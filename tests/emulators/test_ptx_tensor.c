@@ -10,15 +10,16 @@
 
 /* One barrier at `tile`; a box of 64 x 16 elements of 16 bits at tile + 1024, from column x, row y on; each thread reads 8
  * bytes of it. */
-#define COPY(x, y, to, map)                                                                                    \
+#define COPY(x, y, to, map) COPY_OF("2d", "{%r10, %r11}", x, y, to, map)
+#define COPY_OF(rank, place, x, y, to, map)                                                                                    \
   "mov.u32 %r5, tile; shl.b32 %r6, %r9, 3; add.s32 %r6, %r6, %r5; setp.eq.u32 %p4, %r9, 0; mov.b64 %d5, map;"    \
   "cvta.param.u64 %d6, %d5; @%p4 mbarrier.init.shared::cta.b64 [%r5], 1; bar.sync 0; mov.b32 %r10, " x ";"      \
   "mov.b32 %r11, " y "; add.s32 %r7, %r5, " to "; @%p4 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r5], 2048;" \
-  "@%p4 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r7], [" map               \
-  ", {%r10, %r11}], [%r5];"
+  "@%p4 cp.async.bulk.tensor." rank ".shared::cluster.global.mbarrier::complete_tx::bytes [%r7], [" map         \
+  ", " place "], [%r5];"
 #define WAIT "A: mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r5], 0; @%p5 bra DONE; bra A; DONE:"
 #define READ "ld.shared.u64 %d0, [%r6+1024];"
-#define MAP {.magic = PTX_TENSOR_MAP_MAGIC, .extent = {COLUMNS, ROWS}, .stride = STRIDE, .box = {64, 16}, .log2_bytes = 1}
+#define MAP {.magic = PTX_TENSOR_MAP_MAGIC, .rank = 2, .extent = {COLUMNS, ROWS, 1}, .stride = {STRIDE}, .box = {64, 16, 1}, .log2_bytes = 1}
 
 static uint16_t element(int64_t row, int64_t column) {
   bool inside = row >= 0 && row < ROWS && column >= 0 && column < COLUMNS;
@@ -63,17 +64,44 @@ Test(ptx_tensor, boxes) {
   }
 }
 
+/* The plane is the third coordinate: half as many rows, two of them; what is behind the last is zero. */
+Test(ptx_tensor, planes) {
+  static ptx_result result;
+  static uint64_t in[128][3];
+  uint16_t *elements = (uint16_t *)in;
+  for (size_t i = 0; i < sizeof in / 2; i++) elements[i] = (uint16_t)(1 + i);
+  ptx_tensor_map map = MAP;
+  map.rank = 3;
+  map.extent[1] = ROWS / 2;
+  map.extent[2] = 2;
+  map.stride[1] = ROWS / 2 * STRIDE;
+  for (int z = 0; z <= 2; z++) {
+    static const char *const bodies[] = {COPY_OF("3d", "{%r10, %r11, %r12}", "0; mov.b32 %r12, 0", "0", "1024", "%d6") WAIT READ,
+                                         COPY_OF("3d", "{%r10, %r11, %r12}", "0; mov.b32 %r12, 1", "0", "1024", "%d6") WAIT READ,
+                                         COPY_OF("3d", "{%r10, %r11, %r12}", "0; mov.b32 %r12, 2", "0", "1024", "%d6") WAIT READ};
+    ptx_program program = {.body = bodies[z], .threads = 128, .map = &map};
+    ptx_program_run(&program, (const uint64_t(*)[3])in, &result);
+    cr_assert(result.done, "%d: %s (%s)", z, result.fault.message, result.fault.instruction);
+    for (int t = 0; t < 128; t++) {
+      int row = t / 16;
+      uint64_t wanted = row < ROWS / 2 && z < 2 ? expected(t, 0, 0, z * (ROWS / 2)) : 0;
+      cr_expect_eq(result.out[t], wanted, "plane %d, thread %d", z, t);
+    }
+  }
+}
+
 Test(ptx_tensor, faults) {
-  static const ptx_tensor_map good = {.magic = PTX_TENSOR_MAP_MAGIC, .extent = {COLUMNS, ROWS}, .stride = STRIDE,
-                                      .box = {64, 16}, .log2_bytes = 1, .swizzle = 3};
-  static const ptx_tensor_map long_rows = {.magic = PTX_TENSOR_MAP_MAGIC, .extent = {COLUMNS, 100}, .stride = STRIDE,
-                                           .box = {64, 16}, .log2_bytes = 1, .swizzle = 3};
+  static const ptx_tensor_map good = {.magic = PTX_TENSOR_MAP_MAGIC, .rank = 2, .extent = {COLUMNS, ROWS, 1}, .stride = {STRIDE},
+                                      .box = {64, 16, 1}, .log2_bytes = 1, .swizzle = 3};
+  static const ptx_tensor_map long_rows = {.magic = PTX_TENSOR_MAP_MAGIC, .rank = 2, .extent = {COLUMNS, 100, 1}, .stride = {STRIDE},
+                                           .box = {64, 16, 1}, .log2_bytes = 1, .swizzle = 3};
   static const struct {
     const char *name, *body;
     const ptx_tensor_map *map;
     emu_fault_kind kind;
   } rows[] = {
       {"no wait", COPY("0", "0", "1024", "%d6") READ, &good, EMU_RACE},
+      {"a plane of a plane", COPY_OF("3d", "{%r10, %r11, %r11}", "0", "0", "1024", "%d6") WAIT READ, &good, EMU_UNKNOWN},
       {"nothing waits", COPY("0", "0", "1024", "%d6") "mov.u64 %d0, 0;", &good, EMU_NOT_WAITED},
       {"pieces permuted at 128 bytes", COPY("0", "0", "1152", "%d6") WAIT READ, &good, EMU_MISALIGNED},
       {"past the block's memory", COPY("0", "0", "3072", "%d6") WAIT READ, &good, EMU_OUT_OF_RANGE},

@@ -290,9 +290,10 @@ cuda_result cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *add
                                    int fill) {
   FAIL_IF_ASKED;
   if (record.current == 0) return 201;
-  if (rank != 2 || interleave || fill || promotion < 0 || element_strides[0] != 1 || (uintptr_t)map % 64) return 1;
+  if (rank < 2 || rank > 3 || interleave || fill || promotion < 0 || element_strides[0] != 1 || (uintptr_t)map % 64) return 1;
   *(uint64_t *)map = (uintptr_t)address + extents[0] + 10 * extents[1] + 100 * strides[0] + 1000 * box[0] +
                      10000 * box[1] + 100000 * (unsigned)type + 1000000 * (unsigned)swizzle;
+  if (rank == 3) *(uint64_t *)map += 10000000 * extents[2] + 100000000 * strides[1] + 1000000000 * (uint64_t)box[2];
   return 0;
 }
 

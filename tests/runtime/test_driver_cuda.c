@@ -206,13 +206,19 @@ Test(driver_cuda, boxes) {
   const llrt_backend *backend = device->backend;
   backend_code code = {"cubin:x", 8, "llrt_kernel", 0, 0, true};
   cr_assert_eq(backend->load(device, &code, &module), LLRT_OK, "%s", llrt_last_error());
-  plan_box box = {.bytes = 1, .swizzle = 3, .size = {4, 5}, .address = {.arg = 0}, .stride = {.arg = 1},
+  plan_box box = {.bytes = 1, .swizzle = 3, .size = {4, 5}, .address = {.arg = 0}, .stride = {{.arg = 1}},
                   .extent = {{.arg = -1, .value = 7}, {.arg = 2}}};
   uint64_t args[] = {1 << 30, 8, 9};
   backend_launch launch = {.blocks = 1, .threads = 32, .n_args = 3, .args = args, .n_boxes = 1, .boxes = &box};
   driver->n_args = 4;
   cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK, "%s", llrt_last_error());
   cr_expect_eq(driver->args[3], (1 << 30) + 7 + 90 + 1600 + 4000 + 50000 + 100000 + 3000000);
+  box.size[2] = 1; /* planes of rows */
+  box.extent[2] = (plan_number){.arg = 2};
+  box.stride[1] = (plan_number){.arg = 1};
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(driver->args[3], (1ull << 30) + 7 + 90 + 1600 + 4000 + 50000 + 100000 + 3000000 + 90000000 + 1600000000 + 1000000000);
+  box.size[2] = 0;
   args[2] = 1; /* one row: its distance from the next is any that is legal */
   cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK, "%s", llrt_last_error());
   cr_expect_eq(driver->args[3], (1 << 30) + 7 + 10 + 1600 + 4000 + 50000 + 100000 + 3000000);

@@ -243,14 +243,17 @@ cuda_result cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *add
                                    const unsigned *element_strides, int interleave, int swizzle, int promotion,
                                    int fill) {
   ptx_tensor_map made = {.magic = PTX_TENSOR_MAP_MAGIC, .log2_bytes = (uint8_t)type, .swizzle = (uint8_t)swizzle,
-                         .address = (uint64_t)(uintptr_t)address, .stride = strides[0]};
-  bool fits = (uintptr_t)map % PTX_TENSOR_MAP_ALIGNMENT == 0 && rank == 2 && type >= 0 && type <= 2 && interleave == 0 &&
+                         .address = (uint64_t)(uintptr_t)address, .rank = (uint8_t)rank, .extent = {1, 1, 1}, .box = {1, 1, 1}};
+  bool fits = (uintptr_t)map % PTX_TENSOR_MAP_ALIGNMENT == 0 && (rank == 2 || rank == 3) && type >= 0 && type <= 2 && interleave == 0 &&
               swizzle >= 0 && swizzle <= 3 && promotion >= 0 && promotion <= 3 && fill == 0;
-  fits &= address && made.address % 16 == 0 && made.stride % 16 == 0 && made.stride < 1ull << 40;
-  for (unsigned d = 0; d < 2; d++) {
+  fits &= address && made.address % 16 == 0;
+  for (unsigned d = 0; fits && d < rank; d++) {
     fits &= extents[d] > 0 && extents[d] <= 1ull << 32 && box[d] > 0 && box[d] <= 256 && element_strides[d] == 1;
     made.extent[d] = extents[d];
     made.box[d] = (uint16_t)box[d];
+    if (d == 0) continue;
+    fits &= strides[d - 1] % 16 == 0 && strides[d - 1] < 1ull << 40;
+    made.stride[d - 1] = strides[d - 1];
   }
   unsigned row = box[0] << type;
   fits &= row % 16 == 0 && (swizzle == 0 || row <= 16u << swizzle);

@@ -38,8 +38,9 @@ typedef struct ptx_grid {
 #define PTX_TENSOR_MAP_ALIGNMENT 64
 #define PTX_TENSOR_MAP_MAGIC 0x70616d20726f736eull
 typedef struct ptx_tensor_map {
-  uint64_t magic, address, extent[2], stride; /* stride: bytes */
-  uint16_t box[2];                            /* elements */
+  uint64_t magic, address, extent[3], stride[2]; /* strides: bytes, of dimensions 1 and 2 */
+  uint16_t box[3];                               /* elements */
+  uint8_t rank;
   uint8_t log2_bytes, swizzle;                /* of an element; log2 pieces of 16 bytes */
 } ptx_tensor_map;
 

@@ -1,5 +1,5 @@
 /* Copies of boxes by a tensor map (PTX ISA, "cp.async.bulk.tensor"; CUDA driver API, "cuTensorMapEncodeTiled"), of two
- * dimensions. A map is what this emulator's driver library has made of the call's arguments. Elements outside of the
+ * or three dimensions. A map is what this emulator's driver library has made of the call's arguments. Elements outside of the
  * tensor are zero. */
 #include "tests/emulators/ptx/ptx_run.h"
 
@@ -20,15 +20,20 @@ static bool read_map(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, u
          ptx_fault_at(run, warp, op, lane, address, EMU_UNKNOWN, "no tensor map");
 }
 
-/* Elements [from, from + n) of row `row` into the copy's bytes from `at` on, permuted; those outside stay zero. */
-static bool copy_row(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, const ptx_tensor_map *map, int64_t from,
-                     int64_t row, uint32_t at, uint8_t *data, uint32_t bytes) {
-  if (row < 0 || row >= (int64_t)map->extent[1]) return true;
+static int dimensions(const ptx_op *op) { return op->operand[1].count - 1; }
+
+/* The row at from[1], from[2] from element from[0] on into the copy's bytes from `at` on, permuted; what is outside stays
+ * zero. */
+static bool copy_row(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, const ptx_tensor_map *map,
+                     const int64_t from[3], uint32_t at, uint8_t *data, uint32_t bytes) {
+  for (int d = 1; d < 3; d++)
+    if (from[d] < 0 || from[d] >= (int64_t)map->extent[d]) return true;
   for (uint32_t piece = 0; piece < (uint32_t)map->box[0] << map->log2_bytes; piece += 1 << PIECE_BITS) {
-    int64_t first = from + (piece >> map->log2_bytes), n = (1 << PIECE_BITS) >> map->log2_bytes;
+    int64_t first = from[0] + (piece >> map->log2_bytes), n = (1 << PIECE_BITS) >> map->log2_bytes;
     if (first < 0 || first >= (int64_t)map->extent[0]) continue;
     if (n > (int64_t)map->extent[0] - first) n = (int64_t)map->extent[0] - first;
-    uint64_t address = map->address + (uint64_t)row * map->stride + ((uint64_t)first << map->log2_bytes);
+    uint64_t address = map->address + (uint64_t)from[1] * map->stride[0] + (uint64_t)from[2] * map->stride[1];
+    address += (uint64_t)first << map->log2_bytes;
     size_t size = (size_t)n << map->log2_bytes;
     const emu_range *range = emu_memory_find(run->grid->memory, address, size);
     if (!range) {
@@ -46,6 +51,10 @@ static bool copy_box(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, u
                      uint64_t barrier) {
   ptx_tensor_map made, *map = &made;
   if (!read_map(run, warp, op, lane, map_address, map)) return false;
+  if (map->rank != dimensions(op) || map->box[2] != 1 || op->choice[0] != dimensions(op) - 1) {
+    return ptx_fault_at(run, warp, op, lane, map_address, EMU_UNKNOWN, "%d coordinates of a tensor of %d dimensions",
+                        dimensions(op), map->rank);
+  }
   uint32_t row = (uint32_t)map->box[0] << map->log2_bytes, bytes = row * map->box[1], offset = (uint32_t)(to & ~PTX_SHARED_WINDOW);
   if (offset % (map->swizzle ? 1u << (SOURCE_BIT + map->swizzle) : 128) != 0) {
     return ptx_fault_at(run, warp, op, lane, to, EMU_MISALIGNED, "a box of which 2^%d pieces are permuted", map->swizzle);
@@ -55,10 +64,10 @@ static bool copy_box(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, u
   }
   uint8_t *data = ptx_begin_bulk(run, warp, op, lane, barrier, offset, bytes);
   if (!data) return false;
-  int64_t from[2];
-  for (int d = 0; d < 2; d++) from[d] = (int32_t)warp->value[ptx_reg(op, 1, 1 + d)][lane];
-  for (uint32_t i = 0; i < map->box[1]; i++) {
-    if (!copy_row(run, warp, op, lane, map, from[0], from[1] + i, i * row, data, bytes)) return false;
+  int64_t from[3] = {0};
+  for (int d = 0; d < dimensions(op); d++) from[d] = (int32_t)warp->value[ptx_reg(op, 1, 1 + d)][lane];
+  for (uint32_t i = 0; i < map->box[1]; i++, from[1]++) {
+    if (!copy_row(run, warp, op, lane, map, from, i * row, data, bytes)) return false;
   }
   run->counters.global_loads++;
   run->counters.global_load_bytes += bytes;
@@ -72,7 +81,7 @@ static bool run_copy_box(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_
       !ptx_addresses(run, warp, op, 2, mask, barrier)) {
     return false;
   }
-  for (int d = 0; d < 2; d++) {
+  for (int d = 0; d < dimensions(op); d++) {
     int reg = ptx_reg(op, 1, 1 + d);
     for (uint32_t rest = warp->state[reg] ? mask : 0; rest; rest &= rest - 1) {
       int lane = __builtin_ctz(rest);
@@ -91,6 +100,6 @@ static bool run_copy_box(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_
 #define ROW(syntax, operands, execute, class) {syntax, operands, execute, NULL, NULL, class, 0}
 
 const ptx_form ptx_tensor_forms[] = {
-    ROW("cp async bulk tensor 2d shared::cta|shared::cluster global ?tile mbarrier::complete_tx::bytes", "mbm",
+    ROW("cp async bulk tensor 2d|3d shared::cta|shared::cluster global ?tile mbarrier::complete_tx::bytes", "mbm",
         run_copy_box, PTX_MEMORY),
     {0}};

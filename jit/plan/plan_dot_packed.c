@@ -516,6 +516,20 @@ static const packed_shape group_shapes[] = {
     {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, .resident = 1, .producers = 4, .group = true},
     {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, .resident = 1, .producers = 4, .group = true},
 };
+/* Instead of those for as many rows, where rows have 8 bits: up to 32 each warp casts what it multiplies, beyond producers do. */
+static const packed_shape narrow_shapes[] = {
+    {.m = 5, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 4, .resident = 1},
+    {.m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, .resident = 1, .producers = 4, .group = true},
+};
+
+#define COUNT(list) ((int)(sizeof list / sizeof *list))
+
+static const packed_shape *shape_for(const packed *p, const packed_shape *shape) {
+  int bits = llrt_dtype_bits(p->job.desc.tensors[p->operand[PACKED_ROWS].tensor].dtype);
+  for (int i = 0; i < COUNT(narrow_shapes); i++)
+    if (bits == 8 && shape->group && narrow_shapes[i].m == shape->m) return &narrow_shapes[i];
+  return shape;
+}
 
 /* A shape without what the target lacks: clusters, for which more blocks make fewer columns each. */
 static packed_shape shape_on(const packed_shape *wanted, const plan_target *target) {
@@ -552,15 +566,13 @@ static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n, con
     plan_kernel *kernel = &out->variant[out->n_variants++];
     int64_t rows = (int64_t)1 << shapes[i].m;
     *p = begin;
-    LLRT_TRY(plan_shape(p, &shapes[i], target, options, kernel));
+    LLRT_TRY(plan_shape(p, shape_for(p, &shapes[i]), target, options, kernel));
     bool last = i == n - 1 || (most > 0 && most <= rows);
     if (last) break;
     kernel->launch.range = (plan_range){.max_extent[PACKED_M] = rows};
   }
   return LLRT_OK;
 }
-
-#define COUNT(list) ((int)(sizeof list / sizeof *list))
 
 llrt_status plan_dot_packed_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
                                  plan *out, bool *made) {

@@ -73,6 +73,8 @@ static const problem problems[] = {
     {150, 136, 1312, LLRT_E4M3, LLRT_F32, false, MXFP4(124, 127), true, 0},
     {100, 144, 2560, LLRT_E5M2, LLRT_F32, true, MXFP4(120, 127), true, 16},
     {270, 144, 608, LLRT_E4M3, LLRT_BF16, false, MXFP4(120, 130), true, 0},
+    {40, 144, 1312, LLRT_E4M3, LLRT_BF16, false, MXFP4(120, 127), true, 0},
+    {40, 144, 576, LLRT_E5M2, LLRT_F32, false, MXFP4(120, 127), true, 8}, /* by threads */
     {70, 272, 512, LLRT_E4M3, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 32, true, 0}, /* in shorter turns */
     {5, 32, 512, LLRT_E4M3, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 128, true, 0},
 };

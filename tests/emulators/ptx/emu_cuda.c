@@ -237,7 +237,7 @@ cuda_result cuEventElapsedTime(float *milliseconds, void *start, void *stop) {
 
 /* ---- tensor maps ---- */
 
-/* Boxes of two dimensions, of unsigned numbers, without gaps; nothing is promised of the cache. */
+/* Boxes of two or three dimensions, of unsigned numbers, without gaps; nothing is promised of the cache. */
 cuda_result cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const unsigned long long *extents,
                                    const unsigned long long *strides, const unsigned *box,
                                    const unsigned *element_strides, int interleave, int swizzle, int promotion,

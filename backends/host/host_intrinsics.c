@@ -95,6 +95,41 @@ static bool host_has_masks(const emitter *e, int bits) {
   return strncmp(name, "x86-64-v4", strlen("x86-64-v4")) == 0 || (strcmp(name, "x86-64-v3") == 0 && bits >= 32);
 }
 
+/* Lanes [first, first + n) of a vector, or with `next` those of both. */
+static LLVMValueRef host_lanes(emitter *e, LLVMValueRef x, LLVMValueRef next, unsigned first, unsigned n) {
+  LLVMValueRef mask[EMIT_MAX_LANES];
+  for (unsigned i = 0; i < n; i++) mask[i] = emit_i32(e, first + i);
+  if (!next) next = LLVMGetUndef(LLVMTypeOf(x));
+  return LLVMBuildShuffleVector(e->builder, x, next, LLVMConstVector(mask, n), "");
+}
+
+/* Of as many lanes as a register has: 16, which find one of 16 numbers, or 8, which find its magnitude. */
+static LLVMValueRef look_up_register(emitter *e, LLVMValueRef table, LLVMValueRef code, unsigned lanes) {
+  const char *name = lanes == 16 ? "llvm.x86.avx512.permvar.sf.512" : "llvm.x86.avx2.permps";
+  LLVMValueRef args[] = {table, code}, found = emit_intrinsic(e, name, NULL, 0, args, 2);
+  if (lanes == 16) return found;
+  LLVMTypeRef type = LLVMTypeOf(code);
+  LLVMValueRef sign = LLVMBuildShl(e->builder, code, emit_splat(type, 28), "");
+  sign = LLVMBuildAnd(e->builder, sign, emit_splat(type, 0x80000000), "");
+  found = LLVMBuildOr(e->builder, LLVMBuildBitCast(e->builder, found, type, ""), sign, "");
+  return LLVMBuildBitCast(e->builder, found, LLVMTypeOf(table), "");
+}
+
+static LLVMValueRef host_look_up(emitter *e, const float number[16], LLVMValueRef code) {
+  const char *name = e->kernel->target.name;
+  LLVMTypeRef type = LLVMTypeOf(code), f32 = LLVMFloatTypeInContext(e->context);
+  unsigned unit = strncmp(name, "x86-64-v4", strlen("x86-64-v4")) == 0 ? 16 : strcmp(name, "x86-64-v3") == 0 ? 8 : 0;
+  LLVMValueRef entry[16];
+  if (unit == 0 || LLVMGetTypeKind(type) != LLVMVectorTypeKind || LLVMGetVectorSize(type) % unit != 0) return NULL;
+  for (unsigned i = 0; i < unit; i++) entry[i] = LLVMConstReal(f32, (double)number[i]);
+  LLVMValueRef table = LLVMConstVector(entry, unit);
+  unsigned lanes = LLVMGetVectorSize(type);
+  if (lanes == unit) return look_up_register(e, table, code, unit);
+  LLVMValueRef low = host_look_up(e, number, host_lanes(e, code, NULL, 0, lanes / 2));
+  LLVMValueRef high = host_look_up(e, number, host_lanes(e, code, NULL, lanes / 2, lanes / 2));
+  return host_lanes(e, low, high, 0, lanes);
+}
+
 const emit_target_ops emit_ops_host = {
     .begin = host_begin,
     .end = host_end,
@@ -104,4 +139,5 @@ const emit_target_ops emit_ops_host = {
     .opaque = host_opaque,
     .has_half = host_has_half,
     .has_masks = host_has_masks,
+    .look_up = host_look_up,
 };

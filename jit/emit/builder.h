@@ -71,6 +71,8 @@ typedef struct emit_target_ops {
 
   /* Whether vectors of elements of so many bits are loaded and stored under a mask by one instruction. */
   bool (*has_masks)(const emitter *e, int bits);
+  /* number[code mod 16] in every lane, where one or two instructions find it; else NULL. number[i + 8] = -number[i]. */
+  LLVMValueRef (*look_up)(emitter *e, const float number[16], LLVMValueRef code);
 
   /* ---- GPU only; 32-bit words ---- */
 

@@ -137,8 +137,18 @@ static LLVMValueRef decode_half(emitter *e, LLVMValueRef code) {
   return LLVMBuildFPExt(e->builder, x, f32_like(e, code), "");
 }
 
+/* The 16 numbers of e2m1 out of a table; NULL where the target has no instruction for that. */
+static LLVMValueRef look_up_e2m1(emitter *e, LLVMValueRef code) {
+  float number[16];
+  if (!e->ops->look_up) return NULL;
+  for (uint64_t i = 0; i < 16; i++) number[i] = (float)number_value(number_format_of(LLRT_E2M1), i);
+  return e->ops->look_up(e, number, code);
+}
+
 static LLVMValueRef decode_f32(emitter *e, llrt_dtype from, LLVMValueRef code) {
   const number_format *f = number_format_of(from);
+  LLVMValueRef found = from == LLRT_E2M1 ? look_up_e2m1(e, code) : NULL;
+  if (found) return found;
   if (from == LLRT_F32) return as_f32(e, code);
   if (from == LLRT_BF16) return as_f32(e, shift(e, code, 16));
   if (from == LLRT_F16 && e->ops->has_half(e)) return decode_half(e, code);

@@ -188,6 +188,19 @@ static LLVMValueRef half_code(const caster *c, LLVMValueRef x) {
   return LLVMBuildZExt(e->builder, LLVMBuildBitCast(e->builder, half, emit_int_type(e, 16), ""), e->i32, "");
 }
 
+/* Whether every element is a number of bf16, times a power of two: e2m1 has two bits, bf16 eight, and subnormals far below
+ * the least of either's products. An infinity or NaN is what it would be. GPUs have instructions that round. */
+static bool is_bf16_already(const caster *c) {
+  bool power = !c->scales || (c->map->scale == LLRT_E8M0 && !c->map->subtracts);
+  return emit_is_host(c->e) && c->from_type == LLRT_E2M1 && c->to_type == LLRT_BF16 && !c->by_value && power;
+}
+
+/* The upper half of x, f32. */
+static LLVMValueRef upper_code(const caster *c, LLVMValueRef x) {
+  LLVMValueRef bits = LLVMBuildBitCast(c->e->builder, x, code_type(c->e, 32, LLVMTypeOf(x)), "");
+  return LLVMBuildLShr(c->e->builder, bits, emit_splat(LLVMTypeOf(bits), 16), "");
+}
+
 /* Elements index and index + 1 as f32. */
 static void decode_elements(const caster *c, int index, const LLVMValueRef code[2], LLVMValueRef x[2]) {
   emitter *e = c->e;
@@ -215,13 +228,16 @@ static void cast_elements(const caster *c, int index, bool pair) {
   } else if (pair && !c->wide) {
     decode_elements(c, index, code, x);
     for (int i = 0; i < 2; i++) x[i] = scaled(c, index + i, x[i]);
-    if (is_half_already(c)) for (int i = 0; i < 2; i++) made[i] = half_code(c, x[i]);
+    if (is_bf16_already(c)) for (int i = 0; i < 2; i++) made[i] = upper_code(c, x[i]);
+    else if (is_half_already(c)) for (int i = 0; i < 2; i++) made[i] = half_code(c, x[i]);
     else if (c->any_nan) for (int i = 0; i < 2; i++) made[i] = bits_of(c, x[i]);
     else emit_encode_pair(e, c->to_type, x, made);
   } else {
     for (int i = 0; i <= pair; i++) {
       x[i] = scaled(c, index + i, emit_decode(e, c->from_type, c->wide, code[i]));
-      made[i] = c->any_nan ? bits_of(c, x[i]) : emit_encode(e, c->to_type, c->wide, x[i]);
+      made[i] = c->any_nan            ? bits_of(c, x[i])
+                : is_bf16_already(c) ? upper_code(c, x[i])
+                                     : emit_encode(e, c->to_type, c->wide, x[i]);
     }
   }
   for (int i = 0; i <= pair; i++) put_code(c, index + i, made[i]);

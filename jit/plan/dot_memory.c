@@ -154,7 +154,9 @@ void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, d
   const llrt_swizzle *swizzle = &kernel->swizzle[tensor];
   if (kernel->target.access_align_bytes > 1) v = bits_min(v, runs.align);
   if (swizzle->swizzle_len) v = bits_min(v, bits_min(swizzle->per_element, runs.align));
-  for (; v > 0; v--) {
+  int inside = dim == PLAN_LANE ? value->word : 0; /* what one lane holds: accesses are of so much, or of whole lanes */
+  for (int i = 0; i < LLRT_MAX_BITS; i++) map.column[i] >>= inside;
+  for (v -= inside; v > 0; v--) {
     uint64_t own = 0;
     bool fits = plan_access_positions(&spread, &map, dim, v, positions);
     for (int j = 0; fits && j < v && dim == PLAN_REGISTER; j++) {
@@ -165,7 +167,7 @@ void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, d
       fits &= own >> i & 1 || (f2_apply(map.column, spread.layout.column[i]) & bits_mask(v)) == 0;
     if (fits) break;
   }
-  if (dim == PLAN_LANE && value->word > 0 && value->bits << 1 >= 8) v = runs.align > 0 ? bits_max(v, 1) : 0;
+  if (inside > 0) v = runs.align > 0 ? bits_max(v, 0) + inside : 0;
   out->vector = v;
   out->align = bits_min(v, runs.align);
 }

@@ -57,6 +57,15 @@ static llrt_status form_words(dot_draft *x, int operand, int *value) {
   return LLRT_OK;
 }
 
+/* What products with scales are rounded to. On the host those of e2m1 with e8m0, which are numbers of bf16, are at once
+ * numbers of the sums' type. */
+static llrt_dtype rounded_to(const dot_draft *x, int operand, llrt_dtype type, llrt_dtype scale) {
+  const dot_operand_rule *rule = operand ? &x->job->rule.b : &x->job->rule.a;
+  bool exact = type == LLRT_E2M1 && scale == LLRT_E8M0 && rule->rounded == LLRT_BF16;
+  bool at_once = exact && x->d.kernel->target.lanes_first && product_type(x, operand) == LLRT_F32;
+  return at_once ? LLRT_F32 : rule->rounded;
+}
+
 /* What the elements become first, by their zero points and scales; *type: of that. */
 static llrt_status scale_steps(dot_draft *x, int operand, llrt_dtype *type, int *value) {
   const dot_job *job = x->job;
@@ -74,9 +83,10 @@ static llrt_status scale_steps(dot_draft *x, int operand, llrt_dtype *type, int 
   }
   if (scale < 0) return LLRT_OK;
   llrt_dtype of = job->desc.tensors[scale].dtype;
-  LLRT_TRY(dot_map(x, (plan_map){.kind = PLAN_MAP_SCALE, .from = (uint8_t)*type, .to = (uint8_t)rule->rounded,
-                                 .scale = (uint8_t)of}, scale, value));
-  *type = rule->rounded;
+  llrt_dtype to = rounded_to(x, operand, *type, of);
+  LLRT_TRY(dot_map(x, (plan_map){.kind = PLAN_MAP_SCALE, .from = (uint8_t)*type, .to = (uint8_t)to,
+                                 .any_nan = to == LLRT_F32, .scale = (uint8_t)of}, scale, value));
+  *type = to;
   return LLRT_OK;
 }
 

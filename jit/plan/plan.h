@@ -172,7 +172,7 @@ typedef struct plan_map {
   uint8_t from, to; /* llrt_dtype of in and out */
   uint8_t scale;    /* SCALE: llrt_dtype of the tensor */
   bool subtracts;   /* SCALE: element - scale instead of the product */
-  bool any_nan;     /* CAST to f32 or f64: a NaN need not become the one that is written */
+  bool any_nan;     /* CAST, SCALE to f32 or f64: a NaN need not become the one that is written */
   bool words;       /* CAST of less than 32 bits, GPU: as WORD_BITS by perm before */
   uint8_t low, high; /* SCALE by value of e8m0: a promise about its bytes; both 0: none */
   uint64_t constant;

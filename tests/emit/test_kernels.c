@@ -52,6 +52,8 @@ static const conversion conversions[] = {
     {"row_major", "col_major", {64, 64}, .from = LLRT_I8, .to = LLRT_E4M3FNUZ},
     {"row_major", "col_major", {64, 64}, .from = LLRT_F64, .to = LLRT_F16},
     {"row_major", "col_major", {64, 64}, .from = LLRT_U32, .to = LLRT_E4M3},
+    {"row_major", "row_major", {64, 64}, .from = LLRT_E2M1, .to = LLRT_BF16},
+    {"row_major", "row_major", {64, 64}, .from = LLRT_E2M1, .to = LLRT_F32},
 };
 
 static plan made;

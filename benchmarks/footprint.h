@@ -19,9 +19,10 @@ bool footprint_of(const conversion *c, int side, unsigned char *scratch, footpri
 /* Where byte i of those that it touches lies. */
 int64_t footprint_byte(const footprint *f, int64_t i);
 
-/* Microseconds of a kernel that reads the one and writes the other, each byte once, neighbours by neighbouring threads,
- * in accesses as wide as both allow (footprint_copy.c); false where the device is none of NVIDIA's or the sizes differ.
- * Compared first; `of` has the slots. */
+/* Microseconds of a copy that reads the one and writes the other, each byte once, neighbours by neighbouring threads,
+ * in accesses as wide as both allow (footprint_copy.c), on the host run by run (footprint_host.c); false where the device is
+ * neither it nor one of NVIDIA's, or the sizes differ. Compared first; `of` has the slots. */
 bool footprint_measure(harness *h, const arena *a, const timed *of, const footprint side[2], harness_statistic *s);
+bool footprint_measure_host(harness *h, const arena *a, const timed *of, const footprint side[2], harness_statistic *s);
 
 #endif

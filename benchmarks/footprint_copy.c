@@ -120,6 +120,7 @@ static void check_copy(harness *h, const timed *t) {
 
 bool footprint_measure(harness *h, const arena *a, const timed *of, const footprint side[2], harness_statistic *s) {
   size_t i = 0, n = sizeof kernels / sizeof *kernels;
+  if (harness_is_host(h)) return footprint_measure_host(h, a, of, side, s);
   if (strncmp(h->info.name, "cuda:", 5) != 0 || side[0].bytes != side[1].bytes) return false;
   while (i < n && !(divides(kernels[i].width, &side[0]) && divides(kernels[i].width, &side[1]))) i++;
   if (i == n || side[0].bytes / kernels[i].width > INT32_MAX) return false;

@@ -85,7 +85,8 @@ static llrt_status scale_steps(dot_draft *x, int operand, llrt_dtype *type, int 
   llrt_dtype of = job->desc.tensors[scale].dtype;
   llrt_dtype to = rounded_to(x, operand, *type, of);
   LLRT_TRY(dot_map(x, (plan_map){.kind = PLAN_MAP_SCALE, .from = (uint8_t)*type, .to = (uint8_t)to,
-                                 .any_nan = to == LLRT_F32, .scale = (uint8_t)of}, scale, value));
+                                 .any_nan = to == LLRT_F32 && x->d.kernel->target.lanes_first,
+                                 .scale = (uint8_t)of}, scale, value));
   *type = to;
   return LLRT_OK;
 }

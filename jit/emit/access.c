@@ -250,11 +250,11 @@ static uint64_t piece_element(const access *a, int i) {
 static uint64_t piece_register(const access *a, int k) { return piece_element(a, k << a->word); }
 
 /* Stores of a piece that bounds part the elements which are inside. */
-static void store_inside(emitter *e, access *a, uint64_t first, LLVMValueRef *inside) {
+static void store_inside(emitter *e, access *a, uint64_t first) {
   LLVMTypeRef unit = emit_int_type(e, a->value->bits);
   for (int i = 0; i < 1 << a->vector; i++) {
     uint64_t index = first | piece_element(a, i), element = index & bits_mask(a->word);
-    LLVMBasicBlockRef next = emit_open_guard(e, inside[i]);
+    LLVMBasicBlockRef next = emit_open_guard(e, emit_inside(e, &a->place, register_tile(a, index)));
     LLVMValueRef word = a->words[index >> a->word];
     LLVMValueRef shift = LLVMConstInt(LLVMTypeOf(word), element * a->value->bits, 0);
     LLVMValueRef part = LLVMBuildTrunc(e->builder, LLVMBuildLShr(e->builder, word, shift, ""), unit, "");
@@ -264,21 +264,19 @@ static void store_inside(emitter *e, access *a, uint64_t first, LLVMValueRef *in
   }
 }
 
-/* The piece from register `first` on, as one access where all of it is inside the bounds. */
+/* The piece from register `first` on: one access where its last element is inside the bounds, and nothing where its
+ * first is not (plan_is_ordered). */
 static void store_parts(emitter *e, access *a, uint64_t first, LLVMValueRef piece) {
-  LLVMValueRef inside[1 << 4], all = NULL;
-  assert(a->vector <= 4);
-  for (int i = 0; i < 1 << a->vector; i++) {
-    inside[i] = emit_inside(e, &a->place, register_tile(a, first | piece_element(a, i)));
-    all = emit_and(e, all, inside[i]);
-  }
+  uint64_t last = first | piece_element(a, (1 << a->vector) - 1);
+  LLVMValueRef all = emit_inside(e, &a->place, register_tile(a, last));
   LLVMBasicBlockRef next = emit_open_guard(e, all);
   LLVMValueRef store = LLVMBuildStore(e->builder, piece, store_pointer(e, a, register_tile(a, first)));
   set_alignment(e, store, piece_bytes(a));
   emit_close_guard(e, next);
   if (!all) return;
-  next = emit_open_guard(e, LLVMBuildNot(e->builder, all, ""));
-  store_inside(e, a, first, inside);
+  LLVMValueRef any = emit_inside(e, &a->place, register_tile(a, first));
+  next = emit_open_guard(e, emit_and(e, any, LLVMBuildNot(e->builder, all, "")));
+  store_inside(e, a, first);
   emit_close_guard(e, next);
 }
 

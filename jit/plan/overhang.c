@@ -101,6 +101,16 @@ bool plan_group_of(const plan_kernel *kernel, int tensor, const plan_value *valu
   }
 }
 
+bool plan_is_ordered(const plan_kernel *kernel, int tensor, const plan_value *value, int vector) {
+  plan_address_map map;
+  int positions[LLRT_MAX_BITS];
+  plan_address_of_tensor(kernel, tensor, &map);
+  if (!plan_access_positions(value, &map, PLAN_REGISTER, vector, positions)) return false;
+  for (int j = 0; j < vector; j++)
+    if (!own_bit(kernel, value, plan_value_columns(value, PLAN_REGISTER)[positions[j]])) return false;
+  return true;
+}
+
 bool plan_may_be_loose(const plan_kernel *kernel, int tensor, const plan_value *value, int vector) {
   plan_address_map map;
   int positions[LLRT_MAX_BITS];

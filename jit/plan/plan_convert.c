@@ -122,6 +122,7 @@ static bool stores_parts(const draft *d, const plan_step *step, const plan_value
   const plan_kernel *kernel = d->kernel;
   return step->kind == PLAN_STORE && value->bits >= 8 && kernel->n_indices == 0 && step->misaligned == 0 &&
          plan_value_bits(value, PLAN_REGISTER) <= MASKED_MAX_ACCESSES &&
+         plan_is_ordered(kernel, step->tensor, value, step->vector) &&
          draft_known_parts(d, value, step->tensor, step->vector);
 }
 

@@ -194,7 +194,8 @@ static llrt_status check_parted(const plan_kernel *kernel, int at, const plan_va
   const plan_step *step = &kernel->step[at];
   bool host = kernel->target.lanes_first;
   bool fits = host ? value->word == 0 && !step->streaming
-                   : step->kind == PLAN_STORE && value->bits >= 8 && !step->overhang && step->misaligned == 0;
+                   : step->kind == PLAN_STORE && value->bits >= 8 && !step->overhang && step->misaligned == 0 &&
+                         plan_is_ordered(kernel, step->tensor, value, step->vector);
   CHECK(!step->parted || (step->masked && kernel->n_indices == 0 && fits), "step %d: may not be parted", at);
   return LLRT_OK;
 }

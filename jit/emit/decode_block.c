@@ -58,9 +58,25 @@ static LLVMValueRef in_bands(emitter *e) {
   return LLVMBuildZExt(b, LLVMBuildAdd(b, LLVMBuildAdd(b, start, row, ""), column, ""), e->i64, "");
 }
 
+/* The same where bands are only for some pitches, which all blocks have in common. */
+static LLVMValueRef in_bands_of_far_rows(emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMValueRef pitch = emit_number(e, &kernel->band_pitch), from = emit_i64(e, kernel->band_from);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+  LLVMBasicBlockRef next = emit_open_guard_of_warps(e, LLVMBuildICmp(e->builder, LLVMIntSGE, pitch, from, ""));
+  LLVMValueRef banded = in_bands(e), plain = e->block;
+  LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
+  emit_close_guard(e, next);
+  LLVMValueRef phi = LLVMBuildPhi(e->builder, e->i64, "");
+  LLVMAddIncoming(phi, &banded, &body, 1);
+  LLVMAddIncoming(phi, &plain, &before, 1);
+  return phi;
+}
+
 void emit_decode_block(emitter *e) {
   const plan_kernel *kernel = e->kernel;
-  LLVMValueRef index = kernel->band > 0 ? in_bands(e) : e->block;
+  LLVMValueRef index = e->block;
+  if (kernel->band > 0) index = kernel->band_from > 0 ? in_bands_of_far_rows(e) : in_bands(e);
   e->grid = emit_i64(e, 0);
   for (int i = 0; i < kernel->n_digits; i++) e->upper[i] = emit_i64(e, 0);
   for (int i = 0; i < kernel->n_places; i++) {

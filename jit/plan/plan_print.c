@@ -555,6 +555,11 @@ static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text)
   }
   if (kernel->launch.rounds > 0) llrt_text_add(text, ", by rounds of %d for each multiprocessor", kernel->launch.rounds);
   if (kernel->band > 0) llrt_text_add(text, ", in bands of %d of d%d", kernel->band, kernel->place[1].digit);
+  if (kernel->band_from > 0) {
+    llrt_text_add(text, " where ");
+    print_number(kernel, &kernel->band_pitch, text);
+    llrt_text_add(text, " >= %lld", (long long)kernel->band_from);
+  }
   llrt_text_add(text, "\n");
   if (kernel->streams_from > 0)
     llrt_text_add(text, "  stores bypass the caches from %lld elements on\n", (long long)kernel->streams_from);

@@ -173,6 +173,28 @@ static llrt_status fill_places(draft *d) {
   return scan ? draft_walk_places(d, true) : LLRT_OK;
 }
 
+/* Contiguous bytes of a row of the source that blocks of a band read between them. */
+#define BAND_BYTES (16 << 10)
+
+/* Blocks in the destination's order read a few columns of all rows of the source at a time. Where those lie far apart, bands
+ * of columns are read row by row instead; runs of the destination that are short are better stored one behind the other. */
+static void choose_bands(draft *d) {
+  plan_kernel *kernel = d->kernel;
+  if (kernel->target.far_row_bytes == 0 || !d->desc || d->desc->kind != LLRT_OP_CONVERT || kernel->n_places < 2) return;
+  if (kernel->place[0].digit < 0 || kernel->place[1].digit < 0) return;
+  const plan_digit *rows = &kernel->digit[kernel->place[0].digit], *columns = &kernel->digit[kernel->place[1].digit];
+  bool transposes = rows->side[0].kind == PLAN_STRIDE && columns->side[0].kind == PLAN_COLUMNS &&
+                    rows->side[1].kind == PLAN_COLUMNS && columns->side[1].kind == PLAN_STRIDE;
+  int64_t tile_bytes = ((int64_t)kernel->tensor_bits[0] << columns->bits << kernel->halves) / 8;
+  int64_t stored_bytes = ((int64_t)kernel->tensor_bits[1] << rows->bits << kernel->halves) / 8;
+  if (!transposes || tile_bytes == 0 || tile_bytes >= BAND_BYTES || stored_bytes < kernel->target.run_bytes) return;
+  int64_t far = (int64_t)kernel->target.far_row_bytes * 8 / kernel->tensor_bits[0];
+  if (rows->side[0].stride.arg < 0 && rows->side[0].stride.value < far) return;
+  kernel->band_pitch = rows->side[0].stride;
+  kernel->band_from = far;
+  kernel->band = (int32_t)(BAND_BYTES / tile_bytes);
+}
+
 llrt_status draft_space(draft *d) {
   for (int i = 0; i < d->kernel->n_digits; i++) {
     d->kernel->digit[i].bits = (uint8_t)used_bits(d, i);
@@ -180,5 +202,7 @@ llrt_status draft_space(draft *d) {
   }
   LLRT_TRY(fill_space(d));
   LLRT_TRY(draft_bounds(d));
-  return fill_places(d);
+  LLRT_TRY(fill_places(d));
+  choose_bands(d);
+  return LLRT_OK;
 }

@@ -62,6 +62,8 @@ static const struct row {
     {2, {64, 64}, "col_major",
      "storage(digits=[dim1: rest, dim0: rest @ 72], offset=[8], swizzle=[3,2,4])"},
     {2, {64, 64}, "row_major", "storage(digits=[dim1: 64, dim0: 64], swizzle=[3,3,6])"},
+    /* rows that lie far apart */
+    {2, {192, 330}, "strided([33000,1])", "col_major"},
 };
 #define N_TABLE ((int)(sizeof table / sizeof table[0]))
 

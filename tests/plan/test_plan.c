@@ -528,6 +528,38 @@ Test(plan, random_matrices_load_whole_sectors) {
   cr_expect_gt(turned, 0);
 }
 
+/* Rows of the source that lie far apart are read in bands, where the destination's runs are long; a pitch that only a run
+ * knows is looked at there. */
+Test(plan, far_rows_are_read_in_bands) {
+  static const struct {
+    const char *target;
+    text_pair text;
+    int width; /* number in widths */
+    bool banded;
+  } rows[] = {
+      {"sm_90a", {"row_major", "col_major", {96, 1100}}, 4, true},
+      {"sm_90a", {"strided([16500,1])", "col_major", {96, 330}}, 4, true},
+      {"sm_90a", {"strided([16300,1])", "col_major", {96, 330}}, 4, false},
+      {"sm_90a", {"strided([131100,1])", "col_major", {96, 330}}, 1, false},
+      {"sm_90a", {"strided([8200,1])", "col_major", {96, 320}}, 5, true},
+      {"sm_80", {"strided([16500,1])", "col_major", {96, 330}}, 4, false},
+      {"gfx942", {"strided([16500,1])", "col_major", {96, 330}}, 4, false},
+  };
+  static plan made;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    pair p;
+    conversion c;
+    plan_target target;
+    parse_pair(&rows[i].text, &p);
+    cr_assert(fill_conversion(&p, widths[rows[i].width], &c));
+    cr_assert_eq(plan_target_find(rows[i].target, &target), LLRT_OK);
+    cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+    free_conversion(&c);
+    cr_expect_eq(made.variant[0].band > 0, rows[i].banded, "row %zu", i);
+    check_pair(&p, rows[i].target, widths[rows[i].width], PLAN_EXCHANGE_AUTO, "far rows");
+  }
+}
+
 /* Run-time strides: one class for every pitch. */
 Test(plan, runtime_strides) {
   pair p = {.shape = {40, 72}, .strides = {{96, 1}, {1, 64}}};

@@ -19,6 +19,7 @@ enum { PACKED_M, PACKED_N, PACKED_K }; /* the operation's axes, where there are 
 typedef struct packed_shape {
   int m, n, k, warps[3], cluster, slots, resident, producers;
   bool group;
+  int64_t rows, columns; /* a variant's: where D has no more than these; 0: however many */
 } packed_shape;
 
 /* An operand on its way: by a ring that copies fill turns before, or loaded. Rows of 8 bits are cast on the way: each

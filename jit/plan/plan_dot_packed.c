@@ -499,27 +499,39 @@ static llrt_status plan_kernel_of(packed *p, const plan_target *target, const pl
  * under way in a multiprocessor. The more rows, the more columns share what is read of A, and the fewer blocks there are:
  * two of a cluster then share K. */
 static const packed_shape warp_shapes[] = {
-    {.m = 3, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 4, .resident = 2},
-    {.m = 4, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 4, .resident = 1},
-    {.m = 5, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 4, .resident = 1},
-    {.m = 6, .n = 7, .k = 7, .warps = {0, 2, 2}, .cluster = 1, .slots = 4, .resident = 1},
-    {.m = 7, .n = 7, .k = 6, .warps = {0, 2, 2}, .cluster = 1, .slots = 4, .resident = 1},
+    {.rows = 8, .m = 3, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 4, .resident = 2},
+    {.rows = 16, .m = 4, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 4, .resident = 1},
+    {.rows = 32, .m = 5, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 4, .resident = 1},
+    {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 2, 2}, .cluster = 1, .slots = 4, .resident = 1},
+    {.rows = 128, .m = 7, .n = 7, .k = 6, .warps = {0, 2, 2}, .cluster = 1, .slots = 4, .resident = 1},
     {.m = 7, .n = 7, .k = 6, .warps = {0, 2, 1}, .slots = 4, .resident = 1},
 };
+/* So many columns that their blocks are just about as many as a large device has multiprocessors (132): where blocks of 128
+ * columns share rows and K with three others, or do so in clusters of four, of which fewer are resident at once. */
+#define IN_FOUR 4096
+#define BY_CLUSTERS_OF_FOUR 3584
+#define PRODUCED .resident = 1, .producers = 4, .group = true
+
 /* The same where there are warpgroups, whose instructions take all rows of a block at once. */
 static const packed_shape group_shapes[] = {
-    {.m = 3, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
-    {.m = 4, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
-    {.m = 5, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 8, .resident = 1, .group = true},
-    {.m = 6, .n = 6, .k = 6, .warps = {0, 2, 2}, .slots = 4, .resident = 1, .group = true},
-    {.m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, .resident = 1, .producers = 4, .group = true},
-    {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, .resident = 1, .producers = 4, .group = true},
-    {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, .resident = 1, .producers = 4, .group = true},
+    {.rows = 8, .m = 3, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
+    {.rows = 16, .m = 4, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
+    {.rows = 32, .m = 5, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 8, .resident = 1, .group = true},
+    {.rows = 64, .columns = BY_CLUSTERS_OF_FOUR, .m = 6, .n = 7, .k = 6, .warps = {0, 3, 2}, .cluster = 2, .slots = 8, PRODUCED},
+    {.rows = 64, .columns = IN_FOUR, .m = 6, .n = 6, .k = 6, .warps = {0, 2, 3}, .cluster = 1, .slots = 4, .resident = 1, .group = true},
+    {.rows = 64, .m = 6, .n = 6, .k = 6, .warps = {0, 2, 2}, .slots = 4, .resident = 1, .group = true},
+    {.rows = 128, .columns = BY_CLUSTERS_OF_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 2}, .cluster = 2, .slots = 4, PRODUCED},
+    {.rows = 128, .columns = IN_FOUR, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 8, PRODUCED},
+    {.rows = 128, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+    {.rows = 256, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+    {.rows = 256, .m = 8, .n = 7, .k = 6, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+    {.rows = 512, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
+    {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
 };
 /* Instead of those for as many rows, where rows have 8 bits: up to 32 each warp casts what it multiplies, beyond producers do. */
 static const packed_shape narrow_shapes[] = {
-    {.m = 5, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 4, .resident = 1},
-    {.m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, .resident = 1, .producers = 4, .group = true},
+    {.rows = 32, .m = 5, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 4, .resident = 1},
+    {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
 };
 
 #define COUNT(list) ((int)(sizeof list / sizeof *list))
@@ -527,7 +539,7 @@ static const packed_shape narrow_shapes[] = {
 static const packed_shape *shape_for(const packed *p, const packed_shape *shape) {
   int bits = llrt_dtype_bits(p->job.desc.tensors[p->operand[PACKED_ROWS].tensor].dtype);
   for (int i = 0; i < COUNT(narrow_shapes); i++)
-    if (bits == 8 && shape->group && narrow_shapes[i].m == shape->m) return &narrow_shapes[i];
+    if (bits == 8 && shape->group && narrow_shapes[i].rows == shape->rows) return &narrow_shapes[i];
   return shape;
 }
 
@@ -557,19 +569,32 @@ static llrt_status plan_shape(packed *p, const packed_shape *shape, const plan_t
   return status;
 }
 
+/* Whether no extent that is promised passes a shape's limit; none: any does. */
+static bool is_within(const llrt_promise *extent, int64_t limit) {
+  return limit == 0 || (extent->max > 0 && extent->max <= limit);
+}
+
+/* Shapes for few columns are left out where they are not needed, or not to be had, or rows of 8 bits have their own. */
 static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n, const plan_target *target,
                                const plan_options *options, plan *out) {
-  int64_t most = p->job.desc.promises[0].shape[PACKED_M].max;
+  const llrt_promise *extents = p->job.desc.promises[0].shape;
   const packed begin = *p;
+  bool all = false;
   out->n_variants = 0;
-  for (int i = 0; i < n; i++) {
-    plan_kernel *kernel = &out->variant[out->n_variants++];
-    int64_t rows = (int64_t)1 << shapes[i].m;
+  for (int i = 0; i < n && !all; i++) {
+    const packed_shape *shape = &shapes[i];
+    plan_kernel *kernel = &out->variant[out->n_variants];
+    const packed_shape *wanted = shape_for(p, shape);
+    if (shape->columns && (extents[PACKED_N].min > shape->columns || wanted != shape)) continue;
     *p = begin;
-    LLRT_TRY(plan_shape(p, shape_for(p, &shapes[i]), target, options, kernel));
-    bool last = i == n - 1 || (most > 0 && most <= rows);
-    if (last) break;
-    kernel->launch.range = (plan_range){.max_extent[PACKED_M] = rows};
+    llrt_status status = plan_shape(p, wanted, target, options, kernel);
+    if (status == LLRT_UNSUPPORTED && shape->columns) continue;
+    LLRT_TRY(status);
+    out->n_variants++;
+    all = is_within(&extents[PACKED_M], shape->rows) && is_within(&extents[PACKED_N], shape->columns);
+    if (all) continue;
+    kernel->launch.range.max_extent[PACKED_M] = shape->rows;
+    kernel->launch.range.max_extent[PACKED_N] = shape->columns;
   }
   return LLRT_OK;
 }

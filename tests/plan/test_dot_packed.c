@@ -26,6 +26,9 @@ typedef struct problem {
 
 #define MXFP4(low, high) low, high, LLRT_E2M1, LLRT_E8M0, 32
 
+#define MANY_COLUMNS 8192 /* more than kernels for few columns take */
+#define SHORT 608         /* along K: what is interpreted by those for many columns, too */
+
 static const problem problems[] = {
     {1, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), false, 0},
     {8, 64, 2048, LLRT_BF16, LLRT_BF16, true, MXFP4(124, 127), false, 0},
@@ -234,10 +237,10 @@ static void drop(trial *t) {
   free(t->scale.data);
 }
 
-static const plan_kernel *variant_for(const llrt_op_desc *desc) {
+/* The kernel of a problem's rows where there are so many columns. */
+static const plan_kernel *variant_for(const problem *of, int64_t columns) {
   for (int i = 0; i < made.n_variants; i++)
-    if (plan_range_contains(&made.variant[i].launch.range, 3, (int64_t[]){desc->tensors[1].shape[0], 0, 0}))
-      return &made.variant[i];
+    if (plan_range_contains(&made.variant[i].launch.range, 3, (int64_t[]){of->m, columns, of->k})) return &made.variant[i];
   return NULL;
 }
 
@@ -266,10 +269,17 @@ Test(dot_packed, plans) {
     llrt_status status = plan_make(desc, &target, NULL, &made);
     cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
     permute_words(&t, false);
-    status = interpret(&t, variant_for(desc));
+    const plan_kernel *kernel[] = {variant_for(&problems[i], problems[i].n), variant_for(&problems[i], MANY_COLUMNS)};
+    bool both = kernel[1] != kernel[0] && problems[i].k <= SHORT;
+    for (int k = 0; k < 1 + both; k++) {
+      memset(t.d.data, 0xff, (size_t)(problems[i].m * problems[i].n * llrt_dtype_bits(problems[i].d) / 8));
+      status = interpret(&t, kernel[k]);
+      cr_assert_eq(status, LLRT_OK, "%d: %s", (int)i, llrt_last_error());
+      permute_words(&t, true);
+      check(&t, "interpreter");
+      permute_words(&t, false);
+    }
     permute_words(&t, true);
-    cr_assert_eq(status, LLRT_OK, "%d: %s", (int)i, llrt_last_error());
-    check(&t, "interpreter");
     drop(&t);
   }
 }
@@ -313,7 +323,7 @@ Test(dot_packed, boxes) {
     for (int s = 0; s < t.call.desc.n_tensors && rows[i].gap % 8; s++)
       t.call.desc.promises[s].stride[1].multiple = t.call.desc.promises[s].stride[0].multiple = 4;
     cr_assert_eq(plan_make(&t.call.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
-    plan_kernel *kernel = (plan_kernel *)variant_for(&t.call.desc);
+    plan_kernel *kernel = (plan_kernel *)variant_for(&rows[i], rows[i].n);
     cr_assert(kernel);
     cr_expect_eq(kernel->launch.n_boxes, n_boxes[i], "%zu: %d boxes", i, kernel->launch.n_boxes);
     drop(&t);

@@ -101,9 +101,13 @@ static void add_iterations(const plan_value *value, int bits, plan_buffer *buffe
   buffer->iterations = (uint8_t)bits;
 }
 
-/* Bytes of shared memory that rings take, and that are empty where values are exchanged: not in rounds, in which producers
- * fill them for the next one. */
-static int held_bytes(const plan_kernel *kernel) { return kernel->launch.rounds > 0 ? 0 : rounds_ring_bytes(kernel); }
+/* Bytes of shared memory that a buffer may take: all where that is asked for, else those of rings, which are empty where
+ * values are exchanged: not in rounds, in which producers fill them for the next one. */
+static int held_bytes(const draft *d) {
+  const plan_kernel *kernel = d->kernel;
+  if (d->options && d->options->whole_buffers) return kernel->target.shared_bytes;
+  return kernel->launch.rounds > 0 ? 0 : rounds_ring_bytes(kernel);
+}
 
 /* Through a buffer, part after part: store, barrier, load. matrix: plan_matrix_kind of either. */
 static llrt_status buffer_steps(draft *d, const swizzle *chosen, const uint8_t matrix[2],
@@ -137,7 +141,7 @@ static llrt_status swizzle_steps(draft *d, const frame *from, const frame *to,
                                  const plan_value *target, int *at) {
   static const uint8_t no_matrix[2];
   swizzle chosen;
-  LLRT_TRY(swizzle_plan(&d->kernel->target, held_bytes(d->kernel), target->bits, from, to, &chosen));
+  LLRT_TRY(swizzle_plan(&d->kernel->target, held_bytes(d), target->bits, from, to, &chosen));
   if (d->options && d->options->single_accesses) chosen.vector[0] = chosen.vector[1] = 0;
   return buffer_steps(d, &chosen, no_matrix, target, at);
 }
@@ -367,7 +371,7 @@ static llrt_status matrix_route(const conversion *c, int *at, bool *found) {
   if (!stays_in_blocks(&c->from, &c->to)) return LLRT_OK; /* matrices come from the own block's memory only */
   while (!frame_fit_rows(&f.now, &c->to, c->target->bits, &rows, fitted))
     if (next == c->to.word || !form(c, next++, &f)) return LLRT_OK;
-  LLRT_TRY(swizzle_plan_rows(target, held_bytes(c->d->kernel), c->target->bits, &fitted[0], &fitted[1], &rows, &chosen, found));
+  LLRT_TRY(swizzle_plan_rows(target, held_bytes(c->d), c->target->bits, &fitted[0], &fitted[1], &rows, &chosen, found));
   if (!*found) return LLRT_OK;
   LLRT_TRY(shuffle_to(c, f.rounds, f.brought, at));
   LLRT_TRY(rename_steps(c->d, &f.now, &fitted[0], c->start, at));

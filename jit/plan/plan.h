@@ -505,6 +505,7 @@ typedef struct plan_options {
   int tile_bytes, run_bytes; /* 0: the target's */
   bool ignore_copies;        /* a tile's reduction treats copies like elements of their own; for comparison */
   bool single_accesses;      /* shared memory is stored and loaded an element at a time; for comparison */
+  bool whole_buffers;        /* no buffer of shared memory in parts so that more blocks have room */
   bool stream;               /* host: as large tensors are moved, however many elements there are */
   int rest_bits;             /* most low bits of a digit with an upper part in the tile; 0: the planner's */
 } plan_options;

@@ -71,30 +71,34 @@ static llrt_status add_dim(plan_value *value, const char *name, const uint64_t *
   return LLRT_OK;
 }
 
-/* lists: register, lane, warp. */
-static llrt_status make_value(const draft *d, uint64_t reduced, int bits, uint64_t lists[3][24], const int n[3],
+/* lists: register, lane, warp, iteration. */
+static llrt_status make_value(const draft *d, uint64_t reduced, int bits, uint64_t lists[4][24], const int n[4],
                               plan_value *value) {
-  static const char *const names[] = {"register", "lane", "warp"};
+  static const char *const names[] = {"register", "lane", "warp", "iteration"};
   *value = (plan_value){.bits = (uint8_t)bits, .reduced = reduced};
   value->word = (uint8_t)bits_min(draft_word_of(d, bits), n[0]);
   if (d->kernel->target.lanes_first && bits >= 8) value->word = 0;
   value->layout = llrt_layout_empty();
   LLRT_TRY(llrt_layout_add_out(&value->layout, "tile", d->kernel->space.in[0].bits - bits_count(reduced)));
-  for (int i = 0; i < 3; i++) LLRT_TRY(add_dim(value, names[i], lists[i], n[i]));
+  for (int i = 0; i < 4; i++) LLRT_TRY(add_dim(value, names[i], lists[i], n[i]));
   if (n[0] - value->word > PLAN_VALUE_BITS)
     return llrt_error(LLRT_UNSUPPORTED, "a thread would hold %d elements of a tile", 1 << n[0]);
-  return add_dim(value, "iteration", lists[0], 0);
+  return LLRT_OK;
 }
 
-/* In memory's order: an access, lanes, warps, what is left. */
-static llrt_status default_value(const draft *d, const plan_dot_tile *tile, int operand, int bits, plan_value *value) {
+/* In memory's order: an access, lanes, warps, what is left; the highest `parts` bits of k are counted by iterations. */
+static llrt_status default_value(const draft *d, const plan_dot_tile *tile, int operand, int parts, int bits,
+                                 plan_value *value) {
   const plan_kernel *kernel = d->kernel;
   matrix x = matrix_of(tile, operand);
   bool host = kernel->target.lanes_first;
-  uint64_t order[48], lists[3][24] = {{0}};
-  int n = 0, at = 0, counts[3] = {0, 0, 0};
-  for (int i = 0; i < x.columns; i++) order[n++] = 1ull << (x.column_bit + i);
-  for (int i = 0; i < x.rows; i++) order[n++] = 1ull << (x.row_bit + i);
+  uint64_t order[48], lists[4][24] = {{0}};
+  int n = 0, at = 0, counts[4] = {0, 0, 0, parts}, counted = tile->m + tile->n + tile->k - parts;
+  for (int i = 0; i < x.columns; i++)
+    if (x.column_bit + i < counted) order[n++] = 1ull << (x.column_bit + i);
+  for (int i = 0; i < x.rows; i++)
+    if (x.row_bit + i < counted) order[n++] = 1ull << (x.row_bit + i);
+  for (int i = 0; i < parts; i++) lists[3][i] = 1ull << (counted + i);
   int vector = host ? 0 : bits_min(bits_log2(kernel->target.access_bytes * 8 / bits), n);
   vector = bits_max(vector, draft_word_of(d, bits) * !host);
   while (at < vector && at < n) lists[0][counts[0]++] = order[at++];
@@ -109,8 +113,8 @@ static llrt_status given_value(const draft *d, const plan_dot_tile *tile, int op
   const llrt_layout *layout = tile->layout[operand];
   const int wanted[3] = {-1, d->kernel->lane_bits, d->kernel->warp_bits};
   matrix x = matrix_of(tile, operand);
-  uint64_t lists[3][24] = {{0}};
-  int counts[3] = {0, 0, 0};
+  uint64_t lists[4][24] = {{0}};
+  int counts[4] = {0, 0, 0, 0};
   if (d->kernel->target.lanes_first) return llrt_error(LLRT_UNSUPPORTED, "layouts of lanes on the host");
   LLRT_REQUIRE(layout->n_out == 2 && layout->out[0].bits == x.rows && layout->out[1].bits == x.columns,
                "a layout of another matrix");
@@ -129,11 +133,11 @@ static llrt_status given_value(const draft *d, const plan_dot_tile *tile, int op
   return LLRT_OK;
 }
 
-static llrt_status outer_value(const draft *d, const plan_dot_tile *tile, int operand, llrt_dtype type,
+static llrt_status outer_value(const draft *d, const plan_dot_tile *tile, int operand, int parts, llrt_dtype type,
                                plan_value *value) {
   int bits = llrt_dtype_bits(type);
   return tile->layout[operand] ? given_value(d, tile, operand, bits, value)
-                               : default_value(d, tile, operand, bits, value);
+                               : default_value(d, tile, operand, parts, bits, value);
 }
 
 /* ---- steps ---- */
@@ -171,11 +175,12 @@ typedef struct operand {
   int value;
 } operand;
 
-static llrt_status load_operand(draft *d, const plan_dot_tile *tile, int number, operand *o) {
+/* Whole, or the part of an iteration. */
+static llrt_status load_operand(draft *d, const plan_dot_tile *tile, int number, int parts, operand *o) {
   plan_kernel *kernel = d->kernel;
   plan_value loaded;
   int tensor = matrix_of(tile, number).tensor;
-  LLRT_TRY(outer_value(d, tile, number, o->type, &loaded));
+  LLRT_TRY(outer_value(d, tile, number, parts, o->type, &loaded));
   LLRT_TRY(draft_value(kernel, &loaded, &o->value));
   return draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = (uint8_t)tensor, .out = (uint8_t)o->value,
                                         .vector = (uint8_t)access_vector(kernel, tensor, &loaded)});
@@ -197,7 +202,7 @@ static llrt_status dot_step(draft *d, const dot_layouts *how, int a, int b, int 
 
 /* ---- parts of k ----
  * Where a thread has no room for all of k, both operands lie in shared memory, one behind the other, and a loop
- * loads and multiplies parts of them. */
+ * loads and multiplies parts of them. Where that has no room either, the loop takes the parts from memory. */
 
 #define OPERAND_BITS 6 /* log2 words of an operand that a thread holds at once */
 
@@ -229,7 +234,7 @@ static plan_value part_of(const plan_value *whole, const dot_space *space, int p
 
 /* Stores an operand whole, behind `offset`; *load: the step of a part. Taken from the exchange of the whole. */
 static llrt_status store_whole(draft *d, operand *o, const dot_space *space, int parts, int offset, plan_step *load) {
-  static const plan_options shared = {.exchange = PLAN_EXCHANGE_SHARED};
+  static const plan_options shared = {.exchange = PLAN_EXCHANGE_SHARED, .whole_buffers = true};
   plan_kernel *kernel = d->kernel;
   const plan_options *asked = d->options;
   bool early = llrt_dtype_bits(o->product) <= llrt_dtype_bits(o->type);
@@ -260,11 +265,44 @@ static llrt_status store_whole(draft *d, operand *o, const dot_space *space, int
   return LLRT_OK;
 }
 
+/* Whether both operands fit shared memory, each as the narrower of its two types. */
+static bool fits_shared(const draft *d, const operand o[2]) {
+  int64_t bytes = 0;
+  for (int i = 0; i < 2; i++) {
+    int bits = bits_min(llrt_dtype_bits(o[i].type), llrt_dtype_bits(o[i].product));
+    bytes += ((int64_t)bits << o[i].wanted->layout.out[0].bits) / 8;
+  }
+  return bytes <= d->kernel->target.shared_bytes;
+}
+
+/* The loop over the parts, which carries the sum. */
+typedef struct part_loop {
+  int step, carried;
+} part_loop;
+
+static llrt_status open_parts(draft *d, const plan_dot_tile *tile, const dot_layouts *how, int parts, part_loop *loop) {
+  int zero;
+  LLRT_TRY(zero_step(d, tile, &how->acc, &zero));
+  LLRT_TRY(draft_value(d->kernel, &how->acc, &loop->carried));
+  loop->step = d->kernel->n_steps;
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_LOOP, .joins = true, .iterations = (uint8_t)parts,
+                                           .in = (uint8_t)zero, .out = (uint8_t)loop->carried});
+}
+
+static llrt_status close_parts(draft *d, const dot_layouts *how, const operand o[2], const part_loop *loop, int *sum) {
+  int made;
+  LLRT_TRY(dot_step(d, how, o[0].value, o[1].value, loop->carried, &made));
+  d->kernel->step[loop->step].body = (uint8_t)(d->kernel->n_steps - loop->step - 1);
+  *sum = loop->carried;
+  return LLRT_OK;
+}
+
 static llrt_status part_steps(draft *d, const plan_dot_tile *tile, const dot_layouts *how, const dot_space *space,
                               int parts, operand o[2], int *sum) {
   plan_kernel *kernel = d->kernel;
   plan_step load[2];
-  int zero, carried, made;
+  part_loop loop;
+  for (int i = 0; i < 2; i++) LLRT_TRY(load_operand(d, tile, i, 0, &o[i]));
   for (int i = 0, offset = 0; i < 2; i++) {
     LLRT_TRY(store_whole(d, &o[i], space, parts, offset, &load[i]));
     offset = plan_buffer_end(&kernel->buffer[load[i].buffer]);
@@ -272,20 +310,27 @@ static llrt_status part_steps(draft *d, const plan_dot_tile *tile, const dot_lay
       return llrt_error(LLRT_UNSUPPORTED, "operands of %d bytes of shared memory", offset);
   }
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
-  LLRT_TRY(zero_step(d, tile, &how->acc, &zero));
-  LLRT_TRY(draft_value(kernel, &how->acc, &carried));
-  int loop = kernel->n_steps;
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .joins = true, .iterations = (uint8_t)parts,
-                                          .in = (uint8_t)zero, .out = (uint8_t)carried}));
+  LLRT_TRY(open_parts(d, tile, how, parts, &loop));
   for (int i = 0; i < 2; i++) {
     LLRT_TRY(draft_step(kernel, load[i]));
     o[i].value = load[i].out;
     LLRT_TRY(cast(d, o[i].type, o[i].product, &o[i].value));
   }
-  LLRT_TRY(dot_step(d, how, o[0].value, o[1].value, carried, &made));
-  kernel->step[loop].body = (uint8_t)(kernel->n_steps - loop - 1);
-  *sum = carried;
-  return LLRT_OK;
+  return close_parts(d, how, o, &loop, sum);
+}
+
+static llrt_status memory_part_steps(draft *d, const plan_dot_tile *tile, const dot_layouts *how,
+                                     const dot_space *space, int parts, operand o[2], int *sum) {
+  part_loop loop;
+  LLRT_TRY(open_parts(d, tile, how, parts, &loop));
+  d->region_bits = parts;
+  for (int i = 0; i < 2; i++) LLRT_TRY(load_operand(d, tile, i, parts, &o[i]));
+  for (int i = 0; i < 2; i++) {
+    plan_value part = part_of(o[i].wanted, space, parts);
+    LLRT_TRY(move_value(d, o[i].type, o[i].product, &part, &o[i].value));
+  }
+  d->region_bits = 0;
+  return close_parts(d, how, o, &loop, sum);
 }
 
 /* ---- products of warpgroups ---- */
@@ -294,6 +339,7 @@ static llrt_status group_steps(draft *d, const plan_dot_tile *tile, const dot_la
                                operand o[2], int *sum) {
   plan_kernel *kernel = d->kernel;
   int buffer[2] = {-1, -1}, value[2], zero, end = 0;
+  for (int i = 0; i < 2; i++) LLRT_TRY(load_operand(d, tile, i, 0, &o[i]));
   for (int i = 0; i < 2; i++) {
     if (i == 0 && tile->group == 1) {
       LLRT_TRY(move_value(d, o[i].type, o[i].product, o[i].wanted, &o[i].value));
@@ -316,6 +362,7 @@ static llrt_status group_steps(draft *d, const plan_dot_tile *tile, const dot_la
 
 static llrt_status whole_steps(draft *d, const plan_dot_tile *tile, const dot_layouts *how, operand o[2], int *sum) {
   int zero;
+  for (int i = 0; i < 2; i++) LLRT_TRY(load_operand(d, tile, i, 0, &o[i]));
   for (int i = 0; i < 2; i++) LLRT_TRY(move_value(d, o[i].type, o[i].product, o[i].wanted, &o[i].value));
   LLRT_TRY(zero_step(d, tile, &how->acc, &zero));
   return dot_step(d, how, o[0].value, o[1].value, zero, sum);
@@ -327,11 +374,12 @@ static llrt_status dot_steps(draft *d, const plan_dot_tile *tile, const dot_spac
                   {.type = tile->b, .product = tile->product_b, .wanted = &how->b}};
   plan_value stored;
   int sum, parts = tile->group ? 0 : part_bits(how, space);
-  for (int i = 0; i < 2; i++) LLRT_TRY(load_operand(d, tile, i, &o[i]));
+  bool given = tile->layout[0] || tile->layout[1];
   if (tile->group) LLRT_TRY(group_steps(d, tile, how, space, o, &sum));
-  else if (parts > 0) LLRT_TRY(part_steps(d, tile, how, space, parts, o, &sum));
-  else LLRT_TRY(whole_steps(d, tile, how, o, &sum));
-  LLRT_TRY(outer_value(d, tile, 2, tile->d, &stored));
+  else if (parts == 0) LLRT_TRY(whole_steps(d, tile, how, o, &sum));
+  else if (given || fits_shared(d, o)) LLRT_TRY(part_steps(d, tile, how, space, parts, o, &sum));
+  else LLRT_TRY(memory_part_steps(d, tile, how, space, parts, o, &sum));
+  LLRT_TRY(outer_value(d, tile, 2, 0, tile->d, &stored));
   LLRT_TRY(move_value(d, tile->sum, tile->d, &stored, &sum));
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = TENSOR_D, .in = (uint8_t)sum,
                                         .vector = (uint8_t)access_vector(kernel, TENSOR_D, &kernel->value[sum])});

@@ -230,6 +230,34 @@ Test(dot, every_shape, .timeout = 300) {
   cr_assert_gt(ran, 340);
 }
 
+/* Whether a loop loads from memory. */
+static bool loads_in_loop(void) {
+  int loop = 0;
+  while (loop < kernel.n_steps && kernel.step[loop].kind != PLAN_LOOP) loop++;
+  for (int i = loop; i < kernel.n_steps; i++)
+    if (kernel.step[i].kind == PLAN_LOAD) return true;
+  return false;
+}
+
+/* Operands that a thread cannot hold: in shared memory whole, or where they do not fit it, a part of k at a time. */
+Test(dot, large_operands, .timeout = 300) {
+  static const struct { const char *target; int m, n, k, warps; bool parts; } rows[] = {
+      {"sm_90a", 7, 6, 6, 2, false}, {"sm_90a", 6, 7, 7, 3, false}, {"sm_80", 6, 7, 7, 3, true},
+      {"gfx90a", 6, 6, 7, 1, true},
+  };
+  static const types wide = {LLRT_I64, LLRT_F64, LLRT_F64, LLRT_F64, LLRT_F64, LLRT_F64, false};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char what[200];
+    plan_target target;
+    plan_dot_tile tile = tile_of(&wide, rows[i].m, rows[i].n, rows[i].k, rows[i].warps);
+    cr_assert_eq(plan_target_find(rows[i].target, &target), LLRT_OK);
+    describe(&tile, rows[i].target, what, sizeof what);
+    cr_assert_eq(plan_dot_tile_make(&tile, &target, NULL, &kernel), LLRT_OK, "%s: %s", what, llrt_last_error());
+    cr_assert_eq(loads_in_loop(), rows[i].parts, "%s", what);
+    check(&tile, NULL, NULL, what);
+  }
+}
+
 /* ---- compiled ---- */
 
 static void compile_tile(llrt_device *device, const plan_dot_tile *tile, const char *what) {

@@ -92,6 +92,19 @@ static LLVMValueRef not_loaded(emitter *e, access *a, LLVMTypeRef type, uint64_t
   return LLVMBuildSelect(e->builder, terms->valid, fill, LLVMConstNull(type), "");
 }
 
+/* Whether one instruction moves a vector under a mask, as a condition on all of its lanes is, too. */
+static bool masks_all(const emitter *e, LLVMTypeRef type) {
+  if (!emit_is_host(e) || LLVMGetTypeKind(type) != LLVMVectorTypeKind) return false;
+  return e->ops->has_masks(e, (int)LLVMGetIntTypeWidth(LLVMGetElementType(type)));
+}
+
+static LLVMValueRef all_lanes(emitter *e, LLVMTypeRef type, LLVMValueRef condition) {
+  unsigned n = LLVMGetVectorSize(type);
+  LLVMTypeRef mask = LLVMVectorType(e->i1, n);
+  LLVMValueRef all = LLVMBuildInsertElement(e->builder, LLVMGetUndef(mask), condition, emit_i32(e, 0), "");
+  return LLVMBuildShuffleVector(e->builder, all, LLVMGetUndef(mask), LLVMConstNull(LLVMVectorType(e->i32, n)), "");
+}
+
 /* A load that may not happen. */
 static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef type, access *a,
                                  uint64_t tile) {
@@ -102,6 +115,8 @@ static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef ty
   if (e->ops->load_if && (a->place.indexed || a->step->predicated))
     loaded_if = e->ops->load_if(e, type, emit_pointer(e, &a->place, tile), inside, otherwise);
   if (loaded_if) return loaded_if;
+  if (masks_all(e, type))
+    return emit_parted_load(e, type, emit_pointer(e, &a->place, tile), all_lanes(e, type, inside), otherwise);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef next = emit_open_guard(e, inside);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
@@ -173,6 +188,11 @@ static void store_waiting(emitter *e, access *a) {
 
 static void store_piece(emitter *e, access *a, uint64_t tile, LLVMValueRef stored) {
   LLVMValueRef condition = piece_condition(e, a, tile);
+  LLVMTypeRef type = LLVMTypeOf(stored);
+  if (condition && !a->step->streaming && masks_all(e, type)) {
+    emit_parted_store(e, stored, store_pointer(e, a, tile), all_lanes(e, type, condition));
+    return;
+  }
   LLVMBasicBlockRef next = emit_open_guard(e, condition);
   LLVMValueRef pointer = store_pointer(e, a, tile);
   if (a->step->streaming && e->streams) {

@@ -61,9 +61,10 @@ static LLVMValueRef in_bands(emitter *e) {
 /* The same where bands are only for some pitches, which all blocks have in common. */
 static LLVMValueRef in_bands_of_far_rows(emitter *e) {
   const plan_kernel *kernel = e->kernel;
-  LLVMValueRef pitch = emit_number(e, &kernel->band_pitch), from = emit_i64(e, kernel->band_from);
+  LLVMValueRef pitch = emit_number(e, &kernel->band_pitch), low = emit_i64(e, kernel->band_from - 1);
+  LLVMValueRef far = LLVMBuildICmp(e->builder, LLVMIntEQ, LLVMBuildAnd(e->builder, pitch, low, ""), emit_i64(e, 0), "");
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
-  LLVMBasicBlockRef next = emit_open_guard_of_warps(e, LLVMBuildICmp(e->builder, LLVMIntSGE, pitch, from, ""));
+  LLVMBasicBlockRef next = emit_open_guard_of_warps(e, far);
   LLVMValueRef banded = in_bands(e), plain = e->block;
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
   emit_close_guard(e, next);

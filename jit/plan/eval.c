@@ -15,7 +15,7 @@ int64_t plan_number_value(const plan_number *number, const uint64_t *args, int64
 static int64_t in_bands(const plan_kernel *kernel, int64_t block, const uint64_t *args) {
   int64_t first = plan_number_value(&kernel->place[0].count, args, 1);
   int64_t second = plan_number_value(&kernel->place[1].count, args, 1);
-  if (plan_number_value(&kernel->band_pitch, args, 0) < kernel->band_from) return block;
+  if (kernel->band_from > 0 && plan_number_value(&kernel->band_pitch, args, 0) % kernel->band_from != 0) return block;
   int64_t at = block % (first * second), begin = at / (kernel->band * first) * kernel->band;
   int64_t rows = second - begin < kernel->band ? second - begin : kernel->band, inside = at - begin * first;
   return block - at + (begin + inside % rows) * first + inside / rows;

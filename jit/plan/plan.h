@@ -445,7 +445,7 @@ typedef struct plan_kernel {
   int32_t barriers;  /* with producers: where the slots' barriers lie in shared memory, behind all buffers */
   int32_t band; /* > 0: blocks that follow each other take bands of so many positions of the second place (fewer in
                    the last), and in each one all of the first: inside a band the second place is the faster */
-  plan_number band_pitch; /* band_from > 0: only where this, elements from row to row of the source, is at least that */
+  plan_number band_pitch; /* band_from > 0: only where this, elements from row to row of the source, is a multiple of that */
   int64_t band_from;
   int8_t box_axis[PLAN_MAX_BOXES][PLAN_BOX_RANK]; /* along which the dimensions of launch.box go */
   plan_number positions; /* launch.rounds > 0: of the grid. What stands behind ROLES is done for each that a block takes */

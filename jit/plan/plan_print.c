@@ -558,7 +558,7 @@ static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text)
   if (kernel->band_from > 0) {
     llrt_text_add(text, " where ");
     print_number(kernel, &kernel->band_pitch, text);
-    llrt_text_add(text, " >= %lld", (long long)kernel->band_from);
+    llrt_text_add(text, " is a multiple of %lld", (long long)kernel->band_from);
   }
   llrt_text_add(text, "\n");
   if (kernel->streams_from > 0)

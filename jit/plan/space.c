@@ -189,7 +189,7 @@ static void choose_bands(draft *d) {
   int64_t stored_bytes = ((int64_t)kernel->tensor_bits[1] << rows->bits << kernel->halves) / 8;
   if (!transposes || tile_bytes == 0 || tile_bytes >= BAND_BYTES || stored_bytes < kernel->target.run_bytes) return;
   int64_t far = (int64_t)kernel->target.far_row_bytes * 8 / kernel->tensor_bits[0];
-  if (rows->side[0].stride.arg < 0 && rows->side[0].stride.value < far) return;
+  if (rows->side[0].stride.arg < 0 && rows->side[0].stride.value % far != 0) return;
   kernel->band_pitch = rows->side[0].stride;
   kernel->band_from = far;
   kernel->band = (int32_t)(BAND_BYTES / tile_bytes);

@@ -25,8 +25,9 @@
   .clocks = {.shuffle = 1, .wavefront = 1, .arithmetic = 0.5, .issue = 0.25, .barrier = 10,         \
              .interference = 0.03}
 
-/* far_row_bytes: transposes of 512 MiB and more ran at 0.92 to 0.93 of a copy on an H200 where rows of the source lie 128 KiB
- * apart, at 0.96 in bands; at 0.98 and 0.96 where they lie 64 KiB or less (docs/measurements.md). */
+/* far_row_bytes: transposes of 512 MiB and more ran at 0.92 to 0.93 of a copy on an H200 where rows of the source lie 128 or
+ * 256 KiB apart, at 0.96 in bands; at 0.99 and 0.96 where they lie 130 KiB apart, 0.98 and 0.96 at 64 KiB or less
+ * (docs/measurements.md). */
 
 /* AMD, CDNA 2 and 3 instruction set guides: four SIMDs of 16 lanes, so a wave of 64 takes one clock of a
  * compute unit; LDS moves 128 bytes in a clock, and ds_bpermute goes through it. */

@@ -39,7 +39,7 @@ typedef struct plan_target {
   int shared_bytes;       /* shared memory of a block, at most (the key's class) */
   int banks, bank_bytes;  /* of shared memory */
   int sector_bytes;       /* granule of global memory traffic */
-  int far_row_bytes;      /* rows of large tensors that lie so far apart or farther are not to be read all at a time; 0: any */
+  int far_row_bytes;      /* rows of large tensors that lie multiples of this apart are not to be read all at a time; 0: any */
   int max_shuffle_rounds; /* host: lane exchanges up to this many rounds; GPUs count clocks */
   plan_clocks clocks;
   int cluster_bits;       /* log2 blocks of a cluster, at most; 0: blocks do not read each other's memory */

@@ -585,7 +585,8 @@ llrt_status plan_verify(const plan_kernel *kernel) {
   CHECK(kernel->band == 0 || (kernel->band > 0 && !kernel->flat && kernel->n_places >= 2 && kernel->place[0].digit >= 0 &&
                               kernel->place[1].digit >= 0),
         "bands of %d", kernel->band);
-  CHECK(kernel->band_from == 0 || (kernel->band > 0 && kernel->band_pitch.arg < kernel->launch.n_args), "bands without a pitch");
+  CHECK(kernel->band_from == 0 || (kernel->band > 0 && kernel->band_pitch.arg < kernel->launch.n_args && bits_is_power_of_two(kernel->band_from)),
+        "bands without a pitch");
   for (int i = 0; i < kernel->n_bounds; i++)
     CHECK(kernel->bound[i].top >= 0 && kernel->bound[i].top < kernel->n_digits, "bound %d", i);
   CHECK(kernel->launch.shared_bytes <= kernel->target.shared_bytes, "%d bytes of shared memory",

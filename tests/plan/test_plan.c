@@ -538,12 +538,12 @@ Test(plan, far_rows_are_read_in_bands) {
     bool banded;
   } rows[] = {
       {"sm_90a", {"row_major", "col_major", {96, 1100}}, 4, true},
-      {"sm_90a", {"strided([16500,1])", "col_major", {96, 330}}, 4, true},
-      {"sm_90a", {"strided([16300,1])", "col_major", {96, 330}}, 4, false},
-      {"sm_90a", {"strided([131100,1])", "col_major", {96, 330}}, 1, false},
-      {"sm_90a", {"strided([8200,1])", "col_major", {96, 320}}, 5, true},
-      {"sm_80", {"strided([16500,1])", "col_major", {96, 330}}, 4, false},
-      {"gfx942", {"strided([16500,1])", "col_major", {96, 330}}, 4, false},
+      {"sm_90a", {"strided([49152,1])", "col_major", {96, 330}}, 4, true},
+      {"sm_90a", {"strided([16640,1])", "col_major", {96, 330}}, 4, false},
+      {"sm_90a", {"strided([393216,1])", "col_major", {96, 330}}, 1, false},
+      {"sm_90a", {"strided([24576,1])", "col_major", {96, 320}}, 5, true},
+      {"sm_80", {"strided([49152,1])", "col_major", {96, 330}}, 4, false},
+      {"gfx942", {"strided([49152,1])", "col_major", {96, 330}}, 4, false},
   };
   static plan made;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -9,6 +9,7 @@
  *   dot_blocked.c    the same through blocks in the host's scratch memory
  *   dot_epilogue.c   sums on their way into D
  *   dot_kernel.c     a kernel
+ *   dot_convert.c    copies of tensors in the workspace
  *   dot_packed_kernel.h   packed weights: their storages, and kernels that read them as they lie
  *   plan_dot.c       stages and variants */
 #ifndef LLRT_JIT_PLAN_DOT_H
@@ -34,6 +35,17 @@ typedef struct dot_job {
 
 /* One kernel that does everything that a description asks for. */
 void dot_begin_job(const llrt_op_desc *desc, dot_job *job);
+
+/* dot_convert.c: the axes along which tensor t has one position for all. */
+uint32_t dot_lacking(const llrt_op_desc *desc, int t);
+/* Tensor t of a job lies in the workspace, row-major. */
+void dot_in_workspace(dot_job *job, int t, llrt_dtype dtype, const llrt_storage *rows);
+/* A stage of the operation's axes and first n tensors; tensor t of it lies in a region, with one position along `ones`. */
+void dot_view_axes(const llrt_op_desc *desc, plan_kernel *kernel, int n);
+void dot_view_region(plan_kernel *kernel, int t, int region, uint32_t ones);
+/* The stage that makes a copy of tensor t (the operation's), of a type, row-major in a region; back: the tensor of the copy. */
+llrt_status dot_convert_stage(const llrt_op_desc *desc, int t, llrt_dtype type, int region, bool back,
+                              const plan_target *target, const plan_options *options, plan_kernel *kernel);
 
 /* Of a ring: copies of three turns are under way while one is multiplied. */
 #define DOT_SLOTS 4

@@ -43,6 +43,7 @@ typedef struct packed {
   dot_draft x;
   dot_job job;
   llrt_storage values, scales; /* of axes K, N */
+  llrt_storage cast;           /* of rows that are cast before */
   int group;                   /* log2 positions of K that share a scale */
   llrt_dtype compute;          /* f16, bf16 */
   int instruction;

@@ -48,13 +48,6 @@ static llrt_status next_kernel(planner *p, plan_kernel **kernel) {
   return LLRT_OK;
 }
 
-static uint32_t lacking(const planner *p, int t) {
-  uint32_t axes = 0;
-  for (int a = 0; a < p->rank; a++)
-    if (p->desc->dot.group[t][a] == LLRT_GROUP_ALL) axes |= 1u << a;
-  return axes;
-}
-
 void dot_begin_job(const llrt_op_desc *desc, dot_job *job) {
   *job = (dot_job){.desc = *desc, .rule = dot_rule_of(desc)};
   for (int r = 0; r < LLRT_DOT_ROLES; r++) job->tensor[r] = dot_tensor(&desc->dot, (llrt_dot_role)r);
@@ -65,32 +58,13 @@ void dot_begin_job(const llrt_op_desc *desc, dot_job *job) {
 
 /* ---- stages ---- */
 
-static void view_axes(const planner *p, plan_kernel *kernel, int n) {
-  plan_view *view = &kernel->launch.view;
-  *view = (plan_view){.used = true, .n = n, .rank = p->rank};
-  for (int a = 0; a < p->rank; a++) view->axis[a] = (int8_t)a;
-  for (int t = 0; t < n; t++) view->tensor[t] = (int8_t)t;
-}
-
-static void view_region(plan_kernel *kernel, int t, int region, uint32_t ones) {
-  kernel->launch.view.tensor[t] = (int8_t)(-1 - region);
-  kernel->launch.view.ones[t] = (uint8_t)ones;
-}
-
-/* Tensor t of a job lies in the workspace, row-major. */
-static void in_workspace(dot_job *job, int t, llrt_dtype dtype, const llrt_storage *rows) {
-  job->desc.tensors[t] = (llrt_tensor){.dtype = dtype, .rank = rows->rank, .storage = rows};
-  job->desc.promises[t].address = (llrt_promise){.multiple = LLRT_WORKSPACE_ALIGNMENT};
-  memset(job->desc.promises[t].stride, 0, sizeof job->desc.promises[t].stride);
-}
-
 /* What a kernel that multiplies reads and writes. */
 static dot_job multiplying_job(const planner *p, bool partial) {
   dot_job job = p->job;
   job.partial = partial;
-  for (int t = 0; t < 3 && p->rows; t += 2) in_workspace(&job, t, p->desc->tensors[t].dtype, &p->row_major);
-  if (partial) in_workspace(&job, 1, job.rule.sums, &p->row_major);
-  else if (p->apart) in_workspace(&job, 1, p->desc->tensors[1].dtype, &p->row_major);
+  for (int t = 0; t < 3 && p->rows; t += 2) dot_in_workspace(&job, t, p->desc->tensors[t].dtype, &p->row_major);
+  if (partial) dot_in_workspace(&job, 1, job.rule.sums, &p->row_major);
+  else if (p->apart) dot_in_workspace(&job, 1, p->desc->tensors[1].dtype, &p->row_major);
   return job;
 }
 
@@ -103,13 +77,13 @@ static llrt_status multiply_stage(planner *p, const dot_shape *shape, bool split
   dot_job job = multiplying_job(p, split);
   LLRT_TRY(dot_plan_kernel(&job, shape, split, p->target, p->options, kernel, divided));
   if (*divided || (!p->rows && !p->apart && !split)) return LLRT_OK;
-  view_axes(p, kernel, p->desc->n_tensors);
+  dot_view_axes(p->desc, kernel, p->desc->n_tensors);
   if (p->rows) {
-    view_region(kernel, 0, REGION_A, lacking(p, 0));
-    view_region(kernel, 2, REGION_B, lacking(p, 2));
+    dot_view_region(kernel, 0, REGION_A, dot_lacking(p->desc, 0));
+    dot_view_region(kernel, 2, REGION_B, dot_lacking(p->desc, 2));
   }
-  if (split) view_region(kernel, 1, REGION_PARTIAL, lacking(p, 1));
-  else if (p->apart) view_region(kernel, 1, REGION_D, lacking(p, 1));
+  if (split) dot_view_region(kernel, 1, REGION_PARTIAL, dot_lacking(p->desc, 1));
+  else if (p->apart) dot_view_region(kernel, 1, REGION_D, dot_lacking(p->desc, 1));
   if (!split) return LLRT_OK;
   kernel->launch.walk.blocks = blocks_of(p, shape);
   kernel->launch.walk.least = LEAST_TURNS;
@@ -151,10 +125,10 @@ static llrt_status finish_job(planner *p, dot_job *job, int8_t from[LLRT_MAX_TEN
     if (job->tensor[r] < 0) continue;
     from[to] = (int8_t)t;
     job->desc.n_tensors++;
-    if (r == LLRT_DOT_A) in_workspace(job, to, job->rule.sums, &p->finish_rows);
+    if (r == LLRT_DOT_A) dot_in_workspace(job, to, job->rule.sums, &p->finish_rows);
     else LLRT_TRY(finish_tensor(p, t, to, job));
   }
-  if (p->apart) in_workspace(job, 1, desc->tensors[1].dtype, &p->finish_rows);
+  if (p->apart) dot_in_workspace(job, 1, desc->tensors[1].dtype, &p->finish_rows);
   llrt_promise *shape = job->desc.promises[0].shape;
   shape[0] = (llrt_promise){.max = INT32_MAX};
   for (int a = 0; a + 1 < p->rank; a++) shape[a + 1] = desc->promises[0].shape[a];
@@ -169,53 +143,20 @@ static llrt_status finish_stage(planner *p, plan_kernel *kernel) {
   LLRT_TRY(finish_job(p, &job, from));
   LLRT_TRY(dot_plan_kernel(&job, p->target->lanes_first ? &host : &gpu, false, p->target, p->options, kernel, &divided));
   if (divided) return llrt_error(LLRT_UNSUPPORTED, "what acts on sums has no common refinement with D");
-  view_axes(p, kernel, job.desc.n_tensors);
+  dot_view_axes(p->desc, kernel, job.desc.n_tensors);
   plan_view *view = &kernel->launch.view;
   view->axis[0] = PLAN_AXIS_SPLITS;
   for (int a = 0; a + 1 < p->rank; a++) view->axis[a + 1] = (int8_t)a;
   for (int t = 0; t < job.desc.n_tensors; t++) view->tensor[t] = from[t];
-  view_region(kernel, 0, REGION_PARTIAL, 0);
-  if (p->apart) view_region(kernel, 1, REGION_D, 1);
+  dot_view_region(kernel, 0, REGION_PARTIAL, 0);
+  if (p->apart) dot_view_region(kernel, 1, REGION_D, 1);
   return LLRT_OK;
 }
 
 /* ---- converts ---- */
 
-/* Between tensor t (the operation's) and a row-major copy of it in a region. */
 static llrt_status convert_stage(planner *p, int t, int region, bool back, plan_kernel *kernel) {
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
-  llrt_storage own, rows;
-  int8_t to[LLRT_MAX_RANK], axis[LLRT_MAX_RANK];
-  int rank = 0, source = back ? 1 : 0;
-  uint32_t lacks = lacking(p, t);
-  for (int a = 0; a < p->rank; a++) {
-    to[a] = (int8_t)(lacks >> a & 1 ? -1 : rank);
-    if (!(lacks >> a & 1)) axis[rank++] = (int8_t)a;
-  }
-  LLRT_TRY(storage_renumber(p->desc->tensors[t].storage, to, rank, &own));
-  LLRT_TRY(llrt_storage_row_major(rank, &rows));
-  desc.tensors[source] = (llrt_tensor){.dtype = p->desc->tensors[t].dtype, .rank = rank, .storage = &own};
-  desc.tensors[1 - source] = desc.tensors[source];
-  desc.tensors[1 - source].storage = &rows;
-  desc.promises[source].address = p->desc->promises[t].address;
-  desc.promises[1 - source].address.multiple = LLRT_WORKSPACE_ALIGNMENT;
-  for (int i = 0; i < rank; i++) {
-    desc.promises[0].shape[i] = desc.promises[1].shape[i] = p->desc->promises[0].shape[axis[i]];
-    desc.promises[source].stride[i] = p->desc->promises[t].stride[axis[i]];
-  }
-  plan *made = malloc(sizeof *made);
-  if (!made) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
-  llrt_status status = plan_make(&desc, p->target, p->options, made);
-  if (status == LLRT_OK) {
-    *kernel = made->variant[made->n_variants - 1];
-    plan_view *view = &kernel->launch.view;
-    *view = (plan_view){.used = true, .n = 2, .rank = rank};
-    memcpy(view->axis, axis, (size_t)rank);
-    view->tensor[source] = (int8_t)t;
-    view->tensor[1 - source] = (int8_t)(-1 - region);
-  }
-  free(made);
-  return status;
+  return dot_convert_stage(p->desc, t, p->desc->tensors[t].dtype, region, back, p->target, p->options, kernel);
 }
 
 static llrt_status before_stages(planner *p) {
@@ -316,7 +257,7 @@ static void close_variant(planner *p, int first, plan_range range, bool split) {
     bool used = t == 1 ? p->apart : p->rows;
     plan_region *own = &region[t == 0 ? REGION_A : t == 1 ? REGION_D : REGION_B];
     if (used) own->per_position = bytes_of(p->desc->tensors[t].dtype);
-    own->axes = (int64_t)(bits_mask(p->rank) & ~(uint64_t)lacking(p, t));
+    own->axes = (int64_t)(bits_mask(p->rank) & ~(uint64_t)dot_lacking(p->desc, t));
   }
 }
 

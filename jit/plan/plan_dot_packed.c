@@ -536,11 +536,40 @@ static const packed_shape narrow_shapes[] = {
 
 #define COUNT(list) ((int)(sizeof list / sizeof *list))
 
+static bool has_narrow_rows(const packed *p) {
+  return llrt_dtype_bits(p->job.desc.tensors[p->operand[PACKED_ROWS].tensor].dtype) == 8;
+}
+
 static const packed_shape *shape_for(const packed *p, const packed_shape *shape) {
-  int bits = llrt_dtype_bits(p->job.desc.tensors[p->operand[PACKED_ROWS].tensor].dtype);
   for (int i = 0; i < COUNT(narrow_shapes); i++)
-    if (bits == 8 && shape->group && narrow_shapes[i].rows == shape->rows) return &narrow_shapes[i];
+    if (has_narrow_rows(p) && shape->group && narrow_shapes[i].rows == shape->rows) return &narrow_shapes[i];
   return shape;
+}
+
+/* Rows of 8 bits that fill a block of 2^8 are cast once, by a stage before: in the block, casts and products would want
+ * more of shared memory than it gives. */
+#define CAST_BEFORE 8
+
+/* The rows' stage; then they lie in the workspace. */
+static llrt_status cast_rows(packed *p, const plan_target *target, const plan_options *options, plan_kernel *kernel) {
+  int rows = p->operand[PACKED_ROWS].tensor;
+  LLRT_TRY(dot_convert_stage(&p->job.desc, rows, p->compute, 0, false, target, options, kernel));
+  kernel->launch.later = 1;
+  kernel->launch.range = (plan_range){.min_elements = 0};
+  kernel->launch.workspace = (plan_workspace){.n = 1, .clear = true};
+  kernel->launch.workspace.region[0] = (plan_region){.per_position = llrt_dtype_bits(p->compute) / 8,
+                                                     .axes = 1 << PACKED_M | 1 << PACKED_K};
+  LLRT_TRY(llrt_storage_row_major(p->job.desc.tensors[rows].rank, &p->cast));
+  dot_in_workspace(&p->job, rows, p->compute, &p->cast);
+  return LLRT_OK;
+}
+
+static void read_cast_rows(const packed *p, plan_kernel *kernel) {
+  const llrt_op_desc *desc = &p->job.desc;
+  int rows = p->operand[PACKED_ROWS].tensor;
+  dot_view_axes(desc, kernel, desc->n_tensors);
+  dot_view_region(kernel, rows, 0, dot_lacking(desc, rows));
+  kernel->launch.stage = 1;
 }
 
 /* A shape without what the target lacks: clusters, for which more blocks make fewer columns each. */
@@ -569,6 +598,17 @@ static llrt_status plan_shape(packed *p, const packed_shape *shape, const plan_t
   return status;
 }
 
+/* A variant's kernels at `first`; *n of them. */
+static llrt_status plan_variant(packed *p, const packed_shape *shape, const plan_target *target,
+                                const plan_options *options, plan_kernel *first, int *n) {
+  bool before = has_narrow_rows(p) && shape->m >= CAST_BEFORE;
+  if (before) LLRT_TRY(cast_rows(p, target, options, first));
+  LLRT_TRY(plan_shape(p, shape, target, options, first + before));
+  if (before) read_cast_rows(p, first + before);
+  *n = 1 + before;
+  return LLRT_OK;
+}
+
 /* Whether no extent that is promised passes a shape's limit; none: any does. */
 static bool is_within(const llrt_promise *extent, int64_t limit) {
   return limit == 0 || (extent->max > 0 && extent->max <= limit);
@@ -587,10 +627,11 @@ static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n, con
     const packed_shape *wanted = shape_for(p, shape);
     if (shape->columns && (extents[PACKED_N].min > shape->columns || wanted != shape)) continue;
     *p = begin;
-    llrt_status status = plan_shape(p, wanted, target, options, kernel);
+    int kernels = 0;
+    llrt_status status = plan_variant(p, wanted, target, options, kernel, &kernels);
     if (status == LLRT_UNSUPPORTED && shape->columns) continue;
     LLRT_TRY(status);
-    out->n_variants++;
+    out->n_variants += kernels;
     all = is_within(&extents[PACKED_M], shape->rows) && is_within(&extents[PACKED_N], shape->columns);
     if (all) continue;
     kernel->launch.range.max_extent[PACKED_M] = shape->rows;

@@ -1,0 +1,86 @@
+/* Copies of a dot's tensors in the workspace: the converts that make them, and kernels that take them for the tensors. */
+#include "jit/plan/dot.h"
+
+#include "base/status.h"
+#include "layout/storage_rule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t dot_lacking(const llrt_op_desc *desc, int t) {
+  uint32_t axes = 0;
+  for (int a = 0; a < desc->tensors[0].rank; a++)
+    if (desc->dot.group[t][a] == LLRT_GROUP_ALL) axes |= 1u << a;
+  return axes;
+}
+
+void dot_in_workspace(dot_job *job, int t, llrt_dtype dtype, const llrt_storage *rows) {
+  job->desc.tensors[t] = (llrt_tensor){.dtype = dtype, .rank = rows->rank, .storage = rows};
+  job->desc.promises[t].address = (llrt_promise){.multiple = LLRT_WORKSPACE_ALIGNMENT};
+  memset(job->desc.promises[t].stride, 0, sizeof job->desc.promises[t].stride);
+}
+
+/* ---- views ---- */
+
+void dot_view_axes(const llrt_op_desc *desc, plan_kernel *kernel, int n) {
+  plan_view *view = &kernel->launch.view;
+  *view = (plan_view){.used = true, .n = n, .rank = desc->tensors[0].rank};
+  for (int a = 0; a < view->rank; a++) view->axis[a] = (int8_t)a;
+  for (int t = 0; t < n; t++) view->tensor[t] = (int8_t)t;
+}
+
+void dot_view_region(plan_kernel *kernel, int t, int region, uint32_t ones) {
+  kernel->launch.view.tensor[t] = (int8_t)(-1 - region);
+  kernel->launch.view.ones[t] = (uint8_t)ones;
+}
+
+/* ---- converts ---- */
+
+/* The convert between a tensor (`from` 0: the source, else the destination), without the axes that it lacks, and its copy. */
+typedef struct copying {
+  llrt_op_desc desc;
+  llrt_storage own, rows;
+  int8_t axis[LLRT_MAX_RANK]; /* of the dot, of each of the convert's */
+  int rank, from;
+} copying;
+
+static llrt_status describe(const llrt_op_desc *dot, int t, llrt_dtype type, copying *c) {
+  uint32_t lacks = dot_lacking(dot, t);
+  int8_t to[LLRT_MAX_RANK];
+  llrt_op_desc *desc = &c->desc;
+  for (int a = 0; a < dot->tensors[0].rank; a++) {
+    to[a] = (int8_t)(lacks >> a & 1 ? -1 : c->rank);
+    if (!(lacks >> a & 1)) c->axis[c->rank++] = (int8_t)a;
+  }
+  LLRT_TRY(storage_renumber(dot->tensors[t].storage, to, c->rank, &c->own));
+  LLRT_TRY(llrt_storage_row_major(c->rank, &c->rows));
+  *desc = (llrt_op_desc){.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  desc->tensors[c->from] = (llrt_tensor){.dtype = dot->tensors[t].dtype, .rank = c->rank, .storage = &c->own};
+  desc->tensors[1 - c->from] = (llrt_tensor){.dtype = type, .rank = c->rank, .storage = &c->rows};
+  desc->promises[c->from].address = dot->promises[t].address;
+  desc->promises[1 - c->from].address.multiple = LLRT_WORKSPACE_ALIGNMENT;
+  for (int i = 0; i < c->rank; i++) {
+    desc->promises[0].shape[i] = desc->promises[1].shape[i] = dot->promises[0].shape[c->axis[i]];
+    desc->promises[c->from].stride[i] = dot->promises[t].stride[c->axis[i]];
+  }
+  return LLRT_OK;
+}
+
+llrt_status dot_convert_stage(const llrt_op_desc *desc, int t, llrt_dtype type, int region, bool back,
+                              const plan_target *target, const plan_options *options, plan_kernel *kernel) {
+  copying c = {.from = back ? 1 : 0};
+  LLRT_TRY(describe(desc, t, type, &c));
+  plan *made = malloc(sizeof *made);
+  if (!made) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
+  llrt_status status = plan_make(&c.desc, target, options, made);
+  if (status == LLRT_OK) {
+    *kernel = made->variant[made->n_variants - 1]; /* it takes every shape */
+    plan_view *view = &kernel->launch.view;
+    *view = (plan_view){.used = true, .n = 2, .rank = c.rank};
+    memcpy(view->axis, c.axis, (size_t)c.rank);
+    view->tensor[c.from] = (int8_t)t;
+    view->tensor[1 - c.from] = (int8_t)(-1 - region);
+  }
+  free(made);
+  return status;
+}

@@ -74,7 +74,7 @@ llrt_status dot_convert_stage(const llrt_op_desc *desc, int t, llrt_dtype type, 
   if (!made) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
   llrt_status status = plan_make(&c.desc, target, options, made);
   if (status == LLRT_OK) {
-    *kernel = made->variant[made->n_variants - 1]; /* it takes every shape */
+    *kernel = made->variant[0]; /* in tiles: right for every shape, and fast for large ones */
     plan_view *view = &kernel->launch.view;
     *view = (plan_view){.used = true, .n = 2, .rank = c.rank};
     memcpy(view->axis, c.axis, (size_t)c.rank);

@@ -3,7 +3,8 @@
  *   dot_packed.c        the storages
  *   dot_packed_job.c    whether a dot is one of them, and by which instruction
  *   dot_packed_value.c  who holds and who copies what
- *   plan_dot_packed.c   a kernel's steps; variants */
+ *   plan_dot_packed.c   a kernel's steps
+ *   dot_packed_variants.c   which kernels for which rows and columns */
 #ifndef LLRT_JIT_PLAN_DOT_PACKED_KERNEL_H
 #define LLRT_JIT_PLAN_DOT_PACKED_KERNEL_H
 
@@ -68,6 +69,10 @@ llrt_status packed_copied(const packed *p, int operand, bool lines, plan_value *
 /* Slots of rows as products read them, of 16-bit elements that are copied as `value` says. */
 llrt_status packed_rows_buffer(const packed *p, const plan_value *value, int slots, plan_buffer *buffer);
 
+/* plan_dot_packed.c: a kernel of p->shape. Errors: UNSUPPORTED where operands, or what the target has, do not allow it. */
+llrt_status packed_plan_kernel(packed *p, const plan_target *target, const plan_options *options, plan_kernel *kernel);
+
+#define PACKED_VECTOR_K 6 /* log2 positions of a lane's vector of elements of 4 bits, with its neighbours' */
 #define PACKED_LINE 6 /* log2 positions of A in a line of shared memory: 128 bytes of 16-bit elements */
 
 #endif

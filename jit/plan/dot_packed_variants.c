@@ -1,0 +1,174 @@
+/* Variants of a dot with packed weights: which shape of a block for how many rows and columns, and stages. */
+#include "jit/plan/dot_packed_kernel.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+
+#include <stdlib.h>
+
+/* Each for up to so many rows, the last for all. Blocks fill a large device once where N is 8192; about 50 KiB of W are
+ * under way in a multiprocessor. The more rows, the more columns share what is read of A, and the fewer blocks there are:
+ * two of a cluster then share K. */
+static const packed_shape warp_shapes[] = {
+    {.rows = 8, .m = 3, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 4, .resident = 2},
+    {.rows = 16, .m = 4, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 4, .resident = 1},
+    {.rows = 32, .m = 5, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 4, .resident = 1},
+    {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 2, 2}, .cluster = 1, .slots = 4, .resident = 1},
+    {.rows = 128, .m = 7, .n = 7, .k = 6, .warps = {0, 2, 2}, .cluster = 1, .slots = 4, .resident = 1},
+    {.m = 7, .n = 7, .k = 6, .warps = {0, 2, 1}, .slots = 4, .resident = 1},
+};
+/* So many columns that their blocks are just about as many as a large device has multiprocessors (132): where blocks of 128
+ * columns share rows and K with three others, or do so in clusters of four, of which fewer are resident at once. */
+#define IN_FOUR 4096
+#define BY_CLUSTERS_OF_FOUR 3584
+#define PRODUCED .resident = 1, .producers = 4, .group = true
+
+/* The same where there are warpgroups, whose instructions take all rows of a block at once. */
+static const packed_shape group_shapes[] = {
+    {.rows = 8, .m = 3, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
+    {.rows = 16, .m = 4, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
+    {.rows = 32, .m = 5, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 8, .resident = 1, .group = true},
+    {.rows = 64, .columns = BY_CLUSTERS_OF_FOUR, .m = 6, .n = 7, .k = 6, .warps = {0, 3, 2}, .cluster = 2, .slots = 8, PRODUCED},
+    {.rows = 64, .columns = IN_FOUR, .m = 6, .n = 6, .k = 6, .warps = {0, 2, 3}, .cluster = 1, .slots = 4, .resident = 1, .group = true},
+    {.rows = 64, .m = 6, .n = 6, .k = 6, .warps = {0, 2, 2}, .slots = 4, .resident = 1, .group = true},
+    {.rows = 128, .columns = BY_CLUSTERS_OF_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 2}, .cluster = 2, .slots = 4, PRODUCED},
+    {.rows = 128, .columns = IN_FOUR, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 8, PRODUCED},
+    {.rows = 128, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+    {.rows = 256, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+    {.rows = 256, .m = 8, .n = 7, .k = 6, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+    {.rows = 512, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
+    {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
+};
+/* Instead of those for as many rows, where rows have 8 bits: up to 32 each warp casts what it multiplies, beyond producers do. */
+static const packed_shape narrow_shapes[] = {
+    {.rows = 32, .m = 5, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 4, .resident = 1},
+    {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+};
+
+#define COUNT(list) ((int)(sizeof list / sizeof *list))
+
+static bool has_narrow_rows(const packed *p) {
+  return llrt_dtype_bits(p->job.desc.tensors[p->operand[PACKED_ROWS].tensor].dtype) == 8;
+}
+
+static const packed_shape *shape_for(const packed *p, const packed_shape *shape) {
+  for (int i = 0; i < COUNT(narrow_shapes); i++)
+    if (has_narrow_rows(p) && shape->group && narrow_shapes[i].rows == shape->rows) return &narrow_shapes[i];
+  return shape;
+}
+
+/* Rows of 8 bits that fill a block of 2^8 are cast once, by a stage before: in the block, casts and products would want
+ * more of shared memory than it gives. */
+#define CAST_BEFORE 8
+
+/* The rows' stage; then they lie in the workspace. */
+static llrt_status cast_rows(packed *p, const plan_target *target, const plan_options *options, plan_kernel *kernel) {
+  int rows = p->operand[PACKED_ROWS].tensor;
+  LLRT_TRY(dot_convert_stage(&p->job.desc, rows, p->compute, 0, false, target, options, kernel));
+  kernel->launch.later = 1;
+  kernel->launch.range = (plan_range){.min_elements = 0};
+  kernel->launch.workspace = (plan_workspace){.n = 1, .clear = true};
+  kernel->launch.workspace.region[0] = (plan_region){.per_position = llrt_dtype_bits(p->compute) / 8,
+                                                     .axes = 1 << PACKED_M | 1 << PACKED_K};
+  LLRT_TRY(llrt_storage_row_major(p->job.desc.tensors[rows].rank, &p->cast));
+  dot_in_workspace(&p->job, rows, p->compute, &p->cast);
+  return LLRT_OK;
+}
+
+static void read_cast_rows(const packed *p, plan_kernel *kernel) {
+  const llrt_op_desc *desc = &p->job.desc;
+  int rows = p->operand[PACKED_ROWS].tensor;
+  dot_view_axes(desc, kernel, desc->n_tensors);
+  dot_view_region(kernel, rows, 0, dot_lacking(desc, rows));
+  kernel->launch.stage = 1;
+}
+
+/* A shape without what the target lacks: clusters, for which more blocks make fewer columns each. */
+static packed_shape shape_on(const packed_shape *wanted, const plan_target *target) {
+  packed_shape s = *wanted;
+  if (s.cluster <= target->cluster_bits) return s;
+  s.n -= s.cluster;
+  s.warps[PACKED_N] -= s.cluster;
+  s.cluster = 0;
+  return s;
+}
+
+/* With turns as long, and then as many warps along K, as rings fit in shared memory. */
+static llrt_status plan_shape(packed *p, const packed_shape *shape, const plan_target *target,
+                              const plan_options *options, plan_kernel *kernel) {
+  const packed begin = *p;
+  llrt_status status = LLRT_UNSUPPORTED;
+  for (int less = 0; less < 3 && status == LLRT_UNSUPPORTED; less++)
+    for (int k = shape->k; k >= PACKED_VECTOR_K && status == LLRT_UNSUPPORTED; k--) {
+      *p = begin;
+      p->shape = shape_on(shape, target);
+      p->shape.k = k;
+      p->shape.warps[PACKED_K] = bits_max(p->shape.warps[PACKED_K] - less, 0);
+      status = packed_plan_kernel(p, target, options, kernel);
+    }
+  return status;
+}
+
+/* A variant's kernels at `first`; *n of them. */
+static llrt_status plan_variant(packed *p, const packed_shape *shape, const plan_target *target,
+                                const plan_options *options, plan_kernel *first, int *n) {
+  bool before = has_narrow_rows(p) && shape->m >= CAST_BEFORE;
+  if (before) LLRT_TRY(cast_rows(p, target, options, first));
+  LLRT_TRY(plan_shape(p, shape, target, options, first + before));
+  if (before) read_cast_rows(p, first + before);
+  *n = 1 + before;
+  return LLRT_OK;
+}
+
+/* Whether no extent that is promised passes a shape's limit; none: any does. */
+static bool is_within(const llrt_promise *extent, int64_t limit) {
+  return limit == 0 || (extent->max > 0 && extent->max <= limit);
+}
+
+/* Shapes for few columns are left out where they are not needed, or not to be had, or rows of 8 bits have their own. */
+static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n, const plan_target *target,
+                               const plan_options *options, plan *out) {
+  const llrt_promise *extents = p->job.desc.promises[0].shape;
+  const packed begin = *p;
+  bool all = false;
+  out->n_variants = 0;
+  for (int i = 0; i < n && !all; i++) {
+    const packed_shape *shape = &shapes[i];
+    plan_kernel *kernel = &out->variant[out->n_variants];
+    const packed_shape *wanted = shape_for(p, shape);
+    if (shape->columns && (extents[PACKED_N].min > shape->columns || wanted != shape)) continue;
+    *p = begin;
+    int kernels = 0;
+    llrt_status status = plan_variant(p, wanted, target, options, kernel, &kernels);
+    if (status == LLRT_UNSUPPORTED && shape->columns) continue;
+    LLRT_TRY(status);
+    out->n_variants += kernels;
+    all = is_within(&extents[PACKED_M], shape->rows) && is_within(&extents[PACKED_N], shape->columns);
+    if (all) continue;
+    kernel->launch.range.max_extent[PACKED_M] = shape->rows;
+    kernel->launch.range.max_extent[PACKED_N] = shape->columns;
+  }
+  return LLRT_OK;
+}
+
+llrt_status plan_dot_packed_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
+                                 plan *out, bool *made) {
+  packed *p = calloc(1, sizeof *p);
+  *made = false;
+  if (!p) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
+  dot_begin_job(desc, &p->job);
+  llrt_status status = LLRT_OK;
+  if (packed_begin(p, target)) {
+    const packed begin = *p;
+    bool groups = packed_instruction(p, target, true, 6) >= 0;
+    status = groups ? plan_shapes(p, group_shapes, COUNT(group_shapes), target, options, out) : LLRT_UNSUPPORTED;
+    if (status == LLRT_UNSUPPORTED) {
+      *p = begin;
+      status = plan_shapes(p, warp_shapes, COUNT(warp_shapes), target, options, out);
+    }
+    *made = status == LLRT_OK;
+    if (status == LLRT_UNSUPPORTED) status = LLRT_OK; /* storages or extents that only the general kernels take */
+  }
+  free(p);
+  return status;
+}

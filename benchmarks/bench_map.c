@@ -1,5 +1,6 @@
 /* Whole tensors converted with value maps, beside a plain copy: casts, block scales, XOR, bits of words; in order and
- * transposed; and weights packed for products (llrt/dot_pack.h). Each is compared in full, then timed. GB/s counts the source, the result and the scales once.
+ * transposed; and weights packed for products (llrt/dot_pack.h). Each is compared in full, then timed. GB/s counts
+ * the source, the result and the scales once.
  *
  * What is right comes from tables: a source's elements have at most 2^16 different codes, and what becomes of each
  * (with each of eight scales) is worked out on the host by the formats' definition (jit/plan/number.h). */

@@ -39,7 +39,8 @@ static const packed_shape group_shapes[] = {
     {.rows = 512, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
     {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
 };
-/* Instead of those for as many rows, where rows have 8 bits: up to 32 each warp casts what it multiplies, beyond producers do. */
+/* Instead of those for as many rows, where rows have 8 bits: up to 32 each warp casts what it multiplies, up to 128
+ * producers do, beyond them a stage before (CAST_BEFORE). */
 static const packed_shape narrow_shapes[] = {
     {.rows = 32, .m = 5, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 4, .resident = 1},
     {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},

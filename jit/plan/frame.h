@@ -85,7 +85,7 @@ bool frame_turn_words(const frame *from, const frame *to, int element_bits, fram
 
 /* swizzle.c: a shared buffer through which `from` becomes `to`, in 2^rep_bits repetitions where the tile
  * is larger than shared memory; vector: log2 elements of an access of either side. The cheapest of a few
- * candidates by exact count. held: bytes that the kernel has anyway, of which a buffer may take all. Errors: UNSUPPORTED
+ * candidates by exact count. held: bytes that a buffer may take whole, without parts for the sake of more blocks. Errors: UNSUPPORTED
  * where the tile does not fit. */
 typedef struct swizzle {
   plan_buffer buffer;

@@ -56,7 +56,8 @@ typedef struct plan_number {
 
 /* Boxes of a tensor that the device itself copies into shared memory, row after row (NVIDIA: a tensor map, of which the
  * launch makes one more kernel parameter). Elements of a row, dimension 0, follow each other in memory; dimension 2, of
- * which a box has one position, there need not be; what lies outside the extents is zero. Pieces of 16 bytes are XORed with bits 7.. of their address in shared memory, so many bits. */
+ * which a box has one position, there need not be; what lies outside the extents is zero. Pieces of 16 bytes are XORed
+ * with bits 7.. of their address in shared memory, so many bits. */
 typedef struct plan_box {
   uint8_t bytes;   /* log2, of an element */
   uint8_t swizzle; /* bits; a row has 16 bytes << swizzle */

@@ -8,6 +8,7 @@ int bench_broadcast(int argc, char *argv[]);
 int bench_compile(int argc, char *argv[]);
 int bench_contiguity(int argc, char *argv[]);
 int bench_convert(int argc, char *argv[]);
+int bench_dense(int argc, char *argv[]);
 int bench_dot(int argc, char *argv[]);
 int bench_gather(int argc, char *argv[]);
 int bench_gemm(int argc, char *argv[]);

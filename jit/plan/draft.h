@@ -17,7 +17,7 @@
  *   map.c       value maps, before and after the exchange
  *   panel.c     gathers out of shared memory
  *   flat.c, in_place.c   the kernels without a tile
- *   plan_convert.c runs them */
+ *   plan_convert.c runs them; convert_variants.c says for which shapes */
 #ifndef LLRT_JIT_PLAN_DRAFT_H
 #define LLRT_JIT_PLAN_DRAFT_H
 

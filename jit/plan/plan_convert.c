@@ -6,11 +6,11 @@
  * shapes that are much smaller than a tile along such an axis. Value maps stand on either side of the
  * exchange. Where one acts on words of several elements, edges move words and no kernel is flat: the
  * tiled one then serves every shape. */
+#include "jit/plan/convert.h"
 #include "jit/plan/dot.h"
 #include "jit/plan/dot_box.h"
 #include "jit/plan/dot_packed.h"
 #include "jit/plan/eval.h"
-#include "jit/plan/panel.h"
 #include "jit/plan/reduce.h"
 #include "jit/plan/plan_scan.h"
 
@@ -18,16 +18,8 @@
 #include "base/status.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Below this many elements a launch is all latency and the flat kernel has more parallelism. */
-#define TILED_MIN_ELEMENTS 4096
-/* From here on the host's stores bypass the caches (measured: docs/measurements.md), where they are whole lines. */
-#define STREAMING_MIN_BYTES (4 << 20)
-/* log2 positions along an axis of unknown extent that a narrow tile takes: shapes above half of that run
- * tiled. */
-#define THIN_BITS 5
 /* What a block that walks is taken to move: enough for a thread of the host's, however few blocks there are. */
 #define WALK_BYTES (1 << 20)
 /* log2 masked accesses of one thread beyond which a loop over elements takes their place: each is a branch. */
@@ -323,10 +315,6 @@ llrt_status draft_tile_steps(draft *d, const draft_values *values, const draft_h
   return LLRT_OK;
 }
 
-/* What plan_tiled is told of large tensors: stores bypass the caches from so many elements on. */
-#define STREAMS_NEVER (-1)
-#define STREAMS_ALWAYS 0
-
 /* Stores of edges go through the caches where others may: they are few, and each would stand there twice. */
 static llrt_status stream_from(draft *d, int64_t elements) {
   plan_kernel *kernel = d->kernel;
@@ -345,10 +333,8 @@ static llrt_status stream_from(draft *d, int64_t elements) {
                    &kernel->elements);
 }
 
-/* *tiled = false where the storages have no common refinement. */
-static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target,
-                              const plan_options *options, int64_t streams_from, plan_kernel *kernel,
-                              bool *tiled) {
+llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
+                       int64_t streams_from, plan_kernel *kernel, bool *tiled) {
   draft d;
   draft_values values;
   draft_halves halves;
@@ -374,8 +360,7 @@ static llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *targe
   return LLRT_OK;
 }
 
-static llrt_status plan_flat(const llrt_op_desc *desc, const plan_target *target,
-                             plan_kernel *kernel) {
+llrt_status plan_flat(const llrt_op_desc *desc, const plan_target *target, plan_kernel *kernel) {
   draft d;
   draft_begin(&d, desc, target, NULL, kernel);
   kernel->flat = true;
@@ -383,164 +368,6 @@ static llrt_status plan_flat(const llrt_op_desc *desc, const plan_target *target
   LLRT_TRY(draft_digits(&d));
   LLRT_TRY(draft_flat(&d));
   draft_finish(kernel);
-  return LLRT_OK;
-}
-
-/* ---- variants ---- */
-
-/* Every axis whose extent a run gives is longer than half a tile. False where there is none: then the
- * tiled kernel takes every shape. */
-static bool tiled_range(const plan_kernel *kernel, plan_range *range) {
-  bool open = false;
-  range->min_elements = TILED_MIN_ELEMENTS;
-  for (int i = 0; i < kernel->n_bounds; i++) {
-    const plan_bound *bound = &kernel->bound[i];
-    const plan_digit *digit = &kernel->digit[bound->top];
-    if (bound->axis < 0 || !digit->rest || digit->upper.arg < 0) continue;
-    int64_t group = digit->step << digit->bits;
-    if (range->min_extent[bound->axis] < group / 2 + 1)
-      range->min_extent[bound->axis] = group / 2 + 1;
-    open = true;
-  }
-  return open;
-}
-
-/* Whether a map acts on words of several elements. */
-static bool moves_words(const plan_kernel *kernel) {
-  if (kernel->n_maps == 0 || kernel->tensor_bits[1] >= 32) return false;
-  return kernel->map[kernel->n_maps - 1].kind == PLAN_MAP_WORD_BITS;
-}
-
-/* The number of elements where every digit is fixed, copies counted, else -1. */
-static int64_t fixed_elements(const plan_kernel *kernel) {
-  int64_t elements = 1;
-  for (int i = 0; i < kernel->n_digits; i++) {
-    const plan_digit *digit = &kernel->digit[i];
-    if (digit->rest && digit->upper.arg >= 0) return -1;
-    int64_t count = (digit->rest ? digit->upper.value : 1) << digit->bits;
-    if (__builtin_mul_overflow(elements, count, &elements)) return -1;
-  }
-  return elements >> kernel->halves;
-}
-
-/* The last variant on the host becomes one by regions, if it may run on large tensors, whose stores bypass the caches. */
-static llrt_status prefer_streaming(const llrt_op_desc *desc, const plan_target *target,
-                                    const plan_options *options, plan *out) {
-  plan_kernel *kernel = &out->variant[out->n_variants - 1];
-  int64_t elements = fixed_elements(kernel);
-  int64_t limit = (int64_t)STREAMING_MIN_BYTES * 8 / llrt_dtype_bits(desc->tensors[1].dtype);
-  plan_range range = kernel->launch.range;
-  bool tiled;
-  if (elements >= 0 && elements < limit) return LLRT_OK;
-  LLRT_TRY(plan_tiled(desc, target, options, elements >= 0 ? STREAMS_ALWAYS : limit, kernel, &tiled));
-  kernel->launch.range = range;
-  return LLRT_OK;
-}
-
-/* Whether `range` admits a shorter extent of some axis than `other`. */
-static bool is_thinner(const plan_range *range, const plan_range *other) {
-  for (int a = 0; a < LLRT_MAX_RANK; a++)
-    if (range->min_extent[a] < other->min_extent[a]) return true;
-  return false;
-}
-
-/* A second tiled kernel, of narrower tiles, for shapes that the first would mostly overhang. */
-static llrt_status add_thin(const llrt_op_desc *desc, const plan_target *target,
-                            const plan_options *options, plan *out) {
-  plan_options narrow = options ? *options : (plan_options){.rest_bits = 0};
-  plan_kernel *thin = &out->variant[out->n_variants];
-  bool tiled;
-  if (narrow.rest_bits) return LLRT_OK;
-  narrow.rest_bits = THIN_BITS;
-  LLRT_TRY(plan_tiled(desc, target, &narrow, STREAMS_NEVER, thin, &tiled));
-  if (!tiled_range(thin, &thin->launch.range)) thin->launch.range = (plan_range){.min_elements = 0};
-  if (is_thinner(&thin->launch.range, &out->variant[0].launch.range)) out->n_variants++;
-  return LLRT_OK;
-}
-
-/* From how many positions that tiles walk for each that there is, on, whole vectors in the destination's order are
- * the better choice, where both sides have them. */
-#define FLAT_MIN_WASTE 1.02
-
-/* Positions that tiles walk along the digits of known extents, for each that is written. */
-static double tile_waste(const plan_kernel *kernel) {
-  double waste = 1;
-  for (int i = 0; i < kernel->n_bounds; i++) {
-    const plan_bound *bound = &kernel->bound[i];
-    const plan_digit *digit = &kernel->digit[bound->top];
-    if (!(bound->tensors >> PLAN_DESTINATION & 1) || bound->limit.arg >= 0 || bound->device) continue;
-    int64_t positions = digit->rest ? digit->upper.value << digit->bits : (int64_t)1 << digit->bits;
-    if (digit->rest && digit->upper.arg >= 0) continue;
-    int64_t step = bound->axis < 0 ? 1 : digit->step;
-    waste *= (double)(positions * step) / (double)bound->limit.value;
-  }
-  return waste;
-}
-
-static bool is_planners_choice(const plan_options *options) {
-  return !options || (options->exchange == PLAN_EXCHANGE_AUTO && !options->tile_bytes && !options->run_bytes &&
-                      !options->rest_bits);
-}
-
-/* Puts the flat kernel into the plan's place, if it moves vectors of an access's size and the tiles waste work. */
-static llrt_status prefer_flat(const llrt_op_desc *desc, const plan_target *target, plan *out, bool *flat) {
-  plan_kernel *kernel = &out->variant[1];
-  *flat = false;
-  if (target->lanes_first || tile_waste(&out->variant[0]) < FLAT_MIN_WASTE) return LLRT_OK;
-  if (plan_flat(desc, target, kernel) != LLRT_OK) return LLRT_OK;
-  const plan_step *load = &kernel->step[0];
-  *flat = load->kind == PLAN_LOAD && plan_access_bytes(kernel->tensor_bits[0], load->vector) == target->access_bytes;
-  if (!*flat) return LLRT_OK;
-  out->variant[0] = *kernel;
-  out->n_variants = 1;
-  return LLRT_OK;
-}
-
-/* Puts the kernel that gathers out of panels, where there is one, before the others: its range is the
- * narrowest. */
-static llrt_status add_panel(const llrt_op_desc *desc, const plan_target *target,
-                             const plan_options *options, plan *out) {
-  plan_kernel *last = &out->variant[out->n_variants];
-  bool made;
-  LLRT_TRY(plan_panel_make(desc, target, options, last, &made));
-  if (!made) return LLRT_OK;
-  plan_kernel *panel = malloc(sizeof *panel);
-  if (!panel) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
-  *panel = *last;
-  memmove(&out->variant[1], &out->variant[0], (size_t)out->n_variants++ * sizeof *last);
-  out->variant[0] = *panel;
-  free(panel);
-  return LLRT_OK;
-}
-
-static llrt_status make_convert(const llrt_op_desc *desc, const plan_target *target,
-                                const plan_options *options, plan *out) {
-  int bits = llrt_dtype_bits(desc->tensors[0].dtype);
-  plan_kernel *first = &out->variant[0];
-  bool tiled, flat = true, stream = options && options->stream && target->lanes_first;
-  if (desc->in_place) return plan_flat(desc, target, &out->variant[out->n_variants++]);
-  LLRT_TRY(plan_tiled(desc, target, options, stream ? STREAMS_ALWAYS : STREAMS_NEVER, first, &tiled));
-  if (!tiled && moves_words(first))
-    return llrt_error(LLRT_UNSUPPORTED,
-                      "a map of 32-bit words: the storages have no common refinement");
-  if (tiled && is_planners_choice(options)) {
-    bool vectors;
-    LLRT_TRY(prefer_flat(desc, target, out, &vectors));
-    if (vectors) return LLRT_OK;
-  }
-  if (tiled) {
-    out->n_variants = 1;
-    flat = tiled_range(first, &first->launch.range) && !moves_words(first);
-    if (!flat) first->launch.range = (plan_range){.min_elements = 0};
-    if (target->lanes_first && !stream) LLRT_TRY(prefer_streaming(desc, target, options, out));
-    if (flat) LLRT_TRY(add_thin(desc, target, options, out));
-  }
-  if (!flat) return LLRT_OK;
-  llrt_status status = plan_flat(desc, target, &out->variant[out->n_variants]);
-  if (status == LLRT_OK) out->n_variants++;
-  if (status == LLRT_OK || bits >= 8 || out->n_variants == 0) return status;
-  /* No flat kernel for bytes of unrelated elements: the last tiled one, right for all shapes, has no range. */
-  out->variant[out->n_variants - 1].launch.range = (plan_range){.min_elements = 0};
   return LLRT_OK;
 }
 
@@ -555,6 +382,5 @@ llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
     return made ? LLRT_OK : plan_dot_make(desc, target, options, out);
   }
   assert(desc->kind == LLRT_OP_CONVERT && desc->n_tensors >= 2);
-  LLRT_TRY(make_convert(desc, target, options, out));
-  return desc->in_place ? LLRT_OK : add_panel(desc, target, options, out);
+  return plan_convert_variants(desc, target, options, out);
 }

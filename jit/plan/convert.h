@@ -1,0 +1,22 @@
+/* Kernels of a convert, and the variants made of them. Private to jit/plan. */
+#ifndef LLRT_JIT_PLAN_CONVERT_H
+#define LLRT_JIT_PLAN_CONVERT_H
+
+#include "jit/plan/draft.h"
+
+/* What plan_tiled is told of large tensors: stores bypass the caches from so many elements on. */
+#define STREAMS_NEVER (-1)
+#define STREAMS_ALWAYS 0
+
+/* plan_convert.c: the kernel that moves tiles. *tiled = false where the storages have no common refinement. */
+llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
+                       int64_t streams_from, plan_kernel *kernel, bool *tiled);
+
+/* The kernel that moves single elements, or vectors of them, in the destination's order. */
+llrt_status plan_flat(const llrt_op_desc *desc, const plan_target *target, plan_kernel *kernel);
+
+/* convert_variants.c: all kernels of a convert, first those of the narrowest range; out->n_variants is 0 before. */
+llrt_status plan_convert_variants(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
+                                  plan *out);
+
+#endif

@@ -39,13 +39,23 @@ void nvptx_set_registers(emitter *e, int count, bool more) {
 /* ---- copies ---- */
 
 /* Whole lines of 16 bytes past the first-level cache. */
-void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present) {
-  char text[96];
-  LLVMValueRef args[] = {nvptx_shared_address(e, to), LLVMBuildPtrToInt(e->builder, from, e->i64, ""), NULL};
-  if (present) args[2] = LLVMBuildSelect(e->builder, present, emit_i32(e, bytes), emit_i32(e, 0), "");
-  snprintf(text, sizeof text, "cp.async.%s.shared.global [$0], [$1], %d%s;", bytes == 16 ? "cg" : "ca", bytes,
+void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present, LLVMValueRef own) {
+  char text[96], guard[8] = "", constraints[24] = "r,l,";
+  LLVMValueRef args[4] = {nvptx_shared_address(e, to), LLVMBuildPtrToInt(e->builder, from, e->i64, "")};
+  unsigned n = 2;
+  if (present) {
+    args[n++] = LLVMBuildSelect(e->builder, present, emit_i32(e, bytes), emit_i32(e, 0), "");
+    strcat(constraints, "r,");
+  }
+  if (own) {
+    snprintf(guard, sizeof guard, "@$%u ", n);
+    args[n++] = own;
+    strcat(constraints, "b,");
+  }
+  strcat(constraints, "~{memory}");
+  snprintf(text, sizeof text, "%scp.async.%s.shared.global [$0], [$1], %d%s;", guard, bytes == 16 ? "cg" : "ca", bytes,
            present ? ", $2" : "");
-  nvptx_assemble(e, NVPTX_ORDERED, text, present ? "r,l,r,~{memory}" : "r,l,~{memory}", NULL, args, present ? 3 : 2);
+  nvptx_assemble(e, NVPTX_ORDERED, text, constraints, NULL, args, n);
 }
 
 /* Of the phase's expected arrivals one is this. */

@@ -34,7 +34,7 @@ void nvptx_arrive(emitter *e, LLVMValueRef pointer);
 LLVMValueRef nvptx_phase_passed(emitter *e, LLVMValueRef pointer, LLVMValueRef parity);
 void nvptx_proxy_fence(emitter *e);
 void nvptx_set_registers(emitter *e, int count, bool more);
-void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present);
+void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present, LLVMValueRef own);
 void nvptx_arrive_copied(emitter *e, LLVMValueRef pointer);
 void nvptx_end_copies(emitter *e);
 void nvptx_await_copies(emitter *e, int groups);

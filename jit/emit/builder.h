@@ -100,10 +100,10 @@ typedef struct emit_target_ops {
    * emitted, where it has none. NULL: never. NaN is written as number_format.nan. */
   bool (*decode_pair)(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
   bool (*encode_pair)(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMValueRef code[2]);
-  /* `bytes` (4, 8 or 16) from global to shared memory, later; present (i1; NULL: yes): else zeros. end_copies: what was
-   * begun before is a group. await_copies: all groups but the last `groups` have arrived. NULL where targets have
+  /* `bytes` (4, 8 or 16) from global to shared memory, later; present (i1; NULL: yes): else zeros; own (i1; NULL: all
+   * are): the lanes that copy, without a branch. end_copies: what was begun before is a group. await_copies: all groups but the last `groups` have arrived. NULL where targets have
    * none. */
-  void (*copy)(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present);
+  void (*copy)(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present, LLVMValueRef own);
   void (*end_copies)(emitter *e);
   void (*await_copies)(emitter *e, int groups);
   /* One matrix instruction of all lanes: acc += a x b, words of each operand as plan_dot_tiling has them. NULL where
@@ -402,6 +402,9 @@ LLVMValueRef emit_bound_full(emitter *e, const plan_bound *bound);
 LLVMValueRef emit_is_first_copy(emitter *e, const plan_value *value);
 /* The same among the block's own warps: copies in other blocks of the cluster do not count. */
 LLVMValueRef emit_is_first_in_block(emitter *e, const plan_value *value);
+/* Both conditions of the latter: among warps, where all lanes of a warp agree; among the lanes of a warp. */
+LLVMValueRef emit_is_first_warp(emitter *e, const plan_value *value);
+LLVMValueRef emit_is_first_lane(emitter *e, const plan_value *value);
 /* The block of the cluster in whose memory the elements lie that the thread has, i32, but for what registers add
  * (`known`). */
 LLVMValueRef emit_block_of(emitter *e, const plan_value *value, const plan_blocks *blocks, uint64_t known);
@@ -564,7 +567,7 @@ void emit_await_step(emitter *e, const plan_step *step);
 void emit_ticket(emitter *e);
 void emit_queue(emitter *e, int at);
 void emit_later_ticket(emitter *e, int at);
-void emit_copy_step(emitter *e, const plan_step *step);          /* access.c */
+void emit_copy_step(emitter *e, const plan_step *step);          /* emit_copy.c */
 void emit_fill_step(emitter *e, const plan_step *step);          /* emit_reduce.c */
 void emit_join_step(emitter *e, const plan_step *step);
 void emit_fold_step(emitter *e, const plan_step *step);

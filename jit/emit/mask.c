@@ -64,13 +64,14 @@ static uint64_t copy_mask(const plan_value *value, plan_dim dim) {
   return mask;
 }
 
-static LLVMValueRef is_first(emitter *e, const plan_value *value, uint64_t warps) {
+/* Among the lanes and warps whose bits these are. */
+static LLVMValueRef is_first(emitter *e, const plan_value *value, uint64_t lanes, uint64_t warps) {
   LLVMValueRef first = NULL;
   const struct {
     plan_dim dim;
     LLVMValueRef at;
     uint64_t among;
-  } dims[] = {{PLAN_LANE, e->lane, UINT64_MAX}, {PLAN_WARP, e->warp, warps}};
+  } dims[] = {{PLAN_LANE, e->lane, lanes}, {PLAN_WARP, e->warp, warps}};
   for (int d = 0; d < 2; d++) {
     uint64_t mask = copy_mask(value, dims[d].dim) & dims[d].among;
     if (!dims[d].at || mask == 0) continue;
@@ -80,13 +81,22 @@ static LLVMValueRef is_first(emitter *e, const plan_value *value, uint64_t warps
   return first;
 }
 
+/* Bits of warps that count inside a block. */
+static uint64_t warps_of_block(const emitter *e) {
+  return bits_mask(e->kernel->warp_bits - e->kernel->cluster_bits);
+}
+
 LLVMValueRef emit_is_first_copy(emitter *e, const plan_value *value) {
-  return is_first(e, value, UINT64_MAX);
+  return is_first(e, value, UINT64_MAX, UINT64_MAX);
 }
 
 LLVMValueRef emit_is_first_in_block(emitter *e, const plan_value *value) {
-  return is_first(e, value, bits_mask(e->kernel->warp_bits - e->kernel->cluster_bits));
+  return is_first(e, value, UINT64_MAX, warps_of_block(e));
 }
+
+LLVMValueRef emit_is_first_warp(emitter *e, const plan_value *value) { return is_first(e, value, 0, warps_of_block(e)); }
+
+LLVMValueRef emit_is_first_lane(emitter *e, const plan_value *value) { return is_first(e, value, UINT64_MAX, 0); }
 
 LLVMValueRef emit_block_of(emitter *e, const plan_value *value, const plan_blocks *blocks, uint64_t known) {
   int warps = e->kernel->warp_bits - e->kernel->cluster_bits;

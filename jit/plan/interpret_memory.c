@@ -249,6 +249,12 @@ static int copier_of(const plan_kernel *kernel, int value, int64_t at) {
   return 1 + (int)(at >> plan_value_bits(&kernel->value[value], PLAN_REGISTER));
 }
 
+/* The first of those of a block that hold the element, who copies it. */
+static int first_copier_of(const interpreter *in, int value, int64_t at, int64_t per_block) {
+  int64_t first = interpreter_first_place(in, value, at) & (per_block - 1);
+  return copier_of(in->kernel, value, first | (at & -per_block));
+}
+
 llrt_status interpret_shared(interpreter *in, const plan_step *step, int value, bool load) {
   const plan_buffer *buffer = &in->kernel->buffer[step->buffer];
   const plan_kernel *kernel = in->kernel;
@@ -310,7 +316,7 @@ llrt_status interpret_copy(interpreter *in, const plan_step *step) {
                         (unsigned long long)offset);
     in->shared[offset] = element;
     in->group[offset] = in->groups + 1;
-    in->copier[offset] = copier_of(kernel, step->in, at);
+    in->copier[offset] = first_copier_of(in, step->in, at, per_block);
   }
   return LLRT_OK;
 }

@@ -236,7 +236,7 @@ typedef enum plan_step_kind {
                         of no copies where there is no such turn. NVIDIA, where target.async_copies. What else it
                         makes is of that turn alone */
   PLAN_COPY,         /* the turn's slot of buffer = tensor, later: the accesses are those of a load of value `in`, which
-                        nothing holds; masked: 0 where a bound is not kept */
+                        nothing holds, and copies of it begin none; masked: 0 where a bound is not kept */
   PLAN_COPIED,       /* all groups but the last `turns` have arrived, seen by the threads that began them; by
                         others after a barrier */
   PLAN_DOT,          /* out = with + sum of in x second, element by element of the kernel's tile, over the tile bits

@@ -66,7 +66,8 @@ static const struct planted {
          "ds_read_b32 v2, v3\n" WAIT
                "ds_write_b32 v1, v2\n" END,
      EMU_RACE, "ds_read_b32"},
-    {"two waves write one word", "v_mov_b32 v1, 0\nds_write_b32 v1, v0\n" END, EMU_RACE, "wave 0"},
+    {"two waves write one word", "v_mov_b32 v1, 0\ns_mov_b64 exec, 1\nds_write_b32 v1, v0\n" END, EMU_RACE, "wave 0"},
+    {"two lanes write one word", "v_mov_b32 v1, 0\nds_write_b32 v1, v1\n" END, EMU_RACE, "lane 1,"},
     {"two waves read one word they did not write",
      "v_mov_b32 v1, 0\nds_read_b32 v2, v1\n" END, EMU_OK, ""},
     {"store out of range", ARGUMENTS

@@ -22,6 +22,9 @@ static const struct {
     {PLACES "cp.async.ca.shared.global.L2::128B [%r6], [%d4], 8; cp.async.wait_all;" READ, 32,
      EMU_OK},
     {PLACES COPY "cp.async.wait_all; bar.sync 0; xor.b32 %r6, %r6, 512;" READ, 64, EMU_OK},
+    {PLACES "and.b32 %r6, %r6, 0xffffffef; and.b32 %r4, %r8, 1; setp.eq.u32 %p4, %r4, 0; @%p4 " COPY
+     "cp.async.wait_all; bar.warp.sync -1;" READ "cvt.u64.u32 %d5, %r4; add.s64 %d0, %d0, %d5; add.s64 %d0, %d0, %d5;", 32,
+     EMU_OK},
     /* planted */
     {PLACES COPY COMMIT READ, 32, EMU_UNDEFINED},
     {PLACES COPY COMMIT "cp.async.wait_group 1;" READ, 32, EMU_UNDEFINED},
@@ -29,6 +32,7 @@ static const struct {
     {PLACES COPY "cp.async.wait_all; xor.b32 %r6, %r6, 512;" READ, 64, EMU_UNDEFINED},
     {PLACES COPY "bar.sync 0; xor.b32 %r6, %r6, 512;" READ "cp.async.wait_all; mov.u64 %d0, 0;", 64,
      EMU_RACE},
+    {PLACES "and.b32 %r6, %r6, 0xffffffef;" COPY "mov.u64 %d0, 0;", 32, EMU_RACE}, /* the same to one place, twice */
     {PLACES "cp.async.cg.shared.global [%r6+8], [%d4], 16; mov.u64 %d0, 0;", 32, EMU_MISALIGNED},
     {PLACES "cp.async.cg.shared.global [%r6], [%d4+512], 16; mov.u64 %d0, 0;", 32,
      EMU_OUT_OF_RANGE},

@@ -6,6 +6,9 @@
 
 #define UNUSED EMU_NOWHERE
 
+/* %r6: 16 bytes of the thread's own. */
+#define PLACE "mov.u32 %r5, tile; mad.lo.s32 %r6, %r9, 16, %r5;"
+
 static const struct {
   const char *name, *body;
   int threads;
@@ -39,7 +42,7 @@ static const struct {
      EMU_UNDEFINED, 0, "st.global"},
     {"shared memory never written", "ld.shared.u64 %d0, [tile];", 32, EMU_UNDEFINED, 0,
      "st.global"},
-    {"half of a word never written", "st.shared.u16 [tile], %h1; ld.shared.u32 %r4, [tile];"
+    {"half of a word never written", PLACE "st.shared.u16 [%r6], %h1; ld.shared.u32 %r4, [%r6];"
      "cvt.u64.u32 %d0, %r4;", 32, EMU_UNDEFINED, 0, "st.global"},
     {"an address", "ld.global.u32 %r4, [%d12]; mov.u64 %d0, 0;", 32, EMU_UNDEFINED, 0, "ld.global"},
     {"a branch", "setp.eq.u32 %p4, %r40, 3; @%p4 bra X; X: mov.u64 %d0, 0;", 32, EMU_UNDEFINED, 0,
@@ -64,9 +67,16 @@ static const struct {
      "st.shared.u32 [%r4], %r9; bar.sync 0; xor.b32 %r6, %r9, 32; mad.lo.s32 %r6, %r6, 4, %r5;"
      "ld.shared.u32 %r7, [%r6]; st.shared.u32 [%r4], %r7; mov.u64 %d0, 0;", 64, EMU_RACE, UNUSED,
      "ld.shared"},
-    {"two warps write one byte", "st.shared.u8 [tile+5], %r9; mov.u64 %d0, 0;", 64, EMU_RACE,
-     UNUSED,
-     "st.shared"},
+    {"two warps write one byte", "setp.eq.u32 %p4, %r8, 0; @%p4 st.shared.u8 [tile+5], %r9; mov.u64 %d0, 0;", 64,
+     EMU_RACE, 0, "st.shared"},
+    {"two lanes write one byte, the same", "st.shared.u8 [tile+5], 7; mov.u64 %d0, 0;", 32, EMU_RACE, 1, "st.shared"},
+    {"two lanes write one byte, one after the other", "setp.eq.u32 %p4, %r8, 3; @%p4 st.shared.u8 [tile+5], 7;"
+     "setp.eq.u32 %p5, %r8, 4; @%p5 st.shared.u8 [tile+5], 7; mov.u64 %d0, 0;", 32, EMU_RACE, 4, "@%p5 st.shared"},
+    {"read by another lane before they meet", PLACE "st.shared.u32 [%r6], %r8; xor.b32 %r6, %r6, 16;"
+     "ld.shared.u32 %r4, [%r6]; mov.u64 %d0, 0;", 32, EMU_RACE, 0, "ld.shared"},
+    {"overwritten by another lane before they meet", PLACE "st.shared.u32 [%r6], %r8; ld.shared.u32 %r4, [%r6];"
+     "bar.warp.sync -1; ld.shared.u32 %r4, [%r6]; xor.b32 %r6, %r6, 16; st.shared.u32 [%r6], %r8; mov.u64 %d0, 0;", 32,
+     EMU_RACE, 0, "st.shared"},
     {"a barrier in one branch",
      "mov.u64 %d0, 0; setp.lt.u32 %p4, %r8, 16; @%p4 bra X; bar.sync 0; X:",
      32, EMU_BARRIER, UNUSED, "bar.sync"},
@@ -128,9 +138,10 @@ static const char *const harmless[] = {
     "%d0, %r4;",
     "bfe.u32 %r4, %r40, 4, 4; bfe.u32 %r4, %r4, 4, 4; cvt.u64.u32 %d0, %r4;",
     "setp.eq.u32 %p4, %r8, %r8; selp.b64 %d0, %d1, %d12, %p4;",
-    "st.shared.u32 [tile], %r40; st.shared.u32 [tile], %r1; ld.shared.u32 %r4, [tile];"
-    "cvt.u64.u32 %d0, %r4;",
-    "st.shared.v2.u32 [tile], {%r40, %r1}; ld.shared.u32 %r4, [tile+4]; cvt.u64.u32 %d0, %r4;",
+    PLACE "st.shared.u32 [%r6], %r40; st.shared.u32 [%r6], %r1; ld.shared.u32 %r4, [%r6]; cvt.u64.u32 %d0, %r4;",
+    PLACE "st.shared.v2.u32 [%r6], {%r40, %r1}; ld.shared.u32 %r4, [%r6+4]; cvt.u64.u32 %d0, %r4;",
+    PLACE "st.shared.u32 [%r6], %r8; bar.warp.sync -1; xor.b32 %r6, %r6, 16; ld.shared.u32 %r4, [%r6];"
+    "bar.warp.sync -1; st.shared.u32 [%r6], %r8; cvt.u64.u32 %d0, %r4;",
     "setp.eq.u32 %p4, %r8, %r8; @!%p4 ld.global.u64 %d4, [%d12]; mov.u64 %d0, 0;",
     "or.b32 %r4, %r40, 1; setp.ne.u32 %p4, %r4, 0; selp.b64 %d0, 1, 0, %p4;",
 };

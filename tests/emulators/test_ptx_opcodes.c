@@ -15,6 +15,10 @@ static const char *widen(char result) {
   }
 }
 
+/* By one lane, for all of the warp. */
+#define ONE "setp.eq.u32 %p4, %r8, 0; @%p4 "
+#define MET "bar.warp.sync -1;"
+
 static const struct {
   const char *body;
   char result;
@@ -215,15 +219,13 @@ static const struct {
     {"setp.nan.f32 %p0, %r1, %r2;", 'p', 0x7fc00000, 0, 0, 1},
     {"setp.num.f64 %p0, %d1, %d2;", 'p', 0, 0, 0, 1},
     /* memory */
-    {"mov.u32 %r4, tile; st.shared.u32 [%r4+8], %r1; ld.shared.u32 %r0, [tile+8];", 'r', 77, 0, 0,
-     77},
-    {"mov.u32 %r4, tile; st.shared.v2.u32 [%r4], {%r1, %r2}; ld.shared.u64 %d0, [%r4];", 'd', 1, 2,
-     0, 0x200000001},
-    {"st.shared.v4.u32 [tile], {%r1, %r2, %r3, 9}; ld.shared.u8 %r0, [tile+12];", 'r', 0, 0, 0, 9},
-    {"st.shared.u8 [tile], %h1; ld.shared.s8 %r0, [tile];", 'r', 0x80, 0, 0, 0xffffff80},
-    {"st.shared.u16 [tile], %h1; ld.shared.s16 %d0, [tile];", 'd', 0x8000, 0, 0,
-     0xffffffffffff8000},
-    {"mov.u64 %d4, tile; cvta.shared.u64 %d4, %d4; st.u32 [%d4], %r1; cvta.to.shared.u64 %d5, %d4;"
+    {"mov.u32 %r4, tile;" ONE "st.shared.u32 [%r4+8], %r1;" MET "ld.shared.u32 %r0, [tile+8];", 'r', 77, 0, 0, 77},
+    {"mov.u32 %r4, tile;" ONE "st.shared.v2.u32 [%r4], {%r1, %r2};" MET "ld.shared.u64 %d0, [%r4];", 'd', 1, 2, 0,
+     0x200000001},
+    {ONE "st.shared.v4.u32 [tile], {%r1, %r2, %r3, 9};" MET "ld.shared.u8 %r0, [tile+12];", 'r', 0, 0, 0, 9},
+    {ONE "st.shared.u8 [tile], %h1;" MET "ld.shared.s8 %r0, [tile];", 'r', 0x80, 0, 0, 0xffffff80},
+    {ONE "st.shared.u16 [tile], %h1;" MET "ld.shared.s16 %d0, [tile];", 'd', 0x8000, 0, 0, 0xffffffffffff8000},
+    {"mov.u64 %d4, tile; cvta.shared.u64 %d4, %d4;" ONE "st.u32 [%d4], %r1;" MET "cvta.to.shared.u64 %d5, %d4;"
      "ld.shared.u32 %r0, [%d5];", 'r', 5, 0, 0, 5},
     {"cvta.to.global.u64 %d4, %d30; ld.global.nc.u32 %r0, [%d4];", 'r', 6, 0, 0, 6},
     {"ld.u64 %d0, [%d30+8];", 'd', 0, 8, 0, 8},

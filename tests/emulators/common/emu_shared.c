@@ -13,7 +13,10 @@ bool emu_shared_init(emu_shared *shared, uint32_t bytes) {
   shared->written = calloc(size, sizeof(emu_touch));
   shared->read = calloc(size, sizeof(emu_touch));
   shared->far = calloc(size, sizeof(uint32_t));
-  if (!shared->data || !shared->undefined || !shared->written || !shared->read || !shared->far) {
+  shared->written_by = calloc(size, sizeof(uint32_t));
+  shared->read_by = calloc(size, sizeof(uint32_t));
+  if (!shared->data || !shared->undefined || !shared->written || !shared->read || !shared->far ||
+      !shared->written_by || !shared->read_by) {
     emu_shared_fini(shared);
     return false;
   }
@@ -27,10 +30,22 @@ void emu_shared_fini(emu_shared *shared) {
   free(shared->written);
   free(shared->read);
   free(shared->far);
+  free(shared->written_by);
+  free(shared->read_by);
   memset(shared, 0, sizeof *shared);
 }
 
+/* ---- time ---- */
+
+void emu_shared_order_lanes(emu_shared *shared) {
+  if (++shared->moment < 1u << 25) return;
+  memset(shared->written_by, 0, shared->bytes * sizeof(uint32_t));
+  memset(shared->read_by, 0, shared->bytes * sizeof(uint32_t));
+  shared->moment = 1;
+}
+
 void emu_shared_barrier(emu_shared *shared) {
+  emu_shared_order_lanes(shared);
   if (shared->order) emu_order_barrier(shared->order, UINT32_MAX);
   if (++shared->epoch < 1u << 24) return;
   memset(shared->written, 0, shared->bytes * sizeof(emu_touch));
@@ -51,12 +66,40 @@ void emu_shared_reset(emu_shared *shared) {
   emu_shared_cluster_barrier(shared);
 }
 
+/* ---- lanes ---- */
+
+#define MANY_LANES 64u
+
+static uint32_t mark_of(const emu_shared *shared, int lane) { return shared->moment << 7 | (uint32_t)lane; }
+
+static bool other_lane(uint32_t mark, uint32_t mine) { return mark != mine && mark >> 7 == mine >> 7; }
+
+static int64_t lane_reads(emu_shared *shared, uint32_t offset, uint32_t bytes, int lane) {
+  uint32_t mine = mark_of(shared, lane);
+  for (uint32_t i = offset; i < offset + bytes; i++) {
+    if (other_lane(shared->written_by[i], mine)) return i;
+    shared->read_by[i] = other_lane(shared->read_by[i], mine) ? mine | MANY_LANES : mine;
+  }
+  return -1;
+}
+
+static int64_t lane_writes(emu_shared *shared, uint32_t offset, uint32_t bytes, int lane) {
+  uint32_t mine = mark_of(shared, lane);
+  for (uint32_t i = offset; i < offset + bytes; i++) {
+    if (other_lane(shared->written_by[i], mine) || other_lane(shared->read_by[i], mine)) return i;
+    shared->written_by[i] = mine;
+  }
+  return -1;
+}
+
+/* ---- warps ---- */
+
 static bool others(emu_touch touch, emu_touch mine, int *other) {
   *other = (int)(touch & 255);
   return touch != mine && touch >> 8 == mine >> 8;
 }
 
-int64_t emu_shared_read(emu_shared *shared, uint32_t offset, uint32_t bytes, int warp, int *other) {
+static int64_t warp_reads(emu_shared *shared, uint32_t offset, uint32_t bytes, int warp, int *other) {
   if (shared->order) return emu_order_read(shared->order, offset, bytes, warp, other);
   emu_touch mine = shared->epoch << 8 | (emu_touch)warp;
   for (uint32_t i = offset; i < offset + bytes; i++) {
@@ -69,8 +112,7 @@ int64_t emu_shared_read(emu_shared *shared, uint32_t offset, uint32_t bytes, int
 }
 
 /* What other blocks read is ordered by the cluster's barriers alone, so epochs say it in either case. */
-int64_t emu_shared_write(emu_shared *shared, uint32_t offset, uint32_t bytes, int warp,
-                         int *other) {
+static int64_t warp_writes(emu_shared *shared, uint32_t offset, uint32_t bytes, int warp, int *other) {
   emu_touch mine = shared->epoch << 8 | (emu_touch)warp;
   int64_t race = shared->order ? emu_order_write(shared->order, offset, bytes, warp, other) : -1;
   if (race >= 0) return race;
@@ -85,6 +127,24 @@ int64_t emu_shared_write(emu_shared *shared, uint32_t offset, uint32_t bytes, in
   }
   return -1;
 }
+
+/* ---- both: warps first, as lanes of two warps that are ordered are in different moments ---- */
+
+int64_t emu_shared_read(emu_shared *shared, uint32_t offset, uint32_t bytes, emu_thread by, int *other) {
+  int64_t race = warp_reads(shared, offset, bytes, by.warp, other);
+  if (race >= 0) return race;
+  *other = EMU_OTHER_LANE;
+  return lane_reads(shared, offset, bytes, by.lane);
+}
+
+int64_t emu_shared_write(emu_shared *shared, uint32_t offset, uint32_t bytes, emu_thread by, int *other) {
+  int64_t race = warp_writes(shared, offset, bytes, by.warp, other);
+  if (race >= 0) return race;
+  *other = EMU_OTHER_LANE;
+  return lane_writes(shared, offset, bytes, by.lane);
+}
+
+/* ---- other blocks ---- */
 
 int64_t emu_shared_read_far(emu_shared *shared, uint32_t offset, uint32_t bytes) {
   for (uint32_t i = offset; i < offset + bytes; i++) {

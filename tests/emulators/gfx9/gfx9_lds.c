@@ -19,12 +19,14 @@ uint8_t *gfx9_locate_lds(gfx9_wave *wave, const gfx9_op *op, const gfx9_access *
   } else {
     uint32_t at = (uint32_t)address;
     if (!access->atomic) {
-      raced = access->store ? emu_shared_write(shared, at, bytes, wave->number, &other)
-                            : emu_shared_read(shared, at, bytes, wave->number, &other);
+      emu_thread by = {wave->number, lane};
+      raced = access->store ? emu_shared_write(shared, at, bytes, by, &other)
+                            : emu_shared_read(shared, at, bytes, by, &other);
     }
     *undefined = shared->undefined + at;
     if (raced < 0) return shared->data + at;
-    gfx9_fault(wave, op, EMU_RACE, lane, "LDS byte %lld, with wave %d", (long long)raced, other);
+    if (other == EMU_OTHER_LANE) gfx9_fault(wave, op, EMU_RACE, lane, "LDS byte %lld, with another lane", (long long)raced);
+    else gfx9_fault(wave, op, EMU_RACE, lane, "LDS byte %lld, with wave %d", (long long)raced, other);
   }
   fault->address = raced >= 0 ? (uint64_t)raced : address;
   fault->has_address = true;

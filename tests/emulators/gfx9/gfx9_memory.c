@@ -170,7 +170,7 @@ static void count(gfx9_wave *wave, const gfx9_op *op, const gfx9_access *access,
       (uint64_t)__builtin_popcountll(lanes) * access->bytes;
 }
 
-/* One more operation under way; with `words`, one that will write registers. */
+/* One more operation under way; with `words`, one that will write registers. LDS takes those of a wave in order. */
 void gfx9_issue(gfx9_wave *wave, const gfx9_op *op, int into, int words) {
   int space = op->info->space;
   bool vector = space != GFX9_LDS, lds = space == GFX9_LDS || space == GFX9_FLAT;
@@ -178,6 +178,7 @@ void gfx9_issue(gfx9_wave *wave, const gfx9_op *op, int into, int words) {
   wave->pending.lds_issued += lds;
   bool exchange = op->info->step == gfx9_lds_permute || op->info->step == gfx9_lds_swizzle;
   if (lds && !exchange) wave->pending.lds_accessed = wave->pending.lds_issued;
+  if (lds) emu_shared_order_lanes(&wave->machine->shared);
   for (int i = into; i < into + words; i++) {
     if (vector) wave->vector_tag[i] = wave->pending.vector_issued;
     if (lds) wave->lds_tag[i] = wave->pending.lds_issued;

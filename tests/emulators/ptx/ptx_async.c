@@ -100,11 +100,13 @@ static bool run_copy(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
   return true;
 }
 
-/* A warp that has touched the place since is a race. */
+/* A thread that has touched the place since is a race. */
 static bool is_race(ptx_run *run, ptx_warp *warp, const ptx_op *op, const copy *done) {
   int other;
-  if (emu_shared_write(&run->shared, done->of.to, done->of.bytes, warp->index, &other) < 0) return false;
-  ptx_fault_at(run, warp, op, done->lane, done->of.to, EMU_RACE, "another warp touched what is copied here");
+  emu_thread by = {warp->index, done->lane};
+  if (emu_shared_write(&run->shared, done->of.to, done->of.bytes, by, &other) < 0) return false;
+  ptx_fault_at(run, warp, op, done->lane, done->of.to, EMU_RACE, "another %s touched what is copied here",
+               other == EMU_OTHER_LANE ? "lane" : "warp");
   return true;
 }
 

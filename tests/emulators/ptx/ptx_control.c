@@ -55,6 +55,7 @@ static bool run_warp_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uin
   uint32_t members = (uint32_t)warp->value[ptx_reg(op, 0, 0)][__builtin_ctz(mask)];
   if (!ptx_may_meet(run, warp, op, mask)) return false;
   if (ptx_come_together(run, warp, op, members, mask)) return true;
+  emu_shared_order_lanes(&run->shared);
   if ((members & warp->alive) == mask) return true;
   return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_BARRIER,
                    "lanes 0x%08x come to a barrier of 0x%08x", mask, members);

@@ -107,6 +107,7 @@ static void release(ptx_run *run, uint32_t members) {
   for (int i = 0; i < run->n_warps; i++) {
     if (members >> i & 1) run->warp[i].at_barrier = false;
   }
+  emu_shared_order_lanes(&run->shared);
   if (__builtin_popcount(members) == run->n_warps) emu_shared_barrier(&run->shared);
   else if (run->mbarriers) emu_order_barrier(run->shared.order, members);
 }

@@ -275,8 +275,10 @@ static bool run_test(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
     if (parity > 1) return ptx_fault(run, warp, op, lane, EMU_OUT_OF_RANGE, "a parity that is no bit");
     if ((barrier->phase & 1) == parity) deliver(run, barrier);
     value[lane] = (barrier->phase & 1) != parity;
-    if (value[lane]) emu_order_acquire(&run->mbarriers->order, warp->index, &barrier->done);
-    else warp->yielded = true;
+    warp->yielded |= !value[lane];
+    if (!value[lane]) continue;
+    emu_order_acquire(&run->mbarriers->order, warp->index, &barrier->done);
+    emu_shared_order_lanes(&run->shared);
   }
   ptx_write(warp, ptx_reg(op, 0, 0), mask, value, NULL);
   return true;

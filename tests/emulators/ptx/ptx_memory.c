@@ -22,15 +22,15 @@ static uint8_t *locate_shared(ptx_run *run, const ptx_warp *warp, const ptx_op *
   *undefined = shared->undefined + offset;
   if (!traced) return shared->data + offset;
   int other;
-  int64_t race = write ? emu_shared_write(shared, (uint32_t)offset, (uint32_t)bytes, warp->index,
-                                          &other)
-                       : emu_shared_read(shared, (uint32_t)offset, (uint32_t)bytes, warp->index,
-                                         &other);
+  emu_thread by = {warp->index, lane};
+  int64_t race = write ? emu_shared_write(shared, (uint32_t)offset, (uint32_t)bytes, by, &other)
+                       : emu_shared_read(shared, (uint32_t)offset, (uint32_t)bytes, by, &other);
   if (race >= 0) {
     ptx_fault_at(run, warp, op, lane, (uint64_t)race, EMU_RACE,
-                 run->mbarriers && other >= run->n_warps ? "a %s of shared memory to which a copy goes"
-                 : other == EMU_MANY_WARPS    ? "a %s of shared memory that several other warps touched"
+                 other == EMU_MANY_WARPS    ? "a %s of shared memory that several other warps touched"
                  : other == EMU_OTHER_BLOCK ? "a %s of shared memory that another block read"
+                 : other == EMU_OTHER_LANE  ? "a %s of shared memory that another lane of the warp touched"
+                 : other >= run->n_warps    ? "a %s of shared memory to which a copy goes"
                                             : "a %s of shared memory that warp %d touched",
                  write ? "write" : "read", other);
     return NULL;

@@ -3,6 +3,8 @@
 #include "layout/check.h"
 #include "layout/storage_parser.h"
 
+#include <string.h>
+
 /* strided [ '(' '[' number, … ']' ')' ]: given strides make the rank; without, the tensor's. */
 static llrt_status parse_strided(parser *self, llrt_storage *out) {
   parser_next(self);
@@ -233,8 +235,41 @@ static llrt_status parse_image(parser *self, llrt_storage *out) {
   return status ? llrt_error_prefix(status, "column %zu", column) : LLRT_OK;
 }
 
+static llrt_status parse_storage(parser *self, llrt_storage *out);
+
+/* transposed '(' storage ')': of a tensor whose last two axes have changed places. */
+static llrt_status parse_transposed(parser *self, llrt_storage *out) {
+  size_t column = parser_column(self);
+  int64_t shape[LLRT_MAX_RANK];
+  int8_t to[LLRT_MAX_RANK];
+  llrt_storage storage;
+  if (self->depth == PARSER_MAX_DEPTH)
+    return parser_fail_at(column, "storages are nested deeper than %d", PARSER_MAX_DEPTH);
+  parser_next(self);
+  LLRT_TRY(parser_expect(self, '('));
+  parser inside = *self;
+  inside.depth++;
+  if (self->shape && self->rank >= 2) {
+    memcpy(shape, self->shape, (size_t)self->rank * sizeof *shape);
+    shape[self->rank - 2] = self->shape[self->rank - 1];
+    shape[self->rank - 1] = self->shape[self->rank - 2];
+    inside.shape = shape;
+  }
+  LLRT_TRY(parse_storage(&inside, &storage));
+  inside.depth--;
+  inside.shape = self->shape;
+  *self = inside;
+  if (storage.rank < 2) return parser_fail_at(column, "a storage of rank %d has no two axes", storage.rank);
+  for (int a = 0; a < LLRT_MAX_RANK; a++) to[a] = (int8_t)a;
+  to[storage.rank - 1] = (int8_t)(storage.rank - 2);
+  to[storage.rank - 2] = (int8_t)(storage.rank - 1);
+  LLRT_TRY(storage_renumber(&storage, to, storage.rank, out));
+  return parser_expect(self, ')');
+}
+
 static llrt_status parse_storage(parser *self, llrt_storage *out) {
   if (parser_at_name(self, "storage")) return parse_rule(self, out);
+  if (parser_at_name(self, "transposed")) return parse_transposed(self, out);
   if (parser_at_name(self, "strided")) return parse_strided(self, out);
   if (parser_at_name(self, "tiled")) return parse_tiled(self, out);
   if (parse_is_tirx(self)) return parse_tirx(self, out);

@@ -19,6 +19,12 @@
 #define SHAPE(m_, n_, k_) .m = m_, .n = n_, .k = k_
 #define LIES(a_, d_, b_) .storage = {[LLRT_DOT_A] = a_, [LLRT_DOT_D] = d_, [LLRT_DOT_B] = b_}
 #define MXFP4(a_) TYPES_AND(a_, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {32, 1}}
+#define MXFP8(a_) TYPES_AND(a_, E4M3, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {32, 1}}
+#define NVFP4(a_) TYPES_AND(a_, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E4M3, [LLRT_DOT_GLOBAL_B] = LLRT_F32), .group = {{0}, {16, 1}}
+#define INT4(a_) TYPES_AND(a_, U4, [LLRT_DOT_SCALE_B] = LLRT_##a_, [LLRT_DOT_ZERO_B] = LLRT_U8), .group = {{0}, {128, 1}}
+#define INT8(a_) TYPES_AND(a_, U8, [LLRT_DOT_SCALE_B] = LLRT_##a_, [LLRT_DOT_ZERO_B] = LLRT_U8), .group = {{0}, {128, 1}}
+#define SCALES_LIE(b_) .storage[LLRT_DOT_SCALE_B] = b_
+#define HOPPER_VALUE "storage(digits=[dim0:2,dim0:4@32,dim0:2@4,dim0:4@8,dim1:2@128,dim0:2@256,dim0:rest@512,dim1:4,dim1:2@2,dim1:16,dim1:rest],pad=0)"
 #define FRAGMENTS "tiled([32,32], nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8]), order=[1,0])"
 #define SWIZZLED "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(64,64):(64@m,1@m)]"
 
@@ -102,6 +108,28 @@ static const dot_problem rows[] = {
     {SHAPE(50, 48, 256), MXFP4(E5M2), .packed = true, .data = DOT_SPECIAL},
     {SHAPE(150, 136, 608), MXFP4(E4M3), .range = {{0}, {120, 127}}, .packed = true},
     {SHAPE(260, 136, 352), MXFP4(E5M2), .packed = true, .data = DOT_SPECIAL},
+    /* weights in other engines' orders */
+    {SHAPE(7, 128, 256), INT4(F16), LIES("", "", "marlin_w4"), SCALES_LIE("marlin_scales")},
+    {SHAPE(20, 192, 272), INT4(F16), LIES("", "", "marlin_w4"), SCALES_LIE("marlin_scales"), .data = DOT_EXACT},
+    {SHAPE(70, 64, 128), INT4(BF16), LIES("", "", "marlin_w4"), SCALES_LIE("")},
+    {SHAPE(9, 128, 256), INT8(F16), LIES("", "", "marlin_w8"), SCALES_LIE("marlin_scales")},
+    {SHAPE(9, 128, 192), INT4(F16), LIES("", "", "transposed(machete_w4)"), SCALES_LIE("")},
+    {SHAPE(40, 256, 64), INT4(BF16), LIES("", "", "transposed(machete_w4_1wg)"), SCALES_LIE("")},
+    {SHAPE(9, 128, 192), INT8(BF16), LIES("", "", "transposed(machete_w8)"), SCALES_LIE("")},
+    {SHAPE(33, 48, 128), MXFP4(BF16), LIES("", "", "transposed(cutlass_atom_e2m1)"), SCALES_LIE("transposed(scale_128x4)")},
+    {SHAPE(20, 32, 96), INT4(F16), LIES("", "", "transposed(cutlass_atom_int4)"), SCALES_LIE("")},
+    {SHAPE(20, 64, 256), TYPES(E4M3, E4M3), LIES("", "", "transposed(aiter_16x16(element_bits=8))")},
+    {SHAPE(20, 48, 128), TYPES_AND(I8, I8, [LLRT_DOT_SCALE_B] = LLRT_F32), .group = {{0}, {-1, 1}}, LIES("", "", "transposed(aiter_16x16(element_bits=8))")},
+    {SHAPE(20, 48, 96), TYPES(BF16, BF16), LIES("", "", "transposed(aiter_16x16(element_bits=16))")},
+    {SHAPE(9, 256, 256), MXFP4(BF16), LIES("", "", HOPPER_VALUE), SCALES_LIE("transposed(hopper_scale)"), .twiddled = true},
+    {SHAPE(40, 256, 128), MXFP4(BF16), LIES("", "", HOPPER_VALUE), SCALES_LIE("transposed(scale_128x4)")},
+    {SHAPE(9, 130, 320), MXFP4(BF16), SCALES_LIE("transposed(scale_128x4)")},
+    {SHAPE(9, 72, 320), MXFP4(F16), LIES("", "", "col_major"), SCALES_LIE("transposed(hopper_scale)")},
+    {SHAPE(20, 128, 256), MXFP8(BF16), SCALES_LIE("transposed(scale_128x4)")},
+    {SHAPE(20, 128, 256), NVFP4(F16), LIES("", "", "marlin_w4"), SCALES_LIE("marlin_nvfp4_scales")},
+    {SHAPE(20, 64, 128), NVFP4(BF16), LIES("", "", "col_major"), SCALES_LIE("transposed(scale_128x4)")},
+    {SHAPE(20, 64, 128), TYPES(BF16, U4), LIES("", "", "gptq_w4")},
+    {SHAPE(20, 64, 128), TYPES(F16, U4), LIES("", "", "awq_w4")},
     /* edges */
     {SHAPE(33, 40, 64), TYPES_AND(F16, F16, [LLRT_DOT_C] = LLRT_F16), .alpha = 0.5, .beta = -2},
     {SHAPE(33, 40, 64), TYPES_AND(F16, F16, [LLRT_DOT_C] = LLRT_F16), .in_place = true},
@@ -255,7 +283,7 @@ bool dot_case_passes(int number, uint64_t seed, llrt_device *device, char *title
   area workspace = {0};
   why[0] = 0;
   make_problem(number, seed, &problem);
-  problem.words = problem.packed && !is_host(device);
+  problem.words = (problem.packed || problem.twiddled) && !is_host(device);
   bool passed = dot_bench_make(&problem, seed + (uint64_t)number, &bench);
   dot_problem_title(&bench.problem, title, title_size);
   if (!passed) area_fail(&run.owner, "cannot be made: %s", llrt_last_error());

@@ -217,9 +217,12 @@ void dot_problem_title(const dot_problem *p, char *title, size_t size) {
   for (int i = 0; i < p->n_maps; i++) n += snprintf(title + n, size - (size_t)n, "%s", maps[p->map[i]]);
   if (p->tf32) n += snprintf(title + n, size - (size_t)n, " tf32");
   if (p->packed) n += snprintf(title + n, size - (size_t)n, " packed");
+  if (p->twiddled) n += snprintf(title + n, size - (size_t)n, " twiddled");
   if (p->data) n += snprintf(title + n, size - (size_t)n, "%s", p->data == DOT_EXACT ? " exact" : " special");
   for (int r = 0; r <= LLRT_DOT_B && n < (int)size; r++)
     if (p->storage[r][0]) n += snprintf(title + n, size - (size_t)n, "; %c %s", "ADB"[r], p->storage[r]);
+  if (p->storage[LLRT_DOT_SCALE_B][0] && n < (int)size)
+    snprintf(title + n, size - (size_t)n, "; its scales %s", p->storage[LLRT_DOT_SCALE_B]);
 }
 
 /* ---- elements ---- */
@@ -308,14 +311,27 @@ static bool make_storage(const dot_problem *p, int role, const llrt_tensor *tens
   return true;
 }
 
-/* The words of packed elements, their bits as a convert with the packing's map puts them. */
-static bool permute_words(const dot_problem *p, dot_part *part) {
+/* Where the bits of words in memory come from, and those of words that elements form. */
+static bool find_word_bits(const dot_problem *p, uint8_t packed[32], uint8_t formed[32]) {
   llrt_dot_packing packing;
+  if (p->twiddled) {
+    reference_hopper_fp4(packed);
+    for (int i = 0; i < 32; i++) formed[packed[i]] = (uint8_t)i;
+    return true;
+  }
   if (!make_packing(p, &packing)) return false;
+  memcpy(packed, packing.map.perm, sizeof packing.map.perm);
+  memcpy(formed, packing.word_bits, sizeof packing.word_bits);
+  return true;
+}
+
+static bool permute_words(const dot_problem *p, dot_part *part) {
+  uint8_t from[32], formed_from[32];
+  if (!find_word_bits(p, from, formed_from)) return false;
   for (size_t at = 0; at + 4 <= part->bytes; at += 4) {
     uint32_t formed, packed = 0;
     memcpy(&formed, part->image + at, 4);
-    for (int b = 0; b < 32; b++) packed |= (formed >> packing.map.perm[b] & 1) << b;
+    for (int b = 0; b < 32; b++) packed |= (formed >> from[b] & 1) << b;
     memcpy(part->image + at, &packed, 4);
   }
   return true;
@@ -355,9 +371,8 @@ static void fill_scaling(const dot_bench *bench, int operand, llrt_dot_scaling *
   for (int i = 0; i < 2; i++) scaling->group[i] = p->group[operand][i] ? p->group[operand][i] : 1;
   scaling->range_low = p->range[operand][0];
   scaling->range_high = p->range[operand][1];
-  llrt_dot_packing packing;
-  if (operand == 1 && p->words && make_packing(p, &packing))
-    memcpy(scaling->word_bits, packing.word_bits, sizeof scaling->word_bits);
+  uint8_t packed[32];
+  if (operand == 1 && p->words) find_word_bits(p, packed, scaling->word_bits);
 }
 
 static void fill_params(dot_bench *bench) {

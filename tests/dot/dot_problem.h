@@ -22,8 +22,9 @@ typedef struct dot_problem {
   int64_t group[3][2];              /* of scales of A, of B, of D along the last two axes; LLRT_GROUP_ALL; 0: 1 */
   llrt_dtype accumulate;
   bool tf32, fast, in_place;        /* in_place: C lies where D does */
-  bool packed;                      /* B and its scales lie as llrt_dot_pack says, pads zero, */
-  bool words;                       /* and the bits of B's words, too */
+  bool packed;                      /* B and its scales lie as llrt_dot_pack says, pads zero; */
+  bool twiddled;                    /* the bits of B's words lie as Triton's Hopper value layout has them, where */
+  bool words;                       /* bits of words are permuted at all */
   uint8_t range[2][2];              /* of e8m0 scales; promised where not 0, 0 */
   double alpha, beta;               /* 0: 1 */
   int n_maps;

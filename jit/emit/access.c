@@ -98,13 +98,6 @@ static bool masks_all(const emitter *e, LLVMTypeRef type) {
   return e->ops->has_masks(e, (int)LLVMGetIntTypeWidth(LLVMGetElementType(type)));
 }
 
-static LLVMValueRef all_lanes(emitter *e, LLVMTypeRef type, LLVMValueRef condition) {
-  unsigned n = LLVMGetVectorSize(type);
-  LLVMTypeRef mask = LLVMVectorType(e->i1, n);
-  LLVMValueRef all = LLVMBuildInsertElement(e->builder, LLVMGetUndef(mask), condition, emit_i32(e, 0), "");
-  return LLVMBuildShuffleVector(e->builder, all, LLVMGetUndef(mask), LLVMConstNull(LLVMVectorType(e->i32, n)), "");
-}
-
 /* A load that may not happen. */
 static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef type, access *a,
                                  uint64_t tile) {
@@ -116,7 +109,7 @@ static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef ty
     loaded_if = e->ops->load_if(e, type, emit_pointer(e, &a->place, tile), inside, otherwise);
   if (loaded_if) return loaded_if;
   if (masks_all(e, type))
-    return emit_parted_load(e, type, emit_pointer(e, &a->place, tile), all_lanes(e, type, inside), otherwise);
+    return emit_parted_load(e, type, emit_pointer(e, &a->place, tile), emit_all_lanes(e, inside, LLVMGetVectorSize(type)), otherwise);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef next = emit_open_guard(e, inside);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
@@ -190,7 +183,7 @@ static void store_piece(emitter *e, access *a, uint64_t tile, LLVMValueRef store
   LLVMValueRef condition = piece_condition(e, a, tile);
   LLVMTypeRef type = LLVMTypeOf(stored);
   if (condition && !a->step->streaming && masks_all(e, type)) {
-    emit_parted_store(e, stored, store_pointer(e, a, tile), all_lanes(e, type, condition));
+    emit_parted_store(e, stored, store_pointer(e, a, tile), emit_all_lanes(e, condition, LLVMGetVectorSize(type)));
     return;
   }
   LLVMBasicBlockRef next = emit_open_guard(e, condition);
@@ -593,7 +586,8 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
   else if (!load) next = emit_open_guard_of_warps(e, warps);
   a.cluster = load && !tensor && !plan_is_local(e->kernel, step->buffer, a.value);
   if (a.cluster) plan_blocks_of_buffer(e->kernel, step->buffer, &a.blocks);
-  if (tensor) emit_place_tensor(e, a.value, step->tensor, &a.place);
+  if (tensor && e->both) a.place = *e->both;
+  else if (tensor) emit_place_tensor(e, a.value, step->tensor, &a.place);
   else place_in_buffer(e, &a);
   if (tensor && !load && e->kernel->n_indices) emit_place_tensor(e, a.value, 0, &a.read);
   a.place.staged = step->staged;

@@ -254,7 +254,7 @@ struct emitter {
   LLVMValueRef upper[PLAN_MAX_DIGITS];   /* i64: upper part of each REST digit */
   LLVMValueRef first[PLAN_MAX_GRID];     /* i64, flat: positions of the block's first element, by place */
   LLVMValueRef panel;                    /* i64: offset of the staged panel in tensor 0 */
-  LLVMValueRef iteration;                /* i64; NULL outside loops */
+  LLVMValueRef iteration, outer;         /* i64; NULL outside loops; outer: of the loops around the innermost */
   uint32_t apart; /* bounds that the step does not look at */
   bool interior; /* what is emitted runs only where the block is inside every bound */
   emit_index_value index[PLAN_MAX_INDICES]; /* of uniform indices */
@@ -269,6 +269,7 @@ struct emitter {
   LLVMValueRef ticket;            /* pointer to where a block's ticket is; NULL: it draws none */
   LLVMValueRef next_block, drawn; /* i64, i32: of a block that queues, found by a turn's first PLAN_AHEAD (NULL: not
                                      yet): the next, and the one after that as the first thread has it */
+  const emit_place *both; /* of an access that is emitted both with masks and without; else NULL */
   emit_ahead ahead;
   emit_collection collected;
   LLVMValueRef streams; /* i1: stores bypass the caches; NULL: they do */
@@ -394,6 +395,9 @@ LLVMValueRef emit_interior(emitter *e, uint32_t apart);
 /* What a bound looks at: the coordinate of its axis, or its digit's position; i64. */
 LLVMValueRef emit_bounded(emitter *e, const plan_value *value, const plan_bound *bound, uint64_t tile);
 
+/* i1: whether that is below the bound's limit. */
+LLVMValueRef emit_is_bounded(emitter *e, const plan_value *value, const plan_bound *bound, uint64_t tile);
+
 /* The numbers of a bound: `limit`, and `full`. */
 LLVMValueRef emit_bound_limit(emitter *e, const plan_bound *bound);
 LLVMValueRef emit_bound_full(emitter *e, const plan_bound *bound);
@@ -491,6 +495,8 @@ typedef struct emit_parted {
 } emit_parted;
 void emit_part(emitter *e, const emit_place *place, uint64_t tile, const uint64_t *lanes, int lane_bits,
                emit_parted *out);
+/* A mask of so many lanes, all of which have one condition. */
+LLVMValueRef emit_all_lanes(emitter *e, LLVMValueRef condition, unsigned lanes);
 /* A vector whose lanes outside of the mask are those of `otherwise`; stores those inside. */
 LLVMValueRef emit_parted_load(emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef mask,
                               LLVMValueRef otherwise);

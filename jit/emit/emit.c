@@ -12,9 +12,32 @@
 
 /* i1; bounds may all be apart. */
 static LLVMValueRef interior_of(emitter *e, const plan_step *step) {
-  if (step->looped) return emit_iteration_interior(e, &e->kernel->value[step->in]);
-  LLVMValueRef interior = emit_interior(e, step->apart);
+  LLVMValueRef iteration = e->iteration, interior;
+  if (step->looped) {
+    if (step->iterations) e->iteration = e->outer;
+    interior = emit_iteration_interior(e, &e->kernel->value[step->in]);
+    e->iteration = iteration;
+    return interior;
+  }
+  interior = emit_interior(e, step->apart);
   return interior ? interior : LLVMConstInt(e->i1, 1, false);
+}
+
+/* The value that both ways are one access of, with masks and without; NULL: they are something else. */
+static const plan_value *accessed_both_ways(const emitter *e, const plan_step *step) {
+  const plan_step *own = step + 1, *masked = step + 2;
+  if (!emit_is_host(e) || step->body != 1 || step->otherwise != 1 || own->kind != masked->kind) return NULL;
+  if (own->tensor != masked->tensor) return NULL;
+  if (own->kind == PLAN_LOAD && own->out == masked->out) return &e->kernel->value[own->out];
+  return own->kind == PLAN_STORE && own->in == masked->in ? &e->kernel->value[own->in] : NULL;
+}
+
+/* What is asked for ahead is so beside the interior's steps. */
+static void emit_edge(emitter *e, const plan_step *step, int at) {
+  emit_ahead ahead = e->ahead;
+  e->ahead.total = 0;
+  emit_steps(e, at + 1 + step->body, step->otherwise);
+  e->ahead = ahead;
 }
 
 static void emit_if_interior(emitter *e, int at) {
@@ -22,6 +45,14 @@ static void emit_if_interior(emitter *e, int at) {
   LLVMBasicBlockRef inside = emit_new_block(e, "interior"), edge = emit_new_block(e, "edge");
   LLVMBasicBlockRef done = emit_new_block(e, "done");
   emit_words first;
+  const plan_value *accessed = accessed_both_ways(e, step);
+  plan_value spread;
+  emit_place both;
+  if (accessed) {
+    plan_value_spread(e->kernel, accessed, &spread);
+    emit_place_tensor(e, &spread, step[1].tensor, &both);
+    e->both = &both;
+  }
   LLVMBuildCondBr(e->builder, interior_of(e, step), inside, edge);
   LLVMPositionBuilderAtEnd(e->builder, inside);
   e->interior = true;
@@ -31,7 +62,8 @@ static void emit_if_interior(emitter *e, int at) {
   LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(e->builder)};
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, edge);
-  emit_steps(e, at + 1 + step->body, step->otherwise);
+  emit_edge(e, step, at);
+  e->both = NULL;
   from[1] = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, done);
@@ -54,13 +86,14 @@ static void emit_loop(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at], *last = step + step->body;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef body = emit_new_block(e, "loop"), done = emit_new_block(e, "loop_done");
-  LLVMValueRef zero = emit_i64(e, 0), outer = e->iteration;
+  LLVMValueRef zero = emit_i64(e, 0), outer = e->iteration, before_outer = e->outer;
   LLVMBuildBr(e->builder, body);
   LLVMPositionBuilderAtEnd(e->builder, body);
   LLVMValueRef counter = LLVMBuildPhi(e->builder, e->i64, "iteration");
   if (step->joins) emit_carry_value(e, step->in, step->out, before);
   /* The host's compiler would search all ways to keep every address of the body in a register from turn to turn. */
   e->iteration = emit_is_host(e) ? e->ops->opaque(e, counter) : counter;
+  e->outer = outer;
   if (outer)
     e->iteration = LLVMBuildOr(
         e->builder, LLVMBuildShl(e->builder, outer, emit_i64(e, step->iterations), ""), e->iteration, "");
@@ -76,6 +109,7 @@ static void emit_loop(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, done);
   if (step->joins) memcpy(e->value[step->nested ? step->with : step->out], e->value[last->out], sizeof(emit_words));
   e->iteration = outer;
+  e->outer = before_outer;
 }
 
 static void emit_opaque_step(emitter *e, const plan_step *step) {

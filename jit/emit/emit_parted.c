@@ -77,14 +77,15 @@ static bool is_even(const int64_t *step, int n) {
   return true;
 }
 
+LLVMValueRef emit_all_lanes(emitter *e, LLVMValueRef condition, unsigned lanes) {
+  LLVMValueRef bits = LLVMBuildSExt(e->builder, condition, emit_int_type(e, (int)lanes), "");
+  return LLVMBuildBitCast(e->builder, bits, LLVMVectorType(e->i1, lanes), "");
+}
+
 /* Where one instruction moves lanes under a mask, a condition on all of them is a mask, too: shorter than a branch. */
 static void mask_all(emitter *e, int lane_bits, emit_parted *out) {
-  LLVMTypeRef type = LLVMVectorType(e->i1, 1u << lane_bits);
-  LLVMValueRef zero = LLVMConstNull(LLVMVectorType(e->i32, 1u << lane_bits));
   if (!out->whole) return;
-  LLVMValueRef all = LLVMBuildInsertElement(e->builder, LLVMGetUndef(type), out->whole, emit_i32(e, 0), "");
-  all = LLVMBuildShuffleVector(e->builder, all, LLVMGetUndef(type), zero, "");
-  out->mask = emit_and(e, out->mask, all);
+  out->mask = emit_and(e, out->mask, emit_all_lanes(e, out->whole, 1u << lane_bits));
   out->whole = NULL;
 }
 
@@ -101,11 +102,11 @@ void emit_part(emitter *e, const emit_place *place, uint64_t tile, const uint64_
       out->mask = emit_and(e, out->mask, compare_lanes(e, place, bound, tile, lanes, lane_bits));
       continue;
     }
-    LLVMValueRef at = emit_bounded(e, place->value, bound, tile), limit = emit_bound_limit(e, bound);
     if (is_even(step, 1 << lane_bits)) {
-      out->whole = emit_and(e, out->whole, LLVMBuildICmp(e->builder, LLVMIntSLT, at, limit, ""));
+      out->whole = emit_and(e, out->whole, emit_is_bounded(e, place->value, bound, tile));
       continue;
     }
+    LLVMValueRef at = emit_bounded(e, place->value, bound, tile), limit = emit_bound_limit(e, bound);
     LLVMValueRef distance = emit_subtract(e, limit, at);
     LLVMValueRef mask = compare_steps(e, step, lane_bits, bits_max(place->bits, 8), distance);
     out->mask = emit_and(e, out->mask, mask);

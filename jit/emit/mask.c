@@ -26,6 +26,27 @@ LLVMValueRef emit_bounded(emitter *e, const plan_value *value, const plan_bound 
   return emit_coordinate(e, value, bound->axis, tile);
 }
 
+/* What the registers of `tile` add to what a bound looks at; -1: not known. */
+static int64_t bounded_known(emitter *e, const plan_value *value, const plan_bound *bound, uint64_t tile) {
+  int64_t sum = 0;
+  for (int i = 0; i < e->kernel->n_digits; i++) {
+    if (bound->axis < 0 ? i != bound->top : e->kernel->digit[i].axis != bound->axis) continue;
+    int64_t at = emit_position_known(e, value, i, tile);
+    if (at < 0) return -1;
+    sum += at * (bound->axis < 0 ? 1 : e->kernel->digit[i].step);
+  }
+  return sum;
+}
+
+/* The host, whose registers are many, asks each about the distance to the limit, which they share. */
+LLVMValueRef emit_is_bounded(emitter *e, const plan_value *value, const plan_bound *bound, uint64_t tile) {
+  int64_t known = emit_is_host(e) && !e->kernel->flat ? bounded_known(e, value, bound, tile) : -1;
+  LLVMValueRef limit = emit_bound_limit(e, bound);
+  if (known < 0) return below(e, emit_bounded(e, value, bound, tile), limit);
+  LLVMValueRef left = LLVMBuildSub(e->builder, limit, emit_bounded(e, value, bound, 0), "");
+  return LLVMBuildICmp(e->builder, LLVMIntSGT, left, emit_i64(e, known), "");
+}
+
 /* Whether a position is the block's, and the tensor's. */
 static LLVMValueRef flat_inside(emitter *e, const plan_value *value, uint64_t tile) {
   LLVMValueRef panel = emit_i64(e, e->kernel->panel.positions);
@@ -40,8 +61,7 @@ LLVMValueRef emit_inside(emitter *e, const emit_place *place, uint64_t tile) {
   for (int i = 0; i < kernel->n_bounds; i++) {
     const plan_bound *bound = &kernel->bound[i];
     if (!(bound->tensors >> place->tensor & 1) || e->apart >> i & 1) continue;
-    LLVMValueRef at = emit_bounded(e, place->value, bound, tile);
-    inside = emit_and(e, inside, below(e, at, emit_bound_limit(e, bound)));
+    inside = emit_and(e, inside, emit_is_bounded(e, place->value, bound, tile));
   }
   return inside;
 }

@@ -11,6 +11,7 @@
  *   assign.c    work tile -> which bits are registers, lanes, warps on either side
  *   region.c    the loop over a region's tiles
  *   halves.c    a large tile in two loops
+ *   edge.c      accesses that look at bounds
  *   collect.c   stores of rows that are no powers of two, as one stretch of memory
  *   exchange.c  one assignment -> the other, as steps
  *   scan.c      scans along bits of the tile; scan_tile.c, scan_kernel.c, scan_lookback.c of whole tensors
@@ -51,6 +52,12 @@ typedef struct draft_stretch {
   int align;           /* log2 elements that divide where rows begin and end */
   int iterations;      /* log2 tiles */
 } draft_stretch;
+
+/* Tiles inside of every bound and others have their steps in common, but for accesses. */
+typedef struct draft_joint {
+  bool used;
+  uint8_t whole; /* in a region: the value that has an iteration's tile */
+} draft_joint;
 
 typedef struct draft {
   const llrt_op_desc *desc;
@@ -103,6 +110,7 @@ typedef struct draft {
   bool may_overhang[2], overhang[2]; /* accesses may be, and are, wider than the runs are aligned */
   bool whole_lines[2]; /* runs are whole sectors of memory */
   draft_stretch stretch; /* what is collected */
+  draft_joint joint;
   int flat_vector; /* log2 elements that a flat kernel's accesses move: they follow each other on both sides */
   int word_elements; /* log2 destination elements that must stay together, because a map acts on 32-bit
                         words of them; 0: none */
@@ -268,6 +276,21 @@ llrt_status draft_halve(draft *d, const draft_values *values, draft_halves *out)
 llrt_status draft_halves_steps(draft *d, const draft_values *values, const draft_halves *halves,
                                plan_step load, plan_step store);
 
+/* edge.c */
+/* A step of the interior becomes one of the edge. */
+void draft_mask_step(const draft *d, plan_step *step);
+/* Whether the host's edges move registers, not elements. */
+bool draft_moves_parts(const draft *d);
+/* The interior's steps from `first` to `end` once more, accesses masked and as wide as masks allow: the same values
+ * and buffers serve both paths. False where that would be too much code. */
+llrt_status draft_masked_steps(draft *d, int first, int end, bool *done);
+/* Whether each of the host's tiles overhangs a bound, wherever it lies: rows of 48 of which tiles have 64. */
+bool draft_is_always_edge(const draft *d, const plan_value *tile);
+/* Whether of a tile of the host's accesses alone are to be there both ways. */
+bool draft_joins_ways(const draft *d, const draft_values *values, const draft_halves *halves);
+/* Appends a load or store, with d->joint both ways; it stands in a loop of 2^inner turns beside the region's. */
+llrt_status draft_access(draft *d, plan_step step, int inner);
+
 /* exchange.c: log2 lanes of the 128-bit parts of a SIMD register, in which unpack instructions work; 0 on a GPU. */
 int draft_interleave_bits(const draft *d, int bits);
 /* Appends steps that turn value `in` into the layout of *target; *out gets its number. */
@@ -301,9 +324,8 @@ bool draft_others_read(const plan_kernel *kernel);
 llrt_status draft_gather(draft *d, int in, int coordinates, int axis, int axis_bits, int *out);
 
 /* plan_convert.c: load, maps, exchange and store of a tile (halves: in two loops, where it is halved), in blocks at
- * the edge once more with masks. looped: the loop of a region stands around it. */
-llrt_status draft_tile_steps(draft *d, const draft_values *values, const draft_halves *halves, bool streaming,
-                             bool looped);
+ * the edge once more with masks. */
+llrt_status draft_tile_steps(draft *d, const draft_values *values, const draft_halves *halves, bool streaming);
 
 /* map.c */
 

@@ -236,7 +236,7 @@ llrt_status draft_halves_steps(draft *d, const draft_values *values, const draft
   LLRT_TRY(draft_prefetch(d, values, halves->iterations[0]));
   LLRT_TRY(draft_value(kernel, &halves->load, &at));
   load.out = (uint8_t)at;
-  LLRT_TRY(draft_step(kernel, load));
+  LLRT_TRY(draft_access(d, load, halves->iterations[0]));
   LLRT_TRY(round_steps(d, &halves->stored, &at));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_SHARED_STORE, .in = (uint8_t)at, .vector = lanes,
                                           .buffer = (uint8_t)buffer}));
@@ -248,7 +248,7 @@ llrt_status draft_halves_steps(draft *d, const draft_values *values, const draft
                                           .buffer = (uint8_t)buffer}));
   LLRT_TRY(round_steps(d, &halves->store, &at));
   store.in = (uint8_t)at;
-  LLRT_TRY(draft_step(kernel, store));
+  LLRT_TRY(draft_access(d, store, halves->iterations[1]));
   close_loop(d, loop);
   return LLRT_OK;
 }

@@ -125,8 +125,8 @@ static llrt_status run_ahead(interpreter *in, int at) {
 /* ---- control ---- */
 
 static void reach_of_iteration(const interpreter *in, const plan_step *step, bool *interior, bool *beyond) {
-  plan_iteration_reach(in->kernel, &in->kernel->value[step->in], in->iteration, in->grid, in->upper,
-                       in->args, interior, beyond);
+  plan_iteration_reach(in->kernel, &in->kernel->value[step->in], in->iteration >> step->iterations, in->grid,
+                       in->upper, in->args, interior, beyond);
 }
 
 static bool is_interior(const interpreter *in, const plan_step *step) {

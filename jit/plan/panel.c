@@ -170,7 +170,7 @@ llrt_status plan_panel_make(const llrt_op_desc *desc, const plan_target *target,
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
   int walk = kernel->n_steps;
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK, .bare = true}));
-  LLRT_TRY(draft_tile_steps(&d, &values, &(draft_halves){.halved = false}, false, false));
+  LLRT_TRY(draft_tile_steps(&d, &values, &(draft_halves){.halved = false}, false));
   kernel->step[walk].body = (uint8_t)(kernel->n_steps - walk - 1);
   *made = load_from_panel(kernel);
   kernel->launch.value_bytes = kernel->tensor_bits[0] / 8 << kernel->panel.width;

@@ -201,7 +201,7 @@ typedef enum plan_step_kind {
   PLAN_IF_INTERIOR,  /* next `body` steps where this block (in a walk: this turn) is inside every bound, and so
                         are the vectors of memory that it loads (plan_memory.guards), else the `otherwise` steps
                         after them. joins: both make value `out`. looped: where what value `in` has in this
-                        iteration is */
+                        iteration is, of the loops around the innermost one if that has 2^iterations turns */
   PLAN_IF_PRESENT,   /* next `body` steps unless the block has nothing to do: it lies beyond a device
                         extent, or a uniform index that leaves elements out (SKIP, REPORT) is out of range.
                         looped: unless all that value `in` has in this iteration lies beyond a bound of the
@@ -321,7 +321,7 @@ typedef struct plan_step {
   uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches (as COLLECT
                          does), where kernel->streams_from says so */
   int32_t elements, rows, pitch, reach; /* COLLECT */
-  uint8_t iterations; /* LOOP: log2 */
+  uint8_t iterations; /* LOOP: log2. IF_INTERIOR, looped: of the loop around it, which `in` knows nothing of; 0: of all */
   uint8_t repetition; /* SHARED_STORE, SHARED_LOAD */
   int32_t turns;      /* REPEAT: at least 1; AHEAD, COPIED, MULTIPLIED, RELEASE, LANDED */
   uint8_t body, otherwise;

@@ -22,8 +22,6 @@
 
 /* What a block that walks is taken to move: enough for a thread of the host's, however few blocks there are. */
 #define WALK_BYTES (1 << 20)
-/* log2 masked accesses of one thread beyond which a loop over elements takes their place: each is a branch. */
-#define MASKED_MAX_ACCESSES 6
 
 void draft_begin(draft *d, const llrt_op_desc *desc, const plan_target *target,
                  const plan_options *options, plan_kernel *kernel) {
@@ -81,13 +79,13 @@ static llrt_status interior_steps(draft *d, const draft_values *values, const dr
   if (halves->halved) return draft_halves_steps(d, values, halves, load, store);
   LLRT_TRY(draft_value(kernel, &values->load, &at));
   load.out = (uint8_t)at;
-  LLRT_TRY(draft_step(kernel, load));
+  LLRT_TRY(draft_access(d, load, 0));
   LLRT_TRY(draft_map_steps(d, 0, d->maps_before, false, &at));
   plan_value target = draft_retyped(d, &values->store, kernel->value[at].bits);
   LLRT_TRY(draft_exchange(d, at, &target, &stored));
   LLRT_TRY(draft_map_steps(d, d->maps_before, kernel->n_maps - d->maps_before, false, &stored));
   store.in = (uint8_t)stored;
-  return draft_step(kernel, store);
+  return draft_access(d, store, 0);
 }
 
 /* The masked path element by element (4 bits: byte by byte of the destination), or word by word where maps
@@ -108,61 +106,6 @@ static llrt_status element_steps(draft *d, const draft_values *values) {
                                         .vector = together, .masked = true});
 }
 
-/* Whether a GPU's store of the edge keeps its width, and stores what is inside of an access that bounds part element by
- * element: where limits are known, which tiles are as large as, most accesses of edges are whole. */
-static bool stores_parts(const draft *d, const plan_step *step, const plan_value *value) {
-  const plan_kernel *kernel = d->kernel;
-  return step->kind == PLAN_STORE && value->bits >= 8 && kernel->n_indices == 0 && step->misaligned == 0 &&
-         plan_value_bits(value, PLAN_REGISTER) <= MASKED_MAX_ACCESSES &&
-         plan_is_ordered(kernel, step->tensor, value, step->vector) &&
-         draft_known_parts(d, value, step->tensor, step->vector);
-}
-
-/* Makes an access masked: as wide as it is where bounds do not part its elements or it can overhang rows, else
- * narrower. Bytes are stored whole: calls whose extents would part their elements are refused
- * (runtime/validate.c). */
-static void mask_access(const draft *d, plan_step *step) {
-  const plan_value *value = &d->kernel->value[step->kind == PLAN_LOAD ? step->out : step->in];
-  int whole = draft_whole_vector(d, value, step->tensor, step->vector), aligned = step->vector;
-  step->masked = true;
-  if (whole == step->vector && !step->overhang) return;
-  step->overhang = draft_group_fits(d, step->tensor, value, step->vector);
-  if (step->overhang) return;
-  step->loose = step->overhang = draft_may_be_loose(d, step, value);
-  if (step->loose) return;
-  step->parted = stores_parts(d, step, value);
-  if (step->parted) return;
-  if (d->kernel->target.access_align_bytes > 1) whole = bits_min(whole, aligned - step->misaligned);
-  if (step->kind == PLAN_STORE && value->bits < 8) whole = bits_max(whole, 1);
-  step->misaligned = (uint8_t)bits_max(step->misaligned - (step->vector - whole), 0);
-  step->vector = (uint8_t)whole;
-}
-
-/* The same on the host, where what bounds part of a SIMD register moves lane by lane. What is stored past the caches has
- * to be whole lines. */
-static void part_access(const draft *d, plan_step *step) {
-  const plan_value *value = &d->kernel->value[step->kind == PLAN_LOAD ? step->out : step->in];
-  step->masked = true;
-  step->parted = draft_whole_vector(d, value, step->tensor, step->vector) < step->vector;
-  if (step->parted) step->streaming = 0;
-}
-
-/* A step of the interior becomes one of the edge. */
-static void mask_step(const draft *d, plan_step *step) {
-  bool host = d->kernel->target.lanes_first;
-  if (step->kind == PLAN_LOAD || step->kind == PLAN_STORE) host ? part_access(d, step) : mask_access(d, step);
-  if (step->kind == PLAN_MAP) step->masked = d->kernel->map[step->map].kind == PLAN_MAP_SCALE;
-}
-
-/* Whether the host's edges move registers, not elements. */
-static bool moves_parts(const draft *d) {
-  const plan_kernel *kernel = d->kernel;
-  bool moves = kernel->target.lanes_first && kernel->n_indices == 0 && d->word_elements == 0;
-  for (int t = 0; t < 2; t++) moves &= kernel->tensor_bits[t] >= 8;
-  for (int i = 0; i < kernel->n_maps; i++) moves &= kernel->map[i].kind != PLAN_MAP_SCALE;
-  return moves;
-}
-
 /* What comes before the tile's own steps where tensors have indices. */
 static llrt_status open_indices(draft *d, const draft_values *values, int *branch) {
   int walked = 0;
@@ -173,57 +116,19 @@ static llrt_status open_indices(draft *d, const draft_values *values, int *branc
   return draft_open_indices(d, walked, values->edge_iterations, branch);
 }
 
-/* log2 accesses of a thread. */
-static int count_accesses(const plan_kernel *kernel, const plan_step *step) {
-  const plan_value *value = &kernel->value[step->kind == PLAN_LOAD ? step->out : step->in];
-  return plan_value_bits(value, PLAN_REGISTER) - step->vector;
-}
-
-/* The interior's steps from `first` once more, accesses masked and as wide as masks allow: the same values
- * and buffers serve both paths. False where that would be too much code. */
-static llrt_status masked_steps(draft *d, int first, int end, bool *done) {
-  plan_kernel *kernel = d->kernel;
-  bool host = kernel->target.lanes_first;
-  *done = false;
-  for (int i = first; i < end && !host; i++) {
-    plan_step step = kernel->step[i];
-    if (step.kind != PLAN_LOAD && step.kind != PLAN_STORE) continue;
-    mask_access(d, &step);
-    if (count_accesses(kernel, &step) > MASKED_MAX_ACCESSES) return LLRT_OK;
-  }
-  for (int i = first; i < end; i++) {
-    plan_step step = kernel->step[i];
-    mask_step(d, &step);
-    LLRT_TRY(draft_step(kernel, step));
-  }
-  *done = true;
-  return LLRT_OK;
-}
-
 static llrt_status edge_of_tile(draft *d, const draft_values *values, int branch, int end) {
   bool done = false;
-  if (!d->kernel->target.lanes_first || moves_parts(d)) LLRT_TRY(masked_steps(d, branch + 1, end, &done));
+  if (!d->kernel->target.lanes_first || draft_moves_parts(d)) LLRT_TRY(draft_masked_steps(d, branch + 1, end, &done));
   return done ? LLRT_OK : element_steps(d, values);
-}
-
-/* Whether each of the host's tiles overhangs a bound, wherever it lies: rows of 48 of which tiles have 64. */
-static bool is_always_edge(const draft *d, const plan_value *tile) {
-  const plan_kernel *kernel = d->kernel;
-  for (int i = 0; i < kernel->n_bounds && kernel->target.lanes_first; i++) {
-    const plan_bound *bound = &kernel->bound[i];
-    if (!bound->device && bound->limit.arg < 0 && plan_iteration_span(kernel, tile, bound) > bound->limit.value)
-      return true;
-  }
-  return false;
 }
 
 /* The interior's steps, masked, where there is no other path. */
 static llrt_status only_masked(draft *d, const draft_values *values, const draft_halves *halves, bool streaming) {
   plan_kernel *kernel = d->kernel;
   int first = kernel->n_steps;
-  if (!moves_parts(d)) return element_steps(d, values);
+  if (!draft_moves_parts(d)) return element_steps(d, values);
   LLRT_TRY(interior_steps(d, values, halves, streaming));
-  for (int i = first; i < kernel->n_steps; i++) mask_step(d, &kernel->step[i]);
+  for (int i = first; i < kernel->n_steps; i++) draft_mask_step(d, &kernel->step[i]);
   return LLRT_OK;
 }
 
@@ -297,22 +202,39 @@ static llrt_status lay_out_rows(draft *d, const llrt_op_desc *desc, const plan_t
   return LLRT_OK;
 }
 
-llrt_status draft_tile_steps(draft *d, const draft_values *values, const draft_halves *halves, bool streaming,
-                             bool looped) {
+/* The tile's steps, around which the ways of the edge and of the interior part. */
+static llrt_status parted_steps(draft *d, const draft_values *values, const draft_halves *halves, bool streaming,
+                                int whole) {
   plan_kernel *kernel = d->kernel;
-  int branch = kernel->n_steps, whole = 0;
-  bool edge = kernel->n_bounds > 0 || d->overhang[0];
-  if (edge && looped) LLRT_TRY(draft_value(kernel, &values->load, &whole));
-  if (edge && is_always_edge(d, &values->load)) return only_edge_steps(d, values, halves, streaming, whole);
-  if (edge)
-    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .looped = looped, .in = (uint8_t)whole}));
+  int branch = kernel->n_steps;
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .looped = d->region_bits > 0, .in = (uint8_t)whole}));
   LLRT_TRY(interior_steps(d, values, halves, streaming));
-  if (!edge) return LLRT_OK;
   int body = kernel->n_steps - branch - 1;
   LLRT_TRY(edge_steps(d, values, branch));
   kernel->step[branch].body = (uint8_t)body;
   kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - branch - 1 - body);
   return LLRT_OK;
+}
+
+/* The same where accesses alone are there both ways. */
+static llrt_status joint_steps(draft *d, const draft_values *values, const draft_halves *halves, bool streaming,
+                               int whole) {
+  int present;
+  d->joint = (draft_joint){.used = true, .whole = (uint8_t)whole};
+  LLRT_TRY(open_present(d, whole, &present));
+  LLRT_TRY(interior_steps(d, values, halves, streaming));
+  close_present(d, present);
+  return LLRT_OK;
+}
+
+llrt_status draft_tile_steps(draft *d, const draft_values *values, const draft_halves *halves, bool streaming) {
+  bool edge = d->kernel->n_bounds > 0 || d->overhang[0];
+  int whole = 0;
+  if (!edge) return interior_steps(d, values, halves, streaming);
+  if (d->region_bits > 0) LLRT_TRY(draft_value(d->kernel, &values->load, &whole));
+  if (draft_is_always_edge(d, &values->load)) return only_edge_steps(d, values, halves, streaming, whole);
+  if (draft_joins_ways(d, values, halves)) return joint_steps(d, values, halves, streaming, whole);
+  return parted_steps(d, values, halves, streaming, whole);
 }
 
 /* Stores of edges go through the caches where others may: they are few, and each would stand there twice. */
@@ -348,10 +270,10 @@ llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target, cons
   int present = -1;
   draft_uniform_indices(&d);
   LLRT_TRY(open_indices(&d, &values, &present));
-  if (streaming && !d.whole_lines[1] && moves_parts(&d)) draft_find_stretch(&d);
+  if (streaming && !d.whole_lines[1] && draft_moves_parts(&d)) draft_find_stretch(&d);
   LLRT_TRY(draft_open_region(&d, &values, &region));
   if (!halves.halved) LLRT_TRY(draft_prefetch(&d, &values, 0));
-  LLRT_TRY(draft_tile_steps(&d, &values, &halves, streaming, d.region_bits > 0));
+  LLRT_TRY(draft_tile_steps(&d, &values, &halves, streaming));
   draft_close_region(&d, &region);
   draft_close_indices(&d, present);
   LLRT_TRY(draft_memory(&d));

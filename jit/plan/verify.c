@@ -489,6 +489,18 @@ static llrt_status check_collect(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* Iterations that are asked about are those of the innermost loop, or of what is around it. */
+static llrt_status check_looped(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  int innermost = 0;
+  CHECK(!step->looped || kernel->target.lanes_first, "step %d: iterations of a GPU", at);
+  CHECK(step->looped || step->iterations == 0, "step %d: no iterations", at);
+  for (int i = 0; i < at; i++)
+    if (kernel->step[i].kind == PLAN_LOOP && i + kernel->step[i].body >= at) innermost = kernel->step[i].iterations;
+  CHECK(step->iterations == 0 || step->iterations == innermost, "step %d: 2^%d turns around it", at, innermost);
+  return LLRT_OK;
+}
+
 static llrt_status check_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   CHECK(step->in < kernel->n_values || kernel->n_values == 0, "step %d: value %d", at, step->in);
@@ -506,9 +518,7 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
       CHECK(step->index < kernel->n_indices, "step %d: index %d", at, step->index);
       return LLRT_OK;
     case PLAN_IF_PRESENT:
-    case PLAN_IF_INTERIOR:
-      CHECK(!step->looped || kernel->target.lanes_first, "step %d: iterations of a GPU", at);
-      return LLRT_OK;
+    case PLAN_IF_INTERIOR: return check_looped(kernel, at);
     case PLAN_PREFETCH:
       CHECK(kernel->target.lanes_first && step->tensor < kernel->n_tensors && kernel->n_indices == 0 &&
                 !kernel->flat,

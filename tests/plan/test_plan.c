@@ -686,6 +686,33 @@ Test(plan, host_stores_whole_vectors) {
   }
 }
 
+/* Edges of the host's transposes move registers under masks between the shuffles that other tiles have: none is there twice. */
+Test(plan, host_edges_share_shuffles) {
+  static plan made;
+  for (int width = 1; width < 4; width++) {
+    pair p = {.shape = {1031, 1055}};
+    conversion c;
+    plan_target target;
+    cr_assert_eq(llrt_storage_parse("row_major", 2, NULL, &p.storage[0]), LLRT_OK);
+    cr_assert_eq(llrt_storage_parse("col_major", 2, NULL, &p.storage[1]), LLRT_OK);
+    fill_conversion(&p, widths[width], &c);
+    cr_assert_eq(plan_target_find("x86-64-v4", &target), LLRT_OK);
+    cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK);
+    const plan_kernel *kernel = &made.variant[0];
+    int masked = 0;
+    uint64_t shuffled[2] = {0};
+    for (int i = 0; i < kernel->n_steps; i++) {
+      const plan_step *step = &kernel->step[i];
+      masked += step->masked;
+      if (step->kind != PLAN_SHUFFLE) continue;
+      cr_expect(!(shuffled[step->in / 64] >> step->in % 64 & 1), "width %d: step %d", width, i);
+      shuffled[step->in / 64] |= 1ull << step->in % 64;
+    }
+    cr_expect_eq(masked, 2);
+    free_conversion(&c);
+  }
+}
+
 /* More than 2^32 elements apart: addresses in a sparse mapping of which a few pages are touched. */
 Test(plan, strides_beyond_32_bits) {
   static plan made;

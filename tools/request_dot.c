@@ -95,7 +95,11 @@ static int read_others(const request_dot_options *given, request_dot *r) {
     int code = read_array(given, name, a);
     if (code == TOOL_DONE) code = take_type(a, scales ? scale_type : NULL, others[i].of_bytes, LLRT_BF16);
     if (code == TOOL_DONE && others[i].role == LLRT_DOT_GLOBAL_B && a->rank == 1 && a->shape[0] == 1) a->rank = 0;
-    if (code == TOOL_DONE) code = describe(r, others[i].role, others[i].name, NULL, 0, NULL);
+    llrt_dot_role role = others[i].role;
+    const char *layout = role == LLRT_DOT_SCALE_B  ? given->values[REQUEST_LAYOUT_SCALE_B]
+                         : role == LLRT_DOT_ZERO_B ? given->values[REQUEST_LAYOUT_ZERO_B]
+                                                   : NULL;
+    if (code == TOOL_DONE) code = describe(r, role, others[i].name, layout, 0, NULL);
     if (code != TOOL_DONE) return code;
   }
   return TOOL_DONE;

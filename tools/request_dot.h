@@ -10,6 +10,8 @@
 #define REQUEST_DOT_OPTIONS                                                                        \
   {"layout-a", 0, "EXPR", "dot: storage that A's elements lie in (default: as the\nfile says)"},   \
       {"layout-b", 0, "EXPR", "dot: the same of B, whose axes are K, N"},                          \
+      {"layout-scale-b", 0, "EXPR", "dot: the same of B's scales, of the file's shape"},           \
+      {"layout-zero-b", 0, "EXPR", "dot: the same of B's zero points"},                            \
       {"dtype-a", 0, "TYPE", "dot: read A's bytes as this type, such as bf16"},                    \
       {"dtype-b", 0, "TYPE", "dot: the same of B, such as e2m1"},                                  \
       {"scale-a", 0, "S.npy", "dot: scales of A, whose extents are A's divided by groups"},        \
@@ -25,6 +27,8 @@
 enum {
   REQUEST_LAYOUT_A,
   REQUEST_LAYOUT_B,
+  REQUEST_LAYOUT_SCALE_B,
+  REQUEST_LAYOUT_ZERO_B,
   REQUEST_DTYPE_A,
   REQUEST_DTYPE_B,
   REQUEST_SCALE_A,

@@ -96,6 +96,8 @@ typedef struct dot_access {
   int vector, align;
 } dot_access;
 llrt_status dot_memory_value(const dot_draft *x, int tensor, uint64_t mask, dot_access *out);
+/* Where bit `bit` of the draft moves the tensor's address: a number that grows with the distance. */
+int dot_memory_order(const dot_draft *x, int tensor, int bit);
 /* The widest access of a value as it is. */
 void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, dot_access *out);
 /* A load or store, masked where blocks overhang. */

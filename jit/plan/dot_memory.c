@@ -51,12 +51,11 @@ static int vector_bits(const placer *p) {
   return v;
 }
 
-/* Where a bit moves the tensor's address. */
-static int memory_order(const placer *p, int bit) {
-  const draft *d = &p->x->d;
-  int i = digit_of(d, bit), order = d->side[i][p->tensor].order;
-  if (d->kernel->digit[i].side[p->tensor].kind == PLAN_COLUMNS && d->column[p->tensor][bit])
-    return bits_lowest(d->column[p->tensor][bit]);
+int dot_memory_order(const dot_draft *x, int tensor, int bit) {
+  const draft *d = &x->d;
+  int i = digit_of(d, bit), order = d->side[i][tensor].order;
+  if (d->kernel->digit[i].side[tensor].kind == PLAN_COLUMNS && d->column[tensor][bit])
+    return bits_lowest(d->column[tensor][bit]);
   return 64 * (1 + bits_max(order, 0)) + bit - d->first[i];
 }
 
@@ -74,7 +73,8 @@ static void fill(placer *p, int dim, int wanted) {
   for (int z = 0; z < p->x->d.n_bits; z++) {
     if (!(p->mask >> z & 1)) continue;
     int at = n++;
-    for (; at > 0 && memory_order(p, sorted[at - 1]) > memory_order(p, z); at--) sorted[at] = sorted[at - 1];
+    int order = dot_memory_order(p->x, p->tensor, z);
+    for (; at > 0 && dot_memory_order(p->x, p->tensor, sorted[at - 1]) > order; at--) sorted[at] = sorted[at - 1];
     sorted[at] = z;
   }
   for (int i = 0; i < n && p->list[dim].n < wanted; i++) place(p, dim, 1ull << sorted[i]);

@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "layout/storage_rule.h"
 
 #include <string.h>
 
@@ -14,42 +15,99 @@ static bool has_kernel(const dot_job *job) {
          (tensor[LLRT_DOT_SCALE_A] < 0 || job->scaled_sums[0]) && job->rule.sums == LLRT_F32;
 }
 
-/* Whether a tensor's storage, of the operation's axes, is the packed one, of axes K and N. */
-static bool is_stored_so(const llrt_op_desc *desc, int tensor, const llrt_storage *rule) {
-  const llrt_storage *storage = desc->tensors[tensor].storage;
-  const llrt_layout *tile = &rule->tile;
-  if (storage->tile.n_out != 3 || storage->n_digits != rule->n_digits || storage->pad != rule->pad ||
-      storage->pad_value != rule->pad_value || storage->swizzle.swizzle_len || storage->offset[0])
-    return false;
-  for (int i = 0; i < rule->n_digits; i++)
-    if (storage->digit[i].axis != (rule->digit[i].axis == 0 ? PACKED_K : PACKED_N) ||
-        storage->digit[i].extent != rule->digit[i].extent || storage->digit[i].stride != rule->digit[i].stride)
-      return false;
-  int n = llrt_layout_in_bits(tile);
-  if (llrt_layout_in_bits(&storage->tile) != n) return false;
-  for (int i = 0; i < n; i++)
-    for (int axis = 0; axis < 2; axis++) {
-      int a = llrt_layout_out_index(tile, axis ? "dim1" : "dim0");
-      int b = llrt_layout_out_index(&storage->tile, axis ? "dim1" : "dim2");
-      uint64_t x = tile->column[i] >> llrt_layout_out_shift(tile, a) & bits_mask(tile->out[a].bits);
-      uint64_t y = storage->tile.column[i] >> llrt_layout_out_shift(&storage->tile, b) &
-                   bits_mask(storage->tile.out[b].bits);
-      if (x != y) return false;
-    }
+/* ---- where elements of W lie ---- */
+
+/* Coordinate bits that a lane of mma m16n8k16 has of W^T, its first operand: what a word of 8 elements has to be. */
+#define WORD_BITS 3
+#define WORD_ELEMENTS (1 << WORD_BITS)
+#define ELEMENT_BITS 4
+#define ACCESS_BYTES 16
+static const struct { int axis, position; } word_bits[WORD_BITS] = {{PACKED_K, 0}, {PACKED_N, 3}, {PACKED_K, 3}};
+
+/* The offset bit of position 2^p of an axis, of a storage in canonical form; -1: there is no such bit. */
+static int offset_bit(const llrt_storage *storage, int axis, int p) {
+  int inside = storage_tile_bits(storage, axis);
+  for (int i = 0; p < inside && i < llrt_layout_in_bits(&storage->tile); i++)
+    if (storage->tile.column[i] == 1ull << (llrt_layout_out_shift(&storage->tile, axis) + p)) return i;
+  p -= inside;
+  for (int i = 0; p >= 0 && i < storage->n_digits; i++) {
+    const llrt_digit *digit = &storage->digit[i];
+    bool rest = digit->extent == LLRT_EXTENT_REST;
+    if (digit->axis != axis) continue;
+    if (digit->reversed || digit->target || !(rest || bits_is_power_of_two(digit->extent))) return -1;
+    int n = rest ? p + 1 : bits_log2(digit->extent);
+    if (p >= n) p -= n;
+    else return storage_stride_is_number(digit) && bits_is_power_of_two(digit->stride) ? bits_log2(digit->stride) + p : -1;
+  }
+  return -1;
+}
+
+/* Whether offsets add up out of bits of the coordinates, and pads are zeros. */
+static bool is_plain(const llrt_storage *storage) {
+  if (storage_has_swizzle(storage) || storage_has_reversed(storage) || storage->n_targets) return false;
+  if (storage->offset[0] % WORD_ELEMENTS || storage->pad == LLRT_PAD_KEEP || storage->pad_value) return false;
+  for (int i = 0; i < llrt_layout_in_bits(&storage->tile); i++)
+    if (!bits_is_power_of_two((int64_t)storage->tile.column[i])) return false;
+  return true;
+}
+
+/* Bit `at` of words that elements form in their order comes from `from[at]` of words in memory. */
+static void compose_words(packed *p, const int place[WORD_BITS]) {
+  uint8_t *from = p->job.desc.dot.word_bits[1], made[32];
+  for (int i = 0; i < 32; i++) {
+    int element = 0;
+    for (int j = 0; j < WORD_BITS; j++) element |= (i / 4 >> j & 1) << place[j];
+    int at = 4 * element + i % 4;
+    made[i] = p->job.words[1] ? from[at] : (uint8_t)at;
+  }
+  memcpy(from, made, sizeof made);
+  p->job.words[1] = true;
+}
+
+/* Exchanges a word's bits in the tile, so that they stand in our order. */
+static void order_words(llrt_storage *storage) {
+  for (int j = 0; j < WORD_BITS; j++)
+    storage->tile.column[j] = 1ull << (llrt_layout_out_shift(&storage->tile, word_bits[j].axis) + word_bits[j].position);
+}
+
+/* Whether words of W are what a lane multiplies, whatever order their elements have, and wherever words lie. Those of
+ * another order than ours are read in ours, and their bits brought there as words of permuted bits are. */
+static bool find_words(packed *p, int tensor) {
+  const llrt_storage *storage = p->job.desc.tensors[tensor].storage;
+  llrt_storage canonical;
+  int place[WORD_BITS], seen = 0;
+  bool same = true;
+  if (storage_canonicalise(storage, &canonical) != LLRT_OK || !is_plain(&canonical)) return false;
+  for (int j = 0; j < WORD_BITS; j++) {
+    place[j] = offset_bit(&canonical, word_bits[j].axis, word_bits[j].position);
+    if (place[j] < 0 || place[j] >= WORD_BITS) return false;
+    seen |= 1 << place[j];
+    same &= place[j] == j;
+  }
+  p->columns = 0;
+  for (int n = 0, access = bits_log2(ACCESS_BYTES * 8 / ELEMENT_BITS); n < LLRT_MAX_BITS; n++) {
+    int at = offset_bit(&canonical, PACKED_N, n);
+    if (at >= 0 && at < access) p->columns = n + 1;
+  }
+  if (same || seen != WORD_ELEMENTS - 1) return same;
+  p->words = llrt_layout_in_bits(&storage->tile) < WORD_BITS ? canonical : *storage;
+  if (llrt_layout_in_bits(&p->words.tile) < WORD_BITS) return false;
+  order_words(&p->words);
+  compose_words(p, place);
+  p->job.desc.tensors[tensor].storage = &p->words;
   return true;
 }
 
 static bool is_packed(packed *p) {
   const llrt_op_desc *desc = &p->job.desc;
   int weights = p->job.tensor[LLRT_DOT_B], scale = p->job.tensor[LLRT_DOT_SCALE_B];
-  if (!has_kernel(&p->job) || llrt_dtype_bits(desc->tensors[weights].dtype) != 4) return false;
+  llrt_storage scales;
+  if (!has_kernel(&p->job) || llrt_dtype_bits(desc->tensors[weights].dtype) != ELEMENT_BITS) return false;
   int32_t positions = desc->dot.group[scale][PACKED_K];
   p->group = positions > 0 && bits_is_power_of_two(positions) ? bits_log2(positions) : 0;
   int bits = llrt_dtype_bits(desc->tensors[scale].dtype);
-  if (desc->dot.group[scale][PACKED_N] != 1 || dot_packed_values(&p->values) != LLRT_OK ||
-      dot_packed_scales(p->group, bits, &p->scales) != LLRT_OK)
-    return false;
-  return is_stored_so(desc, weights, &p->values) && is_stored_so(desc, scale, &p->scales);
+  return desc->dot.group[scale][PACKED_N] == 1 && dot_packed_scales(p->group, bits, &scales) == LLRT_OK &&
+         find_words(p, weights);
 }
 
 /* Whether all values of W are numbers of a type, those that products with scales give, rounded once. */

@@ -43,7 +43,8 @@ typedef struct packed_operand {
 typedef struct packed {
   dot_draft x;
   dot_job job;
-  llrt_storage values, scales; /* of axes K, N */
+  llrt_storage words;          /* of W: as it lies, but that words have the order of ours */
+  int columns;                 /* log2, of which W's accesses have some each */
   llrt_storage cast;           /* of rows that are cast before */
   int group;                   /* log2 positions of K that share a scale */
   llrt_dtype compute;          /* f16, bf16 */

@@ -47,21 +47,75 @@ static llrt_status make_value(const packed *p, int bits, uint64_t reduced, const
 
 /* ---- as the instruction wants it ---- */
 
+static bool has(const places *list, uint64_t bit) {
+  for (int i = 0; i < list->n; i++)
+    if (list->at[i] == bit) return true;
+  return false;
+}
+
+/* The positions of a turn that are a block's own: others of its cluster have the rest. */
+static int own_bits(const packed *p) { return turn_bits(p) - p->shape.cluster; }
+
+/* Where a tile bit moves an operand's address; bits of one digit whose stride a run gives: all alike. */
+static int memory_place(const packed *p, int operand, uint64_t bit) {
+  int tensor = p->operand[operand].tensor, place = dot_memory_order(&p->x, tensor, bits_lowest(p->x.d.order[0][bits_lowest(bit)]));
+  return place < LLRT_MAX_BITS ? place : place - place % LLRT_MAX_BITS;
+}
+
+/* What a block has of W or its scales, in memory's order. */
+static void list_packed(const packed *p, int operand, places *out) {
+  int order[MAX_TILE];
+  for (int i = operand == PACKED_SCALES ? p->group : 0; i < own_bits(p); i++) add(out, k_bit(p, i));
+  for (int i = 0; i < p->shape.n; i++) add(out, n_bit(p, i));
+  for (int i = 0; i < out->n; i++) {
+    uint64_t bit = out->at[i];
+    int at = i, place = memory_place(p, operand, bit);
+    for (; at > 0 && order[at - 1] > place; at--) {
+      out->at[at] = out->at[at - 1];
+      order[at] = order[at - 1];
+    }
+    out->at[at] = bit;
+    order[at] = place;
+  }
+}
+
+/* The columns that warps share: those that lie in no access of memory, then the highest, so that lanes read what words
+ * they can at once. */
+static void list_warp_columns(const packed *p, places *out) {
+  int access = bits_log2(p->x.d.kernel->target.access_bytes * 8 / p->x.d.kernel->tensor_bits[p->operand[PACKED_WEIGHTS].tensor]);
+  places memory = {0};
+  list_packed(p, PACKED_WEIGHTS, &memory);
+  memory.n = bits_min(memory.n, access);
+  for (int i = DOT_PACKED_N; i < p->shape.n && out->n < p->shape.warps[PACKED_N]; i++)
+    if (!has(&memory, n_bit(p, i))) add(out, n_bit(p, i));
+  for (int i = p->shape.n - 1; i >= DOT_PACKED_N && out->n < p->shape.warps[PACKED_N]; i--)
+    if (has(&memory, n_bit(p, i))) add(out, n_bit(p, i));
+}
+
+/* Columns beyond an instruction's that a thread has. */
+static void list_own_columns(const packed *p, places *out) {
+  places warps = {0};
+  list_warp_columns(p, &warps);
+  for (int i = DOT_PACKED_N; i < p->shape.n; i++)
+    if (!has(&warps, n_bit(p, i))) add(out, n_bit(p, i));
+}
+
 static void list_warps(const packed *p, places *out) {
   const packed_shape *s = &p->shape;
-  for (int i = DOT_PACKED_N; i < DOT_PACKED_N + s->warps[PACKED_N]; i++) add(out, n_bit(p, i));
+  list_warp_columns(p, out);
   for (int i = s->m - s->warps[PACKED_M]; i < s->m; i++) add(out, m_bit(i));
   for (int i = s->k; i < turn_bits(p); i++) add(out, k_bit(p, i));
 }
 
-/* Of W^T, the first operand: words and vectors as memory has them, then what more a lane has along K, along N. */
+/* Of W^T, the first operand: words and vectors as memory has them, then what more a lane has. */
 static void list_weights(const packed *p, places *registers, places *lanes) {
-  add(registers, k_bit(p, 0));
-  add(registers, n_bit(p, 3));
-  for (int i = 3; i < p->shape.k; i++) add(registers, k_bit(p, i));
-  for (int i = DOT_PACKED_N + p->shape.warps[PACKED_N]; i < p->shape.n; i++) add(registers, n_bit(p, i));
+  places memory = {0}, others = {0};
   for (int i = 1; i < 3; i++) add(lanes, k_bit(p, i));
   for (int i = 0; i < 3; i++) add(lanes, n_bit(p, i));
+  list_warps(p, &others);
+  list_packed(p, PACKED_WEIGHTS, &memory);
+  for (int i = 0; i < memory.n; i++)
+    if (!has(lanes, memory.at[i]) && !has(&others, memory.at[i])) add(registers, memory.at[i]);
 }
 
 llrt_status packed_weights_value(const packed *p, plan_value *out) {
@@ -104,7 +158,7 @@ llrt_status packed_sums_value(const packed *p, plan_value *out) {
   add(&registers, m_bit(0));
   add(&registers, n_bit(p, 3));
   for (int i = 3; i < p->shape.m - p->shape.warps[PACKED_M]; i++) add(&registers, m_bit(i));
-  for (int i = DOT_PACKED_N + p->shape.warps[PACKED_N]; i < p->shape.n; i++) add(&registers, n_bit(p, i));
+  list_own_columns(p, &registers);
   for (int i = 1; i < 3; i++) add(&lanes, m_bit(i));
   for (int i = 0; i < 3; i++) add(&lanes, n_bit(p, i));
   list_warps(p, &warps);
@@ -114,24 +168,6 @@ llrt_status packed_sums_value(const packed *p, plan_value *out) {
 }
 
 /* ---- as it is copied ---- */
-
-/* The positions of a turn that are a block's own: others of its cluster have the rest. */
-static int own_bits(const packed *p) { return turn_bits(p) - p->shape.cluster; }
-
-/* What a block has of a packed tensor in memory's order. */
-static void list_packed(const packed *p, const llrt_storage *storage, int group, places *out) {
-  const llrt_layout *tile = &storage->tile;
-  int n = llrt_layout_in_bits(tile), rows = tile->out[0].bits, columns = tile->out[1].bits;
-  int down = llrt_layout_out_shift(tile, 0), across = llrt_layout_out_shift(tile, 1);
-  for (int i = 0; i < n; i++) {
-    int bit = bits_lowest(tile->column[i]);
-    bool along_k = bit >= down && bit < down + rows;
-    int position = along_k ? bit - down + group : bit - across;
-    if (position < (along_k ? own_bits(p) : p->shape.n)) add(out, along_k ? k_bit(p, position) : n_bit(p, position));
-  }
-  for (int i = rows + group; i < own_bits(p); i++) add(out, k_bit(p, i));
-  for (int i = columns; i < p->shape.n; i++) add(out, n_bit(p, i));
-}
 
 /* Brings bits along K from `from` on behind the others: a thread's accesses then follow each other along K, at
  * distances that are known, in one row or column. */
@@ -185,7 +221,7 @@ llrt_status packed_copied(const packed *p, int operand, bool in_lines, plan_valu
   int access = bits_log2(kernel->target.access_bytes * 8 / bits), at = 0;
   places memory = {0}, lines = {0}, lists[3] = {{0}};
   if (rows) list_rows(p, &memory);
-  else list_packed(p, scales ? &p->scales : &p->values, scales ? p->group : 0, &memory);
+  else list_packed(p, operand, &memory);
   if (rows && (bits == 16 || in_lines)) list_lines(p, bits, &lines);
   else if (!rows) lines = memory;
   move_behind(p, bits_min(rows ? PACKED_LINE : access + kernel->lane_bits, memory.n), &memory);

@@ -94,6 +94,17 @@ static packed_shape shape_on(const packed_shape *wanted, const plan_target *targ
   return s;
 }
 
+#define MOST_WARPS 3 /* log2, of those that are added to */
+
+/* A shape with all columns that accesses of W have: its blocks are fewer then, and their warps along K more. */
+static packed_shape with_columns(const packed *p, packed_shape s) {
+  int more = bits_max(p->columns - s.n, 0);
+  s.n += more;
+  s.warps[PACKED_K] = bits_max(s.warps[PACKED_K], bits_min(s.warps[PACKED_K] + more, MOST_WARPS - s.warps[PACKED_N]));
+  s.resident = bits_max(s.resident >> more, 1);
+  return s;
+}
+
 /* With turns as long, and then as many warps along K, as rings fit in shared memory. */
 static llrt_status plan_shape(packed *p, const packed_shape *shape, const plan_target *target,
                               const plan_options *options, plan_kernel *kernel) {
@@ -102,7 +113,7 @@ static llrt_status plan_shape(packed *p, const packed_shape *shape, const plan_t
   for (int less = 0; less < 3 && status == LLRT_UNSUPPORTED; less++)
     for (int k = shape->k; k >= PACKED_VECTOR_K && status == LLRT_UNSUPPORTED; k--) {
       *p = begin;
-      p->shape = shape_on(shape, target);
+      p->shape = with_columns(p, shape_on(shape, target));
       p->shape.k = k;
       p->shape.warps[PACKED_K] = bits_max(p->shape.warps[PACKED_K] - less, 0);
       status = packed_plan_kernel(p, target, options, kernel);

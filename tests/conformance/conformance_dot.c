@@ -22,6 +22,8 @@
 #define MXFP8(a_) TYPES_AND(a_, E4M3, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {32, 1}}
 #define NVFP4(a_) TYPES_AND(a_, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E4M3, [LLRT_DOT_GLOBAL_B] = LLRT_F32), .group = {{0}, {16, 1}}
 #define INT4(a_) TYPES_AND(a_, U4, [LLRT_DOT_SCALE_B] = LLRT_##a_, [LLRT_DOT_ZERO_B] = LLRT_U8), .group = {{0}, {128, 1}}
+#define GROUPED_BF16(b_) TYPES_AND(BF16, b_, [LLRT_DOT_SCALE_B] = LLRT_BF16), .group = {{0}, {64, 1}}
+#define GROUPED(a_, b_) TYPES_AND(a_, b_, [LLRT_DOT_SCALE_B] = LLRT_F16), .group = {{0}, {128, 1}}
 #define INT8(a_) TYPES_AND(a_, U8, [LLRT_DOT_SCALE_B] = LLRT_##a_, [LLRT_DOT_ZERO_B] = LLRT_U8), .group = {{0}, {128, 1}}
 #define SCALES_LIE(b_) .storage[LLRT_DOT_SCALE_B] = b_
 #define HOPPER_VALUE "storage(digits=[dim0:2,dim0:4@32,dim0:2@4,dim0:4@8,dim1:2@128,dim0:2@256,dim0:rest@512,dim1:4,dim1:2@2,dim1:16,dim1:rest],pad=0)"
@@ -112,6 +114,16 @@ static const dot_problem rows[] = {
     {SHAPE(7, 128, 256), INT4(F16), LIES("", "", "marlin_w4"), SCALES_LIE("marlin_scales")},
     {SHAPE(20, 192, 272), INT4(F16), LIES("", "", "marlin_w4"), SCALES_LIE("marlin_scales"), .data = DOT_EXACT},
     {SHAPE(70, 64, 128), INT4(BF16), LIES("", "", "marlin_w4"), SCALES_LIE("")},
+    {SHAPE(1, 128, 272), GROUPED(F16, U4), LIES("", "", "marlin_w4"), SCALES_LIE("marlin_scales")},
+    {SHAPE(11, 64, 1040), GROUPED(F16, I4), LIES("", "", "marlin_w4"), SCALES_LIE("marlin_scales")},
+    {SHAPE(20, 192, 320), GROUPED_BF16(U4), LIES("", "", "marlin_w4"), SCALES_LIE("")},
+    {SHAPE(50, 128, 512), GROUPED(F16, U4), LIES("", "", "marlin_w4"), SCALES_LIE("marlin_scales")},
+    {SHAPE(150, 320, 400), GROUPED(F16, U4), LIES("", "", "marlin_w4"), SCALES_LIE("marlin_scales")},
+    {SHAPE(260, 192, 272), GROUPED_BF16(I4), LIES("", "", "marlin_w4"), SCALES_LIE("col_major"), .data = DOT_EXACT},
+    {SHAPE(12, 128, 320), GROUPED(E4M3, U4), LIES("", "", "marlin_w4"), SCALES_LIE("marlin_scales")},
+    {SHAPE(6, 256, 448), GROUPED(F16, U4), LIES("", "", "transposed(machete_w4)"), SCALES_LIE("")},
+    {SHAPE(90, 128, 192), GROUPED(F16, U4), LIES("", "", "transposed(machete_w4)"), SCALES_LIE("col_major")},
+    {SHAPE(16, 256, 320), GROUPED(F16, U4), LIES("", "", "transposed(machete_w4_1wg)"), SCALES_LIE("")},
     {SHAPE(9, 128, 256), INT8(F16), LIES("", "", "marlin_w8"), SCALES_LIE("marlin_scales")},
     {SHAPE(9, 128, 192), INT4(F16), LIES("", "", "transposed(machete_w4)"), SCALES_LIE("")},
     {SHAPE(40, 256, 64), INT4(BF16), LIES("", "", "transposed(machete_w4_1wg)"), SCALES_LIE("")},

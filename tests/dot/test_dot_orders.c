@@ -1,0 +1,116 @@
+/* Weights in other engines' orders: which of them the packed kernels read as they lie, and that such a kernel's
+ * interpretation is right. */
+#include "dot_problem.h"
+#include "dot_reference.h"
+
+#include "jit/plan/plan.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HOPPER_VALUE "storage(digits=[dim0:2,dim0:4@32,dim0:2@4,dim0:4@8,dim1:2@128,dim0:2@256,dim0:rest@512,dim1:4,dim1:2@2,dim1:16,dim1:rest],pad=0)"
+
+static plan made;
+static llrt_dot_call call;
+
+/* u4 with f16 scales for 128 positions each, and the text of where they lie. */
+static dot_problem problem_of(int64_t m, int64_t n, int64_t k, const char *b, const char *scales) {
+  dot_problem p = {.m = m, .n = n, .k = k, .group = {{0}, {128, 1}}, .type = {[LLRT_DOT_A] = LLRT_F16}};
+  p.type[LLRT_DOT_B] = LLRT_U4;
+  p.type[LLRT_DOT_SCALE_B] = LLRT_F16;
+  snprintf(p.storage[LLRT_DOT_B], DOT_STORAGE_TEXT, "%s", b);
+  snprintf(p.storage[LLRT_DOT_SCALE_B], DOT_STORAGE_TEXT, "%s", scales);
+  return p;
+}
+
+static const plan *plan_on(dot_bench *bench, const char *name) {
+  const dot_part *part = bench->part;
+  plan_target target;
+  cr_assert_eq(plan_target_find(name, &target), LLRT_OK);
+  cr_assert_eq(llrt_dot_describe(&part[LLRT_DOT_A].tensor, &part[LLRT_DOT_B].tensor, &part[LLRT_DOT_D].tensor,
+                                 &bench->params, &call), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_op_promise_coarse(&call.desc), LLRT_OK);
+  cr_assert_eq(plan_make(&call.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+  return &made;
+}
+
+/* Whether B's words go from memory to the lanes that multiply them by copies and loads alone, in every kernel. */
+static bool is_direct(const plan *p) {
+  for (int i = 0; i < p->n_variants; i++) {
+    const plan_kernel *kernel = &p->variant[i];
+    bool copied = false, stored = false;
+    for (int s = 0; s < kernel->n_steps; s++) {
+      const plan_step *step = &kernel->step[s];
+      copied |= step->kind == PLAN_COPY && step->tensor == 2 && step->vector == 5;
+      stored |= step->kind == PLAN_SHARED_STORE && kernel->value[step->in].bits == 4;
+    }
+    if (!copied || stored) return false;
+  }
+  return true;
+}
+
+Test(dot_orders, read_as_they_lie, .timeout = 120) {
+  static const struct {
+    const char *b, *scales;
+    bool direct;
+  } rows[] = {
+      {"marlin_w4", "marlin_scales", true},
+      {"marlin_w4", "", true},
+      {"marlin_w4", "col_major", true},
+      {"transposed(machete_w4)", "", true},
+      {"transposed(machete_w4_1wg)", "", true},
+      {"transposed(cutlass_atom_e2m1)", "", true},
+      {"transposed(cutlass_atom_int4)", "", true},
+      {HOPPER_VALUE, "", true},
+      {"", "", false},
+      {"col_major", "", false},
+      {"gptq_w4", "", false},
+      {"awq_w4", "", false},
+      {"transposed(machete_mma8)", "", false},
+      {"storage(digits=[dim1: rest, dim0: rest], tile={offset: [[1,0],[0,8],[8,0],[2,0],[4,0],[0,1],[0,2],[0,4]]} -> [dim0:16,dim1:16],pad=3)", "", false},
+  };
+  static const char *const targets[] = {"sm_80", "sm_89", "sm_90a"};
+  static dot_bench bench;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const dot_problem problem = problem_of(16, 256, 512, rows[i].b, rows[i].scales);
+    cr_assert(dot_bench_make(&problem, 1, &bench), "%s: %s", rows[i].b, llrt_last_error());
+    for (int t = 0; t < 3; t++)
+      cr_expect_eq(is_direct(plan_on(&bench, targets[t])), rows[i].direct, "%s on %s", rows[i].b, targets[t]);
+    dot_bench_free(&bench);
+  }
+}
+
+/* The kernel for as many rows. */
+static const plan_kernel *kernel_for(const plan *p, int64_t m) {
+  for (int i = 0; i < p->n_variants; i++) {
+    int64_t most = p->variant[i].launch.range.max_extent[0];
+    if (most == 0 || m <= most) return &p->variant[i];
+  }
+  return NULL;
+}
+
+Test(dot_orders, interpreted, .timeout = 240) {
+  static const struct {
+    const char *b;
+    int64_t m, n, k;
+  } rows[] = {{"marlin_w4", 5, 128, 400}, {"marlin_w4", 20, 64, 272}, {"marlin_w4", 70, 192, 144}, {"transposed(machete_w4)", 20, 128, 192}};
+  static dot_bench bench;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const dot_problem problem = problem_of(rows[i].m, rows[i].n, rows[i].k, rows[i].b, "marlin_scales");
+    llrt_storage_binding bindings[LLRT_MAX_TENSORS];
+    char why[400];
+    cr_assert(dot_bench_make(&problem, 7 + i, &bench), "%s", llrt_last_error());
+    const plan_kernel *kernel = kernel_for(plan_on(&bench, "sm_90a"), rows[i].m);
+    llrt_tensor tensors[LLRT_MAX_TENSORS];
+    const int64_t shape[] = {rows[i].m, rows[i].n, rows[i].k};
+    for (int t = 0; t < call.desc.n_tensors; t++) {
+      tensors[t] = call.desc.tensors[t];
+      cr_assert_eq(llrt_storage_bind(tensors[t].storage, tensors[t].rank, tensors[t].shape, NULL, &bindings[t]), LLRT_OK);
+      memcpy(tensors[t].shape, shape, sizeof shape);
+    }
+    cr_assert_eq(plan_interpret(kernel, tensors, bindings, call.desc.n_tensors), LLRT_OK, "%s", llrt_last_error());
+    cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%s: %s", rows[i].b, why);
+    dot_bench_free(&bench);
+  }
+}

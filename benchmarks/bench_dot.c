@@ -1,6 +1,6 @@
 /* Products of activations with weights of 4 and 8 bits, and dense ones (figure 4 of the paper): A [M,K] row-major, B
- * as [N,K] in memory, or packed (llrt_dot_pack). Results are compared with sums in f64 at places spread over D, then
- * single launches are timed with nothing in the caches. --sizes: N = K, in the k of the option: 8192k, 2880k. */
+ * as [N,K] in memory, packed (llrt_dot_pack), or as other engines pack it. Results are compared with sums in f64 at
+ * places spread over D, then single launches are timed with nothing in the caches. --sizes: N = K, in the k of the option: 8192k, 2880k. */
 #include "flushed.h"
 #include "jit/plan/number.h"
 #include "subcommands.h"
@@ -14,33 +14,41 @@
 
 enum { PLACES = 2048, NAME = 80 };
 
+/* How B and its scales lie: K fastest, as llrt_dot_pack says, as other engines' kernels take them. */
+enum { COLUMNS, PACKED, MARLIN, MACHETE };
+static const char *const engine_orders[][2] = {[MARLIN] = {"marlin_w4", "marlin_scales"},
+                                               [MACHETE] = {"transposed(machete_w4)", "row_major"}};
+
 typedef struct dot_kind {
   const char *name;
   llrt_dtype a, b, scale, d;
   int group;    /* positions along K that share a scale; 0: there are none */
   bool square;  /* M = N = K alone */
-  bool packed, promised; /* a range of e8m0 scales is promised */
-  bool fast;             /* sums of 8-bit floats may keep few bits */
+  int order;    /* of B */
+  bool promised; /* a range of e8m0 scales is promised */
+  bool fast;     /* sums of 8-bit floats may keep few bits */
 } dot_kind;
 
 #define MXFP4(type, result) type, LLRT_E2M1, LLRT_E8M0, result, 32, false
 #define DENSE(type, result) type, type, LLRT_DTYPE_NONE, result, 0, true
 static const dot_kind kinds[] = {
-    {"mxfp4 packed x bf16", MXFP4(LLRT_BF16, LLRT_BF16), true, true, false},
-    {"mxfp4 packed x f16", MXFP4(LLRT_F16, LLRT_F16), true, true, false},
-    {"mxfp4 packed x e4m3", MXFP4(LLRT_E4M3, LLRT_BF16), true, true, false},
-    {"mxfp4 packed x e5m2", MXFP4(LLRT_E5M2, LLRT_BF16), true, true, false},
-    {"mxfp4 packed, any scales x bf16", MXFP4(LLRT_BF16, LLRT_BF16), true, false, false},
-    {"int4 packed x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, true, false, false},
-    {"mxfp4 x bf16", MXFP4(LLRT_BF16, LLRT_BF16), false, false, false},
-    {"mxfp4 x f16", MXFP4(LLRT_F16, LLRT_F16), false, false, false},
-    {"mxfp4 x e4m3", MXFP4(LLRT_E4M3, LLRT_BF16), false, false, false},
-    {"mxfp4 x e5m2", MXFP4(LLRT_E5M2, LLRT_BF16), false, false, false},
-    {"int4 x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, false, false, false},
-    {"bf16 x bf16", DENSE(LLRT_BF16, LLRT_BF16), false, false, false},
-    {"f16 x f16", DENSE(LLRT_F16, LLRT_F16), false, false, false},
-    {"e4m3 x e4m3", DENSE(LLRT_E4M3, LLRT_BF16), false, false, false},
-    {"e4m3 x e4m3 fast", DENSE(LLRT_E4M3, LLRT_BF16), false, false, true},
+    {"mxfp4 packed x bf16", MXFP4(LLRT_BF16, LLRT_BF16), PACKED, true, false},
+    {"mxfp4 packed x f16", MXFP4(LLRT_F16, LLRT_F16), PACKED, true, false},
+    {"mxfp4 packed x e4m3", MXFP4(LLRT_E4M3, LLRT_BF16), PACKED, true, false},
+    {"mxfp4 packed x e5m2", MXFP4(LLRT_E5M2, LLRT_BF16), PACKED, true, false},
+    {"mxfp4 packed, any scales x bf16", MXFP4(LLRT_BF16, LLRT_BF16), PACKED, false, false},
+    {"int4 packed x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, PACKED, false, false},
+    {"int4 marlin x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, MARLIN, false, false},
+    {"int4 machete x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, MACHETE, false, false},
+    {"mxfp4 x bf16", MXFP4(LLRT_BF16, LLRT_BF16), COLUMNS, false, false},
+    {"mxfp4 x f16", MXFP4(LLRT_F16, LLRT_F16), COLUMNS, false, false},
+    {"mxfp4 x e4m3", MXFP4(LLRT_E4M3, LLRT_BF16), COLUMNS, false, false},
+    {"mxfp4 x e5m2", MXFP4(LLRT_E5M2, LLRT_BF16), COLUMNS, false, false},
+    {"int4 x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, COLUMNS, false, false},
+    {"bf16 x bf16", DENSE(LLRT_BF16, LLRT_BF16), COLUMNS, false, false},
+    {"f16 x f16", DENSE(LLRT_F16, LLRT_F16), COLUMNS, false, false},
+    {"e4m3 x e4m3", DENSE(LLRT_E4M3, LLRT_BF16), COLUMNS, false, false},
+    {"e4m3 x e4m3 fast", DENSE(LLRT_E4M3, LLRT_BF16), COLUMNS, false, true},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
@@ -117,16 +125,27 @@ static void pack(harness *h, dot_data *data, int t, int i) {
   harness_must(llrt_stream_synchronize(h->device, NULL), "packing");
 }
 
-static llrt_status describe_packing(harness *h, const dot_kind *kind, llrt_dot_packing *packing) {
+/* Of size^2 elements. UNSUPPORTED: there is none. */
+static llrt_status describe_order(const dot_kind *kind, int64_t size, llrt_dot_packing *packing) {
+  const int64_t shape[2] = {size, size};
+  llrt_storage_binding binding;
+  *packing = (llrt_dot_packing){.n_maps = 0};
+  for (int i = 0; i < 2; i++)
+    harness_must(llrt_storage_parse(engine_orders[kind->order][i], 2, NULL, &packing->storages[i]), kind->name);
+  return llrt_storage_bind(&packing->storages[0], 2, shape, NULL, &binding) == LLRT_OK ? LLRT_OK : LLRT_UNSUPPORTED;
+}
+
+static llrt_status describe_packing(harness *h, const dot_kind *kind, int64_t size, llrt_dot_packing *packing) {
   const llrt_dot_pack_params what = {.dtype = kind->b, .scale = kind->scale, .group = {kind->group},
                                      .other = kind->a};
   llrt_device_info info;
+  if (kind->order > PACKED) return describe_order(kind, size, packing);
   harness_must(llrt_device_get_info(h->device, &info), "the device");
   return llrt_dot_pack(&what, info.target, LLRT_DOT_B, packing);
 }
 
 static void pack_weights(harness *h, dot_data *data) {
-  harness_must(describe_packing(h, data->kind, &data->packing), "packing");
+  harness_must(describe_packing(h, data->kind, data->n, &data->packing), "packing");
   pack(h, data, B, 0);
   pack(h, data, SCALE, 1);
 }
@@ -138,7 +157,7 @@ static void make_data(harness *h, const dot_kind *kind, int64_t m, int64_t size,
   make_tensor(h, data, B, kind->b, data->k, data->n);
   make_tensor(h, data, SCALE, kind->scale, kind->group ? (data->k + kind->group - 1) / kind->group : 1, data->n);
   make_tensor(h, data, D, kind->d, m, data->n);
-  if (kind->packed) pack_weights(h, data);
+  if (kind->order) pack_weights(h, data);
 }
 
 static void free_data(harness *h, dot_data *data) {
@@ -235,10 +254,10 @@ static bool run_data(harness *h, const flushed *f, dot_data *data, const char *n
   const dot_kind *kind = data->kind;
   llrt_dot_params params = {.fast_accumulate = kind->fast};
   if (kind->group)
-    params.b = (llrt_dot_scaling){.scale = kind->packed ? &data->packed[1] : &data->tensor[SCALE], .group = {kind->group, 1}};
+    params.b = (llrt_dot_scaling){.scale = kind->order ? &data->packed[1] : &data->tensor[SCALE], .group = {kind->group, 1}};
   if (kind->promised) params.b.range_low = LOW, params.b.range_high = HIGH;
   if (data->packing.n_maps) memcpy(params.b.word_bits, data->packing.word_bits, sizeof params.b.word_bits);
-  const llrt_tensor *b = kind->packed ? &data->packed[0] : &data->tensor[B];
+  const llrt_tensor *b = kind->order ? &data->packed[0] : &data->tensor[B];
   harness_must(llrt_dot_describe(&data->tensor[A], b, &data->tensor[D], &params, &call), name);
   harness_must(llrt_op_promise_coarse(&call.desc), name);
   harness_must(llrt_op_prepare(h->device, &call.desc, &op), name);
@@ -262,7 +281,7 @@ static bool run_case(harness *h, const flushed *f, const dot_kind *kind, int64_t
   snprintf(name, sizeof name, "%s %" PRId64 "x%" PRId64 "x%" PRId64, kind->name, m, size, size);
   if (!harness_wants(h, name)) return true;
   llrt_dot_packing packing;
-  if (kind->packed && describe_packing(h, kind, &packing) == LLRT_UNSUPPORTED) return true; /* not this device's */
+  if (kind->order && describe_packing(h, kind, size, &packing) == LLRT_UNSUPPORTED) return true; /* not this device's, or no whole tiles */
   make_data(h, kind, m, size, &data);
   bool right = run_data(h, f, &data, name);
   free_data(h, &data);

@@ -449,7 +449,7 @@ emit_pair emit_combine_ordered_pair(emitter *e, int op, llrt_dtype type, emit_pa
 /* ANY, ALL: 1 (i32) where the element of code `code` is not zero, else 0. */
 LLVMValueRef emit_combine_truth(emitter *e, llrt_dtype element, LLVMValueRef code);
 
-/* access.c: the element of `bits` at tile coordinate `tile` of a tensor, as an integer (of 4 bits: i8); masked: 0
+/* emit_access_nibble.c: the element of `bits` at tile coordinate `tile` of a tensor, as an integer (of 4 bits: i8); masked: 0
  * where it is outside. */
 LLVMValueRef emit_load_element(emitter *e, emit_place *place, uint64_t tile, int bits, bool masked);
 
@@ -537,7 +537,7 @@ void emit_carry_value(emitter *e, int in, int out, LLVMBasicBlockRef before);
 void emit_close_value(emitter *e, int out, int last, LLVMBasicBlockRef latch);
 
 /* ---- steps: one file each ---- */
-void emit_load_step(emitter *e, const plan_step *step);          /* access.c */
+void emit_load_step(emitter *e, const plan_step *step);          /* emit_access.c */
 void emit_store_step(emitter *e, const plan_step *step);
 void emit_shared_store_step(emitter *e, const plan_step *step);
 void emit_shared_load_step(emitter *e, const plan_step *step);

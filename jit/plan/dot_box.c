@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "jit/plan/dot_box.h"
 #include "jit/plan/dot_shared.h"
+#include "jit/plan/verify.h"
 #include "layout/f2.h"
 
 #define ROW_BYTES 7 /* log2 */
@@ -128,11 +129,6 @@ int dot_landed_step(const plan_kernel *kernel) {
 }
 
 /* ---- verification ---- */
-
-#define CHECK(condition, ...)                                             \
-  do {                                                                    \
-    if (!(condition)) return llrt_error(LLRT_INTERNAL, "plan: " __VA_ARGS__); \
-  } while (0)
 
 /* Takes an axis's position out of the digits' fixed bits. */
 static uint64_t take_position(const plan_kernel *kernel, int axis, uint64_t *at) {

@@ -5,13 +5,9 @@
 #include "base/status.h"
 #include "jit/plan/draft.h"
 #include "jit/plan/thread_registers.h"
+#include "jit/plan/verify.h"
 
 #include <string.h>
-
-#define CHECK(condition, ...)                                             \
-  do {                                                                    \
-    if (!(condition)) return llrt_error(LLRT_INTERNAL, "plan: " __VA_ARGS__); \
-  } while (0)
 
 /* One operand: its columns in the kernel's tile bits. */
 typedef struct side {

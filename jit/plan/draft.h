@@ -538,9 +538,6 @@ typedef struct plan_round {
 } plan_round;
 void plan_round_of(const plan_value *in, const plan_value *out, plan_round *round);
 
-/* verify_combine.c: the steps that combine. */
-llrt_status plan_verify_combining(const plan_kernel *kernel, int at);
-
 /* cost.c */
 
 /* The lanes whose XOR is bit `bit` of a lane's number inside the phase of shared memory that serves it, for

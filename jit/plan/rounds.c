@@ -4,11 +4,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/dot_box.h"
-
-#define CHECK(condition, ...)                                             \
-  do {                                                                    \
-    if (!(condition)) return llrt_error(LLRT_INTERNAL, "plan: " __VA_ARGS__); \
-  } while (0)
+#include "jit/plan/verify.h"
 
 llrt_status rounds_begin(draft *d) {
   d->kernel->launch.rounds = 1;

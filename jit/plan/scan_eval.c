@@ -7,13 +7,9 @@
 #include "jit/plan/combine.h"
 #include "jit/plan/draft.h"
 #include "jit/plan/eval.h"
+#include "jit/plan/verify.h"
 
 #include <stdlib.h>
-
-#define CHECK(condition, ...)                                             \
-  do {                                                                    \
-    if (!(condition)) return llrt_error(LLRT_INTERNAL, "plan: " __VA_ARGS__); \
-  } while (0)
 
 static int64_t place_count(const plan_kernel *kernel, const plan_value *value) {
   return (int64_t)1 << (plan_value_bits(value, PLAN_REGISTER) + kernel->lane_bits + kernel->warp_bits);

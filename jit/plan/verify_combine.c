@@ -4,13 +4,9 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/scan_eval.h"
+#include "jit/plan/verify.h"
 
 #include <string.h>
-
-#define CHECK(condition, ...)                                             \
-  do {                                                                    \
-    if (!(condition)) return llrt_error(LLRT_INTERNAL, "plan: " __VA_ARGS__); \
-  } while (0)
 
 static bool same_layout(const plan_kernel *kernel, int a, int b) {
   return llrt_layout_equal(&kernel->value[a].layout, &kernel->value[b].layout);

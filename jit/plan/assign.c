@@ -286,9 +286,18 @@ static void spread_words(draft *d, int word) {
   d->run[1] = n;
 }
 
+/* log2 warps: more than the target's for tiles that its registers do not hold (plan_options.whole_runs). */
+static int warps_of(const draft *d) {
+  const plan_kernel *kernel = d->kernel;
+  int word = bits_min(draft_word_of(d, kernel->tensor_bits[0]), draft_word_of(d, kernel->tensor_bits[1]));
+  int least = d->tile_bits - kernel->lane_bits - kernel->target.register_bits - word;
+  bool whole = d->options && d->options->whole_runs;
+  return whole ? bits_max(kernel->target.warp_bits, least) : kernel->target.warp_bits;
+}
+
 static void gpu_sides(draft *d, int word, side_assignment side[2]) {
   plan_kernel *kernel = d->kernel;
-  int n = d->tile_bits, warps = kernel->target.warp_bits;
+  int n = d->tile_bits, warps = warps_of(d);
   spread_words(d, bits_min(word, n));
   side_assignment *load = &side[0], *store = &side[1];
   constraints c = {.d = d, .word = bits_min(word, n)};

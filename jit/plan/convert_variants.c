@@ -82,7 +82,7 @@ static llrt_status add_thin(const llrt_op_desc *desc, const plan_target *target,
   narrow.rest_bits = THIN_BITS;
   LLRT_TRY(plan_tiled(desc, target, &narrow, STREAMS_NEVER, thin, &tiled));
   if (!tiled_range(thin, &thin->launch.range)) thin->launch.range = (plan_range){.min_elements = 0};
-  if (is_thinner(&thin->launch.range, &out->variant[0].launch.range)) out->n_variants++;
+  if (is_thinner(&thin->launch.range, &out->variant[out->n_variants - 1].launch.range)) out->n_variants++;
   return LLRT_OK;
 }
 
@@ -124,6 +124,44 @@ static llrt_status prefer_flat(const llrt_op_desc *desc, const plan_target *targ
   return LLRT_OK;
 }
 
+/* Counts the kernel behind the last variant as the first one. */
+static llrt_status put_first(plan *out) {
+  plan_kernel *last = &out->variant[out->n_variants], *kernel = malloc(sizeof *kernel);
+  if (!kernel) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
+  *kernel = *last;
+  memmove(&out->variant[1], &out->variant[0], (size_t)out->n_variants++ * sizeof *last);
+  out->variant[0] = *kernel;
+  free(kernel);
+  return LLRT_OK;
+}
+
+/* Whether tiles may have more of a row on one side: not the target's run of narrow elements on both. */
+static bool has_short_runs(const plan_kernel *kernel) {
+  int64_t bits = kernel->tensor_bits[0], run = kernel->target.run_bytes * 8 / bits;
+  bool narrow = bits <= 8 && bits == kernel->tensor_bits[1] && kernel->n_maps == 0 && kernel->n_indices == 0;
+  return narrow && kernel->cost.tile_bytes < run * run * bits / 8;
+}
+
+/* Of large tensors of narrow elements the tiles have whole runs on both sides: a kernel before the first, or instead of it
+ * where extents are known. */
+static llrt_status add_large(const llrt_op_desc *desc, const plan_target *target, plan *out) {
+  plan_options options = {.whole_runs = true};
+  plan_kernel *first = &out->variant[0], *large = &out->variant[out->n_variants];
+  int64_t elements = fixed_elements(first), least = target->large_bytes * 8 / first->tensor_bits[1];
+  bool tiled;
+  if (target->large_bytes == 0 || !has_short_runs(first) || (elements >= 0 && elements < least)) return LLRT_OK;
+  if (plan_tiled(desc, target, &options, STREAMS_NEVER, large, &tiled) != LLRT_OK) return LLRT_OK;
+  if (large->cost.tile_bytes <= first->cost.tile_bytes) return LLRT_OK;
+  if (elements >= 0) {
+    large->launch.range = first->launch.range;
+    *first = *large;
+    return LLRT_OK;
+  }
+  tiled_range(large, &large->launch.range);
+  large->launch.range.min_elements = least;
+  return put_first(out);
+}
+
 /* Puts the kernel that gathers out of panels, where there is one, before the others: its range is the
  * narrowest. */
 static llrt_status add_panel(const llrt_op_desc *desc, const plan_target *target,
@@ -132,13 +170,7 @@ static llrt_status add_panel(const llrt_op_desc *desc, const plan_target *target
   bool made;
   LLRT_TRY(plan_panel_make(desc, target, options, last, &made));
   if (!made) return LLRT_OK;
-  plan_kernel *panel = malloc(sizeof *panel);
-  if (!panel) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
-  *panel = *last;
-  memmove(&out->variant[1], &out->variant[0], (size_t)out->n_variants++ * sizeof *last);
-  out->variant[0] = *panel;
-  free(panel);
-  return LLRT_OK;
+  return put_first(out);
 }
 
 static llrt_status make_variants(const llrt_op_desc *desc, const plan_target *target,
@@ -161,6 +193,7 @@ static llrt_status make_variants(const llrt_op_desc *desc, const plan_target *ta
     flat = tiled_range(first, &first->launch.range) && !moves_words(first);
     if (!flat) first->launch.range = (plan_range){.min_elements = 0};
     if (target->lanes_first && !stream) LLRT_TRY(prefer_streaming(desc, target, options, out));
+    if (is_planners_choice(options)) LLRT_TRY(add_large(desc, target, out));
     if (flat) LLRT_TRY(add_thin(desc, target, options, out));
   }
   if (!flat) return LLRT_OK;

@@ -507,6 +507,7 @@ typedef struct plan_options {
   bool single_accesses;      /* shared memory is stored and loaded an element at a time; for comparison */
   bool whole_buffers;        /* no buffer of shared memory in parts so that more blocks have room */
   bool stream;               /* host: as large tensors are moved, however many elements there are */
+  bool whole_runs;           /* GPU: tiles along axes are as large as the target's runs on both sides, if a block has room */
   int rest_bits;             /* most low bits of a digit with an upper part in the tile; 0: the planner's */
 } plan_options;
 

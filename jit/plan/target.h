@@ -20,6 +20,7 @@ typedef struct plan_clocks {
 } plan_clocks;
 
 #define PLAN_MAX_CLUSTER_BITS 3
+#define PLAN_MOST_THREADS 1024 /* of a block, on every GPU */
 
 typedef struct plan_target {
   char name[32]; /* the instruction set: "sm_90a", "gfx90a", "x86-64-v3"; part of every cache key */
@@ -40,6 +41,7 @@ typedef struct plan_target {
   int banks, bank_bytes;  /* of shared memory */
   int sector_bytes;       /* granule of global memory traffic */
   int far_row_bytes;      /* rows of large tensors that lie multiples of this apart are not to be read all at a time; 0: any */
+  int64_t large_bytes;    /* tensors of so many bytes want tiles that have whole runs on both sides; 0: none do */
   int max_shuffle_rounds; /* host: lane exchanges up to this many rounds; GPUs count clocks */
   plan_clocks clocks;
   int cluster_bits;       /* log2 blocks of a cluster, at most; 0: blocks do not read each other's memory */

@@ -153,16 +153,21 @@ static bool has_axes(const draft *d) {
 /* More registers, log2, that a tile of two loops may have: 64 x 64 bytes have 128 of 32 bytes. */
 #define HALVED_ROOM 2
 
+static bool wants_whole_runs(const draft *d) {
+  return d->options && d->options->whole_runs && !d->kernel->target.lanes_first && has_axes(d);
+}
+
 /* log2 elements that the registers of a block and its shared memory hold. */
 static int room_bits(const tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   const plan_target *target = &kernel->target;
   int wide = bits_max(w->log2_bytes[0], w->log2_bytes[1]);
   int word = bits_min(draft_word_of(w->d, kernel->tensor_bits[0]), draft_word_of(w->d, kernel->tensor_bits[1]));
-  int room = kernel->lane_bits + target->warp_bits + target->register_bits + word;
+  int warps = wants_whole_runs(w->d) ? bits_log2(PLAN_MOST_THREADS) - kernel->lane_bits : target->warp_bits;
+  int room = kernel->lane_bits + warps + target->register_bits + word;
   if (target->lanes_first && !w->d->whole && kernel->n_maps == 0 && word == 0) room += HALVED_ROOM;
   int bytes = target->shared_bytes;
-  if (!target->lanes_first && has_axes(w->d)) bytes = bits_min(bytes, axis_tile_bytes(kernel));
+  if (!target->lanes_first && has_axes(w->d) && !wants_whole_runs(w->d)) bytes = bits_min(bytes, axis_tile_bytes(kernel));
   return bits_min(room, bits_highest((uint64_t)bytes) - wide);
 }
 

@@ -45,7 +45,7 @@ void emu_plan_make(const emu_conversion *conversion, plan_kernel *kernel) {
   cr_assert_eq(plan_target_find(conversion->target, &target), LLRT_OK);
   cr_assert_eq(plan_make(&desc, &target, NULL, made), LLRT_OK, "%s", llrt_last_error());
   int i = 0;
-  while (i < made->n_variants - 1 &&
+  while (i < made->n_variants - 1 && !conversion->large &&
          !plan_range_contains(&made->variant[i].launch.range, conversion->rank,
                               conversion->shape)) {
     i++;
@@ -76,17 +76,24 @@ static int64_t copy_bits(const llrt_layout *tile) {
   return bits;
 }
 
+/* Bytes in which an element of the destination is not the source's; of 4 bits, the first of a byte in its low half. */
+static size_t wrong_bytes(const uint8_t *out, int64_t to, int64_t from, int bits) {
+  size_t wrong = 0, size = (size_t)bits / 8;
+  if (bits == 4) return (out[to / 2] >> to % 2 * 4 & 15) != (byte_at((size_t)from / 2) >> from % 2 * 4 & 15);
+  for (size_t k = 0; k < size; k++) wrong += out[(size_t)to * size + k] != byte_at((size_t)from * size + k);
+  return wrong;
+}
+
 static size_t count_wrong(const emu_conversion *conversion, const operands *with,
                           const uint8_t *out) {
   int64_t coords[LLRT_MAX_RANK] = {0}, copies = copy_bits(&with->storage[1].tile);
-  size_t size = (size_t)llrt_dtype_bits(conversion->dtype) / 8, wrong = 0;
+  size_t wrong = 0;
   do {
-    size_t from = (size_t)llrt_storage_offset(&with->storage[0], &with->binding[0], coords) * size;
+    int64_t from = llrt_storage_offset(&with->storage[0], &with->binding[0], coords);
     int64_t to = llrt_storage_offset(&with->storage[1], &with->binding[1], coords);
     int64_t copy = 0;
     do {
-      size_t at = (size_t)(to ^ copy) * size;
-      for (size_t k = 0; k < size; k++) wrong += out[at + k] != byte_at(from + k);
+      wrong += wrong_bytes(out, to ^ copy, from, llrt_dtype_bits(conversion->dtype));
       copy = (copy - copies) & copies; /* the next subset */
     } while (copy);
   } while (next(conversion, coords));
@@ -128,11 +135,11 @@ static bool run_gfx9(const emu_conversion *conversion, const plan_kernel *kernel
 static void execute(const emu_conversion *conversion, const plan_kernel *kernel,
                     const llrt_jit_result *code, operands *with, emu_outcome *outcome) {
   emu_memory memory = {0};
-  size_t size = (size_t)llrt_dtype_bits(conversion->dtype) / 8, bytes[2];
+  size_t bits = (size_t)llrt_dtype_bits(conversion->dtype), bytes[2];
   uint64_t args[PLAN_MAX_ARGS], address[2];
   int64_t blocks;
   for (int i = 0; i < 2; i++) {
-    bytes[i] = (size_t)with->binding[i].span * size;
+    bytes[i] = ((size_t)with->binding[i].span * bits + 7) / 8;
     address[i] = emu_memory_allocate(&memory, bytes[i]);
     with->tensor[i].data = (void *)(uintptr_t)address[i];
   }

@@ -13,6 +13,7 @@ typedef struct emu_conversion {
   int64_t shape[4];
   llrt_dtype dtype;
   const char *target;
+  bool large; /* by the first variant, whatever the shape: that for large tensors, where there is one */
 } emu_conversion;
 
 typedef struct emu_outcome {

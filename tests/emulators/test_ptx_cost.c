@@ -66,6 +66,29 @@ Test(ptx_cost, sm_80) { compare_all("sm_80"); }
 Test(ptx_cost, sm_89) { compare_all("sm_89"); }
 Test(ptx_cost, sm_90a) { compare_all("sm_90a"); }
 
+/* Kernels for large tensors of narrow elements, on small ones: of whole tiles, as predicted, and with edges. */
+Test(ptx_cost, large_tensors) {
+  static const struct {
+    llrt_dtype dtype;
+    int threads;
+  } rows[] = {{LLRT_U8, 512}, {LLRT_B4, 1024}};
+  static plan_kernel kernel;
+  for (int i = 0; i < 4; i++) {
+    emu_conversion conversion = {.source = pairs[i % 2].source, .destination = pairs[i % 2].destination, .rank = 2,
+                                 .shape = {512, 1024}, .dtype = rows[i / 2].dtype, .target = "sm_90a", .large = true};
+    emu_plan_make(&conversion, &kernel);
+    cr_assert_gt(kernel.launch.range.min_elements, 1 << 24);
+    cr_expect_eq(kernel.launch.threads, rows[i / 2].threads);
+    cr_expect_eq(kernel.digit[0].bits, kernel.digit[1].bits);
+    compare(&conversion);
+    conversion.shape[0] = 544; /* pitches as promised */
+    conversion.shape[1] = 1120;
+    emu_outcome outcome;
+    emu_plan_run(&conversion, &kernel, &outcome);
+    cr_expect(outcome.done && outcome.wrong == 0, "%s %zu wrong", outcome.message, outcome.wrong);
+  }
+}
+
 /* ---- reductions inside a block ---- */
 
 /* Instructions to shared memory of which some lane was active: all that llrt-bench broadcast counts. */

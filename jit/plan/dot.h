@@ -98,6 +98,9 @@ typedef struct dot_access {
 llrt_status dot_memory_value(const dot_draft *x, int tensor, uint64_t mask, dot_access *out);
 /* Where bit `bit` of the draft moves the tensor's address: a number that grows with the distance. */
 int dot_memory_order(const dot_draft *x, int tensor, int bit);
+/* Has each warp access what it has of `own`, a value of the same bits, where its lanes' accesses then still are pieces of 64
+ * bytes: elements change places inside warps alone, which so need not wait for each other. */
+void dot_keep_warps(const plan_kernel *kernel, const plan_value *own, dot_access *access);
 /* The widest access of a value as it is. */
 void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, dot_access *out);
 /* A load or store, masked where blocks overhang. */

@@ -133,6 +133,7 @@ llrt_status dot_epilogue(dot_draft *x, int sums) {
   dot_access stored;
   LLRT_TRY(dot_memory_value(x, tensor, result_bits(x), &stored));
   keep_blocks(x->d.kernel, sums, &stored);
+  if (x->groups) dot_keep_warps(x->d.kernel, &x->d.kernel->value[sums], &stored);
   if (x->job->partial || !dot_acts(x)) return store_at_once(x, sum, x->job->partial ? sum : type, &stored, sums);
   llrt_dtype acting = sum == LLRT_F64 ? LLRT_F64 : LLRT_F32;
   LLRT_TRY(dot_cast(x, sum, acting, &sums));

@@ -140,6 +140,41 @@ llrt_status dot_memory_value(const dot_draft *x, int tensor, uint64_t mask, dot_
   return LLRT_OK;
 }
 
+static bool has(const uint64_t *list, int n, uint64_t x) {
+  for (int i = 0; i < n; i++)
+    if (list[i] == x) return true;
+  return false;
+}
+
+#define PIECE_BITS 128
+#define PIECE_LANES 2 /* log2 lanes whose accesses of 16 bytes follow each other: whole sectors, a row's next to each other */
+
+void dot_keep_warps(const plan_kernel *kernel, const plan_value *own, dot_access *access) {
+  plan_value *value = &access->value;
+  uint64_t *column = value->layout.column, made[LLRT_MAX_BITS], left[LLRT_MAX_BITS];
+  const uint64_t *own_lanes = plan_value_columns(own, PLAN_LANE), *own_warps = plan_value_columns(own, PLAN_WARP);
+  int registers = plan_value_bits(value, PLAN_REGISTER), lanes = kernel->lane_bits, warps = kernel->warp_bits;
+  int all = registers + lanes + warps, n = 0, at = 0;
+  if (value->bits << access->vector != PIECE_BITS) return;
+  for (int i = 0; i < all; i++) { /* in memory's order: lanes, warps, registers behind an access */
+    uint64_t x = column[(registers + i) % all];
+    bool inside = has(column, access->vector, x);
+    if (!inside && !has(own_lanes, lanes, x) && !has(own_warps, warps, x)) left[n++] = x;
+  }
+  memcpy(made, column, (size_t)access->vector * sizeof *made);
+  for (int i = 0; i < lanes; i++) {
+    bool inside = has(column, access->vector, own_lanes[i]);
+    if (inside && at == n) return;
+    made[registers + i] = inside ? left[at++] : own_lanes[i];
+  }
+  memcpy(&made[registers + lanes], own_warps, (size_t)warps * sizeof *made);
+  if (n - at != registers - access->vector) return; /* copies */
+  memcpy(&made[access->vector], &left[at], (size_t)(n - at) * sizeof *made);
+  for (int i = 0; i < PIECE_LANES; i++)
+    if (!has(&made[registers], lanes, column[registers + i])) return;
+  memcpy(column, made, (size_t)all * sizeof *column);
+}
+
 void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, dot_access *out) {
   const plan_kernel *kernel = x->d.kernel;
   plan_value spread;

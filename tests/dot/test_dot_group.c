@@ -115,10 +115,11 @@ Test(dot_group, planted, .timeout = 120) {
   dot_bench_free(&bench);
 }
 
-/* Blocks in rounds keep what they store apart from rings, and behind a barrier. */
+/* Blocks in rounds keep what they store apart from rings, and behind a barrier: here rows of D that are no whole pieces. */
 Test(dot_group, rounds) {
+  static const dot_problem problem = {SHAPE(130, 70, 392), TYPES(BF16, BF16), LIES("", "col_major")};
   static dot_bench bench;
-  cr_assert(dot_bench_make(&problems[0], 3, &bench), "%s", llrt_last_error());
+  cr_assert(dot_bench_make(&problem, 3, &bench), "%s", llrt_last_error());
   plan_kernel *kernel = plan_group(&bench);
   cr_assert_eq(kernel->launch.rounds, 1);
   int walk = 0, stored = kernel->n_buffers - 1;
@@ -139,6 +140,26 @@ Test(dot_group, rounds) {
   kernel->walk.split = 0;
   cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL);
   dot_bench_free(&bench);
+}
+
+/* Rows of whole pieces are stored without the others of the block. */
+Test(dot_group, by_warps) {
+  static const dot_problem stored[] = {
+      {SHAPE(130, 72, 40), TYPES(BF16, BF16), LIES("", "col_major")},
+      {SHAPE(130, 72, 40), .type = {[LLRT_DOT_A] = LLRT_BF16, [LLRT_DOT_B] = LLRT_BF16, [LLRT_DOT_D] = LLRT_F32}, LIES("", "col_major")},
+      {SHAPE(130, 80, 48), .type = {[LLRT_DOT_A] = LLRT_E4M3, [LLRT_DOT_B] = LLRT_E4M3, [LLRT_DOT_D] = LLRT_E4M3}, LIES("", "col_major")},
+  };
+  for (size_t i = 0; i < sizeof stored / sizeof *stored; i++) {
+    static dot_bench bench;
+    char why[400];
+    cr_assert(dot_bench_make(&stored[i], 3 + i, &bench), "%s", llrt_last_error());
+    const plan_kernel *kernel = plan_group(&bench);
+    cr_assert(kernel, "%zu", i);
+    for (int s = 0; s < kernel->n_steps; s++) cr_expect(kernel->step[s].kind != PLAN_BARRIER, "%zu: step %d", i, s);
+    cr_assert_eq(interpret(kernel, &stored[i]), LLRT_OK, "%zu: %s", i, llrt_last_error());
+    cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%zu: %s", i, why);
+    dot_bench_free(&bench);
+  }
 }
 
 /* Sums that threads have no room for. */

@@ -96,6 +96,24 @@ llrt_status llrt_storage_tiled(const llrt_layout *layout, const int *order, llrt
   return finish(tiled(layout, order, &result), &result, out);
 }
 
+llrt_status storage_whole_rows(int rank, int bits, llrt_storage *out) {
+  llrt_layout piece = llrt_layout_empty();
+  char name[LLRT_NAME_BYTES];
+  int order[LLRT_MAX_RANK];
+  if (bits == 0) return llrt_storage_row_major(rank, out);
+  LLRT_TRY(llrt_layout_add_in(&piece, STORAGE_IN_DIM, bits));
+  for (int a = 0; a < rank; a++) {
+    layout_axis_name(a, name);
+    LLRT_TRY(llrt_layout_add_out(&piece, name, a == rank - 1 ? bits : 0));
+    order[a] = rank - 1 - a;
+  }
+  int shift = llrt_layout_out_shift(&piece, rank - 1);
+  for (int i = 0; i < bits; i++) piece.column[i] = 1ull << (shift + i);
+  LLRT_TRY(llrt_storage_tiled(&piece, order, out));
+  out->pad = LLRT_PAD_KEEP;
+  return LLRT_OK;
+}
+
 /* ---- the rule itself ---- */
 
 static llrt_status validate_tile(const llrt_storage *storage) {

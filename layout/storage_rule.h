@@ -68,6 +68,9 @@ bool storage_writes_more(const llrt_storage *storage);
  * the empty layout, unused entries are zero. Errors: as llrt_storage_validate. */
 llrt_status storage_canonicalise(const llrt_storage *storage, llrt_storage *out);
 
+/* row_major, whose rows take memory by whole numbers of 2^bits elements. */
+llrt_status storage_whole_rows(int rank, int bits, llrt_storage *out);
+
 /* The same rule with axis a called to[a], on `rank` axes; axes that nothing is called have one position, and
  * so have those with a negative to[a], of which the tile has no bits (precondition): their digits stay
  * where they are, as replicas of one position, so that bindings of either rule serve the other. */

@@ -13,10 +13,11 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 22
+#define FORMAT_VERSION 23
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 #define MAX_CLUSTER 8    /* blocks, likewise */
+#define MAX_PIECE_BITS 8 /* log2 elements that rows in the workspace are multiples of */
 #define MAX_ROUNDS 64    /* blocks of a multiprocessor */
 
 /* A field added to the recipe must be written and read below, and the format's version raised. */
@@ -27,8 +28,8 @@ _Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRI
 _Static_assert(sizeof(plan_box) == 8 + 16 * 2 * PLAN_BOX_RANK, "plan_box changed");
 _Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 56, "plan_range changed");
 _Static_assert(sizeof(plan_walk) == 8 + 32 * LLRT_MAX_RANK + 32, "plan_walk changed");
-_Static_assert(sizeof(plan_view) == 12 + LLRT_MAX_RANK + 2 * LLRT_MAX_TENSORS, "plan_view changed");
-_Static_assert(sizeof(plan_workspace) == 8 + 40 * PLAN_MAX_REGIONS, "plan_workspace changed");
+_Static_assert(sizeof(plan_view) == 12 + LLRT_MAX_RANK + 3 * LLRT_MAX_TENSORS, "plan_view changed");
+_Static_assert(sizeof(plan_workspace) == 8 + 48 * PLAN_MAX_REGIONS, "plan_workspace changed");
 
 /* ---- writing ---- */
 
@@ -59,6 +60,7 @@ static void put_view(llrt_text *out, const plan_view *view) {
   for (int t = 0; t < LLRT_MAX_TENSORS; t++) {
     put(out, view->tensor[t]);
     put(out, view->ones[t]);
+    put(out, view->pieces[t]);
   }
 }
 
@@ -72,6 +74,7 @@ static void put_workspace(llrt_text *out, const plan_workspace *workspace) {
     put(out, workspace->region[i].per_partial);
     put(out, workspace->region[i].per_position);
     put(out, workspace->region[i].axes);
+    put(out, workspace->region[i].pieces);
   }
 }
 
@@ -259,6 +262,7 @@ static void get_view(reader *in, const storage_set *set, plan_view *view, int re
   for (int t = 0; t < LLRT_MAX_TENSORS; t++) {
     view->tensor[t] = (int8_t)get_within(in, -regions, set->n - 1);
     view->ones[t] = (uint8_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
+    view->pieces[t] = (uint8_t)get_within(in, 0, MAX_PIECE_BITS);
   }
 }
 
@@ -272,6 +276,7 @@ static void get_workspace(reader *in, plan_workspace *workspace) {
     workspace->region[i].per_partial = get_size(in);
     workspace->region[i].per_position = get_size(in);
     workspace->region[i].axes = get_size(in);
+    workspace->region[i].pieces = get_within(in, 0, MAX_PIECE_BITS);
   }
 }
 

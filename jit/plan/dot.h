@@ -43,8 +43,9 @@ void dot_in_workspace(dot_job *job, int t, llrt_dtype dtype, const llrt_storage 
 /* A stage of the operation's axes and first n tensors; tensor t of it lies in a region, with one position along `ones`. */
 void dot_view_axes(const llrt_op_desc *desc, plan_kernel *kernel, int n);
 void dot_view_region(plan_kernel *kernel, int t, int region, uint32_t ones);
-/* The stage that makes a copy of tensor t (the operation's), of a type, row-major in a region; back: the tensor of the copy. */
-llrt_status dot_convert_stage(const llrt_op_desc *desc, int t, llrt_dtype type, int region, bool back,
+/* The stage that makes a copy of tensor t (the operation's), of a type, row-major in a region, rows by whole numbers of 2^pieces
+ * elements; back: the tensor of the copy. */
+llrt_status dot_convert_stage(const llrt_op_desc *desc, int t, llrt_dtype type, int region, int pieces, bool back,
                               const plan_target *target, const plan_options *options, plan_kernel *kernel);
 
 /* Of a ring: copies of three turns are under way while one is multiplied. */
@@ -165,6 +166,9 @@ llrt_status dot_blocked_steps(dot_draft *x);
 
 /* Whether there are matrix instructions for the job, of which tiles are to be made. */
 bool dot_has_matrices(const dot_job *job, const plan_target *target);
+
+/* The type of an operand that is tried first. */
+llrt_dtype dot_multiplied_type(const dot_job *job, const plan_target *target, int operand);
 
 /* Whether sums of a turn are kept apart from those of all turns (dot_types.short_sums). */
 bool dot_sums_short(const dot_job *job, const plan_target *target);

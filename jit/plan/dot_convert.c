@@ -44,7 +44,7 @@ typedef struct copying {
   int rank, from;
 } copying;
 
-static llrt_status describe(const llrt_op_desc *dot, int t, llrt_dtype type, copying *c) {
+static llrt_status describe(const llrt_op_desc *dot, int t, llrt_dtype type, int pieces, copying *c) {
   uint32_t lacks = dot_lacking(dot, t);
   int8_t to[LLRT_MAX_RANK];
   llrt_op_desc *desc = &c->desc;
@@ -53,7 +53,7 @@ static llrt_status describe(const llrt_op_desc *dot, int t, llrt_dtype type, cop
     if (!(lacks >> a & 1)) c->axis[c->rank++] = (int8_t)a;
   }
   LLRT_TRY(storage_renumber(dot->tensors[t].storage, to, c->rank, &c->own));
-  LLRT_TRY(llrt_storage_row_major(c->rank, &c->rows));
+  LLRT_TRY(storage_whole_rows(c->rank, pieces, &c->rows));
   *desc = (llrt_op_desc){.kind = LLRT_OP_CONVERT, .n_tensors = 2};
   desc->tensors[c->from] = (llrt_tensor){.dtype = dot->tensors[t].dtype, .rank = c->rank, .storage = &c->own};
   desc->tensors[1 - c->from] = (llrt_tensor){.dtype = type, .rank = c->rank, .storage = &c->rows};
@@ -66,10 +66,10 @@ static llrt_status describe(const llrt_op_desc *dot, int t, llrt_dtype type, cop
   return LLRT_OK;
 }
 
-llrt_status dot_convert_stage(const llrt_op_desc *desc, int t, llrt_dtype type, int region, bool back,
+llrt_status dot_convert_stage(const llrt_op_desc *desc, int t, llrt_dtype type, int region, int pieces, bool back,
                               const plan_target *target, const plan_options *options, plan_kernel *kernel) {
   copying c = {.from = back ? 1 : 0};
-  LLRT_TRY(describe(desc, t, type, &c));
+  LLRT_TRY(describe(desc, t, type, pieces, &c));
   plan *made = malloc(sizeof *made);
   if (!made) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
   llrt_status status = plan_make(&c.desc, target, options, made);
@@ -80,6 +80,7 @@ llrt_status dot_convert_stage(const llrt_op_desc *desc, int t, llrt_dtype type, 
     memcpy(view->axis, c.axis, (size_t)c.rank);
     view->tensor[c.from] = (int8_t)t;
     view->tensor[1 - c.from] = (int8_t)(-1 - region);
+    view->pieces[1 - c.from] = (uint8_t)pieces;
   }
   free(made);
   return status;

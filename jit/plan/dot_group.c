@@ -26,15 +26,15 @@ static bool is_plain(const dot_draft *x, int operand) {
   return !scaled && type == (operand ? x->types.b : x->types.a);
 }
 
-/* The copies' accesses; whether memory's rows go along the operand's positions. */
-static llrt_status find_access(const dot_draft *x, int operand, dot_access *access, bool *transposed) {
+/* The copies' accesses, and how much of one no bound parts; whether memory's rows go along the operand's positions. */
+static llrt_status find_access(const dot_draft *x, int operand, dot_access *access, int *whole, bool *transposed) {
   int tensor = tensor_of(x, operand);
   plan_value spread;
   LLRT_TRY(dot_memory_value(x, tensor, x->bits[dim_of(operand)] | x->bits[DOT_DIM_K], access));
   plan_value_spread(x->d.kernel, &access->value, &spread);
-  bool whole = plan_access_bytes(access->value.bits, access->vector) == COPY_BYTES && access->align >= access->vector &&
-               draft_whole_vector(&x->d, &spread, tensor, access->vector) >= access->vector;
-  if (!whole) return llrt_error(LLRT_UNSUPPORTED, "tensor %d is not read by whole pieces of 16 bytes", tensor);
+  if (plan_access_bytes(access->value.bits, access->vector) != COPY_BYTES || access->align < access->vector)
+    return llrt_error(LLRT_UNSUPPORTED, "tensor %d is not read by whole pieces of 16 bytes", tensor);
+  *whole = bits_min(draft_whole_vector(&x->d, &spread, tensor, access->vector), access->vector);
   uint64_t run = plan_tile_bits_of(&access->value, plan_value_columns(&access->value, PLAN_REGISTER)[0]);
   *transposed = (run & dot_tile_bits(x, x->bits[dim_of(operand)])) != 0;
   return LLRT_OK;
@@ -46,8 +46,8 @@ static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, 
   dot_access access;
   plan_address_map map;
   bool transposed;
-  int buffer;
-  LLRT_TRY(find_access(x, operand, &access, &transposed));
+  int buffer, whole;
+  LLRT_TRY(find_access(x, operand, &access, &whole, &transposed));
   LLRT_TRY(draft_value(kernel, &access.value, &ring->copied));
   LLRT_TRY(dot_stage_buffer(&x->d, &access.value, space, operand, transposed, offset, &buffer));
   plan_address_of_buffer(kernel, buffer, &map);
@@ -60,8 +60,11 @@ static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, 
                            .buffer = (uint8_t)buffer, .vector = (uint8_t)access.vector};
   ring->masked = ring->copy;
   ring->masked.masked = true;
+  ring->masked.vector = (uint8_t)whole;
   bool found;
   LLRT_TRY(dot_plan_box(x, operand, transposed, &ring->copy, LLRT_MAX_BITS, &found));
+  if (!found && whole < access.vector)
+    return llrt_error(LLRT_UNSUPPORTED, "bounds of tensor %d part pieces of 16 bytes", tensor_of(x, operand));
   x->boxes &= found;
   ring->masked.box = (uint8_t)(found ? kernel->launch.n_boxes : 0);
   return LLRT_OK;
@@ -94,6 +97,9 @@ llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_type
     return llrt_error(LLRT_UNSUPPORTED, "no instruction of warpgroups multiplies these elements");
   x->boxes = true;
   for (int i = 0; i < 2; i++) LLRT_TRY(plan_ring(x, space, i, end, &end));
+  for (int i = 0; i < 2 && !x->boxes; i++)
+    if (x->ring[i].masked.vector < x->ring[i].copy.vector)
+      return llrt_error(LLRT_UNSUPPORTED, "bounds part pieces of 16 bytes that threads copy");
   if (!x->boxes) kernel->launch.n_boxes = x->ring[0].masked.box = x->ring[1].masked.box = 0;
   x->rings = x->groups = true;
   dot_plan_bands(x, (int64_t[]){(int64_t)1 << bits_count(x->bits[DOT_DIM_M]), (int64_t)1 << bits_count(x->bits[DOT_DIM_N])});

@@ -103,6 +103,12 @@ bool dot_sums_short(const dot_job *job, const plan_target *target) {
   return list_types(job, target, types) > 0 && types[0].short_sums && target->async_copies;
 }
 
+llrt_dtype dot_multiplied_type(const dot_job *job, const plan_target *target, int operand) {
+  dot_types types[4];
+  list_types(job, target, types);
+  return operand ? types[0].b : types[0].a;
+}
+
 bool dot_has_matrices(const dot_job *job, const plan_target *target) {
   dot_types types[4];
   int n = list_types(job, target, types);

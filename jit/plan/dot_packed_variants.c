@@ -65,7 +65,7 @@ static const packed_shape *shape_for(const packed *p, const packed_shape *shape)
 /* The rows' stage; then they lie in the workspace. */
 static llrt_status cast_rows(packed *p, const plan_target *target, const plan_options *options, plan_kernel *kernel) {
   int rows = p->operand[PACKED_ROWS].tensor;
-  LLRT_TRY(dot_convert_stage(&p->job.desc, rows, p->compute, 0, false, target, options, kernel));
+  LLRT_TRY(dot_convert_stage(&p->job.desc, rows, p->compute, 0, 0, false, target, options, kernel));
   kernel->launch.later = 1;
   kernel->launch.range = (plan_range){.min_elements = 0};
   kernel->launch.workspace = (plan_workspace){.n = 1, .clear = true};

@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "layout/storage_rule.h"
 
 #include <assert.h>
 
@@ -153,8 +154,11 @@ static llrt_status share_turns(const plan_launch *launch, plan_run *run) {
 
 static __int128 position_bytes(const plan_region *region, const plan_run *run) {
   __int128 bytes = region->per_position;
-  for (int a = 0; a < run->tensors[0].rank; a++)
-    if (region->axes >> a & 1) bytes *= run->tensors[0].shape[a];
+  int rank = run->tensors[0].rank;
+  for (int a = 0; a < rank; a++) {
+    int64_t positions = run->tensors[0].shape[a], piece = a == rank - 1 ? (int64_t)1 << region->pieces : 1;
+    if (region->axes >> a & 1) bytes *= bits_ceil_div(positions, piece) * piece;
+  }
   return bytes;
 }
 
@@ -248,7 +252,7 @@ llrt_status plan_view_tensors(const plan_launch *launch, const plan_run *run, ll
       continue;
     }
     llrt_storage rows;
-    LLRT_TRY(llrt_storage_row_major(view->rank, &rows));
+    LLRT_TRY(storage_whole_rows(view->rank, view->pieces[t], &rows));
     tensors[t] = (llrt_tensor){.rank = view->rank};
     tensors[t].data = (unsigned char *)run->workspace + run->region[-1 - view->tensor[t]];
     for (int a = 0; a < view->rank; a++)

@@ -112,13 +112,15 @@ typedef struct plan_view {
   int8_t tensor[LLRT_MAX_TENSORS]; /* the stage's tensor t is this one of the operation, or lies in the
                                       workspace's region -1 - tensor[t], row-major */
   uint8_t ones[LLRT_MAX_TENSORS];  /* there bit a: it has one position along axis a */
+  uint8_t pieces[LLRT_MAX_TENSORS]; /* there: rows are whole numbers of 2^so many elements, of which the last may be none's */
 } plan_view;
 
 /* Part of the workspace: fixed + per_block * blocks of the first stage + per_partial * splits * positions of
- * the axes that are not walked + per_position * positions of the axes of `axes` (bit a: axis a), in bytes. */
+ * the axes that are not walked + per_position * positions of the axes of `axes` (bit a: axis a), in bytes; of the last of
+ * all axes those count up to a multiple of 2^pieces. */
 typedef struct plan_region {
   int64_t fixed, per_block, per_partial, per_position;
-  int64_t axes;
+  int64_t axes, pieces;
 } plan_region;
 
 typedef struct plan_workspace {

@@ -37,6 +37,9 @@ typedef struct planner {
   bool rows;   /* operands are row-major in the workspace first */
   bool apart;  /* D is row-major in the workspace first */
   bool groups; /* large tiles are multiplied by warpgroups */
+  int copied;  /* bit i: operand i is copied for them, as pieces of 16 bytes along K; of the stages that are being made */
+  llrt_dtype copy_type[2];
+  llrt_storage copy[2];
   llrt_storage row_major, finish_rows; /* of the operation's axes; of splits, batch.., M, N */
   llrt_storage finish[LLRT_MAX_TENSORS]; /* storages with the finish stage's axes */
 } planner;
@@ -63,6 +66,8 @@ static dot_job multiplying_job(const planner *p, bool partial) {
   dot_job job = p->job;
   job.partial = partial;
   for (int t = 0; t < 3 && p->rows; t += 2) dot_in_workspace(&job, t, p->desc->tensors[t].dtype, &p->row_major);
+  for (int i = 0; i < 2; i++)
+    if (p->copied >> i & 1) dot_in_workspace(&job, 2 * i, p->copy_type[i], &p->copy[i]);
   if (partial) dot_in_workspace(&job, 1, job.rule.sums, &p->row_major);
   else if (p->apart) dot_in_workspace(&job, 1, p->desc->tensors[1].dtype, &p->row_major);
   return job;
@@ -73,14 +78,22 @@ static int64_t blocks_of(const planner *p, const dot_shape *shape) {
   return p->target->lanes_first ? HOST_BLOCKS : GPU_WARPS >> shape->warps;
 }
 
+/* log2 elements of a type that have 16 bytes. */
+static int piece_bits(llrt_dtype type) { return 7 - bits_log2(llrt_dtype_bits(type)); }
+
 static llrt_status multiply_stage(planner *p, const dot_shape *shape, bool split, plan_kernel *kernel, bool *divided) {
   dot_job job = multiplying_job(p, split);
   LLRT_TRY(dot_plan_kernel(&job, shape, split, p->target, p->options, kernel, divided));
-  if (*divided || (!p->rows && !p->apart && !split)) return LLRT_OK;
+  if (*divided || (!p->rows && !p->apart && !split && !p->copied)) return LLRT_OK;
   dot_view_axes(p->desc, kernel, p->desc->n_tensors);
   if (p->rows) {
     dot_view_region(kernel, 0, REGION_A, dot_lacking(p->desc, 0));
     dot_view_region(kernel, 2, REGION_B, dot_lacking(p->desc, 2));
+  }
+  for (int i = 0; i < 2; i++) {
+    if (!(p->copied >> i & 1)) continue;
+    dot_view_region(kernel, 2 * i, i ? REGION_B : REGION_A, dot_lacking(p->desc, 2 * i));
+    kernel->launch.view.pieces[2 * i] = (uint8_t)piece_bits(p->copy_type[i]);
   }
   if (split) dot_view_region(kernel, 1, REGION_PARTIAL, dot_lacking(p->desc, 1));
   else if (p->apart) dot_view_region(kernel, 1, REGION_D, dot_lacking(p->desc, 1));
@@ -156,7 +169,7 @@ static llrt_status finish_stage(planner *p, plan_kernel *kernel) {
 /* ---- converts ---- */
 
 static llrt_status convert_stage(planner *p, int t, int region, bool back, plan_kernel *kernel) {
-  return dot_convert_stage(p->desc, t, p->desc->tensors[t].dtype, region, back, p->target, p->options, kernel);
+  return dot_convert_stage(p->desc, t, p->desc->tensors[t].dtype, region, 0, back, p->target, p->options, kernel);
 }
 
 static llrt_status before_stages(planner *p) {
@@ -164,6 +177,13 @@ static llrt_status before_stages(planner *p) {
   for (int t = 0; t < 3 && p->rows; t += 2) {
     LLRT_TRY(next_kernel(p, &kernel));
     LLRT_TRY(convert_stage(p, t, t ? REGION_B : REGION_A, false, kernel));
+  }
+  for (int i = 0; i < 2; i++) {
+    llrt_dtype type = p->copy_type[i];
+    if (!(p->copied >> i & 1)) continue;
+    LLRT_TRY(next_kernel(p, &kernel));
+    LLRT_TRY(dot_convert_stage(p->desc, 2 * i, type, i ? REGION_B : REGION_A, piece_bits(type), false, p->target, p->options,
+                               kernel));
   }
   return LLRT_OK;
 }
@@ -249,7 +269,7 @@ static void close_variant(planner *p, int first, plan_range range, bool split) {
   }
   plan_launch *launch = &p->out->variant[first].launch;
   launch->range = range;
-  if (!split && !p->rows && !p->apart) return;
+  if (!split && !p->rows && !p->apart && !p->copied) return;
   launch->workspace = (plan_workspace){.n = PLAN_MAX_REGIONS, .clear = true};
   plan_region *region = launch->workspace.region;
   if (split) region[REGION_PARTIAL].per_partial = bytes_of(p->job.rule.sums);
@@ -258,6 +278,12 @@ static void close_variant(planner *p, int first, plan_range range, bool split) {
     plan_region *own = &region[t == 0 ? REGION_A : t == 1 ? REGION_D : REGION_B];
     if (used) own->per_position = bytes_of(p->desc->tensors[t].dtype);
     own->axes = (int64_t)(bits_mask(p->rank) & ~(uint64_t)dot_lacking(p->desc, t));
+  }
+  for (int i = 0; i < 2; i++) {
+    plan_region *own = &region[i ? REGION_B : REGION_A];
+    if (!(p->copied >> i & 1)) continue;
+    own->per_position = bytes_of(p->copy_type[i]);
+    own->pieces = piece_bits(p->copy_type[i]);
   }
 }
 
@@ -273,8 +299,10 @@ static int range_holds(const planner *p, const plan_range *range) {
   int holds = 2;
   for (int a = 0; a < p->rank; a++) {
     const llrt_promise *shape = &p->desc->promises[0].shape[a];
-    int64_t known = known_extent(p, a), most = range->max_extent[a];
+    int64_t known = known_extent(p, a), most = range->max_extent[a], least = range->min_extent[a];
     if (most > 0 && shape->min > most) return 0;
+    if (shape->max > 0 && shape->max < least) return 0;
+    if (shape->min < least) holds = 1;
     if (most > 0 && (shape->max == 0 || shape->max > most)) holds = 1;
     if (a == p->rank - 1 || across < 0) continue;
     if (known < 0 || __builtin_mul_overflow(across, known, &across)) across = -1;
@@ -327,10 +355,62 @@ static llrt_status add_whole(planner *p, const dot_shape *shape, int narrow, int
   return LLRT_OK;
 }
 
+/* Copies of operands cost what reading and writing them does, products by other instructions at least twice as much time as by
+ * warpgroups: along each axis so many positions at least make the copies the smaller part. */
+#define LEAST_COPIED 256
+
+static llrt_status add_copied(planner *p, int copies, const dot_shape *shape, bool *done) {
+  int first = p->out->n_variants;
+  plan_kernel *kernel;
+  plan_range range = {.min_elements = 0};
+  bool divided;
+  for (int a = p->rank - 3; a < p->rank; a++) range.min_extent[a] = LEAST_COPIED;
+  int holds = range_holds(p, &range);
+  if (holds == 0) return LLRT_OK;
+  p->copied = copies;
+  *done = holds == 2;
+  LLRT_TRY(before_stages(p));
+  LLRT_TRY(next_kernel(p, &kernel));
+  LLRT_TRY(multiply_stage(p, shape, false, kernel, &divided));
+  LLRT_TRY(behind_stages(p));
+  close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, false);
+  p->copied = 0;
+  return LLRT_OK;
+}
+
 /* ---- the whole ---- */
 
-static llrt_status begin(planner *p) {
+/* Whether an operand may be copied: elements alone, as the type that is multiplied. */
+static bool can_copy(const planner *p, int operand) {
+  bool other = p->job.tensor[operand ? LLRT_DOT_ZERO_B : LLRT_DOT_ZERO_A] >= 0 || p->job.words[operand];
+  return !other && (p->job.tensor[operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A] < 0 || p->job.scaled_sums[operand]);
+}
+
+/* What operands have to be copied so that warpgroups multiply them; 0: they do not whatever is copied. Of B alone, of A alone, of
+ * both. */
+static llrt_status find_copies(planner *p, const dot_shape *shape, int *copies) {
+  plan_kernel *scratch = &p->out->variant[0];
+  *copies = 0;
+  for (int i = 0; i < 2; i++) {
+    p->copy_type[i] = dot_multiplied_type(&p->job, p->target, i);
+    LLRT_TRY(storage_whole_rows(p->rank, piece_bits(p->copy_type[i]), &p->copy[i]));
+  }
+  static const int order[] = {2, 1, 3};
+  for (int i = 0; i < 3 && *copies == 0; i++) {
+    bool divided = false, can = true;
+    p->copied = order[i];
+    for (int o = 0; o < 2; o++) can &= !(p->copied >> o & 1) || can_copy(p, o);
+    llrt_status status = can ? multiply_stage(p, shape, false, scratch, &divided) : LLRT_UNSUPPORTED;
+    if (status == LLRT_OK && !divided) *copies = order[i];
+    p->copied = 0;
+    if (status != LLRT_OK && status != LLRT_UNSUPPORTED) return status;
+  }
+  return LLRT_OK;
+}
+
+static llrt_status begin(planner *p, int *copies) {
   bool divided = false;
+  *copies = 0;
   LLRT_TRY(llrt_storage_row_major(p->rank, &p->row_major));
   LLRT_TRY(llrt_storage_row_major(p->rank, &p->finish_rows));
   p->apart = storage_writes_more(p->desc->tensors[1].storage);
@@ -340,10 +420,12 @@ static llrt_status begin(planner *p) {
     status = multiply_stage(p, &shape, false, &p->out->variant[0], &divided);
   p->groups = status == LLRT_OK && !divided;
   if (status != LLRT_OK && status != LLRT_UNSUPPORTED) return status;
+  if (status == LLRT_UNSUPPORTED && !p->target->lanes_first && p->target->async_copies) LLRT_TRY(find_copies(p, &shape, copies));
   shape = large_tile(p);
   if (!p->groups) LLRT_TRY(multiply_stage(p, &shape, false, &p->out->variant[0], &divided));
   p->rows = divided;
   p->apart |= divided;
+  if (p->rows || p->apart) *copies = 0; /* tensors are copied for every shape */
   return LLRT_OK;
 }
 
@@ -365,8 +447,10 @@ llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, c
   for (int i = 0; i < 2; i++)
     if (p.job.words[i] && llrt_dtype_bits(desc->tensors[p.job.tensor[i ? LLRT_DOT_B : LLRT_DOT_A]].dtype) != 4)
       return llrt_error(LLRT_UNSUPPORTED, "words of permuted bits of other than 4-bit elements");
-  LLRT_TRY(begin(&p));
-  dot_shape shape = large_tile(&p);
+  int copies;
+  LLRT_TRY(begin(&p, &copies));
+  dot_shape shape = large_tile(&p), group = group_tile(&p);
+  if (copies) LLRT_TRY(add_copied(&p, copies, &group, &done));
   bool shares = !target->lanes_first && !p.rows; /* the first stage says how */
   for (int narrow = 0; narrow < 2 && !done && shares; narrow++) {
     dot_shape tile = narrow_tile(&p, narrow, NARROW_BITS);

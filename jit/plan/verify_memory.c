@@ -220,7 +220,7 @@ llrt_status plan_verify_copy(const plan_kernel *kernel, int at) {
         step->tensor, step->buffer);
   CHECK(value->bits == kernel->tensor_bits[step->tensor] && value->bits == kernel->buffer[step->buffer].bits,
         "step %d: width of tensor and buffer", at);
-  CHECK((bits == 32 || bits == 64 || bits == 128) && step->misaligned == 0 && !step->overhang,
+  CHECK((step->box || bits == 32 || bits == 64 || bits == 128) && step->misaligned == 0 && !step->overhang,
         "step %d: copies of %d bits", at, bits);
   CHECK(kernel->buffer[step->buffer].layout.in[1].bits == 0 && kernel->n_indices == 0, "step %d: in parts", at);
   CHECK(plan_is_local(kernel, step->buffer, value), "step %d: copies to another block's memory", at);

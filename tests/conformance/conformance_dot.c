@@ -71,6 +71,11 @@ static const dot_problem rows[] = {
     {SHAPE(140, 264, 520), TYPES_AND(BF16, BF16, [LLRT_DOT_C] = LLRT_BF16, [LLRT_DOT_BIAS] = LLRT_F32), .alpha = 0.5, .beta = -2, .n_maps = 1, .map = {LLRT_MAP_GELU}},
     {SHAPE(72, 264, 64), TYPES(BF16, BF16), LIES("", "", "col_major"), .n_batch = 1, .batch = {3}, .shared = {false, true}},
     {SHAPE(2184, 264, 8), TYPES(F16, F16), LIES("", "", "col_major")}, /* blocks in two bands, one of them shorter */
+    /* operands copied for warpgroups */
+    {SHAPE(257, 259, 261), TYPES(BF16, BF16), LIES("", "", "col_major")},
+    {SHAPE(256, 264, 272), TYPES(E4M3, E4M3)},
+    {SHAPE(260, 256, 264), TYPES(F16, E4M3), LIES("", "", "col_major")},
+    {SHAPE(256, 256, 258), TYPES(F16, F16), LIES("col_major", "", ""), .n_batch = 1, .batch = {2}, .shared = {false, true}},
     /* storages */
     {SHAPE(64, 96, 128), TYPES(BF16, BF16), LIES("col_major", "col_major", "")},
     {SHAPE(64, 96, 128), TYPES(BF16, BF16), LIES(FRAGMENTS, "", FRAGMENTS)},

@@ -51,7 +51,10 @@ static plan_kernel *plan_group(dot_bench *bench) {
 
 static llrt_status interpret(const plan_kernel *kernel, const dot_problem *problem) {
   const llrt_op_desc *desc = &call.desc;
-  const int64_t shape[] = {problem->m, problem->n, problem->k};
+  int64_t shape[LLRT_MAX_RANK];
+  int n = problem->n_batch;
+  memcpy(shape, problem->batch, (size_t)n * sizeof *shape);
+  memcpy(&shape[n], (int64_t[]){problem->m, problem->n, problem->k}, 3 * sizeof *shape);
   llrt_storage_binding bindings[LLRT_MAX_TENSORS];
   llrt_tensor tensors[LLRT_MAX_TENSORS];
   for (int i = 0; i < desc->n_tensors; i++) {
@@ -59,7 +62,7 @@ static llrt_status interpret(const plan_kernel *kernel, const dot_problem *probl
     *tensor = desc->tensors[i];
     cr_assert_eq(llrt_storage_bind(tensor->storage, tensor->rank, tensor->shape, tensor->strides, &bindings[i]), LLRT_OK,
                  "%s", llrt_last_error());
-    memcpy(tensor->shape, shape, sizeof shape);
+    memcpy(tensor->shape, shape, (size_t)(n + 3) * sizeof *shape);
   }
   return plan_interpret(kernel, tensors, bindings, desc->n_tensors);
 }
@@ -208,6 +211,56 @@ Test(dot_group, boxes) {
     }
     dot_bench_free(&bench);
   }
+}
+
+/* The first of the stages that make copies of operands for warpgroups; NULL: there are none. */
+static plan_kernel *plan_copied(dot_bench *bench) {
+  plan_group(bench);
+  for (int i = 0; i < made.n_variants; i++) {
+    plan_kernel *kernel = &made.variant[i];
+    int last = i + kernel->launch.later;
+    if (kernel->launch.stage == 0 && last > i && is_group(&made.variant[last]) && made.variant[last].walk.split < 0) return kernel;
+  }
+  return NULL;
+}
+
+/* Operands that are no whole pieces along K, or of another type, are copied first; not for few rows. */
+Test(dot_group, copied, .timeout = 120) {
+  static const struct {
+    dot_problem problem;
+    int copies;
+  } rows[] = {
+      {{SHAPE(130, 70, 75), TYPES(BF16, BF16), LIES("", "col_major")}, 2},
+      {{SHAPE(72, 40, 144), TYPES(E4M3, E4M3)}, 1},                     /* rows of 8-bit elements along n */
+      {{SHAPE(75, 40, 72), TYPES(F16, F16), LIES("col_major", "")}, 1},
+      {{SHAPE(72, 40, 72), TYPES(F16, E4M3), LIES("", "col_major")}, 1}, /* a cast on the way */
+      {{SHAPE(40, 24, 75), TYPES(BF16, BF16), .n_batch = 1, .batch = {3}, .shared = {true, false}}, 2},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    static dot_bench bench;
+    char why[400];
+    cr_assert(dot_bench_make(&rows[i].problem, 5 + i, &bench), "%zu: %s", i, llrt_last_error());
+    const plan_kernel *first = plan_copied(&bench);
+    cr_assert(first, "%zu: no copies", i);
+    cr_expect_eq(first->launch.later, rows[i].copies, "%zu: %d copies", i, first->launch.later);
+    cr_expect(first->launch.range.min_extent[call.desc.tensors[0].rank - 3] == 256, "%zu: for any rows", i);
+    cr_assert_eq(interpret(first, &rows[i].problem), LLRT_OK, "%zu: %s", i, llrt_last_error());
+    cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%zu: %s", i, why);
+    dot_bench_free(&bench);
+  }
+}
+
+/* Boxes take rows whose last piece a bound parts. */
+Test(dot_group, parted) {
+  static const dot_problem problem = {SHAPE(72, 40, 75), TYPES(BF16, BF16), LIES("strided([80,1])", "strided([1,80])")};
+  static dot_bench bench;
+  char why[400];
+  cr_assert(dot_bench_make(&problem, 5, &bench), "%s", llrt_last_error());
+  const plan_kernel *kernel = plan_group(&bench);
+  cr_assert(kernel && kernel->launch.n_boxes == 2);
+  cr_assert_eq(interpret(kernel, &problem), LLRT_OK, "%s", llrt_last_error());
+  cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%s", why);
+  dot_bench_free(&bench);
 }
 
 /* Types, widths and storages that warpgroups do not take. */

@@ -1,0 +1,148 @@
+/* See plan_pair.h. */
+#include "plan_pair.h"
+
+#include "base/text.h"
+#include "random_layout.h"
+#include "tests/storage_walk.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const pair_targets[] = {"sm_80", "sm_90a", "gfx90a", "gfx942", "x86-64-v2",
+                                      "x86-64-v3", "x86-64-v4", "aarch64"};
+const llrt_dtype pair_widths[] = {LLRT_B4, LLRT_B8, LLRT_B16, LLRT_B32, LLRT_B64, LLRT_B128};
+
+/* False where the bytes of 4-bit elements cannot be moved whole. */
+bool conversion_make(const pair *p, llrt_dtype dtype, conversion *c) {
+  memset(c, 0, sizeof *c);
+  c->desc.kind = LLRT_OP_CONVERT;
+  c->desc.n_tensors = 2;
+  for (int t = 0; t < 2; t++) {
+    llrt_tensor *tensor = &c->desc.tensors[t];
+    *tensor = (llrt_tensor){.dtype = dtype, .rank = 2, .storage = &p->storage[t]};
+    memcpy(tensor->shape, p->shape, sizeof p->shape);
+    memcpy(tensor->strides, p->strides[t], sizeof p->strides[t]);
+    cr_assert_eq(llrt_storage_bind(&p->storage[t], 2, p->shape, p->strides[t], &c->binding[t]),
+                 LLRT_OK, "%s", llrt_last_error());
+    c->bytes[t] = ((size_t)c->binding[t].span * (size_t)llrt_dtype_bits(dtype) + 7) / 8;
+    tensor->data = aligned_alloc(256, (c->bytes[t] + 511) / 256 * 256);
+  }
+  llrt_status status = llrt_op_promise_coarse(&c->desc);
+  if (status == LLRT_UNSUPPORTED && dtype == LLRT_B4) return false;
+  cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
+  return true;
+}
+
+void conversion_free(conversion *c) {
+  for (int t = 0; t < 2; t++) free(c->desc.tensors[t].data);
+}
+
+void conversion_fill(conversion *c, uint64_t *seed) {
+  unsigned char *source = c->desc.tensors[0].data;
+  for (size_t i = 0; i < c->bytes[0]; i++) source[i] = (unsigned char)(test_random(seed) >> 56);
+}
+
+/* Copies element `from` of one array (NULL: the number `otherwise`) to element `to` of another. */
+static void put_element(unsigned char *into, int64_t to, const unsigned char *array, int64_t from,
+                        uint64_t otherwise, int bits) {
+  uint64_t element[2] = {otherwise};
+  if (bits < 8) {
+    int shift = (int)(to % 2) * 4;
+    if (array) element[0] = array[from / 2] >> from % 2 * 4;
+    into[to / 2] = (unsigned char)((into[to / 2] & ~(15 << shift)) | (int)(element[0] & 15) << shift);
+    return;
+  }
+  if (array) memcpy(element, array + from * bits / 8, (size_t)bits / 8);
+  memcpy(into + to * bits / 8, element, (size_t)bits / 8);
+}
+
+/* Counts bytes of the destination that do not hold what they must: elements in every copy, pads as the
+ * rule says, and elsewhere what was there. */
+int64_t conversion_wrong_places(const pair *p, const conversion *c) {
+  int bits = llrt_dtype_bits(c->desc.tensors[0].dtype);
+  const llrt_storage *into = &p->storage[1];
+  unsigned char *expected = malloc(c->bytes[1] + 1);
+  storage_walk walk;
+  int64_t wrong = 0;
+  memset(expected, UNTOUCHED, c->bytes[1]);
+  storage_walk_begin(&walk, into, &c->binding[1]);
+  do {
+    bool element = storage_walk_is_element(&walk, p->shape);
+    if (!element && into->pad != LLRT_PAD_VALUE) continue;
+    int64_t from = element ? llrt_storage_offset(&p->storage[0], &c->binding[0], walk.coords) : 0;
+    put_element(expected, walk.place, element ? c->desc.tensors[0].data : NULL, from,
+                into->pad_value, bits);
+  } while (storage_walk_next(&walk));
+  for (size_t i = 0; i < c->bytes[1]; i++)
+    wrong += ((const unsigned char *)c->desc.tensors[1].data)[i] != expected[i];
+  free(expected);
+  return wrong;
+}
+
+void pair_explain(const plan *made, int variant) {
+  llrt_text text;
+  llrt_text_init(&text);
+  plan_print(made, &text);
+  fprintf(stderr, "variant %d of\n%s\n", variant, text.data ? text.data : "");
+  llrt_text_fini(&text);
+}
+
+/* Whether a width may be more than a storage of the pair allows. */
+static bool may_refuse(const pair *p, llrt_dtype dtype) {
+  return dtype == LLRT_B4 || (dtype == LLRT_B128 && p->storage[1].pad_value != 0);
+}
+
+bool pair_stream;
+
+/* Plans and runs every variant that takes the shape; returns how many ran. */
+int pair_check(const pair *p, const char *target_name, llrt_dtype dtype,
+                      plan_exchange exchange, const char *what) {
+  static plan made;
+  plan_target target;
+  conversion c;
+  uint64_t seed = 0x9E3779B97F4A7C15ull;
+  int ran = 0;
+  plan_options options = {.exchange = exchange, .stream = pair_stream};
+  if (!conversion_make(p, dtype, &c)) {
+    conversion_free(&c);
+    return 0;
+  }
+  cr_assert_eq(plan_target_find(target_name, &target), LLRT_OK);
+  llrt_status status = plan_make(&c.desc, &target, &options, &made);
+  if (status == LLRT_UNSUPPORTED && (exchange != PLAN_EXCHANGE_AUTO || may_refuse(p, dtype))) {
+    conversion_free(&c);
+    return 0;
+  }
+  cr_assert_eq(status, LLRT_OK, "%s on %s: %s", what, target_name, llrt_last_error());
+  for (int v = 0; v < made.n_variants; v++) {
+    /* A kernel is right outside its range too, wherever it can launch. */
+    conversion_fill(&c, &seed);
+    memset(c.desc.tensors[1].data, UNTOUCHED, c.bytes[1]);
+    status = plan_interpret(&made.variant[v], c.desc.tensors, c.binding, 2);
+    if (status != LLRT_OK || conversion_wrong_places(p, &c) != 0) pair_explain(&made, v);
+    cr_assert_eq(status, LLRT_OK, "%s, %s, %s: %s", what, target_name, llrt_dtype_name(dtype),
+                 llrt_last_error());
+    cr_assert_eq(conversion_wrong_places(p, &c), 0, "%s, %s, %s, variant %d, exchange %d: %lld wrong", what,
+                 target_name, llrt_dtype_name(dtype), v, exchange,
+                 (long long)conversion_wrong_places(p, &c));
+    ran++;
+  }
+  conversion_free(&c);
+  return ran;
+}
+
+void pair_parse(const text_pair *text, pair *p) {
+  memset(p, 0, sizeof *p);
+  memcpy(p->shape, text->shape, sizeof p->shape);
+  const char *const expressions[] = {text->source, text->destination};
+  for (int t = 0; t < 2; t++)
+    cr_assert_eq(llrt_storage_parse(expressions[t], 2, text->shape, &p->storage[t]), LLRT_OK,
+                 "%s: %s", expressions[t], llrt_last_error());
+}
+
+uint64_t test_seed_of_run(void) {
+  const char *text = getenv("LLRT_TEST_SEED");
+  return text ? strtoull(text, NULL, 0) : 20260101;
+}

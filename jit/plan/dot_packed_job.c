@@ -90,6 +90,7 @@ static bool find_words(packed *p, int tensor) {
     if (at >= 0 && at < access) p->columns = n + 1;
   }
   if (same || seen != WORD_ELEMENTS - 1) return same;
+  if (canonical.pad != LLRT_PAD_NONE) return false; /* a bound may part a word, whose elements it takes for others */
   p->words = llrt_layout_in_bits(&storage->tile) < WORD_BITS ? canonical : *storage;
   if (llrt_layout_in_bits(&p->words.tile) < WORD_BITS) return false;
   order_words(&p->words);

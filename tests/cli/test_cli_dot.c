@@ -102,20 +102,24 @@ Test(cli_dot, edges) {
 /* mxfp4: two numbers a byte along N, the first low; a scale of 2^(byte - 127) for 32 of K. */
 Test(cli_dot, scaled_weights) {
   static const float e2m1[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
-  uint8_t packed[K][N / 2], scales[K / 32][N];
+  uint8_t packed[K][N / 2], scales[K / 32][N], columns[N][K / 32];
   write_inputs();
   for (int k = 0; k < K; k++)
     for (int n = 0; n < N; n += 2) packed[k][n / 2] = (uint8_t)((k + n) % 16 | (k * 3 + n) % 16 << 4);
   for (int g = 0; g < K / 32; g++)
-    for (int n = 0; n < N; n++) scales[g][n] = (uint8_t)(126 + (g + n) % 3);
+    for (int n = 0; n < N; n++) columns[n][g] = scales[g][n] = (uint8_t)(126 + (g + n) % 3);
   write_array("w.npy", LLRT_U8, 2, (int64_t[]){K, N / 2}, packed);
   write_array("s.npy", LLRT_U8, 2, (int64_t[]){K / 32, N}, scales);
+  write_array("columns.npy", LLRT_U8, 2, (int64_t[]){K / 32, N}, columns);
   tool_result found = tool_expect_success("dot a.npy w.npy --dtype-b e2m1 --scale-b s.npy --scale-range auto --device host "
                                           "-o found.npy");
   tool_result_fini(&found);
   array d = multiplied("dot a.npy w.npy --dtype-b e2m1 --scale-b s.npy --device host -o d.npy"), ranged;
   array_error error;
   cr_assert(array_read("found.npy", &ranged, &error), "%s", error.text);
+  cr_expect_eq(memcmp(ranged.data, d.data, d.bytes), 0);
+  array_destroy(&ranged);
+  ranged = multiplied("dot a.npy w.npy --dtype-b e2m1 --scale-b columns.npy --layout-scale-b col_major --device host -o d.npy");
   cr_expect_eq(memcmp(ranged.data, d.data, d.bytes), 0);
   array_destroy(&ranged);
   for (int m = 0; m < M; m++)
@@ -136,9 +140,11 @@ Test(cli_dot, explained_and_compiled) {
       "explain dot --shape 16x64x32 --target sm_90a",
       "explain dot 'bf16[16x8192]' 'e2m1[8192x8192]' --scale-b 'e8m0[256x8192]' --target sm_90a",
       "explain dot 'f16[16x8192]' 'e2m1[8192x8192]' --scale-b 'e8m0[256x8192]' --scale-range 110,130 --target sm_90a",
+      "explain dot 'f16[16x512]' 'u4[512x128]' --layout-b marlin_w4 --scale-b 'f16[4x128]' --layout-scale-b marlin_scales "
+      "--target sm_90a",
       "compile dot 'f16[16x64]' 'f16[64x64]' --target sm_80 --emit ptx",
       "compile dot 'i8[16x64]' 'i8[64x64]' --target host --emit ir"};
-  static const char *const words[] = {"block:", "e2m1", "f16", "mma.sync", "define"};
+  static const char *const words[] = {"block:", "e2m1", "f16", "u4 in words of permuted bits", "mma.sync", "define"};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     tool_result r = tool_expect_success(lines[i]);
     cr_expect(strstr(r.out, words[i]), "llrt %s: no %s", lines[i], words[i]);

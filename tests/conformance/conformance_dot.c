@@ -27,6 +27,7 @@
 #define INT8(a_) TYPES_AND(a_, U8, [LLRT_DOT_SCALE_B] = LLRT_##a_, [LLRT_DOT_ZERO_B] = LLRT_U8), .group = {{0}, {128, 1}}
 #define SCALES_LIE(b_) .storage[LLRT_DOT_SCALE_B] = b_
 #define HOPPER_VALUE "storage(digits=[dim0:2,dim0:4@32,dim0:2@4,dim0:4@8,dim1:2@128,dim0:2@256,dim0:rest@512,dim1:4,dim1:2@2,dim1:16,dim1:rest],pad=0)"
+#define PADDED(word_) "storage(digits=[dim1:rest,dim0:rest],tile={offset:[" word_ ",[2,0],[4,0],[0,1],[0,2],[0,4]]}->[dim0:16,dim1:16],pad=0)"
 #define FRAGMENTS "tiled([32,32], nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8]), order=[1,0])"
 #define SWIZZLED "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(64,64):(64@m,1@m)]"
 
@@ -129,6 +130,8 @@ static const dot_problem rows[] = {
     {SHAPE(6, 256, 448), GROUPED(F16, U4), LIES("", "", "transposed(machete_w4)"), SCALES_LIE("")},
     {SHAPE(90, 128, 192), GROUPED(F16, U4), LIES("", "", "transposed(machete_w4)"), SCALES_LIE("col_major")},
     {SHAPE(16, 256, 320), GROUPED(F16, U4), LIES("", "", "transposed(machete_w4_1wg)"), SCALES_LIE("")},
+    {SHAPE(9, 100, 40), GROUPED_BF16(U4), LIES("", "", PADDED("[8,0],[0,8],[1,0]")), SCALES_LIE("")},
+    {SHAPE(9, 40, 40), MXFP4(BF16), LIES("", "", PADDED("[1,0],[0,8],[8,0]")), SCALES_LIE("")},
     {SHAPE(9, 128, 256), INT8(F16), LIES("", "", "marlin_w8"), SCALES_LIE("marlin_scales")},
     {SHAPE(9, 128, 192), INT4(F16), LIES("", "", "transposed(machete_w4)"), SCALES_LIE("")},
     {SHAPE(40, 256, 64), INT4(BF16), LIES("", "", "transposed(machete_w4_1wg)"), SCALES_LIE("")},

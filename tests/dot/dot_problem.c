@@ -351,7 +351,8 @@ static bool make_part(const dot_problem *p, int role, llrt_dtype type, uint64_t 
   part->code = malloc(((size_t)part->elements + 1) * sizeof *part->code);
   part->image = malloc(part->bytes + 1);
   if (!part->code || !part->image) return false;
-  for (size_t i = 0; i < part->bytes; i++) part->image[i] = is_packed(p, role) ? 0 : (uint8_t)dot_random(seed);
+  bool zeros = part->storage.pad == LLRT_PAD_VALUE && part->storage.pad_value == 0 && role != LLRT_DOT_D;
+  for (size_t i = 0; i < part->bytes; i++) part->image[i] = zeros ? 0 : (uint8_t)dot_random(seed);
   for (int64_t i = 0; i < part->elements; i++) part->code[i] = make_code(p, role, type, seed);
   if (role != LLRT_DOT_D) fill_image(part);
   tensor->data = part->image;

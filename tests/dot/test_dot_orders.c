@@ -63,6 +63,8 @@ Test(dot_orders, read_as_they_lie, .timeout = 120) {
       {"transposed(cutlass_atom_e2m1)", "", true},
       {"transposed(cutlass_atom_int4)", "", true},
       {HOPPER_VALUE, "", true},
+      {"storage(digits=[dim1:rest,dim0:rest],tile={offset:[[1,0],[0,8],[8,0],[2,0],[4,0],[0,1],[0,2],[0,4]]}->[dim0:16,dim1:16],pad=0)", "", true},
+      {"storage(digits=[dim1:rest,dim0:rest],tile={offset:[[8,0],[0,8],[1,0],[2,0],[4,0],[0,1],[0,2],[0,4]]}->[dim0:16,dim1:16],pad=0)", "", false},
       {"", "", false},
       {"col_major", "", false},
       {"gptq_w4", "", false},

@@ -109,23 +109,25 @@ static void add_sums(emitter *e, LLVMValueRef *sums, LLVMValueRef *made, int n) 
 }
 
 /* Products of all of the sum to each position of the result, from 0; while one warpgroup adds what it has made to the
- * sums of all turns, the others' products go on. */
+ * sums of all turns, the others' products go on. A's words are made while the products before them are under way. */
 static void emit_products_beside(const product_step *p) {
   emitter *e = p->e;
   const dot_tiling *t = &p->tiling;
   LLVMValueRef made[EMIT_MAX_REGISTERS], first[2];
   emit_group_product group = {.row = t->row, .matrix = t->matrix, .acc = made, .from_zero = true,
                               .n_acc = 1 << (t->operand[DOT_ACC].registers - p->value[DOT_ACC]->word)};
-  for (int o = 0; o < 2; o++) first[o] = first_descriptor(p, o);
+  for (int o = 0; o < 2; o++) first[o] = t->shared[o] ? first_descriptor(p, o) : NULL;
   for (uint64_t out = 0; out < 1ull << t->n_out; out++) {
     LLVMValueRef *sums = &p->words[DOT_ACC][f2_apply(t->of_out[DOT_ACC], out) >> p->value[DOT_ACC]->word];
     for (int i = 0; i < group.n_acc; i++) made[i] = LLVMConstNull(LLVMTypeOf(sums[i]));
     for (uint64_t sum = 0; sum < 1ull << t->n_sum; sum++) {
-      for (int o = 0; o < 2; o++) group.descriptor[o][group.n] = descriptor_of(p, o, first[o], out, sum);
+      if (!t->shared[DOT_A]) group.a[group.n] = words_of(p, DOT_A, out, sum, &group.n_a);
+      for (int o = 0; o < 2; o++)
+        if (t->shared[o]) group.descriptor[o][group.n] = descriptor_of(p, o, first[o], out, sum);
       group.n++;
       group.last = sum + 1 == 1ull << t->n_sum;
-      if (!group.last && group.n < EMIT_MAX_PRODUCTS) continue;
-      group.from_zero = sum < EMIT_MAX_PRODUCTS;
+      if (!group.last && group.n < EMIT_MAX_PRODUCTS && t->shared[DOT_A]) continue;
+      group.from_zero = sum < (uint64_t)group.n;
       e->ops->group_product(e, &group);
       group.n = 0;
     }

@@ -231,7 +231,7 @@ llrt_status plan_verify_dot(const plan_kernel *kernel, int at) {
         "step %d: v%d is not laid out as v%d", at, step->with, step->out);
   LLRT_TRY(plan_dot_tiling(kernel, step, &tiling));
   CHECK(!step->parts || (tiling.row->family == DOT_WGMMA && !tiling.shared[DOT_A]), "step %d: parts", at);
-  CHECK(!step->beside || (tiling.row->family == DOT_WGMMA && tiling.shared[DOT_A] && tiling.row->acc == LLRT_F32),
+  CHECK(!step->beside || (tiling.row->family == DOT_WGMMA && tiling.row->acc == LLRT_F32 && !step->parts),
         "step %d: sums beside", at);
   CHECK(tiling.row->family != DOT_WGMMA || plan_registers_hold(kernel, out, tiling.row, step->beside),
         "step %d: %s has more registers than a thread", at, tiling.row->name);

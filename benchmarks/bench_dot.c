@@ -137,7 +137,8 @@ static llrt_status describe_order(const dot_kind *kind, int64_t size, llrt_dot_p
 
 static llrt_status describe_packing(harness *h, const dot_kind *kind, int64_t size, llrt_dot_packing *packing) {
   const llrt_dot_pack_params what = {.dtype = kind->b, .scale = kind->scale, .group = {kind->group},
-                                     .other = kind->a};
+                                     .other = kind->a, .range_low = kind->promised ? LOW : 0,
+                                     .range_high = kind->promised ? HIGH : 0};
   llrt_device_info info;
   if (kind->order > PACKED) return describe_order(kind, size, packing);
   harness_must(llrt_device_get_info(h->device, &info), "the device");

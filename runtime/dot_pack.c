@@ -9,10 +9,9 @@
 
 #include <string.h>
 
-static llrt_status check_target(const char *name) {
-  plan_target target;
-  LLRT_TRY(plan_target_find(name, &target));
-  if (target.isa == PLAN_ISA_NVPTX) return LLRT_OK;
+static llrt_status check_target(const char *name, plan_target *target) {
+  LLRT_TRY(plan_target_find(name, target));
+  if (target->isa == PLAN_ISA_NVPTX) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "target %s has no kernels for packed weights: use any other storage", name);
 }
 
@@ -38,11 +37,13 @@ llrt_status llrt_dot_pack(const llrt_dot_pack_params *params, const char *target
   LLRT_REQUIRE(params, "params is NULL");
   LLRT_REQUIRE(target, "target is NULL");
   if (operand != LLRT_DOT_B) return llrt_error(LLRT_UNSUPPORTED, "only operand B is packed");
-  LLRT_TRY(check_target(target));
+  plan_target has;
+  LLRT_TRY(check_target(target, &has));
   LLRT_TRY(check_types(params));
-  LLRT_TRY(dot_packed_values(&packing->storages[0]));
+  bool bytes = dot_packed_in_bytes(&has, params->dtype, params->scale, params->other, params->range_low, params->range_high);
+  LLRT_TRY(dot_packed_values(bytes, &packing->storages[0]));
   packing->n_maps = 1;
   packing->map.kind = LLRT_MAP_WORD_BITS;
-  dot_packed_words(params->dtype, params->other, packing->map.perm, packing->word_bits);
+  dot_packed_words(params->dtype, params->other, bytes, packing->map.perm, packing->word_bits);
   return dot_packed_scales(bits_log2(params->group[0]), llrt_dtype_bits(params->scale), &packing->storages[1]);
 }

@@ -24,7 +24,8 @@
  *      8-bit floats and e2m1 among each other and with i8, u8, i4, u4: f16
  *      i16 with 8-bit floats, f16, bf16: f32; i32, i64 with any float: f64
  *    Kernels may use any instruction whose types hold the same values exactly: 8-bit floats multiply 8-bit
- *    floats, a promised scale_range that fits f16 makes mxfp4 with f16 run in f16.
+ *    floats, a promised range of scales that fits f16 makes mxfp4 with f16 run in f16, one of at most 27 powers of two
+ *    packed mxfp4 with e4m3 or e5m2 in 8 bits (values are e5m2 then, but for one power of two, which acts with alpha).
  *    With params.tf32 pairs that compute in f32 compute in tf32: each operand keeps 10 bits behind the point, an error
  *    below 2^-10 of it.
  * 3. Integers among each other (zero points included) compute in integers: of at most 9 bits, sign

@@ -15,6 +15,9 @@ typedef struct llrt_dot_pack_params {
   int64_t group[2];     /* positions along K (32, 64, 128) and N (0 or 1) that share a scale */
   llrt_dtype other;     /* of the other operand, for which e2m1's bits lie best; NONE: bf16. Others multiply the same copy,
                            with a few instructions more */
+  uint8_t range_low, range_high; /* a promise that e8m0 scales lie in these bytes; 0, 0: nothing is promised. Where it is
+                           of at most 27 powers of two, and `other` e4m3 or e5m2, sm_90a multiplies in 8 bits. Such a copy has
+                           its own order, which is for those dots alone: others read it as they read any storage */
 } llrt_dot_pack_params;
 
 /* How an operand is packed: an ordinary convert of the elements to storages[0], with the map where there is one, and of

@@ -467,6 +467,12 @@ void emit_map_words(emitter *e, const plan_step *step);
 /* Whether a product of two codes of a 16-bit float `to`, rounded once, is the SCALE by scales of type `scale`, of elements
  * that `to` holds exactly: it holds all scales, too. */
 bool emit_scales_by_halves(const emitter *e, llrt_dtype scale, llrt_dtype to);
+/* emit_unpack_bytes.c: the same of a SCALE of e2m1 to e5m2; word w of its result. */
+bool emit_scales_bytes(const emitter *e, const plan_step *step, const plan_map *map);
+LLVMValueRef emit_scaled_bytes(emitter *e, const plan_step *step, const plan_map *map, int w);
+/* emit_map.c: a word of a GPU whose bits go as a network has them. */
+struct bit_network;
+LLVMValueRef emit_permuted_word(emitter *e, const struct bit_network *net, LLVMValueRef x);
 /* Word w of a value, made now if it was not yet. */
 LLVMValueRef emit_word(emitter *e, int value, int w);
 

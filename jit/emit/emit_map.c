@@ -18,8 +18,7 @@ static LLVMValueRef element_constant(const plan_value *value, LLVMTypeRef type, 
 
 /* ---- bits of words ---- */
 
-/* A word of a GPU. */
-static LLVMValueRef permute_word(emitter *e, const bit_network *net, LLVMValueRef x) {
+LLVMValueRef emit_permuted_word(emitter *e, const bit_network *net, LLVMValueRef x) {
   LLVMValueRef made[BIT_NETWORK_STEPS + 1] = {x};
   for (int i = 0; i < net->n; i++) {
     const bit_step *step = &net->step[i];
@@ -59,7 +58,7 @@ static void permute_words(emitter *e, const uint8_t perm[32], const LLVMValueRef
   bool by_steps = e->ops->permute && LLVMTypeOf(words[0]) == e->i32;
   if (by_steps) bit_network_make(perm, &net);
   for (int w = 0; w < n; w++)
-    made[w] = by_steps         ? permute_word(e, &net, words[w])
+    made[w] = by_steps         ? emit_permuted_word(e, &net, words[w])
               : emit_is_host(e) ? permute_vector(e, perm, words[w])
                                 : permute_lanes(e, perm, words[w]);
 }
@@ -333,6 +332,7 @@ void emit_map_step(emitter *e, const plan_step *step) {
     return;
   }
   if (map->kind == PLAN_MAP_XOR || map->kind == PLAN_MAP_WORD_BITS) map_bits(e, step, map);
-  else if (emit_unpacks(e, step, map) || emit_scales_pairs(e, step, map)) emit_map_words(e, step);
+  else if (emit_unpacks(e, step, map) || emit_scales_pairs(e, step, map) || emit_scales_bytes(e, step, map))
+    emit_map_words(e, step);
   else cast_value(e, step, map);
 }

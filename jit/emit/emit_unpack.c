@@ -228,6 +228,7 @@ LLVMValueRef emit_word(emitter *e, int value, int w) {
     return *word;
   }
   const plan_map *map = &e->kernel->map[step->map];
+  if (emit_scales_bytes(e, step, map)) return *word = emit_scaled_bytes(e, step, map, w);
   return *word = map->kind == PLAN_MAP_CAST ? unpacked(e, step, map, w) : scaled(e, step, map, w);
 }
 

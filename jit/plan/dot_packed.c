@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/dot_instruction.h"
 
 #include <string.h>
 
@@ -19,6 +20,8 @@ typedef struct offset_bit {
  * has its own order there, so that activations are read as they lie. A vector of four such words has 64 positions of K
  * with its neighbours; a warp's vectors lie behind each other. */
 static const offset_bit values[] = {K(0), N(3), K(3), K(4), K(5), K(1), K(2), N(0), N(1), N(2), K(6), K(7)};
+/* The same for wgmma m64k32 of 8 bits, of which a word is half of a lane's part: k0 k1 m3 k4 | k2 k3 m0 m1 m2. */
+static const offset_bit byte_values[] = {K(0), K(1), N(3), K(4), K(5), K(2), K(3), N(0), N(1), N(2), K(6), K(7)};
 /* Scales: a column's lie together, so that the four lanes that have the column read the same. */
 static const offset_bit scales[] = {N(3), K(5), K(6), K(7), N(0), N(1), N(2)};
 
@@ -40,8 +43,8 @@ static llrt_status make_storage(const offset_bit *bits, int n, int low, llrt_sto
   return LLRT_OK;
 }
 
-llrt_status dot_packed_values(llrt_storage *out) {
-  return make_storage(values, (int)(sizeof values / sizeof *values), 0, out);
+llrt_status dot_packed_values(bool bytes, llrt_storage *out) {
+  return make_storage(bytes ? byte_values : values, (int)(sizeof values / sizeof *values), 0, out);
 }
 
 llrt_status dot_packed_scales(int group, int bits, llrt_storage *out) {
@@ -61,11 +64,38 @@ static const pair_bits bf16_bits = {{0, 1, 2, 9}, {4, 5, 6, 13}, {10, 11, 12, 19
 static const pair_bits f16_bits = {{9, 10, 11, 15}, {1, 2, 3, 7}, {12, 13, 14, 8}, {4, 5, 6, 0}};
 static const pair_bits integer_bits = {{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}};
 
-void dot_packed_words(llrt_dtype element, llrt_dtype other, uint8_t packed[32], uint8_t formed[32]) {
+/* As bytes: magnitudes are selectors of a byte permute, four in each half; signs are in their bytes' upper bits, those of
+ * the second four behind a shift by 4 (jit/emit/emit_unpack_bytes.c). */
+static uint8_t byte_place(int element, int bit) {
+  if (bit < 3) return (uint8_t)(4 * element + bit);
+  return (uint8_t)(element < 4 ? 8 * element + 7 : 8 * (element - 4) + 3);
+}
+
+void dot_packed_words(llrt_dtype element, llrt_dtype other, bool bytes, uint8_t packed[32], uint8_t formed[32]) {
   const pair_bits *bits = element != LLRT_E2M1 ? &integer_bits : other == LLRT_F16 || other == LLRT_E4M3 || other == LLRT_E5M2 ? &f16_bits : &bf16_bits;
   for (int i = 0; i < 32; i++) {
     int pair = i / 8, half = i / 4 % 2;
-    formed[i] = (uint8_t)((16 * half + (*bits)[pair][i % 4]) % 32);
+    formed[i] = bytes ? byte_place(i / 4, i % 4) : (uint8_t)((16 * half + (*bits)[pair][i % 4]) % 32);
     packed[formed[i]] = (uint8_t)i;
   }
+}
+
+/* ---- weights as e5m2 ---- */
+
+#define ONE 127 /* of e8m0 */
+#define NO_NUMBER 255
+
+int dot_packed_shift(int low, int high) {
+  if (low >= ONE - DOT_PACKED_REACH && high <= ONE + DOT_PACKED_REACH) return 0;
+  return low + DOT_PACKED_REACH - ONE;
+}
+
+bool dot_packed_in_bytes(const plan_target *target, llrt_dtype element, llrt_dtype scale, llrt_dtype other, int low, int high) {
+  bool fits = element == LLRT_E2M1 && scale == LLRT_E8M0 && low > 0 && high < NO_NUMBER && high - low <= 2 * DOT_PACKED_REACH;
+  bool found = false;
+  for (int i = 0; i < dot_instruction_count() && !found; i++) {
+    const dot_instruction *row = dot_instruction_at(i);
+    found = row->family == DOT_WGMMA && row->a == LLRT_E5M2 && row->b == other && dot_instruction_is_of(row, target);
+  }
+  return fits && found;
 }

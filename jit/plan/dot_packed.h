@@ -11,15 +11,23 @@
 #define DOT_PACKED_K 8
 #define DOT_PACKED_N 4
 
+/* Whether e2m1 times scales that are promised to lie in low .. high are numbers of e5m2, up to a power of two for all of
+ * them, and the target multiplies such numbers with `other`: then they are packed for its instructions of 8 bits. */
+bool dot_packed_in_bytes(const plan_target *target, llrt_dtype element, llrt_dtype scale, llrt_dtype other, int low, int high);
+/* Exponents of scales, from minus this on, that leave 0.5 .. 6 times them normal numbers of e5m2. */
+#define DOT_PACKED_REACH 13
+/* That power, log2: scales are to be divided by it. */
+int dot_packed_shift(int low, int high);
+
 /* The storages of operand B, axes K and N, for elements of 4 bits: one tile is what a warp reads at once, each lane
- * whole vectors of what its matrix instructions multiply. Of scales of so many bits, of
+ * whole vectors of what its matrix instructions multiply, of 16 bits, or of 8 (bytes). Of scales of so many bits, of
  * 2^group positions along K each: UNSUPPORTED where there are none. */
-llrt_status dot_packed_values(llrt_storage *out);
+llrt_status dot_packed_values(bool bytes, llrt_storage *out);
 llrt_status dot_packed_scales(int group, int bits, llrt_storage *out);
 
 /* Where bit i of a word of packed elements comes from in the word that elements form (llrt_map WORD_BITS), and the
- * other way round. other: f16, or bf16, in which they are multiplied. */
-void dot_packed_words(llrt_dtype element, llrt_dtype other, uint8_t packed[32], uint8_t formed[32]);
+ * other way round. other: f16, or bf16, in which they are multiplied; bytes: in 8 bits. */
+void dot_packed_words(llrt_dtype element, llrt_dtype other, bool bytes, uint8_t packed[32], uint8_t formed[32]);
 
 /* plan_make for LLRT_OP_DOT where B is packed; *made says so, else nothing was planned. */
 llrt_status plan_dot_packed_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,

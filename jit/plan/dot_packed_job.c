@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "layout/storage_rule.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Whether what stands on A and W can be done where these kernels do it: scales of W as it is decoded, others on sums. */
@@ -17,12 +18,17 @@ static bool has_kernel(const dot_job *job) {
 
 /* ---- where elements of W lie ---- */
 
-/* Coordinate bits that a lane of mma m16n8k16 has of W^T, its first operand: what a word of 8 elements has to be. */
+/* Coordinate bits that a lane of mma m16n8k16 has of W^T, its first operand: what a word of 8 elements has to be; then of
+ * an instruction of 8 bits. */
 #define WORD_BITS 3
 #define WORD_ELEMENTS (1 << WORD_BITS)
 #define ELEMENT_BITS 4
 #define ACCESS_BYTES 16
-static const struct { int axis, position; } word_bits[WORD_BITS] = {{PACKED_K, 0}, {PACKED_N, 3}, {PACKED_K, 3}};
+typedef struct word_bit {
+  int axis, position;
+} word_bit;
+static const word_bit word_bits[2][WORD_BITS] = {{{PACKED_K, 0}, {PACKED_N, 3}, {PACKED_K, 3}},
+                                                 {{PACKED_K, 0}, {PACKED_K, 1}, {PACKED_N, 3}}};
 
 /* The offset bit of position 2^p of an axis, of a storage in canonical form; -1: there is no such bit. */
 static int offset_bit(const llrt_storage *storage, int axis, int p) {
@@ -65,21 +71,23 @@ static void compose_words(packed *p, const int place[WORD_BITS]) {
 }
 
 /* Exchanges a word's bits in the tile, so that they stand in our order. */
-static void order_words(llrt_storage *storage) {
+static void order_words(const word_bit *bits, llrt_storage *storage) {
   for (int j = 0; j < WORD_BITS; j++)
-    storage->tile.column[j] = 1ull << (llrt_layout_out_shift(&storage->tile, word_bits[j].axis) + word_bits[j].position);
+    storage->tile.column[j] = 1ull << (llrt_layout_out_shift(&storage->tile, bits[j].axis) + bits[j].position);
 }
 
 /* Whether words of W are what a lane multiplies, whatever order their elements have, and wherever words lie. Those of
  * another order than ours are read in ours, and their bits brought there as words of permuted bits are. */
-static bool find_words(packed *p, int tensor) {
+static bool find_words(packed *p, int tensor, bool bytes) {
+  const word_bit *bits = word_bits[bytes];
   const llrt_storage *storage = p->job.desc.tensors[tensor].storage;
   llrt_storage canonical;
   int place[WORD_BITS], seen = 0;
   bool same = true;
+  p->bytes = bytes;
   if (storage_canonicalise(storage, &canonical) != LLRT_OK || !is_plain(&canonical)) return false;
   for (int j = 0; j < WORD_BITS; j++) {
-    place[j] = offset_bit(&canonical, word_bits[j].axis, word_bits[j].position);
+    place[j] = offset_bit(&canonical, bits[j].axis, bits[j].position);
     if (place[j] < 0 || place[j] >= WORD_BITS) return false;
     seen |= 1 << place[j];
     same &= place[j] == j;
@@ -93,7 +101,7 @@ static bool find_words(packed *p, int tensor) {
   if (canonical.pad != LLRT_PAD_NONE) return false; /* a bound may part a word, whose elements it takes for others */
   p->words = llrt_layout_in_bits(&storage->tile) < WORD_BITS ? canonical : *storage;
   if (llrt_layout_in_bits(&p->words.tile) < WORD_BITS) return false;
-  order_words(&p->words);
+  order_words(bits, &p->words);
   compose_words(p, place);
   p->job.desc.tensors[tensor].storage = &p->words;
   return true;
@@ -108,7 +116,7 @@ static bool is_packed(packed *p) {
   p->group = positions > 0 && bits_is_power_of_two(positions) ? bits_log2(positions) : 0;
   int bits = llrt_dtype_bits(desc->tensors[scale].dtype);
   return desc->dot.group[scale][PACKED_N] == 1 && dot_packed_scales(p->group, bits, &scales) == LLRT_OK &&
-         find_words(p, weights);
+         (find_words(p, weights, false) || find_words(p, weights, true));
 }
 
 /* Whether all values of W are numbers of a type, those that products with scales give, rounded once. */
@@ -129,12 +137,34 @@ static llrt_dtype compute_type(const dot_job *job) {
   return LLRT_DTYPE_NONE;
 }
 
+/* Weights of bytes as e5m2; rows stay what they are. */
+static void choose_bytes(packed *p, const plan_target *target) {
+  llrt_op_desc *desc = &p->job.desc;
+  const uint8_t *range = desc->dot.scale_range[1];
+  llrt_dtype scale = desc->tensors[p->job.tensor[LLRT_DOT_SCALE_B]].dtype, rows = desc->tensors[p->job.tensor[LLRT_DOT_A]].dtype;
+  llrt_dtype weights = desc->tensors[p->job.tensor[LLRT_DOT_B]].dtype;
+  p->compute = LLRT_DTYPE_NONE;
+  if (!dot_packed_in_bytes(target, weights, scale, rows, range[0], range[1])) return;
+  p->compute = LLRT_E5M2;
+  p->rows = rows;
+  p->shift = dot_packed_shift(range[0], range[1]);
+  if (p->shift) desc->dot.alpha = ldexp(desc->dot.alpha ? desc->dot.alpha : 1, p->shift);
+}
+
+bool packed_casts_rows(const packed *p) {
+  return llrt_dtype_bits(p->job.desc.tensors[p->operand[PACKED_ROWS].tensor].dtype) < llrt_dtype_bits(p->rows);
+}
+
+#define BESIDE_ROWS 7 /* log2, of an instruction whose sums stand beside those of all turns: both are registers */
+
 int packed_instruction(const packed *p, const plan_target *target, bool group, int rows) {
+  int k = p->bytes ? 5 : 4;
+  if (p->bytes && rows > BESIDE_ROWS) rows = BESIDE_ROWS;
   for (int i = 0; i < dot_instruction_count(); i++) {
     const dot_instruction *row = dot_instruction_at(i);
     bool fits = group ? row->family == DOT_WGMMA && row->n == rows
                       : row->family == DOT_MMA && row->m == 4 && row->n == 3;
-    if (fits && row->a == p->compute && row->b == p->compute && row->k == 4 && dot_instruction_is_of(row, target))
+    if (fits && row->a == p->compute && row->b == p->rows && row->k == k && dot_instruction_is_of(row, target))
       return i;
   }
   return -1;
@@ -142,7 +172,8 @@ int packed_instruction(const packed *p, const plan_target *target, bool group, i
 
 bool packed_begin(packed *p, const plan_target *target) {
   if (target->isa != PLAN_ISA_NVPTX || !is_packed(p)) return false;
-  p->compute = compute_type(&p->job);
+  p->compute = p->rows = compute_type(&p->job);
+  if (p->bytes) choose_bytes(p, target);
   p->operand[PACKED_WEIGHTS].tensor = p->job.tensor[LLRT_DOT_B];
   p->operand[PACKED_SCALES].tensor = p->job.tensor[LLRT_DOT_SCALE_B];
   p->operand[PACKED_ROWS].tensor = p->job.tensor[LLRT_DOT_A];

@@ -47,7 +47,10 @@ typedef struct packed {
   int columns;                 /* log2, of which W's accesses have some each */
   llrt_storage cast;           /* of rows that are cast before */
   int group;                   /* log2 positions of K that share a scale */
-  llrt_dtype compute;          /* f16, bf16 */
+  bool bytes;                  /* weights lie as instructions of 8 bits take them */
+  llrt_dtype compute;          /* as what weights are multiplied: f16, bf16; e5m2 with rows of 8 bits as they are */
+  llrt_dtype rows;             /* as what rows are: the same, or their own */
+  int shift;                   /* log2 by which scales are divided as weights are decoded; alpha makes up for it */
   int instruction;
   packed_shape shape;
   int first_n, first_warp, first_k; /* tile bits: m's are lowest */
@@ -75,5 +78,10 @@ llrt_status packed_plan_kernel(packed *p, const plan_target *target, const plan_
 
 #define PACKED_VECTOR_K 6 /* log2 positions of a lane's vector of elements of 4 bits, with its neighbours' */
 #define PACKED_LINE 6 /* log2 positions of A in a line of shared memory: 128 bytes of 16-bit elements */
+
+/* Whether rows are of a narrower type than what multiplies them. */
+bool packed_casts_rows(const packed *p);
+/* log2 positions of rows in a line as threads or boxes copy them. */
+int packed_line(const packed *p);
 
 #endif

@@ -20,6 +20,9 @@ static uint64_t k_bit(const packed *p, int i) {
   return 1ull << (i < p->shape.k ? p->first_k + i : p->first_warp + i - p->shape.k);
 }
 
+/* The lowest bit of K that lanes have: those below are of one register. */
+static int lane_k(const packed *p) { return p->bytes ? 2 : 1; }
+
 /* Positions of a turn, of a block, log2. */
 static int turn_bits(const packed *p) { return p->shape.k + p->shape.warps[PACKED_K]; }
 
@@ -110,7 +113,7 @@ static void list_warps(const packed *p, places *out) {
 /* Of W^T, the first operand: words and vectors as memory has them, then what more a lane has. */
 static void list_weights(const packed *p, places *registers, places *lanes) {
   places memory = {0}, others = {0};
-  for (int i = 1; i < 3; i++) add(lanes, k_bit(p, i));
+  for (int i = lane_k(p); i < lane_k(p) + 2; i++) add(lanes, k_bit(p, i));
   for (int i = 0; i < 3; i++) add(lanes, n_bit(p, i));
   list_warps(p, &others);
   list_packed(p, PACKED_WEIGHTS, &memory);
@@ -144,13 +147,14 @@ llrt_status packed_scales_value(const packed *p, plan_value *out) {
 
 llrt_status packed_rows_value(const packed *p, plan_value *out) {
   places registers = {0}, lanes = {0}, warps = {0};
-  add(&registers, k_bit(p, 0));
-  for (int i = 3; i < p->shape.k; i++) add(&registers, k_bit(p, i));
+  int lane = lane_k(p);
+  for (int i = 0; i < lane; i++) add(&registers, k_bit(p, i));
+  for (int i = lane + 2; i < p->shape.k; i++) add(&registers, k_bit(p, i));
   for (int i = 3; i < p->shape.m - p->shape.warps[PACKED_M]; i++) add(&registers, m_bit(i));
-  for (int i = 1; i < 3; i++) add(&lanes, k_bit(p, i));
+  for (int i = lane; i < lane + 2; i++) add(&lanes, k_bit(p, i));
   for (int i = 0; i < 3; i++) add(&lanes, m_bit(i));
   list_warps(p, &warps);
-  return make_value(p, 16, n_bits(p), &registers, &lanes, &warps, out);
+  return make_value(p, llrt_dtype_bits(p->rows), n_bits(p), &registers, &lanes, &warps, out);
 }
 
 llrt_status packed_sums_value(const packed *p, plan_value *out) {
@@ -185,16 +189,18 @@ static void list_rows(const packed *p, places *out) {
   for (int i = 0; i < p->shape.m; i++) add(out, m_bit(i));
 }
 
-/* Where rows lie in shared memory: lines of 128 bytes, or of 64 where elements have 8 bits, swizzled so that eight rows' same
- * 16 bytes (two rows' same 64) lie in all banks. Those of 128 bytes are the swizzle of wgmma's operands, too, and both are
- * boxes' (PTX ISA). */
-static void list_lines(const packed *p, int bits, places *out) {
-  int piece = bits == 8 ? 4 : 3, same = piece - 3; /* rows whose pieces lie behind each other */
-  for (int i = 0; i < PACKED_LINE; i++) add(out, k_bit(p, i));
+int packed_line(const packed *p) { return p->bytes ? bits_min(PACKED_LINE + 1, own_bits(p)) : PACKED_LINE; }
+
+/* Where rows lie in shared memory: lines of 128 bytes, or of 64 where elements have 8 bits and are cast, swizzled so that
+ * eight rows' same 16 bytes (two rows' same 64) lie in all banks. They are swizzles of wgmma's operands, too, and of boxes
+ * (PTX ISA). */
+static void list_lines(const packed *p, int bits, int line, places *out) {
+  int piece = bits == 8 ? 4 : 3, same = 3 - (line - piece); /* rows whose pieces lie behind each other */
+  for (int i = 0; i < line; i++) add(out, k_bit(p, i));
   for (int i = 0; i < same; i++) add(out, m_bit(i));
-  for (int i = same; i < 3; i++) add(out, m_bit(i) | k_bit(p, 3 + i));
+  for (int i = same; i < 3; i++) add(out, m_bit(i) | k_bit(p, piece + i - same));
   for (int i = 3; i < p->shape.m; i++) add(out, m_bit(i));
-  for (int i = PACKED_LINE; i < own_bits(p); i++) add(out, k_bit(p, i));
+  for (int i = line; i < own_bits(p); i++) add(out, k_bit(p, i));
 }
 
 static llrt_status make_buffer(const packed *p, const plan_value *value, const places *list, plan_buffer *out) {
@@ -212,7 +218,7 @@ static llrt_status make_buffer(const packed *p, const plan_value *value, const p
   return LLRT_OK;
 }
 
-/* Rows of 16-bit elements are copied to where products read them, others to where their threads take them from. */
+/* Rows that are not cast are copied to where products read them, others to where their threads take them from. */
 llrt_status packed_copied(const packed *p, int operand, bool in_lines, plan_value *value, plan_buffer *buffer) {
   const plan_kernel *kernel = p->x.d.kernel;
   bool rows = operand == PACKED_ROWS, scales = operand == PACKED_SCALES;
@@ -222,9 +228,9 @@ llrt_status packed_copied(const packed *p, int operand, bool in_lines, plan_valu
   places memory = {0}, lines = {0}, lists[3] = {{0}};
   if (rows) list_rows(p, &memory);
   else list_packed(p, operand, &memory);
-  if (rows && (bits == 16 || in_lines)) list_lines(p, bits, &lines);
+  if (rows && (!packed_casts_rows(p) || in_lines)) list_lines(p, bits, packed_line(p), &lines);
   else if (!rows) lines = memory;
-  move_behind(p, bits_min(rows ? PACKED_LINE : access + kernel->lane_bits, memory.n), &memory);
+  move_behind(p, bits_min(rows ? packed_line(p) : access + kernel->lane_bits, memory.n), &memory);
   if (lines.n == 0) lines = memory;
   while (at < bits_min(access, memory.n)) add(&lists[0], memory.at[at++]);
   while (at < memory.n && lists[1].n < kernel->lane_bits) add(&lists[1], memory.at[at++]);
@@ -239,7 +245,7 @@ llrt_status packed_copied(const packed *p, int operand, bool in_lines, plan_valu
 
 llrt_status packed_rows_buffer(const packed *p, const plan_value *value, int slots, plan_buffer *buffer) {
   places lines = {0};
-  list_lines(p, 16, &lines);
+  list_lines(p, 16, PACKED_LINE, &lines);
   LLRT_TRY(make_buffer(p, value, &lines, buffer));
   buffer->slots = (uint8_t)slots;
   return LLRT_OK;

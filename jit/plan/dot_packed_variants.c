@@ -39,6 +39,16 @@ static const packed_shape group_shapes[] = {
     {.rows = 512, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
     {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
 };
+/* Those of weights as bytes, whose groups take all rows at once, however few: sums of a turn are of 128 positions. */
+static const packed_shape byte_shapes[] = {
+    {.rows = 8, .m = 3, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 8, .resident = 1, .group = true},
+    {.rows = 16, .m = 4, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 8, .resident = 1, .group = true},
+    {.rows = 32, .m = 5, .n = 6, .k = 7, .warps = {0, 2, 2}, .slots = 4, .resident = 1, .group = true},
+    {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 8, PRODUCED},
+    {.rows = 128, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 8, PRODUCED},
+    {.rows = 256, .m = 8, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+    {.m = 8, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
+};
 /* Instead of those for as many rows, where rows have 8 bits: up to 32 each warp casts what it multiplies, up to 128
  * producers do, beyond them a stage before (CAST_BEFORE). */
 static const packed_shape narrow_shapes[] = {
@@ -48,13 +58,9 @@ static const packed_shape narrow_shapes[] = {
 
 #define COUNT(list) ((int)(sizeof list / sizeof *list))
 
-static bool has_narrow_rows(const packed *p) {
-  return llrt_dtype_bits(p->job.desc.tensors[p->operand[PACKED_ROWS].tensor].dtype) == 8;
-}
-
 static const packed_shape *shape_for(const packed *p, const packed_shape *shape) {
   for (int i = 0; i < COUNT(narrow_shapes); i++)
-    if (has_narrow_rows(p) && shape->group && narrow_shapes[i].rows == shape->rows) return &narrow_shapes[i];
+    if (packed_casts_rows(p) && shape->group && narrow_shapes[i].rows == shape->rows) return &narrow_shapes[i];
   return shape;
 }
 
@@ -124,7 +130,7 @@ static llrt_status plan_shape(packed *p, const packed_shape *shape, const plan_t
 /* A variant's kernels at `first`; *n of them. */
 static llrt_status plan_variant(packed *p, const packed_shape *shape, const plan_target *target,
                                 const plan_options *options, plan_kernel *first, int *n) {
-  bool before = has_narrow_rows(p) && shape->m >= CAST_BEFORE;
+  bool before = packed_casts_rows(p) && shape->m >= CAST_BEFORE;
   if (before) LLRT_TRY(cast_rows(p, target, options, first));
   LLRT_TRY(plan_shape(p, shape, target, options, first + before));
   if (before) read_cast_rows(p, first + before);
@@ -173,7 +179,9 @@ llrt_status plan_dot_packed_make(const llrt_op_desc *desc, const plan_target *ta
   if (packed_begin(p, target)) {
     const packed begin = *p;
     bool groups = packed_instruction(p, target, true, 6) >= 0;
-    status = groups ? plan_shapes(p, group_shapes, COUNT(group_shapes), target, options, out) : LLRT_UNSUPPORTED;
+    const packed_shape *shapes = p->bytes ? byte_shapes : group_shapes;
+    int n = p->bytes ? COUNT(byte_shapes) : COUNT(group_shapes);
+    status = groups ? plan_shapes(p, shapes, n, target, options, out) : LLRT_UNSUPPORTED;
     if (status == LLRT_UNSUPPORTED) {
       *p = begin;
       status = plan_shapes(p, warp_shapes, COUNT(warp_shapes), target, options, out);

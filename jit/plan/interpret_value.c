@@ -144,9 +144,9 @@ static llrt_status scale_element(const interpreter *in, const plan_step *step, i
   uint64_t code = 0;
   if (step->by_value) code = scale_by_value(in, step, at);
   else LLRT_TRY(interpreter_load(in, step, interpreter_kernel_tile(in, step->in, at), &code));
-  double element = number_value(number_format_of(from), in->value[step->in][at]);
+  double element = number_value(number_format_of(from), in->value[map->words ? step->out : step->in][at]);
   double scale = number_value(number_format_of((llrt_dtype)map->scale), code);
-  double product = map->subtracts ? element - scale : element * scale;
+  double product = map->subtracts ? element - scale : ldexp(element * scale, -map->shift);
   if (!number_is_wide(from, to)) product = (double)(float)product;
   in->value[step->out][at] = number_code(number_format_of(to), product);
   return LLRT_OK;

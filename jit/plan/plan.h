@@ -173,8 +173,9 @@ typedef struct plan_map {
   uint8_t scale;    /* SCALE: llrt_dtype of the tensor */
   bool subtracts;   /* SCALE: element - scale instead of the product */
   bool any_nan;     /* CAST, SCALE to f32 or f64: a NaN need not become the one that is written */
-  bool words;       /* CAST of less than 32 bits, GPU: as WORD_BITS by perm before */
+  bool words;       /* CAST, SCALE of less than 32 bits, GPU: as WORD_BITS by perm before */
   uint8_t low, high; /* SCALE by value of e8m0: a promise about its bytes; both 0: none */
+  int16_t shift;    /* the same, of e2m1 to e5m2: products are divided by 2^shift */
   uint64_t constant;
   uint8_t perm[32];
 } plan_map;

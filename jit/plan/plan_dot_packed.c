@@ -159,7 +159,8 @@ static llrt_status plan_cast(packed *p, packed_operand *rows, const plan_value *
 
 /* Rows of 8 bits that each warp casts for itself: its own alone, pairs along K, which lie in no order that matrices have. */
 static bool warps_cast(const packed *p, const packed_operand *rows) {
-  return p->x.d.kernel->tensor_bits[rows->tensor] == 8 && !p->shape.group && p->shape.warps[PACKED_N] == 0;
+  (void)rows;
+  return packed_casts_rows(p) && !p->shape.group && p->shape.warps[PACKED_N] == 0;
 }
 
 static llrt_status plan_widening(packed *p, packed_operand *rows) {
@@ -181,7 +182,7 @@ static llrt_status plan_boxes(packed *p, packed_operand *rows) {
   if (p->shape.producers == 0 ||
       plan_access_bytes(kernel->tensor_bits[rows->tensor], rows->copy.vector) < PIECE_BYTES)
     return LLRT_OK;
-  LLRT_TRY(dot_plan_box(&p->x, 0, false, &rows->copy, PACKED_LINE, &found));
+  LLRT_TRY(dot_plan_box(&p->x, 0, false, &rows->copy, packed_line(p), &found));
   if (found) rows->copy.box = (uint8_t)kernel->launch.n_boxes;
   return LLRT_OK;
 }
@@ -214,7 +215,7 @@ static llrt_status plan_ring(packed *p, int at) {
   if (widens) return plan_widening(p, operand);
   if (at != PACKED_ROWS) return LLRT_OK;
   operand->load.matrix = PLAN_MATRIX_ROWS;
-  operand->load.vector = 3; /* 16 bytes of 16-bit elements */
+  operand->load.vector = (uint8_t)bits_log2(16 * 8 / operand->value.bits); /* 16 bytes */
   operand->load.lazy = true;
   return LLRT_OK;
 }
@@ -335,14 +336,23 @@ static llrt_status decode_steps(packed *p, int scales, int *weights) {
   const llrt_tensor *tensors = p->job.desc.tensors;
   uint8_t type = (uint8_t)p->compute;
   const uint8_t *range = p->job.desc.dot.scale_range[1];
+  const plan_step by_scales = {.lazy = true, .by_value = true, .second = (uint8_t)scales};
   plan_map cast = {.kind = PLAN_MAP_CAST, .from = (uint8_t)tensors[p->job.tensor[LLRT_DOT_B]].dtype, .to = type};
   cast.words = p->job.words[1];
   memcpy(cast.perm, p->job.desc.dot.word_bits[1], sizeof cast.perm);
   plan_map scale = {.kind = PLAN_MAP_SCALE, .from = type, .to = type,
                     .scale = (uint8_t)tensors[p->job.tensor[LLRT_DOT_SCALE_B]].dtype,
                     .low = range[0], .high = range[1]};
+  if (p->bytes) {
+    cast.kind = PLAN_MAP_SCALE;
+    cast.scale = scale.scale;
+    cast.low = range[0];
+    cast.high = range[1];
+    cast.shift = (int16_t)p->shift;
+    return map_step(p, cast, by_scales, weights);
+  }
   LLRT_TRY(map_step(p, cast, (plan_step){.lazy = true}, weights));
-  return map_step(p, scale, (plan_step){.lazy = true, .by_value = true, .second = (uint8_t)scales}, weights);
+  return map_step(p, scale, by_scales, weights);
 }
 
 /* The copies of a turn `turns` ahead. */
@@ -387,22 +397,37 @@ static llrt_status operand_steps(packed *p, int walk) {
   return LLRT_OK;
 }
 
+static llrt_status zero_step(packed *p, const plan_value *like, int *value) {
+  LLRT_TRY(draft_value(p->x.d.kernel, like, value));
+  return draft_step(p->x.d.kernel, (plan_step){.kind = PLAN_FILL, .combiner = LLRT_COMBINE_SUM, .type = LLRT_F32,
+                                               .exclusive = true, .out = (uint8_t)*value});
+}
+
+/* Sums of 8-bit products, which are short, are of one turn: a group's stand beside those of all turns, a warp's join them
+ * behind. */
 static llrt_status turn_steps(packed *p, int walk, int carried, int *next) {
   plan_kernel *kernel = p->x.d.kernel;
-  plan_value sums = kernel->value[carried];
-  int weights = p->operand[PACKED_WEIGHTS].number;
-  LLRT_TRY(operand_steps(p, walk));
-  LLRT_TRY(decode_steps(p, p->operand[PACKED_SCALES].number, &weights));
   const packed_operand *rows = &p->operand[PACKED_ROWS];
-  bool group = p->shape.group;
+  plan_value sums = kernel->value[carried];
+  bool group = p->shape.group, produced = p->shape.producers > 0, beside = p->bytes && group, joins = p->bytes && !group;
+  int weights = p->operand[PACKED_WEIGHTS].number, with = carried;
+  LLRT_TRY(operand_steps(p, walk));
+  if (joins) LLRT_TRY(zero_step(p, &sums, &with));
+  LLRT_TRY(decode_steps(p, p->operand[PACKED_SCALES].number, &weights));
   LLRT_TRY(draft_value(kernel, &sums, next));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)weights, .parts = p->shape.producers > 0,
-                                          .second = (uint8_t)(group ? rows->held : rows->number),
-                                          .with = (uint8_t)carried, .out = (uint8_t)*next, .shared = group ? 2 : 0,
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)weights, .parts = produced && !beside,
+                                          .beside = beside, .second = (uint8_t)(group ? rows->held : rows->number),
+                                          .with = (uint8_t)with, .out = (uint8_t)*next, .shared = group ? 2 : 0,
                                           .from = {0, group ? rows->load.buffer : 0},
                                           .instruction = (uint8_t)p->instruction}));
-  if (!p->shape.producers) return group ? dot_stage_finish(&p->x.d, next) : LLRT_OK;
-  return draft_step(kernel, (plan_step){.kind = PLAN_RELEASE, .turns = 1, .in = (uint8_t)*next, .out = (uint8_t)*next});
+  const int made = *next;
+  if (produced)
+    return draft_step(kernel, (plan_step){.kind = PLAN_RELEASE, .turns = !beside, .in = (uint8_t)made, .out = (uint8_t)made});
+  if (group && !beside) return dot_stage_finish(&p->x.d, next);
+  if (!joins) return LLRT_OK;
+  LLRT_TRY(draft_value(kernel, &sums, next));
+  return draft_step(kernel, (plan_step){.kind = PLAN_JOIN, .combiner = LLRT_COMBINE_SUM, .type = LLRT_F32,
+                                        .in = (uint8_t)carried, .with = (uint8_t)made, .out = (uint8_t)*next});
 }
 
 static llrt_status walk_steps(packed *p, int *sums) {
@@ -410,9 +435,7 @@ static llrt_status walk_steps(packed *p, int *sums) {
   plan_value value;
   int first, carried, next, walk;
   LLRT_TRY(packed_sums_value(p, &value));
-  LLRT_TRY(draft_value(kernel, &value, &first));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_FILL, .combiner = LLRT_COMBINE_SUM, .type = LLRT_F32,
-                                          .exclusive = true, .out = (uint8_t)first}));
+  LLRT_TRY(zero_step(p, &value, &first));
   LLRT_TRY(draft_value(kernel, &value, &carried));
   LLRT_TRY(plan_operands(p));
   if (p->shape.producers) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_ROLES}));
@@ -421,7 +444,7 @@ static llrt_status walk_steps(packed *p, int *sums) {
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)first, .out = (uint8_t)carried}));
   LLRT_TRY(turn_steps(p, walk, carried, &next));
   kernel->step[walk].body = (uint8_t)(kernel->n_steps - walk - 1);
-  if (p->shape.producers) LLRT_TRY(dot_stage_finish(&p->x.d, &carried));
+  if (p->shape.producers && !p->bytes) LLRT_TRY(dot_stage_finish(&p->x.d, &carried));
   *sums = carried;
   return LLRT_OK;
 }
@@ -463,7 +486,7 @@ static llrt_status choose_instruction(packed *p) {
   p->instruction = packed_instruction(p, &kernel->target, p->shape.group, p->shape.m);
   if (p->instruction < 0) return llrt_error(LLRT_UNSUPPORTED, "no products of warpgroups for 2^%d rows", p->shape.m);
   LLRT_TRY(packed_sums_value(p, &sums));
-  if (!p->shape.group || plan_registers_hold(kernel, &sums, dot_instruction_at(p->instruction), false)) return LLRT_OK;
+  if (!p->shape.group || plan_registers_hold(kernel, &sums, dot_instruction_at(p->instruction), p->bytes)) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "sums of 2^%d x 2^%d in 2^%d warps", p->shape.m, p->shape.n, kernel->warp_bits);
 }
 

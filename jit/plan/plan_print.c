@@ -158,8 +158,10 @@ static void print_map(const plan_map *map, llrt_text *text) {
     return;
   }
   if (map->kind == PLAN_MAP_SCALE) {
-    llrt_text_add(text, "%s %s %s to %s", llrt_dtype_name((llrt_dtype)map->from),
-                  map->subtracts ? "minus" : "times", llrt_dtype_name((llrt_dtype)map->scale), llrt_dtype_name((llrt_dtype)map->to));
+    llrt_text_add(text, "%s%s %s %s to %s", llrt_dtype_name((llrt_dtype)map->from),
+                  map->words ? " in words of permuted bits" : "", map->subtracts ? "minus" : "times",
+                  llrt_dtype_name((llrt_dtype)map->scale), llrt_dtype_name((llrt_dtype)map->to));
+    if (map->shift) llrt_text_add(text, ", by 2^%d less", map->shift);
     return;
   }
   llrt_text_add(text, "bits of 32-bit words from [");

@@ -71,12 +71,16 @@ static llrt_status check_map(const plan_kernel *kernel, int at) {
         "step %d: width of the map's types", at);
   if (step->by_value) LLRT_TRY(check_scale_value(kernel, at));
   if (step->lazy) LLRT_TRY(plan_verify_lazy(kernel, at));
-  CHECK(!values->words || (values->kind == PLAN_MAP_CAST && !kernel->target.lanes_first && in->bits << in->word == 32),
+  bool scales = values->kind == PLAN_MAP_SCALE;
+  CHECK(!values->words || ((values->kind == PLAN_MAP_CAST || (scales && step->by_value)) && !kernel->target.lanes_first &&
+                           in->bits << in->word == 32),
         "step %d: a cast of no words", at);
-  if (values->kind == PLAN_MAP_SCALE)
+  CHECK(values->shift == 0 || (scales && step->by_value && values->from == LLRT_E2M1 && values->to == LLRT_E5M2),
+        "step %d: divided by 2^%d", at, values->shift);
+  if (scales)
     CHECK(step->tensor < kernel->n_tensors && number_format_of((llrt_dtype)values->scale),
           "step %d: no scales", at);
-  if (values->kind == PLAN_MAP_CAST || values->kind == PLAN_MAP_SCALE)
+  if (values->kind == PLAN_MAP_CAST || scales)
     CHECK(number_cast_exists((llrt_dtype)values->from, (llrt_dtype)values->to) ||
               (values->kind == PLAN_MAP_CAST &&
                (number_extends((llrt_dtype)values->from, (llrt_dtype)values->to) ||

@@ -116,6 +116,12 @@ static const dot_problem rows[] = {
     {SHAPE(50, 48, 256), MXFP4(E5M2), .packed = true, .data = DOT_SPECIAL},
     {SHAPE(150, 136, 608), MXFP4(E4M3), .range = {{0}, {120, 127}}, .packed = true},
     {SHAPE(260, 136, 352), MXFP4(E5M2), .packed = true, .data = DOT_SPECIAL},
+    /* the same, weights as bytes; scales beyond e5m2's, which alpha makes up for */
+    {SHAPE(1, 72, 1312), MXFP4(E5M2), .range = {{0}, {114, 140}}, .packed = true, .data = DOT_SPECIAL},
+    {SHAPE(20, 72, 288), TYPES_AND(E4M3, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0, [LLRT_DOT_BIAS] = LLRT_F32), .group = {{0}, {32, 1}}, .range = {{0}, {90, 100}}, .alpha = 0.5, .n_maps = 1, .map = {LLRT_MAP_RELU}, .packed = true},
+    {SHAPE(50, 45, 320), MXFP4(E4M3), .range = {{0}, {135, 150}}, .packed = true},
+    {SHAPE(270, 136, 352), MXFP4(E5M2), .range = {{0}, {120, 127}}, .packed = true},
+    {SHAPE(9, 48, 256), MXFP4(E4M3), .range = {{0}, {120, 127}}, .n_batch = 1, .batch = {3}, .shared = {false, true}, .packed = true},
     /* weights in other engines' orders */
     {SHAPE(7, 128, 256), INT4(F16), LIES("", "", "marlin_w4"), SCALES_LIE("marlin_scales")},
     {SHAPE(20, 192, 272), INT4(F16), LIES("", "", "marlin_w4"), SCALES_LIE("marlin_scales"), .data = DOT_EXACT},

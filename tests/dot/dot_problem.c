@@ -298,7 +298,8 @@ static bool is_packed(const dot_problem *p, int role) {
 /* Targets of NVIDIA share their order. */
 static bool make_packing(const dot_problem *p, llrt_dot_packing *packing) {
   const llrt_dot_pack_params what = {.dtype = p->type[LLRT_DOT_B], .scale = p->type[LLRT_DOT_SCALE_B],
-                                     .group = {p->group[1][0], p->group[1][1]}, .other = p->type[LLRT_DOT_A]};
+                                     .group = {p->group[1][0], p->group[1][1]}, .other = p->type[LLRT_DOT_A],
+                                     .range_low = p->range[1][0], .range_high = p->range[1][1]};
   return llrt_dot_pack(&what, "sm_90a", LLRT_DOT_B, packing) == LLRT_OK;
 }
 

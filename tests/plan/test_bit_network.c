@@ -71,7 +71,7 @@ Test(bit_network, steps) {
   } rows[] = {{LLRT_E2M1, LLRT_BF16, 11}, {LLRT_E2M1, LLRT_F16, 12}, {LLRT_I4, LLRT_F16, 5}};
   uint8_t packed[32], formed[32], same[32], bytes[32];
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    dot_packed_words(rows[i].element, rows[i].other, packed, formed);
+    dot_packed_words(rows[i].element, rows[i].other, false, packed, formed);
     cr_expect_eq(steps_of(packed), rows[i].steps, "%d", steps_of(packed));
     check(formed);
   }

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BYTES 2
+
 typedef struct problem {
   int64_t m, n, k;
   llrt_dtype a, d;
@@ -20,7 +22,7 @@ typedef struct problem {
   uint8_t low, high; /* of scales, and promised where low > 0 */
   llrt_dtype b, scale;
   int group;
-  bool words; /* of permuted bits */
+  uint8_t words; /* true: of permuted bits; BYTES, too: in the order of instructions of 8 bits */
   int gap;    /* elements of A between rows */
 } problem;
 
@@ -80,6 +82,23 @@ static const problem problems[] = {
     {40, 144, 576, LLRT_E5M2, LLRT_F32, false, MXFP4(120, 127), true, 8}, /* by threads */
     {70, 144, 512, LLRT_E4M3, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 32, true, 0}, /* in shorter turns */
     {5, 32, 512, LLRT_E4M3, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 128, true, 0},
+    /* rows of 8 bits as they are: rings that go round more than once, scales far below 1 and above, other words */
+    {1, 64, 1024, LLRT_E4M3, LLRT_F32, true, MXFP4(120, 127), true | BYTES, 0},
+    {8, 64, 512, LLRT_E5M2, LLRT_BF16, false, MXFP4(114, 126), true | BYTES, 0},
+    {13, 64, 2560, LLRT_E4M3, LLRT_F32, false, MXFP4(128, 140), true | BYTES, 0},
+    {3, 80, 320, LLRT_E4M3, LLRT_F32, false, MXFP4(120, 127), BYTES, 0},
+    {30, 72, 512, LLRT_E5M2, LLRT_F32, true, MXFP4(120, 127), true | BYTES, 16},
+    {30, 64, 320, LLRT_E5M2, LLRT_F32, false, MXFP4(90, 100), true | BYTES, 0},
+    {60, 64, 2560, LLRT_E4M3, LLRT_BF16, false, MXFP4(150, 160), true | BYTES, 0},
+    {100, 64, 320, LLRT_E4M3, LLRT_BF16, false, MXFP4(124, 127), true | BYTES, 0},
+    {130, 72, 1312, LLRT_E5M2, LLRT_F32, false, MXFP4(120, 127), true | BYTES, 0},
+    {270, 136, 352, LLRT_E4M3, LLRT_BF16, false, MXFP4(120, 127), true | BYTES, 0},
+    /* copied by threads, by none; too few columns for a group; no promise; other rows */
+    {60, 64, 256, LLRT_E4M3, LLRT_F32, false, MXFP4(120, 127), true | BYTES, 8},
+    {20, 64, 256, LLRT_E4M3, LLRT_F32, false, MXFP4(120, 127), true | BYTES, 1},
+    {20, 32, 256, LLRT_E4M3, LLRT_F32, false, MXFP4(120, 127), true | BYTES, 0},
+    {8, 64, 256, LLRT_E4M3, LLRT_F32, false, MXFP4(0, 6), true | BYTES, 0},
+    {8, 64, 256, LLRT_BF16, LLRT_F32, false, MXFP4(120, 127), true | BYTES, 0},
 };
 
 typedef struct trial {
@@ -138,7 +157,7 @@ static void make(trial *t, const problem *p) {
   memset(t, 0, sizeof *t);
   t->of = p;
   t->seed = 5;
-  cr_assert_eq(dot_packed_values(&t->values), LLRT_OK);
+  cr_assert_eq(dot_packed_values(p->words & BYTES, &t->values), LLRT_OK);
   cr_assert_eq(dot_packed_scales(bits_log2(p->group), llrt_dtype_bits(p->scale), &t->scales), LLRT_OK);
   cr_assert_eq(llrt_storage_strided(2, (int64_t[]){p->k + p->gap, 1}, &t->rows), LLRT_OK);
   cr_assert_eq(llrt_storage_bind(&t->values, 2, b_shape, NULL, &t->value_binding), LLRT_OK);
@@ -158,7 +177,7 @@ static llrt_dot_scaling scaling_of(const trial *t) {
   uint8_t packed[32];
   llrt_dot_scaling scaling = (llrt_dot_scaling){.scale = &t->scale, .group = {t->of->group, 1}, .range_low = promised ? t->of->low : 0,
                             .range_high = promised ? t->of->high : 0};
-  if (t->of->words) dot_packed_words(t->of->b, t->of->a, packed, scaling.word_bits);
+  if (t->of->words & true) dot_packed_words(t->of->b, t->of->a, t->of->words & BYTES, packed, scaling.word_bits);
   return scaling;
 }
 
@@ -166,8 +185,8 @@ static llrt_dot_scaling scaling_of(const trial *t) {
 static void permute_words(trial *t, bool back) {
   uint8_t packed[32], formed[32];
   uint32_t *words = t->b.data;
-  dot_packed_words(t->of->b, t->of->a, packed, formed);
-  for (int64_t i = 0; t->of->words && i < t->value_binding.span / 8; i++) {
+  dot_packed_words(t->of->b, t->of->a, t->of->words & BYTES, packed, formed);
+  for (int64_t i = 0; t->of->words & true && i < t->value_binding.span / 8; i++) {
     uint32_t word = 0;
     for (int b = 0; b < 32; b++) word |= (words[i] >> (back ? formed : packed)[b] & 1) << b;
     words[i] = word;
@@ -315,6 +334,32 @@ Test(dot_packed, planted) {
   drop(&t);
 }
 
+/* What only scales that make e5m2 of e2m1 may do, and only sums in registers beside others. */
+Test(dot_packed, bytes_verified) {
+  static trial t;
+  static const problem rows[] = {{60, 64, 256, LLRT_BF16, LLRT_F32, true, MXFP4(124, 127), true, 0},
+                                 {60, 64, 256, LLRT_E4M3, LLRT_F32, true, MXFP4(124, 127), true | BYTES, 0}};
+  plan_target target;
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK, "%s", llrt_last_error());
+  for (int bytes = 0; bytes < 2; bytes++) {
+    make(&t, &rows[bytes]);
+    describe(&t);
+    cr_assert_eq(plan_make(&t.call.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+    plan_kernel *kernel = (plan_kernel *)variant_for(&rows[bytes], rows[bytes].n);
+    int map = 0, product = 0;
+    while (kernel->map[map].kind != PLAN_MAP_SCALE) map++;
+    while (kernel->step[product].kind != PLAN_DOT) product++;
+    cr_expect_eq(kernel->map[map].to, bytes ? LLRT_E5M2 : LLRT_BF16);
+    cr_expect_eq(kernel->step[product].beside, bytes);
+    kernel->map[map].shift = 3;
+    cr_expect_eq(plan_verify(kernel), bytes ? LLRT_OK : LLRT_INTERNAL, "%s", llrt_last_error());
+    kernel->map[map].shift = 0;
+    kernel->step[product].parts = kernel->step[product].beside = true;
+    cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL);
+    drop(&t);
+  }
+}
+
 /* Boxes are what products read, and come first; what threads copy beside them is for threads alone. */
 Test(dot_packed, boxes) {
   static trial t;
@@ -394,11 +439,11 @@ Test(dot_packed, emulated) {
   llrt_context_destroy(&context);
 }
 
-/* What llrt_dot_pack names: printed and parsed it stays what it is, and a convert with its map packs. */
-Test(dot_packed, packing) {
+/* Printed and parsed a packing stays what it is, and a convert with its map packs. */
+static void check_packing(const problem *of) {
   static trial t;
-  static const problem of = {4, 64, 512, LLRT_BF16, LLRT_F32, false, MXFP4(120, 127), true, 0};
-  const llrt_dot_pack_params what = {.dtype = LLRT_E2M1, .scale = LLRT_E8M0, .group = {32}};
+  const llrt_dot_pack_params what = {.dtype = LLRT_E2M1, .scale = LLRT_E8M0, .group = {32}, .other = of->a,
+                                     .range_low = of->low, .range_high = of->high};
   llrt_dot_packing packing;
   char text[2048];
   cr_assert_eq(llrt_dot_pack(&what, "sm_90a", LLRT_DOT_B, &packing), LLRT_OK, "%s", llrt_last_error());
@@ -409,12 +454,12 @@ Test(dot_packed, packing) {
     cr_assert_eq(llrt_storage_parse(text, 2, NULL, &parsed), LLRT_OK, "%s: %s", text, llrt_last_error());
     cr_expect(llrt_storage_equal(&parsed, &packing.storages[i]), "%s", text);
   }
-  make(&t, &of);
-  uint8_t *rows = zeros(of.k * of.n / 2), *packed = zeros(t.value_binding.span / 2);
-  for (int64_t k = 0; k < of.k; k++)
-    for (int64_t n = 0; n < of.n; n++) {
+  make(&t, of);
+  uint8_t *rows = zeros(of->k * of->n / 2), *packed = zeros(t.value_binding.span / 2);
+  for (int64_t k = 0; k < of->k; k++)
+    for (int64_t n = 0; n < of->n; n++) {
       int64_t at = llrt_storage_offset(&t.values, &t.value_binding, (int64_t[]){k, n});
-      put_nibble(rows, k * of.n + n, ((uint8_t *)t.b.data)[at / 2] >> (at % 2 * 4) & 15);
+      put_nibble(rows, k * of->n + n, ((uint8_t *)t.b.data)[at / 2] >> (at % 2 * 4) & 15);
     }
   permute_words(&t, false);
   llrt_context *context;
@@ -435,21 +480,30 @@ Test(dot_packed, packing) {
   llrt_context_destroy(&context);
 }
 
+/* What llrt_dot_pack names: for 8 bits only where the promise is of few enough powers of two, and rows are such. */
+Test(dot_packed, packing) {
+  static const problem rows[] = {{4, 64, 512, LLRT_BF16, LLRT_F32, false, MXFP4(120, 127), true, 0},
+                                 {4, 64, 512, LLRT_E4M3, LLRT_F32, false, MXFP4(0, 0), true, 0},
+                                 {4, 64, 512, LLRT_E5M2, LLRT_F32, false, MXFP4(100, 127), true, 0},
+                                 {4, 64, 512, LLRT_E4M3, LLRT_F32, false, MXFP4(101, 127), true | BYTES, 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_packing(&rows[i]);
+}
+
 Test(dot_packed, refused) {
   static const struct {
     llrt_dot_pack_params what;
     const char *target, *words;
     llrt_dot_role operand;
   } rows[] = {
-      {{LLRT_E4M3, LLRT_E8M0, {32, 1}, LLRT_F16}, "sm_90a", "elements of type e4m3", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E4M3, {32, 1}, LLRT_F16}, "sm_90a", "scales of type e4m3", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {24, 1}, LLRT_F16}, "sm_90a", "groups of 24 x 1", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {16, 1}, LLRT_F16}, "sm_90a", "groups of 16 along K", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {32, 2}, LLRT_F16}, "sm_90a", "groups of 32 x 2", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_F16}, "gfx942", "gfx942 has no kernels", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_F16}, "sm_90a", "only operand B", LLRT_DOT_A},
-      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_F16}, "vax", "vax", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_E8M0}, "sm_90a", "operand of type e8m0", LLRT_DOT_B},
+      {{LLRT_E4M3, LLRT_E8M0, {32, 1}, LLRT_F16, 0, 0}, "sm_90a", "elements of type e4m3", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E4M3, {32, 1}, LLRT_F16, 0, 0}, "sm_90a", "scales of type e4m3", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {24, 1}, LLRT_F16, 0, 0}, "sm_90a", "groups of 24 x 1", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {16, 1}, LLRT_F16, 0, 0}, "sm_90a", "groups of 16 along K", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {32, 2}, LLRT_F16, 0, 0}, "sm_90a", "groups of 32 x 2", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_F16, 0, 0}, "gfx942", "gfx942 has no kernels", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_F16, 0, 0}, "sm_90a", "only operand B", LLRT_DOT_A},
+      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_F16, 0, 0}, "vax", "vax", LLRT_DOT_B},
+      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_E8M0, 0, 0}, "sm_90a", "operand of type e8m0", LLRT_DOT_B},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     llrt_dot_packing packing;

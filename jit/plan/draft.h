@@ -293,6 +293,12 @@ llrt_status draft_access(draft *d, plan_step step, int inner);
 
 /* exchange.c: log2 lanes of the 128-bit parts of a SIMD register, in which unpack instructions work; 0 on a GPU. */
 int draft_interleave_bits(const draft *d, int bits);
+/* The kernel's lengths, to take back what was appended since. */
+typedef struct draft_mark {
+  int steps, values, buffers;
+} draft_mark;
+draft_mark draft_mark_of(const plan_kernel *kernel);
+void draft_take_back(plan_kernel *kernel, draft_mark to);
 /* Appends steps that turn value `in` into the layout of *target; *out gets its number. */
 llrt_status draft_exchange(draft *d, int in, const plan_value *target, int *out);
 

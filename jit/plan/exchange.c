@@ -403,16 +403,11 @@ static const routing routings[] = {
     {matrix_route, PLAN_EXCHANGE_MATRIX, {PLAN_MATRIX_TRANSPOSED, PLAN_MATRIX_TRANSPOSED}},
 };
 
-/* The kernel's lengths, to take steps back. */
-typedef struct mark {
-  int steps, values, buffers;
-} mark;
-
-static mark mark_of(const plan_kernel *kernel) {
-  return (mark){kernel->n_steps, kernel->n_values, kernel->n_buffers};
+draft_mark draft_mark_of(const plan_kernel *kernel) {
+  return (draft_mark){kernel->n_steps, kernel->n_values, kernel->n_buffers};
 }
 
-static void take_back(plan_kernel *kernel, mark to) {
+void draft_take_back(plan_kernel *kernel, draft_mark to) {
   kernel->n_steps = to.steps;
   kernel->n_values = to.values;
   kernel->n_buffers = to.buffers;
@@ -471,7 +466,7 @@ static llrt_status run_routing(const conversion *c, const routing *r, int first,
 /* Tries it and takes it back; its cost in clocks, negative where there is none. */
 static double try_routing(const conversion *c, const routing *r, int first, int in, llrt_status *status) {
   plan_kernel *kernel = c->d->kernel;
-  mark before = mark_of(kernel);
+  draft_mark before = draft_mark_of(kernel);
   plan_cost cost = {0};
   plan_cycles cycles;
   bool found = false;
@@ -479,7 +474,7 @@ static double try_routing(const conversion *c, const routing *r, int first, int 
   *status = run_routing(c, r, first, &at, &found);
   if (*status == LLRT_OK && found)
     plan_cost_steps(kernel, before.steps, kernel->n_steps, &cost);
-  take_back(kernel, before);
+  draft_take_back(kernel, before);
   if (*status != LLRT_OK || !found) return -1;
   plan_cycles_of(&kernel->target, &cost, 1 << kernel->warp_bits, &cycles);
   return cycles.total;

@@ -5,7 +5,9 @@
  *
  * Let L0 and L1 be the lanes of either side and M those after the first half. A component of the first is W = L0 + M,
  * of the second L1 + M; what W lacks of the tile numbers them, and moves in no round. Registers of M lie whole in the
- * buffer, at multiples of their size: so what numbers components, of either half, is part of one complement of M. */
+ * buffer, at multiples of their size: so what numbers components, of either half, is part of one complement of M.
+ *
+ * Of two elements that share a lane the vector that parts them counts as one of the lanes: it is the lowest there. */
 #include "jit/plan/frame.h"
 
 #include "base/status.h"
@@ -43,20 +45,32 @@ static void complete(const frame *f, const vector_set *inside, vector_set *out) 
     if (f2_basis_insert(&span, f->registers[i])) out->at[out->n++] = f->registers[i];
 }
 
+/* A frame whose lanes have what lies inside of them, too. */
+static void widen(const frame *f, frame *out) {
+  *out = *f;
+  out->word = 0;
+  out->n_lanes += f->word;
+  out->n_registers -= f->word;
+  memcpy(out->lanes, f->registers, (size_t)f->word * sizeof *out->lanes);
+  memcpy(&out->lanes[f->word], f->lanes, (size_t)f->n_lanes * sizeof *out->lanes);
+  memcpy(out->registers, &f->registers[f->word], (size_t)out->n_registers * sizeof *out->registers);
+}
+
 /* A value of few registers: the lanes of `f`, and iterations above those that `from` has. */
 static llrt_status make_value(const frame *f, const vector_set *registers, const vector_set *iterations,
                               const plan_value *from, plan_value *out) {
   const llrt_layout *old = &from->layout;
   llrt_layout made = llrt_layout_empty();
-  int n = 0, outer = plan_value_bits(from, PLAN_ITERATION);
+  int n = 0, outer = plan_value_bits(from, PLAN_ITERATION), word = from->word;
   *out = *from;
   LLRT_TRY(llrt_layout_add_out(&made, old->out[0].name, old->out[0].bits));
-  LLRT_TRY(llrt_layout_add_in(&made, old->in[PLAN_REGISTER].name, registers->n));
-  LLRT_TRY(llrt_layout_add_in(&made, old->in[PLAN_LANE].name, f->n_lanes));
+  LLRT_TRY(llrt_layout_add_in(&made, old->in[PLAN_REGISTER].name, word + registers->n));
+  LLRT_TRY(llrt_layout_add_in(&made, old->in[PLAN_LANE].name, f->n_lanes - word));
   LLRT_TRY(llrt_layout_add_in(&made, old->in[PLAN_WARP].name, 0));
   LLRT_TRY(llrt_layout_add_in(&made, old->in[PLAN_ITERATION].name, iterations->n + outer));
+  for (int i = 0; i < word; i++) made.column[n++] = f->lanes[i];
   for (int i = 0; i < registers->n; i++) made.column[n++] = registers->at[i];
-  for (int i = 0; i < f->n_lanes; i++) made.column[n++] = f->lanes[i];
+  for (int i = word; i < f->n_lanes; i++) made.column[n++] = f->lanes[i];
   for (int i = 0; i < iterations->n; i++) made.column[n++] = iterations->at[i];
   for (int i = 0; i < outer; i++) made.column[n++] = plan_value_columns(from, PLAN_ITERATION)[i];
   out->layout = made;
@@ -81,13 +95,36 @@ static int line_registers(const plan_kernel *kernel, const frame *to) {
   return n;
 }
 
-/* The lanes after about half of the rounds; false where there are too few to halve. */
-static bool find_middle(const draft *d, const frame *from, const frame *to, int chunk, frame *middle) {
-  frame rounds[FRAME_MAX_LANES + 1];
-  int n = shuffle_rounds(from, to, chunk, rounds);
-  if (n < 2 || n > d->kernel->target.max_shuffle_rounds) return false;
-  *middle = rounds[(n + 1) / 2 - 1];
-  return true;
+/* Appends the steps from value *at to a value of the same iterations, without a buffer; false where that cannot be. */
+static bool convert_value(draft *d, const plan_value *to, int *at) {
+  int buffers = d->kernel->n_buffers;
+  return draft_exchange(d, *at, to, at) == LLRT_OK && d->kernel->n_buffers == buffers;
+}
+
+/* The frame after about half of the steps that lead from one value to the other; false where there are too few to halve. */
+static bool find_middle(draft *d, const draft_values *values, frame *middle) {
+  plan_kernel *kernel = d->kernel;
+  draft_mark before = draft_mark_of(kernel);
+  int at = 0;
+  bool found = draft_value(kernel, &values->load, &at) == LLRT_OK && convert_value(d, &values->store, &at);
+  int n = kernel->n_steps - before.steps;
+  found &= n >= 2 && n <= kernel->target.max_shuffle_rounds;
+  if (found) frame_of_value(&kernel->value[kernel->step[before.steps + (n + 1) / 2 - 1].out], middle);
+  draft_take_back(kernel, before);
+  return found;
+}
+
+/* Whether there are steps for both halves. */
+static bool can_be_made(draft *d, const draft_halves *halves) {
+  draft_mark before = draft_mark_of(d->kernel);
+  const plan_value *const from[2] = {&halves->load, &halves->loaded}, *const to[2] = {&halves->stored, &halves->store};
+  bool made = true;
+  for (int h = 0; h < 2 && made; h++) {
+    int at = 0;
+    made = draft_value(d->kernel, from[h], &at) == LLRT_OK && convert_value(d, to[h], &at);
+  }
+  draft_take_back(d->kernel, before);
+  return made;
 }
 
 /* x plus registers, so that it is outside of `taken`, or inside of what numbers components already. */
@@ -145,13 +182,16 @@ static void lay_out_middle(frame *middle, const vector_set *first, const vector_
 
 llrt_status draft_halve(draft *d, const draft_values *values, draft_halves *out) {
   const plan_kernel *kernel = d->kernel;
-  frame from, to, middle;
+  frame narrow[2], from, to, middle;
   *out = (draft_halves){.halved = false};
-  if (!kernel->target.lanes_first || kernel->n_maps > 0 || values->load.word > 0) return LLRT_OK;
+  if (!kernel->target.lanes_first || kernel->n_maps > 0) return LLRT_OK;
   if (d->options && d->options->exchange != PLAN_EXCHANGE_AUTO) return LLRT_OK;
-  frame_of_values(&values->load, &values->store, &from, &to);
+  frame_of_values(&values->load, &values->store, &narrow[0], &narrow[1]);
+  widen(&narrow[0], &from);
+  widen(&narrow[1], &to);
   if (from.n_registers < HALVED_BITS || has_copies(&from) || has_copies(&to)) return LLRT_OK;
-  if (!find_middle(d, &from, &to, draft_interleave_bits(d, values->load.bits), &middle)) return LLRT_OK;
+  if (!find_middle(d, values, &narrow[0])) return LLRT_OK;
+  widen(&narrow[0], &middle);
   vector_set first = {0}, stored = {0}, loaded = {0}, last = {0}, numbers = {0}, turns[2];
   memset(turns, 0, sizeof turns);
   project(&from, middle.lanes, middle.n_lanes, &first);
@@ -165,7 +205,6 @@ llrt_status draft_halve(draft *d, const draft_values *values, draft_halves *out)
   project(&middle, to.lanes, to.n_lanes, &loaded);
   project(&middle, last.at, last.n, &loaded);
   if (first.n != stored.n || loaded.n != last.n || turns[0].n == 0 || turns[1].n == 0) return LLRT_OK;
-  out->halved = true;
   for (int h = 0; h < 2; h++) out->iterations[h] = turns[h].n;
   memcpy(out->place, middle.lanes, sizeof middle.lanes);
   memcpy(&out->place[middle.n_lanes], middle.registers, (size_t)middle.n_registers * sizeof *out->place);
@@ -173,6 +212,7 @@ llrt_status draft_halve(draft *d, const draft_values *values, draft_halves *out)
   LLRT_TRY(make_value(&middle, &stored, &turns[0], &values->load, &out->stored));
   LLRT_TRY(make_value(&middle, &loaded, &turns[1], &values->load, &out->loaded));
   LLRT_TRY(make_value(&to, &last, &turns[1], &values->load, &out->store));
+  out->halved = can_be_made(d, out);
   return LLRT_OK;
 }
 
@@ -200,22 +240,6 @@ static llrt_status add_buffer(draft *d, const draft_halves *halves, int *number)
   return LLRT_OK;
 }
 
-/* The rounds from value *at to a value of the same iterations. */
-static llrt_status round_steps(draft *d, const plan_value *to, int *at) {
-  plan_value start = d->kernel->value[*at], made;
-  frame from, target, rounds[FRAME_MAX_LANES + 1];
-  frame_of_values(&start, to, &from, &target);
-  int n = shuffle_rounds(&from, &target, draft_interleave_bits(d, start.bits), rounds);
-  if (n < 0) return llrt_error(LLRT_INTERNAL, "half of a conversion cannot be shuffled");
-  for (int i = 0; i < n; i++) {
-    int in = *at;
-    frame_to_value(&rounds[i], &start, &made);
-    LLRT_TRY(draft_value(d->kernel, &made, at));
-    LLRT_TRY(draft_step(d->kernel, (plan_step){.kind = PLAN_SHUFFLE, .in = (uint8_t)in, .out = (uint8_t)*at}));
-  }
-  return LLRT_OK;
-}
-
 static llrt_status open_loop(draft *d, int iterations, int *loop) {
   *loop = d->kernel->n_steps;
   return draft_step(d->kernel, (plan_step){.kind = PLAN_LOOP, .iterations = (uint8_t)iterations});
@@ -229,7 +253,7 @@ llrt_status draft_halves_steps(draft *d, const draft_values *values, const draft
                                plan_step load, plan_step store) {
   plan_kernel *kernel = d->kernel;
   int loop, at, buffer;
-  uint8_t lanes = (uint8_t)plan_value_bits(&halves->stored, PLAN_LANE);
+  uint8_t lanes = (uint8_t)(plan_value_bits(&halves->stored, PLAN_LANE) + halves->stored.word);
   LLRT_TRY(add_buffer(d, halves, &buffer));
   if (draft_shared_in_use(kernel)) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
   LLRT_TRY(open_loop(d, halves->iterations[0], &loop));
@@ -237,7 +261,7 @@ llrt_status draft_halves_steps(draft *d, const draft_values *values, const draft
   LLRT_TRY(draft_value(kernel, &halves->load, &at));
   load.out = (uint8_t)at;
   LLRT_TRY(draft_access(d, load, halves->iterations[0]));
-  LLRT_TRY(round_steps(d, &halves->stored, &at));
+  LLRT_TRY(draft_exchange(d, at, &halves->stored, &at));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_SHARED_STORE, .in = (uint8_t)at, .vector = lanes,
                                           .buffer = (uint8_t)buffer}));
   close_loop(d, loop);
@@ -246,7 +270,7 @@ llrt_status draft_halves_steps(draft *d, const draft_values *values, const draft
   LLRT_TRY(draft_value(kernel, &halves->loaded, &at));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_SHARED_LOAD, .out = (uint8_t)at, .vector = lanes,
                                           .buffer = (uint8_t)buffer}));
-  LLRT_TRY(round_steps(d, &halves->store, &at));
+  LLRT_TRY(draft_exchange(d, at, &halves->store, &at));
   store.in = (uint8_t)at;
   LLRT_TRY(draft_access(d, store, halves->iterations[1]));
   close_loop(d, loop);

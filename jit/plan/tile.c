@@ -165,7 +165,7 @@ static int room_bits(const tiler *w) {
   int word = bits_min(draft_word_of(w->d, kernel->tensor_bits[0]), draft_word_of(w->d, kernel->tensor_bits[1]));
   int warps = wants_whole_runs(w->d) ? bits_log2(PLAN_MOST_THREADS) - kernel->lane_bits : target->warp_bits;
   int room = kernel->lane_bits + warps + target->register_bits + word;
-  if (target->lanes_first && !w->d->whole && kernel->n_maps == 0 && word == 0) room += HALVED_ROOM;
+  if (target->lanes_first && !w->d->whole && kernel->n_maps == 0) room += HALVED_ROOM;
   int bytes = target->shared_bytes;
   if (!target->lanes_first && has_axes(w->d) && !wants_whole_runs(w->d)) bytes = bits_min(bytes, axis_tile_bytes(kernel));
   return bits_min(room, bits_highest((uint64_t)bytes) - wide);

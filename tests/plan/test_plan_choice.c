@@ -306,11 +306,12 @@ Test(plan_choice, host_stores_whole_vectors) {
   }
 }
 
-/* Edges of the host's transposes move registers under masks between the shuffles that other tiles have: none is there twice. */
+/* Edges of the host's transposes move registers under masks (4 bits: elements) beside the shuffles that other tiles have: none
+ * is there twice. Loads are whole lines. */
 Test(plan_choice, host_edges_share_shuffles) {
   static plan made;
-  for (int width = 1; width < 4; width++) {
-    pair p = {.shape = {1031, 1055}};
+  for (int width = 0; width < 4; width++) {
+    pair p = {.shape = {1032, 1056}};
     conversion c;
     plan_target target;
     cr_assert_eq(llrt_storage_parse("row_major", 2, NULL, &p.storage[0]), LLRT_OK);
@@ -324,6 +325,8 @@ Test(plan_choice, host_edges_share_shuffles) {
     for (int i = 0; i < kernel->n_steps; i++) {
       const plan_step *step = &kernel->step[i];
       masked += step->masked;
+      if (step->kind == PLAN_LOAD && !step->masked)
+        cr_expect_eq(llrt_dtype_bits(pair_widths[width]) << step->vector, 512);
       if (step->kind != PLAN_SHUFFLE) continue;
       cr_expect(!(shuffled[step->in / 64] >> step->in % 64 & 1), "width %d: step %d", width, i);
       shuffled[step->in / 64] |= 1ull << step->in % 64;

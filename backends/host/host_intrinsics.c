@@ -130,6 +130,40 @@ static LLVMValueRef host_look_up(emitter *e, const float number[16], LLVMValueRe
   return host_lanes(e, low, high, 0, lanes);
 }
 
+/* How a register of 32-bit lanes multiplies pairs of 16 bits and adds both. */
+typedef struct pair_products {
+  const char *target;
+  unsigned lanes;
+  const char *sums;     /* adds to sums, too; NULL: */
+  const char *products; /* does not */
+} pair_products;
+
+static const pair_products pairs[] = {
+    {"x86-64-v4-vbmi", 16, "llvm.x86.avx512.vpdpwssd.512", NULL},
+    {"x86-64-v4", 16, NULL, "llvm.x86.avx512.pmaddw.d.512"},
+    {"x86-64-v3", 8, NULL, "llvm.x86.avx2.pmadd.wd"},
+    {"x86-64-v2", 4, NULL, "llvm.x86.sse2.pmadd.wd"},
+};
+
+static LLVMValueRef multiply_pairs(emitter *e, const pair_products *row, LLVMValueRef a, LLVMValueRef b, LLVMValueRef acc) {
+  LLVMTypeRef type = LLVMTypeOf(acc), half = LLVMVectorType(LLVMInt16TypeInContext(e->context), row->lanes * 2);
+  if (row->sums) {
+    LLVMValueRef args[] = {acc, a, b};
+    return emit_intrinsic(e, row->sums, NULL, 0, args, 3);
+  }
+  LLVMValueRef args[] = {LLVMBuildBitCast(e->builder, a, half, ""), LLVMBuildBitCast(e->builder, b, half, "")};
+  LLVMValueRef made = emit_intrinsic(e, row->products, NULL, 0, args, 2);
+  return LLVMBuildAdd(e->builder, acc, LLVMBuildBitCast(e->builder, made, type, ""), "");
+}
+
+static LLVMValueRef host_multiply_halves(emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef acc) {
+  unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(acc));
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    if (strcmp(pairs[i].target, e->kernel->target.name) == 0 && pairs[i].lanes == lanes)
+      return multiply_pairs(e, &pairs[i], a, b, acc);
+  return NULL;
+}
+
 const emit_target_ops emit_ops_host = {
     .begin = host_begin,
     .end = host_end,
@@ -140,4 +174,5 @@ const emit_target_ops emit_ops_host = {
     .has_half = host_has_half,
     .has_masks = host_has_masks,
     .look_up = host_look_up,
+    .multiply_halves = host_multiply_halves,
 };

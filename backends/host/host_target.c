@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The x86-64 levels of the psABI, best first, the best also with VBMI. Each level is asked by the features that its code
+/* The x86-64 levels of the psABI, best first, the best also with VBMI and VNNI. Each level is asked by the features that its code
  * needs most; no processor has these without the level's others. */
 static const char *const levels[] = {"x86-64-v4-vbmi", "x86-64-v4", "x86-64-v3", "x86-64-v2"};
 enum { N_LEVELS = sizeof levels / sizeof *levels };
@@ -15,7 +15,7 @@ static bool host_runs_level(int level) {
   __builtin_cpu_init();
   switch (level) {
     case 0:
-      return __builtin_cpu_supports("avx512vbmi") && host_runs_level(1);
+      return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni") && host_runs_level(1);
     case 1:
       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&

@@ -53,11 +53,22 @@ static LLVMValueRef multiply_add(emitter *e, llrt_dtype type, LLVMValueRef a, LL
   return LLVMBuildBitCast(e->builder, emit_intrinsic(e, name, &numbers, 1, args, 3), codes, "");
 }
 
+/* Numbers of 16 bits, where that is quicker; NULL where it is not. The lanes' operand loses what is above them: it is there
+ * once for many products. */
+static LLVMValueRef multiply_halves(emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef acc) {
+  LLVMTypeRef type = LLVMTypeOf(acc);
+  LLVMValueRef *lanes = LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMVectorTypeKind ? &a : &b;
+  if (!e->ops->multiply_halves || LLVMGetTypeKind(LLVMTypeOf(*lanes)) != LLVMVectorTypeKind) return NULL;
+  *lanes = LLVMBuildAnd(e->builder, *lanes, emit_splat(type, 0xffff), "");
+  return e->ops->multiply_halves(e, in_lanes(e, a, type), in_lanes(e, b, type), acc);
+}
+
 static void emit_multiply_add(const product_step *p, uint64_t out, uint64_t sum) {
   int n;
   LLVMValueRef a = *words_of(p, DOT_A, out, sum, &n), b = *words_of(p, DOT_B, out, sum, &n);
   LLVMValueRef *acc = words_of(p, DOT_ACC, out, 0, &n);
-  *acc = multiply_add(p->e, (llrt_dtype)p->tiling.row->acc, a, b, *acc);
+  LLVMValueRef made = p->tiling.row->half ? multiply_halves(p->e, a, b, *acc) : NULL;
+  *acc = made ? made : multiply_add(p->e, (llrt_dtype)p->tiling.row->acc, a, b, *acc);
 }
 
 /* ---- products of warpgroups ---- */

@@ -381,12 +381,15 @@ static llrt_status keep_operand(blocked *p, int operand) {
 
 /* ---- products ---- */
 
-static int find_instruction(llrt_dtype type) {
+/* Operands of DOT_I32 have 9 bits. */
+static int find_instruction(const blocked *p) {
+  int found = -1;
   for (int i = 0; i < dot_instruction_count(); i++) {
     const dot_instruction *row = dot_instruction_at(i);
-    if (row->family == DOT_FMA && row->acc == type) return i;
+    bool fits = row->family == DOT_FMA && row->acc == p->x->types.sum && dot_instruction_is_of(row, &p->x->d.kernel->target);
+    if (fits && (found < 0 || (row->half && p->x->job->rule.compute == DOT_I32))) found = i;
   }
-  return -1;
+  return found;
 }
 
 /* What the loops count: positions along K, then rows, then panels. */
@@ -421,7 +424,7 @@ static llrt_status multiply_steps(blocked *p, int carried, const bit_list *loops
   LLRT_TRY(draft_value(kernel, &like, &made));
   return draft_step(kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)value[0], .second = (uint8_t)value[1],
                                         .with = (uint8_t)carried, .out = (uint8_t)made,
-                                        .instruction = (uint8_t)find_instruction(p->x->types.sum)});
+                                        .instruction = (uint8_t)find_instruction(p)});
 }
 
 static llrt_status product_steps(blocked *p) {

@@ -79,9 +79,10 @@ llrt_status plan_eval_dot(const plan_kernel *kernel, const plan_step *step, uint
   size_t places = (size_t)1 << (llrt_layout_in_bits(&out->layout) - plan_value_bits(out, PLAN_ITERATION));
   operand side[2] = {{0}, {0}};
   uint64_t keep = row->tf32 ? ~bits_mask(TF32_DROPPED) : UINT64_MAX;
-  llrt_status status = operand_init(kernel, step->in, (llrt_dtype)row->a, keep, values[step->in], &side[0]);
-  if (status == LLRT_OK)
-    status = operand_init(kernel, step->second, (llrt_dtype)row->b, keep, values[step->second], &side[1]);
+  llrt_dtype type[2] = {(llrt_dtype)row->a, (llrt_dtype)row->b};
+  if (row->half) type[0] = type[1] = LLRT_I16;
+  llrt_status status = operand_init(kernel, step->in, type[0], keep, values[step->in], &side[0]);
+  if (status == LLRT_OK) status = operand_init(kernel, step->second, type[1], keep, values[step->second], &side[1]);
   uint64_t summed = (side[0].bits | side[1].bits) & ~plan_tile_bits_in(kernel, out);
   for (size_t at = 0; at < places && status == LLRT_OK; at++) {
     uint64_t tile = plan_tile_bits_of(out, f2_apply(out->layout.column, at));

@@ -33,6 +33,7 @@ typedef struct dot_instruction {
   uint8_t a, b, acc;   /* llrt_dtype: what bits of the operands mean. Of integers a code's low bits decide */
   uint8_t m, n, k;     /* log2 */
   bool tf32;           /* of f32 elements it takes the upper 19 bits */
+  bool half;           /* of i32 elements it takes the lower 16 bits, a sign included; sums have all */
   bool ptx_84;         /* MMA, WGMMA: PTX knows it from 8.4 on, else as long as the target */
 } dot_instruction;
 

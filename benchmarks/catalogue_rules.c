@@ -93,6 +93,7 @@ const catalogue_rule catalogue_rules[] = {
     {"flashinfer_sm90_fp4", NULL, "*16 4096", "*16 1440", NULL},
     {"hopper_value_mma3", NULL, "*256 4096", "*1 1440", NULL},
     {"hopper_value_mma2", NULL, "*256 4096", "*1 1440", NULL},
+    {"hopper_value_w4", NULL, "*256 4096", "*1 2880", NULL},
     {"blackwell_mx4", NULL, "*256 4096", "*1 1440", NULL},
     {"aiter_16x16", "aiter_16x16(element_bits={bits})", WEIGHT(64), NULL},
     {"hipblaslt_col16_4r8", NULL, WEIGHT(128), NULL},

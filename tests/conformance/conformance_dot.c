@@ -26,7 +26,7 @@
 #define GROUPED(a_, b_) TYPES_AND(a_, b_, [LLRT_DOT_SCALE_B] = LLRT_F16), .group = {{0}, {128, 1}}
 #define INT8(a_) TYPES_AND(a_, U8, [LLRT_DOT_SCALE_B] = LLRT_##a_, [LLRT_DOT_ZERO_B] = LLRT_U8), .group = {{0}, {128, 1}}
 #define SCALES_LIE(b_) .storage[LLRT_DOT_SCALE_B] = b_
-#define HOPPER_VALUE "storage(digits=[dim0:2,dim0:4@32,dim0:2@4,dim0:4@8,dim1:2@128,dim0:2@256,dim0:rest@512,dim1:4,dim1:2@2,dim1:16,dim1:rest],pad=0)"
+#define HOPPER_VALUE "transposed(hopper_value_w4)"
 #define PADDED(word_) "storage(digits=[dim1:rest,dim0:rest],tile={offset:[" word_ ",[2,0],[4,0],[0,1],[0,2],[0,4]]}->[dim0:16,dim1:16],pad=0)"
 #define FRAGMENTS "tiled([32,32], nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8]), order=[1,0])"
 #define SWIZZLED "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(64,64):(64@m,1@m)]"

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HOPPER_VALUE "storage(digits=[dim0:2,dim0:4@32,dim0:2@4,dim0:4@8,dim1:2@128,dim0:2@256,dim0:rest@512,dim1:4,dim1:2@2,dim1:16,dim1:rest],pad=0)"
-
 static plan made;
 static llrt_dot_call call;
 
@@ -62,7 +60,7 @@ Test(dot_orders, read_as_they_lie, .timeout = 120) {
       {"transposed(machete_w4_1wg)", "", true},
       {"transposed(cutlass_atom_e2m1)", "", true},
       {"transposed(cutlass_atom_int4)", "", true},
-      {HOPPER_VALUE, "", true},
+      {"transposed(hopper_value_w4)", "", true},
       {"storage(digits=[dim1:rest,dim0:rest],tile={offset:[[1,0],[0,8],[8,0],[2,0],[4,0],[0,1],[0,2],[0,4]]}->[dim0:16,dim1:16],pad=0)", "", true},
       {"storage(digits=[dim1:rest,dim0:rest],tile={offset:[[8,0],[0,8],[1,0],[2,0],[4,0],[0,1],[0,2],[0,4]]}->[dim0:16,dim1:16],pad=0)", "", false},
       {"", "", false},

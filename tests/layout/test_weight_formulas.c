@@ -143,6 +143,10 @@ static int64_t at_hopper_value_mma3(const int64_t *x, const int64_t *s) {
   return (((m / 16 * 4 + m % 8 / 2) * (UP(B, 64) / 32) + b / 32) * 2 + m % 2) * 64 + b % 4 * 16 +
          b % 32 / 8 * 4 + b % 8 / 4 * 2 + m % 16 / 8;
 }
+static int64_t at_hopper_value_w4(const int64_t *x, const int64_t *s) {
+  const int64_t bytes[2] = {x[0], x[1] / 2}, shape[2] = {s[0], s[1] / 2};
+  return 2 * at_hopper_value_mma3(bytes, shape) + x[1] % 2;
+}
 static int64_t at_hopper_value_mma2(const int64_t *x, const int64_t *s) {
   int64_t m = x[0], b = x[1], B = s[1];
   return (((m / 16 * 4 + m % 8 / 2) * (UP(B, 64) / 32) + b / 32) * 2 + m % 2) * 64 +
@@ -258,6 +262,7 @@ static const index_formula rows[] = {
     {"deepgemm_gate_up", 3, {2, 40, 7}, at_deepgemm_gate_up},
     {"block_major_k", 2, {5, 384}, at_block_major_k},
     {"hopper_value_mma3", 2, {300, 70}, at_hopper_value_mma3},
+    {"hopper_value_w4", 2, {300, 140}, at_hopper_value_w4},
     {"hopper_value_mma2", 2, {300, 70}, at_hopper_value_mma2},
     {"blackwell_mx4", 2, {300, 150}, at_blackwell_mx4},
     {"aiter_16x16(element_bits=16)", 2, {48, 96}, at_aiter_16x16_element_bits_16},

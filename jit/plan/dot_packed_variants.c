@@ -102,10 +102,14 @@ static packed_shape shape_on(const packed_shape *wanted, const plan_target *targ
 
 #define MOST_WARPS 3 /* log2, of those that are added to */
 
-/* A shape with all columns that accesses of W have: its blocks are fewer then, and their warps along K more. */
+/* A shape with all columns that accesses of W have: its blocks are fewer then, their warps along K more, with shorter turns
+ * of more slots. */
 static packed_shape with_columns(const packed *p, packed_shape s) {
   int more = bits_max(p->columns - s.n, 0);
+  if (more == 0) return s;
   s.n += more;
+  s.k = bits_max(s.k - more, PACKED_VECTOR_K);
+  s.slots += s.slots / 2;
   s.warps[PACKED_K] = bits_max(s.warps[PACKED_K], bits_min(s.warps[PACKED_K] + more, MOST_WARPS - s.warps[PACKED_N]));
   s.resident = bits_max(s.resident >> more, 1);
   return s;

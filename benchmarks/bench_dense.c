@@ -1,6 +1,6 @@
 /* Dense products of batches, of few and of odd extents, and of every order of the operands: A is [.., M, K], B [.., K, N], and
- * "n" says of either that its last axis is the fastest, "t" that the one before it is. Results are compared with sums in f64 at places spread over D, then single launches are timed with nothing in
- * the caches. */
+ * "n" says of either that its last axis is the fastest, "t" that the one before it is. Results are compared with sums in f64
+ * at places spread over D, then single launches are timed with nothing in the caches. */
 #include "flushed.h"
 #include "jit/plan/number.h"
 #include "subcommands.h"

@@ -13,7 +13,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 23
+#define FORMAT_VERSION 24
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 #define MAX_CLUSTER 8    /* blocks, likewise */
@@ -26,7 +26,7 @@ _Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRI
                                           sizeof(plan_workspace) + 4 + sizeof(plan_box) * PLAN_MAX_BOXES,
                "plan_launch changed");
 _Static_assert(sizeof(plan_box) == 8 + 16 * 2 * PLAN_BOX_RANK, "plan_box changed");
-_Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 56, "plan_range changed");
+_Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 80, "plan_range changed");
 _Static_assert(sizeof(plan_walk) == 8 + 32 * LLRT_MAX_RANK + 32, "plan_walk changed");
 _Static_assert(sizeof(plan_view) == 12 + LLRT_MAX_RANK + 3 * LLRT_MAX_TENSORS, "plan_view changed");
 _Static_assert(sizeof(plan_workspace) == 8 + 48 * PLAN_MAX_REGIONS, "plan_workspace changed");
@@ -127,6 +127,9 @@ static void put_launch(llrt_text *out, const plan_launch *launch) {
   put(out, launch->range.min_across);
   put(out, launch->range.max_across);
   put(out, launch->range.max_values);
+  put(out, launch->range.turn_clocks);
+  put(out, launch->range.tile_clocks);
+  put(out, launch->range.more_clocks);
   put_walk(out, &launch->walk);
   put_view(out, &launch->view);
   put_workspace(out, &launch->workspace);
@@ -331,6 +334,9 @@ static void get_variant(reader *in, const storage_set *set, kernel_variant *vari
   launch->range.min_across = get(in);
   launch->range.max_across = get(in);
   launch->range.max_values = get(in);
+  launch->range.turn_clocks = get_size(in);
+  launch->range.tile_clocks = get_size(in);
+  launch->range.more_clocks = get_size(in);
   get_walk(in, &launch->walk);
   get_view(in, set, &launch->view, PLAN_MAX_REGIONS);
   get_workspace(in, &launch->workspace);

@@ -43,12 +43,18 @@ void llrt_op_release(llrt_op *op) {
 }
 
 int llrt_op_pick(const llrt_op *op, const llrt_tensor *first) {
-  int n = atomic_load_explicit(&op->n_variants, memory_order_acquire);
+  int n = atomic_load_explicit(&op->n_variants, memory_order_acquire), best = -1;
+  int64_t least = 0;
   for (int i = 0; i < n; i++) {
-    if (op->variant[i].launch.stage > 0) continue;
-    if (plan_range_takes(&op->variant[i].launch.range, first)) return i;
+    const plan_launch *launch = &op->variant[i].launch;
+    if (launch->stage > 0 || !plan_range_takes(&launch->range, first)) continue;
+    if (launch->range.turn_clocks == 0) return best < 0 ? i : best;
+    int64_t clocks = plan_launch_clocks(launch, first, op->device->info.compute_units);
+    if (best >= 0 && clocks >= least) continue;
+    best = i;
+    least = clocks;
   }
-  return -1;
+  return best;
 }
 
 static bool is_loaded(const llrt_op *op, int variant) {
@@ -272,7 +278,7 @@ static llrt_status build_all(llrt_op *op) {
     const plan_range *range = &op->variant[i].launch.range;
     bool needed = range_meets(range, &box, op->set.rank) && !is_loaded(op, i);
     if (needed) status = build_variant(op, i, &made->variant[i]);
-    if (range_covers(range, &box, op->set.rank)) break;
+    if (range->turn_clocks == 0 && range_covers(range, &box, op->set.rank)) break;
   }
   free(made);
   return status;

@@ -263,7 +263,8 @@ void emit_roles_step(emitter *e, int at) {
   LLVMBasicBlockRef producers = emit_new_block(e, "producers"), others = emit_new_block(e, "others");
   LLVMBuildCondBr(e->builder, at_least(e, e->block_warp, other_warps(e)), producers, others);
   LLVMPositionBuilderAtEnd(e->builder, producers);
-  if (registers.producers < registers.begin) e->ops->set_registers(e, registers.producers, false);
+  bool shifts = registers.others > registers.begin;
+  if (shifts) e->ops->set_registers(e, registers.producers, false);
   LLVMBasicBlockRef rest = alone ? emit_open_guard(e, is_first_producer(e)) : NULL;
   emit_rounds rounds;
   if (kernel->launch.rounds > 0) emit_open_rounds(e, &rounds);
@@ -272,7 +273,7 @@ void emit_roles_step(emitter *e, int at) {
   if (alone) emit_close_guard(e, rest);
   LLVMBuildRetVoid(e->builder);
   LLVMPositionBuilderAtEnd(e->builder, others);
-  if (registers.others > registers.begin) e->ops->set_registers(e, registers.others, true);
+  if (shifts) e->ops->set_registers(e, registers.others, true);
   e->roles = true;
   if (kernel->launch.rounds > 0) emit_open_rounds(e, &e->rounds);
 }

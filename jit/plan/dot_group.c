@@ -40,6 +40,19 @@ static llrt_status find_access(const dot_draft *x, int operand, dot_access *acce
   return LLRT_OK;
 }
 
+/* Slots of both rings that shared memory has room for beside what results may go through. */
+#define MOST_SLOTS 12
+#define RESULTS_BYTES (34 << 10)
+
+static int slots_of(const dot_draft *x) {
+  int bytes = 0;
+  for (int i = 0; i < 2; i++) {
+    int elements = bits_count(x->bits[dim_of(i)]) + bits_count(x->bits[DOT_DIM_K]);
+    bytes += plan_access_bytes(x->d.kernel->tensor_bits[tensor_of(x, i)], elements);
+  }
+  return bits_max(bits_min((x->d.kernel->target.shared_bytes - RESULTS_BYTES) / bytes, MOST_SLOTS), DOT_SLOTS);
+}
+
 static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, int offset, int *end) {
   plan_kernel *kernel = x->d.kernel;
   dot_ring *ring = &x->ring[operand];
@@ -53,7 +66,7 @@ static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, 
   plan_address_of_buffer(kernel, buffer, &map);
   if (plan_access_widest(kernel, &access.value, &map, PLAN_REGISTER) < access.vector)
     return llrt_error(LLRT_UNSUPPORTED, "memory's rows of tensor %d are not those of shared memory", tensor_of(x, operand));
-  kernel->buffer[buffer].slots = DOT_SLOTS;
+  kernel->buffer[buffer].slots = (uint8_t)slots_of(x);
   *end = plan_buffer_end(&kernel->buffer[buffer]);
   if (*end > kernel->target.shared_bytes) return llrt_error(LLRT_UNSUPPORTED, "rings of %d bytes", *end);
   ring->copy = (plan_step){.kind = PLAN_COPY, .tensor = (uint8_t)tensor_of(x, operand), .in = (uint8_t)ring->copied,
@@ -104,7 +117,7 @@ llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_type
   x->rings = x->groups = true;
   dot_plan_bands(x, (int64_t[]){(int64_t)1 << bits_count(x->bits[DOT_DIM_M]), (int64_t)1 << bits_count(x->bits[DOT_DIM_N])});
   kernel->producers = PRODUCERS;
-  kernel->slots = DOT_SLOTS;
+  kernel->slots = (uint8_t)slots_of(x);
   return LLRT_OK;
 }
 

@@ -28,7 +28,7 @@ typedef struct bound_call {
 } bound_call;
 
 static int64_t extent_of(const bound_call *call, int axis, bool padded) {
-  return padded ? call->bindings[PLAN_DESTINATION].padded[axis] : call->tensors[0].shape[axis];
+  return padded && call->bindings ? call->bindings[PLAN_DESTINATION].padded[axis] : call->tensors[0].shape[axis];
 }
 
 static int64_t place_count(const bound_call *call, const plan_grid_place *place) {
@@ -150,6 +150,17 @@ static llrt_status share_turns(const plan_launch *launch, plan_run *run) {
   if (splits > 1) run->share = bits_ceil_div(run->turns, splits);
   run->splits = bits_ceil_div(run->turns, run->share);
   return LLRT_OK;
+}
+
+int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, int units) {
+  plan_run run = {.tensors = tensor, .n = 1, .turns = 1, .share = 1, .splits = 1};
+  const bound_call call = {first, &run, tensor, NULL};
+  const plan_range *range = &first->range;
+  if (share_turns(first, &run) != LLRT_OK) return INT64_MAX;
+  int64_t positions = count_positions(&call), clocks;
+  bool over = positions < 0 || __builtin_mul_overflow(run.share, range->turn_clocks, &clocks);
+  over = over || __builtin_mul_overflow(bits_ceil_div(positions, units), clocks + range->tile_clocks, &clocks);
+  return over ? INT64_MAX : clocks + range->more_clocks;
 }
 
 static __int128 position_bytes(const plan_region *region, const plan_run *run) {

@@ -80,7 +80,8 @@ typedef struct plan_grid_place {
 
 /* When a variant may run: extents and element count within bounds (max 0: no bound); so the product of the
  * extents of `axes` (bit a: axis a) and that of the others; so what the source's first index chooses from: at most
- * max_values values, and no more than PLAN_RANGE_REUSE for each position along `axes`. */
+ * max_values values, and no more than PLAN_RANGE_REUSE for each position along `axes`. Of those that may, and say how long they
+ * take (turn_clocks > 0), the one that is first done does: plan_launch_clocks. */
 #define PLAN_RANGE_REUSE 2
 typedef struct plan_range {
   int64_t min_extent[LLRT_MAX_RANK], max_extent[LLRT_MAX_RANK];
@@ -88,6 +89,7 @@ typedef struct plan_range {
   uint32_t axes;
   int64_t min_along, min_across, max_across;
   int64_t max_values;
+  int64_t turn_clocks, tile_clocks, more_clocks; /* of a multiprocessor: a turn, a tile beside its turns; all beside tiles */
 } plan_range;
 
 /* Positions along some axes that a block walks one after the other, in turns. Where the blocks that the
@@ -171,6 +173,9 @@ typedef struct plan_run {
 } plan_run;
 
 /* Begins a run of the variant whose first stage has this recipe. Errors: UNSUPPORTED past 2^62 bytes. */
+/* About how many clocks a run of the variant takes on tensors of the operation's shape, on so many multiprocessors. */
+int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, int units);
+
 llrt_status plan_run_begin(const plan_launch *first, const llrt_tensor *tensors,
                            const llrt_storage_binding *bindings, int n_tensors, plan_run *run);
 

@@ -16,6 +16,8 @@
 /* Warps wanted: eight on each multiprocessor of a large GPU. Blocks: a few for every core. */
 #define GPU_WARPS 1056
 #define HOST_BLOCKS 64
+/* Of kernels that have a multiprocessor's shared memory. */
+#define GROUP_BLOCKS 132
 /* Turns of a share at least: a result's way through the workspace costs about as much. */
 #define LEAST_TURNS 8
 /* log2 of the longest M or N for which narrower tiles are made. */
@@ -75,6 +77,7 @@ static dot_job multiplying_job(const planner *p, bool partial) {
 
 /* Blocks wanted of a tile. */
 static int64_t blocks_of(const planner *p, const dot_shape *shape) {
+  if (shape->group) return GROUP_BLOCKS;
   return p->target->lanes_first ? HOST_BLOCKS : GPU_WARPS >> shape->warps;
 }
 
@@ -243,6 +246,16 @@ static dot_shape group_tile(const planner *p) {
   return (dot_shape){.bits = {7, 8, turn_bits(p)}, .warps = 3, .group = true, .rounds = true};
 }
 
+/* The same of fewer rows and columns: a multiprocessor has less to do for a tile, but fetches more for a product. Clocks of a turn
+ * as an H200 takes them: what is fetched at 50 bytes a clock, or products. */
+static const struct {
+  int8_t bits[2], warps;
+  int16_t turn_clocks;
+} group_tiles[] = {{{7, 8}, 3, 1050}, {{7, 7}, 3, 640}, {{6, 7}, 2, 480}, {{6, 6}, 2, 320}};
+#define GROUP_TILES 4
+#define TILE_CLOCKS 1500 /* until the first slots are filled, and from the last product on */
+#define SPLIT_CLOCKS 20000 /* of a second stage, and of the workspace's */
+
 static dot_shape large_tile(const planner *p) { return p->groups ? group_tile(p) : plain_tile(p); }
 
 /* For M (0) or N (1) of at most 2^bits. */
@@ -378,6 +391,26 @@ static llrt_status add_copied(planner *p, int copies, const dot_shape *shape, bo
   return LLRT_OK;
 }
 
+/* Kernels by warpgroups, of which a shape takes the one that is done first: tiles of four sizes, and the smallest one whose blocks
+ * share K. */
+static llrt_status add_groups(planner *p) {
+  for (int i = 0; i <= GROUP_TILES; i++) {
+    bool done, split = i == GROUP_TILES;
+    int tile = split ? i - 1 : i, first = p->out->n_variants;
+    dot_shape shape = group_tile(p);
+    for (int dim = 0; dim < 2; dim++) shape.bits[dim] = group_tiles[tile].bits[dim];
+    shape.warps = group_tiles[tile].warps;
+    if (split && p->rows) break;
+    LLRT_TRY(split ? add_split(p, &shape, -1, &done) : add_whole(p, &shape, -1, 0, &done));
+    if (p->out->n_variants == first) continue;
+    plan_range *range = &p->out->variant[first].launch.range;
+    range->turn_clocks = group_tiles[tile].turn_clocks;
+    range->tile_clocks = TILE_CLOCKS;
+    range->more_clocks = split ? SPLIT_CLOCKS : 0;
+  }
+  return LLRT_OK;
+}
+
 /* ---- the whole ---- */
 
 /* Whether an operand may be copied: elements alone, as the type that is multiplied. */
@@ -450,6 +483,7 @@ llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, c
   int copies;
   LLRT_TRY(begin(&p, &copies));
   dot_shape shape = large_tile(&p), group = group_tile(&p);
+  if (p.groups) return add_groups(&p);
   if (copies) LLRT_TRY(add_copied(&p, copies, &group, &done));
   bool shares = !target->lanes_first && !p.rows; /* the first stage says how */
   for (int narrow = 0; narrow < 2 && !done && shares; narrow++) {

@@ -165,6 +165,55 @@ Test(dot_group, by_warps) {
   }
 }
 
+/* Every kernel that a shape may take. */
+Test(dot_group, tiles, .timeout = 120) {
+  static const dot_problem shapes[] = {{SHAPE(130, 72, 392), TYPES(BF16, BF16), LIES("", "col_major")},
+                                       {SHAPE(72, 140, 272), TYPES(E4M3, E4M3), LIES("", "col_major")}};
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    static dot_bench bench;
+    char why[400];
+    cr_assert(dot_bench_make(&shapes[i], 3 + i, &bench), "%s", llrt_last_error());
+    cr_assert(plan_group(&bench), "%zu", i);
+    for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later) {
+      cr_assert(is_group(&made.variant[v]), "%zu: variant %d", i, v);
+      memset(bench.part[LLRT_DOT_D].image, 0xee, 2);
+      cr_assert_eq(interpret(&made.variant[v], &shapes[i]), LLRT_OK, "%zu, variant %d: %s", i, v, llrt_last_error());
+      cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%zu, variant %d: %s", i, v, why);
+    }
+    dot_bench_free(&bench);
+  }
+}
+
+/* The variant that is done first: tiles of 128 x 256, 128 x 128, 64 x 128, 64 x 64, and of those shares of K. */
+Test(dot_group, chosen) {
+  static const struct {
+    int64_t m, n, k;
+    int variant;
+  } rows[] = {
+      {8192, 8192, 8192, 0}, {4096, 4096, 4096, 0}, {512, 8192, 8192, 0},  {1024, 2880, 2880, 0}, {512, 4096, 4096, 1},
+      {256, 8192, 8192, 1},  {256, 4096, 4096, 2},  {128, 8192, 8192, 2},  {128, 4096, 4096, 3},  {16, 8192, 8192, 3},
+      {1, 2880, 2880, 3},    {4096, 16, 4096, 3},   {16, 512, 65536, 4},
+  };
+  static dot_bench bench;
+  cr_assert(dot_bench_make(&problems[0], 3, &bench), "%s", llrt_last_error());
+  cr_assert(plan_group(&bench));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const llrt_tensor tensor = {.rank = 3, .shape = {rows[i].m, rows[i].n, rows[i].k}};
+    int64_t least = INT64_MAX;
+    int best = -1, number = 0;
+    for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later, number++) {
+      const plan_launch *launch = &made.variant[v].launch;
+      int64_t clocks = plan_launch_clocks(launch, &tensor, 132);
+      cr_expect(launch->range.turn_clocks > 0);
+      if (!plan_range_takes(&launch->range, &tensor) || clocks >= least) continue;
+      least = clocks;
+      best = number;
+    }
+    cr_expect_eq(best, rows[i].variant, "%zu: variant %d", i, best);
+  }
+  dot_bench_free(&bench);
+}
+
 /* Sums that threads have no room for. */
 Test(dot_group, registers) {
   static dot_bench bench;

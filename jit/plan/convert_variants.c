@@ -147,9 +147,10 @@ static bool has_short_runs(const plan_kernel *kernel) {
 static llrt_status add_large(const llrt_op_desc *desc, const plan_target *target, plan *out) {
   plan_options options = {.whole_runs = true};
   plan_kernel *first = &out->variant[0], *large = &out->variant[out->n_variants];
-  int64_t elements = fixed_elements(first), least = target->large_bytes * 8 / first->tensor_bits[1];
+  int bits = first->tensor_bits[1];
+  int64_t elements = fixed_elements(first), least = target->large_bytes[bits == 8] * 8 / bits;
   bool tiled;
-  if (target->large_bytes == 0 || !has_short_runs(first) || (elements >= 0 && elements < least)) return LLRT_OK;
+  if (least == 0 || !has_short_runs(first) || (elements >= 0 && elements < least)) return LLRT_OK;
   if (plan_tiled(desc, target, &options, STREAMS_NEVER, large, &tiled) != LLRT_OK) return LLRT_OK;
   if (large->cost.tile_bytes <= first->cost.tile_bytes) return LLRT_OK;
   if (elements >= 0) {

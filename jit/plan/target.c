@@ -29,9 +29,10 @@
  * 256 KiB apart, at 0.96 in bands; at 0.99 and 0.96 where they lie 130 KiB apart, 0.98 and 0.96 at 64 KiB or less
  * (docs/measurements.md). */
 
-/* large_bytes: transposes of 1 GiB of elements of 8 and 4 bits ran at 0.939 and 0.904 of a copy on an H200, and back at 0.903
- * and 0.873, with runs of 256 bytes on one side of a tile and 128 or 64 on the other; with 256 on both at 0.969, 0.959,
- * 0.945 and 0.952; of 64 MiB they lose by it (docs/measurements.md). */
+/* large_bytes: transposes of 1 GiB of elements of 4 and 8 bits ran at 0.904 and 0.939 of a copy on an H200, and back at 0.873
+ * and 0.903, with runs of 256 bytes on one side of a tile and 64 or 128 on the other; with 256 on both at 0.959, 0.969, 0.952
+ * and 0.945. Of 8 bits that is faster from 128 MiB on, of 4 bits as fast at 256 MiB; at 64 MiB both lose by it
+ * (docs/measurements.md). */
 
 /* AMD, CDNA 2 and 3 instruction set guides: four SIMDs of 16 lanes, so a wave of 64 takes one clock of a
  * compute unit; LDS moves 128 bytes in a clock, and ds_bpermute goes through it. */
@@ -57,7 +58,7 @@
 static const plan_target targets[] = {
     {.name = "sm_80", NVIDIA(163), .matrix_load = true, .async_copies = true},
     {.name = "sm_89", NVIDIA(99), .matrix_load = true, .async_copies = true},
-    {.name = "sm_90a", NVIDIA(227), .far_row_bytes = 128 << 10, .large_bytes = 512 << 20, .matrix_load = true, .matrix_store = true, .async_copies = true,
+    {.name = "sm_90a", NVIDIA(227), .far_row_bytes = 128 << 10, .large_bytes = {512 << 20, 128 << 20}, .matrix_load = true, .matrix_store = true, .async_copies = true,
      .cluster_bits = 3, .early_launches = true},
     {.name = "gfx90a", AMD(64)},
     {.name = "gfx942", AMD(64)},

@@ -41,7 +41,7 @@ typedef struct plan_target {
   int banks, bank_bytes;  /* of shared memory */
   int sector_bytes;       /* granule of global memory traffic */
   int far_row_bytes;      /* rows of large tensors that lie multiples of this apart are not to be read all at a time; 0: any */
-  int64_t large_bytes;    /* tensors of so many bytes want tiles that have whole runs on both sides; 0: none do */
+  int64_t large_bytes[2]; /* of elements of 4 and of 8 bits: tensors from which on tiles want whole runs on both sides; 0: none do */
   int max_shuffle_rounds; /* host: lane exchanges up to this many rounds; GPUs count clocks */
   plan_clocks clocks;
   int cluster_bits;       /* log2 blocks of a cluster, at most; 0: blocks do not read each other's memory */

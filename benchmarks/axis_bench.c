@@ -79,10 +79,27 @@ bool axis_run_measure(harness *h, arena *a, const axis_run *r) {
   return right;
 }
 
+/* Case i, and its name. */
+static const void *case_at(const axis_bench *b, int i) { return (const char *)b->cases + (size_t)i * b->case_bytes; }
+static const char *name_at(const axis_bench *b, int i) { return *(const char *const *)case_at(b, i); }
+
+static void list_cases(const axis_bench *b) {
+  if (b->list) b->list();
+  for (int i = 0; i < b->n_cases; i++) printf("%s\n", name_at(b, i));
+}
+
+static bool run_cases(harness *h, arena *a, const axis_bench *b, int64_t size) {
+  bool right = !b->run_cases || b->run_cases(h, a, size);
+  if (b->begin) b->begin(h, a, size);
+  for (int i = 0; i < b->n_cases; i++)
+    if (harness_wants(h, name_at(b, i))) right &= b->run_case(h, a, size, case_at(b, i));
+  return right;
+}
+
 static bool run_size(harness *h, const axis_bench *b, int64_t size) {
   arena a;
   arena_init(h, (size_t)size, (size_t)size, &a);
-  bool right = b->run_cases(h, &a, size);
+  bool right = run_cases(h, &a, b, size);
   arena_fini(h, &a);
   printf("%" PRId64 " KiB: %s\n", size >> 10, right ? "right" : "WRONG");
   return right;
@@ -94,7 +111,7 @@ int axis_bench_main(const axis_bench *b, int argc, char *argv[]) {
   bool right = true;
   harness_parse(argc, argv, &options);
   harness_init(&options, &h);
-  if (options.list) b->list();
+  if (options.list) list_cases(b);
   if (!options.list && !options.check_only)
     printf("%-52s %9s %9s %9s %4s %8s %4s %s\n", b->title, "median us", "min us", "max us", "n", "GB/s", "of",
            reference_name(b->reference));

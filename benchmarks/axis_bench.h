@@ -34,10 +34,17 @@ void axis_run_fini(harness *h, axis_run *r);
 /* Runs, compares, times, prints and records it. Returns whether it was right. */
 bool axis_run_measure(harness *h, arena *a, const axis_run *r);
 
+/* A subcommand: a list of cases, each of which begins with its name (const char *); or, where names follow from the size,
+ * what lists and runs them. */
 typedef struct axis_bench {
   const char *title;
   axis_reference reference;
   int64_t size; /* bytes of a tensor where the command line names none */
+  const void *cases;
+  size_t case_bytes;
+  int n_cases;
+  void (*begin)(harness *h, arena *a, int64_t size); /* before the cases of a size; NULL: nothing is to be done */
+  bool (*run_case)(harness *h, arena *a, int64_t size, const void *of); /* returns whether it was right */
   void (*list)(void);
   bool (*run_cases)(harness *h, arena *a, int64_t size); /* returns whether all were right */
 } axis_bench;

@@ -87,7 +87,8 @@ static int64_t count_wrong(const axis_run *r, const void *source_bytes, const vo
   return wrong;
 }
 
-static bool run_case(harness *h, arena *a, int64_t size, const index_case *c) {
+static bool run_case(harness *h, arena *a, int64_t size, const void *of) {
+  const index_case *c = of;
   axis_run r = {.name = c->name, .op = c->form == LLRT_GATHER_SELECT ? "index_select" : "take_along",
                 .axis = c->axis, .size = size, .reference = AXIS_OF_COPY, .count_wrong = count_wrong};
   choose_shape(c, size, r.shape);
@@ -103,19 +104,8 @@ static bool run_case(harness *h, arena *a, int64_t size, const index_case *c) {
   return right;
 }
 
-static bool run_cases(harness *h, arena *a, int64_t size) {
-  bool right = true;
-  for (int i = 0; i < CASE_COUNT; i++)
-    if (harness_wants(h, cases[i].name)) right &= run_case(h, a, size, &cases[i]);
-  return right;
-}
-
-static void list(void) {
-  for (int i = 0; i < CASE_COUNT; i++) printf("%s\n", cases[i].name);
-}
-
 int bench_index(int argc, char *argv[]) {
-  static const axis_bench bench = {.title = "gather", .reference = AXIS_OF_COPY, .size = MIB(512), .list = list,
-                                   .run_cases = run_cases};
+  static const axis_bench bench = {.title = "gather", .reference = AXIS_OF_COPY, .size = MIB(512), .cases = cases,
+                                   .case_bytes = sizeof *cases, .n_cases = CASE_COUNT, .run_case = run_case};
   return axis_bench_main(&bench, argc, argv);
 }

@@ -225,7 +225,7 @@ static llrt_status prepare(harness *h, arena *a, mapping *m, axis_run *r, llrt_s
   return status ? status : axis_run_prepare(h, r, &desc);
 }
 
-static bool run_case(harness *h, arena *a, int64_t size, const map_case *c) {
+static bool run_map(harness *h, arena *a, int64_t size, const map_case *c) {
   mapping *m = calloc(1, sizeof *m);
   llrt_storage storage;
   int from = llrt_dtype_bits(c->from), to = llrt_dtype_bits(c->to);
@@ -260,19 +260,12 @@ static bool is_here(const harness *h, int64_t size, const map_case *c) {
   return !c->packed || describe_packing(h, c, &packing) != LLRT_UNSUPPORTED;
 }
 
-static bool run_cases(harness *h, arena *a, int64_t size) {
-  bool right = true;
-  for (int i = 0; i < CASE_COUNT; i++)
-    if (harness_wants(h, cases[i].name) && is_here(h, size, &cases[i])) right &= run_case(h, a, size, &cases[i]);
-  return right;
-}
-
-static void list(void) {
-  for (int i = 0; i < CASE_COUNT; i++) printf("%s\n", cases[i].name);
+static bool run_case(harness *h, arena *a, int64_t size, const void *of) {
+  return !is_here(h, size, of) || run_map(h, a, size, of);
 }
 
 int bench_map(int argc, char *argv[]) {
-  static const axis_bench bench = {.title = "map", .reference = AXIS_OF_COPY, .size = MIB(64), .list = list,
-                                   .run_cases = run_cases};
+  static const axis_bench bench = {.title = "map", .reference = AXIS_OF_COPY, .size = MIB(64), .cases = cases,
+                                   .case_bytes = sizeof *cases, .n_cases = CASE_COUNT, .run_case = run_case};
   return axis_bench_main(&bench, argc, argv);
 }

@@ -62,7 +62,8 @@ static int64_t count_wrong(const axis_run *r, const void *source_bytes, const vo
   return wrong;
 }
 
-static bool run_case(harness *h, arena *a, int64_t size, const scan_case *c) {
+static bool run_case(harness *h, arena *a, int64_t size, const void *of) {
+  const scan_case *c = of;
   axis_run r = {.name = c->name, .op = "scan", .axis = c->axis, .size = size, .reference = AXIS_OF_COPY,
                 .count_wrong = count_wrong, .data = c};
   choose_shape(c, size, r.shape);
@@ -79,20 +80,9 @@ static bool run_case(harness *h, arena *a, int64_t size, const scan_case *c) {
   return right;
 }
 
-static bool run_cases(harness *h, arena *a, int64_t size) {
-  bool right = true;
-  fill(h, a, size);
-  for (int i = 0; i < CASE_COUNT; i++)
-    if (harness_wants(h, cases[i].name)) right &= run_case(h, a, size, &cases[i]);
-  return right;
-}
-
-static void list(void) {
-  for (int i = 0; i < CASE_COUNT; i++) printf("%s\n", cases[i].name);
-}
-
 int bench_scan(int argc, char *argv[]) {
-  static const axis_bench bench = {.title = "scan", .reference = AXIS_OF_COPY, .size = MIB(1024), .list = list,
-                                   .run_cases = run_cases};
+  static const axis_bench bench = {.title = "scan", .reference = AXIS_OF_COPY, .size = MIB(1024), .cases = cases,
+                                   .case_bytes = sizeof *cases, .n_cases = CASE_COUNT, .begin = fill,
+                                   .run_case = run_case};
   return axis_bench_main(&bench, argc, argv);
 }

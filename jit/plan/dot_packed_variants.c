@@ -17,25 +17,34 @@ static const packed_shape warp_shapes[] = {
     {.rows = 128, .m = 7, .n = 7, .k = 6, .warps = {0, 2, 2}, .cluster = 1, .slots = 4, .resident = 1},
     {.m = 7, .n = 7, .k = 6, .warps = {0, 2, 1}, .slots = 4, .resident = 1},
 };
-/* So many columns that their blocks are just about as many as a large device has multiprocessors (132): where blocks of 128
- * columns share rows and K with three others, or do so in clusters of four, of which fewer are resident at once. */
+/* A shape is for as many columns as a large device, of 132 multiprocessors, takes its blocks at once; the next one has fewer
+ * of them. Else the device would have little to do at the end, for as long as a block takes: blocks of 64 columns, or two
+ * that share 128, or as small ones of which a multiprocessor has two (AT_ONCE), four that share 128 (IN_FOUR), or do so in
+ * clusters of four, of which fewer are resident. */
+#define UNITS 132
+#define AT_ONCE (UNITS / 2 << 7)
 #define IN_FOUR 4096
 #define BY_CLUSTERS_OF_FOUR 3584
 #define PRODUCED .resident = 1, .producers = 4, .group = true
 
 /* The same where there are warpgroups, whose instructions take all rows of a block at once. */
 static const packed_shape group_shapes[] = {
-    {.rows = 8, .m = 3, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
-    {.rows = 16, .m = 4, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
-    {.rows = 32, .m = 5, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 8, .resident = 1, .group = true},
+    {.rows = 8, .columns = AT_ONCE, .m = 3, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
+    {.rows = 8, .m = 3, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 3, .resident = 4},
+    {.rows = 16, .columns = AT_ONCE, .m = 4, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
+    {.rows = 16, .m = 4, .n = 5, .k = 6, .warps = {0, 0, 2}, .slots = 4, .resident = 4},
+    {.rows = 32, .columns = AT_ONCE, .m = 5, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 8, .resident = 1, .group = true},
+    {.rows = 32, .m = 5, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 4, .resident = 2, .group = true},
     {.rows = 64, .columns = BY_CLUSTERS_OF_FOUR, .m = 6, .n = 7, .k = 6, .warps = {0, 3, 2}, .cluster = 2, .slots = 8, PRODUCED},
     {.rows = 64, .columns = IN_FOUR, .m = 6, .n = 6, .k = 6, .warps = {0, 2, 3}, .cluster = 1, .slots = 4, .resident = 1, .group = true},
-    {.rows = 64, .m = 6, .n = 6, .k = 6, .warps = {0, 2, 2}, .slots = 4, .resident = 1, .group = true},
+    {.rows = 64, .columns = AT_ONCE, .m = 6, .n = 6, .k = 6, .warps = {0, 2, 2}, .slots = 4, .resident = 1, .group = true},
+    {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 8, PRODUCED},
     {.rows = 128, .columns = BY_CLUSTERS_OF_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 2}, .cluster = 2, .slots = 4, PRODUCED},
     {.rows = 128, .columns = IN_FOUR, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 8, PRODUCED},
-    {.rows = 128, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+    {.rows = 128, .columns = AT_ONCE, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+    {.rows = 128, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
     {.rows = 256, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
-    {.rows = 256, .m = 8, .n = 7, .k = 6, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+    {.rows = 256, .columns = AT_ONCE, .m = 8, .n = 7, .k = 6, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
     {.rows = 512, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
     {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
 };
@@ -152,6 +161,7 @@ static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n, con
                                const plan_options *options, plan *out) {
   const llrt_promise *extents = p->job.desc.promises[0].shape;
   const packed begin = *p;
+  int64_t covered = 0; /* rows that the shapes so far take, however many columns there are */
   bool all = false;
   out->n_variants = 0;
   for (int i = 0; i < n && !all; i++) {
@@ -159,13 +169,18 @@ static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n, con
     plan_kernel *kernel = &out->variant[out->n_variants];
     const packed_shape *wanted = shape_for(p, shape);
     if (shape->columns && (extents[PACKED_N].min > shape->columns || wanted != shape)) continue;
+    if (shape->rows > 0 && shape->rows <= covered) continue;
+    if (out->n_variants + 2 > PLAN_MAX_VARIANTS)
+      return llrt_error(LLRT_INTERNAL, "a plan of more than %d kernels", PLAN_MAX_VARIANTS);
     *p = begin;
     int kernels = 0;
     llrt_status status = plan_variant(p, wanted, target, options, kernel, &kernels);
     if (status == LLRT_UNSUPPORTED && shape->columns) continue;
     LLRT_TRY(status);
     out->n_variants += kernels;
-    all = is_within(&extents[PACKED_M], shape->rows) && is_within(&extents[PACKED_N], shape->columns);
+    bool any_columns = is_within(&extents[PACKED_N], shape->columns);
+    all = any_columns && is_within(&extents[PACKED_M], shape->rows);
+    if (any_columns) covered = shape->rows;
     if (all) continue;
     kernel->launch.range.max_extent[PACKED_M] = shape->rows;
     kernel->launch.range.max_extent[PACKED_N] = shape->columns;

@@ -34,7 +34,7 @@
 #define PLAN_MAX_VALUES 80
 #define PLAN_VALUE_BITS 9 /* log2 words of a value in a thread */
 #define PLAN_MAX_BUFFERS 8
-#define PLAN_MAX_VARIANTS 16 /* kernels of all variants */
+#define PLAN_MAX_VARIANTS 24 /* kernels of all variants */
 #define PLAN_MAX_MAPS (LLRT_MAX_MAPS + 16) /* of a dot's edges; of a convert: a cast beside the description's */
 #define PLAN_MAX_BOUNDS 32
 #define PLAN_MAX_TERMS 24

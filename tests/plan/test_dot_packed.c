@@ -28,7 +28,8 @@ typedef struct problem {
 
 #define MXFP4(low, high) low, high, LLRT_E2M1, LLRT_E8M0, 32
 
-#define MANY_COLUMNS 8192 /* more than kernels for few columns take */
+/* More than kernels for few columns take, and more than what a device takes at once. */
+static const int64_t many_columns[] = {8192, 16384};
 #define SHORT 608         /* along K: what is interpreted by those for many columns, too */
 
 static const problem problems[] = {
@@ -297,9 +298,13 @@ Test(dot_packed, plans) {
     llrt_status status = plan_make(desc, &target, NULL, &made);
     cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
     permute_words(&t, false);
-    const plan_kernel *kernel[] = {variant_for(&problems[i], problems[i].n), variant_for(&problems[i], MANY_COLUMNS)};
-    bool both = kernel[1] != kernel[0] && problems[i].k <= SHORT;
-    for (int k = 0; k < 1 + both; k++) {
+    const plan_kernel *kernel[3] = {variant_for(&problems[i], problems[i].n)};
+    int n = 1;
+    for (int j = 0; j < 2 && problems[i].k <= SHORT; j++) {
+      const plan_kernel *other = variant_for(&problems[i], many_columns[j]);
+      if (other && other != kernel[n - 1]) kernel[n++] = other;
+    }
+    for (int k = 0; k < n; k++) {
       memset(t.d.data, 0xff, (size_t)(problems[i].m * problems[i].n * llrt_dtype_bits(problems[i].d) / 8));
       status = interpret(&t, kernel[k]);
       cr_assert_eq(status, LLRT_OK, "%d: %s", (int)i, llrt_last_error());

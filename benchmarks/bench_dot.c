@@ -21,34 +21,51 @@ static const char *const engine_orders[][2] = {[MARLIN] = {"marlin_w4", "marlin_
 
 typedef struct dot_kind {
   const char *name;
-  llrt_dtype a, b, scale, d;
-  int group;    /* positions along K that share a scale; 0: there are none */
+  llrt_dtype a, b, scale, zero, d;
+  int group;    /* positions along K that share a scale; CHANNEL: all; 0: there are none */
+  bool global;  /* of all weights one more, f32 */
   bool square;  /* M = N = K alone */
   int order;    /* of B */
   bool promised; /* a range of e8m0 scales is promised */
   bool fast;     /* sums of 8-bit floats may keep few bits */
 } dot_kind;
 
-#define MXFP4(type, result) type, LLRT_E2M1, LLRT_E8M0, result, 32, false
-#define DENSE(type, result) type, type, LLRT_DTYPE_NONE, result, 0, true
+enum { CHANNEL = -1 };
+
+#define KIND(name_, a_, b_, d_, ...) {.name = name_, .a = LLRT_##a_, .b = LLRT_##b_, .d = LLRT_##d_, __VA_ARGS__}
+#define SCALES(type, n) .scale = LLRT_##type, .group = n
+#define MXFP4(name, type, result, ...) KIND(name, type, E2M1, result, SCALES(E8M0, 32), __VA_ARGS__)
+#define DENSE(name, type, result, ...) KIND(name, type, type, result, .square = true, __VA_ARGS__)
 static const dot_kind kinds[] = {
-    {"mxfp4 packed x bf16", MXFP4(LLRT_BF16, LLRT_BF16), PACKED, true, false},
-    {"mxfp4 packed x f16", MXFP4(LLRT_F16, LLRT_F16), PACKED, true, false},
-    {"mxfp4 packed x e4m3", MXFP4(LLRT_E4M3, LLRT_BF16), PACKED, true, false},
-    {"mxfp4 packed x e5m2", MXFP4(LLRT_E5M2, LLRT_BF16), PACKED, true, false},
-    {"mxfp4 packed, any scales x bf16", MXFP4(LLRT_BF16, LLRT_BF16), PACKED, false, false},
-    {"int4 packed x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, PACKED, false, false},
-    {"int4 marlin x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, MARLIN, false, false},
-    {"int4 machete x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, MACHETE, false, false},
-    {"mxfp4 x bf16", MXFP4(LLRT_BF16, LLRT_BF16), COLUMNS, false, false},
-    {"mxfp4 x f16", MXFP4(LLRT_F16, LLRT_F16), COLUMNS, false, false},
-    {"mxfp4 x e4m3", MXFP4(LLRT_E4M3, LLRT_BF16), COLUMNS, false, false},
-    {"mxfp4 x e5m2", MXFP4(LLRT_E5M2, LLRT_BF16), COLUMNS, false, false},
-    {"int4 x f16", LLRT_F16, LLRT_I4, LLRT_F16, LLRT_F16, 128, false, COLUMNS, false, false},
-    {"bf16 x bf16", DENSE(LLRT_BF16, LLRT_BF16), COLUMNS, false, false},
-    {"f16 x f16", DENSE(LLRT_F16, LLRT_F16), COLUMNS, false, false},
-    {"e4m3 x e4m3", DENSE(LLRT_E4M3, LLRT_BF16), COLUMNS, false, false},
-    {"e4m3 x e4m3 fast", DENSE(LLRT_E4M3, LLRT_BF16), COLUMNS, false, true},
+    MXFP4("mxfp4 packed x bf16", BF16, BF16, .order = PACKED, .promised = true),
+    MXFP4("mxfp4 packed x f16", F16, F16, .order = PACKED, .promised = true),
+    MXFP4("mxfp4 packed x e4m3", E4M3, BF16, .order = PACKED, .promised = true),
+    MXFP4("mxfp4 packed x e5m2", E5M2, BF16, .order = PACKED, .promised = true),
+    MXFP4("mxfp4 packed, any scales x bf16", BF16, BF16, .order = PACKED),
+    KIND("int4 packed x f16", F16, I4, F16, SCALES(F16, 128), .order = PACKED),
+    KIND("int4 marlin x f16", F16, I4, F16, SCALES(F16, 128), .order = MARLIN),
+    KIND("int4 machete x f16", F16, I4, F16, SCALES(F16, 128), .order = MACHETE),
+    KIND("int4 packed, zeros x f16", F16, U4, F16, SCALES(F16, 128), .zero = LLRT_U4, .order = PACKED),
+    KIND("int4 packed, zeros x bf16", BF16, U4, BF16, SCALES(BF16, 128), .zero = LLRT_U4, .order = PACKED),
+    KIND("int8 packed x bf16", BF16, I8, BF16, SCALES(BF16, 128), .order = PACKED),
+    KIND("int8 packed x f16", F16, I8, F16, SCALES(F16, 128), .order = PACKED),
+    KIND("int8 packed, columns x bf16", BF16, I8, BF16, SCALES(F32, CHANNEL), .order = PACKED),
+    KIND("e4m3 packed, columns x bf16", BF16, E4M3, BF16, SCALES(F32, CHANNEL), .order = PACKED),
+    KIND("e4m3 packed, columns x f16", F16, E4M3, F16, SCALES(F32, CHANNEL), .order = PACKED),
+    KIND("e4m3 packed x bf16", BF16, E4M3, BF16, SCALES(BF16, 128), .order = PACKED),
+    KIND("mxfp8 packed x bf16", BF16, E4M3, BF16, SCALES(E8M0, 32), .order = PACKED, .promised = true),
+    KIND("mxfp8 packed x f16", F16, E4M3, F16, SCALES(E8M0, 32), .order = PACKED, .promised = true),
+    KIND("nvfp4 packed x bf16", BF16, E2M1, BF16, SCALES(E4M3, 16), .global = true, .order = PACKED),
+    KIND("nvfp4 packed x f16", F16, E2M1, F16, SCALES(E4M3, 16), .global = true, .order = PACKED),
+    MXFP4("mxfp4 x bf16", BF16, BF16),
+    MXFP4("mxfp4 x f16", F16, F16),
+    MXFP4("mxfp4 x e4m3", E4M3, BF16),
+    MXFP4("mxfp4 x e5m2", E5M2, BF16),
+    KIND("int4 x f16", F16, I4, F16, SCALES(F16, 128)),
+    DENSE("bf16 x bf16", BF16, BF16),
+    DENSE("f16 x f16", F16, F16),
+    DENSE("e4m3 x e4m3", E4M3, BF16),
+    DENSE("e4m3 x e4m3 fast", E4M3, BF16, .fast = true),
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
@@ -57,7 +74,7 @@ enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
 /* ---- data ---- */
 
-enum { A, B, SCALE, D, TENSORS };
+enum { A, B, SCALE, ZERO, GLOBAL, D, TENSORS };
 
 typedef struct dot_data {
   const dot_kind *kind;
@@ -67,7 +84,7 @@ typedef struct dot_data {
   unsigned char *host[TENSORS];
   size_t bytes[TENSORS];
   llrt_dot_packing packing;
-  llrt_tensor packed[2];   /* B and its scales, where they are packed */
+  llrt_tensor packed[3];   /* B, its scales and zero points, where they are packed */
 } dot_data;
 
 /* The scales' powers of two are 2^-7 to 1. */
@@ -77,7 +94,7 @@ enum { LOW = 120, HIGH = 127 };
 static uint64_t code_of(llrt_dtype dtype, bool scale, uint64_t random) {
   const number_format *format = number_format_of(dtype);
   if (dtype == LLRT_E8M0) return LOW + (random & (HIGH - LOW));
-  if (format->bits == 4) return random & 15;
+  if (format->bits == 4 || format->kind == NUMBER_INTEGER) return random & ((1u << format->bits) - 1);
   if (scale) return number_code(format, (double)(1 + (random & 7)) / 8);
   return number_code(format, (double)((int)(random & 255) - 128) / 128);
 }
@@ -87,7 +104,7 @@ static void fill(const dot_data *data, int t, uint64_t seed) {
   int bits = llrt_dtype_bits(dtype), per_byte = bits < 8 ? 2 : 1;
   int64_t n = (int64_t)data->bytes[t] * 8 / bits;
   uint64_t codes[256];
-  for (uint64_t i = 0; i < 256; i++) codes[i] = code_of(dtype, t == SCALE, i);
+  for (uint64_t i = 0; i < 256; i++) codes[i] = code_of(dtype, t == SCALE || t == GLOBAL, i);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i += per_byte) {
     uint64_t random = harness_mix(seed ^ (uint64_t)i * TENSORS ^ (uint64_t)t), code = codes[random & 255];
@@ -100,7 +117,7 @@ static void make_tensor(harness *h, dot_data *data, int t, llrt_dtype dtype, int
   llrt_tensor *tensor = &data->tensor[t];
   if (!dtype) return;
   *tensor = (llrt_tensor){.dtype = dtype, .rank = 2, .shape = {rows_, columns}, .device = h->device};
-  if (t == B || t == SCALE) tensor->storage = &data->columns;
+  if (t == B || t == SCALE || t == ZERO) tensor->storage = &data->columns;
   harness_must(llrt_tensor_bytes(tensor, &data->bytes[t]), "bytes");
   data->host[t] = malloc(data->bytes[t]);
   if (!data->host[t]) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
@@ -136,8 +153,9 @@ static llrt_status describe_order(const dot_kind *kind, int64_t size, llrt_dot_p
 }
 
 static llrt_status describe_packing(harness *h, const dot_kind *kind, int64_t size, llrt_dot_packing *packing) {
-  const llrt_dot_pack_params what = {.dtype = kind->b, .scale = kind->scale, .group = {kind->group},
-                                     .other = kind->a, .range_low = kind->promised ? LOW : 0,
+  const llrt_dot_pack_params what = {.dtype = kind->b, .scale = kind->group > 0 ? kind->scale : LLRT_DTYPE_NONE,
+                                     .group = {kind->group}, .other = kind->a, .zero = kind->zero,
+                                     .range_low = kind->promised ? LOW : 0,
                                      .range_high = kind->promised ? HIGH : 0};
   llrt_device_info info;
   if (kind->order > PACKED) return describe_order(kind, size, packing);
@@ -148,7 +166,8 @@ static llrt_status describe_packing(harness *h, const dot_kind *kind, int64_t si
 static void pack_weights(harness *h, dot_data *data) {
   harness_must(describe_packing(h, data->kind, data->n, &data->packing), "packing");
   pack(h, data, B, 0);
-  pack(h, data, SCALE, 1);
+  for (int t = SCALE; t <= ZERO; t++)
+    if (data->tensor[t].data && data->kind->group > 0) pack(h, data, t, t - B);
 }
 
 static void make_data(harness *h, const dot_kind *kind, int64_t m, int64_t size, dot_data *data) {
@@ -156,7 +175,11 @@ static void make_data(harness *h, const dot_kind *kind, int64_t m, int64_t size,
   harness_must(llrt_storage_col_major(2, &data->columns), "storage");
   make_tensor(h, data, A, kind->a, m, data->k);
   make_tensor(h, data, B, kind->b, data->k, data->n);
-  make_tensor(h, data, SCALE, kind->scale, kind->group ? (data->k + kind->group - 1) / kind->group : 1, data->n);
+  const int64_t groups = kind->group > 0 ? (data->k + kind->group - 1) / kind->group : 1;
+  make_tensor(h, data, SCALE, kind->scale, groups, data->n);
+  make_tensor(h, data, ZERO, kind->zero, groups, data->n);
+  if (kind->global) make_tensor(h, data, GLOBAL, LLRT_F32, 1, 1);
+  data->tensor[GLOBAL].rank = 0;
   make_tensor(h, data, D, kind->d, m, data->n);
   if (kind->order) pack_weights(h, data);
 }
@@ -166,7 +189,7 @@ static void free_data(harness *h, dot_data *data) {
     if (data->tensor[t].data) llrt_memory_free(h->device, data->tensor[t].data);
     free(data->host[t]);
   }
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 3; i++)
     if (data->packed[i].data) llrt_memory_free(h->device, data->packed[i].data);
 }
 
@@ -181,14 +204,16 @@ static double number_at(const dot_data *data, int t, int64_t i) {
   return number_value(number_format_of(dtype), code);
 }
 
-/* Weights are rounded to the scale's type where that is f16 (include/llrt/dot.h). */
+/* Weights are rounded to the scale's type where that has 16 bits (include/llrt/dot.h). */
 static double weight_at(const dot_data *data, int64_t k, int64_t n) {
   const dot_kind *kind = data->kind;
   double x = number_at(data, B, n * data->k + k);
   if (!kind->group) return x;
-  x *= number_at(data, SCALE, n * data->tensor[SCALE].shape[0] + k / kind->group);
-  const number_format *f16 = number_format_of(LLRT_F16);
-  return kind->scale == LLRT_F16 ? number_value(f16, number_code(f16, x)) : x;
+  int64_t at = n * data->tensor[SCALE].shape[0] + (kind->group > 0 ? k / kind->group : 0);
+  if (kind->zero) x -= number_at(data, ZERO, at);
+  x *= number_at(data, SCALE, at) * (kind->global ? number_at(data, GLOBAL, 0) : 1);
+  const number_format *format = number_format_of(kind->scale);
+  return kind->group > 0 && format->bits == 16 ? number_value(format, number_code(format, x)) : x;
 }
 
 static bool is_right_at(const dot_data *data, int64_t m, int64_t n) {
@@ -240,7 +265,7 @@ static void report(harness *h, const flushed *f, const dot_data *data, const dot
                    const char *fields) {
   harness_statistic s = flushed_measure(f, launch_dot, run);
   double flops = 2e-6 * (double)data->m * (double)data->n * (double)data->k / s.median;
-  double speed = 1e-3 * (double)(data->bytes[B] + data->bytes[SCALE]) / s.median;
+  double speed = 1e-3 * (double)(data->bytes[B] + data->bytes[SCALE] + data->bytes[ZERO]) / s.median;
   printf("%-40s %9.1f %9.1f %9.1f %4d %9.1f %9.1f\n", name, s.median, s.min, s.max, s.count, flops, speed);
   fflush(stdout);
   harness_record(h, name, "%s,\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d,\"tflops\":%.3f,"
@@ -254,8 +279,13 @@ static bool run_data(harness *h, const flushed *f, dot_data *data, const char *n
   llrt_run_params run_params = {0};
   const dot_kind *kind = data->kind;
   llrt_dot_params params = {.fast_accumulate = kind->fast};
-  if (kind->group)
-    params.b = (llrt_dot_scaling){.scale = kind->order ? &data->packed[1] : &data->tensor[SCALE], .group = {kind->group, 1}};
+  const llrt_tensor *own[] = {&data->tensor[SCALE], &data->tensor[ZERO]};
+  for (int i = 0; i < 2; i++)
+    if (data->packed[1 + i].data) own[i] = &data->packed[1 + i];
+  int64_t group = kind->group > 0 ? kind->group : LLRT_GROUP_ALL;
+  if (kind->group) params.b = (llrt_dot_scaling){.scale = own[0], .group = {group, 1}};
+  if (kind->zero) params.b.zero = own[1];
+  if (kind->global) params.b.global = &data->tensor[GLOBAL];
   if (kind->promised) params.b.range_low = LOW, params.b.range_high = HIGH;
   if (data->packing.n_maps) memcpy(params.b.word_bits, data->packing.word_bits, sizeof params.b.word_bits);
   const llrt_tensor *b = kind->order ? &data->packed[0] : &data->tensor[B];

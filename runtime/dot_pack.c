@@ -17,17 +17,36 @@ static llrt_status check_target(const char *name, plan_target *target) {
 
 static llrt_status check_types(const llrt_dot_pack_params *params) {
   llrt_dtype type = params->dtype, scale = params->scale;
-  if (type != LLRT_E2M1 && type != LLRT_I4 && type != LLRT_U4)
-    return llrt_error(LLRT_UNSUPPORTED, "packed elements of type %s, not e2m1, i4, u4", llrt_dtype_name(type));
-  if (scale != LLRT_E8M0 && scale != LLRT_F16 && scale != LLRT_BF16)
-    return llrt_error(LLRT_UNSUPPORTED, "packed scales of type %s, not e8m0, f16, bf16", llrt_dtype_name(scale));
-  if (params->group[0] <= 0 || !bits_is_power_of_two(params->group[0]) || params->group[0] > 1 << 20 ||
-      params->group[1] > 1 || params->group[1] < 0)
-    return llrt_error(LLRT_UNSUPPORTED, "packed scales in groups of %lld x %lld, not 32, 64 or 128 along K",
+  if (!dot_packed_has_elements(type))
+    return llrt_error(LLRT_UNSUPPORTED, "packed elements of type %s, not e2m1, e4m3, e5m2, i4, u4, i8, u8",
+                      llrt_dtype_name(type));
+  if (scale != LLRT_DTYPE_NONE && !dot_packed_has_scales(scale))
+    return llrt_error(LLRT_UNSUPPORTED, "packed scales of type %s, not e8m0, e4m3, f16, bf16", llrt_dtype_name(scale));
+  if (scale != LLRT_DTYPE_NONE &&
+      (params->group[0] <= 0 || !bits_is_power_of_two(params->group[0]) || params->group[0] > 1 << 20 ||
+       params->group[1] > 1 || params->group[1] < 0))
+    return llrt_error(LLRT_UNSUPPORTED, "packed scales in groups of %lld x %lld, not 16, 32, 64 or 128 along K",
                       (long long)params->group[0], (long long)params->group[1]);
+  if (params->zero != LLRT_DTYPE_NONE && (scale == LLRT_DTYPE_NONE || !dot_packed_has_zeros(type, params->zero)))
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "packed zero points of type %s for elements of type %s: integers with scales have such, i4, u4, i8, u8",
+                      llrt_dtype_name(params->zero), llrt_dtype_name(type));
   LLRT_REQUIRE(params->other == LLRT_DTYPE_NONE || dot_operand_exists(params->other), "no operand of type %s",
                llrt_dtype_name(params->other));
   return LLRT_OK;
+}
+
+/* The map that packs words, where their bits do not stay as they are. */
+static void name_words(const llrt_dot_pack_params *params, bool bytes, llrt_dot_packing *packing) {
+  uint8_t packed[32], formed[32];
+  bool stay = true;
+  dot_packed_words(params->dtype, params->other, bytes, packed, formed);
+  for (int i = 0; i < 32; i++) stay &= packed[i] == i;
+  if (stay) return;
+  packing->n_maps = 1;
+  packing->map.kind = LLRT_MAP_WORD_BITS;
+  memcpy(packing->map.perm, packed, sizeof packed);
+  memcpy(packing->word_bits, formed, sizeof formed);
 }
 
 llrt_status llrt_dot_pack(const llrt_dot_pack_params *params, const char *target, llrt_dot_role operand,
@@ -39,11 +58,13 @@ llrt_status llrt_dot_pack(const llrt_dot_pack_params *params, const char *target
   if (operand != LLRT_DOT_B) return llrt_error(LLRT_UNSUPPORTED, "only operand B is packed");
   plan_target has;
   LLRT_TRY(check_target(target, &has));
+  LLRT_REQUIRE(params->n_batch >= 0 && params->n_batch <= LLRT_MAX_RANK - 3, "%d batch axes", params->n_batch);
   LLRT_TRY(check_types(params));
   bool bytes = dot_packed_in_bytes(&has, params->dtype, params->scale, params->other, params->range_low, params->range_high);
-  LLRT_TRY(dot_packed_values(bytes, &packing->storages[0]));
-  packing->n_maps = 1;
-  packing->map.kind = LLRT_MAP_WORD_BITS;
-  dot_packed_words(params->dtype, params->other, bytes, packing->map.perm, packing->word_bits);
-  return dot_packed_scales(bits_log2(params->group[0]), llrt_dtype_bits(params->scale), &packing->storages[1]);
+  int batch = params->n_batch;
+  LLRT_TRY(dot_packed_values(llrt_dtype_bits(params->dtype), bytes, batch, &packing->storages[0]));
+  name_words(params, bytes, packing);
+  if (!params->scale) return LLRT_OK;
+  LLRT_TRY(dot_packed_scales(bits_log2(params->group[0]), batch, &packing->storages[1]));
+  return params->zero ? dot_packed_zeros(bits_log2(params->group[0]), batch, &packing->storages[2]) : LLRT_OK;
 }

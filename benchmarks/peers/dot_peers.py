@@ -92,6 +92,7 @@ class Problem:
         activations, _, how = activations.partition(" ")
         self.fast = how == "fast"
         weights = weights.split()[0].rstrip(",")  # packed or not, peers have their own order
+        packed = " packed" in case["kind"]
         kinds = {"bf16": torch.bfloat16, "f16": torch.float16, "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
         self.weights, self.format = weights, activations
         self.a = torch.randint(-128, 128, (self.m, self.k), device="cuda").div(128).to(kinds[activations])
@@ -104,7 +105,8 @@ class Problem:
             pairs = torch.stack((table[(self.b & 15).int()], table[(self.b >> 4).int()]), -1).reshape(self.n, self.k)
             powers = torch.exp2(self.scale.float() - 127).repeat_interleave(32, 1)
             self.dequantised = (pairs * powers).to(self.wide)
-        elif weights == "int4":
+        elif weights not in kinds or packed:  # only cuBLAS has numbers of the wide type: any do
+            self.weights, self.b = None, None
             self.dequantised = torch.randint(-8, 8, (self.n, self.k), device="cuda").div(8).to(self.wide)
         else:
             self.b = torch.randint(-128, 128, (self.n, self.k), device="cuda").div(128).to(kinds[weights])
@@ -150,7 +152,7 @@ def scaled_mm_fast(problem, timer, check_only):
 def best_triton(problem, timer, check_only):
     import torch
 
-    if problem.weights == "int4" or not triton:
+    if not problem.weights or not triton:
         return None
     kernel = dot_mxfp4 if problem.weights == "mxfp4" else dot_dense
     out = torch.empty(problem.m, problem.n, dtype=problem.wide, device="cuda")

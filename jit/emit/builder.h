@@ -462,8 +462,8 @@ emit_scales *emit_scales_begin(emitter *e, const plan_step *step);
 LLVMValueRef emit_scale_of(emit_scales *scales, int index);
 void emit_scales_ahead(emitter *e, int at, int end);
 
-/* emit_unpack.c: a cast of 4-bit elements, and a SCALE by value, by whole words: whether the step is such, and its
- * words, or where it is lazy how they come to be. */
+/* emit_unpack.c, emit_scale_pairs.c: a cast of elements of 4 and 8 bits, and a SCALE by value, by whole words: whether the
+ * step is such, and its words, or where it is lazy how they come to be. */
 bool emit_unpacks(const emitter *e, const plan_step *step, const plan_map *map);
 bool emit_scales_pairs(const emitter *e, const plan_step *step, const plan_map *map);
 void emit_map_words(emitter *e, const plan_step *step);

@@ -298,6 +298,7 @@ static void cast_value(emitter *e, const plan_step *step, const plan_map *map) {
   c.wide = number_is_wide(c.from_type, c.to_type);
   emit_words permuted;
   c.map = map;
+  for (int w = 0; e->lazy[step->in] && w < emit_word_count(c.in); w++) emit_word(e, step->in, w);
   if (map->words) {
     permute_words(e, map->perm, c.from, emit_word_count(c.in), permuted);
     c.permuted = permuted;

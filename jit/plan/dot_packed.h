@@ -19,11 +19,16 @@ bool dot_packed_in_bytes(const plan_target *target, llrt_dtype element, llrt_dty
 /* That power, log2: scales are to be divided by it. */
 int dot_packed_shift(int low, int high);
 
-/* The storages of operand B, axes K and N, for elements of 4 bits: one tile is what a warp reads at once, each lane
- * whole vectors of what its matrix instructions multiply, of 16 bits, or of 8 (bytes). Of scales of so many bits, of
- * 2^group positions along K each: UNSUPPORTED where there are none. */
-llrt_status dot_packed_values(bool bytes, llrt_storage *out);
-llrt_status dot_packed_scales(int group, int bits, llrt_storage *out);
+/* The storages of operand B, axes K and N behind so many batch axes, for elements of 4 or 8 bits: one tile is what a warp
+ * reads at once, each lane whole vectors of what its matrix instructions multiply, of 16 bits, or (4 bits) of 8 (bytes). Of
+ * scales, and of zero points, of 2^group positions along K each: UNSUPPORTED where there are none. */
+llrt_status dot_packed_values(int bits, bool bytes, int batch, llrt_storage *out);
+llrt_status dot_packed_scales(int group, int batch, llrt_storage *out);
+llrt_status dot_packed_zeros(int group, int batch, llrt_storage *out);
+/* Whether elements, scales, and zero points for elements of a type are packed. */
+bool dot_packed_has_elements(llrt_dtype element);
+bool dot_packed_has_scales(llrt_dtype scale);
+bool dot_packed_has_zeros(llrt_dtype element, llrt_dtype zero);
 
 /* Where bit i of a word of packed elements comes from in the word that elements form (llrt_map WORD_BITS), and the
  * other way round. other: f16, or bf16, in which they are multiplied; bytes: in 8 bits. */

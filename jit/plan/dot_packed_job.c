@@ -8,21 +8,24 @@
 #include <math.h>
 #include <string.h>
 
-/* Whether what stands on A and W can be done where these kernels do it: scales of W as it is decoded, others on sums. */
+/* Whether elements of W have scales, which do not stand on sums. */
+static bool is_scaled(const dot_job *job) { return job->tensor[LLRT_DOT_SCALE_B] >= 0 && !job->scaled_sums[1]; }
+
+/* Whether what stands on A and W can be done where these kernels do it: scales and zero points of W as it is decoded, others
+ * on sums. */
 static bool has_kernel(const dot_job *job) {
   const int *tensor = job->tensor;
-  return job->desc.tensors[0].rank == 3 && !job->words[0] && tensor[LLRT_DOT_SCALE_B] >= 0 && !job->scaled_sums[1] &&
-         tensor[LLRT_DOT_ZERO_A] < 0 && tensor[LLRT_DOT_ZERO_B] < 0 &&
-         (tensor[LLRT_DOT_SCALE_A] < 0 || job->scaled_sums[0]) && job->rule.sums == LLRT_F32;
+  return !job->words[0] && (tensor[LLRT_DOT_ZERO_B] < 0 || is_scaled(job)) &&
+         tensor[LLRT_DOT_ZERO_A] < 0 && (tensor[LLRT_DOT_SCALE_A] < 0 || job->scaled_sums[0]) &&
+         job->rule.sums == LLRT_F32;
 }
 
 /* ---- where elements of W lie ---- */
 
-/* Coordinate bits that a lane of mma m16n8k16 has of W^T, its first operand: what a word of 8 elements has to be; then of
- * an instruction of 8 bits. */
+/* Coordinate bits that a lane of mma m16n8k16 has of W^T, its first operand: what a word of 8 elements has to be, one of 4
+ * the first two of them; then of an instruction of 8 bits. */
 #define WORD_BITS 3
 #define WORD_ELEMENTS (1 << WORD_BITS)
-#define ELEMENT_BITS 4
 #define ACCESS_BYTES 16
 typedef struct word_bit {
   int axis, position;
@@ -58,22 +61,25 @@ static bool is_plain(const llrt_storage *storage) {
 }
 
 /* Bit `at` of words that elements form in their order comes from `from[at]` of words in memory. */
-static void compose_words(packed *p, const int place[WORD_BITS]) {
+static void compose_words(packed *p, const int place[WORD_BITS], int n) {
   uint8_t *from = p->job.desc.dot.word_bits[1], made[32];
+  const int bits = 32 >> n;
   for (int i = 0; i < 32; i++) {
     int element = 0;
-    for (int j = 0; j < WORD_BITS; j++) element |= (i / 4 >> j & 1) << place[j];
-    int at = 4 * element + i % 4;
+    for (int j = 0; j < n; j++) element |= (i / bits >> j & 1) << place[j];
+    int at = bits * element + i % bits;
     made[i] = p->job.words[1] ? from[at] : (uint8_t)at;
   }
   memcpy(from, made, sizeof made);
   p->job.words[1] = true;
 }
 
-/* Exchanges a word's bits in the tile, so that they stand in our order. */
-static void order_words(const word_bit *bits, llrt_storage *storage) {
-  for (int j = 0; j < WORD_BITS; j++)
-    storage->tile.column[j] = 1ull << (llrt_layout_out_shift(&storage->tile, bits[j].axis) + bits[j].position);
+/* Exchanges a word's n bits in the tile, so that they stand in our order. */
+static void order_words(const packed *p, const word_bit *bits, int n, llrt_storage *storage) {
+  for (int j = 0; j < n; j++) {
+    int axis = packed_axis(&p->job, bits[j].axis);
+    storage->tile.column[j] = 1ull << (llrt_layout_out_shift(&storage->tile, axis) + bits[j].position);
+  }
 }
 
 /* Whether words of W are what a lane multiplies, whatever order their elements have, and wherever words lie. Those of
@@ -82,49 +88,61 @@ static bool find_words(packed *p, int tensor, bool bytes) {
   const word_bit *bits = word_bits[bytes];
   const llrt_storage *storage = p->job.desc.tensors[tensor].storage;
   llrt_storage canonical;
-  int place[WORD_BITS], seen = 0;
+  int place[WORD_BITS], seen = 0, width = llrt_dtype_bits(p->job.desc.tensors[tensor].dtype), in_word = bits_log2(32 / width);
   bool same = true;
   p->bytes = bytes;
   if (storage_canonicalise(storage, &canonical) != LLRT_OK || !is_plain(&canonical)) return false;
-  for (int j = 0; j < WORD_BITS; j++) {
-    place[j] = offset_bit(&canonical, bits[j].axis, bits[j].position);
-    if (place[j] < 0 || place[j] >= WORD_BITS) return false;
+  for (int j = 0; j < in_word; j++) {
+    place[j] = offset_bit(&canonical, packed_axis(&p->job, bits[j].axis), bits[j].position);
+    if (place[j] < 0 || place[j] >= in_word) return false;
     seen |= 1 << place[j];
     same &= place[j] == j;
   }
   p->columns = 0;
-  for (int n = 0, access = bits_log2(ACCESS_BYTES * 8 / ELEMENT_BITS); n < LLRT_MAX_BITS; n++) {
-    int at = offset_bit(&canonical, PACKED_N, n);
+  for (int n = 0, access = bits_log2(ACCESS_BYTES * 8 / width); n < LLRT_MAX_BITS; n++) {
+    int at = offset_bit(&canonical, packed_axis(&p->job, PACKED_N), n);
     if (at >= 0 && at < access) p->columns = n + 1;
   }
-  if (same || seen != WORD_ELEMENTS - 1) return same;
+  if (same || seen != (1 << in_word) - 1) return same;
   if (canonical.pad != LLRT_PAD_NONE) return false; /* a bound may part a word, whose elements it takes for others */
-  p->words = llrt_layout_in_bits(&storage->tile) < WORD_BITS ? canonical : *storage;
-  if (llrt_layout_in_bits(&p->words.tile) < WORD_BITS) return false;
-  order_words(bits, &p->words);
-  compose_words(p, place);
+  p->words = llrt_layout_in_bits(&storage->tile) < in_word ? canonical : *storage;
+  if (llrt_layout_in_bits(&p->words.tile) < in_word) return false;
+  order_words(p, bits, in_word, &p->words);
+  compose_words(p, place, in_word);
   p->job.desc.tensors[tensor].storage = &p->words;
   return true;
 }
 
-static bool is_packed(packed *p) {
+/* Scales, if there are some, and zero points, which have their groups. */
+static bool has_packed_groups(packed *p) {
   const llrt_op_desc *desc = &p->job.desc;
-  int weights = p->job.tensor[LLRT_DOT_B], scale = p->job.tensor[LLRT_DOT_SCALE_B];
+  const int *tensor = p->job.tensor;
+  int weights = tensor[LLRT_DOT_B], scale = tensor[LLRT_DOT_SCALE_B], zero = tensor[LLRT_DOT_ZERO_B];
   llrt_storage scales;
-  if (!has_kernel(&p->job) || llrt_dtype_bits(desc->tensors[weights].dtype) != ELEMENT_BITS) return false;
-  int32_t positions = desc->dot.group[scale][PACKED_K];
+  if (!is_scaled(&p->job)) return true;
+  int32_t positions = desc->dot.group[scale][packed_axis(&p->job, PACKED_K)];
   p->group = positions > 0 && bits_is_power_of_two(positions) ? bits_log2(positions) : 0;
-  int bits = llrt_dtype_bits(desc->tensors[scale].dtype);
-  return desc->dot.group[scale][PACKED_N] == 1 && dot_packed_scales(p->group, bits, &scales) == LLRT_OK &&
-         (find_words(p, weights, false) || find_words(p, weights, true));
+  return desc->dot.group[scale][packed_axis(&p->job, PACKED_N)] == 1 && dot_packed_has_scales(desc->tensors[scale].dtype) &&
+         dot_packed_scales(p->group, 0, &scales) == LLRT_OK &&
+         (zero < 0 || dot_packed_has_zeros(desc->tensors[weights].dtype, desc->tensors[zero].dtype));
 }
 
-/* Whether all values of W are numbers of a type, those that products with scales give, rounded once. */
+static bool is_packed(packed *p) {
+  const llrt_op_desc *desc = &p->job.desc;
+  int weights = p->job.tensor[LLRT_DOT_B];
+  llrt_dtype type = desc->tensors[weights].dtype;
+  return has_kernel(&p->job) && dot_packed_has_elements(type) && has_packed_groups(p) &&
+         (find_words(p, weights, false) || (llrt_dtype_bits(type) == 4 && find_words(p, weights, true)));
+}
+
+/* Whether all values of W are numbers of a type: those before scales, and those that products with scales give, rounded once. */
 static bool holds_weights(const dot_job *job, llrt_dtype type) {
-  llrt_dtype scale = job->desc.tensors[job->tensor[LLRT_DOT_SCALE_B]].dtype;
-  bool rounded = job->rule.b.rounded == type || job->rule.b.rounded == LLRT_DTYPE_NONE ||
-                 (type == LLRT_F16 && scale == LLRT_E8M0);
-  return rounded && (scale == type || scale == LLRT_E8M0) && dot_dtype_holds(type, &job->rule.b.values);
+  dot_operand_type scaled = dot_operand_of(&job->desc, LLRT_DOT_B), plain = scaled;
+  llrt_dtype rounded = job->rule.b.rounded;
+  plain.scale = LLRT_DTYPE_NONE;
+  if (!dot_dtype_holds_exactly(type, &plain)) return false;
+  if (!is_scaled(job) || rounded == type) return true;
+  return dot_dtype_holds_exactly(type, &scaled) && dot_dtype_holds_exactly(rounded, &scaled);
 }
 
 /* What the matrix instruction multiplies: A's own type, or one that holds it, where it holds all values of W. NONE: another
@@ -141,9 +159,10 @@ static llrt_dtype compute_type(const dot_job *job) {
 static void choose_bytes(packed *p, const plan_target *target) {
   llrt_op_desc *desc = &p->job.desc;
   const uint8_t *range = desc->dot.scale_range[1];
-  llrt_dtype scale = desc->tensors[p->job.tensor[LLRT_DOT_SCALE_B]].dtype, rows = desc->tensors[p->job.tensor[LLRT_DOT_A]].dtype;
-  llrt_dtype weights = desc->tensors[p->job.tensor[LLRT_DOT_B]].dtype;
   p->compute = LLRT_DTYPE_NONE;
+  if (!is_scaled(&p->job)) return;
+  llrt_dtype scale = desc->tensors[p->job.tensor[LLRT_DOT_SCALE_B]].dtype;
+  llrt_dtype rows = desc->tensors[p->job.tensor[LLRT_DOT_A]].dtype, weights = desc->tensors[p->job.tensor[LLRT_DOT_B]].dtype;
   if (!dot_packed_in_bytes(target, weights, scale, rows, range[0], range[1])) return;
   p->compute = LLRT_E5M2;
   p->rows = rows;
@@ -174,8 +193,8 @@ bool packed_begin(packed *p, const plan_target *target) {
   if (target->isa != PLAN_ISA_NVPTX || !is_packed(p)) return false;
   p->compute = p->rows = compute_type(&p->job);
   if (p->bytes) choose_bytes(p, target);
-  p->operand[PACKED_WEIGHTS].tensor = p->job.tensor[LLRT_DOT_B];
-  p->operand[PACKED_SCALES].tensor = p->job.tensor[LLRT_DOT_SCALE_B];
-  p->operand[PACKED_ROWS].tensor = p->job.tensor[LLRT_DOT_A];
+  static const int roles[] = {LLRT_DOT_B, LLRT_DOT_SCALE_B, LLRT_DOT_ZERO_B, LLRT_DOT_A};
+  for (int i = 0; i < PACKED_OPERANDS; i++) p->operand[i].tensor = p->job.tensor[roles[i]];
+  if (!is_scaled(&p->job)) p->operand[PACKED_SCALES].tensor = -1;
   return p->compute && packed_instruction(p, target, false, 0) >= 0;
 }

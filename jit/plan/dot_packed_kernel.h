@@ -11,7 +11,7 @@
 #include "jit/plan/dot.h"
 #include "jit/plan/dot_packed.h"
 
-enum { PACKED_M, PACKED_N, PACKED_K }; /* the operation's axes, where there are no batch axes */
+enum { PACKED_M, PACKED_N, PACKED_K }; /* the operation's last axes, behind batch axes (packed_axis) */
 
 /* How a block is laid out, all log2: rows and columns of D, positions of K that a warp takes in a turn; warps along
  * each, those of K beside the positions, of which the highest number the blocks of a cluster. slots: turns that rings
@@ -26,11 +26,11 @@ typedef struct packed_shape {
 /* An operand on its way: by a ring that copies fill turns before, or loaded. Rows of 8 bits are cast on the way: each
  * thread takes what it copied, or a producer what boxes brought, and stores it as numbers of the compute type where products
  * read rows; or, where no two warps multiply the same rows, each casts what it loads. */
-enum { PACKED_WEIGHTS, PACKED_SCALES, PACKED_ROWS, PACKED_OPERANDS };
+enum { PACKED_WEIGHTS, PACKED_SCALES, PACKED_ZEROS, PACKED_ROWS, PACKED_OPERANDS };
 typedef struct packed_operand {
-  int tensor;
+  int tensor; /* -1: there is none */
   bool ring;
-  plan_value value;  /* as the instruction wants it; weights and scales: elements as in memory */
+  plan_value value;  /* as the instruction wants it; all but rows: elements as in memory */
   int number;        /* of that value */
   plan_step copy;    /* ring: not masked */
   int n_cast;        /* steps between the copies' arrival and the barrier, or of producers: load, map, store */
@@ -57,6 +57,9 @@ typedef struct packed {
   packed_operand operand[PACKED_OPERANDS];
 } packed;
 
+/* The operation's axis that PACKED_M, .. is. */
+static inline int packed_axis(const dot_job *job, int dim) { return job->desc.tensors[0].rank - 3 + dim; }
+
 /* dot_packed_job.c: fills job's dependents; false: other kernels do it. */
 bool packed_begin(packed *p, const plan_target *target);
 /* What multiplies tiles of 2^rows rows: a warp's instruction, or a warpgroup's. -1: the target has none. */
@@ -64,7 +67,7 @@ int packed_instruction(const packed *p, const plan_target *target, bool group, i
 
 /* dot_packed_value.c: values of the kernel whose tile is made. */
 llrt_status packed_weights_value(const packed *p, plan_value *out);
-llrt_status packed_scales_value(const packed *p, plan_value *out);
+llrt_status packed_group_value(const packed *p, int operand, plan_value *out); /* of scales or zero points */
 llrt_status packed_rows_value(const packed *p, plan_value *out);
 llrt_status packed_sums_value(const packed *p, plan_value *out);
 /* The value by which threads (rows: or boxes) copy an operand, and the buffer to which: whole accesses of memory, as the

@@ -65,10 +65,10 @@ static int memory_place(const packed *p, int operand, uint64_t bit) {
   return place < LLRT_MAX_BITS ? place : place - place % LLRT_MAX_BITS;
 }
 
-/* What a block has of W or its scales, in memory's order. */
+/* What a block has of W, its scales or zero points, in memory's order. */
 static void list_packed(const packed *p, int operand, places *out) {
   int order[MAX_TILE];
-  for (int i = operand == PACKED_SCALES ? p->group : 0; i < own_bits(p); i++) add(out, k_bit(p, i));
+  for (int i = operand == PACKED_WEIGHTS ? 0 : p->group; i < own_bits(p); i++) add(out, k_bit(p, i));
   for (int i = 0; i < p->shape.n; i++) add(out, n_bit(p, i));
   for (int i = 0; i < out->n; i++) {
     uint64_t bit = out->at[i];
@@ -135,9 +135,9 @@ static uint64_t group_bits(const packed *p) {
   return out;
 }
 
-llrt_status packed_scales_value(const packed *p, plan_value *out) {
+llrt_status packed_group_value(const packed *p, int operand, plan_value *out) {
   plan_value weights;
-  int bits = p->x.d.kernel->tensor_bits[p->operand[PACKED_SCALES].tensor];
+  int bits = p->x.d.kernel->tensor_bits[p->operand[operand].tensor];
   LLRT_TRY(packed_weights_value(p, &weights));
   plan_value_reduce(&weights, group_bits(p), out);
   out->bits = (uint8_t)bits;
@@ -221,7 +221,7 @@ static llrt_status make_buffer(const packed *p, const plan_value *value, const p
 /* Rows that are not cast are copied to where products read them, others to where their threads take them from. */
 llrt_status packed_copied(const packed *p, int operand, bool in_lines, plan_value *value, plan_buffer *buffer) {
   const plan_kernel *kernel = p->x.d.kernel;
-  bool rows = operand == PACKED_ROWS, scales = operand == PACKED_SCALES;
+  bool rows = operand == PACKED_ROWS, weights = operand == PACKED_WEIGHTS;
   int warps = kernel->warp_bits - kernel->cluster_bits;
   int bits = kernel->tensor_bits[p->operand[operand].tensor];
   int access = bits_log2(kernel->target.access_bytes * 8 / bits), at = 0;
@@ -238,7 +238,7 @@ llrt_status packed_copied(const packed *p, int operand, bool in_lines, plan_valu
   while (at < memory.n) add(&lists[0], memory.at[at++]);
   while (lists[2].n < warps) add(&lists[2], 0);
   for (int i = own_bits(p); i < turn_bits(p); i++) add(&lists[2], k_bit(p, i));
-  uint64_t reduced = rows ? n_bits(p) : m_bits(p) | (scales ? group_bits(p) : 0);
+  uint64_t reduced = rows ? n_bits(p) : m_bits(p) | (weights ? 0 : group_bits(p));
   LLRT_TRY(make_value(p, bits, reduced, &lists[0], &lists[1], &lists[2], value));
   return make_buffer(p, value, &lines, buffer);
 }

@@ -79,14 +79,15 @@ static const packed_shape *shape_for(const packed *p, const packed_shape *shape)
 
 /* The rows' stage; then they lie in the workspace. */
 static llrt_status cast_rows(packed *p, const plan_target *target, const plan_options *options, plan_kernel *kernel) {
-  int rows = p->operand[PACKED_ROWS].tensor;
+  int rows = p->operand[PACKED_ROWS].tensor, rank = p->job.desc.tensors[rows].rank;
+  uint32_t axes = (uint32_t)bits_mask(rank);
   LLRT_TRY(dot_convert_stage(&p->job.desc, rows, p->compute, 0, 0, false, target, options, kernel));
   kernel->launch.later = 1;
   kernel->launch.range = (plan_range){.min_elements = 0};
   kernel->launch.workspace = (plan_workspace){.n = 1, .clear = true};
   kernel->launch.workspace.region[0] = (plan_region){.per_position = llrt_dtype_bits(p->compute) / 8,
-                                                     .axes = 1 << PACKED_M | 1 << PACKED_K};
-  LLRT_TRY(llrt_storage_row_major(p->job.desc.tensors[rows].rank, &p->cast));
+                                                     .axes = axes & ~dot_lacking(&p->job.desc, rows)};
+  LLRT_TRY(llrt_storage_row_major(rank, &p->cast));
   dot_in_workspace(&p->job, rows, p->compute, &p->cast);
   return LLRT_OK;
 }
@@ -159,7 +160,8 @@ static bool is_within(const llrt_promise *extent, int64_t limit) {
 /* Shapes for few columns are left out where they are not needed, or not to be had, or rows of 8 bits have their own. */
 static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n, const plan_target *target,
                                const plan_options *options, plan *out) {
-  const llrt_promise *extents = p->job.desc.promises[0].shape;
+  const int first = packed_axis(&p->job, 0);
+  const llrt_promise *extents = p->job.desc.promises[0].shape + first;
   const packed begin = *p;
   int64_t covered = 0; /* rows that the shapes so far take, however many columns there are */
   bool all = false;
@@ -182,8 +184,8 @@ static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n, con
     all = any_columns && is_within(&extents[PACKED_M], shape->rows);
     if (any_columns) covered = shape->rows;
     if (all) continue;
-    kernel->launch.range.max_extent[PACKED_M] = shape->rows;
-    kernel->launch.range.max_extent[PACKED_N] = shape->columns;
+    kernel->launch.range.max_extent[first + PACKED_M] = shape->rows;
+    kernel->launch.range.max_extent[first + PACKED_N] = shape->columns;
   }
   return LLRT_OK;
 }

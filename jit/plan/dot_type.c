@@ -153,8 +153,16 @@ static llrt_dtype scaled_type(llrt_dtype scale) {
   return scale == LLRT_E8M0 || llrt_dtype_bits(scale) == 8 ? LLRT_BF16 : scale;
 }
 
-static dot_operand_rule rule_of_operand(const dot_operand_type *operand) {
-  bool scaled = operand->scale && !operand->on_sums;
+static bool is_scaled(const dot_operand_type *operand) { return operand->scale && !operand->on_sums; }
+
+static dot_values scaled_values(const dot_operand_type *operand, const dot_values *elements) {
+  bool power = operand->scale == LLRT_E8M0;
+  dot_values scale = power ? powers(operand->range) : values_of(operand->scale);
+  return product(elements, &scale, power);
+}
+
+dot_operand_rule dot_rule_of_operand(const dot_operand_type *operand) {
+  bool scaled = is_scaled(operand);
   dot_operand_rule rule = {.values = values_of(operand->element)};
   if (operand->zero && is_float(operand->zero)) {
     rule.rounded = operand->zero;
@@ -164,11 +172,18 @@ static dot_operand_rule rule_of_operand(const dot_operand_type *operand) {
     rule.values = difference(operand->element, operand->zero);
   }
   if (!scaled) return rule;
-  dot_values scale = operand->scale == LLRT_E8M0 ? powers(operand->range) : values_of(operand->scale);
-  dot_values values = product(&rule.values, &scale, operand->scale == LLRT_E8M0);
+  dot_values values = scaled_values(operand, &rule.values);
   rule.rounded = scaled_type(operand->scale);
   rule.values = rounded_to(&values, rule.rounded);
   return rule;
+}
+
+bool dot_dtype_holds_exactly(llrt_dtype dtype, const dot_operand_type *operand) {
+  dot_operand_type plain = *operand;
+  plain.scale = LLRT_DTYPE_NONE;
+  dot_values values = dot_rule_of_operand(&plain).values;
+  if (is_scaled(operand)) values = scaled_values(operand, &values);
+  return dot_dtype_holds(dtype, &values);
 }
 
 /* ---- pairs ---- */
@@ -217,7 +232,7 @@ static bool accumulate_in(llrt_dtype type, dot_rule *rule) {
 
 bool dot_rule_find(const dot_operand_type *a, const dot_operand_type *b, llrt_dtype accumulate, bool tf32,
                    dot_rule *rule) {
-  *rule = (dot_rule){.a = rule_of_operand(a), .b = rule_of_operand(b)};
+  *rule = (dot_rule){.a = dot_rule_of_operand(a), .b = dot_rule_of_operand(b)};
   rule->compute = compute_of(&rule->a.values, &rule->b.values);
   rule->result = result_of(a, b, rule->compute);
   if (rule->compute == DOT_F32 && tf32) rule->compute = DOT_TF32;

@@ -53,6 +53,10 @@ llrt_dtype dot_compute_dtype(dot_compute compute);
 bool dot_operand_exists(llrt_dtype element);
 bool dot_scaling_exists(const dot_operand_type *operand);
 
+/* What an operand's values are; whether a type holds them all even before those with scales are rounded. */
+dot_operand_rule dot_rule_of_operand(const dot_operand_type *operand);
+bool dot_dtype_holds_exactly(llrt_dtype dtype, const dot_operand_type *operand);
+
 /* The rule for a pair of operands that exist. accumulate: NONE, F32, F64, I32 or I64. False where the pair
  * cannot be summed in it. */
 bool dot_rule_find(const dot_operand_type *a, const dot_operand_type *b, llrt_dtype accumulate, bool tf32,

@@ -30,7 +30,7 @@
 #include <llrt/layout.h>
 
 #define PLAN_MAX_DIGITS LLRT_MAX_OUT_DIMS
-#define PLAN_MAX_STEPS 96
+#define PLAN_MAX_STEPS 160
 #define PLAN_MAX_VALUES 80
 #define PLAN_VALUE_BITS 9 /* log2 words of a value in a thread */
 #define PLAN_MAX_BUFFERS 8

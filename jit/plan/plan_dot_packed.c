@@ -24,8 +24,10 @@
 
 /* ---- the tile ---- */
 
-/* The vector of the digits' bits that is position 2^p of an axis; 0: there is none. */
-static uint64_t axis_bit(const draft *d, int axis, int p) {
+/* The vector of the digits' bits that is position 2^p of M, N or K; 0: there is none. */
+static uint64_t axis_bit(const dot_draft *x, int dim, int p) {
+  const draft *d = &x->d;
+  const int axis = packed_axis(x->job, dim);
   for (int i = 0; i < d->kernel->n_digits; i++) {
     const plan_digit *digit = &d->kernel->digit[i];
     int at = p - bits_log2(digit->step);
@@ -35,12 +37,12 @@ static uint64_t axis_bit(const draft *d, int axis, int p) {
   return 0;
 }
 
-static bool add_bits(dot_draft *x, int axis, int from, int n) {
+static bool add_bits(dot_draft *x, int dim, int from, int n) {
   static const int dims[] = {[PACKED_M] = DOT_DIM_M, [PACKED_N] = DOT_DIM_N, [PACKED_K] = DOT_DIM_K};
   for (int p = from; p < from + n; p++) {
-    uint64_t bit = axis_bit(&x->d, axis, p);
+    uint64_t bit = axis_bit(x, dim, p);
     if (bit == 0) return false;
-    x->bits[dims[axis]] |= bit;
+    x->bits[dims[dim]] |= bit;
     x->d.order[0][x->d.tile_bits++] = bit;
   }
   return true;
@@ -61,10 +63,10 @@ static void fill_grid(draft *d) {
 }
 
 /* Fewer warps along K, and columns, where there are not as many. */
-static void fit_shape(const draft *d, packed_shape *s) {
-  while (s->warps[PACKED_K] > 0 && !axis_bit(d, PACKED_K, s->k + s->warps[PACKED_K] - 1)) s->warps[PACKED_K]--;
-  while (s->k > PACKED_VECTOR_K && !axis_bit(d, PACKED_K, s->k - 1)) s->k--;
-  while (s->n > WORD_N && !axis_bit(d, PACKED_N, s->n - 1)) s->n--;
+static void fit_shape(const dot_draft *x, packed_shape *s) {
+  while (s->warps[PACKED_K] > 0 && !axis_bit(x, PACKED_K, s->k + s->warps[PACKED_K] - 1)) s->warps[PACKED_K]--;
+  while (s->k > PACKED_VECTOR_K && !axis_bit(x, PACKED_K, s->k - 1)) s->k--;
+  while (s->n > WORD_N && !axis_bit(x, PACKED_N, s->n - 1)) s->n--;
   s->warps[PACKED_N] = bits_min(s->warps[PACKED_N], s->n - WORD_N);
   s->group &= s->warps[PACKED_N] >= GROUP_WARPS;
   if (s->warps[PACKED_N] < GROUP_WARPS + 1) s->producers = 0;
@@ -76,7 +78,7 @@ static llrt_status make_tile(packed *p) {
   dot_draft *x = &p->x;
   draft *d = &x->d;
   packed_shape *s = &p->shape;
-  fit_shape(d, s);
+  fit_shape(x, s);
   d->tile_bits = 0;
   bool there = add_bits(x, PACKED_M, 0, s->m) && add_bits(x, PACKED_N, 0, s->n) &&
                add_bits(x, PACKED_K, s->k, s->warps[PACKED_K]) && add_bits(x, PACKED_K, 0, s->k);
@@ -86,7 +88,7 @@ static llrt_status make_tile(packed *p) {
   p->first_n = s->m;
   p->first_warp = s->m + s->n;
   p->first_k = p->first_warp + s->warps[PACKED_K];
-  for (int i = 0; i < s->m; i++) d->walked |= axis_bit(d, PACKED_M, i); /* then weights come from the cache */
+  for (int i = 0; i < s->m; i++) d->walked |= axis_bit(x, PACKED_M, i); /* then weights come from the cache */
   fill_grid(d);
   return draft_space(d);
 }
@@ -222,7 +224,8 @@ static llrt_status plan_ring(packed *p, int at) {
 
 static llrt_status plan_operands(packed *p) {
   LLRT_TRY(packed_weights_value(p, &p->operand[PACKED_WEIGHTS].value));
-  LLRT_TRY(packed_scales_value(p, &p->operand[PACKED_SCALES].value));
+  for (int i = PACKED_SCALES; i < PACKED_ROWS; i++)
+    if (p->operand[i].tensor >= 0) LLRT_TRY(packed_group_value(p, i, &p->operand[i].value));
   LLRT_TRY(packed_rows_value(p, &p->operand[PACKED_ROWS].value));
   for (int i = 0; i < PACKED_OPERANDS; i++) {
     packed_operand *operand = &p->operand[i];
@@ -230,6 +233,7 @@ static llrt_status plan_operands(packed *p) {
     operand->copy.box = 0;
     operand->n_cast = 0;
     operand->widen = (plan_step){0};
+    if (operand->tensor < 0) continue;
     LLRT_TRY(draft_value(p->x.d.kernel, &operand->value, &operand->number));
     LLRT_TRY(plan_ring(p, i));
   }
@@ -238,7 +242,8 @@ static llrt_status plan_operands(packed *p) {
   if ((p->shape.group || narrow) && !rows->ring)
     return llrt_error(LLRT_UNSUPPORTED, "rows of A that no copies take to shared memory");
   for (int i = 0; i < PACKED_OPERANDS && p->shape.producers > 0; i++)
-    if (!p->operand[i].ring) return llrt_error(LLRT_UNSUPPORTED, "operands that no producers copy");
+    if (p->operand[i].tensor >= 0 && !p->operand[i].ring)
+      return llrt_error(LLRT_UNSUPPORTED, "operands that no producers copy");
   return LLRT_OK;
 }
 
@@ -247,7 +252,7 @@ static uint32_t row_bounds(const packed *p) {
   const plan_kernel *kernel = p->x.d.kernel;
   uint32_t rows = 0;
   for (int i = 0; i < kernel->n_bounds; i++)
-    if (kernel->digit[kernel->bound[i].top].axis == PACKED_M) rows |= 1u << i;
+    if (kernel->digit[kernel->bound[i].top].axis == packed_axis(&p->job, PACKED_M)) rows |= 1u << i;
   return rows;
 }
 
@@ -331,28 +336,38 @@ static llrt_status map_step(packed *p, plan_map map, plan_step step, int *value)
   return draft_step(kernel, step);
 }
 
-/* Elements of W as numbers of the compute type, times their scales. */
-static llrt_status decode_steps(packed *p, int scales, int *weights) {
-  const llrt_tensor *tensors = p->job.desc.tensors;
-  uint8_t type = (uint8_t)p->compute;
+static uint8_t type_of(const packed *p, int operand) {
+  return (uint8_t)p->job.desc.tensors[p->operand[operand].tensor].dtype;
+}
+
+/* Numbers of the compute type, times their scales, or less their zero points. */
+static llrt_status scale_step(packed *p, int operand, plan_map map, int *weights) {
+  if (p->operand[operand].tensor < 0) return LLRT_OK;
+  map.kind = PLAN_MAP_SCALE;
+  map.from = map.to = (uint8_t)p->compute;
+  map.scale = type_of(p, operand);
+  return map_step(p, map, (plan_step){.lazy = true, .by_value = true, .second = (uint8_t)p->operand[operand].number},
+                  weights);
+}
+
+/* Elements of W as what products take. */
+static llrt_status decode_steps(packed *p, int *weights) {
   const uint8_t *range = p->job.desc.dot.scale_range[1];
-  const plan_step by_scales = {.lazy = true, .by_value = true, .second = (uint8_t)scales};
-  plan_map cast = {.kind = PLAN_MAP_CAST, .from = (uint8_t)tensors[p->job.tensor[LLRT_DOT_B]].dtype, .to = type};
+  plan_map cast = {.kind = PLAN_MAP_CAST, .from = type_of(p, PACKED_WEIGHTS), .to = (uint8_t)p->compute};
   cast.words = p->job.words[1];
   memcpy(cast.perm, p->job.desc.dot.word_bits[1], sizeof cast.perm);
-  plan_map scale = {.kind = PLAN_MAP_SCALE, .from = type, .to = type,
-                    .scale = (uint8_t)tensors[p->job.tensor[LLRT_DOT_SCALE_B]].dtype,
-                    .low = range[0], .high = range[1]};
   if (p->bytes) {
+    const packed_operand *scales = &p->operand[PACKED_SCALES];
     cast.kind = PLAN_MAP_SCALE;
-    cast.scale = scale.scale;
+    cast.scale = type_of(p, PACKED_SCALES);
     cast.low = range[0];
     cast.high = range[1];
     cast.shift = (int16_t)p->shift;
-    return map_step(p, cast, by_scales, weights);
+    return map_step(p, cast, (plan_step){.lazy = true, .by_value = true, .second = (uint8_t)scales->number}, weights);
   }
   LLRT_TRY(map_step(p, cast, (plan_step){.lazy = true}, weights));
-  return map_step(p, scale, by_scales, weights);
+  LLRT_TRY(scale_step(p, PACKED_ZEROS, (plan_map){.subtracts = true}, weights));
+  return scale_step(p, PACKED_SCALES, (plan_map){.low = range[0], .high = range[1]}, weights);
 }
 
 /* The copies of a turn `turns` ahead. */
@@ -385,7 +400,7 @@ static llrt_status operand_steps(packed *p, int walk) {
   bool rings = false;
   for (int i = 0; i < PACKED_OPERANDS; i++) {
     rings |= p->operand[i].ring;
-    if (!p->operand[i].ring) LLRT_TRY(load_steps(p, &p->operand[i]));
+    if (p->operand[i].tensor >= 0 && !p->operand[i].ring) LLRT_TRY(load_steps(p, &p->operand[i]));
     if (i < PACKED_ROWS) kernel->step[walk].ahead = (uint8_t)(kernel->n_steps - walk - 1);
   }
   if (rings) LLRT_TRY(ring_steps(p));
@@ -413,7 +428,7 @@ static llrt_status turn_steps(packed *p, int walk, int carried, int *next) {
   int weights = p->operand[PACKED_WEIGHTS].number, with = carried;
   LLRT_TRY(operand_steps(p, walk));
   if (joins) LLRT_TRY(zero_step(p, &sums, &with));
-  LLRT_TRY(decode_steps(p, p->operand[PACKED_SCALES].number, &weights));
+  LLRT_TRY(decode_steps(p, &weights));
   LLRT_TRY(draft_value(kernel, &sums, next));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)weights, .parts = produced && !beside,
                                           .beside = beside, .second = (uint8_t)(group ? rows->held : rows->number),
@@ -470,7 +485,7 @@ static llrt_status turn_arguments(packed *p) {
   plan_turns *turns = &d->kernel->walk;
   turns->grid_bits = (uint8_t)(d->n_grid - d->n_walked);
   turns->split = -1;
-  d->kernel->launch.walk.axes = 1u << PACKED_K;
+  d->kernel->launch.walk.axes = 1u << packed_axis(&p->job, PACKED_K);
   d->kernel->launch.walk.least = 1;
   LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_TURNS}, &turns->turns));
   return draft_arg(d, (plan_arg){.kind = PLAN_ARG_SHARE}, &turns->share);
@@ -495,8 +510,8 @@ llrt_status packed_plan_kernel(packed *p, const plan_target *target, const plan_
   int sums;
   draft_begin(d, &p->job.desc, target, options, kernel);
   d->row_bits = p->shape.m;
-  d->summed = PACKED_K;
-  d->first_tiled = PACKED_M;
+  d->summed = packed_axis(&p->job, PACKED_K);
+  d->first_tiled = packed_axis(&p->job, PACKED_M);
   p->x.job = &p->job;
   p->x.types.sum = LLRT_F32;
   LLRT_TRY(draft_digits(d));

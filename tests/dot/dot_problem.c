@@ -291,14 +291,22 @@ static void fill_image(dot_part *part) {
   } while (storage_walk_next(&walk));
 }
 
+/* Scales that stand on sums lie as any tensor. */
 static bool is_packed(const dot_problem *p, int role) {
-  return p->packed && (role == LLRT_DOT_B || role == LLRT_DOT_SCALE_B);
+  if (role == LLRT_DOT_SCALE_B && p->group[1][0] < 0) return false;
+  return p->packed && (role == LLRT_DOT_B || role == LLRT_DOT_SCALE_B || role == LLRT_DOT_ZERO_B);
 }
+
+/* Which of a packing's storages a role has. */
+static int packed_storage(int role) { return role == LLRT_DOT_B ? 0 : role == LLRT_DOT_SCALE_B ? 1 : 2; }
 
 /* Targets of NVIDIA share their order. */
 static bool make_packing(const dot_problem *p, llrt_dot_packing *packing) {
-  const llrt_dot_pack_params what = {.dtype = p->type[LLRT_DOT_B], .scale = p->type[LLRT_DOT_SCALE_B],
+  llrt_dtype scale = is_packed(p, LLRT_DOT_SCALE_B) ? p->type[LLRT_DOT_SCALE_B] : LLRT_DTYPE_NONE;
+  const llrt_dot_pack_params what = {.dtype = p->type[LLRT_DOT_B], .scale = scale,
                                      .group = {p->group[1][0], p->group[1][1]}, .other = p->type[LLRT_DOT_A],
+                                     .zero = p->type[LLRT_DOT_ZERO_B],
+                                     .n_batch = p->shared[1] ? 0 : p->n_batch,
                                      .range_low = p->range[1][0], .range_high = p->range[1][1]};
   return llrt_dot_pack(&what, "sm_90a", LLRT_DOT_B, packing) == LLRT_OK;
 }
@@ -308,7 +316,7 @@ static bool make_storage(const dot_problem *p, int role, const llrt_tensor *tens
   llrt_dot_packing packing;
   if (!is_packed(p, role)) return llrt_storage_parse(text, tensor->rank, tensor->shape, storage) == LLRT_OK;
   if (!make_packing(p, &packing)) return false;
-  *storage = packing.storages[role != LLRT_DOT_B];
+  *storage = packing.storages[packed_storage(role)];
   return true;
 }
 
@@ -321,7 +329,7 @@ static bool find_word_bits(const dot_problem *p, uint8_t packed[32], uint8_t for
     return true;
   }
   if (!make_packing(p, &packing)) return false;
-  memcpy(packed, packing.map.perm, sizeof packing.map.perm);
+  for (int i = 0; i < 32; i++) packed[i] = packing.n_maps ? packing.map.perm[i] : (uint8_t)i;
   memcpy(formed, packing.word_bits, sizeof packing.word_bits);
   return true;
 }

@@ -22,11 +22,15 @@ typedef struct problem {
   uint8_t low, high; /* of scales, and promised where low > 0 */
   llrt_dtype b, scale;
   int group;
+  llrt_dtype zero;
   uint8_t words; /* true: of permuted bits; BYTES, too: in the order of instructions of 8 bits */
   int gap;    /* elements of A between rows */
 } problem;
 
-#define MXFP4(low, high) low, high, LLRT_E2M1, LLRT_E8M0, 32
+#define MXFP4(low, high) low, high, LLRT_E2M1, LLRT_E8M0, 32, NONE
+#define MXFP8(type) 124, 127, LLRT_##type, LLRT_E8M0, 32, NONE
+#define NVFP4 4, 8, LLRT_E2M1, LLRT_E4M3, 16, NONE
+#define NONE LLRT_DTYPE_NONE
 
 /* More than kernels for few columns take, and more than what a device takes at once. */
 static const int64_t many_columns[] = {8192, 16384};
@@ -59,12 +63,12 @@ static const problem problems[] = {
     {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(0, 6), false, 0},
     {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(236, 242), false, 0},
     {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(255, 255), false, 0}, /* NaN */
-    {9, 64, 1024, LLRT_F16, LLRT_F16, false, 12, 16, LLRT_I4, LLRT_F16, 128, false, 0},
-    {17, 64, 768, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 64, false, 0},
-    {2, 96, 512, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_I4, LLRT_BF16, 32, false, 0},
-    {9, 32, 256, LLRT_F16, LLRT_F16, false, 12, 16, LLRT_I4, LLRT_F16, 128, true, 0},
-    {17, 16, 256, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 64, true, 0},
-    {2, 96, 512, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_I4, LLRT_BF16, 32, true, 0},
+    {9, 64, 1024, LLRT_F16, LLRT_F16, false, 12, 16, LLRT_I4, LLRT_F16, 128, NONE, false, 0},
+    {17, 64, 768, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 64, NONE, false, 0},
+    {2, 96, 512, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_I4, LLRT_BF16, 32, NONE, false, 0},
+    {9, 32, 256, LLRT_F16, LLRT_F16, false, 12, 16, LLRT_I4, LLRT_F16, 128, NONE, true, 0},
+    {17, 16, 256, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 64, NONE, true, 0},
+    {2, 96, 512, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_I4, LLRT_BF16, 32, NONE, true, 0},
     {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(120, 130), true, 0},
     {4, 32, 256, LLRT_BF16, LLRT_F32, false, MXFP4(0, 6), true, 0},
     /* rows of 8 bits, which are cast on their way */
@@ -81,8 +85,8 @@ static const problem problems[] = {
     {270, 80, 608, LLRT_E4M3, LLRT_BF16, false, MXFP4(120, 130), true, 0},
     {40, 144, 1312, LLRT_E4M3, LLRT_BF16, false, MXFP4(120, 127), true, 0},
     {40, 144, 576, LLRT_E5M2, LLRT_F32, false, MXFP4(120, 127), true, 8}, /* by threads */
-    {70, 144, 512, LLRT_E4M3, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 32, true, 0}, /* in shorter turns */
-    {5, 32, 512, LLRT_E4M3, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 128, true, 0},
+    {70, 144, 512, LLRT_E4M3, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 32, NONE, true, 0}, /* in shorter turns */
+    {5, 32, 512, LLRT_E4M3, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 128, NONE, true, 0},
     /* rows of 8 bits as they are: rings that go round more than once, scales far below 1 and above, other words */
     {1, 64, 1024, LLRT_E4M3, LLRT_F32, true, MXFP4(120, 127), true | BYTES, 0},
     {8, 64, 512, LLRT_E5M2, LLRT_BF16, false, MXFP4(114, 126), true | BYTES, 0},
@@ -100,13 +104,39 @@ static const problem problems[] = {
     {20, 32, 256, LLRT_E4M3, LLRT_F32, false, MXFP4(120, 127), true | BYTES, 0},
     {8, 64, 256, LLRT_E4M3, LLRT_F32, false, MXFP4(0, 6), true | BYTES, 0},
     {8, 64, 256, LLRT_BF16, LLRT_F32, false, MXFP4(120, 127), true | BYTES, 0},
+    /* zero points */
+    {1, 32, 512, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_U4, LLRT_F16, 128, LLRT_U4, true, 0},
+    {9, 64, 640, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_U4, LLRT_BF16, 64, LLRT_U8, true, 0},
+    {20, 32, 512, LLRT_F16, LLRT_F32, true, 12, 16, LLRT_I4, LLRT_F16, 32, LLRT_I8, true, 0},
+    {40, 80, 320, LLRT_BF16, LLRT_F32, false, 124, 128, LLRT_U4, LLRT_BF16, 32, LLRT_U4, false, 0},
+    {100, 80, 640, LLRT_BF16, LLRT_F32, true, 124, 128, LLRT_I4, LLRT_BF16, 128, LLRT_I4, true, 0},
+    {260, 16, 256, LLRT_F16, LLRT_F32, true, 12, 14, LLRT_U4, LLRT_F16, 64, LLRT_I4, true, 0},
+    {70, 80, 512, LLRT_E4M3, LLRT_F32, false, 12, 14, LLRT_U4, LLRT_F16, 128, LLRT_U4, true, 0},
+    {16, 32, 256, LLRT_F16, LLRT_F32, false, 12, 16, LLRT_U4, LLRT_F16, 128, LLRT_U8, true, 3},
+    /* elements of 8 bits */
+    {1, 32, 512, LLRT_BF16, LLRT_F32, true, 124, 127, LLRT_I8, LLRT_BF16, 128, NONE, true, 0},
+    {9, 64, 320, LLRT_F16, LLRT_F32, false, 12, 15, LLRT_I8, LLRT_F16, 32, NONE, true, 0},
+    {20, 32, 512, LLRT_BF16, LLRT_F32, true, 124, 127, LLRT_U8, LLRT_BF16, 64, LLRT_U8, true, 0},
+    {40, 48, 256, LLRT_F16, LLRT_F32, false, 12, 15, LLRT_U8, LLRT_F16, 128, LLRT_U8, false, 0},
+    {4, 32, 256, LLRT_BF16, LLRT_F32, true, MXFP8(E4M3), true, 0},
+    {18, 64, 512, LLRT_F16, LLRT_F32, true, MXFP8(E4M3), true, 0},
+    {60, 80, 288, LLRT_F16, LLRT_F32, false, MXFP8(E5M2), true, 0},
+    {100, 80, 640, LLRT_BF16, LLRT_F32, true, MXFP8(E5M2), true, 0},
+    {7, 32, 256, LLRT_BF16, LLRT_F32, true, 124, 127, LLRT_E4M3, LLRT_BF16, 128, NONE, true, 0},
+    {260, 16, 256, LLRT_BF16, LLRT_F32, false, 0, 0, LLRT_I8, NONE, 1, NONE, true, 0},
+    {3, 32, 256, LLRT_F16, LLRT_F32, false, 0, 0, LLRT_E4M3, NONE, 1, NONE, true, 3},
+    {150, 80, 288, LLRT_F16, LLRT_F32, true, 0, 0, LLRT_E4M3, NONE, 1, NONE, true, 0},
+    {2, 32, 512, LLRT_BF16, LLRT_F32, true, NVFP4, true, 0},
+    {18, 64, 320, LLRT_F16, LLRT_F32, false, NVFP4, true, 0},
+    {70, 80, 288, LLRT_F16, LLRT_F32, true, NVFP4, true, 0},
+    {150, 80, 640, LLRT_BF16, LLRT_F32, true, NVFP4, true, 0},
 };
 
 typedef struct trial {
   const problem *of;
-  llrt_storage values, scales, rows;
-  llrt_storage_binding value_binding, scale_binding;
-  llrt_tensor a, b, d, scale;
+  llrt_storage values, scales, zeros, rows;
+  llrt_storage_binding value_binding, scale_binding, zero_binding;
+  llrt_tensor a, b, d, scale, zero;
   llrt_dot_call call;
   uint64_t seed;
 } trial;
@@ -127,11 +157,28 @@ static void *zeros(int64_t bytes) {
 
 static void put_nibble(uint8_t *data, int64_t at, unsigned code) { data[at / 2] |= (uint8_t)(code << (at % 2 * 4)); }
 
+static void put_code(llrt_dtype type, uint8_t *data, int64_t at, unsigned code) {
+  if (llrt_dtype_bits(type) == 4) put_nibble(data, at, code & 15);
+  else data[at] = (uint8_t)code;
+}
+
+static unsigned code_at(llrt_dtype type, const uint8_t *data, int64_t at) {
+  return llrt_dtype_bits(type) == 4 ? data[at / 2] >> (at % 2 * 4) & 15u : data[at];
+}
+
+/* Any code of integers and of e2m1; of wider floats small numbers. */
+static unsigned element_code(trial *t) {
+  const number_format *format = number_format_of(t->of->b);
+  unsigned any = draw(t, 256);
+  if (format->kind == NUMBER_INTEGER || format->bits == 4) return any;
+  return (unsigned)number_code(format, (double)((int)(any % 15) - 7) / 4);
+}
+
 /* A power of two; the number is its exponent field. */
 static uint64_t scale_code(trial *t) {
   const problem *p = t->of;
   uint64_t field = p->low + draw(t, (uint32_t)(p->high - p->low + 1));
-  return p->scale == LLRT_F16 ? field << 10 : p->scale == LLRT_BF16 ? field << 7 : field;
+  return field << number_format_of(p->scale)->mantissa;
 }
 
 static void fill(trial *t) {
@@ -146,38 +193,52 @@ static void fill(trial *t) {
   for (int64_t k = 0; k < p->k; k++)
     for (int64_t n = 0; n < p->n; n++) {
       int64_t x[2] = {k, n}, group[2] = {k / p->group, n};
-      put_nibble(t->b.data, llrt_storage_offset(&t->values, &t->value_binding, x), draw(t, 16));
+      put_code(p->b, t->b.data, llrt_storage_offset(&t->values, &t->value_binding, x), element_code(t));
+      if (!p->scale) continue;
       uint64_t code = k % p->group == 0 ? scale_code(t) : 0;
       char *place = (char *)t->scale.data + llrt_storage_offset(&t->scales, &t->scale_binding, group) * bytes;
       if (k % p->group == 0) memcpy(place, &code, (size_t)bytes);
+      if (k % p->group == 0 && p->zero) put_code(p->zero, t->zero.data, llrt_storage_offset(&t->zeros, &t->zero_binding, group), draw(t, 256));
     }
 }
 
 static void make(trial *t, const problem *p) {
+  const bool scaled = p->scale != NONE;
   const int64_t b_shape[] = {p->k, p->n}, s_shape[] = {(p->k + p->group - 1) / p->group, p->n};
   memset(t, 0, sizeof *t);
   t->of = p;
   t->seed = 5;
-  cr_assert_eq(dot_packed_values(p->words & BYTES, &t->values), LLRT_OK);
-  cr_assert_eq(dot_packed_scales(bits_log2(p->group), llrt_dtype_bits(p->scale), &t->scales), LLRT_OK);
+  const int bits = llrt_dtype_bits(p->b);
+  cr_assert_eq(dot_packed_values(bits, p->words & BYTES, 0, &t->values), LLRT_OK);
+  if (scaled) cr_assert_eq(dot_packed_scales(bits_log2(p->group), 0, &t->scales), LLRT_OK);
   cr_assert_eq(llrt_storage_strided(2, (int64_t[]){p->k + p->gap, 1}, &t->rows), LLRT_OK);
   cr_assert_eq(llrt_storage_bind(&t->values, 2, b_shape, NULL, &t->value_binding), LLRT_OK);
-  cr_assert_eq(llrt_storage_bind(&t->scales, 2, s_shape, NULL, &t->scale_binding), LLRT_OK);
+  if (scaled) cr_assert_eq(llrt_storage_bind(&t->scales, 2, s_shape, NULL, &t->scale_binding), LLRT_OK);
   t->a = (llrt_tensor){.dtype = p->a, .rank = 2, .shape = {p->m, p->k}, .storage = &t->rows,
                        .data = zeros(p->m * (p->k + p->gap) * 2)};
   t->d = (llrt_tensor){.dtype = p->d, .rank = 2, .shape = {p->m, p->n}, .data = zeros(p->m * p->n * 4)};
   t->b = (llrt_tensor){.dtype = p->b, .rank = 2, .shape = {p->k, p->n}, .storage = &t->values,
-                       .data = zeros(t->value_binding.span / 2)};
-  t->scale = (llrt_tensor){.dtype = p->scale, .rank = 2, .shape = {s_shape[0], p->n}, .storage = &t->scales,
-                           .data = zeros(t->scale_binding.span * llrt_dtype_bits(p->scale) / 8)};
+                       .data = zeros(t->value_binding.span * bits / 8)};
+  if (scaled)
+    t->scale = (llrt_tensor){.dtype = p->scale, .rank = 2, .shape = {s_shape[0], p->n}, .storage = &t->scales,
+                             .data = zeros(t->scale_binding.span * llrt_dtype_bits(p->scale) / 8)};
+  if (p->zero) {
+    cr_assert_eq(dot_packed_zeros(bits_log2(p->group), 0, &t->zeros), LLRT_OK);
+    cr_assert_eq(llrt_storage_bind(&t->zeros, 2, s_shape, NULL, &t->zero_binding), LLRT_OK);
+    t->zero = (llrt_tensor){.dtype = p->zero, .rank = 2, .shape = {s_shape[0], p->n}, .storage = &t->zeros,
+                            .data = zeros(t->zero_binding.span)};
+  }
   fill(t);
 }
 
 static llrt_dot_scaling scaling_of(const trial *t) {
   bool promised = t->of->scale == LLRT_E8M0 && t->of->low > 0 && t->of->high < 255;
   uint8_t packed[32];
-  llrt_dot_scaling scaling = (llrt_dot_scaling){.scale = &t->scale, .group = {t->of->group, 1}, .range_low = promised ? t->of->low : 0,
-                            .range_high = promised ? t->of->high : 0};
+  llrt_dot_scaling scaling = {0};
+  if (t->of->scale)
+    scaling = (llrt_dot_scaling){.scale = &t->scale, .group = {t->of->group, 1}, .range_low = promised ? t->of->low : 0,
+                                 .range_high = promised ? t->of->high : 0};
+  if (t->of->zero) scaling.zero = &t->zero;
   if (t->of->words & true) dot_packed_words(t->of->b, t->of->a, t->of->words & BYTES, packed, scaling.word_bits);
   return scaling;
 }
@@ -187,7 +248,7 @@ static void permute_words(trial *t, bool back) {
   uint8_t packed[32], formed[32];
   uint32_t *words = t->b.data;
   dot_packed_words(t->of->b, t->of->a, t->of->words & BYTES, packed, formed);
-  for (int64_t i = 0; t->of->words & true && i < t->value_binding.span / 8; i++) {
+  for (int64_t i = 0; t->of->words & true && i < t->value_binding.span * llrt_dtype_bits(t->of->b) / 32; i++) {
     uint32_t word = 0;
     for (int b = 0; b < 32; b++) word |= (words[i] >> (back ? formed : packed)[b] & 1) << b;
     words[i] = word;
@@ -213,11 +274,16 @@ static void describe(trial *t) {
 static double value_at(const trial *t, int64_t k, int64_t n) {
   int64_t x[2] = {k, n}, group[2] = {k / t->of->group, n};
   int64_t at = llrt_storage_offset(&t->values, &t->value_binding, x);
-  unsigned code = ((uint8_t *)t->b.data)[at / 2] >> (at % 2 * 4) & 15;
+  unsigned code = code_at(t->of->b, t->b.data, at);
+  if (!t->of->scale) return number_value(number_format_of(t->of->b), code);
   int bytes = llrt_dtype_bits(t->of->scale) / 8;
   uint64_t scale = 0;
   memcpy(&scale, (char *)t->scale.data + llrt_storage_offset(&t->scales, &t->scale_binding, group) * bytes, (size_t)bytes);
-  double product = number_value(number_format_of(t->of->b), code) * number_value(number_format_of(t->of->scale), scale);
+  double zero = 0;
+  if (t->of->zero)
+    zero = number_value(number_format_of(t->of->zero),
+                        code_at(t->of->zero, t->zero.data, llrt_storage_offset(&t->zeros, &t->zero_binding, group)));
+  double product = (number_value(number_format_of(t->of->b), code) - zero) * number_value(number_format_of(t->of->scale), scale);
   llrt_dtype rounded = llrt_dtype_bits(t->of->a) == 16 ? t->of->a : t->of->scale == LLRT_E8M0 ? LLRT_BF16 : t->of->scale;
   return number_value(number_format_of(rounded), number_code(number_format_of(rounded), product));
 }
@@ -264,6 +330,7 @@ static void drop(trial *t) {
   free(t->b.data);
   free(t->d.data);
   free(t->scale.data);
+  free(t->zero.data);
 }
 
 /* The first stage for a problem's rows where there are so many columns. */
@@ -369,7 +436,7 @@ Test(dot_packed, bytes_verified) {
 Test(dot_packed, boxes) {
   static trial t;
   static const problem rows[] = {{260, 144, 512, LLRT_BF16, LLRT_F32, true, MXFP4(124, 127), true, 0},
-                                 {100, 144, 512, LLRT_F16, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 128, true, 8},
+                                 {100, 144, 512, LLRT_F16, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 128, NONE, true, 8},
                                  {260, 144, 512, LLRT_E4M3, LLRT_F32, true, MXFP4(124, 127), true, 0},
                                  {260, 144, 512, LLRT_BF16, LLRT_F32, true, MXFP4(124, 127), true, 4}};
   static const int n_boxes[] = {1, 1, 1, 0};
@@ -399,13 +466,14 @@ Test(dot_packed, boxes) {
 
 /* The same by llrt_dot_into on an emulated device, whose memory holds copies of the tensors. */
 static void run_on(llrt_device *device, trial *t) {
-  llrt_tensor *tensors[] = {&t->a, &t->b, &t->d, &t->scale};
-  const int64_t bytes[] = {t->of->m * (t->of->k + t->of->gap) * 2, t->value_binding.span / 2, t->of->m * t->of->n * 4,
-                           t->scale_binding.span * llrt_dtype_bits(t->of->scale) / 8};
+  llrt_tensor *tensors[] = {&t->a, &t->b, &t->d, &t->scale, &t->zero};
+  const int n = t->of->zero ? 5 : t->of->scale ? 4 : 3;
+  const int64_t bytes[] = {t->of->m * (t->of->k + t->of->gap) * 2, t->value_binding.span * llrt_dtype_bits(t->of->b) / 8, t->of->m * t->of->n * 4,
+                           t->of->scale ? t->scale_binding.span * llrt_dtype_bits(t->of->scale) / 8 : 0, t->zero_binding.span};
   const llrt_dot_params params = {.b = scaling_of(t)};
-  void *host[4];
+  void *host[5];
   permute_words(t, false);
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < n; i++) {
     host[i] = tensors[i]->data;
     cr_assert_eq(llrt_memory_allocate(device, (size_t)bytes[i], &tensors[i]->data), LLRT_OK, "%s", llrt_last_error());
     cr_assert_eq(llrt_memory_copy(device, tensors[i]->data, host[i], (size_t)bytes[i], LLRT_COPY_TO_DEVICE, NULL),
@@ -417,7 +485,7 @@ static void run_on(llrt_device *device, trial *t) {
   cr_expect_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s", llrt_last_error());
   cr_expect_eq(llrt_memory_copy(device, host[2], t->d.data, (size_t)bytes[2], LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK,
                "%s", llrt_last_error());
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < n; i++) {
     llrt_memory_free(device, tensors[i]->data);
     tensors[i]->data = host[i];
   }
@@ -494,21 +562,27 @@ Test(dot_packed, packing) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_packing(&rows[i]);
 }
 
+#define WHAT(dtype_, scale_, k, n, other_, ...) \
+  {.dtype = LLRT_##dtype_, .scale = LLRT_##scale_, .group = {k, n}, .other = LLRT_##other_, __VA_ARGS__}
+
 Test(dot_packed, refused) {
   static const struct {
     llrt_dot_pack_params what;
     const char *target, *words;
     llrt_dot_role operand;
   } rows[] = {
-      {{LLRT_E4M3, LLRT_E8M0, {32, 1}, LLRT_F16, 0, 0}, "sm_90a", "elements of type e4m3", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E4M3, {32, 1}, LLRT_F16, 0, 0}, "sm_90a", "scales of type e4m3", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {24, 1}, LLRT_F16, 0, 0}, "sm_90a", "groups of 24 x 1", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {16, 1}, LLRT_F16, 0, 0}, "sm_90a", "groups of 16 along K", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {32, 2}, LLRT_F16, 0, 0}, "sm_90a", "groups of 32 x 2", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_F16, 0, 0}, "gfx942", "gfx942 has no kernels", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_F16, 0, 0}, "sm_90a", "only operand B", LLRT_DOT_A},
-      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_F16, 0, 0}, "vax", "vax", LLRT_DOT_B},
-      {{LLRT_E2M1, LLRT_E8M0, {32, 1}, LLRT_E8M0, 0, 0}, "sm_90a", "operand of type e8m0", LLRT_DOT_B},
+      {WHAT(E4M3FNUZ, E8M0, 32, 1, F16), "sm_90a", "elements of type e4m3fnuz", LLRT_DOT_B},
+      {WHAT(E2M1, E5M2, 32, 1, F16), "sm_90a", "scales of type e5m2", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 24, 1, F16), "sm_90a", "groups of 24 x 1", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 8, 1, F16), "sm_90a", "groups of 8 along K", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 2, F16), "sm_90a", "groups of 32 x 2", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 1, F16), "gfx942", "gfx942 has no kernels", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 1, F16), "sm_90a", "only operand B", LLRT_DOT_A},
+      {WHAT(E2M1, E8M0, 32, 1, F16), "vax", "vax", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 1, F16, .zero = LLRT_U4), "sm_90a", "zero points of type u4", LLRT_DOT_B},
+      {WHAT(U4, F16, 32, 1, F16, .zero = LLRT_F16), "sm_90a", "zero points of type f16", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 1, F16, .n_batch = LLRT_MAX_RANK), "sm_90a", "batch axes", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 1, E8M0), "sm_90a", "operand of type e8m0", LLRT_DOT_B},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     llrt_dot_packing packing;

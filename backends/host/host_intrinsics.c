@@ -89,10 +89,9 @@ static bool host_has_half(const emitter *e) {
   return strcmp(e->kernel->target.name, "x86-64-v2") != 0;
 }
 
-/* AVX-512 of that level has all widths, AVX2 those of vpmaskmov. */
 static bool host_has_masks(const emitter *e, int bits) {
-  const char *name = e->kernel->target.name;
-  return strncmp(name, "x86-64-v4", strlen("x86-64-v4")) == 0 || (strcmp(name, "x86-64-v3") == 0 && bits >= 32);
+  int least = e->kernel->target.masked_bits;
+  return least > 0 && bits >= least;
 }
 
 /* Lanes [first, first + n) of a vector, or with `next` those of both. */

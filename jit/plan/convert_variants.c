@@ -72,7 +72,17 @@ static bool is_thinner(const plan_range *range, const plan_range *other) {
   return false;
 }
 
-/* A second tiled kernel, of narrower tiles, for shapes that the first would mostly overhang. */
+/* Registers of a tile of which it does not matter how many a mask leaves nothing to move. */
+#define FEW_REGISTERS 4
+
+/* Whether a tile's edges are masks of a few registers. */
+static bool masks_little(const plan_target *target, const plan_kernel *kernel) {
+  bool masks = target->masked_bits > 0 && kernel->n_indices == 0 && kernel->n_maps == 0;
+  for (int t = 0; t < 2; t++) masks &= kernel->tensor_bits[t] >= target->masked_bits;
+  return masks && kernel->cost.registers <= FEW_REGISTERS;
+}
+
+/* A second tiled kernel, of narrower tiles, for shapes that the first would mostly overhang; or these are the first's, too. */
 static llrt_status add_thin(const llrt_op_desc *desc, const plan_target *target,
                             const plan_options *options, plan *out) {
   plan_options narrow = options ? *options : (plan_options){.rest_bits = 0};
@@ -82,7 +92,10 @@ static llrt_status add_thin(const llrt_op_desc *desc, const plan_target *target,
   narrow.rest_bits = THIN_BITS;
   LLRT_TRY(plan_tiled(desc, target, &narrow, STREAMS_NEVER, thin, &tiled));
   if (!tiled_range(thin, &thin->launch.range)) thin->launch.range = (plan_range){.min_elements = 0};
-  if (is_thinner(&thin->launch.range, &out->variant[out->n_variants - 1].launch.range)) out->n_variants++;
+  plan_kernel *wide = &out->variant[out->n_variants - 1];
+  if (!is_thinner(&thin->launch.range, &wide->launch.range)) return LLRT_OK;
+  if (masks_little(target, wide)) wide->launch.range = thin->launch.range;
+  else out->n_variants++;
   return LLRT_OK;
 }
 

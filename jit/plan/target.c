@@ -63,9 +63,9 @@ static const plan_target targets[] = {
     {.name = "gfx90a", AMD(64)},
     {.name = "gfx942", AMD(64)},
     {.name = "x86-64-v2", HOST(16)},
-    {.name = "x86-64-v3", HOST(32)},
-    {.name = "x86-64-v4", HOST(64)},
-    {.name = "x86-64-v4-vbmi", HOST(64)},
+    {.name = "x86-64-v3", HOST(32), .masked_bits = 32}, /* vpmaskmov */
+    {.name = "x86-64-v4", HOST(64), .masked_bits = 8},
+    {.name = "x86-64-v4-vbmi", HOST(64), .masked_bits = 8},
     {.name = "aarch64", HOST(16)},
 };
 

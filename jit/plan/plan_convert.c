@@ -264,7 +264,8 @@ llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target, cons
   LLRT_TRY(lay_out_rows(&d, desc, target, options, regions, false, kernel, &values, tiled));
   if (!*tiled) return LLRT_OK;
   LLRT_TRY(draft_halve(&d, &values, &halves));
-  if (!halves.halved && target->lanes_first && plan_value_bits(&values.load, PLAN_REGISTER) > target->register_bits)
+  bool large = plan_value_bits(&values.load, PLAN_REGISTER) > target->register_bits;
+  if (!halves.halved && target->lanes_first && (large || values.load.word > 0))
     LLRT_TRY(lay_out_rows(&d, desc, target, options, regions, true, kernel, &values, tiled));
   draft_region region;
   int present = -1;

@@ -39,7 +39,7 @@ typedef struct planner {
   bool rows;   /* operands are row-major in the workspace first */
   bool apart;  /* D is row-major in the workspace first */
   bool groups; /* large tiles are multiplied by warpgroups */
-  int copied;  /* bit i: operand i is copied for them, as pieces of 16 bytes along K; of the stages that are being made */
+  int copied;  /* bit i: operand i is copied for them, as rows of whole lines along K; of the stages that are being made */
   llrt_dtype copy_type[2];
   llrt_storage copy[2];
   llrt_storage row_major, finish_rows; /* of the operation's axes; of splits, batch.., M, N */
@@ -81,8 +81,8 @@ static int64_t blocks_of(const planner *p, const dot_shape *shape) {
   return p->target->lanes_first ? HOST_BLOCKS : GPU_WARPS >> shape->warps;
 }
 
-/* log2 elements of a type that have 16 bytes. */
-static int piece_bits(llrt_dtype type) { return 7 - bits_log2(llrt_dtype_bits(type)); }
+/* log2 elements of a type that have 128 bytes: a row of a box then is one line of memory. */
+static int piece_bits(llrt_dtype type) { return 10 - bits_log2(llrt_dtype_bits(type)); }
 
 static llrt_status multiply_stage(planner *p, const dot_shape *shape, bool split, plan_kernel *kernel, bool *divided) {
   dot_job job = multiplying_job(p, split);

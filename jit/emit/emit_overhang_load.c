@@ -143,12 +143,11 @@ typedef struct piece_load {
   vector_load own, next; /* next: for the lane of the group's first piece, its last piece's */
 } piece_load;
 
-/* Loads it where memory has all of it. Masked steps look at that; the others run in blocks all of whose
- * vectors are inside. */
-static void load_vector(overhang *o, vector_load *v) {
+/* Loads it where memory has all of it. Careful: it is looked at whether it has. */
+static void load_vector(overhang *o, vector_load *v, bool careful) {
   emitter *e = o->e;
   LLVMValueRef whole = v->condition;
-  if (o->step->masked) {
+  if (careful) {
     LLVMValueRef inside = in_memory(e, v->pointer, o->bytes);
     v->partial = emit_and(e, v->condition, LLVMBuildNot(e->builder, inside, ""));
     whole = emit_and(e, v->condition, inside);
@@ -156,8 +155,8 @@ static void load_vector(overhang *o, vector_load *v) {
   load_whole(o, v->pointer, whole, v->words);
 }
 
-/* Asks for the vectors of the piece at register p->index. Nothing here waits for what is loaded. */
-static void request_piece(overhang *o, piece_load *p) {
+/* Which vectors the piece at register p->index wants, and where. */
+static void aim_piece(overhang *o, piece_load *p) {
   emitter *e = o->e;
   LLVMValueRef zero = emit_i32(e, 0), reach = emit_i32(e, o->reach);
   uint64_t tile = f2_apply(plan_value_columns(o->value, PLAN_REGISTER), p->index);
@@ -168,16 +167,21 @@ static void request_piece(overhang *o, piece_load *p) {
     p->valid = overhang_valid_bytes(o, tile);
     p->own.condition = emit_less(e, zero, emit_add(e, p->valid, p->shift));
   }
-  for (int k = 0; k < o->n; k++) p->own.words[k] = fill_word(o);
-  load_vector(o, &p->own);
   if (!overhang_may_shift(o)) return;
   p->next.pointer = emit_move_pointer(e, p->own.pointer, reach);
   p->next.condition = LLVMBuildAnd(e->builder, LLVMBuildICmp(e->builder, LLVMIntEQ, o->piece, zero, ""),
                                    LLVMBuildICmp(e->builder, LLVMIntNE, p->shift, zero, ""), "");
   if (p->valid)
     p->next.condition = emit_and(e, p->next.condition, emit_less(e, reach, emit_add(e, p->valid, p->shift)));
-  for (int k = 0; k < o->n; k++) p->next.words[k] = p->own.words[k];
-  load_vector(o, &p->next);
+}
+
+/* Asks for its vectors. Nothing here waits for what is loaded. */
+static void request_piece(overhang *o, piece_load *p, bool careful) {
+  for (int k = 0; k < o->n; k++) p->own.words[k] = fill_word(o);
+  load_vector(o, &p->own, careful);
+  if (!overhang_may_shift(o)) return;
+  memcpy(p->next.words, p->own.words, sizeof p->next.words);
+  load_vector(o, &p->next, careful);
 }
 
 /* The pointer and condition of vector `number`: first all pieces' own, then those after the groups. n, a power
@@ -274,12 +278,88 @@ static void finish_piece(overhang *o, piece_load *p) {
 }
 
 /* All vectors are under way before the first is waited for. */
+static void request_all(overhang *o, piece_load *pieces, int n, bool careful) {
+  for (int i = 0; i < n; i++) request_piece(o, &pieces[i], careful);
+  if (careful) load_all_partials(o, pieces, n);
+}
+
+/* Words of `one`, or of `other` where control came from there. */
+static void join_words(const overhang *o, LLVMValueRef *one, LLVMBasicBlockRef from, LLVMValueRef *other,
+                       LLVMBasicBlockRef beside) {
+  for (int k = 0; k < o->n; k++) {
+    LLVMValueRef phi = LLVMBuildPhi(o->e->builder, o->e->i32, "");
+    LLVMAddIncoming(phi, &one[k], &from, 1);
+    LLVMAddIncoming(phi, &other[k], &beside, 1);
+    one[k] = phi;
+  }
+}
+
+/* In masked steps a block whose vectors all lie in memory does not look at where each lies. */
+static void request_masked(overhang *o, piece_load *pieces, int n) {
+  emitter *e = o->e;
+  LLVMValueRef within = emit_block_within(e);
+  if (!within) {
+    request_all(o, pieces, n, true);
+    return;
+  }
+  piece_load careful[OVERHANG_PIECES];
+  memcpy(careful, pieces, (size_t)n * sizeof *pieces);
+  LLVMBasicBlockRef plain = emit_new_block(e, "within"), looked = emit_new_block(e, "looked_at");
+  LLVMBasicBlockRef done = emit_new_block(e, "requested");
+  LLVMBuildCondBr(e->builder, within, plain, looked);
+  LLVMPositionBuilderAtEnd(e->builder, looked);
+  request_all(o, careful, n, true);
+  looked = LLVMGetInsertBlock(e->builder);
+  LLVMBuildBr(e->builder, done);
+  LLVMPositionBuilderAtEnd(e->builder, plain);
+  request_all(o, pieces, n, false);
+  plain = LLVMGetInsertBlock(e->builder);
+  LLVMBuildBr(e->builder, done);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+  for (int i = 0; i < n; i++) {
+    join_words(o, pieces[i].own.words, plain, careful[i].own.words, looked);
+    if (overhang_may_shift(o)) join_words(o, pieces[i].next.words, plain, careful[i].next.words, looked);
+  }
+}
+
+/* i1, the same in a warp: whether one of its lanes wants a piece. */
+static LLVMValueRef is_wanted(const overhang *o, const piece_load *pieces, int n) {
+  emitter *e = o->e;
+  LLVMValueRef any = pieces[0].own.condition;
+  for (int i = 1; i < n; i++) any = LLVMBuildOr(e->builder, any, pieces[i].own.condition, "");
+  return LLVMBuildNot(e->builder, e->ops->all_lanes(e, LLVMBuildNot(e->builder, any, "")), "");
+}
+
+/* Warps that have nothing inside the bounds, channels beyond the last, do nothing. */
+static void load_masked(overhang *o, piece_load *pieces, int n) {
+  emitter *e = o->e;
+  emit_bring_together(e);
+  LLVMValueRef wanted = is_wanted(o, pieces, n), fill[OVERHANG_WORDS];
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), next = emit_open_guard_of_warps(e, wanted);
+  request_masked(o, pieces, n);
+  for (int i = 0; i < n; i++) finish_piece(o, &pieces[i]);
+  emit_bring_together(e);
+  LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
+  emit_close_guard(e, next);
+  for (int k = 0; k < o->n; k++) fill[k] = fill_word(o);
+  for (int i = 0; i < n; i++) {
+    LLVMValueRef words[OVERHANG_WORDS];
+    for (int k = 0; k < o->n; k++) words[k] = o->words[overhang_register(o, pieces[i].index, k)];
+    join_words(o, words, body, fill, before);
+    for (int k = 0; k < o->n; k++) o->words[overhang_register(o, pieces[i].index, k)] = words[k];
+  }
+}
+
 void overhang_load(overhang *o, const uint64_t *index, int n) {
   piece_load pieces[OVERHANG_PIECES] = {{0}};
   for (int i = 0; i < n; i++) {
     pieces[i].index = index[i];
-    request_piece(o, &pieces[i]);
+    aim_piece(o, &pieces[i]);
   }
-  if (o->step->masked) load_all_partials(o, pieces, n);
+  if (o->step->masked && overhang_may_shift(o) && n > 1) { /* else it would be more than it saves */
+    load_masked(o, pieces, n);
+    return;
+  }
+  request_all(o, pieces, n, o->step->masked);
   for (int i = 0; i < n; i++) finish_piece(o, &pieces[i]);
 }

@@ -189,6 +189,14 @@ static llrt_status plan_boxes(packed *p, packed_operand *rows) {
   return LLRT_OK;
 }
 
+/* The accesses by which threads load what they want from a buffer. */
+static int loaded_vector(const packed *p, const packed_operand *operand, const plan_buffer *buffer) {
+  return buffer_vector(&operand->value, buffer, bits_log2(p->x.d.kernel->target.access_bytes * 8 / buffer->bits));
+}
+
+/* Whether accesses take less than a byte, which masked loads of memory alone do. */
+static bool is_part_of_byte(const plan_value *value, int vector) { return value->bits << vector < 8; }
+
 /* The ring of an operand: accesses that are whole, of 4 bytes at least. A's rows are read by matrices. */
 static llrt_status plan_ring(packed *p, int at) {
   plan_kernel *kernel = p->x.d.kernel;
@@ -201,6 +209,7 @@ static llrt_status plan_ring(packed *p, int at) {
   int vector = access_vector(p, &copied, operand->tensor);
   vector = whole_vector(p, &copied, operand->tensor, vector);
   if (plan_access_bytes(copied.bits, vector) < 4) return LLRT_OK;
+  if (at != PACKED_ROWS && is_part_of_byte(&operand->value, loaded_vector(p, operand, &buffer))) return LLRT_OK;
   operand->ring = true;
   operand->copy = (plan_step){.kind = PLAN_COPY, .tensor = (uint8_t)operand->tensor, .vector = (uint8_t)vector};
   if (at == PACKED_ROWS) LLRT_TRY(plan_boxes(p, operand));
@@ -212,8 +221,7 @@ static llrt_status plan_ring(packed *p, int at) {
   operand->copy.buffer = (uint8_t)number;
   if (copied.bits < operand->value.bits && !widens) LLRT_TRY(plan_cast(p, operand, &copied, &number));
   operand->load = (plan_step){.kind = PLAN_SHARED_LOAD, .buffer = (uint8_t)number, .out = (uint8_t)operand->number};
-  int widest = bits_log2(kernel->target.access_bytes * 8 / copied.bits);
-  operand->load.vector = (uint8_t)buffer_vector(&operand->value, &buffer, widest);
+  operand->load.vector = (uint8_t)loaded_vector(p, operand, &buffer);
   if (widens) return plan_widening(p, operand);
   if (at != PACKED_ROWS) return LLRT_OK;
   operand->load.matrix = PLAN_MATRIX_ROWS;
@@ -268,6 +276,7 @@ static llrt_status load_steps(packed *p, const packed_operand *operand) {
   plan_step load = {.kind = PLAN_LOAD, .tensor = (uint8_t)operand->tensor, .out = (uint8_t)operand->number,
                     .predicated = true, .masked = rows, .apart = ~row_bounds(p)};
   load.vector = (uint8_t)access_vector(p, &operand->value, operand->tensor);
+  load.masked |= is_part_of_byte(&operand->value, load.vector);
   bool edge = other_bounds(p) != 0;
   if (edge)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .joins = true, .body = 1, .otherwise = 1,

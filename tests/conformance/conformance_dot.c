@@ -156,6 +156,8 @@ static const dot_problem rows[] = {
     {SHAPE(16, 256, 320), GROUPED(F16, U4), LIES("", "", "transposed(machete_w4_1wg)"), SCALES_LIE("")},
     {SHAPE(9, 100, 40), GROUPED_BF16(U4), LIES("", "", PADDED("[8,0],[0,8],[1,0]")), SCALES_LIE("")},
     {SHAPE(9, 40, 40), MXFP4(BF16), LIES("", "", PADDED("[1,0],[0,8],[8,0]")), SCALES_LIE("")},
+    {SHAPE(17, 64, 528), TYPES_AND(F16, U4, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_ZERO_B] = LLRT_U4), .group = {{0}, {64, 1}}, LIES("", "", "marlin_w4"), SCALES_LIE("marlin_scales")},
+    {SHAPE(100, 256, 128), TYPES_AND(BF16, U4, [LLRT_DOT_SCALE_B] = LLRT_BF16, [LLRT_DOT_ZERO_B] = LLRT_U4), .group = {{0}, {32, 1}}, LIES("", "", "transposed(machete_w4)"), SCALES_LIE("")},
     {SHAPE(9, 128, 256), INT8(F16), LIES("", "", "marlin_w8"), SCALES_LIE("marlin_scales")},
     {SHAPE(9, 128, 192), INT4(F16), LIES("", "", "transposed(machete_w4)"), SCALES_LIE("")},
     {SHAPE(40, 256, 64), INT4(BF16), LIES("", "", "transposed(machete_w4_1wg)"), SCALES_LIE("")},

@@ -12,11 +12,12 @@
 static plan made;
 static llrt_dot_call call;
 
-/* u4 with f16 scales for 128 positions each, and the text of where they lie. */
+/* u4, or u8 where that is what the storage is of, with f16 scales for 128 positions each and zero points of the same storage. */
 static dot_problem problem_of(int64_t m, int64_t n, int64_t k, const char *b, const char *scales) {
   dot_problem p = {.m = m, .n = n, .k = k, .group = {{0}, {128, 1}}, .type = {[LLRT_DOT_A] = LLRT_F16}};
-  p.type[LLRT_DOT_B] = LLRT_U4;
+  p.type[LLRT_DOT_B] = strstr(b, "_w8") ? LLRT_U8 : LLRT_U4;
   p.type[LLRT_DOT_SCALE_B] = LLRT_F16;
+  p.type[LLRT_DOT_ZERO_B] = p.type[LLRT_DOT_B];
   snprintf(p.storage[LLRT_DOT_B], DOT_STORAGE_TEXT, "%s", b);
   snprintf(p.storage[LLRT_DOT_SCALE_B], DOT_STORAGE_TEXT, "%s", scales);
   return p;
@@ -40,8 +41,8 @@ static bool is_direct(const plan *p) {
     bool copied = false, stored = false;
     for (int s = 0; s < kernel->n_steps; s++) {
       const plan_step *step = &kernel->step[s];
-      copied |= step->kind == PLAN_COPY && step->tensor == 2 && step->vector == 5;
-      stored |= step->kind == PLAN_SHARED_STORE && kernel->value[step->in].bits == 4;
+      copied |= step->kind == PLAN_COPY && step->tensor == 2 && kernel->tensor_bits[2] << step->vector == 128;
+      stored |= step->kind == PLAN_SHARED_STORE && kernel->value[step->in].bits == kernel->tensor_bits[2];
     }
     if (!copied || stored) return false;
   }
@@ -58,6 +59,8 @@ Test(dot_orders, read_as_they_lie, .timeout = 120) {
       {"marlin_w4", "col_major", true},
       {"transposed(machete_w4)", "", true},
       {"transposed(machete_w4_1wg)", "", true},
+      {"transposed(machete_w8)", "marlin_scales", true},
+      {"marlin_w8", "", false},
       {"transposed(cutlass_atom_e2m1)", "", true},
       {"transposed(cutlass_atom_int4)", "", true},
       {"transposed(hopper_value_w4)", "", true},
@@ -94,7 +97,8 @@ Test(dot_orders, interpreted, .timeout = 240) {
   static const struct {
     const char *b;
     int64_t m, n, k;
-  } rows[] = {{"marlin_w4", 5, 128, 400}, {"marlin_w4", 20, 64, 272}, {"marlin_w4", 70, 192, 144}, {"transposed(machete_w4)", 20, 128, 192}};
+  } rows[] = {{"marlin_w4", 5, 128, 400}, {"marlin_w4", 20, 64, 272}, {"marlin_w4", 70, 192, 144}, {"transposed(machete_w4)", 20, 128, 192},
+              {"transposed(machete_w8)", 7, 128, 192}};
   static dot_bench bench;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const dot_problem problem = problem_of(rows[i].m, rows[i].n, rows[i].k, rows[i].b, "marlin_scales");

@@ -41,6 +41,7 @@ static const dot_kind kinds[] = {
     MXFP4("mxfp4 packed x f16", F16, F16, .order = PACKED, .promised = true),
     MXFP4("mxfp4 packed x e4m3", E4M3, BF16, .order = PACKED, .promised = true),
     MXFP4("mxfp4 packed x e5m2", E5M2, BF16, .order = PACKED, .promised = true),
+    MXFP4("mxfp4 packed x e4m3 fast", E4M3, BF16, .order = PACKED, .promised = true, .fast = true),
     MXFP4("mxfp4 packed, any scales x bf16", BF16, BF16, .order = PACKED),
     KIND("int4 packed x f16", F16, I4, F16, SCALES(F16, 128), .order = PACKED),
     KIND("int4 marlin x f16", F16, I4, F16, SCALES(F16, 128), .order = MARLIN),

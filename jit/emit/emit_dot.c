@@ -120,7 +120,8 @@ static void add_sums(emitter *e, LLVMValueRef *sums, LLVMValueRef *made, int n) 
 }
 
 /* Products of all of the sum to each position of the result, from 0; while one warpgroup adds what it has made to the
- * sums of all turns, the others' products go on. A's words are made while the products before them are under way. */
+ * sums of all turns, the others' products go on. A's words are made while the products before them are under way; those of
+ * words that are there begin together. */
 static void emit_products_beside(const product_step *p) {
   emitter *e = p->e;
   const dot_tiling *t = &p->tiling;
@@ -130,6 +131,7 @@ static void emit_products_beside(const product_step *p) {
   for (int o = 0; o < 2; o++) first[o] = t->shared[o] ? first_descriptor(p, o) : NULL;
   for (uint64_t out = 0; out < 1ull << t->n_out; out++) {
     LLVMValueRef *sums = &p->words[DOT_ACC][f2_apply(t->of_out[DOT_ACC], out) >> p->value[DOT_ACC]->word];
+    bool makes_words = !t->shared[DOT_A] && (out == 0 || f2_apply(t->of_out[DOT_A], out) != 0);
     for (int i = 0; i < group.n_acc; i++) made[i] = LLVMConstNull(LLVMTypeOf(sums[i]));
     for (uint64_t sum = 0; sum < 1ull << t->n_sum; sum++) {
       if (!t->shared[DOT_A]) group.a[group.n] = words_of(p, DOT_A, out, sum, &group.n_a);
@@ -137,7 +139,7 @@ static void emit_products_beside(const product_step *p) {
         if (t->shared[o]) group.descriptor[o][group.n] = descriptor_of(p, o, first[o], out, sum);
       group.n++;
       group.last = sum + 1 == 1ull << t->n_sum;
-      if (!group.last && group.n < EMIT_MAX_PRODUCTS && t->shared[DOT_A]) continue;
+      if (!group.last && group.n < EMIT_MAX_PRODUCTS && !makes_words) continue;
       group.from_zero = sum < (uint64_t)group.n;
       e->ops->group_product(e, &group);
       group.n = 0;

@@ -166,6 +166,7 @@ static void choose_bytes(packed *p, const plan_target *target) {
   if (!dot_packed_in_bytes(target, weights, scale, rows, range[0], range[1])) return;
   p->compute = LLRT_E5M2;
   p->rows = rows;
+  p->short_sums = !desc->dot.fast_accumulate;
   p->shift = dot_packed_shift(range[0], range[1]);
   if (p->shift) desc->dot.alpha = ldexp(desc->dot.alpha ? desc->dot.alpha : 1, p->shift);
 }
@@ -178,7 +179,7 @@ bool packed_casts_rows(const packed *p) {
 
 int packed_instruction(const packed *p, const plan_target *target, bool group, int rows) {
   int k = p->bytes ? 5 : 4;
-  if (p->bytes && rows > BESIDE_ROWS) rows = BESIDE_ROWS;
+  if (p->short_sums && rows > BESIDE_ROWS) rows = BESIDE_ROWS;
   for (int i = 0; i < dot_instruction_count(); i++) {
     const dot_instruction *row = dot_instruction_at(i);
     bool fits = group ? row->family == DOT_WGMMA && row->n == rows

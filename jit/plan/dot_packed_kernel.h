@@ -48,6 +48,7 @@ typedef struct packed {
   llrt_storage cast;           /* of rows that are cast before */
   int group;                   /* log2 positions of K that share a scale */
   bool bytes;                  /* weights lie as instructions of 8 bits take them */
+  bool short_sums;             /* sums of these keep few bits: those of a turn are apart, and join others */
   llrt_dtype compute;          /* as what weights are multiplied: f16, bf16; e5m2 with rows of 8 bits as they are */
   llrt_dtype rows;             /* as what rows are: the same, or their own */
   int shift;                   /* log2 by which scales are divided as weights are decoded; alpha makes up for it */

@@ -48,14 +48,22 @@ static const packed_shape group_shapes[] = {
     {.rows = 512, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
     {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
 };
-/* Those of weights as bytes, whose groups take all rows at once, however few: sums of a turn are of 128 positions. */
+/* Those of weights as bytes, whose groups take all rows at once, however few, where there are columns for as many blocks of
+ * 64 of them as there are multiprocessors: sums of a turn are of 128 positions. */
 static const packed_shape byte_shapes[] = {
+    {.rows = 8, .columns = IN_FOUR, .m = 3, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
     {.rows = 8, .m = 3, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 8, .resident = 1, .group = true},
+    {.rows = 16, .columns = IN_FOUR, .m = 4, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
     {.rows = 16, .m = 4, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 8, .resident = 1, .group = true},
+    {.rows = 32, .columns = IN_FOUR, .m = 5, .n = 6, .k = 7, .warps = {0, 2, 2}, .cluster = 1, .slots = 8, .resident = 1, .group = true},
     {.rows = 32, .m = 5, .n = 6, .k = 7, .warps = {0, 2, 2}, .slots = 4, .resident = 1, .group = true},
+    {.rows = 64, .columns = IN_FOUR, .m = 6, .n = 6, .k = 7, .warps = {0, 2, 2}, .cluster = 1, .slots = 4, .resident = 1, .group = true},
     {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 8, PRODUCED},
+    {.rows = 128, .columns = IN_FOUR, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 8, PRODUCED},
     {.rows = 128, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 8, PRODUCED},
+    {.rows = 256, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 8, PRODUCED},
     {.rows = 256, .m = 8, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+    {.rows = 512, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 8, PRODUCED},
     {.m = 8, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
 };
 /* Instead of those for as many rows, where rows have 8 bits: up to 32 each warp casts what it multiplies, up to 128

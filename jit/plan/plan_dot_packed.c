@@ -421,27 +421,19 @@ static llrt_status operand_steps(packed *p, int walk) {
   return LLRT_OK;
 }
 
-static llrt_status zero_step(packed *p, const plan_value *like, int *value) {
-  LLRT_TRY(draft_value(p->x.d.kernel, like, value));
-  return draft_step(p->x.d.kernel, (plan_step){.kind = PLAN_FILL, .combiner = LLRT_COMBINE_SUM, .type = LLRT_F32,
-                                               .exclusive = true, .out = (uint8_t)*value});
-}
-
-/* Sums of 8-bit products, which are short, are of one turn: a group's stand beside those of all turns, a warp's join them
- * behind. */
-static llrt_status turn_steps(packed *p, int walk, int carried, int *next) {
+/* Short sums are of one turn: a group's stand beside those of all turns, a warp's, from value `zero`, join them behind. */
+static llrt_status turn_steps(packed *p, int walk, int zero, int carried, int *next) {
   plan_kernel *kernel = p->x.d.kernel;
   const packed_operand *rows = &p->operand[PACKED_ROWS];
   plan_value sums = kernel->value[carried];
-  bool group = p->shape.group, produced = p->shape.producers > 0, beside = p->bytes && group, joins = p->bytes && !group;
-  int weights = p->operand[PACKED_WEIGHTS].number, with = carried;
+  bool group = p->shape.group, produced = p->shape.producers > 0, beside = p->short_sums && group, joins = p->short_sums && !group;
+  int weights = p->operand[PACKED_WEIGHTS].number;
   LLRT_TRY(operand_steps(p, walk));
-  if (joins) LLRT_TRY(zero_step(p, &sums, &with));
   LLRT_TRY(decode_steps(p, &weights));
   LLRT_TRY(draft_value(kernel, &sums, next));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)weights, .parts = produced && !beside,
                                           .beside = beside, .second = (uint8_t)(group ? rows->held : rows->number),
-                                          .with = (uint8_t)with, .out = (uint8_t)*next, .shared = group ? 2 : 0,
+                                          .with = (uint8_t)(joins ? zero : carried), .out = (uint8_t)*next, .shared = group ? 2 : 0,
                                           .from = {0, group ? rows->load.buffer : 0},
                                           .instruction = (uint8_t)p->instruction}));
   const int made = *next;
@@ -459,16 +451,18 @@ static llrt_status walk_steps(packed *p, int *sums) {
   plan_value value;
   int first, carried, next, walk;
   LLRT_TRY(packed_sums_value(p, &value));
-  LLRT_TRY(zero_step(p, &value, &first));
+  LLRT_TRY(draft_value(kernel, &value, &first));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_FILL, .combiner = LLRT_COMBINE_SUM, .type = LLRT_F32,
+                                          .exclusive = true, .out = (uint8_t)first}));
   LLRT_TRY(draft_value(kernel, &value, &carried));
   LLRT_TRY(plan_operands(p));
   if (p->shape.producers) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_ROLES}));
   for (int i = 0; i + 1 < p->shape.slots && !p->shape.producers; i++) LLRT_TRY(copy_steps(p, ahead(i)));
   walk = kernel->n_steps;
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)first, .out = (uint8_t)carried}));
-  LLRT_TRY(turn_steps(p, walk, carried, &next));
+  LLRT_TRY(turn_steps(p, walk, first, carried, &next));
   kernel->step[walk].body = (uint8_t)(kernel->n_steps - walk - 1);
-  if (p->shape.producers && !p->bytes) LLRT_TRY(dot_stage_finish(&p->x.d, &carried));
+  if (p->shape.producers && !p->short_sums) LLRT_TRY(dot_stage_finish(&p->x.d, &carried));
   *sums = carried;
   return LLRT_OK;
 }
@@ -510,7 +504,7 @@ static llrt_status choose_instruction(packed *p) {
   p->instruction = packed_instruction(p, &kernel->target, p->shape.group, p->shape.m);
   if (p->instruction < 0) return llrt_error(LLRT_UNSUPPORTED, "no products of warpgroups for 2^%d rows", p->shape.m);
   LLRT_TRY(packed_sums_value(p, &sums));
-  if (!p->shape.group || plan_registers_hold(kernel, &sums, dot_instruction_at(p->instruction), p->bytes)) return LLRT_OK;
+  if (!p->shape.group || plan_registers_hold(kernel, &sums, dot_instruction_at(p->instruction), p->short_sums)) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "sums of 2^%d x 2^%d in 2^%d warps", p->shape.m, p->shape.n, kernel->warp_bits);
 }
 

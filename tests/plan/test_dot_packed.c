@@ -101,7 +101,7 @@ static const problem problems[] = {
     /* copied by threads, by none; too few columns for a group; no promise; other rows */
     {60, 64, 256, LLRT_E4M3, LLRT_F32, false, MXFP4(120, 127), true | BYTES, 8},
     {20, 64, 256, LLRT_E4M3, LLRT_F32, false, MXFP4(120, 127), true | BYTES, 1},
-    {20, 32, 256, LLRT_E4M3, LLRT_F32, false, MXFP4(120, 127), true | BYTES, 0},
+    {20, 32, 256, LLRT_E4M3, LLRT_F32, true, MXFP4(120, 127), true | BYTES, 0},
     {8, 64, 256, LLRT_E4M3, LLRT_F32, false, MXFP4(0, 6), true | BYTES, 0},
     {8, 64, 256, LLRT_BF16, LLRT_F32, false, MXFP4(120, 127), true | BYTES, 0},
     /* zero points */

@@ -250,7 +250,7 @@ static void sort_near(const draft *d, int t, uint64_t *x, int n) {
 static uint64_t formed_bits(const draft *d, int word) {
   uint64_t all = bits_mask(word);
   const uint8_t *bits = d->kernel->tensor_bits;
-  if (bits[0] != bits[1] || d->word_elements > 0) return all;
+  if (bits[0] != bits[1] || d->word_elements > 0 || (d->options && d->options->whole_words)) return all;
   for (int i = 0; i < word; i++)
     if (completes_sector(d, 0, clear_source(d, d->order[1][i]))) return all & ~(1ull << i);
   return all;

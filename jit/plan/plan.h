@@ -509,6 +509,7 @@ typedef struct plan_options {
   bool whole_buffers;        /* no buffer of shared memory in parts so that more blocks have room */
   bool stream;               /* host: as large tensors are moved, however many elements there are */
   bool whole_runs;           /* GPU: tiles along axes are as large as the target's runs on both sides, if a block has room */
+  bool whole_words;          /* GPU: loads bring all of a word of the destination into a thread; no exchange need */
   int rest_bits;             /* most low bits of a digit with an upper part in the tile; 0: the planner's */
 } plan_options;
 

@@ -255,8 +255,8 @@ static llrt_status stream_from(draft *d, int64_t elements) {
                    &kernel->elements);
 }
 
-llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
-                       int64_t streams_from, plan_kernel *kernel, bool *tiled) {
+static llrt_status make_tiled(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
+                              int64_t streams_from, plan_kernel *kernel, bool *tiled) {
   draft d;
   draft_values values;
   draft_halves halves;
@@ -281,6 +281,18 @@ llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target, cons
   if (streams_from > 0) LLRT_TRY(stream_from(&d, streams_from));
   draft_finish(kernel);
   return LLRT_OK;
+}
+
+/* Shared memory moves whole bytes. An exchange of 4-bit elements that shuffles cannot bring into words fails for it; then
+ * loads bring them, of half sectors. */
+llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
+                       int64_t streams_from, plan_kernel *kernel, bool *tiled) {
+  plan_options whole = options ? *options : (plan_options){0};
+  llrt_status status = make_tiled(desc, target, options, streams_from, kernel, tiled);
+  bool parts_bytes = llrt_dtype_bits(desc->tensors[0].dtype) < 8 && !target->lanes_first;
+  if (status != LLRT_UNSUPPORTED || !parts_bytes) return status;
+  whole.whole_words = true;
+  return make_tiled(desc, target, &whole, streams_from, kernel, tiled);
 }
 
 llrt_status plan_flat(const llrt_op_desc *desc, const plan_target *target, plan_kernel *kernel) {

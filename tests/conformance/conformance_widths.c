@@ -69,6 +69,12 @@ static const struct row {
     {2, {128, 256}, "torchao_w4", "marlin_w4"},
     {2, {48, 80}, "cutlass_atom_int4", "torchao_w4"},
     {2, {128, 130}, "torchao_w4", "col_major"},
+    /* No lane that completes sectors of the source has a bit of the other's word by itself. */
+    {3, {8, 16, 8},
+     "{offset: [[6,11,3],[2,5,6],[0,15,7],[0,5,7],[3,14,2],[1,13,2],[2,4,6],[1,7,0],[7,3,3],[1,8,6]]} -> "
+     "[dim0:8, dim1:16, dim2:8]",
+     "{offset: [[5,12,0],[4,14,7],[6,6,7],[3,13,7],[3,10,1],[5,15,2],[7,1,5],[5,8,6],[6,9,7],[2,10,2]]} -> "
+     "[dim0:8, dim1:16, dim2:8]"},
 };
 #define N_TABLE ((int)(sizeof table / sizeof table[0]))
 #define N_RANDOM 24 /* of either width */

@@ -309,10 +309,12 @@ static void request_masked(overhang *o, piece_load *pieces, int n) {
   LLVMBuildCondBr(e->builder, within, plain, looked);
   LLVMPositionBuilderAtEnd(e->builder, looked);
   request_all(o, careful, n, true);
+  emit_bring_together(e); /* either way by itself: where they meet is too late */
   looked = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, plain);
   request_all(o, pieces, n, false);
+  emit_bring_together(e);
   plain = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, done);

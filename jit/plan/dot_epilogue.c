@@ -25,7 +25,17 @@ static llrt_status multiply(dot_draft *x, llrt_dtype type, double by, int *value
                                .constant = code_of(type, by)}, -1, value);
 }
 
-/* The tensor's elements for the results that a value holds: along axes that it lacks one for all. */
+/* Whether a thread's or register's place moves by some of these tile bits and by others at once, as in a storage that is no
+ * permutation of bits. */
+static bool mixes(const plan_value *value, uint64_t tile_bits) {
+  uint64_t some = plan_value_bits_of(value, tile_bits);
+  for (int i = 0; i < llrt_layout_in_bits(&value->layout); i++)
+    if (value->layout.column[i] & some && value->layout.column[i] & ~some) return true;
+  return false;
+}
+
+/* The tensor's elements for the results that a value holds: along axes that it lacks one for all, where threads can be told
+ * apart without them. */
 static llrt_status load_beside(dot_draft *x, int tensor, llrt_dtype type, const plan_value *like, int *value) {
   const draft *d = &x->d;
   plan_value own;
@@ -35,6 +45,7 @@ static llrt_status load_beside(dot_draft *x, int tensor, llrt_dtype type, const 
   const int axes[2] = {rank - 3 + x->job->finish, rank - 2 + x->job->finish};
   for (int dim = 0; dim < 2; dim++)
     if (draft_is_dropped(d, tensor, axes[dim])) lacks |= x->bits[dim];
+  if (mixes(like, dot_tile_bits(x, lacks))) lacks = 0;
   plan_value_reduce(like, dot_tile_bits(x, lacks), &own);
   own = draft_retyped(d, &own, x->d.kernel->tensor_bits[tensor]);
   dot_value_access(x, tensor, &own, &access);

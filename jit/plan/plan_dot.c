@@ -175,6 +175,13 @@ static llrt_status convert_stage(planner *p, int t, int region, bool back, plan_
   return dot_convert_stage(p->desc, t, p->desc->tensors[t].dtype, region, 0, back, p->target, p->options, kernel);
 }
 
+/* Operand i as warpgroups read it. UNSUPPORTED: 4-bit elements of which no two lie in a byte. */
+static llrt_status copy_stage(planner *p, int i, plan_kernel *kernel) {
+  llrt_dtype type = p->copy_type[i];
+  return dot_convert_stage(p->desc, 2 * i, type, i ? REGION_B : REGION_A, piece_bits(type), false, p->target, p->options,
+                           kernel);
+}
+
 static llrt_status before_stages(planner *p) {
   plan_kernel *kernel;
   for (int t = 0; t < 3 && p->rows; t += 2) {
@@ -182,11 +189,9 @@ static llrt_status before_stages(planner *p) {
     LLRT_TRY(convert_stage(p, t, t ? REGION_B : REGION_A, false, kernel));
   }
   for (int i = 0; i < 2; i++) {
-    llrt_dtype type = p->copy_type[i];
     if (!(p->copied >> i & 1)) continue;
     LLRT_TRY(next_kernel(p, &kernel));
-    LLRT_TRY(dot_convert_stage(p->desc, 2 * i, type, i ? REGION_B : REGION_A, piece_bits(type), false, p->target, p->options,
-                               kernel));
+    LLRT_TRY(copy_stage(p, i, kernel));
   }
   return LLRT_OK;
 }
@@ -434,6 +439,8 @@ static llrt_status find_copies(planner *p, const dot_shape *shape, int *copies) 
     p->copied = order[i];
     for (int o = 0; o < 2; o++) can &= !(p->copied >> o & 1) || can_copy(p, o);
     llrt_status status = can ? multiply_stage(p, shape, false, scratch, &divided) : LLRT_UNSUPPORTED;
+    for (int o = 0; o < 2 && status == LLRT_OK && !divided; o++)
+      if (p->copied >> o & 1) status = copy_stage(p, o, scratch);
     if (status == LLRT_OK && !divided) *copies = order[i];
     p->copied = 0;
     if (status != LLRT_OK && status != LLRT_UNSUPPORTED) return status;

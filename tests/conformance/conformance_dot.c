@@ -17,6 +17,7 @@
 #define TYPES(a_, b_) .type = {[LLRT_DOT_A] = LLRT_##a_, [LLRT_DOT_B] = LLRT_##b_}
 #define TYPES_AND(a_, b_, ...) .type = {[LLRT_DOT_A] = LLRT_##a_, [LLRT_DOT_B] = LLRT_##b_, __VA_ARGS__}
 #define SHAPE(m_, n_, k_) .m = m_, .n = n_, .k = k_
+#define MIXED "tiled([16,16], {offset: [[1,0],[0,1],[2,0],[0,2],[4,0],[0,4],[8,8],[0,8]]} -> [dim0:16, dim1:16], order=[1,0])"
 #define LIES(a_, d_, b_) .storage = {[LLRT_DOT_A] = a_, [LLRT_DOT_D] = d_, [LLRT_DOT_B] = b_}
 #define MXFP4(a_) TYPES_AND(a_, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {32, 1}}
 #define MXFP8(a_) TYPES_AND(a_, E4M3, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {32, 1}}
@@ -186,6 +187,12 @@ static const dot_problem rows[] = {
     {SHAPE(33, 40, 64), TYPES_AND(F16, F16, [LLRT_DOT_D] = LLRT_E4M3, [LLRT_DOT_SCALE_D] = LLRT_F32), .n_maps = 1, .map = {LLRT_MAP_SCALE}, .group = {{0}, {0}, {1, -1}}},
     {SHAPE(32, 40, 64), TYPES_AND(F16, F16, [LLRT_DOT_D] = LLRT_I8, [LLRT_DOT_SCALE_D] = LLRT_F16), .n_maps = 2, .map = {LLRT_MAP_SCALE, LLRT_MAP_RELU}, .group = {{0}, {0}, {32, 8}}},
     {SHAPE(17, 19, 23), TYPES_AND(F64, F32, [LLRT_DOT_C] = LLRT_F64, [LLRT_DOT_BIAS] = LLRT_F32), .n_maps = 1, .map = {LLRT_MAP_GELU}},
+    /* what a column has one of, beside results whose places in D mix rows and columns */
+    {SHAPE(128, 16, 64), TYPES_AND(BF16, BF16, [LLRT_DOT_BIAS] = LLRT_F32), LIES("col_major", MIXED, "")},
+    {SHAPE(40, 40, 64), TYPES_AND(F32, F32, [LLRT_DOT_BIAS] = LLRT_F32), LIES("", MIXED, "")},
+    /* 4-bit elements whose rows along K cannot be copied: no two of a byte stay together */
+    {SHAPE(96, 13, 8), TYPES(F16, I4), LIES("col_major", "", "")},
+    {SHAPE(59, 32, 96), TYPES(E2M1, BF16), LIES("col_major", "", "")},
     /* batch axes */
     {SHAPE(20, 24, 40), TYPES(BF16, BF16), .n_batch = 1, .batch = {5}},
     {SHAPE(20, 24, 40), TYPES(F16, F16), .n_batch = 2, .batch = {3, 4}, .shared = {false, true}},

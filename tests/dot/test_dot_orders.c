@@ -49,7 +49,7 @@ static bool is_direct(const plan *p) {
   return true;
 }
 
-Test(dot_orders, read_as_they_lie, .timeout = 120) {
+Test(dot_orders, read_as_they_lie) {
   static const struct {
     const char *b, *scales;
     bool direct;
@@ -93,7 +93,7 @@ static const plan_kernel *kernel_for(const plan *p, int64_t m) {
   return NULL;
 }
 
-Test(dot_orders, interpreted, .timeout = 240) {
+Test(dot_orders, interpreted) {
   static const struct {
     const char *b;
     int64_t m, n, k;

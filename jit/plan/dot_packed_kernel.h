@@ -1,9 +1,10 @@
 /* Planning of kernels with packed weights: what its files hand to each other. Private to jit/plan.
  *
- *   dot_packed.c        the storages
- *   dot_packed_job.c    whether a dot is one of them, and by which instruction
- *   dot_packed_value.c  who holds and who copies what
- *   plan_dot_packed.c   a kernel's steps
+ *   dot_packed.c          the storages
+ *   dot_packed_job.c      whether a dot is one of them, and by which instruction
+ *   dot_packed_value.c    who holds and who copies what
+ *   dot_packed_operand.c  an operand's way from memory to the product: loads, copies, rings
+ *   plan_dot_packed.c     a kernel's tile and steps
  *   dot_packed_variants.c   which kernels for which rows and columns */
 #ifndef LLRT_JIT_PLAN_DOT_PACKED_KERNEL_H
 #define LLRT_JIT_PLAN_DOT_PACKED_KERNEL_H
@@ -76,6 +77,19 @@ llrt_status packed_sums_value(const packed *p, plan_value *out);
 llrt_status packed_copied(const packed *p, int operand, bool lines, plan_value *value, plan_buffer *buffer);
 /* Slots of rows as products read them, of 16-bit elements that are copied as `value` says. */
 llrt_status packed_rows_buffer(const packed *p, const plan_value *value, int slots, plan_buffer *buffer);
+
+/* dot_packed_operand.c: fills p->operand, with the values and buffers that the kernel needs of them. Errors: UNSUPPORTED where
+ * rings do not fit, or rows or producers want one that an operand cannot have. */
+llrt_status packed_plan_operands(packed *p);
+/* log2 elements of the tensor that one access takes of a value. */
+int packed_access_vector(const packed *p, const plan_value *value, int tensor);
+/* An operand without a ring: a load whose turn is inside all bounds but those of rows, or masked. */
+llrt_status packed_load_steps(packed *p, const packed_operand *operand);
+/* Behind the step `behind`, which owns them: boxes, which no bound parts; then what threads copy: a turn inside all bounds
+ * but those of rows, or masked; then what producers cast. None where no operand has a ring. */
+llrt_status packed_copy_steps(packed *p, plan_step behind);
+/* Whether rows are cast by producers, who brought them by boxes. */
+bool packed_producers_cast(const packed *p);
 
 /* plan_dot_packed.c: a kernel of p->shape. Errors: UNSUPPORTED where operands, or what the target has, do not allow it. */
 llrt_status packed_plan_kernel(packed *p, const plan_target *target, const plan_options *options, plan_kernel *kernel);

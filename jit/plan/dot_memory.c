@@ -255,14 +255,12 @@ llrt_status dot_map(dot_draft *x, plan_map map, int tensor, int *value) {
   draft *d = &x->d;
   plan_kernel *kernel = d->kernel;
   plan_value made = kernel->value[*value];
-  plan_step step = {.kind = PLAN_MAP, .in = (uint8_t)*value, .map = (uint8_t)kernel->n_maps};
-  if (kernel->n_maps == PLAN_MAX_MAPS)
-    return llrt_error(LLRT_UNSUPPORTED, "a kernel of more than %d maps", PLAN_MAX_MAPS);
+  plan_step step = {.kind = PLAN_MAP, .in = (uint8_t)*value};
+  LLRT_TRY(draft_map(kernel, map, &step.map));
   if (tensor >= 0) {
     step.tensor = (uint8_t)tensor;
     step.masked = kernel->n_bounds > 0 && !x->inside;
   }
-  kernel->map[kernel->n_maps++] = map;
   if (map.from != map.to) made = draft_retyped(d, &made, llrt_dtype_bits((llrt_dtype)map.to));
   LLRT_TRY(draft_value(kernel, &made, value));
   step.out = (uint8_t)*value;

@@ -39,12 +39,9 @@ static llrt_status add_buffer(packed *p, plan_buffer *buffer, int alignment, int
 }
 
 static llrt_status cast_map(packed *p, const packed_operand *rows, plan_step *step) {
-  plan_kernel *kernel = p->x.d.kernel;
-  if (kernel->n_maps == PLAN_MAX_MAPS) return llrt_error(LLRT_INTERNAL, "a kernel of more than %d maps", PLAN_MAX_MAPS);
-  kernel->map[kernel->n_maps] = (plan_map){.kind = PLAN_MAP_CAST, .to = (uint8_t)p->compute,
-                                           .from = (uint8_t)p->job.desc.tensors[rows->tensor].dtype};
-  *step = (plan_step){.kind = PLAN_MAP, .map = (uint8_t)kernel->n_maps++};
-  return LLRT_OK;
+  const uint8_t from = (uint8_t)p->job.desc.tensors[rows->tensor].dtype;
+  *step = (plan_step){.kind = PLAN_MAP};
+  return draft_map(p->x.d.kernel, (plan_map){.kind = PLAN_MAP_CAST, .from = from, .to = (uint8_t)p->compute}, &step->map);
 }
 
 /* Rows of 8 bits, from their ring to where products read numbers of the compute type. */

@@ -344,6 +344,11 @@ llrt_status draft_unmap(const plan_kernel *kernel, uint64_t value, uint64_t *unm
 int draft_word_of(const draft *d, int bits);
 /* A value of the same layout with elements of other bits. */
 plan_value draft_retyped(const draft *d, const plan_value *value, int bits);
+/* Appends to the kernel's maps; its number. Errors: UNSUPPORTED past PLAN_MAX_MAPS. */
+llrt_status draft_map(plan_kernel *kernel, plan_map map, uint8_t *number);
+/* Appends a map to another type and its step; *value becomes the result. None where the types are one. */
+llrt_status draft_retype(draft *d, plan_map map, int *value);
+llrt_status draft_cast(draft *d, llrt_dtype from, llrt_dtype to, int *value);
 /* Appends a step for each of the n maps from `first` on; *value becomes the last one's result. */
 llrt_status draft_map_steps(draft *d, int first, int n, bool masked, int *value);
 /* Positions of an axis that share an element of tensor t: 1 but for scales; LLRT_GROUP_ALL. */
@@ -406,11 +411,11 @@ typedef struct plan_blocks {
 void plan_blocks_of_buffer(const plan_kernel *kernel, int buffer, plan_blocks *out);
 /* Whether a value in the buffer lies in the own block alone, so that no other's memory is read. */
 bool plan_is_local(const plan_kernel *kernel, int buffer, const plan_value *value);
-/* Whether register index `reg` takes part in a repetition, in the warps that do. */
 /* log2 parts that the steps of a buffer number. */
 static inline int plan_buffer_parts(const plan_buffer *buffer) {
   return buffer->layout.in[1].bits - buffer->iterations;
 }
+/* Whether register index `reg` takes part in a repetition, in the warps that do. */
 bool plan_repetition_has(const plan_repetitions *repetitions, int repetition, uint64_t reg);
 
 /* Bytes of an access of 2^vector elements of `bits` each. */

@@ -13,6 +13,13 @@
 
 /* ---- the list ---- */
 
+llrt_status draft_map(plan_kernel *kernel, plan_map map, uint8_t *number) {
+  if (kernel->n_maps == PLAN_MAX_MAPS) return llrt_error(LLRT_UNSUPPORTED, "a kernel of more than %d maps", PLAN_MAX_MAPS);
+  *number = (uint8_t)kernel->n_maps;
+  kernel->map[kernel->n_maps++] = map;
+  return LLRT_OK;
+}
+
 /* Appends a map of elements of type `from`; *from becomes its result's. */
 static void add_map(plan_kernel *kernel, plan_map map, llrt_dtype to, llrt_dtype *from) {
   map.from = (uint8_t)*from;
@@ -61,7 +68,6 @@ llrt_status draft_maps(draft *d) {
   d->maps_before = before_exchange(kernel);
   return LLRT_OK;
 }
-
 
 bool draft_is_reduced(const draft *d, int axis) {
   if (axis >= 0 && d->desc && d->desc->kind == LLRT_OP_DOT) return axis == d->summed;
@@ -119,6 +125,17 @@ llrt_status draft_map_steps(draft *d, int first, int n, bool masked, int *value)
     LLRT_TRY(draft_step(kernel, step));
   }
   return LLRT_OK;
+}
+
+llrt_status draft_retype(draft *d, plan_map map, int *value) {
+  uint8_t number;
+  if (map.from == map.to) return LLRT_OK;
+  LLRT_TRY(draft_map(d->kernel, map, &number));
+  return draft_map_steps(d, number, 1, false, value);
+}
+
+llrt_status draft_cast(draft *d, llrt_dtype from, llrt_dtype to, int *value) {
+  return draft_retype(d, (plan_map){.kind = PLAN_MAP_CAST, .from = (uint8_t)from, .to = (uint8_t)to}, value);
 }
 
 /* ---- pads ---- */

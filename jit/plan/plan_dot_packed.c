@@ -97,11 +97,9 @@ static llrt_status make_tile(packed *p) {
 static llrt_status map_step(packed *p, plan_map map, plan_step step, int *value) {
   plan_kernel *kernel = p->x.d.kernel;
   plan_value made = draft_retyped(&p->x.d, &kernel->value[*value], llrt_dtype_bits((llrt_dtype)map.to));
-  if (kernel->n_maps == PLAN_MAX_MAPS) return llrt_error(LLRT_INTERNAL, "a kernel of more than %d maps", PLAN_MAX_MAPS);
   step.kind = PLAN_MAP;
   step.in = (uint8_t)*value;
-  step.map = (uint8_t)kernel->n_maps;
-  kernel->map[kernel->n_maps++] = map;
+  LLRT_TRY(draft_map(kernel, map, &step.map));
   LLRT_TRY(draft_value(kernel, &made, value));
   step.out = (uint8_t)*value;
   return draft_step(kernel, step);

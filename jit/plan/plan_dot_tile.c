@@ -151,21 +151,14 @@ static int access_vector(const plan_kernel *kernel, int tensor, const plan_value
   return plan_access_widest(kernel, &spread, &map, kernel->target.lanes_first ? PLAN_LANE : PLAN_REGISTER);
 }
 
-static llrt_status cast(draft *d, llrt_dtype from, llrt_dtype to, int *value) {
-  plan_kernel *kernel = d->kernel;
-  if (from == to) return LLRT_OK;
-  kernel->map[kernel->n_maps] = (plan_map){.kind = PLAN_MAP_CAST, .from = (uint8_t)from, .to = (uint8_t)to};
-  return draft_map_steps(d, kernel->n_maps++, 1, false, value);
-}
-
 /* Casts on the side of the exchange on which elements are narrower. */
 static llrt_status move_value(draft *d, llrt_dtype from, llrt_dtype to, const plan_value *target, int *value) {
   bool early = llrt_dtype_bits(to) <= llrt_dtype_bits(from);
   plan_value moved = draft_retyped(d, target, llrt_dtype_bits(early ? to : from));
   if (d->kernel->target.lanes_first && moved.bits >= 8) moved.word = 0;
-  if (early) LLRT_TRY(cast(d, from, to, value));
+  if (early) LLRT_TRY(draft_cast(d, from, to, value));
   LLRT_TRY(draft_exchange(d, *value, &moved, value));
-  return early ? LLRT_OK : cast(d, from, to, value);
+  return early ? LLRT_OK : draft_cast(d, from, to, value);
 }
 
 /* An operand on its way: loaded, then of its type or the product's. */
@@ -240,7 +233,7 @@ static llrt_status store_whole(draft *d, operand *o, const dot_space *space, int
   bool early = llrt_dtype_bits(o->product) <= llrt_dtype_bits(o->type);
   plan_value whole;
   int first, out;
-  if (early) LLRT_TRY(cast(d, o->type, o->product, &o->value));
+  if (early) LLRT_TRY(draft_cast(d, o->type, o->product, &o->value));
   if (early) o->type = o->product;
   whole = draft_retyped(d, o->wanted, llrt_dtype_bits(o->type));
   first = kernel->n_steps;
@@ -314,7 +307,7 @@ static llrt_status part_steps(draft *d, const plan_dot_tile *tile, const dot_lay
   for (int i = 0; i < 2; i++) {
     LLRT_TRY(draft_step(kernel, load[i]));
     o[i].value = load[i].out;
-    LLRT_TRY(cast(d, o[i].type, o[i].product, &o[i].value));
+    LLRT_TRY(draft_cast(d, o[i].type, o[i].product, &o[i].value));
   }
   return close_parts(d, how, o, &loop, sum);
 }
@@ -345,7 +338,7 @@ static llrt_status group_steps(draft *d, const plan_dot_tile *tile, const dot_la
       LLRT_TRY(move_value(d, o[i].type, o[i].product, o[i].wanted, &o[i].value));
       LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
     } else {
-      LLRT_TRY(cast(d, o[i].type, o[i].product, &o[i].value));
+      LLRT_TRY(draft_cast(d, o[i].type, o[i].product, &o[i].value));
       LLRT_TRY(dot_stage_buffer(d, &kernel->value[o[i].value], space, i, tile->across[i], end, &buffer[i]));
       LLRT_TRY(dot_stage_store(d, o[i].value, buffer[i]));
       end = plan_buffer_end(&kernel->buffer[buffer[i]]);

@@ -14,24 +14,11 @@
 
 /* ---- maps ---- */
 
-static llrt_status add_map(draft *d, plan_map map, int *value) {
-  plan_kernel *kernel = d->kernel;
-  if (map.from == map.to) return LLRT_OK;
-  if (kernel->n_maps == PLAN_MAX_MAPS)
-    return llrt_error(LLRT_INTERNAL, "a kernel of more than %d maps", PLAN_MAX_MAPS);
-  kernel->map[kernel->n_maps] = map;
-  return draft_map_steps(d, kernel->n_maps++, 1, false, value);
-}
-
-static llrt_status cast(draft *d, llrt_dtype from, llrt_dtype to, int *value) {
-  return add_map(d, (plan_map){.kind = PLAN_MAP_CAST, .from = (uint8_t)from, .to = (uint8_t)to}, value);
-}
-
 /* To what elements are joined in: what is written in the end is a NaN of the destination's type. */
 static llrt_status cast_to_join(draft *d, llrt_dtype from, llrt_dtype to, int *value) {
   bool same = (to == LLRT_F32 && !number_is_wide(from, to)) || to == LLRT_F64;
-  return add_map(d, (plan_map){.kind = PLAN_MAP_CAST, .from = (uint8_t)from, .to = (uint8_t)to, .any_nan = same},
-                 value);
+  return draft_retype(d, (plan_map){.kind = PLAN_MAP_CAST, .from = (uint8_t)from, .to = (uint8_t)to, .any_nan = same},
+                      value);
 }
 
 /* What a turn's elements are joined in: integers of 8 and 16 bits cannot leave 32 bits in one. */
@@ -182,7 +169,7 @@ static llrt_status turn_steps(draft *d, const reduction *r, const plan_value *lo
   LLRT_TRY(load_steps(d, load, 0, d->vector[0], &turn->key));
   if (r->clears) LLRT_TRY(clear_step(d, load, 0, d->vector[0]));
   if (is_truth(r->value.op) && !r->reads_pairs && from != LLRT_U32)
-    LLRT_TRY(add_map(d, (plan_map){.kind = PLAN_MAP_TRUTH, .from = (uint8_t)from, .to = LLRT_U32},
+    LLRT_TRY(draft_retype(d, (plan_map){.kind = PLAN_MAP_TRUTH, .from = (uint8_t)from, .to = LLRT_U32},
                      &turn->key));
   else
     LLRT_TRY(cast_to_join(d, from, type, &turn->key));
@@ -202,7 +189,7 @@ static llrt_status turn_steps(draft *d, const reduction *r, const plan_value *lo
   int whole = turn->at;
   LLRT_TRY(reduce_fold(d, turn, fold, !r->reads_pairs && counts_one_axis(r))); /* shares of turns that do not go up come in any order */
   if (turn->pairs && !r->reads_pairs) LLRT_TRY(absolute_positions(d, whole, turn));
-  LLRT_TRY(cast(d, type, r->value.type, &turn->key));
+  LLRT_TRY(draft_cast(d, type, r->value.type, &turn->key));
   turn->type = r->value.type;
   return LLRT_OK;
 }
@@ -273,13 +260,13 @@ static llrt_dtype number_type(llrt_dtype type) { return type == LLRT_BOOL ? LLRT
 static llrt_status result_steps(draft *d, const reduction *r, reduce_value *value) {
   const llrt_tensor *tensors = r->desc.tensors;
   if (value->pairs) {
-    LLRT_TRY(cast(d, value->index, tensors[1].dtype, &value->at));
+    LLRT_TRY(draft_cast(d, value->index, tensors[1].dtype, &value->at));
     LLRT_TRY(store_step(d, value->at, 1));
     if (!r->writes_keys) return LLRT_OK;
-    LLRT_TRY(cast(d, value->type, tensors[2].dtype, &value->key));
+    LLRT_TRY(draft_cast(d, value->type, tensors[2].dtype, &value->key));
     return store_step(d, value->key, 2);
   }
-  LLRT_TRY(cast(d, value->type, number_type(tensors[1].dtype), &value->key));
+  LLRT_TRY(draft_cast(d, value->type, number_type(tensors[1].dtype), &value->key));
   return store_step(d, value->key, 1);
 }
 

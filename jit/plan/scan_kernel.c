@@ -14,16 +14,6 @@ llrt_dtype scan_accumulator(const llrt_op_desc *desc) {
   return type ? type : combine_accumulator((int)desc->combine.op, desc->tensors[0].dtype);
 }
 
-static llrt_status cast(draft *d, llrt_dtype from, llrt_dtype to, int *value) {
-  plan_kernel *kernel = d->kernel;
-  if (from == to) return LLRT_OK;
-  if (kernel->n_maps == PLAN_MAX_MAPS)
-    return llrt_error(LLRT_INTERNAL, "a kernel of more than %d maps", PLAN_MAX_MAPS);
-  kernel->map[kernel->n_maps] =
-      (plan_map){.kind = PLAN_MAP_CAST, .from = (uint8_t)from, .to = (uint8_t)to};
-  return draft_map_steps(d, kernel->n_maps++, 1, false, value);
-}
-
 /* What the axis's turns are, and in which direction. */
 static llrt_status begin_walk(draft *d) {
   plan_turns *turns = &d->kernel->walk;
@@ -79,9 +69,9 @@ static llrt_status element_steps(draft *d, const plan_value *element, int carry)
   int x, made = carry, next;
   LLRT_TRY(draft_value(kernel, element, &x));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)x, .masked = true}));
-  LLRT_TRY(cast(d, d->desc->tensors[0].dtype, type, &x));
+  LLRT_TRY(draft_cast(d, d->desc->tensors[0].dtype, type, &x));
   if (!d->desc->combine.exclusive) LLRT_TRY(join(d, carry, x, &made));
-  LLRT_TRY(cast(d, type, d->desc->tensors[1].dtype, &made));
+  LLRT_TRY(draft_cast(d, type, d->desc->tensors[1].dtype, &made));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)made,
                                           .masked = true}));
   return join(d, carry, x, &next);
@@ -147,7 +137,7 @@ static llrt_status load_turn(draft *d, const draft_values *values, const plan_va
   plan_step load = {.kind = PLAN_LOAD, .tensor = 0, .out = (uint8_t)*x, .vector = (uint8_t)d->vector[0]};
   if (queue->used) LLRT_TRY(scan_take_copied(d, queue, masked_step(d, load, *x)));
   else LLRT_TRY(edge_step(d, load, *x));
-  LLRT_TRY(cast(d, d->desc->tensors[0].dtype, scan_accumulator(d->desc), x));
+  LLRT_TRY(draft_cast(d, d->desc->tensors[0].dtype, scan_accumulator(d->desc), x));
   return draft_exchange(d, *x, laid_out, x);
 }
 
@@ -185,9 +175,9 @@ static llrt_status store_turn(draft *d, const draft_values *values, int made) {
   llrt_dtype type = scan_accumulator(d->desc), to = d->desc->tensors[1].dtype;
   bool narrows = llrt_dtype_bits(to) <= llrt_dtype_bits(type);
   plan_value target = draft_retyped(d, &values->store, llrt_dtype_bits(narrows ? to : type));
-  if (narrows) LLRT_TRY(cast(d, type, to, &made));
+  if (narrows) LLRT_TRY(draft_cast(d, type, to, &made));
   LLRT_TRY(draft_exchange(d, made, &target, &made));
-  if (!narrows) LLRT_TRY(cast(d, type, to, &made));
+  if (!narrows) LLRT_TRY(draft_cast(d, type, to, &made));
   plan_step store = {.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)made, .vector = (uint8_t)d->vector[1]};
   return edge_step(d, store, made);
 }

@@ -1,7 +1,8 @@
 /* Products of activations with weights of 4 and 8 bits, and dense ones (figure 4 of the paper): A [M,K] row-major, B
  * as [N,K] in memory, packed (llrt_dot_pack), or as other engines pack it. Results are compared with sums in f64 at
- * places spread over D, then single launches are timed with nothing in the caches. --sizes: N = K, in the k of the option: 8192k, 2880k. */
-#include "flushed.h"
+ * places spread over D, then single launches are timed with nothing in the caches. --sizes: N = K, in the k of the option:
+ * 8192k, 2880k. */
+#include "dot_run.h"
 #include "jit/plan/number.h"
 #include "subcommands.h"
 
@@ -9,7 +10,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PLACES = 2048, NAME = 80 };
@@ -81,9 +81,7 @@ typedef struct dot_data {
   const dot_kind *kind;
   int64_t m, n, k;
   llrt_storage columns;    /* of B and its scales: K is fastest */
-  llrt_tensor tensor[TENSORS];
-  unsigned char *host[TENSORS];
-  size_t bytes[TENSORS];
+  device_matrix matrix[TENSORS];
   llrt_dot_packing packing;
   llrt_tensor packed[3];   /* B, its scales and zero points, where they are packed */
 } dot_data;
@@ -100,34 +98,29 @@ static uint64_t code_of(llrt_dtype dtype, bool scale, uint64_t random) {
   return number_code(format, (double)((int)(random & 255) - 128) / 128);
 }
 
-static void fill(const dot_data *data, int t, uint64_t seed) {
-  llrt_dtype dtype = data->tensor[t].dtype;
+static void fill(device_matrix *x, int t, uint64_t seed) {
+  llrt_dtype dtype = x->tensor.dtype;
   int bits = llrt_dtype_bits(dtype), per_byte = bits < 8 ? 2 : 1;
-  int64_t n = (int64_t)data->bytes[t] * 8 / bits;
+  int64_t n = (int64_t)x->bytes * 8 / bits;
   uint64_t codes[256];
   for (uint64_t i = 0; i < 256; i++) codes[i] = code_of(dtype, t == SCALE || t == GLOBAL, i);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i += per_byte) {
     uint64_t random = harness_mix(seed ^ (uint64_t)i * TENSORS ^ (uint64_t)t), code = codes[random & 255];
     if (bits < 8) code |= codes[random >> 8 & 255] << 4;
-    memcpy(data->host[t] + i * bits / 8, &code, (size_t)(bits < 8 ? 1 : bits / 8));
+    memcpy(x->host + i * bits / 8, &code, (size_t)(bits < 8 ? 1 : bits / 8));
   }
 }
 
-static void make_tensor(harness *h, dot_data *data, int t, llrt_dtype dtype, int64_t rows_, int64_t columns) {
-  llrt_tensor *tensor = &data->tensor[t];
+static void make_matrix(harness *h, dot_data *data, int t, llrt_dtype dtype, int64_t rows_, int64_t columns) {
+  device_matrix *x = &data->matrix[t];
   if (!dtype) return;
-  *tensor = (llrt_tensor){.dtype = dtype, .rank = 2, .shape = {rows_, columns}, .device = h->device};
-  if (t == B || t == SCALE || t == ZERO) tensor->storage = &data->columns;
-  harness_must(llrt_tensor_bytes(tensor, &data->bytes[t]), "bytes");
-  data->host[t] = malloc(data->bytes[t]);
-  if (!data->host[t]) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
-  harness_must(llrt_memory_allocate(h->device, data->bytes[t], &tensor->data), "device memory");
+  x->tensor = (llrt_tensor){.dtype = dtype, .rank = 2, .shape = {rows_, columns}};
+  if (t == B || t == SCALE || t == ZERO) x->tensor.storage = &data->columns;
+  device_matrix_allocate(h, x);
   if (t == D) return;
-  fill(data, t, h->options.seed);
-  harness_must(llrt_memory_copy(h->device, tensor->data, data->host[t], data->bytes[t], LLRT_COPY_TO_DEVICE, NULL),
-               "copy to the device");
-  harness_must(llrt_stream_synchronize(h->device, NULL), "copy to the device");
+  fill(x, t, h->options.seed);
+  device_matrix_upload(h, x);
 }
 
 /* Packs tensor t as packing.storages[i] says. */
@@ -135,11 +128,11 @@ static void pack(harness *h, dot_data *data, int t, int i) {
   llrt_convert_params params = {.n_maps = i == 0 ? data->packing.n_maps : 0, .maps = {data->packing.map}};
   llrt_tensor *packed = &data->packed[i];
   size_t bytes;
-  *packed = data->tensor[t];
+  *packed = data->matrix[t].tensor;
   packed->storage = &data->packing.storages[i];
   harness_must(llrt_tensor_bytes(packed, &bytes), "bytes");
   harness_must(llrt_memory_allocate(h->device, bytes, &packed->data), "device memory");
-  harness_must(llrt_convert_into(&data->tensor[t], packed, &params, NULL), "packing");
+  harness_must(llrt_convert_into(&data->matrix[t].tensor, packed, &params, NULL), "packing");
   harness_must(llrt_stream_synchronize(h->device, NULL), "packing");
 }
 
@@ -168,152 +161,102 @@ static void pack_weights(harness *h, dot_data *data) {
   harness_must(describe_packing(h, data->kind, data->n, &data->packing), "packing");
   pack(h, data, B, 0);
   for (int t = SCALE; t <= ZERO; t++)
-    if (data->tensor[t].data && data->kind->group > 0) pack(h, data, t, t - B);
+    if (data->matrix[t].tensor.data && data->kind->group > 0) pack(h, data, t, t - B);
 }
 
 static void make_data(harness *h, const dot_kind *kind, int64_t m, int64_t size, dot_data *data) {
   *data = (dot_data){.kind = kind, .m = m, .n = size, .k = size};
   harness_must(llrt_storage_col_major(2, &data->columns), "storage");
-  make_tensor(h, data, A, kind->a, m, data->k);
-  make_tensor(h, data, B, kind->b, data->k, data->n);
+  make_matrix(h, data, A, kind->a, m, data->k);
+  make_matrix(h, data, B, kind->b, data->k, data->n);
   const int64_t groups = kind->group > 0 ? (data->k + kind->group - 1) / kind->group : 1;
-  make_tensor(h, data, SCALE, kind->scale, groups, data->n);
-  make_tensor(h, data, ZERO, kind->zero, groups, data->n);
-  if (kind->global) make_tensor(h, data, GLOBAL, LLRT_F32, 1, 1);
-  data->tensor[GLOBAL].rank = 0;
-  make_tensor(h, data, D, kind->d, m, data->n);
+  make_matrix(h, data, SCALE, kind->scale, groups, data->n);
+  make_matrix(h, data, ZERO, kind->zero, groups, data->n);
+  if (kind->global) make_matrix(h, data, GLOBAL, LLRT_F32, 1, 1);
+  data->matrix[GLOBAL].tensor.rank = 0;
+  make_matrix(h, data, D, kind->d, m, data->n);
   if (kind->order) pack_weights(h, data);
 }
 
 static void free_data(harness *h, dot_data *data) {
-  for (int t = 0; t < TENSORS; t++) {
-    if (data->tensor[t].data) llrt_memory_free(h->device, data->tensor[t].data);
-    free(data->host[t]);
-  }
+  for (int t = 0; t < TENSORS; t++) device_matrix_free(h, &data->matrix[t]);
   for (int i = 0; i < 3; i++)
     if (data->packed[i].data) llrt_memory_free(h->device, data->packed[i].data);
 }
 
 /* ---- what is right ---- */
 
-static double number_at(const dot_data *data, int t, int64_t i) {
-  llrt_dtype dtype = data->tensor[t].dtype;
-  int bits = llrt_dtype_bits(dtype);
-  uint64_t code = 0;
-  if (bits < 8) code = data->host[t][i / 2] >> (i & 1) * 4 & 15;
-  else memcpy(&code, data->host[t] + i * bits / 8, (size_t)bits / 8);
-  return number_value(number_format_of(dtype), code);
-}
-
 /* Weights are rounded to the scale's type where that has 16 bits (include/llrt/dot.h). */
 static double weight_at(const dot_data *data, int64_t k, int64_t n) {
   const dot_kind *kind = data->kind;
-  double x = number_at(data, B, n * data->k + k);
+  double x = device_matrix_number(&data->matrix[B], n * data->k + k);
   if (!kind->group) return x;
-  int64_t at = n * data->tensor[SCALE].shape[0] + (kind->group > 0 ? k / kind->group : 0);
-  if (kind->zero) x -= number_at(data, ZERO, at);
-  x *= number_at(data, SCALE, at) * (kind->global ? number_at(data, GLOBAL, 0) : 1);
+  int64_t at = n * data->matrix[SCALE].tensor.shape[0] + (kind->group > 0 ? k / kind->group : 0);
+  if (kind->zero) x -= device_matrix_number(&data->matrix[ZERO], at);
+  x *= device_matrix_number(&data->matrix[SCALE], at) * (kind->global ? device_matrix_number(&data->matrix[GLOBAL], 0) : 1);
   const number_format *format = number_format_of(kind->scale);
   return kind->group > 0 && format->bits == 16 ? number_value(format, number_code(format, x)) : x;
 }
 
-static bool is_right_at(const dot_data *data, int64_t m, int64_t n) {
-  double sum = 0, magnitude = 0, got = number_at(data, D, m * data->n + n);
-  const number_format *format = number_format_of(data->kind->d);
+static bool is_right_at(const void *of, int64_t at) {
+  const dot_data *data = of;
+  const int64_t m = at / data->n, n = at % data->n;
+  double sum = 0, magnitude = 0, got = device_matrix_number(&data->matrix[D], at);
   bool narrow = llrt_dtype_bits(data->kind->a) <= 8 && llrt_dtype_bits(data->kind->b) <= 8;
   for (int64_t k = 0; k < data->k; k++) {
-    double product = number_at(data, A, m * data->k + k) * weight_at(data, k, n);
+    double product = device_matrix_number(&data->matrix[A], m * data->k + k) * weight_at(data, k, n);
     sum += product;
     magnitude += fabs(product);
   }
   double error = magnitude * (ldexp((double)data->k + 16, -23) + (narrow ? ldexp(1, -10) : 0));
-  double low = number_value(format, number_code(format, sum - error));
-  double high = number_value(format, number_code(format, sum + error));
-  return got >= low && got <= high;
-}
-
-static bool is_right(harness *h, dot_data *data, const llrt_op *op, const llrt_dot_call *call,
-                     const llrt_run_params *params) {
-  int64_t elements = data->m * data->n, places = elements < PLACES ? elements : PLACES, wrong = 0;
-  llrt_tensor *d = &data->tensor[D];
-  harness_must(llrt_memory_set(h->device, d->data, 0xee, data->bytes[D], NULL), "poison");
-  harness_must(llrt_op_run(op, NULL, call->desc.tensors, call->desc.n_tensors, params), "run");
-  harness_must(llrt_memory_copy(h->device, data->host[D], d->data, data->bytes[D], LLRT_COPY_FROM_DEVICE, NULL),
-               "copy from the device");
-  harness_must(llrt_stream_synchronize(h->device, NULL), "run");
-#pragma omp parallel for reduction(+ : wrong)
-  for (int64_t i = 0; i < places; i++) {
-    int64_t at = places == elements ? i : (int64_t)(harness_mix((uint64_t)i) % (uint64_t)elements);
-    wrong += !is_right_at(data, at / data->n, at % data->n);
-  }
-  return wrong == 0;
+  return dot_is_near(data->kind->d, got, sum, error);
 }
 
 /* ---- one case ---- */
 
-typedef struct dot_run {
-  const llrt_op *op;
-  const llrt_dot_call *call;
-  const llrt_run_params *params;
-} dot_run;
-
-static void launch_dot(const void *data) {
-  const dot_run *run = data;
-  harness_must(llrt_op_run(run->op, NULL, run->call->desc.tensors, run->call->desc.n_tensors, run->params), "run");
-}
-
-static void report(harness *h, const flushed *f, const dot_data *data, const dot_run *run, const char *name,
-                   const char *fields) {
-  harness_statistic s = flushed_measure(f, launch_dot, run);
-  double flops = 2e-6 * (double)data->m * (double)data->n * (double)data->k / s.median;
-  double speed = 1e-3 * (double)(data->bytes[B] + data->bytes[SCALE] + data->bytes[ZERO]) / s.median;
-  printf("%-40s %9.1f %9.1f %9.1f %4d %9.1f %9.1f\n", name, s.median, s.min, s.max, s.count, flops, speed);
-  fflush(stdout);
-  harness_record(h, name, "%s,\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d,\"tflops\":%.3f,"
-                 "\"gb_per_s\":%.2f", fields, s.median, s.min, s.max, s.count, flops, speed);
-}
-
-static bool run_data(harness *h, const flushed *f, dot_data *data, const char *name) {
-  static llrt_dot_call call;
-  char fields[200];
-  llrt_op *op;
-  llrt_run_params run_params = {0};
+/* What stands on W, and what is promised of it. */
+static void describe(const dot_data *data, const char *name, llrt_dot_call *call) {
   const dot_kind *kind = data->kind;
+  const device_matrix *x = data->matrix;
   llrt_dot_params params = {.fast_accumulate = kind->fast};
-  const llrt_tensor *own[] = {&data->tensor[SCALE], &data->tensor[ZERO]};
+  const llrt_tensor *own[] = {&x[SCALE].tensor, &x[ZERO].tensor};
   for (int i = 0; i < 2; i++)
     if (data->packed[1 + i].data) own[i] = &data->packed[1 + i];
   int64_t group = kind->group > 0 ? kind->group : LLRT_GROUP_ALL;
   if (kind->group) params.b = (llrt_dot_scaling){.scale = own[0], .group = {group, 1}};
   if (kind->zero) params.b.zero = own[1];
-  if (kind->global) params.b.global = &data->tensor[GLOBAL];
+  if (kind->global) params.b.global = &x[GLOBAL].tensor;
   if (kind->promised) params.b.range_low = LOW, params.b.range_high = HIGH;
   if (data->packing.n_maps) memcpy(params.b.word_bits, data->packing.word_bits, sizeof params.b.word_bits);
-  const llrt_tensor *b = kind->order ? &data->packed[0] : &data->tensor[B];
-  harness_must(llrt_dot_describe(&data->tensor[A], b, &data->tensor[D], &params, &call), name);
-  harness_must(llrt_op_promise_coarse(&call.desc), name);
-  harness_must(llrt_op_prepare(h->device, &call.desc, &op), name);
-  harness_must(harness_add_workspace(h, op, call.desc.tensors, call.desc.n_tensors, &run_params), name);
-  const dot_run run = {op, &call, &run_params};
-  snprintf(fields, sizeof fields, "\"op\":\"dot\",\"kind\":\"%s\",\"shape\":[%" PRId64 ",%" PRId64 ",%" PRId64 "],\"size\":%" PRId64,
-           data->kind->name, data->m, data->n, data->k, data->n);
-  bool right = is_right(h, data, op, &call, &run_params);
-  if (!right) printf("%-40s WRONG\n", name);
-  if (!right || h->options.check_only) harness_record(h, name, "%s,\"%s\":true", fields, right ? "right" : "wrong");
-  else report(h, f, data, &run, name, fields);
-  harness_must(llrt_stream_synchronize(h->device, NULL), name);
-  llrt_op_destroy(&op);
-  harness_drop_workspace(h, &run_params);
-  return right;
+  const llrt_tensor *b = kind->order ? &data->packed[0] : &x[B].tensor;
+  harness_must(llrt_dot_describe(&x[A].tensor, b, &x[D].tensor, &params, call), name);
+  harness_must(llrt_op_promise_coarse(&call->desc), name);
 }
 
-static bool run_case(harness *h, const flushed *f, const dot_kind *kind, int64_t m, int64_t size) {
+static bool run_data(harness *h, const flushed *f, dot_data *data, const char *name) {
+  static llrt_dot_call call;
+  char fields[200];
+  device_matrix *x = data->matrix;
+  describe(data, name, &call);
+  snprintf(fields, sizeof fields, "\"op\":\"dot\",\"kind\":\"%s\",\"shape\":[%" PRId64 ",%" PRId64 ",%" PRId64 "],\"size\":%" PRId64,
+           data->kind->name, data->m, data->n, data->k, data->n);
+  return dot_run(h, f, &(dot_case){.name = name, .fields = fields, .call = &call, .d = &x[D], .elements = data->m * data->n,
+                                   .places = PLACES, .is_right_at = is_right_at, .data = data,
+                                   .operations = 2 * (double)data->m * (double)data->n * (double)data->k,
+                                   .weight_bytes = x[B].bytes + x[SCALE].bytes + x[ZERO].bytes});
+}
+
+/* One case, of which `cases` are counted that there are on this device; false: wrong. */
+static bool run_case(harness *h, const flushed *f, const dot_kind *kind, int64_t m, int64_t size, int *cases) {
   char name[NAME];
+  llrt_dot_packing packing;
   dot_data data;
   snprintf(name, sizeof name, "%s %" PRId64 "x%" PRId64 "x%" PRId64, kind->name, m, size, size);
   if (!harness_wants(h, name)) return true;
-  llrt_dot_packing packing;
-  if (kind->order && describe_packing(h, kind, size, &packing) == LLRT_UNSUPPORTED) return true; /* not this device's, or no whole tiles */
+  if (h->options.list) printf("%s\n", name);
+  if (h->options.list) return true;
+  if (kind->order && describe_packing(h, kind, size, &packing) == LLRT_UNSUPPORTED) return true;
+  ++*cases;
   make_data(h, kind, m, size, &data);
   bool right = run_data(h, f, &data, name);
   free_data(h, &data);
@@ -333,16 +276,13 @@ int bench_dot(int argc, char *argv[]) {
   int64_t sizes[HARNESS_MAX_SIZES];
   for (int s = 0; s < n; s++) sizes[s] = options.n_sizes ? options.size[s] >> 10 : usual[s];
   if (!options.list && !options.check_only) {
-    printf("%-40s %9s %9s %9s %4s %9s %9s\n", "dot MxNxK", "median us", "min us", "max us", "n", "TFLOP/s", "B GB/s");
+    dot_run_title("dot MxNxK", true);
     flushed_floor(&f);
   }
   for (int s = 0; s < n; s++)
     for (int i = 0; i < KIND_COUNT; i++)
-      for (int r = 0; r < (kinds[i].square ? 1 : ROW_COUNT); r++, cases++) {
-        int64_t m = kinds[i].square ? sizes[s] : rows[r];
-        if (options.list) printf("%s %" PRId64 "x%" PRId64 "x%" PRId64 "\n", kinds[i].name, m, sizes[s], sizes[s]);
-        else right &= run_case(&h, &f, &kinds[i], m, sizes[s]);
-      }
+      for (int r = 0; r < (kinds[i].square ? 1 : ROW_COUNT); r++)
+        right &= run_case(&h, &f, &kinds[i], kinds[i].square ? sizes[s] : rows[r], sizes[s], &cases);
   if (!options.list) printf("%d cases: %s\n", cases, right ? "right" : "WRONG");
   flushed_fini(&f);
   harness_fini(&h);

@@ -1,0 +1,100 @@
+#include "dot_run.h"
+
+#include "jit/plan/number.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void device_matrix_allocate(harness *h, device_matrix *x) {
+  x->tensor.device = h->device;
+  harness_must(llrt_tensor_bytes(&x->tensor, &x->bytes), "bytes");
+  x->host = malloc(x->bytes);
+  if (!x->host) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
+  harness_must(llrt_memory_allocate(h->device, x->bytes, &x->tensor.data), "device memory");
+}
+
+void device_matrix_upload(harness *h, const device_matrix *x) {
+  harness_must(llrt_memory_copy(h->device, x->tensor.data, x->host, x->bytes, LLRT_COPY_TO_DEVICE, NULL),
+               "copy to the device");
+  harness_must(llrt_stream_synchronize(h->device, NULL), "copy to the device");
+}
+
+void device_matrix_free(harness *h, device_matrix *x) {
+  if (x->tensor.data) llrt_memory_free(h->device, x->tensor.data);
+  free(x->host);
+  *x = (device_matrix){.host = NULL};
+}
+
+double device_matrix_number(const device_matrix *x, int64_t at) {
+  llrt_dtype dtype = x->tensor.dtype;
+  int bits = llrt_dtype_bits(dtype);
+  uint64_t code = 0;
+  if (bits < 8) code = x->host[at / 2] >> (at & 1) * 4 & 15;
+  else memcpy(&code, x->host + at * bits / 8, (size_t)bits / 8);
+  return number_value(number_format_of(dtype), code);
+}
+
+bool dot_is_near(llrt_dtype type, double got, double sum, double error) {
+  const number_format *format = number_format_of(type);
+  return got >= number_value(format, number_code(format, sum - error)) &&
+         got <= number_value(format, number_code(format, sum + error));
+}
+
+/* ---- a case ---- */
+
+typedef struct prepared {
+  llrt_op *op;
+  const llrt_dot_call *call;
+  llrt_run_params params;
+} prepared;
+
+static void launch(const void *data) {
+  const prepared *p = data;
+  harness_must(llrt_op_run(p->op, NULL, p->call->desc.tensors, p->call->desc.n_tensors, &p->params), "run");
+}
+
+static bool is_right(harness *h, const prepared *p, const dot_case *c) {
+  const int64_t places = c->elements < c->places ? c->elements : c->places;
+  int64_t wrong = 0;
+  void *result = c->d->tensor.data;
+  harness_must(llrt_memory_set(h->device, result, 0xee, c->d->bytes, NULL), "poison");
+  launch(p);
+  harness_must(llrt_memory_copy(h->device, c->d->host, result, c->d->bytes, LLRT_COPY_FROM_DEVICE, NULL),
+               "copy from the device");
+  harness_must(llrt_stream_synchronize(h->device, NULL), "run");
+#pragma omp parallel for reduction(+ : wrong)
+  for (int64_t i = 0; i < places; i++)
+    wrong += !c->is_right_at(c->data, places == c->elements ? i : (int64_t)(harness_mix((uint64_t)i) % (uint64_t)c->elements));
+  return wrong == 0;
+}
+
+static void report(harness *h, const flushed *f, const prepared *p, const dot_case *c) {
+  harness_statistic s = flushed_measure(f, launch, p);
+  double flops = 1e-6 * c->operations / s.median, speed = 1e-3 * (double)c->weight_bytes / s.median;
+  char weights[40] = "";
+  printf("%-40s %9.1f %9.1f %9.1f %4d %9.1f", c->name, s.median, s.min, s.max, s.count, flops);
+  if (c->weight_bytes) printf(" %9.1f", speed);
+  printf("\n");
+  fflush(stdout);
+  if (c->weight_bytes) snprintf(weights, sizeof weights, ",\"gb_per_s\":%.2f", speed);
+  harness_record(h, c->name, "%s,\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d,\"tflops\":%.3f%s", c->fields,
+                 s.median, s.min, s.max, s.count, flops, weights);
+}
+
+bool dot_run(harness *h, const flushed *f, const dot_case *c) {
+  prepared p = {.call = c->call};
+  harness_must(llrt_op_prepare(h->device, &c->call->desc, &p.op), c->name);
+  harness_must(harness_add_workspace(h, p.op, c->call->desc.tensors, c->call->desc.n_tensors, &p.params), c->name);
+  bool right = is_right(h, &p, c);
+  if (!right) printf("%-40s WRONG\n", c->name);
+  if (!right || h->options.check_only) harness_record(h, c->name, "%s,\"%s\":true", c->fields, right ? "right" : "wrong");
+  else report(h, f, &p, c);
+  harness_must(llrt_stream_synchronize(h->device, NULL), c->name);
+  llrt_op_destroy(&p.op);
+  harness_drop_workspace(h, &p.params);
+  return right;
+}
+
+void dot_run_title(const char *first, bool weights) {
+  printf("%-40s %9s %9s %9s %4s %9s%s\n", first, "median us", "min us", "max us", "n", "TFLOP/s", weights ? "    B GB/s" : "");
+}

@@ -14,7 +14,6 @@ const char *const pair_targets[] = {"sm_80", "sm_90a", "gfx90a", "gfx942", "x86-
                                       "x86-64-v3", "x86-64-v4", "aarch64"};
 const llrt_dtype pair_widths[] = {LLRT_B4, LLRT_B8, LLRT_B16, LLRT_B32, LLRT_B64, LLRT_B128};
 
-/* False where the bytes of 4-bit elements cannot be moved whole. */
 bool conversion_make(const pair *p, llrt_dtype dtype, conversion *c) {
   memset(c, 0, sizeof *c);
   c->desc.kind = LLRT_OP_CONVERT;
@@ -58,8 +57,6 @@ static void put_element(unsigned char *into, int64_t to, const unsigned char *ar
   memcpy(into + to * bits / 8, element, (size_t)bits / 8);
 }
 
-/* Counts bytes of the destination that do not hold what they must: elements in every copy, pads as the
- * rule says, and elsewhere what was there. */
 int64_t conversion_wrong_places(const pair *p, const conversion *c) {
   int bits = llrt_dtype_bits(c->desc.tensors[0].dtype);
   const llrt_storage *into = &p->storage[1];
@@ -94,9 +91,17 @@ static bool may_refuse(const pair *p, llrt_dtype dtype) {
   return dtype == LLRT_B4 || (dtype == LLRT_B128 && p->storage[1].pad_value != 0);
 }
 
+void pair_plan(const pair *p, llrt_dtype dtype, const char *target_name, const plan_options *options, plan *out) {
+  plan_target target;
+  conversion c;
+  cr_assert(conversion_make(p, dtype, &c), "%s", llrt_last_error());
+  cr_assert_eq(plan_target_find(target_name, &target), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(plan_make(&c.desc, &target, options, out), LLRT_OK, "%s: %s", target_name, llrt_last_error());
+  conversion_free(&c);
+}
+
 bool pair_stream;
 
-/* Plans and runs every variant that takes the shape; returns how many ran. */
 int pair_check(const pair *p, const char *target_name, llrt_dtype dtype,
                       plan_exchange exchange, const char *what) {
   static plan made;

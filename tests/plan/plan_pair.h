@@ -39,6 +39,9 @@ void conversion_fill(conversion *c, uint64_t *seed);
  * rule says, and elsewhere what was there. */
 int64_t conversion_wrong_places(const pair *p, const conversion *c);
 
+/* Plans a conversion of the pair; `options` may be NULL. Fails the test where that is refused. */
+void pair_plan(const pair *p, llrt_dtype dtype, const char *target_name, const plan_options *options, plan *out);
+
 extern bool pair_stream; /* whether hosts move everything as large tensors */
 /* Plans and runs every variant that takes the shape; returns how many ran. */
 int pair_check(const pair *p, const char *target_name, llrt_dtype dtype, plan_exchange exchange, const char *what);

@@ -14,20 +14,14 @@ Test(plan_choice, odd_rows_keep_wide_accesses) {
   static plan made;
   for (size_t t = 0; t < sizeof pair_targets / sizeof *pair_targets; t++) {
     for (int width = 1; width < 4; width++) {
-      pair p = {.shape = {1031, 1055}};
-      conversion c;
-      plan_target target;
-      cr_assert_eq(llrt_storage_parse("row_major", 2, NULL, &p.storage[0]), LLRT_OK);
-      cr_assert_eq(llrt_storage_parse("col_major", 2, NULL, &p.storage[1]), LLRT_OK);
-      conversion_make(&p, pair_widths[width], &c);
-      cr_assert_eq(plan_target_find(pair_targets[t], &target), LLRT_OK);
-      cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK);
+      pair p;
+      pair_parse(&(text_pair){"row_major", "col_major", {1031, 1055}}, &p);
+      pair_plan(&p, pair_widths[width], pair_targets[t], NULL, &made);
       const plan_kernel *kernel = &made.variant[0];
-      for (int i = 0; i < kernel->n_steps && !target.lanes_first; i++)
+      for (int i = 0; i < kernel->n_steps && !kernel->target.lanes_first; i++)
         if (kernel->step[i].kind == PLAN_LOAD || kernel->step[i].kind == PLAN_STORE)
           cr_expect_eq(llrt_dtype_bits(pair_widths[width]) << kernel->step[i].vector, 128, "%s, step %d",
                        pair_targets[t], i);
-      conversion_free(&c);
     }
   }
 }
@@ -43,18 +37,13 @@ Test(plan_choice, whole_vectors_of_short_rows) {
   for (size_t t = 0; t < sizeof gpus / sizeof *gpus; t++)
     for (size_t w = 1; w < sizeof pair_widths / sizeof *pair_widths - 1; w++) {
       pair p;
-      conversion c;
-      plan_target target;
       pair_parse(&kv, &p);
-      cr_assert(conversion_make(&p, pair_widths[w], &c));
-      cr_assert_eq(plan_target_find(gpus[t], &target), LLRT_OK);
-      cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+      pair_plan(&p, pair_widths[w], gpus[t], NULL, &made);
       const plan_kernel *kernel = &made.variant[0];
       cr_expect(kernel->flat, "%s, %s", gpus[t], llrt_dtype_name(pair_widths[w]));
       cr_expect_eq(made.n_variants, 1);
       cr_expect_eq(llrt_dtype_bits(pair_widths[w]) << kernel->step[0].vector, 128, "%s, %s", gpus[t],
                    llrt_dtype_name(pair_widths[w]));
-      conversion_free(&c);
     }
 }
 
@@ -125,14 +114,8 @@ Test(plan_choice, rows_are_collected) {
     for (size_t t = PAIR_FIRST_HOST; t < sizeof pair_targets / sizeof *pair_targets; t++)
       for (size_t w = 1; w < 5; w++) {
         pair p;
-        conversion c;
-        plan_target target;
-        plan_options options = {.stream = true};
         pair_parse(&rows[i].text, &p);
-        conversion_make(&p, pair_widths[w], &c);
-        cr_assert_eq(plan_target_find(pair_targets[t], &target), LLRT_OK);
-        cr_assert_eq(plan_make(&c.desc, &target, &options, &made), LLRT_OK, "%s", llrt_last_error());
-        conversion_free(&c);
+        pair_plan(&p, pair_widths[w], pair_targets[t], &(plan_options){.stream = true}, &made);
         cr_expect_eq(count_kind(&made, PLAN_COLLECT), rows[i].widths >> w & 1, "row %zu, %s, %s", i, pair_targets[t],
                      llrt_dtype_name(pair_widths[w]));
         pair_check(&p, pair_targets[t], pair_widths[w], PLAN_EXCHANGE_AUTO, rows[i].text.destination);
@@ -153,12 +136,7 @@ Test(plan_choice, random_matrices_load_whole_sectors) {
     test_random_storage(&seed, 9, 8, false, &p.storage[1]);
     for (size_t t = 0; t < sizeof gpus / sizeof *gpus; t++)
       for (size_t w = 1; w < 3; w++) {
-        conversion c;
-        plan_target target;
-        conversion_make(&p, pair_widths[w], &c);
-        cr_assert_eq(plan_target_find(gpus[t], &target), LLRT_OK);
-        cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
-        conversion_free(&c);
+        pair_plan(&p, pair_widths[w], gpus[t], NULL, &made);
         const plan_kernel *kernel = &made.variant[0];
         if (kernel->cost.load_sectors > kernel->cost.min_sectors) pair_explain(&made, 0);
         cr_expect_eq(kernel->cost.load_sectors, kernel->cost.min_sectors, "round %d, %s, %s: %d of %d sectors", round,
@@ -195,13 +173,8 @@ Test(plan_choice, far_rows_are_read_in_bands) {
   static plan made;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     pair p;
-    conversion c;
-    plan_target target;
     pair_parse(&rows[i].text, &p);
-    cr_assert(conversion_make(&p, pair_widths[rows[i].width], &c));
-    cr_assert_eq(plan_target_find(rows[i].target, &target), LLRT_OK);
-    cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
-    conversion_free(&c);
+    pair_plan(&p, pair_widths[rows[i].width], rows[i].target, NULL, &made);
     cr_expect_eq(made.variant[0].band > 0, rows[i].banded, "row %zu", i);
     pair_check(&p, rows[i].target, pair_widths[rows[i].width], PLAN_EXCHANGE_AUTO, "far rows");
   }
@@ -248,21 +221,14 @@ Test(plan_choice, loads_are_whole_sectors) {
                {"machete_mma8", "row_major", LLRT_B4}};
   static plan made;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    pair p = {.shape = {1024, 1024}};
-    conversion c;
-    cr_assert_eq(llrt_storage_parse(cases[i].source, 2, NULL, &p.storage[0]), LLRT_OK);
-    cr_assert_eq(llrt_storage_parse(cases[i].destination, 2, NULL, &p.storage[1]), LLRT_OK);
-    conversion_make(&p, cases[i].dtype, &c);
-    for (size_t t = 0; t < sizeof pair_targets / sizeof *pair_targets; t++) {
-      plan_target target;
-      cr_assert_eq(plan_target_find(pair_targets[t], &target), LLRT_OK);
-      if (target.lanes_first) continue;
-      cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+    pair p;
+    pair_parse(&(text_pair){cases[i].source, cases[i].destination, {1024, 1024}}, &p);
+    for (size_t t = 0; t < PAIR_FIRST_HOST; t++) {
+      pair_plan(&p, cases[i].dtype, pair_targets[t], NULL, &made);
       const plan_cost *cost = &made.variant[0].cost;
       cr_expect_eq(cost->load_sectors, cost->min_sectors, "%s, %s: %d sectors loaded, at least %d",
                    cases[i].source, pair_targets[t], cost->load_sectors, cost->min_sectors);
     }
-    conversion_free(&c);
   }
 }
 
@@ -270,39 +236,27 @@ Test(plan_choice, loads_are_whole_sectors) {
 Test(plan_choice, thin_shapes_run_tiled) {
   static plan made;
   const int64_t shape[] = {131072, 90};
-  pair p = {.shape = {256, 90}};
-  conversion c;
-  cr_assert_eq(llrt_storage_row_major(2, &p.storage[0]), LLRT_OK);
-  cr_assert_eq(llrt_storage_parse("scale_128x4", 2, NULL, &p.storage[1]), LLRT_OK);
-  conversion_make(&p, LLRT_B8, &c);
+  pair p;
+  pair_parse(&(text_pair){"row_major", "scale_128x4", {256, 90}}, &p);
   for (size_t t = 0; t < sizeof pair_targets / sizeof *pair_targets; t++) {
-    plan_target target;
     int v = 0;
-    cr_assert_eq(plan_target_find(pair_targets[t], &target), LLRT_OK);
-    cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+    pair_plan(&p, LLRT_B8, pair_targets[t], NULL, &made);
     while (!plan_range_contains(&made.variant[v].launch.range, 2, shape)) v++;
     cr_assert(!made.variant[v].flat, "%s", pair_targets[t]);
   }
-  conversion_free(&c);
 }
 
 /* A tile of the widest vectors on both sides may be too big for a block; stores stay whole lines. */
 Test(plan_choice, host_stores_whole_vectors) {
+  static plan made;
+  pair p;
+  pair_parse(&(text_pair){"row_major", "col_major", {256, 256}}, &p);
   for (int width = 0; width < 4; width++) {
-    pair p = {.shape = {256, 256}};
-    conversion c;
-    plan_target target;
-    plan made;
-    cr_assert_eq(llrt_storage_parse("row_major", 2, NULL, &p.storage[0]), LLRT_OK);
-    cr_assert_eq(llrt_storage_parse("col_major", 2, NULL, &p.storage[1]), LLRT_OK);
-    conversion_make(&p, pair_widths[width], &c);
-    cr_assert_eq(plan_target_find("x86-64-v4", &target), LLRT_OK);
-    cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK);
+    pair_plan(&p, pair_widths[width], "x86-64-v4", NULL, &made);
     const plan_kernel *kernel = &made.variant[0];
     for (int i = 0; i < kernel->n_steps; i++)
       if (kernel->step[i].kind == PLAN_STORE && !kernel->step[i].masked)
         cr_expect_eq(llrt_dtype_bits(pair_widths[width]) << kernel->step[i].vector, 512);
-    conversion_free(&c);
   }
 }
 
@@ -310,15 +264,10 @@ Test(plan_choice, host_stores_whole_vectors) {
  * is there twice. Loads are whole lines. */
 Test(plan_choice, host_edges_share_shuffles) {
   static plan made;
+  pair p;
+  pair_parse(&(text_pair){"row_major", "col_major", {1032, 1056}}, &p);
   for (int width = 0; width < 4; width++) {
-    pair p = {.shape = {1032, 1056}};
-    conversion c;
-    plan_target target;
-    cr_assert_eq(llrt_storage_parse("row_major", 2, NULL, &p.storage[0]), LLRT_OK);
-    cr_assert_eq(llrt_storage_parse("col_major", 2, NULL, &p.storage[1]), LLRT_OK);
-    conversion_make(&p, pair_widths[width], &c);
-    cr_assert_eq(plan_target_find("x86-64-v4", &target), LLRT_OK);
-    cr_assert_eq(plan_make(&c.desc, &target, NULL, &made), LLRT_OK);
+    pair_plan(&p, pair_widths[width], "x86-64-v4", NULL, &made);
     const plan_kernel *kernel = &made.variant[0];
     int masked = 0;
     uint64_t shuffled[2] = {0};
@@ -332,6 +281,5 @@ Test(plan_choice, host_edges_share_shuffles) {
       shuffled[step->in / 64] |= 1ull << step->in % 64;
     }
     cr_expect_eq(masked, 2);
-    conversion_free(&c);
   }
 }

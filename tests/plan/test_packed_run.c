@@ -1,0 +1,133 @@
+/* Dots with packed weights on emulated devices, packings as a convert makes them, and those that are refused. */
+#include "packed_trial.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* By llrt_dot_into on an emulated device, whose memory holds copies of the tensors. */
+static void run_on(llrt_device *device, packed_trial *t) {
+  llrt_tensor *tensors[] = {&t->a, &t->b, &t->d, &t->scale, &t->zero};
+  const int n = t->of->zero ? 5 : t->of->scale ? 4 : 3;
+  const int64_t bytes[] = {t->of->m * (t->of->k + t->of->gap) * 2, t->value_binding.span * llrt_dtype_bits(t->of->b) / 8, t->of->m * t->of->n * 4,
+                           t->of->scale ? t->scale_binding.span * llrt_dtype_bits(t->of->scale) / 8 : 0, t->zero_binding.span};
+  const llrt_dot_params params = {.b = packed_trial_scaling(t)};
+  void *host[5];
+  packed_trial_permute(t, false);
+  for (int i = 0; i < n; i++) {
+    host[i] = tensors[i]->data;
+    cr_assert_eq(llrt_memory_allocate(device, (size_t)bytes[i], &tensors[i]->data), LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(llrt_memory_copy(device, tensors[i]->data, host[i], (size_t)bytes[i], LLRT_COPY_TO_DEVICE, NULL),
+                 LLRT_OK, "%s", llrt_last_error());
+    tensors[i]->device = device;
+  }
+  llrt_status status = llrt_dot_into(&t->a, &t->b, &t->d, &params, NULL);
+  cr_expect_eq(status, LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(llrt_memory_copy(device, host[2], t->d.data, (size_t)bytes[2], LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK,
+               "%s", llrt_last_error());
+  for (int i = 0; i < n; i++) {
+    llrt_memory_free(device, tensors[i]->data);
+    tensors[i]->data = host[i];
+  }
+  packed_trial_permute(t, true);
+}
+
+Test(packed_run, emulated) {
+  static packed_trial t;
+  static const char *const names[] = {"cuda-emu:sm_90a", "cuda-emu:sm_80"};
+  llrt_context *context;
+  const llrt_context_params with = {.jit_library = LLRT_TEST_JIT_LIBRARY};
+  cr_assert_eq(llrt_context_create(&with, &context), LLRT_OK);
+  for (int n = 0; n < 2; n++) {
+    llrt_device *device;
+    cr_assert_eq(llrt_device_open(context, names[n], NULL, &device), LLRT_OK, "%s", llrt_last_error());
+    for (size_t i = 0; i < PACKED_PROBLEMS; i++) {
+      packed_trial_make(&t, &packed_problems[i]);
+      run_on(device, &t);
+      packed_trial_check(&t, names[n]);
+      packed_trial_drop(&t);
+    }
+    llrt_device_close(&device);
+  }
+  llrt_context_destroy(&context);
+}
+
+/* Printed and parsed a packing stays what it is, and a convert with its map packs. */
+static void check_packing(const packed_problem *of) {
+  static packed_trial t;
+  const llrt_dot_pack_params what = {.dtype = LLRT_E2M1, .scale = LLRT_E8M0, .group = {32}, .other = of->a,
+                                     .range_low = of->low, .range_high = of->high};
+  llrt_dot_packing packing;
+  char text[2048];
+  cr_assert_eq(llrt_dot_pack(&what, "sm_90a", LLRT_DOT_B, &packing), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < 2; i++) {
+    llrt_storage parsed;
+    size_t length;
+    cr_assert_eq(llrt_storage_print(&packing.storages[i], text, sizeof text, &length), LLRT_OK);
+    cr_assert_eq(llrt_storage_parse(text, 2, NULL, &parsed), LLRT_OK, "%s: %s", text, llrt_last_error());
+    cr_expect(llrt_storage_equal(&parsed, &packing.storages[i]), "%s", text);
+  }
+  packed_trial_make(&t, of);
+  uint8_t *rows = packed_zeros(of->k * of->n / 2), *packed = packed_zeros(t.value_binding.span / 2);
+  for (int64_t k = 0; k < of->k; k++)
+    for (int64_t n = 0; n < of->n; n++) {
+      int64_t at = llrt_storage_offset(&t.values, &t.value_binding, (int64_t[]){k, n});
+      packed_put_nibble(rows, k * of->n + n, ((uint8_t *)t.b.data)[at / 2] >> (at % 2 * 4) & 15);
+    }
+  packed_trial_permute(&t, false);
+  llrt_context *context;
+  llrt_device *device;
+  const llrt_context_params with = {.jit_library = LLRT_TEST_JIT_LIBRARY};
+  cr_assert_eq(llrt_context_create(&with, &context), LLRT_OK);
+  cr_assert_eq(llrt_device_open(context, "host", NULL, &device), LLRT_OK);
+  llrt_tensor from = t.b, to = t.b;
+  from.storage = NULL, from.data = rows, to.data = packed, from.device = to.device = device;
+  to.storage = &packing.storages[0];
+  const llrt_convert_params params = {.n_maps = packing.n_maps, .maps = {packing.map}};
+  cr_assert_eq(llrt_convert_into(&from, &to, &params, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_expect(memcmp(packed, t.b.data, (size_t)t.value_binding.span / 2) == 0);
+  free(rows);
+  free(packed);
+  packed_trial_drop(&t);
+  llrt_device_close(&device);
+  llrt_context_destroy(&context);
+}
+
+/* What llrt_dot_pack names: for 8 bits only where the promise is of few enough powers of two, and rows are such. */
+Test(packed_run, packing) {
+  static const packed_problem rows[] = {{4, 64, 512, LLRT_BF16, LLRT_F32, false, MXFP4(120, 127), true, 0},
+                                 {4, 64, 512, LLRT_E4M3, LLRT_F32, false, MXFP4(0, 0), true, 0},
+                                 {4, 64, 512, LLRT_E5M2, LLRT_F32, false, MXFP4(100, 127), true, 0},
+                                 {4, 64, 512, LLRT_E4M3, LLRT_F32, false, MXFP4(101, 127), true | BYTES, 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_packing(&rows[i]);
+}
+
+#define WHAT(dtype_, scale_, k, n, other_, ...) \
+  {.dtype = LLRT_##dtype_, .scale = LLRT_##scale_, .group = {k, n}, .other = LLRT_##other_, __VA_ARGS__}
+
+Test(packed_run, refused) {
+  static const struct {
+    llrt_dot_pack_params what;
+    const char *target, *words;
+    llrt_dot_role operand;
+  } rows[] = {
+      {WHAT(E4M3FNUZ, E8M0, 32, 1, F16), "sm_90a", "elements of type e4m3fnuz", LLRT_DOT_B},
+      {WHAT(E2M1, E5M2, 32, 1, F16), "sm_90a", "scales of type e5m2", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 24, 1, F16), "sm_90a", "groups of 24 x 1", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 8, 1, F16), "sm_90a", "groups of 8 along K", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 2, F16), "sm_90a", "groups of 32 x 2", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 1, F16), "gfx942", "gfx942 has no kernels", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 1, F16), "sm_90a", "only operand B", LLRT_DOT_A},
+      {WHAT(E2M1, E8M0, 32, 1, F16), "vax", "vax", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 1, F16, .zero = LLRT_U4), "sm_90a", "zero points of type u4", LLRT_DOT_B},
+      {WHAT(U4, F16, 32, 1, F16, .zero = LLRT_F16), "sm_90a", "zero points of type f16", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 1, F16, .n_batch = LLRT_MAX_RANK), "sm_90a", "batch axes", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 1, E8M0), "sm_90a", "operand of type e8m0", LLRT_DOT_B},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    llrt_dot_packing packing;
+    cr_expect_neq(llrt_dot_pack(&rows[i].what, rows[i].target, rows[i].operand, &packing), LLRT_OK, "row %d", (int)i);
+    cr_expect(strstr(llrt_last_error(), rows[i].words), "row %d: %s", (int)i, llrt_last_error());
+  }
+}

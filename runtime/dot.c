@@ -34,15 +34,20 @@ static const char *name_of(const part *p) {
 
 static llrt_status check_rank(const part *p, int rank) {
   bool alone = p->n < 2; /* without batch axes */
-  int most = alone ? p->n : rank - 3 + p->n;
-  LLRT_REQUIRE(p->tensor->rank >= p->n && p->tensor->rank <= most, "the %s has rank %d, not %d to %d", name_of(p),
-               p->tensor->rank, p->n, most);
+  int own = p->tensor->rank, most = p->n == 0 ? rank : alone ? p->n : rank - 3 + p->n;
+  if (p->n == most) LLRT_REQUIRE(own == most, "the %s has rank %d, not %d", name_of(p), own, most);
+  LLRT_REQUIRE(own >= p->n && own <= most, "the %s has rank %d, not %d to %d", name_of(p), own, p->n, most);
+  for (int a = 0; a < own && p->n == 0; a++)
+    LLRT_REQUIRE(p->tensor->shape[a] == 1, "the %s has %lld positions, not 1", name_of(p),
+                 (long long)p->tensor->shape[a]);
   return LLRT_OK;
 }
 
-/* The operation's axis that is axis `a` of the tensor. Batch axes are numbered from the right. */
+/* The operation's axis that is axis `a` of the tensor. Batch axes are numbered from the right. One number may lie
+ * along any. */
 static int axis_of(const parts *all, const part *p, int a) {
   int from_end = p->tensor->rank - a;
+  if (p->n == 0) return a;
   if (from_end <= p->n) return p->last[p->n - from_end];
   return all->rank - 3 - (from_end - p->n);
 }
@@ -56,7 +61,7 @@ static llrt_status find_group(const part *p, int64_t positions, int64_t extent, 
     return LLRT_OK;
   }
   if (positions == extent) *group = 1;
-  if (positions == 1 || positions == extent) return LLRT_OK;
+  if (positions == 1 || positions == extent || extent < 0) return LLRT_OK; /* extents below 0 are refused later */
   LLRT_REQUIRE(positions > 0 && extent % positions == 0,
                "the %s has %lld positions for %lld: how many share one must be said (group)", name_of(p),
                (long long)positions, (long long)extent);
@@ -66,7 +71,7 @@ static llrt_status find_group(const part *p, int64_t positions, int64_t extent, 
 
 static llrt_status fill_groups(const parts *all, const part *p, int32_t group[LLRT_MAX_RANK]) {
   for (int a = 0; a < all->rank; a++) group[a] = LLRT_GROUP_ALL;
-  for (int a = 0; a < p->tensor->rank; a++) {
+  for (int a = 0; a < p->tensor->rank && p->n > 0; a++) {
     int axis = axis_of(all, p, a), place = a - (p->tensor->rank - p->n);
     int64_t positions = p->tensor->shape[a];
     bool shared = axis < all->rank - 3 && positions == 1 && p->role != LLRT_DOT_D; /* a batch axis of one position */
@@ -244,7 +249,7 @@ static llrt_dtype default_type(const llrt_op_desc *desc) {
   dot_operand_type a = dot_operand_of(desc, LLRT_DOT_A), b = dot_operand_of(desc, LLRT_DOT_B);
   bool exist = dot_operand_exists(a.element) && dot_operand_exists(b.element);
   dot_rule rule;
-  if (!exist || !dot_scaling_exists(&a) || !dot_scaling_exists(&b)) return LLRT_F32;
+  if (!exist || dot_scaling_check(&a) || dot_scaling_check(&b)) return LLRT_F32;
   if (!dot_rule_find(&a, &b, desc->dot.accumulate, desc->dot.tf32, &rule)) return LLRT_F32;
   return rule.result;
 }
@@ -267,6 +272,7 @@ llrt_status llrt_dot_result(const llrt_tensor *a, const llrt_tensor *b, const ll
   d->shape[d->rank - 2] = a->shape[a->rank - 2];
   d->shape[d->rank - 1] = b->shape[b->rank - 1];
   d->dtype = params ? params->dtype : LLRT_DTYPE_NONE;
+  LLRT_TRY(llrt_result_check_dtype(d->dtype));
   if (d->dtype) return LLRT_OK;
   LLRT_TRY(describe(a, b, d, params, &call));
   d->dtype = default_type(&call.desc);

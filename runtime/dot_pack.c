@@ -10,9 +10,19 @@
 #include <string.h>
 
 static llrt_status check_target(const char *name, plan_target *target) {
-  LLRT_TRY(plan_target_find(name, target));
-  if (target->isa == PLAN_ISA_NVPTX) return LLRT_OK;
-  return llrt_error(LLRT_UNSUPPORTED, "target %s has no kernels for packed weights: use any other storage", name);
+  bool host = strcmp(name, "host") == 0;
+  if (!host) LLRT_TRY(plan_target_find(name, target));
+  if (!host && target->isa == PLAN_ISA_NVPTX) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "target %s has no kernels for packed weights: dots there take any storage", name);
+}
+
+/* A promise is for e8m0. */
+static llrt_status check_range(const llrt_dot_pack_params *params) {
+  int low = params->range_low, high = params->range_high;
+  LLRT_REQUIRE(low <= high && high < 255, "scale_range is %d to %d", low, high);
+  LLRT_REQUIRE(high == 0 || params->scale == LLRT_E8M0, "scale_range: the scales are %s, not e8m0",
+               llrt_dtype_name(params->scale));
+  return LLRT_OK;
 }
 
 static llrt_status check_types(const llrt_dot_pack_params *params) {
@@ -23,16 +33,17 @@ static llrt_status check_types(const llrt_dot_pack_params *params) {
   if (scale != LLRT_DTYPE_NONE && !dot_packed_has_scales(scale))
     return llrt_error(LLRT_UNSUPPORTED, "packed scales of type %s, not e8m0, e4m3, f16, bf16", llrt_dtype_name(scale));
   if (scale != LLRT_DTYPE_NONE &&
-      (params->group[0] <= 0 || !bits_is_power_of_two(params->group[0]) || params->group[0] > 1 << 20 ||
+      (params->group[0] <= 0 || !bits_is_power_of_two(params->group[0]) ||
+       params->group[0] < DOT_PACKED_LEAST_GROUP || params->group[0] > DOT_PACKED_MOST_GROUP ||
        params->group[1] > 1 || params->group[1] < 0))
-    return llrt_error(LLRT_UNSUPPORTED, "packed scales in groups of %lld x %lld, not 16, 32, 64 or 128 along K",
+    return llrt_error(LLRT_UNSUPPORTED, "packed scales in groups of %lld x %lld, not 16, 32, 64 or 128 along K, 1 along N",
                       (long long)params->group[0], (long long)params->group[1]);
   if (params->zero != LLRT_DTYPE_NONE && (scale == LLRT_DTYPE_NONE || !dot_packed_has_zeros(type, params->zero)))
     return llrt_error(LLRT_UNSUPPORTED,
                       "packed zero points of type %s for elements of type %s: integers with scales have such, i4, u4, i8, u8",
                       llrt_dtype_name(params->zero), llrt_dtype_name(type));
-  LLRT_REQUIRE(params->other == LLRT_DTYPE_NONE || dot_operand_exists(params->other), "no operand of type %s",
-               llrt_dtype_name(params->other));
+  LLRT_REQUIRE(params->other == LLRT_DTYPE_NONE || dot_operand_exists(params->other), "the other operand cannot be %s (%d)",
+               llrt_dtype_name(params->other), (int)params->other);
   return LLRT_OK;
 }
 
@@ -55,11 +66,14 @@ llrt_status llrt_dot_pack(const llrt_dot_pack_params *params, const char *target
   memset(packing, 0, sizeof *packing);
   LLRT_REQUIRE(params, "params is NULL");
   LLRT_REQUIRE(target, "target is NULL");
-  if (operand != LLRT_DOT_B) return llrt_error(LLRT_UNSUPPORTED, "only operand B is packed");
+  LLRT_REQUIRE(operand == LLRT_DOT_A || operand == LLRT_DOT_B, "role %d is no operand", (int)operand);
+  if (operand != LLRT_DOT_B)
+    return llrt_error(LLRT_UNSUPPORTED, "only operand B is packed: weights that are A are B of the transposed product");
   plan_target has;
   LLRT_TRY(check_target(target, &has));
   LLRT_REQUIRE(params->n_batch >= 0 && params->n_batch <= LLRT_MAX_RANK - 3, "%d batch axes", params->n_batch);
   LLRT_TRY(check_types(params));
+  LLRT_TRY(check_range(params));
   bool bytes = dot_packed_in_bytes(&has, params->dtype, params->scale, params->other, params->range_low, params->range_high);
   int batch = params->n_batch;
   LLRT_TRY(dot_packed_values(llrt_dtype_bits(params->dtype), bytes, batch, &packing->storages[0]));

@@ -4,6 +4,9 @@
 
 #include <llrt/tensor.h>
 
+/* A result's type as params ask for it: one, or NONE. */
+llrt_status llrt_result_check_dtype(llrt_dtype asked);
+
 /* A tensor of source's logical shape, on its device, in memory from the context's allocator, unwritten.
  * storage NULL: row_major; dtype NONE: the source's. Errors: INVALID_ARGUMENT for a source or a storage that
  * is none, and for run-time strides, which no tensor gives; OUT_OF_MEMORY. */

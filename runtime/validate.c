@@ -351,8 +351,8 @@ static int collect_places(const llrt_storage *storage, const llrt_storage_bindin
 /* No two elements share an offset. Two that did would differ by d_i at each place, not all zero,
  * with sum d_i * stride_i = 0. Strides above all that lies inside them exclude it at once;
  * otherwise the outermost place that differs (d >= 1) is tried against the places inside it. */
-static llrt_status check_no_sharing(const llrt_storage *storage,
-                                    const llrt_storage_binding *binding) {
+static llrt_status check_no_sharing(const llrt_storage *storage, const llrt_storage_binding *binding,
+                                    const char *role) {
   reach places[LLRT_MAX_DIGITS + 1];
   int n = collect_places(storage, binding, places);
   int64_t span = 0;
@@ -362,9 +362,9 @@ static llrt_status check_no_sharing(const llrt_storage *storage,
       bool shared = can_cancel(places + i + 1, n - i - 1, d * places[i].stride, span, &budget);
       if (budget < 0) {
         return llrt_error(LLRT_UNSUPPORTED,
-                          "cannot tell whether the destination puts two elements at one offset");
+                          "cannot tell whether the %s puts two elements at one offset", role);
       }
-      LLRT_REQUIRE(!shared, "the destination puts two elements at one offset (stride %lld)",
+      LLRT_REQUIRE(!shared, "the %s puts two elements at one offset (stride %lld)", role,
                    (long long)places[i].stride);
     }
     span += (places[i].extent - 1) * places[i].stride;
@@ -445,6 +445,7 @@ llrt_status llrt_validate_memory(const llrt_op_desc *desc, const storage_set *se
   LLRT_TRY(check_overlap(desc, call, values));
   if (desc->kind == LLRT_OP_DOT) LLRT_TRY(llrt_validate_dot_memory(desc, set));
   for (int i = DESTINATION; i < (values ? call->n : 2); i++)
-    if (!set->packed[i]) LLRT_TRY(check_no_sharing(&set->storage[i], &call->binding[i]));
+    if (!set->packed[i])
+      LLRT_TRY(check_no_sharing(&set->storage[i], &call->binding[i], llrt_tensor_role(set->roles, i)));
   return LLRT_OK;
 }

@@ -23,21 +23,45 @@ static llrt_dtype dtype_of(const llrt_op_desc *desc, llrt_dot_role role) {
 
 /* ---- types ---- */
 
+/* A permutation of 0..31, or all zero. */
+static bool is_word_bits(const uint8_t words[32]) {
+  uint32_t seen = 0;
+  bool zero = true;
+  for (int i = 0; i < 32; i++) {
+    zero &= words[i] == 0;
+    seen |= words[i] < 32 ? 1u << words[i] : 0;
+  }
+  return zero || seen == UINT32_MAX;
+}
+
+static llrt_status check_scaling(const llrt_op_desc *desc, llrt_dot_role role, const dot_operand_type *type) {
+  const char *element = llrt_dtype_name(type->element), *scale = llrt_dtype_name(type->scale);
+  switch (dot_scaling_check(type)) {
+    case DOT_SCALING_FITS: return LLRT_OK;
+    case DOT_SCALING_TYPE:
+      return llrt_error(LLRT_UNSUPPORTED, "the %s has scales of %s, not f32, f16, bf16, an 8-bit float or e8m0",
+                        name_of(desc, role), scale);
+    case DOT_SCALING_WIDE:
+      return llrt_error(LLRT_UNSUPPORTED, "the %s is %s: scales that differ along K need elements of at most 8 bits",
+                        name_of(desc, role), element);
+    case DOT_SCALING_ZERO: break;
+  }
+  return llrt_error(LLRT_UNSUPPORTED,
+                    "the %s is %s with zero points of %s: integers of at most 8 bits have them, of such integers, f16 or bf16",
+                    name_of(desc, role), element, llrt_dtype_name(type->zero));
+}
+
 static llrt_status check_operand(const llrt_op_desc *desc, llrt_dot_role role) {
   dot_operand_type type = dot_operand_of(desc, role);
-  const uint8_t *range = type.range, *words = desc->dot.word_bits[role == LLRT_DOT_B];
-  uint32_t moved = 0;
-  for (int i = 0; i < 32; i++) moved |= words[i] < 32 ? 1u << words[i] : 0;
+  const uint8_t *range = type.range;
   if (!dot_operand_exists(type.element))
     return llrt_error(LLRT_UNSUPPORTED, "the %s is %s, which a dot does not take", name_of(desc, role),
                       llrt_dtype_name(type.element));
-  if (!dot_scaling_exists(&type))
-    return llrt_error(LLRT_UNSUPPORTED, "the %s of %s with scales of %s and zero points of %s (none: there are none)",
-                      name_of(desc, role), llrt_dtype_name(type.element), llrt_dtype_name(type.scale),
-                      llrt_dtype_name(type.zero));
+  LLRT_TRY(check_scaling(desc, role, &type));
   LLRT_REQUIRE(range[0] <= range[1] && range[1] < 255, "scale_range of the %s is %d to %d", name_of(desc, role),
                range[0], range[1]);
-  LLRT_REQUIRE(moved == 1 || moved == UINT32_MAX, "word_bits of the %s is no permutation", name_of(desc, role));
+  LLRT_REQUIRE(is_word_bits(desc->dot.word_bits[role == LLRT_DOT_B]), "word_bits of the %s is no permutation",
+               name_of(desc, role));
   LLRT_REQUIRE(range[1] == 0 || type.scale == LLRT_E8M0, "scale_range of the %s: its scales are %s, not e8m0",
                name_of(desc, role), llrt_dtype_name(type.scale));
   return LLRT_OK;
@@ -196,7 +220,8 @@ llrt_status llrt_validate_dot(const llrt_op_desc *desc) {
   LLRT_TRY(check_edges(desc));
   LLRT_TRY(check_maps(desc));
   LLRT_REQUIRE(!desc->in_place || dtype_of(desc, LLRT_DOT_C) == dtype_of(desc, LLRT_DOT_D),
-               "in place C is D, of its type");
+               "C lies at D's address in another type, %s, not %s", llrt_dtype_name(dtype_of(desc, LLRT_DOT_C)),
+               llrt_dtype_name(dtype_of(desc, LLRT_DOT_D)));
   return check_pair(desc);
 }
 

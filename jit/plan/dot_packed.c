@@ -57,11 +57,8 @@ llrt_status dot_packed_values(int bits, bool bytes, int batch, llrt_storage *out
   return make_storage(order, (int)(sizeof values4 / sizeof *values4), 0, batch, out);
 }
 
-#define LEAST_GROUP 4
-#define MOST_GROUP 7
-
 static llrt_status make_groups(const offset_bit *bits, int n, int group, int batch, llrt_storage *out) {
-  if (group < LEAST_GROUP || group > MOST_GROUP)
+  if (1 << group < DOT_PACKED_LEAST_GROUP || 1 << group > DOT_PACKED_MOST_GROUP)
     return llrt_error(LLRT_UNSUPPORTED, "packed scales and zero points for groups of %d along K", 1 << group);
   return make_storage(bits, n, group, batch, out);
 }

@@ -10,6 +10,9 @@
 /* A tile of packed weights: positions along K and N, log2. */
 #define DOT_PACKED_K 8
 #define DOT_PACKED_N 4
+/* Positions along K that share a scale: these and the powers of two between. */
+#define DOT_PACKED_LEAST_GROUP 16
+#define DOT_PACKED_MOST_GROUP 128
 
 /* Whether e2m1 times scales that are promised to lie in low .. high are numbers of e5m2, up to a power of two for all of
  * them, and the target multiplies such numbers with `other`: then they are packed for its instructions of 8 bits. */

@@ -140,12 +140,13 @@ static bool is_scale(llrt_dtype dtype) {
   return dtype == LLRT_E8M0 || (is_float(dtype) && bits >= 8 && bits <= 32);
 }
 
-bool dot_scaling_exists(const dot_operand_type *operand) {
+dot_scaling_fit dot_scaling_check(const dot_operand_type *operand) {
   llrt_dtype zero = operand->zero;
-  if (operand->scale && !is_scale(operand->scale)) return false;
-  if (operand->scale && !operand->on_sums && llrt_dtype_bits(operand->element) > 8) return false;
-  if (!zero) return true;
-  return is_short_integer(operand->element) && (is_short_integer(zero) || zero == LLRT_F16 || zero == LLRT_BF16);
+  if (operand->scale && !is_scale(operand->scale)) return DOT_SCALING_TYPE;
+  if (operand->scale && !operand->on_sums && llrt_dtype_bits(operand->element) > 8) return DOT_SCALING_WIDE;
+  if (!zero) return DOT_SCALING_FITS;
+  bool number = is_short_integer(zero) || zero == LLRT_F16 || zero == LLRT_BF16;
+  return number && is_short_integer(operand->element) ? DOT_SCALING_FITS : DOT_SCALING_ZERO;
 }
 
 /* The type that a scaled element is rounded to. */

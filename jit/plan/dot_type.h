@@ -49,9 +49,17 @@ typedef struct dot_rule {
 const char *dot_compute_name(dot_compute compute);
 llrt_dtype dot_compute_dtype(dot_compute compute);
 
-/* Whether a tensor's elements can be an operand; whether what stands on them is of types that may. */
+/* Whether a tensor's elements can be an operand. */
 bool dot_operand_exists(llrt_dtype element);
-bool dot_scaling_exists(const dot_operand_type *operand);
+
+/* Whether scales and zero points may stand on an operand's elements, or why not. */
+typedef enum dot_scaling_fit {
+  DOT_SCALING_FITS = 0,
+  DOT_SCALING_TYPE = 1, /* no type of scales */
+  DOT_SCALING_WIDE = 2, /* elements of more than 8 bits, whose scales differ along K */
+  DOT_SCALING_ZERO = 3  /* no type of zero points, or of elements that have some */
+} dot_scaling_fit;
+dot_scaling_fit dot_scaling_check(const dot_operand_type *operand);
 
 /* What an operand's values are; whether a type holds them all even before those with scales are rounded. */
 dot_operand_rule dot_rule_of_operand(const dot_operand_type *operand);

@@ -115,15 +115,21 @@ Test(packed_run, refused) {
       {WHAT(E4M3FNUZ, E8M0, 32, 1, F16), "sm_90a", "elements of type e4m3fnuz", LLRT_DOT_B},
       {WHAT(E2M1, E5M2, 32, 1, F16), "sm_90a", "scales of type e5m2", LLRT_DOT_B},
       {WHAT(E2M1, E8M0, 24, 1, F16), "sm_90a", "groups of 24 x 1", LLRT_DOT_B},
-      {WHAT(E2M1, E8M0, 8, 1, F16), "sm_90a", "groups of 8 along K", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 8, 1, F16), "sm_90a", "groups of 8 x 1", LLRT_DOT_B},
       {WHAT(E2M1, E8M0, 32, 2, F16), "sm_90a", "groups of 32 x 2", LLRT_DOT_B},
       {WHAT(E2M1, E8M0, 32, 1, F16), "gfx942", "gfx942 has no kernels", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 256, 1, F16), "sm_90a", "groups of 256 x 1", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 1, F16), "host", "host has no kernels", LLRT_DOT_B},
       {WHAT(E2M1, E8M0, 32, 1, F16), "sm_90a", "only operand B", LLRT_DOT_A},
+      {WHAT(E2M1, E8M0, 32, 1, F16), "sm_90a", "role 8 is no operand", LLRT_DOT_SCALE_B},
+      {WHAT(E2M1, E8M0, 32, 1, F16, .range_low = 140, .range_high = 110), "sm_90a", "140 to 110", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 1, F16, .range_low = 1, .range_high = 255), "sm_90a", "1 to 255", LLRT_DOT_B},
+      {WHAT(E2M1, E4M3, 16, 1, F16, .range_high = 130), "sm_90a", "are e4m3, not e8m0", LLRT_DOT_B},
       {WHAT(E2M1, E8M0, 32, 1, F16), "vax", "vax", LLRT_DOT_B},
       {WHAT(E2M1, E8M0, 32, 1, F16, .zero = LLRT_U4), "sm_90a", "zero points of type u4", LLRT_DOT_B},
       {WHAT(U4, F16, 32, 1, F16, .zero = LLRT_F16), "sm_90a", "zero points of type f16", LLRT_DOT_B},
       {WHAT(E2M1, E8M0, 32, 1, F16, .n_batch = LLRT_MAX_RANK), "sm_90a", "batch axes", LLRT_DOT_B},
-      {WHAT(E2M1, E8M0, 32, 1, E8M0), "sm_90a", "operand of type e8m0", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 1, E8M0), "sm_90a", "other operand cannot be e8m0", LLRT_DOT_B},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     llrt_dot_packing packing;

@@ -336,6 +336,9 @@ Test(convert, bad_input_gives_no_tensor) {
   cr_assert_eq(llrt_storage_strided(2, NULL, &runtime), LLRT_OK);
   cr_expect_eq(llrt_convert(&at.source, &runtime, NULL, NULL, &result), LLRT_INVALID_ARGUMENT);
   expect_said("run-time strides");
+  cr_expect_eq(llrt_convert(&at.source, NULL, &(llrt_convert_params){.dtype = 77}, NULL, &result),
+               LLRT_INVALID_ARGUMENT);
+  expect_said("the result's dtype is 77");
   runtime.n_digits = -1;
   cr_expect_eq(llrt_convert(&at.source, &runtime, NULL, NULL, &result), LLRT_INVALID_ARGUMENT);
   cr_expect_null(result.data);

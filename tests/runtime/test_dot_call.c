@@ -37,6 +37,15 @@ static void relu(llrt_dot_params *p, const llrt_tensor *t) {
   p->n_maps = 1;
   p->maps[0].kind = LLRT_MAP_RELU;
 }
+static void words_twice_b(llrt_dot_params *p, const llrt_tensor *t) {
+  (void)t;
+  p->b.word_bits[1] = 1;
+  p->b.word_bits[2] = 1;
+}
+static void words_beyond_b(llrt_dot_params *p, const llrt_tensor *t) {
+  (void)t;
+  memset(p->b.word_bits + 1, 32, 31);
+}
 static void in_i32(llrt_dot_params *p, const llrt_tensor *t) {
   (void)t;
   p->accumulate = LLRT_I32;
@@ -61,6 +70,7 @@ Test(dot_call, bad_input) {
       {M(F16, 4, 6), M(F16, 6, 8), M(F16, 5, 8), M(F32, 0, 0), NULL, BAD, "operand A has 4 positions along M, not 5"},
       {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 9), M(F32, 0, 0), NULL, BAD, "operand B has 8 positions along N, not 9"},
       {M(F16, 4, 6), M(F16, 6, 8), M(F16, -4, 8), M(F32, 0, 0), NULL, BAD, "along M"},
+      {M(F16, 4, -64), M(E2M1, 64, 8), M(F16, 4, 8), M(E8M0, 2, 8), scale_b, BAD, "operand A has -64 positions along K"},
       {tensor(LLRT_F16, 1, 6, 0, 0), M(F16, 6, 8), M(F16, 4, 8), M(F32, 0, 0), NULL, BAD, "operand A has rank 1"},
       {tensor(LLRT_F16, 8, 1, 1, 1), M(F16, 6, 8), M(F16, 4, 8), M(F32, 0, 0), NULL, BAD, "operand A has rank 8"},
       {tensor(LLRT_F16, 3, 2, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F32, 0, 0), NULL, BAD, "result D has rank 2, not 3"},
@@ -77,16 +87,19 @@ Test(dot_call, bad_input) {
       {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(E8M0, 2, 7), scale_b, BAD, "scale of B has 7 positions for 8"},
       {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), tensor(LLRT_E8M0, 1, 2, 0, 0), scale_b, BAD, "scale of B has rank 1"},
       {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), tensor(LLRT_E8M0, 3, 2, 2, 8), scale_b, BAD, "scale of B has rank 3"},
-      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(I8, 2, 8), scale_b, NOT, "operand B of e2m1 with scales of i8"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(I8, 2, 8), scale_b, NOT, "operand B has scales of i8"},
       {M(E5M2, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(E8M0, 3, 64), scale_a, BAD, "scale of A has 3 positions for 4"},
-      {M(F16, 4, 64), M(E4M3, 64, 8), M(F16, 4, 8), M(E4M3, 4, 64), scale_a, NOT, "operand A of f16 with scales of e4m3"},
-      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(I8, 2, 8), zero_b, NOT, "zero points of i8"},
+      {M(F16, 4, 64), M(E4M3, 64, 8), M(F16, 4, 8), M(E4M3, 4, 64), scale_a, NOT, "operand A is f16: scales that differ along K"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(I8, 2, 8), zero_b, NOT, "operand B is e2m1 with zero points of i8"},
       {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(E8M0, 2, 8), promise, BAD, "scale_range of the operand B is 10 to 5"},
       {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(E8M0, 2, 8), promise_alone, BAD, "a promise for scales of B"},
-      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F32, 1, 1), global_b, BAD, "global scale of B has rank 2"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F32, 1, 2), global_b, BAD, "global scale of B has 2 positions, not 1"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), tensor(LLRT_F32, 4, 1, 1, 1), global_b, BAD, "global scale of B has rank 4, not 0 to 3"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(F32, 0, 0), words_twice_b, BAD, "word_bits of the operand B is no permutation"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(F32, 0, 0), words_beyond_b, BAD, "word_bits of the operand B is no permutation"},
       {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), tensor(LLRT_F16, 0, 0, 0, 0), global_b, NOT, "global scale of B of a dot cannot be f16"},
       {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), tensor(LLRT_F16, 1, 7, 0, 0), bias, BAD, "bias has 7 positions along N, not 8"},
-      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F16, 4, 8), bias, BAD, "bias has rank 2"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F16, 4, 8), bias, BAD, "bias has rank 2, not 1"},
       {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), tensor(LLRT_I8, 1, 8, 0, 0), bias, NOT, "bias of a dot cannot be i8"},
       {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F16, 4, 7), addend, BAD, "addend C has 7 positions along N, not 8"},
       {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F16, 4, 8), add_only, BAD, "ADD map and params.add"},
@@ -159,13 +172,17 @@ Test(dot_call, nothing_is_written) {
   static matrices m;
   fixture_make(&at, &fixture_params);
   make_matrices(&m, at.host);
-  llrt_tensor null = m.ta, over = m.td, odd = m.td, lost = m.tb, c = m.td;
+  llrt_tensor null = m.ta, over = m.td, odd = m.td, lost = m.tb, c = m.td, other = m.td, flat = m.td;
+  llrt_storage flat_storage;
   null.data = NULL;
   over.data = m.a + 4;
   odd.data = (char *)m.d + 2;
   lost.device = NULL;
   c.storage = &at.col_major;
-  const llrt_dot_params addend = {.c = &c};
+  other.dtype = LLRT_F64;
+  cr_assert_eq(llrt_storage_strided(2, (int64_t[]){0, 1}, &flat_storage), LLRT_OK);
+  flat.storage = &flat_storage;
+  const llrt_dot_params addend = {.c = &c}, other_type = {.c = &other};
   const struct {
     const llrt_tensor *a, *b, *d;
     const llrt_dot_params *params;
@@ -177,7 +194,9 @@ Test(dot_call, nothing_is_written) {
                {&m.ta, &lost, &m.td, NULL, "operand B has no device"},
                {&m.ta, &m.tb, &over, NULL, "operand A and result D overlap"},
                {&m.ta, &m.tb, &odd, NULL, "result D's data is not aligned"},
-               {&m.ta, &m.tb, &m.td, &addend, "C lies at D's address in another storage"}};
+               {&m.ta, &m.tb, &m.td, &addend, "C lies at D's address in another storage"},
+               {&m.ta, &m.tb, &m.td, &other_type, "C lies at D's address in another type, f64, not f32"},
+               {&m.ta, &m.tb, &flat, NULL, "the result D puts two elements at one offset"}};
   float before[SIDE * SIDE];
   memcpy(before, m.a, sizeof before);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -202,9 +221,18 @@ Test(dot_call, one_line_and_allocated) {
     cr_expect_eq(((float *)result.data)[i], product_at(&m, i % SIDE, i / SIDE));
   cr_assert_eq(llrt_tensor_free(&result, NULL), LLRT_OK);
   llrt_tensor bad = m.tb;
+  float twice = 2;
+  llrt_tensor one = {.data = &twice, .dtype = LLRT_F32, .rank = 1, .shape = {1}, .device = at.host};
+  const llrt_dot_params params = {.b = {.global = &one}};
+  cr_assert_eq(llrt_dot(&m.ta, &m.tb, NULL, &params, NULL, &result), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < SIDE * SIDE; i++)
+    cr_expect_eq(((float *)result.data)[i], 2 * product_at(&m, i / SIDE, i % SIDE));
+  cr_assert_eq(llrt_tensor_free(&result, NULL), LLRT_OK);
   bad.shape[0] = 3;
   cr_expect_eq(llrt_dot(&m.ta, &bad, NULL, NULL, NULL, &result), LLRT_INVALID_ARGUMENT);
   cr_expect_null(result.data);
+  cr_expect_eq(llrt_dot(&m.ta, &m.tb, NULL, &(llrt_dot_params){.dtype = 77}, NULL, &result), LLRT_INVALID_ARGUMENT);
+  cr_expect(strstr(llrt_last_error(), "the result's dtype is 77"), "%s", llrt_last_error());
   fixture_end(&at);
 }
 

@@ -67,8 +67,8 @@ static llrt_status check_plain(const llrt_op_desc *desc, int i) {
 
 llrt_status llrt_validate_reduce(const llrt_op_desc *desc) {
   bool arg = combine_is_arg((int)desc->combine.op);
-  LLRT_REQUIRE(desc->n_tensors == 2 || (arg && desc->n_tensors == 3), "a %s has %d tensors",
-               combine_name((int)desc->combine.op), desc->n_tensors);
+  LLRT_REQUIRE(desc->n_tensors <= 3, "a reduce of %d tensors", desc->n_tensors);
+  LLRT_REQUIRE(desc->n_tensors == 2 || arg, "values are of ARGMIN and ARGMAX, of nothing else");
   LLRT_REQUIRE(desc->n_maps == 0 && !desc->in_place, "a reduce has no maps and does not work in place");
   LLRT_TRY(check_combiner(desc));
   LLRT_TRY(check_axes(desc));

@@ -18,7 +18,7 @@ static const option_spec table[] = {
     [DEVICE] = {"device", 0, "NAME",
                 "host, cuda:0, hip:0 (default: the first GPU that\nworks, else the host)"},
     [OUTPUT] = {"output", 'o', "OUT", "file to write: .npy, or new.safetensors:NAME"},
-    REQUEST_DOT_OPTIONS,
+    REQUEST_DOT_OPTIONS(""),
     {0},
 };
 

@@ -25,6 +25,7 @@ static int run(const options *given) {
                                      .index = {.command_name = "reduce"},
                                      .reduce = {.command_name = "reduce",
                                                 .reduces = true,
+                                                .values = value[VALUES] != NULL,
                                                 .op = value[OP],
                                                 .axes = value[AXIS],
                                                 .accumulate = value[ACCUMULATE]}});

@@ -75,7 +75,8 @@ static int parse_scale(const char *name, request *r) {
   array *s = &r->scale;
   llrt_map *map = &r->maps[r->n_maps++];
   map->kind = LLRT_MAP_SCALE;
-  if (!array_read(name, s, &error)) return tool_refuse("%s", error.text);
+  bool known = r->described && request_parse_described(name, s);
+  if (!known && !array_read(name, s, &error)) return tool_refuse("%s", error.text);
   if (s->dtype == LLRT_U8) s->dtype = LLRT_E8M0;
   if (s->rank != r->rank)
     return tool_refuse("--scale: %s has %d axes, the tensor %d", name, s->rank, r->rank);
@@ -157,7 +158,7 @@ int request_parse(const request_options *given, request *r) {
   const char *command_name = given->command_name;
   const char *from = given->from ? given->from : "row_major", *to = given->to;
   request_index_options index = given->index;
-  *r = (request){.dtype = LLRT_F32};
+  *r = (request){.dtype = LLRT_F32, .described = true};
   index.gathers = strcmp(given->operation, "gather") == 0;
   index.scatters = strcmp(given->operation, "scatter") == 0;
   request_reduce_options reduce = given->reduce;
@@ -166,8 +167,6 @@ int request_parse(const request_options *given, request *r) {
   scan.scans = strcmp(given->operation, "scan") == 0;
   bool combines = reduce.reduces || scan.scans;
   if (combines) index.axis = NULL;
-  if (!index.gathers && !index.scatters && !combines && strcmp(given->operation, "convert") != 0)
-    return tool_wrong(command_name, "there is no operation '%s'", given->operation);
   int code = TOOL_DONE;
   if (!to && !index.gathers && !index.scatters && !combines) return tool_wrong(command_name, "--to is missing");
   if (!to) to = "row_major";
@@ -211,7 +210,7 @@ int request_compile(const request *r, const char *target, llrt_emit emit, char *
                        .in_place = r->in_place,
                        .n_maps = r->n_maps};
   memcpy(desc.maps, r->maps, sizeof desc.maps);
-  if (r->scale.data) {
+  if (r->scale.dtype) {
     desc.tensors[2] = request_describe_scale(r, NULL);
     desc.tensors[2].data = (void *)256;
     desc.n_tensors = 3;

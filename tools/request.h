@@ -36,7 +36,7 @@ typedef struct request {
   int64_t to_shape[LLRT_MAX_RANK]; /* of the result: without the axes that a reduce drops */
   int64_t stored[LLRT_MAX_RANK]; /* of the tensor that indices stand on: the source, or with `scatters` the
                                     destination */
-  bool scatters;
+  bool scatters, described; /* described: "e8m0[16x32]" may stand for a file */
   llrt_dtype dtype, out_dtype;
   bool in_place;
   llrt_storage from, to;
@@ -46,7 +46,7 @@ typedef struct request {
   int n_maps;
   llrt_map maps[LLRT_MAX_MAPS];
   request_indices indices;
-  array scale; /* without data: none */
+  array scale; /* dtype NONE: there is none; without data where it is described */
   llrt_storage scale_storage;
 } request;
 

@@ -2,6 +2,52 @@
 
 #include <string.h>
 
+/* ---- which options an operation has ---- */
+
+static const char *const operations[] = {"convert", "gather", "scatter", "reduce", "scan", "dot"};
+enum { N_OPERATIONS = sizeof operations / sizeof *operations };
+enum { CONVERT = 1, GATHER = 2, SCATTER = 4, REDUCE = 8, SCAN = 16, DOT = 32 };
+#define MOVES (CONVERT | GATHER | SCATTER)
+#define ALL (MOVES | REDUCE | SCAN | DOT)
+
+static const option_spec described[] = {REQUEST_DESCRIBED_OPTIONS};
+
+/* The operations that an option is for; DOT alone for those behind the last. */
+static const uint8_t option_is_for[DESCRIBED_DOT] = {
+    [DESCRIBED_FROM] = ALL & ~DOT,
+    [DESCRIBED_TO] = ALL,
+    [DESCRIBED_SHAPE] = ALL,
+    [DESCRIBED_DTYPE] = ALL & ~DOT,
+    [DESCRIBED_TARGET] = ALL,
+    [DESCRIBED_INDEX] = MOVES,
+    [DESCRIBED_OUT_OF_RANGE] = MOVES,
+    [DESCRIBED_AXIS] = GATHER | SCATTER | REDUCE | SCAN,
+    [DESCRIBED_FORM] = GATHER | SCATTER,
+    [DESCRIBED_OP] = REDUCE | SCAN,
+    [DESCRIBED_ACCUMULATE] = REDUCE | SCAN | DOT,
+    [DESCRIBED_EXCLUSIVE] = SCAN,
+    [DESCRIBED_REVERSE] = SCAN,
+    [DESCRIBED_MAPS + REQUEST_OUT_DTYPE] = ALL,
+    [DESCRIBED_MAPS + REQUEST_XOR] = MOVES,
+    [DESCRIBED_MAPS + REQUEST_SCALE] = MOVES,
+    [DESCRIBED_MAPS + REQUEST_WORD_BITS] = MOVES,
+    [DESCRIBED_MAPS + REQUEST_IN_PLACE] = CONVERT,
+};
+
+static int check_options(const char *command_name, const options *given) {
+  int operation = 0;
+  while (operation < N_OPERATIONS && strcmp(operations[operation], given->word[0]) != 0) operation++;
+  if (operation == N_OPERATIONS) return tool_wrong(command_name, "there is no operation '%s'", given->word[0]);
+  for (int i = 0; i < REQUEST_N_DESCRIBED_OPTIONS; i++) {
+    int of = i < DESCRIBED_DOT ? option_is_for[i] : DOT;
+    if (given->value[i] && !(of >> operation & 1))
+      return tool_wrong(command_name, "--%s is not for a %s", described[i].name, operations[operation]);
+  }
+  return TOOL_DONE;
+}
+
+/* ---- the operation ---- */
+
 static int compile_dot(const char *command_name, const options *given, const char *target, llrt_emit emit,
                        char **bytes, size_t *size) {
   const char *const *value = given->value;
@@ -15,8 +61,6 @@ static int compile_dot(const char *command_name, const options *given, const cha
                                .to = value[DESCRIBED_TO],
                                .out_dtype = maps[REQUEST_OUT_DTYPE],
                                .accumulate = value[DESCRIBED_ACCUMULATE]};
-  if (maps[REQUEST_XOR] || maps[REQUEST_WORD_BITS] || maps[REQUEST_SCALE] || maps[REQUEST_IN_PLACE])
-    return tool_wrong(command_name, "--xor, --scale, --word-bits and --in-place are not for a dot");
   request_dot r;
   int code = request_dot_read(&asked, &r);
   if (code == TOOL_DONE) code = request_dot_compile(&r, target, emit, bytes, size);
@@ -28,9 +72,11 @@ int request_described_compile(const char *command_name, const options *given, co
                               char **bytes, size_t *size) {
   const char *const *value = given->value;
   request r;
+  int code = check_options(command_name, given);
+  if (code != TOOL_DONE) return code;
   if (strcmp(given->word[0], "dot") == 0) return compile_dot(command_name, given, target, emit, bytes, size);
   if (given->n_words > 1) return tool_wrong(command_name, "'%s': only a dot names tensors", given->word[1]);
-  int code = request_parse(
+  code = request_parse(
       &(request_options){.command_name = command_name,
                          .operation = given->word[0],
                          .from = value[DESCRIBED_FROM],

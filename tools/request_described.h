@@ -13,8 +13,14 @@
        "logical shape of the source (scatter: the destination;\ndot: MxNxK); a literal expression carries its own"}, \
       {"dtype", 0, "TYPE", "element type, such as f32, bf16, u8 (default f32)"},             \
       {"target", 0, "T", "sm_90a, sm_89, sm_80, gfx90a, gfx942, or host"},                   \
-      REQUEST_DESCRIBED_INDEX_OPTIONS, REQUEST_REDUCE_OPTIONS, REQUEST_DIRECTION_OPTIONS,    \
-      REQUEST_MAP_OPTIONS, REQUEST_DOT_OPTIONS
+      REQUEST_DESCRIBED_INDEX_OPTIONS,                                                       \
+      {"op", 0, "OP", "reduce: sum, prod, min, max, argmin, argmax, any or all;\nscan: sum (default), prod, min, max"}, \
+      {"accumulate", 0, "TYPE",                                                              \
+       "reduce, scan, dot: joins elements in this type (default:\nf32 of floats, f64 of f64, 64 bits for sums of integers;\n"  \
+       "of a dot what the operands ask for)"},                                               \
+      {"exclusive", 0, NULL, "scan: without the position itself"},                           \
+      {"reverse", 0, NULL, "scan: from the last position down"},                             \
+      REQUEST_MAP_OPTIONS, REQUEST_DOT_OPTIONS("dot: ")
 enum {
   DESCRIBED_FROM,
   DESCRIBED_TO,

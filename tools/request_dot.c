@@ -11,9 +11,9 @@
 /* ---- one tensor ---- */
 
 /* Takes bytes that NumPy has no name for as what they are here. */
-static int take_type(array *a, const char *asked, llrt_dtype of_bytes, llrt_dtype of_halves) {
+static int take_type(array *a, const char *option, const char *asked, llrt_dtype of_bytes, llrt_dtype of_halves) {
   llrt_dtype dtype = a->dtype == LLRT_U8 ? of_bytes : a->dtype == LLRT_U16 ? of_halves : a->dtype;
-  if (asked && llrt_dtype_parse(asked, &dtype) != LLRT_OK) return tool_refuse_library(NULL);
+  if (asked && llrt_dtype_parse(asked, &dtype) != LLRT_OK) return tool_refuse_library(option);
   if (request_reinterpret(a, dtype)) return TOOL_DONE;
   return tool_refuse("%s: the elements of the fastest axis do not fit together", llrt_dtype_name(dtype));
 }
@@ -61,9 +61,10 @@ static int read_operands(const request_dot_options *given, request_dot *r) {
     int code = TOOL_DONE;
     if (!names[i]) *a = (array){.dtype = LLRT_F32, .rank = 2, .shape = {shape[i][0], shape[i][1]}};
     else code = read_array(given, names[i], a);
+    const char *option = i ? "--dtype-b" : "--dtype-a";
     if (code == TOOL_DONE && !names[i] && dtype && llrt_dtype_parse(dtype, &a->dtype) != LLRT_OK)
-      code = tool_refuse_library(i ? "--dtype-b" : "--dtype-a");
-    if (code == TOOL_DONE && names[i]) code = take_type(a, dtype, LLRT_U8, LLRT_U16);
+      code = tool_refuse_library(option);
+    if (code == TOOL_DONE && names[i]) code = take_type(a, option, dtype, LLRT_U8, LLRT_U16);
     const char *layout = given->values[REQUEST_LAYOUT_A + i];
     request brought; /* the shape that a literal has */
     bool literal = !n && layout && request_take_shape_of(layout, &brought);
@@ -72,6 +73,23 @@ static int read_operands(const request_dot_options *given, request_dot *r) {
                       n ? shape[i] : literal ? brought.shape : NULL);
     if (code != TOOL_DONE) return code;
   }
+  return TOOL_DONE;
+}
+
+/* Options that say something of others, which must be there. */
+static int check_companions(const request_dot_options *given) {
+  const char *const *values = given->values;
+  bool scaled = values[REQUEST_SCALE_A] || values[REQUEST_SCALE_B];
+  const struct {
+    int option;
+    bool there;
+    const char *what;
+  } rows[] = {{REQUEST_LAYOUT_SCALE_B, values[REQUEST_SCALE_B], "--layout-scale-b without --scale-b"},
+              {REQUEST_LAYOUT_ZERO_B, values[REQUEST_ZERO_B], "--layout-zero-b without --zero-b"},
+              {REQUEST_SCALE_DTYPE, scaled, "--scale-dtype without --scale-a and --scale-b"},
+              {REQUEST_SCALE_RANGE, scaled, "--scale-range without --scale-a and --scale-b"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (values[rows[i].option] && !rows[i].there) return tool_wrong(given->command_name, "%s", rows[i].what);
   return TOOL_DONE;
 }
 
@@ -93,7 +111,7 @@ static int read_others(const request_dot_options *given, request_dot *r) {
     if (!name) continue;
     array *a = &r->file[others[i].role];
     int code = read_array(given, name, a);
-    if (code == TOOL_DONE) code = take_type(a, scales ? scale_type : NULL, others[i].of_bytes, LLRT_BF16);
+    if (code == TOOL_DONE) code = take_type(a, "--scale-dtype", scales ? scale_type : NULL, others[i].of_bytes, LLRT_BF16);
     if (code == TOOL_DONE && others[i].role == LLRT_DOT_GLOBAL_B && a->rank == 1 && a->shape[0] == 1) a->rank = 0;
     llrt_dot_role role = others[i].role;
     const char *layout = role == LLRT_DOT_SCALE_B  ? given->values[REQUEST_LAYOUT_SCALE_B]
@@ -148,11 +166,12 @@ static int fill_params(const request_dot_options *given, request_dot *r) {
   for (int i = 0; activation && i < 3; i++)
     if (strcmp(activations[i].name, activation) == 0) params->maps[params->n_maps++].kind = activations[i].kind;
   if (activation && params->n_maps == 0)
-    return tool_wrong(given->command_name, "--activation %s: there is no such", activation);
+    return tool_wrong(given->command_name, "--activation %s: there is no such, but relu, gelu, silu", activation);
   if (alpha) {
     char *end;
     params->alpha = strtod(alpha, &end);
-    if (end == alpha || *end || params->alpha == 0) return tool_wrong(given->command_name, "--alpha %s", alpha);
+    if (end == alpha || *end || params->alpha == 0)
+      return tool_wrong(given->command_name, "--alpha %s is no number other than 0", alpha);
   }
   if (given->accumulate && llrt_dtype_parse(given->accumulate, &params->accumulate) != LLRT_OK)
     return tool_refuse_library("--accumulate");
@@ -177,7 +196,8 @@ int request_dot_read(const request_dot_options *given, request_dot *r) {
   memset(r, 0, sizeof *r);
   if ((!given->a || !given->b) && !(given->shape && !given->a && !given->b))
     return tool_wrong(given->command_name, "a dot takes A and B%s", given->described ? ", or --shape MxNxK" : "");
-  int code = read_operands(given, r);
+  int code = check_companions(given);
+  if (code == TOOL_DONE) code = read_operands(given, r);
   if (code == TOOL_DONE) code = read_others(given, r);
   if (code == TOOL_DONE) code = fill_params(given, r);
   return code == TOOL_DONE ? describe_result(given, r) : code;

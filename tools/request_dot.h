@@ -6,24 +6,25 @@
 
 #include <llrt/dot.h>
 
-/* For the tables of dot, explain and compile; `first` of the values is the first of these. */
-#define REQUEST_DOT_OPTIONS                                                                        \
-  {"layout-a", 0, "EXPR", "dot: storage that A's elements lie in (default: as the\nfile says)"},   \
-      {"layout-b", 0, "EXPR", "dot: the same of B, whose axes are K, N"},                          \
-      {"layout-scale-b", 0, "EXPR", "dot: the same of B's scales, of the file's shape"},           \
-      {"layout-zero-b", 0, "EXPR", "dot: the same of B's zero points"},                            \
-      {"dtype-a", 0, "TYPE", "dot: read A's bytes as this type, such as bf16"},                    \
-      {"dtype-b", 0, "TYPE", "dot: the same of B, such as e2m1"},                                  \
-      {"scale-a", 0, "S.npy", "dot: scales of A, whose extents are A's divided by groups"},        \
-      {"scale-b", 0, "S.npy", "dot: scales of B, such as [K/32,N]; uint8 is e8m0, uint16\nbf16"},  \
-      {"scale-dtype", 0, "TYPE", "dot: read the scales' bytes as this type, such as e4m3"},        \
-      {"scale-range", 0, "LOW,HIGH", "dot: a promise: the bytes of e8m0 scales lie in it; auto:\nfind out what it is (not for explain and compile)"}, \
-      {"zero-b", 0, "Z.npy", "dot: zero points of B, of its scales' shape"},                       \
-      {"global-b", 0, "G.npy", "dot: one f32 that all of B is multiplied with"},                   \
-      {"bias", 0, "F.npy", "dot: added to every row; uint16 is bf16"},                             \
-      {"activation", 0, "NAME", "dot: relu, gelu or silu of the result"},                          \
-      {"alpha", 0, "X", "dot: the product times X"},                                               \
-      {"tf32", 0, NULL, "dot: f32 may be rounded to tf32"}
+/* For the tables of dot, explain and compile; `first` of the values is the first of these. Where there are other
+ * operations' options beside them, OF says whose these are. */
+#define REQUEST_DOT_OPTIONS(OF)                                                                    \
+  {"layout-a", 0, "EXPR", OF "storage that A's elements lie in (default: as the\nfile says)"},   \
+      {"layout-b", 0, "EXPR", OF "the same of B, whose axes are K, N"},                          \
+      {"layout-scale-b", 0, "EXPR", OF "the same of B's scales, of the file's shape"},           \
+      {"layout-zero-b", 0, "EXPR", OF "the same of B's zero points"},                            \
+      {"dtype-a", 0, "TYPE", OF "read A's bytes as this type, such as bf16"},                    \
+      {"dtype-b", 0, "TYPE", OF "the same of B, such as e2m1"},                                  \
+      {"scale-a", 0, "S.npy", OF "scales of A, whose extents are A's divided by groups"},        \
+      {"scale-b", 0, "S.npy", OF "scales of B, such as [K/32,N]; uint8 is e8m0, uint16\nbf16"},  \
+      {"scale-dtype", 0, "TYPE", OF "read the scales' bytes as this type, such as e4m3"},        \
+      {"scale-range", 0, "LOW,HIGH", OF "a promise: the bytes of e8m0 scales lie in it; auto:\nfind out what it is (not for explain and compile)"}, \
+      {"zero-b", 0, "Z.npy", OF "zero points of B, of its scales' shape"},                       \
+      {"global-b", 0, "G.npy", OF "one f32 that all of B is multiplied with"},                   \
+      {"bias", 0, "F.npy", OF "added to every row; uint16 is bf16"},                             \
+      {"activation", 0, "NAME", OF "relu, gelu or silu of the result"},                          \
+      {"alpha", 0, "X", OF "the product times X"},                                               \
+      {"tf32", 0, NULL, OF "f32 may be rounded to tf32"}
 enum {
   REQUEST_LAYOUT_A,
   REQUEST_LAYOUT_B,
@@ -48,7 +49,7 @@ typedef struct request_dot_options {
   const char *command_name;
   bool described;     /* "bf16[16x64]" may stand for a file */
   const char *a, *b;  /* NULL: of `shape` alone, as described */
-  const char *const *values; /* REQUEST_DOT_OPTIONS' */
+  const char *const *values; /* REQUEST_DOT_OPTIONS's */
   const char *shape;  /* "MxNxK", or NULL: the files' own */
   const char *to, *out_dtype, *accumulate;
 } request_dot_options;

@@ -94,11 +94,7 @@ static int parse_form(const request_index_options *given, index_request *asked) 
   int64_t axis;
   int n;
   asked->form = LLRT_GATHER_SELECT;
-  if (!given->gathers && !given->scatters) {
-    if (given->axis || given->form)
-      return tool_wrong(given->command_name, "--axis and --form are a gather's");
-    return TOOL_DONE;
-  }
+  if (!given->gathers && !given->scatters) return TOOL_DONE;
   if (given->n != 1)
     return tool_wrong(given->command_name, "--index is %s", given->n ? "given twice" : "missing");
   if (!given->axis) return tool_wrong(given->command_name, "--axis is missing");

@@ -20,20 +20,24 @@
    "of int32 or int64; once for each axis wanted"},              \
       REQUEST_OUT_OF_RANGE_OPTION
 /* gather's beside them: --index is then I.npy alone. */
-#define REQUEST_GATHER_OPTIONS                                                                   \
-  {"axis", 0, "A", "the axis along which I chooses positions, from 0"},                          \
+#define REQUEST_FORM_OPTION                                                                      \
   {                                                                                              \
     "form", 0, "FORM",                                                                           \
         "take_along (default): I has IN's axes, a value for every\nelement of the result, as "   \
         "numpy's take_along_axis;\nselect: I is a list of positions"                             \
   }
+#define REQUEST_GATHER_OPTIONS                                                                   \
+  {"axis", 0, "A", "the axis along which I chooses positions, from 0"}, REQUEST_FORM_OPTION
 
 /* explain's and compile's: values are not looked at. */
 #define REQUEST_DESCRIBED_INDEX_OPTIONS                                                    \
   {REQUEST_INDEX, 0, "I",                                                                  \
    "gather, scatter: the index, as TYPE[SHAPE] such as\ni64[4096], or I.npy; convert: AXIS=I, for " \
    "up to four axes"},                                                                     \
-      REQUEST_OUT_OF_RANGE_OPTION, REQUEST_GATHER_OPTIONS
+      REQUEST_OUT_OF_RANGE_OPTION,                                                         \
+      {"axis", 0, "A",                                                                     \
+       "gather, scatter: the axis along which I chooses, from 0;\nscan: the axis; reduce: the axes, by commas"}, \
+      REQUEST_FORM_OPTION
 
 typedef struct request_indices {
   int n;

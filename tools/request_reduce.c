@@ -47,6 +47,8 @@ int request_parse_reduce(const request_reduce_options *given, request *r) {
   if (!given->axes) return tool_wrong(given->command_name, "--axis is missing");
   r->combine.op = find_op(given->op);
   if (!r->combine.op) return tool_wrong(given->command_name, "--op %s: there is no such op", given->op);
+  bool arg = r->combine.op == LLRT_COMBINE_ARGMIN || r->combine.op == LLRT_COMBINE_ARGMAX;
+  if (given->values && !arg) return tool_wrong(given->command_name, "--values is for argmin and argmax");
   if (given->accumulate && llrt_dtype_parse(given->accumulate, &r->combine.accumulate) != LLRT_OK)
     return tool_refuse_library("--accumulate");
   int code = parse_axes(given, r);

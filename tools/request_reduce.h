@@ -4,16 +4,16 @@
 
 #include <llrt/op.h>
 
-/* For the tables of reduce, explain and compile. */
+/* For reduce's table. */
 #define REQUEST_REDUCE_OPTIONS                                                             \
-  {"op", 0, "OP", "reduce: sum, prod, min, max, argmin, argmax, any or all"},              \
+  {"op", 0, "OP", "sum, prod, min, max, argmin, argmax, any or all"},                      \
       {"accumulate", 0, "TYPE",                                                            \
-       "reduce: joins elements in this type (default: f32 of\n"                            \
-       "floats, f64 of f64, 64 bits for sums of integers)"}
+       "joins elements in this type (default: f32 of floats,\n"                            \
+       "f64 of f64, 64 bits for sums of integers)"}
 
 typedef struct request_reduce_options {
   const char *command_name;
-  bool reduces;
+  bool reduces, values; /* values: those of argmin and argmax are asked for, too */
   const char *op, *axes, *accumulate; /* axes: "0" or "0,1" */
 } request_reduce_options;
 

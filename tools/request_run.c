@@ -169,6 +169,8 @@ int request_run(const request_call *call) {
   array_error error;
   request r = {0};
   if (!value[REQUEST_OUTPUT]) return tool_wrong(call->index.command_name, "-o OUT is missing");
+  if (call->values && strcmp(call->values, value[REQUEST_OUTPUT]) == 0)
+    return tool_wrong(call->index.command_name, "--values %s is OUT, too", call->values);
   if (!array_read(call->in, &source, &error)) return tool_refuse("%s", error.text);
   int code = understand(call, &source, &r);
   if (code == TOOL_DONE) code = check_source(call->in, &r, &source);
@@ -179,9 +181,9 @@ int request_run(const request_call *call) {
   if (code == TOOL_DONE && call->values && !array_create(r.dtype, r.to_rank, r.to_shape, &values, &error))
     code = tool_refuse("the values: %s", error.text);
   if (code == TOOL_DONE) code = work(value[REQUEST_DEVICE], &r, &source, &result, &values);
-  if (code == TOOL_DONE && !array_write(value[REQUEST_OUTPUT], &result, &error))
-    code = tool_refuse("%s", error.text);
-  if (code == TOOL_DONE && call->values && !array_write(call->values, &values, &error))
+  const char *const names[] = {value[REQUEST_OUTPUT], call->values};
+  const array *const arrays[] = {&result, &values};
+  if (code == TOOL_DONE && !array_write_all(names, arrays, call->values ? 2 : 1, &error))
     code = tool_refuse("%s", error.text);
   request_destroy(&r);
   array_destroy(&source);

@@ -11,10 +11,6 @@
       {"exclusive", 0, NULL, "without the position itself"},                                 \
       {"reverse", 0, NULL, "from the last position down"},                                   \
       {"accumulate", 0, "TYPE", "what sums are made in: f32, f64, i32, u32, i64 or u64"}
-/* For those of explain and compile, beside gather's --axis and reduce's options. */
-#define REQUEST_DIRECTION_OPTIONS                                  \
-  {"exclusive", 0, NULL, "scan: without the position itself"},     \
-      {"reverse", 0, NULL, "scan: from the last position down"}
 
 typedef struct request_scan_options {
   const char *command_name, *op, *axis, *accumulate;

@@ -116,6 +116,10 @@ Test(cli_reduce, what_is_refused) {
       {"reduce in.npy --op sum --axis 1 --accumulate i32 --device host -o out.npy", 1, "cannot be accumulated"},
       {"reduce in.npy --op argmax --axis 1 --out-dtype f32 --device host -o out.npy", 1, "cannot be a destination"},
       {"reduce in.npy --op sum --axis 1 --device host", 2, "-o OUT is missing"},
+      {"reduce in.npy --op sum --axis 1 --values v.npy --device host -o out.npy", 2, "--values is for argmin and argmax"},
+      {"reduce in.npy --op argmax --axis 1 --values out.npy --device host -o out.npy", 2, "OUT, too"},
+      {"reduce in.npy --op argmax --axis 1 --values no/v.npy --device host -o out.npy", 1, "no/v.npy: cannot be written"},
+      {"reduce in.npy --op argmax --axis 1 --values /dev/full --device host -o out.npy", 1, "/dev/full: cannot be written"},
   };
   write_input();
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

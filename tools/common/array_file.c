@@ -51,27 +51,36 @@ bool array_read(const char *name, array *out, array_error *error) {
   return done;
 }
 
-bool array_write(const char *name, const array *a, array_error *error) {
+/* Writes the array into *file, which has to be committed. */
+static bool write_into(const char *name, const array *a, outfile *file, array_error *error) {
   const char *tensor = NULL;
   char *path = split_tensor_name(name, &tensor);
-  outfile file;
+  *file = (outfile){0};
   if (path && access(path, F_OK) == 0) {
     array_fail(error, "%.200s exists; a tensor is written to a new .safetensors file only", path);
     free(path);
     return false;
   }
-  bool done = outfile_open(path ? path : name, &file, error);
+  bool done = outfile_open(path ? path : name, file, error);
   if (done) {
-    done =
-        path ? safetensors_write(file.stream, tensor, a, error) : npy_write(file.stream, a, error);
-    if (done)
-      done = outfile_commit(&file, error);
-    else
-      fail_in(file.path, error);
+    done = path ? safetensors_write(file->stream, tensor, a, error) : npy_write(file->stream, a, error);
+    if (!done) fail_in(file->path, error);
   }
-  outfile_discard(&file);
   free(path);
   return done;
+}
+
+bool array_write_all(const char *const *names, const array *const *arrays, int n, array_error *error) {
+  outfile file[ARRAY_MAX_WRITES] = {{0}};
+  bool done = true;
+  for (int i = 0; i < n && done; i++) done = write_into(names[i], arrays[i], &file[i], error) && outfile_flush(&file[i], error);
+  for (int i = 0; i < n && done; i++) done = outfile_commit(&file[i], error);
+  for (int i = 0; i < n; i++) outfile_discard(&file[i]);
+  return done;
+}
+
+bool array_write(const char *name, const array *a, array_error *error) {
+  return array_write_all(&name, &a, 1, error);
 }
 
 /* The permissions that a newly created file gets. */
@@ -112,6 +121,11 @@ bool outfile_open(const char *path, outfile *out, array_error *error) {
   int reason = errno;
   outfile_discard(out);
   return array_fail(error, "%.200s: cannot be written: %s", path, strerror(reason));
+}
+
+bool outfile_flush(outfile *file, array_error *error) {
+  if (fflush(file->stream) == 0 && !ferror(file->stream)) return true;
+  return array_fail(error, "%.200s: cannot be written: %s", file->path, strerror(errno));
 }
 
 bool outfile_commit(outfile *file, array_error *error) {

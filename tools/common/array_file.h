@@ -11,6 +11,10 @@ bool array_read(const char *name, array *out, array_error *error);
  * alone, and one that exists is refused, since its other tensors would be lost. */
 bool array_write(const char *name, const array *a, array_error *error);
 
+/* Several: all of them are written before the first takes its name. */
+#define ARRAY_MAX_WRITES 2
+bool array_write_all(const char *const *names, const array *const *arrays, int n, array_error *error);
+
 /* A file being written: its bytes go to a temporary file beside it, which takes the file's name at
  * outfile_commit. What is no regular file (/dev/stdout) is written directly. */
 typedef struct outfile {
@@ -20,6 +24,9 @@ typedef struct outfile {
 } outfile;
 
 bool outfile_open(const char *path, outfile *out, array_error *error);
+
+/* Sends what was written to the file, so that a full disk shows before the commit. */
+bool outfile_flush(outfile *file, array_error *error);
 
 /* Ends the file: it has its new content when this returns true, and its old one otherwise. */
 bool outfile_commit(outfile *file, array_error *error);

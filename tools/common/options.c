@@ -100,18 +100,30 @@ bool options_parse(const command *c, int argc, char *const argv[], options *give
   return true;
 }
 
+enum { HELP_COLUMN = 26 };
+
+/* Characters of UTF-8 text. */
+static int width_of(const char *text) {
+  int width = 0;
+  for (; *text; text++) width += ((unsigned char)*text & 0xC0) != 0x80;
+  return width;
+}
+
+/* The help stands in a column of its own, on the next line where the option reaches into that. */
 static void print_option(const char *name, char letter, const char *argument, const char *help) {
   char left[64];
   char dash[8] = "    ";
   if (letter) snprintf(dash, sizeof dash, "-%c, ", letter);
   snprintf(left, sizeof left, "  %s--%s%s%s", dash, name, argument ? " " : "",
            argument ? argument : "");
-  printf("%-26s", left);
+  int room = HELP_COLUMN - width_of(left);
+  if (room > 0) printf("%s%*s", left, room, "");
+  else printf("%s\n%*s", left, HELP_COLUMN, "");
   for (const char *line = help; line;) {
     const char *end = strchr(line, '\n');
     printf("%.*s\n", end ? (int)(end - line) : (int)strlen(line), line);
     line = end ? end + 1 : NULL;
-    if (line) printf("%-26s", "");
+    if (line) printf("%*s", HELP_COLUMN, "");
   }
 }
 

@@ -115,11 +115,7 @@ Test(cli_compile, text_goes_to_standard_output_without_o) {
   tool_result_fini(&r);
 }
 
-static const struct {
-  const char *line;
-  int code;
-  const char *why;
-} failures[] = {
+static const tool_failure failures[] = {
     {"frobnicate", 2, "'frobnicate'"},
     {"devices more", 2, "more"},
     {"explain gather --shape 4x4 --axis 0", 2, "--index is missing"},
@@ -160,6 +156,5 @@ static const struct {
 };
 
 Test(cli_compile, failures) {
-  for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++)
-    tool_expect_failure(failures[i].line, failures[i].code, failures[i].why);
+  tool_expect_failures(failures, sizeof failures / sizeof *failures);
 }

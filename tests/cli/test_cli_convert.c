@@ -28,19 +28,6 @@ static array write_sample(const char *name, llrt_dtype dtype, int rank, const in
   return a;
 }
 
-static array read_result(const char *name) {
-  array a;
-  array_error error;
-  cr_assert(array_read(name, &a, &error), "%s", error.text);
-  return a;
-}
-
-static void run_quietly(const char *line) {
-  tool_result r = tool_expect_success(line);
-  cr_expect_eq(r.out_size, 0, "llrt %s prints %s", line, r.out);
-  tool_result_fini(&r);
-}
-
 /* Whether destination(x) = source(x) for all x of shape, both storages given as expressions. */
 static bool agrees(const array *source, const char *from, const array *destination, const char *to,
                    int rank, const int64_t *shape) {
@@ -91,8 +78,8 @@ Test(cli_convert, there_and_back) {
     int64_t shape[2] = {pairs[i].rows, pairs[i].columns};
     array in = write_sample("in.npy", pairs[i].dtype, 2, shape, false);
     snprintf(line, sizeof line, "convert in.npy --to '%s' --device host -o out.npy", pairs[i].to);
-    run_quietly(line);
-    array out = read_result("out.npy");
+    tool_run_quietly(line);
+    array out = tool_array_read("out.npy");
     bool shaped = strcmp(pairs[i].to, "row_major") == 0;
     cr_expect_eq(out.dtype, in.dtype);
     cr_expect_eq(out.rank, shaped ? 2 : 1, "%s", line);
@@ -101,8 +88,8 @@ Test(cli_convert, there_and_back) {
     snprintf(line, sizeof line,
              "convert out.npy --from '%s' --shape %dx%d --to row_major --device host -o back.npy",
              pairs[i].to, (int)shape[0], (int)shape[1]);
-    run_quietly(line);
-    array back = read_result("back.npy");
+    tool_run_quietly(line);
+    array back = tool_array_read("back.npy");
     cr_expect(back.rank == 2 && back.shape[0] == shape[0] && back.shape[1] == shape[1]);
     cr_expect(back.bytes == in.bytes && memcmp(back.data, in.data, in.bytes) == 0, "%s", line);
     array_destroy(&in);
@@ -114,8 +101,8 @@ Test(cli_convert, there_and_back) {
 Test(cli_convert, fortran_order_is_col_major) {
   int64_t shape[2] = {16, 8};
   array in = write_sample("in.npy", LLRT_F32, 2, shape, true);
-  run_quietly("convert in.npy --to row_major --device host -o out.npy");
-  array out = read_result("out.npy");
+  tool_run_quietly("convert in.npy --to row_major --device host -o out.npy");
+  array out = tool_array_read("out.npy");
   cr_expect(out.rank == 2 && out.shape[0] == 16 && out.shape[1] == 8 && !out.col_major);
   cr_expect(agrees(&in, "col_major", &out, "row_major", 2, shape));
   array_destroy(&in);
@@ -130,10 +117,10 @@ Test(cli_convert, literal) {
   cr_assert(array_create(LLRT_U8, 1, (int64_t[]){8}, &in, &error));
   for (int i = 0; i < 8; i++) ((unsigned char *)in.data)[i] = (unsigned char)i;
   cr_assert(array_write("in.npy", &in, &error));
-  run_quietly(
+  tool_run_quietly(
       "convert in.npy --from '{offset: [[1],[2],[4]]} -> [dim0:8]' --device host"
       " --to '{offset: [[4],[1],[2]]} -> [dim0:8]' -o out.npy");
-  array out = read_result("out.npy");
+  array out = tool_array_read("out.npy");
   cr_expect_arr_eq(out.data, expected, 8);
   array_destroy(&in);
   array_destroy(&out);
@@ -143,18 +130,18 @@ Test(cli_convert, literal) {
 Test(cli_convert, gaps_and_copies) {
   int64_t shape[2] = {4, 8};
   array in = write_sample("in.npy", LLRT_U8, 2, shape, false);
-  run_quietly("convert in.npy --to 'strided([10,1])' --device host -o gaps.npy");
-  array out = read_result("gaps.npy");
+  tool_run_quietly("convert in.npy --to 'strided([10,1])' --device host -o gaps.npy");
+  array out = tool_array_read("gaps.npy");
   cr_assert_eq(out.bytes, 38);
   for (int i = 0; i < 38; i++) {
     unsigned char want = i % 10 < 8 ? ((unsigned char *)in.data)[i / 10 * 8 + i % 10] : 0;
     cr_expect_eq(((unsigned char *)out.data)[i], want, "byte %d", i);
   }
   array_destroy(&out);
-  run_quietly(
+  tool_run_quietly(
       "convert in.npy --shape 32 --device host -o twice.npy"
       " --to '{offset: [[1],[2],[4],[0],[8],[16]]} -> [dim0:32]'");
-  out = read_result("twice.npy");
+  out = tool_array_read("twice.npy");
   cr_assert_eq(out.bytes, 64);
   for (int i = 0; i < 64; i++)
     cr_expect_eq(((unsigned char *)out.data)[i], ((unsigned char *)in.data)[i % 8 + i / 16 * 8],
@@ -165,12 +152,12 @@ Test(cli_convert, gaps_and_copies) {
 
 Test(cli_convert, dtype_reads_bytes_anew) {
   array in = write_sample("in.npy", LLRT_U16, 2, (int64_t[]){16, 8}, false);
-  run_quietly("convert in.npy --dtype bf16 --to row_major --device host -o new.safetensors:w");
-  array out = read_result("new.safetensors:w");
+  tool_run_quietly("convert in.npy --dtype bf16 --to row_major --device host -o new.safetensors:w");
+  array out = tool_array_read("new.safetensors:w");
   cr_expect(out.dtype == LLRT_BF16 && out.rank == 2 && out.shape[1] == 8);
   array_destroy(&out);
-  run_quietly("convert in.npy --dtype u8 --to row_major --device host -o bytes.npy");
-  out = read_result("bytes.npy");
+  tool_run_quietly("convert in.npy --dtype u8 --to row_major --device host -o bytes.npy");
+  out = tool_array_read("bytes.npy");
   cr_expect(out.dtype == LLRT_U8 && out.shape[0] == 16 && out.shape[1] == 16);
   cr_expect_arr_eq(out.data, in.data, in.bytes);
   array_destroy(&out);
@@ -179,8 +166,8 @@ Test(cli_convert, dtype_reads_bytes_anew) {
 
 Test(cli_convert, empty_tensors) {
   array in = write_sample("in.npy", LLRT_F32, 2, (int64_t[]){0, 4}, false);
-  run_quietly("convert in.npy --to row_major --device host -o out.npy");
-  array out = read_result("out.npy");
+  tool_run_quietly("convert in.npy --to row_major --device host -o out.npy");
+  array out = tool_array_read("out.npy");
   cr_expect(out.rank == 2 && out.shape[0] == 0 && out.shape[1] == 4);
   array_destroy(&out);
   array_destroy(&in);
@@ -188,9 +175,9 @@ Test(cli_convert, empty_tensors) {
 
 /* Real weights, on whatever device is best here. */
 Test(cli_convert, model_on_the_best_device) {
-  run_quietly("convert " MODEL ":lstm_cell.weight_ih --to col_major -o out.npy");
-  array in = read_result(MODEL ":lstm_cell.weight_ih");
-  array out = read_result("out.npy");
+  tool_run_quietly("convert " MODEL ":lstm_cell.weight_ih --to col_major -o out.npy");
+  array in = tool_array_read(MODEL ":lstm_cell.weight_ih");
+  array out = tool_array_read("out.npy");
   cr_expect(agrees(&in, "row_major", &out, "col_major", 2, in.shape));
   array_destroy(&in);
   array_destroy(&out);
@@ -206,8 +193,8 @@ Test(cli_convert, maps) {
   cr_assert(array_create(LLRT_U8, 2, (int64_t[]){8, 16}, &in, &error));
   for (int i = 0; i < 128; i++) ((unsigned char *)in.data)[i] = (unsigned char)(2 * i + 1);
   cr_assert(array_write("in.npy", &in, &error));
-  run_quietly("convert in.npy --to col_major --xor 0x88 --out-dtype f32 --device host -o out.npy");
-  array out = read_result("out.npy");
+  tool_run_quietly("convert in.npy --to col_major --xor 0x88 --out-dtype f32 --device host -o out.npy");
+  array out = tool_array_read("out.npy");
   cr_assert_eq(out.dtype, LLRT_F32);
   for (int i = 0; i < 128; i++)
     cr_expect_eq(((float *)out.data)[i % 16 * 8 + i / 16], (float)((2 * i + 1) ^ 0x88));
@@ -216,8 +203,8 @@ Test(cli_convert, maps) {
   cr_assert(array_create(LLRT_U8, 2, (int64_t[]){1, 4}, &scale, &error));
   for (int i = 0; i < 4; i++) ((unsigned char *)scale.data)[i] = (unsigned char)(126 + i);
   cr_assert(array_write("s.npy", &scale, &error));
-  run_quietly("convert in.npy --to col_major --scale s.npy --out-dtype f32 --device host -o out.npy");
-  out = read_result("out.npy");
+  tool_run_quietly("convert in.npy --to col_major --scale s.npy --out-dtype f32 --device host -o out.npy");
+  out = tool_array_read("out.npy");
   for (int i = 0; i < 128; i++)
     cr_expect_eq(((float *)out.data)[i % 16 * 8 + i / 16],
                  (float)((2 * i + 1) & 255) * (float)(1 << i % 16 / 4) / 2);
@@ -225,15 +212,15 @@ Test(cli_convert, maps) {
   array_destroy(&scale);
   tool_expect_failure("convert in.npy --shape 16x8 --to row_major --scale in.npy -o out2.npy", 1,
                       "does not divide");
-  run_quietly("convert in.npy --to row_major --word-bits " SWAPPED_BYTES
+  tool_run_quietly("convert in.npy --to row_major --word-bits " SWAPPED_BYTES
               " --device host -o out.npy");
-  out = read_result("out.npy");
+  out = tool_array_read("out.npy");
   for (int i = 0; i < 128; i++)
     cr_expect_eq(((unsigned char *)out.data)[i], ((unsigned char *)in.data)[i ^ 1]);
   array_destroy(&out);
-  run_quietly("convert in.npy --to row_major --dtype e4m3 --out-dtype bf16 --device host"
+  tool_run_quietly("convert in.npy --to row_major --dtype e4m3 --out-dtype bf16 --device host"
               " -o new.safetensors:w");
-  out = read_result("new.safetensors:w");
+  out = tool_array_read("new.safetensors:w");
   cr_expect(out.dtype == LLRT_BF16 && out.shape[1] == 16);
   cr_expect_eq(((uint16_t *)out.data)[28], 0x3F90, "0x39 is 1.125"); /* element 28 is 57 */
   array_destroy(&out);
@@ -251,9 +238,9 @@ Test(cli_convert, mxfp4) {
   cr_assert(array_create(LLRT_U8, 2, (int64_t[]){8, 2}, &scale, &error));
   for (int i = 0; i < 16; i++) ((unsigned char *)scale.data)[i] = (unsigned char)(120 + i);
   cr_assert(array_write("s.npy", &scale, &error));
-  run_quietly("convert in.npy --dtype e2m1 --to row_major --scale s.npy --out-dtype f32"
+  tool_run_quietly("convert in.npy --dtype e2m1 --to row_major --scale s.npy --out-dtype f32"
               " --device host -o out.npy");
-  array out = read_result("out.npy");
+  array out = tool_array_read("out.npy");
   cr_assert(out.dtype == LLRT_F32 && out.shape[0] == 8 && out.shape[1] == 64);
   for (int i = 0; i < 512; i++) {
     int code = i / 2 >> i % 2 * 4 & 15;
@@ -311,8 +298,8 @@ Test(cli_convert, index) {
   for (size_t p = 0; p < sizeof picks / sizeof picks[0]; p++) {
     char line[256];
     snprintf(line, sizeof line, "convert in.npy %s --device host -o out.npy", picks[p].options);
-    run_quietly(line);
-    array out = read_result("out.npy");
+    tool_run_quietly(line);
+    array out = tool_array_read("out.npy");
     int rows = picks[p].rows ? PICKED_ROWS : ROWS;
     int columns = picks[p].columns ? PICKED_COLUMNS : COLUMNS;
     cr_assert_eq(out.bytes, (size_t)(rows * columns * 2), "%s", line);
@@ -336,9 +323,9 @@ Test(cli_convert, index_of_blocks) {
   array in = write_sample("pool.npy", LLRT_U16, 4, (int64_t[]){7, 16, 2, 32}, false);
   write_list("blocks.npy", LLRT_I32, 3, blocks);
   write_list("none.npy", LLRT_I32, 0, blocks);
-  run_quietly("convert pool.npy --from kv_nhd --to kv_hnd --index 0=blocks.npy --out-of-range error"
+  tool_run_quietly("convert pool.npy --from kv_nhd --to kv_hnd --index 0=blocks.npy --out-of-range error"
               " --device host -o out.npy");
-  array out = read_result("out.npy");
+  array out = tool_array_read("out.npy");
   cr_assert_eq(out.bytes, (size_t)3 * 16 * 2 * 32 * 2);
   for (int i = 0; i < 3 * 16 * 2 * 32; i++) {
     int d = i % 32, h = i / 32 % 2, t = i / 64 % 16, b = i / 1024;
@@ -346,18 +333,14 @@ Test(cli_convert, index_of_blocks) {
                  ((uint16_t *)in.data)[((blocks[b] * 16 + t) * 2 + h) * 32 + d], "element %d", i);
   }
   array_destroy(&out);
-  run_quietly("convert pool.npy --to row_major --index 0=none.npy --device host -o out.npy");
-  out = read_result("out.npy");
+  tool_run_quietly("convert pool.npy --to row_major --index 0=none.npy --device host -o out.npy");
+  out = tool_array_read("out.npy");
   cr_expect(out.rank == 4 && out.shape[0] == 0 && out.shape[1] == 16);
   array_destroy(&out);
   array_destroy(&in);
 }
 
-static const struct {
-  const char *line;
-  int code;
-  const char *why;
-} failures[] = {
+static const tool_failure failures[] = {
     {"convert in.npy --to row_major --index 0=missing.npy -o out.npy", 1, "missing.npy: No such"},
     {"convert in.npy --to row_major --index 0=in.npy -o out.npy", 1, "no list of int32 or int64"},
     {"convert in.npy --to row_major --index 2=list.npy -o out.npy", 1, "has 2 axes"},
@@ -416,8 +399,7 @@ Test(cli_convert, failures_write_nothing) {
   free(file);
   write_list("list.npy", LLRT_I32, 2, (int[]){0, 64});
   tool_write_file("full", "", 0); /* a file where a folder would be needed */
-  for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++)
-    tool_expect_failure(failures[i].line, failures[i].code, failures[i].why);
+  tool_expect_failures(failures, sizeof failures / sizeof *failures);
   array_destroy(&in);
 }
 
@@ -430,8 +412,8 @@ Test(cli_convert, old_result_survives) {
   char *kept = tool_read_file("out.npy", &size);
   cr_expect_str_eq(kept, "old");
   free(kept);
-  run_quietly("convert in.npy --to row_major --device host -o out.npy");
-  array out = read_result("out.npy");
+  tool_run_quietly("convert in.npy --to row_major --device host -o out.npy");
+  array out = tool_array_read("out.npy");
   cr_expect_arr_eq(out.data, in.data, in.bytes);
   array_destroy(&in);
   array_destroy(&out);
@@ -441,7 +423,7 @@ Test(cli_convert, old_result_survives) {
 Test(cli_convert, special_files_stay) {
   struct stat null;
   array in = write_sample("in.npy", LLRT_F32, 2, (int64_t[]){4, 4}, false);
-  run_quietly("convert in.npy --to row_major --device host -o /dev/null");
+  tool_run_quietly("convert in.npy --to row_major --device host -o /dev/null");
   cr_assert_eq(stat("/dev/null", &null), 0);
   cr_expect(S_ISCHR(null.st_mode));
   tool_result r = tool_expect_success("convert in.npy --to row_major --device host -o /dev/stderr");

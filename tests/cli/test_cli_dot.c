@@ -35,16 +35,6 @@ static void write_inputs(void) {
   write_array("columns.npy", LLRT_F32, 2, (int64_t[]){N, K}, columns);
 }
 
-static array multiplied(const char *line) {
-  array out;
-  array_error error;
-  tool_result r = tool_expect_success(line);
-  cr_expect_eq(r.out_size, 0, "llrt %s prints %s", line, r.out);
-  tool_result_fini(&r);
-  cr_assert(array_read("d.npy", &out, &error), "%s", error.text);
-  return out;
-}
-
 static float expected(int m, int n) {
   float sum = 0;
   for (int k = 0; k < K; k++) sum += a[m][k] * b[k][n];
@@ -58,7 +48,7 @@ Test(cli_dot, two_matrices) {
       "dot a.npy b.npy --tf32 --out-dtype f32 --device host -o d.npy"};
   write_inputs();
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-    array d = multiplied(lines[i]);
+    array d = tool_array(lines[i], "d.npy");
     cr_assert(d.dtype == LLRT_F32 && d.rank == 2 && d.shape[0] == M && d.shape[1] == N);
     for (int m = 0; m < M; m++)
       for (int n = 0; n < N; n++) cr_expect_eq(((float *)d.data)[m * N + n], expected(m, n), "%s", lines[i]);
@@ -72,8 +62,8 @@ Test(cli_dot, a_literal_brings_its_shape) {
   for (int i = 0; i < 32; i++) w[i / 8][i % 8] = (float)(i % 7 - 3);
   write_array("x.npy", LLRT_F32, 2, (int64_t[]){3, 8}, x);
   write_array("w.npy", LLRT_F32, 1, (int64_t[]){32}, w);
-  array d = multiplied("dot x.npy w.npy --layout-b '{offset: [[1,0],[2,0],[4,0],[0,1],[0,2]]} -> [dim0:8, dim1:4]' "
-                       "--device host -o d.npy");
+  array d = tool_array("dot x.npy w.npy --layout-b '{offset: [[1,0],[2,0],[4,0],[0,1],[0,2]]} -> [dim0:8, dim1:4]' "
+                       "--device host -o d.npy", "d.npy");
   cr_assert(d.rank == 2 && d.shape[0] == 3 && d.shape[1] == 4);
   for (int m = 0; m < 3; m++)
     for (int n = 0; n < 4; n++) {
@@ -89,7 +79,8 @@ Test(cli_dot, edges) {
   write_inputs();
   for (int n = 0; n < N; n++) line[n] = (float)(n - 6);
   write_array("line.npy", LLRT_F32, 1, (int64_t[]){N}, line);
-  array d = multiplied("dot a.npy b.npy --alpha 0.5 --bias line.npy --activation relu --out-dtype f64 --device host -o d.npy");
+  array d = tool_array("dot a.npy b.npy --alpha 0.5 --bias line.npy --activation relu --out-dtype f64 --device host -o d.npy",
+                       "d.npy");
   cr_assert_eq(d.dtype, LLRT_F64);
   for (int m = 0; m < M; m++)
     for (int n = 0; n < N; n++) {
@@ -114,12 +105,13 @@ Test(cli_dot, scaled_weights) {
   tool_result found = tool_expect_success("dot a.npy w.npy --dtype-b e2m1 --scale-b s.npy --scale-range auto --device host "
                                           "-o found.npy");
   tool_result_fini(&found);
-  array d = multiplied("dot a.npy w.npy --dtype-b e2m1 --scale-b s.npy --device host -o d.npy"), ranged;
+  array d = tool_array("dot a.npy w.npy --dtype-b e2m1 --scale-b s.npy --device host -o d.npy", "d.npy"), ranged;
   array_error error;
   cr_assert(array_read("found.npy", &ranged, &error), "%s", error.text);
   cr_expect_eq(memcmp(ranged.data, d.data, d.bytes), 0);
   array_destroy(&ranged);
-  ranged = multiplied("dot a.npy w.npy --dtype-b e2m1 --scale-b columns.npy --layout-scale-b col_major --device host -o d.npy");
+  ranged = tool_array("dot a.npy w.npy --dtype-b e2m1 --scale-b columns.npy --layout-scale-b col_major --device host -o d.npy",
+                      "d.npy");
   cr_expect_eq(memcmp(ranged.data, d.data, d.bytes), 0);
   array_destroy(&ranged);
   for (int m = 0; m < M; m++)
@@ -153,11 +145,7 @@ Test(cli_dot, explained_and_compiled) {
 }
 
 Test(cli_dot, what_is_refused) {
-  static const struct {
-    const char *line;
-    int code;
-    const char *why;
-  } rows[] = {
+  static const tool_failure rows[] = {
       {"dot a.npy b.npy --device host", 2, "-o OUT is missing"},
       {"dot a.npy --device host -o d.npy", 2, "too few words"},
       {"dot a.npy columns.npy --device host -o d.npy", 1, "operand B has 12 positions along K, not 64"},
@@ -180,6 +168,5 @@ Test(cli_dot, what_is_refused) {
       {"explain convert a b --to col_major --target sm_90a", 2, "only a dot names tensors"},
   };
   write_inputs();
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    tool_expect_failure(rows[i].line, rows[i].code, rows[i].why);
+  tool_expect_failures(rows, sizeof rows / sizeof *rows);
 }

@@ -42,16 +42,6 @@ static void make_files(llrt_dtype dtype, int rank, const int64_t *shape, int bel
   save("i.npy", &index_array);
 }
 
-static array gathered(const char *line) {
-  array out;
-  array_error error;
-  tool_result r = tool_expect_success(line);
-  cr_expect_eq(r.out_size, 0, "llrt %s prints %s", line, r.out);
-  tool_result_fini(&r);
-  cr_assert(array_read("out.npy", &out, &error), "%s", error.text);
-  return out;
-}
-
 static void free_all(array *out) {
   array_destroy(out);
   array_destroy(&source);
@@ -60,7 +50,7 @@ static void free_all(array *out) {
 
 Test(cli_gather, take_along) {
   make_files(LLRT_I64, 2, (int64_t[]){ROWS, 11}, COLUMNS);
-  array out = gathered("gather in.npy --index i.npy --axis 1 --device host -o out.npy");
+  array out = tool_array("gather in.npy --index i.npy --axis 1 --device host -o out.npy", "out.npy");
   cr_assert(out.rank == 2 && out.shape[0] == ROWS && out.shape[1] == 11 && out.dtype == LLRT_F32);
   for (int i = 0; i < ROWS * 11; i++) {
     int64_t from = i / 11 * COLUMNS + ((int64_t *)index_array.data)[i];
@@ -74,7 +64,7 @@ Test(cli_gather, one_value_a_row_to_columns) {
   make_files(LLRT_I32, 2, (int64_t[]){50, 1}, ROWS + 4);
   ((int32_t *)index_array.data)[7] = -1;
   save("i.npy", &index_array);
-  array out = gathered("gather in.npy --index i.npy --axis 0 --to col_major --device host -o out.npy");
+  array out = tool_array("gather in.npy --index i.npy --axis 0 --to col_major --device host -o out.npy", "out.npy");
   cr_assert_eq(out.bytes, 50 * COLUMNS * sizeof(float));
   for (int i = 0; i < 50 * COLUMNS; i++) {
     int32_t row = ((int32_t *)index_array.data)[i % 50];
@@ -86,8 +76,8 @@ Test(cli_gather, one_value_a_row_to_columns) {
 
 Test(cli_gather, select_clamped) {
   make_files(LLRT_I64, 1, (int64_t[]){70}, ROWS + 9);
-  array out = gathered("gather in.npy --index i.npy --axis 0 --form select --out-of-range clamp"
-                       " --device host -o out.npy");
+  array out = tool_array("gather in.npy --index i.npy --axis 0 --form select --out-of-range clamp"
+                       " --device host -o out.npy", "out.npy");
   cr_assert(out.shape[0] == 70 && out.shape[1] == COLUMNS);
   for (int i = 0; i < 70 * COLUMNS; i++) {
     int64_t row = ((int64_t *)index_array.data)[i / COLUMNS];
@@ -97,11 +87,7 @@ Test(cli_gather, select_clamped) {
   free_all(&out);
 }
 
-static const struct {
-  const char *line;
-  int code;
-  const char *why;
-} failures[] = {
+static const tool_failure failures[] = {
     {"gather in.npy --axis 0 -o out.npy", 2, "--index is missing"},
     {"gather in.npy --index i.npy -o out.npy", 2, "--axis is missing"},
     {"gather in.npy --index i.npy --axis 0", 2, "-o OUT is missing"},
@@ -122,7 +108,6 @@ static const struct {
 Test(cli_gather, failures_write_nothing) {
   array none = {0};
   make_files(LLRT_I64, 1, (int64_t[]){70}, ROWS + 9);
-  for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++)
-    tool_expect_failure(failures[i].line, failures[i].code, failures[i].why);
+  tool_expect_failures(failures, sizeof failures / sizeof *failures);
   free_all(&none);
 }

@@ -187,11 +187,7 @@ Test(cli_layout, storages_as_maps) {
   }
 }
 
-static const struct {
-  const char *line;
-  int code;
-  const char *why;
-} failures[] = {
+static const tool_failure failures[] = {
     {"layout 'bloked(order=[1,0])' --shape 4x8", 1, "column 1"},
     {"layout '{register: [[0,1],[2,0]'", 1, "column 24"},
     {"layout '{register: [[0,1]]} -> [dim0:4, dim1:3]'", 1, "column"},
@@ -239,6 +235,5 @@ static const struct {
 };
 
 Test(cli_layout, failures) {
-  for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++)
-    tool_expect_failure(failures[i].line, failures[i].code, failures[i].why);
+  tool_expect_failures(failures, sizeof failures / sizeof *failures);
 }

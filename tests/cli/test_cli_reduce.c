@@ -25,19 +25,9 @@ static void write_input(void) {
   array_destroy(&a);
 }
 
-static array reduced(const char *line, const char *name) {
-  array out;
-  array_error error;
-  tool_result r = tool_expect_success(line);
-  cr_expect_eq(r.out_size, 0, "llrt %s prints %s", line, r.out);
-  tool_result_fini(&r);
-  cr_assert(array_read(name, &out, &error), "%s", error.text);
-  return out;
-}
-
 Test(cli_reduce, sums_drop_the_axis) {
   write_input();
-  array out = reduced("reduce in.npy --op sum --axis 1 --device host -o out.npy", "out.npy");
+  array out = tool_array("reduce in.npy --op sum --axis 1 --device host -o out.npy", "out.npy");
   cr_assert(out.rank == 1 && out.shape[0] == ROWS && out.dtype == LLRT_F32);
   for (int i = 0; i < ROWS; i++) {
     float sum = 0;
@@ -49,7 +39,7 @@ Test(cli_reduce, sums_drop_the_axis) {
 
 Test(cli_reduce, all_axes_leave_a_scalar) {
   write_input();
-  array out = reduced("reduce in.npy --op max --axis 0,1 --accumulate f64 --out-dtype f64 --device host -o out.npy",
+  array out = tool_array("reduce in.npy --op max --axis 0,1 --accumulate f64 --out-dtype f64 --device host -o out.npy",
                       "out.npy");
   double most = sample[0][0];
   for (int i = 0; i < ROWS * COLUMNS; i++) {
@@ -63,7 +53,7 @@ Test(cli_reduce, all_axes_leave_a_scalar) {
 
 Test(cli_reduce, positions_and_values) {
   write_input();
-  array out = reduced("reduce in.npy --op argmin --axis 0 --values best.npy --device host -o out.npy", "out.npy");
+  array out = tool_array("reduce in.npy --op argmin --axis 0 --values best.npy --device host -o out.npy", "out.npy");
   array best;
   array_error error;
   cr_assert(array_read("best.npy", &best, &error), "%s", error.text);
@@ -84,7 +74,7 @@ Test(cli_reduce, position_among_all) {
   int at = 0;
   for (int i = 1; i < ROWS * COLUMNS; i++)
     if ((&sample[0][0])[i] > (&sample[0][0])[at]) at = i;
-  array out = reduced("reduce in.npy --op argmax --axis 0,1 --device host -o out.npy", "out.npy");
+  array out = tool_array("reduce in.npy --op argmax --axis 0,1 --device host -o out.npy", "out.npy");
   cr_assert(out.dtype == LLRT_I64 && out.rank == 0);
   cr_expect_eq(*(int64_t *)out.data, at);
   array_destroy(&out);
@@ -94,7 +84,7 @@ Test(cli_reduce, other_storages) {
   write_input();
   tool_result r = tool_expect_success("convert in.npy --to col_major --device host -o columns.npy");
   tool_result_fini(&r);
-  array out = reduced("reduce columns.npy --from col_major --shape 20x36 --op any --axis 1 --to "
+  array out = tool_array("reduce columns.npy --from col_major --shape 20x36 --op any --axis 1 --to "
                       "'S[(20):(3@m)]' --device host -o out.npy", "out.npy");
   cr_assert(out.dtype == LLRT_BOOL && out.shape[0] == 3 * (ROWS - 1) + 1);
   for (int i = 0; i < ROWS; i++) cr_expect_eq(((char *)out.data)[3 * i], 1);
@@ -102,11 +92,7 @@ Test(cli_reduce, other_storages) {
 }
 
 Test(cli_reduce, what_is_refused) {
-  static const struct {
-    const char *line;
-    int code;
-    const char *why;
-  } rows[] = {
+  static const tool_failure rows[] = {
       {"reduce in.npy --axis 1 --device host -o out.npy", 2, "--op is missing"},
       {"reduce in.npy --op sum --device host -o out.npy", 2, "--axis is missing"},
       {"reduce in.npy --op mean --axis 1 --device host -o out.npy", 2, "no such op"},
@@ -122,6 +108,5 @@ Test(cli_reduce, what_is_refused) {
       {"reduce in.npy --op argmax --axis 1 --values /dev/full --device host -o out.npy", 1, "/dev/full: cannot be written"},
   };
   write_input();
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    tool_expect_failure(rows[i].line, rows[i].code, rows[i].why);
+  tool_expect_failures(rows, sizeof rows / sizeof *rows);
 }

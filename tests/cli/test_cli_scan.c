@@ -21,21 +21,11 @@ static void make_file(void) {
   cr_assert(array_write("in.npy", &source, &error), "%s", error.text);
 }
 
-static array scanned(const char *line) {
-  array out;
-  array_error error;
-  tool_result r = tool_expect_success(line);
-  cr_expect_eq(r.out_size, 0, "llrt %s prints %s", line, r.out);
-  tool_result_fini(&r);
-  cr_assert(array_read("out.npy", &out, &error), "%s", error.text);
-  return out;
-}
-
 static int32_t at(int row, int column) { return ((int32_t *)source.data)[row * COLUMNS + column]; }
 
 Test(cli_scan, sums_along_rows) {
   make_file();
-  array out = scanned("scan in.npy --op sum --axis 1 --device host -o out.npy");
+  array out = tool_array("scan in.npy --op sum --axis 1 --device host -o out.npy", "out.npy");
   cr_assert(out.rank == 2 && out.shape[0] == ROWS && out.shape[1] == COLUMNS && out.dtype == LLRT_I64);
   for (int r = 0; r < ROWS; r++) {
     int64_t sum = 0;
@@ -50,7 +40,8 @@ Test(cli_scan, sums_along_rows) {
 
 Test(cli_scan, exclusive_reverse_into_columns) {
   make_file();
-  array out = scanned("scan in.npy --op max --axis 0 --exclusive --reverse --to col_major --device host -o out.npy");
+  array out = tool_array("scan in.npy --op max --axis 0 --exclusive --reverse --to col_major --device host -o out.npy",
+                         "out.npy");
   cr_assert(out.rank == 1 && out.dtype == LLRT_I32);
   for (int c = 0; c < COLUMNS; c++) {
     int32_t most = INT32_MIN;
@@ -65,10 +56,10 @@ Test(cli_scan, exclusive_reverse_into_columns) {
 
 Test(cli_scan, types) {
   make_file();
-  array out = scanned("scan in.npy --axis 0 --accumulate i32 --device host -o out.npy");
+  array out = tool_array("scan in.npy --axis 0 --accumulate i32 --device host -o out.npy", "out.npy");
   cr_assert_eq(out.dtype, LLRT_I32);
   array_destroy(&out);
-  out = scanned("scan in.npy --op min --axis 0 --out-dtype f32 --device host -o out.npy");
+  out = tool_array("scan in.npy --op min --axis 0 --out-dtype f32 --device host -o out.npy", "out.npy");
   cr_assert_eq(out.dtype, LLRT_F32);
   cr_assert_eq(((float *)out.data)[0], (float)at(0, 0));
   array_destroy(&out);
@@ -76,14 +67,17 @@ Test(cli_scan, types) {
 }
 
 Test(cli_scan, what_is_refused) {
+  static const tool_failure rows[] = {
+      {"scan in.npy --op sum --device host -o out.npy", 2, "--axis is missing"},
+      {"scan in.npy --op mean --axis 0 --device host -o out.npy", 2, "--op mean"},
+      {"scan in.npy --axis 2 --device host -o out.npy", 1, "2 axes"},
+      {"scan in.npy --axis x --device host -o out.npy", 2, "no axis"},
+      {"scan in.npy --axis 0 --accumulate f32 --device host -o out.npy", 1, "accumulated in f32"},
+      {"scan in.npy --axis 0 --device host", 2, "-o OUT is missing"},
+      {"explain scan --shape 8x8", 2, "--axis is missing"},
+  };
   make_file();
-  tool_expect_failure("scan in.npy --op sum --device host -o out.npy", 2, "--axis is missing");
-  tool_expect_failure("scan in.npy --op mean --axis 0 --device host -o out.npy", 2, "--op mean");
-  tool_expect_failure("scan in.npy --axis 2 --device host -o out.npy", 1, "2 axes");
-  tool_expect_failure("scan in.npy --axis x --device host -o out.npy", 2, "no axis");
-  tool_expect_failure("scan in.npy --axis 0 --accumulate f32 --device host -o out.npy", 1, "accumulated in f32");
-  tool_expect_failure("scan in.npy --axis 0 --device host", 2, "-o OUT is missing");
-  tool_expect_failure("explain scan --shape 8x8", 2, "--axis is missing");
+  tool_expect_failures(rows, sizeof rows / sizeof *rows);
   array_destroy(&source);
 }
 

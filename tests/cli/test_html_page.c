@@ -2,12 +2,13 @@
  * is installed, its script run on them. */
 #include "tool_run.h"
 
+#include "base/text.h"
+
 #include <llrt/layout.h>
 
 #include <criterion/criterion.h>
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,28 +134,15 @@ Test(html_page, carries_the_layout) {
 
 /* ---- the script ---- */
 
-typedef struct line {
-  size_t used;
-  char text[8192];
-} line;
-
-__attribute__((format(printf, 2, 3))) static void append(line *out, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  int n = vsnprintf(out->text + out->used, sizeof out->text - out->used, format, arguments);
-  va_end(arguments);
-  out->used += (size_t)n;
-  cr_assert_lt(out->used, sizeof out->text);
-}
-
 static uint64_t part_of(const llrt_layout *layout, int in, uint64_t x) {
   return x >> llrt_layout_in_shift(layout, in) & ((UINT64_C(1) << layout->in[in].bits) - 1);
 }
 
 /* What the page says of the element at `at`: its coordinates, how many copies, each one's place. */
-static void describe(const llrt_layout *layout, int rank, const int64_t *at, line *out) {
-  line owners = {.used = 0};
+static void describe(const llrt_layout *layout, int rank, const int64_t *at, llrt_text *out) {
+  llrt_text owners;
   int copies = 0;
+  llrt_text_init(&owners);
   for (uint64_t x = 0; x < UINT64_C(1) << llrt_layout_in_bits(layout); x++) {
     uint64_t image = llrt_layout_apply_flat(layout, x);
     bool here = true;
@@ -166,17 +154,17 @@ static void describe(const llrt_layout *layout, int rank, const int64_t *at, lin
       here &= (image >> llrt_layout_out_shift(layout, index) & mask) == (uint64_t)at[a];
     }
     if (!here) continue;
-    if (copies++) append(&owners, " | ");
+    if (copies++) llrt_text_add(&owners, " | ");
     for (int i = layout->n_in - 1; i >= 0; i--)
-      append(&owners, "%s %" PRIu64 "%s", layout->in[i].name, part_of(layout, i, x), i ? ", " : "");
+      llrt_text_add(&owners, "%s %" PRIu64 "%s", layout->in[i].name, part_of(layout, i, x), i ? ", " : "");
   }
-  out->used = 0;
-  for (int a = 0; a < rank; a++) append(out, "%sdim%d %" PRId64, a ? ", " : "", a, at[a]);
-  append(out, ": ");
-  if (copies == 0) append(out, "nobody");
-  if (copies > 1) append(out, "%d copies", copies);
-  append(out, " | ");
-  if (copies) append(out, "%s", owners.text);
+  for (int a = 0; a < rank; a++) llrt_text_add(out, "%sdim%d %" PRId64, a ? ", " : "", a, at[a]);
+  llrt_text_add(out, ": ");
+  if (copies == 0) llrt_text_add(out, "nobody");
+  if (copies > 1) llrt_text_add(out, "%d copies", copies);
+  llrt_text_add(out, " | ");
+  if (copies) llrt_text_add(out, "%s", owners.data);
+  llrt_text_fini(&owners);
 }
 
 /* Elements that position v of in-dim `in` holds. */
@@ -193,29 +181,31 @@ static int count_held(const llrt_layout *layout, int in, uint64_t v) {
   return n;
 }
 
-/* Takes one line off the script's output. */
-static void expect_line(char **from, const char *wanted) {
+/* Takes one line off the script's output; frees what it should be. */
+static void expect_line(char **from, llrt_text *wanted) {
   char *end = strchr(*from, '\n');
-  cr_assert(end, "the script ends before: %s", wanted);
+  cr_assert(end, "the script ends before: %s", wanted->data);
   *end = 0;
-  cr_assert_str_eq(*from, wanted);
+  cr_assert_str_eq(*from, wanted->data);
   *from = end + 1;
+  llrt_text_fini(wanted);
 }
 
 static void expect_shown(char *shown, const llrt_layout *layout, int i) {
   int64_t at[3] = {0}, elements = 1;
-  line wanted;
+  llrt_text wanted;
   for (int a = 0; a < pages[i].rank; a++) elements *= pages[i].shape[a];
   for (int64_t e = 0; e < elements; e++) {
+    llrt_text_init(&wanted);
     describe(layout, pages[i].rank, at, &wanted);
-    expect_line(&shown, wanted.text);
+    expect_line(&shown, &wanted);
     for (int a = pages[i].rank - 1; a >= 0 && ++at[a] == pages[i].shape[a]; a--) at[a] = 0;
   }
   for (int in = 0; in < layout->n_in; in++)
     for (uint64_t v = 0; layout->in[in].bits && v < UINT64_C(1) << layout->in[in].bits; v++) {
-      wanted.used = 0;
-      append(&wanted, "%s %" PRIu64 ": %d held", layout->in[in].name, v, count_held(layout, in, v));
-      expect_line(&shown, wanted.text);
+      llrt_text_init(&wanted);
+      llrt_text_add(&wanted, "%s %" PRIu64 ": %d held", layout->in[in].name, v, count_held(layout, in, v));
+      expect_line(&shown, &wanted);
     }
   cr_expect_str_empty(shown);
 }

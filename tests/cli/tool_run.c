@@ -1,5 +1,7 @@
 #include "tool_run.h"
 
+#include "tools/common/array_file.h"
+
 #include <criterion/criterion.h>
 
 #include <dirent.h>
@@ -92,8 +94,30 @@ void tool_expect_failure(const char *line, int code, const char *why) {
   tool_result_fini(&r);
 }
 
+void tool_expect_failures(const tool_failure *rows, size_t n) {
+  for (size_t i = 0; i < n; i++) tool_expect_failure(rows[i].line, rows[i].code, rows[i].why);
+}
+
 tool_result tool_expect_success(const char *line) {
   tool_result r = tool_run(line);
   cr_assert_eq(r.code, 0, "llrt %s: exit code %d, %s", line, r.code, r.err);
   return r;
+}
+
+void tool_run_quietly(const char *line) {
+  tool_result r = tool_expect_success(line);
+  cr_expect_eq(r.out_size, 0, "llrt %s prints %s", line, r.out);
+  tool_result_fini(&r);
+}
+
+array tool_array_read(const char *path) {
+  array out;
+  array_error error;
+  cr_assert(array_read(path, &out, &error), "%s", error.text);
+  return out;
+}
+
+array tool_array(const char *line, const char *path) {
+  tool_run_quietly(line);
+  return tool_array_read(path);
 }

@@ -30,8 +30,24 @@ void tool_result_fini(tool_result *result);
  * folder's files as many as they were. */
 void tool_expect_failure(const char *line, int code, const char *why);
 
+typedef struct tool_failure {
+  const char *line;
+  int code;
+  const char *why;
+} tool_failure;
+
+/* The same for each of n rows. */
+void tool_expect_failures(const tool_failure *rows, size_t n);
+
 /* Runs the line and fails the test unless it ends with 0. */
 tool_result tool_expect_success(const char *line);
+
+/* The same where nothing may be printed. */
+void tool_run_quietly(const char *line);
+
+/* The array of a file; of the one that a quiet line writes. The caller destroys it. */
+array tool_array_read(const char *path);
+array tool_array(const char *line, const char *path);
 
 /* Whole files. */
 char *tool_read_file(const char *path, size_t *size); /* free it */

@@ -33,20 +33,25 @@ bool area_send(const area_owner *owner, const area *from) {
   return true;
 }
 
-bool area_same(const area_owner *owner, const area *expected, const char *name) {
+bool area_compare(const area_owner *owner, const area *expected, size_t *wrong, size_t *first) {
+  *wrong = *first = 0;
   uint8_t *found = malloc(expected->bytes);
   if (!found) return area_fail(owner, "no memory for %zu bytes", expected->bytes);
   llrt_status status = llrt_memory_copy(owner->device, found, expected->memory, expected->bytes,
                                         LLRT_COPY_FROM_DEVICE, NULL);
   if (status == LLRT_OK) status = llrt_stream_synchronize(owner->device, NULL);
-  size_t wrong = 0, first = 0;
   for (size_t i = expected->bytes; i-- > 0 && status == LLRT_OK;) {
     if (found[i] == expected->bits[i]) continue;
-    wrong++;
-    first = i;
+    ++*wrong;
+    *first = i;
   }
   free(found);
-  if (status != LLRT_OK) return area_fail(owner, "reading back: %s", llrt_last_error());
+  return status == LLRT_OK || area_fail(owner, "reading back: %s", llrt_last_error());
+}
+
+bool area_same(const area_owner *owner, const area *expected, const char *name) {
+  size_t wrong = 0, first = 0;
+  if (!area_compare(owner, expected, &wrong, &first)) return false;
   return wrong == 0 || area_fail(owner, "%zu bytes of the %s are wrong, the first at %zu of %zu", wrong,
                                  name, first, expected->bytes);
 }

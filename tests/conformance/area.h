@@ -29,6 +29,8 @@ typedef struct area {
 bool area_make(const area_owner *owner, size_t bytes, area *made);
 void area_free(const area_owner *owner, area *gone);
 bool area_send(const area_owner *owner, const area *from);
+/* How many bytes of the device's are not the host's, and the first of them; false where they cannot be read. */
+bool area_compare(const area_owner *owner, const area *expected, size_t *wrong, size_t *first);
 /* Whether the device has what the host has. */
 bool area_same(const area_owner *owner, const area *expected, const char *name);
 

@@ -37,6 +37,14 @@ uint64_t random_next(uint64_t *state);
 /* 0 .. n - 1. */
 int random_below(uint64_t *state, int n);
 
+/* A case of two storages as they are written; its title is both. False: a defect of the suite or of parsing. */
+typedef struct text_row {
+  int rank;
+  int64_t shape[4];
+  const char *source, *destination;
+} text_row;
+bool case_from_text(const text_row *row, llrt_dtype dtype, conformance_case *made);
+
 int cases_count(void);
 /* Makes case `index` of the suite; the same seed and index give the same case. False, with the last
  * error set, is a defect of the suite or of the storage functions. */

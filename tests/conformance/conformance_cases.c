@@ -26,11 +26,7 @@ static const llrt_dtype widths[] = {LLRT_U8, LLRT_BF16, LLRT_F32, LLRT_I64};
 #define BLOCKED_COLUMNS                                                               \
   "blocked(size_per_thread=[4,1], threads_per_warp=[8,4], warps_per_cta=[1,4], order=[0,1])"
 
-static const struct row {
-  int rank;
-  int64_t shape[4];
-  const char *source, *destination;
-} table[] = {
+static const text_row table[] = {
     {0, {0}, "row_major", "col_major"},
     {1, {1}, "row_major", "row_major"},
     {1, {1000}, "row_major", "row_major"},
@@ -66,9 +62,8 @@ static const struct row {
 };
 #define N_TABLE ((int)(sizeof table / sizeof table[0]))
 
-static bool make_from_table(int index, conformance_case *made) {
-  const struct row *row = &table[index / N_WIDTHS];
-  made->dtype = widths[index % N_WIDTHS];
+bool case_from_text(const text_row *row, llrt_dtype dtype, conformance_case *made) {
+  made->dtype = dtype;
   made->rank = row->rank;
   memcpy(made->shape, row->shape, sizeof row->shape);
   const char *texts[2] = {row->source, row->destination};
@@ -198,7 +193,7 @@ int cases_count(void) {
 }
 
 static bool make_case(int index, uint64_t *seed, conformance_case *made) {
-  if (index < N_TABLE * N_WIDTHS) return make_from_table(index, made);
+  if (index < N_TABLE * N_WIDTHS) return case_from_text(&table[index / N_WIDTHS], widths[index % N_WIDTHS], made);
   int general = index - N_MOVES, named = general - general_cases_count();
   int mapped = named - named_cases_count(), wide = mapped - map_cases_count();
   if (wide >= 0) return width_cases_make(wide, seed, made);

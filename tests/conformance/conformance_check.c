@@ -1,8 +1,8 @@
 /* One case: buffers with guards, the conversion, and a comparison of every byte. */
+#include "area.h"
 #include "conformance.h"
 #include "tests/storage_walk.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,36 +10,18 @@
 #define GUARD_BYTES 512 /* before and after each tensor; keeps the base's 256-byte alignment */
 
 typedef struct buffer {
-  size_t bytes;   /* guards and shift included */
+  area all;       /* guards and shift included */
   size_t base;    /* where offset 0 lies */
   size_t span;    /* bytes of the tensor itself */
-  uint8_t *bits;  /* on the host: what the device holds, or should */
-  void *memory;   /* on the device */
 } buffer;
 
 typedef struct bench {
   const conformance_case *tested;
-  llrt_device *device;
+  area_owner owner;
   llrt_storage_binding binding[3];
   buffer source, destination, scale;
   uint8_t *written; /* a byte for each of the destination's, where words are mapped; else NULL */
-  char *why;
-  size_t why_size;
 } bench;
-
-static bool fail(bench *at, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool fail(bench *at, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(at->why, at->why_size, format, arguments);
-  va_end(arguments);
-  return false;
-}
-
-#define CHECK(call) \
-  do {              \
-    if ((call) != LLRT_OK) return fail(at, "%s: %s", #call, llrt_last_error()); \
-  } while (0)
 
 static llrt_dtype type_of(const bench *at, int tensor) {
   if (tensor == 2) return at->tested->scale_type;
@@ -59,7 +41,7 @@ static void fill_codes(const bench *at, buffer *made) {
   size_t size = bytes_of(at, 0, 1);
   for (size_t i = 0; i < made->span / size; i++) {
     uint64_t code = source_code(at->tested->dtype, i);
-    memcpy(made->bits + made->base + i * size, &code, size);
+    memcpy(made->all.bits + made->base + i * size, &code, size);
   }
 }
 
@@ -67,18 +49,14 @@ static bool buffer_make(bench *at, const side *of, int index, uint64_t seed, buf
   int64_t shape[LLRT_MAX_RANK];
   memcpy(shape, at->tested->shape, sizeof shape);
   if (index == 2) scale_shape(at->tested, shape);
-  CHECK(llrt_storage_bind(&of->storage, at->tested->rank, shape, of->strides, &at->binding[index]));
+  AREA_CHECK(&at->owner, llrt_storage_bind(&of->storage, at->tested->rank, shape, of->strides,
+                                           &at->binding[index]));
   made->span = bytes_of(at, index, at->binding[index].span);
   made->base = GUARD_BYTES + bytes_of(at, index, of->shift);
-  made->bytes = made->base + made->span + GUARD_BYTES;
-  made->bits = malloc(made->bytes);
-  if (!made->bits) return fail(at, "no memory for %zu bytes", made->bytes);
-  for (size_t i = 0; i < made->bytes; i++) made->bits[i] = (uint8_t)(random_next(&seed) >> 56);
+  if (!area_make(&at->owner, made->base + made->span + GUARD_BYTES, &made->all)) return false;
+  for (size_t i = 0; i < made->all.bytes; i++) made->all.bits[i] = (uint8_t)(random_next(&seed) >> 56);
   if (at->tested->every_code && index == 0) fill_codes(at, made);
-  CHECK(llrt_memory_allocate(at->device, made->bytes, &made->memory));
-  CHECK(llrt_memory_copy(at->device, made->memory, made->bits, made->bytes, LLRT_COPY_TO_DEVICE,
-                         NULL));
-  return true;
+  return area_send(&at->owner, &made->all);
 }
 
 static llrt_tensor tensor_of(const bench *at, int tensor_number) {
@@ -86,11 +64,11 @@ static llrt_tensor tensor_of(const bench *at, int tensor_number) {
   const buffer *buffers[] = {&at->source, &at->destination, &at->scale};
   const side *of = sides[tensor_number];
   const buffer *in = buffers[tensor_number];
-  llrt_tensor tensor = {.data = (uint8_t *)in->memory + in->base,
+  llrt_tensor tensor = {.data = in->all.memory + in->base,
                         .dtype = type_of(at, tensor_number),
                         .rank = at->tested->rank,
                         .storage = &of->storage,
-                        .device = at->device};
+                        .device = at->owner.device};
   memcpy(tensor.shape, at->tested->shape, sizeof tensor.shape);
   if (tensor_number == 2) scale_shape(at->tested, tensor.shape);
   memcpy(tensor.strides, of->strides, sizeof tensor.strides);
@@ -111,7 +89,7 @@ static void put_nibble(uint8_t *array, int64_t index, uint64_t bits) {
 
 /* Puts an element of up to 128 bits into the destination. */
 static void put_bits(bench *at, const uint64_t bits[2], int64_t to) {
-  uint8_t *destination = at->destination.bits + at->destination.base;
+  uint8_t *destination = at->destination.all.bits + at->destination.base;
   size_t size = (size_t)element_bits(at, 1) / 8;
   if (size == 0) put_nibble(destination, to, bits[0]);
   else memcpy(destination + (size_t)to * size, bits, size);
@@ -127,12 +105,12 @@ static double scale_at(const bench *at, const int64_t *coords) {
   scale_coords(at->tested, coords, scale);
   size_t size = bytes_of(at, 2, 1);
   int64_t offset = llrt_storage_offset(&at->tested->scale.storage, &at->binding[2], scale);
-  memcpy(&code, at->scale.bits + at->scale.base + (size_t)offset * size, size);
+  memcpy(&code, at->scale.all.bits + at->scale.base + (size_t)offset * size, size);
   return scale_value(at->tested, code);
 }
 
 static void put_element(bench *at, int64_t from, int64_t to, double scale) {
-  const uint8_t *source = at->source.bits + at->source.base;
+  const uint8_t *source = at->source.all.bits + at->source.base;
   size_t size = (size_t)element_bits(at, 0) / 8;
   uint64_t bits[2] = {0};
   if (size == 0) bits[0] = get_nibble(source, from);
@@ -146,9 +124,9 @@ static void map_words(bench *at) {
   for (size_t i = 0; i + 4 <= at->destination.span; i += 4) {
     uint32_t word;
     if (!at->written[i]) continue;
-    memcpy(&word, at->destination.bits + at->destination.base + i, sizeof word);
+    memcpy(&word, at->destination.all.bits + at->destination.base + i, sizeof word);
     word = map_word(at->tested, word);
-    memcpy(at->destination.bits + at->destination.base + i, &word, sizeof word);
+    memcpy(at->destination.all.bits + at->destination.base + i, &word, sizeof word);
   }
 }
 
@@ -170,22 +148,11 @@ static void convert_reference(bench *at) {
 }
 
 static bool same_bytes(bench *at, const buffer *expected, const char *name) {
-  uint8_t *found = malloc(expected->bytes);
-  if (!found) return fail(at, "no memory for %zu bytes", expected->bytes);
-  llrt_status status = llrt_memory_copy(at->device, found, expected->memory, expected->bytes,
-                                        LLRT_COPY_FROM_DEVICE, NULL);
-  if (status == LLRT_OK) status = llrt_stream_synchronize(at->device, NULL);
   size_t wrong = 0, first = 0;
-  for (size_t i = expected->bytes; i-- > 0 && status == LLRT_OK;) {
-    if (found[i] == expected->bits[i]) continue;
-    wrong++;
-    first = i;
-  }
-  free(found);
-  if (status != LLRT_OK) return fail(at, "reading back: %s", llrt_last_error());
+  if (!area_compare(&at->owner, &expected->all, &wrong, &first)) return false;
   if (!wrong) return true;
   bool guard = first < expected->base || first >= expected->base + expected->span;
-  return fail(at, "%zu of the %s's %zu bytes are wrong, the first at %lld from its base%s", wrong,
+  return area_fail(&at->owner, "%zu of the %s's %zu bytes are wrong, the first at %lld from its base%s", wrong,
               name, expected->span, (long long)first - (long long)expected->base,
               guard ? " (outside the tensor)" : "");
 }
@@ -239,7 +206,7 @@ static bool convert(bench *at) {
                        .n_maps = at->tested->n_maps};
   if (scaled) desc.tensors[2] = tensor_of(at, 2);
   memcpy(desc.maps, at->tested->maps, sizeof desc.maps);
-  return conformance_convert(at->device, &desc, at->tested->route, at->why, at->why_size);
+  return conformance_convert(at->owner.device, &desc, at->tested->route, at->owner.why, at->owner.why_size);
 }
 
 static bool run(bench *at) {
@@ -250,22 +217,19 @@ static bool run(bench *at) {
       !buffer_make(at, &at->tested->scale, 2, seed ^ 0x5ca1e, &at->scale))
     return false;
   if (maps_words(at->tested) && !(at->written = calloc(1, at->destination.span + 1)))
-    return fail(at, "no memory");
+    return area_fail(&at->owner, "no memory");
   if (!convert(at)) return false;
   convert_reference(at);
   return same_bytes(at, &at->destination, "destination") && same_bytes(at, &at->source, "source");
 }
 
 bool case_passes(const conformance_case *tested, llrt_device *device, char *why, size_t size) {
-  bench at = {.tested = tested, .device = device, .why = why, .why_size = size};
+  bench at = {.tested = tested, .owner = {device, why, size}};
   why[0] = 0;
   bool passed = run(&at);
-  free(at.source.bits);
-  free(at.destination.bits);
+  area_free(&at.owner, &at.source.all);
+  area_free(&at.owner, &at.destination.all);
+  area_free(&at.owner, &at.scale.all);
   free(at.written);
-  free(at.scale.bits);
-  llrt_memory_free(device, at.scale.memory);
-  llrt_memory_free(device, at.source.memory);
-  llrt_memory_free(device, at.destination.memory);
   return passed;
 }

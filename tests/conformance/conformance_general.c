@@ -1,14 +1,7 @@
 /* Storages that are more than digits of powers of two: offsets, replicas, mixed radix, pads, swizzles. */
 #include "conformance.h"
 
-#include <stdio.h>
-#include <string.h>
-
-static const struct row {
-  int rank;
-  int64_t shape[4];
-  const char *source, *destination;
-} table[] = {
+static const text_row table[] = {
     /* offsets and replicas */
     {2, {33, 65}, "storage(digits=[dim1: rest, dim0: rest], offset=[3])", "col_major"},
     {2, {128, 72}, "row_major", "storage(digits=[dim1: rest, dim0: rest], offset=[7])"},
@@ -71,16 +64,7 @@ int general_cases_count(void) { return 2 * N_TABLE; }
 
 /* Two widths a row; two in three bases are off their alignment. */
 bool general_cases_make(int index, conformance_case *made) {
-  const struct row *row = &table[index / 2];
-  made->dtype = widths[(index / 2 + 2 * (index % 2)) % 4];
-  made->rank = row->rank;
-  memcpy(made->shape, row->shape, sizeof row->shape);
-  const char *texts[2] = {row->source, row->destination};
-  side *sides[2] = {&made->source, &made->destination};
-  for (int i = 0; i < 2; i++) {
-    if (llrt_storage_parse(texts[i], row->rank, row->shape, &sides[i]->storage)) return false;
-    sides[i]->shift = (index + i) % 3 * 2;
-  }
-  snprintf(made->title, sizeof made->title, "%.40s -> %.40s", row->source, row->destination);
-  return true;
+  made->source.shift = index % 3 * 2;
+  made->destination.shift = (index + 1) % 3 * 2;
+  return case_from_text(&table[index / 2], widths[(index / 2 + 2 * (index % 2)) % 4], made);
 }

@@ -2,18 +2,11 @@
  * whole: along what lies in neighbouring offsets they are even. */
 #include "conformance.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define MMA "nvmma(version=[2,0], warps_per_cta=[4,1], instr_shape=[16,8])"
 #define BLOCKED                                                                       \
   "blocked(size_per_thread=[1,8], threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0])"
 
-static const struct row {
-  int rank;
-  int64_t shape[4];
-  const char *source, *destination;
-} table[] = {
+static const text_row table[] = {
     {1, {1000}, "row_major", "row_major"},
     {1, {2}, "row_major", "row_major"},
     {2, {2, 6}, "row_major", "col_major"},
@@ -83,17 +76,6 @@ static const llrt_dtype packed[] = {LLRT_E2M1, LLRT_U4, LLRT_I4, LLRT_B4};
 
 int width_cases_count(void) { return N_TABLE + 2 * N_RANDOM + N_TABLE; }
 
-static bool from_table(int index, llrt_dtype dtype, conformance_case *made) {
-  const struct row *row = &table[index];
-  made->dtype = dtype;
-  made->rank = row->rank;
-  memcpy(made->shape, row->shape, sizeof row->shape);
-  snprintf(made->title, sizeof made->title, "%.40s -> %.40s", row->source, row->destination);
-  return llrt_storage_parse(row->source, row->rank, row->shape, &made->source.storage) == LLRT_OK &&
-         llrt_storage_parse(row->destination, row->rank, row->shape,
-                            &made->destination.storage) == LLRT_OK;
-}
-
 /* Random maps of two elements or more, bases off their alignment by whole bytes. 4 bits: without copies,
  * which may stand beside each other in a byte. */
 static bool random_case(int kind, llrt_dtype dtype, uint64_t *seed, conformance_case *made) {
@@ -105,10 +87,10 @@ static bool random_case(int kind, llrt_dtype dtype, uint64_t *seed, conformance_
 }
 
 bool width_cases_make(int index, uint64_t *seed, conformance_case *made) {
-  if (index < N_TABLE) return from_table(index, packed[index % 4], made);
+  if (index < N_TABLE) return case_from_text(&table[index], packed[index % 4], made);
   index -= N_TABLE;
   if (index < N_RANDOM) return random_case(index, packed[index % 4], seed, made);
   index -= N_RANDOM;
   if (index < N_RANDOM) return random_case(index, LLRT_B128, seed, made);
-  return from_table(index - N_RANDOM, LLRT_B128, made);
+  return case_from_text(&table[index - N_RANDOM], LLRT_B128, made);
 }

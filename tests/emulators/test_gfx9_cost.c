@@ -1,5 +1,6 @@
 /* The planner's predicted cost is what the gfx9 emulator counts, for kernels of tiles without
  * edges. */
+#include "counted_pairs.h"
 #include "gfx9_trial.h"
 
 #include "jit/jit.h"
@@ -8,47 +9,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MMA "nvmma(version=[2,0], warps_per_cta=[4,1], instr_shape=[16,8])"
-#define BLOCKED                                                                       \
-  "blocked(size_per_thread=[1,8], threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0])"
-#define COLUMNS                                                                       \
-  "blocked(size_per_thread=[4,1], threads_per_warp=[8,4], warps_per_cta=[1,4], order=[0,1])"
-#define DOT_A "dot(operand=0, k_width=2, parent=" MMA ")"
-#define DOT_B "dot(operand=1, k_width=2, parent=" MMA ")"
-
 #define PERMUTED(columns) "{offset: [" columns "]} -> [dim0:256, dim1:512]"
 
 typedef struct pair {
-  const char *text[2];
+  const char *source, *destination;
 } pair;
 
 static const pair pairs[] = {
-    {{"row_major", "col_major"}}, {{"col_major", "row_major"}}, {{"row_major", MMA}},
-    {{MMA, "row_major"}},         {{MMA, "col_major"}},         {{BLOCKED, COLUMNS}},
-    {{BLOCKED, MMA}},             {{COLUMNS, BLOCKED}},         {{"row_major", DOT_A}},
-    {{DOT_A, "row_major"}},       {{"row_major", DOT_B}},       {{DOT_B, "col_major"}},
+    COUNTED_PAIRS,
     /* Permutations of the offset's bits; with 64-bit elements the reads of the first two have
      * conflicts. */
-    {{PERMUTED("[0,4],[64,0],[0,16],[32,0],[128,0],[2,0],[0,1],[0,128],[0,2],"
-               "[4,0],[0,8],[8,0],[0,64],[0,32],[1,0],[0,256],[16,0]"),
-      PERMUTED("[8,0],[0,1],[0,256],[0,64],[128,0],[0,128],[0,4],[0,32],[2,0],"
-               "[16,0],[0,8],[4,0],[64,0],[32,0],[1,0],[0,2],[0,16]")}},
-    {{PERMUTED("[2,0],[0,8],[1,0],[0,128],[8,0],[64,0],[0,16],[0,32],[32,0],"
-               "[0,4],[0,64],[0,1],[4,0],[0,256],[128,0],[16,0],[0,2]"),
-      PERMUTED("[8,0],[0,2],[0,64],[64,0],[0,1],[0,8],[1,0],[0,256],[16,0],"
-               "[0,32],[2,0],[4,0],[0,128],[128,0],[0,4],[32,0],[0,16]")}},
-    {{PERMUTED("[0,64],[4,0],[16,0],[64,0],[2,0],[0,2],[32,0],[8,0],[128,0],"
-               "[1,0],[0,256],[0,4],[0,32],[0,128],[0,16],[0,8],[0,1]"),
-      PERMUTED("[4,0],[0,256],[32,0],[0,4],[0,64],[0,128],[0,32],[16,0],[64,0],"
-               "[0,8],[1,0],[8,0],[0,2],[2,0],[0,1],[0,16],[128,0]")}},
-    {{PERMUTED("[8,0],[64,0],[0,16],[0,128],[1,0],[2,0],[0,4],[0,1],[0,8],"
-               "[0,256],[0,64],[128,0],[16,0],[0,32],[32,0],[0,2],[4,0]"),
-      PERMUTED("[8,0],[4,0],[0,4],[16,0],[2,0],[0,8],[0,64],[128,0],[0,128],"
-               "[0,2],[0,32],[32,0],[64,0],[0,256],[0,1],[1,0],[0,16]")}},
-    {{PERMUTED("[0,4],[4,0],[0,16],[0,2],[64,0],[8,0],[1,0],[0,128],[0,32],"
-               "[2,0],[128,0],[16,0],[0,256],[32,0],[0,1],[0,8],[0,64]"),
-      PERMUTED("[8,0],[0,2],[0,16],[128,0],[0,32],[1,0],[64,0],[4,0],[0,128],"
-               "[32,0],[0,64],[2,0],[0,1],[0,8],[0,256],[0,4],[16,0]")}},
+    {PERMUTED("[0,4],[64,0],[0,16],[32,0],[128,0],[2,0],[0,1],[0,128],[0,2],"
+              "[4,0],[0,8],[8,0],[0,64],[0,32],[1,0],[0,256],[16,0]"),
+     PERMUTED("[8,0],[0,1],[0,256],[0,64],[128,0],[0,128],[0,4],[0,32],[2,0],"
+              "[16,0],[0,8],[4,0],[64,0],[32,0],[1,0],[0,2],[0,16]")},
+    {PERMUTED("[2,0],[0,8],[1,0],[0,128],[8,0],[64,0],[0,16],[0,32],[32,0],"
+              "[0,4],[0,64],[0,1],[4,0],[0,256],[128,0],[16,0],[0,2]"),
+     PERMUTED("[8,0],[0,2],[0,64],[64,0],[0,1],[0,8],[1,0],[0,256],[16,0],"
+              "[0,32],[2,0],[4,0],[0,128],[128,0],[0,4],[32,0],[0,16]")},
+    {PERMUTED("[0,64],[4,0],[16,0],[64,0],[2,0],[0,2],[32,0],[8,0],[128,0],"
+              "[1,0],[0,256],[0,4],[0,32],[0,128],[0,16],[0,8],[0,1]"),
+     PERMUTED("[4,0],[0,256],[32,0],[0,4],[0,64],[0,128],[0,32],[16,0],[64,0],"
+              "[0,8],[1,0],[8,0],[0,2],[2,0],[0,1],[0,16],[128,0]")},
+    {PERMUTED("[8,0],[64,0],[0,16],[0,128],[1,0],[2,0],[0,4],[0,1],[0,8],"
+              "[0,256],[0,64],[128,0],[16,0],[0,32],[32,0],[0,2],[4,0]"),
+     PERMUTED("[8,0],[4,0],[0,4],[16,0],[2,0],[0,8],[0,64],[128,0],[0,128],"
+              "[0,2],[0,32],[32,0],[64,0],[0,256],[0,1],[1,0],[0,16]")},
+    {PERMUTED("[0,4],[4,0],[0,16],[0,2],[64,0],[8,0],[1,0],[0,128],[0,32],"
+              "[2,0],[128,0],[16,0],[0,256],[32,0],[0,1],[0,8],[0,64]"),
+     PERMUTED("[8,0],[0,2],[0,16],[128,0],[0,32],[1,0],[64,0],[4,0],[0,128],"
+              "[32,0],[0,64],[2,0],[0,1],[0,8],[0,256],[0,4],[16,0]")},
 };
 
 /* One conversion of 256 x 512 elements, ready to plan and to launch. */
@@ -68,7 +58,7 @@ static void begin(conversion *c, llrt_dtype dtype) {
   c->desc.n_tensors = 2;
   for (int t = 0; t < 2; t++) {
     llrt_tensor *tensor = &c->desc.tensors[t];
-    cr_assert_eq(llrt_storage_parse(c->of->text[t], 2, shape, &c->storage[t]), LLRT_OK);
+    cr_assert_eq(llrt_storage_parse(t ? c->of->destination : c->of->source, 2, shape, &c->storage[t]), LLRT_OK);
     cr_assert_eq(llrt_storage_bind(&c->storage[t], 2, shape, strides, &c->binding[t]), LLRT_OK);
     c->bytes[t] = (size_t)c->binding[t].span * (size_t)llrt_dtype_bits(dtype) / 8;
     uint64_t address = emu_memory_allocate(&c->memory, c->bytes[t]);
@@ -114,8 +104,7 @@ static void run(conversion *c, const plan_kernel *kernel, emu_counters *counters
 
 static void expect(const conversion *c, const char *what, int64_t predicted, uint64_t counted) {
   cr_expect(predicted == (int64_t)counted, "%s -> %s, %s, %s: %s %lld, counted %llu",
-            c->of->text[0],
-            c->of->text[1], llrt_dtype_name(c->desc.tensors[0].dtype), c->target, what,
+            c->of->source, c->of->destination, llrt_dtype_name(c->desc.tensors[0].dtype), c->target, what,
             (long long)predicted, (unsigned long long)counted);
 }
 

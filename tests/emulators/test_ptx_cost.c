@@ -1,5 +1,6 @@
 /* The planner's predicted cost is what the emulator counts, for kernels of tiles without edges. */
 #include "jit/plan/plan_tile.h"
+#include "tests/emulators/counted_pairs.h"
 #include "tests/emulators/emu_plan.h"
 
 #include <llrt/llrt.h>
@@ -7,21 +8,10 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#define MMA "nvmma(version=[2,0], warps_per_cta=[4,1], instr_shape=[16,8])"
-#define BLOCKED                                                                       \
-  "blocked(size_per_thread=[1,8], threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0])"
-#define COLUMNS                                                                       \
-  "blocked(size_per_thread=[4,1], threads_per_warp=[8,4], warps_per_cta=[1,4], order=[0,1])"
-#define DOT_A "dot(operand=0, k_width=2, parent=" MMA ")"
-#define DOT_B "dot(operand=1, k_width=2, parent=" MMA ")"
-
 static const struct {
   const char *source, *destination;
 } pairs[] = {
-    {"row_major", "col_major"}, {"col_major", "row_major"}, {"row_major", MMA},
-    {MMA, "row_major"},         {MMA, "col_major"},         {BLOCKED, COLUMNS},
-    {BLOCKED, MMA},             {COLUMNS, BLOCKED},         {"row_major", DOT_A},
-    {DOT_A, "row_major"},       {"row_major", DOT_B},       {DOT_B, "col_major"},
+    COUNTED_PAIRS,
 };
 
 static void expect(const emu_conversion *conversion, const char *what, int64_t predicted,

@@ -1,12 +1,11 @@
 /* Value maps in plans, executed by the interpreter: every target, tiles, edges and flat kernels. */
 #include "jit/plan/plan.h"
 
-#include "base/text.h"
+#include "plan_pair.h"
 #include "random_layout.h"
 #include "tests/number_reference.h"
 
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,14 +142,6 @@ static int64_t wrong_elements(const map_case *c, const trial *t) {
   return wrong;
 }
 
-static void print_plan(const plan *made) {
-  llrt_text text;
-  llrt_text_init(&text);
-  plan_print(made, &text);
-  fprintf(stderr, "%s\n", text.data ? text.data : "");
-  llrt_text_fini(&text);
-}
-
 static void check_case(const map_case *c, size_t number, const char *name) {
   static plan made;
   plan_target target;
@@ -166,7 +157,7 @@ static void check_case(const map_case *c, size_t number, const char *name) {
     memset(t.desc.tensors[1].data, 0xA5, t.bytes[1]);
     llrt_status status = plan_interpret(&made.variant[v], t.desc.tensors, t.binding, 2);
     int64_t wrong = status == LLRT_OK ? wrong_elements(c, &t) : -1;
-    if (wrong) print_plan(&made);
+    if (wrong) pair_explain(&made, v);
     cr_assert_eq(wrong, 0, "case %zu on %s, variant %d: %lld wrong, %s", number, name, v,
                  (long long)wrong, llrt_last_error());
   }

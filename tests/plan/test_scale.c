@@ -1,12 +1,11 @@
 /* Block scales in plans: the third tensor in any storage, groups that tiles and edges cut. */
 #include "jit/plan/plan.h"
 
-#include "base/text.h"
+#include "plan_pair.h"
 #include "random_layout.h"
 #include "tests/number_reference.h"
 
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,13 +100,7 @@ static void check_case(const scale_case *c, size_t number, const char *name) {
         ((unsigned char *)t.desc.tensors[i].data)[b] = (unsigned char)(test_random(&seed) >> 56);
     llrt_status status = plan_interpret(&made.variant[v], t.desc.tensors, t.binding, 3);
     int64_t wrong = status == LLRT_OK ? wrong_elements(c, &t) : -1;
-    if (wrong) {
-      llrt_text text;
-      llrt_text_init(&text);
-      plan_print(&made, &text);
-      fprintf(stderr, "%s\n", text.data ? text.data : "");
-      llrt_text_fini(&text);
-    }
+    if (wrong) pair_explain(&made, v);
     cr_assert_eq(wrong, 0, "case %zu on %s, variant %d: %lld wrong, %s", number, name, v,
                  (long long)wrong, llrt_last_error());
   }

@@ -5,6 +5,7 @@
  *
  * Every case launches exactly one kernel on the GPU, in the order of the file's lines. */
 #include "tests/emulators/common/emu_counters.h"
+#include "tests/emulators/counted_pairs.h"
 #include "tests/emulators/ptx/emu_cuda.h"
 
 #include <llrt/llrt.h>
@@ -13,19 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MMA "nvmma(version=[2,0], warps_per_cta=[4,1], instr_shape=[16,8])"
-#define BLOCKED                                                                             \
-  "blocked(size_per_thread=[1,8], threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0])"
-#define COLUMNS                                                                             \
-  "blocked(size_per_thread=[4,1], threads_per_warp=[8,4], warps_per_cta=[1,4], order=[0,1])"
-#define DOT_A "dot(operand=0, k_width=2, parent=" MMA ")"
-#define DOT_B "dot(operand=1, k_width=2, parent=" MMA ")"
-
 static const char *const pairs[][2] = {
-    {"row_major", "col_major"}, {"col_major", "row_major"}, {"row_major", MMA},
-    {MMA, "row_major"},         {MMA, "col_major"},         {BLOCKED, COLUMNS},
-    {BLOCKED, MMA},             {COLUMNS, BLOCKED},         {"row_major", DOT_A},
-    {DOT_A, "row_major"},       {"row_major", DOT_B},       {DOT_B, "col_major"},
+    COUNTED_PAIRS,
 };
 static const char *const targets[] = {"sm_80", "sm_89", "sm_90a"};
 static const llrt_dtype dtypes[] = {LLRT_U8, LLRT_BF16, LLRT_F32, LLRT_I64};

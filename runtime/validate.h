@@ -35,8 +35,8 @@ llrt_status llrt_validate_tensors(const llrt_tensor *tensors, int n, uint32_t ro
 llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
                                  const storage_set *set, op_call *call);
 
-/* Checks the memory of a call that is not empty: addresses, overlap, a destination with one offset
- * for each element. */
+/* validate_memory.c: checks the memory of a call that is not empty: addresses, overlap, a destination with one
+ * offset for each element. */
 llrt_status llrt_validate_memory(const llrt_op_desc *desc, const storage_set *set, const op_call *call);
 
 /* validate_reduce.c: a reduce's combiner, types and axes; needs valid dtypes and ranks. */

@@ -13,11 +13,12 @@
  *   halves.c    a large tile in two loops
  *   edge.c      accesses that look at bounds
  *   collect.c   stores of rows that are no powers of two, as one stretch of memory
- *   exchange.c  one assignment -> the other, as steps
+ *   exchange.c  one assignment -> the other, as steps (by one of the routes of exchange_route.c)
  *   scan.c      scans along bits of the tile; scan_tile.c, scan_kernel.c, scan_lookback.c of whole tensors
  *   map.c       value maps, before and after the exchange
  *   panel.c     gathers out of shared memory
  *   flat.c, in_place.c   the kernels without a tile
+ *   append.c    steps, values: appended to the kernel, and taken back
  *   plan_convert.c runs them; convert_variants.c says for which shapes */
 #ifndef LLRT_JIT_PLAN_DRAFT_H
 #define LLRT_JIT_PLAN_DRAFT_H
@@ -291,7 +292,7 @@ bool draft_joins_ways(const draft *d, const draft_values *values, const draft_ha
 /* Appends a load or store, with d->joint both ways; it stands in a loop of 2^inner turns beside the region's. */
 llrt_status draft_access(draft *d, plan_step step, int inner);
 
-/* exchange.c: log2 lanes of the 128-bit parts of a SIMD register, in which unpack instructions work; 0 on a GPU. */
+/* exchange_route.c: log2 lanes of the 128-bit parts of a SIMD register, in which unpack instructions work; 0 on a GPU. */
 int draft_interleave_bits(const draft *d, int bits);
 /* The kernel's lengths, to take back what was appended since. */
 typedef struct draft_mark {

@@ -6,196 +6,11 @@
 #include "jit/plan/combine.h"
 #include "jit/plan/number.h"
 #include "jit/plan/reduce.h"
+#include "jit/plan/tile_side.h"
 
 #include <string.h>
 
 #define COORDINATE_BITS 32 /* of a gather */
-
-/* The most threads of a block, log2. */
-#define MAX_THREAD_BITS 10
-
-typedef struct vectors {
-  int n;
-  uint64_t at[LLRT_MAX_BITS];
-} vectors;
-
-/* A layout's columns as vectors of flattened coordinates, free of copies in registers. */
-typedef struct parts {
-  vectors registers, lanes, warps, blocks;
-} parts;
-
-/* ---- reading a layout ---- */
-
-static llrt_status add_part(parts *p, const char *name, const uint64_t *columns, int n) {
-  vectors *list = strcmp(name, "register") == 0 ? &p->registers
-                  : strcmp(name, "lane") == 0   ? &p->lanes
-                  : strcmp(name, "warp") == 0   ? &p->warps
-                  : strcmp(name, "block") == 0  ? &p->blocks
-                                                : NULL;
-  LLRT_REQUIRE(list, "a distributed layout has no in-dim '%s'", name);
-  bool copies = list != &p->registers;
-  for (int i = 0; i < n; i++)
-    if (columns[i] != 0 || copies) list->at[list->n++] = columns[i];
-  return LLRT_OK;
-}
-
-static llrt_status read_layout(const llrt_layout *layout, parts *p) {
-  LLRT_REQUIRE(layout && llrt_layout_is_valid(layout), "a malformed layout");
-  LLRT_REQUIRE(llrt_layout_is_surjective(layout), "a layout that leaves elements without a place");
-  memset(p, 0, sizeof *p);
-  for (int i = 0; i < layout->n_in; i++)
-    LLRT_TRY(add_part(p, layout->in[i].name, &layout->column[llrt_layout_in_shift(layout, i)],
-                      layout->in[i].bits));
-  f2_basis span;
-  f2_basis_init(&span);
-  const vectors *const lists[] = {&p->registers, &p->lanes, &p->warps, &p->blocks};
-  for (int l = 0; l < 4; l++)
-    for (int i = 0; i < lists[l]->n; i++)
-      LLRT_REQUIRE(lists[l]->at[i] == 0 || f2_basis_insert(&span, lists[l]->at[i]),
-                   "a layout that holds sums of other places: its columns must be independent or zero");
-  return LLRT_OK;
-}
-
-static void span_of(const parts *p, const vectors *blocks, f2_basis *span) {
-  const vectors *const lists[] = {&p->registers, &p->lanes, &p->warps, blocks};
-  f2_basis_init(span);
-  for (int l = 0; l < 4; l++)
-    for (int i = 0; i < lists[l]->n; i++) f2_basis_insert(span, lists[l]->at[i]);
-}
-
-static bool same_span(const f2_basis *a, const f2_basis *b) {
-  for (uint64_t p = a->pivots; p; p &= p - 1)
-    if (!f2_basis_contains(b, a->row[bits_lowest(p)])) return false;
-  return a->rank == b->rank;
-}
-
-/* Parts the blocks' bits into those that number tiles (*apart: equal columns of which nothing else is made)
- * and those by which elements of a tile move (*moving: of both sides, in equal number). *tile: what the places
- * other than *apart hold. */
-static llrt_status part_blocks(const parts side[2], vectors *apart, vectors moving[2], f2_basis *tile) {
-  f2_basis other;
-  int n = bits_max(side[0].blocks.n, side[1].blocks.n);
-  for (int all = 0; all < 2; all++) {
-    *apart = moving[0] = moving[1] = (vectors){0};
-    for (int i = 0; i < n; i++) {
-      uint64_t x = i < side[0].blocks.n ? side[0].blocks.at[i] : 0;
-      uint64_t y = i < side[1].blocks.n ? side[1].blocks.at[i] : 0;
-      if (x == y && (all == 0 || x == 0)) {
-        if (x) apart->at[apart->n++] = x;
-        continue;
-      }
-      moving[0].at[moving[0].n++] = x;
-      moving[1].at[moving[1].n++] = y;
-    }
-    span_of(&side[0], &moving[0], tile);
-    span_of(&side[1], &moving[1], &other);
-    if (same_span(tile, &other)) return LLRT_OK;
-  }
-  return llrt_error(LLRT_INTERNAL, "layouts of one tensor that hold different elements");
-}
-
-/* ---- fitting a target ---- */
-
-static void drop_copies(vectors *list) {
-  int n = 0;
-  for (int i = 0; i < list->n; i++)
-    if (list->at[i]) list->at[n++] = list->at[i];
-  list->n = n;
-}
-
-static void move_all(vectors *from, vectors *to) {
-  for (int i = 0; i < from->n; i++) to->at[to->n++] = from->at[i];
-  from->n = 0;
-}
-
-/* A warp of the host is a SIMD register: its lanes come from the lanes, then from the top registers. */
-static void fit_host(parts *p, int lane_bits) {
-  vectors lanes = {0}, registers = p->registers;
-  drop_copies(&p->lanes);
-  drop_copies(&p->warps);
-  move_all(&p->lanes, &lanes);
-  while (lanes.n < lane_bits && registers.n > 0) lanes.at[lanes.n++] = registers.at[--registers.n];
-  for (int i = 0; i < lanes.n && i < lane_bits; i++) p->lanes.at[p->lanes.n++] = lanes.at[i];
-  for (int i = lane_bits; i < lanes.n; i++) registers.at[registers.n++] = lanes.at[i];
-  move_all(&p->warps, &registers);
-  p->registers = registers;
-}
-
-/* Blocks between which elements move are a cluster, or where the target has none, or a scan wants one block, warps
- * of a larger one. */
-static llrt_status fit_blocks(plan_kernel *kernel, parts side[2], vectors moving[2], bool clusters) {
-  int warps = bits_max(side[0].warps.n, side[1].warps.n);
-  if (moving[0].n == 0) return LLRT_OK;
-  int room = kernel->target.lanes_first ? LLRT_MAX_BITS : MAX_THREAD_BITS - kernel->lane_bits;
-  bool cluster = clusters && moving[0].n <= kernel->target.cluster_bits && warps <= room;
-  if (!cluster && warps + moving[0].n > room)
-    return llrt_error(LLRT_UNSUPPORTED,
-                      "elements move between %d blocks of %d warps: %s has clusters of %d, and one block has "
-                      "not so many warps", 1 << moving[0].n, 1 << warps, kernel->target.name,
-                      1 << kernel->target.cluster_bits);
-  if (cluster) kernel->cluster_bits = moving[0].n;
-  for (int s = 0; s < 2; s++) {
-    while (side[s].warps.n < warps) side[s].warps.at[side[s].warps.n++] = 0;
-    move_all(&moving[s], &side[s].warps);
-  }
-  return LLRT_OK;
-}
-
-static llrt_status fit_gpu(const plan_kernel *kernel, parts *p) {
-  if (p->lanes.n > kernel->lane_bits)
-    return llrt_error(LLRT_UNSUPPORTED, "a layout of %d lanes: %s has %d", 1 << p->lanes.n,
-                      kernel->target.name, 1 << kernel->lane_bits);
-  if (p->warps.n - kernel->cluster_bits > MAX_THREAD_BITS - kernel->lane_bits)
-    return llrt_error(LLRT_UNSUPPORTED, "a layout of %d warps", 1 << p->warps.n);
-  return LLRT_OK;
-}
-
-/* Lanes and warps that a layout does not know hold copies. */
-static void pad(vectors *list, int n) {
-  while (list->n < n) list->at[list->n++] = 0;
-}
-
-static llrt_status fit(plan_kernel *kernel, parts side[2]) {
-  for (int s = 0; s < 2; s++) {
-    if (kernel->target.lanes_first) fit_host(&side[s], kernel->lane_bits);
-    else LLRT_TRY(fit_gpu(kernel, &side[s]));
-    kernel->warp_bits = bits_max(kernel->warp_bits, side[s].warps.n);
-  }
-  for (int s = 0; s < 2; s++) {
-    pad(&side[s].lanes, kernel->lane_bits);
-    pad(&side[s].warps, kernel->warp_bits);
-  }
-  return LLRT_OK;
-}
-
-/* ---- values ---- */
-
-static llrt_status add_dim(llrt_layout *layout, const char *name, const vectors *list,
-                           const f2_basis *tile) {
-  int first = llrt_layout_in_bits(layout);
-  LLRT_TRY(llrt_layout_add_in(layout, name, list->n));
-  for (int i = 0; i < list->n; i++)
-    f2_basis_coordinates(tile, list->at[i], &layout->column[first + i]);
-  return LLRT_OK;
-}
-
-static llrt_status make_value(const plan_kernel *kernel, const parts *p, const f2_basis *tile,
-                              plan_value *value) {
-  static const vectors none;
-  int word = 0;
-  if (kernel->target.word_bits)
-    word = bits_max(bits_log2(kernel->target.word_bits) - bits_log2(kernel->tensor_bits[0]), 0);
-  *value = (plan_value){.bits = kernel->tensor_bits[0]};
-  value->word = (uint8_t)bits_min(word, p->registers.n);
-  if (p->registers.n - value->word > 8)
-    return llrt_error(LLRT_UNSUPPORTED, "a thread would hold %d elements", 1 << p->registers.n);
-  value->layout = llrt_layout_empty();
-  LLRT_TRY(llrt_layout_add_out(&value->layout, "tile", tile->rank));
-  LLRT_TRY(add_dim(&value->layout, "register", &p->registers, tile));
-  LLRT_TRY(add_dim(&value->layout, "lane", &p->lanes, tile));
-  LLRT_TRY(add_dim(&value->layout, "warp", &p->warps, tile));
-  return add_dim(&value->layout, "iteration", &none, tile);
-}
 
 /* ---- the kernel ---- */
 
@@ -210,7 +25,7 @@ static void sort_rows(f2_basis *tile, uint64_t *columns) {
 }
 
 /* One digit, of which a tile (2^block bits of them) is the fixed part; a block takes a tile. */
-static llrt_status fill_space(draft *d, const llrt_layout *layout, const vectors *blocks,
+static llrt_status fill_space(draft *d, const llrt_layout *layout, const tile_vectors *blocks,
                               f2_basis *tile) {
   plan_kernel *kernel = d->kernel;
   llrt_layout *space = &kernel->space;
@@ -398,21 +213,21 @@ static llrt_status check_scan(const plan_tile *tile) {
 
 /* ---- reductions ---- */
 
-static llrt_status check_reduce(const plan_tile *tile, parts side[2]) {
+static llrt_status check_reduce(const plan_tile *tile, tile_side side[2]) {
   const plan_tile_reduce *reduce = tile->reduce;
   LLRT_REQUIRE(combine_accumulates(reduce->combiner, reduce->type, reduce->type) &&
                    !combine_is_arg(reduce->combiner),
                "a reduction of %s", llrt_dtype_name(reduce->type));
   LLRT_REQUIRE(llrt_dtype_bits(reduce->type) == tile->element_bits, "elements of %d bits",
                tile->element_bits);
-  LLRT_TRY(read_layout(tile->a, &side[0]));
+  LLRT_TRY(tile_side_read(tile->a, &side[0]));
   LLRT_REQUIRE(reduce->axis >= 0 && reduce->axis < tile->a->n_out, "axis %d", reduce->axis);
   side[1] = side[0];
   return LLRT_OK;
 }
 
 /* Copies as elements of their own: columns beyond the tensor's bits. */
-static void count_copies(const llrt_layout *layout, parts *p) {
+static void count_copies(const llrt_layout *layout, tile_side *p) {
   int next = llrt_layout_out_bits(layout), registers = llrt_layout_in_index(layout, "register");
   int first = registers < 0 ? 0 : llrt_layout_in_shift(layout, registers);
   for (int i = 0; registers >= 0 && i < layout->in[registers].bits; i++)
@@ -424,7 +239,7 @@ static void count_copies(const llrt_layout *layout, parts *p) {
 }
 
 /* The bits of `list` that are reduced, or those that are not, become the next ones of the tile. */
-static void order_bits(const vectors *list, uint64_t reduced, bool wanted, vectors *order) {
+static void order_bits(const tile_vectors *list, uint64_t reduced, bool wanted, tile_vectors *order) {
   int from = order->n;
   for (int i = 0; i < list->n; i++) {
     if (!list->at[i] || ((list->at[i] & reduced) != 0) != wanted) continue;
@@ -435,14 +250,14 @@ static void order_bits(const vectors *list, uint64_t reduced, bool wanted, vecto
 }
 
 /* The tile's coordinates as reduce_block wants them, and a layout with one bit a column. *kept: log2 results. */
-static llrt_status order_tile(const plan_tile *tile, const parts *side, const vectors *blocks, parts *clean,
-                              vectors *order, int *kept) {
+static llrt_status order_tile(const plan_tile *tile, const tile_side *side, const tile_vectors *blocks, tile_side *clean,
+                              tile_vectors *order, int *kept) {
   reduce_pivots pivots = {.n = 0};
   int axis = tile->reduce->axis;
   uint64_t reduced = bits_mask(tile->a->out[axis].bits) << llrt_layout_out_shift(tile->a, axis);
   *clean = *side;
   clean->blocks = *blocks;
-  vectors *const lists[] = {&clean->registers, &clean->lanes, &clean->warps, &clean->blocks};
+  tile_vectors *const lists[] = {&clean->registers, &clean->lanes, &clean->warps, &clean->blocks};
   for (int l = 0; l < 4; l++) reduce_own_bits(&pivots, lists[l]->n, lists[l]->at);
   for (int i = 0; i < clean->blocks.n; i++)
     if (clean->blocks.at[i] & reduced)
@@ -469,10 +284,10 @@ static llrt_status reduce_tile_steps(draft *d, const plan_tile *tile, const plan
 }
 
 /* Behind fit: `side` is what the target makes of the layout. */
-static llrt_status plan_tile_reduction(draft *d, const plan_tile *tile, const parts *side, const vectors *blocks) {
+static llrt_status plan_tile_reduction(draft *d, const plan_tile *tile, const tile_side *side, const tile_vectors *blocks) {
   plan_kernel *kernel = d->kernel;
-  parts clean;
-  vectors order = {.n = 0};
+  tile_side clean;
+  tile_vectors order = {.n = 0};
   f2_basis span;
   plan_value load, cleaned;
   int kept, bits = llrt_layout_out_bits(tile->a);
@@ -485,8 +300,8 @@ static llrt_status plan_tile_reduction(draft *d, const plan_tile *tile, const pa
     f2_basis_insert_as(&span, order.at[i], 1ull << i);
     kernel->space.column[i] = order.at[i] & bits_mask(bits);
   }
-  LLRT_TRY(make_value(kernel, side, &span, &load));
-  LLRT_TRY(make_value(kernel, &clean, &span, &cleaned));
+  LLRT_TRY(tile_side_value(kernel, side, &span, &load));
+  LLRT_TRY(tile_side_value(kernel, &clean, &span, &cleaned));
   LLRT_TRY(reduce_tile_steps(d, tile, &load, &cleaned, kept));
   draft_finish(kernel);
   return plan_verify(kernel);
@@ -494,7 +309,7 @@ static llrt_status plan_tile_reduction(draft *d, const plan_tile *tile, const pa
 
 /* ---- the whole ---- */
 
-static llrt_status check_tile(const plan_tile *tile, parts side[2]) {
+static llrt_status check_tile(const plan_tile *tile, tile_side side[2]) {
   LLRT_REQUIRE(tile->scan || tile->reduce || tile->turns >= 1, "turns: %d", tile->turns);
   LLRT_REQUIRE(tile->element_bits >= 8 && tile->element_bits <= 64 &&
                    bits_is_power_of_two(tile->element_bits),
@@ -503,8 +318,8 @@ static llrt_status check_tile(const plan_tile *tile, parts side[2]) {
   if (tile->reduce) return check_reduce(tile, side);
   LLRT_REQUIRE(!tile->gather || (tile->a && tile->gather->axis >= 0 && tile->gather->axis < tile->a->n_out),
                "a gather along an axis that there is not");
-  LLRT_TRY(read_layout(tile->a, &side[0]));
-  LLRT_TRY(read_layout(tile->b, &side[1]));
+  LLRT_TRY(tile_side_read(tile->a, &side[0]));
+  LLRT_TRY(tile_side_read(tile->b, &side[1]));
   LLRT_REQUIRE(tile->a->n_out == tile->b->n_out, "layouts of different tensors");
   for (int i = 0; i < tile->a->n_out; i++)
     LLRT_REQUIRE(strcmp(tile->a->out[i].name, tile->b->out[i].name) == 0 &&
@@ -516,8 +331,8 @@ static llrt_status check_tile(const plan_tile *tile, parts side[2]) {
 llrt_status plan_tile_make(const plan_tile *tile, const plan_target *target,
                            const plan_options *options, plan_kernel *out) {
   draft d = {.options = options, .kernel = out};
-  parts side[2];
-  vectors apart, moving[2];
+  tile_side side[2];
+  tile_vectors apart, moving[2];
   plan_value value[2];
   f2_basis span;
   memset(out, 0, sizeof *out);
@@ -528,14 +343,14 @@ llrt_status plan_tile_make(const plan_tile *tile, const plan_target *target,
   if (tile->gather) out->tensor_bits[2] = COORDINATE_BITS;
   out->lane_bits = target->lanes_first ? bits_log2(target->vector_bytes * 8 / tile->element_bits)
                                        : target->lane_bits;
-  LLRT_TRY(part_blocks(side, &apart, moving, &span));
-  LLRT_TRY(fit_blocks(out, side, moving, !tile->scan && !tile->gather));
+  LLRT_TRY(tile_side_blocks(side, &apart, moving, &span));
+  LLRT_TRY(tile_side_fit_blocks(out, side, moving, !tile->scan && !tile->gather));
   bool blind = tile->reduce && options && options->ignore_copies;
   for (int s = 0; s < 2 && blind; s++) count_copies(tile->a, &side[s]);
-  LLRT_TRY(fit(out, side));
+  LLRT_TRY(tile_side_fit(out, side));
   if (tile->reduce) return plan_tile_reduction(&d, tile, &side[0], &apart);
   LLRT_TRY(fill_space(&d, tile->a, &apart, &span));
-  for (int s = 0; s < 2; s++) LLRT_TRY(make_value(out, &side[s], &span, &value[s]));
+  for (int s = 0; s < 2; s++) LLRT_TRY(tile_side_value(out, &side[s], &span, &value[s]));
   if (tile->cast) add_casts(tile, out);
   LLRT_TRY(add_steps(&d, tile, value, &span));
   draft_finish(out);

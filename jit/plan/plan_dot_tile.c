@@ -77,7 +77,6 @@ static llrt_status make_value(const draft *d, uint64_t reduced, int bits, uint64
   static const char *const names[] = {"register", "lane", "warp", "iteration"};
   *value = (plan_value){.bits = (uint8_t)bits, .reduced = reduced};
   value->word = (uint8_t)bits_min(draft_word_of(d, bits), n[0]);
-  if (d->kernel->target.lanes_first && bits >= 8) value->word = 0;
   value->layout = llrt_layout_empty();
   LLRT_TRY(llrt_layout_add_out(&value->layout, "tile", d->kernel->space.in[0].bits - bits_count(reduced)));
   for (int i = 0; i < 4; i++) LLRT_TRY(add_dim(value, names[i], lists[i], n[i]));
@@ -91,7 +90,6 @@ static llrt_status default_value(const draft *d, const plan_dot_tile *tile, int 
                                  plan_value *value) {
   const plan_kernel *kernel = d->kernel;
   matrix x = matrix_of(tile, operand);
-  bool host = kernel->target.lanes_first;
   uint64_t order[48], lists[4][24] = {{0}};
   int n = 0, at = 0, counts[4] = {0, 0, 0, parts}, counted = tile->m + tile->n + tile->k - parts;
   for (int i = 0; i < x.columns; i++)
@@ -99,8 +97,7 @@ static llrt_status default_value(const draft *d, const plan_dot_tile *tile, int 
   for (int i = 0; i < x.rows; i++)
     if (x.row_bit + i < counted) order[n++] = 1ull << (x.row_bit + i);
   for (int i = 0; i < parts; i++) lists[3][i] = 1ull << (counted + i);
-  int vector = host ? 0 : bits_min(bits_log2(kernel->target.access_bytes * 8 / bits), n);
-  vector = bits_max(vector, draft_word_of(d, bits) * !host);
+  int vector = bits_max(bits_min(bits_log2(kernel->target.access_bytes * 8 / bits), n), draft_word_of(d, bits));
   while (at < vector && at < n) lists[0][counts[0]++] = order[at++];
   for (int i = 0; i < kernel->lane_bits; i++) lists[1][counts[1]++] = at < n ? order[at++] : 0;
   for (int i = 0; i < kernel->warp_bits; i++) lists[2][counts[2]++] = at < n ? order[at++] : 0;
@@ -115,7 +112,6 @@ static llrt_status given_value(const draft *d, const plan_dot_tile *tile, int op
   matrix x = matrix_of(tile, operand);
   uint64_t lists[4][24] = {{0}};
   int counts[4] = {0, 0, 0, 0};
-  if (d->kernel->target.lanes_first) return llrt_error(LLRT_UNSUPPORTED, "layouts of lanes on the host");
   LLRT_REQUIRE(layout->n_out == 2 && layout->out[0].bits == x.rows && layout->out[1].bits == x.columns,
                "a layout of another matrix");
   for (int i = 0; i < 3; i++) {
@@ -155,7 +151,6 @@ static int access_vector(const plan_kernel *kernel, int tensor, const plan_value
 static llrt_status move_value(draft *d, llrt_dtype from, llrt_dtype to, const plan_value *target, int *value) {
   bool early = llrt_dtype_bits(to) <= llrt_dtype_bits(from);
   plan_value moved = draft_retyped(d, target, llrt_dtype_bits(early ? to : from));
-  if (d->kernel->target.lanes_first && moved.bits >= 8) moved.word = 0;
   if (early) LLRT_TRY(draft_cast(d, from, to, value));
   LLRT_TRY(draft_exchange(d, *value, &moved, value));
   return early ? LLRT_OK : draft_cast(d, from, to, value);
@@ -206,23 +201,30 @@ static int part_bits(const dot_layouts *how, const dot_space *space) {
   return bits_min(over, space->n[DOT_DIM_K] - dot_instruction_at(how->how.instruction)->k);
 }
 
-/* The value with the highest bits of k counted by iterations. */
-static plan_value part_of(const plan_value *whole, const dot_space *space, int parts) {
+/* The value with tile bits of its registers counted by iterations; copies along those that it lacks. */
+static plan_value iterate_bits(const plan_value *whole, const uint64_t *tile_bits, int n) {
   plan_value out = *whole;
-  uint64_t kept[LLRT_MAX_BITS], counted[24];
-  int n = 0, all = llrt_layout_in_bits(&whole->layout), registers = plan_value_bits(whole, PLAN_REGISTER);
-  for (int i = 0; i < parts; i++)
-    counted[i] = plan_value_bits_of(whole, 1ull << space->bit[DOT_DIM_K][space->n[DOT_DIM_K] - parts + i]);
+  uint64_t kept[LLRT_MAX_BITS], counted[LLRT_MAX_BITS];
+  int n_kept = 0, all = llrt_layout_in_bits(&whole->layout), registers = plan_value_bits(whole, PLAN_REGISTER), left = 0;
+  for (int i = 0; i < n; i++) counted[i] = plan_value_bits_of(whole, tile_bits[i] & ~whole->reduced);
   for (int i = 0; i < all; i++) {
     bool counts = false;
-    for (int j = 0; j < parts; j++) counts |= i < registers && whole->layout.column[i] == counted[j];
-    if (!counts) kept[n++] = whole->layout.column[i];
+    for (int j = 0; j < n; j++) counts |= i < registers && whole->layout.column[i] == counted[j];
+    left += !counts && i < registers;
+    if (!counts) kept[n_kept++] = whole->layout.column[i];
   }
-  for (int i = 0; i < parts; i++) kept[n++] = counted[i];
-  memcpy(out.layout.column, kept, (size_t)n * sizeof *kept);
-  out.layout.in[PLAN_REGISTER].bits = (uint8_t)(registers - parts);
-  out.layout.in[PLAN_ITERATION].bits = (uint8_t)parts;
+  for (int i = 0; i < n; i++) kept[n_kept++] = counted[i];
+  memcpy(out.layout.column, kept, (size_t)n_kept * sizeof *kept);
+  out.layout.in[PLAN_REGISTER].bits = (uint8_t)left;
+  out.layout.in[PLAN_ITERATION].bits = (uint8_t)n;
   return out;
+}
+
+/* The same with the highest bits of k. */
+static plan_value part_of(const plan_value *whole, const dot_space *space, int parts) {
+  uint64_t bits[24];
+  for (int i = 0; i < parts; i++) bits[i] = 1ull << space->bit[DOT_DIM_K][space->n[DOT_DIM_K] - parts + i];
+  return iterate_bits(whole, bits, parts);
 }
 
 /* Stores an operand whole, behind `offset`; *load: the step of a part. Taken from the exchange of the whole. */
@@ -252,8 +254,7 @@ static llrt_status store_whole(draft *d, operand *o, const dot_space *space, int
   kernel->value[out] = part_of(&whole, space, parts);
   plan_address_map map;
   plan_address_of_buffer(kernel, load->buffer, &map);
-  while (load->vector > 0 && !d->kernel->target.lanes_first &&
-         !plan_access_positions(&kernel->value[out], &map, PLAN_REGISTER, load->vector, NULL))
+  while (load->vector > 0 && !plan_access_positions(&kernel->value[out], &map, PLAN_REGISTER, load->vector, NULL))
     load->vector--;
   return LLRT_OK;
 }
@@ -326,6 +327,90 @@ static llrt_status memory_part_steps(draft *d, const plan_dot_tile *tile, const 
   return close_parts(d, how, o, &loop, sum);
 }
 
+/* ---- the host ----
+ * One warp has the work of all. A loop takes as many sums as the processor has registers for, another one in it makes
+ * them along k. Each loads its part of the operands as the product wants it, so that there is little code, whatever the
+ * tile's extents are. */
+
+#define HOST_SUM_BITS 4     /* log2 registers of sums */
+#define HOST_PRODUCT_BITS 6 /* log2 products that follow each other without a branch */
+
+/* Tile bits that loops count: the inner one's, then the outer one's. */
+typedef struct host_loops {
+  int inner, outer;
+  uint64_t bits[LLRT_MAX_BITS];
+} host_loops;
+
+static host_loops host_loops_of(const draft *d, const dot_layouts *how, const dot_space *space) {
+  const plan_target *target = &d->kernel->target;
+  host_loops loops = {0};
+  int word = bits_log2((how->acc.bits << d->kernel->lane_bits) / 8 / target->vector_bytes);
+  int registers = plan_value_bits(&how->acc, PLAN_REGISTER), all = space->n[DOT_DIM_K];
+  int kept = bits_min(registers, bits_max(HOST_SUM_BITS - word, 0));
+  int unrolled = bits_min(all, bits_max(HOST_PRODUCT_BITS - word - kept, 0));
+  loops.inner = all - unrolled;
+  loops.outer = registers - kept;
+  for (int i = 0; i < loops.inner; i++) loops.bits[i] = 1ull << space->bit[DOT_DIM_K][unrolled + i];
+  for (int i = 0; i < loops.outer; i++)
+    loops.bits[loops.inner + i] = plan_tile_bits_of(&how->acc, plan_value_columns(&how->acc, PLAN_REGISTER)[kept + i]);
+  return loops;
+}
+
+static llrt_status host_operand(draft *d, const plan_dot_tile *tile, const host_loops *loops, int number, operand *o) {
+  plan_kernel *kernel = d->kernel;
+  int tensor = matrix_of(tile, number).tensor;
+  plan_value loaded = draft_retyped(d, o->wanted, llrt_dtype_bits(o->type));
+  bool single = loaded.bits < 8; /* such elements share bytes: one by one */
+  loaded.word = 0;
+  loaded = iterate_bits(&loaded, loops->bits, loops->inner + loops->outer);
+  LLRT_TRY(draft_value(kernel, &loaded, &o->value));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOAD, .tensor = (uint8_t)tensor, .out = (uint8_t)o->value,
+                                          .masked = single,
+                                          .vector = (uint8_t)(single ? 0 : access_vector(kernel, tensor, &loaded))}));
+  return draft_cast(d, o->type, o->product, &o->value);
+}
+
+static llrt_status host_sums(draft *d, const plan_dot_tile *tile, const dot_layouts *how, const host_loops *loops,
+                             operand o[2], int *sum) {
+  plan_kernel *kernel = d->kernel;
+  dot_layouts turn = *how;
+  plan_value between = iterate_bits(&how->acc, &loops->bits[loops->inner], loops->outer);
+  int zero, carried, made, loop;
+  turn.acc = iterate_bits(&how->acc, loops->bits, loops->inner + loops->outer);
+  LLRT_TRY(zero_step(d, tile, &between, &zero));
+  LLRT_TRY(draft_value(kernel, &turn.acc, &carried));
+  LLRT_TRY(draft_value(kernel, &between, sum));
+  loop = kernel->n_steps;
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .joins = true, .nested = true, .with = (uint8_t)*sum,
+                                          .iterations = (uint8_t)loops->inner, .in = (uint8_t)zero,
+                                          .out = (uint8_t)carried}));
+  for (int i = 0; i < 2; i++) LLRT_TRY(host_operand(d, tile, loops, i, &o[i]));
+  LLRT_TRY(dot_step(d, &turn, o[0].value, o[1].value, carried, &made));
+  kernel->step[loop].body = (uint8_t)(kernel->n_steps - loop - 1);
+  return LLRT_OK;
+}
+
+static llrt_status store_step(draft *d, int sum) {
+  plan_kernel *kernel = d->kernel;
+  return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = TENSOR_D, .in = (uint8_t)sum,
+                                        .vector = (uint8_t)access_vector(kernel, TENSOR_D, &kernel->value[sum])});
+}
+
+static llrt_status host_steps(draft *d, const plan_dot_tile *tile, const dot_space *space, const dot_layouts *how,
+                              operand o[2]) {
+  plan_kernel *kernel = d->kernel;
+  host_loops loops = host_loops_of(d, how, space);
+  int sum, loop = kernel->n_steps;
+  if (tile->layout[0] || tile->layout[1] || tile->layout[2])
+    return llrt_error(LLRT_UNSUPPORTED, "layouts of lanes on the host");
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP, .iterations = (uint8_t)loops.outer}));
+  LLRT_TRY(host_sums(d, tile, how, &loops, o, &sum));
+  LLRT_TRY(draft_cast(d, tile->sum, tile->d, &sum));
+  LLRT_TRY(store_step(d, sum));
+  kernel->step[loop].body = (uint8_t)(kernel->n_steps - loop - 1);
+  return LLRT_OK;
+}
+
 /* ---- products of warpgroups ---- */
 
 static llrt_status group_steps(draft *d, const plan_dot_tile *tile, const dot_layouts *how, const dot_space *space,
@@ -362,10 +447,10 @@ static llrt_status whole_steps(draft *d, const plan_dot_tile *tile, const dot_la
 }
 
 static llrt_status dot_steps(draft *d, const plan_dot_tile *tile, const dot_space *space, const dot_layouts *how) {
-  plan_kernel *kernel = d->kernel;
   operand o[2] = {{.type = tile->a, .product = tile->product_a, .wanted = &how->a},
                   {.type = tile->b, .product = tile->product_b, .wanted = &how->b}};
   plan_value stored;
+  if (d->kernel->target.lanes_first) return host_steps(d, tile, space, how, o);
   int sum, parts = tile->group ? 0 : part_bits(how, space);
   bool given = tile->layout[0] || tile->layout[1];
   if (tile->group) LLRT_TRY(group_steps(d, tile, how, space, o, &sum));
@@ -374,8 +459,7 @@ static llrt_status dot_steps(draft *d, const plan_dot_tile *tile, const dot_spac
   else LLRT_TRY(memory_part_steps(d, tile, how, space, parts, o, &sum));
   LLRT_TRY(outer_value(d, tile, 2, 0, tile->d, &stored));
   LLRT_TRY(move_value(d, tile->sum, tile->d, &stored, &sum));
-  return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = TENSOR_D, .in = (uint8_t)sum,
-                                        .vector = (uint8_t)access_vector(kernel, TENSOR_D, &kernel->value[sum])});
+  return store_step(d, sum);
 }
 
 /* ---- the whole ---- */
@@ -428,7 +512,8 @@ static double clocks_of(const plan_kernel *kernel) {
 /* The cheapest way, or the one that is asked for, by products of the tile's types. *chosen: -1 where there is none. */
 static llrt_status plan_ways(const plan_dot_tile *tile, const plan_target *target, const plan_options *options,
                              plan_kernel *out, int *chosen) {
-  static const dot_room room = {.results = PLAN_VALUE_BITS, .operand = 16};
+  const bool host = target->lanes_first; /* its loops hold no value whole */
+  const dot_room room = {.results = host ? LLRT_MAX_BITS : PLAN_VALUE_BITS, .operand = host ? LLRT_MAX_BITS : 16};
   dot_layouts ways[MAX_WAYS];
   dot_space space = space_of(tile);
   double best = -1;

@@ -19,7 +19,7 @@ static int contiguous_lanes(const access *a, int most) {
   const uint64_t *lanes = plan_value_columns(a->value, PLAN_LANE);
   int n = 0;
   while (n < most && f2_apply(a->place.map.column, lanes[n]) == 1ull << (a->word + n) &&
-         !(lanes[n] & a->place.map.strided))
+         plan_is_unstrided(&a->place.map, lanes[n]))
     n++;
   return n;
 }

@@ -59,7 +59,7 @@ static uint64_t inside_line(const emit_ahead *ahead) {
   for (int i = 0; i < plan_value_bits(value, PLAN_REGISTER); i++) {
     uint64_t tile = plan_value_columns(value, PLAN_REGISTER)[i];
     uint64_t moved = f2_apply(ahead->place.map.column, tile);
-    if (!(tile & ahead->place.map.strided) && moved >> ahead->step->vector == 0) inside |= 1ull << i;
+    if (plan_is_unstrided(&ahead->place.map, tile) && moved >> ahead->step->vector == 0) inside |= 1ull << i;
   }
   return inside;
 }

@@ -21,7 +21,7 @@ emit_scales *emit_scales_begin(emitter *e, const plan_step *step) {
 /* Whether tile coordinates that differ by `tile` have one scale: nothing of its address moves. */
 static bool is_shared(emit_scales *s, uint64_t tile) {
   if (s->step->masked || s->e->kernel->flat) return tile == 0;
-  return f2_apply(s->place.map.column, tile) == 0 && (tile & s->place.map.strided) == 0;
+  return f2_apply(s->place.map.column, tile) == 0 && plan_is_unstrided(&s->place.map, tile);
 }
 
 static LLVMValueRef decode(emit_scales *s, LLVMValueRef code) {

@@ -18,9 +18,11 @@ void plan_address_of_tensor(const plan_kernel *kernel, int tensor, plan_address_
   memset(map, 0, sizeof *map);
   for (int b = 0; b < space->in[0].bits; b++) {
     map->column[b] = f2_apply(kernel->column[tensor], space->column[b]);
-    if (space->column[b] & strided) map->strided |= 1ull << b;
+    map->strided[b] = space->column[b] & strided;
   }
 }
+
+bool plan_is_unstrided(const plan_address_map *map, uint64_t tile) { return f2_apply(map->strided, tile) == 0; }
 
 void plan_address_of_buffer(const plan_kernel *kernel, int buffer, plan_address_map *map) {
   llrt_layout inverse;
@@ -84,7 +86,7 @@ bool plan_access_positions(const plan_value *value, const plan_address_map *map,
   for (int j = 0; j < vector; j++) {
     int found = -1;
     for (int i = 0; i < n && found < 0; i++) {
-      if (f2_apply(map->column, columns[i]) == 1ull << j && !(columns[i] & map->strided)) found = i;
+      if (f2_apply(map->column, columns[i]) == 1ull << j && plan_is_unstrided(map, columns[i])) found = i;
     }
     if (found < 0) return false;
     if (positions) positions[j] = found;

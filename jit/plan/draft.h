@@ -390,12 +390,14 @@ llrt_status draft_flat(draft *d);
 
 /* access.c: questions about the map from a value to addresses. */
 
-/* The address columns of one tensor in terms of tile bits: XOR part by tile bit, and whether a tile
- * bit also moves the element through a STRIDE digit or an index. */
+/* The address columns of one tensor in terms of tile bits: XOR part by tile bit, and the digit bits by which a tile bit also
+ * moves the element through a STRIDE digit or an index. */
 typedef struct plan_address_map {
-  uint64_t column[LLRT_MAX_BITS]; /* per tile bit */
-  uint64_t strided;               /* mask of tile bits that touch STRIDE and INDEXED digits */
+  uint64_t column[LLRT_MAX_BITS];  /* per tile bit */
+  uint64_t strided[LLRT_MAX_BITS]; /* likewise: bits of the space */
 } plan_address_map;
+/* Whether it moves by the columns alone: several bits' strides may cancel out. */
+bool plan_is_unstrided(const plan_address_map *map, uint64_t tile);
 void plan_address_of_tensor(const plan_kernel *kernel, int tensor, plan_address_map *map);
 void plan_address_of_buffer(const plan_kernel *kernel, int buffer, plan_address_map *map);
 /* The repetition of a buffer in which a value's element is stored and loaded: of its register XOR of its

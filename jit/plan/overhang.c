@@ -68,7 +68,7 @@ int64_t plan_group_step(const plan_kernel *kernel, const plan_bound *bound, cons
 static int lane_of(const plan_value *value, const plan_address_map *map, int j) {
   const uint64_t *lanes = plan_value_columns(value, PLAN_LANE);
   for (int i = 0; i < plan_value_bits(value, PLAN_LANE); i++)
-    if (f2_apply(map->column, lanes[i]) == 1ull << j && !(lanes[i] & map->strided)) return i;
+    if (f2_apply(map->column, lanes[i]) == 1ull << j && plan_is_unstrided(map, lanes[i])) return i;
   return -1;
 }
 

@@ -26,6 +26,9 @@ static const llrt_dtype widths[] = {LLRT_U8, LLRT_BF16, LLRT_F32, LLRT_I64};
 #define BLOCKED_COLUMNS                                                               \
   "blocked(size_per_thread=[4,1], threads_per_warp=[8,4], warps_per_cta=[1,4], order=[0,1])"
 
+#define TILE_WITH_SUMS                                                                 \
+  "tiled([16,16], {offset: [[1,0],[0,1],[2,0],[0,2],[4,0],[0,4],[8,8],[0,8]]} -> [dim0:16, dim1:16], order=[1,0])"
+
 static const text_row table[] = {
     {0, {0}, "row_major", "col_major"},
     {1, {1}, "row_major", "row_major"},
@@ -57,6 +60,8 @@ static const text_row table[] = {
     {2, {128, 128}, BLOCKED, MMA},
     {2, {128, 64}, "row_major", "dot(operand=0, k_width=2, parent=" MMA ")"},
     {2, {64, 128}, "dot(operand=1, k_width=2, parent=" MMA ")", "row_major"},
+    {2, {240, 32}, TILE_WITH_SUMS, "col_major"}, /* two bits of an offset make one of a vector */
+    {2, {48, 240}, "row_major", TILE_WITH_SUMS},
     {1, {64}, "row_major", "slice(dim=0, parent=" BLOCKED ")"},
     {1, {128}, "slice(dim=1, parent=" MMA ")", "row_major"},
 };

@@ -34,6 +34,13 @@ static int digit_of(const draft *d, int bit) {
   return i;
 }
 
+/* What an access of 2^v elements may be at addresses that are multiples of 2^align of them: some targets take any, but no
+ * access begins inside a byte. */
+static int aligned(const plan_target *target, int bits, int v, int align) {
+  bool any = target->access_align_bytes == 1 && (bits >= 8 || align > 0 || target->lanes_first);
+  return any ? v : bits_min(v, align);
+}
+
 /* The widest access: runs inside the mask, aligned, and nothing outside the tile moves it. */
 static int vector_bits(const placer *p) {
   const draft *d = &p->x->d;
@@ -41,7 +48,7 @@ static int vector_bits(const placer *p) {
   const plan_target *target = &kernel->target;
   const llrt_swizzle *swizzle = &kernel->swizzle[p->tensor];
   int bits = kernel->tensor_bits[p->tensor], v = bits_min(bits_log2(target->access_bytes * 8 / bits), p->runs.n);
-  if (target->access_align_bytes > 1) v = bits_min(v, p->runs.align);
+  v = aligned(target, bits, v, p->runs.align);
   if (swizzle->swizzle_len) v = bits_min(v, bits_min(swizzle->per_element, p->runs.align));
   for (int j = 0; j < v; j++)
     if (p->runs.vector[j] & ~p->mask) v = j;
@@ -187,7 +194,7 @@ void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, d
   plan_address_of_tensor(kernel, tensor, &map);
   draft_runs_of((draft *)&x->d, tensor, &runs);
   const llrt_swizzle *swizzle = &kernel->swizzle[tensor];
-  if (kernel->target.access_align_bytes > 1) v = bits_min(v, runs.align);
+  v = aligned(&kernel->target, kernel->tensor_bits[tensor], v, runs.align);
   if (swizzle->swizzle_len) v = bits_min(v, bits_min(swizzle->per_element, runs.align));
   int inside = dim == PLAN_LANE ? value->word : 0; /* what one lane holds: accesses are of so much, or of whole lanes */
   for (int i = 0; i < LLRT_MAX_BITS; i++) map.column[i] >>= inside;

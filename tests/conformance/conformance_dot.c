@@ -193,6 +193,8 @@ static const dot_problem rows[] = {
     /* 4-bit elements whose rows along K cannot be copied: no two of a byte stay together */
     {SHAPE(96, 13, 8), TYPES(F16, I4), LIES("col_major", "", "")},
     {SHAPE(59, 32, 96), TYPES(E2M1, BF16), LIES("col_major", "", "")},
+    {SHAPE(16, 64, 33), TYPES(E2M1, BF16)}, /* every other row begins inside a byte */
+    {SHAPE(37, 193, 32), TYPES(F16, I4)},
     /* batch axes */
     {SHAPE(20, 24, 40), TYPES(BF16, BF16), .n_batch = 1, .batch = {5}},
     {SHAPE(20, 24, 40), TYPES(F16, F16), .n_batch = 2, .batch = {3, 4}, .shared = {false, true}},

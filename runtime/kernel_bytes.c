@@ -13,7 +13,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 24
+#define FORMAT_VERSION 25
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 #define MAX_CLUSTER 8    /* blocks, likewise */
@@ -172,7 +172,7 @@ static void get_args(reader *in, plan_launch *launch) {
   launch->n_args = get_within(in, 0, PLAN_MAX_ARGS);
   for (int i = 0; i < launch->n_args; i++) {
     plan_arg *arg = &launch->arg[i];
-    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_EXTENTS);
+    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_ROUND_UP);
     arg->tensor = (uint8_t)get_within(in, 0, LLRT_MAX_TENSORS - 1);
     arg->index = (uint8_t)get_within(in, 0, MAX_ARG_INDEX);
     arg->padded = (uint8_t)get_within(in, 0, 1);
@@ -191,6 +191,7 @@ static bool arg_fits(const plan_arg *arg, const storage_set *set, const plan_vie
     case PLAN_ARG_STRIDE: return arg->index < digits;
     case PLAN_ARG_CEIL:
     case PLAN_ARG_FLOOR:
+    case PLAN_ARG_ROUND_UP:
     case PLAN_ARG_MAGIC:
     case PLAN_ARG_MAGIC_SHIFT: return arg->index < rank && arg->factor >= 1;
     case PLAN_ARG_INDEX_STRIDE:

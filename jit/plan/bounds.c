@@ -37,25 +37,21 @@ static bool is_exact(const draft *d, int axis, int top, bool written) {
   return extent->multiple % group == 0 && d->count[top] < 0;
 }
 
-/* Pads of a dot's operands that hold zeros are read like elements: what bounds them are whole units, of which one
- * digit has a position each. False where there is no such digit. */
-static llrt_status bound_pads(draft *d, int axis, int tensor, bool *bounded) {
+/* Pads of a dot's operands that hold zeros are read like elements: what bounds them are whole units, of which the axis's
+ * outermost digit may have one each; else the axis ends behind the last one. */
+static llrt_status bound_pads(draft *d, int top, int tensor, bool *bounded) {
   const llrt_storage *storage = draft_storage(d, tensor);
+  int axis = d->kernel->digit[top].axis;
   int64_t unit = draft_unit(d, tensor, axis) * draft_group(d, tensor, axis);
-  *bounded = false;
-  if (d->desc->kind != LLRT_OP_DOT || tensor == PLAN_DESTINATION || storage->pad != LLRT_PAD_VALUE ||
-      storage->pad_value != 0)
-    return LLRT_OK;
-  for (int i = 0; i < d->kernel->n_digits; i++) {
-    const plan_digit *digit = &d->kernel->digit[i];
-    if (digit->axis != axis || digit->step != unit || !d->top[i] || d->fused[i] || !digit->rest) continue;
-    *bounded = true;
-    plan_bound bound = {.axis = -1, .top = (int8_t)i, .tensors = (uint8_t)(1u << tensor)};
-    LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, axis, false, unit, &bound.limit));
-    LLRT_TRY(draft_number(d, PLAN_ARG_FLOOR, axis, false, top_group(d, i), &bound.full));
-    return add_bound(d, bound);
-  }
-  return LLRT_OK;
+  bool counts = d->kernel->digit[top].step == unit && d->kernel->digit[top].rest;
+  *bounded = d->desc->kind == LLRT_OP_DOT && tensor != PLAN_DESTINATION && storage->pad == LLRT_PAD_VALUE &&
+             storage->pad_value == 0 && (counts || unit > 1);
+  if (!*bounded) return LLRT_OK;
+  plan_bound bound = {.axis = (int8_t)(counts ? -1 : axis), .top = (int8_t)top, .tensors = (uint8_t)(1u << tensor),
+                      .round = counts ? 0 : unit};
+  LLRT_TRY(draft_number(d, counts ? PLAN_ARG_CEIL : PLAN_ARG_ROUND_UP, axis, false, unit, &bound.limit));
+  LLRT_TRY(draft_number(d, PLAN_ARG_FLOOR, axis, false, top_group(d, top), &bound.full));
+  return add_bound(d, bound);
 }
 
 /* Tensor t needs coordinate < shape (or, for the destination, the written extent). */
@@ -65,7 +61,7 @@ static llrt_status bound_axis(draft *d, int top, int tensor) {
   if (draft_is_dropped(d, tensor, axis)) return LLRT_OK;
   if (is_exact(d, axis, top, written)) return LLRT_OK;
   bool bounded;
-  LLRT_TRY(bound_pads(d, axis, tensor, &bounded));
+  LLRT_TRY(bound_pads(d, top, tensor, &bounded));
   if (bounded) return LLRT_OK;
   plan_bound bound = {.axis = (int8_t)axis, .top = (int8_t)top, .tensors = (uint8_t)(1u << tensor)};
   LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, axis, written, 1, &bound.limit));
@@ -125,6 +121,7 @@ static int64_t limit_multiple(const draft *d, const plan_bound *bound, int tenso
   if (bound->device) return bound->round;
   if (bound->limit.arg < 0) return bound->limit.value;
   if (bound->axis < 0) return 1;
+  if (tensor != PLAN_DESTINATION && bound->round > 1) return bound->round;
   return tensor == PLAN_DESTINATION ? d->written[bound->axis].multiple
                                     : d->shape[bound->axis].multiple;
 }

@@ -212,8 +212,8 @@ llrt_status draft_number(draft *d, plan_arg_kind kind, int axis, bool written, i
                      (plan_arg){.kind = (uint8_t)kind, .index = (uint8_t)axis,
                                 .padded = written && d->pads[axis], .factor = divisor},
                      number);
-  *number = (plan_number){
-      .arg = -1, .value = kind == PLAN_ARG_FLOOR ? known / divisor : bits_ceil_div(known, divisor)};
+  int64_t quotient = kind == PLAN_ARG_FLOOR ? known / divisor : bits_ceil_div(known, divisor);
+  *number = (plan_number){.arg = -1, .value = kind == PLAN_ARG_ROUND_UP ? quotient * divisor : quotient};
   return LLRT_OK;
 }
 

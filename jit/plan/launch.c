@@ -105,11 +105,13 @@ static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
       return (uint64_t)(uintptr_t)call->tensors[arg->tensor].data +
              (uint64_t)call->bindings[arg->tensor].span * (uint64_t)arg->factor / 8;
     case PLAN_ARG_CEIL:
+    case PLAN_ARG_ROUND_UP:
     case PLAN_ARG_MAGIC:
     case PLAN_ARG_MAGIC_SHIFT: break;
   }
   int64_t count = bits_ceil_div(extent_of(call, arg->index, arg->padded), arg->factor);
   if (arg->kind == PLAN_ARG_CEIL) return (uint64_t)count;
+  if (arg->kind == PLAN_ARG_ROUND_UP) return (uint64_t)(count * arg->factor);
   plan_magic(count > 0 ? count : 1, &multiplier, &shift); /* a walk of no turns divides nothing */
   return arg->kind == PLAN_ARG_MAGIC ? multiplier : shift;
 }

@@ -34,7 +34,8 @@ typedef enum plan_arg_kind {
   PLAN_ARG_BEGIN,        /* address of the tensor's first byte */
   PLAN_ARG_END,           /* behind the last: binding.span elements of `factor` bits on */
   PLAN_ARG_BLOCKS,       /* blocks of one split */
-  PLAN_ARG_EXTENTS       /* the product of the extents of the axes of `factor` (bit a: axis a) */
+  PLAN_ARG_EXTENTS,      /* the product of the extents of the axes of `factor` (bit a: axis a) */
+  PLAN_ARG_ROUND_UP      /* extent, rounded up to a multiple of factor */
 } plan_arg_kind;
 
 typedef struct plan_arg {

@@ -28,6 +28,10 @@ static void print_number(const plan_kernel *kernel, const plan_number *number, l
       break;
     case PLAN_ARG_CEIL: print_quotient(arg, "ceil", text); break;
     case PLAN_ARG_FLOOR: print_quotient(arg, "floor", text); break;
+    case PLAN_ARG_ROUND_UP:
+      print_quotient(arg, "ceil", text);
+      llrt_text_add(text, "*%lld", (long long)arg->factor);
+      break;
     default: llrt_text_add(text, "arg%d", number->arg); break;
   }
 }

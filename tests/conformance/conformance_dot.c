@@ -135,6 +135,9 @@ static const dot_problem rows[] = {
     {SHAPE(50, 48, 256), MXFP4(E5M2), .packed = true, .data = DOT_SPECIAL},
     {SHAPE(150, 136, 608), MXFP4(E4M3), .range = {{0}, {120, 127}}, .packed = true},
     {SHAPE(260, 136, 352), MXFP4(E5M2), .packed = true, .data = DOT_SPECIAL},
+    /* columns in groups of two tiles, of which the last has one */
+    {SHAPE(1, 43, 647), TYPES_AND(BF16, U4, [LLRT_DOT_SCALE_B] = LLRT_E4M3, [LLRT_DOT_SCALE_D] = LLRT_F32), .group = {{0}, {16, 1}, {1, 32}}, .n_maps = 1, .map = {LLRT_MAP_SCALE}, .packed = true},
+    {SHAPE(20, 43, 256), TYPES_AND(BF16, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0, [LLRT_DOT_SCALE_D] = LLRT_F32), .group = {{0}, {32, 1}, {1, 32}}, .n_maps = 1, .map = {LLRT_MAP_SCALE}, .packed = true},
     /* the same, weights as bytes; scales beyond e5m2's, which alpha makes up for */
     {SHAPE(1, 72, 1312), MXFP4(E5M2), .range = {{0}, {114, 140}}, .packed = true, .data = DOT_SPECIAL},
     {SHAPE(20, 72, 288), TYPES_AND(E4M3, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0, [LLRT_DOT_BIAS] = LLRT_F32), .group = {{0}, {32, 1}}, .range = {{0}, {90, 100}}, .alpha = 0.5, .n_maps = 1, .map = {LLRT_MAP_RELU}, .packed = true},

@@ -38,7 +38,8 @@
  *    (map.h). A sum in i32 becomes f32 first, unless D is an integer and nothing acts on it. A sum in i64 has
  *    neither: D is i64.
  * NaN: an operand's NaN and infinities act as IEEE 754 says. A scale that is NaN (e8m0: 0xFF) makes every
- * element of its group NaN, zeros included: every result that they take part in. */
+ * element of its group NaN, zeros included: every result that they take part in. An infinite scale makes NaN of its group's
+ * zeros, those behind the end of K among them. */
 #ifndef LLRT_DOT_H
 #define LLRT_DOT_H
 

@@ -1,5 +1,5 @@
 /* Products of matrices (tests/dot): chosen ones, a sample of table 4, and random ones. LLRT_TEST_DOTS=N makes it N
- * random ones, and nothing else. */
+ * random ones, every third with packed weights, and nothing else. */
 #include "area.h"
 #include "conformance.h"
 
@@ -223,11 +223,12 @@ int dot_cases(void) {
 
 static void make_problem(int number, uint64_t seed, dot_problem *made) {
   uint64_t state = seed + 0x9E37u * (uint64_t)number;
-  if (dots_alone()) dot_problem_random(state, RANDOM_EXTENT, made);
+  int most = dots_alone() ? RANDOM_EXTENT : RANDOM_EXTENT / 3;
+  bool drawn = dots_alone() || number >= N_ROWS + TABLE4_SAMPLE;
+  if (drawn && number % 3 == 2) dot_problem_random_packed(state, most, made);
+  else if (drawn) dot_problem_random(state, most, made);
   else if (number < N_ROWS) *made = rows[number];
-  else if (number < N_ROWS + TABLE4_SAMPLE)
-    dot_table4_problem(dot_random_below(&state, dot_table4_count()), made);
-  else dot_problem_random(state, RANDOM_EXTENT / 3, made);
+  else dot_table4_problem(dot_random_below(&state, dot_table4_count()), made);
 }
 
 /* ---- one run ---- */
@@ -238,12 +239,19 @@ typedef struct dot_run {
   area memory[LLRT_DOT_ROLES];
 } dot_run;
 
+/* Where a tensor begins behind its memory's address. */
+static size_t offset_of(const dot_run *run, int role, int shift) {
+  const dot_problem *p = &run->bench->problem;
+  int bits = llrt_dtype_bits(p->type[role]);
+  return GUARD_BYTES + (size_t)shift * 16 + (size_t)p->shift[role] * (size_t)(bits < 8 ? 8 : bits) / 8;
+}
+
 /* The tensors' images on the device between guards; addresses a bit off what an allocation has, for odd shifts. */
 static bool place(dot_run *run, int shift) {
   for (int r = 0; r < LLRT_DOT_ROLES; r++) {
     dot_part *part = &run->bench->part[r];
     if (!part->image) continue;
-    size_t offset = GUARD_BYTES + (size_t)shift * 16;
+    size_t offset = offset_of(run, r, shift);
     part->tensor.device = run->owner.device;
     if (!area_make(&run->owner, part->bytes + offset + GUARD_BYTES, &run->memory[r])) return false;
     memset(run->memory[r].bits, 0xA5, run->memory[r].bytes);

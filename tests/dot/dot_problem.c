@@ -37,103 +37,9 @@ void dot_table4_problem(int number, dot_problem *made) {
   made->type[LLRT_DOT_B] = types[!swapped];
 }
 
-/* ---- random problems ---- */
+/* ---- shapes ---- */
 
-static const llrt_dtype operand_types[] = {LLRT_F16, LLRT_BF16, LLRT_F32, LLRT_E4M3, LLRT_E5M2, LLRT_I8,
-                                           LLRT_U8,  LLRT_E2M1, LLRT_I4,  LLRT_U4,   LLRT_F64,  LLRT_I16,
-                                           LLRT_I32, LLRT_I64};
-
-static int64_t random_extent(uint64_t *seed, int most) {
-  static const int64_t usual[] = {1, 2, 8, 16, 32, 64, 96, 128};
-  int64_t extent = dot_random_below(seed, 3) ? usual[dot_random_below(seed, 8)] : 1 + dot_random_below(seed, most);
-  return extent < most ? extent : 1 + dot_random_below(seed, most);
-}
-
-static bool is_integer(llrt_dtype type) { return type >= LLRT_I64 && type <= LLRT_U4; }
-
-/* A storage that takes any extents; text for a tensor of `rank` axes of these extents. */
-static void random_storage(uint64_t *seed, int rank, const int64_t *extent, bool bytes, char *text) {
-  static const char *const tiles[] = {
-      "identity1d(8, offset, dim1) * identity1d(16, offset, dim0)",
-      "identity1d(4, offset, dim0) * identity1d(32, offset, dim1)",
-      "{offset: [[1,0],[0,1],[2,0],[0,2],[4,0],[0,4],[8,8],[0,8]]} -> [dim0:16, dim1:16]"};
-  int64_t pitch = extent[rank - 1] + 2 * dot_random_below(seed, 9);
-  text[0] = 0;
-  switch (dot_random_below(seed, 5)) {
-    case 0: break;
-    case 1: snprintf(text, DOT_STORAGE_TEXT, "col_major"); break;
-    case 2:
-      if (rank == 2 && !bytes) snprintf(text, DOT_STORAGE_TEXT, "strided([%lld,1])", (long long)pitch);
-      break;
-    case 3:
-      if (rank == 2 && !bytes) snprintf(text, DOT_STORAGE_TEXT, "strided([1,%lld])", (long long)(extent[0] + 8));
-      break;
-    default: {
-      int tile = dot_random_below(seed, 3);
-      int64_t rows = tile == 1 ? 4 : 16, columns = tile == 0 ? 8 : tile == 1 ? 32 : 16;
-      if (rank == 2 && extent[0] % rows == 0 && extent[1] % columns == 0)
-        snprintf(text, DOT_STORAGE_TEXT, "tiled([%lld,%lld], %s, order=[1,0])", (long long)rows, (long long)columns,
-                 tiles[tile]);
-    }
-  }
-}
-
-static void random_scales(uint64_t *seed, int operand, dot_problem *p) {
-  static const llrt_dtype scales[] = {LLRT_E8M0, LLRT_E8M0, LLRT_E4M3, LLRT_F16, LLRT_BF16, LLRT_F32};
-  static const int64_t groups[] = {16, 32, 32, 64, 128, LLRT_GROUP_ALL};
-  llrt_dtype element = p->type[operand ? LLRT_DOT_B : LLRT_DOT_A];
-  llrt_dot_role scale = operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A;
-  int kind = dot_random_below(seed, 6), along_k = operand ? 0 : 1;
-  bool narrow = llrt_dtype_bits(element) <= 8;
-  p->type[scale] = scales[kind];
-  p->group[operand][along_k] = narrow ? groups[dot_random_below(seed, 6)] : LLRT_GROUP_ALL;
-  p->group[operand][!along_k] = dot_random_below(seed, 8) ? 1 : 16;
-  if (is_integer(element) && narrow && dot_random_below(seed, 2))
-    p->type[scale + 1] = dot_random_below(seed, 4) ? element : LLRT_F16;
-  if (kind < 2 && narrow && dot_random_below(seed, 2)) {
-    p->range[operand][0] = 122;
-    p->range[operand][1] = 132;
-  }
-  if (dot_random_below(seed, 4) == 0) p->type[scale + 2] = LLRT_F32;
-}
-
-static void random_edges(uint64_t *seed, dot_problem *p) {
-  static const llrt_dtype addends[] = {LLRT_F32, LLRT_F16, LLRT_BF16};
-  static const uint8_t activations[] = {LLRT_MAP_RELU, LLRT_MAP_GELU, LLRT_MAP_SILU};
-  static const double factors[] = {2, 0.5, -1, 0.75};
-  if (dot_random_below(seed, 4) == 0) p->alpha = factors[dot_random_below(seed, 4)];
-  if (dot_random_below(seed, 4) == 0) {
-    p->type[LLRT_DOT_C] = addends[dot_random_below(seed, 3)];
-    p->beta = factors[dot_random_below(seed, 4)];
-  }
-  if (dot_random_below(seed, 4) == 0) p->type[LLRT_DOT_BIAS] = addends[dot_random_below(seed, 3)];
-  if (dot_random_below(seed, 3) == 0) p->map[p->n_maps++] = activations[dot_random_below(seed, 3)];
-  if (dot_random_below(seed, 6) == 0) {
-    p->map[p->n_maps++] = LLRT_MAP_ADD;
-    p->type[LLRT_DOT_ADD] = addends[dot_random_below(seed, 3)];
-  }
-  if (dot_random_below(seed, 6) == 0) {
-    p->map[p->n_maps++] = LLRT_MAP_SCALE;
-    p->type[LLRT_DOT_SCALE_D] = LLRT_F32;
-    p->group[2][0] = dot_random_below(seed, 2) ? 1 : LLRT_GROUP_ALL;
-    p->group[2][1] = dot_random_below(seed, 2) ? 32 : LLRT_GROUP_ALL;
-  }
-}
-
-static void random_result(uint64_t *seed, dot_problem *p, bool sums_in_integers) {
-  static const llrt_dtype results[] = {LLRT_F32, LLRT_F16, LLRT_BF16, LLRT_E4M3, LLRT_I8, LLRT_F64};
-  if (sums_in_integers || dot_random_below(seed, 2)) return;
-  p->type[LLRT_DOT_D] = results[dot_random_below(seed, 6)];
-}
-
-static int count_tensors(const dot_problem *p) {
-  int n = p->type[LLRT_DOT_D] ? 0 : 1;
-  for (int r = 0; r < LLRT_DOT_ROLES; r++) n += p->type[r] != LLRT_DTYPE_NONE;
-  return n;
-}
-
-/* The extents of a role's tensor. Returns its rank. */
-static int extents_of(const dot_problem *p, int role, int64_t *extent) {
+int dot_problem_extents(const dot_problem *p, int role, int64_t *extent) {
   bool of_a = role == LLRT_DOT_A || (role >= LLRT_DOT_SCALE_A && role <= LLRT_DOT_GLOBAL_A);
   bool of_b = role == LLRT_DOT_B || (role >= LLRT_DOT_SCALE_B && role <= LLRT_DOT_GLOBAL_B);
   int64_t last[] = {of_b ? p->k : p->m, of_a ? p->k : p->n};
@@ -155,37 +61,6 @@ static int extents_of(const dot_problem *p, int role, int64_t *extent) {
   return rank;
 }
 
-void dot_problem_random(uint64_t seed, int most, dot_problem *made) {
-  uint64_t *s = &seed;
-  int n_types = (int)(sizeof operand_types / sizeof *operand_types);
-  do {
-    memset(made, 0, sizeof *made);
-    made->m = random_extent(s, most);
-    made->n = random_extent(s, most);
-    made->k = random_extent(s, most);
-    made->n_batch = dot_random_below(s, 3) ? 0 : 1 + dot_random_below(s, 2);
-    for (int i = 0; i < made->n_batch; i++) made->batch[i] = 1 + dot_random_below(s, 4);
-    if (made->n_batch) made->shared[dot_random_below(s, 2)] = dot_random_below(s, 2);
-    llrt_dtype a = operand_types[dot_random_below(s, dot_random_below(s, 3) ? 8 : n_types)];
-    llrt_dtype b = operand_types[dot_random_below(s, dot_random_below(s, 4) ? 11 : n_types)];
-    made->type[LLRT_DOT_A] = a;
-    made->type[LLRT_DOT_B] = b;
-    bool integers = is_integer(a) && is_integer(b);
-    if (llrt_dtype_bits(b) <= 8 && !integers && dot_random_below(s, 2)) random_scales(s, 1, made);
-    if (!integers && dot_random_below(s, 5) == 0) random_scales(s, 0, made);
-    if (!integers) random_edges(s, made);
-    random_result(s, made, integers);
-    made->tf32 = dot_random_below(s, 4) == 0;
-    made->data = dot_random_below(s, 3) == 0;
-    if (!integers && dot_random_below(s, 12) == 0) made->data = DOT_SPECIAL;
-  } while (count_tensors(made) > LLRT_MAX_TENSORS);
-  for (int r = 0; r <= LLRT_DOT_B; r++) {
-    int64_t extent[LLRT_MAX_RANK];
-    int rank = extents_of(made, r, extent);
-    random_storage(s, rank, extent, made->type[r] && llrt_dtype_bits(made->type[r]) < 8, made->storage[r]);
-  }
-}
-
 /* ---- titles ---- */
 
 static int title_type(const dot_problem *p, int role, char *text, size_t size) {
@@ -202,6 +77,17 @@ static int title_type(const dot_problem *p, int role, char *text, size_t size) {
   return n;
 }
 
+/* Storages and shifts of tensors that have any, behind the n bytes of a title. */
+static void title_places(const dot_problem *p, char *title, size_t n, size_t size) {
+  static const char *const names[LLRT_DOT_ROLES] = {"A", "D", "B", "scales A", "zeros A", "global A", "scales B",
+                                                    "zeros B", "global B", "C", "bias", "ADD", "SCALE"};
+  for (int r = 0; r < LLRT_DOT_ROLES && n < size; r++) {
+    if (!p->storage[r][0] && !p->shift[r]) continue;
+    n += (size_t)snprintf(title + n, size - n, "; %s %s", names[r], p->storage[r]);
+    if (p->shift[r] && n < size) n += (size_t)snprintf(title + n, size - n, "+%d", p->shift[r]);
+  }
+}
+
 void dot_problem_title(const dot_problem *p, char *title, size_t size) {
   static const char *const maps[] = {"", "", "", " scale", " add", " relu", " gelu", " silu"};
   char a[64], b[64];
@@ -216,13 +102,15 @@ void dot_problem_title(const dot_problem *p, char *title, size_t size) {
   if (p->type[LLRT_DOT_BIAS]) n += snprintf(title + n, size - (size_t)n, " bias");
   for (int i = 0; i < p->n_maps; i++) n += snprintf(title + n, size - (size_t)n, "%s", maps[p->map[i]]);
   if (p->tf32) n += snprintf(title + n, size - (size_t)n, " tf32");
+  if (p->accumulate) n += snprintf(title + n, size - (size_t)n, " in %s", llrt_dtype_name(p->accumulate));
+  if (p->fast) n += snprintf(title + n, size - (size_t)n, " fast");
+  for (int i = 0; i < 2; i++)
+    if (p->range[i][1]) n += snprintf(title + n, size - (size_t)n, " within %d..%d", p->range[i][0], p->range[i][1]);
   if (p->packed) n += snprintf(title + n, size - (size_t)n, " packed");
+  if (p->other) n += snprintf(title + n, size - (size_t)n, " for %s", llrt_dtype_name(p->other));
   if (p->twiddled) n += snprintf(title + n, size - (size_t)n, " twiddled");
   if (p->data) n += snprintf(title + n, size - (size_t)n, "%s", p->data == DOT_EXACT ? " exact" : " special");
-  for (int r = 0; r <= LLRT_DOT_B && n < (int)size; r++)
-    if (p->storage[r][0]) n += snprintf(title + n, size - (size_t)n, "; %c %s", "ADB"[r], p->storage[r]);
-  if (p->storage[LLRT_DOT_SCALE_B][0] && n < (int)size)
-    snprintf(title + n, size - (size_t)n, "; its scales %s", p->storage[LLRT_DOT_SCALE_B]);
+  title_places(p, title, (size_t)n, size);
 }
 
 /* ---- elements ---- */
@@ -246,7 +134,7 @@ static double any_number(uint64_t *seed, int role) {
 static uint64_t make_code(const dot_problem *p, int role, llrt_dtype type, uint64_t *seed) {
   static const double specials[] = {INFINITY, -INFINITY, 0.0, -0.0, NAN};
   int bits = llrt_dtype_bits(type);
-  bool integer = is_integer(type), power = type == LLRT_E8M0;
+  bool integer = dot_is_integer(type), power = type == LLRT_E8M0;
   const uint8_t *range = p->range[role == LLRT_DOT_SCALE_B];
   if (p->data == DOT_EXACT) {
     double x = exact_number(seed, role);
@@ -291,9 +179,11 @@ static void fill_image(dot_part *part) {
   } while (storage_walk_next(&walk));
 }
 
-/* Scales that stand on sums lie as any tensor. */
+/* Scales that stand on sums, those of blocks and zero points that are floats lie as any tensor. */
 static bool is_packed(const dot_problem *p, int role) {
-  if (role == LLRT_DOT_SCALE_B && p->group[1][0] < 0) return false;
+  bool scales = role == LLRT_DOT_SCALE_B || role == LLRT_DOT_ZERO_B;
+  if (scales && (p->group[1][0] < 0 || p->group[1][1] > 1)) return false;
+  if (role == LLRT_DOT_ZERO_B && !dot_is_integer(p->type[role])) return false;
   return p->packed && (role == LLRT_DOT_B || role == LLRT_DOT_SCALE_B || role == LLRT_DOT_ZERO_B);
 }
 
@@ -304,8 +194,8 @@ static int packed_storage(int role) { return role == LLRT_DOT_B ? 0 : role == LL
 static bool make_packing(const dot_problem *p, llrt_dot_packing *packing) {
   llrt_dtype scale = is_packed(p, LLRT_DOT_SCALE_B) ? p->type[LLRT_DOT_SCALE_B] : LLRT_DTYPE_NONE;
   const llrt_dot_pack_params what = {.dtype = p->type[LLRT_DOT_B], .scale = scale,
-                                     .group = {p->group[1][0], p->group[1][1]}, .other = p->type[LLRT_DOT_A],
-                                     .zero = p->type[LLRT_DOT_ZERO_B],
+                                     .group = {p->group[1][0], p->group[1][1]}, .other = p->other ? p->other : p->type[LLRT_DOT_A],
+                                     .zero = is_packed(p, LLRT_DOT_ZERO_B) ? p->type[LLRT_DOT_ZERO_B] : LLRT_DTYPE_NONE,
                                      .n_batch = p->shared[1] ? 0 : p->n_batch,
                                      .range_low = p->range[1][0], .range_high = p->range[1][1]};
   return llrt_dot_pack(&what, "sm_90a", LLRT_DOT_B, packing) == LLRT_OK;
@@ -349,7 +239,7 @@ static bool permute_words(const dot_problem *p, dot_part *part) {
 static bool make_part(const dot_problem *p, int role, llrt_dtype type, uint64_t *seed, dot_part *part) {
   llrt_tensor *tensor = &part->tensor;
   *tensor = (llrt_tensor){.dtype = type, .storage = &part->storage};
-  tensor->rank = extents_of(p, role, tensor->shape);
+  tensor->rank = dot_problem_extents(p, role, tensor->shape);
   int64_t bytes;
   if (!make_storage(p, role, tensor, &part->storage)) return false;
   if (llrt_storage_bind(&part->storage, tensor->rank, tensor->shape, NULL, &part->binding) != LLRT_OK) return false;

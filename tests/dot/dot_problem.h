@@ -25,6 +25,8 @@ typedef struct dot_problem {
   bool packed;                      /* B and its scales lie as llrt_dot_pack says, pads zero; */
   bool twiddled;                    /* the bits of B's words lie as Triton's Hopper value layout has them, where */
   bool words;                       /* bits of words are permuted at all */
+  llrt_dtype other;                 /* of packed weights: for which other operand they were packed; NONE: for A */
+  uint8_t shift[LLRT_DOT_ROLES];    /* elements, of 4 bits pairs, between an address of 256 bytes and the tensor */
   uint8_t range[2][2];              /* of e8m0 scales; promised where not 0, 0 */
   double alpha, beta;               /* 0: 1 */
   int n_maps;
@@ -32,12 +34,16 @@ typedef struct dot_problem {
   int32_t data;                     /* dot_data */
 } dot_problem;
 
+static inline bool dot_is_integer(llrt_dtype type) { return type >= LLRT_I64 && type <= LLRT_U4; }
+
 /* A generator (splitmix64) whose whole state is one number; 0 .. n - 1. */
 uint64_t dot_random(uint64_t *state);
 int dot_random_below(uint64_t *state, int n);
 
-/* A problem of seeded types, shapes, storages, scales, batch axes and edges. most: extents are below it. */
+/* A problem of seeded types, shapes, storages, scales, batch axes and edges. most: extents are below it; the second's
+ * weights are packed, or lie as another engine has them, and there are fewer products than most^3. */
 void dot_problem_random(uint64_t seed, int most, dot_problem *made);
+void dot_problem_random_packed(uint64_t seed, int most, dot_problem *made);
 
 /* Table 4 of the paper: {i8, i16, i32, i64} with {f16, bf16, f32, f64, e4m3, e5m2} on either side, extents from
  * {1, 8, 16, 32, 64, 128}. Problem `number` of dot_table4_count(). */
@@ -45,6 +51,9 @@ int dot_table4_count(void);
 void dot_table4_problem(int number, dot_problem *made);
 
 /* "bf16 x e2m1/e8m0 [16,64]x[64,32]", what else is not plain, and the storages. */
+/* The extents of a role's tensor. Returns its rank. */
+int dot_problem_extents(const dot_problem *problem, int role, int64_t *extent);
+
 void dot_problem_title(const dot_problem *problem, char *title, size_t size);
 
 /* Elements in logical order, row-major. */

@@ -10,8 +10,7 @@ typedef long double real;
 
 /* ---- the rule ---- */
 
-static bool is_integer(llrt_dtype type) { return type >= LLRT_I64 && type <= LLRT_U4; }
-static bool is_narrow_float(llrt_dtype type) { return !is_integer(type) && llrt_dtype_bits(type) <= 8; }
+static bool is_narrow_float(llrt_dtype type) { return !dot_is_integer(type) && llrt_dtype_bits(type) <= 8; }
 
 typedef struct operand_rule {
   llrt_dtype element, scale, zero;
@@ -35,9 +34,9 @@ static operand_rule rule_of(const dot_problem *p, int operand) {
   int role = operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A;
   operand_rule r = {.element = p->type[operand ? LLRT_DOT_B : LLRT_DOT_A], .scale = p->type[role], .zero = p->type[role + 1]};
   r.on_sums = r.scale && p->group[operand][operand ? 0 : 1] == LLRT_GROUP_ALL;
-  r.integer = is_integer(r.element);
+  r.integer = dot_is_integer(r.element);
   r.digits = llrt_dtype_bits(r.element) - (r.element <= LLRT_I4);
-  if (r.zero && is_integer(r.zero)) {
+  if (r.zero && dot_is_integer(r.zero)) {
     r.rounded = LLRT_I16;
     r.digits = digits_of_difference(r.element, r.zero);
   } else if (r.zero) {
@@ -70,8 +69,8 @@ llrt_dtype dot_reference_result(const dot_problem *p) {
   llrt_dtype widest = LLRT_F32;
   int bits[2];
   for (int i = 0; i < 2; i++) {
-    if (is_integer(both[i]->element) && llrt_dtype_bits(both[i]->element) > 8) return s == SUMS_F64 ? LLRT_F64 : LLRT_F32;
-    bits[i] = is_integer(both[i]->element) ? 0 : llrt_dtype_bits(both[i]->element);
+    if (dot_is_integer(both[i]->element) && llrt_dtype_bits(both[i]->element) > 8) return s == SUMS_F64 ? LLRT_F64 : LLRT_F32;
+    bits[i] = dot_is_integer(both[i]->element) ? 0 : llrt_dtype_bits(both[i]->element);
   }
   if (bits[0] >= 16 || bits[1] >= 16) {
     if (bits[0] != bits[1]) widest = bits[0] > bits[1] ? a.element : b.element;
@@ -160,6 +159,18 @@ static int64_t first_element(const checker *c, int operand, const int64_t *x, in
   return operand ? at * p->k * p->n + x[rank - 1] : (at * p->m + x[rank - 2]) * p->k;
 }
 
+/* Whether the elements behind K of its last group, which are 0, have an infinite scale: NaN, where products take them in. */
+static bool ends_in_infinity(const checker *c, int operand, const int64_t *x, int rank) {
+  const dot_problem *p = &c->bench->problem;
+  const int64_t *group = p->group[operand];
+  int along = rank - 2 + !operand, scale = operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A;
+  int64_t last[LLRT_MAX_RANK];
+  if (!c->values[operand].rule.scale || c->values[operand].rule.on_sums || p->k == 0) return false;
+  memcpy(last, x, sizeof last);
+  last[along] = p->k - 1;
+  return isinf(number(p->type[scale], code_at(c->bench, scale, last, rank, group)));
+}
+
 static outcome sum_at(const checker *c, const int64_t *x, int rank) {
   const dot_problem *p = &c->bench->problem;
   int64_t a = first_element(c, 0, x, rank), b = first_element(c, 1, x, rank);
@@ -180,17 +191,24 @@ static outcome sum_at(const checker *c, const int64_t *x, int rank) {
   real relative = ((real)p->k + 16) * 2 * c->unit;
   if (p->tf32 && c->sums == SUMS_F32) relative += ldexpl(1, -9);
   if (is_narrow_float(c->values[0].rule.element) && is_narrow_float(c->values[1].rule.element)) relative += ldexpl(1, -10);
-  if (p->data != DOT_EXACT) out.error = relative * magnitude;
+  if (p->data != DOT_EXACT && isfinite(magnitude)) out.error = relative * magnitude;
+  for (int i = 0; i < 2; i++)
+    if (ends_in_infinity(c, i, x, rank)) out.error = (real)INFINITY;
   return out;
 }
 
-/* x op y was rounded. */
-static void rounds(const checker *c, outcome *out) { out->error += (fabsl(out->value) + out->error) * c->unit; }
+/* x op y was rounded, unless it is infinite or NaN. */
+static void rounds(const checker *c, outcome *out) {
+  if (isfinite(out->value)) out->error += (fabsl(out->value) + out->error) * c->unit;
+}
 
+/* Infinity times what may be of either sign, or 0, is anything. */
 static void multiply(const checker *c, double factor, outcome *out) {
+  bool sure = out->error == 0 || fabsl(out->value) > out->error || isnan(factor);
   out->value *= factor;
   out->error *= fabs(factor);
-  if (factor != 1) rounds(c, out);
+  if (!isfinite(factor)) out->error = sure ? 0 : (real)INFINITY;
+  else if (factor != 1) rounds(c, out);
 }
 
 static void add(const checker *c, double term, outcome *out) {
@@ -208,8 +226,10 @@ static void activate(llrt_map_kind kind, outcome *out) {
     return;
   }
   out->value = kind == LLRT_MAP_GELU ? gelu(x) : silu(x);
-  out->error = out->error * 1.2L + fabsl(x) * ldexpl(1, -20);
-  if (isinf(x)) out->value = x > 0 ? x : (real)NAN; /* inf * 0 or the limit: either */
+  if (isfinite(x)) out->error = out->error * 1.2L + fabsl(x) * ldexpl(1, -20);
+  if (!isinf(x)) return;
+  out->value = x > 0 ? x : (real)NAN; /* inf * 0 or the limit: either */
+  if (x < 0) out->error = (real)INFINITY;
 }
 
 static double scale_on_sums(const checker *c, int operand, const int64_t *x, int rank) {
@@ -247,7 +267,7 @@ static outcome result_at(const checker *c, const int64_t *x, int rank) {
   const dot_problem *p = &bench->problem;
   outcome out = sum_at(c, x, rank);
   bool integers = c->sums == SUMS_I32 || c->sums == SUMS_I64;
-  if (integers && !acts_on_sums(c) && is_integer(p->type[LLRT_DOT_D])) return out;
+  if (integers && !acts_on_sums(c) && dot_is_integer(p->type[LLRT_DOT_D])) return out;
   if (integers) rounds(c, &out); /* to f32 */
   multiply(c, p->alpha == 0 ? 1 : p->alpha, &out);
   for (int i = 0; i < 2; i++) {

@@ -236,13 +236,16 @@ static dot_shape matrix_tile(const planner *p, int warps) {
   return (dot_shape){.bits = {7, 7, bits_max(turn, least)}, .warps = warps};
 }
 
+#define WORD_K 4 /* log2 positions of K among which a word's elements lie that llrt_dot_pack packs */
+
 static dot_shape plain_tile(const planner *p) {
   llrt_dtype sum = p->job.rule.sums;
   if (p->target->lanes_first) return blocked_tile(p);
   int warps = bits_min(p->target->warp_bits, dot_has_matrices(&p->job, p->target) ? 2 : 3);
+  int least = p->job.words[0] || p->job.words[1] ? WORD_K : 0;
   if (!dot_has_matrices(&p->job, p->target))
-    return (dot_shape){.bits = {6, 6, sum == LLRT_F32 || sum == LLRT_I32 ? 3 : 2}, .warps = warps};
-  if (sum == LLRT_F64) return (dot_shape){.bits = {6, 6, 3}, .warps = warps};
+    return (dot_shape){.bits = {6, 6, bits_max(sum == LLRT_F32 || sum == LLRT_I32 ? 3 : 2, least)}, .warps = warps};
+  if (sum == LLRT_F64) return (dot_shape){.bits = {6, 6, bits_max(3, least)}, .warps = warps};
   return matrix_tile(p, warps);
 }
 

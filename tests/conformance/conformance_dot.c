@@ -135,6 +135,9 @@ static const dot_problem rows[] = {
     {SHAPE(50, 48, 256), MXFP4(E5M2), .packed = true, .data = DOT_SPECIAL},
     {SHAPE(150, 136, 608), MXFP4(E4M3), .range = {{0}, {120, 127}}, .packed = true},
     {SHAPE(260, 136, 352), MXFP4(E5M2), .packed = true, .data = DOT_SPECIAL},
+    /* words where each lane multiplies by itself, and in f64 */
+    {SHAPE(20, 45, 200), TYPES_AND(F32, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {32, 1}}, .packed = true},
+    {SHAPE(9, 40, 80), TYPES_AND(F64, U4, [LLRT_DOT_SCALE_B] = LLRT_F16), .group = {{0}, {32, 16}}, .packed = true},
     /* columns in groups of two tiles, of which the last has one */
     {SHAPE(1, 43, 647), TYPES_AND(BF16, U4, [LLRT_DOT_SCALE_B] = LLRT_E4M3, [LLRT_DOT_SCALE_D] = LLRT_F32), .group = {{0}, {16, 1}, {1, 32}}, .n_maps = 1, .map = {LLRT_MAP_SCALE}, .packed = true},
     {SHAPE(20, 43, 256), TYPES_AND(BF16, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0, [LLRT_DOT_SCALE_D] = LLRT_F32), .group = {{0}, {32, 1}, {1, 32}}, .n_maps = 1, .map = {LLRT_MAP_SCALE}, .packed = true},

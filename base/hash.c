@@ -40,12 +40,6 @@ void llrt_hasher_add_bytes(llrt_hasher *hasher, const void *bytes, size_t size) 
   XXH3_128bits_update(state_of(hasher), bytes, size);
 }
 
-void llrt_hasher_add_text(llrt_hasher *hasher, const char *text) {
-  size_t length = strlen(text);
-  llrt_hasher_add_u64(hasher, length);
-  llrt_hasher_add_bytes(hasher, text, length);
-}
-
 llrt_hash llrt_hasher_finish(const llrt_hasher *hasher) {
   return from_xxh(XXH3_128bits_digest((const XXH3_state_t *)hasher->state));
 }

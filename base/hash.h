@@ -16,8 +16,6 @@ void llrt_hasher_init(llrt_hasher *hasher);
 void llrt_hasher_add_u64(llrt_hasher *hasher, uint64_t value);
 void llrt_hasher_add_u64s(llrt_hasher *hasher, const uint64_t *values, size_t count);
 void llrt_hasher_add_bytes(llrt_hasher *hasher, const void *bytes, size_t size);
-/* The text and its length, so that "ab","c" and "a","bc" differ. */
-void llrt_hasher_add_text(llrt_hasher *hasher, const char *text);
 /* The hash of everything added so far; more may be added afterwards. */
 llrt_hash llrt_hasher_finish(const llrt_hasher *hasher);
 

@@ -57,16 +57,3 @@ llrt_status llrt_text_status(const llrt_text *text) {
              ? llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %zu bytes of text", text->length)
              : LLRT_OK;
 }
-
-llrt_status llrt_text_copy_out(const llrt_text *text, char *buffer, size_t size, size_t *length) {
-  if (size) buffer[0] = 0;
-  if (length) *length = 0;
-  LLRT_TRY(llrt_text_status(text));
-  if (length) *length = text->length;
-  if (size && text->length) {
-    size_t copied = text->length < size ? text->length : size - 1;
-    memcpy(buffer, text->data, copied);
-    buffer[copied] = 0;
-  }
-  return LLRT_OK;
-}

@@ -19,7 +19,5 @@ void llrt_text_add(llrt_text *text, const char *format, ...) __attribute__((form
 void llrt_text_add_bytes(llrt_text *text, const void *bytes, size_t size);
 /* OK, or OUT_OF_MEMORY when an addition was lost. */
 llrt_status llrt_text_status(const llrt_text *text);
-/* Copies to a caller's buffer by snprintf's rules. */
-llrt_status llrt_text_copy_out(const llrt_text *text, char *buffer, size_t size, size_t *length);
 
 #endif

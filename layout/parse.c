@@ -84,7 +84,8 @@ static llrt_status place_bases(const literal *bases, llrt_layout *out) {
   return LLRT_OK;
 }
 
-llrt_status parse_literal(parser *self, llrt_layout *out) {
+/* literal := '{' … '}' '->' '[' … ']', the token at hand being '{'. */
+static llrt_status parse_literal(parser *self, llrt_layout *out) {
   literal bases = {.n_bases = 0};
   *out = (llrt_layout){0};
   LLRT_TRY(parser_expect(self, '{'));

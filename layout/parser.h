@@ -58,8 +58,6 @@ llrt_status parser_key(parser *self, const char *const *keys, int n, const char 
 /* layout := factor { '*' factor }, factor := literal | operation | family. At a token that
  * starts none, "unknown layout". */
 llrt_status parse_layout(parser *self, llrt_layout *out);
-/* literal := '{' … '}' '->' '[' … ']', the token at hand being '{'. */
-llrt_status parse_literal(parser *self, llrt_layout *out);
 /* Whether the token at hand names an operation. */
 bool parse_is_operation(const parser *self);
 /* operation := name '(' … ')' of the algebra, applied. */

@@ -91,7 +91,8 @@ static int parse_scale(const char *name, request *r) {
   return status == LLRT_OK ? TOOL_DONE : tool_refuse_library("--scale");
 }
 
-int request_parse_maps(const char *command_name, const char *const *values, request *r) {
+/* REQUEST_MAP_OPTIONS' values, from the first on; needs r's dtype and shape. */
+static int parse_maps(const char *command_name, const char *const *values, request *r) {
   r->out_dtype = r->combine.axes ? request_reduced_dtype(r->combine.op, r->dtype, r->combine.accumulate) : r->dtype;
   if (r->scans) r->out_dtype = request_scan_dtype(&r->scan, r->dtype);
   r->in_place = values[REQUEST_IN_PLACE] != NULL;
@@ -123,7 +124,8 @@ int request_parse_indices(const request_index_options *given, request *r) {
   return request_indices_read(given, r->rank, r->shape, &r->indices);
 }
 
-int request_parse_storages(const char *from, const char *to, request *r) {
+/* `from` and `to`, the one with indices on what is stored, the other on the shape. */
+static int parse_storages(const char *from, const char *to, request *r) {
   if (llrt_storage_parse(from, r->rank, r->scatters ? r->shape : r->stored, &r->from) != LLRT_OK)
     return tool_refuse_library("--from");
   if (llrt_storage_parse(to, r->to_rank, r->scatters ? r->stored : r->to_shape, &r->to) != LLRT_OK)
@@ -149,9 +151,9 @@ static int check_in_place(const char *command_name, const request *r) {
 
 int request_finish(const char *command_name, const char *from, const char *to,
                    const char *const *maps, request *r) {
-  int code = request_parse_maps(command_name, maps, r);
+  int code = parse_maps(command_name, maps, r);
   if (code == TOOL_DONE) code = check_in_place(command_name, r);
-  return code == TOOL_DONE ? request_parse_storages(from, to, r) : code;
+  return code == TOOL_DONE ? parse_storages(from, to, r) : code;
 }
 
 int request_parse(const request_options *given, request *r) {

@@ -67,14 +67,8 @@ bool request_parse_described(const char *text, array *a);
  * fit together. */
 bool request_reinterpret(array *a, llrt_dtype dtype);
 
-/* REQUEST_MAP_OPTIONS' values, from the first on; needs r's dtype and shape. */
-int request_parse_maps(const char *command_name, const char *const *values, request *r);
-
 /* --index: r->shape, until then what is stored, becomes the logical shape. */
 int request_parse_indices(const request_index_options *given, request *r);
-
-/* `from` and `to`, the one with indices on what is stored, the other on the shape. */
-int request_parse_storages(const char *from, const char *to, request *r);
 
 /* --op and its companions, where the operation is a scan. */
 int request_parse_scan_of(const request_scan_options *given, request *r);

@@ -48,14 +48,15 @@ static void register_targets(void) {
   LLVMInitializeAllAsmParsers();
 }
 
-void jit_machine_init(void) {
+/* Registers LLVM's targets, once in the process. Thread: any. */
+static void register_once(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, register_targets);
 }
 
 llrt_status jit_machine_create(const plan_target *target, int ptx, LLVMTargetMachineRef *machine) {
   *machine = NULL;
-  jit_machine_init();
+  register_once();
   const machine_row *row = find_row(target->name);
   if (!row) return llrt_error(LLRT_UNSUPPORTED, "no code generation for target %s", target->name);
 

@@ -6,9 +6,6 @@
 
 #include <llvm-c/TargetMachine.h>
 
-/* Registers LLVM's targets, once in the process. Thread: any. */
-void jit_machine_init(void);
-
 /* Ownership: LLVMDisposeTargetMachine. Errors: UNSUPPORTED when this build of LLVM lacks the target.
  * ptx: the version of PTX text times 10, 0: the target's. */
 llrt_status jit_machine_create(const plan_target *target, int ptx, LLVMTargetMachineRef *machine);

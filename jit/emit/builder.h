@@ -401,9 +401,8 @@ LLVMValueRef emit_bounded(emitter *e, const plan_value *value, const plan_bound 
 /* i1: whether that is below the bound's limit. */
 LLVMValueRef emit_is_bounded(emitter *e, const plan_value *value, const plan_bound *bound, uint64_t tile);
 
-/* The numbers of a bound: `limit`, and `full`. */
+/* The limit of a bound. */
 LLVMValueRef emit_bound_limit(emitter *e, const plan_bound *bound);
-LLVMValueRef emit_bound_full(emitter *e, const plan_bound *bound);
 
 /* i1: whether this thread holds the first of the copies of `value`; NULL: there are no copies. */
 LLVMValueRef emit_is_first_copy(emitter *e, const plan_value *value);

@@ -16,7 +16,7 @@ LLVMValueRef emit_bound_limit(emitter *e, const plan_bound *bound) {
   return LLVMBuildMul(e->builder, LLVMBuildUDiv(e->builder, extent, round, ""), round, "");
 }
 
-LLVMValueRef emit_bound_full(emitter *e, const plan_bound *bound) {
+static LLVMValueRef bound_full(emitter *e, const plan_bound *bound) {
   if (!bound->device) return emit_number(e, &bound->full);
   return LLVMBuildUDiv(e->builder, emit_bound_limit(e, bound), emit_i64(e, bound->group), "");
 }
@@ -71,7 +71,7 @@ LLVMValueRef emit_interior(emitter *e, uint32_t apart) {
   LLVMValueRef interior = emit_block_within(e);
   for (int i = 0; i < kernel->n_bounds; i++) {
     if (apart >> i & 1) continue;
-    LLVMValueRef full = emit_bound_full(e, &kernel->bound[i]);
+    LLVMValueRef full = bound_full(e, &kernel->bound[i]);
     interior = emit_and(e, interior, below(e, e->upper[kernel->bound[i].top], full));
   }
   return interior;

@@ -166,22 +166,3 @@ void dot_instruction_operand(const dot_instruction *row, int operand, dot_operan
     ++*count;
   }
 }
-
-llrt_status dot_instruction_layout(const dot_instruction *row, int operand, llrt_layout *out) {
-  dot_operand columns;
-  int bits[] = {operand == DOT_B ? 0 : row->m, operand == DOT_A ? 0 : row->n, operand == DOT_ACC ? 0 : row->k};
-  static const char *const names[] = {"m", "n", "k"};
-  dot_instruction_operand(row, operand, &columns);
-  *out = llrt_layout_empty();
-  for (int i = 0; i < 3; i++) LLRT_TRY(llrt_layout_add_out(out, names[i], bits[i]));
-  LLRT_TRY(llrt_layout_add_in(out, "register", columns.registers));
-  LLRT_TRY(llrt_layout_add_in(out, "lane", columns.lanes));
-  LLRT_TRY(llrt_layout_add_in(out, "warp", columns.warps));
-  for (int i = 0; i < columns.registers + columns.lanes + columns.warps; i++) {
-    uint32_t x = columns.column[i];
-    if (operand == DOT_A && x >> row->m) x >>= row->n; /* n has one position there */
-    if (operand == DOT_B) x >>= row->m;
-    out->column[i] = x;
-  }
-  return LLRT_OK;
-}

@@ -52,7 +52,5 @@ const dot_instruction *dot_instruction_at(int number);
 bool dot_instruction_is_of(const dot_instruction *row, const plan_target *target);
 /* operand: DOT_A, DOT_B, DOT_ACC; of one in shared memory nothing. */
 void dot_instruction_operand(const dot_instruction *row, int operand, dot_operand *out);
-/* The same as a layout register, lane, warp -> m, n, k, for the algebra: dims that the operand lacks have one position. */
-llrt_status dot_instruction_layout(const dot_instruction *row, int operand, llrt_layout *out);
 
 #endif

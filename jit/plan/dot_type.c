@@ -92,16 +92,12 @@ static dot_values compute_values(dot_compute compute) {
   return values_of(LLRT_I64);
 }
 
-bool dot_compute_holds(dot_compute compute, const dot_values *values) {
+static bool compute_holds(dot_compute compute, const dot_values *values) {
   dot_values type = compute_values(compute);
   return holds(&type, values);
 }
 
 /* ---- names ---- */
-
-const char *dot_compute_name(dot_compute compute) {
-  return compute == DOT_TF32 ? "tf32" : llrt_dtype_name(dot_compute_dtype(compute));
-}
 
 llrt_dtype dot_compute_dtype(dot_compute compute) {
   switch (compute) {
@@ -162,7 +158,7 @@ static dot_values scaled_values(const dot_operand_type *operand, const dot_value
   return product(elements, &scale, power);
 }
 
-dot_operand_rule dot_rule_of_operand(const dot_operand_type *operand) {
+static dot_operand_rule rule_of_operand(const dot_operand_type *operand) {
   bool scaled = is_scaled(operand);
   dot_operand_rule rule = {.values = values_of(operand->element)};
   if (operand->zero && is_float(operand->zero)) {
@@ -182,7 +178,7 @@ dot_operand_rule dot_rule_of_operand(const dot_operand_type *operand) {
 bool dot_dtype_holds_exactly(llrt_dtype dtype, const dot_operand_type *operand) {
   dot_operand_type plain = *operand;
   plain.scale = LLRT_DTYPE_NONE;
-  dot_values values = dot_rule_of_operand(&plain).values;
+  dot_values values = rule_of_operand(&plain).values;
   if (is_scaled(operand)) values = scaled_values(operand, &values);
   return dot_dtype_holds(dtype, &values);
 }
@@ -191,13 +187,13 @@ bool dot_dtype_holds_exactly(llrt_dtype dtype, const dot_operand_type *operand) 
 
 static dot_compute narrowest(const dot_values *a, const dot_values *b) {
   for (dot_compute c = DOT_F16; c < DOT_F64; c++)
-    if (dot_compute_holds(c, a) && dot_compute_holds(c, b)) return c;
+    if (compute_holds(c, a) && compute_holds(c, b)) return c;
   return DOT_F64;
 }
 
 static dot_compute compute_of(const dot_values *a, const dot_values *b) {
   if (!a->integer || !b->integer) return narrowest(a, b);
-  return dot_compute_holds(DOT_I32, a) && dot_compute_holds(DOT_I32, b) ? DOT_I32 : DOT_I64;
+  return compute_holds(DOT_I32, a) && compute_holds(DOT_I32, b) ? DOT_I32 : DOT_I64;
 }
 
 static llrt_dtype sums_of(dot_compute compute) {
@@ -233,7 +229,7 @@ static bool accumulate_in(llrt_dtype type, dot_rule *rule) {
 
 bool dot_rule_find(const dot_operand_type *a, const dot_operand_type *b, llrt_dtype accumulate, bool tf32,
                    dot_rule *rule) {
-  *rule = (dot_rule){.a = dot_rule_of_operand(a), .b = dot_rule_of_operand(b)};
+  *rule = (dot_rule){.a = rule_of_operand(a), .b = rule_of_operand(b)};
   rule->compute = compute_of(&rule->a.values, &rule->b.values);
   rule->result = result_of(a, b, rule->compute);
   if (rule->compute == DOT_F32 && tf32) rule->compute = DOT_TF32;

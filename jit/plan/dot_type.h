@@ -45,8 +45,7 @@ typedef struct dot_rule {
   dot_operand_rule a, b;
 } dot_rule;
 
-/* "f16", "tf32", …; the type whose registers hold it: F32 for TF32. */
-const char *dot_compute_name(dot_compute compute);
+/* The type whose registers hold it: F32 for TF32. */
 llrt_dtype dot_compute_dtype(dot_compute compute);
 
 /* Whether a tensor's elements can be an operand. */
@@ -61,8 +60,7 @@ typedef enum dot_scaling_fit {
 } dot_scaling_fit;
 dot_scaling_fit dot_scaling_check(const dot_operand_type *operand);
 
-/* What an operand's values are; whether a type holds them all even before those with scales are rounded. */
-dot_operand_rule dot_rule_of_operand(const dot_operand_type *operand);
+/* Whether a type holds all values of an operand even before those with scales are rounded. */
 bool dot_dtype_holds_exactly(llrt_dtype dtype, const dot_operand_type *operand);
 
 /* The rule for a pair of operands that exist. accumulate: NONE, F32, F64, I32 or I64. False where the pair
@@ -70,8 +68,7 @@ bool dot_dtype_holds_exactly(llrt_dtype dtype, const dot_operand_type *operand);
 bool dot_rule_find(const dot_operand_type *a, const dot_operand_type *b, llrt_dtype accumulate, bool tf32,
                    dot_rule *rule);
 
-/* Whether a compute type, or the type of an instruction's operand, holds all of these values. */
-bool dot_compute_holds(dot_compute compute, const dot_values *values);
+/* Whether the type of an instruction's operand holds all of these values. */
 bool dot_dtype_holds(llrt_dtype dtype, const dot_values *values);
 
 /* ---- descriptions ---- */

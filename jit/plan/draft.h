@@ -316,9 +316,8 @@ typedef struct draft_scan_spec {
 llrt_status draft_scan(draft *d, int in, const draft_scan_spec *spec, int *out, int *total);
 /* The layout in which a value is scanned: its own, or where its columns are sums of bits, one of unit vectors. */
 void draft_scan_layout(const plan_value *value, const plan_order *order, plan_value *out);
-/* Appends in combined with `second`; *out is laid out as the one that is reduced less. */
-llrt_status draft_prefix(draft *d, const draft_scan_spec *spec, int in, int second, int *out);
-/* The same of what stands before (reverse: after) value `at`, and of that. */
+/* Appends what stands before (reverse: after) value `at` combined with that; *out is laid out as the one that is reduced
+ * less. */
 llrt_status draft_join_before(draft *d, const draft_scan_spec *spec, int before, int at, int *out);
 /* Whether a store to shared memory has to wait for what reads there: before it, or in a turn before. */
 bool draft_shared_in_use(const plan_kernel *kernel);
@@ -455,10 +454,8 @@ void plan_value_reduce(const plan_value *value, uint64_t tile_bits, plan_value *
 /* Register index of the element of `reduced` that stands for register `index` of `value`. */
 uint64_t plan_reduced_register(const plan_value *value, const plan_value *reduced, uint64_t index);
 
-/* region.c: the highest `n` registers become the lowest bits of iterations; the reverse; the `n` lowest iterations
- * go. */
+/* region.c: the highest `n` registers become the lowest bits of iterations; the `n` lowest iterations go. */
 void plan_iterate_registers(plan_value *value, int n);
-void plan_unroll_iterations(plan_value *value, int n);
 void plan_drop_iterations(plan_value *value, int n);
 
 /* How the bits of a scan's order lie in a value: registers and lanes, minor first. */

@@ -75,10 +75,6 @@ int64_t plan_index_place(const plan_kernel *kernel, const plan_index *index,
 int plan_index_vector(const plan_kernel *kernel, const plan_index *index, const plan_value *value,
                       int position[]);
 
-/* Adds what a value in range contributes. */
-void plan_index_split(const plan_index *index, int64_t value, const uint64_t *args, int64_t unknown,
-                      plan_index_terms *terms);
-
 /* Reads the value from memory, clamps it where asked to; whether it is in range. True beyond the shape,
  * where there are no values: an index says nothing of pads. */
 bool plan_index_value(const plan_kernel *kernel, const plan_index *index,

@@ -97,7 +97,8 @@ int64_t plan_index_place(const plan_kernel *kernel, const plan_index *index,
   return at;
 }
 
-void plan_index_split(const plan_index *index, int64_t value, const uint64_t *args, int64_t unknown,
+/* Adds what a value in range contributes. */
+static void split_value(const plan_index *index, int64_t value, const uint64_t *args, int64_t unknown,
                       plan_index_terms *terms) {
   terms->columns ^= f2_apply(index->column, (uint64_t)value & bits_mask(index->tile_bits));
   value >>= index->tile_bits;
@@ -151,7 +152,7 @@ void plan_index_terms_at(const plan_kernel *kernel, int tensor,
     } else if (index->kind == LLRT_INDEX_POINTER) {
       terms->base = (void *)(uintptr_t)value;
     } else {
-      plan_index_split(index, value, args, 0, terms);
+      split_value(index, value, args, 0, terms);
     }
   }
 }

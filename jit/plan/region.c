@@ -64,6 +64,18 @@ static llrt_status open_loop(draft *d, int iterations, draft_region *opened) {
   return open_step(d, (plan_step){.kind = PLAN_LOOP, .iterations = (uint8_t)iterations}, opened);
 }
 
+/* The `n` lowest iterations become the highest registers. */
+static void unroll_iterations(plan_value *value, int n) {
+  llrt_layout *layout = &value->layout;
+  uint64_t moved[LLRT_MAX_BITS];
+  int left = layout->in[PLAN_REGISTER].bits, after = layout->in[PLAN_LANE].bits + layout->in[PLAN_WARP].bits;
+  memcpy(moved, &layout->column[left + after], (size_t)n * sizeof *moved);
+  memmove(&layout->column[left + n], &layout->column[left], (size_t)after * sizeof *layout->column);
+  memcpy(&layout->column[left], moved, (size_t)n * sizeof *moved);
+  layout->in[PLAN_REGISTER].bits = (uint8_t)(left + n);
+  layout->in[PLAN_ITERATION].bits = (uint8_t)(layout->in[PLAN_ITERATION].bits - n);
+}
+
 llrt_status draft_open_region(draft *d, const draft_values *values, draft_region *opened) {
   const draft_stretch *stretch = &d->stretch;
   *opened = (draft_region){.n = 0};
@@ -71,7 +83,7 @@ llrt_status draft_open_region(draft *d, const draft_values *values, draft_region
   if (stretch->elements == 0) return LLRT_OK;
   plan_value tiles = values->load;
   int number = 0;
-  plan_unroll_iterations(&tiles, stretch->iterations);
+  unroll_iterations(&tiles, stretch->iterations);
   LLRT_TRY(draft_value(d->kernel, &tiles, &number));
   LLRT_TRY(open_step(d, (plan_step){.kind = PLAN_COLLECT, .tensor = PLAN_DESTINATION, .in = (uint8_t)number,
                                     .elements = stretch->elements, .rows = stretch->rows, .pitch = stretch->pitch,
@@ -93,17 +105,6 @@ void plan_iterate_registers(plan_value *value, int n) {
   memcpy(&layout->column[left + after], moved, (size_t)n * sizeof *moved);
   layout->in[PLAN_REGISTER].bits = (uint8_t)left;
   layout->in[PLAN_ITERATION].bits = (uint8_t)(layout->in[PLAN_ITERATION].bits + n);
-}
-
-void plan_unroll_iterations(plan_value *value, int n) {
-  llrt_layout *layout = &value->layout;
-  uint64_t moved[LLRT_MAX_BITS];
-  int left = layout->in[PLAN_REGISTER].bits, after = layout->in[PLAN_LANE].bits + layout->in[PLAN_WARP].bits;
-  memcpy(moved, &layout->column[left + after], (size_t)n * sizeof *moved);
-  memmove(&layout->column[left + n], &layout->column[left], (size_t)after * sizeof *layout->column);
-  memcpy(&layout->column[left], moved, (size_t)n * sizeof *moved);
-  layout->in[PLAN_REGISTER].bits = (uint8_t)(left + n);
-  layout->in[PLAN_ITERATION].bits = (uint8_t)(layout->in[PLAN_ITERATION].bits - n);
 }
 
 void plan_drop_iterations(plan_value *value, int n) {

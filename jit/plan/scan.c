@@ -165,7 +165,8 @@ static llrt_status warp_scan(draft *d, int in, const draft_scan_spec *spec, cons
                                         .exclusive = exclusive, .reverse = spec->reverse});
 }
 
-llrt_status draft_prefix(draft *d, const draft_scan_spec *spec, int in, int second, int *out) {
+/* Appends in combined with `second`; *out is laid out as the one that is reduced less. */
+static llrt_status prefix_step(draft *d, const draft_scan_spec *spec, int in, int second, int *out) {
   plan_kernel *kernel = d->kernel;
   uint64_t a = kernel->value[in].reduced, b = kernel->value[second].reduced;
   plan_value value = kernel->value[(a | b) == a ? second : in];
@@ -176,8 +177,8 @@ llrt_status draft_prefix(draft *d, const draft_scan_spec *spec, int in, int seco
 }
 
 llrt_status draft_join_before(draft *d, const draft_scan_spec *spec, int before, int at, int *out) {
-  return spec->reverse ? draft_prefix(d, spec, at, before, out)
-                       : draft_prefix(d, spec, before, at, out);
+  return spec->reverse ? prefix_step(d, spec, at, before, out)
+                       : prefix_step(d, spec, before, at, out);
 }
 
 /* The value with its warps of `bits` as the lowest registers: copies in all these warps. */

@@ -17,7 +17,7 @@ bool emu_fault_set(emu_fault *fault, emu_fault_kind kind, const char *format, ..
   return false;
 }
 
-const char *emu_fault_kind_name(emu_fault_kind kind) {
+static const char *kind_name(emu_fault_kind kind) {
   static const char *const names[] = {[EMU_OK] = "no fault",
                                       [EMU_UNKNOWN] = "unknown instruction",
                                       [EMU_OUT_OF_RANGE] = "access out of range",
@@ -37,7 +37,7 @@ static size_t append_number(char *text, size_t size, size_t used, const char *na
 }
 
 void emu_fault_print(const emu_fault *fault, char *text, size_t size) {
-  size_t used = (size_t)snprintf(text, size, "%s: %s", emu_fault_kind_name(fault->kind),
+  size_t used = (size_t)snprintf(text, size, "%s: %s", kind_name(fault->kind),
                                  fault->message);
   if (fault->has_address && used < size) {
     used += (size_t)snprintf(text + used, size - used, ", address 0x%llx",

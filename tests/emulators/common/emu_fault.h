@@ -40,7 +40,4 @@ bool emu_fault_set(emu_fault *fault, emu_fault_kind kind, const char *format, ..
 /* One line with everything that is known. */
 void emu_fault_print(const emu_fault *fault, char *text, size_t size);
 
-/* "race", "misaligned access", ... */
-const char *emu_fault_kind_name(emu_fault_kind kind);
-
 #endif

@@ -109,7 +109,7 @@ typedef struct gfx9_table {
   const gfx9_info *row;
   int n;
 } gfx9_table;
-extern const gfx9_table gfx9_vector_table, gfx9_scalar_table, gfx9_step_table;
+extern const gfx9_table gfx9_vector_table, gfx9_scalar_table;
 
 typedef enum gfx9_operand_kind {
   GFX9_NONE = 0, /* "off" */
@@ -190,9 +190,7 @@ struct gfx9_module {
   gfx9_code code;
 };
 
-/* gfx9_object.c, gfx9_metadata.c, gfx9_decode.c */
-bool gfx9_object_load(gfx9_module *module, const uint8_t *bytes, size_t size, const char *name,
-                      emu_fault *fault);
+/* gfx9_metadata.c, gfx9_decode.c */
 /* The arguments of kernel `name` from a note's msgpack; false where it is not there. */
 bool gfx9_metadata_read(const uint8_t *bytes, size_t size, const char *name, gfx9_kernel *kernel);
 bool gfx9_decode(const char *cpu, const uint8_t *bytes, uint32_t size, gfx9_code *code,

@@ -180,8 +180,7 @@ static bool read_descriptor(gfx9_module *module, uint64_t at, emu_fault *fault) 
   return check_descriptor(d, fault);
 }
 
-bool gfx9_object_load(gfx9_module *module, const uint8_t *bytes, size_t size, const char *name,
-                      emu_fault *fault) {
+static bool load_object(gfx9_module *module, const uint8_t *bytes, size_t size, const char *name, emu_fault *fault) {
   object_file file = {.bytes = bytes, .size = size ? size : sizeof(Elf64_Ehdr)};
   Elf64_Sym code, descriptor;
   char text[80];
@@ -214,7 +213,7 @@ bool gfx9_module_create(const void *image, size_t size, const char *cpu, const c
   emu_fault_set(fault, EMU_OK, "%s", "");
   module->memory = memory;
   snprintf(module->cpu, sizeof module->cpu, "%s", cpu);
-  bool ok = gfx9_object_load(module, image, size, name, fault) &&
+  bool ok = load_object(module, image, size, name, fault) &&
             gfx9_decode(module->cpu, emu_range_data(NULL, module->entry), module->code_bytes,
                         &module->code, fault);
   if (ok) {

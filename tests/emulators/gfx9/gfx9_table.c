@@ -233,10 +233,10 @@ static const gfx9_info rows[] = {
     MATRIX("f32_32x32x16_bf8_fp8"), MATRIX("f32_32x32x16_bf8_bf8"),
 };
 
-const gfx9_table gfx9_step_table = {rows, sizeof rows / sizeof *rows};
+static const gfx9_table step_table = {rows, sizeof rows / sizeof *rows};
 
 static const gfx9_table *const tables[] = {&gfx9_vector_table, &gfx9_scalar_table,
-    &gfx9_step_table};
+    &step_table};
 
 const gfx9_info *gfx9_find(const char *name, size_t length) {
   for (int t = 0; t < 3; t++) {
@@ -249,7 +249,7 @@ const gfx9_info *gfx9_find(const char *name, size_t length) {
 }
 
 int gfx9_instruction_count(void) {
-  return gfx9_vector_table.n + gfx9_scalar_table.n + gfx9_step_table.n;
+  return gfx9_vector_table.n + gfx9_scalar_table.n + step_table.n;
 }
 
 const char *gfx9_instruction_name(int index) {

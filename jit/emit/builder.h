@@ -8,7 +8,7 @@
 #define LLRT_JIT_EMIT_BUILDER_H
 
 #include "jit/plan/dot_tiling.h"
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 #include "jit/plan/number.h"
 
 #include <llvm-c/Core.h>

@@ -1,6 +1,6 @@
 /* How a value's elements lie in an address space: shared by planning, verification, the interpreter's
  * cost and emission. */
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 
 #include "base/bits.h"
 #include "jit/plan/eval.h"

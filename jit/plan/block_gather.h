@@ -3,7 +3,7 @@
 #ifndef LLRT_JIT_PLAN_BLOCK_GATHER_H
 #define LLRT_JIT_PLAN_BLOCK_GATHER_H
 
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 
 #define PLAN_GATHER_AXIS_BITS 16
 #define PLAN_GATHER_CHOICES 6 /* log2 words that an element may be picked from, at most */

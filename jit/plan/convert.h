@@ -2,7 +2,7 @@
 #ifndef LLRT_JIT_PLAN_CONVERT_H
 #define LLRT_JIT_PLAN_CONVERT_H
 
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 
 /* What plan_tiled is told of large tensors: stores bypass the caches from so many elements on. */
 #define STREAMS_NEVER (-1)

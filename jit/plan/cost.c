@@ -1,6 +1,6 @@
 /* The predicted cost of a kernel: traffic by evaluating every access of one tile, instructions by the
  * rules that emission follows. */
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 
 #include "base/bits.h"
 #include "jit/plan/block_gather.h"

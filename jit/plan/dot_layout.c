@@ -2,7 +2,7 @@
 #include "jit/plan/dot_layout.h"
 
 #include "base/bits.h"
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 #include "jit/plan/thread_registers.h"
 #include "jit/plan/verify.h"
 

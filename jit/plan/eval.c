@@ -2,7 +2,7 @@
 #include "jit/plan/eval.h"
 
 #include "base/bits.h"
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 #include "layout/f2.h"
 #include "layout/storage_rule.h"
 

@@ -2,6 +2,7 @@
 #ifndef LLRT_JIT_PLAN_EXCHANGE_ROUTE_H
 #define LLRT_JIT_PLAN_EXCHANGE_ROUTE_H
 
+#include "jit/plan/draft.h"
 #include "jit/plan/frame.h"
 
 /* One conversion as its routes see it. A route appends its steps, or says by *found that it has none. */

@@ -3,7 +3,7 @@
 #ifndef LLRT_JIT_PLAN_FRAME_H
 #define LLRT_JIT_PLAN_FRAME_H
 
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 #include "layout/f2.h"
 
 #define FRAME_MAX_REGISTERS 24

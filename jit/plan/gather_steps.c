@@ -4,6 +4,7 @@
  * shared memory, which holds the whole tile: any thread then reads any element. */
 #include "jit/plan/block_gather.h"
 #include "jit/plan/cycles.h"
+#include "jit/plan/draft.h"
 
 #include "base/status.h"
 

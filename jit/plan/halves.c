@@ -8,6 +8,7 @@
  * buffer, at multiples of their size: so what numbers components, of either half, is part of one complement of M.
  *
  * Of two elements that share a lane the vector that parts them counts as one of the lanes: it is the lowest there. */
+#include "jit/plan/draft.h"
 #include "jit/plan/frame.h"
 
 #include "base/status.h"

@@ -1,5 +1,5 @@
 /* Traffic that reading the values of indices causes, by evaluating every load of one tile. */
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 
 #include "jit/plan/eval.h"
 #include "layout/traffic.h"

@@ -1,6 +1,6 @@
 /* What indices add to addresses, on numbers: for the interpreter and the cost count. Emitted code must agree
  * (jit/emit/emit_index.c). */
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 #include "jit/plan/eval.h"
 
 #include "base/bits.h"

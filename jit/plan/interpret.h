@@ -2,7 +2,7 @@
 #ifndef LLRT_JIT_PLAN_INTERPRET_H
 #define LLRT_JIT_PLAN_INTERPRET_H
 
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 
 #include "base/bits.h"
 

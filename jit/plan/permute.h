@@ -3,7 +3,7 @@
 #ifndef LLRT_JIT_PLAN_PERMUTE_H
 #define LLRT_JIT_PLAN_PERMUTE_H
 
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 
 #define PLAN_PERMUTE_BYTES 4 /* of a word; words of 8 bytes hold one element and are only renamed */
 

@@ -2,7 +2,7 @@
 #include "jit/plan/combine.h"
 #include "jit/plan/cycles.h"
 #include "jit/plan/dot_tiling.h"
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 
 #include "base/text.h"
 #include "jit/plan/combine.h"

@@ -1,5 +1,5 @@
 /* A shuffle round as numbers: where each register and lane of the result comes from. */
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 
 #include "base/bits.h"
 #include "jit/plan/frame.h"

@@ -5,7 +5,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/combine.h"
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/verify.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/bits.h"
 #include "jit/plan/dot_box.h"
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 
 #define REGISTERS 65536 /* of a multiprocessor, compute capabilities 8.0 to 9.0 (CUDA C Programming Guide) */
 #define GRAIN 8

@@ -7,7 +7,7 @@
 #ifndef LLRT_JIT_PLAN_VERIFY_H
 #define LLRT_JIT_PLAN_VERIFY_H
 
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 
 #include "base/status.h"
 

@@ -7,7 +7,7 @@
 #ifndef LLRT_JIT_PLAN_WORD_SWAP_H
 #define LLRT_JIT_PLAN_WORD_SWAP_H
 
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 
 typedef struct plan_word_swap {
   int byte_bit; /* of a byte's place in the word, that the lane bit gives afterwards */

@@ -4,7 +4,7 @@
 #ifndef LLRT_JIT_PLAN_WORD_TURN_H
 #define LLRT_JIT_PLAN_WORD_TURN_H
 
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 
 typedef struct plan_word_turn {
   int n_lanes;

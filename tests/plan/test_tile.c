@@ -3,7 +3,7 @@
 #include "jit/plan/plan_tile.h"
 
 #include "jit/plan/cycles.h"
-#include "jit/plan/draft.h"
+#include "jit/plan/access.h"
 #include "random_layout.h"
 #include "tile_pairs.h"
 

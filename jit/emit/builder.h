@@ -71,8 +71,7 @@ typedef struct emit_target_ops {
 
   /* Whether vectors of elements of so many bits are loaded and stored under a mask by one instruction. */
   bool (*has_masks)(const emitter *e, int bits);
-  /* acc + a * b in lanes of 32 bits, of whose a and b the lower 16 count, by an instruction that is made for those, else
-   * NULL; of one of them the upper 16 are 0. */
+  /* acc + a * b of both halves in lanes of 32 bits, by an instruction that is made for those, else NULL. */
   LLVMValueRef (*multiply_halves)(emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef acc);
   /* number[code mod 16] in every lane, where one or two instructions find it; else NULL. number[i + 8] = -number[i]. */
   LLVMValueRef (*look_up)(emitter *e, const float number[16], LLVMValueRef code);

@@ -35,7 +35,7 @@ static inline uint64_t access_register_tile(const access *a, uint64_t index) {
 }
 
 static inline LLVMTypeRef access_word_type(const emitter *e, const access *a) {
-  if (emit_is_host(e)) return emit_int_type(e, bits_max(a->value->bits, 8));
+  if (emit_is_host(e)) return emit_int_type(e, bits_max(a->value->bits << a->value->word, 8));
   return a->value->bits == 64 ? e->i64 : e->i32;
 }
 

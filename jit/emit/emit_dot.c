@@ -53,22 +53,32 @@ static LLVMValueRef multiply_add(emitter *e, llrt_dtype type, LLVMValueRef a, LL
   return LLVMBuildBitCast(e->builder, emit_intrinsic(e, name, &numbers, 1, args, 3), codes, "");
 }
 
-/* Numbers of 16 bits, where that is quicker; NULL where it is not. The lanes' operand loses what is above them: it is there
- * once for many products. */
-static LLVMValueRef multiply_halves(emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef acc) {
+/* Element i of every word, which has several, extended to all of it. */
+static LLVMValueRef element_of(emitter *e, LLVMValueRef word, int bits, int i) {
+  LLVMTypeRef type = LLVMTypeOf(word);
+  LLVMValueRef up = LLVMBuildShl(e->builder, word, emit_splat(type, (uint64_t)(32 - bits * (i + 1))), "");
+  return LLVMBuildAShr(e->builder, up, emit_splat(type, (uint64_t)(32 - bits)), "");
+}
+
+/* Words of several elements along k, signed ones of `bits`. */
+static LLVMValueRef multiply_words(emitter *e, int bits, LLVMValueRef a, LLVMValueRef b, LLVMValueRef acc) {
   LLVMTypeRef type = LLVMTypeOf(acc);
-  LLVMValueRef *lanes = LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMVectorTypeKind ? &a : &b;
-  if (!e->ops->multiply_halves || LLVMGetTypeKind(LLVMTypeOf(*lanes)) != LLVMVectorTypeKind) return NULL;
-  *lanes = LLVMBuildAnd(e->builder, *lanes, emit_splat(type, 0xffff), "");
-  return e->ops->multiply_halves(e, in_lanes(e, a, type), in_lanes(e, b, type), acc);
+  a = in_lanes(e, a, type);
+  b = in_lanes(e, b, type);
+  LLVMValueRef made = bits == 16 ? e->ops->multiply_halves(e, a, b, acc) : NULL;
+  if (made) return made;
+  for (int i = 0; i < 32 / bits; i++)
+    acc = multiply_add(e, LLRT_I32, element_of(e, a, bits, i), element_of(e, b, bits, i), acc);
+  return acc;
 }
 
 static void emit_multiply_add(const product_step *p, uint64_t out, uint64_t sum) {
   int n;
   LLVMValueRef a = *words_of(p, DOT_A, out, sum, &n), b = *words_of(p, DOT_B, out, sum, &n);
   LLVMValueRef *acc = words_of(p, DOT_ACC, out, 0, &n);
-  LLVMValueRef made = p->tiling.row->half ? multiply_halves(p->e, a, b, *acc) : NULL;
-  *acc = made ? made : multiply_add(p->e, (llrt_dtype)p->tiling.row->acc, a, b, *acc);
+  const dot_instruction *row = p->tiling.row;
+  *acc = row->k ? multiply_words(p->e, llrt_dtype_bits((llrt_dtype)row->a), a, b, *acc)
+                : multiply_add(p->e, (llrt_dtype)row->acc, a, b, *acc);
 }
 
 /* ---- products of warpgroups ---- */

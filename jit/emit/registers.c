@@ -56,10 +56,29 @@ static LLVMValueRef gather_word(emitter *e, const plan_permute *g, LLVMValueRef 
   return sum;
 }
 
+/* The host: a word of lanes with several elements each, out of words of lanes with one. */
+static LLVMValueRef join_words(emitter *e, const plan_value *in, const plan_value *out, int w, LLVMValueRef *words) {
+  LLVMTypeRef type = emit_int_type(e, out->bits << out->word);
+  LLVMValueRef sum = NULL;
+  for (int i = 0; i < 1 << out->word; i++) {
+    LLVMValueRef x = words[plan_register_of(in, out, w << out->word | i).word];
+    bool lanes = LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVectorTypeKind;
+    x = LLVMBuildZExt(e->builder, x, lanes ? LLVMVectorType(type, LLVMGetVectorSize(LLVMTypeOf(x))) : type, "");
+    x = shifted(e, x, i * out->bits);
+    sum = sum ? LLVMBuildOr(e->builder, sum, x, "") : x;
+  }
+  return sum;
+}
+
 void emit_registers_step(emitter *e, const plan_step *step) {
   const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
   int n_words = 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
+  bool joins = emit_is_host(e) && out->bits >= 8 && out->word > in->word;
   for (int w = 0; w < n_words; w++) {
+    if (joins) {
+      e->value[step->out][w] = join_words(e, in, out, w, e->value[step->in]);
+      continue;
+    }
     plan_permute g;
     plan_permute_of(in, out, w, &g);
     e->value[step->out][w] = gather_word(e, &g, e->value[step->in]);

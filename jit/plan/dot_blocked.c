@@ -45,6 +45,8 @@ typedef struct blocked {
   int lanes;
   int columns, rows; /* log2 registers of sums: along the wide and the narrow dim */
   int unrolled;      /* log2 positions along K that a turn of the innermost loop takes */
+  int instruction;
+  int packed;        /* log2 elements along K that a word of the instruction's operands has */
   bit_list dim[3];   /* bits of the draft */
   kept operand[2];
 } blocked;
@@ -98,12 +100,12 @@ void dot_order_blocks(dot_draft *x) { x->d.walked |= x->bits[wide_dim(x)]; }
 /* ---- values and buffers ---- */
 
 /* has: bits of the draft that the value's tensor has; others of the lists are copies. */
-static llrt_status make_value(const blocked *p, uint64_t has, const bit_list *registers, const bit_list *lanes,
-                              const bit_list *iterations, plan_value *out) {
+static llrt_status make_value(const blocked *p, llrt_dtype type, uint64_t has, const bit_list *registers,
+                              const bit_list *lanes, const bit_list *iterations, plan_value *out) {
   const draft *d = &p->x->d;
   const bit_list none = {0}, *lists[] = {registers, lanes, &none, iterations};
   static const char *const names[] = {"register", "lane", "warp", "iteration"};
-  *out = (plan_value){.bits = (uint8_t)llrt_dtype_bits(p->x->types.sum),
+  *out = (plan_value){.bits = (uint8_t)llrt_dtype_bits(type),
                       .reduced = bits_mask(d->tile_bits) & ~dot_tile_bits(p->x, has)};
   out->layout = llrt_layout_empty();
   LLRT_TRY(llrt_layout_add_out(&out->layout, "tile", d->tile_bits - bits_count(out->reduced)));
@@ -117,13 +119,13 @@ static llrt_status make_value(const blocked *p, uint64_t has, const bit_list *re
 }
 
 /* Elements lie in the list's order behind the buffers before. */
-static llrt_status make_buffer(const blocked *p, const bit_list *order) {
+static llrt_status make_buffer(const blocked *p, llrt_dtype type, const bit_list *order) {
   const draft *d = &p->x->d;
   plan_kernel *kernel = d->kernel;
   plan_buffer *buffer = &kernel->buffer[kernel->n_buffers];
   uint64_t has = dot_tile_bits(p->x, mask_of(order));
   const plan_value like = {.reduced = bits_mask(d->tile_bits) & ~has};
-  *buffer = (plan_buffer){.bits = (uint8_t)llrt_dtype_bits(p->x->types.sum)};
+  *buffer = (plan_buffer){.bits = (uint8_t)llrt_dtype_bits(type)};
   if (kernel->n_buffers > 0) buffer->offset = plan_buffer_end(buffer - 1);
   buffer->bytes = plan_access_bytes(buffer->bits, order->n);
   buffer->layout = llrt_layout_empty();
@@ -138,7 +140,8 @@ static llrt_status make_buffer(const blocked *p, const bit_list *order) {
 }
 
 static llrt_status shared_step(blocked *p, plan_step_kind kind, int buffer, int value) {
-  plan_step step = {.kind = (uint8_t)kind, .buffer = (uint8_t)buffer, .vector = (uint8_t)p->lanes};
+  int vector = p->lanes + p->x->d.kernel->value[value].word;
+  plan_step step = {.kind = (uint8_t)kind, .buffer = (uint8_t)buffer, .vector = (uint8_t)vector};
   if (kind == PLAN_SHARED_LOAD) step.out = (uint8_t)value;
   else step.in = (uint8_t)value;
   return draft_step(p->x->d.kernel, step);
@@ -185,7 +188,7 @@ static llrt_status open_sums(blocked *p, int loop[2], int *value) {
   add_range(&rest, narrow, p->lanes, narrow->n);
   p->x->n_iterated = rest.n;
   memcpy(p->x->iterated, rest.at, (size_t)rest.n * sizeof *rest.at);
-  LLRT_TRY(make_value(p, mask_of(wide) | mask_of(narrow), &registers, &lanes, &rest, &sums));
+  LLRT_TRY(make_value(p, p->x->types.sum, mask_of(wide) | mask_of(narrow), &registers, &lanes, &rest, &sums));
   LLRT_TRY(draft_value(p->x->d.kernel, &sums, value));
   return open_present(p, rest.n, *value, loop);
 }
@@ -217,6 +220,9 @@ static int tensor_of(const blocked *p, int operand) {
 
 static int dim_of(int operand) { return operand ? DOT_DIM_N : DOT_DIM_M; }
 
+/* As it is multiplied. */
+static llrt_dtype type_of(const blocked *p, int operand) { return operand ? p->x->types.b : p->x->types.a; }
+
 /* A square of as many positions as there are lanes, of the axis in memory twice as many where lanes hold two elements. */
 static void list_square(const blocked *p, int operand, bit_list *own, bit_list *sums) {
   const draft *d = &p->x->d;
@@ -244,21 +250,23 @@ static llrt_status wanted_value(blocked *p, int operand, const dot_access *acces
   bit_list lanes = {0}, registers = {0}, iterations = {.n = p->x->n_iterated};
   memcpy(iterations.at, p->x->iterated, sizeof p->x->iterated);
   if (dim_of(operand) != p->wide) {
-    *out = draft_retyped(&p->x->d, &access->value, llrt_dtype_bits(p->x->types.sum));
+    *out = draft_retyped(&p->x->d, &access->value, llrt_dtype_bits(type_of(p, operand)));
     return LLRT_OK;
   }
   add_range(&lanes, own, 0, p->lanes);
   add_range(&registers, sums, 0, sums->n);
   add_range(&registers, own, p->lanes, own->n);
-  return make_value(p, p->x->bits[dim_of(operand)] | p->x->bits[DOT_DIM_K], &registers, &lanes, &iterations, out);
+  return make_value(p, type_of(p, operand), p->x->bits[dim_of(operand)] | p->x->bits[DOT_DIM_K], &registers, &lanes,
+                    &iterations, out);
 }
 
-/* The buffer of an operand. Wide: as it is multiplied, panels of the registers beside each other. Narrow: as memory has
- * it, along K before rows. */
+/* The buffer of an operand: whole words of the instruction. Wide: as it is multiplied, panels of the registers beside each
+ * other. Narrow: as memory has it, along K before rows. */
 static llrt_status operand_buffer(blocked *p, int operand, const dot_access *access) {
   const bit_list *dim = &p->dim[dim_of(operand)], *k = &p->dim[DOT_DIM_K];
   bit_list order = {0};
   uint64_t all = mask_of(dim) | mask_of(k), taken = 0;
+  add_range(&order, k, 0, p->packed);
   if (dim_of(operand) == p->wide) {
     add_range(&order, dim, 0, p->lanes + p->columns);
   } else {
@@ -268,7 +276,7 @@ static llrt_status operand_buffer(blocked *p, int operand, const dot_access *acc
       for (int i = 0; i < n; i++) {
         uint64_t tile = plan_tile_bits_of(&access->value, access->value.layout.column[at + i]);
         for (int z = 0; z < p->x->d.tile_bits; z++)
-          if (tile >> z & 1) add(&order, p->x->d.order[0][z]);
+          if (tile >> z & 1 && !(p->x->d.order[0][z] & mask_of(&order))) add(&order, p->x->d.order[0][z]);
       }
     }
   }
@@ -278,7 +286,28 @@ static llrt_status operand_buffer(blocked *p, int operand, const dot_access *acc
     for (int i = 0; i < list->n; i++)
       if (!(list->at[i] & taken) && list->at[i] & all) add(&order, list->at[i]);
   }
-  return make_buffer(p, &order);
+  return make_buffer(p, type_of(p, operand), &order);
+}
+
+/* Elements along K in registers of one lane become whole words of the instruction; others lie beside each other in memory,
+ * or are stored one by one. */
+static llrt_status form_words(blocked *p, int *value) {
+  plan_kernel *kernel = p->x->d.kernel;
+  plan_value out = kernel->value[*value];
+  uint64_t *column = out.layout.column;
+  for (int i = 0; i < p->packed; i++) {
+    uint64_t wanted = plan_value_bits_of(&out, dot_tile_bits(p->x, p->dim[DOT_DIM_K].at[i]));
+    int at = i, registers = plan_value_bits(&out, PLAN_REGISTER);
+    while (at < registers && column[at] != wanted) at++;
+    if (at == registers) return LLRT_OK;
+    memmove(&column[i + 1], &column[i], (size_t)(at - i) * sizeof *column);
+    column[i] = wanted;
+  }
+  if (p->packed == 0) return LLRT_OK;
+  int in = *value;
+  out.word = (uint8_t)p->packed;
+  LLRT_TRY(draft_value(kernel, &out, value));
+  return draft_step(kernel, (plan_step){.kind = PLAN_REGISTERS, .in = (uint8_t)in, .out = (uint8_t)*value});
 }
 
 /* Bounds that none of the operand's tensors looks at, and those of the axis that it lacks. */
@@ -311,6 +340,7 @@ static llrt_status keep_whole(blocked *p, int operand, plan_step load, const dot
                                                   : dot_decode_operand(p->x, operand, &value);
   p->x->inside = false;
   LLRT_TRY(status);
+  LLRT_TRY(form_words(p, &value));
   LLRT_TRY(shared_step(p, PLAN_SHARED_STORE, operand ? BUFFER_B : BUFFER_A, value));
   close_body(p, loop);
   return LLRT_OK;
@@ -358,7 +388,8 @@ static llrt_status clear_operand(blocked *p, int operand) {
   LLRT_TRY(draft_value(kernel, operand ? &p->x->how.b : &p->x->how.a, &value));
   LLRT_TRY(open_loop(p, p->x->n_iterated, &loop));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_FILL, .combiner = LLRT_COMBINE_SUM, .exclusive = true,
-                                          .type = (uint8_t)p->x->types.sum, .out = (uint8_t)value}));
+                                          .type = (uint8_t)type_of(p, operand), .out = (uint8_t)value}));
+  LLRT_TRY(form_words(p, &value));
   LLRT_TRY(shared_step(p, PLAN_SHARED_STORE, operand ? BUFFER_B : BUFFER_A, value));
   close_body(p, loop);
   return LLRT_OK;
@@ -381,15 +412,26 @@ static llrt_status keep_operand(blocked *p, int operand) {
 
 /* ---- products ---- */
 
-/* Operands of DOT_I32 have 9 bits. */
-static int find_instruction(const blocked *p) {
-  int found = -1;
+/* Whether the operands' values are of the types that the instruction takes along K, several in a word. */
+static bool fits_words(const blocked *p, const dot_instruction *row) {
+  const dot_rule *rule = &p->x->job->rule;
+  return rule->compute == DOT_I32 && row->k <= p->dim[DOT_DIM_K].n &&
+         dot_dtype_holds((llrt_dtype)row->a, &rule->a.values) && dot_dtype_holds((llrt_dtype)row->b, &rule->b.values);
+}
+
+/* The one that takes the most elements at once. */
+static void choose_instruction(blocked *p) {
+  const dot_instruction *best = NULL;
   for (int i = 0; i < dot_instruction_count(); i++) {
     const dot_instruction *row = dot_instruction_at(i);
     bool fits = row->family == DOT_FMA && row->acc == p->x->types.sum && dot_instruction_is_of(row, &p->x->d.kernel->target);
-    if (fits && (found < 0 || (row->half && p->x->job->rule.compute == DOT_I32))) found = i;
+    if (!fits || (row->k > 0 && !fits_words(p, row)) || (best && best->k >= row->k)) continue;
+    best = row;
+    p->instruction = i;
   }
-  return found;
+  p->packed = best->k;
+  p->x->types.a = (llrt_dtype)best->a;
+  p->x->types.b = (llrt_dtype)best->b;
 }
 
 /* What the loops count: positions along K, then rows, then panels. */
@@ -409,7 +451,8 @@ static llrt_status operand_value(blocked *p, int operand, const bit_list *loops,
   add_range(&lanes, &p->dim[p->wide], 0, p->lanes);
   add_range(&registers, &p->dim[DOT_DIM_K], 0, p->unrolled);
   add_range(&registers, dim, is_wide ? p->lanes : 0, is_wide ? p->lanes + p->columns : p->rows);
-  LLRT_TRY(make_value(p, mask_of(dim) | mask_of(&p->dim[DOT_DIM_K]), &registers, &lanes, loops, &value));
+  LLRT_TRY(make_value(p, type_of(p, operand), mask_of(dim) | mask_of(&p->dim[DOT_DIM_K]), &registers, &lanes, loops, &value));
+  value.word = (uint8_t)p->packed;
   return draft_value(p->x->d.kernel, &value, number);
 }
 
@@ -424,7 +467,7 @@ static llrt_status multiply_steps(blocked *p, int carried, const bit_list *loops
   LLRT_TRY(draft_value(kernel, &like, &made));
   return draft_step(kernel, (plan_step){.kind = PLAN_DOT, .in = (uint8_t)value[0], .second = (uint8_t)value[1],
                                         .with = (uint8_t)carried, .out = (uint8_t)made,
-                                        .instruction = (uint8_t)find_instruction(p)});
+                                        .instruction = (uint8_t)p->instruction});
 }
 
 static llrt_status product_steps(blocked *p) {
@@ -438,8 +481,8 @@ static llrt_status product_steps(blocked *p) {
   add_range(&lanes, wide, 0, p->lanes);
   add_range(&registers, wide, p->lanes, p->lanes + p->columns);
   add_range(&registers, narrow, 0, p->rows);
-  LLRT_TRY(make_value(p, has, &registers, &lanes, &outer, &between));
-  LLRT_TRY(make_value(p, has, &registers, &lanes, &inner, &within));
+  LLRT_TRY(make_value(p, p->x->types.sum, has, &registers, &lanes, &outer, &between));
+  LLRT_TRY(make_value(p, p->x->types.sum, has, &registers, &lanes, &inner, &within));
   LLRT_TRY(draft_value(kernel, &between, &taken));
   LLRT_TRY(draft_value(kernel, &within, &carried));
   LLRT_TRY(draft_value(kernel, &between, &after));
@@ -466,7 +509,7 @@ static void choose_registers(blocked *p) {
   int sums = SUM_BITS(many ? 32 : 16), most = p->dim[p->wide].n - p->lanes;
   p->rows = bits_min(p->dim[p->narrow].n, sums - WIDE_BITS);
   p->columns = bits_min(sums - p->rows, most);
-  p->unrolled = bits_min(p->dim[DOT_DIM_K].n, UNROLLED_BITS - p->rows - p->columns);
+  p->unrolled = bits_min(p->dim[DOT_DIM_K].n, UNROLLED_BITS - p->rows - p->columns + p->packed);
 }
 
 static llrt_status sums_buffer(blocked *p) {
@@ -475,15 +518,15 @@ static llrt_status sums_buffer(blocked *p) {
   add_range(&order, wide, 0, p->lanes + p->columns);
   add_range(&order, narrow, 0, narrow->n);
   add_range(&order, wide, p->lanes + p->columns, wide->n);
-  return make_buffer(p, &order);
+  return make_buffer(p, p->x->types.sum, &order);
 }
 
 llrt_status dot_blocked_steps(dot_draft *x) {
   plan_kernel *kernel = x->d.kernel;
   blocked p = {.x = x, .wide = wide_dim(x), .lanes = kernel->lane_bits};
   p.narrow = DOT_DIM_M + DOT_DIM_N - p.wide;
-  x->types.a = x->types.b = x->types.sum;
   list_dims(x, p.dim);
+  choose_instruction(&p);
   choose_registers(&p);
   LLRT_TRY(sums_buffer(&p));
   for (int o = 0; o < 2; o++) LLRT_TRY(plan_operand(&p, o));

@@ -80,7 +80,6 @@ llrt_status plan_eval_dot(const plan_kernel *kernel, const plan_step *step, uint
   operand side[2] = {{0}, {0}};
   uint64_t keep = row->tf32 ? ~bits_mask(TF32_DROPPED) : UINT64_MAX;
   llrt_dtype type[2] = {(llrt_dtype)row->a, (llrt_dtype)row->b};
-  if (row->half) type[0] = type[1] = LLRT_I16;
   llrt_status status = operand_init(kernel, step->in, type[0], keep, values[step->in], &side[0]);
   if (status == LLRT_OK) status = operand_init(kernel, step->second, type[1], keep, values[step->second], &side[1]);
   uint64_t summed = (side[0].bits | side[1].bits) & ~plan_tile_bits_in(kernel, out);

@@ -15,8 +15,8 @@
   {.name = name_, .family = DOT_FMA, .a = type, .b = type, .acc = type, .layout = {"|", "|", "|"}, \
    .clocks = clocks_}
 
-/* x86-64 multiplies two pairs of 16 bits in a lane of 32, and adds both: vpdpwssd, or pmaddwd and an addition. One of each pair
- * is 0. A product of 32 bits takes two operations and no sum. */
+/* x86-64 multiplies two pairs of 16 bits in a lane of 32, and adds both: vpdpwssd, or pmaddwd and an addition. A product of 32
+ * bits takes two operations and no sum. */
 #define HOST_X86 "x86-64-v2 x86-64-v3 x86-64-v4 x86-64-v4-vbmi"
 
 /* PTX ISA, "Matrix multiply-accumulate operation using mma instruction": the fragments of each shape. Those of
@@ -90,8 +90,8 @@ static const dot_instruction instructions[] = {
     FMA(LLRT_F64, "fma f64", 1),
     FMA(LLRT_I32, "multiply-add i32", 0.5),
     FMA(LLRT_I64, "multiply-add i64", 4),
-    {.name = "multiply-add i16, i32", .family = DOT_FMA, .targets = HOST_X86, .a = LLRT_I32, .b = LLRT_I32, .acc = LLRT_I32,
-     .layout = {"|", "|", "|"}, .clocks = 0.5, .half = true},
+    {.name = "multiply-add 2 i16, i32", .family = DOT_FMA, .targets = HOST_X86, .a = LLRT_I16, .b = LLRT_I16, .acc = LLRT_I32,
+     .k = 1, .layout = {"k0 |", "k0 |", "|"}, .clocks = 0.5},
     MMA_16("f16", LLRT_F16),
     MMA_16("bf16", LLRT_BF16),
     MMA("m16n8k8", "f32", "tf32", "tf32", "f32", "m3 k2 | k0 k1 m0 m1 m2", "k2 | k0 k1 n0 n1 n2", ACC_16X8,

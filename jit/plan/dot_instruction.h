@@ -15,7 +15,8 @@
 #include <llrt/tensor.h>
 
 typedef enum dot_family {
-  DOT_FMA = 0, /* a lane by itself: one product of each of its registers; any target */
+  DOT_FMA = 0, /* a lane by itself: one product of each of its registers; any target. k > 0: the host, a lane's word has so
+                  many elements along k */
   DOT_MMA,     /* NVIDIA: mma.sync of a warp */
   DOT_MFMA,    /* AMD: a matrix instruction of a wave */
   DOT_WGMMA    /* NVIDIA: wgmma.mma_async of a warpgroup, four warps; under way until it is waited for */
@@ -33,7 +34,6 @@ typedef struct dot_instruction {
   uint8_t a, b, acc;   /* llrt_dtype: what bits of the operands mean. Of integers a code's low bits decide */
   uint8_t m, n, k;     /* log2 */
   bool tf32;           /* of f32 elements it takes the upper 19 bits */
-  bool half;           /* of i32 elements it takes the lower 16 bits, a sign included; sums have all */
   bool ptx_84;         /* MMA, WGMMA: PTX knows it from 8.4 on, else as long as the target */
 } dot_instruction;
 

@@ -179,7 +179,7 @@ static void share_lanes(const plan_kernel *kernel, const dot_space *space, dot_s
 
 static bool types_match(const dot_space *space, const dot_instruction *row, bool swapped) {
   llrt_dtype a = swapped ? space->b : space->a, b = swapped ? space->a : space->b;
-  return row->a == a && row->b == b && row->acc == space->acc && (space->tf32 || !row->tf32) && !row->half;
+  return row->a == a && row->b == b && row->acc == space->acc && (space->tf32 || !row->tf32);
 }
 
 int dot_layouts_list(const plan_kernel *kernel, const dot_space *space, const dot_room *room, dot_layouts *list,

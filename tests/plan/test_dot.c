@@ -158,8 +158,9 @@ Test(dot, every_way, .timeout = 300) {
       }
   printf("%d plans ran\n", ran);
   for (int i = 0; i < dot_instruction_count(); i++)
-    cr_assert(used[i] || dot_instruction_at(i)->family == DOT_WGMMA || dot_instruction_at(i)->half, "%s: not used",
-              dot_instruction_at(i)->name);
+    cr_assert(used[i] || dot_instruction_at(i)->family == DOT_WGMMA ||
+                  (dot_instruction_at(i)->family == DOT_FMA && dot_instruction_at(i)->k > 0),
+              "%s: not used", dot_instruction_at(i)->name);
 }
 
 /* ---- warpgroups ---- */

@@ -32,6 +32,8 @@ static const problem problems[] = {
     {LLRT_E4M3, LLRT_E5M2, LLRT_BF16, 0, 31, 47, 40, NULL, NULL, NULL, true},
     {LLRT_I8, LLRT_I8, LLRT_I32, 0, 40, 56, 72, NULL, "col_major", NULL, false},
     {LLRT_U8, LLRT_I8, LLRT_F32, 0, 40, 24, 33, NULL, NULL, NULL, true},
+    {LLRT_U8, LLRT_U8, LLRT_I32, 0, 128, 256, 64, "col_major", NULL, NULL, false},
+    {LLRT_I8, LLRT_U8, LLRT_I32, 0, 70, 40, 67, "col_major", "col_major", NULL, false},
     {LLRT_I8, LLRT_BF16, LLRT_BF16, 0, 64, 64, 64, NULL, NULL, NULL, false},
     {LLRT_F64, LLRT_F64, LLRT_F64, 0, 35, 20, 18, NULL, NULL, NULL, true},
     {LLRT_F64, LLRT_I8, LLRT_F64, 0, 9, 20, 18, NULL, NULL, NULL, false},

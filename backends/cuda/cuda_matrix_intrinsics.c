@@ -130,7 +130,8 @@ static void append_argument(assembly *a, LLVMValueRef value, const char *constra
 /* One wgmma.mma_async; predicate p holds, q does not. */
 static void append_product(assembly *a, const emit_group_product *p, int i, const int *number) {
   bool whole = p->row->acc == LLRT_I32, half = llrt_dtype_bits((llrt_dtype)p->row->a) == 16;
-  a->at += sprintf(a->text + a->at, "\n\t%s {", p->row->code);
+  const char *columns = strstr(p->row->code, "m64n") + 4, *rest = columns + strcspn(columns, "k");
+  a->at += sprintf(a->text + a->at, "\n\t%.*s%d%s {", (int)(columns - p->row->code), p->row->code, p->columns, rest);
   for (int w = 0; w < p->n_acc; w++) a->at += sprintf(a->text + a->at, "%s$%d", w ? ", " : "", number[p->to[i] + w]);
   append_text(a, p->n_a ? "}, {" : "}, ");
   for (int w = 0; w < p->n_a; w++) {

@@ -25,6 +25,7 @@ typedef struct emit_group_product {
   const dot_instruction *row;
   const dot_matrix *matrix; /* of a and of b */
   int n, n_acc, n_a;
+  int columns; /* of an instruction: the row's, or fewer */
   LLVMValueRef *acc;
   int to[EMIT_MAX_PRODUCTS];
   LLVMValueRef *a[EMIT_MAX_PRODUCTS];

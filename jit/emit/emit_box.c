@@ -2,6 +2,7 @@
 #include "jit/emit/place.h"
 
 #include "base/bits.h"
+#include "jit/plan/dot_box.h"
 
 #include <string.h>
 
@@ -24,13 +25,13 @@ static LLVMValueRef first_position(emitter *e, const plan_value *value, int axis
 void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier) {
   const plan_box *box = &e->kernel->launch.box[step->box - 1];
   const int8_t *axis = e->kernel->box_axis[step->box - 1];
-  int bytes = box->size[0] * box->size[1] << box->bytes;
+  int pitch = dot_box_pitch(box);
   LLVMValueRef first[PLAN_BOX_RANK] = {NULL}, start = emit_slot_pointer(e, step->buffer);
   plan_value whole;
   plan_value_spread(e->kernel, &e->kernel->value[step->in], &whole);
   for (int d = 0; d < plan_box_rank(box); d++) first[d] = first_position(e, &whole, axis[d]);
-  for (int i = 0; i * bytes < e->kernel->buffer[step->buffer].bytes; i++) {
-    LLVMValueRef offset = emit_i32(e, i * bytes), from[PLAN_BOX_RANK];
+  for (int i = 0; i < dot_box_count(e->kernel, step); i++) {
+    LLVMValueRef offset = emit_i32(e, i * pitch), from[PLAN_BOX_RANK];
     memcpy(from, first, sizeof from);
     from[0] = LLVMBuildAdd(e->builder, first[0], emit_i32(e, i * box->size[0]), "");
     LLVMValueRef to = LLVMBuildGEP2(e->builder, e->i8, start, &offset, 1, "");
@@ -41,6 +42,10 @@ void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier) {
 int emit_box_bytes(const emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at];
   int bytes = 0;
-  for (int i = 1; i <= step->body; i++) bytes += step[i].box ? e->kernel->buffer[step[i].buffer].bytes : 0;
+  for (int i = 1; i <= step->body; i++) {
+    if (!step[i].box) continue;
+    const plan_box *box = &e->kernel->launch.box[step[i].box - 1];
+    bytes += dot_box_count(e->kernel, &step[i]) * (box->size[0] * box->size[1] << box->bytes);
+  }
   return bytes;
 }

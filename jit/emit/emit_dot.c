@@ -112,6 +112,21 @@ static LLVMValueRef descriptor_of(const product_step *p, int o, LLVMValueRef fir
   return LLVMBuildOr(e->builder, low, LLVMConstInt(e->i64, upper << 32, false), "");
 }
 
+/* Words of an instruction's sums. */
+static int words_of_sums(const product_step *p) {
+  const dot_tiling *t = &p->tiling;
+  return (int)((int64_t)t->columns << (t->operand[DOT_ACC].registers - p->value[DOT_ACC]->word) >> t->row->n);
+}
+
+static bool is_skipped(const dot_tiling *t, uint64_t out) { return t->skipped && (out & t->skipped) == t->skipped; }
+
+/* The last position of the result that there is. */
+static uint64_t last_out(const dot_tiling *t) {
+  uint64_t out = (1ull << t->n_out) - 1;
+  while (is_skipped(t, out)) out--;
+  return out;
+}
+
 /* A's words of an instruction in registers that nothing else has, so that they are there as long as it is under way. */
 static LLVMValueRef *held_words(const product_step *p, uint64_t out, uint64_t sum, int *n) {
   LLVMValueRef *words = words_of(p, DOT_A, out, sum, n);
@@ -136,10 +151,11 @@ static void emit_products_beside(const product_step *p) {
   emitter *e = p->e;
   const dot_tiling *t = &p->tiling;
   LLVMValueRef made[EMIT_MAX_REGISTERS], first[2];
-  emit_group_product group = {.row = t->row, .matrix = t->matrix, .acc = made, .from_zero = true,
-                              .n_acc = 1 << (t->operand[DOT_ACC].registers - p->value[DOT_ACC]->word)};
+  emit_group_product group = {.row = t->row, .matrix = t->matrix, .acc = made, .from_zero = true, .columns = t->columns,
+                              .n_acc = words_of_sums(p)};
   for (int o = 0; o < 2; o++) first[o] = t->shared[o] ? first_descriptor(p, o) : NULL;
   for (uint64_t out = 0; out < 1ull << t->n_out; out++) {
+    if (is_skipped(t, out)) continue;
     LLVMValueRef *sums = &p->words[DOT_ACC][f2_apply(t->of_out[DOT_ACC], out) >> p->value[DOT_ACC]->word];
     bool makes_words = !t->shared[DOT_A] && (out == 0 || f2_apply(t->of_out[DOT_A], out) != 0);
     for (int i = 0; i < group.n_acc; i++) made[i] = LLVMConstNull(LLVMTypeOf(sums[i]));
@@ -163,22 +179,23 @@ static void emit_products_beside(const product_step *p) {
 static void emit_group_products(const product_step *p) {
   emitter *e = p->e;
   const dot_tiling *t = &p->tiling;
-  uint64_t outs = 1ull << t->n_out, sums = 1ull << t->n_sum;
+  uint64_t outs = 1ull << t->n_out, sums = 1ull << t->n_sum, last = last_out(t);
   LLVMValueRef first[2] = {NULL, NULL};
-  emit_group_product made = {.row = t->row, .matrix = t->matrix, .acc = p->words[DOT_ACC]};
+  emit_group_product made = {.row = t->row, .matrix = t->matrix, .acc = p->words[DOT_ACC], .columns = t->columns,
+                             .n_acc = words_of_sums(p)};
   for (int o = 0; o < 2; o++)
     if (t->shared[o]) first[o] = first_descriptor(p, o);
   for (uint64_t i = 0; i < outs * sums; i++) {
     uint64_t out = i % outs, sum = i / outs;
+    if (is_skipped(t, out)) continue;
     made.to[made.n] = (int)(f2_apply(t->of_out[DOT_ACC], out) >> p->value[DOT_ACC]->word);
-    made.n_acc = 1 << (t->operand[DOT_ACC].registers - p->value[DOT_ACC]->word);
     if (p->step->parts && out == 0) e->ops->await_products(e, (int)sums - 1, NULL, 0);
     if (!t->shared[DOT_A]) made.a[made.n] = held_words(p, out, sum, &made.n_a);
     for (int o = 0; o < 2; o++)
       if (t->shared[o]) made.descriptor[o][made.n] = descriptor_of(p, o, first[o], out, sum);
     made.n++;
-    made.last = i + 1 == outs * sums || (p->step->parts && out + 1 == outs);
-    bool full = made.n == EMIT_MAX_PRODUCTS || (!t->shared[DOT_A] && out + 1 == outs);
+    made.last = out == last && (p->step->parts || sum + 1 == sums);
+    bool full = made.n == EMIT_MAX_PRODUCTS || (!t->shared[DOT_A] && out == last);
     if (!made.last && !full) continue;
     e->ops->group_product(e, &made);
     made.n = 0;

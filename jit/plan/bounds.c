@@ -78,6 +78,8 @@ static llrt_status bound_digit(draft *d, int i) {
   if (!digit->rest || digit->bits == 0 || d->count[i] % ((int64_t)1 << digit->bits) == 0)
     return LLRT_OK;
   plan_bound bound = {.axis = -1, .top = (int8_t)i, .tensors = (uint8_t)bits_mask(d->desc->n_tensors)};
+  for (int t = 0; t < d->desc->n_tensors && d->group[digit->axis] > 0; t++)
+    if (draft_is_dropped(d, t, digit->axis)) bound.tensors &= (uint8_t)~(1u << t);
   bound.limit = (plan_number){.arg = -1, .value = d->count[i]};
   bound.full = (plan_number){.arg = -1, .value = d->count[i] >> digit->bits};
   return add_bound(d, bound);

@@ -55,6 +55,8 @@ llrt_status dot_convert_stage(const llrt_op_desc *desc, int t, llrt_dtype type, 
 typedef struct dot_shape {
   int bits[3], warps;
   bool group; /* by instructions of warpgroups */
+  bool three[2]; /* along M, N: the tile has three quarters of its positions */
+  bool swapped; /* their first operand is B: few rows are columns then */
   bool rounds; /* blocks take several tiles, where all copies are boxes and shared memory has room for results beside */
   bool blocked; /* host: through blocks in scratch memory (dot_blocked.c), where the tile has lanes for it */
 } dot_shape;
@@ -82,6 +84,7 @@ typedef struct dot_draft {
   dot_types types;
   dot_layouts how;
   uint64_t bits[3]; /* of the draft's bits, those in the tile, by DOT_DIM */
+  bool swapped;       /* groups: the instruction's first operand is B */
   bool boxes;         /* rings are filled by boxes */
   bool rings, groups; /* groups: products read the rings themselves */
   dot_ring ring[2];

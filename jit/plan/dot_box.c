@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "jit/plan/dot_box.h"
 #include "jit/plan/dot_shared.h"
+#include "jit/plan/own_bound.h"
 #include "jit/plan/verify.h"
 #include "layout/f2.h"
 
@@ -31,6 +32,17 @@ bool dot_digit_stride(const plan_kernel *kernel, int tensor, int digit, plan_num
 
 static bool is_number(const plan_number *number, int64_t value) { return number->arg < 0 && number->value == value; }
 
+/* Whether a stride is so many times another one. */
+static bool is_multiple(const plan_kernel *kernel, const plan_number *stride, const plan_number *of, int64_t times) {
+  if (of->arg < 0) return is_number(stride, of->value * times);
+  if (stride->arg < 0) return false;
+  plan_arg arg = kernel->launch.arg[of->arg];
+  const plan_arg *other = &kernel->launch.arg[stride->arg];
+  arg.factor *= times;
+  return arg.kind == PLAN_ARG_STRIDE && other->kind == arg.kind && other->tensor == arg.tensor && other->index == arg.index &&
+         other->padded == arg.padded && other->factor == arg.factor;
+}
+
 /* The stride of one position of an axis, which several digits may make up; false: there is no such number. */
 static bool axis_stride(const plan_kernel *kernel, int tensor, int axis, plan_number *stride) {
   bool found = false;
@@ -41,8 +53,8 @@ static bool axis_stride(const plan_kernel *kernel, int tensor, int axis, plan_nu
   for (int i = 0; found && i < kernel->n_digits; i++) {
     const plan_digit *digit = &kernel->digit[i];
     if (digit->axis == axis && digit->step != 1)
-      found = bits_is_power_of_two(digit->step) && dot_digit_stride(kernel, tensor, i, &other) && stride->arg < 0 &&
-              is_number(&other, stride->value * digit->step);
+      found = (bits_is_power_of_two(digit->step) ? stride->arg < 0 : digit->bits == 0) &&
+              dot_digit_stride(kernel, tensor, i, &other) && is_multiple(kernel, &other, stride, digit->step);
   }
   return found;
 }
@@ -105,13 +117,24 @@ llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_
   *found = row + element >= PIECE_BYTES && n[1] <= MOST_ROWS;
   if (*found && batch >= 0) LLRT_TRY(add_dimension(x, tensor, 2, batch, &box, found));
   box.size[0] = (uint16_t)(1 << row);
-  box.size[1] = (uint16_t)(1 << n[1]);
+  box.size[1] = (uint16_t)plan_own_positions(kernel, axis[1], 1 << n[1]);
   box.size[2] = batch >= 0;
   *found = *found && is_of_axes(kernel, tensor, axis, plan_box_rank(&box));
   if (!*found) return LLRT_OK;
   box.swizzle = (uint8_t)(row + element - PIECE_BYTES);
   launch->box[launch->n_boxes++] = box;
   return LLRT_OK;
+}
+
+int dot_box_pitch(const plan_box *box) {
+  return box->size[0] << bits_highest(2 * (uint64_t)box->size[1] - 1) << box->bytes;
+}
+
+int dot_box_count(const plan_kernel *kernel, const plan_step *step) {
+  const plan_box *box = &kernel->launch.box[step->box - 1];
+  int count = kernel->buffer[step->buffer].bytes / dot_box_pitch(box);
+  int64_t own = plan_own_positions(kernel, kernel->box_axis[step->box - 1][0], (int64_t)count * box->size[0]);
+  return bits_min(count, (int)bits_ceil_div(own, box->size[0]));
 }
 
 bool dot_only_boxes(const plan_kernel *kernel) {
@@ -148,7 +171,7 @@ static bool lies_so(const plan_kernel *kernel, const plan_step *step) {
   const plan_box *box = &kernel->launch.box[step->box - 1];
   const plan_buffer *buffer = &kernel->buffer[step->buffer];
   const int8_t *axis = kernel->box_axis[step->box - 1];
-  int row = bits_log2(box->size[0]), rows = bits_log2(box->size[1]);
+  int row = bits_log2(box->size[0]), rows = bits_highest(2 * (uint64_t)box->size[1] - 1);
   if (buffer->bytes % (1 << (row + rows + box->bytes)) != 0) return false;
   for (int i = 0; i < buffer->layout.in[0].bits; i++) {
     uint64_t tile = plan_tile_bits_of(&kernel->value[step->in], buffer->layout.column[i]);
@@ -173,7 +196,7 @@ llrt_status dot_verify_box(const plan_kernel *kernel, int at) {
   int rank = plan_box_rank(box);
   plan_number stride;
   for (int d = 0; d < rank; d++)
-    CHECK(box->size[d] > 0 && box->size[d] <= (d < 2 ? 256 : 1) && bits_count(box->size[d]) == 1 &&
+    CHECK(box->size[d] > 0 && box->size[d] <= (d < 2 ? 256 : 1) && (d == 1 || bits_count(box->size[d]) == 1) &&
               axis_stride(kernel, step->tensor, axis[d], &stride) &&
               (d == 0 ? is_number(&stride, 1) : same(&stride, &box->stride[d - 1])),
           "step %d: dimension %d of a box", at, d);
@@ -184,6 +207,8 @@ llrt_status dot_verify_box(const plan_kernel *kernel, int at) {
   for (int i = 0; i < kernel->n_bounds; i++) {
     const plan_bound *bound = &kernel->bound[i];
     if (!(bound->tensors >> step->tensor & 1)) continue;
+    int digit = plan_own_digit(kernel, bound), own = digit < 0 ? -1 : kernel->digit[digit].axis;
+    if (own >= 0 && (own == axis[0] || (own == axis[1] && bound->limit.value == box->size[1]))) continue;
     int d = 0;
     while (d + 1 < rank && bound->axis != axis[d]) d++;
     CHECK(!bound->device && bound->axis == axis[d] && same(&bound->limit, &box->extent[d]),

@@ -7,6 +7,11 @@
 /* The stride of one position of a digit in a tensor, elements; false: there is no such number. */
 bool dot_digit_stride(const plan_kernel *kernel, int tensor, int digit, plan_number *stride);
 
+/* Bytes from box to box of a slot: rows that are no power of two leave some free. */
+int dot_box_pitch(const plan_box *box);
+/* Boxes of a slot that have something of the block's: beyond a digit's own bound there is nothing to copy. */
+int dot_box_count(const plan_kernel *kernel, const plan_step *step);
+
 /* Whether producers copy nothing but boxes. */
 bool dot_only_boxes(const plan_kernel *kernel);
 

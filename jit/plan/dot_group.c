@@ -101,12 +101,21 @@ void dot_plan_bands(dot_draft *x, const int64_t read[2]) {
   for (kernel->band = 1; 2 * (int64_t)kernel->band * kernel->band * along[1] < TILES * along[0];) kernel->band *= 2;
 }
 
+/* Whether the tile's last quarter of columns is other blocks' (dot_shape.three). */
+static bool lacks_quarter(const dot_draft *x) { return x->d.group[x->job->desc.tensors[0].rank - 2] > 0; }
+
+/* What tiles lack is whole instructions, or the last columns of each. */
+static int columns_beside(const dot_draft *x) {
+  int all = bits_count(x->bits[DOT_DIM_N]);
+  return lacks_quarter(x) && all > BESIDE_COLUMNS ? all - 2 : BESIDE_COLUMNS;
+}
+
 llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_types *types) {
-  const dot_room room = {.results = 7, .operand = 16, .columns = types->short_sums ? BESIDE_COLUMNS : 0};
+  const dot_room room = {.results = 7, .operand = 16, .columns = types->short_sums ? columns_beside(x) : 0};
   plan_kernel *kernel = x->d.kernel;
   int end = 0;
   x->types = *types;
-  if (!dot_layouts_group(kernel, space, &room, &x->how) || !is_plain(x, 0) || !is_plain(x, 1))
+  if (!dot_layouts_group(kernel, space, &room, x->swapped, &x->how) || !is_plain(x, 0) || !is_plain(x, 1))
     return llrt_error(LLRT_UNSUPPORTED, "no instruction of warpgroups multiplies these elements");
   x->boxes = true;
   for (int i = 0; i < 2; i++) LLRT_TRY(plan_ring(x, space, i, end, &end));
@@ -133,12 +142,13 @@ llrt_status dot_fill_groups(dot_draft *x) {
 }
 
 llrt_status dot_group_products(dot_draft *x, int with, int *out) {
-  const int value[2] = {x->ring[0].copied, x->ring[1].copied};
-  const int buffer[2] = {x->ring[0].copy.buffer, x->ring[1].copy.buffer};
+  const dot_ring *a = &x->ring[x->swapped], *b = &x->ring[1 - x->swapped]; /* the instruction's */
+  const int value[2] = {a->copied, b->copied}, buffer[2] = {a->copy.buffer, b->copy.buffer};
   LLRT_TRY(dot_stage_products(&x->d, &x->how, value, buffer, with, out));
   dot_tiling tiling;
   plan_kernel *kernel = x->d.kernel;
   kernel->step[kernel->n_steps - 1].beside = x->types.short_sums;
-  if (plan_dot_tiling(kernel, &kernel->step[kernel->n_steps - 1], &tiling) == LLRT_OK) return LLRT_OK;
+  llrt_status status = plan_dot_tiling(kernel, &kernel->step[kernel->n_steps - 1], &tiling);
+  if (status == LLRT_OK && (tiling.left || !lacks_quarter(x))) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "warpgroups do not multiply operands that lie so");
 }

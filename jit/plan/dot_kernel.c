@@ -260,7 +260,7 @@ static int sum_lanes(const dot_job *job, const plan_target *target) {
 llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool split, const plan_target *target,
                             const plan_options *options, plan_kernel *kernel, bool *divided) {
   dot_shape shape = *wanted;
-  dot_draft x = {.job = job};
+  dot_draft x = {.job = job, .swapped = shape.swapped};
   draft *d = &x.d;
   int rank = job->desc.tensors[0].rank;
   draft_begin(d, &job->desc, target, options, kernel);
@@ -269,6 +269,8 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   d->splits = split;
   d->summed = job->finish ? 0 : rank - 1;
   d->first_tiled = job->finish ? rank - 2 : rank - 3;
+  for (int dim = 0; dim < 2; dim++)
+    if (shape.three[dim]) d->group[d->first_tiled + dim] = 3ll << (shape.bits[dim] - 2);
   LLRT_TRY(draft_digits(d));
   *divided = d->divided;
   if (d->divided) return LLRT_OK;

@@ -207,18 +207,21 @@ int dot_layouts_list(const plan_kernel *kernel, const dot_space *space, const do
 
 #define GROUP_BITS 2 /* log2 warps */
 
-bool dot_layouts_group(const plan_kernel *kernel, const dot_space *space, const dot_room *room, dot_layouts *out) {
-  int best = -1;
+bool dot_layouts_group(const plan_kernel *kernel, const dot_space *space, const dot_room *room, bool swapped,
+                       dot_layouts *out) {
+  int best = -1, m = swapped ? DOT_DIM_N : DOT_DIM_M, n = 1 - m; /* the instruction's, of the tile's dims */
   for (int i = 0; i < dot_instruction_count(); i++) {
     const dot_instruction *row = dot_instruction_at(i);
-    bool fits = row->family == DOT_WGMMA && dot_instruction_is_of(row, &kernel->target) && types_match(space, row, false);
-    if (!fits || row->n > space->n[DOT_DIM_N] || row->tf32 != space->tf32) continue;
+    bool fits = row->family == DOT_WGMMA && dot_instruction_is_of(row, &kernel->target) && types_match(space, row, swapped);
+    if (!fits || row->n > space->n[n] || row->tf32 != space->tf32) continue;
     if (room->columns && row->n > room->columns) continue;
     if (best < 0 || row->n > dot_instruction_at(best)->n) best = i;
   }
   int groups = kernel->warp_bits - GROUP_BITS;
   if (best < 0 || groups < 0) return false;
-  int rows = bits_min(groups, space->n[DOT_DIM_M] - dot_instruction_at(best)->m);
-  const dot_sharing how = {.instruction = best, .warps = {rows, groups - rows}};
+  int rows = bits_min(groups, space->n[m] - dot_instruction_at(best)->m);
+  dot_sharing how = {.instruction = best, .swapped = swapped};
+  how.warps[m] = rows;
+  how.warps[n] = groups - rows;
   return rows >= 0 && dot_layouts_make(kernel, space, &how, room, out);
 }

@@ -47,8 +47,9 @@ bool dot_layouts_make(const plan_kernel *kernel, const dot_space *space, const d
 int dot_layouts_list(const plan_kernel *kernel, const dot_space *space, const dot_room *room, dot_layouts *list,
                      int most);
 
-/* The same by the widest instruction of warpgroups, which share rows of m first; A in registers; B, which
- * has to be in shared memory, has no layout. False where there is none. */
-bool dot_layouts_group(const plan_kernel *kernel, const dot_space *space, const dot_room *room, dot_layouts *out);
+/* The same by the widest instruction of warpgroups, which share rows of m first (swapped: of n, D^T = B^T A^T); A in
+ * registers; B, which has to be in shared memory, has no layout (swapped: A). False where there is none. */
+bool dot_layouts_group(const plan_kernel *kernel, const dot_space *space, const dot_room *room, bool swapped,
+                       dot_layouts *out);
 
 #endif

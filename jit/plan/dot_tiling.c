@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/access.h"
+#include "jit/plan/own_bound.h"
 #include "jit/plan/thread_registers.h"
 #include "jit/plan/verify.h"
 
@@ -147,6 +148,22 @@ static llrt_status match_results(const tiler *t, int at, const f2_basis outer[2]
   return LLRT_OK;
 }
 
+/* Where the tile has a quarter that is of no block, and that is whole instructions, or the last columns of each, it is left out. */
+static void leave_quarter(const tiler *t, dot_tiling *out) {
+  const side *acc = &t->side[DOT_ACC];
+  const uint64_t *last = &t->image[t->row->m + t->row->n - 2];
+  int inside = out->operand[DOT_ACC].registers;
+  out->columns = 1 << t->row->n;
+  if (t->row->family != DOT_WGMMA) return;
+  uint64_t quarter = plan_foreign_quarter(t->kernel), skipped = 0;
+  for (int i = 0; i < out->n_out; i++)
+    if (acc->registers[inside + i] & quarter) skipped |= 1ull << i;
+  if (quarter && (last[0] | last[1]) == quarter) out->columns = 3 << (t->row->n - 2);
+  else if (bits_count(skipped) == 2) out->skipped = skipped;
+  else return;
+  out->left = quarter;
+}
+
 /* What is summed outside the instruction are registers of both operands. */
 static llrt_status match_sums(const tiler *t, int at, const f2_basis outer[2], dot_tiling *out) {
   const side *a = &t->side[DOT_A], *b = &t->side[DOT_B];
@@ -218,7 +235,14 @@ llrt_status plan_dot_tiling(const plan_kernel *kernel, const plan_step *step, do
   LLRT_TRY(match_threads(&t, at, out->operand));
   for (int o = 0; o < 2; o++) outer_registers(&t.side[o], out->operand[o].registers, &outer[o]);
   LLRT_TRY(match_results(&t, at, outer, out));
+  leave_quarter(&t, out);
   return match_sums(&t, at, outer, out);
+}
+
+uint64_t plan_dot_left(const plan_kernel *kernel, const plan_step *step) {
+  dot_tiling tiling;
+  if (plan_foreign_quarter(kernel) == 0 || plan_dot_tiling(kernel, step, &tiling) != LLRT_OK) return 0;
+  return tiling.left;
 }
 
 llrt_status plan_verify_dot(const plan_kernel *kernel, int at) {
@@ -241,6 +265,7 @@ llrt_status plan_verify_dot(const plan_kernel *kernel, int at) {
 void plan_cost_dot(const plan_kernel *kernel, const plan_step *step, plan_cost *cost) {
   dot_tiling tiling;
   if (plan_dot_tiling(kernel, step, &tiling) != LLRT_OK) return;
-  cost->products += 1 << (tiling.n_out + tiling.n_sum);
-  cost->product_clocks += tiling.row->clocks * (1 << (tiling.n_out + tiling.n_sum));
+  int products = (1 << (tiling.n_out + tiling.n_sum)) - (tiling.skipped ? 1 << (tiling.n_out + tiling.n_sum - 2) : 0);
+  cost->products += products;
+  cost->product_clocks += tiling.row->clocks * products * tiling.columns / (1 << tiling.row->n);
 }

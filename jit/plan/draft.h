@@ -118,6 +118,7 @@ typedef struct draft {
   int n_grid;
   uint64_t grid[LLRT_MAX_BITS]; /* block representatives of fixed bits */
   int n_walked;                 /* the last of them are the turns of a walk */
+  int64_t group[LLRT_MAX_RANK]; /* DOT: > 0: tiles along the axis are of so many positions, no power of two */
   int row_bits; /* > 0: of a dot's axis M the tile takes so many bits, however few positions there are */
   bool splits;                  /* blocks share a walk, and digit `split` numbers them */
   int summed, first_tiled;      /* DOT: the axis that is walked; the axes from which on tiles are taken */

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/number.h"
+#include "jit/plan/own_bound.h"
 
 #include <stdlib.h>
 
@@ -301,12 +302,13 @@ llrt_status interpret_copy(interpreter *in, const plan_step *step) {
   const plan_buffer *buffer = &kernel->buffer[step->buffer];
   llrt_layout offset_of;
   int64_t per_block = interpreter_size(kernel, step->in) >> kernel->cluster_bits;
-  uint64_t inside = bits_mask(buffer->layout.in[0].bits);
+  uint64_t inside = bits_mask(buffer->layout.in[0].bits), quarter = plan_foreign_quarter(kernel);
   LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
   for (int64_t at = 0; at < interpreter_size(kernel, step->in); at++) {
     element_place place;
-    uint64_t element = 0;
-    LLRT_TRY(place_element(in, step, interpreter_kernel_tile(in, step->in, at), &place));
+    uint64_t element = 0, tile = interpreter_kernel_tile(in, step->in, at);
+    if (step->box && quarter && (tile & quarter) == quarter) continue;
+    LLRT_TRY(place_element(in, step, tile, &place));
     if (place.array) move_element(&place, buffer->bits, &element, true);
     uint64_t offset = llrt_layout_apply_flat(&offset_of, interpreter_tile(in, step->in, at)) & inside;
     offset = offset * buffer->bits / 4 + interpreter_slot(in, buffer) + (uint64_t)(at / per_block) * in->shared_size;

@@ -255,12 +255,20 @@ static dot_shape group_tile(const planner *p) {
 }
 
 /* The same of fewer rows and columns: a multiprocessor has less to do for a tile, but fetches more for a product. Clocks of a turn
- * as an H200 takes them: what is fetched at 50 bytes a clock, or products. */
+ * as an H200 takes them: what is fetched at 50 bytes a clock, or products; and where sums of turns stand beside. */
 static const struct {
   int8_t bits[2], warps;
-  int16_t turn_clocks;
-} group_tiles[] = {{{7, 8}, 3, 1050}, {{7, 7}, 3, 640}, {{6, 7}, 2, 480}, {{6, 6}, 2, 320}};
-#define GROUP_TILES 4
+  bool three;    /* three quarters of the columns */
+  int8_t narrow; /* of this axis (0: M, 1: N) there are no more positions than a tile has; -1: any shape */
+  int16_t turn_clocks[2];
+} group_tiles[] = {{{7, 8}, 3, false, -1, {1050, 1050}}, {{7, 7}, 3, false, -1, {640, 640}},
+                   {{6, 7}, 2, false, -1, {480, 480}},   {{6, 6}, 2, false, -1, {320, 320}},
+                   {{7, 8}, 3, true, -1, {820, 980}},    {{7, 7}, 3, true, -1, {560, 560}},
+                   {{6, 7}, 2, true, -1, {440, 440}},    {{5, 6}, 2, false, 0, {246, 246}},
+                   {{4, 6}, 2, false, 0, {205, 205}},    {{6, 5}, 2, false, -1, {246, 246}},
+                   {{6, 4}, 2, false, 1, {205, 205}}};
+#define GROUP_TILES ((int)(sizeof group_tiles / sizeof *group_tiles))
+#define SHARED_TILE 3 /* of blocks that share K */
 #define TILE_CLOCKS 1500 /* until the first slots are filled, and from the last product on */
 #define SPLIT_CLOCKS 20000 /* of a second stage, and of the workspace's */
 
@@ -399,24 +407,35 @@ static llrt_status add_copied(planner *p, int copies, const dot_shape *shape, bo
   return LLRT_OK;
 }
 
-/* Kernels by warpgroups, of which a shape takes the one that is done first: tiles of four sizes, and the smallest one whose blocks
+/* One of them; shared: blocks share K. UNSUPPORTED where operands do not lie so in tiles of few positions. */
+static llrt_status add_group(planner *p, int tile, bool shared) {
+  int first = p->out->n_variants, narrow = group_tiles[tile].narrow;
+  dot_shape shape = group_tile(p);
+  bool done;
+  for (int dim = 0; dim < 2; dim++) shape.bits[dim] = group_tiles[tile].bits[dim];
+  shape.warps = group_tiles[tile].warps;
+  shape.swapped = narrow == 0;
+  shape.three[1] = group_tiles[tile].three;
+  int64_t most = narrow < 0 ? 0 : (int64_t)1 << shape.bits[narrow];
+  LLRT_TRY(shared ? add_split(p, &shape, -1, &done) : add_whole(p, &shape, narrow, most, &done));
+  if (p->out->n_variants == first) return LLRT_OK;
+  plan_range *range = &p->out->variant[first].launch.range;
+  range->turn_clocks = group_tiles[tile].turn_clocks[dot_sums_short(&p->job, p->target)];
+  range->tile_clocks = TILE_CLOCKS;
+  range->more_clocks = shared ? SPLIT_CLOCKS : 0;
+  return LLRT_OK;
+}
+
+/* Kernels by warpgroups, of which a shape takes the one that is done first: tiles of all sizes, and those of one whose blocks
  * share K. */
 static llrt_status add_groups(planner *p) {
-  for (int i = 0; i <= GROUP_TILES; i++) {
-    bool done, split = i == GROUP_TILES;
-    int tile = split ? i - 1 : i, first = p->out->n_variants;
-    dot_shape shape = group_tile(p);
-    for (int dim = 0; dim < 2; dim++) shape.bits[dim] = group_tiles[tile].bits[dim];
-    shape.warps = group_tiles[tile].warps;
-    if (split && p->rows) break;
-    LLRT_TRY(split ? add_split(p, &shape, -1, &done) : add_whole(p, &shape, -1, 0, &done));
-    if (p->out->n_variants == first) continue;
-    plan_range *range = &p->out->variant[first].launch.range;
-    range->turn_clocks = group_tiles[tile].turn_clocks;
-    range->tile_clocks = TILE_CLOCKS;
-    range->more_clocks = split ? SPLIT_CLOCKS : 0;
+  for (int tile = 0; tile < GROUP_TILES; tile++) {
+    int first = p->out->n_variants;
+    llrt_status status = add_group(p, tile, false);
+    if (status == LLRT_UNSUPPORTED && tile > SHARED_TILE) p->out->n_variants = first;
+    else LLRT_TRY(status);
   }
-  return LLRT_OK;
+  return p->rows ? LLRT_OK : add_group(p, SHARED_TILE, true);
 }
 
 /* ---- the whole ---- */

@@ -517,7 +517,7 @@ static llrt_status plan_ways(const plan_dot_tile *tile, const plan_target *targe
   dot_layouts ways[MAX_WAYS];
   dot_space space = space_of(tile);
   double best = -1;
-  int n = tile->group ? dot_layouts_group(out, &space, &room, ways) : dot_layouts_list(out, &space, &room, ways, MAX_WAYS);
+  int n = tile->group ? dot_layouts_group(out, &space, &room, false, ways) : dot_layouts_list(out, &space, &room, ways, MAX_WAYS);
   llrt_status refused = LLRT_OK;
   *chosen = tile->choice > 0 && tile->choice <= n ? tile->choice - 1 : -1;
   for (int i = 0; i < n && tile->choice == 0; i++) {

@@ -74,6 +74,7 @@ static llrt_status collect_boundaries(const draft *d, int axis, int first_tensor
       if (segments.at[i].start < d->written[axis].most || segments.at[i].start == tile)
         add_boundary(out, segments.at[i].start);
   }
+  if (d->group[axis] > 0) add_boundary(out, d->group[axis]);
   if (axis == d->pair_axis) {
     add_boundary(out, d->pair_step);
     add_boundary(out, 2 * d->pair_step);

@@ -124,6 +124,7 @@ llrt_status draft_walk_places(draft *d, bool upper) {
  * index sends neighbours anywhere first, so that what they read or write stays in the cache meanwhile. */
 static int block_order(const draft *d, int i, int side) {
   int axis = d->kernel->digit[i].axis, order = d->side[i][side].order;
+  if (axis >= 0 && d->group[axis] > 0 && d->count[i] == d->group[axis]) return 2 * LLRT_MAX_DIGITS - 1; /* one place */
   if (d->splits && i == d->split) return 2 * LLRT_MAX_DIGITS - 1; /* what they share, other blocks walk, too */
   /* A dot's blocks on the host go along M: the columns of B that they share stay in the cache. */
   bool rows = d->desc->kind == LLRT_OP_DOT && d->kernel->target.lanes_first && axis == d->first_tiled;

@@ -72,6 +72,12 @@ static const dot_problem rows[] = {
     {SHAPE(100, 130, 144), TYPES(U8, I8), LIES("", "", "col_major")},
     {SHAPE(140, 264, 520), TYPES_AND(BF16, BF16, [LLRT_DOT_C] = LLRT_BF16, [LLRT_DOT_BIAS] = LLRT_F32), .alpha = 0.5, .beta = -2, .n_maps = 1, .map = {LLRT_MAP_GELU}},
     {SHAPE(72, 264, 64), TYPES(BF16, BF16), LIES("", "", "col_major"), .n_batch = 1, .batch = {3}, .shared = {false, true}},
+    {SHAPE(140, 408, 136), TYPES(BF16, BF16), LIES("", "", "col_major")}, /* tiles of 96 and 192 columns */
+    {SHAPE(100, 392, 144), TYPES(E4M3, E4M3), LIES("", "", "col_major")},
+    {SHAPE(3, 200, 136), TYPES(BF16, BF16), LIES("", "", "col_major")}, /* few rows or columns */
+    {SHAPE(200, 5, 136), TYPES(F16, F16), LIES("", "", "col_major")},
+    {SHAPE(13, 130, 272), TYPES(E4M3, E4M3), LIES("", "", "col_major")},
+    {SHAPE(30, 136, 72), TYPES(F16, F16), LIES("col_major", "", "")},
     {SHAPE(2184, 264, 8), TYPES(F16, F16), LIES("", "", "col_major")}, /* blocks in two bands, one of them shorter */
     /* operands copied for warpgroups */
     {SHAPE(257, 259, 261), TYPES(BF16, BF16), LIES("", "", "col_major")},

@@ -168,7 +168,8 @@ Test(dot_group, by_warps) {
 /* Every kernel that a shape may take. */
 Test(dot_group, tiles, .timeout = 120) {
   static const dot_problem shapes[] = {{SHAPE(130, 72, 392), TYPES(BF16, BF16), LIES("", "col_major")},
-                                       {SHAPE(72, 140, 272), TYPES(E4M3, E4M3), LIES("", "col_major")}};
+                                       {SHAPE(24, 200, 72), TYPES(F16, F16)}, /* boxes along n */
+                                       {SHAPE(72, 200, 144), TYPES(E4M3, E4M3), LIES("", "col_major")}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     static dot_bench bench;
     char why[400];
@@ -184,15 +185,17 @@ Test(dot_group, tiles, .timeout = 120) {
   }
 }
 
-/* The variant that is done first: tiles of 128 x 256, 128 x 128, 64 x 128, 64 x 64, and of those shares of K. */
+/* The variant that is done first: tiles of 128 x 256, 128 x 128, 64 x 128, 64 x 64; of 128 x 192, 128 x 96, 64 x 96; of at most 32
+ * and 16 rows by 64 columns; of 64 x 32; of 64 rows by at most 16 columns; of 64 x 64 that share K. */
 Test(dot_group, chosen) {
   static const struct {
     int64_t m, n, k;
     int variant;
   } rows[] = {
-      {8192, 8192, 8192, 0}, {4096, 4096, 4096, 0}, {512, 8192, 8192, 0},  {1024, 2880, 2880, 0}, {512, 4096, 4096, 1},
-      {256, 8192, 8192, 1},  {256, 4096, 4096, 2},  {128, 8192, 8192, 2},  {128, 4096, 4096, 3},  {16, 8192, 8192, 3},
-      {1, 2880, 2880, 3},    {4096, 16, 4096, 3},   {16, 512, 65536, 4},
+      {8192, 8192, 8192, 0}, {4096, 4096, 4096, 0}, {512, 8192, 8192, 0},  {512, 4096, 4096, 1},   {256, 8192, 8192, 1},
+      {256, 4096, 4096, 2},  {128, 8192, 8192, 2},  {128, 4096, 4096, 3},  {2880, 2880, 2880, 4},  {1024, 2880, 2880, 4},
+      {512, 2880, 2880, 5},  {256, 2880, 2880, 6},  {33, 8192, 8192, 3},   {32, 8192, 8192, 7},    {16, 8192, 8192, 8},
+      {1, 2880, 2880, 8},    {64, 4096, 4096, 9},   {4096, 17, 4096, 9},   {4096, 16, 4096, 10},   {16, 512, 65536, 11},
   };
   static dot_bench bench;
   cr_assert(dot_bench_make(&problems[0], 3, &bench), "%s", llrt_last_error());

@@ -33,8 +33,9 @@ typedef struct llrt_dot_packing {
 } llrt_dot_packing;
 
 /* The storages of operand B's elements [K, N], of its scales and zero points [ceil(K / group), N], in which dots on
- * `target` ("sm_80", "sm_89", "sm_90a") read them as they lie, whatever M is. They print as text (llrt_storage_print), so that a
- * packed checkpoint can say what it is. Pads are zeros, which dots read: a storage filled otherwise must hold them.
+ * `target` ("sm_80", "sm_89", "sm_90a") read them as they lie, whatever M is; dots on other targets and on the host take
+ * the same copy by their general kernels. They print as text (llrt_storage_print), so that a packed checkpoint can say
+ * what it is. Pads are zeros, which dots read: a storage filled otherwise must hold them.
  * Thread: any. Errors: INVALID_ARGUMENT; UNSUPPORTED for what no kernel of the target reads so, with the reason. */
 LLRT_API llrt_status llrt_dot_pack(const llrt_dot_pack_params *params, const char *target, llrt_dot_role operand,
                                    llrt_dot_packing *packing);

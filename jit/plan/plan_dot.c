@@ -491,9 +491,11 @@ static llrt_status begin(planner *p, int *copies) {
   return LLRT_OK;
 }
 
-/* On the host lanes take the longer axis, and rows that are not there cost as much as others. */
+/* On the host lanes take the longer axis, and rows that are not there cost as much as others. Few positions hold no
+ * whole words of packed elements. */
 static llrt_status add_thin(planner *p, bool *done) {
   for (int narrow = 0; narrow < 2 && !*done; narrow++) {
+    if (p->job.words[narrow]) continue;
     dot_shape few = {.bits = {6, 6, 6}, .blocked = true};
     few.bits[narrow] = FEW_BITS;
     LLRT_TRY(add_whole(p, &few, narrow, 1 << FEW_BITS, done));

@@ -345,12 +345,6 @@ static bool run_all(dot_run *run, route by, int shift, area *workspace) {
   return multiply(run, by, workspace) && check(run);
 }
 
-/* The host reads words of packed elements as they are alone. */
-static bool is_host(llrt_device *device) {
-  llrt_device_info info;
-  return llrt_device_get_info(device, &info) != LLRT_OK || strncmp(info.name, "host", 4) == 0;
-}
-
 bool dot_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size, char *why,
                      size_t size) {
   static dot_bench bench;
@@ -359,7 +353,6 @@ bool dot_case_passes(int number, uint64_t seed, llrt_device *device, char *title
   area workspace = {0};
   why[0] = 0;
   make_problem(number, seed, &problem);
-  problem.words = (problem.packed || problem.twiddled) && !is_host(device);
   bool passed = dot_bench_make(&problem, seed + (uint64_t)number, &bench);
   dot_problem_title(&bench.problem, title, title_size);
   if (!passed) area_fail(&run.owner, "cannot be made: %s", llrt_last_error());

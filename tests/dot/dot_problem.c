@@ -224,6 +224,8 @@ static bool find_word_bits(const dot_problem *p, uint8_t packed[32], uint8_t for
   return true;
 }
 
+static bool permutes_words(const dot_problem *p) { return p->packed || p->twiddled; }
+
 static bool permute_words(const dot_problem *p, dot_part *part) {
   uint8_t from[32], formed_from[32];
   if (!find_word_bits(p, from, formed_from)) return false;
@@ -255,7 +257,7 @@ static bool make_part(const dot_problem *p, int role, llrt_dtype type, uint64_t 
   for (int64_t i = 0; i < part->elements; i++) part->code[i] = make_code(p, role, type, seed);
   if (role != LLRT_DOT_D) fill_image(part);
   tensor->data = part->image;
-  return role != LLRT_DOT_B || !p->words || permute_words(p, part);
+  return role != LLRT_DOT_B || !permutes_words(p) || permute_words(p, part);
 }
 
 static const llrt_tensor *tensor_of(const dot_bench *bench, int role) {
@@ -272,7 +274,7 @@ static void fill_scaling(const dot_bench *bench, int operand, llrt_dot_scaling *
   scaling->range_low = p->range[operand][0];
   scaling->range_high = p->range[operand][1];
   uint8_t packed[32];
-  if (operand == 1 && p->words) find_word_bits(p, packed, scaling->word_bits);
+  if (operand == 1 && permutes_words(p)) find_word_bits(p, packed, scaling->word_bits);
 }
 
 static void fill_params(dot_bench *bench) {

@@ -22,9 +22,8 @@ typedef struct dot_problem {
   int64_t group[3][2];              /* of scales of A, of B, of D along the last two axes; LLRT_GROUP_ALL; 0: 1 */
   llrt_dtype accumulate;
   bool tf32, fast, in_place;        /* in_place: C lies where D does */
-  bool packed;                      /* B and its scales lie as llrt_dot_pack says, pads zero; */
+  bool packed;                      /* B and its scales lie as llrt_dot_pack says, pads zero */
   bool twiddled;                    /* the bits of B's words lie as Triton's Hopper value layout has them, where */
-  bool words;                       /* bits of words are permuted at all */
   llrt_dtype other;                 /* of packed weights: for which other operand they were packed; NONE: for A */
   uint8_t shift[LLRT_DOT_ROLES];    /* elements, of 4 bits pairs, between an address of 256 bytes and the tensor */
   uint8_t range[2][2];              /* of e8m0 scales; promised where not 0, 0 */

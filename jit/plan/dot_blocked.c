@@ -223,7 +223,17 @@ static int dim_of(int operand) { return operand ? DOT_DIM_N : DOT_DIM_M; }
 /* As it is multiplied. */
 static llrt_dtype type_of(const blocked *p, int operand) { return operand ? p->x->types.b : p->x->types.a; }
 
-/* A square of as many positions as there are lanes, of the axis in memory twice as many where lanes hold two elements. */
+/* How many bits of an axis hold those of the words that memory has: 0 where bits of words lie as elements have them. */
+static int word_reach(const blocked *p, int operand, const draft_runs *runs, const bit_list *axis) {
+  int bits = 5 - bits_log2(p->x->d.kernel->tensor_bits[tensor_of(p, operand)]), reach = 0;
+  for (int j = 0; p->x->job->words[operand] && j < bits_min(bits, runs->n); j++)
+    for (int i = 0; i < axis->n; i++)
+      if (runs->vector[j] & axis->at[i]) reach = bits_max(reach, i + 1);
+  return reach;
+}
+
+/* A square of as many positions as there are lanes, of the axis in memory twice as many where lanes hold two elements; and
+ * whole words, where their bits are permuted. */
 static void list_square(const blocked *p, int operand, bit_list *own, bit_list *sums) {
   const draft *d = &p->x->d;
   const bit_list *dim = &p->dim[dim_of(operand)], *k = &p->dim[DOT_DIM_K];
@@ -231,8 +241,8 @@ static void list_square(const blocked *p, int operand, bit_list *own, bit_list *
   draft_runs runs;
   draft_runs_of((draft *)d, tensor, &runs);
   bool along_k = runs.n > 0 && runs.vector[0] & p->x->bits[DOT_DIM_K];
-  add_range(own, dim, 0, p->lanes + (along_k ? 0 : word));
-  add_range(sums, k, 0, p->lanes + (along_k ? word : 0));
+  add_range(own, dim, 0, bits_max(p->lanes + (along_k ? 0 : word), word_reach(p, operand, &runs, dim)));
+  add_range(sums, k, 0, bits_max(p->lanes + (along_k ? word : 0), word_reach(p, operand, &runs, k)));
 }
 
 static void iterate_outside(blocked *p, int operand, uint64_t square) {

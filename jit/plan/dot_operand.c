@@ -49,8 +49,9 @@ static llrt_status form_words(dot_draft *x, int operand, int *value) {
   plan_map map = {.kind = PLAN_MAP_WORD_BITS, .from = type, .to = type};
   if (!x->job->words[operand]) return LLRT_OK;
   if (reads_numbers(x, operand) || !plan_keeps_words(kernel, &kernel->value[*value], tensor))
-    return llrt_error(LLRT_UNSUPPORTED, "words of permuted bits that no thread reads whole: not as llrt_dot_pack packs them for %s",
-                      kernel->target.name);
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "operand %s: no thread reads the words whole whose bits are permuted (word_bits): not as llrt_dot_pack "
+                      "packs them for %s", operand ? "B" : "A", kernel->target.name);
   memcpy(map.perm, x->job->desc.dot.word_bits[operand], sizeof map.perm);
   LLRT_TRY(dot_map(x, map, -1, value));
   kernel->step[kernel->n_steps - 1].tensor = (uint8_t)tensor;

@@ -230,6 +230,9 @@ llrt_status draft_walk_places(draft *d, bool upper);
 llrt_status draft_digit_place(draft *d, int i, int64_t divisor);
 /* The number of those positions. */
 llrt_status draft_digit_count(draft *d, int i, int64_t divisor, plan_number *count);
+/* The only digit of a kernel whose tensors are one tile after the other: of 2^bits positions inside a tile, which has 2^size
+ * elements of each tensor. */
+llrt_status draft_tile_digit(draft *d, int bits, int size);
 
 /* bounds.c: the bounds of the kernel's digits; needs their final bits. */
 llrt_status draft_bounds(draft *d);

@@ -39,21 +39,12 @@ static uint64_t reduced_of(const plan_dot_tile *tile, int operand) {
 static llrt_status fill_space(draft *d, const plan_dot_tile *tile) {
   plan_kernel *kernel = d->kernel;
   int bits = tile->m + tile->n + tile->k, size = plan_dot_tile_bits(tile);
-  plan_digit *digit = &kernel->digit[0];
-  *digit = (plan_digit){.bits = (uint8_t)bits, .rest = true, .step = 1};
-  kernel->n_digits = 1;
-  d->count[0] = d->shape[0].known = d->written[0].known = -1;
-  for (int t = 0; t < kernel->n_tensors; t++) {
-    plan_number address;
-    LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_ADDRESS, .tensor = (uint8_t)t}, &address));
-    digit->side[t].stride = (plan_number){.arg = -1, .value = (int64_t)1 << size};
-  }
+  LLRT_TRY(draft_tile_digit(d, bits, size));
   for (int o = 0; o < 3; o++) {
     matrix x = matrix_of(tile, o);
     for (int i = 0; i < x.columns; i++) kernel->column[x.tensor][x.column_bit + i] = 1ull << i;
     for (int i = 0; i < x.rows; i++) kernel->column[x.tensor][x.row_bit + i] = 1ull << (x.columns + i);
   }
-  LLRT_TRY(draft_digit_count(d, 0, (int64_t)1 << size, &digit->upper));
   kernel->space = llrt_layout_empty();
   LLRT_TRY(llrt_layout_add_out(&kernel->space, "d0", bits));
   LLRT_TRY(llrt_layout_add_in(&kernel->space, "tile", bits));

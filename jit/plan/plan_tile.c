@@ -30,17 +30,9 @@ static llrt_status fill_space(draft *d, const llrt_layout *layout, const tile_ve
   plan_kernel *kernel = d->kernel;
   llrt_layout *space = &kernel->space;
   int bits = llrt_layout_out_bits(layout);
-  plan_digit *digit = &kernel->digit[0];
-  *digit = (plan_digit){.bits = (uint8_t)bits, .rest = true, .step = 1};
-  kernel->n_digits = 1;
-  d->count[0] = d->shape[0].known = d->written[0].known = -1;
-  for (int t = 0; t < kernel->n_tensors; t++) {
-    plan_number address;
-    LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_ADDRESS, .tensor = (uint8_t)t}, &address));
-    digit->side[t].stride = (plan_number){.arg = -1, .value = (int64_t)1 << bits};
+  LLRT_TRY(draft_tile_digit(d, bits, bits));
+  for (int t = 0; t < kernel->n_tensors; t++)
     for (int b = 0; b < bits; b++) kernel->column[t][b] = 1ull << b;
-  }
-  LLRT_TRY(draft_digit_count(d, 0, (int64_t)1 << bits, &digit->upper));
   *space = llrt_layout_empty();
   LLRT_TRY(llrt_layout_add_out(space, "d0", bits));
   LLRT_TRY(llrt_layout_add_in(space, "tile", tile->rank));

@@ -104,6 +104,20 @@ llrt_status draft_digit_place(draft *d, int i, int64_t divisor) {
   return walked ? add_turn_place(d, place, grid) : add_place(d, place, grid);
 }
 
+llrt_status draft_tile_digit(draft *d, int bits, int size) {
+  plan_kernel *kernel = d->kernel;
+  plan_digit *digit = &kernel->digit[0];
+  *digit = (plan_digit){.bits = (uint8_t)bits, .rest = true, .step = 1};
+  kernel->n_digits = 1;
+  d->count[0] = d->shape[0].known = d->written[0].known = -1;
+  for (int t = 0; t < kernel->n_tensors; t++) {
+    plan_number address;
+    LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_ADDRESS, .tensor = (uint8_t)t}, &address));
+    digit->side[t].stride = (plan_number){.arg = -1, .value = (int64_t)1 << size};
+  }
+  return draft_digit_count(d, 0, (int64_t)1 << size, &digit->upper);
+}
+
 llrt_status draft_walk_places(draft *d, bool upper) {
   const plan_kernel *kernel = d->kernel;
   int64_t above = 0;

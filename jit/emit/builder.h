@@ -256,7 +256,7 @@ struct emitter {
   LLVMValueRef grid;                     /* i64: grid bits of this block */
   LLVMValueRef upper[PLAN_MAX_DIGITS];   /* i64: upper part of each REST digit */
   LLVMValueRef first[PLAN_MAX_GRID];     /* i64, flat: positions of the block's first element, by place */
-  LLVMValueRef panel;                    /* i64: offset of the staged panel in tensor 0 */
+  LLVMValueRef panel;                    /* i64: offset of the staged panel in tensor 0; apart: bytes in front of it in shared memory */
   LLVMValueRef iteration, outer;         /* i64; NULL outside loops; outer: of the loops around the innermost */
   uint32_t apart; /* bounds that the step does not look at */
   bool interior; /* what is emitted runs only where the block is inside every bound */
@@ -378,7 +378,7 @@ LLVMValueRef emit_coordinate(emitter *e, const plan_value *value, int axis, uint
  * access, so that what it emits is there for all that follow. */
 const emit_index_terms *emit_place_terms(emitter *e, emit_place *place, uint64_t tile);
 /* Where the block's panel lies in tensor 0: its offset, and a pointer to it. */
-LLVMValueRef emit_panel(emitter *e, LLVMValueRef *pointer);
+LLVMValueRef emit_panel(emitter *e, int tensor, LLVMValueRef *pointer);
 /* Where what index 0 chooses from begins, for the block's other coordinates: value 0's. */
 LLVMValueRef emit_values_pointer(emitter *e);
 
@@ -555,6 +555,12 @@ void emit_overhang_step(emitter *e, const plan_step *step);      /* emit_overhan
 /* i1: plan_block_within (emit_within.c); NULL: always. */
 LLVMValueRef emit_block_within(emitter *e);
 void emit_stage_step(emitter *e);                                /* emit_stage.c */
+LLVMValueRef emit_thread_index(const emitter *e);
+void emit_stage_apart(emitter *e);                               /* emit_panel.c: STAGE, and LOAD of the source's panels apart */
+void emit_load_apart(emitter *e, const plan_step *step);
+void emit_load_vectors(emitter *e, const plan_step *step);       /* emit_panel_store.c: of the destination's */
+void emit_store_apart(emitter *e, const plan_step *step);
+void emit_copy_apart(emitter *e);
 void emit_registers_step(emitter *e, const plan_step *step);     /* registers.c */
 void emit_shuffle_step(emitter *e, const plan_step *step);       /* emit_shuffle.c */
 void emit_map_step(emitter *e, const plan_step *step);           /* emit_map.c */

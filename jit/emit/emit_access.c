@@ -88,11 +88,14 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
 
 void emit_load_step(emitter *e, const plan_step *step) {
   if (step->overhang) emit_overhang_step(e, step);
+  else if (step->staged && e->kernel->panel.apart) emit_load_apart(e, step);
+  else if (e->kernel->panel.apart) emit_load_vectors(e, step);
   else move_value(e, step, step->out, true, true);
 }
 
 void emit_store_step(emitter *e, const plan_step *step) {
   if (step->overhang) emit_overhang_step(e, step);
+  else if (step->staged) emit_store_apart(e, step);
   else move_value(e, step, step->in, false, true);
 }
 

@@ -48,7 +48,7 @@ void overhang_next(const overhang *o, LLVMValueRef *words, LLVMValueRef *out) {
 /* ---- shifting ---- */
 
 /* Of the word that begins `shift` mod 4 bytes inside of two. */
-static LLVMValueRef funnel_selector(const emitter *e, LLVMValueRef shift) {
+LLVMValueRef overhang_selector(const emitter *e, LLVMValueRef shift) {
   static const int first[4] = {0, 1, 2, 3}, step[4] = {1, 1, 1, 1};
   LLVMValueRef bytes = LLVMBuildAnd(e->builder, shift, emit_i32(e, 3), "");
   bytes = LLVMBuildMul(e->builder, bytes, emit_i32(e, e->ops->selector(step)), "");
@@ -71,7 +71,7 @@ void overhang_realign(const overhang *o, LLVMValueRef *own, LLVMValueRef *next, 
     int needed = o->n + (1 << b) - 1 + funnel;
     for (int k = 0; k < needed; k++) w[k] = emit_choose(e, moved, w[k + (1 << b)], w[k]);
   }
-  LLVMValueRef selector = funnel ? funnel_selector(e, shift) : NULL;
+  LLVMValueRef selector = funnel ? overhang_selector(e, shift) : NULL;
   for (int k = 0; k < o->n; k++)
     out[k] = funnel ? e->ops->permute(e, w[k], w[k + 1], selector) : w[k];
 }

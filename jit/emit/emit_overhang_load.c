@@ -141,6 +141,7 @@ typedef struct piece_load {
   uint64_t index; /* register */
   LLVMValueRef shift, valid;
   vector_load own, next; /* next: for the lane of the group's first piece, its last piece's */
+  LLVMValueRef result[OVERHANG_WORDS];
 } piece_load;
 
 /* Loads it where memory has all of it. Careful: it is looked at whether it has. */
@@ -267,14 +268,35 @@ static void load_all_partials(overhang *o, piece_load *pieces, int n) {
 }
 
 static void finish_piece(overhang *o, piece_load *p) {
-  LLVMValueRef words[OVERHANG_WORDS];
-  memcpy(words, p->own.words, sizeof words);
+  memcpy(p->result, p->own.words, sizeof p->result);
   if (overhang_may_shift(o)) {
     overhang_next(o, p->next.words, p->next.words);
-    overhang_realign(o, p->own.words, p->next.words, p->shift, words);
+    overhang_realign(o, p->own.words, p->next.words, p->shift, p->result);
   }
-  if (p->valid && needs_fill(o)) fill_rest(o, p->valid, words);
-  for (int k = 0; k < o->n; k++) o->words[overhang_register(o, p->index, k)] = words[k];
+}
+
+static void finish_all(overhang *o, piece_load *pieces, int n) {
+  for (int i = 0; i < n; i++) finish_piece(o, &pieces[i]);
+}
+
+/* The pieces become registers. */
+static void keep_all(overhang *o, piece_load *pieces, int n) {
+  for (int i = 0; i < n; i++) {
+    piece_load *p = &pieces[i];
+    if (p->valid && needs_fill(o)) fill_rest(o, p->valid, p->result);
+    for (int k = 0; k < o->n; k++) o->words[overhang_register(o, p->index, k)] = p->result[k];
+  }
+}
+
+/* Pieces by words, where memory has all that they touch. */
+static void load_by_words(overhang *o, piece_load *pieces, int n) {
+  LLVMValueRef words[OVERHANG_PIECES][OVERHANG_WORDS + 1], zero = emit_i32(o->e, 0);
+  for (int i = 0; i < n; i++) {
+    piece_load *p = &pieces[i];
+    LLVMValueRef wanted = p->valid ? emit_less(o->e, zero, p->valid) : NULL;
+    overhang_request_words(o, p->own.pointer, p->shift, wanted, words[i]);
+  }
+  for (int i = 0; i < n; i++) overhang_join_words(o, pieces[i].shift, words[i], pieces[i].result);
 }
 
 /* All vectors are under way before the first is waited for. */
@@ -294,12 +316,41 @@ static void join_words(const overhang *o, LLVMValueRef *one, LLVMBasicBlockRef f
   }
 }
 
+/* What was loaded, or by words is done, on either way. */
+static void join_ways(overhang *o, piece_load *pieces, LLVMBasicBlockRef plain, piece_load *careful,
+                      LLVMBasicBlockRef looked, int n) {
+  for (int i = 0; i < n; i++) {
+    if (o->step->by_words) {
+      join_words(o, pieces[i].result, plain, careful[i].result, looked);
+      continue;
+    }
+    join_words(o, pieces[i].own.words, plain, careful[i].own.words, looked);
+    if (overhang_may_shift(o)) join_words(o, pieces[i].next.words, plain, careful[i].next.words, looked);
+  }
+  if (!o->step->by_words) finish_all(o, pieces, n);
+}
+
+/* Where all vectors lie in memory it is not looked at. */
+static void load_within(overhang *o, piece_load *pieces, int n) {
+  if (o->step->by_words) {
+    load_by_words(o, pieces, n);
+    return;
+  }
+  request_all(o, pieces, n, false);
+  finish_all(o, pieces, n);
+}
+
+static void load_carefully(overhang *o, piece_load *pieces, int n) {
+  request_all(o, pieces, n, true);
+  finish_all(o, pieces, n);
+}
+
 /* In masked steps a block whose vectors all lie in memory does not look at where each lies. */
-static void request_masked(overhang *o, piece_load *pieces, int n) {
+static void load_either_way(overhang *o, piece_load *pieces, int n) {
   emitter *e = o->e;
   LLVMValueRef within = emit_block_within(e);
   if (!within) {
-    request_all(o, pieces, n, true);
+    load_carefully(o, pieces, n);
     return;
   }
   piece_load careful[OVERHANG_PIECES];
@@ -308,20 +359,17 @@ static void request_masked(overhang *o, piece_load *pieces, int n) {
   LLVMBasicBlockRef done = emit_new_block(e, "requested");
   LLVMBuildCondBr(e->builder, within, plain, looked);
   LLVMPositionBuilderAtEnd(e->builder, looked);
-  request_all(o, careful, n, true);
+  o->step->by_words ? load_carefully(o, careful, n) : request_all(o, careful, n, true);
   emit_bring_together(e); /* either way by itself: where they meet is too late */
   looked = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, plain);
-  request_all(o, pieces, n, false);
+  o->step->by_words ? load_by_words(o, pieces, n) : request_all(o, pieces, n, false);
   emit_bring_together(e);
   plain = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, done);
-  for (int i = 0; i < n; i++) {
-    join_words(o, pieces[i].own.words, plain, careful[i].own.words, looked);
-    if (overhang_may_shift(o)) join_words(o, pieces[i].next.words, plain, careful[i].next.words, looked);
-  }
+  join_ways(o, pieces, plain, careful, looked, n);
 }
 
 /* i1, the same in a warp: whether one of its lanes wants a piece. */
@@ -338,8 +386,8 @@ static void load_masked(overhang *o, piece_load *pieces, int n) {
   emit_bring_together(e);
   LLVMValueRef wanted = is_wanted(o, pieces, n), fill[OVERHANG_WORDS];
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), next = emit_open_guard_of_warps(e, wanted);
-  request_masked(o, pieces, n);
-  for (int i = 0; i < n; i++) finish_piece(o, &pieces[i]);
+  load_either_way(o, pieces, n);
+  keep_all(o, pieces, n);
   emit_bring_together(e);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
   emit_close_guard(e, next);
@@ -362,6 +410,6 @@ void overhang_load(overhang *o, const uint64_t *index, int n) {
     load_masked(o, pieces, n);
     return;
   }
-  request_all(o, pieces, n, o->step->masked);
-  for (int i = 0; i < n; i++) finish_piece(o, &pieces[i]);
+  o->step->masked ? load_carefully(o, pieces, n) : load_within(o, pieces, n);
+  keep_all(o, pieces, n);
 }

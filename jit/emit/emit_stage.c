@@ -3,7 +3,7 @@
 #include "jit/emit/builder.h"
 
 /* The number of this thread in the block; the host has one. */
-static LLVMValueRef thread_index(const emitter *e) {
+LLVMValueRef emit_thread_index(const emitter *e) {
   if (emit_is_host(e)) return emit_i64(e, 0);
   LLVMValueRef warps = LLVMBuildShl(e->builder, e->warp, emit_i32(e, e->kernel->lane_bits), "");
   return LLVMBuildZExt(e->builder, LLVMBuildOr(e->builder, warps, e->lane, ""), e->i64, "");
@@ -59,7 +59,7 @@ static void stage_values(emitter *e) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef test = emit_new_block(e, "stage"), body = emit_new_block(e, "stage_values");
   LLVMBasicBlockRef done = emit_new_block(e, "staged");
-  LLVMValueRef first = thread_index(e);
+  LLVMValueRef first = emit_thread_index(e);
   LLVMBuildBr(e->builder, test);
   LLVMPositionBuilderAtEnd(e->builder, test);
   LLVMValueRef at = LLVMBuildPhi(e->builder, e->i64, "");
@@ -81,14 +81,18 @@ void emit_stage_step(emitter *e) {
     stage_values(e);
     return;
   }
+  if (kernel->panel.apart) {
+    kernel->panel.tensor == 0 ? emit_stage_apart(e) : emit_copy_apart(e);
+    return;
+  }
   int bytes = 1 << kernel->panel.unit;
   int64_t units = kernel->panel.elements * kernel->tensor_bits[0] / 8 / bytes;
   LLVMValueRef panel;
-  e->panel = emit_panel(e, &panel);
+  e->panel = emit_panel(e, 0, &panel);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef test = emit_new_block(e, "stage"), body = emit_new_block(e, "stage_unit");
   LLVMBasicBlockRef done = emit_new_block(e, "staged");
-  LLVMValueRef first = thread_index(e), limit = emit_i64(e, units);
+  LLVMValueRef first = emit_thread_index(e), limit = emit_i64(e, units);
   LLVMBuildBr(e->builder, test);
   LLVMPositionBuilderAtEnd(e->builder, test);
   LLVMValueRef at = LLVMBuildPhi(e->builder, e->i64, "");

@@ -33,6 +33,8 @@ void overhang_next(const overhang *o, LLVMValueRef *words, LLVMValueRef *out);
 /* The vector that begins `shift` (i32) bytes inside of `own` followed by `next`. */
 void overhang_realign(const overhang *o, LLVMValueRef *own, LLVMValueRef *next, LLVMValueRef shift,
                       LLVMValueRef *out);
+/* The byte permute that makes the word which begins `shift` mod 4 bytes inside of two. */
+LLVMValueRef overhang_selector(const emitter *e, LLVMValueRef shift);
 /* Whether pieces may lie off a vector at all. */
 bool overhang_may_shift(const overhang *o);
 /* How far an address (a pointer) lies past a vector's begin, or with `before` in front of the next; i32. */
@@ -41,6 +43,13 @@ LLVMValueRef overhang_misalignment(const overhang *o, LLVMValueRef pointer, bool
  * ends before it, more than the piece's where it goes on. */
 LLVMValueRef overhang_valid_bytes(overhang *o, uint64_t tile);
 LLVMTypeRef overhang_vector_type(const overhang *o);
+
+/* By words (plan_step.by_words): how many a piece touches; asks for those of the piece that begins `shift` bytes inside of
+ * `vector`, under a condition (NULL: always); and the piece that they make. */
+int overhang_word_count(const overhang *o);
+void overhang_request_words(const overhang *o, LLVMValueRef vector, LLVMValueRef shift, LLVMValueRef condition,
+                            LLVMValueRef *words);
+void overhang_join_words(const overhang *o, LLVMValueRef shift, LLVMValueRef *words, LLVMValueRef *out);
 
 /* The pieces at so many register indices. */
 void overhang_load(overhang *o, const uint64_t *index, int n);

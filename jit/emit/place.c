@@ -268,9 +268,9 @@ static LLVMValueRef flat_offset(emitter *e, int tensor, LLVMValueRef low,
   return swizzle_offset(e, tensor, sum);
 }
 
-LLVMValueRef emit_panel(emitter *e, LLVMValueRef *pointer) {
-  LLVMValueRef offset = flat_offset(e, 0, emit_i64(e, 0), NULL);
-  *pointer = element_pointer(e, e->kernel->tensor_bits[0], e->ops->global(e, e->args[0]), offset);
+LLVMValueRef emit_panel(emitter *e, int tensor, LLVMValueRef *pointer) {
+  LLVMValueRef offset = flat_offset(e, tensor, emit_i64(e, 0), NULL);
+  *pointer = element_pointer(e, e->kernel->tensor_bits[tensor], e->ops->global(e, e->args[tensor]), offset);
   return offset;
 }
 

@@ -19,4 +19,9 @@ llrt_status plan_flat(const llrt_op_desc *desc, const plan_target *target, plan_
 llrt_status plan_convert_variants(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
                                   plan *out);
 
+/* The kernel of a convert whose blocks keep what they read in shared memory (staged.c); *made: whether storages and target suit
+ * it. */
+llrt_status plan_staged_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
+                             plan_kernel *kernel, bool *made);
+
 #endif

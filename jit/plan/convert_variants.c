@@ -176,6 +176,40 @@ static llrt_status add_large(const llrt_op_desc *desc, const plan_target *target
   return put_first(out);
 }
 
+/* Panels from which on they are known to be faster (measured: docs/measurements.md): six or more for each of 132
+ * multiprocessors. */
+#define STAGED_PANELS 800
+
+#define WORD_BYTES 4
+
+/* Whether rows that are not aligned cost a tiled kernel shuffles, or accesses that are parts of sectors. */
+static bool tears_rows(const plan_kernel *kernel) {
+  bool tears = false;
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    if (step->kind != PLAN_LOAD && step->kind != PLAN_STORE) continue;
+    const plan_value *value = &kernel->value[step->kind == PLAN_LOAD ? step->out : step->in];
+    int bytes = plan_access_bytes(value->bits, step->vector);
+    bool torn = step->overhang && !step->loose && (bytes >> step->misaligned < WORD_BYTES || value->bits == 8 * WORD_BYTES);
+    tears |= step->overhang ? torn && step->misaligned > 0 : bytes << kernel->lane_bits < kernel->target.run_bytes;
+  }
+  return tears;
+}
+
+/* Puts a kernel that keeps panels in shared memory before the others, for tensors of enough of them, where rows that are not aligned
+ * make tiles slow. */
+static llrt_status add_staged(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, plan *out) {
+  plan_kernel *staged = &out->variant[out->n_variants];
+  bool asked = options && options->panels, made;
+  if (!asked && !tears_rows(&out->variant[0])) return LLRT_OK;
+  LLRT_TRY(plan_staged_make(desc, target, options, staged, &made));
+  if (!made) return LLRT_OK;
+  int64_t elements = fixed_elements(&out->variant[0]), least = STAGED_PANELS * staged->panel.positions;
+  if (!asked && elements >= 0 && elements < least) return LLRT_OK;
+  staged->launch.range = (plan_range){.min_elements = asked || elements >= 0 ? 0 : least};
+  return put_first(out);
+}
+
 /* Puts the kernel that gathers out of panels, where there is one, before the others: its range is the
  * narrowest. */
 static llrt_status add_panel(const llrt_op_desc *desc, const plan_target *target,
@@ -209,6 +243,7 @@ static llrt_status make_variants(const llrt_op_desc *desc, const plan_target *ta
     if (target->lanes_first && !stream) LLRT_TRY(prefer_streaming(desc, target, options, out));
     if (is_planners_choice(options)) LLRT_TRY(add_large(desc, target, out));
     if (flat) LLRT_TRY(add_thin(desc, target, options, out));
+    if (is_planners_choice(options)) LLRT_TRY(add_staged(desc, target, options, out));
   }
   if (!flat) return LLRT_OK;
   llrt_status status = plan_flat(desc, target, &out->variant[out->n_variants]);

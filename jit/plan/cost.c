@@ -167,6 +167,19 @@ static int overhanging_sectors(const access_walk *walk, const plan_group *group,
          traffic_sectors(part, parts, load ? bytes : element, target->sector_bytes);
 }
 
+/* The same by words: each lane those that its piece touches (jit/emit/emit_overhang_words.c). */
+static int sectors_of_words(const access_walk *walk, const int64_t *address, int bytes) {
+  const plan_target *target = &walk->kernel->target;
+  int64_t word[TRAFFIC_MAX_LANES];
+  int lanes = 1 << walk->kernel->lane_bits, total = 0, aligned = bytes >> walk->step->misaligned;
+  for (int k = 0; k < bytes / 4 + (aligned < 4); k++) {
+    for (int lane = 0; lane < lanes; lane++)
+      word[lane] = (address[lane] & -4) + (4 * k < bytes || address[lane] % 4 != 0 ? 4 * k : bytes - 4);
+    total += traffic_sectors(word, lanes, 4, target->sector_bytes);
+  }
+  return total;
+}
+
 /* Sectors of the whole tile. Rows that overhang are taken as beginning one unit of their alignment off. */
 static int walk_access(const access_walk *walk, const llrt_layout *inverse) {
   const plan_kernel *kernel = walk->kernel;
@@ -184,8 +197,9 @@ static int walk_access(const access_walk *walk, const llrt_layout *inverse) {
       if (reg & walk->vector_mask) continue;
       for (int lane = 0; lane < lanes; lane++)
         address[lane] = element_offset(walk, inverse, reg, (uint64_t)lane, warp) * bits / 8 + off;
-      total += walk->step->overhang ? overhanging_sectors(walk, &group, address, bytes)
-                                    : traffic_sectors(address, lanes, bytes, target->sector_bytes);
+      if (walk->step->by_words) total += sectors_of_words(walk, address, bytes);
+      else if (walk->step->overhang) total += overhanging_sectors(walk, &group, address, bytes);
+      else total += traffic_sectors(address, lanes, bytes, target->sector_bytes);
     }
   }
   return total;
@@ -324,10 +338,11 @@ static void count_overhang(const plan_kernel *kernel, const plan_step *step, int
   int words = plan_access_bytes(moved->bits, step->vector) / 4, n = bits_log2(words);
   int pieces = 1 << (plan_value_bits(moved, PLAN_REGISTER) - step->vector);
   int aligned = n + 2 - step->misaligned; /* log2 bytes */
+  cost->permutes += aligned < 2 ? pieces * words : 0;
+  if (step->by_words) return;
   cost->shuffles += pieces * words * (step->kind == PLAN_STORE ? 2 : 1);
   for (int b = n - 1; b >= 0 && aligned < 3 + b; b--)
     cost->selects += pieces * (words + (1 << b) - 1 + (aligned < 2));
-  cost->permutes += aligned < 2 ? pieces * words : 0;
 }
 
 /* Joined words of a warp, and the shuffles of a fold across lanes. */

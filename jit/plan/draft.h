@@ -378,15 +378,17 @@ llrt_status draft_value(plan_kernel *kernel, const plan_value *value, int *numbe
 /* Threads, shared memory and cost of a kernel whose steps are complete. */
 void draft_finish(plan_kernel *kernel);
 
-/* flat.c: whole digits without a tile, split into places: of those that are not walked in the destination's
+/* flat.c: whole digits without a tile, split into places: of those that are not walked in tensor t's
  * order, of the others as positions along their axis follow each other. */
-llrt_status draft_flat_digits(draft *d);
+llrt_status draft_flat_digits(draft *d, int t);
 /* The value of one element (of 4 bits: two) a lane and register; iterations: log2 turns of a loop over them. */
 llrt_status draft_flat_value(const draft *d, int tile_bits, plan_value *value, int *iterations);
 /* log2 positions of the flat index that a block takes. */
 int draft_flat_tile(const draft *d);
 /* Sets d->flat_vector. Needs: places. */
 void draft_flat_vector(draft *d);
+/* The same where vectors are tensor t's alone, of the first places' digits. */
+void draft_place_vector(draft *d, int t);
 /* The steps and places of the kernel that takes one element after the other. */
 llrt_status draft_flat(draft *d);
 
@@ -398,6 +400,8 @@ bool draft_can_overhang(const draft *d, int tensor);
 bool draft_group_fits(const draft *d, int tensor, const plan_value *value, int vector);
 /* Whether a masked load of the value may be loose. */
 bool draft_may_be_loose(const draft *d, const plan_step *step, const plan_value *value);
+/* Whether an overhanging load should take the words that its pieces touch (plan_step.by_words). */
+bool draft_by_words(const draft *d, const plan_step *step, const plan_value *value);
 /* Fills kernel.memory where steps of the finished kernel need it. */
 llrt_status draft_memory(draft *d);
 

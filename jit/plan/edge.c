@@ -34,6 +34,7 @@ static void mask_access(const draft *d, plan_step *step) {
   step->masked = true;
   if (whole == step->vector && !step->overhang) return;
   step->overhang = draft_group_fits(d, step->tensor, value, step->vector);
+  step->by_words = draft_by_words(d, step, value);
   if (step->overhang) return;
   step->loose = step->overhang = draft_may_be_loose(d, step, value);
   if (step->loose) return;

@@ -29,30 +29,30 @@ static llrt_status fill_digits(draft *d) {
   return llrt_layout_add_in(&kernel->space, "grid", 0);
 }
 
-/* The lowest address bit that a digit moves on the destination; STRIDE digits after all columns. */
-static int memory_order(const draft *d, int i) {
+/* The lowest address bit that a digit moves on tensor t; STRIDE digits after all columns. */
+static int memory_order(const draft *d, int i, int t) {
   const plan_digit *digit = &d->kernel->digit[i];
-  if (digit->side[1].kind == PLAN_STRIDE) return 64 + d->side[i][1].order;
-  uint64_t first = digit->bits ? d->column[1][d->first[i]] : (uint64_t)digit->side[1].stride.value;
+  if (digit->side[t].kind == PLAN_STRIDE) return 64 + d->side[i][t].order;
+  uint64_t first = digit->bits ? d->column[t][d->first[i]] : (uint64_t)digit->side[t].stride.value;
   return first ? bits_lowest(first) : 63;
 }
 
-/* Splits the flat index in the destination's order, fastest first. */
-static llrt_status fill_places(draft *d) {
+/* Splits the flat index in a tensor's order, fastest first. */
+static llrt_status fill_places(draft *d, int t) {
   plan_kernel *kernel = d->kernel;
   for (int order = 0; order < 64 + LLRT_MAX_DIGITS; order++) {
     for (int i = 0; i < kernel->n_digits; i++) {
-      if (memory_order(d, i) == order && !draft_is_walked(d, kernel->digit[i].axis))
+      if (memory_order(d, i, t) == order && !draft_is_walked(d, kernel->digit[i].axis))
         LLRT_TRY(draft_digit_place(d, i, kernel->digit[i].step));
     }
   }
   return draft_walk_places(d, false);
 }
 
-llrt_status draft_flat_digits(draft *d) {
+llrt_status draft_flat_digits(draft *d, int t) {
   LLRT_TRY(fill_digits(d));
   LLRT_TRY(draft_bounds(d));
-  LLRT_TRY(fill_places(d));
+  LLRT_TRY(fill_places(d, t));
   return draft_arg(d, (plan_arg){.kind = PLAN_ARG_POSITIONS, .factor = 1}, &d->kernel->flat_elements);
 }
 
@@ -126,6 +126,50 @@ void draft_flat_vector(draft *d) {
     if (is_flat_vector(d, kernel->place[0].digit, v)) d->flat_vector = v;
 }
 
+/* Whether bits from `from` on of a vector of tensor t are digit i's first positions, and how many of them it has; 0: they are
+ * not. */
+static int vector_part(const draft *d, int t, int i, int from, int vector) {
+  const plan_digit *digit = &d->kernel->digit[i];
+  const plan_digit_side *side = &digit->side[t];
+  int left = vector - from;
+  if (d->bits[i] == 0)
+    return side->kind != PLAN_INDEXED && side->stride.arg < 0 && side->stride.value == (int64_t)1 << from &&
+                   d->count[i] > 0 && d->count[i] % (1 << left) == 0 ? left : 0;
+  if (side->kind != PLAN_COLUMNS || digit->rest) return 0;
+  for (int b = 0; b < bits_min(d->bits[i], left); b++)
+    if (d->column[t][d->first[i] + b] != 1ull << (from + b)) return 0;
+  for (int b = left; b < d->bits[i]; b++)
+    if (d->column[t][d->first[i] + b] & bits_mask(vector)) return 0;
+  return bits_min(d->bits[i], left);
+}
+
+/* Of stores bounds part none. */
+static bool is_place_vector(const draft *d, int t, int vector) {
+  const plan_kernel *kernel = d->kernel;
+  uint64_t parts = 0;
+  int from = 0;
+  if (d->address_align[t] < vector || kernel->origin[t] % (1 << vector) != 0) return false;
+  for (int k = 0; k < kernel->n_places && from < vector; k++) {
+    int i = kernel->place[k].digit, part = i < 0 ? 0 : vector_part(d, t, i, from, vector);
+    if (part == 0) return false;
+    parts |= 1ull << i;
+    from += part;
+  }
+  for (int i = 0; i < kernel->n_digits; i++) {
+    if (!(parts >> i & 1) && !steps_by_vectors(d, i, t, vector, false)) return false;
+    for (int j = 0; j < kernel->n_bounds && parts >> i & 1 && t == PLAN_DESTINATION; j++)
+      if (kernel->bound[j].tensors >> t & 1 && !parts_no_vector(d, &kernel->bound[j], i, vector)) return false;
+  }
+  return from == vector;
+}
+
+void draft_place_vector(draft *d, int t) {
+  int most = bits_log2(d->kernel->target.access_bytes) - draft_log2_bytes(d, t);
+  d->flat_vector = 0;
+  for (int v = most; v > 0 && d->flat_vector == 0; v--)
+    if (is_place_vector(d, t, v)) d->flat_vector = v;
+}
+
 /* ---- values ---- */
 
 /* log2 elements that a thread moves together: vectors, or those of the destination that share a byte. */
@@ -190,7 +234,7 @@ llrt_status draft_flat(draft *d) {
   kernel->warp_bits = kernel->target.warp_bits;
   LLRT_TRY(check_pair(d));
   if (d->desc->in_place) LLRT_TRY(draft_panel(d));
-  LLRT_TRY(draft_flat_digits(d));
+  LLRT_TRY(draft_flat_digits(d, PLAN_DESTINATION));
   draft_flat_vector(d);
   int tile_bits = draft_flat_tile(d);
   if (d->desc->in_place)

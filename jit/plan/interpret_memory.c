@@ -103,7 +103,7 @@ llrt_status interpreter_load(const interpreter *in, const plan_step *step, uint6
 
 /* Where the block's panel begins. */
 static llrt_status place_panel(const interpreter *in, element_place *panel) {
-  const plan_step first = {.kind = PLAN_LOAD, .tensor = 0};
+  const plan_step first = {.kind = PLAN_LOAD, .tensor = in->kernel->panel.tensor};
   return place_element(in, &first, 0, panel);
 }
 
@@ -130,21 +130,66 @@ static llrt_status check_staged(const interpreter *in, uint64_t tile) {
   return LLRT_OK;
 }
 
+/* How many elements of a tensor the block's panel has there, which begins at element `first`. */
+static int64_t panel_elements(const interpreter *in, int64_t first) {
+  const plan_kernel *kernel = in->kernel;
+  const plan_panel *panel = &kernel->panel;
+  int64_t n = panel->elements, span = in->bindings[panel->tensor].span, position[PLAN_MAX_DIGITS], index;
+  if (panel->ended) {
+    const plan_bound *bound = &kernel->bound[panel->ended - 1];
+    plan_flat_index(kernel, in->block, 0, in->args, &index);
+    plan_flat_position(kernel, index, in->args, in->upper, position);
+    int64_t at = bound->axis < 0 ? position[bound->top] : plan_coordinate(kernel, bound->axis, position);
+    int64_t left = (plan_bound_limit(kernel, bound, in->args) - at) * panel->pitch;
+    n = left < n ? left : n;
+  }
+  return panel->apart && panel->tensor == 0 && n > span - first ? span - first : n;
+}
+
+/* What was stored to the panel goes to memory: all of it. */
+static llrt_status interpret_copy_out(interpreter *in) {
+  element_place at;
+  LLRT_TRY(place_panel(in, &at));
+  int64_t n = panel_elements(in, at.offset);
+  for (int64_t i = 0; i < n; i++, at.offset++) {
+    if (in->written[i] == 0 || in->written[i] >= in->phase)
+      return llrt_error(LLRT_INTERNAL, "block %lld stores no element %lld of its panel", (long long)in->block, (long long)i);
+    if (at.offset >= in->bindings[PLAN_DESTINATION].span)
+      return llrt_error(LLRT_INTERNAL, "block %lld copies element %lld of %lld", (long long)in->block, (long long)at.offset,
+                        (long long)in->bindings[PLAN_DESTINATION].span);
+    move_element(&at, in->kernel->tensor_bits[PLAN_DESTINATION], &in->shared[i], false);
+  }
+  return LLRT_OK;
+}
+
 /* The panel's elements, each where its offset in the panel says. */
 llrt_status interpret_stage(interpreter *in) {
   const plan_kernel *kernel = in->kernel;
   element_place at;
   if (kernel->panel.gathered) return stage_values(in);
+  if (kernel->panel.tensor == PLAN_DESTINATION) return interpret_copy_out(in);
   LLRT_TRY(place_panel(in, &at));
-  if (at.offset + kernel->panel.elements > in->bindings[0].span)
+  int64_t n = panel_elements(in, at.offset);
+  if (at.offset + n > in->bindings[0].span)
     return llrt_error(LLRT_INTERNAL, "block %lld stages element %lld of %lld", (long long)in->block,
-                      (long long)(at.offset + kernel->panel.elements - 1),
-                      (long long)in->bindings[0].span);
-  for (int64_t i = 0; i < kernel->panel.elements; i++, at.offset++) {
+                      (long long)(at.offset + n - 1), (long long)in->bindings[0].span);
+  for (int64_t i = 0; i < n; i++, at.offset++) {
     in->shared[i] = 0;
     move_element(&at, kernel->tensor_bits[0], &in->shared[i], true);
     in->written[i] = in->phase;
   }
+  return LLRT_OK;
+}
+
+/* An element to the panel, which has it once. */
+static llrt_status store_staged(interpreter *in, const element_place *place, uint64_t element) {
+  element_place panel;
+  LLRT_TRY(place_panel(in, &panel));
+  int64_t i = place->offset - panel.offset;
+  if (i < 0 || i >= panel_elements(in, panel.offset) || in->written[i] != 0)
+    return llrt_error(LLRT_INTERNAL, "element %lld is not one of the panel's, or stored twice", (long long)i);
+  in->shared[i] = element;
+  in->written[i] = in->phase;
   return LLRT_OK;
 }
 
@@ -225,7 +270,8 @@ llrt_status interpret_global(interpreter *in, const plan_step *step, int value, 
     uint64_t tile = interpreter_kernel_tile(in, value, at);
     LLRT_TRY(place_element(in, step, tile, &place));
     if (!load && in->stretch.step) LLRT_TRY(collect_element(in, &place, tile));
-    if (place.array && step->staged) LLRT_TRY(load_staged(in, &place, tile, element));
+    if (place.array && step->staged && load) LLRT_TRY(load_staged(in, &place, tile, element));
+    else if (place.array && step->staged) LLRT_TRY(store_staged(in, &place, *element));
     else if (place.array) move_element(&place, bits, element, load);
     else if (load) *element = place.gone ? 0 : step->loose ? ~in->kernel->fill & bits_mask(bits) : in->kernel->fill;
   }

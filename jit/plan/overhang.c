@@ -157,6 +157,19 @@ bool draft_may_be_loose(const draft *d, const plan_step *step, const plan_value 
          plan_may_be_loose(d->kernel, step->tensor, value, step->vector);
 }
 
+/* log2 pieces of a row that is aligned to words, at least. Its pieces take no byte permutes, so shorter ones gain little. */
+#define ROW_OF_WORDS 3
+
+/* Lanes that hand on what they load shuffle and select each word of a piece; words of rows that are shorter than a piece would mostly
+ * be loaded for nothing (measured: docs/measurements.md). */
+bool draft_by_words(const draft *d, const plan_step *step, const plan_value *value) {
+  plan_group group;
+  int aligned = bits_log2(value->bits) - 3 + step->vector - step->misaligned; /* log2 bytes */
+  return step->kind == PLAN_LOAD && step->overhang && !step->loose && step->misaligned > 0 &&
+         plan_group_of(d->kernel, step->tensor, value, step->vector, &group) &&
+         group.lanes >= (aligned < bits_log2(WORD_BYTES) ? 1 : ROW_OF_WORDS);
+}
+
 llrt_status draft_memory(draft *d) {
   plan_kernel *kernel = d->kernel;
   plan_memory *memory = &kernel->memory;

@@ -222,7 +222,8 @@ typedef enum plan_step_kind {
                         and end at multiples of 2^vector elements. Host */
   PLAN_REPEAT,       /* next `body` steps `turns` times; out is `in` in the first turn, then what the
                         body's last step made in the turn before. Afterwards that step's out is there */
-  PLAN_STAGE,        /* the block's panel of the source into shared memory */
+  PLAN_STAGE,        /* the block's panel of the source into shared memory; of the destination (plan_panel.apart): from there
+                        to memory */
   PLAN_SCAN,         /* out(y) = in of all positions up to y along `order`, combined; total(y) = of all. Each bit of
                         the order is a register or a lane of in: in's tile bit is one column, in no other */
   PLAN_PREFIX,      /* out = in combined with `second`, the former first; one may be reduced along more: each
@@ -313,6 +314,8 @@ typedef struct plan_step {
   bool overhang;      /* LOAD, STORE on a GPU: memory is moved by aligned vectors of an access's size, which rows
                          overhang; registers hold the same. Masked: bounds may part an access's elements, and a
                          load looks where each vector lies in memory */
+  bool by_words;      /* LOAD that overhangs, in groups: blocks whose vectors memory has all of take the words that pieces
+                         touch, instead of vectors whose parts lanes hand on */
   bool loose;         /* LOAD, masked and overhanging: accesses whose first element is inside are whole, whatever
                          bounds say of the others, which nothing may use where they are outside */
   uint8_t matrix;     /* SHARED_STORE, SHARED_LOAD: plan_matrix_kind */
@@ -404,6 +407,17 @@ typedef struct plan_panel {
   bool gathered;
   uint8_t width;
   int64_t most; /* gathered: values that shared memory has room for */
+  bool apart;     /* of a convert that is not in place: the panel's elements, as far as the tensor goes, wherever they begin, as
+                     far off 2^unit bytes as they lie in memory */
+  int64_t room;   /* apart: elements from the panel's first position to its last, whatever bounds say */
+  uint8_t tensor; /* apart: of the source, staged and loaded from; or of the destination, stored to and copied to memory at the end,
+                     all of whose elements are stored */
+  uint8_t ended;  /* apart: 1 + number of the bound behind which the panel ends: it has so many elements of the tensor as are left
+                     of its axis, times `pitch`; 0: all of its own */
+  int64_t pitch;
+  uint8_t places; /* apart: the fastest places, which select the panel's positions */
+  uint8_t vector; /* apart: log2 positions that follow each other which are loaded and stored together */
+  plan_number end; /* apart: behind the tensor's last byte */
 } plan_panel;
 
 /* Where tensor 0 lies, for loads that overhang its rows: no vector that is not all inside is loaded whole. */
@@ -512,6 +526,7 @@ typedef struct plan_options {
   bool whole_buffers;        /* no buffer of shared memory in parts so that more blocks have room */
   bool stream;               /* host: as large tensors are moved, however many elements there are */
   bool whole_runs;           /* GPU: tiles along axes are as large as the target's runs on both sides, if a block has room */
+  bool panels;               /* NVIDIA: a convert's first variant keeps panels in shared memory, if they suit it at all */
   bool whole_words;          /* GPU: loads bring all of a word of the destination into a thread; no exchange need */
   int rest_bits;             /* most low bits of a digit with an upper part in the tile; 0: the planner's */
 } plan_options;

@@ -47,6 +47,8 @@ void draft_finish(plan_kernel *kernel) {
   kernel->launch.shared_bytes =
       (int32_t)((kernel->panel.elements + (kernel->panel.most << kernel->panel.width)) *
                 kernel->tensor_bits[0] / 8);
+  if (kernel->panel.apart)
+    kernel->launch.shared_bytes = (int32_t)(kernel->panel.room * kernel->tensor_bits[0] / 8) + (1 << kernel->panel.unit);
   kernel->launch.threads =
       kernel->target.lanes_first ? 1 : 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
   kernel->launch.cluster = kernel->cluster_bits > 0 ? 1 << kernel->cluster_bits : 0;
@@ -78,6 +80,7 @@ static llrt_status interior_steps(draft *d, const draft_values *values, const dr
                      .streaming = (uint8_t)aligned};
   if (halves->halved) return draft_halves_steps(d, values, halves, load, store);
   LLRT_TRY(draft_value(kernel, &values->load, &at));
+  load.by_words = draft_by_words(d, &load, &values->load);
   load.out = (uint8_t)at;
   LLRT_TRY(draft_access(d, load, 0));
   LLRT_TRY(draft_map_steps(d, 0, d->maps_before, false, &at));

@@ -315,9 +315,10 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
   llrt_text_add(text, "%*s", 2 + 2 * depth, "");
   switch ((plan_step_kind)step->kind) {
     case PLAN_LOAD:
-      llrt_text_add(text, "load %s, %g bytes an access%s%s -> ",
+      llrt_text_add(text, "load %s, %g bytes an access%s%s%s -> ",
                     step->staged ? "the staged panel" : "source", vector_bytes(kernel, step, step->out),
                     step->overhang && !step->loose ? " that overhangs rows" : "",
+                    step->by_words ? " by words" : "",
                     step->loose    ? ", loosely masked"
                     : step->parted ? ", lanes masked"
                     : step->masked ? ", masked"
@@ -325,7 +326,7 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       print_value(kernel, step->out, text);
       break;
     case PLAN_STORE:
-      llrt_text_add(text, "store v%d to destination, %g bytes an access%s%s%s", step->in,
+      llrt_text_add(text, "store v%d to %s, %g bytes an access%s%s%s", step->in, step->staged ? "the panel" : "destination",
                     vector_bytes(kernel, step, step->in),
                     step->overhang ? " that overhangs rows" : "",
                     step->parted   ? kernel->target.lanes_first ? ", lanes masked" : ", masked by elements"
@@ -388,7 +389,7 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
                       (long long)kernel->panel.most, 1 << kernel->panel.width);
         break;
       }
-      llrt_text_add(text, "stage a panel of %lld elements, %d bytes an access",
+      llrt_text_add(text, "%s a panel of %lld elements, %d bytes an access", kernel->panel.tensor == 0 ? "stage" : "copy out",
                     (long long)kernel->panel.elements, 1 << kernel->panel.unit);
       break;
     case PLAN_PUBLISH:

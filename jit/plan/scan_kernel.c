@@ -85,7 +85,7 @@ llrt_status scan_plan_flat(const llrt_op_desc *desc, const plan_target *target, 
   kernel->flat = true;
   kernel->warp_bits = target->warp_bits;
   LLRT_TRY(draft_digits(&d));
-  LLRT_TRY(draft_flat_digits(&d));
+  LLRT_TRY(draft_flat_digits(&d, PLAN_DESTINATION));
   LLRT_TRY(begin_walk(&d));
   kernel->fill = combine_identity((int)desc->combine.op, desc->tensors[0].dtype);
   int tile_bits = draft_flat_tile(&d);

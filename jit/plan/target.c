@@ -58,7 +58,7 @@
 static const plan_target targets[] = {
     {.name = "sm_80", NVIDIA(163), .matrix_load = true, .async_copies = true},
     {.name = "sm_89", NVIDIA(99), .matrix_load = true, .async_copies = true},
-    {.name = "sm_90a", NVIDIA(227), .far_row_bytes = 128 << 10, .large_bytes = {512 << 20, 128 << 20}, .matrix_load = true, .matrix_store = true, .async_copies = true,
+    {.name = "sm_90a", NVIDIA(227), .panel_bytes = 80 << 10, .far_row_bytes = 128 << 10, .large_bytes = {512 << 20, 128 << 20}, .matrix_load = true, .matrix_store = true, .async_copies = true,
      .cluster_bits = 3, .early_launches = true},
     {.name = "gfx90a", AMD(64)},
     {.name = "gfx942", AMD(64)},

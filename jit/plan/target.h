@@ -40,6 +40,7 @@ typedef struct plan_target {
   int shared_bytes;       /* shared memory of a block, at most (the key's class) */
   int banks, bank_bytes;  /* of shared memory */
   int sector_bytes;       /* granule of global memory traffic */
+  int panel_bytes;        /* most bytes of a panel that a block of a convert keeps in shared memory; 0: none (jit/plan/staged.c) */
   int far_row_bytes;      /* rows of large tensors that lie multiples of this apart are not to be read all at a time; 0: any */
   int64_t large_bytes[2]; /* of elements of 4 and of 8 bits: tensors from which on tiles want whole runs on both sides; 0: none do */
   int max_shuffle_rounds; /* host: lane exchanges up to this many rounds; GPUs count clocks */

@@ -225,6 +225,7 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
     case PLAN_STAGE:
       if (kernel->panel.gathered) return plan_verify_panel(kernel, at);
       CHECK(kernel->flat && kernel->panel.positions > 0, "step %d: there is no panel", at);
+      if (kernel->panel.apart) return plan_verify_apart(kernel, at);
       CHECK((kernel->panel.elements * kernel->tensor_bits[0] / 8) % (1 << kernel->panel.unit) == 0,
             "step %d: a panel is not whole accesses", at);
       return LLRT_OK;

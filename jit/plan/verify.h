@@ -20,6 +20,7 @@
 llrt_status plan_verify_access(const plan_kernel *kernel, int at);  /* LOAD, STORE, SHARED_LOAD, SHARED_STORE */
 llrt_status plan_verify_copy(const plan_kernel *kernel, int at);    /* COPY */
 llrt_status plan_verify_panel(const plan_kernel *kernel, int at);   /* STAGE of a gathered panel */
+llrt_status plan_verify_apart(const plan_kernel *kernel, int at);
 llrt_status plan_verify_collect(const plan_kernel *kernel, int at); /* COLLECT */
 llrt_status plan_verify_lazy(const plan_kernel *kernel, int at);    /* a step that is lazy */
 llrt_status plan_verify_produce(const plan_kernel *kernel, int at); /* PRODUCE, with LANDED */

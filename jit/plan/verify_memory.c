@@ -153,6 +153,8 @@ static llrt_status check_alignment(const plan_kernel *kernel, int at, const plan
         "step %d: may not be loose", at);
   CHECK(step->loose || plan_group_of(kernel, step->tensor, value, step->vector, &group),
         "step %d: no pieces of rows", at);
+  CHECK(!step->by_words || (step->kind == PLAN_LOAD && !step->loose && step->misaligned > 0),
+        "step %d: may not go by words", at);
   if (step->kind == PLAN_STORE) return LLRT_OK;
   CHECK(step->tensor == 0 && memory->used && memory->vector == vector,
         "step %d: memory is not known", at);
@@ -186,6 +188,7 @@ llrt_status plan_verify_access(const plan_kernel *kernel, int at) {
     if (kernel->flat) {
       int pair = value->bits < 8 && step->kind == PLAN_STORE;
       CHECK(step->vector >= pair && step->masked, "step %d: a flat kernel moves elements", at);
+      CHECK(!step->staged || kernel->panel.positions > 0, "step %d: there is no panel", at);
       for (int i = 0; i < step->vector; i++)
         CHECK(plan_value_columns(value, PLAN_REGISTER)[i] == 1ull << i, "step %d: no vector", at);
       return LLRT_OK;
@@ -206,6 +209,27 @@ llrt_status plan_verify_access(const plan_kernel *kernel, int at) {
     if (step->matrix) return check_matrix(kernel, at, value, &map);
   }
   return check_access(kernel, at, value, &map);
+}
+
+/* The panel is what its places select, which are constants; vectors are of the first place's digit alone. */
+llrt_status plan_verify_apart(const plan_kernel *kernel, int at) {
+  const plan_panel *panel = &kernel->panel;
+  int bits = kernel->tensor_bits[0];
+  int64_t positions = 1;
+  CHECK(!kernel->target.lanes_first && bits >= 8 && bits <= 32 && kernel->n_indices == 0 && kernel->n_terms == 0 &&
+            kernel->swizzle[0].swizzle_len == 0,
+        "step %d: elements that no panel has", at);
+  CHECK(panel->places > 0 && panel->places <= kernel->n_places && panel->end.arg >= 0 && panel->room >= panel->elements,
+        "step %d: %d places", at, panel->places);
+  for (int i = 0; i < panel->places; i++) {
+    const plan_place *place = &kernel->place[i];
+    CHECK(place->digit >= 0 && place->count.arg < 0, "step %d: a place that only a run knows", at);
+    positions *= place->count.value;
+  }
+  CHECK(positions == panel->positions && positions % (1 << panel->vector) == 0,
+        "step %d: %lld positions", at, (long long)positions);
+  CHECK(panel->vector >= 5 - bits_log2(bits), "step %d: no whole words", at);
+  return LLRT_OK;
 }
 
 /* Accesses that load and store alike, of sizes that copies have. */

@@ -41,11 +41,12 @@ void emu_plan_make(const emu_conversion *conversion, plan_kernel *kernel) {
   llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
   memcpy(desc.tensors, with->tensor, sizeof with->tensor);
   cr_assert_eq(llrt_op_promise_coarse(&desc), LLRT_OK, "%s", llrt_last_error());
-  llrt_promises_open_extents(&desc, conversion->rank); /* masks are what is tested */
+  if (!conversion->panels) llrt_promises_open_extents(&desc, conversion->rank); /* masks are what is tested */
+  const plan_options options = {.panels = conversion->panels};
   cr_assert_eq(plan_target_find(conversion->target, &target), LLRT_OK);
-  cr_assert_eq(plan_make(&desc, &target, NULL, made), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(plan_make(&desc, &target, &options, made), LLRT_OK, "%s", llrt_last_error());
   int i = 0;
-  while (i < made->n_variants - 1 && !conversion->large &&
+  while (i < made->n_variants - 1 && !conversion->large && !conversion->panels &&
          !plan_range_contains(&made->variant[i].launch.range, conversion->rank,
                               conversion->shape)) {
     i++;

@@ -102,14 +102,34 @@ void pair_plan(const pair *p, llrt_dtype dtype, const char *target_name, const p
 
 bool pair_stream;
 
+/* Runs variant v. A kernel is right outside its range too, wherever it can launch. */
+static void check_variant(const pair *p, const plan *made, int v, conversion *c, uint64_t *seed, const char *what) {
+  conversion_fill(c, seed);
+  memset(c->desc.tensors[1].data, UNTOUCHED, c->bytes[1]);
+  llrt_status status = plan_interpret(&made->variant[v], c->desc.tensors, c->binding, 2);
+  if (status != LLRT_OK || conversion_wrong_places(p, c) != 0) pair_explain(made, v);
+  cr_assert_eq(status, LLRT_OK, "%s: %s", what, llrt_last_error());
+  cr_assert_eq(conversion_wrong_places(p, c), 0, "%s, variant %d: %lld wrong", what, v,
+               (long long)conversion_wrong_places(p, c));
+}
+
+/* The kernel that keeps panels in shared memory, whatever it is worth. */
+static void check_panels(const pair *p, const plan_target *target, conversion *c, uint64_t *seed, const char *what) {
+  static plan made;
+  plan_options options = {.panels = true};
+  cr_assert_eq(plan_make(&c->desc, target, &options, &made), LLRT_OK, "%s: %s", what, llrt_last_error());
+  if (made.variant[0].panel.apart) check_variant(p, &made, 0, c, seed, what);
+}
+
 int pair_check(const pair *p, const char *target_name, llrt_dtype dtype,
                       plan_exchange exchange, const char *what) {
   static plan made;
   plan_target target;
   conversion c;
   uint64_t seed = 0x9E3779B97F4A7C15ull;
-  int ran = 0;
+  char title[256];
   plan_options options = {.exchange = exchange, .stream = pair_stream};
+  snprintf(title, sizeof title, "%.160s, %s, %s, exchange %d", what, target_name, llrt_dtype_name(dtype), exchange);
   if (!conversion_make(p, dtype, &c)) {
     conversion_free(&c);
     return 0;
@@ -120,22 +140,11 @@ int pair_check(const pair *p, const char *target_name, llrt_dtype dtype,
     conversion_free(&c);
     return 0;
   }
-  cr_assert_eq(status, LLRT_OK, "%s on %s: %s", what, target_name, llrt_last_error());
-  for (int v = 0; v < made.n_variants; v++) {
-    /* A kernel is right outside its range too, wherever it can launch. */
-    conversion_fill(&c, &seed);
-    memset(c.desc.tensors[1].data, UNTOUCHED, c.bytes[1]);
-    status = plan_interpret(&made.variant[v], c.desc.tensors, c.binding, 2);
-    if (status != LLRT_OK || conversion_wrong_places(p, &c) != 0) pair_explain(&made, v);
-    cr_assert_eq(status, LLRT_OK, "%s, %s, %s: %s", what, target_name, llrt_dtype_name(dtype),
-                 llrt_last_error());
-    cr_assert_eq(conversion_wrong_places(p, &c), 0, "%s, %s, %s, variant %d, exchange %d: %lld wrong", what,
-                 target_name, llrt_dtype_name(dtype), v, exchange,
-                 (long long)conversion_wrong_places(p, &c));
-    ran++;
-  }
+  cr_assert_eq(status, LLRT_OK, "%s: %s", title, llrt_last_error());
+  for (int v = 0; v < made.n_variants; v++) check_variant(p, &made, v, &c, &seed, title);
+  if (exchange == PLAN_EXCHANGE_AUTO) check_panels(p, &target, &c, &seed, title);
   conversion_free(&c);
-  return ran;
+  return made.n_variants;
 }
 
 void pair_parse(const text_pair *text, pair *p) {

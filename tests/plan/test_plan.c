@@ -69,6 +69,13 @@ static const text_pair general_pairs[] = {
     {"storage(digits=[dim0: 5, dim1: 64, dim0: 64])",
      "storage(digits=[dim0: 64, dim1: 64, dim0: 5])", {320, 64}},
     {"padded_shared(interval_padding=[[64,8]], order=[1,0])", "col_major", {32, 64}},
+    /* images whose channels become the fastest, and back: all of them or 16 at a time, the last of which are fewer */
+    {"storage(digits=[dim1: 35, dim0: rest])", "storage(digits=[dim0: 24, dim1: 35, dim0: rest])", {72, 35}},
+    {"storage(digits=[dim0: 24, dim1: 35, dim0: rest])", "storage(digits=[dim1: 35, dim0: rest])", {72, 35}},
+    {"row_major", "storage(digits=[dim0: 16, dim1: rest, dim0: rest], pad=9)", {43, 63}},
+    {"storage(digits=[dim0: 16, dim1: rest, dim0: rest], pad=9)", "row_major", {43, 63}},
+    {"row_major", "storage(digits=[dim0: 4, dim1: 4, dim0: 4, dim1: 9, dim0: rest], pad=keep)", {70, 36}},
+    {"storage(digits=[dim0: 4, dim1: 4, dim0: 4, dim1: 9, dim0: rest], pad=3)", "row_major", {70, 36}},
     /* pads */
     {"row_major", "scale_128x4", {130, 6}},
     {"row_major", "scale_128x4", {131, 90}},

@@ -47,6 +47,49 @@ Test(plan_choice, whole_vectors_of_short_rows) {
     }
 }
 
+/* Images with rows of an odd number of bytes keep panels in shared memory, where there are enough of them and banks are not what they
+ * wait for; other shapes and elements do not. */
+Test(plan_choice, panels_of_images) {
+  static const struct {
+    const char *source, *destination;
+    llrt_dtype dtype;
+    int64_t shape[4];
+    bool panels;
+  } rows[] = {
+      {"row_major", "channels_last", LLRT_U8, {2141, 40, 27, 29}, true},
+      {"channels_last", "row_major", LLRT_U8, {2141, 40, 27, 29}, true},
+      {"row_major", "channels_last", LLRT_BF16, {1071, 40, 27, 29}, true},
+      {"row_major", "onednn_nchw16c", LLRT_F32, {223, 83, 27, 29}, true},
+      {"onednn_nchw16c", "row_major", LLRT_BF16, {445, 83, 27, 29}, true},
+      {"row_major", "onednn_oihw4i16o4i", LLRT_U8, {35839, 200, 3, 3}, true},
+      {"row_major", "onednn_nchw16c", LLRT_U8, {891, 83, 27, 29}, false},       /* small ones */
+      {"row_major", "trt_chw32", LLRT_U8, {891, 83, 27, 29}, false},            /* banks */
+      {"onednn_nchw16c", "row_major", LLRT_F32, {223, 83, 27, 29}, false},      /* stored, of 32 bits */
+      {"row_major", "channels_last", LLRT_U8, {1024, 256, 16, 16}, false},      /* rows of whole vectors */
+      {"row_major", "nhwc", LLRT_U8, {1069, 20, 56, 56}, false},
+      {"row_major", "channels_last", LLRT_I64, {1024, 40, 27, 29}, false},
+  };
+  static plan made;
+  plan_target target;
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    llrt_storage storage[2];
+    llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+    const char *const text[] = {rows[i].source, rows[i].destination};
+    for (int t = 0; t < 2; t++) {
+      cr_assert_eq(llrt_storage_parse(text[t], 4, rows[i].shape, &storage[t]), LLRT_OK, "%s", llrt_last_error());
+      desc.tensors[t] = (llrt_tensor){.dtype = rows[i].dtype, .rank = 4, .storage = &storage[t]};
+      desc.tensors[t].data = (void *)(uintptr_t)(4096 * (t + 1));
+      memcpy(desc.tensors[t].shape, rows[i].shape, sizeof rows[i].shape);
+    }
+    cr_assert_eq(llrt_op_promise_coarse(&desc), LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(plan_make(&desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+    cr_expect_eq(made.variant[0].panel.apart, rows[i].panels, "%s -> %s, %s", text[0], text[1],
+                 llrt_dtype_name(rows[i].dtype));
+    cr_expect(!rows[i].panels || made.n_variants > 1 || made.variant[0].launch.range.min_elements == 0);
+  }
+}
+
 /* Pads that stay as they are: a GPU's edges store what is inside of an access that pads part, and all other accesses
  * whole. */
 Test(plan_choice, kept_pads_part_wide_stores) {

@@ -223,17 +223,19 @@ static int dim_of(int operand) { return operand ? DOT_DIM_N : DOT_DIM_M; }
 /* As it is multiplied. */
 static llrt_dtype type_of(const blocked *p, int operand) { return operand ? p->x->types.b : p->x->types.a; }
 
-/* How many bits of an axis hold those of the words that memory has: 0 where bits of words lie as elements have them. */
+/* How many bits of an axis hold those of the memory's words: the elements of a lane, of 32 bits where their bits are
+ * permuted. */
 static int word_reach(const blocked *p, int operand, const draft_runs *runs, const bit_list *axis) {
-  int bits = 5 - bits_log2(p->x->d.kernel->tensor_bits[tensor_of(p, operand)]), reach = 0;
-  for (int j = 0; p->x->job->words[operand] && j < bits_min(bits, runs->n); j++)
+  int element = p->x->d.kernel->tensor_bits[tensor_of(p, operand)], reach = 0;
+  int bits = p->x->job->words[operand] ? 5 - bits_log2(element) : draft_word_of(&p->x->d, element);
+  for (int j = 0; j < bits_min(bits, runs->n); j++)
     for (int i = 0; i < axis->n; i++)
       if (runs->vector[j] & axis->at[i]) reach = bits_max(reach, i + 1);
   return reach;
 }
 
 /* A square of as many positions as there are lanes, of the axis in memory twice as many where lanes hold two elements; and
- * whole words, where their bits are permuted. */
+ * whole words. */
 static void list_square(const blocked *p, int operand, bit_list *own, bit_list *sums) {
   const draft *d = &p->x->d;
   const bit_list *dim = &p->dim[dim_of(operand)], *k = &p->dim[DOT_DIM_K];

@@ -293,3 +293,36 @@ Test(dot_call, range_of_scales) {
   cr_expect_eq(llrt_dot_scale_range(NULL, NULL, &low, &high), LLRT_INVALID_ARGUMENT);
   fixture_end(&at);
 }
+
+/* Elements of 4 bits whose pairs lie far apart along K, by registers of every width. */
+Test(dot_call, packed_nibbles) {
+  enum { M = 5, WIDE = 64 };
+  static _Alignas(64) float a[M * WIDE], d[2][M * WIDE];
+  static _Alignas(64) uint8_t b[2][WIDE * WIDE / 2];
+  static const char *const targets[] = {NULL, "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+  static fixture at;
+  fixture_make(&at, &fixture_params);
+  for (int i = 0; i < M * WIDE; i++) a[i] = (float)(i % 7 - 3);
+  for (int i = 0; i < WIDE * WIDE / 2; i++) b[0][i] = (uint8_t)(i * 37 + i / 5);
+  for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+    llrt_device *device;
+    llrt_status status = llrt_device_open(at.context, "host", &(llrt_device_params){.target = targets[t]}, &device);
+    if (status == LLRT_UNSUPPORTED && targets[t]) continue; /* another processor */
+    cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
+    llrt_storage marlin;
+    cr_assert_eq(llrt_storage_parse("marlin_w4", 2, NULL, &marlin), LLRT_OK);
+    llrt_tensor ta = M(F32, M, WIDE), tb = M(U4, WIDE, WIDE), td = M(F32, M, WIDE);
+    ta.device = tb.device = td.device = device;
+    ta.data = a, tb.data = b[0];
+    llrt_tensor packed = tb;
+    packed.data = b[1], packed.storage = &marlin;
+    cr_assert_eq(llrt_convert_into(&tb, &packed, NULL, NULL), LLRT_OK, "%s", llrt_last_error());
+    for (int i = 0; i < 2; i++) {
+      td.data = d[i];
+      cr_assert_eq(llrt_dot_into(&ta, i ? &packed : &tb, &td, NULL, NULL), LLRT_OK, "%s", llrt_last_error());
+    }
+    cr_expect_eq(memcmp(d[0], d[1], sizeof d[0]), 0, "%s", targets[t] ? targets[t] : "host");
+    llrt_device_close(&device);
+  }
+  fixture_end(&at);
+}

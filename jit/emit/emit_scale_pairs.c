@@ -47,6 +47,21 @@ static LLVMValueRef number_pair(emitter *e, const plan_map *map, const plan_valu
   return unpack_numbers(e, (llrt_dtype)map->scale, (llrt_dtype)map->to, code);
 }
 
+/* Elements `index` and the one beside it as numbers of the type, each in both halves of a word: they are decoded together. */
+static void two_number_pairs(emitter *e, const plan_map *map, const plan_value *scales, const LLVMValueRef *words,
+                             uint64_t index, LLVMValueRef *pairs) {
+  LLVMValueRef word = words[index >> scales->word], code[2], x[2];
+  for (int i = 0; i < 2; i++) {
+    int at = (int)(((index & ~1ull) + (uint64_t)i) & bits_mask(scales->word)) * scales->bits;
+    code[i] = LLVMBuildAnd(e->builder, LLVMBuildLShr(e->builder, word, emit_i32(e, at), ""), emit_i32(e, 0xff), "");
+  }
+  emit_decode_pair(e, (llrt_dtype)map->scale, code, x);
+  for (uint64_t i = 0; i < 2; i++) {
+    const LLVMValueRef both[] = {x[i], x[i]};
+    pairs[(index & ~1ull) + i] = unpack_encoded(e, (llrt_dtype)map->to, both);
+  }
+}
+
 /* Element `index` of a value of scales, as a 16-bit code in both halves of a word. */
 static LLVMValueRef scale_pair(emitter *e, const plan_map *map, const plan_value *scales, const LLVMValueRef *words,
                                uint64_t index) {
@@ -94,6 +109,8 @@ static LLVMValueRef scaled(emitter *e, const plan_step *step, const plan_map *ma
   LLVMValueRef *known = &e->prepared[step->out][index];
   const plan_step *placed = placed_before(e, step, map);
   unpack_format format = unpack_format_of((llrt_dtype)map->to);
+  if (!*known && scales->bits == 8 && scales->word > 0 && map->scale != LLRT_E8M0)
+    two_number_pairs(e, map, scales, e->value[step->second], index, e->prepared[step->out]);
   if (!*known) {
     *known = scale_pair(e, map, scales, e->value[step->second], index);
     unsigned room = (unsigned)(format.bias - 1) << format.mantissa;

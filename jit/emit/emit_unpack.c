@@ -161,18 +161,23 @@ static LLVMValueRef unpack_long_integer(emitter *e, LLVMValueRef word, int index
   return is_signed ? codes : e->ops->multiply_pair(e, type, codes, unpack_twice(e, one), unpack_twice(e, base));
 }
 
-LLVMValueRef unpack_numbers(emitter *e, llrt_dtype from, llrt_dtype to, const LLVMValueRef code[2]) {
-  LLVMValueRef x[2], made[2];
-  emit_decode_pair(e, from, code, x);
+LLVMValueRef unpack_encoded(emitter *e, llrt_dtype to, const LLVMValueRef x[2]) {
+  LLVMValueRef made[2];
   if (to == LLRT_F16) {
     for (int i = 0; i < 2; i++) {
-      x[i] = LLVMBuildFPTrunc(e->builder, x[i], LLVMHalfTypeInContext(e->context), "");
-      made[i] = LLVMBuildZExt(e->builder, LLVMBuildBitCast(e->builder, x[i], emit_int_type(e, 16), ""), e->i32, "");
+      LLVMValueRef half = LLVMBuildFPTrunc(e->builder, x[i], LLVMHalfTypeInContext(e->context), "");
+      made[i] = LLVMBuildZExt(e->builder, LLVMBuildBitCast(e->builder, half, emit_int_type(e, 16), ""), e->i32, "");
     }
   } else {
     emit_encode_pair(e, to, x, made);
   }
   return LLVMBuildOr(e->builder, LLVMBuildShl(e->builder, made[1], emit_i32(e, 16), ""), made[0], "");
+}
+
+LLVMValueRef unpack_numbers(emitter *e, llrt_dtype from, llrt_dtype to, const LLVMValueRef code[2]) {
+  LLVMValueRef x[2];
+  emit_decode_pair(e, from, code, x);
+  return unpack_encoded(e, to, x);
 }
 
 /* e5m2 is the upper half of f16. */

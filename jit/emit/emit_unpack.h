@@ -14,7 +14,8 @@ unpack_format unpack_format_of(llrt_dtype type);
 LLVMValueRef unpack_twice(const emitter *e, unsigned code);
 unsigned unpack_power(unpack_format format, int exponent);
 
-/* Two codes as numbers of a 16-bit float that holds them. */
+/* Two f32 as a 16-bit float that holds them; two codes as such numbers. */
+LLVMValueRef unpack_encoded(emitter *e, llrt_dtype to, const LLVMValueRef x[2]);
 LLVMValueRef unpack_numbers(emitter *e, llrt_dtype from, llrt_dtype to, const LLVMValueRef code[2]);
 
 /* Word w of a cast (emit_unpacks). */

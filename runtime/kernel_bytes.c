@@ -111,6 +111,7 @@ static void put_launch(llrt_text *out, const plan_launch *launch) {
   put(out, launch->cluster);
   put(out, launch->most_blocks);
   put(out, launch->rounds);
+  put(out, launch->dealt);
   put(out, launch->block_bytes);
   put(out, launch->n_boxes);
   for (int i = 0; i < launch->n_boxes; i++) put_box(out, &launch->box[i]);
@@ -272,7 +273,7 @@ static void get_view(reader *in, const storage_set *set, plan_view *view, int re
 
 static void get_workspace(reader *in, plan_workspace *workspace) {
   workspace->n = get_within(in, 0, PLAN_MAX_REGIONS);
-  workspace->zero = get_within(in, 0, 1) != 0;
+  workspace->zero = (uint8_t)get_within(in, 0, workspace->n);
   workspace->clear = get_within(in, 0, 1) != 0;
   for (int i = 0; i < workspace->n; i++) {
     workspace->region[i].fixed = get_size(in);
@@ -314,6 +315,7 @@ static void get_grid(reader *in, plan_launch *launch) {
   launch->cluster = get_within(in, 0, MAX_CLUSTER);
   launch->most_blocks = get_within(in, 0, INT32_MAX);
   launch->rounds = get_within(in, 0, MAX_ROUNDS);
+  launch->dealt = get_within(in, 0, INT32_MAX);
   launch->block_bytes = get_within(in, 0, INT32_MAX);
   get_boxes(in, launch);
   launch->stage = get_within(in, 0, PLAN_MAX_VARIANTS - 1);

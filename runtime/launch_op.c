@@ -66,8 +66,7 @@ llrt_status llrt_op_launch_alone(const llrt_op *op, int variant, const op_call *
   if (bytes == 0) return launch_stages(op, variant, &run, stream);
   LLRT_TRY(llrt_context_allocate(op->device, bytes, stream, &run.workspace));
   llrt_status status = LLRT_OK, released;
-  if (op->variant[variant].launch.workspace.zero)
-    status = op->device->backend->set(op->device, run.workspace, 0, bytes, stream);
+  if (run.zero_bytes > 0) status = op->device->backend->set(op->device, run.workspace, 0, (size_t)run.zero_bytes, stream);
   if (status == LLRT_OK) status = launch_stages(op, variant, &run, stream);
   released = llrt_context_release(op->device, run.workspace, stream);
   return status == LLRT_OK ? released : status;

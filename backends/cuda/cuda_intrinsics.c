@@ -224,6 +224,10 @@ static void nvptx_poke(emitter *e, LLVMValueRef pointer, LLVMValueRef cell) {
   nvptx_assemble(e, NVPTX_ORDERED, "st.relaxed.gpu.global.u64 [$0], $1;", "l,l,~{memory}", NULL, args, 2);
 }
 
+static void nvptx_fence(emitter *e) {
+  nvptx_assemble(e, NVPTX_ORDERED, "fence.acq_rel.gpu;", "~{memory}", NULL, NULL, 0);
+}
+
 /* 8-bit floats are converted by instructions from sm_89 on. */
 static bool has_fp8(const emitter *e) { return strcmp(e->kernel->target.name, "sm_80") != 0; }
 
@@ -311,6 +315,7 @@ const emit_target_ops emit_ops_nvptx = {
     .ticket = nvptx_ticket,
     .peek = nvptx_peek,
     .poke = nvptx_poke,
+    .fence = nvptx_fence,
     .all_lanes = nvptx_all_lanes,
     .matrix_load = nvptx_matrix_load,
     .matrix_store = nvptx_matrix_store,

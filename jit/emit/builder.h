@@ -64,6 +64,8 @@ typedef struct emit_target_ops {
    * order any other. */
   LLVMValueRef (*peek)(emitter *e, LLVMValueRef pointer, LLVMValueRef condition, LLVMValueRef otherwise);
   void (*poke)(emitter *e, LLVMValueRef pointer, LLVMValueRef cell);
+  /* What this thread has done, or knows of, before comes before what it does behind this, for the whole device. NULL: never. */
+  void (*fence)(emitter *e);
   /* Ends a loop in which lanes wait: where a lane's condition alone would part it from its warp, whether it holds
    * in all of them. */
   LLVMValueRef (*all_lanes)(emitter *e, LLVMValueRef condition);
@@ -232,9 +234,21 @@ typedef struct emit_walked {
 /* Rounds of a block through the grid's positions, as emit_open_rounds begins them. */
 typedef struct emit_rounds {
   LLVMValueRef first, lane, warp; /* the emitter's outside */
-  LLVMValueRef block, turns;      /* phis */
+  LLVMValueRef block, turns;      /* phis; dealt: `block` is the turns that are left */
   LLVMBasicBlockRef head, done;
 } emit_rounds;
+
+/* Turns that are dealt out, as emit_deal.c finds them for the block, and its piece (emit_deal_piece). All i64. */
+typedef struct emit_deal {
+  LLVMValueRef number;           /* the block's, as it has it */
+  LLVMValueRef block, blocks;    /* the block's number in the launch, and how many there are */
+  LLVMValueRef own, run;         /* turns of whole positions, and of the run behind them */
+  LLVMValueRef first, dealt;     /* the first position whose turns are dealt; all that are */
+  LLVMValueRef begin;            /* of the run */
+  LLVMValueRef position;         /* the first turn of the piece's position, counted like `begin` */
+  LLVMValueRef from, to;         /* the piece's turns of its position */
+  LLVMValueRef left, rest;       /* turns of the block that are left with the piece, and behind it */
+} emit_deal;
 
 struct emitter {
   const plan_kernel *kernel;
@@ -269,6 +283,7 @@ struct emitter {
   const emit_walked *walked;             /* NULL outside walks */
   LLVMValueRef turns_before;             /* i32, in rounds: turns of the block's positions before; else NULL */
   emit_rounds rounds;                    /* of the block's own warps, with roles */
+  emit_deal deal;
   LLVMValueRef ticket;            /* pointer to where a block's ticket is; NULL: it draws none */
   LLVMValueRef next_block, drawn; /* i64, i32: of a block that queues, found by a turn's first PLAN_AHEAD (NULL: not
                                      yet): the next, and the one after that as the first thread has it */
@@ -577,6 +592,10 @@ void emit_roles_step(emitter *e, int at);                        /* emit_roles.c
  * what follows from it, and e->turns_before are the position's. */
 void emit_open_rounds(emitter *e, emit_rounds *rounds);
 void emit_close_rounds(emitter *e, const emit_rounds *rounds);
+/* emit_deal.c: how many turns the block is dealt; the piece that comes when so many are left, whose position is e->block's. */
+LLVMValueRef emit_dealt_turns(emitter *e);
+void emit_deal_piece(emitter *e, LLVMValueRef left);
+void emit_settle_step(emitter *e, int at);
 void emit_filled_step(emitter *e);
 void emit_release_step(emitter *e, const plan_step *step);
 void emit_multiplied_step(emitter *e, const plan_step *step);

@@ -93,6 +93,11 @@ void emit_block_turns(emitter *e, LLVMValueRef *begin, LLVMValueRef *end) {
   LLVMValueRef turns = emit_number(e, &walk->turns);
   *begin = emit_i64(e, 0);
   *end = turns;
+  if (e->kernel->deal.used) {
+    *begin = e->deal.from;
+    *end = e->deal.to;
+    return;
+  }
   if (walk->split < 0) return;
   LLVMValueRef share = emit_number(e, &walk->share), args[2] = {turns, NULL};
   *begin = LLVMBuildMul(e->builder, e->upper[walk->split], share, "");

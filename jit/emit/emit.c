@@ -218,6 +218,7 @@ void emit_steps(emitter *e, int first, int n) {
       case PLAN_PRODUCE:
       case PLAN_LANDED: break; /* not of these warps */
       case PLAN_FILLED: emit_filled_step(e); break;
+      case PLAN_SETTLE: emit_settle_step(e, i); break;
       case PLAN_RELEASE: emit_release_step(e, step); break;
       case PLAN_MULTIPLIED: emit_multiplied_step(e, step); break;
       case PLAN_PUBLISH: emit_publish_step(e, step); break;

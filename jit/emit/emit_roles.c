@@ -218,10 +218,6 @@ static void emit_producers(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, done);
   LLVMValueRef last = LLVMBuildSub(e->builder, emit_turn_number(e), emit_i32(e, 1), "");
   for (int i = LAG - 1; i >= 0 && !boxes; i--) tell_filled(e, last, i);
-  if (boxes && !dot_only_boxes(e->kernel)) { /* no thread ends before what it copies is there */
-    e->ops->end_copies(e);
-    e->ops->await_copies(e, 0);
-  }
   e->walked = NULL;
   e->grid = walked.grid;
   memcpy(e->upper, upper, sizeof upper);
@@ -270,6 +266,10 @@ void emit_roles_step(emitter *e, int at) {
   if (kernel->launch.rounds > 0) emit_open_rounds(e, &rounds);
   emit_producers(e, producing_step(kernel, at));
   if (kernel->launch.rounds > 0) emit_close_rounds(e, &rounds);
+  if (kernel->launch.n_boxes > 0 && !alone) { /* no thread ends before what it copies is there */
+    e->ops->end_copies(e);
+    e->ops->await_copies(e, 0);
+  }
   if (alone) emit_close_guard(e, rest);
   LLVMBuildRetVoid(e->builder);
   LLVMPositionBuilderAtEnd(e->builder, others);

@@ -427,7 +427,8 @@ static void count_tile(const plan_kernel *kernel, const plan_step *step, plan_co
     case PLAN_PRODUCE:
     case PLAN_LANDED:
     case PLAN_FILLED:
-    case PLAN_RELEASE: break;
+    case PLAN_RELEASE:
+    case PLAN_SETTLE: break;
     case PLAN_DOT: plan_cost_dot(kernel, step, cost); break;
     case PLAN_GATHER: plan_gather_cost(kernel, step, cost); break;
     case PLAN_JOIN:

@@ -21,7 +21,9 @@ enum { PACKED_M, PACKED_N, PACKED_K }; /* the operation's last axes, behind batc
 typedef struct packed_shape {
   int m, n, k, warps[3], cluster, slots, resident, producers;
   bool group;
+  bool deal; /* the last turns are dealt to all blocks */
   int64_t rows, columns; /* a variant's: where D has no more than these; 0: however many */
+  int clocks;            /* > 0: of a turn; of such variants that may be, the one that is first done */
 } packed_shape;
 
 /* An operand on its way: by a ring that copies fill turns before, or loaded. Rows of 8 bits are cast on the way: each
@@ -95,6 +97,7 @@ bool packed_producers_cast(const packed *p);
 llrt_status packed_plan_kernel(packed *p, const plan_target *target, const plan_options *options, plan_kernel *kernel);
 
 #define PACKED_VECTOR_K 6 /* log2 positions of a lane's vector of elements of 4 bits, with its neighbours' */
+#define PACKED_UNITS 132 /* multiprocessors of a large device */
 #define PACKED_LINE 6 /* log2 positions of A in a line of shared memory: 128 bytes of 16-bit elements */
 
 /* Whether rows are of a narrower type than what multiplies them. */

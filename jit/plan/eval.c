@@ -37,6 +37,26 @@ void plan_decode_block(const plan_kernel *kernel, int64_t block, const uint64_t 
   }
 }
 
+plan_piece plan_deal_piece(int64_t positions, int64_t turns, int64_t blocks, int64_t block, int64_t left) {
+  int64_t waves = positions / blocks > 1 ? positions / blocks - 1 : 0, first = waves * blocks;
+  int64_t dealt = (positions - first) * turns, begin = block * dealt / blocks, run = (block + 1) * dealt / blocks - begin;
+  if (left < 0) left = run + waves * turns;
+  plan_piece piece = {.left = left, .to = turns};
+  if (left > run) {
+    piece.position = block + ((left - run) / turns - 1) * blocks;
+    piece.rest = left - turns;
+  } else if (left > 0) {
+    int64_t own = (begin + left - 1) / turns, start = own * turns;
+    piece.position = first + own;
+    piece.from = begin > start ? begin - start : 0;
+    piece.to = begin + left - start;
+    piece.rest = left - (piece.to - piece.from);
+    piece.before = block;
+    while (piece.from > 0 && piece.before * dealt / blocks > start) piece.before--;
+  }
+  return piece;
+}
+
 void plan_block_turns(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
                       const uint64_t *args, int64_t *begin, int64_t *end) {
   const plan_turns *walk = &kernel->walk;

@@ -13,6 +13,13 @@ void plan_decode_block(const plan_kernel *kernel, int64_t block, const uint64_t 
                        uint64_t *grid, int64_t upper[PLAN_MAX_DIGITS]);
 
 /* The turns [*begin, *end) of a block whose uppers are given; turn t changes grid bits and upper parts. */
+/* What a block does of plan_deal when `left` of its turns are left (-1: all): turns from .. to of a position, behind
+ * which `rest` are left; blocks from `before` to the one before this one have turns of it before these. */
+typedef struct plan_piece {
+  int64_t left, rest, position, from, to, before;
+} plan_piece;
+plan_piece plan_deal_piece(int64_t positions, int64_t turns, int64_t blocks, int64_t block, int64_t left);
+
 void plan_block_turns(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS],
                       const uint64_t *args, int64_t *begin, int64_t *end);
 void plan_decode_turn(const plan_kernel *kernel, int64_t turn, const uint64_t *args, uint64_t *grid,

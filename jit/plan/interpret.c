@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/dot_tiling.h"
+#include "jit/plan/combine.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/number.h"
 #include "jit/plan/scan_eval.h"
@@ -90,6 +91,11 @@ static void enter_turn(interpreter *in, int64_t turn, uint64_t grid) {
 /* The block's share of turns. Queued: the first block has drawn all tickets before others begin. */
 static void find_turns(interpreter *in) {
   const plan_lookback *lookback = &in->kernel->lookback;
+  if (in->kernel->deal.used) {
+    in->begin = in->piece.from;
+    in->end = in->piece.to;
+    return;
+  }
   if (!lookback->queued) {
     plan_block_turns(in->kernel, in->upper, in->args, &in->begin, &in->end);
     return;
@@ -198,6 +204,24 @@ static llrt_status run_repeat(interpreter *in, int at) {
   return LLRT_OK;
 }
 
+/* Blocks go one after the other, so that what comes before has been left. */
+static llrt_status run_settle(interpreter *in, int at) {
+  const plan_step *step = &in->kernel->step[at];
+  const plan_piece *piece = &in->piece;
+  int64_t n = interpreter_size(in->kernel, step->in), turns = plan_number_value(&in->kernel->walk.turns, in->args, 1);
+  if (piece->to < turns) {
+    memcpy(&in->cells[in->dealt * n], in->value[step->in], (size_t)n * sizeof *in->cells);
+    return LLRT_OK;
+  }
+  interpreter_copy(in, step->in, step->out);
+  for (int64_t block = in->dealt - 1; piece->from > 0 && block >= piece->before; block--)
+    for (int64_t i = 0; i < n; i++) {
+      uint64_t *sum = &in->value[step->out][i];
+      *sum = combine_two(LLRT_COMBINE_SUM, LLRT_F32, *sum, in->cells[block * n + i]);
+    }
+  return interpret_steps(in, at + 1, step->body);
+}
+
 /* ---- all steps ---- */
 
 /* Whether the step needs a value that products under way make. */
@@ -208,6 +232,7 @@ static bool uses_pending(const interpreter *in, const plan_step *step) {
     case PLAN_REGISTERS:
     case PLAN_SHUFFLE:
     case PLAN_SHARED_STORE:
+    case PLAN_SETTLE:
     case PLAN_MAP:
     case PLAN_STORE:
     case PLAN_FOLD:
@@ -284,6 +309,7 @@ static llrt_status run_step(interpreter *in, int at) {
     case PLAN_COPY: return interpret_copy(in, step);
     case PLAN_COPIED: interpret_await(in, step); return LLRT_OK;
     case PLAN_DOT: return interpret_dot(in, step);
+    case PLAN_SETTLE: return run_settle(in, at);
     case PLAN_MULTIPLIED: interpret_multiplied(in, step); return LLRT_OK;
     case PLAN_ROLES: return LLRT_OK;
     case PLAN_PRODUCE: return interpret_produce(in, at);
@@ -311,6 +337,49 @@ llrt_status interpret_steps(interpreter *in, int first, int n) {
   return LLRT_OK;
 }
 
+/* The block of the grid's position `block`. */
+static llrt_status run_block(interpreter *in) {
+  const plan_kernel *kernel = in->kernel;
+  size_t size = (in->shared_size << kernel->cluster_bits) * sizeof(int);
+  memset(in->written, 0, size);
+  memset(in->read, 0, size);
+  memset(in->far, 0, size);
+  memset(in->group, 0, size);
+  memset(in->reading, 0, size);
+  memset(in->pending, 0, sizeof in->pending);
+  in->products = in->multiplied = 0;
+  in->released = 0;
+  in->phase = in->met = 1;
+  in->groups = 0;
+  in->turn = -1;
+  in->begin = in->end = 0;
+  if (!kernel->flat) plan_decode_block(kernel, in->block, in->args, &in->grid, in->upper);
+  LLRT_TRY(interpret_steps(in, 0, kernel->n_steps));
+  return check_unread_by_others(in);
+}
+
+#define DEALT_TO 5 /* blocks of a device of a few multiprocessors */
+
+/* All pieces of all blocks. */
+static llrt_status run_dealt(interpreter *in) {
+  const plan_kernel *kernel = in->kernel;
+  int settle = 0;
+  while (kernel->step[settle].kind != PLAN_SETTLE) settle++;
+  int64_t positions = plan_number_value(&kernel->positions, in->args, 1);
+  int64_t turns = plan_number_value(&kernel->walk.turns, in->args, 1), blocks = positions * turns < DEALT_TO ? 1 : DEALT_TO;
+  llrt_status status = LLRT_OK;
+  in->cells = calloc((size_t)(blocks * interpreter_size(kernel, kernel->step[settle].in)), sizeof *in->cells);
+  if (!in->cells) return llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory");
+  for (in->dealt = 0; in->dealt < blocks && status == LLRT_OK; in->dealt++)
+    for (int64_t left = -1; left != 0 && status == LLRT_OK; left = in->piece.rest) {
+      in->piece = plan_deal_piece(positions, turns, blocks, in->dealt, left);
+      in->block = in->piece.position;
+      if (in->piece.left > 0) status = run_block(in);
+    }
+  free(in->cells);
+  return status;
+}
+
 static llrt_status run_stage_of(const plan_kernel *kernel, const plan_run *run) {
   llrt_tensor tensors[LLRT_MAX_TENSORS];
   llrt_storage_binding bindings[LLRT_MAX_TENSORS];
@@ -327,23 +396,9 @@ static llrt_status run_stage_of(const plan_kernel *kernel, const plan_run *run) 
   }
   LLRT_TRY(plan_run_stage(&kernel->launch, run, in.args, &blocks));
   llrt_status status = interpreter_init(&in);
-  for (in.block = 0; in.block << kernel->cluster_bits < blocks && status == LLRT_OK; in.block++) {
-    memset(in.written, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
-    memset(in.read, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
-    memset(in.far, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
-    memset(in.group, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
-    memset(in.reading, 0, (in.shared_size << kernel->cluster_bits) * sizeof(int));
-    memset(in.pending, 0, sizeof in.pending);
-    in.products = in.multiplied = 0;
-    in.released = 0;
-    in.phase = in.met = 1;
-    in.groups = 0;
-    in.turn = -1;
-    in.begin = in.end = 0;
-    if (!kernel->flat) plan_decode_block(kernel, in.block, in.args, &in.grid, in.upper);
-    status = interpret_steps(&in, 0, kernel->n_steps);
-    if (status == LLRT_OK) status = check_unread_by_others(&in);
-  }
+  if (kernel->deal.used && status == LLRT_OK) status = run_dealt(&in);
+  for (in.block = 0; !kernel->deal.used && in.block << kernel->cluster_bits < blocks && status == LLRT_OK; in.block++)
+    status = run_block(&in);
   interpreter_fini(&in);
   return status;
 }

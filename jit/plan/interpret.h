@@ -3,6 +3,7 @@
 #define LLRT_JIT_PLAN_INTERPRET_H
 
 #include "jit/plan/access.h"
+#include "jit/plan/eval.h"
 
 #include "base/bits.h"
 
@@ -40,6 +41,9 @@ typedef struct interpreter {
   int pending[PLAN_MAX_VALUES];       /* the group that makes a value; past `multiplied`: it is under way */
   int64_t turn, begin, end;   /* of the block's share of a walk; turn -1 outside */
   interpreter_stretch stretch;
+  uint64_t *cells;            /* plan_deal: of every block, elements as those of a value */
+  int64_t dealt;              /* the number of the block that does `piece` */
+  plan_piece piece;
 } interpreter;
 
 /* Elements of a value, in all places of the block. */

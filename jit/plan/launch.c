@@ -116,6 +116,15 @@ static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
   return arg->kind == PLAN_ARG_MAGIC ? multiplier : shift;
 }
 
+/* Blocks that turns are dealt to. */
+static int64_t dealt_blocks(const bound_call *call, int64_t positions) {
+  const plan_launch *launch = call->launch;
+  int64_t shares;
+  if (__builtin_mul_overflow(positions, own_turns(call), &shares)) shares = INT64_MAX;
+  shares /= launch->walk.least;
+  return shares < 1 ? 1 : shares < launch->dealt ? shares : launch->dealt;
+}
+
 static llrt_status count_blocks(const bound_call *call, int64_t *blocks) {
   int64_t positions = count_positions(call);
   if (call->launch->block_elements > 0 && positions > 0)
@@ -124,6 +133,7 @@ static llrt_status count_blocks(const bound_call *call, int64_t *blocks) {
     positions *= call->launch->cluster;
   if (positions < 0 || positions > INT32_MAX)
     return llrt_error(LLRT_UNSUPPORTED, "the launch would need more than 2^31 - 1 blocks");
+  if (call->launch->dealt > 0 && positions > 0) positions = dealt_blocks(call, positions);
   bool fewer = call->launch->most_blocks > 0 && positions > call->launch->most_blocks;
   *blocks = fewer ? call->launch->most_blocks : positions;
   return LLRT_OK;
@@ -159,8 +169,15 @@ int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, 
   const bound_call call = {first, &run, tensor, NULL};
   const plan_range *range = &first->range;
   if (share_turns(first, &run) != LLRT_OK) return INT64_MAX;
-  int64_t positions = count_positions(&call), clocks;
-  bool over = positions < 0 || __builtin_mul_overflow(run.share, range->turn_clocks, &clocks);
+  int64_t positions = count_positions(&call), turns = run.share, clocks;
+  bool over = positions < 0;
+  if (first->dealt > 0 && positions > 0) { /* a tile's, of which each block has as many */
+    int64_t blocks = dealt_blocks(&call, positions);
+    if (units > blocks) units = (int)blocks;
+    over |= __builtin_mul_overflow(turns, positions, &turns);
+    turns = bits_ceil_div(bits_ceil_div(turns, units), bits_ceil_div(positions, units));
+  }
+  over = over || __builtin_mul_overflow(turns, range->turn_clocks, &clocks);
   over = over || __builtin_mul_overflow(bits_ceil_div(positions, units), clocks + range->tile_clocks, &clocks);
   return over ? INT64_MAX : clocks + range->more_clocks;
 }
@@ -210,6 +227,7 @@ static llrt_status place_regions(const plan_launch *launch, __int128 partials, p
     bytes = (bytes + REGION_ALIGNMENT - 1) / REGION_ALIGNMENT * REGION_ALIGNMENT;
     if (blocks < 0 || bytes > INT64_MAX / 2)
       return llrt_error(LLRT_UNSUPPORTED, "the workspace would pass 2^62 bytes");
+    if (i < workspace->zero) run->zero_bytes = (int64_t)bytes;
   }
   run->workspace_bytes = (int64_t)bytes;
   return LLRT_OK;

@@ -128,7 +128,7 @@ typedef struct plan_region {
 
 typedef struct plan_workspace {
   int32_t n; /* regions */
-  bool zero;  /* must be zero when the variant begins */
+  uint8_t zero; /* so many regions, the first, must be zero when the variant begins */
   bool clear; /* stages leave something in it: it is zeroed behind the last */
   plan_region region[PLAN_MAX_REGIONS];
 } plan_workspace;
@@ -146,6 +146,8 @@ typedef struct plan_launch {
   int32_t most_blocks;    /* > 0: no more of them, which share the positions of the grid out by themselves */
   int32_t rounds;         /* > 0: no more of them than so many for each multiprocessor; each takes the position of its number
                              and those that are multiples of the blocks' number behind it */
+  int32_t dealt;          /* > 0, in rounds: no more blocks than so many, and than there are shares of walk.least turns; they
+                             are dealt turns (plan_deal), so that there may be more of them than positions */
   int32_t block_bytes;    /* what a block moves, as far as the plan knows; 0: not. Host: what is worth a thread */
   int32_t n_boxes;
   plan_box box[PLAN_MAX_BOXES];
@@ -169,6 +171,7 @@ typedef struct plan_run {
   int32_t n;
   int64_t turns, share, splits; /* of the first stage's walk; others are not shared */
   int64_t region[PLAN_MAX_REGIONS]; /* offset in the workspace, bytes */
+  int64_t zero_bytes;           /* of the workspace, from its first on: zero when the variant begins */
   int64_t workspace_bytes;      /* needed */
   void *workspace;              /* set by the caller before plan_run_stage */
 } plan_run;

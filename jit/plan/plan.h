@@ -267,6 +267,9 @@ typedef enum plan_step_kind {
   PLAN_FILLED,       /* the copies and stores to the turn's slots have arrived, and are seen by products */
   PLAN_RELEASE,      /* the slots of the turn `turns` before this one are free, if the block had it: no products that are
                         under way read them */
+  PLAN_SETTLE,       /* dealt (plan_deal): where the block's piece of the position ends before its turns do, `in` goes to the
+                        block's cell, and the next `body` steps, all that are left, are not for this piece. Else out = in + what
+                        blocks before have left in their cells of the position, the nearest first */
   PLAN_PUBLISH,      /* other blocks may now see `in`, as the block's total of `level` (plan_lookback), where its turn
                         has one */
   PLAN_PEEK,         /* out = a first look at the cells that PLAN_AWAIT reads, for which no one waits */
@@ -397,6 +400,17 @@ typedef struct plan_lookback {
   plan_number blocks, lines;  /* all of them; those of one turn */
 } plan_lookback;
 
+/* Rounds whose last turns are dealt out, so that all blocks of the launch end together. Of n blocks each takes whole positions, its number and
+ * every n-th behind it, as long as twice n positions are left or more; the turns of those that are left, position after
+ * position, are dealt in n runs that follow each other, as equal as they can be. A block goes through its run piece by piece, each of
+ * one position, from the last one down: so what others behind it wait for comes first, and what it waits for last. What a
+ * piece is waits for pieces of lower blocks alone. Flags (8 bytes of each block) are zero before and
+ * behind a launch; cells, a word for each that a thread has of value `in` of PLAN_SETTLE, behind it. */
+typedef struct plan_deal {
+  bool used;
+  plan_number flags, cells; /* addresses */
+} plan_deal;
+
 /* Part of a tensor that a block keeps in shared memory. In place: what the conversion maps onto itself, from the
  * address of its first position on: so many positions of the flat index, which lie in so many elements of
  * memory. 0: none. Gathered: what index 0 chooses from for the block's other coordinates: for every value v that it
@@ -493,6 +507,7 @@ typedef struct plan_kernel {
   plan_place place[PLAN_MAX_GRID];
   plan_turns walk;
   plan_lookback lookback;
+  plan_deal deal;
   plan_value value[PLAN_MAX_VALUES];
   plan_buffer buffer[PLAN_MAX_BUFFERS];
   plan_map map[PLAN_MAX_MAPS];

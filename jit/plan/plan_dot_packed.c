@@ -11,6 +11,7 @@
 #include "jit/plan/dot_stage.h"
 #include "jit/plan/thread_registers.h"
 #include "jit/plan/reduce.h"
+#include "jit/plan/rounds.h"
 
 #include "base/bits.h"
 #include "base/status.h"
@@ -227,11 +228,23 @@ static llrt_status walk_steps(packed *p, int *sums) {
   return LLRT_OK;
 }
 
+/* Those of a position whose turns others have, too. */
+static llrt_status dealt_results(packed *p, int sums) {
+  plan_kernel *kernel = p->x.d.kernel;
+  int settled, at = kernel->n_steps;
+  LLRT_TRY(draft_value(kernel, &kernel->value[sums], &settled));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_SETTLE, .in = (uint8_t)sums, .out = (uint8_t)settled}));
+  LLRT_TRY(dot_epilogue(&p->x, settled));
+  kernel->step[at].body = (uint8_t)(kernel->n_steps - at - 1);
+  return LLRT_OK;
+}
+
 /* What few rows there are is stored by whoever has it. */
 static llrt_status result_steps(packed *p, int sums) {
   plan_kernel *kernel = p->x.d.kernel;
   int tensor = p->job.tensor[LLRT_DOT_D];
   reduce_value value = {.op = LLRT_COMBINE_SUM, .type = LLRT_F32, .key = sums};
+  if (kernel->deal.used) return dealt_results(p, sums);
   LLRT_TRY(reduce_block(&p->x.d, &value, p->shape.m + p->shape.n, true));
   if (p->shape.m > FEW || dot_acts(&p->x)) return dot_epilogue(&p->x, value.key);
   LLRT_TRY(dot_cast(&p->x, LLRT_F32, p->job.desc.tensors[tensor].dtype, &value.key));
@@ -242,6 +255,8 @@ static llrt_status result_steps(packed *p, int sums) {
 }
 
 /* ---- the kernel ---- */
+
+#define DEALT_TURNS 4 /* at least of a block: a result's way through memory costs about as much */
 
 /* Storages have tiles of K, of which the last may have turns that lie behind all of K: they are left out where turns
  * follow each other along K. */
@@ -302,10 +317,19 @@ llrt_status packed_plan_kernel(packed *p, const plan_target *target, const plan_
     dot_plan_bands(&p->x, (int64_t[]){bits[p->operand[PACKED_ROWS].tensor] << p->shape.m,
                                       bits[p->operand[PACKED_WEIGHTS].tensor] << p->shape.n});
   LLRT_TRY(turn_arguments(p));
+  if (p->shape.deal) {
+    plan_value dealt;
+    LLRT_TRY(packed_sums_value(p, &dealt));
+    LLRT_TRY(rounds_begin(d));
+    LLRT_TRY(rounds_deal(d, &dealt, PACKED_UNITS));
+    kernel->launch.walk.least = DEALT_TURNS;
+  }
   LLRT_TRY(walk_steps(p, &sums));
   LLRT_TRY(result_steps(p, sums));
   /* A block whose memory others still read must not end. */
   if (draft_others_read(kernel)) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
   draft_finish(kernel);
+  if (p->shape.deal && kernel->launch.shared_bytes > target->shared_bytes)
+    return llrt_error(LLRT_UNSUPPORTED, "results beside rings in %d bytes", kernel->launch.shared_bytes);
   return LLRT_OK;
 }

@@ -441,6 +441,10 @@ static void print_step(const plan_kernel *kernel, int at, int depth, llrt_text *
       llrt_text_add(text, "await the turn's boxes, which begin %d turns early", step->turns);
       break;
     case PLAN_FILLED: llrt_text_add(text, "await the turn's slots to be filled"); break;
+    case PLAN_SETTLE:
+      llrt_text_add(text, "v%d -> v%d with the sums of blocks that were dealt turns before; where others are dealt turns behind,"
+                          " it goes to them, else:", step->in, step->out);
+      break;
     case PLAN_RELEASE: llrt_text_add(text, "free the slots of %d turns before", step->turns); break;
     case PLAN_MULTIPLIED:
       llrt_text_add(text, "await all products but those of %d groups", step->turns);
@@ -567,6 +571,7 @@ static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text)
     }
   }
   if (kernel->launch.rounds > 0) llrt_text_add(text, ", by rounds of %d for each multiprocessor", kernel->launch.rounds);
+  if (kernel->deal.used) llrt_text_add(text, ", the last turns dealt to all of %d blocks", kernel->launch.dealt);
   if (kernel->band > 0) llrt_text_add(text, ", in bands of %d of d%d", kernel->band, kernel->place[1].digit);
   if (kernel->band_from > 0) {
     llrt_text_add(text, " where ");

@@ -101,7 +101,7 @@ llrt_status scan_begin_lookback(draft *d, const plan_value *carried) {
   int lines = carried->layout.out[0].bits;
   *lookback = (plan_lookback){.used = true, .levels = LEVELS, .lags = lines == 0};
   lookback->bits = lines == 0 ? LINE_BITS : ROWS_BITS;
-  *workspace = (plan_workspace){.n = 2, .zero = true, .clear = true};
+  *workspace = (plan_workspace){.n = 2, .zero = 2, .clear = true};
   workspace->region[0].fixed = 4;
   workspace->region[1].per_block = (8ll * lookback->levels * carried->bits / 32) << lines;
   kernel->launch.walk.blocks = INT32_MAX; /* a turn each */

@@ -259,6 +259,7 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
     case PLAN_LANDED:
       CHECK(dot_landed_step(kernel) == at && kernel->launch.n_boxes > 0 && step->turns >= 0, "step %d: no boxes", at);
       return LLRT_OK;
+    case PLAN_SETTLE: return plan_verify_settle(kernel, at);
     case PLAN_FILLED:
     case PLAN_RELEASE:
       CHECK(kernel->producers > 0 && step->turns >= 0 && step->turns < kernel->slots, "step %d: no producers", at);

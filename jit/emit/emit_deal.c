@@ -132,17 +132,29 @@ static LLVMValueRef add(emitter *e, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildBitCast(e->builder, LLVMBuildFAdd(e->builder, a, b, ""), e->i32, "");
 }
 
-/* Adds a block's cell, and leaves zeros. Sums are hidden: else LLVM would make them behind what comes next, and have all of the
- * cell in registers until then. */
+#define BATCH 16 /* accesses that are under way: one after the other they took 17 us of 42 on an H200 */
+
+/* Adds `n` words of a block's cell, and leaves zeros. Sums are hidden: else LLVM would make them behind what comes next, and
+ * have all of the cell in registers until then. */
+static void take_batch(emitter *e, LLVMValueRef cell, int first, LLVMValueRef *words, int n) {
+  LLVMValueRef part[BATCH];
+  for (int i = 0; i < n; i++) {
+    part[i] = LLVMBuildLoad2(e->builder, part_type(e), part_of(e, cell, first + i * CELL_WORDS), "");
+    LLVMSetAlignment(part[i], 16);
+  }
+  for (int i = 0; i < n; i++) {
+    for (int k = 0; k < CELL_WORDS; k++) {
+      LLVMValueRef *word = &words[first + i * CELL_WORDS + k];
+      *word = e->ops->opaque(e, add(e, *word, LLVMBuildExtractElement(e->builder, part[i], emit_i32(e, k), "")));
+    }
+    LLVMValueRef zeros = LLVMConstNull(part_type(e));
+    LLVMSetAlignment(LLVMBuildStore(e->builder, zeros, part_of(e, cell, first + i * CELL_WORDS)), 16);
+  }
+}
+
 static void take_cell(emitter *e, LLVMValueRef block, LLVMValueRef *words, int n) {
   LLVMValueRef cell = cell_of(e, block, n);
-  for (int i = 0; i < n; i += CELL_WORDS) {
-    LLVMValueRef pointer = part_of(e, cell, i), part = LLVMBuildLoad2(e->builder, part_type(e), pointer, "");
-    LLVMSetAlignment(part, 16);
-    for (int k = 0; k < CELL_WORDS; k++)
-      words[i + k] = e->ops->opaque(e, add(e, words[i + k], LLVMBuildExtractElement(e->builder, part, emit_i32(e, k), "")));
-    LLVMSetAlignment(LLVMBuildStore(e->builder, LLVMConstNull(part_type(e)), pointer), 16);
-  }
+  for (int i = 0; i < n; i += BATCH * CELL_WORDS) take_batch(e, cell, i, words, bits_min(BATCH, (n - i) / CELL_WORDS));
 }
 
 /* ---- the step ---- */

@@ -25,11 +25,11 @@ static const packed_shape warp_shapes[] = {
 #define AT_ONCE (UNITS / 2 << 7)
 #define IN_FOUR 4096
 #define BY_CLUSTERS_OF_FOUR 3584
-/* What a tile takes beside its turns: until its first slots are filled, and from its last product on. */
-#define TILE_CLOCKS 3000
-/* What a block's sums take on their way through memory. */
-#define DEAL_CLOCKS 5000
-#define DEALT .deal = true
+/* As an H200 takes them. What a tile takes beside its turns: until its first slots are filled, and from its last product on.
+ * Where turns are dealt: the same and what blocks lose that are no longer in step, and what sums take on their way through memory. */
+#define TILE_CLOCKS 4000
+#define DEALT_TILE_CLOCKS 12000
+#define DEAL_CLOCKS 50000
 #define PRODUCED .resident = 1, .producers = 4, .group = true
 
 /* The same where there are warpgroups, whose instructions take all rows of a block at once. */
@@ -50,8 +50,8 @@ static const packed_shape group_shapes[] = {
     {.rows = 128, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
     {.rows = 256, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
     {.rows = 256, .columns = AT_ONCE, .m = 8, .n = 7, .k = 6, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+    {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED, .deal = true, .clocks = 1100},
     {.rows = 512, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED, .clocks = 1200},
-    {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED, DEALT, .clocks = 1100},
     {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED, .clocks = 1100},
 };
 /* Those of weights as bytes, whose groups take all rows at once, however few, where there are columns for as many blocks of
@@ -171,10 +171,10 @@ static bool is_within(const llrt_promise *extent, int64_t limit) {
   return limit == 0 || (extent->max > 0 && extent->max <= limit);
 }
 
-/* Turns that became shorter take less. Dealt ones are there. */
+/* Turns that became shorter take less. Where there are none, none are dealt. */
 static void count_clocks(const packed *p, const packed_shape *shape, plan_range *range) {
   range->turn_clocks = shape->clocks >> (shape->k - p->shape.k);
-  range->tile_clocks = TILE_CLOCKS;
+  range->tile_clocks = shape->deal ? DEALT_TILE_CLOCKS : TILE_CLOCKS;
   if (!shape->deal) return;
   range->more_clocks = DEAL_CLOCKS;
   range->min_extent[packed_axis(&p->job, PACKED_K)] = 1;
@@ -192,8 +192,8 @@ static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n, con
   for (int i = 0; i < n && !all; i++) {
     const packed_shape *shape = &shapes[i];
     plan_kernel *kernel = &out->variant[out->n_variants];
-    const packed_shape *wanted = shape_for(p, shape);
-    bool measured = shape->clocks > 0 && !packed_casts_rows(p); /* else another stage is before */
+    const packed_shape *wanted = shape_for(&begin, shape);
+    bool measured = shape->clocks > 0 && !packed_casts_rows(&begin); /* else another stage is before */
     if (shape->deal && !measured) continue;
     if (shape->columns && (extents[PACKED_N].min > shape->columns || wanted != shape)) continue;
     if (shape->rows > 0 && shape->rows <= covered) continue;
@@ -207,8 +207,8 @@ static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n, con
     out->n_variants += kernels;
     bool any_columns = is_within(&extents[PACKED_N], shape->columns);
     if (measured) count_clocks(p, shape, &kernel->launch.range);
-    all = !measured && any_columns && is_within(&extents[PACKED_M], shape->rows);
-    if (any_columns && !measured) covered = shape->rows;
+    all = !shape->deal && any_columns && is_within(&extents[PACKED_M], shape->rows);
+    if (any_columns && !shape->deal) covered = shape->rows;
     if (all) continue;
     kernel->launch.range.max_extent[first + PACKED_M] = shape->rows;
     kernel->launch.range.max_extent[first + PACKED_N] = shape->columns;

@@ -293,3 +293,29 @@ void packed_trial_drop(packed_trial *t) {
   free(t->scale.data);
   free(t->zero.data);
 }
+
+void packed_trial_run_on(llrt_device *device, packed_trial *t, llrt_status (*run)(packed_trial *t)) {
+  llrt_tensor *tensors[] = {&t->a, &t->b, &t->d, &t->scale, &t->zero};
+  const int n = t->of->zero ? 5 : t->of->scale ? 4 : 3;
+  const int64_t bytes[] = {t->of->m * (t->of->k + t->of->gap) * 2, t->value_binding.span * llrt_dtype_bits(t->of->b) / 8, t->of->m * t->of->n * 4,
+                           t->of->scale ? t->scale_binding.span * llrt_dtype_bits(t->of->scale) / 8 : 0, t->zero_binding.span};
+  void *host[5];
+  packed_trial_permute(t, false);
+  for (int i = 0; i < n; i++) {
+    host[i] = tensors[i]->data;
+    cr_assert_eq(llrt_memory_allocate(device, (size_t)bytes[i], &tensors[i]->data), LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(llrt_memory_copy(device, tensors[i]->data, host[i], (size_t)bytes[i], LLRT_COPY_TO_DEVICE, NULL),
+                 LLRT_OK, "%s", llrt_last_error());
+    tensors[i]->device = device;
+  }
+  llrt_status status = run(t);
+  cr_expect_eq(status, LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(llrt_memory_copy(device, host[2], t->d.data, (size_t)bytes[2], LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK,
+               "%s", llrt_last_error());
+  for (int i = 0; i < n; i++) {
+    llrt_memory_free(device, tensors[i]->data);
+    tensors[i]->data = host[i];
+  }
+  packed_trial_permute(t, true);
+}

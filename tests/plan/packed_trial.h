@@ -51,6 +51,10 @@ void packed_trial_permute(packed_trial *t, bool back);
 /* Compares D with sums by coordinates; W's words are in order. where: who multiplied. */
 void packed_trial_check(const packed_trial *t, const char *where);
 
+/* Runs with tensors on a device, whose memory holds copies of them meanwhile; D is copied back. Words are in order before
+ * and behind. */
+void packed_trial_run_on(llrt_device *device, packed_trial *t, llrt_status (*run)(packed_trial *t));
+
 /* Zeroed memory for an operand, aligned to 256 bytes and with room behind; the caller frees it. */
 void *packed_zeros(int64_t bytes);
 /* Sets an element of 4 bits that was 0. */

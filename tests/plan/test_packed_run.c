@@ -5,32 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By llrt_dot_into on a device, whose memory holds copies of the tensors. */
-static void run_on(llrt_device *device, packed_trial *t) {
-  llrt_tensor *tensors[] = {&t->a, &t->b, &t->d, &t->scale, &t->zero};
-  const int n = t->of->zero ? 5 : t->of->scale ? 4 : 3;
-  const int64_t bytes[] = {t->of->m * (t->of->k + t->of->gap) * 2, t->value_binding.span * llrt_dtype_bits(t->of->b) / 8, t->of->m * t->of->n * 4,
-                           t->of->scale ? t->scale_binding.span * llrt_dtype_bits(t->of->scale) / 8 : 0, t->zero_binding.span};
+static llrt_status run_at_once(packed_trial *t) {
   const llrt_dot_params params = {.b = packed_trial_scaling(t)};
-  void *host[5];
-  packed_trial_permute(t, false);
-  for (int i = 0; i < n; i++) {
-    host[i] = tensors[i]->data;
-    cr_assert_eq(llrt_memory_allocate(device, (size_t)bytes[i], &tensors[i]->data), LLRT_OK, "%s", llrt_last_error());
-    cr_assert_eq(llrt_memory_copy(device, tensors[i]->data, host[i], (size_t)bytes[i], LLRT_COPY_TO_DEVICE, NULL),
-                 LLRT_OK, "%s", llrt_last_error());
-    tensors[i]->device = device;
-  }
-  llrt_status status = llrt_dot_into(&t->a, &t->b, &t->d, &params, NULL);
-  cr_expect_eq(status, LLRT_OK, "%s", llrt_last_error());
-  cr_expect_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s", llrt_last_error());
-  cr_expect_eq(llrt_memory_copy(device, host[2], t->d.data, (size_t)bytes[2], LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK,
-               "%s", llrt_last_error());
-  for (int i = 0; i < n; i++) {
-    llrt_memory_free(device, tensors[i]->data);
-    tensors[i]->data = host[i];
-  }
-  packed_trial_permute(t, true);
+  return llrt_dot_into(&t->a, &t->b, &t->d, &params, NULL);
 }
 
 /* The copy is the same for all devices. */
@@ -52,7 +29,7 @@ Test(packed_run, on_devices) {
     cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
     for (size_t i = rows[n].first; i < PACKED_PROBLEMS; i += rows[n].step) {
       packed_trial_make(&t, &packed_problems[i]);
-      run_on(device, &t);
+      packed_trial_run_on(device, &t, run_at_once);
       packed_trial_check(&t, rows[n].target ? rows[n].target : rows[n].name);
       packed_trial_drop(&t);
     }

@@ -129,7 +129,7 @@ llrt_status draft_map_steps(draft *d, int first, int n, bool masked, int *value)
 
 llrt_status draft_retype(draft *d, plan_map map, int *value) {
   uint8_t number;
-  if (map.from == map.to) return LLRT_OK;
+  if (map.kind == PLAN_MAP_CAST && map.from == map.to) return LLRT_OK;
   LLRT_TRY(draft_map(d->kernel, map, &number));
   return draft_map_steps(d, number, 1, false, value);
 }

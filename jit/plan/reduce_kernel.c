@@ -168,7 +168,7 @@ static llrt_status turn_steps(draft *d, const reduction *r, const plan_value *lo
   turn->type = type;
   LLRT_TRY(load_steps(d, load, 0, d->vector[0], &turn->key));
   if (r->clears) LLRT_TRY(clear_step(d, load, 0, d->vector[0]));
-  if (is_truth(r->value.op) && !r->reads_pairs && from != LLRT_U32)
+  if (is_truth(r->value.op) && !r->reads_pairs)
     LLRT_TRY(draft_retype(d, (plan_map){.kind = PLAN_MAP_TRUTH, .from = (uint8_t)from, .to = LLRT_U32},
                      &turn->key));
   else

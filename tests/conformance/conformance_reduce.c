@@ -58,6 +58,7 @@ static const reduce_row rows[] = {
     {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_ANY, LLRT_F16, 0, 0, false, true, 0},
     {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_ALL, LLRT_BOOL, 0, 0, false, false, 0},
     {ROW, ROW, NULL, 2, {20, 33}, 2, LLRT_COMBINE_ALL, LLRT_I64, LLRT_U8, 0, false, false, 0},
+    {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_ANY, LLRT_U32, 0, 0, false, false, 0},
     /* positions */
     /* of axes whose digits memory has in another order: turns do not go up */
     {"((512,256)):((256,1))", ROW, ROW, 1, {131072}, 1, LLRT_COMBINE_ARGMAX, LLRT_I8, 0, 0, false, false, 0},

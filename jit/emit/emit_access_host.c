@@ -14,13 +14,23 @@ LLVMTypeRef access_lanes_type(const emitter *e, const access *a, int lane_bits) 
   return lane_bits > 0 ? LLVMVectorType(word, 1u << lane_bits) : word;
 }
 
-/* log2 lanes, at most `most`, that lie in memory one after the other, word by word. */
+/* The address bits that anything but the first n lane bits and what a word holds moves. */
+static uint64_t moved_besides(const access *a, int n) {
+  uint64_t moved = 0;
+  for (int dim = PLAN_REGISTER; dim <= PLAN_ITERATION; dim++)
+    for (int i = dim == PLAN_REGISTER ? a->word : dim == PLAN_LANE ? n : 0; i < plan_value_bits(a->value, (plan_dim)dim); i++)
+      moved |= f2_apply(a->place.map.column, plan_value_columns(a->value, (plan_dim)dim)[i]);
+  return moved;
+}
+
+/* log2 lanes, at most `most`, that lie in memory one after the other, word by word, wherever the first one lies. */
 static int contiguous_lanes(const access *a, int most) {
   const uint64_t *lanes = plan_value_columns(a->value, PLAN_LANE);
   int n = 0;
   while (n < most && f2_apply(a->place.map.column, lanes[n]) == 1ull << (a->word + n) &&
          plan_is_unstrided(&a->place.map, lanes[n]))
     n++;
+  while (n > 0 && moved_besides(a, n) & bits_mask(a->word + n)) n--;
   return n;
 }
 

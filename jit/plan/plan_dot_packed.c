@@ -329,7 +329,7 @@ llrt_status packed_plan_kernel(packed *p, const plan_target *target, const plan_
   /* A block whose memory others still read must not end. */
   if (draft_others_read(kernel)) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
   draft_finish(kernel);
-  if (p->shape.deal && kernel->launch.shared_bytes > target->shared_bytes)
-    return llrt_error(LLRT_UNSUPPORTED, "results beside rings in %d bytes", kernel->launch.shared_bytes);
+  if (kernel->launch.shared_bytes > target->shared_bytes) /* rings fit; with barriers or results beside them they may not */
+    return llrt_error(LLRT_UNSUPPORTED, "rings and what is beside them in %d bytes", kernel->launch.shared_bytes);
   return LLRT_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "jit/plan/dot_type.h"
 #include "jit/plan/number.h"
+#include "layout/storage_rule.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -111,10 +112,15 @@ static uint64_t result_at(const naive *n, int64_t *x, int64_t depth) {
   return number_code(format, edges(n, sum, x));
 }
 
+/* Every copy of D's element at x. */
 static void put_code(const naive *n, const int64_t *x, uint8_t *image, uint64_t code) {
   const llrt_tensor *d = &n->desc->tensors[1];
-  int64_t at = llrt_storage_offset(d->storage, &n->binding[1], x);
-  memcpy(image + at * llrt_dtype_bits(d->dtype) / 8, &code, (size_t)llrt_dtype_bits(d->dtype) / 8);
+  int64_t copies = storage_copies(d->storage, &n->binding[1]), place[LLRT_MAX_TARGETS + 1];
+  size_t bytes = (size_t)llrt_dtype_bits(d->dtype) / 8;
+  for (int64_t copy = 0; copy < copies; copy++) {
+    storage_place(d->storage, &n->binding[1], x, copy, place);
+    memcpy(image + (size_t)place[0] * bytes, &code, bytes);
+  }
 }
 
 static void multiply(const llrt_op_desc *desc, int64_t depth, uint8_t *image) {
@@ -126,6 +132,8 @@ static void multiply(const llrt_op_desc *desc, int64_t depth, uint8_t *image) {
     const llrt_tensor *tensor = &desc->tensors[t];
     cr_assert_eq(llrt_storage_bind(tensor->storage, tensor->rank, tensor->shape, tensor->strides, &n.binding[t]), LLRT_OK);
   }
+  for (a = 0; a < d->rank; a++)
+    if (d->shape[a] == 0) return;
   do {
     put_code(&n, x, image, result_at(&n, x, depth));
     for (a = d->rank - 1; a >= 0 && ++x[a] == d->shape[a]; a--) x[a] = 0;

@@ -125,6 +125,7 @@ llrt_status dot_memory_value(const dot_draft *x, int tensor, uint64_t mask, dot_
   p.vector = vector_bits(&p);
   f2_basis_init(&p.span);
   if (host) {
+    p.vector = bits_min(p.vector, word + kernel->lane_bits); /* what of a run is placed before others stand beside it */
     fill_runs(&p, 0, word, 0);
     fill(&p, 0, word);
     fill_runs(&p, 1, kernel->lane_bits, 0);

@@ -29,6 +29,7 @@
 #define SCALES_LIE(b_) .storage[LLRT_DOT_SCALE_B] = b_
 #define HOPPER_VALUE "transposed(hopper_value_w4)"
 #define PADDED(word_) "storage(digits=[dim1:rest,dim0:rest],tile={offset:[" word_ ",[2,0],[4,0],[0,1],[0,2],[0,4]]}->[dim0:16,dim1:16],pad=0)"
+#define CROSSED "storage(digits=[dim0:rest,dim1:rest],tile={offset:[[0,1],[0,2],[0,4],[1,0],[2,0],[4,4],[8,0]]}->[dim0:16,dim1:8],pad=0)"
 #define FRAGMENTS "tiled([32,32], nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8]), order=[1,0])"
 #define SWIZZLED "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(64,64):(64@m,1@m)]"
 
@@ -203,6 +204,10 @@ static const dot_problem rows[] = {
     /* what a column has one of, beside results whose places in D mix rows and columns */
     {SHAPE(128, 16, 64), TYPES_AND(BF16, BF16, [LLRT_DOT_BIAS] = LLRT_F32), LIES("col_major", MIXED, "")},
     {SHAPE(48, 48, 64), TYPES_AND(F32, F32, [LLRT_DOT_BIAS] = LLRT_F32), LIES("", MIXED, "")},
+    /* wide accesses of an operand whose places mix K and columns behind what lanes take of a run */
+    {SHAPE(86, 16, 8), TYPES(F16, F16), LIES("", "", CROSSED)},
+    {SHAPE(86, 16, 8), TYPES(BF16, BF16), LIES("", "", CROSSED)},
+    {SHAPE(86, 16, 8), TYPES(F32, F32), LIES("", "", CROSSED)},
     /* 4-bit elements whose rows along K cannot be copied: no two of a byte stay together */
     {SHAPE(96, 13, 8), TYPES(F16, I4), LIES("col_major", "", "")},
     {SHAPE(59, 32, 96), TYPES(E2M1, BF16), LIES("col_major", "", "")},

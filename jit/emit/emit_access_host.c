@@ -16,7 +16,7 @@ LLVMTypeRef access_lanes_type(const emitter *e, const access *a, int lane_bits) 
 
 /* The address bits that anything but the first n lane bits and what a word holds moves. */
 static uint64_t moved_besides(const access *a, int n) {
-  uint64_t moved = 0;
+  uint64_t moved = a->place.map.of_grid;
   for (int dim = PLAN_REGISTER; dim <= PLAN_ITERATION; dim++)
     for (int i = dim == PLAN_REGISTER ? a->word : dim == PLAN_LANE ? n : 0; i < plan_value_bits(a->value, (plan_dim)dim); i++)
       moved |= f2_apply(a->place.map.column, plan_value_columns(a->value, (plan_dim)dim)[i]);

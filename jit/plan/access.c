@@ -20,6 +20,8 @@ void plan_address_of_tensor(const plan_kernel *kernel, int tensor, plan_address_
     map->column[b] = f2_apply(kernel->column[tensor], space->column[b]);
     map->strided[b] = space->column[b] & strided;
   }
+  for (int b = space->in[0].bits; b < llrt_layout_in_bits(space); b++)
+    map->of_grid |= f2_apply(kernel->column[tensor], space->column[b]);
 }
 
 bool plan_is_unstrided(const plan_address_map *map, uint64_t tile) { return f2_apply(map->strided, tile) == 0; }

@@ -14,6 +14,7 @@
  * moves the element through a STRIDE digit or an index. */
 typedef struct plan_address_map {
   uint64_t column[LLRT_MAX_BITS];  /* per tile bit */
+  uint64_t of_grid;                /* the address bits that blocks' numbers move */
   uint64_t strided[LLRT_MAX_BITS]; /* likewise: bits of the space */
 } plan_address_map;
 /* Whether it moves by the columns alone: several bits' strides may cancel out. */

@@ -199,7 +199,9 @@ void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, d
   if (swizzle->swizzle_len) v = bits_min(v, bits_min(swizzle->per_element, runs.align));
   int inside = dim == PLAN_LANE ? value->word : 0; /* what one lane holds: accesses are of so much, or of whole lanes */
   for (int i = 0; i < LLRT_MAX_BITS; i++) map.column[i] >>= inside;
-  for (v -= inside; v > 0; v--) {
+  v -= inside;
+  while (v > 0 && map.of_grid >> inside & bits_mask(v)) v--;
+  for (; v > 0; v--) {
     uint64_t own = 0;
     bool fits = plan_access_positions(&spread, &map, dim, v, positions);
     for (int j = 0; fits && j < v && dim == PLAN_REGISTER; j++) {

@@ -192,6 +192,7 @@ int packed_instruction(const packed *p, const plan_target *target, bool group, i
 
 bool packed_begin(packed *p, const plan_target *target) {
   if (target->isa != PLAN_ISA_NVPTX || !is_packed(p)) return false;
+  if (p->job.desc.tensors[p->job.tensor[LLRT_DOT_D]].storage->pad == LLRT_PAD_VALUE) return false; /* no kernel here writes D's pads */
   p->compute = p->rows = compute_type(&p->job);
   if (p->bytes) choose_bytes(p, target);
   static const int roles[] = {LLRT_DOT_B, LLRT_DOT_SCALE_B, LLRT_DOT_ZERO_B, LLRT_DOT_A};

@@ -153,6 +153,7 @@ static const dot_problem rows[] = {
     {SHAPE(20, 72, 288), TYPES_AND(E4M3, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0, [LLRT_DOT_BIAS] = LLRT_F32), .group = {{0}, {32, 1}}, .range = {{0}, {90, 100}}, .alpha = 0.5, .n_maps = 1, .map = {LLRT_MAP_RELU}, .packed = true},
     {SHAPE(50, 45, 320), MXFP4(E4M3), .range = {{0}, {135, 150}}, .packed = true},
     {SHAPE(270, 136, 352), MXFP4(E5M2), .range = {{0}, {120, 127}}, .packed = true},
+    {SHAPE(10, 40, 64), MXFP4(BF16), LIES("", "storage(digits=[dim1:rest,dim0:rest],tile={offset:[[1,0],[0,1],[2,0],[4,0],[0,2],[8,0],[0,4]]}->[dim0:16,dim1:8],pad=5)", ""), .packed = true}, /* D's pads */
     {SHAPE(216, 112, 16), TYPES_AND(E4M3, I8, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_ZERO_B] = LLRT_I8), LIES("strided([20,1])", "", ""), .group = {{0}, {128, 1}}, .packed = true},
     {SHAPE(270, 136, 288), MXFP4(E4M3), .range = {{0}, {120, 127}}, .packed = true, .fast = true},
     {SHAPE(9, 48, 256), MXFP4(E4M3), .range = {{0}, {120, 127}}, .n_batch = 1, .batch = {3}, .shared = {false, true}, .packed = true},

@@ -103,5 +103,7 @@ static void run_transcript(const char *name, int at_least) {
 
 Test(cli_transcripts, learning_the_language) { run_transcript("docs/layouts.md", 15); }
 
+Test(cli_transcripts, the_reference) { run_transcript("docs/layout-language.md", 1); }
+
 /* Every form of the language once. */
 Test(cli_transcripts, every_form) { run_transcript("tests/data/cli/language.md", 60); }

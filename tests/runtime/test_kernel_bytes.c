@@ -96,6 +96,17 @@ Test(kernel_bytes, compiled_without_a_device) {
   llrt_op_destroy(&op);
 }
 
+/* docs/kernel-format.md describes the format that is written. */
+Test(kernel_bytes, the_documented_format) {
+  FILE *file = fopen(LLRT_TEST_SOURCE_DIR "/docs/kernel-format.md", "r");
+  char line[512];
+  int documented = -1;
+  cr_assert_not_null(file);
+  while (documented < 0 && fgets(line, sizeof line, file)) sscanf(line, "| format | %d;", &documented);
+  fclose(file);
+  cr_expect_eq(saved[8], documented, "format %d is written, %d documented", saved[8], documented);
+}
+
 Test(kernel_bytes, every_truncation_is_corrupt) {
   for (size_t size = 0; size < saved_size; size++) {
     unsigned char *part = malloc(size ? size : 1); /* so that a read past the end is seen */

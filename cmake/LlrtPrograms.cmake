@@ -38,6 +38,6 @@ foreach(source IN LISTS example_sources)
   llrt_common(example_${name})
   set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
                         RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
-  target_link_libraries(example_${name} PRIVATE llrt_tool_common llrt m)
+  target_link_libraries(example_${name} PRIVATE llrt_tool_common llrt OpenMP::OpenMP_C m)
   add_dependencies(example_${name} llrt-jit)
 endforeach()

@@ -3,7 +3,8 @@
  * The matrix comes out of a published model. Each lane of a warp holds certain elements of an
  * operand of mma.sync; written one lane after another, a kernel loads its fragments with wide,
  * contiguous reads. llrt makes the kernel for exactly this pair of layouts, and the program checks
- * it bit for bit and times it beside a plain copy of the same memory.
+ * it bit for bit and times it beside a copy of the same memory: the driver's, on the host memcpy by
+ * all threads.
  *
  *     demo [--device NAME] [MODEL.safetensors:TENSOR] */
 #include "tools/common/array_file.h"
@@ -12,6 +13,7 @@
 #include <llrt/llrt.h>
 
 #include <inttypes.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,9 +142,21 @@ static void go_there_and_back(const trip *t) {
 
 typedef void timed_work(const trip *t, llrt_device *device);
 
-static void work_copy(const trip *t, llrt_device *device) {
+static void work_device_copy(const trip *t, llrt_device *device) {
   must(llrt_memory_copy(device, t->back.data, t->rows.data, t->bytes, LLRT_COPY_ON_DEVICE, NULL),
        "copy");
+}
+
+/* By as many threads as the conversions have, each by one call: llrt_memory_copy on the host is one
+ * memcpy in all. */
+static void work_host_copy(const trip *t, llrt_device *device) {
+  (void)device;
+#pragma omp parallel
+  {
+    size_t threads = (size_t)omp_get_num_threads(), thread = (size_t)omp_get_thread_num();
+    size_t begin = t->bytes * thread / threads, end = t->bytes * (thread + 1) / threads;
+    memcpy((char *)t->back.data + begin, (const char *)t->rows.data + begin, end - begin);
+  }
 }
 
 static void work_there(const trip *t, llrt_device *device) {
@@ -178,11 +192,15 @@ static double time_work(timed_work *work, const trip *t, llrt_device *device) {
   return microseconds[TIMED_RUNS / 2];
 }
 
-static void report(const array *weights, const trip *t, llrt_device *device) {
-  static const struct {
+static bool is_host(const llrt_device_info *info) { return strcmp(info->name, "host") == 0; }
+
+static void report(const array *weights, const trip *t, llrt_device *device,
+                   const llrt_device_info *info) {
+  const struct {
     const char *name;
     timed_work *work;
-  } rows[] = {{"plain copy", work_copy},
+  } rows[] = {{is_host(info) ? "memcpy, all threads" : "the driver's copy",
+               is_host(info) ? work_host_copy : work_device_copy},
               {"row-major -> fragments", work_there},
               {"fragments -> row-major", work_back}};
   double copy = 0;
@@ -199,15 +217,15 @@ static void report(const array *weights, const trip *t, llrt_device *device) {
 }
 
 /* Converts one matrix there and back, checks it, times it. */
-static void run_matrix(llrt_context *context, llrt_device *device, const array *weights,
-                       const char *plan_target) {
+static void run_matrix(llrt_context *context, llrt_device *device, const llrt_device_info *info,
+                       const array *weights, bool with_plan) {
   trip t;
   trip_init(&t, weights, device);
-  if (plan_target) show_plan(context, plan_target, &t);
+  if (with_plan) show_plan(context, info->target, &t);
   go_there_and_back(&t);
   check(&t, weights, device);
   printf("\nchecked: all %zu bytes there and back are right\n", t.bytes);
-  report(weights, &t, device);
+  report(weights, &t, device, info);
   trip_fini(&t, device);
 }
 
@@ -247,13 +265,13 @@ int main(int argc, char *argv[]) {
 
   printf("device:  %s, %s (%s)\nweights: %s\nlayout:  " FRAGMENTS "\nplan:\n", info.name,
          info.description, info.target, source, 32 / llrt_dtype_bits(weights.dtype));
-  run_matrix(context, device, &weights, info.target);
+  run_matrix(context, device, &info, &weights, true);
 
   /* The matrix of the model fits in caches; repeated, it shows what memory allows. */
-  size_t target_bytes = strcmp(info.name, "host") == 0 ? (size_t)64 << 20 : (size_t)256 << 20;
+  size_t target_bytes = (size_t)(is_host(&info) ? 64 : 256) << 20;
   array tall =
       repeat(&weights, weights.bytes < target_bytes ? (int64_t)(target_bytes / weights.bytes) : 1);
-  run_matrix(context, device, &tall, NULL);
+  run_matrix(context, device, &info, &tall, false);
 
   array_destroy(&tall);
   array_destroy(&weights);

@@ -1,5 +1,6 @@
 /* What runs beside a thread on NVPTX: barriers in memory, copies, other blocks of a cluster. */
 #include "backends/cuda/cuda_intrinsics.h"
+#include "jit/emit/builder.h"
 
 #include <stdio.h>
 #include <string.h>

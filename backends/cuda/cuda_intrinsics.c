@@ -1,5 +1,6 @@
 /* Target operations of NVPTX. */
 #include "backends/cuda/cuda_intrinsics.h"
+#include "jit/emit/builder.h"
 #include "jit/emit/emit.h"
 
 #include "base/bits.h"

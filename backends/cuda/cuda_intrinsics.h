@@ -2,7 +2,7 @@
 #ifndef LLRT_BACKENDS_CUDA_INTRINSICS_H
 #define LLRT_BACKENDS_CUDA_INTRINSICS_H
 
-#include "jit/emit/builder.h"
+#include "jit/emit/emitter.h"
 
 /* ---- cuda_assembly_intrinsics.c ---- */
 

@@ -1,5 +1,7 @@
 /* Which block this is: its places and turns, by division of its index. Must agree with jit/plan/eval.c. */
 #include "jit/emit/place.h"
+#include "jit/emit/address.h"
+#include "jit/emit/builder.h"
 
 #include "base/bits.h"
 

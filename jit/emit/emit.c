@@ -2,7 +2,11 @@
  * under the number that the plan gives it. */
 #include "jit/emit/emit.h"
 
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_memory.h"
+#include "jit/emit/emit_steps.h"
+#include "jit/emit/emit_value.h"
 
 #include "base/status.h"
 

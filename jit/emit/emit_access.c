@@ -5,6 +5,8 @@
  * hold 2^vector elements, together with its neighbours a whole SIMD register. A single element of 4 bits,
  * which only element-wise steps load, is taken out of its byte. */
 #include "jit/emit/emit_access.h"
+#include "jit/emit/address.h"
+#include "jit/emit/emit_steps.h"
 
 #include <string.h>
 

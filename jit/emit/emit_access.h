@@ -3,6 +3,7 @@
 #define LLRT_JIT_EMIT_EMIT_ACCESS_H
 
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_memory.h"
 
 #include "base/bits.h"
 

@@ -1,5 +1,6 @@
 /* Pieces of a GPU: words, parts of a word, matrices. See emit_access.c. */
 #include "jit/emit/emit_access.h"
+#include "jit/emit/address.h"
 
 #include <assert.h>
 

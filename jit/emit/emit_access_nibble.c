@@ -1,5 +1,6 @@
 /* Single elements of 4 bits, and bytes whose high half comes first. See emit_access.c. */
 #include "jit/emit/emit_access.h"
+#include "jit/emit/address.h"
 
 /* The element of 4 bits at `tile`, in the low or high half of the byte that is loaded from there. */
 static LLVMValueRef nibble_of(emitter *e, emit_place *place, uint64_t tile, LLVMValueRef byte) {

@@ -1,5 +1,7 @@
 /* One piece of memory: its guards, its load or store, what bounds part of it. See emit_access.c. */
 #include "jit/emit/emit_access.h"
+#include "jit/emit/address.h"
+#include "jit/emit/emit_steps.h"
 
 /* ---- alignment ---- */
 

@@ -1,6 +1,7 @@
 /* Activations of results, without the target's library: exponentials by powers of two and a polynomial, reciprocals
  * by Newton's steps, erf by a rational approximation. A factor is made in f32, to 2^-20. */
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_value.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* PLAN_COPY by boxes: one thread of the producers begins the copies of a slot, which tell its barrier by themselves. */
 #include "jit/emit/place.h"
+#include "jit/emit/address.h"
+#include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
 
 #include "base/bits.h"
 #include "jit/plan/dot_box.h"

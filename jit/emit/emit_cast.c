@@ -6,6 +6,7 @@
  * subnormal f32 is read or made but for bf16 and e8m0, so a caller's flush-to-zero mode changes nothing
  * else. Codes are i32 (i64 where a type has 64 bits), scalars or vectors of lanes, zero above their bits. */
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_value.h"
 
 #include "base/bits.h"
 

@@ -1,6 +1,9 @@
 /* PLAN_COLLECT: stores go into a buffer on the stack, each at its distance from the first element, and the buffer to
  * memory: of each row the lines past the caches, what it has of a line at either end through them. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_memory.h"
+#include "jit/emit/emit_steps.h"
 
 #include "base/bits.h"
 

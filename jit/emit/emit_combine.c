@@ -1,6 +1,7 @@
 /* Combiners as IR: what jit/plan/combine.h says, on words of the accumulator's type (i32, i64; scalars or
  * vectors of lanes, each by itself). Operands keep their order: a stands before b. */
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_value.h"
 
 #include "jit/plan/combine.h"
 

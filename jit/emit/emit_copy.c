@@ -1,6 +1,9 @@
 /* PLAN_COPY by threads: pieces from a tensor to shared memory, under way until they are awaited. Of several that hold
  * the same the first copies: of warps by a branch, of lanes by a condition of the instruction, as warps stay together. */
 #include "jit/emit/place.h"
+#include "jit/emit/address.h"
+#include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
 
 #include "base/bits.h"
 

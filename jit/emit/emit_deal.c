@@ -1,6 +1,8 @@
 /* Turns that are dealt out (plan_deal in jit/plan/plan.h): which part of which position's walk comes next, and how blocks that
  * share one hand their sums on. Cells are plain memory; a block's flag tells that its cell is filled. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
 
 #include "base/bits.h"
 

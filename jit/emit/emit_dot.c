@@ -1,6 +1,9 @@
 /* PLAN_DOT: instructions of the target over the operands' words, or multiply-adds of each lane. Must agree with
  * jit/plan/dot_eval.c. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
+#include "jit/emit/emit_value.h"
 
 #include "base/bits.h"
 #include "jit/plan/dot_tiling.h"

@@ -2,6 +2,8 @@
  * is shuffled from the lane that has it, and the one that the coordinate names is selected; the rest of it
  * says where in the word. From shared memory the element is loaded at the offset that it names. */
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
+#include "jit/emit/emit_value.h"
 
 #include "base/bits.h"
 #include "jit/plan/block_gather.h"

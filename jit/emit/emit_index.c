@@ -1,6 +1,8 @@
 /* Indices: values are loaded, checked, and split into what they add to an address. Must agree with
  * jit/plan/index_eval.c. A value that is the same for a whole block is loaded once, at its start. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_memory.h"
 
 #include "base/bits.h"
 #include "jit/plan/eval.h"

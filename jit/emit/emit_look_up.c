@@ -5,6 +5,7 @@
  * turned over, as signs are, a second permute gives those bits; else the upper codes have a table of their own, and a
  * mask chooses. */
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_value.h"
 
 #include "base/bits.h"
 

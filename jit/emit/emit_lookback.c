@@ -1,5 +1,8 @@
 /* What blocks of a scan exchange while they run: totals, and waiting for them (plan_lookback in jit/plan/plan.h). A cell says by itself whether its value is there, so no access needs an order. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
+#include "jit/emit/emit_value.h"
 
 #include "base/bits.h"
 #include "jit/plan/scan_eval.h"

@@ -1,6 +1,8 @@
 /* PLAN_MAP: what happens to elements on their way. Maps of bits work on whole words (GPU) or vectors (host);
  * casts take elements out of their words, two at a time. */
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
+#include "jit/emit/emit_value.h"
 
 #include "base/bits.h"
 #include "jit/plan/bit_network.h"

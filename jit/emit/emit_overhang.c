@@ -8,6 +8,9 @@
  * made of its own end and the next piece's begin. What remains of a group is shorter than a vector: its begin
  * and its end, stored element by element by the group's lanes together. */
 #include "jit/emit/overhang.h"
+#include "jit/emit/address.h"
+#include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
 
 #include "base/bits.h"
 

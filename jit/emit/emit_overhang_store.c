@@ -1,5 +1,7 @@
 /* Overhanging stores: see emit_overhang.c. */
 #include "jit/emit/overhang.h"
+#include "jit/emit/address.h"
+#include "jit/emit/builder.h"
 
 #include "base/bits.h"
 

@@ -1,6 +1,7 @@
 /* Overhanging loads by words: see emit_overhang.c. A piece takes the aligned words that it touches, all of which memory
  * has, so no lane hands on what it has loaded. */
 #include "jit/emit/overhang.h"
+#include "jit/emit/builder.h"
 
 #define WORD_BYTES 4
 

@@ -2,6 +2,8 @@
  * memory, as far off a vector as it does in memory, and elements move there one by one. Here: of the source, which
  * comes into shared memory by aligned vectors, and whose elements are made into words by byte permutes. GPU only. */
 #include "jit/emit/emit_panel.h"
+#include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
 
 #include "base/bits.h"
 

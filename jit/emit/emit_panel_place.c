@@ -1,5 +1,7 @@
 /* Where a block's panel and its elements lie: see emit_panel.c. */
 #include "jit/emit/emit_panel.h"
+#include "jit/emit/address.h"
+#include "jit/emit/builder.h"
 
 #include "base/bits.h"
 

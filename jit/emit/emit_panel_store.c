@@ -1,6 +1,9 @@
 /* Panels of the destination: see emit_panel.c. Vectors of the source are loaded wherever memory has all of them, their
  * elements are stored to shared memory one by one, and at the end the panel goes to memory by aligned vectors. */
 #include "jit/emit/emit_panel.h"
+#include "jit/emit/address.h"
+#include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
 
 #include "base/bits.h"
 

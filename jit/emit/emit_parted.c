@@ -3,7 +3,9 @@
  * What a bound looks at differs from the first lane's by a number that is known for each lane, so one comparison of a
  * constant vector with the distance to the limit makes the mask. Where the instruction set moves vectors under masks of
  * that width, one instruction follows; else a loop over the lanes inside, past a scratch register of memory. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_memory.h"
 
 #include "base/bits.h"
 

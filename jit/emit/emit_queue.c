@@ -1,7 +1,9 @@
 /* Blocks that draw tickets until all are drawn (plan_lookback.queued in jit/plan/plan.h). What the first thread draws
  * lies in shared memory from the beginning of a turn on, where the block finds it when it looks for its next one; an
  * answer is on its way for as long as the rest of a turn takes. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
 
 #include "jit/plan/eval.h"
 

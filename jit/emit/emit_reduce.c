@@ -1,6 +1,9 @@
 /* Steps that combine: trees inside a thread, butterflies over lanes, positions. On the host a thread is a
  * SIMD register, and lanes are folded by halves of it. Must agree with jit/plan/interpret.c. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
+#include "jit/emit/emit_value.h"
 
 #include "base/bits.h"
 #include "jit/plan/combine.h"

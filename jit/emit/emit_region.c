@@ -1,6 +1,8 @@
 /* Regions of the host: what an iteration reaches, and what is asked for ahead of the next block. Must agree with
  * jit/plan/region.c. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_memory.h"
 
 #include "base/bits.h"
 #include "jit/plan/eval.h"

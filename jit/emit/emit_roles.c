@@ -1,7 +1,9 @@
 /* Blocks whose warps have roles (PLAN_ROLES): producers fill slots of rings, the others go on with everything else. For
  * each slot there are two barriers of the block's memory: one tells that it is filled, one that it is free; a third one, where
  * producers work on what boxes bring (PLAN_LANDED), that these have landed. A phase of each is a round through the ring. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
 
 #include "jit/plan/dot_box.h"
 #include "jit/plan/thread_registers.h"

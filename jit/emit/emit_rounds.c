@@ -1,6 +1,8 @@
 /* Blocks that take several positions of the grid, one after the other (launch.rounds in jit/plan/launch.h). The turns of
  * all of a block's positions follow each other: what is counted by turns, slots of rings, goes on from one to the next. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
 
 /* Inside, the thread's number is hidden: else every address of what stands behind the walk would be computed before the
  * rounds and stay in a register of its own. */

@@ -1,6 +1,9 @@
 /* The scales of a PLAN_MAP: read from their tensor in the block, once for all elements of a lane that share
  * one. On the host lanes that share one are filled from one load. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_memory.h"
+#include "jit/emit/emit_value.h"
 
 #include "base/bits.h"
 

@@ -1,6 +1,9 @@
 /* Scales and zero points that a value has (PLAN_MAP by_value) of 16-bit floats, two elements a word: made when a word
  * first wants them. */
 #include "jit/emit/emit_unpack.h"
+#include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
+#include "jit/emit/emit_value.h"
 
 #include "base/bits.h"
 #include "jit/plan/number.h"

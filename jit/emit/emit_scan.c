@@ -6,6 +6,8 @@
  *     p(h) = t(g) . p(h),  t(g + h) = t(g) . t(h);    reverse: p(g) = p(g) . t(h)
  * A lane's other group is one shuffle away. */
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
+#include "jit/emit/emit_value.h"
 
 #include "base/bits.h"
 #include "jit/plan/combine.h"

@@ -9,6 +9,9 @@
  * (jit/plan/word_swap.h), or turn in their lane (jit/plan/word_turn.h).
  * Host. One two-input shufflevector a result register. */
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_memory.h"
+#include "jit/emit/emit_steps.h"
+#include "jit/emit/emit_value.h"
 
 #include "base/bits.h"
 #include "jit/plan/word_swap.h"

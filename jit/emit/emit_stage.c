@@ -1,6 +1,8 @@
 /* PLAN_STAGE: the threads of the block copy its panel into shared memory, one access each in turn. Of a panel of
  * values each access is a value's neighbours. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
 
 /* The number of this thread in the block; the host has one. */
 LLVMValueRef emit_thread_index(const emitter *e) {

@@ -1,6 +1,7 @@
 /* Stores past the caches. One kernel serves small tensors, which may stay there, and large ones: each of its stores is
  * there twice, and a branch that goes the same way all along chooses. */
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_memory.h"
 
 void emit_begin_streams(emitter *e) {
   const plan_kernel *kernel = e->kernel;

@@ -5,6 +5,8 @@
  * Integers of 4 bits are put behind the point of a number 2^p whose last place is 1, from which 2^p is taken
  * (and 8 more where bit 3 is a sign, which is turned over first). */
 #include "jit/emit/emit_unpack.h"
+#include "jit/emit/builder.h"
+#include "jit/emit/emit_value.h"
 
 #include "base/bits.h"
 #include "jit/plan/number.h"

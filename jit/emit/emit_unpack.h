@@ -2,7 +2,7 @@
 #ifndef LLRT_JIT_EMIT_EMIT_UNPACK_H
 #define LLRT_JIT_EMIT_EMIT_UNPACK_H
 
-#include "jit/emit/builder.h"
+#include "jit/emit/emitter.h"
 
 /* A 16-bit float's code: exponent bias, bits of the mantissa. */
 typedef struct unpack_format {

@@ -2,6 +2,7 @@
  * byte permute takes by the elements' own bits. A magnitude's exponent and the scale's add, so a table is two products of the
  * scale's byte; scales are promised to lie where all of them are normal numbers. */
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_value.h"
 
 #include "base/bits.h"
 #include "jit/plan/bit_network.h"

@@ -1,6 +1,8 @@
 /* PLAN_WALK: a loop over the block's turns. Loads that are ahead are made for the turn after while this one is
  * worked on; their words are carried like the walk's value. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
 
 #include "jit/plan/eval.h"
 

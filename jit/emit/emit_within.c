@@ -1,4 +1,5 @@
 /* Whether the vectors that a block's rows overhang all lie in memory; must agree with jit/plan/overhang.c. */
+#include "jit/emit/address.h"
 #include "jit/emit/builder.h"
 
 #include "base/bits.h"

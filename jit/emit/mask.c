@@ -1,5 +1,7 @@
 /* Who is inside: bounds, and the first of several copies. Must agree with jit/plan/eval.c. */
 #include "jit/emit/place.h"
+#include "jit/emit/address.h"
+#include "jit/emit/builder.h"
 
 #include "base/bits.h"
 

@@ -2,7 +2,7 @@
 #ifndef LLRT_JIT_EMIT_OVERHANG_H
 #define LLRT_JIT_EMIT_OVERHANG_H
 
-#include "jit/emit/builder.h"
+#include "jit/emit/emitter.h"
 
 #define OVERHANG_WORDS 4 /* 32-bit words of a vector */
 #define OVERHANG_PIECES (EMIT_MAX_REGISTERS / 4)

@@ -5,6 +5,9 @@
  * others it is an offset from a common pointer; the rest is XORed in first. In a shared buffer each bit
  * of it goes its own way. */
 #include "jit/emit/place.h"
+#include "jit/emit/address.h"
+#include "jit/emit/builder.h"
+#include "jit/emit/emit_memory.h"
 
 #include "base/bits.h"
 #include "jit/plan/eval.h"

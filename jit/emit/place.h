@@ -1,8 +1,8 @@
-/* What decode_block.c, position.c, place.c and mask.c share; what they offer to others is in builder.h. */
+/* What decode_block.c, position.c, place.c and mask.c share; what they offer to others is in address.h. */
 #ifndef LLRT_JIT_EMIT_PLACE_H
 #define LLRT_JIT_EMIT_PLACE_H
 
-#include "jit/emit/builder.h"
+#include "jit/emit/emitter.h"
 
 /* ---- decode_block.c ---- */
 

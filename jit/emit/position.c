@@ -1,6 +1,8 @@
 /* Positions of digits and coordinates of axes at run time: what tile, thread, iteration and grid add to each other. Must
  * agree with jit/plan/eval.c. */
 #include "jit/emit/place.h"
+#include "jit/emit/address.h"
+#include "jit/emit/builder.h"
 
 #include "base/bits.h"
 #include "jit/plan/eval.h"

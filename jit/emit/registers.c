@@ -1,6 +1,7 @@
 /* PLAN_REGISTERS: words are renamed; where elements change places inside or between words, bytes are
  * gathered by permutes, two words at a time, moved by a nibble and merged (jit/plan/permute.h). */
 #include "jit/emit/builder.h"
+#include "jit/emit/emit_steps.h"
 
 #include "base/bits.h"
 #include "jit/plan/permute.h"

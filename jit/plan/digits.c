@@ -1,4 +1,4 @@
-/* What every digit contributes to every tensor's address (DESIGN 2 and 6). Needs: a validated
+/* What every digit contributes to every tensor's address (plan.h). Needs: a validated
  * description. Keeps: for every logical coordinate, origin, contributions and swizzle on tensor t give
  * llrt_storage_offset on t. */
 #include "jit/plan/draft.h"

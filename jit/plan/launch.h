@@ -176,10 +176,10 @@ typedef struct plan_run {
   void *workspace;              /* set by the caller before plan_run_stage */
 } plan_run;
 
-/* Begins a run of the variant whose first stage has this recipe. Errors: UNSUPPORTED past 2^62 bytes. */
 /* About how many clocks a run of the variant takes on tensors of the operation's shape, on so many multiprocessors. */
 int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, int units);
 
+/* Begins a run of the variant whose first stage has this recipe. Errors: UNSUPPORTED past 2^62 bytes. */
 llrt_status plan_run_begin(const plan_launch *first, const llrt_tensor *tensors,
                            const llrt_storage_binding *bindings, int n_tensors, plan_run *run);
 

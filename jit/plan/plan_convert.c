@@ -1,4 +1,4 @@
-/* Planning a convert: one pass over memory (DESIGN 6).
+/* Planning a convert: one pass over memory (docs/one-pass.md).
  *
  *   digits -> tile -> space -> assign -> load, exchange, store
  *

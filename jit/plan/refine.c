@@ -1,5 +1,5 @@
 /* The common refinement: axis by axis, every boundary of either storage splits the coordinate, and what
- * lies between two boundaries is one digit, treated alike by both (DESIGN 2). It exists where the
+ * lies between two boundaries is one digit, treated alike by both. It exists where the
  * boundaries divide each other; 45 * 64 against 64 * 45 has none. */
 #include "jit/plan/draft.h"
 

@@ -1,6 +1,5 @@
 /* The work tile: a subspace of the digits' bits whose every translate is a union of whole contiguous
- * runs on both sides, so that one pass reads and writes full lines (DESIGN 6; notes on one-pass
- * permutation: docs/one-pass.md).
+ * runs on both sides, so that one pass reads and writes full lines (docs/one-pass.md).
  *
  * Let S and D be the address maps of source and destination on vectors of bits, restricted to COLUMNS
  * digits (a STRIDE digit's bit has no column; its contribution is a multiple of the vector by promise).

@@ -77,6 +77,8 @@ static const struct {
     {"overwritten by another lane before they meet", PLACE "st.shared.u32 [%r6], %r8; ld.shared.u32 %r4, [%r6];"
      "bar.warp.sync -1; ld.shared.u32 %r4, [%r6]; xor.b32 %r6, %r6, 16; st.shared.u32 [%r6], %r8; mov.u64 %d0, 0;", 32,
      EMU_RACE, 0, "st.shared"},
+    {"a word that nobody writes is waited for", "X: ld.relaxed.gpu.global.u64 %d4, [%d30]; setp.eq.u64 %p4, %d4, 77;"
+     "@!%p4 bra X; mov.u64 %d0, 0;", 32, EMU_BARRIER, UNUSED, "ld.relaxed"},
     {"a barrier in one branch",
      "mov.u64 %d0, 0; setp.lt.u32 %p4, %r8, 16; @%p4 bra X; bar.sync 0; X:",
      32, EMU_BARRIER, UNUSED, "bar.sync"},

@@ -2,7 +2,10 @@
  * compiles for. Streams are synchronous; a cubin is the PTX text, with a line before it that says
  * so.
  *
- * Environment: LLRT_EMU_STATS names a file to which every launch appends a line of JSON. A fault
+ * Environment: LLRT_EMU_STATS names a file to which every launch appends a line of JSON.
+ * LLRT_EMU_LANES=apart: lanes that a branch parted stay so until they are synchronised.
+ * LLRT_EMU_BLOCKS=reversed: blocks run from the last one down.
+ * LLRT_EMU_UNITS=N: devices say that they have N multiprocessors. A fault
  * in a kernel is answered like a GPU's: the launch fails, and the error's description is the
  * fault. Unlike a GPU's it does not end the context, so that one test's fault is not the next
  * one's. */
@@ -26,6 +29,7 @@ CUDA_SYMBOLS(PROTOTYPE)
 #define INVALID_DEVICE 101
 #define NOT_FOUND 500
 #define LAUNCH_FAILED 719
+#define MULTIPROCESSORS 2
 
 static const struct {
   int major, minor;
@@ -111,11 +115,17 @@ cuda_result cuDeviceGetName(char *name, int size, cuda_ordinal device) {
   return 0;
 }
 
+static int multiprocessors(void) {
+  const char *set = getenv("LLRT_EMU_UNITS");
+  int n = set ? atoi(set) : 0;
+  return n > 0 ? n : MULTIPROCESSORS;
+}
+
 cuda_result cuDeviceGetAttribute(int *value, int attribute, cuda_ordinal device) {
   switch (attribute) {
     case CUDA_ATTRIBUTE_CAPABILITY_MAJOR: *value = gpus[device].major; return 0;
     case CUDA_ATTRIBUTE_CAPABILITY_MINOR: *value = gpus[device].minor; return 0;
-    case CUDA_ATTRIBUTE_MULTIPROCESSORS: *value = 2; return 0;
+    case CUDA_ATTRIBUTE_MULTIPROCESSORS: *value = multiprocessors(); return 0;
     case CUDA_ATTRIBUTE_L2_BYTES: *value = 1 << 20; return 0;
     default: return INVALID_VALUE;
   }
@@ -376,16 +386,16 @@ static void append_statistics(const emu_counters *counters) {
   fclose(file);
 }
 
-/* LLRT_EMU_LANES=apart: lanes that a branch parted stay so until they are synchronised. */
-static bool lanes_stay_apart(void) {
-  const char *lanes = getenv("LLRT_EMU_LANES");
-  return lanes && strcmp(lanes, "apart") == 0;
+static bool is_set_to(const char *name, const char *value) {
+  const char *set = getenv(name);
+  return set && strcmp(set, value) == 0;
 }
 
 static cuda_result launch(const void *function, const ptx_grid *asked) {
   emu_fault fault;
   ptx_grid own = *asked, *grid = &own;
-  own.apart = lanes_stay_apart();
+  own.apart = is_set_to("LLRT_EMU_LANES", "apart");
+  own.reversed = is_set_to("LLRT_EMU_BLOCKS", "reversed");
   if (grid->dynamic_shared > ptx_kernel_shared_limit(function)) return INVALID_VALUE;
   pthread_mutex_lock(&lock);
   bool done = ptx_launch(function, grid, &last_counters, &fault);

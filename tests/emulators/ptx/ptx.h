@@ -29,6 +29,7 @@ typedef struct ptx_grid {
   bool programmatic;        /* launched while the grid before it ends: what touches global memory has waited */
   bool apart;               /* lanes that a branch parted stay so until they are synchronised; else they join where
                                they come to the same instruction, as compilers mostly make them */
+  bool reversed;            /* clusters run from the last one down */
   uint32_t dynamic_shared;  /* bytes of .extern .shared */
   void *const *parameters;  /* addresses of the kernel's parameters, in order */
 } ptx_grid;

@@ -195,6 +195,7 @@ static void start_block(ptx_run *run) {
     set_specials(run, w);
     ptx_async_reset(warp);
     ptx_wgmma_reset(warp);
+    warp->polling = NULL;
     warp->index = w;
     warp->pc = 0;
     warp->alive = warp->active = threads >= PTX_LANES ? PTX_FULL : (1u << threads) - 1;
@@ -345,8 +346,9 @@ bool ptx_launch(const ptx_kernel *kernel, const ptx_grid *grid, emu_counters *co
     done = cluster.run[made] != NULL;
   }
   if (!done) emu_fault_set(fault, EMU_LIMIT, "no memory for a launch");
-  for (uint32_t block = 0; done && block < grid->blocks; block += (uint32_t)cluster.size)
-    done = run_cluster(&cluster, block);
+  const uint32_t clusters = grid->blocks / (uint32_t)cluster.size;
+  for (uint32_t i = 0; done && i < clusters; i++)
+    done = run_cluster(&cluster, (grid->reversed ? clusters - 1 - i : i) * (uint32_t)cluster.size);
   for (int r = 0; r < made; r++) {
     add_total(cluster.run[r], counters);
     run_fini(cluster.run[r]);

@@ -136,7 +136,8 @@ static void count(ptx_run *run, const uint64_t *address, uint32_t mask, int byte
 #define SPACE "?global|shared|shared::cta|shared::cluster"
 #define CACHE \
     "?ca|cg|cs|lu|cv|wb|wt ?L1::no_allocate|L1::evict_first|L1::evict_last|L1::evict_normal"
-enum { CHOICE_SPACE = 2, CHOICE_VECTOR = 6 };
+enum { CHOICE_ORDER = 0, CHOICE_SPACE = 2, CHOICE_VECTOR = 6 };
+enum { LOAD_RELAXED = 3 }; /* of ?weak|volatile|relaxed|acquire */
 
 static int space_of(const ptx_op *op, int choice) {
   static const int spaces[] = {PTX_GENERIC, PTX_GLOBAL, PTX_SHARED, PTX_SHARED, PTX_CLUSTER};
@@ -156,6 +157,18 @@ static uint64_t extended(const ptx_op *op, uint64_t value) {
   if (op->type[0]->kind != 's' || op->bits == 64 || !op->operand[0].bits) return value;
   int by = 64 - op->bits, unused = 64 - op->operand[0].bits;
   return (uint64_t)((int64_t)(value << by) >> by) << unused >> unused;
+}
+
+/* The same value so often in a row is waited to change. Clusters run one after the other: one that has not begun has to. */
+#define MAX_POLLS (1 << 16)
+static bool note_poll(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t address, uint64_t value) {
+  bool same = warp->polling == op && warp->polled == address && warp->polled_value == value;
+  warp->polling = op;
+  warp->polled = address;
+  warp->polled_value = value;
+  warp->polls = same ? warp->polls + 1 : 0;
+  if (warp->polls < MAX_POLLS) return true;
+  return ptx_fault_at(run, warp, op, lane, address, EMU_BARRIER, "waits for a block that has not begun");
 }
 
 static bool run_load(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
@@ -179,6 +192,10 @@ static bool run_load(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
     }
   }
   count(run, address, mask, size * parts, space, false);
+  int first = __builtin_ctz(mask);
+  if (op->choice[CHOICE_ORDER] >= LOAD_RELAXED && space == PTX_GLOBAL &&
+      !note_poll(run, warp, op, first, address[first], value[0][first]))
+    return false;
   for (int k = 0; k < parts; k++) {
     ptx_write(warp, ptx_reg(op, 0, k), mask, value[k], dirty ? undefined[k] : NULL);
   }

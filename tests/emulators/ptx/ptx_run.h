@@ -38,6 +38,9 @@ struct ptx_warp {
   bool arrived, at_cluster_barrier; /* barrier.cluster: arrived in arrived_phase; waits for its end */
   int arrived_phase;
   uint32_t waited;        /* griddepcontrol.wait: lanes */
+  const ptx_op *polling;  /* the last load in an order of global memory, from where, of what, and how often in a row */
+  uint64_t polled, polled_value;
+  int polls;
   void *async; /* ptx_async.c: copies under way */
   ptx_wgmma *wgmma; /* ptx_wgmma.c: products under way */
 };

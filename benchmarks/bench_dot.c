@@ -233,6 +233,72 @@ static void describe(const dot_data *data, const char *name, llrt_dot_call *call
   harness_must(llrt_op_promise_coarse(&call->desc), name);
 }
 
+/* ---- all of D ---- */
+
+/* As many rows are multiplied by kernels that share no tile of D, and add K in their own order. */
+enum { FEW_ROWS = 64 };
+
+/* The rows from `first` on, multiplied alone, on the host: call's A and D are of so many. */
+static void multiply_few(harness *h, const dot_data *data, int64_t first, device_matrix *d, llrt_op *op,
+                         const llrt_dot_call *call, const llrt_run_params *params) {
+  llrt_tensor tensors[LLRT_MAX_TENSORS];
+  const int n = call->desc.n_tensors;
+  memcpy(tensors, call->desc.tensors, (size_t)n * sizeof *tensors);
+  for (int t = 0; t < n; t++)
+    if (tensors[t].data == data->matrix[A].tensor.data)
+      tensors[t].data = (char *)tensors[t].data + first * data->k * llrt_dtype_bits(data->kind->a) / 8;
+  harness_must(llrt_op_run(op, NULL, tensors, n, params), "a few rows");
+  harness_must(llrt_memory_copy(h->device, d->host, d->tensor.data, d->bytes, LLRT_COPY_FROM_DEVICE, NULL), "a few rows");
+  harness_must(llrt_stream_synchronize(h->device, NULL), "a few rows");
+}
+
+/* Elements that are more than a step of their type apart. Near 0 sums in two orders differ by more than that: by 2^-16 of the
+ * largest, of products of 8-bit floats by 2^-8. */
+static int64_t count_apart(const dot_data *data, int64_t first, const device_matrix *few) {
+  const device_matrix *d = &data->matrix[D];
+  const int64_t n = few->tensor.shape[0] * data->n, from = first * data->n;
+  const bool narrow = llrt_dtype_bits(data->kind->a) <= 8;
+  const double step = ldexp(1, -number_format_of(data->kind->d)->mantissa - 1);
+  double largest = 0;
+  int64_t apart = 0;
+#pragma omp parallel for reduction(max : largest)
+  for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(device_matrix_number(few, i)));
+#pragma omp parallel for reduction(+ : apart)
+  for (int64_t i = 0; i < n; i++) {
+    double expected = device_matrix_number(few, i), error = fabs(expected) * step + ldexp(largest, narrow ? -8 : -16);
+    apart += !dot_is_near(data->kind->d, device_matrix_number(d, from + i), expected, error);
+  }
+  return apart;
+}
+
+/* The last rows may be some that were before them, too. */
+static bool is_whole_right(harness *h, const void *of) {
+  static llrt_dot_call call;
+  const dot_data *data = of;
+  dot_data few = *data;
+  llrt_run_params params = {0};
+  llrt_op *op;
+  int64_t apart = 0;
+  few.m = data->m < FEW_ROWS ? data->m : FEW_ROWS;
+  few.matrix[A].tensor.shape[0] = few.m;
+  device_matrix d = {.tensor = {.dtype = data->kind->d, .rank = 2, .shape = {few.m, data->n}}};
+  device_matrix_allocate(h, &d);
+  few.matrix[D] = d;
+  describe(&few, "a few rows", &call);
+  harness_must(llrt_op_prepare(h->device, &call.desc, &op), "a few rows");
+  harness_must(harness_add_workspace(h, op, call.desc.tensors, call.desc.n_tensors, &params), "a few rows");
+  for (int64_t at = 0; at < data->m; at += few.m) {
+    const int64_t first = at + few.m > data->m ? data->m - few.m : at;
+    multiply_few(h, data, first, &d, op, &call, &params);
+    apart += count_apart(data, first, &d);
+  }
+  if (apart) printf("%" PRId64 " elements are not those of %" PRId64 " rows\n", apart, few.m);
+  llrt_op_destroy(&op);
+  harness_drop_workspace(h, &params);
+  device_matrix_free(h, &d);
+  return apart == 0;
+}
+
 static bool run_data(harness *h, const flushed *f, dot_data *data, const char *name) {
   static llrt_dot_call call;
   char fields[200];
@@ -241,7 +307,7 @@ static bool run_data(harness *h, const flushed *f, dot_data *data, const char *n
   snprintf(fields, sizeof fields, "\"op\":\"dot\",\"kind\":\"%s\",\"shape\":[%" PRId64 ",%" PRId64 ",%" PRId64 "],\"size\":%" PRId64,
            data->kind->name, data->m, data->n, data->k, data->n);
   return dot_run(h, f, &(dot_case){.name = name, .fields = fields, .call = &call, .d = &x[D], .elements = data->m * data->n,
-                                   .places = PLACES, .is_right_at = is_right_at, .data = data,
+                                   .places = PLACES, .is_right_at = is_right_at, .is_whole_right = is_whole_right, .data = data,
                                    .operations = 2 * (double)data->m * (double)data->n * (double)data->k,
                                    .weight_bytes = x[B].bytes + x[SCALE].bytes + x[ZERO].bytes});
 }

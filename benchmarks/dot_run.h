@@ -31,12 +31,14 @@ typedef struct dot_case {
   device_matrix *d;
   int64_t elements, places;    /* of D; how many of them are compared, if it has so many */
   bool (*is_right_at)(const void *data, int64_t element); /* called by several threads */
+  bool (*is_whole_right)(harness *h, const void *data); /* of all of D, on the host; with --whole; NULL: not looked at */
   const void *data;
   double operations;
   size_t weight_bytes;         /* 0: their speed is not told */
 } dot_case;
 
-/* Prepares, compares, and times unless the options say check_only; prints a line and records. False: wrong. */
+/* Prepares, compares, and times unless the options say check_only; the last launch has to leave what the first one did. Prints
+ * a line and records. False: wrong. */
 bool dot_run(harness *h, const flushed *f, const dot_case *c);
 
 /* The columns' names above those lines. */

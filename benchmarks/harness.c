@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { DEVICE, ONLY, SIZES, SHAPES, REPEAT, BUDGET, SEED, JSON, CHECK_ONLY, PROCESSOR_TIME, LIST };
+enum { DEVICE, ONLY, SIZES, SHAPES, REPEAT, BUDGET, SEED, JSON, CHECK_ONLY, WHOLE, PROCESSOR_TIME, LIST };
 
 static const option_spec option_table[] = {
     {"device", 'd', "NAME",
@@ -22,6 +22,7 @@ static const option_spec option_table[] = {
     {"seed", 0, "N", "of data and random layouts (default 1)"},
     {"json", 0, "FILE", "write the results there too"},
     {"check-only", 0, NULL, "compare every result, time nothing"},
+    {"whole", 0, NULL, "dot: compare every element with products of a few rows, and runs at once"},
     {"processor-time", 0, NULL, "convert, host: of all threads, by turns with copies, least of each"},
     {"list", 0, NULL, "name the cases and run none"},
     {NULL, 0, NULL, NULL},
@@ -101,6 +102,7 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
                            .json = given.value[JSON],
                            .odd = shapes && strcmp(shapes, "odd") == 0,
                            .check_only = given.value[CHECK_ONLY],
+                           .whole = given.value[WHOLE],
                            .processor_time = given.value[PROCESSOR_TIME],
                            .list = given.value[LIST]};
   if (shapes && !out->odd && strcmp(shapes, "even") != 0) wrong_value(c.name, SHAPES, shapes);

@@ -20,6 +20,7 @@ typedef struct harness_options {
   int64_t size[HARNESS_MAX_SIZES]; /* bytes of one tensor */
   bool odd;                        /* shapes that are no powers of two */
   bool check_only;                 /* no timing */
+  bool whole;                      /* products: every element is compared, and runs at once are */
   bool list;                       /* name the cases, run none */
   bool processor_time;             /* of all threads, by turns with copies, least of each: machines that are shared */
   int repeat;                      /* samples of each measurement */

@@ -232,12 +232,18 @@ static LLVMValueRef tiled_pointer(emitter *e, emit_place *place, uint64_t tile) 
 }
 /* ---- flat kernels ---- */
 
-/* What a term adds to its tensor's address. Divisors are constants. */
-static LLVMValueRef flat_term(const emitter *e, const plan_term *term, LLVMValueRef coordinate) {
+/* Adds what a term does to its tensor's address: the axes' parts of a tile are columns, which may have bits in common. Divisors
+ * are constants. */
+static void add_term(const emitter *e, const plan_term *term, LLVMValueRef coordinate, LLVMValueRef *columns,
+                     LLVMValueRef *sum) {
   LLVMValueRef at = LLVMBuildUDiv(e->builder, coordinate, emit_i64(e, term->step), "");
   if (term->extent > 0) at = LLVMBuildURem(e->builder, at, emit_i64(e, term->extent), "");
-  if (term->bits > 0) return emit_linear(e, at, term->column, term->bits);
-  return LLVMBuildMul(e->builder, at, emit_number(e, &term->stride), "");
+  if (term->bits > 0) {
+    *columns = LLVMBuildXor(e->builder, *columns, emit_linear(e, at, term->column, term->bits), "");
+  } else {
+    LLVMValueRef part = LLVMBuildMul(e->builder, at, emit_number(e, &term->stride), "");
+    *sum = LLVMBuildAdd(e->builder, *sum, part, "");
+  }
 }
 
 /* A tensor's offset so far behind the block's first position; terms: what its indices add, or NULL. */
@@ -263,9 +269,7 @@ static LLVMValueRef flat_offset(emitter *e, int tensor, LLVMValueRef low,
   }
   for (int i = 0; i < kernel->n_terms; i++) {
     const plan_term *term = &kernel->term[i];
-    if (term->tensor != tensor) continue;
-    LLVMValueRef part = flat_term(e, term, emit_coordinate_of(e, term->axis, position));
-    sum = LLVMBuildAdd(e->builder, sum, part, "");
+    if (term->tensor == tensor) add_term(e, term, emit_coordinate_of(e, term->axis, position), &columns, &sum);
   }
   sum = LLVMBuildAdd(e->builder, sum, columns, "");
   return swizzle_offset(e, tensor, sum);

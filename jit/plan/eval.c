@@ -136,12 +136,13 @@ int64_t plan_position_of(const plan_kernel *kernel, const int64_t position[PLAN_
   return sum;
 }
 
-static int64_t term_value(const plan_term *term, int64_t coordinate, const uint64_t *args,
-                          int64_t unknown) {
+/* Adds what a term does: the axes' parts of a tile are columns, which may have bits in common. */
+static void add_term(const plan_term *term, int64_t coordinate, const uint64_t *args, int64_t unknown, uint64_t *columns,
+                     int64_t *sum) {
   int64_t position = coordinate / term->step;
   if (term->extent > 0) position %= term->extent;
-  if (term->bits > 0) return (int64_t)f2_apply(term->column, (uint64_t)position);
-  return position * plan_number_value(&term->stride, args, unknown);
+  if (term->bits > 0) *columns ^= f2_apply(term->column, (uint64_t)position);
+  else *sum += position * plan_number_value(&term->stride, args, unknown);
 }
 
 int64_t plan_offset(const plan_kernel *kernel, int tensor,
@@ -164,8 +165,7 @@ int64_t plan_offset(const plan_kernel *kernel, int tensor,
   }
   for (int i = 0; i < kernel->n_terms; i++)
     if (kernel->term[i].tensor == tensor)
-      sum += term_value(&kernel->term[i],
-                        plan_coordinate(kernel, kernel->term[i].axis, position), args, unknown);
+      add_term(&kernel->term[i], plan_coordinate(kernel, kernel->term[i].axis, position), args, unknown, &columns, &sum);
   return (int64_t)storage_swizzle(&kernel->swizzle[tensor], (uint64_t)(sum + (int64_t)columns));
 }
 

@@ -20,6 +20,13 @@ static const text_row table[] = {
      "storage(digits=[dim0: 64, dim1: rest, dim0: 45])"},
     {2, {64, 128}, "row_major", "padded_shared(interval_padding=[[64,8]], order=[1,0])"},
     {2, {64, 128}, "padded_shared(interval_padding=[[32,4],[128,8]], order=[1,0])", "col_major"},
+    /* the same with tiles in which bits of both axes move an address bit */
+    {2, {576, 4}, "storage(digits=[dim0: 48, dim1: rest, dim0: rest], tile={offset: [[1,0],[1,1]]} -> [dim0:2, dim1:2])",
+     "storage(digits=[dim0: 64, dim1: rest, dim0: rest])"},
+    {2, {88, 2}, "storage(digits=[dim0: 48, dim1: rest, dim0: rest], tile={offset: [[0,2],[1,0],[1,1],[1,4]]} -> "
+                 "[dim0:2, dim1:8], pad=keep)",
+     "hopper_scale"},
+    {2, {0, 70}, "row_major", "storage(digits=[dim0: 48, dim1: rest, dim0: rest], pad=3)"},
     /* pads, written and kept; of the source, of both */
     {2, {131, 90}, "row_major", "scale_128x4"},
     {2, {300, 90}, "scale_128x4", "row_major"},

@@ -114,18 +114,39 @@ static llrt_status axis_side(draft *d, int i, int tensor, supports *support) {
                       &d->column[tensor][d->first[i]]);
 }
 
-/* Digits in the order of the tensor's memory: a dot's overhang their extents, and the innermost are to be columns
- * where their reach meets that of others. */
-static llrt_status dot_sides(draft *d, int tensor, supports *support) {
-  for (int order = -2; order < LLRT_MAX_DIGITS; order++)
-    for (int i = 0; i < d->kernel->n_digits; i++) {
-      draft_segments segments;
-      int axis = d->kernel->digit[i].axis;
-      if (axis < 0) continue;
-      LLRT_TRY(draft_list_segments(d, tensor, axis, &segments));
-      if (draft_segment_at(&segments, d->kernel->digit[i].step)->digit == order)
-        LLRT_TRY(axis_side(d, i, tensor, support));
+/* Elements from one position of digit i to the next in tensor memory: 0 inside a tile and where it has none, INT64_MAX where
+ * only a run knows. */
+static llrt_status memory_step(const draft *d, int i, int tensor, int64_t *step) {
+  const plan_digit *digit = &d->kernel->digit[i];
+  draft_segments segments;
+  bool folded;
+  *step = 0;
+  if (draft_is_indexed(d, tensor, digit->axis, &folded)) return LLRT_OK;
+  LLRT_TRY(draft_list_segments(d, tensor, digit->axis, &segments));
+  const draft_segment *segment = draft_segment_at(&segments, digit->step);
+  if (segment->digit < 0) return LLRT_OK;
+  int64_t stride = draft_known_stride(d, tensor, segment->digit);
+  if (stride < 0 || __builtin_mul_overflow(stride, digit->step / segment->start, step)) *step = INT64_MAX;
+  return LLRT_OK;
+}
+
+/* Digits in the order of the tensor's memory: some overhang their extents, and where the reach of two meets it is the
+ * inner one that is to be columns. */
+static llrt_status axis_sides(draft *d, int tensor, supports *support) {
+  int64_t step[PLAN_MAX_DIGITS], next;
+  int order[PLAN_MAX_DIGITS], n = 0;
+  for (int i = 0; i < d->kernel->n_digits; i++) {
+    if (d->kernel->digit[i].axis < 0) continue;
+    LLRT_TRY(memory_step(d, i, tensor, &next));
+    int at = n++;
+    for (; at > 0 && step[at - 1] > next; at--) {
+      step[at] = step[at - 1];
+      order[at] = order[at - 1];
     }
+    step[at] = next;
+    order[at] = i;
+  }
+  for (int i = 0; i < n; i++) LLRT_TRY(axis_side(d, order[i], tensor, support));
   return LLRT_OK;
 }
 
@@ -382,7 +403,6 @@ static void mark_column_bits(draft *d) {
 llrt_status draft_digits(draft *d) {
   supports support = {0};
   copy_digits copies;
-  bool dot = d->desc->kind == LLRT_OP_DOT;
   LLRT_TRY(begin_addresses(d));
   LLRT_TRY(draft_extents(d));
   LLRT_TRY(find_pair(d));
@@ -393,13 +413,11 @@ llrt_status draft_digits(draft *d) {
   LLRT_TRY(draft_digit_bits(d));
   for (int t = 0; t < d->desc->n_tensors; t++)
     support.used[t] = bits_mask(llrt_layout_in_bits(&draft_storage(d, t)->tile) + d->kernel->halves);
-  for (int i = 0; i < d->kernel->n_digits; i++) {
-    if (d->kernel->digit[i].axis < 0) continue;
-    if (d->divided) no_sides(d, i);
-    for (int t = d->divided ? PLAN_DESTINATION : 0; t < d->desc->n_tensors && !dot; t++)
-      LLRT_TRY(axis_side(d, i, t, &support));
-  }
-  for (int t = 0; t < d->desc->n_tensors && dot && !d->divided; t++) LLRT_TRY(dot_sides(d, t, &support));
+  for (int i = 0; i < d->kernel->n_digits && d->divided; i++)
+    if (d->kernel->digit[i].axis >= 0) no_sides(d, i);
+  bool none = d->divided && d->desc->kind == LLRT_OP_DOT; /* it becomes another operation */
+  for (int t = d->divided ? PLAN_DESTINATION : 0; t < d->desc->n_tensors && !none; t++)
+    LLRT_TRY(axis_sides(d, t, &support));
   LLRT_TRY(copy_sides(d, &copies, &support));
   if (d->splits) LLRT_TRY(split_sides(d));
   for (int t = 0; t < d->desc->n_tensors; t++) LLRT_TRY(finish_address(d, t));

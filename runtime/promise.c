@@ -35,13 +35,13 @@ static bool is_promised(const storage_set *set, int tensor, int i) {
   return set->open_strides[tensor] >> i & 1 && set->storage[tensor].digit[i].axis >= 0;
 }
 
-/* Per axis, what all its open strides together are a multiple of. */
+/* Per axis, what all its open strides together are a multiple of: of a tensor without elements anything. */
 static void coarse_strides(const op_call *call, const storage_set *set, int tensor,
                            llrt_tensor_promise *promises) {
   const llrt_storage *storage = &set->storage[tensor];
   int64_t most = coarse_bytes(&call->tensor[tensor]) * 8 / call->bits[tensor];
   for (int axis = 0; axis < set->rank; axis++) promises->stride[axis].multiple = most;
-  for (int i = 0; i < storage->n_digits; i++) {
+  for (int i = 0; i < storage->n_digits && !call->empty; i++) {
     if (!is_promised(set, tensor, i)) continue;
     int64_t *multiple = &promises->stride[storage->digit[i].axis].multiple;
     *multiple = coarse_multiple(call->binding[tensor].stride[i], *multiple);
@@ -109,7 +109,8 @@ void llrt_promises_coarse(const op_call *call, const storage_set *set, llrt_op_d
       llrt_promise *shape = &promises[i].shape[axis];
       shape->max = extent <= INT32_MAX ? INT32_MAX : 0;
       if (in_word > 1) shape->multiple = coarse_multiple(extent, in_word);
-      if (extent > 0 && (extent < SMALL_EXTENT || desc->in_place)) *shape = (llrt_promise){0, extent, extent};
+      bool small = extent < SMALL_EXTENT && !call->empty; /* of an empty tensor they say nothing */
+      if (extent > 0 && (small || desc->in_place)) *shape = (llrt_promise){0, extent, extent};
     }
     coarse_strides(call, set, i, &promises[i]);
     coarse_indices(tensor, &promises[i]);

@@ -25,8 +25,8 @@ extern "C" {
 #define LLRT_GROUP_ALL (-1) /* one scale for a whole axis */
 
 typedef enum llrt_map_kind {
-  LLRT_MAP_XOR = 1,      /* element = element XOR the low bits of `constant`: all of them up to 64 bits,
-                            the low 64 of 128-bit elements. Any number of times, before WORD_BITS */
+  LLRT_MAP_XOR = 1,      /* element = element XOR the low bits of `constant`. Any number of times, before
+                            WORD_BITS. UNSUPPORTED of 128-bit elements */
   LLRT_MAP_WORD_BITS = 2,/* bit i of every 32-bit word = bit perm[i] of it; perm is a permutation of
                             0..31. Words are the destination's memory, four bytes each from its data on,
                             bit 0 the lowest of the first byte: the map that lookups of nibble and bit

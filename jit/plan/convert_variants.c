@@ -227,7 +227,11 @@ static llrt_status make_variants(const llrt_op_desc *desc, const plan_target *ta
   plan_kernel *first = &out->variant[0];
   bool tiled, flat = true, stream = options && options->stream && target->lanes_first;
   if (desc->in_place) return plan_flat(desc, target, &out->variant[out->n_variants++]);
-  LLRT_TRY(plan_tiled(desc, target, options, stream ? STREAMS_ALWAYS : STREAMS_NEVER, first, &tiled));
+  llrt_status planned = plan_tiled(desc, target, options, stream ? STREAMS_ALWAYS : STREAMS_NEVER, first, &tiled);
+  /* A source without 4-bit elements in whole bytes: the flat kernel loads one by one. */
+  bool one_by_one = planned == LLRT_UNSUPPORTED && bits < 8 && !moves_words(first) && !(options && options->whole_bytes);
+  if (one_by_one) tiled = false;
+  else LLRT_TRY(planned);
   if (!tiled && moves_words(first))
     return llrt_error(LLRT_UNSUPPORTED,
                       "a map of 32-bit words: the storages have no common refinement");

@@ -139,6 +139,7 @@ typedef struct plan_options {
   bool whole_runs;           /* GPU: tiles along axes are as large as the target's runs on both sides, if a block has room */
   bool panels;               /* NVIDIA: a convert's first variant keeps panels in shared memory, if they suit it at all */
   bool whole_words;          /* GPU: loads bring all of a word of the destination into a thread; no exchange need */
+  bool whole_bytes;          /* a convert of 4-bit elements that can only be loaded one by one is refused */
   int rest_bits;             /* most low bits of a digit with an upper part in the tile; 0: the planner's */
 } plan_options;
 

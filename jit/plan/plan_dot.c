@@ -178,7 +178,9 @@ static llrt_status convert_stage(planner *p, int t, int region, bool back, plan_
 /* Operand i as warpgroups read it. UNSUPPORTED: 4-bit elements of which no two lie in a byte. */
 static llrt_status copy_stage(planner *p, int i, plan_kernel *kernel) {
   llrt_dtype type = p->copy_type[i];
-  return dot_convert_stage(p->desc, 2 * i, type, i ? REGION_B : REGION_A, piece_bits(type), false, p->target, p->options,
+  plan_options options = p->options ? *p->options : (plan_options){0};
+  options.whole_bytes = true;
+  return dot_convert_stage(p->desc, 2 * i, type, i ? REGION_B : REGION_A, piece_bits(type), false, p->target, &options,
                            kernel);
 }
 

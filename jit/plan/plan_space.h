@@ -47,7 +47,7 @@ typedef struct plan_device_extent {
 } plan_device_extent;
 
 /* A digit of one tensor's storage that the kernel's digits do not refine: the tensor's address gets
- * column or stride * (coordinate of axis / step mod extent). */
+ * columns (XORed with all others) or stride times (coordinate of axis / step mod extent). */
 typedef struct plan_term {
   int8_t tensor, axis;
   uint8_t bits;       /* > 0: columns of so many bits */

@@ -1,10 +1,14 @@
-/* Elements of 4 and of 128 bits. Two elements of 4 bits share a byte, so their shapes and strides keep bytes
- * whole: along what lies in neighbouring offsets they are even. */
+/* Elements of 4 and of 128 bits. Two elements of 4 bits share a byte, which is written whole: along what lies in neighbouring
+ * offsets of the destination shapes and strides are even. */
 #include "conformance.h"
 
 #define MMA "nvmma(version=[2,0], warps_per_cta=[4,1], instr_shape=[16,8])"
 #define BLOCKED                                                                       \
   "blocked(size_per_thread=[1,8], threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0])"
+
+#define WIDE_TILE                                                                     \
+  "storage(digits=[dim1: rest, dim0: rest], tile={offset: [[0,1],[0,2],[1,0],[0,4],[2,0],[0,8],[4,0]]} -> " \
+  "[dim0:8, dim1:16], pad=0)"
 
 static const text_row table[] = {
     {1, {1000}, "row_major", "row_major"},
@@ -68,6 +72,19 @@ static const text_row table[] = {
      "[dim0:8, dim1:16, dim2:8]",
      "{offset: [[5,12,0],[4,14,7],[6,6,7],[3,13,7],[3,10,1],[5,15,2],[7,1,5],[5,8,6],[6,9,7],[2,10,2]]} -> "
      "[dim0:8, dim1:16, dim2:8]"},
+    /* Tiles wider than the extents: what steps over a row of the other side has a reach that meets that of the row. */
+    {2, {6, 4}, WIDE_TILE, "row_major"},
+    {2, {7, 7}, "strided([8,1])", WIDE_TILE},
+    {2, {4, 6}, WIDE_TILE, "strided([1,4])"},
+    /* Sources that do not have two elements of a byte next to each other. */
+    {2, {24, 7}, "row_major", "col_major"},
+    {2, {44, 1}, "strided([4,1])", "col_major"},
+    {2, {8, 64}, "strided([66,1])", "storage(digits=[dim1: 3 reversed, dim0: 2, dim1: rest, dim0: rest], "
+                                    "tile={offset: [[1,0],[2,0]]} -> [dim0:4, dim1:1], pad=0)"},
+    /* Nothing at all. */
+    {2, {132, 0}, "row_major", "row_major"},
+    {2, {132, 0}, "col_major", "row_major"},
+    {3, {5, 0, 3}, "col_major", "row_major"},
 };
 #define N_TABLE ((int)(sizeof table / sizeof table[0]))
 #define N_RANDOM 24 /* of either width */

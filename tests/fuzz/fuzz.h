@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* -1: the input is none of those that the target is about. */
+/* -1: the input is none of those that the target is about. 1: it was a finding, which is printed. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What is left of the input; 0 once it is used up. */

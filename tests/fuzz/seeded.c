@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define INPUT_BYTES 64
+#define INPUT_BYTES 160
 
 static uint64_t seed, number; /* of the input under way */
 
@@ -26,7 +26,7 @@ __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void)
 
 static void name_input(void) {
   char line[96];
-  int n = snprintf(line, sizeof line, "ended by input %llu of LLRT_TEST_SEED=%llu\n",
+  int n = snprintf(line, sizeof line, "finding: input %llu of LLRT_TEST_SEED=%llu\n",
                    (unsigned long long)number, (unsigned long long)seed);
   if (write(STDERR_FILENO, line, (size_t)n) != n) _exit(1);
 }
@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
   const char *text = getenv("LLRT_TEST_SEED");
   uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000;
   time_t end = time(NULL) + (argc > 2 ? atoi(argv[2]) : 3600);
-  uint64_t used = 0;
+  uint64_t used = 0, findings = 0;
   uint64_t first = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
   seed = text && *text ? strtoull(text, NULL, 0) : 1;
   watch_for_death();
@@ -60,10 +60,13 @@ int main(int argc, char **argv) {
     uint8_t *input = malloc(INPUT_BYTES);
     FUZZ_CHECK(input);
     fill(input);
-    used += LLVMFuzzerTestOneInput(input, INPUT_BYTES) == 0;
+    int result = LLVMFuzzerTestOneInput(input, INPUT_BYTES);
+    used += result >= 0;
+    findings += result > 0;
+    if (result > 0) name_input();
     free(input);
   }
-  printf("LLRT_TEST_SEED=%llu: %llu inputs, %llu of them run\n", (unsigned long long)seed,
-         (unsigned long long)(number - first), (unsigned long long)used);
-  return used == 0;
+  printf("LLRT_TEST_SEED=%llu: %llu inputs, %llu of them run, %llu findings\n", (unsigned long long)seed,
+         (unsigned long long)(number - first), (unsigned long long)used, (unsigned long long)findings);
+  return used == 0 || findings > 0;
 }

@@ -103,6 +103,18 @@ static double even(double x) {
   return copysign(made, x);
 }
 
+/* gfx90a: rounds twice, and denormal numbers are zeros. */
+static float normal(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x; }
+static float twice_rounded(float x, float y, float z) {
+  volatile float product = normal(normal(x) * normal(y));
+  return normal(product + normal(z));
+}
+#define CASES_90A(X)                                                                              \
+  X(mad_f32, "v_mad_f32 v8, v4, v5, v6\nv_mad_f32 v9, -v4, v5, v6",                              \
+    out[0] = F32_3(twice_rounded(A1, B1, C1));                                                    \
+    const uint32_t m = a ^ 1u << 31;                                                              \
+    out[1] = f32_or_nan(twice_rounded(single(m), B1, C1), m, b, c))
+
 #define ROUNDED(X, type, s8, s9, s10, s11, from, OUT)                                          \
   X(rounds_##type, "v_trunc_" #type " " s8 ", v" from "\nv_ceil_" #type " " s9 ", v" from "\n" \
     "v_floor_" #type " " s10 ", v" from "\nv_rndne_" #type " " s11 ", v" from, OUT)
@@ -303,9 +315,10 @@ static double even(double x) {
   COMPARE_CASE(X, nlt, more || equal || any)
 
 BOTH_CASES(CASE_FUNCTION)
+CASES_90A(CASE_FUNCTION)
 CASES_942(CASE_FUNCTION)
 COMPARE_CASES(CASE_FUNCTION)
 
 static const gfx9_case cases[] =
-    {BOTH_CASES(CASE_ROW) CASES_942(CASE_ROW_942) COMPARE_CASES(CASE_ROW)};
+    {BOTH_CASES(CASE_ROW) CASES_90A(CASE_ROW_90A) CASES_942(CASE_ROW_942) COMPARE_CASES(CASE_ROW)};
 const gfx9_cases gfx9_float_cases = {cases, sizeof cases / sizeof *cases};

@@ -104,6 +104,13 @@ double float_mantissa(double x) {
   return isfinite(x) ? frexp(x, &exponent) : x;
 }
 
+static float flushed(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x; }
+
+float float_mad(float x, float y, float z) {
+  volatile float product = flushed(x) * flushed(y); /* rounded by itself */
+  return flushed(flushed(product) + flushed(z));
+}
+
 /* ---- conversions ---- */
 
 uint32_t f32_to_f16(uint32_t bits, bool to_zero) {

@@ -54,6 +54,8 @@ int64_t float_to_integer(double x, double low, double high);
 uint32_t float_class(uint64_t bits, int size);
 int32_t float_exponent(double x);
 double float_mantissa(double x);
+/* x * y + z, the product rounded by itself; denormal numbers are zeros of their sign. */
+float float_mad(float x, float y, float z);
 
 /* The OCP or FNUZ 8-bit formats: gfx942 has the second. e4m3: else e5m2. */
 uint32_t f32_to_fp8(float x, bool e4m3);

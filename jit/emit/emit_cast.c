@@ -130,12 +130,16 @@ static LLVMValueRef decode_power(emitter *e, LLVMValueRef code) {
   return as_f32(e, choose(e, equals(e, code, 0xFF), same(bits, F32_MAGNITUDE), bits));
 }
 
+/* On the host LLVM must not see that a number was a half: it would compare and join halves, which x86 has no vectors of,
+ * lane by lane, and of vectors its minimum and maximum (of LLVM 19) lose NaN. */
 static LLVMValueRef decode_half(emitter *e, LLVMValueRef code) {
   LLVMValueRef x = LLVMBuildTrunc(e->builder, code,
                                   shaped(LLVMTypeOf(code), emit_int_type(e, 16)), "");
   x = LLVMBuildBitCast(e->builder, x,
                        shaped(LLVMTypeOf(code), LLVMHalfTypeInContext(e->context)), "");
-  return LLVMBuildFPExt(e->builder, x, f32_like(e, code), "");
+  x = LLVMBuildFPExt(e->builder, x, f32_like(e, code), "");
+  LLVMTypeRef type = LLVMTypeOf(x);
+  return emit_is_host(e) ? emit_intrinsic(e, "llvm.arithmetic.fence", &type, 1, &x, 1) : x;
 }
 
 /* The 16 numbers of e2m1 out of a table; NULL where the target has no instruction for that. */

@@ -30,8 +30,8 @@ static llrt_dtype turn_type(const reduction *r) {
 
 static bool is_truth(int op) { return op == LLRT_COMBINE_ANY || op == LLRT_COMBINE_ALL; }
 
-/* log2 elements of an access: as many registers as lie side by side in memory, aligned, on one side of every
- * bound. Host: lanes. */
+/* log2 elements of an access: as many registers as lie side by side in memory, aligned, below what a swizzle moves, on
+ * one side of every bound. Host: lanes. */
 static int access_vector(draft *d, const plan_value *value, int tensor) {
   const plan_kernel *kernel = d->kernel;
   plan_address_map map;
@@ -41,7 +41,9 @@ static int access_vector(draft *d, const plan_value *value, int tensor) {
   plan_address_of_tensor(kernel, tensor, &map);
   draft_runs_of(d, tensor, &runs);
   plan_dim dim = kernel->target.lanes_first ? PLAN_LANE : PLAN_REGISTER;
+  const llrt_swizzle *swizzle = &kernel->swizzle[tensor];
   if (!kernel->target.lanes_first) vector = bits_min(vector, runs.align);
+  if (swizzle->swizzle_len) vector = bits_min(vector, bits_min(swizzle->per_element, runs.align));
   for (; vector > 0; vector--) {
     bool fits = plan_access_positions(value, &map, dim, vector, positions);
     uint64_t own = 0;

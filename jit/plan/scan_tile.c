@@ -68,7 +68,9 @@ static int vector_bits(const tiler *w, int t) {
   const plan_target *target = &d->kernel->target;
   int v = bits_max(bits_log2(target->access_bytes) - draft_log2_bytes(d, t), 0);
   v = bits_min(v, w->runs[t].n);
+  const llrt_swizzle *swizzle = &d->kernel->swizzle[t];
   if (target->access_align_bytes > 1) v = bits_min(v, w->runs[t].align);
+  if (swizzle->swizzle_len) v = bits_min(v, bits_min(swizzle->per_element, w->runs[t].align));
   for (; v > 0; v--) {
     uint64_t own = 0, others = 0;
     for (int j = 0; j < v; j++) own |= w->runs[t].vector[j];

@@ -87,6 +87,16 @@ llrt_status llrt_validate_single(const llrt_storage *storage, int axis, const ch
                     "tensor does not have: give one without the axis", role, axis);
 }
 
+/* What an i32 cannot number is not written to one. */
+static llrt_status check_positions(const llrt_op_desc *desc, const llrt_tensor *tensors) {
+  int64_t last = INT32_MAX;
+  if (!combine_is_arg((int)desc->combine.op) || tensors[1].dtype != LLRT_I32) return LLRT_OK;
+  for (int axis = 0; axis < tensors[0].rank; axis++)
+    if (desc->combine.axes >> axis & 1 && tensors[0].shape[axis] > 0) last = (last + 1) / tensors[0].shape[axis] - 1;
+  if (last >= 0) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "positions among more than 2^31 elements as i32");
+}
+
 llrt_status llrt_validate_reduced_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
                                          const storage_set *set) {
   llrt_combiner op = desc->combine.op;
@@ -104,5 +114,5 @@ llrt_status llrt_validate_reduced_shapes(const llrt_op_desc *desc, const llrt_te
       if (reduced) LLRT_TRY(llrt_validate_single(&set->storage[i], axis, i == 1 ? "destination" : "values tensor"));
     }
   }
-  return LLRT_OK;
+  return check_positions(desc, tensors);
 }

@@ -28,11 +28,11 @@ typedef struct llrt_reduce_params {
  * false, ALL true).
  *   source        f64 f32 f16 bf16, 8-bit floats, integers of 8 to 64 bits, bool for ANY and ALL. Of copies the
  *                 first is read, of pads nothing. extent_ptr along a reduced axis: positions from there on do not
- *                 take part (of none the result is the neutral element, also a minimum's; positions count `shape`)
+ *                 take part (of none the result is the element type's neutral one, also a minimum's; positions count `shape`)
  *   destination   the source's rank, with one position along reduced axes, or without them. Every copy of
  *                 an element is written, pads as the storage's pad rule says. Positions I64 or I32: along one axis the
  *                 coordinate, along several the number of the element among those reduced, row by row (the last axis
- *                 fastest, in whatever order memory has them); truth BOOL or U8, else any type that the accumulator can be cast to
+ *                 fastest, in whatever order memory has them; I32: of at most 2^31); truth BOOL or U8, else any type that the accumulator can be cast to
  *   params->values   as the destination, of any such type
  * Memory that is read and memory that is written do not overlap. Where few results are made of many elements,
  * workspace is allocated by the context's allocator for the time of the call.

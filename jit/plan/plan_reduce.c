@@ -310,10 +310,11 @@ static llrt_status begin(reducer *p) {
     p->kept[p->n_kept++] = (int8_t)a;
   }
   llrt_dtype type = desc->combine.accumulate;
+  bool narrow = positions <= INT32_MAX || desc->tensors[1].dtype == LLRT_I32; /* a run has no more then */
   p->value = (reduce_value){.op = (int)desc->combine.op, .pairs = combine_is_arg((int)desc->combine.op),
                             .type = type ? type : combine_accumulator((int)desc->combine.op,
                                                                       desc->tensors[0].dtype),
-                            .index = positions <= INT32_MAX ? LLRT_I32 : LLRT_I64};
+                            .index = narrow ? LLRT_I32 : LLRT_I64};
   LLRT_TRY(llrt_storage_row_major(rank, &p->rows));
   LLRT_TRY(llrt_storage_row_major(p->n_kept + 1, &p->split_rows));
   LLRT_TRY(llrt_storage_row_major(p->n_kept, &p->kept_rows));

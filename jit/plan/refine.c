@@ -103,7 +103,8 @@ llrt_status draft_new_digit(draft *d, int axis, int64_t step, int64_t count, int
   return LLRT_OK;
 }
 
-/* The outermost digit is open: it goes as far as what is written. */
+/* The outermost digit is open: it goes as far as what is written. An axis whose extent lies in device memory has one
+ * also where it has a single position, which may not be there. */
 static llrt_status add_digits(draft *d, int axis, const boundaries *list) {
   const draft_extent *written = &d->written[axis];
   int digit = -1;
@@ -111,7 +112,8 @@ static llrt_status add_digits(draft *d, int axis, const boundaries *list) {
     LLRT_TRY(draft_new_digit(d, axis, list->at[i], list->at[i + 1] / list->at[i], &digit));
   int64_t last = list->at[list->n - 1];
   bool rows = d->row_bits > 0 && axis == d->desc->tensors[0].rank - 3;
-  if (written->most > last || rows) {
+  bool counted = digit < 0 && draft_on_device(d, axis);
+  if (written->most > last || rows || counted) {
     int64_t count = written->known < 0 || rows ? -1 : bits_ceil_div(written->known, last);
     LLRT_TRY(draft_new_digit(d, axis, last, count, &digit));
   }

@@ -5,7 +5,7 @@
  *   LLRT_TEST_CASE      only the case of this number
  *   LLRT_TEST_PART      I/N: only part I (from 0) of the cases, dealt at random into N
  *   LLRT_TEST_SLOW      name the cases that take more than so many milliseconds of the processors
- *   LLRT_TEST_DOTS      only so many random products
+ *   LLRT_TEST_DOTS, LLRT_TEST_REDUCES, LLRT_TEST_SCANS   only so many random products, reduces and scans
  * A device that is UNAVAILABLE skips its cases; anything else that goes wrong fails. */
 #include "conformance.h"
 
@@ -47,11 +47,10 @@ static const struct {
                  {dot_cases, dot_case_passes}};
 #define N_OWN_CASES (sizeof own_cases / sizeof *own_cases)
 
-static int first_own_case(void) { return dots_alone() ? 0 : cases_count(); }
+static int first_own_case(void) { return randoms_alone() ? 0 : cases_count(); }
 
 static int all_cases(void) {
   int n = first_own_case();
-  if (dots_alone()) return dot_cases();
   for (size_t i = 0; i < N_OWN_CASES; i++) n += own_cases[i].count();
   return n;
 }
@@ -78,7 +77,7 @@ static int64_t processor_milliseconds(void) {
 static bool run_own_case(const suite *run, llrt_device *device, int index, char *title, size_t title_size) {
   char why[2048];
   int number = index - first_own_case();
-  size_t kind = dots_alone() ? N_OWN_CASES - 1 : 0;
+  size_t kind = 0;
   while (number >= own_cases[kind].count()) number -= own_cases[kind++].count();
   bool passed = own_cases[kind].passes(number, run->seed, device, title, title_size, why, sizeof why);
   if (!passed) printf("  case %d (%s) failed: %s\n", index, title, why);
@@ -154,8 +153,8 @@ static bool read_part(suite *run) {
 int main(int argc, char *argv[]) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   if (argc > 1) {
-    printf("%s takes no arguments; LLRT_TEST_DEVICES, _TARGET, _SEED, _CASE, _PART, _SLOW and _DOTS in the environment "
-           "say what it runs (docs/testing.md)\n", argv[0]);
+    printf("%s takes no arguments; LLRT_TEST_DEVICES, _TARGET, _SEED, _CASE, _PART, _SLOW, _DOTS, _REDUCES and "
+           "_SCANS in the environment say what it runs (docs/testing.md)\n", argv[0]);
     return strcmp(argv[1], "--help") != 0;
   }
   suite run = {.target = getenv("LLRT_TEST_TARGET"),

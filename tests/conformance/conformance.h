@@ -37,6 +37,11 @@ uint64_t random_next(uint64_t *state);
 /* 0 .. n - 1. */
 int random_below(uint64_t *state, int n);
 
+/* conformance_random.c: how many random cases a variable asks for, 0 where it is not set; whether any does, and the suite
+ * is made of nothing else. */
+int asked_randoms(const char *variable);
+bool randoms_alone(void);
+
 /* A case of two storages as they are written; its title is both. False: a defect of the suite or of parsing. */
 typedef struct text_row {
   int rank;
@@ -106,9 +111,8 @@ int scan_cases(void);
 bool scan_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
                       char *why, size_t size);
 
-/* conformance_dot.c: products of matrices; whether they alone are asked for. */
+/* conformance_dot.c: products of matrices. */
 int dot_cases(void);
-bool dots_alone(void);
 bool dot_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
                      char *why, size_t size);
 

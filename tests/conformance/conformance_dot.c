@@ -225,22 +225,14 @@ static const dot_problem rows[] = {
 };
 #define N_ROWS ((int)(sizeof rows / sizeof *rows))
 
-static int asked_dots(void) {
-  const char *text = getenv("LLRT_TEST_DOTS");
-  return text && *text ? atoi(text) : -1;
-}
-
-bool dots_alone(void) { return asked_dots() >= 0; }
-
 int dot_cases(void) {
-  int asked = asked_dots();
-  return asked >= 0 ? asked : N_ROWS + TABLE4_SAMPLE + RANDOM_SAMPLE;
+  return randoms_alone() ? asked_randoms("LLRT_TEST_DOTS") : N_ROWS + TABLE4_SAMPLE + RANDOM_SAMPLE;
 }
 
 static void make_problem(int number, uint64_t seed, dot_problem *made) {
   uint64_t state = seed + 0x9E37u * (uint64_t)number;
-  int most = dots_alone() ? RANDOM_EXTENT : RANDOM_EXTENT / 3;
-  bool drawn = dots_alone() || number >= N_ROWS + TABLE4_SAMPLE;
+  int most = randoms_alone() ? RANDOM_EXTENT : RANDOM_EXTENT / 3;
+  bool drawn = randoms_alone() || number >= N_ROWS + TABLE4_SAMPLE;
   if (drawn && number % 3 == 2) dot_problem_random_packed(state, most, made);
   else if (drawn) dot_problem_random(state, most, made);
   else if (number < N_ROWS) *made = rows[number];

@@ -1,11 +1,9 @@
-/* Scans against a walk over positions: integers and extremes bit for bit, products of powers of two as well; sums
- * of floats within
+/* Scans against a walk over positions (combine_reference.h), where an element is added once for every position that a
+ * result joins. Every copy is looked at; pads hold the pad value or what was there, and so does what lies between.
  *
- *   n * 2^-24 * sum |x|  (2^-53 in f64) over the n positions that a result joins, and half a unit in the last
- *   place of the result.
- *
- * Every copy is looked at; pads hold the pad value or what was there, and so does what lies between. */
+ * LLRT_TEST_SCANS=N makes it N random ones, and nothing else. */
 #include "area.h"
+#include "combine_random.h"
 #include "conformance.h"
 #include "prepared_run.h"
 
@@ -16,6 +14,8 @@
 #include <stdlib.h>
 
 #define GUARD_BYTES 256
+#define RANDOM_SAMPLE 40
+#define RANDOM_ELEMENTS 160000 /* at most; most have fewer than an eighth */
 
 typedef struct scan_row {
   const char *source, *destination;
@@ -98,33 +98,28 @@ static const scan_row rows[] = {
     {ROW, "scale_128x4(pad=keep)", 2, {60, 9}, 1, LLRT_COMBINE_MAX, LLRT_U8, 0, 0, false, true, false},
     {REVERSED_BITS, ROW, 1, {1024}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
     {REVERSED_BITS, REVERSED_BITS, 1, {1024}, 0, LLRT_COMBINE_SUM, LLRT_I8, 0, 0, true, true, false},
+    /* what random ones have found: swizzles that are no sums of bits */
+    {"storage(rank=1, digits=[dim0: 5, dim0: rest], swizzle=[0,1,1], pad=5)", ROW, 1, {59}, 0, LLRT_COMBINE_SUM, LLRT_I8,
+     LLRT_I32, LLRT_I32, false, true, false},
+    {ROW, "storage(rank=3, digits=[dim1: rest, dim0: rest, dim2: rest], swizzle=[1,1,1])", 3, {7, 90, 31}, 1,
+     LLRT_COMBINE_MIN, LLRT_U64, 0, 0, true, false, false},
+    {"storage(rank=2, digits=[dim1: rest, dim0: rest], swizzle=[1,2,2])", ROW, 2, {30, 301}, 1, LLRT_COMBINE_SUM, LLRT_I16,
+     0, 0, false, false, false},
 };
 #define N_ROWS ((int)(sizeof rows / sizeof *rows))
 
 typedef struct scan_bench {
-  const scan_row *row;
+  const scan_row *row; /* NULL: a random case */
+  combine_problem problem;
+  combine_kind kind; /* problem's, with what its defaults are */
+  int axis;
   area_owner owner;
-  llrt_storage storage[2];
   llrt_storage_binding binding[2];
   llrt_tensor tensor[2];
   area memory[2];
   uint8_t *before; /* of the destination */
   uint64_t *codes; /* of the source, row-major */
 } scan_bench;
-
-/* ---- numbers ---- */
-
-static bool is_float(llrt_dtype type) {
-  const reference_format *f = reference_format_of(type);
-  return type == LLRT_F64 || (f && f->exponent > 0);
-}
-
-static llrt_dtype result_of(const scan_row *row) {
-  bool grows = row->op == LLRT_COMBINE_SUM || row->op == LLRT_COMBINE_PROD;
-  if (row->to) return row->to;
-  if (!grows || is_float(row->from)) return row->from;
-  return row->from >= LLRT_U64 ? LLRT_U64 : LLRT_I64;
-}
 
 static uint64_t make_code(const scan_row *row, uint64_t *seed) {
   static const double powers[] = {1, -1, 1, 1, -1, 2, 0.5};
@@ -135,96 +130,21 @@ static uint64_t make_code(const scan_row *row, uint64_t *seed) {
                                                                           : random_below(seed, 5)];
   if (row->special && random_below(seed, 60) < 4) x = specials[random_below(seed, 4)];
   if (row->special && random_below(seed, 900) == 0) x = specials[4];
-  if (is_float(row->from)) return reference_encode(row->from, x);
+  if (combine_is_float(row->from)) return reference_encode(row->from, x);
   return random_next(seed) & (bits == 64 ? ~0ull : (1ull << bits) - 1);
-}
-
-static uint64_t extended(llrt_dtype type, uint64_t code) {
-  int bits = llrt_dtype_bits(type);
-  bool negative = type >= LLRT_I64 && type <= LLRT_I8 && bits < 64 && code >> (bits - 1) & 1;
-  return negative ? code | ~0ull << bits : code;
-}
-
-/* Everything joined so far: integers modulo 2^64, the magnitudes' sum, and the extreme's code. */
-typedef struct running {
-  double sum, magnitude, product, best;
-  uint64_t integer, whole_product, best_code;
-  int64_t n;
-} running;
-
-static bool is_better(const scan_row *row, const running *r, uint64_t code, double x) {
-  bool least = row->op == LLRT_COMBINE_MIN;
-  if (r->n == 0) return true;
-  if (is_float(row->from)) {
-    if (isnan(r->best) || isnan(x)) return isnan(x) && !isnan(r->best);
-    if (x == r->best) return x == 0 && (least ? signbit(x) && !signbit(r->best)
-                                              : !signbit(x) && signbit(r->best));
-    return least ? x < r->best : x > r->best;
-  }
-  if (row->from >= LLRT_U64 && row->from <= LLRT_U8)
-    return least ? code < r->best_code : code > r->best_code;
-  int64_t a = (int64_t)extended(row->from, code), b = (int64_t)extended(row->from, r->best_code);
-  return least ? a < b : a > b;
-}
-
-static void take(const scan_row *row, uint64_t code, running *r) {
-  double x = is_float(row->from) ? reference_decode(row->from, code) : 0;
-  uint64_t whole = extended(row->from, code);
-  if (is_better(row, r, code, x)) {
-    r->best = x;
-    r->best_code = code;
-  }
-  r->sum += x;
-  r->magnitude += fabs(x);
-  r->product *= x;
-  r->integer += whole;
-  r->whole_product *= whole;
-  r->n++;
-}
-
-/* The neutral element of an extreme, in the element's type. */
-static uint64_t last_number(const scan_row *row) {
-  bool least = row->op == LLRT_COMBINE_MIN;
-  int bits = llrt_dtype_bits(row->from);
-  uint64_t sign = 1ull << (bits - 1);
-  if (is_float(row->from)) return reference_encode(row->from, least ? INFINITY : -INFINITY);
-  if (row->from >= LLRT_U64) return least ? sign | (sign - 1) : 0;
-  return least ? sign - 1 : sign;
-}
-
-/* Whether a result is what was joined. */
-static bool agrees(const scan_row *row, const running *r, uint64_t code) {
-  llrt_dtype to = result_of(row);
-  int bits = llrt_dtype_bits(to);
-  uint64_t mask = bits == 64 ? ~0ull : (1ull << bits) - 1;
-  bool sum = row->op == LLRT_COMBINE_SUM;
-  if (row->op == LLRT_COMBINE_MIN || row->op == LLRT_COMBINE_MAX) {
-    uint64_t wanted = r->n ? r->best_code : last_number(row);
-    if (is_float(row->from) && isnan(reference_decode(row->from, wanted)))
-      return isnan(reference_decode(to, code));
-    return code == wanted;
-  }
-  if (!is_float(row->from)) return code == ((sum ? r->integer : r->whole_product) & mask);
-  const reference_format *f = reference_format_of(to);
-  double unit = to == LLRT_F64 ? ldexp(1, -53) : ldexp(1, -1 - f->mantissa);
-  double step = row->accumulate == LLRT_F64 || row->from == LLRT_F64 ? ldexp(1, -53) : ldexp(1, -24);
-  double wanted = sum ? r->sum : r->product, got = reference_decode(to, code);
-  double error = sum ? (double)r->n * step * r->magnitude : 0;
-  if (!sum && r->n == 0) wanted = 1;
-  return fabs(got - wanted) <= error + unit * (fabs(wanted) + error);
 }
 
 /* ---- tensors ---- */
 
-static int64_t flat_index(const scan_row *row, const int64_t *x) {
+static int64_t flat_index(const combine_problem *p, const int64_t *x) {
   int64_t at = 0;
-  for (int a = 0; a < row->rank; a++) at = at * row->shape[a] + x[a];
+  for (int a = 0; a < p->rank; a++) at = at * p->shape[a] + x[a];
   return at;
 }
 
-static int64_t elements_of(const scan_row *row) {
+static int64_t elements_of(const combine_problem *p) {
   int64_t n = 1;
-  for (int a = 0; a < row->rank; a++) n *= row->shape[a];
+  for (int a = 0; a < p->rank; a++) n *= p->shape[a];
   return n;
 }
 
@@ -233,35 +153,36 @@ static void put_code(llrt_dtype type, uint8_t *bytes, int64_t at, uint64_t code)
   memcpy(bytes + (size_t)at * size, &code, size);
 }
 
-static bool make_tensor(scan_bench *at, int t, const char *text, llrt_dtype type, uint64_t seed) {
-  const scan_row *row = at->row;
+static size_t shift_of(const scan_bench *at, int t) {
+  return GUARD_BYTES + (size_t)(at->problem.shift[t] * llrt_dtype_bits(at->tensor[t].dtype) / 8);
+}
+
+static bool make_tensor(scan_bench *at, int t, llrt_dtype type, uint64_t seed) {
+  combine_problem *p = &at->problem;
   llrt_tensor *tensor = &at->tensor[t];
-  AREA_CHECK(&at->owner, llrt_storage_parse(text, row->rank, row->shape, &at->storage[t]));
-  *tensor = (llrt_tensor){.dtype = type, .rank = row->rank, .storage = &at->storage[t],
-                          .device = at->owner.device};
-  memcpy(tensor->shape, row->shape, sizeof(int64_t) * (size_t)row->rank);
-  AREA_CHECK(&at->owner, llrt_storage_bind(&at->storage[t], row->rank, tensor->shape, tensor->strides,
-                                           &at->binding[t]));
+  *tensor = (llrt_tensor){.dtype = type, .rank = p->rank, .storage = &p->storage[t], .device = at->owner.device};
+  memcpy(tensor->shape, p->shape, sizeof(int64_t) * (size_t)p->rank);
+  AREA_CHECK(&at->owner, llrt_storage_bind(&p->storage[t], p->rank, tensor->shape, tensor->strides, &at->binding[t]));
   size_t bytes = (size_t)(at->binding[t].span * llrt_dtype_bits(type) / 8);
-  if (!area_make(&at->owner, bytes + 2 * GUARD_BYTES, &at->memory[t])) return false;
+  if (!area_make(&at->owner, bytes + shift_of(at, t) + GUARD_BYTES, &at->memory[t])) return false;
   for (size_t i = 0; i < at->memory[t].bytes; i++) at->memory[t].bits[i] = (uint8_t)random_next(&seed);
-  tensor->data = at->memory[t].memory + GUARD_BYTES;
+  tensor->data = at->memory[t].memory + shift_of(at, t);
   return true;
 }
 
 static bool fill_source(scan_bench *at, uint64_t seed) {
-  const scan_row *row = at->row;
-  int64_t n = elements_of(row);
+  const combine_problem *p = &at->problem;
+  int64_t n = elements_of(p);
   at->codes = malloc(((size_t)n + 1) * sizeof *at->codes);
   if (!at->codes) return area_fail(&at->owner, "out of memory");
-  for (int64_t i = 0; i < n; i++) at->codes[i] = make_code(row, &seed);
+  for (int64_t i = 0; i < n; i++)
+    at->codes[i] = at->row ? make_code(at->row, &seed) : combine_random_code(&p->data, p->kind.op, p->kind.from, &seed);
   if (n == 0) return true;
   storage_walk walk;
-  storage_walk_begin(&walk, &at->storage[0], &at->binding[0]);
+  storage_walk_begin(&walk, &p->storage[0], &at->binding[0]);
   do {
-    if (storage_walk_is_element(&walk, row->shape))
-      put_code(row->from, at->memory[0].bits + GUARD_BYTES, walk.place,
-               at->codes[flat_index(row, walk.coords)]);
+    if (storage_walk_is_element(&walk, p->shape))
+      put_code(p->kind.from, at->memory[0].bits + shift_of(at, 0), walk.place, at->codes[flat_index(p, walk.coords)]);
   } while (storage_walk_next(&walk));
   return true;
 }
@@ -269,67 +190,67 @@ static bool fill_source(scan_bench *at, uint64_t seed) {
 /* ---- comparing ---- */
 
 /* The state behind every position, by row-major index. */
-static running *join_all(const scan_bench *at) {
-  const scan_row *row = at->row;
-  int64_t inner = 1, extent = row->shape[row->axis], n = elements_of(row);
-  running *all = malloc(((size_t)n + 1) * sizeof *all);
-  for (int a = row->axis + 1; a < row->rank; a++) inner *= row->shape[a];
+static combine_joined *join_all(const scan_bench *at) {
+  const combine_problem *p = &at->problem;
+  int64_t inner = 1, extent = p->shape[at->axis], n = elements_of(p);
+  combine_joined *all = malloc(((size_t)n + 1) * sizeof *all);
+  for (int a = at->axis + 1; a < p->rank; a++) inner *= p->shape[a];
   for (int64_t line = 0; all && extent && line < n / extent; line++) {
     int64_t base = line / inner * inner * extent + line % inner;
-    running r = {.product = 1, .whole_product = 1};
+    combine_joined r = combine_nothing();
     for (int64_t k = 0; k < extent; k++) {
-      int64_t i = base + (row->reverse ? extent - 1 - k : k) * inner;
-      running before = r;
-      take(row, at->codes[i], &r);
-      all[i] = row->exclusive ? before : r;
+      int64_t i = base + (p->reverse ? extent - 1 - k : k) * inner;
+      combine_joined before = r;
+      combine_take(&at->kind, at->codes[i], 0, &r);
+      all[i] = p->exclusive ? before : r;
     }
   }
   return all;
 }
 
-static bool compare_all(scan_bench *at, const running *all) {
-  const scan_row *row = at->row;
+static bool compare_all(scan_bench *at, const combine_joined *all) {
+  const combine_problem *p = &at->problem;
   llrt_dtype to = at->tensor[1].dtype;
-  uint8_t *data = at->memory[1].bits + GUARD_BYTES;
+  uint8_t *data = at->memory[1].bits + shift_of(at, 1);
   size_t size = (size_t)llrt_dtype_bits(to) / 8;
   storage_walk walk;
-  if (elements_of(row) == 0) return true;
-  storage_walk_begin(&walk, &at->storage[1], &at->binding[1]);
+  if (elements_of(p) == 0) return true;
+  storage_walk_begin(&walk, &p->storage[1], &at->binding[1]);
   do {
-    if (!storage_walk_is_element(&walk, row->shape)) continue;
-    int64_t i = flat_index(row, walk.coords);
+    if (!storage_walk_is_element(&walk, p->shape)) continue;
+    int64_t i = flat_index(p, walk.coords);
     uint64_t code = reference_read(to, data, walk.place);
-    if (!agrees(row, &all[i], code))
+    if (!combine_agrees(&at->kind, &all[i], (double)all[i].n, code))
       return area_fail(&at->owner, "at %lld,%lld,%lld: %llx; %lld joined: sum %.9g, integer %llx, best %g",
                        (long long)walk.coords[0], (long long)walk.coords[1], (long long)walk.coords[2],
                        (unsigned long long)code, (long long)all[i].n, all[i].sum,
                        (unsigned long long)all[i].integer, all[i].best);
-    memcpy(at->before + GUARD_BYTES + (size_t)walk.place * size, data + (size_t)walk.place * size, size);
+    memcpy(at->before + shift_of(at, 1) + (size_t)walk.place * size, data + (size_t)walk.place * size, size);
   } while (storage_walk_next(&walk));
   return true;
 }
 
 /* Pads: as the storage says. What was compared stands in `before` by now: nothing else may have changed. */
 static bool compare_rest(scan_bench *at) {
-  const scan_row *row = at->row;
-  const llrt_storage *storage = &at->storage[1];
+  const combine_problem *p = &at->problem;
+  const llrt_storage *storage = &p->storage[1];
   storage_walk walk;
-  if (storage->pad == LLRT_PAD_VALUE && elements_of(row) > 0) {
+  if (storage->pad == LLRT_PAD_VALUE && elements_of(p) > 0) {
     storage_walk_begin(&walk, storage, &at->binding[1]);
     do {
-      if (!storage_walk_is_element(&walk, row->shape))
-        put_code(at->tensor[1].dtype, at->before + GUARD_BYTES, walk.place, storage->pad_value);
+      if (!storage_walk_is_element(&walk, p->shape))
+        put_code(at->tensor[1].dtype, at->before + shift_of(at, 1), walk.place, storage->pad_value);
     } while (storage_walk_next(&walk));
   }
   for (size_t i = 0; i < at->memory[1].bytes; i++)
     if (at->before[i] != at->memory[1].bits[i])
       return area_fail(&at->owner, "byte %lld, which is no element, is %02x, not %02x",
-                       (long long)i - GUARD_BYTES, at->memory[1].bits[i], at->before[i]);
+                       (long long)(i - shift_of(at, 1)), at->memory[1].bits[i], at->before[i]);
   return true;
 }
 
 static bool compare(scan_bench *at) {
-  running *all = join_all(at);
+  combine_joined *all = join_all(at);
   bool same = all && compare_all(at, all) && compare_rest(at);
   free(all);
   return same;
@@ -347,27 +268,25 @@ static bool fetch(scan_bench *at) {
 }
 
 static bool run_prepared(scan_bench *at, bool reload, area *workspace) {
-  const scan_row *row = at->row;
+  const combine_problem *p = &at->problem;
   llrt_op_desc desc = {.kind = LLRT_OP_SCAN, .n_tensors = 2, .tensors = {at->tensor[0], at->tensor[1]}};
-  desc.combine = (llrt_op_combine){.op = row->op, .accumulate = row->accumulate, .axes = 1u << row->axis,
-                                   .exclusive = row->exclusive, .reverse = row->reverse};
+  desc.combine = (llrt_op_combine){.op = p->kind.op, .accumulate = p->kind.accumulate, .axes = p->axes,
+                                   .exclusive = p->exclusive, .reverse = p->reverse};
   return prepared_run_twice(&at->owner, &desc, reload, workspace);
 }
 
 static bool run_scan(scan_bench *at, route by, area *workspace) {
-  const scan_row *row = at->row;
+  const combine_problem *p = &at->problem;
   if (by != ROUTE_CONVERT) return run_prepared(at, by == ROUTE_LOAD, workspace);
-  llrt_scan_params params = {.op = row->op, .axis = row->axis, .exclusive = row->exclusive,
-                             .reverse = row->reverse, .accumulate = row->accumulate};
+  llrt_scan_params params = {.op = p->kind.op, .axis = at->axis, .exclusive = p->exclusive, .reverse = p->reverse,
+                             .accumulate = p->kind.accumulate};
   AREA_CHECK(&at->owner, llrt_scan_into(&at->tensor[0], &at->tensor[1], &params, NULL));
   return true;
 }
 
 static bool run(scan_bench *at, uint64_t seed, route by, area *workspace) {
-  const scan_row *row = at->row;
-  if (!make_tensor(at, 0, row->source, row->from, seed) ||
-      !make_tensor(at, 1, row->destination, result_of(row), seed + 1) || !fill_source(at, seed + 2) ||
-      !area_send(&at->owner, &at->memory[0]) || !area_send(&at->owner, &at->memory[1]))
+  if (!make_tensor(at, 0, at->kind.from, seed) || !make_tensor(at, 1, at->kind.to, seed + 1) ||
+      !fill_source(at, seed + 2) || !area_send(&at->owner, &at->memory[0]) || !area_send(&at->owner, &at->memory[1]))
     return false;
   at->before = malloc(at->memory[1].bytes);
   if (!at->before) return area_fail(&at->owner, "out of memory");
@@ -376,18 +295,38 @@ static bool run(scan_bench *at, uint64_t seed, route by, area *workspace) {
          compare(at);
 }
 
+static bool problem_from_row(scan_bench *at) {
+  const scan_row *row = at->row;
+  combine_problem *p = &at->problem;
+  *p = (combine_problem){.kind = {row->op, row->from, row->accumulate, row->to}, .rank = row->rank, .keeps = true,
+                         .axes = 1u << row->axis, .exclusive = row->exclusive, .reverse = row->reverse};
+  memcpy(p->shape, row->shape, sizeof p->shape);
+  AREA_CHECK(&at->owner, llrt_storage_parse(row->source, row->rank, row->shape, &p->storage[0]));
+  AREA_CHECK(&at->owner, llrt_storage_parse(row->destination, row->rank, row->shape, &p->storage[1]));
+  return true;
+}
+
+static bool make_problem(scan_bench *at, int number, uint64_t seed) {
+  bool drawn = randoms_alone() || number >= N_ROWS;
+  if (drawn) combine_random_scan(seed + 0x9E37u * (uint64_t)number, RANDOM_ELEMENTS, &at->problem);
+  else at->row = &rows[number];
+  bool made = drawn || problem_from_row(at);
+  const combine_kind *k = &at->problem.kind;
+  at->kind = combine_reference_resolve(k->op, k->from, k->accumulate, k->to);
+  at->kind.neutral = at->kind.accumulate;
+  while (at->problem.axes >> at->axis > 1) at->axis++;
+  return made;
+}
+
 bool scan_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
                       char *why, size_t size) {
-  static const char *const names[] = {"", "sum", "prod", "min", "max"};
-  const scan_row *row = &rows[number];
-  scan_bench at = {.row = row, .owner = {device, why, size}};
+  scan_bench at = {.owner = {device, why, size}};
   area workspace = {0};
   why[0] = 0;
-  snprintf(title, title_size, "scan (%s) of %s, %s [%lld,%lld,%lld] axis %d%s%s", names[row->op],
-           llrt_dtype_name(row->from), row->source, (long long)row->shape[0], (long long)row->shape[1],
-           (long long)row->shape[2], row->axis, row->exclusive ? " exclusive" : "",
-           row->reverse ? " reverse" : "");
-  bool passed = run(&at, seed + (uint64_t)number, (route)(number % ROUTE_COUNT), &workspace);
+  bool passed = make_problem(&at, number, seed);
+  combine_problem_title(&at.problem, "scan", title, title_size);
+  passed = passed && run(&at, seed + (uint64_t)number, (route)(number % ROUTE_COUNT), &workspace);
+  if (!passed) combine_say_storages(&at.problem, why, size);
   for (int t = 0; t < 2; t++) area_free(&at.owner, &at.memory[t]);
   area_free(&at.owner, &workspace);
   free(at.before);
@@ -395,4 +334,4 @@ bool scan_case_passes(int number, uint64_t seed, llrt_device *device, char *titl
   return passed;
 }
 
-int scan_cases(void) { return N_ROWS; }
+int scan_cases(void) { return randoms_alone() ? asked_randoms("LLRT_TEST_SCANS") : N_ROWS + RANDOM_SAMPLE; }

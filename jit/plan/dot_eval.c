@@ -78,7 +78,8 @@ llrt_status plan_eval_dot(const plan_kernel *kernel, const plan_step *step, uint
   const plan_value *out = &kernel->value[step->out];
   size_t places = (size_t)1 << (llrt_layout_in_bits(&out->layout) - plan_value_bits(out, PLAN_ITERATION));
   operand side[2] = {{0}, {0}};
-  uint64_t left = plan_dot_left(kernel, step);
+  plan_foreign left;
+  plan_dot_left(kernel, step, &left);
   uint64_t keep = row->tf32 ? ~bits_mask(TF32_DROPPED) : UINT64_MAX;
   llrt_dtype type[2] = {(llrt_dtype)row->a, (llrt_dtype)row->b};
   llrt_status status = operand_init(kernel, step->in, type[0], keep, values[step->in], &side[0]);
@@ -86,7 +87,7 @@ llrt_status plan_eval_dot(const plan_kernel *kernel, const plan_step *step, uint
   uint64_t summed = (side[0].bits | side[1].bits) & ~plan_tile_bits_in(kernel, out);
   for (size_t at = 0; at < places && status == LLRT_OK; at++) {
     uint64_t tile = plan_tile_bits_of(out, f2_apply(out->layout.column, at));
-    if (left && (tile & left) == left) {
+    if (plan_foreign_has(&left, tile)) {
       values[step->out][at] = values[step->with][at];
       continue;
     }

@@ -149,6 +149,6 @@ llrt_status dot_group_products(dot_draft *x, int with, int *out) {
   plan_kernel *kernel = x->d.kernel;
   kernel->step[kernel->n_steps - 1].beside = x->types.short_sums;
   llrt_status status = plan_dot_tiling(kernel, &kernel->step[kernel->n_steps - 1], &tiling);
-  if (status == LLRT_OK && (tiling.left || !lacks_quarter(x))) return LLRT_OK;
+  if (status == LLRT_OK && (tiling.leaves || !lacks_quarter(x))) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "warpgroups do not multiply operands that lie so");
 }

@@ -148,20 +148,31 @@ static llrt_status match_results(const tiler *t, int at, const f2_basis outer[2]
   return LLRT_OK;
 }
 
-/* Where the tile has a quarter that is of no block, and that is whole instructions, or the last columns of each, it is left out. */
-static void leave_quarter(const tiler *t, dot_tiling *out) {
+/* Whether an instruction's columns are all positions of the digit, in their order. */
+static bool is_columns(const tiler *t, const plan_foreign *foreign) {
+  bool same = foreign->n == t->row->n;
+  for (int i = 0; i < t->row->n && same; i++) same = t->image[t->row->m + i] == foreign->bit[i];
+  return same;
+}
+
+/* Where the tile has positions that are of no block, and those are the last columns of each instruction, or a quarter that is whole
+ * instructions, they are left out. */
+static void leave_foreign(const tiler *t, dot_tiling *out) {
   const side *acc = &t->side[DOT_ACC];
-  const uint64_t *last = &t->image[t->row->m + t->row->n - 2];
   int inside = out->operand[DOT_ACC].registers;
+  plan_foreign foreign;
+  uint64_t skipped = 0;
   out->columns = 1 << t->row->n;
   if (t->row->family != DOT_WGMMA) return;
-  uint64_t quarter = plan_foreign_quarter(t->kernel), skipped = 0;
-  for (int i = 0; i < out->n_out; i++)
-    if (acc->registers[inside + i] & quarter) skipped |= 1ull << i;
-  if (quarter && (last[0] | last[1]) == quarter) out->columns = 3 << (t->row->n - 2);
+  plan_foreign_find(t->kernel, &foreign);
+  bool quarter = foreign.n >= 2 && foreign.own == 3ll << (foreign.n - 2);
+  for (int i = 0; i < out->n_out && quarter; i++)
+    for (int b = foreign.n - 2; b < foreign.n; b++)
+      if (acc->registers[inside + i] == foreign.bit[b]) skipped |= 1ull << i;
+  if (foreign.n > 0 && is_columns(t, &foreign)) out->columns = (int)foreign.own;
   else if (bits_count(skipped) == 2) out->skipped = skipped;
   else return;
-  out->left = quarter;
+  out->leaves = true;
 }
 
 /* What is summed outside the instruction are registers of both operands. */
@@ -235,14 +246,14 @@ llrt_status plan_dot_tiling(const plan_kernel *kernel, const plan_step *step, do
   LLRT_TRY(match_threads(&t, at, out->operand));
   for (int o = 0; o < 2; o++) outer_registers(&t.side[o], out->operand[o].registers, &outer[o]);
   LLRT_TRY(match_results(&t, at, outer, out));
-  leave_quarter(&t, out);
+  leave_foreign(&t, out);
   return match_sums(&t, at, outer, out);
 }
 
-uint64_t plan_dot_left(const plan_kernel *kernel, const plan_step *step) {
+void plan_dot_left(const plan_kernel *kernel, const plan_step *step, plan_foreign *out) {
   dot_tiling tiling;
-  if (plan_foreign_quarter(kernel) == 0 || plan_dot_tiling(kernel, step, &tiling) != LLRT_OK) return 0;
-  return tiling.left;
+  plan_foreign_find(kernel, out);
+  if (out->n > 0 && (plan_dot_tiling(kernel, step, &tiling) != LLRT_OK || !tiling.leaves)) out->n = 0;
 }
 
 llrt_status plan_verify_dot(const plan_kernel *kernel, int at) {

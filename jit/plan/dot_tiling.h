@@ -9,6 +9,7 @@
 
 #include "jit/plan/dot_instruction.h"
 #include "jit/plan/dot_shared.h"
+#include "jit/plan/own_bound.h"
 #include "jit/plan/plan.h"
 
 #define DOT_MAX_OUTER 12
@@ -20,9 +21,10 @@ typedef struct dot_tiling {
   /* Register index of the first element of an operand's instruction: XOR over bits of the result's number, and of
    * the summed one's. In shared memory: bytes from the buffer's beginning, and what bits of a warp's number add. */
   uint64_t of_out[3][DOT_MAX_OUTER], of_sum[3][DOT_MAX_OUTER], of_warp[2][8];
-  /* By warpgroups: a quarter of the tile that is of no block (own_bound.h), which is left out; 0: none is. It is those numbers of
-   * the result that have both bits of `skipped`, or 0, and each instruction has fewer columns. */
-  uint64_t left, skipped;
+  /* By warpgroups: whether what is of no block (own_bound.h) is left out. It is those numbers of the result that have both bits
+   * of `skipped`, or 0, and each instruction has fewer columns. */
+  bool leaves;
+  uint64_t skipped;
   int columns; /* of an instruction */
   bool shared[2];       /* the operand is in shared memory, as */
   dot_matrix matrix[2];
@@ -31,8 +33,8 @@ typedef struct dot_tiling {
 /* Errors: INTERNAL with what does not divide. */
 llrt_status plan_dot_tiling(const plan_kernel *kernel, const plan_step *step, dot_tiling *out);
 
-/* What the step's products leave out (dot_tiling.left). */
-uint64_t plan_dot_left(const plan_kernel *kernel, const plan_step *step);
+/* What the step's products leave out (dot_tiling.leaves). */
+void plan_dot_left(const plan_kernel *kernel, const plan_step *step, plan_foreign *out);
 
 /* The step executed: out = with + the sum, of exact products, rounded once. values: as in scan_eval.h. */
 llrt_status plan_eval_dot(const plan_kernel *kernel, const plan_step *step, uint64_t *const *values);

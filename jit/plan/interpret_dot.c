@@ -8,7 +8,7 @@
 /* ---- products ---- */
 
 /* The elements of an operand that lies in shared memory, as the products' group reads them: not what they leave out. */
-static llrt_status fetch_operand(interpreter *in, const plan_step *step, int o, uint64_t left) {
+static llrt_status fetch_operand(interpreter *in, const plan_step *step, int o, const plan_foreign *left) {
   const plan_buffer *buffer = &in->kernel->buffer[step->from[o]];
   int value = o ? step->second : step->in;
   int64_t per_block = interpreter_size(in->kernel, value) >> in->kernel->cluster_bits;
@@ -16,7 +16,7 @@ static llrt_status fetch_operand(interpreter *in, const plan_step *step, int o, 
   llrt_layout offset_of;
   LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
   for (int64_t at = 0; at < interpreter_size(in->kernel, value); at++) {
-    if (left && (interpreter_kernel_tile(in, value, at) & left) == left) continue;
+    if (plan_foreign_has(left, interpreter_kernel_tile(in, value, at))) continue;
     uint64_t offset = llrt_layout_apply_flat(&offset_of, interpreter_tile(in, value, at)) & inside;
     offset = offset * buffer->bits / 4 + interpreter_slot(in, buffer) + (uint64_t)(at / per_block) * in->shared_size;
     if (in->group[offset] || in->written[offset] == 0 || in->written[offset] >= in->phase)
@@ -35,9 +35,10 @@ static void all_multiplied(interpreter *in, int value) {
 }
 
 llrt_status interpret_dot(interpreter *in, const plan_step *step) {
-  uint64_t left = plan_dot_left(in->kernel, step);
+  plan_foreign left;
+  plan_dot_left(in->kernel, step, &left);
   for (int o = 0; o < 2; o++)
-    if (step->shared >> o & 1) LLRT_TRY(fetch_operand(in, step, o, left));
+    if (step->shared >> o & 1) LLRT_TRY(fetch_operand(in, step, o, &left));
   LLRT_TRY(plan_eval_dot(in->kernel, step, in->value));
   bool later = dot_instruction_at(step->instruction)->family == DOT_WGMMA;
   in->pending[step->out] = later ? ++in->products : 0;

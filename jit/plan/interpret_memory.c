@@ -348,12 +348,14 @@ llrt_status interpret_copy(interpreter *in, const plan_step *step) {
   const plan_buffer *buffer = &kernel->buffer[step->buffer];
   llrt_layout offset_of;
   int64_t per_block = interpreter_size(kernel, step->in) >> kernel->cluster_bits;
-  uint64_t inside = bits_mask(buffer->layout.in[0].bits), quarter = plan_foreign_quarter(kernel);
+  uint64_t inside = bits_mask(buffer->layout.in[0].bits);
+  plan_foreign foreign;
+  plan_foreign_find(kernel, &foreign);
   LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
   for (int64_t at = 0; at < interpreter_size(kernel, step->in); at++) {
     element_place place;
     uint64_t element = 0, tile = interpreter_kernel_tile(in, step->in, at);
-    if (step->box && quarter && (tile & quarter) == quarter) continue;
+    if (step->box && plan_foreign_has(&foreign, tile)) continue;
     LLRT_TRY(place_element(in, step, tile, &place));
     if (place.array) move_element(&place, buffer->bits, &element, true);
     uint64_t offset = llrt_layout_apply_flat(&offset_of, interpreter_tile(in, step->in, at)) & inside;

@@ -18,14 +18,29 @@ int64_t plan_own_positions(const plan_kernel *kernel, int axis, int64_t position
   return positions;
 }
 
-uint64_t plan_foreign_quarter(const plan_kernel *kernel) {
-  for (int i = 0; i < kernel->n_bounds; i++) {
-    int digit = plan_own_digit(kernel, &kernel->bound[i]), bits = digit < 0 ? 0 : kernel->digit[digit].bits;
-    if (bits < 2 || kernel->bound[i].limit.value != 3ll << (bits - 2)) continue;
-    uint64_t wanted = 3ull << (llrt_layout_out_shift(&kernel->space, digit) + bits - 2), found = 0;
-    for (int b = 0; b < kernel->space.in[0].bits; b++)
-      if (kernel->space.column[b] & wanted && bits_count(kernel->space.column[b]) == 1) found |= 1ull << b;
-    if (bits_count(found) == 2) return found;
-  }
+#define COLUMNS 8 /* of which products have whole multiples */
+
+/* The bit of the tile that moves a digit by 2^b and nothing else; 0: none does. */
+static uint64_t tile_bit(const plan_kernel *kernel, int digit, int b) {
+  uint64_t wanted = 1ull << (llrt_layout_out_shift(&kernel->space, digit) + b);
+  for (int i = 0; i < kernel->space.in[0].bits; i++)
+    if (kernel->space.column[i] == wanted) return 1ull << i;
   return 0;
+}
+
+void plan_foreign_find(const plan_kernel *kernel, plan_foreign *out) {
+  out->n = 0;
+  for (int i = 0; i < kernel->n_bounds && out->n == 0; i++) {
+    int digit = plan_own_digit(kernel, &kernel->bound[i]), n = 0;
+    out->own = kernel->bound[i].limit.value;
+    if (digit < 0 || out->own % COLUMNS) continue;
+    while (n < kernel->digit[digit].bits && (out->bit[n] = tile_bit(kernel, digit, n)) != 0) n++;
+    if (n == kernel->digit[digit].bits) out->n = n;
+  }
+}
+
+bool plan_foreign_has(const plan_foreign *foreign, uint64_t tile) {
+  int64_t position = 0;
+  for (int i = 0; i < foreign->n; i++) position |= (int64_t)((tile & foreign->bit[i]) != 0) << i;
+  return foreign->n > 0 && position >= foreign->own;
 }

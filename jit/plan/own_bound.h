@@ -11,7 +11,15 @@ int plan_own_digit(const plan_kernel *kernel, const plan_bound *bound);
 /* Of `positions` of the tile along an axis, all that a digit has there, how many are a block's own. */
 int64_t plan_own_positions(const plan_kernel *kernel, int axis, int64_t positions);
 
-/* The two bits of the kernel's tile whose last quarter (both are 1) is of no block; 0: there is no such quarter. */
-uint64_t plan_foreign_quarter(const plan_kernel *kernel);
+/* Positions of the kernel's tile that are of no block: along n bits of it, low bit first, all from `own` on. n = 0: there are none. */
+typedef struct plan_foreign {
+  int n;
+  int64_t own;
+  uint64_t bit[LLRT_MAX_BITS];
+} plan_foreign;
+
+/* Those of which products leave whole instructions or columns out: of a digit whose own positions are whole columns of eight. */
+void plan_foreign_find(const plan_kernel *kernel, plan_foreign *out);
+bool plan_foreign_has(const plan_foreign *foreign, uint64_t tile);
 
 #endif

@@ -90,7 +90,7 @@ static void print_dot(const plan_kernel *kernel, const plan_step *step, llrt_tex
   const char *how = step->parts ? ", part by part" : step->beside ? ", sums of the turn beside" : "";
   llrt_text_add(text, " by %s%s", dot_instruction_at(step->instruction)->name, how);
   dot_tiling tiling;
-  if (plan_dot_tiling(kernel, step, &tiling) == LLRT_OK && tiling.left) {
+  if (plan_dot_tiling(kernel, step, &tiling) == LLRT_OK && tiling.leaves) {
     if (tiling.skipped) llrt_text_add(text, ", but for the tile's last quarter");
     else llrt_text_add(text, ", of which %d columns", tiling.columns);
   }

@@ -140,9 +140,9 @@ typedef enum plan_step_kind {
                         group, made and begun when the same one of the DOT before is done; behind it all before are.
                         beside, sums of f32: each position of the result outside the instruction is a group,
                         summed from 0; what that makes joins `with`, and is done when the step is.
-                        Where a digit that every block has whole has three quarters of the tile's positions, a
-                        warpgroup's products leave the last quarter out if it is whole instructions, or the last
-                        columns of each (jit/plan/own_bound.h): out is with there, and boxes copy nothing for it */
+                        Where a digit that every block has whole has fewer positions than the tile, a warpgroup's
+                        products leave the others out if they are the last columns of each instruction, or a quarter that
+                        is whole instructions (jit/plan/own_bound.h): out is with there, and boxes copy nothing for it */
   PLAN_MULTIPLIED,   /* the products of all groups but the last `turns` are done; of all: out = in, which they make */
   PLAN_ROLES,        /* the block has kernel.producers warps more, which do what PRODUCE says, and nothing else: all else,
                         barriers too, from here on is of the others. NVIDIA, where there are warpgroups' products */

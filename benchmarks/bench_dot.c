@@ -70,7 +70,7 @@ static const dot_kind kinds[] = {
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
-static const int64_t rows[] = {1, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 8192};
+static const int64_t rows[] = {1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
 /* ---- data ---- */

@@ -21,7 +21,9 @@ enum { PACKED_M, PACKED_N, PACKED_K }; /* the operation's last axes, behind batc
 typedef struct packed_shape {
   int m, n, k, warps[3], cluster, slots, resident, producers;
   bool group;
-  bool deal; /* the last turns are dealt to all blocks */
+  bool rounds; /* a block for each multiprocessor, which takes one tile after the other */
+  bool deal; /* so, and the last turns are dealt to all blocks */
+  int own; /* > 0: rows of a block, of the tile's 2^m, that are whole columns of a warpgroup's instruction */
   int64_t rows, columns; /* a variant's: where D has no more than these; 0: however many */
   int clocks;            /* > 0: of a turn; of such variants that may be, the one that is first done */
 } packed_shape;

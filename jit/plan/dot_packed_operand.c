@@ -153,7 +153,7 @@ llrt_status packed_plan_operands(packed *p) {
     LLRT_TRY(plan_ring(p, i));
   }
   const packed_operand *rows = &p->operand[PACKED_ROWS];
-  if (p->shape.deal && !rows->copy.box) return llrt_error(LLRT_UNSUPPORTED, "turns dealt to blocks without boxes");
+  if ((p->shape.rounds || p->shape.deal) && !rows->copy.box) return llrt_error(LLRT_UNSUPPORTED, "rounds of blocks without boxes");
   bool narrow = p->x.d.kernel->tensor_bits[rows->tensor] < rows->value.bits;
   if ((p->shape.group || narrow) && !rows->ring)
     return llrt_error(LLRT_UNSUPPORTED, "rows of A that no copies take to shared memory");

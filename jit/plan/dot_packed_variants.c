@@ -20,14 +20,18 @@ static const packed_shape warp_shapes[] = {
 /* A shape is for as many columns as a large device, of 132 multiprocessors, takes its blocks at once; the next one has fewer
  * of them. Else the device would have little to do at the end, for as long as a block takes: blocks of 64 columns, or two
  * that share 128, or as small ones of which a multiprocessor has two (AT_ONCE), four that share 128 (IN_FOUR), or do so in
- * clusters of four, of which fewer are resident. */
+ * clusters of four, of which fewer are resident (FEW_COLUMNS). Up to as many columns tiles are few and short, too: blocks of
+ * fewer rows than a tile, of which a device takes more at once, and blocks that go on to the next tile are faster there. */
 #define UNITS 132
 #define AT_ONCE (UNITS / 2 << 7)
 #define IN_FOUR 4096
-#define BY_CLUSTERS_OF_FOUR 3584
-/* As an H200 takes them. What a tile takes beside its turns: until its first slots are filled, and from its last product on.
+#define FEW_COLUMNS 3584
+/* As an H200 takes them. What a tile takes beside its turns: until its first slots are filled, and from its last product on; in
+ * rounds the former once.
  * Where turns are dealt: the same and what blocks lose that are no longer in step, and what sums take on their way through memory. */
 #define TILE_CLOCKS 4000
+#define ROUND_TILE_CLOCKS 2000
+#define ROUNDS_CLOCKS 2500
 #define DEALT_TILE_CLOCKS 12000
 #define DEAL_CLOCKS 50000
 #define PRODUCED .resident = 1, .producers = 4, .group = true
@@ -38,19 +42,23 @@ static const packed_shape group_shapes[] = {
     {.rows = 8, .m = 3, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 3, .resident = 4},
     {.rows = 16, .columns = AT_ONCE, .m = 4, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
     {.rows = 16, .m = 4, .n = 5, .k = 6, .warps = {0, 0, 2}, .slots = 4, .resident = 4},
+    {.rows = 32, .columns = FEW_COLUMNS, .m = 5, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 4, .resident = 2},
+    {.rows = 32, .columns = IN_FOUR, .m = 5, .n = 6, .k = 7, .warps = {0, 2, 2}, .cluster = 1, .slots = 6, .resident = 1, .group = true},
     {.rows = 32, .columns = AT_ONCE, .m = 5, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 8, .resident = 1, .group = true},
     {.rows = 32, .m = 5, .n = 6, .k = 7, .warps = {0, 2, 1}, .slots = 4, .resident = 2, .group = true},
-    {.rows = 64, .columns = BY_CLUSTERS_OF_FOUR, .m = 6, .n = 7, .k = 6, .warps = {0, 3, 2}, .cluster = 2, .slots = 8, PRODUCED},
-    {.rows = 64, .columns = IN_FOUR, .m = 6, .n = 6, .k = 6, .warps = {0, 2, 3}, .cluster = 1, .slots = 4, .resident = 1, .group = true},
+    {.rows = 64, .columns = IN_FOUR, .m = 6, .n = 6, .k = 7, .warps = {0, 2, 2}, .cluster = 1, .slots = 4, .resident = 1, .group = true},
     {.rows = 64, .columns = AT_ONCE, .m = 6, .n = 6, .k = 6, .warps = {0, 2, 2}, .slots = 4, .resident = 1, .group = true},
     {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 8, PRODUCED},
-    {.rows = 128, .columns = BY_CLUSTERS_OF_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 2}, .cluster = 2, .slots = 4, PRODUCED},
+    {.rows = 128, .columns = FEW_COLUMNS, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 2}, .cluster = 2, .slots = 4, PRODUCED},
     {.rows = 128, .columns = IN_FOUR, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 8, PRODUCED},
     {.rows = 128, .columns = AT_ONCE, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
     {.rows = 128, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
     {.rows = 256, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
     {.rows = 256, .columns = AT_ONCE, .m = 8, .n = 7, .k = 6, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
     {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED, .deal = true, .clocks = 1100},
+    {.columns = FEW_COLUMNS, .own = 208, .rounds = true, .m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED, .clocks = 930},
+    {.columns = FEW_COLUMNS, .own = 104, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED, .clocks = 1150},
+    {.columns = FEW_COLUMNS, .rounds = true, .m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED, .clocks = 1100},
     {.rows = 512, .columns = IN_FOUR, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED, .clocks = 1200},
     {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED, .clocks = 1100},
 };
@@ -83,7 +91,7 @@ static const packed_shape narrow_shapes[] = {
 
 static const packed_shape *shape_for(const packed *p, const packed_shape *shape) {
   for (int i = 0; i < COUNT(narrow_shapes); i++)
-    if (packed_casts_rows(p) && shape->group && narrow_shapes[i].rows == shape->rows) return &narrow_shapes[i];
+    if (packed_casts_rows(p) && (shape->group || shape->columns) && narrow_shapes[i].rows == shape->rows) return &narrow_shapes[i];
   return shape;
 }
 
@@ -171,13 +179,15 @@ static bool is_within(const llrt_promise *extent, int64_t limit) {
   return limit == 0 || (extent->max > 0 && extent->max <= limit);
 }
 
-/* Turns that became shorter take less. Where there are none, none are dealt. */
+/* Whether a shape is another choice where one behind it serves, too: that one takes walks of no turns. */
+static bool is_other(const packed_shape *shape) { return shape->deal || shape->rounds || shape->own > 0; }
+
+/* Turns that became shorter take less. */
 static void count_clocks(const packed *p, const packed_shape *shape, plan_range *range) {
   range->turn_clocks = shape->clocks >> (shape->k - p->shape.k);
-  range->tile_clocks = shape->deal ? DEALT_TILE_CLOCKS : TILE_CLOCKS;
-  if (!shape->deal) return;
-  range->more_clocks = DEAL_CLOCKS;
-  range->min_extent[packed_axis(&p->job, PACKED_K)] = 1;
+  range->tile_clocks = shape->deal ? DEALT_TILE_CLOCKS : shape->rounds ? ROUND_TILE_CLOCKS : TILE_CLOCKS;
+  range->more_clocks = shape->deal ? DEAL_CLOCKS : shape->rounds ? ROUNDS_CLOCKS : 0;
+  range->min_extent[packed_axis(&p->job, PACKED_K)] = is_other(shape);
 }
 
 /* Shapes for few columns are left out where they are not needed, or not to be had, or rows of 8 bits have their own. */
@@ -194,7 +204,7 @@ static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n, con
     plan_kernel *kernel = &out->variant[out->n_variants];
     const packed_shape *wanted = shape_for(&begin, shape);
     bool measured = shape->clocks > 0 && !packed_casts_rows(&begin); /* else another stage is before */
-    if (shape->deal && !measured) continue;
+    if (is_other(shape) && !measured) continue;
     if (shape->columns && (extents[PACKED_N].min > shape->columns || wanted != shape)) continue;
     if (shape->rows > 0 && shape->rows <= covered) continue;
     if (out->n_variants + 2 > PLAN_MAX_VARIANTS)
@@ -207,8 +217,8 @@ static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n, con
     out->n_variants += kernels;
     bool any_columns = is_within(&extents[PACKED_N], shape->columns);
     if (measured) count_clocks(p, shape, &kernel->launch.range);
-    all = !shape->deal && any_columns && is_within(&extents[PACKED_M], shape->rows);
-    if (any_columns && !shape->deal) covered = shape->rows;
+    all = !is_other(shape) && any_columns && is_within(&extents[PACKED_M], shape->rows);
+    if (any_columns && !is_other(shape)) covered = shape->rows;
     if (all) continue;
     kernel->launch.range.max_extent[first + PACKED_M] = shape->rows;
     kernel->launch.range.max_extent[first + PACKED_N] = shape->columns;

@@ -9,6 +9,7 @@
  * cost nothing but their place in the tile. */
 #include "jit/plan/dot_packed_kernel.h"
 #include "jit/plan/dot_stage.h"
+#include "jit/plan/dot_tiling.h"
 #include "jit/plan/thread_registers.h"
 #include "jit/plan/reduce.h"
 #include "jit/plan/rounds.h"
@@ -182,6 +183,14 @@ static llrt_status operand_steps(packed *p, int walk) {
   return LLRT_OK;
 }
 
+/* Rows of the tile that are no block's are not multiplied. */
+static llrt_status leave_rows(const packed *p, const plan_step *product) {
+  plan_foreign left;
+  plan_dot_left(p->x.d.kernel, product, &left);
+  if (!p->shape.own || left.n > 0) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "products of %d rows of 2^%d", p->shape.own, p->shape.m);
+}
+
 /* Short sums are of one turn: a group's stand beside those of all turns, a warp's, from value `zero`, join them behind. */
 static llrt_status turn_steps(packed *p, int walk, int zero, int carried, int *next) {
   plan_kernel *kernel = p->x.d.kernel;
@@ -198,6 +207,7 @@ static llrt_status turn_steps(packed *p, int walk, int zero, int carried, int *n
                                           .from = {0, group ? rows->load.buffer : 0},
                                           .instruction = (uint8_t)p->instruction}));
   const int made = *next;
+  LLRT_TRY(leave_rows(p, &kernel->step[kernel->n_steps - 1]));
   if (produced)
     return draft_step(kernel, (plan_step){.kind = PLAN_RELEASE, .turns = !beside, .in = (uint8_t)made, .out = (uint8_t)made});
   if (group && !beside) return dot_stage_finish(&p->x.d, next);
@@ -308,6 +318,7 @@ llrt_status packed_plan_kernel(packed *p, const plan_target *target, const plan_
   d->first_tiled = packed_axis(&p->job, PACKED_M);
   p->x.job = &p->job;
   p->x.types.sum = LLRT_F32;
+  if (p->shape.own) d->group[d->first_tiled] = p->shape.own;
   LLRT_TRY(draft_digits(d));
   if (d->divided) return llrt_error(LLRT_UNSUPPORTED, "the storages of A and D do not fit packed weights");
   LLRT_TRY(make_tile(p));
@@ -317,10 +328,10 @@ llrt_status packed_plan_kernel(packed *p, const plan_target *target, const plan_
     dot_plan_bands(&p->x, (int64_t[]){bits[p->operand[PACKED_ROWS].tensor] << p->shape.m,
                                       bits[p->operand[PACKED_WEIGHTS].tensor] << p->shape.n});
   LLRT_TRY(turn_arguments(p));
+  if (p->shape.rounds || p->shape.deal) LLRT_TRY(rounds_begin(d));
   if (p->shape.deal) {
     plan_value dealt;
     LLRT_TRY(packed_sums_value(p, &dealt));
-    LLRT_TRY(rounds_begin(d));
     LLRT_TRY(rounds_deal(d, &dealt, PACKED_UNITS));
     kernel->launch.walk.least = DEALT_TURNS;
   }

@@ -193,7 +193,8 @@ static bool is_short_row(const draft *d, int i, int bits) {
 static int rest_bits(const draft *d, int i, int most) {
   const plan_digit *digit = &d->kernel->digit[i];
   if (d->kernel->flat || digit->axis < 0) return 0;
-  if (d->row_bits > 0 && digit->axis == d->desc->tensors[0].rank - 3) return d->row_bits;
+  if (d->row_bits > 0 && digit->axis == d->desc->tensors[0].rank - 3)
+    return d->top[i] && d->group[digit->axis] > 0 ? 0 : d->row_bits;
   if (d->desc->kind == LLRT_OP_DOT && d->top[i] && digit->axis < d->first_tiled) return 0;
   if (d->desc->kind == LLRT_OP_DOT && d->top[i]) {
     int all = d->count[i] > 0 ? ceil_log2(d->count[i]) : DOT_TILE_BITS;

@@ -144,7 +144,8 @@ static int block_order(const draft *d, int i, int side) {
   bool rows = d->desc->kind == LLRT_OP_DOT && d->kernel->target.lanes_first && axis == d->first_tiled;
   if (rows && axis >= 0) return -LLRT_MAX_DIGITS - 2;
   if (axis >= 0 && d->top[i] && draft_on_device(d, axis)) return LLRT_MAX_DIGITS + order;
-  return d->walked >> d->first[i] & bits_mask(d->bits[i]) ? order - LLRT_MAX_DIGITS - 1 : order;
+  bool own = d->row_bits > 0 && axis == d->first_tiled && d->group[axis] > 0; /* bits of the tile are those of the digit below */
+  return own || d->walked >> d->first[i] & bits_mask(d->bits[i]) ? order - LLRT_MAX_DIGITS - 1 : order;
 }
 
 /* The order of the grid's fixed bits: before all upper parts. A convert's on the host have the place of the first of

@@ -5,7 +5,9 @@
 
 #include <llrt/op.h>
 
-#define PLAN_MAX_ARGS 64
+/* More than any kernel needs: an address and 16 strides of each of 8 tensors; 3 numbers of each place of the grid, 1 of each
+ * bound, a dozen of the whole. They take 2 KiB of the 4 that drivers pass. */
+#define PLAN_MAX_ARGS 256
 #define PLAN_MAX_GRID 20
 #define PLAN_MAX_REGIONS 4
 #define PLAN_DESTINATION 1 /* the tensor that a convert writes */

@@ -99,7 +99,7 @@ static bool run_case(const suite *run, llrt_device *device, int index, char *tit
 }
 
 static bool run_timed(const suite *run, llrt_device *device, int index) {
-  char title[256] = "";
+  char title[1024] = "";
   int64_t began = processor_milliseconds();
   bool passed = run_case(run, device, index, title, sizeof title);
   int64_t took = processor_milliseconds() - began;

@@ -79,8 +79,8 @@ static int title_type(const dot_problem *p, int role, char *text, size_t size) {
 
 /* Storages and shifts of tensors that have any, behind the n bytes of a title. */
 static void title_places(const dot_problem *p, char *title, size_t n, size_t size) {
-  static const char *const names[LLRT_DOT_ROLES] = {"A", "D", "B", "scales A", "zeros A", "global A", "scales B",
-                                                    "zeros B", "global B", "C", "bias", "ADD", "SCALE"};
+  static const char *const names[LLRT_DOT_ROLES] = {"A", "D", "B", "C", "bias", "scales A", "zeros A", "global A",
+                                                    "scales B", "zeros B", "global B", "ADD", "SCALE"};
   for (int r = 0; r < LLRT_DOT_ROLES && n < size; r++) {
     if (!p->storage[r][0] && !p->shift[r]) continue;
     n += (size_t)snprintf(title + n, size - n, "; %s %s", names[r], p->storage[r]);

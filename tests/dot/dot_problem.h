@@ -6,8 +6,8 @@
 
 #include <llrt/llrt.h>
 
-#define DOT_STORAGE_TEXT 160
-#define DOT_TITLE_BYTES 320
+#define DOT_STORAGE_TEXT 224
+#define DOT_TITLE_BYTES 1024
 
 /* What the elements are: any numbers; small integers and scales of 1/2, 1 and 2, of which every sum is exact; NaN and
  * infinities among any numbers. */

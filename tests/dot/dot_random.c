@@ -1,6 +1,7 @@
 /* Problems made of seeds: dot_problem.h. */
 #include "dot_problem.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,10 +16,6 @@ static const llrt_dtype addends[] = {LLRT_F32, LLRT_F16, LLRT_BF16};
 /* ---- storages ---- */
 
 #define WORDS "{offset: [[1,0],[0,1],[2,0],[0,2],[4,0],[0,4],[8,8],[0,8]]} -> [dim0:16, dim1:16]"
-
-#define PADDED                                                                                                      \
-  "storage(digits=[dim1:rest,dim0:rest],tile={offset:[[1,0],[0,8],[8,0],[2,0],[4,0],[0,1],[0,2],[0,4]]}->[dim0:16," \
-  "dim1:16],pad=%s)"
 
 typedef struct tile {
   int rows, columns;
@@ -71,23 +68,59 @@ static void say_pitch(uint64_t *seed, const int64_t *extent, bool written, char 
   if (dot_random_below(seed, 2)) snprintf(text + n, DOT_STORAGE_TEXT - (size_t)n, " + %d@m", 2 * dot_random_below(seed, 20));
 }
 
+/* Appends to the n bytes of a storage's text; how many there are then. */
+static int __attribute__((format(printf, 3, 4))) say(char *text, int n, const char *format, ...) {
+  va_list rest;
+  va_start(rest, format);
+  n += vsnprintf(text + n, DOT_STORAGE_TEXT - (size_t)n, format, rest);
+  va_end(rest);
+  return n;
+}
+
+/* Tiles of the last two axes, side by side with pads; of the last three where `batched`: a bit of the first of them adds
+ * to one of the last. */
+static void say_padded(uint64_t *seed, int rank, bool written, bool batched, char *text) {
+  static const int plain[][3] = {{0, 1, 0}, {0, 0, 8}, {0, 8, 0}, {0, 2, 0}, {0, 4, 0}, {0, 0, 1}, {0, 0, 2}, {0, 0, 4}};
+  const int summed[][3] = {{0, 0, 1}, {0, 0, 2}, {0, 1, 0}, {1, 0, 1 << dot_random_below(seed, 2)}};
+  const int (*basis)[3] = batched ? summed : plain, size[3] = {batched ? 2 : 1, batched ? 2 : 16, batched ? 4 : 16};
+  int first = rank - 3, n = say(text, 0, "storage(digits=[");
+  for (int a = rank - 1; a >= 0; a--) n = say(text, n, "dim%d:rest%s", a, a ? "," : "],tile={offset:[");
+  for (int i = 0; i < (batched ? COUNT(summed) : COUNT(plain)); i++)
+    for (int a = 0; a < rank; a++)
+      n = say(text, n, "%s%d%s", a ? "," : i ? ",[" : "[", a < first ? 0 : basis[i][a - first], a == rank - 1 ? "]" : "");
+  for (int a = 0; a < rank; a++) n = say(text, n, "%sdim%d:%d", a ? "," : "]}->[", a, a < first ? 1 : size[a - first]);
+  say(text, n, "],pad=%s)", written ? "keep" : "0");
+}
+
+/* Scales' order of other engines, and tiles like theirs of any tensor. */
+static void say_named(uint64_t *seed, char *text) {
+  static const char *const names[] = {"scale_128x4", "scale_8x4", "cdna4_scale", "hopper_scale"};
+  const char *name = names[dot_random_below(seed, COUNT(names))];
+  bool transposed = dot_random_below(seed, 2);
+  say(text, 0, transposed ? "transposed(%s)" : "%s", name);
+}
+
 /* A storage of a tensor of `rank` axes of these extents. */
 static void random_storage(uint64_t *seed, int rank, const int64_t *extent, bool pairs, bool written, char *text) {
   static const char *const image = "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(%lld,64):(64@m,1@m)]";
   bool flat = extent[0] < 2 || extent[rank - 1] < 2; /* one position stands for all of an axis: no tile has more */
   text[0] = 0;
-  switch (dot_random_below(seed, rank == 2 && !flat ? 9 : rank > 2 && !flat ? 5 : 2)) {
+  bool batches = rank > 2 && extent[rank - 3] > 1;
+  flat |= rank < 2 || extent[rank - 2] < 2;
+  switch (dot_random_below(seed, flat ? 2 : rank == 2 ? 10 : 9)) {
     case 0:
     case 1: break;
     case 2: snprintf(text, DOT_STORAGE_TEXT, "col_major"); break;
     case 3:
     case 4: say_strides(seed, rank, extent, pairs, text); break;
-    case 5: say_pitch(seed, extent, written, text); break;
+    case 5: say_padded(seed, rank, written, false, text); break;
     case 6:
-      if (extent[1] == 64 && extent[0] % 8 == 0) snprintf(text, DOT_STORAGE_TEXT, image, (long long)extent[0]);
+      if (rank == 2 && extent[1] == 64 && extent[0] % 8 == 0) snprintf(text, DOT_STORAGE_TEXT, image, (long long)extent[0]);
+      else if (batches) say_padded(seed, rank, written, true, text);
       break;
-    case 7:
-      snprintf(text, DOT_STORAGE_TEXT, PADDED, written ? "keep" : "0");
+    case 7: say_named(seed, text); break;
+    case 8:
+      if (rank == 2) say_pitch(seed, extent, written, text);
       break;
     default: say_tile(seed, extent, text);
   }

@@ -2,6 +2,8 @@
  * themselves, so they agree only where each is right; and a result that is off is found. */
 #include "dot_reference.h"
 
+#include "../storage_walk.h"
+
 #include "jit/plan/dot_type.h"
 #include "jit/plan/number.h"
 #include "layout/storage_rule.h"
@@ -123,6 +125,17 @@ static void put_code(const naive *n, const int64_t *x, uint8_t *image, uint64_t 
   }
 }
 
+static void fill_pads(const dot_part *d, uint8_t *image) {
+  size_t bytes = (size_t)llrt_dtype_bits(d->tensor.dtype) / 8;
+  storage_walk walk;
+  if (d->elements == 0 || d->storage.pad != LLRT_PAD_VALUE) return;
+  storage_walk_begin(&walk, &d->storage, &d->binding);
+  do {
+    if (!storage_walk_is_element(&walk, d->tensor.shape))
+      memcpy(image + (size_t)walk.place * bytes, &d->storage.pad_value, bytes);
+  } while (storage_walk_next(&walk));
+}
+
 static void multiply(const llrt_op_desc *desc, int64_t depth, uint8_t *image) {
   naive n = {.desc = desc, .rule = dot_rule_of(desc)};
   const llrt_tensor *d = &desc->tensors[1];
@@ -161,6 +174,7 @@ static void check(const dot_problem *problem, uint64_t seed, int number) {
   cr_assert(image);
   memcpy(image, d->image, d->bytes);
   multiply(&call.desc, problem->k, image);
+  fill_pads(d, image);
   cr_expect(dot_reference_check(&bench, image, why, sizeof why), "problem %d (%s): %s", number, title, why);
   free(image);
   dot_bench_free(&bench);

@@ -9,7 +9,7 @@
 
 typedef struct gfx9_module gfx9_module;
 
-#define GFX9_MAX_ARGS 64
+#define GFX9_MAX_ARGS 256
 
 /* One explicit argument of a kernel, from the metadata: where it lies among the kernel's
  * arguments. */

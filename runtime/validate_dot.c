@@ -53,15 +53,17 @@ static llrt_status check_scaling(const llrt_op_desc *desc, llrt_dot_role role, c
 
 static llrt_status check_operand(const llrt_op_desc *desc, llrt_dot_role role) {
   dot_operand_type type = dot_operand_of(desc, role);
-  const uint8_t *range = type.range;
+  const uint8_t *range = type.range, *words = desc->dot.word_bits[role == LLRT_DOT_B];
   if (!dot_operand_exists(type.element))
     return llrt_error(LLRT_UNSUPPORTED, "the %s is %s, which a dot does not take", name_of(desc, role),
                       llrt_dtype_name(type.element));
   LLRT_TRY(check_scaling(desc, role, &type));
   LLRT_REQUIRE(range[0] <= range[1] && range[1] < 255, "scale_range of the %s is %d to %d", name_of(desc, role),
                range[0], range[1]);
-  LLRT_REQUIRE(is_word_bits(desc->dot.word_bits[role == LLRT_DOT_B]), "word_bits of the %s is no permutation",
-               name_of(desc, role));
+  LLRT_REQUIRE(is_word_bits(words), "word_bits of the %s is no permutation", name_of(desc, role));
+  if ((words[0] || words[1]) && llrt_dtype_bits(type.element) > 8)
+    return llrt_error(LLRT_UNSUPPORTED, "the %s is %s: word_bits are for elements of at most 8 bits", name_of(desc, role),
+                      llrt_dtype_name(type.element));
   LLRT_REQUIRE(range[1] == 0 || type.scale == LLRT_E8M0, "scale_range of the %s: its scales are %s, not e8m0",
                name_of(desc, role), llrt_dtype_name(type.scale));
   return LLRT_OK;

@@ -510,9 +510,6 @@ llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, c
   bool done = false;
   out->n_variants = 0;
   dot_begin_job(desc, &p.job);
-  for (int i = 0; i < 2; i++)
-    if (p.job.words[i] && llrt_dtype_bits(desc->tensors[p.job.tensor[i ? LLRT_DOT_B : LLRT_DOT_A]].dtype) > 8)
-      return llrt_error(LLRT_UNSUPPORTED, "operand %s: word_bits are for elements of at most 8 bits", i ? "B" : "A");
   int copies;
   LLRT_TRY(begin(&p, &copies));
   dot_shape shape = large_tile(&p), group = group_tile(&p);

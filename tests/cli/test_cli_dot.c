@@ -151,6 +151,16 @@ Test(cli_dot, what_is_refused) {
       {"dot a.npy columns.npy --device host -o d.npy", 1, "operand B has 12 positions along K, not 64"},
       {"dot a.npy b.npy --dtype-b e9m9 --device host -o d.npy", 1, "--dtype-b: unknown dtype 'e9m9'"},
       {"dot a.npy b.npy --scale-b b.npy --device host -o d.npy", 1, "operand B is f32: scales that differ"},
+      {"dot a.npy w.npy --dtype-b e2m1 --scale-b three.npy --device host -o d.npy", 1, "scale of B has 3 positions for 64"},
+      {"dot a.npy w.npy --dtype-b e2m1 --scale-b narrow.npy --device host -o d.npy", 1, "scale of B has 5 positions for 12"},
+      {"dot a.npy w.npy --dtype-b u4 --scale-b scales.npy --zero-b three.npy --device host -o d.npy", 1, "the zero of B has 3 positions for 64"},
+      {"dot a.npy w.npy --dtype-b bool --device host -o d.npy", 1, "the operand B is bool"},
+      {"dot a.npy w.npy --dtype-b u4 --layout-b marlin_w4 --device host -o d.npy", 1, "B: axis"},
+      {"dot a.npy b.npy --bias scales.npy --device host -o d.npy", 1, "the bias has rank 2, not 1"},
+      {"dot a.npy b.npy --out-dtype e8m0 --device host -o d.npy", 1, "the result cannot be e8m0"},
+      {"dot a.npy b.npy --accumulate i32 --device host -o d.npy", 1, "not in i32"},
+      {"dot a.npy b.npy --to scale --device host -o d.npy", 1, "--to"},
+      {"dot a.npy b.npy --global-b scales.npy --device host -o d.npy", 1, "global scale of B"},
       {"dot a.npy b.npy --activation tanh --device host -o d.npy", 2, "there is no such"},
       {"dot a.npy b.npy --alpha x --device host -o d.npy", 2, "--alpha x"},
       {"dot a.npy b.npy --alpha 0 --device host -o d.npy", 2, "--alpha 0 is no number other than 0"},
@@ -167,6 +177,11 @@ Test(cli_dot, what_is_refused) {
       {"explain dot --shape 4x4x4 --xor 1 --target sm_90a", 2, "not for a dot"},
       {"explain convert a b --to col_major --target sm_90a", 2, "only a dot names tensors"},
   };
+  static const uint8_t bytes[K * N];
   write_inputs();
+  write_array("w.npy", LLRT_U8, 2, (int64_t[]){K, N / 2}, bytes);
+  write_array("scales.npy", LLRT_U8, 2, (int64_t[]){K / 32, N}, bytes);
+  write_array("three.npy", LLRT_U8, 2, (int64_t[]){3, N}, bytes);
+  write_array("narrow.npy", LLRT_U8, 2, (int64_t[]){K / 32, 5}, bytes);
   tool_expect_failures(rows, sizeof rows / sizeof *rows);
 }

@@ -46,6 +46,27 @@ static void words_beyond_b(llrt_dot_params *p, const llrt_tensor *t) {
   (void)t;
   memset(p->b.word_bits + 1, 32, 31);
 }
+static void words_reversed_a(llrt_dot_params *p, const llrt_tensor *t) {
+  (void)t;
+  for (int i = 0; i < 32; i++) p->a.word_bits[i] = (uint8_t)(31 - i);
+}
+static void promise_other(llrt_dot_params *p, const llrt_tensor *t) {
+  p->b = (llrt_dot_scaling){.scale = t, .range_low = 3, .range_high = 5};
+}
+static void scale_and_zero_b(llrt_dot_params *p, const llrt_tensor *t) {
+  static const llrt_tensor four = {.dtype = LLRT_F16, .rank = 2, .shape = {4, 8}};
+  p->b = (llrt_dot_scaling){.scale = &four, .zero = t};
+}
+static void scale_d(llrt_dot_params *p, const llrt_tensor *t) {
+  p->scale = t;
+  p->n_maps = 1;
+  p->maps[0] = (llrt_map){.kind = LLRT_MAP_SCALE, .group = {1, 4}};
+}
+static void scale_only(llrt_dot_params *p, const llrt_tensor *t) { p->scale = t; }
+static void accumulate_99(llrt_dot_params *p, const llrt_tensor *t) {
+  (void)t;
+  p->accumulate = (llrt_dtype)99;
+}
 static void in_i32(llrt_dot_params *p, const llrt_tensor *t) {
   (void)t;
   p->accumulate = LLRT_I32;
@@ -104,6 +125,14 @@ Test(dot_call, bad_input) {
       {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F16, 4, 7), addend, BAD, "addend C has 7 positions along N, not 8"},
       {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F16, 4, 8), add_only, BAD, "ADD map and params.add"},
       {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F16, 4, 8), add_map, BAD, "ADD map and params.add"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(F32, 0, 0), words_reversed_a, NOT, "operand A is f16: word_bits are for elements of at most 8 bits"},
+      {M(F16, 4, 64), M(E2M1, 64, 8), M(F16, 4, 8), M(E4M3, 2, 8), promise_other, BAD, "scale_range of the operand B: its scales are e4m3, not e8m0"},
+      {M(F16, 4, 64), M(U4, 64, 8), M(F16, 4, 8), M(U4, 2, 8), scale_and_zero_b, BAD, "the zero of B has other groups than the scale of B"},
+      {M(F16, 4, 64), M(U4, 64, 8), M(F16, 4, 8), M(U4, 4, 7), scale_and_zero_b, BAD, "the zero of B has 7 positions for 8"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F32, 4, 3), scale_d, BAD, "scale of D has 3 positions along N, not 2: the result D has 8, in groups"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(I8, 4, 2), scale_d, NOT, "scale of D of a dot cannot be i8"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F32, 4, 2), scale_only, BAD, "SCALE map and params.scale"},
+      {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F32, 0, 0), accumulate_99, BAD, "accumulate is 99"},
       {M(F16, 4, 6), M(F16, 6, 8), M(F16, 4, 8), M(F16, 4, 8), xor_map, BAD, "no map of kind 1"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -173,7 +202,8 @@ Test(dot_call, nothing_is_written) {
   fixture_make(&at, &fixture_params);
   make_matrices(&m, at.host);
   llrt_tensor null = m.ta, over = m.td, odd = m.td, lost = m.tb, c = m.td, other = m.td, flat = m.td;
-  llrt_storage flat_storage;
+  llrt_tensor shorter = m.tb, narrower = m.td, words = m.tb, whole = m.tb, far = m.tb, wrong = m.tb, bytes = m.tb;
+  llrt_storage flat_storage, marlin, apart;
   null.data = NULL;
   over.data = m.a + 4;
   odd.data = (char *)m.d + 2;
@@ -182,25 +212,48 @@ Test(dot_call, nothing_is_written) {
   other.dtype = LLRT_F64;
   cr_assert_eq(llrt_storage_strided(2, (int64_t[]){0, 1}, &flat_storage), LLRT_OK);
   flat.storage = &flat_storage;
-  const llrt_dot_params addend = {.c = &c}, other_type = {.c = &other};
+  shorter.shape[0] = SIDE - 1;
+  narrower.shape[1] = SIDE - 1;
+  words.dtype = LLRT_U32;
+  whole.dtype = LLRT_BOOL;
+  wrong.shape[0] = 3;
+  wrong.data = m.d + SIDE * SIDE;
+  cr_assert_eq(llrt_storage_parse("marlin_w4", 2, NULL, &marlin), LLRT_OK);
+  bytes.dtype = LLRT_U4;
+  bytes.storage = &marlin;
+  cr_assert_eq(llrt_storage_parse("strided([48,3])", 2, NULL, &apart), LLRT_OK);
+  far.dtype = LLRT_I8;
+  far.storage = &apart;
+  llrt_dot_params permuted = {0};
+  for (int i = 0; i < 32; i++) permuted.b.word_bits[i] = (uint8_t)(31 - i);
+  const llrt_dot_params addend = {.c = &c}, other_type = {.c = &other}, scaled = {.b = {.scale = &wrong}};
   const struct {
     const llrt_tensor *a, *b, *d;
     const llrt_dot_params *params;
+    llrt_status status;
     const char *words;
-  } cases[] = {{NULL, &m.tb, &m.td, NULL, "a is NULL"},
-               {&m.ta, NULL, &m.td, NULL, "b is NULL"},
-               {&m.ta, &m.tb, NULL, NULL, "d is NULL"},
-               {&null, &m.tb, &m.td, NULL, "operand A's data is NULL"},
-               {&m.ta, &lost, &m.td, NULL, "operand B has no device"},
-               {&m.ta, &m.tb, &over, NULL, "operand A and result D overlap"},
-               {&m.ta, &m.tb, &odd, NULL, "result D's data is not aligned"},
-               {&m.ta, &m.tb, &m.td, &addend, "C lies at D's address in another storage"},
-               {&m.ta, &m.tb, &m.td, &other_type, "C lies at D's address in another type, f64, not f32"},
-               {&m.ta, &m.tb, &flat, NULL, "the result D puts two elements at one offset"}};
+  } cases[] = {{&m.ta, &shorter, &m.td, NULL, BAD, "the operand B has 15 positions along K, not 16"},
+               {&m.ta, &m.tb, &narrower, NULL, BAD, "the operand B has 16 positions along N, not 15"},
+               {&m.ta, &m.tb, &m.td, &scaled, BAD, "the scale of B has 3 positions for 16"},
+               {&m.ta, &words, &m.td, NULL, NOT, "the operand B is u32"},
+               {&whole, &m.tb, &m.td, NULL, NOT, "the operand A is bool"},
+               {&m.ta, &m.tb, &m.td, &permuted, NOT, "the operand B is f32: word_bits"},
+               {&m.ta, &far, &m.td, &permuted, NOT, "operand B: no thread reads the words whole"},
+               {&m.ta, &bytes, &m.td, NULL, BAD, "operand B"},
+               {NULL, &m.tb, &m.td, NULL, BAD, "a is NULL"},
+               {&m.ta, NULL, &m.td, NULL, BAD, "b is NULL"},
+               {&m.ta, &m.tb, NULL, NULL, BAD, "d is NULL"},
+               {&null, &m.tb, &m.td, NULL, BAD, "operand A's data is NULL"},
+               {&m.ta, &lost, &m.td, NULL, BAD, "operand B has no device"},
+               {&m.ta, &m.tb, &over, NULL, BAD, "operand A and result D overlap"},
+               {&m.ta, &m.tb, &odd, NULL, BAD, "result D's data is not aligned"},
+               {&m.ta, &m.tb, &m.td, &addend, BAD, "C lies at D's address in another storage"},
+               {&m.ta, &m.tb, &m.td, &other_type, BAD, "C lies at D's address in another type, f64, not f32"},
+               {&m.ta, &m.tb, &flat, NULL, BAD, "the result D puts two elements at one offset"}};
   float before[SIDE * SIDE];
   memcpy(before, m.a, sizeof before);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    cr_expect_eq(llrt_dot_into(cases[i].a, cases[i].b, cases[i].d, cases[i].params, NULL), LLRT_INVALID_ARGUMENT,
+    cr_expect_eq(llrt_dot_into(cases[i].a, cases[i].b, cases[i].d, cases[i].params, NULL), cases[i].status,
                  "case %zu: %s", i, llrt_last_error());
     cr_expect(strstr(llrt_last_error(), cases[i].words), "case %zu: %s", i, llrt_last_error());
   }
@@ -233,6 +286,50 @@ Test(dot_call, one_line_and_allocated) {
   cr_expect_null(result.data);
   cr_expect_eq(llrt_dot(&m.ta, &m.tb, NULL, &(llrt_dot_params){.dtype = 77}, NULL, &result), LLRT_INVALID_ARGUMENT);
   cr_expect(strstr(llrt_last_error(), "the result's dtype is 77"), "%s", llrt_last_error());
+  fixture_end(&at);
+}
+
+/* What was prepared for weights in one order is not run on those of another, nor loaded by another target's device. */
+Test(dot_call, packed_for_others) {
+  static const char *const others[] = {"", "marlin_w4", "col_major", "transposed(machete_w4)"};
+  enum { K = 64, N = 128 };
+  static _Alignas(64) float a[SIDE * K], d[SIDE * N];
+  static _Alignas(64) uint8_t weights[K * N / 2];
+  static fixture at;
+  static char saved[16 << 20];
+  static llrt_dot_call call;
+  llrt_op *op, *loaded;
+  llrt_device *gpu = NULL;
+  llrt_dot_packing packing;
+  size_t size = sizeof saved;
+  const llrt_dot_pack_params what = {.dtype = LLRT_U4};
+  fixture_make(&at, &fixture_params);
+  cr_assert_eq(llrt_dot_pack(&what, "sm_80", LLRT_DOT_B, &packing), LLRT_OK, "%s", llrt_last_error());
+  llrt_tensor ta = M(F32, SIDE, K), tb = M(U4, K, N), td = M(F32, SIDE, N);
+  ta.device = tb.device = td.device = at.host;
+  ta.data = a, tb.data = weights, td.data = d;
+  tb.storage = &packing.storages[0];
+  llrt_dot_params params = {0};
+  memcpy(params.b.word_bits, packing.word_bits, sizeof packing.word_bits);
+  cr_assert_eq(llrt_dot_describe(&ta, &tb, &td, &params, &call), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_op_prepare(at.host, &call.desc, &op), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < SIDE * N; i++) d[i] = -1;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    llrt_storage storage;
+    if (others[i][0]) cr_assert_eq(llrt_storage_parse(others[i], 2, NULL, &storage), LLRT_OK, "%s", llrt_last_error());
+    tb.storage = others[i][0] ? &storage : NULL;
+    cr_assert_eq(llrt_dot_describe(&ta, &tb, &td, &params, &call), LLRT_OK, "%s", llrt_last_error());
+    cr_expect_eq(llrt_op_run(op, NULL, call.desc.tensors, 3, NULL), LLRT_INVALID_ARGUMENT, "%s", others[i]);
+    cr_expect(strstr(llrt_last_error(), "operand B"), "%s: %s", others[i], llrt_last_error());
+  }
+  cr_assert_eq(llrt_op_save(op, saved, &size), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_device_open(at.context, "cuda-emu:sm_80", NULL, &gpu), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(llrt_op_load(gpu, saved, size, &loaded), LLRT_UNSUPPORTED);
+  cr_expect(strstr(llrt_last_error(), "sm_80"), "%s", llrt_last_error());
+  cr_expect_null(loaded);
+  llrt_device_close(&gpu);
+  for (int i = 0; i < SIDE * N; i++) cr_expect_eq(d[i], -1);
+  llrt_op_destroy(&op);
   fixture_end(&at);
 }
 

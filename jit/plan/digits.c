@@ -407,6 +407,7 @@ llrt_status draft_digits(draft *d) {
   LLRT_TRY(draft_extents(d));
   LLRT_TRY(find_pair(d));
   LLRT_TRY(draft_refine(d));
+  if (d->divided && d->desc->kind == LLRT_OP_DOT) return LLRT_OK; /* it becomes another operation */
   draft_fuse(d);
   LLRT_TRY(new_copies(d, &copies));
   if (d->splits) LLRT_TRY(draft_new_digit(d, -1, 1, -1, &d->split));
@@ -415,8 +416,7 @@ llrt_status draft_digits(draft *d) {
     support.used[t] = bits_mask(llrt_layout_in_bits(&draft_storage(d, t)->tile) + d->kernel->halves);
   for (int i = 0; i < d->kernel->n_digits && d->divided; i++)
     if (d->kernel->digit[i].axis >= 0) no_sides(d, i);
-  bool none = d->divided && d->desc->kind == LLRT_OP_DOT; /* it becomes another operation */
-  for (int t = d->divided ? PLAN_DESTINATION : 0; t < d->desc->n_tensors && !none; t++)
+  for (int t = d->divided ? PLAN_DESTINATION : 0; t < d->desc->n_tensors; t++)
     LLRT_TRY(axis_sides(d, t, &support));
   LLRT_TRY(copy_sides(d, &copies, &support));
   if (d->splits) LLRT_TRY(split_sides(d));

@@ -36,7 +36,7 @@ typedef struct planner {
   plan *out;
   dot_job job; /* of one kernel that does everything */
   int rank;
-  bool rows;   /* operands are row-major in the workspace first */
+  bool rows;   /* operands are row-major in the workspace first, but for those in words of permuted bits */
   bool apart;  /* D is row-major in the workspace first */
   bool groups; /* large tiles are multiplied by warpgroups */
   int copied;  /* bit i: operand i is copied for them, as rows of whole lines along K; of the stages that are being made */
@@ -63,11 +63,16 @@ void dot_begin_job(const llrt_op_desc *desc, dot_job *job) {
 
 /* ---- stages ---- */
 
+/* Whether operand i is row-major in the workspace. Converts move elements, and those of permuted words have no bits of their
+ * own. */
+static bool is_rows(const planner *p, int i) { return p->rows && !p->job.words[i]; }
+
 /* What a kernel that multiplies reads and writes. */
 static dot_job multiplying_job(const planner *p, bool partial) {
   dot_job job = p->job;
   job.partial = partial;
-  for (int t = 0; t < 3 && p->rows; t += 2) dot_in_workspace(&job, t, p->desc->tensors[t].dtype, &p->row_major);
+  for (int i = 0; i < 2; i++)
+    if (is_rows(p, i)) dot_in_workspace(&job, 2 * i, p->desc->tensors[2 * i].dtype, &p->row_major);
   for (int i = 0; i < 2; i++)
     if (p->copied >> i & 1) dot_in_workspace(&job, 2 * i, p->copy_type[i], &p->copy[i]);
   if (partial) dot_in_workspace(&job, 1, job.rule.sums, &p->row_major);
@@ -89,11 +94,8 @@ static llrt_status multiply_stage(planner *p, const dot_shape *shape, bool split
   LLRT_TRY(dot_plan_kernel(&job, shape, split, p->target, p->options, kernel, divided));
   if (*divided || (!p->rows && !p->apart && !split && !p->copied)) return LLRT_OK;
   dot_view_axes(p->desc, kernel, p->desc->n_tensors);
-  if (p->rows) {
-    dot_view_region(kernel, 0, REGION_A, dot_lacking(p->desc, 0));
-    dot_view_region(kernel, 2, REGION_B, dot_lacking(p->desc, 2));
-  }
   for (int i = 0; i < 2; i++) {
+    if (is_rows(p, i)) dot_view_region(kernel, 2 * i, i ? REGION_B : REGION_A, dot_lacking(p->desc, 2 * i));
     if (!(p->copied >> i & 1)) continue;
     dot_view_region(kernel, 2 * i, i ? REGION_B : REGION_A, dot_lacking(p->desc, 2 * i));
     kernel->launch.view.pieces[2 * i] = (uint8_t)piece_bits(p->copy_type[i]);
@@ -186,9 +188,10 @@ static llrt_status copy_stage(planner *p, int i, plan_kernel *kernel) {
 
 static llrt_status before_stages(planner *p) {
   plan_kernel *kernel;
-  for (int t = 0; t < 3 && p->rows; t += 2) {
+  for (int i = 0; i < 2; i++) {
+    if (!is_rows(p, i)) continue;
     LLRT_TRY(next_kernel(p, &kernel));
-    LLRT_TRY(convert_stage(p, t, t ? REGION_B : REGION_A, false, kernel));
+    LLRT_TRY(convert_stage(p, 2 * i, i ? REGION_B : REGION_A, false, kernel));
   }
   for (int i = 0; i < 2; i++) {
     if (!(p->copied >> i & 1)) continue;
@@ -305,7 +308,7 @@ static void close_variant(planner *p, int first, plan_range range, bool split) {
   plan_region *region = launch->workspace.region;
   if (split) region[REGION_PARTIAL].per_partial = bytes_of(p->job.rule.sums);
   for (int t = 0; t < 3; t++) {
-    bool used = t == 1 ? p->apart : p->rows;
+    bool used = t == 1 ? p->apart : is_rows(p, t / 2);
     plan_region *own = &region[t == 0 ? REGION_A : t == 1 ? REGION_D : REGION_B];
     if (used) own->per_position = bytes_of(p->desc->tensors[t].dtype);
     own->axes = (int64_t)(bits_mask(p->rank) & ~(uint64_t)dot_lacking(p->desc, t));
@@ -367,6 +370,16 @@ static llrt_status add_split(planner *p, const dot_shape *shape, int narrow, boo
   return LLRT_OK;
 }
 
+/* Without it where a kernel of shares would have a digit too many: it is only faster. */
+static llrt_status try_split(planner *p, const dot_shape *shape, int narrow, bool *done) {
+  int first = p->out->n_variants;
+  llrt_status status = add_split(p, shape, narrow, done);
+  if (status != LLRT_UNSUPPORTED) return status;
+  p->out->n_variants = first;
+  *done = false;
+  return LLRT_OK;
+}
+
 /* narrow: an axis of at most so many positions; -1: any shape. */
 static llrt_status add_whole(planner *p, const dot_shape *shape, int narrow, int64_t most, bool *done) {
   int first = p->out->n_variants;
@@ -380,7 +393,9 @@ static llrt_status add_whole(planner *p, const dot_shape *shape, int narrow, int
   LLRT_TRY(before_stages(p));
   LLRT_TRY(next_kernel(p, &kernel));
   LLRT_TRY(multiply_stage(p, shape, false, kernel, &divided));
-  if (divided) return llrt_error(LLRT_UNSUPPORTED, "groups of the scales do not divide each other's positions");
+  if (divided)
+    return llrt_error(LLRT_UNSUPPORTED, "the storages and groups of scales and addends, and operands with word_bits, do not divide "
+                      "each other's positions into at most %d digits", PLAN_MAX_DIGITS);
   LLRT_TRY(behind_stages(p));
   close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, false);
   return LLRT_OK;
@@ -518,13 +533,13 @@ llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, c
   bool shares = !target->lanes_first && !p.rows; /* the first stage says how */
   for (int narrow = 0; narrow < 2 && !done && shares; narrow++) {
     dot_shape tile = narrow_tile(&p, narrow, NARROW_BITS);
-    LLRT_TRY(add_split(&p, &tile, narrow, &done));
+    LLRT_TRY(try_split(&p, &tile, narrow, &done));
   }
   if (!done && shares && shape.bits[0] > MIDDLE_BITS) {
     dot_shape tile = narrow_tile(&p, 0, MIDDLE_BITS);
-    LLRT_TRY(add_split(&p, &tile, 0, &done));
+    LLRT_TRY(try_split(&p, &tile, 0, &done));
   }
-  if (!done && shares) LLRT_TRY(add_split(&p, &shape, -1, &done));
+  if (!done && shares) LLRT_TRY(try_split(&p, &shape, -1, &done));
   if (!done && target->lanes_first && !p.rows && !p.apart) LLRT_TRY(add_thin(&p, &done));
   return done ? LLRT_OK : add_whole(&p, &shape, -1, 0, &done);
 }

@@ -138,10 +138,11 @@ static llrt_status refine_from(draft *d, int first_tensor, bool *refined) {
 }
 
 llrt_status draft_refine(draft *d) {
-  bool refined;
-  LLRT_TRY(refine_from(d, 0, &refined));
-  if (refined) return LLRT_OK;
-  d->divided = true;
+  bool refined = false, dot = d->desc->kind == LLRT_OP_DOT;
+  llrt_status status = refine_from(d, 0, &refined);
+  if (status != LLRT_OK && !(dot && status == LLRT_UNSUPPORTED)) return status;
+  d->divided = status != LLRT_OK || !refined;
+  if (!d->divided || dot) return LLRT_OK;
   LLRT_TRY(refine_from(d, PLAN_DESTINATION, &refined));
   if (refined) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "the scale's groups do not fit the destination's digits");

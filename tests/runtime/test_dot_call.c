@@ -226,6 +226,11 @@ Test(dot_call, nothing_is_written) {
   far.storage = &apart;
   llrt_dot_params permuted = {0};
   for (int i = 0; i < 32; i++) permuted.b.word_bits[i] = (uint8_t)(31 - i);
+  llrt_tensor narrow[2] = {m.ta, m.tb}, by[2] = {wrong, wrong};
+  narrow[0].dtype = narrow[1].dtype = LLRT_I8;
+  by[0].shape[0] = SIDE, by[0].shape[1] = 3;
+  by[1].shape[0] = 4, by[1].shape[1] = SIDE;
+  const llrt_dot_params sixes_and_fours = {.a = {.scale = &by[0], .group = {1, 6}}, .b = {.scale = &by[1], .group = {4, 1}}};
   const llrt_dot_params addend = {.c = &c}, other_type = {.c = &other}, scaled = {.b = {.scale = &wrong}};
   const struct {
     const llrt_tensor *a, *b, *d;
@@ -240,6 +245,7 @@ Test(dot_call, nothing_is_written) {
                {&m.ta, &m.tb, &m.td, &permuted, NOT, "the operand B is f32: word_bits"},
                {&m.ta, &far, &m.td, &permuted, NOT, "operand B: no thread reads the words whole"},
                {&m.ta, &bytes, &m.td, NULL, BAD, "operand B"},
+               {&narrow[0], &narrow[1], &m.td, &sixes_and_fours, NOT, "groups of scales and addends"},
                {NULL, &m.tb, &m.td, NULL, BAD, "a is NULL"},
                {&m.ta, NULL, &m.td, NULL, BAD, "b is NULL"},
                {&m.ta, &m.tb, NULL, NULL, BAD, "d is NULL"},

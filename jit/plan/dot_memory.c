@@ -212,7 +212,8 @@ void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, d
       fits &= own >> i & 1 || (f2_apply(map.column, spread.layout.column[i]) & bits_mask(v)) == 0;
     if (fits) break;
   }
-  if (inside > 0) v = runs.align > 0 ? bits_max(v, 0) + inside : 0;
+  bool together = runs.align > 0 && (map.of_grid & bits_mask(inside)) == 0;
+  if (inside > 0) v = together ? bits_max(v, 0) + inside : 0;
   out->vector = v;
   out->align = bits_min(v, runs.align);
 }

@@ -31,7 +31,7 @@
 #define PADDED(word_) "storage(digits=[dim1:rest,dim0:rest],tile={offset:[" word_ ",[2,0],[4,0],[0,1],[0,2],[0,4]]}->[dim0:16,dim1:16],pad=0)"
 #define CROSSED "storage(digits=[dim0:rest,dim1:rest],tile={offset:[[0,1],[0,2],[0,4],[1,0],[2,0],[4,4],[8,0]]}->[dim0:16,dim1:8],pad=0)"
 #define FRAGMENTS "tiled([32,32], nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8]), order=[1,0])"
-#define SUMMED "{offset: [[0,0,1],[0,0,2],[0,1,0],[1,0,1]]} -> [dim0:2, dim1:2, dim2:4]" /* a batch bit and one of the columns */
+#define SUMMED "{offset: [[0,0,1],[0,0,2],[0,1,0],[1,0,1]]} ->[dim0:2,dim1:2,dim2:4]" /* a batch bit and one of the columns */
 #define BLOCKS(n_, m_) "storage(digits=[dim1:" n_ ",dim0:" m_ ",dim1:rest,dim0:rest])"
 #define SWIZZLED "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(64,64):(64@m,1@m)]"
 
@@ -226,6 +226,7 @@ static const dot_problem rows[] = {
     {SHAPE(1, 4, 2), TYPES(F32, F32), LIES("", "", SUMMED), .n_batch = 1, .batch = {2}},
     {SHAPE(2, 4, 1), TYPES(F32, F32), LIES("", SUMMED, ""), .n_batch = 1, .batch = {2}},
     {SHAPE(2, 4, 1), TYPES_AND(F16, F16, [LLRT_DOT_C] = LLRT_F32), .storage[LLRT_DOT_C] = SUMMED, .n_batch = 1, .batch = {2}},
+    {SHAPE(64, 64, 64), TYPES(E2M1, F32), LIES("storage(digits=[dim2:rest,dim1:rest,dim0:rest],tile=" SUMMED ",pad=0)", "", ""), .n_batch = 1, .batch = {2}}, /* within a byte */
     /* as many tensors as there may be, all in tiles: strides of nine digits, a few for each of their extents */
     {SHAPE(33, 65, 129), TYPES_AND(E4M3, U4, [LLRT_DOT_SCALE_A] = LLRT_E8M0, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_ZERO_B] = LLRT_U4, [LLRT_DOT_C] = LLRT_BF16, [LLRT_DOT_ADD] = LLRT_BF16), .group = {{1, 32}, {32, 1}}, .n_maps = 1, .map = {LLRT_MAP_ADD}, .n_batch = 2, .batch = {2, 3},
      .storage = {"scale_8x4", "scale_8x4", "transposed(scale_8x4)", "scale_8x4", [LLRT_DOT_SCALE_A] = "scale_128x4", [LLRT_DOT_SCALE_B] = "transposed(scale_128x4)", [LLRT_DOT_ZERO_B] = "transposed(scale_128x4)", [LLRT_DOT_ADD] = "transposed(scale_8x4)"}},

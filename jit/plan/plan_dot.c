@@ -36,7 +36,7 @@ typedef struct planner {
   plan *out;
   dot_job job; /* of one kernel that does everything */
   int rank;
-  bool rows;   /* operands are row-major in the workspace first, but for those in words of permuted bits */
+  int rows;    /* bit i: operand i is row-major in the workspace first */
   bool apart;  /* D is row-major in the workspace first */
   bool groups; /* large tiles are multiplied by warpgroups */
   int copied;  /* bit i: operand i is copied for them, as rows of whole lines along K; of the stages that are being made */
@@ -63,9 +63,7 @@ void dot_begin_job(const llrt_op_desc *desc, dot_job *job) {
 
 /* ---- stages ---- */
 
-/* Whether operand i is row-major in the workspace. Converts move elements, and those of permuted words have no bits of their
- * own. */
-static bool is_rows(const planner *p, int i) { return p->rows && !p->job.words[i]; }
+static bool is_rows(const planner *p, int i) { return p->rows >> i & 1; }
 
 /* What a kernel that multiplies reads and writes. */
 static dot_job multiplying_job(const planner *p, bool partial) {
@@ -393,9 +391,7 @@ static llrt_status add_whole(planner *p, const dot_shape *shape, int narrow, int
   LLRT_TRY(before_stages(p));
   LLRT_TRY(next_kernel(p, &kernel));
   LLRT_TRY(multiply_stage(p, shape, false, kernel, &divided));
-  if (divided)
-    return llrt_error(LLRT_UNSUPPORTED, "the storages and groups of scales and addends, and operands with word_bits, do not divide "
-                      "each other's positions into at most %d digits", PLAN_MAX_DIGITS);
+  if (divided) return llrt_error(LLRT_UNSUPPORTED, "the storages do not divide a tile's columns"); /* of three quarters */
   LLRT_TRY(behind_stages(p));
   close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, false);
   return LLRT_OK;
@@ -487,6 +483,28 @@ static llrt_status find_copies(planner *p, const dot_shape *shape, int *copies) 
   return LLRT_OK;
 }
 
+/* Which operands are made row-major, and D, where there is no common refinement: of B, of A, of both; as few as help. Words of
+ * permuted bits stay where they lie: converts move elements, and theirs have no bits of their own. Nor do converts take 4-bit
+ * elements whose rows begin inside a byte. */
+static llrt_status find_rows(planner *p, const dot_shape *shape) {
+  static const int order[] = {0, 2, 1, 3};
+  plan_kernel *scratch = &p->out->variant[0];
+  bool divided = true;
+  p->apart = true;
+  for (int i = 0; i < 4 && divided; i++) {
+    p->rows = order[i];
+    if ((is_rows(p, 0) && p->job.words[0]) || (is_rows(p, 1) && p->job.words[1])) continue;
+    llrt_status status = multiply_stage(p, shape, false, scratch, &divided);
+    for (int o = 0; o < 2 && status == LLRT_OK && !divided; o++)
+      if (is_rows(p, o)) status = convert_stage(p, 2 * o, o ? REGION_B : REGION_A, false, scratch);
+    if (status != LLRT_OK && status != LLRT_UNSUPPORTED) return status;
+    divided |= status != LLRT_OK;
+  }
+  if (!divided) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "the storages and groups of scales and addends, and operands with word_bits, do not divide "
+                    "each other's positions into at most %d digits", PLAN_MAX_DIGITS);
+}
+
 static llrt_status begin(planner *p, int *copies) {
   bool divided = false;
   *copies = 0;
@@ -502,8 +520,7 @@ static llrt_status begin(planner *p, int *copies) {
   if (status == LLRT_UNSUPPORTED && !p->target->lanes_first && p->target->async_copies) LLRT_TRY(find_copies(p, &shape, copies));
   shape = large_tile(p);
   if (!p->groups) LLRT_TRY(multiply_stage(p, &shape, false, &p->out->variant[0], &divided));
-  p->rows = divided;
-  p->apart |= divided;
+  if (divided) LLRT_TRY(find_rows(p, &shape));
   if (p->rows || p->apart) *copies = 0; /* tensors are copied for every shape */
   return LLRT_OK;
 }

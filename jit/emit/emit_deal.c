@@ -19,11 +19,41 @@ static LLVMValueRef first_turn(emitter *e, LLVMValueRef block) {
   return op(e, LLVMUDiv, op(e, LLVMMul, block, e->deal.dealt), e->deal.blocks);
 }
 
+/* ---- the block's number ---- */
+
+static LLVMValueRef flag_of(emitter *e, LLVMValueRef block) {
+  LLVMValueRef at = op(e, LLVMShl, block, emit_i64(e, 3));
+  return e->ops->global(e, op(e, LLVMAdd, emit_number(e, &e->kernel->deal.flags), at));
+}
+
+static LLVMValueRef number_place(emitter *e) {
+  LLVMValueRef place = emit_i64(e, e->kernel->deal.place);
+  return LLVMBuildGEP2(e->builder, e->i8, e->shared_start, &place, 1, "");
+}
+
+/* Behind the last ticket nobody draws any more: it leaves the counter, which lies behind all flags, as it was. */
+void emit_deal_ticket(emitter *e) {
+  LLVMValueRef counter = flag_of(e, emit_i64(e, e->kernel->launch.dealt)), number = e->ops->ticket(e, counter);
+  LLVMValueRef last = LLVMBuildSub(e->builder, e->ops->blocks(e), emit_i32(e, 1), "");
+  LLVMBuildStore(e->builder, number, number_place(e));
+  LLVMBasicBlockRef next = emit_open_guard(e, LLVMBuildICmp(e->builder, LLVMIntEQ, number, last, ""));
+  e->ops->poke(e, counter, emit_i64(e, 0));
+  emit_close_guard(e, next);
+}
+
+static LLVMValueRef number_of_block(emitter *e) {
+  LLVMValueRef number = LLVMBuildLoad2(e->builder, e->i32, number_place(e), "");
+  LLVMSetVolatile(number, true); /* else it would stay in a register */
+  return LLVMBuildZExt(e->builder, number, e->i64, "");
+}
+
+/* ---- what it is dealt ---- */
+
 /* What the block is dealt. Found anew for each piece, and again behind its walk: nothing of it stays in registers meanwhile. */
 static void find_deal(emitter *e) {
   LLVMValueRef positions = emit_number(e, &e->kernel->positions), turns = turns_of_walk(e), one = emit_i64(e, 1);
   emit_deal *deal = &e->deal;
-  deal->block = e->ops->opaque(e, deal->number);
+  deal->block = number_of_block(e);
   deal->blocks = LLVMBuildZExt(e->builder, e->ops->blocks(e), e->i64, "");
   LLVMValueRef waves = op(e, LLVMUDiv, positions, deal->blocks), args[2] = {waves, one};
   waves = op(e, LLVMSub, emit_intrinsic(e, "llvm.umax", &e->i64, 1, args, 2), one);
@@ -36,7 +66,6 @@ static void find_deal(emitter *e) {
 }
 
 LLVMValueRef emit_dealt_turns(emitter *e) {
-  e->deal.number = e->block;
   find_deal(e);
   return op(e, LLVMAdd, e->deal.run, e->deal.own);
 }
@@ -64,11 +93,6 @@ void emit_deal_piece(emitter *e, LLVMValueRef left) {
 }
 
 /* ---- cells ---- */
-
-static LLVMValueRef flag_of(emitter *e, LLVMValueRef block) {
-  LLVMValueRef at = op(e, LLVMShl, block, emit_i64(e, 3));
-  return e->ops->global(e, op(e, LLVMAdd, emit_number(e, &e->kernel->deal.flags), at));
-}
 
 /* Where the thread's first words lie in a block's cell; behind them those of all other threads. */
 static LLVMValueRef cell_of(emitter *e, LLVMValueRef block, int words) {

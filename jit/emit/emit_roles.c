@@ -227,6 +227,7 @@ static void emit_producers(emitter *e, int at) {
 
 /* ---- steps ---- */
 
+/* By the first thread, which draws the block's ticket, too, where it wants one. */
 static void make_barriers(emitter *e) {
   const plan_kernel *kernel = e->kernel;
   bool landed = dot_landed_step(kernel) >= 0;
@@ -239,6 +240,7 @@ static void make_barriers(emitter *e) {
   for (int which = 0; which < 2 + landed; which++)
     for (int i = 0; i < kernel->slots; i++)
       e->ops->make_barrier(e, barrier_of(e, which, emit_i32(e, i)), counts[which]);
+  if (kernel->deal.used) emit_deal_ticket(e);
   emit_close_guard(e, next);
 }
 

@@ -24,7 +24,9 @@ void emit_later_ticket(emitter *e, int at);
  * what follows from it, and e->turns_before are the position's. */
 void emit_open_rounds(emitter *e, emit_rounds *rounds);
 void emit_close_rounds(emitter *e, const emit_rounds *rounds);
-/* emit_deal.c: how many turns the block is dealt; the piece that comes when so many are left, whose position is e->block's. */
+/* emit_deal.c: the block's ticket, which the thread that runs it draws and leaves in shared memory, for all behind the next
+ * barrier; how many turns the block is dealt; the piece that comes when so many are left, whose position is e->block's. */
+void emit_deal_ticket(emitter *e);
 LLVMValueRef emit_dealt_turns(emitter *e);
 void emit_deal_piece(emitter *e, LLVMValueRef left);
 void emit_settle_step(emitter *e, int at);

@@ -113,8 +113,7 @@ typedef struct emit_rounds {
 
 /* Turns that are dealt out, as emit_deal.c finds them for the block, and its piece (emit_deal_piece). All i64. */
 typedef struct emit_deal {
-  LLVMValueRef number;           /* the block's, as it has it */
-  LLVMValueRef block, blocks;    /* the block's number in the launch, and how many there are */
+  LLVMValueRef block, blocks;    /* the block's number, its ticket, and how many there are */
   LLVMValueRef own, run;         /* turns of whole positions, and of the run behind them */
   LLVMValueRef first, dealt;     /* the first position whose turns are dealt; all that are */
   LLVMValueRef begin;            /* of the run */

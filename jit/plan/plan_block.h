@@ -42,10 +42,13 @@ typedef struct plan_lookback {
  * every n-th behind it, as long as twice n positions are left or more; the turns of those that are left, position after
  * position, are dealt in n runs that follow each other, as equal as they can be. A block goes through its run piece by piece, each of
  * one position, from the last one down: so what others behind it wait for comes first, and what it waits for last. What a
- * piece is waits for pieces of lower blocks alone. Flags (8 bytes of each block) are zero before and
- * behind a launch; cells, a word for each that a thread has of value `in` of PLAN_SETTLE, behind it. */
+ * piece is waits for pieces of lower blocks alone. A block's number is its ticket, drawn from a counter as it begins: blocks
+ * with lower numbers have begun then, in whatever order a device begins them and however few it has room for, and what is
+ * waited for comes without waiting. Flags (8 bytes of each block) and, behind those of launch.dealt blocks, the counter are
+ * zero before and behind a launch; cells, a word for each that a thread has of value `in` of PLAN_SETTLE, behind it. */
 typedef struct plan_deal {
   bool used;
+  int32_t place; /* of the block's ticket in shared memory, bytes */
   plan_number flags, cells; /* addresses */
 } plan_deal;
 

@@ -60,6 +60,10 @@ void draft_finish(plan_kernel *kernel) {
     kernel->barriers = (kernel->launch.shared_bytes + 7) & -8;
     kernel->launch.shared_bytes = kernel->barriers + (dot_landed_step(kernel) < 0 ? 16 : 24) * kernel->slots;
   }
+  if (kernel->deal.used) {
+    kernel->deal.place = kernel->launch.shared_bytes;
+    kernel->launch.shared_bytes += 8;
+  }
   plan_cost_kernel(kernel);
   if (!kernel->flat) kernel->launch.block_bytes = kernel->cost.tile_bytes;
   if (kernel->launch.walk.n > 0) kernel->launch.block_bytes = WALK_BYTES;

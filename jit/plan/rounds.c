@@ -21,7 +21,7 @@ llrt_status rounds_deal(draft *d, const plan_value *sums, int blocks) {
   kernel->deal.used = true;
   launch->dealt = blocks;
   launch->workspace = (plan_workspace){.n = DEAL_REGIONS, .zero = DEAL_FLAGS + 1};
-  launch->workspace.region[DEAL_FLAGS].fixed = 8ll * blocks;
+  launch->workspace.region[DEAL_FLAGS].fixed = 8ll * (blocks + 1);
   launch->workspace.region[DEAL_CELLS].fixed = bytes * blocks;
   LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_WORKSPACE, .index = DEAL_FLAGS}, &kernel->deal.flags));
   return draft_arg(d, (plan_arg){.kind = PLAN_ARG_WORKSPACE, .index = DEAL_CELLS}, &kernel->deal.cells);
@@ -30,7 +30,13 @@ llrt_status rounds_deal(draft *d, const plan_value *sums, int blocks) {
 llrt_status plan_verify_settle(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   const plan_value *in = &kernel->value[step->in], *out = &kernel->value[step->out];
-  CHECK(kernel->deal.used && kernel->launch.dealt > 0 && at + step->body + 1 == kernel->n_steps, "step %d: turns that are not dealt", at);
+  CHECK(kernel->deal.used && kernel->launch.dealt > 0 && kernel->launch.rounds > 0 && at + step->body + 1 == kernel->n_steps,
+        "step %d: turns that are not dealt", at);
+  CHECK(kernel->deal.place >= kernel->barriers + (dot_landed_step(kernel) < 0 ? 16 : 24) * kernel->slots &&
+            kernel->deal.place + 4 <= kernel->launch.shared_bytes,
+        "step %d: the block's ticket lies where barriers do", at);
+  for (int i = 0; i < kernel->n_buffers; i++)
+    CHECK(plan_buffer_end(&kernel->buffer[i]) <= kernel->deal.place, "buffer %d lies where the block's ticket does", i);
   CHECK(in->bits == 32 && in->word == 0 && plan_value_bits(in, PLAN_REGISTER) >= 2 && llrt_layout_equal(&in->layout, &out->layout),
         "step %d: sums that cells do not hold", at);
   return LLRT_OK;

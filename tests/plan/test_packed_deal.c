@@ -64,16 +64,17 @@ Test(packed_deal, chosen) {
   static packed_trial t;
   static const packed_problem of = {260, 144, 512, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127), true, 0};
   static const struct {
-    int64_t m, size;
+    int64_t m, n, k;
     bool dealt;
-  } rows[] = {{512, 14336, true},  {1024, 14336, true},  {256, 28672, true},  {512, 28672, true},   {256, 14336, false},
-              {512, 8192, false},  {1024, 8192, false},  {8192, 8192, false}, {512, 4096, false},   {1024, 4096, false},
-              {512, 2880, false},  {8192, 2880, false},  {8192, 14336, false}};
+  } rows[] = {{512, 14336, 14336, true},  {1024, 14336, 14336, true}, {256, 28672, 28672, true},   {512, 28672, 28672, true},
+              {256, 14336, 14336, false}, {512, 8192, 8192, false},   {1024, 8192, 8192, false},   {8192, 8192, 8192, false},
+              {512, 4096, 4096, false},   {1024, 4096, 4096, false},  {512, 2880, 2880, false},    {8192, 2880, 2880, false},
+              {8192, 14336, 14336, false}, {257, 48, 8192, true},      {600, 130, 8192, true},      {257, 48, 4096, false}};
   packed_trial_make(&t, &of);
   packed_trial_describe(&t);
   make_plan(&t);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    const llrt_tensor tensor = {.rank = 3, .shape = {rows[i].m, rows[i].size, rows[i].size}};
+    const llrt_tensor tensor = {.rank = 3, .shape = {rows[i].m, rows[i].n, rows[i].k}};
     int64_t least = INT64_MAX;
     bool dealt = false;
     for (int v = 0; v < made.n_variants; v++) {
@@ -92,14 +93,16 @@ Test(packed_deal, chosen) {
 
 /* ---- results ---- */
 
-/* Tiles of which some are two blocks', and some have one of their own; a few turns, and few columns. */
+/* Tiles of which some are two blocks', and some have one of their own; a few turns, and few columns; one that is all blocks'. */
 static const packed_problem problems[] = {
     {600, 112, 352, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127), true, 0},
     {1030, 80, 288, LLRT_F16, LLRT_BF16, false, MXFP4(124, 127), true, 0},
     {300, 272, 608, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127), true, 0},
     {70, 80, 512, LLRT_F16, LLRT_F16, false, 12, 14, LLRT_U4, LLRT_F16, 128, LLRT_U4, true, 0},
     {260, 136, 288, LLRT_F16, LLRT_BF16, false, NVFP4, true, 0},
+    {100, 48, 1312, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127), true, 0},
 };
+enum { SHARED_BY_ALL = 5 };
 #define PROBLEMS ((int)(sizeof problems / sizeof *problems))
 
 Test(packed_deal, plans) {
@@ -147,6 +150,7 @@ static llrt_status run_dealt(packed_trial *t) {
     cr_expect_eq(llrt_memory_set(device, t->d.data, 0xff, (size_t)(t->of->m * t->of->n * 2), NULL), LLRT_OK);
     status = llrt_op_run(op, NULL, desc->tensors, desc->n_tensors, &params);
   }
+  if (status != LLRT_OK) return status;
   unsigned char *left = malloc(bytes);
   cr_expect_eq(llrt_memory_copy(device, left, params.workspace, bytes, LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK);
   for (size_t i = 0; i < bytes; i++) cr_assert_eq(left[i], 0, "byte %zu of the workspace is left", i);
@@ -156,19 +160,31 @@ static llrt_status run_dealt(packed_trial *t) {
   return status;
 }
 
-Test(packed_deal, emulated) {
+static void run_emulated(int problem) {
   static packed_trial t;
   llrt_context *context;
   llrt_device *device;
   const llrt_context_params with = {.jit_library = LLRT_TEST_JIT_LIBRARY};
   cr_assert_eq(llrt_context_create(&with, &context), LLRT_OK);
   cr_assert_eq(llrt_device_open(context, "cuda-emu:sm_90a", NULL, &device), LLRT_OK, "%s", llrt_last_error());
-  for (int i = 0; i < 2; i++) {
-    packed_trial_make(&t, &problems[i]);
-    packed_trial_run_on(device, &t, run_dealt);
-    packed_trial_check(&t, "emulator");
-    packed_trial_drop(&t);
-  }
+  packed_trial_make(&t, &problems[problem]);
+  packed_trial_run_on(device, &t, run_dealt);
+  packed_trial_check(&t, "emulator");
+  packed_trial_drop(&t);
   llrt_device_close(&device);
   llrt_context_destroy(&context);
+}
+
+Test(packed_deal, emulated) {
+  for (int i = 0; i < 2; i++) run_emulated(i);
+}
+
+/* No device says in which order its blocks begin; the emulator ends one before the next. Of more blocks there are some that
+ * wait for several. */
+Test(packed_deal, reversed) {
+  setenv("LLRT_EMU_BLOCKS", "reversed", 1);
+  for (int i = 0; i < 2; i++) run_emulated(i);
+  setenv("LLRT_EMU_UNITS", "7", 1);
+  run_emulated(0);
+  run_emulated(SHARED_BY_ALL);
 }

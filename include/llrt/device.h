@@ -72,8 +72,8 @@ typedef struct llrt_device_params {
 LLRT_API llrt_status llrt_device_open(llrt_context *context, const char *name,
                                       const llrt_device_params *params, llrt_device **device);
 
-/* Closes the handle and clears *device; NULL is accepted. Precondition: its work has finished, its
- * memory is freed, its operations are destroyed. */
+/* Closes the handle and clears *device; NULL is accepted. Precondition of the last close: its work has finished,
+ * its memory is freed, its events and operations are destroyed. */
 LLRT_API void llrt_device_close(llrt_device **device);
 
 typedef struct llrt_device_info {
@@ -85,21 +85,27 @@ typedef struct llrt_device_info {
   size_t l2_bytes;      /* 0 where unknown */
 } llrt_device_info;
 
+/* What the device is, as it was when it was opened. Errors: INVALID_ARGUMENT for NULL alone. */
 LLRT_API llrt_status llrt_device_get_info(const llrt_device *device, llrt_device_info *info);
 
-/* Calls visit for each device that this machine could open, host last. A backend without a driver is
- * passed over silently. visit's `why` is NULL for a usable device, else the reason it is not.
- * Thread: any. */
+/* Calls visit for each device that this machine could open, host last, on the calling thread. A backend
+ * without a driver is passed over silently. Each device is opened and closed for it. visit's `why` is NULL for
+ * a usable device, else the reason it is not; both texts live for the call of visit alone.
+ * Thread: any. Errors: INVALID_ARGUMENT for NULL alone; `user` may be NULL. */
 LLRT_API llrt_status llrt_device_enumerate(llrt_context *context, void *user,
                                            void (*visit)(void *user, const char *name,
                                                          const char *why));
 
 /* ---- memory, streams and events: thin, for callers who have no driver API at hand ----
  * `stream` is CUstream or hipStream_t as void *, NULL for the default stream; on the host it must be
- * NULL and everything is synchronous. */
+ * NULL and everything is synchronous. Errors of all of them: INVALID_ARGUMENT for NULL and for a stream on the
+ * host; DEVICE, with the driver's own code in llrt_last_vendor_code. */
 
-/* bytes > 0, aligned to 256. Errors: OUT_OF_MEMORY. Ownership: llrt_memory_free on the same device. */
+/* `bytes` bytes (> 0) of device memory with any content, aligned to 256. Ownership: llrt_memory_free on the
+ * same device. Errors: also OUT_OF_MEMORY. */
 LLRT_API llrt_status llrt_memory_allocate(llrt_device *device, size_t bytes, void **memory);
+
+/* Gives back what llrt_memory_allocate gave; NULL is accepted. Precondition: no queued work uses it. */
 LLRT_API llrt_status llrt_memory_free(llrt_device *device, void *memory);
 
 typedef enum llrt_copy_kind {
@@ -108,22 +114,29 @@ typedef enum llrt_copy_kind {
   LLRT_COPY_ON_DEVICE = 2    /* both on the device */
 } llrt_copy_kind;
 
-/* Queues a copy. With pageable host memory it returns when the host memory may be reused. */
+/* Queues a copy of `bytes` bytes (0: nothing happens), which do not overlap. With pageable host memory it returns
+ * when the host memory may be reused; pinned memory is the caller's to leave alone until the stream is done. */
 LLRT_API llrt_status llrt_memory_copy(llrt_device *device, void *destination, const void *source,
                                       size_t bytes, llrt_copy_kind kind, void *stream);
 
-/* Queues setting `bytes` bytes to `value`. */
+/* Queues setting `bytes` bytes (0: nothing happens) to the low eight bits of `value`. */
 LLRT_API llrt_status llrt_memory_set(llrt_device *device, void *memory, int value, size_t bytes,
                                      void *stream);
 
-/* Waits until all work queued on the stream is done. Errors of earlier launches surface here. */
+/* Waits until all work queued on the stream is done. Errors: DEVICE also for earlier launches, whose errors
+ * surface here. */
 LLRT_API llrt_status llrt_stream_synchronize(llrt_device *device, void *stream);
 
-/* Events mark a place in a stream; the elapsed time between two is in microseconds. */
+/* Events mark a place in a stream. Ownership: llrt_event_destroy, before the device is closed; it clears *event
+ * and accepts NULL. Thread: one at a time for each event. Errors: also OUT_OF_MEMORY. */
 LLRT_API llrt_status llrt_event_create(llrt_device *device, llrt_event **event);
 LLRT_API void llrt_event_destroy(llrt_event **event);
+
+/* Marks where the stream is now, instead of where the event stood before. */
 LLRT_API llrt_status llrt_event_record(llrt_event *event, void *stream);
-/* Waits for `stop`. Errors: INVALID_ARGUMENT when one was never recorded or devices differ. */
+
+/* Waits for `stop`; then *microseconds = the device's time between the two places, 0 on error. Errors:
+ * INVALID_ARGUMENT when one was never recorded or devices differ. */
 LLRT_API llrt_status llrt_event_elapsed(const llrt_event *start, const llrt_event *stop,
                                         double *microseconds);
 

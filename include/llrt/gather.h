@@ -69,7 +69,8 @@ LLRT_API llrt_status llrt_gather(const llrt_tensor *source, const llrt_tensor *i
                                  void *stream, llrt_tensor *result);
 
 /* Sends the source's elements to where the index says; all other elements of the destination, its pads
- * included, stay. Precondition: values in range are unique. */
+ * included, stay. Precondition: values in range are unique.
+ * Thread: any. Errors: as llrt_gather_into; also INVALID_ARGUMENT for ZERO and CLAMP. */
 LLRT_API llrt_status llrt_scatter_into(const llrt_tensor *source, const llrt_tensor *index, int32_t axis,
                                        const llrt_tensor *destination,
                                        const llrt_gather_params *params, void *stream);

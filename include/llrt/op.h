@@ -101,7 +101,9 @@ typedef struct llrt_op_desc {
 /* Fills the promises that exactly these tensors keep, coarsely, as the one-line calls do: extents
  * below 1024 (in place: all) as they are, larger ones "fits 31 bits" or nothing; strides and addresses the
  * largest power of two up to 16 bytes on a GPU, 64 on the host and where a tensor has no device. (One-line calls
- * stop compiling extents in after 16 kernels for a pair of storages.) */
+ * stop compiling extents in after 16 kernels for a pair of storages.) desc->tensors are complete here: shape,
+ * strides and, where it is known, data count. Promises that are there are overwritten.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, as llrt_op_prepare has them; nothing is promised then. */
 LLRT_API llrt_status llrt_op_promise_coarse(llrt_op_desc *desc);
 
 /* Plans, compiles and loads every variant that the promises reach. Cost: milliseconds; kernels that
@@ -117,7 +119,7 @@ LLRT_API void llrt_op_destroy(llrt_op **op);
 
 /* Bytes of workspace that suffice for a run on these tensors, or on tensors none of whose extents is larger; 0 for
  * most operations. Workspace is the operation's between launches of one run only, so all operations of a stream may
- * share one of the largest size. */
+ * share one of the largest size. Errors: as llrt_op_run; *bytes is 0 then. */
 LLRT_API llrt_status llrt_op_workspace(const llrt_op *op, const llrt_tensor *tensors, int n,
                                        size_t *bytes);
 
@@ -135,12 +137,14 @@ typedef struct llrt_run_params {
 LLRT_API llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
                                  const llrt_run_params *params);
 
-/* Writes the operation's kernels into buffer[*size] and the bytes used into *size. With buffer NULL,
- * only the size. Errors: INVALID_ARGUMENT when *size is too small; *size is then what is needed. */
+/* Writes the operation's kernels into buffer[*size], the caller's, and the bytes used into *size. With buffer NULL,
+ * only the size. docs/kernel-format.md describes the bytes. Errors: INVALID_ARGUMENT when *size is too small (*size is
+ * then what is needed), OUT_OF_MEMORY. */
 LLRT_API llrt_status llrt_op_save(const llrt_op *op, void *buffer, size_t *size);
 
-/* Loads saved bytes; needs neither plan nor compiler. Errors: CORRUPT (checksum, version),
- * UNSUPPORTED (made for another target; both are named), DEVICE. */
+/* Loads saved bytes, which are not used afterwards; needs neither plan nor compiler. Ownership: llrt_op_destroy.
+ * Errors: CORRUPT (checksum, version), UNSUPPORTED (made for another target; both are named), OUT_OF_MEMORY,
+ * DEVICE. */
 LLRT_API llrt_status llrt_op_load(llrt_device *device, const void *buffer, size_t size, llrt_op **op);
 
 /* ---- without a device ---- */
@@ -161,6 +165,8 @@ typedef enum llrt_emit {
 LLRT_API llrt_status llrt_op_compile(llrt_context *context, const char *target,
                                      const llrt_op_desc *desc, llrt_emit emit, char **bytes,
                                      size_t *size);
+
+/* Frees what llrt_op_compile gave and clears *bytes; NULL is accepted. */
 LLRT_API void llrt_buffer_free(char **bytes);
 
 /* Counters of a context's kernel cache; for tests and `llrt` diagnostics. */
@@ -169,6 +175,8 @@ typedef struct llrt_cache_stats {
   uint64_t compiles; /* done since the context was made */
   uint64_t hits;     /* lookups that found a kernel */
 } llrt_cache_stats;
+
+/* The counters now; other threads may be changing them. Errors: INVALID_ARGUMENT for NULL alone. */
 LLRT_API llrt_status llrt_context_get_cache_stats(llrt_context *context, llrt_cache_stats *stats);
 
 #ifdef __cplusplus

@@ -49,7 +49,9 @@ LLRT_API llrt_status llrt_reduce(const llrt_tensor *source, const llrt_storage *
                                  const llrt_reduce_params *params, void *stream, llrt_tensor *result);
 
 /* The form of a written tensor that llrt_op_desc and llrt_op_run take: with the reduced axes, which have one
- * position. `storage` receives its storage, which *kept borrows. A tensor of rank `rank` is as it is. */
+ * position. `storage`, the caller's, receives its storage, which *kept borrows. A tensor of rank `rank` is as it is.
+ *   rank, axes   of the source; bit a of axes: axis a is reduced
+ * Errors: INVALID_ARGUMENT for another rank and for axes that there are not; *kept is zero then. */
 LLRT_API llrt_status llrt_reduce_keep_axes(const llrt_tensor *tensor, int rank, uint32_t axes,
                                            llrt_storage *storage, llrt_tensor *kept);
 

@@ -133,8 +133,11 @@ LLRT_API llrt_status llrt_storage_same_bytes(const llrt_storage *a, const llrt_s
                                              const int64_t *shape, const int64_t *strides_a,
                                              const int64_t *strides_b, bool *same);
 
-/* Two rules with the same canonical form place every tensor alike, pads included. */
+/* Two rules with the same canonical form place every tensor alike, pads included. False for NULL and for what
+ * llrt_storage_validate refuses. */
 LLRT_API bool llrt_storage_equal(const llrt_storage *a, const llrt_storage *b);
+
+/* A 128-bit hash of what llrt_storage_equal compares (XXH3); stable between processes and machines. */
 LLRT_API llrt_hash llrt_storage_hash(const llrt_storage *storage);
 
 /* ---- text ---- */

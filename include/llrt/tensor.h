@@ -26,10 +26,11 @@ typedef enum llrt_dtype {
   LLRT_DTYPE_COUNT
 } llrt_dtype;
 
-/* "bf16"; "none" for what is no dtype. Bits of one element; 0 for what is no dtype. */
+/* "bf16"; "none" for what is no dtype. Static text. Bits of one element; 0 for what is no dtype. */
 LLRT_API const char *llrt_dtype_name(llrt_dtype dtype);
 LLRT_API int llrt_dtype_bits(llrt_dtype dtype);
-/* Errors: INVALID_ARGUMENT for an unknown name. */
+
+/* The type of that name. Errors: INVALID_ARGUMENT for an unknown one; *dtype is NONE then. */
 LLRT_API llrt_status llrt_dtype_parse(const char *text, llrt_dtype *dtype);
 
 #define LLRT_MAX_INDICES 4

@@ -72,15 +72,20 @@ static int lane_of(const plan_value *value, const plan_address_map *map, int j) 
   return -1;
 }
 
+/* Whether 2^vector elements are an access of whole 32-bit words; the registers' bits that move its address. */
+static bool access_of_words(const plan_kernel *kernel, int tensor, const plan_value *value, int vector,
+                            plan_address_map *map, int *positions) {
+  plan_address_of_tensor(kernel, tensor, map);
+  return vector >= value->word && value->bits << value->word == 32 &&
+         plan_access_positions(value, map, PLAN_REGISTER, vector, positions);
+}
+
 bool plan_group_of(const plan_kernel *kernel, int tensor, const plan_value *value, int vector,
                    plan_group *out) {
   plan_address_map map;
   int positions[LLRT_MAX_BITS];
   memset(out, 0, sizeof *out);
-  plan_address_of_tensor(kernel, tensor, &map);
-  if (vector < value->word || value->bits << value->word != 32 ||
-      !plan_access_positions(value, &map, PLAN_REGISTER, vector, positions))
-    return false;
+  if (!access_of_words(kernel, tensor, value, vector, &map, positions)) return false;
   for (int j = 0; j < vector; j++) {
     uint64_t bit = own_bit(kernel, value, plan_value_columns(value, PLAN_REGISTER)[positions[j]]);
     if (j == 0) out->element = bit;
@@ -114,10 +119,7 @@ bool plan_is_ordered(const plan_kernel *kernel, int tensor, const plan_value *va
 bool plan_may_be_loose(const plan_kernel *kernel, int tensor, const plan_value *value, int vector) {
   plan_address_map map;
   int positions[LLRT_MAX_BITS];
-  plan_address_of_tensor(kernel, tensor, &map);
-  if (vector < value->word || value->bits << value->word != 32 ||
-      !plan_access_positions(value, &map, PLAN_REGISTER, vector, positions))
-    return false;
+  if (!access_of_words(kernel, tensor, value, vector, &map, positions)) return false;
   for (int j = 0; j < vector; j++) {
     uint64_t bit = own_bit(kernel, value, plan_value_columns(value, PLAN_REGISTER)[positions[j]]);
     if (!bit) return false;

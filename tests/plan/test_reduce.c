@@ -3,6 +3,7 @@
 #include "jit/plan/combine.h"
 #include "jit/plan/number.h"
 #include "jit/plan/plan.h"
+#include "tests/number_reference.h"
 
 #include <llrt/llrt.h>
 
@@ -89,11 +90,8 @@ static void make_tensor(trial *t, int i, const char *text, llrt_dtype dtype, con
 }
 
 static uint64_t element(const trial *t, int i, const int64_t *x) {
-  uint64_t code = 0;
-  int bytes = llrt_dtype_bits(t->desc.tensors[i].dtype) / 8;
   int64_t at = llrt_storage_offset(&t->storage[i], &t->binding[i], x);
-  memcpy(&code, (char *)t->desc.tensors[i].data + at * bytes, (size_t)bytes);
-  return code;
+  return reference_read(t->desc.tensors[i].dtype, t->desc.tensors[i].data, at);
 }
 
 static bool next(int64_t *x, const int64_t *shape, int rank, uint32_t axes) {

@@ -5,6 +5,7 @@
 #include "jit/plan/plan.h"
 #include "jit/plan/scan_eval.h"
 #include "random_layout.h"
+#include "tests/number_reference.h"
 
 #include <llrt/llrt.h>
 
@@ -73,11 +74,8 @@ static void make_tensor(trial *t, int i, const char *text, llrt_dtype dtype, con
 }
 
 static uint64_t element(const trial *t, int i, const int64_t *x) {
-  uint64_t code = 0;
-  int bytes = llrt_dtype_bits(t->desc.tensors[i].dtype) / 8;
   int64_t at = llrt_storage_offset(&t->storage[i], &t->binding[i], x);
-  memcpy(&code, (char *)t->desc.tensors[i].data + at * bytes, (size_t)bytes);
-  return code;
+  return reference_read(t->desc.tensors[i].dtype, t->desc.tensors[i].data, at);
 }
 
 static void check_line(const trial *t, const row *r, int64_t *x, const char *where) {

@@ -40,6 +40,18 @@ def require_torch():
     return torch
 
 
+def first_line(error):
+    """What a table says of an exception, which may have no text."""
+    return (str(error) or repr(error)).splitlines()[0]
+
+
+def write_json(path, value):
+    """Nothing without a path."""
+    if path:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(value, file, indent=1)
+
+
 class Output:
     """Prints rows as they come; close() writes the JSON."""
 
@@ -59,6 +71,15 @@ class Output:
             print(f"{case['name']:52} {case['size'] >> 20:5} " + " ".join(f"{k}: {v}" for k, v in fields.items()),
                   flush=True)
 
+    def add_result(self, case, right, samples, copy_gb_per_s, **fields):
+        """A case that ran; `samples` is called for the microseconds where it is right and is to be timed."""
+        if not right:
+            self.add(case, wrong="elements differ", **fields)
+        elif self.options.check_only:
+            self.add(case, right=True, **fields)
+        else:
+            self.add_time(case, samples(), copy_gb_per_s, **fields)
+
     def add_time(self, case, samples, copy_gb_per_s, **fields):
         """`samples`: microseconds of one conversion."""
         median = statistics.median(samples)
@@ -69,9 +90,7 @@ class Output:
     def close(self):
         wrong = sum("wrong" in row for row in self.rows)
         print(f"{len(self.rows)} cases, {sum('skipped' in row for row in self.rows)} skipped, {wrong} wrong")
-        if self.options.json:
-            with open(self.options.json, "w", encoding="utf-8") as file:
-                json.dump(self.head | {"results": self.rows}, file, indent=1)
+        write_json(self.options.json, self.head | {"results": self.rows})
         sys.exit(1 if wrong else 0)
 
 

@@ -10,6 +10,8 @@ import json
 import math
 import sys
 
+from common import write_json
+
 
 def load(path):
     with open(path, encoding="utf-8") as file:
@@ -64,9 +66,7 @@ def main():
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
             print(f"{name}: {len(ratios)} rows, llrt is {min(ratios):.2f} to {max(ratios):.2f} times as fast,"
                   f" geometric mean {mean:.2f}")
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=1)
+    write_json(options.json, rows)
     sys.exit(1 if slower else 0)
 
 

@@ -80,12 +80,7 @@ def run_case(library, case, buffers, copy, options, output):
     except RuntimeError as error:
         output.add(case, skipped=str(error), how="cublasLt")
         return
-    if not right:
-        output.add(case, wrong="elements differ", how="cublasLt")
-    elif options.check_only:
-        output.add(case, right=True, how="cublasLt")
-    else:
-        output.add_time(case, timed(run, buffers.slots, options), copy, how="cublasLt")
+    output.add_result(case, right, lambda: timed(run, buffers.slots, options), copy, how="cublasLt")
     for layout in (source, destination):
         library.call("MatrixLayoutDestroy", layout)
 

@@ -3,10 +3,8 @@
 in the same way in the same job: before each launch memory of twice the L2 is overwritten. Each result is compared with one
 in f32 first. Prints both sides and how many times as fast llrt is."""
 
-import json
-
-from common import arguments, load_cases, require_torch
-from dot_peers import Timer
+from cold import Timer, is_close
+from common import arguments, first_line, load_cases, require_torch, write_json
 
 
 def operand(torch, dtype, batch, rows, columns, last):
@@ -33,9 +31,8 @@ def peer(torch, case, timer, check_only):
         return torch.matmul(a, b, out=out)
 
     result = run()
-    first = (result[0] if batch else result)[:64].float()
     expected = (a[0] if batch else a)[:64].float() @ (b[0] if batch else b).float()
-    right = (first - expected).abs().max().item() <= 0.02 * expected.abs().max().item() + 1e-3
+    right = is_close((result[0] if batch else result)[:64], expected)
     return right, None if check_only or not right else timer(run)
 
 
@@ -48,7 +45,7 @@ def main():
         try:
             got = peer(torch, case, timer, options.check_only)
         except Exception as error:  # a peer that cannot do it does not end the others
-            print(f"{case['name']:40} {str(error).splitlines()[0][:80]}")
+            print(f"{case['name']:40} {first_line(error)[:80]}")
             continue
         line = f"{case['name']:40} {case.get('median_us', float('nan')):9.1f}"
         if not got or got[1] is None:
@@ -58,9 +55,7 @@ def main():
         rows.append({"name": case["name"], "llrt_us": case["median_us"], "peer_us": got[1], "ratio": ratio})
         print(f"{line} {got[1]:9.1f} {ratio:7.2f}", flush=True)
         torch.cuda.empty_cache()
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=1)
+    write_json(options.json, rows)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,10 @@ on weights that were dequantised before, torch._scaled_mm for 8-bit floats, with
 is fast, too, does that one count as faster. Before each launch memory of twice the L2 is overwritten; each result is compared with
 PyTorch's in f32 first. Prints both sides and how many times as fast llrt is; ends with 1 where a peer is faster."""
 
-import json
-import statistics
 import sys
 
-from common import arguments, load_cases, require_torch
+from cold import Timer, is_close
+from common import arguments, first_line, load_cases, require_torch, write_json
 
 try:
     import triton
@@ -57,30 +56,6 @@ if triton:
         tl.store(place, acc.to(d_at.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N))
 
 
-class Timer:
-    """Microseconds of one launch out of cold caches."""
-
-    def __init__(self, options):
-        import torch
-
-        self.torch, self.repeat = torch, max(options.repeat, 3)
-        cache = torch.cuda.get_device_properties(0).L2_cache_size
-        self.flush = torch.empty(2 * max(cache, 64 << 20), dtype=torch.int8, device="cuda")
-
-    def __call__(self, run):
-        torch, samples = self.torch, []
-        for i in range(self.repeat + 2):
-            start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            self.flush.zero_()
-            start.record()
-            run()
-            stop.record()
-            stop.synchronize()
-            if i >= 2:
-                samples.append(1e3 * start.elapsed_time(stop))
-        return statistics.median(samples)
-
-
 class Problem:
     """A row-major [M,K]; B as [N,K], with scales [N,K/group] where it has some."""
 
@@ -113,9 +88,7 @@ class Problem:
             self.dequantised = self.b.to(self.wide)
 
     def right(self, result):
-        expected = self.a[:64].float() @ self.dequantised.float().T
-        error = (result[:64].float() - expected).abs().max().item()
-        return error <= 0.02 * expected.abs().max().item() + 1e-3
+        return is_close(result[:64], self.a[:64].float() @ self.dequantised.float().T)
 
 
 def cublas(problem, timer, check_only):
@@ -170,7 +143,7 @@ def best_triton(problem, timer, check_only):
             run()
             torch.cuda.synchronize()
         except Exception as error:  # a tiling that does not fit: the next
-            reasons.add(str(error).splitlines()[0])
+            reasons.add(first_line(error))
             continue
         if not problem.right(out):
             continue
@@ -199,7 +172,7 @@ def main():
             try:
                 got = peer(problem, timer, options.check_only)
             except Exception as error:  # a peer that cannot do it does not end the others
-                row["peers"][name] = {"skipped": str(error).splitlines()[0] if str(error) else repr(error)}
+                row["peers"][name] = {"skipped": first_line(error)}
                 got = None
             if not got or not got[0] or got[1] is None:
                 line += f" {'wrong' if got and not got[0] else '-':>11} {'':>7}"
@@ -211,9 +184,7 @@ def main():
         rows.append(row)
         print(line, flush=True)
         torch.cuda.empty_cache()
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=1)
+    write_json(options.json, rows)
     sys.exit(1 if slower else 0)
 
 

@@ -157,12 +157,8 @@ def run_case(case, make, buffers, copy_speed, options, output, **fields):
         buffers.poison()
         run(0)
         source, destination = views(case, buffers, 0)
-        if not np.array_equal(source, destination):
-            output.add(case, wrong="elements differ", **fields)
-        elif options.check_only:
-            output.add(case, right=True, **fields)
-        else:
-            output.add_time(case, timed(run, buffers.slots, options), copy_speed, **fields)
+        output.add_result(case, np.array_equal(source, destination), lambda: timed(run, buffers.slots, options),
+                          copy_speed, **fields)
     except Unsupported as reason:
         output.add(case, skipped=str(reason), **fields)
     finally:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """PyTorch on the conversions of an llrt-bench run: destination.copy_(source.view(…).permute(…))."""
 
-from common import Output, arguments, load_cases, require_torch
+from common import Output, arguments, first_line, load_cases, require_torch
 from storages import Unsupported
 
 
@@ -23,14 +23,9 @@ def run_case(case, buffers, copy, options, output):
     try:
         right = is_right(case, buffers, run)
     except RuntimeError as error:  # more axes than its kernels take
-        output.add(case, skipped=str(error).splitlines()[0], how="pytorch")
+        output.add(case, skipped=first_line(error), how="pytorch")
         return
-    if not right:
-        output.add(case, wrong="elements differ", how="pytorch")
-    elif options.check_only:
-        output.add(case, right=True, how="pytorch")
-    else:
-        output.add_time(case, timed(run, buffers.slots, options), copy, how="pytorch")
+    output.add_result(case, right, lambda: timed(run, buffers.slots, options), copy, how="pytorch")
 
 
 def main():

@@ -13,6 +13,8 @@ import re
 import sys
 import tempfile
 
+from common import first_line, write_json
+
 ROWS, COLUMNS = "#ttg.slice<{dim = 1, parent = #a}>", "#ttg.slice<{dim = 0, parent = #a}>"
 MODULE = """
 #a = #ttg.linear<{{register = {register}, lane = {lane}, warp = {warp}, block = []}}>
@@ -103,7 +105,7 @@ def main():
             count = len(COUNTED.findall(compile_text(module_text(record, options.target))))
         except Exception as problem:  # what Triton cannot compile is counted as such
             total["not"] += 1
-            print(f"{record['name']}: not by Triton: {str(problem).splitlines()[0] if str(problem) else problem!r}")
+            print(f"{record['name']}: not by Triton: {first_line(problem)}")
             continue
         total["cases"] += 1
         total["triton"] += count
@@ -116,9 +118,7 @@ def main():
     for kind, t in totals.items():
         print(f"{kind:18} {t['cases']:6} {t['not']:5} {t['triton']:8} {t['llrt']:8} {t['more']:5}")
         more += t["more"]
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"peer": f"Triton {triton.__version__}", "results": written}, file, indent=1)
+    write_json(options.json, {"peer": f"Triton {triton.__version__}", "results": written})
     return 1 if more else 0
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 
-from common import Output, arguments, load_cases, require_torch
+from common import Output, arguments, first_line, load_cases, require_torch
 from storages import Unsupported, permutation
 from triton_kernels_text import flat, tile
 
@@ -69,7 +69,7 @@ def run_case(case, buffers, copy, options, output, kernels):
             try:
                 same = is_right(case, buffers, run)
             except RuntimeError as error:  # more axes than PyTorch can permute for the comparison
-                output.add(case, skipped=str(error).splitlines()[0], how="triton")
+                output.add(case, skipped=first_line(error), how="triton")
                 return
             if not same:
                 output.add(case, wrong=f"{name}, {warps} warps: elements differ", how="triton")

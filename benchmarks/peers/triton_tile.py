@@ -12,7 +12,6 @@ is wrong.
 import sys
 
 import torch
-import triton
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 

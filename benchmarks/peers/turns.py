@@ -8,6 +8,8 @@ import statistics
 import torch
 import triton
 
+from common import first_line, write_json
+
 FEW_TURNS, MORE_TURNS = 160, 480
 
 
@@ -57,7 +59,7 @@ def compare(records, label, run, options):
         try:
             found = run(record)
         except Exception as problem:  # what Triton cannot compile is a line of the table
-            print(f"{name} not by Triton: {str(problem).splitlines()[0] if str(problem) else problem!r}")
+            print(f"{name} not by Triton: {first_line(problem)}")
             continue
         if found is None:
             wrong += 1
@@ -74,7 +76,5 @@ def compare(records, label, run, options):
         if "bytes" in record:
             row["gb_per_s"] = 1e-3 * record["bytes"] / median
         written.append(row)
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"peer": "Triton", "device": torch.cuda.get_device_name(), "results": written}, file, indent=1)
+    write_json(options.json, {"peer": "Triton", "device": torch.cuda.get_device_name(), "results": written})
     return wrong

@@ -1,0 +1,34 @@
+"""What the peers of products share: single launches out of cold caches, as `llrt-bench dot` times them, and what counts as
+the same result. Needs PyTorch."""
+
+import statistics
+
+
+class Timer:
+    """Microseconds of one launch out of cold caches."""
+
+    def __init__(self, options):
+        import torch
+
+        self.torch, self.repeat = torch, max(options.repeat, 3)
+        cache = torch.cuda.get_device_properties(0).L2_cache_size
+        self.flush = torch.empty(2 * max(cache, 64 << 20), dtype=torch.int8, device="cuda")
+
+    def __call__(self, run):
+        torch, samples = self.torch, []
+        for i in range(self.repeat + 2):
+            start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            self.flush.zero_()
+            start.record()
+            run()
+            stop.record()
+            stop.synchronize()
+            if i >= 2:
+                samples.append(1e3 * start.elapsed_time(stop))
+        return statistics.median(samples)
+
+
+def is_close(result, expected):
+    """Whether sums in narrow types are those of f32, but for their rounding."""
+    error = (result.float() - expected).abs().max().item()
+    return error <= 0.02 * expected.abs().max().item() + 1e-3

@@ -9,11 +9,12 @@
 TestSuite(cli_compile, .init = tool_folder_enter, .fini = tool_folder_leave);
 
 Test(cli_compile, every_help_has_an_example) {
-  static const char *const lines[] = {"layout --help", "convert -h", "gather --help", "reduce --help",
+  static const char *const lines[] = {"layout --help", "convert -h", "gather --help", "reduce --help", "scan --help", "dot --help",
                                       "explain --help", "compile convert --help", "devices --help"};
   for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
     tool_result r = tool_expect_success(lines[i]);
     cr_expect(strncmp(r.out, "usage: llrt ", 12) == 0 && strstr(r.out, "example:"), "%s", lines[i]);
+    cr_expect_null(strstr(r.out, " \n"), "%s: a line ends in a space", lines[i]);
     cr_expect_str_empty(r.err);
     tool_result_fini(&r);
   }

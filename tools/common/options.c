@@ -128,7 +128,7 @@ static void print_option(const char *name, char letter, const char *argument, co
 }
 
 void options_print_help(const command *c) {
-  printf("usage: %s %s %s\n\n%s\n\noptions:\n", program_of(c), c->name, c->synopsis, c->text);
+  printf("usage: %s %s%s%s\n\n%s\n\noptions:\n", program_of(c), c->name, *c->synopsis ? " " : "", c->synopsis, c->text);
   for (const option_spec *o = c->option; o->name; o++)
     print_option(o->name, o->letter, o->argument, o->help);
   print_option("help", 'h', NULL, "this text");

@@ -109,7 +109,8 @@ void llrt_promises_coarse(const op_call *call, const storage_set *set, llrt_op_d
       llrt_promise *shape = &promises[i].shape[axis];
       shape->max = extent <= INT32_MAX ? INT32_MAX : 0;
       if (in_word > 1) shape->multiple = coarse_multiple(extent, in_word);
-      bool small = extent < SMALL_EXTENT && !call->empty; /* of an empty tensor they say nothing */
+      bool small = extent < SMALL_EXTENT && !call->empty; /* an empty tensor's may be odd */
+      if (call->empty) shape->multiple = coarse_multiple(extent, bits_max(in_word, 2));
       if (extent > 0 && (small || desc->in_place)) *shape = (llrt_promise){0, extent, extent};
     }
     coarse_strides(call, set, i, &promises[i]);

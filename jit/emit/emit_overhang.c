@@ -127,6 +127,12 @@ LLVMTypeRef overhang_vector_type(const overhang *o) {
   return o->n > 1 ? LLVMVectorType(o->e->i32, (unsigned)o->n) : o->e->i32;
 }
 
+LLVMValueRef overhang_fill(const overhang *o) {
+  uint64_t pattern = 0;
+  for (int at = 0; at < 32; at += o->value->bits) pattern |= o->e->kernel->fill << at;
+  return emit_i32(o->e, (int64_t)(pattern & UINT32_MAX));
+}
+
 /* ---- steps ---- */
 
 static void begin(emitter *e, const plan_step *step, int number, overhang *o) {

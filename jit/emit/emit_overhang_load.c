@@ -7,13 +7,6 @@
 
 #include <string.h>
 
-/* The kernel's fill in every element of a word. */
-static LLVMValueRef fill_word(const overhang *o) {
-  uint64_t pattern = 0;
-  for (int at = 0; at < 32; at += o->value->bits) pattern |= o->e->kernel->fill << at;
-  return emit_i32(o->e, (int64_t)(pattern & UINT32_MAX));
-}
-
 /* Whether elements may be stored that come behind the end of a source's row. */
 static bool needs_fill(const overhang *o) {
   for (int i = 0; i < o->e->kernel->n_bounds; i++) {
@@ -35,7 +28,7 @@ static void fill_rest(const overhang *o, LLVMValueRef valid, LLVMValueRef *words
                                      emit_i64(e, 3), "");
     LLVMValueRef mask = LLVMBuildShl(e->builder, emit_i64(e, 1), bits, "");
     mask = LLVMBuildTrunc(e->builder, emit_subtract(e, mask, emit_i64(e, 1)), e->i32, "");
-    LLVMValueRef rest = LLVMBuildAnd(e->builder, LLVMBuildNot(e->builder, mask, ""), fill_word(o), "");
+    LLVMValueRef rest = LLVMBuildAnd(e->builder, LLVMBuildNot(e->builder, mask, ""), overhang_fill(o), "");
     words[k] = LLVMBuildOr(e->builder, LLVMBuildAnd(e->builder, words[k], mask, ""), rest, "");
   }
 }
@@ -180,7 +173,7 @@ static void aim_piece(overhang *o, piece_load *p) {
 
 /* Asks for its vectors. Nothing here waits for what is loaded. */
 static void request_piece(overhang *o, piece_load *p, bool careful) {
-  for (int k = 0; k < o->n; k++) p->own.words[k] = fill_word(o);
+  for (int k = 0; k < o->n; k++) p->own.words[k] = overhang_fill(o);
   load_vector(o, &p->own, careful);
   if (!overhang_may_shift(o)) return;
   memcpy(p->next.words, p->own.words, sizeof p->next.words);
@@ -393,7 +386,7 @@ static void load_masked(overhang *o, piece_load *pieces, int n) {
   emit_bring_together(e);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
   emit_close_guard(e, next);
-  for (int k = 0; k < o->n; k++) fill[k] = fill_word(o);
+  for (int k = 0; k < o->n; k++) fill[k] = overhang_fill(o);
   for (int i = 0; i < n; i++) {
     LLVMValueRef words[OVERHANG_WORDS];
     for (int k = 0; k < o->n; k++) words[k] = o->words[overhang_register(o, pieces[i].index, k)];

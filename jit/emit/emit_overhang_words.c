@@ -23,7 +23,7 @@ void overhang_request_words(const overhang *o, LLVMValueRef vector, LLVMValueRef
                             LLVMValueRef *words) {
   emitter *e = o->e;
   int n = overhang_word_count(o);
-  LLVMValueRef low = inside_word(o, shift), zero = emit_i32(e, 0), loaded[OVERHANG_WORDS + 1];
+  LLVMValueRef low = inside_word(o, shift), zero = emit_i32(e, 0), fill = overhang_fill(o), loaded[OVERHANG_WORDS + 1];
   LLVMValueRef begins = LLVMBuildICmp(e->builder, LLVMIntEQ, low, zero, "");
   LLVMValueRef last = emit_choose(e, begins, emit_i32(e, o->bytes - WORD_BYTES), emit_i32(e, o->bytes));
   LLVMValueRef first = emit_move_pointer(e, vector, LLVMBuildSub(e->builder, shift, low, ""));
@@ -35,7 +35,7 @@ void overhang_request_words(const overhang *o, LLVMValueRef vector, LLVMValueRef
     words[k] = next ? LLVMBuildPhi(e->builder, e->i32, "") : loaded[k];
     if (!next) continue;
     LLVMAddIncoming(words[k], &loaded[k], &body, 1);
-    LLVMAddIncoming(words[k], &zero, &before, 1);
+    LLVMAddIncoming(words[k], &fill, &before, 1);
   }
 }
 

@@ -43,9 +43,11 @@ LLVMValueRef overhang_misalignment(const overhang *o, LLVMValueRef pointer, bool
  * ends before it, more than the piece's where it goes on. */
 LLVMValueRef overhang_valid_bytes(overhang *o, uint64_t tile);
 LLVMTypeRef overhang_vector_type(const overhang *o);
+/* The kernel's fill in every element of a word. */
+LLVMValueRef overhang_fill(const overhang *o);
 
 /* By words (plan_step.by_words): how many a piece touches; asks for those of the piece that begins `shift` bytes inside of
- * `vector`, under a condition (NULL: always); and the piece that they make. */
+ * `vector`, under a condition (NULL: always), without which they are fill; and the piece that they make. */
 int overhang_word_count(const overhang *o);
 void overhang_request_words(const overhang *o, LLVMValueRef vector, LLVMValueRef shift, LLVMValueRef condition,
                             LLVMValueRef *words);

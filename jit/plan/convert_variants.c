@@ -223,12 +223,12 @@ static llrt_status add_panel(const llrt_op_desc *desc, const plan_target *target
 
 static llrt_status make_variants(const llrt_op_desc *desc, const plan_target *target,
                                 const plan_options *options, plan *out) {
-  int bits = llrt_dtype_bits(desc->tensors[0].dtype);
+  int bits = bits_min(llrt_dtype_bits(desc->tensors[0].dtype), llrt_dtype_bits(desc->tensors[1].dtype));
   plan_kernel *first = &out->variant[0];
   bool tiled, flat = true, stream = options && options->stream && target->lanes_first;
   if (desc->in_place) return plan_flat(desc, target, &out->variant[out->n_variants++]);
   llrt_status planned = plan_tiled(desc, target, options, stream ? STREAMS_ALWAYS : STREAMS_NEVER, first, &tiled);
-  /* A source without 4-bit elements in whole bytes: the flat kernel loads one by one. */
+  /* 4-bit elements that do not stay in whole bytes: the flat kernel takes the destination's bytes one by one. */
   bool one_by_one = planned == LLRT_UNSUPPORTED && bits < 8 && !moves_words(first) && !(options && options->whole_bytes);
   if (one_by_one) tiled = false;
   else LLRT_TRY(planned);

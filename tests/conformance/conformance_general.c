@@ -35,6 +35,9 @@ static const text_row table[] = {
     {2, {140, 60}, "col_major", "scale_128x4(pad=keep)"},
     {2, {192, 330}, "strided([98304,1])", "col_major"}, /* rows that lie far apart */
     {2, {161, 90}, "row_major", "aiter_scale"},
+    {3, {14, 22, 32}, "strided([773,35,1])", /* whole rows are pads, and begin anywhere */
+     "storage(digits=[dim2: rest, dim1: rest, dim0: rest], tile={offset: [[0,1,0],[0,2,0],[0,4,0]]} -> "
+     "[dim0:1, dim1:8, dim2:1], pad=9)"},
     {2, {20, 11}, "row_major", "storage(digits=[dim1: 16, dim0: 32], pad=9)"},
     {2, {20, 11}, "storage(digits=[dim1: 16, dim0: 32], pad=keep)", "col_major"},
     {2, {170, 100}, "row_major", "storage(digits=[dim1: 48, dim0: rest, dim1: rest], pad=1)"},

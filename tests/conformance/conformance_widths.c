@@ -85,6 +85,7 @@ static const text_row table[] = {
     {2, {132, 0}, "row_major", "row_major"},
     {2, {132, 0}, "col_major", "row_major"},
     {3, {5, 0, 3}, "col_major", "row_major"},
+    {3, {6, 10, 0}, "col_major", "storage(digits=[dim1: rest, replica: 3, dim0: rest, dim2: rest])"},
 };
 #define N_TABLE ((int)(sizeof table / sizeof table[0]))
 #define N_RANDOM 24 /* of either width */

@@ -210,7 +210,8 @@ typedef struct shape_box {
 static shape_box promised_box(const llrt_op *op) {
   shape_box box = {.min_elements = 1, .max_elements = 1};
   for (int axis = 0; axis < op->set.rank; axis++) {
-    box.min[axis] = 1; /* empty tensors launch nothing */
+    bool reduced = op->desc.kind == LLRT_OP_REDUCE && op->desc.combine.axes >> axis & 1;
+    box.min[axis] = reduced ? 0 : 1; /* other empty tensors launch nothing */
     box.max[axis] = INT64_MAX;
     int promising = op->desc.kind == LLRT_OP_DOT ? 1 : 2; /* a third tensor's shape follows; a dot's first promises all */
     for (int i = 0; i < promising; i++) {

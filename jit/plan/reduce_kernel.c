@@ -291,9 +291,10 @@ llrt_status reduce_plan_kernel(const reduction *r, const plan_target *target,
   reduce_value value;
   draft_begin(&d, &r->desc, target, options, kernel);
   d.splits = r->shape.split;
-  LLRT_TRY(draft_digits(&d));
-  *divided = d.divided;
+  llrt_status digits = draft_digits(&d);
+  *divided = d.divided; /* or the destinations have no refinement among themselves */
   if (d.divided) return LLRT_OK;
+  LLRT_TRY(digits);
   LLRT_TRY(reduce_tile(&d, &r->shape, &load, &clean, kept));
   LLRT_TRY(draft_space(&d));
   LLRT_TRY(turn_arguments(&d));

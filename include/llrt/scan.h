@@ -12,7 +12,7 @@ extern "C" {
 typedef struct llrt_scan_params {
   llrt_combiner op;      /* SUM, PROD, MIN or MAX; 0: SUM */
   int32_t axis;          /* 0 <= axis < rank */
-  bool exclusive;        /* without the position itself: the first is 0, 1, or the type's extreme number */
+  bool exclusive;        /* without the position itself: the first is 0, 1, or the element type's extreme number */
   bool reverse;          /* from the last position down */
   llrt_dtype accumulate; /* F32, F64, I32, U32, I64 or U64; NONE: f32 for floats (f64 for f64); of sums and products
                             of integers 64 bits, of minima and maxima 32 (64 for elements of 64) */

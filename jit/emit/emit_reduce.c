@@ -52,7 +52,7 @@ void emit_fill_step(emitter *e, const plan_step *step) {
   for (int i = 0; i < word_count(out); i++) {
     llrt_dtype type = (llrt_dtype)step->type;
     emit_pair neutral = {.key = emit_combine_identity(step->combiner, type, type_of(e, out))};
-    if (step->exclusive) neutral.key = emit_splat(type_of(e, out), combine_empty(step->combiner, type));
+    if (step->exclusive) neutral.key = emit_splat(type_of(e, out), combine_empty(step->combiner, (llrt_dtype)step->element, type));
     if (step->pairs) neutral.index = LLVMConstNull(type_of(e, &e->kernel->value[step->index_out]));
     put_word(e, step, i, neutral);
   }

@@ -96,8 +96,10 @@ uint64_t combine_identity(int op, llrt_dtype type) {
   }
 }
 
-uint64_t combine_empty(int op, llrt_dtype type) {
-  return op == LLRT_COMBINE_SUM ? 0 : combine_identity(op, type);
+uint64_t combine_empty(int op, llrt_dtype element, llrt_dtype type) {
+  if (op == LLRT_COMBINE_SUM) return 0;
+  if (op == LLRT_COMBINE_PROD || element == type) return combine_identity(op, type);
+  return number_cast(element, type, combine_identity(op, element));
 }
 
 /* ---- two values ---- */

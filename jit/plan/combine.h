@@ -39,8 +39,8 @@ llrt_dtype combine_result(int op, llrt_dtype element, llrt_dtype accumulator);
 /* The neutral element in any type that a combiner takes or computes in: what stands for elements that are
  * not there. Of a sum of floats it is -0, which leaves +0 and -0 as they are. */
 uint64_t combine_identity(int op, llrt_dtype type);
-/* What there is before the first element: the same, but +0 for sums. */
-uint64_t combine_empty(int op, llrt_dtype type);
+/* What there is before the first element, in `type`: that of the elements' own type, but +0 for sums. */
+uint64_t combine_empty(int op, llrt_dtype element, llrt_dtype type);
 
 /* a joined with b, both of the accumulator's type. For arg combiners: the better of both keys. */
 uint64_t combine_two(int op, llrt_dtype type, uint64_t a, uint64_t b);

@@ -203,7 +203,7 @@ static combine_pair join(const plan_step *step, combine_pair a, combine_pair b) 
 
 void interpret_fill(interpreter *in, const plan_step *step) {
   llrt_dtype type = (llrt_dtype)step->type;
-  const combine_pair neutral = {step->exclusive ? combine_empty(step->combiner, type)
+  const combine_pair neutral = {step->exclusive ? combine_empty(step->combiner, (llrt_dtype)step->element, type)
                                                 : combine_identity(step->combiner, type), 0};
   for (int64_t at = 0; at < interpreter_size(in->kernel, step->out); at++) put_pair(in, step, neutral, at);
 }

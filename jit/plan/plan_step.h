@@ -233,6 +233,7 @@ typedef struct plan_step {
   uint8_t total;          /* SCAN: value, reduced along the order */
   uint8_t order;          /* SCAN */
   uint8_t level;          /* PUBLISH, PEEK, AWAIT */
+  uint8_t element;        /* FILL, exclusive: llrt_dtype of what is scanned, whose neutral element it is */
   bool exclusive;         /* FILL: of a sum +0. SCAN: without y itself, the neutral element where there is no other */
   bool reverse;           /* SCAN: from the last position down; what is combined stays in order */
   bool joins;         /* IF_INTERIOR, LOOP */

@@ -32,6 +32,7 @@ static llrt_status fill_first(draft *d, const plan_value *laid_out, int *first) 
   return draft_step(d->kernel, (plan_step){.kind = PLAN_FILL, .out = (uint8_t)*first,
                                            .combiner = (uint8_t)d->desc->combine.op,
                                            .type = (uint8_t)scan_accumulator(d->desc),
+                                           .element = (uint8_t)d->desc->tensors[0].dtype,
                                            .exclusive = d->desc->combine.exclusive});
 }
 

@@ -80,7 +80,7 @@ static uint64_t element(const trial *t, int i, const int64_t *x) {
 
 static void check_line(const trial *t, const row *r, int64_t *x, const char *where) {
   llrt_dtype type = combine_accumulator(r->op, r->from);
-  uint64_t sum = combine_empty(r->op, type);
+  uint64_t sum = combine_empty(r->op, r->from, type);
   for (int64_t k = 0; k < r->shape[r->axis]; k++) {
     x[r->axis] = r->reverse ? r->shape[r->axis] - 1 - k : k;
     uint64_t own = element(t, 0, x), before = sum;

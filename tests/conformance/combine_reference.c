@@ -37,8 +37,7 @@ static llrt_dtype result_of(llrt_combiner op, llrt_dtype from) {
 }
 
 combine_kind combine_reference_resolve(llrt_combiner op, llrt_dtype from, llrt_dtype accumulate, llrt_dtype to) {
-  combine_kind kind = {op, from, accumulate ? accumulate : accumulator_of(op, from), to ? to : result_of(op, from), from};
-  return kind;
+  return (combine_kind){op, from, accumulate ? accumulate : accumulator_of(op, from), to ? to : result_of(op, from)};
 }
 
 /* ---- joining ---- */
@@ -112,9 +111,9 @@ static bool float_agrees(llrt_dtype to, double wanted, double error, uint64_t co
   return x >= least && x <= most;
 }
 
-/* What MIN or MAX of nothing is. */
+/* What MIN or MAX of nothing is: the extreme number of the elements' type. */
 static uint64_t neutral_of(const combine_kind *kind) {
-  llrt_dtype type = kind->neutral;
+  llrt_dtype type = kind->from;
   uint64_t sign = 1ull << (llrt_dtype_bits(type) - 1);
   bool least = wants_least(kind->op);
   if (combine_is_float(type)) {

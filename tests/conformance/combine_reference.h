@@ -14,7 +14,6 @@
 typedef struct combine_kind {
   llrt_combiner op;
   llrt_dtype from, accumulate, to;
-  llrt_dtype neutral; /* MIN and MAX of nothing are the extreme number of this type: from, or accumulate */
 } combine_kind;
 
 /* Everything joined so far. Integers modulo 2^64, of sign-extended elements. */

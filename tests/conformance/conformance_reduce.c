@@ -132,6 +132,12 @@ static const reduce_row rows[] = {
     /* positions in 32 bits along axes of which only a run knows that so few are enough */
     {ROW, ROW, ROW, 2, {2000, 3}, 3, LLRT_COMBINE_ARGMIN, LLRT_I8, LLRT_I32, 0, false, false, 0},
     {ROW, ROW, NULL, 2, {3, 4753}, 3, LLRT_COMBINE_ARGMAX, LLRT_E4M3, LLRT_I32, LLRT_F64, false, false, 0},
+    /* nothing along two axes, which promises say of one alone */
+    {ROW, ROW, NULL, 3, {1000, 0, 70}, 3, LLRT_COMBINE_ANY, LLRT_F16, 0, 0, false, false, 0},
+    {ROW, ROW, NULL, 3, {1000, 0, 70}, 3, LLRT_COMBINE_SUM, LLRT_U32, 0, 0, true, false, 0},
+    /* positions and values that share no digits */
+    {ROW, "storage(rank=1, digits=[dim0: 3, dim0: rest])", "tiled([8], identity1d(8, offset, dim0), order=[0])", 2,
+     {144, 128}, 2, LLRT_COMBINE_ARGMIN, LLRT_U64, 0, 0, false, false, 0},
     /* the one position of an axis, which device memory says is not there */
     {ROW, ROW, NULL, 2, {1, 33}, 1, LLRT_COMBINE_PROD, LLRT_U16, 0, 0, true, false, -1},
     {ROW, ROW, NULL, 2, {1, 33}, 3, LLRT_COMBINE_MIN, LLRT_F16, 0, 0, false, false, -1},

@@ -105,6 +105,9 @@ static const scan_row rows[] = {
      LLRT_COMBINE_MIN, LLRT_U64, 0, 0, true, false, false},
     {"storage(rank=2, digits=[dim1: rest, dim0: rest], swizzle=[1,2,2])", ROW, 2, {30, 301}, 1, LLRT_COMBINE_SUM, LLRT_I16,
      0, 0, false, false, false},
+    /* what stands before the first, in a wider type than the elements' */
+    {ROW, ROW, 2, {24, 16}, 1, LLRT_COMBINE_MIN, LLRT_I8, LLRT_I64, LLRT_I64, true, true, false},
+    {ROW, ROW, 2, {24, 15}, 1, LLRT_COMBINE_MAX, LLRT_E4M3, LLRT_F32, 0, true, false, false},
 };
 #define N_ROWS ((int)(sizeof rows / sizeof *rows))
 
@@ -313,7 +316,6 @@ static bool make_problem(scan_bench *at, int number, uint64_t seed) {
   bool made = drawn || problem_from_row(at);
   const combine_kind *k = &at->problem.kind;
   at->kind = combine_reference_resolve(k->op, k->from, k->accumulate, k->to);
-  at->kind.neutral = at->kind.accumulate;
   while (at->problem.axes >> at->axis > 1) at->axis++;
   return made;
 }

@@ -95,7 +95,7 @@ llrt_status draft_bounds(draft *d) {
     LLRT_TRY(draft_unmap(kernel, destination->pad_value, &kernel->fill));
   for (int i = 0; i < kernel->n_digits; i++) {
     if (kernel->digit[i].axis < 0) continue;
-    bool of_axis = d->top[i] && !d->fused[i];
+    bool of_axis = d->top[i] && !d->mixed[kernel->digit[i].axis];
     if (!of_axis) LLRT_TRY(bound_digit(d, i));
     for (int t = 0; of_axis && t < d->desc->n_tensors; t++) LLRT_TRY(bound_axis(d, i, t));
   }

@@ -72,6 +72,7 @@ typedef struct draft {
   int64_t count[PLAN_MAX_DIGITS];      /* positions of a digit; -1: only a run knows */
   bool top[PLAN_MAX_DIGITS];           /* the outermost digit of its axis */
   bool fused[PLAN_MAX_DIGITS];         /* goes on through digits of other axes: its axis names only the first */
+  bool mixed[LLRT_MAX_RANK];           /* a digit of the axis is fused: coordinates of it say nothing */
   int pair_axis;                       /* flat, 4 bits: the axis along which the destination's elements of a */
   int64_t pair_step;                   /* byte lie this far apart; axis -1: none has both */
   int address_align[LLRT_MAX_TENSORS]; /* log2 elements; 0 where only bytes are promised */

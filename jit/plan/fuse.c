@@ -62,7 +62,7 @@ static bool fuse_one(draft *d, const bool *exact) {
     for (int j = 0; j < kernel->n_digits; j++) {
       if (!exact[kernel->digit[i].axis] || !exact[kernel->digit[j].axis] || !follows(d, i, j)) continue;
       d->count[i] *= d->count[j];
-      d->fused[i] = true;
+      d->fused[i] = d->mixed[kernel->digit[i].axis] = true;
       remove_digit(d, j);
       return true;
     }

@@ -65,6 +65,11 @@ static const text_row table[] = {
     {2, {64, 64}, "col_major",
      "storage(digits=[dim1: rest, dim0: rest @ 72], offset=[8], swizzle=[3,2,4])"},
     {2, {64, 64}, "row_major", "storage(digits=[dim1: 64, dim0: 64], swizzle=[3,3,6])"},
+    /* an axis whose lower digit goes on through other axes, and whose upper one is bounded */
+    {3, {44, 53, 7}, "storage(rank=3, digits=[dim0: 2, dim2: rest, dim1: rest, dim0: rest])",
+     "storage(rank=3, digits=[dim0: 2 @ 1, dim2: rest @ 2, dim1: rest @ 14, dim0: rest @ 800])"},
+    {3, {44, 53, 7}, "storage(rank=3, digits=[dim0: 2, dim2: rest, dim1: rest, dim0: rest])",
+     "storage(rank=3, digits=[dim0: 2 @ 7, dim2: rest @ 14, dim1: rest @ 98, dim0: rest @ 5200])"},
 };
 #define N_TABLE ((int)(sizeof table / sizeof table[0]))
 

@@ -138,6 +138,9 @@ static const reduce_row rows[] = {
     /* positions and values that share no digits */
     {ROW, "storage(rank=1, digits=[dim0: 3, dim0: rest])", "tiled([8], identity1d(8, offset, dim0), order=[0])", 2,
      {144, 128}, 2, LLRT_COMBINE_ARGMIN, LLRT_U64, 0, 0, false, false, 0},
+    /* an axis whose lower digit goes on through other axes, and whose upper one is bounded */
+    {"storage(rank=3, digits=[dim0: 2 @ 7, dim2: rest @ 14, dim1: rest @ 98, dim0: rest @ 5200])", ROW, NULL, 3, {44, 53, 7}, 7,
+     LLRT_COMBINE_SUM, LLRT_U64, 0, 0, false, false, 0},
     /* the one position of an axis, which device memory says is not there */
     {ROW, ROW, NULL, 2, {1, 33}, 1, LLRT_COMBINE_PROD, LLRT_U16, 0, 0, true, false, -1},
     {ROW, ROW, NULL, 2, {1, 33}, 3, LLRT_COMBINE_MIN, LLRT_F16, 0, 0, false, false, -1},

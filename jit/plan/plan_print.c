@@ -30,10 +30,17 @@ void plan_print_number(const plan_kernel *kernel, const plan_number *number, llr
   }
 }
 
+void plan_print_tensor(int tensor, llrt_text *text) {
+  if (tensor > 1) llrt_text_add(text, "tensor %d", tensor);
+  else llrt_text_add(text, tensor == 0 ? "source" : "destination");
+}
+
 static void print_side(const plan_kernel *kernel, int i, int tensor, llrt_text *text) {
   const plan_digit *digit = &kernel->digit[i];
   const plan_digit_side *side = &digit->side[tensor];
-  llrt_text_add(text, tensor == 0 ? "  source " : tensor == 1 ? "  destination " : "  scale ");
+  llrt_text_add(text, "  ");
+  plan_print_tensor(tensor, text);
+  llrt_text_add(text, " ");
   if (side->kind == PLAN_INDEXED) {
     llrt_text_add(text, "by index");
     return;
@@ -91,6 +98,20 @@ static void print_digits(const plan_kernel *kernel, llrt_text *text) {
   }
 }
 
+/* Which accesses keep a bound: those of source and destination by what they do. */
+static void print_bounded(uint8_t tensors, llrt_text *text) {
+  if (tensors <= 3) {
+    llrt_text_add(text, " to %s%s%s", tensors & 1 ? "load" : "", tensors == 3 ? " and " : "", tensors & 2 ? "store" : "");
+    return;
+  }
+  llrt_text_add(text, " for ");
+  for (int t = 0, n = 0; t < LLRT_MAX_TENSORS; t++) {
+    if (!(tensors >> t & 1)) continue;
+    llrt_text_add(text, n++ ? ", " : "");
+    plan_print_tensor(t, text);
+  }
+}
+
 static void print_bounds(const plan_kernel *kernel, llrt_text *text) {
   for (int i = 0; i < kernel->n_bounds; i++) {
     const plan_bound *bound = &kernel->bound[i];
@@ -98,12 +119,14 @@ static void print_bounds(const plan_kernel *kernel, llrt_text *text) {
     else llrt_text_add(text, "  bound: d%d < ", bound->top);
     plan_print_number(kernel, &bound->limit, text);
     if (bound->device) llrt_text_add(text, " or device extent, multiple of %lld", (long long)bound->round);
-    llrt_text_add(text, " to %s%s%s\n", bound->tensors & 1 ? "load" : "",
-                  bound->tensors == 3 ? " and " : "", bound->tensors & 2 ? "store" : "");
+    print_bounded(bound->tensors, text);
+    llrt_text_add(text, "\n");
   }
   for (int i = 0; i < kernel->n_terms; i++) {
     const plan_term *term = &kernel->term[i];
-    llrt_text_add(text, "  source: axis %d / %lld", term->axis, (long long)term->step);
+    llrt_text_add(text, "  ");
+    plan_print_tensor(term->tensor, text);
+    llrt_text_add(text, ": axis %d / %lld", term->axis, (long long)term->step);
     if (term->extent) llrt_text_add(text, " mod %lld", (long long)term->extent);
     llrt_text_add(text, term->bits ? " by columns\n" : " * ");
     if (term->bits) continue;

@@ -6,6 +6,8 @@
 #include "jit/plan/plan.h"
 
 /* ---- plan_print.c ---- */
+/* "source", "destination", "tensor 2": of a kernel's tensors, as steps name them. */
+void plan_print_tensor(int tensor, llrt_text *text);
 void plan_print_number(const plan_kernel *kernel, const plan_number *number, llrt_text *text);
 
 /* ---- plan_print_step.c ---- */

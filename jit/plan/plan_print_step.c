@@ -99,8 +99,10 @@ static void print_dot(const plan_kernel *kernel, const plan_step *step, llrt_tex
 }
 
 static void print_load(const plan_kernel *kernel, const plan_step *step, llrt_text *text) {
-  llrt_text_add(text, "load %s, %g bytes an access%s%s%s -> ", step->staged ? "the staged panel" : "source",
-                vector_bytes(kernel, step, step->out),
+  llrt_text_add(text, "load ");
+  if (step->staged) llrt_text_add(text, "the staged panel");
+  else plan_print_tensor(step->tensor, text);
+  llrt_text_add(text, ", %g bytes an access%s%s%s -> ", vector_bytes(kernel, step, step->out),
                 step->overhang && !step->loose ? " that overhangs rows" : "", step->by_words ? " by words" : "",
                 step->loose    ? ", loosely masked"
                 : step->parted ? ", lanes masked"
@@ -110,8 +112,10 @@ static void print_load(const plan_kernel *kernel, const plan_step *step, llrt_te
 }
 
 static void print_store(const plan_kernel *kernel, const plan_step *step, llrt_text *text) {
-  llrt_text_add(text, "store v%d to %s, %g bytes an access%s%s%s", step->in,
-                step->staged ? "the panel" : "destination", vector_bytes(kernel, step, step->in),
+  llrt_text_add(text, "store v%d to ", step->in);
+  if (step->staged) llrt_text_add(text, "the panel");
+  else plan_print_tensor(step->tensor, text);
+  llrt_text_add(text, ", %g bytes an access%s%s%s", vector_bytes(kernel, step, step->in),
                 step->overhang ? " that overhangs rows" : "",
                 step->parted   ? kernel->target.lanes_first ? ", lanes masked" : ", masked by elements"
                 : step->masked ? ", masked"
@@ -208,6 +212,7 @@ static void print_exchange(const plan_kernel *kernel, const plan_step *step, llr
       llrt_text_add(text, "map v%d, ", step->in);
       print_map(&kernel->map[step->map], text);
       if (step->by_value) llrt_text_add(text, " of v%d", step->second);
+      else if (kernel->map[step->map].kind == PLAN_MAP_SCALE) llrt_text_add(text, ", scales from tensor %d", step->tensor);
       llrt_text_add(text, " -> v%d", step->out);
       break;
     case PLAN_PICK:

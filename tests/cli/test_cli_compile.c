@@ -53,6 +53,30 @@ Test(cli_compile, explain_knows_every_target) {
   }
 }
 
+/* Steps and bounds name the tensor that they are about. */
+static const struct {
+  const char *line, *part;
+} named_tensors[] = {
+    {"dot 'bf16[16x4096]' 'e2m1[4096x4096]' --scale-b 'e8m0[128x4096]' --target sm_80", "load source, "},
+    {"dot 'bf16[16x4096]' 'e2m1[4096x4096]' --scale-b 'e8m0[128x4096]' --target sm_80", "load tensor 2, "},
+    {"dot 'bf16[16x4096]' 'e2m1[4096x4096]' --scale-b 'e8m0[128x4096]' --target sm_80", "times e8m0 to bf16, scales from tensor 3"},
+    {"dot 'bf16[16x4096]' 'bf16[4096x45]' --target sm_80", "bound: axis 1 < n1 for destination, tensor 2\n"},
+    {"dot 'bf16[16x4096]' 'bf16[4096x45]' --target sm_80", "bound: axis 0 < n0 to load and store\n"},
+    {"reduce --op argmax --axis 1 --shape 64x64 --target sm_80", " to destination, "},
+    {"reduce --op sum --axis 0,1 --shape 4096x4096 --target sm_80", " to source, "}, /* the workspace, left zero */
+    {"convert --to col_major --shape 64x64 --dtype e4m3 --scale 'f32[64x2]' --out-dtype bf16 --target sm_80", "  tensor 2 bits ["},
+};
+
+Test(cli_compile, explain_names_tensors) {
+  for (size_t i = 0; i < sizeof named_tensors / sizeof *named_tensors; i++) {
+    char line[512];
+    snprintf(line, sizeof line, "explain %s", named_tensors[i].line);
+    tool_result r = tool_expect_success(line);
+    cr_expect(strstr(r.out, named_tensors[i].part), "%s: %s: %s", line, named_tensors[i].part, r.out);
+    tool_result_fini(&r);
+  }
+}
+
 static const struct {
   const char *line;
   const char *part; /* of the file */

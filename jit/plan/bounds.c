@@ -4,7 +4,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 
-static llrt_status add_bound(draft *d, plan_bound bound) {
+llrt_status draft_bound(draft *d, plan_bound bound) {
   plan_kernel *kernel = d->kernel;
   for (int i = 0; i < kernel->n_bounds; i++) {
     plan_bound *at = &kernel->bound[i];
@@ -51,7 +51,7 @@ static llrt_status bound_pads(draft *d, int top, int tensor, bool *bounded) {
                       .round = counts ? 0 : unit};
   LLRT_TRY(draft_number(d, counts ? PLAN_ARG_CEIL : PLAN_ARG_ROUND_UP, axis, false, unit, &bound.limit));
   LLRT_TRY(draft_number(d, PLAN_ARG_FLOOR, axis, false, top_group(d, top), &bound.full));
-  return add_bound(d, bound);
+  return draft_bound(d, bound);
 }
 
 /* Tensor t needs coordinate < shape (or, for the destination, the written extent). */
@@ -69,7 +69,7 @@ static llrt_status bound_axis(draft *d, int top, int tensor) {
   bound.device = draft_on_device(d, axis);
   bound.group = top_group(d, top);
   bound.round = written && d->pads[axis] ? draft_unit(d, tensor, axis) : 1;
-  return add_bound(d, bound);
+  return draft_bound(d, bound);
 }
 
 /* A digit of its own: where the bits that the tile takes do not divide its positions. */
@@ -82,7 +82,7 @@ static llrt_status bound_digit(draft *d, int i) {
     if (draft_is_dropped(d, t, digit->axis)) bound.tensors &= (uint8_t)~(1u << t);
   bound.limit = (plan_number){.arg = -1, .value = d->count[i]};
   bound.full = (plan_number){.arg = -1, .value = d->count[i] >> digit->bits};
-  return add_bound(d, bound);
+  return draft_bound(d, bound);
 }
 
 

@@ -181,6 +181,8 @@ static llrt_status add_large(const llrt_op_desc *desc, const plan_target *target
 #define STAGED_PANELS 800
 
 #define WORD_BYTES 4
+/* Elements of 32 bits are stored to panels where tiles walk so many times as many positions (measured, as above). */
+#define STORED_MIN_WASTE 1.25
 
 /* Whether rows that are not aligned cost a tiled kernel shuffles, or accesses that are parts of sectors. */
 static bool tears_rows(const plan_kernel *kernel) {
@@ -204,6 +206,8 @@ static llrt_status add_staged(const llrt_op_desc *desc, const plan_target *targe
   if (!asked && !tears_rows(&out->variant[0])) return LLRT_OK;
   LLRT_TRY(plan_staged_make(desc, target, options, staged, &made));
   if (!made) return LLRT_OK;
+  bool wide = staged->panel.tensor == PLAN_DESTINATION && staged->tensor_bits[0] == 8 * WORD_BYTES;
+  if (!asked && wide && tile_waste(&out->variant[0]) < STORED_MIN_WASTE * tile_waste(staged)) return LLRT_OK;
   int64_t elements = fixed_elements(&out->variant[0]), least = STAGED_PANELS * staged->panel.positions;
   if (!asked && elements >= 0 && elements < least) return LLRT_OK;
   staged->launch.range = (plan_range){.min_elements = asked || elements >= 0 ? 0 : least};

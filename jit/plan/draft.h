@@ -236,6 +236,7 @@ llrt_status draft_digit_count(draft *d, int i, int64_t divisor, plan_number *cou
 llrt_status draft_tile_digit(draft *d, int bits, int size);
 
 /* bounds.c: the bounds of the kernel's digits; needs their final bits. */
+llrt_status draft_bound(draft *d, plan_bound bound);
 llrt_status draft_bounds(draft *d);
 /* A bound that may part elements which differ by the space bits `moved` alone; NULL: there is none. */
 const plan_bound *draft_splits(const draft *d, uint64_t moved, int tensor);

@@ -101,10 +101,19 @@ llrt_status interpreter_load(const interpreter *in, const plan_step *step, uint6
   return LLRT_OK;
 }
 
-/* Where the block's panel begins. */
+/* Where the block's panel begins: behind the tensor, if nothing of the panel is inside the bounds. */
 static llrt_status place_panel(const interpreter *in, element_place *panel) {
-  const plan_step first = {.kind = PLAN_LOAD, .tensor = in->kernel->panel.tensor};
-  return place_element(in, &first, 0, panel);
+  const plan_kernel *kernel = in->kernel;
+  const plan_step first = {.kind = PLAN_LOAD, .tensor = kernel->panel.tensor};
+  int64_t position[PLAN_MAX_DIGITS];
+  uint64_t data = (uint64_t)(uintptr_t)in->tensors[first.tensor].data, base = in->args[first.tensor];
+  if (!kernel->panel.apart) return place_element(in, &first, 0, panel);
+  *panel = (element_place){.array = in->tensors[first.tensor].data};
+  if (!interpreter_position(in, &first, 0, position))
+    return llrt_error(LLRT_INTERNAL, "block %lld has no panel", (long long)in->block);
+  panel->offset = plan_offset(kernel, first.tensor, position, NULL, in->args, 0) +
+                  (int64_t)(base - data) * 8 / kernel->tensor_bits[first.tensor];
+  return LLRT_OK;
 }
 
 /* Of a panel that is gathered from, only that it was staged is kept: its elements are the tensor's. */

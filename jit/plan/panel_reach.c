@@ -133,10 +133,4 @@ static double wavefronts_of_elements(const plan_kernel *kernel) {
   return (double)total / (SAMPLES * vector);
 }
 
-/* Memory moves 32 bytes there and back in the time of 3.5 wavefronts of a multiprocessor's shared memory. With 1.45 of them
- * panels were faster than tiles, with 1.6 and more slower (measured: docs/measurements.md). */
-#define WAVEFRONTS_OF_SECTOR 1.5
-
-bool panel_is_slow(const plan_kernel *kernel) {
-  return wavefronts_of_elements(kernel) > WAVEFRONTS_OF_SECTOR * kernel->tensor_bits[0] / 8;
-}
+double panel_wavefronts(const plan_kernel *kernel) { return wavefronts_of_elements(kernel) * 8 / kernel->tensor_bits[0]; }

@@ -137,7 +137,8 @@ typedef struct plan_options {
   bool whole_buffers;        /* no buffer of shared memory in parts so that more blocks have room */
   bool stream;               /* host: as large tensors are moved, however many elements there are */
   bool whole_runs;           /* GPU: tiles along axes are as large as the target's runs on both sides, if a block has room */
-  bool panels;               /* NVIDIA: a convert's first variant keeps panels in shared memory, if they suit it at all */
+  int panels;                /* NVIDIA: a convert's first variant keeps panels in shared memory, if they suit it at all, of 1: whole rows,
+                                2: parts of 32 bytes, 3: rows that are taken as longer ones (jit/plan/staged.c); 0: the planner's choice */
   bool whole_words;          /* GPU: loads bring all of a word of the destination into a thread; no exchange need */
   bool whole_bytes;          /* a convert of 4-bit elements that can only be loaded one by one is refused */
   int rest_bits;             /* most low bits of a digit with an upper part in the tile; 0: the planner's */

@@ -10,72 +10,25 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/panel_digits.h"
 #include "jit/plan/panel_reach.h"
 
-#include <string.h>
-
 /* Panels are grown to this, so that several blocks share a multiprocessor; tiles are as fast as smaller ones, whose barriers take
- * much of the time (measured, as the next two: docs/measurements.md). */
+ * much of the time (measured, as the next three: docs/measurements-trials.md). */
 #define WANTED_BYTES (32 << 10)
-#define LEAST_BYTES (16 << 10)
+static const int least_bytes[] = {16 << 10, 8 << 10}; /* of the source, of the destination */
+/* Wavefronts of shared memory for 32 bytes, at most: with 1.45 of them panels were faster than tiles, with 1.6 and more slower;
+ * bytes stored to panels of whole rows were faster with up to 2. */
+#define MOST_WAVEFRONTS 1.5
+#define STORED_WAVEFRONTS 2.2
 /* From here on a block has 16 warps instead of 8: with 8 the few blocks of a multiprocessor are too few threads. */
 #define LARGE_BYTES (48 << 10)
-/* The widest elements that are stored to panels: those of 32 bits were slower than tiles. */
+/* The widest elements that are stored to panels of whole rows: of 32 bits they were slower than tiles. */
 #define STORED_BITS 16
 /* Bytes of a panel for each that is used, at most, in eighths: gaps of the source, of which others make no use. */
 #define MOST_STAGED 10
 /* Bytes of a vector: stores of less, by a warp, are not whole sectors. */
 #define LEAST_VECTOR 8
-
-/* ---- digits in memory's order ---- */
-
-/* Digit i becomes two, of which the first has its lowest n bits. */
-static void split_digit(draft *d, int i, int n) {
-  plan_kernel *kernel = d->kernel;
-  for (int j = kernel->n_digits++; j > i; j--) {
-    kernel->digit[j] = kernel->digit[j - 1];
-    d->count[j] = d->count[j - 1];
-    d->top[j] = d->top[j - 1];
-    d->fused[j] = d->fused[j - 1];
-    memcpy(d->side[j], d->side[j - 1], sizeof d->side[j]);
-    d->first[j] = d->first[j - 1];
-    d->bits[j] = d->bits[j - 1];
-  }
-  d->bits[i] = n;
-  d->count[i] = (int64_t)1 << n;
-  d->top[i] = false;
-  d->first[i + 1] += n;
-  d->bits[i + 1] -= n;
-  d->count[i + 1] >>= n;
-  kernel->digit[i + 1].step <<= n;
-  for (int t = 0; t < 2; t++) {
-    if (kernel->digit[i + 1].side[t].kind != PLAN_STRIDE) continue;
-    kernel->digit[i + 1].side[t].stride.value <<= n;
-    d->side[i + 1][t].align += n;
-  }
-}
-
-/* Whether an upper part of the digit is a digit, too. */
-static bool may_split(const draft *d, int i) {
-  const plan_digit *digit = &d->kernel->digit[i];
-  bool may = digit->axis >= 0 && !digit->rest && !d->fused[i] && d->kernel->n_digits < PLAN_MAX_DIGITS;
-  for (int t = 0; t < 2; t++)
-    may &= digit->side[t].kind == PLAN_COLUMNS || (digit->side[t].kind == PLAN_STRIDE && digit->side[t].stride.arg < 0);
-  return may;
-}
-
-/* Digits whose bits tensor t has in another order are split where it turns. */
-static void split_digits(draft *d, int t) {
-  for (int i = 0; i < d->kernel->n_digits; i++) {
-    const uint64_t *column = &d->column[t][d->first[i]];
-    bool columns = d->kernel->digit[i].side[t].kind == PLAN_COLUMNS && may_split(d, i);
-    for (int b = 1; columns && b < d->bits[i]; b++)
-      if (column[b] < column[b - 1]) {
-        split_digit(d, i, b);
-        break;
-      }
-  }
-}
 
 /* ---- the panel ---- */
 
@@ -97,7 +50,7 @@ static bool choose_panel(draft *d, int t) {
     if (panel.elements * 8 > panel.positions * MOST_STAGED) continue;
     if (smaller && panel.elements * width > WANTED_BYTES) break;
     smaller = true;
-    if (any || panel.elements * width >= LEAST_BYTES) chosen = panel;
+    if (any || panel.elements * width >= least_bytes[t]) chosen = panel;
   }
   kernel->panel = chosen;
   kernel->warp_bits = chosen.room * width < LARGE_BYTES ? 3 : 4;
@@ -147,18 +100,49 @@ static llrt_status staged_steps(draft *d, int t) {
   return t == 1 ? draft_step(kernel, stage) : LLRT_OK;
 }
 
+/* What a panel has of the other side's rows. */
+typedef enum panel_form {
+  FORM_WHOLE = 1, /* whole runs */
+  FORM_PARTS,     /* runs of so many bytes */
+  FORM_PADDED,    /* rows of the source, to the next whole vector */
+} panel_form;
+
+typedef struct panel_choice {
+  panel_form form;
+  int run_bytes; /* FORM_PARTS */
+  int most;      /* bytes of the panel; 0: whatever it has */
+} panel_choice;
+
+/* Of each side, the best first. Stores of 32 bytes are slower than of 64, those of 16 half as fast; loads of 32, in some of 16, gain by
+ * the smaller panel (measured, as above). */
+static const panel_choice choices[2][5] = {
+    {{FORM_WHOLE, 0, WANTED_BYTES}, {FORM_PARTS, 64, 0}, {FORM_PARTS, 32, 0}, {FORM_WHOLE, 0, 0}},
+    {{FORM_WHOLE, 0, WANTED_BYTES}, {FORM_PARTS, 32, 0}, {FORM_WHOLE, 0, 0}, {FORM_PARTS, 16, 0}, {FORM_PADDED, 0, 0}},
+};
+
+static bool make_digits(draft *d, int t, const panel_choice *choice, uint64_t *run, panel_rows *rows) {
+  int width = d->kernel->tensor_bits[0] / 8;
+  panel_order_digits(d, 1 - t);
+  if (choice->form == FORM_PARTS) return panel_shorten_run(d, 1 - t, choice->run_bytes / width, run);
+  return choice->form != FORM_PADDED || panel_pad_rows(d, LEAST_VECTOR / width, WANTED_BYTES / width, rows);
+}
+
 /* With a panel of tensor t. */
 static llrt_status make_of(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, int t,
-                           plan_kernel *kernel, bool *made) {
+                           const panel_choice *choice, plan_kernel *kernel, bool *made) {
   draft d;
+  uint64_t run = 0;
+  panel_rows rows;
   *made = false;
   draft_begin(&d, desc, target, options, kernel);
   kernel->flat = true;
   LLRT_TRY(draft_maps(&d));
   LLRT_TRY(draft_digits(&d));
   if (d.divided || kernel->swizzle[0].swizzle_len || kernel->swizzle[1].swizzle_len) return LLRT_OK;
-  split_digits(&d, 1 - t);
+  if (!make_digits(&d, t, choice, &run, &rows)) return LLRT_OK;
   LLRT_TRY(draft_flat_digits(&d, 1 - t));
+  if (choice->form == FORM_PARTS) panel_place_rows(&d, t, run);
+  if (choice->form == FORM_PADDED) LLRT_TRY(panel_bound_rows(&d, &rows));
   if ((t == PLAN_DESTINATION && !writes_no_pads(kernel)) || !choose_panel(&d, t)) return LLRT_OK;
   draft_place_vector(&d, 1 - t);
   if (plan_access_bytes(kernel->tensor_bits[0], d.flat_vector) < LEAST_VECTOR) return LLRT_OK;
@@ -171,14 +155,29 @@ static llrt_status make_of(const llrt_op_desc *desc, const plan_target *target, 
   return LLRT_OK;
 }
 
+/* Whether the panel is as good as it should be: what it is compared with, a caller knows. */
+static bool is_worth(const plan_kernel *kernel, const panel_choice *choice) {
+  int bits = kernel->tensor_bits[0], t = kernel->panel.tensor;
+  if (choice->most > 0 && kernel->panel.elements * bits / 8 > choice->most) return false;
+  if (choice->form == FORM_PADDED) return bits <= STORED_BITS;
+  bool whole = choice->form == FORM_WHOLE, stored = t == PLAN_DESTINATION;
+  if (stored && whole && bits > STORED_BITS) return false;
+  return panel_wavefronts(kernel) <= (stored && whole && bits == 8 ? STORED_WAVEFRONTS : MOST_WAVEFRONTS);
+}
+
 llrt_status plan_staged_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
                              plan_kernel *kernel, bool *made) {
-  bool any = options && options->panels;
+  static const panel_choice asked[] = {{FORM_WHOLE, 0, 0}, {FORM_PARTS, 32, 0}, {FORM_PADDED, 0, 0}};
+  int number = options ? options->panels : 0;
   *made = false;
-  for (int t = 0; t < 2 && !*made && is_wanted(desc, target, options); t++) {
-    if (t == PLAN_DESTINATION && !any && llrt_dtype_bits(desc->tensors[0].dtype) > STORED_BITS) continue;
-    LLRT_TRY(make_of(desc, target, options, t, kernel, made));
-    *made = *made && (any || !panel_is_slow(kernel));
-  }
+  if (!is_wanted(desc, target, options)) return LLRT_OK;
+  for (int t = 0; t < 2; t++)
+    for (int i = 0; i < (number ? 1 : 5) && (number || choices[t][i].form); i++) {
+      const panel_choice *choice = number ? &asked[number - 1] : &choices[t][i];
+      if (choice->form == FORM_PADDED && t != PLAN_DESTINATION) continue;
+      LLRT_TRY(make_of(desc, target, options, t, choice, kernel, made));
+      *made = *made && (number || is_worth(kernel, choice));
+      if (*made) return LLRT_OK;
+    }
   return LLRT_OK;
 }

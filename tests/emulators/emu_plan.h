@@ -14,7 +14,7 @@ typedef struct emu_conversion {
   llrt_dtype dtype;
   const char *target;
   bool large; /* by the first variant, whatever the shape: that for large tensors, where there is one */
-  bool panels; /* by the variant that keeps panels in shared memory, extents known */
+  int panels;  /* by the variant that keeps panels of this kind in shared memory (plan_options), extents known */
 } emu_conversion;
 
 typedef struct emu_outcome {

@@ -113,12 +113,14 @@ static void check_variant(const pair *p, const plan *made, int v, conversion *c,
                (long long)conversion_wrong_places(p, c));
 }
 
-/* The kernel that keeps panels in shared memory, whatever it is worth. */
+/* The kernels that keep panels in shared memory, whatever they are worth. */
 static void check_panels(const pair *p, const plan_target *target, conversion *c, uint64_t *seed, const char *what) {
   static plan made;
-  plan_options options = {.panels = true};
-  cr_assert_eq(plan_make(&c->desc, target, &options, &made), LLRT_OK, "%s: %s", what, llrt_last_error());
-  if (made.variant[0].panel.apart) check_variant(p, &made, 0, c, seed, what);
+  for (int form = 1; form <= 3; form++) {
+    plan_options options = {.panels = form};
+    cr_assert_eq(plan_make(&c->desc, target, &options, &made), LLRT_OK, "%s: %s", what, llrt_last_error());
+    if (made.variant[0].panel.apart) check_variant(p, &made, 0, c, seed, what);
+  }
 }
 
 int pair_check(const pair *p, const char *target_name, llrt_dtype dtype,

@@ -64,7 +64,12 @@ Test(plan_choice, panels_of_images) {
       {"row_major", "onednn_oihw4i16o4i", LLRT_U8, {35839, 200, 3, 3}, true},
       {"row_major", "onednn_nchw16c", LLRT_U8, {891, 83, 27, 29}, false},       /* small ones */
       {"row_major", "trt_chw32", LLRT_U8, {891, 83, 27, 29}, false},            /* banks */
-      {"onednn_nchw16c", "row_major", LLRT_F32, {223, 83, 27, 29}, false},      /* stored, of 32 bits */
+      {"row_major", "trt_hwc16", LLRT_BF16, {445, 83, 27, 29}, true},           /* parts of rows */
+      {"channels_last", "row_major", LLRT_F32, {535, 40, 27, 29}, true},
+      {"trt_hwc8", "row_major", LLRT_BF16, {445, 83, 27, 29}, true},
+      {"trt_chw32", "row_major", LLRT_U8, {891, 83, 27, 29}, true},             /* banks of few bytes */
+      {"trt_dla_linear(element_bits=16)", "row_major", LLRT_BF16, {467, 83, 27, 29}, true}, /* rows with room behind them */
+      {"onednn_nchw16c", "row_major", LLRT_F32, {223, 83, 27, 29}, false},      /* 32 bits stored, tiles waste little */
       {"row_major", "channels_last", LLRT_U8, {1024, 256, 16, 16}, false},      /* rows of whole vectors */
       {"row_major", "nhwc", LLRT_U8, {1069, 20, 56, 56}, false},
       {"row_major", "channels_last", LLRT_I64, {1024, 40, 27, 29}, false},

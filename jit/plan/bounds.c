@@ -72,7 +72,8 @@ static llrt_status bound_axis(draft *d, int top, int tensor) {
   return draft_bound(d, bound);
 }
 
-/* A digit of its own: where the bits that the tile takes do not divide its positions. */
+/* A digit of its own: where the bits that the tile takes do not divide its positions. It is no bound of a dot's result that lacks
+ * the axis: steps for what lies beyond one of those are left out, and what a turn along K lacks is to be zero. */
 static llrt_status bound_digit(draft *d, int i) {
   const plan_digit *digit = &d->kernel->digit[i];
   if (!digit->rest || digit->bits == 0 || d->count[i] % ((int64_t)1 << digit->bits) == 0)
@@ -80,6 +81,8 @@ static llrt_status bound_digit(draft *d, int i) {
   plan_bound bound = {.axis = -1, .top = (int8_t)i, .tensors = (uint8_t)bits_mask(d->desc->n_tensors)};
   for (int t = 0; t < d->desc->n_tensors && d->group[digit->axis] > 0; t++)
     if (draft_is_dropped(d, t, digit->axis)) bound.tensors &= (uint8_t)~(1u << t);
+  if (d->desc->kind == LLRT_OP_DOT && draft_is_dropped(d, PLAN_DESTINATION, digit->axis))
+    bound.tensors &= (uint8_t)~(1u << PLAN_DESTINATION);
   bound.limit = (plan_number){.arg = -1, .value = d->count[i]};
   bound.full = (plan_number){.arg = -1, .value = d->count[i] >> digit->bits};
   return draft_bound(d, bound);

@@ -236,6 +236,7 @@ static const dot_problem rows[] = {
     {SHAPE(40, 96, 96), TYPES_AND(BF16, E4M3, [LLRT_DOT_C] = LLRT_F32), .storage = {BLOCKS("24", "10"), BLOCKS("12", "20"), BLOCKS("16", "16"), "scale_8x4"}},
     {SHAPE(40, 33, 80), TYPES(BF16, I4), LIES(BLOCKS("20", "10"), "", "")}, /* B's rows begin inside bytes: it is not copied */
     {SHAPE(40, 13, 4096), TYPES(F16, F16), LIES("", "storage(digits=[dim1:10,dim0:20,dim1:rest,dim0:rest],pad=0)", "scale_8x4")}, /* D alone, by shares */
+    {SHAPE(8, 32, 80), TYPES(F64, F64), LIES("storage(digits=[dim1:40,dim0:rest,dim1:rest])", "", "")}, /* turns that end inside a digit */
     /* many digits: with one of shares, of operands that are copied therefore */
     {SHAPE(9, 256, 256), MXFP4(BF16), .storage = {[LLRT_DOT_B] = HOPPER_VALUE, [LLRT_DOT_SCALE_B] = "transposed(hopper_scale)"}, .twiddled = true, .n_batch = 1, .batch = {2}},
     {SHAPE(40, 256, 256), MXFP4(BF16), .storage = {[LLRT_DOT_B] = HOPPER_VALUE, [LLRT_DOT_SCALE_B] = "transposed(scale_128x4)"}, .n_batch = 2, .batch = {2, 2}},

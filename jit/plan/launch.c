@@ -201,15 +201,16 @@ static __int128 count_partials(const plan_launch *launch, const plan_run *run) {
 }
 
 /* The most of them of a run on these extents or smaller ones. With `others` blocks for the axes that are not walked
- * there are at most blocks / others + 1 shares of others * results positions each, and of one share, no more than
- * positions: both bounds grow with the extents. */
+ * there are at most blocks / others + 1 shares of others * results positions each, of others beyond blocks one, which has
+ * the positions: all of these bounds grow with the extents. */
 static __int128 most_partials(const plan_launch *launch, const plan_run *run) {
   const plan_walk *walk = &launch->walk;
-  __int128 partials = count_partials(launch, run) / run->splits;
-  if (walk->blocks == 0) return partials;
+  __int128 positions = count_partials(launch, run) / run->splits;
+  if (walk->blocks == 0) return positions;
   int64_t shares = run->turns / walk->least;
-  partials *= shares > walk->blocks ? walk->blocks : shares > 1 ? shares : 1;
+  __int128 partials = positions * (shares > walk->blocks ? walk->blocks : shares > 1 ? shares : 1);
   __int128 most = (__int128)2 * walk->blocks * walk->results;
+  if (most < positions) most = positions;
   return walk->results > 0 && partials > most ? most : partials;
 }
 

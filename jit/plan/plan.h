@@ -33,7 +33,7 @@
 #define PLAN_MAX_STEPS 160
 #define PLAN_MAX_VALUES 80
 #define PLAN_MAX_BUFFERS 8
-#define PLAN_MAX_VARIANTS 24 /* kernels of all variants */
+#define PLAN_MAX_VARIANTS 32 /* kernels of all variants */
 #define PLAN_MAX_MAPS (LLRT_MAX_MAPS + 16) /* of a dot's edges; of a convert: a cast beside the description's */
 #define PLAN_MAX_ORDERS 32
 #define PLAN_MAX_AHEAD 12 /* steps of a walk */

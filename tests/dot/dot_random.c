@@ -224,6 +224,16 @@ static int64_t random_extent(uint64_t *seed, int most) {
   return extent < most ? extent : 1 + dot_random_below(seed, most);
 }
 
+/* Exact numbers have scales of 1/2, 1 and 2: no promise may say otherwise. */
+static void hold_exact_scales(dot_problem *p) {
+  for (int i = 0; i < 2; i++) {
+    uint8_t *range = p->range[i];
+    if (p->data != DOT_EXACT || range[1] == 0 || (range[0] <= 126 && range[1] >= 128)) continue;
+    range[0] = 122;
+    range[1] = 132;
+  }
+}
+
 void dot_problem_random(uint64_t seed, int most, dot_problem *made) {
   uint64_t *s = &seed;
   do {
@@ -247,6 +257,7 @@ void dot_problem_random(uint64_t seed, int most, dot_problem *made) {
     made->data = one_in(s, 3);
     if (!integers && one_in(s, 12)) made->data = DOT_SPECIAL;
   } while (count_tensors(made) > LLRT_MAX_TENSORS);
+  hold_exact_scales(made);
   random_places(s, made);
   random_place_of_c(s, made);
 }
@@ -348,6 +359,7 @@ void dot_problem_random_packed(uint64_t seed, int most, dot_problem *made) {
     made->fast = one_in(s, 8);
     made->data = dot_random_below(s, 3);
   } while (count_tensors(made) > LLRT_MAX_TENSORS);
+  hold_exact_scales(made);
   if (one_in(s, 3)) lie_as_others(s, made);
   else made->packed = true;
   if (made->packed && one_in(s, 6)) made->other = one_of(s, row_types, 4);

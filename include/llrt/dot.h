@@ -33,7 +33,7 @@
  * 4. Products are exact. Sums are in f32 (f64 where that is the compute type), in an order that shape, types,
  *    storages and device decide, never timing: the same bits in every run. A tensor core may cut bits
  *    below 2^-23 of its sum. Sums of 8-bit float instructions keep 13 bits of up to 128 products, then join in f32;
- *    with params.fast_accumulate of all of K.
+ *    with params.fast_accumulate of all of K. Beside a product that is 2^13 times as large as others these are lost.
  * 5. Scales of sums, alpha, C, bias and maps act in f32 (f64), each rounded, then the result is cast once
  *    (map.h). A sum in i32 becomes f32 first, unless D is an integer and nothing acts on it. A sum in i64 has
  *    neither: D is i64.

@@ -171,6 +171,19 @@ static bool ends_in_infinity(const checker *c, int operand, const int64_t *x, in
   return isinf(number(p->type[scale], code_at(c->bench, scale, last, rank, group)));
 }
 
+static real product_at(const checker *c, int64_t a, int64_t b, int64_t k) {
+  return (real)c->values[0].number[a + k] * c->values[1].number[b + k * c->bench->problem.n];
+}
+
+/* Instructions of 8-bit floats shift products to the exponent of the largest and keep 13 bits: what the others lose, at
+ * most themselves. */
+static real cut_from_products(const checker *c, int64_t a, int64_t b) {
+  real largest = 0, cut = 0;
+  for (int64_t k = 0; k < c->bench->problem.k; k++) largest = fmaxl(largest, fabsl(product_at(c, a, b, k)));
+  for (int64_t k = 0; k < c->bench->problem.k; k++) cut += fminl(fabsl(product_at(c, a, b, k)), ldexpl(largest, -12));
+  return cut;
+}
+
 static outcome sum_at(const checker *c, const int64_t *x, int rank) {
   const dot_problem *p = &c->bench->problem;
   int64_t a = first_element(c, 0, x, rank), b = first_element(c, 1, x, rank);
@@ -178,7 +191,7 @@ static outcome sum_at(const checker *c, const int64_t *x, int rank) {
   real magnitude = 0;
   uint64_t whole = 0;
   for (int64_t k = 0; k < p->k; k++) {
-    real product = (real)c->values[0].number[a + k] * c->values[1].number[b + k * p->n];
+    real product = product_at(c, a, b, k);
     whole += (uint64_t)c->values[0].whole[a + k] * (uint64_t)c->values[1].whole[b + k * p->n];
     out.value += product;
     magnitude += fabsl(product);
@@ -190,8 +203,9 @@ static outcome sum_at(const checker *c, const int64_t *x, int rank) {
   }
   real relative = ((real)p->k + 16) * 2 * c->unit;
   if (p->tf32 && c->sums == SUMS_F32) relative += ldexpl(1, -9);
-  if (is_narrow_float(c->values[0].rule.element) && is_narrow_float(c->values[1].rule.element)) relative += ldexpl(1, -10);
-  if (p->data != DOT_EXACT && isfinite(magnitude)) out.error = relative * magnitude;
+  bool narrow = is_narrow_float(c->values[0].rule.element) && is_narrow_float(c->values[1].rule.element);
+  if (narrow) relative += ldexpl(1, -10);
+  if (p->data != DOT_EXACT && isfinite(magnitude)) out.error = relative * magnitude + (narrow ? cut_from_products(c, a, b) : 0);
   for (int i = 0; i < 2; i++)
     if (ends_in_infinity(c, i, x, rank)) out.error = (real)INFINITY;
   return out;

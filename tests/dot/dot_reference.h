@@ -3,7 +3,8 @@
  *
  *   |error of the sum| <= (K + 16) 2^-23 sum |a b|        in f32 (2^-52 in f64; integers: none)
  *                       + 2^-9 sum |a b|                  where tf32 was asked for
- *                       + 2^-10 sum |a b|                 where both are 8-bit floats or narrower
+ *                       + 2^-10 sum |a b| + sum min(|a b|, 2^-12 max |a b|)
+ *                                                         where both are 8-bit floats or narrower
  * and every operation behind it adds half a unit of its result in f32 (f64), an activation 2^-20. Results lie between
  * what both ends are rounded to. Data whose sums are exact have no error of the sum. */
 #ifndef LLRT_TESTS_DOT_REFERENCE_H

@@ -201,8 +201,8 @@ static __int128 count_partials(const plan_launch *launch, const plan_run *run) {
 }
 
 /* The most of them of a run on these extents or smaller ones. With `others` blocks for the axes that are not walked
- * there are at most blocks / others + 1 shares of others * results positions each, of others beyond blocks one, which has
- * the positions: all of these bounds grow with the extents. */
+ * there are at most blocks / others + 1 shares of others * results positions each, of others beyond blocks, where the range has
+ * such, one, which has the positions: all of these bounds grow with the extents. */
 static __int128 most_partials(const plan_launch *launch, const plan_run *run) {
   const plan_walk *walk = &launch->walk;
   __int128 positions = count_partials(launch, run) / run->splits;
@@ -210,7 +210,7 @@ static __int128 most_partials(const plan_launch *launch, const plan_run *run) {
   int64_t shares = run->turns / walk->least;
   __int128 partials = positions * (shares > walk->blocks ? walk->blocks : shares > 1 ? shares : 1);
   __int128 most = (__int128)2 * walk->blocks * walk->results;
-  if (most < positions) most = positions;
+  if (launch->range.max_across == 0 && most < positions) most = positions;
   return walk->results > 0 && partials > most ? most : partials;
 }
 

@@ -18,6 +18,16 @@ static bool has_plain_elements(const dot_draft *x, int operand) {
   return !scaled && bits >= 8 && product >= bits && !job->words[operand];
 }
 
+/* Whether a buffer has the elements of a value's accesses in the order in which memory does, that of the registers. */
+static bool lies_as_memory(const plan_kernel *kernel, int value, int buffer, int vector) {
+  int positions[LLRT_MAX_BITS];
+  plan_address_map map;
+  plan_address_of_buffer(kernel, buffer, &map);
+  bool same = plan_access_positions(&kernel->value[value], &map, PLAN_REGISTER, vector, positions);
+  for (int j = 0; j < vector && same; j++) same = positions[j] == j;
+  return same;
+}
+
 /* Whether the steps from `first` on are one store of value `in` by whole accesses, and what loads it. Fills the
  * ring's loads. */
 static bool take_exchange(dot_draft *x, int first, int in, int vector, dot_ring *ring, int *buffer) {
@@ -38,7 +48,7 @@ static bool take_exchange(dot_draft *x, int first, int in, int vector, dot_ring 
     if (!fits) return false;
     ring->load[ring->n_loads++] = *step;
   }
-  return stored && loaded && kernel->buffer[*buffer].layout.in[1].bits == 0;
+  return stored && loaded && kernel->buffer[*buffer].layout.in[1].bits == 0 && lies_as_memory(kernel, in, *buffer, vector);
 }
 
 /* The exchange from what is copied to what the instruction wants, by matrices where that can be. */

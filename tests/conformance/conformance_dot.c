@@ -120,6 +120,7 @@ static const dot_problem rows[] = {
     {SHAPE(150, 136, 288), MXFP4(BF16), .range = {{0}, {120, 127}}, .packed = true},
     {SHAPE(260, 136, 288), MXFP4(F16), .range = {{0}, {120, 127}}, .packed = true, .data = DOT_EXACT},
     {SHAPE(416, 272, 288), MXFP4(BF16), .range = {{0}, {120, 127}}, .packed = true}, /* blocks of 208 rows */
+    {SHAPE(2, 128, 64), TYPES_AND(BF16, U8, [LLRT_DOT_D] = LLRT_F16), LIES("strided([76,1])", "", "scale_8x4")}, /* a ring has another order */
     {SHAPE(96, 32, 128), TYPES(F16, F16), .storage[LLRT_DOT_D] = "transposed(hopper_scale)"}, /* kernels of many tiles, D apart */
     {SHAPE(410, 136, 352), TYPES_AND(F16, U4, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_ZERO_B] = LLRT_U4, [LLRT_DOT_BIAS] = LLRT_F32), .group = {{0}, {128, 1}}, .n_batch = 1, .batch = {2}, .packed = true},
     {SHAPE(257, 48, 8192), MXFP4(BF16), .range = {{0}, {120, 127}}, .packed = true}, /* of many units' blocks, which are dealt its turns */

@@ -34,7 +34,7 @@ typedef struct dot_job {
 } dot_job;
 
 /* One kernel that does everything that a description asks for. */
-void dot_begin_job(const llrt_op_desc *desc, dot_job *job);
+void dot_begin_job(const llrt_op_desc *desc, const plan_target *target, dot_job *job);
 
 /* dot_convert.c: the axes along which tensor t has one position for all. */
 uint32_t dot_lacking(const llrt_op_desc *desc, int t);

@@ -231,7 +231,7 @@ llrt_status plan_dot_packed_make(const llrt_op_desc *desc, const plan_target *ta
   packed *p = calloc(1, sizeof *p);
   *made = false;
   if (!p) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
-  dot_begin_job(desc, &p->job);
+  dot_begin_job(desc, target, &p->job);
   llrt_status status = LLRT_OK;
   if (packed_begin(p, target)) {
     const packed begin = *p;

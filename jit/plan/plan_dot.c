@@ -53,12 +53,21 @@ static llrt_status next_kernel(planner *p, plan_kernel **kernel) {
   return LLRT_OK;
 }
 
-void dot_begin_job(const llrt_op_desc *desc, dot_job *job) {
+#define LEAST_HALF (-14) /* log2 of the least f16 that is no subnormal */
+
+/* Whether an operand that becomes f16 may have subnormals there. */
+static bool may_be_flushed(const llrt_op_desc *desc, llrt_dot_role operand, const dot_operand_rule *rule) {
+  return dot_operand_of(desc, operand).element != LLRT_F16 && rule->values.low < LEAST_HALF;
+}
+
+void dot_begin_job(const llrt_op_desc *desc, const plan_target *target, dot_job *job) {
   *job = (dot_job){.desc = *desc, .rule = dot_rule_of(desc)};
   for (int r = 0; r < LLRT_DOT_ROLES; r++) job->tensor[r] = dot_tensor(&desc->dot, (llrt_dot_role)r);
   for (int i = 0; i < 2; i++) job->words[i] = desc->dot.word_bits[i][0] || desc->dot.word_bits[i][1];
   job->scaled_sums[0] = dot_operand_of(desc, LLRT_DOT_A).on_sums;
   job->scaled_sums[1] = dot_operand_of(desc, LLRT_DOT_B).on_sums;
+  bool flushed = may_be_flushed(desc, LLRT_DOT_A, &job->rule.a) || may_be_flushed(desc, LLRT_DOT_B, &job->rule.b);
+  if (target->flushes_halves && job->rule.compute == DOT_F16 && flushed) job->rule.compute = DOT_F32;
 }
 
 /* ---- stages ---- */
@@ -541,7 +550,7 @@ llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, c
   planner p = {.desc = desc, .target = target, .options = options, .out = out, .rank = desc->tensors[0].rank};
   bool done = false;
   out->n_variants = 0;
-  dot_begin_job(desc, &p.job);
+  dot_begin_job(desc, target, &p.job);
   int copies;
   LLRT_TRY(begin(&p, &copies));
   dot_shape shape = large_tile(&p), group = group_tile(&p);

@@ -60,7 +60,7 @@ static const plan_target targets[] = {
     {.name = "sm_89", NVIDIA(99), .matrix_load = true, .async_copies = true},
     {.name = "sm_90a", NVIDIA(227), .panel_bytes = 80 << 10, .far_row_bytes = 128 << 10, .large_bytes = {512 << 20, 128 << 20}, .matrix_load = true, .matrix_store = true, .async_copies = true,
      .cluster_bits = 3, .early_launches = true},
-    {.name = "gfx90a", AMD(64)},
+    {.name = "gfx90a", AMD(64), .flushes_halves = true}, /* CDNA2 ISA, "MFMA": denormals of 16 bits are flushed */
     {.name = "gfx942", AMD(64)},
     {.name = "x86-64-v2", HOST(16)},
     {.name = "x86-64-v3", HOST(32), .masked_bits = 32}, /* vpmaskmov */

@@ -51,6 +51,7 @@ typedef struct plan_target {
   bool async_copies;      /* from global to shared memory without registers: cp.async */
   bool selects_beside;    /* some selects of a shuffle's rounds are made by another unit than arithmetic's */
   bool fold_lanes;        /* one instruction joins integers of 32 bits across all lanes: redux.sync */
+  bool flushes_halves;    /* matrix instructions take subnormal f16 for 0 */
   int masked_bits;        /* host: elements of so many bits or more are loaded and stored under a mask by one instruction; 0: none */
   bool lanes_first;       /* a global access is contiguous over lanes first (host), registers first (GPU) */
 } plan_target;

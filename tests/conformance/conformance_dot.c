@@ -121,6 +121,7 @@ static const dot_problem rows[] = {
     {SHAPE(260, 136, 288), MXFP4(F16), .range = {{0}, {120, 127}}, .packed = true, .data = DOT_EXACT},
     {SHAPE(416, 272, 288), MXFP4(BF16), .range = {{0}, {120, 127}}, .packed = true}, /* blocks of 208 rows */
     {SHAPE(2, 128, 64), TYPES_AND(BF16, U8, [LLRT_DOT_D] = LLRT_F16), LIES("strided([76,1])", "", "scale_8x4")}, /* a ring has another order */
+    {SHAPE(1, 41, 64), TYPES_AND(F16, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {16, 1}}, .range = {{0}, {105, 127}}, .packed = true}, /* subnormals of f16 */
     {SHAPE(96, 32, 128), TYPES(F16, F16), .storage[LLRT_DOT_D] = "transposed(hopper_scale)"}, /* kernels of many tiles, D apart */
     {SHAPE(410, 136, 352), TYPES_AND(F16, U4, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_ZERO_B] = LLRT_U4, [LLRT_DOT_BIAS] = LLRT_F32), .group = {{0}, {128, 1}}, .n_batch = 1, .batch = {2}, .packed = true},
     {SHAPE(257, 48, 8192), MXFP4(BF16), .range = {{0}, {120, 127}}, .packed = true}, /* of many units' blocks, which are dealt its turns */
@@ -253,13 +254,18 @@ int dot_cases(void) {
   return randoms_alone() ? asked_randoms("LLRT_TEST_DOTS") : N_ROWS + TABLE4_SAMPLE + RANDOM_SAMPLE;
 }
 
+/* A drawn problem does not depend on how many rows there are. */
 static void make_problem(int number, uint64_t seed, dot_problem *made) {
+  if (!randoms_alone() && number >= N_ROWS) number -= N_ROWS;
+  else if (!randoms_alone()) {
+    *made = rows[number];
+    return;
+  }
   uint64_t state = seed + 0x9E37u * (uint64_t)number;
   int most = randoms_alone() ? RANDOM_EXTENT : RANDOM_EXTENT / 3;
-  bool drawn = randoms_alone() || number >= N_ROWS + TABLE4_SAMPLE;
+  bool drawn = randoms_alone() || number >= TABLE4_SAMPLE;
   if (drawn && number % 3 == 2) dot_problem_random_packed(state, most, made);
   else if (drawn) dot_problem_random(state, most, made);
-  else if (number < N_ROWS) *made = rows[number];
   else dot_table4_problem(dot_random_below(&state, dot_table4_count()), made);
 }
 

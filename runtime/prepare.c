@@ -114,8 +114,16 @@ static llrt_status link_variant(llrt_device *device, kernel_variant *variant) {
   return LLRT_OK;
 }
 
+/* A kernel that was saved on another device may want more than this one's blocks have. */
+static llrt_status check_shared_memory(const llrt_device *device, const plan_launch *launch) {
+  if (launch->shared_bytes <= device->target.shared_bytes) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "the kernel's blocks take %d bytes of shared memory, and those of %s have %d",
+                    launch->shared_bytes, device->info.name, device->target.shared_bytes);
+}
+
 static llrt_status load_variant(llrt_op *op, int index) {
   kernel_variant *variant = &op->variant[index];
+  LLRT_TRY(check_shared_memory(op->device, &variant->launch));
   LLRT_TRY(link_variant(op->device, variant));
   backend_module *module;
   backend_code code = {.data = variant->code, .size = variant->size, .entry = PLAN_ENTRY_NAME,

@@ -65,6 +65,15 @@ static llrt_status choose_target(const cuda_device *device, const char *wanted,
                     major, minor);
 }
 
+/* Devices that run one target's code differ in how much shared memory a block may have: 163 KiB at compute capability
+ * 8.0, 99 at 8.6 (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"). */
+static llrt_status limit_shared_memory(const cuda_device *device, plan_target *target) {
+  int bytes = 0;
+  LLRT_TRY(CUDA_CALL(&device->driver, cuDeviceGetAttribute, &bytes, CUDA_ATTRIBUTE_SHARED_BYTES, device->ordinal));
+  if (bytes < target->shared_bytes) target->shared_bytes = bytes;
+  return LLRT_OK;
+}
+
 static llrt_status fill_info(cuda_device *device, int ordinal) {
   llrt_device_info *info = &device->base.info;
   const cuda_driver *driver = &device->driver;
@@ -121,6 +130,7 @@ static llrt_status device_start(cuda_device *device, int ordinal,
   }
   LLRT_TRY(CUDA_CALL(&device->driver, cuDeviceGet, &device->ordinal, ordinal));
   LLRT_TRY(choose_target(device, params->target, &device->base.target));
+  LLRT_TRY(limit_shared_memory(device, &device->base.target));
   device->launches_early = can_launch_early(device);
   LLRT_TRY(fill_info(device, ordinal));
   return take_context(device, params->driver_context);

@@ -22,6 +22,7 @@ typedef unsigned long long cuda_ptr; /* CUdeviceptr */
 #define CUDA_ATTRIBUTE_L2_BYTES 38
 #define CUDA_ATTRIBUTE_CAPABILITY_MAJOR 75
 #define CUDA_ATTRIBUTE_CAPABILITY_MINOR 76
+#define CUDA_ATTRIBUTE_SHARED_BYTES 97 /* of a block that asks for more than CUDA_SHARED_WITHOUT_ASKING */
 
 /* CUfunction_attribute, CUjit_option, CUjitInputType */
 #define CUDA_FUNCTION_REGISTERS 4

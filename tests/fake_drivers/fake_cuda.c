@@ -13,7 +13,7 @@ fake_record *fake_driver(void);
 CUDA_SYMBOLS(PROTOTYPE)
 #undef PROTOTYPE
 
-static fake_record record = {.devices = 1, .major = 9, .minor = 0};
+static fake_record record = {.devices = 1, .major = 9, .minor = 0, .most_shared = 227 << 10};
 static char context, cubin[128];
 
 fake_record *fake_driver(void) { return &record; }
@@ -60,6 +60,7 @@ cuda_result cuDeviceGetAttribute(int *value, int attribute, cuda_ordinal device)
     case CUDA_ATTRIBUTE_CAPABILITY_MINOR: *value = record.minor; return 0;
     case CUDA_ATTRIBUTE_MULTIPROCESSORS: *value = 132; return 0;
     case CUDA_ATTRIBUTE_L2_BYTES: *value = 50 << 20; return 0;
+    case CUDA_ATTRIBUTE_SHARED_BYTES: *value = record.most_shared; return 0;
     default: return 1;
   }
 }

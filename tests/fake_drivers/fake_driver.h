@@ -14,6 +14,7 @@ typedef struct fake_record {
   int fail_code;
   int devices;
   int major, minor;         /* CUDA's compute capability */
+  int most_shared;          /* CUDA: bytes that a block may have */
   const char *architecture; /* HIP's gcnArchName */
   int old_properties;       /* HIP: gcnArchName where ROCm 5 has it */
   int capturing;

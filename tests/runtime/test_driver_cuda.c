@@ -70,6 +70,21 @@ Test(driver_cuda, targets_follow_the_compute_capability) {
   cr_expect_eq(driver->retained, 0);
 }
 
+Test(driver_cuda, blocks_have_what_target_and_device_have) {
+  static const struct {
+    int major, minor, device_kib, kib;
+  } rows[] = {{8, 0, 163, 163}, {8, 6, 99, 99}, {8, 7, 163, 163}, {8, 9, 99, 99}, {9, 0, 227, 227}, {10, 0, 227, 99}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    driver->major = rows[i].major;
+    driver->minor = rows[i].minor;
+    driver->most_shared = rows[i].device_kib << 10;
+    llrt_device *device;
+    cr_assert_eq(open_fake("cuda:0", NULL, &device), LLRT_OK, "%s", llrt_last_error());
+    cr_expect_eq(device->target.shared_bytes, rows[i].kib << 10, "row %zu: %d", i, device->target.shared_bytes);
+    llrt_device_close(&device);
+  }
+}
+
 Test(driver_cuda, info_is_the_drivers) {
   llrt_device *device;
   cr_assert_eq(open_fake("cuda", NULL, &device), LLRT_OK);

@@ -155,3 +155,29 @@ Test(in_place, prepared_and_saved) {
   llrt_device_close(&at.device);
   llrt_context_destroy(&at.context);
 }
+
+/* sm_80 on a device of compute capability 8.6: what fits 163 KiB, but not 99, is refused when it is planned there, and as bytes
+ * that were made for the target's name. */
+Test(in_place, a_smaller_devices_shared_memory) {
+  static const row matrix = {"row_major", "col_major", LLRT_U16, 2, {256, 256}, 0, NULL};
+  static const row refused = {"row_major", "col_major", LLRT_U16, 2, {256, 256}, 0, "131072 bytes, a block's shared memory 101376"};
+  fixture at;
+  cr_assert_eq(llrt_context_create(&context_params, &at.context), LLRT_OK);
+  cr_assert_eq(llrt_device_open(at.context, "cuda-emu:sm_80", NULL, &at.device), LLRT_OK, "%s", llrt_last_error());
+  check_row(&at, &matrix, "163 KiB");
+  llrt_device_close(&at.device);
+  setenv("LLRT_EMU_SHARED_KIB", "99", 1);
+  cr_assert_eq(llrt_device_open(at.context, "cuda-emu:sm_80", NULL, &at.device), LLRT_OK, "%s", llrt_last_error());
+  check_row(&at, &refused, "99 KiB");
+  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2, .in_place = true, .tensors = {at.tensor[0], at.tensor[1]}};
+  char *bytes;
+  size_t size;
+  llrt_op *op;
+  cr_assert_eq(llrt_op_promise_coarse(&desc), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_op_compile(at.context, "sm_80", &desc, LLRT_EMIT_KERNEL, &bytes, &size), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(llrt_op_load(at.device, bytes, size, &op), LLRT_UNSUPPORTED);
+  cr_expect(strstr(llrt_last_error(), "101376"), "%s", llrt_last_error());
+  llrt_buffer_free(&bytes);
+  llrt_device_close(&at.device);
+  llrt_context_destroy(&at.context);
+}

@@ -5,8 +5,9 @@
  * Environment: LLRT_EMU_STATS names a file to which every launch appends a line of JSON.
  * LLRT_EMU_LANES=apart: lanes that a branch parted stay so until they are synchronised.
  * LLRT_EMU_BLOCKS=reversed: blocks run from the last one down.
- * LLRT_EMU_UNITS=N: devices say that they have N multiprocessors. A fault
- * in a kernel is answered like a GPU's: the launch fails, and the error's description is the
+ * LLRT_EMU_UNITS=N: devices say that they have N multiprocessors.
+ * LLRT_EMU_SHARED_KIB=N: no device's blocks have more than N KiB of shared memory (99: with the device of 8.0, one of
+ * 8.6). A fault in a kernel is answered like a GPU's: the launch fails, and the error's description is the
  * fault. Unlike a GPU's it does not end the context, so that one test's fault is not the next
  * one's. */
 #include "tests/emulators/ptx/emu_cuda.h"
@@ -32,8 +33,8 @@ CUDA_SYMBOLS(PROTOTYPE)
 #define MULTIPROCESSORS 2
 
 static const struct {
-  int major, minor;
-} gpus[] = {{9, 0}, {8, 9}, {8, 0}};
+  int major, minor, shared_kib;
+} gpus[] = {{9, 0, 227}, {8, 9, 99}, {8, 0, 163}};
 #define N_GPUS ((int)(sizeof gpus / sizeof gpus[0]))
 #define TOTAL_BYTES ((size_t)4 << 30)
 
@@ -115,17 +116,24 @@ cuda_result cuDeviceGetName(char *name, int size, cuda_ordinal device) {
   return 0;
 }
 
-static int multiprocessors(void) {
-  const char *set = getenv("LLRT_EMU_UNITS");
+/* What the environment's `name` says, where that is more than 0. */
+static int setting(const char *name, int otherwise) {
+  const char *set = getenv(name);
   int n = set ? atoi(set) : 0;
-  return n > 0 ? n : MULTIPROCESSORS;
+  return n > 0 ? n : otherwise;
+}
+
+static int most_shared(cuda_ordinal device) {
+  int kib = setting("LLRT_EMU_SHARED_KIB", gpus[device].shared_kib);
+  return (kib < gpus[device].shared_kib ? kib : gpus[device].shared_kib) << 10;
 }
 
 cuda_result cuDeviceGetAttribute(int *value, int attribute, cuda_ordinal device) {
   switch (attribute) {
     case CUDA_ATTRIBUTE_CAPABILITY_MAJOR: *value = gpus[device].major; return 0;
     case CUDA_ATTRIBUTE_CAPABILITY_MINOR: *value = gpus[device].minor; return 0;
-    case CUDA_ATTRIBUTE_MULTIPROCESSORS: *value = multiprocessors(); return 0;
+    case CUDA_ATTRIBUTE_MULTIPROCESSORS: *value = setting("LLRT_EMU_UNITS", MULTIPROCESSORS); return 0;
+    case CUDA_ATTRIBUTE_SHARED_BYTES: *value = most_shared(device); return 0;
     case CUDA_ATTRIBUTE_L2_BYTES: *value = 1 << 20; return 0;
     default: return INVALID_VALUE;
   }
@@ -368,9 +376,10 @@ cuda_result cuFuncGetAttribute(int *value, int attribute, void *function) {
 }
 
 cuda_result cuFuncSetAttribute(void *function, int attribute, int value) {
-  bool known = attribute == CUDA_FUNCTION_DYNAMIC_SHARED;
-  return known && value >= 0 && ptx_kernel_allow_shared(function, (uint32_t)value) ? 0
-      : INVALID_VALUE;
+  cuda_ordinal device;
+  if (cuCtxGetDevice(&device) != 0) return INVALID_CONTEXT;
+  if (attribute != CUDA_FUNCTION_DYNAMIC_SHARED || value < 0 || value > most_shared(device)) return INVALID_VALUE;
+  return ptx_kernel_allow_shared(function, (uint32_t)value) ? 0 : INVALID_VALUE;
 }
 
 cuda_result cuFuncLoad(void *function) {

@@ -232,47 +232,6 @@ static llrt_status check_device_extents(const llrt_tensor *tensors, int n) {
   return LLRT_OK;
 }
 
-/* How many positions along an axis have the elements in them that share bytes with others: the two of a byte
- * are half of it apart. 1: the two do not differ along this axis. */
-static int64_t byte_group(const llrt_storage *storage, const llrt_storage_binding *binding, int axis) {
-  const llrt_layout *tile = &storage->tile;
-  int64_t start = 1;
-  if (llrt_layout_in_bits(tile) > 0) {
-    uint64_t bits = tile->column[0] >> llrt_layout_out_shift(tile, axis) & bits_mask(tile->out[axis].bits);
-    return bits ? (int64_t)2 << bits_highest(bits) : 1;
-  }
-  for (int i = 0; i < storage->n_digits; i++) {
-    if (storage->digit[i].axis != axis) continue;
-    if (binding->stride[i] == 1 || binding->stride[i] == -1) return 2 * start;
-    start *= binding->extent[i];
-  }
-  return 1;
-}
-
-/* Elements of 4 bits are written by the byte: both elements of every byte of the destination are there. */
-static llrt_status check_whole_bytes(const op_call *call, const storage_set *set) {
-  const llrt_storage *storage = &set->storage[DESTINATION];
-  const llrt_storage_binding *binding = &call->binding[DESTINATION];
-  if (call->bits[DESTINATION] >= 8 || call->empty) return LLRT_OK;
-  for (int axis = 0; axis < storage->rank; axis++) {
-    bool pads = storage->pad == LLRT_PAD_VALUE;
-    int64_t written = pads ? binding->padded[axis] : call->tensor[DESTINATION].shape[axis];
-    int64_t group = byte_group(storage, binding, axis);
-    bool later = group > 1 && call->tensor[DESTINATION].extent_ptr[axis];
-    if (!later && written % group == 0) continue;
-    if (later)
-      return llrt_error(LLRT_UNSUPPORTED,
-                        "4-bit elements are written by the byte: axis %d of the destination has an "
-                        "extent that only the device knows",
-                        axis);
-    return llrt_error(LLRT_UNSUPPORTED,
-                      "4-bit elements are written by the byte: axis %d of the destination has %lld "
-                      "positions, no multiple of %lld",
-                      axis, (long long)written, (long long)group);
-  }
-  return LLRT_OK;
-}
-
 llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
                                  const storage_set *set, op_call *call) {
   uint32_t reduced = desc->kind == LLRT_OP_REDUCE ? desc->combine.axes : 0;
@@ -300,5 +259,5 @@ llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *te
     if (status != LLRT_OK) return llrt_error_prefix(status, "the %s", role);
   }
   if (dot) llrt_dot_extents(desc, tensors, call->tensor[0].shape);
-  return check_whole_bytes(call, set);
+  return llrt_validate_bytes(set, call);
 }

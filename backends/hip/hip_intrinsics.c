@@ -106,17 +106,18 @@ static void amdgpu_poke(emitter *e, LLVMValueRef pointer, LLVMValueRef cell) {
   call_helper(e, "llrt_poke", LLVMVoidTypeInContext(e->context), args, 2);
 }
 
-/* The lanes of a wave never part. */
+/* No lane is without it. Lanes that a branch leaves out are those that it does not see, and a shuffle gets 0 from them. */
 static LLVMValueRef amdgpu_all_lanes(emitter *e, LLVMValueRef condition) {
-  (void)e;
-  return condition;
+  LLVMValueRef lacks = LLVMBuildNot(e->builder, condition, "");
+  LLVMValueRef lanes = emit_intrinsic(e, "llvm.amdgcn.ballot", &e->i64, 1, &lacks, 1);
+  return LLVMBuildICmp(e->builder, LLVMIntEQ, lanes, emit_i64(e, 0), "");
 }
 
-/* ds_bpermute_b32: the address is the lane times 4. */
 static LLVMValueRef amdgpu_opaque(emitter *e, LLVMValueRef value) {
   return emit_gpu_opaque(e, value, "=v,0", "=v,0");
 }
 
+/* ds_bpermute_b32: the address is the lane times 4. */
 static LLVMValueRef amdgpu_shuffle(emitter *e, LLVMValueRef word, LLVMValueRef lane) {
   LLVMValueRef args[] = {LLVMBuildShl(e->builder, lane, emit_i32(e, 2), ""), word};
   return emit_intrinsic(e, "llvm.amdgcn.ds.bpermute", NULL, 0, args, 2);

@@ -66,8 +66,7 @@ typedef struct emit_target_ops {
   void (*poke)(emitter *e, LLVMValueRef pointer, LLVMValueRef cell);
   /* What this thread has done, or knows of, before comes before what it does behind this, for the whole device. NULL: never. */
   void (*fence)(emitter *e);
-  /* Ends a loop in which lanes wait: where a lane's condition alone would part it from its warp, whether it holds
-   * in all of them. */
+  /* i1, the same in a warp: whether the condition holds in all of its lanes that run. */
   LLVMValueRef (*all_lanes)(emitter *e, LLVMValueRef condition);
 
   /* ---- GPU only: words and lanes ---- */

@@ -349,6 +349,12 @@ static llrt_status begin_addresses(draft *d) {
   return LLRT_OK;
 }
 
+/* The address begins at an origin that 2^align elements divide: digits that count down of which only one position is
+ * left are no digits of the kernel, so nothing else tells of them. */
+static void limit_alignment(draft *d, int t, int align) {
+  d->address_align[t] = bits_min(d->address_align[t], align + d->kernel->halves);
+}
+
 /* The launch adds the origin to the address: possible without a swizzle, in whole bytes. */
 static llrt_status run_time_origin(draft *d, int t) {
   const llrt_storage *storage = draft_storage(d, t);
@@ -364,6 +370,7 @@ static llrt_status run_time_origin(draft *d, int t) {
     return llrt_error(LLRT_UNSUPPORTED, "tensor %d: a digit that counts down from a place that only a run "
                       "knows, behind a pointer list", t);
   d->kernel->launch.arg[t].index = (uint8_t)bits;
+  limit_alignment(d, t, align);
   return LLRT_OK;
 }
 
@@ -377,6 +384,7 @@ static llrt_status finish_address(draft *d, int t) {
   for (int s = 0; s < storage->n_digits; s++) kernel->high_first[t] |= is_high_first(d, t, s);
   bool by_address = !draft_has_pointers(d, t);
   if (!known_origin(d, t, &origin)) return run_time_origin(d, t);
+  limit_alignment(d, t, bits_alignment(origin));
   origin *= 1 << kernel->halves;
   bool linear = swizzle.swizzle_len == 0 || is_linear(d, t, origin);
   swizzle.per_element += kernel->halves && swizzle.swizzle_len > 0;

@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/eval.h"
+#include "layout/storage_rule.h"
 
 #include <string.h>
 
@@ -185,10 +186,10 @@ llrt_status draft_memory(draft *d) {
     memory->vector = (uint8_t)(bits_log2(kernel->tensor_bits[0]) - 3 + step->vector);
   }
   if (!memory->used) return LLRT_OK;
-  /* What begins aligned has no vector that begins before it. */
+  /* What begins aligned has no vector that begins before it, unless positions beyond a bound lie below the first. */
   memory->begin = (plan_number){.arg = -1};
   if (d->desc->promises[0].address.multiple % (1 << memory->vector) != 0 ||
-      d->desc->promises[0].address.multiple == 0)
+      d->desc->promises[0].address.multiple == 0 || storage_has_reversed(draft_storage(d, 0)))
     LLRT_TRY(draft_arg(d, begin, &memory->begin));
   return draft_arg(d, end, &memory->end);
 }

@@ -73,12 +73,29 @@ static const text_row table[] = {
 };
 #define N_TABLE ((int)(sizeof table / sizeof table[0]))
 
+/* What one width finds, and aligned bases alone. */
+static const struct {
+  llrt_dtype dtype;
+  text_row text;
+} aligned[] = {
+    /* one position of a digit that counts down is left, which begins 42 elements behind the base */
+    {LLRT_F32, {1, {6}, "row_major", "storage(digits=[dim0: 6, dim0: 8 reversed, replica: 2, dim0: rest], pad=keep)"}},
+    {LLRT_F32, {2, {20, 6}, "storage(digits=[dim1: 6, dim1: 8 reversed, dim1: rest, dim0: rest], pad=keep)", "row_major"}},
+    /* positions beyond a bound lie below the first */
+    {LLRT_F32, {2, {126, 16}, "storage(digits=[dim1: 3, dim0: rest reversed, dim1: rest reversed], pad=keep)", "row_major"}},
+    /* lanes beyond a bound hand on what their neighbours want */
+    {LLRT_U8, {2, {68, 132}, "strided([134,1])", "storage(digits=[dim0: 3 reversed, dim0: 3 reversed, dim1: rest, replica: 4, dim0: rest], "
+                                                 "tile={offset: [[1,0],[0,1]]} -> [dim0:2, dim1:2], pad=9)"}},
+};
+#define N_ALIGNED ((int)(sizeof aligned / sizeof aligned[0]))
+
 static const llrt_dtype widths[] = {LLRT_U8, LLRT_BF16, LLRT_F32, LLRT_I64};
 
-int general_cases_count(void) { return 2 * N_TABLE; }
+int general_cases_count(void) { return 2 * N_TABLE + N_ALIGNED; }
 
-/* Two widths a row; two in three bases are off their alignment. */
+/* Two widths a row; two in three bases are off their alignment. Then the aligned rows. */
 bool general_cases_make(int index, conformance_case *made) {
+  if (index >= 2 * N_TABLE) return case_from_text(&aligned[index - 2 * N_TABLE].text, aligned[index - 2 * N_TABLE].dtype, made);
   made->source.shift = index % 3 * 2;
   made->destination.shift = (index + 1) % 3 * 2;
   return case_from_text(&table[index / 2], widths[(index / 2 + 2 * (index % 2)) % 4], made);

@@ -218,6 +218,37 @@ Test(convert, nibbles_that_do_not_fit) {
   EXPECT_REFUSED(LLRT_UNSUPPORTED, "written by the byte");
 }
 
+/* A swizzle that changes higher bits by a byte's own pairs elements that are 17 places apart before it. */
+Test(convert, nibbles_that_a_swizzle_parts) {
+  static const struct {
+    const char *swizzle, *refused; /* NULL: it works */
+    int64_t positions;
+  } rows[] = {
+      {"swizzle=[0,2,4,up]", NULL, 64},
+      {"swizzle=[0,2,4,up]", "42 positions, no multiple of 32", 42},
+      {"swizzle=[0,2,4,up]", "bytes with one element", 16},
+      {"swizzle=[0,1,6,up]", NULL, 128},
+      {"swizzle=[0,1,6,up]", "bytes with one element", 64},
+      {"swizzle=[0,2,4,up], offset=[8]", "bytes with one element", 64},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[160];
+    llrt_storage swizzled;
+    unsigned char packed[64] = {1, 2, 3}, out[128] = {0};
+    snprintf(text, sizeof text, "storage(digits=[dim0: rest], tile={offset: [[1]]} -> [dim0:2], %s, pad=15)", rows[i].swizzle);
+    cr_assert_eq(llrt_storage_parse(text, 1, &rows[i].positions, &swizzled), LLRT_OK, "%s", llrt_last_error());
+    llrt_tensor from = {.data = packed, .dtype = LLRT_U4, .rank = 1, .shape = {rows[i].positions}, .device = at.host}, to = from;
+    to.data = out;
+    to.storage = &swizzled;
+    llrt_status status = llrt_convert_into(&from, &to, NULL, NULL);
+    cr_expect_eq(status, rows[i].refused ? LLRT_UNSUPPORTED : LLRT_OK, "row %zu: %s", i, llrt_last_error());
+    if (rows[i].refused) cr_expect(strstr(llrt_last_error(), rows[i].refused), "row %zu: %s", i, llrt_last_error());
+    bool written = false;
+    for (size_t k = 0; k < sizeof out; k++) written |= out[k] != 0;
+    cr_expect_eq(written, !rows[i].refused, "row %zu", i);
+  }
+}
+
 Test(convert, shapes_that_do_not_fit) {
   at.destination.shape[0]++;
   EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "shape[0] is 25, the source's 24");

@@ -2,11 +2,10 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/launch.h"
 #include "jit/plan/number.h"
 #include "runtime/context.h"
 #include "runtime/index_check.h"
-
-#define DESTINATION 1 /* of a convert: the tensor that is written */
 
 /* ---- descriptions ---- */
 
@@ -35,7 +34,7 @@ static llrt_status check_types(const llrt_tensor *tensors, int n, uint32_t roles
                  "the %s's rank is %d, not 0 to %d", role, tensors[i].rank, LLRT_MAX_RANK);
     LLRT_REQUIRE(tensors[i].rank == tensors[0].rank, "the %s has rank %d, the %s %d", role,
                  tensors[i].rank, llrt_tensor_role(roles, 0), tensors[0].rank);
-    LLRT_TRY(llrt_index_check_class(&tensors[i], role, i == DESTINATION));
+    LLRT_TRY(llrt_index_check_class(&tensors[i], role, i == PLAN_DESTINATION));
     LLRT_REQUIRE(i < 2 || tensors[i].n_indices == 0, "the %s cannot have indices", role);
   }
   return LLRT_OK;
@@ -243,7 +242,7 @@ llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *te
   if (!dot) LLRT_TRY(check_device_extents(tensors, set->n));
   call->n = set->n;
   call->empty = false;
-  const llrt_tensor *whole = &tensors[dot ? DESTINATION : 0]; /* has every axis along which nothing is joined */
+  const llrt_tensor *whole = &tensors[dot ? PLAN_DESTINATION : 0]; /* has every axis along which nothing is joined */
   for (int axis = 0; axis < whole->rank; axis++)
     call->empty |= whole->shape[axis] == 0 && !(reduced >> axis & 1);
   for (int i = 0; i < set->n; i++) {

@@ -3,9 +3,8 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/launch.h"
 #include "layout/storage_rule.h"
-
-#define DESTINATION 1 /* of a convert: the tensor that is written */
 
 /* `bit` is a power of two. Two elements whose places before the swizzle differ by it alone differ along the axis by half of
  * what this returns: both are written where the axis' positions are a multiple of it. 1: not along this axis. */
@@ -53,17 +52,17 @@ static bool swizzle_keeps_pairs(const llrt_storage *storage, const llrt_storage_
 
 /* Elements of 4 bits are written by the byte: both elements of every byte of the destination are there. */
 llrt_status llrt_validate_bytes(const storage_set *set, const op_call *call) {
-  const llrt_storage *storage = &set->storage[DESTINATION];
-  const llrt_storage_binding *binding = &call->binding[DESTINATION];
-  if (call->bits[DESTINATION] >= 8 || call->empty) return LLRT_OK;
+  const llrt_storage *storage = &set->storage[PLAN_DESTINATION];
+  const llrt_storage_binding *binding = &call->binding[PLAN_DESTINATION];
+  if (call->bits[PLAN_DESTINATION] >= 8 || call->empty) return LLRT_OK;
   if (!swizzle_keeps_pairs(storage, binding))
     return llrt_error(LLRT_UNSUPPORTED,
                       "4-bit elements are written by the byte: the destination's swizzle leaves bytes with one element");
   for (int axis = 0; axis < storage->rank; axis++) {
     bool pads = storage->pad == LLRT_PAD_VALUE;
-    int64_t written = pads ? binding->padded[axis] : call->tensor[DESTINATION].shape[axis];
+    int64_t written = pads ? binding->padded[axis] : call->tensor[PLAN_DESTINATION].shape[axis];
     int64_t group = byte_group(storage, binding, axis);
-    bool later = group > 1 && call->tensor[DESTINATION].extent_ptr[axis];
+    bool later = group > 1 && call->tensor[PLAN_DESTINATION].extent_ptr[axis];
     if (!later && written % group == 0) continue;
     if (later)
       return llrt_error(LLRT_UNSUPPORTED,

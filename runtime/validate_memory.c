@@ -4,9 +4,8 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/dot_type.h"
+#include "jit/plan/launch.h"
 #include "runtime/index_check.h"
-
-#define DESTINATION 1 /* of a convert: the tensor that is written */
 
 /* One place of an address: offsets 0, stride, … (extent - 1) * stride. */
 typedef struct reach {
@@ -93,10 +92,10 @@ static llrt_status check_address(const llrt_tensor *tensor, int64_t span, int bi
  * pool blocks are copied to others. */
 static bool overlap_is_open(const op_call *call, int read) {
   int64_t alignment;
-  bool open = call->tensor[read].n_indices > 0 && call->tensor[DESTINATION].n_indices > 0;
+  bool open = call->tensor[read].n_indices > 0 && call->tensor[PLAN_DESTINATION].n_indices > 0;
   open |= llrt_index_has_pointers(&call->tensor[read], &alignment);
-  open |= llrt_index_has_pointers(&call->tensor[DESTINATION], &alignment);
-  return open || call->binding[read].span == 0 || call->binding[DESTINATION].span == 0;
+  open |= llrt_index_has_pointers(&call->tensor[PLAN_DESTINATION], &alignment);
+  return open || call->binding[read].span == 0 || call->binding[PLAN_DESTINATION].span == 0;
 }
 
 /* The tensor that may lie where the destination does, or -1. */
@@ -117,7 +116,7 @@ static llrt_status check_overlap(const llrt_op_desc *desc, const op_call *call, 
                 __builtin_add_overflow(begin[i], (uintptr_t)bytes, &end[i]);
     LLRT_REQUIRE(!past, "the %s ends past the address space", llrt_tensor_role(desc->dot.roles, i));
   }
-  int indexed = call->tensor[0].n_indices > 0 ? 0 : DESTINATION;
+  int indexed = call->tensor[0].n_indices > 0 ? 0 : PLAN_DESTINATION;
   if (same >= 0) {
     LLRT_REQUIRE(begin[same] == begin[1], "the operation works in place; the tensors begin at two addresses");
   } else if (desc->kind == LLRT_OP_CONVERT && begin[0] == begin[1] && !overlap_is_open(call, 0)) {
@@ -130,10 +129,10 @@ static llrt_status check_overlap(const llrt_op_desc *desc, const op_call *call, 
                                         "was not prepared in_place");
   }
   for (int i = 0; i < call->n; i++)
-    LLRT_REQUIRE(i == DESTINATION || i == same || overlap_is_open(call, i) || end[i] <= begin[1] ||
+    LLRT_REQUIRE(i == PLAN_DESTINATION || i == same || overlap_is_open(call, i) || end[i] <= begin[1] ||
                      end[1] <= begin[i],
                  "%s and %s overlap", llrt_tensor_role(desc->dot.roles, i),
-                 llrt_tensor_role(desc->dot.roles, DESTINATION));
+                 llrt_tensor_role(desc->dot.roles, PLAN_DESTINATION));
   bool apart = call->n < 3 || !values || end[0] <= begin[2] || end[2] <= begin[0];
   LLRT_REQUIRE(apart, "source and values overlap");
   return LLRT_OK;
@@ -146,7 +145,7 @@ llrt_status llrt_validate_memory(const llrt_op_desc *desc, const storage_set *se
                            llrt_tensor_role(set->roles, i)));
   LLRT_TRY(check_overlap(desc, call, values));
   if (desc->kind == LLRT_OP_DOT) LLRT_TRY(llrt_validate_dot_memory(desc, set));
-  for (int i = DESTINATION; i < (values ? call->n : 2); i++)
+  for (int i = PLAN_DESTINATION; i < (values ? call->n : 2); i++)
     if (!set->packed[i])
       LLRT_TRY(check_no_sharing(&set->storage[i], &call->binding[i], llrt_tensor_role(set->roles, i)));
   return LLRT_OK;

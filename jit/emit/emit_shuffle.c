@@ -115,21 +115,36 @@ static LLVMValueRef select_by_lane(emitter *e, LLVMValueRef bit, const int zero[
                          emit_i32(e, e->ops->selector(zero)), "");
 }
 
-static void swap_words(emitter *e, const plan_word_swap *swap, int n_words, LLVMValueRef *in,
-                       LLVMValueRef *out) {
+/* What all words of a swap share. */
+typedef struct word_swapper {
+  emitter *e;
+  LLVMValueRef partner, send, keep[2], whole; /* a lane, selectors */
+} word_swapper;
+
+static word_swapper word_swapper_of(emitter *e, const plan_word_swap *swap) {
   plan_word_selectors of[2];
   for (int b = 0; b < 2; b++) plan_word_select(swap, b, &of[b]);
   LLVMValueRef bit = emit_functional(e, e->lane, 1ull << swap->lane);
-  LLVMValueRef partner = LLVMBuildXor(e->builder, e->lane, emit_i32(e, 1 << swap->lane), "");
-  LLVMValueRef send = select_by_lane(e, bit, of[0].send, of[1].send);
-  int each = swap->paired ? 2 : 1;
-  for (int w = 0; w < n_words; w += each) {
-    LLVMValueRef sent = swap->paired ? e->ops->permute(e, in[w], in[w + 1], send) : in[w];
-    LLVMValueRef received = e->ops->shuffle(e, sent, partner);
-    for (int k = 0; k < each; k++) {
-      LLVMValueRef keep = select_by_lane(e, bit, of[0].keep[k], of[1].keep[k]);
-      out[w + k] = e->ops->permute(e, in[w + k], received, keep);
-    }
+  return (word_swapper){.e = e,
+                        .partner = LLVMBuildXor(e->builder, e->lane, emit_i32(e, 1 << swap->lane), ""),
+                        .send = select_by_lane(e, bit, of[0].send, of[1].send),
+                        .keep = {select_by_lane(e, bit, of[0].keep[0], of[1].keep[0]),
+                                 select_by_lane(e, bit, of[0].keep[1], of[1].keep[1])},
+                        .whole = select_by_lane(e, bit, of[0].whole, of[1].whole)};
+}
+
+static void swap_pair(const word_swapper *s, const LLVMValueRef *in, LLVMValueRef *out) {
+  emitter *e = s->e;
+  LLVMValueRef received = e->ops->shuffle(e, e->ops->permute(e, in[0], in[1], s->send), s->partner);
+  for (int k = 0; k < 2; k++) out[k] = e->ops->permute(e, in[k], received, s->keep[k]);
+}
+
+static void swap_words(emitter *e, const plan_word_swap *swap, int n_words, LLVMValueRef *in,
+                       LLVMValueRef *out) {
+  word_swapper s = word_swapper_of(e, swap);
+  for (int w = 0; w < n_words; w++) {
+    if (!plan_word_swap_packs(swap, w)) out[w] = e->ops->permute(e, in[w], e->ops->shuffle(e, in[w], s.partner), s.whole);
+    else if (w % 2 == 0) swap_pair(&s, &in[w], &out[w]);
   }
 }
 
@@ -176,7 +191,7 @@ void emit_shuffle_step(emitter *e, const plan_step *step) {
     turn_words(e, &turn, n_words, e->value[step->in], e->value[step->out]);
     return;
   }
-  if (!emit_is_host(e) && plan_word_swap_of(in, out, &swap)) {
+  if (!emit_is_host(e) && plan_word_swap_of(in, out, &e->kernel->target.clocks, &swap)) {
     swap_words(e, &swap, n_words, e->value[step->in], e->value[step->out]);
     return;
   }

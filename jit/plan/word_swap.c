@@ -15,7 +15,15 @@ static int differing(const uint64_t *a, const uint64_t *b, int n) {
   return -1;
 }
 
-bool plan_word_swap_of(const plan_value *in, const plan_value *out, plan_word_swap *swap) {
+/* A pair takes 3 permutes and a shuffle, or 2 of each. A fourth of the pairs whole is faster than the third that would make
+ * both pipes equally full (docs/measurements.md, "In-block conversions"). */
+static int whole_pairs(const plan_clocks *clocks) {
+  const int every = 4;
+  double permutes = (3 - 1.0 / every) * clocks->arithmetic, shuffles = (1 + 1.0 / every) * clocks->shuffle;
+  return permutes >= shuffles ? every : 0;
+}
+
+bool plan_word_swap_of(const plan_value *in, const plan_value *out, const plan_clocks *clocks, plan_word_swap *swap) {
   int registers = plan_value_bits(in, PLAN_REGISTER), lanes = plan_value_bits(in, PLAN_LANE);
   if (registers != plan_value_bits(out, PLAN_REGISTER) || in->word != out->word) return false;
   frame from, to;
@@ -30,8 +38,13 @@ bool plan_word_swap_of(const plan_value *in, const plan_value *out, plan_word_sw
   swap->byte_bit = byte_bit_of(position, in->bits);
   swap->lane = lane;
   swap->paired = registers > in->word;
+  swap->whole = swap->paired ? whole_pairs(clocks) : 0;
   return swap->byte_bit >= 0 && differing(from.registers, to.registers, registers) < 0 &&
          differing(from.lanes, to.lanes, lanes) < 0;
+}
+
+bool plan_word_swap_packs(const plan_word_swap *swap, int w) {
+  return swap->paired && (!swap->whole || (w / 2 + 1) % swap->whole != 0);
 }
 
 void plan_word_select(const plan_word_swap *swap, int b, plan_word_selectors *selectors) {
@@ -44,15 +57,18 @@ void plan_word_select(const plan_word_swap *swap, int b, plan_word_selectors *se
       selectors->send[sent] = place;
       selectors->send[2 + sent++] = 4 + place;
     }
-    for (int k = 0; k < 2; k++)
-      selectors->keep[k][place] = mine ? place : 4 + (swap->paired ? 2 * k + other : theirs);
+    for (int k = 0; k < 2; k++) selectors->keep[k][place] = mine ? place : 4 + 2 * k + other;
+    selectors->whole[place] = mine ? place : 4 + theirs;
   }
 }
 
 void plan_word_swap_cost(const plan_word_swap *swap, const plan_value *out, plan_cost *cost) {
   int words = 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
-  cost->shuffles += swap->paired ? words / 2 : words;
-  cost->permutes += swap->paired ? words / 2 + words : words;
+  for (int w = 0; w < words; w++) {
+    bool sent = !plan_word_swap_packs(swap, w) || w % 2 == 0;
+    cost->shuffles += sent;
+    cost->permutes += 1 + (plan_word_swap_packs(swap, w) && sent);
+  }
 }
 
 /* ---- planning ---- */

@@ -3,7 +3,8 @@
  *
  * With b the lane's bit, a lane keeps the bytes of a word whose place has bit `byte_bit` = b and sends the
  * others: those of two words fill one. So two words take a permute that packs them, a shuffle, and a permute
- * for each result, whose selectors depend on b alone. A word without a partner is sent whole. */
+ * for each result, whose selectors depend on b alone. A word without a partner is sent whole; so are both words of
+ * some pairs where permutes take longer than shuffles: a shuffle more for a permute less. */
 #ifndef LLRT_JIT_PLAN_WORD_SWAP_H
 #define LLRT_JIT_PLAN_WORD_SWAP_H
 
@@ -12,16 +13,21 @@
 typedef struct plan_word_swap {
   int byte_bit; /* of a byte's place in the word, that the lane bit gives afterwards */
   int lane;
-  bool paired;  /* words 2 i and 2 i + 1 share a shuffle */
+  bool paired;  /* words 2 i and 2 i + 1 share a shuffle, */
+  int whole;    /* but for every pair of so many, whose words are sent whole; 0: for none */
 } plan_word_swap;
 
 /* Whether a PLAN_SHUFFLE from in to out is one. */
-bool plan_word_swap_of(const plan_value *in, const plan_value *out, plan_word_swap *swap);
+bool plan_word_swap_of(const plan_value *in, const plan_value *out, const plan_clocks *clocks, plan_word_swap *swap);
+
+/* Whether word w shares its shuffle with the word beside it. */
+bool plan_word_swap_packs(const plan_word_swap *swap, int w);
 
 /* Byte selectors for lanes with bit b: of bytes 0-3 of the first word, 4-7 of the second. */
 typedef struct plan_word_selectors {
   int send[4];    /* of words 2 i and 2 i + 1 */
-  int keep[2][4]; /* of a word and what was received: word 2 i + k, or where none is paired k = 0 */
+  int keep[2][4]; /* of word 2 i + k and what was received */
+  int whole[4];   /* of a word and another whole one */
 } plan_word_selectors;
 void plan_word_select(const plan_word_swap *swap, int b, plan_word_selectors *selectors);
 

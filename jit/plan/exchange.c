@@ -61,7 +61,8 @@ typedef struct routing {
   uint8_t matrix[2];
 } routing;
 
-/* Of equally many clocks the first is taken. */
+/* Of as many clocks, within a thousandth, the first is taken. */
+#define ALIKE 0.999
 static const routing routings[] = {
     {exchange_by_shuffles, PLAN_EXCHANGE_SHUFFLE, {0}},
     {exchange_by_buffer, PLAN_EXCHANGE_SHARED, {0}},
@@ -149,7 +150,7 @@ static bool has_copies(const frame *f) {
   return false;
 }
 
-/* The routing of the fewest clocks, the first of equals. */
+/* The routing of the fewest clocks, the first of those alike. */
 typedef struct choice {
   const routing *way;
   int first;
@@ -161,7 +162,7 @@ static void consider(const exchange_ends *c, const routing *r, int first, int in
   llrt_status status;
   double clocks = try_routing(c, r, first, in, &status);
   if (status != LLRT_OK) best->refused = status;
-  if (clocks < 0 || (best->way && clocks >= best->clocks)) return;
+  if (clocks < 0 || (best->way && clocks >= ALIKE * best->clocks)) return;
   best->way = r;
   best->first = first;
   best->clocks = clocks;

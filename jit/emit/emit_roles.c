@@ -164,9 +164,9 @@ static void copy_boxes_early(emitter *e, int at, emit_walked *walked, int turns)
   walked->turn = turn;
 }
 
-/* What stands behind PLAN_LANDED, number `at`. Products then see what the warp has stored; one lane tells it for all. */
-static void work_on_landed(emitter *e, int at, int end) {
-  LLVMValueRef number = emit_turn_number(e);
+/* What stands behind PLAN_LANDED, number `at`, in turn `number`. Products then see what the warp has stored; one lane tells
+ * it for all. */
+static void work_on_landed(emitter *e, int at, int end, LLVMValueRef number) {
   await_phase(e, barrier_of(e, LANDED, number), parity_of(e, number, false));
   work_behind_loads(e, at + 1, end - at - 1);
   e->ops->proxy_fence(e);
@@ -176,16 +176,23 @@ static void work_on_landed(emitter *e, int at, int end) {
   emit_close_guard(e, next);
 }
 
+/* The turn's number from the warp's first lane. All have the same, which ptxas does not see where one of them waits for boxes'
+ * slots alone: it would take barriers' addresses lane by lane, in a loop. */
+static LLVMValueRef common_turn_number(emitter *e) {
+  e->ops->meet_warp(e);
+  return e->ops->shuffle(e, emit_turn_number(e), emit_i32(e, 0));
+}
+
 /* A turn of PLAN_PRODUCE, number `at`: the copies of threads, boxes of a later turn, work on this one's. */
 static void fill_and_work(emitter *e, int at, emit_walked *walked) {
   int landed = dot_landed_step(e->kernel), end = at + 1 + e->kernel->step[at].body;
-  LLVMValueRef number = emit_turn_number(e);
+  LLVMValueRef number = common_turn_number(e);
   await_phase(e, barrier_of(e, FREE, number), parity_of(e, number, true));
   work_of_warps(e, at + 1, landed - at - 1);
   e->ops->arrive_copied(e, barrier_of(e, FILLED, number));
   copy_boxes_early(e, at, walked, e->kernel->step[landed].turns);
   emit_bring_together(e);
-  work_on_landed(e, landed, end);
+  work_on_landed(e, landed, end, number);
 }
 
 /* The walk that comes, of which these do PLAN_PRODUCE, number `at`. */

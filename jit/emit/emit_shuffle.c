@@ -191,7 +191,7 @@ void emit_shuffle_step(emitter *e, const plan_step *step) {
     turn_words(e, &turn, n_words, e->value[step->in], e->value[step->out]);
     return;
   }
-  if (!emit_is_host(e) && plan_word_swap_of(in, out, &e->kernel->target.clocks, &swap)) {
+  if (!emit_is_host(e) && plan_word_swap_of(in, out, &swap)) {
     swap_words(e, &swap, n_words, e->value[step->in], e->value[step->out]);
     return;
   }

@@ -280,7 +280,7 @@ static void count_shuffle(const plan_kernel *kernel, const plan_step *step, plan
     plan_word_turn_cost(&kernel->value[step->out], cost);
     return;
   }
-  if (plan_word_swap_of(&kernel->value[step->in], &kernel->value[step->out], &kernel->target.clocks, &swap)) {
+  if (plan_word_swap_of(&kernel->value[step->in], &kernel->value[step->out], &swap)) {
     plan_word_swap_cost(&swap, &kernel->value[step->out], cost);
     return;
   }

@@ -134,7 +134,7 @@ static llrt_status check_shuffle(const plan_kernel *kernel, int at) {
   CHECK(in->word == out->word && in->bits == out->bits, "step %d: words change", at);
   for (int i = 0; i < in->word; i++)
     CHECK(plan_value_columns(in, PLAN_REGISTER)[i] == plan_value_columns(out, PLAN_REGISTER)[i] ||
-              (!kernel->target.lanes_first && plan_word_swap_of(in, out, &kernel->target.clocks, &swap)),
+              (!kernel->target.lanes_first && plan_word_swap_of(in, out, &swap)),
           "step %d: words are torn", at);
   plan_word_turn turn;
   plan_round round;
@@ -142,7 +142,7 @@ static llrt_status check_shuffle(const plan_kernel *kernel, int at) {
     CHECK(!kernel->target.lanes_first, "step %d: words turn on %s", at, kernel->target.name);
     return LLRT_OK;
   }
-  if (plan_word_swap_of(in, out, &kernel->target.clocks, &swap)) return LLRT_OK;
+  if (plan_word_swap_of(in, out, &swap)) return LLRT_OK;
   plan_round_of(in, out, &round);
   CHECK((round.drawn & bits_mask(in->word)) == 0, "step %d: parts of words are drawn", at);
   return LLRT_OK;

@@ -15,15 +15,7 @@ static int differing(const uint64_t *a, const uint64_t *b, int n) {
   return -1;
 }
 
-/* A pair takes 3 permutes and a shuffle, or 2 of each. A fourth of the pairs whole is faster than the third that would make
- * both pipes equally full (docs/measurements.md, "In-block conversions"). */
-static int whole_pairs(const plan_clocks *clocks) {
-  const int every = 4;
-  double permutes = (3 - 1.0 / every) * clocks->arithmetic, shuffles = (1 + 1.0 / every) * clocks->shuffle;
-  return permutes >= shuffles ? every : 0;
-}
-
-bool plan_word_swap_of(const plan_value *in, const plan_value *out, const plan_clocks *clocks, plan_word_swap *swap) {
+bool plan_word_swap_of(const plan_value *in, const plan_value *out, plan_word_swap *swap) {
   int registers = plan_value_bits(in, PLAN_REGISTER), lanes = plan_value_bits(in, PLAN_LANE);
   if (registers != plan_value_bits(out, PLAN_REGISTER) || in->word != out->word) return false;
   frame from, to;
@@ -38,13 +30,16 @@ bool plan_word_swap_of(const plan_value *in, const plan_value *out, const plan_c
   swap->byte_bit = byte_bit_of(position, in->bits);
   swap->lane = lane;
   swap->paired = registers > in->word;
-  swap->whole = swap->paired ? whole_pairs(clocks) : 0;
   return swap->byte_bit >= 0 && differing(from.registers, to.registers, registers) < 0 &&
          differing(from.lanes, to.lanes, lanes) < 0;
 }
 
+/* A pair takes 3 permutes and a shuffle, or 2 of each, and a permute half as long as a shuffle (jit/plan/target.c). A fourth
+ * of the pairs whole is faster than the third that would make both pipes equally full (docs/measurements-trials.md). */
+#define WHOLE_PAIR 4
+
 bool plan_word_swap_packs(const plan_word_swap *swap, int w) {
-  return swap->paired && (!swap->whole || (w / 2 + 1) % swap->whole != 0);
+  return swap->paired && (w / 2 + 1) % WHOLE_PAIR != 0;
 }
 
 void plan_word_select(const plan_word_swap *swap, int b, plan_word_selectors *selectors) {
@@ -64,11 +59,9 @@ void plan_word_select(const plan_word_swap *swap, int b, plan_word_selectors *se
 
 void plan_word_swap_cost(const plan_word_swap *swap, const plan_value *out, plan_cost *cost) {
   int words = 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
-  for (int w = 0; w < words; w++) {
-    bool sent = !plan_word_swap_packs(swap, w) || w % 2 == 0;
-    cost->shuffles += sent;
-    cost->permutes += 1 + (plan_word_swap_packs(swap, w) && sent);
-  }
+  int pairs = swap->paired ? words / 2 : 0, whole = pairs / WHOLE_PAIR;
+  cost->shuffles += words - pairs + whole;
+  cost->permutes += words + pairs - whole;
 }
 
 /* ---- planning ---- */

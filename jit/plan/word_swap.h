@@ -4,7 +4,7 @@
  * With b the lane's bit, a lane keeps the bytes of a word whose place has bit `byte_bit` = b and sends the
  * others: those of two words fill one. So two words take a permute that packs them, a shuffle, and a permute
  * for each result, whose selectors depend on b alone. A word without a partner is sent whole; so are both words of
- * some pairs where permutes take longer than shuffles: a shuffle more for a permute less. */
+ * every fourth pair, a shuffle more for a permute less, since permutes would take longer than shuffles. */
 #ifndef LLRT_JIT_PLAN_WORD_SWAP_H
 #define LLRT_JIT_PLAN_WORD_SWAP_H
 
@@ -13,12 +13,11 @@
 typedef struct plan_word_swap {
   int byte_bit; /* of a byte's place in the word, that the lane bit gives afterwards */
   int lane;
-  bool paired;  /* words 2 i and 2 i + 1 share a shuffle, */
-  int whole;    /* but for every pair of so many, whose words are sent whole; 0: for none */
+  bool paired;  /* words 2 i and 2 i + 1 share a shuffle, but for every fourth pair's */
 } plan_word_swap;
 
 /* Whether a PLAN_SHUFFLE from in to out is one. */
-bool plan_word_swap_of(const plan_value *in, const plan_value *out, const plan_clocks *clocks, plan_word_swap *swap);
+bool plan_word_swap_of(const plan_value *in, const plan_value *out, plan_word_swap *swap);
 
 /* Whether word w shares its shuffle with the word beside it. */
 bool plan_word_swap_packs(const plan_word_swap *swap, int w);

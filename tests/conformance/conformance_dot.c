@@ -148,7 +148,9 @@ static const dot_problem rows[] = {
     {SHAPE(7, 48, 256), MXFP4(F16), .packed = true},
     {SHAPE(3, 48, 512), MXFP4(E4M3), .range = {{0}, {120, 127}}, .packed = true},
     {SHAPE(50, 48, 256), MXFP4(E5M2), .packed = true, .data = DOT_SPECIAL},
-    {SHAPE(50, 48, 1312), MXFP4(E4M3), .packed = true}, /* more turns than slots */
+    {SHAPE(50, 48, 1312), MXFP4(E4M3), .packed = true}, /* more turns than slots, here and in the next two */
+    {SHAPE(257, 48, 1312), MXFP4(BF16), .packed = true},
+    {SHAPE(257, 48, 1312), MXFP4(E4M3), .packed = true},
     {SHAPE(150, 136, 608), MXFP4(E4M3), .range = {{0}, {120, 127}}, .packed = true},
     {SHAPE(260, 136, 352), MXFP4(E5M2), .packed = true, .data = DOT_SPECIAL},
     /* words where each lane multiplies by itself, and in f64 */

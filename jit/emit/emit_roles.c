@@ -287,7 +287,7 @@ void emit_filled_step(emitter *e) {
   await_phase(e, barrier_of(e, FILLED, number), parity_of(e, number, false));
 }
 
-/* Each lane tells it for itself: racecheck takes an arrival for what its own thread has read alone, whatever bar.warp.sync
+/* Each lane tells it for itself: racecheck reports reads of lanes for which another one arrives, whatever bar.warp.sync
  * stands before. Warps that stay together here are 0.5 % faster at 4096 rows (bf16, H200). */
 void emit_release_step(emitter *e, const plan_step *step) {
   LLVMValueRef number = emit_turn_number(e);

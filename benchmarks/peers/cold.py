@@ -14,18 +14,18 @@ class Timer:
         cache = torch.cuda.get_device_properties(0).L2_cache_size
         self.flush = torch.empty(2 * max(cache, 64 << 20), dtype=torch.int8, device="cuda")
 
+    def once(self, run):
+        start, stop = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        self.flush.zero_()
+        start.record()
+        run()
+        stop.record()
+        stop.synchronize()
+        return 1e3 * start.elapsed_time(stop)
+
     def __call__(self, run):
-        torch, samples = self.torch, []
-        for i in range(self.repeat + 2):
-            start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            self.flush.zero_()
-            start.record()
-            run()
-            stop.record()
-            stop.synchronize()
-            if i >= 2:
-                samples.append(1e3 * start.elapsed_time(stop))
-        return statistics.median(samples)
+        """The median."""
+        return statistics.median([self.once(run) for _ in range(self.repeat + 2)][2:])
 
 
 def is_close(result, expected):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the peers' own arithmetic without a GPU: test_peers.py LLRT_BENCH LLRT. The permutation read from two
+"""Checks the peers' own arithmetic without a GPU: test_peers.py LLRT_BENCH LLRT LIBLLRT. The permutation read from two
 storages is compared with what the command line LLRT makes of them, and Triton's kernels, run by numpy, with the
-permutation. Ends with 77 where numpy is missing."""
+permutation; a product by the library on the host with numpy's. Ends with 77 where numpy is missing."""
 
 import json
 import math
@@ -17,6 +17,7 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
+from library import Library
 from storages import Unsupported, permutation
 from triton_kernels_text import flat, tile
 
@@ -104,7 +105,19 @@ def list_cases(bench, folder):
         return [row for row in json.load(file)["results"] if math.prod(row["shape"]) <= LARGEST]
 
 
+def check_product(path):
+    library, rows, columns, summed = Library(path, "host"), 12, 20, 36
+    a = np.arange(rows * summed, dtype=np.float32).reshape(rows, summed) % 7
+    b = np.arange(columns * summed, dtype=np.float32).reshape(columns, summed) % 5
+    d = np.full((rows, columns), np.nan, dtype=np.float32)
+    library.dot(library.matrix("f32", rows, summed, a.ctypes.data),
+                library.matrix("f32", summed, columns, b.ctypes.data, col_major=True),
+                library.matrix("f32", rows, columns, d.ctypes.data))
+    assert np.array_equal(d, a @ b.T), "the library's product is another than numpy's"
+
+
 def main():
+    check_product(sys.argv[3])
     permuted = refused = kernels = 0
     with tempfile.TemporaryDirectory() as folder:
         for case in list_cases(sys.argv[1], folder):

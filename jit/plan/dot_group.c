@@ -11,6 +11,7 @@
 
 #define COPY_BYTES 16
 #define BESIDE_COLUMNS 7 /* log2, of an instruction whose sums stand beside those of all turns: both are registers */
+#define GROUP_WARPS 3 /* log2: of more, threads have half of the registers */
 #define PRODUCERS 4 /* warps: registers are given to whole warpgroups */
 
 static int tensor_of(const dot_draft *x, int operand) { return x->job->tensor[operand ? LLRT_DOT_B : LLRT_DOT_A]; }
@@ -106,8 +107,8 @@ static bool lacks_quarter(const dot_draft *x) { return x->d.group[x->job->desc.t
 
 /* What tiles lack is whole instructions, or the last columns of each. */
 static int columns_beside(const dot_draft *x) {
-  int all = bits_count(x->bits[DOT_DIM_N]);
-  return lacks_quarter(x) && all > BESIDE_COLUMNS ? all - 2 : BESIDE_COLUMNS;
+  int all = bits_count(x->bits[DOT_DIM_N]), most = BESIDE_COLUMNS - (x->d.kernel->warp_bits > GROUP_WARPS);
+  return lacks_quarter(x) && all > most ? all - 2 : most;
 }
 
 llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_types *types) {
@@ -119,6 +120,8 @@ llrt_status dot_plan_groups(dot_draft *x, const dot_space *space, const dot_type
     return llrt_error(LLRT_UNSUPPORTED, "no instruction of warpgroups multiplies these elements");
   x->boxes = true;
   for (int i = 0; i < 2; i++) LLRT_TRY(plan_ring(x, space, i, end, &end));
+  if (!x->boxes && kernel->warp_bits > GROUP_WARPS)
+    return llrt_error(LLRT_UNSUPPORTED, "threads that copy leave %d warps too few registers", 1 << kernel->warp_bits);
   for (int i = 0; i < 2 && !x->boxes; i++)
     if (x->ring[i].masked.vector < x->ring[i].copy.vector)
       return llrt_error(LLRT_UNSUPPORTED, "bounds part pieces of 16 bytes that threads copy");

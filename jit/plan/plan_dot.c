@@ -39,6 +39,7 @@ typedef struct planner {
   int rows;    /* bit i: operand i is row-major in the workspace first */
   bool apart;  /* D is row-major in the workspace first */
   bool groups; /* large tiles are multiplied by warpgroups */
+  bool four;   /* of the largest tile: four warpgroups, for sums of turns beside those of all */
   int copied;  /* bit i: operand i is copied for them, as rows of whole lines along K; of the stages that are being made */
   llrt_dtype copy_type[2];
   llrt_storage copy[2];
@@ -261,9 +262,15 @@ static dot_shape plain_tile(const planner *p) {
   return matrix_tile(p, warps);
 }
 
-/* Each warpgroup has 64 rows, and the accumulators that a thread has registers for; turns are lines of 128 bytes. */
+/* Each warpgroup has 64 rows, and the accumulators that a thread has registers for; turns are lines of 128 bytes. Where sums of a
+ * turn join those of all turns there are four warpgroups, so that while one adds the products of three fill the tensor cores. */
 static dot_shape group_tile(const planner *p) {
-  return (dot_shape){.bits = {7, 8, turn_bits(p)}, .warps = 3, .group = true, .rounds = true};
+  dot_shape shape = {.bits = {7, 8, turn_bits(p)}, .warps = 3, .group = true, .rounds = true};
+  if (!p->four) return shape;
+  shape.bits[DOT_DIM_M] = 8;
+  shape.bits[DOT_DIM_N] = 7;
+  shape.warps = 4;
+  return shape;
 }
 
 /* The same of fewer rows and columns: a multiprocessor has less to do for a tile, but fetches more for a product. Clocks of a turn
@@ -273,13 +280,14 @@ static const struct {
   bool three;    /* three quarters of the columns */
   int8_t narrow; /* of this axis (0: M, 1: N) there are no more positions than a tile has; -1: any shape */
   int16_t turn_clocks[2];
-} group_tiles[] = {{{7, 8}, 3, false, -1, {1050, 1050}}, {{7, 7}, 3, false, -1, {640, 640}},
+} group_tiles[] = {{{7, 8}, 3, false, -1, {1050, 985}}, {{7, 7}, 3, false, -1, {640, 640}},
                    {{6, 7}, 2, false, -1, {480, 480}},   {{6, 6}, 2, false, -1, {320, 320}},
                    {{7, 8}, 3, true, -1, {820, 1010}},    {{7, 7}, 3, true, -1, {560, 560}},
                    {{6, 7}, 2, true, -1, {440, 440}},    {{5, 6}, 2, false, 0, {246, 246}},
                    {{4, 6}, 2, false, 0, {205, 205}},    {{6, 5}, 2, false, -1, {246, 246}},
                    {{6, 4}, 2, false, 1, {205, 205}}};
 #define GROUP_TILES ((int)(sizeof group_tiles / sizeof *group_tiles))
+#define LARGE_TILE 0  /* of group_tile */
 #define SHARED_TILE 3 /* of blocks that share K */
 #define TILE_CLOCKS 1500 /* until the first slots are filled, and from the last product on */
 #define SPLIT_CLOCKS 20000 /* of a second stage, and of the workspace's */
@@ -434,8 +442,8 @@ static llrt_status add_group(planner *p, int tile, bool shared) {
   int first = p->out->n_variants, narrow = group_tiles[tile].narrow;
   dot_shape shape = group_tile(p);
   bool done;
-  for (int dim = 0; dim < 2; dim++) shape.bits[dim] = group_tiles[tile].bits[dim];
-  shape.warps = group_tiles[tile].warps;
+  for (int dim = 0; dim < 2 && tile > LARGE_TILE; dim++) shape.bits[dim] = group_tiles[tile].bits[dim];
+  if (tile > LARGE_TILE) shape.warps = group_tiles[tile].warps;
   shape.swapped = narrow == 0;
   shape.three[1] = group_tiles[tile].three;
   int64_t most = narrow < 0 ? 0 : (int64_t)1 << shape.bits[narrow];
@@ -514,20 +522,33 @@ static llrt_status find_rows(planner *p, const dot_shape *shape) {
                     "each other's positions into at most %d digits", PLAN_MAX_DIGITS);
 }
 
+/* Whether warpgroups multiply the operands as they lie, or what is copied for that; four of them where they can. */
+static llrt_status find_groups(planner *p, int *copies, bool *divided) {
+  const bool four = dot_sums_short(&p->job, p->target);
+  llrt_status status = LLRT_UNSUPPORTED;
+  for (int less = 0; less <= four && status == LLRT_UNSUPPORTED; less++) {
+    p->four = four && !less;
+    dot_shape shape = group_tile(p);
+    status = multiply_stage(p, &shape, false, &p->out->variant[0], divided);
+  }
+  p->groups = status == LLRT_OK && !*divided;
+  if (status != LLRT_UNSUPPORTED) return status;
+  for (int less = 0; less <= four && *copies == 0; less++) {
+    p->four = four && !less;
+    dot_shape shape = group_tile(p);
+    LLRT_TRY(find_copies(p, &shape, copies));
+  }
+  return LLRT_OK;
+}
+
 static llrt_status begin(planner *p, int *copies) {
   bool divided = false;
   *copies = 0;
   LLRT_TRY(llrt_storage_row_major(p->rank, &p->row_major));
   LLRT_TRY(llrt_storage_row_major(p->rank, &p->finish_rows));
   p->apart = storage_writes_more(p->desc->tensors[1].storage);
-  dot_shape shape = group_tile(p);
-  llrt_status status = LLRT_UNSUPPORTED;
-  if (!p->target->lanes_first && p->target->async_copies)
-    status = multiply_stage(p, &shape, false, &p->out->variant[0], &divided);
-  p->groups = status == LLRT_OK && !divided;
-  if (status != LLRT_OK && status != LLRT_UNSUPPORTED) return status;
-  if (status == LLRT_UNSUPPORTED && !p->target->lanes_first && p->target->async_copies) LLRT_TRY(find_copies(p, &shape, copies));
-  shape = large_tile(p);
+  if (!p->target->lanes_first && p->target->async_copies) LLRT_TRY(find_groups(p, copies, &divided));
+  dot_shape shape = large_tile(p);
   if (!p->groups) LLRT_TRY(multiply_stage(p, &shape, false, &p->out->variant[0], &divided));
   if (divided) LLRT_TRY(find_rows(p, &shape));
   if (p->rows || p->apart) *copies = 0; /* tensors are copied for every shape */

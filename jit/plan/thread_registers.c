@@ -12,6 +12,8 @@
 #define CASTING 72    /* those, and what boxes brought, 64 elements of each of two parts (PLAN_LANDED) */
 #define OF_BOXES 24   /* the same where all are boxes; the least there is */
 #define BESIDE 26     /* that ptxas wants beside a wgmma's operands: it asks for 158 where m64n256k16 has 132 */
+#define FEW_BESIDE 12 /* that it makes do with where blocks have 16 such warps: 112 for the 100 of m64n64k32 beside 64 sums */
+#define FEW_FROM 4    /* log2 warps */
 
 void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
   int own = 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
@@ -33,5 +35,5 @@ bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums, cons
   int words = 1 << (plan_value_bits(sums, PLAN_REGISTER) - sums->word);
   if (row->layout[DOT_A]) words += bits_max((llrt_dtype_bits((llrt_dtype)row->a) << first.registers) / 32, 1);
   if (beside) words += 1 << (made.registers - sums->word);
-  return words + BESIDE <= has.others;
+  return words + (kernel->warp_bits < FEW_FROM ? BESIDE : FEW_BESIDE) <= has.others;
 }

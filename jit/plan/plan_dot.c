@@ -280,7 +280,7 @@ static const struct {
   bool three;    /* three quarters of the columns */
   int8_t narrow; /* of this axis (0: M, 1: N) there are no more positions than a tile has; -1: any shape */
   int16_t turn_clocks[2];
-} group_tiles[] = {{{7, 8}, 3, false, -1, {1050, 985}}, {{7, 7}, 3, false, -1, {640, 640}},
+} group_tiles[] = {{{7, 8}, 3, false, -1, {1050, 1020}}, {{7, 7}, 3, false, -1, {640, 640}},
                    {{6, 7}, 2, false, -1, {480, 480}},   {{6, 6}, 2, false, -1, {320, 320}},
                    {{7, 8}, 3, true, -1, {820, 1010}},    {{7, 7}, 3, true, -1, {560, 560}},
                    {{6, 7}, 2, true, -1, {440, 440}},    {{5, 6}, 2, false, 0, {246, 246}},

@@ -185,22 +185,17 @@ Test(dot_group, tiles, .timeout = 120) {
   }
 }
 
-/* The variant that is done first: tiles of 128 x 256, 128 x 128, 64 x 128, 64 x 64; of 128 x 192, 128 x 96, 64 x 96; of at most 32
- * and 16 rows by 64 columns; of 64 x 32; of 64 rows by at most 16 columns; of 64 x 64 that share K. */
-Test(dot_group, chosen) {
-  static const struct {
-    int64_t m, n, k;
-    int variant;
-  } rows[] = {
-      {8192, 8192, 8192, 0}, {4096, 4096, 4096, 0}, {512, 8192, 8192, 0},  {512, 4096, 4096, 1},   {256, 8192, 8192, 1},
-      {256, 4096, 4096, 2},  {128, 8192, 8192, 2},  {128, 4096, 4096, 3},  {2880, 2880, 2880, 4},  {1024, 2880, 2880, 4},
-      {512, 2880, 2880, 5},  {256, 2880, 2880, 6},  {33, 8192, 8192, 3},   {32, 8192, 8192, 7},    {16, 8192, 8192, 8},
-      {1, 2880, 2880, 8},    {64, 4096, 4096, 9},   {4096, 17, 4096, 9},   {4096, 16, 4096, 10},   {16, 512, 65536, 11},
-  };
+typedef struct chosen_row {
+  int64_t m, n, k;
+  int variant;
+} chosen_row;
+
+/* Of 132 multiprocessors; the problem says types and storages. */
+static void expect_chosen(const dot_problem *problem, const chosen_row *rows, size_t n) {
   static dot_bench bench;
-  cr_assert(dot_bench_make(&problems[0], 3, &bench), "%s", llrt_last_error());
+  cr_assert(dot_bench_make(problem, 3, &bench), "%s", llrt_last_error());
   cr_assert(plan_group(&bench));
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+  for (size_t i = 0; i < n; i++) {
     const llrt_tensor tensor = {.rank = 3, .shape = {rows[i].m, rows[i].n, rows[i].k}};
     int64_t least = INT64_MAX;
     int best = -1, number = 0;
@@ -215,6 +210,24 @@ Test(dot_group, chosen) {
     cr_expect_eq(best, rows[i].variant, "%zu: variant %d", i, best);
   }
   dot_bench_free(&bench);
+}
+
+/* The variant that is done first: tiles of 128 x 256 (256 x 128 of short sums), 128 x 128, 64 x 128, 64 x 64; of 128 x 192, 128 x 96,
+ * 64 x 96; of at most 32 and 16 rows by 64 columns; of 64 x 32; of 64 rows by at most 16 columns; of 64 x 64 that share K. */
+Test(dot_group, chosen) {
+  static const chosen_row rows[] = {
+      {8192, 8192, 8192, 0}, {4096, 4096, 4096, 0}, {512, 8192, 8192, 0},  {512, 4096, 4096, 1},   {256, 8192, 8192, 1},
+      {256, 4096, 4096, 2},  {128, 8192, 8192, 2},  {128, 4096, 4096, 3},  {2880, 2880, 2880, 4},  {1024, 2880, 2880, 4},
+      {512, 2880, 2880, 5},  {256, 2880, 2880, 6},  {33, 8192, 8192, 3},   {32, 8192, 8192, 7},    {16, 8192, 8192, 8},
+      {1, 2880, 2880, 8},    {64, 4096, 4096, 9},   {4096, 17, 4096, 9},   {4096, 16, 4096, 10},   {16, 512, 65536, 11},
+  };
+  expect_chosen(&problems[0], rows, sizeof rows / sizeof *rows);
+}
+
+Test(dot_group, chosen_short) {
+  static const dot_problem problem = {SHAPE(72, 48, 272), TYPES(E4M3, E4M3), LIES("", "col_major")};
+  static const chosen_row rows[] = {{8192, 8192, 8192, 0}, {4096, 4096, 4096, 0}, {512, 8192, 8192, 0}, {2048, 2880, 2880, 1}};
+  expect_chosen(&problem, rows, sizeof rows / sizeof *rows);
 }
 
 /* Sums that threads have no room for. */

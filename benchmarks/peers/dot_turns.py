@@ -19,7 +19,7 @@ CHECKED = 64  # rows
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("library", help="path of libllrt.so")
+    parser.add_argument("path", metavar="LIBLLRT", help="path of libllrt.so")
     parser.add_argument("--types", default="bf16,f16,e4m3")
     parser.add_argument("--sizes", default="4096,8192")
     parser.add_argument("--repeat", type=int, default=61, help="pairs of single launches")
@@ -96,7 +96,7 @@ def compare(torch, timer, name, pair, options):
 def main():
     options = arguments()
     torch = require_torch()
-    llrt, timer, wrong = Library(options.library, "cuda:0"), Timer(options), 0
+    llrt, timer, wrong = Library(options.path, "cuda:0"), Timer(options), 0
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
     print(f"{'':12} {'llrt us':>9} {'cuBLAS us':>9} {'/ llrt':>7} {'its quartiles':>16}"
           + (f" {'many: llrt':>11} {'cuBLAS':>9} {'/ llrt':>7}" if options.seconds else ""))

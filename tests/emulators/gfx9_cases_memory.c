@@ -86,6 +86,11 @@
     out[2] = (a & 0xffff0000) | (c & 0xffff), out[3] = (a & 0xffff) | c << 16) \
   X(lds_reads, TO_LDS "ds_read_b32 v8, v1 offset:4\nds_read_b64 v[10:11], v1 offset:8", \
     out[0] = b, out[2] = c, out[3] = d) \
+  X(lds_wraps, "v_add_u32 v12, 0xffffd800, v1\nds_write_b128 v12, v[4:7] offset:10240" LGKM \
+    "v_add_u32 v12, -4, v1\nds_read2_b32 v[8:9], v12 offset0:1 offset1:4\n" \
+    "v_add_u32 v13, -8, v1\nds_read_b64 v[10:11], v13 offset:16", out[0] = a, out[1] = d, out[2] = c, out[3] = d) \
+  X(lds_atomic_wraps, TO_LDS "v_add_u32 v12, 0xffffc000, v1\nds_add_rtn_u32 v8, v12, v5 offset:16384" LGKM \
+    "ds_read_b32 v9, v1", out[0] = a, out[1] = a + b) \
   X(lds_read_128, TO_LDS "v_xor_b32 v12, 0x230, v1\nds_read_b128 v[8:11], v12", \
     out[0] = in[lane ^ 35][0], out[1] = in[lane ^ 35][1], out[2] = in[lane ^ 35][2], \
         out[3] = in[lane ^ 35][3]) \
@@ -240,6 +245,14 @@
     "buffer_store_dword v4, off, s[8:11], 0 offset:12\n" \
     "buffer_store_dword v5, v12, s[8:11], 0 offen" WAIT_ALL \
     "buffer_load_dword v8, v12, s[8:11], 0 offen offset:4\nscratch_load_dword v9, v12, off", \
+    out[0] = a, out[1] = b) \
+  X(scratch_buffer_wraps, "s_mov_b32 s11, 0x800000\nv_mov_b32 v12, -8\ns_movk_i32 s12, 0x10\n" \
+    "buffer_store_dword v4, v12, s[8:11], 0 offen offset:12\n" \
+    "buffer_store_dword v5, v12, s[8:11], s12 offen offset:12" WAIT_ALL \
+    "buffer_load_dword v8, off, s[8:11], 0 offset:4\nbuffer_load_dword v9, off, s[8:11], 0 offset:20", \
+    out[0] = a, out[1] = b) \
+  X(global_extends, "v_mov_b32 v12, 0xfffff800\ns_sub_u32 s8, s4, 0xfffff000\ns_subb_u32 s9, s5, 0\n" \
+    "v_add_u32 v12, v12, v1\nglobal_load_dword v8, v12, s[8:9] offset:-2048\nglobal_load_dword v9, v12, s[8:9] offset:-2044", \
     out[0] = a, out[1] = b)
 
 MEMORY_CASES(CASE_FUNCTION)

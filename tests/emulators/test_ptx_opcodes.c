@@ -227,6 +227,11 @@ static const struct {
     {ONE "st.shared.u16 [tile], %h1;" MET "ld.shared.s16 %d0, [tile];", 'd', 0x8000, 0, 0, 0xffffffffffff8000},
     {"mov.u64 %d4, tile; cvta.shared.u64 %d4, %d4;" ONE "st.u32 [%d4], %r1;" MET "cvta.to.shared.u64 %d5, %d4;"
      "ld.shared.u32 %r0, [%d5];", 'r', 5, 0, 0, 5},
+    {"mov.u32 %r4, tile; sub.u32 %r4, %r4, 4096;" ONE "st.shared.u32 [%r4+4104], %r1;" MET "ld.shared.u32 %r0, [tile+8];", 'r',
+     77, 0, 0, 77},
+    {"mov.u64 %d4, tile; or.b64 %d4, %d4, 0x500000000;" ONE "st.shared.u32 [%d4+4], %r1;" MET "ld.shared.u32 %r0, [tile+4];",
+     'r', 78, 0, 0, 78},
+    {"add.s64 %d4, %d30, 0x7fffffff; add.s64 %d4, %d4, 1; ld.global.u32 %r0, [%d4+-2147483648];", 'r', 6, 0, 0, 6},
     {"cvta.to.global.u64 %d4, %d30; ld.global.nc.u32 %r0, [%d4];", 'r', 6, 0, 0, 6},
     {"ld.u64 %d0, [%d30+8];", 'd', 0, 8, 0, 8},
     {"ld.volatile.global.u32 %r0, [%d30];", 'r', 6, 0, 0, 6},

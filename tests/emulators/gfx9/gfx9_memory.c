@@ -59,7 +59,15 @@ static int32_t offset_of(const gfx9_op *op, int which) {
   return unit * (which ? op->offset1 : op->offset);
 }
 
-/* The addresses of one access, from operand `at` on: vector, then what the space adds. */
+/* Sums of 32 bits, which wrap: LDS takes any base from GFX7 on, and buffers whose range nobody checks, those of scratch
+ * memory, any from GFX9 on (LLVM, AMDGPUISelDAGToDAG.cpp, isDSOffsetLegal and SelectMUBUFScratchOffen, folds constants
+ * into the offset of a base that may be negative). */
+static void wrap_addresses(gfx9_access *access) {
+  for (int i = 0; i < GFX9_LANES; i++) access->address[i] = (uint32_t)access->address[i];
+}
+
+/* The addresses of one access, from operand `at` on: vector, then what the space adds. Sums of flat and global memory
+ * have 64 bits; those of scratch instructions do not wrap, for which LLVM wants bases that are not negative. */
 bool gfx9_make_addresses(gfx9_wave *wave, const gfx9_op *op, int at, int which,
                          gfx9_access *access) {
   const gfx9_operand *vector = &op->operand[at], *base = &op->operand[at + 1];
@@ -82,9 +90,11 @@ bool gfx9_make_addresses(gfx9_wave *wave, const gfx9_op *op, int at, int which,
   for (int i = 0; i < GFX9_LANES; i++) {
     access->address[i] = sum + (low[i] | (uint64_t)high[i] << 32);
   }
+  if (space == GFX9_LDS) wrap_addresses(access);
   if (space != GFX9_BUFFER) return true;
   sum = 0;
   if (!describe(wave, op, base, access, &sum)) return false;
+  if (access->scratch) wrap_addresses(access);
   for (int i = 0; i < GFX9_LANES; i++) access->address[i] += sum;
   return true;
 }

@@ -42,6 +42,8 @@ uint8_t *ptx_locate(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int la
                     uint64_t address, int bytes, bool write, uint8_t **undefined) {
   bool traced = !(space & PTX_UNTRACED);
   space &= ~PTX_UNTRACED;
+  /* "Truncated if the register width exceeds the state space address width" (PTX ISA, "Addresses as operands"). */
+  if (space == PTX_SHARED || space == PTX_CLUSTER) address = (uint32_t)address;
   if (address & (uint64_t)(bytes - 1)) {
     ptx_fault_at(run, warp, op, lane, address, EMU_MISALIGNED, "%d bytes", bytes);
     return NULL;

@@ -101,12 +101,22 @@ static LLVMValueRef clamp_bytes(const overhang *o, LLVMValueRef left) {
   return LLVMBuildMul(e->builder, left, emit_i32(e, o->element), "");
 }
 
+/* ceil(left / step), no less than the group's elements below 0: of a row that ends before this piece it has to be the
+ * negative number that the pieces before it know, too, for lanes share out what is left of the row by it. */
+static LLVMValueRef steps_left(const overhang *o, LLVMValueRef left, int64_t step) {
+  const emitter *e = o->e;
+  int64_t most = o->reach / o->element;
+  left = emit_larger(e, left, emit_i64(e, -most * step));
+  left = emit_add(e, left, emit_i64(e, most * step + step - 1));
+  return emit_subtract(e, LLVMBuildUDiv(e->builder, left, emit_i64(e, step), ""), emit_i64(e, most));
+}
+
 LLVMValueRef overhang_valid_bytes(overhang *o, uint64_t tile) {
   emitter *e = o->e;
   LLVMValueRef inside = NULL, valid = emit_i32(e, o->reach);
   for (int i = 0; i < e->kernel->n_bounds; i++) {
     const plan_bound *bound = &e->kernel->bound[i];
-    if (!(bound->tensors >> o->step->tensor & 1)) continue;
+    if (!(bound->tensors >> o->step->tensor & 1) || o->step->apart >> i & 1) continue;
     LLVMValueRef at = emit_bounded(e, o->value, bound, tile), limit = emit_bound_limit(e, bound);
     int64_t step = plan_group_step(e->kernel, bound, &o->group);
     if (step == 0) {
@@ -114,10 +124,7 @@ LLVMValueRef overhang_valid_bytes(overhang *o, uint64_t tile) {
       continue;
     }
     LLVMValueRef left = emit_subtract(e, limit, at);
-    if (step > 1) {
-      left = emit_add(e, left, emit_i64(e, step - 1));
-      left = LLVMBuildSDiv(e->builder, left, emit_i64(e, step), "");
-    }
+    if (step > 1) left = steps_left(o, left, step);
     valid = emit_smaller(e, valid, clamp_bytes(o, left));
   }
   return inside ? emit_choose(e, inside, valid, emit_i32(e, -o->reach)) : valid;

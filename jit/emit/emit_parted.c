@@ -98,7 +98,7 @@ void emit_part(emitter *e, const emit_place *place, uint64_t tile, const uint64_
   assert(lane_bits < 8);
   for (int i = 0; i < e->kernel->n_bounds; i++) {
     const plan_bound *bound = &e->kernel->bound[i];
-    if (!(bound->tensors >> place->tensor & 1)) continue;
+    if (!(bound->tensors >> place->tensor & 1) || e->apart >> i & 1) continue;
     bool known = lane_steps(e, place, bound, tile, lanes, lane_bits, step);
     if (!known) {
       out->mask = emit_and(e, out->mask, compare_lanes(e, place, bound, tile, lanes, lane_bits));

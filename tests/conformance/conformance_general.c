@@ -86,6 +86,12 @@ static const struct {
     /* lanes beyond a bound hand on what their neighbours want */
     {LLRT_U8, {2, {68, 132}, "strided([134,1])", "storage(digits=[dim0: 3 reversed, dim0: 3 reversed, dim1: rest, replica: 4, dim0: rest], "
                                                  "tile={offset: [[1,0],[0,1]]} -> [dim0:2, dim1:2], pad=9)"}},
+    /* rows along each of whose elements the axis moves by 2 and more, and which end inside a group of lanes */
+    {LLRT_F32, {1, {18}, "row_major", "storage(digits=[dim0: 2 @ 9, dim0: 9 @ 1])"}},
+    {LLRT_F32, {1, {134}, "row_major", "storage(digits=[dim0: 2 @ 67, dim0: 67 @ 1])"}},
+    {LLRT_BF16, {1, {38}, "row_major", "storage(digits=[dim0: 2 @ 19, dim0: 19 @ 1])"}},
+    {LLRT_U8, {1, {188}, "row_major", "storage(digits=[dim0: 4 @ 47, dim0: 47 @ 1])"}},
+    {LLRT_U8, {2, {5, 94}, "row_major", "storage(digits=[dim1: 2 @ 47, dim1: 47 @ 1, dim0: rest @ 94])"}},
 };
 #define N_ALIGNED ((int)(sizeof aligned / sizeof aligned[0]))
 

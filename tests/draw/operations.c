@@ -1,0 +1,37 @@
+#include "operations.h"
+
+#include "convert_case.h"
+
+#include <string.h>
+
+static void make_convert(uint64_t seed, bool emulated, void *made) { convert_case_make(seed, emulated, made); }
+static int edit_convert(void *of, int way) { return convert_case_edit(of, way); }
+static void print_convert(const void *of, char *text, size_t size) { convert_case_print(of, text, size); }
+static verdict run_convert(bench *at, const void *of, int words) { return convert_case_run(at, of, words); }
+static int context_of_convert(const void *of) { return ((const convert_case *)of)->context; }
+static int words_of_convert(const void *of) {
+  const convert_case *c = of;
+  return c->has_other[0] | c->has_other[1] << 1;
+}
+
+static const draw_operation operations[] = {
+    {"convert", sizeof(convert_case), make_convert, edit_convert, print_convert, run_convert, context_of_convert,
+     words_of_convert},
+};
+_Static_assert(sizeof operations / sizeof *operations == OPERATION_COUNT, "an entry for each of the list");
+
+const draw_operation *draw_operation_at(int i) { return &operations[i]; }
+
+int draw_operation_named(const char *name) {
+  for (int i = 0; i < OPERATION_COUNT; i++)
+    if (strcmp(operations[i].name, name) == 0) return i;
+  return -1;
+}
+
+int draw_case_of(uint64_t seed, uint64_t number, int only, uint64_t *own) {
+  uint64_t state = seed * 0x9e3779b97f4a7c15 ^ (number + 1) * 0xd1342543de82ef95;
+  draw_next(&state);
+  int picked = draw_pick(&state, LIST_OPERATION);
+  *own = draw_next(&state);
+  return only >= 0 ? only : picked;
+}

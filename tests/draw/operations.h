@@ -1,0 +1,26 @@
+/* The operations that are drawn, as one table. */
+#ifndef LLRT_TESTS_DRAW_OPERATIONS_H
+#define LLRT_TESTS_DRAW_OPERATIONS_H
+
+#include "memory.h"
+#include "weights.h"
+
+typedef struct draw_operation {
+  const char *name;
+  size_t bytes; /* of a case */
+  void (*make)(uint64_t seed, bool emulated, void *made);
+  int (*edit)(void *of, int way); /* see convert_case_edit */
+  void (*print)(const void *of, char *text, size_t size);
+  verdict (*run)(bench *at, const void *of, int words);
+  int (*context)(const void *of); /* draw_CONTEXT */
+  int (*words)(const void *of);   /* of CONTEXT_WORDS: which sides are in other words first; 0: none */
+} draw_operation;
+
+/* Entry i of draw_OPERATION. */
+const draw_operation *draw_operation_at(int i);
+int draw_operation_named(const char *name); /* -1: there is none */
+
+/* Which operation case `number` of a seed is, unless `only` (>= 0) says so, and the seed of its own. */
+int draw_case_of(uint64_t seed, uint64_t number, int only, uint64_t *own);
+
+#endif

@@ -2,11 +2,10 @@
  * as [N,K] in memory, packed (llrt_dot_pack), or as other engines pack it. Results are compared with sums in f64 at
  * places spread over D, then single launches are timed with nothing in the caches. --sizes: N = K, in the k of the option:
  * 8192k, 2880k. */
+#include "dot_kinds.h"
 #include "dot_run.h"
 #include "jit/plan/number.h"
 #include "subcommands.h"
-
-#include <llrt/dot_pack.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,68 +13,10 @@
 
 enum { PLACES = 2048, NAME = 80 };
 
-/* How B and its scales lie: K fastest, as llrt_dot_pack says, as other engines' kernels take them. */
-enum { COLUMNS, PACKED, MARLIN, MACHETE };
-static const char *const engine_orders[][2] = {[MARLIN] = {"marlin_w4", "marlin_scales"},
-                                               [MACHETE] = {"transposed(machete_w4)", "row_major"}};
-
-typedef struct dot_kind {
-  const char *name;
-  llrt_dtype a, b, scale, zero, d;
-  int group;    /* positions along K that share a scale; CHANNEL: all; 0: there are none */
-  bool global;  /* of all weights one more, f32 */
-  bool square;  /* M = N = K alone */
-  int order;    /* of B */
-  bool promised; /* a range of e8m0 scales is promised */
-  bool fast;     /* sums of 8-bit floats may keep few bits */
-} dot_kind;
-
-enum { CHANNEL = -1 };
-
-#define KIND(name_, a_, b_, d_, ...) {.name = name_, .a = LLRT_##a_, .b = LLRT_##b_, .d = LLRT_##d_, __VA_ARGS__}
-#define SCALES(type, n) .scale = LLRT_##type, .group = n
-#define MXFP4(name, type, result, ...) KIND(name, type, E2M1, result, SCALES(E8M0, 32), __VA_ARGS__)
-#define DENSE(name, type, result, ...) KIND(name, type, type, result, .square = true, __VA_ARGS__)
-static const dot_kind kinds[] = {
-    MXFP4("mxfp4 packed x bf16", BF16, BF16, .order = PACKED, .promised = true),
-    MXFP4("mxfp4 packed x f16", F16, F16, .order = PACKED, .promised = true),
-    MXFP4("mxfp4 packed x e4m3", E4M3, BF16, .order = PACKED, .promised = true),
-    MXFP4("mxfp4 packed x e5m2", E5M2, BF16, .order = PACKED, .promised = true),
-    MXFP4("mxfp4 packed x e4m3 fast", E4M3, BF16, .order = PACKED, .promised = true, .fast = true),
-    MXFP4("mxfp4 packed, any scales x bf16", BF16, BF16, .order = PACKED),
-    KIND("int4 packed x f16", F16, I4, F16, SCALES(F16, 128), .order = PACKED),
-    KIND("int4 marlin x f16", F16, I4, F16, SCALES(F16, 128), .order = MARLIN),
-    KIND("int4 machete x f16", F16, I4, F16, SCALES(F16, 128), .order = MACHETE),
-    KIND("int4 packed, zeros x f16", F16, U4, F16, SCALES(F16, 128), .zero = LLRT_U4, .order = PACKED),
-    KIND("int4 packed, zeros x bf16", BF16, U4, BF16, SCALES(BF16, 128), .zero = LLRT_U4, .order = PACKED),
-    KIND("int8 packed x bf16", BF16, I8, BF16, SCALES(BF16, 128), .order = PACKED),
-    KIND("int8 packed x f16", F16, I8, F16, SCALES(F16, 128), .order = PACKED),
-    KIND("int8 packed, columns x bf16", BF16, I8, BF16, SCALES(F32, CHANNEL), .order = PACKED),
-    KIND("e4m3 packed, columns x bf16", BF16, E4M3, BF16, SCALES(F32, CHANNEL), .order = PACKED),
-    KIND("e4m3 packed, columns x f16", F16, E4M3, F16, SCALES(F32, CHANNEL), .order = PACKED),
-    KIND("e4m3 packed x bf16", BF16, E4M3, BF16, SCALES(BF16, 128), .order = PACKED),
-    KIND("mxfp8 packed x bf16", BF16, E4M3, BF16, SCALES(E8M0, 32), .order = PACKED, .promised = true),
-    KIND("mxfp8 packed x f16", F16, E4M3, F16, SCALES(E8M0, 32), .order = PACKED, .promised = true),
-    KIND("nvfp4 packed x bf16", BF16, E2M1, BF16, SCALES(E4M3, 16), .global = true, .order = PACKED),
-    KIND("nvfp4 packed x f16", F16, E2M1, F16, SCALES(E4M3, 16), .global = true, .order = PACKED),
-    MXFP4("mxfp4 x bf16", BF16, BF16),
-    MXFP4("mxfp4 x f16", F16, F16),
-    MXFP4("mxfp4 x e4m3", E4M3, BF16),
-    MXFP4("mxfp4 x e5m2", E5M2, BF16),
-    KIND("int4 x f16", F16, I4, F16, SCALES(F16, 128)),
-    DENSE("bf16 x bf16", BF16, BF16),
-    DENSE("f16 x f16", F16, F16),
-    DENSE("e4m3 x e4m3", E4M3, BF16),
-    DENSE("e4m3 x e4m3 fast", E4M3, BF16, .fast = true),
-};
-enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
-
-static const int64_t rows[] = {1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
-enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
-
 /* ---- data ---- */
 
-enum { A, B, SCALE, ZERO, GLOBAL, D, TENSORS };
+enum { A = DOT_KIND_A, B = DOT_KIND_B, SCALE = DOT_KIND_SCALE, ZERO = DOT_KIND_ZERO, GLOBAL = DOT_KIND_GLOBAL, D = DOT_KIND_D,
+       TENSORS = DOT_KIND_TENSORS };
 
 typedef struct dot_data {
   const dot_kind *kind;
@@ -86,13 +27,10 @@ typedef struct dot_data {
   llrt_tensor packed[3];   /* B, its scales and zero points, where they are packed */
 } dot_data;
 
-/* The scales' powers of two are 2^-7 to 1. */
-enum { LOW = 120, HIGH = 127 };
-
 /* A code whose number is of moderate size: of scales those powers of two, or 1/8 .. 1. */
 static uint64_t code_of(llrt_dtype dtype, bool scale, uint64_t random) {
   const number_format *format = number_format_of(dtype);
-  if (dtype == LLRT_E8M0) return LOW + (random & (HIGH - LOW));
+  if (dtype == LLRT_E8M0) return DOT_KIND_LOW + (random & (DOT_KIND_HIGH - DOT_KIND_LOW));
   if (format->bits == 4 || format->kind == NUMBER_INTEGER) return random & ((1u << format->bits) - 1);
   if (scale) return number_code(format, (double)(1 + (random & 7)) / 8);
   return number_code(format, (double)((int)(random & 255) - 128) / 128);
@@ -112,11 +50,10 @@ static void fill(device_matrix *x, int t, uint64_t seed) {
   }
 }
 
-static void make_matrix(harness *h, dot_data *data, int t, llrt_dtype dtype, int64_t rows_, int64_t columns) {
+static void make_matrix(harness *h, dot_data *data, int t) {
   device_matrix *x = &data->matrix[t];
-  if (!dtype) return;
-  x->tensor = (llrt_tensor){.dtype = dtype, .rank = 2, .shape = {rows_, columns}};
-  if (t == B || t == SCALE || t == ZERO) x->tensor.storage = &data->columns;
+  x->tensor = dot_kind_tensor(data->kind, t, data->m, data->n, &data->columns);
+  if (!x->tensor.dtype) return;
   device_matrix_allocate(h, x);
   if (t == D) return;
   fill(x, t, h->options.seed);
@@ -136,25 +73,10 @@ static void pack(harness *h, dot_data *data, int t, int i) {
   harness_must(llrt_stream_synchronize(h->device, NULL), "packing");
 }
 
-/* Of size^2 elements. UNSUPPORTED: there is none. */
-static llrt_status describe_order(const dot_kind *kind, int64_t size, llrt_dot_packing *packing) {
-  const int64_t shape[2] = {size, size};
-  llrt_storage_binding binding;
-  *packing = (llrt_dot_packing){.n_maps = 0};
-  for (int i = 0; i < 2; i++)
-    harness_must(llrt_storage_parse(engine_orders[kind->order][i], 2, NULL, &packing->storages[i]), kind->name);
-  return llrt_storage_bind(&packing->storages[0], 2, shape, NULL, &binding) == LLRT_OK ? LLRT_OK : LLRT_UNSUPPORTED;
-}
-
 static llrt_status describe_packing(harness *h, const dot_kind *kind, int64_t size, llrt_dot_packing *packing) {
-  const llrt_dot_pack_params what = {.dtype = kind->b, .scale = kind->group > 0 ? kind->scale : LLRT_DTYPE_NONE,
-                                     .group = {kind->group}, .other = kind->a, .zero = kind->zero,
-                                     .range_low = kind->promised ? LOW : 0,
-                                     .range_high = kind->promised ? HIGH : 0};
   llrt_device_info info;
-  if (kind->order > PACKED) return describe_order(kind, size, packing);
   harness_must(llrt_device_get_info(h->device, &info), "the device");
-  return llrt_dot_pack(&what, info.target, LLRT_DOT_B, packing);
+  return dot_kind_packing(kind, info.target, size, packing);
 }
 
 static void pack_weights(harness *h, dot_data *data) {
@@ -167,14 +89,7 @@ static void pack_weights(harness *h, dot_data *data) {
 static void make_data(harness *h, const dot_kind *kind, int64_t m, int64_t size, dot_data *data) {
   *data = (dot_data){.kind = kind, .m = m, .n = size, .k = size};
   harness_must(llrt_storage_col_major(2, &data->columns), "storage");
-  make_matrix(h, data, A, kind->a, m, data->k);
-  make_matrix(h, data, B, kind->b, data->k, data->n);
-  const int64_t groups = kind->group > 0 ? (data->k + kind->group - 1) / kind->group : 1;
-  make_matrix(h, data, SCALE, kind->scale, groups, data->n);
-  make_matrix(h, data, ZERO, kind->zero, groups, data->n);
-  if (kind->global) make_matrix(h, data, GLOBAL, LLRT_F32, 1, 1);
-  data->matrix[GLOBAL].tensor.rank = 0;
-  make_matrix(h, data, D, kind->d, m, data->n);
+  for (int t = 0; t < TENSORS; t++) make_matrix(h, data, t);
   if (kind->order) pack_weights(h, data);
 }
 
@@ -216,20 +131,11 @@ static bool is_right_at(const void *of, int64_t at) {
 
 /* What stands on W, and what is promised of it. */
 static void describe(const dot_data *data, const char *name, llrt_dot_call *call) {
-  const dot_kind *kind = data->kind;
-  const device_matrix *x = data->matrix;
-  llrt_dot_params params = {.fast_accumulate = kind->fast};
-  const llrt_tensor *own[] = {&x[SCALE].tensor, &x[ZERO].tensor};
-  for (int i = 0; i < 2; i++)
-    if (data->packed[1 + i].data) own[i] = &data->packed[1 + i];
-  int64_t group = kind->group > 0 ? kind->group : LLRT_GROUP_ALL;
-  if (kind->group) params.b = (llrt_dot_scaling){.scale = own[0], .group = {group, 1}};
-  if (kind->zero) params.b.zero = own[1];
-  if (kind->global) params.b.global = &x[GLOBAL].tensor;
-  if (kind->promised) params.b.range_low = LOW, params.b.range_high = HIGH;
-  if (data->packing.n_maps) memcpy(params.b.word_bits, data->packing.word_bits, sizeof params.b.word_bits);
-  const llrt_tensor *b = kind->order ? &data->packed[0] : &x[B].tensor;
-  harness_must(llrt_dot_describe(&x[A].tensor, b, &x[D].tensor, &params, call), name);
+  const llrt_tensor *tensors[TENSORS];
+  for (int t = 0; t < TENSORS; t++) tensors[t] = &data->matrix[t].tensor;
+  for (int i = 0; i < 3; i++)
+    if (data->packed[i].data) tensors[B + i] = &data->packed[i];
+  harness_must(dot_kind_describe(data->kind, tensors, &data->packing, call), name);
   harness_must(llrt_op_promise_coarse(&call->desc), name);
 }
 
@@ -346,9 +252,9 @@ int bench_dot(int argc, char *argv[]) {
     flushed_floor(&f);
   }
   for (int s = 0; s < n; s++)
-    for (int i = 0; i < KIND_COUNT; i++)
-      for (int r = 0; r < (kinds[i].square ? 1 : ROW_COUNT); r++)
-        right &= run_case(&h, &f, &kinds[i], kinds[i].square ? sizes[s] : rows[r], sizes[s], &cases);
+    for (int i = 0; i < dot_kinds_count; i++)
+      for (int r = 0; r < (dot_kinds[i].square ? 1 : dot_kind_rows_count); r++)
+        right &= run_case(&h, &f, &dot_kinds[i], dot_kinds[i].square ? sizes[s] : dot_kind_rows[r], sizes[s], &cases);
   if (!options.list) printf("%d cases: %s\n", cases, right ? "right" : "WRONG");
   flushed_fini(&f);
   harness_fini(&h);

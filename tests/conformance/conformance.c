@@ -5,9 +5,11 @@
  *   LLRT_TEST_CASE      only the case of this number
  *   LLRT_TEST_PART      I/N: only part I (from 0) of the cases, dealt at random into N
  *   LLRT_TEST_SLOW      name the cases that take more than so many milliseconds of the processors
+ *   LLRT_TEST_DIGEST    append a line of every case's digests to this file (digest_log.h)
  *   LLRT_TEST_DOTS, LLRT_TEST_REDUCES, LLRT_TEST_SCANS   only so many random products, reduces and scans
  * A device that is UNAVAILABLE skips its cases; anything else that goes wrong fails. */
 #include "conformance.h"
+#include "digest_log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@ typedef struct tally {
 
 typedef struct suite {
   llrt_context *context;
+  digest_log digests; /* open: every case has a context of its own, so that what it compiles depends on no other */
   const char *target;
   uint64_t seed;
   int only;         /* -1: all */
@@ -98,21 +101,49 @@ static bool run_case(const suite *run, llrt_device *device, int index, char *tit
   return false;
 }
 
-static bool run_timed(const suite *run, llrt_device *device, int index) {
-  char title[1024] = "";
+static bool run_timed(const suite *run, llrt_device *device, int index, char *title, size_t title_size) {
   int64_t began = processor_milliseconds();
-  bool passed = run_case(run, device, index, title, sizeof title);
+  bool passed = run_case(run, device, index, title, title_size);
   int64_t took = processor_milliseconds() - began;
   if (run->slow > 0 && took > run->slow) printf("  case %d (%s): %lld ms\n", index, title, (long long)took);
   return passed;
 }
 
+static llrt_status open_device(const suite *run, llrt_context *context, const char *name, llrt_device **device) {
+  llrt_device_params params = {.target = target_suits(run->target, name) ? run->target : NULL};
+  return llrt_device_open(context, name, &params, device);
+}
+
+/* In a context of its own; notes its digests. */
+static bool run_alone(const suite *run, const char *name, int index) {
+  char title[1024] = "";
+  llrt_context_params params = {.jit_library = run->digests.library};
+  llrt_context *context;
+  llrt_device *device;
+  bool passed = false;
+  if (llrt_context_create(&params, &context) != LLRT_OK) return false;
+  if (open_device(run, context, name, &device) == LLRT_OK) {
+    llrt_device_info info;
+    llrt_device_get_info(device, &info);
+    passed = run_timed(run, device, index, title, sizeof title);
+    digest_log_add(&run->digests, "conformance", info.target, title);
+  }
+  llrt_device_close(&device);
+  llrt_context_destroy(&context);
+  return passed;
+}
+
+static bool run_one(const suite *run, const char *name, llrt_device *device, int index) {
+  char title[1024] = "";
+  if (run->digests.records) return run_alone(run, name, index);
+  return run_timed(run, device, index, title, sizeof title);
+}
+
 static tally run_device(const suite *run, const char *name) {
   tally count = {0, 0, 0};
   int cases = asked_cases(run);
-  llrt_device_params params = {.target = target_suits(run->target, name) ? run->target : NULL};
   llrt_device *device;
-  llrt_status status = llrt_device_open(run->context, name, &params, &device);
+  llrt_status status = open_device(run, run->context, name, &device);
   if (status == LLRT_UNAVAILABLE) {
     count.skipped = cases;
     printf("%s: %d skipped: %s\n", name, cases, llrt_last_error());
@@ -128,7 +159,7 @@ static tally run_device(const suite *run, const char *name) {
   printf("%s: %s, target %s\n", name, info.description, info.target);
   for (int i = 0; i < all_cases(); i++) {
     if (!is_asked(run, i)) continue;
-    bool passed = run_timed(run, device, i);
+    bool passed = run_one(run, name, device, i);
     count.passed += passed;
     count.failed += !passed;
   }
@@ -166,6 +197,7 @@ int main(int argc, char *argv[]) {
     printf("LLRT_TEST_PART is I/N, with I from 0 to N - 1\n");
     return 1;
   }
+  if (!digest_log_open(&run.digests)) return 1;
   if (llrt_context_create(NULL, &run.context) != LLRT_OK) {
     printf("no context: %s\n", llrt_last_error());
     return 1;
@@ -183,6 +215,7 @@ int main(int argc, char *argv[]) {
   }
   free(list);
   llrt_context_destroy(&run.context);
+  if (!digest_log_close(&run.digests)) total.failed++;
   printf("%d passed, %d failed, %d skipped\n", total.passed, total.failed, total.skipped);
   return total.failed != 0 || total.passed + total.skipped == 0;
 }

@@ -17,7 +17,7 @@ typedef struct side {
 typedef enum route { ROUTE_CONVERT, ROUTE_PREPARE, ROUTE_LOAD, ROUTE_COUNT } route;
 
 typedef struct conformance_case {
-  char title[96];
+  char title[160];
   llrt_dtype dtype, to; /* to NONE: the same */
   bool every_code;      /* the source's elements are 0, 1, 2, …, or codes near every edge if 32 bits or
                            wider, not random */

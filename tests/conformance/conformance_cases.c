@@ -190,32 +190,51 @@ static bool make_random(int kind, uint64_t *seed, conformance_case *made) {
   return kind < 3 ? random_layouts_make(kind, 0, seed, made) : make_strided(seed, made);
 }
 
-#define N_MOVES (N_TABLE * N_WIDTHS + 4 * N_RANDOM)
+enum { TABLE, RANDOM, GENERAL, NAMED, MAPS, WIDTHS, N_PARTS };
+
+static int part_count(int part) {
+  const int counts[N_PARTS] = {[TABLE] = N_TABLE * N_WIDTHS,       [RANDOM] = 4 * N_RANDOM,
+                               [GENERAL] = general_cases_count(),  [NAMED] = named_cases_count(),
+                               [MAPS] = map_cases_count(),         [WIDTHS] = width_cases_count()};
+  return counts[part];
+}
 
 int cases_count(void) {
-  return N_MOVES + general_cases_count() + named_cases_count() + map_cases_count() +
-         width_cases_count();
+  int n = 0;
+  for (int part = 0; part < N_PARTS; part++) n += part_count(part);
+  return n;
 }
 
-static bool make_case(int index, uint64_t *seed, conformance_case *made) {
-  if (index < N_TABLE * N_WIDTHS) return case_from_text(&table[index / N_WIDTHS], widths[index % N_WIDTHS], made);
-  int general = index - N_MOVES, named = general - general_cases_count();
-  int mapped = named - named_cases_count(), wide = mapped - map_cases_count();
-  if (wide >= 0) return width_cases_make(wide, seed, made);
-  if (mapped >= 0) return map_cases_make(mapped, made);
-  if (named >= 0) return named_cases_make(named, made);
-  if (general >= 0) return general_cases_make(general, made);
-  return make_random((index - N_TABLE * N_WIDTHS) / N_RANDOM, seed, made);
+static bool make_case(int part, int number, uint64_t *seed, conformance_case *made) {
+  switch (part) {
+    case TABLE: return case_from_text(&table[number / N_WIDTHS], widths[number % N_WIDTHS], made);
+    case RANDOM: return make_random(number / N_RANDOM, seed, made);
+    case GENERAL: return general_cases_make(number, made);
+    case NAMED: return named_cases_make(number, made);
+    case MAPS: return map_cases_make(number, made);
+    default: return width_cases_make(number, seed, made);
+  }
 }
 
+/* "…, [5,6,7] of u8"; random cases are numbered. */
+static void end_title(int part, int number, conformance_case *made) {
+  size_t used = strlen(made->title), size = sizeof made->title;
+  used += (size_t)snprintf(made->title + used, size - used, part == RANDOM ? ", number %d, [" : ", [", number);
+  for (int axis = 0; axis < made->rank && used < size; axis++)
+    used += (size_t)snprintf(made->title + used, size - used, "%s%lld", axis ? "," : "", (long long)made->shape[axis]);
+  if (used < size) snprintf(made->title + used, size - used, "] of %s", llrt_dtype_name(made->dtype));
+}
+
+/* What is drawn depends on the number in its part, so that a row which is added to one part changes no other. */
 bool cases_make(int index, uint64_t seed, conformance_case *made) {
   memset(made, 0, sizeof *made);
-  uint64_t state = seed * 0x2545f4914f6cdd1d + (uint64_t)index;
+  int part = 0, number = index;
+  while (number >= part_count(part)) number -= part_count(part++);
+  uint64_t state = seed * 0x2545f4914f6cdd1d + ((uint64_t)part << 32) + (uint64_t)number;
   random_next(&state);
   made->data_seed = random_next(&state);
-  made->route = (route)(index % ROUTE_COUNT);
-  bool done = make_case(index, &state, made);
-  size_t used = strlen(made->title);
-  snprintf(made->title + used, sizeof made->title - used, ", %s", llrt_dtype_name(made->dtype));
+  made->route = (route)(number % ROUTE_COUNT);
+  bool done = make_case(part, number, &state, made);
+  end_title(part, number, made);
   return done;
 }

@@ -1,0 +1,72 @@
+#include "dense_cases.h"
+
+#include <llrt/layout_algebra.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define EACH_M(type_, size_)                                                                                       \
+  {type_, "nt", 0, 16, size_, size_}, {type_, "nt", 0, 32, size_, size_}, {type_, "nt", 0, 64, size_, size_},       \
+      {type_, "nt", 0, 128, size_, size_}, {type_, "nt", 0, 256, size_, size_}, {type_, "nt", 0, 512, size_, size_}, \
+      {type_, "nt", 0, 1024, size_, size_}, {type_, "nt", 0, 2048, size_, size_}
+#define EACH_FORM(m_, n_, k_)                                                                                     \
+  {LLRT_BF16, "nn", 0, m_, n_, k_}, {LLRT_BF16, "nt", 0, m_, n_, k_}, {LLRT_BF16, "tn", 0, m_, n_, k_},           \
+      {LLRT_BF16, "tt", 0, m_, n_, k_}
+
+const dense_case dense_cases[] = {
+    EACH_FORM(4096, 4096, 4096),
+    EACH_FORM(8192, 8192, 8192),
+    {LLRT_BF16, "nt", 16, 2048, 2048, 2048},
+    {LLRT_BF16, "nn", 16, 2048, 2048, 2048},
+    {LLRT_BF16, "nt", 64, 1024, 1024, 1024},
+    {LLRT_BF16, "nn", 64, 1024, 1024, 1024},
+    {LLRT_BF16, "nt", 256, 512, 512, 512},
+    {LLRT_BF16, "nt", 128, 512, 512, 64},
+    {LLRT_BF16, "nt", 128, 64, 512, 512},
+    {LLRT_E4M3, "nt", 16, 2048, 2048, 2048},
+    {LLRT_E4M3, "nt", 64, 1024, 1024, 1024},
+    {LLRT_BF16, "nt", 0, 4096, 4096, 4104},
+    {LLRT_BF16, "nt", 0, 4095, 4095, 4095},
+    {LLRT_BF16, "nt", 0, 4097, 4097, 4097},
+    {LLRT_BF16, "nt", 0, 4095, 4095, 4096},
+    {LLRT_BF16, "nn", 0, 4096, 4095, 4096},
+    {LLRT_BF16, "nt", 0, 2880, 2880, 2880},
+    {LLRT_BF16, "nt", 0, 4096, 14336, 4096},
+    {LLRT_BF16, "nt", 0, 4096, 4096, 14336},
+    EACH_M(LLRT_BF16, 2880),
+    EACH_M(LLRT_BF16, 4096),
+    EACH_M(LLRT_BF16, 8192),
+    EACH_M(LLRT_E4M3, 2880),
+    EACH_M(LLRT_E4M3, 4096),
+    EACH_M(LLRT_E4M3, 8192),
+};
+const int dense_cases_count = sizeof dense_cases / sizeof dense_cases[0];
+
+void dense_case_name(const dense_case *c, char *name, size_t size) {
+  char batch[24] = "";
+  if (c->batch) snprintf(batch, sizeof batch, "%" PRId64 "x", c->batch);
+  snprintf(name, size, "%s %s %s%" PRId64 "x%" PRId64 "x%" PRId64, llrt_dtype_name(c->type), c->form, batch, c->m, c->n, c->k);
+}
+
+/* Every axis but the last in row-major order, the last two exchanged. */
+static llrt_status make_transposed(int rank, llrt_storage *out) {
+  static const char *const names[] = {"dim0", "dim1", "dim2"};
+  llrt_layout point = llrt_layout_empty();
+  int order[3];
+  for (int i = 0; i < rank; i++) order[i] = rank - 1 - i;
+  order[0] = rank - 2;
+  order[1] = rank - 1;
+  llrt_status status = llrt_layout_add_in(&point, "offset", 0);
+  for (int i = 0; i < rank && status == LLRT_OK; i++) status = llrt_layout_add_out(&point, names[i], 0);
+  return status == LLRT_OK ? llrt_storage_tiled(&point, order, out) : status;
+}
+
+llrt_status dense_case_tensor(const dense_case *c, int which, llrt_storage *storage, llrt_tensor *tensor) {
+  const int rank = c->batch ? 3 : 2;
+  *tensor = (llrt_tensor){.dtype = which == DENSE_D ? LLRT_BF16 : c->type, .rank = rank, .storage = storage};
+  tensor->shape[0] = c->batch;
+  tensor->shape[rank - 2] = which == DENSE_B ? c->k : c->m;
+  tensor->shape[rank - 1] = which == DENSE_A ? c->k : c->n;
+  if (which == DENSE_D || c->form[which] == 'n') return llrt_storage_row_major(rank, storage);
+  return make_transposed(rank, storage);
+}

@@ -57,7 +57,7 @@ static LLVMValueRef put_lanes(emitter *e, LLVMValueRef wide, LLVMValueRef narrow
                                 "");
 }
 
-/* The register of words from element `index` on; a piece is a run of 2^run_bits lanes. */
+/* The register of words from element `index` on; a piece is a run of 2^run_bits lanes. No bound parts a single one. */
 static void move_host_register(emitter *e, access *a, uint64_t index, int lane_bits, int run_bits) {
   int lanes = 1 << lane_bits, run = 1 << run_bits;
   LLVMTypeRef piece_type = access_lanes_type(e, a, run_bits);
@@ -68,7 +68,7 @@ static void move_host_register(emitter *e, access *a, uint64_t index, int lane_b
     const uint64_t *columns = plan_value_columns(a->value, PLAN_LANE);
     uint64_t tile = access_register_tile(a, index) ^ f2_apply(columns, (uint64_t)first);
     emit_parted parts = {NULL, NULL};
-    if (a->step->parted) emit_part(e, &a->place, tile, columns, run_bits, &parts);
+    if (a->step->parted && run > 1) emit_part(e, &a->place, tile, columns, run_bits, &parts);
     if (a->load) {
       LLVMValueRef piece = parts.mask ? access_load_parted(e, a, tile, piece_type, &parts)
                                       : access_load_piece(e, a, tile, piece_type);

@@ -54,9 +54,33 @@ static void store_parts(emitter *e, access *a, uint64_t first, LLVMValueRef piec
   emit_close_guard(e, next);
 }
 
+/* Two words of a byte each, as a scalar: where control joins, LLVM 19 has vectors of two bytes go through local memory on
+ * NVIDIA. */
+static void move_byte_pair(emitter *e, access *a, uint64_t first) {
+  LLVMTypeRef type = emit_int_type(e, 16), byte = emit_int_type(e, 8);
+  LLVMValueRef *low = &a->words[first >> a->word], *high = &a->words[(first | piece_register(a, 1)) >> a->word];
+  LLVMValueRef eight = LLVMConstInt(type, 8, false);
+  uint64_t tile = access_register_tile(a, first);
+  if (a->load) {
+    LLVMValueRef piece = access_load_piece(e, a, tile, type);
+    *low = LLVMBuildZExt(e->builder, LLVMBuildTrunc(e->builder, piece, byte, ""), access_word_type(e, a), "");
+    *high = LLVMBuildZExt(e->builder, LLVMBuildLShr(e->builder, piece, eight, ""), access_word_type(e, a), "");
+    return;
+  }
+  LLVMValueRef part = LLVMBuildZExt(e->builder, LLVMBuildTrunc(e->builder, *low, byte, ""), type, "");
+  LLVMValueRef piece = LLVMBuildShl(e->builder, LLVMBuildTrunc(e->builder, *high, type, ""), eight, "");
+  piece = LLVMBuildOr(e->builder, piece, part, "");
+  if (a->step->parted) store_parts(e, a, first, piece);
+  else access_store_piece(e, a, tile, piece);
+}
+
 /* A piece of whole words, as a scalar or vector of them. */
 static void move_words(emitter *e, access *a, uint64_t first) {
   int n = 1 << (a->vector - a->word), bits = a->value->bits << a->word;
+  if (n == 2 && bits == 8) {
+    move_byte_pair(e, a, first);
+    return;
+  }
   LLVMTypeRef unit = emit_int_type(e, bits), type = n > 1 ? LLVMVectorType(unit, (unsigned)n) : unit;
   uint64_t tile = access_register_tile(a, first);
   LLVMValueRef piece = a->load ? access_load_piece(e, a, tile, type) : LLVMGetUndef(type);

@@ -1,0 +1,223 @@
+/* docs/steps.md, carried out: blocks, control, memory. Every step is done for all threads of a block before the next. */
+#include "step_state.h"
+
+#include "base/bits.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool step_fail(step_state *s, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  vsnprintf(s->message, 160, format, list);
+  va_end(list);
+  return false;
+}
+
+static uint64_t combination(const uint64_t *columns, uint64_t of) {
+  uint64_t sum = 0;
+  for (; of; of &= of - 1) sum ^= columns[bits_lowest(of)];
+  return sum;
+}
+
+/* ---- values ---- */
+
+int64_t step_registers_of(const step_state *s, int value) { return (int64_t)1 << s->kernel->value[value].layout.in[0].bits; }
+
+int64_t step_places_of(const step_state *s, int value) {
+  return step_registers_of(s, value) << (s->kernel->lane_bits + s->kernel->warp_bits);
+}
+
+uint64_t step_own_tile(const step_state *s, int value, int64_t at) {
+  const llrt_layout *layout = &s->kernel->value[value].layout;
+  int places = layout->in[0].bits + layout->in[1].bits + layout->in[2].bits;
+  uint64_t counted = s->iteration & (((uint64_t)1 << layout->in[3].bits) - 1);
+  return combination(layout->column, (uint64_t)at) ^ combination(&layout->column[places], counted);
+}
+
+uint64_t step_tile(const step_state *s, int value, int64_t at) {
+  uint64_t own = step_own_tile(s, value, at), tile = 0;
+  for (int i = 0; i < s->kernel->space.in[0].bits; i++) {
+    if (s->kernel->value[value].reduced >> i & 1) continue;
+    tile |= (own & 1) << i;
+    own >>= 1;
+  }
+  return tile;
+}
+
+bool step_is_first(const step_state *s, int value, int64_t at) {
+  const llrt_layout *layout = &s->kernel->value[value].layout;
+  for (int i = layout->in[0].bits; i < layout->in[0].bits + layout->in[1].bits + layout->in[2].bits; i++)
+    if (at >> i & 1 && layout->column[i] == 0) return false;
+  return true;
+}
+
+/* ---- coordinates ---- */
+
+int64_t step_number(const step_state *s, const plan_number *number) {
+  if (number->arg < 0) return number->value;
+  const plan_arg *arg = &s->kernel->launch.arg[number->arg];
+  int64_t extent = s->c->tensor[0].elements; /* every tensor is a vector; sizes follow the first's */
+  return arg->kind == PLAN_ARG_CEIL ? (extent + arg->factor - 1) / arg->factor : extent / arg->factor;
+}
+
+void step_position(const step_state *s, uint64_t tile, int64_t position[PLAN_MAX_DIGITS]) {
+  const llrt_layout *space = &s->kernel->space;
+  uint64_t fixed = combination(space->column, tile) ^ combination(&space->column[space->in[0].bits], s->grid);
+  for (int i = 0; i < s->kernel->n_digits; i++) {
+    int n = s->kernel->digit[i].bits;
+    position[i] = s->upper[i] << n | (int64_t)(fixed & (((uint64_t)1 << n) - 1));
+    fixed >>= n;
+  }
+}
+
+bool step_inside(const step_state *s, const plan_step *step, const int64_t position[PLAN_MAX_DIGITS]) {
+  for (int b = 0; b < s->kernel->n_bounds && step->masked; b++) {
+    const plan_bound *bound = &s->kernel->bound[b];
+    int64_t at = 0;
+    if (!(bound->tensors >> step->tensor & 1) || step->apart >> b & 1) continue;
+    if (bound->axis < 0) at = position[bound->top];
+    for (int i = 0; i < s->kernel->n_digits && bound->axis >= 0; i++)
+      if (s->kernel->digit[i].axis == bound->axis) at += position[i] * s->kernel->digit[i].step;
+    if (at >= step_number(s, &bound->limit)) return false;
+  }
+  return true;
+}
+
+int64_t step_offset(const step_state *s, int tensor, const int64_t position[PLAN_MAX_DIGITS]) {
+  uint64_t columns = 0;
+  int64_t sum = 0;
+  for (int i = 0, first = 0; i < s->kernel->n_digits; first += s->kernel->digit[i++].bits) {
+    const plan_digit *digit = &s->kernel->digit[i];
+    const plan_digit_side *side = &digit->side[tensor];
+    int64_t fixed = position[i] & (((int64_t)1 << digit->bits) - 1), stride = step_number(s, &side->stride);
+    if (side->kind == PLAN_STRIDE) sum += stride * position[i];
+    else {
+      columns ^= combination(&s->kernel->column[tensor][first], (uint64_t)fixed);
+      if (digit->rest) sum += stride * (position[i] >> digit->bits);
+    }
+  }
+  int64_t base = s->kernel->launch.arg[tensor].factor * 8 / s->kernel->tensor_bits[tensor];
+  return base + s->kernel->origin[tensor] + (int64_t)columns + sum;
+}
+
+/* ---- memory of tensors ---- */
+
+static uint64_t get_bits(const unsigned char *memory, int64_t at, int bits) {
+  uint64_t x = 0;
+  if (bits == 4) return memory[at / 2] >> at % 2 * 4 & 15;
+  memcpy(&x, memory + at * bits / 8, (size_t)bits / 8);
+  return x;
+}
+
+static void put_bits(unsigned char *memory, int64_t at, int bits, uint64_t x) {
+  if (bits == 4) memory[at / 2] = (unsigned char)((memory[at / 2] & ~(15 << at % 2 * 4)) | (int)(x & 15) << at % 2 * 4);
+  else memcpy(memory + at * bits / 8, &x, (size_t)bits / 8);
+}
+
+step_element step_read(const step_state *s, int tensor, int64_t offset) {
+  int bits = s->kernel->tensor_bits[tensor];
+  int64_t at = offset ^ s->kernel->high_first[tensor];
+  return (step_element){get_bits(s->memory[tensor], at, bits), get_bits(s->open[tensor], at, bits)};
+}
+
+static void write(const step_state *s, int tensor, int64_t offset, step_element element) {
+  int bits = s->kernel->tensor_bits[tensor];
+  int64_t at = offset ^ s->kernel->high_first[tensor];
+  put_bits(s->memory[tensor], at, bits, element.bits);
+  put_bits(s->open[tensor], at, bits, element.open & bits_mask(bits));
+}
+
+/* What a load puts where it loads nothing: with `loose` nothing that is defined. */
+static step_element left_out(const step_state *s, const plan_step *step) {
+  uint64_t all = bits_mask(s->kernel->tensor_bits[step->tensor]);
+  return (step_element){s->kernel->fill & all, step->loose ? all : 0};
+}
+
+static bool move(step_state *s, const plan_step *step, int value, bool load) {
+  for (int64_t at = 0; at < step_places_of(s, value); at++) {
+    int64_t position[PLAN_MAX_DIGITS];
+    step_element *element = &s->value[value][at];
+    step_position(s, step_tile(s, value, at), position);
+    if (!step_inside(s, step, position)) {
+      if (load) *element = left_out(s, step);
+      continue;
+    }
+    int64_t offset = step_offset(s, step->tensor, position);
+    if (offset < 0 || offset >= s->c->tensor[step->tensor].elements)
+      return step_fail(s, "element %lld of tensor %d", (long long)offset, step->tensor);
+    if (load) *element = step_read(s, step->tensor, offset);
+    else if (step_is_first(s, value, at)) write(s, step->tensor, offset, *element);
+  }
+  return true;
+}
+
+/* ---- control ---- */
+
+/* Whether every bound holds for all that the block's digits may be, by their upper parts. */
+static bool is_interior(const step_state *s, const plan_step *step) {
+  for (int b = 0; b < s->kernel->n_bounds; b++) {
+    const plan_bound *bound = &s->kernel->bound[b];
+    if (!(step->apart >> b & 1) && s->upper[bound->top] >= step_number(s, &bound->full)) return false;
+  }
+  return true;
+}
+
+static bool run_one(step_state *s, int at) {
+  const plan_step *step = &s->kernel->step[at];
+  switch ((plan_step_kind)step->kind) {
+    case PLAN_LOAD: return move(s, step, step->out, true);
+    case PLAN_STORE: return move(s, step, step->in, false);
+    case PLAN_IF_INTERIOR:
+      if (is_interior(s, step)) return step_run(s, at + 1, step->body);
+      return step_run(s, at + 1 + step->body, step->otherwise);
+    default: return step_run_value(s, step);
+  }
+}
+
+bool step_run(step_state *s, int first, int n) {
+  for (int i = first; i < first + n; i++) {
+    if (!run_one(s, i)) return false;
+    i += s->kernel->step[i].body + s->kernel->step[i].otherwise;
+  }
+  return true;
+}
+
+/* ---- the whole ---- */
+
+static int64_t place_count(const step_state *s, const plan_place *place) {
+  return place->digit >= 0 ? step_number(s, &place->count) : (int64_t)1 << place->bits;
+}
+
+static bool run_block(step_state *s) {
+  int64_t left = s->block;
+  s->grid = 0;
+  memset(s->upper, 0, sizeof s->upper);
+  for (int i = 0; i < s->kernel->n_places; i++) {
+    const plan_place *place = &s->kernel->place[i];
+    int64_t at = left % place_count(s, place);
+    if (place->digit >= 0) s->upper[place->digit] = at;
+    else s->grid = (uint64_t)at;
+    left /= place_count(s, place);
+  }
+  /* What no step has made yet is not defined. */
+  for (int v = 0; v < s->kernel->n_values; v++)
+    for (int64_t i = 0; i < step_places_of(s, v); i++) s->value[v][i] = (step_element){0, ~(uint64_t)0};
+  return step_run(s, 0, s->kernel->n_steps);
+}
+
+bool step_reference(const step_case *c, unsigned char *const memory[STEP_TENSORS], unsigned char *const open[STEP_TENSORS],
+                    char message[160]) {
+  step_state s = {.c = c, .kernel = &c->kernel, .memory = memory, .open = open, .message = message};
+  int64_t blocks = 1;
+  bool right = true;
+  for (int v = 0; v < c->kernel.n_values; v++) s.value[v] = malloc((size_t)step_places_of(&s, v) * sizeof(step_element));
+  s.shared = calloc((size_t)c->kernel.launch.shared_bytes * 2 + 1, sizeof *s.shared);
+  for (int i = 0; i < c->kernel.n_places; i++) blocks *= place_count(&s, &c->kernel.place[i]);
+  for (s.block = 0; s.block < blocks && right; s.block++) right = run_block(&s);
+  for (int v = 0; v < c->kernel.n_values; v++) free(s.value[v]);
+  free(s.shared);
+  return right;
+}

@@ -1,0 +1,51 @@
+/* The reference's state while a block runs, for the files that carry its steps out. It shares nothing with the interpreter. */
+#ifndef LLRT_TESTS_STEPS_STEP_STATE_H
+#define LLRT_TESTS_STEPS_STEP_STATE_H
+
+#include "step_case.h"
+
+/* An element: its bits, and those that are not defined. */
+typedef struct step_element {
+  uint64_t bits, open;
+} step_element;
+
+typedef struct step_state {
+  const step_case *c;
+  const plan_kernel *kernel;
+  unsigned char *const *memory, *const *open;
+  int64_t block;
+  uint64_t grid, iteration;
+  int64_t upper[PLAN_MAX_DIGITS];
+  step_element *value[PLAN_MAX_VALUES]; /* by warp, lane, register: register fastest */
+  step_element *shared;                 /* by buffer byte * 2: elements of 4 bits or more */
+  int64_t turn, begin, end;             /* of a walk */
+  char *message;
+} step_state;
+
+/* Places of a value in the block; registers of a thread. */
+int64_t step_places_of(const step_state *s, int value);
+int64_t step_registers_of(const step_state *s, int value);
+/* The tile coordinate (the kernel's: of bits that the value is reduced along 0) of place `at`, in this iteration; that of
+ * the value's own tile. */
+uint64_t step_tile(const step_state *s, int value, int64_t at);
+uint64_t step_own_tile(const step_state *s, int value, int64_t at);
+/* Whether the place is the first of those that hold its element, among lanes and warps. */
+bool step_is_first(const step_state *s, int value, int64_t at);
+
+/* Positions of all digits at a tile coordinate of the block; whether the step's bounds hold there. */
+void step_position(const step_state *s, uint64_t tile, int64_t position[PLAN_MAX_DIGITS]);
+bool step_inside(const step_state *s, const plan_step *step, const int64_t position[PLAN_MAX_DIGITS]);
+int64_t step_number(const step_state *s, const plan_number *number);
+/* Where an element lies, in elements from the tensor's first. */
+int64_t step_offset(const step_state *s, int tensor, const int64_t position[PLAN_MAX_DIGITS]);
+step_element step_read(const step_state *s, int tensor, int64_t offset);
+
+bool step_fail(step_state *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Steps first .. first + n - 1 with their bodies. */
+bool step_run(step_state *s, int first, int n);
+
+/* step_reference_values.c: steps that make values of values. */
+bool step_run_value(step_state *s, const plan_step *step);
+
+#endif

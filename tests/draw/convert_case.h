@@ -24,6 +24,7 @@ typedef struct convert_case {
   bool has_other[2]; /* in other words, on a kept context: `other` before `side`, and then the other way round */
   drawn_index index[2][LLRT_MAX_INDICES];
   int32_t n_indices[2];
+  int32_t gather;         /* 1 + llrt_gather_form: the one index is a gather's (on the source) or scatter's */
   int64_t layers[2];      /* of a pointer list: allocations, as many as there are */
   uint32_t counted;       /* bit a: axis a has a count in device memory */
   int32_t count[LLRT_MAX_RANK], count_sides; /* bit s: on side s */
@@ -36,6 +37,8 @@ typedef struct convert_case {
 
 /* Draws case `seed`. emulated: of a size that emulators run in time. */
 void convert_case_make(uint64_t seed, bool emulated, convert_case *made);
+/* The same for llrt_gather and its like; scatter: for llrt_scatter_into. */
+void convert_case_make_gather(uint64_t seed, bool emulated, bool scatter, convert_case *made);
 /* The extents that side s (2: the scales) sees. */
 void convert_seen_shape(const convert_case *of, int s, int64_t *shape);
 /* Whether sides suit, and everything else that the headers ask for. */
@@ -68,13 +71,30 @@ typedef struct convert_run {
   memory counts[LLRT_MAX_RANK];
   int64_t end[LLRT_MAX_RANK]; /* elements along each axis, the counts reckoned with */
   bool empty;
+  llrt_op_desc promised; /* where promises were drawn by number */
 } convert_run;
 
 /* Number `at` of the values for coordinates. */
 int64_t convert_value_at(const llrt_index *index, int rank, const int64_t *coords);
 /* Fills the values of side s; where it is written, so that no two elements get one place. False: no memory. */
 bool convert_values_make(convert_run *run, int s);
+/* Which side the index of a gather or scatter stands on. */
+static inline int convert_gather_side(const convert_case *of) { return of->n_indices[1] ? 1 : 0; }
+llrt_convert_params convert_params_of(const convert_run *run);
+/* Copies the bytes of an allocated result to the destination's memory, and frees it. */
+verdict convert_take_result(convert_run *run, llrt_tensor *allocated);
+/* convert_gather.c: the calls of llrt/gather.h. */
+verdict convert_gather_call(convert_run *run);
+/* Makes side s's tensor the view that llrt_gather_view gives; `view` is the caller's, and outlives the tensor. */
+verdict convert_gather_view(convert_run *run, llrt_view *view);
+
 /* Puts into the images of the destination and of counters what the conversion has to leave there. */
 bool convert_reference(convert_run *run);
+
+#define TRY_VERDICT(call)                                \
+  do {                                                   \
+    verdict tried = (call);                              \
+    if (tried != VERDICT_RIGHT) return tried;            \
+  } while (0)
 
 #endif

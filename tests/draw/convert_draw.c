@@ -159,6 +159,33 @@ static void draw_indices(uint64_t *seed, convert_case *made) {
   }
 }
 
+/* Axes beside the gathered one: most are the index's and the store's alike; some one of them lacks. */
+static void draw_gather_axes(uint64_t *seed, const convert_case *of, llrt_index *index) {
+  for (int a = 0; a < of->rank; a++) {
+    if (a == index->axis) continue;
+    int kind = (int)draw_below(seed, 8);
+    if (kind == 0) continue;
+    index->axes |= 1u << a;
+    if (kind == 1) index->folded |= 1u << a;
+  }
+}
+
+static void draw_gather(uint64_t *seed, int s, convert_case *made) {
+  drawn_index *drawn = &made->index[s][0];
+  llrt_index *index = &drawn->index;
+  int axis = (int)draw_below(seed, made->rank), form = (int)draw_below(seed, 2);
+  made->gather = 1 + form;
+  made->n_indices[s] = 1;
+  made->layers[0] = made->layers[1] = 1;
+  *drawn = (drawn_index){.seed = draw_next(seed), .order = (int32_t)draw_below(seed, 4)};
+  *index = (llrt_index){.axis = axis, .axes = 1u << axis, .out_of_range = draw_policy(seed, s, false),
+                        .dtype = draw_one_in(seed, 2) ? LLRT_I32 : LLRT_I64};
+  if (form == LLRT_GATHER_TAKE_ALONG) draw_gather_axes(seed, made, index);
+  index->extent = draw_one_in(seed, 3) ? made->shape[axis] : 1 + draw_below(seed, 2 * made->shape[axis] + 3);
+  draw_value_strides(seed, made, index);
+  drawn->bad = draw_one_in(seed, 3) ? 0 : (int32_t)draw_below(seed, 7);
+}
+
 /* ---- counts ---- */
 
 static void draw_counts(uint64_t *seed, convert_case *made) {
@@ -264,14 +291,15 @@ static bool brings_strides(const draw_side *side) {
   return false;
 }
 
-void convert_case_make(uint64_t seed, bool emulated, convert_case *made) {
-  uint64_t *s = &seed;
+static void draw_operands(uint64_t *s, bool emulated, convert_case *made) {
   memset(made, 0, sizeof *made);
   draw_shape(s, draw_size(s, emulated), &made->rank, made->shape);
   draw_types(s, made);
   draw_maps(s, made);
-  draw_indices(s, made);
-  draw_counts(s, made);
+}
+
+/* Everything behind indices and counts. */
+static void draw_rest(uint64_t *s, convert_case *made) {
   made->route = draw_pick(s, LIST_ROUTE);
   made->context = draw_pick(s, LIST_CONTEXT);
   made->in_place = !made->n_indices[0] && !made->n_indices[1] && !made->counted && draw_one_in(s, 14);
@@ -287,6 +315,22 @@ void convert_case_make(uint64_t seed, bool emulated, convert_case *made) {
   made->data_seed = draw_next(s);
   made->promise_seed = draw_next(s);
   made->promised = 0xFFF;
+}
+
+void convert_case_make(uint64_t seed, bool emulated, convert_case *made) {
+  draw_operands(&seed, emulated, made);
+  draw_indices(&seed, made);
+  draw_counts(&seed, made);
+  draw_rest(&seed, made);
+}
+
+void convert_case_make_gather(uint64_t seed, bool emulated, bool scatter, convert_case *made) {
+  do draw_operands(&seed, emulated, made);
+  while (made->rank == 0);
+  draw_gather(&seed, scatter, made);
+  draw_counts(&seed, made);
+  if (made->counted) made->count_sides = scatter ? 1 : 2; /* the store's shape is another */
+  draw_rest(&seed, made);
 }
 
 /* ---- print ---- */
@@ -360,12 +404,13 @@ static void say_map(line *to, const convert_case *of, const llrt_map *map) {
 
 void convert_case_print(const convert_case *of, char *text, size_t size) {
   line to = {text, 0, size};
-  say(&to, "convert %s to %s ", llrt_dtype_name(of->type[0]), llrt_dtype_name(of->type[1]));
+  say(&to, "%s %s to %s ", !of->gather ? "convert" : of->n_indices[1] ? "scatter" : "gather", llrt_dtype_name(of->type[0]), llrt_dtype_name(of->type[1]));
   say_shape(&to, of->rank, of->shape);
   for (int i = 0; i < of->n_maps; i++) say_map(&to, of, &of->maps[i]);
   for (int a = 0; a < of->rank; a++)
     if (of->counted >> a & 1) say(&to, ", count %d of axis %d", of->count[a], a);
   if (of->counted) say(&to, " (%s)", of->count_sides == 1 ? "source" : of->count_sides == 2 ? "destination" : "both");
+  if (of->gather) say(&to, ", %s", of->gather == 2 ? "SELECT" : "TAKE_ALONG");
   say(&to, "%s; %s; %s", of->in_place ? ", in place" : "", draw_choice_text(LIST_ROUTE, of->route),
       draw_choice_text(LIST_CONTEXT, of->context));
   for (int s = 0; s < (of->type[2] ? 3 : 2); s++) say_side(&to, of, s);

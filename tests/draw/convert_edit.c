@@ -14,6 +14,7 @@ static bool drop_maps(convert_case *of, int which) {
 }
 
 static bool drop_index(convert_case *of, int which) {
+  if (of->gather) return false;
   int s = which / LLRT_MAX_INDICES, i = which % LLRT_MAX_INDICES;
   if (i >= of->n_indices[s]) return false;
   if (of->index[s][i].index.kind == LLRT_INDEX_POINTER) of->layers[s] = 1;
@@ -71,6 +72,7 @@ static bool plain_index(convert_case *of, int which) {
     case 0: return set(&drawn->bad, 0);
     case 1: return set(&index->out_of_range, LLRT_RANGE_SKIP);
     case 2:
+      if (of->gather == 1 + LLRT_GATHER_SELECT) return false;
       if (index->axes == 1u << index->axis) return false;
       index->axes = 1u << index->axis;
       index->folded = 0;
@@ -180,9 +182,27 @@ static bool edit_rule(llrt_storage *rule, int way) {
   return memcmp(&before, rule, sizeof before) != 0;
 }
 
+/* One digit for all of an axis's, where its last one was. */
+static bool join_digits(llrt_storage *rule, int axis) {
+  int n = 0, last = -1, dropped = 0;
+  for (int i = 0; i < rule->n_digits; i++)
+    if (rule->digit[i].axis == axis) last = i;
+  for (int i = 0; i < rule->n_digits; i++) {
+    if (rule->digit[i].axis == axis && i != last) {
+      dropped++;
+      continue;
+    }
+    rule->digit[n++] = rule->digit[i];
+    if (i == last) rule->digit[n - 1] = (llrt_digit){LLRT_EXTENT_REST, LLRT_STRIDE_PACKED, axis, 0, false};
+  }
+  memset(&rule->digit[n], 0, sizeof *rule->digit * (size_t)(rule->n_digits - n));
+  rule->n_digits = n;
+  return dropped > 0;
+}
+
 #define RULE_WAYS 8
 #define DIGIT_WAYS 6
-#define SIDE_WAYS (2 + RULE_WAYS + LLRT_MAX_DIGITS * DIGIT_WAYS + 16)
+#define SIDE_WAYS (2 + RULE_WAYS + LLRT_MAX_RANK + LLRT_MAX_DIGITS * DIGIT_WAYS + 16)
 
 static bool edit_side(convert_case *of, int s, int way) {
   llrt_storage *rule = &of->side[s].storage;
@@ -194,6 +214,8 @@ static bool edit_side(convert_case *of, int s, int way) {
   way -= 2;
   if (way < RULE_WAYS) return edit_rule(rule, way);
   way -= RULE_WAYS;
+  if (way < LLRT_MAX_RANK) return way < of->rank && join_digits(rule, way);
+  way -= LLRT_MAX_RANK;
   if (way < LLRT_MAX_DIGITS * DIGIT_WAYS) return edit_digit(rule, way / DIGIT_WAYS, way % DIGIT_WAYS);
   return drop_tile_bit(rule, way - LLRT_MAX_DIGITS * DIGIT_WAYS);
 }
@@ -328,9 +350,53 @@ static bool edit(convert_case *of, int way, bool *known) {
   return false;
 }
 
+/* ---- what is smaller ---- */
+
+static int64_t side_cost(const draw_side *side) {
+  const llrt_storage *rule = &side->storage;
+  const llrt_swizzle *z = &rule->swizzle;
+  int64_t cost = (z->swizzle_len ? 12 : 0) + (rule->offset[0] ? 2 + rule->offset[0] / 8 : 0) + (side->address ? 3 : 0);
+  cost += rule->pad == LLRT_PAD_NONE ? 0 : rule->pad == LLRT_PAD_KEEP ? 6 : rule->pad_value ? 8 : 7;
+  for (int i = 0; i < rule->n_digits; i++) {
+    const llrt_digit *digit = &rule->digit[i];
+    bool number = digit->stride != LLRT_STRIDE_PACKED && digit->stride != LLRT_STRIDE_RUNTIME;
+    cost += 10 + (digit->stride == LLRT_STRIDE_PACKED ? 0 : number ? 3 : 4) + digit->reversed * 3;
+    cost += digit->extent == LLRT_EXTENT_REST ? 0 : 2 + (digit->extent < 1000 ? digit->extent : 1000) / 4;
+    cost += i > 0 && rule->digit[i - 1].axis < digit->axis; /* rows are the simplest order */
+  }
+  for (int i = 0; i < rule->tile.n_in; i++) cost += 9 * rule->tile.in[i].bits;
+  return cost;
+}
+
+static int64_t index_cost(const convert_case *of, int s, int i) {
+  const drawn_index *drawn = &of->index[s][i];
+  const llrt_index *index = &drawn->index;
+  int64_t cost = 100 + (drawn->bad ? 3 : 0) + (index->out_of_range != LLRT_RANGE_SKIP) * 3;
+  cost += 4 * (__builtin_popcount(index->axes ^ 1u << index->axis) + __builtin_popcount(index->folded));
+  if (index->kind == LLRT_INDEX_COORDINATE && index->extent != of->shape[index->axis]) cost += 5;
+  for (int a = 0; a < of->rank; a++) cost += index->strides[a] > 1;
+  return cost;
+}
+
+static int64_t cost_of(const convert_case *of) {
+  int64_t cost = 5 * (of->route != ROUTE_CALL) + (of->context == CONTEXT_KEPT) + 30 * of->n_maps + 20 * of->in_place + (of->data != 0);
+  cost += of->type[0] != of->type[1] ? 30 : 0;
+  cost += of->type[0] < LLRT_U64 || (of->type[0] > LLRT_U4 && of->type[0] != LLRT_B128);
+  if (of->route == ROUTE_PROMISED) cost += __builtin_popcount(of->promised);
+  for (int a = 0; a < of->rank; a++) cost += 20 + 2 * of->shape[a] + 40 * (of->counted >> a & 1);
+  for (int s = 0; s < (of->type[2] ? 3 : 2); s++) {
+    cost += side_cost(&of->side[s]) + of->tight[s];
+    if (s < 2 && of->has_other[s]) cost += 50;
+    for (int i = 0; s < 2 && i < of->n_indices[s]; i++) cost += index_cost(of, s, i);
+  }
+  return cost;
+}
+
 int convert_case_edit(convert_case *of, int way) {
-  bool known, done = edit(of, way, &known);
+  bool known;
+  int64_t before = cost_of(of);
+  bool done = edit(of, way, &known);
   if (!known) return 0;
   if (of->in_place) of->side[1].address = of->side[0].address;
-  return done && convert_case_suits(of) ? 1 : -1;
+  return done && cost_of(of) < before && convert_case_suits(of) ? 1 : -1;
 }

@@ -23,8 +23,10 @@ static int64_t positions_of(const convert_run *run, int s, int i) {
   return of->index.kind == LLRT_INDEX_POINTER ? run->of->layers[s] : of->index.extent;
 }
 
-static bool leaves_out(const llrt_index *index) {
-  return index->out_of_range == LLRT_RANGE_SKIP || index->out_of_range == LLRT_RANGE_REPORT;
+/* Of a gather into memory of its own SKIP gives zeros. */
+static bool leaves_out(const convert_case *of, const llrt_index *index) {
+  bool zeros = of->gather && of->route == ROUTE_ALLOCATED;
+  return (index->out_of_range == LLRT_RANGE_SKIP && !zeros) || index->out_of_range == LLRT_RANGE_REPORT;
 }
 
 /* The value of index i at coordinates, clamped where that is asked; whether it is in range. */
@@ -47,7 +49,7 @@ static found find(const convert_run *run, int s, const int64_t *coords, int copy
       if (index->folded >> a & 1) seen[a] = 0;
     bool in_range = read_value(run, s, i, coords, &value);
     at.valid &= in_range;
-    at.left_out |= !in_range && leaves_out(index);
+    at.left_out |= !in_range && leaves_out(run->of, index);
     if (index->kind == LLRT_INDEX_POINTER) at.layer = value;
     seen[index->axis] = index->kind == LLRT_INDEX_POINTER ? 0 : value;
   }
@@ -213,7 +215,7 @@ static bool pad_stays(const convert_run *run, const int64_t *coords) {
   for (int i = 0; i < run->of->n_indices[0]; i++) {
     const llrt_index *index = &run->of->index[0][i].index;
     int64_t value;
-    bool known = leaves_out(index);
+    bool known = leaves_out(run->of, index);
     for (int a = 0; a < run->of->rank; a++) known &= !(index->axes >> a & 1) || coords[a] < run->end[a];
     if (known && !read_value(run, 0, i, coords, &value)) return true;
   }

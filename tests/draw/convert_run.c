@@ -2,14 +2,9 @@
 #include "convert_case.h"
 #include "tests/number_reference.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define TRY_VERDICT(call)                                \
-  do {                                                   \
-    verdict tried = (call);                              \
-    if (tried != VERDICT_RIGHT) return tried;            \
-  } while (0)
 
 /* ---- tensors ---- */
 
@@ -94,7 +89,9 @@ static verdict make_memory(convert_run *run, int s) {
   if (s == 1 && of->in_place) {
     made->memory = run->tensor[0].memory;
   } else {
-    if (!memory_make(run->at, span, of->side[s].address, of->tight[s], of->data_seed + (uint64_t)s, &made->memory))
+    bool listed = pointers_of(of, s); /* addresses are multiples of what is promised */
+    int address = listed ? (int)(of->side[s].address / alignment_of(of, s) * alignment_of(of, s)) : of->side[s].address;
+    if (!memory_make(run->at, span, address, of->tight[s] && !(listed && run->at->is_host), of->data_seed + (uint64_t)s, &made->memory))
       return bench_fail(run->at, LLRT_OUT_OF_MEMORY, "memory");
     if (s != 1) fill_elements(of, of->type[s], memory_image(&made->memory), span, of->data_seed ^ (uint64_t)s);
     if (!memory_send(run->at, &made->memory)) return bench_fail(run->at, LLRT_DEVICE, "sending");
@@ -283,9 +280,29 @@ static void draw_promises(const convert_run *run, llrt_op_desc *desc) {
   }
 }
 
+/* Appends what was promised to what is wrong. */
+static void say_promises(bench *at, const llrt_op_desc *desc) {
+  size_t n = strlen(at->why);
+#define SAY(...) \
+  if (n < sizeof at->why) n += (size_t)snprintf(at->why + n, sizeof at->why - n, __VA_ARGS__)
+  for (int t = 0; t < desc->n_tensors; t++) {
+    const llrt_tensor_promise *p = &desc->promises[t];
+    SAY("\n      promised of tensor %d: address %lld;", t, (long long)p->address.multiple);
+    for (int a = 0; a < desc->tensors[t].rank; a++) {
+      const llrt_promise *e = &p->shape[a];
+      if (e->multiple || e->min || e->max)
+        SAY(" axis %d %lld to %lld by %lld;", a, (long long)e->min, (long long)e->max, (long long)e->multiple);
+      if (p->stride[a].multiple) SAY(" stride of axis %d by %lld;", a, (long long)p->stride[a].multiple);
+    }
+    for (int i = 0; i < desc->tensors[t].n_indices; i++)
+      SAY(" index %d along %d by %d;", i, p->index[i].along, p->index[i].multiple);
+  }
+#undef SAY
+}
+
 /* ---- routes ---- */
 
-static llrt_convert_params params_of(const convert_run *run) {
+llrt_convert_params convert_params_of(const convert_run *run) {
   llrt_convert_params params = {.n_maps = run->of->n_maps, .scale = run->of->type[2] ? &run->tensor[2].tensor : NULL};
   if (run->of->type[0] != run->of->type[1]) params.dtype = run->of->type[1];
   memcpy(params.maps, run->of->maps, sizeof params.maps);
@@ -309,11 +326,14 @@ static verdict call_prepared(convert_run *run) {
   llrt_op *op = NULL;
   llrt_status status = LLRT_OK;
   memcpy(desc.maps, of->maps, sizeof desc.maps);
+  llrt_view view;
+  if (of->gather) TRY_VERDICT(convert_gather_view(run, &view));
   for (int t = 0; t < desc.n_tensors; t++) desc.tensors[t] = run->tensor[t].tensor;
   if (of->route == ROUTE_PROMISED) draw_promises(run, &desc);
   else status = llrt_op_promise_coarse(&desc);
   if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_op_promise_coarse");
   status = llrt_op_prepare(run->at->device, &desc, &op);
+  run->promised = of->route == ROUTE_PROMISED ? desc : (llrt_op_desc){.n_tensors = 0};
   if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_op_prepare");
   verdict made = of->route == ROUTE_LOADED ? reload(run->at, &op) : VERDICT_RIGHT;
   if (made == VERDICT_RIGHT) {
@@ -327,26 +347,45 @@ static verdict call_prepared(convert_run *run) {
 }
 
 static verdict call_once(convert_run *run) {
-  llrt_convert_params params = params_of(run);
+  llrt_convert_params params = convert_params_of(run);
   llrt_status status = llrt_convert_into(&run->tensor[0].tensor, &run->tensor[1].tensor, &params, NULL);
   if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_convert_into");
   if (!run->at->is_host) status = llrt_stream_synchronize(run->at->device, NULL);
   return status == LLRT_OK ? VERDICT_RIGHT : bench_fail(run->at, status, "running");
 }
 
-/* The result's bytes take the place of the destination's memory. */
-static verdict call_allocated(convert_run *run) {
-  llrt_convert_params params = params_of(run);
+verdict convert_take_result(convert_run *run, llrt_tensor *allocated) {
   memory *into = &run->tensor[1].memory;
-  llrt_tensor result;
-  params.dtype = run->of->type[1];
-  llrt_status status = llrt_convert(&run->tensor[0].tensor, &run->tensor[1].storage, &params, NULL, &result);
-  if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_convert");
+  llrt_tensor result = *allocated;
+  llrt_status status = LLRT_OK;
   if (into->span)
     status = llrt_memory_copy(run->at->device, memory_data(into), result.data, into->span, LLRT_COPY_ON_DEVICE, NULL);
   if (status == LLRT_OK && !run->at->is_host) status = llrt_stream_synchronize(run->at->device, NULL);
   llrt_tensor_free(&result, NULL);
   return status == LLRT_OK ? VERDICT_RIGHT : bench_fail(run->at, status, "running");
+}
+
+static verdict call_allocated(convert_run *run) {
+  llrt_convert_params params = convert_params_of(run);
+  llrt_tensor result;
+  params.dtype = run->of->type[1];
+  llrt_status status = llrt_convert(&run->tensor[0].tensor, &run->tensor[1].storage, &params, NULL, &result);
+  if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_convert");
+  return convert_take_result(run, &result);
+}
+
+static bool is_prepared(const convert_case *of) { return of->route != ROUTE_CALL && of->route != ROUTE_ALLOCATED; }
+
+static verdict call(convert_run *run) {
+  if (is_prepared(run->of)) return call_prepared(run);
+  if (run->of->gather) return convert_gather_call(run);
+  return run->of->route == ROUTE_ALLOCATED ? call_allocated(run) : call_once(run);
+}
+
+/* What memory of the context's allocator holds; where a REPORT leaves elements out of a gather's result, zeros. */
+static int allocated_byte(const convert_case *of) {
+  bool clears = of->gather && of->n_indices[0] && of->index[0][0].index.out_of_range == LLRT_RANGE_REPORT;
+  return clears ? 0 : ALLOCATED_BYTE;
 }
 
 /* ---- comparing ---- */
@@ -385,11 +424,9 @@ static verdict compare_untouched(convert_run *run, verdict failed) {
 
 static verdict run_made(convert_run *run) {
   bool allocated = run->of->route == ROUTE_ALLOCATED;
-  if (allocated) memset(memory_image(&run->tensor[1].memory), ALLOCATED_BYTE, run->tensor[1].memory.span);
+  if (allocated) memset(memory_image(&run->tensor[1].memory), allocated_byte(run->of), run->tensor[1].memory.span);
   if (allocated && !memory_send(run->at, &run->tensor[1].memory)) return bench_fail(run->at, LLRT_DEVICE, "sending");
-  verdict called = allocated                       ? call_allocated(run)
-                   : run->of->route == ROUTE_CALL ? call_once(run)
-                                                   : call_prepared(run);
+  verdict called = call(run);
   if (called != VERDICT_RIGHT) return compare_untouched(run, called);
   if (!convert_reference(run)) return bench_say(run->at, VERDICT_LIMIT, "no memory");
   return compare_all(run);
@@ -402,6 +439,7 @@ verdict convert_case_run(bench *at, const convert_case *of, int words) {
   run->of = of;
   verdict made = make_all(run, words);
   if (made == VERDICT_RIGHT) made = run_made(run);
+  if (verdict_is_finding(made)) say_promises(at, &run->promised);
   free_all(run);
   free(run);
   return made;

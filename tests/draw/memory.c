@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define GUARD 256
+#define PAGES_GUARD 8192
 
 const char *verdict_name(verdict of) {
   static const char *const names[] = {"right", "WRONG", "OUTSIDE", "TOUCHED", "INTERNAL", "FAULT", "CLASS", "PARSE", "CRASH",
@@ -51,23 +52,25 @@ static void fill(uint8_t *bytes, size_t n, uint64_t seed) {
   }
 }
 
-/* Pages of which the last may not be touched; the tensor ends where it begins. */
-static bool map_pages(memory *made) {
-  size_t page = (size_t)sysconf(_SC_PAGESIZE), inside = (made->span + GUARD + page - 1) / page * page;
-  made->mapped_bytes = inside + page;
-  made->mapped = mmap(NULL, made->mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/* Pages of their own, between two that may not be touched: a write far outside ends the process and damages nothing else.
+ * `tight`: the tensor ends where the last begins. */
+static bool map_pages(int address, bool tight, memory *made) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), behind = tight ? 0 : PAGES_GUARD;
+  size_t inside = (PAGES_GUARD + (size_t)address + made->span + behind + page - 1) / page * page;
+  made->mapped_bytes = inside + 2 * page;
+  made->mapped = mmap(NULL, made->mapped_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (made->mapped == MAP_FAILED) return false;
-  if (mprotect((uint8_t *)made->mapped + inside, page, PROT_NONE) != 0) return false;
+  made->base = (uint8_t *)made->mapped + page;
+  if (mprotect(made->base, inside, PROT_READ | PROT_WRITE) != 0) return false;
   made->bytes = inside;
-  made->front = inside - made->span;
-  made->base = made->mapped;
+  made->front = tight ? inside - made->span : PAGES_GUARD + (size_t)address;
   return true;
 }
 
 bool memory_make(bench *at, size_t span, int address, bool tight, uint64_t seed, memory *made) {
   *made = (memory){.span = span};
-  if (tight && at->is_host) {
-    if (!map_pages(made)) return false;
+  if (at->is_host) {
+    if (!map_pages(address, tight, made)) return false;
   } else {
     made->front = (size_t)address + (tight ? 0 : GUARD);
     made->bytes = made->front + span + (tight ? 0 : GUARD);

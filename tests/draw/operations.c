@@ -14,8 +14,15 @@ static int words_of_convert(const void *of) {
   return c->has_other[0] | c->has_other[1] << 1;
 }
 
+static void make_gather(uint64_t seed, bool emulated, void *made) { convert_case_make_gather(seed, emulated, false, made); }
+static void make_scatter(uint64_t seed, bool emulated, void *made) { convert_case_make_gather(seed, emulated, true, made); }
+
 static const draw_operation operations[] = {
     {"convert", sizeof(convert_case), make_convert, edit_convert, print_convert, run_convert, context_of_convert,
+     words_of_convert},
+    {"gather", sizeof(convert_case), make_gather, edit_convert, print_convert, run_convert, context_of_convert,
+     words_of_convert},
+    {"scatter", sizeof(convert_case), make_scatter, edit_convert, print_convert, run_convert, context_of_convert,
      words_of_convert},
 };
 _Static_assert(sizeof operations / sizeof *operations == OPERATION_COUNT, "an entry for each of the list");

@@ -53,8 +53,12 @@ uint64_t tally_findings(const draw_tally *of) {
 }
 
 static void print_row(const char *name, const uint64_t count[VERDICT_COUNT]) {
-  uint64_t full = count[VERDICT_RIGHT], failed = 0;
-  for (int v = 0; v < VERDICT_REFUSED; v++) full += v && v != VERDICT_RIGHT ? count[v] : 0, failed += v ? count[v] : 0;
+  uint64_t full = 0, any = 0;
+  for (int v = 0; v < VERDICT_COUNT; v++) {
+    full += v < VERDICT_REFUSED ? count[v] : 0;
+    any += count[v];
+  }
+  if (any == 0) return;
   printf("%-28s %8llu %8llu", name, (unsigned long long)full, (unsigned long long)count[VERDICT_RIGHT]);
   for (int v = VERDICT_WRONG; v < VERDICT_COUNT; v++) printf(" %7llu", (unsigned long long)count[v]);
   printf("\n");

@@ -293,7 +293,7 @@ static plan_step access_of(const shape *s, int tensor, bool load, int value, int
 }
 
 /* The step under test, and the dense tensor's. */
-static void pair_of(const shape *s, int value, const plan_step *tested, int dense_vector, plan_step pair[2]) {
+static void pair_of(const shape *s, int value, const plan_step *tested, int dense, plan_step pair[2]) {
   pair[s->store] = *tested;
   pair[!s->store] = access_of(s, !s->tested, s->store, value, dense);
   if (s->way == MEMORY_LOOSE) {

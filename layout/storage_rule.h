@@ -20,6 +20,19 @@ static inline bool storage_stride_is_number(const llrt_digit *digit) {
   return digit->stride != LLRT_STRIDE_PACKED && digit->stride != LLRT_STRIDE_RUNTIME;
 }
 
+/* Digits (bit i: digit i) whose stride the rule leaves open: RUN-TIME, or PACKED outside one or outside a REST digit. */
+static inline uint32_t storage_open_strides(const llrt_storage *storage) {
+  uint32_t open = 0;
+  bool open_below = false;
+  for (int i = 0; i < storage->n_digits; i++) {
+    const llrt_digit *digit = &storage->digit[i];
+    bool runtime = digit->stride == LLRT_STRIDE_RUNTIME;
+    if (runtime || (digit->stride == LLRT_STRIDE_PACKED && open_below)) open |= 1u << i;
+    open_below |= runtime || digit->extent == LLRT_EXTENT_REST;
+  }
+  return open;
+}
+
 static inline bool storage_has_reversed(const llrt_storage *storage) {
   for (int i = 0; i < storage->n_digits; i++)
     if (storage->digit[i].reversed) return true;
@@ -67,6 +80,11 @@ bool storage_writes_more(const llrt_storage *storage);
  * that only the tile meets; targets stand by name; a pad rule that never pads is none; an empty tile is
  * the empty layout, unused entries are zero. Errors: as llrt_storage_validate. */
 llrt_status storage_canonicalise(const llrt_storage *storage, llrt_storage *out);
+
+/* The one rule that operations are keyed, planned and bound by for all rules that are equal to it: the canonical form with
+ * as few digits and as many PACKED strides as it can be written with. Bindings of equal rules to a shape are then the same
+ * numbers, digit by digit. Errors: as llrt_storage_validate. */
+llrt_status storage_representative(const llrt_storage *storage, llrt_storage *out);
 
 /* row_major, whose rows take memory by whole numbers of 2^bits elements. */
 llrt_status storage_whole_rows(int rank, int bits, llrt_storage *out);

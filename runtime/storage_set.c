@@ -128,18 +128,6 @@ llrt_status llrt_storage_set_key(const llrt_tensor *tensors, int n, uint32_t rol
 
 /* ---- the set ---- */
 
-static uint32_t find_open_strides(const llrt_storage *storage) {
-  uint32_t open = 0;
-  bool open_below = false;
-  for (int i = 0; i < storage->n_digits; i++) {
-    const llrt_digit *digit = &storage->digit[i];
-    bool runtime = digit->stride == LLRT_STRIDE_RUNTIME;
-    if (runtime || (digit->stride == LLRT_STRIDE_PACKED && open_below)) open |= 1u << i;
-    open_below |= runtime || digit->extent == LLRT_EXTENT_REST;
-  }
-  return open;
-}
-
 static bool is_packed(const llrt_storage *storage) {
   for (int i = 0; i < storage->n_digits; i++) {
     if (storage->digit[i].stride != LLRT_STRIDE_PACKED) return false;
@@ -147,34 +135,22 @@ static bool is_packed(const llrt_storage *storage) {
   return true;
 }
 
-/* Operations move memory: a rule with digits elsewhere may be one without in its canonical form. */
-static llrt_status keep_to_memory(llrt_storage *storage, const char *role) {
-  if (storage->n_targets == 0) return LLRT_OK;
-  llrt_storage simple;
-  LLRT_TRY(storage_canonicalise(storage, &simple));
-  if (simple.n_targets) {
-    return llrt_error(LLRT_UNSUPPORTED,
-                      "the %s's storage has axes other than memory, which operations cannot move", role);
-  }
-  *storage = simple;
-  return LLRT_OK;
-}
-
 static llrt_status add_storage(const llrt_tensor *tensor, int index, storage_set *set) {
   llrt_storage *storage = &set->storage[index];
   const char *role = llrt_tensor_role(set->roles, index);
   if (tensor->storage) {
-    *storage = *tensor->storage;
-    llrt_status status = llrt_storage_validate(storage);
+    llrt_status status = storage_representative(tensor->storage, storage);
     if (status != LLRT_OK) return llrt_error_prefix(status, "the %s's storage", role);
-    LLRT_TRY(keep_to_memory(storage, role));
+    if (storage->n_targets)
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "the %s's storage has axes other than memory, which operations cannot move", role);
   } else {
     LLRT_TRY(llrt_storage_row_major(tensor->rank, storage));
   }
   LLRT_REQUIRE(storage->rank == tensor->rank, "the %s has rank %d, its storage rank %d", role,
                tensor->rank, storage->rank);
   set->hash[index] = llrt_storage_hash(storage);
-  set->open_strides[index] = find_open_strides(storage);
+  set->open_strides[index] = storage_open_strides(storage);
   set->packed[index] = is_packed(storage);
   set->device_extents[index] = device_extents(tensor);
   set->n_indices[index] = tensor->n_indices;

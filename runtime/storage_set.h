@@ -15,7 +15,7 @@ typedef struct storage_set {
   llrt_hash key; /* of storages and indices as written: llrt_storage_set_key */
   int32_t n, rank;
   uint32_t roles; /* of a dot's tensors (llrt_op_dot.roles), else 0: what messages call them */
-  llrt_storage storage[LLRT_MAX_TENSORS]; /* valid, all of one rank */
+  llrt_storage storage[LLRT_MAX_TENSORS]; /* storage_representative of each, all of one rank */
   llrt_hash hash[LLRT_MAX_TENSORS];       /* llrt_storage_hash: of the rules in canonical form */
   uint32_t open_strides[LLRT_MAX_TENSORS]; /* digits whose stride the rule leaves open: RUN-TIME, or
                                               PACKED outside one or outside a REST digit */

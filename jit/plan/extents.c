@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "layout/storage_rule.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -244,20 +245,26 @@ int64_t draft_digit_extent(const draft *d, int tensor, int i) {
   return digit_extent(d, tensor, i, &align);
 }
 
-/* A PACKED stride is known when all before it is packed and of known extent: then it is the number of
- * elements inside. */
+/* A PACKED stride is the first place outside what is inside it (llrt_storage_bind): known when the extents and strides of
+ * that are. */
 int64_t draft_known_stride(const draft *d, int tensor, int i) {
   const llrt_storage *storage = draft_storage(d, tensor);
-  if (storage->digit[i].stride == LLRT_STRIDE_RUNTIME) return -1;
-  if (storage->digit[i].stride != LLRT_STRIDE_PACKED) return storage->digit[i].stride;
-  int64_t inside = (int64_t)1 << llrt_layout_in_bits(&storage->tile);
+  int64_t outside = (int64_t)1 << llrt_layout_in_bits(&storage->tile), last = outside - 1, pitch;
   int align;
-  for (int j = 0; j < i; j++) {
+  if (storage_stride_is_number(&storage->digit[i])) return storage->digit[i].stride;
+  for (int j = 0; j <= i; j++) {
+    const llrt_digit *digit = &storage->digit[j];
+    if (digit->stride == LLRT_STRIDE_RUNTIME) return -1;
+    int64_t stride = storage_stride_is_number(digit) ? digit->stride : outside;
+    if (j == i) return stride;
     int64_t extent = digit_extent(d, tensor, j, &align);
-    if (extent < 0 || storage->digit[j].stride != LLRT_STRIDE_PACKED) return -1;
-    inside = saturating_product(inside, extent < 1 ? 1 : extent);
+    if (extent < 0 || __builtin_mul_overflow(extent > 0 ? extent : 1, stride, &pitch) ||
+        __builtin_add_overflow(last, pitch - stride, &last) || last == INT64_MAX)
+      return -1;
+    if (outside < pitch) outside = pitch;
+    if (outside <= last) outside = last + 1;
   }
-  return inside == INT64_MAX ? -1 : inside;
+  return -1;
 }
 
 /* Whether digits 0 to i are PACKED: then the stride of i contains all that is inside. */
@@ -267,10 +274,13 @@ static bool is_packed(const llrt_storage *storage, int i) {
   return true;
 }
 
+/* Promises speak of strides that the rule leaves open alone. */
 static int promised_alignment(const draft *d, int tensor, int i) {
-  int axis = draft_storage(d, tensor)->digit[i].axis;
-  int64_t multiple = axis < 0 ? 1 : d->desc->promises[tensor].stride[axis].multiple;
-  return multiple > 1 && draft_known_stride(d, tensor, i) < 0 ? bits_alignment(multiple) : 0;
+  const llrt_storage *storage = draft_storage(d, tensor);
+  int axis = storage->digit[i].axis;
+  bool open = axis >= 0 && storage_open_strides(storage) >> i & 1 && draft_known_stride(d, tensor, i) < 0;
+  int64_t multiple = open ? d->desc->promises[tensor].stride[axis].multiple : 1;
+  return multiple > 1 ? bits_alignment(multiple) : 0;
 }
 
 int draft_stride_alignment(const draft *d, int tensor, int i) {

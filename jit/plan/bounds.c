@@ -34,6 +34,7 @@ static bool is_exact(const draft *d, int axis, int top, bool written) {
   if (walked->known >= 0)
     return extent->known == walked->known && walked->known % group == 0 &&
            (d->kernel->digit[top].rest || walked->known == group);
+  if (!written && d->pads[axis]) return false; /* pads are walked, too, even where one position covers no more than one */
   return extent->multiple % group == 0 && d->count[top] < 0;
 }
 

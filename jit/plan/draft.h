@@ -93,6 +93,7 @@ typedef struct draft {
   int index_align[LLRT_MAX_TENSORS], index_low[LLRT_MAX_TENSORS];
   uint64_t walked; /* bits of axes along which neighbouring elements of the other side have values of their
                       own: blocks walk along them first, so that a panel of memory stays in the cache */
+  uint64_t inside;  /* in place: the digits (bit i: digit i) whose positions are those of one panel (in_place.c) */
   bool walks_panel; /* blocks walk panel_axis, which index 0 of the source chooses along (panel.c) */
   int panel_axis;
   uint64_t opaque; /* bits with an effect on neither tensor but through indices */

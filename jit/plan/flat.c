@@ -37,15 +37,23 @@ static int memory_order(const draft *d, int i, int t) {
   return first ? bits_lowest(first) : 63;
 }
 
-/* Splits the flat index in a tensor's order, fastest first. */
-static llrt_status fill_places(draft *d, int t) {
+/* Places of the digits in `which` in a tensor's order, fastest first. */
+static llrt_status add_places(draft *d, int t, uint64_t which) {
   plan_kernel *kernel = d->kernel;
   for (int order = 0; order < 64 + LLRT_MAX_DIGITS; order++) {
     for (int i = 0; i < kernel->n_digits; i++) {
-      if (memory_order(d, i, t) == order && !draft_is_walked(d, kernel->digit[i].axis))
+      bool walked = draft_is_walked(d, kernel->digit[i].axis);
+      if (which >> i & 1 && memory_order(d, i, t) == order && !walked)
         LLRT_TRY(draft_digit_place(d, i, kernel->digit[i].step));
     }
   }
+  return LLRT_OK;
+}
+
+/* Splits the flat index in a tensor's order: digits inside a panel before all others. */
+static llrt_status fill_places(draft *d, int t) {
+  LLRT_TRY(add_places(d, t, d->inside));
+  LLRT_TRY(add_places(d, t, ~d->inside));
   return draft_walk_places(d, false);
 }
 

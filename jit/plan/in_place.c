@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "layout/f2.h"
 
 #include <stdlib.h>
 
@@ -19,8 +20,11 @@
 typedef struct panel_digit {
   int64_t count;
   bool even;         /* stride * position on both sides */
+  bool summed[2];    /* it adds a stride; else it XORs columns */
   int64_t stride[2]; /* where even */
   int64_t reach[2];  /* no more than this in all */
+  int n_columns;
+  const uint64_t *column[2]; /* where it is not summed */
 } panel_digit;
 
 static llrt_status not_in_place(const char *why) {
@@ -43,10 +47,12 @@ static llrt_status describe_digit(const draft *d, int i, panel_digit *out) {
     const uint64_t *columns = &d->column[t][d->first[i]];
     if (side->stride.arg >= 0)
       return not_in_place("its kernel needs strides that are known when it is planned");
-    bool by_stride = side->kind == PLAN_STRIDE || digit->rest;
-    out->stride[t] = by_stride ? side->stride.value : d->bits[i] > 0 ? (int64_t)columns[0] : 0;
+    out->summed[t] = side->kind == PLAN_STRIDE || digit->rest;
+    out->column[t] = columns;
+    out->n_columns = d->bits[i];
+    out->stride[t] = out->summed[t] ? side->stride.value : d->bits[i] > 0 ? (int64_t)columns[0] : 0;
     if (out->stride[t] < 0) return not_in_place("a digit counts down");
-    if (by_stride || are_even(columns, d->bits[i])) {
+    if (out->summed[t] || are_even(columns, d->bits[i])) {
       if (__builtin_mul_overflow(out->stride[t], out->count - 1, &out->reach[t]))
         return not_in_place("a stride is too large");
     } else {
@@ -66,23 +72,64 @@ static bool is_inside(const panel_digit *digit, int64_t size) {
   return digit->reach[0] < size && digit->reach[1] < size;
 }
 
+/* The offsets on one tensor that digits inside a panel make: sums of strides, and what columns span. */
+typedef struct panel_offsets {
+  int64_t sum;
+  f2_basis columns;
+  uint64_t bits; /* that columns move */
+} panel_offsets;
+
+/* False where the sum passes what an offset may be. */
+static bool add_digit(panel_offsets *offsets, const panel_digit *digit, int t) {
+  if (digit->summed[t]) return !__builtin_add_overflow(offsets->sum, digit->reach[t], &offsets->sum);
+  for (int b = 0; b < digit->n_columns; b++) {
+    f2_basis_insert(&offsets->columns, digit->column[t][b]);
+    offsets->bits |= digit->column[t][b];
+  }
+  return true;
+}
+
+/* The greatest offset of an element, exactly: what lies behind it need not be memory. */
+static int64_t greatest_offset(const panel_offsets *offsets) {
+  return offsets->sum + (int64_t)f2_basis_greatest(&offsets->columns);
+}
+
+/* Whether a digit outside adds one multiple of `size` on both sides, whatever others add: bits that it shares with columns
+ * inside would cancel out, and with those of others outside, in `taken`, if it is a sum on the other side. */
+static bool is_outside(const panel_digit *digit, int64_t size, const panel_offsets offsets[2], uint64_t taken[2]) {
+  bool mixed = digit->summed[0] != digit->summed[1];
+  if (!digit->even || digit->stride[0] != digit->stride[1] || digit->stride[0] % size != 0) return false;
+  for (int t = 0; t < 2; t++) {
+    uint64_t bits = 0;
+    for (int b = 0; b < digit->n_columns && !digit->summed[t]; b++) bits |= digit->column[t][b];
+    if (bits & (offsets[t].bits | (mixed ? taken[t] : 0))) return false;
+    taken[t] |= bits;
+  }
+  return true;
+}
+
 /* Whether panels of `size` elements, `together` of which are whole bytes, map onto themselves; then their
  * positions, and the elements up to the last that is read, or its byte's. */
 static bool is_panel(const panel_digits *digits, int64_t size, int together, plan_panel *panel) {
-  int64_t reach[2] = {0, 0};
+  panel_offsets offsets[2] = {{.sum = 0}, {.sum = 0}};
+  uint64_t taken[2] = {0, 0};
   if (size % together != 0) return false;
   panel->positions = 1;
+  for (int t = 0; t < 2; t++) f2_basis_init(&offsets[t].columns);
   for (int i = 0; i < digits->n; i++) {
     const panel_digit *digit = &digits->at[i];
-    if (is_inside(digit, size)) {
-      panel->positions *= digit->count;
-      for (int t = 0; t < 2; t++) reach[t] += digit->reach[t];
-    } else if (!digit->even || digit->stride[0] != digit->stride[1] || digit->stride[0] % size != 0) {
-      return false;
-    }
-    if (reach[0] >= size || reach[1] >= size) return false;
+    if (!is_inside(digit, size)) continue;
+    panel->positions *= digit->count;
+    for (int t = 0; t < 2; t++)
+      if (!add_digit(&offsets[t], digit, t) || greatest_offset(&offsets[t]) >= size) return false;
   }
-  panel->elements = (reach[0] + together) / together * together;
+  for (int mixed = 0; mixed < 2; mixed++)
+    for (int i = 0; i < digits->n; i++) {
+      const panel_digit *digit = &digits->at[i];
+      if (is_inside(digit, size) || (digit->summed[0] != digit->summed[1]) != mixed) continue;
+      if (!is_outside(digit, size, offsets, taken)) return false;
+    }
+  panel->elements = (greatest_offset(&offsets[0]) + together) / together * together;
   return true;
 }
 
@@ -116,6 +163,13 @@ static int staging_unit(const draft *d, const panel_digits *digits, int64_t size
   return unit;
 }
 
+static uint64_t digits_inside(const panel_digits *digits, int64_t size) {
+  uint64_t inside = 0;
+  for (int i = 0; i < digits->n; i++)
+    if (is_inside(&digits->at[i], size)) inside |= 1ull << i;
+  return inside;
+}
+
 static llrt_status choose_panel(draft *d, const panel_digits *digits) {
   int64_t sizes[PLAN_MAX_DIGITS + 1], least = 0;
   int n = list_sizes(digits, sizes), bits = d->kernel->tensor_bits[0], together = bits_max(8 / bits, 1);
@@ -127,6 +181,7 @@ static llrt_status choose_panel(draft *d, const panel_digits *digits) {
     if (bytes > d->kernel->target.shared_bytes) break;
     if (chosen->positions > 0 && bytes > PANEL_WANTED_BYTES) break;
     *chosen = panel;
+    d->inside = digits_inside(digits, sizes[i]);
     chosen->unit = (uint8_t)staging_unit(d, digits, sizes[i], bytes);
   }
   if (chosen->positions > 0) return LLRT_OK;

@@ -324,10 +324,41 @@ Test(storage, canonical_form_and_text_keep_the_rule) {
     list_offsets(&storage, 2, shape, NULL, before, sizeof before);
     list_offsets(&canonical, 2, shape, NULL, after, sizeof after);
     cr_assert_str_eq(before, after, "%s and %s", storage_text(&storage), storage_text(&canonical));
+    cr_assert(storage_representative(&storage, &again) == LLRT_OK);
+    cr_assert(llrt_storage_equal(&storage, &again), "%s and %s", storage_text(&storage), storage_text(&again));
+    list_offsets(&again, 2, shape, NULL, after, sizeof after);
+    cr_assert_str_eq(before, after, "%s and %s", storage_text(&storage), storage_text(&again));
     llrt_storage back = storage_of(storage_text(&storage), 2);
     cr_assert(llrt_storage_equal(&storage, &back), "%s", storage_text(&storage));
     list_offsets(&back, 2, shape, NULL, after, sizeof after);
     cr_assert_str_eq(before, after, "%s", storage_text(&storage));
+  }
+}
+
+/* What stands for all rules that are equal: few digits, PACKED wherever memory has no gap. */
+Test(storage, representatives) {
+  static const struct {
+    const char *rule, *representative;
+  } rows[] = {
+      {"storage(digits=[dim1: rest @ 1, dim0: rest])", "row_major"},
+      {"storage(digits=[dim0: 1, dim1: 1 @ packed, dim1: rest, dim0: rest])", "row_major"},
+      {"storage(digits=[dim1: 6 @ 1, dim0: 4 @ 6])", "storage(digits=[dim1: 6, dim0: 4])"},
+      {"storage(digits=[dim1: 2, dim1: 3, dim0: 4])", "storage(digits=[dim1: 6, dim0: 4])"},
+      {"storage(digits=[dim1: 3 @ 2, dim0: 4 @ 6], tile={offset: [[0,1]]} -> [dim0:1, dim1:2])",
+       "storage(digits=[dim1: 6, dim0: 4])"},
+      {"storage(digits=[dim0: 5 @ 8, dim1: rest], tile={offset: [[1,0],[0,2],[0,1]]} -> [dim0:2, dim1:4])",
+       "storage(digits=[dim0: 5, dim1: rest], tile={offset: [[1,0],[0,2],[0,1]]} -> [dim0:2, dim1:4])"},
+      {"storage(digits=[dim1: 90, dim0: 2 @ 720, dim0: 8 @ 90, dim0: rest @ 1440])",
+       "storage(digits=[dim1: 90, dim0: 2 @ 720, dim0: 8 @ 90, dim0: rest])"},
+      {"storage(digits=[dim1: 64, dim0: 1 @ 67, dim1: rest])",
+       "storage(digits=[dim1: rest @ 67], tile={offset: [[0,1],[0,2],[0,4],[0,8],[0,16],[0,32]]} -> [dim0:1, dim1:64])"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    llrt_storage rule = storage_of(rows[i].rule, 2), expected = storage_of(rows[i].representative, 2), made;
+    char text[512];
+    cr_assert_eq(storage_representative(&rule, &made), LLRT_OK, "%s", llrt_last_error());
+    strcpy(text, storage_text(&made));
+    cr_expect_str_eq(text, storage_text(&expected), "%s", rows[i].rule);
   }
 }
 

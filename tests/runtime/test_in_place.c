@@ -8,6 +8,14 @@
 
 static const char *const devices[] = {"host", "cuda-emu:sm_80", "cuda-emu:sm_90a", "hip-emu:gfx90a"};
 
+#define SUMS_OF_8                                                                                        \
+  "{register: [[0,0,0,0,1,0,0,0]], lane: [[1,0,0,0,0,0,0,0],[0,0,1,0,0,2,0,0],[0,0,0,1,0,0,0,0]], warp: [], " \
+  "block: [[0,0,0,0,2,0,0,0],[0,0,0,0,0,1,0,0],[0,0,0,0,0,2,0,0],[0,0,0,0,4,0,0,0],[0,0,2,0,0,0,0,0]]} -> "  \
+  "[dim2:2, dim7:1, dim3:4, dim4:2, dim5:8, dim6:4, dim1:1, dim0:1]"
+#define SUMS_OF_3                                                                                       \
+  "{register: [[0,1,0],[0,16,0]], lane: [[1,0,2],[2,0,0],[0,0,1],[0,2,0],[0,8,0],[0,32,0],[0,8,4],[4,0,0]," \
+  "[0,6,0]], warp: [[0,0,2]]} -> [dim1:8, dim2:64, dim0:8]"
+
 typedef struct row {
   const char *from, *to;
   llrt_dtype dtype;
@@ -34,6 +42,10 @@ static const row rows[] = {
     {"row_major", "gptq_w4", LLRT_U4, 2, {64, 24}, 0, NULL},
     {"row_major", "awq_w4", LLRT_U4, 2, {24, 64}, 0x8, NULL},
     {"row_major", "marlin_w4", LLRT_U4, 2, {48, 192}, 0, NULL},
+    /* columns that are sums of bits: a panel ends with its last element, not with the bits of all columns */
+    {SUMS_OF_8, "row_major", LLRT_U64, 8, {1, 1, 2, 4, 2, 8, 4, 1}, 0, NULL},
+    {SUMS_OF_8, "row_major", LLRT_B128, 8, {1, 1, 2, 4, 2, 8, 4, 1}, 0, NULL},
+    {SUMS_OF_3, "turbomind_w4", LLRT_I16, 3, {8, 8, 64}, 0, NULL},
     {"row_major", "col_major", LLRT_I4, 2, {1024, 512}, 0, "shared memory"},
     {"row_major", "col_major", LLRT_B128, 2, {12, 10}, 0, NULL},
     {"row_major", "col_major", LLRT_F64, 2, {512, 512}, 0, "shared memory"},

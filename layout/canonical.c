@@ -55,11 +55,11 @@ static void drop_units(llrt_storage *storage) {
   }
 }
 
-/* Copies and single positions have no direction. */
+/* Single positions have no direction. Copies have one: it says which of them is the first, which is read. */
 static void drop_directions(llrt_storage *storage) {
   for (int i = 0; i < storage->n_digits; i++) {
     llrt_digit *digit = &storage->digit[i];
-    if (digit->axis == LLRT_AXIS_REPLICA || digit->extent == 1) digit->reversed = false;
+    if (digit->extent == 1) digit->reversed = false;
   }
 }
 

@@ -75,7 +75,7 @@ void storage_place(const llrt_storage *storage, const llrt_storage_binding *bind
 bool storage_writes_more(const llrt_storage *storage);
 
 /* One form of storages that differ only in how the rule is written: PACKED becomes a number where
- * it is one whatever the shape, digits of one position go, so do the directions of replicas, digits that continue each other are one,
+ * it is one whatever the shape, digits of one position go, digits that continue each other are one,
  * digits that continue the tile become part of it, the others stand in one order; so does a swizzle
  * that only the tile meets; targets stand by name; a pad rule that never pads is none; an empty tile is
  * the empty layout, unused entries are zero. Errors: as llrt_storage_validate. */

@@ -133,7 +133,7 @@ LLRT_API llrt_status llrt_storage_same_bytes(const llrt_storage *a, const llrt_s
                                              const int64_t *shape, const int64_t *strides_a,
                                              const int64_t *strides_b, bool *same);
 
-/* Two rules with the same canonical form place every tensor alike, pads included. False for NULL and for what
+/* Two rules with the same canonical form place every tensor alike, pads and the order of copies included. False for NULL and for what
  * llrt_storage_validate refuses. */
 LLRT_API bool llrt_storage_equal(const llrt_storage *a, const llrt_storage *b);
 

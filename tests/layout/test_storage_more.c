@@ -82,8 +82,9 @@ Test(storage_more, equal_rules) {
       {"storage(digits=[dim1: 4 reversed, dim1: 3])", "storage(digits=[dim1: 12])", false},
       {"storage(digits=[dim1: 12 reversed])", "storage(digits=[dim1: 12])", false},
       {"storage(digits=[dim1: 1 reversed, dim0: rest])", "storage(digits=[dim1: 1, dim0: rest])", true},
+      /* which copy is the first, and so is read */
       {"storage(digits=[dim1: rest, replica: 2 reversed @ 8])",
-       "storage(digits=[dim1: rest, replica: 2 @ 8])", true},
+       "storage(digits=[dim1: rest, replica: 2 @ 8])", false},
       {"storage(digits=[dim1: rest, dim0: rest reversed])", "row_major", false},
       /* a swizzle that the tile holds is part of it */
       {"Swizzle<1,0,1> o (2,2):(2,1)", "{offset: [[0,1],[1,1]]} -> [dim0:2, dim1:2]", true},

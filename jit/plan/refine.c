@@ -59,20 +59,25 @@ static void add_boundary(boundaries *list, int64_t x) {
   list->n++;
 }
 
-/* Boundaries that no walk reaches do not count, except the end of a tile: its bits stay whole. */
+/* Whether a digit begins or ends where the segment starts: where a walk comes to, and at the end of a tile that one comes
+ * into, whose bits stay whole. Groups as long as the axis leave their tile to no walk. */
+static bool is_boundary(const draft *d, int tensor, int axis, int64_t start) {
+  int64_t group = draft_group(d, tensor, axis), most = d->written[axis].most;
+  int bits = draft_tile_bits(draft_storage(d, tensor), axis);
+  bool walked = bits > 0 && (group == 1 || group < most);
+  return start < most || (walked && start == group << bits);
+}
+
 static llrt_status collect_boundaries(const draft *d, int axis, int first_tensor, boundaries *out) {
   out->n = 0;
   add_boundary(out, 1);
   for (int t = first_tensor; t < d->desc->n_tensors; t++) {
-    const llrt_storage *storage = draft_storage(d, t);
     draft_segments segments;
     bool folded;
     if (draft_is_indexed(d, t, axis, &folded)) continue;
     LLRT_TRY(draft_list_segments(d, t, axis, &segments));
-    int64_t tile = draft_group(d, t, axis) * ((int64_t)1 << draft_tile_bits(storage, axis));
     for (int i = 0; i < segments.n; i++)
-      if (segments.at[i].start < d->written[axis].most || segments.at[i].start == tile)
-        add_boundary(out, segments.at[i].start);
+      if (is_boundary(d, t, axis, segments.at[i].start)) add_boundary(out, segments.at[i].start);
   }
   if (d->group[axis] > 0) add_boundary(out, d->group[axis]);
   if (axis == d->pair_axis) {
@@ -103,17 +108,34 @@ llrt_status draft_new_digit(draft *d, int axis, int64_t step, int64_t count, int
   return LLRT_OK;
 }
 
-/* The outermost digit is open: it goes as far as what is written. An axis whose extent lies in device memory has one
- * also where it has a single position, which may not be there. */
-static llrt_status add_digits(draft *d, int axis, const boundaries *list) {
+/* Whether some tensor has the positions from `step` on in its tile. */
+static bool is_in_tile(const draft *d, int axis, int first_tensor, int64_t step) {
+  for (int t = first_tensor; t < d->desc->n_tensors; t++) {
+    draft_segments segments;
+    bool folded;
+    if (draft_is_indexed(d, t, axis, &folded) || draft_list_segments(d, t, axis, &segments) != LLRT_OK) continue;
+    if (draft_segment_at(&segments, step)->digit == -1) return true;
+  }
+  return false;
+}
+
+/* Whether an axis whose extent lies in device memory needs a digit of one position above the others, to be open: it has none,
+ * or its outermost one is bits of a tile, which have no upper part. */
+static bool needs_open(const draft *d, int axis, int first_tensor, int digit) {
+  if (!draft_on_device(d, axis)) return false;
+  return digit < 0 || is_in_tile(d, axis, first_tensor, d->kernel->digit[digit].step);
+}
+
+/* The outermost digit is open: it goes as far as what is written. */
+static llrt_status add_digits(draft *d, int axis, int first_tensor, const boundaries *list) {
   const draft_extent *written = &d->written[axis];
   int digit = -1;
   for (int i = 0; i + 1 < list->n; i++)
     LLRT_TRY(draft_new_digit(d, axis, list->at[i], list->at[i + 1] / list->at[i], &digit));
   int64_t last = list->at[list->n - 1];
   bool rows = d->row_bits > 0 && axis == d->desc->tensors[0].rank - 3;
-  bool counted = digit < 0 && draft_on_device(d, axis);
-  if (written->most > last || rows || counted) {
+  bool open = written->most > last || rows;
+  if (open || needs_open(d, axis, first_tensor, digit)) {
     int64_t count = written->known < 0 || rows ? -1 : bits_ceil_div(written->known, last);
     LLRT_TRY(draft_new_digit(d, axis, last, count, &digit));
   }
@@ -132,7 +154,7 @@ static llrt_status refine_from(draft *d, int first_tensor, bool *refined) {
     boundaries list;
     LLRT_TRY(collect_boundaries(d, a, first_tensor, &list));
     *refined &= is_chain(&list);
-    if (*refined) LLRT_TRY(add_digits(d, a, &list));
+    if (*refined) LLRT_TRY(add_digits(d, a, first_tensor, &list));
   }
   return LLRT_OK;
 }

@@ -121,6 +121,14 @@ static const struct scale_row {
     {{64, 96}, {8, 4}, {"row_major", "row_major", "col_major"}, {LLRT_I4, LLRT_BF16, LLRT_E4M3FNUZ}},
     {{64, 96}, {1, 32}, {"row_major", "col_major", "row_major"}, {LLRT_E2M1, LLRT_F16, LLRT_E8M0}},
     {{64, 96}, {1, 32}, {"row_major", "row_major", "row_major"}, {LLRT_U4, LLRT_BF16, LLRT_F32}},
+    /* Groups that are no powers of two, as long as the axis or longer: no walk comes to the scales' own digits and tiles. */
+    {{3, 17}, {3, 2}, {"row_major", "row_major", "scale_128x4"}, {LLRT_U4, LLRT_BF16, LLRT_E5M2}},
+    {{11, 137}, {11, 2}, {"row_major", "row_major", "scale_128x4"}, {LLRT_E2M1, LLRT_BF16, LLRT_E5M2}},
+    {{2, 64}, {3, 1}, {"col_major", "row_major", "row_major"}, {LLRT_U8, LLRT_I16, LLRT_F32}},
+    {{4, 48}, {5, 1}, {"row_major", "col_major", "storage(digits=[dim1:3, dim1:4, dim1:rest, dim0:rest], pad=0)"},
+     {LLRT_F16, LLRT_F16, LLRT_BF16}},
+    {{32, 128}, {36, 133}, {"col_major", "row_major", "scale_128x4(pad=0)"}, {LLRT_U8, LLRT_BF16, LLRT_E4M3}},
+    {{130, 48}, {1, 48}, {"row_major", "col_major", "scale_128x4(pad=0)"}, {LLRT_I8, LLRT_F32, LLRT_F16}},
 };
 #define N_SCALES ((int)(sizeof scales / sizeof scales[0]))
 

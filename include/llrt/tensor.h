@@ -42,12 +42,14 @@ typedef enum llrt_index_kind {
 } llrt_index_kind;
 
 /* What becomes of elements whose value is out of range: not in [0, extent); a pointer that is not
- * positive. With any of them no memory outside the tensor is touched. */
+ * positive. With any of them no memory outside the tensor is touched. Pads of the destination are no
+ * elements: along axes that the value does not differ by, those of elements that are not moved stay, too;
+ * those of elements that are read as zero or clamped are written as always. */
 typedef enum llrt_out_of_range {
   LLRT_RANGE_SKIP = 0,  /* not moved: what the destination holds there stays */
   LLRT_RANGE_ZERO = 1,  /* read as zero bits; on sources only */
   LLRT_RANGE_CLAMP = 2, /* the nearest position in range; coordinates of sources only */
-  LLRT_RANGE_REPORT = 3 /* as SKIP, and *report grows by one for every such value */
+  LLRT_RANGE_REPORT = 3 /* as SKIP, and *report grows by one for every such value that an element has */
 } llrt_out_of_range;
 
 /* An indirection between a logical coordinate x and one tensor's storage. The value that x selects is

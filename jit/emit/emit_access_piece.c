@@ -53,12 +53,14 @@ static LLVMValueRef plain_load(emitter *e, LLVMTypeRef type, access *a, uint64_t
   return loaded;
 }
 
-/* What a load gives that does not happen: the fill outside of bounds, zero where an index says so. */
+/* What a load gives that does not happen: the fill outside of bounds, whatever the index says; inside of them, where an index
+ * keeps it from memory, zero. */
 static LLVMValueRef not_loaded(emitter *e, access *a, LLVMTypeRef type, uint64_t tile) {
   const emit_index_terms *terms = emit_place_terms(e, &a->place, tile);
-  LLVMValueRef fill = fill_of(e, a, type);
+  LLVMValueRef fill = fill_of(e, a, type), zero = LLVMConstNull(type);
   if (!terms || !terms->valid) return fill;
-  return LLVMBuildSelect(e->builder, terms->valid, fill, LLVMConstNull(type), "");
+  LLVMValueRef inside = a->step->masked ? emit_inside(e, &a->place, tile) : NULL;
+  return inside ? LLVMBuildSelect(e->builder, inside, zero, fill, "") : zero;
 }
 
 /* Whether one instruction moves a vector under a mask, as a condition on all of its lanes is, too. */

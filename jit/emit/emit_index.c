@@ -218,17 +218,19 @@ void emit_index_terms_at(emitter *e, emit_place *place, uint64_t tile, emit_inde
 
 /* ---- reports ---- */
 
-/* i1: whether the element at `tile` is the one where the index's value is counted: every other coordinate is
- * 0. NULL: always. */
+/* i1: whether the element at `tile` is the one where the index's value is counted: it is one of the tensor's, so that digits
+ * which overhang their extents give no coordinate twice, and every other coordinate is 0. NULL: always. */
 static LLVMValueRef counts(emitter *e, const plan_index *index, const plan_value *value, uint64_t tile) {
-  LLVMValueRef all = NULL;
+  emit_place place = {.value = value, .tensor = index->tensor};
+  LLVMValueRef inside = emit_inside(e, &place, tile), all = NULL;
   for (int i = 0; i < e->kernel->n_digits; i++) {
     int axis = e->kernel->digit[i].axis;
     if (axis >= 0 && index->axes >> axis & 1) continue;
     LLVMValueRef position = emit_position(e, value, i, tile);
     all = all ? LLVMBuildOr(e->builder, all, position, "") : position;
   }
-  return all ? LLVMBuildICmp(e->builder, LLVMIntEQ, all, emit_i64(e, 0), "") : NULL;
+  if (all) all = LLVMBuildICmp(e->builder, LLVMIntEQ, all, emit_i64(e, 0), "");
+  return emit_and(e, inside, all);
 }
 
 void emit_report_step(emitter *e, const plan_step *step) {

@@ -332,13 +332,14 @@ static bool known_origin(const draft *d, int t, int64_t *origin) {
   return true;
 }
 
-/* Bits of tensor t all of whose effect is in columns: then a swizzle of them is one too. */
+/* Whether all of tensor t's address is columns of bits: then a swizzle of them is one too. Values of indices are none, also
+ * along axes without digits. */
 static bool is_linear(const draft *d, int t, int64_t origin) {
   for (int i = 0; i < d->kernel->n_digits; i++) {
     bool idle = d->splits && i == d->split && t == 0;
     if (!idle && (d->kernel->digit[i].rest || d->kernel->digit[i].side[t].kind != PLAN_COLUMNS)) return false;
   }
-  return !(d->divided && t == 0) && origin == 0;
+  return !(d->divided && t == 0) && origin == 0 && d->desc->tensors[t].n_indices == 0;
 }
 
 /* Argument t is tensor t's address. */

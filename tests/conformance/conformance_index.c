@@ -45,16 +45,16 @@ static llrt_tensor tensor_of(const index_bench *at, int s) {
   llrt_tensor tensor = index_side_tensor(at->tested, s, at->tensor[s].memory + GUARD_BYTES);
   tensor.indices = at->index[s];
   tensor.device = at->owner.device;
-  if (at->tested->counted >= 0 && s == (int)(at->tested->seed & 1)) /* either side may say it */
-    tensor.extent_ptr[at->tested->counted] = (const int32_t *)(void *)at->count.memory;
+  for (int a = 0; a < at->tested->rank && at->tested->said >> s & 1; a++)
+    if (at->tested->counted >> a & 1) tensor.extent_ptr[a] = (const int32_t *)(void *)at->count.memory + a;
   return tensor;
 }
 
 static bool run(index_bench *at, route by) {
   if (!area_make(&at->owner, 2 * LLRT_MAX_INDICES * sizeof(int32_t), &at->counters)) return false;
   if (!area_send(&at->owner, &at->counters)) return false;
-  if (!area_make(&at->owner, sizeof(int32_t), &at->count)) return false;
-  memcpy(at->count.bits, &at->tested->count, sizeof at->tested->count);
+  if (!area_make(&at->owner, sizeof at->tested->count, &at->count)) return false;
+  memcpy(at->count.bits, at->tested->count, sizeof at->tested->count);
   if (!area_send(&at->owner, &at->count)) return false;
   for (int s = 0; s < 2; s++)
     if (!make_side(at, s)) return false;

@@ -1,4 +1,5 @@
 #include "index_cases.h"
+#include "index_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static int64_t *permutation(int64_t n, uint64_t *seed) {
   return p;
 }
 
-static bool next_coordinate(const int64_t *shape, int rank, int64_t *coords) {
+bool index_next_coordinate(const int64_t *shape, int rank, int64_t *coords) {
   for (int axis = rank - 1; axis >= 0; axis--) {
     if (++coords[axis] < shape[axis]) return true;
     coords[axis] = 0;
@@ -36,7 +37,7 @@ static bool next_coordinate(const int64_t *shape, int rank, int64_t *coords) {
   return false;
 }
 
-static int64_t value_place(const llrt_index *index, int rank, const int64_t *coords) {
+int64_t index_value_place(const llrt_index *index, int rank, const int64_t *coords) {
   int64_t at = 0;
   for (int axis = 0; axis < rank; axis++)
     if (index->axes >> axis & 1) at += coords[axis] * index->strides[axis];
@@ -74,12 +75,12 @@ static void fill_values(const index_case *of, index_side *side, int number, int 
       if (mine) own = own * of->shape[axis] + coords[axis];
       else others = others * of->shape[axis] + coords[axis];
     }
-    int64_t at = value_place(index, of->rank, coords);
+    int64_t at = index_value_place(index, of->rank, coords);
     uint64_t mine = start + (uint64_t)at * 0x2545f4914f6cdd1d;
     bool is_bad = positions == 0 || below(&mine, 16) < bad;
     side->values[number][at] =
         is_bad ? bad_value(index, &mine) : order[(own + 7 * others) % positions];
-  } while (next_coordinate(of->shape, of->rank, coords));
+  } while (index_next_coordinate(of->shape, of->rank, coords));
   next_random(seed);
   free(order);
 }
@@ -96,8 +97,7 @@ static void seen_shape(const index_case *of, const index_side *side, int64_t *sh
   }
 }
 
-/* Adds an index whose values lie packed, but for some room between the rows of a table. */
-static void add_index(const index_case *of, index_side *side, llrt_index index, int pitch) {
+void index_case_add_index(const index_case *of, index_side *side, llrt_index index, int pitch) {
   int64_t stride = 1;
   for (int axis = of->rank - 1; axis >= 0; axis--) {
     if (!(index.axes >> axis & 1)) continue;
@@ -107,8 +107,7 @@ static void add_index(const index_case *of, index_side *side, llrt_index index, 
   side->index[side->n_indices++] = index;
 }
 
-/* Everything that follows once storage and indices are there. */
-static bool finish_side(index_case *of, index_side *side, int bad, uint64_t *seed) {
+bool index_case_finish_side(index_case *of, index_side *side, int bad, uint64_t *seed) {
   int64_t shape[LLRT_MAX_RANK];
   seen_shape(of, side, shape);
   if (llrt_storage_bind(&side->storage, of->rank, shape, side->strides, &side->binding) != LLRT_OK)
@@ -119,7 +118,7 @@ static bool finish_side(index_case *of, index_side *side, int bad, uint64_t *see
   return true;
 }
 
-static bool parse(const index_case *of, index_side *side, const char *text) {
+bool index_case_parse(const index_case *of, index_side *side, const char *text) {
   int64_t shape[LLRT_MAX_RANK];
   seen_shape(of, side, shape);
   return llrt_storage_parse(text, of->rank, shape, &side->storage) == LLRT_OK;
@@ -160,93 +159,6 @@ void index_side_write_values(const index_case *of, int side, int number, void *d
   }
 }
 
-/* ---- the reference ---- */
-
-typedef struct found {
-  int64_t offset;
-  bool valid, kept;
-} found;
-
-static bool leaves_out(const llrt_index *index) {
-  return index->out_of_range == LLRT_RANGE_SKIP || index->out_of_range == LLRT_RANGE_REPORT;
-}
-
-/* The value, clamped where the index does; whether it is in range. */
-static bool read_value(const index_case *of, const index_side *side, int i, const int64_t *coords,
-                       int64_t *value) {
-  const llrt_index *index = &side->index[i];
-  int64_t end = index->kind == LLRT_INDEX_POINTER ? side->layers : index->extent;
-  *value = side->values[i][value_place(index, of->rank, coords)];
-  if (index->out_of_range == LLRT_RANGE_CLAMP) {
-    if (*value < 0) *value = 0;
-    if (*value >= end) *value = end - 1;
-  }
-  return *value >= 0 && *value < end;
-}
-
-static found find(const index_case *of, const index_side *side, const int64_t *coords) {
-  int64_t seen[LLRT_MAX_RANK], layer = 0, value;
-  found at = {.valid = true, .kept = true};
-  memcpy(seen, coords, sizeof seen);
-  for (int i = 0; i < side->n_indices; i++) {
-    const llrt_index *index = &side->index[i];
-    for (int axis = 0; axis < of->rank; axis++)
-      if (index->folded >> axis & 1) seen[axis] = 0;
-    if (!read_value(of, side, i, coords, &value)) {
-      at.valid = false;
-      at.kept &= !leaves_out(index);
-    } else if (index->kind == LLRT_INDEX_POINTER) {
-      layer = value;
-      seen[index->axis] = 0;
-    } else {
-      seen[index->axis] = value;
-    }
-  }
-  if (at.valid)
-    at.offset = layer * side->pitch + llrt_storage_offset(&side->storage, &side->binding, seen);
-  return at;
-}
-
-static void count_reports(const index_case *of, const int64_t *coords,
-                          int32_t reports[2][LLRT_MAX_INDICES]) {
-  for (int s = 0; s < 2; s++)
-    for (int i = 0; i < of->side[s].n_indices; i++) {
-      const llrt_index *index = &of->side[s].index[i];
-      bool counts = index->out_of_range == LLRT_RANGE_REPORT;
-      int64_t value;
-      for (int axis = 0; axis < of->rank; axis++)
-        counts &= coords[axis] == 0 || (index->axes >> axis & 1);
-      if (counts && !read_value(of, &of->side[s], i, coords, &value)) reports[s][i]++;
-    }
-}
-
-void index_case_reference(const index_case *of, const void *source, void *destination,
-                          int32_t reports[2][LLRT_MAX_INDICES]) {
-  size_t size = (size_t)llrt_dtype_bits(of->dtype) / 8;
-  int64_t coords[LLRT_MAX_RANK] = {0};
-  memset(reports, 0, 2 * LLRT_MAX_INDICES * sizeof(int32_t));
-  int64_t walked[LLRT_MAX_RANK], end = INT64_MAX;
-  memcpy(walked, of->shape, sizeof walked);
-  if (of->counted >= 0) {
-    end = of->count < 0 ? 0 : of->count > of->shape[of->counted] ? of->shape[of->counted] : of->count;
-    walked[of->counted] = (end + of->unit - 1) / of->unit * of->unit;
-    if (end == 0) return;
-  }
-  do {
-    if (of->counted >= 0 && coords[of->counted] >= end) {
-      int64_t at = llrt_storage_offset(&of->side[1].storage, &of->side[1].binding, coords);
-      memset((char *)destination + (size_t)at * size, 0, size);
-      continue;
-    }
-    found from = find(of, &of->side[0], coords), to = find(of, &of->side[1], coords);
-    count_reports(of, coords, reports);
-    if (!from.kept || !to.valid) continue;
-    char *into = (char *)destination + (size_t)to.offset * size;
-    if (from.valid) memcpy(into, (const char *)source + (size_t)from.offset * size, size);
-    else memset(into, 0, size);
-  } while (next_coordinate(walked, of->rank, coords));
-}
-
 /* ---- KV caches ---- */
 
 static const char *const paged[] = {"vllm_paged_k(x=8)", "vllm_paged_v", "aiter_paged_v(x=8)",
@@ -281,9 +193,9 @@ static bool make_paged(index_case *made, int from, int to, uint64_t *seed) {
   const char *const texts[] = {paged[from], paged[to]};
   for (int s = 0; s < 2; s++) {
     int64_t pool = made->shape[0] + 1 + below(seed, 20);
-    add_index(made, &made->side[s], random_index(0, 1, pool, s == 1, seed), 0);
-    if (!parse(made, &made->side[s], texts[s])) return false;
-    if (!finish_side(made, &made->side[s], below(seed, 2) * 4, seed)) return false;
+    index_case_add_index(made, &made->side[s], random_index(0, 1, pool, s == 1, seed), 0);
+    if (!index_case_parse(made, &made->side[s], texts[s])) return false;
+    if (!index_case_finish_side(made, &made->side[s], below(seed, 2) * 4, seed)) return false;
   }
   snprintf(made->title, sizeof made->title, "%s -> %s by block numbers", texts[0], texts[1]);
   return true;
@@ -296,13 +208,13 @@ static bool make_table(index_case *made, int format, uint64_t *seed) {
   memcpy(made->shape, (int64_t[]){3, 4, 16, 2, 32}, 5 * sizeof(int64_t));
   llrt_index table = random_index(1, 3, 40, tabled == 1, seed);
   table.folded = 1;
-  add_index(made, &made->side[tabled], table, 5);
+  index_case_add_index(made, &made->side[tabled], table, 5);
   snprintf(made->title, sizeof made->title, "block table on %s, %s", paged[format],
            tabled ? "destination" : "source");
-  return parse(made, &made->side[tabled], paged[format]) &&
-         parse(made, &made->side[1 - tabled], "row_major") &&
-         finish_side(made, &made->side[tabled], 2, seed) &&
-         finish_side(made, &made->side[1 - tabled], 0, seed);
+  return index_case_parse(made, &made->side[tabled], paged[format]) &&
+         index_case_parse(made, &made->side[1 - tabled], "row_major") &&
+         index_case_finish_side(made, &made->side[tabled], 2, seed) &&
+         index_case_finish_side(made, &made->side[1 - tabled], 0, seed);
 }
 
 /* The rule of a cache on axes (slot, h, d): a slot's low part is the position in its block. `orders` lists
@@ -327,13 +239,13 @@ static bool make_slots(index_case *made, int format, uint64_t *seed) {
   made->rank = 3;
   memcpy(made->shape, (int64_t[]){37 + below(seed, 60), 4, 64}, 3 * sizeof(int64_t));
   int64_t slots = (int64_t)block * (9 + below(seed, 4));
-  add_index(made, &made->side[paged_side], random_index(0, 1, slots, paged_side == 1, seed), 0);
+  index_case_add_index(made, &made->side[paged_side], random_index(0, 1, slots, paged_side == 1, seed), 0);
   slot_storage(orders[format], block, 8, &made->side[paged_side].storage);
   snprintf(made->title, sizeof made->title, "slot mapping on the %s, order %s, blocks of %d",
            paged_side ? "destination" : "source", orders[format], block);
-  return parse(made, &made->side[1 - paged_side], below(seed, 2) ? "row_major" : "strided([1,6500,100])") &&
-         finish_side(made, &made->side[paged_side], 3, seed) &&
-         finish_side(made, &made->side[1 - paged_side], 0, seed);
+  return index_case_parse(made, &made->side[1 - paged_side], below(seed, 2) ? "row_major" : "strided([1,6500,100])") &&
+         index_case_finish_side(made, &made->side[paged_side], 3, seed) &&
+         index_case_finish_side(made, &made->side[1 - paged_side], 0, seed);
 }
 
 /* [layer, block, t, h, d]: one address a layer and block numbers, on one or both sides. */
@@ -346,12 +258,12 @@ static bool make_layers(index_case *made, int format, uint64_t *seed) {
     bool list = lists >> s & 1;
     if (list) {
       side->layers = 6;
-      add_index(made, side, pointer_list(0, 1, 0, seed), 0);
+      index_case_add_index(made, side, pointer_list(0, 1, 0, seed), 0);
     }
-    if (below(seed, 2)) add_index(made, side, random_index(1, 2, 7, s == 1, seed), 0);
+    if (below(seed, 2)) index_case_add_index(made, side, random_index(1, 2, 7, s == 1, seed), 0);
     const char *text = list ? paged[(format + s) % N_PAGED] : "lmcache_nb_nl_two_bs_nh_hs";
-    if (!parse(made, side, list ? text : "row_major")) return false;
-    if (!finish_side(made, side, 2, seed)) return false;
+    if (!index_case_parse(made, side, list ? text : "row_major")) return false;
+    if (!index_case_finish_side(made, side, 2, seed)) return false;
   }
   snprintf(made->title, sizeof made->title, "pointer lists on sides %d, %s", lists, paged[format]);
   return true;
@@ -364,12 +276,12 @@ static bool make_layer_pairs(index_case *made, int format, uint64_t *seed) {
   int listed = below(seed, 2);
   index_side *side = &made->side[listed];
   side->layers = 4;
-  add_index(made, side, pointer_list(0, 3, 2, seed), 0);
-  add_index(made, side, random_index(2, 4, 7, listed == 1, seed), 0);
+  index_case_add_index(made, side, pointer_list(0, 3, 2, seed), 0);
+  index_case_add_index(made, side, random_index(2, 4, 7, listed == 1, seed), 0);
   snprintf(made->title, sizeof made->title, "a pointer for each layer's K and V, %s", paged[format]);
-  return parse(made, side, paged[format]) &&
-         parse(made, &made->side[1 - listed], "lmcache_nb_nl_two_nh_bs_hs") &&
-         finish_side(made, side, 2, seed) && finish_side(made, &made->side[1 - listed], 0, seed);
+  return index_case_parse(made, side, paged[format]) &&
+         index_case_parse(made, &made->side[1 - listed], "lmcache_nb_nl_two_nh_bs_hs") &&
+         index_case_finish_side(made, side, 2, seed) && index_case_finish_side(made, &made->side[1 - listed], 0, seed);
 }
 
 /* ---- gather and scatter ---- */
@@ -415,11 +327,11 @@ static bool make_plain(index_case *made, const struct plain *row, bool scatter, 
   index_side *side = &made->side[scatter && !repeats], *other = &made->side[!(scatter && !repeats)];
   llrt_index index = random_index(row->axis, row->axes, extent, scatter && !repeats, seed);
   if (extent == 0 && index.out_of_range == LLRT_RANGE_CLAMP) index.out_of_range = LLRT_RANGE_ZERO;
-  add_index(made, side, index, 3);
+  index_case_add_index(made, side, index, 3);
   snprintf(made->title, sizeof made->title, "%s along axis %d of %.40s", scatter ? "scatter" : "gather",
            row->axis, row->indexed);
-  return parse(made, side, row->indexed) && parse(made, other, row->other) &&
-         finish_side(made, side, below(seed, 2) * 3, seed) && finish_side(made, other, 0, seed);
+  return index_case_parse(made, side, row->indexed) && index_case_parse(made, other, row->other) &&
+         index_case_finish_side(made, side, below(seed, 2) * 3, seed) && index_case_finish_side(made, other, 0, seed);
 }
 
 /* ---- extents in device memory ---- */
@@ -430,32 +342,33 @@ static bool make_counted(index_case *made, int i, uint64_t *seed) {
     int64_t shape[3];
     int rank, axis;
     const char *source, *destination;
-    int64_t unit;
   } kinds[] = {
-      {{300, 16}, 2, 0, "row_major", "scale_128x4", 128},
-      {{97, 2, 32}, 3, 0, "row_major", "strided([64,32,1])", 1},
-      {{256, 64}, 2, 0, "row_major", "col_major", 1},
-      {{64, 200}, 2, 1, "row_major", "row_major", 1},
-      {{97, 2, 32}, 3, 0, "row_major", "slots", 1},
+      {{300, 16}, 2, 0, "row_major", "scale_128x4"},
+      {{97, 2, 32}, 3, 0, "row_major", "strided([64,32,1])"},
+      {{256, 64}, 2, 0, "row_major", "col_major"},
+      {{64, 200}, 2, 1, "row_major", "row_major"},
+      {{97, 2, 32}, 3, 0, "row_major", "slots"},
   };
   int kind = i % 5;
   made->rank = kinds[kind].rank;
   memcpy(made->shape, kinds[kind].shape, sizeof kinds[kind].shape);
-  made->counted = kinds[kind].axis;
-  made->unit = kinds[kind].unit;
-  int64_t limit = made->shape[made->counted];
-  made->count = i < 5 ? 0 : i < 10 ? (int32_t)limit + i - 7 : below(seed, (int)limit + 1);
-  if (i == 10) made->count = -3;
+  int axis = kinds[kind].axis;
+  int32_t *count = &made->count[axis];
+  int64_t limit = made->shape[axis];
+  made->counted = 1u << axis;
+  made->said = 1u << (made->seed & 1); /* either side may say it */
+  *count = i < 5 ? 0 : i < 10 ? (int32_t)limit + i - 7 : below(seed, (int)limit + 1);
+  if (i == 10) *count = -3;
   bool slots = strcmp(kinds[kind].destination, "slots") == 0;
   if (slots) {
-    add_index(made, &made->side[1], random_index(0, 1, 16 * 12, true, seed), 0);
+    index_case_add_index(made, &made->side[1], random_index(0, 1, 16 * 12, true, seed), 0);
     slot_storage("xtdh", 16, 8, &made->side[1].storage);
   }
-  snprintf(made->title, sizeof made->title, "%d of %lld along axis %d, %s -> %s", made->count,
-           (long long)limit, made->counted, kinds[kind].source, kinds[kind].destination);
-  return parse(made, &made->side[0], kinds[kind].source) &&
-         (slots || parse(made, &made->side[1], kinds[kind].destination)) &&
-         finish_side(made, &made->side[0], 0, seed) && finish_side(made, &made->side[1], 3, seed);
+  snprintf(made->title, sizeof made->title, "%d of %lld along axis %d, %s -> %s", *count,
+           (long long)limit, axis, kinds[kind].source, kinds[kind].destination);
+  return index_case_parse(made, &made->side[0], kinds[kind].source) &&
+         (slots || index_case_parse(made, &made->side[1], kinds[kind].destination)) &&
+         index_case_finish_side(made, &made->side[0], 0, seed) && index_case_finish_side(made, &made->side[1], 3, seed);
 }
 
 /* ---- the list ---- */
@@ -468,7 +381,7 @@ static bool make_counted(index_case *made, int i, uint64_t *seed) {
 #define N_LAYER_PAIRS N_PAGED
 
 int index_cases_count(void) {
-  return N_PAIRS + N_PAGED + N_SLOTS + N_LAYERS + N_LAYER_PAIRS + 4 * N_PLAIN + N_COUNTED;
+  return N_PAIRS + N_PAGED + N_SLOTS + N_LAYERS + N_LAYER_PAIRS + 4 * N_PLAIN + N_COUNTED + index_rows_count();
 }
 
 static bool make(index_case *made, int i, uint64_t *seed) {
@@ -478,11 +391,12 @@ static bool make(index_case *made, int i, uint64_t *seed) {
   if ((i -= N_SLOTS) < N_LAYERS) return make_layers(made, i % N_PAGED, seed);
   if ((i -= N_LAYERS) < N_LAYER_PAIRS) return make_layer_pairs(made, i, seed);
   if ((i -= N_LAYER_PAIRS) < 4 * N_PLAIN) return make_plain(made, &plain[i / 4], i & 1, seed);
-  return make_counted(made, i - 4 * N_PLAIN, seed);
+  if ((i -= 4 * N_PLAIN) < N_COUNTED) return make_counted(made, i, seed);
+  return index_row_make(made, i - N_COUNTED, seed);
 }
 
 bool index_case_make(int number, uint64_t seed, index_case *made) {
-  *made = (index_case){.counted = -1, .seed = seed * 0x2545f4914f6cdd1d + (uint64_t)number};
+  *made = (index_case){.seed = seed * 0x2545f4914f6cdd1d + (uint64_t)number};
   uint64_t state = made->seed;
   made->dtype = widths[below(&state, 3)];
   bool done = make(made, number, &state);

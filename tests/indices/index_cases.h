@@ -23,9 +23,9 @@ typedef struct index_case {
   int rank;
   int64_t shape[LLRT_MAX_RANK];
   index_side side[2]; /* source, destination */
-  int counted;        /* the axis whose extent is in device memory; -1: none */
-  int32_t count;      /* what is there; the callers set extent_ptr */
-  int64_t unit;       /* the destination pads that axis to multiples of so many, with zeros */
+  uint32_t counted;   /* bit a: the extent of axis a is in device memory, */
+  int32_t count[LLRT_MAX_RANK]; /* where this is; the callers set extent_ptr */
+  uint32_t said;      /* bit s: on the tensor of side s */
   uint64_t seed;
 } index_case;
 
@@ -33,6 +33,16 @@ int index_cases_count(void);
 /* False, with the last error set, is a defect of the case. Ends with index_case_free in any event. */
 bool index_case_make(int number, uint64_t seed, index_case *made);
 void index_case_free(index_case *made);
+
+/* The next of a shape's coordinates, the last axis fastest; false behind the last. Where a value lies among an index's. */
+bool index_next_coordinate(const int64_t *shape, int rank, int64_t *coords);
+int64_t index_value_place(const llrt_index *index, int rank, const int64_t *coords);
+
+/* For those who make cases (index_rows.c): an index whose values lie packed, but for `pitch` between the rows of a table; the
+ * storage; what follows once both are there, with `bad` values in 16 out of range. */
+void index_case_add_index(const index_case *of, index_side *side, llrt_index index, int pitch);
+bool index_case_parse(const index_case *of, index_side *side, const char *text);
+bool index_case_finish_side(index_case *of, index_side *side, int bad, uint64_t *seed);
 
 /* Bytes of the side's memory, all layers. */
 size_t index_side_bytes(const index_case *of, int side);

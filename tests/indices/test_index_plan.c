@@ -37,7 +37,8 @@ static void memory_make(const index_case *of, memory *m) {
     }
     m->desc.tensors[s] = index_side_tensor(of, s, m->data[s]);
     m->desc.tensors[s].indices = m->index[s];
-    if (of->counted >= 0) m->desc.tensors[s].extent_ptr[of->counted] = &of->count;
+    for (int a = 0; a < of->rank && of->said >> s & 1; a++)
+      if (of->counted >> a & 1) m->desc.tensors[s].extent_ptr[a] = &of->count[a];
   }
   size_t bytes = index_side_bytes(of, 1);
   m->expected = malloc(bytes + 1);

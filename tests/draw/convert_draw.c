@@ -1,8 +1,6 @@
 /* Draws conversions. */
 #include "convert_case.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #define COUNT(list) ((int)(sizeof list / sizeof *list))
@@ -239,19 +237,6 @@ static side_wish wish_of(const convert_case *of, int s, const int64_t *shape) {
                      .plain = s == 1 && maps_words(of), .most = 1 << 19};
 }
 
-static int32_t draw_address(uint64_t *seed, llrt_dtype type) {
-  int bytes = llrt_dtype_bits(type) / 8;
-  if (bytes == 0) bytes = 1;
-  switch (draw_pick(seed, LIST_ADDRESS)) {
-    case ADDRESS_ELEMENT: return bytes * (1 + (int32_t)draw_below(seed, 256 / bytes - 1));
-    case ADDRESS_POWER: {
-      int32_t power = 1 << draw_below(seed, 8);
-      return power < bytes ? bytes : power * (1 + 2 * (int32_t)draw_below(seed, 2)) % 256;
-    }
-    default: return 0;
-  }
-}
-
 static void draw_sides(uint64_t *seed, convert_case *made) {
   int64_t shape[LLRT_MAX_RANK];
   for (int s = 0; s < (made->type[2] ? 3 : 2); s++) {
@@ -285,12 +270,6 @@ bool convert_case_suits(const convert_case *of) {
 
 /* ---- the whole ---- */
 
-static bool brings_strides(const draw_side *side) {
-  for (int i = 0; i < side->storage.n_digits; i++)
-    if (side->storage.digit[i].stride == LLRT_STRIDE_RUNTIME) return true;
-  return false;
-}
-
 static void draw_operands(uint64_t *s, bool emulated, convert_case *made) {
   memset(made, 0, sizeof *made);
   draw_shape(s, draw_size(s, emulated), &made->rank, made->shape);
@@ -307,7 +286,7 @@ static void draw_rest(uint64_t *s, convert_case *made) {
   draw_sides(s, made);
   if (made->in_place) made->side[1].address = made->side[0].address;
   if (made->in_place && made->route == ROUTE_ALLOCATED) made->route = ROUTE_CALL;
-  if (made->route == ROUTE_ALLOCATED && (made->n_indices[1] || brings_strides(&made->side[1]))) made->route = ROUTE_CALL;
+  if (made->route == ROUTE_ALLOCATED && (made->n_indices[1] || side_brings_strides(&made->side[1]))) made->route = ROUTE_CALL;
   if (made->route == ROUTE_ALLOCATED && made->counted && made->count_sides & 2) made->count_sides = 1;
   if (made->context == CONTEXT_WORDS) draw_words(s, made);
   if (made->context == CONTEXT_WORDS && !made->has_other[0] && !made->has_other[1]) made->context = CONTEXT_KEPT;
@@ -335,83 +314,51 @@ void convert_case_make_gather(uint64_t seed, bool emulated, bool scatter, conver
 
 /* ---- print ---- */
 
-typedef struct line {
-  char *text;
-  size_t n, size;
-} line;
-
-static void say(line *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(line *to, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  if (to->n < to->size) to->n += (size_t)vsnprintf(to->text + to->n, to->size - to->n, format, arguments);
-  va_end(arguments);
-}
-
-static void say_shape(line *to, int rank, const int64_t *shape) {
-  for (int a = 0; a < rank; a++) say(to, "%s%lld", a ? "," : "[", (long long)shape[a]);
-  say(to, rank ? "]" : "[]");
-}
-
-static void say_storage(line *to, const llrt_storage *storage) {
-  char text[DRAW_TEXT_BYTES];
-  size_t length;
-  if (llrt_storage_print(storage, text, sizeof text, &length) == LLRT_OK) say(to, "%s", text);
-}
-
-static void say_side(line *to, const convert_case *of, int s) {
+static void say_side(side_text *to, const convert_case *of, int s) {
   static const char *const names[] = {"from", "to", "scales"};
-  const draw_side *side = &of->side[s];
+  char name[128];
+  side_text label = {name, 0, sizeof name};
   int64_t shape[LLRT_MAX_RANK];
-  bool brought = false;
   convert_seen_shape(of, s, shape);
-  say(to, "\n    %s ", names[s]);
-  if (memcmp(shape, of->shape, sizeof shape) != 0) say_shape(to, of->rank, shape);
-  if (side->text[0]) say(to, "%s", side->text);
-  else say_storage(to, &side->storage);
-  for (int i = 0; i < side->storage.n_digits; i++) brought |= side->storage.digit[i].stride == LLRT_STRIDE_RUNTIME;
-  if (brought) {
-    say(to, " strides ");
-    say_shape(to, of->rank, side->strides);
-  }
-  if (side->address) say(to, " at +%d bytes", side->address);
-  if (of->tight[s]) say(to, " tight");
-  if (s < 2 && of->has_other[s]) {
-    say(to, "\n      in other words ");
-    say_storage(to, &of->other[s].storage);
-  }
+  side_say(&label, "%s ", names[s]);
+  if (memcmp(shape, of->shape, sizeof shape) != 0) side_say_shape(&label, of->rank, shape);
+  side_print(to, name, &of->side[s], of->rank);
+  if (of->tight[s]) side_say(to, " tight");
+  if (s == 2 || !of->has_other[s]) return;
+  side_say(to, "\n      in other words ");
+  side_say_storage(to, &of->other[s].storage);
 }
 
-static void say_index(line *to, const convert_case *of, int s, int i) {
+static void say_index(side_text *to, const convert_case *of, int s, int i) {
   static const char *const policies[] = {"SKIP", "ZERO", "CLAMP", "REPORT"};
   const drawn_index *drawn = &of->index[s][i];
   const llrt_index *index = &drawn->index;
-  say(to, "\n    %s's index on axis %d: %s %s, axes %x, folded %x, extent %lld, %d in 16 out of range, strides ",
+  side_say(to, "\n    %s's index on axis %d: %s %s, axes %x, folded %x, extent %lld, %d in 16 out of range, strides ",
       s ? "destination" : "source", index->axis, llrt_dtype_name(index->dtype), policies[index->out_of_range], index->axes,
       index->folded, (long long)index->extent, drawn->bad);
-  say_shape(to, of->rank, index->strides);
+  side_say_shape(to, of->rank, index->strides);
   if (index->kind == LLRT_INDEX_POINTER)
-    say(to, ", addresses of %lld allocations aligned to %lld", (long long)of->layers[s], (long long)index->alignment);
+    side_say(to, ", addresses of %lld allocations aligned to %lld", (long long)of->layers[s], (long long)index->alignment);
 }
 
-static void say_map(line *to, const convert_case *of, const llrt_map *map) {
-  if (map->kind == LLRT_MAP_XOR) say(to, ", xor %#llx", (unsigned long long)map->constant);
-  if (map->kind == LLRT_MAP_WORD_BITS) say(to, ", word bits %d,%d,%d...", map->perm[0], map->perm[1], map->perm[2]);
+static void say_map(side_text *to, const convert_case *of, const llrt_map *map) {
+  if (map->kind == LLRT_MAP_XOR) side_say(to, ", xor %#llx", (unsigned long long)map->constant);
+  if (map->kind == LLRT_MAP_WORD_BITS) side_say(to, ", word bits %d,%d,%d...", map->perm[0], map->perm[1], map->perm[2]);
   if (map->kind != LLRT_MAP_SCALE) return;
-  say(to, ", scales %s of groups ", llrt_dtype_name(of->type[2]));
-  say_shape(to, of->rank, map->group);
+  side_say(to, ", scales %s of groups ", llrt_dtype_name(of->type[2]));
+  side_say_shape(to, of->rank, map->group);
 }
 
 void convert_case_print(const convert_case *of, char *text, size_t size) {
-  line to = {text, 0, size};
-  say(&to, "%s %s to %s ", !of->gather ? "convert" : of->n_indices[1] ? "scatter" : "gather", llrt_dtype_name(of->type[0]), llrt_dtype_name(of->type[1]));
-  say_shape(&to, of->rank, of->shape);
+  side_text to = {text, 0, size};
+  side_say(&to, "%s %s to %s ", !of->gather ? "convert" : of->n_indices[1] ? "scatter" : "gather", llrt_dtype_name(of->type[0]), llrt_dtype_name(of->type[1]));
+  side_say_shape(&to, of->rank, of->shape);
   for (int i = 0; i < of->n_maps; i++) say_map(&to, of, &of->maps[i]);
   for (int a = 0; a < of->rank; a++)
-    if (of->counted >> a & 1) say(&to, ", count %d of axis %d", of->count[a], a);
-  if (of->counted) say(&to, " (%s)", of->count_sides == 1 ? "source" : of->count_sides == 2 ? "destination" : "both");
-  if (of->gather) say(&to, ", %s", of->gather == 2 ? "SELECT" : "TAKE_ALONG");
-  say(&to, "%s; %s; %s", of->in_place ? ", in place" : "", draw_choice_text(LIST_ROUTE, of->route),
+    if (of->counted >> a & 1) side_say(&to, ", count %d of axis %d", of->count[a], a);
+  if (of->counted) side_say(&to, " (%s)", of->count_sides == 1 ? "source" : of->count_sides == 2 ? "destination" : "both");
+  if (of->gather) side_say(&to, ", %s", of->gather == 2 ? "SELECT" : "TAKE_ALONG");
+  side_say(&to, "%s; %s; %s", of->in_place ? ", in place" : "", draw_choice_text(LIST_ROUTE, of->route),
       draw_choice_text(LIST_CONTEXT, of->context));
   for (int s = 0; s < (of->type[2] ? 3 : 2); s++) say_side(&to, of, s);
   for (int s = 0; s < 2; s++)

@@ -1,8 +1,8 @@
 /* Runs a conversion: memory with guards, indices and counts in it, the call by one of its routes, and all compared. */
 #include "convert_case.h"
+#include "promises.h"
 #include "tests/number_reference.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,118 +188,6 @@ static void free_all(convert_run *run) {
   for (int a = 0; a < LLRT_MAX_RANK; a++) memory_free(run->at, &run->counts[a]);
 }
 
-/* ---- promises ---- */
-
-static int64_t draw_multiple(uint64_t *seed, int64_t of) {
-  if (of == 0) return draw_one_in(seed, 2) ? 0 : 1ll << draw_below(seed, 5);
-  if (draw_one_in(seed, 3)) return of & -of;
-  for (int i = 0; i < 6; i++) {
-    int64_t d = 1 + draw_below(seed, of < 64 ? of : 64);
-    if (of % d == 0) return d;
-  }
-  return of;
-}
-
-static llrt_promise draw_extent_promise(uint64_t *seed, int64_t extent) {
-  llrt_promise made = {0};
-  switch (draw_pick(seed, LIST_PROMISE)) {
-    case PROMISE_EXACT: made = (llrt_promise){0, extent, extent}; break;
-    case PROMISE_MOST: made.max = extent; break;
-    case PROMISE_LEAST: made.min = extent; break;
-    case PROMISE_RANGE:
-      made.min = extent - draw_below(seed, extent + 1);
-      made.max = extent + draw_below(seed, 2 * extent + 2);
-      break;
-    case PROMISE_FITS: made.max = INT32_MAX; break;
-    default: break;
-  }
-  if (draw_one_in(seed, 3)) made.multiple = draw_multiple(seed, extent);
-  return made;
-}
-
-static int64_t common_divisor(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a < 0 ? -a : a;
-}
-
-/* What divides every stride of the axis's digits that the rule does not fix. */
-static int64_t stride_divisor(const places *of, int axis) {
-  int64_t divisor = 0;
-  for (int i = 0; i < of->rule.n_digits; i++)
-    if (of->rule.digit[i].axis == axis && of->open[i]) divisor = common_divisor(divisor, of->stride[i]);
-  return divisor;
-}
-
-static int64_t draw_address_multiple(uint64_t *seed, const convert_run *run, int t) {
-  int64_t address = (int64_t)(intptr_t)run->tensor[t].tensor.data, power = address & -address;
-  if (pointers_of(run->of, t)) {
-    for (int i = 0; i < run->of->n_indices[t]; i++)
-      if (run->tensor[t].index[i].kind == LLRT_INDEX_POINTER) power = run->tensor[t].index[i].alignment;
-    if (power == 0) power = 1;
-  }
-  int bits = draw_log2(power);
-  if (bits > 8) bits = 8;
-  return draw_one_in(seed, 2) ? 1ll << bits : draw_one_in(seed, 3) ? 0 : 1ll << draw_below(seed, bits + 1);
-}
-
-static llrt_index_promise draw_index_promise(uint64_t *seed, const convert_run *run, int t, int i) {
-  const llrt_index *index = &run->tensor[t].index[i];
-  int64_t bytes = index->dtype == LLRT_I32 ? 4 : 8, divisor = (int64_t)(intptr_t)index->data;
-  llrt_index_promise made = {0};
-  for (int a = 0; a < run->of->rank; a++)
-    if (index->axes >> a & 1 && index->strides[a] == 1 && !made.along) made.along = a + 1;
-  if (draw_one_in(seed, 3)) made.along = 0;
-  for (int a = 0; a < run->of->rank; a++)
-    if (index->axes >> a & 1 && a + 1 != made.along) divisor |= index->strides[a] * bytes;
-  divisor &= -divisor;
-  if (divisor > 16 || divisor == 0) divisor = 16;
-  made.multiple = draw_one_in(seed, 2) ? (int32_t)divisor : 0;
-  return made;
-}
-
-static void draw_promises(const convert_run *run, llrt_op_desc *desc) {
-  const convert_case *of = run->of;
-  uint64_t seed = of->promise_seed;
-  for (int t = 0; t < desc->n_tensors; t++) {
-    llrt_tensor_promise drawn = {0}, *promise = &desc->promises[t];
-    drawn.address.multiple = draw_address_multiple(&seed, run, t);
-    for (int a = 0; a < of->rank; a++) {
-      drawn.shape[a] = draw_extent_promise(&seed, desc->tensors[t].shape[a]);
-      if (draw_one_in(&seed, 2)) drawn.stride[a].multiple = draw_multiple(&seed, stride_divisor(&run->tensor[t].at, a));
-    }
-    for (int i = 0; i < (t < 2 ? of->n_indices[t] : 0); i++) drawn.index[i] = draw_index_promise(&seed, run, t, i);
-    uint32_t kept = of->promised >> 4 * t;
-    if (kept & 1) promise->address = drawn.address;
-    if (kept & 2) memcpy(promise->shape, drawn.shape, sizeof drawn.shape);
-    if (kept & 4) memcpy(promise->stride, drawn.stride, sizeof drawn.stride);
-    if (kept & 8) memcpy(promise->index, drawn.index, sizeof drawn.index);
-  }
-}
-
-/* Appends what was promised to what is wrong. */
-static void say_promises(bench *at, const llrt_op_desc *desc) {
-  size_t n = strlen(at->why);
-#define SAY(...) \
-  if (n < sizeof at->why) n += (size_t)snprintf(at->why + n, sizeof at->why - n, __VA_ARGS__)
-  for (int t = 0; t < desc->n_tensors; t++) {
-    const llrt_tensor_promise *p = &desc->promises[t];
-    SAY("\n      promised of tensor %d: address %lld;", t, (long long)p->address.multiple);
-    for (int a = 0; a < desc->tensors[t].rank; a++) {
-      const llrt_promise *e = &p->shape[a];
-      if (e->multiple || e->min || e->max)
-        SAY(" axis %d %lld to %lld by %lld;", a, (long long)e->min, (long long)e->max, (long long)e->multiple);
-      if (p->stride[a].multiple) SAY(" stride of axis %d by %lld;", a, (long long)p->stride[a].multiple);
-    }
-    for (int i = 0; i < desc->tensors[t].n_indices; i++)
-      SAY(" index %d along %d by %d;", i, p->index[i].along, p->index[i].multiple);
-  }
-#undef SAY
-}
-
 /* ---- routes ---- */
 
 llrt_convert_params convert_params_of(const convert_run *run) {
@@ -329,8 +217,11 @@ static verdict call_prepared(convert_run *run) {
   llrt_view view;
   if (of->gather) TRY_VERDICT(convert_gather_view(run, &view));
   for (int t = 0; t < desc.n_tensors; t++) desc.tensors[t] = run->tensor[t].tensor;
-  if (of->route == ROUTE_PROMISED) draw_promises(run, &desc);
-  else status = llrt_op_promise_coarse(&desc);
+  if (of->route == ROUTE_PROMISED) { /* by number */
+    const places *at[] = {&run->tensor[0].at, &run->tensor[1].at, &run->tensor[2].at};
+    promises_draw(of->promise_seed, of->promised, at, &desc);
+  }
+  if (of->route != ROUTE_PROMISED) status = llrt_op_promise_coarse(&desc);
   if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_op_promise_coarse");
   status = llrt_op_prepare(run->at->device, &desc, &op);
   run->promised = of->route == ROUTE_PROMISED ? desc : (llrt_op_desc){.n_tensors = 0};
@@ -439,7 +330,7 @@ verdict convert_case_run(bench *at, const convert_case *of, int words) {
   run->of = of;
   verdict made = make_all(run, words);
   if (made == VERDICT_RIGHT) made = run_made(run);
-  if (verdict_is_finding(made)) say_promises(at, &run->promised);
+  if (verdict_is_finding(made)) promises_say(at, &run->promised);
   free_all(run);
   free(run);
   return made;

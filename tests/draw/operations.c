@@ -1,5 +1,6 @@
 #include "operations.h"
 
+#include "combine_case.h"
 #include "convert_case.h"
 
 #include <string.h>
@@ -17,6 +18,17 @@ static int words_of_convert(const void *of) {
 static void make_gather(uint64_t seed, bool emulated, void *made) { convert_case_make_gather(seed, emulated, false, made); }
 static void make_scatter(uint64_t seed, bool emulated, void *made) { convert_case_make_gather(seed, emulated, true, made); }
 
+static void make_reduce(uint64_t seed, bool emulated, void *made) { combine_case_make(seed, emulated, false, made); }
+static void make_scan(uint64_t seed, bool emulated, void *made) { combine_case_make(seed, emulated, true, made); }
+static int edit_combine(void *of, int way) { return combine_case_edit(of, way); }
+static void print_combine(const void *of, char *text, size_t size) { combine_case_print(of, text, size); }
+static verdict run_combine(bench *at, const void *of, int words) { return combine_case_run(at, of, words); }
+static int context_of_combine(const void *of) { return ((const combine_case *)of)->context; }
+static int words_of_combine(const void *of) {
+  const combine_case *c = of;
+  return c->has_other[0] | c->has_other[1] << 1;
+}
+
 static const draw_operation operations[] = {
     {"convert", sizeof(convert_case), make_convert, edit_convert, print_convert, run_convert, context_of_convert,
      words_of_convert},
@@ -24,6 +36,8 @@ static const draw_operation operations[] = {
      words_of_convert},
     {"scatter", sizeof(convert_case), make_scatter, edit_convert, print_convert, run_convert, context_of_convert,
      words_of_convert},
+    {"reduce", sizeof(combine_case), make_reduce, edit_combine, print_combine, run_combine, context_of_combine, words_of_combine},
+    {"scan", sizeof(combine_case), make_scan, edit_combine, print_combine, run_combine, context_of_combine, words_of_combine},
 };
 _Static_assert(sizeof operations / sizeof *operations == OPERATION_COUNT, "an entry for each of the list");
 

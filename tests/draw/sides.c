@@ -165,3 +165,46 @@ void draw_side_make(uint64_t *seed, const side_wish *wish, draw_side *made) {
   }
   draw_kind_make(seed, STORAGE_ROWS, wish, made);
 }
+
+int32_t draw_address(uint64_t *seed, llrt_dtype type) {
+  int bytes = llrt_dtype_bits(type) / 8;
+  if (bytes == 0) bytes = 1;
+  switch (draw_pick(seed, LIST_ADDRESS)) {
+    case ADDRESS_ELEMENT: return bytes * (1 + (int32_t)draw_below(seed, 256 / bytes - 1));
+    case ADDRESS_POWER: {
+      int32_t power = 1 << draw_below(seed, 8);
+      return power < bytes ? bytes : power * (1 + 2 * (int32_t)draw_below(seed, 2)) % 256;
+    }
+    default: return 0;
+  }
+}
+
+bool side_brings_strides(const draw_side *side) {
+  for (int i = 0; i < side->storage.n_digits; i++)
+    if (side->storage.digit[i].stride == LLRT_STRIDE_RUNTIME) return true;
+  return false;
+}
+
+/* ---- print ---- */
+
+void side_say_shape(side_text *to, int rank, const int64_t *shape) {
+  for (int a = 0; a < rank; a++) side_say(to, "%s%lld", a ? "," : "[", (long long)shape[a]);
+  side_say(to, rank ? "]" : "[]");
+}
+
+void side_say_storage(side_text *to, const llrt_storage *storage) {
+  char text[DRAW_TEXT_BYTES];
+  size_t length;
+  if (llrt_storage_print(storage, text, sizeof text, &length) == LLRT_OK) side_say(to, "%s", text);
+}
+
+void side_print(side_text *to, const char *name, const draw_side *side, int rank) {
+  side_say(to, "\n    %s ", name);
+  if (side->text[0]) side_say(to, "%s", side->text);
+  else side_say_storage(to, &side->storage);
+  if (side_brings_strides(side)) {
+    side_say(to, " strides ");
+    side_say_shape(to, rank, side->strides);
+  }
+  if (side->address) side_say(to, " at +%d bytes", side->address);
+}

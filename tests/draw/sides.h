@@ -68,6 +68,25 @@ void side_say(side_text *to, const char *format, ...) __attribute__((format(prin
 /* Parses side->text; false where it is refused. */
 bool side_parse(const side_wish *wish, draw_side *side);
 
+/* "NAME STORAGE strides … at +N bytes" */
+void side_print(side_text *to, const char *name, const draw_side *side, int rank);
+void side_say_shape(side_text *to, int rank, const int64_t *shape);
+void side_say_storage(side_text *to, const llrt_storage *storage);
+
+/* side_edit.c. Way 0 .. SIDE_WAYS - 1 to make a side smaller; false where it changes nothing. */
+#define SIDE_WAYS (2 + 8 + LLRT_MAX_RANK + LLRT_MAX_DIGITS * 6 + 16)
+bool side_edit(draw_side *side, int rank, const int64_t *shape, int way);
+/* Without an axis of one position. */
+bool side_without_axis(draw_side *side, int axis);
+/* The axis's last digit takes what is left, and so follows the extent. */
+bool side_follow_extent(draw_side *side, int axis);
+/* How far from a plain one it is. */
+int64_t side_cost(const draw_side *side);
+
+bool side_brings_strides(const draw_side *side);
+/* An address for elements of a type, in bytes behind an aligned one. */
+int32_t draw_address(uint64_t *seed, llrt_dtype type);
+
 int draw_log2(int64_t n); /* of a power of two; else -1 */
 void draw_shuffle(uint64_t *seed, int *list, int n);
 

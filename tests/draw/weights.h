@@ -10,7 +10,9 @@
 #define DRAW_OPERATION_LIST(X) \
   X(OPERATION_CONVERT, 64, "convert") \
   X(OPERATION_GATHER, 6, "gather") \
-  X(OPERATION_SCATTER, 5, "scatter")
+  X(OPERATION_SCATTER, 5, "scatter") \
+  X(OPERATION_REDUCE, 8, "reduce") \
+  X(OPERATION_SCAN, 5, "scan")
 
 #define DRAW_RANK_LIST(X) \
   X(RANK_0, 2, "0") X(RANK_1, 14, "1") X(RANK_2, 38, "2") X(RANK_3, 20, "3") X(RANK_4, 11, "4") \

@@ -1,0 +1,14 @@
+/* Promises of prepared operations that exactly the tensors at hand keep: nothing, tight, at their ends, loose. */
+#ifndef LLRT_TESTS_DRAW_PROMISES_H
+#define LLRT_TESTS_DRAW_PROMISES_H
+
+#include "memory.h"
+#include "places.h"
+
+/* Fills desc->promises for desc->tensors, which lie at[t] (NULL: nothing is promised of its strides). Of tensor t bit 4 t of `kept`
+ * keeps what is promised of its address, 4 t + 1 of its extents, 4 t + 2 of its strides, 4 t + 3 of its indices. */
+void promises_draw(uint64_t seed, uint32_t kept, const places *const at[], llrt_op_desc *desc);
+/* Appends them to what is wrong. */
+void promises_say(bench *at, const llrt_op_desc *desc);
+
+#endif

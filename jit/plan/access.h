@@ -161,7 +161,8 @@ typedef struct plan_round {
   bool stays; /* the first shuffle of a pair (or the only one) moves nothing between lanes */
   uint64_t sender[PLAN_ROUND_LANES], sender_inverse[PLAN_ROUND_LANES];
 } plan_round;
-void plan_round_of(const plan_value *in, const plan_value *out, plan_round *round);
+/* False where lanes draw from several registers, or are not read once each whatever copies are read: then it is no round. */
+bool plan_round_of(const plan_value *in, const plan_value *out, plan_round *round);
 
 /* cost.c */
 

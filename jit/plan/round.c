@@ -46,11 +46,13 @@ static void stay_in_copies(const frame *from, frame *to) {
 }
 
 /* The functional phi with register part of lane column i = drawn * phi_i. Lanes that hold copies afterwards
- * but not before choose between what is theirs and what they are sent, and draw from one register. */
-static void read_round(const frame *from, const frame *to, plan_round *round) {
+ * but not before choose between what is theirs and what they are sent. False where lanes draw from several registers, or
+ * from one while others choose so. */
+static bool read_round(const frame *from, const frame *to, plan_round *round) {
   f2_basis basis;
   f2_basis_init(&basis);
   int n = from->n_registers;
+  bool one = true, begins = false;
   for (int i = 0; i < n; i++) f2_basis_insert_as(&basis, from->registers[i], 1ull << i);
   for (int i = 0; i < from->n_lanes; i++)
     f2_basis_insert_as(&basis, from->lanes[i], 1ull << (n + i));
@@ -64,23 +66,26 @@ static void read_round(const frame *from, const frame *to, plan_round *round) {
   for (int i = 0; i < to->n_lanes; i++) {
     if ((to->lanes[i] & bits_mask(to->tile_bits)) == 0 && !has_direction(from, to->lanes[i])) {
       round->chooser |= 1ull << i;
+      begins = true;
       continue;
     }
     uint64_t at = coordinates_in(&basis, to->lanes[i]);
     round->lane_of_lane[i] = at >> n;
     if (at & bits_mask(n)) {
+      one &= round->drawn == 0 || round->drawn == (at & bits_mask(n));
       round->drawn = at & bits_mask(n);
       round->chooser |= 1ull << i;
     }
   }
+  return one && !(begins && round->drawn);
 }
 
 /* Where lane_of_lane is singular, its image is a hyperplane; a register direction `pair` leads out of it.
  * Adding lane(pair) for lanes with chooser = 1 makes the lane map of a single shuffle invertible. */
-static void pair_registers(plan_round *round) {
+static bool pair_registers(plan_round *round) {
   uint64_t inverse[FRAME_MAX_LANES];
   memcpy(round->sender, round->lane_of_lane, sizeof round->sender);
-  if (invert(round->sender, round->n_lanes, round->sender_inverse)) return;
+  if (invert(round->sender, round->n_lanes, round->sender_inverse)) return true;
   for (int i = 0; i < round->n_registers; i++) {
     uint64_t lane = round->lane_of_register[i];
     for (int j = 0; j < round->n_lanes; j++)
@@ -89,19 +94,52 @@ static void pair_registers(plan_round *round) {
     memcpy(round->sender_inverse, inverse, sizeof inverse);
     round->paired = true;
     round->pair = i;
-    return;
+    return true;
   }
-  assert(!"a shuffle round of an invertible map");
+  return false;
 }
 
-void plan_round_of(const plan_value *in, const plan_value *out, plan_round *round) {
+static int rank_of(const uint64_t *columns, int n) {
+  f2_basis basis;
+  f2_basis_init(&basis);
+  for (int i = 0; i < n; i++) f2_basis_insert(&basis, columns[i]);
+  return basis.rank;
+}
+
+/* Lanes that held copies, but do not, need not read their own: of each such direction, which no lane reads by, a lane takes it
+ * by which more lanes are read, itself if it is one. */
+static void read_other_copies(const frame *from, const frame *to, plan_round *round) {
+  for (int i = 0; i < from->n_lanes; i++) {
+    if (from->lanes[i] >> from->tile_bits == 0 || has_direction(to, from->lanes[i])) continue;
+    int rank = rank_of(round->lane_of_lane, round->n_lanes);
+    for (int k = 0; k < round->n_lanes; k++) {
+      uint64_t *lane = &round->lane_of_lane[(i + k) % round->n_lanes];
+      *lane ^= 1ull << i;
+      if (rank_of(round->lane_of_lane, round->n_lanes) > rank) break;
+      *lane ^= 1ull << i;
+    }
+  }
+}
+
+/* Lanes that hold copies stay with their own, as far as all lanes are read then. */
+static bool find_senders(const frame *from, const frame *to, plan_round *round) {
+  frame staying = *to;
+  stay_in_copies(from, &staying);
+  if (!read_round(from, &staying, round)) return false;
+  if (pair_registers(round)) return true;
+  memset(round, 0, sizeof *round);
+  read_round(from, to, round);
+  read_other_copies(from, to, round);
+  return pair_registers(round);
+}
+
+bool plan_round_of(const plan_value *in, const plan_value *out, plan_round *round) {
   frame from, to;
   memset(round, 0, sizeof *round);
   frame_of_values(in, out, &from, &to);
-  stay_in_copies(&from, &to);
-  read_round(&from, &to, round);
-  pair_registers(round);
+  bool found = find_senders(&from, &to, round);
   round->stays = is_identity(round->sender, round->n_lanes);
   for (int i = 0; i < round->n_registers; i++)
     if (round->lane_of_register[i] && !(round->paired && i == round->pair)) round->stays = false;
+  return found;
 }

@@ -143,7 +143,7 @@ static llrt_status check_shuffle(const plan_kernel *kernel, int at) {
     return LLRT_OK;
   }
   if (plan_word_swap_of(in, out, &swap)) return LLRT_OK;
-  plan_round_of(in, out, &round);
+  CHECK(plan_round_of(in, out, &round) || kernel->target.lanes_first, "step %d: no round of a shuffle", at);
   CHECK((round.drawn & bits_mask(in->word)) == 0, "step %d: parts of words are drawn", at);
   return LLRT_OK;
 }

@@ -25,20 +25,8 @@ typedef struct shape {
 /* ---- what a thread holds ---- */
 
 static void choose_places(uint64_t *seed, const plan_target *target, shape *s) {
-  step_places *places = &s->places;
-  bool host = target->lanes_first;
-  int full = s->bits < 32 ? 5 - bits_log2(s->bits) : 0;
-  s->word = host ? s->bits == 4 : full;
-  places->registers = s->word + step_below(seed, host ? 3 : 4);
-  places->lanes = host ? bits_log2(target->vector_bytes * 8 / bits_max(s->bits, 8)) : target->lane_bits;
-  places->warps = host ? 0 : step_below(seed, 3);
-  if (step_once_in(seed, 3) && !host) places->zero_lanes = step_random(seed) & bits_mask(places->lanes);
-  if (step_once_in(seed, 4)) places->zero_warps = step_random(seed) & bits_mask(places->warps);
-  if (step_once_in(seed, 4) && host) { /* copies are the last ones */
-    int held = step_below(seed, places->lanes + 1);
-    places->zero_lanes = bits_mask(places->lanes) & ~bits_mask(held);
-  }
-  if (!host && s->way == MEMORY_PLAIN && step_once_in(seed, 4)) s->word = step_below(seed, full + 1);
+  step_random_places(seed, target, s->bits, target->lanes_first ? 2 : 3, &s->places, &s->word);
+  if (!target->lanes_first && s->way == MEMORY_PLAIN && step_once_in(seed, 4)) s->word = step_below(seed, s->word + 1);
 }
 
 /* Bits of the value that follow each other in memory, at most. */
@@ -62,15 +50,13 @@ static bool choose_vector(uint64_t *seed, const plan_target *target, shape *s) {
 
 /* The value: its bits in the order of memory are columns 0, 1, … of a matrix whose first `run` are tile bits. */
 static plan_value value_of(uint64_t *seed, const plan_target *target, const shape *s) {
-  uint64_t matrix[LLRT_MAX_BITS], columns[LLRT_MAX_BITS];
-  int n = step_place_bits(&s->places), at = 0, lanes = s->places.lanes - bits_count(s->places.zero_lanes);
+  uint64_t matrix[LLRT_MAX_BITS];
+  int order[LLRT_MAX_BITS], n = 0, lanes = s->places.lanes - bits_count(s->places.zero_lanes);
   int first = target->lanes_first ? s->word : s->vector; /* registers that come before lanes in memory */
-  step_random_matrix(seed, n, s->run, s->permutation, matrix);
-  for (int i = 0; i < first; i++) columns[i] = matrix[at++];
-  for (int i = 0; i < lanes; i++) columns[s->places.registers + i] = matrix[at++];
-  for (int i = first; i < s->places.registers; i++) columns[i] = matrix[at++];
-  for (int i = s->places.registers + lanes; i < n; i++) columns[i] = matrix[at++];
-  return step_value(&s->places, columns, s->bits, s->word);
+  step_random_matrix(seed, step_place_bits(&s->places), s->run, s->permutation, matrix);
+  for (int i = 0; i < first; i++) order[n++] = i;
+  for (int i = 0; i < lanes; i++) order[n++] = s->places.registers + i;
+  return step_value_in_order(&s->places, order, n, matrix, s->bits, s->word);
 }
 
 /* ---- digits ---- */
@@ -214,6 +200,7 @@ static void make_bounds(uint64_t *seed, plan_kernel *kernel, const shape *s) {
 
 typedef struct reach {
   int64_t low, high;  /* offsets of elements that are inside, from the tensor's origin */
+  int64_t lowest;     /* of all */
   int64_t divisor;    /* of the offsets at which accesses begin */
   bool parts;         /* a bound parts an access */
 } reach;
@@ -265,6 +252,7 @@ static void look(const plan_kernel *kernel, const shape *s, uint64_t fixed, cons
     int64_t at = offset_at(kernel, s->tested, fixed | k, upper, apart, &inside);
     any |= inside;
     all &= inside;
+    if (at < r->lowest) r->lowest = at;
     if (inside && at < r->low) r->low = at;
     if (inside && at > r->high) r->high = at;
     if (k == 0) r->divisor = divisor_of(at, r->divisor);
@@ -274,7 +262,7 @@ static void look(const plan_kernel *kernel, const shape *s, uint64_t fixed, cons
 
 static bool look_at_all(const plan_kernel *kernel, const shape *s, uint32_t apart, reach *r) {
   int64_t upper[MOST_DIGITS] = {0}, blocks = 1;
-  *r = (reach){.low = INT64_MAX, .high = INT64_MIN};
+  *r = (reach){.low = INT64_MAX, .lowest = INT64_MAX, .high = INT64_MIN};
   for (int i = 0; i < kernel->n_digits; i++) blocks *= kernel->digit[i].upper.value;
   if (blocks << s->n > MOST_POSITIONS) return false;
   for (int64_t u = 0; u < blocks; u++) {
@@ -412,7 +400,7 @@ bool memory_case_make(step_case *c, const plan_target *target, bool store, memor
   int divisor = place_memory(&seed, c, &s, &r, dense);
   if (!complete(&seed, target, &s, &r, divisor ? divisor : 4096, &tested)) return false;
   step_add_value(c, &value);
-  tell_memory(&seed, c, &s, &tested, kernel->origin[s.tested] + r.low);
+  tell_memory(&seed, c, &s, &tested, kernel->origin[s.tested] + r.lowest);
   add_steps(c, &s, tested, 0, dense_vector(&seed, &s));
   step_finish(c);
   return true;

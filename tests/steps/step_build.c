@@ -50,6 +50,27 @@ plan_value step_value(const step_places *places, const uint64_t *columns, int bi
   return value;
 }
 
+plan_value step_value_in_order(const step_places *places, const int *order, int n, const uint64_t *columns, int bits, int word) {
+  uint64_t placed[LLRT_MAX_BITS], taken = 0;
+  for (int k = 0; k < n; k++) {
+    placed[order[k]] = columns[k];
+    taken |= 1ull << order[k];
+  }
+  for (int i = 0, k = n; i < step_place_bits(places); i++)
+    if (!(taken >> i & 1)) placed[i] = columns[k++];
+  return step_value(places, placed, bits, word);
+}
+
+void step_random_places(uint64_t *seed, const plan_target *target, int bits, int most, step_places *places, int *word) {
+  bool host = target->lanes_first;
+  *word = host ? bits == 4 : bits < 32 ? 5 - bits_log2(bits) : 0;
+  *places = (step_places){.registers = *word + step_below(seed, most + 1), .warps = host ? 0 : step_below(seed, 3)};
+  places->lanes = host ? bits_log2(target->vector_bytes * 8 / bits_max(bits, 8)) : target->lane_bits;
+  if (step_once_in(seed, 3) && !host) places->zero_lanes = step_random(seed) & bits_mask(places->lanes);
+  if (step_once_in(seed, 4)) places->zero_warps = step_random(seed) & bits_mask(places->warps);
+  if (step_once_in(seed, 4) && host) places->zero_lanes = bits_mask(places->lanes) & ~bits_mask(step_below(seed, places->lanes + 1));
+}
+
 void step_begin(step_case *c, const plan_target *target, int n, const step_places *places) {
   plan_kernel *kernel = &c->kernel;
   memset(kernel, 0, sizeof *kernel);
@@ -61,6 +82,28 @@ void step_begin(step_case *c, const plan_target *target, int n, const step_place
     kernel->tensor_bits[t] = (uint8_t)c->tensor[t].bits;
     kernel->launch.arg[kernel->launch.n_args++] = (plan_arg){.kind = PLAN_ARG_ADDRESS, .tensor = (uint8_t)t};
   }
+}
+
+void step_make_dense(step_case *c, uint64_t *seed, int tile, int fixed) {
+  plan_kernel *kernel = &c->kernel;
+  int n = tile + step_below(seed, 2);
+  plan_digit *digit = &kernel->digit[kernel->n_digits++];
+  *digit = (plan_digit){.bits = (uint8_t)n, .rest = true, .step = 1, .upper = {.arg = -1, .value = 1 + step_below(seed, 2)}};
+  for (int t = 0; t < kernel->n_tensors; t++) {
+    digit->side[t] = (plan_digit_side){.kind = PLAN_COLUMNS, .stride = {.arg = -1, .value = (int64_t)1 << n}};
+    for (int z = 0; z < n; z++) kernel->column[t][z] = 1ull << z;
+    c->tensor[t].elements = digit->upper.value << n;
+    c->tensor[t].lead = 0;
+  }
+  kernel->space = llrt_layout_empty();
+  llrt_layout_add_out(&kernel->space, "d0", n);
+  llrt_layout_add_in(&kernel->space, "tile", tile);
+  llrt_layout_add_in(&kernel->space, "grid", n - tile);
+  step_random_matrix(seed, n, fixed, step_once_in(seed, 2), kernel->space.column);
+  kernel->place[kernel->n_places++] = (plan_place){.digit = -1, .bits = (uint8_t)(n - tile)};
+  kernel->place[kernel->n_places++] = (plan_place){.digit = 0, .count = digit->upper, .magic = {.arg = -1}, .magic_shift = {.arg = -1}};
+  kernel->launch.grid[kernel->launch.n_grid++] = (plan_grid_place){.axis = -1, .factor = (int64_t)1 << (n - tile)};
+  kernel->launch.grid[kernel->launch.n_grid++] = (plan_grid_place){.axis = -1, .factor = digit->upper.value};
 }
 
 int step_add_value(step_case *c, const plan_value *value) {

@@ -44,8 +44,18 @@ typedef struct step_places {
 int step_place_bits(const step_places *places);
 plan_value step_value(const step_places *places, const uint64_t *columns, int bits, int word);
 
+/* The same where column order[k] of the value, counted without the zeros, is columns[k], and the others follow. */
+plan_value step_value_in_order(const step_places *places, const int *order, int n, const uint64_t *columns, int bits, int word);
+
+/* Registers, lanes and warps of a value of so many bits for a target: `most` registers beside those of a word; copies in lanes and
+ * warps, on the host in the last lanes. *word: log2 elements of a whole word. */
+void step_random_places(uint64_t *seed, const plan_target *target, int bits, int most, step_places *places, int *word);
+
 /* Begins a kernel for a target: of n tensors, whose addresses are its first arguments. */
 void step_begin(step_case *c, const plan_target *target, int n, const step_places *places);
+/* One digit of 2^(tile + grid) positions and some more above it, by which every tensor of the case is one element after the
+ * other; the first `fixed` tile bits are its first bits. Sets the tensors' sizes. */
+void step_make_dense(step_case *c, uint64_t *seed, int tile, int fixed);
 int step_add_value(step_case *c, const plan_value *value);
 plan_step *step_add(step_case *c, plan_step step);
 /* Sets what follows from the rest: threads, shared memory. */

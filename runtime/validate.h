@@ -35,9 +35,6 @@ llrt_status llrt_validate_tensors(const llrt_tensor *tensors, int n, uint32_t ro
 llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
                                  const storage_set *set, op_call *call);
 
-/* validate_bytes.c: of 4-bit elements, both of every byte of the destination are written. */
-llrt_status llrt_validate_bytes(const storage_set *set, const op_call *call);
-
 /* validate_memory.c: checks the memory of a call that is not empty: addresses, overlap, a destination with one
  * offset for each element. */
 llrt_status llrt_validate_memory(const llrt_op_desc *desc, const storage_set *set, const op_call *call);

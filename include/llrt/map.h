@@ -31,8 +31,9 @@ typedef enum llrt_map_kind {
                             0..31. Words are the destination's memory, four bytes each from its data on,
                             bit 0 the lowest of the first byte: the map that lookups of nibble and bit
                             interleavings are. Once, last. The destination must consist of whole words:
-                            data and strides are multiples of four bytes, and no word lies half inside
-                            the tensor; UNSUPPORTED otherwise. Pads that are written take part in it,
+                            data is a multiple of four bytes, and no word lies half inside the tensor;
+                            UNSUPPORTED otherwise, and where strides are no multiples of four bytes and
+                            elements do not all follow each other without a gap. Pads that are written take part in it,
                             and in no map before */
   LLRT_MAP_SCALE = 3,    /* element = element * scale, rounded to f32 (to f64 where source or destination
                             is f64, i32 or u32), then cast to the destination's type. The scale of

@@ -79,7 +79,8 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
     a.words = swapped;
   }
   a.place.nibbles = access_is_single_nibble(&a);
-  if (a.place.nibbles) access_load_nibbles(e, &a);
+  if (a.place.nibbles && load) access_load_nibbles(e, &a);
+  else if (a.place.nibbles) access_store_nibbles(e, &a);
   else if (emit_is_host(e)) access_move_host(e, &a);
   else if (load && warps) load_guarded(e, &a, warps);
   else access_move_gpu(e, &a);

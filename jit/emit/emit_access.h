@@ -44,6 +44,8 @@ static inline LLVMTypeRef access_word_type(const emitter *e, const access *a) {
 
 void access_set_alignment(const emitter *e, LLVMValueRef instruction, int bytes);
 int access_piece_bytes(const access *a);
+/* i1: whether the piece at `tile` is loaded or stored; NULL: it is. */
+LLVMValueRef access_condition(emitter *e, access *a, uint64_t tile);
 /* Loads `type` from tile coordinate `tile`, where the step's mask and the tensor's indices allow it. */
 LLVMValueRef access_load_piece(emitter *e, access *a, uint64_t tile, LLVMTypeRef type);
 void access_store_piece(emitter *e, access *a, uint64_t tile, LLVMValueRef stored);
@@ -76,5 +78,11 @@ void access_swap_halves(emitter *e, const access *a, LLVMValueRef *from, LLVMVal
 /* Whether the access is one element of 4 bits. */
 bool access_is_single_nibble(const access *a);
 void access_load_nibbles(emitter *e, access *a);
+/* Whether the step stores bytes of 4-bit elements of which it may keep a half; one of them: of the elements at `tile` and
+ * `next`, first and second. */
+bool access_parts_bytes(const access *a);
+void access_store_byte(emitter *e, access *a, uint64_t tile, uint64_t next, LLVMValueRef byte);
+/* Stores single elements that lie in the halves of bytes that the kernel is to store (plan_kernel.half). */
+void access_store_nibbles(emitter *e, access *a);
 
 #endif

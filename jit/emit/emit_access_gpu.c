@@ -23,6 +23,11 @@ static uint64_t piece_element(const access *a, int i) {
 
 static uint64_t piece_register(const access *a, int k) { return piece_element(a, k << a->word); }
 
+/* Where the second element of a piece from register `first` on is. */
+static uint64_t next_tile(const access *a, uint64_t first) {
+  return access_register_tile(a, first | piece_element(a, 1));
+}
+
 /* Stores of a piece that bounds part the elements which are inside. */
 static void store_inside(emitter *e, access *a, uint64_t first) {
   LLVMTypeRef unit = emit_int_type(e, a->value->bits);
@@ -96,7 +101,8 @@ static void move_words(emitter *e, access *a, uint64_t first) {
     }
   }
   if (a->load) return;
-  if (a->step->parted) store_parts(e, a, first, piece);
+  if (access_parts_bytes(a)) access_store_byte(e, a, tile, next_tile(a, first), piece);
+  else if (a->step->parted) store_parts(e, a, first, piece);
   else access_store_piece(e, a, tile, piece);
 }
 
@@ -113,7 +119,8 @@ static void move_part(emitter *e, access *a, uint64_t first) {
   LLVMValueRef shift = LLVMConstInt(access_word_type(e, a), (unsigned)(element * a->value->bits), 0);
   LLVMValueRef part = LLVMBuildLShr(e->builder, a->words[first >> a->word], shift, "");
   part = LLVMBuildTrunc(e->builder, part, unit, "");
-  if (a->step->parted) store_parts(e, a, first, part);
+  if (access_parts_bytes(a)) access_store_byte(e, a, tile, next_tile(a, first), part);
+  else if (a->step->parted) store_parts(e, a, first, part);
   else access_store_piece(e, a, tile, part);
 }
 

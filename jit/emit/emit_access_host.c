@@ -57,6 +57,9 @@ static LLVMValueRef put_lanes(emitter *e, LLVMValueRef wide, LLVMValueRef narrow
                                 "");
 }
 
+/* What the second element of a lane's byte adds to tile coordinates. */
+static uint64_t next_tile(const access *a) { return plan_value_columns(a->value, PLAN_REGISTER)[0]; }
+
 /* The register of words from element `index` on; a piece is a run of 2^run_bits lanes. No bound parts a single one. */
 static void move_host_register(emitter *e, access *a, uint64_t index, int lane_bits, int run_bits) {
   int lanes = 1 << lane_bits, run = 1 << run_bits;
@@ -68,14 +71,15 @@ static void move_host_register(emitter *e, access *a, uint64_t index, int lane_b
     const uint64_t *columns = plan_value_columns(a->value, PLAN_LANE);
     uint64_t tile = access_register_tile(a, index) ^ f2_apply(columns, (uint64_t)first);
     emit_parted parts = {NULL, NULL};
-    if (a->step->parted && run > 1) emit_part(e, &a->place, tile, columns, run_bits, &parts);
+    if (a->step->parted && run > 1 && !access_parts_bytes(a)) emit_part(e, &a->place, tile, columns, run_bits, &parts);
     if (a->load) {
       LLVMValueRef piece = parts.mask ? access_load_parted(e, a, tile, piece_type, &parts)
                                       : access_load_piece(e, a, tile, piece_type);
       *word = run == lanes ? piece : put_lanes(e, *word, piece, first, run, lanes);
     } else {
       LLVMValueRef piece = run == lanes ? *word : take_lanes(e, *word, first, run);
-      if (parts.mask) access_store_parted(e, a, tile, piece, &parts);
+      if (access_parts_bytes(a)) access_store_byte(e, a, tile, tile ^ next_tile(a), piece);
+      else if (parts.mask) access_store_parted(e, a, tile, piece, &parts);
       else access_store_piece(e, a, tile, piece);
     }
   }

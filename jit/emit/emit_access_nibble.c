@@ -80,3 +80,75 @@ void access_load_nibbles(emitter *e, access *a) {
     *word = lanes;
   }
 }
+
+/* ---- halves of bytes that are kept ---- */
+
+bool access_parts_bytes(const access *a) {
+  return a->step->kind == PLAN_STORE && a->step->parted && a->value->bits < 8 && a->vector == 1;
+}
+
+/* The bits of a byte that are to stay, by who of its two elements is stored (NULL: it is). */
+static LLVMValueRef kept_bits(emitter *e, LLVMValueRef stored, uint64_t bits) {
+  LLVMValueRef none = LLVMConstInt(e->i8, 0, 0), all = LLVMConstInt(e->i8, bits, 0);
+  return stored ? LLVMBuildSelect(e->builder, stored, none, all, "") : none;
+}
+
+/* The byte that is there, if `wanted`; else 0. */
+static LLVMValueRef byte_there(emitter *e, LLVMValueRef wanted, LLVMValueRef pointer) {
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), next = emit_open_guard(e, wanted);
+  LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
+  LLVMValueRef byte = LLVMBuildLoad2(e->builder, e->i8, pointer, ""), zero = LLVMConstInt(e->i8, 0, 0);
+  emit_close_guard(e, next);
+  LLVMValueRef phi = LLVMBuildPhi(e->builder, e->i8, "");
+  LLVMAddIncoming(phi, &byte, &body, 1);
+  LLVMAddIncoming(phi, &zero, &before, 1);
+  return phi;
+}
+
+/* The bits of `kept` as they are in memory, the others of `byte`. */
+static void merge_byte(emitter *e, LLVMValueRef byte, LLVMValueRef there, LLVMValueRef kept, LLVMValueRef pointer) {
+  byte = LLVMBuildAnd(e->builder, byte, LLVMBuildNot(e->builder, kept, ""), "");
+  byte = LLVMBuildOr(e->builder, byte, LLVMBuildAnd(e->builder, there, kept, ""), "");
+  LLVMBuildStore(e->builder, byte, pointer);
+}
+
+/* One thread stores all that is stored of a byte, so nothing else changes what it reads. */
+void access_store_byte(emitter *e, access *a, uint64_t tile, uint64_t next, LLVMValueRef byte) {
+  LLVMValueRef first = access_condition(e, a, tile), second = access_condition(e, a, next);
+  uint64_t low = access_is_high_first(e, a) ? 0xF0 : 0x0F;
+  bool always = !first || !second;
+  LLVMBasicBlockRef end = emit_open_guard(e, always ? NULL : LLVMBuildOr(e->builder, first, second, ""));
+  LLVMValueRef pointer = access_store_pointer(e, a, tile), whole = emit_and(e, first, second);
+  if (whole) {
+    LLVMValueRef kept = LLVMBuildOr(e->builder, kept_bits(e, first, low), kept_bits(e, second, low ^ 0xFF), "");
+    LLVMValueRef there = byte_there(e, LLVMBuildNot(e->builder, whole, ""), pointer);
+    merge_byte(e, byte, there, kept, pointer);
+  } else {
+    LLVMBuildStore(e->builder, byte, pointer);
+  }
+  emit_close_guard(e, end);
+}
+
+/* The element `nibble` at `tile`, into its half of its byte, if that is the kernel's. */
+static void store_nibble(emitter *e, access *a, uint64_t tile, LLVMValueRef nibble) {
+  LLVMValueRef one = LLVMConstInt(e->i8, 1, 0), mine = LLVMConstInt(e->i8, e->kernel->half - 1, 0);
+  LLVMBasicBlockRef end = emit_open_guard(e, access_condition(e, a, tile));
+  LLVMValueRef half = LLVMBuildTrunc(e->builder, emit_offset(e, &a->place, tile), e->i8, "");
+  half = LLVMBuildAnd(e->builder, half, one, "");
+  LLVMBasicBlockRef other = emit_open_guard(e, LLVMBuildICmp(e->builder, LLVMIntEQ, half, mine, ""));
+  bool high = (e->kernel->half == 2) != access_is_high_first(e, a);
+  LLVMValueRef pointer = emit_pointer(e, &a->place, tile), there = LLVMBuildLoad2(e->builder, e->i8, pointer, "");
+  nibble = LLVMBuildTrunc(e->builder, nibble, e->i8, "");
+  if (high) nibble = LLVMBuildShl(e->builder, nibble, LLVMConstInt(e->i8, 4, 0), "");
+  merge_byte(e, nibble, there, LLVMConstInt(e->i8, high ? 0x0F : 0xF0, 0), pointer);
+  emit_close_guard(e, other);
+  emit_close_guard(e, end);
+}
+
+void access_store_nibbles(emitter *e, access *a) {
+  for (uint64_t index = 0; index < 1ull << a->registers; index++) {
+    LLVMValueRef word = a->words[index >> a->word];
+    LLVMValueRef shift = LLVMConstInt(LLVMTypeOf(word), (index & bits_mask(a->word)) * (unsigned)a->value->bits, 0);
+    store_nibble(e, a, access_register_tile(a, index), LLVMBuildLShr(e->builder, word, shift, ""));
+  }
+}

@@ -16,7 +16,7 @@ int access_piece_bytes(const access *a) {
 /* ---- guards ---- */
 
 /* i1: whether the piece at `tile` is loaded or stored; NULL: it is. */
-static LLVMValueRef piece_condition(emitter *e, access *a, uint64_t tile) {
+LLVMValueRef access_condition(emitter *e, access *a, uint64_t tile) {
   LLVMValueRef condition = a->step->masked ? emit_inside(e, &a->place, tile) : NULL;
   const emit_index_terms *terms = emit_place_terms(e, &a->place, tile);
   if (terms) condition = emit_and(e, condition, terms->valid);
@@ -96,7 +96,7 @@ static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef ty
 
 /* Loads `type` from tile coordinate `tile`, where the step's mask and the tensor's indices allow it. */
 LLVMValueRef access_load_piece(emitter *e, access *a, uint64_t tile, LLVMTypeRef type) {
-  return guarded_load(e, piece_condition(e, a, tile), type, a, tile);
+  return guarded_load(e, access_condition(e, a, tile), type, a, tile);
 }
 
 /* Where a piece is stored: of a tensor at its place among what is collected. */
@@ -123,7 +123,7 @@ void access_store_waiting(emitter *e, access *a) {
 }
 
 void access_store_piece(emitter *e, access *a, uint64_t tile, LLVMValueRef stored) {
-  LLVMValueRef condition = piece_condition(e, a, tile);
+  LLVMValueRef condition = access_condition(e, a, tile);
   LLVMTypeRef type = LLVMTypeOf(stored);
   if (condition && !a->step->streaming && masks_all(e, type)) {
     emit_parted_store(e, stored, access_store_pointer(e, a, tile), emit_all_lanes(e, condition, LLVMGetVectorSize(type)));

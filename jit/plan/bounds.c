@@ -141,6 +141,11 @@ const plan_bound *draft_splits(const draft *d, uint64_t moved, int tensor) {
   return NULL;
 }
 
+bool draft_parts_bytes(const draft *d, uint64_t pair) {
+  if (d->kernel->tensor_bits[PLAN_DESTINATION] >= 8) return false;
+  return (pair & d->skips) != 0 || draft_splits(d, draft_repack(d, pair), PLAN_DESTINATION) != NULL;
+}
+
 bool draft_known_parts(const draft *d, const plan_value *value, int tensor, int vector) {
   const plan_kernel *kernel = d->kernel;
   plan_address_map map;

@@ -14,6 +14,10 @@ llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target, cons
 
 /* The kernel that moves single elements, or vectors of them, in the destination's order. */
 llrt_status plan_flat(const llrt_op_desc *desc, const plan_target *target, plan_kernel *kernel);
+/* The same into 4-bit elements whose bytes no thread has whole: a stage that stores the first halves (1) or the second (2). */
+llrt_status plan_half(const llrt_op_desc *desc, const plan_target *target, int half, plan_kernel *kernel);
+/* Whether a map of the description acts on words of several elements. */
+bool plan_maps_words(const llrt_op_desc *desc);
 
 /* convert_variants.c: all kernels of a convert, first those of the narrowest range; out->n_variants is 0 before. */
 llrt_status plan_convert_variants(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,

@@ -33,12 +33,6 @@ static bool tiled_range(const plan_kernel *kernel, plan_range *range) {
   return open;
 }
 
-/* Whether a map acts on words of several elements. */
-static bool moves_words(const plan_kernel *kernel) {
-  if (kernel->n_maps == 0 || kernel->tensor_bits[1] >= 32) return false;
-  return kernel->map[kernel->n_maps - 1].kind == PLAN_MAP_WORD_BITS;
-}
-
 /* The number of elements where every digit is fixed, copies counted, else -1. */
 static int64_t fixed_elements(const plan_kernel *kernel) {
   int64_t elements = 1;
@@ -225,20 +219,28 @@ static llrt_status add_panel(const llrt_op_desc *desc, const plan_target *target
   return put_first(out);
 }
 
+/* Whether threads may store single halves of the destination's bytes. */
+static bool bytes_are_parted(const llrt_op_desc *desc) {
+  return llrt_dtype_bits(desc->tensors[PLAN_DESTINATION].dtype) < 8 && !plan_maps_words(desc);
+}
+
+/* Two stages, of which each has one thread for a byte. */
+static llrt_status add_halves(const llrt_op_desc *desc, const plan_target *target, plan *out) {
+  for (int half = 1; half <= 2; half++) LLRT_TRY(plan_half(desc, target, half, &out->variant[out->n_variants++]));
+  return LLRT_OK;
+}
+
 static llrt_status make_variants(const llrt_op_desc *desc, const plan_target *target,
                                 const plan_options *options, plan *out) {
   int bits = bits_min(llrt_dtype_bits(desc->tensors[0].dtype), llrt_dtype_bits(desc->tensors[1].dtype));
   plan_kernel *first = &out->variant[0];
-  bool tiled, flat = true, stream = options && options->stream && target->lanes_first;
+  bool words = plan_maps_words(desc), tiled, flat = true, stream = options && options->stream && target->lanes_first;
   if (desc->in_place) return plan_flat(desc, target, &out->variant[out->n_variants++]);
   llrt_status planned = plan_tiled(desc, target, options, stream ? STREAMS_ALWAYS : STREAMS_NEVER, first, &tiled);
-  /* 4-bit elements that do not stay in whole bytes: the flat kernel takes the destination's bytes one by one. */
-  bool one_by_one = planned == LLRT_UNSUPPORTED && bits < 8 && !moves_words(first) && !(options && options->whole_bytes);
+  /* 4-bit elements that do not stay in whole bytes: the flat kernel takes the destination's bytes, or words, one by one. */
+  bool one_by_one = planned == LLRT_UNSUPPORTED && (bits < 8 || words) && !(options && options->whole_bytes);
   if (one_by_one) tiled = false;
   else LLRT_TRY(planned);
-  if (!tiled && moves_words(first))
-    return llrt_error(LLRT_UNSUPPORTED,
-                      "a map of 32-bit words: the storages have no common refinement");
   if (tiled && is_planners_choice(options)) {
     bool vectors;
     LLRT_TRY(prefer_flat(desc, target, out, &vectors));
@@ -246,7 +248,7 @@ static llrt_status make_variants(const llrt_op_desc *desc, const plan_target *ta
   }
   if (tiled) {
     out->n_variants = 1;
-    flat = tiled_range(first, &first->launch.range) && !moves_words(first);
+    flat = tiled_range(first, &first->launch.range) && !words;
     if (!flat) first->launch.range = (plan_range){.min_elements = 0};
     if (target->lanes_first && !stream) LLRT_TRY(prefer_streaming(desc, target, options, out));
     if (is_planners_choice(options)) LLRT_TRY(add_large(desc, target, out));
@@ -256,6 +258,7 @@ static llrt_status make_variants(const llrt_op_desc *desc, const plan_target *ta
   if (!flat) return LLRT_OK;
   llrt_status status = plan_flat(desc, target, &out->variant[out->n_variants]);
   if (status == LLRT_OK) out->n_variants++;
+  if (status == LLRT_UNSUPPORTED && out->n_variants == 0 && bytes_are_parted(desc)) return add_halves(desc, target, out);
   if (status == LLRT_OK || bits >= 8 || out->n_variants == 0) return status;
   /* No flat kernel for bytes of unrelated elements: the last tiled one, right for all shapes, has no range. */
   out->variant[out->n_variants - 1].launch.range = (plan_range){.min_elements = 0};

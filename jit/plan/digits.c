@@ -40,11 +40,20 @@ static llrt_status half_columns(const draft *d, const llrt_storage *storage, int
   return LLRT_OK;
 }
 
+/* Whether digit s alone tells in which half of a byte an element lies. */
+static bool tells_half(const draft *d, int tensor, int s) {
+  const llrt_storage *storage = draft_storage(d, tensor);
+  bool alone = storage->offset[0] % 2 == 0 && (storage->swizzle.swizzle_len == 0 || storage->swizzle.per_element > 0);
+  for (int i = 0; i < storage->n_digits && alone; i++)
+    alone = i == s || storage->digit[i].extent == 1 || draft_stride_alignment(d, tensor, i) > 0;
+  return alone;
+}
+
 /* Whether storage digit s tells apart the two 4-bit elements of a byte, the first in the high half. */
 static bool is_high_first(const draft *d, int tensor, int s) {
   const llrt_digit *digit = &draft_storage(d, tensor)->digit[s];
   return d->kernel->tensor_bits[tensor] < 8 && digit->reversed && digit->extent == 2 &&
-         draft_known_stride(d, tensor, s) == 1;
+         draft_known_stride(d, tensor, s) == 1 && tells_half(d, tensor, s);
 }
 
 llrt_status draft_stride(draft *d, int tensor, int s, int64_t factor, plan_number *stride) {
@@ -294,6 +303,7 @@ static llrt_status find_pair(draft *d) {
   const llrt_storage *storage = draft_storage(d, PLAN_DESTINATION);
   d->pair_axis = -1;
   if (!d->kernel->flat || d->kernel->tensor_bits[PLAN_DESTINATION] >= 8) return LLRT_OK;
+  if (d->by_memory || d->kernel->half) return LLRT_OK;
   if (llrt_layout_in_bits(&storage->tile) > 0) {
     tile_pair(d, &storage->tile);
     return LLRT_OK;

@@ -18,6 +18,7 @@
  *   map.c       value maps, before and after the exchange
  *   panel.c     gathers out of shared memory
  *   flat.c, in_place.c   the kernels without a tile
+ *   dense.c     whether a flat kernel's positions are memory's
  *   append.c    steps, values: appended to the kernel, and taken back
  *   plan_convert.c runs them; convert_variants.c says for which shapes */
 #ifndef LLRT_JIT_PLAN_DRAFT_H
@@ -73,6 +74,9 @@ typedef struct draft {
   bool top[PLAN_MAX_DIGITS];           /* the outermost digit of its axis */
   bool fused[PLAN_MAX_DIGITS];         /* goes on through digits of other axes: its axis names only the first */
   bool mixed[LLRT_MAX_RANK];           /* a digit of the axis is fused: coordinates of it say nothing */
+  bool by_memory;                      /* flat, 4 bits: positions follow each other as the destination's elements do in memory,
+                                          whatever digits count them */
+  bool divides;                        /* by_memory: the digits are the destination's, as if there were no common refinement */
   int pair_axis;                       /* flat, 4 bits: the axis along which the destination's elements of a */
   int64_t pair_step;                   /* byte lie this far apart; axis -1: none has both */
   int address_align[LLRT_MAX_TENSORS]; /* log2 elements; 0 where only bytes are promised */
@@ -116,6 +120,7 @@ typedef struct draft {
   int flat_vector; /* log2 elements that a flat kernel's accesses move: they follow each other on both sides */
   int word_elements; /* log2 destination elements that must stay together, because a map acts on 32-bit
                         words of them; 0: none */
+  bool parts_bytes;  /* 4 bits: an index may leave out one of the two elements of a byte of the destination */
   int maps_before;   /* how many of kernel->map come before the exchange */
   int n_grid;
   uint64_t grid[LLRT_MAX_BITS]; /* block representatives of fixed bits */
@@ -244,6 +249,8 @@ const plan_bound *draft_splits(const draft *d, uint64_t moved, int tensor);
 /* The largest v <= vector so that the 2^v elements of an access to a tensor by `value` are on the same
  * side of every bound. */
 int draft_whole_vector(const draft *d, const plan_value *value, int tensor, int vector);
+/* 4 bits: whether a bound or an index may part elements of a byte of the destination, which differ by the digits' bits `pair`. */
+bool draft_parts_bytes(const draft *d, uint64_t pair);
 /* Whether a bound whose limit is known parts the elements of a GPU's access of 2^vector elements. */
 bool draft_known_parts(const draft *d, const plan_value *value, int tensor, int vector);
 
@@ -386,6 +393,8 @@ void draft_finish(plan_kernel *kernel);
 llrt_status draft_flat_digits(draft *d, int t);
 /* The value of one element (of 4 bits: two) a lane and register; iterations: log2 turns of a loop over them. */
 llrt_status draft_flat_value(const draft *d, int tile_bits, plan_value *value, int *iterations);
+/* The same of places, of which the first is the fastest: whether position n is the destination's element n. */
+bool draft_is_dense(const draft *d);
 /* log2 positions of the flat index that a block takes. */
 int draft_flat_tile(const draft *d);
 /* Sets d->flat_vector. Needs: places. */

@@ -26,8 +26,7 @@ static bool stores_parts(const draft *d, const plan_step *step, const plan_value
 }
 
 /* Makes an access masked: as wide as it is where bounds do not part its elements or it can overhang rows, else
- * narrower. Bytes are stored whole: calls whose extents would part their elements are refused
- * (runtime/validate.c). */
+ * narrower, but of 4 bits no less than the byte that one thread has to store, which is then parted. */
 static void mask_access(const draft *d, plan_step *step) {
   const plan_value *value = &d->kernel->value[step->kind == PLAN_LOAD ? step->out : step->in];
   int whole = draft_whole_vector(d, value, step->tensor, step->vector), aligned = step->vector;
@@ -41,7 +40,10 @@ static void mask_access(const draft *d, plan_step *step) {
   step->parted = stores_parts(d, step, value);
   if (step->parted) return;
   if (d->kernel->target.access_align_bytes > 1) whole = bits_min(whole, aligned - step->misaligned);
-  if (step->kind == PLAN_STORE && value->bits < 8) whole = bits_max(whole, 1);
+  if (step->kind == PLAN_STORE && value->bits < 8 && whole < 1) {
+    step->parted = true;
+    whole = 1;
+  }
   step->misaligned = (uint8_t)bits_max(step->misaligned - (step->vector - whole), 0);
   step->vector = (uint8_t)whole;
 }

@@ -1,6 +1,7 @@
 /* The flat kernel (in place: on panels, see in_place.c): thread n takes element n of the destination's order and finds its coordinates by
  * division. Right for every shape, and the better choice where a tile would be mostly outside. */
 #include "jit/plan/draft.h"
+#include "jit/plan/eval.h"
 
 #include "base/bits.h"
 #include "base/status.h"
@@ -180,22 +181,29 @@ void draft_place_vector(draft *d, int t) {
 
 /* ---- values ---- */
 
-/* log2 elements that a thread moves together: vectors, or those of the destination that share a byte. */
+/* log2 elements that a thread moves together: vectors, or those of the destination that share a byte, or a word that a map
+ * acts on. */
 static int pair_bits(const draft *d) {
-  return d->flat_vector > 0 ? d->flat_vector : d->kernel->tensor_bits[1] < 8;
+  bool shares = d->kernel->tensor_bits[1] < 8 && !d->kernel->half;
+  return d->flat_vector > 0 ? d->flat_vector : bits_max(shares, d->word_elements);
+}
+
+/* log2 lanes among them: on the host words are lanes, each of which has the elements of a byte. */
+static int word_lanes(const draft *d) {
+  return d->kernel->target.lanes_first ? bits_max(d->word_elements - (d->kernel->tensor_bits[1] < 8), 0) : 0;
 }
 
 static int register_bits(const draft *d) {
-  return (d->kernel->target.lanes_first ? 0 : FLAT_REGISTER_BITS) + pair_bits(d);
+  return (d->kernel->target.lanes_first ? 0 : FLAT_REGISTER_BITS) + pair_bits(d) - word_lanes(d);
 }
 
-/* GPU: lanes, then warps, then registers; host: one scalar element an iteration. Before these, the two
- * elements of a byte. */
+/* GPU: lanes, then warps, then registers; host: one scalar element an iteration, or a word's in lanes. Before these, the two
+ * elements of a byte, or a vector of them. */
 llrt_status draft_flat_value(const draft *d, int tile_bits, plan_value *value, int *iterations) {
   const plan_kernel *kernel = d->kernel;
   llrt_layout *layout = &value->layout;
   bool host = kernel->target.lanes_first;
-  int pair = pair_bits(d), lanes = host ? 0 : kernel->lane_bits, registers = register_bits(d);
+  int lanes = host ? word_lanes(d) : kernel->lane_bits, pair = pair_bits(d) - word_lanes(d), registers = register_bits(d);
   int next = 0, upper = pair + lanes + kernel->warp_bits;
   *value = (plan_value){.bits = kernel->tensor_bits[0]};
   value->word = (uint8_t)bits_min(pair, draft_word_of(d, value->bits));
@@ -206,16 +214,47 @@ llrt_status draft_flat_value(const draft *d, int tile_bits, plan_value *value, i
   for (int i = pair; i < registers; i++) layout->column[i] = 1ull << (upper + i - pair);
   next = pair;
   LLRT_TRY(add_dim(layout, "lane", kernel->lane_bits, &next, host));
+  for (int i = 0; i < lanes && host; i++) layout->column[registers + i] = 1ull << next++;
   LLRT_TRY(add_dim(layout, "warp", kernel->warp_bits, &next, false));
   next = upper + registers - pair;
   return add_dim(layout, "iteration", *iterations, &next, false);
+}
+
+/* Words that a map acts on are whole. */
+static llrt_status check_flat_words(const draft *d) {
+  const plan_kernel *kernel = d->kernel;
+  int word = d->word_elements;
+  bool whole = word == 0 || (d->by_memory && d->address_align[1] >= word && kernel->origin[1] % (1 << word) == 0);
+  int64_t positions = 1;
+  for (int i = 0; i < kernel->n_digits && whole && word > 0; i++)
+    whole = d->count[i] > 0 && !__builtin_mul_overflow(positions, d->count[i], &positions);
+  for (int i = 0; i < kernel->n_bounds && word > 0; i++) whole &= !(kernel->bound[i].tensors >> PLAN_DESTINATION & 1);
+  if (whole && positions % (1 << word) == 0) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED,
+                    "a map of 32-bit words: the destination's elements do not lie in whole words");
+}
+
+/* 4 bits: whether the two elements of a byte may not both be stored. */
+static bool parts_pair(const draft *d) {
+  const plan_kernel *kernel = d->kernel;
+  bool even = false, bounded = false;
+  if (kernel->tensor_bits[1] >= 8 || kernel->half || pair_bits(d) != 1) return false;
+  for (int i = 0; i < kernel->n_digits && !d->by_memory; i++)
+    if (kernel->digit[i].axis == d->pair_axis && kernel->digit[i].step == d->pair_step)
+      return draft_parts_bytes(d, 1ull << d->first[i]);
+  for (int i = 0; i < kernel->n_places; i++)
+    even |= kernel->place[i].count.arg < 0 && kernel->place[i].count.value % 2 == 0;
+  for (int i = 0; i < kernel->n_bounds; i++) bounded |= kernel->bound[i].tensors >> PLAN_DESTINATION & 1;
+  for (int i = 0; i < kernel->n_indices; i++) bounded |= plan_leaves_out(&kernel->index[i]);
+  return bounded || !even;
 }
 
 /* 4 bits: the destination's bytes are two neighbours along pair_axis, and nothing else moves offset bit 0. */
 static llrt_status check_pair(const draft *d) {
   const plan_kernel *kernel = d->kernel;
   bool found = false, alone = kernel->origin[1] % 2 == 0;
-  if (kernel->tensor_bits[1] >= 8) return LLRT_OK;
+  if (kernel->tensor_bits[1] >= 8 || kernel->half || d->by_memory) return LLRT_OK;
+  for (int i = 0; i < kernel->n_indices; i++) alone &= kernel->index[i].tensor != PLAN_DESTINATION;
   if (kernel->swizzle[1].swizzle_len > 0) alone &= kernel->swizzle[1].per_element > 0;
   for (int i = 0; i < kernel->n_digits; i++) {
     const plan_digit *digit = &kernel->digit[i];
@@ -243,6 +282,10 @@ llrt_status draft_flat(draft *d) {
   LLRT_TRY(check_pair(d));
   if (d->desc->in_place) LLRT_TRY(draft_panel(d));
   LLRT_TRY(draft_flat_digits(d, PLAN_DESTINATION));
+  if (d->by_memory && !draft_is_dense(d))
+    return llrt_error(LLRT_UNSUPPORTED, "%sthe destination's elements have gaps between them, or lie in no order",
+                      d->word_elements ? "a map of 32-bit words: " : "");
+  LLRT_TRY(check_flat_words(d));
   draft_flat_vector(d);
   int tile_bits = draft_flat_tile(d);
   if (d->desc->in_place)
@@ -266,5 +309,5 @@ llrt_status draft_flat(draft *d) {
                                           .staged = d->desc->in_place}));
   LLRT_TRY(draft_map_steps(d, 0, kernel->n_maps, true, &number));
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)number,
-                                        .vector = (uint8_t)pair_bits(d), .masked = true});
+                                        .vector = (uint8_t)pair_bits(d), .masked = true, .parted = parts_pair(d)});
 }

@@ -98,7 +98,7 @@ static llrt_status add_index(draft *d, int tensor, int number) {
   plan_index *out = &d->kernel->index[d->kernel->n_indices];
   if (d->kernel->n_indices == PLAN_MAX_INDICES)
     return llrt_error(LLRT_UNSUPPORTED, "the tensors have more than %d indices", PLAN_MAX_INDICES);
-  if (d->kernel->tensor_bits[tensor] < 8)
+  if (d->kernel->tensor_bits[tensor] < 8 && !d->kernel->flat)
     return llrt_error(LLRT_UNSUPPORTED, "indices of tensors of %s elements",
                       llrt_dtype_name(d->desc->tensors[tensor].dtype));
   d->kernel->n_indices++;
@@ -178,7 +178,7 @@ llrt_status draft_open_indices(draft *d, int walked, int iterations, int *branch
   for (int i = 0; i < kernel->n_indices; i++) {
     const plan_index *index = &kernel->index[i];
     leaves |= index->uniform && plan_leaves_out(index);
-    if (index->out_of_range == LLRT_RANGE_REPORT)
+    if (index->out_of_range == LLRT_RANGE_REPORT && kernel->half != 2) /* a stage before has counted */
       LLRT_TRY(report_steps(d, i, walked, iterations));
   }
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++) leaves |= kernel->extent[axis].used && !kernel->flat;

@@ -37,6 +37,8 @@ static bool is_wanted(const llrt_op_desc *desc, const plan_target *target) {
   if (target->lanes_first || desc->n_tensors != 2 || source->n_indices != 1 || desc->tensors[1].n_indices != 0)
     return false;
   for (int t = 0; t < 2; t++)
+    if (llrt_dtype_bits(desc->tensors[t].dtype) < 8) return false;
+  for (int t = 0; t < 2; t++)
     for (int a = 0; a < source->rank; a++)
       if (desc->tensors[t].extent_ptr[a]) return false;
   return index->kind == LLRT_INDEX_COORDINATE && index->folded == 0 &&
@@ -86,7 +88,7 @@ static bool panel_tile(draft *d, int axis) {
   const plan_target *target = &d->kernel->target;
   draft_runs run; /* the destination's */
   int digit = only_digit(d, axis), n = 0;
-  if (digit < 0 || draft_log2_bytes(d, 0) < 0 || draft_log2_bytes(d, 1) < 0 || d->kernel->halves) return false;
+  if (digit < 0 || d->kernel->halves) return false;
   uint64_t axis_bits = bits_mask(d->bits[digit]) << d->first[digit], tile = 0;
   draft_runs_of(d, 1, &run);
   int width = neighbour_bits(d, &run, axis_bits);

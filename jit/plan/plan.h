@@ -68,6 +68,8 @@ typedef struct plan_kernel {
   int32_t lane_bits, warp_bits; /* of a block; the host's lane_bits fits the narrowest element */
   int32_t cluster_bits; /* log2 blocks that work on one tile and read each other's shared memory: the highest of
                            warp_bits number them */
+  uint8_t half; /* flat, 4 bits: of the destination's bytes only the first (1) or the second half (2) is stored, by the thread that
+                   has its element, and the other half kept: a stage for each, where no thread has all of a byte */
   uint8_t producers; /* warps behind the others, a divisor of their number; 0: no roles */
   uint8_t slots;     /* with producers: of every ring */
   int32_t barriers;  /* with producers: where the slots' barriers lie in shared memory, behind all buffers */

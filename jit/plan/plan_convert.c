@@ -81,7 +81,7 @@ static llrt_status interior_steps(draft *d, const draft_values *values, const dr
                     .misaligned = (uint8_t)(d->vector[0] - d->align[0])};
   plan_step store = {.kind = PLAN_STORE, .tensor = 1, .vector = (uint8_t)d->vector[1],
                      .overhang = d->overhang[1], .misaligned = (uint8_t)(d->vector[1] - d->align[1]),
-                     .streaming = (uint8_t)aligned};
+                     .streaming = (uint8_t)aligned, .parted = d->parts_bytes};
   if (halves->halved) return draft_halves_steps(d, values, halves, load, store);
   LLRT_TRY(draft_value(kernel, &values->load, &at));
   load.by_words = draft_by_words(d, &load, &values->load);
@@ -95,13 +95,14 @@ static llrt_status interior_steps(draft *d, const draft_values *values, const dr
   return draft_access(d, store, 0);
 }
 
-/* The masked path element by element (4 bits: byte by byte of the destination), or word by word where maps
+/* The masked path element by element (4 bits: byte by byte of the destination, parted where bounds part it), or word by word where maps
  * want it, without an exchange: little code, for the host. */
 static llrt_status element_steps(draft *d, const draft_values *values) {
   plan_kernel *kernel = d->kernel;
   int number = 0;
   LLRT_TRY(draft_value(kernel, &values->edge, &number));
   uint8_t together = (uint8_t)bits_max(draft_log2_bytes(d, 1) < 0, d->word_elements);
+  bool parted = together == 1 && draft_parts_bytes(d, d->order[1][0]);
   if (values->edge_iterations > 0)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_LOOP,
                                             .body = (uint8_t)(2 + kernel->n_maps),
@@ -110,7 +111,7 @@ static llrt_status element_steps(draft *d, const draft_values *values) {
                                           .masked = true}));
   LLRT_TRY(draft_map_steps(d, 0, kernel->n_maps, true, &number));
   return draft_step(kernel, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = (uint8_t)number,
-                                        .vector = together, .masked = true});
+                                        .vector = together, .masked = true, .parted = parted});
 }
 
 /* What comes before the tile's own steps where tensors have indices. */
@@ -302,14 +303,46 @@ llrt_status plan_tiled(const llrt_op_desc *desc, const plan_target *target, cons
   return make_tiled(desc, target, &whole, streams_from, kernel, tiled);
 }
 
-llrt_status plan_flat(const llrt_op_desc *desc, const plan_target *target, plan_kernel *kernel) {
+/* How a flat kernel comes by the bytes of 4-bit elements: by an axis that counts a byte's two, or in the order of the
+ * destination's memory, with its digits alone or the source's, too; or one half after the other (kernel.half). */
+typedef struct flat_way {
+  bool by_memory, divides;
+  uint8_t half;
+} flat_way;
+
+static llrt_status flat_by(const llrt_op_desc *desc, const plan_target *target, flat_way way, plan_kernel *kernel) {
   draft d;
   draft_begin(&d, desc, target, NULL, kernel);
   kernel->flat = true;
+  kernel->half = way.half;
+  d.by_memory = way.by_memory;
+  d.divides = way.divides;
   LLRT_TRY(draft_maps(&d));
   LLRT_TRY(draft_digits(&d));
   LLRT_TRY(draft_flat(&d));
   draft_finish(kernel);
+  return LLRT_OK;
+}
+
+bool plan_maps_words(const llrt_op_desc *desc) {
+  for (int i = 0; i < desc->n_maps; i++)
+    if (desc->maps[i].kind == LLRT_MAP_WORD_BITS) return llrt_dtype_bits(desc->tensors[PLAN_DESTINATION].dtype) < 32;
+  return false;
+}
+
+llrt_status plan_flat(const llrt_op_desc *desc, const plan_target *target, plan_kernel *kernel) {
+  llrt_status status = flat_by(desc, target, (flat_way){.half = 0}, kernel);
+  bool shares = llrt_dtype_bits(desc->tensors[PLAN_DESTINATION].dtype) < 8 || plan_maps_words(desc);
+  shares &= !desc->in_place;
+  for (int divides = 0; divides < 2 && shares && status == LLRT_UNSUPPORTED; divides++)
+    status = flat_by(desc, target, (flat_way){.by_memory = true, .divides = divides}, kernel);
+  return status;
+}
+
+llrt_status plan_half(const llrt_op_desc *desc, const plan_target *target, int half, plan_kernel *kernel) {
+  LLRT_TRY(flat_by(desc, target, (flat_way){.half = (uint8_t)half}, kernel));
+  kernel->launch.stage = half - 1;
+  kernel->launch.later = 2 - half;
   return LLRT_OK;
 }
 

@@ -229,6 +229,7 @@ static void print_heading(const plan_kernel *kernel, int number, llrt_text *text
     llrt_text_add(text, ", stage %d of %d", launch->stage + 1, launch->stage + launch->later + 1);
   llrt_text_add(text, ": %s, %s, %d-bit elements", kernel->target.name, kernel->flat ? "flat" : "tiled",
                 kernel->tensor_bits[0] << kernel->halves);
+  if (kernel->half) llrt_text_add(text, ", %s halves of bytes", kernel->half == 1 ? "first" : "second");
   print_range(&launch->range, text);
   llrt_text_add(text, "\n  block: %d warps of %d lanes, %d bytes of shared memory\n",
                 1 << (kernel->warp_bits - kernel->cluster_bits), 1 << kernel->lane_bits, launch->shared_bytes);

@@ -117,7 +117,9 @@ static void print_store(const plan_kernel *kernel, const plan_step *step, llrt_t
   else plan_print_tensor(step->tensor, text);
   llrt_text_add(text, ", %g bytes an access%s%s%s", vector_bytes(kernel, step, step->in),
                 step->overhang ? " that overhangs rows" : "",
-                step->parted   ? kernel->target.lanes_first ? ", lanes masked" : ", masked by elements"
+                step->parted   ? kernel->value[step->in].bits < 8    ? ", of which halves may be kept"
+                                 : kernel->target.lanes_first ? ", lanes masked"
+                                                              : ", masked by elements"
                 : step->masked ? ", masked"
                                : "",
                 step->streaming ? ", streaming" : "");

@@ -212,7 +212,8 @@ typedef struct plan_step {
   bool masked;        /* LOAD, STORE, MAP that reads a tensor: skip accesses outside a bound (flat: or past the count). All elements
                          of one access are on the same side of every bound, unless */
   bool parted;        /* masked, on the host, and STORE on a GPU: bounds may part an access, of which what is inside
-                         moves */
+                         moves. STORE of one byte of 4-bit elements: bounds and indices may, and the half that is not
+                         stored is kept */
   bool staged;        /* LOAD: from the panel in shared memory; GATHER: from the buffer. Between them is a
                          barrier */
   uint8_t streaming;  /* STORE: 0, or log2 bytes that every access is aligned to, to bypass the caches (as COLLECT

@@ -68,6 +68,16 @@ static bool is_boundary(const draft *d, int tensor, int axis, int64_t start) {
   return start < most || (walked && start == group << bits);
 }
 
+/* Where bits of a tile that follow each other along the axis do not in memory. */
+static void add_tile_breaks(const llrt_storage *storage, int axis, boundaries *list) {
+  const llrt_layout *tile = &storage->tile;
+  for (int i = 0; i < llrt_layout_in_bits(tile); i++) {
+    uint64_t bits = tile->column[i] >> llrt_layout_out_shift(tile, axis) & bits_mask(tile->out[axis].bits);
+    bool follows = i > 0 && tile->column[i] == tile->column[i - 1] << 1;
+    if (bits_is_power_of_two((int64_t)bits) && (!follows || bits == 1)) add_boundary(list, (int64_t)bits);
+  }
+}
+
 static llrt_status collect_boundaries(const draft *d, int axis, int first_tensor, boundaries *out) {
   out->n = 0;
   add_boundary(out, 1);
@@ -80,6 +90,7 @@ static llrt_status collect_boundaries(const draft *d, int axis, int first_tensor
       if (is_boundary(d, t, axis, segments.at[i].start)) add_boundary(out, segments.at[i].start);
   }
   if (d->group[axis] > 0) add_boundary(out, d->group[axis]);
+  if (d->by_memory) add_tile_breaks(draft_storage(d, PLAN_DESTINATION), axis, out);
   if (axis == d->pair_axis) {
     add_boundary(out, d->pair_step);
     add_boundary(out, 2 * d->pair_step);
@@ -163,7 +174,7 @@ llrt_status draft_refine(draft *d) {
   bool refined = false, dot = d->desc->kind == LLRT_OP_DOT;
   llrt_status status = refine_from(d, 0, &refined);
   if (status != LLRT_OK && !(dot && status == LLRT_UNSUPPORTED)) return status;
-  d->divided = status != LLRT_OK || !refined;
+  d->divided = status != LLRT_OK || !refined || d->divides;
   if (!d->divided || dot) return LLRT_OK;
   LLRT_TRY(refine_from(d, PLAN_DESTINATION, &refined));
   if (refined) return LLRT_OK;

@@ -118,6 +118,10 @@ static int vector_bits(const tiler *w, int t) {
   int widest = bits_max(bits_log2(target->access_bytes) - w->log2_bytes[t], 0);
   if (t == 0) widest = bits_min(widest, widened_bits(w));
   int vector = bits_min(widest, whole_bits(w, t));
+  if (t == 1 && w->log2_bytes[t] < 0 && vector < 1) {
+    w->d->parts_bytes = true; /* one thread stores what is left of a byte */
+    vector = 1;
+  }
   /* Elements that are chosen one by one on the other side: more than an access has values would part the lanes'
    * accesses to them. */
   for (int j = 0; j < vector && !target->lanes_first; j++) {

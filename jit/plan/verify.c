@@ -59,6 +59,17 @@ static llrt_status check_scale_value(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* Words of a flat kernel: the positions that follow each other in the lowest registers, and on the host in the lowest lanes. */
+static llrt_status check_flat_words(const plan_kernel *kernel, int at, const plan_value *value) {
+  int word = 5 - bits_log2(value->bits), inside = kernel->target.lanes_first ? value->word : word;
+  CHECK(inside <= word && value->word >= inside, "step %d: words of %d bits", at, value->bits << value->word);
+  for (int j = 0; j < word; j++) {
+    uint64_t column = j < inside ? plan_value_columns(value, PLAN_REGISTER)[j] : plan_value_columns(value, PLAN_LANE)[j - inside];
+    CHECK(column == 1ull << j, "step %d: no whole words", at);
+  }
+  return LLRT_OK;
+}
+
 /* A map of words finds their elements side by side. */
 static llrt_status check_map(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
@@ -94,7 +105,7 @@ static llrt_status check_map(const plan_kernel *kernel, int at) {
   else
     CHECK(in->word == out->word, "step %d: words change", at);
   if (values->kind != PLAN_MAP_WORD_BITS || in->bits >= 32) return LLRT_OK;
-  CHECK(!kernel->flat, "step %d: words in a flat kernel", at);
+  if (kernel->flat) return check_flat_words(kernel, at, in);
   CHECK(plan_keeps_words(kernel, in, step->tensor ? step->tensor : PLAN_DESTINATION), "step %d: no whole words", at);
   return LLRT_OK;
 }

@@ -70,6 +70,11 @@ static llrt_status check_repetition(const plan_kernel *kernel, int at, const pla
   return check_blocks(kernel, at, value);
 }
 
+/* Whether a step stores single bytes of 4-bit elements, of which it may keep a half. */
+static bool stores_halves(const plan_step *step, const plan_value *value) {
+  return step->parted && step->kind == PLAN_STORE && value->bits < 8 && step->vector == 1;
+}
+
 /* A vector has one value of each index of its tensor; stored, of the others that leave elements out. */
 static llrt_status check_vector_indices(const plan_kernel *kernel, int at, const plan_value *value,
                                         const plan_address_map *map) {
@@ -79,7 +84,7 @@ static llrt_status check_vector_indices(const plan_kernel *kernel, int at, const
   if (!plan_access_positions(value, map, dim, step->vector, positions)) return LLRT_OK;
   for (int i = 0; i < kernel->n_indices; i++) {
     const plan_index *index = &kernel->index[i];
-    bool left_out = step->kind == PLAN_STORE && plan_leaves_out(index);
+    bool left_out = step->kind == PLAN_STORE && plan_leaves_out(index) && !stores_halves(step, value);
     if (index->tensor != step->tensor && !left_out) continue;
     uint64_t selecting = plan_axes_bits(kernel, index->axes);
     for (int j = 0; j < step->vector; j++) {
@@ -163,10 +168,11 @@ static llrt_status check_alignment(const plan_kernel *kernel, int at, const plan
 }
 
 /* What bounds part is moved lane by lane on the host, where lanes hold elements; on a GPU it is stored element by
- * element. */
+ * element. A byte of 4-bit elements is read where it is parted. */
 static llrt_status check_parted(const plan_kernel *kernel, int at, const plan_value *value) {
   const plan_step *step = &kernel->step[at];
   bool host = kernel->target.lanes_first;
+  if (stores_halves(step, value)) return LLRT_OK;
   bool fits = host ? value->word == 0 && !step->streaming
                    : step->kind == PLAN_STORE && value->bits >= 8 && !step->overhang && step->misaligned == 0 &&
                          plan_is_ordered(kernel, step->tensor, value, step->vector);
@@ -186,10 +192,11 @@ llrt_status plan_verify_access(const plan_kernel *kernel, int at) {
     CHECK(step->tensor < kernel->n_tensors, "step %d: tensor %d", at, step->tensor);
     CHECK(value->bits == kernel->tensor_bits[step->tensor], "step %d: width of the tensor", at);
     if (kernel->flat) {
-      int pair = value->bits < 8 && step->kind == PLAN_STORE;
+      int pair = value->bits < 8 && step->kind == PLAN_STORE && !kernel->half;
       CHECK(step->vector >= pair && step->masked, "step %d: a flat kernel moves elements", at);
+      CHECK(!step->parted || stores_halves(step, value), "step %d: may not be parted", at);
       CHECK(!step->staged || kernel->panel.positions > 0, "step %d: there is no panel", at);
-      for (int i = 0; i < step->vector; i++)
+      for (int i = 0; i < (kernel->target.lanes_first ? value->word : step->vector); i++)
         CHECK(plan_value_columns(value, PLAN_REGISTER)[i] == 1ull << i, "step %d: no vector", at);
       return LLRT_OK;
     }

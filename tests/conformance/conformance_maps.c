@@ -57,6 +57,9 @@ static const struct row {
     {{128, 130}, "row_major", "col_major", LLRT_E2M1, 0, true, LLRT_U8},
     {{4, 70000}, "row_major", "col_major", LLRT_U4, 0, false, LLRT_U8},
     /* And numbers made to fit into them. */
+    {{33, 65}, "row_major", "col_major", LLRT_F32, 0, false, LLRT_E2M1},
+    {{131, 77}, "col_major", "row_major", LLRT_BF16, 0, false, LLRT_I4},
+    {{20, 41}, "row_major", "strided([43,1])", LLRT_I8, 0, false, LLRT_U4},
     {{128, 256}, "row_major", "marlin_w4", LLRT_F16, 0, false, LLRT_U4},
     {{80, 192}, "col_major", "marlin_w4", LLRT_F32, 0, false, LLRT_I4},
     {{130, 66}, "row_major", "col_major", LLRT_BF16, 0, false, LLRT_E2M1},
@@ -115,6 +118,8 @@ static const struct scale_row {
     {{256, 192}, {128, 1}, {"marlin_w4", "row_major", "row_major"}, {LLRT_I4, LLRT_F16, LLRT_F16}},
     {{256, 192}, {64, 1}, {"row_major", "col_major", "col_major"}, {LLRT_U4, LLRT_BF16, LLRT_BF16}},
     {{64, 96}, {1, 32}, {"row_major", "row_major", "row_major"}, {LLRT_BF16, LLRT_E2M1, LLRT_E8M0}},
+    {{33, 70}, {1, 32}, {"row_major", "col_major", "row_major"}, {LLRT_BF16, LLRT_E2M1, LLRT_E8M0}},
+    {{9, 33}, {3, 5}, {"col_major", "row_major", "scale_128x4(pad=0)"}, {LLRT_F32, LLRT_U4, LLRT_F16}},
     /* Scales that are halves themselves, or are exact as such, and those that are not. */
     {{96, 256}, {1, 16}, {"row_major", "row_major", "row_major"}, {LLRT_E2M1, LLRT_BF16, LLRT_BF16}},
     {{128, 130}, {1, 10}, {"row_major", "col_major", "row_major"}, {LLRT_E2M1, LLRT_F16, LLRT_E5M2}},

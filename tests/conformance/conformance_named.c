@@ -38,14 +38,13 @@ static int rank_of(const llrt_named_storage *entry) {
   return rank ? rank : strcmp(entry->name, "channels_last") == 0 ? 4 : 2;
 }
 
-/* A width of the entry's: the turn-th. At odd extents only those of whole bytes; formats of 4 bits move bytes
- * there. */
-static llrt_dtype width_of(const llrt_named_storage *entry, int turn, bool odd) {
+/* A width of the entry's: the turn-th. */
+static llrt_dtype width_of(const llrt_named_storage *entry, int turn) {
   llrt_dtype widths[8];
   int n = 0;
   for (const char *at = entry->widths; *at; at++) {
     if (at != entry->widths && at[-1] != ',') continue;
-    if (strncmp(at, "4", 1) == 0 && !odd) widths[n++] = LLRT_U4;
+    if (strncmp(at, "4", 1) == 0) widths[n++] = LLRT_U4;
     if (strncmp(at, "8", 1) == 0) widths[n++] = LLRT_U8;
     if (strncmp(at, "16", 2) == 0) widths[n++] = LLRT_BF16;
     if (strncmp(at, "32", 2) == 0) widths[n++] = LLRT_F32;
@@ -98,7 +97,7 @@ bool named_cases_make(int index, conformance_case *made) {
   side *named = to ? &made->destination : &made->source;
   side *rows = to ? &made->source : &made->destination;
   made->rank = rank_of(entry);
-  made->dtype = width_of(entry, index / CASES_A_NAME + index % CASES_A_NAME, odd);
+  made->dtype = width_of(entry, index / CASES_A_NAME + index % CASES_A_NAME);
   /* The extent of the last axis may be a parameter: a first shape, then the one that fits it. */
   for (int axis = 0; axis < made->rank; axis++) made->shape[axis] = odd ? 96 : 64;
   if (!make_storage(entry, made, &named->storage)) return false;

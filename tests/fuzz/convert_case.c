@@ -78,45 +78,14 @@ bool convert_case_make(bytes *from, conformance_case *made, char text[2][STORAGE
 
 /* ---- what may be refused ---- */
 
-/* Whether digit s tells apart the two elements of a byte for every shape. */
-static bool is_pair(const llrt_storage *storage, int s) {
-  const llrt_digit *digit = &storage->digit[s];
-  if (llrt_layout_in_bits(&storage->tile) > 0 || digit->axis < 0) return false;
-  if (digit->reversed && digit->extent != 2) return false;
-  return digit->stride == 1 || (digit->stride == LLRT_STRIDE_PACKED && s == 0);
-}
-
-/* Whether positions of one axis tell apart the elements of a byte, and all else moves by whole bytes. */
-static bool has_whole_bytes(const conformance_case *made, const side *of) {
-  const llrt_storage *storage = &of->storage;
-  llrt_storage_binding binding;
-  int pairs = 0, bits = llrt_layout_in_bits(&storage->tile);
-  if (llrt_storage_bind(storage, made->rank, made->shape, of->strides, &binding) != LLRT_OK) return false;
-  if (bits > llrt_layout_out_bits(&storage->tile)) return false; /* copies may share a byte */
-  for (int b = 0; b < bits; b++)
-    if ((storage->tile.column[b] & (storage->tile.column[b] - 1)) != 0) return false; /* no axis counts a byte's elements */
-  if (storage->swizzle.swizzle_len > 0 && storage->swizzle.per_element == 0) return false;
-  if (storage->offset[0] % 2 != 0) return false;
-  for (int s = 0; s < storage->n_digits; s++) {
-    bool pair = is_pair(storage, s);
-    pairs += pair;
-    if (!pair && binding.stride[s] % 2 != 0) return false;
-    if (pair && binding.extent[s] % 2 != 0) return false;
-  }
-  return bits > 0 || pairs == 1;
-}
-
-bool convert_case_may_be_refused(const conformance_case *made, const char *why) {
+bool convert_case_may_be_refused(const char *why) {
   static const char *const limits[] = {
-      "4-bit elements",
       "a digit that counts down from a place that only a run knows",
       "destination's pad value",           /* what is no value of the source */
       "128-bit elements: other values", /* of pads */
       "XOR of 128-bit elements",
   };
-  bool whole = llrt_dtype_bits(result_type(made)) >= 8 || has_whole_bytes(made, &made->destination);
-  if (strstr(why, "written by the byte")) return true; /* the extents themselves */
-  for (size_t i = whole ? 1 : 0; i < sizeof limits / sizeof *limits; i++)
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
     if (strstr(why, limits[i])) return true;
   return false;
 }

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char why[1024];
   if (!convert_case_make(&from, &tested, text)) return -1;
   if (case_passes(&tested, open_device(), why, sizeof why)) return 0;
-  if (convert_case_may_be_refused(&tested, why)) return -1;
+  if (convert_case_may_be_refused(why)) return -1;
   print_case(&tested, text, why);
   const char *keep_on = getenv("LLRT_FUZZ_KEEP_ON");
   if (!keep_on || !*keep_on) abort();

@@ -31,8 +31,7 @@ typedef struct text_pair {
 } text_pair;
 
 void pair_parse(const text_pair *text, pair *p);
-/* False where the bytes of 4-bit elements cannot be moved whole. */
-bool conversion_make(const pair *p, llrt_dtype dtype, conversion *c);
+void conversion_make(const pair *p, llrt_dtype dtype, conversion *c);
 void conversion_free(conversion *c);
 void conversion_fill(conversion *c, uint64_t *seed);
 /* Counts bytes of the destination that do not hold what they must: elements in every copy, pads as the

@@ -4,7 +4,7 @@
  *
  * Where the tile may overhang a tensor, blocks at the edge take a masked path, and a flat kernel serves
  * shapes that are much smaller than a tile along such an axis. Value maps stand on either side of the
- * exchange. Where one acts on words of several elements, edges move words and no kernel is flat: the
+ * exchange. Where one acts on words of several elements, edges move words and no kernel beside it is flat: the
  * tiled one then serves every shape. */
 #include "jit/plan/convert.h"
 #include "jit/plan/dot.h"

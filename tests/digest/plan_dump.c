@@ -341,7 +341,7 @@ static void put_launch(llrt_text *out, const plan_launch *x) {
 
 static void put_head(llrt_text *out, const plan_kernel *x) {
   llrt_text_add(out, "kernel %s", x->target.name);
-  NUMBER(n_tensors) NUMBER(halves) NUMBER(lane_bits) NUMBER(warp_bits) NUMBER(cluster_bits) NUMBER(producers)
+  NUMBER(n_tensors) NUMBER(halves) NUMBER(lane_bits) NUMBER(warp_bits) NUMBER(cluster_bits) NUMBER(half) NUMBER(producers)
   NUMBER(slots) NUMBER(barriers) NUMBER(band) NUMBER(band_from) NUMBER(resident) NUMBER(flat) NUMBER(streams_from)
   BITS(fill)
   if (x->band_from > 0) PLAN_NUMBER(band_pitch)

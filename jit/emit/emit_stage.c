@@ -77,6 +77,16 @@ static void stage_values(emitter *e) {
   LLVMPositionBuilderAtEnd(e->builder, done);
 }
 
+/* How many accesses of `bytes` bytes stage a panel in place, which begins at element e->panel; i64. */
+static LLVMValueRef panel_units(const emitter *e, int bytes) {
+  const plan_panel *panel = &e->kernel->panel;
+  int64_t unit = 8 * bytes / e->kernel->tensor_bits[0]; /* elements */
+  LLVMValueRef all = emit_i64(e, panel->elements / unit);
+  if (panel->total == 0) return all;
+  LLVMValueRef left = emit_larger(e, emit_subtract(e, emit_i64(e, panel->total), e->panel), emit_i64(e, 0));
+  return emit_smaller(e, all, LLVMBuildUDiv(e->builder, left, emit_i64(e, unit), ""));
+}
+
 void emit_stage_step(emitter *e) {
   const plan_kernel *kernel = e->kernel;
   if (kernel->panel.gathered) {
@@ -88,13 +98,12 @@ void emit_stage_step(emitter *e) {
     return;
   }
   int bytes = 1 << kernel->panel.unit;
-  int64_t units = kernel->panel.elements * kernel->tensor_bits[0] / 8 / bytes;
   LLVMValueRef panel;
   e->panel = emit_panel(e, 0, &panel);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef test = emit_new_block(e, "stage"), body = emit_new_block(e, "stage_unit");
   LLVMBasicBlockRef done = emit_new_block(e, "staged");
-  LLVMValueRef first = emit_thread_index(e), limit = emit_i64(e, units);
+  LLVMValueRef first = emit_thread_index(e), limit = panel_units(e, bytes);
   LLVMBuildBr(e->builder, test);
   LLVMPositionBuilderAtEnd(e->builder, test);
   LLVMValueRef at = LLVMBuildPhi(e->builder, e->i64, "");

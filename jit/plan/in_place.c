@@ -153,10 +153,33 @@ static int list_sizes(const panel_digits *digits, int64_t *sizes) {
   return n;
 }
 
-/* log2 bytes that divide every panel's address and its size; accesses of up to 16. */
-static int staging_unit(const draft *d, const panel_digits *digits, int64_t size, int64_t bytes) {
-  int element = draft_log2_bytes(d, 0), unit = bits_min(4, bits_alignment(bytes));
+/* Elements of the source from its first on, in whole bytes, where some digit overhangs it; else 0: then every panel lies in
+ * it. */
+static llrt_status find_total(const draft *d, int together, int64_t *total) {
+  const llrt_storage *storage = draft_storage(d, 0);
+  int64_t shape[LLRT_MAX_RANK] = {0};
+  llrt_storage_binding binding;
+  bool overhangs = false;
+  *total = 0;
+  for (int a = 0; a < storage->rank; a++) {
+    int64_t walked = 1;
+    for (int i = 0; i < d->kernel->n_digits; i++)
+      if (d->kernel->digit[i].axis == a) walked *= d->count[i];
+    shape[a] = d->shape[a].known < 0 ? d->shape[a].most : d->shape[a].known;
+    overhangs |= walked != shape[a];
+  }
+  if (!overhangs) return LLRT_OK;
+  LLRT_TRY(llrt_storage_bind(storage, storage->rank, shape, NULL, &binding));
+  *total = bits_ceil_div(binding.span - storage->offset[0], together) * together;
+  return LLRT_OK;
+}
+
+/* log2 bytes that divide every panel's address, its size and where the last one ends; accesses of up to 16. */
+static int staging_unit(const draft *d, const panel_digits *digits, int64_t size, const plan_panel *panel) {
+  int bits = d->kernel->tensor_bits[0], element = draft_log2_bytes(d, 0);
+  int unit = bits_min(4, bits_alignment(panel->elements * bits / 8));
   unit = bits_min(unit, bits_max(d->address_align[0] + element, 0));
+  if (panel->total > 0) unit = bits_min(unit, bits_alignment(panel->total * bits / 8));
   for (int i = 0; i < digits->n; i++)
     if (!is_inside(&digits->at[i], size) && digits->at[i].count > 1)
       unit = bits_min(unit, bits_alignment(digits->at[i].stride[0]) + element);
@@ -174,6 +197,7 @@ static llrt_status choose_panel(draft *d, const panel_digits *digits) {
   int64_t sizes[PLAN_MAX_DIGITS + 1], least = 0;
   int n = list_sizes(digits, sizes), bits = d->kernel->tensor_bits[0], together = bits_max(8 / bits, 1);
   plan_panel *chosen = &d->kernel->panel, panel = {.positions = 0};
+  LLRT_TRY(find_total(d, together, &panel.total));
   for (int i = 0; i < n; i++) {
     if (sizes[i] >= INT64_MAX / 16 || !is_panel(digits, sizes[i], together, &panel)) continue;
     int64_t bytes = panel.elements * bits / 8;
@@ -182,7 +206,7 @@ static llrt_status choose_panel(draft *d, const panel_digits *digits) {
     if (chosen->positions > 0 && bytes > PANEL_WANTED_BYTES) break;
     *chosen = panel;
     d->inside = digits_inside(digits, sizes[i]);
-    chosen->unit = (uint8_t)staging_unit(d, digits, sizes[i], bytes);
+    chosen->unit = (uint8_t)staging_unit(d, digits, sizes[i], &panel);
   }
   if (chosen->positions > 0) return LLRT_OK;
   if (least == 0) return not_in_place("no part of the tensor stays where it is");

@@ -154,7 +154,8 @@ static int64_t panel_elements(const interpreter *in, int64_t first) {
     int64_t left = (plan_bound_limit(kernel, bound, in->args) - at) * panel->pitch;
     n = left < n ? left : n;
   }
-  return panel->apart && panel->tensor == 0 && n > span - first ? span - first : n;
+  if (panel->total > 0) span = panel->total;
+  return (panel->total > 0 || (panel->apart && panel->tensor == 0)) && n > span - first ? (span > first ? span - first : 0) : n;
 }
 
 /* What was stored to the panel goes to memory: all of it. */

@@ -58,7 +58,8 @@ typedef struct plan_deal {
  * may have the 2^width neighbours w that the tile's source columns give, at v << width | w. */
 typedef struct plan_panel {
   int64_t positions, elements;
-  uint8_t unit; /* in place: log2 bytes of the accesses that stage it: its address and size are multiples */
+  int64_t total; /* in place: elements of the tensor, behind which a panel ends early; 0: none does */
+  uint8_t unit; /* in place: log2 bytes of the accesses that stage it: its address and size, and where it ends, are multiples */
   bool gathered;
   uint8_t width;
   int64_t most; /* gathered: values that shared memory has room for */

@@ -10,7 +10,7 @@
 HAS_SIZE(plan_step, 88);
 HAS_SIZE(plan_map, 56);
 HAS_SIZE(plan_index, 1224);
-HAS_SIZE(plan_panel, 88);
+HAS_SIZE(plan_panel, 96);
 HAS_SIZE(plan_turns, 944);
 HAS_SIZE(plan_lookback, 80);
 HAS_SIZE(plan_digit, 224);
@@ -23,7 +23,7 @@ HAS_SIZE(plan_range, 208);
 HAS_SIZE(plan_walk, 296);
 HAS_SIZE(plan_view, 44);
 HAS_SIZE(plan_box, 104);
-_Static_assert(offsetof(plan_kernel, digit) == 520, "a new field of plan_kernel goes into the dump");
+_Static_assert(offsetof(plan_kernel, digit) == 528, "a new field of plan_kernel goes into the dump");
 _Static_assert(sizeof(plan_launch) - offsetof(plan_launch, block_elements) == 1008,
                "a new field of plan_launch goes into the dump");
 
@@ -188,7 +188,7 @@ static void put_deal(llrt_text *out, const plan_deal *x) {
 static void put_panel(llrt_text *out, const plan_panel *x) {
   if (!x->positions && !x->elements && !x->gathered && !x->apart) return;
   begin(out, "panel", x->unit);
-  NUMBER(positions) NUMBER(elements) NUMBER(gathered) NUMBER(width) NUMBER(most) NUMBER(apart) NUMBER(room)
+  NUMBER(positions) NUMBER(elements) NUMBER(total) NUMBER(gathered) NUMBER(width) NUMBER(most) NUMBER(apart) NUMBER(room)
   NUMBER(tensor) NUMBER(ended) NUMBER(pitch) NUMBER(places) NUMBER(vector)
   if (x->apart) PLAN_NUMBER(end)
 }

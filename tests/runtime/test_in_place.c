@@ -45,6 +45,10 @@ static const row rows[] = {
     /* columns that are sums of bits: a panel ends with its last element, not with the bits of all columns */
     {SUMS_OF_8, "row_major", LLRT_U64, 8, {1, 1, 2, 4, 2, 8, 4, 1}, 0, NULL},
     {SUMS_OF_8, "row_major", LLRT_B128, 8, {1, 1, 2, 4, 2, 8, 4, 1}, 0, NULL},
+    /* digits that overhang the source: the last panel ends where the tensor does */
+    {"storage(rank=3, digits=[dim2: rest, dim1: rest, dim0: rest @ 2563])",
+     "storage(rank=3, digits=[dim0: 2, dim2: rest, dim0: rest, dim1: rest], pad=keep)", LLRT_U8, 3, {13, 32, 16}, 0, NULL},
+    {"row_major", "storage(rank=2, digits=[dim0: 4, dim1: rest, dim0: rest], pad=keep)", LLRT_U4, 2, {7, 6}, 0, NULL},
     {SUMS_OF_3, "turbomind_w4", LLRT_I16, 3, {8, 8, 64}, 0, NULL},
     {"row_major", "col_major", LLRT_I4, 2, {1024, 512}, 0, "shared memory"},
     {"row_major", "col_major", LLRT_B128, 2, {12, 10}, 0, NULL},

@@ -246,7 +246,7 @@
     "buffer_store_dword v5, v12, s[8:11], 0 offen" WAIT_ALL \
     "buffer_load_dword v8, v12, s[8:11], 0 offen offset:4\nscratch_load_dword v9, v12, off", \
     out[0] = a, out[1] = b) \
-  X(scratch_buffer_wraps, "s_mov_b32 s11, 0x800000\nv_mov_b32 v12, -8\ns_movk_i32 s12, 0x10\n" \
+  X(scratch_buffer_wraps, "s_mov_b32 s11, 0x800000\nv_mov_b32 v12, -8\ns_movk_i32 s12, 0x400\n" \
     "buffer_store_dword v4, v12, s[8:11], 0 offen offset:12\n" \
     "buffer_store_dword v5, v12, s[8:11], s12 offen offset:12" WAIT_ALL \
     "buffer_load_dword v8, off, s[8:11], 0 offset:4\nbuffer_load_dword v9, off, s[8:11], 0 offset:20", \

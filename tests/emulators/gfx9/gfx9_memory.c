@@ -30,8 +30,12 @@ static bool add_scalar(gfx9_wave *wave, const gfx9_op *op, const gfx9_operand *b
   return true;
 }
 
-/* A buffer's description: base, stride 0, length; or the one that gfx90a's kernels begin with, for
- * scratch memory, known by its swizzling by lanes. Lanes beyond the length do nothing and load
+/* Whether a buffer is the one that gfx90a's kernels begin with, for scratch memory: known by its swizzling by lanes. */
+static bool is_of_scratch(const gfx9_wave *wave, const gfx9_operand *buffer) {
+  return wave->s[buffer->index + 3] >> 23 & 1 && !wave->s_undefined[buffer->index + 3];
+}
+
+/* A buffer's description: base, stride 0, length; or that of scratch memory. Lanes beyond the length do nothing and load
  * 0. */
 static bool describe(gfx9_wave *wave, const gfx9_op *op, const gfx9_operand *buffer,
                      gfx9_access *access, uint64_t *base) {
@@ -39,7 +43,7 @@ static bool describe(gfx9_wave *wave, const gfx9_op *op, const gfx9_operand *buf
   uint64_t unused = 0;
   gfx9_operand pair = *buffer;
   pair.words = 2;
-  access->scratch = word[3] >> 23 & 1 && !wave->s_undefined[buffer->index + 3];
+  access->scratch = is_of_scratch(wave, buffer);
   if (access->scratch) return true;
   if (gfx9_is_undefined(wave, buffer)) return add_scalar(wave, op, buffer, &unused);
   if (word[1] >> 16 || !add_scalar(wave, op, &pair, base)) {
@@ -66,6 +70,24 @@ static void wrap_addresses(gfx9_access *access) {
   for (int i = 0; i < GFX9_LANES; i++) access->address[i] = (uint32_t)access->address[i];
 }
 
+/* What a buffer and the scalar offset add. Of scratch memory that offset is the wave's: it is added to what lanes have been
+ * spread to, so it is that of all lanes together (LLVM, getScratchScaleFactor). */
+static bool address_buffer(gfx9_wave *wave, const gfx9_op *op, const gfx9_operand *buffer, uint64_t offset,
+                           gfx9_access *access) {
+  uint64_t sum = 0;
+  for (int i = 0; i < GFX9_LANES && !is_of_scratch(wave, buffer); i++) access->address[i] += offset;
+  if (!describe(wave, op, buffer, access, &sum)) return false;
+  if (!access->scratch) {
+    for (int i = 0; i < GFX9_LANES; i++) access->address[i] += sum;
+    return true;
+  }
+  if (offset % (4 * GFX9_LANES))
+    return gfx9_fault(wave, op, EMU_UNKNOWN, EMU_NOWHERE, "an offset of a wave's scratch memory that parts words");
+  wrap_addresses(access);
+  for (int i = 0; i < GFX9_LANES; i++) access->address[i] = (uint32_t)(access->address[i] + offset / GFX9_LANES);
+  return true;
+}
+
 /* The addresses of one access, from operand `at` on: vector, then what the space adds. Sums of flat and global memory
  * have 64 bits; those of scratch instructions do not wrap, for which LLVM wants bases that are not negative. */
 bool gfx9_make_addresses(gfx9_wave *wave, const gfx9_op *op, int at, int which,
@@ -83,7 +105,8 @@ bool gfx9_make_addresses(gfx9_wave *wave, const gfx9_op *op, int at, int which,
     return gfx9_fault(wave, op, EMU_UNKNOWN, EMU_NOWHERE, "the address has another width");
   }
   if (based && !add_scalar(wave, op, base, &sum)) return false;
-  if (space == GFX9_BUFFER && !add_scalar(wave, op, &op->operand[at + 2], &sum)) return false;
+  uint64_t offset = 0;
+  if (space == GFX9_BUFFER && !add_scalar(wave, op, &op->operand[at + 2], &offset)) return false;
   if (vector->kind == GFX9_VECTOR && !is_defined(wave, op, vector)) return false;
   const uint32_t *low = vector->kind == GFX9_VECTOR ? wave->v[vector->index] : gfx9_zero;
   const uint32_t *high = vector->words == 2 ? wave->v[vector->index + 1] : gfx9_zero;
@@ -92,11 +115,7 @@ bool gfx9_make_addresses(gfx9_wave *wave, const gfx9_op *op, int at, int which,
   }
   if (space == GFX9_LDS) wrap_addresses(access);
   if (space != GFX9_BUFFER) return true;
-  sum = 0;
-  if (!describe(wave, op, base, access, &sum)) return false;
-  if (access->scratch) wrap_addresses(access);
-  for (int i = 0; i < GFX9_LANES; i++) access->address[i] += sum;
-  return true;
+  return address_buffer(wave, op, base, offset, access);
 }
 
 /* ---- bytes ---- */

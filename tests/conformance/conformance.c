@@ -7,7 +7,8 @@
  *   LLRT_TEST_SLOW      name the cases that take more than so many milliseconds of the processors
  *   LLRT_TEST_DIGEST    append a line of every case's digests to this file (digest_log.h)
  *   LLRT_TEST_DOTS, LLRT_TEST_REDUCES, LLRT_TEST_SCANS   only so many random products, reduces and scans
- * A device that is UNAVAILABLE skips its cases; anything else that goes wrong fails. */
+ * A device that is UNAVAILABLE, or that cannot run LLRT_TEST_TARGET, skips its cases; anything else that goes wrong
+ * fails. */
 #include "conformance.h"
 #include "digest_log.h"
 
@@ -144,7 +145,8 @@ static tally run_device(const suite *run, const char *name) {
   int cases = asked_cases(run);
   llrt_device *device;
   llrt_status status = open_device(run, run->context, name, &device);
-  if (status == LLRT_UNAVAILABLE) {
+  bool lesser = status == LLRT_UNSUPPORTED && target_suits(run->target, name); /* a processor without that level */
+  if (status == LLRT_UNAVAILABLE || lesser) {
     count.skipped = cases;
     printf("%s: %d skipped: %s\n", name, cases, llrt_last_error());
     return count;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const targets[] = {"sm_90a", "gfx942", "x86-64-v3"};
+static const char *const targets[] = {"sm_90a", "gfx942", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
 
 /* A case's memory on the host. */
 typedef struct memory {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char *const targets[] = {"sm_80",     "sm_90a",    "gfx942", "x86-64-v2",
-                                      "x86-64-v4", "aarch64"};
+                                      "x86-64-v3", "x86-64-v4", "aarch64"};
 
 typedef struct map_case {
   const char *source, *destination;

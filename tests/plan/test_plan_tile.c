@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 static const char *const targets[] = {"sm_80", "sm_90a", "gfx90a", "gfx942", "x86-64-v2",
-                                      "x86-64-v4"};
+                                      "x86-64-v3", "x86-64-v4"};
 
 /* Row-major to a map of 2^n elements that differs from the identity by a matrix of low rank, to which
  * enlargement has most to add. */

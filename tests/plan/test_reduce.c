@@ -169,7 +169,7 @@ static void try_row(const row *r, const char *target_name) {
 }
 
 Test(reduce, every_row_on_every_target, .timeout = 120) {
-  static const char *const targets[] = {"sm_80", "sm_90a", "gfx90a", "x86-64-v3", "x86-64-v4"};
+  static const char *const targets[] = {"sm_80", "sm_90a", "gfx90a", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     for (size_t k = 0; k < sizeof targets / sizeof *targets; k++) try_row(&rows[i], targets[k]);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const targets[] = {"sm_80", "sm_90a", "gfx942", "x86-64-v2", "x86-64-v4", "aarch64"};
+static const char *const targets[] = {"sm_80", "sm_90a", "gfx942", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"};
 
 typedef struct scale_case {
   const char *text[3]; /* storages of source, destination, scales */

@@ -47,7 +47,7 @@ static const row rows[] = {
      LLRT_E4M3, false, false, true},
 };
 
-static const char *const targets[] = {"sm_80", "sm_90a", "gfx942", "x86-64-v2", "x86-64-v4", "aarch64"};
+static const char *const targets[] = {"sm_80", "sm_90a", "gfx942", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"};
 
 typedef struct trial {
   llrt_op_desc desc;

@@ -15,7 +15,8 @@ target_link_libraries(llrt_tool_common PUBLIC PkgConfig::JANSSON)
 llrt_glob(tool_sources tools/*.c)
 add_executable(llrt_tool ${tool_sources})
 llrt_common(llrt_tool)
-set_target_properties(llrt_tool PROPERTIES OUTPUT_NAME llrt
+# Packed with the folder of its libraries beside its own (scripts/pack), it finds them as in the build.
+set_target_properties(llrt_tool PROPERTIES OUTPUT_NAME llrt BUILD_RPATH_USE_ORIGIN ON
                       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 target_link_libraries(llrt_tool PRIVATE llrt_tool_common llrt m)
 add_dependencies(llrt_tool llrt-jit)
@@ -36,7 +37,7 @@ foreach(source IN LISTS example_sources)
   cmake_path(GET source STEM name)
   add_executable(example_${name} ${source})
   llrt_common(example_${name})
-  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
+  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name} BUILD_RPATH_USE_ORIGIN ON
                         RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
   target_link_libraries(example_${name} PRIVATE llrt_tool_common llrt OpenMP::OpenMP_C m)
   add_dependencies(example_${name} llrt-jit)

@@ -28,7 +28,7 @@ typedef struct post {
   draw_worker worker;
   int device;
   bool busy;
-  double since;
+  double since, used; /* when it was sent; what its process had used of the processors by then */
   draw_request request;
   uint64_t before[MOST_BEFORE];
   int n_before;
@@ -77,6 +77,7 @@ static bool send_case(draw_run *run, post *p) {
     p->n_before = 0;
   }
   p->since = now();
+  p->used = worker_seconds(&p->worker);
   p->busy = worker_ask(&p->worker, &p->request);
   if (!p->busy) worker_stop(&p->worker);
   return true;
@@ -95,8 +96,7 @@ static void note_finding(draw_run *run, post *p, const draw_reply *reply) {
 
 static void take_reply(draw_run *run, post *p) {
   draw_reply reply;
-  double left = run->asked->timeout - (now() - p->since);
-  worker_reply(&p->worker, left > 0 ? left : 0, &reply);
+  worker_reply(&p->worker, 0, &reply);
   if (reply.verdict == VERDICT_CRASH || reply.verdict == VERDICT_TIMEOUT) {
     uint64_t own;
     reply.operation = draw_case_of(p->request.seed, p->request.number, p->request.only, &own);
@@ -108,6 +108,13 @@ static void take_reply(draw_run *run, post *p) {
   p->before[p->n_before++] = p->request.number;
 }
 
+/* Whether a post has used up its time: of its process's, where there are more processes than processors. */
+static bool is_late(const draw_run *run, post *p) {
+  double waited = now() - p->since, limit = run->asked->timeout;
+  if (!p->busy || waited < limit) return false;
+  return waited > 10 * limit || worker_seconds(&p->worker) - p->used > limit;
+}
+
 /* Waits until a busy post has something to say, or has none within its time. */
 static void wait_for_posts(draw_run *run) {
   struct pollfd ready[MOST_JOBS * MOST_DEVICES];
@@ -116,8 +123,7 @@ static void wait_for_posts(draw_run *run) {
   if (poll(ready, (nfds_t)run->n_posts, 500) < 0 && errno != EINTR) exit(2);
   for (int i = 0; i < run->n_posts; i++) {
     post *p = &run->posts[i];
-    bool late = p->busy && now() - p->since > run->asked->timeout;
-    if (p->busy && (ready[i].revents || late)) take_reply(run, p);
+    if (p->busy && (ready[i].revents || is_late(run, p))) take_reply(run, p);
   }
 }
 

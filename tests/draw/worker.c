@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define KEPT_CASES 150 /* that one context is kept for */
@@ -181,20 +180,38 @@ void worker_stop(draw_worker *worker) {
 
 bool worker_ask(draw_worker *worker, const draw_request *request) { return write_all(worker->to, request, sizeof *request); }
 
-void worker_reply(draw_worker *worker, double seconds, draw_reply *reply) {
+double worker_seconds(const draw_worker *worker) {
+  char path[64], line[512];
+  unsigned long user = 0, system = 0;
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)worker->pid);
+  FILE *file = fopen(path, "r");
+  const char *behind = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+  if (file) fclose(file);
+  if (behind && sscanf(behind + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2) return 0;
+  return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+/* Whether there is something to read; 0 once the process has had its time. */
+static int wait_for(const draw_worker *worker, double seconds) {
   struct pollfd ready = {worker->from, POLLIN, 0};
-  int waited;
-  do waited = poll(&ready, 1, (int)(seconds * 1000));
-  while (waited < 0 && errno == EINTR);
+  double used = worker_seconds(worker);
+  int waited = poll(&ready, 1, 0);
+  for (int turn = 0; waited <= 0 && turn < 10 * 4 * seconds && worker_seconds(worker) - used < seconds; turn++)
+    waited = poll(&ready, 1, 250);
+  return waited;
+}
+
+void worker_reply(draw_worker *worker, double seconds, draw_reply *reply) {
+  int waited = wait_for(worker, seconds);
   if (waited > 0 && read_all(worker->from, reply, sizeof *reply)) {
     if (reply->verdict == VERDICT_FAULT) end(worker);
     return;
   }
   memset(reply, 0, sizeof *reply);
-  reply->verdict = waited == 0 ? VERDICT_TIMEOUT : VERDICT_CRASH;
-  if (waited == 0) kill(worker->pid, SIGKILL);
+  reply->verdict = waited <= 0 ? VERDICT_TIMEOUT : VERDICT_CRASH;
+  if (waited <= 0) kill(worker->pid, SIGKILL);
   int status = end(worker);
-  if (waited == 0) snprintf(reply->why, sizeof reply->why, "no end within %g s", seconds);
+  if (waited <= 0) snprintf(reply->why, sizeof reply->why, "it does not end");
   else if (WIFSIGNALED(status)) snprintf(reply->why, sizeof reply->why, "ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
   else snprintf(reply->why, sizeof reply->why, "ended with status %d", WEXITSTATUS(status));
 }

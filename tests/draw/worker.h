@@ -31,7 +31,9 @@ typedef struct draw_worker {
 void worker_start(draw_worker *worker, const char *device, const char *target);
 void worker_stop(draw_worker *worker);
 bool worker_ask(draw_worker *worker, const draw_request *request);
-/* Waits up to `seconds` for the reply. A process that ended or did not is stopped, and the reply says so. */
+/* Seconds of the processors that the process has used. */
+double worker_seconds(const draw_worker *worker);
+/* Waits up to `seconds` of its for the reply, ten times as long where it gets no processor; 0: it has had its time. A process that ended or did not is stopped, and the reply says so. */
 void worker_reply(draw_worker *worker, double seconds, draw_reply *reply);
 
 /* Makes the request's case, of `operation`; NULL, with reply->unfit, where an edit does not suit. */

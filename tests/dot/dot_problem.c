@@ -204,6 +204,8 @@ static bool make_packing(const dot_problem *p, llrt_dot_packing *packing) {
 static bool make_storage(const dot_problem *p, int role, const llrt_tensor *tensor, llrt_storage *storage) {
   const char *text = p->storage[role][0] ? p->storage[role] : "row_major";
   llrt_dot_packing packing;
+  if (p->lies[role]) *storage = *p->lies[role];
+  if (p->lies[role]) return true;
   if (!is_packed(p, role)) return llrt_storage_parse(text, tensor->rank, tensor->shape, storage) == LLRT_OK;
   if (!make_packing(p, &packing)) return false;
   *storage = packing.storages[packed_storage(role)];
@@ -243,8 +245,9 @@ static bool make_part(const dot_problem *p, int role, llrt_dtype type, uint64_t 
   *tensor = (llrt_tensor){.dtype = type, .storage = &part->storage};
   tensor->rank = dot_problem_extents(p, role, tensor->shape);
   int64_t bytes;
+  if (p->strides[role]) memcpy(tensor->strides, p->strides[role], sizeof tensor->strides);
   if (!make_storage(p, role, tensor, &part->storage)) return false;
-  if (llrt_storage_bind(&part->storage, tensor->rank, tensor->shape, NULL, &part->binding) != LLRT_OK) return false;
+  if (llrt_storage_bind(&part->storage, tensor->rank, tensor->shape, tensor->strides, &part->binding) != LLRT_OK) return false;
   if (llrt_storage_bytes(&part->binding, llrt_dtype_bits(type), &bytes) != LLRT_OK) return false;
   part->elements = 1;
   for (int a = 0; a < tensor->rank; a++) part->elements *= tensor->shape[a];

@@ -8,17 +8,20 @@
 
 #define DOT_STORAGE_TEXT 224
 #define DOT_TITLE_BYTES 1024
+#define DOT_MAX_BATCH (LLRT_MAX_RANK - 3)
 
 /* What the elements are: any numbers; small integers and scales of 1/2, 1 and 2, of which every sum is exact; NaN and
  * infinities among any numbers. */
 typedef enum dot_data { DOT_ANY = 0, DOT_EXACT, DOT_SPECIAL } dot_data;
 
 typedef struct dot_problem {
-  int64_t m, n, k, batch[2];
+  int64_t m, n, k, batch[DOT_MAX_BATCH];
   int n_batch;
   bool shared[2];                   /* A, B has no batch axes */
   llrt_dtype type[LLRT_DOT_ROLES];  /* NONE: there is no such tensor (A and B are always there; D: the default) */
   char storage[LLRT_DOT_ROLES][DOT_STORAGE_TEXT]; /* "": row_major */
+  const llrt_storage *lies[LLRT_DOT_ROLES]; /* borrowed; NULL: as `storage` says */
+  const int64_t *strides[LLRT_DOT_ROLES];   /* of RUN-TIME digits; borrowed, or NULL */
   int64_t group[3][2];              /* of scales of A, of B, of D along the last two axes; LLRT_GROUP_ALL; 0: 1 */
   llrt_dtype accumulate;
   bool tf32, fast, in_place;        /* in_place: C lies where D does */

@@ -2,6 +2,7 @@
 
 #include "combine_case.h"
 #include "convert_case.h"
+#include "dot_case.h"
 
 #include <string.h>
 
@@ -29,6 +30,17 @@ static int words_of_combine(const void *of) {
   return c->has_other[0] | c->has_other[1] << 1;
 }
 
+static void make_dot(uint64_t seed, bool emulated, void *made) { dot_case_make(seed, emulated, false, made); }
+static void make_packed(uint64_t seed, bool emulated, void *made) { dot_case_make(seed, emulated, true, made); }
+static int edit_dot(void *of, int way) { return dot_case_edit(of, way); }
+static void print_dot(const void *of, char *text, size_t size) { dot_case_print(of, text, size); }
+static verdict run_dot(bench *at, const void *of, int words) { return dot_case_run(at, of, words); }
+static int context_of_dot(const void *of) { return ((const dot_case *)of)->context; }
+static int words_of_dot(const void *of) {
+  const dot_case *c = of;
+  return c->has_other[0] | c->has_other[1] << 1;
+}
+
 static const draw_operation operations[] = {
     {"convert", sizeof(convert_case), make_convert, edit_convert, print_convert, run_convert, context_of_convert,
      words_of_convert},
@@ -38,6 +50,8 @@ static const draw_operation operations[] = {
      words_of_convert},
     {"reduce", sizeof(combine_case), make_reduce, edit_combine, print_combine, run_combine, context_of_combine, words_of_combine},
     {"scan", sizeof(combine_case), make_scan, edit_combine, print_combine, run_combine, context_of_combine, words_of_combine},
+    {"dot", sizeof(dot_case), make_dot, edit_dot, print_dot, run_dot, context_of_dot, words_of_dot},
+    {"packed", sizeof(dot_case), make_packed, edit_dot, print_dot, run_dot, context_of_dot, words_of_dot},
 };
 _Static_assert(sizeof operations / sizeof *operations == OPERATION_COUNT, "an entry for each of the list");
 

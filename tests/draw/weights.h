@@ -12,7 +12,9 @@
   X(OPERATION_GATHER, 6, "gather") \
   X(OPERATION_SCATTER, 5, "scatter") \
   X(OPERATION_REDUCE, 8, "reduce") \
-  X(OPERATION_SCAN, 5, "scan")
+  X(OPERATION_SCAN, 5, "scan") \
+  X(OPERATION_DOT, 9, "dot") \
+  X(OPERATION_PACKED, 5, "dot with packed weights, or with weights as other engines have them")
 
 #define DRAW_RANK_LIST(X) \
   X(RANK_0, 2, "0") X(RANK_1, 14, "1") X(RANK_2, 38, "2") X(RANK_3, 20, "3") X(RANK_4, 11, "4") \

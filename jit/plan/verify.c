@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "jit/plan/block_gather.h"
+#include "jit/plan/combine.h"
 #include "jit/plan/dot_box.h"
 #include "jit/plan/dot_tiling.h"
 #include "jit/plan/eval.h"
@@ -18,6 +19,7 @@ static llrt_status check_value(const plan_kernel *kernel, int i) {
   CHECK(llrt_layout_is_valid(&value->layout), "value %d: malformed layout", i);
   CHECK(bits_is_power_of_two(value->bits), "value %d: elements of %d bits", i, value->bits);
   CHECK(value->word <= registers, "value %d: a word of more elements than registers", i);
+  CHECK(!kernel->target.lanes_first || value->word == 0 || value->bits << value->word == 8, "value %d: lanes of several elements", i);
   CHECK(registers - value->word <= PLAN_VALUE_BITS, "value %d: too many registers", i);
   CHECK(plan_value_bits(value, PLAN_LANE) == kernel->lane_bits, "value %d: lanes", i);
   CHECK(plan_value_bits(value, PLAN_WARP) == kernel->warp_bits, "value %d: warps", i);
@@ -101,7 +103,7 @@ static llrt_status check_map(const plan_kernel *kernel, int at) {
     CHECK(values->from == values->to && (values->from == LLRT_F32 || values->from == LLRT_F64),
           "step %d: acts on no f32 or f64", at);
   else if (values->kind == PLAN_MAP_TRUTH)
-    CHECK(values->to == LLRT_U32, "step %d: truth is of u32", at);
+    CHECK(values->to == LLRT_U32 && combine_exists(LLRT_COMBINE_ANY, (llrt_dtype)values->from), "step %d: truth is of u32", at);
   else
     CHECK(in->word == out->word, "step %d: words change", at);
   if (values->kind != PLAN_MAP_WORD_BITS || in->bits >= 32) return LLRT_OK;

@@ -100,13 +100,41 @@ static llrt_status check_walk(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* The bits of digits along the kernel's position axes. */
+static uint64_t counted_bits(const plan_kernel *kernel) {
+  uint64_t bits = 0;
+  for (int i = 0, first = 0; i < kernel->n_digits; first += kernel->digit[i++].bits) {
+    int axis = kernel->digit[i].axis;
+    if (axis >= 0 && kernel->position_axes >> axis & 1) bits |= bits_mask(kernel->digit[i].bits) << first;
+  }
+  return bits;
+}
+
+/* What registers, and lanes of the host, move of positions nothing else moves: so positions are sums of what each adds. */
+static bool has_own_positions(const plan_kernel *kernel, const plan_value *value) {
+  uint64_t counted = counted_bits(kernel), own[2] = {0, 0}, others = 0;
+  plan_value spread;
+  plan_value_spread(kernel, value, &spread);
+  for (plan_dim d = PLAN_REGISTER; d <= PLAN_ITERATION; d++)
+    for (int i = 0; i < plan_value_bits(&spread, d); i++) {
+      uint64_t moved = f2_apply(kernel->space.column, plan_value_columns(&spread, d)[i]) & counted;
+      if (d == PLAN_REGISTER || (d == PLAN_LANE && kernel->target.lanes_first)) own[d] |= moved;
+      else others |= moved;
+    }
+  for (int i = kernel->space.in[0].bits; i < llrt_layout_in_bits(&kernel->space); i++) others |= kernel->space.column[i] & counted;
+  return !(own[0] & own[1]) && !((own[0] | own[1]) & others);
+}
+
 static llrt_status check_position(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   int bits = kernel->value[step->out].bits;
   CHECK((bits == 32 || bits == 64) && kernel->value[step->out].word == 0, "step %d: positions", at);
   CHECK(kernel->position_axes != 0 && kernel->position_axes >> LLRT_MAX_RANK == 0 && !kernel->flat,
         "step %d: positions of axes 0x%x", at, kernel->position_axes);
-  if (step->kind == PLAN_POSITION) return LLRT_OK;
+  if (step->kind == PLAN_POSITION) {
+    CHECK(has_own_positions(kernel, &kernel->value[step->out]), "step %d: positions that registers share", at);
+    return LLRT_OK;
+  }
   CHECK(step->with < kernel->n_values && same_layout(kernel, step->in, step->out) &&
             kernel->value[step->in].bits == bits,
         "step %d: v%d are no positions", at, step->in);

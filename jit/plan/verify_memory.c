@@ -180,12 +180,21 @@ static llrt_status check_parted(const plan_kernel *kernel, int at, const plan_va
   return LLRT_OK;
 }
 
+/* Registers of the host move as vectors: lanes that hold copies are the last ones. */
+static bool copies_are_last(const plan_value *value) {
+  const uint64_t *lanes = plan_value_columns(value, PLAN_LANE);
+  for (int i = 1; i < plan_value_bits(value, PLAN_LANE); i++)
+    if (lanes[i - 1] == 0 && lanes[i] != 0) return false;
+  return true;
+}
+
 llrt_status plan_verify_access(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   bool load = step->kind == PLAN_LOAD || step->kind == PLAN_SHARED_LOAD;
   plan_address_map map;
   plan_value spread;
   const plan_value *value = &kernel->value[load ? step->out : step->in];
+  CHECK(!kernel->target.lanes_first || copies_are_last(value), "step %d: copies in lanes before others", at);
   if (step->kind == PLAN_LOAD || step->kind == PLAN_STORE) {
     plan_value_spread(kernel, value, &spread);
     value = &spread;

@@ -11,11 +11,13 @@ typedef struct step_tensor {
   int bits;
   int64_t elements;
   int lead;
+  uint8_t numbers; /* llrt_dtype: its elements are small whole numbers, of which sums are exact; 0: bytes are anything */
 } step_tensor;
 
 typedef struct step_case {
   plan_kernel kernel;
   step_tensor tensor[STEP_TENSORS];
+  bool near; /* tensor 1 is that of an activation of tensor 0's, f32 or f64: right to 2^-19 of that */
   uint64_t seed; /* of the case: it makes the case and its memory's bytes */
   char what[160];
 } step_case;

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "jit/plan/plan_print.h"
 #include "runtime/context.h"
+#include "tests/number_reference.h"
 
 #include <criterion/criterion.h>
 
@@ -22,6 +23,15 @@ typedef struct images {
   size_t bytes[STEP_TENSORS];
 } images;
 
+static void fill_numbers(uint64_t *seed, llrt_dtype type, unsigned char *bytes, size_t n) {
+  size_t size = (size_t)llrt_dtype_bits(type) / 8;
+  for (size_t i = 0; i + size <= n; i += size) {
+    uint64_t code = reference_encode(type, step_below(seed, 4) ? (double)step_below(seed, 9) - 4 : 1);
+    if (type == LLRT_I64 || type == LLRT_U64) code = (uint64_t)((int64_t)step_below(seed, 9) - 4);
+    memcpy(bytes + i, &code, size);
+  }
+}
+
 static void images_init(const step_case *c, images *all) {
   uint64_t seed = c->seed ^ 0x9e3779b97f4a7c15;
   memset(all, 0, sizeof *all);
@@ -31,6 +41,7 @@ static void images_init(const step_case *c, images *all) {
     all->after[t] = malloc(n + 1);
     all->open[t] = calloc(n + 1, 1);
     for (size_t i = 0; i < n; i++) all->before[t][i] = (unsigned char)(step_random(&seed) >> 8);
+    if (c->tensor[t].numbers) fill_numbers(&seed, (llrt_dtype)c->tensor[t].numbers, all->before[t], n);
     memcpy(all->after[t], all->before[t], n);
   }
 }
@@ -54,15 +65,32 @@ static void explain(const step_case *c) {
   llrt_text_fini(&text);
 }
 
+/* The same of what is nearly right. */
+static int64_t first_far(const step_case *c, const images *all, const unsigned char *got) {
+  llrt_dtype type = (llrt_dtype)c->tensor[1].numbers;
+  size_t size = (size_t)llrt_dtype_bits(type) / 8;
+  for (size_t i = 0; i + size <= all->bytes[1]; i += size) {
+    uint64_t x = 0, wanted = 0, code = 0;
+    memcpy(&x, all->before[0] + i, size);
+    memcpy(&wanted, all->after[1] + i, size);
+    memcpy(&code, got + i, size);
+    double right = reference_decode(type, wanted), is = reference_decode(type, code);
+    bool same = wanted == code || (isnan(right) && isnan(is));
+    if (!same && !(fabs(right - is) <= ldexp(fabs(reference_decode(type, x)), -19) + 1e-37)) return (int64_t)i;
+  }
+  return -1;
+}
+
 /* The first byte of a tensor that is not as it should be; -1: none. */
-static int64_t first_wrong(const images *all, int t, const unsigned char *got) {
+static int64_t first_wrong(const step_case *c, const images *all, int t, const unsigned char *got) {
+  if (c->near && t == 1) return first_far(c, all, got);
   for (size_t i = 0; i < all->bytes[t]; i++)
     if ((got[i] ^ all->after[t][i]) & ~all->open[t][i]) return (int64_t)i;
   return -1;
 }
 
 static void compare(const step_case *c, const images *all, int t, const unsigned char *got, const char *how) {
-  int64_t at = first_wrong(all, t, got);
+  int64_t at = first_wrong(c, all, t, got);
   if (at < 0) return;
   explain(c);
   cr_assert_fail("%s, seed %llu, %s: byte %lld of tensor %d, of %zu, is %02x, not %02x (before: %02x)", c->what,

@@ -272,6 +272,7 @@ static bool look_up_words(caster *c, emit_words halves) {
   bool scaled = c->scales && !c->map->subtracts, plain = c->map->kind == PLAN_MAP_CAST, all = plain;
   llrt_dtype to = c->to_type;
   if (scaled) all = emit_scales_by_halves(e, (llrt_dtype)c->map->scale, to);
+  all &= c->out->bits << c->out->word == 32; /* tables make whole words */
   if (!(all && emit_looks_up(e, c->from_type, to, c->in))) {
     bool fits = emit_word_count(c->in) * 4 <= EMIT_MAX_REGISTERS;
     bool by_f32 = !c->wide && !c->truth && !number_extends(c->from_type, to) && !number_nears(c->from_type, to);

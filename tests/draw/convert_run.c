@@ -1,5 +1,6 @@
 /* Runs a conversion: memory with guards, indices and counts in it, the call by one of its routes, and all compared. */
 #include "convert_case.h"
+#include "interpret.h"
 #include "promises.h"
 #include "tests/number_reference.h"
 
@@ -223,6 +224,10 @@ static verdict call_prepared(convert_run *run) {
   }
   if (of->route != ROUTE_PROMISED) status = llrt_op_promise_coarse(&desc);
   if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_op_promise_coarse");
+  if (run->at->plan_target) { /* nothing is compiled */
+    run->promised = of->route == ROUTE_PROMISED ? desc : (llrt_op_desc){.n_tensors = 0};
+    return draw_interpret(run->at, &desc, of->promise_seed);
+  }
   status = llrt_op_prepare(run->at->device, &desc, &op);
   run->promised = of->route == ROUTE_PROMISED ? desc : (llrt_op_desc){.n_tensors = 0};
   if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_op_prepare");
@@ -265,10 +270,13 @@ static verdict call_allocated(convert_run *run) {
   return convert_take_result(run, &result);
 }
 
-static bool is_prepared(const convert_case *of) { return of->route != ROUTE_CALL && of->route != ROUTE_ALLOCATED; }
+/* Without a device everything is: planned and interpreted. */
+static bool is_prepared(const convert_run *run) {
+  return run->at->plan_target || (run->of->route != ROUTE_CALL && run->of->route != ROUTE_ALLOCATED);
+}
 
 static verdict call(convert_run *run) {
-  if (is_prepared(run->of)) return call_prepared(run);
+  if (is_prepared(run)) return call_prepared(run);
   if (run->of->gather) return convert_gather_call(run);
   return run->of->route == ROUTE_ALLOCATED ? call_allocated(run) : call_once(run);
 }

@@ -34,6 +34,7 @@ verdict verdict_of_status(llrt_status status);
 typedef struct bench {
   llrt_device *device;
   bool is_host, is_emulated;
+  const char *plan_target; /* NULL, or what is planned for and interpreted, without a device */
   char why[WHY_BYTES]; /* of a verdict that is not RIGHT */
 } bench;
 

@@ -1,5 +1,7 @@
 #include "worker.h"
 
+#include "interpret.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -25,10 +27,14 @@ typedef struct station {
   int used; /* cases of the kept context */
 } station;
 
-static bool is_emulated(const char *device) { return strstr(device, "-emu") != NULL; }
+static bool is_emulated(const char *device) { return strstr(device, "-emu") || strncmp(device, "plan:", 5) == 0; }
 
 static llrt_status place_open(const station *s, place *made) {
   memset(made, 0, sizeof *made);
+  if (strncmp(s->device, "plan:", 5) == 0) { /* without a device */
+    made->at = (bench){.is_host = true, .plan_target = s->device + 5};
+    return draw_interpret ? LLRT_OK : LLRT_UNAVAILABLE;
+  }
   llrt_context_params params = {.allocator = guarded_allocator_of(&made->allocator), .threads = 2};
   llrt_device_params target = {.target = s->target};
   llrt_status status = llrt_context_create(&params, &made->context);

@@ -1,4 +1,4 @@
-/* Values, what they pass through, and the steps of a plan (plan.h says how they go together). */
+/* Values, what they pass through, and the steps of a plan (plan.h says how they go together; docs/steps.md defines every kind). */
 #ifndef LLRT_JIT_PLAN_PLAN_STEP_H
 #define LLRT_JIT_PLAN_PLAN_STEP_H
 

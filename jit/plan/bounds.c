@@ -38,12 +38,27 @@ static bool is_exact(const draft *d, int axis, int top, bool written) {
   return extent->multiple % group == 0 && d->count[top] < 0;
 }
 
+/* Of the positions of an axis that the tensor's tile and fixed digits hold, those that the kernel's digits address: where no
+ * shape reaches the next digit of the tensor, its outermost one there is the axis's, too. */
+static llrt_status addressed_unit(const draft *d, int top, int tensor, int64_t *unit) {
+  int axis = d->kernel->digit[top].axis;
+  draft_segments segments;
+  *unit = draft_unit(d, tensor, axis) * draft_group(d, tensor, axis);
+  LLRT_TRY(draft_list_segments(d, tensor, axis, &segments));
+  for (int i = 0; i < segments.n; i++) {
+    int64_t start = segments.at[i].start;
+    if (start > d->kernel->digit[top].step && start < *unit) *unit = start;
+  }
+  return LLRT_OK;
+}
+
 /* Pads of a dot's operands that hold zeros are read like elements: what bounds them are whole units, of which the axis's
  * outermost digit may have one each; else the axis ends behind the last one. */
 static llrt_status bound_pads(draft *d, int top, int tensor, bool *bounded) {
   const llrt_storage *storage = draft_storage(d, tensor);
   int axis = d->kernel->digit[top].axis;
-  int64_t unit = draft_unit(d, tensor, axis) * draft_group(d, tensor, axis);
+  int64_t unit;
+  LLRT_TRY(addressed_unit(d, top, tensor, &unit));
   bool counts = d->kernel->digit[top].step == unit && d->kernel->digit[top].rest;
   *bounded = d->desc->kind == LLRT_OP_DOT && tensor != PLAN_DESTINATION && storage->pad == LLRT_PAD_VALUE &&
              storage->pad_value == 0 && (counts || unit > 1);

@@ -204,6 +204,7 @@ void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, d
   for (; v > 0; v--) {
     uint64_t own = 0;
     bool fits = plan_access_positions(&spread, &map, dim, v, positions);
+    for (int j = 0; fits && j < v && dim == PLAN_LANE; j++) fits = positions[j] == j; /* of lanes: the first ones */
     for (int j = 0; fits && j < v && dim == PLAN_REGISTER; j++) {
       own |= 1ull << positions[j];
       fits &= (j >= value->word && positions[j] >= value->word) || positions[j] == j;

@@ -18,6 +18,18 @@ static int whole_vector(const packed *p, const plan_value *value, int tensor, in
   return draft_whole_vector(&p->x.d, &spread, tensor, vector);
 }
 
+/* What a copy takes at once: elements that lie in memory as they do in the buffer, in the order of the value's registers. */
+static int copied_vector(const packed *p, const plan_value *value, int tensor) {
+  int vector = packed_access_vector(p, value, tensor), positions[LLRT_MAX_BITS], same = 0;
+  plan_value spread;
+  plan_address_map map;
+  plan_value_spread(p->x.d.kernel, value, &spread);
+  plan_address_of_tensor(p->x.d.kernel, tensor, &map);
+  bool found = plan_access_positions(&spread, &map, PLAN_REGISTER, vector, positions);
+  while (found && same < vector && positions[same] == same) same++;
+  return same;
+}
+
 /* How many low offset bits of a buffer are registers of the value. */
 static int buffer_vector(const plan_value *value, const plan_buffer *buffer, int most) {
   const uint64_t *registers = plan_value_columns(value, PLAN_REGISTER);
@@ -113,8 +125,7 @@ static llrt_status plan_ring(packed *p, int at) {
   int number;
   if (!kernel->target.async_copies || !kernel->target.matrix_load) return LLRT_OK;
   LLRT_TRY(packed_copied(p, at, false, &copied, &buffer));
-  int vector = packed_access_vector(p, &copied, operand->tensor);
-  vector = whole_vector(p, &copied, operand->tensor, vector);
+  int vector = whole_vector(p, &copied, operand->tensor, copied_vector(p, &copied, operand->tensor));
   if (plan_access_bytes(copied.bits, vector) < 4) return LLRT_OK;
   if (at != PACKED_ROWS && is_part_of_byte(&operand->value, loaded_vector(p, operand, &buffer))) return LLRT_OK;
   operand->ring = true;

@@ -248,13 +248,13 @@ llrt_status plan_verify_apart(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
-/* Accesses that load and store alike, of sizes that copies have. */
+/* Accesses that load and store alike, of sizes that copies have: elements in the same order on both sides. */
 llrt_status plan_verify_copy(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   const plan_value *value = &kernel->value[step->in];
   plan_address_map map;
   plan_value spread;
-  int bits = value->bits << step->vector;
+  int bits = value->bits << step->vector, stored[LLRT_MAX_BITS] = {0}, loaded[LLRT_MAX_BITS] = {0};
   CHECK(kernel->target.async_copies && !kernel->flat, "step %d: copies on %s", at, kernel->target.name);
   CHECK(step->tensor < kernel->n_tensors && step->buffer < kernel->n_buffers, "step %d: tensor %d, buffer %d", at,
         step->tensor, step->buffer);
@@ -266,9 +266,12 @@ llrt_status plan_verify_copy(const plan_kernel *kernel, int at) {
   CHECK(plan_is_local(kernel, step->buffer, value), "step %d: copies to another block's memory", at);
   plan_address_of_buffer(kernel, step->buffer, &map);
   LLRT_TRY(check_access(kernel, at, value, &map));
+  plan_access_positions(value, &map, PLAN_REGISTER, step->vector, stored);
   plan_value_spread(kernel, value, &spread);
   plan_address_of_tensor(kernel, step->tensor, &map);
   LLRT_TRY(check_access(kernel, at, &spread, &map));
+  plan_access_positions(&spread, &map, PLAN_REGISTER, step->vector, loaded);
+  for (int j = 0; j < step->vector; j++) CHECK(stored[j] == loaded[j], "step %d: a copy of elements in another order", at);
   return step->box ? dot_verify_box(kernel, at) : LLRT_OK;
 }
 

@@ -36,7 +36,10 @@ typedef struct dot_job {
 /* One kernel that does everything that a description asks for. */
 void dot_begin_job(const llrt_op_desc *desc, const plan_target *target, dot_job *job);
 
-/* dot_convert.c: the axes along which tensor t has one position for all. */
+/* dot_convert.c: the description with what its storages say of extents as promises; scratch: any kernel. */
+llrt_status dot_promise_extents(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
+                                plan_kernel *scratch, llrt_op_desc *out);
+/* The axes along which tensor t has one position for all. */
 uint32_t dot_lacking(const llrt_op_desc *desc, int t);
 /* Tensor t of a job lies in the workspace, row-major. */
 void dot_in_workspace(dot_job *job, int t, llrt_dtype dtype, const llrt_storage *rows);

@@ -20,6 +20,25 @@ void dot_in_workspace(dot_job *job, int t, llrt_dtype dtype, const llrt_storage 
   memset(job->desc.promises[t].stride, 0, sizeof job->desc.promises[t].stride);
 }
 
+/* What each tensor's storage says of extents, every other tensor's steps may rely on: so also where the tensor is in the
+ * workspace, in rows that say nothing. */
+llrt_status dot_promise_extents(const llrt_op_desc *desc, const plan_target *target, const plan_options *options,
+                                plan_kernel *scratch, llrt_op_desc *out) {
+  draft d;
+  draft_begin(&d, desc, target, options, scratch);
+  d.summed = desc->tensors[0].rank - 1;
+  LLRT_TRY(draft_extents(&d));
+  *out = *desc;
+  for (int a = 0; a < desc->tensors[0].rank; a++) {
+    const draft_extent *shape = &d.shape[a];
+    llrt_promise *promise = &out->promises[0].shape[a];
+    promise->multiple = shape->multiple;
+    if (shape->most < INT64_MAX) promise->max = shape->most;
+    if (shape->known > 0) promise->min = promise->max = shape->known;
+  }
+  return LLRT_OK;
+}
+
 /* ---- views ---- */
 
 void dot_view_axes(const llrt_op_desc *desc, plan_kernel *kernel, int n) {

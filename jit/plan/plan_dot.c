@@ -319,6 +319,7 @@ static void close_variant(planner *p, int first, plan_range range, bool split) {
   plan_launch *launch = &p->out->variant[first].launch;
   launch->range = range;
   if (!split && !p->rows && !p->apart && !p->copied) return;
+  launch->walk.axes |= 1u << (p->rank - 1); /* a copy of an operand has nothing to do without positions along K, others have */
   launch->workspace = (plan_workspace){.n = PLAN_MAX_REGIONS, .clear = true};
   plan_region *region = launch->workspace.region;
   if (split) region[REGION_PARTIAL].per_partial = bytes_of(p->job.rule.sums);
@@ -568,10 +569,12 @@ static llrt_status add_thin(planner *p, bool *done) {
 }
 
 llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, plan *out) {
-  planner p = {.desc = desc, .target = target, .options = options, .out = out, .rank = desc->tensors[0].rank};
+  llrt_op_desc known;
+  planner p = {.desc = &known, .target = target, .options = options, .out = out, .rank = desc->tensors[0].rank};
   bool done = false;
   out->n_variants = 0;
-  dot_begin_job(desc, target, &p.job);
+  LLRT_TRY(dot_promise_extents(desc, target, options, &out->variant[0], &known));
+  dot_begin_job(&known, target, &p.job);
   int copies;
   LLRT_TRY(begin(&p, &copies));
   dot_shape shape = large_tile(&p), group = group_tile(&p);

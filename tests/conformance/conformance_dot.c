@@ -243,6 +243,16 @@ static const dot_problem rows[] = {
     {SHAPE(40, 33, 80), TYPES(BF16, I4), LIES(BLOCKS("20", "10"), "", "")}, /* B's rows begin inside bytes: it is not copied */
     {SHAPE(40, 13, 4096), TYPES(F16, F16), LIES("", "storage(digits=[dim1:10,dim0:20,dim1:rest,dim0:rest],pad=0)", "scale_8x4")}, /* D alone, by shares */
     {SHAPE(8, 32, 80), TYPES(F64, F64), LIES("storage(digits=[dim1:40,dim0:rest,dim1:rest])", "", "")}, /* turns that end inside a digit */
+    /* pads: of A beyond the extent that B's rule gives K; of D where there is one row; of a lone row of M */
+    {SHAPE(256, 7, 7), TYPES(BF16, U8), LIES("hopper_value_w4", "", "S[(7,7):(1,9)]")},
+    {SHAPE(1, 6, 8), TYPES(F32, F32), LIES("", "storage(digits=[dim1:rest,dim0:2,dim0:rest],pad=7)", "")},
+    {SHAPE(5, 256, 65), TYPES_AND(F16, F16, [LLRT_DOT_D] = LLRT_F32), LIES("", "blackwell_mx4(pad=7)", "")},
+    {SHAPE(5, 256, 0), TYPES_AND(F16, F16, [LLRT_DOT_D] = LLRT_F32), LIES("", "blackwell_mx4(pad=7)", "")},
+    /* operands that are copied, D's rule alone says what extents are: without positions along K; by shares of K */
+    {SHAPE(5, 8, 0), TYPES(BF16, I8), LIES("storage(digits=[dim1:3,dim1:rest,dim0:rest],pad=0)", "", "storage(digits=[dim0:2,dim0:rest,dim1:rest],pad=keep)")},
+    {SHAPE(31, 1, 116), TYPES_AND(E5M2, E4M3, [LLRT_DOT_C] = LLRT_F16), .storage = {"storage(digits=[dim0:5,dim0:rest,dim1:rest],tile={offset:[[1,0],[2,0],[4,0],[0,1]]}->[dim0:8,dim1:2],pad=0)", "S[(31,1):(1,31)]", "", "storage(digits=[dim0:31,dim0:rest,dim1:rest])"}},
+    {SHAPE(16, 32, 32), NVFP4(F16), LIES("storage(digits=[dim1:rest,dim0:rest],tile={offset:[[0,1],[0,4],[0,2],[0,8]]}->[dim0:1,dim1:16])", "", ""), .packed = true}, /* runs of A in another order */
+    {SHAPE(8, 4, 8), TYPES_AND(F32, F32, [LLRT_DOT_SCALE_A] = LLRT_F32), .group = {{4, -1}}}, /* scales of rows in groups, rows in lanes */
     /* many digits: with one of shares, of operands that are copied therefore */
     {SHAPE(9, 256, 256), MXFP4(BF16), .storage = {[LLRT_DOT_B] = HOPPER_VALUE, [LLRT_DOT_SCALE_B] = "transposed(hopper_scale)"}, .twiddled = true, .n_batch = 1, .batch = {2}},
     {SHAPE(40, 256, 256), MXFP4(BF16), .storage = {[LLRT_DOT_B] = HOPPER_VALUE, [LLRT_DOT_SCALE_B] = "transposed(scale_128x4)"}, .n_batch = 2, .batch = {2, 2}},
@@ -287,6 +297,8 @@ static size_t offset_of(const dot_run *run, int role, int shift) {
   return GUARD_BYTES + (size_t)shift * 16 + (size_t)p->shift[role] * (size_t)(bits < 8 ? 8 : bits) / 8;
 }
 
+#define NO_NUMBER 0xFF /* the bytes of a float that is none: sums show where it was read */
+
 /* The tensors' images on the device between guards; addresses a bit off what an allocation has, for odd shifts. */
 static bool place(dot_run *run, int shift) {
   for (int r = 0; r < LLRT_DOT_ROLES; r++) {
@@ -295,7 +307,7 @@ static bool place(dot_run *run, int shift) {
     size_t offset = offset_of(run, r, shift);
     part->tensor.device = run->owner.device;
     if (!area_make(&run->owner, part->bytes + offset + GUARD_BYTES, &run->memory[r])) return false;
-    memset(run->memory[r].bits, 0xA5, run->memory[r].bytes);
+    memset(run->memory[r].bits, r == LLRT_DOT_D ? 0xA5 : NO_NUMBER, run->memory[r].bytes);
     memcpy(run->memory[r].bits + offset, part->image, part->bytes);
     if (!area_send(&run->owner, &run->memory[r])) return false;
     part->tensor.data = run->memory[r].memory + offset;

@@ -169,13 +169,17 @@ static int64_t flat_index(const llrt_tensor *tensor, const int64_t *x) {
   return at;
 }
 
+/* Elements, and pads' value. */
 static void fill_image(dot_part *part) {
+  const llrt_storage *storage = &part->storage;
   storage_walk walk;
   if (part->elements == 0) return;
-  storage_walk_begin(&walk, &part->storage, &part->binding);
+  storage_walk_begin(&walk, storage, &part->binding);
   do {
     if (storage_walk_is_element(&walk, part->tensor.shape))
       put_code(part->tensor.dtype, part->image, walk.place, part->code[flat_index(&part->tensor, walk.coords)]);
+    else if (storage->pad == LLRT_PAD_VALUE)
+      put_code(part->tensor.dtype, part->image, walk.place, storage->pad_value);
   } while (storage_walk_next(&walk));
 }
 
@@ -255,8 +259,7 @@ static bool make_part(const dot_problem *p, int role, llrt_dtype type, uint64_t 
   part->code = malloc(((size_t)part->elements + 1) * sizeof *part->code);
   part->image = malloc(part->bytes + 1);
   if (!part->code || !part->image) return false;
-  bool zeros = part->storage.pad == LLRT_PAD_VALUE && part->storage.pad_value == 0 && role != LLRT_DOT_D;
-  for (size_t i = 0; i < part->bytes; i++) part->image[i] = zeros ? 0 : (uint8_t)dot_random(seed);
+  for (size_t i = 0; i < part->bytes; i++) part->image[i] = (uint8_t)dot_random(seed);
   for (int64_t i = 0; i < part->elements; i++) part->code[i] = make_code(p, role, type, seed);
   if (role != LLRT_DOT_D) fill_image(part);
   tensor->data = part->image;

@@ -11,7 +11,8 @@
  *   dot_kernel.c     a kernel
  *   dot_convert.c    copies of tensors in the workspace
  *   dot_packed_kernel.h   packed weights: their storages, and kernels that read them as they lie
- *   plan_dot.c       stages and variants */
+ *   plan_dot.c       stages and variants
+ *   dot_short.c      shapes of which scales have one position along K */
 #ifndef LLRT_JIT_PLAN_DOT_H
 #define LLRT_JIT_PLAN_DOT_H
 
@@ -19,7 +20,9 @@
 #include "jit/plan/dot_type.h"
 #include "jit/plan/draft.h"
 
-/* plan_make for LLRT_OP_DOT. */
+/* dot_short.c: plan_make for LLRT_OP_DOT. */
+llrt_status plan_dot_all(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, plan *out);
+/* The same by kernels for any weights, whose scales stand where the description says. */
 llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, plan *out);
 
 /* What a kernel does. */
@@ -179,7 +182,13 @@ llrt_dtype dot_multiplied_type(const dot_job *job, const plan_target *target, in
 /* Whether sums of a turn are kept apart from those of all turns (dot_types.short_sums). */
 bool dot_sums_short(const dot_job *job, const plan_target *target);
 
-/* dot_kernel.c: plans one. *divided: the storages have no common refinement, and there is none. UNSUPPORTED for a shape
+/* dot_kernel.c: the draft's bit that is position 2^p of an axis; 0: there is none. */
+uint64_t dot_axis_bit(const dot_draft *x, int axis, int p);
+/* Storages and groups of scales have tiles of K, of which the last may have turns that lie behind all of K, many where scales
+ * lie in large tiles: they are left out where turns follow each other along K. Needs: the kernel's space. */
+void dot_count_turns(dot_draft *x);
+
+/* Plans one. *divided: the storages have no common refinement, and there is none. UNSUPPORTED for a shape
  * of warpgroups that do not multiply what there is. */
 llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *shape, bool split, const plan_target *target,
                             const plan_options *options, plan_kernel *kernel, bool *divided);

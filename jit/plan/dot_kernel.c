@@ -59,6 +59,32 @@ static void make_tile(dot_draft *x, const dot_shape *shape) {
   fill_grid(x);
 }
 
+uint64_t dot_axis_bit(const dot_draft *x, int axis, int p) {
+  const draft *d = &x->d;
+  for (int i = 0; i < d->kernel->n_digits; i++) {
+    const plan_digit *digit = &d->kernel->digit[i];
+    int at = p - bits_log2(digit->step);
+    if (digit->axis == axis && bits_is_power_of_two(digit->step) && at >= 0 && at < d->bits[i])
+      return 1ull << (d->first[i] + at);
+  }
+  return 0;
+}
+
+void dot_count_turns(dot_draft *x) {
+  const draft *d = &x->d;
+  const plan_turns *turns = &d->kernel->walk;
+  plan_walk *walk = &d->kernel->launch.walk;
+  int positions = bits_count(x->bits[DOT_DIM_K]);
+  if (turns->n_places != 2 || turns->place[0].digit >= 0 || walk->place[1].axis != d->summed) return;
+  if (walk->place[1].factor != (int64_t)1 << (positions + turns->place[0].bits)) return;
+  for (int i = 0; i < positions; i++)
+    if (!(dot_axis_bit(x, d->summed, i) & x->bits[DOT_DIM_K])) return;
+  for (int i = 0; i < d->n_walked; i++)
+    if (d->grid[d->n_grid - d->n_walked + i] != dot_axis_bit(x, d->summed, positions + i)) return;
+  walk->place[0] = (plan_grid_place){.axis = (int8_t)d->summed, .factor = (int64_t)1 << positions};
+  walk->n = 1;
+}
+
 static llrt_status turn_arguments(dot_draft *x) {
   draft *d = &x->d;
   plan_turns *turns = &d->kernel->walk;
@@ -66,6 +92,7 @@ static llrt_status turn_arguments(dot_draft *x) {
   turns->split = d->splits ? (int8_t)d->split : -1;
   d->kernel->launch.walk.axes = 1u << d->summed;
   d->kernel->launch.walk.least = 1;
+  if (!x->job->finish) dot_count_turns(x);
   LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_TURNS}, &turns->turns));
   return draft_arg(d, (plan_arg){.kind = PLAN_ARG_SHARE}, &turns->share);
 }

@@ -26,17 +26,7 @@
 /* ---- the tile ---- */
 
 /* The vector of the digits' bits that is position 2^p of M, N or K; 0: there is none. */
-static uint64_t axis_bit(const dot_draft *x, int dim, int p) {
-  const draft *d = &x->d;
-  const int axis = packed_axis(x->job, dim);
-  for (int i = 0; i < d->kernel->n_digits; i++) {
-    const plan_digit *digit = &d->kernel->digit[i];
-    int at = p - bits_log2(digit->step);
-    if (digit->axis == axis && bits_is_power_of_two(digit->step) && at >= 0 && at < d->bits[i])
-      return 1ull << (d->first[i] + at);
-  }
-  return 0;
-}
+static uint64_t axis_bit(const dot_draft *x, int dim, int p) { return dot_axis_bit(x, packed_axis(x->job, dim), p); }
 
 static bool add_bits(dot_draft *x, int dim, int from, int n) {
   static const int dims[] = {[PACKED_M] = DOT_DIM_M, [PACKED_N] = DOT_DIM_N, [PACKED_K] = DOT_DIM_K};
@@ -268,21 +258,6 @@ static llrt_status result_steps(packed *p, int sums) {
 
 #define DEALT_TURNS 4 /* at least of a block: a result's way through memory costs about as much */
 
-/* Storages have tiles of K, of which the last may have turns that lie behind all of K: they are left out where turns
- * follow each other along K. */
-static void count_turns(packed *p) {
-  const draft *d = &p->x.d;
-  const plan_turns *turns = &d->kernel->walk;
-  plan_walk *walk = &p->x.d.kernel->launch.walk;
-  int axis = packed_axis(&p->job, PACKED_K), positions = p->shape.k + p->shape.warps[PACKED_K];
-  if (turns->n_places != 2 || turns->place[0].digit >= 0 || walk->place[1].axis != axis) return;
-  if (walk->place[1].factor != (int64_t)1 << (positions + turns->place[0].bits)) return;
-  for (int i = 0; i < d->n_walked; i++)
-    if (d->grid[d->n_grid - d->n_walked + i] != axis_bit(&p->x, PACKED_K, positions + i)) return;
-  walk->place[0] = (plan_grid_place){.axis = (int8_t)axis, .factor = (int64_t)1 << positions};
-  walk->n = 1;
-}
-
 static llrt_status turn_arguments(packed *p) {
   draft *d = &p->x.d;
   plan_turns *turns = &d->kernel->walk;
@@ -290,7 +265,7 @@ static llrt_status turn_arguments(packed *p) {
   turns->split = -1;
   d->kernel->launch.walk.axes = 1u << packed_axis(&p->job, PACKED_K);
   d->kernel->launch.walk.least = 1;
-  count_turns(p);
+  dot_count_turns(&p->x);
   LLRT_TRY(draft_arg(d, (plan_arg){.kind = PLAN_ARG_TURNS}, &turns->turns));
   return draft_arg(d, (plan_arg){.kind = PLAN_ARG_SHARE}, &turns->share);
 }

@@ -17,6 +17,7 @@ typedef struct part {
   int last[2];             /* the operation's axes that its last two are; n of them, the others are batch axes */
   int n;
   const int64_t *group;    /* of those two; NULL: an element for each coordinate */
+  bool wide;               /* stands on elements of more than 8 bits, which have no scales that differ along K */
 } part;
 
 typedef struct parts {
@@ -76,6 +77,7 @@ static llrt_status fill_groups(const parts *all, const part *p, int32_t group[LL
     int64_t positions = p->tensor->shape[a];
     bool shared = axis < all->rank - 3 && positions == 1 && p->role != LLRT_DOT_D; /* a batch axis of one position */
     if (place < 0 || !p->group) group[axis] = shared ? LLRT_GROUP_ALL : 1;
+    else if (p->wide && axis == all->rank - 1 && positions == 1) group[axis] = LLRT_GROUP_ALL;
     else LLRT_TRY(find_group(p, positions, all->extent[axis], p->group[place], &group[axis]));
   }
   return LLRT_OK;
@@ -118,9 +120,11 @@ static void add_part(parts *all, llrt_dot_role role, const llrt_tensor *tensor, 
   all->part[all->n++] = (part){.role = role, .tensor = tensor, .last = {first, second}, .n = n, .group = group};
 }
 
-static void add_scaling(parts *all, const llrt_dot_scaling *scaling, llrt_dot_role scale, int first, int second) {
+static void add_scaling(parts *all, const llrt_tensor *operand, const llrt_dot_scaling *scaling, llrt_dot_role scale, int first,
+                        int second) {
   llrt_dot_role zero = (llrt_dot_role)(scale + 1), global = (llrt_dot_role)(scale + 2);
   add_part(all, scale, scaling->scale, 2, first, second, scaling->group);
+  if (scaling->scale) all->part[all->n - 1].wide = llrt_dtype_bits(operand->dtype) > 8;
   add_part(all, zero, scaling->zero, 2, first, second, scaling->group);
   add_part(all, global, scaling->global, 0, 0, 0, NULL);
 }
@@ -134,8 +138,8 @@ static void list_parts(const llrt_tensor *a, const llrt_tensor *b, const llrt_te
   add_part(all, LLRT_DOT_B, b, 2, k, n, NULL);
   add_part(all, LLRT_DOT_C, params->c, 2, m, n, NULL);
   add_part(all, LLRT_DOT_BIAS, params->bias, 1, n, 0, NULL);
-  add_scaling(all, &params->a, LLRT_DOT_SCALE_A, m, k);
-  add_scaling(all, &params->b, LLRT_DOT_SCALE_B, k, n);
+  add_scaling(all, a, &params->a, LLRT_DOT_SCALE_A, m, k);
+  add_scaling(all, b, &params->b, LLRT_DOT_SCALE_B, k, n);
   add_part(all, LLRT_DOT_ADD, params->add, 2, m, n, NULL);
   add_part(all, LLRT_DOT_SCALE_D, params->scale, 2, m, n, scale_group);
 }

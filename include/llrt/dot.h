@@ -13,8 +13,9 @@
  *      scale e4m3 (any 8-bit float)   rounded to bf16: exact for 4-bit elements
  *      scale f16, bf16, f32           rounded to the scale's type
  *    The difference and the product are rounded to f32 first, which only very unequal terms notice. Elements have at
- *    most 8 bits there. A scale that does not vary along K (one position, or LLRT_GROUP_ALL) stands on
- *    the sums instead, with any type, and elements stay as they are.
+ *    most 8 bits there. A scale that does not vary along K (LLRT_GROUP_ALL, or one position because K is no longer
+ *    than its group) stands on the sums instead, with any type, and elements stay as they are. An operation that is
+ *    run on many shapes does so on those that are so short, as a call does.
  * 2. The *compute type* is the narrowest of f16, bf16, tf32, f32 and f64 that holds all values of both operands
  *    exactly, each of their type's; f64 where there is none (then 64-bit integers are rounded to it). So
  *      f64 with anything f64; f32 with f32, f16, bf16, 8-bit floats, i16, i8, u8, i4, u4, e2m1: f32

@@ -351,11 +351,7 @@ llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
   out->n_variants = 0;
   if (desc->kind == LLRT_OP_REDUCE) return plan_reduce_make(desc, target, options, out);
   if (desc->kind == LLRT_OP_SCAN) return plan_scan_make(desc, target, options, out);
-  if (desc->kind == LLRT_OP_DOT) {
-    bool made;
-    LLRT_TRY(plan_dot_packed_make(desc, target, options, out, &made));
-    return made ? LLRT_OK : plan_dot_make(desc, target, options, out);
-  }
+  if (desc->kind == LLRT_OP_DOT) return plan_dot_all(desc, target, options, out);
   assert(desc->kind == LLRT_OP_CONVERT && desc->n_tensors >= 2);
   return plan_convert_variants(desc, target, options, out);
 }

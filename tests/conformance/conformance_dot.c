@@ -248,6 +248,14 @@ static const dot_problem rows[] = {
     {SHAPE(1, 6, 8), TYPES(F32, F32), LIES("", "storage(digits=[dim1:rest,dim0:2,dim0:rest],pad=7)", "")},
     {SHAPE(5, 256, 65), TYPES_AND(F16, F16, [LLRT_DOT_D] = LLRT_F32), LIES("", "blackwell_mx4(pad=7)", "")},
     {SHAPE(5, 256, 0), TYPES_AND(F16, F16, [LLRT_DOT_D] = LLRT_F32), LIES("", "blackwell_mx4(pad=7)", "")},
+    {SHAPE(1, 6, 8), TYPES(F32, F32), LIES("", "storage(digits=[dim2:rest,dim1:4,dim0:4,dim1:rest,dim0:rest],pad=7)", ""), .n_batch = 1, .batch = {3}},
+    /* scales whose group is all of K, or more: on the sums */
+    {SHAPE(4, 40, 8), TYPES_AND(F32, I8, [LLRT_DOT_SCALE_B] = LLRT_BF16), .group = {{0}, {64, 1}}},
+    {SHAPE(9, 40, 1), TYPES_AND(E4M3, U8, [LLRT_DOT_SCALE_A] = LLRT_F16, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_ZERO_B] = LLRT_I8), .group = {{1, 1}, {1, 1}}},
+    {SHAPE(20, 48, 50), TYPES_AND(I8, I4, [LLRT_DOT_SCALE_A] = LLRT_BF16, [LLRT_DOT_SCALE_B] = LLRT_E4M3, [LLRT_DOT_D] = LLRT_F32), .group = {{1, 32}, {64, 1}}},
+    {SHAPE(17, 48, 64), TYPES_AND(F16, E2M1, [LLRT_DOT_SCALE_B] = LLRT_E8M0), .group = {{0}, {64, 1}}, .packed = true},
+    {SHAPE(5, 24, 33), TYPES_AND(F32, F16, [LLRT_DOT_SCALE_A] = LLRT_F16, [LLRT_DOT_SCALE_B] = LLRT_BF16), .group = {{4, 64}, {128, 16}}}, /* of wide elements */
+    {SHAPE(4, 7, 16), TYPES_AND(BF16, U4, [LLRT_DOT_D] = LLRT_F32, [LLRT_DOT_SCALE_B] = LLRT_F32), .group = {{0}, {64, 128}}, SCALES_LIE("blackwell_mx4(pad=keep)")}, /* many turns of pads */
     /* operands that are copied, D's rule alone says what extents are: without positions along K; by shares of K */
     {SHAPE(5, 8, 0), TYPES(BF16, I8), LIES("storage(digits=[dim1:3,dim1:rest,dim0:rest],pad=0)", "", "storage(digits=[dim0:2,dim0:rest,dim1:rest],pad=keep)")},
     {SHAPE(31, 1, 116), TYPES_AND(E5M2, E4M3, [LLRT_DOT_C] = LLRT_F16), .storage = {"storage(digits=[dim0:5,dim0:rest,dim1:rest],tile={offset:[[1,0],[2,0],[4,0],[0,1]]}->[dim0:8,dim1:2],pad=0)", "S[(31,1):(1,31)]", "", "storage(digits=[dim0:31,dim0:rest,dim1:rest])"}},

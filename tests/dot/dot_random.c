@@ -89,7 +89,48 @@ static void say_padded(uint64_t *seed, int rank, bool written, bool batched, cha
     for (int a = 0; a < rank; a++)
       n = say(text, n, "%s%d%s", a ? "," : i ? ",[" : "[", a < first ? 0 : basis[i][a - first], a == rank - 1 ? "]" : "");
   for (int a = 0; a < rank; a++) n = say(text, n, "%sdim%d:%d", a ? "," : "]}->[", a, a < first ? 1 : size[a - first]);
-  say(text, n, "],pad=%s)", written ? "keep" : "0");
+  say(text, n, "],pad=%s)", written && one_in(seed, 2) ? "keep" : "0");
+}
+
+/* Digits of every axis in any order, of which the last of an axis takes what is left: inner ones of any extents, so that
+ * axes have pads, some that count down; of two of an axis's bits the order in memory may be another. Of 4-bit elements the first
+ * digit is of pairs. */
+static void say_digits(uint64_t *seed, int rank, bool pairs, bool written, char *text) {
+  static const int extents[] = {1, 2, 3, 4, 5, 8};
+  int inner[LLRT_MAX_RANK], order[2 * LLRT_MAX_RANK], n = 0, at = say(text, 0, "storage(digits=[");
+  for (int a = 0; a < rank; a++) {
+    inner[a] = one_in(seed, 2) ? extents[dot_random_below(seed, COUNT(extents))] : 0;
+    if (inner[a]) order[n++] = a;
+  }
+  for (int a = 0; a < rank; a++) order[n++] = a + rank; /* what is left of an axis, behind its inner digit */
+  for (int i = n - 1; i > 0; i--) {
+    int j = dot_random_below(seed, i + 1), swap = order[i];
+    order[i] = order[j];
+    order[j] = swap;
+  }
+  for (int i = 0; i < n; i++) {
+    int a = order[i] % rank; /* of an axis's digits the first in memory is the inner one */
+    const char *mark = i ? "," : "";
+    if (inner[a]) at = say(text, at, "%sdim%d:%d%s", mark, a, pairs && i == 0 ? 2 * inner[a] : inner[a], one_in(seed, 8) ? " reversed" : "");
+    else at = say(text, at, "%sdim%d:rest", mark, a);
+    inner[a] = 0;
+  }
+  say(text, at, "],pad=%s)", one_in(seed, 4) ? "keep" : written && one_in(seed, 2) ? "7" : "0");
+}
+
+/* A tile of runs along the last axis, whose bits lie in another order. */
+static void say_turned(uint64_t *seed, int rank, char *text) {
+  int bits[4] = {1, 2, 4, 8}, n = say(text, 0, "storage(digits=[");
+  for (int i = 3; i > 0; i--) {
+    int j = dot_random_below(seed, i + 1), swap = bits[i];
+    bits[i] = bits[j];
+    bits[j] = swap;
+  }
+  for (int a = rank - 1; a >= 0; a--) n = say(text, n, "dim%d:rest%s", a, a ? "," : "],tile={offset:[");
+  for (int i = 0; i < 4; i++)
+    for (int a = 0; a < rank; a++) n = say(text, n, "%s%d%s", a ? "," : i ? ",[" : "[", a == rank - 1 ? bits[i] : 0, a == rank - 1 ? "]" : "");
+  for (int a = 0; a < rank; a++) n = say(text, n, "%sdim%d:%d", a ? "," : "]}->[", a, a == rank - 1 ? 16 : 1);
+  say(text, n, "],pad=0)");
 }
 
 /* Scales' order of other engines, and tiles like theirs of any tensor. */
@@ -107,6 +148,11 @@ static void random_storage(uint64_t *seed, int rank, const int64_t *extent, bool
   text[0] = 0;
   bool batches = rank > 2 && extent[rank - 3] > 1;
   flat |= rank < 2 || extent[rank - 2] < 2;
+  if (!flat && one_in(seed, 3)) {
+    if (one_in(seed, 4)) say_turned(seed, rank, text);
+    else say_digits(seed, rank, pairs, written, text);
+    return;
+  }
   switch (dot_random_below(seed, flat ? 2 : rank == 2 ? 10 : 9)) {
     case 0:
     case 1: break;

@@ -33,7 +33,8 @@ static int digits_of_difference(llrt_dtype element, llrt_dtype zero) {
 static operand_rule rule_of(const dot_problem *p, int operand) {
   int role = operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A;
   operand_rule r = {.element = p->type[operand ? LLRT_DOT_B : LLRT_DOT_A], .scale = p->type[role], .zero = p->type[role + 1]};
-  r.on_sums = r.scale && p->group[operand][operand ? 0 : 1] == LLRT_GROUP_ALL;
+  int64_t group = p->group[operand][operand ? 0 : 1];
+  r.on_sums = r.scale && (group == LLRT_GROUP_ALL || (p->k >= 1 && p->k <= (group > 1 ? group : 1))); /* one along K */
   r.integer = dot_is_integer(r.element);
   r.digits = llrt_dtype_bits(r.element) - (r.element <= LLRT_I4);
   if (r.zero && dot_is_integer(r.zero)) {

@@ -136,6 +136,16 @@ static void fill_pads(const dot_part *d, uint8_t *image) {
   } while (storage_walk_next(&walk));
 }
 
+/* Scales with one position along K are for all of it, whatever their groups. */
+static void share_all(llrt_op_desc *desc) {
+  static const llrt_dot_role roles[2][2] = {{LLRT_DOT_SCALE_A, LLRT_DOT_ZERO_A}, {LLRT_DOT_SCALE_B, LLRT_DOT_ZERO_B}};
+  int k = desc->tensors[0].rank - 1;
+  for (int i = 0; i < 4; i++) {
+    int scale = dot_tensor(&desc->dot, roles[i / 2][0]), t = dot_tensor(&desc->dot, roles[i / 2][i % 2]);
+    if (scale >= 0 && t >= 0 && desc->tensors[scale].shape[k] == 1) desc->dot.group[t][k] = LLRT_GROUP_ALL;
+  }
+}
+
 static void multiply(const llrt_op_desc *desc, int64_t depth, uint8_t *image) {
   naive n = {.desc = desc, .rule = dot_rule_of(desc)};
   const llrt_tensor *d = &desc->tensors[1];
@@ -173,6 +183,7 @@ static void check(const dot_problem *problem, uint64_t seed, int number) {
   uint8_t *image = malloc(d->bytes + 1);
   cr_assert(image);
   memcpy(image, d->image, d->bytes);
+  share_all(&call.desc);
   multiply(&call.desc, problem->k, image);
   fill_pads(d, image);
   cr_expect(dot_reference_check(&bench, image, why, sizeof why), "problem %d (%s): %s", number, title, why);

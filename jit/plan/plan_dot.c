@@ -327,6 +327,8 @@ static void close_variant(planner *p, int first, plan_range range, bool split) {
     bool used = t == 1 ? p->apart : is_rows(p, t / 2);
     plan_region *own = &region[t == 0 ? REGION_A : t == 1 ? REGION_D : REGION_B];
     if (used) own->per_position = bytes_of(p->desc->tensors[t].dtype);
+    if (used && llrt_dtype_bits(p->desc->tensors[t].dtype) < 8) /* of bytes at the ends of rows both halves are read */
+      launch->workspace.zero = bits_max(launch->workspace.zero, (int)(own - region) + 1);
     own->axes = (int64_t)(bits_mask(p->rank) & ~(uint64_t)dot_lacking(p->desc, t));
   }
   for (int i = 0; i < 2; i++) {

@@ -84,12 +84,10 @@ Test(dot_orders, read_as_they_lie) {
   }
 }
 
-/* The kernel for as many rows. */
-static const plan_kernel *kernel_for(const plan *p, int64_t m) {
-  for (int i = 0; i < p->n_variants; i++) {
-    int64_t most = p->variant[i].launch.range.max_extent[0];
-    if (most == 0 || m <= most) return &p->variant[i];
-  }
+/* The kernel for a shape. */
+static const plan_kernel *kernel_for(const plan *p, const int64_t shape[3]) {
+  for (int i = 0; i < p->n_variants; i++)
+    if (p->variant[i].launch.stage == 0 && plan_range_contains(&p->variant[i].launch.range, 3, shape)) return &p->variant[i];
   return NULL;
 }
 
@@ -105,9 +103,10 @@ Test(dot_orders, interpreted) {
     llrt_storage_binding bindings[LLRT_MAX_TENSORS];
     char why[400];
     cr_assert(dot_bench_make(&problem, 7 + i, &bench), "%s", llrt_last_error());
-    const plan_kernel *kernel = kernel_for(plan_on(&bench, "sm_90a"), rows[i].m);
     llrt_tensor tensors[LLRT_MAX_TENSORS];
     const int64_t shape[] = {rows[i].m, rows[i].n, rows[i].k};
+    const plan_kernel *kernel = kernel_for(plan_on(&bench, "sm_90a"), shape);
+    cr_assert(kernel);
     for (int t = 0; t < call.desc.n_tensors; t++) {
       tensors[t] = call.desc.tensors[t];
       cr_assert_eq(llrt_storage_bind(tensors[t].storage, tensors[t].rank, tensors[t].shape, NULL, &bindings[t]), LLRT_OK);

@@ -72,6 +72,7 @@ typedef struct convert_run {
   int64_t end[LLRT_MAX_RANK]; /* elements along each axis, the counts reckoned with */
   bool empty;
   llrt_op_desc promised; /* where promises were drawn by number */
+  llrt_op *op;           /* and what was prepared under them */
 } convert_run;
 
 /* Number `at` of the values for coordinates. */

@@ -209,10 +209,17 @@ static verdict reload(bench *at, llrt_op **op) {
   return status == LLRT_OK ? VERDICT_RIGHT : bench_fail(at, status, "save and load");
 }
 
+static verdict run_op(convert_run *run, const llrt_op *op) {
+  llrt_tensor tensors[] = {run->tensor[0].tensor, run->tensor[1].tensor, run->tensor[2].tensor};
+  llrt_status status = llrt_op_run(op, NULL, tensors, run->of->type[2] ? 3 : 2, NULL);
+  if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_op_run");
+  if (!run->at->is_host) status = llrt_stream_synchronize(run->at->device, NULL);
+  return status == LLRT_OK ? VERDICT_RIGHT : bench_fail(run->at, status, "running");
+}
+
 static verdict call_prepared(convert_run *run) {
   const convert_case *of = run->of;
   llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = of->type[2] ? 3 : 2, .in_place = of->in_place, .n_maps = of->n_maps};
-  llrt_op *op = NULL;
   llrt_status status = LLRT_OK;
   memcpy(desc.maps, of->maps, sizeof desc.maps);
   llrt_view view;
@@ -228,18 +235,11 @@ static verdict call_prepared(convert_run *run) {
     run->promised = of->route == ROUTE_PROMISED ? desc : (llrt_op_desc){.n_tensors = 0};
     return draw_interpret(run->at, &desc, of->promise_seed);
   }
-  status = llrt_op_prepare(run->at->device, &desc, &op);
+  status = llrt_op_prepare(run->at->device, &desc, &run->op);
   run->promised = of->route == ROUTE_PROMISED ? desc : (llrt_op_desc){.n_tensors = 0};
   if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_op_prepare");
-  verdict made = of->route == ROUTE_LOADED ? reload(run->at, &op) : VERDICT_RIGHT;
-  if (made == VERDICT_RIGHT) {
-    status = llrt_op_run(op, NULL, desc.tensors, desc.n_tensors, NULL);
-    if (status != LLRT_OK) made = bench_fail(run->at, status, "llrt_op_run");
-  }
-  if (status == LLRT_OK && !run->at->is_host) status = llrt_stream_synchronize(run->at->device, NULL);
-  if (made == VERDICT_RIGHT && status != LLRT_OK) made = bench_fail(run->at, status, "running");
-  llrt_op_destroy(&op);
-  return made;
+  if (of->route == ROUTE_LOADED) TRY_VERDICT(reload(run->at, &run->op));
+  return run_op(run, run->op);
 }
 
 static verdict call_once(convert_run *run) {
@@ -331,6 +331,59 @@ static verdict run_made(convert_run *run) {
   return compare_all(run);
 }
 
+/* ---- other shapes that keep the promises ---- */
+
+static void say_shape(bench *at, const convert_case *of) {
+  char kept[WHY_BYTES];
+  side_text to = {at->why, 0, sizeof at->why};
+  memcpy(kept, at->why, sizeof kept);
+  side_say(&to, "the same operation on another shape, ");
+  side_say_shape(&to, of->rank, of->shape);
+  side_say(&to, ": %s", kept);
+}
+
+/* Runs `op`, prepared for another shape, on the case's tensors, if they keep what was promised. */
+static verdict run_again(bench *at, const convert_case *of, const convert_run *first, int words) {
+  convert_run *run = calloc(1, sizeof *run);
+  if (!run) return VERDICT_RIGHT;
+  run->at = at;
+  run->of = of;
+  verdict made = make_all(run, words);
+  const places *lie[] = {&run->tensor[0].at, &run->tensor[1].at, &run->tensor[2].at};
+  llrt_tensor tensors[] = {run->tensor[0].tensor, run->tensor[1].tensor, run->tensor[2].tensor};
+  bool holds = made == VERDICT_RIGHT && promises_hold(&first->promised, tensors, lie);
+  if (holds) {
+    verdict called = run_op(run, first->op);
+    if (called != VERDICT_RIGHT) made = compare_untouched(run, called);
+    else if (convert_reference(run)) made = compare_all(run);
+  }
+  free_all(run);
+  free(run);
+  return holds && verdict_is_finding(made) ? made : VERDICT_RIGHT;
+}
+
+static verdict run_other_shapes(convert_run *run, int words) {
+  const convert_case *of = run->of;
+  bool alone = !of->n_indices[0] && !of->n_indices[1] && !of->counted && !of->in_place && run->promised.n_tensors;
+  convert_case *next = malloc(sizeof *next);
+  uint64_t seed = of->promise_seed + 1;
+  verdict made = VERDICT_RIGHT;
+  for (int turn = 0; next && run->op && alone && turn < 6 && made == VERDICT_RIGHT; turn++) {
+    int64_t elements = 1;
+    *next = *of;
+    for (int a = 0; a < of->rank; a++) {
+      const llrt_promise *promise = &run->promised.promises[(draw_next(&seed) >> 40) % 2].shape[a];
+      elements *= next->shape[a] = promise_other_extent(&seed, promise, of->shape[a]);
+    }
+    bool same = memcmp(next->shape, of->shape, sizeof next->shape) == 0;
+    for (int s = 0; s < 3; s++) next->side[s].is_meant = false;
+    if (!same && elements <= 1 << 15 && convert_case_suits(next)) made = run_again(run->at, next, run, words);
+    if (made != VERDICT_RIGHT) say_shape(run->at, next);
+  }
+  free(next);
+  return made;
+}
+
 verdict convert_case_run(bench *at, const convert_case *of, int words) {
   convert_run *run = calloc(1, sizeof *run);
   if (!run) return bench_say(at, VERDICT_LIMIT, "no memory");
@@ -338,7 +391,9 @@ verdict convert_case_run(bench *at, const convert_case *of, int words) {
   run->of = of;
   verdict made = make_all(run, words);
   if (made == VERDICT_RIGHT) made = run_made(run);
+  if (made == VERDICT_RIGHT) made = run_other_shapes(run, words);
   if (verdict_is_finding(made)) promises_say(at, &run->promised);
+  llrt_op_destroy(&run->op);
   free_all(run);
   free(run);
   return made;

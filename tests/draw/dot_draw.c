@@ -22,6 +22,7 @@ static void draw_batches(uint64_t *seed, dot_problem *p) {
   int64_t all = 1;
   if (p->n_batch == 0 || p->packed || !draw_one_in(seed, 2)) return;
   p->n_batch = 1 + (int)draw_below(seed, DOT_MAX_BATCH);
+  memset(p->storage, 0, sizeof p->storage); /* those are of another rank */
   for (int i = 0; i < p->n_batch; i++) {
     p->batch[i] = draw_one_in(seed, 2) ? 1 : 1 + draw_below(seed, 3);
     if (all * p->batch[i] > 6) p->batch[i] = 1;

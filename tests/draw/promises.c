@@ -91,6 +91,33 @@ void promises_draw(uint64_t seed, uint32_t kept, const places *const at[], llrt_
   }
 }
 
+static bool number_holds(const llrt_promise *promise, int64_t number) {
+  if (promise->multiple > 1 && number % promise->multiple != 0) return false;
+  return number >= promise->min && (promise->max == 0 || number <= promise->max);
+}
+
+bool promises_hold(const llrt_op_desc *desc, const llrt_tensor *tensors, const places *const at[]) {
+  for (int t = 0; t < desc->n_tensors; t++) {
+    const llrt_tensor_promise *promise = &desc->promises[t];
+    int64_t address = (int64_t)(intptr_t)tensors[t].data;
+    if (promise->address.multiple > 1 && address % promise->address.multiple != 0) return false;
+    for (int a = 0; a < tensors[t].rank; a++) {
+      int64_t multiple = promise->stride[a].multiple;
+      if (!number_holds(&promise->shape[a], tensors[t].shape[a])) return false;
+      if (multiple > 1 && stride_divisor(at[t], a) % multiple != 0) return false;
+    }
+  }
+  return true;
+}
+
+int64_t promise_other_extent(uint64_t *seed, const llrt_promise *promise, int64_t extent) {
+  int64_t least = promise->min, most = promise->max, multiple = promise->multiple > 1 ? promise->multiple : 1;
+  if (most == 0 || most > 2 * extent + 9) most = 2 * extent + 9;
+  if (draw_one_in(seed, 3) || most <= least) return extent;
+  int64_t number = draw_one_in(seed, 4) ? most : draw_one_in(seed, 4) ? least : least + draw_below(seed, most - least + 1);
+  return number / multiple * multiple < least ? extent : number / multiple * multiple;
+}
+
 void promises_say(bench *at, const llrt_op_desc *desc) {
   size_t n = strlen(at->why);
 #define SAY(...) \

@@ -233,20 +233,33 @@ static LLVMValueRef counts(emitter *e, const plan_index *index, const plan_value
   return emit_and(e, inside, all);
 }
 
+/* Counts the value that tile coordinate `tile` XOR what the thread adds selects. */
+static void report_element(emitter *e, const plan_index *index, const plan_value *value, uint64_t tile) {
+  LLVMBasicBlockRef counted = emit_open_guard(e, counts(e, index, value, tile));
+  emit_index_value read = read_value(e, index, value, tile);
+  LLVMBasicBlockRef bad = emit_open_guard(e, LLVMBuildNot(e->builder, read.valid, ""));
+  LLVMBuildAtomicRMW(e->builder, LLVMAtomicRMWBinOpAdd, e->ops->global(e, emit_number(e, &index->report)), emit_i32(e, 1),
+                     LLVMAtomicOrderingMonotonic, false);
+  emit_close_guard(e, bad);
+  emit_close_guard(e, counted);
+}
+
+/* Whether lane l of the host is the first of those that hold its element. */
+static bool is_first_lane(const plan_value *value, uint64_t l) {
+  for (int i = 0; i < plan_value_bits(value, PLAN_LANE); i++)
+    if (l >> i & 1 && plan_value_columns(value, PLAN_LANE)[i] == 0) return false;
+  return true;
+}
+
 void emit_report_step(emitter *e, const plan_step *step) {
   const plan_index *index = &e->kernel->index[step->index];
   const plan_value *value = &e->kernel->value[step->in];
+  uint64_t lanes = emit_is_host(e) ? 1ull << plan_value_bits(value, PLAN_LANE) : 1; /* of a GPU each is a thread */
   LLVMBasicBlockRef next = emit_open_guard(e, emit_is_first_copy(e, value));
-  for (uint64_t r = 0; r < 1ull << plan_value_bits(value, PLAN_REGISTER); r++) {
-    uint64_t tile = f2_apply(plan_value_columns(value, PLAN_REGISTER), r);
-    LLVMBasicBlockRef counted = emit_open_guard(e, counts(e, index, value, tile));
-    emit_index_value read = read_value(e, index, value, tile);
-    LLVMBasicBlockRef bad = emit_open_guard(e, LLVMBuildNot(e->builder, read.valid, ""));
-    LLVMBuildAtomicRMW(e->builder, LLVMAtomicRMWBinOpAdd,
-                       e->ops->global(e, emit_number(e, &index->report)), emit_i32(e, 1),
-                       LLVMAtomicOrderingMonotonic, false);
-    emit_close_guard(e, bad);
-    emit_close_guard(e, counted);
-  }
+  for (uint64_t r = 0; r < 1ull << plan_value_bits(value, PLAN_REGISTER); r++)
+    for (uint64_t l = 0; l < lanes; l++)
+      if (is_first_lane(value, l))
+        report_element(e, index, value,
+                       f2_apply(plan_value_columns(value, PLAN_REGISTER), r) ^ f2_apply(plan_value_columns(value, PLAN_LANE), l));
   emit_close_guard(e, next);
 }

@@ -32,6 +32,18 @@ static void fill_numbers(uint64_t *seed, llrt_dtype type, unsigned char *bytes, 
   }
 }
 
+/* Values of an index, then counters. */
+static void fill_values(uint64_t *seed, const step_tensor *tensor, unsigned char *bytes) {
+  size_t size = (size_t)tensor->bits / 8;
+  int64_t first = step_below(seed, (int)tensor->range), n = tensor->range;
+  memset(bytes, 0, step_bytes(tensor));
+  for (int64_t i = 0; i < tensor->counters; i++) {
+    int64_t value = (first + i * (n > 2 ? n - 1 : 1)) % n; /* n - 1 and n have no divisor in common */
+    if (step_once_in(seed, 5)) value = step_once_in(seed, 2) ? -1 - step_below(seed, 3) : n + step_below(seed, 3);
+    memcpy(bytes + (size_t)i * size, &value, size);
+  }
+}
+
 static void images_init(const step_case *c, images *all) {
   uint64_t seed = c->seed ^ 0x9e3779b97f4a7c15;
   memset(all, 0, sizeof *all);
@@ -42,6 +54,7 @@ static void images_init(const step_case *c, images *all) {
     all->open[t] = calloc(n + 1, 1);
     for (size_t i = 0; i < n; i++) all->before[t][i] = (unsigned char)(step_random(&seed) >> 8);
     if (c->tensor[t].numbers) fill_numbers(&seed, (llrt_dtype)c->tensor[t].numbers, all->before[t], n);
+    if (c->tensor[t].range) fill_values(&seed, &c->tensor[t], all->before[t]);
     memcpy(all->after[t], all->before[t], n);
   }
 }

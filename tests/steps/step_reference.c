@@ -93,6 +93,7 @@ int64_t step_offset(const step_state *s, int tensor, const int64_t position[PLAN
     const plan_digit *digit = &s->kernel->digit[i];
     const plan_digit_side *side = &digit->side[tensor];
     int64_t fixed = position[i] & (((int64_t)1 << digit->bits) - 1), stride = step_number(s, &side->stride);
+    if (side->kind == PLAN_INDEXED) continue;
     if (side->kind == PLAN_STRIDE) sum += stride * position[i];
     else {
       columns ^= combination(&s->kernel->column[tensor][first], (uint64_t)fixed);
@@ -101,6 +102,78 @@ int64_t step_offset(const step_state *s, int tensor, const int64_t position[PLAN
   }
   int64_t base = s->kernel->launch.arg[tensor].factor * 8 / s->kernel->tensor_bits[tensor];
   return base + s->kernel->origin[tensor] + (int64_t)columns + sum;
+}
+
+/* ---- indices ---- */
+
+typedef struct indexed {
+  int64_t sum;
+  bool valid, kept; /* every value is in range; none leaves the element out */
+} indexed;
+
+/* The value at a position, as its index takes it; false where it is out of range. Beyond the shape there are none. */
+static bool index_value(const step_state *s, const plan_index *index, const int64_t position[PLAN_MAX_DIGITS], int64_t *value) {
+  int64_t at = 0, extent = step_number(s, &index->extent);
+  *value = 0;
+  for (int a = 0; a < LLRT_MAX_RANK; a++) {
+    int64_t x = 0;
+    if (!(index->axes >> a & 1)) continue;
+    for (int i = 0; i < s->kernel->n_digits; i++)
+      if (s->kernel->digit[i].axis == a) x += position[i] * s->kernel->digit[i].step;
+    if (x >= step_number(s, &index->limit[a])) return true;
+    at += x * step_number(s, &index->stride[a]);
+  }
+  int32_t narrow;
+  memcpy(&narrow, s->memory[2] + at * (index->wide ? 8 : 4), sizeof narrow);
+  *value = narrow;
+  if (index->wide) memcpy(value, s->memory[2] + at * 8, sizeof *value);
+  if (index->out_of_range == LLRT_RANGE_CLAMP) *value = *value < 0 ? 0 : *value >= extent ? extent - 1 : *value;
+  return *value >= 0 && *value < extent;
+}
+
+static bool leaves_out(const plan_index *index) {
+  return index->out_of_range == LLRT_RANGE_SKIP || index->out_of_range == LLRT_RANGE_REPORT;
+}
+
+static indexed index_at(const step_state *s, int tensor, const int64_t position[PLAN_MAX_DIGITS]) {
+  indexed made = {0, true, true};
+  for (int i = 0; i < s->kernel->n_indices; i++) {
+    const plan_index *index = &s->kernel->index[i];
+    int64_t value;
+    if (index->tensor != tensor) continue;
+    if (!index_value(s, index, position, &value)) {
+      made.valid = false;
+      made.kept &= !leaves_out(index);
+      continue;
+    }
+    made.sum += (int64_t)combination(index->column, (uint64_t)value & bits_mask(index->tile_bits)); /* of bits of their own */
+    value >>= index->tile_bits;
+    for (int p = 0; p < index->n_parts; p++) {
+      bool last = p + 1 == index->n_parts;
+      made.sum += (last ? value : value % index->part[p].extent) * step_number(s, &index->part[p].stride);
+      if (!last) value /= index->part[p].extent;
+    }
+  }
+  return made;
+}
+
+/* Every value out of range once: at the element inside the tensor whose positions along other axes are 0. */
+static bool report(step_state *s, const plan_step *step) {
+  const plan_index *index = &s->kernel->index[step->index];
+  const plan_step bounds = {.masked = true, .tensor = index->tensor};
+  for (int64_t at = 0; at < step_places_of(s, step->in); at++) {
+    int64_t position[PLAN_MAX_DIGITS], value;
+    bool counts = step_is_first(s, step->in, at);
+    step_position(s, step_tile(s, step->in, at), position);
+    for (int i = 0; i < s->kernel->n_digits; i++) counts &= index->axes >> s->kernel->digit[i].axis & 1 || position[i] == 0;
+    if (!counts || !step_inside(s, &bounds, position) || index_value(s, index, position, &value)) continue;
+    int32_t count;
+    unsigned char *counter = s->memory[2] + s->kernel->launch.arg[index->report.arg].factor;
+    memcpy(&count, counter, sizeof count);
+    count++;
+    memcpy(counter, &count, sizeof count);
+  }
+  return true;
 }
 
 /* ---- memory of tensors ---- */
@@ -145,7 +218,14 @@ static bool move(step_state *s, const plan_step *step, int value, bool load) {
       if (load) *element = left_out(s, step);
       continue;
     }
-    int64_t offset = step_offset(s, step->tensor, position);
+    indexed own = index_at(s, step->tensor, position);
+    bool kept = own.valid;
+    for (int t = 0; t < s->kernel->n_tensors && !load; t++) kept &= index_at(s, t, position).kept;
+    if (!kept) {
+      if (load) *element = (step_element){0, 0};
+      continue;
+    }
+    int64_t offset = step_offset(s, step->tensor, position) + own.sum;
     if (offset < 0 || offset >= s->c->tensor[step->tensor].elements)
       return step_fail(s, "element %lld of tensor %d", (long long)offset, step->tensor);
     if (load) *element = step_read(s, step->tensor, offset);
@@ -165,6 +245,44 @@ static bool is_interior(const step_state *s, const plan_step *step) {
   return true;
 }
 
+/* out is in, then what the body's last step made in the turn before. */
+static void carry(step_state *s, int from, int to) {
+  memcpy(s->value[to], s->value[from], (size_t)step_places_of(s, to) * sizeof(step_element));
+}
+
+static bool loop(step_state *s, int at) {
+  const plan_step *step = &s->kernel->step[at];
+  uint64_t outer = s->iteration;
+  for (uint64_t i = 0; i < 1ull << step->iterations; i++) {
+    s->iteration = outer << step->iterations | i;
+    if (step->joins) carry(s, i ? step[step->body].out : step->in, step->out);
+    if (!step_run(s, at + 1, step->body)) return false;
+  }
+  s->iteration = outer;
+  if (step->joins) carry(s, step[step->body].out, step->out);
+  return true;
+}
+
+static bool repeat(step_state *s, int at) {
+  const plan_step *step = &s->kernel->step[at];
+  for (int turn = 0; turn < step->turns; turn++) {
+    carry(s, turn ? step[step->body].out : step->in, step->out);
+    if (!step_run(s, at + 1, step->body)) return false;
+  }
+  return true;
+}
+
+/* What a uniform index says that leaves elements out. */
+static bool is_present(const step_state *s) {
+  int64_t position[PLAN_MAX_DIGITS], value;
+  step_position(s, 0, position);
+  for (int i = 0; i < s->kernel->n_indices; i++) {
+    const plan_index *index = &s->kernel->index[i];
+    if (index->uniform && leaves_out(index) && !index_value(s, index, position, &value)) return false;
+  }
+  return true;
+}
+
 static bool run_one(step_state *s, int at) {
   const plan_step *step = &s->kernel->step[at];
   switch ((plan_step_kind)step->kind) {
@@ -173,6 +291,11 @@ static bool run_one(step_state *s, int at) {
     case PLAN_IF_INTERIOR:
       if (is_interior(s, step)) return step_run(s, at + 1, step->body);
       return step_run(s, at + 1 + step->body, step->otherwise);
+    case PLAN_IF_PRESENT: return !is_present(s) || step_run(s, at + 1, step->body);
+    case PLAN_REPORT: return report(s, step);
+    case PLAN_LOOP: return loop(s, at);
+    case PLAN_REPEAT: return repeat(s, at);
+    case PLAN_PREFETCH: return true;
     default: return step_run_value(s, step);
   }
 }

@@ -225,11 +225,11 @@ static llrt_status check_flat_words(const draft *d) {
   const plan_kernel *kernel = d->kernel;
   int word = d->word_elements;
   bool whole = word == 0 || (d->by_memory && d->address_align[1] >= word && kernel->origin[1] % (1 << word) == 0);
-  int64_t positions = 1;
-  for (int i = 0; i < kernel->n_digits && whole && word > 0; i++)
-    whole = d->count[i] > 0 && !__builtin_mul_overflow(positions, d->count[i], &positions);
+  int divides = 0; /* log2 of what surely divides the number of positions */
+  for (int i = 0; i < kernel->n_digits; i++)
+    divides += d->count[i] > 0 ? bits_alignment(d->count[i]) : 0;
   for (int i = 0; i < kernel->n_bounds && word > 0; i++) whole &= !(kernel->bound[i].tensors >> PLAN_DESTINATION & 1);
-  if (whole && positions % (1 << word) == 0) return LLRT_OK;
+  if (whole && divides >= word) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED,
                     "a map of 32-bit words: the destination's elements do not lie in whole words");
 }

@@ -166,6 +166,10 @@ void emit_overhang_step(emitter *e, const plan_step *step) {
   uint64_t index[OVERHANG_PIECES], inner = 0;
   int n = 0;
   overhang o;
+  if (e->kernel->tensor_bits[step->tensor] < 8) {
+    emit_straddle_step(e, step);
+    return;
+  }
   begin(e, step, load ? step->out : step->in, &o);
   for (int j = 0; j < step->vector; j++) inner |= 1ull << o.position[j];
   for (uint64_t i = 0; i < 1ull << plan_value_bits(o.value, PLAN_REGISTER); i++)

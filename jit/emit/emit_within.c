@@ -32,6 +32,14 @@ static LLVMValueRef of_grid(emitter *e, const uint64_t *columns, int shift, uint
   return emit_linear(e, e->grid, made, space->in[1].bits);
 }
 
+/* So many elements of the source as bytes, of which two of 4 bits may share the last. */
+static LLVMValueRef bytes_of(emitter *e, LLVMValueRef elements, bool up) {
+  int bits = e->kernel->tensor_bits[0];
+  if (bits >= 8) return LLVMBuildMul(e->builder, elements, emit_i64(e, bits / 8), "");
+  if (up) elements = emit_add(e, elements, emit_i64(e, 1));
+  return LLVMBuildAShr(e->builder, elements, emit_i64(e, 1), "");
+}
+
 LLVMValueRef emit_block_within(emitter *e) {
   const plan_kernel *kernel = e->kernel;
   const plan_memory *memory = &kernel->memory;
@@ -54,10 +62,10 @@ LLVMValueRef emit_block_within(emitter *e) {
     }
     add_reach(e, position, touched, &digit->side[0].stride, &low, &high);
   }
-  int64_t bytes = kernel->tensor_bits[0] / 8, vector = (int64_t)1 << memory->vector;
-  LLVMValueRef size = emit_i64(e, bytes), mask = emit_i64(e, -vector);
-  low = emit_add(e, e->args[0], LLVMBuildMul(e->builder, low, size, ""));
-  high = LLVMBuildMul(e->builder, emit_add(e, high, emit_i64(e, 1)), size, "");
+  int64_t vector = (int64_t)1 << memory->vector;
+  LLVMValueRef mask = emit_i64(e, -vector);
+  low = emit_add(e, e->args[0], bytes_of(e, low, false));
+  high = bytes_of(e, emit_add(e, high, emit_i64(e, 1)), true);
   high = emit_add(e, emit_add(e, e->args[0], high), emit_i64(e, vector - 1));
   low = LLVMBuildAnd(e->builder, low, mask, "");
   high = LLVMBuildAnd(e->builder, high, mask, "");

@@ -53,6 +53,9 @@ void overhang_request_words(const overhang *o, LLVMValueRef vector, LLVMValueRef
                             LLVMValueRef *words);
 void overhang_join_words(const overhang *o, LLVMValueRef shift, LLVMValueRef *words, LLVMValueRef *out);
 
+/* emit_straddle.c: a load of 4-bit elements, by words. */
+void emit_straddle_step(emitter *e, const plan_step *step);
+
 /* The pieces at so many register indices. */
 void overhang_load(overhang *o, const uint64_t *index, int n);
 void overhang_store(overhang *o, const uint64_t *index, int n);

@@ -122,6 +122,8 @@ bool plan_group_of(const plan_kernel *kernel, int tensor, const plan_value *valu
 bool plan_may_be_loose(const plan_kernel *kernel, int tensor, const plan_value *value, int vector);
 /* Whether of a GPU's access all elements are inside every bound if its last one is, and none if its first is not. */
 bool plan_is_ordered(const plan_kernel *kernel, int tensor, const plan_value *value, int vector);
+/* log2 bytes of what an overhanging load takes of memory at once: its vector, of 4-bit elements words. */
+int plan_memory_vector(const plan_kernel *kernel, const plan_step *step);
 /* What a bound looks at moves so far with each element of a group; 0: not at all. */
 int64_t plan_group_step(const plan_kernel *kernel, const plan_bound *bound, const plan_group *group);
 /* The bits that tile bits move in tensor t's columns, and in digit i's position. */

@@ -406,6 +406,8 @@ llrt_status draft_flat(draft *d);
 
 /* overhang.c */
 
+/* Whether rows of 4-bit elements that begin in either half of a byte may be loaded by the words that they touch. */
+bool draft_can_straddle(const draft *d, int tensor);
 /* Whether accesses to tensor t may overhang in this kernel at all. */
 bool draft_can_overhang(const draft *d, int tensor);
 /* Whether the lanes of a group are enough for a store of both its ends. */

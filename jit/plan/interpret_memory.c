@@ -47,10 +47,10 @@ typedef struct element_place {
 /* Whether the aligned vector of tensor 0 that holds an element is in its memory. */
 static llrt_status check_vector(const interpreter *in, int64_t offset) {
   const plan_kernel *kernel = in->kernel;
-  int64_t vector = (int64_t)1 << kernel->memory.vector, bytes = kernel->tensor_bits[0] / 8;
+  int64_t vector = (int64_t)1 << kernel->memory.vector, bits = kernel->tensor_bits[0];
   int64_t data = (int64_t)(uintptr_t)in->tensors[0].data;
-  int64_t first = (data + offset * bytes) & -vector;
-  if (first >= data && first + vector <= data + in->bindings[0].span * bytes) return LLRT_OK;
+  int64_t first = (data + (offset * bits >> 3)) & -vector;
+  if (first >= data && first + vector <= data + (in->bindings[0].span * bits >> 3)) return LLRT_OK;
   return llrt_error(LLRT_INTERNAL, "block %lld loads a vector at element %lld that memory has in part",
                     (long long)in->block, (long long)offset);
 }

@@ -61,6 +61,11 @@ static bool steps_evenly(const plan_kernel *kernel, int tensor, uint64_t first, 
   return true;
 }
 
+int plan_memory_vector(const plan_kernel *kernel, const plan_step *step) {
+  int bits = kernel->tensor_bits[step->tensor];
+  return bits < 8 ? bits_log2(WORD_BYTES) : bits_log2(bits) - 3 + step->vector;
+}
+
 int64_t plan_group_step(const plan_kernel *kernel, const plan_bound *bound, const plan_group *group) {
   return bound_step(kernel, bound, group->element);
 }
@@ -145,10 +150,20 @@ bool draft_can_overhang(const draft *d, int tensor) {
          draft_storage(d, tensor)->swizzle.swizzle_len == 0;
 }
 
+bool draft_can_straddle(const draft *d, int tensor) {
+  const plan_kernel *kernel = d->kernel;
+  bool refused = d->options && d->options->whole_bytes;
+  for (int t = 0; t < d->desc->n_tensors; t++)
+    if (d->desc->tensors[t].n_indices > 0) return false;
+  return !refused && tensor == 0 && d->desc->kind == LLRT_OP_CONVERT && !kernel->target.lanes_first && !kernel->flat &&
+         kernel->tensor_bits[tensor] < 8 && draft_storage(d, tensor)->swizzle.swizzle_len == 0;
+}
+
 bool draft_group_fits(const draft *d, int tensor, const plan_value *value, int vector) {
   plan_group group;
   int bytes = plan_access_bytes(value->bits, vector);
-  if (!draft_can_overhang(d, tensor) || bytes < WORD_BYTES ||
+  bool can = value->bits < 8 ? draft_can_straddle(d, tensor) : draft_can_overhang(d, tensor);
+  if (!can || bytes < WORD_BYTES ||
       !plan_group_of(d->kernel, tensor, value, vector, &group))
     return false;
   return tensor == 0 || vector - group.lanes <= bits_log2(MAX_END_TURNS);
@@ -168,6 +183,7 @@ bool draft_may_be_loose(const draft *d, const plan_step *step, const plan_value 
 bool draft_by_words(const draft *d, const plan_step *step, const plan_value *value) {
   plan_group group;
   int aligned = bits_log2(value->bits) - 3 + step->vector - step->misaligned; /* log2 bytes */
+  if (value->bits < 8) return step->kind == PLAN_LOAD && step->overhang;
   return step->kind == PLAN_LOAD && step->overhang && !step->loose && step->misaligned > 0 &&
          plan_group_of(d->kernel, step->tensor, value, step->vector, &group) &&
          group.lanes >= (aligned < bits_log2(WORD_BYTES) ? 1 : ROW_OF_WORDS);
@@ -183,7 +199,7 @@ llrt_status draft_memory(draft *d) {
     if (step->kind != PLAN_LOAD || !step->overhang) continue;
     memory->used = true;
     memory->guards |= !step->masked;
-    memory->vector = (uint8_t)(bits_log2(kernel->tensor_bits[0]) - 3 + step->vector);
+    memory->vector = (uint8_t)plan_memory_vector(kernel, step);
   }
   if (!memory->used) return LLRT_OK;
   /* What begins aligned has no vector that begins before it, unless positions beyond a bound lie below the first. */
@@ -249,11 +265,11 @@ uint64_t plan_touched_positions(const plan_kernel *kernel, int i) {
 bool plan_block_within(const plan_kernel *kernel, uint64_t grid, const int64_t upper[PLAN_MAX_DIGITS],
                        const uint64_t *args) {
   const plan_memory *memory = &kernel->memory;
-  int64_t low, high, bytes = kernel->tensor_bits[0] / 8, vector = (int64_t)1 << memory->vector;
+  int64_t low, high, bits = kernel->tensor_bits[0], vector = (int64_t)1 << memory->vector;
   if (!memory->guards) return true;
   block_reach(kernel, 0, grid, upper, args, &low, &high);
-  int64_t first = ((int64_t)args[0] + low * bytes) & -vector;
-  int64_t last = ((int64_t)args[0] + (high + 1) * bytes + vector - 1) & -vector;
+  int64_t first = ((int64_t)args[0] + (low * bits >> 3)) & -vector;
+  int64_t last = ((int64_t)args[0] + ((high * bits + bits + 7) >> 3) + vector - 1) & -vector;
   return first >= plan_number_value(&memory->begin, args, 0) &&
          last <= plan_number_value(&memory->end, args, 0);
 }

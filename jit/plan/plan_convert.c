@@ -79,6 +79,7 @@ static llrt_status interior_steps(draft *d, const draft_values *values, const dr
   if (!streaming || !d->whole_lines[1]) aligned = 0;
   plan_step load = {.kind = PLAN_LOAD, .tensor = 0, .vector = (uint8_t)d->vector[0], .overhang = d->overhang[0],
                     .misaligned = (uint8_t)(d->vector[0] - d->align[0])};
+  if (d->overhang[0] && draft_log2_bytes(d, 0) < 0) load.misaligned--; /* of bytes */
   plan_step store = {.kind = PLAN_STORE, .tensor = 1, .vector = (uint8_t)d->vector[1],
                      .overhang = d->overhang[1], .misaligned = (uint8_t)(d->vector[1] - d->align[1]),
                      .streaming = (uint8_t)aligned, .parted = d->parts_bytes};
@@ -198,7 +199,8 @@ static llrt_status lay_out_rows(draft *d, const llrt_op_desc *desc, const plan_t
     draft_begin(d, desc, target, options, kernel);
     d->regions = regions;
     d->whole = whole;
-    for (int t = 0; t < 2; t++) d->may_overhang[t] = !narrow[t] && draft_can_overhang(d, t);
+    for (int t = 0; t < 2; t++)
+      d->may_overhang[t] = !narrow[t] && (draft_can_overhang(d, t) || draft_can_straddle(d, t));
     LLRT_TRY(lay_out(d, values, tiled));
     again = false;
     for (int t = 0; t < 2; t++) {

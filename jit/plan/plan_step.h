@@ -205,7 +205,8 @@ typedef struct plan_step {
                          overhang; registers hold the same. Masked: bounds may part an access's elements, and a
                          load looks where each vector lies in memory */
   bool by_words;      /* LOAD that overhangs, in groups: blocks whose vectors memory has all of take the words that pieces
-                         touch, instead of vectors whose parts lanes hand on */
+                         touch, instead of vectors whose parts lanes hand on. Of 4-bit elements, whose pieces begin in
+                         either half of a byte, always: memory is looked at by words */
   bool loose;         /* LOAD, masked and overhanging: accesses whose first element is inside are whole, whatever
                          bounds say of the others, which nothing may use where they are outside */
   uint8_t matrix;     /* SHARED_STORE, SHARED_LOAD: plan_matrix_kind */

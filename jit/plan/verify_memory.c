@@ -160,8 +160,9 @@ static llrt_status check_alignment(const plan_kernel *kernel, int at, const plan
         "step %d: no pieces of rows", at);
   CHECK(!step->by_words || (step->kind == PLAN_LOAD && !step->loose && step->misaligned > 0),
         "step %d: may not go by words", at);
+  CHECK(value->bits >= 8 || step->by_words, "step %d: 4-bit elements that straddle bytes, not by words", at);
   if (step->kind == PLAN_STORE) return LLRT_OK;
-  CHECK(step->tensor == 0 && memory->used && memory->vector == vector,
+  CHECK(step->tensor == 0 && memory->used && memory->vector == plan_memory_vector(kernel, step),
         "step %d: memory is not known", at);
   CHECK(step->masked || memory->guards, "step %d: loads without a guard", at);
   return LLRT_OK;

@@ -55,6 +55,9 @@ static const struct row {
     {{128, 64}, "row_major", MMA, LLRT_E2M1, 0, false, LLRT_E4M3},
     {{70, 131}, "col_major", "row_major", LLRT_I4, 0, false, LLRT_I8},
     {{128, 130}, "row_major", "col_major", LLRT_E2M1, 0, true, LLRT_U8},
+    {{333, 96}, "col_major", "row_major", LLRT_E2M1, 0, false, LLRT_BF16},
+    {{511, 130}, "col_major", "row_major", LLRT_I4, 0, false, LLRT_F32},
+    {{255, 64}, "col_major", "row_major", LLRT_U4, 0x8, true, LLRT_U8},
     {{4, 70000}, "row_major", "col_major", LLRT_U4, 0, false, LLRT_U8},
     /* And numbers made to fit into them. */
     {{33, 65}, "row_major", "col_major", LLRT_F32, 0, false, LLRT_E2M1},

@@ -81,6 +81,12 @@ static const text_row table[] = {
     {2, {44, 1}, "strided([4,1])", "col_major"},
     {2, {8, 64}, "strided([66,1])", "storage(digits=[dim1: 3 reversed, dim0: 2, dim1: rest, dim0: rest], "
                                     "tile={offset: [[1,0],[2,0]]} -> [dim0:4, dim1:1], pad=0)"},
+    /* Sources whose rows begin in either half of a byte, in tiles, with edges and with what lies before and behind. */
+    {2, {511, 130}, "col_major", "row_major"},
+    {2, {333, 96}, "strided([1,335])", "row_major"},
+    {2, {1025, 66}, "storage(digits=[dim0: rest, dim1: rest], offset=[3])", "row_major"},
+    {2, {127, 64}, "col_major", WIDE_TILE},
+    {3, {63, 10, 34}, "col_major", "row_major"},
     /* Destinations whose bytes have elements of two rows, of one alone, or some that are pads. */
     {2, {5, 7}, "row_major", "row_major"},
     {2, {64, 65}, "row_major", "row_major"},

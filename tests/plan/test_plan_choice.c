@@ -127,6 +127,33 @@ Test(plan_choice, kept_pads_part_wide_stores) {
   }
 }
 
+/* Rows of an odd number of 4-bit elements begin in either half of a byte: GPUs' tiles take the words that pieces touch. */
+Test(plan_choice, odd_rows_of_nibbles_are_tiled) {
+  static const text_pair rows[] = {{"col_major", "row_major", {333, 96}}, {"strided([1,335])", "row_major", {320, 130}}};
+  static const char *const gpus[] = {"sm_80", "sm_90a", "gfx942"};
+  static plan made;
+  uint64_t seed = test_seed_of_run();
+  for (size_t t = 0; t < 2 * sizeof gpus / sizeof *gpus; t++) {
+    pair p;
+    const char *name = gpus[t / 2];
+    pair_parse(&rows[t % 2], &p);
+    pair_plan(&p, LLRT_B4, name, NULL, &made);
+    const plan_kernel *kernel = &made.variant[0];
+    cr_expect_not(kernel->flat, "%s", name);
+    int first = 0; /* load: of blocks inside of all bounds */
+    while (first < kernel->n_steps - 1 && kernel->step[first].kind != PLAN_LOAD) first++;
+    const plan_step *load = &kernel->step[first];
+    cr_expect(load->overhang && load->by_words && load->vector >= 3 && !load->masked, "%s, row %zu", name, t % 2);
+    conversion c;
+    conversion_make(&p, LLRT_B4, &c);
+    conversion_fill(&c, &seed);
+    memset(c.desc.tensors[1].data, UNTOUCHED, c.bytes[1]);
+    cr_expect_eq(plan_interpret(kernel, c.desc.tensors, c.binding, 2), LLRT_OK, "%s", llrt_last_error());
+    cr_expect_eq(conversion_wrong_places(&p, &c), 0, "%s", name);
+    conversion_free(&c);
+  }
+}
+
 /* Steps of a kind in any variant. */
 static int count_kind(const plan *made, plan_step_kind kind) {
   int n = 0;

@@ -10,6 +10,7 @@
 typedef struct exchange {
   step_places places;
   int bits, word, n, fixed; /* fixed: registers whose tile bits are their own, so that bytes are stored whole */
+  int blocks;               /* log2, of a cluster: the last warps */
 } exchange;
 
 /* ---- inside the warp ---- */
@@ -121,13 +122,14 @@ static void access_order(uint64_t *seed, const plan_target *target, const exchan
     order->at[order->n++] = target->lanes_first && i >= x->word ? x->places.registers + i - x->word : i;
 }
 
-/* A side of the buffer: its access is offset bits 0, 1, …; the last bits of the offset's and parts' places are parts of registers
- * or warps. `parts` of them. */
-static bool side_value(uint64_t *seed, const exchange *x, const side_order *order, int parts, plan_value *value) {
+/* A side of the buffer: its access is offset bits 0, 1, …; behind the offset's bits are those of blocks, which the side that
+ * stores has in its own blocks, and those of parts, registers or warps. */
+static bool side_value(uint64_t *seed, const exchange *x, const side_order *order, int parts, bool stores, plan_value *value) {
   uint64_t matrix[LLRT_MAX_BITS], inner[LLRT_MAX_BITS];
   int all[LLRT_MAX_BITS], n = 0, last[LLRT_MAX_BITS], found = 0;
   int warps = x->places.warps - bits_count(x->places.zero_warps), first = x->n - warps; /* slot of the first warp */
-  uint64_t free = bits_mask(x->places.registers) | (bits_mask(warps) << first);
+  int own = stores ? x->blocks : 0, inside = x->n - parts - own;
+  uint64_t free = bits_mask(x->places.registers) | (bits_mask(warps - x->blocks) << first);
   for (int i = 0; i < order->n; i++) free &= ~(1ull << order->at[i]);
   for (int i = 0; i < x->word; i++) free &= ~(1ull << i);
   while (found < parts) { /* registers that no access has, or warps */
@@ -137,17 +139,18 @@ static bool side_value(uint64_t *seed, const exchange *x, const side_order *orde
     free &= ~(1ull << slot);
     last[found++] = slot;
   }
-  step_random_matrix(seed, x->n - parts, order->n, step_once_in(seed, 2), inner);
+  for (int i = 0; i < own; i++) last[parts + i] = x->n - own + i;
+  step_random_matrix(seed, inside, order->n, step_once_in(seed, 2), inner);
   memcpy(matrix, inner, sizeof matrix);
   for (int i = 0; i < order->n; i++) all[n++] = order->at[i];
   for (int i = 0; i < x->n; i++) {
     bool used = false;
     for (int k = 0; k < n; k++) used |= all[k] == i;
-    for (int k = 0; k < parts; k++) used |= last[k] == i;
+    for (int k = 0; k < parts + own; k++) used |= last[k] == i;
     if (!used) all[n++] = i;
   }
-  for (int k = 0; k < parts; k++) {
-    matrix[n] = 1ull << (x->n - parts + k);
+  for (int k = 0; k < parts + own; k++) {
+    matrix[n] = 1ull << (k < parts ? x->n - parts + k : inside + k - parts);
     all[n++] = last[k];
   }
   *value = step_value_in_order(&x->places, all, n, matrix, x->bits, x->word);
@@ -156,14 +159,15 @@ static bool side_value(uint64_t *seed, const exchange *x, const side_order *orde
 
 static void make_buffer(uint64_t *seed, step_case *c, const exchange *x, int fixed, int parts) {
   plan_buffer *buffer = &c->kernel.buffer[c->kernel.n_buffers++];
-  int offsets = x->n - parts;
+  int offsets = x->n - parts - x->blocks;
   *buffer = (plan_buffer){.bits = (uint8_t)x->bits, .bytes = bits_max((x->bits << offsets) / 8, 16), .layout = llrt_layout_empty()};
   llrt_layout_add_out(&buffer->layout, "tile", x->n);
   llrt_layout_add_in(&buffer->layout, "offset", offsets);
   llrt_layout_add_in(&buffer->layout, "repetition", parts);
-  llrt_layout_add_in(&buffer->layout, "block", 0);
+  llrt_layout_add_in(&buffer->layout, "block", x->blocks);
   step_random_matrix(seed, offsets, bits_min(fixed, offsets), step_once_in(seed, 3), buffer->layout.column);
-  for (int i = 0; i < parts; i++) buffer->layout.column[offsets + i] = 1ull << (offsets + i);
+  for (int i = 0; i < parts; i++) buffer->layout.column[offsets + i] = 1ull << (x->n - parts + i);
+  for (int i = 0; i < x->blocks; i++) buffer->layout.column[offsets + parts + i] = 1ull << (offsets + i);
 }
 
 static plan_step shared_step(const side_order *order, bool load, int part) {
@@ -181,7 +185,7 @@ static bool through_buffer(uint64_t *seed, step_case *c, const plan_target *targ
     } else {
       access_order(seed, target, x, &order[s]);
     }
-    if (order[s].n > x->n - parts || !side_value(seed, x, &order[s], parts, &pair[s])) return false;
+    if (order[s].n > x->n - parts - x->blocks || !side_value(seed, x, &order[s], parts, s == 0, &pair[s])) return false;
   }
   make_buffer(seed, c, x, bits_max(order[0].vector, order[1].vector), parts);
   for (int part = 0; part < 1 << parts; part++) {
@@ -190,6 +194,7 @@ static bool through_buffer(uint64_t *seed, step_case *c, const plan_target *targ
     step_add(c, (plan_step){.kind = PLAN_BARRIER});
     step_add(c, shared_step(&order[1], true, part));
   }
+  if (x->blocks > 0) step_add(c, (plan_step){.kind = PLAN_BARRIER}); /* nobody leaves whose memory others read */
   return true;
 }
 
@@ -256,7 +261,13 @@ bool exchange_case_make(step_case *c, const plan_target *target, exchange_way wa
   x.fixed = x.bits == 4;
   if (x.bits == 4 && (way == EXCHANGE_SHARED || way == EXCHANGE_MATRIX)) return false; /* shared memory has whole bytes */
   c->tensor[0].bits = c->tensor[1].bits = x.bits;
+  if (way == EXCHANGE_SHARED && target->cluster_bits > 0 && step_once_in(&seed, 2)) {
+    x.blocks = bits_min(x.places.warps, 1 + step_below(&seed, 2));
+    x.places.zero_warps &= bits_mask(x.places.warps - x.blocks);
+    x.n = step_place_bits(&x.places);
+  }
   step_begin(c, target, 2, &x.places);
+  c->kernel.cluster_bits = x.blocks;
   step_make_dense(c, &seed, x.n, x.fixed);
   step_add(c, access_of(0, true, 0, x.fixed));
   if (!make_step(&seed, c, target, way, &x, pair)) return false;

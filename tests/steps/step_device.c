@@ -26,8 +26,9 @@ typedef struct images {
 static void fill_numbers(uint64_t *seed, llrt_dtype type, unsigned char *bytes, size_t n) {
   size_t size = (size_t)llrt_dtype_bits(type) / 8;
   for (size_t i = 0; i + size <= n; i += size) {
-    uint64_t code = reference_encode(type, step_below(seed, 4) ? (double)step_below(seed, 9) - 4 : 1);
-    if (type == LLRT_I64 || type == LLRT_U64) code = (uint64_t)((int64_t)step_below(seed, 9) - 4);
+    int number = step_below(seed, 4) ? step_below(seed, 9) - 4 : 1;
+    bool wide = type == LLRT_I64 || type == LLRT_U64;
+    uint64_t code = wide ? (uint64_t)(int64_t)number : reference_encode(type, number);
     memcpy(bytes + i, &code, size);
   }
 }

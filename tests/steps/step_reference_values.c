@@ -43,7 +43,9 @@ static bool move_shared(step_state *s, const plan_step *step, int value, bool lo
   for (int64_t at = 0; at < step_places_of(s, value); at++) {
     uint64_t place = place_in(buffer, step_own_tile(s, value, at)), offset = place & bits_mask(offsets);
     if ((place >> offsets & bits_mask(buffer->layout.in[1].bits)) != step->repetition) continue;
-    step_element *element = &s->shared[(uint64_t)buffer->offset * 2 + offset * (uint64_t)buffer->bits / 4];
+    uint64_t block = place >> (offsets + buffer->layout.in[1].bits);
+    step_element *element = &s->shared[block * (uint64_t)s->kernel->launch.shared_bytes * 2 + (uint64_t)buffer->offset * 2 +
+                                       offset * (uint64_t)buffer->bits / 4];
     if (load) s->value[value][at] = *element;
     else if (step_is_first(s, value, at)) *element = s->value[value][at];
   }
@@ -200,6 +202,63 @@ static bool fill(step_state *s, const plan_step *step) {
   return true;
 }
 
+/* ---- pairs ---- */
+
+typedef struct pair {
+  uint64_t key;
+  int64_t at;
+} pair;
+
+static pair pair_at(const step_state *s, int key, int index, int64_t at) {
+  uint64_t position = s->value[index][at].bits;
+  int unused = 64 - s->kernel->value[index].bits;
+  return (pair){s->value[key][at].bits, (int64_t)(position << unused) >> unused};
+}
+
+/* The better key's; of equally good ones the lower position's. */
+static pair better(const plan_step *step, pair a, pair b) {
+  llrt_dtype type = (llrt_dtype)step->type;
+  int bits = llrt_dtype_bits(type), unused = 64 - bits;
+  bool is_float = type == LLRT_F32 || type == LLRT_F64, is_signed = type == LLRT_I32 || type == LLRT_I64, less, equal;
+  if (is_float) {
+    double x = reference_decode(type, a.key), y = reference_decode(type, b.key);
+    less = x < y, equal = x == y;
+  } else {
+    int64_t x = (int64_t)(a.key << unused) >> unused, y = (int64_t)(b.key << unused) >> unused;
+    less = is_signed ? x < y : a.key < b.key, equal = a.key == b.key;
+  }
+  bool first = equal ? a.at < b.at : step->combiner == LLRT_COMBINE_ARGMIN ? less : !less;
+  return first ? a : b;
+}
+
+static void put_pair(step_state *s, const plan_step *step, int64_t at, pair made) {
+  s->value[step->out][at] = (step_element){made.key, 0};
+  s->value[step->index_out][at] = (step_element){(uint64_t)made.at & bits_mask(s->kernel->value[step->index_out].bits), 0};
+}
+
+static bool join_pairs(step_state *s, const plan_step *step) {
+  for (int64_t at = 0; at < step_places_of(s, step->out); at++)
+    put_pair(s, step, at, better(step, pair_at(s, step->in, step->index_in, at), pair_at(s, step->with, step->index_with, at)));
+  return true;
+}
+
+/* Of those whose coordinates agree in the bits that the result has the best, whatever their order. */
+static bool fold_pairs(step_state *s, const plan_step *step) {
+  int kept = s->kernel->value[step->out].layout.out[0].bits;
+  for (int64_t at = 0; at < step_places_of(s, step->out); at++) {
+    pair best = {0, 0};
+    bool some = false;
+    for (int64_t i = 0; i < step_places_of(s, step->in); i++) {
+      if ((step_own_tile(s, step->in, i) & bits_mask(kept)) != step_own_tile(s, step->out, at)) continue;
+      pair own = pair_at(s, step->in, step->index_in, i);
+      best = some ? better(step, best, own) : own;
+      some = true;
+    }
+    put_pair(s, step, at, best);
+  }
+  return true;
+}
+
 /* Operands that are reduced along more stand for all elements along it. */
 static bool join_values(step_state *s, const plan_step *step, int second) {
   step_element *first = by_tile(s, step->in), *other = by_tile(s, second);
@@ -296,10 +355,10 @@ bool step_run_value(step_state *s, const plan_step *step) {
   switch ((plan_step_kind)step->kind) {
     case PLAN_MAP: return map_all(s, step);
     case PLAN_FILL: return fill(s, step);
-    case PLAN_JOIN: return join_values(s, step, step->with);
+    case PLAN_JOIN: return step->pairs ? join_pairs(s, step) : join_values(s, step, step->with);
     case PLAN_PREFIX: return join_values(s, step, step->second);
     case PLAN_FOLD:
-    case PLAN_FOLD_LANES: return fold(s, step);
+    case PLAN_FOLD_LANES: return step->pairs ? fold_pairs(s, step) : fold(s, step);
     case PLAN_SCAN: return scan(s, step);
     case PLAN_POSITION:
     case PLAN_POSITION_ADD: return positions(s, step);

@@ -151,6 +151,8 @@ typedef struct combined {
   int op;
   llrt_dtype type;
   int bits;
+  bool pairs, positions; /* keys and positions; of which these are stored */
+  int position_bits;
 } combined;
 
 /* Sums and products are of whole numbers, so that their order says nothing. */
@@ -167,6 +169,34 @@ static void choose_combiner(maker *m, bool affine, combined *k) {
   }
 }
 
+/* In one of three cases the extreme keys' positions are sought. */
+static void choose_pairs(maker *m, combined *k) {
+  if (k->op > LLRT_COMBINE_MAX || !step_once_in(&m->seed, 3)) return;
+  k->op = LLRT_COMBINE_ARGMIN + step_below(&m->seed, 2);
+  k->pairs = true;
+  k->positions = step_once_in(&m->seed, 2);
+  k->position_bits = m->target->lanes_first ? k->bits : step_once_in(&m->seed, 2) ? 32 : 64;
+  for (int t = 0; t < STEP_TENSORS; t++) m->c->tensor[t].numbers = (uint8_t)k->type; /* many are equal */
+}
+
+static int stored_bits(const combined *k) { return k->positions ? k->position_bits : k->bits; }
+
+/* Positions of a value's elements, and the same with some of their bits turned. */
+static int add_positions(maker *m, const combined *k, const plan_value *value, bool turned) {
+  plan_value at = *value;
+  at.bits = (uint8_t)k->position_bits;
+  m->kernel->position_axes = 1;
+  m->kernel->position[0] = (plan_number){.arg = -1, .value = 1};
+  int number = step_add_value(m->c, &at);
+  step_add(m->c, (plan_step){.kind = PLAN_POSITION, .out = (uint8_t)number});
+  if (!turned) return number;
+  uint8_t type = k->position_bits == 32 ? LLRT_U32 : LLRT_U64;
+  m->kernel->map[m->kernel->n_maps++] = (plan_map){.kind = PLAN_MAP_XOR, .from = type, .to = type, .constant = (uint64_t)step_below(&m->seed, 64)};
+  int other = step_add_value(m->c, &at);
+  step_add(m->c, (plan_step){.kind = PLAN_MAP, .in = (uint8_t)number, .out = (uint8_t)other});
+  return other;
+}
+
 static plan_step combining(plan_step_kind kind, const combined *k, int in, int out) {
   return (plan_step){.kind = (uint8_t)kind, .combiner = (uint8_t)k->op, .type = (uint8_t)k->type, .in = (uint8_t)in, .out = (uint8_t)out};
 }
@@ -177,7 +207,7 @@ static void places_of_one(maker *m, int bits, int most) {
 }
 
 static bool make_fill(maker *m) {
-  combined k;
+  combined k = {0};
   choose_combiner(m, false, &k);
   const int widths[] = {k.bits, k.bits};
   places_of_one(m, k.bits, 2);
@@ -192,15 +222,27 @@ static bool make_fill(maker *m) {
 }
 
 static bool make_join(maker *m) {
-  combined k;
+  combined k = {0};
   choose_combiner(m, true, &k);
-  const int widths[] = {k.bits, k.bits, k.bits};
+  choose_pairs(m, &k);
+  const int widths[] = {k.bits, stored_bits(&k), k.bits};
   places_of_one(m, k.bits, 2);
   begin(m, 3, widths, 0);
-  plan_value value = whole_value(m, k.bits, 0, 0, false);
-  int first = load(m, 0, &value), second = load(m, 2, &value), out = step_add_value(m->c, &value);
-  step_add(m->c, combining(PLAN_JOIN, &k, first, out))->with = (uint8_t)second;
-  store(m, out);
+  plan_value value = whole_value(m, k.bits, 0, 0, k.pairs || step_once_in(&m->seed, 2));
+  int first = load(m, 0, &value), second = load(m, 2, &value), out = step_add_value(m->c, &value), to = out;
+  plan_step step = combining(PLAN_JOIN, &k, first, out);
+  step.with = (uint8_t)second;
+  if (k.pairs) {
+    plan_value at = value;
+    at.bits = (uint8_t)k.position_bits;
+    step.pairs = true;
+    step.index_in = (uint8_t)add_positions(m, &k, &value, false);
+    step.index_with = (uint8_t)add_positions(m, &k, &value, true);
+    step.index_out = (uint8_t)step_add_value(m->c, &at);
+    if (k.positions) to = step.index_out;
+  }
+  step_add(m->c, step);
+  store(m, to);
   return true;
 }
 
@@ -216,9 +258,10 @@ static plan_value folded_value(maker *m, int tile, const int *beyond, int n, int
 }
 
 static bool make_fold(maker *m, bool lanes) {
-  combined k;
+  combined k = {0};
   choose_combiner(m, false, &k);
-  const int widths[] = {k.bits, k.bits};
+  choose_pairs(m, &k);
+  const int widths[] = {k.bits, stored_bits(&k)};
   int beyond[LLRT_MAX_BITS], n = 0;
   places_of_one(m, k.bits, 3);
   begin(m, 2, widths, 0);
@@ -234,13 +277,22 @@ static bool make_fold(maker *m, bool lanes) {
   plan_value in = folded_value(m, m->n - n, beyond, n, k.bits), out;
   if (reduce_laid_out(m->kernel, &in, m->n - n, k.bits, &out) != LLRT_OK) return false;
   int from = load(m, 0, &in), to = step_add_value(m->c, &out);
-  step_add(m->c, combining(lanes ? PLAN_FOLD_LANES : PLAN_FOLD, &k, from, to));
+  plan_step step = combining(lanes ? PLAN_FOLD_LANES : PLAN_FOLD, &k, from, to);
+  if (k.pairs) {
+    plan_value at = out;
+    at.bits = (uint8_t)k.position_bits;
+    step.pairs = true;
+    step.index_in = (uint8_t)add_positions(m, &k, &in, step_once_in(&m->seed, 2));
+    step.index_out = (uint8_t)step_add_value(m->c, &at);
+    if (k.positions) to = step.index_out;
+  }
+  step_add(m->c, step);
   store(m, to);
   return true;
 }
 
 static bool make_scan(maker *m) {
-  combined k;
+  combined k = {0};
   choose_combiner(m, true, &k);
   const int widths[] = {k.bits, k.bits};
   int along[LLRT_MAX_BITS], n = 0;
@@ -274,7 +326,7 @@ static bool make_scan(maker *m) {
 }
 
 static bool make_prefix(maker *m) {
-  combined k;
+  combined k = {0};
   choose_combiner(m, true, &k);
   const int widths[] = {k.bits, k.bits, k.bits};
   places_of_one(m, k.bits, 3);

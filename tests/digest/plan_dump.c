@@ -73,8 +73,10 @@ static void put_digit(llrt_text *out, const plan_digit *x, int n_tensors) {
   NUMBER(axis) NUMBER(bits) NUMBER(rest) NUMBER(step)
   if (x->rest) PLAN_NUMBER(upper)
   for (int t = 0; t < n_tensors; t++) {
-    put_item(out, "kind", t, x->side[t].kind);
-    put_plan_number(out, "stride", &x->side[t].stride);
+    const plan_digit_side *side = &x->side[t];
+    const bool read = side->kind == PLAN_STRIDE || (side->kind == PLAN_COLUMNS && x->rest);
+    put_item(out, "kind", t, side->kind);
+    if (read) put_plan_number(out, "stride", &side->stride);
   }
 }
 

@@ -13,13 +13,27 @@
 #include "jit/plan/word_swap.h"
 #include "jit/plan/word_turn.h"
 
+/* Whether the kernel has an instruction that multiplies and adds so many elements (log2) of a lane of the host at once: its
+ * operands lie so, and what they are made of. */
+static bool lanes_are_packed(const plan_kernel *kernel, int word) {
+  bool packed = false;
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    if (step->kind != PLAN_DOT || step->instruction >= dot_instruction_count()) continue;
+    packed |= dot_instruction_at(step->instruction)->k == word;
+  }
+  return packed;
+}
+
 static llrt_status check_value(const plan_kernel *kernel, int i) {
   const plan_value *value = &kernel->value[i];
   int registers = plan_value_bits(value, PLAN_REGISTER);
   CHECK(llrt_layout_is_valid(&value->layout), "value %d: malformed layout", i);
   CHECK(bits_is_power_of_two(value->bits), "value %d: elements of %d bits", i, value->bits);
   CHECK(value->word <= registers, "value %d: a word of more elements than registers", i);
-  CHECK(!kernel->target.lanes_first || value->word == 0 || value->bits << value->word == 8, "value %d: lanes of several elements", i);
+  CHECK(!kernel->target.lanes_first || value->word == 0 || value->bits << value->word == 8 ||
+            lanes_are_packed(kernel, value->word),
+        "value %d: lanes of several elements", i);
   CHECK(registers - value->word <= PLAN_VALUE_BITS, "value %d: too many registers", i);
   CHECK(plan_value_bits(value, PLAN_LANE) == kernel->lane_bits, "value %d: lanes", i);
   CHECK(plan_value_bits(value, PLAN_WARP) == kernel->warp_bits, "value %d: warps", i);

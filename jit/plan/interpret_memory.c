@@ -182,7 +182,7 @@ llrt_status interpret_stage(interpreter *in) {
   if (kernel->panel.tensor == PLAN_DESTINATION) return interpret_copy_out(in);
   LLRT_TRY(place_panel(in, &at));
   int64_t n = panel_elements(in, at.offset);
-  if (at.offset + n > in->bindings[0].span)
+  if (n > 0 && at.offset + n > in->bindings[0].span)
     return llrt_error(LLRT_INTERNAL, "block %lld stages element %lld of %lld", (long long)in->block,
                       (long long)(at.offset + n - 1), (long long)in->bindings[0].span);
   for (int64_t i = 0; i < n; i++, at.offset++) {

@@ -201,6 +201,7 @@ static void make_bounds(uint64_t *seed, plan_kernel *kernel, const shape *s) {
 typedef struct reach {
   int64_t low, high;  /* offsets of elements that are inside, from the tensor's origin */
   int64_t lowest;     /* of all */
+  int64_t top;        /* the greatest place of those that are inside, swizzled */
   int64_t divisor;    /* of the offsets at which accesses begin */
   bool parts;         /* a bound parts an access */
 } reach;
@@ -245,6 +246,12 @@ static int64_t divisor_of(int64_t a, int64_t b) {
   return a;
 }
 
+/* llrt/storage.h, llrt_swizzle. */
+static int64_t swizzled(const llrt_swizzle *z, int64_t x) {
+  int64_t inner = (int64_t)(bits_mask(z->swizzle_len) << z->per_element);
+  return z->upward ? x ^ (x & inner) << z->atom_len : x ^ (x >> z->atom_len & inner);
+}
+
 /* The access that holds the element of fixed bits `fixed`: those of its first `vector` bits are its own. */
 static void look(const plan_kernel *kernel, const shape *s, uint64_t fixed, const int64_t *upper, uint32_t apart, reach *r) {
   bool inside, any = false, all = true;
@@ -255,6 +262,8 @@ static void look(const plan_kernel *kernel, const shape *s, uint64_t fixed, cons
     if (at < r->lowest) r->lowest = at;
     if (inside && at < r->low) r->low = at;
     if (inside && at > r->high) r->high = at;
+    int64_t place = swizzled(&kernel->swizzle[s->tested], at + kernel->origin[s->tested]);
+    if (inside && place > r->top) r->top = place;
     if (k == 0) r->divisor = divisor_of(at, r->divisor);
   }
   r->parts |= any && !all;
@@ -262,7 +271,7 @@ static void look(const plan_kernel *kernel, const shape *s, uint64_t fixed, cons
 
 static bool look_at_all(const plan_kernel *kernel, const shape *s, uint32_t apart, reach *r) {
   int64_t upper[MOST_DIGITS] = {0}, blocks = 1;
-  *r = (reach){.low = INT64_MAX, .lowest = INT64_MAX, .high = INT64_MIN};
+  *r = (reach){.low = INT64_MAX, .lowest = INT64_MAX, .high = INT64_MIN, .top = INT64_MIN};
   for (int i = 0; i < kernel->n_digits; i++) blocks *= kernel->digit[i].upper.value;
   if (blocks << s->n > MOST_POSITIONS) return false;
   for (int64_t u = 0; u < blocks; u++) {
@@ -345,8 +354,18 @@ static int dense_vector(uint64_t *seed, const shape *s) {
   return step_once_in(seed, 2) ? bits_max(s->vector, least) : least;
 }
 
+/* A swizzle that keeps accesses together. */
+static void choose_swizzle(uint64_t *seed, plan_kernel *kernel, const shape *s) {
+  llrt_swizzle *z = &kernel->swizzle[s->tested];
+  if (s->way > MEMORY_PARTED || !s->aligned || !step_once_in(seed, 2)) return; /* else sums carry inside an access */
+  z->per_element = (uint8_t)(s->vector + step_below(seed, 3));
+  z->swizzle_len = (uint8_t)(1 + step_below(seed, 3));
+  z->atom_len = (uint8_t)(z->swizzle_len + step_below(seed, 3));
+  z->upward = (uint8_t)step_below(seed, 2);
+}
+
 /* Where the tensor under test begins in memory, and how large both are. */
-static int place_memory(uint64_t *seed, step_case *c, const shape *s, const reach *r, int64_t dense) {
+static int place_memory(uint64_t *seed, step_case *c, const shape *s, uint32_t apart, reach *r, int64_t dense) {
   plan_kernel *kernel = &c->kernel;
   int unit = bits_max(s->bits, 8) / 8, t = s->tested;
   int64_t whole = s->aligned ? (int64_t)1 << s->vector : s->bits == 4 ? 2 : 1;
@@ -359,7 +378,9 @@ static int place_memory(uint64_t *seed, step_case *c, const shape *s, const reac
   if (s->bits == 4 && begin % 2) kernel->launch.arg[t].factor = (begin + 1) * s->bits / 8;
   int64_t from = kernel->launch.arg[t].factor * 8 / s->bits;
   c->tensor[t].lead = lead;
-  c->tensor[t].elements = from + origin + r->high + 1 + (step_once_in(seed, 2) ? 0 : step_below(seed, 5));
+  choose_swizzle(seed, kernel, s);
+  look_at_all(kernel, s, apart, r);
+  c->tensor[t].elements = from + r->top + 1 + (step_once_in(seed, 2) ? 0 : step_below(seed, 5));
   c->tensor[t].elements += s->bits == 4 && c->tensor[t].elements % 2;
   c->tensor[!t].lead = 0;
   c->tensor[!t].elements = dense;
@@ -397,7 +418,7 @@ bool memory_case_make(step_case *c, const plan_target *target, bool store, memor
     s.vector = tested.vector = (uint8_t)(store || s.bits > 4 ? s.bits == 4 : 0);
     if (!look_at_all(kernel, &s, tested.apart, &r)) return false;
   }
-  int divisor = place_memory(&seed, c, &s, &r, dense);
+  int divisor = place_memory(&seed, c, &s, tested.apart, &r, dense);
   if (!complete(&seed, target, &s, &r, divisor ? divisor : 4096, &tested)) return false;
   step_add_value(c, &value);
   tell_memory(&seed, c, &s, &tested, kernel->origin[s.tested] + r.lowest);

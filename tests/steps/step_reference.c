@@ -86,6 +86,13 @@ bool step_inside(const step_state *s, const plan_step *step, const int64_t posit
   return true;
 }
 
+/* llrt/storage.h: Z(p) = p ^ (p >> atom_len & (2^swizzle_len - 1) << per_element), or upward those higher bits XORed with these. */
+static int64_t swizzled(const llrt_swizzle *z, int64_t p) {
+  int64_t mask = (((int64_t)1 << z->swizzle_len) - 1) << z->per_element;
+  if (z->upward) return p ^ (p & mask) << z->atom_len;
+  return p ^ (p >> z->atom_len & mask);
+}
+
 int64_t step_offset(const step_state *s, int tensor, const int64_t position[PLAN_MAX_DIGITS]) {
   uint64_t columns = 0;
   int64_t sum = 0;
@@ -101,7 +108,7 @@ int64_t step_offset(const step_state *s, int tensor, const int64_t position[PLAN
     }
   }
   int64_t base = s->kernel->launch.arg[tensor].factor * 8 / s->kernel->tensor_bits[tensor];
-  return base + s->kernel->origin[tensor] + (int64_t)columns + sum;
+  return base + swizzled(&s->kernel->swizzle[tensor], s->kernel->origin[tensor] + (int64_t)columns + sum);
 }
 
 /* ---- indices ---- */

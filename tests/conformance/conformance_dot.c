@@ -249,6 +249,8 @@ static const dot_problem rows[] = {
     {SHAPE(5, 256, 65), TYPES_AND(F16, F16, [LLRT_DOT_D] = LLRT_F32), LIES("", "blackwell_mx4(pad=7)", "")},
     {SHAPE(5, 256, 0), TYPES_AND(F16, F16, [LLRT_DOT_D] = LLRT_F32), LIES("", "blackwell_mx4(pad=7)", "")},
     {SHAPE(1, 6, 8), TYPES(F32, F32), LIES("", "storage(digits=[dim2:rest,dim1:4,dim0:4,dim1:rest,dim0:rest],pad=7)", ""), .n_batch = 1, .batch = {3}},
+    {SHAPE(1, 64, 256), TYPES_AND(F32, I8, [LLRT_DOT_D] = LLRT_I32, [LLRT_DOT_SCALE_B] = LLRT_E4M3, [LLRT_DOT_C] = LLRT_F32), LIES("", "storage(digits=[dim2:rest @ 4,dim1:1,dim1:2,dim0:2 @ 528,dim1:rest,dim0:rest],pad=7)", ""), .group = {{0}, {16, 128}}, .n_batch = 1, .batch = {2}, .shared = {true, false}, .alpha = 2},
+    {SHAPE(1, 1, 512), TYPES_AND(BF16, I8, [LLRT_DOT_D] = LLRT_F16, [LLRT_DOT_SCALE_B] = LLRT_F16), LIES("col_major", "storage(digits=[dim0:rest,dim2:rest,dim1:5,dim1:rest],tile={offset:[[0,0,4],[2,0,0],[1,0,0],[0,0,1],[0,0,2]]}->[dim0:4,dim1:1,dim2:8],offset=[2],pad=23530)", ""), .group = {{0}, {32, 1}}, .n_batch = 1, .batch = {2}, .packed = true, .fast = true},
     /* scales whose group is all of K, or more: on the sums */
     {SHAPE(4, 40, 8), TYPES_AND(F32, I8, [LLRT_DOT_SCALE_B] = LLRT_BF16), .group = {{0}, {64, 1}}},
     {SHAPE(9, 40, 1), TYPES_AND(E4M3, U8, [LLRT_DOT_SCALE_A] = LLRT_F16, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_ZERO_B] = LLRT_I8), .group = {{1, 1}, {1, 1}}},

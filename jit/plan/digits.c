@@ -440,6 +440,7 @@ llrt_status draft_digits(draft *d) {
   LLRT_TRY(copy_sides(d, &copies, &support));
   if (d->splits) LLRT_TRY(split_sides(d));
   for (int t = 0; t < d->desc->n_tensors; t++) LLRT_TRY(finish_address(d, t));
+  if (d->desc->kind == LLRT_OP_CONVERT) draft_swap_words(d);
   if (d->divided) LLRT_TRY(divide_source(d));
   LLRT_TRY(draft_indices(d));
   mark_column_bits(d);

@@ -350,6 +350,8 @@ llrt_status draft_tile_steps(draft *d, const draft_values *values, const draft_h
 
 /* Resolves the description's maps into kernel->map. */
 llrt_status draft_maps(draft *d);
+/* Maps of words see a destination's bytes as they are before their halves are exchanged. Needs: kernel.high_first. */
+void draft_swap_words(const draft *d);
 /* The source element that the maps of elements turn into `value`. (Words are mapped pads and all.) Errors:
  * UNSUPPORTED where the source's type has none. */
 llrt_status draft_unmap(const plan_kernel *kernel, uint64_t value, uint64_t *unmapped);

@@ -49,6 +49,7 @@ llrt_status draft_maps(draft *d) {
   const llrt_op_desc *desc = d->desc;
   plan_kernel *kernel = d->kernel;
   llrt_dtype at = desc->tensors[0].dtype, to = desc->tensors[1].dtype;
+  if (kernel->halves) at = to = LLRT_B64; /* what moves, and has whole words, too */
   for (int i = 0; i < desc->n_maps; i++) {
     const llrt_map *map = &desc->maps[i];
     if (map->kind == LLRT_MAP_XOR && kernel->halves)
@@ -67,6 +68,16 @@ llrt_status draft_maps(draft *d) {
   if (at != to) add_map(kernel, cast, to, &at);
   d->maps_before = before_exchange(kernel);
   return LLRT_OK;
+}
+
+/* Stores exchange the halves of bytes behind the maps: bit i of what they store is bit i ^ 4 of memory. */
+void draft_swap_words(const draft *d) {
+  plan_kernel *kernel = d->kernel;
+  for (int i = 0; i < kernel->n_maps && kernel->high_first[PLAN_DESTINATION]; i++) {
+    plan_map *map = &kernel->map[i], before = *map;
+    for (int bit = 0; bit < 32 && map->kind == PLAN_MAP_WORD_BITS; bit++)
+      map->perm[bit] = before.perm[bit ^ 4] ^ 4;
+  }
 }
 
 bool draft_is_reduced(const draft *d, int axis) {

@@ -237,9 +237,15 @@ static llrt_status joint_steps(draft *d, const draft_values *values, const draft
   return LLRT_OK;
 }
 
+/* Whether a map of words finds none in the lanes that a small tile leaves the host: then words go one by one. */
+static bool misses_words(const draft *d, const draft_values *values) {
+  return d->word_elements > 0 && !plan_keeps_words(d->kernel, &values->store, PLAN_DESTINATION);
+}
+
 llrt_status draft_tile_steps(draft *d, const draft_values *values, const draft_halves *halves, bool streaming) {
   bool edge = d->kernel->n_bounds > 0 || d->overhang[0];
   int whole = 0;
+  if (misses_words(d, values)) return element_steps(d, values);
   if (!edge) return interior_steps(d, values, halves, streaming);
   if (d->region_bits > 0) LLRT_TRY(draft_value(d->kernel, &values->load, &whole));
   if (draft_is_always_edge(d, &values->load)) return only_edge_steps(d, values, halves, streaming, whole);

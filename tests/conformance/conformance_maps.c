@@ -34,6 +34,16 @@ static const struct row {
     {{50, 60}, "row_major", "strided([72,1])", LLRT_U8, 0, true, LLRT_DTYPE_NONE},
     {{33, 65}, "row_major", "col_major", LLRT_U32, 0, true, LLRT_DTYPE_NONE},
     {{40, 24}, "row_major", "col_major", LLRT_U64, 1, true, LLRT_DTYPE_NONE},
+    {{20, 3}, "row_major", "col_major", LLRT_B128, 0, true, LLRT_DTYPE_NONE},
+    {{7, 130}, "row_major", "storage(digits=[dim1: 5, dim0: rest, dim1: rest], pad=0)", LLRT_B128, 0, true, LLRT_DTYPE_NONE},
+    /* Fewer elements than the host's lanes and registers hold at a time. */
+    {{1, 16}, "{offset: [[0,4],[0,2],[0,1],[0,8]]} -> [dim0:1, dim1:16]", "row_major", LLRT_U4, 0, true, LLRT_DTYPE_NONE},
+    {{2, 8}, "col_major", "row_major", LLRT_U4, 0, true, LLRT_U8},
+    {{1, 16}, "row_major", "row_major", LLRT_E2M1, 0, true, LLRT_U8},
+    /* Bytes whose first element is in the high half. */
+    {{1, 16}, "{offset: [[0,4],[0,2],[0,1],[0,8]]} -> [dim0:1, dim1:16]", "bitsandbytes_w4", LLRT_U4, 0, true, LLRT_DTYPE_NONE},
+    {{16, 64}, "row_major", "bitsandbytes_w4", LLRT_U4, 0x8, true, LLRT_DTYPE_NONE},
+    {{40, 72}, "col_major", "bitsandbytes_w4", LLRT_F32, 0, true, LLRT_E2M1},
     /* Casts among moves. */
     {{128, 256}, "row_major", "col_major", LLRT_F32, 0, false, LLRT_BF16},
     {{1000, 33}, "row_major", "col_major", LLRT_F32, 0, false, LLRT_BF16},

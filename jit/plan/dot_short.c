@@ -49,10 +49,13 @@ static bool describe_short(const llrt_op_desc *desc, int64_t most, llrt_op_desc 
   return found && number_cast_exists(rule.sums, desc->tensors[dot_tensor(&desc->dot, LLRT_DOT_D)].dtype);
 }
 
-/* Whether a variant takes every shape. */
-static bool takes_all(const plan_range *range, int rank) {
+/* Whether a variant takes every shape by one kernel beside converts: one that adds shares of K takes scales without their axis K,
+ * where they may have pads. */
+static bool takes_all(const plan_kernel *first, int rank) {
+  const plan_range *range = &first->launch.range;
   bool all = range->axes == 0 && range->max_elements == 0 && range->min_elements == 0;
   for (int a = 0; a < rank; a++) all &= range->min_extent[a] == 0 && range->max_extent[a] == 0;
+  for (int i = 0; i <= first->launch.later; i++) all &= first[i].launch.walk.blocks == 0;
   return all;
 }
 
@@ -61,7 +64,7 @@ static bool takes_all(const plan_range *range, int rank) {
 static void insert(const plan *made, int axis, int64_t least, int64_t most, int at, plan *out, int *stages) {
   const size_t size = sizeof *made->variant;
   int first = 0;
-  while (first < made->n_variants && !takes_all(&made->variant[first].launch.range, axis + 1))
+  while (first < made->n_variants && !takes_all(&made->variant[first], axis + 1))
     first += 1 + made->variant[first].launch.later;
   *stages = first < made->n_variants ? 1 + made->variant[first].launch.later : 0;
   if (out->n_variants + *stages > PLAN_MAX_VARIANTS) *stages = 0;

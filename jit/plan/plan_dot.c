@@ -388,9 +388,13 @@ static llrt_status add_split(planner *p, const dot_shape *shape, int narrow, boo
   return LLRT_OK;
 }
 
-/* Without it where a kernel of shares would have a digit too many: it is only faster. */
+/* Without it where a kernel of shares would have a digit too many, or where promises leave turns for one share alone: it is only
+ * faster. */
 static llrt_status try_split(planner *p, const dot_shape *shape, int narrow, bool *done) {
   int first = p->out->n_variants;
+  int64_t most = p->desc->promises[0].shape[p->rank - 1].max;
+  *done = false;
+  if (most > 0 && most < (int64_t)2 * LEAST_TURNS << shape->bits[DOT_DIM_K]) return LLRT_OK;
   llrt_status status = add_split(p, shape, narrow, done);
   if (status != LLRT_UNSUPPORTED) return status;
   p->out->n_variants = first;

@@ -277,8 +277,9 @@ static void draw_operands(uint64_t *s, bool emulated, convert_case *made) {
   draw_maps(s, made);
 }
 
-/* Everything behind indices and counts. */
+/* Everything behind indices and counts. Words of which an index leaves elements out are no whole words. */
 static void draw_rest(uint64_t *s, convert_case *made) {
+  if (maps_words(made) && (made->n_indices[0] || made->n_indices[1])) memset(&made->maps[--made->n_maps], 0, sizeof *made->maps);
   made->route = draw_pick(s, LIST_ROUTE);
   made->context = draw_pick(s, LIST_CONTEXT);
   made->in_place = !made->n_indices[0] && !made->n_indices[1] && !made->counted && draw_one_in(s, 14);

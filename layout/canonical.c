@@ -280,6 +280,17 @@ static int clear_bits(const llrt_storage *storage) {
   return strides ? bits_lowest(strides) : LLRT_MAX_BITS;
 }
 
+/* Whether the first copies lie where Z puts those of the tile before: of copies the one whose free variables are zero is read,
+ * and Z may bring another one there. */
+static bool keeps_first_copies(const llrt_layout *before, const llrt_layout *after, const llrt_swizzle *swizzle) {
+  llrt_layout first, folded;
+  if (llrt_layout_right_inverse(before, &first) != LLRT_OK || llrt_layout_right_inverse(after, &folded) != LLRT_OK)
+    return false;
+  for (int b = 0; b < llrt_layout_in_bits(&first); b++)
+    if (folded.column[b] != storage_swizzle(swizzle, first.column[b])) return false;
+  return true;
+}
+
 /* Z(o + p) = o + Z(p), p being the tile's part, where o has no bit below the end of Z: then Z is a
  * change of the tile's offset bits, unless it leads out of the tile. Z is its own inverse, so the new tile
  * is the tile after Z. */
@@ -291,8 +302,9 @@ static void fold_swizzle(llrt_storage *storage) {
   if (swizzle.upward && storage_swizzle_end(&swizzle) > bits) return;
   llrt_layout tile = storage->tile;
   for (int b = 0; b < bits; b++)
-    storage->tile.column[b] =
-        llrt_layout_apply_flat(&tile, storage_swizzle(&swizzle, 1ull << b));
+    tile.column[b] = llrt_layout_apply_flat(&storage->tile, storage_swizzle(&swizzle, 1ull << b));
+  if (!keeps_first_copies(&storage->tile, &tile, &swizzle)) return;
+  storage->tile = tile;
   storage->swizzle = (llrt_swizzle){0};
 }
 

@@ -65,6 +65,9 @@ static const text_row table[] = {
     {2, {64, 64}, "col_major",
      "storage(digits=[dim1: rest, dim0: rest @ 72], offset=[8], swizzle=[3,2,4])"},
     {2, {64, 64}, "row_major", "storage(digits=[dim1: 64, dim0: 64], swizzle=[3,3,6])"},
+    /* copies in a tile under a swizzle: the first one is read, wherever it comes to lie */
+    {3, {32, 2, 2}, "storage(rank=3, digits=[], tile={offset: [[2,0,0],[4,0,0],[1,0,0],[10,0,0],[3,0,0],[4,0,0],[0,1,0],"
+     "[19,0,1],[19,0,0]]} -> [dim0:32, dim1:2, dim2:2], swizzle=[1,2,5,up])", "row_major"},
     /* an axis whose lower digit goes on through other axes, and whose upper one is bounded */
     {3, {44, 53, 7}, "storage(rank=3, digits=[dim0: 2, dim2: rest, dim1: rest, dim0: rest])",
      "storage(rank=3, digits=[dim0: 2 @ 1, dim2: rest @ 2, dim1: rest @ 14, dim0: rest @ 800])"},

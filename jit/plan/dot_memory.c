@@ -198,6 +198,8 @@ void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, d
   v = aligned(&kernel->target, kernel->tensor_bits[tensor], v, runs.align);
   if (swizzle->swizzle_len) v = bits_min(v, bits_min(swizzle->per_element, runs.align));
   int inside = dim == PLAN_LANE ? value->word : 0; /* what one lane holds: accesses are of so much, or of whole lanes */
+  uint64_t moved = map.of_grid; /* by what no lane holds in one word */
+  for (int i = inside; i < llrt_layout_in_bits(&spread.layout); i++) moved |= f2_apply(map.column, spread.layout.column[i]);
   for (int i = 0; i < LLRT_MAX_BITS; i++) map.column[i] >>= inside;
   v -= inside;
   while (v > 0 && map.of_grid >> inside & bits_mask(v)) v--;
@@ -213,7 +215,7 @@ void dot_value_access(const dot_draft *x, int tensor, const plan_value *value, d
       fits &= own >> i & 1 || (f2_apply(map.column, spread.layout.column[i]) & bits_mask(v)) == 0;
     if (fits) break;
   }
-  bool together = runs.align > 0 && (map.of_grid & bits_mask(inside)) == 0;
+  bool together = runs.align > 0 && (moved & bits_mask(inside)) == 0;
   if (inside > 0) v = together ? bits_max(v, 0) + inside : 0;
   out->vector = v;
   out->align = bits_min(v, runs.align);

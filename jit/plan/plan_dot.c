@@ -556,8 +556,19 @@ static llrt_status begin(planner *p, int *copies) {
   p->apart = storage_writes_more(p->desc->tensors[1].storage);
   if (!p->target->lanes_first && p->target->async_copies) LLRT_TRY(find_groups(p, copies, &divided));
   dot_shape shape = large_tile(p);
-  if (!p->groups) LLRT_TRY(multiply_stage(p, &shape, false, &p->out->variant[0], &divided));
-  if (divided) LLRT_TRY(find_rows(p, &shape));
+  const bool apart = p->apart;
+  llrt_status status = p->groups ? LLRT_OK : multiply_stage(p, &shape, false, &p->out->variant[0], &divided);
+  if (status != LLRT_OK && status != LLRT_UNSUPPORTED) return status;
+  if (divided || status != LLRT_OK) {
+    llrt_status rows = find_rows(p, &shape);
+    if (rows != LLRT_OK && (divided || rows != LLRT_UNSUPPORTED)) return rows;
+    status = rows;
+  }
+  if (status != LLRT_OK) {
+    p->rows = 0; /* as operands lie, whose refusal says more */
+    p->apart = apart;
+    return multiply_stage(p, &shape, false, &p->out->variant[0], &divided);
+  }
   if (p->rows || p->apart) *copies = 0; /* tensors are copied for every shape */
   return LLRT_OK;
 }

@@ -259,6 +259,7 @@ static const dot_problem rows[] = {
     {SHAPE(5, 24, 33), TYPES_AND(F32, F16, [LLRT_DOT_SCALE_A] = LLRT_F16, [LLRT_DOT_SCALE_B] = LLRT_BF16), .group = {{4, 64}, {128, 16}}}, /* of wide elements */
     {SHAPE(4, 7, 16), TYPES_AND(BF16, U4, [LLRT_DOT_D] = LLRT_F32, [LLRT_DOT_SCALE_B] = LLRT_F32), .group = {{0}, {64, 128}}, SCALES_LIE("blackwell_mx4(pad=keep)")}, /* many turns of pads */
     {SHAPE(64, 31, 1), TYPES_AND(U4, E4M3, [LLRT_DOT_SCALE_B] = LLRT_F16), .storage[LLRT_DOT_A] = "storage(digits=[dim1:1,dim0:64],pad=0)", .group = {{0}, {64, 1}}, SCALES_LIE("storage(digits=[dim0:4,dim0:2,dim0:3,dim1:rest],pad=0)")}, /* pads along K before columns */
+    {SHAPE(2, 64, 128), TYPES(I32, I4), LIES("", "", "storage(digits=[dim3:2,dim2:32,dim3:2,dim1:rest,dim2:rest,dim0:rest],tile={offset:[[0,0,1,0],[0,1,0,0],[0,0,0,8],[0,0,0,4],[1,0,0,0],[0,0,2,0],[0,0,0,2],[0,0,0,1]]}->[dim0:2,dim1:2,dim2:4,dim3:16],swizzle=[0,2,2])"), .n_batch = 2, .batch = {2, 4}}, /* halves of bytes that columns exchange */
     /* operands that are copied, D's rule alone says what extents are: without positions along K; by shares of K */
     {SHAPE(5, 8, 0), TYPES(BF16, I8), LIES("storage(digits=[dim1:3,dim1:rest,dim0:rest],pad=0)", "", "storage(digits=[dim0:2,dim0:rest,dim1:rest],pad=keep)")},
     {SHAPE(31, 1, 116), TYPES_AND(E5M2, E4M3, [LLRT_DOT_C] = LLRT_F16), .storage = {"storage(digits=[dim0:5,dim0:rest,dim1:rest],tile={offset:[[1,0],[2,0],[4,0],[0,1]]}->[dim0:8,dim1:2],pad=0)", "S[(31,1):(1,31)]", "", "storage(digits=[dim0:31,dim0:rest,dim1:rest])"}},

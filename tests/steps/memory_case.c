@@ -118,7 +118,7 @@ static void make_digits(uint64_t *seed, plan_kernel *kernel, const shape *s) {
   kernel->n_digits = 1 + step_below(seed, MOST_DIGITS);
   for (int i = 0; i < kernel->n_digits; i++) {
     plan_digit *digit = &kernel->digit[i];
-    char name[8];
+    char name[16];
     int least = i == 0 ? s->run : 0, most = left;
     digit->bits = (uint8_t)(i + 1 == kernel->n_digits ? left : least + step_below(seed, most - least + 1));
     digit->rest = step_once_in(seed, 2) || digit->bits == 0;

@@ -36,6 +36,12 @@ typedef struct backend_launch {
   const plan_box *boxes; /* their numbers are of args; one kernel parameter each behind these */
 } backend_launch;
 
+/* What a stream is at the moment. */
+typedef struct backend_stream {
+  bool capturing; /* work queued on it goes into a graph */
+  uint64_t id;    /* of this stream alone while the process lives, other than its handle; 0: the driver gives none */
+} backend_stream;
+
 /* A kernel to load. */
 typedef struct backend_code {
   const void *data; /* what link made, or the compiler where there is no link */
@@ -70,7 +76,17 @@ struct llrt_backend {
                       llrt_copy_kind kind, void *stream);
   llrt_status (*set)(llrt_device *device, void *memory, int value, size_t bytes, void *stream);
   llrt_status (*synchronize)(llrt_device *device, void *stream);
-  llrt_status (*is_capturing)(llrt_device *device, void *stream, bool *capturing);
+  llrt_status (*stream_state)(llrt_device *device, void *stream, backend_stream *state);
+
+  /* Memory in the order of a stream's work: first used by work queued on `stream` behind the call, given back behind
+   * what is queued there. On a capturing stream these become nodes of the graph. Neither waits. NULL, or false from
+   * orders_memory: the device cannot. */
+  bool (*orders_memory)(const llrt_device *device);
+  llrt_status (*allocate_on)(llrt_device *device, size_t bytes, void *stream, void **memory);
+  llrt_status (*release_on)(llrt_device *device, void *memory, void *stream);
+  /* Waits for all of the device's work; then the device keeps no more than keep_bytes that nobody uses. NULL: there is
+   * nothing to wait for and nothing kept. */
+  llrt_status (*trim)(llrt_device *device, size_t keep_bytes);
 
   llrt_status (*event_create)(llrt_device *device, backend_event **event);
   void (*event_destroy)(llrt_device *device, backend_event *event);

@@ -43,6 +43,7 @@ llrt_status llrt_context_create(const llrt_context_params *params, llrt_context 
       (llrt_parallel){params->threads, params->parallel_user, params->parallel_for};
   context->no_compile = params->no_compile != 0;
   llrt_cache_init(&context->cache);
+  llrt_workspace_keeper_init(&context->workspaces);
   pthread_mutex_init(&context->devices_mutex, NULL);
   *out = context;
   return LLRT_OK;
@@ -54,6 +55,7 @@ void llrt_context_destroy(llrt_context **address) {
   *address = NULL;
   llrt_cache_fini(&context->cache);
   llrt_jit_library_fini(&context->jit);
+  llrt_workspace_keeper_fini(&context->workspaces);
   pthread_mutex_destroy(&context->devices_mutex);
   free(context);
 }
@@ -68,9 +70,24 @@ void llrt_context_log(llrt_context *context, const char *format, ...) {
   context->log(context->log_user, line);
 }
 
+static bool orders_memory(const llrt_device *device) {
+  return device->backend->orders_memory && device->backend->orders_memory(device);
+}
+
+/* From the driver. Where it cannot allocate in stream order, a release waits for the device, as cuMemFree does. */
+static llrt_status allocate(llrt_device *device, size_t bytes, void *stream, void **memory) {
+  const llrt_backend *backend = device->backend;
+  if (orders_memory(device)) return backend->allocate_on(device, bytes, stream, memory);
+  backend_stream state;
+  LLRT_TRY(backend->stream_state(device, stream, &state));
+  if (!state.capturing) return backend->allocate(device, bytes, memory);
+  return llrt_error(LLRT_NOT_PREPARED, "%zu bytes would have to be allocated while the stream captures, which the driver of %s "
+                    "cannot: give the context an allocator, or prepare and run with workspace", bytes, device->info.name);
+}
+
 llrt_status llrt_context_allocate(llrt_device *device, size_t bytes, void *stream, void **memory) {
   const llrt_allocator *allocator = &device->context->allocator;
-  if (!allocator->allocate) return device->backend->allocate(device, bytes, memory);
+  if (!allocator->allocate) return allocate(device, bytes, stream, memory);
   *memory = allocator->allocate(allocator->user, device, bytes, stream);
   if (*memory) return LLRT_OK;
   return llrt_error(LLRT_OUT_OF_MEMORY, "the context's allocator has no %zu bytes on %s", bytes,
@@ -79,9 +96,30 @@ llrt_status llrt_context_allocate(llrt_device *device, size_t bytes, void *strea
 
 llrt_status llrt_context_release(llrt_device *device, void *memory, void *stream) {
   const llrt_allocator *allocator = &device->context->allocator;
-  if (!allocator->allocate) return device->backend->release(device, memory);
+  const llrt_backend *backend = device->backend;
+  if (!allocator->allocate)
+    return orders_memory(device) ? backend->release_on(device, memory, stream) : backend->release(device, memory);
   allocator->release(allocator->user, device, memory, stream);
   return LLRT_OK;
+}
+
+/* The first trim waits for the work that uses what is kept; the second for the releases, so that the driver may give the
+ * memory back. */
+static llrt_status trim_device(llrt_context *context, llrt_device *device, size_t keep_bytes) {
+  const llrt_backend *backend = device->backend;
+  if (backend->trim) LLRT_TRY(backend->trim(device, SIZE_MAX));
+  llrt_workspace_drop_device(&context->workspaces, device);
+  return backend->trim ? backend->trim(device, keep_bytes) : LLRT_OK;
+}
+
+llrt_status llrt_context_trim(llrt_context *context, size_t keep_bytes) {
+  LLRT_REQUIRE(context, "context is NULL");
+  llrt_status status = LLRT_OK;
+  pthread_mutex_lock(&context->devices_mutex);
+  for (open_device *open = context->devices; open && status == LLRT_OK; open = open->next)
+    status = trim_device(context, open->device, keep_bytes);
+  pthread_mutex_unlock(&context->devices_mutex);
+  return status;
 }
 
 llrt_status llrt_context_get_cache_stats(llrt_context *context, llrt_cache_stats *stats) {

@@ -5,6 +5,7 @@
 #include "backends/backend.h"
 #include "runtime/cache.h"
 #include "runtime/jit_library.h"
+#include "runtime/workspace.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,6 +28,7 @@ struct llrt_context {
   jit_library jit;
   kernel_cache cache;
   atomic_uint_fast64_t compiles;
+  workspace_keeper workspaces;
   pthread_mutex_t devices_mutex; /* over the list, its counts, and opening itself */
   open_device *devices;
 };
@@ -38,7 +40,9 @@ void llrt_context_log(llrt_context *context, const char *format, ...)
 /* A stream that suits the device: NULL on the host. */
 llrt_status llrt_validate_stream(const llrt_device *device, const void *stream);
 
-/* Memory by the context's allocator, or else the driver's. */
+/* Memory by the context's allocator; else by the driver, in the stream's order where it can, and where it cannot by
+ * llrt_memory_allocate's way. Released behind what is queued on `stream`. Errors: OUT_OF_MEMORY, DEVICE; NOT_PREPARED on a
+ * capturing stream of a driver that cannot allocate in a graph. */
 llrt_status llrt_context_allocate(llrt_device *device, size_t bytes, void *stream, void **memory);
 llrt_status llrt_context_release(llrt_device *device, void *memory, void *stream);
 

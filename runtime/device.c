@@ -124,6 +124,7 @@ void llrt_device_close(llrt_device **address) {
   open_device *open = *link;
   if (--open->references == 0) {
     llrt_cache_drop_device(&context->cache, device);
+    llrt_workspace_drop_device(&context->workspaces, device);
     *link = open->next;
     free_open(open);
   }

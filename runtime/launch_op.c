@@ -1,6 +1,7 @@
 /* The last step of every run: arguments and grid from the recipes, then the backend's launches. */
 #include "runtime/context.h"
 #include "runtime/prepared.h"
+#include "runtime/workspace.h"
 
 #include "base/status.h"
 
@@ -39,7 +40,7 @@ static llrt_status take_workspace(const llrt_run_params *params, plan_run *run) 
                (long long)run->workspace_bytes);
   LLRT_REQUIRE((uintptr_t)params->workspace % LLRT_WORKSPACE_ALIGNMENT == 0,
                "the workspace's address is no multiple of %d", LLRT_WORKSPACE_ALIGNMENT);
-  run->workspace = params->workspace;
+  plan_run_place(run, params->workspace, (char *)params->workspace + run->zero_bytes);
   return LLRT_OK;
 }
 
@@ -56,20 +57,18 @@ llrt_status llrt_op_launch(const llrt_op *op, int variant, const op_call *call,
   LLRT_TRY(take_workspace(params, &run));
   LLRT_TRY(launch_stages(op, variant, &run, stream));
   if (!op->variant[variant].launch.workspace.clear || run.workspace_bytes == 0) return LLRT_OK;
-  return op->device->backend->set(op->device, run.workspace, 0, (size_t)run.workspace_bytes, stream);
+  return op->device->backend->set(op->device, params->workspace, 0, (size_t)run.workspace_bytes, stream);
 }
 
 llrt_status llrt_op_launch_alone(const llrt_op *op, int variant, const op_call *call, void *stream) {
   plan_run run;
+  workspace_loan loan;
   LLRT_TRY(begin(op, variant, call, &run));
-  size_t bytes = (size_t)run.workspace_bytes;
-  if (bytes == 0) return launch_stages(op, variant, &run, stream);
-  LLRT_TRY(llrt_context_allocate(op->device, bytes, stream, &run.workspace));
-  llrt_status status = LLRT_OK, released;
-  if (run.zero_bytes > 0) status = op->device->backend->set(op->device, run.workspace, 0, (size_t)run.zero_bytes, stream);
-  if (status == LLRT_OK) status = launch_stages(op, variant, &run, stream);
-  released = llrt_context_release(op->device, run.workspace, stream);
-  return status == LLRT_OK ? released : status;
+  if (run.workspace_bytes == 0) return launch_stages(op, variant, &run, stream);
+  LLRT_TRY(llrt_workspace_take(op->device, &run, stream, &loan));
+  llrt_status status = launch_stages(op, variant, &run, stream);
+  bool zeroes = !op->variant[variant].launch.workspace.clear;
+  return llrt_workspace_return(&loan, status, zeroes);
 }
 
 llrt_status llrt_op_workspace_bytes(const llrt_op *op, const op_call *call, size_t *bytes) {

@@ -190,9 +190,9 @@ static llrt_status build_for(llrt_op *op, const llrt_tensor *first, int *variant
 llrt_status llrt_op_ready(llrt_op *op, const llrt_tensor *first, void *stream, int *variant) {
   *variant = llrt_op_pick(op, first);
   if (*variant >= 0 && is_loaded(op, *variant)) return LLRT_OK;
-  bool capturing;
-  LLRT_TRY(op->device->backend->is_capturing(op->device, stream, &capturing));
-  if (capturing) {
+  backend_stream state;
+  LLRT_TRY(op->device->backend->stream_state(op->device, stream, &state));
+  if (state.capturing) {
     return llrt_error(LLRT_NOT_PREPARED, "a kernel would have to be compiled while the stream "
                                          "captures: call once before, or prepare");
   }

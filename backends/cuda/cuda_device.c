@@ -133,7 +133,9 @@ static llrt_status device_start(cuda_device *device, int ordinal,
   LLRT_TRY(limit_shared_memory(device, &device->base.target));
   device->launches_early = can_launch_early(device);
   LLRT_TRY(fill_info(device, ordinal));
-  return take_context(device, params->driver_context);
+  LLRT_TRY(take_context(device, params->driver_context));
+  llrt_cuda_pool_open(device);
+  return LLRT_OK;
 }
 
 llrt_status llrt_cuda_open(int ordinal, const backend_open_params *params, llrt_device **out) {
@@ -152,6 +154,7 @@ llrt_status llrt_cuda_open(int ordinal, const backend_open_params *params, llrt_
 
 void llrt_cuda_close(llrt_device *base) {
   cuda_device *device = (cuda_device *)base;
+  llrt_cuda_pool_close(device);
   if (device->primary) device->driver.cuDevicePrimaryCtxRelease_v2(device->ordinal);
   llrt_cuda_driver_unload(&device->driver);
   free(device);
@@ -167,7 +170,11 @@ const llrt_backend llrt_backend_cuda = {
     .copy = llrt_cuda_copy,
     .set = llrt_cuda_set,
     .synchronize = llrt_cuda_synchronize,
-    .is_capturing = llrt_cuda_is_capturing,
+    .stream_state = llrt_cuda_stream_state,
+    .orders_memory = llrt_cuda_orders_memory,
+    .allocate_on = llrt_cuda_allocate_on,
+    .release_on = llrt_cuda_release_on,
+    .trim = llrt_cuda_trim,
     .event_create = llrt_cuda_event_create,
     .event_destroy = llrt_cuda_event_destroy,
     .event_record = llrt_cuda_event_record,

@@ -21,6 +21,7 @@ typedef struct cuda_device {
   void *context;
   bool primary; /* context is the retained primary one, not the caller's */
   bool launches_early; /* the driver knows of programmatic dependencies, the target of waiting for them */
+  void *pool; /* stream-ordered memory of this device's own; NULL where the driver has none */
 } cuda_device;
 
 /* Loads libcuda and initialises it; path NULL: its usual names. Errors: UNAVAILABLE. */
@@ -53,7 +54,15 @@ llrt_status llrt_cuda_copy(llrt_device *base, void *destination, const void *sou
                            llrt_copy_kind kind, void *stream);
 llrt_status llrt_cuda_set(llrt_device *base, void *memory, int value, size_t bytes, void *stream);
 llrt_status llrt_cuda_synchronize(llrt_device *base, void *stream);
-llrt_status llrt_cuda_is_capturing(llrt_device *base, void *stream, bool *capturing);
+llrt_status llrt_cuda_stream_state(llrt_device *base, void *stream, backend_stream *state);
+
+/* cuda_pool.c */
+void llrt_cuda_pool_open(cuda_device *device);
+void llrt_cuda_pool_close(cuda_device *device);
+bool llrt_cuda_orders_memory(const llrt_device *base);
+llrt_status llrt_cuda_allocate_on(llrt_device *base, size_t bytes, void *stream, void **memory);
+llrt_status llrt_cuda_release_on(llrt_device *base, void *memory, void *stream);
+llrt_status llrt_cuda_trim(llrt_device *base, size_t keep_bytes);
 
 /* cuda_event.c */
 llrt_status llrt_cuda_event_create(llrt_device *base, backend_event **event);

@@ -56,12 +56,16 @@ llrt_status llrt_cuda_synchronize(llrt_device *base, void *stream) {
   return llrt_cuda_leave(device, CUDA_CALL(&device->driver, cuStreamSynchronize, stream));
 }
 
-llrt_status llrt_cuda_is_capturing(llrt_device *base, void *stream, bool *capturing) {
+llrt_status llrt_cuda_stream_state(llrt_device *base, void *stream, backend_stream *state) {
   const cuda_device *device = cuda_device_of(base);
-  *capturing = false;
+  *state = (backend_stream){0};
   LLRT_TRY(llrt_cuda_enter(device));
-  int state = 0; /* CU_STREAM_CAPTURE_STATUS_NONE */
-  llrt_status status = CUDA_CALL(&device->driver, cuStreamIsCapturing, stream, &state);
-  *capturing = state != 0;
+  int capture = 0; /* CU_STREAM_CAPTURE_STATUS_NONE */
+  unsigned long long id = 0;
+  llrt_status status = CUDA_CALL(&device->driver, cuStreamIsCapturing, stream, &capture);
+  state->capturing = capture != 0;
+  if (status == LLRT_OK && !state->capturing && device->driver.cuStreamGetId)
+    status = CUDA_CALL(&device->driver, cuStreamGetId, stream, &id);
+  state->id = id;
   return llrt_cuda_leave(device, status);
 }

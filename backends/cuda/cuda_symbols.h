@@ -54,6 +54,20 @@ typedef struct cuda_launch_config {
   unsigned n_attributes;
 } cuda_launch_config;
 
+/* CUmemPoolProps of CUDA 11.2 and later, whose reserved end shrank as fields were added; zero there means the presets. */
+#define CUDA_ATTRIBUTE_MEMORY_POOLS 115
+#define CUDA_ATTRIBUTE_POOL_HANDLES 119 /* bits of CUmemAllocationHandleType that pools may have */
+#define CUDA_ALLOCATION_PINNED 1        /* CUmemAllocationType */
+#define CUDA_HANDLE_POSIX_FD 1          /* CUmemAllocationHandleType */
+#define CUDA_LOCATION_DEVICE 1          /* CUmemLocationType */
+#define CUDA_POOL_RELEASE_THRESHOLD 4   /* CUmemPool_attribute: bytes that a pool keeps when streams synchronise */
+typedef struct cuda_pool_properties {
+  int allocation_type, handle_types, location_type, location_id;
+  void *security_attributes;
+  size_t max_bytes;
+  char reserved[96];
+} cuda_pool_properties;
+
 /* CUtensorMap, CUtensorMapDataType, CUtensorMapL2promotion. Values of the swizzle are log2 pieces of 16 bytes. */
 #define CUDA_TENSOR_MAP_BYTES 128
 #define CUDA_TENSOR_MAP_ALIGNMENT 64
@@ -86,6 +100,15 @@ typedef struct cuda_launch_config {
   X(1, cuMemsetD8Async, (cuda_ptr memory, unsigned char value, size_t bytes, void *stream))        \
   X(1, cuStreamSynchronize, (void *stream))                                                        \
   X(1, cuStreamIsCapturing, (void *stream, int *status))                                           \
+  X(0, cuStreamGetId, (void *stream, unsigned long long *id))                                      \
+  X(1, cuCtxSynchronize, (void))                                                                   \
+  X(0, cuMemPoolCreate, (void **pool, const cuda_pool_properties *properties))                     \
+  X(0, cuMemPoolDestroy, (void *pool))                                                             \
+  X(0, cuMemPoolSetAttribute, (void *pool, int attribute, void *value))                            \
+  X(0, cuMemPoolTrimTo, (void *pool, size_t keep_bytes))                                           \
+  X(0, cuMemAllocAsync, (cuda_ptr *memory, size_t bytes, void *stream))                            \
+  X(0, cuMemAllocFromPoolAsync, (cuda_ptr *memory, size_t bytes, void *pool, void *stream))        \
+  X(0, cuMemFreeAsync, (cuda_ptr memory, void *stream))                                            \
   X(1, cuEventCreate, (void **event, unsigned flags))                                              \
   X(1, cuEventDestroy_v2, (void *event))                                                           \
   X(1, cuEventRecord, (void *event, void *stream))                                                 \

@@ -97,7 +97,9 @@ static llrt_status device_start(hip_device *device, int ordinal,
   }
   device->ordinal = ordinal;
   LLRT_TRY(choose_target(device, params->target, &device->base.target));
-  return fill_info(device);
+  LLRT_TRY(fill_info(device));
+  llrt_hip_pool_open(device);
+  return LLRT_OK;
 }
 
 llrt_status llrt_hip_open(int ordinal, const backend_open_params *params, llrt_device **out) {
@@ -116,6 +118,7 @@ llrt_status llrt_hip_open(int ordinal, const backend_open_params *params, llrt_d
 
 void llrt_hip_close(llrt_device *base) {
   hip_device *device = (hip_device *)base;
+  llrt_hip_pool_close(device);
   llrt_hip_driver_unload(&device->driver);
   free(device);
 }
@@ -130,7 +133,11 @@ const llrt_backend llrt_backend_hip = {
     .copy = llrt_hip_copy,
     .set = llrt_hip_set,
     .synchronize = llrt_hip_synchronize,
-    .is_capturing = llrt_hip_is_capturing,
+    .stream_state = llrt_hip_stream_state,
+    .orders_memory = llrt_hip_orders_memory,
+    .allocate_on = llrt_hip_allocate_on,
+    .release_on = llrt_hip_release_on,
+    .trim = llrt_hip_trim,
     .event_create = llrt_hip_event_create,
     .event_destroy = llrt_hip_event_destroy,
     .event_record = llrt_hip_event_record,

@@ -18,6 +18,7 @@ typedef struct hip_device {
   llrt_device base;
   hip_driver driver;
   int ordinal;
+  void *pool; /* stream-ordered memory of this device's own; NULL where the runtime has none */
 } hip_device;
 
 /* Loads libamdhip64; path NULL: its usual names. Errors: UNAVAILABLE. */
@@ -54,7 +55,15 @@ llrt_status llrt_hip_copy(llrt_device *base, void *destination, const void *sour
                           llrt_copy_kind kind, void *stream);
 llrt_status llrt_hip_set(llrt_device *base, void *memory, int value, size_t bytes, void *stream);
 llrt_status llrt_hip_synchronize(llrt_device *base, void *stream);
-llrt_status llrt_hip_is_capturing(llrt_device *base, void *stream, bool *capturing);
+llrt_status llrt_hip_stream_state(llrt_device *base, void *stream, backend_stream *state);
+
+/* hip_pool.c */
+void llrt_hip_pool_open(hip_device *device);
+void llrt_hip_pool_close(hip_device *device);
+bool llrt_hip_orders_memory(const llrt_device *base);
+llrt_status llrt_hip_allocate_on(llrt_device *base, size_t bytes, void *stream, void **memory);
+llrt_status llrt_hip_release_on(llrt_device *base, void *memory, void *stream);
+llrt_status llrt_hip_trim(llrt_device *base, size_t keep_bytes);
 
 /* hip_event.c */
 llrt_status llrt_hip_event_create(llrt_device *base, backend_event **event);

@@ -47,12 +47,16 @@ llrt_status llrt_hip_synchronize(llrt_device *base, void *stream) {
                         HIP_CALL(&device->driver, hipStreamSynchronize, stream));
 }
 
-llrt_status llrt_hip_is_capturing(llrt_device *base, void *stream, bool *capturing) {
+llrt_status llrt_hip_stream_state(llrt_device *base, void *stream, backend_stream *state) {
   const hip_device *device = hip_device_of(base);
-  int previous, state = 0; /* hipStreamCaptureStatusNone */
-  *capturing = false;
+  int previous, capture = 0; /* hipStreamCaptureStatusNone */
+  unsigned long long id = 0;
+  *state = (backend_stream){0};
   LLRT_TRY(llrt_hip_enter(device, &previous));
-  llrt_status status = HIP_CALL(&device->driver, hipStreamIsCapturing, stream, &state);
-  *capturing = state != 0;
+  llrt_status status = HIP_CALL(&device->driver, hipStreamIsCapturing, stream, &capture);
+  state->capturing = capture != 0;
+  if (status == LLRT_OK && !state->capturing && device->driver.hipStreamGetId)
+    status = HIP_CALL(&device->driver, hipStreamGetId, stream, &id);
+  state->id = id;
   return llrt_hip_leave(device, previous, status);
 }

@@ -24,6 +24,18 @@ typedef int hip_result;
 #define HIP_COPY_DEVICE_TO_HOST 2
 #define HIP_COPY_DEVICE_TO_DEVICE 3
 
+/* hipMemPoolProps of ROCm 5.2 and later; zero at its end means the presets. */
+#define HIP_ALLOCATION_PINNED 1      /* hipMemAllocationType */
+#define HIP_HANDLE_POSIX_FD 1        /* hipMemAllocationHandleType */
+#define HIP_LOCATION_DEVICE 1        /* hipMemLocationType */
+#define HIP_POOL_RELEASE_THRESHOLD 4 /* hipMemPoolAttr: bytes that a pool keeps when streams synchronise */
+typedef struct hip_pool_properties {
+  int allocation_type, handle_types, location_type, location_id;
+  void *security_attributes;
+  size_t max_bytes;
+  char reserved[96];
+} hip_pool_properties;
+
 /* X(required, type, function, arguments). The struct of hipGetDeviceProperties changed with ROCm 6
  * and the function's name with it; hip_device.c says how both are read. */
 #define HIP_SYMBOLS(X)                                                                             \
@@ -45,6 +57,16 @@ typedef int hip_result;
   X(1, hip_result, hipMemsetAsync, (void *memory, int value, size_t bytes, void *stream))          \
   X(1, hip_result, hipStreamSynchronize, (void *stream))                                           \
   X(1, hip_result, hipStreamIsCapturing, (void *stream, int *status))                              \
+  X(0, hip_result, hipStreamGetId, (void *stream, unsigned long long *id))                         \
+  X(1, hip_result, hipDeviceSynchronize, (void))                                                   \
+  X(0, hip_result, hipMemPoolCreate, (void **pool, const hip_pool_properties *properties))         \
+  X(0, hip_result, hipMemPoolDestroy, (void *pool))                                                \
+  X(0, hip_result, hipMemPoolSetAttribute, (void *pool, int attribute, void *value))               \
+  X(0, hip_result, hipMemPoolTrimTo, (void *pool, size_t keep_bytes))                              \
+  X(0, hip_result, hipMallocAsync, (void **memory, size_t bytes, void *stream))                    \
+  X(0, hip_result, hipMallocFromPoolAsync,                                                         \
+    (void **memory, size_t bytes, void *pool, void *stream))                                       \
+  X(0, hip_result, hipFreeAsync, (void *memory, void *stream))                                     \
   X(1, hip_result, hipEventCreateWithFlags, (void **event, unsigned flags))                        \
   X(1, hip_result, hipEventDestroy, (void *event))                                                 \
   X(1, hip_result, hipEventRecord, (void *event, void *stream))                                    \

@@ -124,9 +124,9 @@ static llrt_status host_synchronize(llrt_device *base, void *stream) {
   return LLRT_OK;
 }
 
-static llrt_status host_is_capturing(llrt_device *base, void *stream, bool *capturing) {
+static llrt_status host_stream_state(llrt_device *base, void *stream, backend_stream *state) {
   (void)base, (void)stream;
-  *capturing = false;
+  *state = (backend_stream){0};
   return LLRT_OK;
 }
 
@@ -165,7 +165,7 @@ const llrt_backend llrt_backend_host = {
     .copy = host_copy,
     .set = host_set,
     .synchronize = host_synchronize,
-    .is_capturing = host_is_capturing,
+    .stream_state = host_stream_state,
     .event_create = host_event_create,
     .event_destroy = host_event_destroy,
     .event_record = host_event_record,

@@ -19,7 +19,9 @@ typedef struct llrt_context llrt_context;
 typedef struct llrt_device llrt_device;
 typedef struct llrt_event llrt_event;
 
-/* Where llrt_convert takes device memory for its result from. */
+/* Where one-line calls take device memory from: for results that they allocate, and for workspace. Workspace of
+ * calls on one stream is allocated once and kept; on a capturing stream every call allocates and releases its own, so
+ * that an allocator may put it into the graph's pool. */
 typedef struct llrt_allocator {
   void *user;
   /* Returns `bytes` bytes (> 0) on the device, aligned to 256, or NULL. `stream` is the call's: the
@@ -36,7 +38,7 @@ typedef void llrt_parallel_for(void *user, int64_t count,
                                void *body_data);
 
 typedef struct llrt_context_params {
-  llrt_allocator allocator; /* all-zero: the driver's own allocation */
+  llrt_allocator allocator; /* all-zero: the driver's, in stream order where it can (CUDA 11.2, ROCm 5.2) */
   void *log_user;
   void (*log)(void *user, const char *line); /* NULL: silent. May be called from any thread. */
   int threads;                               /* host threads per launch; 0: all cores */
@@ -56,6 +58,11 @@ LLRT_API llrt_status llrt_context_create(const llrt_context_params *params, llrt
  * NULL. Precondition: its devices and operations are destroyed and their launches finished.
  * Thread: one, the last. */
 LLRT_API void llrt_context_destroy(llrt_context **context);
+
+/* Gives memory back that nobody uses: workspace that one-line calls keep for each stream, and of the driver's pools
+ * all but keep_bytes a device. Waits for the work of the context's devices. What calls need later is allocated again.
+ * Precondition: no call of the context is running on another thread, and no stream captures. Thread: one. Errors: DEVICE. */
+LLRT_API llrt_status llrt_context_trim(llrt_context *context, size_t keep_bytes);
 
 typedef struct llrt_device_params {
   void *driver_context;       /* CUcontext to use instead of the primary one; NULL: the primary */

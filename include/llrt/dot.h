@@ -108,8 +108,7 @@ LLRT_API llrt_status llrt_dot_describe(const llrt_tensor *a, const llrt_tensor *
                                        const llrt_dot_params *params, llrt_dot_call *call);
 
 /* The same and runs it: memory that is written overlaps none that is read, but C may be D (same address,
- * type and storage). Where K is shared by blocks, workspace is allocated by the context's allocator for the time of the
- * call.
+ * type and storage). Where K is shared by blocks, workspace is taken as llrt_allocator (device.h) says.
  * Thread: any. Errors: as llrt_dot_describe; UNSUPPORTED for what the device cannot do; NOT_PREPARED,
  * UNAVAILABLE, COMPILE, DEVICE; nothing is written then. */
 LLRT_API llrt_status llrt_dot_into(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,

@@ -35,7 +35,7 @@ typedef struct llrt_reduce_params {
  *                 fastest, in whatever order memory has them; I32: of at most 2^31); truth BOOL or U8, else any type that the accumulator can be cast to
  *   params->values   as the destination, of any such type
  * Memory that is read and memory that is written do not overlap. Where few results are made of many elements,
- * workspace is allocated by the context's allocator for the time of the call.
+ * workspace is taken as llrt_allocator (device.h) says.
  * Thread: any. Errors: INVALID_ARGUMENT (minimum and maximum of nothing, too), UNSUPPORTED (types that do not
  * go together; indices; other extents in device memory), NOT_PREPARED, UNAVAILABLE, COMPILE, DEVICE; nothing is written
  * then. */

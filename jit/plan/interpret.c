@@ -407,14 +407,16 @@ llrt_status plan_interpret(const plan_kernel *first, const llrt_tensor *tensors,
                            const llrt_storage_binding *bindings, int n_tensors) {
   plan_run run;
   LLRT_TRY(plan_run_begin(&first->launch, tensors, bindings, n_tensors, &run));
+  unsigned char *workspace = NULL;
   if (run.workspace_bytes > 0) {
-    run.workspace = aligned_alloc(256, (size_t)run.workspace_bytes); /* whole regions of 256 bytes */
-    if (!run.workspace) return llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory");
-    memset(run.workspace, 0, (size_t)run.workspace_bytes);
+    workspace = aligned_alloc(256, (size_t)run.workspace_bytes); /* whole regions of 256 bytes */
+    if (!workspace) return llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory");
+    memset(workspace, 0, (size_t)run.workspace_bytes);
+    plan_run_place(&run, workspace, workspace + run.zero_bytes);
   }
   llrt_status status = LLRT_OK;
   for (int i = 0; i <= first->launch.later && status == LLRT_OK; i++)
     status = run_stage_of(&first[i], &run);
-  free(run.workspace);
+  free(workspace);
   return status;
 }

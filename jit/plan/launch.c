@@ -92,8 +92,7 @@ static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
     case PLAN_ARG_INDEX_REPORT: return (uint64_t)(uintptr_t)index->report;
     case PLAN_ARG_EXTENT_PTR: return (uint64_t)(uintptr_t)call->tensors[arg->tensor].extent_ptr[arg->index];
     case PLAN_ARG_WORKSPACE:
-      return (uint64_t)(uintptr_t)call->run->workspace + (uint64_t)call->run->region[arg->index] +
-             (uint64_t)arg->factor;
+      return (uint64_t)call->run->address[arg->index] + (uint64_t)arg->factor;
     case PLAN_ARG_TURNS: return (uint64_t)own_turns(call);
     case PLAN_ARG_SHARE: return (uint64_t)own_share(call);
     case PLAN_ARG_SPLITS: return (uint64_t)call->run->splits;
@@ -221,6 +220,7 @@ static llrt_status place_regions(const plan_launch *launch, __int128 partials, p
   __int128 blocks = 1, bytes = 0;
   if (workspace->n == 0) return LLRT_OK;
   blocks = count_positions(&call);
+  run->n_zero = workspace->zero;
   for (int i = 0; i < workspace->n; i++) {
     const plan_region *region = &workspace->region[i];
     run->region[i] = (int64_t)bytes;
@@ -247,6 +247,14 @@ static llrt_status begin_run(const plan_launch *first, const llrt_tensor *tensor
 llrt_status plan_run_begin(const plan_launch *first, const llrt_tensor *tensors,
                            const llrt_storage_binding *bindings, int n_tensors, plan_run *run) {
   return begin_run(first, tensors, bindings, n_tensors, false, run);
+}
+
+void plan_run_place(plan_run *run, void *zeroed, void *rest) {
+  for (int i = 0; i < PLAN_MAX_REGIONS; i++) {
+    bool zero = i < run->n_zero;
+    uintptr_t first = (uintptr_t)(zero ? zeroed : rest);
+    run->address[i] = first + (uintptr_t)(run->region[i] - (zero ? 0 : run->zero_bytes));
+  }
 }
 
 llrt_status plan_workspace_most(const plan_launch *first, const llrt_tensor *tensors,
@@ -286,7 +294,7 @@ llrt_status plan_view_tensors(const plan_launch *launch, const plan_run *run, ll
     llrt_storage rows;
     LLRT_TRY(storage_whole_rows(view->rank, view->pieces[t], &rows));
     tensors[t] = (llrt_tensor){.rank = view->rank};
-    tensors[t].data = (unsigned char *)run->workspace + run->region[-1 - view->tensor[t]];
+    tensors[t].data = (void *)run->address[-1 - view->tensor[t]];
     for (int a = 0; a < view->rank; a++)
       tensors[t].shape[a] = view->ones[t] >> a & 1 ? 1 : view_extent(view, run, a);
     LLRT_TRY(llrt_storage_bind(&rows, view->rank, tensors[t].shape, NULL, &bindings[t]));

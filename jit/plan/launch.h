@@ -172,10 +172,11 @@ typedef struct plan_run {
   const llrt_storage_binding *bindings;
   int32_t n;
   int64_t turns, share, splits; /* of the first stage's walk; others are not shared */
+  int32_t n_zero;               /* so many regions, the first, are zero when the variant begins */
   int64_t region[PLAN_MAX_REGIONS]; /* offset in the workspace, bytes */
-  int64_t zero_bytes;           /* of the workspace, from its first on: zero when the variant begins */
+  int64_t zero_bytes;           /* of the workspace, from its first on: those of the first n_zero regions */
   int64_t workspace_bytes;      /* needed */
-  void *workspace;              /* set by the caller before plan_run_stage */
+  uintptr_t address[PLAN_MAX_REGIONS]; /* of the regions: plan_run_place, before plan_run_stage */
 } plan_run;
 
 /* About how many clocks a run of the variant takes on tensors of the operation's shape, on so many multiprocessors. */
@@ -184,6 +185,10 @@ int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, 
 /* Begins a run of the variant whose first stage has this recipe. Errors: UNSUPPORTED past 2^62 bytes. */
 llrt_status plan_run_begin(const plan_launch *first, const llrt_tensor *tensors,
                            const llrt_storage_binding *bindings, int n_tensors, plan_run *run);
+
+/* Where the run's workspace is: zero_bytes at `zeroed`, the rest at `rest`, both aligned to LLRT_WORKSPACE_ALIGNMENT; in
+ * one piece rest = zeroed + zero_bytes. */
+void plan_run_place(plan_run *run, void *zeroed, void *rest);
 
 /* Bytes of workspace that suffice for the variant whose first stage has this recipe on these tensors, or on any with
  * smaller extents. Errors: as plan_run_begin. */

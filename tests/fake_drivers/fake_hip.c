@@ -107,6 +107,11 @@ hip_result hipMemsetAsync(void *memory, int value, size_t bytes, void *stream) {
   return 0;
 }
 
+hip_result hipDeviceSynchronize(void) {
+  FAIL_IF_ASKED;
+  return 0;
+}
+
 hip_result hipStreamSynchronize(void *stream) {
   FAIL_IF_ASKED;
   (void)stream;

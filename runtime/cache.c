@@ -6,6 +6,7 @@
 #include "runtime/prepared.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST_CAPACITY 64
 
@@ -73,6 +74,12 @@ void llrt_cache_fini(kernel_cache *cache) {
   for (size_t i = 0; i < cache->ops.capacity; i++) {
     if (cache->ops.slot[i].value) llrt_op_release(cache->ops.slot[i].value);
   }
+  for (size_t i = 0; i < cache->families.capacity; i++) {
+    op_family *family = cache->families.slot[i].value;
+    if (family) free(family->op);
+    free(family);
+  }
+  free(cache->families.slot);
   free(cache->sets.slot);
   free(cache->ops.slot);
   pthread_mutex_destroy(&cache->mutex);
@@ -107,17 +114,64 @@ llrt_status llrt_cache_get_set(kernel_cache *cache, const llrt_tensor *tensors, 
   return *set ? LLRT_OK : llrt_error(LLRT_OUT_OF_MEMORY, "no memory for the kernel cache");
 }
 
+/* The key of a description without promises. */
+static llrt_hash family_key(const llrt_device *device, const llrt_op_desc *desc, const storage_set *set) {
+  llrt_op_desc bare = *desc;
+  memset(bare.promises, 0, sizeof bare.promises);
+  return llrt_op_key(device, &bare, set);
+}
+
+/* Found, or made; NULL without memory. Precondition: the mutex is held. */
+static op_family *get_family(kernel_cache *cache, llrt_hash key) {
+  op_family *family = table_find(&cache->families, key);
+  if (family) return family;
+  family = calloc(1, sizeof *family);
+  if (family && !table_add(&cache->families, key, family)) {
+    free(family);
+    return NULL;
+  }
+  return family;
+}
+
+/* A relative that is not known to its family is found by its own key alone. */
+static void join_family(op_family *family, llrt_op *op) {
+  if (family->n == family->capacity) {
+    int capacity = family->capacity ? 2 * family->capacity : 4;
+    llrt_op **grown = realloc(family->op, (size_t)capacity * sizeof *grown);
+    if (!grown) return;
+    family->op = grown;
+    family->capacity = capacity;
+  }
+  family->op[family->n++] = op;
+}
+
+/* Its own key's place: another operation may be found by that, too, which serves the same calls. */
+static bool put_op(hash_table *ops, llrt_op *op) {
+  struct hash_slot *slot = ops->capacity ? table_slot(ops, op->key) : NULL;
+  if (!slot || !slot->value) return table_add(ops, op->key, op);
+  llrt_op_release(slot->value);
+  slot->value = op;
+  return true;
+}
+
+static bool is_own(const llrt_op *op, llrt_hash key) { return op && llrt_hash_equal(op->key, key); }
+
 /* As keep_set, for operations. */
-static llrt_op *keep_op(kernel_cache *cache, llrt_hash key, llrt_op *made) {
+static llrt_op *keep_op(kernel_cache *cache, llrt_hash family, llrt_op *made) {
   pthread_mutex_lock(&cache->mutex);
-  llrt_op *kept = table_find(&cache->ops, key);
-  if (!kept && table_add(&cache->ops, key, made)) kept = made;
+  llrt_op *kept = table_find(&cache->ops, made->key);
+  if (!is_own(kept, made->key)) kept = NULL;
+  if (!kept && put_op(&cache->ops, made)) {
+    kept = made;
+    op_family *relatives = get_family(cache, family);
+    if (relatives) join_family(relatives, made);
+  }
   pthread_mutex_unlock(&cache->mutex);
   if (kept != made) llrt_op_release(made);
   return kept;
 }
 
-static llrt_op *find_op(kernel_cache *cache, llrt_hash key) {
+llrt_op *llrt_cache_find(kernel_cache *cache, llrt_hash key) {
   pthread_mutex_lock(&cache->mutex);
   llrt_op *op = table_find(&cache->ops, key);
   cache->hits += op != NULL;
@@ -125,33 +179,69 @@ static llrt_op *find_op(kernel_cache *cache, llrt_hash key) {
   return op;
 }
 
+void llrt_cache_alias(kernel_cache *cache, llrt_hash key, llrt_op *op) {
+  pthread_mutex_lock(&cache->mutex);
+  if (!table_find(&cache->ops, key) && table_add(&cache->ops, key, op)) llrt_op_retain(op);
+  pthread_mutex_unlock(&cache->mutex);
+}
+
+int llrt_cache_relatives(kernel_cache *cache, llrt_device *device, const llrt_op_desc *desc, const storage_set *set,
+                         llrt_op **op, int most) {
+  llrt_hash key = family_key(device, desc, set);
+  int n = 0;
+  pthread_mutex_lock(&cache->mutex);
+  const op_family *family = table_find(&cache->families, key);
+  for (; family && n < family->n && n < most; n++) op[n] = family->op[n];
+  pthread_mutex_unlock(&cache->mutex);
+  return n;
+}
+
+llrt_status llrt_cache_keep(kernel_cache *cache, llrt_op *made, const llrt_op_desc *desc, const storage_set *set,
+                            llrt_op **op) {
+  made->key = llrt_op_key(made->device, desc, set);
+  *op = keep_op(cache, family_key(made->device, desc, set), made);
+  return *op ? LLRT_OK : llrt_error(LLRT_OUT_OF_MEMORY, "no memory for the kernel cache");
+}
+
 static llrt_status add_op(kernel_cache *cache, llrt_device *device, const llrt_op_desc *desc,
-                          const storage_set *set, llrt_hash key, llrt_op **op) {
+                          const storage_set *set, llrt_op **op) {
   llrt_op *made;
   LLRT_TRY(llrt_op_make(device, desc, set, &made));
-  *op = keep_op(cache, key, made);
-  return *op ? LLRT_OK : llrt_error(LLRT_OUT_OF_MEMORY, "no memory for the kernel cache");
+  return llrt_cache_keep(cache, made, desc, set, op);
 }
 
 llrt_status llrt_cache_get_op(kernel_cache *cache, llrt_device *device, const llrt_op_desc *desc,
                               const storage_set *set, llrt_op **op) {
   llrt_hash key = llrt_op_key(device, desc, set);
-  *op = find_op(cache, key);
-  return *op ? LLRT_OK : add_op(cache, device, desc, set, key, op);
+  *op = llrt_cache_find(cache, key);
+  return is_own(*op, key) ? LLRT_OK : add_op(cache, device, desc, set, op);
 }
 
 llrt_status llrt_cache_get_fixed_op(kernel_cache *cache, llrt_device *device,
                                     const llrt_op_desc *desc, storage_set *set, llrt_op **op) {
   llrt_hash key = llrt_op_key(device, desc, set);
-  *op = find_op(cache, key);
+  *op = llrt_cache_find(cache, key);
   if (*op || atomic_fetch_add(&set->fixed_ops, 1) < STORAGE_SET_FIXED_OPS)
-    return *op ? LLRT_OK : add_op(cache, device, desc, set, key, op);
+    return *op ? LLRT_OK : add_op(cache, device, desc, set, op);
   atomic_fetch_sub(&set->fixed_ops, 1);
   return LLRT_OK;
 }
 
+static void drop_families(hash_table *families, const llrt_device *device) {
+  for (size_t i = 0; i < families->capacity; i++) {
+    op_family *family = families->slot[i].value;
+    if (!family || family->n == 0 || family->op[0]->device != device) continue;
+    families->slot[i].value = NULL;
+    families->count--;
+    free(family->op);
+    free(family);
+  }
+  table_close_holes(families);
+}
+
 void llrt_cache_drop_device(kernel_cache *cache, const llrt_device *device) {
   pthread_mutex_lock(&cache->mutex);
+  drop_families(&cache->families, device);
   hash_table *ops = &cache->ops;
   for (size_t i = 0; i < ops->capacity; i++) {
     llrt_op *op = ops->slot[i].value;
@@ -170,6 +260,7 @@ void llrt_cache_count(kernel_cache *cache, uint64_t *kernels, uint64_t *hits) {
   *hits = cache->hits;
   for (size_t i = 0; i < cache->ops.capacity; i++) {
     llrt_op *op = cache->ops.slot[i].value;
+    if (op && !llrt_hash_equal(cache->ops.slot[i].key, op->key)) continue;
     for (int v = 0; op && v < PLAN_MAX_VARIANTS; v++) {
       *kernels += atomic_load(&op->module[v]) != NULL;
     }

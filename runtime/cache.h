@@ -20,9 +20,17 @@ typedef struct hash_table {
 typedef struct kernel_cache {
   pthread_mutex_t mutex; /* held for a lookup or an insertion, never for a plan or a compile */
   hash_table sets;       /* storage_set by its key; kept until the context ends */
-  hash_table ops;        /* llrt_op by its key; kept until its device closes */
+  hash_table ops;        /* llrt_op by its key, and by keys of promises that it serves besides; kept until its device
+                            closes */
+  hash_table families;   /* op_family: the operations that differ in promises alone, by the key without any */
   uint64_t hits;
 } kernel_cache;
+
+/* Operations of one description, in the order in which they were made. */
+typedef struct op_family {
+  int n, capacity;
+  llrt_op **op; /* borrowed of the table */
+} op_family;
 
 void llrt_cache_init(kernel_cache *cache);
 void llrt_cache_fini(kernel_cache *cache);
@@ -36,6 +44,21 @@ llrt_status llrt_cache_get_set(kernel_cache *cache, const llrt_tensor *tensors, 
  * the device. Errors: OUT_OF_MEMORY. */
 llrt_status llrt_cache_get_op(kernel_cache *cache, llrt_device *device, const llrt_op_desc *desc,
                               const storage_set *set, llrt_op **op);
+
+/* The operation of that key, or NULL; counted as a hit. */
+llrt_op *llrt_cache_find(kernel_cache *cache, llrt_hash key);
+
+/* Finds `op` by this key, too. Without memory nothing happens. */
+void llrt_cache_alias(kernel_cache *cache, llrt_hash key, llrt_op *op);
+
+/* Keeps an operation that llrt_op_make made of the description, unless there is one of its key; takes the caller's
+ * reference. *op: the one kept. Errors: OUT_OF_MEMORY. */
+llrt_status llrt_cache_keep(kernel_cache *cache, llrt_op *made, const llrt_op_desc *desc, const storage_set *set,
+                            llrt_op **op);
+
+/* Up to `most` operations of the description, whatever their promises, into op[]; returns their number. */
+int llrt_cache_relatives(kernel_cache *cache, llrt_device *device, const llrt_op_desc *desc, const storage_set *set,
+                         llrt_op **op, int most);
 
 /* The same, but *op = NULL where it would be made and the set has as many operations as one-line calls
  * may make of it with extents compiled in. */

@@ -1,4 +1,5 @@
 #include "runtime/context.h"
+#include "runtime/policy.h"
 
 #include "base/status.h"
 
@@ -18,6 +19,8 @@ const char *llrt_version(void) {
 
 static llrt_status check_params(const llrt_context_params *params) {
   LLRT_REQUIRE(params->threads >= 0, "threads is %d", params->threads);
+  LLRT_REQUIRE(params->compile >= LLRT_COMPILE_NOW && params->compile <= LLRT_COMPILE_NEVER, "there is no compile policy %d",
+               (int)params->compile);
   LLRT_REQUIRE(!params->allocator.allocate == !params->allocator.release,
                "the allocator needs both allocate and release, or neither");
   return LLRT_OK;
@@ -42,6 +45,12 @@ llrt_status llrt_context_create(const llrt_context_params *params, llrt_context 
   context->parallel =
       (llrt_parallel){params->threads, params->parallel_user, params->parallel_for};
   context->no_compile = params->no_compile != 0;
+  context->fix_extents = params->fix_extents != 0;
+  atomic_init(&context->compile, params->compile);
+  context->compile_user = params->compile_user;
+  context->on_compile = params->on_compile;
+  pthread_mutex_init(&context->behind.mutex, NULL);
+  pthread_cond_init(&context->behind.changed, NULL);
   llrt_cache_init(&context->cache);
   llrt_workspace_keeper_init(&context->workspaces);
   pthread_mutex_init(&context->devices_mutex, NULL);
@@ -53,9 +62,12 @@ void llrt_context_destroy(llrt_context **address) {
   if (!address || !*address) return;
   llrt_context *context = *address;
   *address = NULL;
+  llrt_compile_behind_end(context, NULL);
   llrt_cache_fini(&context->cache);
   llrt_jit_library_fini(&context->jit);
   llrt_workspace_keeper_fini(&context->workspaces);
+  pthread_cond_destroy(&context->behind.changed);
+  pthread_mutex_destroy(&context->behind.mutex);
   pthread_mutex_destroy(&context->devices_mutex);
   free(context);
 }

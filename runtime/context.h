@@ -7,6 +7,8 @@
 #include "runtime/jit_library.h"
 #include "runtime/workspace.h"
 
+#include <llrt/op.h>
+
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -19,12 +21,27 @@ typedef struct open_device {
   struct open_device *next;
 } open_device;
 
+/* Kernels that are to be compiled behind calls (runtime/policy.c), and the thread that does it, once there was one. */
+typedef struct compile_wish compile_wish;
+typedef struct compile_queue {
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  pthread_t thread;
+  bool started, ends;
+  compile_wish *first;
+  const llrt_device *current; /* whose kernel is being compiled; NULL: none */
+} compile_queue;
+
 struct llrt_context {
   llrt_allocator allocator;
   void *log_user;
   void (*log)(void *user, const char *line);
   llrt_parallel parallel;
-  bool no_compile;
+  bool no_compile, fix_extents;
+  atomic_int compile; /* llrt_compile_policy */
+  void *compile_user;
+  void (*on_compile)(void *user, const llrt_compile_event *event);
+  compile_queue behind;
   jit_library jit;
   kernel_cache cache;
   atomic_uint_fast64_t compiles;

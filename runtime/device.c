@@ -1,6 +1,7 @@
 /* Devices: names, opening and closing, memory. Validate, then one call of the backend. */
 #include "base/status.h"
 #include "runtime/context.h"
+#include "runtime/policy.h"
 #include "runtime/emulator.h"
 
 #include <stdio.h>
@@ -123,6 +124,7 @@ void llrt_device_close(llrt_device **address) {
   while ((*link)->device != device) link = &(*link)->next;
   open_device *open = *link;
   if (--open->references == 0) {
+    llrt_compile_behind_end(context, device);
     llrt_cache_drop_device(&context->cache, device);
     llrt_workspace_drop_device(&context->workspaces, device);
     *link = open->next;

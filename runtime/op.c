@@ -18,6 +18,7 @@ llrt_status llrt_op_prepare(llrt_device *device, const llrt_op_desc *desc, llrt_
   llrt_op *op;
   LLRT_TRY(llrt_cache_get_op(cache, device, desc, set, &op));
   LLRT_TRY(llrt_op_ready_all(op));
+  atomic_store(&set->prepared, true);
   *out = llrt_op_retain(op);
   return LLRT_OK;
 }

@@ -2,7 +2,9 @@
 #include "runtime/prepared.h"
 
 #include "base/status.h"
+#include "jit/plan/predict.h"
 #include "runtime/context.h"
+#include "runtime/policy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +41,7 @@ void llrt_op_release(llrt_op *op) {
     free(op->variant[i].code);
   }
   pthread_mutex_destroy(&op->build);
+  free(op->planned);
   free(op);
 }
 
@@ -59,6 +62,15 @@ int llrt_op_pick(const llrt_op *op, const llrt_tensor *first) {
 
 static bool is_loaded(const llrt_op *op, int variant) {
   return atomic_load_explicit(&op->module[variant], memory_order_acquire) != NULL;
+}
+
+int llrt_op_pick_compiled(const llrt_op *op, const llrt_tensor *first) {
+  int n = atomic_load_explicit(&op->n_variants, memory_order_acquire);
+  for (int i = 0; i < n; i++) {
+    const plan_launch *launch = &op->variant[i].launch;
+    if (launch->stage == 0 && plan_range_takes(&launch->range, first) && is_loaded(op, i)) return i;
+  }
+  return -1;
 }
 
 /* ---- one variant ---- */
@@ -96,8 +108,7 @@ static llrt_status compile_variant(llrt_op *op, const plan_kernel *kernel,
   jit->release(&result);
   LLRT_TRY(status);
   atomic_fetch_add_explicit(&context->compiles, 1, memory_order_relaxed);
-  llrt_context_log(context, "compiled a kernel for %s (%s) in %.1f ms", op->device->info.name,
-                   op->device->target.name, now_ms() - start);
+  llrt_tell_compile(op, now_ms() - start, llrt_compiles_behind());
   return LLRT_OK;
 }
 
@@ -159,19 +170,37 @@ static llrt_status build_variant(llrt_op *op, int index, const plan_kernel *stag
 /* A plan is hundreds of kilobytes: it lives while kernels are built from it, and is made again
  * should a later call need another variant. Ownership: free. */
 static llrt_status make_plan(llrt_op *op, plan **out) {
+  *out = op->planned;
+  op->planned = NULL;
+  if (*out) return LLRT_OK;
   *out = malloc(sizeof **out);
   if (!*out) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
   llrt_status status = plan_make(&op->desc, &op->device->target, NULL, *out);
   if (status != LLRT_OK) {
+    if (status == LLRT_UNSUPPORTED) atomic_store(&op->refused, true);
     free(*out);
     *out = NULL;
     return status;
   }
   if (atomic_load(&op->n_variants) == 0) {
-    for (int i = 0; i < (*out)->n_variants; i++) op->variant[i].launch = (*out)->variant[i].launch;
+    for (int i = 0; i < (*out)->n_variants; i++) {
+      op->variant[i].launch = (*out)->variant[i].launch;
+      op->clocks[i] = plan_predict_clocks(&(*out)->variant[i]);
+    }
     atomic_store_explicit(&op->n_variants, (*out)->n_variants, memory_order_release);
   }
   return LLRT_OK;
+}
+
+llrt_status llrt_op_plan(llrt_op *op) {
+  if (atomic_load_explicit(&op->n_variants, memory_order_acquire) > 0) return LLRT_OK;
+  pthread_mutex_lock(&op->build);
+  plan *made = NULL;
+  llrt_status status = LLRT_OK;
+  if (atomic_load(&op->n_variants) == 0) status = make_plan(op, &made);
+  if (made) op->planned = made;
+  pthread_mutex_unlock(&op->build);
+  return status;
 }
 
 static llrt_status build_for(llrt_op *op, const llrt_tensor *first, int *variant) {
@@ -190,11 +219,17 @@ static llrt_status build_for(llrt_op *op, const llrt_tensor *first, int *variant
 llrt_status llrt_op_ready(llrt_op *op, const llrt_tensor *first, void *stream, int *variant) {
   *variant = llrt_op_pick(op, first);
   if (*variant >= 0 && is_loaded(op, *variant)) return LLRT_OK;
+  llrt_compile_policy policy = llrt_policy_of(op->device->context);
+  if (policy != LLRT_COMPILE_NOW && !llrt_compiles_behind() && op->desc.kind == LLRT_OP_CONVERT) {
+    *variant = llrt_op_pick_compiled(op, first);
+    if (*variant >= 0 && policy == LLRT_COMPILE_BACKGROUND) llrt_compile_behind(op, first);
+    if (*variant >= 0) return LLRT_OK;
+  }
+  if (policy == LLRT_COMPILE_NEVER) return llrt_not_prepared(&op->desc, &op->set, "the policy is never to compile");
   backend_stream state;
   LLRT_TRY(op->device->backend->stream_state(op->device, stream, &state));
   if (state.capturing) {
-    return llrt_error(LLRT_NOT_PREPARED, "a kernel would have to be compiled while the stream "
-                                         "captures: call once before, or prepare");
+    return llrt_not_prepared(&op->desc, &op->set, "the stream captures");
   }
   pthread_mutex_lock(&op->build);
   llrt_status status = build_for(op, first, variant);
@@ -294,8 +329,10 @@ static llrt_status build_all(llrt_op *op) {
 }
 
 llrt_status llrt_op_ready_all(llrt_op *op) {
+  if (atomic_load_explicit(&op->complete, memory_order_acquire)) return LLRT_OK;
   pthread_mutex_lock(&op->build);
   llrt_status status = build_all(op);
+  if (status == LLRT_OK) atomic_store_explicit(&op->complete, true, memory_order_release);
   pthread_mutex_unlock(&op->build);
   return status;
 }

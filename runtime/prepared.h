@@ -14,6 +14,7 @@ struct llrt_op {
   llrt_device *device;
   llrt_op_desc desc; /* storages point into set; no data, shape or strides */
   storage_set set;
+  llrt_hash key; /* of an operation that the cache made */
   atomic_int references;
 
   /* What a run reads without a lock: the number of kernels of all variants, listed as in a plan (0: not
@@ -23,7 +24,13 @@ struct llrt_op {
   _Atomic(backend_module *) module[PLAN_MAX_VARIANTS];
   kernel_variant variant[PLAN_MAX_VARIANTS];
 
-  pthread_mutex_t build; /* held while planning, compiling and loading; guards variant[].code */
+  double clocks[PLAN_MAX_VARIANTS]; /* predicted, for each byte (plan_predict_clocks); with the recipes */
+  atomic_bool wished;   /* a variant waits to be compiled behind calls */
+  atomic_bool refused;  /* it cannot be planned: UNSUPPORTED */
+  atomic_bool complete; /* every variant that its promises reach is ready */
+
+  pthread_mutex_t build; /* held while planning, compiling and loading; guards variant[].code and `planned` */
+  struct plan *planned;  /* until kernels are built from it; NULL: none */
 };
 
 /* An operation without kernels, with one reference. Of the description's tensors only dtypes count.
@@ -36,6 +43,12 @@ void llrt_op_release(llrt_op *op);
 
 /* The variant whose range holds the operation's first tensor, or -1 (not planned, or a range that none covers). */
 int llrt_op_pick(const llrt_op *op, const llrt_tensor *first);
+
+/* Plans it, unless it has a plan's recipes already. Errors: UNSUPPORTED, which is remembered, OUT_OF_MEMORY. */
+llrt_status llrt_op_plan(llrt_op *op);
+
+/* Of the variants that are compiled, one whose range holds the tensor, or -1: the first one. */
+int llrt_op_pick_compiled(const llrt_op *op, const llrt_tensor *first);
 
 /* Makes the variant for it ready and says which it is: found, or planned, compiled and loaded
  * now, once however many threads ask. Errors: NOT_PREPARED when that is needed while the stream

@@ -118,6 +118,14 @@ void llrt_promises_coarse(const op_call *call, const storage_set *set, llrt_op_d
   }
 }
 
+void llrt_promises_exact(const op_call *call, llrt_tensor_promise *promises) {
+  for (int i = 0; i < call->n; i++)
+    for (int axis = 0; axis < call->tensor[i].rank; axis++) {
+      int64_t extent = call->tensor[i].shape[axis];
+      promises[i].shape[axis] = (llrt_promise){extent, extent, extent};
+    }
+}
+
 bool llrt_promises_fix_extents(const llrt_op_desc *desc, int rank) {
   bool fixed = false;
   for (int i = 0; i < desc->n_tensors; i++)
@@ -137,6 +145,81 @@ void llrt_promises_open_extents(llrt_op_desc *desc, int rank) {
       *shape = (llrt_promise){in_word > 1 ? coarse_multiple(shape->max, in_word) : 0, 0, INT32_MAX};
     }
 }
+
+/* ---- classes ---- */
+
+static int64_t full_stride(const llrt_tensor *tensor) {
+  return coarse_bytes(tensor) * 8 / llrt_dtype_bits(tensor->dtype);
+}
+
+static bool is_full_address(const llrt_tensor *tensor, const llrt_tensor_promise *promises) {
+  return promises->address.multiple >= coarse_bytes(tensor);
+}
+
+static bool are_full_strides(const llrt_tensor *tensor, const llrt_tensor_promise *promises, int rank) {
+  bool full = true;
+  for (int axis = 0; axis < rank; axis++) full &= promises->stride[axis].multiple >= full_stride(tensor);
+  for (int i = 0; i < tensor->n_indices; i++)
+    full &= !promises->index[i].along || promises->index[i].multiple >= INDEX_ACCESS_BYTES;
+  return full;
+}
+
+/* Addresses are multiples of an element's bytes. */
+static void forget_address(const llrt_tensor *tensor, llrt_tensor_promise *promises) {
+  promises->address.multiple = bits_max(llrt_dtype_bits(tensor->dtype) / 8, 1);
+}
+
+static void forget_strides(llrt_tensor_promise *promises) {
+  for (int axis = 0; axis < LLRT_MAX_RANK; axis++) promises->stride[axis].multiple = 1;
+  memset(promises->index, 0, sizeof promises->index);
+}
+
+void llrt_promises_classes(const storage_set *set, llrt_op_desc *desc) {
+  for (int i = 0; i < set->n && desc->kind != LLRT_OP_DOT; i++) {
+    const llrt_tensor *tensor = &desc->tensors[i];
+    if (!is_full_address(tensor, &desc->promises[i])) forget_address(tensor, &desc->promises[i]);
+    if (!are_full_strides(tensor, &desc->promises[i], set->rank)) forget_strides(&desc->promises[i]);
+  }
+}
+
+void llrt_promises_widen(const storage_set *set, llrt_op_desc *desc) {
+  bool addresses = true, strides = true;
+  for (int i = 0; i < set->n; i++) {
+    addresses &= is_full_address(&desc->tensors[i], &desc->promises[i]);
+    strides &= are_full_strides(&desc->tensors[i], &desc->promises[i], set->rank);
+  }
+  for (int i = 0; i < set->n; i++) {
+    if (!addresses) forget_address(&desc->tensors[i], &desc->promises[i]);
+    if (!strides) forget_strides(&desc->promises[i]);
+  }
+}
+
+static bool implies(const llrt_promise *kept, const llrt_promise *promise) {
+  int64_t multiple = kept->max > 0 && kept->min == kept->max ? kept->max : kept->multiple;
+  bool divides = promise->multiple <= 1 || (multiple > 0 && multiple % promise->multiple == 0);
+  return divides && kept->min >= promise->min && (promise->max == 0 || (kept->max > 0 && kept->max <= promise->max));
+}
+
+static bool index_implies(const llrt_index_promise *kept, const llrt_index_promise *promise) {
+  if (!promise->along) return true;
+  return kept->along == promise->along && kept->multiple % bits_max(promise->multiple, 1) == 0;
+}
+
+bool llrt_promises_imply(const llrt_tensor_promise *kept, const llrt_tensor_promise *promises, int n, int rank) {
+  for (int i = 0; i < n; i++) {
+    if (promises[i].address.multiple > 1 && kept[i].address.multiple % promises[i].address.multiple != 0) return false;
+    for (int axis = 0; axis < rank; axis++) {
+      if (!implies(&kept[i].shape[axis], &promises[i].shape[axis])) return false;
+      int64_t stride = promises[i].stride[axis].multiple;
+      if (stride > 1 && kept[i].stride[axis].multiple % stride != 0) return false;
+    }
+    for (int k = 0; k < LLRT_MAX_INDICES; k++)
+      if (!index_implies(&kept[i].index[k], &promises[i].index[k])) return false;
+  }
+  return true;
+}
+
+/* ---- checks ---- */
 
 static bool keeps_multiple(int64_t value, const llrt_promise *promise) {
   return promise->multiple <= 1 || value % promise->multiple == 0;

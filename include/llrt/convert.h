@@ -20,16 +20,16 @@ typedef struct llrt_convert_params {
  * memory.
  * Every copy that the destination's storage has of an element is written, its pads as its pad rule
  * says; offsets outside are left alone. Of copies in the source the first is read, of pads nothing.
- * The kernel is compiled at the first call of a class (storages, dtype, coarse
- * promises) and found in the context's cache afterwards.
+ * A kernel is compiled at the first call of a class (storages, dtype, whether addresses and strides are multiples of
+ * whole vectors) and found in the context's cache afterwards: docs/one-line.md; llrt_context_params.compile.
  *   source, destination   same device, rank and shape; differing dtypes mean a cast (llrt/map.h). Caller's
  *                         memory, not overlapping, or both at the same address: then the conversion works
  *                         *in place*, part by part, where elements only move inside parts that fit in a
  *                         block's shared memory; every shape is a kernel of its own. UNSUPPORTED with
  *                         the reason where that cannot be.
  *   stream                the work is queued there; on the host NULL, and the call returns when done.
- * Thread: any. Errors: INVALID_ARGUMENT, UNSUPPORTED, NOT_PREPARED (the stream is capturing and a
- * compile would be needed), UNAVAILABLE, COMPILE, DEVICE; nothing is written then. */
+ * Thread: any. Errors: INVALID_ARGUMENT, UNSUPPORTED, NOT_PREPARED (a compile would be needed, and the stream is
+ * capturing or the context's policy is never to), UNAVAILABLE, COMPILE, DEVICE; nothing is written then. */
 LLRT_API llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *destination,
                                        const llrt_convert_params *params, void *stream);
 

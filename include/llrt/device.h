@@ -37,6 +37,26 @@ typedef void llrt_parallel_for(void *user, int64_t count,
                                void (*body)(void *body_data, int64_t begin, int64_t end),
                                void *body_data);
 
+/* When one-line calls compile. Prepare compiles whatever it is asked for, under each of these. */
+typedef enum llrt_compile_policy {
+  LLRT_COMPILE_NOW = 0,        /* in the call that first needs a kernel */
+  LLRT_COMPILE_BACKGROUND = 1, /* the same where nothing serves the call; a kernel that would serve it better than one
+                                  that is there is compiled on a thread of the context's while that one serves */
+  LLRT_COMPILE_NEVER = 2       /* what is there serves; else the call is NOT_PREPARED, and says what to prepare */
+} llrt_compile_policy;
+
+struct llrt_op_desc;
+
+/* A kernel that was compiled. All is the library's, for the time of the call. */
+typedef struct llrt_compile_event {
+  size_t size; /* of this struct */
+  llrt_device *device;
+  const struct llrt_op_desc *desc; /* operation, storages, types and promises; no data */
+  const char *text;                /* the same in a line of text */
+  double milliseconds;
+  int32_t background; /* 1: on the context's thread */
+} llrt_compile_event;
+
 typedef struct llrt_context_params {
   llrt_allocator allocator; /* all-zero: the driver's, in stream order where it can (CUDA 11.2, ROCm 5.2) */
   void *log_user;
@@ -47,6 +67,12 @@ typedef struct llrt_context_params {
   const char *jit_library;         /* path of libllrt-jit.so; NULL: beside libllrt.so, then the
                                       loader's search path */
   int no_compile;                  /* non-zero: a compile is UNAVAILABLE; saved kernels still run */
+  llrt_compile_policy compile;     /* see there; llrt_context_set_compile */
+  int fix_extents; /* non-zero: one-line calls compile extents below 1024 in, for up to 16 shapes of a pair of storages:
+                      faster where a tile ends with an axis, at a compile for each shape */
+  void *compile_user;
+  void (*on_compile)(void *user, const llrt_compile_event *event); /* NULL: nobody is told. From any thread; it must
+                                                                      not call into the context */
 } llrt_context_params;
 
 /* Creates a context. params may be NULL and lives only for the call. Cost: microseconds; the compiler
@@ -58,6 +84,10 @@ LLRT_API llrt_status llrt_context_create(const llrt_context_params *params, llrt
  * NULL. Precondition: its devices and operations are destroyed and their launches finished.
  * Thread: one, the last. */
 LLRT_API void llrt_context_destroy(llrt_context **context);
+
+/* Sets the policy of calls that begin after it: LLRT_COMPILE_NEVER once everything is warm. Thread: any. Errors:
+ * INVALID_ARGUMENT. */
+LLRT_API llrt_status llrt_context_set_compile(llrt_context *context, llrt_compile_policy policy);
 
 /* Gives memory back that nobody uses: workspace that one-line calls keep for each stream, and of the driver's pools
  * all but keep_bytes a device. Waits for the work of the context's devices. What calls need later is allocated again.

@@ -98,16 +98,17 @@ typedef struct llrt_op_desc {
   llrt_op_dot dot;         /* DOT; else zero */
 } llrt_op_desc;
 
-/* Fills the promises that exactly these tensors keep, coarsely, as the one-line calls do: extents
+/* Fills the promises that exactly these tensors keep, coarsely: extents
  * below 1024 (in place: all) as they are, larger ones "fits 31 bits" or nothing; strides and addresses the
- * largest power of two up to 16 bytes on a GPU, 64 on the host and where a tensor has no device. (One-line calls
- * stop compiling extents in after 16 kernels for a pair of storages.) desc->tensors are complete here: shape,
- * strides and, where it is known, data count. Promises that are there are overwritten.
+ * largest power of two up to 16 bytes on a GPU, 64 on the host and where a tensor has no device. desc->tensors are
+ * complete here: shape, strides and, where it is known, data count. Promises that are there are overwritten.
+ * (One-line calls promise less by themselves, but use an operation that was prepared with these.)
  * Errors: INVALID_ARGUMENT, UNSUPPORTED, as llrt_op_prepare has them; nothing is promised then. */
 LLRT_API llrt_status llrt_op_promise_coarse(llrt_op_desc *desc);
 
-/* Plans, compiles and loads every variant that the promises reach. Cost: milliseconds; kernels that
- * the context already has are not compiled again, and two threads that ask for one compile it once.
+/* Plans, compiles and loads every variant that the promises reach. Cost: milliseconds, microseconds for an operation
+ * that the context has prepared before; kernels that it has are not compiled again, and two threads that ask for one
+ * compile it once. One-line calls on the context use what is prepared where their tensors keep its promises.
  * Ownership: llrt_op_destroy. Thread: any. Errors: INVALID_ARGUMENT, UNSUPPORTED (the message names
  * the tensor and the reason), UNAVAILABLE (no compiler), COMPILE, DEVICE. */
 LLRT_API llrt_status llrt_op_prepare(llrt_device *device, const llrt_op_desc *desc, llrt_op **op);

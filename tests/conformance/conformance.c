@@ -118,7 +118,7 @@ static llrt_status open_device(const suite *run, llrt_context *context, const ch
 /* In a context of its own; notes its digests. */
 static bool run_alone(const suite *run, const char *name, int index) {
   char title[1024] = "";
-  llrt_context_params params = {.jit_library = run->digests.library};
+  llrt_context_params params = {.jit_library = run->digests.library, .fix_extents = 1};
   llrt_context *context;
   llrt_device *device;
   bool passed = false;
@@ -200,7 +200,8 @@ int main(int argc, char *argv[]) {
     return 1;
   }
   if (!digest_log_open(&run.digests)) return 1;
-  if (llrt_context_create(NULL, &run.context) != LLRT_OK) {
+  const llrt_context_params params = {.fix_extents = 1}; /* small extents compiled in; llrt_draws leaves them open */
+  if (llrt_context_create(&params, &run.context) != LLRT_OK) {
     printf("no context: %s\n", llrt_last_error());
     return 1;
   }

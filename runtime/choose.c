@@ -1,0 +1,162 @@
+#include "runtime/choose.h"
+
+#include "base/status.h"
+#include "runtime/context.h"
+#include "runtime/key.h"
+#include "runtime/policy.h"
+#include "runtime/promise.h"
+
+#include <string.h>
+
+#define MAX_RELATIVES 64
+#define MAX_CLASSES 3 /* of one description, beyond which none is made for speed alone */
+#define WORTH_A_KERNEL 0.95 /* of the time of a kernel that is there */
+
+/* One call's way to its operation. */
+typedef struct choice {
+  llrt_device *device;
+  kernel_cache *cache;
+  llrt_op_desc *desc; /* with the promises of the call's class */
+  storage_set *set;
+  const op_call *call;
+  llrt_hash key;      /* of the class */
+} choice;
+
+/* Whether another class's kernel gives the same bits. */
+static bool may_share(const llrt_op_desc *desc) { return desc->kind == LLRT_OP_CONVERT && !desc->in_place; }
+
+/* ---- relatives ---- */
+
+/* Clocks a byte of the variant that the call's shape takes; -1 where there is none. */
+static double clocks_of(const llrt_op *op, const op_call *call) {
+  int variant = llrt_op_pick(op, &call->tensor[0]);
+  return variant < 0 ? -1 : op->clocks[variant];
+}
+
+/* The fastest planned operation whose promises `kept` keeps, or NULL. compiled: with a kernel for the call's shape. */
+static llrt_op *find_relative(const choice *c, const llrt_tensor_promise *kept, bool compiled) {
+  llrt_op *relative[MAX_RELATIVES], *best = NULL;
+  int n = llrt_cache_relatives(c->cache, c->device, c->desc, c->set, relative, MAX_RELATIVES);
+  double least = 0;
+  for (int i = 0; i < n; i++) {
+    double clocks = clocks_of(relative[i], c->call);
+    if (clocks < 0 || (best && clocks >= least)) continue;
+    if (compiled && llrt_op_pick_compiled(relative[i], &c->call->tensor[0]) < 0) continue;
+    if (!llrt_promises_imply(kept, relative[i]->desc.promises, c->set->n, c->set->rank)) continue;
+    best = relative[i];
+    least = clocks;
+  }
+  return best;
+}
+
+/* The class's own operation where it is worth a kernel beside `relative`, which serves else; planned for that, and kept
+ * only then. */
+static llrt_status own_or(const choice *c, llrt_op *relative, llrt_op **op) {
+  llrt_op *own, *others[MAX_CLASSES];
+  *op = relative;
+  if (llrt_cache_relatives(c->cache, c->device, c->desc, c->set, others, MAX_CLASSES) == MAX_CLASSES) return LLRT_OK;
+  LLRT_TRY(llrt_op_make(c->device, c->desc, c->set, &own));
+  bool planned = llrt_op_plan(own) == LLRT_OK;
+  double clocks = planned ? clocks_of(own, c->call) : -1;
+  if (clocks >= 0 && clocks < WORTH_A_KERNEL * clocks_of(relative, c->call))
+    return llrt_cache_keep(c->cache, own, c->desc, c->set, op);
+  llrt_op_release(own);
+  return LLRT_OK;
+}
+
+/* ---- operations of the call's own ---- */
+
+/* With extents as they are, of operations that cannot be planned for all, and of contexts that ask for it. *op = NULL where
+ * the storages have as many of these as they may. */
+static llrt_status find_fixed(const choice *c, llrt_op **op) {
+  llrt_op_desc fixed = *c->desc;
+  llrt_promises_coarse(c->call, c->set, &fixed);
+  if (!llrt_promises_fix_extents(&fixed, c->set->rank)) {
+    *op = NULL;
+    return LLRT_OK;
+  }
+  return llrt_cache_get_fixed_op(c->cache, c->device, &fixed, c->set, op);
+}
+
+/* Planned with any extents; else, where that cannot be, with these. */
+static llrt_status planned_or_fixed(const choice *c, llrt_op **op) {
+  llrt_op *fixed;
+  llrt_status status = atomic_load(&(*op)->refused) ? LLRT_UNSUPPORTED : llrt_op_plan(*op);
+  if (status != LLRT_UNSUPPORTED) return status;
+  LLRT_TRY(find_fixed(c, &fixed));
+  if (fixed) *op = fixed;
+  return LLRT_OK; /* should it be refused as well, making it ready says why */
+}
+
+static llrt_status make_wide(const choice *c, llrt_op **op) {
+  llrt_op_desc wide = *c->desc;
+  if (may_share(&wide)) llrt_promises_widen(c->set, &wide);
+  LLRT_TRY(llrt_cache_get_op(c->cache, c->device, &wide, c->set, op));
+  llrt_cache_alias(c->cache, c->key, *op);
+  return planned_or_fixed(c, op);
+}
+
+static llrt_status choose_new(const choice *c, llrt_op **op, llrt_op **alternative) {
+  llrt_op *relative = may_share(c->desc) ? find_relative(c, c->desc->promises, false) : NULL;
+  if (!relative) return make_wide(c, op);
+  LLRT_TRY(own_or(c, relative, op));
+  if (*op == relative) {
+    llrt_cache_alias(c->cache, c->key, relative);
+  } else if (llrt_policy_of(c->device->context) == LLRT_COMPILE_BACKGROUND) {
+    *alternative = relative;
+  }
+  return LLRT_OK;
+}
+
+static bool serves(const llrt_op *op, const op_call *call) {
+  return op && !atomic_load_explicit(&op->refused, memory_order_relaxed) && llrt_op_pick_compiled(op, &call->tensor[0]) >= 0;
+}
+
+/* An operation with a kernel for this very call, whatever others of its class do; NULL: none. */
+static llrt_op *find_compiled(const choice *c) {
+  llrt_op_desc exact = *c->desc;
+  if (!may_share(c->desc)) return NULL;
+  llrt_promises_coarse(c->call, c->set, &exact);
+  llrt_promises_exact(c->call, exact.promises);
+  return find_relative(c, exact.promises, true);
+}
+
+/* By the call's class, which is in c->desc from here on. */
+static llrt_status choose_by_class(choice *c, bool prepared, llrt_op **op, llrt_op **alternative) {
+  *op = prepared ? find_compiled(c) : NULL;
+  if (*op) return LLRT_OK;
+  if (!c->desc->in_place) llrt_promises_open_extents(c->desc, c->set->rank);
+  llrt_promises_classes(c->set, c->desc);
+  c->key = llrt_op_key(c->device, c->desc, c->set);
+  *op = llrt_cache_find(c->cache, c->key);
+  if (llrt_policy_of(c->device->context) == LLRT_COMPILE_NEVER && !serves(*op, c->call)) {
+    *op = find_compiled(c);
+    return *op ? LLRT_OK : llrt_not_prepared(c->desc, c->set, "the policy is never to compile");
+  }
+  if (!*op) return choose_new(c, op, alternative);
+  return atomic_load_explicit(&(*op)->refused, memory_order_relaxed) ? planned_or_fixed(c, op) : LLRT_OK;
+}
+
+/* Of storages for which something was prepared: by the promises as llrt_op_promise_coarse gives them, under which the
+ * operation that served the first such call is found as well. */
+static llrt_status choose_prepared(choice *c, llrt_op **op, llrt_op **alternative) {
+  llrt_hash coarse = llrt_op_key(c->device, c->desc, c->set);
+  *op = llrt_cache_find(c->cache, coarse);
+  if (serves(*op, c->call)) return LLRT_OK;
+  bool known = *op != NULL;
+  LLRT_TRY(choose_by_class(c, true, op, alternative));
+  if (!known && !*alternative) llrt_cache_alias(c->cache, coarse, *op);
+  return LLRT_OK;
+}
+
+llrt_status llrt_choose(llrt_op_desc *desc, storage_set *set, const op_call *call, llrt_op **op, llrt_op **alternative) {
+  llrt_device *device = desc->tensors[0].device;
+  choice c = {device, &device->context->cache, desc, set, call, {0, 0}};
+  *alternative = NULL;
+  if (!desc->in_place && device->context->fix_extents) {
+    LLRT_TRY(find_fixed(&c, op));
+    if (*op) return LLRT_OK;
+  }
+  if (atomic_load_explicit(&set->prepared, memory_order_relaxed)) return choose_prepared(&c, op, alternative);
+  return choose_by_class(&c, false, op, alternative);
+}

@@ -1,0 +1,172 @@
+#include "runtime/policy.h"
+
+#include "base/status.h"
+#include "base/text.h"
+#include "runtime/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+llrt_compile_policy llrt_policy_of(const llrt_context *context) {
+  return (llrt_compile_policy)atomic_load_explicit(&context->compile, memory_order_relaxed);
+}
+
+llrt_status llrt_context_set_compile(llrt_context *context, llrt_compile_policy policy) {
+  LLRT_REQUIRE(context, "context is NULL");
+  LLRT_REQUIRE(policy >= LLRT_COMPILE_NOW && policy <= LLRT_COMPILE_NEVER, "there is no compile policy %d", (int)policy);
+  atomic_store(&context->compile, policy);
+  return LLRT_OK;
+}
+
+/* ---- what an operation is, in a line ---- */
+
+static const char *const kind_name[] = {[LLRT_OP_CONVERT] = "convert", [LLRT_OP_REDUCE] = "reduce",
+                                        [LLRT_OP_SCAN] = "scan", [LLRT_OP_DOT] = "dot"};
+
+static void add_storage(const llrt_storage *storage, llrt_text *text) {
+  char printed[512];
+  bool whole = llrt_storage_print(storage, printed, sizeof printed, NULL) == LLRT_OK;
+  llrt_text_add(text, "%s", whole ? printed : "a storage of more than 511 characters");
+}
+
+static void add_promise(const char *name, int axis, const llrt_promise *promise, llrt_text *text) {
+  bool one = promise->max > 0 && promise->min == promise->max;
+  if (one) llrt_text_add(text, " %s %d = %lld", name, axis, (long long)promise->max);
+  else if (promise->multiple > 1) llrt_text_add(text, " %s %d by %lld", name, axis, (long long)promise->multiple);
+}
+
+static void add_tensor(const llrt_op_desc *desc, const storage_set *set, int i, llrt_text *text) {
+  const llrt_tensor_promise *promises = &desc->promises[i];
+  llrt_text_add(text, "%s %s %s ", i ? ";" : "", llrt_tensor_role(set->roles, i), llrt_dtype_name(desc->tensors[i].dtype));
+  add_storage(&set->storage[i], text);
+  llrt_text_add(text, " address by %lld", (long long)(promises->address.multiple > 1 ? promises->address.multiple : 1));
+  for (int axis = 0; axis < set->rank; axis++) {
+    add_promise("axis", axis, &promises->shape[axis], text);
+    add_promise("stride of axis", axis, &promises->stride[axis], text);
+  }
+}
+
+static void describe(const llrt_op_desc *desc, const storage_set *set, llrt_text *text) {
+  llrt_text_add(text, "%s", kind_name[desc->kind]);
+  for (int i = 0; i < set->n; i++) add_tensor(desc, set, i, text);
+}
+
+llrt_status llrt_not_prepared(const llrt_op_desc *desc, const storage_set *set, const char *why) {
+  llrt_text text;
+  llrt_text_init(&text);
+  describe(desc, set, &text);
+  llrt_status status = llrt_error(LLRT_NOT_PREPARED, "a kernel would have to be compiled, and %s; to prepare: %s", why,
+                                  text.data ? text.data : "");
+  llrt_text_fini(&text);
+  return status;
+}
+
+void llrt_tell_compile(const llrt_op *op, double milliseconds, bool background) {
+  llrt_context *context = op->device->context;
+  if (!context->log && !context->on_compile) return;
+  llrt_text text;
+  llrt_text_init(&text);
+  describe(&op->desc, &op->set, &text);
+  if (text.data)
+    llrt_context_log(context, "compiled a kernel for %s (%s) in %.1f ms%s: %s", op->device->info.name,
+                     op->device->target.name, milliseconds, background ? ", behind calls" : "", text.data);
+  llrt_compile_event event = {.size = sizeof event, .device = op->device, .desc = &op->desc, .text = text.data,
+                              .milliseconds = milliseconds, .background = background};
+  if (text.data && context->on_compile) context->on_compile(context->compile_user, &event);
+  llrt_text_fini(&text);
+}
+
+/* ---- the thread behind calls ---- */
+
+static _Thread_local bool is_behind;
+
+bool llrt_compiles_behind(void) { return is_behind; }
+
+struct compile_wish {
+  compile_wish *next;
+  llrt_op *op; /* retained */
+  llrt_tensor first;
+};
+
+/* The next wish, out of the list: NULL when the thread is to end. */
+static compile_wish *next_wish(compile_queue *queue) {
+  pthread_mutex_lock(&queue->mutex);
+  queue->current = NULL;
+  pthread_cond_broadcast(&queue->changed);
+  while (!queue->first && !queue->ends) pthread_cond_wait(&queue->changed, &queue->mutex);
+  compile_wish *wish = queue->ends ? NULL : queue->first;
+  if (wish) {
+    queue->first = wish->next;
+    queue->current = wish->op->device;
+  }
+  pthread_mutex_unlock(&queue->mutex);
+  return wish;
+}
+
+static void drop_wish(compile_wish *wish) {
+  atomic_store(&wish->op->wished, false);
+  llrt_op_release(wish->op);
+  free(wish);
+}
+
+/* An error here is met again, and told, by a call that needs the kernel. */
+static void *compile_all(void *argument) {
+  compile_queue *queue = argument;
+  is_behind = true;
+  for (compile_wish *wish = next_wish(queue); wish; wish = next_wish(queue)) {
+    int variant;
+    llrt_op_ready(wish->op, &wish->first, NULL, &variant);
+    drop_wish(wish);
+  }
+  return NULL;
+}
+
+/* Precondition: the mutex is held. */
+static bool start_thread(compile_queue *queue) {
+  if (!queue->started) queue->started = pthread_create(&queue->thread, NULL, compile_all, queue) == 0;
+  return queue->started;
+}
+
+void llrt_compile_behind(llrt_op *op, const llrt_tensor *first) {
+  compile_queue *queue = &op->device->context->behind;
+  if (atomic_exchange(&op->wished, true)) return;
+  compile_wish *wish = malloc(sizeof *wish);
+  if (!wish) {
+    atomic_store(&op->wished, false);
+    return;
+  }
+  *wish = (compile_wish){.op = llrt_op_retain(op), .first = *first};
+  pthread_mutex_lock(&queue->mutex);
+  bool started = start_thread(queue);
+  compile_wish **end = &queue->first;
+  while (started && *end) end = &(*end)->next;
+  if (started) *end = wish;
+  pthread_cond_broadcast(&queue->changed);
+  pthread_mutex_unlock(&queue->mutex);
+  if (!started) drop_wish(wish);
+}
+
+/* Wishes of the device (NULL: of all), out of the list. Precondition: the mutex is held. */
+static void drop_wishes(compile_queue *queue, const llrt_device *device) {
+  for (compile_wish **link = &queue->first; *link;) {
+    compile_wish *wish = *link;
+    if (device && wish->op->device != device) {
+      link = &wish->next;
+      continue;
+    }
+    *link = wish->next;
+    drop_wish(wish);
+  }
+}
+
+void llrt_compile_behind_end(llrt_context *context, const llrt_device *device) {
+  compile_queue *queue = &context->behind;
+  pthread_mutex_lock(&queue->mutex);
+  drop_wishes(queue, device);
+  while (device && queue->current == device) pthread_cond_wait(&queue->changed, &queue->mutex);
+  queue->ends |= !device;
+  bool joins = !device && queue->started;
+  pthread_cond_broadcast(&queue->changed);
+  pthread_mutex_unlock(&queue->mutex);
+  if (joins) pthread_join(queue->thread, NULL);
+}

@@ -250,11 +250,16 @@ typedef struct shape_box {
   int64_t min[LLRT_MAX_RANK], max[LLRT_MAX_RANK], min_elements, max_elements;
 } shape_box;
 
+/* Whether results come of all of an axis's positions: of none, too. */
+static bool is_joined(const llrt_op *op, int axis) {
+  if (op->desc.kind == LLRT_OP_DOT) return axis == op->set.rank - 1;
+  return op->desc.kind == LLRT_OP_REDUCE && op->desc.combine.axes >> axis & 1;
+}
+
 static shape_box promised_box(const llrt_op *op) {
   shape_box box = {.min_elements = 1, .max_elements = 1};
   for (int axis = 0; axis < op->set.rank; axis++) {
-    bool reduced = op->desc.kind == LLRT_OP_REDUCE && op->desc.combine.axes >> axis & 1;
-    box.min[axis] = reduced ? 0 : 1; /* other empty tensors launch nothing */
+    box.min[axis] = is_joined(op, axis) ? 0 : 1; /* other empty tensors launch nothing */
     box.max[axis] = INT64_MAX;
     int promising = op->desc.kind == LLRT_OP_DOT ? 1 : 2; /* a third tensor's shape follows; a dot's first promises all */
     for (int i = 0; i < promising; i++) {

@@ -30,7 +30,7 @@
  *    With params.tf32 pairs that compute in f32 compute in tf32: each operand keeps 10 bits behind the point, an error
  *    below 2^-10 of it.
  * 3. Integers among each other (zero points included) compute in integers: of at most 9 bits, sign
- *    included, in i32, else in i64, modulo 2^32 and 2^64.
+ *    included, in i32, else in i64, modulo 2^32 and 2^64; in f64 instead of i64 where a scale stands on the sums.
  * 4. Products are exact. Sums are in f32 (f64 where that is the compute type), in an order that shape, types,
  *    storages and device decide, never timing: the same bits in every run. A tensor core may cut bits
  *    below 2^-23 of its sum. Sums of 8-bit float instructions keep 13 bits of up to 128 products, then join in f32;
@@ -71,7 +71,7 @@ typedef struct llrt_dot_params {
   const llrt_tensor *c;    /* f64, f32, f16, bf16, of D's shape; NULL: none. May be D itself */
   const llrt_tensor *bias; /* the same types, [N]; NULL: none */
   llrt_dot_scaling a, b;
-  llrt_dtype accumulate;   /* NONE: the rule's. F64: compute in f64, too. I64: compute in i64 */
+  llrt_dtype accumulate;   /* NONE: the rule's. F64: compute in f64, too, of integers as well. I64: compute in i64 */
   llrt_dtype dtype;        /* llrt_dot: the result's type; NONE: the wider of the operands' floating types of 16 bits
                               or more (f32 for f16 with bf16 and where there is none); the compute type where an integer
                               asks for more; of integers what sums are in */

@@ -22,8 +22,8 @@
 
 /* dot_short.c: plan_make for LLRT_OP_DOT. */
 llrt_status plan_dot_all(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, plan *out);
-/* The same by kernels for any weights, whose scales stand where the description says. */
-llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, plan *out);
+/* The same by kernels for any weights, whose scales stand where the description says; shares: of which blocks may share K. */
+llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, bool shares, plan *out);
 
 /* What a kernel does. */
 typedef struct dot_job {

@@ -45,17 +45,16 @@ static bool describe_short(const llrt_op_desc *desc, int64_t most, llrt_op_desc 
   }
   if (k->max == 0 || k->max > most) k->max = most;
   dot_operand_type a = dot_operand_of(out, LLRT_DOT_A), b = dot_operand_of(out, LLRT_DOT_B);
-  bool found = dot_rule_find(&a, &b, desc->dot.accumulate, desc->dot.tf32, &rule) && rule.sums != LLRT_I64;
+  bool found = dot_rule_find(&a, &b, desc->dot.accumulate, desc->dot.tf32, &rule);
+  if (!found) out->dot.accumulate = LLRT_DTYPE_NONE; /* integers now, of which sums in f32 were asked for */
+  found = found || dot_rule_find(&a, &b, LLRT_DTYPE_NONE, desc->dot.tf32, &rule);
   return found && number_cast_exists(rule.sums, desc->tensors[dot_tensor(&desc->dot, LLRT_DOT_D)].dtype);
 }
 
-/* Whether a variant takes every shape by one kernel beside converts: one that adds shares of K takes scales without their axis K,
- * where they may have pads. */
 static bool takes_all(const plan_kernel *first, int rank) {
   const plan_range *range = &first->launch.range;
   bool all = range->axes == 0 && range->max_elements == 0 && range->min_elements == 0;
   for (int a = 0; a < rank; a++) all &= range->min_extent[a] == 0 && range->max_extent[a] == 0;
-  for (int i = 0; i <= first->launch.later; i++) all &= first[i].launch.walk.blocks == 0;
   return all;
 }
 
@@ -78,7 +77,8 @@ static void insert(const plan *made, int axis, int64_t least, int64_t most, int 
   out->n_variants += *stages;
 }
 
-/* Those of up to `most` positions along K, from *least on, which then is behind them; *at is the variant behind theirs. */
+/* Those of up to `most` positions along K, from *least on, which then is behind them; *at is the variant behind theirs. Blocks share
+ * no K: what adds shares takes scales without their axis K, where they may have pads. */
 static llrt_status add_short(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, int64_t most,
                              int64_t *least, int *at, plan *out) {
   llrt_op_desc few;
@@ -86,7 +86,7 @@ static llrt_status add_short(const llrt_op_desc *desc, const plan_target *target
   if (most < *least || !may_be(desc, most) || !describe_short(desc, most, &few)) return LLRT_OK;
   plan *made = malloc(sizeof *made);
   if (!made) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
-  llrt_status status = plan_dot_make(&few, target, options, made);
+  llrt_status status = plan_dot_make(&few, target, options, false, made);
   if (status == LLRT_OK) insert(made, summed_axis(desc), *least, most, *at, out, &stages);
   free(made);
   *at += stages;
@@ -101,7 +101,7 @@ llrt_status plan_dot_all(const llrt_op_desc *desc, const plan_target *target, co
   int at = 0;
   LLRT_TRY(dot_promise_extents(desc, target, options, &out->variant[0], &known));
   LLRT_TRY(plan_dot_packed_make(desc, target, options, out, &made));
-  if (!made) LLRT_TRY(plan_dot_make(desc, target, options, out));
+  if (!made) LLRT_TRY(plan_dot_make(desc, target, options, true, out));
   for (int i = 0; i < 2; i++)
     if (group[i ^ swap] > 0) LLRT_TRY(add_short(&known, target, options, group[i ^ swap], &least, &at, out));
   return LLRT_OK;

@@ -220,22 +220,26 @@ static llrt_dtype result_of(const dot_operand_type *a, const dot_operand_type *b
 /* Takes the type of sums that was asked for. */
 static bool accumulate_in(llrt_dtype type, dot_rule *rule) {
   if (type == LLRT_DTYPE_NONE || type == rule->sums) return true;
-  bool wider = (type == LLRT_F64 && rule->sums == LLRT_F32) || (type == LLRT_I64 && rule->sums == LLRT_I32);
+  bool wider = type == LLRT_F64 || (type == LLRT_I64 && rule->sums == LLRT_I32);
   if (!wider) return false;
   rule->compute = type == LLRT_F64 ? DOT_F64 : DOT_I64;
   rule->sums = type;
   return true;
 }
 
+/* Nothing acts on sums in i64: those that a scale stands on are in f64. */
+static bool scales_sums(const dot_operand_type *operand) { return operand->scale && operand->on_sums; }
+
 bool dot_rule_find(const dot_operand_type *a, const dot_operand_type *b, llrt_dtype accumulate, bool tf32,
                    dot_rule *rule) {
   *rule = (dot_rule){.a = rule_of_operand(a), .b = rule_of_operand(b)};
   rule->compute = compute_of(&rule->a.values, &rule->b.values);
+  if (rule->compute == DOT_I64 && (scales_sums(a) || scales_sums(b))) rule->compute = DOT_F64;
   rule->result = result_of(a, b, rule->compute);
   if (rule->compute == DOT_F32 && tf32) rule->compute = DOT_TF32;
   rule->sums = sums_of(rule->compute);
   if (!accumulate_in(accumulate, rule)) return false;
-  if (rule->sums == LLRT_I64) rule->result = LLRT_I64;
+  if (rule->a.values.integer && rule->b.values.integer) rule->result = rule->sums;
   return true;
 }
 

@@ -36,6 +36,7 @@ typedef struct planner {
   plan *out;
   dot_job job; /* of one kernel that does everything */
   int rank;
+  bool shares; /* blocks may share K */
   int rows;    /* bit i: operand i is row-major in the workspace first */
   bool apart;  /* D is row-major in the workspace first */
   bool groups; /* large tiles are multiplied by warpgroups */
@@ -472,7 +473,7 @@ static llrt_status add_groups(planner *p) {
     if (status == LLRT_UNSUPPORTED && tile > SHARED_TILE) p->out->n_variants = first;
     else LLRT_TRY(status);
   }
-  return p->rows ? LLRT_OK : add_group(p, SHARED_TILE, true);
+  return p->rows || !p->shares ? LLRT_OK : add_group(p, SHARED_TILE, true);
 }
 
 /* ---- the whole ---- */
@@ -585,9 +586,9 @@ static llrt_status add_thin(planner *p, bool *done) {
   return LLRT_OK;
 }
 
-llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, plan *out) {
+llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, bool shares, plan *out) {
   llrt_op_desc known;
-  planner p = {.desc = &known, .target = target, .options = options, .out = out, .rank = desc->tensors[0].rank};
+  planner p = {.desc = &known, .target = target, .options = options, .out = out, .rank = desc->tensors[0].rank, .shares = shares};
   bool done = false;
   out->n_variants = 0;
   LLRT_TRY(dot_promise_extents(desc, target, options, &out->variant[0], &known));
@@ -597,16 +598,16 @@ llrt_status plan_dot_make(const llrt_op_desc *desc, const plan_target *target, c
   dot_shape shape = large_tile(&p), group = group_tile(&p);
   if (p.groups) return add_groups(&p);
   if (copies) LLRT_TRY(add_copied(&p, copies, &group, &done));
-  bool shares = !target->lanes_first && !p.rows; /* the first stage says how */
-  for (int narrow = 0; narrow < 2 && !done && shares; narrow++) {
+  p.shares &= !target->lanes_first && !p.rows; /* the first stage says how */
+  for (int narrow = 0; narrow < 2 && !done && p.shares; narrow++) {
     dot_shape tile = narrow_tile(&p, narrow, NARROW_BITS);
     LLRT_TRY(try_split(&p, &tile, narrow, &done));
   }
-  if (!done && shares && shape.bits[0] > MIDDLE_BITS) {
+  if (!done && p.shares && shape.bits[0] > MIDDLE_BITS) {
     dot_shape tile = narrow_tile(&p, 0, MIDDLE_BITS);
     LLRT_TRY(try_split(&p, &tile, 0, &done));
   }
-  if (!done && shares) LLRT_TRY(try_split(&p, &shape, -1, &done));
+  if (!done && p.shares) LLRT_TRY(try_split(&p, &shape, -1, &done));
   if (!done && target->lanes_first && !p.rows && !p.apart) LLRT_TRY(add_thin(&p, &done));
   return done ? LLRT_OK : add_whole(&p, &shape, -1, 0, &done);
 }

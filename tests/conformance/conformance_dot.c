@@ -272,6 +272,12 @@ static const dot_problem rows[] = {
     {SHAPE(20, 24, 40), TYPES(F32, F32), .accumulate = LLRT_F64},
     {SHAPE(20, 24, 40), TYPES(I8, I8), .accumulate = LLRT_I64},
     {SHAPE(20, 24, 256), TYPES(E4M3, E5M2), .fast = true},
+    /* no more positions than a group has, of scales whose general kernels would share K; integers that would sum in i64 */
+    {SHAPE(57, 2, 32), TYPES_AND(F32, U8, [LLRT_DOT_SCALE_B] = LLRT_E4M3, [LLRT_DOT_ZERO_B] = LLRT_U8), .group = {{0}, {128, 1}}},
+    {SHAPE(1, 64, 128), TYPES_AND(F32, U4, [LLRT_DOT_SCALE_B] = LLRT_F16), .group = {{0}, {128, 1}}},
+    {SHAPE(1, 144, 64), TYPES_AND(I8, U8, [LLRT_DOT_SCALE_B] = LLRT_E4M3, [LLRT_DOT_ZERO_B] = LLRT_I8, [LLRT_DOT_D] = LLRT_BF16), .group = {{0}, {65, 1}}},
+    {SHAPE(9, 44, 64), TYPES_AND(I32, I8, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_D] = LLRT_F32), .group = {{0}, {-1, 1}}},
+    {SHAPE(20, 24, 40), TYPES_AND(I8, I8, [LLRT_DOT_SCALE_B] = LLRT_BF16, [LLRT_DOT_D] = LLRT_F32), .group = {{0}, {64, 1}}, .accumulate = LLRT_F64},
 };
 #define N_ROWS ((int)(sizeof rows / sizeof *rows))
 

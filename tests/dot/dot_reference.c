@@ -52,11 +52,14 @@ static operand_rule rule_of(const dot_problem *p, int operand) {
 
 typedef enum sums { SUMS_F32, SUMS_F64, SUMS_I32, SUMS_I64 } sums;
 
-/* 32- and 64-bit integers beside floats, and f64, sum in f64. */
+/* 32- and 64-bit integers beside floats, and f64, sum in f64; so do those of integers in i64 that a scale stands on. */
 static sums sums_of(const dot_problem *p) {
   operand_rule a = rule_of(p, 0), b = rule_of(p, 1);
-  if (a.integer && b.integer)
-    return p->accumulate == LLRT_I64 || a.digits > 8 || b.digits > 8 ? SUMS_I64 : SUMS_I32;
+  if (a.integer && b.integer) {
+    bool asked = p->accumulate == LLRT_I64, wide = a.digits > 8 || b.digits > 8;
+    if (p->accumulate == LLRT_F64 || (wide && (a.on_sums || b.on_sums))) return SUMS_F64;
+    return asked || wide ? SUMS_I64 : SUMS_I32;
+  }
   bool wide = p->accumulate == LLRT_F64 || a.element == LLRT_F64 || b.element == LLRT_F64;
   wide |= (a.integer && a.digits > 16) || (b.integer && b.digits > 16);
   return wide ? SUMS_F64 : SUMS_F32;
@@ -66,6 +69,7 @@ llrt_dtype dot_reference_result(const dot_problem *p) {
   operand_rule a = rule_of(p, 0), b = rule_of(p, 1);
   sums s = sums_of(p);
   if (s == SUMS_I32 || s == SUMS_I64) return s == SUMS_I32 ? LLRT_I32 : LLRT_I64;
+  if (a.integer && b.integer) return LLRT_F64;
   const operand_rule *both[] = {&a, &b};
   llrt_dtype widest = LLRT_F32;
   int bits[2];

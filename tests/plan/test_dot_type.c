@@ -78,6 +78,7 @@ Test(dot_type, scales_and_zero_points) {
   static const dot_operand_type gptq = SCALED(U4, F16, .zero = LLRT_U4), awq = SCALED(I4, BF16);
   static const dot_operand_type sums = SCALED(I8, F32, .on_sums = true);
   static const dot_operand_type shifted = SCALED(U8, F32, .zero = LLRT_U8, .on_sums = true);
+  static const dot_operand_type i32 = PLAIN(I32), above = SCALED(U8, E4M3, .zero = LLRT_I8, .on_sums = true);
   static const dot_operand_type crossed = SHIFTED(I8, U8), hqq = SHIFTED(U4, F16), deep = SCALED(E4M3, F32);
   const scaled_case cases[] = {
       {bf16, mxfp4, "bf16", "bf16", "bf16"}, {f16, mxfp4, "tf32", "bf16", "f16"},
@@ -92,7 +93,8 @@ Test(dot_type, scales_and_zero_points) {
       {i8, sums, "i32", "none", "i32"},      {i8, shifted, "i32", "i16", "i32"},
       {i8, crossed, "i64", "i16", "i64"},    {f16, crossed, "f16", "i16", "f16"},
       {bf16, crossed, "tf32", "i16", "bf16"}, {f16, hqq, "f16", "f16", "f16"},
-      {bf16, deep, "f32", "f32", "bf16"},
+      {bf16, deep, "f32", "f32", "bf16"},    {i8, above, "f64", "i16", "f64"},
+      {i32, sums, "f64", "none", "f64"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const scaled_case *c = &cases[i];
@@ -112,6 +114,7 @@ Test(dot_type, what_is_asked_for) {
   cr_expect(dot_rule_find(&f64, &f16, LLRT_F64, true, &rule) && rule.compute == DOT_F64);
   cr_expect(dot_rule_find(&f32, &f32, LLRT_F64, true, &rule) && rule.compute == DOT_F64 && rule.sums == LLRT_F64);
   cr_expect(dot_rule_find(&i8, &i8, LLRT_I64, false, &rule) && rule.compute == DOT_I64 && rule.result == LLRT_I64);
+  cr_expect(dot_rule_find(&i8, &i8, LLRT_F64, false, &rule) && rule.compute == DOT_F64 && rule.result == LLRT_F64);
   cr_expect(!dot_rule_find(&f64, &f32, LLRT_F32, false, &rule));
   cr_expect(!dot_rule_find(&i16, &i8, LLRT_I32, false, &rule));
   cr_expect(!dot_rule_find(&i8, &i8, LLRT_F32, false, &rule));

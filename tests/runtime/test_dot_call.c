@@ -366,6 +366,33 @@ Test(dot_call, prepared_for_several_rows) {
   fixture_end(&at);
 }
 
+/* An operation whose promises allow no position along K has a kernel for that, too, beside those of so few that scales stand on sums. */
+Test(dot_call, prepared_for_nothing_to_sum) {
+  enum { TALL = 4, WIDE = 8 };
+  static fixture at;
+  static llrt_dot_call call;
+  float a[TALL] = {1, 2, 3, 4}, d[TALL * WIDE];
+  uint8_t b[WIDE] = {1, 2, 3, 4, 5, 6, 7, 8}, scales[WIDE];
+  llrt_op *op = NULL;
+  fixture_make(&at, &fixture_params);
+  memset(scales, 0x40, sizeof scales); /* 2 */
+  for (int k = 1; k >= 0; k--) {
+    llrt_tensor ta = tensor(LLRT_F32, 2, TALL, k, 0), tb = tensor(LLRT_U8, 2, k, WIDE, 0);
+    llrt_tensor td = tensor(LLRT_F32, 2, TALL, WIDE, 0), ts = tensor(LLRT_E4M3, 2, k, WIDE, 0);
+    ta.device = tb.device = td.device = ts.device = at.host;
+    ta.data = a, tb.data = b, td.data = d, ts.data = scales;
+    const llrt_dot_params params = {.b = {.scale = &ts, .group = {16, 1}}};
+    cr_assert_eq(llrt_dot_describe(&ta, &tb, &td, &params, &call), LLRT_OK, "%s", llrt_last_error());
+    call.desc.promises[0].shape[2] = (llrt_promise){.max = 1};
+    if (!op) cr_assert_eq(llrt_op_prepare(at.host, &call.desc, &op), LLRT_OK, "%s", llrt_last_error());
+    memset(d, 0xFF, sizeof d);
+    cr_expect_eq(llrt_op_run(op, NULL, call.desc.tensors, call.desc.n_tensors, NULL), LLRT_OK, "%d: %s", k, llrt_last_error());
+    for (int i = 0; i < TALL * WIDE; i++) cr_expect_eq(d[i], k ? 2 * a[i / WIDE] * b[i % WIDE] : 0, "K %d, %d: %g", k, i, (double)d[i]);
+  }
+  llrt_op_destroy(&op);
+  fixture_end(&at);
+}
+
 /* The least and greatest byte of scales in any storage; nothing where one is NaN, or where there are none. */
 Test(dot_call, range_of_scales) {
   static fixture at;

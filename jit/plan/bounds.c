@@ -38,8 +38,16 @@ static bool is_exact(const draft *d, int axis, int top, bool written) {
   return extent->multiple % group == 0 && d->count[top] < 0;
 }
 
+static bool is_step(const draft *d, int axis, int64_t step) {
+  bool found = false;
+  for (int i = 0; i < d->kernel->n_digits; i++)
+    found |= d->kernel->digit[i].axis == axis && d->kernel->digit[i].step == step;
+  return found;
+}
+
 /* Of the positions of an axis that the tensor's tile and fixed digits hold, those that the kernel's digits address: where no
- * shape reaches the next digit of the tensor, its outermost one there is the axis's, too. */
+ * shape reaches the next digit of the tensor there may be no digit of the axis that begins with it (refine.c), but one that
+ * goes on, past it for another tensor's tile. */
 static llrt_status addressed_unit(const draft *d, int top, int tensor, int64_t *unit) {
   int axis = d->kernel->digit[top].axis;
   draft_segments segments;
@@ -47,7 +55,7 @@ static llrt_status addressed_unit(const draft *d, int top, int tensor, int64_t *
   LLRT_TRY(draft_list_segments(d, tensor, axis, &segments));
   for (int i = 0; i < segments.n; i++) {
     int64_t start = segments.at[i].start;
-    if (start > d->kernel->digit[top].step && start < *unit) *unit = start;
+    if (start < *unit && !is_step(d, axis, start)) *unit = start;
   }
   return LLRT_OK;
 }

@@ -278,6 +278,7 @@ static const dot_problem rows[] = {
     {SHAPE(1, 144, 64), TYPES_AND(I8, U8, [LLRT_DOT_SCALE_B] = LLRT_E4M3, [LLRT_DOT_ZERO_B] = LLRT_I8, [LLRT_DOT_D] = LLRT_BF16), .group = {{0}, {65, 1}}},
     {SHAPE(9, 44, 64), TYPES_AND(I32, I8, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_D] = LLRT_F32), .group = {{0}, {-1, 1}}},
     {SHAPE(20, 24, 40), TYPES_AND(I8, I8, [LLRT_DOT_SCALE_B] = LLRT_BF16, [LLRT_DOT_D] = LLRT_F32), .group = {{0}, {64, 1}}, .accumulate = LLRT_F64},
+    {SHAPE(1, 1, 1), TYPES_AND(F32, E4M3, [LLRT_DOT_SCALE_B] = LLRT_E8M0), LIES("transposed(hopper_scale)", "", ""), .group = {{0}, {64, 1}}, .packed = true},
 };
 #define N_ROWS ((int)(sizeof rows / sizeof *rows))
 

@@ -130,10 +130,12 @@ static bool is_in_tile(const draft *d, int axis, int first_tensor, int64_t step)
   return false;
 }
 
-/* Whether an axis whose extent lies in device memory needs a digit of one position above the others, to be open: it has none,
- * or its outermost one is bits of a tile, which have no upper part. */
+/* Whether an axis needs a digit of one position above the others, to be open: of an extent in device memory that has none, or whose
+ * outermost one is bits of a tile, which have no upper part; of a reduced axis of one position that has none, as it may have no
+ * position, which are no turns. */
 static bool needs_open(const draft *d, int axis, int first_tensor, int digit) {
-  if (!draft_on_device(d, axis)) return false;
+  bool may_be_empty = draft_is_reduced(d, axis) && d->written[axis].known < 0;
+  if (!draft_on_device(d, axis)) return digit < 0 && may_be_empty;
   return digit < 0 || is_in_tile(d, axis, first_tensor, d->kernel->digit[digit].step);
 }
 

@@ -158,3 +158,38 @@ Test(reduce_call, counts_in_memory) {
   expect_said("extent_ptr[1] on the source");
   fixture_end(&at);
 }
+
+/* Of an axis that promises allow one position at most there may be none, whatever other reduced axes have. */
+Test(reduce_call, one_position_or_none) {
+  enum { OUTER = 64, INNER = 22 };
+  static const struct {
+    const char *storage;
+    int64_t most;
+  } cases[] = {{"row_major", 1}, {"col_major", 1}, {"row_major", 2}, {"storage(rank=3, digits=[dim1:2,dim0:rest,dim2:rest], pad=0)", 2}};
+  static float ones[OUTER * 2 * INNER];
+  fixture at;
+  fixture_make(&at, &fixture_params);
+  for (int i = 0; i < OUTER * 2 * INNER; i++) ones[i] = 1;
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    llrt_storage storage;
+    llrt_op *op;
+    cr_assert_eq(llrt_storage_parse(cases[c].storage, 3, NULL, &storage), LLRT_OK, "%s", llrt_last_error());
+    llrt_op_desc desc = {.kind = LLRT_OP_REDUCE, .n_tensors = 2, .combine = {.op = LLRT_COMBINE_SUM, .axes = 3}};
+    desc.tensors[0] = (llrt_tensor){.data = ones, .dtype = LLRT_F32, .rank = 3, .shape = {OUTER, 1, INNER}, .storage = &storage, .device = at.host};
+    desc.tensors[1] = (llrt_tensor){.data = at.output, .dtype = LLRT_F32, .rank = 3, .shape = {1, 1, INNER}, .device = at.host};
+    desc.promises[0].shape[1] = (llrt_promise){.max = cases[c].most};
+    cr_assert_eq(llrt_op_prepare(at.host, &desc, &op), LLRT_OK, "%s", llrt_last_error());
+    for (int64_t n = cases[c].most; n >= 0; n--) {
+      llrt_run_params run = {0};
+      desc.tensors[0].shape[1] = n;
+      cr_assert_eq(llrt_op_workspace(op, desc.tensors, 2, &run.workspace_bytes), LLRT_OK, "%s", llrt_last_error());
+      run.workspace = calloc(1, run.workspace_bytes + 1);
+      cr_expect_eq(llrt_op_run(op, NULL, desc.tensors, 2, &run), LLRT_OK, "%s", llrt_last_error());
+      for (int i = 0; i < INNER; i++)
+        cr_expect_eq(at.output[i], OUTER * n, "case %zu, %d of %d positions: %g", c, i, (int)n, (double)at.output[i]);
+      free(run.workspace);
+    }
+    llrt_op_destroy(&op);
+  }
+  fixture_end(&at);
+}

@@ -51,6 +51,7 @@ static bool describe_short(const llrt_op_desc *desc, int64_t most, llrt_op_desc 
   return found && number_cast_exists(rule.sums, desc->tensors[dot_tensor(&desc->dot, LLRT_DOT_D)].dtype);
 }
 
+/* Whether a variant takes every shape. */
 static bool takes_all(const plan_kernel *first, int rank) {
   const plan_range *range = &first->launch.range;
   bool all = range->axes == 0 && range->max_elements == 0 && range->min_elements == 0;

@@ -76,9 +76,14 @@ bool emu_memory_free(emu_memory *memory, uint64_t address) {
   return true;
 }
 
-emu_range *emu_memory_find(const emu_memory *memory, uint64_t address, size_t bytes) {
+emu_range *emu_memory_find_any(const emu_memory *memory, uint64_t address, size_t bytes) {
   int at = ranges_until(memory, address) - 1;
   return at >= 0 && emu_range_holds(memory->range[at], address, bytes) ? memory->range[at] : NULL;
+}
+
+emu_range *emu_memory_find(const emu_memory *memory, uint64_t address, size_t bytes) {
+  emu_range *range = emu_memory_find_any(memory, address, bytes);
+  return range && !range->hidden ? range : NULL;
 }
 
 bool emu_memory_write(emu_memory *memory, uint64_t to, const void *from, size_t bytes) {

@@ -16,6 +16,8 @@ typedef struct emu_range {
   size_t bytes;
   uint8_t *undefined; /* shadow of each byte */
   void *block;        /* what was allocated: the range and space around it */
+  bool hidden;        /* an address that is taken, without memory: no access finds it */
+  void *owner;        /* the allocator's */
 } emu_range;
 
 typedef struct emu_memory {
@@ -32,9 +34,12 @@ uint64_t emu_memory_allocate(emu_memory *memory, size_t bytes);
 /* Frees the range that begins at address; false: there is none. */
 bool emu_memory_free(emu_memory *memory, uint64_t address);
 
-/* The range that holds all of [address, address + bytes), or NULL. Cost: log n; callers in a hurry
+/* The range that holds all of [address, address + bytes), or NULL, where it is hidden too. Cost: log n; callers in a hurry
  * keep the last answer and test it with emu_range_holds. */
 emu_range *emu_memory_find(const emu_memory *memory, uint64_t address, size_t bytes);
+
+/* The same of hidden ranges also. */
+emu_range *emu_memory_find_any(const emu_memory *memory, uint64_t address, size_t bytes);
 
 static inline bool emu_range_holds(const emu_range *range, uint64_t address, size_t bytes) {
   return address >= range->address && bytes <= range->bytes &&

@@ -1,10 +1,12 @@
-/* A libamdhip64 whose devices are emulators: device 0 is a gfx90a, device 1 a gfx942. Launches run
- * to the end in the call; streams and events are accepted and mean nothing. What a launch did wrong
- * is told by hipGetErrorString. With LLRT_EMU_STATS=FILE every launch appends its counters to FILE,
- * a line of JSON.
+/* A libamdhip64 whose devices are emulators: device 0 is a gfx90a, device 1 a gfx942. Here are devices, modules and
+ * launches; streams and memory have files of their own. What a launch did wrong is told by hipGetErrorString. With
+ * LLRT_EMU_STATS=FILE every launch appends its counters to FILE, a line of JSON; LLRT_EMU_STREAMS=MODE says when queued
+ * work runs (common/emu_control.h).
  *
- * Thread: any; one call at a time runs. */
-#include "backends/hip/hip_symbols.h"
+ * Thread: any; one kernel at a time runs. */
+#include "tests/emulators/gfx9/emu_hip.h"
+#include "tests/emulators/common/emu_calls.h"
+#include "tests/emulators/common/emu_driver.h"
 #include "tests/emulators/gfx9/gfx9.h"
 
 #include <pthread.h>
@@ -12,208 +14,177 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define API __attribute__((visibility("default")))
-#define PROTOTYPE(required, type, name, arguments) API type name arguments;
+#define PROTOTYPE(required, type, name, arguments) EMU_HIP_API type name arguments;
 HIP_SYMBOLS(PROTOTYPE)
 #undef PROTOTYPE
 
-enum { INVALID_VALUE = 1, INVALID_HANDLE = 400, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700,
-       LAUNCH_FAILURE = 719, MEMORY_BYTES = 1 << 30 };
-
 static const char *const architectures[] = {"gfx90a", "gfx942"};
-#define N_DEVICES 2
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static emu_memory memory;
+static emu_context *contexts[EMU_HIP_DEVICES]; /* with the mutex */
 static _Thread_local int current;
-static _Thread_local char trouble[512]; /* of this thread's last fault */
+
+int emu_hip_current(void) { return current; }
+
+emu_context *emu_hip_context(int device) {
+  if (device < 0 || device >= EMU_HIP_DEVICES) return NULL;
+  pthread_mutex_lock(&mutex);
+  if (!contexts[device]) contexts[device] = emu_context_create(device, EMU_HIP_BYTES);
+  emu_context *context = contexts[device];
+  pthread_mutex_unlock(&mutex);
+  return context;
+}
+
+int emu_hip_stream(void *handle, emu_stream **stream) {
+  return emu_stream_find(emu_hip_context(current), handle, stream);
+}
 
 /* ---- the library ---- */
 
-hip_result hipInit(unsigned flags) { return flags == 0 ? 0 : INVALID_VALUE; }
+hip_result hipInit(unsigned flags) {
+  EMU_ENTER(hipInit);
+  return flags == 0 ? 0 : EMU_INVALID_VALUE;
+}
+
+static const struct {
+  int code;
+  const char *name, *text; /* text NULL: what the last failed work told */
+} errors[] = {
+#define ERROR_ROW(name, number, cuda, hip, text) {number, "hipError" hip, text},
+    EMU_RESULTS(ERROR_ROW)
+#undef ERROR_ROW
+};
+
+static int find_error(hip_result result) {
+  int i = (int)(sizeof errors / sizeof errors[0]);
+  while (--i >= 0 && errors[i].code != result) continue;
+  return i;
+}
 
 const char *hipGetErrorName(hip_result result) {
-  switch (result) {
-    case HIP_RESULT_OUT_OF_MEMORY: return "hipErrorOutOfMemory";
-    case HIP_RESULT_INVALID_DEVICE: return "hipErrorInvalidDevice";
-    case HIP_RESULT_INVALID_IMAGE: return "hipErrorInvalidImage";
-    case INVALID_VALUE: return "hipErrorInvalidValue";
-    case INVALID_HANDLE: return "hipErrorInvalidHandle";
-    case NOT_FOUND: return "hipErrorNotFound";
-    case ILLEGAL_ADDRESS: return "hipErrorIllegalAddress";
-    case LAUNCH_FAILURE: return "hipErrorLaunchFailure";
-    default: return "hipErrorUnknown";
-  }
+  int i = find_error(result);
+  return i < 0 ? "hipErrorUnknown" : errors[i].name;
 }
 
 const char *hipGetErrorString(hip_result result) {
-  bool told = result == ILLEGAL_ADDRESS || result == LAUNCH_FAILURE ||
-      result == HIP_RESULT_INVALID_IMAGE;
-  return told ? trouble : hipGetErrorName(result);
+  int i = find_error(result);
+  if (i < 0) return "hipErrorUnknown";
+  return errors[i].text && result != EMU_INVALID_IMAGE ? errors[i].text : emu_trouble();
 }
 
 hip_result hipGetDeviceCount(int *count) {
-  *count = N_DEVICES;
+  EMU_ENTER(hipGetDeviceCount);
+  *count = EMU_HIP_DEVICES;
   return 0;
 }
 
 hip_result hipGetDevice(int *device) {
+  EMU_ENTER(hipGetDevice);
   *device = current;
   return 0;
 }
 
 hip_result hipSetDevice(int device) {
-  if (device < 0 || device >= N_DEVICES) return HIP_RESULT_INVALID_DEVICE;
+  EMU_ENTER(hipSetDevice);
+  if (device < 0 || device >= EMU_HIP_DEVICES) return EMU_INVALID_DEVICE;
   current = device;
   return 0;
 }
 
 hip_result hipDeviceGetName(char *name, int size, int device) {
+  EMU_ENTER(hipDeviceGetName);
   snprintf(name, (size_t)size, "emulated %s", architectures[device]);
   return 0;
 }
 
 hip_result hipDeviceGetAttribute(int *value, int attribute, int device) {
+  EMU_ENTER(hipDeviceGetAttribute);
   (void)device;
   *value = attribute == HIP_ATTRIBUTE_MULTIPROCESSORS ? 1 : 4 << 20;
   bool known = attribute == HIP_ATTRIBUTE_MULTIPROCESSORS || attribute == HIP_ATTRIBUTE_L2_BYTES;
-  return known ? 0 : INVALID_VALUE;
+  return known ? 0 : EMU_INVALID_VALUE;
 }
 
 hip_result hipDeviceTotalMem(size_t *bytes, int device) {
+  EMU_ENTER(hipDeviceTotalMem);
   (void)device;
-  *bytes = MEMORY_BYTES;
+  *bytes = EMU_HIP_BYTES;
   return 0;
 }
 
 /* 1160 and 396: where gcnArchName lies in ROCm 6's struct and in ROCm 5's. */
 static hip_result properties_at(char *properties, int device, size_t offset) {
-  if (device < 0 || device >= N_DEVICES) return HIP_RESULT_INVALID_DEVICE;
+  if (device < 0 || device >= EMU_HIP_DEVICES) return EMU_INVALID_DEVICE;
   snprintf(properties, 256, "emulated %s", architectures[device]);
   snprintf(properties + offset, 64, "%s:sramecc+:xnack-", architectures[device]);
   return 0;
 }
 
 hip_result hipGetDevicePropertiesR0600(void *properties, int device) {
+  EMU_ENTER(hipGetDevicePropertiesR0600);
   return properties_at(properties, device, 1160);
 }
 
 hip_result hipGetDeviceProperties(void *properties, int device) {
+  EMU_ENTER(hipGetDeviceProperties);
   return properties_at(properties, device, 396);
-}
-
-/* ---- memory ---- */
-
-hip_result hipMalloc(void **out, size_t bytes) {
-  pthread_mutex_lock(&mutex);
-  uint64_t address = bytes > MEMORY_BYTES - memory.used ? 0 : emu_memory_allocate(&memory, bytes);
-  pthread_mutex_unlock(&mutex);
-  *out = (void *)(uintptr_t)address;
-  return address ? 0 : HIP_RESULT_OUT_OF_MEMORY;
-}
-
-hip_result hipFree(void *address) {
-  pthread_mutex_lock(&mutex);
-  bool found = !address || emu_memory_free(&memory, (uintptr_t)address);
-  pthread_mutex_unlock(&mutex);
-  return found ? 0 : INVALID_VALUE;
-}
-
-hip_result hipMemcpyAsync(void *destination, const void *source, size_t bytes, int kind,
-                          void *stream) {
-  uint64_t to = (uintptr_t)destination, from = (uintptr_t)source;
-  bool done = false;
-  (void)stream;
-  pthread_mutex_lock(&mutex);
-  if (kind == HIP_COPY_HOST_TO_DEVICE) done = emu_memory_write(&memory, to, source, bytes);
-  if (kind == HIP_COPY_DEVICE_TO_HOST) done = emu_memory_read(&memory, destination, from, bytes);
-  if (kind == HIP_COPY_DEVICE_TO_DEVICE) done = emu_memory_copy(&memory, to, from, bytes);
-  pthread_mutex_unlock(&mutex);
-  return done ? 0 : INVALID_VALUE;
-}
-
-hip_result hipMemsetAsync(void *destination, int value, size_t bytes, void *stream) {
-  (void)stream;
-  pthread_mutex_lock(&mutex);
-  bool done = emu_memory_set(&memory, (uintptr_t)destination, value, bytes);
-  pthread_mutex_unlock(&mutex);
-  return done ? 0 : INVALID_VALUE;
-}
-
-/* ---- streams and events ---- */
-
-hip_result hipDeviceSynchronize(void) { return 0; }
-
-hip_result hipStreamSynchronize(void *stream) {
-  (void)stream;
-  return 0;
-}
-
-hip_result hipStreamIsCapturing(void *stream, int *status) {
-  (void)stream;
-  *status = 0;
-  return 0;
-}
-
-hip_result hipEventCreateWithFlags(void **event, unsigned flags) {
-  (void)flags;
-  *event = malloc(1);
-  return *event ? 0 : HIP_RESULT_OUT_OF_MEMORY;
-}
-
-hip_result hipEventDestroy(void *event) {
-  free(event);
-  return 0;
-}
-
-hip_result hipEventRecord(void *event, void *stream) {
-  (void)stream;
-  return event ? 0 : INVALID_HANDLE;
-}
-
-hip_result hipEventSynchronize(void *event) { return event ? 0 : INVALID_HANDLE; }
-
-hip_result hipEventElapsedTime(float *milliseconds, void *start, void *stop) {
-  *milliseconds = 0; /* no time passes on the emulated device */
-  return start && stop ? 0 : INVALID_HANDLE;
 }
 
 /* ---- kernels ---- */
 
+/* Code on a device; its kernel's handle is the module's. What was launched or captured of it keeps it after it was
+ * unloaded; running it then is a mistake that is told. */
 typedef struct hip_module {
   gfx9_module *code;
+  emu_context *context;
+  _Atomic int holders; /* the user, launches */
+  _Atomic bool unloaded;
 } hip_module;
 
-static hip_result tell(const emu_fault *fault, hip_result result) {
-  emu_fault_print(fault, trouble, sizeof trouble);
-  return result;
+static void module_drop(hip_module *module) {
+  if (atomic_fetch_sub(&module->holders, 1) != 1) return;
+  emu_run_lock();
+  gfx9_module_destroy(module->code);
+  emu_run_unlock();
+  free(module);
 }
 
 hip_result hipModuleLoadData(void **out, const void *image) {
+  EMU_ENTER_UNSAFE(hipModuleLoadData);
   emu_fault fault;
+  char text[512];
+  emu_context *context = emu_hip_context(current);
   hip_module *module = calloc(1, sizeof *module);
-  if (!module) return HIP_RESULT_OUT_OF_MEMORY;
-  pthread_mutex_lock(&mutex);
-  bool ok = gfx9_module_create(image, 0, architectures[current], "llrt_kernel", &memory,
-                               &module->code, &fault);
-  pthread_mutex_unlock(&mutex);
-  *out = ok ? module : NULL;
+  *out = NULL;
+  if (!module) return EMU_OUT_OF_MEMORY;
+  module->context = context;
+  module->holders = 1;
+  emu_run_lock();
+  bool ok = gfx9_module_create(image, 0, architectures[current], "llrt_kernel", emu_context_memory(context), &module->code,
+                               &fault);
+  emu_run_unlock();
+  if (ok) *out = module;
   if (ok) return 0;
   free(module);
-  return tell(&fault, HIP_RESULT_INVALID_IMAGE);
+  emu_fault_print(&fault, text, sizeof text);
+  emu_set_trouble(text);
+  return EMU_INVALID_IMAGE;
 }
 
-hip_result hipModuleUnload(void *module) {
-  pthread_mutex_lock(&mutex);
-  gfx9_module_destroy(((hip_module *)module)->code);
-  pthread_mutex_unlock(&mutex);
-  free(module);
+/* Waits for what may run it. */
+hip_result hipModuleUnload(void *handle) {
+  EMU_ENTER_UNSAFE(hipModuleUnload);
+  hip_module *module = handle;
+  emu_wait_for_all(module->context);
+  atomic_store(&module->unloaded, true);
+  module_drop(module);
   return 0;
 }
 
 hip_result hipModuleGetFunction(void **function, void *module, const char *name) {
+  EMU_ENTER(hipModuleGetFunction);
   *function = module;
-  return strcmp(name, gfx9_module_kernel(((hip_module *)module)->code)->name) == 0 ? 0 : NOT_FOUND;
+  return strcmp(name, gfx9_module_kernel(((hip_module *)module)->code)->name) == 0 ? 0 : EMU_NOT_FOUND;
 }
 
 static void report(const emu_counters *counters, const char *kernel) {
@@ -224,37 +195,72 @@ static void report(const emu_counters *counters, const char *kernel) {
   fclose(file);
 }
 
-static hip_result launch(const hip_module *module, unsigned blocks, unsigned threads,
-                         void **parameters) {
-  const gfx9_kernel *kernel = gfx9_module_kernel(module->code);
-  uint8_t kernargs[4096] = {0};
+enum { MAX_KERNARGS = 4096 };
+
+typedef struct hip_launch {
+  emu_launch base;
+  hip_module *module;
+  uint8_t kernargs[]; /* zero beyond what the parameters say */
+} hip_launch;
+
+static int run_launch(emu_launch *base, char *trouble, size_t size) {
+  const hip_launch *launch = (const hip_launch *)base;
+  const hip_module *module = launch->module;
   emu_counters counters;
   emu_fault fault;
-  if (kernel->n_args < 0 || kernel->kernarg_bytes > sizeof kernargs) return INVALID_VALUE;
+  if (atomic_load(&module->unloaded)) {
+    snprintf(trouble, size, "the kernel's module was unloaded");
+    return EMU_LAUNCH_FAILED;
+  }
+  const gfx9_launch run = {.blocks = base->blocks, .threads = base->threads, .kernargs = launch->kernargs};
+  bool ok = gfx9_run(module->code, &run, &counters, &fault);
+  report(&counters, gfx9_module_kernel(module->code)->name);
+  if (ok) return 0;
+  emu_fault_print(&fault, trouble, size);
+  return fault.kind == EMU_OUT_OF_RANGE ? EMU_ILLEGAL_ADDRESS : EMU_LAUNCH_FAILED;
+}
+
+static void destroy_launch(emu_launch *base) {
+  module_drop(((hip_launch *)base)->module);
+  free(base);
+}
+
+static hip_result make_launch(hip_module *module, unsigned blocks, unsigned threads, void **parameters, hip_launch **out) {
+  const gfx9_kernel *kernel = gfx9_module_kernel(module->code);
+  *out = NULL;
+  if (kernel->n_args < 0 || kernel->kernarg_bytes > MAX_KERNARGS) return EMU_INVALID_VALUE;
+  hip_launch *launch = calloc(1, sizeof *launch + MAX_KERNARGS);
+  if (!launch) return EMU_OUT_OF_MEMORY;
   for (int i = 0; i < kernel->n_args; i++) {
     const gfx9_arg *arg = &kernel->arg[i];
-    if (arg->offset > sizeof kernargs || arg->bytes > sizeof kernargs - arg->offset) {
-      return INVALID_VALUE;
+    if (arg->offset > MAX_KERNARGS || arg->bytes > MAX_KERNARGS - arg->offset) {
+      free(launch);
+      return EMU_INVALID_VALUE;
     }
-    memcpy(kernargs + arg->offset, parameters[i], arg->bytes);
+    memcpy(launch->kernargs + arg->offset, parameters[i], arg->bytes);
   }
-  const gfx9_launch run = {.blocks = blocks, .threads = threads, .kernargs = kernargs};
-  bool ok = gfx9_run(module->code, &run, &counters, &fault);
-  report(&counters, kernel->name);
-  if (ok) return 0;
-  return tell(&fault, fault.kind == EMU_OUT_OF_RANGE ? ILLEGAL_ADDRESS : LAUNCH_FAILURE);
+  launch->base = (emu_launch){.run = run_launch, .destroy = destroy_launch, .context = module->context,
+                              .function = module, .blocks = blocks, .threads = threads, .holders = 1};
+  launch->module = module;
+  atomic_fetch_add(&module->holders, 1);
+  *out = launch;
+  return 0;
 }
 
 hip_result hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                  unsigned block_x, unsigned block_y, unsigned block_z,
-                                 unsigned shared_bytes, void *stream, void **parameters,
+                                 unsigned shared_bytes, void *handle, void **parameters,
                                  void **extra) {
-  (void)stream;
+  EMU_ENTER(hipModuleLaunchKernel);
+  emu_stream *stream;
+  hip_launch *launch;
   if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || shared_bytes || extra) {
-    return INVALID_VALUE;
+    return EMU_INVALID_VALUE;
   }
-  pthread_mutex_lock(&mutex);
-  hip_result result = launch(function, grid_x, block_x, parameters);
-  pthread_mutex_unlock(&mutex);
+  int result = emu_hip_stream(handle, &stream);
+  if (!result) result = make_launch(function, grid_x, block_x, parameters, &launch);
+  if (result) return result;
+  result = emu_queue_launch(stream, &launch->base);
+  emu_launch_release(&launch->base);
   return result;
 }

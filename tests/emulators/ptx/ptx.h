@@ -22,6 +22,11 @@ const ptx_kernel *ptx_module_kernel(const ptx_module *module, const char *name);
 uint32_t ptx_kernel_shared_limit(const ptx_kernel *kernel);
 bool ptx_kernel_allow_shared(ptx_kernel *kernel, uint32_t bytes);
 
+/* Where each of the kernel's parameters lies among them all, and its bytes; *total is the bytes of all. The number of
+ * parameters. */
+#define PTX_MAX_PARAMS 272
+uint32_t ptx_kernel_parameters(const ptx_kernel *kernel, uint32_t *offset, uint32_t *bytes, uint32_t *total);
+
 typedef struct ptx_grid {
   emu_memory *memory;
   uint32_t blocks, threads; /* > 0; along x */

@@ -359,6 +359,13 @@ void ptx_module_free(ptx_module *module) {
   free(module);
 }
 
+uint32_t ptx_kernel_parameters(const ptx_kernel *kernel, uint32_t *offset, uint32_t *bytes, uint32_t *total) {
+  memcpy(offset, kernel->param_offset, kernel->n_params * sizeof *offset);
+  memcpy(bytes, kernel->param_size, kernel->n_params * sizeof *bytes);
+  *total = kernel->param_bytes;
+  return kernel->n_params;
+}
+
 uint32_t ptx_kernel_shared_limit(const ptx_kernel *kernel) { return kernel->shared_limit; }
 
 bool ptx_kernel_allow_shared(ptx_kernel *kernel, uint32_t bytes) {

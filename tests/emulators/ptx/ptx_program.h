@@ -6,7 +6,6 @@
 
 #define PTX_LANES 32
 #define PTX_FULL 0xffffffffu
-#define PTX_MAX_PARAMS 272
 #define PTX_MAX_OPERANDS 8
 #define PTX_MAX_CHOICES 10
 #define PTX_TWICE 2

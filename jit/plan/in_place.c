@@ -170,7 +170,8 @@ static llrt_status find_total(const draft *d, int together, int64_t *total) {
   }
   if (!overhangs) return LLRT_OK;
   LLRT_TRY(llrt_storage_bind(storage, storage->rank, shape, NULL, &binding));
-  *total = bits_ceil_div(binding.span - storage->offset[0], together) * together;
+  int64_t elements = (binding.span - storage->offset[0]) << d->kernel->halves; /* as panels count: 64 bits of 128 are one */
+  *total = bits_ceil_div(elements, together) * together;
   return LLRT_OK;
 }
 

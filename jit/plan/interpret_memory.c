@@ -44,13 +44,16 @@ typedef struct element_place {
   bool gone; /* an index leaves it out */
 } element_place;
 
+/* The elements of a tensor's memory, as offsets count them: halves of 128 bits. */
+static int64_t span_of(const interpreter *in, int tensor) { return in->bindings[tensor].span << in->kernel->halves; }
+
 /* Whether the aligned vector of tensor 0 that holds an element is in its memory. */
 static llrt_status check_vector(const interpreter *in, int64_t offset) {
   const plan_kernel *kernel = in->kernel;
   int64_t vector = (int64_t)1 << kernel->memory.vector, bits = kernel->tensor_bits[0];
   int64_t data = (int64_t)(uintptr_t)in->tensors[0].data;
   int64_t first = (data + (offset * bits >> 3)) & -vector;
-  if (first >= data && first + vector <= data + (in->bindings[0].span * bits >> 3)) return LLRT_OK;
+  if (first >= data && first + vector <= data + (span_of(in, 0) * bits >> 3)) return LLRT_OK;
   return llrt_error(LLRT_INTERNAL, "block %lld loads a vector at element %lld that memory has in part",
                     (long long)in->block, (long long)offset);
 }
@@ -70,10 +73,9 @@ static llrt_status place_element(const interpreter *in, const plan_step *step, u
   uint64_t base = in->args[step->tensor]; /* with the storage's offset */
   int64_t offset = plan_offset(kernel, step->tensor, position, &terms, in->args, 0) +
                    (int64_t)(base - data) * 8 / kernel->tensor_bits[step->tensor];
-  if (offset < 0 || offset >> kernel->halves >= in->bindings[step->tensor].span)
+  if (offset < 0 || offset >= span_of(in, step->tensor))
     return llrt_error(LLRT_INTERNAL, "block %lld reaches element %lld of tensor %d, which has %lld",
-                      (long long)in->block, (long long)offset, step->tensor,
-                      (long long)in->bindings[step->tensor].span);
+                      (long long)in->block, (long long)offset, step->tensor, (long long)span_of(in, step->tensor));
   if (step->overhang && step->kind == PLAN_LOAD && !step->masked)
     LLRT_TRY(check_vector(in, offset));
   bool kept = kernel->half > 0 && step->kind == PLAN_STORE && (offset & 1) != kernel->half - 1;
@@ -145,7 +147,7 @@ static llrt_status check_staged(const interpreter *in, uint64_t tile) {
 static int64_t panel_elements(const interpreter *in, int64_t first) {
   const plan_kernel *kernel = in->kernel;
   const plan_panel *panel = &kernel->panel;
-  int64_t n = panel->elements, span = in->bindings[panel->tensor].span, position[PLAN_MAX_DIGITS], index;
+  int64_t n = panel->elements, span = span_of(in, panel->tensor), position[PLAN_MAX_DIGITS], index;
   if (panel->ended) {
     const plan_bound *bound = &kernel->bound[panel->ended - 1];
     plan_flat_index(kernel, in->block, 0, in->args, &index);
@@ -166,9 +168,9 @@ static llrt_status interpret_copy_out(interpreter *in) {
   for (int64_t i = 0; i < n; i++, at.offset++) {
     if (in->written[i] == 0 || in->written[i] >= in->phase)
       return llrt_error(LLRT_INTERNAL, "block %lld stores no element %lld of its panel", (long long)in->block, (long long)i);
-    if (at.offset >= in->bindings[PLAN_DESTINATION].span)
+    if (at.offset >= span_of(in, PLAN_DESTINATION))
       return llrt_error(LLRT_INTERNAL, "block %lld copies element %lld of %lld", (long long)in->block, (long long)at.offset,
-                        (long long)in->bindings[PLAN_DESTINATION].span);
+                        (long long)span_of(in, PLAN_DESTINATION));
     move_element(&at, in->kernel->tensor_bits[PLAN_DESTINATION], &in->shared[i], false);
   }
   return LLRT_OK;
@@ -182,9 +184,9 @@ llrt_status interpret_stage(interpreter *in) {
   if (kernel->panel.tensor == PLAN_DESTINATION) return interpret_copy_out(in);
   LLRT_TRY(place_panel(in, &at));
   int64_t n = panel_elements(in, at.offset);
-  if (n > 0 && at.offset + n > in->bindings[0].span)
+  if (n > 0 && at.offset + n > span_of(in, 0))
     return llrt_error(LLRT_INTERNAL, "block %lld stages element %lld of %lld", (long long)in->block,
-                      (long long)(at.offset + n - 1), (long long)in->bindings[0].span);
+                      (long long)(at.offset + n - 1), (long long)span_of(in, 0));
   for (int64_t i = 0; i < n; i++, at.offset++) {
     in->shared[i] = 0;
     move_element(&at, kernel->tensor_bits[0], &in->shared[i], true);

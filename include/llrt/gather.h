@@ -54,7 +54,9 @@ LLRT_API llrt_status llrt_gather_view(const llrt_tensor *store, const llrt_tenso
                                       const llrt_gather_params *params, llrt_view *view);
 
 /* destination = source through the index. The destination has the shape of the result. With SKIP and REPORT
- * it keeps what it holds where values are out of range.
+ * it keeps what it holds where values are out of range. Its pads have a value along the axes for all positions of which
+ * one stands: of SELECT all but `axis`, of TAKE_ALONG those where the index has extent 1 and the source another. Those
+ * whose value leaves elements out stay; all others, which no value stands for, are written.
  * Thread: any. Errors: as llrt_gather_view and llrt_convert_into; nothing is written then. */
 LLRT_API llrt_status llrt_gather_into(const llrt_tensor *source, const llrt_tensor *index, int32_t axis,
                                       const llrt_tensor *destination,

@@ -210,13 +210,21 @@ static void move_element(writer *to, const uint8_t *source, const int64_t *coord
   }
 }
 
+/* The axes of an index: an index tensor of TAKE_ALONG has one of a single position where its store's has one, too. */
+static uint32_t axes_of(const convert_case *of, const llrt_index *index) {
+  uint32_t axes = index->axes;
+  for (int a = 0; a < of->rank && of->gather == 1 + LLRT_GATHER_TAKE_ALONG; a++)
+    axes |= (uint32_t)(of->shape[a] == 1) << a;
+  return axes;
+}
+
 /* Whether an index of the source leaves out everything that has these coordinates, a pad's among them. */
 static bool pad_stays(const convert_run *run, const int64_t *coords) {
   for (int i = 0; i < run->of->n_indices[0]; i++) {
     const llrt_index *index = &run->of->index[0][i].index;
     int64_t value;
     bool known = leaves_out(run->of, index);
-    for (int a = 0; a < run->of->rank; a++) known &= !(index->axes >> a & 1) || coords[a] < run->end[a];
+    for (int a = 0; a < run->of->rank; a++) known &= !(axes_of(run->of, index) >> a & 1) || coords[a] < run->end[a];
     if (known && !read_value(run, 0, i, coords, &value)) return true;
   }
   return false;

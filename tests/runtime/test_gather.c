@@ -76,6 +76,50 @@ Test(gather, broken_promises_of_values) {
   expect_refused(llrt_op_prepare(at.host, &desc, &op), LLRT_INVALID_ARGUMENT, "values do not differ");
 }
 
+#define PADDED "storage(rank=2, digits=[dim1: 2, dim1: rest, dim0: rest], pad=0)"
+enum { PADDED_ROWS = 5, MOST_COLUMNS = 3, KEPT = -7 };
+
+typedef struct padded_row {
+  int form, columns, index_rank;
+  bool stay; /* the pads of rows that are left out */
+} padded_row;
+
+/* Gathers 5 rows, of which values leave out two, into rows that are padded to an even number of columns. */
+static void check_pads(const padded_row *of) {
+  static _Alignas(16) int32_t values[PADDED_ROWS] = {0, 9, 2, 4, -1};
+  static _Alignas(16) float from[PADDED_ROWS * MOST_COLUMNS], to[PADDED_ROWS * (MOST_COLUMNS + 1)];
+  int64_t shape[] = {PADDED_ROWS, of->columns};
+  llrt_storage storage;
+  llrt_gather_params params = {.form = of->form};
+  int padded = (of->columns + 1) / 2 * 2;
+  for (int i = 0; i < PADDED_ROWS * MOST_COLUMNS; i++) from[i] = (float)(i + 1);
+  for (int i = 0; i < PADDED_ROWS * (MOST_COLUMNS + 1); i++) to[i] = KEPT;
+  cr_assert_eq(llrt_storage_parse(PADDED, 2, shape, &storage), LLRT_OK, "%s", llrt_last_error());
+  llrt_tensor source = {.data = from, .dtype = LLRT_F32, .rank = 2, .shape = {PADDED_ROWS, of->columns}, .device = at.host};
+  llrt_tensor index = {.data = values, .dtype = LLRT_I32, .rank = of->index_rank, .shape = {PADDED_ROWS, 1}, .device = at.host};
+  llrt_tensor destination = source;
+  destination.data = to;
+  destination.storage = &storage;
+  cr_assert_eq(llrt_gather_into(&source, &index, 0, &destination, &params, NULL), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < PADDED_ROWS * padded; i++) {
+    int row = i / padded, column = i % padded, value = values[row];
+    bool left_out = value < 0 || value >= PADDED_ROWS, pad = column >= of->columns;
+    float wanted = left_out && (!pad || of->stay) ? (float)KEPT : pad ? 0 : from[value * of->columns + column];
+    cr_expect_eq(to[i], wanted, "form %d, %d columns: row %d, column %d", of->form, of->columns, row, column);
+  }
+}
+
+/* A value stands for the pads along axes that the index does not have, and has one of extent 1 where the source has. */
+Test(gather, pads_beside_what_is_left_out) {
+  static const padded_row rows[] = {
+      {LLRT_GATHER_TAKE_ALONG, 1, 2, false},
+      {LLRT_GATHER_TAKE_ALONG, 3, 2, true},
+      {LLRT_GATHER_SELECT, 1, 1, true},
+      {LLRT_GATHER_SELECT, 3, 1, true},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_pads(&rows[i]);
+}
+
 Test(gather, shapes_that_do_not_fit) {
   llrt_tensor shorter = index_all;
   shorter.shape[1] = COLUMNS - 1;

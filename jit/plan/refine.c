@@ -45,6 +45,8 @@ const draft_segment *draft_segment_at(const draft_segments *segments, int64_t st
 
 /* ---- boundaries ---- */
 
+static int ceil_log2(int64_t x) { return x <= 1 ? 0 : bits_highest((uint64_t)(x - 1)) + 1; }
+
 typedef struct boundaries {
   int n;
   int64_t at[MAX_BOUNDARIES];
@@ -68,6 +70,16 @@ static bool is_boundary(const draft *d, int tensor, int axis, int64_t start) {
   return start < most || (walked && start == group << bits);
 }
 
+/* Where the walk over a digit or tile that ends at `end` ends: a flat kernel takes no more of a tile's bits than the axis can
+ * have positions. A tile of 256 rows of which there is one would be walked 256 times. */
+static int64_t walked_end(const draft *d, int tensor, int axis, int64_t end) {
+  int64_t group = draft_group(d, tensor, axis), most = d->written[axis].most;
+  bool cut = d->kernel->flat && d->desc->kind == LLRT_OP_CONVERT && !d->desc->in_place && !d->by_memory;
+  if (!cut || end < most || group == LLRT_GROUP_ALL) return end;
+  int64_t cut_end = group << ceil_log2(bits_ceil_div(most > 1 ? most : 1, group));
+  return cut_end < end ? cut_end : end;
+}
+
 /* Where bits of a tile that follow each other along the axis do not in memory. */
 static void add_tile_breaks(const llrt_storage *storage, int axis, boundaries *list) {
   const llrt_layout *tile = &storage->tile;
@@ -87,7 +99,8 @@ static llrt_status collect_boundaries(const draft *d, int axis, int first_tensor
     if (draft_is_indexed(d, t, axis, &folded)) continue;
     LLRT_TRY(draft_list_segments(d, t, axis, &segments));
     for (int i = 0; i < segments.n; i++)
-      if (is_boundary(d, t, axis, segments.at[i].start)) add_boundary(out, segments.at[i].start);
+      if (is_boundary(d, t, axis, segments.at[i].start))
+        add_boundary(out, walked_end(d, t, axis, segments.at[i].start));
   }
   if (d->group[axis] > 0) add_boundary(out, d->group[axis]);
   if (d->by_memory) add_tile_breaks(draft_storage(d, PLAN_DESTINATION), axis, out);
@@ -197,8 +210,6 @@ static int useful_bits(int64_t count, int most) {
   }
   return useful;
 }
-
-static int ceil_log2(int64_t x) { return x <= 1 ? 0 : bits_highest((uint64_t)(x - 1)) + 1; }
 
 /* Whether 2^bits positions of the digit are parts of sectors and less than a line of some tensor's memory, where
  * all of them are not much more: a warp touches whole sectors only if it takes them together. */

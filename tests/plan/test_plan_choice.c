@@ -47,6 +47,25 @@ Test(plan_choice, whole_vectors_of_short_rows) {
     }
 }
 
+/* Of a source's tile (128 rows of 4) a flat kernel walks no more than the axes can have positions. (No tile stores
+ * elements of 4 bits of which no two share a byte.) */
+Test(plan_choice, flat_walk_ends_with_the_shape) {
+  static const struct {
+    int64_t rows, walked;
+  } cases[] = {{1, 2}, {3, 8}, {70, 256}};
+  static plan made;
+  for (size_t t = 0; t < PAIR_TARGETS; t++)
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+      int64_t walked = 1;
+      pair p;
+      pair_parse(&(text_pair){"scale_128x4", "strided([3,2])", {cases[c].rows, 2}}, &p);
+      pair_plan(&p, LLRT_U4, pair_targets[t], NULL, &made);
+      cr_assert(made.variant[0].flat, "%s", pair_targets[t]);
+      for (int i = 0; i < made.variant[0].n_places; i++) walked *= made.variant[0].place[i].count.value;
+      cr_expect_eq(walked, cases[c].walked, "%s, %lld rows: %lld", pair_targets[t], (long long)cases[c].rows, (long long)walked);
+    }
+}
+
 /* Images with rows of an odd number of bytes keep panels in shared memory, where there are enough of them and banks are not what they
  * wait for; other shapes and elements do not. */
 Test(plan_choice, panels_of_images) {

@@ -23,9 +23,9 @@ static int64_t positions_of(const convert_run *run, int s, int i) {
   return of->index.kind == LLRT_INDEX_POINTER ? run->of->layers[s] : of->index.extent;
 }
 
-/* Of a gather into memory of its own SKIP gives zeros. */
-static bool leaves_out(const convert_case *of, const llrt_index *index) {
-  bool zeros = of->gather && of->route == ROUTE_ALLOCATED;
+/* Of a gather into memory of its own SKIP gives zeros. Without a device its view is planned alone. */
+static bool leaves_out(const convert_run *run, const llrt_index *index) {
+  bool zeros = run->of->gather && run->of->route == ROUTE_ALLOCATED && !run->at->plan_target;
   return (index->out_of_range == LLRT_RANGE_SKIP && !zeros) || index->out_of_range == LLRT_RANGE_REPORT;
 }
 
@@ -49,7 +49,7 @@ static found find(const convert_run *run, int s, const int64_t *coords, int copy
       if (index->folded >> a & 1) seen[a] = 0;
     bool in_range = read_value(run, s, i, coords, &value);
     at.valid &= in_range;
-    at.left_out |= !in_range && leaves_out(run->of, index);
+    at.left_out |= !in_range && leaves_out(run, index);
     if (index->kind == LLRT_INDEX_POINTER) at.layer = value;
     seen[index->axis] = index->kind == LLRT_INDEX_POINTER ? 0 : value;
   }
@@ -223,7 +223,7 @@ static bool pad_stays(const convert_run *run, const int64_t *coords) {
   for (int i = 0; i < run->of->n_indices[0]; i++) {
     const llrt_index *index = &run->of->index[0][i].index;
     int64_t value;
-    bool known = leaves_out(run->of, index);
+    bool known = leaves_out(run, index);
     for (int a = 0; a < run->of->rank; a++) known &= !(axes_of(run->of, index) >> a & 1) || coords[a] < run->end[a];
     if (known && !read_value(run, 0, i, coords, &value)) return true;
   }

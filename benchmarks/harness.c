@@ -4,6 +4,7 @@
 #include "tools/common/options.h"
 
 #include <dlfcn.h>
+#include <omp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +128,8 @@ static int cuda_driver_version(void) {
 
 void harness_init(const harness_options *wanted, harness *h) {
   *h = (harness){.options = *wanted};
-  harness_must(llrt_context_create(NULL, &h->context), "context");
+  llrt_context_params params = {.threads = omp_get_max_threads()}; /* OMP_NUM_THREADS, as for the checks and copies */
+  harness_must(llrt_context_create(&params, &h->context), "context");
   harness_must(best_device_open(h->context, wanted->device, &h->device), "device");
   harness_must(llrt_device_get_info(h->device, &h->info), "device");
   int driver = strncmp(h->info.name, "cuda:", 5) == 0 ? cuda_driver_version() : 0;

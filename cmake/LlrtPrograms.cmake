@@ -1,5 +1,6 @@
 # The command line, benchmarks and examples.
 find_package(PkgConfig REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS C) # loops of benchmarks and examples; the libraries have none
 
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 

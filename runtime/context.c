@@ -1,6 +1,7 @@
 #include "runtime/context.h"
 #include "runtime/policy.h"
 
+#include "base/pool.h"
 #include "base/status.h"
 
 #include <llrt/llrt.h>
@@ -54,6 +55,7 @@ llrt_status llrt_context_create(const llrt_context_params *params, llrt_context 
   llrt_cache_init(&context->cache);
   llrt_workspace_keeper_init(&context->workspaces);
   pthread_mutex_init(&context->devices_mutex, NULL);
+  llrt_pool_retain();
   *out = context;
   return LLRT_OK;
 }
@@ -70,6 +72,7 @@ void llrt_context_destroy(llrt_context **address) {
   pthread_mutex_destroy(&context->behind.mutex);
   pthread_mutex_destroy(&context->devices_mutex);
   free(context);
+  llrt_pool_release();
 }
 
 void llrt_context_log(llrt_context *context, const char *format, ...) {

@@ -1,5 +1,6 @@
 #include "runtime/jit_library.h"
 
+#include "base/float_mode.h"
 #include "base/status.h"
 
 #include <dlfcn.h>
@@ -66,9 +67,17 @@ static llrt_status get_interface(const llrt_library *library,
   return LLRT_OK;
 }
 
+/* LLVM's constructors compute. */
+static llrt_status open_quietly(jit_library *jit) {
+  llrt_float_mode callers = llrt_float_mode_enter();
+  llrt_status status = open_library(jit);
+  llrt_float_mode_leave(callers);
+  return status;
+}
+
 static llrt_status get_locked(jit_library *jit) {
   if (jit->interface) return LLRT_OK;
-  if (!jit->library.handle) LLRT_TRY(open_library(jit));
+  if (!jit->library.handle) LLRT_TRY(open_quietly(jit));
   llrt_status status = get_interface(&jit->library, &jit->interface);
   if (status != LLRT_OK) llrt_library_close(&jit->library);
   return status;

@@ -1,6 +1,7 @@
 /* From a description to loaded kernels: plan, compile, link, load. */
 #include "runtime/prepared.h"
 
+#include "base/float_mode.h"
 #include "base/status.h"
 #include "jit/plan/predict.h"
 #include "runtime/context.h"
@@ -75,10 +76,18 @@ int llrt_op_pick_compiled(const llrt_op *op, const llrt_tensor *first) {
 
 /* ---- one variant ---- */
 
-static double now_ms(void) {
+static int64_t now_us(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+  return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+/* Of a caller's thread, who may let inexact results trap. */
+static double ms_since(int64_t start) {
+  llrt_float_mode callers = llrt_float_mode_enter();
+  double spent = (double)(now_us() - start) * 1e-3;
+  llrt_float_mode_leave(callers);
+  return spent;
 }
 
 /* Copies what the compiler library made into memory of this library's own. */
@@ -100,7 +109,7 @@ static llrt_status compile_variant(llrt_op *op, const plan_kernel *kernel,
   }
   const llrt_jit_interface *jit;
   LLRT_TRY(llrt_jit_library_get(&context->jit, &jit));
-  double start = now_ms();
+  int64_t start = now_us();
   llrt_jit_result result = {0};
   llrt_status status = jit->compile(kernel, LLRT_EMIT_OBJECT, &result);
   if (status != LLRT_OK) return llrt_error(status, "%s", result.message);
@@ -108,7 +117,7 @@ static llrt_status compile_variant(llrt_op *op, const plan_kernel *kernel,
   jit->release(&result);
   LLRT_TRY(status);
   atomic_fetch_add_explicit(&context->compiles, 1, memory_order_relaxed);
-  llrt_tell_compile(op, now_ms() - start, llrt_compiles_behind());
+  llrt_tell_compile(op, ms_since(start), llrt_compiles_behind());
   return LLRT_OK;
 }
 

@@ -2,6 +2,7 @@
  * dynamic loader. */
 #include "backends/host/host_device.h"
 
+#include "base/float_mode.h"
 #include "base/status.h"
 
 #include <assert.h>
@@ -79,9 +80,12 @@ typedef struct host_run {
   const uint64_t *args;
 } host_run;
 
+/* Whoever's thread it is, the caller's own included. */
 static void run_blocks(void *data, int64_t begin, int64_t end) {
   const host_run *run = data;
+  llrt_float_mode threads_own = llrt_float_mode_enter();
   run->entry(run->args, begin, end);
+  llrt_float_mode_leave(threads_own);
 }
 
 llrt_status llrt_host_launch(llrt_device *base, const backend_module *module,

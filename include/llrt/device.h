@@ -61,9 +61,10 @@ typedef struct llrt_context_params {
   llrt_allocator allocator; /* all-zero: the driver's, in stream order where it can (CUDA 11.2, ROCm 5.2) */
   void *log_user;
   void (*log)(void *user, const char *line); /* NULL: silent. May be called from any thread. */
-  int threads;                               /* host threads per launch; 0: all cores */
+  int threads;                               /* host threads per launch, the caller's among them, at most
+                                                one for each core that the process may use; 0: all those */
   void *parallel_user;
-  llrt_parallel_for *parallel_for; /* NULL: OpenMP */
+  llrt_parallel_for *parallel_for; /* NULL: threads of the library (llrt.h) */
   const char *jit_library;         /* path of libllrt-jit.so; NULL: beside libllrt.so, then the
                                       loader's search path */
   int no_compile;                  /* non-zero: a compile is UNAVAILABLE; saved kernels still run */

@@ -9,6 +9,11 @@
  *  - Pointers passed in are borrowed for the call unless "Ownership" says otherwise.
  *  - Thread: any thread may call any function; one handle may be used by many threads at once unless
  *    its comment says otherwise. Destroying is the last use.
+ *  - Launches on the host are spread over threads of the library: one pool in a process, at most one thread for each
+ *    core that the process may use, all signals blocked, started when first wanted, ended with the last context and
+ *    when the library is unloaded. Signal handlers and the caller's floating-point mode are left alone.
+ *  - A child of fork() may go on with contexts in which no other thread was in a call at the fork; it has threads of its
+ *    own then. Of GPUs nothing survives a fork: that is their drivers' rule.
  *  - Sizes are in elements for offsets and strides, bytes where the name says bytes. */
 #ifndef LLRT_LLRT_H
 #define LLRT_LLRT_H

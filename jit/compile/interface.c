@@ -1,4 +1,5 @@
 /* What libllrt-jit.so exports: plan in, kernel bytes out. */
+#include "base/float_mode.h"
 #include "base/status.h"
 #include "jit/compile/compile.h"
 #include "jit/emit/emit.h"
@@ -17,6 +18,7 @@ static llrt_status interface_compile(const plan_kernel *kernel, llrt_emit emit,
     snprintf(result->message, sizeof result->message, "emit %d is none of IR, ASM, OBJECT", emit);
     return LLRT_INVALID_ARGUMENT;
   }
+  llrt_float_mode callers = llrt_float_mode_enter(); /* LLVM folds constants, and exceptions must not trap */
   LLVMContextRef context = LLVMContextCreate();
   LLVMModuleRef module = NULL;
   llrt_status status =
@@ -24,6 +26,7 @@ static llrt_status interface_compile(const plan_kernel *kernel, llrt_emit emit,
   if (status == LLRT_OK) status = jit_compile_module(module, &kernel->target, emit, result);
   if (module) LLVMDisposeModule(module);
   LLVMContextDispose(context);
+  llrt_float_mode_leave(callers);
   return status;
 }
 

@@ -15,6 +15,7 @@
 #include "jit/plan/plan_scan.h"
 
 #include "base/bits.h"
+#include "base/float_mode.h"
 #include "base/status.h"
 
 #include <assert.h>
@@ -354,12 +355,19 @@ llrt_status plan_half(const llrt_op_desc *desc, const plan_target *target, int h
   return LLRT_OK;
 }
 
-llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
-                      const plan_options *options, plan *out) {
-  out->n_variants = 0;
+static llrt_status make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, plan *out) {
   if (desc->kind == LLRT_OP_REDUCE) return plan_reduce_make(desc, target, options, out);
   if (desc->kind == LLRT_OP_SCAN) return plan_scan_make(desc, target, options, out);
   if (desc->kind == LLRT_OP_DOT) return plan_dot_all(desc, target, options, out);
   assert(desc->kind == LLRT_OP_CONVERT && desc->n_tensors >= 2);
   return plan_convert_variants(desc, target, options, out);
+}
+
+llrt_status plan_make(const llrt_op_desc *desc, const plan_target *target,
+                      const plan_options *options, plan *out) {
+  out->n_variants = 0;
+  llrt_float_mode callers = llrt_float_mode_enter(); /* costs are compared, and constants made */
+  llrt_status status = make(desc, target, options, out);
+  llrt_float_mode_leave(callers);
+  return status;
 }

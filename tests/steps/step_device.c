@@ -9,6 +9,7 @@
 
 #include <criterion/criterion.h>
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,19 +104,38 @@ static int64_t first_wrong(const step_case *c, const images *all, int t, const u
   return -1;
 }
 
-static void compare(const step_case *c, const images *all, int t, const unsigned char *got, const char *how) {
-  int64_t at = first_wrong(c, all, t, got);
-  if (at < 0) return;
-  explain(c);
-  cr_assert_fail("%s, seed %llu, %s: byte %lld of tensor %d, of %zu, is %02x, not %02x (before: %02x)", c->what,
-                 (unsigned long long)c->seed, how, (long long)at, t, all->bytes[t], got[at], all->after[t][at],
-                 all->before[t][at]);
+/* A run of a case's kernel, or of one in which a fault is planted: then what is wrong is kept, not asserted. */
+typedef struct trial {
+  const step_case *c;
+  const plan_kernel *kernel;
+  const images *all;
+  bool planted, seen;
+} trial;
+
+/* What is wrong is said, or for a planted fault that it is seen. */
+__attribute__((format(printf, 2, 3))) static void blame(trial *t, const char *format, ...) {
+  char message[400];
+  va_list list;
+  t->seen = true;
+  if (t->planted) return;
+  va_start(list, format);
+  vsnprintf(message, sizeof message, format, list);
+  va_end(list);
+  explain(t->c);
+  cr_assert_fail("%s, seed %llu, %s", t->c->what, (unsigned long long)t->c->seed, message);
 }
 
-static void expect_ok(const step_case *c, llrt_status status, const char *what, const char *message) {
-  if (status == LLRT_OK) return;
-  explain(c);
-  cr_assert_fail("%s, seed %llu, %s: %s", c->what, (unsigned long long)c->seed, what, message);
+static void compare(trial *t, int tensor, const unsigned char *got, const char *how) {
+  const images *all = t->all;
+  int64_t at = first_wrong(t->c, all, tensor, got);
+  if (at < 0) return;
+  blame(t, "%s: byte %lld of tensor %d, of %zu, is %02x, not %02x (before: %02x)", how, (long long)at, tensor, all->bytes[tensor],
+        got[at], all->after[tensor][at], all->before[tensor][at]);
+}
+
+static bool is_ok(trial *t, llrt_status status, const char *what, const char *message) {
+  if (status != LLRT_OK) blame(t, "%s: %s", what, message);
+  return status == LLRT_OK;
 }
 
 /* ---- ways to run ---- */
@@ -148,54 +168,50 @@ static void host_tensors(const step_case *c, const images *all, run_tensors *r) 
   }
 }
 
-static void check_host(const step_case *c, const images *all, run_tensors *r, const char *how) {
-  for (int t = 0; t < c->kernel.n_tensors; t++) {
-    size_t first = (size_t)(GUARD + c->tensor[t].lead), end = first + all->bytes[t];
-    size_t total = (all->bytes[t] + 2 * GUARD + 2 * ALIGNMENT) / ALIGNMENT * ALIGNMENT;
-    compare(c, all, t, r->tensor[t].data, how);
-    for (size_t i = 0; i < total; i++)
-      if ((i < first || i >= end) && r->block[t][i] != GUARD_BYTE) {
-        explain(c);
-        cr_assert_fail("%s, seed %llu, %s: byte %lld of tensor %d, of %zu, is written", c->what, (unsigned long long)c->seed,
-                       how, (long long)i - (long long)first, t, all->bytes[t]);
-      }
-    free(r->block[t]);
+static void check_host(trial *t, run_tensors *r, const char *how) {
+  for (int i = 0; i < t->c->kernel.n_tensors; i++) {
+    size_t bytes = t->all->bytes[i], first = (size_t)(GUARD + t->c->tensor[i].lead), end = first + bytes;
+    size_t total = (bytes + 2 * GUARD + 2 * ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+    compare(t, i, r->tensor[i].data, how);
+    for (size_t k = 0; k < total; k++)
+      if ((k < first || k >= end) && r->block[i][k] != GUARD_BYTE)
+        blame(t, "%s: byte %lld of tensor %d, of %zu, is written", how, (long long)k - (long long)first, i, bytes);
+    free(r->block[i]);
   }
 }
 
-static void interpret(const step_case *c, const images *all) {
+static void interpret(trial *t) {
   run_tensors r = {0};
-  host_tensors(c, all, &r);
-  expect_ok(c, plan_interpret(&c->kernel, r.tensor, r.binding, c->kernel.n_tensors), "interpreter", llrt_last_error());
-  check_host(c, all, &r, "interpreter");
+  host_tensors(t->c, t->all, &r);
+  is_ok(t, plan_interpret(t->kernel, r.tensor, r.binding, t->kernel->n_tensors), "interpreter", llrt_last_error());
+  check_host(t, &r, "interpreter");
 }
 
 /* What the compiler makes of it, as text. */
-static void show_text(const step_case *c, const llrt_jit_interface *jit) {
+static void show_text(const plan_kernel *kernel, const llrt_jit_interface *jit) {
   llrt_jit_result result = {0};
-  if (jit->compile(&c->kernel, strcmp(getenv("LLRT_TEST_SHOW"), "ir") ? LLRT_EMIT_ASM : LLRT_EMIT_IR, &result) == LLRT_OK)
+  if (jit->compile(kernel, strcmp(getenv("LLRT_TEST_SHOW"), "ir") ? LLRT_EMIT_ASM : LLRT_EMIT_IR, &result) == LLRT_OK)
     fprintf(stderr, "%s\n", (const char *)result.data);
   jit->release(&result);
 }
 
-/* Compiles and loads the kernel. */
-static backend_module *load(const step_case *c, llrt_device *device) {
+/* Compiles and loads the kernel; NULL: it cannot be. */
+static backend_module *load(trial *t, llrt_device *device) {
   const llrt_backend *backend = device->backend;
   const llrt_jit_interface *jit;
   llrt_jit_result result = {0};
-  backend_module *module;
+  backend_module *module = NULL;
   void *linked = NULL;
-  expect_ok(c, llrt_jit_library_get(&device->context->jit, &jit), "compiler", llrt_last_error());
-  llrt_status status = jit->compile(&c->kernel, LLRT_EMIT_OBJECT, &result);
-  expect_ok(c, status, "compiler", result.message);
-  if (getenv("LLRT_TEST_SHOW")) show_text(c, jit);
+  cr_assert_eq(llrt_jit_library_get(&device->context->jit, &jit), LLRT_OK, "%s", llrt_last_error());
+  bool made = is_ok(t, jit->compile(t->kernel, LLRT_EMIT_OBJECT, &result), "compiler", result.message);
+  if (getenv("LLRT_TEST_SHOW")) show_text(t->kernel, jit);
   backend_code code = {.data = result.data, .size = result.size, .entry = PLAN_ENTRY_NAME,
-                       .shared_bytes = c->kernel.launch.shared_bytes, .cluster = c->kernel.launch.cluster};
-  if (backend->link) {
-    expect_ok(c, backend->link(device, result.data, result.size, &linked, &code.size), "link", llrt_last_error());
+                       .shared_bytes = t->kernel->launch.shared_bytes, .cluster = t->kernel->launch.cluster};
+  if (made && backend->link) {
+    made = is_ok(t, backend->link(device, result.data, result.size, &linked, &code.size), "link", llrt_last_error());
     code.data = linked;
   }
-  expect_ok(c, backend->load(device, &code, &module), "load", llrt_last_error());
+  if (made && !is_ok(t, backend->load(device, &code, &module), "load", llrt_last_error())) module = NULL;
   free(linked);
   jit->release(&result);
   return module;
@@ -218,60 +234,81 @@ static void device_tensors(const step_case *c, const images *all, llrt_device *d
   }
 }
 
-static void launch(const step_case *c, llrt_device *device, const backend_module *module, const run_tensors *r) {
+static void launch(trial *t, llrt_device *device, const backend_module *module, const run_tensors *r) {
   uint64_t args[PLAN_MAX_ARGS];
   int64_t blocks;
-  expect_ok(c, plan_launch_bind(&c->kernel.launch, r->tensor, r->binding, c->kernel.n_tensors, args, &blocks), "arguments",
-            llrt_last_error());
-  backend_launch call = {.early = device->target.early_launches, .blocks = blocks, .threads = c->kernel.launch.threads,
-                         .n_args = c->kernel.launch.n_args, .args = args};
+  const plan_launch *launch = &t->kernel->launch;
+  if (!is_ok(t, plan_launch_bind(launch, r->tensor, r->binding, t->kernel->n_tensors, args, &blocks), "arguments", llrt_last_error())) return;
+  backend_launch call = {.early = device->target.early_launches, .blocks = blocks, .threads = launch->threads,
+                         .n_args = launch->n_args, .args = args};
   llrt_status status = device->backend->launch(device, module, &call, NULL);
   if (status == LLRT_OK) status = device->backend->synchronize(device, NULL);
-  expect_ok(c, status, "launch", llrt_last_error());
+  is_ok(t, status, "launch", llrt_last_error());
 }
 
-static void check_device(const step_case *c, const images *all, llrt_device *device, run_tensors *r) {
-  for (int t = 0; t < c->kernel.n_tensors; t++) {
-    size_t lead = (size_t)c->tensor[t].lead;
-    unsigned char *got = malloc(lead + all->bytes[t]);
-    device->backend->copy(device, got, r->block[t], lead + all->bytes[t], LLRT_COPY_FROM_DEVICE, NULL);
-    cr_assert_eq(device->backend->synchronize(device, NULL), LLRT_OK);
-    for (size_t i = 0; i < lead; i++)
-      cr_assert_eq(got[i], GUARD_BYTE, "%s, seed %llu: byte %lld of tensor %d is written", c->what,
-                   (unsigned long long)c->seed, (long long)i - (long long)lead, t);
-    compare(c, all, t, got + lead, "device");
+static void check_device(trial *t, llrt_device *device, run_tensors *r) {
+  for (int i = 0; i < t->c->kernel.n_tensors; i++) {
+    size_t lead = (size_t)t->c->tensor[i].lead, bytes = lead + t->all->bytes[i];
+    unsigned char *got = malloc(bytes);
+    llrt_status status = device->backend->copy(device, got, r->block[i], bytes, LLRT_COPY_FROM_DEVICE, NULL);
+    if (status == LLRT_OK) status = device->backend->synchronize(device, NULL);
+    if (is_ok(t, status, "copy", llrt_last_error())) {
+      for (size_t k = 0; k < lead; k++)
+        if (got[k] != GUARD_BYTE) blame(t, "byte %lld of tensor %d is written", (long long)k - (long long)lead, i);
+      compare(t, i, got + lead, "device");
+    }
     free(got);
-    device->backend->release(device, r->block[t]);
+    device->backend->release(device, r->block[i]);
   }
 }
 
-static void run(const step_case *c, const images *all, const step_target *target) {
+static void run(trial *t, const step_target *target) {
   run_tensors r = {0};
   llrt_device *device = target->opened;
   bool host = target->plan.isa == PLAN_ISA_HOST;
-  backend_module *module = load(c, device);
-  if (host) host_tensors(c, all, &r);
-  else device_tensors(c, all, device, &r);
-  launch(c, device, module, &r);
-  if (host) check_host(c, all, &r, "device");
-  else check_device(c, all, device, &r);
+  backend_module *module = load(t, device);
+  if (!module) return;
+  if (host) host_tensors(t->c, t->all, &r);
+  else device_tensors(t->c, t->all, device, &r);
+  launch(t, device, module, &r);
+  if (host) check_host(t, &r, "device");
+  else check_device(t, device, &r);
   device->backend->unload(device, module);
+}
+
+/* The memory that the case's kernel leaves. */
+static void find_images(const step_case *c, images *all) {
+  char message[160] = "";
+  images_init(c, all);
+  if (step_reference(c, all->after, all->open, message)) return;
+  explain(c);
+  cr_assert_fail("%s, seed %llu: the test's own kernel: %s", c->what, (unsigned long long)c->seed, message);
 }
 
 bool step_check(const step_case *c, const step_target *target) {
   images all;
-  char message[160] = "";
   const char *only = getenv("LLRT_TEST_CASE");
   if (plan_verify(&c->kernel) != LLRT_OK) return false;
   if (only && strtoull(only, NULL, 0) != c->seed) return true;
   if (getenv("LLRT_TEST_SHOW")) explain(c); /* the last one is that of a crash */
-  images_init(c, &all);
-  if (!step_reference(c, all.after, all.open, message)) {
-    explain(c);
-    cr_assert_fail("%s, seed %llu: the test's own kernel: %s", c->what, (unsigned long long)c->seed, message);
-  }
-  interpret(c, &all);
-  if (target->device) run(c, &all, target);
+  find_images(c, &all);
+  trial t = {.c = c, .kernel = &c->kernel, .all = &all};
+  interpret(&t);
+  if (target->device) run(&t, target);
   images_fini(&all);
   return true;
+}
+
+step_seen step_plant(const step_case *c, const plan_kernel *planted, const step_target *target) {
+  images all;
+  step_seen seen;
+  find_images(c, &all);
+  trial t = {.c = c, .kernel = planted, .all = &all, .planted = true};
+  interpret(&t);
+  seen.interpreter = t.seen;
+  t.seen = false;
+  if (target->device) run(&t, target);
+  seen.device = t.seen;
+  images_fini(&all);
+  return seen;
 }

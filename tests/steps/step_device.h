@@ -24,6 +24,13 @@ void step_close_targets(step_target *targets, int n);
  * not well formed by plan_verify: then nothing was run. */
 bool step_check(const step_case *c, const step_target *target);
 
+/* Runs a kernel that is the case's but for a planted fault. Who sees it: who refuses the kernel, or is left with other memory than
+ * the case's kernel leaves. */
+typedef struct step_seen {
+  bool interpreter, device;
+} step_seen;
+step_seen step_plant(const step_case *c, const plan_kernel *planted, const step_target *target);
+
 /* LLRT_TEST_CASE: only the case of this seed runs. LLRT_TEST_SHOW: cases are printed before they run, with their assembly
  * or, of "ir", LLVM's code.
  *

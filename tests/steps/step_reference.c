@@ -16,7 +16,7 @@ bool step_fail(step_state *s, const char *format, ...) {
   return false;
 }
 
-static uint64_t combination(const uint64_t *columns, uint64_t of) {
+uint64_t step_combination(const uint64_t *columns, uint64_t of) {
   uint64_t sum = 0;
   for (; of; of &= of - 1) sum ^= columns[bits_lowest(of)];
   return sum;
@@ -34,7 +34,7 @@ uint64_t step_own_tile(const step_state *s, int value, int64_t at) {
   const llrt_layout *layout = &s->kernel->value[value].layout;
   int places = layout->in[0].bits + layout->in[1].bits + layout->in[2].bits;
   uint64_t counted = s->iteration & (((uint64_t)1 << layout->in[3].bits) - 1);
-  return combination(layout->column, (uint64_t)at) ^ combination(&layout->column[places], counted);
+  return step_combination(layout->column, (uint64_t)at) ^ step_combination(&layout->column[places], counted);
 }
 
 uint64_t step_tile(const step_state *s, int value, int64_t at) {
@@ -65,7 +65,7 @@ int64_t step_number(const step_state *s, const plan_number *number) {
 
 void step_position(const step_state *s, uint64_t tile, int64_t position[PLAN_MAX_DIGITS]) {
   const llrt_layout *space = &s->kernel->space;
-  uint64_t fixed = combination(space->column, tile) ^ combination(&space->column[space->in[0].bits], s->grid);
+  uint64_t fixed = step_combination(space->column, tile) ^ step_combination(&space->column[space->in[0].bits], s->grid);
   for (int i = 0; i < s->kernel->n_digits; i++) {
     int n = s->kernel->digit[i].bits;
     position[i] = s->upper[i] << n | (int64_t)(fixed & (((uint64_t)1 << n) - 1));
@@ -103,7 +103,7 @@ int64_t step_offset(const step_state *s, int tensor, const int64_t position[PLAN
     if (side->kind == PLAN_INDEXED) continue;
     if (side->kind == PLAN_STRIDE) sum += stride * position[i];
     else {
-      columns ^= combination(&s->kernel->column[tensor][first], (uint64_t)fixed);
+      columns ^= step_combination(&s->kernel->column[tensor][first], (uint64_t)fixed);
       if (digit->rest) sum += stride * (position[i] >> digit->bits);
     }
   }
@@ -153,7 +153,7 @@ static indexed index_at(const step_state *s, int tensor, const int64_t position[
       made.kept &= !leaves_out(index);
       continue;
     }
-    made.sum += (int64_t)combination(index->column, (uint64_t)value & bits_mask(index->tile_bits)); /* of bits of their own */
+    made.sum += (int64_t)step_combination(index->column, (uint64_t)value & bits_mask(index->tile_bits)); /* of bits of their own */
     value >>= index->tile_bits;
     for (int p = 0; p < index->n_parts; p++) {
       bool last = p + 1 == index->n_parts;
@@ -302,6 +302,8 @@ static bool run_one(step_state *s, int at) {
     case PLAN_REPORT: return report(s, step);
     case PLAN_LOOP: return loop(s, at);
     case PLAN_REPEAT: return repeat(s, at);
+    case PLAN_WALK: return step_walk(s, at);
+    case PLAN_AHEAD: return step_ahead(s, at);
     case PLAN_PREFETCH: return true;
     default: return step_run_value(s, step);
   }
@@ -324,6 +326,7 @@ static int64_t place_count(const step_state *s, const plan_place *place) {
 static bool run_block(step_state *s) {
   int64_t left = s->block;
   s->grid = 0;
+  s->turn = -1;
   memset(s->upper, 0, sizeof s->upper);
   for (int i = 0; i < s->kernel->n_places; i++) {
     const plan_place *place = &s->kernel->place[i];

@@ -24,33 +24,7 @@ static bool take(step_state *s, const plan_step *step, int extra_bits) {
   return true;
 }
 
-/* ---- shared memory ---- */
-
-/* Where an element lies: offset, repetition and block are what the layout maps to its tile coordinate; a buffer's columns are
- * independent, so that there is one. */
-static uint64_t place_in(const plan_buffer *buffer, uint64_t tile) {
-  f2_basis basis;
-  uint64_t place = 0;
-  f2_basis_init(&basis);
-  for (int i = 0; i < llrt_layout_in_bits(&buffer->layout); i++) f2_basis_insert_as(&basis, buffer->layout.column[i], 1ull << i);
-  f2_basis_reduce(&basis, tile, &place);
-  return place;
-}
-
-static bool move_shared(step_state *s, const plan_step *step, int value, bool load) {
-  const plan_buffer *buffer = &s->kernel->buffer[step->buffer];
-  int offsets = buffer->layout.in[0].bits;
-  for (int64_t at = 0; at < step_places_of(s, value); at++) {
-    uint64_t place = place_in(buffer, step_own_tile(s, value, at)), offset = place & bits_mask(offsets);
-    if ((place >> offsets & bits_mask(buffer->layout.in[1].bits)) != step->repetition) continue;
-    uint64_t block = place >> (offsets + buffer->layout.in[1].bits);
-    step_element *element = &s->shared[block * (uint64_t)s->kernel->launch.shared_bytes * 2 + (uint64_t)buffer->offset * 2 +
-                                       offset * (uint64_t)buffer->bits / 4];
-    if (load) s->value[value][at] = *element;
-    else if (step_is_first(s, value, at)) *element = s->value[value][at];
-  }
-  return true;
-}
+/* ---- elements by coordinate ---- */
 
 /* The elements of a value by coordinate of its own tile; those of a value that is reduced stand where the others' bits are 0. */
 static step_element *by_tile(const step_state *s, int value) {
@@ -185,7 +159,9 @@ static uint64_t neutral(int op, llrt_dtype type) {
   switch (op) {
     case LLRT_COMBINE_SUM: return is_float ? top : 0;
     case LLRT_COMBINE_PROD: return is_float ? reference_encode(type, 1) : 1;
+    case LLRT_COMBINE_ARGMIN:
     case LLRT_COMBINE_MIN: return is_float ? (type == LLRT_F32 ? 0x7F800000 : 0x7FF0000000000000) : is_signed ? top - 1 : bits_mask(bits);
+    case LLRT_COMBINE_ARGMAX:
     case LLRT_COMBINE_MAX: return is_float ? (type == LLRT_F32 ? 0xFF800000 : 0xFFF0000000000000) : is_signed ? top : 0;
     case LLRT_COMBINE_ANY: return 0;
     case LLRT_COMBINE_ALL: return 1;
@@ -198,7 +174,10 @@ static uint64_t join(const plan_step *step, uint64_t a, uint64_t b) { return joi
 static bool fill(step_state *s, const plan_step *step) {
   uint64_t code = neutral(step->combiner, (llrt_dtype)step->type);
   if (step->exclusive && step->combiner == LLRT_COMBINE_SUM) code = 0;
-  for (int64_t at = 0; at < step_places_of(s, step->out); at++) s->value[step->out][at] = (step_element){code, 0};
+  for (int64_t at = 0; at < step_places_of(s, step->out); at++) {
+    s->value[step->out][at] = (step_element){code, 0};
+    if (step->pairs) s->value[step->index_out][at] = (step_element){0, 0};
+  }
   return true;
 }
 
@@ -368,9 +347,6 @@ bool step_run_value(step_state *s, const plan_step *step) {
     case PLAN_REGISTERS:
     case PLAN_SPREAD: return take(s, step, 0);
     case PLAN_SHUFFLE: return take(s, step, s->kernel->lane_bits);
-    case PLAN_SHARED_STORE: return move_shared(s, step, step->in, false);
-    case PLAN_SHARED_LOAD: return move_shared(s, step, step->out, true);
-    case PLAN_BARRIER: return true;
-    default: return step_fail(s, "no definition of step kind %d", step->kind);
+    default: return step_run_shared(s, step);
   }
 }

@@ -18,7 +18,7 @@ typedef struct step_state {
   int64_t upper[PLAN_MAX_DIGITS];
   step_element *value[PLAN_MAX_VALUES]; /* by warp, lane, register: register fastest */
   step_element *shared;                 /* by buffer byte * 2: elements of 4 bits or more */
-  int64_t turn, begin, end;             /* of a walk */
+  int64_t turn, begin, end;             /* of a walk; turn < 0: before it */
   char *message;
 } step_state;
 
@@ -47,5 +47,15 @@ bool step_run(step_state *s, int first, int n);
 
 /* step_reference_values.c: steps that make values of values. */
 bool step_run_value(step_state *s, const plan_step *step);
+
+/* step_reference_shared.c: what lies in shared memory: stores, loads, copies. */
+bool step_run_shared(step_state *s, const plan_step *step);
+
+/* step_reference_turns.c: PLAN_WALK and PLAN_AHEAD, step number `at`. */
+bool step_walk(step_state *s, int at);
+bool step_ahead(step_state *s, int at);
+
+/* The sum of the columns whose numbers are the bits of `of`. */
+uint64_t step_combination(const uint64_t *columns, uint64_t of);
 
 #endif

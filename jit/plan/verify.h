@@ -23,7 +23,8 @@ llrt_status plan_verify_panel(const plan_kernel *kernel, int at);   /* STAGE of 
 llrt_status plan_verify_apart(const plan_kernel *kernel, int at);
 llrt_status plan_verify_collect(const plan_kernel *kernel, int at); /* COLLECT */
 llrt_status plan_verify_lazy(const plan_kernel *kernel, int at);    /* a step that is lazy */
-llrt_status plan_verify_produce(const plan_kernel *kernel, int at); /* PRODUCE, with LANDED */
+llrt_status plan_verify_produce(const plan_kernel *kernel, int at);
+llrt_status plan_verify_release(const plan_kernel *kernel, int at); /* PRODUCE, with LANDED */
 llrt_status plan_verify_combining(const plan_kernel *kernel, int at);
 
 #endif

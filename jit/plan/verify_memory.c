@@ -201,6 +201,7 @@ llrt_status plan_verify_access(const plan_kernel *kernel, int at) {
     value = &spread;
     CHECK(step->tensor < kernel->n_tensors, "step %d: tensor %d", at, step->tensor);
     CHECK(value->bits == kernel->tensor_bits[step->tensor], "step %d: width of the tensor", at);
+    CHECK(!kernel->target.lanes_first || value->word == 0 || value->bits < 8, "step %d: lanes of several elements", at);
     if (kernel->flat) {
       int pair = value->bits < 8 && step->kind == PLAN_STORE && !kernel->half;
       CHECK(step->vector >= pair && step->masked, "step %d: a flat kernel moves elements", at);

@@ -156,6 +156,8 @@ Test(ptx_wgmma, planted) {
        "mov.b32 %r30, %f2; cvt.u64.u32 %d0, %r30;", EMU_UNDEFINED, true},
       {"A changed before the wait", FENCE, COMMIT "mov.u32 %r21, 0;" WAIT USE, EMU_NOT_WAITED, true},
       {"B written over before the wait", FENCE, COMMIT "@%p4 st.shared.u16 [tile], 0;" WAIT USE, EMU_RACE, true},
+      {"B written over, with a barrier behind, before the wait", FENCE, COMMIT "@%p4 st.shared.u16 [tile], 0; bar.sync 0;" WAIT USE,
+       EMU_RACE, true},
       {"no proxy fence", FENCE, COMMIT WAIT USE, EMU_RACE, false},
       {"an accumulator by another name", FENCE, COMMIT "mov.f32 %q9, %q0;" WAIT
        "mov.b32 %r30, %q9; cvt.u64.u32 %d0, %r30;", EMU_OK, true},

@@ -4,7 +4,7 @@
 
 #include "jit/plan/plan.h"
 
-enum { STEP_TENSORS = 3, STEP_DESTINATION = PLAN_DESTINATION };
+enum { STEP_TENSORS = 4, STEP_DESTINATION = PLAN_DESTINATION };
 
 /* Memory of a tensor: its elements begin `lead` bytes behind a multiple of 256. */
 typedef struct step_tensor {
@@ -14,6 +14,7 @@ typedef struct step_tensor {
   int64_t range;   /* 32- or 64-bit elements are a permutation of 0 .. range - 1 from here and there on, some of them outside of it */
   int64_t counters; /* behind so many elements, which are values, the others are 0 */
   uint8_t numbers; /* llrt_dtype: its elements are small whole numbers, of which sums are exact; 0: bytes are anything */
+  uint8_t fuzz;    /* of numbers so many low bits are anything */
 } step_tensor;
 
 typedef struct step_case {
@@ -62,7 +63,7 @@ void step_begin(step_case *c, const plan_target *target, int n, const step_place
 void step_make_dense(step_case *c, uint64_t *seed, int tile, int fixed);
 int step_add_value(step_case *c, const plan_value *value);
 plan_step *step_add(step_case *c, plan_step step);
-/* Sets what follows from the rest: threads, shared memory. */
+/* Sets what follows from the rest: threads, shared memory, in which the barriers of producers lie behind all buffers. */
 void step_finish(step_case *c);
 
 /* ---- step_reference.c ---- */

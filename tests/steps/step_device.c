@@ -24,12 +24,13 @@ typedef struct images {
   size_t bytes[STEP_TENSORS];
 } images;
 
-static void fill_numbers(uint64_t *seed, llrt_dtype type, unsigned char *bytes, size_t n) {
+static void fill_numbers(uint64_t *seed, llrt_dtype type, int fuzz, unsigned char *bytes, size_t n) {
   size_t size = (size_t)llrt_dtype_bits(type) / 8;
   for (size_t i = 0; i + size <= n; i += size) {
     int number = step_below(seed, 4) ? step_below(seed, 9) - 4 : 1;
     bool wide = type == LLRT_I64 || type == LLRT_U64;
     uint64_t code = wide ? (uint64_t)(int64_t)number : reference_encode(type, number);
+    code ^= step_random(seed) & (((uint64_t)1 << fuzz) - 1);
     memcpy(bytes + i, &code, size);
   }
 }
@@ -55,7 +56,7 @@ static void images_init(const step_case *c, images *all) {
     all->after[t] = malloc(n + 1);
     all->open[t] = calloc(n + 1, 1);
     for (size_t i = 0; i < n; i++) all->before[t][i] = (unsigned char)(step_random(&seed) >> 8);
-    if (c->tensor[t].numbers) fill_numbers(&seed, (llrt_dtype)c->tensor[t].numbers, all->before[t], n);
+    if (c->tensor[t].numbers) fill_numbers(&seed, (llrt_dtype)c->tensor[t].numbers, c->tensor[t].fuzz, all->before[t], n);
     if (c->tensor[t].range) fill_values(&seed, &c->tensor[t], all->before[t]);
     memcpy(all->after[t], all->before[t], n);
   }

@@ -35,6 +35,12 @@ static bool move_shared(step_state *s, const plan_step *step, int value, bool lo
   return true;
 }
 
+void step_fetch(step_state *s, int value, int number) {
+  const plan_buffer *buffer = &s->kernel->buffer[number];
+  for (int64_t at = 0; at < step_places_of(s, value); at++)
+    s->value[value][at] = *element_at(s, buffer, 0, place_in(buffer, step_own_tile(s, value, at)));
+}
+
 /* A load of `in` that goes to the turn's slot; 0 where it loads nothing. */
 static bool copy(step_state *s, const plan_step *step) {
   const plan_buffer *buffer = &s->kernel->buffer[step->buffer];
@@ -60,6 +66,9 @@ bool step_run_shared(step_state *s, const plan_step *step) {
     case PLAN_COPY: return copy(s, step);
     case PLAN_COPIED:
     case PLAN_BARRIER: return true;
-    default: return step_fail(s, "no definition of step kind %d", step->kind);
+    case PLAN_ROLES:
+    case PLAN_FILLED:
+    case PLAN_RELEASE: return true;
+    default: return step_run_dot(s, step);
   }
 }

@@ -27,14 +27,14 @@ static bool take(step_state *s, const plan_step *step, int extra_bits) {
 /* ---- elements by coordinate ---- */
 
 /* The elements of a value by coordinate of its own tile; those of a value that is reduced stand where the others' bits are 0. */
-static step_element *by_tile(const step_state *s, int value) {
+step_element *step_by_tile(const step_state *s, int value) {
   step_element *found = calloc((size_t)1 << s->kernel->space.in[0].bits, sizeof *found);
   for (int64_t at = 0; at < step_places_of(s, value); at++) found[step_tile(s, value, at)] = s->value[value][at];
   return found;
 }
 
 /* The kernel's tile bits that a value has. */
-static uint64_t bits_of(const step_state *s, int value) {
+uint64_t step_bits_of(const step_state *s, int value) {
   uint64_t mask = 0;
   for (int i = 0, own = s->kernel->value[value].layout.out[0].bits; own > 0; i++)
     if (!(s->kernel->value[value].reduced >> i & 1)) mask |= 1ull << i, own--;
@@ -43,7 +43,7 @@ static uint64_t bits_of(const step_state *s, int value) {
 
 /* out(x) = in(x with the coordinate along an axis that `second` names). */
 static bool gather(step_state *s, const plan_step *step) {
-  step_element *all = by_tile(s, step->in);
+  step_element *all = step_by_tile(s, step->in);
   uint64_t mask = bits_mask(step->axis_bits) << step->axis;
   for (int64_t at = 0; at < step_places_of(s, step->out); at++) {
     uint64_t wanted = (step_tile(s, step->out, at) & ~mask) | (s->value[step->second][at].bits << step->axis & mask);
@@ -106,11 +106,11 @@ static bool permute_words(step_state *s, const plan_step *step, const plan_map *
 static bool map_all(step_state *s, const plan_step *step) {
   const plan_map *map = &s->kernel->map[step->map];
   if (map->kind == PLAN_MAP_WORD_BITS) return permute_words(s, step, map);
-  step_element *scales = step->by_value ? by_tile(s, step->second) : NULL;
+  step_element *scales = step->by_value ? step_by_tile(s, step->second) : NULL;
   for (int64_t at = 0; at < step_places_of(s, step->in); at++) {
     uint64_t tile = step_tile(s, step->in, at), scale = 0;
     int64_t position[PLAN_MAX_DIGITS];
-    if (scales) scale = scales[tile & bits_of(s, step->second)].bits;
+    if (scales) scale = scales[tile & step_bits_of(s, step->second)].bits;
     else if (map->kind == PLAN_MAP_SCALE) {
       step_position(s, tile, position);
       scale = step_read(s, step->tensor, step_offset(s, step->tensor, position)).bits;
@@ -240,10 +240,10 @@ static bool fold_pairs(step_state *s, const plan_step *step) {
 
 /* Operands that are reduced along more stand for all elements along it. */
 static bool join_values(step_state *s, const plan_step *step, int second) {
-  step_element *first = by_tile(s, step->in), *other = by_tile(s, second);
+  step_element *first = step_by_tile(s, step->in), *other = step_by_tile(s, second);
   for (int64_t at = 0; at < step_places_of(s, step->out); at++) {
     uint64_t tile = step_tile(s, step->out, at);
-    uint64_t a = first[tile & bits_of(s, step->in)].bits, b = other[tile & bits_of(s, second)].bits;
+    uint64_t a = first[tile & step_bits_of(s, step->in)].bits, b = other[tile & step_bits_of(s, second)].bits;
     s->value[step->out][at] = (step_element){join(step, a, b), 0};
   }
   free(first);
@@ -253,7 +253,7 @@ static bool join_values(step_state *s, const plan_step *step, int second) {
 
 /* Elements whose coordinates agree in the bits that the result has, the lowest of the others first. */
 static bool fold(step_state *s, const plan_step *step) {
-  step_element *all = by_tile(s, step->in);
+  step_element *all = step_by_tile(s, step->in);
   int kept = s->kernel->value[step->out].layout.out[0].bits, n = s->kernel->value[step->in].layout.out[0].bits - kept;
   for (int64_t at = 0; at < step_places_of(s, step->out); at++) {
     uint64_t tile = step_own_tile(s, step->out, at), made = all[tile].bits;
@@ -286,7 +286,7 @@ static uint64_t scanned(const step_state *s, const plan_step *step, const step_e
 
 static bool scan(step_state *s, const plan_step *step) {
   const plan_order *order = &s->kernel->order[step->order];
-  step_element *all = by_tile(s, step->in);
+  step_element *all = step_by_tile(s, step->in);
   uint64_t mask = along(order, bits_mask(order->n)), last = step->reverse ? 0 : bits_mask(order->n);
   for (int64_t at = 0; at < step_places_of(s, step->out); at++) {
     uint64_t tile = step_tile(s, step->out, at), k = 0;

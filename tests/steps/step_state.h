@@ -48,8 +48,17 @@ bool step_run(step_state *s, int first, int n);
 /* step_reference_values.c: steps that make values of values. */
 bool step_run_value(step_state *s, const plan_step *step);
 
-/* step_reference_shared.c: what lies in shared memory: stores, loads, copies. */
+/* The elements of a value by coordinate of the kernel's tile, where the bits that it is reduced along are 0: to be freed. The
+ * kernel's tile bits that it has. */
+step_element *step_by_tile(const step_state *s, int value);
+uint64_t step_bits_of(const step_state *s, int value);
+
+/* step_reference_shared.c: what lies in shared memory: stores, loads, copies. The value as a buffer has it. */
 bool step_run_shared(step_state *s, const plan_step *step);
+void step_fetch(step_state *s, int value, int buffer);
+
+/* step_reference_dot.c: products. */
+bool step_run_dot(step_state *s, const plan_step *step);
 
 /* step_reference_turns.c: PLAN_WALK and PLAN_AHEAD, step number `at`. */
 bool step_walk(step_state *s, int at);

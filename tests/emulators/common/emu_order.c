@@ -118,6 +118,15 @@ int64_t emu_order_proxy_read(emu_order *order, uint32_t offset, uint32_t bytes, 
   return -1;
 }
 
+int64_t emu_order_written_since(const emu_order *order, uint32_t offset, uint32_t bytes, const uint32_t *seen, int *other) {
+  for (uint32_t i = offset; i < offset + bytes; i++) {
+    const emu_write *write = &order->written[i];
+    *other = write->agent;
+    if (write->time && write->time > seen[write->agent]) return i;
+  }
+  return -1;
+}
+
 int64_t emu_order_proxy_write(emu_order *order, uint32_t offset, uint32_t bytes, int warp, int agent,
                               int *other) {
   uint32_t time = order->clock[agent].seen[agent];

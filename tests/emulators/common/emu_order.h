@@ -57,6 +57,9 @@ int64_t emu_order_write(emu_order *order, uint32_t offset, uint32_t bytes, int w
  * accesses before. *fence: only a proxy fence is missing. */
 int64_t emu_order_proxy_read(emu_order *order, uint32_t offset, uint32_t bytes, int warp, int *other,
                              bool *fence);
+/* The first byte that was written since an agent knew what `seen` says, whoever knows of it now; -1: none. Writes of an agent
+ * itself count from its next release on. */
+int64_t emu_order_written_since(const emu_order *order, uint32_t offset, uint32_t bytes, const uint32_t *seen, int *other);
 int64_t emu_order_proxy_write(emu_order *order, uint32_t offset, uint32_t bytes, int warp, int agent,
                               int *other);
 

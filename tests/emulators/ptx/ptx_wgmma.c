@@ -27,6 +27,7 @@ typedef struct in_flight {
   uint64_t a_stamp[4];
   int n_a, n_chunks;
   uint32_t *chunk; /* offsets of 16 bytes that are read */
+  uint32_t seen[EMU_MAX_AGENTS]; /* what the warp knew when it began */
 } in_flight;
 
 struct ptx_wgmma {
@@ -257,7 +258,7 @@ static bool accumulate(ptx_run *run, ptx_warp *warp, const ptx_op *op, product *
   return true;
 }
 
-static bool keep_product(ptx_warp *warp, const ptx_op *op, const product *of, bool registers) {
+static bool keep_product(const ptx_run *run, ptx_warp *warp, const ptx_op *op, const product *of, bool registers) {
   ptx_wgmma *state = warp->wgmma;
   if (state->n == state->capacity) {
     int larger = state->capacity ? 2 * state->capacity : 8;
@@ -268,6 +269,7 @@ static bool keep_product(ptx_warp *warp, const ptx_op *op, const product *of, bo
   }
   in_flight *made = &state->product[state->n];
   *made = (in_flight){.group = state->group, .n_a = registers ? 4 : 0, .n_chunks = of->n_chunks};
+  memcpy(made->seen, run->shared.order->clock[warp->index].seen, sizeof made->seen);
   for (int i = 0; i < made->n_a; i++) {
     made->a[i] = (uint16_t)ptx_reg(op, 1, i);
     made->a_stamp[i] = warp->stamp[made->a[i]];
@@ -295,7 +297,7 @@ static bool run_product(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
   if (!load_a(run, warp, op, &of, registers, a_transposed) || !load_b(run, warp, op, &of, b_transposed)) return false;
   if (!accumulate(run, warp, op, &of)) return false;
   state->issued++;
-  return keep_product(warp, op, &of, registers) ||
+  return keep_product(run, warp, op, &of, registers) ||
          ptx_fault(run, warp, op, EMU_NOWHERE, EMU_LIMIT, "no memory for a product");
 }
 
@@ -328,7 +330,8 @@ static bool check_untouched(ptx_run *run, ptx_warp *warp, const ptx_op *op, cons
   for (int i = 0; i < done->n_chunks; i++) {
     int other;
     bool fence;
-    if (emu_order_proxy_read(run->shared.order, done->chunk[i], 16, warp->index, &other, &fence) >= 0) {
+    if (emu_order_written_since(run->shared.order, done->chunk[i], 16, done->seen, &other) >= 0 ||
+        emu_order_proxy_read(run->shared.order, done->chunk[i], 16, warp->index, &other, &fence) >= 0) {
       return ptx_fault_at(run, warp, op, EMU_NOWHERE, done->chunk[i], EMU_RACE,
                           "agent %d writes shared memory that a product reads", other);
     }

@@ -191,9 +191,9 @@ llrt_status llrt_validate_tensors(const llrt_tensor *tensors, int n, uint32_t ro
 static llrt_status check_scale_shape(const llrt_map *scale, const llrt_tensor *tensors) {
   for (int axis = 0; axis < tensors[0].rank; axis++) {
     int64_t group = scale->group[axis], extent = tensors[0].shape[axis];
-    int64_t wanted =
-        group == LLRT_GROUP_ALL ? extent > 0 : bits_ceil_div(extent, group > 1 ? group : 1);
-    LLRT_REQUIRE(tensors[2].shape[axis] == wanted, "the scale's shape[%d] is %lld, not %lld", axis,
+    int64_t wanted = group == LLRT_GROUP_ALL ? 1 : bits_ceil_div(extent, group > 1 ? group : 1);
+    bool nothing = extent == 0 && tensors[2].shape[axis] == 0; /* which no scale stands on */
+    LLRT_REQUIRE(nothing || tensors[2].shape[axis] == wanted, "the scale's shape[%d] is %lld, not %lld", axis,
                  (long long)tensors[2].shape[axis], (long long)wanted);
   }
   return LLRT_OK;

@@ -39,7 +39,8 @@ typedef enum llrt_map_kind {
                             is f64, i32 or u32), then cast to the destination's type. The scale of
                             coordinate x is element (x0 / group[0], x1 / group[1], …) of a third tensor:
                             f32, f16, bf16, an 8-bit float or e8m0, of the source's rank and extents
-                            ceil(extent / group), or 1 where the group is LLRT_GROUP_ALL; in any
+                            ceil(extent / group), or 1 where the group is LLRT_GROUP_ALL (0 serves as
+                            well along an axis without positions); in any
                             storage. Once, before WORD_BITS. Pads that are written can only be 0 */
 
   /* Of a dot's result (dot.h) alone, in f32 (f64 where it accumulates in that): */

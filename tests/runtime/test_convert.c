@@ -542,3 +542,19 @@ Test(convert, scales) {
   cr_expect_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL), LLRT_UNSUPPORTED);
   expect_said("scales of type i32");
 }
+
+/* One scale for a whole axis is one also for an axis without positions, as llrt_dot has it; none serves, too. */
+Test(convert, scales_of_nothing) {
+  float factor = 2;
+  llrt_tensor source = at.source, destination = at.destination, scale = at.source;
+  source.shape[1] = destination.shape[1] = 0;
+  scale.data = &factor;
+  llrt_convert_params params = {.n_maps = 1, .scale = &scale};
+  params.maps[0] = (llrt_map){.kind = LLRT_MAP_SCALE, .group = {1, LLRT_GROUP_ALL}};
+  for (int64_t positions = 0; positions <= 2; positions++) {
+    scale.shape[1] = positions;
+    cr_expect_eq(llrt_convert_into(&source, &destination, &params, NULL), positions < 2 ? LLRT_OK : LLRT_INVALID_ARGUMENT,
+                 "%d: %s", (int)positions, llrt_last_error());
+  }
+  expect_said("scale's shape[1] is 2, not 1");
+}

@@ -147,7 +147,8 @@ static bool is_in_tile(const draft *d, int axis, int first_tensor, int64_t step)
  * outermost one is bits of a tile, which have no upper part; of a reduced axis of one position that has none, as it may have no
  * position, which are no turns. */
 static bool needs_open(const draft *d, int axis, int first_tensor, int digit) {
-  bool may_be_empty = draft_is_reduced(d, axis) && d->written[axis].known < 0;
+  bool reduces = d->desc->kind == LLRT_OP_REDUCE; /* a dot's axes are tiled: they have digits */
+  bool may_be_empty = reduces && draft_is_reduced(d, axis) && d->written[axis].known < 0;
   if (!draft_on_device(d, axis)) return digit < 0 && may_be_empty;
   return digit < 0 || is_in_tile(d, axis, first_tensor, d->kernel->digit[digit].step);
 }

@@ -1,7 +1,9 @@
 /* Steps that touch memory: global, shared, copies from one to the other. */
 #include "jit/plan/interpret.h"
 
+#include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/access.h"
 #include "jit/plan/eval.h"
 #include "jit/plan/number.h"
 #include "jit/plan/own_bound.h"
@@ -276,6 +278,26 @@ llrt_status interpret_collect(interpreter *in, int at) {
 
 /* ---- tensors ---- */
 
+/* Of an access its registers beside the first. */
+static int64_t beside_first(const interpreter *in, const plan_step *step, int value) {
+  const plan_value *of = &in->kernel->value[value];
+  plan_address_map map;
+  int positions[LLRT_MAX_BITS];
+  int64_t beside = 0;
+  plan_address_of_tensor(in->kernel, step->tensor, &map);
+  if (!plan_access_positions(of, &map, PLAN_REGISTER, step->vector, positions)) return 0;
+  for (int v = 0; v < step->vector; v++) beside |= (int64_t)1 << positions[v];
+  return beside;
+}
+
+/* What is loaded where there is no element: of an access whose first element is inside, which may be whole, nothing that anybody
+ * uses (docs/steps.md, `loose`). */
+static uint64_t loaded_outside(const interpreter *in, const plan_step *step, int value, int64_t at) {
+  int64_t first = at & ~beside_first(in, step, value), position[PLAN_MAX_DIGITS];
+  bool open = step->loose && interpreter_position(in, step, interpreter_kernel_tile(in, value, first), position);
+  return open ? ~in->kernel->fill & bits_mask(in->kernel->tensor_bits[step->tensor]) : in->kernel->fill;
+}
+
 llrt_status interpret_global(interpreter *in, const plan_step *step, int value, bool load) {
   int bits = in->kernel->tensor_bits[step->tensor];
   for (int64_t at = 0; at < interpreter_size(in->kernel, value); at++) {
@@ -287,7 +309,7 @@ llrt_status interpret_global(interpreter *in, const plan_step *step, int value, 
     if (place.array && step->staged && load) LLRT_TRY(load_staged(in, &place, tile, element));
     else if (place.array && step->staged) LLRT_TRY(store_staged(in, &place, *element));
     else if (place.array) move_element(&place, bits, element, load);
-    else if (load) *element = place.gone ? 0 : step->loose ? ~in->kernel->fill & bits_mask(bits) : in->kernel->fill;
+    else if (load) *element = place.gone ? 0 : loaded_outside(in, step, value, at);
   }
   return LLRT_OK;
 }

@@ -2,6 +2,7 @@
 #include "step_state.h"
 
 #include "base/bits.h"
+#include "jit/plan/access.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -210,10 +211,22 @@ static void write(const step_state *s, int tensor, int64_t offset, step_element 
   put_bits(s->open[tensor], at, bits, element.open & bits_mask(bits));
 }
 
-/* What a load puts where it loads nothing: with `loose` nothing that is defined. */
-static step_element left_out(const step_state *s, const plan_step *step) {
+/* Whether the first element of the access is inside that has the element at `at`. */
+static bool begins_inside(const step_state *s, const plan_step *step, int value, int64_t at) {
+  int64_t position[PLAN_MAX_DIGITS];
+  plan_address_map map;
+  int registers[LLRT_MAX_BITS];
+  plan_address_of_tensor(s->kernel, step->tensor, &map);
+  if (!plan_access_positions(&s->kernel->value[value], &map, PLAN_REGISTER, step->vector, registers)) return true;
+  for (int v = 0; v < step->vector; v++) at &= ~((int64_t)1 << registers[v]);
+  step_position(s, step_tile(s, value, at), position);
+  return step_inside(s, step, position);
+}
+
+/* What a load puts where it loads nothing: with `loose` nothing that is defined, if the access has a first element. */
+static step_element left_out(const step_state *s, const plan_step *step, int value, int64_t at) {
   uint64_t all = bits_mask(s->kernel->tensor_bits[step->tensor]);
-  return (step_element){s->kernel->fill & all, step->loose ? all : 0};
+  return (step_element){s->kernel->fill & all, step->loose && begins_inside(s, step, value, at) ? all : 0};
 }
 
 static bool move(step_state *s, const plan_step *step, int value, bool load) {
@@ -222,7 +235,7 @@ static bool move(step_state *s, const plan_step *step, int value, bool load) {
     step_element *element = &s->value[value][at];
     step_position(s, step_tile(s, value, at), position);
     if (!step_inside(s, step, position)) {
-      if (load) *element = left_out(s, step);
+      if (load) *element = left_out(s, step, value, at);
       continue;
     }
     indexed own = index_at(s, step->tensor, position);

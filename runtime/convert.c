@@ -32,6 +32,20 @@ static llrt_status describe(const llrt_tensor *source, const llrt_tensor *destin
   return LLRT_OK;
 }
 
+/* The tensor's rule with the strides of this call as numbers: a kernel in place is made for its strides, as for its shape. Where they
+ * do not bind the rule stays, and is refused by name. */
+static void settle_strides(llrt_tensor *tensor, llrt_storage *settled) {
+  llrt_storage_binding binding;
+  bool open = false;
+  for (int i = 0; tensor->storage && i < tensor->storage->n_digits; i++)
+    open |= tensor->storage->digit[i].stride == LLRT_STRIDE_RUNTIME;
+  if (!open || llrt_storage_bind(tensor->storage, tensor->rank, tensor->shape, tensor->strides, &binding) != LLRT_OK) return;
+  *settled = *tensor->storage;
+  for (int i = 0; i < settled->n_digits; i++)
+    if (settled->digit[i].stride == LLRT_STRIDE_RUNTIME) settled->digit[i].stride = binding.stride[i];
+  tensor->storage = settled;
+}
+
 llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *destination,
                               const llrt_convert_params *params, void *stream) {
   LLRT_REQUIRE(source, "source is NULL");
@@ -41,9 +55,11 @@ llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *dest
   desc.in_place = source->data && source->data == destination->data && source->n_indices == 0 &&
                   destination->n_indices == 0;
   const llrt_tensor *tensors = desc.tensors;
+  llrt_storage settled[2];
   LLRT_TRY(llrt_validate_tensors(tensors, desc.n_tensors, 0, stream));
   LLRT_TRY(llrt_validate_cast(&desc));
   LLRT_TRY(llrt_validate_scale(&desc));
+  for (int t = 0; t < 2 && desc.in_place; t++) settle_strides(&desc.tensors[t], &settled[t]);
   return llrt_op_call(&desc, stream);
 }
 

@@ -25,8 +25,8 @@ typedef struct llrt_convert_params {
  *   source, destination   same device, rank and shape; differing dtypes mean a cast (llrt/map.h). Caller's
  *                         memory, not overlapping, or both at the same address: then the conversion works
  *                         *in place*, part by part, where elements only move inside parts that fit in a
- *                         block's shared memory; every shape is a kernel of its own. UNSUPPORTED with
- *                         the reason where that cannot be.
+ *                         block's shared memory; every shape, with its strides, is a kernel of its own.
+ *                         UNSUPPORTED with the reason where that cannot be.
  *   stream                the work is queued there; on the host NULL, and the call returns when done.
  * Thread: any. Errors: INVALID_ARGUMENT, UNSUPPORTED, NOT_PREPARED (a compile would be needed, and the stream is
  * capturing or the context's policy is never to), UNAVAILABLE, COMPILE, DEVICE; nothing is written then. */

@@ -56,7 +56,10 @@ static const row rows[] = {
     {"row_major", "col_major", LLRT_B128, 2, {12, 10}, 0, NULL},
     {"row_major", "col_major", LLRT_F64, 2, {512, 512}, 0, "shared memory"},
     {"row_major", "w31_rows(half=24)", LLRT_U8, 2, {48, 16}, 0, "different offsets"},
-    {"row_major", "strided(null)", LLRT_U8, 2, {8, 8}, 0, "strides"},
+    /* strides that the tensor brings */
+    {"row_major", "strided(null)", LLRT_U8, 2, {8, 8}, 0, NULL},
+    {"strided(null)", "col_major", LLRT_U16, 2, {6, 8}, 0, NULL},
+    {"storage(rank=2, digits=[dim1: 4 @ runtime, dim0: rest @ runtime, dim1: rest @ runtime])", "row_major", LLRT_F32, 2, {5, 8}, 0, NULL},
 };
 
 typedef struct fixture {
@@ -146,6 +149,24 @@ static void check_device(const char *name) {
 
 Test(in_place, every_device) {
   for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) check_device(devices[i]);
+}
+
+/* Prepared operations do not know strides that tensors bring. */
+Test(in_place, prepared_of_any_strides) {
+  fixture at;
+  llrt_op *op;
+  const row r = {"row_major", "strided(null)", LLRT_U8, 2, {8, 8}, 0, NULL};
+  cr_assert_eq(llrt_context_create(&context_params, &at.context), LLRT_OK);
+  cr_assert_eq(llrt_device_open(at.context, "host", NULL, &at.device), LLRT_OK);
+  describe(&at, &r);
+  unsigned char data[64] = {0};
+  for (int i = 0; i < 2; i++) at.tensor[i].data = data;
+  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2, .in_place = true, .tensors = {at.tensor[0], at.tensor[1]}};
+  cr_assert_eq(llrt_op_promise_coarse(&desc), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(llrt_op_prepare(at.device, &desc, &op), LLRT_UNSUPPORTED);
+  cr_expect(strstr(llrt_last_error(), "strides"), "%s", llrt_last_error());
+  llrt_device_close(&at.device);
+  llrt_context_destroy(&at.context);
 }
 
 /* Prepared operations say so beforehand, are saved with it, and take no tensors apart. */

@@ -33,6 +33,25 @@ set_target_properties(llrt_bench PROPERTIES OUTPUT_NAME llrt-bench
 target_link_libraries(llrt_bench PRIVATE llrt_tool_common llrt_core OpenMP::OpenMP_C ${CMAKE_DL_LIBS} m)
 add_dependencies(llrt_bench llrt-jit)
 
+# What an outside program does, for benchmarks/peers/one_line.py; and the driver's library with its calls counted, linked to
+# an empty library of the driver's name, so that the real one is what the loader takes.
+add_library(llrt_one_line MODULE benchmarks/client/one_line.c)
+llrt_common(llrt_one_line)
+set_target_properties(llrt_one_line PROPERTIES OUTPUT_NAME llrt-one-line C_VISIBILITY_PRESET default
+                      LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks"
+                      BUILD_RPATH "$ORIGIN;$ORIGIN/../lib" BUILD_WITH_INSTALL_RPATH ON
+                      INSTALL_RPATH "$ORIGIN;$ORIGIN/../lib")
+target_link_libraries(llrt_one_line PRIVATE llrt)
+add_library(llrt_no_driver SHARED benchmarks/client/no_driver.c)
+set_target_properties(llrt_no_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+                      LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks/no-driver")
+add_library(llrt_count_driver MODULE benchmarks/client/count_driver.c)
+llrt_common(llrt_count_driver)
+set_target_properties(llrt_count_driver PROPERTIES OUTPUT_NAME count-driver C_VISIBILITY_PRESET default
+                      LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks" SKIP_BUILD_RPATH ON)
+target_link_options(llrt_count_driver PRIVATE -Wl,--no-as-needed)
+target_link_libraries(llrt_count_driver PRIVATE llrt_no_driver ${CMAKE_DL_LIBS})
+
 llrt_glob(example_sources examples/*.c)
 foreach(source IN LISTS example_sources)
   cmake_path(GET source STEM name)

@@ -7,7 +7,7 @@
 
 typedef enum one_line_kind { ONE_LINE_CONVERT, ONE_LINE_REDUCE, ONE_LINE_SCAN, ONE_LINE_DOT } one_line_kind;
 
-/* Of a case. Tensors are contiguous but for their storages; text may be NULL for row_major. */
+/* Of a case, which borrows the texts. Tensors are contiguous but for their storages; text may be NULL for row_major. */
 typedef struct one_line_request {
   int32_t kind, op;              /* one_line_kind; llrt_combiner of a reduce */
   int32_t rank, axis;            /* axis: of a reduce and a scan; -1: all */

@@ -85,6 +85,7 @@ class Ours:
             setattr(request, key, value.encode() if isinstance(value, str) else value)
         request.source, request.destination = source.data_ptr(), destination.data_ptr()
         request.second = second.data_ptr() if second is not None else None
+        self.request = request  # whose texts the case borrows
         self.case = library.one_line_new(ctypes.byref(request), b"cuda:0", driver)
         if not self.case:
             raise RuntimeError(library.one_line_error().decode())

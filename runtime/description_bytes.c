@@ -76,6 +76,8 @@ static void put_dot(llrt_text *out, const llrt_op_desc *desc, int rank) {
   put(out, dot->roles);
   put_bytes(out, &dot->alpha, sizeof dot->alpha);
   put_bytes(out, &dot->beta, sizeof dot->beta);
+  put(out, dot->has_alpha);
+  put(out, dot->has_beta);
   put(out, dot->accumulate);
   for (int i = 0; i < 4; i++) put(out, dot->scale_range[i / 2][i % 2]);
   put_bytes(out, dot->word_bits, sizeof dot->word_bits);
@@ -202,6 +204,8 @@ static void get_dot(reader *in, llrt_op_desc *desc, int rank) {
   dot->roles = (uint32_t)get_within(in, 1, (1 << LLRT_DOT_ROLES) - 1);
   get_bytes(in, &dot->alpha, sizeof dot->alpha);
   get_bytes(in, &dot->beta, sizeof dot->beta);
+  dot->has_alpha = get_within(in, 0, 1);
+  dot->has_beta = get_within(in, 0, 1);
   dot->accumulate = (llrt_dtype)get_within(in, 0, LLRT_DTYPE_COUNT - 1);
   for (int i = 0; i < 4; i++) dot->scale_range[i / 2][i % 2] = (uint8_t)get_within(in, 0, 255);
   get_bytes(in, dot->word_bits, sizeof dot->word_bits);

@@ -8,6 +8,7 @@
 
 #include <llrt/dot.h>
 
+#include <math.h>
 #include <string.h>
 
 /* One tensor of the call. */
@@ -157,6 +158,13 @@ static llrt_status take_params(const llrt_dot_params *params, llrt_dot_params *o
   *out = params ? *params : defaults;
   LLRT_REQUIRE(out->n_maps >= 0 && out->n_maps <= LLRT_MAX_MAPS, "params: %d maps, not 0 to %d", out->n_maps,
                LLRT_MAX_MAPS);
+  LLRT_REQUIRE(!out->alpha || !isnan(*out->alpha), "params: alpha is NaN");
+  LLRT_REQUIRE(!out->beta || !isnan(*out->beta), "params: beta is NaN");
+  for (int i = 0; i < 2; i++) {
+    LLRT_REQUIRE(out->a.scale || out->a.zero || !out->a.group[i], "params: groups of A, which has neither scales nor zero points");
+    LLRT_REQUIRE(out->b.scale || out->b.zero || !out->b.group[i], "params: groups of B, which has neither scales nor zero points");
+  }
+  if (!out->beta || *out->beta == 0) out->c = NULL;
   LLRT_REQUIRE(!out->a.range_high || out->a.scale, "params: a promise for scales of A, which there are none");
   LLRT_REQUIRE(!out->b.range_high || out->b.scale, "params: a promise for scales of B, which there are none");
   return LLRT_OK;
@@ -164,8 +172,10 @@ static llrt_status take_params(const llrt_dot_params *params, llrt_dot_params *o
 
 static void fill_numbers(const llrt_dot_params *params, llrt_op_desc *desc) {
   llrt_op_dot *dot = &desc->dot;
-  dot->alpha = params->alpha == 0 ? 1 : params->alpha;
-  dot->beta = params->c ? params->beta == 0 ? 1 : params->beta : 0;
+  dot->alpha = params->alpha ? *params->alpha : 1;
+  dot->beta = params->c ? *params->beta : 0;
+  dot->has_alpha = dot->alpha != 1;
+  dot->has_beta = params->c && dot->beta != 1;
   dot->accumulate = params->accumulate;
   dot->tf32 = params->tf32;
   dot->fast_accumulate = params->fast_accumulate;

@@ -13,7 +13,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 26
+#define FORMAT_VERSION 27
 #define CHECKSUM_BYTES 16
 #define MAX_THREADS 1024 /* of a block, on any target */
 #define MAX_CLUSTER 8    /* blocks, likewise */
@@ -21,7 +21,7 @@
 #define MAX_ROUNDS 64    /* blocks of a multiprocessor */
 
 /* A field added to the recipe must be written and read below, and the format's version raised. */
-_Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 48 +
+_Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 48 + 16 /* alpha and beta: the description's */ +
                                           sizeof(plan_range) + sizeof(plan_walk) + sizeof(plan_view) +
                                           sizeof(plan_workspace) + 4 + sizeof(plan_box) * PLAN_MAX_BOXES,
                "plan_launch changed");
@@ -173,7 +173,7 @@ static void get_args(reader *in, plan_launch *launch) {
   launch->n_args = get_within(in, 0, PLAN_MAX_ARGS);
   for (int i = 0; i < launch->n_args; i++) {
     plan_arg *arg = &launch->arg[i];
-    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_ROUND_UP);
+    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_BETA);
     arg->tensor = (uint8_t)get_within(in, 0, LLRT_MAX_TENSORS - 1);
     arg->index = (uint8_t)get_within(in, 0, MAX_ARG_INDEX);
     arg->padded = (uint8_t)get_within(in, 0, 1);
@@ -204,6 +204,8 @@ static bool arg_fits(const plan_arg *arg, const storage_set *set, const plan_vie
       return own >= 0 && arg->index < rank && (!view->used || view->axis[arg->index] == arg->index) &&
              set->device_extents[own] >> arg->index & 1;
     case PLAN_ARG_EXTENTS: return arg->factor >> rank == 0;
+    case PLAN_ARG_ALPHA:
+    case PLAN_ARG_BETA: return arg->factor <= 1;
     case PLAN_ARG_WORKSPACE: return arg->index < PLAN_MAX_REGIONS;
     case PLAN_ARG_ADDRESS:
     case PLAN_ARG_POSITIONS:

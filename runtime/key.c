@@ -63,8 +63,7 @@ static uint64_t *put_dot(uint64_t *at, const llrt_op_desc *desc, int rank) {
   const llrt_op_dot *dot = &desc->dot;
   *at++ = (uint64_t)dot->roles << 32 | (uint64_t)dot->accumulate << 8 | (uint64_t)dot->tf32 << 1 |
           dot->fast_accumulate;
-  memcpy(at++, &dot->alpha, sizeof *at);
-  memcpy(at++, &dot->beta, sizeof *at);
+  *at++ = (uint64_t)dot->has_alpha << 1 | dot->has_beta; /* their numbers are the call's */
   *at++ = (uint64_t)dot->scale_range[0][0] | (uint64_t)dot->scale_range[0][1] << 8 |
           (uint64_t)dot->scale_range[1][0] << 16 | (uint64_t)dot->scale_range[1][1] << 24;
   memcpy(at, dot->word_bits, sizeof dot->word_bits);

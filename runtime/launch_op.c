@@ -28,7 +28,10 @@ static llrt_status launch_stage(const llrt_op *op, int kernel, const plan_run *r
 }
 
 static llrt_status begin(const llrt_op *op, int variant, const op_call *call, plan_run *run) {
-  return plan_run_begin(&op->variant[variant].launch, call->tensor, call->binding, call->n, run);
+  LLRT_TRY(plan_run_begin(&op->variant[variant].launch, call->tensor, call->binding, call->n, run));
+  run->alpha = call->alpha;
+  run->beta = call->beta;
+  return LLRT_OK;
 }
 
 static llrt_status take_workspace(const llrt_run_params *params, plan_run *run) {

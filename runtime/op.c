@@ -4,6 +4,7 @@
 #include "runtime/prepared.h"
 #include "runtime/promise.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,11 +102,27 @@ llrt_status llrt_op_workspace(const llrt_op *op, const llrt_tensor *tensors, int
   return llrt_op_workspace_bytes(op, &call, bytes);
 }
 
+/* One of the run's numbers, where the description has it. */
+static llrt_status take_number(const double *given, bool acts, const char *name, double *number) {
+  if (!given) return LLRT_OK;
+  LLRT_REQUIRE(acts, "the operation was described without %s", name);
+  LLRT_REQUIRE(!isnan(*given), "%s is NaN", name);
+  *number = *given;
+  return LLRT_OK;
+}
+
+static llrt_status take_numbers(const llrt_op *op, const llrt_run_params *params, op_call *call) {
+  if (!params) return LLRT_OK;
+  LLRT_TRY(take_number(params->alpha, op->desc.dot.has_alpha, "alpha", &call->alpha));
+  return take_number(params->beta, op->desc.dot.has_beta, "beta", &call->beta);
+}
+
 llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
                         const llrt_run_params *params) {
   op_call call;
   int variant;
   LLRT_TRY(bind_call(op, tensors, n, stream, &call));
+  LLRT_TRY(take_numbers(op, params, &call));
   if (call.empty) return LLRT_OK;
   LLRT_TRY(llrt_validate_memory(&op->desc, &op->set, &call));
   LLRT_TRY(llrt_promises_check(&call, &op->set, op->desc.promises));

@@ -241,6 +241,8 @@ llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *te
   if (set->n > 2 && !reduced && !dot) LLRT_TRY(check_scale_shape(llrt_map_of_scale(desc), tensors));
   if (!dot) LLRT_TRY(check_device_extents(tensors, set->n));
   call->n = set->n;
+  call->alpha = desc->dot.alpha;
+  call->beta = desc->dot.beta;
   call->empty = false;
   const llrt_tensor *whole = &tensors[dot ? PLAN_DESTINATION : 0]; /* has every axis along which nothing is joined */
   for (int axis = 0; axis < whole->rank; axis++)

@@ -10,6 +10,7 @@ typedef struct op_call {
   int32_t n;
   bool empty; /* no elements: nothing to launch */
   int32_t bits[LLRT_MAX_TENSORS]; /* of an element */
+  double alpha, beta;             /* of a dot: the description's, unless the run brings others */
   llrt_tensor tensor[LLRT_MAX_TENSORS];
   llrt_storage_binding binding[LLRT_MAX_TENSORS];
 } op_call;

@@ -103,7 +103,7 @@ static bool scales_sums(const llrt_op_desc *desc) {
 
 static bool acts_on_sums(const llrt_op_desc *desc) {
   const llrt_op_dot *dot = &desc->dot;
-  return dot->roles & EPILOGUE || desc->n_maps > 0 || (dot->alpha != 0 && dot->alpha != 1) || scales_sums(desc);
+  return dot->roles & EPILOGUE || desc->n_maps > 0 || dot->has_alpha || scales_sums(desc);
 }
 
 static llrt_status check_pair(const llrt_op_desc *desc) {

@@ -169,9 +169,9 @@ static int fill_params(const request_dot_options *given, request_dot *r) {
     return tool_wrong(given->command_name, "--activation %s: there is no such, but relu, gelu, silu", activation);
   if (alpha) {
     char *end;
-    params->alpha = strtod(alpha, &end);
-    if (end == alpha || *end || params->alpha == 0)
-      return tool_wrong(given->command_name, "--alpha %s is no number other than 0", alpha);
+    r->alpha = strtod(alpha, &end);
+    if (end == alpha || *end || r->alpha != r->alpha) return tool_wrong(given->command_name, "--alpha %s is no number", alpha);
+    params->alpha = &r->alpha;
   }
   if (given->accumulate && llrt_dtype_parse(given->accumulate, &params->accumulate) != LLRT_OK)
     return tool_refuse_library("--accumulate");

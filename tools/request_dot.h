@@ -59,7 +59,8 @@ typedef struct request_dot {
   llrt_storage storage[LLRT_DOT_ROLES];
   llrt_tensor tensor[LLRT_DOT_ROLES]; /* without addresses; dtype NONE: there is none */
   bool find_range;            /* of scales, before the call */
-  llrt_dot_params params;     /* points to tensor[] */
+  double alpha;
+  llrt_dot_params params;     /* points to tensor[] and alpha */
   llrt_dot_call call;         /* checked */
 } request_dot;
 

@@ -67,7 +67,8 @@ typedef struct llrt_dot_scaling {
 
 /* NULL and all-zero: D = A B. */
 typedef struct llrt_dot_params {
-  double alpha, beta;      /* 0 counts as 1. Compiled in: numbers that change often belong in `global` */
+  const double *alpha;     /* NULL: 1. Taken at the call: of kernels only whether it is another number than 1 is known */
+  const double *beta;      /* NULL: 0, and C is not looked at; so with 0. Taken at the call like alpha */
   const llrt_tensor *c;    /* f64, f32, f16, bf16, of D's shape; NULL: none. May be D itself */
   const llrt_tensor *bias; /* the same types, [N]; NULL: none */
   llrt_dot_scaling a, b;
@@ -101,8 +102,8 @@ LLRT_API llrt_status llrt_dot_result(const llrt_tensor *a, const llrt_tensor *b,
  *   b   [.., K, N]   the same; a transposed matrix is a storage
  *   d   [.., M, N]   any type that the sum can be cast to
  * Batch axes are numbered from the right; one with a single position, or left out, stands for all of D's.
- * Any extent may be 0: D = maps(beta C + bias) for K = 0.
- * Thread: any. Errors: INVALID_ARGUMENT naming the argument; UNSUPPORTED for types that do not go together, for
+ * Any extent may be 0: D = maps(beta C + bias) for K = 0. alpha = 0 makes 0 of the product whatever A and B hold.
+ * Thread: any. Errors: INVALID_ARGUMENT naming the argument (alpha or beta NaN, groups without scales, too); UNSUPPORTED for types that do not go together, for
  * more than LLRT_MAX_TENSORS tensors and more than LLRT_MAX_RANK - 3 batch axes. */
 LLRT_API llrt_status llrt_dot_describe(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
                                        const llrt_dot_params *params, llrt_dot_call *call);

@@ -108,9 +108,32 @@ static LLVMValueRef constant_of(LLVMTypeRef type, const plan_map *map) {
   return number(type, map->from == LLRT_F64 ? wide : narrow);
 }
 
+/* The argument's number in every lane of x's type. */
+static LLVMValueRef factor_of(emitter *e, const plan_map *map, LLVMTypeRef type) {
+  LLVMBuilderRef b = e->builder;
+  LLVMValueRef code = emit_number(e, &(plan_number){.arg = map->arg - 1});
+  LLVMTypeRef scalar = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
+  if (map->from != LLRT_F64) code = LLVMBuildTrunc(b, code, e->i32, "");
+  LLVMValueRef one = LLVMBuildBitCast(b, code, scalar, "");
+  if (scalar == type) return one;
+  LLVMValueRef lanes = LLVMGetUndef(type);
+  for (unsigned i = 0; i < LLVMGetVectorSize(type); i++)
+    lanes = LLVMBuildInsertElement(b, lanes, one, LLVMConstInt(e->i32, i, false), "");
+  return lanes;
+}
+
+/* By an argument: 0 makes 0 of NaN and infinities as well. */
+static LLVMValueRef times_argument(emitter *e, const plan_map *map, LLVMValueRef x) {
+  LLVMTypeRef type = LLVMTypeOf(x);
+  LLVMValueRef by = factor_of(e, map, type), zero = number(type, 0);
+  LLVMValueRef none = LLVMBuildFCmp(e->builder, LLVMRealOEQ, by, zero, "");
+  return LLVMBuildSelect(e->builder, none, zero, LLVMBuildFMul(e->builder, x, by, ""), "");
+}
+
 LLVMValueRef emit_activation(emitter *e, const plan_map *map, LLVMValueRef x) {
   LLVMTypeRef type = LLVMTypeOf(x), like = type;
   LLVMBuilderRef b = e->builder;
+  if (map->arg) return times_argument(e, map, x);
   if (map->kind == PLAN_MAP_MULTIPLY) return LLVMBuildFMul(b, x, constant_of(type, map), "");
   if (map->kind == PLAN_MAP_RELU) {
     LLVMValueRef less = LLVMBuildFCmp(b, LLVMRealOLT, x, number(type, 0), "");

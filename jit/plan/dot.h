@@ -32,6 +32,7 @@ typedef struct dot_job {
   int tensor[LLRT_DOT_ROLES]; /* of the kernel's; -1: none. Finish: A is partial sums */
   bool words[2];     /* A's, B's words are permuted in memory */
   bool scaled_sums[2]; /* the scales of A and of B stand on the sums */
+  int shift;         /* operands are multiplied with 2^-shift in all: so are sums */
   bool partial;      /* D is sums of a share of K, as they are */
   bool finish;       /* adds the shares' sums */
 } dot_job;

@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 
+#include <math.h>
 #include <string.h>
 
 static uint64_t result_bits(const dot_draft *x) { return x->bits[DOT_DIM_M] | x->bits[DOT_DIM_N]; }
@@ -20,9 +21,17 @@ static uint64_t code_of(llrt_dtype type, double number) {
 }
 
 static llrt_status multiply(dot_draft *x, llrt_dtype type, double by, int *value) {
-  if (by == 0 || by == 1) return LLRT_OK;
+  if (by == 1) return LLRT_OK;
   return dot_map(x, (plan_map){.kind = PLAN_MAP_MULTIPLY, .from = (uint8_t)type, .to = (uint8_t)type,
                                .constant = code_of(type, by)}, -1, value);
+}
+
+/* By the run's alpha or beta. */
+static llrt_status multiply_by_arg(dot_draft *x, llrt_dtype type, plan_arg_kind kind, int *value) {
+  plan_number number;
+  LLRT_TRY(draft_arg(&x->d, (plan_arg){.kind = (uint8_t)kind, .factor = type == LLRT_F64}, &number));
+  return dot_map(x, (plan_map){.kind = PLAN_MAP_MULTIPLY, .from = (uint8_t)type, .to = (uint8_t)type,
+                               .arg = (uint16_t)(number.arg + 1)}, -1, value);
 }
 
 /* Whether a thread's or register's place moves by some of these tile bits and by others at once, as in a storage that is no
@@ -53,14 +62,14 @@ static llrt_status load_beside(dot_draft *x, int tensor, llrt_dtype type, const 
   return dot_cast(x, x->job->desc.tensors[tensor].dtype, type, value);
 }
 
-/* *value joined with the tensor's elements, the latter first multiplied by a number. */
-static llrt_status join_beside(dot_draft *x, llrt_dot_role role, int combiner, double by, llrt_dtype type, int *value) {
+/* *value joined with the tensor's elements: those of C first multiplied by beta. */
+static llrt_status join_beside(dot_draft *x, llrt_dot_role role, int combiner, llrt_dtype type, int *value) {
   plan_kernel *kernel = x->d.kernel;
   int tensor = x->job->tensor[role], beside, in = *value;
   if (tensor < 0) return LLRT_OK;
   plan_value like = kernel->value[in];
   LLRT_TRY(load_beside(x, tensor, type, &like, &beside));
-  LLRT_TRY(multiply(x, type, by, &beside));
+  if (role == LLRT_DOT_C && x->job->desc.dot.has_beta) LLRT_TRY(multiply_by_arg(x, type, PLAN_ARG_BETA, &beside));
   LLRT_TRY(draft_value(kernel, &like, value));
   return draft_step(kernel, (plan_step){.kind = PLAN_PREFIX, .in = (uint8_t)in, .second = (uint8_t)beside,
                                         .out = (uint8_t)*value, .combiner = (uint8_t)combiner,
@@ -76,7 +85,7 @@ static llrt_status map_steps(dot_draft *x, llrt_dtype type, int *value) {
   for (int i = 0; i < desc->n_maps; i++) {
     llrt_map_kind kind = desc->maps[i].kind;
     if (kind == LLRT_MAP_ADD) {
-      LLRT_TRY(join_beside(x, LLRT_DOT_ADD, LLRT_COMBINE_SUM, 1, type, value));
+      LLRT_TRY(join_beside(x, LLRT_DOT_ADD, LLRT_COMBINE_SUM, type, value));
     } else if (kind == LLRT_MAP_SCALE) {
       int tensor = x->job->tensor[LLRT_DOT_SCALE_D];
       LLRT_TRY(dot_map(x, (plan_map){.kind = PLAN_MAP_SCALE, .from = (uint8_t)type, .to = (uint8_t)type,
@@ -92,20 +101,21 @@ static llrt_status map_steps(dot_draft *x, llrt_dtype type, int *value) {
 /* Everything between the sums, of type f32 or f64, and the cast. */
 static llrt_status acting_steps(dot_draft *x, llrt_dtype type, int *value) {
   const llrt_op_dot *dot = &x->job->desc.dot;
-  if (x->job->scaled_sums[0]) LLRT_TRY(join_beside(x, LLRT_DOT_SCALE_A, LLRT_COMBINE_PROD, 1, type, value));
-  if (x->job->scaled_sums[1]) LLRT_TRY(join_beside(x, LLRT_DOT_SCALE_B, LLRT_COMBINE_PROD, 1, type, value));
-  LLRT_TRY(join_beside(x, LLRT_DOT_GLOBAL_A, LLRT_COMBINE_PROD, 1, type, value));
-  LLRT_TRY(join_beside(x, LLRT_DOT_GLOBAL_B, LLRT_COMBINE_PROD, 1, type, value));
-  LLRT_TRY(multiply(x, type, dot->alpha, value));
-  LLRT_TRY(join_beside(x, LLRT_DOT_C, LLRT_COMBINE_SUM, dot->beta, type, value));
-  LLRT_TRY(join_beside(x, LLRT_DOT_BIAS, LLRT_COMBINE_SUM, 1, type, value));
+  if (x->job->scaled_sums[0]) LLRT_TRY(join_beside(x, LLRT_DOT_SCALE_A, LLRT_COMBINE_PROD, type, value));
+  if (x->job->scaled_sums[1]) LLRT_TRY(join_beside(x, LLRT_DOT_SCALE_B, LLRT_COMBINE_PROD, type, value));
+  LLRT_TRY(join_beside(x, LLRT_DOT_GLOBAL_A, LLRT_COMBINE_PROD, type, value));
+  LLRT_TRY(join_beside(x, LLRT_DOT_GLOBAL_B, LLRT_COMBINE_PROD, type, value));
+  LLRT_TRY(multiply(x, type, ldexp(1, x->job->shift), value));
+  if (dot->has_alpha) LLRT_TRY(multiply_by_arg(x, type, PLAN_ARG_ALPHA, value));
+  LLRT_TRY(join_beside(x, LLRT_DOT_C, LLRT_COMBINE_SUM, type, value));
+  LLRT_TRY(join_beside(x, LLRT_DOT_BIAS, LLRT_COMBINE_SUM, type, value));
   return map_steps(x, type, value);
 }
 
 bool dot_acts(const dot_draft *x) {
   static const llrt_dot_role roles[] = {LLRT_DOT_C, LLRT_DOT_BIAS, LLRT_DOT_GLOBAL_A, LLRT_DOT_GLOBAL_B};
   const llrt_op_desc *desc = &x->job->desc;
-  bool any = desc->n_maps > 0 || (desc->dot.alpha != 0 && desc->dot.alpha != 1);
+  bool any = desc->n_maps > 0 || desc->dot.has_alpha || x->job->shift != 0;
   for (int i = 0; i < 4; i++) any |= x->job->tensor[roles[i]] >= 0;
   return any || x->job->scaled_sums[0] || x->job->scaled_sums[1];
 }

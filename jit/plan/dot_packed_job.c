@@ -168,7 +168,7 @@ static void choose_bytes(packed *p, const plan_target *target) {
   p->rows = rows;
   p->short_sums = !desc->dot.fast_accumulate;
   p->shift = dot_packed_shift(range[0], range[1]);
-  if (p->shift) desc->dot.alpha = ldexp(desc->dot.alpha ? desc->dot.alpha : 1, p->shift);
+  p->job.shift = p->shift;
 }
 
 bool packed_casts_rows(const packed *p) {

@@ -119,11 +119,12 @@ static void map_words(interpreter *in, const plan_step *step, int64_t at, int pa
 }
 
 /* A map of numbers of f32 or f64 by itself. */
-static uint64_t act(const plan_map *map, uint64_t code) {
+static uint64_t act(const interpreter *in, const plan_map *map, uint64_t code) {
   const number_format *f = number_format_of((llrt_dtype)map->from);
   double x = number_value(f, code), by = 1;
   if (map->kind == PLAN_MAP_RELU) return x < 0 ? 0 : code;
-  if (map->kind == PLAN_MAP_MULTIPLY) by = number_value(f, map->constant);
+  if (map->kind == PLAN_MAP_MULTIPLY) by = number_value(f, map->arg ? in->args[map->arg - 1] : map->constant);
+  if (map->arg && by == 0) return 0;
   if (map->kind == PLAN_MAP_GELU) by = 0.5 * erfc(-x / sqrt(2));
   if (map->kind == PLAN_MAP_SILU) by = 1 / (1 + exp(-x));
   return number_code(f, x * by);
@@ -169,7 +170,7 @@ llrt_status interpret_map(interpreter *in, const plan_step *step) {
     else if (map->kind == PLAN_MAP_SCALE)
       LLRT_TRY(scale_element(in, step, at));
     else if (map->kind >= PLAN_MAP_MULTIPLY && map->kind <= PLAN_MAP_SILU)
-      in->value[step->out][at] = act(map, in->value[step->in][at]);
+      in->value[step->out][at] = act(in, map, in->value[step->in][at]);
     else if (map->kind == PLAN_MAP_CAST)
       in->value[step->out][at] =
           number_cast((llrt_dtype)map->from, (llrt_dtype)map->to, in->value[map->words ? step->out : step->in][at]);

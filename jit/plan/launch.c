@@ -6,6 +6,7 @@
 #include "layout/storage_rule.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define REGION_ALIGNMENT 256 /* bytes; as drivers align allocations */
 
@@ -73,6 +74,15 @@ static uint64_t extents_of(const bound_call *call, uint64_t axes) {
   return product;
 }
 
+/* The code of a number in f32 or f64. */
+static uint64_t number_code_of(double number, bool wide) {
+  float narrow = (float)number;
+  uint64_t code = 0;
+  if (wide) memcpy(&code, &number, sizeof number);
+  else memcpy(&code, &narrow, sizeof narrow);
+  return code;
+}
+
 static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
   bool of_index = arg->kind >= PLAN_ARG_INDEX_DATA && arg->kind <= PLAN_ARG_INDEX_REPORT;
   const llrt_index *index = of_index ? &call->tensors[arg->tensor].indices[arg->index] : NULL;
@@ -97,6 +107,8 @@ static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
     case PLAN_ARG_SHARE: return (uint64_t)own_share(call);
     case PLAN_ARG_SPLITS: return (uint64_t)call->run->splits;
     case PLAN_ARG_BLOCKS: return (uint64_t)(count_positions(call) / call->run->splits);
+    case PLAN_ARG_ALPHA: return number_code_of(call->run->alpha, arg->factor != 0);
+    case PLAN_ARG_BETA: return number_code_of(call->run->beta, arg->factor != 0);
     case PLAN_ARG_EXTENTS: return extents_of(call, (uint64_t)arg->factor);
     case PLAN_ARG_PARTIAL: return (uint64_t)call->bindings[arg->tensor].span;
     case PLAN_ARG_BEGIN: return (uint64_t)(uintptr_t)call->tensors[arg->tensor].data;
@@ -237,7 +249,7 @@ static llrt_status place_regions(const plan_launch *launch, __int128 partials, p
 static llrt_status begin_run(const plan_launch *first, const llrt_tensor *tensors,
                              const llrt_storage_binding *bindings, int n_tensors, bool most, plan_run *run) {
   *run = (plan_run){.tensors = tensors, .bindings = bindings, .n = n_tensors,
-                    .turns = 1, .share = 1, .splits = 1};
+                    .turns = 1, .share = 1, .splits = 1, .alpha = first->alpha, .beta = first->beta};
   assert(n_tensors >= 1);
   if (is_empty(first, tensors)) return LLRT_OK;
   LLRT_TRY(share_turns(first, run));

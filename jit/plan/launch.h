@@ -37,7 +37,9 @@ typedef enum plan_arg_kind {
   PLAN_ARG_END,           /* behind the last: binding.span elements of `factor` bits on */
   PLAN_ARG_BLOCKS,       /* blocks of one split */
   PLAN_ARG_EXTENTS,      /* the product of the extents of the axes of `factor` (bit a: axis a) */
-  PLAN_ARG_ROUND_UP      /* extent, rounded up to a multiple of factor */
+  PLAN_ARG_ROUND_UP,     /* extent, rounded up to a multiple of factor */
+  PLAN_ARG_ALPHA,        /* the run's alpha, beta: the code of the f32 (factor 0) or f64 (1) */
+  PLAN_ARG_BETA
 } plan_arg_kind;
 
 typedef struct plan_arg {
@@ -153,6 +155,7 @@ typedef struct plan_launch {
   int32_t block_bytes;    /* what a block moves, as far as the plan knows; 0: not. Host: what is worth a thread */
   int32_t n_boxes;
   plan_box box[PLAN_MAX_BOXES];
+  double alpha, beta;     /* of a dot's run that brings none */
   int32_t stage, later;   /* number of the kernel in its variant; how many follow it in the plan's list */
   plan_range range;       /* of the variant; of its first stage */
   plan_walk walk;
@@ -172,6 +175,7 @@ typedef struct plan_run {
   const llrt_storage_binding *bindings;
   int32_t n;
   int64_t turns, share, splits; /* of the first stage's walk; others are not shared */
+  double alpha, beta; /* the recipe's; a caller may set others before plan_run_stage */
   int32_t n_zero;               /* so many regions, the first, are zero when the variant begins */
   int64_t region[PLAN_MAX_REGIONS]; /* offset in the workspace, bytes */
   int64_t zero_bytes;           /* of the workspace, from its first on: those of the first n_zero regions */

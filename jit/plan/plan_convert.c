@@ -358,7 +358,14 @@ llrt_status plan_half(const llrt_op_desc *desc, const plan_target *target, int h
 static llrt_status make(const llrt_op_desc *desc, const plan_target *target, const plan_options *options, plan *out) {
   if (desc->kind == LLRT_OP_REDUCE) return plan_reduce_make(desc, target, options, out);
   if (desc->kind == LLRT_OP_SCAN) return plan_scan_make(desc, target, options, out);
-  if (desc->kind == LLRT_OP_DOT) return plan_dot_all(desc, target, options, out);
+  if (desc->kind == LLRT_OP_DOT) {
+    LLRT_TRY(plan_dot_all(desc, target, options, out));
+    for (int i = 0; i < out->n_variants; i++) {
+      out->variant[i].launch.alpha = desc->dot.alpha;
+      out->variant[i].launch.beta = desc->dot.beta;
+    }
+    return LLRT_OK;
+  }
   assert(desc->kind == LLRT_OP_CONVERT && desc->n_tensors >= 2);
   return plan_convert_variants(desc, target, options, out);
 }

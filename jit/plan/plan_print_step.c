@@ -25,7 +25,7 @@ void plan_print_value(const plan_kernel *kernel, int i, llrt_text *text) {
 }
 
 static void print_map(const plan_map *map, llrt_text *text) {
-  static const char *const edges[] = {"times a constant", "relu", "gelu", "silu"};
+  static const char *const edges[] = {"relu", "gelu", "silu"};
   const char *from = llrt_dtype_name((llrt_dtype)map->from), *to = llrt_dtype_name((llrt_dtype)map->to);
   const char *words = map->words ? " in words of permuted bits" : "";
   switch ((plan_map_kind)map->kind) {
@@ -33,9 +33,15 @@ static void print_map(const plan_map *map, llrt_text *text) {
     case PLAN_MAP_CAST: llrt_text_add(text, "cast %s%s to %s", from, words, to); break;
     case PLAN_MAP_TRUTH: llrt_text_add(text, "truth of %s", from); break;
     case PLAN_MAP_MULTIPLY:
+      if (map->arg) {
+        llrt_text_add(text, "times arg%d", map->arg - 1);
+        break;
+      }
+      llrt_text_add(text, "times a constant");
+      break;
     case PLAN_MAP_RELU:
     case PLAN_MAP_GELU:
-    case PLAN_MAP_SILU: llrt_text_add(text, "%s", edges[map->kind - PLAN_MAP_MULTIPLY]); break;
+    case PLAN_MAP_SILU: llrt_text_add(text, "%s", edges[map->kind - PLAN_MAP_RELU]); break;
     case PLAN_MAP_SCALE:
       llrt_text_add(text, "%s%s %s %s to %s", from, words, map->subtracts ? "minus" : "times",
                     llrt_dtype_name((llrt_dtype)map->scale), to);

@@ -67,6 +67,8 @@ typedef struct plan_map {
   uint8_t low, high; /* SCALE by value of e8m0: a promise about its bytes; both 0: none */
   int16_t shift;    /* the same, of e2m1 to e5m2: products are divided by 2^shift */
   uint64_t constant;
+  uint16_t arg;     /* MULTIPLY: 1 + the kernel argument that has the factor's code; 0: constant is it. A factor of 0 makes
+                       0 of everything then */
   uint8_t perm[32];
 } plan_map;
 

@@ -114,8 +114,9 @@ static llrt_status check_map(const plan_kernel *kernel, int at) {
                 number_nears((llrt_dtype)values->from, (llrt_dtype)values->to))),
           "step %d: no such cast", at);
   else if (values->kind >= PLAN_MAP_MULTIPLY && values->kind <= PLAN_MAP_SILU)
-    CHECK(values->from == values->to && (values->from == LLRT_F32 || values->from == LLRT_F64),
-          "step %d: acts on no f32 or f64", at);
+    CHECK(values->from == values->to && (values->from == LLRT_F32 || values->from == LLRT_F64) &&
+              values->arg <= kernel->launch.n_args,
+          "step %d: acts on no f32 or f64, or by an argument that there is not", at);
   else if (values->kind == PLAN_MAP_TRUTH)
     CHECK(values->to == LLRT_U32 && combine_exists(LLRT_COMBINE_ANY, (llrt_dtype)values->from), "step %d: truth is of u32", at);
   else

@@ -163,7 +163,7 @@ Test(cli_dot, what_is_refused) {
       {"dot a.npy b.npy --global-b scales.npy --device host -o d.npy", 1, "global scale of B"},
       {"dot a.npy b.npy --activation tanh --device host -o d.npy", 2, "there is no such"},
       {"dot a.npy b.npy --alpha x --device host -o d.npy", 2, "--alpha x"},
-      {"dot a.npy b.npy --alpha 0 --device host -o d.npy", 2, "--alpha 0 is no number other than 0"},
+      {"dot a.npy b.npy --alpha nan --device host -o d.npy", 2, "--alpha nan is no number"},
       {"dot a.npy b.npy --scale-range 1,2 --device host -o d.npy", 2, "--scale-range without"},
       {"dot a.npy b.npy --scale-dtype e4m3 --device host -o d.npy", 2, "--scale-dtype without"},
       {"dot a.npy b.npy --layout-scale-b col_major --device host -o d.npy", 2, "--layout-scale-b without"},

@@ -366,7 +366,7 @@ static bool run_prepared(dot_run *run, bool reload, area *workspace) {
   if (status == LLRT_OK) status = llrt_op_workspace(used, desc->tensors, desc->n_tensors, &bytes);
   if (status == LLRT_OK && !area_make(owner, bytes + 1, workspace)) status = LLRT_OUT_OF_MEMORY;
   if (status == LLRT_OK && !area_send(owner, workspace)) status = LLRT_DEVICE;
-  llrt_run_params params = {workspace->memory, bytes};
+  llrt_run_params params = {.workspace = workspace->memory, .workspace_bytes = bytes};
   int turns = run->bench->problem.in_place ? 1 : 2; /* the second finds the workspace as the first left it */
   for (int turn = 0; turn < turns && status == LLRT_OK; turn++)
     status = llrt_op_run(used, NULL, desc->tensors, desc->n_tensors, &params);

@@ -13,7 +13,7 @@ static bool run_twice(const area_owner *owner, const llrt_op *op, const llrt_op_
   size_t bytes = 0;
   AREA_CHECK(owner, llrt_op_workspace(op, desc->tensors, desc->n_tensors, &bytes));
   if (!area_make(owner, bytes + 1, workspace) || !area_send(owner, workspace)) return false;
-  llrt_run_params params = {workspace->memory, bytes};
+  llrt_run_params params = {.workspace = workspace->memory, .workspace_bytes = bytes};
   for (int turn = 0; turn < 2; turn++)
     AREA_CHECK(owner, llrt_op_run(op, NULL, desc->tensors, desc->n_tensors, &params));
   return area_same(owner, workspace, "workspace");

@@ -8,7 +8,7 @@
  * dump, by NAMED. */
 #define HAS_SIZE(type, size) _Static_assert(sizeof(type) == size, "a new field of " #type " goes into the dump")
 HAS_SIZE(plan_step, 88);
-HAS_SIZE(plan_map, 56);
+HAS_SIZE(plan_map, 64);
 HAS_SIZE(plan_index, 1224);
 HAS_SIZE(plan_panel, 96);
 HAS_SIZE(plan_turns, 944);
@@ -24,7 +24,7 @@ HAS_SIZE(plan_walk, 296);
 HAS_SIZE(plan_view, 44);
 HAS_SIZE(plan_box, 104);
 _Static_assert(offsetof(plan_kernel, digit) == 528, "a new field of plan_kernel goes into the dump");
-_Static_assert(sizeof(plan_launch) - offsetof(plan_launch, block_elements) == 1008,
+_Static_assert(sizeof(plan_launch) - offsetof(plan_launch, block_elements) == 1024,
                "a new field of plan_launch goes into the dump");
 
 static void put_number(llrt_text *out, const char *name, int64_t number) {
@@ -217,6 +217,7 @@ static void put_buffer(llrt_text *out, const plan_buffer *x) {
 static void put_map(llrt_text *out, const plan_map *x) {
   NUMBER(kind) NUMBER(from) NUMBER(to) NUMBER(scale) NUMBER(subtracts) NUMBER(any_nan) NUMBER(words) NUMBER(low)
   NUMBER(high) NUMBER(shift) BITS(constant)
+  if (x->arg) NUMBER(arg)
   for (int i = 0; i < 32; i++) ITEM(perm, i)
 }
 

@@ -276,7 +276,8 @@ static void fill_scaling(const dot_bench *bench, int operand, llrt_dot_scaling *
   scaling->scale = tensor_of(bench, first);
   scaling->zero = tensor_of(bench, first + 1);
   scaling->global = tensor_of(bench, first + 2);
-  for (int i = 0; i < 2; i++) scaling->group[i] = p->group[operand][i] ? p->group[operand][i] : 1;
+  bool grouped = scaling->scale || scaling->zero;
+  for (int i = 0; i < 2 && grouped; i++) scaling->group[i] = p->group[operand][i] ? p->group[operand][i] : 1;
   scaling->range_low = p->range[operand][0];
   scaling->range_high = p->range[operand][1];
   uint8_t packed[32];
@@ -287,8 +288,9 @@ static void fill_params(dot_bench *bench) {
   const dot_problem *p = &bench->problem;
   llrt_dot_params *params = &bench->params;
   int rank = p->n_batch + 2;
-  *params = (llrt_dot_params){.alpha = p->alpha, .beta = p->beta, .accumulate = p->accumulate, .dtype = p->type[LLRT_DOT_D],
-                              .tf32 = p->tf32, .fast_accumulate = p->fast, .n_maps = p->n_maps};
+  static const double one = 1;
+  *params = (llrt_dot_params){.alpha = p->alpha != 0 ? &p->alpha : NULL, .beta = p->beta != 0 ? &p->beta : &one,
+                              .accumulate = p->accumulate, .dtype = p->type[LLRT_DOT_D], .tf32 = p->tf32, .fast_accumulate = p->fast, .n_maps = p->n_maps};
   params->c = tensor_of(bench, LLRT_DOT_C);
   params->bias = tensor_of(bench, LLRT_DOT_BIAS);
   params->add = tensor_of(bench, LLRT_DOT_ADD);

@@ -138,7 +138,7 @@ static verdict run_op(combine_run *run, const llrt_op *op, const llrt_op_desc *d
     return bench_fail(run->at, LLRT_OUT_OF_MEMORY, "workspace");
   memset(memory_image(&run->workspace), 0, bytes);
   if (!memory_send(run->at, &run->workspace)) return bench_fail(run->at, LLRT_DEVICE, "sending");
-  llrt_run_params params = {memory_data(&run->workspace), bytes};
+  llrt_run_params params = {.workspace = memory_data(&run->workspace), .workspace_bytes = bytes};
   for (int turn = 0; turn < 2; turn++)
     TRY_VERDICT(finish(run, llrt_op_run(op, NULL, desc->tensors, desc->n_tensors, &params), "llrt_op_run"));
   return memory_compare(run->at, &run->workspace, "workspace", false);

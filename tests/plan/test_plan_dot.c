@@ -161,7 +161,8 @@ static void run(llrt_device *device, const char *name, const problem *p) {
   char what[200];
   llrt_storage rules[TENSORS];
   llrt_tensor tensor[TENSORS];
-  llrt_dot_params params = {.alpha = 0};
+  llrt_dot_params params = {0};
+  static const double two = 2, three = 3;
   int rank = p->batch ? 3 : 2, first = p->batch ? 0 : 1;
   const int64_t shape_a[] = {p->batch, p->m, p->k}, shape_b[] = {p->batch, p->k, p->n};
   const int64_t shape_d[] = {p->batch, p->m, p->n};
@@ -175,7 +176,7 @@ static void run(llrt_device *device, const char *name, const problem *p) {
   make(device, C, addend, rank, shape_d + first, NULL, &rules[C], &tensor[C]);
   make(device, BIAS, addend, 1, &p->n, NULL, &rules[BIAS], &tensor[BIAS]);
   if (p->edges) {
-    params = (llrt_dot_params){.alpha = 2, .beta = 3, .c = &tensor[C], .bias = &tensor[BIAS], .n_maps = 1};
+    params = (llrt_dot_params){.alpha = &two, .beta = &three, .c = &tensor[C], .bias = &tensor[BIAS], .n_maps = 1};
     params.maps[0].kind = LLRT_MAP_RELU;
   }
   cr_assert_eq(llrt_dot_into(&tensor[A], &tensor[B], &tensor[D], &params, NULL), LLRT_OK, "%s: %s", what,

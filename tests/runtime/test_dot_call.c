@@ -21,7 +21,8 @@ static void scale_b_32(llrt_dot_params *p, const llrt_tensor *t) { p->b = (llrt_
 static void zero_b(llrt_dot_params *p, const llrt_tensor *t) { p->b.zero = t; }
 static void global_b(llrt_dot_params *p, const llrt_tensor *t) { p->b.global = t; }
 static void bias(llrt_dot_params *p, const llrt_tensor *t) { p->bias = t; }
-static void addend(llrt_dot_params *p, const llrt_tensor *t) { p->c = t; }
+static const double once = 1;
+static void addend(llrt_dot_params *p, const llrt_tensor *t) { p->c = t, p->beta = &once; }
 static void add_only(llrt_dot_params *p, const llrt_tensor *t) { p->add = t; }
 static void add_map(llrt_dot_params *p, const llrt_tensor *t) {
   (void)t;
@@ -232,7 +233,7 @@ Test(dot_call, nothing_is_written) {
   by[0].shape[0] = SIDE, by[0].shape[1] = 3;
   by[1].shape[0] = 4, by[1].shape[1] = SIDE;
   const llrt_dot_params sixes_and_fours = {.a = {.scale = &by[0], .group = {1, 6}}, .b = {.scale = &by[1], .group = {4, 1}}};
-  const llrt_dot_params addend = {.c = &c}, other_type = {.c = &other}, scaled = {.b = {.scale = &wrong}};
+  const llrt_dot_params addend = {.c = &c, .beta = &once}, other_type = {.c = &other, .beta = &once}, scaled = {.b = {.scale = &wrong}};
   const struct {
     const llrt_tensor *a, *b, *d;
     const llrt_dot_params *params;

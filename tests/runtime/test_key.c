@@ -173,8 +173,8 @@ static void combine_counts(const base *of) {
 
 static void dot_counts(const base *of) {
   DESC(dot.roles);
-  DESC(dot.alpha);
-  DESC(dot.beta);
+  DESC(dot.has_alpha);
+  DESC(dot.has_beta);
   DESC(dot.accumulate);
   DESC(dot.tf32);
   DESC(dot.fast_accumulate);
@@ -213,7 +213,7 @@ Test(key, reduce_and_scan) {
     everything_has(of);
     types_count(of);
     combine_counts(of);
-    DESC_NOT(dot.alpha);
+    DESC_NOT(dot.has_alpha);
   }
 }
 
@@ -234,7 +234,7 @@ Test(key, convert_with_indices) {
   finish_base(&made);
   everything_has(of);
   indices_count(of);
-  DESC_NOT(dot.alpha);
+  DESC_NOT(dot.has_alpha);
   DESC_NOT(maps[0].constant); /* there are none */
 }
 

@@ -99,7 +99,7 @@ static void prepare(trial *t, const char *promise, int tensor) {
 
 static llrt_status run(trial *t, const llrt_tensor *tensors) {
   static _Alignas(LLRT_WORKSPACE_ALIGNMENT) unsigned char workspace[1 << 16];
-  llrt_run_params params = {workspace, sizeof workspace};
+  llrt_run_params params = {.workspace = workspace, .workspace_bytes = sizeof workspace};
   return llrt_op_run(t->op, NULL, tensors, t->desc.n_tensors, &params);
 }
 
@@ -207,7 +207,8 @@ Test(promises, of_a_dot) {
     x[i] = (llrt_tensor){.data = memory[i], .dtype = LLRT_F32, .rank = i == 4 ? 1 : 2, .device = host};
     memcpy(x[i].shape, shapes[i], sizeof shapes[i]);
   }
-  const llrt_dot_params params = {.c = &x[3], .beta = 1, .bias = &x[4],
+  static const double one = 1;
+  const llrt_dot_params params = {.c = &x[3], .beta = &one, .bias = &x[4],
                                   .a = {.scale = &x[5], .group = {1, LLRT_GROUP_ALL}},
                                   .b = {.scale = &x[6], .group = {LLRT_GROUP_ALL, 1}}};
   cr_assert_eq(llrt_dot_describe(&x[0], &x[2], &x[1], &params, &call), LLRT_OK, "%s", llrt_last_error());

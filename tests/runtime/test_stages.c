@@ -57,15 +57,15 @@ static void run_staged(fixture *at, llrt_op *op) {
   cr_assert(bytes >= BEFORE + MIDDLE && bytes < BEFORE + MIDDLE + 512, "%zu bytes", bytes);
   unsigned char *memory = aligned_alloc(256, 4096 + MIDDLE);
   memset(memory, 0, bytes);
-  llrt_run_params params = {memory, bytes - 1};
+  llrt_run_params params = {.workspace = memory, .workspace_bytes = bytes - 1};
   cr_expect_eq(llrt_op_run(op, NULL, tensors, 2, NULL), LLRT_INVALID_ARGUMENT);
   expect_said("bytes of workspace");
   cr_expect_eq(llrt_op_run(op, NULL, tensors, 2, &params), LLRT_INVALID_ARGUMENT);
   expect_said("the operation needs");
-  params = (llrt_run_params){memory + 4, bytes};
+  params = (llrt_run_params){.workspace = memory + 4, .workspace_bytes = bytes};
   cr_expect_eq(llrt_op_run(op, NULL, tensors, 2, &params), LLRT_INVALID_ARGUMENT);
   expect_said("no multiple");
-  params = (llrt_run_params){NULL, bytes};
+  params = (llrt_run_params){.workspace = NULL, .workspace_bytes = bytes};
   cr_expect_eq(llrt_op_run(op, NULL, tensors, 2, &params), LLRT_INVALID_ARGUMENT);
   cr_expect(fixture_is_untouched(at));
   params.workspace = memory;

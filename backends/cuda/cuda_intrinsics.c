@@ -52,7 +52,7 @@ static void annotate_blocks(emitter *e) {
   if (only_moves(kernel) && kernel->launch.threads <= RESIDENT_MAX_BLOCK)
     blocks = RESIDENT_THREADS / kernel->launch.threads;
   for (int i = 0; i < kernel->n_steps && blocks == 0; i++)
-    if (kernel->step[i].overhang) blocks = 2;
+    if (kernel->step[i].overhang) blocks = kernel->launch.threads < RESIDENT_THREADS ? 2 : 1;
   if (blocks > 0) annotate(e, "minctasm", blocks);
 }
 

@@ -90,7 +90,8 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
 }
 
 void emit_load_step(emitter *e, const plan_step *step) {
-  if (step->overhang) emit_overhang_step(e, step);
+  if (step->front) emit_load_front(e, step);
+  else if (step->overhang) emit_overhang_step(e, step);
   else if (step->staged && e->kernel->panel.apart) emit_load_apart(e, step);
   else if (e->kernel->panel.apart) emit_load_vectors(e, step);
   else move_value(e, step, step->out, true, true);

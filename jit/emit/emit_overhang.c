@@ -37,6 +37,11 @@ void overhang_shuffle(const overhang *o, LLVMValueRef *words, LLVMValueRef lane,
   for (int k = 0; k < o->n; k++) out[k] = o->e->ops->shuffle(o->e, words[k], lane);
 }
 
+LLVMValueRef overhang_from(const overhang *o, LLVMValueRef word, LLVMValueRef piece) {
+  emit_bring_together(o->e);
+  return o->e->ops->shuffle(o->e, word, overhang_lane(o, piece));
+}
+
 void overhang_next(const overhang *o, LLVMValueRef *words, LLVMValueRef *out) {
   const emitter *e = o->e;
   LLVMValueRef next = emit_add(e, o->piece, emit_i32(e, 1));
@@ -151,7 +156,7 @@ static void begin(emitter *e, const plan_step *step, int number, overhang *o) {
   assert(grouped && found);
   (void)grouped;
   (void)found;
-  o->element = value->bits / 8;
+  o->element = bits_max(value->bits / 8, 1);
   o->bytes = plan_access_bytes(value->bits, step->vector);
   o->n = o->bytes / 4;
   o->aligned = bits_log2(o->bytes) - step->misaligned;
@@ -166,7 +171,8 @@ void emit_overhang_step(emitter *e, const plan_step *step) {
   uint64_t index[OVERHANG_PIECES], inner = 0;
   int n = 0;
   overhang o;
-  if (e->kernel->tensor_bits[step->tensor] < 8) {
+  bool narrow = e->kernel->tensor_bits[step->tensor] < 8;
+  if (narrow && load) {
     emit_straddle_step(e, step);
     return;
   }
@@ -176,5 +182,6 @@ void emit_overhang_step(emitter *e, const plan_step *step) {
     if (!(i & inner)) index[n++] = i;
   if (!load) o.first = emit_is_first_copy(e, o.value);
   if (load) overhang_load(&o, index, n);
+  else if (narrow) emit_straddle_store(&o, index, n);
   else overhang_store(&o, index, n);
 }

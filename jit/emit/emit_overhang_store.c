@@ -5,8 +5,7 @@
 
 #include "base/bits.h"
 
-static void store_vector(const overhang *o, LLVMValueRef pointer, LLVMValueRef condition,
-                         LLVMValueRef *words) {
+void overhang_store_vector(const overhang *o, LLVMValueRef pointer, LLVMValueRef condition, LLVMValueRef *words) {
   emitter *e = o->e;
   LLVMBasicBlockRef next = emit_open_guard(e, emit_and(e, o->first, condition));
   LLVMValueRef vector = o->n > 1 ? LLVMGetUndef(overhang_vector_type(o)) : words[0];
@@ -16,9 +15,18 @@ static void store_vector(const overhang *o, LLVMValueRef pointer, LLVMValueRef c
   emit_close_guard(e, next);
 }
 
-/* Stores the element `at` (i32) bytes inside a vector at `pointer`. */
+/* The first byte of a group of 4-bit elements, with what lies in front of these. */
+static LLVMValueRef with_front(const overhang *o, LLVMValueRef word, LLVMValueRef at, LLVMValueRef begin) {
+  const emitter *e = o->e;
+  LLVMValueRef here = LLVMBuildICmp(e->builder, LLVMIntEQ, at, begin, "");
+  LLVMValueRef joined = LLVMBuildOr(e->builder, LLVMBuildAnd(e->builder, word, emit_i32(e, 0xF0), ""), o->front, "");
+  return emit_choose(e, emit_and(e, here, o->has_front), joined, word);
+}
+
+/* Stores the element `at` (i32) bytes inside a vector at `pointer`; 4 bits: the group's first byte is `begin` (i32) bytes inside;
+ * NULL: not in there. */
 static void store_element(const overhang *o, LLVMValueRef *words, LLVMValueRef at,
-                          LLVMValueRef condition, LLVMValueRef pointer) {
+                          LLVMValueRef condition, LLVMValueRef pointer, LLVMValueRef begin) {
   emitter *e = o->e;
   LLVMBasicBlockRef next = emit_open_guard(e, emit_and(e, o->first, condition));
   LLVMValueRef word = words[0];
@@ -30,7 +38,8 @@ static void store_element(const overhang *o, LLVMValueRef *words, LLVMValueRef a
   LLVMValueRef shift = LLVMBuildShl(e->builder, LLVMBuildAnd(e->builder, at, emit_i32(e, 3), ""),
                                     emit_i32(e, 3), "");
   word = LLVMBuildLShr(e->builder, word, shift, "");
-  word = LLVMBuildTrunc(e->builder, word, emit_int_type(e, o->value->bits), "");
+  if (o->front && begin) word = with_front(o, word, at, begin);
+  word = LLVMBuildTrunc(e->builder, word, emit_int_type(e, 8 * o->element), "");
   LLVMSetAlignment(LLVMBuildStore(e->builder, word, pointer), (unsigned)o->element);
   emit_close_guard(e, next);
 }
@@ -47,18 +56,18 @@ static LLVMValueRef element_of_turn(const overhang *o, int turn) {
   return LLVMBuildMul(e->builder, number, emit_i32(e, o->element), "");
 }
 
-/* The first `length` (i32) bytes of a vector, to `pointer` on. */
+/* The first `length` (i32) bytes of a vector, to `pointer` on; begin: as above. */
 static void store_begin_of(const overhang *o, LLVMValueRef *words, LLVMValueRef length,
-                           LLVMValueRef pointer) {
+                           LLVMValueRef pointer, LLVMValueRef begin) {
   const emitter *e = o->e;
   for (int turn = 0; turn < element_turns(o); turn++) {
     LLVMValueRef at = element_of_turn(o, turn);
-    store_element(o, words, at, emit_less(e, at, length), emit_move_pointer(e, pointer, at));
+    store_element(o, words, at, emit_less(e, at, length), emit_move_pointer(e, pointer, at), begin);
   }
 }
 
 /* Both ends of a whole group at once: the last lane's vector has the end first, the begin after it. */
-static void store_ends(const overhang *o, LLVMValueRef *moved, LLVMValueRef start, LLVMValueRef shift) {
+void overhang_store_ends(const overhang *o, LLVMValueRef *moved, LLVMValueRef start, LLVMValueRef shift) {
   const emitter *e = o->e;
   LLVMValueRef words[OVERHANG_WORDS], last = emit_i32(e, o->pieces - 1);
   LLVMValueRef shifted = LLVMBuildICmp(e->builder, LLVMIntNE, shift, emit_i32(e, 0), "");
@@ -71,13 +80,12 @@ static void store_ends(const overhang *o, LLVMValueRef *moved, LLVMValueRef star
     LLVMValueRef far = emit_choose(e, emit_less(e, at, at_end), emit_i32(e, o->reach - o->bytes),
                               emit_i32(e, -o->bytes));
     LLVMValueRef pointer = emit_move_pointer(e, start, emit_add(e, emit_add(e, shift, at), far));
-    store_element(o, words, at, emit_and(e, there, shifted), pointer);
+    store_element(o, words, at, emit_and(e, there, shifted), pointer, at_end);
   }
 }
 
-/* The ends of a group of which `total` (i32) bytes are inside the bounds. */
-static void store_masked_ends(const overhang *o, LLVMValueRef *own, LLVMValueRef *moved,
-                              LLVMValueRef start, LLVMValueRef shift, LLVMValueRef total) {
+void overhang_store_masked_ends(const overhang *o, LLVMValueRef *own, LLVMValueRef *moved, LLVMValueRef start,
+                                LLVMValueRef shift, LLVMValueRef total) {
   const emitter *e = o->e;
   LLVMValueRef words[OVERHANG_WORDS], zero = emit_i32(e, 0), size = emit_i32(e, bits_log2(o->bytes));
   LLVMValueRef rest = emit_larger(e, emit_subtract(e, total, shift), zero);
@@ -86,10 +94,10 @@ static void store_masked_ends(const overhang *o, LLVMValueRef *own, LLVMValueRef
   LLVMValueRef last = emit_smaller(e, whole, emit_i32(e, o->pieces - 1));
   overhang_shuffle(o, moved, overhang_lane(o, last), words);
   store_begin_of(o, words, emit_subtract(e, rest, stored),
-                 emit_move_pointer(e, start, emit_add(e, shift, stored)));
+                 emit_move_pointer(e, start, emit_add(e, shift, stored)), NULL);
   if (!overhang_may_shift(o)) return;
   overhang_shuffle(o, own, overhang_lane(o, zero), words);
-  store_begin_of(o, words, emit_smaller(e, shift, total), start);
+  store_begin_of(o, words, emit_smaller(e, shift, total), start, zero);
 }
 
 /* The piece at register `index`. */
@@ -112,9 +120,9 @@ static void store_piece(overhang *o, uint64_t index) {
   }
   LLVMValueRef end = emit_add(e, emit_add(e, before, shift), size);
   LLVMValueRef whole = LLVMBuildICmp(e->builder, LLVMIntSLE, end, total, "");
-  store_vector(o, emit_move_pointer(e, at, shift), whole, moved);
-  if (o->step->masked) store_masked_ends(o, own, moved, start, shift, total);
-  else store_ends(o, moved, start, shift);
+  overhang_store_vector(o, emit_move_pointer(e, at, shift), whole, moved);
+  if (o->step->masked) overhang_store_masked_ends(o, own, moved, start, shift, total);
+  else overhang_store_ends(o, moved, start, shift);
 }
 
 void overhang_store(overhang *o, const uint64_t *index, int n) {

@@ -40,6 +40,7 @@ void emit_shared_load_step(emitter *e, const plan_step *step);
 /* The matrices that word w of a lazy shared load is of. */
 void emit_matrix_word(emitter *e, const plan_step *step, int w);
 void emit_overhang_step(emitter *e, const plan_step *step); /* emit_overhang.c: LOAD, STORE */
+void emit_load_front(emitter *e, const plan_step *step);    /* emit_front.c */
 void emit_copy_step(emitter *e, const plan_step *step);     /* emit_copy.c */
 /* emit_box.c: a step's copies; how many bytes those of a PLAN_PRODUCE, number `at`, bring. */
 void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier);

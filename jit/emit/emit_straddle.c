@@ -56,8 +56,7 @@ static LLVMValueRef load_word(const emitter *e, LLVMValueRef pointer, LLVMValueR
   return loaded;
 }
 
-/* The low word of two that follow each other, `shift` bits on. */
-static LLVMValueRef shifted(const emitter *e, LLVMValueRef low, LLVMValueRef high, LLVMValueRef shift) {
+LLVMValueRef overhang_shifted(const emitter *e, LLVMValueRef low, LLVMValueRef high, LLVMValueRef shift) {
   low = LLVMBuildZExt(e->builder, low, e->i64, "");
   high = LLVMBuildShl(e->builder, LLVMBuildZExt(e->builder, high, e->i64, ""), emit_i64(e, 32), "");
   LLVMValueRef both = LLVMBuildOr(e->builder, low, high, "");
@@ -71,7 +70,7 @@ static void request(const straddle *s, const straddled *p, LLVMValueRef loaded[O
 }
 
 static void join(const straddle *s, straddled *p, LLVMValueRef loaded[OVERHANG_WORDS + 1]) {
-  for (int k = 0; k < s->n; k++) p->made[k] = shifted(s->e, loaded[k], loaded[k + 1], p->shift);
+  for (int k = 0; k < s->n; k++) p->made[k] = overhang_shifted(s->e, loaded[k], loaded[k + 1], p->shift);
 }
 
 /* ---- bounds ---- */

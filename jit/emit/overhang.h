@@ -14,18 +14,22 @@ typedef struct overhang {
   LLVMValueRef *words; /* of the value */
   emit_place place;
   plan_group group;
-  int element, bytes, n;  /* bytes of an element; bytes and words of a vector */
+  int element, bytes, n;  /* bytes of an element (of 4 bits: 1); bytes and words of a vector */
   int aligned;            /* log2 bytes that divide every piece's address */
   int pieces, reach;      /* of a group; its bytes */
   int position[8];
   LLVMValueRef piece;     /* i32: this lane's number in its group */
   LLVMValueRef first;     /* i1: whether this thread stores: it holds the first of copies. NULL: all do */
+  LLVMValueRef front, has_front; /* stores of 4 bits: the element in front of the group (i32), and whether the group's first
+                                    byte has it (i1) */
 } overhang;
 
 /* Register number of word k of the piece that begins at register index `first`. */
 uint64_t overhang_register(const overhang *o, uint64_t first, int k);
 /* The lane with piece `piece` (i32) of this lane's group. */
 LLVMValueRef overhang_lane(const overhang *o, LLVMValueRef piece);
+/* A word of the lane with piece `piece` (i32) of this lane's group. */
+LLVMValueRef overhang_from(const overhang *o, LLVMValueRef word, LLVMValueRef piece);
 /* A vector's words from another lane. */
 void overhang_shuffle(const overhang *o, LLVMValueRef *words, LLVMValueRef lane, LLVMValueRef *out);
 /* The words of the next piece's lane, after the last piece the first's. */
@@ -55,6 +59,18 @@ void overhang_join_words(const overhang *o, LLVMValueRef shift, LLVMValueRef *wo
 
 /* emit_straddle.c: a load of 4-bit elements, by words. */
 void emit_straddle_step(emitter *e, const plan_step *step);
+/* The low word of two that follow each other, `shift` (i32, 0 .. 32) bits on. */
+LLVMValueRef overhang_shifted(const emitter *e, LLVMValueRef low, LLVMValueRef high, LLVMValueRef shift);
+/* emit_straddle_store.c: a store of 4-bit elements, of the pieces at so many register indices. */
+void emit_straddle_store(overhang *o, const uint64_t *index, int n);
+
+/* emit_overhang_store.c: a vector, where a condition (NULL: always) holds; the ends of a group that begins at `start` and is stored
+ * whole, or of which `total` bytes (i32) are inside: `shift` bytes (i32) before its first vector, and what is behind its last one.
+ * own: what each piece has from its first byte on; moved: the vector that begins in it. */
+void overhang_store_vector(const overhang *o, LLVMValueRef pointer, LLVMValueRef condition, LLVMValueRef *words);
+void overhang_store_ends(const overhang *o, LLVMValueRef *moved, LLVMValueRef start, LLVMValueRef shift);
+void overhang_store_masked_ends(const overhang *o, LLVMValueRef *own, LLVMValueRef *moved, LLVMValueRef start,
+                                LLVMValueRef shift, LLVMValueRef total);
 
 /* The pieces at so many register indices. */
 void overhang_load(overhang *o, const uint64_t *index, int n);

@@ -246,26 +246,27 @@ static void add_term(const emitter *e, const plan_term *term, LLVMValueRef coord
   }
 }
 
-/* A tensor's offset so far behind the block's first position; terms: what its indices add, or NULL. */
-static LLVMValueRef flat_offset(emitter *e, int tensor, LLVMValueRef low,
-                                const emit_index_terms *terms) {
+/* A tensor's offset at the digits' positions; terms: what its indices add, or NULL. */
+static LLVMValueRef offset_at(emitter *e, int tensor, const LLVMValueRef position[PLAN_MAX_DIGITS], const emit_index_terms *terms) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef columns = terms ? terms->columns : emit_i64(e, 0);
-  LLVMValueRef sum = terms ? terms->sum : emit_i64(e, 0), position[PLAN_MAX_DIGITS];
-  emit_flat_positions(e, low, position);
+  LLVMValueRef sum = terms ? terms->sum : emit_i64(e, 0);
   for (int i = 0; i < kernel->n_digits; i++) {
     const plan_digit *digit = &kernel->digit[i];
     const plan_digit_side *side = &digit->side[tensor];
+    LLVMValueRef at = position[i];
     if (side->kind == PLAN_INDEXED) continue;
-    if (side->kind == PLAN_COLUMNS && !digit->rest) {
+    if (side->kind == PLAN_COLUMNS && digit->bits > 0) {
       const uint64_t *of_digit =
           &kernel->column[tensor][llrt_layout_out_shift(&kernel->space, i)];
-      LLVMValueRef part = emit_linear(e, position[i], of_digit, digit->bits);
+      if (digit->rest) at = LLVMBuildAnd(e->builder, at, emit_i64(e, (int64_t)bits_mask(digit->bits)), "");
+      LLVMValueRef part = emit_linear(e, at, of_digit, digit->bits);
       columns = LLVMBuildXor(e->builder, columns, part, "");
-    } else {
-      LLVMValueRef term = LLVMBuildMul(e->builder, position[i], emit_number(e, &side->stride), "");
-      sum = LLVMBuildAdd(e->builder, sum, term, "");
     }
+    if (side->kind == PLAN_COLUMNS && !digit->rest) continue;
+    if (side->kind == PLAN_COLUMNS && digit->bits > 0) at = LLVMBuildLShr(e->builder, position[i], emit_i64(e, digit->bits), "");
+    LLVMValueRef term = LLVMBuildMul(e->builder, at, emit_number(e, &side->stride), "");
+    sum = LLVMBuildAdd(e->builder, sum, term, "");
   }
   for (int i = 0; i < kernel->n_terms; i++) {
     const plan_term *term = &kernel->term[i];
@@ -273,6 +274,18 @@ static LLVMValueRef flat_offset(emitter *e, int tensor, LLVMValueRef low,
   }
   sum = LLVMBuildAdd(e->builder, sum, columns, "");
   return swizzle_offset(e, tensor, sum);
+}
+
+/* The same so far behind the block's first position. */
+static LLVMValueRef flat_offset(emitter *e, int tensor, LLVMValueRef low, const emit_index_terms *terms) {
+  LLVMValueRef position[PLAN_MAX_DIGITS];
+  emit_flat_positions(e, low, position);
+  return offset_at(e, tensor, position, terms);
+}
+
+LLVMValueRef emit_pointer_at(emitter *e, int tensor, const LLVMValueRef position[PLAN_MAX_DIGITS], LLVMValueRef *offset) {
+  *offset = offset_at(e, tensor, position, NULL);
+  return element_pointer(e, e->kernel->tensor_bits[tensor], e->ops->global(e, e->args[tensor]), *offset);
 }
 
 LLVMValueRef emit_panel(emitter *e, int tensor, LLVMValueRef *pointer) {

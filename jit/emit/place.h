@@ -26,6 +26,10 @@ LLVMValueRef emit_linear_sum(emitter *e, const plan_value *value, uint64_t tile,
 /* The position of digit i at tile coordinate `tile` XOR the moving parts; not of flat kernels. */
 LLVMValueRef emit_digit_position(emitter *e, const plan_value *value, int i, uint64_t tile);
 
+/* Pointer to a tensor's element at the digits' positions (of 4 bits, to its byte), and the element's offset, i64. The tensor has
+ * no indices. */
+LLVMValueRef emit_pointer_at(emitter *e, int tensor, const LLVMValueRef position[PLAN_MAX_DIGITS], LLVMValueRef *offset);
+
 /* Flat kernels: the index of the block's first position; the position in the block at tile coordinate `tile` XOR what
  * the thread adds; their sum. */
 LLVMValueRef emit_first_index(emitter *e);

@@ -117,6 +117,10 @@ typedef struct plan_group {
  * move otherwise than element by element. */
 bool plan_group_of(const plan_kernel *kernel, int tensor, const plan_value *value, int vector,
                    plan_group *out);
+/* The layout of what lies in front of a store's groups (plan_step.front): the store's, reduced along what a group has, whose lanes
+ * each hold some of the group's, in the order of the lowest registers that are left; false where other bits are summed with a
+ * group's. */
+bool plan_front_of(const plan_kernel *kernel, const plan_value *store, int vector, plan_value *front);
 /* Whether the first element of an access is inside every bound of the tensor if any element is, and the
  * destination has the bounds by which others may be outside. */
 bool plan_may_be_loose(const plan_kernel *kernel, int tensor, const plan_value *value, int vector);

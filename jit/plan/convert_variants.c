@@ -84,7 +84,9 @@ static llrt_status add_thin(const llrt_op_desc *desc, const plan_target *target,
   bool tiled;
   if (narrow.rest_bits) return LLRT_OK;
   narrow.rest_bits = THIN_BITS;
-  LLRT_TRY(plan_tiled(desc, target, &narrow, STREAMS_NEVER, thin, &tiled));
+  llrt_status planned = plan_tiled(desc, target, &narrow, STREAMS_NEVER, thin, &tiled);
+  if (planned == LLRT_UNSUPPORTED && llrt_dtype_bits(desc->tensors[1].dtype) < 8) return LLRT_OK; /* the flat kernel has its shapes */
+  LLRT_TRY(planned);
   if (!tiled_range(thin, &thin->launch.range)) thin->launch.range = (plan_range){.min_elements = 0};
   plan_kernel *wide = &out->variant[out->n_variants - 1];
   if (!is_thinner(&thin->launch.range, &wide->launch.range)) return LLRT_OK;

@@ -153,7 +153,7 @@ static int overhanging_sectors(const access_walk *walk, const plan_group *group,
   int64_t vector[TRAFFIC_MAX_LANES], part[TRAFFIC_MAX_LANES];
   bool load = walk->step->kind == PLAN_LOAD;
   int vectors = 0, parts = 0, pieces = 1 << group->lanes, reach = bytes << group->lanes;
-  int element = walk->value->bits / 8, lanes = 1 << walk->kernel->lane_bits;
+  int element = bits_max(walk->value->bits / 8, 1), lanes = 1 << walk->kernel->lane_bits;
   for (int lane = 0; lane < lanes; lane++) {
     int64_t first = load ? address[lane] & -bytes : (address[lane] + bytes - 1) & -bytes;
     int64_t shift = address[lane] - first, piece = lane >> group->first_lane & (pieces - 1);
@@ -186,7 +186,7 @@ static int walk_access(const access_walk *walk, const llrt_layout *inverse) {
   const plan_target *target = &kernel->target;
   int64_t address[TRAFFIC_MAX_LANES];
   int bits = walk->value->bits, total = 0, lanes = 1 << kernel->lane_bits;
-  int bytes = plan_access_bytes(bits, target->lanes_first ? walk->value->word : walk->step->vector);
+  int bytes = bits_max(plan_access_bytes(bits, target->lanes_first ? walk->value->word : walk->step->vector), 1);
   uint64_t registers = 1ull << plan_value_bits(walk->value, PLAN_REGISTER);
   plan_group group = {.lanes = 0};
   int64_t off = walk->step->misaligned ? bytes >> walk->step->misaligned : 0;

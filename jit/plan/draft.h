@@ -395,8 +395,15 @@ void draft_finish(plan_kernel *kernel);
 llrt_status draft_flat_digits(draft *d, int t);
 /* The value of one element (of 4 bits: two) a lane and register; iterations: log2 turns of a loop over them. */
 llrt_status draft_flat_value(const draft *d, int tile_bits, plan_value *value, int *iterations);
-/* The same of places, of which the first is the fastest: whether position n is the destination's element n. */
+/* A digit's place in the order of tensor t's memory: the lowest address bit that it moves; STRIDE digits after all columns. */
+int draft_memory_order(const draft *d, int i, int t);
+/* dense.c: the same of places, of which the first is the fastest: whether position n is the destination's element n. */
 bool draft_is_dense(const draft *d);
+/* Whether all digits in the order of the destination's memory count elements that follow each other without a gap, from a byte's
+ * first half on, and all are stored. Needs: digits. */
+bool draft_is_sequence(const draft *d);
+/* Fills kernel.sequence. Needs: space. */
+llrt_status draft_sequence(draft *d);
 /* log2 positions of the flat index that a block takes. */
 int draft_flat_tile(const draft *d);
 /* Sets d->flat_vector. Needs: places. */
@@ -408,7 +415,8 @@ llrt_status draft_flat(draft *d);
 
 /* overhang.c */
 
-/* Whether rows of 4-bit elements that begin in either half of a byte may be loaded by the words that they touch. */
+/* Whether rows of 4-bit elements that begin in either half of a byte may be loaded by the words that they touch, or stored by
+ * bytes, of which the first has an element of the row before. */
 bool draft_can_straddle(const draft *d, int tensor);
 /* Whether accesses to tensor t may overhang in this kernel at all. */
 bool draft_can_overhang(const draft *d, int tensor);

@@ -31,7 +31,7 @@ static void mask_access(const draft *d, plan_step *step) {
   const plan_value *value = &d->kernel->value[step->kind == PLAN_LOAD ? step->out : step->in];
   int whole = draft_whole_vector(d, value, step->tensor, step->vector), aligned = step->vector;
   step->masked = true;
-  if (value->bits < 8 && step->overhang) return;
+  if (step->front || (value->bits < 8 && step->overhang)) return;
   if (whole == step->vector && !step->overhang) return;
   step->overhang = value->bits >= 8 && draft_group_fits(d, step->tensor, value, step->vector);
   step->by_words = draft_by_words(d, step, value);

@@ -6,6 +6,8 @@
 #include "layout/f2.h"
 #include "layout/storage_rule.h"
 
+#include <string.h>
+
 int64_t plan_number_value(const plan_number *number, const uint64_t *args, int64_t unknown) {
   if (number->arg < 0) return number->value;
   return args ? (int64_t)args[number->arg] : unknown;
@@ -208,6 +210,18 @@ bool plan_position_inside(const plan_kernel *kernel, int tensor, uint32_t apart,
       return false;
   }
   return true;
+}
+
+bool plan_position_before(const plan_kernel *kernel, const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args,
+                          int64_t before[PLAN_MAX_DIGITS]) {
+  const plan_sequence *sequence = &kernel->sequence;
+  memcpy(before, position, PLAN_MAX_DIGITS * sizeof *before);
+  for (int k = 0; k < sequence->n; k++) {
+    int i = sequence->digit[k];
+    if (before[i]-- > 0) return true;
+    before[i] = plan_number_value(&sequence->count[k], args, 1) - 1;
+  }
+  return false;
 }
 
 bool plan_block_interior(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS], uint32_t apart,

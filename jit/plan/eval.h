@@ -99,6 +99,11 @@ void plan_index_terms_far(const plan_kernel *kernel, int tensor,
 bool plan_position_inside(const plan_kernel *kernel, int tensor, uint32_t apart,
                           const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args);
 
+/* The positions of the element that lies before another one's in the destination's memory (kernel.sequence); false where there is
+ * none. */
+bool plan_position_before(const plan_kernel *kernel, const int64_t position[PLAN_MAX_DIGITS], const uint64_t *args,
+                          int64_t before[PLAN_MAX_DIGITS]);
+
 /* Whether every bound holds for all of a block. */
 bool plan_block_interior(const plan_kernel *kernel, const int64_t upper[PLAN_MAX_DIGITS], uint32_t apart,
                          const uint64_t *args);

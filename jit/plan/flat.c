@@ -30,11 +30,10 @@ static llrt_status fill_digits(draft *d) {
   return llrt_layout_add_in(&kernel->space, "grid", 0);
 }
 
-/* The lowest address bit that a digit moves on tensor t; STRIDE digits after all columns. */
-static int memory_order(const draft *d, int i, int t) {
+int draft_memory_order(const draft *d, int i, int t) {
   const plan_digit *digit = &d->kernel->digit[i];
   if (digit->side[t].kind == PLAN_STRIDE) return 64 + d->side[i][t].order;
-  uint64_t first = digit->bits ? d->column[t][d->first[i]] : (uint64_t)digit->side[t].stride.value;
+  uint64_t first = d->bits[i] ? d->column[t][d->first[i]] : (uint64_t)digit->side[t].stride.value;
   return first ? bits_lowest(first) : 63;
 }
 
@@ -44,7 +43,7 @@ static llrt_status add_places(draft *d, int t, uint64_t which) {
   for (int order = 0; order < 64 + LLRT_MAX_DIGITS; order++) {
     for (int i = 0; i < kernel->n_digits; i++) {
       bool walked = draft_is_walked(d, kernel->digit[i].axis);
-      if (which >> i & 1 && memory_order(d, i, t) == order && !walked)
+      if (which >> i & 1 && draft_memory_order(d, i, t) == order && !walked)
         LLRT_TRY(draft_digit_place(d, i, kernel->digit[i].step));
     }
   }

@@ -60,6 +60,12 @@ static llrt_status check_vector(const interpreter *in, int64_t offset) {
                     (long long)in->block, (long long)offset);
 }
 
+/* The offset of an element of a tensor from its first byte. */
+static int64_t element_offset(const interpreter *in, int tensor, const int64_t *position, const plan_index_terms *terms) {
+  uint64_t data = (uint64_t)(uintptr_t)in->tensors[tensor].data, base = in->args[tensor]; /* with the storage's offset */
+  return plan_offset(in->kernel, tensor, position, terms, in->args, 0) + (int64_t)(base - data) * 8 / in->kernel->tensor_bits[tensor];
+}
+
 static llrt_status place_element(const interpreter *in, const plan_step *step, uint64_t tile,
                                  element_place *found) {
   const plan_kernel *kernel = in->kernel;
@@ -71,10 +77,7 @@ static llrt_status place_element(const interpreter *in, const plan_step *step, u
     found->gone = !terms.valid;
     return LLRT_OK;
   }
-  uint64_t data = (uint64_t)(uintptr_t)in->tensors[step->tensor].data;
-  uint64_t base = in->args[step->tensor]; /* with the storage's offset */
-  int64_t offset = plan_offset(kernel, step->tensor, position, &terms, in->args, 0) +
-                   (int64_t)(base - data) * 8 / kernel->tensor_bits[step->tensor];
+  int64_t offset = element_offset(in, step->tensor, position, &terms);
   if (offset < 0 || offset >= span_of(in, step->tensor))
     return llrt_error(LLRT_INTERNAL, "block %lld reaches element %lld of tensor %d, which has %lld",
                       (long long)in->block, (long long)offset, step->tensor, (long long)span_of(in, step->tensor));
@@ -276,6 +279,49 @@ llrt_status interpret_collect(interpreter *in, int at) {
   return status;
 }
 
+/* ---- elements in front ---- */
+
+/* Whether what lies in front of an element is asked for: the element is inside, and its byte's second. */
+static bool wants_front(const interpreter *in, const plan_step *step, uint64_t tile, int64_t position[PLAN_MAX_DIGITS]) {
+  plan_step stored = *step;
+  stored.tensor = PLAN_DESTINATION;
+  return interpreter_position(in, &stored, tile, position) && element_offset(in, PLAN_DESTINATION, position, NULL) % 2 != 0;
+}
+
+/* Elements of tensor 0 that are to lie in front of others; what is not asked for is none of theirs. */
+static llrt_status load_front(const interpreter *in, const plan_step *step, int value) {
+  const plan_kernel *kernel = in->kernel;
+  int bits = kernel->tensor_bits[0];
+  for (int64_t at = 0; at < interpreter_size(kernel, value); at++) {
+    int64_t position[PLAN_MAX_DIGITS], before[PLAN_MAX_DIGITS];
+    uint64_t *element = &in->value[value][at];
+    *element = ~kernel->fill & bits_mask(bits);
+    if (!wants_front(in, step, interpreter_kernel_tile(in, value, at), position)) continue;
+    if (!plan_position_before(kernel, position, in->args, before))
+      return llrt_error(LLRT_INTERNAL, "block %lld: nothing lies in front of an element", (long long)in->block);
+    *element = kernel->fill;
+    if (!plan_position_inside(kernel, 0, 0, before, in->args)) continue;
+    element_place place = {.array = in->tensors[0].data, .offset = element_offset(in, 0, before, NULL)};
+    if (place.offset < 0 || place.offset >= span_of(in, 0))
+      return llrt_error(LLRT_INTERNAL, "block %lld reaches element %lld in front", (long long)in->block, (long long)place.offset);
+    place.offset ^= kernel->high_first[0];
+    move_element(&place, bits, element, true);
+  }
+  return LLRT_OK;
+}
+
+/* Of a store of rows that begin in either half of a byte: the first half, where a group has the second. */
+static void store_front(const interpreter *in, const plan_step *step) {
+  int value = step->second;
+  for (int64_t at = 0; at < interpreter_size(in->kernel, value); at++) {
+    int64_t position[PLAN_MAX_DIGITS];
+    if (!wants_front(in, &(plan_step){.masked = true, .apart = step->apart}, interpreter_kernel_tile(in, value, at), position)) continue;
+    element_place place = {.array = in->tensors[PLAN_DESTINATION].data};
+    place.offset = element_offset(in, PLAN_DESTINATION, position, NULL) - 1;
+    move_element(&place, 4, &in->value[value][at], false);
+  }
+}
+
 /* ---- tensors ---- */
 
 /* Of an access its registers beside the first. */
@@ -300,6 +346,8 @@ static uint64_t loaded_outside(const interpreter *in, const plan_step *step, int
 
 llrt_status interpret_global(interpreter *in, const plan_step *step, int value, bool load) {
   int bits = in->kernel->tensor_bits[step->tensor];
+  if (step->front) return load_front(in, step, value);
+  if (!load && step->overhang && bits < 8) store_front(in, step);
   for (int64_t at = 0; at < interpreter_size(in->kernel, value); at++) {
     element_place place;
     uint64_t *element = &in->value[value][at];

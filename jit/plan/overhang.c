@@ -112,6 +112,46 @@ bool plan_group_of(const plan_kernel *kernel, int tensor, const plan_value *valu
   }
 }
 
+/* The lanes of a group take what each of them would have in registers, as many as there are. */
+static void deal_registers(plan_value *front, const plan_group *group) {
+  plan_value dealt = *front;
+  llrt_layout *layout = &dealt.layout;
+  int registers = plan_value_bits(front, PLAN_REGISTER), n = bits_min(registers, group->lanes), at = 0;
+  *layout = llrt_layout_empty();
+  llrt_layout_add_out(layout, front->layout.out[0].name, front->layout.out[0].bits);
+  for (int dim = 0; dim < front->layout.n_in; dim++) {
+    const uint64_t *columns = plan_value_columns(front, (plan_dim)dim);
+    int skipped = dim == PLAN_REGISTER ? n : 0, bits = front->layout.in[dim].bits - skipped;
+    llrt_layout_add_in(layout, front->layout.in[dim].name, bits);
+    for (int i = 0; i < bits; i++, at++) {
+      int own = dim == PLAN_LANE ? i - group->first_lane : -1;
+      layout->column[at] = own >= 0 && own < n ? plan_value_columns(front, PLAN_REGISTER)[own] : columns[i + skipped];
+    }
+  }
+  *front = dealt;
+}
+
+bool plan_front_of(const plan_kernel *kernel, const plan_value *store, int vector, plan_value *front) {
+  const uint64_t *registers = plan_value_columns(store, PLAN_REGISTER), *lanes = plan_value_columns(store, PLAN_LANE);
+  int positions[LLRT_MAX_BITS];
+  uint64_t gone = 0;
+  plan_address_map map;
+  plan_group group;
+  if (!plan_group_of(kernel, PLAN_DESTINATION, store, vector, &group)) return false;
+  plan_address_of_tensor(kernel, PLAN_DESTINATION, &map);
+  plan_access_positions(store, &map, PLAN_REGISTER, vector, positions);
+  for (int j = 0; j < vector; j++) gone |= registers[positions[j]];
+  for (int j = 0; j < group.lanes; j++) gone |= lanes[group.first_lane + j];
+  for (int i = 0; i < llrt_layout_in_bits(&store->layout); i++)
+    if (store->layout.column[i] & gone && bits_count(store->layout.column[i]) > 1) return false;
+  *front = *store;
+  front->bits = kernel->tensor_bits[0];
+  plan_value_reduce(front, gone, front);
+  front->word = 0;
+  deal_registers(front, &group);
+  return true;
+}
+
 bool plan_is_ordered(const plan_kernel *kernel, int tensor, const plan_value *value, int vector) {
   plan_address_map map;
   int positions[LLRT_MAX_BITS];
@@ -150,23 +190,33 @@ bool draft_can_overhang(const draft *d, int tensor) {
          draft_storage(d, tensor)->swizzle.swizzle_len == 0;
 }
 
+/* Whether what lies in front of a row can be mapped by itself: by what an element alone says, as XOR and casts are. */
+static bool maps_elements(const draft *d) {
+  for (int i = 0; i < d->desc->n_maps; i++)
+    if (d->desc->maps[i].kind != LLRT_MAP_XOR) return false;
+  return d->desc->n_tensors == 2;
+}
+
 bool draft_can_straddle(const draft *d, int tensor) {
   const plan_kernel *kernel = d->kernel;
   bool refused = d->options && d->options->whole_bytes;
   for (int t = 0; t < d->desc->n_tensors; t++)
     if (d->desc->tensors[t].n_indices > 0) return false;
-  return !refused && tensor == 0 && d->desc->kind == LLRT_OP_CONVERT && !kernel->target.lanes_first && !kernel->flat &&
-         kernel->tensor_bits[tensor] < 8 && draft_storage(d, tensor)->swizzle.swizzle_len == 0;
+  return !refused && (tensor == 0 || maps_elements(d)) && d->desc->kind == LLRT_OP_CONVERT && !kernel->target.lanes_first &&
+         !kernel->flat && kernel->tensor_bits[tensor] < 8 && draft_storage(d, tensor)->swizzle.swizzle_len == 0;
 }
 
 bool draft_group_fits(const draft *d, int tensor, const plan_value *value, int vector) {
   plan_group group;
+  plan_value front;
   int bytes = plan_access_bytes(value->bits, vector);
-  bool can = value->bits < 8 ? draft_can_straddle(d, tensor) : draft_can_overhang(d, tensor);
+  bool narrow = value->bits < 8, can = narrow ? draft_can_straddle(d, tensor) : draft_can_overhang(d, tensor);
   if (!can || bytes < WORD_BYTES ||
       !plan_group_of(d->kernel, tensor, value, vector, &group))
     return false;
-  return tensor == 0 || vector - group.lanes <= bits_log2(MAX_END_TURNS);
+  if (tensor == 0) return true;
+  if (narrow && !plan_front_of(d->kernel, value, vector, &front)) return false;
+  return vector - narrow - group.lanes <= bits_log2(MAX_END_TURNS); /* bytes of which ends are stored one by one */
 }
 
 bool draft_may_be_loose(const draft *d, const plan_step *step, const plan_value *value) {

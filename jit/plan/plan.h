@@ -101,6 +101,7 @@ typedef struct plan_kernel {
   uint64_t fill; /* one element: what masked loads give outside */
   llrt_layout space;                           /* tile, grid -> d0, d1, … */
   uint64_t column[LLRT_MAX_TENSORS][LLRT_MAX_BITS]; /* by out bit of space, for COLUMNS digits */
+  plan_sequence sequence; /* where a load asks for elements in front */
   plan_index index[PLAN_MAX_INDICES];
   plan_place place[PLAN_MAX_GRID];
   plan_turns walk;

@@ -72,6 +72,22 @@ void draft_finish(plan_kernel *kernel) {
 
 /* ---- the tiled kernel ---- */
 
+/* Of rows of 4-bit elements that begin in either half of a byte: what lies in front of each group that the store moves, which
+ * shares a byte with the group's first element. */
+static llrt_status load_front(draft *d, const draft_values *values, plan_step *store) {
+  plan_value front;
+  int number = 0;
+  if (!store->overhang || d->kernel->tensor_bits[PLAN_DESTINATION] >= 8) return LLRT_OK;
+  if (!plan_front_of(d->kernel, &values->store, store->vector, &front))
+    return llrt_error(LLRT_INTERNAL, "rows whose groups have nothing in front");
+  LLRT_TRY(draft_sequence(d));
+  LLRT_TRY(draft_value(d->kernel, &front, &number));
+  LLRT_TRY(draft_step(d->kernel, (plan_step){.kind = PLAN_LOAD, .out = (uint8_t)number, .masked = true, .front = true}));
+  LLRT_TRY(draft_map_steps(d, 0, d->kernel->n_maps, false, &number));
+  store->second = (uint8_t)number;
+  return LLRT_OK;
+}
+
 /* load, exchange, store of a whole tile. */
 static llrt_status interior_steps(draft *d, const draft_values *values, const draft_halves *halves,
                                   bool streaming) {
@@ -80,15 +96,17 @@ static llrt_status interior_steps(draft *d, const draft_values *values, const dr
   if (!streaming || !d->whole_lines[1]) aligned = 0;
   plan_step load = {.kind = PLAN_LOAD, .tensor = 0, .vector = (uint8_t)d->vector[0], .overhang = d->overhang[0],
                     .misaligned = (uint8_t)(d->vector[0] - d->align[0])};
-  if (d->overhang[0] && draft_log2_bytes(d, 0) < 0) load.misaligned--; /* of bytes */
   plan_step store = {.kind = PLAN_STORE, .tensor = 1, .vector = (uint8_t)d->vector[1],
                      .overhang = d->overhang[1], .misaligned = (uint8_t)(d->vector[1] - d->align[1]),
                      .streaming = (uint8_t)aligned, .parted = d->parts_bytes};
+  if (d->overhang[0] && draft_log2_bytes(d, 0) < 0) load.misaligned--; /* of bytes */
+  if (d->overhang[1] && draft_log2_bytes(d, 1) < 0) store.misaligned--;
   if (halves->halved) return draft_halves_steps(d, values, halves, load, store);
   LLRT_TRY(draft_value(kernel, &values->load, &at));
   load.by_words = draft_by_words(d, &load, &values->load);
   load.out = (uint8_t)at;
   LLRT_TRY(draft_access(d, load, 0));
+  LLRT_TRY(load_front(d, values, &store));
   LLRT_TRY(draft_map_steps(d, 0, d->maps_before, false, &at));
   plan_value target = draft_retyped(d, &values->store, kernel->value[at].bits);
   LLRT_TRY(draft_exchange(d, at, &target, &stored));
@@ -129,7 +147,10 @@ static llrt_status open_indices(draft *d, const draft_values *values, int *branc
 static llrt_status edge_of_tile(draft *d, const draft_values *values, int branch, int end) {
   bool done = false;
   if (!d->kernel->target.lanes_first || draft_moves_parts(d)) LLRT_TRY(draft_masked_steps(d, branch + 1, end, &done));
-  return done ? LLRT_OK : element_steps(d, values);
+  if (done) return LLRT_OK;
+  if (d->overhang[1] && d->kernel->tensor_bits[1] < 8)
+    return llrt_error(LLRT_UNSUPPORTED, "edges of rows of 4-bit elements that begin in either half of a byte: too many accesses");
+  return element_steps(d, values);
 }
 
 /* The interior's steps, masked, where there is no other path. */

@@ -105,7 +105,7 @@ static void print_dot(const plan_kernel *kernel, const plan_step *step, llrt_tex
 }
 
 static void print_load(const plan_kernel *kernel, const plan_step *step, llrt_text *text) {
-  llrt_text_add(text, "load ");
+  llrt_text_add(text, "load %s", step->front ? "what lies in front of each group from " : "");
   if (step->staged) llrt_text_add(text, "the staged panel");
   else plan_print_tensor(step->tensor, text);
   llrt_text_add(text, ", %g bytes an access%s%s%s -> ", vector_bytes(kernel, step, step->out),
@@ -129,6 +129,7 @@ static void print_store(const plan_kernel *kernel, const plan_step *step, llrt_t
                 : step->masked ? ", masked"
                                : "",
                 step->streaming ? ", streaming" : "");
+  if (step->overhang && kernel->value[step->in].bits < 8) llrt_text_add(text, ", v%d in front", step->second);
 }
 
 static void print_stage(const plan_kernel *kernel, llrt_text *text) {

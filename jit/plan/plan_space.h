@@ -46,6 +46,14 @@ typedef struct plan_device_extent {
   plan_number address, limit;
 } plan_device_extent;
 
+/* All digits in the order of the destination's memory, fastest first, and their positions: its elements follow each other without
+ * a gap, from offset 0 on, as the digits count. */
+typedef struct plan_sequence {
+  int32_t n; /* 0: not known, and not asked for */
+  int8_t digit[PLAN_MAX_DIGITS];
+  plan_number count[PLAN_MAX_DIGITS];
+} plan_sequence;
+
 /* A digit of one tensor's storage that the kernel's digits do not refine: the tensor's address gets
  * columns (XORed with all others) or stride times (coordinate of axis / step mod extent). */
 typedef struct plan_term {

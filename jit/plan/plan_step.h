@@ -212,6 +212,9 @@ typedef struct plan_step {
   bool by_words;      /* LOAD that overhangs, in groups: blocks whose vectors memory has all of take the words that pieces
                          touch, instead of vectors whose parts lanes hand on. Of 4-bit elements, whose pieces begin in
                          either half of a byte, always: memory is looked at by words */
+  bool front;         /* LOAD, masked, of tensor 0, one by one: not the element at a position but at the one whose element lies before
+                         its own in the destination's memory (kernel.sequence), if the position is inside the destination's
+                         bounds and its own element is the second of a byte; else undefined */
   bool loose;         /* LOAD, masked and overhanging: accesses whose first element is inside are whole, whatever
                          bounds say of the others, which nothing may use where they are outside */
   uint8_t matrix;     /* SHARED_STORE, SHARED_LOAD: plan_matrix_kind */
@@ -236,7 +239,7 @@ typedef struct plan_step {
   uint8_t instruction;    /* DOT: number of the row */
   uint8_t shared, from[2]; /* DOT: bit o: operand o (in, second) is in buffer from[o] */
   bool parts, beside;      /* DOT */
-  uint8_t second;         /* PREFIX, GATHER, DOT, MAP by_value: value */
+  uint8_t second;         /* PREFIX, GATHER, DOT, MAP by_value, STORE of 4-bit elements that overhangs: value */
   uint8_t total;          /* SCAN: value, reduced along the order */
   uint8_t order;          /* SCAN */
   uint8_t level;          /* PUBLISH, PEEK, AWAIT */

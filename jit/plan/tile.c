@@ -104,13 +104,20 @@ static int widened_bits(const tiler *w) {
 /* A store overhangs where runs are at least so many vectors: the ends of each are stored by themselves. */
 #define STORED_VECTORS 4
 
-/* log2 4-bit elements that a load of rows which begin in either half of a byte takes at least: a word of them. */
+/* log2 4-bit elements that accesses to rows which begin in either half of a byte have at least: a word of them. */
 #define STRADDLED_BITS 3
+
+/* Whether accesses to 4-bit elements straddle bytes, of rows that begin in either half of one. */
+static bool may_straddle(const tiler *w, int t) {
+  if (w->log2_bytes[t] >= 0 || !w->d->may_overhang[t] || run_alignment(w, t) >= 1) return false;
+  if (t == 0) return w->n_run[t] >= STRADDLED_BITS;
+  return w->n_run[t] >= STRADDLED_BITS + bits_log2(STORED_VECTORS) && draft_is_sequence(w->d);
+}
 
 /* Whether accesses of 2^vector elements overhang rows that are aligned to fewer. */
 static bool overhangs(const tiler *w, int t, int vector, int aligned) {
   int bytes = w->d->kernel->tensor_bits[t] >> 3;
-  if (bytes == 0) return w->d->may_overhang[t] && aligned < 1 && vector >= STRADDLED_BITS;
+  if (bytes == 0) return may_straddle(w, t) && vector >= STRADDLED_BITS;
   if (!w->d->may_overhang[t] || aligned >= vector || bytes << aligned >= NARROW_BYTES) return false;
   return bytes << vector >= NARROW_BYTES &&
          (t == 0 || w->n_run[t] - vector >= bits_log2(STORED_VECTORS));
@@ -134,6 +141,7 @@ static int vector_bits(const tiler *w, int t) {
   }
   const llrt_swizzle *swizzle = &w->d->kernel->swizzle[t];
   if (swizzle->swizzle_len) vector = bits_min(vector, bits_min(swizzle->per_element, run_alignment(w, t)));
+  if (t == 1 && may_straddle(w, t)) vector = bits_min(vector, w->n_run[t] - bits_log2(STORED_VECTORS));
   bool straddles = w->log2_bytes[t] < 0 && overhangs(w, t, vector, run_alignment(w, t));
   if (target->access_align_bytes == 1 && !straddles) return vector;
   w->d->overhang[t] = overhangs(w, t, vector, run_alignment(w, t));
@@ -401,7 +409,7 @@ static llrt_status check_pairs(const tiler *w, int t) {
     return llrt_error(LLRT_UNSUPPORTED,
                       "4-bit elements move in bytes, and the %s has no stride that is known to be 1",
                       role);
-  if (run_alignment(w, t) < 1 && !(w->d->may_overhang[t] && w->n_run[t] >= STRADDLED_BITS))
+  if (run_alignment(w, t) < 1 && !may_straddle(w, t))
     return llrt_error(LLRT_UNSUPPORTED,
                       "4-bit elements move in bytes, and a stride of the %s is odd or not promised "
                       "to be even",

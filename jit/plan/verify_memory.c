@@ -138,6 +138,29 @@ static llrt_status check_matrix(const plan_kernel *kernel, int at, const plan_va
   return LLRT_OK;
 }
 
+/* Of rows that begin in either half of a byte: an element in front of each group, by places that all positions have. */
+static llrt_status check_front_of(const plan_kernel *kernel, int at, const plan_value *value) {
+  const plan_step *step = &kernel->step[at];
+  plan_value front;
+  CHECK(step->second < kernel->n_values && plan_front_of(kernel, value, step->vector, &front),
+        "step %d: nothing lies in front of groups", at);
+  const plan_value *own = &kernel->value[step->second];
+  CHECK(own->bits == value->bits && own->reduced == front.reduced && llrt_layout_equal(&own->layout, &front.layout),
+        "step %d: v%d does not lie in front of its groups", at, step->second);
+  CHECK(kernel->sequence.n == kernel->n_digits && !kernel->high_first[PLAN_DESTINATION] &&
+            kernel->origin[PLAN_DESTINATION] % 2 == 0,
+        "step %d: elements in no order", at);
+  return LLRT_OK;
+}
+
+static llrt_status check_front(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  CHECK(step->tensor == 0 && step->masked && step->vector == 0 && !step->overhang && !step->staged && !kernel->flat &&
+            !kernel->target.lanes_first && kernel->n_indices == 0 && kernel->sequence.n == kernel->n_digits,
+        "step %d: nothing lies in front", at);
+  return LLRT_OK;
+}
+
 /* Accesses are aligned, or need not be, or overhang rows that lanes hold piece by piece. */
 static llrt_status check_alignment(const plan_kernel *kernel, int at, const plan_value *value) {
   const plan_step *step = &kernel->step[at];
@@ -160,8 +183,8 @@ static llrt_status check_alignment(const plan_kernel *kernel, int at, const plan
         "step %d: no pieces of rows", at);
   CHECK(!step->by_words || (step->kind == PLAN_LOAD && !step->loose && step->misaligned > 0),
         "step %d: may not go by words", at);
+  if (step->kind == PLAN_STORE) return value->bits < 8 ? check_front_of(kernel, at, value) : LLRT_OK;
   CHECK(value->bits >= 8 || step->by_words, "step %d: 4-bit elements that straddle bytes, not by words", at);
-  if (step->kind == PLAN_STORE) return LLRT_OK;
   CHECK(step->tensor == 0 && memory->used && memory->vector == plan_memory_vector(kernel, step),
         "step %d: memory is not known", at);
   CHECK(step->masked || memory->guards, "step %d: loads without a guard", at);
@@ -211,6 +234,7 @@ llrt_status plan_verify_access(const plan_kernel *kernel, int at) {
         CHECK(plan_value_columns(value, PLAN_REGISTER)[i] == 1ull << i, "step %d: no vector", at);
       return LLRT_OK;
     }
+    if (step->front) return check_front(kernel, at);
     plan_address_of_tensor(kernel, step->tensor, &map);
     LLRT_TRY(check_parted(kernel, at, value));
     CHECK(!step->staged || (kernel->panel.gathered && step->kind == PLAN_LOAD && step->tensor == 0),

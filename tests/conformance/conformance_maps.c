@@ -78,6 +78,10 @@ static const struct row {
     {{130, 66}, "row_major", "col_major", LLRT_BF16, 0, false, LLRT_E2M1},
     {{64, 128}, "col_major", "row_major", LLRT_E2M1, 0, true, LLRT_I4},
     {{50, 66}, "row_major", "torchao_w4", LLRT_I8, 0x80, false, LLRT_U4},
+    {{333, 96}, "row_major", "col_major", LLRT_F32, 0, false, LLRT_E2M1},
+    {{517, 67}, "row_major", "col_major", LLRT_I8, 0x80, false, LLRT_U4},
+    {{255, 131}, "col_major", "row_major", LLRT_U4, 0x8, false, LLRT_DTYPE_NONE},
+    {{131, 77}, "row_major", "col_major", LLRT_F64, 0, false, LLRT_I4},
     {{5, 8}, "storage(digits=[dim1: 3, dim1: 12, dim0: rest, dim1: rest], pad=0)", "strided([10,1])", LLRT_I8, 0, false,
      LLRT_I4},
 };

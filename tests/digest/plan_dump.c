@@ -99,6 +99,14 @@ static void put_place(llrt_text *out, const plan_place *x) {
   PLAN_NUMBER(magic) PLAN_NUMBER(magic_shift)
 }
 
+static void put_sequence(llrt_text *out, const plan_sequence *x) {
+  for (int k = 0; k < x->n; k++) {
+    begin(out, "in sequence", k);
+    put_number(out, "digit", x->digit[k]);
+    put_plan_number(out, "count", &x->count[k]);
+  }
+}
+
 static void put_index(llrt_text *out, const plan_index *x) {
   NUMBER(tensor) NUMBER(kind) NUMBER(out_of_range) NUMBER(wide) NUMBER(uniform) NUMBER(along) NUMBER(group)
   NUMBER(axes) NUMBER(tile_bits)
@@ -228,7 +236,7 @@ static void put_order(llrt_text *out, const plan_order *x) {
 
 static void put_step(llrt_text *out, const plan_step *x) {
   NUMBER(kind) NUMBER(in) NUMBER(out) NUMBER(tensor) NUMBER(buffer) NUMBER(map) NUMBER(index) NUMBER(vector)
-  NUMBER(misaligned) NUMBER(overhang) NUMBER(by_words) NUMBER(loose) NUMBER(matrix) NUMBER(masked) NUMBER(parted)
+  NUMBER(misaligned) NUMBER(overhang) NUMBER(by_words) NUMBER(front) NUMBER(loose) NUMBER(matrix) NUMBER(masked) NUMBER(parted)
   NUMBER(staged) NUMBER(streaming) NUMBER(elements) NUMBER(rows) NUMBER(pitch) NUMBER(reach) NUMBER(iterations)
   NUMBER(repetition) NUMBER(turns) NUMBER(body) NUMBER(otherwise) NUMBER(ahead) NUMBER(apart) NUMBER(predicated)
   NUMBER(combiner) NUMBER(type) NUMBER(instruction) NUMBER(shared) ITEM(from, 0) ITEM(from, 1) NUMBER(parts)
@@ -366,6 +374,7 @@ void plan_dump(const plan_kernel *kernel, llrt_text *out) {
   put_deal(out, &kernel->deal);
   put_panel(out, &kernel->panel);
   put_memory(out, &kernel->memory);
+  put_sequence(out, &kernel->sequence);
   put_steps(out, kernel);
   put_launch(out, &kernel->launch);
   llrt_text_add(out, "\n");

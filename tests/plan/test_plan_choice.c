@@ -173,6 +173,39 @@ Test(plan_choice, odd_rows_of_nibbles_are_tiled) {
   }
 }
 
+/* As destinations such rows are tiled, too: stores know what lies in front of their groups. */
+Test(plan_choice, odd_rows_of_nibbles_are_stored_by_vectors) {
+  static const text_pair rows[] = {{"row_major", "col_major", {333, 96}},
+                                   {"col_major", "row_major", {130, 517}},
+                                   {"row_major", "storage(digits=[dim0: 301, dim1: rest, dim0: rest], pad=9)", {400, 33}},
+                                   {"strided([1038,1])", "storage(digits=[dim1: rest, replica: 3, dim0: rest])", {24, 1037}}};
+  static const char *const gpus[] = {"sm_80", "sm_90a", "gfx942"};
+  static plan made;
+  uint64_t seed = test_seed_of_run();
+  for (size_t t = 0; t < 4 * sizeof gpus / sizeof *gpus; t++) {
+    pair p;
+    const char *name = gpus[t / 4];
+    pair_parse(&rows[t % 4], &p);
+    pair_plan(&p, LLRT_B4, name, NULL, &made);
+    const plan_kernel *kernel = &made.variant[0];
+    int fronts = 0, stores = 0;
+    for (int i = 0; i < kernel->n_steps; i++) {
+      const plan_step *step = &kernel->step[i];
+      fronts += step->kind == PLAN_LOAD && step->front;
+      stores += step->kind == PLAN_STORE && step->overhang && step->vector >= 3 && !step->parted;
+    }
+    cr_expect(!kernel->flat && fronts == 2 && stores == 2, "%s, row %zu: %d, %d", name, t % 4, fronts, stores);
+    cr_expect_eq(plan_verify(kernel), LLRT_OK, "%s, row %zu: %s", name, t % 4, llrt_last_error());
+    conversion c;
+    conversion_make(&p, LLRT_B4, &c);
+    conversion_fill(&c, &seed);
+    memset(c.desc.tensors[1].data, UNTOUCHED, c.bytes[1]);
+    cr_expect_eq(plan_interpret(kernel, c.desc.tensors, c.binding, 2), LLRT_OK, "%s", llrt_last_error());
+    cr_expect_eq(conversion_wrong_places(&p, &c), 0, "%s, row %zu", name, t % 4);
+    conversion_free(&c);
+  }
+}
+
 /* Steps of a kind in any variant. */
 static int count_kind(const plan *made, plan_step_kind kind) {
   int n = 0;

@@ -65,6 +65,7 @@ static llrt_status host_open(int ordinal, const backend_open_params *params, llr
   device->base.backend = &llrt_backend_host;
   device->base.target = target;
   device->parallel = params->parallel;
+  llrt_host_arena_init(&device->arena);
   llrt_device_info *info = &device->base.info;
   snprintf(info->name, sizeof info->name, "host");
   snprintf(info->target, sizeof info->target, "%s", target.name);
@@ -78,7 +79,10 @@ static llrt_status host_open(int ordinal, const backend_open_params *params, llr
   return LLRT_OK;
 }
 
-static void host_close(llrt_device *base) { free(base); }
+static void host_close(llrt_device *base) {
+  llrt_host_arena_fini(&((host_device *)base)->arena);
+  free(base);
+}
 
 /* Large memory in huge pages, where the system has them for the asking: a block of a conversion touches a few hundred
  * rows, each in a page of its own. */

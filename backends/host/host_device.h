@@ -3,10 +3,12 @@
 #define LLRT_BACKENDS_HOST_DEVICE_H
 
 #include "backends/backend.h"
+#include "backends/host/host_arena.h"
 
 typedef struct host_device {
   llrt_device base;
   const llrt_parallel *parallel;
+  host_arena arena; /* of kernels' code */
 } host_device;
 
 /* Whether this processor runs code for the target of that name. */

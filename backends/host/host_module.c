@@ -1,6 +1,7 @@
-/* Loading and running host kernels: an ELF shared object in an anonymous file, opened by the
- * dynamic loader. */
+/* Loading and running host kernels: an ELF shared object, copied into the device's arena. What cannot be loaded so, or where
+ * written memory cannot be run, becomes an anonymous file that the dynamic loader opens; that needs /proc. */
 #include "backends/host/host_device.h"
+#include "backends/host/host_image.h"
 
 #include "base/float_mode.h"
 #include "base/status.h"
@@ -18,6 +19,7 @@
 #define GRAIN_BYTES (64 << 10)
 
 struct backend_module {
+  arena_pages pages;
   int file; /* stays open: the loader knows objects by path, so /proc/self/fd/N must not recur */
   void *object;
   backend_host_entry *entry;
@@ -37,7 +39,7 @@ static llrt_status write_all(int file, const char *bytes, size_t size) {
   return LLRT_OK;
 }
 
-static llrt_status module_open(backend_module *module, const void *code, size_t size,
+static llrt_status open_file(backend_module *module, const void *code, size_t size,
                                const char *entry) {
   module->file = memfd_create("llrt-kernel", MFD_CLOEXEC);
   if (module->file < 0) {
@@ -54,8 +56,26 @@ static llrt_status module_open(backend_module *module, const void *code, size_t 
   return LLRT_OK;
 }
 
+static llrt_status place(host_arena *arena, backend_module *module, const backend_code *code) {
+  host_image image;
+  void *address;
+  LLRT_TRY(llrt_host_image_read(code->data, code->size, &image));
+  LLRT_TRY(llrt_host_arena_take(arena, image.span, &module->pages));
+  LLRT_TRY(llrt_host_image_place(&image, module->pages.memory, code->entry, &address));
+  LLRT_TRY(llrt_host_arena_seal(&module->pages));
+  memcpy(&module->entry, &address, sizeof address);
+  return LLRT_OK;
+}
+
+static llrt_status module_open(host_arena *arena, backend_module *module, const backend_code *code) {
+  llrt_status status = place(arena, module, code);
+  if (status != LLRT_UNSUPPORTED) return status;
+  llrt_host_arena_give(arena, &module->pages);
+  return open_file(module, code->data, code->size, code->entry);
+}
+
 void llrt_host_unload(llrt_device *base, backend_module *module) {
-  (void)base;
+  llrt_host_arena_give(&((host_device *)base)->arena, &module->pages);
   if (module->object) dlclose(module->object);
   if (module->file >= 0) close(module->file);
   free(module);
@@ -66,7 +86,7 @@ llrt_status llrt_host_load(llrt_device *base, const backend_code *code, backend_
   backend_module *module = calloc(1, sizeof *module);
   if (!module) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a loaded kernel");
   module->file = -1;
-  llrt_status status = module_open(module, code->data, code->size, code->entry);
+  llrt_status status = module_open(&((host_device *)base)->arena, module, code);
   if (status != LLRT_OK) {
     llrt_host_unload(base, module);
     return status;

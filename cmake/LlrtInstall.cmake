@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 add_library(llrt::llrt ALIAS llrt)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/llrt" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.h")
-install(TARGETS llrt EXPORT llrtTargets)
+install(TARGETS ${llrt_to_install} EXPORT llrtTargets)
 # Opened by libllrt.so, from beside it; nobody links it.
 install(TARGETS llrt-jit)
 if(TARGET llrt_tool)

@@ -283,6 +283,7 @@ static const dot_problem rows[] = {
     {SHAPE(260, 48, 0), MXFP4(E4M3), .packed = true},
     {SHAPE(40, 24, 0), TYPES_AND(BF16, U4, [LLRT_DOT_SCALE_B] = LLRT_BF16, [LLRT_DOT_ZERO_B] = LLRT_U8, [LLRT_DOT_BIAS] = LLRT_F32), LIES(BLOCKS("20", "10"), "blackwell_mx4(pad=7)", ""), .group = {{0}, {128, 1}}},
     {SHAPE(37, 45, 0), TYPES_AND(I32, I8, [LLRT_DOT_SCALE_A] = LLRT_F32, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_D] = LLRT_F32), .group = {{1, -1}, {-1, 1}}},
+    {SHAPE(20, 24, 40), TYPES_AND(I8, I8, [LLRT_DOT_SCALE_B] = LLRT_BF16, [LLRT_DOT_D] = LLRT_F32), .group = {{0}, {64, 1}}, .accumulate = LLRT_F32}, /* in i32 */
 };
 #define N_ROWS ((int)(sizeof rows / sizeof *rows))
 

@@ -359,6 +359,7 @@ static void *allocate_elsewhere(void *argument) {
   other->allocated = driver->allocate(&memory, BYTES);
   if (other->allocated == 0) driver->release(memory);
   other->ended = driver->end(other->stream, &graph);
+  if (other->ended == 0) driver->graph_destroy(graph);
   return NULL;
 }
 

@@ -112,3 +112,16 @@ void emu_wait_for_all(emu_context *context) {
   emu_context_drain(context);
   emu_unlock();
 }
+
+void emu_contexts_end(void) {
+  for (emu_context *context = emu_contexts; context; context = context->next) {
+    for (emu_stream *stream = context->streams; stream; stream = stream->next) emu_stream_forget_work(stream);
+  }
+  while (emu_contexts) {
+    emu_context *context = emu_contexts;
+    while (context->streams) emu_stream_unlink(context->streams);
+    emu_contexts = context->next;
+    forget_memory(context);
+    free(context);
+  }
+}

@@ -201,7 +201,16 @@ static bool start_worker(emu_stream *stream) {
   return stream->has_worker = true;
 }
 
-/* When the library is unloaded, or the process ends. */
+void emu_stream_forget_work(emu_stream *stream) {
+  while (stream->head) {
+    emu_op *op = stream->head;
+    stream->head = op->next;
+    emu_work_drop(&op->work);
+    op_free(op);
+  }
+}
+
+/* When the library is unloaded, or the process ends: what is still queued does not run. */
 __attribute__((destructor)) static void stop_workers(void) {
   emu_lock();
   stopping = true;
@@ -213,6 +222,7 @@ __attribute__((destructor)) static void stop_workers(void) {
     free(workers);
     workers = next;
   }
+  emu_contexts_end();
 }
 
 /* ---- queueing ---- */

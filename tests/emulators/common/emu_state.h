@@ -159,6 +159,7 @@ void emu_wait_change(void);
 void emu_tell_change(void);
 const void *emu_this_thread(void);
 uint64_t emu_next_id(void);
+void emu_contexts_end(void); /* the last call; without locks */
 
 /* With the state's lock, all of these. */
 
@@ -174,6 +175,7 @@ void emu_nudge(emu_point point);
 /* What the context's failure is; nobody is told again. */
 int emu_take_failure(emu_context *context);
 void emu_point_set(emu_point *point, emu_stream *stream, uint64_t number);
+void emu_stream_forget_work(emu_stream *stream);
 
 /* emu_streams.c */
 void emu_stream_drop(emu_stream *stream);

@@ -127,6 +127,7 @@ void step_finish(step_case *c) {
   launch->cluster = kernel->cluster_bits > 0 ? 1 << kernel->cluster_bits : 0;
   for (int i = 0; i < kernel->n_buffers; i++)
     launch->shared_bytes = bits_max(launch->shared_bytes, plan_buffer_end(&kernel->buffer[i]));
+  if (kernel->lookback.used) launch->shared_bytes = bits_max(launch->shared_bytes, 16); /* a ticket */
   if (kernel->producers == 0) return;
   launch->threads += kernel->producers << kernel->lane_bits;
   kernel->barriers = (launch->shared_bytes + 7) & -8;

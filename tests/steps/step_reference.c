@@ -363,8 +363,10 @@ bool step_reference(const step_case *c, unsigned char *const memory[STEP_TENSORS
   for (int v = 0; v < c->kernel.n_values; v++) s.value[v] = malloc((size_t)step_places_of(&s, v) * sizeof(step_element));
   s.shared = calloc(((size_t)c->kernel.launch.shared_bytes * 2 << c->kernel.cluster_bits) + 1, sizeof *s.shared);
   for (int i = 0; i < c->kernel.n_places; i++) blocks *= place_count(&s, &c->kernel.place[i]);
+  step_begin_lookback(&s);
   for (s.block = 0; s.block < blocks && right; s.block++) right = run_block(&s);
   for (int v = 0; v < c->kernel.n_values; v++) free(s.value[v]);
   free(s.shared);
+  free(s.cells);
   return right;
 }

@@ -68,7 +68,7 @@ static bool multiply(step_state *s, const plan_step *step) {
 /* Groups are done as soon as they begin here; whether anybody uses them too early is the interpreter's to see. */
 bool step_run_dot(step_state *s, const plan_step *step) {
   if (step->kind == PLAN_DOT) return multiply(s, step);
-  if (step->kind != PLAN_MULTIPLIED) return step_fail(s, "no definition of step kind %d", step->kind);
+  if (step->kind != PLAN_MULTIPLIED) return step_run_lookback(s, step);
   for (int64_t at = 0; step->turns == 0 && at < step_places_of(s, step->out); at++) s->value[step->out][at] = s->value[step->in][at];
   return true;
 }

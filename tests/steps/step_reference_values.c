@@ -169,6 +169,8 @@ static uint64_t neutral(int op, llrt_dtype type) {
   }
 }
 
+uint64_t step_neutral(const plan_step *step) { return neutral(step->combiner, (llrt_dtype)step->type); }
+
 static uint64_t join(const plan_step *step, uint64_t a, uint64_t b) { return joined(step->combiner, (llrt_dtype)step->type, a, b); }
 
 static bool fill(step_state *s, const plan_step *step) {
@@ -253,8 +255,9 @@ static bool join_values(step_state *s, const plan_step *step, int second) {
 
 /* Elements whose coordinates agree in the bits that the result has, the lowest of the others first. */
 static bool fold(step_state *s, const plan_step *step) {
-  step_element *all = step_by_tile(s, step->in);
   int kept = s->kernel->value[step->out].layout.out[0].bits, n = s->kernel->value[step->in].layout.out[0].bits - kept;
+  step_element *all = calloc((size_t)1 << (kept + n), sizeof *all);
+  for (int64_t at = 0; at < step_places_of(s, step->in); at++) all[step_own_tile(s, step->in, at)] = s->value[step->in][at];
   for (int64_t at = 0; at < step_places_of(s, step->out); at++) {
     uint64_t tile = step_own_tile(s, step->out, at), made = all[tile].bits;
     for (uint64_t k = 1; k < 1ull << n; k++) made = join(step, made, all[tile | k << kept].bits);

@@ -19,6 +19,7 @@ typedef struct step_state {
   step_element *value[PLAN_MAX_VALUES]; /* by warp, lane, register: register fastest */
   step_element *shared;                 /* by buffer byte * 2: elements of 4 bits or more */
   int64_t turn, begin, end;             /* of a walk; turn < 0: before it */
+  step_element *cells;                  /* that blocks published */
   char *message;
 } step_state;
 
@@ -56,6 +57,13 @@ uint64_t step_bits_of(const step_state *s, int value);
 /* step_reference_shared.c: what lies in shared memory: stores, loads, copies. The value as a buffer has it. */
 bool step_run_shared(step_state *s, const plan_step *step);
 void step_fetch(step_state *s, int value, int buffer);
+
+/* What changes nothing that it is joined with by the step. */
+uint64_t step_neutral(const plan_step *step);
+
+/* step_reference_lookback.c: what blocks tell each other. begin: before the first of them; s->cells is to be freed. */
+bool step_run_lookback(step_state *s, const plan_step *step);
+void step_begin_lookback(step_state *s);
 
 /* step_reference_dot.c: products. */
 bool step_run_dot(step_state *s, const plan_step *step);

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 /* One open device with the params that it was opened by; device.c counts who holds it. */
 typedef struct open_device {
@@ -27,6 +28,7 @@ typedef struct compile_queue {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   pthread_t thread;
+  pid_t process; /* which the thread is of */
   bool started, ends;
   compile_wish *first;
   const llrt_device *current; /* whose kernel is being compiled; NULL: none */

@@ -4,8 +4,10 @@
 #include "base/text.h"
 #include "runtime/context.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 llrt_compile_policy llrt_policy_of(const llrt_context *context) {
   return (llrt_compile_policy)atomic_load_explicit(&context->compile, memory_order_relaxed);
@@ -121,10 +123,30 @@ static void *compile_all(void *argument) {
   return NULL;
 }
 
-/* Precondition: the mutex is held. */
+/* The program's signals are for the program's own threads. Precondition: the mutex is held. */
 static bool start_thread(compile_queue *queue) {
-  if (!queue->started) queue->started = pthread_create(&queue->thread, NULL, compile_all, queue) == 0;
+  if (queue->started) return true;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  queue->started = pthread_create(&queue->thread, NULL, compile_all, queue) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  queue->process = getpid();
   return queue->started;
+}
+
+/* A child of fork() has the parent's queue and not its thread, for which the mutex and the condition would wait. What was
+ * wished for is still in the list, and a thread of the child's own sees to it. */
+static void forget_parents_thread(compile_queue *queue) {
+  static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&once);
+  if (queue->started && queue->process != getpid()) {
+    pthread_mutex_init(&queue->mutex, NULL);
+    pthread_cond_init(&queue->changed, NULL);
+    queue->started = false;
+    queue->current = NULL;
+  }
+  pthread_mutex_unlock(&once);
 }
 
 void llrt_compile_behind(llrt_op *op, const llrt_tensor *first) {
@@ -136,6 +158,7 @@ void llrt_compile_behind(llrt_op *op, const llrt_tensor *first) {
     return;
   }
   *wish = (compile_wish){.op = llrt_op_retain(op), .first = *first};
+  forget_parents_thread(queue);
   pthread_mutex_lock(&queue->mutex);
   bool started = start_thread(queue);
   compile_wish **end = &queue->first;
@@ -161,6 +184,7 @@ static void drop_wishes(compile_queue *queue, const llrt_device *device) {
 
 void llrt_compile_behind_end(llrt_context *context, const llrt_device *device) {
   compile_queue *queue = &context->behind;
+  forget_parents_thread(queue);
   pthread_mutex_lock(&queue->mutex);
   drop_wishes(queue, device);
   while (device && queue->current == device) pthread_cond_wait(&queue->changed, &queue->mutex);

@@ -12,8 +12,9 @@
  *  - Launches on the host are spread over threads of the library: one pool in a process, at most one thread for each
  *    core that the process may use, all signals blocked, started when first wanted, ended with the last context and
  *    when the library is unloaded. Signal handlers and the caller's floating-point mode are left alone.
- *  - A child of fork() may go on with contexts in which no other thread was in a call at the fork; it has threads of its
- *    own then. Of GPUs nothing survives a fork: that is their drivers' rule.
+ *  - A child of fork() may go on with contexts in which no other thread was in a call at the fork, and no kernel was
+ *    being compiled behind calls; it has threads of its own then. Of GPUs nothing survives a fork: that is their
+ *    drivers' rule.
  *  - Sizes are in elements for offsets and strides, bytes where the name says bytes. */
 #ifndef LLRT_LLRT_H
 #define LLRT_LLRT_H

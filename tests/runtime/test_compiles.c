@@ -1,5 +1,9 @@
 /* How many kernels one-line calls make, which serves which call, and the policies of compiling. Every result is compared. */
+#include "runtime/policy.h"
 #include "tests/runtime/convert_fixture.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define SIDE 80
 #define BYTES (SIDE * SIDE * 4 + 64)
@@ -164,6 +168,33 @@ Test(compiles, every_compile_is_told) {
   cr_expect(all.complete);
   cr_expect_geq(all.events, 1);
   cr_expect_leq(all.events, 3);
+}
+
+/* The thread that compiles behind calls waits for wishes in the parent, and is not in the child, which ends the context all the
+ * same, also after a wish of its own. */
+Test(compiles, a_forked_child_has_no_thread_to_wait_for) {
+  llrt_op *op;
+  llrt_op_desc desc = fixture_desc(&at);
+  cr_assert_eq(llrt_op_prepare(at.host, &desc, &op), LLRT_OK, "%s", llrt_last_error());
+  llrt_compile_behind(op, &at.source);
+  while (atomic_load(&op->wished)) usleep(1000);
+  usleep(50000);
+  for (int wishes = 0; wishes < 2; wishes++) {
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+      alarm(20);
+      if (wishes) llrt_compile_behind(op, &at.source);
+      while (atomic_load(&op->wished)) usleep(1000);
+      llrt_op_destroy(&op);
+      fixture_end(&at);
+      _exit(0);
+    }
+    int state;
+    cr_assert_eq(waitpid(child, &state, 0), child);
+    cr_expect(WIFEXITED(state) && WEXITSTATUS(state) == 0, "%d wishes: %#x", wishes, (unsigned)state);
+  }
+  llrt_op_destroy(&op);
 }
 
 Test(compiles, there_are_three_policies) {

@@ -118,6 +118,16 @@ Test(dot_factors, zero_and_nothing) {
   }
 }
 
+/* Zeroed workspace for any run; to be freed. */
+static llrt_run_params workspace_of(product *p, const llrt_op *op, const llrt_op_desc *desc) {
+  llrt_run_params run = {0};
+  cr_assert_eq(llrt_op_workspace(op, desc->tensors, desc->n_tensors, &run.workspace_bytes), LLRT_OK, "%s", llrt_last_error());
+  if (run.workspace_bytes == 0) return run;
+  cr_assert_eq(llrt_memory_allocate(p->at.device, run.workspace_bytes, &run.workspace), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_memory_set(p->at.device, run.workspace, 0, run.workspace_bytes, NULL), LLRT_OK, "%s", llrt_last_error());
+  return run;
+}
+
 Test(dot_factors, a_run_brings_its_own) {
   static product p;
   static const double two = 2, three = 3, minus = -1, none = 0, nan_value = NAN;
@@ -127,18 +137,22 @@ Test(dot_factors, a_run_brings_its_own) {
     llrt_op *op;
     cr_assert_eq(llrt_dot_describe(&p.a, &p.b, &p.d, &params, &call), LLRT_OK, "%s", llrt_last_error());
     cr_assert_eq(llrt_op_prepare(p.at.device, &call.desc, &op), LLRT_OK, "%s", llrt_last_error());
-    cr_assert_eq(llrt_op_run(op, NULL, call.desc.tensors, call.desc.n_tensors, NULL), LLRT_OK, "%s", llrt_last_error());
+    llrt_run_params run = workspace_of(&p, op, &call.desc);
+    void *workspace = run.workspace;
+    cr_assert_eq(llrt_op_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s", llrt_last_error());
     compare(&p, 2, 3, DEVICE);
-    llrt_run_params run = {.alpha = &minus};
+    run.alpha = &minus;
     cr_assert_eq(llrt_op_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s", llrt_last_error());
     compare(&p, -1, 3, DEVICE);
-    run = (llrt_run_params){.alpha = &three, .beta = &none};
+    run.alpha = &three;
+    run.beta = &none;
     fill(&p, &p.c, NAN); /* read, perhaps, but not seen */
     cr_assert_eq(llrt_op_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s", llrt_last_error());
     compare(&p, 3, 0, DEVICE);
     run.beta = &nan_value;
     cr_expect_eq(llrt_op_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_INVALID_ARGUMENT);
     llrt_op_destroy(&op);
+    llrt_memory_free(p.at.device, workspace);
     stop(&p);
   }
 }

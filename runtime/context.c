@@ -20,8 +20,6 @@ const char *llrt_version(void) {
 
 static llrt_status check_params(const llrt_context_params *params) {
   LLRT_REQUIRE(params->threads >= 0, "threads is %d", params->threads);
-  LLRT_REQUIRE(params->compile >= LLRT_COMPILE_NOW && params->compile <= LLRT_COMPILE_NEVER, "there is no compile policy %d",
-               (int)params->compile);
   LLRT_REQUIRE(!params->allocator.allocate == !params->allocator.release,
                "the allocator needs both allocate and release, or neither");
   return LLRT_OK;
@@ -46,10 +44,6 @@ llrt_status llrt_context_create(const llrt_context_params *params, llrt_context 
   context->parallel =
       (llrt_parallel){params->threads, params->parallel_user, params->parallel_for};
   context->no_compile = params->no_compile != 0;
-  context->fix_extents = params->fix_extents != 0;
-  atomic_init(&context->compile, params->compile);
-  context->compile_user = params->compile_user;
-  context->on_compile = params->on_compile;
   pthread_mutex_init(&context->behind.mutex, NULL);
   pthread_cond_init(&context->behind.changed, NULL);
   llrt_cache_init(&context->cache);
@@ -57,6 +51,17 @@ llrt_status llrt_context_create(const llrt_context_params *params, llrt_context 
   pthread_mutex_init(&context->devices_mutex, NULL);
   llrt_pool_retain();
   *out = context;
+  return LLRT_OK;
+}
+
+llrt_status llrt_context_set_options(llrt_context *context, const llrt_context_options *options) {
+  LLRT_REQUIRE(context, "context is NULL");
+  LLRT_REQUIRE(options, "options is NULL");
+  LLRT_REQUIRE(options->size == sizeof *options, "options has size %zu, not %zu", options->size, sizeof *options);
+  LLRT_TRY(llrt_context_set_compile(context, options->compile));
+  context->fix_extents = options->fix_extents != 0;
+  context->compile_user = options->compile_user;
+  context->on_compile = options->on_compile;
   return LLRT_OK;
 }
 

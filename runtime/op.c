@@ -4,6 +4,8 @@
 #include "runtime/prepared.h"
 #include "runtime/promise.h"
 
+#include <llrt/dot.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,23 +113,34 @@ static llrt_status take_number(const double *given, bool acts, const char *name,
   return LLRT_OK;
 }
 
-static llrt_status take_numbers(const llrt_op *op, const llrt_run_params *params, op_call *call) {
+static llrt_status take_numbers(const llrt_op *op, const llrt_dot_run_params *params, op_call *call) {
   if (!params) return LLRT_OK;
+  LLRT_REQUIRE(params->size == sizeof *params, "params has size %zu, not %zu", params->size, sizeof *params);
   LLRT_TRY(take_number(params->alpha, op->desc.dot.has_alpha, "alpha", &call->alpha));
   return take_number(params->beta, op->desc.dot.has_beta, "beta", &call->beta);
 }
 
-llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
-                        const llrt_run_params *params) {
+static llrt_status run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
+                       const llrt_run_params *params, const llrt_dot_run_params *numbers) {
   op_call call;
   int variant;
   LLRT_TRY(bind_call(op, tensors, n, stream, &call));
-  LLRT_TRY(take_numbers(op, params, &call));
+  LLRT_TRY(take_numbers(op, numbers, &call));
   if (call.empty) return LLRT_OK;
   LLRT_TRY(llrt_validate_memory(&op->desc, &op->set, &call));
   LLRT_TRY(llrt_promises_check(&call, &op->set, op->desc.promises));
   LLRT_TRY(pick_ready(op, &call, &variant));
   return llrt_op_launch(op, variant, &call, params, stream);
+}
+
+llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
+                        const llrt_run_params *params) {
+  return run(op, stream, tensors, n, params, NULL);
+}
+
+llrt_status llrt_dot_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
+                         const llrt_dot_run_params *params) {
+  return run(op, stream, tensors, n, params ? &params->run : NULL, params);
 }
 
 llrt_status llrt_op_save(const llrt_op *op, void *buffer, size_t *size) {

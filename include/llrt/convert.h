@@ -21,7 +21,7 @@ typedef struct llrt_convert_params {
  * Every copy that the destination's storage has of an element is written, its pads as its pad rule
  * says; offsets outside are left alone. Of copies in the source the first is read, of pads nothing.
  * A kernel is compiled at the first call of a class (storages, dtype, whether addresses and strides are multiples of
- * whole vectors) and found in the context's cache afterwards: docs/one-line.md; llrt_context_params.compile.
+ * whole vectors) and found in the context's cache afterwards: docs/one-line.md; llrt_context_options.compile.
  *   source, destination   same device, rank and shape; differing dtypes mean a cast (llrt/map.h). Caller's
  *                         memory, not overlapping, or both at the same address: then the conversion works
  *                         *in place*, part by part, where elements only move inside parts that fit in a

@@ -68,13 +68,18 @@ typedef struct llrt_context_params {
   const char *jit_library;         /* path of libllrt-jit.so; NULL: beside libllrt.so, then the
                                       loader's search path */
   int no_compile;                  /* non-zero: a compile is UNAVAILABLE; saved kernels still run */
-  llrt_compile_policy compile;     /* see there; llrt_context_set_compile */
+} llrt_context_params;
+
+/* What may be set of a context before its first call. All-zero but for size: the presets. */
+typedef struct llrt_context_options {
+  size_t size;                 /* of this struct */
+  llrt_compile_policy compile; /* see there; llrt_context_set_compile */
   int fix_extents; /* non-zero: one-line calls compile extents below 1024 in, for up to 16 shapes of a pair of storages:
                       faster where a tile ends with an axis, at a compile for each shape */
   void *compile_user;
   void (*on_compile)(void *user, const llrt_compile_event *event); /* NULL: nobody is told. From any thread; it must
                                                                       not call into the context */
-} llrt_context_params;
+} llrt_context_options;
 
 /* Creates a context. params may be NULL and lives only for the call. Cost: microseconds; the compiler
  * is not loaded. Ownership: destroy with llrt_context_destroy.
@@ -85,6 +90,9 @@ LLRT_API llrt_status llrt_context_create(const llrt_context_params *params, llrt
  * NULL. Precondition: its devices and operations are destroyed and their launches finished.
  * Thread: one, the last. */
 LLRT_API void llrt_context_destroy(llrt_context **context);
+
+/* Sets all of these. Thread: one, before the context's first device. Errors: INVALID_ARGUMENT; nothing is set then. */
+LLRT_API llrt_status llrt_context_set_options(llrt_context *context, const llrt_context_options *options);
 
 /* Sets the policy of calls that begin after it: LLRT_COMPILE_NEVER once everything is warm. Thread: any. Errors:
  * INVALID_ARGUMENT. */

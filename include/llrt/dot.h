@@ -121,6 +121,19 @@ LLRT_API llrt_status llrt_dot_into(const llrt_tensor *a, const llrt_tensor *b, c
 LLRT_API llrt_status llrt_dot(const llrt_tensor *a, const llrt_tensor *b, const llrt_storage *storage,
                               const llrt_dot_params *params, void *stream, llrt_tensor *result);
 
+/* A run's own numbers. */
+typedef struct llrt_dot_run_params {
+  size_t size;                /* of this struct */
+  llrt_run_params run;        /* workspace */
+  const double *alpha, *beta; /* of an operation that was described with an alpha, a beta: instead of those; NULL: those. With
+                                 beta 0 C counts as 0, whatever it holds */
+} llrt_dot_run_params;
+
+/* llrt_op_run of a dot with other numbers. Thread: any. Errors: as llrt_op_run; INVALID_ARGUMENT for NaN and for numbers that the
+ * operation was described without. */
+LLRT_API llrt_status llrt_dot_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
+                                  const llrt_dot_run_params *params);
+
 /* The range that may be promised of e8m0 scales (llrt_dot_scaling.range_low, range_high), for weights that are loaded
  * once: *low the least of their bytes, *high the greatest. Where one is NaN (255), and where there are none, both are
  * 0, which promises nothing.

@@ -74,13 +74,13 @@ typedef enum llrt_dot_role {
 typedef struct llrt_op_dot {
   uint32_t roles; /* bit r: there is a tensor of llrt_dot_role r; they stand in this order. A, D, B always */
   int32_t group[LLRT_MAX_TENSORS][LLRT_MAX_RANK];
-  double alpha, beta;    /* of a run that brings none; read where they act: */
-  bool has_alpha, has_beta; /* products, C are multiplied by a number that each run may bring */
+  double alpha, beta;    /* of a run that brings none; read where they act: has_alpha, has_beta */
   llrt_dtype accumulate; /* NONE: the rule's (dot.h) */
   uint8_t scale_range[2][2]; /* of A, of B: {least, most} of e8m0 scales; both 0: nothing is promised */
   uint8_t word_bits[2][32];  /* of A, of B: bit i of the words that elements form is bit word_bits[i] of those in
                                 memory; all 0: as they are */
   bool tf32, fast_accumulate;
+  bool has_alpha, has_beta; /* products, C are multiplied by a number that each run may bring */
 } llrt_op_dot;
 
 /* The description. For prepare, explain and compile the tensors' dtype, rank and storage count; data,
@@ -129,7 +129,6 @@ typedef struct llrt_run_params {
   void *workspace; /* device memory, aligned to LLRT_WORKSPACE_ALIGNMENT bytes, zeroed once by the caller; every
                       run that has finished leaves it zero. Not used by two runs at once */
   size_t workspace_bytes;
-  const double *alpha, *beta; /* of a dot that was described with an alpha, a beta: instead of those; else NULL */
 } llrt_run_params;
 
 /* Launches on the caller's stream and returns: allocates nothing, never synchronises (on the host it

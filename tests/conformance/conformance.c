@@ -115,14 +115,18 @@ static llrt_status open_device(const suite *run, llrt_context *context, const ch
   return llrt_device_open(context, name, &params, device);
 }
 
+/* Small extents are compiled in; llrt_draws leaves them open. */
+static const llrt_context_options options = {.size = sizeof options, .fix_extents = 1};
+
 /* In a context of its own; notes its digests. */
 static bool run_alone(const suite *run, const char *name, int index) {
   char title[1024] = "";
-  llrt_context_params params = {.jit_library = run->digests.library, .fix_extents = 1};
+  llrt_context_params params = {.jit_library = run->digests.library};
   llrt_context *context;
   llrt_device *device;
   bool passed = false;
   if (llrt_context_create(&params, &context) != LLRT_OK) return false;
+  llrt_context_set_options(context, &options);
   if (open_device(run, context, name, &device) == LLRT_OK) {
     llrt_device_info info;
     llrt_device_get_info(device, &info);
@@ -200,8 +204,7 @@ int main(int argc, char *argv[]) {
     return 1;
   }
   if (!digest_log_open(&run.digests)) return 1;
-  const llrt_context_params params = {.fix_extents = 1}; /* small extents compiled in; llrt_draws leaves them open */
-  if (llrt_context_create(&params, &run.context) != LLRT_OK) {
+  if (llrt_context_create(NULL, &run.context) != LLRT_OK || llrt_context_set_options(run.context, &options) != LLRT_OK) {
     printf("no context: %s\n", llrt_last_error());
     return 1;
   }

@@ -86,10 +86,8 @@ Test(compiles, counts_share_kernels) {
 }
 
 Test(compiles, extents_are_compiled_in_where_it_is_asked_for) {
-  llrt_context_params params = fixture_params;
-  params.fix_extents = 1;
-  fixture_end(&at);
-  fixture_make(&at, &params);
+  const llrt_context_options options = {.size = sizeof options, .fix_extents = 1};
+  cr_assert_eq(llrt_context_set_options(at.context, &options), LLRT_OK, "%s", llrt_last_error());
   for (int64_t count = 8; count < 40; count += 8) convert_and_compare(count, 16, 0, 0, &at.col_major);
   cr_expect_eq(count_compiles(), 4);
 }
@@ -156,15 +154,12 @@ static void tell(void *user, const llrt_compile_event *event) {
 
 Test(compiles, every_compile_is_told) {
   told all = {0};
-  llrt_context_params params = fixture_params;
-  params.compile_user = &all;
-  params.on_compile = tell;
-  params.compile = LLRT_COMPILE_BACKGROUND;
-  fixture_end(&at);
-  fixture_make(&at, &params);
+  const llrt_context_options options = {
+      .size = sizeof options, .compile_user = &all, .on_compile = tell, .compile = LLRT_COMPILE_BACKGROUND};
+  cr_assert_eq(llrt_context_set_options(at.context, &options), LLRT_OK, "%s", llrt_last_error());
   for (int i = 0; i < 20; i++) convert_and_compare(64, 64, 4 * (i % 4), 0, &at.col_major);
   fixture_end(&at); /* what is being compiled ends first */
-  fixture_make(&at, &params);
+  fixture_make(&at, &fixture_params);
   cr_expect(all.complete);
   cr_expect_geq(all.events, 1);
   cr_expect_leq(all.events, 3);
@@ -200,8 +195,9 @@ Test(compiles, a_forked_child_has_no_thread_to_wait_for) {
 Test(compiles, there_are_three_policies) {
   cr_expect_eq(llrt_context_set_compile(at.context, (llrt_compile_policy)3), LLRT_INVALID_ARGUMENT);
   cr_expect_eq(llrt_context_set_compile(NULL, LLRT_COMPILE_NOW), LLRT_INVALID_ARGUMENT);
-  llrt_context_params params = fixture_params;
-  params.compile = (llrt_compile_policy)-1;
-  llrt_context *none;
-  cr_expect_eq(llrt_context_create(&params, &none), LLRT_INVALID_ARGUMENT);
+  llrt_context_options options = {.size = sizeof options, .compile = (llrt_compile_policy)-1};
+  cr_expect_eq(llrt_context_set_options(at.context, &options), LLRT_INVALID_ARGUMENT);
+  options = (llrt_context_options){.size = 1};
+  cr_expect_eq(llrt_context_set_options(at.context, &options), LLRT_INVALID_ARGUMENT);
+  cr_expect_eq(llrt_context_set_options(at.context, NULL), LLRT_INVALID_ARGUMENT);
 }

@@ -137,22 +137,21 @@ Test(dot_factors, a_run_brings_its_own) {
     llrt_op *op;
     cr_assert_eq(llrt_dot_describe(&p.a, &p.b, &p.d, &params, &call), LLRT_OK, "%s", llrt_last_error());
     cr_assert_eq(llrt_op_prepare(p.at.device, &call.desc, &op), LLRT_OK, "%s", llrt_last_error());
-    llrt_run_params run = workspace_of(&p, op, &call.desc);
-    void *workspace = run.workspace;
-    cr_assert_eq(llrt_op_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s", llrt_last_error());
+    llrt_dot_run_params run = {.size = sizeof run, .run = workspace_of(&p, op, &call.desc)};
+    cr_assert_eq(llrt_dot_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s", llrt_last_error());
     compare(&p, 2, 3, DEVICE);
     run.alpha = &minus;
-    cr_assert_eq(llrt_op_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(llrt_dot_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s", llrt_last_error());
     compare(&p, -1, 3, DEVICE);
     run.alpha = &three;
     run.beta = &none;
     fill(&p, &p.c, NAN); /* read, perhaps, but not seen */
-    cr_assert_eq(llrt_op_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(llrt_dot_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s", llrt_last_error());
     compare(&p, 3, 0, DEVICE);
     run.beta = &nan_value;
-    cr_expect_eq(llrt_op_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_INVALID_ARGUMENT);
+    cr_expect_eq(llrt_dot_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_INVALID_ARGUMENT);
     llrt_op_destroy(&op);
-    llrt_memory_free(p.at.device, workspace);
+    llrt_memory_free(p.at.device, run.run.workspace);
     stop(&p);
   }
 }
@@ -169,10 +168,10 @@ Test(dot_factors, refused) {
   }
   static llrt_dot_call call;
   llrt_op *op;
-  llrt_run_params run = {.alpha = &two};
+  llrt_dot_run_params run = {.size = sizeof run, .alpha = &two};
   cr_assert_eq(llrt_dot_describe(&p.a, &p.b, &p.d, NULL, &call), LLRT_OK);
   cr_assert_eq(llrt_op_prepare(p.at.device, &call.desc, &op), LLRT_OK);
-  cr_expect_eq(llrt_op_run(op, NULL, call.desc.tensors, 3, &run), LLRT_INVALID_ARGUMENT);
+  cr_expect_eq(llrt_dot_run(op, NULL, call.desc.tensors, 3, &run), LLRT_INVALID_ARGUMENT);
   cr_expect(strstr(llrt_last_error(), "described without alpha"), "%s", llrt_last_error());
   llrt_op_destroy(&op);
   stop(&p);

@@ -1,4 +1,5 @@
 /* What emission and interpretation rely on in combining steps. */
+#include "jit/plan/combine.h"
 #include "jit/plan/reduce.h"
 
 #include "base/bits.h"
@@ -42,6 +43,7 @@ static llrt_status check_fold(const plan_kernel *kernel, int at, plan_dim dim) {
   const plan_value *in = &kernel->value[step->in], *out = &kernel->value[step->out];
   int tile = out->layout.out[0].bits;
   plan_value wanted;
+  CHECK(dim != PLAN_LANE || step->combiner != COMBINE_AFFINE, "step %d: lanes join in no order", at);
   for (int i = 0; i < llrt_layout_in_bits(&in->layout); i++) {
     uint64_t x = in->layout.column[i];
     CHECK(x >> tile == 0 || (x & bits_mask(tile)) == 0, "step %d: a column inside and beyond", at);

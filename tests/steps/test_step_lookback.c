@@ -2,6 +2,8 @@
 #include "lookback_case.h"
 #include "step_device.h"
 
+#include "jit/plan/combine.h"
+
 #include <criterion/criterion.h>
 #include <stdio.h>
 
@@ -21,4 +23,23 @@ Test(step_lookback, totals) {
     cr_assert(targets[t].plan.lanes_first ? ran[t] == 0 : ran[t] >= usual, "%d kernels", ran[t]);
   }
   step_close_targets(targets, n);
+}
+
+/* Lanes are joined in any order, which affine maps are not. */
+Test(step_lookback, refuses_affine_maps_across_lanes) {
+  static step_case c;
+  plan_target target;
+  uint64_t seed = step_seed_of_run();
+  int found = 0;
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  for (int tries = 0; tries < 400; tries++) {
+    c.seed = step_random(&seed) | 1;
+    if (!lookback_case_make(&c, &target)) continue;
+    for (int i = 0; i < c.kernel.n_steps; i++)
+      if (c.kernel.step[i].kind == PLAN_FOLD_LANES && c.kernel.step[i].combiner == COMBINE_AFFINE) {
+        cr_expect_eq(plan_verify(&c.kernel), LLRT_INTERNAL);
+        found++;
+      }
+  }
+  cr_assert_gt(found, 0);
 }

@@ -67,6 +67,7 @@ static void table_close_holes(hash_table *table) {
 void llrt_cache_init(kernel_cache *cache) {
   *cache = (kernel_cache){0};
   pthread_mutex_init(&cache->mutex, NULL);
+  pthread_mutex_init(&cache->choosing, NULL);
 }
 
 void llrt_cache_fini(kernel_cache *cache) {
@@ -82,6 +83,7 @@ void llrt_cache_fini(kernel_cache *cache) {
   free(cache->families.slot);
   free(cache->sets.slot);
   free(cache->ops.slot);
+  pthread_mutex_destroy(&cache->choosing);
   pthread_mutex_destroy(&cache->mutex);
 }
 

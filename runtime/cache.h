@@ -24,6 +24,7 @@ typedef struct kernel_cache {
                             closes */
   hash_table families;   /* op_family: the operations that differ in promises alone, by the key without any */
   uint64_t hits;
+  pthread_mutex_t choosing; /* held while a call's operation is chosen that no lookup finds: kernels are planned then */
 } kernel_cache;
 
 /* Operations of one description, in the order in which they were made. */

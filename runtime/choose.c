@@ -1,5 +1,6 @@
 #include "runtime/choose.h"
 
+#include "base/hash.h"
 #include "base/status.h"
 #include "runtime/context.h"
 #include "runtime/key.h"
@@ -11,6 +12,7 @@
 #define MAX_RELATIVES 64
 #define MAX_CLASSES 3 /* of one description, beyond which none is made for speed alone */
 #define WORTH_A_KERNEL 0.95 /* of the time of a kernel that is there */
+#define WORTH_A_SHAPE 0.5   /* of the time of a kernel for all shapes */
 
 /* One call's way to its operation. */
 typedef struct choice {
@@ -96,13 +98,46 @@ static llrt_status make_wide(const choice *c, llrt_op **op) {
   return planned_or_fixed(c, op);
 }
 
+/* An operation with the call's small extents compiled in, where a tile ends with an axis, if that is worth a kernel beside
+ * the one for all extents: for the first shape of a pair of storages 0.95 of its time, for 15 more half of it. *op = NULL: it
+ * is not. c->desc: with open extents. */
+static llrt_status shapes_own(const choice *c, llrt_op **op) {
+  llrt_op_desc fixed = *c->desc;
+  llrt_op *own, *open;
+  *op = NULL;
+  if (!may_share(c->desc)) return LLRT_OK;
+  int tried = atomic_fetch_add(&c->set->tried_fixed, 1);
+  if (tried >= STORAGE_SET_FIXED_OPS) {
+    atomic_fetch_sub(&c->set->tried_fixed, 1);
+    return LLRT_OK;
+  }
+  llrt_promises_coarse(c->call, c->set, &fixed);
+  if (!llrt_promises_fix_extents(&fixed, c->set->rank)) return LLRT_OK;
+  LLRT_TRY(llrt_op_make(c->device, c->desc, c->set, &open));
+  llrt_status status = llrt_op_make(c->device, &fixed, c->set, &own);
+  if (status == LLRT_OK) {
+    double clocks = llrt_op_plan(own) == LLRT_OK ? clocks_of(own, c->call) : -1;
+    double any = llrt_op_plan(open) == LLRT_OK ? clocks_of(open, c->call) : -1;
+    bool worth = clocks >= 0 && clocks < (tried == 0 ? WORTH_A_KERNEL : WORTH_A_SHAPE) * any;
+    if (worth) status = llrt_cache_keep(c->cache, own, &fixed, c->set, op);
+    else llrt_op_release(own);
+    if (*op) atomic_store(&c->set->prepared, true); /* from now on calls look for their shape's own first */
+  }
+  llrt_op_release(open);
+  return status;
+}
+
 static llrt_status choose_new(const choice *c, llrt_op **op, llrt_op **alternative) {
   llrt_op *relative = may_share(c->desc) ? find_relative(c, c->desc->promises, false) : NULL;
-  if (!relative) return make_wide(c, op);
+  if (!relative) {
+    if (atomic_load(&c->set->tried_fixed) == 0) LLRT_TRY(shapes_own(c, op));
+    else *op = NULL;
+    return *op ? LLRT_OK : make_wide(c, op);
+  }
   LLRT_TRY(own_or(c, relative, op));
   if (*op == relative) {
     llrt_cache_alias(c->cache, c->key, relative);
-  } else if (llrt_policy_of(c->device->context) == LLRT_COMPILE_BACKGROUND) {
+  } else {
     *alternative = relative;
   }
   return LLRT_OK;
@@ -128,7 +163,13 @@ static llrt_status choose_by_class(choice *c, bool prepared, llrt_op **op, llrt_
   if (!c->desc->in_place) llrt_promises_open_extents(c->desc, c->set->rank);
   llrt_promises_classes(c->set, c->desc);
   c->key = llrt_op_key(c->device, c->desc, c->set);
-  *op = llrt_cache_find(c->cache, c->key);
+  llrt_op *common = llrt_cache_find(c->cache, c->key);
+  if (prepared && llrt_policy_of(c->device->context) != LLRT_COMPILE_NEVER) {
+    LLRT_TRY(shapes_own(c, op));
+    if (*op) *alternative = serves(common, c->call) ? common : NULL;
+    if (*op) return LLRT_OK;
+  }
+  *op = common;
   if (llrt_policy_of(c->device->context) == LLRT_COMPILE_NEVER && !serves(*op, c->call)) {
     *op = find_compiled(c);
     return *op ? LLRT_OK : llrt_not_prepared(c->desc, c->set, "the policy is never to compile");
@@ -137,16 +178,38 @@ static llrt_status choose_by_class(choice *c, bool prepared, llrt_op **op, llrt_
   return atomic_load_explicit(&(*op)->refused, memory_order_relaxed) ? planned_or_fixed(c, op) : LLRT_OK;
 }
 
+/* Whether what the call's very promises found is to be taken: another thread may be compiling it. */
+static bool is_settled(const choice *c, const llrt_op *op, llrt_hash key) {
+  if (serves(op, c->call)) return true;
+  bool own = op && llrt_hash_equal(op->key, key) && !atomic_load(&op->refused);
+  return own && llrt_policy_of(c->device->context) != LLRT_COMPILE_NEVER;
+}
+
 /* Of storages for which something was prepared: by the promises as llrt_op_promise_coarse gives them, under which the
  * operation that served the first such call is found as well. */
 static llrt_status choose_prepared(choice *c, llrt_op **op, llrt_op **alternative) {
   llrt_hash coarse = llrt_op_key(c->device, c->desc, c->set);
   *op = llrt_cache_find(c->cache, coarse);
-  if (serves(*op, c->call)) return LLRT_OK;
+  if (is_settled(c, *op, coarse)) return LLRT_OK;
   bool known = *op != NULL;
   LLRT_TRY(choose_by_class(c, true, op, alternative));
-  if (!known && !*alternative) llrt_cache_alias(c->cache, coarse, *op);
+  if (!known && *op && !*alternative) llrt_cache_alias(c->cache, coarse, *op);
   return LLRT_OK;
+}
+
+static llrt_status choose(choice *c, llrt_op **op, llrt_op **alternative) {
+  if (atomic_load(&c->set->prepared)) return choose_prepared(c, op, alternative);
+  return choose_by_class(c, false, op, alternative);
+}
+
+/* By one lookup, without planning anything; NULL: that takes more. */
+static llrt_op *find_at_once(const choice *c) {
+  llrt_op_desc *desc = c->desc;
+  bool prepared = atomic_load_explicit(&c->set->prepared, memory_order_relaxed);
+  if (!prepared && !desc->in_place) llrt_promises_open_extents(desc, c->set->rank);
+  if (!prepared) llrt_promises_classes(c->set, desc);
+  llrt_op *op = llrt_cache_find(c->cache, llrt_op_key(c->device, desc, c->set));
+  return serves(op, c->call) ? op : NULL;
 }
 
 llrt_status llrt_choose(llrt_op_desc *desc, storage_set *set, const op_call *call, llrt_op **op, llrt_op **alternative) {
@@ -157,6 +220,11 @@ llrt_status llrt_choose(llrt_op_desc *desc, storage_set *set, const op_call *cal
     LLRT_TRY(find_fixed(&c, op));
     if (*op) return LLRT_OK;
   }
-  if (atomic_load_explicit(&set->prepared, memory_order_relaxed)) return choose_prepared(&c, op, alternative);
-  return choose_by_class(&c, false, op, alternative);
+  *op = find_at_once(&c);
+  if (*op) return LLRT_OK;
+  pthread_mutex_lock(&c.cache->choosing);
+  llrt_promises_coarse(call, set, desc);
+  llrt_status status = choose(&c, op, alternative);
+  pthread_mutex_unlock(&c.cache->choosing);
+  return status;
 }

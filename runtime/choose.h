@@ -12,9 +12,9 @@
  *     on what happens to be there;
  *   - one that is made promises addresses if all tensors' are full multiples, else nothing about any, and strides so, so
  *     that a pair of storages has few kernels whatever addresses come;
- *   - extents are compiled in where the context asks for it, in place, and where no plan is found without.
- * *alternative: one that serves until *op is ready, where the policy says that better kernels are made in the
- * background; else NULL.
+ *   - extents are compiled in where the context asks for it, in place, and where no plan is found without; and for the
+ *     first shape of a pair of storages, if the model sees as much in that, and for 15 more where it sees half the time.
+ * *alternative: one that is ready and serves until *op is, in a capture or behind which *op is compiled; NULL: none.
  * Errors: NOT_PREPARED where the policy is never and nothing serves; UNSUPPORTED, OUT_OF_MEMORY. */
 llrt_status llrt_choose(llrt_op_desc *desc, storage_set *set, const op_call *call, llrt_op **op, llrt_op **alternative);
 

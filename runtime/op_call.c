@@ -24,11 +24,16 @@ llrt_status llrt_op_call(llrt_op_desc *desc, void *stream) {
   llrt_promises_coarse(&call, set, desc);
   llrt_op *op, *alternative;
   LLRT_TRY(llrt_choose(desc, set, &call, &op, &alternative));
-  if (alternative) {
+  if (alternative && llrt_policy_of(device->context) == LLRT_COMPILE_BACKGROUND) {
     llrt_compile_behind(op, &call.tensor[0]);
     op = alternative;
   }
   int variant;
-  LLRT_TRY(llrt_op_ready(op, &call.tensor[0], stream, &variant));
+  llrt_status status = llrt_op_ready(op, &call.tensor[0], stream, &variant);
+  if (status == LLRT_NOT_PREPARED && alternative) {
+    op = alternative;
+    status = llrt_op_ready(op, &call.tensor[0], stream, &variant);
+  }
+  LLRT_TRY(status);
   return llrt_op_launch_alone(op, variant, &call, stream);
 }

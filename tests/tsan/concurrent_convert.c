@@ -107,6 +107,6 @@ int main(void) {
   llrt_context_destroy(&context);
   printf("%llu kernels compiled by %d threads\n",
          (unsigned long long)(after.compiles - before.compiles), THREADS);
-  /* One class an element type: all threads' memory has malloc's alignment. */
-  return after.compiles - before.compiles != ROUNDS;
+  /* One class an element type, as all threads' memory has malloc's alignment; of one the prepared operation serves. */
+  return after.compiles - before.compiles != ROUNDS - 1;
 }

@@ -12,6 +12,7 @@
 
 #include <llrt/convert.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The description without promises. */
@@ -42,7 +43,7 @@ static void settle_strides(llrt_tensor *tensor, llrt_storage *settled) {
   if (!open || llrt_storage_bind(tensor->storage, tensor->rank, tensor->shape, tensor->strides, &binding) != LLRT_OK) return;
   *settled = *tensor->storage;
   for (int i = 0; i < settled->n_digits; i++)
-    if (settled->digit[i].stride == LLRT_STRIDE_RUNTIME) settled->digit[i].stride = binding.stride[i];
+    if (settled->digit[i].stride == LLRT_STRIDE_RUNTIME) settled->digit[i].stride = llabs(binding.stride[i]);
   tensor->storage = settled;
 }
 

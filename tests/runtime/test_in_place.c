@@ -60,6 +60,9 @@ static const row rows[] = {
     {"row_major", "strided(null)", LLRT_U8, 2, {8, 8}, 0, NULL},
     {"strided(null)", "col_major", LLRT_U16, 2, {6, 8}, 0, NULL},
     {"storage(rank=2, digits=[dim1: 4 @ runtime, dim0: rest @ runtime, dim1: rest @ runtime])", "row_major", LLRT_F32, 2, {5, 8}, 0, NULL},
+    {"storage(rank=2, digits=[dim1: rest reversed @ runtime, dim0: rest @ runtime])", "row_major", LLRT_F32, 2, {5, 8}, 0, "different offsets"},
+    {"storage(rank=2, digits=[dim1: rest reversed @ runtime, dim0: rest @ runtime])",
+     "storage(rank=2, digits=[dim1: 4 reversed, dim1: rest reversed, dim0: rest])", LLRT_F32, 2, {5, 8}, 0, "counts down"},
 };
 
 typedef struct fixture {

@@ -85,6 +85,7 @@ void combine_take(const combine_kind *kind, uint64_t code, int64_t position, com
   joined->sum += x;
   joined->magnitude += fabs(x);
   joined->product *= x;
+  if (isfinite(x) && x != 0) *(fabs(x) > 1 ? &joined->above : &joined->below) += log2(fabs(x));
   joined->integer += extended(kind->from, code);
   joined->whole_product *= extended(kind->from, code);
   joined->any |= x != 0;
@@ -132,6 +133,16 @@ bool combine_value_agrees(const combine_kind *kind, const combine_joined *joined
   return code == cast_integer(kind->accumulate, type, extended(kind->from, joined->best_code));
 }
 
+/* What a product is where one of some elements has left the accumulator's range before others joined it. */
+static bool is_beyond(const combine_kind *kind, const combine_joined *joined, uint64_t code) {
+  static const double beyond[] = {INFINITY, -INFINITY, NAN, 0, -0.0};
+  double most = kind->accumulate == LLRT_F64 ? 1023 : 127;
+  bool found = false;
+  for (int i = 0; i < 5; i++) found |= code == reference_encode(kind->to, beyond[i]);
+  if (combine_is_float(kind->to)) found |= isnan(number(kind->to, code));
+  return found && (joined->above > most || joined->below < 1 - most);
+}
+
 bool combine_agrees(const combine_kind *kind, const combine_joined *joined, double joins, uint64_t code) {
   bool sum = kind->op == LLRT_COMBINE_SUM;
   double last_place = kind->accumulate == LLRT_F64 ? ldexp(1, -53) : ldexp(1, -24);
@@ -142,5 +153,6 @@ bool combine_agrees(const combine_kind *kind, const combine_joined *joined, doub
     return joined->n ? combine_value_agrees(kind, joined, kind->to, code) : code == neutral_of(kind);
   if (!combine_is_float(kind->from))
     return code == cast_integer(kind->accumulate, kind->to, sum ? joined->integer : joined->whole_product);
+  if (!sum && is_beyond(kind, joined, code)) return true;
   return float_agrees(kind->to, sum ? joined->sum : joined->product, sum ? joins * last_place * joined->magnitude : 0, code);
 }

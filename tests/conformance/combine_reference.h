@@ -4,7 +4,8 @@
  *
  *   joins * 2^-24 * sum |x|  (2^-53 in f64), and half a unit in the last place of the result,
  *
- * where joins bounds how often any element is added on its way. */
+ * where joins bounds how often any element is added on its way. Where a product of some elements leaves the accumulator's
+ * range the order decides: infinity, NaN and 0 are right then as well. */
 #ifndef LLRT_TESTS_COMBINE_REFERENCE_H
 #define LLRT_TESTS_COMBINE_REFERENCE_H
 
@@ -19,6 +20,7 @@ typedef struct combine_kind {
 /* Everything joined so far. Integers modulo 2^64, of sign-extended elements. */
 typedef struct combine_joined {
   double sum, magnitude, product, best;
+  double above, below; /* log2 of the greatest and the least product of some of them */
   uint64_t integer, whole_product, best_code;
   int64_t at, n; /* position of the best; how many */
   bool any, all;

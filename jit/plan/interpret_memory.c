@@ -49,6 +49,12 @@ typedef struct element_place {
 /* The elements of a tensor's memory, as offsets count them: halves of 128 bits. */
 static int64_t span_of(const interpreter *in, int tensor) { return in->bindings[tensor].span << in->kernel->halves; }
 
+/* The same with the second half of a last byte, which is in the tensor's memory and no element's. */
+static int64_t whole_span_of(const interpreter *in, int tensor) {
+  int64_t halves = in->kernel->tensor_bits[tensor] < 8 ? 1 : 0;
+  return (span_of(in, tensor) + halves) >> halves << halves;
+}
+
 /* Whether the aligned vector of tensor 0 that holds an element is in its memory. */
 static llrt_status check_vector(const interpreter *in, int64_t offset) {
   const plan_kernel *kernel = in->kernel;
@@ -173,7 +179,7 @@ static llrt_status interpret_copy_out(interpreter *in) {
   for (int64_t i = 0; i < n; i++, at.offset++) {
     if (in->written[i] == 0 || in->written[i] >= in->phase)
       return llrt_error(LLRT_INTERNAL, "block %lld stores no element %lld of its panel", (long long)in->block, (long long)i);
-    if (at.offset >= span_of(in, PLAN_DESTINATION))
+    if (at.offset >= whole_span_of(in, PLAN_DESTINATION))
       return llrt_error(LLRT_INTERNAL, "block %lld copies element %lld of %lld", (long long)in->block, (long long)at.offset,
                         (long long)span_of(in, PLAN_DESTINATION));
     move_element(&at, in->kernel->tensor_bits[PLAN_DESTINATION], &in->shared[i], false);
@@ -189,7 +195,7 @@ llrt_status interpret_stage(interpreter *in) {
   if (kernel->panel.tensor == PLAN_DESTINATION) return interpret_copy_out(in);
   LLRT_TRY(place_panel(in, &at));
   int64_t n = panel_elements(in, at.offset);
-  if (n > 0 && at.offset + n > span_of(in, 0))
+  if (n > 0 && at.offset + n > whole_span_of(in, 0))
     return llrt_error(LLRT_INTERNAL, "block %lld stages element %lld of %lld", (long long)in->block,
                       (long long)(at.offset + n - 1), (long long)span_of(in, 0));
   for (int64_t i = 0; i < n; i++, at.offset++) {

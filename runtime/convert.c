@@ -1,10 +1,11 @@
 /* llrt_convert, from the call to the launch:
  *   validate.c     what can be said of the tensors alone
  *   op_call.c      what follows, for every operation:
- *   cache.c        their storages, checked once; the operation of their class
+ *   cache.c        their storages, checked once
  *   promise.c      what this call's addresses and strides keep: the class
+ *   choose.c       the operation that serves the class
  *   prepare.c      the variant for this shape; planned and compiled at its first call
- *   launch_op.c    arguments, grid, launch */
+ *   launch_op.c    arguments, grid, launch; workspace.c, where the operation needs some */
 #include "base/status.h"
 #include "runtime/context.h"
 #include "runtime/prepared.h"

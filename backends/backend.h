@@ -1,19 +1,23 @@
-/* What a backend is: one table of functions over one kind of device. The runtime validates; backends
- * assert. Every function may be called from any thread. Streams are the vendor's handles. */
+/* What a backend is: one table of functions over one kind of device. The runtime validates;
+ * backends assert. Every function may be called from any thread. Streams are the vendor's handles.
+ */
 #ifndef LLRT_BACKENDS_BACKEND_H
 #define LLRT_BACKENDS_BACKEND_H
 
 #include "base/parallel.h"
-#include "jit/plan/launch.h"
-#include "jit/plan/target.h"
+#include "jit/plan/kernel/launch.h"
+#include "jit/plan/types/target.h"
 
 #include <llrt/device.h>
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 typedef struct llrt_backend llrt_backend;
 typedef struct backend_module backend_module; /* loaded code with its entry function resolved */
 typedef struct backend_event backend_event;
+
+#define BACKEND_KNOWN_BLOCKS 64
 
 /* The common head of a device; each backend's own struct begins with it. */
 struct llrt_device {
@@ -21,14 +25,17 @@ struct llrt_device {
   llrt_context *context; /* borrowed; set by runtime/device.c after open */
   plan_target target;
   llrt_device_info info;
+  int clock_mhz; /* of a multiprocessor, at most; 0: not known */
+  atomic_uintptr_t known_block[BACKEND_KNOWN_BLOCKS]; /* runtime/reach.c; 0 at first */
 };
 
 typedef struct backend_launch {
-  bool early;      /* the kernel waits by itself for what is before it on the stream (target.early_launches): its blocks
-                      may start as soon as that allows it */
-  int64_t blocks;  /* > 0, < 2^31 */
-  int32_t threads; /* of a block */
-  int32_t block_bytes; /* what a block moves; 0: not known */
+  bool early;           /* the kernel waits by itself for what is before it on the stream
+                           (target.facts.early_launches): its blocks may start as soon as that
+                           allows it */
+  int64_t blocks;       /* > 0, < 2^31 */
+  int32_t threads;      /* of a block */
+  int32_t block_bytes;  /* what a block moves; 0: not known */
   int32_t shared_bytes; /* of a block, less than the kernel may use; 0: all of that */
   int32_t n_args;
   const uint64_t *args; /* one 64-bit kernel parameter each */
@@ -39,23 +46,24 @@ typedef struct backend_launch {
 /* What a stream is at the moment. */
 typedef struct backend_stream {
   bool capturing; /* work queued on it goes into a graph */
-  uint64_t id;    /* of this stream alone while the process lives, other than its handle; 0: the driver gives none */
+  uint64_t id; /* of this stream alone while the process lives, other than its handle; 0: the driver
+                  gives none */
 } backend_stream;
 
 /* A kernel to load. */
 typedef struct backend_code {
-  const void *data; /* what link made, or the compiler where there is no link */
+  const void *data; /* what link made; else the compiler, which a zero byte follows */
   size_t size;
   const char *entry;    /* the kernel's name */
   int32_t shared_bytes; /* of a block */
-  int32_t cluster;      /* blocks of a cluster, which divide those of every launch; 0: no clusters */
-  bool boxes;           /* launches have boxes */
+  int32_t cluster; /* blocks of a cluster, which divide those of every launch; 0: no clusters */
+  bool boxes;      /* launches have boxes */
 } backend_code;
 
 typedef struct backend_open_params {
-  void *driver_context;       /* as in llrt_device_params */
-  const char *driver_library; /* NULL: the vendor's names */
-  const char *target;         /* as in llrt_device_params */
+  void *driver_context;          /* as in llrt_device_params */
+  const char *driver_library;    /* NULL: the vendor's names */
+  const char *target;            /* as in llrt_device_params */
   const llrt_parallel *parallel; /* host: how blocks spread over cores; outlives the device */
 } backend_open_params;
 
@@ -78,14 +86,19 @@ struct llrt_backend {
   llrt_status (*synchronize)(llrt_device *device, void *stream);
   llrt_status (*stream_state)(llrt_device *device, void *stream, backend_stream *state);
 
-  /* Memory in the order of a stream's work: first used by work queued on `stream` behind the call, given back behind
-   * what is queued there. On a capturing stream these become nodes of the graph. Neither waits. NULL, or false from
-   * orders_memory: the device cannot. */
+  /* *reached: false where the driver is sure that kernels on the device cannot use the address:
+   * host memory that it does not know, on a device that reads no pageable memory. NULL: never sure.
+   */
+  llrt_status (*reaches)(llrt_device *device, const void *address, bool *reached);
+
+  /* Memory in the order of a stream's work: first used by work queued on `stream` behind the call,
+   * given back behind what is queued there. On a capturing stream these become nodes of the graph.
+   * Neither waits. NULL, or false from orders_memory: the device cannot. */
   bool (*orders_memory)(const llrt_device *device);
   llrt_status (*allocate_on)(llrt_device *device, size_t bytes, void *stream, void **memory);
   llrt_status (*release_on)(llrt_device *device, void *memory, void *stream);
-  /* Waits for all of the device's work; then the device keeps no more than keep_bytes that nobody uses. NULL: there is
-   * nothing to wait for and nothing kept. */
+  /* Waits for all of the device's work; then the device keeps no more than keep_bytes that nobody
+   * uses. NULL: there is nothing to wait for and nothing kept. */
   llrt_status (*trim)(llrt_device *device, size_t keep_bytes);
 
   llrt_status (*event_create)(llrt_device *device, backend_event **event);
@@ -93,9 +106,14 @@ struct llrt_backend {
   llrt_status (*event_record)(llrt_device *device, backend_event *event, void *stream);
   llrt_status (*event_elapsed)(llrt_device *device, const backend_event *start,
                                const backend_event *stop, double *microseconds);
+  /* Whether it has passed, without waiting; and: what is queued on `stream` from now on waits for
+   * it. NULL where a device has no streams. */
+  llrt_status (*event_done)(llrt_device *device, const backend_event *event, bool *done);
+  llrt_status (*event_wait)(llrt_device *device, const backend_event *event, void *stream);
 
-  /* Turns what the compiler made into what load takes and saved bytes keep (PTX into a cubin); NULL:
-   * the same. *linked is malloc'ed. */
+  /* Turns what the compiler made into what load takes on devices of this compute capability alone
+   * (PTX into a cubin). *linked is malloc'ed; NULL: load takes the code as it is. No function: it
+   * always does. */
   llrt_status (*link)(llrt_device *device, const void *code, size_t size, void **linked,
                       size_t *linked_size);
   /* Loads code and resolves `entry`, eagerly: nothing is left for the first launch. */
@@ -106,15 +124,19 @@ struct llrt_backend {
                         const backend_launch *launch, void *stream);
 };
 
-/* Every backend, host last. */
+/* Every backend (llrt_backend_<name> of backends/<name>), in the order in which "the best device"
+ * is looked for; the host is last. */
+#define LLRT_BACKENDS(X) X(cuda) X(hip) X(host)
+
+#define LLRT_DECLARE_BACKEND(name) extern const llrt_backend llrt_backend_##name;
+LLRT_BACKENDS(LLRT_DECLARE_BACKEND)
+#undef LLRT_DECLARE_BACKEND
+
 extern const llrt_backend *const llrt_backends[];
 extern const int llrt_backend_count;
 
-extern const llrt_backend llrt_backend_host;
-extern const llrt_backend llrt_backend_cuda;
-extern const llrt_backend llrt_backend_hip;
-
-/* backends/host: the target of this machine; also what "host" means to plan_target_find's callers. */
+/* backends/host: the target of this machine; also what "host" means to plan_target_find's callers.
+ */
 llrt_status llrt_host_target(plan_target *target);
 
 #endif

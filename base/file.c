@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 
 #include <errno.h>
@@ -23,11 +24,11 @@ static llrt_status file_error(const char *path, const char *what) {
 /* Reads until the end, doubling the buffer; fstat's size is only the first guess. */
 static llrt_status read_all(int fd, const char *path, size_t guess, char **data, size_t *size) {
   size_t capacity = guess + 1;
-  char *bytes = malloc(capacity);
+  char *bytes = memory_new(capacity);
   size_t used = 0;
   while (bytes) {
     if (used + 1 == capacity) {
-      char *larger = realloc(bytes, capacity *= 2);
+      char *larger = memory_resize(bytes, capacity *= 2);
       if (!larger) break;
       bytes = larger;
     }

@@ -11,7 +11,8 @@
 
 _Static_assert(sizeof(atomic_uint) == sizeof(uint32_t), "a futex is a word of 32 bits");
 
-/* Returns when somebody wakes this word, at once if it is not `seen`, and now and then for no reason. */
+/* Returns when somebody wakes this word, at once if it is not `seen`, and now and then for no
+ * reason. */
 static inline void llrt_futex_wait(atomic_uint *word, unsigned seen) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 }

@@ -20,8 +20,8 @@ llrt_status llrt_library_open(const char *what, const char *const *names, int co
   }
   llrt_status status = LLRT_OK;
   if (!library->handle) {
-    status = llrt_error(LLRT_UNAVAILABLE, "no %s: tried %s", what,
-                        tried.data ? tried.data : "nothing");
+    status =
+        llrt_error(LLRT_UNAVAILABLE, "no %s: tried %s", what, tried.data ? tried.data : "nothing");
   }
   llrt_text_fini(&tried);
   return status;

@@ -1,5 +1,6 @@
-/* Each thread of a loop has a share of it, contiguous, so that pages and cache lines are shared at the seams only, and takes
- * pieces off its front, large ones first. Who has none left takes the back half of another's. */
+/* Each thread of a loop has a share of it, contiguous, so that pages and cache lines are shared at
+ * the seams only, and takes pieces off its front, large ones first. Who has none left takes the
+ * back half of another's. */
 #include "base/parallel.h"
 
 #include "base/pool.h"
@@ -8,7 +9,8 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* Work of so many nanoseconds, or more, is worth waking threads for: twice what a small job then takes longer. */
+/* Work of so many nanoseconds, or more, is worth waking threads for: twice what a small job then
+ * takes longer. */
 enum { WORTH_WAKING = 40000 };
 
 /* Units [begin, end) that nobody has taken yet: begin in the low half of a word. */
@@ -37,7 +39,8 @@ static bool take(share *from, uint32_t parts, uint64_t *taken) {
     uint32_t middle = begin + (end - begin - 1) / parts + 1;
     *taken = pack(begin, middle);
     rest = pack(middle, end);
-  } while (!atomic_compare_exchange_weak_explicit(&from->left, &left, rest, memory_order_relaxed, memory_order_relaxed));
+  } while (!atomic_compare_exchange_weak_explicit(&from->left, &left, rest, memory_order_relaxed,
+                                                  memory_order_relaxed));
   return true;
 }
 
@@ -51,7 +54,8 @@ static bool steal(share *from, share *to) {
     if (begin >= end) return false;
     middle = begin + (end - begin) / 2;
     rest = pack(begin, middle);
-  } while (!atomic_compare_exchange_weak_explicit(&from->left, &left, rest, memory_order_relaxed, memory_order_relaxed));
+  } while (!atomic_compare_exchange_weak_explicit(&from->left, &left, rest, memory_order_relaxed,
+                                                  memory_order_relaxed));
   atomic_store_explicit(&to->left, pack(middle, end), memory_order_relaxed);
   return true;
 }
@@ -100,7 +104,8 @@ static void do_part(llrt_pool_call *call, void *data, int part) {
   do_shares(data, part);
 }
 
-static void run_parts(int64_t count, int64_t unit, int parts, llrt_parallel_body *body, void *data) {
+static void run_parts(int64_t count, int64_t unit, int parts, llrt_parallel_body *body,
+                      void *data) {
   loop whole;
   whole.body = body;
   whole.data = data;
@@ -109,7 +114,8 @@ static void run_parts(int64_t count, int64_t unit, int parts, llrt_parallel_body
   whole.parts = parts;
   int64_t units = (count - 1) / unit + 1;
   for (int i = 0; i < parts; i++)
-    atomic_init(&whole.share[i].left, pack((uint32_t)(units * i / parts), (uint32_t)(units * (i + 1) / parts)));
+    atomic_init(&whole.share[i].left,
+                pack((uint32_t)(units * i / parts), (uint32_t)(units * (i + 1) / parts)));
   llrt_pool_run(parts, do_part, &whole);
 }
 
@@ -130,8 +136,6 @@ void llrt_parallel_run(const llrt_parallel *parallel, int64_t count, int64_t gra
   int64_t parts = (count - 1) / unit + 1;
   int threads = llrt_parallel_threads(parallel);
   if (parts > threads) parts = threads;
-  if (parts > 1)
-    run_parts(count, unit, (int)parts, body, data);
-  else
-    body(data, 0, count);
+  if (parts > 1) run_parts(count, unit, (int)parts, body, data);
+  else body(data, 0, count);
 }

@@ -14,8 +14,8 @@ typedef struct llrt_parallel {
   void (*run)(void *user, int64_t count, llrt_parallel_body *body, void *data);
 } llrt_parallel;
 
-/* Calls body over disjoint ranges that cover [0, count) and returns when all are done. `grain` is the
- * smallest range worth a thread. Thread: any, also from inside of a body. */
+/* Calls body over disjoint ranges that cover [0, count) and returns when all are done. `grain` is
+ * the smallest range worth a thread. Thread: any, also from inside of a body. */
 void llrt_parallel_run(const llrt_parallel *parallel, int64_t count, int64_t grain,
                        llrt_parallel_body *body, void *data);
 

@@ -1,10 +1,12 @@
-/* Who is idle is a set of bits, so that a call takes threads, and gives back those that did not come, without a lock. A call
- * puts its job where each of its threads looks for one. A thread that has nothing to do looks for some microseconds, for the
- * next call often comes soon, and then sleeps; threads that sleep are woken as a binary tree, each by one that was woken
- * before. A thread that has not begun by the end of the job is not waited for: the job is taken back. */
+/* Who is idle is a set of bits, so that a call takes threads, and gives back those that did not
+ * come, without a lock. A call puts its job where each of its threads looks for one. A thread that
+ * has nothing to do looks for some microseconds, for the next call often comes soon, and then
+ * sleeps; threads that sleep are woken as a binary tree, each by one that was woken before. A
+ * thread that has not begun by the end of the job is not waited for: the job is taken back. */
 #include "base/pool.h"
 
 #include "base/futex.h"
+#include "base/memory.h"
 
 #include <fenv.h>
 #include <pthread.h>
@@ -22,8 +24,9 @@ enum {
   MASK_LONGS = 16384 / 64, /* cores that the system may have */
   SPINS = 1000,            /* of a caller at the end, some 40 cycles each */
   STILL_WAITS = 1 << 30,   /* beside a job's number of helpers: its caller sleeps until that is 0 */
-  /* Nanoseconds that a thread looks for work: a few times what waking costs; or, where the last call came so soon after it
-   * had begun to look that looking on would have paid, longer. Between looks others get the core. */
+  /* Nanoseconds that a thread looks for work: a few times what waking costs; or, where the last
+   * call came so soon after it had begun to look that looking on would have paid, longer. Between
+   * looks others get the core. */
   SHORT_LOOK = 20000,
   LONG_LOOK = 250000,
 };
@@ -31,10 +34,10 @@ enum {
 struct llrt_pool_call {
   llrt_pool_work *work;
   void *data;
-  int wanted;                    /* parts that there may be */
-  int parts;                     /* parts that have a worker which was idle at the start, and part 0 */
-  int posted;                    /* and those that llrt_pool_wake added: part 0's alone */
-  atomic_uint helpers;           /* workers that have the job, and STILL_WAITS */
+  int wanted;          /* parts that there may be */
+  int parts;           /* parts that have a worker which was idle at the start, and part 0 */
+  int posted;          /* and those that llrt_pool_wake added: part 0's alone */
+  atomic_uint helpers; /* workers that have the job, and STILL_WAITS */
   unsigned char worker[WORKERS]; /* of part i + 1 */
 };
 
@@ -61,7 +64,8 @@ typedef union core_mask {
   unsigned long word[MASK_LONGS];
 } core_mask;
 
-/* Those that the main thread may use, and so all that are not pinned; false where the system does not say. */
+/* Those that the main thread may use, and so all that are not pinned; false where the system does
+ * not say. */
 static bool read_mask(core_mask *mask) {
   memset(mask, 0, sizeof *mask);
   return sched_getaffinity(getpid(), sizeof *mask, &mask->set) == 0;
@@ -103,7 +107,8 @@ static int take_any_idle(int most, unsigned char taken[WORKERS]) {
 }
 
 static void wake(pool_worker *worker) {
-  if (atomic_load(&worker->sleeps) && atomic_exchange(&worker->sleeps, 0)) llrt_futex_wake(&worker->sleeps);
+  if (atomic_load(&worker->sleeps) && atomic_exchange(&worker->sleeps, 0))
+    llrt_futex_wake(&worker->sleeps);
 }
 
 /* Those two that this part's worker wakes. */
@@ -123,7 +128,8 @@ static void wait_for_helpers(llrt_pool_call *job) {
     llrt_spin_pause();
   }
   unsigned seen = atomic_fetch_add(&job->helpers, STILL_WAITS) + STILL_WAITS;
-  for (; seen != STILL_WAITS; seen = atomic_load(&job->helpers)) llrt_futex_wait(&job->helpers, seen);
+  for (; seen != STILL_WAITS; seen = atomic_load(&job->helpers))
+    llrt_futex_wait(&job->helpers, seen);
 }
 
 /* ---- threads ---- */
@@ -145,9 +151,10 @@ static llrt_pool_call *look_once(pool_worker *worker) {
   return NULL;
 }
 
-/* Looks from `begin` for so many nanoseconds, less where others want the core: then it is gone for longer than a look. */
+/* Looks from `begin` for so many nanoseconds, less where others want the core: then it is gone for
+ * longer than a look. */
 static llrt_pool_call *look(pool_worker *worker, int64_t begin, int64_t length) {
-  for (int64_t last = begin, time; ; last = time) {
+  for (int64_t last = begin, time;; last = time) {
     llrt_pool_call *job = look_once(worker);
     if (job) return job;
     time = now_ns();
@@ -171,8 +178,9 @@ static llrt_pool_call *next_job(pool_worker *worker, int64_t *length) {
 static void *run_worker(void *address) {
   pool_worker *worker = address;
   core_mask mask;
-  if (read_mask(&mask)) (void)sched_setaffinity(0, sizeof mask, &mask.set); /* it has its starter's else */
-  fesetenv(FE_DFL_ENV);                                                     /* and this */
+  if (read_mask(&mask))
+    (void)sched_setaffinity(0, sizeof mask, &mask.set); /* it has its starter's else */
+  fesetenv(FE_DFL_ENV);                                 /* and this */
   pthread_setname_np(pthread_self(), "llrt");
   for (int64_t length = SHORT_LOOK;;) {
     llrt_pool_call *job = next_job(worker, &length);
@@ -185,7 +193,8 @@ static void *run_worker(void *address) {
   }
 }
 
-/* Starts worker number `number`, owned by the caller; false where the system has no thread to give. */
+/* Starts worker number `number`, owned by the caller; false where the system has no thread to give.
+ */
 static bool start(int number) {
   pool_worker *worker = &pool.worker[number];
   pthread_attr_t attributes;
@@ -194,7 +203,7 @@ static bool start(int number) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  int error = pthread_create(&worker->thread, &attributes, run_worker, worker);
+  int error = memory_thread(&worker->thread, &attributes, run_worker, worker);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
   return error == 0;
@@ -214,13 +223,15 @@ static void forget_threads(void) {
 
 static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, forget_threads); }
 
-/* Starts up to `most` workers, as far as there are cores, and owns them; none where another thread is about to. */
+/* Starts up to `most` workers, as far as there are cores, and owns them; none where another thread
+ * is about to. */
 static int start_some(int most, unsigned char started[WORKERS]) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, watch_forks);
   if (pthread_mutex_trylock(&pool.life) != 0) return 0;
   int threads = atomic_load(&pool.threads), n = 0;
-  for (; n < most && threads < llrt_pool_cores() - 1 && start(threads); threads++) started[n++] = (unsigned char)threads;
+  for (; n < most && threads < llrt_pool_cores() - 1 && start(threads); threads++)
+    started[n++] = (unsigned char)threads;
   atomic_store(&pool.threads, threads);
   pthread_mutex_unlock(&pool.life);
   return n;
@@ -258,7 +269,8 @@ void llrt_pool_release(void) {
 
 /* ---- calls ---- */
 
-/* Gives parts [begin, end) to their workers, the last first: who wakes another finds that it has a job. */
+/* Gives parts [begin, end) to their workers, the last first: who wakes another finds that it has a
+ * job. */
 static void post(llrt_pool_call *job, int begin, int end) {
   for (int part = end - 1; part >= begin; part--) {
     pool_worker *worker = &pool.worker[job->worker[part - 1]];
@@ -283,11 +295,14 @@ static void take_back(llrt_pool_call *job) {
 
 void llrt_pool_wake(llrt_pool_call *job) {
   wake_next(job, 0);
-  if (job->parts >= job->wanted || atomic_load_explicit(&pool.threads, memory_order_relaxed) >= llrt_pool_cores() - 1) return;
+  if (job->parts >= job->wanted ||
+      atomic_load_explicit(&pool.threads, memory_order_relaxed) >= llrt_pool_cores() - 1)
+    return;
   int n = start_some(job->wanted - job->parts, job->worker + job->parts - 1);
   atomic_fetch_add(&job->helpers, (unsigned)n);
   post(job, job->parts, job->parts + n);
-  for (int part = job->parts; part < job->posted; part++) wake(&pool.worker[job->worker[part - 1]]); /* that gave up already */
+  for (int part = job->parts; part < job->posted; part++)
+    wake(&pool.worker[job->worker[part - 1]]); /* that gave up already */
 }
 
 void llrt_pool_run(int parts, llrt_pool_work *work, void *data) {

@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 
 #include <stdarg.h>
@@ -23,7 +24,7 @@ static bool text_reserve(llrt_text *text, size_t more) {
   if (needed <= text->capacity) return true;
   size_t capacity = text->capacity ? text->capacity : FIRST_CAPACITY;
   while (capacity < needed) capacity *= 2;
-  char *data = realloc(text->data, capacity);
+  char *data = memory_resize(text->data, capacity);
   if (!data) {
     text->failed = true;
     return false;
@@ -33,16 +34,22 @@ static bool text_reserve(llrt_text *text, size_t more) {
   return true;
 }
 
+void llrt_text_add_list(llrt_text *text, const char *format, va_list arguments) {
+  va_list again;
+  va_copy(again, arguments);
+  int length = vsnprintf(NULL, 0, format, arguments);
+  if (length >= 0 && text_reserve(text, (size_t)length)) {
+    vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+    text->length += (size_t)length;
+  }
+  va_end(again);
+}
+
 void llrt_text_add(llrt_text *text, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  int length = vsnprintf(NULL, 0, format, arguments);
+  llrt_text_add_list(text, format, arguments);
   va_end(arguments);
-  if (length < 0 || !text_reserve(text, (size_t)length)) return;
-  va_start(arguments, format);
-  vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
-  va_end(arguments);
-  text->length += (size_t)length;
 }
 
 void llrt_text_add_bytes(llrt_text *text, const void *bytes, size_t size) {

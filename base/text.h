@@ -4,6 +4,7 @@
 
 #include <llrt/status.h>
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,6 +17,8 @@ typedef struct llrt_text {
 void llrt_text_init(llrt_text *text);
 void llrt_text_fini(llrt_text *text);
 void llrt_text_add(llrt_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void llrt_text_add_list(llrt_text *text, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 void llrt_text_add_bytes(llrt_text *text, const void *bytes, size_t size);
 /* OK, or OUT_OF_MEMORY when an addition was lost. */
 llrt_status llrt_text_status(const llrt_text *text);

@@ -26,7 +26,8 @@ typedef struct slots {
   int count;
 } slots;
 
-/* Memory for tensors of up to `bytes` bytes; copies move `nominal` bytes. Sources get random bits. */
+/* Memory for tensors of up to `bytes` bytes; copies move `nominal` bytes. Sources get random bits.
+ */
 void arena_init(harness *h, size_t bytes, size_t nominal, arena *a);
 /* Gives all sources what host_source holds now, and poisons the destinations. */
 void arena_upload(harness *h, arena *a);
@@ -45,8 +46,8 @@ typedef struct timed {
 /* Microseconds of one launch: medians of batches between two events, after a warm-up. */
 harness_statistic arena_measure(harness *h, const timed *t);
 
-/* The same of the host in processor time, by turns with a copy of all of `a`; *copy: the copy's. On a shared machine the
- * least of either is what can be compared. */
+/* The same of the host in processor time, by turns with a copy of all of `a`; *copy: the copy's. On
+ * a shared machine the least of either is what can be compared. */
 harness_statistic arena_measure_by_turns(harness *h, const timed *t, harness_statistic *copy);
 
 /* GB/s, read and written, of the device's own copy (cuMemcpyDtoDAsync; on the host memcpy by all

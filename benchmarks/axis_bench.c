@@ -2,21 +2,27 @@
 
 #include "read_speed.h"
 
+#include "runtime/described.h"
+
 #include <inttypes.h>
 
 llrt_tensor axis_matrix(const harness *h, const axis_run *r, llrt_dtype dtype, void *data) {
-  return (llrt_tensor){.data = data, .dtype = dtype, .rank = 2, .shape = {r->shape[0], r->shape[1]},
+  return (llrt_tensor){.data = data,
+                       .dtype = dtype,
+                       .rank = 2,
+                       .shape = {r->shape[0], r->shape[1]},
                        .device = h->device};
 }
 
 static int tensor_count(const axis_run *r) { return r->scaled ? 3 : 2; }
 
-llrt_status axis_run_prepare(harness *h, axis_run *r, llrt_op_desc *desc) {
+llrt_status axis_run_prepare(harness *h, axis_run *r, op_description *desc) {
   desc->n_tensors = tensor_count(r);
   for (int t = 0; t < desc->n_tensors; t++) desc->tensors[t] = r->tensors[t];
-  llrt_status status = llrt_op_promise_coarse(desc);
-  if (!status) status = llrt_op_prepare(h->device, desc, &r->op_prepared);
-  return status ? status : harness_add_workspace(h, r->op_prepared, r->tensors, desc->n_tensors, &r->params);
+  llrt_status status = described_promise(desc);
+  if (!status) status = described_prepare(h->device, desc, &r->op_prepared);
+  return status ? status
+                : harness_add_workspace(h, r->op_prepared, r->tensors, desc->n_tensors, &r->params);
 }
 
 void axis_run_fini(harness *h, axis_run *r) {
@@ -36,7 +42,8 @@ static void launch(harness *h, const timed *t, int slot) {
 
 static bool is_right(harness *h, arena *a, const timed *t, const axis_run *r) {
   size_t bytes = r->result_bytes;
-  harness_must(llrt_memory_set(h->device, a->destination, ARENA_POISON, bytes + ARENA_GUARD, NULL), "poison");
+  harness_must(llrt_memory_set(h->device, a->destination, ARENA_POISON, bytes + ARENA_GUARD, NULL),
+               "poison");
   t->launch(h, t, 0);
   harness_must(llrt_memory_copy(h->device, a->host_result, a->destination, bytes + ARENA_GUARD,
                                 LLRT_COPY_FROM_DEVICE, NULL),
@@ -47,15 +54,17 @@ static bool is_right(harness *h, arena *a, const timed *t, const axis_run *r) {
   return r->count_wrong(r, a->host_source, a->host_result) == 0;
 }
 
-static const char *reference_name(axis_reference reference) { return reference == AXIS_OF_READ ? "read" : "copy"; }
+static const char *reference_name(axis_reference reference) {
+  return reference == AXIS_OF_READ ? "read" : "copy";
+}
 
 static void report(harness *h, arena *a, const timed *t, const axis_run *r, const char *fields) {
   double full = r->reference == AXIS_OF_READ ? read_speed(h, a) : arena_copy_speed(h, a);
   harness_statistic s = arena_measure(h, t);
   double speed = 1e-3 * (double)r->bytes / s.median;
   const char *of = reference_name(r->reference);
-  printf("%-52s %9.1f %9.1f %9.1f %4d %8.1f %7.3f\n", r->name, s.median, s.min, s.max, s.count, speed,
-         speed / full);
+  printf("%-52s %9.1f %9.1f %9.1f %4d %8.1f %7.3f\n", r->name, s.median, s.min, s.max, s.count,
+         speed, speed / full);
   fflush(stdout);
   harness_record(h, r->name,
                  "%s,\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d,\"gb_per_s\":%.2f,"
@@ -65,23 +74,30 @@ static void report(harness *h, arena *a, const timed *t, const axis_run *r, cons
 
 bool axis_run_measure(harness *h, arena *a, const axis_run *r) {
   char fields[300];
-  timed t = {.launch = launch, .a = a, .data = r, .s = arena_slots(h, a, r->source_bytes, r->result_bytes)};
+  timed t = {.launch = launch,
+             .a = a,
+             .data = r,
+             .s = arena_slots(h, a, r->source_bytes, r->result_bytes)};
   snprintf(fields, sizeof fields,
-           "\"op\":\"%s\",\"dtype\":\"%s\",\"axis\":%d,\"shape\":[%" PRId64 ",%" PRId64 "],\"size\":%" PRId64
-           ",\"bytes\":%" PRId64,
-           r->op, llrt_dtype_name(r->tensors[0].dtype), r->axis, r->shape[0], r->shape[1], r->size, r->bytes);
+           "\"op\":\"%s\",\"dtype\":\"%s\",\"axis\":%d,\"shape\":[%" PRId64 ",%" PRId64
+           "],\"size\":%" PRId64 ",\"bytes\":%" PRId64,
+           r->op, llrt_dtype_name(r->tensors[0].dtype), r->axis, r->shape[0], r->shape[1], r->size,
+           r->bytes);
   bool right = is_right(h, a, &t, r);
   if (!right) printf("%-52s WRONG\n", r->name);
   if (!right || h->options.check_only)
     harness_record(h, r->name, "%s,\"%s\":true", fields, right ? "right" : "wrong");
-  else
-    report(h, a, &t, r, fields);
+  else report(h, a, &t, r, fields);
   return right;
 }
 
 /* Case i, and its name. */
-static const void *case_at(const axis_bench *b, int i) { return (const char *)b->cases + (size_t)i * b->case_bytes; }
-static const char *name_at(const axis_bench *b, int i) { return *(const char *const *)case_at(b, i); }
+static const void *case_at(const axis_bench *b, int i) {
+  return (const char *)b->cases + (size_t)i * b->case_bytes;
+}
+static const char *name_at(const axis_bench *b, int i) {
+  return *(const char *const *)case_at(b, i);
+}
 
 static void list_cases(const axis_bench *b) {
   if (b->list) b->list();
@@ -113,8 +129,8 @@ int axis_bench_main(const axis_bench *b, int argc, char *argv[]) {
   harness_init(&options, &h);
   if (options.list) list_cases(b);
   if (!options.list && !options.check_only)
-    printf("%-52s %9s %9s %9s %4s %8s %4s %s\n", b->title, "median us", "min us", "max us", "n", "GB/s", "of",
-           reference_name(b->reference));
+    printf("%-52s %9s %9s %9s %4s %8s %4s %s\n", b->title, "median us", "min us", "max us", "n",
+           "GB/s", "of", reference_name(b->reference));
   int n = options.list ? 0 : options.n_sizes ? options.n_sizes : 1;
   for (int i = 0; i < n; i++) right &= run_size(&h, b, options.n_sizes ? options.size[i] : b->size);
   harness_fini(&h);

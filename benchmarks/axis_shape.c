@@ -16,7 +16,8 @@ void axis_shape_at(const axis_shape *of, int element_bytes, int64_t bytes, int64
   shape[1] = (int64_t)1 << (bits - rows);
 }
 
-void axis_name(const char *op, llrt_dtype dtype, const int64_t shape[2], int axis, char *name, size_t size) {
-  snprintf(name, size, "%s %s %" PRId64 "x%" PRId64 " axis %d", op, llrt_dtype_name(dtype), shape[0], shape[1],
-           axis);
+void axis_name(const char *op, llrt_dtype dtype, const int64_t shape[2], int axis, char *name,
+               size_t size) {
+  snprintf(name, size, "%s %s %" PRId64 "x%" PRId64 " axis %d", op, llrt_dtype_name(dtype),
+           shape[0], shape[1], axis);
 }

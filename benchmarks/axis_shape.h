@@ -11,10 +11,12 @@ typedef struct axis_shape {
   int rows, columns;
 } axis_shape;
 
-/* The shape for tensors of at most `bytes` bytes of an element: both extents grow and shrink, but one of 1 stays. */
+/* The shape for tensors of at most `bytes` bytes of an element: both extents grow and shrink, but
+ * one of 1 stays. */
 void axis_shape_at(const axis_shape *of, int element_bytes, int64_t bytes, int64_t shape[2]);
 
 /* "sum bf16 16384x16384 axis 0" */
-void axis_name(const char *op, llrt_dtype dtype, const int64_t shape[2], int axis, char *name, size_t size);
+void axis_name(const char *op, llrt_dtype dtype, const int64_t shape[2], int axis, char *name,
+               size_t size);
 
 #endif

@@ -1,15 +1,17 @@
-/* Sums inside a block along either axis of a matrix whose layout holds elements several times: the paper's table 3.
- * Every result is checked. Counted are instructions to shared memory that a warp of the block executes with a lane
- * active (jit/plan/cost.c, which tests compare with an emulator's count): as planned; by a plan that is blind to copies,
- * to which those in registers, lanes and warps are elements of their own; and by one that also moves an element at a
- * time, as Triton's reductions do; at last those in our PTX, beside which peers/triton_broadcast.py counts Triton's.
+/* Sums inside a block along either axis of a matrix whose layout holds elements several times: the
+ * paper's table 3. Every result is checked. Counted are instructions to shared memory that a warp
+ * of the block executes with a lane active (jit/plan/cost/cost.c, which tests compare with an
+ * emulator's count): as planned; by a plan that is blind to copies, to which those in registers,
+ * lanes and warps are elements of their own; and by one that also moves an element at a time, as
+ * Triton's reductions do; at last those in our PTX, beside which peers/triton_broadcast.py counts
+ * Triton's.
  *
  * Without a GPU nothing runs, and what is counted are plans for sm_90a. */
 #include "broadcast_layouts.h"
 #include "harness.h"
+#include "jit/probe/tile_op.h"
 #include "layout_json.h"
 #include "runtime/context.h"
-#include "runtime/tile_op.h"
 #include "subcommands.h"
 
 #include <stdlib.h>
@@ -68,8 +70,9 @@ static void memory_init(harness *h, broadcast *b) {
   for (int t = 0; t < 2 && b->runs; t++)
     harness_must(llrt_memory_allocate(h->device, bytes, &b->device[t]), "device memory");
   if (b->runs)
-    harness_must(llrt_memory_copy(h->device, b->device[0], b->host, bytes, LLRT_COPY_TO_DEVICE, NULL),
-                 "copy to the device");
+    harness_must(
+        llrt_memory_copy(h->device, b->device[0], b->host, bytes, LLRT_COPY_TO_DEVICE, NULL),
+        "copy to the device");
 }
 
 static void memory_fini(broadcast *b) {
@@ -98,12 +101,17 @@ static bool run_op(const broadcast *b, const broadcast_case *c, const llrt_op *o
   size_t bytes = (size_t)elements * sizeof(float);
   harness_must(llrt_storage_row_major(1, &storage), "storage");
   for (int t = 0; t < 2; t++)
-    tensors[t] = (llrt_tensor){.data = b->device[t], .dtype = LLRT_B32, .rank = 1, .shape = {elements},
-                               .storage = &storage, .device = b->h->device};
+    tensors[t] = (llrt_tensor){.data = b->device[t],
+                               .dtype = LLRT_B32,
+                               .rank = 1,
+                               .shape = {elements},
+                               .storage = &storage,
+                               .device = b->h->device};
   harness_must(llrt_memory_set(b->h->device, b->device[1], 0xff, bytes, NULL), "clear");
   if (llrt_op_run(op, NULL, tensors, 2, NULL) != LLRT_OK) return false;
-  harness_must(llrt_memory_copy(b->h->device, b->found, b->device[1], bytes, LLRT_COPY_FROM_DEVICE, NULL),
-               "copy from the device");
+  harness_must(
+      llrt_memory_copy(b->h->device, b->found, b->device[1], bytes, LLRT_COPY_FROM_DEVICE, NULL),
+      "copy from the device");
   return llrt_stream_synchronize(b->h->device, NULL) == LLRT_OK && sums_are_right(b, c);
 }
 
@@ -149,7 +157,8 @@ static totals *totals_of(broadcast *b, const char *kind) {
   return &b->kind[b->n_kinds++];
 }
 
-static void record(broadcast *b, const broadcast_case *c, bool right, const int *executed, int program) {
+static void record(broadcast *b, const broadcast_case *c, bool right, const int *executed,
+                   int program) {
   char bases[900];
   totals *sum = totals_of(b, c->from->kind);
   sum->cases++;
@@ -157,11 +166,12 @@ static void record(broadcast *b, const broadcast_case *c, bool right, const int 
   for (int w = 0; w < WAYS; w++) sum->executed[w] += executed[w];
   sum->program += program;
   layout_json(&c->layout, bases, sizeof bases);
-  harness_record(b->h, c->name,
-                 "\"kind\":\"%s\",\"layout\":\"%s\",\"bases\":%s,\"shape\":[%d,%d],\"warps\":%d,\"axis\":%d,"
-                 "\"right\":%s,\"executed\":%d,\"blind\":%d,\"single\":%d,\"program\":%d",
-                 c->from->kind, c->from->text, bases, (int)c->rows, (int)c->columns, c->warps, c->axis,
-                 right ? "true" : "false", executed[OWN], executed[BLIND], executed[SINGLE], program);
+  harness_record(
+      b->h, c->name,
+      "\"kind\":\"%s\",\"layout\":\"%s\",\"bases\":%s,\"shape\":[%d,%d],\"warps\":%d,\"axis\":%d,"
+      "\"right\":%s,\"executed\":%d,\"blind\":%d,\"single\":%d,\"program\":%d",
+      c->from->kind, c->from->text, bases, (int)c->rows, (int)c->columns, c->warps, c->axis,
+      right ? "true" : "false", executed[OWN], executed[BLIND], executed[SINGLE], program);
 }
 
 static void run_case(broadcast *b, const broadcast_case *c) {
@@ -184,13 +194,14 @@ static void run_case(broadcast *b, const broadcast_case *c) {
   record(b, c, right, executed, program);
 }
 
-static void run_layout(broadcast *b, const broadcast_layout *from, int number, int64_t rows, int64_t columns,
-                       int warps) {
+static void run_layout(broadcast *b, const broadcast_layout *from, int number, int64_t rows,
+                       int64_t columns, int warps) {
   const int64_t shape[] = {rows, columns};
   for (int axis = 0; axis < 2; axis++) {
-    broadcast_case c = {.from = from, .rows = rows, .columns = columns, .warps = warps, .axis = axis};
-    snprintf(c.name, sizeof c.name, "%s %d [%d,%d], %d warps, axis %d", from->kind, number, (int)rows,
-             (int)columns, warps, axis);
+    broadcast_case c = {
+        .from = from, .rows = rows, .columns = columns, .warps = warps, .axis = axis};
+    snprintf(c.name, sizeof c.name, "%s %d [%d,%d], %d warps, axis %d", from->kind, number,
+             (int)rows, (int)columns, warps, axis);
     if (!harness_wants(b->h, c.name)) continue;
     if (b->h->options.list) {
       printf("%s: %s\n", c.name, from->text);
@@ -203,16 +214,19 @@ static void run_layout(broadcast *b, const broadcast_layout *from, int number, i
 
 /* ---- the table ---- */
 
-static double less_percent(long own, long other) { return other ? 100.0 * (double)(other - own) / (double)other : 0; }
+static double less_percent(long own, long other) {
+  return other ? 100.0 * (double)(other - own) / (double)other : 0;
+}
 
 static void print_totals(const broadcast *b) {
-  printf("%-18s %6s %6s %9s %9s %7s %9s %7s %7s\n", "layout", "cases", "right", "executed", "blind", "fewer",
-         "single", "fewer", "in PTX");
+  printf("%-18s %6s %6s %9s %9s %7s %9s %7s %7s\n", "layout", "cases", "right", "executed", "blind",
+         "fewer", "single", "fewer", "in PTX");
   for (int i = 0; i < b->n_kinds; i++) {
     const totals *t = &b->kind[i];
     const long *n = t->executed;
-    printf("%-18s %6d %6d %9ld %9ld %6.1f%% %9ld %6.1f%% %7ld\n", t->kind, t->cases, t->right, n[OWN], n[BLIND],
-           less_percent(n[OWN], n[BLIND]), n[SINGLE], less_percent(n[OWN], n[SINGLE]), t->program);
+    printf("%-18s %6d %6d %9ld %9ld %6.1f%% %9ld %6.1f%% %7ld\n", t->kind, t->cases, t->right,
+           n[OWN], n[BLIND], less_percent(n[OWN], n[BLIND]), n[SINGLE],
+           less_percent(n[OWN], n[SINGLE]), t->program);
   }
   printf("left out, because a thread would hold more than 256 elements: %d\n", b->left_out);
   if (!b->runs) printf("counted only: nothing ran\n");

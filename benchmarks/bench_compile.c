@@ -4,10 +4,13 @@
 #include "harness.h"
 #include "subcommands.h"
 
+#include "runtime/described.h"
+
 #include <stdlib.h>
 
-static const char *const targets[] = {"sm_80",  "sm_89",     "sm_90a",    "gfx90a",
-                                      "gfx942", "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vbmi"};
+static const char *const targets[] = {"sm_80",     "sm_89",         "sm_90",     "sm_90a",
+                                      "gfx90a",    "gfx942",        "x86-64-v2", "x86-64-v3",
+                                      "x86-64-v4", "x86-64-v4-vbmi"};
 
 typedef struct bench_case {
   const char *name, *source, *destination;
@@ -22,19 +25,19 @@ static const bench_case cases[] = {
 static const llrt_dtype dtypes[] = {LLRT_B8, LLRT_B16, LLRT_B32, LLRT_B64};
 
 /* Milliseconds of one compile, or of planning alone. */
-static double compile_once(const harness *h, const char *target, const llrt_op_desc *desc,
+static double compile_once(const harness *h, const char *target, const op_description *desc,
                            llrt_emit emit) {
   char *bytes = NULL;
   size_t size = 0;
   double start = harness_now();
-  harness_must(llrt_op_compile(h->context, target, desc, emit, &bytes, &size), target);
+  harness_must(described_compile(h->context, target, desc, emit, &bytes, &size), target);
   double end = harness_now();
   if (size == 0) harness_must(LLRT_INTERNAL, "an empty kernel");
   llrt_buffer_free(&bytes);
   return (end - start) / 1000;
 }
 
-static harness_statistic measure(const harness *h, const char *target, const llrt_op_desc *desc,
+static harness_statistic measure(const harness *h, const char *target, const op_description *desc,
                                  llrt_emit emit) {
   double *samples = calloc((size_t)h->options.repeat, sizeof *samples);
   if (!samples) harness_must(LLRT_OUT_OF_MEMORY, "samples");
@@ -48,7 +51,7 @@ static harness_statistic measure(const harness *h, const char *target, const llr
 static void run_case(harness *h, const bench_case *c, const char *target, llrt_dtype dtype) {
   llrt_storage storage[2];
   const int64_t shape[] = {4096, 4096};
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  op_description desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
   harness_must(llrt_storage_parse(c->source, 2, shape, &storage[0]), c->source);
   harness_must(llrt_storage_parse(c->destination, 2, shape, &storage[1]), c->destination);
   for (int t = 0; t < 2; t++) {

@@ -10,6 +10,8 @@
 #include "harness.h"
 #include "subcommands.h"
 
+#include "runtime/described.h"
+
 #include <llrt/layout_questions.h>
 
 #include <stdlib.h>
@@ -55,7 +57,7 @@ static void plan_accesses(const harness *h, const char *target, const char *text
                           llrt_dtype dtype, widths *out) {
   const int64_t shape[] = {ROWS, columns};
   llrt_storage storage[2];
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  op_description desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
   char *plan;
   size_t size;
   harness_must(llrt_storage_row_major(2, &storage[0]), "row_major");
@@ -64,7 +66,7 @@ static void plan_accesses(const harness *h, const char *target, const char *text
     desc.tensors[t] = (llrt_tensor){.dtype = dtype, .rank = 2, .storage = &storage[t]};
     desc.promises[t].address.multiple = 16;
   }
-  harness_must(llrt_op_compile(h->context, target, &desc, LLRT_EMIT_PLAN, &plan, &size), text);
+  harness_must(described_compile(h->context, target, &desc, LLRT_EMIT_PLAN, &plan, &size), text);
   out->load = access_bits(plan, "load source");
   out->store = access_bits(plan, "to destination");
   llrt_buffer_free(&plan);

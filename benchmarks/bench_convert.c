@@ -12,6 +12,8 @@
 #include "reference.h"
 #include "subcommands.h"
 
+#include "runtime/described.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,14 +28,15 @@ typedef struct pass {
   harness *h;
   arena a;
   int64_t size;
-  int64_t largest;          /* bytes that a side needs */
-  bool counting;            /* only `largest` is wanted, or names */
+  int64_t largest; /* bytes that a side needs */
+  bool counting;   /* only `largest` is wanted, or names */
   int right, wrong, skipped;
-  double log_sum;           /* of the ratios to the copy */
+  double log_sum; /* of the ratios to the copy */
   int measured;
 } pass;
 
-/* Without --sizes: the catalogue at 8 and 64 MiB, the large ones at 1 GiB, families at 64 and 512. */
+/* Without --sizes: the catalogue at 8 and 64 MiB, the large ones at 1 GiB, families at 64 and 512.
+ */
 static bool wanted(const pass *p, const conversion *c) {
   if (!harness_wants(p->h, c->name)) return false;
   if (p->h->options.n_sizes) return true;
@@ -94,12 +97,14 @@ static void print_row(const conversion *c, const char *text) {
   fflush(stdout);
 }
 
-/* {"shape":[…],…}: the fields that every row has. The storages' text is what peers make theirs of. */
+/* {"shape":[…],…}: the fields that every row has. The storages' text is what peers make theirs of.
+ */
 static void describe(const pass *p, const conversion *c, char *out, size_t size) {
   char from[STORAGE_TEXT], to[STORAGE_TEXT];
   harness_must(llrt_storage_print(&c->from, from, sizeof from, NULL), c->name);
   harness_must(llrt_storage_print(&c->to, to, sizeof to, NULL), c->name);
-  int used = snprintf(out, size, "\"from\":\"%s\",\"to\":\"%s\",\"width\":%d,\"size\":%" PRId64
+  int used = snprintf(out, size,
+                      "\"from\":\"%s\",\"to\":\"%s\",\"width\":%d,\"size\":%" PRId64
                       ",\"bytes\":%" PRId64 ",\"from_storage\":\"%s\",\"to_storage\":\"%s\","
                       "\"shape\":[",
                       c->from_name, c->to_name, llrt_dtype_bits(c->dtype), p->size, c->moved_bytes,
@@ -110,7 +115,8 @@ static void describe(const pass *p, const conversion *c, char *out, size_t size)
 }
 
 /* Times the conversion; GB/s of it and of the copy. By turns the least times are compared. */
-static harness_statistic measure(pass *p, const timed *t, const conversion *c, double *speed, double *copy) {
+static harness_statistic measure(pass *p, const timed *t, const conversion *c, double *speed,
+                                 double *copy) {
   harness_statistic s, copied;
   if (!p->h->options.processor_time || !harness_is_host(p->h)) {
     *copy = arena_copy_speed(p->h, &p->a);
@@ -124,10 +130,10 @@ static harness_statistic measure(pass *p, const timed *t, const conversion *c, d
   return s;
 }
 
-/* Beside a tensor with gaps: what it touches, and the time of a copy of just that, as fields of its record and a row
- * of the table; no text where neither side has gaps. */
-static void compare_footprint(pass *p, const timed *t, const conversion *c, const harness_statistic *own, char *out,
-                              size_t size) {
+/* Beside a tensor with gaps: what it touches, and the time of a copy of just that, as fields of its
+ * record and a row of the table; no text where neither side has gaps. */
+static void compare_footprint(pass *p, const timed *t, const conversion *c,
+                              const harness_statistic *own, char *out, size_t size) {
   footprint side[2];
   harness_statistic s;
   bool least = p->h->options.processor_time && harness_is_host(p->h);
@@ -135,13 +141,17 @@ static void compare_footprint(pass *p, const timed *t, const conversion *c, cons
   out[0] = 0;
   for (int i = 0; i < 2 && known; i++) known = footprint_of(c, i, p->a.host_result, &side[i]);
   if (!known || side[0].bytes + side[1].bytes != c->moved_bytes) return;
-  int used = snprintf(out, size, ",\"source_sectors\":%" PRId64 ",\"destination_sectors\":%" PRId64
-                      ",\"partial_sectors\":%" PRId64, side[0].sectors, side[1].sectors, side[1].partial);
+  int used = snprintf(out, size,
+                      ",\"source_sectors\":%" PRId64 ",\"destination_sectors\":%" PRId64
+                      ",\"partial_sectors\":%" PRId64,
+                      side[0].sectors, side[1].sectors, side[1].partial);
   if (!footprint_measure(p->h, &p->a, t, side, &s)) return;
   double took = least ? s.min : s.median, of = took / (least ? own->min : own->median);
-  snprintf(out + used, size - (size_t)used, ",\"footprint_us\":%.3f,\"of_footprint\":%.4f", took, of);
-  printf("%-52s %9.1f %9.1f %9.1f %4d %8.1f %7.3f\n", "  a copy of what it touches; its time of the above",
-         s.median, s.min, s.max, s.count, 1e-3 * (double)c->moved_bytes / took, of);
+  snprintf(out + used, size - (size_t)used, ",\"footprint_us\":%.3f,\"of_footprint\":%.4f", took,
+           of);
+  printf("%-52s %9.1f %9.1f %9.1f %4d %8.1f %7.3f\n",
+         "  a copy of what it touches; its time of the above", s.median, s.min, s.max, s.count,
+         1e-3 * (double)c->moved_bytes / took, of);
 }
 
 static void report_time(pass *p, const timed *t, const conversion *c, const char *fields) {
@@ -186,10 +196,10 @@ static void run_prepared(pass *p, const conversion *c, const workload *w, const 
     return;
   }
   p->right++;
-  if (!p->h->options.check_only)
-    report_time(p, &t, c, fields);
+  if (!p->h->options.check_only) report_time(p, &t, c, fields);
   else
-    harness_record(p->h, c->name, "%s,\"right\":true,\"prepare_us\":%.0f", fields, ready->prepare_us);
+    harness_record(p->h, c->name, "%s,\"right\":true,\"prepare_us\":%.0f", fields,
+                   ready->prepare_us);
 }
 
 static void run_one(pass *p, const conversion *c, const workload *w) {
@@ -198,12 +208,12 @@ static void run_one(pass *p, const conversion *c, const workload *w) {
   prepared ready = {0};
   ready.tensors[0] = make_tensor(c, &c->from, p->a.source, p->h->device);
   ready.tensors[1] = make_tensor(c, &c->to, p->a.destination, p->h->device);
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  op_description desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
   memcpy(desc.tensors, ready.tensors, sizeof ready.tensors);
   describe(p, c, fields, sizeof fields);
-  llrt_status status = llrt_op_promise_coarse(&desc);
+  llrt_status status = described_promise(&desc);
   double before = harness_processor_now();
-  if (!status) status = llrt_op_prepare(p->h->device, &desc, &op);
+  if (!status) status = described_prepare(p->h->device, &desc, &op);
   ready.prepare_us = harness_processor_now() - before;
   if (status) {
     report_refusal(p, c, fields, status);

@@ -1,8 +1,10 @@
-/* Dense products of batches, of few and of odd extents, and of every order of the operands (dense_cases.h). Results are compared with sums in f64
- * at places spread over D, then single launches are timed with nothing in the caches. */
+/* Dense products of batches, of few and of odd extents, and of every order of the operands
+ * (dense_cases.h). Results are compared with sums in f64 at places spread over D, then single
+ * launches are timed with nothing in the caches. */
 #include "dense_cases.h"
 #include "dot_run.h"
-#include "jit/plan/number.h"
+#include "jit/plan/types/number.h"
+#include "runtime/described.h"
 #include "subcommands.h"
 
 #include <inttypes.h>
@@ -27,7 +29,8 @@ static void fill(device_matrix *x, int t, uint64_t seed) {
   for (int i = 0; i < 256; i++) codes[i] = number_code(format, (double)(i - 128) / 128);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++)
-    memcpy(x->host + i * (int64_t)bytes, &codes[harness_mix(seed ^ (uint64_t)(i * TENSORS + t)) & 255], bytes);
+    memcpy(x->host + i * (int64_t)bytes,
+           &codes[harness_mix(seed ^ (uint64_t)(i * TENSORS + t)) & 255], bytes);
 }
 
 static void make_matrix(harness *h, dense_data *data, int t) {
@@ -46,7 +49,8 @@ static void make_data(harness *h, const dense_case *what, dense_data *data) {
 
 /* ---- what is right ---- */
 
-static int64_t place(int64_t batch, int64_t row, int64_t column, int64_t rows, int64_t columns, bool last) {
+static int64_t place(int64_t batch, int64_t row, int64_t column, int64_t rows, int64_t columns,
+                     bool last) {
   return batch * rows * columns + (last ? row * columns + column : column * rows + row);
 }
 
@@ -56,31 +60,42 @@ static bool is_right_at(const void *of, int64_t at) {
   int64_t batch = at / (c->m * c->n), m = at / c->n % c->m, n = at % c->n;
   double sum = 0, magnitude = 0, got = device_matrix_number(&data->matrix[D], at);
   for (int64_t k = 0; k < c->k; k++) {
-    double product = device_matrix_number(&data->matrix[A], place(batch, m, k, c->m, c->k, c->form[0] == 'n')) *
-                     device_matrix_number(&data->matrix[B], place(batch, k, n, c->k, c->n, c->form[1] == 'n'));
+    double product =
+        device_matrix_number(&data->matrix[A], place(batch, m, k, c->m, c->k, c->form[0] == 'n')) *
+        device_matrix_number(&data->matrix[B], place(batch, k, n, c->k, c->n, c->form[1] == 'n'));
     sum += product;
     magnitude += fabs(product);
   }
-  double error = magnitude * (ldexp((double)c->k + 16, -23) + (c->type == LLRT_E4M3 ? ldexp(1, -10) : 0));
+  double error =
+      magnitude * (ldexp((double)c->k + 16, -23) + (c->type == LLRT_E4M3 ? ldexp(1, -10) : 0));
   return dot_is_near(LLRT_BF16, got, sum, error);
 }
 
 /* ---- one case ---- */
 
 static bool run_case(harness *h, const flushed *f, const dense_case *c, const char *name) {
-  static llrt_dot_call call;
+  static described_dot call;
   dense_data data;
   char fields[160];
   make_data(h, c, &data);
   device_matrix *x = data.matrix;
-  harness_must(llrt_dot_describe(&x[A].tensor, &x[B].tensor, &x[D].tensor, NULL, &call), name);
-  harness_must(llrt_op_promise_coarse(&call.desc), name);
-  snprintf(fields, sizeof fields, "\"op\":\"dense\",\"type\":\"%s\",\"form\":\"%s\",\"shape\":[%" PRId64 ",%" PRId64 ",%" PRId64
-           ",%" PRId64 "]", llrt_dtype_name(c->type), c->form, c->batch, c->m, c->n, c->k);
+  harness_must(described_dot_make(&x[A].tensor, &x[B].tensor, &x[D].tensor, NULL, &call), name);
+  harness_must(described_promise(&call.desc), name);
+  snprintf(fields, sizeof fields,
+           "\"op\":\"dense\",\"type\":\"%s\",\"form\":\"%s\",\"shape\":[%" PRId64 ",%" PRId64
+           ",%" PRId64 ",%" PRId64 "]",
+           llrt_dtype_name(c->type), c->form, c->batch, c->m, c->n, c->k);
   const int64_t elements = (c->batch ? c->batch : 1) * c->m * c->n;
-  bool right = dot_run(h, f, &(dot_case){.name = name, .fields = fields, .call = &call, .d = &x[D], .elements = elements,
-                                         .places = PLACES, .is_right_at = is_right_at, .data = &data,
-                                         .operations = 2 * (double)elements * (double)c->k});
+  bool right = dot_run(h, f,
+                       &(dot_case){.name = name,
+                                   .fields = fields,
+                                   .call = &call,
+                                   .d = &x[D],
+                                   .elements = elements,
+                                   .places = PLACES,
+                                   .is_right_at = is_right_at,
+                                   .data = &data,
+                                   .operations = 2 * (double)elements * (double)c->k});
   for (int t = 0; t < TENSORS; t++) device_matrix_free(h, &x[t]);
   return right;
 }
@@ -94,8 +109,7 @@ int bench_dense(int argc, char *argv[]) {
   harness_parse(argc, argv, &options);
   harness_init(&options, &h);
   flushed_init(&h, &f);
-  if (!options.list && !options.check_only)
-    dot_run_title("dense form BxMxNxK", false);
+  if (!options.list && !options.check_only) dot_run_title("dense form BxMxNxK", false);
   for (int i = 0; i < dense_cases_count; i++) {
     const dense_case *c = &dense_cases[i];
     char name[NAME];

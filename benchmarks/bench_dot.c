@@ -1,10 +1,11 @@
-/* Products of activations with weights of 4 and 8 bits, and dense ones (figure 4 of the paper): A [M,K] row-major, B
- * as [N,K] in memory, packed (llrt_dot_pack), or as other engines pack it. Results are compared with sums in f64 at
- * places spread over D, then single launches are timed with nothing in the caches. --sizes: N = K, in the k of the option:
- * 8192k, 2880k. */
+/* Products of activations with weights of 4 and 8 bits, and dense ones (figure 4 of the paper): A
+ * [M,K] row-major, B as [N,K] in memory, packed (llrt_dot_pack), or as other engines pack it.
+ * Results are compared with sums in f64 at places spread over D, then single launches are timed
+ * with nothing in the caches. --sizes: N = K, in the k of the option: 8192k, 2880k. */
 #include "dot_kinds.h"
 #include "dot_run.h"
-#include "jit/plan/number.h"
+#include "jit/plan/types/number.h"
+#include "runtime/described.h"
 #include "subcommands.h"
 
 #include <inttypes.h>
@@ -15,23 +16,31 @@ enum { PLACES = 2048, NAME = 80 };
 
 /* ---- data ---- */
 
-enum { A = DOT_KIND_A, B = DOT_KIND_B, SCALE = DOT_KIND_SCALE, ZERO = DOT_KIND_ZERO, GLOBAL = DOT_KIND_GLOBAL, D = DOT_KIND_D,
-       TENSORS = DOT_KIND_TENSORS };
+enum {
+  A = DOT_KIND_A,
+  B = DOT_KIND_B,
+  SCALE = DOT_KIND_SCALE,
+  ZERO = DOT_KIND_ZERO,
+  GLOBAL = DOT_KIND_GLOBAL,
+  D = DOT_KIND_D,
+  TENSORS = DOT_KIND_TENSORS
+};
 
 typedef struct dot_data {
   const dot_kind *kind;
   int64_t m, n, k;
-  llrt_storage columns;    /* of B and its scales: K is fastest */
+  llrt_storage columns; /* of B and its scales: K is fastest */
   device_matrix matrix[TENSORS];
   llrt_dot_packing packing;
-  llrt_tensor packed[3];   /* B, its scales and zero points, where they are packed */
+  llrt_tensor packed[3]; /* B, its scales and zero points, where they are packed */
 } dot_data;
 
 /* A code whose number is of moderate size: of scales those powers of two, or 1/8 .. 1. */
 static uint64_t code_of(llrt_dtype dtype, bool scale, uint64_t random) {
   const number_format *format = number_format_of(dtype);
   if (dtype == LLRT_E8M0) return DOT_KIND_LOW + (random & (DOT_KIND_HIGH - DOT_KIND_LOW));
-  if (format->bits == 4 || format->kind == NUMBER_INTEGER) return random & ((1u << format->bits) - 1);
+  if (format->bits == 4 || format->kind == NUMBER_INTEGER)
+    return random & ((1u << format->bits) - 1);
   if (scale) return number_code(format, (double)(1 + (random & 7)) / 8);
   return number_code(format, (double)((int)(random & 255) - 128) / 128);
 }
@@ -44,7 +53,8 @@ static void fill(device_matrix *x, int t, uint64_t seed) {
   for (uint64_t i = 0; i < 256; i++) codes[i] = code_of(dtype, t == SCALE || t == GLOBAL, i);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i += per_byte) {
-    uint64_t random = harness_mix(seed ^ (uint64_t)i * TENSORS ^ (uint64_t)t), code = codes[random & 255];
+    uint64_t random = harness_mix(seed ^ (uint64_t)i * TENSORS ^ (uint64_t)t),
+             code = codes[random & 255];
     if (bits < 8) code |= codes[random >> 8 & 255] << 4;
     memcpy(x->host + i * bits / 8, &code, (size_t)(bits < 8 ? 1 : bits / 8));
   }
@@ -62,7 +72,8 @@ static void make_matrix(harness *h, dot_data *data, int t) {
 
 /* Packs tensor t as packing.storages[i] says. */
 static void pack(harness *h, dot_data *data, int t, int i) {
-  llrt_convert_params params = {.n_maps = i == 0 ? data->packing.n_maps : 0, .maps = {data->packing.map}};
+  llrt_convert_params params = {.n_maps = i == 0 ? data->packing.n_maps : 0,
+                                .maps = &data->packing.map};
   llrt_tensor *packed = &data->packed[i];
   size_t bytes;
   *packed = data->matrix[t].tensor;
@@ -73,8 +84,9 @@ static void pack(harness *h, dot_data *data, int t, int i) {
   harness_must(llrt_stream_synchronize(h->device, NULL), "packing");
 }
 
-static llrt_status describe_packing(harness *h, const dot_kind *kind, int64_t size, llrt_dot_packing *packing) {
-  llrt_device_info info;
+static llrt_status describe_packing(harness *h, const dot_kind *kind, int64_t size,
+                                    llrt_dot_packing *packing) {
+  llrt_device_info info = {0};
   harness_must(llrt_device_get_info(h->device, &info), "the device");
   return dot_kind_packing(kind, info.target, size, packing);
 }
@@ -108,7 +120,8 @@ static double weight_at(const dot_data *data, int64_t k, int64_t n) {
   if (!kind->group) return x;
   int64_t at = n * data->matrix[SCALE].tensor.shape[0] + (kind->group > 0 ? k / kind->group : 0);
   if (kind->zero) x -= device_matrix_number(&data->matrix[ZERO], at);
-  x *= device_matrix_number(&data->matrix[SCALE], at) * (kind->global ? device_matrix_number(&data->matrix[GLOBAL], 0) : 1);
+  x *= device_matrix_number(&data->matrix[SCALE], at) *
+       (kind->global ? device_matrix_number(&data->matrix[GLOBAL], 0) : 1);
   const number_format *format = number_format_of(kind->scale);
   return kind->group > 0 && format->bits == 16 ? number_value(format, number_code(format, x)) : x;
 }
@@ -119,7 +132,8 @@ static bool is_right_at(const void *of, int64_t at) {
   double sum = 0, magnitude = 0, got = device_matrix_number(&data->matrix[D], at);
   bool narrow = llrt_dtype_bits(data->kind->a) <= 8 && llrt_dtype_bits(data->kind->b) <= 8;
   for (int64_t k = 0; k < data->k; k++) {
-    double product = device_matrix_number(&data->matrix[A], m * data->k + k) * weight_at(data, k, n);
+    double product =
+        device_matrix_number(&data->matrix[A], m * data->k + k) * weight_at(data, k, n);
     sum += product;
     magnitude += fabs(product);
   }
@@ -130,13 +144,13 @@ static bool is_right_at(const void *of, int64_t at) {
 /* ---- one case ---- */
 
 /* What stands on W, and what is promised of it. */
-static void describe(const dot_data *data, const char *name, llrt_dot_call *call) {
+static void describe(const dot_data *data, const char *name, described_dot *call) {
   const llrt_tensor *tensors[TENSORS];
   for (int t = 0; t < TENSORS; t++) tensors[t] = &data->matrix[t].tensor;
   for (int i = 0; i < 3; i++)
     if (data->packed[i].data) tensors[B + i] = &data->packed[i];
   harness_must(dot_kind_describe(data->kind, tensors, &data->packing, call), name);
-  harness_must(llrt_op_promise_coarse(&call->desc), name);
+  harness_must(described_promise(&call->desc), name);
 }
 
 /* ---- all of D ---- */
@@ -145,21 +159,24 @@ static void describe(const dot_data *data, const char *name, llrt_dot_call *call
 enum { FEW_ROWS = 64 };
 
 /* The rows from `first` on, multiplied alone, on the host: call's A and D are of so many. */
-static void multiply_few(harness *h, const dot_data *data, int64_t first, device_matrix *d, llrt_op *op,
-                         const llrt_dot_call *call, const llrt_run_params *params) {
+static void multiply_few(harness *h, const dot_data *data, int64_t first, device_matrix *d,
+                         llrt_op *op, const described_dot *call, const llrt_run_params *params) {
   llrt_tensor tensors[LLRT_MAX_TENSORS];
   const int n = call->desc.n_tensors;
   memcpy(tensors, call->desc.tensors, (size_t)n * sizeof *tensors);
   for (int t = 0; t < n; t++)
     if (tensors[t].data == data->matrix[A].tensor.data)
-      tensors[t].data = (char *)tensors[t].data + first * data->k * llrt_dtype_bits(data->kind->a) / 8;
+      tensors[t].data =
+          (char *)tensors[t].data + first * data->k * llrt_dtype_bits(data->kind->a) / 8;
   harness_must(llrt_op_run(op, NULL, tensors, n, params), "a few rows");
-  harness_must(llrt_memory_copy(h->device, d->host, d->tensor.data, d->bytes, LLRT_COPY_FROM_DEVICE, NULL), "a few rows");
+  harness_must(
+      llrt_memory_copy(h->device, d->host, d->tensor.data, d->bytes, LLRT_COPY_FROM_DEVICE, NULL),
+      "a few rows");
   harness_must(llrt_stream_synchronize(h->device, NULL), "a few rows");
 }
 
-/* Elements that are more than a step of their type apart. Near 0 sums in two orders differ by more than that: by 2^-16 of the
- * largest, of products of 8-bit floats by 2^-8. */
+/* Elements that are more than a step of their type apart. Near 0 sums in two orders differ by more
+ * than that: by 2^-16 of the largest, of products of 8-bit floats by 2^-8. */
 static int64_t count_apart(const dot_data *data, int64_t first, const device_matrix *few) {
   const device_matrix *d = &data->matrix[D];
   const int64_t n = few->tensor.shape[0] * data->n, from = first * data->n;
@@ -171,7 +188,8 @@ static int64_t count_apart(const dot_data *data, int64_t first, const device_mat
   for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(device_matrix_number(few, i)));
 #pragma omp parallel for reduction(+ : apart)
   for (int64_t i = 0; i < n; i++) {
-    double expected = device_matrix_number(few, i), error = fabs(expected) * step + ldexp(largest, narrow ? -8 : -16);
+    double expected = device_matrix_number(few, i),
+           error = fabs(expected) * step + ldexp(largest, narrow ? -8 : -16);
     apart += !dot_is_near(data->kind->d, device_matrix_number(d, from + i), expected, error);
   }
   return apart;
@@ -179,7 +197,7 @@ static int64_t count_apart(const dot_data *data, int64_t first, const device_mat
 
 /* The last rows may be some that were before them, too. */
 static bool is_whole_right(harness *h, const void *of) {
-  static llrt_dot_call call;
+  static described_dot call;
   const dot_data *data = of;
   dot_data few = *data;
   llrt_run_params params = {0};
@@ -191,8 +209,9 @@ static bool is_whole_right(harness *h, const void *of) {
   device_matrix_allocate(h, &d);
   few.matrix[D] = d;
   describe(&few, "a few rows", &call);
-  harness_must(llrt_op_prepare(h->device, &call.desc, &op), "a few rows");
-  harness_must(harness_add_workspace(h, op, call.desc.tensors, call.desc.n_tensors, &params), "a few rows");
+  harness_must(described_prepare(h->device, &call.desc, &op), "a few rows");
+  harness_must(harness_add_workspace(h, op, call.desc.tensors, call.desc.n_tensors, &params),
+               "a few rows");
   for (int64_t at = 0; at < data->m; at += few.m) {
     const int64_t first = at + few.m > data->m ? data->m - few.m : at;
     multiply_few(h, data, first, &d, op, &call, &params);
@@ -206,20 +225,31 @@ static bool is_whole_right(harness *h, const void *of) {
 }
 
 static bool run_data(harness *h, const flushed *f, dot_data *data, const char *name) {
-  static llrt_dot_call call;
+  static described_dot call;
   char fields[200];
   device_matrix *x = data->matrix;
   describe(data, name, &call);
-  snprintf(fields, sizeof fields, "\"op\":\"dot\",\"kind\":\"%s\",\"shape\":[%" PRId64 ",%" PRId64 ",%" PRId64 "],\"size\":%" PRId64,
+  snprintf(fields, sizeof fields,
+           "\"op\":\"dot\",\"kind\":\"%s\",\"shape\":[%" PRId64 ",%" PRId64 ",%" PRId64
+           "],\"size\":%" PRId64,
            data->kind->name, data->m, data->n, data->k, data->n);
-  return dot_run(h, f, &(dot_case){.name = name, .fields = fields, .call = &call, .d = &x[D], .elements = data->m * data->n,
-                                   .places = PLACES, .is_right_at = is_right_at, .is_whole_right = is_whole_right, .data = data,
-                                   .operations = 2 * (double)data->m * (double)data->n * (double)data->k,
-                                   .weight_bytes = x[B].bytes + x[SCALE].bytes + x[ZERO].bytes});
+  return dot_run(h, f,
+                 &(dot_case){.name = name,
+                             .fields = fields,
+                             .call = &call,
+                             .d = &x[D],
+                             .elements = data->m * data->n,
+                             .places = PLACES,
+                             .is_right_at = is_right_at,
+                             .is_whole_right = is_whole_right,
+                             .data = data,
+                             .operations = 2 * (double)data->m * (double)data->n * (double)data->k,
+                             .weight_bytes = x[B].bytes + x[SCALE].bytes + x[ZERO].bytes});
 }
 
 /* One case, of which `cases` are counted that there are on this device; false: wrong. */
-static bool run_case(harness *h, const flushed *f, const dot_kind *kind, int64_t m, int64_t size, int *cases) {
+static bool run_case(harness *h, const flushed *f, const dot_kind *kind, int64_t m, int64_t size,
+                     int *cases) {
   char name[NAME];
   llrt_dot_packing packing;
   dot_data data;
@@ -254,7 +284,8 @@ int bench_dot(int argc, char *argv[]) {
   for (int s = 0; s < n; s++)
     for (int i = 0; i < dot_kinds_count; i++)
       for (int r = 0; r < (dot_kinds[i].square ? 1 : dot_kind_rows_count); r++)
-        right &= run_case(&h, &f, &dot_kinds[i], dot_kinds[i].square ? sizes[s] : dot_kind_rows[r], sizes[s], &cases);
+        right &= run_case(&h, &f, &dot_kinds[i], dot_kinds[i].square ? sizes[s] : dot_kind_rows[r],
+                          sizes[s], &cases);
   if (!options.list) printf("%d cases: %s\n", cases, right ? "right" : "WRONG");
   flushed_fini(&f);
   harness_fini(&h);

@@ -1,10 +1,11 @@
-/* Gathers inside a block, of int32 along the last axis, in a loop: by shuffles and by shared memory, in layouts
- * that have the axis in lanes or in a thread's registers, and as the cost model chooses. Every row's coordinates
- * are a permutation, so that no two turns are alike and none loses anything. Each is checked, then timed.
+/* Gathers inside a block, of int32 along the last axis, in a loop: by shuffles and by shared
+ * memory, in layouts that have the axis in lanes or in a thread's registers, and as the cost model
+ * chooses. Every row's coordinates are a permutation, so that no two turns are alike and none loses
+ * anything. Each is checked, then timed.
  *
- * Microseconds of one gather by 528 blocks (tile_kernels.h). peers/triton_gather.py times Triton's tl.gather on
- * the cases of the JSON. */
-#include "jit/plan/cycles.h"
+ * Microseconds of one gather by 528 blocks (tile_kernels.h). peers/triton_gather.py times Triton's
+ * tl.gather on the cases of the JSON. */
+#include "jit/plan/cost/cycles.h"
 #include "subcommands.h"
 #include "tile_kernels.h"
 
@@ -39,7 +40,8 @@ static bool make_layout(int64_t rows, int64_t columns, axis_place place, gather_
   if (place == IN_THREAD && columns > 1 << THREAD_BITS) return false;
   *c = (gather_case){.rows = rows, .columns = columns, .place = place, .warps = (int)warps};
   snprintf(text, sizeof text,
-           "blocked(size_per_thread=[1,%d], threads_per_warp=[%d,%d], warps_per_cta=[%d,1], order=[1,0])",
+           "blocked(size_per_thread=[1,%d], threads_per_warp=[%d,%d], warps_per_cta=[%d,1], "
+           "order=[1,0])",
            place == IN_THREAD ? (int)columns : 1, (int)(32 / across), (int)across, (int)warps);
   harness_must(llrt_layout_parse(text, 2, shape, &c->layout), text);
   return true;
@@ -49,13 +51,14 @@ static bool make_layout(int64_t rows, int64_t columns, axis_place place, gather_
 
 typedef struct gather_memory {
   int blocks;
-  int64_t elements; /* of all blocks */
+  int64_t elements;                 /* of all blocks */
   int32_t *host[N_TENSORS], *found; /* source, wanted, coordinates */
   void *device[N_TENSORS];
 } gather_memory;
 
 /* A random permutation of each row's coordinates. A tile is stored with its first axis fastest. */
-static void fill_coordinates(const harness *h, int64_t rows, int64_t columns, const gather_memory *m) {
+static void fill_coordinates(const harness *h, int64_t rows, int64_t columns,
+                             const gather_memory *m) {
 #pragma omp parallel for
   for (int64_t row = 0; row < rows * m->blocks; row++) {
     int32_t *first = m->host[2] + row / rows * rows * columns + row % rows;
@@ -81,8 +84,9 @@ static void memory_init(harness *h, int64_t rows, int64_t columns, gather_memory
   for (int64_t i = 0; i < m->elements; i++) m->host[0][i] = (int32_t)harness_mix((uint64_t)i);
   fill_coordinates(h, rows, columns, m);
   for (int t = 0; t < N_TENSORS; t += 2)
-    harness_must(llrt_memory_copy(h->device, m->device[t], m->host[t], bytes, LLRT_COPY_TO_DEVICE, NULL),
-                 "copy to the device");
+    harness_must(
+        llrt_memory_copy(h->device, m->device[t], m->host[t], bytes, LLRT_COPY_TO_DEVICE, NULL),
+        "copy to the device");
 }
 
 static void memory_fini(harness *h, gather_memory *m) {
@@ -96,14 +100,19 @@ static void memory_fini(harness *h, gather_memory *m) {
 static void describe(harness *h, const gather_memory *m, const llrt_storage *storage,
                      llrt_tensor tensors[N_TENSORS]) {
   for (int t = 0; t < N_TENSORS; t++)
-    tensors[t] = (llrt_tensor){.data = m->device[t], .dtype = t < 2 ? LLRT_B32 : LLRT_I32, .rank = 1,
-                               .shape = {m->elements}, .storage = storage, .device = h->device};
+    tensors[t] = (llrt_tensor){.data = m->device[t],
+                               .dtype = t < 2 ? LLRT_B32 : LLRT_I32,
+                               .rank = 1,
+                               .shape = {m->elements},
+                               .storage = storage,
+                               .device = h->device};
 }
 
 /* ---- checking ---- */
 
 /* One row, `turns` times: an element's coordinate is followed as often. */
-static void gather_row(const gather_memory *m, int64_t first, int64_t rows, int64_t columns, int turns) {
+static void gather_row(const gather_memory *m, int64_t first, int64_t rows, int64_t columns,
+                       int turns) {
   for (int64_t i = 0; i < columns; i++) {
     int64_t at = i;
     for (int turn = 0; turn < turns; turn++) at = m->host[2][first + at * rows];
@@ -111,16 +120,18 @@ static void gather_row(const gather_memory *m, int64_t first, int64_t rows, int6
   }
 }
 
-static bool is_right(harness *h, const gather_case *c, const gather_memory *m, const tile_kernels *k, int which,
-                     const llrt_tensor *tensors) {
+static bool is_right(harness *h, const gather_case *c, const gather_memory *m,
+                     const tile_kernels *k, int which, const llrt_tensor *tensors) {
   size_t bytes = (size_t)m->elements * sizeof(int32_t);
 #pragma omp parallel for
   for (int64_t row = 0; row < c->rows * m->blocks; row++)
-    gather_row(m, row / c->rows * c->rows * c->columns + row % c->rows, c->rows, c->columns, k->turns[which]);
+    gather_row(m, row / c->rows * c->rows * c->columns + row % c->rows, c->rows, c->columns,
+               k->turns[which]);
   harness_must(llrt_memory_set(h->device, m->device[1], 0xee, bytes, NULL), "clear");
   tile_kernels_launch(k, which, tensors, N_TENSORS);
-  harness_must(llrt_memory_copy(h->device, m->found, m->device[1], bytes, LLRT_COPY_FROM_DEVICE, NULL),
-               "copy from the device");
+  harness_must(
+      llrt_memory_copy(h->device, m->found, m->device[1], bytes, LLRT_COPY_FROM_DEVICE, NULL),
+      "copy from the device");
   harness_must(llrt_stream_synchronize(h->device, NULL), "run");
   return memcmp(m->found, m->host[1], bytes) == 0;
 }
@@ -144,24 +155,27 @@ static void report(harness *h, const gather_case *c, const char *name, const til
   const plan_cost *cost = &k->plan.cost;
   int wavefronts = cost->shared_store_wavefronts + cost->shared_load_wavefronts;
   int64_t bytes = 2 * TILE_BLOCKS * c->rows * c->columns * 4;
-  double speed = s->median > 0 ? 1e-3 * (double)bytes / s->median : 0, clocks = predicted(k, c->warps);
+  double speed = s->median > 0 ? 1e-3 * (double)bytes / s->median : 0,
+         clocks = predicted(k, c->warps);
   printf("%-34s %-7s %-8s %5d %9.3f %8.0f %6d+%-6d %6d %6d %6d\n", name, place_names[c->place],
          way_of(&k->plan), c->warps, s->median, clocks, cost->shared_store_wavefronts,
          cost->shared_load_wavefronts, cost->shuffles, cost->selects, cost->logic);
   fflush(stdout);
-  harness_record(h, name,
-                 "\"shape\":[%d,%d],\"axis\":1,\"size\":%d,\"bytes\":%lld,\"blocks\":%d,\"warps\":%d,"
-                 "\"place\":\"%s\",\"way\":\"%s\",\"median_us\":%.4f,\"min_us\":%.4f,\"max_us\":%.4f,\"n\":%d,"
-                 "\"gb_per_s\":%.2f,\"predicted_clocks\":%.0f,\"shared_wavefronts\":%d,\"shuffles\":%d,"
-                 "\"selects\":%d,\"logic\":%d",
-                 (int)c->rows, (int)c->columns, (int)(c->rows * c->columns * 4), (long long)bytes, TILE_BLOCKS,
-                 c->warps, place_names[c->place], way_of(&k->plan), s->median, s->min, s->max, s->count, speed,
-                 clocks, wavefronts, cost->shuffles, cost->selects, cost->logic);
+  harness_record(
+      h, name,
+      "\"shape\":[%d,%d],\"axis\":1,\"size\":%d,\"bytes\":%lld,\"blocks\":%d,\"warps\":%d,"
+      "\"place\":\"%s\",\"way\":\"%s\",\"median_us\":%.4f,\"min_us\":%.4f,\"max_us\":%.4f,\"n\":%d,"
+      "\"gb_per_s\":%.2f,\"predicted_clocks\":%.0f,\"shared_wavefronts\":%d,\"shuffles\":%d,"
+      "\"selects\":%d,\"logic\":%d",
+      (int)c->rows, (int)c->columns, (int)(c->rows * c->columns * 4), (long long)bytes, TILE_BLOCKS,
+      c->warps, place_names[c->place], way_of(&k->plan), s->median, s->min, s->max, s->count, speed,
+      clocks, wavefronts, cost->shuffles, cost->selects, cost->logic);
 }
 
-/* Checks and times one way; false where the result is wrong. What a device cannot do is passed over. */
-static bool run_way(harness *h, const gather_case *c, const gather_memory *m, plan_exchange exchange,
-                    const char *name) {
+/* Checks and times one way; false where the result is wrong. What a device cannot do is passed
+ * over. */
+static bool run_way(harness *h, const gather_case *c, const gather_memory *m,
+                    plan_exchange exchange, const char *name) {
   static tile_kernels k;
   const plan_tile_gather gather = {.axis = 1};
   const plan_tile tile = {.a = &c->layout, .b = &c->layout, .element_bits = 32, .gather = &gather};
@@ -184,7 +198,8 @@ static bool run_way(harness *h, const gather_case *c, const gather_memory *m, pl
   return right;
 }
 
-/* The layout whose gather the cost model finds cheapest; on the host, where it knows nothing, the first. */
+/* The layout whose gather the cost model finds cheapest; on the host, where it knows nothing, the
+ * first. */
 static axis_place best_place(harness *h, int64_t rows, int64_t columns) {
   static tile_kernels k;
   double least = -1;
@@ -240,8 +255,8 @@ int bench_gather(int argc, char *argv[]) {
   harness_parse(argc, argv, &options);
   harness_init(&options, &h);
   if (!options.list)
-    printf("%-34s %-7s %-8s %5s %9s %8s %13s %6s %6s %6s\n", "case", "axis in", "way", "warps", "us",
-           "clocks", "wavefronts", "shfl", "sel", "logic");
+    printf("%-34s %-7s %-8s %5s %9s %8s %13s %6s %6s %6s\n", "case", "axis in", "way", "warps",
+           "us", "clocks", "wavefronts", "shfl", "sel", "logic");
   for (int i = 0; i < SHAPE_COUNT; i++) right &= run_shape(&h, shapes[i].rows, shapes[i].columns);
   harness_fini(&h);
   return right ? 0 : 1;

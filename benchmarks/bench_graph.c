@@ -1,17 +1,21 @@
 /* Counts in device memory: one captured CUDA graph serves every count, and what that costs.
  *
- * Each case is captured once, prepared before, and replayed with 50 counts: edges, numbers beyond the
- * limits, random ones. After each replay the whole destination, poisoned before, is compared with plain C.
- * Then the cost, in graphs of RUNS runs one after the other, so that the launch of a graph does not count:
- * one run at the full count, the same conversion whose extents are the launch's, one run at count 0, and
- * the empty kernel; what count 0 takes beyond the empty kernel is what its idle blocks cost.
+ * Each case is captured once, prepared before, and replayed with 50 counts: edges, numbers beyond
+ * the limits, random ones. After each replay the whole destination, poisoned before, is compared
+ * with plain C. Then the cost, in graphs of RUNS runs one after the other, so that the launch of a
+ * graph does not count: one run at the full count, the same conversion whose extents are the
+ * launch's, one run at count 0, and the empty kernel; what count 0 takes beyond the empty kernel is
+ * what its idle blocks cost.
  *
- * Where there are no CUDA graphs the same counts are compared after plain launches, at small sizes. */
+ * Where there are no CUDA graphs the same counts are compared after plain launches, at small sizes.
+ */
 #include "cuda_graph.h"
 #include "empty_kernel.h"
 #include "graph_case.h"
 #include "harness.h"
 #include "subcommands.h"
+
+#include "runtime/described.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -61,10 +65,10 @@ static void make_tensors(graph_bench *b, bool counted, llrt_tensor tensors[2]) {
 
 static llrt_op *prepare(graph_bench *b, bool counted) {
   llrt_op *op;
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  op_description desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
   make_tensors(b, counted, desc.tensors);
-  harness_must(llrt_op_promise_coarse(&desc), "promises");
-  harness_must(llrt_op_prepare(b->h->device, &desc, &op), kinds[!counted]);
+  harness_must(described_promise(&desc), "promises");
+  harness_must(described_prepare(b->h->device, &desc, &op), kinds[!counted]);
   return op;
 }
 
@@ -85,13 +89,15 @@ static void *send(graph_bench *b, const void *data, size_t bytes) {
   void *memory;
   harness_must(llrt_memory_allocate(b->h->device, bytes, &memory), "device memory");
   if (data)
-    harness_must(llrt_memory_copy(b->h->device, memory, data, bytes, LLRT_COPY_TO_DEVICE, b->stream),
-                 "copy to the device");
+    harness_must(
+        llrt_memory_copy(b->h->device, memory, data, bytes, LLRT_COPY_TO_DEVICE, b->stream),
+        "copy to the device");
   return memory;
 }
 
 static void bench_init(harness *h, cuda_graphs *graphs, const graph_case *of, graph_bench *b) {
-  *b = (graph_bench){.h = h, .graphs = graphs, .stream = graphs ? cuda_graphs_stream(graphs) : NULL};
+  *b =
+      (graph_bench){.h = h, .graphs = graphs, .stream = graphs ? cuda_graphs_stream(graphs) : NULL};
   bool large = graphs && !h->options.check_only;
   if (!graph_data_init(of, large ? of->large : of->small, h->options.seed, &b->data))
     harness_must(LLRT_OUT_OF_MEMORY, "host memory");
@@ -124,13 +130,15 @@ static void bench_fini(graph_bench *b) {
 /* The edges first, and what counts as an edge; then any. */
 static int32_t count_number(const graph_bench *b, int i) {
   int32_t limit = (int32_t)b->data.limit;
-  const int32_t edges[] = {0, limit, 1, limit - 1, limit / 2, -1, limit + 1, INT32_MIN, INT32_MAX, 0};
+  const int32_t edges[] = {0,  limit,     1,         limit - 1, limit / 2,
+                           -1, limit + 1, INT32_MIN, INT32_MAX, 0};
   enum { EDGES = sizeof edges / sizeof *edges };
   if (i < EDGES) return edges[i];
   return (int32_t)(harness_mix(b->h->options.seed + (uint64_t)i) % (uint64_t)(limit + 1));
 }
 
-/* Runs into poison, by replaying the graph where there is one, and compares all of the destination. */
+/* Runs into poison, by replaying the graph where there is one, and compares all of the destination.
+ */
 static bool is_right(graph_bench *b, const cuda_graph *graph, int32_t count) {
   llrt_device *device = b->h->device;
   size_t bytes = b->data.destination_bytes;
@@ -144,8 +152,8 @@ static bool is_right(graph_bench *b, const cuda_graph *graph, int32_t count) {
   harness_must(llrt_stream_synchronize(device, b->stream), "run");
   int64_t wrong = graph_data_wrong(&b->data, count, b->found);
   if (wrong > 0)
-    printf("%s: WRONG at count %" PRId32 " of %" PRId64 ": %" PRId64 " elements\n", b->data.of->name,
-           count, b->data.limit, wrong);
+    printf("%s: WRONG at count %" PRId32 " of %" PRId64 ": %" PRId64 " elements\n",
+           b->data.of->name, count, b->data.limit, wrong);
   return wrong == 0;
 }
 
@@ -195,7 +203,8 @@ static graph_times measure(graph_bench *b) {
   cuda_graph graphs[3];
   graph_times times;
   ptx_kernel *empty = empty_kernel_create(b->h->info.name);
-  empty_kernel_launch(empty, b->stream); /* the driver may load it no sooner, and not in a capture */
+  empty_kernel_launch(empty,
+                      b->stream); /* the driver may load it no sooner, and not in a capture */
   for (what is = WHAT_COUNTED; is <= WHAT_EMPTY; is++) capture(b, is, RUNS, empty, &graphs[is]);
   for (int i = -WARM_UP; i < b->h->options.repeat; i++) {
     int at = i < 0 ? 0 : i;
@@ -221,8 +230,9 @@ static void report(graph_bench *b, const graph_times *t) {
   double idle = (t->zero.median - t->empty.median) / (double)t->blocks * 1e3;
   double moved = (double)(b->data.limit * b->data.inner) * (double)b->data.element;
   printf("%-28s %7" PRId64 " %7" PRId64 " %9.2f %9.2f %6.3f %9.2f %9.2f %9.3f %8.1f\n", of->name,
-         b->data.limit, t->blocks, t->full.median, t->plain.median, t->full.median / t->plain.median,
-         t->zero.median, t->empty.median, idle, 2e-3 * moved / t->full.median);
+         b->data.limit, t->blocks, t->full.median, t->plain.median,
+         t->full.median / t->plain.median, t->zero.median, t->empty.median, idle,
+         2e-3 * moved / t->full.median);
   harness_record(b->h, of->name,
                  "\"limit\":%" PRId64 ",\"counts\":%d,\"blocks\":%" PRId64 ",\"bytes\":%.0f,"
                  "\"full_us\":%.3f,\"full_min_us\":%.3f,\"full_max_us\":%.3f,\"plain_us\":%.3f,"

@@ -1,8 +1,10 @@
-/* Whole tensors gathered along an axis by random 64-bit indices, beside a plain copy: rows selected out of a
- * table, and take_along_axis along either axis of a matrix. Each is compared in full, then timed. GB/s counts
- * the result twice, read and written, and the indices once. */
+/* Whole tensors gathered along an axis by random 64-bit indices, beside a plain copy: rows selected
+ * out of a table, and take_along_axis along either axis of a matrix. Each is compared in full, then
+ * timed. GB/s counts the result twice, read and written, and the indices once. */
 #include "axis_bench.h"
 #include "subcommands.h"
+
+#include "runtime/described.h"
 
 #include <stdlib.h>
 
@@ -24,7 +26,8 @@ static const index_case cases[] = {
 };
 enum { CASE_COUNT = sizeof cases / sizeof cases[0], ELEMENT = 2 };
 
-/* The index of one case on both sides, and the view through it, to which the tensor of the run points. */
+/* The index of one case on both sides, and the view through it, to which the tensor of the run
+ * points. */
 typedef struct random_index {
   const index_case *c;
   int64_t n, *host;
@@ -42,17 +45,20 @@ static void choose_shape(const index_case *c, int64_t bytes, int64_t shape[2]) {
 }
 
 static random_index make_index(harness *h, const index_case *c, const int64_t shape[2]) {
-  random_index index = {.c = c, .n = c->form == LLRT_GATHER_SELECT ? shape[0] : shape[0] * shape[1]};
+  random_index index = {.c = c,
+                        .n = c->form == LLRT_GATHER_SELECT ? shape[0] : shape[0] * shape[1]};
   size_t bytes = (size_t)index.n * sizeof *index.host;
   index.host = malloc(bytes);
   if (!index.host) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
   uint64_t seed = h->options.seed;
 #pragma omp parallel for
   for (int64_t i = 0; i < index.n; i++)
-    index.host[i] = (int64_t)(harness_mix(seed * 0x9e3779b9 + (uint64_t)i) % (uint64_t)shape[c->axis]);
+    index.host[i] =
+        (int64_t)(harness_mix(seed * 0x9e3779b9 + (uint64_t)i) % (uint64_t)shape[c->axis]);
   harness_must(llrt_memory_allocate(h->device, bytes, &index.device), "device memory");
-  harness_must(llrt_memory_copy(h->device, index.device, index.host, bytes, LLRT_COPY_TO_DEVICE, NULL),
-               "copy to the device");
+  harness_must(
+      llrt_memory_copy(h->device, index.device, index.host, bytes, LLRT_COPY_TO_DEVICE, NULL),
+      "copy to the device");
   harness_must(llrt_stream_synchronize(h->device, NULL), "copy to the device");
   return index;
 }
@@ -61,13 +67,16 @@ static llrt_status prepare(harness *h, const arena *a, random_index *index, axis
   bool select = index->c->form == LLRT_GATHER_SELECT;
   llrt_gather_params params = {.form = (int32_t)index->c->form, .out_of_range = LLRT_RANGE_CLAMP};
   llrt_tensor store = axis_matrix(h, r, LLRT_BF16, a->source);
-  llrt_tensor places = {.data = index->device, .dtype = LLRT_I64, .rank = select ? 1 : 2,
-                        .shape = {r->shape[0], r->shape[1]}, .device = h->device};
+  llrt_tensor places = {.data = index->device,
+                        .dtype = LLRT_I64,
+                        .rank = select ? 1 : 2,
+                        .shape = {r->shape[0], r->shape[1]},
+                        .device = h->device};
   llrt_status status = llrt_gather_view(&store, &places, index->c->axis, &params, &index->view);
   if (status) return status;
   r->tensors[0] = index->view.tensor;
   r->tensors[1] = axis_matrix(h, r, LLRT_BF16, a->destination);
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT};
+  op_description desc = {.kind = LLRT_OP_CONVERT};
   return axis_run_prepare(h, r, &desc);
 }
 
@@ -89,8 +98,12 @@ static int64_t count_wrong(const axis_run *r, const void *source_bytes, const vo
 
 static bool run_case(harness *h, arena *a, int64_t size, const void *of) {
   const index_case *c = of;
-  axis_run r = {.name = c->name, .op = c->form == LLRT_GATHER_SELECT ? "index_select" : "take_along",
-                .axis = c->axis, .size = size, .reference = AXIS_OF_COPY, .count_wrong = count_wrong};
+  axis_run r = {.name = c->name,
+                .op = c->form == LLRT_GATHER_SELECT ? "index_select" : "take_along",
+                .axis = c->axis,
+                .size = size,
+                .reference = AXIS_OF_COPY,
+                .count_wrong = count_wrong};
   choose_shape(c, size, r.shape);
   random_index index = make_index(h, c, r.shape);
   r.data = &index;
@@ -105,7 +118,12 @@ static bool run_case(harness *h, arena *a, int64_t size, const void *of) {
 }
 
 int bench_index(int argc, char *argv[]) {
-  static const axis_bench bench = {.title = "gather", .reference = AXIS_OF_COPY, .size = MIB(512), .cases = cases,
-                                   .case_bytes = sizeof *cases, .n_cases = CASE_COUNT, .run_case = run_case};
+  static const axis_bench bench = {.title = "gather",
+                                   .reference = AXIS_OF_COPY,
+                                   .size = MIB(512),
+                                   .cases = cases,
+                                   .case_bytes = sizeof *cases,
+                                   .n_cases = CASE_COUNT,
+                                   .run_case = run_case};
   return axis_bench_main(&bench, argc, argv);
 }

@@ -6,8 +6,9 @@
  * has. Cold: the first llrt_convert_into of a class until its result is there, with context and
  * device open and one unrelated kernel compiled before. Process-first includes opening both and
  * loading the compiler; its parts stand behind it: the driver with its context (without llrt, where
- * --device names one of NVIDIA's), what llrt's context, device and memory take then, and the call. From saved bytes: llrt_op_load in a context that may not compile, until
- * the first result is there. Every first result is compared. */
+ * --device names one of NVIDIA's), what llrt's context, device and memory take then, and the call.
+ * From saved bytes: llrt_op_load in a context that may not compile, until the first result is
+ * there. Every first result is compared. */
 #include "cuda_driver.h"
 #include "element.h"
 #include "empty_kernel.h"
@@ -15,6 +16,7 @@
 #include "reference.h"
 #include "subcommands.h"
 
+#include "runtime/described.h"
 #include "tools/common/best_device.h"
 
 #include <stdlib.h>
@@ -123,11 +125,12 @@ static void run_loads(fixture *f) {
   if (!bytes) harness_must(LLRT_OUT_OF_MEMORY, "save");
   harness_must(llrt_op_save(f->op, bytes, &size), "save");
   for (int i = 0; i < repeat; i++) {
-    llrt_context_params params = {.no_compile = 1};
+    llrt_context_params params = {.compile = LLRT_COMPILE_FORBIDDEN};
     llrt_context *context;
     llrt_device *device;
     harness_must(llrt_context_create(&params, &context), "context");
-    harness_must(best_device_open(context, f->h->info.name, &device), "device");
+    harness_must(best_device_open(context, f->h->info.name, f->h->options.target, &device),
+                 "device");
     samples[i] = time_load(f, device, bytes, size);
     llrt_device_close(&device);
     llrt_context_destroy(&context);
@@ -185,10 +188,10 @@ static void fixture_init(fixture *f, harness *h) {
 }
 
 static void prepare_op(fixture *f) {
-  llrt_op_desc desc = {
+  op_description desc = {
       .kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = {f->source, f->destination}};
-  harness_must(llrt_op_promise_coarse(&desc), "promises");
-  harness_must(llrt_op_prepare(f->h->device, &desc, &f->op), "prepare");
+  harness_must(described_promise(&desc), "promises");
+  harness_must(described_prepare(f->h->device, &desc, &f->op), "prepare");
 }
 
 static void fixture_fini(fixture *f) {

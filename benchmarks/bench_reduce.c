@@ -1,9 +1,11 @@
-/* Whole matrices reduced along an axis, beside a kernel that only reads. Each result is compared with one made
- * in f64 on the host, then timed. GB/s counts the bytes that must be read. */
+/* Whole matrices reduced along an axis, beside a kernel that only reads. Each result is compared
+ * with one made in f64 on the host, then timed. GB/s counts the bytes that must be read. */
 #include "axis_bench.h"
 #include "axis_shape.h"
 #include "numbers.h"
 #include "subcommands.h"
+
+#include "runtime/described.h"
 
 #include <math.h>
 
@@ -38,7 +40,8 @@ enum { CASE_COUNT = sizeof cases / sizeof cases[0], NAME = 80 };
 /* Row `kept` of the result, in f64: the sum, the greatest value or its first place. */
 static double expected(const axis_run *r, const void *source, int64_t kept) {
   const reduce_case *c = r->data;
-  int64_t step = c->axis == 0 ? r->shape[1] : 1, at = c->axis == 0 ? kept : kept * r->shape[1], first = 0;
+  int64_t step = c->axis == 0 ? r->shape[1] : 1, at = c->axis == 0 ? kept : kept * r->shape[1],
+          first = 0;
   double sum = 0, most = -INFINITY;
   for (int64_t i = 0; i < r->shape[c->axis]; i++, at += step) {
     double value = numbers_at(c->dtype, source, at);
@@ -78,7 +81,8 @@ static void make_tensors(harness *h, const arena *a, axis_run *r) {
 
 static bool run_case(harness *h, arena *a, axis_run *r) {
   const reduce_case *c = r->data;
-  llrt_op_desc desc = {.kind = LLRT_OP_REDUCE, .combine = {.op = c->combiner, .axes = 1u << c->axis}};
+  op_description desc = {.kind = LLRT_OP_REDUCE,
+                         .combine = {.op = c->combiner, .axes = 1u << c->axis}};
   make_tensors(h, a, r);
   harness_must(axis_run_prepare(h, r, &desc), r->name);
   bool right = axis_run_measure(h, a, r);
@@ -93,8 +97,13 @@ static bool run_cases(harness *h, arena *a, int64_t size) {
   for (int i = 0; i < CASE_COUNT; i++) {
     const reduce_case *c = &cases[i];
     char name[NAME];
-    axis_run r = {.name = name, .op = c->op, .axis = c->axis, .size = size, .reference = AXIS_OF_READ,
-                  .count_wrong = count_wrong, .data = c};
+    axis_run r = {.name = name,
+                  .op = c->op,
+                  .axis = c->axis,
+                  .size = size,
+                  .reference = AXIS_OF_READ,
+                  .count_wrong = count_wrong,
+                  .data = c};
     int element = llrt_dtype_bits(c->dtype) / 8;
     axis_shape_at(&c->shape, element, size, r.shape);
     axis_name(c->op, c->dtype, r.shape, c->axis, name, NAME);
@@ -115,7 +124,10 @@ static void list(void) {
 }
 
 int bench_reduce(int argc, char *argv[]) {
-  static const axis_bench bench = {.title = "reduce", .reference = AXIS_OF_READ, .size = MIB(512), .list = list,
+  static const axis_bench bench = {.title = "reduce",
+                                   .reference = AXIS_OF_READ,
+                                   .size = MIB(512),
+                                   .list = list,
                                    .run_cases = run_cases};
   return axis_bench_main(&bench, argc, argv);
 }

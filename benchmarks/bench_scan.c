@@ -1,7 +1,10 @@
-/* Whole tensors scanned along an axis, row-major, beside a plain copy: running f32 sums of -1, 0 and 1, which any
- * order gives exactly. Each is compared in full, then timed. GB/s counts the tensor twice, read and written. */
+/* Whole tensors scanned along an axis, row-major, beside a plain copy: running f32 sums of -1, 0
+ * and 1, which any order gives exactly. Each is compared in full, then timed. GB/s counts the
+ * tensor twice, read and written. */
 #include "axis_bench.h"
 #include "subcommands.h"
+
+#include "runtime/described.h"
 
 #include <llrt/scan.h>
 
@@ -33,7 +36,8 @@ static void choose_shape(const scan_case *c, int64_t size, int64_t shape[2]) {
   shape[1 - c->axis] = (int64_t)1 << lines;
 }
 
-/* Sums of up to 2^24 of these are integers that f32 holds; those of more stay as small, by all odds. */
+/* Sums of up to 2^24 of these are integers that f32 holds; those of more stay as small, by all
+ * odds. */
 static void fill(harness *h, arena *a, int64_t size) {
   float *source = (float *)(void *)a->host_source;
   uint64_t seed = h->options.seed;
@@ -64,16 +68,24 @@ static int64_t count_wrong(const axis_run *r, const void *source_bytes, const vo
 
 static bool run_case(harness *h, arena *a, int64_t size, const void *of) {
   const scan_case *c = of;
-  axis_run r = {.name = c->name, .op = "scan", .axis = c->axis, .size = size, .reference = AXIS_OF_COPY,
-                .count_wrong = count_wrong, .data = c};
+  axis_run r = {.name = c->name,
+                .op = "scan",
+                .axis = c->axis,
+                .size = size,
+                .reference = AXIS_OF_COPY,
+                .count_wrong = count_wrong,
+                .data = c};
   choose_shape(c, size, r.shape);
   r.source_bytes = r.result_bytes = (size_t)(r.shape[0] * r.shape[1]) * ELEMENT;
   r.bytes = 2 * (int64_t)r.source_bytes;
   r.tensors[0] = axis_matrix(h, &r, LLRT_F32, a->source);
   r.tensors[1] = axis_matrix(h, &r, LLRT_F32, a->destination);
-  llrt_op_desc desc = {.kind = LLRT_OP_SCAN};
-  desc.combine = (llrt_op_combine){.op = LLRT_COMBINE_SUM, .accumulate = LLRT_F32, .axes = 1u << c->axis,
-                                   .exclusive = c->exclusive, .reverse = c->reverse};
+  op_description desc = {.kind = LLRT_OP_SCAN};
+  desc.combine = (llrt_op_combine){.op = LLRT_COMBINE_SUM,
+                                   .accumulate = LLRT_F32,
+                                   .axes = 1u << c->axis,
+                                   .exclusive = c->exclusive,
+                                   .reverse = c->reverse};
   harness_must(axis_run_prepare(h, &r, &desc), c->name);
   bool right = axis_run_measure(h, a, &r);
   axis_run_fini(h, &r);
@@ -81,8 +93,13 @@ static bool run_case(harness *h, arena *a, int64_t size, const void *of) {
 }
 
 int bench_scan(int argc, char *argv[]) {
-  static const axis_bench bench = {.title = "scan", .reference = AXIS_OF_COPY, .size = MIB(1024), .cases = cases,
-                                   .case_bytes = sizeof *cases, .n_cases = CASE_COUNT, .begin = fill,
+  static const axis_bench bench = {.title = "scan",
+                                   .reference = AXIS_OF_COPY,
+                                   .size = MIB(1024),
+                                   .cases = cases,
+                                   .case_bytes = sizeof *cases,
+                                   .n_cases = CASE_COUNT,
+                                   .begin = fill,
                                    .run_case = run_case};
   return axis_bench_main(&bench, argc, argv);
 }

@@ -1,11 +1,12 @@
-/* Table 4 of the paper: products of integers with floats inside a block, every ordered pair of types, extents from 1 to
- * 128 and 1 to 8 warps; how many of them are right. Each is a kernel of one tile, compared with a sum in f64 within
+/* Table 4 of the paper: products of integers with floats inside a block, every ordered pair of
+ * types, extents from 1 to 128 and 1 to 8 warps; how many of them are right. Each is a kernel of
+ * one tile, compared with a sum in f64 within
  *
  *   (K + 16) 2^-23 sum |a b|  (2^-52 in f64), and what rounding to the result's type costs. */
 #include "harness.h"
-#include "jit/plan/dot_type.h"
-#include "jit/plan/number.h"
-#include "runtime/tile_op.h"
+#include "jit/plan/types/dot_type.h"
+#include "jit/plan/types/number.h"
+#include "jit/probe/tile_op.h"
 #include "subcommands.h"
 
 #include <math.h>
@@ -15,7 +16,15 @@
 static const llrt_dtype integers[] = {LLRT_I8, LLRT_I16, LLRT_I32, LLRT_I64};
 static const llrt_dtype floats[] = {LLRT_F16, LLRT_BF16, LLRT_F32, LLRT_F64, LLRT_E4M3, LLRT_E5M2};
 static const int extents[] = {0, 3, 4, 5, 6, 7}; /* log2 */
-enum { INTEGERS = 4, FLOATS = 6, PAIRS = 2 * INTEGERS * FLOATS, OF_A_PAIR = 20, EXTENTS = 6, TILES = 3, NAME = 64 };
+enum {
+  INTEGERS = 4,
+  FLOATS = 6,
+  PAIRS = 2 * INTEGERS * FLOATS,
+  OF_A_PAIR = 20,
+  EXTENTS = 6,
+  TILES = 3,
+  NAME = 64
+};
 /* 4 x 6 x 2 pairs, of which each has 20 shapes: more than the paper's 784. */
 
 typedef struct table4_case {
@@ -44,13 +53,20 @@ static void make_case(int number, uint64_t seed, table4_case *c) {
   dot_operand_type a = {.element = types[pair & 1]}, b = {.element = types[!(pair & 1)]};
   dot_rule_find(&a, &b, LLRT_DTYPE_NONE, false, &c->rule);
   llrt_dtype product = dot_compute_dtype(c->rule.compute);
-  c->tile = (plan_dot_tile){.m = extents[x % EXTENTS], .n = extents[x / EXTENTS % EXTENTS],
-                            .k = extents[x / EXTENTS / EXTENTS % EXTENTS], .warps = (int)(x >> 40 & 3),
-                            .a = a.element, .b = b.element, .d = c->rule.result,
-                            .product_a = product, .product_b = product, .sum = c->rule.sums};
+  c->tile = (plan_dot_tile){.m = extents[x % EXTENTS],
+                            .n = extents[x / EXTENTS % EXTENTS],
+                            .k = extents[x / EXTENTS / EXTENTS % EXTENTS],
+                            .warps = (int)(x >> 40 & 3),
+                            .a = a.element,
+                            .b = b.element,
+                            .d = c->rule.result,
+                            .product_a = product,
+                            .product_b = product,
+                            .sum = c->rule.sums};
   c->tile.warps = enough_warps(&c->tile);
-  snprintf(c->name, NAME, "%s x %s %dx%dx%d, %d warps", llrt_dtype_name(a.element), llrt_dtype_name(b.element),
-           1 << c->tile.m, 1 << c->tile.n, 1 << c->tile.k, 1 << c->tile.warps);
+  snprintf(c->name, NAME, "%s x %s %dx%dx%d, %d warps", llrt_dtype_name(a.element),
+           llrt_dtype_name(b.element), 1 << c->tile.m, 1 << c->tile.n, 1 << c->tile.k,
+           1 << c->tile.warps);
 }
 
 /* ---- numbers ---- */
@@ -68,12 +84,14 @@ static void fill(llrt_dtype dtype, unsigned char *data, int64_t n, uint64_t seed
   size_t bytes = (size_t)llrt_dtype_bits(dtype) / 8;
   for (int64_t i = 0; i < n; i++) {
     uint64_t code = harness_mix(seed ^ (uint64_t)i);
-    if (format && format->kind == NUMBER_FLOAT) code = number_code(format, ((double)(code & 255) - 128) / 128);
+    if (format && format->kind == NUMBER_FLOAT)
+      code = number_code(format, ((double)(code & 255) - 128) / 128);
     memcpy(data + (size_t)i * bytes, &code, bytes);
   }
 }
 
-static bool is_right_at(const table4_case *c, unsigned char *const data[3], int64_t first, int64_t m, int64_t n) {
+static bool is_right_at(const table4_case *c, unsigned char *const data[3], int64_t first,
+                        int64_t m, int64_t n) {
   const plan_dot_tile *tile = &c->tile;
   const number_format *format = number_format_of(tile->d);
   double sum = 0, magnitude = 0, got = number_at(tile->d, data[1], first + (m << tile->n) + n);
@@ -105,23 +123,29 @@ static bool run_op(harness *h, const table4_case *c, const llrt_op *op, unsigned
   llrt_tensor tensors[3];
   for (int t = 0; t < 3; t++) {
     size_t bytes = (size_t)(elements * llrt_dtype_bits(dtypes[t]) / 8);
-    tensors[t] = (llrt_tensor){.dtype = dtypes[t], .rank = 1, .shape = {elements}, .device = h->device};
+    tensors[t] =
+        (llrt_tensor){.dtype = dtypes[t], .rank = 1, .shape = {elements}, .device = h->device};
     data[t] = malloc(bytes);
     if (!data[t]) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
     memset(data[t], 0xee, bytes);
     if (t != 1) fill(dtypes[t], data[t], elements, h->options.seed + (uint64_t)t);
     harness_must(llrt_memory_allocate(h->device, bytes, &tensors[t].data), "device memory");
-    harness_must(llrt_memory_copy(h->device, tensors[t].data, data[t], bytes, LLRT_COPY_TO_DEVICE, NULL), "copy");
+    harness_must(
+        llrt_memory_copy(h->device, tensors[t].data, data[t], bytes, LLRT_COPY_TO_DEVICE, NULL),
+        "copy");
   }
   harness_must(llrt_op_run(op, NULL, tensors, 3, NULL), c->name);
   size_t bytes = (size_t)(elements * llrt_dtype_bits(c->tile.d) / 8);
-  harness_must(llrt_memory_copy(h->device, data[1], tensors[1].data, bytes, LLRT_COPY_FROM_DEVICE, NULL), "copy");
+  harness_must(
+      llrt_memory_copy(h->device, data[1], tensors[1].data, bytes, LLRT_COPY_FROM_DEVICE, NULL),
+      "copy");
   harness_must(llrt_stream_synchronize(h->device, NULL), c->name);
   for (int t = 0; t < 3; t++) llrt_memory_free(h->device, tensors[t].data);
   return is_right(c, data);
 }
 
-/* In the compute type, or where the device does not multiply it, in a wider one, which holds the same values. */
+/* In the compute type, or where the device does not multiply it, in a wider one, which holds the
+ * same values. */
 static llrt_status make_op(harness *h, const table4_case *c, llrt_op **op) {
   static const llrt_dtype wider[] = {LLRT_F32, LLRT_F64};
   plan_dot_tile tile = c->tile;
@@ -144,9 +168,14 @@ static void run_case(harness *h, const table4_case *c, tally *count) {
   count->wrong += !right && status != LLRT_UNSUPPORTED;
   count->refused += status == LLRT_UNSUPPORTED;
   if (!right) printf("%-40s %s\n", c->name, status ? llrt_last_error() : "WRONG");
-  harness_record(h, c->name, "\"op\":\"table4\",\"a\":\"%s\",\"b\":\"%s\",\"shape\":[%d,%d,%d],\"warps\":%d,\"%s\":true",
-                 llrt_dtype_name(c->tile.a), llrt_dtype_name(c->tile.b), 1 << c->tile.m, 1 << c->tile.n,
-                 1 << c->tile.k, 1 << c->tile.warps, right ? "right" : status ? "refused" : "wrong");
+  harness_record(
+      h, c->name,
+      "\"op\":\"table4\",\"a\":\"%s\",\"b\":\"%s\",\"shape\":[%d,%d,%d],\"warps\":%d,\"%s\":true",
+      llrt_dtype_name(c->tile.a), llrt_dtype_name(c->tile.b), 1 << c->tile.m, 1 << c->tile.n,
+      1 << c->tile.k, 1 << c->tile.warps,
+      right    ? "right"
+      : status ? "refused"
+               : "wrong");
   for (int t = 0; t < 3; t++) free(data[t]);
 }
 
@@ -171,8 +200,8 @@ static void print_table(tally counts[PAIRS]) {
     }
     printf("\n");
   }
-  printf("%d cases: %d right, %d wrong, %d refused\n", all.right + all.wrong + all.refused, all.right, all.wrong,
-         all.refused);
+  printf("%d cases: %d right, %d wrong, %d refused\n", all.right + all.wrong + all.refused,
+         all.right, all.wrong, all.refused);
 }
 
 int bench_table4(int argc, char *argv[]) {

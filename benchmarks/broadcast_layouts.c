@@ -1,5 +1,5 @@
-/* See broadcast_layouts.h. Warps stand along one axis, along the other and along both; sliced layouts have them
- * along the axis that is taken away, too. */
+/* See broadcast_layouts.h. Warps stand along one axis, along the other and along both; sliced
+ * layouts have them along the axis that is taken away, too. */
 #include "broadcast_layouts.h"
 
 #include "harness.h"
@@ -63,8 +63,8 @@ static void add_inputs(layout_list *list) {
 }
 
 static void add_sliced_blocked(layout_list *list) {
-  static const char format[] =
-      SLICED("blocked(size_per_thread=[%s], threads_per_warp=[%s], warps_per_cta=[%d,%d,%d], order=[2,1,0])");
+  static const char format[] = SLICED("blocked(size_per_thread=[%s], threads_per_warp=[%s], "
+                                      "warps_per_cta=[%d,%d,%d], order=[2,1,0])");
   int tall = list->tall, wide = list->wide;
   add(list, "sliced blocked", format, 0, "1,1,4", "2,4,4", tall, wide, 1);
   add(list, "sliced blocked", format, 1, "1,2,2", "4,2,4", tall, wide, 1);
@@ -86,8 +86,8 @@ static void add_sliced_inputs(layout_list *list) {
   int tall = list->tall, wide = list->wide;
   for (int dim = 0; dim < 3; dim++)
     for (int operand = 0; operand < 2; operand++)
-      add(list, "sliced mma input", SLICED(OPERAND(BATCHED)), dim, operand, 2, dim == 0 ? wide : tall,
-          dim == 0 ? tall : 1, dim == 0 ? 1 : wide);
+      add(list, "sliced mma input", SLICED(OPERAND(BATCHED)), dim, operand, 2,
+          dim == 0 ? wide : tall, dim == 0 ? tall : 1, dim == 0 ? 1 : wide);
 }
 
 /* ---- literals ---- */
@@ -136,7 +136,8 @@ static int matrix_bits(const layout_list *list, bool by_turns, int64_t bits[][2]
   return n;
 }
 
-/* Bits in the order given fill lanes (of which `lane_copies` have copies), then warps, then registers. */
+/* Bits in the order given fill lanes (of which `lane_copies` have copies), then warps, then
+ * registers. */
 static void add_filled(layout_list *list, const int64_t bits[][2], int n, unsigned lane_copies,
                        unsigned warp_copies) {
   literal l = {0};
@@ -170,7 +171,8 @@ static void add_custom(layout_list *list) {
     memcpy(bits[i], bits[j], sizeof taken);
     memcpy(bits[j], taken, sizeof taken);
   }
-  add_filled(list, bits, n, (unsigned)harness_mix(random) & 9, (unsigned)harness_mix(random + 1) & 5);
+  add_filled(list, bits, n, (unsigned)harness_mix(random) & 9,
+             (unsigned)harness_mix(random + 1) & 5);
 }
 
 int broadcast_layouts(int64_t rows, int64_t columns, int warps, broadcast_layout *list) {

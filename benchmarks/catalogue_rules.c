@@ -20,8 +20,11 @@ const catalogue_rule catalogue_rules[] = {
     {"nhwc_256x56x56", "nhwc", "*1 256 56 56", "*1 20 56 56", "8,16,32"},
     {"col_major", NULL, WEIGHT(1), NULL},
     {"strided", "strided([8256,1])", "*1 8192", "*1 7168", NULL}, /* a pitch */
-    {"tiled", "tiled([64,64], nvmma(version=[2,0], warps_per_cta=[4,1], instr_shape=[16,8]), order=[1,0])", WEIGHT(64), NULL},
-    {"onednn", "onednn(inner_blks=[48], inner_idxs=[1])", "*1 192 64 64", "*1 83 27 29", NULL}, /* aBcd48b */
+    {"tiled", "tiled([64,64], nvmma(version=[2,0], warps_per_cta=[4,1], instr_shape=[16,8]), "
+     "order=[1,0])",
+     WEIGHT(64), NULL},
+    {"onednn", "onednn(inner_blks=[48], inner_idxs=[1])", "*1 192 64 64", "*1 83 27 29",
+     NULL}, /* aBcd48b */
     {"channels_last", NULL, IMAGE, NULL},
     {"nhwc", NULL, IMAGE, NULL},
     {"trt_chw2", NULL, PADDED_IMAGE, NULL},

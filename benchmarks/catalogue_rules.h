@@ -4,12 +4,13 @@
 
 typedef struct catalogue_rule {
   const char *name;
-  const char *expression; /* with its parameters; {bits} and {N/bits} stand for numbers. NULL: the name */
+  const char
+      *expression; /* with its parameters; {bits} and {N/bits} stand for numbers. NULL: the name */
   /* Extents, one an axis. *N is the axis that grows with the size of the tensor, in multiples of N.
    * `odd` has shapes that models have and that are no powers of two; NULL: the same. */
   const char *even, *odd;
-  const char *widths; /* NULL: those of the storage of that name. Else a shape of its own, not of the
-                         catalogue */
+  const char *widths; /* NULL: those of the storage of that name. Else a shape of its own, not of
+                         the catalogue */
 } catalogue_rule;
 
 extern const catalogue_rule catalogue_rules[];

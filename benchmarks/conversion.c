@@ -268,7 +268,8 @@ static void touch_row(const places *p, const conversion *c, int64_t row, unsigne
     row /= c->shape[a];
   }
   enter_last(&at, last, 0);
-  for (int64_t i = 0; i < c->shape[last]; i++, advance(&at)) memset(touched + place(&at) * bytes, 1, (size_t)bytes);
+  for (int64_t i = 0; i < c->shape[last]; i++, advance(&at))
+    memset(touched + place(&at) * bytes, 1, (size_t)bytes);
 }
 
 llrt_status conversion_touched(const conversion *c, int side, unsigned char *touched) {

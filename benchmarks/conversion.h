@@ -33,8 +33,8 @@ llrt_status conversion_measure(conversion *c);
 bool conversion_check(const conversion *c, const void *source, const void *destination,
                       unsigned char poison, char *why, size_t size);
 
-/* Sets touched[i] for every byte i that one side's elements (0: the source's) lie in, and clears the others. Widths from
- * 8 bits on; pads do not count. */
+/* Sets touched[i] for every byte i that one side's elements (0: the source's) lie in, and clears
+ * the others. Widths from 8 bits on; pads do not count. */
 llrt_status conversion_touched(const conversion *c, int side, unsigned char *touched);
 
 #endif

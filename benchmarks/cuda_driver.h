@@ -1,5 +1,5 @@
-/* The CUDA driver for what llrt's interface does not have: launches beside llrt's own, graphs. Handles are
- * void *. Every failure ends the program. */
+/* The CUDA driver for what llrt's interface does not have: launches beside llrt's own, graphs.
+ * Handles are void *. Every failure ends the program. */
 #ifndef LLRT_BENCHMARKS_CUDA_DRIVER_H
 #define LLRT_BENCHMARKS_CUDA_DRIVER_H
 
@@ -17,6 +17,5 @@ void *cuda_driver_symbol(const cuda_driver *driver, const char *name);
 
 /* Ends the program unless a driver call's result is 0. */
 void cuda_driver_must(int result, const char *what);
-
 
 #endif

@@ -6,7 +6,8 @@
 
 enum { STREAM_NON_BLOCKING = 1, CAPTURE_GLOBAL = 0, MAX_NODES = 64 };
 
-/* CUDA_KERNEL_NODE_PARAMS as every driver since 10.0 fills it, and room for what later versions add. */
+/* CUDA_KERNEL_NODE_PARAMS as every driver since 10.0 fills it, and room for what later versions
+ * add. */
 typedef struct kernel_node {
   void *function;
   unsigned grid[3], block[3], shared_bytes;
@@ -14,16 +15,16 @@ typedef struct kernel_node {
 } kernel_node;
 
 /* X(field, symbol, parameters): the functions used. */
-#define GRAPH_LIST(X)                                                        \
-  X(stream_create, "cuStreamCreate", (void **, unsigned))                    \
-  X(stream_destroy, "cuStreamDestroy_v2", (void *))                          \
-  X(begin, "cuStreamBeginCapture_v2", (void *, int))                         \
-  X(end, "cuStreamEndCapture", (void *, void **))                            \
+#define GRAPH_LIST(X) \
+  X(stream_create, "cuStreamCreate", (void **, unsigned)) \
+  X(stream_destroy, "cuStreamDestroy_v2", (void *)) \
+  X(begin, "cuStreamBeginCapture_v2", (void *, int)) \
+  X(end, "cuStreamEndCapture", (void *, void **)) \
   X(instantiate, "cuGraphInstantiateWithFlags", (void **, void *, uint64_t)) \
-  X(launch, "cuGraphLaunch", (void *, void *))                               \
-  X(nodes, "cuGraphGetNodes", (void *, void **, size_t *))                   \
-  X(node_params, "cuGraphKernelNodeGetParams", (void *, kernel_node *))      \
-  X(exec_destroy, "cuGraphExecDestroy", (void *))                            \
+  X(launch, "cuGraphLaunch", (void *, void *)) \
+  X(nodes, "cuGraphGetNodes", (void *, void **, size_t *)) \
+  X(node_params, "cuGraphKernelNodeGetParams", (void *, kernel_node *)) \
+  X(exec_destroy, "cuGraphExecDestroy", (void *)) \
   X(destroy, "cuGraphDestroy", (void *))
 
 struct cuda_graphs {

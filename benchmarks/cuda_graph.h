@@ -1,4 +1,5 @@
-/* CUDA graphs: work on one stream, captured once and replayed there. Every failure ends the program. */
+/* CUDA graphs: work on one stream, captured once and replayed there. Every failure ends the
+ * program. */
 #ifndef LLRT_BENCHMARKS_CUDA_GRAPH_H
 #define LLRT_BENCHMARKS_CUDA_GRAPH_H
 
@@ -16,8 +17,8 @@ void cuda_graphs_destroy(cuda_graphs *graphs);
 /* The stream that is captured and that replays are queued on; not the default one. */
 void *cuda_graphs_stream(const cuda_graphs *graphs);
 
-/* Between the two everything queued on the stream goes into *graph, in the strictest mode: a call that
- * could interfere with any capture, on any thread, is an error. */
+/* Between the two everything queued on the stream goes into *graph, in the strictest mode: a call
+ * that could interfere with any capture, on any thread, is an error. */
 void cuda_graph_begin(const cuda_graphs *graphs);
 void cuda_graph_end(const cuda_graphs *graphs, cuda_graph *graph);
 void cuda_graph_destroy(const cuda_graphs *graphs, cuda_graph *graph);

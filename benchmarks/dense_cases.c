@@ -5,13 +5,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define EACH_M(type_, size_)                                                                                       \
-  {type_, "nt", 0, 16, size_, size_}, {type_, "nt", 0, 32, size_, size_}, {type_, "nt", 0, 64, size_, size_},       \
-      {type_, "nt", 0, 128, size_, size_}, {type_, "nt", 0, 256, size_, size_}, {type_, "nt", 0, 512, size_, size_}, \
-      {type_, "nt", 0, 1024, size_, size_}, {type_, "nt", 0, 2048, size_, size_}
-#define EACH_FORM(m_, n_, k_)                                                                                     \
-  {LLRT_BF16, "nn", 0, m_, n_, k_}, {LLRT_BF16, "nt", 0, m_, n_, k_}, {LLRT_BF16, "tn", 0, m_, n_, k_},           \
-      {LLRT_BF16, "tt", 0, m_, n_, k_}
+#define EACH_M(type_, size_) \
+  {type_, "nt", 0, 16, size_, size_}, {type_, "nt", 0, 32, size_, size_}, \
+      {type_, "nt", 0, 64, size_, size_}, {type_, "nt", 0, 128, size_, size_}, \
+      {type_, "nt", 0, 256, size_, size_}, {type_, "nt", 0, 512, size_, size_}, \
+      {type_, "nt", 0, 1024, size_, size_}, { \
+    type_, "nt", 0, 2048, size_, size_ \
+  }
+#define EACH_FORM(m_, n_, k_) \
+  {LLRT_BF16, "nn", 0, m_, n_, k_}, {LLRT_BF16, "nt", 0, m_, n_, k_}, \
+      {LLRT_BF16, "tn", 0, m_, n_, k_}, { \
+    LLRT_BF16, "tt", 0, m_, n_, k_ \
+  }
 
 const dense_case dense_cases[] = {
     EACH_FORM(4096, 4096, 4096),
@@ -45,7 +50,8 @@ const int dense_cases_count = sizeof dense_cases / sizeof dense_cases[0];
 void dense_case_name(const dense_case *c, char *name, size_t size) {
   char batch[24] = "";
   if (c->batch) snprintf(batch, sizeof batch, "%" PRId64 "x", c->batch);
-  snprintf(name, size, "%s %s %s%" PRId64 "x%" PRId64 "x%" PRId64, llrt_dtype_name(c->type), c->form, batch, c->m, c->n, c->k);
+  snprintf(name, size, "%s %s %s%" PRId64 "x%" PRId64 "x%" PRId64, llrt_dtype_name(c->type),
+           c->form, batch, c->m, c->n, c->k);
 }
 
 /* Every axis but the last in row-major order, the last two exchanged. */
@@ -57,13 +63,16 @@ static llrt_status make_transposed(int rank, llrt_storage *out) {
   order[0] = rank - 2;
   order[1] = rank - 1;
   llrt_status status = llrt_layout_add_in(&point, "offset", 0);
-  for (int i = 0; i < rank && status == LLRT_OK; i++) status = llrt_layout_add_out(&point, names[i], 0);
+  for (int i = 0; i < rank && status == LLRT_OK; i++)
+    status = llrt_layout_add_out(&point, names[i], 0);
   return status == LLRT_OK ? llrt_storage_tiled(&point, order, out) : status;
 }
 
-llrt_status dense_case_tensor(const dense_case *c, int which, llrt_storage *storage, llrt_tensor *tensor) {
+llrt_status dense_case_tensor(const dense_case *c, int which, llrt_storage *storage,
+                              llrt_tensor *tensor) {
   const int rank = c->batch ? 3 : 2;
-  *tensor = (llrt_tensor){.dtype = which == DENSE_D ? LLRT_BF16 : c->type, .rank = rank, .storage = storage};
+  *tensor = (llrt_tensor){
+      .dtype = which == DENSE_D ? LLRT_BF16 : c->type, .rank = rank, .storage = storage};
   tensor->shape[0] = c->batch;
   tensor->shape[rank - 2] = which == DENSE_B ? c->k : c->m;
   tensor->shape[rank - 1] = which == DENSE_A ? c->k : c->n;

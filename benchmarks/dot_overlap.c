@@ -36,7 +36,8 @@ static bool end(harness *h, const dot_case *c, overlapped *o) {
   unsigned char *made = malloc(c->d->bytes);
   if (!made) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
   harness_must(llrt_stream_synchronize(h->device, cuda_graphs_stream(o->graphs)), "replays");
-  harness_must(llrt_memory_copy(h->device, made, o->d, c->d->bytes, LLRT_COPY_FROM_DEVICE, NULL), "copy from the device");
+  harness_must(llrt_memory_copy(h->device, made, o->d, c->d->bytes, LLRT_COPY_FROM_DEVICE, NULL),
+               "copy from the device");
   harness_must(llrt_stream_synchronize(h->device, NULL), "copy from the device");
   bool same = memcmp(made, c->d->host, c->d->bytes) == 0;
   free(made);

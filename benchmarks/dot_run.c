@@ -1,6 +1,7 @@
 #include "dot_overlap.h"
 
-#include "jit/plan/number.h"
+#include "jit/plan/types/number.h"
+#include "runtime/described.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,9 @@ void device_matrix_allocate(harness *h, device_matrix *x) {
 }
 
 void device_matrix_upload(harness *h, const device_matrix *x) {
-  harness_must(llrt_memory_copy(h->device, x->tensor.data, x->host, x->bytes, LLRT_COPY_TO_DEVICE, NULL),
-               "copy to the device");
+  harness_must(
+      llrt_memory_copy(h->device, x->tensor.data, x->host, x->bytes, LLRT_COPY_TO_DEVICE, NULL),
+      "copy to the device");
   harness_must(llrt_stream_synchronize(h->device, NULL), "copy to the device");
 }
 
@@ -44,18 +46,20 @@ bool dot_is_near(llrt_dtype type, double got, double sum, double error) {
 
 typedef struct prepared {
   llrt_op *op;
-  const llrt_dot_call *call;
+  const described_dot *call;
   llrt_run_params params;
 } prepared;
 
 static void launch(const void *data) {
   const prepared *p = data;
-  harness_must(llrt_op_run(p->op, NULL, p->call->desc.tensors, p->call->desc.n_tensors, &p->params), "run");
+  harness_must(llrt_op_run(p->op, NULL, p->call->desc.tensors, p->call->desc.n_tensors, &p->params),
+               "run");
 }
 
 static void copy_back(harness *h, const dot_case *c, void *to) {
-  harness_must(llrt_memory_copy(h->device, to, c->d->tensor.data, c->d->bytes, LLRT_COPY_FROM_DEVICE, NULL),
-               "copy from the device");
+  harness_must(
+      llrt_memory_copy(h->device, to, c->d->tensor.data, c->d->bytes, LLRT_COPY_FROM_DEVICE, NULL),
+      "copy from the device");
   harness_must(llrt_stream_synchronize(h->device, NULL), "run");
 }
 
@@ -67,7 +71,9 @@ static bool is_right(harness *h, const prepared *p, const dot_case *c) {
   copy_back(h, c, c->d->host);
 #pragma omp parallel for reduction(+ : wrong)
   for (int64_t i = 0; i < places; i++)
-    wrong += !c->is_right_at(c->data, places == c->elements ? i : (int64_t)(harness_mix((uint64_t)i) % (uint64_t)c->elements));
+    wrong += !c->is_right_at(
+        c->data,
+        places == c->elements ? i : (int64_t)(harness_mix((uint64_t)i) % (uint64_t)c->elements));
   return wrong == 0 && (!h->options.whole || !c->is_whole_right || c->is_whole_right(h, c->data));
 }
 
@@ -90,20 +96,24 @@ static void report(harness *h, const flushed *f, const prepared *p, const dot_ca
   printf("\n");
   fflush(stdout);
   if (c->weight_bytes) snprintf(weights, sizeof weights, ",\"gb_per_s\":%.2f", speed);
-  harness_record(h, c->name, "%s,\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d,\"tflops\":%.3f%s", c->fields,
-                 s.median, s.min, s.max, s.count, flops, weights);
+  harness_record(h, c->name,
+                 "%s,\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d,\"tflops\":%.3f%s",
+                 c->fields, s.median, s.min, s.max, s.count, flops, weights);
 }
 
 bool dot_run(harness *h, const flushed *f, const dot_case *c) {
   prepared p = {.call = c->call};
-  harness_must(llrt_op_prepare(h->device, &c->call->desc, &p.op), c->name);
-  harness_must(harness_add_workspace(h, p.op, c->call->desc.tensors, c->call->desc.n_tensors, &p.params), c->name);
+  harness_must(described_prepare(h->device, &c->call->desc, &p.op), c->name);
+  harness_must(
+      harness_add_workspace(h, p.op, c->call->desc.tensors, c->call->desc.n_tensors, &p.params),
+      c->name);
   bool right = is_right(h, &p, c);
   if (right && !h->options.check_only) report(h, f, &p, c);
   if (right) launch(&p);
   right = right && is_same(h, c) && (!h->options.whole || dot_overlap_is_right(h, p.op, c));
   if (!right) printf("%-40s WRONG\n", c->name);
-  if (!right || h->options.check_only) harness_record(h, c->name, "%s,\"%s\":true", c->fields, right ? "right" : "wrong");
+  if (!right || h->options.check_only)
+    harness_record(h, c->name, "%s,\"%s\":true", c->fields, right ? "right" : "wrong");
   harness_must(llrt_stream_synchronize(h->device, NULL), c->name);
   llrt_op_destroy(&p.op);
   harness_drop_workspace(h, &p.params);
@@ -111,5 +121,6 @@ bool dot_run(harness *h, const flushed *f, const dot_case *c) {
 }
 
 void dot_run_title(const char *first, bool weights) {
-  printf("%-40s %9s %9s %9s %4s %9s%s\n", first, "median us", "min us", "max us", "n", "TFLOP/s", weights ? "    B GB/s" : "");
+  printf("%-40s %9s %9s %9s %4s %9s%s\n", first, "median us", "min us", "max us", "n", "TFLOP/s",
+         weights ? "    B GB/s" : "");
 }

@@ -1,9 +1,12 @@
-/* What the benchmarks of products share: matrices with their numbers on the host, and a product that is prepared, compared
- * at places spread over its result, and timed by single launches with nothing in the caches. Failures end the process. */
+/* What the benchmarks of products share: matrices with their numbers on the host, and a product
+ * that is prepared, compared at places spread over its result, and timed by single launches with
+ * nothing in the caches. Failures end the process. */
 #ifndef LLRT_BENCHMARKS_DOT_RUN_H
 #define LLRT_BENCHMARKS_DOT_RUN_H
 
 #include "flushed.h"
+
+#include "runtime/described.h"
 
 #include <llrt/dot.h>
 
@@ -26,19 +29,21 @@ double device_matrix_number(const device_matrix *x, int64_t at);
 bool dot_is_near(llrt_dtype type, double got, double sum, double error);
 
 typedef struct dot_case {
-  const char *name, *fields;   /* fields: of the JSON record, what was multiplied */
-  const llrt_dot_call *call;
+  const char *name, *fields; /* fields: of the JSON record, what was multiplied */
+  const described_dot *call;
   device_matrix *d;
-  int64_t elements, places;    /* of D; how many of them are compared, if it has so many */
+  int64_t elements, places; /* of D; how many of them are compared, if it has so many */
   bool (*is_right_at)(const void *data, int64_t element); /* called by several threads */
-  bool (*is_whole_right)(harness *h, const void *data); /* of all of D, on the host; with --whole; NULL: not looked at */
+  bool (*is_whole_right)(
+      harness *h,
+      const void *data); /* of all of D, on the host; with --whole; NULL: not looked at */
   const void *data;
   double operations;
-  size_t weight_bytes;         /* 0: their speed is not told */
+  size_t weight_bytes; /* 0: their speed is not told */
 } dot_case;
 
-/* Prepares, compares, and times unless the options say check_only; the last launch has to leave what the first one did. Prints
- * a line and records. False: wrong. */
+/* Prepares, compares, and times unless the options say check_only; the last launch has to leave
+ * what the first one did. Prints a line and records. False: wrong. */
 bool dot_run(harness *h, const flushed *f, const dot_case *c);
 
 /* The columns' names above those lines. */

@@ -14,12 +14,12 @@ static inline element element_load(const void *data, int64_t index, int bits) {
   element value = {0, 0};
   const unsigned char *bytes = data;
   switch (bits) { /* each size a constant, so that each is one load */
-    case 4: value.low = bytes[index / 2] >> 4 * (index % 2) & 15; break;
-    case 8: value.low = bytes[index]; break;
-    case 16: memcpy(&value, bytes + index * 2, 2); break;
-    case 32: memcpy(&value, bytes + index * 4, 4); break;
-    case 64: memcpy(&value, bytes + index * 8, 8); break;
-    default: memcpy(&value, bytes + index * 16, 16); break;
+  case 4: value.low = bytes[index / 2] >> 4 * (index % 2) & 15; break;
+  case 8: value.low = bytes[index]; break;
+  case 16: memcpy(&value, bytes + index * 2, 2); break;
+  case 32: memcpy(&value, bytes + index * 4, 4); break;
+  case 64: memcpy(&value, bytes + index * 8, 8); break;
+  default: memcpy(&value, bytes + index * 16, 16); break;
   }
   return value;
 }

@@ -1,4 +1,5 @@
-/* An empty CUDA kernel launched through the driver alone: the floor that launch costs are compared with. */
+/* An empty CUDA kernel launched through the driver alone: the floor that launch costs are compared
+ * with. */
 #ifndef LLRT_BENCHMARKS_EMPTY_KERNEL_H
 #define LLRT_BENCHMARKS_EMPTY_KERNEL_H
 

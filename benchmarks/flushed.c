@@ -18,8 +18,8 @@ void flushed_fini(flushed *f) {
   if (f->memory) llrt_memory_free(f->h->device, f->memory);
 }
 
-static double time_once(const flushed *f, llrt_event *start, llrt_event *stop, void (*launch)(const void *data),
-                        const void *data) {
+static double time_once(const flushed *f, llrt_event *start, llrt_event *stop,
+                        void (*launch)(const void *data), const void *data) {
   double microseconds;
   harness_must(llrt_memory_set(f->h->device, f->memory, 0, f->bytes, NULL), "flush");
   harness_must(llrt_event_record(start, NULL), "event");
@@ -29,7 +29,8 @@ static double time_once(const flushed *f, llrt_event *start, llrt_event *stop, v
   return microseconds;
 }
 
-harness_statistic flushed_measure(const flushed *f, void (*launch)(const void *data), const void *data) {
+harness_statistic flushed_measure(const flushed *f, void (*launch)(const void *data),
+                                  const void *data) {
   double samples[HARNESS_MAX_SAMPLES];
   llrt_event *start, *stop;
   harness_must(llrt_event_create(f->h->device, &start), "event");
@@ -37,7 +38,8 @@ harness_statistic flushed_measure(const flushed *f, void (*launch)(const void *d
   for (int i = 0; i < WARM_UPS; i++) time_once(f, start, stop, launch, data);
   double begin = harness_now();
   int count = 0;
-  while (count < f->h->options.repeat && (count < MIN_SAMPLES || harness_now() - begin < f->h->options.budget))
+  while (count < f->h->options.repeat &&
+         (count < MIN_SAMPLES || harness_now() - begin < f->h->options.budget))
     samples[count++] = time_once(f, start, stop, launch, data);
   llrt_event_destroy(&start);
   llrt_event_destroy(&stop);
@@ -52,7 +54,8 @@ harness_statistic flushed_floor(const flushed *f) {
   ptx_kernel *kernel = empty_kernel_create(f->h->info.name);
   s = flushed_measure(f, launch_empty, kernel);
   ptx_kernel_destroy(kernel);
-  printf("%-40s %9.1f %9.1f %9.1f %4d\n", "an empty kernel (the timer's floor)", s.median, s.min, s.max, s.count);
+  printf("%-40s %9.1f %9.1f %9.1f %4d\n", "an empty kernel (the timer's floor)", s.median, s.min,
+         s.max, s.count);
   harness_record(f->h, "floor", "\"median_us\":%.3f,\"n\":%d", s.median, s.count);
   return s;
 }

@@ -1,4 +1,5 @@
-/* The host's copy of a footprint: run by run, in the order of the destination's bytes, by all threads. */
+/* The host's copy of a footprint: run by run, in the order of the destination's bytes, by all
+ * threads. */
 #include "footprint.h"
 
 #include <stdio.h>
@@ -21,7 +22,8 @@ typedef struct walker {
 
 static walker walk_from(const footprint *f, char *data, int64_t byte) {
   int64_t run = byte / f->run, inside = byte % f->run;
-  walker w = {f, data, f->run - inside, run % f->runs, data + f->first + run / f->runs * f->group, NULL};
+  walker w = {f,   data, f->run - inside, run % f->runs, data + f->first + run / f->runs * f->group,
+              NULL};
   w.at = w.group + w.run * f->pitch + inside;
   return w;
 }
@@ -41,18 +43,20 @@ static void go_on(walker *w, int64_t bytes) {
 /* Sizes that are known are moves of registers. */
 static void copy_run(char *to, const char *from, int64_t bytes) {
   switch (bytes) {
-    case 4: memcpy(to, from, 4); break;
-    case 8: memcpy(to, from, 8); break;
-    case 16: memcpy(to, from, 16); break;
-    case 32: memcpy(to, from, 32); break;
-    case 64: memcpy(to, from, 64); break;
-    case 128: memcpy(to, from, 128); break;
-    default: memcpy(to, from, (size_t)bytes);
+  case 4: memcpy(to, from, 4); break;
+  case 8: memcpy(to, from, 8); break;
+  case 16: memcpy(to, from, 16); break;
+  case 32: memcpy(to, from, 32); break;
+  case 64: memcpy(to, from, 64); break;
+  case 128: memcpy(to, from, 128); break;
+  default: memcpy(to, from, (size_t)bytes);
   }
 }
 
-static void copy_part(const copier *k, char *source, char *destination, int64_t begin, int64_t end) {
-  walker from = walk_from(&k->side[0], source, begin), to = walk_from(&k->side[1], destination, begin);
+static void copy_part(const copier *k, char *source, char *destination, int64_t begin,
+                      int64_t end) {
+  walker from = walk_from(&k->side[0], source, begin),
+         to = walk_from(&k->side[1], destination, begin);
   for (int64_t i = begin; i < end;) {
     int64_t bytes = from.left < to.left ? from.left : to.left;
     if (bytes > end - i) bytes = end - i;
@@ -74,7 +78,8 @@ static void launch_copy(harness *h, const timed *t, int slot) {
     copy_part(k, source, destination, runs * part / PARTS * run, runs * (part + 1) / PARTS * run);
 }
 
-bool footprint_measure_host(harness *h, const arena *a, const timed *of, const footprint side[2], harness_statistic *s) {
+bool footprint_measure_host(harness *h, const arena *a, const timed *of, const footprint side[2],
+                            harness_statistic *s) {
   copier k = {.side = side};
   timed t = {.launch = launch_copy, .a = a, .s = of->s, .data = &k};
   harness_statistic copied;

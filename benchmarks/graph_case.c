@@ -10,7 +10,9 @@ enum { SCALES = 512, ROW_TILE = 128 };
 
 /* ---- the layouts ---- */
 
-static int64_t place_blocks(int64_t position, int64_t inner) { return position * PER_BLOCK + inner; }
+static int64_t place_blocks(int64_t position, int64_t inner) {
+  return position * PER_BLOCK + inner;
+}
 
 /* [block, head, token, element] */
 static int64_t place_hnd(int64_t position, int64_t inner) {
@@ -36,12 +38,42 @@ static int64_t place_128x4(int64_t position, int64_t inner) {
 }
 
 const graph_case graph_cases[GRAPH_CASES] = {
-    {"paged KV, NHD to contiguous", "kv_nhd", "row_major", place_blocks, place_blocks, LLRT_BF16, 4,
-     {TOKENS, HEADS, HEAD_SIZE}, 12, 4096, 1, true},
-    {"paged KV, vLLM keys to HND", "vllm_paged_k", "kv_hnd", place_vllm_keys, place_hnd, LLRT_BF16, 4,
-     {TOKENS, HEADS, HEAD_SIZE}, 12, 4096, 1, true},
-    {"scales, rows to 128x4", "row_major", "scale_128x4", place_rows, place_128x4, LLRT_U8, 2,
-     {SCALES}, 300, 131072, ROW_TILE, false},
+    {"paged KV, NHD to contiguous",
+     "kv_nhd",
+     "row_major",
+     place_blocks,
+     place_blocks,
+     LLRT_BF16,
+     4,
+     {TOKENS, HEADS, HEAD_SIZE},
+     12,
+     4096,
+     1,
+     true},
+    {"paged KV, vLLM keys to HND",
+     "vllm_paged_k",
+     "kv_hnd",
+     place_vllm_keys,
+     place_hnd,
+     LLRT_BF16,
+     4,
+     {TOKENS, HEADS, HEAD_SIZE},
+     12,
+     4096,
+     1,
+     true},
+    {"scales, rows to 128x4",
+     "row_major",
+     "scale_128x4",
+     place_rows,
+     place_128x4,
+     LLRT_U8,
+     2,
+     {SCALES},
+     300,
+     131072,
+     ROW_TILE,
+     false},
 };
 
 /* ---- data ---- */
@@ -61,8 +93,7 @@ static bool fill_table(graph_data *data, uint64_t seed) {
     order[i] = at == i ? (int32_t)i : order[at];
     order[at] = (int32_t)i;
   }
-  for (int64_t i = 0; i < data->limit; i++)
-    data->table[i] = i % 16 == 5 ? -1 : order[i];
+  for (int64_t i = 0; i < data->limit; i++) data->table[i] = i % 16 == 5 ? -1 : order[i];
   free(order);
   return true;
 }

@@ -10,11 +10,27 @@
 #include <string.h>
 #include <time.h>
 
-enum { DEVICE, ONLY, SIZES, SHAPES, REPEAT, BUDGET, SEED, JSON, CHECK_ONLY, WHOLE, PROCESSOR_TIME, LIST };
+enum {
+  DEVICE,
+  TARGET,
+  ONLY,
+  SIZES,
+  SHAPES,
+  REPEAT,
+  BUDGET,
+  SEED,
+  JSON,
+  CHECK_ONLY,
+  WHOLE,
+  PROCESSOR_TIME,
+  LIST
+};
 
 static const option_spec option_table[] = {
     {"device", 'd', "NAME",
      "host, cuda:0, hip:0 (default: the first GPU that works, else the host)"},
+    {"target", 0, "NAME",
+     "what kernels are compiled for, of those that the device runs (default: the best)"},
     {"only", 0, "REGEX", "only cases whose name it is found in"},
     {"sizes", 0, "N[,N]", "sizes of one tensor in MiB, or with k in KiB: 8,64 or 64k"},
     {"shapes", 0, "even|odd", "powers of two (default), or shapes that models have"},
@@ -24,7 +40,8 @@ static const option_spec option_table[] = {
     {"json", 0, "FILE", "write the results there too"},
     {"check-only", 0, NULL, "compare every result, time nothing"},
     {"whole", 0, NULL, "dot: compare every element with products of a few rows, and runs at once"},
-    {"processor-time", 0, NULL, "convert, host: of all threads, by turns with copies, least of each"},
+    {"processor-time", 0, NULL,
+     "convert, host: of all threads, by turns with copies, least of each"},
     {"list", 0, NULL, "name the cases and run none"},
     {NULL, 0, NULL, NULL},
 };
@@ -40,7 +57,8 @@ llrt_status harness_add_workspace(harness *h, llrt_op *op, const llrt_tensor *te
   llrt_status status = llrt_op_workspace(op, tensors, n, &params->workspace_bytes);
   if (status || params->workspace_bytes == 0) return status;
   status = llrt_memory_allocate(h->device, params->workspace_bytes, &params->workspace);
-  return status ? status : llrt_memory_set(h->device, params->workspace, 0, params->workspace_bytes, NULL);
+  return status ? status
+                : llrt_memory_set(h->device, params->workspace, 0, params->workspace_bytes, NULL);
 }
 
 void harness_drop_workspace(harness *h, llrt_run_params *params) {
@@ -98,7 +116,10 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
     exit(0);
   }
   const char *shapes = given.value[SHAPES];
-  *out = (harness_options){.device = given.value[DEVICE],
+  *out = (harness_options){.argc = argc,
+                           .argv = argv,
+                           .device = given.value[DEVICE],
+                           .target = given.value[TARGET],
                            .only = given.value[ONLY],
                            .json = given.value[JSON],
                            .odd = shapes && strcmp(shapes, "odd") == 0,
@@ -126,11 +147,38 @@ static int cuda_driver_version(void) {
   return version;
 }
 
+/* Text inside a JSON string. Control characters are spaces. */
+static void write_escaped(const char *text, FILE *file) {
+  for (; *text; text++) {
+    if (*text == '"' || *text == '\\') fputc('\\', file);
+    fputc((unsigned char)*text < ' ' ? ' ' : *text, file);
+  }
+}
+
+/* The subcommand, the command line and the day (UTC): the beginning of the JSON object. An argument
+ * that a shell would take apart stands in single quotes. */
+static void write_command(const harness_options *wanted, FILE *file) {
+  char day[16];
+  time_t now = time(NULL);
+  struct tm utc;
+  strftime(day, sizeof day, "%Y-%m-%d", gmtime_r(&now, &utc));
+  fprintf(file, "{\"bench\":\"%s\",\"date\":\"%s\",\"command\":\"benchmarks/llrt-bench",
+          wanted->argv[0], day);
+  for (int i = 0; i < wanted->argc; i++) {
+    bool quoted = strpbrk(wanted->argv[i], " |*?^$()[]<>&;\"\\#") != NULL;
+    fputs(quoted ? " '" : " ", file);
+    write_escaped(wanted->argv[i], file);
+    if (quoted) fputc('\'', file);
+  }
+  fputc('"', file);
+}
+
 void harness_init(const harness_options *wanted, harness *h) {
   *h = (harness){.options = *wanted};
-  llrt_context_params params = {.threads = omp_get_max_threads()}; /* OMP_NUM_THREADS, as for the checks and copies */
+  llrt_context_params params = {
+      .threads = omp_get_max_threads()}; /* OMP_NUM_THREADS, as for the checks and copies */
   harness_must(llrt_context_create(&params, &h->context), "context");
-  harness_must(best_device_open(h->context, wanted->device, &h->device), "device");
+  harness_must(best_device_open(h->context, wanted->device, wanted->target, &h->device), "device");
   harness_must(llrt_device_get_info(h->device, &h->info), "device");
   int driver = strncmp(h->info.name, "cuda:", 5) == 0 ? cuda_driver_version() : 0;
   if (wanted->only && regcomp(&h->only, wanted->only, REG_EXTENDED | REG_NOSUB) != 0) {
@@ -146,8 +194,9 @@ void harness_init(const harness_options *wanted, harness *h) {
     fprintf(stderr, "%s cannot be written\n", wanted->json);
     exit(1);
   }
+  write_command(wanted, h->json);
   fprintf(h->json,
-          "{\"llrt\":\"%s\",\"device\":\"%s\",\"description\":\"%s\",\"target\":\"%s\","
+          ",\"llrt\":\"%s\",\"device\":\"%s\",\"description\":\"%s\",\"target\":\"%s\","
           "\"driver\":%d,\"seed\":%llu,\"results\":[",
           llrt_version(), h->info.name, h->info.description, h->info.target, driver,
           (unsigned long long)wanted->seed);

@@ -13,7 +13,10 @@
 #define HARNESS_MAX_SAMPLES 1000
 
 typedef struct harness_options {
+  int argc; /* the command line that these are of, beginning with the subcommand's name */
+  char **argv;
   const char *device; /* NULL: the first GPU that works, else the host */
+  const char *target; /* what kernels are compiled for; NULL: the device's own */
   const char *only;   /* extended regular expression found in a case's name; NULL: all */
   const char *json;   /* file; NULL: none */
   int n_sizes;        /* 0: the subcommand's own */
@@ -22,9 +25,10 @@ typedef struct harness_options {
   bool check_only;                 /* no timing */
   bool whole;                      /* products: every element is compared, and runs at once are */
   bool list;                       /* name the cases, run none */
-  bool processor_time;             /* of all threads, by turns with copies, least of each: machines that are shared */
-  int repeat;                      /* samples of each measurement */
-  double budget;                   /* microseconds of one measurement, after three samples */
+  bool processor_time; /* of all threads, by turns with copies, least of each: machines that are
+                          shared */
+  int repeat;          /* samples of each measurement */
+  double budget;       /* microseconds of one measurement, after three samples */
   uint64_t seed;
 } harness_options;
 
@@ -47,7 +51,8 @@ typedef struct harness_statistic {
 /* Ends the program with the library's message unless status is OK. */
 void harness_must(llrt_status status, const char *what);
 
-/* Gives params the zeroed workspace that the op wants for these tensors, or none; harness_drop_workspace frees it. */
+/* Gives params the zeroed workspace that the op wants for these tensors, or none;
+ * harness_drop_workspace frees it. */
 llrt_status harness_add_workspace(harness *h, llrt_op *op, const llrt_tensor *tensors, int n,
                                   llrt_run_params *params);
 void harness_drop_workspace(harness *h, llrt_run_params *params);
@@ -55,7 +60,8 @@ void harness_drop_workspace(harness *h, llrt_run_params *params);
 /* Reads the options of subcommand argv[0]; ends the program for --help and wrong ones. */
 void harness_parse(int argc, char *argv[], harness_options *options);
 
-/* Opens context and device, prints what they are, opens the JSON file. */
+/* Opens context and device, prints what they are, opens the JSON file: an object with the
+ * subcommand, its command line, the day, the device and `results`, as scripts/results reads it. */
 void harness_init(const harness_options *options, harness *h);
 
 /* Closes everything; ends the program if the JSON file cannot be written. */

@@ -8,7 +8,8 @@ static void print_bases(const llrt_layout *layout, const char *name, char *text,
   for (int i = 0; index >= 0 && i < layout->in[index].bits && at < size; i++) {
     uint64_t x = layout->column[llrt_layout_in_shift(layout, index) + i];
     at += (size_t)snprintf(text + at, size - at, "%s[%llu,%llu]", i ? "," : "",
-                           (unsigned long long)(x & ((1u << rows) - 1)), (unsigned long long)(x >> rows));
+                           (unsigned long long)(x & ((1u << rows) - 1)),
+                           (unsigned long long)(x >> rows));
   }
   if (at < size) snprintf(text + at, size - at, "]");
 }
@@ -19,5 +20,6 @@ void layout_json(const llrt_layout *layout, char *text, size_t size) {
   print_bases(layout, "lane", lanes, sizeof lanes);
   print_bases(layout, "warp", warps, sizeof warps);
   print_bases(layout, "block", blocks, sizeof blocks);
-  snprintf(text, size, "{\"register\":%s,\"lane\":%s,\"warp\":%s,\"block\":%s}", registers, lanes, warps, blocks);
+  snprintf(text, size, "{\"register\":%s,\"lane\":%s,\"warp\":%s,\"block\":%s}", registers, lanes,
+           warps, blocks);
 }

@@ -11,7 +11,8 @@ typedef struct subcommand {
 
 static const subcommand subcommands[] = {
     {"convert", "whole tensors between storages, beside a plain copy", bench_convert},
-    {"map", "whole tensors converted with casts, scales and bit maps, beside a plain copy", bench_map},
+    {"map", "whole tensors converted with casts, scales and bit maps, beside a plain copy",
+     bench_map},
     {"contiguity", "how wide accesses to narrow tensors are; needs no device", bench_contiguity},
     {"tile", "conversions inside a block, beside shared memory alone", bench_tile},
     {"broadcast", "tiles reduced inside a block, where places hold copies", bench_broadcast},
@@ -22,7 +23,8 @@ static const subcommand subcommands[] = {
     {"dot", "matrices of two types multiplied, from cold caches", bench_dot},
     {"dense", "dense products of batches, odd extents, every order of operands", bench_dense},
     {"gemm", "the host's products, beside oneDNN's sgemm", bench_gemm},
-    {"table4", "integers with floats inside a block, every pair and shape: which are right", bench_table4},
+    {"table4", "integers with floats inside a block, every pair and shape: which are right",
+     bench_table4},
     {"graph", "counts in device memory: one CUDA graph for all, and its cost", bench_graph},
     {"latency", "what a call costs the host: cold, cached, prepared, bare", bench_latency},
     {"compile", "what a compile costs, by target; needs no device", bench_compile},

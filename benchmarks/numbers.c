@@ -1,7 +1,7 @@
 #include "numbers.h"
 
 #include "harness.h"
-#include "jit/plan/number.h"
+#include "jit/plan/types/number.h"
 
 #include <math.h>
 #include <string.h>

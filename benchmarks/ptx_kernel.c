@@ -7,8 +7,8 @@
 struct ptx_kernel {
   cuda_driver driver;
   void *module, *function;
-  int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
-                void **, void **);
+  int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                void *, void **, void **);
 };
 
 ptx_kernel *ptx_kernel_create(const char *device_name, const char *ptx, const char *entry) {
@@ -32,9 +32,9 @@ void ptx_kernel_destroy(ptx_kernel *kernel) {
   free(kernel);
 }
 
-void ptx_kernel_launch(const ptx_kernel *kernel, unsigned blocks, unsigned threads, void **parameters,
-                       void *stream) {
-  cuda_driver_must(kernel->launch(kernel->function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters,
-                                  NULL),
-                   "cuLaunchKernel");
+void ptx_kernel_launch(const ptx_kernel *kernel, unsigned blocks, unsigned threads,
+                       void **parameters, void *stream) {
+  cuda_driver_must(
+      kernel->launch(kernel->function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, NULL),
+      "cuLaunchKernel");
 }

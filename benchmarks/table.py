@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints what llrt-bench convert measured as the tables of docs/measurements.md: table.py convert.json [--sizes 64,8]
+"""Prints what llrt-bench convert measured as Markdown tables: table.py convert.json [--sizes 64,8]
 
 First how many conversions reach the aim at each size, then a row for each storage: the part of the copy's GB/s from
 row_major / to row_major, by width, then the conversions below the aim. --others adds pairs without row_major."""

@@ -10,7 +10,8 @@ llrt_status tile_kernels_init(const harness *h, const plan_tile *tile, plan_exch
   made.turns = k->turns[1];
   llrt_status status = llrt_tile_op_make(h->device, &made, &options, NULL, &k->op[1]);
   made.turns = k->turns[0];
-  if (status == LLRT_OK) status = llrt_tile_op_make(h->device, &made, &options, &k->plan, &k->op[0]);
+  if (status == LLRT_OK)
+    status = llrt_tile_op_make(h->device, &made, &options, &k->plan, &k->op[0]);
   if (status != LLRT_OK) llrt_op_destroy(&k->op[1]);
   return status;
 }
@@ -23,7 +24,8 @@ void tile_kernels_launch(const tile_kernels *k, int which, const llrt_tensor *te
   harness_must(llrt_op_run(k->op[which], NULL, tensors, n, NULL), "run");
 }
 
-static double time_launch(harness *h, const tile_kernels *k, int which, const llrt_tensor *tensors, int n) {
+static double time_launch(harness *h, const tile_kernels *k, int which, const llrt_tensor *tensors,
+                          int n) {
   llrt_event *start, *stop;
   double microseconds;
   harness_must(llrt_event_create(h->device, &start), "event");
@@ -37,7 +39,8 @@ static double time_launch(harness *h, const tile_kernels *k, int which, const ll
   return microseconds;
 }
 
-harness_statistic tile_kernels_measure(harness *h, const tile_kernels *k, const llrt_tensor *tensors, int n) {
+harness_statistic tile_kernels_measure(harness *h, const tile_kernels *k,
+                                       const llrt_tensor *tensors, int n) {
   double samples[HARNESS_MAX_SAMPLES];
   int count = h->options.repeat < HARNESS_MAX_SAMPLES ? h->options.repeat : HARNESS_MAX_SAMPLES;
   for (int i = 0; i < 3; i++) /* warms up, too */

@@ -1,11 +1,12 @@
-/* Kernels that repeat something inside a block (plan_tile.h), timed per turn: the difference of two launches
- * that differ in the number of turns only, so loading and storing the tile do not count. The shorter one is long enough that
- * blocks are out of step in both: else a slow start, which then overlaps with other blocks' turns, is taken off twice. */
+/* Kernels that repeat something inside a block (plan_tile.h), timed per turn: the difference of two
+ * launches that differ in the number of turns only, so loading and storing the tile do not count.
+ * The shorter one is long enough that blocks are out of step in both: else a slow start, which then
+ * overlaps with other blocks' turns, is taken off twice. */
 #ifndef LLRT_BENCHMARKS_TILE_KERNELS_H
 #define LLRT_BENCHMARKS_TILE_KERNELS_H
 
 #include "harness.h"
-#include "runtime/tile_op.h"
+#include "jit/probe/tile_op.h"
 
 enum { TILE_BLOCKS = 528, TILE_FEW_TURNS = 160, TILE_MORE_TURNS = 480 };
 
@@ -25,6 +26,7 @@ void tile_kernels_fini(tile_kernels *k);
 void tile_kernels_launch(const tile_kernels *k, int which, const llrt_tensor *tensors, int n);
 
 /* Microseconds of one turn of all blocks. */
-harness_statistic tile_kernels_measure(harness *h, const tile_kernels *k, const llrt_tensor *tensors, int n);
+harness_statistic tile_kernels_measure(harness *h, const tile_kernels *k,
+                                       const llrt_tensor *tensors, int n);
 
 #endif

@@ -71,7 +71,7 @@ typedef void make_columns(workload *w, int r, int c);
 
 static const struct {
   const char *name;
-  int width; /* bits of an element */
+  int width;          /* bits of an element */
   const char *to;     /* NULL: the columns as a literal, on a one-dimensional tensor */
   make_columns *make; /* NULL: random_columns */
   bool backward;
@@ -114,10 +114,8 @@ void workload_make(int index, int64_t bytes, uint64_t seed, workload *out) {
   snprintf(out->name, sizeof out->name, "%s/%d", table[index].name, table[index].width);
   while (INT64_C(2) << out->bits <= elements) out->bits++;
   int r = out->bits / 2, c = out->bits - r;
-  if (table[index].make)
-    table[index].make(out, r, c);
-  else
-    random_columns(out, seed);
+  if (table[index].make) table[index].make(out, r, c);
+  else random_columns(out, seed);
 
   char *plain = out->backward ? out->to : out->from;
   char *special = out->backward ? out->from : out->to;

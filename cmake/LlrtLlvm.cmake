@@ -13,6 +13,7 @@ find_library(LLD_COMMON_LIBRARY lldCommon REQUIRED HINTS ${LLVM_LIBRARY_DIRS})
 # A program never holds both kinds of LLVM: their option registries collide.
 if(LLRT_LLVM_LINK STREQUAL "static")
   include(LlrtStaticLlvm)
+  llrt_link_static_llvm(llrt_llvm)
 else()
   # lld exists as archives only.
   find_package(ZLIB REQUIRED)

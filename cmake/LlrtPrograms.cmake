@@ -30,7 +30,7 @@ set_target_properties(llrt_bench PROPERTIES OUTPUT_NAME llrt-bench
                       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks"
                       BUILD_RPATH "$ORIGIN;$ORIGIN/../lib" BUILD_WITH_INSTALL_RPATH ON
                       INSTALL_RPATH "$ORIGIN;$ORIGIN/../lib")
-target_link_libraries(llrt_bench PRIVATE llrt_tool_common llrt_core OpenMP::OpenMP_C ${CMAKE_DL_LIBS} m)
+target_link_libraries(llrt_bench PRIVATE llrt_tool_common llrt_probe llrt_core OpenMP::OpenMP_C ${CMAKE_DL_LIBS} m)
 add_dependencies(llrt_bench llrt-jit)
 
 # What an outside program does, for benchmarks/peers/one_line.py; and the driver's library with its calls counted, linked to

@@ -1,5 +1,5 @@
-# LLVM, lld and the C++ library inside libllrt-jit.so, so that it runs where no LLVM is and on other
-# distributions. Only NVPTX, AMDGPU and the build machine's own target are linked.
+# llrt_link_static_llvm(target): LLVM, lld and the C++ library inside of who links the target, libllrt-jit.so, so that it
+# runs where no LLVM is and on other distributions. Only NVPTX, AMDGPU and the build machine's own target are linked.
 
 # Archives only: a shared zlib or zstd would be one more thing that another machine lacks.
 find_library(LLRT_ZLIB_ARCHIVE libz.a REQUIRED)
@@ -30,7 +30,10 @@ file(CONFIGURE OUTPUT "${stubs_source}" CONTENT "${stubs}" @ONLY)
 
 llrt_add_library(llrt_llvm_support STATIC "${stubs_source}" "${PROJECT_SOURCE_DIR}/cmake/portable.c")
 
-target_link_libraries(llrt_llvm INTERFACE
+set(llrt_static_llvm
   -Wl,--start-group ${LLD_ELF_LIBRARY} ${LLD_COMMON_LIBRARY} ${archives} llrt_llvm_support
   -Wl,--end-group ${LLRT_ZLIB_ARCHIVE} ${LLRT_ZSTD_ARCHIVE} Threads::Threads ${CMAKE_DL_LIBS} m)
-target_link_options(llrt_llvm INTERFACE -static-libstdc++ -static-libgcc)
+function(llrt_link_static_llvm target)
+  target_link_libraries(${target} INTERFACE ${llrt_static_llvm})
+  target_link_options(${target} INTERFACE -static-libstdc++ -static-libgcc)
+endfunction()

@@ -44,7 +44,8 @@ function(llrt_add_library target type)
   add_library(${target} ${type} ${sources})
   llrt_common(${target})
   if(type STREQUAL "SHARED")
-    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION}
+                                               SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
     target_link_options(${target} PRIVATE -Wl,--as-needed)
     # Sanitized libraries take the sanitizer's runtime from the program.
     if(NOT LLRT_SANITIZE)

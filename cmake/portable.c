@@ -11,8 +11,8 @@ uint32_t arc4random(void) {
   return value;
 }
 
-/* glibc 2.35. The unwinder looks for a frame's tables with it. LLVM is built without exceptions, so a
- * throw (no memory left) ends the process either way; finding nothing is right. */
+/* glibc 2.35. The unwinder looks for a frame's tables with it. LLVM is built without exceptions, so
+ * a throw (no memory left) ends the process either way; finding nothing is right. */
 int _dl_find_object(void *address, void *result);
 int _dl_find_object(void *address, void *result) {
   (void)address;
@@ -20,7 +20,7 @@ int _dl_find_object(void *address, void *result) {
   return -1;
 }
 
-/* Link-time optimisation lists Polly among its plug-ins. lld runs it for bitcode only, which it never
- * gets from us. */
+/* Link-time optimisation lists Polly among its plug-ins. lld runs it for bitcode only, which it
+ * never gets from us. */
 void polly_plugin(void) __asm__("_Z18getPollyPluginInfov");
 void polly_plugin(void) { __builtin_trap(); }

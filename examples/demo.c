@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define WEIGHTS "examples/data/silero_vad_16k.safetensors:lstm_cell.weight_ih"
-#define FRAGMENTS                                                                \
+#define FRAGMENTS \
   "dot(operand=0, k_width=%d, parent=nvmma(version=[2,0], warps_per_cta=[4,1], " \
   "instr_shape=[16,8]))"
 
@@ -89,7 +89,10 @@ static array repeat(const array *a, int64_t times) {
 
 /* Prints the kernel's plan for the device's target, its first lines. */
 static void show_plan(llrt_context *context, const char *target, const trip *t) {
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = {t->rows, t->fragments}};
+  const llrt_tensor tensors[] = {t->rows, t->fragments};
+  llrt_tensor_promise promises[2];
+  llrt_op_desc desc = {
+      .kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = tensors, .promises = promises};
   char *text;
   size_t size;
   must(llrt_op_promise_coarse(&desc), "promises");
@@ -255,12 +258,12 @@ int main(int argc, char *argv[]) {
   array_error error;
   llrt_context *context;
   llrt_device *device;
-  llrt_device_info info;
+  llrt_device_info info = {0};
   read_arguments(argc, argv, &device_name, &source);
   must_file(array_read(source, &weights, &error), &error);
   must_file(weights.rank == 2 || array_fail(&error, "%s is no matrix", source), &error);
   must(llrt_context_create(NULL, &context), "context");
-  must(best_device_open(context, device_name, &device), "device");
+  must(best_device_open(context, device_name, NULL, &device), "device");
   must(llrt_device_get_info(device, &info), "device");
 
   printf("device:  %s, %s (%s)\nweights: %s\nlayout:  " FRAGMENTS "\nplan:\n", info.name,

@@ -1,12 +1,13 @@
 /* A paged KV cache, filled, moved to another layout and read, as an inference engine does it.
  *
- *   write   keys of new tokens go to their slots of a pool in vLLM's order; the slot mapping has -1 for
- *           tokens that are only padding, and the number of tokens lies in device memory
- *   move    the blocks in use go to other blocks of a second pool, whose order is HND
- *   read    a block table gathers every request's keys into contiguous rows; -1 where a request has no block
+ *   - write: keys of new tokens go to their slots of a pool in vLLM's order; the slot mapping has
+ * -1 for tokens that are only padding, and the number of tokens lies in device memory
+ *   - move: the blocks in use go to other blocks of a second pool, whose order is HND
+ *   - read: a block table gathers every request's keys into contiguous rows; -1 where a request has
+ *     no block
  *
- * Each step is one llrt operation, the indices are read on the device, and the whole of the second pool
- * and of the rows is compared with plain C.
+ * Each step is one llrt operation, the indices are read on the device, and the whole of the second
+ * pool and of the rows is compared with plain C.
  *
  *     paged_kv [--device NAME] */
 #include "tools/common/best_device.h"
@@ -48,7 +49,8 @@ static void must(llrt_status status, const char *what) {
 
 /* ---- the engine's side ---- */
 
-/* The key of a token, element by element, so that no two places hold the same by chance for long. */
+/* The key of a token, element by element, so that no two places hold the same by chance for long.
+ */
 static element key_of(int request, int position, int i) {
   uint32_t x = ((uint32_t)request << 20 ^ (uint32_t)position << 10 ^ (uint32_t)i) * 2654435761u;
   return (element)(x >> 15);
@@ -68,7 +70,8 @@ static void make_plan(plan *p) {
         p->to[used] = (used * 7 + 2) % POOL;
         p->table[r][position / BLOCK] = p->to[used];
       }
-      if (p->tokens % 50 == 49) p->tokens++; /* now and then a token of padding, whose slot stays -1 */
+      if (p->tokens % 50 == 49)
+        p->tokens++; /* now and then a token of padding, whose slot stays -1 */
       p->slots[p->tokens++] = p->from[used] * BLOCK + position % BLOCK;
     }
   }
@@ -76,7 +79,8 @@ static void make_plan(plan *p) {
   for (int i = p->tokens; i < MAX_TOKENS; i++) p->slots[i] = p->slots[p->tokens - 1];
 }
 
-/* Keys of all tokens in the order of the slot mapping; of padding, something that must not be stored. */
+/* Keys of all tokens in the order of the slot mapping; of padding, something that must not be
+ * stored. */
 static void make_keys(const plan *p, element *keys) {
   int token = 0;
   memset(keys, POISON, sizeof(element) * MAX_TOKENS * TOKEN);
@@ -111,8 +115,8 @@ static llrt_index list_of(int axis, const void *values, int64_t extent) {
   return index; /* values out of range: skipped */
 }
 
-/* The first pool by slots: a slot falls into position (the digit of BLOCK) and block (the last) by itself. In
- * memory [block, head, element / 8, position, element % 8], which is vllm_paged_k. */
+/* The first pool by slots: a slot falls into position (the digit of BLOCK) and block (the last) by
+ * itself. In memory [block, head, element / 8, position, element % 8], which is vllm_paged_k. */
 static llrt_storage slot_storage(void) {
   return (llrt_storage){.rank = 3,
                         .n_digits = 5,
@@ -161,8 +165,8 @@ static void move_blocks(llrt_device *device, const plan *p, const memory *m) {
   must(llrt_convert_into(&first, &second, NULL, NULL), "move");
 }
 
-/* [request, block, position, head, element] from the second pool to rows. The table is over request and
- * block; the pool has no axis for requests, so that axis is folded. */
+/* [request, block, position, head, element] from the second pool to rows. The table is over request
+ * and block; the pool has no axis for requests, so that axis is folded. */
 static void read_requests(llrt_device *device, const memory *m) {
   llrt_storage hnd;
   const int64_t shape[5] = {REQUESTS, TABLE, BLOCK, HEADS, SIZE};
@@ -187,7 +191,8 @@ static void read_requests(llrt_device *device, const memory *m) {
 static long compare(const char *what, const element *found, const element *expected, size_t n) {
   long wrong = 0;
   for (size_t i = 0; i < n; i++) wrong += found[i] != expected[i];
-  if (wrong > 0) fprintf(stderr, "paged_kv: %ld of %zu elements of the %s are wrong\n", wrong, n, what);
+  if (wrong > 0)
+    fprintf(stderr, "paged_kv: %ld of %zu elements of the %s are wrong\n", wrong, n, what);
   return wrong;
 }
 
@@ -212,9 +217,11 @@ static void check(llrt_device *device, const plan *p, const memory *m) {
       fill_block(r, b, keys);
       for (int t = 0; t < BLOCK; t++)
         for (int h = 0; h < HEADS; h++)
-          memcpy(block + (h * BLOCK + t) * SIZE, keys + t * TOKEN + h * SIZE, SIZE * sizeof(element));
+          memcpy(block + (h * BLOCK + t) * SIZE, keys + t * TOKEN + h * SIZE,
+                 SIZE * sizeof(element));
     }
-  must(llrt_memory_copy(device, found, m->second, sizeof second, LLRT_COPY_FROM_DEVICE, NULL), "copy");
+  must(llrt_memory_copy(device, found, m->second, sizeof second, LLRT_COPY_FROM_DEVICE, NULL),
+       "copy");
   must(llrt_stream_synchronize(device, NULL), "run");
   long wrong = compare("second pool", found, second, sizeof second / sizeof *second);
   must(llrt_memory_copy(device, found, m->rows, sizeof rows, LLRT_COPY_FROM_DEVICE, NULL), "copy");
@@ -249,13 +256,14 @@ static void run(llrt_device *device) {
   check(device, &p, &m);
   printf("checked: every element of the second pool and of the rows is right\n");
   void *const all[] = {m.keys, m.first, m.second, m.rows, m.slots, m.tokens, m.from, m.to, m.table};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++) must(llrt_memory_free(device, all[i]), "free");
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    must(llrt_memory_free(device, all[i]), "free");
 }
 
 int main(int argc, char *argv[]) {
   llrt_context *context;
   llrt_device *device;
-  llrt_device_info info;
+  llrt_device_info info = {0};
   bool named = argc == 3 && strcmp(argv[1], "--device") == 0;
   if (argc != 1 && !named) {
     bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
@@ -263,7 +271,7 @@ int main(int argc, char *argv[]) {
     return help ? 0 : 2;
   }
   must(llrt_context_create(NULL, &context), "context");
-  must(best_device_open(context, named ? argv[2] : NULL, &device), "device");
+  must(best_device_open(context, named ? argv[2] : NULL, NULL, &device), "device");
   must(llrt_device_get_info(device, &info), "device");
   printf("device: %s, %s (%s)\n", info.name, info.description, info.target);
   run(device);

@@ -2,7 +2,7 @@
 #ifndef LLRT_JIT_JIT_H
 #define LLRT_JIT_JIT_H
 
-#include "jit/plan/plan.h"
+#include "jit/plan/kernel/plan.h"
 
 #include <llrt/op.h>
 

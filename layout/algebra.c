@@ -16,8 +16,8 @@ static llrt_status match_dims(const llrt_layout *a, const llrt_layout *b, fields
     int index = layout_dim_index(b->in, b->n_in, dim);
     LLRT_REQUIRE(index >= 0, "compose: the second has no in-dim %s", dim->name);
     LLRT_REQUIRE(dim->bits <= b->in[index].bits,
-                 "compose: %s has %d bits in the first, only %d in the second",
-                 dim->name, dim->bits, b->in[index].bits);
+                 "compose: %s has %d bits in the first, only %d in the second", dim->name,
+                 dim->bits, b->in[index].bits);
     fields_add(move, from, llrt_layout_in_shift(b, index), dim->bits);
   }
   return LLRT_OK;
@@ -39,6 +39,7 @@ static llrt_status compose(const llrt_layout *a, const llrt_layout *b, llrt_layo
 }
 
 llrt_status llrt_layout_compose(const llrt_layout *a, const llrt_layout *b, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(compose(a, b, &result), &result, out);
 }
@@ -105,6 +106,7 @@ static llrt_status product(const llrt_layout *a, const llrt_layout *b, llrt_layo
 }
 
 llrt_status llrt_layout_product(const llrt_layout *a, const llrt_layout *b, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(product(a, b, &result), &result, out);
 }

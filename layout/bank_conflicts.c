@@ -1,5 +1,6 @@
 /* What a warp pays in shared memory, counted from its lanes' addresses. */
 #include "base/bits.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "layout/check.h"
 #include "layout/traffic.h"
@@ -8,9 +9,9 @@ static int or_default(int value, int otherwise) { return value ? value : otherwi
 
 /* Fills in what params leave open. */
 static llrt_status complete(const llrt_bank_params *params, llrt_bank_params *full) {
-  static const llrt_bank_params usual = {.lanes = 32, .banks = 32, .bank_bytes = 4,
-                                         .vector_bytes = 16};
-  *full = params ? *params : usual;
+  static const llrt_bank_params usual = {
+      .lanes = 32, .banks = 32, .bank_bytes = 4, .vector_bytes = 16};
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_bank_params, params, full));
   full->lanes = or_default(full->lanes, usual.lanes);
   full->banks = or_default(full->banks, usual.banks);
   full->bank_bytes = or_default(full->bank_bytes, usual.bank_bytes);
@@ -88,9 +89,11 @@ static llrt_status bank_conflicts(const llrt_layout *registers, const llrt_layou
 llrt_status llrt_layout_bank_conflicts(const llrt_layout *registers, const llrt_layout *shared,
                                        int element_bits, const llrt_bank_params *params,
                                        llrt_bank_report *out) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(out, "out: NULL");
   llrt_bank_report report = {0};
   llrt_status status = bank_conflicts(registers, shared, element_bits, params, &report);
-  *out = status ? (llrt_bank_report){0} : report;
+  if (status) report = (llrt_bank_report){0};
+  LLRT_TRY(LLRT_PARAMS_WRITE(llrt_bank_report, out, &report));
   return status;
 }

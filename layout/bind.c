@@ -57,8 +57,8 @@ static llrt_status digit_extent(const llrt_digit *digit, int64_t positions, bool
   }
   int64_t below = at->below[digit->axis];
   LLRT_REQUIRE(below > 0 && (pads || positions % below == 0),
-               "axis %d has %lld positions, no multiple of the storage's %lld",
-               digit->axis, (long long)positions, (long long)below);
+               "axis %d has %lld positions, no multiple of the storage's %lld", digit->axis,
+               (long long)positions, (long long)below);
   *extent = bits_ceil_div(positions, below);
   return LLRT_OK;
 }
@@ -109,9 +109,10 @@ static llrt_status advance_elsewhere(binder *at, int64_t extent, int64_t stride)
 static llrt_status check_digit(const llrt_digit *digit, int i, int rank, int n_targets) {
   LLRT_REQUIRE(digit->axis >= LLRT_AXIS_REPLICA && digit->axis < rank,
                "digit %d is of axis %d, the rank is %d", i, digit->axis, rank);
-  LLRT_REQUIRE(digit->target >= 0 && digit->target <= n_targets, "digit %d is on target %d of %d", i,
-               digit->target, n_targets);
-  LLRT_REQUIRE(digit->axis != LLRT_AXIS_REPLICA || digit->extent > 0, "replica %d has no extent", i);
+  LLRT_REQUIRE(digit->target >= 0 && digit->target <= n_targets, "digit %d is on target %d of %d",
+               i, digit->target, n_targets);
+  LLRT_REQUIRE(digit->axis != LLRT_AXIS_REPLICA || digit->extent > 0, "replica %d has no extent",
+               i);
   return LLRT_OK;
 }
 
@@ -141,14 +142,15 @@ static void turn_reversed(const llrt_storage *storage, llrt_storage_binding *out
   }
 }
 
-/* One past the last place: a swizzle may exchange places within groups of 2^end of what it changes. */
+/* One past the last place: a swizzle may exchange places within groups of 2^end of what it changes.
+ */
 static llrt_status find_span(const llrt_storage *storage, const binder *at, int64_t *span) {
   const llrt_swizzle *swizzle = &storage->swizzle;
   int64_t last = at->last + storage->offset[0];
   LLRT_REQUIRE(last < MAX_SPAN, "the tensor spans more than 2^%d elements", STORAGE_MAX_SPAN_BITS);
   if (storage_has_swizzle(storage))
-    last |= (int64_t)bits_mask(
-        bits_min(storage_swizzle_changes_below(swizzle), STORAGE_MAX_SPAN_BITS));
+    last |=
+        (int64_t)bits_mask(bits_min(storage_swizzle_changes_below(swizzle), STORAGE_MAX_SPAN_BITS));
   *span = last + 1;
   return LLRT_OK;
 }
@@ -174,6 +176,7 @@ static llrt_status bind(const llrt_storage *storage, int rank, const int64_t *sh
 
 llrt_status llrt_storage_bind(const llrt_storage *storage, int rank, const int64_t *shape,
                               const int64_t *strides, llrt_storage_binding *out) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(out, "out: NULL");
   *out = (llrt_storage_binding){0};
   llrt_status status = bind(storage, rank, shape, strides, out);
@@ -183,6 +186,7 @@ llrt_status llrt_storage_bind(const llrt_storage *storage, int rank, const int64
 
 llrt_status llrt_storage_bytes(const llrt_storage_binding *binding, int element_bits,
                                int64_t *bytes) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(bytes, "bytes: NULL");
   *bytes = 0;
   LLRT_REQUIRE(binding && binding->span >= 0, "binding: NULL or malformed");

@@ -50,12 +50,12 @@ static void drop_units(llrt_storage *storage) {
     bool packed = digit->stride == LLRT_STRIDE_PACKED;
     if (digit->extent == 1 && (packed || !packed_outside || digit->target != 0))
       remove_digit(storage, i);
-    else
-      packed_outside |= packed;
+    else packed_outside |= packed;
   }
 }
 
-/* Single positions have no direction. Copies have one: it says which of them is the first, which is read. */
+/* Single positions have no direction. Copies have one: it says which of them is the first, which is
+ * read. */
 static void drop_directions(llrt_storage *storage) {
   for (int i = 0; i < storage->n_digits; i++) {
     llrt_digit *digit = &storage->digit[i];
@@ -72,9 +72,9 @@ static bool precedes(const llrt_digit *a, const llrt_digit *b) {
   return a->reversed < b->reversed;
 }
 
-/* Orders digits [first, end), none PACKED. Sums do not depend on the order, but an axis's digits must
- * follow each other as they are; replicas need not. So again and again the least of the axes' next
- * digits comes out. */
+/* Orders digits [first, end), none PACKED. Sums do not depend on the order, but an axis's digits
+ * must follow each other as they are; replicas need not. So again and again the least of the axes'
+ * next digits comes out. */
 static void sort_run(llrt_storage *storage, int first, int end) {
   for (int at = first; at < end; at++) {
     int least = -1;
@@ -103,14 +103,15 @@ static void sort_digits(llrt_storage *storage) {
 /* Whether b's positions continue a's: one digit of both extents would do. */
 static bool continues(const llrt_digit *a, const llrt_digit *b) {
   int64_t pitch, extent;
-  return a->axis == b->axis && a->target == b->target && a->reversed == b->reversed && a->extent != LLRT_EXTENT_REST &&
-         b->extent != LLRT_EXTENT_REST && storage_stride_is_number(a) &&
-         storage_stride_is_number(b) && !__builtin_mul_overflow(a->extent, a->stride, &pitch) &&
-         b->stride == pitch && !__builtin_mul_overflow(a->extent, b->extent, &extent);
+  return a->axis == b->axis && a->target == b->target && a->reversed == b->reversed &&
+         a->extent != LLRT_EXTENT_REST && b->extent != LLRT_EXTENT_REST &&
+         storage_stride_is_number(a) && storage_stride_is_number(b) &&
+         !__builtin_mul_overflow(a->extent, a->stride, &pitch) && b->stride == pitch &&
+         !__builtin_mul_overflow(a->extent, b->extent, &extent);
 }
 
-/* The digit above `index` on its axis, or for a replica any that continues it; -1 for none. A digit in
- * between that is PACKED does not mind: the places taken are the same. */
+/* The digit above `index` on its axis, or for a replica any that continues it; -1 for none. A digit
+ * in between that is PACKED does not mind: the places taken are the same. */
 static int digit_above(const llrt_storage *storage, int index) {
   const llrt_digit *digit = &storage->digit[index];
   for (int i = index + 1; i < storage->n_digits; i++) {
@@ -272,19 +273,19 @@ static int clear_bits(const llrt_storage *storage) {
     if (digit->stride == LLRT_STRIDE_RUNTIME) return 0;
     if (digit->target != 0) continue;
     /* PACKED: a multiple of what the tile and all strides before it are multiples of */
-    if (digit->stride != LLRT_STRIDE_PACKED)
-      strides |= (uint64_t)digit->stride;
-    else
-      strides |= 1ull << llrt_layout_in_bits(&storage->tile);
+    if (digit->stride != LLRT_STRIDE_PACKED) strides |= (uint64_t)digit->stride;
+    else strides |= 1ull << llrt_layout_in_bits(&storage->tile);
   }
   return strides ? bits_lowest(strides) : LLRT_MAX_BITS;
 }
 
-/* Whether the first copies lie where Z puts those of the tile before: of copies the one whose free variables are zero is read,
- * and Z may bring another one there. */
-static bool keeps_first_copies(const llrt_layout *before, const llrt_layout *after, const llrt_swizzle *swizzle) {
+/* Whether the first copies lie where Z puts those of the tile before: of copies the one whose free
+ * variables are zero is read, and Z may bring another one there. */
+static bool keeps_first_copies(const llrt_layout *before, const llrt_layout *after,
+                               const llrt_swizzle *swizzle) {
   llrt_layout first, folded;
-  if (llrt_layout_right_inverse(before, &first) != LLRT_OK || llrt_layout_right_inverse(after, &folded) != LLRT_OK)
+  if (llrt_layout_right_inverse(before, &first) != LLRT_OK ||
+      llrt_layout_right_inverse(after, &folded) != LLRT_OK)
     return false;
   for (int b = 0; b < llrt_layout_in_bits(&first); b++)
     if (folded.column[b] != storage_swizzle(swizzle, first.column[b])) return false;
@@ -292,8 +293,8 @@ static bool keeps_first_copies(const llrt_layout *before, const llrt_layout *aft
 }
 
 /* Z(o + p) = o + Z(p), p being the tile's part, where o has no bit below the end of Z: then Z is a
- * change of the tile's offset bits, unless it leads out of the tile. Z is its own inverse, so the new tile
- * is the tile after Z. */
+ * change of the tile's offset bits, unless it leads out of the tile. Z is its own inverse, so the
+ * new tile is the tile after Z. */
 static void fold_swizzle(llrt_storage *storage) {
   const llrt_swizzle swizzle = storage->swizzle;
   int bits = llrt_layout_in_bits(&storage->tile), clear = clear_bits(storage);
@@ -348,8 +349,8 @@ static bool can_pad(const llrt_storage *storage) {
   return false;
 }
 
-/* One step may open the way for another, so they repeat until nothing changes. Each leaves fewer digits,
- * or fewer of them PACKED, or better order, so a few rounds are enough. */
+/* One step may open the way for another, so they repeat until nothing changes. Each leaves fewer
+ * digits, or fewer of them PACKED, or better order, so a few rounds are enough. */
 static llrt_status settle_digits(llrt_storage *storage) {
   llrt_digit before[LLRT_MAX_DIGITS];
   do {

@@ -39,6 +39,7 @@ static llrt_status line_up(const llrt_layout *a, const char *const *outs, int n,
 
 llrt_status llrt_layout_contiguous(const llrt_layout *a, const char *const *ins, int n_ins,
                                    const char *const *outs, int n_outs, int64_t *count) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(count, "count: NULL");
   *count = 0;
   LLRT_TRY(layout_check(a, "a"));
@@ -55,6 +56,7 @@ llrt_status llrt_layout_contiguous(const llrt_layout *a, const char *const *ins,
 
 llrt_status llrt_layout_identity_prefix(const llrt_layout *a, const char *in, const char *out_name,
                                         int64_t limit, int64_t *count) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(count, "count: NULL");
   *count = 0;
   LLRT_TRY(layout_check(a, "a"));
@@ -130,14 +132,14 @@ static llrt_status common_bits(const llrt_layout *a, const char *in_a, const llr
   }
   for (int k = 0; k < bits_a; k++) f2_basis_insert(&sum, a->column[first_a + k]);
   int rank_a = sum.rank;
-  for (uint64_t p = inside.pivots; p; p &= p - 1)
-    f2_basis_insert(&sum, inside.row[bits_lowest(p)]);
+  for (uint64_t p = inside.pivots; p; p &= p - 1) f2_basis_insert(&sum, inside.row[bits_lowest(p)]);
   *common = rank_a + inside.rank - sum.rank;
   return LLRT_OK;
 }
 
 llrt_status llrt_layout_common_vector(const llrt_layout *a, const char *in_a, const llrt_layout *b,
                                       const char *in_b, int64_t *count) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(count, "count: NULL");
   *count = 0;
   int common;
@@ -167,6 +169,7 @@ static void order_registers(const int *vector, int n, int bits, int *action) {
 /* The low v bits of offset belong to v registers and to nothing else. */
 llrt_status llrt_layout_vector_width(const llrt_layout *access, int64_t limit, int64_t *count,
                                      int *action) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(count, "count: NULL");
   *count = 0;
   LLRT_TRY(layout_check(access, "access"));

@@ -47,6 +47,7 @@ static llrt_status conversion(const llrt_layout *source, const llrt_layout *dest
 
 llrt_status llrt_layout_conversion(const llrt_layout *source, const llrt_layout *destination,
                                    unsigned *moves, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   unsigned found = 0;
   llrt_status status = conversion(source, destination, &found, &result);

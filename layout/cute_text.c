@@ -1,6 +1,6 @@
-/* CuTe notation: `((8,2),(4,4)):((8,64),(1,4))`, and `Swizzle<1,4,3> o …`. Each member of the outermost
- * tuple is an axis; its numbers, from left to right, are digits from the fastest on. The swizzle and an
- * offset count in the units of the strides. */
+/* CuTe notation: `((8,2),(4,4)):((8,64),(1,4))`, and `Swizzle<1,4,3> o …`. Each member of the
+ * outermost tuple is an axis; its numbers, from left to right, are digits from the fastest on. The
+ * swizzle and an offset count in the units of the strides. */
 #include "layout/storage_parser.h"
 
 #include "base/status.h"
@@ -73,7 +73,8 @@ static llrt_status parse_swizzle_prefix(parser *self, llrt_swizzle *out) {
   return LLRT_OK;
 }
 
-/* number 'o': an offset between swizzle and layout. Leaves the parser where it was when there is none. */
+/* number 'o': an offset between swizzle and layout. Leaves the parser where it was when there is
+ * none. */
 static llrt_status parse_offset(parser *self, int64_t *offset) {
   parser ahead = *self;
   if (self->token != TOKEN_NUMBER) return LLRT_OK;

@@ -9,9 +9,9 @@
 /* Where the factors lie in a's out word: at each out-dim one takes the low bits, the other the
  * rest. */
 typedef struct split {
-  fields known;    /* b's out word to its place in a's */
-  fields rest;     /* the quotient's place in a's word to the quotient's word */
-  uint64_t mask;   /* b's place in a's word */
+  fields known;  /* b's out word to its place in a's */
+  fields rest;   /* the quotient's place in a's word to the quotient's word */
+  uint64_t mask; /* b's place in a's word */
 } split;
 
 /* Bits that dim `wanted` has in b: 0 where it is missing. */
@@ -47,8 +47,7 @@ static void split_outs(const llrt_layout *a, const llrt_layout *b, bool left, sp
 /* Identity: a = b * out (left) or a = out * b. b's columns must be the first (last) of each
  * in-dim, and the others stay clear of b's bits; that is also enough, so the result needs no
  * other check. */
-static llrt_status divide(const llrt_layout *a, const llrt_layout *b, bool left,
-                          llrt_layout *out) {
+static llrt_status divide(const llrt_layout *a, const llrt_layout *b, bool left, llrt_layout *out) {
   LLRT_TRY(layout_check(a, "a"));
   LLRT_TRY(layout_check(b, "b"));
   LLRT_TRY(check_divisor(a->in, a->n_in, b->in, b->n_in, "in"));
@@ -78,12 +77,13 @@ static llrt_status divide(const llrt_layout *a, const llrt_layout *b, bool left,
 }
 
 llrt_status llrt_layout_divide_left(const llrt_layout *a, const llrt_layout *b, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(divide(a, b, true, &result), &result, out);
 }
 
-llrt_status llrt_layout_divide_right(const llrt_layout *a, const llrt_layout *b,
-                                     llrt_layout *out) {
+llrt_status llrt_layout_divide_right(const llrt_layout *a, const llrt_layout *b, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(divide(a, b, false, &result), &result, out);
 }
@@ -122,6 +122,7 @@ static llrt_status repetitions(const llrt_layout *a, const llrt_layout *tile, ll
 
 llrt_status llrt_layout_repetitions(const llrt_layout *a, const llrt_layout *tile,
                                     llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(repetitions(a, tile, &result), &result, out);
 }
@@ -153,6 +154,7 @@ static llrt_status quotient(const llrt_layout *a, const char *const *names, int 
 
 llrt_status llrt_layout_quotient(const llrt_layout *a, const char *const *names, int n,
                                  llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(quotient(a, names, n, &result), &result, out);
 }

@@ -7,10 +7,9 @@
 static const struct {
   const char *name;
   int bits;
-} dtypes[LLRT_DTYPE_COUNT] = {
-    [LLRT_DTYPE_NONE] = {"none", 0},
+} dtypes[LLRT_DTYPE_COUNT] = {[LLRT_DTYPE_NONE] = {"none", 0},
 #define DTYPE_ROW(name, text, bits) [LLRT_##name] = {text, bits},
-    LLRT_DTYPE_LIST(DTYPE_ROW)
+                              LLRT_DTYPE_LIST(DTYPE_ROW)
 #undef DTYPE_ROW
 };
 
@@ -23,6 +22,7 @@ const char *llrt_dtype_name(llrt_dtype dtype) { return dtypes[index_of(dtype)].n
 int llrt_dtype_bits(llrt_dtype dtype) { return dtypes[index_of(dtype)].bits; }
 
 llrt_status llrt_dtype_parse(const char *text, llrt_dtype *dtype) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(dtype, "dtype: NULL");
   *dtype = LLRT_DTYPE_NONE;
   LLRT_REQUIRE(text, "text: NULL");

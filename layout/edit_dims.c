@@ -33,6 +33,7 @@ static llrt_status rename_ins(const llrt_layout *a, const char *const *from, con
 
 llrt_status llrt_layout_rename_ins(const llrt_layout *a, const char *const *from,
                                    const char *const *to, int n, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(rename_ins(a, from, to, n, &result), &result, out);
 }
@@ -46,6 +47,7 @@ static llrt_status rename_outs(const llrt_layout *a, const char *const *from, co
 
 llrt_status llrt_layout_rename_outs(const llrt_layout *a, const char *const *from,
                                     const char *const *to, int n, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(rename_outs(a, from, to, n, &result), &result, out);
 }
@@ -71,6 +73,7 @@ static llrt_status squeeze_in(const llrt_layout *a, const char *name, llrt_layou
 }
 
 llrt_status llrt_layout_squeeze_in(const llrt_layout *a, const char *name, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(squeeze_in(a, name, &result), &result, out);
 }
@@ -82,6 +85,7 @@ static llrt_status squeeze_out(const llrt_layout *a, const char *name, llrt_layo
 }
 
 llrt_status llrt_layout_squeeze_out(const llrt_layout *a, const char *name, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(squeeze_out(a, name, &result), &result, out);
 }
@@ -118,6 +122,7 @@ static llrt_status concat_ins(const llrt_layout *a, const llrt_layout *b, llrt_l
 }
 
 llrt_status llrt_layout_concat_ins(const llrt_layout *a, const llrt_layout *b, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(concat_ins(a, b, &result), &result, out);
 }
@@ -139,6 +144,7 @@ static llrt_status concat_outs(const llrt_layout *a, const llrt_layout *b, llrt_
 }
 
 llrt_status llrt_layout_concat_outs(const llrt_layout *a, const llrt_layout *b, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(concat_outs(a, b, &result), &result, out);
 }
@@ -181,6 +187,7 @@ static llrt_status resize_in(const llrt_layout *a, const char *name, int64_t siz
 
 llrt_status llrt_layout_resize_in(const llrt_layout *a, const char *name, int64_t size,
                                   llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(resize_in(a, name, size, &result), &result, out);
 }
@@ -197,6 +204,7 @@ static llrt_status remove_zero_bases(const llrt_layout *a, const char *name, llr
 
 llrt_status llrt_layout_remove_zero_bases(const llrt_layout *a, const char *name,
                                           llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(remove_zero_bases(a, name, &result), &result, out);
 }
@@ -217,6 +225,7 @@ static llrt_status select_bases(const llrt_layout *a, const char *name, const in
 
 llrt_status llrt_layout_select_bases(const llrt_layout *a, const char *name, const int *action,
                                      int n, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(select_bases(a, name, action, n, &result), &result, out);
 }
@@ -255,6 +264,7 @@ static llrt_status resize_out(const llrt_layout *a, const char *name, int64_t si
 
 llrt_status llrt_layout_resize_out(const llrt_layout *a, const char *name, int64_t size,
                                    llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(resize_out(a, name, size, &result), &result, out);
 }

@@ -68,7 +68,8 @@ static inline bool f2_basis_insert_as(f2_basis *basis, uint64_t v, uint64_t labe
   return true;
 }
 
-/* The greatest vector of the span, as a number: every pivot's bit is set, and no other choice sets more. */
+/* The greatest vector of the span, as a number: every pivot's bit is set, and no other choice sets
+ * more. */
 static inline uint64_t f2_basis_greatest(const f2_basis *basis) {
   uint64_t sum = 0;
   for (uint64_t left = basis->pivots; left; left &= left - 1) sum ^= basis->row[bits_lowest(left)];

@@ -120,16 +120,12 @@ static llrt_status apply_dot(const family *self, int rank, const int64_t *shape,
                (long long)self->operand);
   LLRT_REQUIRE(rank >= 2, "dot needs rank 2 or more, not %d", rank);
   switch (self->parent->kind) {
-    case FAMILY_BLOCKED:
-      return apply_blocked(self->parent, rank, shape, family_k_axis(self, rank), out);
-    case FAMILY_NVMMA:
-      return family_dot_nvmma(self, rank, shape, out);
-    case FAMILY_MFMA:
-      return family_dot_mfma(self, rank, shape, out);
-    case FAMILY_WMMA:
-      return family_dot_wmma(self, rank, shape, out);
-    default:
-      return llrt_error(LLRT_UNSUPPORTED, "the parent of dot is blocked, nvmma, mfma or wmma");
+  case FAMILY_BLOCKED:
+    return apply_blocked(self->parent, rank, shape, family_k_axis(self, rank), out);
+  case FAMILY_NVMMA: return family_dot_nvmma(self, rank, shape, out);
+  case FAMILY_MFMA: return family_dot_mfma(self, rank, shape, out);
+  case FAMILY_WMMA: return family_dot_wmma(self, rank, shape, out);
+  default: return llrt_error(LLRT_UNSUPPORTED, "the parent of dot is blocked, nvmma, mfma or wmma");
   }
 }
 
@@ -161,8 +157,8 @@ static llrt_status apply_slice(const family *self, int rank, const int64_t *shap
                                llrt_layout *out) {
   LLRT_REQUIRE(rank < LLRT_MAX_RANK, "slice: its parent has more than %d axes", LLRT_MAX_RANK);
   LLRT_REQUIRE(self->dim >= 0 && self->dim <= rank,
-               "slice: there is no dim %lld in a parent of rank %d",
-               (long long)self->dim, rank + 1);
+               "slice: there is no dim %lld in a parent of rank %d", (long long)self->dim,
+               rank + 1);
   int64_t parent_shape[LLRT_MAX_RANK];
   for (int i = 0; i <= rank; i++)
     parent_shape[i] = i == self->dim ? 1 : shape[i < self->dim ? i : i - 1];
@@ -181,27 +177,17 @@ llrt_status family_apply(const family *self, int rank, const int64_t *shape, llr
     LLRT_REQUIRE(bits_is_power_of_two(shape[i]), "axis %d has %lld positions, no power of two", i,
                  (long long)shape[i]);
   switch (self->kind) {
-    case FAMILY_BLOCKED:
-      return apply_blocked(self, rank, shape, FIT_NO_AXIS, out);
-    case FAMILY_NVMMA:
-      return family_nvmma(self, rank, shape, out);
-    case FAMILY_MFMA:
-      return family_mfma(self, rank, shape, out);
-    case FAMILY_WMMA:
-      return family_wmma(self, rank, shape, out);
-    case FAMILY_SLICE:
-      return apply_slice(self, rank, shape, out);
-    case FAMILY_DOT:
-      return apply_dot(self, rank, shape, out);
-    case FAMILY_SWIZZLED_SHARED:
-    case FAMILY_ROTATING_SHARED:
-      return family_swizzled(self, rank, shape, out);
-    case FAMILY_NVMMA_SHARED:
-      return family_nvmma_shared(self, rank, shape, out);
-    case FAMILY_TENSOR_MEMORY:
-      return family_tensor_memory(self, rank, shape, out);
-    case FAMILY_TENSOR_MEMORY_SCALES:
-      return family_tensor_memory_scales(self, rank, shape, out);
+  case FAMILY_BLOCKED: return apply_blocked(self, rank, shape, FIT_NO_AXIS, out);
+  case FAMILY_NVMMA: return family_nvmma(self, rank, shape, out);
+  case FAMILY_MFMA: return family_mfma(self, rank, shape, out);
+  case FAMILY_WMMA: return family_wmma(self, rank, shape, out);
+  case FAMILY_SLICE: return apply_slice(self, rank, shape, out);
+  case FAMILY_DOT: return apply_dot(self, rank, shape, out);
+  case FAMILY_SWIZZLED_SHARED:
+  case FAMILY_ROTATING_SHARED: return family_swizzled(self, rank, shape, out);
+  case FAMILY_NVMMA_SHARED: return family_nvmma_shared(self, rank, shape, out);
+  case FAMILY_TENSOR_MEMORY: return family_tensor_memory(self, rank, shape, out);
+  case FAMILY_TENSOR_MEMORY_SCALES: return family_tensor_memory_scales(self, rank, shape, out);
   }
   return llrt_error(LLRT_INTERNAL, "family %d", (int)self->kind);
 }

@@ -10,16 +10,16 @@
 #define FAMILY_MAX_DEPTH 8 /* of parents */
 
 typedef enum family_kind {
-  FAMILY_BLOCKED = 1,          /* Triton's blocked encoding */
-  FAMILY_NVMMA,                /* accumulator of mma.sync (version 2) or of wgmma (version 3) */
-  FAMILY_MFMA,                 /* accumulator of AMD's matrix instructions for 64 lanes */
-  FAMILY_WMMA,                 /* and for 32 lanes */
-  FAMILY_SLICE,                /* parent without one axis */
-  FAMILY_DOT,                  /* operand of a dot whose result is laid out as parent */
-  FAMILY_SWIZZLED_SHARED,      /* the rest are memories: offset x block -> dims */
+  FAMILY_BLOCKED = 1,     /* Triton's blocked encoding */
+  FAMILY_NVMMA,           /* accumulator of mma.sync (version 2) or of wgmma (version 3) */
+  FAMILY_MFMA,            /* accumulator of AMD's matrix instructions for 64 lanes */
+  FAMILY_WMMA,            /* and for 32 lanes */
+  FAMILY_SLICE,           /* parent without one axis */
+  FAMILY_DOT,             /* operand of a dot whose result is laid out as parent */
+  FAMILY_SWIZZLED_SHARED, /* the rest are memories: offset x block -> dims */
   FAMILY_ROTATING_SHARED,
   FAMILY_NVMMA_SHARED,
-  FAMILY_TENSOR_MEMORY,        /* row x col x block -> dims */
+  FAMILY_TENSOR_MEMORY, /* row x col x block -> dims */
   FAMILY_TENSOR_MEMORY_SCALES
 } family_kind;
 

@@ -101,8 +101,7 @@ llrt_status family_dot_mfma(const family *self, int rank, const int64_t *shape, 
   LLRT_TRY(fit_extend(&block, self->k_width, "register", k));
   LLRT_TRY(fit_extend(&block, size, "lane", other));
   LLRT_TRY(fit_extend(&block, MFMA_LANES / size, "lane", k));
-  if (size == 64 && across == 4)
-    LLRT_TRY(fit_extend(&block, LARGE_OPERAND_REPEATS, "register", k));
+  if (size == 64 && across == 4) LLRT_TRY(fit_extend(&block, LARGE_OPERAND_REPEATS, "register", k));
   int missing = bits_log2(shape[k]) - block.out[0].bits;
   if (missing > 0) LLRT_TRY(fit_extend(&block, 1ll << missing, "register", k));
   LLRT_TRY(fit_extend(&block, tiles_along(parent, other), "register", other));
@@ -124,8 +123,10 @@ static llrt_status check_wmma(const family *self, int rank) {
   if (self->instr_shape.n) LLRT_TRY(family_check_sizes("instr_shape", &self->instr_shape, 3));
   int64_t m = wmma_size(self, INSTR_M), n = wmma_size(self, INSTR_N);
   bool tall = m == 2 * WMMA_TILE && n == WMMA_TILE && self->version.value[0] >= 2;
-  LLRT_REQUIRE(tall || (m == WMMA_TILE && n == WMMA_TILE), "wmma of %lld x %lld: it is 16 x 16, or "
-               "32 x 16 from version 2 on", (long long)m, (long long)n);
+  LLRT_REQUIRE(tall || (m == WMMA_TILE && n == WMMA_TILE),
+               "wmma of %lld x %lld: it is 16 x 16, or "
+               "32 x 16 from version 2 on",
+               (long long)m, (long long)n);
   return LLRT_OK;
 }
 
@@ -174,10 +175,8 @@ llrt_status family_dot_wmma(const family *self, int rank, const int64_t *shape, 
   LLRT_TRY(family_start("register", rank, order, &block));
   LLRT_TRY(fit_extend(&block, self->k_width, "register", k));
   LLRT_TRY(fit_extend(&block, WMMA_TILE, "lane", other));
-  if (parent->version.value[0] == 1)
-    LLRT_TRY(fit_repeat(&block, WMMA_DEPTH, "lane", k));
-  else
-    LLRT_TRY(fit_extend(&block, WMMA_DEPTH, "lane", k));
+  if (parent->version.value[0] == 1) LLRT_TRY(fit_repeat(&block, WMMA_DEPTH, "lane", k));
+  else LLRT_TRY(fit_extend(&block, WMMA_DEPTH, "lane", k));
   int64_t repeats = wmma_size(parent, INSTR_K) / (WMMA_DEPTH * self->k_width);
   if (repeats > 1) LLRT_TRY(fit_extend(&block, repeats, "register", k));
   int64_t size = wmma_size(parent, self->operand == 0 ? INSTR_M : INSTR_N);

@@ -1,6 +1,7 @@
 /* The public constructors: parameters by struct become the same `family` that the text becomes. */
 #include <llrt/layout_families.h>
 
+#include "base/params.h"
 #include "base/status.h"
 #include "layout/check.h"
 #include "layout/families.h"
@@ -42,8 +43,11 @@ static llrt_status check_rank(int rank) {
 
 /* ---- registers ---- */
 
-static llrt_status blocked_of(const llrt_blocked_params *params, family *self) {
-  LLRT_REQUIRE(params, "params: NULL");
+static llrt_status blocked_of(const llrt_blocked_params *given, family *self) {
+  llrt_blocked_params own;
+  const llrt_blocked_params *params = &own;
+  LLRT_REQUIRE(given, "params: NULL");
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_blocked_params, given, &own));
   LLRT_TRY(check_rank(params->rank));
   *self = (family){.kind = FAMILY_BLOCKED};
   list_of(params->size_per_thread, params->rank, &self->size_per_thread);
@@ -54,8 +58,11 @@ static llrt_status blocked_of(const llrt_blocked_params *params, family *self) {
   return LLRT_OK;
 }
 
-static llrt_status nvmma_of(const llrt_nvmma_params *params, family *self) {
-  LLRT_REQUIRE(params, "params: NULL");
+static llrt_status nvmma_of(const llrt_nvmma_params *given, family *self) {
+  llrt_nvmma_params own;
+  const llrt_nvmma_params *params = &own;
+  LLRT_REQUIRE(given, "params: NULL");
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_nvmma_params, given, &own));
   LLRT_TRY(check_rank(params->rank));
   *self = (family){.kind = FAMILY_NVMMA, .version = {2, {params->version, 0}}};
   list_of(params->warps_per_cta, params->rank, &self->warps_per_cta);
@@ -64,8 +71,11 @@ static llrt_status nvmma_of(const llrt_nvmma_params *params, family *self) {
   return LLRT_OK;
 }
 
-static llrt_status amd_mma_of(const llrt_amd_mma_params *params, family_kind kind, family *self) {
-  LLRT_REQUIRE(params, "params: NULL");
+static llrt_status amd_mma_of(const llrt_amd_mma_params *given, family_kind kind, family *self) {
+  llrt_amd_mma_params own;
+  const llrt_amd_mma_params *params = &own;
+  LLRT_REQUIRE(given, "params: NULL");
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_amd_mma_params, given, &own));
   LLRT_TRY(check_rank(params->rank));
   *self = (family){.kind = kind,
                    .version = {1, {params->version}},
@@ -87,6 +97,7 @@ static llrt_status finish(llrt_status status, const family *self, int rank, cons
 
 llrt_status llrt_layout_blocked(const llrt_blocked_params *params, const int64_t *shape,
                                 llrt_layout *out) {
+  LLRT_ENTRY();
   family self;
   llrt_status status = blocked_of(params, &self);
   return finish(status, &self, status ? 0 : params->rank, shape, out);
@@ -94,6 +105,7 @@ llrt_status llrt_layout_blocked(const llrt_blocked_params *params, const int64_t
 
 llrt_status llrt_layout_nvmma(const llrt_nvmma_params *params, const int64_t *shape,
                               llrt_layout *out) {
+  LLRT_ENTRY();
   family self;
   llrt_status status = nvmma_of(params, &self);
   return finish(status, &self, status ? 0 : params->rank, shape, out);
@@ -101,6 +113,7 @@ llrt_status llrt_layout_nvmma(const llrt_nvmma_params *params, const int64_t *sh
 
 llrt_status llrt_layout_mfma(const llrt_amd_mma_params *params, const int64_t *shape,
                              llrt_layout *out) {
+  LLRT_ENTRY();
   family self;
   llrt_status status = amd_mma_of(params, FAMILY_MFMA, &self);
   return finish(status, &self, status ? 0 : params->rank, shape, out);
@@ -108,6 +121,7 @@ llrt_status llrt_layout_mfma(const llrt_amd_mma_params *params, const int64_t *s
 
 llrt_status llrt_layout_wmma(const llrt_amd_mma_params *params, const int64_t *shape,
                              llrt_layout *out) {
+  LLRT_ENTRY();
   family self;
   llrt_status status = amd_mma_of(params, FAMILY_WMMA, &self);
   return finish(status, &self, status ? 0 : params->rank, shape, out);
@@ -122,14 +136,20 @@ typedef struct chain {
 
 static llrt_status parent_of(const llrt_layout_parent *parent, chain *links, const family **out);
 
-static llrt_status slice_of(const llrt_slice_params *params, chain *links, family *self) {
-  LLRT_REQUIRE(params, "params: NULL");
+static llrt_status slice_of(const llrt_slice_params *given, chain *links, family *self) {
+  llrt_slice_params own;
+  const llrt_slice_params *params = &own;
+  LLRT_REQUIRE(given, "params: NULL");
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_slice_params, given, &own));
   *self = (family){.kind = FAMILY_SLICE, .dim = params->dim};
   return parent_of(&params->parent, links, &self->parent);
 }
 
-static llrt_status dot_of(const llrt_dot_operand_params *params, chain *links, family *self) {
-  LLRT_REQUIRE(params, "params: NULL");
+static llrt_status dot_of(const llrt_dot_operand_params *given, chain *links, family *self) {
+  llrt_dot_operand_params own;
+  const llrt_dot_operand_params *params = &own;
+  LLRT_REQUIRE(given, "params: NULL");
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_dot_operand_params, given, &own));
   *self = (family){.kind = FAMILY_DOT, .operand = params->operand, .k_width = params->k_width};
   return parent_of(&params->parent, links, &self->parent);
 }
@@ -151,6 +171,7 @@ static llrt_status parent_of(const llrt_layout_parent *parent, chain *links, con
 
 llrt_status llrt_layout_slice(const llrt_slice_params *params, int rank, const int64_t *shape,
                               llrt_layout *out) {
+  LLRT_ENTRY();
   chain links = {.n = 0};
   family self;
   return finish(slice_of(params, &links, &self), &self, rank, shape, out);
@@ -158,6 +179,7 @@ llrt_status llrt_layout_slice(const llrt_slice_params *params, int rank, const i
 
 llrt_status llrt_layout_dot(const llrt_dot_operand_params *params, int rank, const int64_t *shape,
                             llrt_layout *out) {
+  LLRT_ENTRY();
   chain links = {.n = 0};
   family self;
   return finish(dot_of(params, &links, &self), &self, rank, shape, out);
@@ -165,8 +187,11 @@ llrt_status llrt_layout_dot(const llrt_dot_operand_params *params, int rank, con
 
 /* ---- memories ---- */
 
-static llrt_status swizzle_of(const llrt_swizzle_params *params, family_kind kind, family *self) {
-  LLRT_REQUIRE(params, "params: NULL");
+static llrt_status swizzle_of(const llrt_swizzle_params *given, family_kind kind, family *self) {
+  llrt_swizzle_params own;
+  const llrt_swizzle_params *params = &own;
+  LLRT_REQUIRE(given, "params: NULL");
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_swizzle_params, given, &own));
   LLRT_TRY(check_rank(params->rank));
   *self = (family){.kind = kind,
                    .vec = params->vec,
@@ -179,6 +204,7 @@ static llrt_status swizzle_of(const llrt_swizzle_params *params, family_kind kin
 
 llrt_status llrt_layout_swizzled_shared(const llrt_swizzle_params *params, const int64_t *shape,
                                         llrt_layout *out) {
+  LLRT_ENTRY();
   family self;
   llrt_status status = swizzle_of(params, FAMILY_SWIZZLED_SHARED, &self);
   return finish(status, &self, status ? 0 : params->rank, shape, out);
@@ -186,13 +212,17 @@ llrt_status llrt_layout_swizzled_shared(const llrt_swizzle_params *params, const
 
 llrt_status llrt_layout_rotating_shared(const llrt_swizzle_params *params, const int64_t *shape,
                                         llrt_layout *out) {
+  LLRT_ENTRY();
   family self;
   llrt_status status = swizzle_of(params, FAMILY_ROTATING_SHARED, &self);
   return finish(status, &self, status ? 0 : params->rank, shape, out);
 }
 
-static llrt_status nvmma_shared_of(const llrt_nvmma_shared_params *params, family *self) {
-  LLRT_REQUIRE(params, "params: NULL");
+static llrt_status nvmma_shared_of(const llrt_nvmma_shared_params *given, family *self) {
+  llrt_nvmma_shared_params own;
+  const llrt_nvmma_shared_params *params = &own;
+  LLRT_REQUIRE(given, "params: NULL");
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_nvmma_shared_params, given, &own));
   LLRT_TRY(check_rank(params->rank));
   *self = (family){.kind = FAMILY_NVMMA_SHARED,
                    .swizzle_bytes = params->swizzle_bytes,
@@ -205,13 +235,17 @@ static llrt_status nvmma_shared_of(const llrt_nvmma_shared_params *params, famil
 
 llrt_status llrt_layout_nvmma_shared(const llrt_nvmma_shared_params *params, const int64_t *shape,
                                      llrt_layout *out) {
+  LLRT_ENTRY();
   family self;
   llrt_status status = nvmma_shared_of(params, &self);
   return finish(status, &self, status ? 0 : params->rank, shape, out);
 }
 
-static llrt_status tensor_memory_of(const llrt_tensor_memory_params *params, family *self) {
-  LLRT_REQUIRE(params, "params: NULL");
+static llrt_status tensor_memory_of(const llrt_tensor_memory_params *given, family *self) {
+  llrt_tensor_memory_params own;
+  const llrt_tensor_memory_params *params = &own;
+  LLRT_REQUIRE(given, "params: NULL");
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_tensor_memory_params, given, &own));
   *self = (family){.kind = FAMILY_TENSOR_MEMORY,
                    .block_m = params->block_m,
                    .block_n = params->block_n,
@@ -224,12 +258,14 @@ static llrt_status tensor_memory_of(const llrt_tensor_memory_params *params, fam
 
 llrt_status llrt_layout_tensor_memory(const llrt_tensor_memory_params *params, const int64_t *shape,
                                       llrt_layout *out) {
+  LLRT_ENTRY();
   family self;
   return finish(tensor_memory_of(params, &self), &self, 2, shape, out);
 }
 
 llrt_status llrt_layout_tensor_memory_scales(bool k_then_mn, const llrt_cluster_params *cluster,
                                              const int64_t *shape, llrt_layout *out) {
+  LLRT_ENTRY();
   family self = {.kind = FAMILY_TENSOR_MEMORY_SCALES, .k_then_mn = k_then_mn};
   if (cluster) cluster_of(cluster, 2, &self);
   return finish(LLRT_OK, &self, 2, shape, out);

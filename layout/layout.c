@@ -8,8 +8,8 @@ llrt_layout llrt_layout_empty(void) { return (llrt_layout){0}; }
 static llrt_status check_dim(const char *name, int bits) {
   LLRT_REQUIRE(name, "a dim's name is NULL");
   LLRT_REQUIRE(layout_name_is_valid(name),
-               "'%.32s' is no dim name: [A-Za-z_][A-Za-z0-9_]*, at most %d characters",
-               name, LLRT_NAME_BYTES - 1);
+               "'%.32s' is no dim name: [A-Za-z_][A-Za-z0-9_]*, at most %d characters", name,
+               LLRT_NAME_BYTES - 1);
   LLRT_REQUIRE(bits >= 0, "dim %s has %d bits", name, bits);
   if (bits > LLRT_MAX_BITS)
     return llrt_error(LLRT_UNSUPPORTED, "dim %s has %d bits, more than %d", name, bits,
@@ -18,6 +18,7 @@ static llrt_status check_dim(const char *name, int bits) {
 }
 
 llrt_status llrt_layout_add_in(llrt_layout *layout, const char *name, int bits) {
+  LLRT_ENTRY();
   LLRT_TRY(layout_check(layout, "layout"));
   LLRT_TRY(check_dim(name, bits));
   int first = llrt_layout_in_bits(layout);
@@ -27,6 +28,7 @@ llrt_status llrt_layout_add_in(llrt_layout *layout, const char *name, int bits) 
 }
 
 llrt_status llrt_layout_add_out(llrt_layout *layout, const char *name, int bits) {
+  LLRT_ENTRY();
   LLRT_TRY(layout_check(layout, "layout"));
   LLRT_TRY(check_dim(name, bits));
   return layout_append_out(layout, name, bits);
@@ -34,6 +36,7 @@ llrt_status llrt_layout_add_out(llrt_layout *layout, const char *name, int bits)
 
 llrt_status llrt_layout_set_basis(llrt_layout *layout, const char *in, int bit,
                                   const uint64_t *coords) {
+  LLRT_ENTRY();
   LLRT_TRY(layout_check(layout, "layout"));
   int index = llrt_layout_in_index(layout, in);
   LLRT_REQUIRE(index >= 0, "there is no in-dim %s", in ? in : "NULL");
@@ -74,6 +77,7 @@ static llrt_status strided1d(int64_t size, int64_t stride, const char *in, const
 
 llrt_status llrt_layout_strided1d(int64_t size, int64_t stride, const char *in,
                                   const char *out_name, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(strided1d(size, stride, in, out_name, &result), &result, out);
 }
@@ -89,6 +93,7 @@ static llrt_status zeros1d(int64_t size, const char *in, const char *out_name, i
 
 llrt_status llrt_layout_zeros1d(int64_t size, const char *in, const char *out_name,
                                 int64_t out_size, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(zeros1d(size, in, out_name, out_size, &result), &result, out);
 }
@@ -113,8 +118,9 @@ static llrt_status identity_nd(const char *in, int rank, const int64_t *size, co
   return LLRT_OK;
 }
 
-llrt_status llrt_layout_identity_nd(const char *in, int rank, const int64_t *size,
-                                    const int *order, llrt_layout *out) {
+llrt_status llrt_layout_identity_nd(const char *in, int rank, const int64_t *size, const int *order,
+                                    llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(identity_nd(in, rank, size, order, &result), &result, out);
 }

@@ -2,19 +2,20 @@
 #include <llrt/matrix.h>
 
 #include "base/bits.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "layout/storage_rule.h"
 
-#define UNIT_BYTES 16           /* what swizzles move, and what descriptors count in */
-#define CORE_ROWS 8             /* of an atom, across its major axis */
-#define ADDRESS_BITS 18         /* of shared memory, in a descriptor */
+#define UNIT_BYTES 16   /* what swizzles move, and what descriptors count in */
+#define CORE_ROWS 8     /* of an atom, across its major axis */
+#define ADDRESS_BITS 18 /* of shared memory, in a descriptor */
 #define MAX_ELEMENTS (1ll << 20)
 
 /* One row of the table on one matrix: s(mn, k) is a sum of four digits. Strides in elements. */
 typedef struct canonical {
-  int64_t inner_mn, inner_k;   /* positions of the lower digit of each axis */
-  int64_t mn, k;               /* its stride */
-  int64_t outer_mn, outer_k;   /* stride of the upper digit */
+  int64_t inner_mn, inner_k; /* positions of the lower digit of each axis */
+  int64_t mn, k;             /* its stride */
+  int64_t outer_mn, outer_k; /* stride of the upper digit */
   llrt_swizzle swizzle;
 } canonical;
 
@@ -28,6 +29,8 @@ static int64_t swizzle_units(const llrt_matrix *matrix) {
 
 static llrt_status check(const llrt_matrix *matrix) {
   LLRT_REQUIRE(matrix, "matrix: NULL");
+  LLRT_REQUIRE(llrt_params_are_zero(matrix->reserved, sizeof matrix->reserved),
+               "matrix: a reserved field is not 0");
   int bits = matrix->element_bits, bytes = matrix->swizzle_bytes;
   LLRT_REQUIRE(bits >= 4 && bits <= 64 && bits_is_power_of_two(bits),
                "elements of %d bits; a matrix has 4, 8, 16, 32 or 64", bits);
@@ -40,8 +43,8 @@ static llrt_status check(const llrt_matrix *matrix) {
   return LLRT_OK;
 }
 
-/* The row with its offsets as they are in `matrix`, in elements. A K-major swizzle with an LBO is spans side
- * by side. */
+/* The row with its offsets as they are in `matrix`, in elements. A K-major swizzle with an LBO is
+ * spans side by side. */
 static canonical make_row(const llrt_matrix *matrix) {
   int64_t unit = unit_elements(matrix), width = swizzle_units(matrix) * unit;
   int64_t leading = matrix->leading_bytes * 8 / matrix->element_bits;
@@ -49,11 +52,17 @@ static canonical make_row(const llrt_matrix *matrix) {
   bool swizzled = matrix->swizzle_bytes != 0;
   canonical row = {.swizzle = {0}};
   if (matrix->mn_major)
-    row = (canonical){.inner_mn = width, .inner_k = CORE_ROWS, .mn = 1, .k = width,
+    row = (canonical){.inner_mn = width,
+                      .inner_k = CORE_ROWS,
+                      .mn = 1,
+                      .k = width,
                       .outer_mn = swizzled ? leading : stride,
                       .outer_k = swizzled ? stride : leading};
   else
-    row = (canonical){.inner_mn = CORE_ROWS, .mn = width, .k = 1, .outer_mn = stride,
+    row = (canonical){.inner_mn = CORE_ROWS,
+                      .mn = width,
+                      .k = 1,
+                      .outer_mn = stride,
                       .inner_k = swizzled && leading ? width : unit,
                       .outer_k = swizzled && !leading ? unit : leading};
   if (swizzled)
@@ -91,6 +100,7 @@ static void pack(llrt_matrix *matrix, int64_t mn, int64_t k) {
 
 llrt_status llrt_matrix_storage(const llrt_matrix *matrix, int64_t mn, int64_t k,
                                 llrt_storage *out) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(out, "out: NULL");
   *out = (llrt_storage){0};
   LLRT_TRY(check(matrix));
@@ -130,14 +140,15 @@ static int64_t place_in(const shared_matrix *shared, int64_t mn, int64_t k) {
   return llrt_storage_offset(shared->storage, &shared->binding, (int64_t[]){mn, k});
 }
 
-/* What the row's upper digit must step by, in elements, for the element at (mn, k) to be right; 0 where
- * the matrix ends before. Z undoes itself. */
+/* What the row's upper digit must step by, in elements, for the element at (mn, k) to be right; 0
+ * where the matrix ends before. Z undoes itself. */
 static int64_t step_at(const shared_matrix *shared, const canonical *row, int64_t mn, int64_t k) {
   if (mn >= shared->mn || k >= shared->k) return 0;
   return (int64_t)storage_swizzle(&row->swizzle, (uint64_t)place_in(shared, mn, k));
 }
 
-/* Fills the offsets that the row would need. False when one is no multiple of 16 bytes, or negative. */
+/* Fills the offsets that the row would need. False when one is no multiple of 16 bytes, or
+ * negative. */
 static bool find_offsets(const shared_matrix *shared, llrt_matrix *matrix) {
   canonical row = make_row(matrix);
   int64_t span = k_span(matrix);
@@ -147,7 +158,8 @@ static bool find_offsets(const shared_matrix *shared, llrt_matrix *matrix) {
   int64_t leading = leads_mn ? along_mn : along_k, stride = leads_mn ? along_k : along_mn;
   if (span && leading == span) leading = 0; /* the table's row as it stands */
   if (leading > STORAGE_MAX_OFFSET / 64 || stride > STORAGE_MAX_OFFSET / 64) return false;
-  int64_t leading_bits = leading * matrix->element_bits, stride_bits = stride * matrix->element_bits;
+  int64_t leading_bits = leading * matrix->element_bits,
+          stride_bits = stride * matrix->element_bits;
   matrix->leading_bytes = leading_bits / 8;
   matrix->stride_bytes = stride_bits / 8;
   return leading_bits % (8 * UNIT_BYTES) == 0 && stride_bits % (8 * UNIT_BYTES) == 0;
@@ -165,18 +177,21 @@ static int64_t count_agreeing(const shared_matrix *shared, const llrt_matrix *ma
 
 static const char *major_name(const llrt_matrix *matrix) { return matrix->mn_major ? "MN" : "K"; }
 
-static llrt_status refuse(const shared_matrix *shared, const llrt_matrix *nearest, int64_t agreeing) {
+static llrt_status refuse(const shared_matrix *shared, const llrt_matrix *nearest,
+                          int64_t agreeing) {
   if (agreeing < 0)
-    return llrt_error(LLRT_UNSUPPORTED, "%lld x %lld elements of %d bits are not whole atoms of any "
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "%lld x %lld elements of %d bits are not whole atoms of any "
                       "canonical layout",
                       (long long)shared->mn, (long long)shared->k, nearest->element_bits);
   int64_t mn = agreeing / shared->k, k = agreeing % shared->k;
   canonical row = make_row(nearest);
-  return llrt_error(LLRT_UNSUPPORTED,
-                    "no canonical layout: the nearest, %s-major with a swizzle of %d bytes, has element "
-                    "(%lld,%lld) at %lld, not %lld",
-                    major_name(nearest), nearest->swizzle_bytes, (long long)mn, (long long)k,
-                    (long long)place(&row, mn, k), (long long)place_in(shared, mn, k));
+  return llrt_error(
+      LLRT_UNSUPPORTED,
+      "no canonical layout: the nearest, %s-major with a swizzle of %d bytes, has element "
+      "(%lld,%lld) at %lld, not %lld",
+      major_name(nearest), nearest->swizzle_bytes, (long long)mn, (long long)k,
+      (long long)place(&row, mn, k), (long long)place_in(shared, mn, k));
 }
 
 static llrt_status match(const shared_matrix *shared, int element_bits, llrt_matrix *out) {
@@ -201,14 +216,15 @@ static llrt_status match(const shared_matrix *shared, int element_bits, llrt_mat
 
 llrt_status llrt_matrix_match(const llrt_storage *shared, int64_t mn, int64_t k, int element_bits,
                               llrt_matrix *out) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(out, "out: NULL");
   *out = (llrt_matrix){0};
   const llrt_matrix asked = {.element_bits = element_bits};
   LLRT_TRY(check(&asked));
   LLRT_TRY(llrt_storage_validate(shared));
   shared_matrix at = {.storage = shared, .mn = mn, .k = k};
-  LLRT_REQUIRE(mn > 0 && k > 0 && mn <= MAX_ELEMENTS / k, "%lld x %lld is no matrix of at most 2^20",
-               (long long)mn, (long long)k);
+  LLRT_REQUIRE(mn > 0 && k > 0 && mn <= MAX_ELEMENTS / k,
+               "%lld x %lld is no matrix of at most 2^20", (long long)mn, (long long)k);
   LLRT_TRY(llrt_storage_bind(shared, 2, (int64_t[]){mn, k}, NULL, &at.binding));
   if (shared->n_targets > 0)
     return llrt_error(LLRT_UNSUPPORTED, "the storage has other axes than memory");
@@ -220,13 +236,15 @@ llrt_status llrt_matrix_match(const llrt_storage *shared, int64_t mn, int64_t k,
 
 llrt_status llrt_matrix_match_layout(const llrt_layout *shared, int element_bits,
                                      llrt_matrix *out) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(out, "out: NULL");
   *out = (llrt_matrix){0};
   llrt_storage storage;
   LLRT_TRY(llrt_storage_from_layout(shared, &storage));
   LLRT_REQUIRE(storage.rank == 2, "a matrix has 2 axes, the layout %d", storage.rank);
   for (int axis = 0; axis < 2; axis++)
-    LLRT_REQUIRE(storage_tile_bits(&storage, axis) <= 20, "the layout is no matrix of at most 2^20");
+    LLRT_REQUIRE(storage_tile_bits(&storage, axis) <= 20,
+                 "the layout is no matrix of at most 2^20");
   return llrt_matrix_match(&storage, 1ll << storage_tile_bits(&storage, 0),
                            1ll << storage_tile_bits(&storage, 1), element_bits, out);
 }
@@ -235,14 +253,15 @@ llrt_status llrt_matrix_match_layout(const llrt_layout *shared, int element_bits
 
 static uint64_t swizzle_code(int swizzle_bytes) {
   switch (swizzle_bytes) {
-    case 128: return 1;
-    case 64: return 2;
-    case 32: return 3;
-    default: return 0;
+  case 128: return 1;
+  case 64: return 2;
+  case 32: return 3;
+  default: return 0;
   }
 }
 
-/* Where the swizzle's pattern does not begin on a multiple of its own size, the hardware must be told. */
+/* Where the swizzle's pattern does not begin on a multiple of its own size, the hardware must be
+ * told. */
 static uint64_t base_offset(const llrt_matrix *matrix, uint64_t address) {
   uint64_t pattern = (uint64_t)matrix->swizzle_bytes * CORE_ROWS;
   return pattern == 0 || address % pattern == 0 ? 0 : address >> 7 & 7;
@@ -250,6 +269,7 @@ static uint64_t base_offset(const llrt_matrix *matrix, uint64_t address) {
 
 llrt_status llrt_matrix_descriptor(const llrt_matrix *matrix, uint64_t address,
                                    uint64_t *descriptor) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(descriptor, "descriptor: NULL");
   *descriptor = 0;
   LLRT_TRY(check(matrix));

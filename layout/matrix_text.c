@@ -34,12 +34,12 @@ static llrt_status parse_small(parser *self, int32_t *out) {
 
 static llrt_status parse_value(parser *self, int key, matrix_text *out) {
   switch (key) {
-    case MAJOR: return parse_major(self, &out->matrix);
-    case SWIZZLE_BYTES: return parse_small(self, &out->matrix.swizzle_bytes);
-    case ELEMENT_BITS: return parse_small(self, &out->matrix.element_bits);
-    case LEADING_BYTES: return parser_integer(self, &out->matrix.leading_bytes);
-    case STRIDE_BYTES: return parser_integer(self, &out->matrix.stride_bytes);
-    default: return parser_list(self, &out->extents);
+  case MAJOR: return parse_major(self, &out->matrix);
+  case SWIZZLE_BYTES: return parse_small(self, &out->matrix.swizzle_bytes);
+  case ELEMENT_BITS: return parse_small(self, &out->matrix.element_bits);
+  case LEADING_BYTES: return parser_integer(self, &out->matrix.leading_bytes);
+  case STRIDE_BYTES: return parser_integer(self, &out->matrix.stride_bytes);
+  default: return parser_list(self, &out->extents);
   }
 }
 
@@ -50,9 +50,11 @@ static llrt_status parse_parameters(parser *self, matrix_text *out) {
   LLRT_TRY(parser_expect(self, '('));
   do {
     int key;
-    LLRT_TRY(parser_key(self, keys, N_KEYS,
-                        "expected major, swizzle_bytes, element_bits, leading_bytes, stride_bytes or "
-                        "extents", &given, &key));
+    LLRT_TRY(
+        parser_key(self, keys, N_KEYS,
+                   "expected major, swizzle_bytes, element_bits, leading_bytes, stride_bytes or "
+                   "extents",
+                   &given, &key));
     LLRT_TRY(parse_value(self, key, out));
   } while (parser_accept(self, ','));
   LLRT_TRY(parser_expect(self, ')'));

@@ -1,16 +1,20 @@
-/* Named storages from their formulas. A formula lists what an element's place is made of, from the fastest
- * place outwards, in tokens of one axis letter each:
+/* Named storages from their formulas. A formula lists what an element's place is made of, from the
+ * fastest place outwards, in tokens of one axis letter each:
  *
- *   formula = [ bits "|" ] { digit } [ "+" number ]     the number: places before the first element
- *   bits    = { row }               the tile: what each bit of the place inside it equals
- *   row     = bit { "^" bit } | axis first "-" last     m3, b4^r2, k0-1: bits of the axes' coordinates
- *   digit   = axis ( "*" | ":" number ) [ "~" ] [ stride ]     the rest of an axis, or so many positions;
- *                                                          "~": counted down
- *   stride  = "@" number            PACKED without, and where the number is 0
- *   number  = factor { ( "*" | "/" ) factor }           factor: digits, or a parameter's name
+ *   formula = [ bits "|" ] { digit } [ "+" number ]
+ *   bits    = { row }
+ *   row     = bit { "^" bit } | axis first "-" last
+ *   digit   = axis ( "*" | ":" number ) [ "~" ] [ stride ]
+ *   stride  = "@" number
+ *   number  = factor { ( "*" | "/" ) factor }
  *
- * An axis's digits stand with the lowest first. Formulas are compiled in: what is malformed about one is a
- * defect of the table, what is wrong with a parameter's value is the caller's. */
+ * The formula's number is how many places come before the first element. `bits` are the tile: a row
+ * says what one bit of the place inside it equals, as bits of the axes' coordinates (m3, b4^r2,
+ * k0-1). A digit has so many positions of an axis, or ("*") the rest of it; "~": it counts down. A
+ * digit without a stride, or with stride 0, is PACKED. A factor is a numeral or a parameter's name.
+ *
+ * An axis's digits stand with the lowest first. Formulas are compiled in: what is malformed about
+ * one is a defect of the table, what is wrong with a parameter's value is the caller's. */
 #include "layout/named_storage.h"
 
 #include "base/bits.h"
@@ -149,14 +153,12 @@ static llrt_status read_formula(formula *self, llrt_storage *out) {
     LLRT_TRY(make_tile(self, out));
   }
   for (skip_space(self); *self->at; skip_space(self)) {
-    if (accept(self, '+'))
-      LLRT_TRY(read_number(self, &out->offset[0]));
-    else
-      LLRT_TRY(read_digit(self, out));
+    if (accept(self, '+')) LLRT_TRY(read_number(self, &out->offset[0]));
+    else LLRT_TRY(read_digit(self, out));
   }
   for (int axis = self->first_axis - 1; axis >= 0; axis--)
-    out->digit[out->n_digits++] = (llrt_digit){
-        .extent = LLRT_EXTENT_REST, .stride = LLRT_STRIDE_PACKED, .axis = axis};
+    out->digit[out->n_digits++] =
+        (llrt_digit){.extent = LLRT_EXTENT_REST, .stride = LLRT_STRIDE_PACKED, .axis = axis};
   return LLRT_OK;
 }
 
@@ -178,7 +180,8 @@ static llrt_status read_arguments(formula *self, const llrt_named_argument *argu
     if (param->preset == LLRT_NAMED_EXTENT && shape && rank > 0) self->value[i] = shape[rank - 1];
     for (int k = 0; k < n; k++)
       if (strcmp(param->name, arguments[k].name) == 0) self->value[i] = arguments[k].value;
-    LLRT_REQUIRE(self->value[i] >= 0, "%s needs %s=…: %s", entry->name, param->name, param->meaning);
+    LLRT_REQUIRE(self->value[i] >= 0, "%s needs %s=…: %s", entry->name, param->name,
+                 param->meaning);
   }
   return LLRT_OK;
 }
@@ -189,8 +192,7 @@ static llrt_status read_arguments(formula *self, const llrt_named_argument *argu
 static llrt_status channels_last(int rank, llrt_storage *out) {
   LLRT_REQUIRE(rank >= 3, "channels_last has 3 axes or more, the tensor %d", rank);
   LLRT_TRY(llrt_storage_row_major(rank, out));
-  for (int i = 0; i < rank; i++)
-    out->digit[i].axis = i == 0 ? 1 : i == rank - 1 ? 0 : rank - i;
+  for (int i = 0; i < rank; i++) out->digit[i].axis = i == 0 ? 1 : i == rank - 1 ? 0 : rank - i;
   return LLRT_OK;
 }
 
@@ -240,6 +242,7 @@ static llrt_status make(const char *name, int rank, const int64_t *shape,
 llrt_status llrt_storage_named(const char *name, int rank, const int64_t *shape,
                                const llrt_named_argument *arguments, int n_arguments,
                                llrt_storage *out) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(out, "out: NULL");
   llrt_storage result;
   llrt_status status = make(name, rank, shape, arguments, n_arguments, &result);
@@ -247,8 +250,8 @@ llrt_status llrt_storage_named(const char *name, int rank, const int64_t *shape,
   return status;
 }
 
-static llrt_status onednn(int rank, const int64_t *blocks, const int *axes, int n,
-                          const int *order, llrt_storage *out) {
+static llrt_status onednn(int rank, const int64_t *blocks, const int *axes, int n, const int *order,
+                          llrt_storage *out) {
   *out = (llrt_storage){.rank = rank, .pad = LLRT_PAD_VALUE};
   LLRT_REQUIRE(rank >= 0 && rank <= LLRT_MAX_RANK, "rank %d is not in 0..%d", rank, LLRT_MAX_RANK);
   LLRT_REQUIRE(n >= 0 && n + rank <= LLRT_MAX_DIGITS && (n == 0 || (blocks && axes)),
@@ -256,22 +259,23 @@ static llrt_status onednn(int rank, const int64_t *blocks, const int *axes, int 
   unsigned seen = 0;
   for (int i = n - 1; i >= 0; i--) {
     LLRT_REQUIRE(blocks[i] > 0, "block %d is %lld", i, (long long)blocks[i]);
-    out->digit[out->n_digits++] = (llrt_digit){
-        .extent = blocks[i], .stride = LLRT_STRIDE_PACKED, .axis = axes[i]};
+    out->digit[out->n_digits++] =
+        (llrt_digit){.extent = blocks[i], .stride = LLRT_STRIDE_PACKED, .axis = axes[i]};
   }
   for (int i = rank - 1; i >= 0; i--) {
     int axis = order ? order[i] : i;
     LLRT_REQUIRE(axis >= 0 && axis < rank && !(seen >> axis & 1),
                  "order does not list every axis once");
     seen |= 1u << axis;
-    out->digit[out->n_digits++] = (llrt_digit){
-        .extent = LLRT_EXTENT_REST, .stride = LLRT_STRIDE_PACKED, .axis = axis};
+    out->digit[out->n_digits++] =
+        (llrt_digit){.extent = LLRT_EXTENT_REST, .stride = LLRT_STRIDE_PACKED, .axis = axis};
   }
   return llrt_storage_validate(out);
 }
 
 llrt_status llrt_storage_onednn(int rank, const int64_t *blocks, const int *axes, int n_blocks,
                                 const int *order, llrt_storage *out) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(out, "out: NULL");
   llrt_storage result;
   llrt_status status = onednn(rank, blocks, axes, n_blocks, order, &result);

@@ -2,6 +2,7 @@
 #include <llrt/storage_padded.h>
 
 #include "base/bits.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "layout/check.h"
 #include "layout/storage_rule.h"
@@ -42,8 +43,8 @@ static llrt_status check_shape(int rank, const int64_t *shape) {
 /* A swizzle of one phase is none. */
 static llrt_status plain_map(const llrt_padded_params *params, const int64_t *shape,
                              llrt_layout *out) {
-  llrt_swizzle_params plain = {.rank = params->rank, .vec = 1, .per_phase = 1, .max_phase = 1,
-                               .cluster = params->cluster};
+  llrt_swizzle_params plain = {
+      .rank = params->rank, .vec = 1, .per_phase = 1, .max_phase = 1, .cluster = params->cluster};
   memcpy(plain.order, params->order, sizeof plain.order);
   LLRT_TRY(check_shape(params->rank, shape));
   return llrt_layout_swizzled_shared(&plain, shape, out);
@@ -88,7 +89,8 @@ static llrt_status add_digit(llrt_storage *out, const llrt_digit *digit) {
   return LLRT_OK;
 }
 
-/* Each out bit's digit of two positions: bit[out bit] = {stride, target}. Zero columns are copies. */
+/* Each out bit's digit of two positions: bit[out bit] = {stride, target}. Zero columns are copies.
+ */
 static llrt_status list_bits(const llrt_padded_params *params, const llrt_layout *map,
                              llrt_digit *bit, llrt_storage *out) {
   uint64_t seen = 0;
@@ -96,8 +98,10 @@ static llrt_status list_bits(const llrt_padded_params *params, const llrt_layout
     bool block = strcmp(map->in[i].name, "block") == 0;
     for (int b = 0; b < map->in[i].bits; b++, column++) {
       uint64_t image = map->column[column];
-      llrt_digit digit = {.extent = 2, .stride = block ? 1ll << b : place_of(params, b),
-                          .axis = LLRT_AXIS_REPLICA, .target = block};
+      llrt_digit digit = {.extent = 2,
+                          .stride = block ? 1ll << b : place_of(params, b),
+                          .axis = LLRT_AXIS_REPLICA,
+                          .target = block};
       if (image == 0) LLRT_TRY(add_digit(out, &digit));
       if (image == 0) continue;
       if (bits_count(image) != 1 || (image & seen))
@@ -110,8 +114,8 @@ static llrt_status list_bits(const llrt_padded_params *params, const llrt_layout
   return LLRT_OK;
 }
 
-/* One digit for each run of an axis's bits whose strides double. An axis of one position has a digit too:
- * it fixes the extent. */
+/* One digit for each run of an axis's bits whose strides double. An axis of one position has a
+ * digit too: it fixes the extent. */
 static llrt_status add_axis(const llrt_digit *bit, int bits, int axis, llrt_storage *out) {
   int at = 0;
   do {
@@ -119,19 +123,23 @@ static llrt_status add_axis(const llrt_digit *bit, int bits, int axis, llrt_stor
     digit.axis = axis;
     digit.extent = bits ? 2 : 1;
     for (at++; at < bits && bit[at].target == digit.target &&
-               bit[at].stride == digit.stride * digit.extent; at++)
+               bit[at].stride == digit.stride * digit.extent;
+         at++)
       digit.extent *= 2;
     LLRT_TRY(add_digit(out, &digit));
   } while (at < bits);
   return LLRT_OK;
 }
 
-static llrt_status padded_shared(const llrt_padded_params *params, const int64_t *shape,
+static llrt_status padded_shared(const llrt_padded_params *given, const int64_t *shape,
                                  llrt_storage *out) {
+  llrt_padded_params own;
+  const llrt_padded_params *params = &own;
   llrt_layout map;
   llrt_digit bit[LLRT_MAX_BITS] = {{0}};
   *out = (llrt_storage){0};
-  LLRT_REQUIRE(params, "params: NULL");
+  LLRT_REQUIRE(given, "params: NULL");
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_padded_params, given, &own));
   LLRT_TRY(check_intervals(params));
   LLRT_TRY(params->linear ? given_map(params, shape, &map) : plain_map(params, shape, &map));
   out->rank = params->rank;
@@ -152,6 +160,7 @@ static llrt_status padded_shared(const llrt_padded_params *params, const int64_t
 
 llrt_status llrt_storage_padded_shared(const llrt_padded_params *params, const int64_t *shape,
                                        llrt_storage *out) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(out, "out: NULL");
   llrt_storage result;
   llrt_status status = padded_shared(params, shape, &result);

@@ -1,7 +1,8 @@
 /* Padded shared memory as text:
  *
- *   padded_shared(interval_padding=[[64,8],…], order=[1,0], ctas_per_cga=[…], cta_split=[…], cta_order=[…])
- *   padded_shared(interval_padding=[[64,8],…], linear={offset: …, block: …} -> [dim0:…, …]) */
+ *   padded_shared(interval_padding=[[64,8],…], order=[1,0], ctas_per_cga=[…], cta_split=[…],
+ * cta_order=[…]) padded_shared(interval_padding=[[64,8],…], linear={offset: …, block: …} ->
+ * [dim0:…, …]) */
 #include "base/status.h"
 #include "layout/storage_parser.h"
 
@@ -64,12 +65,12 @@ static llrt_status parse_order(parser *self, const char *what, int *order) {
 static llrt_status parse_value(parser *self, int key, padded_text *out) {
   llrt_padded_params *params = &out->params;
   switch (key) {
-    case INTERVALS: return parse_intervals(self, params);
-    case ORDER: return parse_order(self, keys[key], params->order);
-    case CTAS_PER_CGA: return parse_numbers(self, keys[key], params->cluster.ctas_per_cga);
-    case CTA_SPLIT: return parse_numbers(self, keys[key], params->cluster.cta_split);
-    case CTA_ORDER: return parse_order(self, keys[key], params->cluster.cta_order);
-    default: return parse_layout(self, &out->linear);
+  case INTERVALS: return parse_intervals(self, params);
+  case ORDER: return parse_order(self, keys[key], params->order);
+  case CTAS_PER_CGA: return parse_numbers(self, keys[key], params->cluster.ctas_per_cga);
+  case CTA_SPLIT: return parse_numbers(self, keys[key], params->cluster.cta_split);
+  case CTA_ORDER: return parse_order(self, keys[key], params->cluster.cta_order);
+  default: return parse_layout(self, &out->linear);
   }
 }
 
@@ -78,9 +79,10 @@ static llrt_status parse_keys(parser *self, padded_text *out) {
   LLRT_TRY(parser_expect(self, '('));
   do {
     int key;
-    LLRT_TRY(parser_key(self, keys, N_KEYS,
-                        "expected interval_padding, order, linear, ctas_per_cga, cta_split or cta_order",
-                        &out->given, &key));
+    LLRT_TRY(
+        parser_key(self, keys, N_KEYS,
+                   "expected interval_padding, order, linear, ctas_per_cga, cta_split or cta_order",
+                   &out->given, &key));
     LLRT_TRY(parse_value(self, key, out));
   } while (parser_accept(self, ','));
   return parser_expect(self, ')');
@@ -88,7 +90,8 @@ static llrt_status parse_keys(parser *self, padded_text *out) {
 
 static llrt_status check_keys(size_t column, uint32_t given) {
   const uint32_t blocks = 1u << CTAS_PER_CGA | 1u << CTA_SPLIT | 1u << CTA_ORDER;
-  if (!(given >> INTERVALS & 1)) return parser_fail_at(column, "padded_shared needs interval_padding");
+  if (!(given >> INTERVALS & 1))
+    return parser_fail_at(column, "padded_shared needs interval_padding");
   if ((given & blocks) != 0 && (given & blocks) != blocks)
     return parser_fail_at(column, "ctas_per_cga, cta_split and cta_order go together");
   if (given >> LINEAR & 1 && given & (blocks | 1u << ORDER))

@@ -148,6 +148,7 @@ static llrt_status parse(const char *text, int rank, const int64_t *shape, llrt_
 }
 
 llrt_status llrt_layout_parse(const char *text, int rank, const int64_t *shape, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(parse(text, rank, shape, &result), &result, out);
 }

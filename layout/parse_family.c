@@ -9,9 +9,9 @@
 typedef enum keyword_kind {
   KEYWORD_LIST,
   KEYWORD_INTEGER,
-  KEYWORD_FLAG, /* false or true */
+  KEYWORD_FLAG,         /* false or true */
   KEYWORD_REPEAT_ORDER, /* mn_then_k or k_then_mn */
-  KEYWORD_VERSION, /* a number, or a list */
+  KEYWORD_VERSION,      /* a number, or a list */
   KEYWORD_FAMILY
 } keyword_kind;
 
@@ -22,10 +22,8 @@ typedef struct keyword {
   size_t offset; /* of the field of `family` */
 } keyword;
 
-#define REQUIRED(kind, field) \
-  { #field, KEYWORD_##kind, true, offsetof(family, field) }
-#define OPTIONAL(kind, field) \
-  { #field, KEYWORD_##kind, false, offsetof(family, field) }
+#define REQUIRED(kind, field) {#field, KEYWORD_##kind, true, offsetof(family, field)}
+#define OPTIONAL(kind, field) {#field, KEYWORD_##kind, false, offsetof(family, field)}
 #define CLUSTER_KEYWORDS \
   OPTIONAL(LIST, ctas_per_cga), OPTIONAL(LIST, cta_split), OPTIONAL(LIST, cta_order)
 #define SWIZZLE_KEYWORDS \
@@ -63,8 +61,8 @@ static const struct rule {
     {"rotating_shared", FAMILY_ROTATING_SHARED, {SWIZZLE_KEYWORDS}},
     {"nvmma_shared",
      FAMILY_NVMMA_SHARED,
-     {REQUIRED(INTEGER, swizzle_bytes), REQUIRED(INTEGER, element_bits),
-      OPTIONAL(FLAG, transposed), OPTIONAL(FLAG, fp4_padded), CLUSTER_KEYWORDS}},
+     {REQUIRED(INTEGER, swizzle_bytes), REQUIRED(INTEGER, element_bits), OPTIONAL(FLAG, transposed),
+      OPTIONAL(FLAG, fp4_padded), CLUSTER_KEYWORDS}},
     {"tensor_memory",
      FAMILY_TENSOR_MEMORY,
      {REQUIRED(INTEGER, block_m), REQUIRED(INTEGER, block_n), OPTIONAL(INTEGER, col_stride),
@@ -108,18 +106,12 @@ static llrt_status parse_version(parser *self, family_list *version) {
 static llrt_status parse_value(parser *self, chain *links, const keyword *key, family *into) {
   char *field = (char *)into + key->offset;
   switch (key->kind) {
-    case KEYWORD_LIST:
-      return parser_list(self, (family_list *)field);
-    case KEYWORD_INTEGER:
-      return parser_integer(self, (int64_t *)field);
-    case KEYWORD_FLAG:
-      return parse_choice(self, "false", "true", (int64_t *)field);
-    case KEYWORD_REPEAT_ORDER:
-      return parse_choice(self, "mn_then_k", "k_then_mn", (int64_t *)field);
-    case KEYWORD_VERSION:
-      return parse_version(self, (family_list *)field);
-    case KEYWORD_FAMILY:
-      return parse_call(self, links, (const family **)field);
+  case KEYWORD_LIST: return parser_list(self, (family_list *)field);
+  case KEYWORD_INTEGER: return parser_integer(self, (int64_t *)field);
+  case KEYWORD_FLAG: return parse_choice(self, "false", "true", (int64_t *)field);
+  case KEYWORD_REPEAT_ORDER: return parse_choice(self, "mn_then_k", "k_then_mn", (int64_t *)field);
+  case KEYWORD_VERSION: return parse_version(self, (family_list *)field);
+  case KEYWORD_FAMILY: return parse_call(self, links, (const family **)field);
   }
   return llrt_error(LLRT_INTERNAL, "keyword kind %d", (int)key->kind);
 }

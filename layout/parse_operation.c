@@ -36,22 +36,22 @@ typedef struct operation {
 
 /* ---- what each does ---- */
 
-#define ONE_LAYOUT(name)                                                      \
+#define ONE_LAYOUT(name) \
   static llrt_status apply_##name(const arguments *given, llrt_layout *out) { \
-    return llrt_layout_##name(&given->layout[0], out);                        \
+    return llrt_layout_##name(&given->layout[0], out); \
   }
-#define TWO_LAYOUTS(name)                                                     \
+#define TWO_LAYOUTS(name) \
   static llrt_status apply_##name(const arguments *given, llrt_layout *out) { \
-    return llrt_layout_##name(&given->layout[0], &given->layout[1], out);     \
+    return llrt_layout_##name(&given->layout[0], &given->layout[1], out); \
   }
-#define LAYOUT_AND_NAME(name_)                                                 \
+#define LAYOUT_AND_NAME(name_) \
   static llrt_status apply_##name_(const arguments *given, llrt_layout *out) { \
-    return llrt_layout_##name_(&given->layout[0], given->name[0], out);        \
+    return llrt_layout_##name_(&given->layout[0], given->name[0], out); \
   }
-#define LAYOUT_AND_NAMES(name)                                                \
+#define LAYOUT_AND_NAMES(name) \
   static llrt_status apply_##name(const arguments *given, llrt_layout *out) { \
-    const char *names[LLRT_MAX_OUT_DIMS];                                     \
-    names_of(&given->list[0], names);                                         \
+    const char *names[LLRT_MAX_OUT_DIMS]; \
+    names_of(&given->list[0], names); \
     return llrt_layout_##name(&given->layout[0], names, given->list[0].n, out); \
   }
 
@@ -145,8 +145,7 @@ static llrt_status apply_zeros1d(const arguments *given, llrt_layout *out) {
   return llrt_layout_zeros1d(given->number[0], given->name[0], given->name[1], out_size, out);
 }
 
-#define OPERATION(name, signature) \
-  { #name, signature, apply_##name }
+#define OPERATION(name, signature) {#name, signature, apply_##name}
 static const operation operations[] = {
     OPERATION(compose, "LL"),
     OPERATION(invert, "L"),
@@ -226,15 +225,11 @@ static llrt_status parse_entries(parser *self, char kind, argument_list *list) {
 
 static llrt_status parse_argument(parser *self, char kind, arguments *given) {
   switch (kind) {
-    case 'L':
-      return parse_layout(self, &given->layout[given->n_layouts++]);
-    case 'N':
-      return parser_name(self, given->name[given->n_names++]);
-    case 'I':
-    case 'i':
-      return parser_integer(self, &given->number[given->n_numbers++]);
-    default:
-      return parse_entries(self, kind, &given->list[given->n_lists++]);
+  case 'L': return parse_layout(self, &given->layout[given->n_layouts++]);
+  case 'N': return parser_name(self, given->name[given->n_names++]);
+  case 'I':
+  case 'i': return parser_integer(self, &given->number[given->n_numbers++]);
+  default: return parse_entries(self, kind, &given->list[given->n_lists++]);
   }
 }
 

@@ -88,6 +88,8 @@ llrt_status parser_fail(const parser *self, const char *message) {
 llrt_status parser_expect(parser *self, int token) {
   if (parser_accept(self, token)) return LLRT_OK;
   if (token == TOKEN_ARROW) return parser_fail(self, "expected '->'");
+  if (token == TOKEN_END && self->token == '(')
+    return parser_fail(self, "expected the end: what stands before takes no parameters");
   if (token == TOKEN_END) return parser_fail(self, "expected the end");
   return parser_fail_at(parser_column(self), "expected '%c'", token);
 }

@@ -50,8 +50,8 @@ llrt_status parser_size(parser *self, int *bits);
 /* '[' number, … ']', at most LLRT_MAX_RANK of them. */
 llrt_status parser_list(parser *self, family_list *list);
 
-/* One of keys[n] and the '=' after it; *key is which. *given has a bit for each key that came before: each
- * comes once. `expected` is the message where there is none of them. */
+/* One of keys[n] and the '=' after it; *key is which. *given has a bit for each key that came
+ * before: each comes once. `expected` is the message where there is none of them. */
 llrt_status parser_key(parser *self, const char *const *keys, int n, const char *expected,
                        uint32_t *given, int *key);
 

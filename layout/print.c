@@ -36,10 +36,8 @@ static void add_basis(writer *self, const llrt_layout *layout, uint64_t column) 
 }
 
 static void add_size(writer *self, int bits) {
-  if (bits == 64)
-    writer_add(self, "18446744073709551616");
-  else
-    writer_add(self, "%llu", 1ull << bits);
+  if (bits == 64) writer_add(self, "18446744073709551616");
+  else writer_add(self, "%llu", 1ull << bits);
 }
 
 void writer_add_layout(writer *self, const llrt_layout *layout) {
@@ -62,6 +60,7 @@ void writer_add_layout(writer *self, const llrt_layout *layout) {
 
 llrt_status llrt_layout_print(const llrt_layout *layout, char *buffer, size_t size,
                               size_t *length) {
+  LLRT_ENTRY();
   writer text;
   LLRT_TRY(writer_start(buffer, size, length, &text));
   LLRT_TRY(layout_check(layout, "layout"));

@@ -65,6 +65,7 @@ bool llrt_layout_is_injective(const llrt_layout *layout) {
 }
 
 llrt_status llrt_layout_free_variable_masks(const llrt_layout *layout, uint64_t *masks) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(masks, "masks: NULL");
   LLRT_TRY(layout_check(layout, "layout"));
   uint64_t dependent = ~f2_pivots(layout->column, llrt_layout_in_bits(layout));
@@ -128,8 +129,8 @@ static llrt_status apply(const llrt_layout *layout, const uint64_t *in_coords, u
   for (int i = 0, shift = 0; i < layout->n_in; shift += layout->in[i++].bits) {
     const llrt_dim *dim = &layout->in[i];
     LLRT_REQUIRE((in_coords[i] & ~bits_mask(dim->bits)) == 0,
-                 "coordinate %llu is outside %s of %d bits",
-                 (unsigned long long)in_coords[i], dim->name, dim->bits);
+                 "coordinate %llu is outside %s of %d bits", (unsigned long long)in_coords[i],
+                 dim->name, dim->bits);
     *image ^= f2_apply(layout->column + shift, in_coords[i]);
   }
   return LLRT_OK;
@@ -137,6 +138,7 @@ static llrt_status apply(const llrt_layout *layout, const uint64_t *in_coords, u
 
 llrt_status llrt_layout_apply(const llrt_layout *layout, const uint64_t *in_coords,
                               uint64_t *out_coords) {
+  LLRT_ENTRY();
   LLRT_TRY(layout_check(layout, "layout"));
   LLRT_REQUIRE(in_coords || layout->n_in == 0, "in_coords: NULL");
   LLRT_REQUIRE(out_coords || layout->n_out == 0, "out_coords: NULL");

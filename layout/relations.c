@@ -76,8 +76,7 @@ bool llrt_layout_is_identity_on_out(const llrt_layout *a, const char *name) {
 /* ---- masks ---- */
 
 /* *mask = the bits of the out word that outs[n] take. */
-static llrt_status find_outs(const llrt_layout *a, const char *const *outs, int n,
-                             uint64_t *mask) {
+static llrt_status find_outs(const llrt_layout *a, const char *const *outs, int n, uint64_t *mask) {
   int index[LLRT_MAX_OUT_DIMS];
   uint32_t set;
   LLRT_TRY(layout_find_dims(a->out, a->n_out, "out", outs, n, index, &set));
@@ -116,6 +115,7 @@ bool llrt_layout_sublayout_is_zero(const llrt_layout *a, const char *const *ins,
 
 llrt_status llrt_layout_input_mask(const llrt_layout *a, const char *in, const char *const *outs,
                                    int n, uint64_t *mask) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(mask, "mask: NULL");
   *mask = 0;
   LLRT_TRY(layout_check(a, "a"));
@@ -132,6 +132,7 @@ llrt_status llrt_layout_input_mask(const llrt_layout *a, const char *in, const c
 
 llrt_status llrt_layout_output_mask(const llrt_layout *a, const char *const *ins, int n,
                                     const char *out_name, uint64_t *mask) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(mask, "mask: NULL");
   *mask = 0;
   uint64_t bits;

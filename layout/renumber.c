@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* The tile's out-dims become those of the new axes, in order; columns follow. */
-static llrt_status renumber_tile(const llrt_layout *in, const int8_t *to, int rank, llrt_layout *out) {
+static llrt_status renumber_tile(const llrt_layout *in, const int8_t *to, int rank,
+                                 llrt_layout *out) {
   llrt_layout made = llrt_layout_empty();
   if (in->n_in == 0 && in->n_out == 0) return LLRT_OK;
   int8_t from[LLRT_MAX_RANK];
@@ -24,9 +25,9 @@ static llrt_status renumber_tile(const llrt_layout *in, const int8_t *to, int ra
   for (int i = 0; i < in->in[0].bits; i++)
     for (int a = 0; a < rank; a++)
       if (from[a] >= 0)
-        made.column[i] |= (in->column[i] >> llrt_layout_out_shift(in, from[a]) &
-                           bits_mask(in->out[from[a]].bits))
-                          << llrt_layout_out_shift(&made, a);
+        made.column[i] |=
+            (in->column[i] >> llrt_layout_out_shift(in, from[a]) & bits_mask(in->out[from[a]].bits))
+            << llrt_layout_out_shift(&made, a);
   *out = made;
   return LLRT_OK;
 }

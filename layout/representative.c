@@ -4,7 +4,8 @@
 #include "base/bits.h"
 #include "base/status.h"
 
-/* How many of the tile's highest offset bits count the highest positions of an axis, in order and alone. */
+/* How many of the tile's highest offset bits count the highest positions of an axis, in order and
+ * alone. */
 static int highest_in_order(const llrt_storage *storage, int axis) {
   const llrt_layout *tile = &storage->tile;
   int in_bits = llrt_layout_in_bits(tile), bits = storage_tile_bits(storage, axis), n = 0;
@@ -23,22 +24,25 @@ static void shorten_tile(llrt_storage *storage, int axis, int n) {
   int in_bits = llrt_layout_in_bits(tile) - n;
   int first = llrt_layout_out_shift(tile, axis) + tile->out[axis].bits - n;
   for (int b = 0; b < in_bits; b++)
-    tile->column[b] = (tile->column[b] & bits_mask(first)) | tile->column[b] >> (first + n) << first;
+    tile->column[b] = (tile->column[b] & bits_mask(first)) | tile->column[b] >> (first + n)
+                                                                                    << first;
   for (int b = in_bits; b < in_bits + n; b++) tile->column[b] = 0;
   tile->in[0].bits = (uint8_t)in_bits;
   tile->out[axis].bits = (uint8_t)(tile->out[axis].bits - n);
   if (in_bits == 0) *tile = llrt_layout_empty();
 }
 
-/* Whether digit `index` goes on where the tile ends, in memory and along its axis, and no PACKED stride before it
- * counts the tile. */
+/* Whether digit `index` goes on where the tile ends, in memory and along its axis, and no PACKED
+ * stride before it counts the tile. */
 static bool continues_tile(const llrt_storage *storage, int index) {
   const llrt_digit *digit = &storage->digit[index];
-  if (digit->axis < 0 || digit->target != 0 || digit->reversed || digit->extent == LLRT_EXTENT_REST ||
+  if (digit->axis < 0 || digit->target != 0 || digit->reversed ||
+      digit->extent == LLRT_EXTENT_REST ||
       digit->stride != 1ll << llrt_layout_in_bits(&storage->tile))
     return false;
   for (int i = 0; i < index; i++)
-    if (storage->digit[i].axis == digit->axis || storage->digit[i].stride == LLRT_STRIDE_PACKED) return false;
+    if (storage->digit[i].axis == digit->axis || storage->digit[i].stride == LLRT_STRIDE_PACKED)
+      return false;
   return true;
 }
 
@@ -56,7 +60,8 @@ static void join_split_digits(llrt_storage *storage) {
   }
 }
 
-/* Calls PACKED what is just outside the tile and the digits before it: as far out as extents are fixed. */
+/* Calls PACKED what is just outside the tile and the digits before it: as far out as extents are
+ * fixed. */
 static void pack(llrt_storage *storage) {
   int64_t outside = 1ll << llrt_layout_in_bits(&storage->tile), last = outside - 1;
   for (int i = 0; i < storage->n_digits; i++) {
@@ -65,7 +70,8 @@ static void pack(llrt_storage *storage) {
     if (digit->stride == LLRT_STRIDE_RUNTIME || digit->stride == LLRT_STRIDE_PACKED) return;
     int64_t stride = digit->stride, pitch;
     if (stride == outside) digit->stride = LLRT_STRIDE_PACKED;
-    if (digit->extent == LLRT_EXTENT_REST || __builtin_mul_overflow(digit->extent, stride, &pitch) ||
+    if (digit->extent == LLRT_EXTENT_REST ||
+        __builtin_mul_overflow(digit->extent, stride, &pitch) ||
         __builtin_add_overflow(last, pitch - stride, &last) || last == INT64_MAX)
       return;
     if (outside < pitch) outside = pitch;
@@ -75,7 +81,8 @@ static void pack(llrt_storage *storage) {
 
 llrt_status storage_representative(const llrt_storage *storage, llrt_storage *out) {
   LLRT_TRY(storage_canonicalise(storage, out));
-  if (llrt_layout_in_bits(&out->tile) > STORAGE_MAX_SPAN_BITS) return LLRT_OK; /* binds to no shape */
+  if (llrt_layout_in_bits(&out->tile) > STORAGE_MAX_SPAN_BITS)
+    return LLRT_OK; /* binds to no shape */
   join_split_digits(out);
   pack(out);
   return LLRT_OK;

@@ -57,6 +57,7 @@ static llrt_status sublayout(const llrt_layout *a, const char *const *ins, int n
 
 llrt_status llrt_layout_sublayout(const llrt_layout *a, const char *const *ins, int n_ins,
                                   const char *const *outs, int n_outs, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(sublayout(a, ins, n_ins, outs, n_outs, &result), &result, out);
 }
@@ -74,6 +75,7 @@ static llrt_status transpose_ins(const llrt_layout *a, const char *const *names,
 
 llrt_status llrt_layout_transpose_ins(const llrt_layout *a, const char *const *names, int n,
                                       llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(transpose_ins(a, names, n, &result), &result, out);
 }
@@ -91,6 +93,7 @@ static llrt_status transpose_outs(const llrt_layout *a, const char *const *names
 
 llrt_status llrt_layout_transpose_outs(const llrt_layout *a, const char *const *names, int n,
                                        llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(transpose_outs(a, names, n, &result), &result, out);
 }
@@ -108,6 +111,7 @@ static llrt_status flatten_ins(const llrt_layout *a, const char *name, llrt_layo
 }
 
 llrt_status llrt_layout_flatten_ins(const llrt_layout *a, const char *name, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(flatten_ins(a, name, &result), &result, out);
 }
@@ -123,6 +127,7 @@ static llrt_status flatten_outs(const llrt_layout *a, const char *name, llrt_lay
 }
 
 llrt_status llrt_layout_flatten_outs(const llrt_layout *a, const char *name, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(flatten_outs(a, name, &result), &result, out);
 }
@@ -152,6 +157,7 @@ static llrt_status reshape_ins(const llrt_layout *a, const llrt_dim *dims, int n
 
 llrt_status llrt_layout_reshape_ins(const llrt_layout *a, const llrt_dim *dims, int n,
                                     llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(reshape_ins(a, dims, n, &result), &result, out);
 }
@@ -169,6 +175,7 @@ static llrt_status reshape_outs(const llrt_layout *a, const llrt_dim *dims, int 
 
 llrt_status llrt_layout_reshape_outs(const llrt_layout *a, const llrt_dim *dims, int n,
                                      llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(reshape_outs(a, dims, n, &result), &result, out);
 }

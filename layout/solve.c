@@ -25,22 +25,25 @@ static llrt_status right_inverse(const llrt_layout *a, llrt_layout *out) {
 }
 
 llrt_status llrt_layout_right_inverse(const llrt_layout *a, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(right_inverse(a, &result), &result, out);
 }
 
 llrt_status llrt_layout_pseudoinvert(const llrt_layout *a, llrt_layout *out) {
+  LLRT_ENTRY();
   return llrt_layout_right_inverse(a, out);
 }
 
 static llrt_status invert(const llrt_layout *a, llrt_layout *out) {
   LLRT_TRY(layout_check(a, "a"));
-  LLRT_REQUIRE(llrt_layout_in_bits(a) == llrt_layout_out_bits(a),
-               "invert: %d in bits, %d out bits", llrt_layout_in_bits(a), llrt_layout_out_bits(a));
+  LLRT_REQUIRE(llrt_layout_in_bits(a) == llrt_layout_out_bits(a), "invert: %d in bits, %d out bits",
+               llrt_layout_in_bits(a), llrt_layout_out_bits(a));
   return right_inverse(a, out);
 }
 
 llrt_status llrt_layout_invert(const llrt_layout *a, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(invert(a, &result), &result, out);
 }
@@ -141,8 +144,7 @@ static llrt_status start_inversion(const llrt_layout *inner, const llrt_layout *
   work->inner_bits = llrt_layout_in_bits(inner);
   work->outer_bits = llrt_layout_in_bits(outer);
   work->inner_kept = work->outer_kept = 0;
-  for (int i = 0; i < work->inner_bits; i++)
-    work->inner[i] = fields_move(&move, inner->column[i]);
+  for (int i = 0; i < work->inner_bits; i++) work->inner[i] = fields_move(&move, inner->column[i]);
   return LLRT_OK;
 }
 
@@ -155,6 +157,7 @@ static llrt_status solve(const llrt_layout *inner, const llrt_layout *outer, llr
 }
 
 llrt_status llrt_layout_solve(const llrt_layout *a, const llrt_layout *b, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(solve(b, a, &result), &result, out);
 }
@@ -175,6 +178,7 @@ static llrt_status invert_and_compose(const llrt_layout *inner, const llrt_layou
 
 llrt_status llrt_layout_invert_and_compose(const llrt_layout *inner, const llrt_layout *outer,
                                            llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(invert_and_compose(inner, outer, &result), &result, out);
 }
@@ -197,8 +201,8 @@ static llrt_status block_local(const llrt_layout *inner, const llrt_layout *oute
 }
 
 llrt_status llrt_layout_invert_and_compose_block_local(const llrt_layout *inner,
-                                                       const llrt_layout *outer,
-                                                       llrt_layout *out) {
+                                                       const llrt_layout *outer, llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(block_local(inner, outer, &result), &result, out);
 }

@@ -2,6 +2,7 @@
 #include "layout/storage_rule.h"
 
 #include "base/bits.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "layout/check.h"
 
@@ -28,11 +29,13 @@ static llrt_status one_digit_an_axis(int rank, int first_axis, int step, llrt_st
 }
 
 llrt_status llrt_storage_row_major(int rank, llrt_storage *out) {
+  LLRT_ENTRY();
   llrt_storage result;
   return finish(one_digit_an_axis(rank, rank - 1, -1, &result), &result, out);
 }
 
 llrt_status llrt_storage_col_major(int rank, llrt_storage *out) {
+  LLRT_ENTRY();
   llrt_storage result;
   return finish(one_digit_an_axis(rank, 0, 1, &result), &result, out);
 }
@@ -48,6 +51,7 @@ static llrt_status strided(int rank, const int64_t *strides, llrt_storage *out) 
 }
 
 llrt_status llrt_storage_strided(int rank, const int64_t *strides, llrt_storage *out) {
+  LLRT_ENTRY();
   llrt_storage result;
   return finish(strided(rank, strides, &result), &result, out);
 }
@@ -72,6 +76,7 @@ static llrt_status from_layout(const llrt_layout *layout, llrt_storage *out) {
 }
 
 llrt_status llrt_storage_from_layout(const llrt_layout *layout, llrt_storage *out) {
+  LLRT_ENTRY();
   llrt_storage result;
   return finish(from_layout(layout, &result), &result, out);
 }
@@ -85,13 +90,14 @@ static llrt_status tiled(const llrt_layout *layout, const int *order, llrt_stora
     bool fresh = order[i] >= 0 && order[i] < out->rank && !(seen >> order[i] & 1);
     LLRT_REQUIRE(fresh, "order does not list every axis once");
     seen |= 1u << order[i];
-    out->digit[out->n_digits++] = (llrt_digit){
-        .extent = LLRT_EXTENT_REST, .stride = LLRT_STRIDE_PACKED, .axis = order[i]};
+    out->digit[out->n_digits++] =
+        (llrt_digit){.extent = LLRT_EXTENT_REST, .stride = LLRT_STRIDE_PACKED, .axis = order[i]};
   }
   return LLRT_OK;
 }
 
 llrt_status llrt_storage_tiled(const llrt_layout *layout, const int *order, llrt_storage *out) {
+  LLRT_ENTRY();
   llrt_storage result;
   return finish(tiled(layout, order, &result), &result, out);
 }
@@ -202,10 +208,13 @@ static llrt_status validate_pad(const llrt_storage *storage) {
 }
 
 llrt_status llrt_storage_validate(const llrt_storage *storage) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(storage, "storage: NULL");
   LLRT_TRY(check_rank(storage->rank));
   LLRT_REQUIRE(storage->n_digits >= 0 && storage->n_digits <= LLRT_MAX_DIGITS,
                "%d digits are not in 0..%d", storage->n_digits, LLRT_MAX_DIGITS);
+  LLRT_REQUIRE(llrt_params_are_zero(storage->reserved, sizeof storage->reserved),
+               "storage: a reserved field is not 0");
   LLRT_TRY(validate_targets(storage));
   LLRT_TRY(validate_digits(storage));
   LLRT_TRY(validate_swizzle(&storage->swizzle));

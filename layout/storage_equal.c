@@ -86,8 +86,8 @@ llrt_hash llrt_storage_hash(const llrt_storage *storage) {
 #define MAX_COPIES 64
 #define MAX_COMPARED (1ll << 20) /* elements: some tens of milliseconds */
 
-/* The rule with the numbers of one shape in it: equal forms place every element alike. Positions that
- * the shape never reaches are cut off the digits. */
+/* The rule with the numbers of one shape in it: equal forms place every element alike. Positions
+ * that the shape never reaches are cut off the digits. */
 static llrt_status bound_form(const llrt_storage *storage, const llrt_storage_binding *binding,
                               const int64_t *shape, llrt_storage *out) {
   int64_t below[LLRT_MAX_RANK];
@@ -175,6 +175,7 @@ static llrt_status compare_places(side *x, side *y, int rank, const int64_t *sha
 llrt_status llrt_storage_same_bytes(const llrt_storage *a, const llrt_storage *b, int rank,
                                     const int64_t *shape, const int64_t *strides_a,
                                     const int64_t *strides_b, bool *same) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(same, "same: NULL");
   *same = false;
   LLRT_TRY(llrt_storage_validate(a));

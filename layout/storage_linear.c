@@ -93,8 +93,8 @@ static llrt_status collect(const llrt_storage *storage, const bound_shape *bound
   return LLRT_OK;
 }
 
-/* place = Z(sum), so the element at place p is the one of sum Z(p). A downward Z changes bits below those
- * that it reads, and so stays among the bits in use; an upward one need not. */
+/* place = Z(sum), so the element at place p is the one of sum Z(p). A downward Z changes bits below
+ * those that it reads, and so stays among the bits in use; an upward one need not. */
 static llrt_status apply_swizzle(const llrt_swizzle *swizzle, place_bits *memory) {
   place_bits before = *memory;
   int n = bits_count(memory->used);
@@ -167,6 +167,7 @@ static llrt_status to_layout(const llrt_storage *storage, int rank, const int64_
 
 llrt_status llrt_storage_to_layout(const llrt_storage *storage, int rank, const int64_t *shape,
                                    llrt_layout *out) {
+  LLRT_ENTRY();
   llrt_layout result;
   return layout_finish(to_layout(storage, rank, shape, &result), &result, out);
 }

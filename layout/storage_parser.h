@@ -12,8 +12,8 @@ llrt_status parse_swizzle_bits(parser *self, uint8_t *bits);
 /* What follows `pad=`: a number or `keep`. */
 llrt_status parse_pad(parser *self, llrt_storage *out);
 
-/* Whether the token at hand begins TIRx notation (S, swizzle), CuTe notation (a parenthesis, a number,
- * Swizzle), a named storage; and reading it. */
+/* Whether the token at hand begins TIRx notation (S, swizzle), CuTe notation (a parenthesis, a
+ * number, Swizzle), a named storage; and reading it. */
 bool parse_is_tirx(const parser *self);
 llrt_status parse_tirx(parser *self, llrt_storage *out);
 bool parse_is_cute(const parser *self);

@@ -7,8 +7,7 @@
 /* Whether anything but digits and a tile takes part. */
 static bool storage_has_more(const llrt_storage *storage) {
   bool more = storage_has_swizzle(storage) || storage->pad != LLRT_PAD_NONE ||
-              storage->n_targets != 0 || storage->offset[0] != 0 ||
-              storage_has_reversed(storage);
+              storage->n_targets != 0 || storage->offset[0] != 0 || storage_has_reversed(storage);
   for (int i = 0; i < storage->n_digits; i++) more |= storage->digit[i].axis == LLRT_AXIS_REPLICA;
   return more;
 }
@@ -51,17 +50,12 @@ static const char *target_name(const llrt_storage *storage, int target) {
 }
 
 static void add_digit(writer *text, const llrt_storage *storage, const llrt_digit *digit) {
-  if (digit->axis == LLRT_AXIS_REPLICA)
-    writer_add(text, "replica: ");
-  else
-    writer_add(text, "dim%d: ", digit->axis);
-  if (digit->extent == LLRT_EXTENT_REST)
-    writer_add(text, "rest");
-  else
-    writer_add(text, "%lld", (long long)digit->extent);
+  if (digit->axis == LLRT_AXIS_REPLICA) writer_add(text, "replica: ");
+  else writer_add(text, "dim%d: ", digit->axis);
+  if (digit->extent == LLRT_EXTENT_REST) writer_add(text, "rest");
+  else writer_add(text, "%lld", (long long)digit->extent);
   if (digit->reversed) writer_add(text, " reversed");
-  if (digit->stride == LLRT_STRIDE_RUNTIME)
-    writer_add(text, " @ runtime");
+  if (digit->stride == LLRT_STRIDE_RUNTIME) writer_add(text, " @ runtime");
   else if (digit->stride != LLRT_STRIDE_PACKED)
     writer_add(text, " @ %lld", (long long)digit->stride);
   if (digit->target) writer_add(text, " on %s", target_name(storage, digit->target));
@@ -128,12 +122,12 @@ static void add_storage(writer *text, const llrt_storage *storage) {
     writer_add(text, "col_major");
   else if (storage->n_digits == 0 && storage_has_tile(storage) && !storage_has_more(storage))
     writer_add_layout(text, &storage->tile);
-  else
-    add_rule(text, storage);
+  else add_rule(text, storage);
 }
 
 llrt_status llrt_storage_print(const llrt_storage *storage, char *buffer, size_t size,
                                size_t *length) {
+  LLRT_ENTRY();
   writer text;
   LLRT_TRY(writer_start(buffer, size, length, &text));
   LLRT_TRY(llrt_storage_validate(storage));

@@ -20,7 +20,8 @@ static inline bool storage_stride_is_number(const llrt_digit *digit) {
   return digit->stride != LLRT_STRIDE_PACKED && digit->stride != LLRT_STRIDE_RUNTIME;
 }
 
-/* Digits (bit i: digit i) whose stride the rule leaves open: RUN-TIME, or PACKED outside one or outside a REST digit. */
+/* Digits (bit i: digit i) whose stride the rule leaves open: RUN-TIME, or PACKED outside one or
+ * outside a REST digit. */
 static inline uint32_t storage_open_strides(const llrt_storage *storage) {
   uint32_t open = 0;
   bool open_below = false;
@@ -63,35 +64,39 @@ static inline int storage_swizzle_end(const llrt_swizzle *swizzle) {
 /* What tells copies apart: one number from 0 below storage_copies(), mixed radix over the replica
  * digits in the order of the list, the tile's free variables lowest. 0 is the first copy. */
 
-/* Copies of every element; INT64_MAX where they are more. Precondition: binding came from storage. */
+/* Copies of every element; INT64_MAX where they are more. Precondition: binding came from storage.
+ */
 int64_t storage_copies(const llrt_storage *storage, const llrt_storage_binding *binding);
 
-/* place[0] = where copy `copy` of the element at coords lies in memory, place[t] = its coordinate on
- * target t; place has n_targets + 1 entries. */
+/* place[0] = where copy `copy` of the element at coords lies in memory, place[t] = its coordinate
+ * on target t; place has n_targets + 1 entries. */
 void storage_place(const llrt_storage *storage, const llrt_storage_binding *binding,
                    const int64_t *coords, int64_t copy, int64_t *place);
 
-/* Whether whoever writes every element once has not written everything: elements have copies, or pads get a value. */
+/* Whether whoever writes every element once has not written everything: elements have copies, or
+ * pads get a value. */
 bool storage_writes_more(const llrt_storage *storage);
 
 /* One form of storages that differ only in how the rule is written: PACKED becomes a number where
  * it is one whatever the shape, digits of one position go, digits that continue each other are one,
  * digits that continue the tile become part of it, the others stand in one order; so does a swizzle
- * that only the tile meets; targets stand by name; a pad rule that never pads is none; an empty tile is
- * the empty layout, unused entries are zero. Errors: as llrt_storage_validate. */
+ * that only the tile meets; targets stand by name; a pad rule that never pads is none; an empty
+ * tile is the empty layout, unused entries are zero. Errors: as llrt_storage_validate. */
 llrt_status storage_canonicalise(const llrt_storage *storage, llrt_storage *out);
 
-/* The one rule that operations are keyed, planned and bound by for all rules that are equal to it: the canonical form with
- * as few digits and as many PACKED strides as it can be written with. Bindings of equal rules to a shape are then the same
- * numbers, digit by digit. Errors: as llrt_storage_validate. */
+/* The one rule that operations are keyed, planned and bound by for all rules that are equal to it:
+ * the canonical form with as few digits and as many PACKED strides as it can be written with.
+ * Bindings of equal rules to a shape are then the same numbers, digit by digit. Errors: as
+ * llrt_storage_validate. */
 llrt_status storage_representative(const llrt_storage *storage, llrt_storage *out);
 
 /* row_major, whose rows take memory by whole numbers of 2^bits elements. */
 llrt_status storage_whole_rows(int rank, int bits, llrt_storage *out);
 
-/* The same rule with axis a called to[a], on `rank` axes; axes that nothing is called have one position, and
- * so have those with a negative to[a], of which the tile has no bits (precondition): their digits stay
- * where they are, as replicas of one position, so that bindings of either rule serve the other. */
+/* The same rule with axis a called to[a], on `rank` axes; axes that nothing is called have one
+ * position, and so have those with a negative to[a], of which the tile has no bits (precondition):
+ * their digits stay where they are, as replicas of one position, so that bindings of either rule
+ * serve the other. */
 llrt_status storage_renumber(const llrt_storage *storage, const int8_t to[LLRT_MAX_RANK], int rank,
                              llrt_storage *out);
 

@@ -55,7 +55,8 @@ llrt_status parse_target(parser *self, llrt_storage *out, int16_t *target) {
   return LLRT_OK;
 }
 
-/* digit := axis ':' ( number | rest ) [ reversed ] [ '@' ( number | packed | runtime ) ] [ 'on' target ] */
+/* digit := axis ':' ( number | rest ) [ reversed ] [ '@' ( number | packed | runtime ) ] [ 'on'
+ * target ] */
 static llrt_status parse_digit(parser *self, llrt_storage *out, llrt_digit *digit) {
   LLRT_TRY(parse_axis(self, &digit->axis));
   LLRT_TRY(parser_expect(self, ':'));
@@ -188,7 +189,8 @@ static llrt_status parse_rule(parser *self, llrt_storage *out) {
   return status ? llrt_error_prefix(status, "column %zu", column) : LLRT_OK;
 }
 
-/* tiled '(' list ',' layout ',' order '=' list ')': the layout is applied to the shape of a tile. */
+/* tiled '(' list ',' layout ',' order '=' list ')': the layout is applied to the shape of a tile.
+ */
 static llrt_status parse_tiled(parser *self, llrt_storage *out) {
   size_t column = parser_column(self);
   family_list shape, axes;
@@ -214,7 +216,8 @@ static llrt_status parse_tiled(parser *self, llrt_storage *out) {
   if (axes.n != layout.n_out || shape.n != layout.n_out)
     return parser_fail_at(column, "the tile has %d axes, its layout %d, order %d", shape.n,
                           layout.n_out, axes.n);
-  for (int i = 0; i < axes.n; i++) order[i] = (int)(axes.value[i] < LLRT_MAX_RANK ? axes.value[i] : -1);
+  for (int i = 0; i < axes.n; i++)
+    order[i] = (int)(axes.value[i] < LLRT_MAX_RANK ? axes.value[i] : -1);
   llrt_status status = llrt_storage_tiled(&layout, order, out);
   if (status) return llrt_error_prefix(status, "column %zu", column);
   for (int axis = 0; axis < out->rank; axis++)
@@ -259,7 +262,8 @@ static llrt_status parse_transposed(parser *self, llrt_storage *out) {
   inside.depth--;
   inside.shape = self->shape;
   *self = inside;
-  if (storage.rank < 2) return parser_fail_at(column, "a storage of rank %d has no two axes", storage.rank);
+  if (storage.rank < 2)
+    return parser_fail_at(column, "a storage of rank %d has no two axes", storage.rank);
   for (int a = 0; a < LLRT_MAX_RANK; a++) to[a] = (int8_t)a;
   to[storage.rank - 1] = (int8_t)(storage.rank - 2);
   to[storage.rank - 2] = (int8_t)(storage.rank - 1);
@@ -291,6 +295,7 @@ static llrt_status parse(const char *text, int rank, const int64_t *shape, llrt_
 
 llrt_status llrt_storage_parse(const char *text, int rank, const int64_t *shape,
                                llrt_storage *out) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(out, "out: NULL");
   llrt_storage result;
   llrt_status status = parse(text, rank, shape, &result);

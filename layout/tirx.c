@@ -45,13 +45,15 @@ llrt_status tirx_bind(const llrt_storage *storage, int rank, const int64_t *shap
                  "the layout has %lld elements, the shape %lld", (long long)own, (long long)size);
     out->shape[0] = size;
   } else {
-    LLRT_REQUIRE(rank == storage->rank, "the shape has rank %d, the layout %d", rank, storage->rank);
+    LLRT_REQUIRE(rank == storage->rank, "the shape has rank %d, the layout %d", rank,
+                 storage->rank);
     for (int axis = 0; axis < rank; axis++) out->shape[axis] = shape[axis];
   }
   return llrt_storage_bind(storage, out->rank, out->shape, NULL, &out->binding);
 }
 
 llrt_status llrt_tirx_admits(const llrt_storage *storage, int rank, const int64_t *shape) {
+  LLRT_ENTRY();
   bound_shape bound;
   return tirx_bind(storage, rank, shape, &bound);
 }
@@ -60,7 +62,7 @@ llrt_status llrt_tirx_admits(const llrt_storage *storage, int rank, const int64_
 
 typedef struct dealer {
   llrt_storage *out;
-  int axis;     /* that still needs `need` positions */
+  int axis; /* that still needs `need` positions */
   int64_t need;
 } dealer;
 
@@ -85,8 +87,9 @@ static llrt_status deal_digit(dealer *to, const llrt_digit *digit, const int64_t
     while (to->need == 1 && to->axis > 0) to->need = shape[--to->axis];
     int64_t part = left < to->need ? left : to->need;
     if (left % part != 0 || to->need % part != 0)
-      return llrt_error(LLRT_UNSUPPORTED, "axis %d of the shape ends inside a digit of %lld positions",
-                        to->axis, (long long)digit->extent);
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "axis %d of the shape ends inside a digit of %lld positions", to->axis,
+                        (long long)digit->extent);
     LLRT_TRY(deal(to, digit, part, stride));
     left /= part;
     if (left > 1 && __builtin_mul_overflow(stride, part, &stride))
@@ -122,6 +125,7 @@ static llrt_status group(const llrt_storage *flat, int rank, const int64_t *shap
 
 llrt_status llrt_tirx_group(const llrt_storage *flat, int rank, const int64_t *shape,
                             llrt_storage *out) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(out, "out: NULL");
   llrt_storage result;
   llrt_status status = group(flat, rank, shape, &result);
@@ -179,6 +183,7 @@ static llrt_status list_places(const llrt_storage *storage, int rank, const int6
 
 llrt_status llrt_storage_places(const llrt_storage *storage, int rank, const int64_t *shape,
                                 const int64_t *coords, int64_t first, llrt_places *out) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(out, "out: NULL");
   memset(out, 0, sizeof *out);
   llrt_status status = list_places(storage, rank, shape, coords, first, out);

@@ -19,7 +19,8 @@ typedef struct search {
   const bound_shape *bound;
   int n;
   step steps[LLRT_MAX_DIGITS + 1]; /* by target, then strides falling */
-  int64_t reach[LLRT_MAX_DIGITS + 2]; /* the largest sum of the steps from here on the same target */
+  int64_t
+      reach[LLRT_MAX_DIGITS + 2]; /* the largest sum of the steps from here on the same target */
   int64_t want[LLRT_MAX_TARGETS + 1]; /* what the steps of each target must add up to */
   int64_t value[LLRT_MAX_DIGITS + 1]; /* chosen: [digit], and [LLRT_MAX_DIGITS] of the tile */
   int budget;
@@ -44,8 +45,8 @@ static void list_steps(search *self) {
              storage->digit[i].reversed ? -binding->stride[i] : binding->stride[i]);
   for (int i = self->n - 1; i >= 0; i--) {
     bool more = i + 1 < self->n && self->steps[i + 1].target == self->steps[i].target;
-    self->reach[i] = (self->steps[i].extent - 1) * self->steps[i].stride +
-                     (more ? self->reach[i + 1] : 0);
+    self->reach[i] =
+        (self->steps[i].extent - 1) * self->steps[i].stride + (more ? self->reach[i + 1] : 0);
   }
 }
 
@@ -104,8 +105,8 @@ static bool search_from(search *self, int at, int64_t *coords) {
   return at == self->n ? read_coords(self, coords) : try_step(self, at, coords);
 }
 
-/* want[] from the coordinates given: offsets taken off, the swizzle undone. False when some coordinate
- * is below its offset, or one that no digit adds to is not at it. */
+/* want[] from the coordinates given: offsets taken off, the swizzle undone. False when some
+ * coordinate is below its offset, or one that no digit adds to is not at it. */
 static llrt_status read_place(const llrt_storage *storage, const char *const *axes,
                               const int64_t *at, int n, search *self, bool *possible) {
   for (int i = 0; i < n; i++) {
@@ -140,6 +141,7 @@ static void from_own_axes(const llrt_storage *storage, int rank, const int64_t *
 llrt_status llrt_storage_find(const llrt_storage *storage, int rank, const int64_t *shape,
                               const char *const *axes, const int64_t *at, int n, bool *found,
                               int64_t *coords) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(found && (coords || rank == 0), "found or coords: NULL");
   LLRT_REQUIRE(n == 0 || (axes && at), "axes or at: NULL");
   *found = false;

@@ -13,7 +13,8 @@ typedef struct bound_shape {
 } bound_shape;
 
 /* Validates and binds. Errors: as llrt_storage_bind; sizes that differ. */
-llrt_status tirx_bind(const llrt_storage *storage, int rank, const int64_t *shape, bound_shape *out);
+llrt_status tirx_bind(const llrt_storage *storage, int rank, const int64_t *shape,
+                      bound_shape *out);
 
 /* Whether anything lies in memory, or nothing has another target. */
 bool tirx_names_memory(const llrt_storage *storage);

@@ -1,6 +1,6 @@
 /* TIRx notation: axes with names, shards, replicas, offsets, and the swizzle of a tile's addresses.
- * What it calls a layout is a storage of one axis, the flattened index; given a shape, the digits are
- * dealt out to its axes where they divide so. */
+ * What it calls a layout is a storage of one axis, the flattened index; given a shape, the digits
+ * are dealt out to its axes where they divide so. */
 #include "layout/tirx_text.h"
 
 #include "base/status.h"
@@ -77,10 +77,8 @@ static llrt_status parse_iters(parser *self, llrt_storage *storage, iters *out) 
     LLRT_TRY(parse_extent(self, out));
   } while (parser_accept(self, ','));
   if (tuple) LLRT_TRY(parser_expect(self, ')'));
-  if (parser_accept(self, ':'))
-    LLRT_TRY(parse_strides(self, storage, out));
-  else
-    LLRT_TRY(fill_strides(self, out));
+  if (parser_accept(self, ':')) LLRT_TRY(parse_strides(self, storage, out));
+  else LLRT_TRY(fill_strides(self, out));
   return parser_expect(self, ']');
 }
 
@@ -107,7 +105,8 @@ static llrt_status parse_term(parser *self, llrt_storage *out) {
   llrt_digit offset = {.extent = 1};
   if (self->token != TOKEN_NUMBER) return parser_fail(self, "expected R or an offset");
   LLRT_TRY(parse_stride(self, out, &offset));
-  if (__builtin_add_overflow(out->offset[offset.target], offset.stride, &out->offset[offset.target]))
+  if (__builtin_add_overflow(out->offset[offset.target], offset.stride,
+                             &out->offset[offset.target]))
     return parser_fail_at(column, "the offset is too large");
   return LLRT_OK;
 }
@@ -121,8 +120,8 @@ static llrt_status parse_swizzle_inner(parser *self, llrt_swizzle *out) {
   return LLRT_OK;
 }
 
-/* 'swizzle' '(' per_element '=' n ',' swizzle_len '=' n ',' atom_len '=' n [ ',' swizzle_inner '=' … ] ')'
- * 'o', in any order. */
+/* 'swizzle' '(' per_element '=' n ',' swizzle_len '=' n ',' atom_len '=' n [ ',' swizzle_inner '='
+ * … ] ')' 'o', in any order. */
 static llrt_status parse_swizzle_prefix(parser *self, llrt_swizzle *out) {
   static const char *const names[] = {"per_element", "swizzle_len", "atom_len", "swizzle_inner"};
   uint8_t *const bits[] = {&out->per_element, &out->swizzle_len, &out->atom_len};
@@ -131,8 +130,9 @@ static llrt_status parse_swizzle_prefix(parser *self, llrt_swizzle *out) {
   LLRT_TRY(parser_expect(self, '('));
   do {
     int field;
-    LLRT_TRY(parser_key(self, names, 4, "expected per_element, swizzle_len, atom_len or swizzle_inner",
-                        &given, &field));
+    LLRT_TRY(parser_key(self, names, 4,
+                        "expected per_element, swizzle_len, atom_len or swizzle_inner", &given,
+                        &field));
     LLRT_TRY(field < 3 ? parse_swizzle_bits(self, bits[field]) : parse_swizzle_inner(self, out));
   } while (parser_accept(self, ','));
   LLRT_TRY(parser_expect(self, ')'));
@@ -143,8 +143,8 @@ static llrt_status parse_swizzle_prefix(parser *self, llrt_swizzle *out) {
   return LLRT_OK;
 }
 
-/* Deals the digits out to the parser's shape. A shape that cuts through digits keeps the one axis: it is
- * flattened when an element is looked up. */
+/* Deals the digits out to the parser's shape. A shape that cuts through digits keeps the one axis:
+ * it is flattened when an element is looked up. */
 static llrt_status admit_shape(const parser *self, size_t column, llrt_storage *out) {
   llrt_storage grouped;
   if (!self->shape) return LLRT_OK;
@@ -174,7 +174,8 @@ static bool is_digits_only(const llrt_storage *storage) {
   int shards = 0;
   for (int i = 0; i < storage->n_digits; i++) {
     const llrt_digit *digit = &storage->digit[i];
-    if (digit->extent == LLRT_EXTENT_REST || digit->reversed || !storage_stride_is_number(digit)) return false;
+    if (digit->extent == LLRT_EXTENT_REST || digit->reversed || !storage_stride_is_number(digit))
+      return false;
     shards += digit->axis != LLRT_AXIS_REPLICA;
   }
   return storage->rank == 1 && shards > 0 && !storage_has_tile(storage) &&

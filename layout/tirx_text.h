@@ -6,8 +6,8 @@
 
 #include <llrt/storage.h>
 
-/* Whether the notation is the way to write a valid storage: one axis, digits whose extents and strides
- * are numbers, no tile, no pads; and something in it that plain rules lack. */
+/* Whether the notation is the way to write a valid storage: one axis, digits whose extents and
+ * strides are numbers, no tile, no pads; and something in it that plain rules lack. */
 bool tirx_is_writable(const llrt_storage *storage);
 
 /* Precondition: as above, though without the last condition. */

@@ -1,6 +1,7 @@
 #include "runtime/cache.h"
 
 #include "base/hash.h"
+#include "base/memory.h"
 #include "base/status.h"
 #include "runtime/key.h"
 #include "runtime/prepared.h"
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #define FIRST_CAPACITY 64
+#define SETS_BETWEEN_LOOKS 64 /* sets that calls may add, whose operations may all be refused */
 
 /* ---- the table ---- */
 
@@ -28,7 +30,7 @@ static bool table_grow(hash_table *table) {
   if (2 * (table->count + 1) <= table->capacity) return true;
   hash_table grown = {.count = table->count,
                       .capacity = table->capacity ? 2 * table->capacity : FIRST_CAPACITY};
-  grown.slot = calloc(grown.capacity, sizeof *grown.slot);
+  grown.slot = memory_zeroed(grown.capacity, sizeof *grown.slot);
   if (!grown.slot) return false;
   for (size_t i = 0; i < table->capacity; i++) {
     if (table->slot[i].value) *table_slot(&grown, table->slot[i].key) = table->slot[i];
@@ -71,7 +73,6 @@ void llrt_cache_init(kernel_cache *cache) {
 }
 
 void llrt_cache_fini(kernel_cache *cache) {
-  for (size_t i = 0; i < cache->sets.capacity; i++) free(cache->sets.slot[i].value);
   for (size_t i = 0; i < cache->ops.capacity; i++) {
     if (cache->ops.slot[i].value) llrt_op_release(cache->ops.slot[i].value);
   }
@@ -80,6 +81,13 @@ void llrt_cache_fini(kernel_cache *cache) {
     if (family) free(family->op);
     free(family);
   }
+  while (cache->pinned) {
+    llrt_op *op = cache->pinned;
+    cache->pinned = op->next;
+    llrt_op_release(op);
+  }
+  for (size_t i = 0; i < cache->sets.capacity; i++)
+    llrt_storage_set_release(cache->sets.slot[i].value);
   free(cache->families.slot);
   free(cache->sets.slot);
   free(cache->ops.slot);
@@ -92,33 +100,39 @@ static storage_set *keep_set(kernel_cache *cache, storage_set *made) {
   pthread_mutex_lock(&cache->mutex);
   storage_set *kept = table_find(&cache->sets, made->key);
   if (!kept && table_add(&cache->sets, made->key, made)) kept = made;
+  if (kept) llrt_storage_set_retain(kept);
+  if (kept == made && cache->sets.count % SETS_BETWEEN_LOOKS == 0)
+    atomic_store(&cache->grown, true);
   pthread_mutex_unlock(&cache->mutex);
   if (kept != made) free(made);
   return kept;
 }
 
-llrt_status llrt_cache_get_set(kernel_cache *cache, const llrt_tensor *tensors, int n, uint32_t roles,
-                               storage_set **set) {
+llrt_status llrt_cache_get_set(kernel_cache *cache, const llrt_tensor *tensors, int n,
+                               uint32_t roles, storage_set **set) {
   llrt_hash key;
   LLRT_TRY(llrt_storage_set_key(tensors, n, roles, &key));
   pthread_mutex_lock(&cache->mutex);
   *set = table_find(&cache->sets, key);
+  if (*set) llrt_storage_set_retain(*set);
   pthread_mutex_unlock(&cache->mutex);
   if (*set) return LLRT_OK;
-  storage_set *made = malloc(sizeof *made);
+  storage_set *made = memory_new(sizeof *made);
   if (!made) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for an operation's storages");
   llrt_status status = llrt_storage_set_init(tensors, n, roles, made);
   if (status != LLRT_OK) {
     free(made);
     return status;
   }
+  atomic_init(&made->references, 1);
   *set = keep_set(cache, made);
   return *set ? LLRT_OK : llrt_error(LLRT_OUT_OF_MEMORY, "no memory for the kernel cache");
 }
 
 /* The key of a description without promises. */
-static llrt_hash family_key(const llrt_device *device, const llrt_op_desc *desc, const storage_set *set) {
-  llrt_op_desc bare = *desc;
+static llrt_hash family_key(const llrt_device *device, const op_description *desc,
+                            const storage_set *set) {
+  op_description bare = *desc;
   memset(bare.promises, 0, sizeof bare.promises);
   return llrt_op_key(device, &bare, set);
 }
@@ -127,7 +141,7 @@ static llrt_hash family_key(const llrt_device *device, const llrt_op_desc *desc,
 static op_family *get_family(kernel_cache *cache, llrt_hash key) {
   op_family *family = table_find(&cache->families, key);
   if (family) return family;
-  family = calloc(1, sizeof *family);
+  family = memory_zeroed(1, sizeof *family);
   if (family && !table_add(&cache->families, key, family)) {
     free(family);
     return NULL;
@@ -139,7 +153,7 @@ static op_family *get_family(kernel_cache *cache, llrt_hash key) {
 static void join_family(op_family *family, llrt_op *op) {
   if (family->n == family->capacity) {
     int capacity = family->capacity ? 2 * family->capacity : 4;
-    llrt_op **grown = realloc(family->op, (size_t)capacity * sizeof *grown);
+    llrt_op **grown = memory_resize(family->op, (size_t)capacity * sizeof *grown);
     if (!grown) return;
     family->op = grown;
     family->capacity = capacity;
@@ -147,12 +161,20 @@ static void join_family(op_family *family, llrt_op *op) {
   family->op[family->n++] = op;
 }
 
-/* Its own key's place: another operation may be found by that, too, which serves the same calls. */
+/* Its own key's place: another operation may be found by that, too, which serves the same calls.
+ * Holds it. */
 static bool put_op(hash_table *ops, llrt_op *op) {
   struct hash_slot *slot = ops->capacity ? table_slot(ops, op->key) : NULL;
-  if (!slot || !slot->value) return table_add(ops, op->key, op);
-  llrt_op_release(slot->value);
-  slot->value = op;
+  llrt_op *other = slot ? slot->value : NULL;
+  if (other) {
+    slot->value = op;
+    other->slots--;
+    llrt_op_release(other);
+  } else if (!table_add(ops, op->key, op)) {
+    return false;
+  }
+  op->slots++;
+  llrt_op_retain(op);
   return true;
 }
 
@@ -160,13 +182,16 @@ static bool is_own(const llrt_op *op, llrt_hash key) { return op && llrt_hash_eq
 
 /* As keep_set, for operations. */
 static llrt_op *keep_op(kernel_cache *cache, llrt_hash family, llrt_op *made) {
+  made->cached = true;
   pthread_mutex_lock(&cache->mutex);
   llrt_op *kept = table_find(&cache->ops, made->key);
-  if (!is_own(kept, made->key)) kept = NULL;
-  if (!kept && put_op(&cache->ops, made)) {
-    kept = made;
-    op_family *relatives = get_family(cache, family);
+  if (is_own(kept, made->key)) {
+    llrt_op_retain(kept);
+  } else {
+    kept = put_op(&cache->ops, made) ? made : NULL;
+    op_family *relatives = kept ? get_family(cache, family) : NULL;
     if (relatives) join_family(relatives, made);
+    made->used = ++cache->lookups;
   }
   pthread_mutex_unlock(&cache->mutex);
   if (kept != made) llrt_op_release(made);
@@ -176,19 +201,26 @@ static llrt_op *keep_op(kernel_cache *cache, llrt_hash family, llrt_op *made) {
 llrt_op *llrt_cache_find(kernel_cache *cache, llrt_hash key) {
   pthread_mutex_lock(&cache->mutex);
   llrt_op *op = table_find(&cache->ops, key);
-  cache->hits += op != NULL;
+  if (op) {
+    cache->hits++;
+    op->used = ++cache->lookups;
+    llrt_op_retain(op);
+  }
   pthread_mutex_unlock(&cache->mutex);
   return op;
 }
 
 void llrt_cache_alias(kernel_cache *cache, llrt_hash key, llrt_op *op) {
   pthread_mutex_lock(&cache->mutex);
-  if (!table_find(&cache->ops, key) && table_add(&cache->ops, key, op)) llrt_op_retain(op);
+  if (!table_find(&cache->ops, key) && table_add(&cache->ops, key, op)) {
+    llrt_op_retain(op);
+    op->slots++;
+  }
   pthread_mutex_unlock(&cache->mutex);
 }
 
-int llrt_cache_relatives(kernel_cache *cache, llrt_device *device, const llrt_op_desc *desc, const storage_set *set,
-                         llrt_op **op, int most) {
+int llrt_cache_relatives(kernel_cache *cache, llrt_device *device, const op_description *desc,
+                         const storage_set *set, llrt_op **op, int most) {
   llrt_hash key = family_key(device, desc, set);
   int n = 0;
   pthread_mutex_lock(&cache->mutex);
@@ -198,41 +230,53 @@ int llrt_cache_relatives(kernel_cache *cache, llrt_device *device, const llrt_op
   return n;
 }
 
-llrt_status llrt_cache_keep(kernel_cache *cache, llrt_op *made, const llrt_op_desc *desc, const storage_set *set,
-                            llrt_op **op) {
+llrt_status llrt_cache_keep(kernel_cache *cache, llrt_op *made, const op_description *desc,
+                            const storage_set *set, llrt_op **op) {
   made->key = llrt_op_key(made->device, desc, set);
   *op = keep_op(cache, family_key(made->device, desc, set), made);
   return *op ? LLRT_OK : llrt_error(LLRT_OUT_OF_MEMORY, "no memory for the kernel cache");
 }
 
-static llrt_status add_op(kernel_cache *cache, llrt_device *device, const llrt_op_desc *desc,
+static llrt_status add_op(kernel_cache *cache, llrt_device *device, const op_description *desc,
                           const storage_set *set, llrt_op **op) {
   llrt_op *made;
   LLRT_TRY(llrt_op_make(device, desc, set, &made));
   return llrt_cache_keep(cache, made, desc, set, op);
 }
 
-llrt_status llrt_cache_get_op(kernel_cache *cache, llrt_device *device, const llrt_op_desc *desc,
+llrt_status llrt_cache_get_op(kernel_cache *cache, llrt_device *device, const op_description *desc,
                               const storage_set *set, llrt_op **op) {
   llrt_hash key = llrt_op_key(device, desc, set);
   *op = llrt_cache_find(cache, key);
-  return is_own(*op, key) ? LLRT_OK : add_op(cache, device, desc, set, op);
+  if (is_own(*op, key)) return LLRT_OK;
+  llrt_op_release(*op);
+  return add_op(cache, device, desc, set, op);
+}
+
+/* False where the set counts it already: another thread was first. */
+static bool count_for(kernel_cache *cache, llrt_op *op, storage_set *set) {
+  pthread_mutex_lock(&cache->mutex);
+  bool first = !op->counted;
+  if (first) op->counted = llrt_storage_set_retain(set);
+  pthread_mutex_unlock(&cache->mutex);
+  return first;
 }
 
 llrt_status llrt_cache_get_fixed_op(kernel_cache *cache, llrt_device *device,
-                                    const llrt_op_desc *desc, storage_set *set, llrt_op **op) {
+                                    const op_description *desc, storage_set *set, llrt_op **op) {
   llrt_hash key = llrt_op_key(device, desc, set);
   *op = llrt_cache_find(cache, key);
-  if (*op || atomic_fetch_add(&set->fixed_ops, 1) < STORAGE_SET_FIXED_OPS)
-    return *op ? LLRT_OK : add_op(cache, device, desc, set, op);
-  atomic_fetch_sub(&set->fixed_ops, 1);
-  return LLRT_OK;
+  if (*op) return LLRT_OK;
+  bool fits = atomic_fetch_add(&set->fixed_ops, 1) < STORAGE_SET_FIXED_OPS;
+  llrt_status status = fits ? add_op(cache, device, desc, set, op) : LLRT_OK;
+  if (!*op || !count_for(cache, *op, set)) atomic_fetch_sub(&set->fixed_ops, 1);
+  return status;
 }
 
 static void drop_families(hash_table *families, const llrt_device *device) {
   for (size_t i = 0; i < families->capacity; i++) {
     op_family *family = families->slot[i].value;
-    if (!family || family->n == 0 || family->op[0]->device != device) continue;
+    if (!family || (family->n > 0 && family->op[0]->device != device)) continue;
     families->slot[i].value = NULL;
     families->count--;
     free(family->op);
@@ -241,8 +285,163 @@ static void drop_families(hash_table *families, const llrt_device *device) {
   table_close_holes(families);
 }
 
-void llrt_cache_drop_device(kernel_cache *cache, const llrt_device *device) {
+/* ---- captures ---- */
+
+void llrt_cache_pin(kernel_cache *cache, llrt_op *op) {
   pthread_mutex_lock(&cache->mutex);
+  if (!atomic_exchange(&op->pinned, true) && !op->cached) {
+    op->next = cache->pinned;
+    cache->pinned = llrt_op_retain(op);
+  }
+  pthread_mutex_unlock(&cache->mutex);
+}
+
+bool llrt_cache_may_unload(const kernel_cache *cache, llrt_op *op) {
+  if (atomic_load_explicit(&op->pinned, memory_order_relaxed)) return false;
+  if (!op->cached) return true;
+  if (atomic_load_explicit(&op->stays, memory_order_relaxed)) return false;
+  if (cache->limited || atomic_load_explicit(&cache->near, memory_order_relaxed)) return true;
+  atomic_store(&op->stays, true);
+  return false;
+}
+
+static void drop_pinned(kernel_cache *cache, const llrt_device *device) {
+  for (llrt_op **link = &cache->pinned; *link;) {
+    llrt_op *op = *link;
+    if (op->device != device) {
+      link = &op->next;
+      continue;
+    }
+    *link = op->next;
+    llrt_op_release(op);
+  }
+}
+
+/* ---- the limit ---- */
+
+static uint64_t count_loaded(const llrt_op *op) {
+  uint64_t n = 0;
+  int variants = atomic_load(&op->n_variants);
+  for (int v = 0; v < variants; v++) n += atomic_load(&op->module[v]) != NULL;
+  return n;
+}
+
+/* Of operations that count. */
+typedef struct held_kernels {
+  uint64_t kernels, bytes;
+} held_kernels;
+
+/* Of the operations that count, the one that was not used for longest and that nobody is using, or
+ * NULL. *held: of all that count. An operation is in use while somebody but the table holds it.
+ */
+static llrt_op *find_oldest(const hash_table *ops, held_kernels *held) {
+  llrt_op *oldest = NULL;
+  for (size_t i = 0; i < ops->capacity; i++) {
+    llrt_op *op = ops->slot[i].value;
+    if (!is_own(op, ops->slot[i].key) || atomic_load(&op->pinned) || atomic_load(&op->handles) > 0)
+      continue;
+    uint64_t loaded = count_loaded(op);
+    held->kernels += loaded;
+    held->bytes += atomic_load(&op->bytes);
+    bool idle = loaded > 0 && atomic_load(&op->references) == op->slots;
+    idle &= !atomic_load(&op->stays);
+    if (idle && (!oldest || op->used < oldest->used)) oldest = op;
+  }
+  return oldest;
+}
+
+static void leave_family(hash_table *families, const llrt_op *op) {
+  for (size_t i = 0; i < families->capacity; i++) {
+    op_family *family = families->slot[i].value;
+    for (int m = 0; family && m < family->n; m++) {
+      if (family->op[m] != op) continue;
+      memmove(&family->op[m], &family->op[m + 1], (size_t)(family->n - m - 1) * sizeof(llrt_op *));
+      family->n--;
+      return;
+    }
+  }
+}
+
+/* Out of the tables; the references of its slots are the caller's, op->slots of them. */
+static void forget_op(kernel_cache *cache, llrt_op *op) {
+  hash_table *ops = &cache->ops;
+  leave_family(&cache->families, op);
+  for (size_t i = 0; i < ops->capacity; i++) {
+    if (ops->slot[i].value != op) continue;
+    ops->slot[i].value = NULL;
+    ops->count--;
+  }
+  table_close_holes(ops);
+  if (op->counted) atomic_fetch_sub(&op->counted->fixed_ops, 1);
+}
+
+static bool are_too_many(const kernel_cache *cache, const held_kernels *held) {
+  return (cache->most_kernels > 0 && held->kernels > cache->most_kernels) ||
+         (cache->most_bytes > 0 && held->bytes > cache->most_bytes);
+}
+
+/* Those that calls are using are left for the next time. */
+static llrt_op *forget_oldest(kernel_cache *cache) {
+  held_kernels held = {.bytes = cache->sets.count * sizeof(storage_set)};
+  llrt_op *oldest = find_oldest(&cache->ops, &held);
+  if (cache->most_bytes > 0 && held.bytes > cache->most_bytes / 2) atomic_store(&cache->near, true);
+  if (!are_too_many(cache, &held)) return NULL;
+  if (oldest) forget_op(cache, oldest);
+  else atomic_store(&cache->grown, true);
+  cache->unloaded += oldest != NULL;
+  return oldest;
+}
+
+/* Sets that the table alone holds: what they know, the next call finds out again. */
+static void forget_sets(hash_table *sets) {
+  for (size_t i = 0; i < sets->capacity; i++) {
+    storage_set *set = sets->slot[i].value;
+    if (!set || atomic_load(&set->references) > 1) continue;
+    sets->slot[i].value = NULL;
+    sets->count--;
+    llrt_storage_set_release(set);
+  }
+  table_close_holes(sets);
+}
+
+/* The operations in the list `forgotten`, whose slots' references are the caller's. */
+static void release_all(llrt_op *forgotten) {
+  llrt_op *op;
+  while ((op = forgotten) != NULL) {
+    forgotten = op->next;
+    for (int slots = op->slots; slots > 0; slots--) llrt_op_release(op);
+  }
+}
+
+void llrt_cache_enforce(kernel_cache *cache) {
+  llrt_op *forgotten = NULL, *op;
+  if (cache->most_kernels == 0 && cache->most_bytes == 0) return;
+  if (!atomic_load_explicit(&cache->grown, memory_order_relaxed) ||
+      !atomic_exchange(&cache->grown, false))
+    return;
+  pthread_mutex_lock(&cache->choosing);
+  pthread_mutex_lock(&cache->mutex);
+  while ((op = forget_oldest(cache)) != NULL) {
+    op->next = forgotten;
+    forgotten = op;
+  }
+  bool many_sets = cache->sets.count * sizeof(storage_set) > cache->most_bytes / 2;
+  pthread_mutex_unlock(&cache->mutex);
+  release_all(forgotten);
+  if (forgotten || (cache->most_bytes > 0 && many_sets)) {
+    pthread_mutex_lock(&cache->mutex);
+    forget_sets(&cache->sets);
+    pthread_mutex_unlock(&cache->mutex);
+  }
+  pthread_mutex_unlock(&cache->choosing); /* only now may their device be closed */
+}
+
+/* ---- devices ---- */
+
+void llrt_cache_drop_device(kernel_cache *cache, const llrt_device *device) {
+  pthread_mutex_lock(&cache->choosing);
+  pthread_mutex_lock(&cache->mutex);
+  drop_pinned(cache, device);
   drop_families(&cache->families, device);
   hash_table *ops = &cache->ops;
   for (size_t i = 0; i < ops->capacity; i++) {
@@ -254,18 +453,22 @@ void llrt_cache_drop_device(kernel_cache *cache, const llrt_device *device) {
   }
   table_close_holes(ops);
   pthread_mutex_unlock(&cache->mutex);
+  pthread_mutex_unlock(&cache->choosing);
 }
 
-void llrt_cache_count(kernel_cache *cache, uint64_t *kernels, uint64_t *hits) {
-  *kernels = 0;
+cache_count llrt_cache_count(kernel_cache *cache) {
+  cache_count count = {0};
   pthread_mutex_lock(&cache->mutex);
-  *hits = cache->hits;
+  count.lookups = cache->lookups;
+  count.hits = cache->hits;
+  count.unloaded = cache->unloaded;
+  count.bytes = cache->sets.count * sizeof(storage_set);
   for (size_t i = 0; i < cache->ops.capacity; i++) {
-    llrt_op *op = cache->ops.slot[i].value;
-    if (op && !llrt_hash_equal(cache->ops.slot[i].key, op->key)) continue;
-    for (int v = 0; op && v < PLAN_MAX_VARIANTS; v++) {
-      *kernels += atomic_load(&op->module[v]) != NULL;
-    }
+    const llrt_op *op = cache->ops.slot[i].value;
+    if (!is_own(op, cache->ops.slot[i].key)) continue;
+    count.kernels += count_loaded(op);
+    count.bytes += atomic_load(&op->bytes);
   }
   pthread_mutex_unlock(&cache->mutex);
+  return count;
 }

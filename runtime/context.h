@@ -3,8 +3,11 @@
 #define LLRT_RUNTIME_CONTEXT_H
 
 #include "backends/backend.h"
+#include "runtime/block_pool.h"
 #include "runtime/cache.h"
+#include "runtime/disk_cache.h"
 #include "runtime/jit_library.h"
+#include "runtime/log.h"
 #include "runtime/workspace.h"
 
 #include <llrt/op.h>
@@ -22,7 +25,8 @@ typedef struct open_device {
   struct open_device *next;
 } open_device;
 
-/* Kernels that are to be compiled behind calls (runtime/policy.c), and the thread that does it, once there was one. */
+/* Kernels that are to be compiled behind calls (runtime/policy.c), and the thread that does it,
+ * once there was one. */
 typedef struct compile_wish compile_wish;
 typedef struct compile_queue {
   pthread_mutex_t mutex;
@@ -36,32 +40,34 @@ typedef struct compile_queue {
 
 struct llrt_context {
   llrt_allocator allocator;
-  void *log_user;
-  void (*log)(void *user, const char *line);
+  context_log log;
   llrt_parallel parallel;
-  bool no_compile, fix_extents;
+  bool fix_extents;
   atomic_int compile; /* llrt_compile_policy */
   void *compile_user;
   void (*on_compile)(void *user, const llrt_compile_event *event);
   compile_queue behind;
   jit_library jit;
   kernel_cache cache;
+  disk_cache disk;
   atomic_uint_fast64_t compiles;
   workspace_keeper workspaces;
+  block_pool blocks;             /* of devices that have no memory in stream order */
   pthread_mutex_t devices_mutex; /* over the list, its counts, and opening itself */
   open_device *devices;
+  bool held_much; /* kernels took so much that the system is to have it back at the end */
 };
 
-/* Sends one formatted line to the context's log. */
-void llrt_context_log(llrt_context *context, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Before kernels are dropped for good. */
+void llrt_context_note_memory(llrt_context *context);
 
 /* A stream that suits the device: NULL on the host. */
 llrt_status llrt_validate_stream(const llrt_device *device, const void *stream);
 
-/* Memory by the context's allocator; else by the driver, in the stream's order where it can, and where it cannot by
- * llrt_memory_allocate's way. Released behind what is queued on `stream`. Errors: OUT_OF_MEMORY, DEVICE; NOT_PREPARED on a
- * capturing stream of a driver that cannot allocate in a graph. */
+/* Memory by the context's allocator; else in the stream's order, by the driver where it can, and
+ * where it cannot of the context's blocks. Released behind what is queued on `stream`. Errors:
+ * OUT_OF_MEMORY, DEVICE; on a capturing stream of a driver that cannot allocate in a graph
+ * NOT_PREPARED, and UNSUPPORTED of a release. */
 llrt_status llrt_context_allocate(llrt_device *device, size_t bytes, void *stream, void **memory);
 llrt_status llrt_context_release(llrt_device *device, void *memory, void *stream);
 

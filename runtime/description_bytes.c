@@ -1,7 +1,11 @@
 #include "runtime/description_bytes.h"
 
 #include "base/status.h"
+#include "runtime/compute_axes.h"
+#include "runtime/op_kinds.h"
 #include "runtime/validate.h"
+
+#include <string.h>
 
 /* ---- writing ---- */
 
@@ -38,8 +42,7 @@ static void put_storage(llrt_text *out, const llrt_storage *storage) {
   put(out, storage->pad);
   put(out, (int64_t)storage->pad_value);
   put(out, storage->n_targets);
-  for (int t = 0; t < storage->n_targets; t++)
-    put_bytes(out, storage->target[t], LLRT_NAME_BYTES);
+  for (int t = 0; t < storage->n_targets; t++) put_bytes(out, storage->target[t], LLRT_NAME_BYTES);
   for (int t = 0; t <= storage->n_targets; t++) put(out, storage->offset[t]);
 }
 
@@ -71,8 +74,8 @@ static void put_map(llrt_text *out, const llrt_map *map) {
     put(out, map->group[axis]);
 }
 
-static void put_dot(llrt_text *out, const llrt_op_desc *desc, int rank) {
-  const llrt_op_dot *dot = &desc->dot;
+static void put_dot(llrt_text *out, const op_description *desc, int rank) {
+  const op_dot *dot = &desc->dot;
   put(out, dot->roles);
   put_bytes(out, &dot->alpha, sizeof dot->alpha);
   put_bytes(out, &dot->beta, sizeof dot->beta);
@@ -87,7 +90,30 @@ static void put_dot(llrt_text *out, const llrt_op_desc *desc, int rank) {
     for (int a = 0; a < rank; a++) put(out, dot->group[t][a]);
 }
 
-void llrt_description_write(llrt_text *out, const llrt_op_desc *desc, const storage_set *set) {
+static void put_program(llrt_text *out, const expr_program *program) {
+  put(out, program->rank);
+  put(out, program->leading);
+  put(out, program->n_nodes);
+  put(out, program->n_scalars);
+  put(out, program->reduced);
+  put_bytes(out, program->scalar, sizeof program->scalar);
+  for (int t = 0; t < program->n_tensors; t++) {
+    const program_tensor *tensor = &program->tensor[t];
+    const uint8_t fields[] = {tensor->axes, tensor->output, tensor->node, tensor->store};
+    put_bytes(out, fields, sizeof fields);
+    put(out, (int64_t)tensor->flipped << 16 | tensor->taken);
+  }
+  for (int i = 0; i < program->n_nodes; i++) {
+    const program_node *node = &program->node[i];
+    const uint8_t fields[] = {node->op,      node->type,     node->from,    node->n_args,
+                              node->arg[0],  node->arg[1],   node->arg[2],  node->slot,
+                              node->through, node->rounding, node->reduced, node->axes};
+    put_bytes(out, fields, sizeof fields);
+    put(out, (int64_t)node->bits);
+  }
+}
+
+void llrt_description_write(llrt_text *out, const op_description *desc, const storage_set *set) {
   put(out, desc->kind);
   put(out, set->n);
   put(out, set->rank);
@@ -100,6 +126,7 @@ void llrt_description_write(llrt_text *out, const llrt_op_desc *desc, const stor
   put(out, desc->n_maps);
   for (int i = 0; i < desc->n_maps; i++) put_map(out, &desc->maps[i]);
   if (desc->kind == LLRT_OP_DOT) put_dot(out, desc, set->rank);
+  if (desc->kind == LLRT_OP_COMPUTE) put_program(out, &desc->program);
   for (int i = 0; i < set->n; i++) {
     put(out, desc->tensors[i].dtype);
     put_storage(out, &set->storage[i]);
@@ -155,8 +182,7 @@ static void get_storage(reader *in, int rank, llrt_storage *storage) {
   storage->pad = get_within(in, LLRT_PAD_NONE, LLRT_PAD_VALUE);
   storage->pad_value = (uint64_t)get(in);
   storage->n_targets = get_within(in, 0, LLRT_MAX_TARGETS);
-  for (int t = 0; t < storage->n_targets; t++)
-    get_bytes(in, storage->target[t], LLRT_NAME_BYTES);
+  for (int t = 0; t < storage->n_targets; t++) get_bytes(in, storage->target[t], LLRT_NAME_BYTES);
   for (int t = 0; t <= storage->n_targets; t++) storage->offset[t] = get(in);
 }
 
@@ -199,8 +225,8 @@ static void get_map(reader *in, llrt_map *map) {
     map->group[axis] = get(in);
 }
 
-static void get_dot(reader *in, llrt_op_desc *desc, int rank) {
-  llrt_op_dot *dot = &desc->dot;
+static void get_dot(reader *in, op_description *desc, int rank) {
+  op_dot *dot = &desc->dot;
   dot->roles = (uint32_t)get_within(in, 1, (1 << LLRT_DOT_ROLES) - 1);
   get_bytes(in, &dot->alpha, sizeof dot->alpha);
   get_bytes(in, &dot->beta, sizeof dot->beta);
@@ -215,9 +241,52 @@ static void get_dot(reader *in, llrt_op_desc *desc, int rank) {
     for (int a = 0; a < rank; a++) dot->group[t][a] = get_within(in, LLRT_GROUP_ALL, INT32_MAX);
 }
 
-llrt_status llrt_description_read(reader *in, llrt_op_desc *desc, storage_set *set) {
+static void get_program(reader *in, op_description *desc) {
+  expr_program *program = &desc->program;
+  memset(program, 0, sizeof *program);
+  program->rank = get_within(in, 0, LLRT_MAX_RANK);
+  program->leading = get_within(in, 0, LLRT_MAX_RANK);
+  program->n_tensors = desc->n_tensors;
+  program->n_nodes = get_within(in, 1, PROGRAM_MAX_NODES);
+  program->n_scalars = get_within(in, 0, LLRT_EXPR_MAX_SCALARS);
+  program->reduced = (uint8_t)get_within(in, 0, UINT8_MAX);
+  get_bytes(in, program->scalar, sizeof program->scalar);
+  for (int t = 0; t < program->n_tensors && !in->bad; t++) {
+    program_tensor *tensor = &program->tensor[t];
+    uint8_t fields[4] = {0};
+    get_bytes(in, fields, sizeof fields);
+    int64_t moved = get(in);
+    *tensor = (program_tensor){.axes = fields[0],
+                               .output = fields[1] != 0,
+                               .node = fields[2],
+                               .store = fields[3],
+                               .flipped = (uint16_t)(moved >> 16),
+                               .taken = (uint16_t)moved};
+  }
+  for (int i = 0; i < program->n_nodes && !in->bad; i++) {
+    program_node *node = &program->node[i];
+    uint8_t fields[12] = {0};
+    get_bytes(in, fields, sizeof fields);
+    *node = (program_node){.op = fields[0],
+                           .type = fields[1],
+                           .from = fields[2],
+                           .n_args = fields[3],
+                           .arg = {fields[4], fields[5], fields[6]},
+                           .slot = fields[7],
+                           .through = fields[8],
+                           .rounding = fields[9],
+                           .reduced = fields[10],
+                           .axes = fields[11]};
+    node->bits = (uint64_t)get(in);
+  }
+  if (in->bad || !program_is_valid(program)) in->bad = true;
+  else compute_set_groups(desc);
+  desc->dot.roles = LLRT_ROLES_NUMBERED;
+}
+
+llrt_status llrt_description_read(reader *in, op_description *desc, storage_set *set) {
   llrt_storage storages[LLRT_MAX_TENSORS] = {0};
-  desc->kind = (llrt_op_kind)get_within(in, LLRT_OP_CONVERT, LLRT_OP_DOT);
+  desc->kind = (llrt_op_kind)get_within(in, 1, llrt_op_kind_last());
   desc->n_tensors = get_within(in, 2, LLRT_MAX_TENSORS);
   int rank = get_within(in, 0, LLRT_MAX_RANK);
   static const int32_t somewhere = 0;
@@ -231,14 +300,18 @@ llrt_status llrt_description_read(reader *in, llrt_op_desc *desc, storage_set *s
   desc->n_maps = get_within(in, 0, LLRT_MAX_MAPS);
   for (int i = 0; i < desc->n_maps; i++) get_map(in, &desc->maps[i]);
   if (desc->kind == LLRT_OP_DOT) get_dot(in, desc, rank);
+  if (desc->kind == LLRT_OP_COMPUTE) get_program(in, desc);
   for (int i = 0; i < desc->n_tensors; i++) {
     llrt_dtype dtype = (llrt_dtype)get_within(in, LLRT_DTYPE_NONE + 1, LLRT_DTYPE_COUNT - 1);
     get_storage(in, rank, &storages[i]);
     int n_indices = get_indices(in, indices[i]);
     int on_device = get_within(in, 0, (1 << rank) - 1);
     get_promises(in, rank, n_indices, &desc->promises[i]);
-    desc->tensors[i] = (llrt_tensor){.dtype = dtype, .rank = rank, .storage = &storages[i],
-                                     .indices = indices[i], .n_indices = n_indices};
+    desc->tensors[i] = (llrt_tensor){.dtype = dtype,
+                                     .rank = rank,
+                                     .storage = &storages[i],
+                                     .indices = indices[i],
+                                     .n_indices = n_indices};
     for (int axis = 0; axis < rank; axis++)
       if (on_device >> axis & 1) desc->tensors[i].extent_ptr[axis] = &somewhere;
   }

@@ -6,9 +6,10 @@
 #include "runtime/storage_set.h"
 
 /* Appends a description. Its storages count as set gives them. */
-void llrt_description_write(llrt_text *out, const llrt_op_desc *desc, const storage_set *set);
+void llrt_description_write(llrt_text *out, const op_description *desc, const storage_set *set);
 
-/* Reads one back, checked as a caller's would be; of the tensors *desc has dtypes alone. Errors: CORRUPT. */
-llrt_status llrt_description_read(reader *in, llrt_op_desc *desc, storage_set *set);
+/* Reads one back, checked as a caller's would be; of the tensors *desc has dtypes alone. Errors:
+ * CORRUPT. */
+llrt_status llrt_description_read(reader *in, op_description *desc, storage_set *set);
 
 #endif

@@ -1,4 +1,6 @@
 /* Devices: names, opening and closing, memory. Validate, then one call of the backend. */
+#include "base/memory.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "runtime/context.h"
 #include "runtime/policy.h"
@@ -32,9 +34,7 @@ static llrt_status parse_name(const char *name, const llrt_backend **backend, in
 
 /* ---- open devices of a context ---- */
 
-static bool same_text(const char *a, const char *b) {
-  return a && b ? strcmp(a, b) == 0 : a == b;
-}
+static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
 
 static open_device *find_open(llrt_context *context, const llrt_backend *backend, int ordinal,
                               const llrt_device_params *params) {
@@ -57,13 +57,13 @@ static void free_open(open_device *open) {
 }
 
 static bool copy_text(const char *text, char **copy) {
-  *copy = text ? strdup(text) : NULL;
+  *copy = text ? memory_text(text) : NULL;
   return !text || *copy;
 }
 
 static llrt_status open_new(llrt_context *context, const llrt_backend *backend, int ordinal,
                             const llrt_device_params *params, open_device **out) {
-  open_device *open = calloc(1, sizeof *open);
+  open_device *open = memory_zeroed(1, sizeof *open);
   if (!open) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a device");
   open->ordinal = ordinal;
   open->driver_context = params->driver_context;
@@ -82,6 +82,11 @@ static llrt_status open_new(llrt_context *context, const llrt_backend *backend, 
     return status;
   }
   open->device->context = context;
+  const llrt_device_info *info = &open->device->info;
+  llrt_log(&context->log, LLRT_LOG_INFO,
+           "device name=%s target=%s units=%d memory=%zu l2=%zu description=\"%s\"", info->name,
+           info->target, info->compute_units, info->memory_bytes, info->l2_bytes,
+           info->description);
   open->next = context->devices;
   context->devices = open;
   *out = open;
@@ -90,22 +95,23 @@ static llrt_status open_new(llrt_context *context, const llrt_backend *backend, 
 
 llrt_status llrt_device_open(llrt_context *context, const char *name,
                              const llrt_device_params *params, llrt_device **device) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(device, "device is NULL");
   *device = NULL;
   LLRT_REQUIRE(context, "context is NULL");
   LLRT_REQUIRE(name, "name is NULL");
-  static const llrt_device_params defaults;
-  if (!params) params = &defaults;
+  llrt_device_params own;
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_device_params, params, &own));
 #ifdef LLRT_EMULATORS
-  if (llrt_emulator_is_name(name)) return llrt_emulator_open(context, name, params, device);
+  if (llrt_emulator_is_name(name)) return llrt_emulator_open(context, name, &own, device);
 #endif
   const llrt_backend *backend;
   int ordinal;
   LLRT_TRY(parse_name(name, &backend, &ordinal));
   llrt_status status = LLRT_OK;
   pthread_mutex_lock(&context->devices_mutex);
-  open_device *open = find_open(context, backend, ordinal, params);
-  if (!open) status = open_new(context, backend, ordinal, params, &open);
+  open_device *open = find_open(context, backend, ordinal, &own);
+  if (!open) status = open_new(context, backend, ordinal, &own, &open);
   if (status == LLRT_OK) {
     open->references++;
     *device = open->device;
@@ -125,8 +131,10 @@ void llrt_device_close(llrt_device **address) {
   open_device *open = *link;
   if (--open->references == 0) {
     llrt_compile_behind_end(context, device);
+    llrt_context_note_memory(context);
     llrt_cache_drop_device(&context->cache, device);
     llrt_workspace_drop_device(&context->workspaces, device);
+    llrt_block_pool_drop_device(&context->blocks, device);
     *link = open->next;
     free_open(open);
   }
@@ -134,15 +142,17 @@ void llrt_device_close(llrt_device **address) {
 }
 
 llrt_status llrt_device_get_info(const llrt_device *device, llrt_device_info *info) {
+  LLRT_ENTRY();
+  static const llrt_device_info none;
   LLRT_REQUIRE(info, "info is NULL");
-  memset(info, 0, sizeof *info);
+  LLRT_TRY(LLRT_PARAMS_WRITE(llrt_device_info, info, device ? &device->info : &none));
   LLRT_REQUIRE(device, "device is NULL");
-  *info = device->info;
   return LLRT_OK;
 }
 
 llrt_status llrt_device_enumerate(llrt_context *context, void *user,
                                   void (*visit)(void *user, const char *name, const char *why)) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(context, "context is NULL");
   LLRT_REQUIRE(visit, "visit is NULL");
   for (int i = 0; i < llrt_backend_count; i++) {
@@ -154,7 +164,7 @@ llrt_status llrt_device_enumerate(llrt_context *context, void *user,
       if (llrt_backends[i] == &llrt_backend_host) snprintf(name, sizeof name, "host");
       llrt_device *device;
       bool usable = llrt_device_open(context, name, NULL, &device) == LLRT_OK;
-      visit(user, name, usable ? NULL : llrt_last_error());
+      visit(user, name, usable ? NULL : llrt_error_text());
       llrt_device_close(&device);
     }
   }
@@ -170,6 +180,7 @@ llrt_status llrt_validate_stream(const llrt_device *device, const void *stream) 
 }
 
 llrt_status llrt_memory_allocate(llrt_device *device, size_t bytes, void **memory) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(memory, "memory is NULL");
   *memory = NULL;
   LLRT_REQUIRE(device, "device is NULL");
@@ -178,12 +189,14 @@ llrt_status llrt_memory_allocate(llrt_device *device, size_t bytes, void **memor
 }
 
 llrt_status llrt_memory_free(llrt_device *device, void *memory) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(device, "device is NULL");
   return memory ? device->backend->release(device, memory) : LLRT_OK;
 }
 
 llrt_status llrt_memory_copy(llrt_device *device, void *destination, const void *source,
                              size_t bytes, llrt_copy_kind kind, void *stream) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(device, "device is NULL");
   LLRT_REQUIRE(kind >= LLRT_COPY_TO_DEVICE && kind <= LLRT_COPY_ON_DEVICE,
                "there is no copy kind %d", (int)kind);
@@ -196,6 +209,7 @@ llrt_status llrt_memory_copy(llrt_device *device, void *destination, const void 
 
 llrt_status llrt_memory_set(llrt_device *device, void *memory, int value, size_t bytes,
                             void *stream) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(device, "device is NULL");
   LLRT_TRY(llrt_validate_stream(device, stream));
   if (bytes == 0) return LLRT_OK;
@@ -204,6 +218,7 @@ llrt_status llrt_memory_set(llrt_device *device, void *memory, int value, size_t
 }
 
 llrt_status llrt_stream_synchronize(llrt_device *device, void *stream) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(device, "device is NULL");
   LLRT_TRY(llrt_validate_stream(device, stream));
   return device->backend->synchronize(device, stream);

@@ -1,7 +1,9 @@
-/* llrt_dot: tensors with the axes that they have -> a description, whose tensors have those of the operation,
- * batch.., M, N, K; and a call (op_call.c). */
+/* llrt_dot: tensors with the axes that they have -> a description, whose tensors have those of the
+ * operation, batch.., M, N, K; and a call (op_call.c). */
+#include "base/memory.h"
+#include "base/params.h"
 #include "base/status.h"
-#include "jit/plan/dot_type.h"
+#include "jit/plan/types/dot_type.h"
 #include "layout/storage_rule.h"
 #include "runtime/prepared.h"
 #include "runtime/result.h"
@@ -9,20 +11,28 @@
 #include <llrt/dot.h>
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* One tensor of the call. */
 typedef struct part {
   llrt_dot_role role;
   const llrt_tensor *tensor;
-  int last[2];             /* the operation's axes that its last two are; n of them, the others are batch axes */
+  int last[2]; /* the operation's axes that its last two are; n of them, the others are batch axes
+                */
   int n;
-  const int64_t *group;    /* of those two; NULL: an element for each coordinate */
-  bool wide;               /* stands on elements of more than 8 bits, which have no scales that differ along K */
+  const int64_t *group; /* of those two; NULL: an element for each coordinate */
+  bool wide; /* stands on elements of more than 8 bits, which have no scales that differ along K */
 } part;
 
+/* A description together with the storages that its tensors borrow: used where it lies. */
+typedef struct dot_call {
+  op_description desc;
+  llrt_storage storage[LLRT_MAX_TENSORS];
+} dot_call;
+
 typedef struct parts {
-  int rank;          /* of the operation */
+  int rank; /* of the operation */
   int64_t extent[LLRT_MAX_RANK];
   int n;
   part part[LLRT_DOT_ROLES];
@@ -38,15 +48,16 @@ static llrt_status check_rank(const part *p, int rank) {
   bool alone = p->n < 2; /* without batch axes */
   int own = p->tensor->rank, most = p->n == 0 ? rank : alone ? p->n : rank - 3 + p->n;
   if (p->n == most) LLRT_REQUIRE(own == most, "the %s has rank %d, not %d", name_of(p), own, most);
-  LLRT_REQUIRE(own >= p->n && own <= most, "the %s has rank %d, not %d to %d", name_of(p), own, p->n, most);
+  LLRT_REQUIRE(own >= p->n && own <= most, "the %s has rank %d, not %d to %d", name_of(p), own,
+               p->n, most);
   for (int a = 0; a < own && p->n == 0; a++)
     LLRT_REQUIRE(p->tensor->shape[a] == 1, "the %s has %lld positions, not 1", name_of(p),
                  (long long)p->tensor->shape[a]);
   return LLRT_OK;
 }
 
-/* The operation's axis that is axis `a` of the tensor. Batch axes are numbered from the right. One number may lie
- * along any. */
+/* The operation's axis that is axis `a` of the tensor. Batch axes are numbered from the right. One
+ * number may lie along any. */
 static int axis_of(const parts *all, const part *p, int a) {
   int from_end = p->tensor->rank - a;
   if (p->n == 0) return a;
@@ -55,18 +66,20 @@ static int axis_of(const parts *all, const part *p, int a) {
 }
 
 /* Positions of an axis that share one of a tensor's: 1, LLRT_GROUP_ALL, or as asked. */
-static llrt_status find_group(const part *p, int64_t positions, int64_t extent, int64_t asked, int32_t *group) {
+static llrt_status find_group(const part *p, int64_t positions, int64_t extent, int64_t asked,
+                              int32_t *group) {
   *group = asked > 0 && asked <= INT32_MAX ? (int32_t)asked : LLRT_GROUP_ALL;
   if (asked) {
-    LLRT_REQUIRE(asked >= LLRT_GROUP_ALL && asked <= INT32_MAX, "the %s has groups of %lld", name_of(p),
-                 (long long)asked);
+    LLRT_REQUIRE(asked >= LLRT_GROUP_ALL && asked <= INT32_MAX, "the %s has groups of %lld",
+                 name_of(p), (long long)asked);
     return LLRT_OK;
   }
   if (positions == extent) *group = 1;
-  if (positions == 1 || positions == extent || extent < 0) return LLRT_OK; /* extents below 0 are refused later */
+  if (positions == 1 || positions == extent || extent < 0)
+    return LLRT_OK; /* extents below 0 are refused later */
   LLRT_REQUIRE(positions > 0 && extent % positions == 0,
-               "the %s has %lld positions for %lld: how many share one must be said (group)", name_of(p),
-               (long long)positions, (long long)extent);
+               "the %s has %lld positions for %lld: how many share one must be said (group)",
+               name_of(p), (long long)positions, (long long)extent);
   *group = (int32_t)(extent / positions);
   return LLRT_OK;
 }
@@ -76,7 +89,8 @@ static llrt_status fill_groups(const parts *all, const part *p, int32_t group[LL
   for (int a = 0; a < p->tensor->rank && p->n > 0; a++) {
     int axis = axis_of(all, p, a), place = a - (p->tensor->rank - p->n);
     int64_t positions = p->tensor->shape[a];
-    bool shared = axis < all->rank - 3 && positions == 1 && p->role != LLRT_DOT_D; /* a batch axis of one position */
+    bool shared = axis < all->rank - 3 && positions == 1 &&
+                  p->role != LLRT_DOT_D; /* a batch axis of one position */
     if (place < 0 || !p->group) group[axis] = shared ? LLRT_GROUP_ALL : 1;
     else if (p->wide && axis == all->rank - 1 && positions == 1) group[axis] = LLRT_GROUP_ALL;
     else LLRT_TRY(find_group(p, positions, all->extent[axis], p->group[place], &group[axis]));
@@ -85,7 +99,8 @@ static llrt_status fill_groups(const parts *all, const part *p, int32_t group[LL
 }
 
 /* The tensor with the operation's axes. */
-static llrt_status expand(const parts *all, const part *p, llrt_storage *storage, llrt_tensor *out) {
+static llrt_status expand(const parts *all, const part *p, llrt_storage *storage,
+                          llrt_tensor *out) {
   const llrt_tensor *in = p->tensor;
   int8_t to[LLRT_MAX_RANK] = {0};
   *out = *in;
@@ -106,7 +121,8 @@ static llrt_status expand(const parts *all, const part *p, llrt_storage *storage
   else LLRT_TRY(llrt_storage_row_major(in->rank, &own));
   llrt_status status = llrt_storage_validate(&own);
   if (status != LLRT_OK) return llrt_error_prefix(status, "the %s's storage", name_of(p));
-  LLRT_REQUIRE(own.rank == in->rank, "the %s has rank %d, its storage rank %d", name_of(p), in->rank, own.rank);
+  LLRT_REQUIRE(own.rank == in->rank, "the %s has rank %d, its storage rank %d", name_of(p),
+               in->rank, own.rank);
   LLRT_TRY(storage_renumber(&own, to, all->rank, storage));
   out->rank = all->rank;
   out->storage = storage;
@@ -115,14 +131,15 @@ static llrt_status expand(const parts *all, const part *p, llrt_storage *storage
 
 /* ---- the tensors ---- */
 
-static void add_part(parts *all, llrt_dot_role role, const llrt_tensor *tensor, int n, int first, int second,
-                     const int64_t *group) {
+static void add_part(parts *all, llrt_dot_role role, const llrt_tensor *tensor, int n, int first,
+                     int second, const int64_t *group) {
   if (!tensor) return;
-  all->part[all->n++] = (part){.role = role, .tensor = tensor, .last = {first, second}, .n = n, .group = group};
+  all->part[all->n++] =
+      (part){.role = role, .tensor = tensor, .last = {first, second}, .n = n, .group = group};
 }
 
-static void add_scaling(parts *all, const llrt_tensor *operand, const llrt_dot_scaling *scaling, llrt_dot_role scale, int first,
-                        int second) {
+static void add_scaling(parts *all, const llrt_tensor *operand, const llrt_dot_scaling *scaling,
+                        llrt_dot_role scale, int first, int second) {
   llrt_dot_role zero = (llrt_dot_role)(scale + 1), global = (llrt_dot_role)(scale + 2);
   add_part(all, scale, scaling->scale, 2, first, second, scaling->group);
   if (scaling->scale) all->part[all->n - 1].wide = llrt_dtype_bits(operand->dtype) > 8;
@@ -154,24 +171,31 @@ static void groups_of_result(const llrt_dot_params *params, int rank, int64_t gr
 }
 
 static llrt_status take_params(const llrt_dot_params *params, llrt_dot_params *out) {
-  static const llrt_dot_params defaults;
-  *out = params ? *params : defaults;
-  LLRT_REQUIRE(out->n_maps >= 0 && out->n_maps <= LLRT_MAX_MAPS, "params: %d maps, not 0 to %d", out->n_maps,
-               LLRT_MAX_MAPS);
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_dot_params, params, out));
+  LLRT_REQUIRE(out->n_maps >= 0 && out->n_maps <= LLRT_MAX_MAPS, "params: %d maps, not 0 to %d",
+               out->n_maps, LLRT_MAX_MAPS);
+  LLRT_REQUIRE(out->maps || out->n_maps == 0, "params: maps is NULL, n_maps %d", out->n_maps);
+  LLRT_REQUIRE(llrt_params_are_zero(out->a.reserved, sizeof out->a.reserved) &&
+                   llrt_params_are_zero(out->b.reserved, sizeof out->b.reserved),
+               "params: a reserved field of a or b is not 0");
   LLRT_REQUIRE(!out->alpha || !isnan(*out->alpha), "params: alpha is NaN");
   LLRT_REQUIRE(!out->beta || !isnan(*out->beta), "params: beta is NaN");
   for (int i = 0; i < 2; i++) {
-    LLRT_REQUIRE(out->a.scale || out->a.zero || !out->a.group[i], "params: groups of A, which has neither scales nor zero points");
-    LLRT_REQUIRE(out->b.scale || out->b.zero || !out->b.group[i], "params: groups of B, which has neither scales nor zero points");
+    LLRT_REQUIRE(out->a.scale || out->a.zero || !out->a.group[i],
+                 "params: groups of A, which has neither scales nor zero points");
+    LLRT_REQUIRE(out->b.scale || out->b.zero || !out->b.group[i],
+                 "params: groups of B, which has neither scales nor zero points");
   }
   if (!out->beta || *out->beta == 0) out->c = NULL;
-  LLRT_REQUIRE(!out->a.range_high || out->a.scale, "params: a promise for scales of A, which there are none");
-  LLRT_REQUIRE(!out->b.range_high || out->b.scale, "params: a promise for scales of B, which there are none");
+  LLRT_REQUIRE(!out->a.range_high || out->a.scale,
+               "params: a promise for scales of A, which there are none");
+  LLRT_REQUIRE(!out->b.range_high || out->b.scale,
+               "params: a promise for scales of B, which there are none");
   return LLRT_OK;
 }
 
-static void fill_numbers(const llrt_dot_params *params, llrt_op_desc *desc) {
-  llrt_op_dot *dot = &desc->dot;
+static void fill_numbers(const llrt_dot_params *params, op_description *desc) {
+  op_dot *dot = &desc->dot;
   dot->alpha = params->alpha ? *params->alpha : 1;
   dot->beta = params->c ? *params->beta : 0;
   dot->has_alpha = dot->alpha != 1;
@@ -186,13 +210,15 @@ static void fill_numbers(const llrt_dot_params *params, llrt_op_desc *desc) {
   memcpy(dot->word_bits[0], params->a.word_bits, sizeof dot->word_bits[0]);
   memcpy(dot->word_bits[1], params->b.word_bits, sizeof dot->word_bits[1]);
   desc->n_maps = params->n_maps;
-  for (int i = 0; i < params->n_maps; i++) desc->maps[i].kind = params->maps[i].kind;
+  for (int i = 0; i < params->n_maps; i++) {
+    desc->maps[i].kind = params->maps[i].kind;
+    memcpy(desc->maps[i].reserved, params->maps[i].reserved, sizeof desc->maps[i].reserved);
+  }
 }
 
-static llrt_status fill_tensors(parts *all, llrt_dot_call *call) {
-  llrt_op_desc *desc = &call->desc;
-  if (all->n > LLRT_MAX_TENSORS)
-    return llrt_error(LLRT_UNSUPPORTED, "a dot of %d tensors, at most %d", all->n, LLRT_MAX_TENSORS);
+static llrt_status fill_tensors(parts *all, dot_call *call) {
+  _Static_assert((int)LLRT_DOT_ROLES <= LLRT_MAX_TENSORS, "all tensors that a dot can have");
+  op_description *desc = &call->desc;
   for (int i = 0; i < all->n; i++) {
     const part *p = &all->part[i];
     LLRT_TRY(check_rank(p, all->rank));
@@ -200,16 +226,16 @@ static llrt_status fill_tensors(parts *all, llrt_dot_call *call) {
     LLRT_TRY(fill_groups(all, p, desc->dot.group[i]));
     LLRT_TRY(expand(all, p, &call->storage[i], &desc->tensors[i]));
   }
-  desc->n_tensors = all->n;
   return LLRT_OK;
 }
 
 /* The ranks of A, B and D, and the operation's extents. */
-static llrt_status take_shape(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d, parts *all) {
-  LLRT_REQUIRE(a->rank >= 2 && a->rank < LLRT_MAX_RANK, "operand A has rank %d, not 2 to %d", a->rank,
-               LLRT_MAX_RANK - 1);
-  LLRT_REQUIRE(b->rank >= 2 && b->rank < LLRT_MAX_RANK, "operand B has rank %d, not 2 to %d", b->rank,
-               LLRT_MAX_RANK - 1);
+static llrt_status take_shape(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
+                              parts *all) {
+  LLRT_REQUIRE(a->rank >= 2 && a->rank < LLRT_MAX_RANK, "operand A has rank %d, not 2 to %d",
+               a->rank, LLRT_MAX_RANK - 1);
+  LLRT_REQUIRE(b->rank >= 2 && b->rank < LLRT_MAX_RANK, "operand B has rank %d, not 2 to %d",
+               b->rank, LLRT_MAX_RANK - 1);
   int rank = a->rank > b->rank ? a->rank : b->rank;
   LLRT_REQUIRE(d->rank == rank, "result D has rank %d, not %d: batch axes, M, N", d->rank, rank);
   all->rank = rank + 1;
@@ -220,7 +246,7 @@ static llrt_status take_shape(const llrt_tensor *a, const llrt_tensor *b, const 
 
 /* The description, unchecked but for ranks and groups. */
 static llrt_status describe(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
-                            const llrt_dot_params *params, llrt_dot_call *call) {
+                            const llrt_dot_params *params, dot_call *call) {
   llrt_dot_params own;
   int64_t scale_group[2];
   parts all = {.n = 0};
@@ -228,17 +254,15 @@ static llrt_status describe(const llrt_tensor *a, const llrt_tensor *b, const ll
   LLRT_TRY(take_shape(a, b, d, &all));
   groups_of_result(&own, all.rank, scale_group);
   list_parts(a, b, d, &own, scale_group, &all);
-  memset(&call->desc, 0, sizeof call->desc);
-  call->desc.kind = LLRT_OP_DOT;
+  op_description_begin(&call->desc, LLRT_OP_DOT, all.n);
   fill_numbers(&own, &call->desc);
   call->desc.in_place = own.c && own.c->data && own.c->data == d->data;
   return fill_tensors(&all, call);
 }
 
-llrt_status llrt_dot_describe(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
-                              const llrt_dot_params *params, llrt_dot_call *call) {
-  LLRT_REQUIRE(call, "call is NULL");
-  memset(&call->desc, 0, sizeof call->desc);
+static llrt_status describe_checked(const llrt_tensor *a, const llrt_tensor *b,
+                                    const llrt_tensor *d, const llrt_dot_params *params,
+                                    dot_call *call) {
   LLRT_REQUIRE(a, "a is NULL");
   LLRT_REQUIRE(b, "b is NULL");
   LLRT_REQUIRE(d, "d is NULL");
@@ -247,19 +271,53 @@ llrt_status llrt_dot_describe(const llrt_tensor *a, const llrt_tensor *b, const 
   return llrt_validate_dot_shapes(&call->desc, call->desc.tensors, NULL);
 }
 
-/* ---- the calls ---- */
+/* What llrt_dot_describe gives: one block, which begins with what the caller sees. */
+typedef struct described {
+  llrt_op_desc shown;
+  dot_call call;
+} described;
 
-llrt_status llrt_dot_into(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
-                          const llrt_dot_params *params, void *stream) {
-  llrt_dot_call call;
-  LLRT_TRY(llrt_dot_describe(a, b, d, params, &call));
-  LLRT_TRY(llrt_validate_tensors(call.desc.tensors, call.desc.n_tensors, call.desc.dot.roles, stream));
-  return llrt_op_call(&call.desc, stream);
+llrt_status llrt_dot_describe(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
+                              const llrt_dot_params *params, llrt_op_desc **desc) {
+  LLRT_ENTRY();
+  LLRT_REQUIRE(desc, "desc is NULL");
+  *desc = NULL;
+  described *made = memory_new(sizeof *made);
+  if (!made) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a description");
+  llrt_status status = describe_checked(a, b, d, params, &made->call);
+  if (status != LLRT_OK) {
+    free(made);
+    return status;
+  }
+  made->shown = op_description_show(&made->call.desc);
+  *desc = &made->shown;
+  return LLRT_OK;
 }
 
-/* The type that a result has where nobody asks for another. Types that do not go together: any, and the
- * description's check says so. */
-static llrt_dtype default_type(const llrt_op_desc *desc) {
+/* ---- the calls ---- */
+
+static llrt_status call_dot(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
+                            const llrt_dot_params *params, void *stream, dot_call *call) {
+  LLRT_TRY(describe_checked(a, b, d, params, call));
+  LLRT_TRY(llrt_validate_tensors(call->desc.tensors, call->desc.n_tensors, call->desc.dot.roles,
+                                 stream));
+  return llrt_op_call(&call->desc, stream);
+}
+
+/* The description is too large for the stacks of coroutines. */
+llrt_status llrt_dot_into(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
+                          const llrt_dot_params *params, void *stream) {
+  LLRT_ENTRY();
+  dot_call *call = memory_new(sizeof *call);
+  if (!call) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a description");
+  llrt_status status = call_dot(a, b, d, params, stream, call);
+  free(call);
+  return status;
+}
+
+/* The type that a result has where nobody asks for another. Types that do not go together: any, and
+ * the description's check says so. */
+static llrt_dtype default_type(const op_description *desc) {
   dot_operand_type a = dot_operand_of(desc, LLRT_DOT_A), b = dot_operand_of(desc, LLRT_DOT_B);
   bool exist = dot_operand_exists(a.element) && dot_operand_exists(b.element);
   dot_rule rule;
@@ -268,16 +326,26 @@ static llrt_dtype default_type(const llrt_op_desc *desc) {
   return rule.result;
 }
 
-llrt_status llrt_dot_result(const llrt_tensor *a, const llrt_tensor *b, const llrt_dot_params *params,
-                            llrt_tensor *d) {
-  llrt_dot_call call;
+static llrt_status find_type(const llrt_tensor *a, const llrt_tensor *b,
+                             const llrt_dot_params *params, llrt_tensor *d) {
+  dot_call *call = memory_new(sizeof *call);
+  if (!call) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a description");
+  llrt_status status = describe(a, b, d, params, call);
+  if (status == LLRT_OK) d->dtype = default_type(&call->desc);
+  free(call);
+  return status;
+}
+
+llrt_status llrt_dot_result(const llrt_tensor *a, const llrt_tensor *b,
+                            const llrt_dot_params *params, llrt_tensor *d) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(d, "d is NULL");
   *d = (llrt_tensor){.rank = 0};
   LLRT_REQUIRE(a, "a is NULL");
   LLRT_REQUIRE(b, "b is NULL");
   *d = (llrt_tensor){.device = a->device, .rank = a->rank > b->rank ? a->rank : b->rank};
-  LLRT_REQUIRE(a->rank >= 2 && b->rank >= 2 && d->rank < LLRT_MAX_RANK, "operands of rank %d and %d, not 2 to %d",
-               a->rank, b->rank, LLRT_MAX_RANK - 1);
+  LLRT_REQUIRE(a->rank >= 2 && b->rank >= 2 && d->rank < LLRT_MAX_RANK,
+               "operands of rank %d and %d, not 2 to %d", a->rank, b->rank, LLRT_MAX_RANK - 1);
   for (int axis = 0; axis < d->rank - 2; axis++) {
     int in_a = axis - (d->rank - a->rank), in_b = axis - (d->rank - b->rank);
     int64_t of_a = in_a < 0 ? 1 : a->shape[in_a], of_b = in_b < 0 ? 1 : b->shape[in_b];
@@ -285,16 +353,16 @@ llrt_status llrt_dot_result(const llrt_tensor *a, const llrt_tensor *b, const ll
   }
   d->shape[d->rank - 2] = a->shape[a->rank - 2];
   d->shape[d->rank - 1] = b->shape[b->rank - 1];
-  d->dtype = params ? params->dtype : LLRT_DTYPE_NONE;
+  llrt_dot_params own;
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_dot_params, params, &own));
+  d->dtype = own.dtype;
   LLRT_TRY(llrt_result_check_dtype(d->dtype));
-  if (d->dtype) return LLRT_OK;
-  LLRT_TRY(describe(a, b, d, params, &call));
-  d->dtype = default_type(&call.desc);
-  return LLRT_OK;
+  return d->dtype ? LLRT_OK : find_type(a, b, &own, d);
 }
 
 llrt_status llrt_dot(const llrt_tensor *a, const llrt_tensor *b, const llrt_storage *storage,
                      const llrt_dot_params *params, void *stream, llrt_tensor *result) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(result, "result is NULL");
   memset(result, 0, sizeof *result);
   LLRT_REQUIRE(a, "a is NULL");

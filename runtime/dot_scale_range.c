@@ -14,11 +14,13 @@ static llrt_status reduce_to(const llrt_tensor *bytes, llrt_combiner op, void *t
   llrt_storage rows;
   LLRT_TRY(llrt_storage_row_major(0, &rows));
   const llrt_reduce_params params = {.op = op};
-  const llrt_tensor made = {.data = to, .dtype = LLRT_U8, .storage = &rows, .device = bytes->device};
+  const llrt_tensor made = {
+      .data = to, .dtype = LLRT_U8, .storage = &rows, .device = bytes->device};
   return llrt_reduce_into(bytes, &made, &params, stream);
 }
 
-static llrt_status fetch_range(const llrt_tensor *bytes, void *scratch, void *stream, uint8_t range[2]) {
+static llrt_status fetch_range(const llrt_tensor *bytes, void *scratch, void *stream,
+                               uint8_t range[2]) {
   static const llrt_combiner ops[2] = {LLRT_COMBINE_MIN, LLRT_COMBINE_MAX};
   for (int i = 0; i < 2; i++) {
     void *to = (char *)scratch + i * APART;
@@ -28,12 +30,14 @@ static llrt_status fetch_range(const llrt_tensor *bytes, void *scratch, void *st
   return llrt_stream_synchronize(bytes->device, stream);
 }
 
-llrt_status llrt_dot_scale_range(const llrt_tensor *scales, void *stream, uint8_t *low, uint8_t *high) {
+llrt_status llrt_dot_scale_range(const llrt_tensor *scales, void *stream, uint8_t *low,
+                                 uint8_t *high) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(low && high, "low or high is NULL");
   *low = *high = 0;
   LLRT_REQUIRE(scales, "scales is NULL");
-  LLRT_REQUIRE(scales->dtype == LLRT_E8M0 || scales->dtype == LLRT_U8, "scales of type %s, not e8m0",
-               llrt_dtype_name(scales->dtype));
+  LLRT_REQUIRE(scales->dtype == LLRT_E8M0 || scales->dtype == LLRT_U8,
+               "scales of type %s, not e8m0", llrt_dtype_name(scales->dtype));
   LLRT_TRY(llrt_validate_tensors(scales, 1, 0, stream));
   llrt_tensor bytes = *scales;
   uint8_t range[2];

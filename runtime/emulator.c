@@ -25,8 +25,8 @@ static int find_emulator(const char *name) {
 
 bool llrt_emulator_is_name(const char *name) { return find_emulator(name) >= 0; }
 
-/* The file in the folder of the library (or program) that this is linked into, in ../lib of a program's
- * folder, or else the bare name, for the loader's path. */
+/* The file in the folder of the library (or program) that this is linked into, in ../lib of a
+ * program's folder, or else the bare name, for the loader's path. */
 static void find_library(const char *file, char *path, size_t size) {
   static const char *const folders[] = {"", "../lib/"};
   Dl_info info;
@@ -60,6 +60,15 @@ static llrt_status find_ordinal(llrt_context *context, const llrt_backend *backe
                     target);
 }
 
+/* Kernels are planned as for the target's reference device: an emulator has few multiprocessors,
+ * and a cache of no particular size. */
+static void stand_for_reference(llrt_device *device) {
+  plan_target reference;
+  if (plan_target_find(device->target.name, &reference) != LLRT_OK) return;
+  device->target.facts.units = reference.facts.units;
+  device->target.facts.l2_bytes = reference.facts.l2_bytes;
+}
+
 llrt_status llrt_emulator_open(llrt_context *context, const char *name,
                                const llrt_device_params *params, llrt_device **device) {
   int emulator = find_emulator(name), ordinal;
@@ -75,6 +84,7 @@ llrt_status llrt_emulator_open(llrt_context *context, const char *name,
   LLRT_TRY(find_ordinal(context, backend, with.driver_library, target, &ordinal));
   snprintf(real_name, sizeof real_name, "%s:%d", backend->name, ordinal);
   LLRT_TRY(llrt_device_open(context, real_name, &with, device));
-  snprintf((*device)->info.name, sizeof (*device)->info.name, "%.31s", name);
+  stand_for_reference(*device);
+  snprintf((*device)->info.name, sizeof(*device)->info.name, "%.31s", name);
   return LLRT_OK;
 }

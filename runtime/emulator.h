@@ -1,5 +1,5 @@
-/* Emulated devices, for tests: "cuda-emu:sm_90a" is the cuda backend over libllrt-emu-cuda.so, on its
- * device that llrt compiles for sm_90a. Only in builds with LLRT_BUILD_TESTING. */
+/* Emulated devices, for tests: "cuda-emu:sm_90a" is the cuda backend over libllrt-emu-cuda.so, on
+ * its device that llrt compiles for sm_90a. Only in builds with LLRT_BUILD_TESTING. */
 #ifndef LLRT_RUNTIME_EMULATOR_H
 #define LLRT_RUNTIME_EMULATOR_H
 

@@ -1,4 +1,5 @@
 /* Events: a backend's event, its device, and whether it was recorded. */
+#include "base/memory.h"
 #include "base/status.h"
 #include "runtime/context.h"
 
@@ -11,10 +12,11 @@ struct llrt_event {
 };
 
 llrt_status llrt_event_create(llrt_device *device, llrt_event **out) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(out, "event is NULL");
   *out = NULL;
   LLRT_REQUIRE(device, "device is NULL");
-  llrt_event *event = calloc(1, sizeof *event);
+  llrt_event *event = memory_zeroed(1, sizeof *event);
   if (!event) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for an event");
   event->device = device;
   llrt_status status = device->backend->event_create(device, &event->event);
@@ -35,6 +37,7 @@ void llrt_event_destroy(llrt_event **address) {
 }
 
 llrt_status llrt_event_record(llrt_event *event, void *stream) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(event, "event is NULL");
   LLRT_TRY(llrt_validate_stream(event->device, stream));
   LLRT_TRY(event->device->backend->event_record(event->device, event->event, stream));
@@ -44,6 +47,7 @@ llrt_status llrt_event_record(llrt_event *event, void *stream) {
 
 llrt_status llrt_event_elapsed(const llrt_event *start, const llrt_event *stop,
                                double *microseconds) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(microseconds, "microseconds is NULL");
   *microseconds = 0;
   LLRT_REQUIRE(start && stop, "an event is NULL");

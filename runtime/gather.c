@@ -1,4 +1,6 @@
-/* llrt_gather, llrt_scatter: views of a tensor through an index tensor, which convert does the rest with. */
+/* llrt_gather, llrt_scatter: views of a tensor through an index tensor, which convert does the rest
+ * with. */
+#include "base/params.h"
 #include "base/status.h"
 #include "runtime/index_check.h"
 #include "runtime/result.h"
@@ -13,8 +15,8 @@
 static llrt_status check_index(const llrt_tensor *index) {
   LLRT_REQUIRE(index->dtype == LLRT_I32 || index->dtype == LLRT_I64,
                "the index has %s values; i32 and i64 are possible", llrt_dtype_name(index->dtype));
-  LLRT_REQUIRE(index->rank >= 0 && index->rank <= LLRT_MAX_RANK, "the index's rank is %d, not 0 to %d",
-               index->rank, LLRT_MAX_RANK);
+  LLRT_REQUIRE(index->rank >= 0 && index->rank <= LLRT_MAX_RANK,
+               "the index's rank is %d, not 0 to %d", index->rank, LLRT_MAX_RANK);
   LLRT_REQUIRE(index->n_indices == 0, "the index has indices itself");
   for (int axis = 0; axis < index->rank; axis++)
     LLRT_REQUIRE(index->shape[axis] >= 0, "the index's shape[%d] is %lld", axis,
@@ -47,8 +49,9 @@ static llrt_status find_values(const llrt_tensor *index, const void **data,
       llrt_storage_bind(storage, index->rank, index->shape, index->strides, &binding);
   if (status != LLRT_OK) return llrt_error_prefix(status, "the index");
   if (!is_strided(storage))
-    return llrt_error(LLRT_UNSUPPORTED, "the index's storage has more than one stride an axis: convert "
-                                        "it to row_major first");
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "the index's storage has more than one stride an axis: convert "
+                      "it to row_major first");
   for (int i = 0; i < storage->n_digits; i++)
     if (storage->digit[i].axis >= 0) strides[storage->digit[i].axis] = binding.stride[i];
   *data = (const char *)index->data + binding.origin[0] * (llrt_dtype_bits(index->dtype) / 8);
@@ -66,12 +69,13 @@ static llrt_status set_device_extent(const llrt_tensor *index, int from, int to,
 }
 
 /* The index's axis `b` against the store's, which is not the gathered one. */
-static llrt_status take_axis(const llrt_tensor *index, const int64_t *strides, int b, llrt_view *view,
-                             llrt_index *made) {
+static llrt_status take_axis(const llrt_tensor *index, const int64_t *strides, int b,
+                             llrt_view *view, llrt_index *made) {
   int64_t own = index->shape[b], stored = view->tensor.shape[b];
-  LLRT_REQUIRE(own == stored || own == 1 || stored == 1,
-               "the index's shape[%d] is %lld, the tensor's %lld: they are equal, or one of them is 1", b,
-               (long long)own, (long long)stored);
+  LLRT_REQUIRE(
+      own == stored || own == 1 || stored == 1,
+      "the index's shape[%d] is %lld, the tensor's %lld: they are equal, or one of them is 1", b,
+      (long long)own, (long long)stored);
   if (own == 1 && stored != 1) return LLRT_OK; /* one value for all */
   made->axes |= 1u << b;
   made->strides[b] = strides[b];
@@ -83,12 +87,13 @@ static llrt_status take_axis(const llrt_tensor *index, const int64_t *strides, i
 static llrt_status shape_view(const llrt_tensor *index, const int64_t *strides, int form,
                               llrt_view *view, llrt_index *made) {
   int axis = made->axis, own = form == LLRT_GATHER_SELECT ? 0 : axis;
-  LLRT_REQUIRE(form == LLRT_GATHER_TAKE_ALONG || form == LLRT_GATHER_SELECT, "there is no form %d", form);
+  LLRT_REQUIRE(form == LLRT_GATHER_TAKE_ALONG || form == LLRT_GATHER_SELECT, "there is no form %d",
+               form);
   if (form == LLRT_GATHER_SELECT)
     LLRT_REQUIRE(index->rank == 1, "the index has rank %d; to select takes a list", index->rank);
   else
-    LLRT_REQUIRE(index->rank == view->tensor.rank, "the index has rank %d, the tensor %d", index->rank,
-                 view->tensor.rank);
+    LLRT_REQUIRE(index->rank == view->tensor.rank, "the index has rank %d, the tensor %d",
+                 index->rank, view->tensor.rank);
   made->extent = view->tensor.shape[axis];
   made->axes = 1u << axis;
   made->strides[axis] = strides[own];
@@ -102,8 +107,8 @@ static llrt_status shape_view(const llrt_tensor *index, const int64_t *strides, 
 /* ---- views ---- */
 
 static llrt_status start_view(const llrt_tensor *store, int32_t axis, llrt_view *view) {
-  LLRT_REQUIRE(store->rank >= 0 && store->rank <= LLRT_MAX_RANK, "the tensor's rank is %d, not 0 to %d",
-               store->rank, LLRT_MAX_RANK);
+  LLRT_REQUIRE(store->rank >= 0 && store->rank <= LLRT_MAX_RANK,
+               "the tensor's rank is %d, not 0 to %d", store->rank, LLRT_MAX_RANK);
   LLRT_REQUIRE(axis >= 0 && axis < store->rank, "axis %d of a tensor of %d", axis, store->rank);
   LLRT_REQUIRE(store->shape[axis] >= 0, "the tensor's shape[%d] is %lld", axis,
                (long long)store->shape[axis]);
@@ -111,7 +116,8 @@ static llrt_status start_view(const llrt_tensor *store, int32_t axis, llrt_view 
   if (store->n_indices == LLRT_MAX_INDICES)
     return llrt_error(LLRT_UNSUPPORTED, "the tensor has %d indices already", LLRT_MAX_INDICES);
   if (store->extent_ptr[axis])
-    return llrt_error(LLRT_UNSUPPORTED, "the extent that an index is checked against lies in device memory");
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "the extent that an index is checked against lies in device memory");
   view->tensor = *store;
   view->tensor.indices = view->indices;
   for (int i = 0; i < store->n_indices; i++) view->indices[i] = store->indices[i];
@@ -120,44 +126,56 @@ static llrt_status start_view(const llrt_tensor *store, int32_t axis, llrt_view 
 
 llrt_status llrt_gather_view(const llrt_tensor *store, const llrt_tensor *index, int32_t axis,
                              const llrt_gather_params *params, llrt_view *view) {
-  static const llrt_gather_params none;
+  LLRT_ENTRY();
+  llrt_gather_params own;
   int64_t strides[LLRT_MAX_RANK] = {0};
   LLRT_REQUIRE(view, "view is NULL");
   memset(view, 0, sizeof *view);
   LLRT_REQUIRE(store, "the tensor is NULL");
   LLRT_REQUIRE(index, "index is NULL");
-  if (!params) params = &none;
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_gather_params, params, &own));
   LLRT_TRY(check_index(index));
   LLRT_REQUIRE(index->device == store->device, "the index is on another device");
   LLRT_TRY(start_view(store, axis, view));
   llrt_index *made = &view->indices[view->tensor.n_indices++];
-  *made = (llrt_index){.axis = axis, .out_of_range = params->out_of_range, .dtype = index->dtype,
-                       .report = params->report};
+  *made = (llrt_index){
+      .axis = axis, .out_of_range = own.out_of_range, .dtype = index->dtype, .report = own.report};
   LLRT_TRY(find_values(index, &made->data, strides));
-  LLRT_TRY(shape_view(index, strides, params->form, view, made));
+  LLRT_TRY(shape_view(index, strides, own.form, view, made));
   return llrt_index_check_class(&view->tensor, "tensor", false);
 }
 
 /* ---- calls ---- */
 
-static const llrt_convert_params *convert_params(const llrt_gather_params *params) {
-  return params ? &params->convert : NULL;
+/* *convert: what the elements go through on their way, NULL: nothing. */
+static llrt_status find_convert(const llrt_gather_params *params,
+                                const llrt_convert_params **convert) {
+  llrt_gather_params own;
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_gather_params, params, &own));
+  *convert = own.convert;
+  return LLRT_OK;
 }
 
 llrt_status llrt_gather_into(const llrt_tensor *source, const llrt_tensor *index, int32_t axis,
                              const llrt_tensor *destination, const llrt_gather_params *params,
                              void *stream) {
+  LLRT_ENTRY();
   llrt_view view;
+  const llrt_convert_params *convert;
   LLRT_TRY(llrt_gather_view(source, index, axis, params, &view));
-  return llrt_convert_into(&view.tensor, destination, convert_params(params), stream);
+  LLRT_TRY(find_convert(params, &convert));
+  return llrt_convert_into(&view.tensor, destination, convert, stream);
 }
 
 llrt_status llrt_scatter_into(const llrt_tensor *source, const llrt_tensor *index, int32_t axis,
                               const llrt_tensor *destination, const llrt_gather_params *params,
                               void *stream) {
+  LLRT_ENTRY();
   llrt_view view;
+  const llrt_convert_params *convert;
   LLRT_TRY(llrt_gather_view(destination, index, axis, params, &view));
-  return llrt_convert_into(source, &view.tensor, convert_params(params), stream);
+  LLRT_TRY(find_convert(params, &convert));
+  return llrt_convert_into(source, &view.tensor, convert, stream);
 }
 
 /* Zeros where a REPORT leaves elements out. */
@@ -171,18 +189,21 @@ static llrt_status clear(const llrt_tensor *made, const llrt_index *index, void 
 llrt_status llrt_gather(const llrt_tensor *source, const llrt_tensor *index, int32_t axis,
                         const llrt_storage *storage, const llrt_gather_params *params, void *stream,
                         llrt_tensor *result) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(result, "result is NULL");
   memset(result, 0, sizeof *result);
   llrt_view view;
   LLRT_TRY(llrt_gather_view(source, index, axis, params, &view));
-  const llrt_convert_params *convert = convert_params(params);
-  if (convert) LLRT_TRY(llrt_validate_maps(convert->maps, convert->n_maps));
+  const llrt_convert_params *given;
+  llrt_convert_params convert;
+  LLRT_TRY(find_convert(params, &given));
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_convert_params, given, &convert));
+  LLRT_TRY(llrt_validate_given_maps(convert.maps, convert.n_maps));
   llrt_index *own = &view.indices[view.tensor.n_indices - 1];
   if (own->out_of_range == LLRT_RANGE_SKIP) own->out_of_range = LLRT_RANGE_ZERO;
   llrt_tensor made;
-  LLRT_TRY(llrt_result_make(&view.tensor, storage, convert ? convert->dtype : LLRT_DTYPE_NONE, stream,
-                            &made));
+  LLRT_TRY(llrt_result_make(&view.tensor, storage, convert.dtype, stream, &made));
   llrt_status status = clear(&made, own, stream);
-  if (status == LLRT_OK) status = llrt_convert_into(&view.tensor, &made, convert, stream);
+  if (status == LLRT_OK) status = llrt_convert_into(&view.tensor, &made, &convert, stream);
   return llrt_result_settle(status, &made, stream, result);
 }

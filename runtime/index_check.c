@@ -1,6 +1,7 @@
 #include "runtime/index_check.h"
 
 #include "base/bits.h"
+#include "base/params.h"
 #include "base/status.h"
 
 #include <string.h>
@@ -20,9 +21,11 @@ static llrt_status check_policy(const llrt_index *index, const char *role, int n
                "the %s's index %d: there is no way %d to treat values out of range", role, number,
                index->out_of_range);
   LLRT_REQUIRE(!written || index->out_of_range != LLRT_RANGE_ZERO,
-               "the %s's index %d: values out of range have no place to write zeros to", role, number);
+               "the %s's index %d: values out of range have no place to write zeros to", role,
+               number);
   LLRT_REQUIRE(!written || index->out_of_range != LLRT_RANGE_CLAMP,
-               "the %s's index %d: clamping would send several elements to one place", role, number);
+               "the %s's index %d: clamping would send several elements to one place", role,
+               number);
   LLRT_REQUIRE(index->kind != LLRT_INDEX_POINTER || index->out_of_range != LLRT_RANGE_CLAMP,
                "the %s's index %d: addresses cannot be clamped", role, number);
   return LLRT_OK;
@@ -35,6 +38,8 @@ static llrt_status check_index(const llrt_tensor *tensor, const char *role, int 
                "the %s's index %d: there is no kind %d", role, number, index->kind);
   LLRT_REQUIRE(index->axis >= 0 && index->axis < tensor->rank,
                "the %s's index %d is on axis %d of %d", role, number, index->axis, tensor->rank);
+  LLRT_REQUIRE(llrt_params_are_zero(index->reserved, sizeof index->reserved),
+               "the %s's index %d: a reserved field is not 0", role, number);
   uint32_t all = (uint32_t)bits_mask(tensor->rank);
   LLRT_REQUIRE(!((index->axes | index->folded) & ~all),
                "the %s's index %d names an axis past the last, %d", role, number, tensor->rank - 1);
@@ -57,7 +62,8 @@ llrt_status llrt_index_check_class(const llrt_tensor *tensor, const char *role, 
   for (int i = 0; i < tensor->n_indices; i++) {
     const llrt_index *index = &tensor->indices[i];
     LLRT_TRY(check_index(tensor, role, i, written));
-    LLRT_REQUIRE(!(axes >> index->axis & 1), "the %s has two indices on axis %d", role, index->axis);
+    LLRT_REQUIRE(!(axes >> index->axis & 1), "the %s has two indices on axis %d", role,
+                 index->axis);
     axes |= 1u << index->axis;
     folded |= index->folded;
     pointers += index->kind == LLRT_INDEX_POINTER;

@@ -1,20 +1,26 @@
 #include "runtime/jit_library.h"
 
 #include "base/float_mode.h"
+#include "base/memory.h"
 #include "base/status.h"
+
+#include <llrt/llrt.h>
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define TEXT_OF(x) #x
+#define FILE_NAME(major, minor) "libllrt-jit.so." TEXT_OF(major) "." TEXT_OF(minor)
+
 /* With the SOVERSION: installations without headers have this name alone. */
-static const char file_name[] = "libllrt-jit.so.0";
+static const char file_name[] = FILE_NAME(LLRT_VERSION_MAJOR, LLRT_VERSION_MINOR);
 
 llrt_status llrt_jit_library_init(const char *path, jit_library *jit) {
   *jit = (jit_library){0};
   if (path) {
-    jit->path = strdup(path);
+    jit->path = memory_text(path);
     if (!jit->path) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a path");
   }
   pthread_mutex_init(&jit->mutex, NULL);

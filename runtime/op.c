@@ -1,8 +1,13 @@
 /* Operations as handles: prepare, run, save, load. */
+#include "base/memory.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "runtime/context.h"
+#include "runtime/description.h"
+#include "runtime/launch_log.h"
 #include "runtime/prepared.h"
 #include "runtime/promise.h"
+#include "runtime/reach.h"
 
 #include <llrt/dot.h>
 
@@ -10,26 +15,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-llrt_status llrt_op_prepare(llrt_device *device, const llrt_op_desc *desc, llrt_op **out) {
+llrt_status llrt_op_prepare(llrt_device *device, const llrt_op_desc *given, llrt_op **out) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(out, "op is NULL");
   *out = NULL;
   LLRT_REQUIRE(device, "device is NULL");
+  op_description own, *desc = &own;
+  LLRT_TRY(llrt_description_take(given, desc));
   LLRT_TRY(llrt_validate_desc(desc));
+  llrt_description_normalise(desc);
   kernel_cache *cache = &device->context->cache;
   storage_set *set;
   LLRT_TRY(llrt_cache_get_set(cache, desc->tensors, desc->n_tensors, desc->dot.roles, &set));
   llrt_op *op;
-  LLRT_TRY(llrt_cache_get_op(cache, device, desc, set, &op));
-  LLRT_TRY(llrt_op_ready_all(op));
-  atomic_store(&set->prepared, true);
-  *out = llrt_op_retain(op);
-  return LLRT_OK;
+  llrt_status status = llrt_cache_get_op(cache, device, desc, set, &op);
+  if (status == LLRT_OK) {
+    atomic_fetch_add(&op->handles, 1);
+    status = llrt_op_ready_all(op);
+    if (status == LLRT_OK) atomic_store(&set->prepared, true);
+    if (status == LLRT_OK) *out = op;
+    else llrt_op_destroy(&op);
+  }
+  llrt_storage_set_release(set);
+  llrt_cache_enforce(cache);
+  return status;
 }
 
-void llrt_op_destroy(llrt_op **op) {
-  if (!op || !*op) return;
-  llrt_op_release(*op);
-  *op = NULL;
+void llrt_op_destroy(llrt_op **address) {
+  if (!address || !*address) return;
+  llrt_op *op = *address;
+  kernel_cache *cache = &op->device->context->cache;
+  *address = NULL;
+  if (atomic_fetch_sub(&op->handles, 1) == 1)
+    atomic_store(&cache->grown, true); /* its kernels count again */
+  llrt_op_release(op);
+  llrt_cache_enforce(cache);
 }
 
 static bool same_indices(const storage_set *a, const storage_set *b, int tensor) {
@@ -37,22 +57,22 @@ static bool same_indices(const storage_set *a, const storage_set *b, int tensor)
   return memcmp(a->index[tensor], b->index[tensor], sizeof a->index[tensor]) == 0;
 }
 
-/* The tensors' storages are the description's: the same bytes as a rule, or else equal rules; the same
- * indices. */
+/* The tensors' storages are the description's: the same bytes as a rule, or else equal rules; the
+ * same indices. */
 static llrt_status check_storages(const llrt_op *op, const llrt_tensor *tensors) {
   llrt_hash key;
-  LLRT_TRY(llrt_storage_set_key(tensors, op->set.n, op->set.roles, &key));
-  if (key.low == op->set.key.low && key.high == op->set.key.high) return LLRT_OK;
+  LLRT_TRY(llrt_storage_set_key(tensors, op->set->n, op->set->roles, &key));
+  if (key.low == op->set->key.low && key.high == op->set->key.high) return LLRT_OK;
   storage_set given;
-  LLRT_TRY(llrt_storage_set_init(tensors, op->set.n, op->set.roles, &given));
-  for (int i = 0; i < op->set.n; i++) {
-    LLRT_REQUIRE(llrt_storage_equal(&given.storage[i], &op->set.storage[i]),
-                 "the %s's storage is not the operation's", llrt_tensor_role(op->set.roles, i));
-    LLRT_REQUIRE(same_indices(&given, &op->set, i), "the %s's indices are not the operation's",
-                 llrt_tensor_role(op->set.roles, i));
-    LLRT_REQUIRE(given.device_extents[i] == op->set.device_extents[i],
+  LLRT_TRY(llrt_storage_set_init(tensors, op->set->n, op->set->roles, &given));
+  for (int i = 0; i < op->set->n; i++) {
+    LLRT_REQUIRE(llrt_storage_equal(&given.storage[i], &op->set->storage[i]),
+                 "the %s's storage is not the operation's", llrt_tensor_role(op->set->roles, i));
+    LLRT_REQUIRE(same_indices(&given, op->set, i), "the %s's indices are not the operation's",
+                 llrt_tensor_role(op->set->roles, i));
+    LLRT_REQUIRE(given.device_extents[i] == op->set->device_extents[i],
                  "the %s has extents in device memory along other axes than the operation",
-                 llrt_tensor_role(op->set.roles, i));
+                 llrt_tensor_role(op->set->roles, i));
   }
   return LLRT_OK;
 }
@@ -60,12 +80,12 @@ static llrt_status check_storages(const llrt_op *op, const llrt_tensor *tensors)
 /* Types count where values are computed, else their widths. */
 static llrt_status check_types(const llrt_op *op, const llrt_tensor *tensors) {
   const llrt_tensor *own = op->desc.tensors;
-  bool casts = own[0].dtype != own[1].dtype || op->set.n > 2 || op->desc.kind != LLRT_OP_CONVERT;
-  for (int i = 0; i < op->set.n; i++) {
+  bool casts = own[0].dtype != own[1].dtype || op->set->n > 2 || op->desc.kind != LLRT_OP_CONVERT;
+  for (int i = 0; i < op->set->n; i++) {
     bool fits = casts ? tensors[i].dtype == own[i].dtype
                       : tensors[i].dtype == tensors[0].dtype &&
                             llrt_dtype_bits(tensors[i].dtype) == llrt_dtype_bits(own[i].dtype);
-    LLRT_REQUIRE(fits, "the operation's %s is %s, not %s", llrt_tensor_role(op->set.roles, i),
+    LLRT_REQUIRE(fits, "the operation's %s is %s, not %s", llrt_tensor_role(op->set->roles, i),
                  llrt_dtype_name(own[i].dtype), llrt_dtype_name(tensors[i].dtype));
   }
   return LLRT_OK;
@@ -76,14 +96,14 @@ static llrt_status bind_call(const llrt_op *op, const llrt_tensor *tensors, int 
                              const void *stream, op_call *call) {
   LLRT_REQUIRE(op, "op is NULL");
   LLRT_REQUIRE(tensors, "tensors is NULL");
-  LLRT_REQUIRE(n == op->set.n, "the operation has %d tensors, not %d", op->set.n, n);
-  LLRT_TRY(llrt_validate_tensors(tensors, n, op->set.roles, stream));
+  LLRT_REQUIRE(n == op->set->n, "the operation has %d tensors, not %d", op->set->n, n);
+  LLRT_TRY(llrt_validate_tensors(tensors, n, op->set->roles, stream));
   LLRT_REQUIRE(tensors[0].device == op->device, "the operation is of another device");
   LLRT_TRY(check_types(op, tensors));
-  LLRT_REQUIRE(tensors[0].rank == op->set.rank, "the operation has rank %d, the tensors %d",
-               op->set.rank, tensors[0].rank);
+  LLRT_REQUIRE(tensors[0].rank == op->set->rank, "the operation has rank %d, the tensors %d",
+               op->set->rank, tensors[0].rank);
   LLRT_TRY(check_storages(op, tensors));
-  return llrt_validate_shapes(&op->desc, tensors, &op->set, call);
+  return llrt_validate_shapes(&op->desc, tensors, op->set, call);
 }
 
 static llrt_status pick_ready(const llrt_op *op, const op_call *call, int *variant) {
@@ -94,6 +114,7 @@ static llrt_status pick_ready(const llrt_op *op, const op_call *call, int *varia
 }
 
 llrt_status llrt_op_workspace(const llrt_op *op, const llrt_tensor *tensors, int n, size_t *bytes) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(bytes, "bytes is NULL");
   *bytes = 0;
   op_call call;
@@ -113,37 +134,42 @@ static llrt_status take_number(const double *given, bool acts, const char *name,
   return LLRT_OK;
 }
 
-static llrt_status take_numbers(const llrt_op *op, const llrt_dot_run_params *params, op_call *call) {
-  if (!params) return LLRT_OK;
-  LLRT_REQUIRE(params->size == sizeof *params, "params has size %zu, not %zu", params->size, sizeof *params);
+static llrt_status take_numbers(const llrt_op *op, const llrt_run_params *params, op_call *call) {
+  if (params->scalars) call->scalars = params->scalars;
+  bool computes = op->desc.kind == LLRT_OP_COMPUTE && op->desc.program.n_scalars > 0;
+  LLRT_REQUIRE(computes == (params->scalars != NULL),
+               computes ? "the expression has numbers, and the run brings none"
+                        : "the operation has no scalars");
   LLRT_TRY(take_number(params->alpha, op->desc.dot.has_alpha, "alpha", &call->alpha));
   return take_number(params->beta, op->desc.dot.has_beta, "beta", &call->beta);
 }
 
 static llrt_status run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
-                       const llrt_run_params *params, const llrt_dot_run_params *numbers) {
+                       const llrt_run_params *params) {
   op_call call;
+  llrt_run_params own;
   int variant;
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_run_params, params, &own));
   LLRT_TRY(bind_call(op, tensors, n, stream, &call));
-  LLRT_TRY(take_numbers(op, numbers, &call));
+  LLRT_TRY(take_numbers(op, &own, &call));
   if (call.empty) return LLRT_OK;
-  LLRT_TRY(llrt_validate_memory(&op->desc, &op->set, &call));
-  LLRT_TRY(llrt_promises_check(&call, &op->set, op->desc.promises));
+  LLRT_TRY(llrt_validate_memory(&op->desc, op->set, &call));
+  LLRT_TRY(llrt_check_reach(&call, op->set, stream));
+  LLRT_TRY(llrt_promises_check(&call, op->set, op->desc.promises));
   LLRT_TRY(pick_ready(op, &call, &variant));
-  return llrt_op_launch(op, variant, &call, params, stream);
+  return llrt_op_launch(op, variant, &call, &own, stream);
 }
 
 llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
                         const llrt_run_params *params) {
-  return run(op, stream, tensors, n, params, NULL);
-}
-
-llrt_status llrt_dot_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
-                         const llrt_dot_run_params *params) {
-  return run(op, stream, tensors, n, params ? &params->run : NULL, params);
+  LLRT_ENTRY();
+  LLRT_REQUIRE(op, "op is NULL");
+  llrt_status status = run(op, stream, tensors, n, params);
+  return status == LLRT_OK ? LLRT_OK : llrt_log_failure(op->device, op->desc.kind, status);
 }
 
 llrt_status llrt_op_save(const llrt_op *op, void *buffer, size_t *size) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(size, "size is NULL");
   size_t capacity = buffer ? *size : 0;
   *size = 0;
@@ -152,9 +178,8 @@ llrt_status llrt_op_save(const llrt_op *op, void *buffer, size_t *size) {
   llrt_text_init(&bytes);
   llrt_op *locked = (llrt_op *)op; /* another thread may be adding a variant's code */
   pthread_mutex_lock(&locked->build);
-  llrt_status status =
-      llrt_kernel_bytes_write(op->device->target.name, &op->desc, &op->set, op->variant,
-                              atomic_load(&locked->n_variants), &bytes);
+  llrt_status status = llrt_kernel_bytes_write(&op->device->target, &op->desc, op->set, op->variant,
+                                               atomic_load(&locked->n_variants), &bytes);
   pthread_mutex_unlock(&locked->build);
   if (status == LLRT_OK) {
     *size = bytes.length;
@@ -177,12 +202,12 @@ static llrt_status op_from_image(llrt_device *device, kernel_image *image, llrt_
   }
   llrt_op *op;
   LLRT_TRY(llrt_op_make(device, &image->desc, &image->set, &op));
-  for (int i = 0; i < image->n_variants; i++) {
-    op->variant[i] = image->variant[i];
-    image->variant[i].code = NULL;
-  }
+  op->variant = image->variant;
   atomic_store(&op->n_variants, image->n_variants);
+  image->variant = NULL;
+  image->n_variants = 0;
   llrt_status status = llrt_op_load_variants(op);
+  atomic_store(&op->handles, 1);
   if (status == LLRT_OK) {
     *out = op;
   } else {
@@ -192,11 +217,12 @@ static llrt_status op_from_image(llrt_device *device, kernel_image *image, llrt_
 }
 
 llrt_status llrt_op_load(llrt_device *device, const void *buffer, size_t size, llrt_op **out) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(out, "op is NULL");
   *out = NULL;
   LLRT_REQUIRE(device, "device is NULL");
   LLRT_REQUIRE(buffer, "buffer is NULL");
-  kernel_image *image = malloc(sizeof *image);
+  kernel_image *image = memory_new(sizeof *image);
   if (!image) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a kernel's description");
   llrt_status status = llrt_kernel_bytes_read(buffer, size, image);
   if (status == LLRT_OK) status = op_from_image(device, image, out);

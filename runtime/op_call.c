@@ -7,33 +7,69 @@
 #include "base/status.h"
 #include "runtime/choose.h"
 #include "runtime/context.h"
+#include "runtime/launch_log.h"
 #include "runtime/policy.h"
 #include "runtime/prepared.h"
 #include "runtime/promise.h"
+#include "runtime/reach.h"
 
-llrt_status llrt_op_call(llrt_op_desc *desc, void *stream) {
+/* Of a variant that was not loaded before the call waited for the compiler, or for the disk. */
+static const char *cache_word(const llrt_op *op, uint64_t loaded, int variant) {
+  if (loaded >> variant & 1) return "hit";
+  return atomic_load(&op->from_disk) >> variant & 1 ? "disk" : "miss";
+}
+
+/* By the operation, or while that is not ready by the alternative, which may be NULL. */
+static llrt_status run(llrt_op *op, llrt_op *alternative, op_call *call, void *stream) {
+  if (alternative && llrt_policy_of(op->device->context) == LLRT_COMPILE_BACKGROUND) {
+    llrt_compile_behind(op, &call->tensor[0]);
+    op = alternative;
+  }
+  int variant;
+  llrt_op *chosen = op;
+  bool told = llrt_launch_log_wanted(op);
+  uint64_t loaded = told ? llrt_op_loaded(op) : 0;
+  llrt_status status = llrt_op_ready(op, &call->tensor[0], stream, &variant);
+  if (status == LLRT_NOT_PREPARED && alternative) {
+    op = alternative;
+    status = llrt_op_ready(op, &call->tensor[0], stream, &variant);
+  }
+  LLRT_TRY(status);
+  if (told) call->cache = op == chosen ? cache_word(op, loaded, variant) : "hit";
+  return llrt_op_launch_alone(op, variant, call, stream);
+}
+
+static llrt_status call_with(op_description *desc, storage_set *set, void *stream) {
   const llrt_tensor *tensors = desc->tensors;
-  llrt_device *device = tensors[0].device;
-  storage_set *set;
-  LLRT_TRY(llrt_cache_get_set(&device->context->cache, tensors, desc->n_tensors, desc->dot.roles, &set));
   op_call call;
   LLRT_TRY(llrt_validate_shapes(desc, tensors, set, &call));
   if (call.empty) return LLRT_OK;
   LLRT_TRY(llrt_validate_memory(desc, set, &call));
+  LLRT_TRY(llrt_check_reach(&call, set, stream));
 
   llrt_promises_coarse(&call, set, desc);
   llrt_op *op, *alternative;
   LLRT_TRY(llrt_choose(desc, set, &call, &op, &alternative));
-  if (alternative && llrt_policy_of(device->context) == LLRT_COMPILE_BACKGROUND) {
-    llrt_compile_behind(op, &call.tensor[0]);
-    op = alternative;
-  }
-  int variant;
-  llrt_status status = llrt_op_ready(op, &call.tensor[0], stream, &variant);
-  if (status == LLRT_NOT_PREPARED && alternative) {
-    op = alternative;
-    status = llrt_op_ready(op, &call.tensor[0], stream, &variant);
-  }
-  LLRT_TRY(status);
-  return llrt_op_launch_alone(op, variant, &call, stream);
+  llrt_status status = run(op, alternative, &call, stream);
+  llrt_op_release(op);
+  llrt_op_release(alternative);
+  return status;
+}
+
+static llrt_status call_on(op_description *desc, void *stream) {
+  const llrt_tensor *tensors = desc->tensors;
+  llrt_device *device = tensors[0].device;
+  storage_set *set;
+  LLRT_TRY(
+      llrt_cache_get_set(&device->context->cache, tensors, desc->n_tensors, desc->dot.roles, &set));
+  llrt_status status = call_with(desc, set, stream);
+  llrt_storage_set_release(set);
+  llrt_cache_enforce(&device->context->cache);
+  return status;
+}
+
+llrt_status llrt_op_call(op_description *desc, void *stream) {
+  llrt_status status = call_on(desc, stream);
+  return status == LLRT_OK ? LLRT_OK
+                           : llrt_log_failure(desc->tensors[0].device, desc->kind, status);
 }

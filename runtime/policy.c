@@ -1,8 +1,11 @@
 #include "runtime/policy.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "runtime/context.h"
+#include "runtime/launch_log.h"
+#include "runtime/op_text.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -14,66 +17,42 @@ llrt_compile_policy llrt_policy_of(const llrt_context *context) {
 }
 
 llrt_status llrt_context_set_compile(llrt_context *context, llrt_compile_policy policy) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(context, "context is NULL");
-  LLRT_REQUIRE(policy >= LLRT_COMPILE_NOW && policy <= LLRT_COMPILE_NEVER, "there is no compile policy %d", (int)policy);
+  LLRT_REQUIRE(policy >= LLRT_COMPILE_NOW && policy <= LLRT_COMPILE_FORBIDDEN,
+               "there is no compile policy %d", (int)policy);
   atomic_store(&context->compile, policy);
   return LLRT_OK;
 }
 
-/* ---- what an operation is, in a line ---- */
-
-static const char *const kind_name[] = {[LLRT_OP_CONVERT] = "convert", [LLRT_OP_REDUCE] = "reduce",
-                                        [LLRT_OP_SCAN] = "scan", [LLRT_OP_DOT] = "dot"};
-
-static void add_storage(const llrt_storage *storage, llrt_text *text) {
-  char printed[512];
-  bool whole = llrt_storage_print(storage, printed, sizeof printed, NULL) == LLRT_OK;
-  llrt_text_add(text, "%s", whole ? printed : "a storage of more than 511 characters");
-}
-
-static void add_promise(const char *name, int axis, const llrt_promise *promise, llrt_text *text) {
-  bool one = promise->max > 0 && promise->min == promise->max;
-  if (one) llrt_text_add(text, " %s %d = %lld", name, axis, (long long)promise->max);
-  else if (promise->multiple > 1) llrt_text_add(text, " %s %d by %lld", name, axis, (long long)promise->multiple);
-}
-
-static void add_tensor(const llrt_op_desc *desc, const storage_set *set, int i, llrt_text *text) {
-  const llrt_tensor_promise *promises = &desc->promises[i];
-  llrt_text_add(text, "%s %s %s ", i ? ";" : "", llrt_tensor_role(set->roles, i), llrt_dtype_name(desc->tensors[i].dtype));
-  add_storage(&set->storage[i], text);
-  llrt_text_add(text, " address by %lld", (long long)(promises->address.multiple > 1 ? promises->address.multiple : 1));
-  for (int axis = 0; axis < set->rank; axis++) {
-    add_promise("axis", axis, &promises->shape[axis], text);
-    add_promise("stride of axis", axis, &promises->stride[axis], text);
-  }
-}
-
-static void describe(const llrt_op_desc *desc, const storage_set *set, llrt_text *text) {
-  llrt_text_add(text, "%s", kind_name[desc->kind]);
-  for (int i = 0; i < set->n; i++) add_tensor(desc, set, i, text);
-}
-
-llrt_status llrt_not_prepared(const llrt_op_desc *desc, const storage_set *set, const char *why) {
+llrt_status llrt_not_prepared(const op_description *desc, const storage_set *set, const char *why) {
   llrt_text text;
   llrt_text_init(&text);
-  describe(desc, set, &text);
-  llrt_status status = llrt_error(LLRT_NOT_PREPARED, "a kernel would have to be compiled, and %s; to prepare: %s", why,
-                                  text.data ? text.data : "");
+  llrt_op_describe(desc, set, &text);
+  llrt_status status =
+      llrt_error(LLRT_NOT_PREPARED, "a kernel would have to be compiled, and %s; to prepare: %s",
+                 why, text.data ? text.data : "");
   llrt_text_fini(&text);
   return status;
 }
 
-void llrt_tell_compile(const llrt_op *op, double milliseconds, bool background) {
+void llrt_tell_compile(llrt_op *op, double milliseconds, bool background) {
   llrt_context *context = op->device->context;
-  if (!context->log && !context->on_compile) return;
+  if (!llrt_log_wants(&context->log, LLRT_LOG_INFO) && !context->on_compile) return;
   llrt_text text;
   llrt_text_init(&text);
-  describe(&op->desc, &op->set, &text);
+  llrt_op_describe(&op->desc, op->set, &text);
   if (text.data)
-    llrt_context_log(context, "compiled a kernel for %s (%s) in %.1f ms%s: %s", op->device->info.name,
-                     op->device->target.name, milliseconds, background ? ", behind calls" : "", text.data);
-  llrt_compile_event event = {.size = sizeof event, .device = op->device, .desc = &op->desc, .text = text.data,
-                              .milliseconds = milliseconds, .background = background};
+    llrt_log(&context->log, LLRT_LOG_INFO,
+             "compile device=%s target=%s ms=%.1f behind=%d what=\"%s\"", op->device->info.name,
+             op->device->target.name, milliseconds, background, text.data);
+  const llrt_op_desc shown = op_description_show(&op->desc);
+  llrt_compile_event event = {.size = sizeof event,
+                              .device = op->device,
+                              .desc = &shown,
+                              .text = text.data,
+                              .milliseconds = milliseconds,
+                              .background = background};
   if (text.data && context->on_compile) context->on_compile(context->compile_user, &event);
   llrt_text_fini(&text);
 }
@@ -90,7 +69,8 @@ struct compile_wish {
   llrt_tensor first;
 };
 
-/* The next wish, out of the list: NULL when the thread is to end. */
+/* Waits for a compile that a call has wished for, and takes it out of the queue; NULL when the
+ * context's compile thread is to end. */
 static compile_wish *next_wish(compile_queue *queue) {
   pthread_mutex_lock(&queue->mutex);
   queue->current = NULL;
@@ -111,14 +91,17 @@ static void drop_wish(compile_wish *wish) {
   free(wish);
 }
 
-/* An error here is met again, and told, by a call that needs the kernel. */
+/* An error here is met again by a call that needs the kernel. */
 static void *compile_all(void *argument) {
   compile_queue *queue = argument;
   is_behind = true;
   for (compile_wish *wish = next_wish(queue); wish; wish = next_wish(queue)) {
     int variant;
-    llrt_op_ready(wish->op, &wish->first, NULL, &variant);
+    llrt_status status = llrt_op_ready(wish->op, &wish->first, NULL, &variant);
+    llrt_log_failure(wish->op->device, wish->op->desc.kind, status);
+    kernel_cache *cache = &wish->op->device->context->cache;
     drop_wish(wish);
+    llrt_cache_enforce(cache);
   }
   return NULL;
 }
@@ -129,14 +112,15 @@ static bool start_thread(compile_queue *queue) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  queue->started = pthread_create(&queue->thread, NULL, compile_all, queue) == 0;
+  queue->started = memory_thread(&queue->thread, NULL, compile_all, queue) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   queue->process = getpid();
   return queue->started;
 }
 
-/* A child of fork() has the parent's queue and not its thread, for which the mutex and the condition would wait. What was
- * wished for is still in the list, and a thread of the child's own sees to it. */
+/* A child of fork() has the parent's queue and not its thread, for which the mutex and the
+ * condition would wait. What was wished for is still in the list, and a thread of the child's own
+ * sees to it. */
 static void forget_parents_thread(compile_queue *queue) {
   static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&once);
@@ -152,7 +136,7 @@ static void forget_parents_thread(compile_queue *queue) {
 void llrt_compile_behind(llrt_op *op, const llrt_tensor *first) {
   compile_queue *queue = &op->device->context->behind;
   if (atomic_exchange(&op->wished, true)) return;
-  compile_wish *wish = malloc(sizeof *wish);
+  compile_wish *wish = memory_new(sizeof *wish);
   if (!wish) {
     atomic_store(&op->wished, false);
     return;

@@ -2,25 +2,33 @@
 #include "runtime/prepared.h"
 
 #include "base/float_mode.h"
+#include "base/hash.h"
+#include "base/memory.h"
 #include "base/status.h"
-#include "jit/plan/predict.h"
+#include "jit/plan/cost/predict.h"
+#include "jit/plan/plan_make.h"
 #include "runtime/context.h"
+#include "runtime/disk_folder.h"
 #include "runtime/policy.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-llrt_status llrt_op_make(llrt_device *device, const llrt_op_desc *desc, const storage_set *set,
+llrt_status llrt_op_make(llrt_device *device, const op_description *desc, const storage_set *set,
                          llrt_op **out) {
   *out = NULL;
-  llrt_op *op = calloc(1, sizeof *op);
+  llrt_op *op = memory_zeroed(1, sizeof *op);
   if (!op) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for an operation");
   op->device = device;
-  op->set = *set;
+  op->set = llrt_storage_set_hold(set);
+  if (!op->set) {
+    free(op);
+    return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for an operation");
+  }
   op->desc = *desc;
   for (int i = 0; i < set->n; i++) {
-    op->desc.tensors[i] = llrt_storage_set_tensor(&op->set, i, desc->tensors[i].dtype);
+    op->desc.tensors[i] = llrt_storage_set_tensor(op->set, i, desc->tensors[i].dtype);
     op->desc.tensors[i].device = device;
   }
   atomic_init(&op->references, 1);
@@ -35,13 +43,16 @@ llrt_op *llrt_op_retain(llrt_op *op) {
 }
 
 void llrt_op_release(llrt_op *op) {
-  if (atomic_fetch_sub(&op->references, 1) != 1) return;
-  for (int i = 0; i < PLAN_MAX_VARIANTS; i++) {
+  if (!op || atomic_fetch_sub(&op->references, 1) != 1) return;
+  for (int i = 0; i < atomic_load(&op->n_variants); i++) {
     backend_module *module = atomic_load(&op->module[i]);
     if (module) op->device->backend->unload(op->device, module);
-    free(op->variant[i].code);
+    llrt_kernel_variant_fini(&op->variant[i]);
   }
+  free(op->variant);
   pthread_mutex_destroy(&op->build);
+  llrt_storage_set_release(op->set);
+  llrt_storage_set_release(op->counted);
   free(op->planned);
   free(op);
 }
@@ -74,6 +85,13 @@ int llrt_op_pick_compiled(const llrt_op *op, const llrt_tensor *first) {
   return -1;
 }
 
+uint64_t llrt_op_loaded(const llrt_op *op) {
+  uint64_t loaded = 0;
+  _Static_assert(PLAN_MAX_VARIANTS <= 64, "a bit for each");
+  for (int i = 0; i < PLAN_MAX_VARIANTS; i++) loaded |= (uint64_t)is_loaded(op, i) << i;
+  return loaded;
+}
+
 /* ---- one variant ---- */
 
 static int64_t now_us(void) {
@@ -92,7 +110,7 @@ static double ms_since(int64_t start) {
 
 /* Copies what the compiler library made into memory of this library's own. */
 static llrt_status take_code(const llrt_jit_result *result, kernel_variant *variant) {
-  variant->code = malloc(result->size + 1);
+  variant->code = memory_new(result->size + 1);
   if (!variant->code) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a kernel's code");
   memcpy(variant->code, result->data, result->size);
   ((char *)variant->code)[result->size] = 0;
@@ -103,10 +121,9 @@ static llrt_status take_code(const llrt_jit_result *result, kernel_variant *vari
 static llrt_status compile_variant(llrt_op *op, const plan_kernel *kernel,
                                    kernel_variant *variant) {
   llrt_context *context = op->device->context;
-  if (context->no_compile) {
-    return llrt_error(LLRT_UNAVAILABLE, "a kernel would have to be compiled, which the context's "
-                                        "no_compile forbids");
-  }
+  if (llrt_policy_of(context) == LLRT_COMPILE_FORBIDDEN)
+    return llrt_error(LLRT_UNAVAILABLE,
+                      "a kernel would have to be compiled, which the context's policy forbids");
   const llrt_jit_interface *jit;
   LLRT_TRY(llrt_jit_library_get(&context->jit, &jit));
   int64_t start = now_us();
@@ -121,37 +138,73 @@ static llrt_status compile_variant(llrt_op *op, const plan_kernel *kernel,
   return LLRT_OK;
 }
 
-/* Turns code as the compiler made it into what load takes. */
+/* Has the driver link the code, unless that was done for a device of this capability. */
 static llrt_status link_variant(llrt_device *device, kernel_variant *variant) {
-  if (variant->linked || !device->backend->link) return LLRT_OK;
+  if (!device->backend->link) return LLRT_OK;
+  if (variant->linked && variant->capability == device->target.facts.capability) return LLRT_OK;
   void *linked;
   size_t size;
   LLRT_TRY(device->backend->link(device, variant->code, variant->size, &linked, &size));
-  free(variant->code);
-  variant->code = linked;
-  variant->size = size;
-  variant->linked = true;
+  free(variant->linked);
+  variant->linked = linked;
+  variant->linked_size = size;
+  variant->capability = device->target.facts.capability;
   return LLRT_OK;
+}
+
+static llrt_status load_code(llrt_device *device, const kernel_variant *variant,
+                             backend_module **module) {
+  bool linked = device->backend->link && variant->linked;
+  backend_code code = {.data = linked ? variant->linked : variant->code,
+                       .size = linked ? variant->linked_size : variant->size,
+                       .entry = PLAN_ENTRY_NAME,
+                       .shared_bytes = variant->launch.shared_bytes,
+                       .cluster = variant->launch.cluster,
+                       .boxes = variant->launch.n_boxes > 0};
+  return device->backend->load(device, &code, module);
+}
+
+/* What another driver linked may be nothing to this one: then it links the code itself. */
+static llrt_status link_and_load(llrt_device *device, kernel_variant *variant,
+                                 backend_module **module) {
+  bool linked_before = variant->linked && variant->capability == device->target.facts.capability;
+  LLRT_TRY(link_variant(device, variant));
+  llrt_status status = load_code(device, variant, module);
+  if (status != LLRT_UNSUPPORTED || !linked_before) return status;
+  variant->capability = 0;
+  LLRT_TRY(link_variant(device, variant));
+  return load_code(device, variant, module);
 }
 
 /* A kernel that was saved on another device may want more than this one's blocks have. */
 static llrt_status check_shared_memory(const llrt_device *device, const plan_launch *launch) {
-  if (launch->shared_bytes <= device->target.shared_bytes) return LLRT_OK;
-  return llrt_error(LLRT_UNSUPPORTED, "the kernel's blocks take %d bytes of shared memory, and those of %s have %d",
-                    launch->shared_bytes, device->info.name, device->target.shared_bytes);
+  if (launch->shared_bytes <= device->target.facts.shared_bytes) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED,
+                    "the kernel's blocks take %d bytes of shared memory, and those of %s have %d",
+                    launch->shared_bytes, device->info.name, device->target.facts.shared_bytes);
+}
+
+/* What the driver keeps of loaded code is taken to be as large as the code. */
+static size_t count_bytes(const llrt_op *op) {
+  int n = atomic_load(&op->n_variants);
+  size_t bytes = sizeof *op + (size_t)n * sizeof *op->variant;
+  for (int i = 0; i < n; i++) {
+    const kernel_variant *variant = &op->variant[i];
+    size_t loaded = variant->linked ? variant->linked_size : variant->size;
+    bytes += variant->size + variant->linked_size + (is_loaded(op, i) ? loaded : 0);
+  }
+  return bytes;
 }
 
 static llrt_status load_variant(llrt_op *op, int index) {
   kernel_variant *variant = &op->variant[index];
   LLRT_TRY(check_shared_memory(op->device, &variant->launch));
-  LLRT_TRY(link_variant(op->device, variant));
   backend_module *module;
-  backend_code code = {.data = variant->code, .size = variant->size, .entry = PLAN_ENTRY_NAME,
-                       .shared_bytes = variant->launch.shared_bytes,
-                       .cluster = variant->launch.cluster,
-                       .boxes = variant->launch.n_boxes > 0};
-  LLRT_TRY(op->device->backend->load(op->device, &code, &module));
+  LLRT_TRY(link_and_load(op->device, variant, &module));
+  op->code_hash[index] = (uint32_t)llrt_hash_bytes(variant->code, variant->size).low;
   atomic_store_explicit(&op->module[index], module, memory_order_release);
+  atomic_store(&op->bytes, count_bytes(op));
+  atomic_store(&op->device->context->cache.grown, true);
   return LLRT_OK;
 }
 
@@ -160,21 +213,31 @@ static llrt_status build_kernel(llrt_op *op, int index, const plan_kernel *kerne
   kernel_variant *variant = &op->variant[index];
   llrt_status status = variant->code ? LLRT_OK : compile_variant(op, kernel, variant);
   if (status == LLRT_OK) status = load_variant(op, index);
-  if (status != LLRT_OK) {
-    free(variant->code);
-    variant->code = NULL;
-  }
+  if (status != LLRT_OK) llrt_kernel_variant_fini(variant);
   return status;
 }
 
-/* All stages, the first one last: it says that the variant is ready. stages: as in the plan's list. */
+/* All stages, the first one last: it says that the variant is ready. stages: as in the plan's list.
+ */
 static llrt_status build_variant(llrt_op *op, int index, const plan_kernel *stages) {
-  for (int i = stages->launch.later; i >= 0; i--)
-    LLRT_TRY(build_kernel(op, index + i, &stages[i]));
+  for (int i = stages->launch.later; i >= 0; i--) LLRT_TRY(build_kernel(op, index + i, &stages[i]));
   return LLRT_OK;
 }
 
 /* ---- an operation's variants ---- */
+
+/* Of an operation that has none. */
+static llrt_status take_recipes(llrt_op *op, const plan_kernel *kernels, int n) {
+  kernel_variant *variant = memory_zeroed((size_t)n, sizeof *variant);
+  if (!variant) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for an operation's kernels");
+  for (int i = 0; i < n; i++) {
+    variant[i].launch = kernels[i].launch;
+    variant[i].clocks = plan_predict_clocks(&kernels[i]);
+  }
+  op->variant = variant;
+  atomic_store_explicit(&op->n_variants, n, memory_order_release);
+  return LLRT_OK;
+}
 
 /* A plan is hundreds of kilobytes: it lives while kernels are built from it, and is made again
  * should a later call need another variant. Ownership: free. */
@@ -182,7 +245,7 @@ static llrt_status make_plan(llrt_op *op, plan **out) {
   *out = op->planned;
   op->planned = NULL;
   if (*out) return LLRT_OK;
-  *out = malloc(sizeof **out);
+  *out = memory_new(sizeof **out);
   if (!*out) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
   llrt_status status = plan_make(&op->desc, &op->device->target, NULL, *out);
   if (status != LLRT_OK) {
@@ -191,14 +254,15 @@ static llrt_status make_plan(llrt_op *op, plan **out) {
     *out = NULL;
     return status;
   }
-  if (atomic_load(&op->n_variants) == 0) {
-    for (int i = 0; i < (*out)->n_variants; i++) {
-      op->variant[i].launch = (*out)->variant[i].launch;
-      op->clocks[i] = plan_predict_clocks(&(*out)->variant[i]);
-    }
-    atomic_store_explicit(&op->n_variants, (*out)->n_variants, memory_order_release);
-  }
-  return LLRT_OK;
+  int known = atomic_load(&op->n_variants);
+  if (known == (*out)->n_variants) return LLRT_OK;
+  status = known > 0 ? llrt_error(LLRT_INTERNAL, "the plan has %d kernels, and had %d",
+                                  (*out)->n_variants, known)
+                     : take_recipes(op, (*out)->variant, (*out)->n_variants);
+  if (status == LLRT_OK) return LLRT_OK;
+  free(*out);
+  *out = NULL;
+  return status;
 }
 
 llrt_status llrt_op_plan(llrt_op *op) {
@@ -206,23 +270,97 @@ llrt_status llrt_op_plan(llrt_op *op) {
   pthread_mutex_lock(&op->build);
   plan *made = NULL;
   llrt_status status = LLRT_OK;
-  if (atomic_load(&op->n_variants) == 0) status = make_plan(op, &made);
+  if (atomic_load(&op->n_variants) == 0 && !llrt_disk_fetch(op)) status = make_plan(op, &made);
   if (made) op->planned = made;
   pthread_mutex_unlock(&op->build);
   return status;
 }
 
+bool llrt_op_has_code(const llrt_op *op, int variant) {
+  for (int i = 0; i <= op->variant[variant].launch.later; i++)
+    if (!op->variant[variant + i].code) return false;
+  return true;
+}
+
+/* An operation whose variants are made ready, one after the other; `build` is held. */
+typedef struct builder {
+  llrt_op *op;
+  plan *made;    /* once something has to be compiled */
+  bool begun;    /* other processes wait for what is compiled from then on */
+  int lock;      /* or they do not: -1 */
+  bool compiled; /* the disk lacks what the operation has */
+} builder;
+
+/* Of code that is there already. Where a device takes none of it the code is dropped, as if it had
+ * not been found. */
+static bool load_variant_of_code(llrt_op *op, int variant) {
+  if (!llrt_op_has_code(op, variant)) return false;
+  llrt_status status = LLRT_OK;
+  int later = op->variant[variant].launch.later;
+  for (int i = later; i >= 0 && status == LLRT_OK; i--)
+    if (!is_loaded(op, variant + i)) {
+      status = load_variant(op, variant + i);
+      atomic_fetch_or(&op->from_disk, (uint64_t)1 << (variant + i));
+    }
+  for (int i = 0; i <= later && status != LLRT_OK; i++)
+    if (!is_loaded(op, variant + i)) llrt_kernel_variant_fini(&op->variant[variant + i]);
+  return status == LLRT_OK;
+}
+
+/* From here on this thread compiles. What another process has compiled since is looked for once
+ * more. */
+static void begin_compiling(builder *b) {
+  if (b->begun) return;
+  b->begun = true;
+  b->lock = llrt_disk_begin(b->op);
+  llrt_disk_fetch(b->op);
+}
+
+static llrt_status ready_variant(builder *b, int variant) {
+  llrt_op *op = b->op;
+  if (is_loaded(op, variant) || load_variant_of_code(op, variant)) return LLRT_OK;
+  begin_compiling(b);
+  if (load_variant_of_code(op, variant)) return LLRT_OK;
+  if (!b->made) LLRT_TRY(make_plan(op, &b->made));
+  LLRT_TRY(build_variant(op, variant, &b->made->variant[variant]));
+  b->compiled = true;
+  return LLRT_OK;
+}
+
+static void end_building(builder *b) {
+  if (b->compiled) llrt_disk_store(b->op, true);
+  llrt_disk_unlock(b->lock);
+  free(b->made);
+}
+
+/* Recipes, from the disk or planned now. */
+static llrt_status take_variants(builder *b) {
+  if (atomic_load(&b->op->n_variants) > 0 || llrt_disk_fetch(b->op)) return LLRT_OK;
+  begin_compiling(b);
+  return atomic_load(&b->op->n_variants) > 0 ? LLRT_OK : make_plan(b->op, &b->made);
+}
+
 static llrt_status build_for(llrt_op *op, const llrt_tensor *first, int *variant) {
-  *variant = llrt_op_pick(op, first);
-  if (*variant >= 0 && is_loaded(op, *variant)) return LLRT_OK; /* another thread was faster */
-  plan *made;
-  LLRT_TRY(make_plan(op, &made));
-  *variant = llrt_op_pick(op, first);
-  llrt_status status = *variant >= 0
-                           ? build_variant(op, *variant, &made->variant[*variant])
+  builder b = {.op = op, .lock = -1};
+  llrt_status status = take_variants(&b);
+  if (status == LLRT_OK) {
+    *variant = llrt_op_pick(op, first);
+    status = *variant >= 0 ? ready_variant(&b, *variant)
                            : llrt_error(LLRT_INTERNAL, "no variant of the plan covers the shape");
-  free(made);
+  }
+  end_building(&b);
   return status;
+}
+
+/* The same where nothing may be compiled, nor waited for. */
+static bool find_ready(llrt_op *op, const llrt_tensor *first, int *variant) {
+  if (!llrt_disk_cache_is_on(&op->device->context->disk)) return false;
+  if (pthread_mutex_trylock(&op->build) != 0) return false;
+  if (atomic_load(&op->n_variants) == 0) llrt_disk_fetch(op);
+  *variant = llrt_op_pick(op, first);
+  bool ready = *variant >= 0 && (is_loaded(op, *variant) || load_variant_of_code(op, *variant));
+  pthread_mutex_unlock(&op->build);
+  return ready;
 }
 
 llrt_status llrt_op_ready(llrt_op *op, const llrt_tensor *first, void *stream, int *variant) {
@@ -234,12 +372,13 @@ llrt_status llrt_op_ready(llrt_op *op, const llrt_tensor *first, void *stream, i
     if (*variant >= 0 && policy == LLRT_COMPILE_BACKGROUND) llrt_compile_behind(op, first);
     if (*variant >= 0) return LLRT_OK;
   }
-  if (policy == LLRT_COMPILE_NEVER) return llrt_not_prepared(&op->desc, &op->set, "the policy is never to compile");
   backend_stream state;
   LLRT_TRY(op->device->backend->stream_state(op->device, stream, &state));
-  if (state.capturing) {
-    return llrt_not_prepared(&op->desc, &op->set, "the stream captures");
-  }
+  if (state.capturing) return llrt_not_prepared(&op->desc, op->set, "the stream captures");
+  if (policy == LLRT_COMPILE_NEVER)
+    return find_ready(op, first, variant)
+               ? LLRT_OK
+               : llrt_not_prepared(&op->desc, op->set, "the policy is never to compile");
   pthread_mutex_lock(&op->build);
   llrt_status status = build_for(op, first, variant);
   pthread_mutex_unlock(&op->build);
@@ -261,16 +400,19 @@ typedef struct shape_box {
 
 /* Whether results come of all of an axis's positions: of none, too. */
 static bool is_joined(const llrt_op *op, int axis) {
-  if (op->desc.kind == LLRT_OP_DOT) return axis == op->set.rank - 1;
+  if (op->desc.kind == LLRT_OP_DOT) return axis == op->set->rank - 1;
+  if (op->desc.kind == LLRT_OP_COMPUTE) return op->desc.program.reduced >> axis & 1;
   return op->desc.kind == LLRT_OP_REDUCE && op->desc.combine.axes >> axis & 1;
 }
 
 static shape_box promised_box(const llrt_op *op) {
   shape_box box = {.min_elements = 1, .max_elements = 1};
-  for (int axis = 0; axis < op->set.rank; axis++) {
+  for (int axis = 0; axis < op->set->rank; axis++) {
     box.min[axis] = is_joined(op, axis) ? 0 : 1; /* other empty tensors launch nothing */
     box.max[axis] = INT64_MAX;
-    int promising = op->desc.kind == LLRT_OP_DOT ? 1 : 2; /* a third tensor's shape follows; a dot's first promises all */
+    int promising = op->desc.kind == LLRT_OP_DOT || op->desc.kind == LLRT_OP_COMPUTE
+                        ? 1
+                        : 2; /* a third tensor's shape follows; a dot's first promises all */
     for (int i = 0; i < promising; i++) {
       if (i == 1 && op->desc.combine.axes >> axis & 1) continue; /* one position */
       const llrt_promise *promise = &op->desc.promises[i].shape[axis];
@@ -283,7 +425,8 @@ static shape_box promised_box(const llrt_op *op) {
   return box;
 }
 
-/* The products of the box's extents along the range's axes and across them; at their least and most. */
+/* The products of the box's extents along the range's axes and across them; at their least and
+ * most. */
 typedef struct box_products {
   int64_t least_along, most_along, least_across, most_across;
 } box_products;
@@ -328,17 +471,16 @@ static bool range_covers(const plan_range *range, const shape_box *box, int rank
 }
 
 static llrt_status build_all(llrt_op *op) {
-  plan *made;
-  LLRT_TRY(make_plan(op, &made));
+  builder b = {.op = op, .lock = -1};
+  llrt_status status = take_variants(&b);
   shape_box box = promised_box(op);
-  llrt_status status = LLRT_OK;
-  for (int i = 0; i < made->n_variants && status == LLRT_OK; i += 1 + made->variant[i].launch.later) {
+  for (int i = 0; i < atomic_load(&op->n_variants) && status == LLRT_OK;
+       i += 1 + op->variant[i].launch.later) {
     const plan_range *range = &op->variant[i].launch.range;
-    bool needed = range_meets(range, &box, op->set.rank) && !is_loaded(op, i);
-    if (needed) status = build_variant(op, i, &made->variant[i]);
-    if (range->turn_clocks == 0 && range_covers(range, &box, op->set.rank)) break;
+    if (range_meets(range, &box, op->set->rank)) status = ready_variant(&b, i);
+    if (range->turn_clocks == 0 && range_covers(range, &box, op->set->rank)) break;
   }
-  free(made);
+  end_building(&b);
   return status;
 }
 
@@ -352,8 +494,7 @@ llrt_status llrt_op_ready_all(llrt_op *op) {
 }
 
 llrt_status llrt_op_build_kernels(llrt_op *op, const plan_kernel *stages, int n) {
-  for (int i = 0; i < n; i++) op->variant[i].launch = stages[i].launch;
-  atomic_store_explicit(&op->n_variants, n, memory_order_release);
+  LLRT_TRY(take_recipes(op, stages, n));
   return build_variant(op, 0, stages);
 }
 

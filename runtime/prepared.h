@@ -12,70 +12,94 @@
 
 struct llrt_op {
   llrt_device *device;
-  llrt_op_desc desc; /* storages point into set; no data, shape or strides */
-  storage_set set;
-  llrt_hash key; /* of an operation that the cache made */
+  op_description desc; /* storages point into set; no data, shape or strides */
+  storage_set *set;    /* held */
+  llrt_hash key;       /* of an operation that the cache made */
   atomic_int references;
+  atomic_int handles; /* callers' (llrt_op_prepare) */
+  atomic_bool pinned; /* a capture has launched it: its code stays while the device is open */
 
-  /* What a run reads without a lock: the number of kernels of all variants, listed as in a plan (0: not
-   * planned yet), each one's recipe, and its loaded code (NULL: not compiled yet), published in that
-   * order. A variant goes by the number of its first kernel, whose code is published last. */
+  /* The cache's (runtime/cache.h). */
+  atomic_bool stays; /* launched without asking whether the stream captured (kernel_cache.near) */
+  bool cached;       /* it keeps the operation; set before anybody else knows it */
+  int slots;         /* keys by which it is found */
+  uint64_t used;     /* when it was last found */
+  storage_set *counted; /* whose fixed_ops counts it, held; NULL: nobody's */
+  atomic_size_t bytes;  /* of memory that it takes; its set's not among them */
+  llrt_op *next;        /* of a list */
+
+  /* What a run reads without a lock: the number of kernels of all variants, listed as in a plan (0:
+   * not planned yet), each one's recipe, and its loaded code (NULL: not compiled yet), published in
+   * that order. A variant goes by the number of its first kernel, whose code is published last. */
   atomic_int n_variants;
   _Atomic(backend_module *) module[PLAN_MAX_VARIANTS];
-  kernel_variant variant[PLAN_MAX_VARIANTS];
+  kernel_variant *variant; /* n_variants of them */
 
-  double clocks[PLAN_MAX_VARIANTS]; /* predicted, for each byte (plan_predict_clocks); with the recipes */
-  atomic_bool wished;   /* a variant waits to be compiled behind calls */
-  atomic_bool refused;  /* it cannot be planned: UNSUPPORTED */
-  atomic_bool complete; /* every variant that its promises reach is ready */
+  atomic_uint_fast64_t from_disk;        /* bit i: kernel i was loaded of the disk's code */
+  uint32_t code_hash[PLAN_MAX_VARIANTS]; /* of loaded code: how the log names kernels */
+  atomic_bool wished;                    /* a variant waits to be compiled behind calls */
+  atomic_bool refused;                   /* it cannot be planned: UNSUPPORTED */
+  atomic_bool complete;                  /* every variant that its promises reach is ready */
 
-  pthread_mutex_t build; /* held while planning, compiling and loading; guards variant[].code and `planned` */
-  struct plan *planned;  /* until kernels are built from it; NULL: none */
+  pthread_mutex_t
+      build; /* held while planning, compiling and loading; guards variant[].code and `planned` */
+  struct plan *planned; /* until kernels are built from it; NULL: none */
 };
 
 /* An operation without kernels, with one reference. Of the description's tensors only dtypes count.
  * Errors: OUT_OF_MEMORY. */
-llrt_status llrt_op_make(llrt_device *device, const llrt_op_desc *desc, const storage_set *set,
+llrt_status llrt_op_make(llrt_device *device, const op_description *desc, const storage_set *set,
                          llrt_op **op);
 llrt_op *llrt_op_retain(llrt_op *op);
-/* Unloads and frees with the last reference. */
+/* Unloads and frees with the last reference; NULL is accepted. */
 void llrt_op_release(llrt_op *op);
 
-/* The variant whose range holds the operation's first tensor, or -1 (not planned, or a range that none covers). */
+/* The variant whose range holds the operation's first tensor, or -1 (not planned, or a range that
+ * none covers). */
 int llrt_op_pick(const llrt_op *op, const llrt_tensor *first);
 
-/* Plans it, unless it has a plan's recipes already. Errors: UNSUPPORTED, which is remembered, OUT_OF_MEMORY. */
+/* Plans it, unless it has a plan's recipes already or the disk has them. Errors: UNSUPPORTED, which
+ * is remembered, OUT_OF_MEMORY. */
 llrt_status llrt_op_plan(llrt_op *op);
 
 /* Of the variants that are compiled, one whose range holds the tensor, or -1: the first one. */
 int llrt_op_pick_compiled(const llrt_op *op, const llrt_tensor *first);
 
-/* Makes the variant for it ready and says which it is: found, or planned, compiled and loaded
- * now, once however many threads ask. Errors: NOT_PREPARED when that is needed while the stream
- * captures, UNAVAILABLE, UNSUPPORTED, COMPILE, DEVICE. */
+/* Whether code of all the variant's stages is there, loaded or not. Precondition: `build` is held,
+ * or nobody else knows the operation. */
+bool llrt_op_has_code(const llrt_op *op, int variant);
+
+/* Bit i: kernel i is loaded. */
+uint64_t llrt_op_loaded(const llrt_op *op);
+
+/* Makes the variant for it ready and says which it is: found, here or on the disk, or planned,
+ * compiled and loaded now, once however many threads ask. Errors: NOT_PREPARED when that is needed
+ * while the stream captures, UNAVAILABLE, UNSUPPORTED, COMPILE, DEVICE. */
 llrt_status llrt_op_ready(llrt_op *op, const llrt_tensor *first, void *stream, int *variant);
 
 /* Makes every variant ready that some shape within the promises reaches. */
 llrt_status llrt_op_ready_all(llrt_op *op);
 
-/* Compiles and loads the n stages of the only variant of an operation that nobody else knows yet. */
+/* Compiles and loads the n stages of the only variant of an operation that nobody else knows yet.
+ */
 llrt_status llrt_op_build_kernels(llrt_op *op, const plan_kernel *stages, int n);
 
 /* Loads the code of the variants that have some; for operations read from bytes. */
 llrt_status llrt_op_load_variants(llrt_op *op);
 
 /* A whole one-line call of a checked description with its tensors; fills desc's promises. */
-llrt_status llrt_op_call(llrt_op_desc *desc, void *stream);
+llrt_status llrt_op_call(op_description *desc, void *stream);
 
-/* Launches a ready variant's stages on bound tensors. params: the workspace; NULL where the variant needs
- * none. Errors: INVALID_ARGUMENT where it is too small. */
+/* Launches a ready variant's stages on bound tensors. params: the workspace, where the variant
+ * needs one, or that it is the run's own. Errors: INVALID_ARGUMENT where it is too small. */
 llrt_status llrt_op_launch(const llrt_op *op, int variant, const op_call *call,
                            const llrt_run_params *params, void *stream);
 
 /* The same with a workspace of the call's own, by the context's allocator, where one is needed. */
 llrt_status llrt_op_launch_alone(const llrt_op *op, int variant, const op_call *call, void *stream);
 
-/* Bytes of workspace that suffice for the call and for any with smaller extents, whatever variants these take. */
+/* Bytes of workspace that suffice for the call and for any with smaller extents, whatever variants
+ * these take. */
 llrt_status llrt_op_workspace_bytes(const llrt_op *op, const op_call *call, size_t *bytes);
 
 #endif

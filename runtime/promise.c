@@ -3,26 +3,43 @@
 #include "backends/backend.h"
 #include "base/bits.h"
 #include "base/status.h"
+#include "runtime/description.h"
 #include "runtime/index_check.h"
 
 #include <string.h>
+#include <stdio.h>
 
-/* More alignment changes no plan: on a GPU the widest access of one lane, on the host a line, which stores
- * past the caches fill. */
+/* Of a tensor without a device: a line of the host, which stores past the caches fill. */
+#define HOST_ALIGN_BYTES 64
+
+/* More alignment changes no plan. */
 static int64_t coarse_bytes(const llrt_tensor *tensor) {
-  return tensor->device && tensor->device->target.isa != PLAN_ISA_HOST ? 16 : 64;
+  return tensor->device ? tensor->device->target.enough_align_bytes : HOST_ALIGN_BYTES;
 }
 
 /* Values of indices are loaded in accesses of at most so many bytes. */
 #define INDEX_ACCESS_BYTES 16
 
-/* Extents below this are compiled in: heads, head sizes, block sizes, channels. A tile along such an axis
- * has to end where the axis does, which only a kernel that knows the extent can do without waste. */
+/* Extents below this are compiled in: heads, head sizes, block sizes, channels. A tile along such
+ * an axis has to end where the axis does, which only a kernel that knows the extent can do without
+ * waste. */
 #define SMALL_EXTENT 1024
 
-/* Of a dot: rows that the narrow side of a matrix instruction holds, and what divides tiles along N and K. */
+/* Of a dot: rows that the narrow side of a matrix instruction holds, and what divides tiles along N
+ * and K. */
 #define DOT_FEW_ROWS 16
 #define DOT_MULTIPLE 256
+
+/* Promises of extents as llrt_description_normalise leaves them, so that calls need not. */
+static llrt_promise fixed_extent(int64_t extent) {
+  return (llrt_promise){.multiple = extent, .min = extent, .max = extent};
+}
+
+static llrt_promise any_extent(int64_t multiple, int64_t most) {
+  return (llrt_promise){.multiple = multiple, .max = most - most % multiple};
+}
+
+static int64_t most_of(int64_t extent) { return extent <= INT32_MAX ? INT32_MAX : 0; }
 
 /* The largest power of two that divides x, at most `most` (a power of two). */
 static int64_t coarse_multiple(int64_t x, int64_t most) {
@@ -30,12 +47,14 @@ static int64_t coarse_multiple(int64_t x, int64_t most) {
   return power == 0 || power > most ? most : power;
 }
 
-/* Whether digit i's stride is open and of an axis. A replica's is PACKED: it follows from those inside. */
+/* Whether digit i's stride is open and of an axis. A replica's is PACKED: it follows from those
+ * inside. */
 static bool is_promised(const storage_set *set, int tensor, int i) {
   return set->open_strides[tensor] >> i & 1 && set->storage[tensor].digit[i].axis >= 0;
 }
 
-/* Per axis, what all its open strides together are a multiple of: of a tensor without elements anything. */
+/* Per axis, what all its open strides together are a multiple of: of a tensor without elements
+ * anything. */
 static void coarse_strides(const op_call *call, const storage_set *set, int tensor,
                            llrt_tensor_promise *promises) {
   const llrt_storage *storage = &set->storage[tensor];
@@ -60,7 +79,8 @@ static bool steps_along(const llrt_tensor *tensor, const llrt_index *index, int 
   return axis != along && index->axes >> axis & 1 && tensor->shape[axis] > 1;
 }
 
-/* The axis along which values follow each other, and what divides all else, up to the widest access. */
+/* The axis along which values follow each other, and what divides all else, up to the widest
+ * access. */
 static llrt_index_promise coarse_index(const llrt_tensor *tensor, const llrt_index *index) {
   int along = -1, bytes = llrt_dtype_bits(index->dtype) / 8;
   for (int axis = 0; axis < tensor->rank; axis++)
@@ -80,42 +100,74 @@ static void coarse_indices(const llrt_tensor *tensor, llrt_tensor_promise *promi
       promises->index[i] = coarse_index(tensor, &tensor->indices[i]);
 }
 
-static bool acts_on_words(const llrt_op_desc *desc) {
+static bool acts_on_words(const op_description *desc) {
   return desc->n_maps > 0 && desc->maps[desc->n_maps - 1].kind == LLRT_MAP_WORD_BITS;
 }
 
-/* Extents of a dot's axes: rows as they come from call to call, so in three classes; others as far as vectors and
- * tiles divide them. */
+#define WORD_BYTES 4
+
+/* Elements of a tensor that share a word on which a map acts: of the destination. */
+static int64_t elements_in_word(const op_description *desc, int tensor) {
+  if (tensor != 1 || !acts_on_words(desc)) return 1;
+  return bits_max(8 * WORD_BYTES / llrt_dtype_bits(desc->tensors[1].dtype), 1);
+}
+
+/* Extents of a dot's axes: rows as they come from call to call, so in three classes; others as far
+ * as vectors and tiles divide them. */
 static void coarse_dot_extents(const llrt_tensor *first, llrt_promise shape[LLRT_MAX_RANK]) {
   for (int axis = 0; axis < first->rank; axis++) {
     int64_t extent = first->shape[axis];
     bool rows = axis == first->rank - 3, few = rows && extent <= DOT_FEW_ROWS;
-    shape[axis] = (llrt_promise){.multiple = axis > first->rank - 3 ? coarse_multiple(extent, DOT_MULTIPLE) : 0,
-                                 .max = rows && extent <= 1 ? 1
-                                        : few               ? DOT_FEW_ROWS
-                                        : extent <= INT32_MAX ? INT32_MAX : 0};
+    int64_t most = rows && extent <= 1 ? 1 : few ? DOT_FEW_ROWS : most_of(extent);
+    bool divided = axis > first->rank - 3;
+    shape[axis] = any_extent(divided ? coarse_multiple(extent, DOT_MULTIPLE) : 1, most);
   }
 }
 
-void llrt_promises_coarse(const op_call *call, const storage_set *set, llrt_op_desc *desc) {
+/* Extents of an expression's axes: of rows as they are, and those that are short, but for the axis
+ * that tensors have first: there are as many rows as come. */
+static void coarse_compute_extents(op_description *desc, const op_call *call) {
+  const expr_program *program = &desc->program;
+  int first = 0;
+  while (first < program->rank - 1 && !(program->tensor[0].axes >> first & 1)) first++;
+  for (int axis = 0; axis < program->rank; axis++) {
+    int64_t extent = call->tensor[0].shape[axis];
+    bool row = program->reduced >> axis & 1, short_ = axis != first && extent < SMALL_EXTENT;
+    bool divided = !row && axis != first && extent > 0;
+    desc->promises[0].shape[axis] =
+        extent > 0 && (row || short_)
+            ? fixed_extent(extent)
+            : any_extent(divided ? coarse_multiple(extent, 16) : 1, most_of(extent));
+  }
+}
+
+/* Extents of a tensor's axes: small ones as they are. An empty tensor's may be odd. */
+static void coarse_extents(const op_description *desc, const op_call *call, int64_t in_word,
+                           const llrt_tensor *tensor, llrt_promise shape[LLRT_MAX_RANK]) {
+  for (int axis = 0; axis < tensor->rank; axis++) {
+    int64_t extent = tensor->shape[axis], most = call->empty ? bits_max(in_word, 2) : in_word;
+    bool small = extent < SMALL_EXTENT && !call->empty;
+    shape[axis] = extent > 0 && (small || desc->in_place)
+                      ? fixed_extent(extent)
+                      : any_extent(coarse_multiple(extent, most), most_of(extent));
+  }
+}
+
+void llrt_promises_coarse(const op_call *call, const storage_set *set, op_description *desc) {
   llrt_tensor_promise *promises = desc->promises;
-  int64_t in_word = acts_on_words(desc) ? bits_max(32 / call->bits[1], 1) : 1;
+  int64_t in_word = elements_in_word(desc, 1);
+  bool first_says = desc->kind == LLRT_OP_DOT || desc->kind == LLRT_OP_COMPUTE;
   for (int i = 0; i < call->n; i++) {
     const llrt_tensor *tensor = &call->tensor[i];
     promises[i].address.multiple = coarse_multiple(address_multiple(tensor), coarse_bytes(tensor));
-    if (desc->kind == LLRT_OP_DOT && i == 0) coarse_dot_extents(tensor, promises[0].shape);
-    for (int axis = 0; axis < tensor->rank && desc->kind != LLRT_OP_DOT; axis++) {
-      int64_t extent = tensor->shape[axis];
-      llrt_promise *shape = &promises[i].shape[axis];
-      shape->max = extent <= INT32_MAX ? INT32_MAX : 0;
-      if (in_word > 1) shape->multiple = coarse_multiple(extent, in_word);
-      bool small = extent < SMALL_EXTENT && !call->empty; /* an empty tensor's may be odd */
-      if (call->empty) shape->multiple = coarse_multiple(extent, bits_max(in_word, 2));
-      if (extent > 0 && (small || desc->in_place)) *shape = (llrt_promise){0, extent, extent};
-    }
+    if (!first_says) coarse_extents(desc, call, in_word, tensor, promises[i].shape);
+    for (int axis = 0; axis < tensor->rank && first_says; axis++)
+      promises[i].shape[axis] = any_extent(1, 0);
     coarse_strides(call, set, i, &promises[i]);
     coarse_indices(tensor, &promises[i]);
   }
+  if (desc->kind == LLRT_OP_DOT) coarse_dot_extents(&call->tensor[0], promises[0].shape);
+  if (desc->kind == LLRT_OP_COMPUTE) coarse_compute_extents(desc, call);
 }
 
 void llrt_promises_exact(const op_call *call, llrt_tensor_promise *promises) {
@@ -126,7 +178,7 @@ void llrt_promises_exact(const op_call *call, llrt_tensor_promise *promises) {
     }
 }
 
-bool llrt_promises_fix_extents(const llrt_op_desc *desc, int rank) {
+bool llrt_promises_fix_extents(const op_description *desc, int rank) {
   bool fixed = false;
   for (int i = 0; i < desc->n_tensors; i++)
     for (int axis = 0; axis < rank; axis++) {
@@ -136,13 +188,13 @@ bool llrt_promises_fix_extents(const llrt_op_desc *desc, int rank) {
   return fixed;
 }
 
-void llrt_promises_open_extents(llrt_op_desc *desc, int rank) {
-  int64_t in_word = acts_on_words(desc) ? bits_max(32 / llrt_dtype_bits(desc->tensors[1].dtype), 1) : 1;
-  for (int i = 0; i < desc->n_tensors; i++)
+void llrt_promises_open_extents(op_description *desc, int rank) {
+  int64_t in_word = elements_in_word(desc, 1);
+  for (int i = 0; i < desc->n_tensors && desc->kind != LLRT_OP_COMPUTE; i++)
     for (int axis = 0; axis < rank; axis++) {
       llrt_promise *shape = &desc->promises[i].shape[axis];
       if (shape->max == 0 || shape->min != shape->max) continue;
-      *shape = (llrt_promise){in_word > 1 ? coarse_multiple(shape->max, in_word) : 0, 0, INT32_MAX};
+      *shape = any_extent(coarse_multiple(shape->max, in_word), INT32_MAX);
     }
 }
 
@@ -156,48 +208,59 @@ static bool is_full_address(const llrt_tensor *tensor, const llrt_tensor_promise
   return promises->address.multiple >= coarse_bytes(tensor);
 }
 
-static bool are_full_strides(const llrt_tensor *tensor, const llrt_tensor_promise *promises, int rank) {
+static bool are_full_strides(const llrt_tensor *tensor, const llrt_tensor_promise *promises,
+                             int rank) {
   bool full = true;
-  for (int axis = 0; axis < rank; axis++) full &= promises->stride[axis].multiple >= full_stride(tensor);
+  for (int axis = 0; axis < rank; axis++)
+    full &= promises->stride[axis].multiple >= full_stride(tensor);
   for (int i = 0; i < tensor->n_indices; i++)
     full &= !promises->index[i].along || promises->index[i].multiple >= INDEX_ACCESS_BYTES;
   return full;
 }
 
-/* Addresses are multiples of an element's bytes. */
-static void forget_address(const llrt_tensor *tensor, llrt_tensor_promise *promises) {
-  promises->address.multiple = bits_max(llrt_dtype_bits(tensor->dtype) / 8, 1);
+/* Addresses are multiples of an element's bytes; where a map acts on words, of those that there
+ * are: it does on nothing less. */
+static void forget_address(op_description *desc, int tensor) {
+  int64_t *multiple = &desc->promises[tensor].address.multiple;
+  int64_t least = elements_in_word(desc, tensor) > 1 ? coarse_multiple(*multiple, WORD_BYTES) : 1;
+  *multiple = bits_max(llrt_dtype_bits(desc->tensors[tensor].dtype) / 8, (int)least);
 }
 
-static void forget_strides(llrt_tensor_promise *promises) {
-  for (int axis = 0; axis < LLRT_MAX_RANK; axis++) promises->stride[axis].multiple = 1;
+static void forget_strides(op_description *desc, int tensor) {
+  llrt_tensor_promise *promises = &desc->promises[tensor];
+  int64_t in_word = elements_in_word(desc, tensor);
+  for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
+    llrt_promise *stride = &promises->stride[axis];
+    stride->multiple = in_word > 1 ? coarse_multiple(stride->multiple, in_word) : 1;
+  }
   memset(promises->index, 0, sizeof promises->index);
 }
 
-void llrt_promises_classes(const storage_set *set, llrt_op_desc *desc) {
+void llrt_promises_classes(const storage_set *set, op_description *desc) {
   for (int i = 0; i < set->n && desc->kind != LLRT_OP_DOT; i++) {
     const llrt_tensor *tensor = &desc->tensors[i];
-    if (!is_full_address(tensor, &desc->promises[i])) forget_address(tensor, &desc->promises[i]);
-    if (!are_full_strides(tensor, &desc->promises[i], set->rank)) forget_strides(&desc->promises[i]);
+    if (!is_full_address(tensor, &desc->promises[i])) forget_address(desc, i);
+    if (!are_full_strides(tensor, &desc->promises[i], set->rank)) forget_strides(desc, i);
   }
 }
 
-void llrt_promises_widen(const storage_set *set, llrt_op_desc *desc) {
+void llrt_promises_widen(const storage_set *set, op_description *desc) {
   bool addresses = true, strides = true;
   for (int i = 0; i < set->n; i++) {
     addresses &= is_full_address(&desc->tensors[i], &desc->promises[i]);
     strides &= are_full_strides(&desc->tensors[i], &desc->promises[i], set->rank);
   }
   for (int i = 0; i < set->n; i++) {
-    if (!addresses) forget_address(&desc->tensors[i], &desc->promises[i]);
-    if (!strides) forget_strides(&desc->promises[i]);
+    if (!addresses) forget_address(desc, i);
+    if (!strides) forget_strides(desc, i);
   }
 }
 
 static bool implies(const llrt_promise *kept, const llrt_promise *promise) {
   int64_t multiple = kept->max > 0 && kept->min == kept->max ? kept->max : kept->multiple;
   bool divides = promise->multiple <= 1 || (multiple > 0 && multiple % promise->multiple == 0);
-  return divides && kept->min >= promise->min && (promise->max == 0 || (kept->max > 0 && kept->max <= promise->max));
+  return divides && kept->min >= promise->min &&
+         (promise->max == 0 || (kept->max > 0 && kept->max <= promise->max));
 }
 
 static bool index_implies(const llrt_index_promise *kept, const llrt_index_promise *promise) {
@@ -205,9 +268,12 @@ static bool index_implies(const llrt_index_promise *kept, const llrt_index_promi
   return kept->along == promise->along && kept->multiple % bits_max(promise->multiple, 1) == 0;
 }
 
-bool llrt_promises_imply(const llrt_tensor_promise *kept, const llrt_tensor_promise *promises, int n, int rank) {
+bool llrt_promises_imply(const llrt_tensor_promise *kept, const llrt_tensor_promise *promises,
+                         int n, int rank) {
   for (int i = 0; i < n; i++) {
-    if (promises[i].address.multiple > 1 && kept[i].address.multiple % promises[i].address.multiple != 0) return false;
+    if (promises[i].address.multiple > 1 &&
+        kept[i].address.multiple % promises[i].address.multiple != 0)
+      return false;
     for (int axis = 0; axis < rank; axis++) {
       if (!implies(&kept[i].shape[axis], &promises[i].shape[axis])) return false;
       int64_t stride = promises[i].stride[axis].multiple;
@@ -240,6 +306,22 @@ static llrt_status check_strides(const op_call *call, const storage_set *set, in
   return LLRT_OK;
 }
 
+/* "16", or "a multiple of 8, at least 16, at most 64". */
+static void describe_promise(const llrt_promise *promise, char text[96]) {
+  if (promise->min == promise->max && promise->max > 0) {
+    snprintf(text, 96, "%lld", (long long)promise->max);
+    return;
+  }
+  int n = 0;
+  if (promise->multiple > 1)
+    n += snprintf(text, 96, "a multiple of %lld", (long long)promise->multiple);
+  if (promise->min > 0)
+    n += snprintf(text + n, 96 - (size_t)n, "%sat least %lld", n ? ", " : "",
+                  (long long)promise->min);
+  if (promise->max > 0)
+    snprintf(text + n, 96 - (size_t)n, "%sat most %lld", n ? ", " : "", (long long)promise->max);
+}
+
 static llrt_status check_shape(const llrt_tensor *tensor, const char *role,
                                const llrt_tensor_promise *promises) {
   for (int axis = 0; axis < tensor->rank; axis++) {
@@ -247,11 +329,10 @@ static llrt_status check_shape(const llrt_tensor *tensor, const char *role,
     int64_t extent = tensor->shape[axis];
     bool within = extent >= promise->min && (promise->max == 0 || extent <= promise->max);
     if (within && keeps_multiple(extent, promise)) continue;
-    return llrt_error(LLRT_OUT_OF_CLASS,
-                      "the %s's shape[%d] is %lld, promised: multiple of %lld, at least %lld, at "
-                      "most %lld (0: no bound)",
-                      role, axis, (long long)extent, (long long)promise->multiple,
-                      (long long)promise->min, (long long)promise->max);
+    char promised[96];
+    describe_promise(promise, promised);
+    return llrt_error(LLRT_OUT_OF_CLASS, "the %s's shape[%d] is %lld; promised was %s", role, axis,
+                      (long long)extent, promised);
   }
   return LLRT_OK;
 }
@@ -267,12 +348,14 @@ static llrt_status check_indices(const llrt_tensor *tensor, const char *role,
     bool kept = (uintptr_t)index->data % (uintptr_t)multiple == 0;
     if (steps_along(tensor, index, along, -1)) kept &= index->strides[along] == 1;
     for (int axis = 0; axis < tensor->rank; axis++)
-      if (steps_along(tensor, index, axis, along)) kept &= index->strides[axis] * bytes % multiple == 0;
+      if (steps_along(tensor, index, axis, along))
+        kept &= index->strides[axis] * bytes % multiple == 0;
     if (!kept)
-      return llrt_error(LLRT_OUT_OF_CLASS,
-                        "the %s's index %d: values were promised to follow each other along axis %d, and "
-                        "all else to be a multiple of %lld bytes",
-                        role, i, along, (long long)multiple);
+      return llrt_error(
+          LLRT_OUT_OF_CLASS,
+          "the %s's index %d: values were promised to follow each other along axis %d, and "
+          "all else to be a multiple of %lld bytes",
+          role, i, along, (long long)multiple);
   }
   return LLRT_OK;
 }
@@ -295,7 +378,7 @@ llrt_status llrt_promises_check(const op_call *call, const storage_set *set,
 }
 
 /* With data unknown (NULL) nothing is promised about addresses. */
-static void forget_unknown_addresses(const llrt_op_desc *desc, llrt_tensor_promise *promises) {
+static void forget_unknown_addresses(const op_description *desc, llrt_tensor_promise *promises) {
   for (int i = 0; i < desc->n_tensors; i++) {
     int64_t alignment;
     if (llrt_index_has_pointers(&desc->tensors[i], &alignment)) continue;
@@ -303,9 +386,14 @@ static void forget_unknown_addresses(const llrt_op_desc *desc, llrt_tensor_promi
   }
 }
 
-llrt_status llrt_op_promise_coarse(llrt_op_desc *desc) {
-  LLRT_REQUIRE(desc, "desc is NULL");
-  for (int i = 0; i < LLRT_MAX_TENSORS; i++) desc->promises[i] = (llrt_tensor_promise){0};
+llrt_status llrt_op_promise_coarse(const llrt_op_desc *given) {
+  LLRT_ENTRY();
+  op_description own, *desc = &own;
+  LLRT_TRY(llrt_description_take(given, desc));
+  LLRT_REQUIRE(given->promises, "desc: promises is NULL: there is nowhere to write them");
+  size_t bytes = (size_t)desc->n_tensors * sizeof *desc->promises;
+  memset(given->promises, 0, bytes);
+  memset(desc->promises, 0, bytes);
   LLRT_TRY(llrt_validate_desc(desc));
   storage_set set;
   LLRT_TRY(llrt_storage_set_init(desc->tensors, desc->n_tensors, desc->dot.roles, &set));
@@ -313,5 +401,6 @@ llrt_status llrt_op_promise_coarse(llrt_op_desc *desc) {
   LLRT_TRY(llrt_validate_shapes(desc, desc->tensors, &set, &call));
   llrt_promises_coarse(&call, &set, desc);
   forget_unknown_addresses(desc, desc->promises);
+  memcpy(given->promises, desc->promises, bytes);
   return LLRT_OK;
 }

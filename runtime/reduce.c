@@ -1,5 +1,6 @@
 /* llrt_reduce: what it adds to a description and a call (op_call.c). */
 #include "base/bits.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "layout/storage_rule.h"
 #include "runtime/prepared.h"
@@ -11,13 +12,16 @@
 
 llrt_status llrt_reduce_keep_axes(const llrt_tensor *tensor, int rank, uint32_t axes,
                                   llrt_storage *storage, llrt_tensor *kept) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(kept && storage, "kept or storage is NULL");
   memset(kept, 0, sizeof *kept);
   LLRT_REQUIRE(tensor, "tensor is NULL");
-  LLRT_REQUIRE(rank >= 0 && rank <= LLRT_MAX_RANK && axes >> rank == 0, "axes 0x%x of rank %d", axes, rank);
+  LLRT_REQUIRE(rank >= 0 && rank <= LLRT_MAX_RANK && axes >> rank == 0, "axes 0x%x of rank %d",
+               axes, rank);
   int dropped = rank - bits_count(axes);
   LLRT_REQUIRE(tensor->rank == rank || tensor->rank == dropped,
-               "a result of rank %d: with the reduced axes it has %d, without %d", tensor->rank, rank, dropped);
+               "a result of rank %d: with the reduced axes it has %d, without %d", tensor->rank,
+               rank, dropped);
   *kept = *tensor;
   if (tensor->rank == rank) return LLRT_OK;
   int8_t to[LLRT_MAX_RANK] = {0};
@@ -32,7 +36,8 @@ llrt_status llrt_reduce_keep_axes(const llrt_tensor *tensor, int rank, uint32_t 
   if (tensor->storage) own = *tensor->storage;
   else LLRT_TRY(llrt_storage_row_major(dropped, &own));
   LLRT_TRY(llrt_storage_validate(&own));
-  LLRT_REQUIRE(own.rank == dropped, "the result has rank %d, its storage rank %d", dropped, own.rank);
+  LLRT_REQUIRE(own.rank == dropped, "the result has rank %d, its storage rank %d", dropped,
+               own.rank);
   LLRT_TRY(storage_renumber(&own, to, rank, storage));
   kept->rank = rank;
   kept->storage = storage;
@@ -41,27 +46,59 @@ llrt_status llrt_reduce_keep_axes(const llrt_tensor *tensor, int rank, uint32_t 
 
 static llrt_status take_params(const llrt_tensor *source, const llrt_reduce_params *params,
                                llrt_reduce_params *out) {
-  static const llrt_reduce_params defaults;
-  *out = params ? *params : defaults;
-  LLRT_REQUIRE(source->rank > 0 && source->rank <= LLRT_MAX_RANK, "a source of rank %d", source->rank);
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_reduce_params, params, out));
+  LLRT_REQUIRE(source->rank > 0 && source->rank <= LLRT_MAX_RANK, "a source of rank %d",
+               source->rank);
   if (!out->op) out->op = LLRT_COMBINE_SUM;
+  LLRT_REQUIRE(out->op >= LLRT_COMBINE_SUM && out->op <= LLRT_COMBINE_ALL,
+               "there is no combiner %d", (int)out->op);
   if (!out->axes) out->axes = (uint32_t)bits_mask(source->rank);
-  LLRT_REQUIRE(out->axes >> source->rank == 0, "axes 0x%x of a source of rank %d", out->axes, source->rank);
+  LLRT_REQUIRE(out->axes >> source->rank == 0, "axes 0x%x of a source of rank %d", out->axes,
+               source->rank);
+  return LLRT_OK;
+}
+
+/* Rank and shape of a result, in the numbers of its own axes. */
+static llrt_status check_result(const llrt_tensor *source, uint32_t axes, const llrt_tensor *result,
+                                const char *role) {
+  int dropped = source->rank - bits_count(axes);
+  bool whole = result->rank == source->rank;
+  LLRT_REQUIRE(whole || result->rank == dropped,
+               "the %s has rank %d: with the axes that are reduced it has %d, without them %d",
+               role, result->rank, source->rank, dropped);
+  for (int a = 0, own = 0; a < source->rank; a++) {
+    bool reduced = axes >> a & 1;
+    if (reduced && !whole) continue;
+    int64_t extent = result->shape[own];
+    LLRT_REQUIRE(!reduced || extent == 1, "the %s's shape[%d] is %lld, not 1: the axis is reduced",
+                 role, own, (long long)extent);
+    LLRT_REQUIRE(reduced || extent == source->shape[a],
+                 "the %s's shape[%d] is %lld, the source's shape[%d] %lld", role, own,
+                 (long long)extent, a, (long long)source->shape[a]);
+    own++;
+  }
   return LLRT_OK;
 }
 
 llrt_status llrt_reduce_into(const llrt_tensor *source, const llrt_tensor *destination,
                              const llrt_reduce_params *params, void *stream) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(source, "source is NULL");
   LLRT_REQUIRE(destination, "destination is NULL");
   llrt_reduce_params own;
   llrt_storage storage[2];
   LLRT_TRY(take_params(source, params, &own));
-  llrt_op_desc desc = {.kind = LLRT_OP_REDUCE, .n_tensors = own.values ? 3 : 2, .tensors = {*source}};
+  LLRT_TRY(check_result(source, own.axes, destination, "destination"));
+  if (own.values) LLRT_TRY(check_result(source, own.axes, own.values, "values tensor"));
+  op_description desc;
+  op_description_begin(&desc, LLRT_OP_REDUCE, own.values ? 3 : 2);
+  desc.tensors[0] = *source;
   desc.combine = (llrt_op_combine){.op = own.op, .accumulate = own.accumulate, .axes = own.axes};
-  LLRT_TRY(llrt_reduce_keep_axes(destination, source->rank, own.axes, &storage[0], &desc.tensors[1]));
+  LLRT_TRY(
+      llrt_reduce_keep_axes(destination, source->rank, own.axes, &storage[0], &desc.tensors[1]));
   if (own.values)
-    LLRT_TRY(llrt_reduce_keep_axes(own.values, source->rank, own.axes, &storage[1], &desc.tensors[2]));
+    LLRT_TRY(
+        llrt_reduce_keep_axes(own.values, source->rank, own.axes, &storage[1], &desc.tensors[2]));
   LLRT_TRY(llrt_validate_tensors(desc.tensors, desc.n_tensors, 0, stream));
   LLRT_TRY(llrt_validate_desc(&desc));
   return llrt_op_call(&desc, stream);
@@ -79,6 +116,7 @@ static llrt_tensor result_shape(const llrt_tensor *source, const llrt_reduce_par
 
 llrt_status llrt_reduce(const llrt_tensor *source, const llrt_storage *storage,
                         const llrt_reduce_params *params, void *stream, llrt_tensor *result) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(result, "result is NULL");
   memset(result, 0, sizeof *result);
   LLRT_REQUIRE(source, "source is NULL");

@@ -1,7 +1,7 @@
 #include "runtime/result.h"
 
 #include "base/status.h"
-#include "jit/plan/combine.h"
+#include "jit/plan/types/combine.h"
 #include "runtime/context.h"
 #include "runtime/validate.h"
 
@@ -16,7 +16,8 @@ static bool has_runtime_strides(const llrt_storage *storage) {
 }
 
 llrt_status llrt_result_check_dtype(llrt_dtype asked) {
-  LLRT_REQUIRE(!asked || llrt_dtype_bits(asked), "params: the result's dtype is %d, which is none", (int)asked);
+  LLRT_REQUIRE(!asked || llrt_dtype_bits(asked), "params: the result's dtype is %d, which is none",
+               (int)asked);
   return LLRT_OK;
 }
 
@@ -27,17 +28,20 @@ static llrt_status count_bytes(const llrt_tensor *result, size_t *bytes) {
   return status == LLRT_OK ? LLRT_OK : llrt_error_prefix(status, "the result");
 }
 
-llrt_status llrt_result_make(const llrt_tensor *source, const llrt_storage *storage, llrt_dtype dtype,
-                             void *stream, llrt_tensor *made) {
+llrt_status llrt_result_make(const llrt_tensor *source, const llrt_storage *storage,
+                             llrt_dtype dtype, void *stream, llrt_tensor *made) {
   memset(made, 0, sizeof *made);
   size_t bytes;
   LLRT_TRY(llrt_validate_tensors(source, 1, 0, stream));
   LLRT_TRY(llrt_result_check_dtype(dtype));
-  llrt_tensor result = {.dtype = dtype ? dtype : source->dtype, .rank = source->rank,
-                        .storage = storage, .device = source->device};
+  llrt_tensor result = {.dtype = dtype ? dtype : source->dtype,
+                        .rank = source->rank,
+                        .storage = storage,
+                        .device = source->device};
   memcpy(result.shape, source->shape, sizeof result.shape);
   LLRT_TRY(count_bytes(&result, &bytes));
-  LLRT_REQUIRE(!has_runtime_strides(storage), "the result's storage has run-time strides, which no tensor gives");
+  LLRT_REQUIRE(!has_runtime_strides(storage),
+               "the result's storage has run-time strides, which no tensor gives");
   if (bytes > 0) LLRT_TRY(llrt_context_allocate(result.device, bytes, stream, &result.data));
   *made = result;
   return LLRT_OK;

@@ -7,18 +7,19 @@
 /* A result's type as params ask for it: one, or NONE. */
 llrt_status llrt_result_check_dtype(llrt_dtype asked);
 
-/* A tensor of source's logical shape, on its device, in memory from the context's allocator, unwritten.
- * storage NULL: row_major; dtype NONE: the source's. Errors: INVALID_ARGUMENT for a source or a storage that
- * is none, and for run-time strides, which no tensor gives; OUT_OF_MEMORY. */
-llrt_status llrt_result_make(const llrt_tensor *source, const llrt_storage *storage, llrt_dtype dtype,
-                             void *stream, llrt_tensor *made);
+/* A tensor of source's logical shape, on its device, in memory from the context's allocator,
+ * unwritten. storage NULL: row_major; dtype NONE: the source's. Errors: INVALID_ARGUMENT for a
+ * source or a storage that is none, and for run-time strides, which no tensor gives; OUT_OF_MEMORY.
+ */
+llrt_status llrt_result_make(const llrt_tensor *source, const llrt_storage *storage,
+                             llrt_dtype dtype, void *stream, llrt_tensor *made);
 
 /* Hands `made` to *result where `status` is OK, else frees it; returns status. */
 llrt_status llrt_result_settle(llrt_status status, const llrt_tensor *made, void *stream,
                                llrt_tensor *result);
 
-/* What op along an axis makes of elements of type source, accumulated in `accumulate` (NONE: the usual type), where
- * *dtype is NONE; INVALID_ARGUMENT where there is no such op. */
+/* What op along an axis makes of elements of type source, accumulated in `accumulate` (NONE: the
+ * usual type), where *dtype is NONE; INVALID_ARGUMENT where there is no such op. */
 llrt_status llrt_result_dtype(int op, llrt_dtype accumulate, llrt_dtype source, llrt_dtype *dtype);
 
 #endif

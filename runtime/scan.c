@@ -1,4 +1,5 @@
 /* llrt_scan: what it adds to a description and a call (op_call.c). */
+#include "base/params.h"
 #include "base/status.h"
 #include "runtime/prepared.h"
 #include "runtime/result.h"
@@ -9,27 +10,31 @@
 
 static llrt_status take_params(const llrt_tensor *source, const llrt_scan_params *params,
                                llrt_scan_params *out) {
-  static const llrt_scan_params defaults;
-  *out = params ? *params : defaults;
-  LLRT_REQUIRE(source->rank > 0 && source->rank <= LLRT_MAX_RANK, "a source of rank %d", source->rank);
-  if (!out->op) out->op = LLRT_COMBINE_SUM;
-  LLRT_REQUIRE(out->axis >= 0 && out->axis < source->rank, "axis %d of a source of rank %d", out->axis,
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_scan_params, params, out));
+  LLRT_REQUIRE(source->rank > 0 && source->rank <= LLRT_MAX_RANK, "a source of rank %d",
                source->rank);
+  if (!out->op) out->op = LLRT_COMBINE_SUM;
+  LLRT_REQUIRE(out->axis >= 0 && out->axis < source->rank, "axis %d of a source of rank %d",
+               out->axis, source->rank);
   return LLRT_OK;
 }
 
 llrt_status llrt_scan_into(const llrt_tensor *source, const llrt_tensor *destination,
                            const llrt_scan_params *params, void *stream) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(source, "source is NULL");
   LLRT_REQUIRE(destination, "destination is NULL");
   llrt_scan_params own;
   LLRT_TRY(take_params(source, params, &own));
-  llrt_op_desc desc = {.kind = LLRT_OP_SCAN, .n_tensors = 2, .tensors = {*source, *destination}};
+  op_description desc;
+  op_description_begin(&desc, LLRT_OP_SCAN, 2);
+  desc.tensors[0] = *source;
+  desc.tensors[1] = *destination;
   desc.combine = (llrt_op_combine){.op = own.op,
                                    .accumulate = own.accumulate,
                                    .axes = 1u << own.axis,
-                                   .exclusive = own.exclusive,
-                                   .reverse = own.reverse};
+                                   .exclusive = own.exclusive != 0,
+                                   .reverse = own.reverse != 0};
   LLRT_TRY(llrt_validate_tensors(desc.tensors, desc.n_tensors, 0, stream));
   LLRT_TRY(llrt_validate_desc(&desc));
   return llrt_op_call(&desc, stream);
@@ -37,6 +42,7 @@ llrt_status llrt_scan_into(const llrt_tensor *source, const llrt_tensor *destina
 
 llrt_status llrt_scan(const llrt_tensor *source, const llrt_storage *storage,
                       const llrt_scan_params *params, void *stream, llrt_tensor *result) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(result, "result is NULL");
   memset(result, 0, sizeof *result);
   LLRT_REQUIRE(source, "source is NULL");

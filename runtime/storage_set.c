@@ -1,34 +1,41 @@
 #include "runtime/storage_set.h"
 
 #include "base/hash.h"
+#include "base/params.h"
+#include "base/memory.h"
 #include "base/status.h"
-#include "jit/plan/dot_type.h"
+#include "jit/plan/types/dot_type.h"
 #include "layout/storage_rule.h"
 #include "runtime/index_check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *llrt_tensor_role(uint32_t roles, int tensor) {
   static const char *const of_dot[LLRT_DOT_ROLES + 1] = {
-      "operand A",       "result D",   "operand B",        "addend C",          "bias",
-      "scale of A",      "zero of A",  "global scale of A", "scale of B",       "zero of B",
-      "global scale of B", "added tensor", "scale of D",   "tensor too many"};
+      "operand A",         "result D",     "operand B",         "addend C",       "bias",
+      "scale of A",        "zero of A",    "global scale of A", "scale of B",     "zero of B",
+      "global scale of B", "added tensor", "scale of D",        "tensor too many"};
+  static const char *const numbered[LLRT_MAX_TENSORS] = {
+      "tensor 0",  "tensor 1",  "tensor 2",  "tensor 3", "tensor 4",  "tensor 5",
+      "tensor 6",  "tensor 7",  "tensor 8",  "tensor 9", "tensor 10", "tensor 11",
+      "tensor 12", "tensor 13", "tensor 14", "tensor 15"};
+  if (roles == LLRT_ROLES_NUMBERED) return numbered[tensor];
   if (!roles) return tensor == 0 ? "source" : tensor == 1 ? "destination" : "scale";
-  const llrt_op_dot dot = {.roles = roles};
-  return of_dot[dot_role(&dot, tensor)];
+  return of_dot[dot_role(roles, tensor)];
 }
 
 /* ---- the key: the fields that count, end to end ---- */
 
 #define DIM_BYTES (LLRT_NAME_BYTES + 1)
-#define RAW_BYTES                                                                     \
+#define RAW_BYTES \
   (8 + LLRT_MAX_DIGITS * 24 + (LLRT_MAX_IN_DIMS + LLRT_MAX_OUT_DIMS) * DIM_BYTES + 2 + \
-   LLRT_MAX_BITS * 8 + sizeof(llrt_swizzle) + 4 + 8 + 4 + 8 + 4 +                          \
+   LLRT_MAX_BITS * 8 + sizeof(llrt_swizzle) + 4 + 8 + 4 + 8 + 4 + \
    LLRT_MAX_TARGETS * (LLRT_NAME_BYTES + 8) + 4 + LLRT_MAX_INDICES * sizeof(llrt_index))
 
 typedef struct raw_bytes {
   size_t size;
-  unsigned char data[sizeof(uint32_t) + LLRT_MAX_TENSORS * RAW_BYTES];
+  unsigned char data[RAW_BYTES]; /* of one tensor */
 } raw_bytes;
 
 static void put(raw_bytes *raw, const void *field, size_t size) {
@@ -92,8 +99,8 @@ static llrt_status put_indices(raw_bytes *raw, const llrt_tensor *tensor, const 
   put(raw, &tensor->n_indices, sizeof tensor->n_indices);
   for (int i = 0; i < tensor->n_indices; i++) {
     const llrt_index class = llrt_index_class(&tensor->indices[i]);
-    const int32_t numbers[] = {class.axis, class.kind, class.out_of_range, (int32_t)class.dtype,
-                               (int32_t)class.axes, (int32_t)class.folded};
+    const int32_t numbers[] = {class.axis,           class.kind,          class.out_of_range,
+                               (int32_t)class.dtype, (int32_t)class.axes, (int32_t)class.folded};
     put(raw, numbers, sizeof numbers);
   }
   return LLRT_OK;
@@ -113,16 +120,22 @@ static llrt_status put_tensor(raw_bytes *raw, const llrt_tensor *tensor, const c
                   storage->n_targets >= 0 && storage->n_targets <= LLRT_MAX_TARGETS &&
                   layout_is_readable(&storage->tile);
   LLRT_REQUIRE(readable, "the %s's storage is malformed", role);
+  LLRT_REQUIRE(llrt_params_are_zero(storage->reserved, sizeof storage->reserved),
+               "the %s's storage: a reserved field is not 0", role);
   put_storage(raw, storage);
   return LLRT_OK;
 }
 
-llrt_status llrt_storage_set_key(const llrt_tensor *tensors, int n, uint32_t roles, llrt_hash *key) {
-  raw_bytes raw;
-  raw.size = 0;
-  put(&raw, &roles, sizeof roles);
-  for (int i = 0; i < n; i++) LLRT_TRY(put_tensor(&raw, &tensors[i], llrt_tensor_role(roles, i)));
-  *key = llrt_hash_bytes(raw.data, raw.size);
+llrt_status llrt_storage_set_key(const llrt_tensor *tensors, int n, uint32_t roles,
+                                 llrt_hash *key) {
+  llrt_hash parts[1 + LLRT_MAX_TENSORS] = {{.low = roles}};
+  for (int i = 0; i < n; i++) {
+    raw_bytes raw;
+    raw.size = 0;
+    LLRT_TRY(put_tensor(&raw, &tensors[i], llrt_tensor_role(roles, i)));
+    parts[1 + i] = llrt_hash_bytes(raw.data, raw.size);
+  }
+  *key = llrt_hash_bytes(parts, (size_t)(1 + n) * sizeof *parts);
   return LLRT_OK;
 }
 
@@ -143,7 +156,8 @@ static llrt_status add_storage(const llrt_tensor *tensor, int index, storage_set
     if (status != LLRT_OK) return llrt_error_prefix(status, "the %s's storage", role);
     if (storage->n_targets)
       return llrt_error(LLRT_UNSUPPORTED,
-                        "the %s's storage has axes other than memory, which operations cannot move", role);
+                        "the %s's storage has axes other than memory, which operations cannot move",
+                        role);
   } else {
     LLRT_TRY(llrt_storage_row_major(tensor->rank, storage));
   }
@@ -159,7 +173,8 @@ static llrt_status add_storage(const llrt_tensor *tensor, int index, storage_set
   return LLRT_OK;
 }
 
-llrt_status llrt_storage_set_init(const llrt_tensor *tensors, int n, uint32_t roles, storage_set *set) {
+llrt_status llrt_storage_set_init(const llrt_tensor *tensors, int n, uint32_t roles,
+                                  storage_set *set) {
   memset(set, 0, sizeof *set);
   LLRT_TRY(llrt_storage_set_key(tensors, n, roles, &set->key));
   set->roles = roles;
@@ -167,6 +182,24 @@ llrt_status llrt_storage_set_init(const llrt_tensor *tensors, int n, uint32_t ro
   set->rank = tensors[0].rank;
   for (int i = 0; i < n; i++) LLRT_TRY(add_storage(&tensors[i], i, set));
   return LLRT_OK;
+}
+
+storage_set *llrt_storage_set_retain(storage_set *set) {
+  atomic_fetch_add(&set->references, 1);
+  return set;
+}
+
+void llrt_storage_set_release(storage_set *set) {
+  if (set && atomic_fetch_sub(&set->references, 1) == 1) free(set);
+}
+
+storage_set *llrt_storage_set_hold(const storage_set *set) {
+  if (atomic_load(&set->references) > 0) return llrt_storage_set_retain((storage_set *)set);
+  storage_set *copy = memory_new(sizeof *copy);
+  if (!copy) return NULL;
+  memcpy(copy, set, sizeof *copy);
+  atomic_init(&copy->references, 1);
+  return copy;
 }
 
 llrt_tensor llrt_storage_set_tensor(const storage_set *set, int index, llrt_dtype dtype) {

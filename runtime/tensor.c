@@ -4,6 +4,7 @@
 #include <llrt/tensor.h>
 
 llrt_status llrt_tensor_bytes(const llrt_tensor *tensor, size_t *bytes) {
+  LLRT_ENTRY();
   LLRT_REQUIRE(bytes, "bytes is NULL");
   *bytes = 0;
   LLRT_REQUIRE(tensor, "tensor is NULL");

@@ -1,11 +1,15 @@
 #include "runtime/validate.h"
 
 #include "base/bits.h"
+#include "base/params.h"
 #include "base/status.h"
-#include "jit/plan/launch.h"
-#include "jit/plan/number.h"
+#include "jit/plan/kernel/launch.h"
+#include "jit/plan/types/number.h"
 #include "runtime/context.h"
 #include "runtime/index_check.h"
+#include "runtime/op_kinds.h"
+
+#include <string.h>
 
 /* ---- descriptions ---- */
 
@@ -22,7 +26,7 @@ static llrt_status check_cast(llrt_dtype from, llrt_dtype to) {
                     llrt_dtype_name(from), llrt_dtype_name(to));
 }
 
-llrt_status llrt_validate_cast(const llrt_op_desc *desc) {
+llrt_status llrt_validate_cast(const op_description *desc) {
   return check_cast(desc->tensors[0].dtype, desc->tensors[1].dtype);
 }
 
@@ -32,6 +36,8 @@ static llrt_status check_types(const llrt_tensor *tensors, int n, uint32_t roles
     LLRT_TRY(check_dtype(tensors[i].dtype, role));
     LLRT_REQUIRE(tensors[i].rank >= 0 && tensors[i].rank <= LLRT_MAX_RANK,
                  "the %s's rank is %d, not 0 to %d", role, tensors[i].rank, LLRT_MAX_RANK);
+    LLRT_REQUIRE(llrt_params_are_zero(tensors[i].reserved, sizeof tensors[i].reserved),
+                 "the %s: a reserved field is not 0", role);
     LLRT_REQUIRE(tensors[i].rank == tensors[0].rank, "the %s has rank %d, the %s %d", role,
                  tensors[i].rank, llrt_tensor_role(roles, 0), tensors[0].rank);
     LLRT_TRY(llrt_index_check_class(&tensors[i], role, i == PLAN_DESTINATION));
@@ -49,15 +55,15 @@ static llrt_status check_promise(const llrt_promise *promise, const char *role, 
   return LLRT_OK;
 }
 
-static llrt_status check_index_promises(const llrt_tensor *tensor, const llrt_index_promise *promises,
-                                        const char *role) {
+static llrt_status check_index_promises(const llrt_tensor *tensor,
+                                        const llrt_index_promise *promises, const char *role) {
   for (int i = 0; i < tensor->n_indices; i++) {
     LLRT_REQUIRE(promises[i].along >= 0 && promises[i].along <= tensor->rank,
-                 "a promise for the %s's index %d names axis %d of %d", role, i, promises[i].along - 1,
-                 tensor->rank);
+                 "a promise for the %s's index %d names axis %d of %d", role, i,
+                 promises[i].along - 1, tensor->rank);
     LLRT_REQUIRE(promises[i].along == 0 || tensor->indices[i].axes >> (promises[i].along - 1) & 1,
-                 "a promise for the %s's index %d names axis %d, along which values do not differ", role, i,
-                 promises[i].along - 1);
+                 "a promise for the %s's index %d names axis %d, along which values do not differ",
+                 role, i, promises[i].along - 1);
     LLRT_REQUIRE(promises[i].multiple == 0 || bits_is_power_of_two(promises[i].multiple),
                  "a promise for the %s's index %d: %d bytes are no power of two", role, i,
                  promises[i].multiple);
@@ -84,13 +90,13 @@ static llrt_status check_groups(const int64_t group[LLRT_MAX_RANK], int map) {
   return LLRT_OK;
 }
 
-const llrt_map *llrt_map_of_scale(const llrt_op_desc *desc) {
+const llrt_map *llrt_map_of_scale(const op_description *desc) {
   for (int i = 0; i < desc->n_maps; i++)
     if (desc->maps[i].kind == LLRT_MAP_SCALE) return &desc->maps[i];
   return NULL;
 }
 
-llrt_status llrt_validate_scale(const llrt_op_desc *desc) {
+llrt_status llrt_validate_scale(const op_description *desc) {
   llrt_dtype from = desc->tensors[0].dtype, to = desc->tensors[1].dtype;
   if (!llrt_map_of_scale(desc)) return LLRT_OK;
   if (!number_cast_exists(from, to))
@@ -103,23 +109,36 @@ llrt_status llrt_validate_scale(const llrt_op_desc *desc) {
   return LLRT_OK;
 }
 
+llrt_status llrt_validate_map_reserved(const llrt_map *map, int number) {
+  LLRT_REQUIRE(llrt_params_are_zero(map->reserved, sizeof map->reserved),
+               "map %d: a reserved field is not 0", number);
+  return LLRT_OK;
+}
+
+llrt_status llrt_validate_given_maps(const llrt_map *maps, int n_maps) {
+  LLRT_REQUIRE(maps || n_maps == 0, "maps is NULL, n_maps %d", n_maps);
+  return llrt_validate_maps(maps, n_maps);
+}
+
 llrt_status llrt_validate_maps(const llrt_map *maps, int n_maps) {
   int scales = 0;
   LLRT_REQUIRE(n_maps >= 0 && n_maps <= LLRT_MAX_MAPS, "%d maps, not 0 to %d", n_maps,
                LLRT_MAX_MAPS);
   for (int i = 0; i < n_maps; i++) {
+    LLRT_TRY(llrt_validate_map_reserved(&maps[i], i));
     switch (maps[i].kind) {
-      case LLRT_MAP_XOR: break;
-      case LLRT_MAP_WORD_BITS:
-        LLRT_REQUIRE(i + 1 == n_maps, "map %d: WORD_BITS must be the last map", i);
-        LLRT_TRY(check_permutation(maps[i].perm, i));
-        break;
-      case LLRT_MAP_SCALE:
-        LLRT_REQUIRE(++scales == 1, "map %d: a second SCALE", i);
-        LLRT_TRY(check_groups(maps[i].group, i));
-        break;
-      default: return llrt_error(LLRT_INVALID_ARGUMENT, "map %d: there is no map of kind %d", i,
-                                 (int)maps[i].kind);
+    case LLRT_MAP_XOR: break;
+    case LLRT_MAP_WORD_BITS:
+      LLRT_REQUIRE(i + 1 == n_maps, "map %d: WORD_BITS must be the last map", i);
+      LLRT_TRY(check_permutation(maps[i].perm, i));
+      break;
+    case LLRT_MAP_SCALE:
+      LLRT_REQUIRE(++scales == 1, "map %d: a second SCALE", i);
+      LLRT_TRY(check_groups(maps[i].group, i));
+      break;
+    default:
+      return llrt_error(LLRT_INVALID_ARGUMENT, "map %d: there is no map of kind %d", i,
+                        (int)maps[i].kind);
     }
   }
   return LLRT_OK;
@@ -127,8 +146,7 @@ llrt_status llrt_validate_maps(const llrt_map *maps, int n_maps) {
 
 /* ---- the whole ---- */
 
-/* A convert's own. */
-static llrt_status check_convert(const llrt_op_desc *desc) {
+llrt_status llrt_validate_convert(const op_description *desc) {
   LLRT_TRY(llrt_validate_maps(desc->maps, desc->n_maps));
   int n = 2 + (llrt_map_of_scale(desc) != NULL);
   LLRT_REQUIRE(desc->n_tensors == n, "a convert %s has %d tensors, not %d",
@@ -138,24 +156,24 @@ static llrt_status check_convert(const llrt_op_desc *desc) {
   return llrt_validate_scale(desc);
 }
 
-llrt_status llrt_validate_desc(const llrt_op_desc *desc) {
+llrt_status llrt_validate_desc(const op_description *desc) {
   LLRT_REQUIRE(desc, "desc is NULL");
-  LLRT_REQUIRE(desc->kind >= LLRT_OP_CONVERT && desc->kind <= LLRT_OP_DOT,
-               "there is no operation of kind %d", (int)desc->kind);
-  LLRT_REQUIRE(desc->n_tensors >= 2 && desc->n_tensors <= LLRT_MAX_TENSORS, "an operation of %d tensors",
-               desc->n_tensors);
-  LLRT_REQUIRE((desc->kind == LLRT_OP_DOT) == (desc->dot.roles != 0), "a dot has roles, nothing else has");
-  if (desc->kind == LLRT_OP_CONVERT) {
-    LLRT_TRY(check_convert(desc));
-  } else {
+  const op_kind_row *row = llrt_op_kind_row((int)desc->kind);
+  LLRT_REQUIRE(row, "there is no operation of kind %d", (int)desc->kind);
+  LLRT_REQUIRE(desc->n_tensors >= 2 && desc->n_tensors <= LLRT_MAX_TENSORS,
+               "an operation of %d tensors", desc->n_tensors);
+  bool numbered = desc->kind == LLRT_OP_COMPUTE;
+  LLRT_REQUIRE(numbered ? desc->dot.roles == LLRT_ROLES_NUMBERED
+                        : (desc->kind == LLRT_OP_DOT) == (desc->dot.roles != 0),
+               "a dot has roles, nothing else has");
+  if (desc->kind != LLRT_OP_CONVERT)
     LLRT_TRY(check_types(desc->tensors, desc->n_tensors, desc->dot.roles));
-    LLRT_TRY(desc->kind == LLRT_OP_DOT    ? llrt_validate_dot(desc)
-             : desc->kind == LLRT_OP_SCAN ? llrt_validate_scan(desc)
-                                          : llrt_validate_reduce(desc));
-  }
+  LLRT_TRY(row->validate(desc));
   for (int i = 0; i < desc->n_tensors; i++) {
     const llrt_tensor_promise *promises = &desc->promises[i];
     const char *role = llrt_tensor_role(desc->dot.roles, i);
+    LLRT_REQUIRE(llrt_params_are_zero(promises->reserved, sizeof promises->reserved),
+                 "the %s's promises: a reserved field is not 0", role);
     LLRT_TRY(check_promise(&promises->address, role, "address"));
     LLRT_TRY(check_index_promises(&desc->tensors[i], promises->index, role));
     for (int axis = 0; axis < desc->tensors[i].rank; axis++) {
@@ -193,8 +211,9 @@ static llrt_status check_scale_shape(const llrt_map *scale, const llrt_tensor *t
     int64_t group = scale->group[axis], extent = tensors[0].shape[axis];
     int64_t wanted = group == LLRT_GROUP_ALL ? 1 : bits_ceil_div(extent, group > 1 ? group : 1);
     bool nothing = extent == 0 && tensors[2].shape[axis] == 0; /* which no scale stands on */
-    LLRT_REQUIRE(nothing || tensors[2].shape[axis] == wanted, "the scale's shape[%d] is %lld, not %lld", axis,
-                 (long long)tensors[2].shape[axis], (long long)wanted);
+    LLRT_REQUIRE(nothing || tensors[2].shape[axis] == wanted,
+                 "the scale's shape[%d] is %lld, not %lld", axis, (long long)tensors[2].shape[axis],
+                 (long long)wanted);
   }
   return LLRT_OK;
 }
@@ -231,22 +250,29 @@ static llrt_status check_device_extents(const llrt_tensor *tensors, int n) {
   return LLRT_OK;
 }
 
-llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
+llrt_status llrt_validate_shapes(const op_description *desc, const llrt_tensor *tensors,
                                  const storage_set *set, op_call *call) {
   uint32_t reduced = desc->kind == LLRT_OP_REDUCE ? desc->combine.axes : 0;
-  bool dot = desc->kind == LLRT_OP_DOT;
-  if (dot) LLRT_TRY(llrt_validate_dot_shapes(desc, tensors, set));
+  bool compute = desc->kind == LLRT_OP_COMPUTE;
+  bool dot = desc->kind == LLRT_OP_DOT || compute; /* not all tensors have all axes */
+  if (compute) reduced = desc->program.reduced;
+  if (compute) LLRT_TRY(llrt_validate_compute_shapes(desc, tensors, set, call->extents));
+  else if (dot) LLRT_TRY(llrt_validate_dot_shapes(desc, tensors, set));
   else if (reduced) LLRT_TRY(llrt_validate_reduced_shapes(desc, tensors, set));
   else LLRT_TRY(check_shapes(tensors));
   if (set->n > 2 && !reduced && !dot) LLRT_TRY(check_scale_shape(llrt_map_of_scale(desc), tensors));
   if (!dot) LLRT_TRY(check_device_extents(tensors, set->n));
   call->n = set->n;
+  call->cache = NULL;
   call->alpha = desc->dot.alpha;
   call->beta = desc->dot.beta;
   call->empty = false;
-  const llrt_tensor *whole = &tensors[dot ? PLAN_DESTINATION : 0]; /* has every axis along which nothing is joined */
+  call->scalars = desc->scalars;
+  const llrt_tensor *whole =
+      &tensors[dot ? PLAN_DESTINATION : 0]; /* has every axis along which nothing is joined */
+  const int64_t *extents = compute ? call->extents : whole->shape;
   for (int axis = 0; axis < whole->rank; axis++)
-    call->empty |= whole->shape[axis] == 0 && !(reduced >> axis & 1);
+    call->empty |= extents[axis] == 0 && !(reduced >> axis & 1);
   for (int i = 0; i < set->n; i++) {
     int64_t shape[LLRT_MAX_RANK];
     const char *role = llrt_tensor_role(set->roles, i);
@@ -259,6 +285,7 @@ llrt_status llrt_validate_shapes(const llrt_op_desc *desc, const llrt_tensor *te
                                            tensors[i].strides, &call->binding[i]);
     if (status != LLRT_OK) return llrt_error_prefix(status, "the %s", role);
   }
-  if (dot) llrt_dot_extents(desc, tensors, call->tensor[0].shape);
+  if (compute) memcpy(call->tensor[0].shape, call->extents, sizeof call->extents);
+  else if (dot) llrt_dot_extents(desc, tensors, call->tensor[0].shape);
   return LLRT_OK;
 }

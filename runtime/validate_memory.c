@@ -1,10 +1,11 @@
-/* The memory of a call: addresses, what may overlap what, and a destination that has one offset for each element. */
+/* The memory of a call: addresses, what may overlap what, and a destination that has one offset for
+ * each element. */
 #include "runtime/validate.h"
 
 #include "base/bits.h"
 #include "base/status.h"
-#include "jit/plan/dot_type.h"
-#include "jit/plan/launch.h"
+#include "jit/plan/kernel/launch.h"
+#include "jit/plan/types/dot_type.h"
 #include "runtime/index_check.h"
 
 /* One place of an address: offsets 0, stride, … (extent - 1) * stride. */
@@ -38,7 +39,8 @@ static int collect_places(const llrt_storage *storage, const llrt_storage_bindin
   if (tile.extent > 1) places[n++] = tile;
   for (int i = 0; i < storage->n_digits; i++) {
     int64_t stride = binding->stride[i]; /* a reversed digit reaches as far down as another up */
-    if (binding->extent[i] > 1) places[n++] = (reach){binding->extent[i], stride < 0 ? -stride : stride};
+    if (binding->extent[i] > 1)
+      places[n++] = (reach){binding->extent[i], stride < 0 ? -stride : stride};
   }
   for (int i = 1; i < n; i++) {
     reach moved = places[i];
@@ -52,8 +54,8 @@ static int collect_places(const llrt_storage *storage, const llrt_storage_bindin
 /* No two elements share an offset. Two that did would differ by d_i at each place, not all zero,
  * with sum d_i * stride_i = 0. Strides above all that lies inside them exclude it at once;
  * otherwise the outermost place that differs (d >= 1) is tried against the places inside it. */
-static llrt_status check_no_sharing(const llrt_storage *storage, const llrt_storage_binding *binding,
-                                    const char *role) {
+static llrt_status check_no_sharing(const llrt_storage *storage,
+                                    const llrt_storage_binding *binding, const char *role) {
   reach places[LLRT_MAX_DIGITS + 1];
   int n = collect_places(storage, binding, places);
   int64_t span = 0;
@@ -73,7 +75,8 @@ static llrt_status check_no_sharing(const llrt_storage *storage, const llrt_stor
   return LLRT_OK;
 }
 
-static llrt_status check_address(const llrt_tensor *tensor, int64_t span, int bits, const char *role) {
+static llrt_status check_address(const llrt_tensor *tensor, int64_t span, int bits,
+                                 const char *role) {
   int64_t alignment;
   if (llrt_index_has_pointers(tensor, &alignment)) {
     LLRT_REQUIRE(alignment % bits_max(bits / 8, 1) == 0,
@@ -88,8 +91,8 @@ static llrt_status check_address(const llrt_tensor *tensor, int64_t span, int bi
   return LLRT_OK;
 }
 
-/* Where the values of indices decide what is read and what is written, no overlap can be told: within one
- * pool blocks are copied to others. */
+/* Where the values of indices decide what is read and what is written, no overlap can be told:
+ * within one pool blocks are copied to others. */
 static bool overlap_is_open(const op_call *call, int read) {
   int64_t alignment;
   bool open = call->tensor[read].n_indices > 0 && call->tensor[PLAN_DESTINATION].n_indices > 0;
@@ -99,14 +102,14 @@ static bool overlap_is_open(const op_call *call, int read) {
 }
 
 /* The tensor that may lie where the destination does, or -1. */
-static int tensor_in_place(const llrt_op_desc *desc) {
+static int tensor_in_place(const op_description *desc) {
   if (!desc->in_place) return -1;
   return desc->kind == LLRT_OP_DOT ? dot_tensor(&desc->dot, LLRT_DOT_C) : 0;
 }
 
 /* Source and destination in place, or what is read overlapping what is written; values: tensor 2 is
  * written, too. */
-static llrt_status check_overlap(const llrt_op_desc *desc, const op_call *call, bool values) {
+static llrt_status check_overlap(const op_description *desc, const op_call *call, bool values) {
   int same = tensor_in_place(desc);
   uintptr_t begin[LLRT_MAX_TENSORS] = {0}, end[LLRT_MAX_TENSORS] = {0};
   for (int i = 0; i < call->n; i++) {
@@ -118,19 +121,22 @@ static llrt_status check_overlap(const llrt_op_desc *desc, const op_call *call, 
   }
   int indexed = call->tensor[0].n_indices > 0 ? 0 : PLAN_DESTINATION;
   if (same >= 0) {
-    LLRT_REQUIRE(begin[same] == begin[1], "the operation works in place; the tensors begin at two addresses");
+    LLRT_REQUIRE(begin[same] == begin[1],
+                 "the operation works in place; the tensors begin at two addresses");
   } else if (desc->kind == LLRT_OP_CONVERT && begin[0] == begin[1] && !overlap_is_open(call, 0)) {
     if (call->tensor[indexed].n_indices > 0)
-      return llrt_error(LLRT_UNSUPPORTED,
-                        "source and destination begin at one address: with an index on the %s, elements "
-                        "would be read after others were written over them",
-                        llrt_tensor_role(0, indexed));
-    return llrt_error(LLRT_UNSUPPORTED, "source and destination begin at one address, and the operation "
-                                        "was not prepared in_place");
+      return llrt_error(
+          LLRT_UNSUPPORTED,
+          "source and destination begin at one address: with an index on the %s, elements "
+          "would be read after others were written over them",
+          llrt_tensor_role(0, indexed));
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "source and destination begin at one address, and the operation "
+                      "was not prepared in_place");
   }
   for (int i = 0; i < call->n; i++)
-    LLRT_REQUIRE(i == PLAN_DESTINATION || i == same || overlap_is_open(call, i) || end[i] <= begin[1] ||
-                     end[1] <= begin[i],
+    LLRT_REQUIRE(i == PLAN_DESTINATION || i == same || overlap_is_open(call, i) ||
+                     end[i] <= begin[1] || end[1] <= begin[i],
                  "%s and %s overlap", llrt_tensor_role(desc->dot.roles, i),
                  llrt_tensor_role(desc->dot.roles, PLAN_DESTINATION));
   bool apart = call->n < 3 || !values || end[0] <= begin[2] || end[2] <= begin[0];
@@ -138,15 +144,19 @@ static llrt_status check_overlap(const llrt_op_desc *desc, const op_call *call, 
   return LLRT_OK;
 }
 
-llrt_status llrt_validate_memory(const llrt_op_desc *desc, const storage_set *set, const op_call *call) {
+llrt_status llrt_validate_memory(const op_description *desc, const storage_set *set,
+                                 const op_call *call) {
   bool values = desc->kind == LLRT_OP_REDUCE;
   for (int i = 0; i < call->n; i++)
     LLRT_TRY(check_address(&call->tensor[i], call->binding[i].span, call->bits[i],
                            llrt_tensor_role(set->roles, i)));
-  LLRT_TRY(check_overlap(desc, call, values));
+  if (desc->kind == LLRT_OP_COMPUTE) LLRT_TRY(llrt_validate_compute_memory(desc, set, call));
+  else LLRT_TRY(check_overlap(desc, call, values));
   if (desc->kind == LLRT_OP_DOT) LLRT_TRY(llrt_validate_dot_memory(desc, set));
-  for (int i = PLAN_DESTINATION; i < (values ? call->n : 2); i++)
-    if (!set->packed[i])
-      LLRT_TRY(check_no_sharing(&set->storage[i], &call->binding[i], llrt_tensor_role(set->roles, i)));
+  bool compute = desc->kind == LLRT_OP_COMPUTE;
+  for (int i = PLAN_DESTINATION; i < (values || compute ? call->n : 2); i++)
+    if (!set->packed[i] && (!compute || desc->program.tensor[i].output))
+      LLRT_TRY(
+          check_no_sharing(&set->storage[i], &call->binding[i], llrt_tensor_role(set->roles, i)));
   return LLRT_OK;
 }

@@ -1,8 +1,8 @@
 #include "runtime/validate.h"
 
 #include "base/status.h"
-#include "jit/plan/combine.h"
-#include "jit/plan/number.h"
+#include "jit/plan/types/combine.h"
+#include "jit/plan/types/number.h"
 
 /* ---- types ---- */
 
@@ -10,26 +10,29 @@ static bool is_truth(llrt_combiner op) { return op == LLRT_COMBINE_ANY || op == 
 
 /* Whether a value of the accumulator's type can be written as another. */
 static bool can_be(llrt_dtype accumulator, llrt_dtype to) {
-  return accumulator == to || number_cast_exists(accumulator, to) || number_extends(accumulator, to);
+  return accumulator == to || number_cast_exists(accumulator, to) ||
+         number_extends(accumulator, to);
 }
 
-static llrt_status check_result(const llrt_op_desc *desc, llrt_dtype accumulator) {
+static llrt_status check_result(const op_description *desc, llrt_dtype accumulator) {
   llrt_dtype to = desc->tensors[1].dtype;
   llrt_combiner op = desc->combine.op;
-  bool fits = is_truth(op)               ? to == LLRT_BOOL || to == LLRT_U8
+  bool fits = is_truth(op)              ? to == LLRT_BOOL || to == LLRT_U8
               : combine_is_arg((int)op) ? to == LLRT_I64 || to == LLRT_I32
                                         : can_be(accumulator, to) && llrt_dtype_bits(to) >= 8;
   if (!fits)
-    return llrt_error(LLRT_UNSUPPORTED, "%s of %s cannot be a destination of %s", combine_name((int)op),
-                      llrt_dtype_name(desc->tensors[0].dtype), llrt_dtype_name(to));
-  if (desc->n_tensors < 3 || (can_be(accumulator, desc->tensors[2].dtype) &&
-                              llrt_dtype_bits(desc->tensors[2].dtype) >= 8))
+    return llrt_error(LLRT_UNSUPPORTED, "%s of %s cannot be a destination of %s",
+                      combine_name((int)op), llrt_dtype_name(desc->tensors[0].dtype),
+                      llrt_dtype_name(to));
+  if (desc->n_tensors < 3 ||
+      (can_be(accumulator, desc->tensors[2].dtype) && llrt_dtype_bits(desc->tensors[2].dtype) >= 8))
     return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "the values of %s cannot be %s",
-                    llrt_dtype_name(desc->tensors[0].dtype), llrt_dtype_name(desc->tensors[2].dtype));
+                    llrt_dtype_name(desc->tensors[0].dtype),
+                    llrt_dtype_name(desc->tensors[2].dtype));
 }
 
-static llrt_status check_combiner(const llrt_op_desc *desc) {
+static llrt_status check_combiner(const op_description *desc) {
   const llrt_op_combine *combine = &desc->combine;
   llrt_dtype from = desc->tensors[0].dtype;
   LLRT_REQUIRE(combine->op >= LLRT_COMBINE_SUM && combine->op <= LLRT_COMBINE_ALL,
@@ -46,30 +49,38 @@ static llrt_status check_combiner(const llrt_op_desc *desc) {
 
 /* ---- axes ---- */
 
-static llrt_status check_axes(const llrt_op_desc *desc) {
+static llrt_status check_axes(const op_description *desc) {
   const llrt_op_combine *combine = &desc->combine;
   LLRT_REQUIRE(combine->axes != 0 && combine->axes >> desc->tensors[0].rank == 0,
                "axes 0x%x of a tensor of rank %d", combine->axes, desc->tensors[0].rank);
   return LLRT_OK;
 }
 
-/* Extents in device memory stand on reduced axes of the source alone: what lies beyond them is not joined. */
-static llrt_status check_plain(const llrt_op_desc *desc, int i) {
+/* Extents in device memory stand on reduced axes of the source alone: what lies beyond them is not
+ * joined. */
+static llrt_status check_plain(const op_description *desc, int i) {
   const llrt_tensor *tensor = &desc->tensors[i];
   if (tensor->n_indices) return llrt_error(LLRT_UNSUPPORTED, "a reduce of tensors with indices");
   for (int axis = 0; axis < tensor->rank; axis++) {
     if (!tensor->extent_ptr[axis] || (i == 0 && desc->combine.axes >> axis & 1)) continue;
-    return llrt_error(LLRT_UNSUPPORTED, "a reduce with extent_ptr[%d] on the %s: only extents of the source along reduced "
-                      "axes may lie in device memory", axis, i == 0 ? "source" : i == 1 ? "destination" : "values tensor");
+    return llrt_error(
+        LLRT_UNSUPPORTED,
+        "a reduce with extent_ptr[%d] on the %s: only extents of the source along reduced "
+        "axes may lie in device memory",
+        axis,
+        i == 0   ? "source"
+        : i == 1 ? "destination"
+                 : "values tensor");
   }
   return LLRT_OK;
 }
 
-llrt_status llrt_validate_reduce(const llrt_op_desc *desc) {
+llrt_status llrt_validate_reduce(const op_description *desc) {
   bool arg = combine_is_arg((int)desc->combine.op);
   LLRT_REQUIRE(desc->n_tensors <= 3, "a reduce of %d tensors", desc->n_tensors);
   LLRT_REQUIRE(desc->n_tensors == 2 || arg, "values are of ARGMIN and ARGMAX, of nothing else");
-  LLRT_REQUIRE(desc->n_maps == 0 && !desc->in_place, "a reduce has no maps and does not work in place");
+  LLRT_REQUIRE(desc->n_maps == 0 && !desc->in_place,
+               "a reduce has no maps and does not work in place");
   LLRT_TRY(check_combiner(desc));
   LLRT_TRY(check_axes(desc));
   for (int i = 0; i < desc->n_tensors; i++) LLRT_TRY(check_plain(desc, i));
@@ -83,21 +94,24 @@ llrt_status llrt_validate_single(const llrt_storage *storage, int axis, const ch
   for (int i = 0; i < storage->n_digits; i++)
     more |= storage->digit[i].axis == axis && storage->digit[i].extent > 1;
   if (!more) return LLRT_OK;
-  return llrt_error(LLRT_UNSUPPORTED, "the %s's storage has more than one position along axis %d, which the "
-                    "tensor does not have: give one without the axis", role, axis);
+  return llrt_error(LLRT_UNSUPPORTED,
+                    "the %s's storage has more than one position along axis %d, which the "
+                    "tensor does not have: give one without the axis",
+                    role, axis);
 }
 
 /* What an i32 cannot number is not written to one. */
-static llrt_status check_positions(const llrt_op_desc *desc, const llrt_tensor *tensors) {
+static llrt_status check_positions(const op_description *desc, const llrt_tensor *tensors) {
   int64_t last = INT32_MAX;
   if (!combine_is_arg((int)desc->combine.op) || tensors[1].dtype != LLRT_I32) return LLRT_OK;
   for (int axis = 0; axis < tensors[0].rank; axis++)
-    if (desc->combine.axes >> axis & 1 && tensors[0].shape[axis] > 0) last = (last + 1) / tensors[0].shape[axis] - 1;
+    if (desc->combine.axes >> axis & 1 && tensors[0].shape[axis] > 0)
+      last = (last + 1) / tensors[0].shape[axis] - 1;
   if (last >= 0) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "positions among more than 2^31 elements as i32");
 }
 
-llrt_status llrt_validate_reduced_shapes(const llrt_op_desc *desc, const llrt_tensor *tensors,
+llrt_status llrt_validate_reduced_shapes(const op_description *desc, const llrt_tensor *tensors,
                                          const storage_set *set) {
   llrt_combiner op = desc->combine.op;
   bool extreme = op >= LLRT_COMBINE_MIN && op <= LLRT_COMBINE_ARGMAX;
@@ -109,9 +123,10 @@ llrt_status llrt_validate_reduced_shapes(const llrt_op_desc *desc, const llrt_te
                  combine_name((int)op), axis);
     for (int i = 1; i < set->n; i++) {
       int64_t wanted = reduced ? 1 : extent;
-      LLRT_REQUIRE(tensors[i].shape[axis] == wanted, "tensor %d's shape[%d] is %lld, not %lld", i, axis,
-                   (long long)tensors[i].shape[axis], (long long)wanted);
-      if (reduced) LLRT_TRY(llrt_validate_single(&set->storage[i], axis, i == 1 ? "destination" : "values tensor"));
+      const char *role = i == 1 ? "destination" : "values tensor";
+      LLRT_REQUIRE(tensors[i].shape[axis] == wanted, "the %s's shape[%d] is %lld, not %lld", role,
+                   axis, (long long)tensors[i].shape[axis], (long long)wanted);
+      if (reduced) LLRT_TRY(llrt_validate_single(&set->storage[i], axis, role));
     }
   }
   return check_positions(desc, tensors);

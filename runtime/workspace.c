@@ -1,12 +1,14 @@
 #include "runtime/workspace.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "runtime/context.h"
 
 #include <stdlib.h>
 
-#define MAX_KEPT 64               /* streams of a context that have workspace */
-#define MAX_KEPT_BYTES (64 << 20) /* of one; calls that need more are long, and the driver's pool keeps it */
+#define MAX_KEPT 64 /* streams of a context that have workspace */
+#define MAX_KEPT_BYTES \
+  (64 << 20) /* of one; calls that need more are long, and the driver's pool keeps it */
 #define ROUND_BYTES (64 << 10)
 
 /* Memory of one kind that an entry holds. */
@@ -22,7 +24,7 @@ struct kept_workspace {
   uint64_t stream_id;       /* a handle that is used again for another stream has another one */
   pthread_mutex_t borrowed; /* held from take to return */
   kept_memory zeroed, rest;
-  size_t unclean;           /* bytes at the beginning of `zeroed` that may not be zero */
+  size_t unclean; /* bytes at the beginning of `zeroed` that may not be zero */
 };
 
 void llrt_workspace_keeper_init(workspace_keeper *keeper) {
@@ -39,8 +41,9 @@ static void release(llrt_device *device, kept_memory *kept, void *stream) {
   *kept = (kept_memory){0};
 }
 
-static kept_workspace *add_entry(workspace_keeper *keeper, llrt_device *device, void *stream, uint64_t id) {
-  kept_workspace *entry = calloc(1, sizeof *entry);
+static kept_workspace *add_entry(workspace_keeper *keeper, llrt_device *device, void *stream,
+                                 uint64_t id) {
+  kept_workspace *entry = memory_zeroed(1, sizeof *entry);
   if (!entry) return NULL;
   entry->device = device;
   entry->stream = stream;
@@ -52,7 +55,8 @@ static kept_workspace *add_entry(workspace_keeper *keeper, llrt_device *device, 
 }
 
 /* The stream's entry, found or made; NULL where there are too many, or no memory. */
-static kept_workspace *find_entry(workspace_keeper *keeper, llrt_device *device, void *stream, uint64_t id) {
+static kept_workspace *find_entry(workspace_keeper *keeper, llrt_device *device, void *stream,
+                                  uint64_t id) {
   int n = 0;
   for (kept_workspace *entry = keeper->first; entry; entry = entry->next, n++)
     if (entry->device == device && entry->stream == stream && entry->stream_id == id) return entry;
@@ -60,7 +64,8 @@ static kept_workspace *find_entry(workspace_keeper *keeper, llrt_device *device,
 }
 
 /* Of a stream that is not capturing, unless another thread has it now. */
-static kept_workspace *borrow(workspace_keeper *keeper, llrt_device *device, void *stream, uint64_t id) {
+static kept_workspace *borrow(workspace_keeper *keeper, llrt_device *device, void *stream,
+                              uint64_t id) {
   pthread_mutex_lock(&keeper->mutex);
   kept_workspace *entry = find_entry(keeper, device, stream, id);
   if (entry && pthread_mutex_trylock(&entry->borrowed) != 0) entry = NULL;
@@ -87,8 +92,9 @@ void llrt_workspace_drop_device(workspace_keeper *keeper, llrt_device *device) {
 
 /* ---- a loan ---- */
 
-/* At least so many bytes; *grown: their content is not known. A quarter more than asked, so that shapes which grow from
- * call to call seldom ask the driver. */
+/* Makes `kept` hold at least `bytes` bytes. *grown: it is new memory, of unknown content; it then
+ * has a quarter more than asked, so that shapes which grow from call to call seldom ask the driver.
+ */
 static llrt_status hold(kept_workspace *entry, kept_memory *kept, size_t bytes, bool *grown) {
   *grown = bytes > kept->bytes;
   if (!*grown) return LLRT_OK;
@@ -115,15 +121,18 @@ static llrt_status take_kept(kept_workspace *entry, plan_run *run) {
 }
 
 static llrt_status take_own(workspace_loan *loan, plan_run *run) {
-  LLRT_TRY(llrt_context_allocate(loan->device, (size_t)run->workspace_bytes, loan->stream, &loan->own));
+  LLRT_TRY(
+      llrt_context_allocate(loan->device, (size_t)run->workspace_bytes, loan->stream, &loan->own));
   llrt_status status = set_zero(loan->device, loan->own, loan->zero_bytes, loan->stream);
   if (status != LLRT_OK) llrt_context_release(loan->device, loan->own, loan->stream);
   plan_run_place(run, loan->own, (char *)loan->own + run->zero_bytes);
   return status;
 }
 
-llrt_status llrt_workspace_take(llrt_device *device, plan_run *run, void *stream, workspace_loan *loan) {
-  *loan = (workspace_loan){.device = device, .stream = stream, .zero_bytes = (size_t)run->zero_bytes};
+llrt_status llrt_workspace_take(llrt_device *device, plan_run *run, void *stream,
+                                workspace_loan *loan) {
+  *loan =
+      (workspace_loan){.device = device, .stream = stream, .zero_bytes = (size_t)run->zero_bytes};
   backend_stream state;
   LLRT_TRY(device->backend->stream_state(device, stream, &state));
   if (!state.capturing && run->workspace_bytes <= MAX_KEPT_BYTES)

@@ -1,14 +1,15 @@
 /* The workspace of one-line calls.
  *
- * Eager calls keep it: per device and stream, zeroed once, grown rarely; what must be zero when a run begins lies apart
- * from the rest, because runs leave only that as they found it. A call on a capturing stream never takes what is kept,
- * since its graph may be replayed on any stream at any time: its workspace is allocated in stream order, which makes it
- * the graph's own, and zeroed there. So does a call where another thread is launching on the same stream at this
- * moment, or that needs very much, or where very many streams have theirs already. */
+ * Eager calls keep it: per device and stream, zeroed once, grown rarely; what must be zero when a
+ * run begins lies apart from the rest, because runs leave only that as they found it. A call on a
+ * capturing stream never takes what is kept, since its graph may be replayed on any stream at any
+ * time: its workspace is allocated in stream order, which makes it the graph's own, and zeroed
+ * there. So does a call where another thread is launching on the same stream at this moment, or
+ * that needs very much, or where very many streams have theirs already. */
 #ifndef LLRT_RUNTIME_WORKSPACE_H
 #define LLRT_RUNTIME_WORKSPACE_H
 
-#include "jit/plan/launch.h"
+#include "jit/plan/kernel/launch.h"
 
 #include <llrt/device.h>
 
@@ -38,12 +39,13 @@ typedef struct workspace_loan {
   size_t zero_bytes;
 } workspace_loan;
 
-/* Workspace for a run that has begun: the regions' addresses are set, what must be zero is. Errors: OUT_OF_MEMORY, DEVICE,
- * NOT_PREPARED; nothing is held then. */
-llrt_status llrt_workspace_take(llrt_device *device, plan_run *run, void *stream, workspace_loan *loan);
+/* Workspace for a run that has begun: the regions' addresses are set, what must be zero is. Errors:
+ * OUT_OF_MEMORY, DEVICE, NOT_PREPARED; nothing is held then. */
+llrt_status llrt_workspace_take(llrt_device *device, plan_run *run, void *stream,
+                                workspace_loan *loan);
 
-/* Behind the run's launches. status: how they went, which it passes through; zeroes: they leave zero what they found
- * so. */
+/* Behind the run's launches. status: how they went, which it passes through; zeroes: they leave
+ * zero what they found so. */
 llrt_status llrt_workspace_return(workspace_loan *loan, llrt_status status, bool zeroes);
 
 #endif

@@ -1,5 +1,5 @@
-/* Number formats by their definition, for tests: a code's value by ldexp, a value's code by searching all
- * codes for the nearest. Slow, and made without looking at how kernels do it. */
+/* Number formats by their definition, for tests: a code's value by ldexp, a value's code by
+ * searching all codes for the nearest. Slow, and made without looking at how kernels do it. */
 #ifndef LLRT_TESTS_NUMBER_REFERENCE_H
 #define LLRT_TESTS_NUMBER_REFERENCE_H
 
@@ -53,8 +53,8 @@ static inline double reference_decode(llrt_dtype dtype, uint64_t code) {
     return x;
   }
   if (dtype == LLRT_E8M0) return code == 0xFF ? (double)NAN : ldexp(1, (int)code - 127);
-  if (f->exponent == 0) return f->is_signed && code >= half ? (double)code - 2.0 * (double)half
-                                                            : (double)code;
+  if (f->exponent == 0)
+    return f->is_signed && code >= half ? (double)code - 2.0 * (double)half : (double)code;
   double sign = code & half ? -1 : 1;
   uint64_t magnitude = code & (half - 1);
   if (f->nan == half) {
@@ -69,7 +69,8 @@ static inline double reference_decode(llrt_dtype dtype, uint64_t code) {
   return sign * ldexp((double)(fraction | 1ull << m), exponent - f->bias - m);
 }
 
-/* The code of the nearest value, ties to the even code; llrt/map.h says what overflow and NaN give. */
+/* The code of the nearest value, ties to the even code; llrt/map.h says what overflow and NaN give.
+ */
 static inline uint64_t reference_encode(llrt_dtype dtype, double x) {
   const reference_format *f = reference_format_of(dtype);
   uint64_t half = 1ull << (llrt_dtype_bits(dtype) - 1), low = 0, high;
@@ -108,7 +109,8 @@ static inline uint64_t reference_encode(llrt_dtype dtype, double x) {
   return negative ? code | half : code;
 }
 
-/* What a cast gives; scale 1 is a plain cast. The product is rounded to f32 (f64 where either side is). */
+/* What a cast gives; scale 1 is a plain cast. The product is rounded to f32 (f64 where either side
+ * is). */
 static inline uint64_t reference_cast(llrt_dtype from, llrt_dtype to, uint64_t code, double scale,
                                       bool scaled) {
   double x = reference_decode(from, code);
@@ -136,8 +138,8 @@ static inline uint32_t reference_permute(const uint8_t perm[32], uint32_t word) 
   return out;
 }
 
-/* The order in which Hopper kernels want eight 4-bit floats in a word: bit 3 of the first goes to bit 15, and
- * its others to bits 6 to 8 (no F2-linear map of bit numbers). */
+/* The order in which Hopper kernels want eight 4-bit floats in a word: bit 3 of the first goes to
+ * bit 15, and its others to bits 6 to 8 (no F2-linear map of bit numbers). */
 static inline void reference_hopper_fp4(uint8_t perm[32]) {
   static const uint8_t place[4][4] = {{6, 7, 8, 15}, {3, 4, 5, 12}, {0, 1, 2, 9}, {13, 10, 11, 14}};
   for (int byte = 0; byte < 4; byte++)

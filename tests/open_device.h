@@ -1,5 +1,6 @@
-/* A context of this build's compiler library and a device in it, for tests that run on every device there is. A device is a name
- * that llrt_device_open takes, or "host@x86-64-v3": the host as a processor of that level has it. */
+/* A context of this build's compiler library and a device in it, for tests that run on every device
+ * of the build. A device is a name that llrt_device_open takes, or "host@x86-64-v3": the host as a
+ * processor of that level has it. */
 #ifndef LLRT_TESTS_OPEN_DEVICE_H
 #define LLRT_TESTS_OPEN_DEVICE_H
 
@@ -17,25 +18,18 @@ typedef struct opened_device {
   llrt_device *device;
 } opened_device;
 
-/* False where this build or this machine has no such device. */
-static inline bool open_device(const char *name, opened_device *out) {
+/* Every build with tests has the host and the emulated devices: one that cannot be opened fails the
+ * test. */
+static inline opened_device open_device(const char *name) {
   const llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
-  cr_assert_eq(llrt_context_create(&params, &out->context), LLRT_OK, "%s", llrt_last_error());
+  opened_device opened;
+  cr_assert_eq(llrt_context_create(&params, &opened.context), LLRT_OK, "%s", llrt_last_error());
   char device[32];
   const char *level = strchr(name, '@');
   const llrt_device_params with = {.target = level ? level + 1 : NULL};
   snprintf(device, sizeof device, "%.*s", (int)strcspn(name, "@"), name);
-  llrt_status status = llrt_device_open(out->context, device, &with, &out->device);
-  if (status == LLRT_OK) return true;
-  cr_assert_eq(status, LLRT_UNAVAILABLE, "%s", llrt_last_error());
-  llrt_context_destroy(&out->context);
-  return false;
-}
-
-/* Skips the test instead. */
-static inline opened_device open_device_or_skip(const char *name) {
-  opened_device opened = {0};
-  if (!open_device(name, &opened)) cr_skip_test("%s", llrt_last_error());
+  cr_assert_eq(llrt_device_open(opened.context, device, &with, &opened.device), LLRT_OK, "%s: %s",
+               name, llrt_last_error());
   return opened;
 }
 

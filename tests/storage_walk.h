@@ -1,6 +1,6 @@
-/* Every place that a bound storage has, one after the other, with the logical coordinate that lies there:
- * all copies, and pads as coordinates outside the shape. Straight from the definition, forward only, over
- * the public API: the reference that planning is tested against. */
+/* Every place that a bound storage has, one after the other, with the logical coordinate that lies
+ * there: all copies, and pads as coordinates outside the shape. Straight from the definition,
+ * forward only, over the public API: the reference that planning is tested against. */
 #ifndef LLRT_TESTS_STORAGE_WALK_H
 #define LLRT_TESTS_STORAGE_WALK_H
 

@@ -63,8 +63,10 @@ static int run(const options *given) {
     return tool_wrong("compile", "--emit %s needs -o FILE", wanted->name);
   const char *prefix = wanted->target_prefix;
   if (prefix && strncmp(value[DESCRIBED_TARGET], prefix, strlen(prefix)) != 0)
-    return tool_refuse("--emit %s is for targets %s*, not %s", wanted->name, prefix, value[DESCRIBED_TARGET]);
-  int code = request_described_compile("compile", given, value[DESCRIBED_TARGET], wanted->emit, &bytes, &size);
+    return tool_refuse("--emit %s is for targets %s*, not %s", wanted->name, prefix,
+                       value[DESCRIBED_TARGET]);
+  int code = request_described_compile("compile", given, value[DESCRIBED_TARGET], wanted->emit,
+                                       &bytes, &size);
   if (code != TOOL_DONE) return code;
   code = write_bytes(value[OUTPUT], bytes, size);
   llrt_buffer_free(&bytes);
@@ -75,13 +77,11 @@ const command cmd_compile = {
     .name = "compile",
     .summary = "compile an operation for a target, without a device",
     .synopsis = REQUEST_DESCRIBED_SYNOPSIS " --to EXPR --target T --emit FORM [options]",
-    .text =
-        "Plans the operation for a target and writes the plan, the code at a stage of\n"
-        "compilation, or the finished kernel. Several variants of an operation follow each\n"
-        "other in text forms; ptx and hsaco give the first.",
-    .example =
-        "  llrt compile convert --to col_major --shape 4096x4096 --dtype bf16 \\\n"
-        "       --target sm_90a --emit ptx -o transpose.ptx",
+    .text = "Plans the operation for a target and writes the plan, the code at a stage of\n"
+            "compilation, or the finished kernel. Several variants of an operation follow each\n"
+            "other in text forms; ptx and hsaco give the first.",
+    .example = "  llrt compile convert --to col_major --shape 4096x4096 --dtype bf16 \\\n"
+               "       --target sm_90a --emit ptx -o transpose.ptx",
     .option = table,
     .repeated = REQUEST_INDEX,
     .min_words = 1,

@@ -32,10 +32,9 @@ const command cmd_convert = {
         "8-bit floats are uint16 and uint8 in .npy: say --dtype. --index takes positions of the\n"
         "source as a list names them: rows, or blocks of a paged cache. OUT is written only when\n"
         "all went well. `llrt layout --list` names the expressions.",
-    .example =
-        "  llrt convert weights.npy --to col_major -o transposed.npy\n"
-        "  llrt convert transposed.npy --from col_major --shape 512x128 --to row_major \\\n"
-        "       -o back.npy",
+    .example = "  llrt convert weights.npy --to col_major -o transposed.npy\n"
+               "  llrt convert transposed.npy --from col_major --shape 512x128 --to row_major \\\n"
+               "       -o back.npy",
     .option = table,
     .repeated = REQUEST_INDEX,
     .min_words = 1,

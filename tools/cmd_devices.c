@@ -7,12 +7,11 @@
 /* One line a device: what it is, or why it cannot be used. */
 static void print_device(void *user, const char *name, const char *why) {
   llrt_device *device = NULL;
-  llrt_device_info info;
+  llrt_device_info info = {0};
   if (!why && (llrt_device_open(user, name, NULL, &device) != LLRT_OK ||
                llrt_device_get_info(device, &info) != LLRT_OK))
-    why = llrt_last_error();
-  if (why)
-    printf("%-8s not usable: %s\n", name, why);
+    why = tool_library_says();
+  if (why) printf("%-8s not usable: %s\n", name, why);
   else
     printf("%-8s %-10s %s, %d units, memory %.1f GiB, L2 %.1f MiB\n", name, info.target,
            info.description, info.compute_units, (double)info.memory_bytes / (1 << 30),

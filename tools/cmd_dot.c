@@ -28,7 +28,7 @@ static llrt_status place_all(llrt_device *device, request_dot *r) {
   for (int i = 0; i < LLRT_DOT_ROLES && status == LLRT_OK; i++) {
     const array *a = &r->file[i];
     r->tensor[i].device = device;
-    status = request_place(&r->tensor[i], i == LLRT_DOT_D ? NULL : a->data, i == LLRT_DOT_D ? 0 : a->bytes, a->bytes);
+    status = request_lend(&r->tensor[i], a, i != LLRT_DOT_D);
   }
   return status;
 }
@@ -48,19 +48,19 @@ static llrt_status multiply(llrt_device *device, request_dot *r) {
   llrt_tensor *d = &r->tensor[LLRT_DOT_D];
   llrt_status status = place_all(device, r);
   if (status == LLRT_OK) status = find_ranges(r);
-  if (status == LLRT_OK) status = llrt_dot_into(&r->tensor[LLRT_DOT_A], &r->tensor[LLRT_DOT_B], d, &r->params, NULL);
+  if (status == LLRT_OK)
+    status = llrt_dot_into(&r->tensor[LLRT_DOT_A], &r->tensor[LLRT_DOT_B], d, &r->params, NULL);
   if (status == LLRT_OK) status = request_fetch(d, &r->file[LLRT_DOT_D]);
   if (status == LLRT_OK) status = llrt_stream_synchronize(device, NULL);
-  for (int i = 0; i < LLRT_DOT_ROLES; i++)
-    if (r->tensor[i].data) llrt_memory_free(device, r->tensor[i].data);
+  for (int i = 0; i < LLRT_DOT_ROLES; i++) request_give_back(&r->tensor[i], &r->file[i]);
   return status;
 }
 
 static int work(const char *device_name, request_dot *r) {
   llrt_context *context;
   llrt_device *device = NULL;
-  if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);
-  llrt_status status = best_device_open(context, device_name, &device);
+  if (tool_context_create(&context) != LLRT_OK) return tool_refuse_library(NULL);
+  llrt_status status = best_device_open(context, device_name, NULL, &device);
   if (status == LLRT_OK) status = multiply(device, r);
   int code = status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
   llrt_device_close(&device);
@@ -70,8 +70,13 @@ static int work(const char *device_name, request_dot *r) {
 
 static int run(const options *given) {
   const char *const *value = given->value;
-  request_dot_options asked = {.command_name = "dot", .a = given->word[0], .b = given->word[1], .values = &value[DOT],
-                               .shape = value[SHAPE], .to = value[TO], .out_dtype = value[OUT_DTYPE],
+  request_dot_options asked = {.command_name = "dot",
+                               .a = given->word[0],
+                               .b = given->word[1],
+                               .values = &value[DOT],
+                               .shape = value[SHAPE],
+                               .to = value[TO],
+                               .out_dtype = value[OUT_DTYPE],
                                .accumulate = value[ACCUMULATE]};
   array_error error;
   request_dot r;
@@ -79,7 +84,8 @@ static int run(const options *given) {
   int code = request_dot_read(&asked, &r);
   if (code == TOOL_DONE) code = request_create_result(&r.tensor[LLRT_DOT_D], &r.file[LLRT_DOT_D]);
   if (code == TOOL_DONE) code = work(value[DEVICE], &r);
-  if (code == TOOL_DONE && !array_write(value[OUTPUT], &r.file[LLRT_DOT_D], &error)) code = tool_refuse("%s", error.text);
+  if (code == TOOL_DONE && !array_write(value[OUTPUT], &r.file[LLRT_DOT_D], &error))
+    code = tool_refuse("%s", error.text);
   request_dot_destroy(&r);
   return code;
 }
@@ -89,13 +95,13 @@ const command cmd_dot = {
     .summary = "multiply matrices of any two types, with scales",
     .synopsis = "A B -o OUT [options]",
     .text =
-        "Reads A [.., M, K] and B [.., K, N] and writes their product [.., M, N]. The operands may\n"
+        "Reads A [.., M, K] and B [.., K, N] and writes their product [.., M, N]. The operands "
+        "may\n"
         "have different types, which are brought together exactly: f16 with f32 is computed in\n"
         "f32, bf16 with e2m1 in bf16. B may have scales for groups along K (mxfp4, nvfp4, int4\n"
         "with zero points). Operands and result may lie in any storage.",
-    .example =
-        "  llrt dot x.npy w.npy --dtype-a bf16 --dtype-b e2m1 --scale-b s.npy -o y.npy\n"
-        "  llrt dot x.npy w.npy --layout-b col_major --shape 16x4096x4096 -o y.npy",
+    .example = "  llrt dot x.npy w.npy --dtype-a bf16 --dtype-b e2m1 --scale-b s.npy -o y.npy\n"
+               "  llrt dot x.npy w.npy --layout-b col_major --shape 16x4096x4096 -o y.npy",
     .option = table,
     .min_words = 2,
     .max_words = 2,

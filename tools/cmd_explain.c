@@ -3,13 +3,18 @@
 
 #include <stdio.h>
 
-static const option_spec table[] = {REQUEST_DESCRIBED_OPTIONS, {0}};
+static const option_spec table[] = {
+    REQUEST_DESCRIBED_OPTIONS,
+    {"why", 0, NULL, "every variant that was tried, and what refused it, instead"},
+    {0}};
+enum { EXPLAIN_WHY = REQUEST_N_DESCRIBED_OPTIONS };
 
 static int run(const options *given) {
   const char *target = given->value[DESCRIBED_TARGET] ? given->value[DESCRIBED_TARGET] : "host";
   char *text;
   size_t size;
-  int code = request_described_compile("explain", given, target, LLRT_EMIT_PLAN, &text, &size);
+  llrt_emit emit = given->value[EXPLAIN_WHY] ? LLRT_EMIT_WHY : LLRT_EMIT_PLAN;
+  int code = request_described_compile("explain", given, target, emit, &text, &size);
   if (code != TOOL_DONE) return code;
   fwrite(text, 1, size, stdout);
   llrt_buffer_free(&text);
@@ -25,11 +30,13 @@ const command cmd_explain = {
         "block takes, how wide it reads and writes, how elements change threads in between,\n"
         "and the memory traffic that this is predicted to cause. An operation may have several\n"
         "variants for different sizes; all are shown. A dot's A and B are files, or types with\n"
-        "shapes. Needs no device and no compiler; without --target it is for this machine.",
-    .example =
-        "  llrt explain convert --from row_major --to col_major --shape 4096x4096 \\\n"
-        "       --dtype bf16 --target sm_90a\n"
-        "  llrt explain dot 'bf16[16x8192]' 'e2m1[8192x8192]' --scale-b 'e8m0[256x8192]' --target sm_90a",
+        "shapes. Needs no device and no compiler; without --target it is for this machine.\n"
+        "With --why: what was planned for, and of every variant that was tried whether it was\n"
+        "taken, its predicted cost, or what refused it.",
+    .example = "  llrt explain convert --from row_major --to col_major --shape 4096x4096 \\\n"
+               "       --dtype bf16 --target sm_90a\n"
+               "  llrt explain dot 'bf16[16x8192]' 'e2m1[8192x8192]' --scale-b 'e8m0[256x8192]' "
+               "--target sm_90a",
     .option = table,
     .repeated = REQUEST_INDEX,
     .min_words = 1,

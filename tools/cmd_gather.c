@@ -4,12 +4,9 @@
 enum { INDEX = REQUEST_N_FILE_OPTIONS, AXIS, FORM, OUT_OF_RANGE, MAPS };
 
 static const option_spec table[] = {
-    REQUEST_FILE_OPTIONS,
-    [INDEX] = {REQUEST_INDEX, 0, "I.npy", "the positions, int32 or int64"},
-    REQUEST_GATHER_OPTIONS,
-    REQUEST_OUT_OF_RANGE_OPTION,
-    REQUEST_MAP_OPTIONS,
-    {0},
+    REQUEST_FILE_OPTIONS,   [INDEX] = {REQUEST_INDEX, 0, "I.npy", "the positions, int32 or int64"},
+    REQUEST_GATHER_OPTIONS, REQUEST_OUT_OF_RANGE_OPTION,
+    REQUEST_MAP_OPTIONS,    {0},
 };
 
 static int run(const options *given) {

@@ -84,10 +84,8 @@ static int show_text(const meaning *m) {
                                     : llrt_storage_print(&m->storage, NULL, 0, &length);
   char *buffer = status == LLRT_OK ? malloc(length + 1) : NULL;
   if (!buffer) return tool_refuse("the layout cannot be printed");
-  if (m->is_layout)
-    llrt_layout_print(&m->layout, buffer, length + 1, &length);
-  else
-    llrt_storage_print(&m->storage, buffer, length + 1, &length);
+  if (m->is_layout) llrt_layout_print(&m->layout, buffer, length + 1, &length);
+  else llrt_storage_print(&m->storage, buffer, length + 1, &length);
   puts(buffer);
   free(buffer);
   return TOOL_DONE;
@@ -130,10 +128,8 @@ static int show_at(const char *text, const char *at, meaning *m) {
   if (m->is_layout &&
       llrt_layout_in_bits(&m->layout) - llrt_layout_rank(&m->layout) > MAX_COPY_BITS)
     return refuse_copies();
-  if (m->is_layout)
-    layout_json_print_at(stdout, &m->layout, coords);
-  else
-    storage_json_print_at(stdout, &m->storage, &binding, coords);
+  if (m->is_layout) layout_json_print_at(stdout, &m->layout, coords);
+  else storage_json_print_at(stdout, &m->storage, &binding, coords);
   return TOOL_DONE;
 }
 
@@ -160,12 +156,9 @@ static int write_drawing(const char *text, const options *given, const llrt_layo
     return tool_wrong("layout", "--element-bits %s is none of 4, 8, 16, 32, 64, 128", width);
   if (!outfile_open(svg ? svg : given->value[HTML], &file, &error))
     return tool_refuse("%s", error.text);
-  if (!svg)
-    layout_draw_html(file.stream, text, layout);
-  else if (layout_is_memory(layout))
-    layout_draw_banks(file.stream, text, layout, (int)bits);
-  else
-    layout_draw_svg(file.stream, text, layout);
+  if (!svg) layout_draw_html(file.stream, text, layout);
+  else if (layout_is_memory(layout)) layout_draw_banks(file.stream, text, layout, (int)bits);
+  else layout_draw_svg(file.stream, text, layout);
   return outfile_commit(&file, &error) ? TOOL_DONE : tool_refuse("%s", error.text);
 }
 
@@ -173,7 +166,7 @@ static int write_drawing(const char *text, const options *given, const llrt_layo
 static int show_layout(const char *text, const options *given, meaning *m) {
   if (!m->is_layout &&
       llrt_storage_to_layout(&m->storage, m->rank, m->shape, &m->layout) != LLRT_OK)
-    return tool_refuse("'%s' is a storage rule, not a map over F2 (%s)", text, llrt_last_error());
+    return tool_refuse("'%s' is a storage rule, not a map over F2 (%s)", text, tool_library_says());
   const llrt_layout *layout = &m->layout;
   if (given->value[JSON]) {
     layout_json_print(stdout, layout);
@@ -230,9 +223,8 @@ const command cmd_layout = {
         "Families (blocked, nvmma, dot, slice) and storages (row_major, col_major, strided) are\n"
         "applied to --shape; a literal carries its own, and so do TIRx and CuTe notation: one\n"
         "axis of the size of S[...], one for each member of CuTe's tuple.",
-    .example =
-        "  llrt layout 'nvmma(version=[2,0], warps_per_cta=[2,1], instr_shape=[16,8])' \\\n"
-        "       --shape 32x8 --grid",
+    .example = "  llrt layout 'nvmma(version=[2,0], warps_per_cta=[2,1], instr_shape=[16,8])' \\\n"
+               "       --shape 32x8 --grid",
     .option = table,
     .max_words = 1,
     .run = run,

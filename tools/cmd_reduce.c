@@ -40,9 +40,8 @@ const command cmd_reduce = {
         "it: a tensor without these axes. NaN is the minimum and the maximum of what has one;\n"
         "argmin and argmax give the first position of the extreme value. The result has the same\n"
         "bits in every run on one kind of device.",
-    .example =
-        "  llrt reduce x.npy --op sum --axis 1 -o sums.npy\n"
-        "  llrt reduce logits.npy --op argmax --axis 1 --values best.npy -o token.npy",
+    .example = "  llrt reduce x.npy --op sum --axis 1 -o sums.npy\n"
+               "  llrt reduce logits.npy --op argmax --axis 1 --values best.npy -o token.npy",
     .option = table,
     .min_words = 1,
     .max_words = 1,

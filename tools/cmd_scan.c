@@ -7,7 +7,8 @@ static const option_spec table[] = {
     REQUEST_FILE_OPTIONS,
     REQUEST_SCAN_OPTIONS,
     [OUT_DTYPE] = {"out-dtype", 0, "TYPE",
-                   "element type of the result (default: floats their own,\ninteger sums and products 64 bits)"},
+                   "element type of the result (default: floats their own,\ninteger sums and "
+                   "products 64 bits)"},
     {0},
 };
 

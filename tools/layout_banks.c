@@ -23,7 +23,7 @@ enum {
 
 /* A memory as a picture: one in-dim of elements, and the two axes that a warp walks. */
 typedef struct memory {
-  const llrt_layout *layout; /* its elements' in-dim is `offset` */
+  const llrt_layout *layout;   /* its elements' in-dim is `offset` */
   int axis[LLRT_MAX_OUT_DIMS]; /* out-dim of each logical axis */
   int element_bits;
   int offset_shift, offset_bits; /* of the in word */
@@ -108,9 +108,9 @@ static llrt_layout access_layout(const memory *m, bool columns) {
 
 static void print_access(FILE *stream, const memory *m, bool columns, int line) {
   llrt_layout access = access_layout(m, columns);
-  llrt_bank_report report;
-  if (m->along < 0 || llrt_layout_bank_conflicts(&access, m->layout, m->element_bits, NULL,
-                                                 &report) != LLRT_OK)
+  llrt_bank_report report = {0};
+  if (m->along < 0 ||
+      llrt_layout_bank_conflicts(&access, m->layout, m->element_bits, NULL, &report) != LLRT_OK)
     return;
   const char *name = m->layout->out[columns ? m->across : m->along].name;
   double bytes = (double)report.vector * m->element_bits / 8;
@@ -183,8 +183,7 @@ static void print_outlines(FILE *stream, const memory *m, int width) {
     if (!layout_inverse_find(&inverse, y, 0, &x)) continue;
     uint64_t offset = x >> m->offset_shift & ((UINT64_C(1) << m->offset_bits) - 1);
     int64_t cell = (int64_t)offset / per_cell;
-    fprintf(stream,
-            "<rect class=\"o\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n",
+    fprintf(stream, "<rect class=\"o\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n",
             LEFT + (int)(cell % cells) * width + 1, TOP + (int)(cell / cells) * CELL_HEIGHT + 1,
             length * width - 2, CELL_HEIGHT - 2);
   }

@@ -7,15 +7,14 @@
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>";
 
-static const char style[] =
-    "</title>\n<style>\n"
-    "body{font:14px sans-serif;margin:1.5em}\n"
-    "h1{font:15px monospace}\n"
-    "#owners{min-height:3em;white-space:pre-line}\n"
-    "label{display:inline-block;margin:0 1.5em .5em 0}\n"
-    "input[type=number]{width:5em}\n"
-    "canvas{cursor:crosshair}\n"
-    "</style></head><body>\n<h1>";
+static const char style[] = "</title>\n<style>\n"
+                            "body{font:14px sans-serif;margin:1.5em}\n"
+                            "h1{font:15px monospace}\n"
+                            "#owners{min-height:3em;white-space:pre-line}\n"
+                            "label{display:inline-block;margin:0 1.5em .5em 0}\n"
+                            "input[type=number]{width:5em}\n"
+                            "canvas{cursor:crosshair}\n"
+                            "</style></head><body>\n<h1>";
 
 static const char controls[] =
     "</h1>\n<p>Rest on an element to see every place that holds it, and where else that thread's\n"

@@ -22,8 +22,8 @@ void storage_json_print_at(FILE *stream, const llrt_storage *storage,
 void storage_json_print_table(FILE *stream, const llrt_storage *storage,
                               const llrt_storage_binding *binding, const int64_t *shape);
 
-/* {"at":[…],"coords":[{"laneid":0,…},…]}: every copy of the element, by the axes that the storage names.
- * Returns the library's status. */
+/* {"at":[…],"coords":[{"laneid":0,…},…]}: every copy of the element, by the axes that the storage
+ * names. Returns the library's status. */
 llrt_status places_json_print_at(FILE *stream, const llrt_storage *storage, int rank,
                                  const int64_t *shape, const int64_t *coords);
 

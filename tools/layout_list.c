@@ -70,7 +70,11 @@ static const named_layout list[] = {
     {"wmma",
      "family",
      "[\"m\",\"n\"]",
-     {{"version", "1 to 3"}, {"instr_shape", "optional [m,n,k], preset [16,16,16]"}, WARPS, TILES, CLUSTER},
+     {{"version", "1 to 3"},
+      {"instr_shape", "optional [m,n,k], preset [16,16,16]"},
+      WARPS,
+      TILES,
+      CLUSTER},
      "Triton AMDWmmaEncodingAttr"},
     {"swizzled_shared", "family", "[]", {SWIZZLE}, "Triton SwizzledSharedEncodingAttr"},
     {"rotating_shared", "family", "[]", {SWIZZLE}, "Triton AMDRotatingSharedEncodingAttr"},
@@ -142,10 +146,8 @@ static void print_dims(FILE *stream, const char *dims) {
 }
 
 static void print_pads(FILE *stream, const llrt_named_storage *entry) {
-  if (entry->pad == LLRT_PAD_VALUE)
-    fprintf(stream, "%lld", (long long)entry->pad_value);
-  else
-    fputs(entry->pad == LLRT_PAD_KEEP ? "keep" : "none", stream);
+  if (entry->pad == LLRT_PAD_VALUE) fprintf(stream, "%lld", (long long)entry->pad_value);
+  else fputs(entry->pad == LLRT_PAD_KEEP ? "keep" : "none", stream);
 }
 
 static void print_storage_json(FILE *stream, const llrt_named_storage *entry) {
@@ -154,14 +156,13 @@ static void print_storage_json(FILE *stream, const llrt_named_storage *entry) {
   fputs(",\"params\":{", stream);
   int n = 0;
   for (; n < LLRT_NAMED_MAX_PARAMS && entry->param[n].name; n++)
-    fprintf(stream, "%s\"%s\":\"%s\"", n ? "," : "", entry->param[n].name,
-            entry->param[n].meaning);
+    fprintf(stream, "%s\"%s\":\"%s\"", n ? "," : "", entry->param[n].name, entry->param[n].meaning);
   if (entry->pad != LLRT_PAD_NONE)
     fprintf(stream, "%s\"pad\":\"value of the pads, or keep\"", n ? "," : "");
   fprintf(stream, "},\"widths\":[%s],\"padding\":\"", entry->widths);
   print_pads(stream, entry);
-  fprintf(stream, "\",\"formula\":\"%s\",\"source\":\"%s\"}",
-          entry->formula ? entry->formula : "", entry->source);
+  fprintf(stream, "\",\"formula\":\"%s\",\"source\":\"%s\"}", entry->formula ? entry->formula : "",
+          entry->source);
 }
 
 static void print_storage_text(FILE *stream, const llrt_named_storage *entry) {

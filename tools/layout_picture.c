@@ -77,13 +77,9 @@ int picture_copies(const picture *p) { return p->inverse.n_free; }
 
 void picture_print_escaped(FILE *stream, const char *text) {
   for (; *text; text++) {
-    if (*text == '<')
-      fputs("&lt;", stream);
-    else if (*text == '>')
-      fputs("&gt;", stream);
-    else if (*text == '&')
-      fputs("&amp;", stream);
-    else
-      fputc(*text, stream);
+    if (*text == '<') fputs("&lt;", stream);
+    else if (*text == '>') fputs("&gt;", stream);
+    else if (*text == '&') fputs("&amp;", stream);
+    else fputc(*text, stream);
   }
 }

@@ -8,10 +8,10 @@
 
 enum {
   CELL_HEIGHT = 30,
-  CHARACTER = 8,  /* width of one in a cell */
-  LEFT = 64,      /* of the grid: row numbers and the axis's name */
-  HEAD = 34,      /* above a grid: column numbers and the axis's name */
-  TITLE = 84,     /* above all: expression and legend */
+  CHARACTER = 8,    /* width of one in a cell */
+  LEFT = 64,        /* of the grid: row numbers and the axis's name */
+  HEAD = 34,        /* above a grid: column numbers and the axis's name */
+  TITLE = 84,       /* above all: expression and legend */
   GROUP_NAMES = 90, /* in the legend */
   SWATCH = 52,
   MAX_SWATCHES = 16,
@@ -22,8 +22,7 @@ enum {
 /* Hue goes round by the golden angle, so that neighbouring groups differ; shade from light to
  * middle. */
 static void print_colour(FILE *stream, uint64_t group, double shade) {
-  fprintf(stream, "hsl(%.0f,70%%,%.0f%%)", fmod(210 + 137.5 * (double)group, 360),
-          91 - 28 * shade);
+  fprintf(stream, "hsl(%.0f,70%%,%.0f%%)", fmod(210 + 137.5 * (double)group, 360), 91 - 28 * shade);
 }
 
 static int legend_groups(const picture *p) {
@@ -73,10 +72,8 @@ static void print_cell(FILE *stream, const picture *p, uint64_t y, int left, int
   bool found = layout_inverse_find(&p->inverse, y, 0, &x);
   fprintf(stream, "<g><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"", left, top, width,
           CELL_HEIGHT);
-  if (found)
-    print_colour(stream, picture_group(p, x), shade_of(p, x));
-  else
-    fputs("#fff", stream);
+  if (found) print_colour(stream, picture_group(p, x), shade_of(p, x));
+  else fputs("#fff", stream);
   fputs("\"/>", stream);
   if (found) {
     print_hint(stream, p, y, x);

@@ -15,11 +15,6 @@ int request_parse_shape(const char *command_name, const char *text, request *r) 
   return tool_wrong(command_name, "--shape %s is no shape like 128x64", text);
 }
 
-int request_parse_dtype(const char *text, request *r) {
-  if (llrt_dtype_parse(text, &r->dtype) == LLRT_OK) return TOOL_DONE;
-  return tool_refuse_library("--dtype");
-}
-
 bool request_parse_described(const char *text, array *values) {
   const char *open = strchr(text, '[');
   size_t length = strlen(text);
@@ -40,13 +35,19 @@ bool request_parse_described(const char *text, array *values) {
 bool request_reinterpret(array *a, llrt_dtype dtype) {
   int old_bits = llrt_dtype_bits(a->dtype), new_bits = llrt_dtype_bits(dtype);
   if (old_bits != new_bits) {
-    if (a->rank == 0) return false;
+    if (a->rank == 0 || a->stored_as) return false;
     int64_t *extent = &a->shape[a->col_major ? 0 : a->rank - 1];
     if (*extent > INT64_MAX / old_bits || *extent * old_bits % new_bits != 0) return false;
     *extent = *extent * old_bits / new_bits;
   }
   a->dtype = dtype;
   return true;
+}
+
+int request_refuse_stored(const char *option, const char *name, const array *a) {
+  if (!a->stored_as) return TOOL_DONE;
+  return tool_refuse("%s: %s lies in a storage of its own (%.200s): convert it to row_major first",
+                     option, name, a->stored_as);
 }
 
 static bool parse_constant(const char *text, uint64_t *constant) {
@@ -77,6 +78,8 @@ static int parse_scale(const char *name, request *r) {
   map->kind = LLRT_MAP_SCALE;
   bool known = r->described && request_parse_described(name, s);
   if (!known && !array_read(name, s, &error)) return tool_refuse("%s", error.text);
+  int code = request_refuse_stored("--scale", name, s);
+  if (code != TOOL_DONE) return code;
   if (s->dtype == LLRT_U8) s->dtype = LLRT_E8M0;
   if (s->rank != r->rank)
     return tool_refuse("--scale: %s has %d axes, the tensor %d", name, s->rank, r->rank);
@@ -93,20 +96,26 @@ static int parse_scale(const char *name, request *r) {
 
 /* REQUEST_MAP_OPTIONS' values, from the first on; needs r's dtype and shape. */
 static int parse_maps(const char *command_name, const char *const *values, request *r) {
-  r->out_dtype = r->combine.axes ? request_reduced_dtype(r->combine.op, r->dtype, r->combine.accumulate) : r->dtype;
+  r->out_dtype = r->combine.axes
+                     ? request_reduced_dtype(r->combine.op, r->dtype, r->combine.accumulate)
+                     : r->dtype;
   if (r->scans) r->out_dtype = request_scan_dtype(&r->scan, r->dtype);
   r->in_place = values[REQUEST_IN_PLACE] != NULL;
-  if (values[REQUEST_OUT_DTYPE] &&
-      llrt_dtype_parse(values[REQUEST_OUT_DTYPE], &r->out_dtype) != LLRT_OK)
-    return tool_refuse_library("--out-dtype");
+  int code =
+      tool_parse_dtype(command_name, "--out-dtype", values[REQUEST_OUT_DTYPE], &r->out_dtype);
+  if (code != TOOL_DONE) return code;
   if (values[REQUEST_XOR]) {
     llrt_map *map = &r->maps[r->n_maps++];
     map->kind = LLRT_MAP_XOR;
     if (!parse_constant(values[REQUEST_XOR], &map->constant))
       return tool_wrong(command_name, "--xor %s is no number like 0x88", values[REQUEST_XOR]);
+    int bits = llrt_dtype_bits(r->dtype);
+    if (bits < 64 && map->constant >> bits)
+      return tool_refuse("--xor %s has more than the %d bits of %s elements", values[REQUEST_XOR],
+                         bits, llrt_dtype_name(r->dtype));
   }
   if (values[REQUEST_SCALE]) {
-    int code = parse_scale(values[REQUEST_SCALE], r);
+    code = parse_scale(values[REQUEST_SCALE], r);
     if (code != TOOL_DONE) return code;
   }
   if (values[REQUEST_WORD_BITS]) {
@@ -170,14 +179,14 @@ int request_parse(const request_options *given, request *r) {
   bool combines = reduce.reduces || scan.scans;
   if (combines) index.axis = NULL;
   int code = TOOL_DONE;
-  if (!to && !index.gathers && !index.scatters && !combines) return tool_wrong(command_name, "--to is missing");
+  if (!to && !index.gathers && !index.scatters && !combines)
+    return tool_wrong(command_name, "--to is missing");
   if (!to) to = "row_major";
-  if (given->shape)
-    code = request_parse_shape(command_name, given->shape, r);
+  if (given->shape) code = request_parse_shape(command_name, given->shape, r);
   else if (!request_take_shape_of(index.scatters ? to : from, r) &&
            (index.n > 0 || reduce.reduces || !request_take_shape_of(to, r)))
     code = tool_wrong(command_name, "--shape is missing");
-  if (code == TOOL_DONE && given->dtype) code = request_parse_dtype(given->dtype, r);
+  if (code == TOOL_DONE) code = tool_parse_dtype(command_name, "--dtype", given->dtype, &r->dtype);
   if (code == TOOL_DONE) code = request_parse_indices(&index, r);
   if (code == TOOL_DONE) code = request_parse_reduce(&reduce, r);
   if (code == TOOL_DONE) code = request_parse_scan_of(&scan, r);
@@ -185,8 +194,10 @@ int request_parse(const request_options *given, request *r) {
 }
 
 llrt_tensor request_describe(const request *r, int side, llrt_device *device) {
-  llrt_tensor tensor = {.dtype = side ? r->out_dtype : r->dtype, .rank = side ? r->to_rank : r->rank,
-                        .storage = side ? &r->to : &r->from, .device = device};
+  llrt_tensor tensor = {.dtype = side ? r->out_dtype : r->dtype,
+                        .rank = side ? r->to_rank : r->rank,
+                        .storage = side ? &r->to : &r->from,
+                        .device = device};
   memcpy(tensor.shape, side ? r->to_shape : r->shape, sizeof tensor.shape);
   if (side != (int)r->scatters) return tensor;
   tensor.indices = r->indices.view.indices;
@@ -206,32 +217,35 @@ llrt_tensor request_describe_scale(const request *r, llrt_device *device) {
 int request_compile(const request *r, const char *target, llrt_emit emit, char **bytes,
                     size_t *size) {
   llrt_context *context;
+  llrt_tensor tensors[3] = {request_describe(r, 0, NULL), request_describe(r, 1, NULL)};
+  llrt_tensor_promise promises[3];
   llrt_op_desc desc = {.kind = LLRT_OP_CONVERT,
                        .n_tensors = 2,
-                       .tensors = {request_describe(r, 0, NULL), request_describe(r, 1, NULL)},
+                       .tensors = tensors,
+                       .promises = promises,
                        .in_place = r->in_place,
-                       .n_maps = r->n_maps};
-  memcpy(desc.maps, r->maps, sizeof desc.maps);
+                       .n_maps = r->n_maps,
+                       .maps = r->maps};
   if (r->scale.dtype) {
-    desc.tensors[2] = request_describe_scale(r, NULL);
-    desc.tensors[2].data = (void *)256;
+    tensors[2] = request_describe_scale(r, NULL);
+    tensors[2].data = (void *)256;
     desc.n_tensors = 3;
   }
   llrt_index placed[LLRT_MAX_INDICES];
   static const int64_t somewhere[2];
   memcpy(placed, r->indices.view.indices, sizeof placed);
   for (int i = 0; i < r->indices.n; i++) placed[i].data = somewhere;
-  desc.tensors[r->scatters].indices = placed;
+  tensors[r->scatters].indices = placed;
   /* Only the alignment of a promised address counts, not what lies there. */
-  for (int i = 0; i < 2; i++) desc.tensors[i].data = (void *)256;
+  for (int i = 0; i < 2; i++) tensors[i].data = (void *)256;
   *bytes = NULL;
   *size = 0;
   llrt_storage kept;
   if (r->combine.axes) {
-    llrt_tensor result = desc.tensors[1];
+    llrt_tensor result = tensors[1];
     desc.kind = LLRT_OP_REDUCE;
     desc.combine = r->combine;
-    if (llrt_reduce_keep_axes(&result, r->rank, r->combine.axes, &kept, &desc.tensors[1]) != LLRT_OK)
+    if (llrt_reduce_keep_axes(&result, r->rank, r->combine.axes, &kept, &tensors[1]) != LLRT_OK)
       return tool_refuse_library(NULL);
   }
   if (r->scans) {
@@ -239,8 +253,8 @@ int request_compile(const request *r, const char *target, llrt_emit emit, char *
     desc.combine = (llrt_op_combine){.op = r->scan.op,
                                      .accumulate = r->scan.accumulate,
                                      .axes = 1u << r->scan.axis,
-                                     .exclusive = r->scan.exclusive,
-                                     .reverse = r->scan.reverse};
+                                     .exclusive = r->scan.exclusive != 0,
+                                     .reverse = r->scan.reverse != 0};
   }
   if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);
   llrt_status status = llrt_op_promise_coarse(&desc);

@@ -1,5 +1,5 @@
-/* A conversion, gather, scatter, reduce or scan as the command line asks for it: two storages of one logical shape, types,
- * maps, indices. */
+/* A conversion, gather, scatter, reduce or scan as the command line asks for it: two storages of
+ * one logical shape, types, maps, indices. */
 #ifndef LLRT_TOOLS_REQUEST_H
 #define LLRT_TOOLS_REQUEST_H
 
@@ -11,15 +11,16 @@
 
 #include <llrt/op.h>
 
-/* The options of value maps, for the tables of convert, explain and compile; `first` is the place of the
- * first of them in the table. */
-#define REQUEST_MAP_OPTIONS                                                                        \
-  {"out-dtype", 0, "TYPE", "element type of the result (default: the source's)"},                  \
-      {"xor", 0, "V", "element ^= V, such as 0x88, before anything else"},                         \
-      {"scale", 0, "S.npy",                                                                        \
-       "then element *= S at its block: S has IN's axes, and\nits extents divide IN's; uint8 is e8m0"}, \
-      {"word-bits", 0, "p0,…,p31",                                                                 \
-       "then bit i of each of the result's 32-bit words =\nits bit p_i"},                           \
+/* The options of value maps, for the tables of convert, explain and compile; `first` is the place
+ * of the first of them in the table. */
+#define REQUEST_MAP_OPTIONS \
+  {"out-dtype", 0, "TYPE", "element type of the result (default: the source's)"}, \
+      {"xor", 0, "V", "element ^= V, such as 0x88, before anything else"}, \
+      {"scale", 0, "S.npy", \
+       "then element *= S at its block: S has IN's axes, and\nits extents divide IN's; uint8 is " \
+       "e8m0"}, \
+      {"word-bits", 0, "p0,…,p31", \
+       "then bit i of each of the result's 32-bit words =\nits bit p_i"}, \
       {"in-place", 0, NULL, "the result overwrites the source's memory"}
 enum {
   REQUEST_OUT_DTYPE,
@@ -32,11 +33,11 @@ enum {
 
 typedef struct request {
   int rank, to_rank;
-  int64_t shape[LLRT_MAX_RANK];  /* logical */
+  int64_t shape[LLRT_MAX_RANK];    /* logical */
   int64_t to_shape[LLRT_MAX_RANK]; /* of the result: without the axes that a reduce drops */
-  int64_t stored[LLRT_MAX_RANK]; /* of the tensor that indices stand on: the source, or with `scatters` the
-                                    destination */
-  bool scatters, described; /* described: "e8m0[16x32]" may stand for a file */
+  int64_t stored[LLRT_MAX_RANK];   /* of the tensor that indices stand on: the source, or with
+                                      `scatters` the   destination */
+  bool scatters, described;        /* described: "e8m0[16x32]" may stand for a file */
   llrt_dtype dtype, out_dtype;
   bool in_place;
   llrt_storage from, to;
@@ -58,14 +59,16 @@ void request_destroy(request *r);
 /* "4096x4096" into rank and shape. */
 int request_parse_shape(const char *command_name, const char *text, request *r);
 
-int request_parse_dtype(const char *text, request *r);
-
 /* "i64[16x32]" into an array without data; false when it is nothing like that. */
 bool request_parse_described(const char *text, array *a);
 
-/* Takes a's bytes as another type: the fastest axis then counts more or fewer elements. False where they do not
- * fit together. */
+/* Takes a's bytes as another type: the fastest axis then counts more or fewer elements. False where
+ * they do not fit together, as elements of another width do not where the file says in which
+ * storage they lie. */
 bool request_reinterpret(array *a, llrt_dtype dtype);
+
+/* Refuses an array that lies in a storage which the option does not ask about. */
+int request_refuse_stored(const char *option, const char *name, const array *a);
 
 /* --index: r->shape, until then what is stored, becomes the logical shape. */
 int request_parse_indices(const request_index_options *given, request *r);
@@ -80,8 +83,8 @@ int request_finish(const char *command_name, const char *from, const char *to,
 /* The shape that an expression brings along (a literal does); false where it brings none. */
 bool request_take_shape_of(const char *expression, request *r);
 
-/* What explain and compile take. from, shape and dtype may be NULL (row_major; what the expressions bring
- * along; f32), to as well where indices are given (row_major). */
+/* What explain and compile take. from, shape and dtype may be NULL (row_major; what the expressions
+ * bring along; f32), to as well where indices are given (row_major). */
 typedef struct request_options {
   const char *command_name, *operation; /* convert, gather, scatter, reduce or scan */
   const char *from, *to, *shape, *dtype;

@@ -36,20 +36,23 @@ static const uint8_t option_is_for[DESCRIBED_DOT] = {
 
 static int check_options(const char *command_name, const options *given) {
   int operation = 0;
-  while (operation < N_OPERATIONS && strcmp(operations[operation], given->word[0]) != 0) operation++;
-  if (operation == N_OPERATIONS) return tool_wrong(command_name, "there is no operation '%s'", given->word[0]);
+  while (operation < N_OPERATIONS && strcmp(operations[operation], given->word[0]) != 0)
+    operation++;
+  if (operation == N_OPERATIONS)
+    return tool_wrong(command_name, "there is no operation '%s'", given->word[0]);
   for (int i = 0; i < REQUEST_N_DESCRIBED_OPTIONS; i++) {
     int of = i < DESCRIBED_DOT ? option_is_for[i] : DOT;
     if (given->value[i] && !(of >> operation & 1))
-      return tool_wrong(command_name, "--%s is not for a %s", described[i].name, operations[operation]);
+      return tool_wrong(command_name, "--%s is not for a %s", described[i].name,
+                        operations[operation]);
   }
   return TOOL_DONE;
 }
 
 /* ---- the operation ---- */
 
-static int compile_dot(const char *command_name, const options *given, const char *target, llrt_emit emit,
-                       char **bytes, size_t *size) {
+static int compile_dot(const char *command_name, const options *given, const char *target,
+                       llrt_emit emit, char **bytes, size_t *size) {
   const char *const *value = given->value;
   const char *const *maps = &value[DESCRIBED_MAPS];
   request_dot_options asked = {.command_name = command_name,
@@ -68,40 +71,41 @@ static int compile_dot(const char *command_name, const options *given, const cha
   return code;
 }
 
-int request_described_compile(const char *command_name, const options *given, const char *target, llrt_emit emit,
-                              char **bytes, size_t *size) {
+int request_described_compile(const char *command_name, const options *given, const char *target,
+                              llrt_emit emit, char **bytes, size_t *size) {
   const char *const *value = given->value;
   request r;
   int code = check_options(command_name, given);
   if (code != TOOL_DONE) return code;
-  if (strcmp(given->word[0], "dot") == 0) return compile_dot(command_name, given, target, emit, bytes, size);
-  if (given->n_words > 1) return tool_wrong(command_name, "'%s': only a dot names tensors", given->word[1]);
-  code = request_parse(
-      &(request_options){.command_name = command_name,
-                         .operation = given->word[0],
-                         .from = value[DESCRIBED_FROM],
-                         .to = value[DESCRIBED_TO],
-                         .shape = value[DESCRIBED_SHAPE],
-                         .dtype = value[DESCRIBED_DTYPE],
-                         .maps = &value[DESCRIBED_MAPS],
-                         .index = {.command_name = command_name,
-                                   .texts = given->repeated,
-                                   .n = given->n_repeated,
-                                   .axis = value[DESCRIBED_AXIS],
-                                   .form = value[DESCRIBED_FORM],
-                                   .out_of_range = value[DESCRIBED_OUT_OF_RANGE],
-                                   .described = true},
-                         .reduce = {.command_name = command_name,
-                                    .op = value[DESCRIBED_OP],
-                                    .axes = value[DESCRIBED_AXIS],
-                                    .accumulate = value[DESCRIBED_ACCUMULATE]},
-                         .scan = {.command_name = command_name,
-                                  .op = value[DESCRIBED_OP],
-                                  .axis = value[DESCRIBED_AXIS],
-                                  .exclusive = value[DESCRIBED_EXCLUSIVE] != NULL,
-                                  .reverse = value[DESCRIBED_REVERSE] != NULL,
-                                  .accumulate = value[DESCRIBED_ACCUMULATE]}},
-      &r);
+  if (strcmp(given->word[0], "dot") == 0)
+    return compile_dot(command_name, given, target, emit, bytes, size);
+  if (given->n_words > 1)
+    return tool_wrong(command_name, "'%s': only a dot names tensors", given->word[1]);
+  code = request_parse(&(request_options){.command_name = command_name,
+                                          .operation = given->word[0],
+                                          .from = value[DESCRIBED_FROM],
+                                          .to = value[DESCRIBED_TO],
+                                          .shape = value[DESCRIBED_SHAPE],
+                                          .dtype = value[DESCRIBED_DTYPE],
+                                          .maps = &value[DESCRIBED_MAPS],
+                                          .index = {.command_name = command_name,
+                                                    .texts = given->repeated,
+                                                    .n = given->n_repeated,
+                                                    .axis = value[DESCRIBED_AXIS],
+                                                    .form = value[DESCRIBED_FORM],
+                                                    .out_of_range = value[DESCRIBED_OUT_OF_RANGE],
+                                                    .described = true},
+                                          .reduce = {.command_name = command_name,
+                                                     .op = value[DESCRIBED_OP],
+                                                     .axes = value[DESCRIBED_AXIS],
+                                                     .accumulate = value[DESCRIBED_ACCUMULATE]},
+                                          .scan = {.command_name = command_name,
+                                                   .op = value[DESCRIBED_OP],
+                                                   .axis = value[DESCRIBED_AXIS],
+                                                   .exclusive = value[DESCRIBED_EXCLUSIVE] != NULL,
+                                                   .reverse = value[DESCRIBED_REVERSE] != NULL,
+                                                   .accumulate = value[DESCRIBED_ACCUMULATE]}},
+                       &r);
   if (code == TOOL_DONE) code = request_compile(&r, target, emit, bytes, size);
   request_destroy(&r);
   return code;

@@ -11,11 +11,17 @@
 /* ---- one tensor ---- */
 
 /* Takes bytes that NumPy has no name for as what they are here. */
-static int take_type(array *a, const char *option, const char *asked, llrt_dtype of_bytes, llrt_dtype of_halves) {
+static int take_type(const char *command_name, array *a, const char *option, const char *asked,
+                     llrt_dtype of_bytes, llrt_dtype of_halves) {
   llrt_dtype dtype = a->dtype == LLRT_U8 ? of_bytes : a->dtype == LLRT_U16 ? of_halves : a->dtype;
-  if (asked && llrt_dtype_parse(asked, &dtype) != LLRT_OK) return tool_refuse_library(option);
+  int code = tool_parse_dtype(command_name, option, asked, &dtype);
+  if (code != TOOL_DONE) return code;
   if (request_reinterpret(a, dtype)) return TOOL_DONE;
-  return tool_refuse("%s: the elements of the fastest axis do not fit together", llrt_dtype_name(dtype));
+  if (a->stored_as)
+    return tool_refuse("%s: the file's elements have another width, and lie in %.200s",
+                       llrt_dtype_name(dtype), a->stored_as);
+  return tool_refuse("%s: the elements of the fastest axis do not fit together",
+                     llrt_dtype_name(dtype));
 }
 
 static int read_array(const request_dot_options *given, const char *name, array *a) {
@@ -28,16 +34,22 @@ static int check_bytes(const char *name, const array *a, const llrt_tensor *tens
   size_t bytes;
   if (llrt_tensor_bytes(tensor, &bytes) != LLRT_OK) return tool_refuse_library(name);
   if (!a->data || bytes == a->bytes) return TOOL_DONE;
-  return tool_refuse("%s holds %zu bytes, a tensor of this shape and storage takes %zu", name, a->bytes, bytes);
+  return tool_refuse("%s holds %zu bytes, a tensor of this shape and storage takes %zu", name,
+                     a->bytes, bytes);
 }
 
-/* The tensor of a role: the array's own shape, or the one that is given; in the storage of an expression, or as the
- * array says. */
-static int describe(request_dot *r, llrt_dot_role role, const char *name, const char *layout, int rank,
-                    const int64_t *shape) {
+/* The tensor of a role: the array's own shape, or the one that is given; in the storage of an
+ * expression, or as the array says. */
+static int describe(request_dot *r, llrt_dot_role role, const char *name, const char *layout,
+                    int rank, const int64_t *shape) {
   const array *a = &r->file[role];
   llrt_tensor *tensor = &r->tensor[role];
-  *tensor = (llrt_tensor){.dtype = a->dtype, .rank = shape ? rank : a->rank, .storage = &r->storage[role]};
+  if (!layout && a->stored_as) {
+    layout = a->stored_as;
+    if (!shape) rank = a->logical_rank, shape = a->logical_shape;
+  }
+  *tensor = (llrt_tensor){
+      .dtype = a->dtype, .rank = shape ? rank : a->rank, .storage = &r->storage[role]};
   memcpy(tensor->shape, shape ? shape : a->shape, sizeof(int64_t) * (size_t)tensor->rank);
   if (!layout) layout = a->col_major ? "col_major" : "row_major";
   if (llrt_storage_parse(layout, tensor->rank, tensor->shape, &r->storage[role]) != LLRT_OK)
@@ -57,20 +69,25 @@ static int read_operands(const request_dot_options *given, request_dot *r) {
   for (int i = 0; i < 2; i++) {
     array *a = &r->file[roles[i]];
     const char *dtype = given->values[REQUEST_DTYPE_A + i];
-    if (n) memcpy(shape[i], i ? (int64_t[]){asked[2], asked[1]} : (int64_t[]){asked[0], asked[2]}, sizeof shape[i]);
+    if (n)
+      memcpy(shape[i], i ? (int64_t[]){asked[2], asked[1]} : (int64_t[]){asked[0], asked[2]},
+             sizeof shape[i]);
     int code = TOOL_DONE;
     if (!names[i]) *a = (array){.dtype = LLRT_F32, .rank = 2, .shape = {shape[i][0], shape[i][1]}};
     else code = read_array(given, names[i], a);
     const char *option = i ? "--dtype-b" : "--dtype-a";
-    if (code == TOOL_DONE && !names[i] && dtype && llrt_dtype_parse(dtype, &a->dtype) != LLRT_OK)
-      code = tool_refuse_library(option);
-    if (code == TOOL_DONE && names[i]) code = take_type(a, option, dtype, LLRT_U8, LLRT_U16);
+    if (code == TOOL_DONE && !names[i])
+      code = tool_parse_dtype(given->command_name, option, dtype, &a->dtype);
+    if (code == TOOL_DONE && names[i])
+      code = take_type(given->command_name, a, option, dtype, LLRT_U8, LLRT_U16);
     const char *layout = given->values[REQUEST_LAYOUT_A + i];
     request brought; /* the shape that a literal has */
     bool literal = !n && layout && request_take_shape_of(layout, &brought);
     if (code == TOOL_DONE)
       code = describe(r, roles[i], i ? "B" : "A", layout, literal ? brought.rank : 2,
-                      n ? shape[i] : literal ? brought.shape : NULL);
+                      n         ? shape[i]
+                      : literal ? brought.shape
+                                : NULL);
     if (code != TOOL_DONE) return code;
   }
   return TOOL_DONE;
@@ -84,12 +101,14 @@ static int check_companions(const request_dot_options *given) {
     int option;
     bool there;
     const char *what;
-  } rows[] = {{REQUEST_LAYOUT_SCALE_B, values[REQUEST_SCALE_B], "--layout-scale-b without --scale-b"},
-              {REQUEST_LAYOUT_ZERO_B, values[REQUEST_ZERO_B], "--layout-zero-b without --zero-b"},
-              {REQUEST_SCALE_DTYPE, scaled, "--scale-dtype without --scale-a and --scale-b"},
-              {REQUEST_SCALE_RANGE, scaled, "--scale-range without --scale-a and --scale-b"}};
+  } rows[] = {
+      {REQUEST_LAYOUT_SCALE_B, values[REQUEST_SCALE_B], "--layout-scale-b without --scale-b"},
+      {REQUEST_LAYOUT_ZERO_B, values[REQUEST_ZERO_B], "--layout-zero-b without --zero-b"},
+      {REQUEST_SCALE_DTYPE, scaled, "--scale-dtype without --scale-a and --scale-b"},
+      {REQUEST_SCALE_RANGE, scaled, "--scale-range without --scale-a and --scale-b"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (values[rows[i].option] && !rows[i].there) return tool_wrong(given->command_name, "%s", rows[i].what);
+    if (values[rows[i].option] && !rows[i].there)
+      return tool_wrong(given->command_name, "%s", rows[i].what);
   return TOOL_DONE;
 }
 
@@ -111,8 +130,12 @@ static int read_others(const request_dot_options *given, request_dot *r) {
     if (!name) continue;
     array *a = &r->file[others[i].role];
     int code = read_array(given, name, a);
-    if (code == TOOL_DONE) code = take_type(a, "--scale-dtype", scales ? scale_type : NULL, others[i].of_bytes, LLRT_BF16);
-    if (code == TOOL_DONE && others[i].role == LLRT_DOT_GLOBAL_B && a->rank == 1 && a->shape[0] == 1) a->rank = 0;
+    if (code == TOOL_DONE)
+      code = take_type(given->command_name, a, "--scale-dtype", scales ? scale_type : NULL,
+                       others[i].of_bytes, LLRT_BF16);
+    if (code == TOOL_DONE && others[i].role == LLRT_DOT_GLOBAL_B && a->rank == 1 &&
+        a->shape[0] == 1)
+      a->rank = 0;
     llrt_dot_role role = others[i].role;
     const char *layout = role == LLRT_DOT_SCALE_B  ? given->values[REQUEST_LAYOUT_SCALE_B]
                          : role == LLRT_DOT_ZERO_B ? given->values[REQUEST_LAYOUT_ZERO_B]
@@ -139,7 +162,8 @@ static int take_range(const request_dot_options *given, request_dot *r) {
   if (r->find_range && given->described)
     return tool_wrong(given->command_name, "--scale-range auto: there are no scales to look at");
   if (r->find_range) return TOOL_DONE;
-  if (!options_parse_numbers(range, ',', 2, bytes, &n) || n != 2 || bytes[0] > 254 || bytes[1] > 254)
+  if (!options_parse_numbers(range, ',', 2, bytes, &n) || n != 2 || bytes[0] > 254 ||
+      bytes[1] > 254)
     return tool_wrong(given->command_name, "--scale-range %s is no range like 110,140", range);
   llrt_dot_scaling *scaled[2] = {&r->params.a, &r->params.b};
   for (int i = 0; i < 2; i++) {
@@ -164,17 +188,22 @@ static int fill_params(const request_dot_options *given, request_dot *r) {
   params->bias = tensor_of(r, LLRT_DOT_BIAS);
   params->tf32 = given->values[REQUEST_TF32] != NULL;
   for (int i = 0; activation && i < 3; i++)
-    if (strcmp(activations[i].name, activation) == 0) params->maps[params->n_maps++].kind = activations[i].kind;
+    if (strcmp(activations[i].name, activation) == 0)
+      r->maps[params->n_maps++].kind = activations[i].kind;
+  params->maps = r->maps;
   if (activation && params->n_maps == 0)
-    return tool_wrong(given->command_name, "--activation %s: there is no such, but relu, gelu, silu", activation);
+    return tool_wrong(given->command_name,
+                      "--activation %s: there is no such, but relu, gelu, silu", activation);
   if (alpha) {
     char *end;
     r->alpha = strtod(alpha, &end);
-    if (end == alpha || *end || r->alpha != r->alpha) return tool_wrong(given->command_name, "--alpha %s is no number", alpha);
+    if (end == alpha || *end || r->alpha != r->alpha)
+      return tool_wrong(given->command_name, "--alpha %s is no number", alpha);
     params->alpha = &r->alpha;
   }
-  if (given->accumulate && llrt_dtype_parse(given->accumulate, &params->accumulate) != LLRT_OK)
-    return tool_refuse_library("--accumulate");
+  int code =
+      tool_parse_dtype(given->command_name, "--accumulate", given->accumulate, &params->accumulate);
+  if (code != TOOL_DONE) return code;
   return take_range(given, r);
 }
 
@@ -183,19 +212,21 @@ static int describe_result(const request_dot_options *given, request_dot *r) {
   const llrt_tensor *a = &r->tensor[LLRT_DOT_A], *b = &r->tensor[LLRT_DOT_B];
   llrt_tensor *d = &r->tensor[LLRT_DOT_D];
   if (llrt_dot_result(a, b, &r->params, d) != LLRT_OK) return tool_refuse_library(NULL);
-  if (given->out_dtype && llrt_dtype_parse(given->out_dtype, &d->dtype) != LLRT_OK)
-    return tool_refuse_library("--out-dtype");
+  int code = tool_parse_dtype(given->command_name, "--out-dtype", given->out_dtype, &d->dtype);
+  if (code != TOOL_DONE) return code;
   d->storage = &r->storage[LLRT_DOT_D];
-  if (llrt_storage_parse(given->to ? given->to : "row_major", d->rank, d->shape, &r->storage[LLRT_DOT_D]) != LLRT_OK)
+  if (llrt_storage_parse(given->to ? given->to : "row_major", d->rank, d->shape,
+                         &r->storage[LLRT_DOT_D]) != LLRT_OK)
     return tool_refuse_library("--to");
-  if (llrt_dot_describe(a, b, d, &r->params, &r->call) != LLRT_OK) return tool_refuse_library(NULL);
+  if (llrt_dot_describe(a, b, d, &r->params, &r->desc) != LLRT_OK) return tool_refuse_library(NULL);
   return TOOL_DONE;
 }
 
 int request_dot_read(const request_dot_options *given, request_dot *r) {
   memset(r, 0, sizeof *r);
   if ((!given->a || !given->b) && !(given->shape && !given->a && !given->b))
-    return tool_wrong(given->command_name, "a dot takes A and B%s", given->described ? ", or --shape MxNxK" : "");
+    return tool_wrong(given->command_name, "a dot takes A and B%s",
+                      given->described ? ", or --shape MxNxK" : "");
   int code = check_companions(given);
   if (code == TOOL_DONE) code = read_operands(given, r);
   if (code == TOOL_DONE) code = read_others(given, r);
@@ -205,18 +236,25 @@ int request_dot_read(const request_dot_options *given, request_dot *r) {
 
 void request_dot_destroy(request_dot *r) {
   for (int i = 0; i < LLRT_DOT_ROLES; i++) array_destroy(&r->file[i]);
+  llrt_op_desc_destroy(&r->desc);
 }
 
-int request_dot_compile(request_dot *r, const char *target, llrt_emit emit, char **bytes, size_t *size) {
+int request_dot_compile(request_dot *r, const char *target, llrt_emit emit, char **bytes,
+                        size_t *size) {
   llrt_context *context;
-  llrt_op_desc *desc = &r->call.desc;
+  llrt_op_desc desc = *r->desc;
+  llrt_tensor tensors[LLRT_DOT_ROLES];
   *bytes = NULL;
   *size = 0;
   /* Only the alignment of a promised address counts, not what lies there. */
-  for (int i = 0; i < desc->n_tensors; i++) desc->tensors[i].data = (void *)256;
+  for (int i = 0; i < desc.n_tensors; i++) {
+    tensors[i] = desc.tensors[i];
+    tensors[i].data = (void *)256;
+  }
+  desc.tensors = tensors;
   if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);
-  llrt_status status = llrt_op_promise_coarse(desc);
-  if (status == LLRT_OK) status = llrt_op_compile(context, target, desc, emit, bytes, size);
+  llrt_status status = llrt_op_promise_coarse(&desc);
+  if (status == LLRT_OK) status = llrt_op_compile(context, target, &desc, emit, bytes, size);
   llrt_context_destroy(&context);
   return status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
 }

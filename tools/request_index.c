@@ -59,7 +59,9 @@ typedef struct index_request {
 static int read_values(const index_request *asked, array *values) {
   array_error error;
   if (asked->given->described && request_parse_described(asked->name, values)) return TOOL_DONE;
-  return array_read(asked->name, values, &error) ? TOOL_DONE : tool_refuse("%s", error.text);
+  return array_read(asked->name, values, &error)
+             ? request_refuse_stored("--index", asked->name, values)
+             : tool_refuse("%s", error.text);
 }
 
 /* Reads the values and puts the index after those that the view has. */

@@ -26,18 +26,19 @@ int request_parse_scan(const request_scan_options *given, int rank, llrt_scan_pa
   if (!given->axis) return tool_wrong(given->command_name, "--axis is missing");
   if (!options_parse_numbers(given->axis, ',', 1, axis, &n) || n != 1)
     return tool_wrong(given->command_name, "--axis %s is no axis", given->axis);
-  if (axis[0] >= rank)
-    return tool_refuse("--axis %s: the tensor has %d axes", given->axis, rank);
+  if (axis[0] >= rank) return tool_refuse("--axis %s: the tensor has %d axes", given->axis, rank);
   params->axis = (int32_t)axis[0];
-  if (given->accumulate && llrt_dtype_parse(given->accumulate, &params->accumulate) != LLRT_OK)
-    return tool_refuse_library("--accumulate");
+  int code =
+      tool_parse_dtype(given->command_name, "--accumulate", given->accumulate, &params->accumulate);
+  if (code != TOOL_DONE) return code;
   return TOOL_DONE;
 }
 
 /* Integers grow in sums and products. */
 llrt_dtype request_scan_dtype(const llrt_scan_params *params, llrt_dtype from) {
   bool grows = params->op == LLRT_COMBINE_SUM || params->op == LLRT_COMBINE_PROD;
-  bool negative = from >= LLRT_I64 && from <= LLRT_I4, positive = from >= LLRT_U64 && from <= LLRT_U4;
+  bool negative = from >= LLRT_I64 && from <= LLRT_I4,
+       positive = from >= LLRT_U64 && from <= LLRT_U4;
   if (!grows || (!negative && !positive)) return from;
   if (params->accumulate) return params->accumulate;
   return negative ? LLRT_I64 : LLRT_U64;

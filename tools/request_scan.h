@@ -5,11 +5,10 @@
 #include <llrt/scan.h>
 
 /* For scan's table. */
-#define REQUEST_SCAN_OPTIONS                                                                 \
-  {"op", 0, "OP", "sum, prod, min or max (default sum)"},                                    \
-      {"axis", 0, "A", "the axis, from 0"},                                                  \
-      {"exclusive", 0, NULL, "without the position itself"},                                 \
-      {"reverse", 0, NULL, "from the last position down"},                                   \
+#define REQUEST_SCAN_OPTIONS \
+  {"op", 0, "OP", "sum, prod, min or max (default sum)"}, {"axis", 0, "A", "the axis, from 0"}, \
+      {"exclusive", 0, NULL, "without the position itself"}, \
+      {"reverse", 0, NULL, "from the last position down"}, \
       {"accumulate", 0, "TYPE", "what sums are made in: f32, f64, i32, u32, i64 or u64"}
 
 typedef struct request_scan_options {

@@ -1,28 +1,33 @@
 /* What runs beside a thread on NVPTX: barriers in memory, copies, other blocks of a cluster. */
 #include "backends/cuda/cuda_intrinsics.h"
-#include "jit/emit/builder.h"
+#include "jit/emit/core/builder.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- roles ---- */
 
-LLVMValueRef nvptx_blocks(emitter *e) { return emit_intrinsic(e, "llvm.nvvm.read.ptx.sreg.nctaid.x", NULL, 0, NULL, 0); }
+LLVMValueRef nvptx_blocks(emitter *e) {
+  return emit_intrinsic(e, "llvm.nvvm.read.ptx.sreg.nctaid.x", NULL, 0, NULL, 0);
+}
 
 void nvptx_make_barrier(emitter *e, LLVMValueRef pointer, int arrivals) {
   LLVMValueRef args[] = {nvptx_shared_address(e, pointer), emit_i32(e, arrivals)};
-  nvptx_assemble(e, NVPTX_ORDERED, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}", NULL, args, 2);
+  nvptx_assemble(e, NVPTX_ORDERED, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}", NULL,
+                 args, 2);
 }
 
 void nvptx_arrive(emitter *e, LLVMValueRef pointer) {
   LLVMValueRef address = nvptx_shared_address(e, pointer);
-  nvptx_assemble(e, NVPTX_ORDERED, "mbarrier.arrive.shared::cta.b64 $0, [$1];", "=l,r,~{memory}", e->i64, &address, 1);
+  nvptx_assemble(e, NVPTX_ORDERED, "mbarrier.arrive.shared::cta.b64 $0, [$1];", "=l,r,~{memory}",
+                 e->i64, &address, 1);
 }
 
 LLVMValueRef nvptx_phase_passed(emitter *e, LLVMValueRef pointer, LLVMValueRef parity) {
   LLVMValueRef args[] = {nvptx_shared_address(e, pointer), parity};
-  static const char text[] = "{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [$1], $2;"
-                             "\n\tselp.u32 $0, 1, 0, p;\n\t}";
+  static const char text[] =
+      "{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [$1], $2;"
+      "\n\tselp.u32 $0, 1, 0, p;\n\t}";
   LLVMValueRef passed = nvptx_assemble(e, NVPTX_ORDERED, text, "=r,r,r,~{memory}", e->i32, args, 2);
   return LLVMBuildICmp(e->builder, LLVMIntNE, passed, emit_i32(e, 0), "");
 }
@@ -40,9 +45,11 @@ void nvptx_set_registers(emitter *e, int count, bool more) {
 /* ---- copies ---- */
 
 /* Whole lines of 16 bytes past the first-level cache. */
-void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present, LLVMValueRef own) {
+void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present,
+                LLVMValueRef own) {
   char text[96], guard[8] = "", constraints[24] = "r,l,";
-  LLVMValueRef args[4] = {nvptx_shared_address(e, to), LLVMBuildPtrToInt(e->builder, from, e->i64, "")};
+  LLVMValueRef args[4] = {nvptx_shared_address(e, to),
+                          LLVMBuildPtrToInt(e->builder, from, e->i64, "")};
   unsigned n = 2;
   if (present) {
     args[n++] = LLVMBuildSelect(e->builder, present, emit_i32(e, bytes), emit_i32(e, 0), "");
@@ -54,18 +61,20 @@ void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMV
     strcat(constraints, "b,");
   }
   strcat(constraints, "~{memory}");
-  snprintf(text, sizeof text, "%scp.async.%s.shared.global [$0], [$1], %d%s;", guard, bytes == 16 ? "cg" : "ca", bytes,
-           present ? ", $2" : "");
+  snprintf(text, sizeof text, "%scp.async.%s.shared.global [$0], [$1], %d%s;", guard,
+           bytes == 16 ? "cg" : "ca", bytes, present ? ", $2" : "");
   nvptx_assemble(e, NVPTX_ORDERED, text, constraints, NULL, args, n);
 }
 
 /* Of the phase's expected arrivals one is this. */
 void nvptx_arrive_copied(emitter *e, LLVMValueRef pointer) {
   LLVMValueRef address = nvptx_shared_address(e, pointer);
-  nvptx_assemble(e, NVPTX_ORDERED, "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];", "r,~{memory}", NULL, &address, 1);
+  nvptx_assemble(e, NVPTX_ORDERED, "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];",
+                 "r,~{memory}", NULL, &address, 1);
 }
 
-/* Of all lanes: a copy of the instruction in each of two branches would make two groups of a warp. */
+/* Of all lanes: a copy of the instruction in each of two branches would make two groups of a warp.
+ */
 void nvptx_end_copies(emitter *e) {
   nvptx_assemble(e, NVPTX_TOGETHER, "cp.async.commit_group;", "~{memory}", NULL, NULL, 0);
 }
@@ -80,18 +89,23 @@ void nvptx_await_copies(emitter *e, int groups) {
 
 void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, int bytes) {
   LLVMValueRef args[] = {nvptx_shared_address(e, barrier), emit_i32(e, bytes)};
-  nvptx_assemble(e, NVPTX_ORDERED, "mbarrier.arrive.expect_tx.shared::cta.b64 $0, [$1], $2;", "=l,r,r,~{memory}", e->i64,
-                 args, 2);
+  nvptx_assemble(e, NVPTX_ORDERED, "mbarrier.arrive.expect_tx.shared::cta.b64 $0, [$1], $2;",
+                 "=l,r,r,~{memory}", e->i64, args, 2);
 }
 
-void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from, int rank, LLVMValueRef barrier) {
+void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from,
+                    int rank, LLVMValueRef barrier) {
   static const char *const texts[] = {
-      [2] = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {$3, $4}], [$2];",
-      [3] = "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {$3, $4, $5}], [$2];"};
-  LLVMValueRef args[3 + PLAN_BOX_RANK] = {nvptx_shared_address(e, to), LLVMBuildPtrToInt(e->builder, box, e->i64, ""),
+      [2] = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], "
+            "[$1, {$3, $4}], [$2];",
+      [3] = "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], "
+            "[$1, {$3, $4, $5}], [$2];"};
+  LLVMValueRef args[3 + PLAN_BOX_RANK] = {nvptx_shared_address(e, to),
+                                          LLVMBuildPtrToInt(e->builder, box, e->i64, ""),
                                           nvptx_shared_address(e, barrier)};
   memcpy(&args[3], from, (size_t)rank * sizeof *from);
-  nvptx_assemble(e, NVPTX_ORDERED, texts[rank], rank == 3 ? "r,l,r,r,r,r,~{memory}" : "r,l,r,r,r,~{memory}", NULL, args,
+  nvptx_assemble(e, NVPTX_ORDERED, texts[rank],
+                 rank == 3 ? "r,l,r,r,r,r,~{memory}" : "r,l,r,r,r,~{memory}", NULL, args,
                  3 + (unsigned)rank);
 }
 
@@ -99,7 +113,8 @@ void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMVal
 
 LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank) {
   LLVMValueRef args[] = {nvptx_shared_address(e, pointer), rank};
-  return nvptx_assemble(e, NVPTX_PURE, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", e->i32, args, 2);
+  return nvptx_assemble(e, NVPTX_PURE, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", e->i32,
+                        args, 2);
 }
 
 /* Numbers of 8 and 16 bits come in 32-bit registers. */
@@ -111,7 +126,10 @@ LLVMValueRef nvptx_cluster_load(emitter *e, LLVMTypeRef type, LLVMValueRef addre
   LLVMTypeRef result = many ? LLVMStructTypeInContext(e->context, units, n, false) : unit;
   char text[80], constraints[40] = "";
   static const char *const lists[] = {"", "$0, [$1", "{$0, $1}, [$2", "", "{$0, $1, $2, $3}, [$4"};
-  snprintf(text, sizeof text, "ld.shared::cluster%s.u%u %s+%d];", n == 4 ? ".v4" : n == 2 ? ".v2" : "",
+  snprintf(text, sizeof text, "ld.shared::cluster%s.u%u %s+%d];",
+           n == 4   ? ".v4"
+           : n == 2 ? ".v2"
+                    : "",
            bits, lists[n], offset);
   for (unsigned i = 0; i < n; i++) strcat(constraints, bits == 64 ? "=l," : "=r,");
   strcat(constraints, "r,~{memory}");
@@ -119,7 +137,7 @@ LLVMValueRef nvptx_cluster_load(emitter *e, LLVMTypeRef type, LLVMValueRef addre
   if (!many) return bits < 32 ? LLVMBuildTrunc(e->builder, loaded, type, "") : loaded;
   LLVMValueRef vector = LLVMGetUndef(type);
   for (unsigned i = 0; i < n; i++)
-    vector = LLVMBuildInsertElement(e->builder, vector, LLVMBuildExtractValue(e->builder, loaded, i, ""),
-                                    emit_i32(e, i), "");
+    vector = LLVMBuildInsertElement(
+        e->builder, vector, LLVMBuildExtractValue(e->builder, loaded, i, ""), emit_i32(e, i), "");
   return vector;
 }

@@ -19,8 +19,10 @@ typedef struct cuda_device {
   cuda_driver driver;
   cuda_ordinal ordinal;
   void *context;
-  bool primary; /* context is the retained primary one, not the caller's */
-  bool launches_early; /* the driver knows of programmatic dependencies, the target of waiting for them */
+  bool primary;        /* context is the retained primary one, not the caller's */
+  bool launches_early; /* the driver knows of programmatic dependencies, the target of waiting for
+                          them */
+  bool reaches_all;    /* memory that the driver does not know, too */
   void *pool; /* stream-ordered memory of this device's own; NULL where the driver has none */
 } cuda_device;
 
@@ -38,9 +40,21 @@ static inline const cuda_device *cuda_device_of(const llrt_device *base) {
 }
 
 /* Makes the device's context current on this thread; every OK enter is followed by one leave, which
- * passes the status of the work between them through. */
+ * passes the status of the work between them through. What was made between them goes where leave
+ * fails; what is given back is given back though enter fails, which the driver may refuse. */
 llrt_status llrt_cuda_enter(const cuda_device *device);
 llrt_status llrt_cuda_leave(const cuda_device *device, llrt_status status);
+
+/* Between these two the thread may allocate, free, load and unload although some thread captures:
+ * by the preset of captures (CU_STREAM_CAPTURE_MODE_GLOBAL) such a call of any thread fails and
+ * breaks the capture, in case it depends on work that is only being recorded. None of llrt's does.
+ * relax returns what restore takes. */
+int llrt_cuda_relax(const cuda_driver *driver);
+void llrt_cuda_restore(const cuda_driver *driver, int mode);
+
+/* enter with relax, restore with leave. */
+llrt_status llrt_cuda_enter_relaxed(const cuda_device *device, int *mode);
+llrt_status llrt_cuda_leave_relaxed(const cuda_device *device, int mode, llrt_status status);
 
 /* The functions of llrt_backend_cuda, by file: cuda_device.c */
 llrt_status llrt_cuda_count(const char *library, int *count);
@@ -56,6 +70,8 @@ llrt_status llrt_cuda_set(llrt_device *base, void *memory, int value, size_t byt
 llrt_status llrt_cuda_synchronize(llrt_device *base, void *stream);
 llrt_status llrt_cuda_stream_state(llrt_device *base, void *stream, backend_stream *state);
 
+llrt_status llrt_cuda_reaches(llrt_device *base, const void *address, bool *reached);
+
 /* cuda_pool.c */
 void llrt_cuda_pool_open(cuda_device *device);
 void llrt_cuda_pool_close(cuda_device *device);
@@ -70,6 +86,8 @@ void llrt_cuda_event_destroy(llrt_device *base, backend_event *event);
 llrt_status llrt_cuda_event_record(llrt_device *base, backend_event *event, void *stream);
 llrt_status llrt_cuda_event_elapsed(llrt_device *base, const backend_event *start,
                                     const backend_event *stop, double *microseconds);
+llrt_status llrt_cuda_event_done(llrt_device *base, const backend_event *event, bool *done);
+llrt_status llrt_cuda_event_wait(llrt_device *base, const backend_event *event, void *stream);
 
 /* cuda_module.c */
 llrt_status llrt_cuda_link(llrt_device *base, const void *code, size_t size, void **linked,

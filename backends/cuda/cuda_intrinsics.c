@@ -1,9 +1,11 @@
 /* Target operations of NVPTX. */
 #include "backends/cuda/cuda_intrinsics.h"
-#include "jit/emit/builder.h"
-#include "jit/emit/emit.h"
+#include "backends/intrinsics.h"
+#include "jit/emit/core/builder.h"
 
 #include "base/bits.h"
+#include "jit/plan/facts/dot_shared.h"
+#include "jit/plan/kernel/step_table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,13 +22,13 @@ static void annotate(emitter *e, const char *key, int value) {
                               LLVMMDStringInContext2(e->context, key, strlen(key)),
                               LLVMValueAsMetadata(emit_i32(e, value))};
   LLVMMetadataRef node = LLVMMDNodeInContext2(e->context, fields, 3);
-  LLVMAddNamedMetadataOperand(e->module, "nvvm.annotations",
-                              LLVMMetadataAsValue(e->context, node));
+  LLVMAddNamedMetadataOperand(e->module, "nvvm.annotations", LLVMMetadataAsValue(e->context, node));
 }
 
-/* Threads for which a multiprocessor should have registers, 64 each, where a thread moves at most so many words. Told
- * nothing, ptxas takes so few that loads wait for each other, or so many that too few threads are there
- * (docs/measurements.md). Of blocks of 512 threads three fit as it is. */
+/* Threads for which a multiprocessor should have registers, 64 each, where a thread moves at most
+ * so many words. Told nothing, ptxas takes so few that loads wait for each other, or so many that
+ * too few threads are there (docs/history/launch-early.md). Of blocks of 512 threads three fit as
+ * it is. */
 #define RESIDENT_THREADS 1024
 #define RESIDENT_WORDS 32
 #define RESIDENT_MAX_BLOCK 256
@@ -40,12 +42,12 @@ static bool maps_wide(const plan_map *map) {
 static bool only_moves(const plan_kernel *kernel) {
   bool moves = kernel->cost.registers <= RESIDENT_WORDS && !kernel->lookback.used;
   for (int i = 0; i < kernel->n_maps; i++) moves &= !maps_wide(&kernel->map[i]);
-  for (int i = 0; i < kernel->n_steps; i++)
-    moves &= kernel->step[i].kind <= PLAN_LOOP || kernel->step[i].kind == PLAN_STAGE;
+  for (int i = 0; i < kernel->n_steps; i++) moves &= plan_step_row_of(kernel->step[i].kind)->moves;
   return moves;
 }
 
-/* Blocks that a multiprocessor should have room for: of conversions, and tiles that wait for other blocks. */
+/* Blocks that a multiprocessor should have room for: of conversions, and tiles that wait for other
+ * blocks. */
 static void annotate_blocks(emitter *e) {
   const plan_kernel *kernel = e->kernel;
   int blocks = kernel->lookback.used ? 3 : kernel->resident;
@@ -56,34 +58,40 @@ static void annotate_blocks(emitter *e) {
   if (blocks > 0) annotate(e, "minctasm", blocks);
 }
 
-/* Launches overlap (backend_launch.early): here a kernel waits until all before it on the stream is done and its
- * stores seen. A stage with others behind it then lets their blocks start when all of its own have; a last one does
- * not, because what is launched behind it may read early what it writes, and because it gains nothing. Addresses that
- * loads without a place in the order of memory accesses use (load_if) come from behind the wait. */
+/* Launches overlap (backend_launch.early): here a kernel waits until all before it on the stream is
+ * done and its stores seen. A stage with others behind it then lets their blocks start when all of
+ * its own have; a last one does not, because what is launched behind it may read early what it
+ * writes, and because it gains nothing. Addresses that loads without a place in the order of memory
+ * accesses use (load_if) come from behind the wait. */
 static void meet_launches(emitter *e) {
   const plan_launch *launch = &e->kernel->launch;
-  if (!e->kernel->target.early_launches) return;
+  if (!e->kernel->target.facts.early_launches) return;
   nvptx_assemble(e, NVPTX_TOGETHER, "griddepcontrol.wait;", "~{memory}", NULL, NULL, 0);
   bool pinned = launch->stage > 0 || e->kernel->n_indices > 0;
   for (int i = 0; pinned && i < launch->n_args; i++) e->args[i] = e->ops->opaque(e, e->args[i]);
   if (launch->later > 0)
-    nvptx_assemble(e, NVPTX_TOGETHER, "griddepcontrol.launch_dependents;", "~{memory}", NULL, NULL, 0);
+    nvptx_assemble(e, NVPTX_TOGETHER, "griddepcontrol.launch_dependents;", "~{memory}", NULL, NULL,
+                   0);
 }
 
-/* Boxes' parameters are memory that stays where the launch has put it: {function, "grid_constant", {their numbers}}. */
+/* Boxes' parameters are memory that stays where the launch has put it: {function, "grid_constant",
+ * {their numbers}}. */
 static void declare_boxes(emitter *e) {
   const plan_launch *launch = &e->kernel->launch;
   LLVMMetadataRef numbers[PLAN_MAX_BOXES];
   LLVMTypeRef type = LLVMArrayType2(e->i8, BOX_PARAMETER_BYTES);
-  unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5), align = LLVMGetEnumAttributeKindForName("align", 5);
+  unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5),
+           align = LLVMGetEnumAttributeKindForName("align", 5);
   for (int i = 0; i < launch->n_boxes; i++) {
     unsigned place = (unsigned)(launch->n_args + i + 1);
     LLVMAddAttributeAtIndex(e->function, place, LLVMCreateTypeAttribute(e->context, byval, type));
-    LLVMAddAttributeAtIndex(e->function, place, LLVMCreateEnumAttribute(e->context, align, BOX_PARAMETER_ALIGNMENT));
+    LLVMAddAttributeAtIndex(e->function, place,
+                            LLVMCreateEnumAttribute(e->context, align, BOX_PARAMETER_ALIGNMENT));
     numbers[i] = LLVMValueAsMetadata(emit_i32(e, place));
   }
   if (launch->n_boxes == 0) return;
-  LLVMMetadataRef fields[] = {LLVMValueAsMetadata(e->function), LLVMMDStringInContext2(e->context, "grid_constant", 13),
+  LLVMMetadataRef fields[] = {LLVMValueAsMetadata(e->function),
+                              LLVMMDStringInContext2(e->context, "grid_constant", 13),
                               LLVMMDNodeInContext2(e->context, numbers, (size_t)launch->n_boxes)};
   LLVMMetadataRef node = LLVMMDNodeInContext2(e->context, fields, 3);
   LLVMAddNamedMetadataOperand(e->module, "nvvm.annotations", LLVMMetadataAsValue(e->context, node));
@@ -109,17 +117,19 @@ static LLVMValueRef nvptx_shared(emitter *e, int bytes) {
   return array;
 }
 
-/* Lanes that masks parted come together: ldmatrix, stmatrix and mma want all of a warp at once, which ptxas does not
- * see to behind masked loads of a loop ("accessed with a partial warp", compute-sanitizer on an H200). */
+/* Lanes that masks parted come together: ldmatrix, stmatrix and mma want all of a warp at once,
+ * which ptxas does not see to behind masked loads of a loop ("accessed with a partial warp",
+ * compute-sanitizer on an H200). */
 static void nvptx_meet_warp(emitter *e) {
   LLVMValueRef all = emit_i32(e, -1);
   emit_intrinsic(e, "llvm.nvvm.bar.warp.sync", NULL, 0, &all, 1);
 }
 
-/* Whether lanes may come apart on the way to a barrier: by masks in a walk, or where each looks for its element. */
+/* Whether lanes may come apart on the way to a barrier: by masks in a walk, or where each looks for
+ * its element. */
 static bool parts_lanes(const plan_kernel *kernel) {
   bool parts = kernel->walk.n_places > 0;
-  for (int i = 0; i < kernel->n_steps; i++) parts |= kernel->step[i].kind == PLAN_GATHER;
+  for (int i = 0; i < kernel->n_steps; i++) parts |= plan_step_row_of(kernel->step[i].kind)->parts;
   return parts;
 }
 
@@ -140,7 +150,8 @@ static void nvptx_barrier(emitter *e, bool own) {
     emit_intrinsic(e, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
     return;
   }
-  nvptx_assemble(e, NVPTX_TOGETHER, "barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;", "~{memory}",
+  nvptx_assemble(e, NVPTX_TOGETHER,
+                 "barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;", "~{memory}",
                  NULL, NULL, 0);
 }
 
@@ -179,23 +190,30 @@ static LLVMValueRef nvptx_load_if(emitter *e, LLVMTypeRef type, LLVMValueRef poi
   int n = many ? (int)LLVMGetVectorSize(type) : 1, bits = (int)LLVMGetIntTypeWidth(unit);
   if (n > 4 || n * bits > 128 || bits < 16) return NULL;
   static const char *const lists[] = {"$0", "{$0, $1}", "", "{$0, $1, $2, $3}"};
-  char letter = bits == 16 ? 'h' : bits == 32 ? 'r' : 'l', text[96], constraints[64], vector[8] = "";
+  char letter = bits == 16   ? 'h'
+                : bits == 32 ? 'r'
+                             : 'l',
+       text[96], constraints[64], vector[8] = "";
   int at = 0;
   for (int i = 0; i < n; i++) at += sprintf(constraints + at, "=%c,", letter);
   at += sprintf(constraints + at, "l,b");
   for (int i = 0; i < n; i++) at += sprintf(constraints + at, ",%d", i);
   if (n > 1) sprintf(vector, ".v%d", n);
-  snprintf(text, sizeof text, "@$%d ld.global%s.b%d %s, [$%d];", n + 1, vector, bits, lists[n - 1], n);
+  snprintf(text, sizeof text, "@$%d ld.global%s.b%d %s, [$%d];", n + 1, vector, bits, lists[n - 1],
+           n);
   LLVMTypeRef types[4] = {unit, unit, unit, unit}, result = unit;
   if (many) result = LLVMStructTypeInContext(e->context, types, (unsigned)n, false);
   LLVMValueRef args[6] = {LLVMBuildPtrToInt(e->builder, pointer, e->i64, ""), condition};
   for (int i = 0; i < n; i++)
-    args[2 + i] = many ? LLVMBuildExtractElement(e->builder, otherwise, emit_i32(e, i), "") : otherwise;
-  LLVMValueRef loaded = nvptx_assemble(e, NVPTX_PURE, text, constraints, result, args, (unsigned)n + 2);
+    args[2 + i] =
+        many ? LLVMBuildExtractElement(e->builder, otherwise, emit_i32(e, i), "") : otherwise;
+  LLVMValueRef loaded =
+      nvptx_assemble(e, NVPTX_PURE, text, constraints, result, args, (unsigned)n + 2);
   if (!many) return loaded;
   LLVMValueRef out = LLVMGetUndef(type);
   for (int i = 0; i < n; i++)
-    out = LLVMBuildInsertElement(e->builder, out, LLVMBuildExtractValue(e->builder, loaded, (unsigned)i, ""),
+    out = LLVMBuildInsertElement(e->builder, out,
+                                 LLVMBuildExtractValue(e->builder, loaded, (unsigned)i, ""),
                                  emit_i32(e, i), "");
   return out;
 }
@@ -203,15 +221,15 @@ static LLVMValueRef nvptx_load_if(emitter *e, LLVMTypeRef type, LLVMValueRef poi
 /* ---- between blocks ---- */
 
 static LLVMValueRef nvptx_ticket(emitter *e, LLVMValueRef pointer) {
-  return nvptx_assemble(e, NVPTX_ORDERED, "atom.relaxed.gpu.global.add.u32 $0, [$1], 1;", "=r,l,~{memory}", e->i32,
-                        &pointer, 1);
+  return nvptx_assemble(e, NVPTX_ORDERED, "atom.relaxed.gpu.global.add.u32 $0, [$1], 1;",
+                        "=r,l,~{memory}", e->i32, &pointer, 1);
 }
 
 static LLVMValueRef nvptx_peek(emitter *e, LLVMValueRef pointer, LLVMValueRef condition,
                                LLVMValueRef otherwise) {
   LLVMValueRef args[] = {pointer, condition, otherwise};
-  return nvptx_assemble(e, NVPTX_ORDERED, "@$2 ld.relaxed.gpu.global.u64 $0, [$1];", "=l,l,b,0,~{memory}", e->i64, args,
-                        3);
+  return nvptx_assemble(e, NVPTX_ORDERED, "@$2 ld.relaxed.gpu.global.u64 $0, [$1];",
+                        "=l,l,b,0,~{memory}", e->i64, args, 3);
 }
 
 /* Lanes that leave a loop one by one need not meet again before the next shuffle. */
@@ -222,15 +240,15 @@ static LLVMValueRef nvptx_all_lanes(emitter *e, LLVMValueRef condition) {
 
 static void nvptx_poke(emitter *e, LLVMValueRef pointer, LLVMValueRef cell) {
   LLVMValueRef args[] = {pointer, cell};
-  nvptx_assemble(e, NVPTX_ORDERED, "st.relaxed.gpu.global.u64 [$0], $1;", "l,l,~{memory}", NULL, args, 2);
+  nvptx_assemble(e, NVPTX_ORDERED, "st.relaxed.gpu.global.u64 [$0], $1;", "l,l,~{memory}", NULL,
+                 args, 2);
 }
 
 static void nvptx_fence(emitter *e) {
   nvptx_assemble(e, NVPTX_ORDERED, "fence.acq_rel.gpu;", "~{memory}", NULL, NULL, 0);
 }
 
-/* 8-bit floats are converted by instructions from sm_89 on. */
-static bool has_fp8(const emitter *e) { return strcmp(e->kernel->target.name, "sm_80") != 0; }
+static bool has_fp8(const emitter *e) { return e->kernel->target.fp8_arithmetic; }
 
 /* cvt.rn.f16x2.e4m3x2 and so on: exact. */
 static bool nvptx_decode_pair(emitter *e, llrt_dtype from, const LLVMValueRef code[2],
@@ -240,8 +258,9 @@ static bool nvptx_decode_pair(emitter *e, llrt_dtype from, const LLVMValueRef co
   if (!(e4m3 || from == LLRT_E5M2) || !has_fp8(e)) return false;
   LLVMValueRef packed = LLVMBuildShl(e->builder, code[1], emit_i32(e, 8), "");
   packed = LLVMBuildTrunc(e->builder, LLVMBuildOr(e->builder, packed, code[0], ""), i16, "");
-  packed = nvptx_assemble(e, NVPTX_PURE, e4m3 ? "cvt.rn.f16x2.e4m3x2 $0, $1;" : "cvt.rn.f16x2.e5m2x2 $0, $1;", "=r,h",
-                    e->i32, &packed, 1);
+  packed = nvptx_assemble(e, NVPTX_PURE,
+                          e4m3 ? "cvt.rn.f16x2.e4m3x2 $0, $1;" : "cvt.rn.f16x2.e5m2x2 $0, $1;",
+                          "=r,h", e->i32, &packed, 1);
   packed = LLVMBuildBitCast(e->builder, packed, LLVMVectorType(half, 2), "");
   for (int i = 0; i < 2; i++) {
     x[i] = LLVMBuildExtractElement(e->builder, packed, emit_i32(e, i), "");
@@ -267,37 +286,43 @@ static bool nvptx_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2]
   if (!text) return false;
   LLVMValueRef args[] = {x[1], x[0]};
   LLVMTypeRef type = bits == 16 ? e->i32 : emit_int_type(e, 16);
-  LLVMValueRef packed = nvptx_assemble(e, NVPTX_PURE, text, bits == 16 ? "=r,f,f" : "=h,f,f", type, args, 2);
+  LLVMValueRef packed =
+      nvptx_assemble(e, NVPTX_PURE, text, bits == 16 ? "=r,f,f" : "=h,f,f", type, args, 2);
   packed = LLVMBuildZExt(e->builder, packed, e->i32, "");
   code[0] = LLVMBuildAnd(e->builder, packed, emit_i32(e, (1 << bits) - 1), "");
   code[1] = LLVMBuildLShr(e->builder, packed, emit_i32(e, bits), "");
   return true;
 }
 
-/* mul.bf16x2 is sm_90's; a sum with -0 is the product. */
-static LLVMValueRef nvptx_multiply_pair(emitter *e, llrt_dtype type, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+/* Where there is no mul.bf16x2: a sum with -0 is the product. */
+static LLVMValueRef nvptx_multiply_pair(emitter *e, llrt_dtype type, LLVMValueRef a, LLVMValueRef b,
+                                        LLVMValueRef c) {
   bool half = type == LLRT_F16;
   LLVMValueRef args[] = {a, b, c ? c : LLVMConstInt(e->i32, 0x80008000u, false)};
   const char *sum = half ? "fma.rn.f16x2 $0, $1, $2, $3;" : "fma.rn.bf16x2 $0, $1, $2, $3;";
   const char *product = half ? "mul.rn.f16x2 $0, $1, $2;" : "mul.rn.bf16x2 $0, $1, $2;";
-  bool single = !c && (half || strcmp(e->kernel->target.name, "sm_90a") == 0);
-  return nvptx_assemble(e, NVPTX_PURE, single ? product : sum, single ? "=r,r,r" : "=r,r,r,r", e->i32, args,
-                        single ? 2 : 3);
+  bool single = !c && (half || e->kernel->target.bf16_arithmetic);
+  return nvptx_assemble(e, NVPTX_PURE, single ? product : sum, single ? "=r,r,r" : "=r,r,r,r",
+                        e->i32, args, single ? 2 : 3);
 }
 
-/* A product with 1 that only some lanes make: selects and moves become SEL, of the integer units, whatever they are
- * written as. That no address has its uppermost bit set, ptxas does not know. */
-static LLVMValueRef nvptx_select_beside(emitter *e, LLVMValueRef condition, LLVMValueRef yes, LLVMValueRef no) {
+/* A product with 1 that only some lanes make: selects and moves become SEL, of the integer units,
+ * whatever they are written as. That no address has its uppermost bit set, ptxas does not know. */
+static LLVMValueRef nvptx_select_by_product(emitter *e, LLVMValueRef condition, LLVMValueRef yes,
+                                            LLVMValueRef no) {
   LLVMValueRef top = LLVMBuildLShr(e->builder, e->args[0], emit_i64(e, 63), "");
-  LLVMValueRef one = LLVMBuildXor(e->builder, LLVMBuildTrunc(e->builder, top, e->i32, ""), emit_i32(e, 1), "");
+  LLVMValueRef one =
+      LLVMBuildXor(e->builder, LLVMBuildTrunc(e->builder, top, e->i32, ""), emit_i32(e, 1), "");
   LLVMValueRef args[] = {yes, condition, one, no};
-  return nvptx_assemble(e, NVPTX_PURE, "@$2 mad.lo.u32 $0, $1, $3, 0;", "=r,r,b,r,0", e->i32, args, 4);
+  return nvptx_assemble(e, NVPTX_PURE, "@$2 mad.lo.u32 $0, $1, $3, 0;", "=r,r,b,r,0", e->i32, args,
+                        4);
 }
 
 /* ptxas keeps two logical instructions with a constant each apart. */
 static LLVMValueRef nvptx_mask_xor(emitter *e, LLVMValueRef x, uint32_t mask, uint32_t bits) {
   LLVMValueRef args[] = {x, emit_i32(e, mask), emit_i32(e, bits)};
-  return nvptx_assemble(e, NVPTX_PURE, "lop3.b32 $0, $1, $2, $3, 0x6a;", "=r,r,r,r", e->i32, args, 3);
+  return nvptx_assemble(e, NVPTX_PURE, "lop3.b32 $0, $1, $2, $3, 0x6a;", "=r,r,r,r", e->i32, args,
+                        3);
 }
 
 const emit_target_ops emit_ops_nvptx = {
@@ -328,7 +353,7 @@ const emit_target_ops emit_ops_nvptx = {
     .meet_warp = nvptx_meet_warp,
     .multiply_pair = nvptx_multiply_pair,
     .mask_xor = nvptx_mask_xor,
-    .select_beside = nvptx_select_beside,
+    .select_by_product = nvptx_select_by_product,
     .blocks = nvptx_blocks,
     .make_barrier = nvptx_make_barrier,
     .expect_boxes = nvptx_expect_boxes,

@@ -2,27 +2,36 @@
 #ifndef LLRT_BACKENDS_CUDA_INTRINSICS_H
 #define LLRT_BACKENDS_CUDA_INTRINSICS_H
 
-#include "jit/emit/emitter.h"
+#include "jit/emit/core/emitter.h"
+#include "jit/plan/types/dot_instruction.h"
 
 /* ---- cuda_assembly_intrinsics.c ---- */
 
-/* Inline assembly that LLVM may move and drop; that stays in order, as it touches memory; that all lanes of a warp run
- * together, not in each of two branches; and both of these. */
-typedef enum nvptx_order { NVPTX_PURE, NVPTX_ORDERED, NVPTX_CONVERGENT, NVPTX_TOGETHER } nvptx_order;
+/* Inline assembly that LLVM may move and drop; that stays in order, as it touches memory; that all
+ * lanes of a warp run together, not in each of two branches; and both of these. */
+typedef enum nvptx_order {
+  NVPTX_PURE,
+  NVPTX_ORDERED,
+  NVPTX_CONVERGENT,
+  NVPTX_TOGETHER
+} nvptx_order;
 enum { NVPTX_MAX_ARGS = 128 + 6 * EMIT_MAX_PRODUCTS };
 
 /* Calls inline assembly; `result` NULL: it has none. */
-LLVMValueRef nvptx_assemble(emitter *e, nvptx_order order, const char *text, const char *constraints,
-                            LLVMTypeRef result, LLVMValueRef *args, unsigned n_args);
+LLVMValueRef nvptx_assemble(emitter *e, nvptx_order order, const char *text,
+                            const char *constraints, LLVMTypeRef result, LLVMValueRef *args,
+                            unsigned n_args);
 /* A pointer to shared memory as instructions take it; i32. */
 LLVMValueRef nvptx_shared_address(emitter *e, LLVMValueRef pointer);
 
 /* ---- cuda_matrix_intrinsics.c ---- */
 
-void nvptx_matrix_load(emitter *e, LLVMValueRef row, int count, bool transposed, LLVMValueRef *words);
-void nvptx_matrix_store(emitter *e, LLVMValueRef row, int count, bool transposed, LLVMValueRef *words);
-void nvptx_product(emitter *e, const dot_instruction *row, const LLVMValueRef *a, const LLVMValueRef *b,
-                   LLVMValueRef *acc);
+void nvptx_matrix_load(emitter *e, LLVMValueRef row, int count, bool transposed,
+                       LLVMValueRef *words);
+void nvptx_matrix_store(emitter *e, LLVMValueRef row, int count, bool transposed,
+                        LLVMValueRef *words);
+void nvptx_product(emitter *e, const dot_instruction *row, const LLVMValueRef *a,
+                   const LLVMValueRef *b, LLVMValueRef *acc);
 void nvptx_group_product(emitter *e, const emit_group_product *p);
 void nvptx_await_products(emitter *e, int groups, LLVMValueRef *words, int n);
 
@@ -34,12 +43,14 @@ void nvptx_arrive(emitter *e, LLVMValueRef pointer);
 LLVMValueRef nvptx_phase_passed(emitter *e, LLVMValueRef pointer, LLVMValueRef parity);
 void nvptx_proxy_fence(emitter *e);
 void nvptx_set_registers(emitter *e, int count, bool more);
-void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present, LLVMValueRef own);
+void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMValueRef present,
+                LLVMValueRef own);
 void nvptx_arrive_copied(emitter *e, LLVMValueRef pointer);
 void nvptx_end_copies(emitter *e);
 void nvptx_await_copies(emitter *e, int groups);
 void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, int bytes);
-void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from, int rank, LLVMValueRef barrier);
+void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from,
+                    int rank, LLVMValueRef barrier);
 LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank);
 LLVMValueRef nvptx_cluster_load(emitter *e, LLVMTypeRef type, LLVMValueRef address, int offset);
 

@@ -1,11 +1,14 @@
-/* Matrices of NVPTX: ldmatrix and stmatrix, products of warps (mma.sync) and of warpgroups (wgmma). */
+/* Matrices of NVPTX: ldmatrix and stmatrix, products of warps (mma.sync) and of warpgroups (wgmma).
+ */
 #include "backends/cuda/cuda_intrinsics.h"
-#include "jit/emit/emit.h"
+#include "jit/emit/core/module_flags.h"
+#include "jit/plan/types/dot_instruction.h"
 
 #include <stdio.h>
 #include <string.h>
 
-void nvptx_matrix_load(emitter *e, LLVMValueRef row, int count, bool transposed, LLVMValueRef *words) {
+void nvptx_matrix_load(emitter *e, LLVMValueRef row, int count, bool transposed,
+                       LLVMValueRef *words) {
   static const char *const lists[] = {"{$0}, [$1]", "{$0, $1}, [$2]", "{$0, $1, $2, $3}, [$4]"};
   static const char *const constraints[] = {"=r,r,~{memory}", "=r,=r,r,~{memory}",
                                             "=r,=r,=r,=r,r,~{memory}"};
@@ -16,14 +19,17 @@ void nvptx_matrix_load(emitter *e, LLVMValueRef row, int count, bool transposed,
   LLVMValueRef address = nvptx_shared_address(e, row);
   snprintf(text, sizeof text, "ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16 %s;", n,
            transposed ? ".trans" : "", lists[count]);
-  LLVMValueRef loaded = nvptx_assemble(e, NVPTX_TOGETHER, text, constraints[count], result, &address, 1);
+  LLVMValueRef loaded =
+      nvptx_assemble(e, NVPTX_TOGETHER, text, constraints[count], result, &address, 1);
   for (int i = 0; i < n; i++)
     words[i] = n > 1 ? LLVMBuildExtractValue(e->builder, loaded, (unsigned)i, "") : loaded;
 }
 
-void nvptx_matrix_store(emitter *e, LLVMValueRef row, int count, bool transposed, LLVMValueRef *words) {
+void nvptx_matrix_store(emitter *e, LLVMValueRef row, int count, bool transposed,
+                        LLVMValueRef *words) {
   static const char *const lists[] = {"[$0], {$1}", "[$0], {$1, $2}", "[$0], {$1, $2, $3, $4}"};
-  static const char *const constraints[] = {"r,r,~{memory}", "r,r,r,~{memory}", "r,r,r,r,r,~{memory}"};
+  static const char *const constraints[] = {"r,r,~{memory}", "r,r,r,~{memory}",
+                                            "r,r,r,r,r,~{memory}"};
   LLVMValueRef args[5] = {nvptx_shared_address(e, row)};
   char text[96];
   int n = 1 << count;
@@ -35,7 +41,8 @@ void nvptx_matrix_store(emitter *e, LLVMValueRef row, int count, bool transposed
 
 /* ---- matrix products ---- */
 
-/* "{$n, ...}" of a list of `count` operands, the first number n; their constraints, each behind a comma. */
+/* "{$n, ...}" of a list of `count` operands, the first number n; their constraints, each behind a
+ * comma. */
 static int append_list(char *text, int at, int first, int count) {
   at += sprintf(text + at, "{");
   for (int i = 0; i < count; i++) at += sprintf(text + at, "%s$%d", i ? ", " : "", first + i);
@@ -72,12 +79,13 @@ static void ask_for_version(const emitter *e, const dot_instruction *row) {
 }
 
 /* mma.sync: pure, but of all lanes together. */
-void nvptx_product(emitter *e, const dot_instruction *row, const LLVMValueRef *a, const LLVMValueRef *b,
-                   LLVMValueRef *acc) {
+void nvptx_product(emitter *e, const dot_instruction *row, const LLVMValueRef *a,
+                   const LLVMValueRef *b, LLVMValueRef *acc) {
   LLVMValueRef args[16];
   LLVMTypeRef results[8];
   char text[160], constraints[96], letter[3];
-  int n[3] = {product_words(row, DOT_A, (llrt_dtype)row->a), product_words(row, DOT_B, (llrt_dtype)row->b),
+  int n[3] = {product_words(row, DOT_A, (llrt_dtype)row->a),
+              product_words(row, DOT_B, (llrt_dtype)row->b),
               product_words(row, DOT_ACC, (llrt_dtype)row->acc)};
   ask_for_version(e, row);
   int at = 0, n_args = product_operand(e, (llrt_dtype)row->a, false, a, n[0], args, &letter[0]);
@@ -98,7 +106,8 @@ void nvptx_product(emitter *e, const dot_instruction *row, const LLVMValueRef *a
   at = append_list(text, at, 0, n[2]);
   sprintf(text + at, ";");
   LLVMTypeRef result = LLVMStructTypeInContext(e->context, results, (unsigned)n[2], false);
-  LLVMValueRef call = nvptx_assemble(e, NVPTX_CONVERGENT, text, constraints, result, args, (unsigned)n_args);
+  LLVMValueRef call =
+      nvptx_assemble(e, NVPTX_CONVERGENT, text, constraints, result, args, (unsigned)n_args);
   for (int i = 0; i < n[2]; i++) {
     LLVMValueRef made = LLVMBuildExtractValue(e->builder, call, (unsigned)i, "");
     acc[i] = LLVMBuildBitCast(e->builder, made, LLVMTypeOf(acc[i]), "");
@@ -114,10 +123,13 @@ typedef struct assembly {
   LLVMValueRef args[NVPTX_MAX_ARGS];
 } assembly;
 
-static void append_text(assembly *a, const char *text) { a->at += sprintf(a->text + a->at, "%s", text); }
+static void append_text(assembly *a, const char *text) {
+  a->at += sprintf(a->text + a->at, "%s", text);
+}
 
 static void append_constraint(assembly *a, const char *text) {
-  a->n_constraints += sprintf(a->constraints + a->n_constraints, "%s%s", a->n_constraints ? "," : "", text);
+  a->n_constraints +=
+      sprintf(a->constraints + a->n_constraints, "%s%s", a->n_constraints ? "," : "", text);
 }
 
 /* The next operand, as text. */
@@ -131,8 +143,10 @@ static void append_argument(assembly *a, LLVMValueRef value, const char *constra
 static void append_product(assembly *a, const emit_group_product *p, int i, const int *number) {
   bool whole = p->row->acc == LLRT_I32, half = llrt_dtype_bits((llrt_dtype)p->row->a) == 16;
   const char *columns = strstr(p->row->code, "m64n") + 4, *rest = columns + strcspn(columns, "k");
-  a->at += sprintf(a->text + a->at, "\n\t%.*s%d%s {", (int)(columns - p->row->code), p->row->code, p->columns, rest);
-  for (int w = 0; w < p->n_acc; w++) a->at += sprintf(a->text + a->at, "%s$%d", w ? ", " : "", number[p->to[i] + w]);
+  a->at += sprintf(a->text + a->at, "\n\t%.*s%d%s {", (int)(columns - p->row->code), p->row->code,
+                   p->columns, rest);
+  for (int w = 0; w < p->n_acc; w++)
+    a->at += sprintf(a->text + a->at, "%s$%d", w ? ", " : "", number[p->to[i] + w]);
   append_text(a, p->n_a ? "}, {" : "}, ");
   for (int w = 0; w < p->n_a; w++) {
     append_text(a, w ? ", " : "");
@@ -148,9 +162,9 @@ static void append_product(assembly *a, const emit_group_product *p, int i, cons
   append_text(a, ";");
 }
 
-/* Words of acc that the instructions add to become operands of the assembly, each also its result (from zero: only
- * that); their numbers. They stay integers: a move to another kind of register behind the products would be a use of
- * what is under way. */
+/* Words of acc that the instructions add to become operands of the assembly, each also its result
+ * (from zero: only that); their numbers. They stay integers: a move to another kind of register
+ * behind the products would be a use of what is under way. */
 static int tie_sums(assembly *a, const emit_group_product *p, int *number, int *word) {
   bool used[EMIT_MAX_REGISTERS] = {false};
   int n = 0;
@@ -179,8 +193,10 @@ static void assemble_sums(emitter *e, assembly *a, int n, LLVMValueRef *acc, con
   for (int i = 0; i < n; i++) types[i] = LLVMTypeOf(acc[word[i]]);
   append_constraint(a, "~{memory}");
   LLVMTypeRef result = LLVMStructTypeInContext(e->context, types, (unsigned)n, false);
-  LLVMValueRef call = nvptx_assemble(e, NVPTX_TOGETHER, a->text, a->constraints, result, a->args, (unsigned)a->n_args);
-  for (int i = 0; i < n; i++) acc[word[i]] = LLVMBuildExtractValue(e->builder, call, (unsigned)i, "");
+  LLVMValueRef call = nvptx_assemble(e, NVPTX_TOGETHER, a->text, a->constraints, result, a->args,
+                                     (unsigned)a->n_args);
+  for (int i = 0; i < n; i++)
+    acc[word[i]] = LLVMBuildExtractValue(e->builder, call, (unsigned)i, "");
 }
 
 /* All in one piece, so that nothing comes between which would make ptxas wait for each. */
@@ -190,7 +206,8 @@ void nvptx_group_product(emitter *e, const emit_group_product *p) {
   a->at = a->n_constraints = 0;
   ask_for_version(e, p->row);
   int n = tie_sums(a, p, number, word);
-  append_text(a, "{\n\t.reg .pred p, q;\n\tsetp.eq.u32 p, 0, 0;\n\tsetp.ne.u32 q, 0, 0;\n\twgmma.fence.sync.aligned;");
+  append_text(a, "{\n\t.reg .pred p, q;\n\tsetp.eq.u32 p, 0, 0;\n\tsetp.ne.u32 q, 0, "
+                 "0;\n\twgmma.fence.sync.aligned;");
   for (int i = 0; i < p->n; i++) append_product(a, p, i, number);
   append_text(a, p->last ? "\n\twgmma.commit_group.sync.aligned;\n\t}" : "\n\t}");
   assemble_sums(e, a, n, p->acc, word);

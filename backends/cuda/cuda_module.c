@@ -1,8 +1,9 @@
 /* PTX to what is loaded, loading and launching. */
 #include "backends/cuda/cuda_device.h"
 
+#include "base/memory.h"
 #include "base/status.h"
-#include "jit/plan/launch.h"
+#include "jit/plan/kernel/launch.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 #define LOG_BYTES 768 /* what of the linker's log fits into an error message */
 
 struct backend_module {
-  void *handle;   /* CUmodule */
-  void *function; /* CUfunction */
+  void *handle;                   /* CUmodule */
+  void *function;                 /* CUfunction */
   unsigned shared_bytes, cluster; /* cluster: blocks; 0: none */
 };
 
@@ -39,16 +40,18 @@ static void begin_log(jit_log *log) {
 }
 
 static llrt_status with_log(llrt_status status, const jit_log *log) {
-  return status != LLRT_OK && log->text[0] ? llrt_error_prefix(status, "%.*s", LOG_BYTES, log->text) : status;
+  return status != LLRT_OK && log->text[0] ? llrt_error_prefix(status, "%.*s", LOG_BYTES, log->text)
+                                           : status;
 }
 
-/* Code whose warps give registers to each other. What is to be linked may be called from elsewhere, so that its
- * compiler leaves that out ("setmaxnreg ignored to maintain compatibility across compilation units") and has too few
- * registers for what the others do: then products wait for each other. Such code is compiled whole as it is loaded. */
+/* Code whose warps give registers to each other. What is to be linked may be called from elsewhere,
+ * so that its compiler leaves that out ("setmaxnreg ignored to maintain compatibility across
+ * compilation units") and has too few registers for what the others do: then products wait for each
+ * other. Such code is compiled whole as it is loaded. */
 static bool shifts_registers(const char *ptx) { return strstr(ptx, "setmaxnreg.") != NULL; }
 
 static llrt_status copy_code(const void *code, size_t size, void **copy, size_t *copy_size) {
-  *copy = malloc(size);
+  *copy = memory_new(size);
   if (!*copy) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for code of %zu bytes", size);
   memcpy(*copy, code, size);
   *copy_size = size;
@@ -64,8 +67,8 @@ static llrt_status link_ptx(const cuda_driver *driver, void *state, const void *
                        "cuLinkAddData"));
   void *cubin = NULL;
   size_t cubin_size = 0;
-  LLRT_TRY(check_image(driver, driver->cuLinkComplete(state, &cubin, &cubin_size),
-                       "cuLinkComplete"));
+  LLRT_TRY(
+      check_image(driver, driver->cuLinkComplete(state, &cubin, &cubin_size), "cuLinkComplete"));
   return copy_code(cubin, cubin_size, linked, linked_size);
 }
 
@@ -77,8 +80,9 @@ llrt_status llrt_cuda_link(llrt_device *base, const void *code, size_t size, voi
   *linked_size = 0;
   jit_log log;
   size++; /* PTX is text: its size counts the terminating zero */
-  if (shifts_registers(code)) return copy_code(code, size, linked, linked_size);
-  LLRT_TRY(llrt_cuda_enter(device));
+  if (shifts_registers(code)) return LLRT_OK;
+  int mode;
+  LLRT_TRY(llrt_cuda_enter_relaxed(device, &mode));
   void *state = NULL;
   begin_log(&log);
   llrt_status status = CUDA_CALL(driver, cuLinkCreate_v2, 2, log.options, log.values, &state);
@@ -86,7 +90,12 @@ llrt_status llrt_cuda_link(llrt_device *base, const void *code, size_t size, voi
     status = with_log(link_ptx(driver, state, code, size, linked, linked_size), &log);
     driver->cuLinkDestroy(state);
   }
-  return llrt_cuda_leave(device, status);
+  status = llrt_cuda_leave_relaxed(device, mode, status);
+  if (status == LLRT_OK) return LLRT_OK;
+  free(*linked);
+  *linked = NULL;
+  *linked_size = 0;
+  return status;
 }
 
 /* With lazy loading (the default since CUDA 12) a function's code would reach the device at its
@@ -102,7 +111,8 @@ static llrt_status module_open(const cuda_driver *driver, const backend_code *co
                                backend_module *module) {
   jit_log log;
   begin_log(&log);
-  cuda_result loaded = driver->cuModuleLoadDataEx(&module->handle, code->data, 2, log.options, log.values);
+  cuda_result loaded =
+      driver->cuModuleLoadDataEx(&module->handle, code->data, 2, log.options, log.values);
   LLRT_TRY(with_log(check_image(driver, loaded, "cuModuleLoadDataEx"), &log));
   LLRT_TRY(CUDA_CALL(driver, cuModuleGetFunction, &module->function, module->handle, code->entry));
   module->shared_bytes = (unsigned)code->shared_bytes;
@@ -110,7 +120,8 @@ static llrt_status module_open(const cuda_driver *driver, const backend_code *co
   if (module->cluster > 0 && !driver->cuLaunchKernelEx)
     return llrt_error(LLRT_UNSUPPORTED, "clusters: this driver has no cuLaunchKernelEx");
   if (code->boxes && !driver->cuTensorMapEncodeTiled)
-    return llrt_error(LLRT_UNSUPPORTED, "copies of boxes: this driver has no cuTensorMapEncodeTiled");
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "copies of boxes: this driver has no cuTensorMapEncodeTiled");
   if (code->shared_bytes > CUDA_SHARED_WITHOUT_ASKING)
     LLRT_TRY(CUDA_CALL(driver, cuFuncSetAttribute, module->function, CUDA_FUNCTION_DYNAMIC_SHARED,
                        code->shared_bytes));
@@ -125,27 +136,26 @@ static void module_close(const cuda_driver *driver, backend_module *module) {
 llrt_status llrt_cuda_load(llrt_device *base, const backend_code *code, backend_module **out) {
   const cuda_device *device = cuda_device_of(base);
   *out = NULL;
-  backend_module *module = calloc(1, sizeof *module);
+  backend_module *module = memory_zeroed(1, sizeof *module);
   if (!module) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a loaded kernel");
-  llrt_status status = llrt_cuda_enter(device);
+  int mode;
+  llrt_status status = llrt_cuda_enter_relaxed(device, &mode);
   if (status != LLRT_OK) {
     free(module);
     return status;
   }
-  status = module_open(&device->driver, code, module);
-  if (status == LLRT_OK) {
-    *out = module;
-  } else {
-    module_close(&device->driver, module);
-  }
-  return llrt_cuda_leave(device, status);
+  status = llrt_cuda_leave_relaxed(device, mode, module_open(&device->driver, code, module));
+  if (status == LLRT_OK) *out = module;
+  else module_close(&device->driver, module);
+  return status;
 }
 
 void llrt_cuda_unload(llrt_device *base, backend_module *module) {
   const cuda_device *device = cuda_device_of(base);
-  if (llrt_cuda_enter(device) != LLRT_OK) return;
+  int mode;
+  bool entered = llrt_cuda_enter_relaxed(device, &mode) == LLRT_OK;
   module_close(&device->driver, module);
-  llrt_cuda_leave(device, LLRT_OK);
+  if (entered) llrt_cuda_leave_relaxed(device, mode, LLRT_OK);
 }
 
 static unsigned shared_bytes(const backend_module *module, const backend_launch *launch) {
@@ -153,7 +163,8 @@ static unsigned shared_bytes(const backend_module *module, const backend_launch 
 }
 
 static llrt_status launch_with_attributes(const cuda_device *device, const backend_module *module,
-                                          const backend_launch *launch, void **parameters, void *stream) {
+                                          const backend_launch *launch, void **parameters,
+                                          void *stream) {
   cuda_launch_attribute attributes[2];
   unsigned n = 0;
   if (module->cluster > 0)
@@ -162,10 +173,16 @@ static llrt_status launch_with_attributes(const cuda_device *device, const backe
   if (launch->early && device->launches_early)
     attributes[n++] = (cuda_launch_attribute){.id = CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION,
                                               .value.programmatic_serialization = 1};
-  const cuda_launch_config config = {.grid_x = (unsigned)launch->blocks, .grid_y = 1, .grid_z = 1,
-                                     .block_x = (unsigned)launch->threads, .block_y = 1, .block_z = 1,
-                                     .shared_bytes = shared_bytes(module, launch), .stream = stream,
-                                     .attributes = attributes, .n_attributes = n};
+  const cuda_launch_config config = {.grid_x = (unsigned)launch->blocks,
+                                     .grid_y = 1,
+                                     .grid_z = 1,
+                                     .block_x = (unsigned)launch->threads,
+                                     .block_y = 1,
+                                     .block_z = 1,
+                                     .shared_bytes = shared_bytes(module, launch),
+                                     .stream = stream,
+                                     .attributes = attributes,
+                                     .n_attributes = n};
   return CUDA_CALL(&device->driver, cuLaunchKernelEx, &config, module->function, parameters, NULL);
 }
 
@@ -179,9 +196,10 @@ static uint64_t number_of(const plan_number *number, const uint64_t *args) {
   return number->arg < 0 ? (uint64_t)number->value : args[number->arg];
 }
 
-/* In the device's context. Of a tensor without elements nothing is copied, and there is no map of it. What one row is
- * apart from the next does not matter where there is but one. */
-static llrt_status encode_map(const cuda_driver *driver, const plan_box *box, const uint64_t *args, tensor_map *map) {
+/* In the device's context. Of a tensor without elements nothing is copied, and there is no map of
+ * it. What one row is apart from the next does not matter where there is but one. */
+static llrt_status encode_map(const cuda_driver *driver, const plan_box *box, const uint64_t *args,
+                              tensor_map *map) {
   unsigned long long extent[PLAN_BOX_RANK], stride[PLAN_BOX_RANK - 1];
   unsigned size[PLAN_BOX_RANK], one[PLAN_BOX_RANK], rank = (unsigned)plan_box_rank(box);
   *map = (tensor_map){{0}};
@@ -190,16 +208,17 @@ static llrt_status encode_map(const cuda_driver *driver, const plan_box *box, co
     size[d] = box->size[d];
     one[d] = 1;
     if (extent[d] == 0) return LLRT_OK;
-    if (d > 0) stride[d - 1] = extent[d] == 1 ? 16 : number_of(&box->stride[d - 1], args) << box->bytes;
+    if (d > 0)
+      stride[d - 1] = extent[d] == 1 ? 16 : number_of(&box->stride[d - 1], args) << box->bytes;
   }
   return CUDA_CALL(driver, cuTensorMapEncodeTiled, map, CUDA_TENSOR_MAP_U8 + box->bytes, rank,
-                   (void *)(uintptr_t)number_of(&box->address, args), extent, stride, size, one, 0, box->swizzle,
-                   CUDA_TENSOR_MAP_PROMOTE_256, 0);
+                   (void *)(uintptr_t)number_of(&box->address, args), extent, stride, size, one, 0,
+                   box->swizzle, CUDA_TENSOR_MAP_PROMOTE_256, 0);
 }
 
 /* Parameters behind the arguments. */
-static llrt_status encode_maps(const cuda_driver *driver, const backend_launch *launch, tensor_map *map,
-                               void **parameters) {
+static llrt_status encode_maps(const cuda_driver *driver, const backend_launch *launch,
+                               tensor_map *map, void **parameters) {
   for (int i = 0; i < launch->n_boxes; i++) {
     LLRT_TRY(encode_map(driver, &launch->boxes[i], launch->args, &map[i]));
     parameters[launch->n_args + i] = &map[i];
@@ -207,12 +226,13 @@ static llrt_status encode_maps(const cuda_driver *driver, const backend_launch *
   return LLRT_OK;
 }
 
-static llrt_status launch_module(const cuda_device *device, const backend_module *module, const backend_launch *launch,
-                                 void **parameters, void *stream) {
+static llrt_status launch_module(const cuda_device *device, const backend_module *module,
+                                 const backend_launch *launch, void **parameters, void *stream) {
   if (module->cluster > 0 || (launch->early && device->launches_early))
     return launch_with_attributes(device, module, launch, parameters, stream);
-  return CUDA_CALL(&device->driver, cuLaunchKernel, module->function, (unsigned)launch->blocks, 1, 1,
-                   (unsigned)launch->threads, 1, 1, shared_bytes(module, launch), stream, parameters, NULL);
+  return CUDA_CALL(&device->driver, cuLaunchKernel, module->function, (unsigned)launch->blocks, 1,
+                   1, (unsigned)launch->threads, 1, 1, shared_bytes(module, launch), stream,
+                   parameters, NULL);
 }
 
 llrt_status llrt_cuda_launch(llrt_device *base, const backend_module *module,

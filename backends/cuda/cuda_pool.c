@@ -1,12 +1,14 @@
-/* Memory in stream order: a pool of each device of llrt's own, so that what is kept in it is no other library's (CUDA
- * driver API, "Stream Ordered Memory Allocator"; drivers of CUDA 11.2 and later). */
+/* Memory in stream order: a pool of each device of llrt's own, so that what is kept in it is no
+ * other library's (CUDA driver API, "Stream Ordered Memory Allocator"; drivers of CUDA 11.2 and
+ * later). */
 #include "backends/cuda/cuda_device.h"
 
 #include "base/status.h"
 
 static bool has_functions(const cuda_driver *driver) {
-  return driver->cuMemPoolCreate && driver->cuMemPoolDestroy && driver->cuMemPoolSetAttribute && driver->cuMemPoolTrimTo &&
-         driver->cuMemAllocAsync && driver->cuMemAllocFromPoolAsync && driver->cuMemFreeAsync;
+  return driver->cuMemPoolCreate && driver->cuMemPoolDestroy && driver->cuMemPoolSetAttribute &&
+         driver->cuMemPoolTrimTo && driver->cuMemAllocAsync && driver->cuMemAllocFromPoolAsync &&
+         driver->cuMemFreeAsync;
 }
 
 static int attribute_of(const cuda_device *device, int attribute) {
@@ -34,7 +36,8 @@ void llrt_cuda_pool_open(cuda_device *device) {
   if (!has_functions(driver) || !attribute_of(device, CUDA_ATTRIBUTE_MEMORY_POOLS)) return;
   if (llrt_cuda_enter(device) != LLRT_OK) return;
   device->pool = create_pool(device);
-  if (device->pool && driver->cuMemPoolSetAttribute(device->pool, CUDA_POOL_RELEASE_THRESHOLD, &all) != 0)
+  if (device->pool &&
+      driver->cuMemPoolSetAttribute(device->pool, CUDA_POOL_RELEASE_THRESHOLD, &all) != 0)
     llrt_cuda_pool_close(device);
   llrt_cuda_leave(device, LLRT_OK);
 }
@@ -46,8 +49,10 @@ void llrt_cuda_pool_close(cuda_device *device) {
 
 bool llrt_cuda_orders_memory(const llrt_device *base) { return cuda_device_of(base)->pool != NULL; }
 
-/* A graph's memory is the graph's own and cannot be shared with other processes, so it takes the presets. */
-static llrt_status allocate(const cuda_device *device, size_t bytes, void *stream, cuda_ptr *address) {
+/* A graph's memory is the graph's own and cannot be shared with other processes, so it takes the
+ * presets. */
+static llrt_status allocate(const cuda_device *device, size_t bytes, void *stream,
+                            cuda_ptr *address) {
   const cuda_driver *driver = &device->driver;
   int capture = 0;
   LLRT_TRY(CUDA_CALL(driver, cuStreamIsCapturing, stream, &capture));
@@ -60,9 +65,10 @@ llrt_status llrt_cuda_allocate_on(llrt_device *base, size_t bytes, void *stream,
   cuda_ptr address = 0;
   *memory = NULL;
   LLRT_TRY(llrt_cuda_enter(device));
-  llrt_status status = allocate(device, bytes, stream, &address);
-  *memory = (void *)(uintptr_t)address;
-  return llrt_cuda_leave(device, status);
+  llrt_status status = llrt_cuda_leave(device, allocate(device, bytes, stream, &address));
+  if (status == LLRT_OK) *memory = (void *)(uintptr_t)address;
+  else if (address) device->driver.cuMemFreeAsync(address, stream);
+  return status;
 }
 
 llrt_status llrt_cuda_release_on(llrt_device *base, void *memory, void *stream) {
@@ -74,8 +80,10 @@ llrt_status llrt_cuda_release_on(llrt_device *base, void *memory, void *stream) 
 
 llrt_status llrt_cuda_trim(llrt_device *base, size_t keep_bytes) {
   const cuda_device *device = cuda_device_of(base);
-  LLRT_TRY(llrt_cuda_enter(device));
+  int mode;
+  LLRT_TRY(llrt_cuda_enter_relaxed(device, &mode));
   llrt_status status = CUDA_CALL(&device->driver, cuCtxSynchronize);
-  if (status == LLRT_OK && device->pool) status = CUDA_CALL(&device->driver, cuMemPoolTrimTo, device->pool, keep_bytes);
-  return llrt_cuda_leave(device, status);
+  if (status == LLRT_OK && device->pool)
+    status = CUDA_CALL(&device->driver, cuMemPoolTrimTo, device->pool, keep_bytes);
+  return llrt_cuda_leave_relaxed(device, mode, status);
 }

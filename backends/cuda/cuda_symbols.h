@@ -11,18 +11,23 @@ typedef int cuda_ordinal;            /* CUdevice */
 typedef unsigned long long cuda_ptr; /* CUdeviceptr */
 
 /* CUresult */
+#define CUDA_RESULT_INVALID_VALUE 1
 #define CUDA_RESULT_OUT_OF_MEMORY 2
 #define CUDA_RESULT_NO_DEVICE 100
 #define CUDA_RESULT_INVALID_IMAGE 200
 #define CUDA_RESULT_NO_BINARY_FOR_GPU 209
 #define CUDA_RESULT_UNSUPPORTED_PTX_VERSION 222
+#define CUDA_RESULT_NOT_READY 600
 
 /* CUdevice_attribute */
+#define CUDA_ATTRIBUTE_CLOCK_KHZ 13
 #define CUDA_ATTRIBUTE_MULTIPROCESSORS 16
 #define CUDA_ATTRIBUTE_L2_BYTES 38
 #define CUDA_ATTRIBUTE_CAPABILITY_MAJOR 75
 #define CUDA_ATTRIBUTE_CAPABILITY_MINOR 76
-#define CUDA_ATTRIBUTE_SHARED_BYTES 97 /* of a block that asks for more than CUDA_SHARED_WITHOUT_ASKING */
+#define CUDA_ATTRIBUTE_PAGEABLE_ACCESS 88 /* kernels reach all of the host's memory */
+#define CUDA_ATTRIBUTE_SHARED_BYTES \
+  97 /* of a block that asks for more than CUDA_SHARED_WITHOUT_ASKING */
 
 /* CUfunction_attribute, CUjit_option, CUjitInputType */
 #define CUDA_FUNCTION_REGISTERS 4
@@ -54,13 +59,17 @@ typedef struct cuda_launch_config {
   unsigned n_attributes;
 } cuda_launch_config;
 
-/* CUmemPoolProps of CUDA 11.2 and later, whose reserved end shrank as fields were added; zero there means the presets. */
+/* CUmemPoolProps of CUDA 11.2 and later, whose reserved end shrank as fields were added; zero there
+ * means the presets. */
 #define CUDA_ATTRIBUTE_MEMORY_POOLS 115
-#define CUDA_ATTRIBUTE_POOL_HANDLES 119 /* bits of CUmemAllocationHandleType that pools may have */
-#define CUDA_ALLOCATION_PINNED 1        /* CUmemAllocationType */
-#define CUDA_HANDLE_POSIX_FD 1          /* CUmemAllocationHandleType */
-#define CUDA_LOCATION_DEVICE 1          /* CUmemLocationType */
-#define CUDA_POOL_RELEASE_THRESHOLD 4   /* CUmemPool_attribute: bytes that a pool keeps when streams synchronise */
+#define CUDA_ATTRIBUTE_POOL_HANDLES \
+  119                            /* bits of CUmemAllocationHandleType that pools may have \
+                                  */
+#define CUDA_ALLOCATION_PINNED 1 /* CUmemAllocationType */
+#define CUDA_HANDLE_POSIX_FD 1   /* CUmemAllocationHandleType */
+#define CUDA_LOCATION_DEVICE 1   /* CUmemLocationType */
+#define CUDA_POOL_RELEASE_THRESHOLD \
+  4 /* CUmemPool_attribute: bytes that a pool keeps when streams synchronise */
 typedef struct cuda_pool_properties {
   int allocation_type, handle_types, location_type, location_id;
   void *security_attributes;
@@ -68,72 +77,81 @@ typedef struct cuda_pool_properties {
   char reserved[96];
 } cuda_pool_properties;
 
-/* CUtensorMap, CUtensorMapDataType, CUtensorMapL2promotion. Values of the swizzle are log2 pieces of 16 bytes. */
+#define CUDA_CAPTURE_RELAXED 2     /* CUstreamCaptureMode */
+#define CUDA_POINTER_MEMORY_TYPE 2 /* CUpointer_attribute */
+
+/* CUtensorMap, CUtensorMapDataType, CUtensorMapL2promotion. Values of the swizzle are log2 pieces
+ * of 16 bytes. */
 #define CUDA_TENSOR_MAP_BYTES 128
 #define CUDA_TENSOR_MAP_ALIGNMENT 64
 #define CUDA_TENSOR_MAP_U8 0 /* of wider numbers: + log2 bytes */
 #define CUDA_TENSOR_MAP_PROMOTE_256 3
 
 /* X(required, function, arguments) */
-#define CUDA_SYMBOLS(X)                                                                            \
-  X(1, cuInit, (unsigned flags))                                                                   \
-  X(0, cuDriverGetVersion, (int *version))                                                         \
-  X(1, cuGetErrorName, (cuda_result result, const char **text))                                    \
-  X(1, cuGetErrorString, (cuda_result result, const char **text))                                  \
-  X(1, cuDeviceGetCount, (int *count))                                                             \
-  X(1, cuDeviceGet, (cuda_ordinal *device, int ordinal))                                           \
-  X(1, cuDeviceGetName, (char *name, int size, cuda_ordinal device))                               \
-  X(1, cuDeviceGetAttribute, (int *value, int attribute, cuda_ordinal device))                     \
-  X(1, cuDeviceTotalMem_v2, (size_t *bytes, cuda_ordinal device))                                  \
-  X(1, cuDevicePrimaryCtxRetain, (void **context, cuda_ordinal device))                            \
-  X(1, cuDevicePrimaryCtxRelease_v2, (cuda_ordinal device))                                        \
-  X(1, cuCtxPushCurrent_v2, (void *context))                                                       \
-  X(1, cuCtxPopCurrent_v2, (void **context))                                                       \
-  X(1, cuCtxGetDevice, (cuda_ordinal *device))                                                     \
-  X(1, cuMemAlloc_v2, (cuda_ptr *memory, size_t bytes))                                            \
-  X(1, cuMemFree_v2, (cuda_ptr memory))                                                            \
-  X(1, cuMemcpyHtoDAsync_v2,                                                                       \
-    (cuda_ptr destination, const void *source, size_t bytes, void *stream))                        \
-  X(1, cuMemcpyDtoHAsync_v2, (void *destination, cuda_ptr source, size_t bytes, void *stream))     \
-  X(1, cuMemcpyDtoDAsync_v2,                                                                       \
-    (cuda_ptr destination, cuda_ptr source, size_t bytes, void *stream))                           \
-  X(1, cuMemsetD8Async, (cuda_ptr memory, unsigned char value, size_t bytes, void *stream))        \
-  X(1, cuStreamSynchronize, (void *stream))                                                        \
-  X(1, cuStreamIsCapturing, (void *stream, int *status))                                           \
-  X(0, cuStreamGetId, (void *stream, unsigned long long *id))                                      \
-  X(1, cuCtxSynchronize, (void))                                                                   \
-  X(0, cuMemPoolCreate, (void **pool, const cuda_pool_properties *properties))                     \
-  X(0, cuMemPoolDestroy, (void *pool))                                                             \
-  X(0, cuMemPoolSetAttribute, (void *pool, int attribute, void *value))                            \
-  X(0, cuMemPoolTrimTo, (void *pool, size_t keep_bytes))                                           \
-  X(0, cuMemAllocAsync, (cuda_ptr *memory, size_t bytes, void *stream))                            \
-  X(0, cuMemAllocFromPoolAsync, (cuda_ptr *memory, size_t bytes, void *pool, void *stream))        \
-  X(0, cuMemFreeAsync, (cuda_ptr memory, void *stream))                                            \
-  X(1, cuEventCreate, (void **event, unsigned flags))                                              \
-  X(1, cuEventDestroy_v2, (void *event))                                                           \
-  X(1, cuEventRecord, (void *event, void *stream))                                                 \
-  X(1, cuEventSynchronize, (void *event))                                                          \
-  X(1, cuEventElapsedTime, (float *milliseconds, void *start, void *stop))                         \
-  X(1, cuLinkCreate_v2, (unsigned n_options, int *options, void **values, void **link))            \
-  X(1, cuLinkAddData_v2, (void *link, int type, void *data, size_t size, const char *name,         \
-                          unsigned n_options, int *options, void **values))                        \
-  X(1, cuLinkComplete, (void *link, void **cubin, size_t *size))                                   \
-  X(1, cuLinkDestroy, (void *link))                                                                \
-  X(1, cuModuleLoadDataEx, (void **module, const void *image, unsigned n_options, int *options,    \
-                            void **values))                                                        \
-  X(1, cuModuleUnload, (void *module))                                                             \
-  X(1, cuModuleGetFunction, (void **function, void *module, const char *name))                     \
-  X(1, cuFuncGetAttribute, (int *value, int attribute, void *function))                            \
-  X(1, cuFuncSetAttribute, (void *function, int attribute, int value))                              \
-  X(0, cuFuncLoad, (void *function))                                                               \
-  X(1, cuLaunchKernel, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,         \
-                        unsigned block_x, unsigned block_y, unsigned block_z,                      \
-                        unsigned shared_bytes, void *stream, void **parameters, void **extra))       \
-  X(0, cuTensorMapEncodeTiled,                                                                      \
-    (void *map, int type, unsigned rank, void *address, const unsigned long long *extents,            \
-     const unsigned long long *strides, const unsigned *box, const unsigned *element_strides,         \
-     int interleave, int swizzle, int promotion, int fill))                                           \
-  X(0, cuLaunchKernelEx, (const cuda_launch_config *config, void *function, void **parameters,      \
-                          void **extra))
+#define CUDA_SYMBOLS(X) \
+  X(1, cuInit, (unsigned flags)) \
+  X(0, cuDriverGetVersion, (int *version)) \
+  X(1, cuGetErrorName, (cuda_result result, const char **text)) \
+  X(1, cuGetErrorString, (cuda_result result, const char **text)) \
+  X(1, cuDeviceGetCount, (int *count)) \
+  X(1, cuDeviceGet, (cuda_ordinal * device, int ordinal)) \
+  X(1, cuDeviceGetName, (char *name, int size, cuda_ordinal device)) \
+  X(1, cuDeviceGetAttribute, (int *value, int attribute, cuda_ordinal device)) \
+  X(1, cuDeviceTotalMem_v2, (size_t *bytes, cuda_ordinal device)) \
+  X(1, cuDevicePrimaryCtxRetain, (void **context, cuda_ordinal device)) \
+  X(1, cuDevicePrimaryCtxRelease_v2, (cuda_ordinal device)) \
+  X(1, cuCtxPushCurrent_v2, (void *context)) \
+  X(1, cuCtxPopCurrent_v2, (void **context)) \
+  X(1, cuCtxGetDevice, (cuda_ordinal * device)) \
+  X(1, cuMemAlloc_v2, (cuda_ptr * memory, size_t bytes)) \
+  X(1, cuMemFree_v2, (cuda_ptr memory)) \
+  X(1, cuMemcpyHtoDAsync_v2, \
+    (cuda_ptr destination, const void *source, size_t bytes, void *stream)) \
+  X(1, cuMemcpyDtoHAsync_v2, (void *destination, cuda_ptr source, size_t bytes, void *stream)) \
+  X(1, cuMemcpyDtoDAsync_v2, (cuda_ptr destination, cuda_ptr source, size_t bytes, void *stream)) \
+  X(1, cuMemsetD8Async, (cuda_ptr memory, unsigned char value, size_t bytes, void *stream)) \
+  X(1, cuStreamSynchronize, (void *stream)) \
+  X(1, cuStreamIsCapturing, (void *stream, int *status)) \
+  X(0, cuStreamGetId, (void *stream, unsigned long long *id)) \
+  X(0, cuThreadExchangeStreamCaptureMode, (int *mode)) \
+  X(1, cuCtxSynchronize, (void)) \
+  X(0, cuPointerGetAttribute, (void *data, int attribute, cuda_ptr address)) \
+  X(0, cuMemPoolCreate, (void **pool, const cuda_pool_properties *properties)) \
+  X(0, cuMemPoolDestroy, (void *pool)) \
+  X(0, cuMemPoolSetAttribute, (void *pool, int attribute, void *value)) \
+  X(0, cuMemPoolTrimTo, (void *pool, size_t keep_bytes)) \
+  X(0, cuMemAllocAsync, (cuda_ptr * memory, size_t bytes, void *stream)) \
+  X(0, cuMemAllocFromPoolAsync, (cuda_ptr * memory, size_t bytes, void *pool, void *stream)) \
+  X(0, cuMemFreeAsync, (cuda_ptr memory, void *stream)) \
+  X(1, cuEventCreate, (void **event, unsigned flags)) \
+  X(1, cuEventDestroy_v2, (void *event)) \
+  X(1, cuEventRecord, (void *event, void *stream)) \
+  X(1, cuEventSynchronize, (void *event)) \
+  X(1, cuEventQuery, (void *event)) \
+  X(1, cuStreamWaitEvent, (void *stream, void *event, unsigned flags)) \
+  X(1, cuEventElapsedTime, (float *milliseconds, void *start, void *stop)) \
+  X(1, cuLinkCreate_v2, (unsigned n_options, int *options, void **values, void **link)) \
+  X(1, cuLinkAddData_v2, \
+    (void *link, int type, void *data, size_t size, const char *name, unsigned n_options, \
+     int *options, void **values)) \
+  X(1, cuLinkComplete, (void *link, void **cubin, size_t *size)) \
+  X(1, cuLinkDestroy, (void *link)) \
+  X(1, cuModuleLoadDataEx, \
+    (void **module, const void *image, unsigned n_options, int *options, void **values)) \
+  X(1, cuModuleUnload, (void *module)) \
+  X(1, cuModuleGetFunction, (void **function, void *module, const char *name)) \
+  X(1, cuFuncGetAttribute, (int *value, int attribute, void *function)) \
+  X(1, cuFuncSetAttribute, (void *function, int attribute, int value)) \
+  X(0, cuFuncLoad, (void *function)) \
+  X(1, cuLaunchKernel, \
+    (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
+     unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, void **parameters, \
+     void **extra)) \
+  X(0, cuTensorMapEncodeTiled, \
+    (void *map, int type, unsigned rank, void *address, const unsigned long long *extents, \
+     const unsigned long long *strides, const unsigned *box, const unsigned *element_strides, \
+     int interleave, int swizzle, int promotion, int fill)) \
+  X(0, cuLaunchKernelEx, \
+    (const cuda_launch_config *config, void *function, void **parameters, void **extra))
 
 #endif

@@ -1,6 +1,7 @@
 /* Opening an AMD device: the target that its architecture's name means. */
 #include "backends/hip/hip_device.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 
 #include <stdio.h>
@@ -18,6 +19,23 @@ llrt_status llrt_hip_leave(const hip_device *device, int previous, llrt_status s
   hip_result result = device->driver.hipSetDevice(previous);
   if (status != LLRT_OK) return status;
   return llrt_hip_check(&device->driver, result, "hipSetDevice");
+}
+
+/* HIP runtime API, hipThreadExchangeStreamCaptureMode. */
+llrt_status llrt_hip_enter_relaxed(const hip_device *device, hip_entry *entry) {
+  const hip_driver *driver = &device->driver;
+  int mode = HIP_CAPTURE_RELAXED;
+  *entry = (hip_entry){.mode = -1};
+  LLRT_TRY(llrt_hip_enter(device, &entry->previous));
+  if (driver->hipThreadExchangeStreamCaptureMode &&
+      driver->hipThreadExchangeStreamCaptureMode(&mode) == 0)
+    entry->mode = mode;
+  return LLRT_OK;
+}
+
+llrt_status llrt_hip_leave_relaxed(const hip_device *device, hip_entry entry, llrt_status status) {
+  if (entry.mode >= 0) device->driver.hipThreadExchangeStreamCaptureMode(&entry.mode);
+  return llrt_hip_leave(device, entry.previous, status);
 }
 
 llrt_status llrt_hip_count(const char *library, int *count) {
@@ -61,10 +79,8 @@ static llrt_status choose_target(const hip_device *device, const char *wanted,
     if (strcmp(wanted, architecture) == 0) return LLRT_OK;
     return llrt_error(LLRT_UNSUPPORTED, "a %s cannot run code for %s", architecture, wanted);
   }
-  if (strcmp(architecture, "gfx90a") == 0 || strcmp(architecture, "gfx942") == 0) {
-    return plan_target_find(architecture, target);
-  }
-  return llrt_error(LLRT_UNSUPPORTED, "architecture %s is neither gfx90a nor gfx942", architecture);
+  if (plan_target_find(architecture, target) == LLRT_OK) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "no kernels are made for architecture %s", architecture);
 }
 
 static llrt_status fill_info(hip_device *device) {
@@ -77,11 +93,25 @@ static llrt_status fill_info(hip_device *device) {
   LLRT_TRY(HIP_CALL(driver, hipDeviceTotalMem, &info->memory_bytes, device->ordinal));
   LLRT_TRY(HIP_CALL(driver, hipDeviceGetAttribute, &info->compute_units,
                     HIP_ATTRIBUTE_MULTIPROCESSORS, device->ordinal));
-  int l2_bytes = 0;
-  LLRT_TRY(HIP_CALL(driver, hipDeviceGetAttribute, &l2_bytes, HIP_ATTRIBUTE_L2_BYTES,
-                    device->ordinal));
+  int l2_bytes = 0, khz = 0;
+  device->base.target.facts.units = info->compute_units;
+  LLRT_TRY(
+      HIP_CALL(driver, hipDeviceGetAttribute, &l2_bytes, HIP_ATTRIBUTE_L2_BYTES, device->ordinal));
   info->l2_bytes = (size_t)l2_bytes;
+  device->base.target.facts.l2_bytes = l2_bytes;
+  if (driver->hipDeviceGetAttribute(&khz, HIP_ATTRIBUTE_CLOCK_KHZ, device->ordinal) == 0)
+    device->base.clock_mhz = khz / 1000;
   return LLRT_OK;
+}
+
+/* Whether kernels reach what malloc gave (XNACK); or the runtime says nothing of addresses. */
+static bool reaches_all(const hip_device *device) {
+  const hip_driver *driver = &device->driver;
+  int pageable = 0;
+  if (!driver->hipPointerGetAttributes) return true;
+  hip_result result =
+      driver->hipDeviceGetAttribute(&pageable, HIP_ATTRIBUTE_PAGEABLE_ACCESS, device->ordinal);
+  return result != 0 || pageable != 0;
 }
 
 static llrt_status device_start(hip_device *device, int ordinal,
@@ -98,13 +128,14 @@ static llrt_status device_start(hip_device *device, int ordinal,
   device->ordinal = ordinal;
   LLRT_TRY(choose_target(device, params->target, &device->base.target));
   LLRT_TRY(fill_info(device));
+  device->reaches_all = reaches_all(device);
   llrt_hip_pool_open(device);
   return LLRT_OK;
 }
 
 llrt_status llrt_hip_open(int ordinal, const backend_open_params *params, llrt_device **out) {
   *out = NULL;
-  hip_device *device = calloc(1, sizeof *device);
+  hip_device *device = memory_zeroed(1, sizeof *device);
   if (!device) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a device");
   device->base.backend = &llrt_backend_hip;
   llrt_status status = device_start(device, ordinal, params);
@@ -134,6 +165,7 @@ const llrt_backend llrt_backend_hip = {
     .set = llrt_hip_set,
     .synchronize = llrt_hip_synchronize,
     .stream_state = llrt_hip_stream_state,
+    .reaches = llrt_hip_reaches,
     .orders_memory = llrt_hip_orders_memory,
     .allocate_on = llrt_hip_allocate_on,
     .release_on = llrt_hip_release_on,
@@ -142,6 +174,8 @@ const llrt_backend llrt_backend_hip = {
     .event_destroy = llrt_hip_event_destroy,
     .event_record = llrt_hip_event_record,
     .event_elapsed = llrt_hip_event_elapsed,
+    .event_done = llrt_hip_event_done,
+    .event_wait = llrt_hip_event_wait,
     .link = NULL,
     .load = llrt_hip_load,
     .unload = llrt_hip_unload,

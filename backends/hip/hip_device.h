@@ -18,6 +18,7 @@ typedef struct hip_device {
   llrt_device base;
   hip_driver driver;
   int ordinal;
+  bool reaches_all; /* kernels read the host's own memory, or the runtime cannot tell what is */
   void *pool; /* stream-ordered memory of this device's own; NULL where the runtime has none */
 } hip_device;
 
@@ -39,9 +40,20 @@ static inline const hip_device *hip_device_of(const llrt_device *base) {
 
 /* HIP has one current device a thread. enter makes this one current and says in *previous which
  * was; every OK enter is followed by one leave, which passes the status of the work between
- * through. */
+ * through. As with CUDA, what was made goes where leave fails, and what is given back is so though
+ * enter fails. */
 llrt_status llrt_hip_enter(const hip_device *device, int *previous);
 llrt_status llrt_hip_leave(const hip_device *device, int previous, llrt_status status);
+
+/* enter and leave, between which the thread may allocate, free, load and unload although some
+ * thread captures: by the preset of captures (hipStreamCaptureModeGlobal) such a call of any thread
+ * fails and breaks the capture, in case it depends on work that is only being recorded. None of
+ * llrt's does. */
+typedef struct hip_entry {
+  int previous, mode; /* the current device; the capture mode, or -1: it was left as it is */
+} hip_entry;
+llrt_status llrt_hip_enter_relaxed(const hip_device *device, hip_entry *entry);
+llrt_status llrt_hip_leave_relaxed(const hip_device *device, hip_entry entry, llrt_status status);
 
 /* The functions of llrt_backend_hip, by file: hip_device.c */
 llrt_status llrt_hip_count(const char *library, int *count);
@@ -56,6 +68,7 @@ llrt_status llrt_hip_copy(llrt_device *base, void *destination, const void *sour
 llrt_status llrt_hip_set(llrt_device *base, void *memory, int value, size_t bytes, void *stream);
 llrt_status llrt_hip_synchronize(llrt_device *base, void *stream);
 llrt_status llrt_hip_stream_state(llrt_device *base, void *stream, backend_stream *state);
+llrt_status llrt_hip_reaches(llrt_device *base, const void *address, bool *reached);
 
 /* hip_pool.c */
 void llrt_hip_pool_open(hip_device *device);
@@ -71,6 +84,8 @@ void llrt_hip_event_destroy(llrt_device *base, backend_event *event);
 llrt_status llrt_hip_event_record(llrt_device *base, backend_event *event, void *stream);
 llrt_status llrt_hip_event_elapsed(llrt_device *base, const backend_event *start,
                                    const backend_event *stop, double *microseconds);
+llrt_status llrt_hip_event_done(llrt_device *base, const backend_event *event, bool *done);
+llrt_status llrt_hip_event_wait(llrt_device *base, const backend_event *event, void *stream);
 
 /* hip_module.c */
 llrt_status llrt_hip_load(llrt_device *base, const backend_code *code, backend_module **module);

@@ -1,5 +1,8 @@
 /* Target operations of AMDGPU. */
-#include "jit/emit/builder.h"
+#include "backends/intrinsics.h"
+#include "jit/emit/core/builder.h"
+#include "jit/plan/kernel/step_table.h"
+#include "jit/plan/types/dot_instruction.h"
 
 #include <llvm-c/IRReader.h>
 #include <llvm-c/Linker.h>
@@ -8,8 +11,9 @@
 
 #define AMDGPU_KERNEL_CONVENTION 91 /* llvm::CallingConv::AMDGPU_KERNEL */
 
-/* LLVM-C cannot name a sync scope, and s_barrier alone gets no s_waitcnt before it; a system-scope fence
- * would cost a cache write-back. So the barrier is a function in text, and what blocks exchange, too. */
+/* LLVM-C cannot name a sync scope, and s_barrier alone gets no s_waitcnt before it; a system-scope
+ * fence would cost a cache write-back. So the barrier is a function in text, and what blocks
+ * exchange, too. */
 static const char helper_text[] =
     "define void @llrt_barrier() alwaysinline convergent {\n"
     "  fence syncscope(\"workgroup\") release\n"
@@ -40,8 +44,8 @@ static const char *const helper_names[] = {"llrt_barrier", "llrt_ticket", "llrt_
 #define HELPERS (int)(sizeof helper_names / sizeof *helper_names)
 
 static void set_attribute(emitter *e, const char *key, const char *value) {
-  LLVMAttributeRef attribute = LLVMCreateStringAttribute(
-      e->context, key, (unsigned)strlen(key), value, (unsigned)strlen(value));
+  LLVMAttributeRef attribute = LLVMCreateStringAttribute(e->context, key, (unsigned)strlen(key),
+                                                         value, (unsigned)strlen(value));
   LLVMAddAttributeAtIndex(e->function, LLVMAttributeFunctionIndex, attribute);
 }
 
@@ -54,8 +58,9 @@ static void amdgpu_begin(emitter *e) {
   snprintf(size, sizeof size, "%d,%d", threads, threads);
   set_attribute(e, "amdgpu-flat-work-group-size", size);
   for (int i = 0; i < e->kernel->n_steps; i++) {
-    if (e->kernel->step[i].kind != PLAN_DOT) continue;
-    set_attribute(e, "amdgpu-no-agpr", ""); /* results of matrix instructions stay in vector registers */
+    if (!plan_step_row_of(e->kernel->step[i].kind)->multiplies) continue;
+    set_attribute(e, "amdgpu-no-agpr",
+                  ""); /* results of matrix instructions stay in vector registers */
     break;
   }
 }
@@ -66,8 +71,8 @@ static LLVMValueRef helper(emitter *e, const char *name) {
   if (function) return function;
   LLVMModuleRef helpers = NULL;
   char *message = NULL;
-  LLVMMemoryBufferRef text = LLVMCreateMemoryBufferWithMemoryRangeCopy(
-      helper_text, sizeof helper_text - 1, "helpers");
+  LLVMMemoryBufferRef text =
+      LLVMCreateMemoryBufferWithMemoryRangeCopy(helper_text, sizeof helper_text - 1, "helpers");
   if (LLVMParseIRInContext(e->context, text, &helpers, &message)) {
     LLVMDisposeMessage(message);
     return NULL;
@@ -78,8 +83,8 @@ static LLVMValueRef helper(emitter *e, const char *name) {
   return LLVMGetNamedFunction(e->module, name);
 }
 
-static LLVMValueRef call_helper(emitter *e, const char *name, LLVMTypeRef result, LLVMValueRef *args,
-                                unsigned n_args) {
+static LLVMValueRef call_helper(emitter *e, const char *name, LLVMTypeRef result,
+                                LLVMValueRef *args, unsigned n_args) {
   LLVMTypeRef types[3];
   for (unsigned i = 0; i < n_args; i++) types[i] = LLVMTypeOf(args[i]);
   return LLVMBuildCall2(e->builder, LLVMFunctionType(result, types, n_args, false), helper(e, name),
@@ -106,7 +111,8 @@ static void amdgpu_poke(emitter *e, LLVMValueRef pointer, LLVMValueRef cell) {
   call_helper(e, "llrt_poke", LLVMVoidTypeInContext(e->context), args, 2);
 }
 
-/* No lane is without it. Lanes that a branch leaves out are those that it does not see, and a shuffle gets 0 from them. */
+/* No lane is without it. Lanes that a branch leaves out are those that it does not see, and a
+ * shuffle gets 0 from them. */
 static LLVMValueRef amdgpu_all_lanes(emitter *e, LLVMValueRef condition) {
   LLVMValueRef lacks = LLVMBuildNot(e->builder, condition, "");
   LLVMValueRef lanes = emit_intrinsic(e, "llvm.amdgcn.ballot", &e->i64, 1, &lacks, 1);
@@ -143,8 +149,8 @@ static bool amdgpu_has_half(const emitter *e) {
 
 /* ---- matrix products ---- */
 
-/* `words` of an operand of `bits` elements as the intrinsic takes them: numbers of 32 and 64 bits and packed bytes
- * as scalars, halves as a vector. */
+/* `words` of an operand of `bits` elements as the intrinsic takes them: numbers of 32 and 64 bits
+ * and packed bytes as scalars, halves as a vector. */
 static LLVMValueRef product_operand(emitter *e, llrt_dtype type, const LLVMValueRef *words, int n) {
   LLVMTypeRef unit = type == LLRT_F16   ? LLVMHalfTypeInContext(e->context)
                      : type == LLRT_F32 ? LLVMFloatTypeInContext(e->context)
@@ -154,10 +160,11 @@ static LLVMValueRef product_operand(emitter *e, llrt_dtype type, const LLVMValue
   LLVMValueRef all = words[0];
   if (n > 1) {
     all = LLVMGetUndef(LLVMVectorType(word, (unsigned)n));
-    for (int i = 0; i < n; i++) all = LLVMBuildInsertElement(e->builder, all, words[i], emit_i32(e, i), "");
+    for (int i = 0; i < n; i++)
+      all = LLVMBuildInsertElement(e->builder, all, words[i], emit_i32(e, i), "");
   }
   int bits = llrt_dtype_bits(type);
-  LLVMTypeRef to = bits == 16  ? LLVMVectorType(unit, (unsigned)(2 * n))
+  LLVMTypeRef to = bits == 16   ? LLVMVectorType(unit, (unsigned)(2 * n))
                    : bits >= 32 ? unit
                    : n > 1      ? e->i64
                                 : e->i32;
@@ -172,8 +179,8 @@ static int product_words(const dot_instruction *row, int operand, llrt_dtype typ
 }
 
 /* The operand's flags (broadcasts, permutations) stay 0. */
-static void amdgpu_product(emitter *e, const dot_instruction *row, const LLVMValueRef *a, const LLVMValueRef *b,
-                           LLVMValueRef *acc) {
+static void amdgpu_product(emitter *e, const dot_instruction *row, const LLVMValueRef *a,
+                           const LLVMValueRef *b, LLVMValueRef *acc) {
   int n_acc = product_words(row, DOT_ACC, (llrt_dtype)row->acc);
   LLVMTypeRef word = LLVMTypeOf(acc[0]);
   LLVMTypeRef unit = row->acc == LLRT_F64   ? LLVMDoubleTypeInContext(e->context)
@@ -181,18 +188,24 @@ static void amdgpu_product(emitter *e, const dot_instruction *row, const LLVMVal
                                             : e->i32;
   LLVMValueRef sum = LLVMGetUndef(LLVMVectorType(unit, (unsigned)n_acc));
   for (int i = 0; i < n_acc; i++)
-    sum = LLVMBuildInsertElement(e->builder, sum, LLVMBuildBitCast(e->builder, acc[i], unit, ""), emit_i32(e, i), "");
+    sum = LLVMBuildInsertElement(e->builder, sum, LLVMBuildBitCast(e->builder, acc[i], unit, ""),
+                                 emit_i32(e, i), "");
   LLVMValueRef args[] = {
       product_operand(e, (llrt_dtype)row->a, a, product_words(row, DOT_A, (llrt_dtype)row->a)),
       product_operand(e, (llrt_dtype)row->b, b, product_words(row, DOT_B, (llrt_dtype)row->b)),
-      sum, emit_i32(e, 0), emit_i32(e, 0), emit_i32(e, 0)};
+      sum,
+      emit_i32(e, 0),
+      emit_i32(e, 0),
+      emit_i32(e, 0)};
   sum = emit_intrinsic(e, row->code, NULL, 0, args, 6);
   for (int i = 0; i < n_acc; i++)
-    acc[i] = LLVMBuildBitCast(e->builder, LLVMBuildExtractElement(e->builder, sum, emit_i32(e, i), ""), word, "");
+    acc[i] = LLVMBuildBitCast(
+        e->builder, LLVMBuildExtractElement(e->builder, sum, emit_i32(e, i), ""), word, "");
 }
 
 const emit_target_ops emit_ops_amdgpu = {
     .begin = amdgpu_begin,
+    .mixes_halves = true,
     .end = emit_gpu_end,
     .shared = emit_gpu_shared,
     .global = emit_gpu_global,

@@ -5,17 +5,24 @@
 
 llrt_status llrt_hip_allocate(llrt_device *base, size_t bytes, void **memory) {
   const hip_device *device = hip_device_of(base);
-  int previous;
+  hip_entry entry;
   *memory = NULL;
-  LLRT_TRY(llrt_hip_enter(device, &previous));
-  return llrt_hip_leave(device, previous, HIP_CALL(&device->driver, hipMalloc, memory, bytes));
+  LLRT_TRY(llrt_hip_enter_relaxed(device, &entry));
+  llrt_status status =
+      llrt_hip_leave_relaxed(device, entry, HIP_CALL(&device->driver, hipMalloc, memory, bytes));
+  if (status != LLRT_OK && *memory) device->driver.hipFree(*memory);
+  if (status != LLRT_OK) *memory = NULL;
+  return status;
 }
 
 llrt_status llrt_hip_release(llrt_device *base, void *memory) {
   const hip_device *device = hip_device_of(base);
-  int previous;
-  LLRT_TRY(llrt_hip_enter(device, &previous));
-  return llrt_hip_leave(device, previous, HIP_CALL(&device->driver, hipFree, memory));
+  hip_entry entry;
+  llrt_status status = llrt_hip_enter_relaxed(device, &entry);
+  if (status == LLRT_OK)
+    return llrt_hip_leave_relaxed(device, entry, HIP_CALL(&device->driver, hipFree, memory));
+  device->driver.hipFree(memory);
+  return status;
 }
 
 llrt_status llrt_hip_copy(llrt_device *base, void *destination, const void *source, size_t bytes,
@@ -26,8 +33,9 @@ llrt_status llrt_hip_copy(llrt_device *base, void *destination, const void *sour
   const hip_device *device = hip_device_of(base);
   int previous;
   LLRT_TRY(llrt_hip_enter(device, &previous));
-  return llrt_hip_leave(device, previous, HIP_CALL(&device->driver, hipMemcpyAsync, destination,
-                                                   source, bytes, kinds[kind], stream));
+  return llrt_hip_leave(
+      device, previous,
+      HIP_CALL(&device->driver, hipMemcpyAsync, destination, source, bytes, kinds[kind], stream));
 }
 
 llrt_status llrt_hip_set(llrt_device *base, void *memory, int value, size_t bytes, void *stream) {
@@ -43,8 +51,7 @@ llrt_status llrt_hip_synchronize(llrt_device *base, void *stream) {
   const hip_device *device = hip_device_of(base);
   int previous;
   LLRT_TRY(llrt_hip_enter(device, &previous));
-  return llrt_hip_leave(device, previous,
-                        HIP_CALL(&device->driver, hipStreamSynchronize, stream));
+  return llrt_hip_leave(device, previous, HIP_CALL(&device->driver, hipStreamSynchronize, stream));
 }
 
 llrt_status llrt_hip_stream_state(llrt_device *base, void *stream, backend_stream *state) {
@@ -59,4 +66,21 @@ llrt_status llrt_hip_stream_state(llrt_device *base, void *stream, backend_strea
     status = HIP_CALL(&device->driver, hipStreamGetId, stream, &id);
   state->id = id;
   return llrt_hip_leave(device, previous, status);
+}
+
+/* Of memory that it does not know ROCm 5 answers with an error, which later calls of
+ * hipGetLastError would tell again; ROCm 6 with no address for devices (HIP runtime API,
+ * hipPointerGetAttributes). */
+llrt_status llrt_hip_reaches(llrt_device *base, const void *address, bool *reached) {
+  const hip_device *device = hip_device_of(base);
+  const hip_driver *driver = &device->driver;
+  int previous;
+  *reached = true;
+  if (device->reaches_all) return LLRT_OK;
+  LLRT_TRY(llrt_hip_enter(device, &previous));
+  hip_pointer_attributes found = {0};
+  hip_result result = driver->hipPointerGetAttributes(&found, address);
+  *reached = result == 0 ? found.device_pointer != NULL : result != HIP_RESULT_INVALID_VALUE;
+  if (result != 0 && driver->hipGetLastError) driver->hipGetLastError();
+  return llrt_hip_leave(device, previous, LLRT_OK);
 }

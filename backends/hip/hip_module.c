@@ -1,8 +1,9 @@
 /* Loading HSACO and launching it. */
 #include "backends/hip/hip_device.h"
 
+#include "base/memory.h"
 #include "base/status.h"
-#include "jit/plan/launch.h"
+#include "jit/plan/kernel/launch.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -30,29 +31,26 @@ static void module_close(const hip_driver *driver, backend_module *module) {
 
 llrt_status llrt_hip_load(llrt_device *base, const backend_code *code, backend_module **out) {
   const hip_device *device = hip_device_of(base);
-  int previous;
+  hip_entry entry;
   *out = NULL;
-  LLRT_TRY(llrt_hip_enter(device, &previous));
-  backend_module *module = calloc(1, sizeof *module);
-  if (!module) {
-    return llrt_hip_leave(device, previous,
-                          llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a loaded kernel"));
-  }
-  llrt_status status = module_open(&device->driver, code, module);
-  if (status == LLRT_OK) {
-    *out = module;
-  } else {
-    module_close(&device->driver, module);
-  }
-  return llrt_hip_leave(device, previous, status);
+  LLRT_TRY(llrt_hip_enter_relaxed(device, &entry));
+  backend_module *module = memory_zeroed(1, sizeof *module);
+  if (!module)
+    return llrt_hip_leave_relaxed(device, entry,
+                                  llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a loaded kernel"));
+  llrt_status status =
+      llrt_hip_leave_relaxed(device, entry, module_open(&device->driver, code, module));
+  if (status == LLRT_OK) *out = module;
+  else module_close(&device->driver, module);
+  return status;
 }
 
 void llrt_hip_unload(llrt_device *base, backend_module *module) {
   const hip_device *device = hip_device_of(base);
-  int previous;
-  if (llrt_hip_enter(device, &previous) != LLRT_OK) return;
+  hip_entry entry;
+  bool entered = llrt_hip_enter_relaxed(device, &entry) == LLRT_OK;
   module_close(&device->driver, module);
-  llrt_hip_leave(device, previous, LLRT_OK);
+  if (entered) llrt_hip_leave_relaxed(device, entry, LLRT_OK);
 }
 
 llrt_status llrt_hip_launch(llrt_device *base, const backend_module *module,
@@ -61,7 +59,8 @@ llrt_status llrt_hip_launch(llrt_device *base, const backend_module *module,
   assert(launch->n_args <= PLAN_MAX_ARGS);
   /* HIP counts a grid in threads, in 32 bits. */
   if (launch->blocks * launch->threads > UINT32_MAX) {
-    return llrt_error(LLRT_UNSUPPORTED, "%lld blocks of %d threads pass HIP's limit of 2^32 threads",
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "%lld blocks of %d threads pass HIP's limit of 2^32 threads",
                       (long long)launch->blocks, launch->threads);
   }
   void *parameters[PLAN_MAX_ARGS];

@@ -1,5 +1,5 @@
-/* Memory in stream order: a pool of each device of llrt's own, so that what is kept in it is no other library's (HIP
- * runtime API, "Stream Ordered Memory Allocator"; ROCm 5.2 and later). */
+/* Memory in stream order: a pool of each device of llrt's own, so that what is kept in it is no
+ * other library's (HIP runtime API, "Stream Ordered Memory Allocator"; ROCm 5.2 and later). */
 #include "backends/hip/hip_device.h"
 
 #include "base/status.h"
@@ -25,22 +25,27 @@ static void *create_pool(const hip_device *device) {
 void llrt_hip_pool_open(hip_device *device) {
   const hip_driver *driver = &device->driver;
   unsigned long long all = ~0ull;
-  int previous;
-  if (!has_functions(driver) || llrt_hip_enter(device, &previous) != LLRT_OK) return;
+  hip_entry entry;
+  if (!has_functions(driver) || llrt_hip_enter_relaxed(device, &entry) != LLRT_OK) return;
   device->pool = create_pool(device);
-  if (device->pool && driver->hipMemPoolSetAttribute(device->pool, HIP_POOL_RELEASE_THRESHOLD, &all) != 0)
+  if (device->pool &&
+      driver->hipMemPoolSetAttribute(device->pool, HIP_POOL_RELEASE_THRESHOLD, &all) != 0)
     llrt_hip_pool_close(device);
-  llrt_hip_leave(device, previous, LLRT_OK);
+  llrt_hip_leave_relaxed(device, entry, LLRT_OK);
 }
 
 void llrt_hip_pool_close(hip_device *device) {
-  if (device->pool) device->driver.hipMemPoolDestroy(device->pool);
+  hip_entry entry;
+  if (!device->pool || llrt_hip_enter_relaxed(device, &entry) != LLRT_OK) return;
+  device->driver.hipMemPoolDestroy(device->pool);
   device->pool = NULL;
+  llrt_hip_leave_relaxed(device, entry, LLRT_OK);
 }
 
 bool llrt_hip_orders_memory(const llrt_device *base) { return hip_device_of(base)->pool != NULL; }
 
-/* A graph's memory is the graph's own and cannot be shared with other processes, so it takes the presets. */
+/* A graph's memory is the graph's own and cannot be shared with other processes, so it takes the
+ * presets. */
 static llrt_status allocate(const hip_device *device, size_t bytes, void *stream, void **memory) {
   const hip_driver *driver = &device->driver;
   int capture = 0;
@@ -54,7 +59,10 @@ llrt_status llrt_hip_allocate_on(llrt_device *base, size_t bytes, void *stream, 
   int previous;
   *memory = NULL;
   LLRT_TRY(llrt_hip_enter(device, &previous));
-  return llrt_hip_leave(device, previous, allocate(device, bytes, stream, memory));
+  llrt_status status = llrt_hip_leave(device, previous, allocate(device, bytes, stream, memory));
+  if (status != LLRT_OK && *memory) device->driver.hipFreeAsync(*memory, stream);
+  if (status != LLRT_OK) *memory = NULL;
+  return status;
 }
 
 llrt_status llrt_hip_release_on(llrt_device *base, void *memory, void *stream) {
@@ -66,9 +74,10 @@ llrt_status llrt_hip_release_on(llrt_device *base, void *memory, void *stream) {
 
 llrt_status llrt_hip_trim(llrt_device *base, size_t keep_bytes) {
   const hip_device *device = hip_device_of(base);
-  int previous;
-  LLRT_TRY(llrt_hip_enter(device, &previous));
+  hip_entry entry;
+  LLRT_TRY(llrt_hip_enter_relaxed(device, &entry));
   llrt_status status = HIP_CALL(&device->driver, hipDeviceSynchronize);
-  if (status == LLRT_OK && device->pool) status = HIP_CALL(&device->driver, hipMemPoolTrimTo, device->pool, keep_bytes);
-  return llrt_hip_leave(device, previous, status);
+  if (status == LLRT_OK && device->pool)
+    status = HIP_CALL(&device->driver, hipMemPoolTrimTo, device->pool, keep_bytes);
+  return llrt_hip_leave_relaxed(device, entry, status);
 }

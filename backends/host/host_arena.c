@@ -1,7 +1,8 @@
-/* Chunks of 256 pages; of one with kernels in it the sealed pages are one mapping, mostly, and the others another. A page that
- * is given back becomes writable and loses its content. */
+/* Chunks of 256 pages; of one with kernels in it the sealed pages are one mapping, mostly, and the
+ * others another. A page that is given back becomes writable and loses its content. */
 #include "backends/host/host_arena.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 
 #include <errno.h>
@@ -30,11 +31,11 @@ void llrt_host_arena_init(host_arena *arena) {
 void llrt_host_arena_fini(host_arena *arena) { pthread_mutex_destroy(&arena->mutex); }
 
 static arena_chunk *make_chunk(size_t pages) {
-  arena_chunk *chunk = calloc(1, sizeof *chunk + pages);
+  arena_chunk *chunk = memory_zeroed(1, sizeof *chunk + pages);
   if (!chunk) return NULL;
   chunk->pages = pages;
-  chunk->memory = mmap(NULL, pages * page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (chunk->memory != MAP_FAILED) return chunk;
+  chunk->memory = memory_map(pages * page_bytes());
+  if (chunk->memory) return chunk;
   free(chunk);
   return NULL;
 }
@@ -78,7 +79,8 @@ llrt_status llrt_host_arena_take(host_arena *arena, size_t bytes, arena_pages *o
 
 llrt_status llrt_host_arena_seal(const arena_pages *pages) {
   if (mprotect(pages->memory, pages->bytes, PROT_READ | PROT_EXEC) != 0)
-    return llrt_error_vendor(LLRT_UNSUPPORTED, errno, "memory that was written cannot be run: %s", strerror(errno));
+    return llrt_error_vendor(LLRT_UNSUPPORTED, errno, "memory that was written cannot be run: %s",
+                             strerror(errno));
   __builtin___clear_cache(pages->memory, pages->memory + pages->bytes);
   return LLRT_OK;
 }
@@ -91,15 +93,15 @@ static void unlink_chunk(host_arena *arena, arena_chunk *chunk) {
   free(chunk);
 }
 
-/* Pages that the system does not make writable again stay out of use until their whole chunk goes. */
+/* Pages that the system does not make writable again stay out of use until their whole chunk goes.
+ */
 void llrt_host_arena_give(host_arena *arena, arena_pages *pages) {
   arena_chunk *chunk = pages->chunk;
   if (!chunk) return;
   size_t page = page_bytes(), first = (size_t)(pages->memory - chunk->memory) / page;
   pthread_mutex_lock(&arena->mutex);
   chunk->used -= pages->bytes / page;
-  if (chunk->used == 0)
-    unlink_chunk(arena, chunk);
+  if (chunk->used == 0) unlink_chunk(arena, chunk);
   else if (mprotect(pages->memory, pages->bytes, PROT_READ | PROT_WRITE) == 0 &&
            madvise(pages->memory, pages->bytes, MADV_DONTNEED) == 0)
     memset(chunk->is_used + first, false, pages->bytes / page);

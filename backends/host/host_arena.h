@@ -1,4 +1,5 @@
-/* Memory for the code of many kernels in few mappings: pages that are either written or run, never both. */
+/* Memory for the code of many kernels in few mappings: pages that are either written or run, never
+ * both. */
 #ifndef LLRT_BACKENDS_HOST_ARENA_H
 #define LLRT_BACKENDS_HOST_ARENA_H
 
@@ -27,7 +28,8 @@ void llrt_host_arena_fini(host_arena *arena); /* precondition: all pages have be
 /* At least `bytes` bytes (> 0), zeroed and writable. Errors: OUT_OF_MEMORY. Thread: any. */
 llrt_status llrt_host_arena_take(host_arena *arena, size_t bytes, arena_pages *pages);
 
-/* From now on they may be run and no longer be written. Errors: UNSUPPORTED, where the system forbids it. */
+/* From now on they may be run and no longer be written. Errors: UNSUPPORTED, where the system
+ * forbids it. */
 llrt_status llrt_host_arena_seal(const arena_pages *pages);
 
 /* Gives pages back, sealed or not. Thread: any. */

@@ -1,6 +1,7 @@
 /* The host as a device: aligned memory, plain copies, a clock for events. */
 #include "backends/host/host_device.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 
 #include <assert.h>
@@ -11,7 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MEMORY_ALIGNMENT 256 /* promised by llrt_memory_allocate */
+#define HOST_MHZ \
+  3000 /* about what processors run at while all cores are busy; for predictions in the log alone \
+        */
+#define MEMORY_ALIGNMENT 256        /* promised by llrt_memory_allocate */
 #define HUGE_PAGE ((size_t)2 << 20) /* x86-64, and AArch64 with pages of 4 KiB */
 #define HUGE_MIN_BYTES (2 * HUGE_PAGE)
 
@@ -60,7 +64,7 @@ static llrt_status host_open(int ordinal, const backend_open_params *params, llr
   if (ordinal != 0) return llrt_error(LLRT_UNAVAILABLE, "there is one host device, host:0");
   plan_target target;
   LLRT_TRY(choose_target(params->target, &target));
-  host_device *device = calloc(1, sizeof *device);
+  host_device *device = memory_zeroed(1, sizeof *device);
   if (!device) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a device");
   device->base.backend = &llrt_backend_host;
   device->base.target = target;
@@ -70,6 +74,7 @@ static llrt_status host_open(int ordinal, const backend_open_params *params, llr
   snprintf(info->name, sizeof info->name, "host");
   snprintf(info->target, sizeof info->target, "%s", target.name);
   describe_processor(info->description, sizeof info->description);
+  device->base.clock_mhz = HOST_MHZ;
   info->compute_units = llrt_parallel_threads(params->parallel);
   info->memory_bytes = system_bytes(_SC_PHYS_PAGES, (size_t)sysconf(_SC_PAGESIZE));
 #ifdef _SC_LEVEL2_CACHE_SIZE
@@ -84,12 +89,12 @@ static void host_close(llrt_device *base) {
   free(base);
 }
 
-/* Large memory in huge pages, where the system has them for the asking: a block of a conversion touches a few hundred
- * rows, each in a page of its own. */
+/* Large memory in huge pages, where the system has them for the asking: a block of a conversion
+ * touches a few hundred rows, each in a page of its own. */
 static void *allocate_aligned(size_t bytes) {
   size_t alignment = bytes >= HUGE_MIN_BYTES ? HUGE_PAGE : MEMORY_ALIGNMENT;
   size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  void *memory = aligned_alloc(alignment, rounded);
+  void *memory = memory_aligned(alignment, rounded);
 #ifdef MADV_HUGEPAGE
   if (memory && bytes >= HUGE_MIN_BYTES) (void)madvise(memory, rounded, MADV_HUGEPAGE);
 #endif
@@ -136,7 +141,7 @@ static llrt_status host_stream_state(llrt_device *base, void *stream, backend_st
 
 static llrt_status host_event_create(llrt_device *base, backend_event **event) {
   (void)base;
-  *event = calloc(1, sizeof **event);
+  *event = memory_zeroed(1, sizeof **event);
   return *event ? LLRT_OK : llrt_error(LLRT_OUT_OF_MEMORY, "no memory for an event");
 }
 

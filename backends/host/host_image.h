@@ -1,4 +1,5 @@
-/* A host kernel's ELF shared object, placed into memory without the dynamic loader, which wants a file. */
+/* A host kernel's ELF shared object, placed into memory without the dynamic loader, which wants a
+ * file. */
 #ifndef LLRT_BACKENDS_HOST_IMAGE_H
 #define LLRT_BACKENDS_HOST_IMAGE_H
 
@@ -23,12 +24,14 @@ typedef struct host_image {
   size_t n_relocations[2];
 } host_image;
 
-/* Checks the object: everything lies inside of it, and it asks for nothing but memory that is never written after loading,
- * and functions of the process. Errors: UNSUPPORTED: the dynamic loader may know what to do with it. */
+/* Checks the object: everything lies inside of it, and it asks for nothing but memory that is never
+ * written after loading, and functions of the process. Errors: UNSUPPORTED: the dynamic loader may
+ * know what to do with it. */
 llrt_status llrt_host_image_read(const void *bytes, size_t size, host_image *image);
 
-/* Copies the object to zeroed memory of span bytes, which begin a page, and relocates it; *entry: the function of that name.
- * Errors: UNSUPPORTED, as above. */
-llrt_status llrt_host_image_place(const host_image *image, char *memory, const char *name, void **entry);
+/* Copies the object to zeroed memory of span bytes, which begin a page, and relocates it; *entry:
+ * the function of that name. Errors: UNSUPPORTED, as above. */
+llrt_status llrt_host_image_place(const host_image *image, char *memory, const char *name,
+                                  void **entry);
 
 #endif

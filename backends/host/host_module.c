@@ -1,9 +1,11 @@
-/* Loading and running host kernels: an ELF shared object, copied into the device's arena. What cannot be loaded so, or where
- * written memory cannot be run, becomes an anonymous file that the dynamic loader opens; that needs /proc. */
+/* Loading and running host kernels: an ELF shared object, copied into the device's arena. What
+ * cannot be loaded so, or where written memory cannot be run, becomes an anonymous file that the
+ * dynamic loader opens; that needs /proc. */
 #include "backends/host/host_device.h"
 #include "backends/host/host_image.h"
 
 #include "base/float_mode.h"
+#include "base/memory.h"
 #include "base/status.h"
 
 #include <assert.h>
@@ -40,8 +42,8 @@ static llrt_status write_all(int file, const char *bytes, size_t size) {
 }
 
 static llrt_status open_file(backend_module *module, const void *code, size_t size,
-                               const char *entry) {
-  module->file = memfd_create("llrt-kernel", MFD_CLOEXEC);
+                             const char *entry) {
+  module->file = memory_file("llrt-kernel");
   if (module->file < 0) {
     return llrt_error_vendor(LLRT_DEVICE, errno, "memfd_create: %s", strerror(errno));
   }
@@ -67,7 +69,8 @@ static llrt_status place(host_arena *arena, backend_module *module, const backen
   return LLRT_OK;
 }
 
-static llrt_status module_open(host_arena *arena, backend_module *module, const backend_code *code) {
+static llrt_status module_open(host_arena *arena, backend_module *module,
+                               const backend_code *code) {
   llrt_status status = place(arena, module, code);
   if (status != LLRT_UNSUPPORTED) return status;
   llrt_host_arena_give(arena, &module->pages);
@@ -83,7 +86,7 @@ void llrt_host_unload(llrt_device *base, backend_module *module) {
 
 llrt_status llrt_host_load(llrt_device *base, const backend_code *code, backend_module **out) {
   *out = NULL;
-  backend_module *module = calloc(1, sizeof *module);
+  backend_module *module = memory_zeroed(1, sizeof *module);
   if (!module) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a loaded kernel");
   module->file = -1;
   llrt_status status = module_open(&((host_device *)base)->arena, module, code);

@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The x86-64 levels of the psABI, best first, the best also with VBMI and VNNI. Each level is asked by the features that its code
- * needs most; no processor has these without the level's others. */
+/* The x86-64 levels of the psABI, best first, the best also with VBMI and VNNI. Each level is asked
+ * by the features that its code needs most; no processor has these without the level's others. */
 static const char *const levels[] = {"x86-64-v4-vbmi", "x86-64-v4", "x86-64-v3", "x86-64-v2"};
 enum { N_LEVELS = sizeof levels / sizeof *levels };
 
-/* In builds with tests LLRT_HOST_TARGET is the level that the processor is taken to have; -1: it is none. NULL: its own. */
+/* In builds with tests LLRT_HOST_TARGET is the level that the processor is taken to have; -1: it is
+ * none. NULL: its own. */
 static int held_level(const char **name) {
   *name = NULL;
 #ifdef LLRT_EMULATORS
@@ -27,17 +28,18 @@ static bool processor_has_level(int level) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   switch (level) {
-    case 0:
-      return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni") && processor_has_level(1);
-    case 1:
-      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-             __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-             __builtin_cpu_supports("avx512vl") && processor_has_level(2);
-    case 2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-             __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") && processor_has_level(3);
-    default:
-      return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+  case 0:
+    return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni") &&
+           processor_has_level(1);
+  case 1:
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && processor_has_level(2);
+  case 2:
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
+           processor_has_level(3);
+  default: return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
   }
 #else
   (void)level;
@@ -65,7 +67,8 @@ llrt_status llrt_host_target(plan_target *target) {
   int level = held_level(&held);
   *target = (plan_target){0};
   if (level < 0 || (level > 0 && !host_runs_level(level)))
-    return llrt_error(LLRT_INVALID_ARGUMENT, "LLRT_HOST_TARGET=%s: this processor has no such level", held);
+    return llrt_error(LLRT_INVALID_ARGUMENT,
+                      "LLRT_HOST_TARGET=%s: this processor has no such level", held);
   if (llrt_host_runs("aarch64")) return plan_target_find("aarch64", target);
   for (; level < N_LEVELS; level++)
     if (host_runs_level(level)) return plan_target_find(levels[level], target);

@@ -1,5 +1,6 @@
-/* Stands before libcuda.so.1 as llrt's driver library and counts the calls that wait for the device or ask it for memory:
- * the loader finds every other function in the driver itself, on which this library depends. */
+/* Stands before libcuda.so.1 as llrt's driver library and counts the calls that wait for the device
+ * or ask it for memory: the loader finds every other function in the driver itself, on which this
+ * library depends. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
@@ -23,7 +24,8 @@ void count_driver_read(long out[COUNTERS]);
 void count_driver_read(long out[COUNTERS]) { memcpy(out, counts, sizeof counts); }
 
 int cuMemAlloc_v2(unsigned long long *memory, size_t bytes) {
-  int (*next)(unsigned long long *, size_t) = (int (*)(unsigned long long *, size_t))driver_function("cuMemAlloc_v2");
+  int (*next)(unsigned long long *, size_t) =
+      (int (*)(unsigned long long *, size_t))driver_function("cuMemAlloc_v2");
   counts[ALLOC]++;
   return next(memory, bytes);
 }

@@ -12,20 +12,21 @@ struct one_line_case {
   one_line_request request;
   llrt_storage storage[3];
   way one_line, prepared;
-  llrt_op_desc desc;  /* CONVERT, REDUCE, SCAN, prepared */
-  llrt_dot_call call; /* DOT, prepared */
+  llrt_tensor tensors[2];
+  llrt_tensor_promise promises[2];
+  llrt_op_desc desc; /* CONVERT, REDUCE, SCAN, prepared, of these tensors */
+  llrt_op_desc *dot; /* DOT, prepared */
   llrt_op *op;
   llrt_run_params workspace;
-  llrt_storage kept_storage;
-  llrt_tensor kept; /* a reduce's result with all axes */
+  llrt_storage kept_storage; /* of a reduce's result with all axes */
 };
 
 const char *one_line_error(void) { return llrt_last_error(); }
 
-#define TRY(call)                              \
-  do {                                         \
-    llrt_status status = (call);               \
-    if (status != LLRT_OK) return status;      \
+#define TRY(call) \
+  do { \
+    llrt_status status = (call); \
+    if (status != LLRT_OK) return status; \
   } while (0)
 
 static llrt_status open_way(way *w, const char *device, const char *driver) {
@@ -41,8 +42,8 @@ static void close_way(way *w) {
 
 /* ---- tensors ---- */
 
-static llrt_tensor tensor_of(void *data, const char *dtype, int rank, const int64_t *shape, const llrt_storage *storage,
-                             llrt_device *device) {
+static llrt_tensor tensor_of(void *data, const char *dtype, int rank, const int64_t *shape,
+                             const llrt_storage *storage, llrt_device *device) {
   llrt_tensor tensor = {.data = data, .rank = rank, .storage = storage, .device = device};
   llrt_dtype_parse(dtype, &tensor.dtype);
   for (int a = 0; a < rank; a++) tensor.shape[a] = shape[a];
@@ -76,7 +77,8 @@ static llrt_tensor destination_of(const one_line_case *c, llrt_device *device) {
   int rank = 0, all = r->kind == ONE_LINE_DOT ? 2 : r->rank;
   for (int a = 0; a < all; a++)
     if (r->kind != ONE_LINE_REDUCE || !reduces(r, a)) shape[rank++] = r->shape[a];
-  return tensor_of(r->destination, r->to_dtype ? r->to_dtype : r->dtype, rank, shape, r->to ? &c->storage[1] : NULL, device);
+  return tensor_of(r->destination, r->to_dtype ? r->to_dtype : r->dtype, rank, shape,
+                   r->to ? &c->storage[1] : NULL, device);
 }
 
 /* ---- the one-line call ---- */
@@ -87,10 +89,12 @@ static llrt_status call(one_line_case *c, void *stream) {
   llrt_reduce_params reduce = {.op = (llrt_combiner)c->request.op, .axes = axes_of(&c->request)};
   llrt_scan_params scan = {.axis = c->request.axis};
   switch ((one_line_kind)c->request.kind) {
-    case ONE_LINE_CONVERT: return llrt_convert_into(&source, &destination, NULL, stream);
-    case ONE_LINE_REDUCE: return llrt_reduce_into(&source, &destination, &reduce, stream);
-    case ONE_LINE_SCAN: return llrt_scan_into(&source, &destination, &scan, stream);
-    case ONE_LINE_DOT: second = second_of(c, device); return llrt_dot_into(&source, &second, &destination, NULL, stream);
+  case ONE_LINE_CONVERT: return llrt_convert_into(&source, &destination, NULL, stream);
+  case ONE_LINE_REDUCE: return llrt_reduce_into(&source, &destination, &reduce, stream);
+  case ONE_LINE_SCAN: return llrt_scan_into(&source, &destination, &scan, stream);
+  case ONE_LINE_DOT:
+    second = second_of(c, device);
+    return llrt_dot_into(&source, &second, &destination, NULL, stream);
   }
   return LLRT_INVALID_ARGUMENT;
 }
@@ -102,26 +106,29 @@ static llrt_status describe(one_line_case *c) {
   llrt_tensor source = source_of(c, device), destination = destination_of(c, device), second;
   if (c->request.kind == ONE_LINE_DOT) {
     second = second_of(c, device);
-    TRY(llrt_dot_describe(&source, &second, &destination, NULL, &c->call));
-    c->desc = c->call.desc;
-    return llrt_op_promise_coarse(&c->call.desc);
+    TRY(llrt_dot_describe(&source, &second, &destination, NULL, &c->dot));
+    return llrt_op_promise_coarse(c->dot);
   }
-  c->desc = (llrt_op_desc){.n_tensors = 2, .tensors = {source, destination}};
+  c->tensors[0] = source;
+  c->tensors[1] = destination;
+  c->desc = (llrt_op_desc){
+      .size = sizeof c->desc, .n_tensors = 2, .tensors = c->tensors, .promises = c->promises};
   c->desc.kind = c->request.kind == ONE_LINE_CONVERT ? LLRT_OP_CONVERT
                  : c->request.kind == ONE_LINE_SCAN  ? LLRT_OP_SCAN
                                                      : LLRT_OP_REDUCE;
-  if (c->request.kind == ONE_LINE_SCAN) c->desc.combine = (llrt_op_combine){.op = LLRT_COMBINE_SUM, .axes = 1u << c->request.axis};
+  if (c->request.kind == ONE_LINE_SCAN)
+    c->desc.combine = (llrt_op_combine){.op = LLRT_COMBINE_SUM, .axes = 1u << c->request.axis};
   if (c->request.kind == ONE_LINE_REDUCE) {
     uint32_t axes = axes_of(&c->request);
     c->desc.combine = (llrt_op_combine){.op = (llrt_combiner)c->request.op, .axes = axes};
-    TRY(llrt_reduce_keep_axes(&destination, c->request.rank, axes, &c->kept_storage, &c->kept));
-    c->desc.tensors[1] = c->kept;
+    TRY(llrt_reduce_keep_axes(&destination, c->request.rank, axes, &c->kept_storage,
+                              &c->tensors[1]));
   }
   return llrt_op_promise_coarse(&c->desc);
 }
 
 static const llrt_op_desc *desc_of(const one_line_case *c) {
-  return c->request.kind == ONE_LINE_DOT ? &c->call.desc : &c->desc;
+  return c->request.kind == ONE_LINE_DOT ? c->dot : &c->desc;
 }
 
 static llrt_status prepare(one_line_case *c) {
@@ -130,8 +137,10 @@ static llrt_status prepare(one_line_case *c) {
   TRY(llrt_op_prepare(c->prepared.device, desc, &c->op));
   TRY(llrt_op_workspace(c->op, desc->tensors, desc->n_tensors, &c->workspace.workspace_bytes));
   if (c->workspace.workspace_bytes == 0) return LLRT_OK;
-  TRY(llrt_memory_allocate(c->prepared.device, c->workspace.workspace_bytes, &c->workspace.workspace));
-  TRY(llrt_memory_set(c->prepared.device, c->workspace.workspace, 0, c->workspace.workspace_bytes, NULL));
+  TRY(llrt_memory_allocate(c->prepared.device, c->workspace.workspace_bytes,
+                           &c->workspace.workspace));
+  TRY(llrt_memory_set(c->prepared.device, c->workspace.workspace, 0, c->workspace.workspace_bytes,
+                      NULL));
   return llrt_stream_synchronize(c->prepared.device, NULL);
 }
 
@@ -147,7 +156,8 @@ static llrt_status start(one_line_case *c, const char *device, const char *drive
   return prepare(c);
 }
 
-one_line_case *one_line_new(const one_line_request *request, const char *device, const char *driver) {
+one_line_case *one_line_new(const one_line_request *request, const char *device,
+                            const char *driver) {
   one_line_case *c = calloc(1, sizeof *c);
   if (!c) return NULL;
   c->request = *request;
@@ -158,6 +168,7 @@ one_line_case *one_line_new(const one_line_request *request, const char *device,
 
 void one_line_free(one_line_case *c) {
   llrt_op_destroy(&c->op);
+  llrt_op_desc_destroy(&c->dot);
   if (c->workspace.workspace) llrt_memory_free(c->prepared.device, c->workspace.workspace);
   close_way(&c->one_line);
   close_way(&c->prepared);
@@ -167,7 +178,9 @@ void one_line_free(one_line_case *c) {
 int one_line_run(one_line_case *c, int n, int prepared, void *stream) {
   const llrt_op_desc *desc = desc_of(c);
   for (int i = 0; i < n; i++) {
-    llrt_status status = prepared ? llrt_op_run(c->op, stream, desc->tensors, desc->n_tensors, &c->workspace) : call(c, stream);
+    llrt_status status =
+        prepared ? llrt_op_run(c->op, stream, desc->tensors, desc->n_tensors, &c->workspace)
+                 : call(c, stream);
     if (status != LLRT_OK) return (int)status;
   }
   return 0;

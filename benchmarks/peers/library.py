@@ -12,7 +12,8 @@ class Tensor(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int32),
                 ("shape", ctypes.c_int64 * MAX_RANK), ("strides", ctypes.c_int64 * MAX_RANK),
                 ("storage", ctypes.c_void_p), ("device", ctypes.c_void_p), ("indices", ctypes.c_void_p),
-                ("n_indices", ctypes.c_int32), ("extent_ptr", ctypes.c_void_p * MAX_RANK)]
+                ("n_indices", ctypes.c_int32), ("extent_ptr", ctypes.c_void_p * MAX_RANK),
+                ("reserved", ctypes.c_int64 * 4)]
 
 
 class Library:

@@ -7,9 +7,10 @@ extern "C" {
 #endif
 
 /* The numbers are part of saved kernels.
- * Sums and products of integers are modulo 2^n of the type they are made in. MIN and MAX are minimum and
- * maximum of IEEE 754-2019: NaN where any value is NaN, -0 below +0. ARGMIN and ARGMAX give the position of
- * the first NaN, else of the first value that equals the extreme one (-0 equals +0). ANY and ALL take what is not zero, NaN included, for true. */
+ * Sums and products of integers are modulo 2^n of the type they are made in. MIN and MAX are
+ * minimum and maximum of IEEE 754-2019: NaN where any value is NaN, -0 below +0. ARGMIN and ARGMAX
+ * give the position of the first NaN, else of the first value that equals the extreme one (-0
+ * equals +0). ANY and ALL take what is not zero, NaN included, for true. */
 typedef enum llrt_combiner {
   LLRT_COMBINE_SUM = 1,
   LLRT_COMBINE_PROD = 2,

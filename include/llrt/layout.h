@@ -74,8 +74,8 @@ LLRT_API llrt_status llrt_layout_zeros1d(int64_t size, const char *in, const cha
  * or repeated name, a column with bits past the out-dims. */
 LLRT_API bool llrt_layout_is_valid(const llrt_layout *layout);
 
-/* Total in bits, total out bits; the index of a dim in the layout's order, or -1; the first bit of dim `index`
- * (of one behind the last: all bits). Of NULL 0, -1 and 0. */
+/* Total in bits, total out bits; the index of a dim in the layout's order, or -1; the first bit of
+ * dim `index` (of one behind the last: all bits). Of NULL 0, -1 and 0. */
 LLRT_API int llrt_layout_in_bits(const llrt_layout *layout);
 LLRT_API int llrt_layout_out_bits(const llrt_layout *layout);
 LLRT_API int llrt_layout_in_index(const llrt_layout *layout, const char *name);
@@ -83,8 +83,8 @@ LLRT_API int llrt_layout_out_index(const llrt_layout *layout, const char *name);
 LLRT_API int llrt_layout_in_shift(const llrt_layout *layout, int index);
 LLRT_API int llrt_layout_out_shift(const llrt_layout *layout, int index);
 
-/* The rank of the matrix, 0 of NULL. Surjective: rank = out bits. Injective: rank = in bits; both false for NULL and
- * malformed. */
+/* The rank of the matrix, 0 of NULL. Surjective: rank = out bits. Injective: rank = in bits; both
+ * false for NULL and malformed. */
 LLRT_API int llrt_layout_rank(const llrt_layout *layout);
 LLRT_API bool llrt_layout_is_surjective(const llrt_layout *layout);
 LLRT_API bool llrt_layout_is_injective(const llrt_layout *layout);
@@ -94,8 +94,8 @@ LLRT_API bool llrt_layout_is_injective(const llrt_layout *layout);
 LLRT_API llrt_status llrt_layout_free_variable_masks(const llrt_layout *layout, uint64_t *masks);
 
 /* The largest V such that the first in-dim's positions 0..V-1 lie consecutively in the first
- * out-dim and no other basis vector touches those bits; at most 2^62. 1 when there is no such dim, and for NULL and
- * malformed. */
+ * out-dim and no other basis vector touches those bits; at most 2^62. 1 when there is no such dim,
+ * and for NULL and malformed. */
 LLRT_API int64_t llrt_layout_num_consecutive(const llrt_layout *layout);
 
 /* Same dims in the same order with the same columns. False for NULL and malformed. */
@@ -108,7 +108,8 @@ LLRT_API llrt_hash llrt_layout_hash(const llrt_layout *layout);
 /* ---- evaluation ---- */
 
 /* XOR of the columns of the set bits of `input`, the in-dims' coordinates laid end to end. Bits
- * past the in bits are ignored. The flat forms are what inner loops use. Precondition: a valid layout, not NULL. */
+ * past the in bits are ignored. The flat forms are what inner loops use. Precondition: a valid
+ * layout, not NULL. */
 LLRT_API uint64_t llrt_layout_apply_flat(const llrt_layout *layout, uint64_t input);
 
 /* The same with one coordinate per dim: in_coords[n_in] -> out_coords[n_out]. Errors: a coordinate

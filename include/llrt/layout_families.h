@@ -32,6 +32,7 @@ typedef struct llrt_cluster_params {
 
 /* Positions along each axis; order lists axes from fastest to slowest. */
 typedef struct llrt_blocked_params {
+  size_t size;
   int rank;
   int64_t size_per_thread[LLRT_MAX_RANK], threads_per_warp[LLRT_MAX_RANK];
   int64_t warps_per_cta[LLRT_MAX_RANK];
@@ -42,6 +43,7 @@ typedef struct llrt_blocked_params {
 /* Accumulators of mma.sync (version 2, instr_shape [.., M, N] with rank entries) and wgmma (version
  * 3, rank 2, instr_shape [M, N, K] of one warp). */
 typedef struct llrt_nvmma_params {
+  size_t size;
   int rank, version;
   int64_t warps_per_cta[LLRT_MAX_RANK], instr_shape[LLRT_MAX_RANK];
   llrt_cluster_params cluster;
@@ -52,6 +54,7 @@ typedef struct llrt_nvmma_params {
  * of the instruction's result. tiles_per_warp: all 0 is one tile. element_bits: of mfma's
  * result, 64 for f64, else 32 or 0. */
 typedef struct llrt_amd_mma_params {
+  size_t size;
   int rank, version;
   int64_t warps_per_cta[LLRT_MAX_RANK], tiles_per_warp[LLRT_MAX_RANK];
   int64_t instr_shape[3];
@@ -74,6 +77,7 @@ typedef struct llrt_layout_parent {
 
 /* parent, which has one axis more, without axis dim: what a reduction along dim leaves. */
 struct llrt_slice_params {
+  size_t size;
   int dim;
   llrt_layout_parent parent;
 };
@@ -81,6 +85,7 @@ struct llrt_slice_params {
 /* Operand 0 ([.., M, K]) or 1 ([.., K, N]) of a dot whose result is laid out as parent: blocked,
  * nvmma, mfma or wmma. k_width: consecutive elements along K in a lane; not read for blocked. */
 struct llrt_dot_operand_params {
+  size_t size;
   int operand;
   int64_t k_width;
   llrt_layout_parent parent;
@@ -97,8 +102,8 @@ LLRT_API llrt_status llrt_layout_wmma(const llrt_amd_mma_params *params, const i
 /* rank: of the shape, one less than the parent's. Parents nest at most 8 deep. */
 LLRT_API llrt_status llrt_layout_slice(const llrt_slice_params *params, int rank,
                                        const int64_t *shape, llrt_layout *out);
-LLRT_API llrt_status llrt_layout_dot(const llrt_dot_operand_params *params, int rank, const int64_t *shape,
-                                     llrt_layout *out);
+LLRT_API llrt_status llrt_layout_dot(const llrt_dot_operand_params *params, int rank,
+                                     const int64_t *shape, llrt_layout *out);
 
 /* ---- memories ---- */
 
@@ -106,6 +111,7 @@ LLRT_API llrt_status llrt_layout_dot(const llrt_dot_operand_params *params, int 
  * second axis (order[1]) gives: (row / per_phase) % max_phase; rotating: XORed with (row /
  * per_phase / max_phase) % max_phase. */
 typedef struct llrt_swizzle_params {
+  size_t size;
   int rank;
   int64_t vec, per_phase, max_phase;
   int order[LLRT_MAX_RANK];
@@ -116,6 +122,7 @@ typedef struct llrt_swizzle_params {
  * 32, 64 or 128; element_bits 4 to 128; transposed: dim0 is contiguous, not the last axis;
  * fp4_padded: 8 bytes of every 16 hold pairs of 4-bit elements and the other 8 hold nothing. */
 typedef struct llrt_nvmma_shared_params {
+  size_t size;
   int rank, swizzle_bytes, element_bits;
   bool transposed, fp4_padded;
   llrt_cluster_params cluster;
@@ -124,6 +131,7 @@ typedef struct llrt_nvmma_shared_params {
 /* Blackwell's tensor memory, row x col x block, rank 2: tiles of block_m (64 or 128) x block_n.
  * col_stride: columns to an element (0 means 1). two_ctas: block_m 64 shared by two blocks. */
 typedef struct llrt_tensor_memory_params {
+  size_t size;
   int block_m, block_n, col_stride;
   bool two_ctas, fp4_padded;
   llrt_cluster_params cluster;

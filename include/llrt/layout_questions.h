@@ -50,6 +50,7 @@ LLRT_API llrt_status llrt_layout_vector_width(const llrt_layout *access, int64_t
 
 /* How shared memory serves a warp. All-zero: 32 lanes, 32 banks of 4 bytes, vectors of 16 bytes. */
 typedef struct llrt_bank_params {
+  size_t size;
   int lanes;        /* of a warp, at most 64 */
   int banks;        /* at most 64 */
   int bank_bytes;   /* width of a bank */
@@ -57,10 +58,12 @@ typedef struct llrt_bank_params {
 } llrt_bank_params;
 
 typedef struct llrt_bank_report {
+  size_t size;        /* set by the caller, or 0 */
   int64_t vector;     /* elements that a lane moves in one instruction */
   int instructions;   /* of a warp, to move all its registers once */
   int wavefronts;     /* of one instruction */
   int min_wavefronts; /* of one without conflicts: as many lanes at a time as fill all banks */
+  int reserved;
 } llrt_bank_report;
 
 /* What a warp pays to move its registers (register x lane x warp -> dims) to or from shared memory

@@ -1,11 +1,13 @@
-/* Verify, optimise, generate code, link. LLVM reports through the context's diagnostic handler, so that
- * it neither prints nor ends the process over a module that it cannot compile. */
+/* Verify, optimise, generate code, link. LLVM reports through the context's diagnostic handler, so
+ * that it neither prints nor ends the process over a module that it cannot compile. */
 #include "jit/compile/compile.h"
 
+#include "base/memory.h"
 #include "base/status.h"
+#include "jit/compile/joins.h"
 #include "jit/compile/link.h"
 #include "jit/compile/machine.h"
-#include "jit/emit/emit.h"
+#include "jit/emit/core/module_flags.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
@@ -16,23 +18,26 @@
 #include <string.h>
 
 /* Our IR is straight-line code made by one builder: what pays is inlining the helpers, cleaning up
- * addresses and hoisting them out of loops. For a transpose this takes 1.5 ms on NVPTX where default<O2>
- * takes 5.7, and the PTX is as long; code generation, 4.5 ms, is then most of a compile. */
-#define PIPELINE                                                                  \
-  "always-inline,globaldce,"                                                      \
-  "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"  \
+ * addresses and hoisting them out of loops. For a transpose this takes 1.5 ms on NVPTX where
+ * default<O2> takes 5.7, and the PTX is as long; code generation, 4.5 ms, is then most of a
+ * compile. */
+#define PIPELINE \
+  "always-inline,globaldce," \
+  "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg," \
   "loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg)"
 
-/* The host's vectors leave less to find: no helpers, nothing on the stack that would fit registers, no loads twice. The
- * code is as long as by the other passes (1 in 200 more), which take twice as long. */
-#define HOST_PIPELINE "function(early-cse,instcombine<no-verify-fixpoint>,loop-mssa(licm),early-cse)"
+/* The host's vectors leave less to find: no helpers, nothing on the stack that would fit registers,
+ * no loads twice. The code is as long as by the other passes (1 in 200 more), which take twice as
+ * long. */
+#define HOST_PIPELINE \
+  "function(early-cse,instcombine<no-verify-fixpoint>,loop-mssa(licm),early-cse)"
 
-/* The attributor finds the hidden kernel arguments unused; without it they cost 256 bytes a launch. */
-static const char *const pipelines[] = {
-    [PLAN_ISA_HOST] = HOST_PIPELINE,
-    [PLAN_ISA_NVPTX] = PIPELINE,
-    [PLAN_ISA_AMDGPU] = PIPELINE ",amdgpu-attributor",
-};
+/* The attributor finds the hidden kernel arguments unused; without it they cost 256 bytes a launch.
+ */
+static const char *pipeline_of(plan_isa isa) {
+  if (isa == PLAN_ISA_HOST) return HOST_PIPELINE;
+  return isa == PLAN_ISA_AMDGPU ? PIPELINE ",amdgpu-attributor" : PIPELINE;
+}
 
 /* The first error of a compile; later ones are mostly its echo. */
 typedef struct diagnostics {
@@ -65,7 +70,7 @@ static llrt_status verify(LLVMModuleRef module) {
 
 static llrt_status optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, plan_isa isa) {
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-  LLVMErrorRef error = LLVMRunPasses(module, pipelines[isa], machine, options);
+  LLVMErrorRef error = LLVMRunPasses(module, pipeline_of(isa), machine, options);
   LLVMDisposePassBuilderOptions(options);
   if (!error) return LLRT_OK;
   char *message = LLVMGetErrorMessage(error);
@@ -75,7 +80,7 @@ static llrt_status optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, 
 }
 
 static llrt_status set_result(llrt_jit_result *result, const void *data, size_t size) {
-  char *copy = malloc(size + 1);
+  char *copy = memory_new(size + 1);
   if (!copy) return llrt_error(LLRT_OUT_OF_MEMORY, "%zu bytes of kernel code", size);
   memcpy(copy, data, size);
   copy[size] = 0;
@@ -110,8 +115,8 @@ static llrt_status emit_machine_code(LLVMModuleRef module, LLVMTargetMachineRef 
                                      const diagnostics *report, llrt_jit_result *result) {
   bool text = emit == LLRT_EMIT_ASM || target->isa == PLAN_ISA_NVPTX;
   LLVMMemoryBufferRef code = NULL;
-  llrt_status status = emit_code(module, machine, text ? LLVMAssemblyFile : LLVMObjectFile,
-                                 report, &code);
+  llrt_status status =
+      emit_code(module, machine, text ? LLVMAssemblyFile : LLVMObjectFile, report, &code);
   if (status == LLRT_OK && text)
     status = set_result(result, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
   else if (status == LLRT_OK)
@@ -131,13 +136,14 @@ static void set_code_object_version(LLVMModuleRef module) {
 }
 
 static llrt_status compile(LLVMModuleRef module, LLVMTargetMachineRef machine,
-                           const plan_target *target, llrt_emit emit,
-                           const diagnostics *report, llrt_jit_result *result) {
+                           const plan_target *target, llrt_emit emit, const diagnostics *report,
+                           llrt_jit_result *result) {
   jit_machine_adopt_module(machine, module);
   if (target->isa == PLAN_ISA_AMDGPU) set_code_object_version(module);
   LLRT_TRY(verify(module));
   LLRT_TRY(optimise(module, machine, target->isa));
   LLRT_TRY(diagnostics_status(report));
+  if (target->isa == PLAN_ISA_NVPTX) jit_keep_joins(module);
   if (emit == LLRT_EMIT_IR) return emit_ir(module, result);
   return emit_machine_code(module, machine, target, emit, report, result);
 }
@@ -160,7 +166,6 @@ llrt_status jit_compile_module(LLVMModuleRef module, const plan_target *target, 
     LLVMContextSetDiagnosticHandler(context, NULL, NULL);
     LLVMDisposeTargetMachine(machine);
   }
-  if (status != LLRT_OK)
-    snprintf(result->message, sizeof result->message, "%s", llrt_last_error());
+  if (status != LLRT_OK) snprintf(result->message, sizeof result->message, "%s", llrt_error_text());
   return status;
 }

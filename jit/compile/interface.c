@@ -18,7 +18,8 @@ static llrt_status interface_compile(const plan_kernel *kernel, llrt_emit emit,
     snprintf(result->message, sizeof result->message, "emit %d is none of IR, ASM, OBJECT", emit);
     return LLRT_INVALID_ARGUMENT;
   }
-  llrt_float_mode callers = llrt_float_mode_enter(); /* LLVM folds constants, and exceptions must not trap */
+  llrt_float_mode callers =
+      llrt_float_mode_enter(); /* LLVM folds constants, and exceptions must not trap */
   LLVMContextRef context = LLVMContextCreate();
   LLVMModuleRef module = NULL;
   llrt_status status =

@@ -1,7 +1,9 @@
-/* lld reads the object from a memory file and writes into a pipe. A pipe is the one kind of output for
- * which it neither makes a temporary file nor installs signal handlers to remove that on a crash. */
+/* lld reads the object from a memory file and writes into a pipe. A pipe is the one kind of output
+ * for which it neither makes a temporary file nor installs signal handlers to remove that on a
+ * crash. */
 #include "jit/compile/link.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "jit/compile/lld.h"
@@ -25,7 +27,7 @@ static int linker_arguments(const plan_target *target, const char *input, const 
   arguments[n++] = "-shared";
   arguments[n++] = "--threads=1";
   /* A host kernel may call what the C library has (memcpy); device code has nobody to call. */
-  if (target->isa == PLAN_ISA_AMDGPU) arguments[n++] = "--no-undefined";
+  if (!target->simd_lanes) arguments[n++] = "--no-undefined";
   arguments[n++] = input;
   arguments[n++] = "-o";
   arguments[n++] = output;
@@ -45,7 +47,7 @@ static int run_linker(const char *const *arguments, int n, char *message, size_t
 }
 
 static llrt_status make_input(const void *object, size_t size, int *descriptor) {
-  *descriptor = memfd_create("llrt-object", MFD_CLOEXEC);
+  *descriptor = memory_file("llrt-object");
   if (*descriptor < 0) return llrt_error_vendor(LLRT_IO, errno, "memfd_create: %m");
   for (size_t done = 0; done < size;) {
     ssize_t n = write(*descriptor, (const char *)object + done, size - done);
@@ -86,7 +88,7 @@ static llrt_status sink_open(output_sink *sink) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  int error = pthread_create(&sink->reader, NULL, read_all, sink);
+  int error = memory_thread(&sink->reader, NULL, read_all, sink);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (error == 0) return LLRT_OK;
   close(ends[0]);
@@ -119,10 +121,8 @@ static llrt_status link_input(const plan_target *target, int input, llrt_text *o
   llrt_status status = link_descriptors(target, input, sink.write_end);
   sink_close(&sink);
   if (status == LLRT_OK) status = llrt_text_status(&sink.bytes);
-  if (status == LLRT_OK)
-    *output = sink.bytes;
-  else
-    llrt_text_fini(&sink.bytes);
+  if (status == LLRT_OK) *output = sink.bytes;
+  else llrt_text_fini(&sink.bytes);
   return status;
 }
 

@@ -2,7 +2,7 @@
 #ifndef LLRT_JIT_COMPILE_LINK_H
 #define LLRT_JIT_COMPILE_LINK_H
 
-#include "jit/plan/target.h"
+#include "jit/plan/types/target.h"
 
 #include <stddef.h>
 

@@ -15,8 +15,8 @@ int jit_lld_run(const char *const *arguments, int n, char *message, size_t messa
   std::string text;
   llvm::raw_string_ostream stream(text);
   const lld::DriverDef drivers[] = {{lld::Gnu, &lld::elf::link}};
-  lld::Result result = lld::lldMain(llvm::ArrayRef<const char *>(arguments, size_t(n)), stream,
-                                    stream, drivers);
+  lld::Result result =
+      lld::lldMain(llvm::ArrayRef<const char *>(arguments, size_t(n)), stream, stream, drivers);
   *again = result.canRunAgain;
   std::snprintf(message, message_size, "%s", stream.str().c_str());
   return result.retCode;

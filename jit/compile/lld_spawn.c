@@ -51,10 +51,8 @@ int jit_lld_spawn(const char *const *arguments, char *message, size_t message_si
   pid_t child;
   int error = start(arguments, ends[1], &child);
   close(ends[1]);
-  if (error == 0)
-    collect(ends[0], message, message_size);
-  else
-    snprintf(message, message_size, "cannot run %s", program);
+  if (error == 0) collect(ends[0], message, message_size);
+  else snprintf(message, message_size, "cannot run %s", program);
   close(ends[0]);
   return error == 0 ? wait_for(child) : -1;
 }

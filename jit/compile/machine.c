@@ -14,21 +14,24 @@ typedef struct machine_row {
   const char *triple, *cpu, *features;
 } machine_row;
 
-/* PTX versions are the lowest that know the target (sm_89: its conversions of 8-bit floats), so that the
- * oldest drivers take the text; modules with instructions that came later say so (EMIT_PTX_84).
- * x86-64-v4 as a processor prefers 256-bit vectors; plans count on whole 512-bit registers. VBMI, which the level
- * leaves out, moves the bytes of two registers anywhere by one instruction; without it that takes up to a dozen. VNNI, which
- * came with it or soon after, adds products of 16 bits to sums by one. */
+/* PTX versions are the lowest that know the target (sm_89: its conversions of 8-bit floats), so
+ * that the oldest drivers take the text; modules with instructions that came later say so
+ * (EMIT_PTX_84). x86-64-v4 as a processor prefers 256-bit vectors; plans count on whole 512-bit
+ * registers. VBMI, which the level leaves out, moves the bytes of two registers anywhere by one
+ * instruction; without it that takes up to a dozen. VNNI, which came with it or soon after, adds
+ * products of 16 bits to sums by one. */
 static const machine_row rows[] = {
     {"sm_80", "nvptx64-nvidia-cuda", "sm_80", "+ptx70"},
     {"sm_89", "nvptx64-nvidia-cuda", "sm_89", "+ptx81"},
+    {"sm_90", "nvptx64-nvidia-cuda", "sm_90", "+ptx78"},
     {"sm_90a", "nvptx64-nvidia-cuda", "sm_90a", "+ptx80"},
     {"gfx90a", "amdgcn-amd-amdhsa", "gfx90a", ""},
     {"gfx942", "amdgcn-amd-amdhsa", "gfx942", ""},
     {"x86-64-v2", "x86_64-unknown-linux-gnu", "x86-64-v2", ""},
     {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", ""},
     {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "-prefer-256-bit"},
-    {"x86-64-v4-vbmi", "x86_64-unknown-linux-gnu", "x86-64-v4", "-prefer-256-bit,+avx512vbmi,+avx512vnni"},
+    {"x86-64-v4-vbmi", "x86_64-unknown-linux-gnu", "x86-64-v4",
+     "-prefer-256-bit,+avx512vbmi,+avx512vnni"},
     {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon"},
 };
 
@@ -69,8 +72,9 @@ llrt_status jit_machine_create(const plan_target *target, int ptx, LLVMTargetMac
     LLVMDisposeMessage(message);
     return LLRT_UNSUPPORTED;
   }
-  *machine = LLVMCreateTargetMachine(llvm_target, row->triple, row->cpu, ptx ? features : row->features,
-                                     LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+  *machine =
+      LLVMCreateTargetMachine(llvm_target, row->triple, row->cpu, ptx ? features : row->features,
+                              LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
   if (!*machine) return llrt_error(LLRT_UNSUPPORTED, "LLVM refuses target %s", target->name);
   return LLRT_OK;
 }

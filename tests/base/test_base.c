@@ -1,4 +1,5 @@
 /* The error slot, the text buffer, hashes, files, dtypes: what every layer stands on. */
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/status.h"
@@ -56,6 +57,57 @@ Test(base, long_errors_are_cut) {
   cr_expect_eq(strncmp(llrt_last_error(), "here: xxx", 9), 0);
   llrt_error_prefix(LLRT_IO, "%s", text);
   cr_expect_eq(strlen(llrt_last_error()), length);
+}
+
+static llrt_status llrt_inner(void) {
+  LLRT_ENTRY();
+  return llrt_error(LLRT_IO, "broken");
+}
+
+static llrt_status llrt_outer(void) {
+  LLRT_ENTRY();
+  LLRT_TRY(llrt_error_prefix(llrt_inner(), "a %s", "part"));
+  return LLRT_OK;
+}
+
+Test(base, errors_name_the_outermost_function) {
+  cr_expect(llrt_outer() == LLRT_IO);
+  cr_expect_str_eq(llrt_last_error(), "llrt_outer: a part: broken");
+  cr_expect_str_eq(llrt_error_text(), "a part: broken");
+  cr_expect(llrt_inner() == LLRT_IO);
+  cr_expect_str_eq(llrt_last_error(), "llrt_inner: broken");
+  llrt_error(LLRT_IO, "alone");
+  cr_expect_str_eq(llrt_last_error(), "alone");
+}
+
+Test(base, errors_show_what_can_be_shown) {
+  static const struct {
+    const char *text, *shown;
+  } rows[] = {
+      {"tab\there", "tab\\x09here"},
+      {"line\nbreak\x1b[31m\x7f", "line\\x0abreak\\x1b[31m\\x7f"},
+      {"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x99\x82",
+       "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x99\x82"},
+      {"\xff\xfe", "\\xff\\xfe"},
+      {"cut \xe2\x82", "cut \\xe2\\x82"},                      /* at the text's end */
+      {"\xc0\xaf \xe0\x80\xaf", "\\xc0\\xaf \\xe0\\x80\\xaf"}, /* overlong */
+      {"\xed\xa0\x80", "\\xed\\xa0\\x80"},                     /* half of a surrogate pair */
+      {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},            /* beyond U+10FFFF */
+      {"\xc2\x9b"
+       "31m",
+       "\\xc2\\x9b"
+       "31m"}, /* C1 */
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    llrt_error(LLRT_IO, "%s", rows[i].text);
+    cr_expect_str_eq(llrt_last_error(), rows[i].shown);
+  }
+  char small[6];
+  cr_expect_eq(llrt_escape("ab\xff"
+                           "c",
+                           small, sizeof small),
+               2); /* no part of an escape */
+  cr_expect_str_eq(small, "ab");
 }
 
 static void *other_thread(void *was_empty) {
@@ -226,7 +278,7 @@ Test(base, dtypes) {
   cr_expect_eq(llrt_dtype_bits(LLRT_DTYPE_COUNT), 0);
   cr_expect(llrt_dtype_parse("f17", &dtype) == LLRT_INVALID_ARGUMENT);
   cr_expect_eq(dtype, LLRT_DTYPE_NONE);
-  cr_expect_str_eq(llrt_last_error(), "unknown dtype 'f17'");
+  cr_expect_str_eq(llrt_last_error(), "llrt_dtype_parse: unknown dtype 'f17'");
   cr_expect(llrt_dtype_parse("none", &dtype) == LLRT_INVALID_ARGUMENT);
   cr_expect(llrt_dtype_parse(NULL, &dtype) == LLRT_INVALID_ARGUMENT);
   cr_expect(llrt_dtype_parse("f32", NULL) == LLRT_INVALID_ARGUMENT);

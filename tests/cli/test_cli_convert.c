@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #define MODEL LLRT_TEST_SOURCE_DIR "/examples/data/silero_vad_16k.safetensors"
@@ -117,9 +118,8 @@ Test(cli_convert, literal) {
   cr_assert(array_create(LLRT_U8, 1, (int64_t[]){8}, &in, &error));
   for (int i = 0; i < 8; i++) ((unsigned char *)in.data)[i] = (unsigned char)i;
   cr_assert(array_write("in.npy", &in, &error));
-  tool_run_quietly(
-      "convert in.npy --from '{offset: [[1],[2],[4]]} -> [dim0:8]' --device host"
-      " --to '{offset: [[4],[1],[2]]} -> [dim0:8]' -o out.npy");
+  tool_run_quietly("convert in.npy --from '{offset: [[1],[2],[4]]} -> [dim0:8]' --device host"
+                   " --to '{offset: [[4],[1],[2]]} -> [dim0:8]' -o out.npy");
   array out = tool_array_read("out.npy");
   cr_expect_arr_eq(out.data, expected, 8);
   array_destroy(&in);
@@ -138,9 +138,8 @@ Test(cli_convert, gaps_and_copies) {
     cr_expect_eq(((unsigned char *)out.data)[i], want, "byte %d", i);
   }
   array_destroy(&out);
-  tool_run_quietly(
-      "convert in.npy --shape 32 --device host -o twice.npy"
-      " --to '{offset: [[1],[2],[4],[0],[8],[16]]} -> [dim0:32]'");
+  tool_run_quietly("convert in.npy --shape 32 --device host -o twice.npy"
+                   " --to '{offset: [[1],[2],[4],[0],[8],[16]]} -> [dim0:32]'");
   out = tool_array_read("twice.npy");
   cr_assert_eq(out.bytes, 64);
   for (int i = 0; i < 64; i++)
@@ -193,7 +192,8 @@ Test(cli_convert, maps) {
   cr_assert(array_create(LLRT_U8, 2, (int64_t[]){8, 16}, &in, &error));
   for (int i = 0; i < 128; i++) ((unsigned char *)in.data)[i] = (unsigned char)(2 * i + 1);
   cr_assert(array_write("in.npy", &in, &error));
-  tool_run_quietly("convert in.npy --to col_major --xor 0x88 --out-dtype f32 --device host -o out.npy");
+  tool_run_quietly(
+      "convert in.npy --to col_major --xor 0x88 --out-dtype f32 --device host -o out.npy");
   array out = tool_array_read("out.npy");
   cr_assert_eq(out.dtype, LLRT_F32);
   for (int i = 0; i < 128; i++)
@@ -203,7 +203,8 @@ Test(cli_convert, maps) {
   cr_assert(array_create(LLRT_U8, 2, (int64_t[]){1, 4}, &scale, &error));
   for (int i = 0; i < 4; i++) ((unsigned char *)scale.data)[i] = (unsigned char)(126 + i);
   cr_assert(array_write("s.npy", &scale, &error));
-  tool_run_quietly("convert in.npy --to col_major --scale s.npy --out-dtype f32 --device host -o out.npy");
+  tool_run_quietly(
+      "convert in.npy --to col_major --scale s.npy --out-dtype f32 --device host -o out.npy");
   out = tool_array_read("out.npy");
   for (int i = 0; i < 128; i++)
     cr_expect_eq(((float *)out.data)[i % 16 * 8 + i / 16],
@@ -213,13 +214,13 @@ Test(cli_convert, maps) {
   tool_expect_failure("convert in.npy --shape 16x8 --to row_major --scale in.npy -o out2.npy", 1,
                       "does not divide");
   tool_run_quietly("convert in.npy --to row_major --word-bits " SWAPPED_BYTES
-              " --device host -o out.npy");
+                   " --device host -o out.npy");
   out = tool_array_read("out.npy");
   for (int i = 0; i < 128; i++)
     cr_expect_eq(((unsigned char *)out.data)[i], ((unsigned char *)in.data)[i ^ 1]);
   array_destroy(&out);
   tool_run_quietly("convert in.npy --to row_major --dtype e4m3 --out-dtype bf16 --device host"
-              " -o new.safetensors:w");
+                   " -o new.safetensors:w");
   out = tool_array_read("new.safetensors:w");
   cr_expect(out.dtype == LLRT_BF16 && out.shape[1] == 16);
   cr_expect_eq(((uint16_t *)out.data)[28], 0x3F90, "0x39 is 1.125"); /* element 28 is 57 */
@@ -239,7 +240,7 @@ Test(cli_convert, mxfp4) {
   for (int i = 0; i < 16; i++) ((unsigned char *)scale.data)[i] = (unsigned char)(120 + i);
   cr_assert(array_write("s.npy", &scale, &error));
   tool_run_quietly("convert in.npy --dtype e2m1 --to row_major --scale s.npy --out-dtype f32"
-              " --device host -o out.npy");
+                   " --device host -o out.npy");
   array out = tool_array_read("out.npy");
   cr_assert(out.dtype == LLRT_F32 && out.shape[0] == 8 && out.shape[1] == 64);
   for (int i = 0; i < 512; i++) {
@@ -277,8 +278,8 @@ static const struct {
     {"--to row_major --index 0=rows.npy", true, false, false, false},
     {"--to col_major --index 1=columns.npy", false, true, true, false},
     {"--to row_major --index=1=columns.npy --index 0=rows.npy", true, true, false, false},
-    {"--to col_major --index 0=rows.npy --index 1=columns.npy --out-of-range zero", true, true, true,
-     false},
+    {"--to col_major --index 0=rows.npy --index 1=columns.npy --out-of-range zero", true, true,
+     true, false},
     {"--to row_major --index 0=rows.npy --index 1=columns.npy --out-of-range clamp", true, true,
      false, true},
 };
@@ -323,8 +324,9 @@ Test(cli_convert, index_of_blocks) {
   array in = write_sample("pool.npy", LLRT_U16, 4, (int64_t[]){7, 16, 2, 32}, false);
   write_list("blocks.npy", LLRT_I32, 3, blocks);
   write_list("none.npy", LLRT_I32, 0, blocks);
-  tool_run_quietly("convert pool.npy --from kv_nhd --to kv_hnd --index 0=blocks.npy --out-of-range error"
-              " --device host -o out.npy");
+  tool_run_quietly(
+      "convert pool.npy --from kv_nhd --to kv_hnd --index 0=blocks.npy --out-of-range error"
+      " --device host -o out.npy");
   array out = tool_array_read("out.npy");
   cr_assert_eq(out.bytes, (size_t)3 * 16 * 2 * 32 * 2);
   for (int i = 0; i < 3 * 16 * 2 * 32; i++) {
@@ -340,7 +342,77 @@ Test(cli_convert, index_of_blocks) {
   array_destroy(&in);
 }
 
+/* "-" is standard output, whatever that is. */
+Test(cli_convert, standard_output) {
+  size_t size;
+  array in = write_sample("in.npy", LLRT_F32, 2, (int64_t[]){4, 6}, false);
+  tool_run_quietly("convert in.npy --to col_major --device host -o out.npy");
+  tool_result piped = tool_expect_success("convert in.npy --to col_major --device host -o -");
+  char *file = tool_read_file("out.npy", &size);
+  cr_assert_eq(size, piped.out_size);
+  cr_expect_arr_eq(file, piped.out, size);
+  free(file);
+  tool_result_fini(&piped);
+  array_destroy(&in);
+}
+
+/* "-" is standard input: a file, or a pipe, whose length nobody knows beforehand. */
+Test(cli_convert, standard_input) {
+  array in = write_sample("in.npy", LLRT_F32, 2, (int64_t[]){40, 60}, false);
+  tool_run_quietly("convert in.npy --to col_major --device host -o out.npy");
+  array expected = tool_array_read("out.npy");
+  cr_assert_eq(mkfifo("pipe", 0600), 0);
+  static const char *const lines[] = {"convert - --to col_major --device host -o out.npy < in.npy",
+                                      "convert - --to col_major --device host -o out.npy < pipe",
+                                      "convert pipe --to col_major --device host -o out.npy"};
+  for (int i = 0; i < 3; i++) {
+    if (i > 0) cr_assert_eq(system("cat in.npy > pipe &"), 0);
+    tool_run_quietly(lines[i]);
+    array out = tool_array_read("out.npy");
+    cr_expect(out.bytes == in.bytes && memcmp(out.data, expected.data, in.bytes) == 0, "%s",
+              lines[i]);
+    array_destroy(&out);
+  }
+  array_destroy(&expected);
+  array_destroy(&in);
+}
+
+/* A .safetensors file tells in which storage its tensor lies, and is read so. */
+Test(cli_convert, the_file_tells_its_storage) {
+  static const char *const storages[] = {NVMMA, "col_major", "strided([80,1])"};
+  array in = write_sample("in.npy", LLRT_F32, 2, (int64_t[]){64, 32}, false);
+  for (int i = 0; i < 3; i++) {
+    char line[512];
+    remove("p.safetensors");
+    snprintf(line, sizeof line, "convert in.npy --to '%s' --device host -o p.safetensors:w",
+             storages[i]);
+    tool_run_quietly(line);
+    tool_run_quietly("convert p.safetensors:w --to row_major --device host -o back.npy");
+    array back = tool_array_read("back.npy");
+    cr_expect(back.rank == 2 && back.shape[0] == 64 && back.shape[1] == 32, "%s", storages[i]);
+    cr_expect(back.bytes == in.bytes && memcmp(back.data, in.data, in.bytes) == 0, "%s",
+              storages[i]);
+    array_destroy(&back);
+    tool_run_quietly("reduce p.safetensors:w --op max --axis 0 --device host -o max.npy");
+    tool_run_quietly("reduce in.npy --op max --axis 0 --device host -o expected.npy");
+    array max = tool_array_read("max.npy"), expected = tool_array_read("expected.npy");
+    cr_expect(max.bytes == 128 && memcmp(max.data, expected.data, 128) == 0, "%s", storages[i]);
+    array_destroy(&max);
+    array_destroy(&expected);
+  }
+  tool_expect_failure("convert p.safetensors:w --to row_major --dtype u8 --device host -o out.npy",
+                      1, "the file says that f32 elements lie in strided([80,1])");
+  tool_expect_failure(
+      "convert in.npy --to row_major --scale p.safetensors:w --device host -o o.npy", 1,
+      "lies in a storage of its own");
+  tool_run_quietly("convert p.safetensors:w --from row_major --dtype u8 --shape 10144x2"
+                   " --to row_major --device host -o out.npy"); /* 63 * 80 + 32 floats */
+  array_destroy(&in);
+}
+
 static const tool_failure failures[] = {
+    {"convert - --to row_major -o out.npy < cut.npy", 1, "standard input: the header promises"},
+    {"convert - --to row_major -o out.npy", 1, "standard input: not a .npy file"},
     {"convert in.npy --to row_major --index 0=missing.npy -o out.npy", 1, "missing.npy: No such"},
     {"convert in.npy --to row_major --index 0=in.npy -o out.npy", 1, "no list of int32 or int64"},
     {"convert in.npy --to row_major --index 2=list.npy -o out.npy", 1, "has 2 axes"},
@@ -353,9 +425,11 @@ static const tool_failure failures[] = {
     {"convert in.npy --to row_major --index 0=list.npy --in-place -o out.npy", 2, "exclude"},
     {"convert in.npy --to row_major --out-of-range zero -o out.npy", 2, "without --index"},
     {"convert in.npy --to row_major --index 0=a --index 1=a --index 2=a --index 3=a --index 4=a"
-     " -o out.npy", 2, "more than 4 times"},
+     " -o out.npy",
+     2, "more than 4 times"},
     {"convert in.npy --to row_major --out-dtype i64 --device host -o out.npy", 1, "no such cast"},
-    {"convert in.npy --to row_major --out-dtype i63 -o out.npy", 1, "--out-dtype"},
+    {"convert in.npy --to row_major --out-dtype i63 -o out.npy", 2,
+     "--out-dtype: unknown dtype 'i63'"},
     {"convert in.npy --to row_major --xor -1 -o out.npy", 2, "-1"},
     {"convert in.npy --to row_major --word-bits 0,1,2 -o out.npy", 2, "32 numbers"},
     {"convert in.npy --to row_major --device host -o full/out.npy", 1, "full/out.npy"},
@@ -374,7 +448,12 @@ static const tool_failure failures[] = {
     {"convert in.npy --to row_major --shape 64x33 -o out.npy", 1, "bytes"},
     {"convert in.npy --to row_major --device tpu:0 -o out.npy", 1, "tpu"},
     {"convert in.npy --to row_major --device cuda:99 -o out.npy", 1, ""},
-    {"convert in.npy --to row_major --dtype f99 -o out.npy", 1, "f99"},
+    {"convert in.npy --to row_major --dtype f99 -o out.npy", 2, "unknown dtype 'f99'"},
+    {"convert in.npy --to row_major --xor 0x100000000 --device host -o out.npy", 1,
+     "more than the 32 bits of f32 elements"},
+    {"convert in.npy --to row_major --device host -o new.safetensors", 1,
+     "name the tensor in it, as new.safetensors:NAME"},
+    {"convert in.npy --to row_major --device host -o new.safetensors:", 1, "name the tensor in it"},
     {"convert in.npy --to row_major --device host --dtype f64 --shape 3x3 -o out.npy", 1, "bytes"},
     {"convert", 2, "too few"},
     {"convert in.npy", 2, "--to is missing"},
@@ -430,4 +509,32 @@ Test(cli_convert, special_files_stay) {
   cr_expect(strncmp(r.err, "\x93NUMPY", 6) == 0);
   tool_result_fini(&r);
   array_destroy(&in);
+}
+
+/* Kilobytes that the largest of the tools that ran had in memory. */
+static long peak_kilobytes(void) {
+  struct rusage usage;
+  cr_assert_eq(getrusage(RUSAGE_CHILDREN, &usage), 0);
+  return usage.ru_maxrss;
+}
+
+/* On the host there is what is read and what is written, and nothing twice. */
+Test(cli_convert, memory_is_input_and_output) {
+  enum { SIDE = 4096, KILOBYTES = SIDE * SIDE * 4 / 1024 };
+  tool_folder_enter();
+  array a = write_sample("small.npy", LLRT_F32, 2, (int64_t[]){64, 64}, false);
+  array_destroy(&a);
+  tool_run_quietly("convert small.npy --device host --to col_major -o out.npy");
+  long without = peak_kilobytes();
+  a = write_sample("large.npy", LLRT_F32, 2, (int64_t[]){SIDE, SIDE}, false);
+  array_destroy(&a);
+  tool_run_quietly("convert large.npy --device host --to col_major -o out.npy");
+  tool_run_quietly("reduce large.npy --device host --op sum --axis 0 -o sums.npy");
+  long with = peak_kilobytes();
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+  cr_expect_lt(with - without, KILOBYTES * 5 / 2, "%ld KiB, %ld without the matrix of %d", with,
+               without, (int)KILOBYTES);
+#endif
+  (void)with, (void)without;
+  tool_folder_leave();
 }

@@ -15,7 +15,8 @@ enum { M = 5, N = 12, K = 64 };
 /* Small whole numbers, so that every order of additions gives the same. */
 static float a[M][K], b[K][N];
 
-static void write_array(const char *name, llrt_dtype dtype, int rank, const int64_t *shape, const void *data) {
+static void write_array(const char *name, llrt_dtype dtype, int rank, const int64_t *shape,
+                        const void *data) {
   array made;
   array_error error;
   cr_assert(array_create(dtype, rank, shape, &made, &error), "%s", error.text);
@@ -45,13 +46,16 @@ Test(cli_dot, two_matrices) {
   static const char *const lines[] = {
       "dot a.npy b.npy --device host -o d.npy",
       "dot a.npy columns.npy --layout-b col_major --shape 5x12x64 --device host -o d.npy",
-      "dot a.npy b.npy --tf32 --out-dtype f32 --device host -o d.npy"};
+      "dot a.npy b.npy --tf32 --out-dtype f32 --device host -o d.npy",
+      "dot a.npy told.safetensors:b --device host -o d.npy"};
   write_inputs();
+  tool_run_quietly("convert b.npy --to col_major --device host -o told.safetensors:b");
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     array d = tool_array(lines[i], "d.npy");
     cr_assert(d.dtype == LLRT_F32 && d.rank == 2 && d.shape[0] == M && d.shape[1] == N);
     for (int m = 0; m < M; m++)
-      for (int n = 0; n < N; n++) cr_expect_eq(((float *)d.data)[m * N + n], expected(m, n), "%s", lines[i]);
+      for (int n = 0; n < N; n++)
+        cr_expect_eq(((float *)d.data)[m * N + n], expected(m, n), "%s", lines[i]);
     array_destroy(&d);
   }
 }
@@ -62,8 +66,10 @@ Test(cli_dot, a_literal_brings_its_shape) {
   for (int i = 0; i < 32; i++) w[i / 8][i % 8] = (float)(i % 7 - 3);
   write_array("x.npy", LLRT_F32, 2, (int64_t[]){3, 8}, x);
   write_array("w.npy", LLRT_F32, 1, (int64_t[]){32}, w);
-  array d = tool_array("dot x.npy w.npy --layout-b '{offset: [[1,0],[2,0],[4,0],[0,1],[0,2]]} -> [dim0:8, dim1:4]' "
-                       "--device host -o d.npy", "d.npy");
+  array d = tool_array(
+      "dot x.npy w.npy --layout-b '{offset: [[1,0],[2,0],[4,0],[0,1],[0,2]]} -> [dim0:8, dim1:4]' "
+      "--device host -o d.npy",
+      "d.npy");
   cr_assert(d.rank == 2 && d.shape[0] == 3 && d.shape[1] == 4);
   for (int m = 0; m < 3; m++)
     for (int n = 0; n < 4; n++) {
@@ -79,7 +85,8 @@ Test(cli_dot, edges) {
   write_inputs();
   for (int n = 0; n < N; n++) line[n] = (float)(n - 6);
   write_array("line.npy", LLRT_F32, 1, (int64_t[]){N}, line);
-  array d = tool_array("dot a.npy b.npy --alpha 0.5 --bias line.npy --activation relu --out-dtype f64 --device host -o d.npy",
+  array d = tool_array("dot a.npy b.npy --alpha 0.5 --bias line.npy --activation relu --out-dtype "
+                       "f64 --device host -o d.npy",
                        "d.npy");
   cr_assert_eq(d.dtype, LLRT_F64);
   for (int m = 0; m < M; m++)
@@ -96,21 +103,26 @@ Test(cli_dot, scaled_weights) {
   uint8_t packed[K][N / 2], scales[K / 32][N], columns[N][K / 32];
   write_inputs();
   for (int k = 0; k < K; k++)
-    for (int n = 0; n < N; n += 2) packed[k][n / 2] = (uint8_t)((k + n) % 16 | (k * 3 + n) % 16 << 4);
+    for (int n = 0; n < N; n += 2)
+      packed[k][n / 2] = (uint8_t)((k + n) % 16 | (k * 3 + n) % 16 << 4);
   for (int g = 0; g < K / 32; g++)
     for (int n = 0; n < N; n++) columns[n][g] = scales[g][n] = (uint8_t)(126 + (g + n) % 3);
   write_array("w.npy", LLRT_U8, 2, (int64_t[]){K, N / 2}, packed);
   write_array("s.npy", LLRT_U8, 2, (int64_t[]){K / 32, N}, scales);
   write_array("columns.npy", LLRT_U8, 2, (int64_t[]){K / 32, N}, columns);
-  tool_result found = tool_expect_success("dot a.npy w.npy --dtype-b e2m1 --scale-b s.npy --scale-range auto --device host "
-                                          "-o found.npy");
+  tool_result found = tool_expect_success(
+      "dot a.npy w.npy --dtype-b e2m1 --scale-b s.npy --scale-range auto --device host "
+      "-o found.npy");
   tool_result_fini(&found);
-  array d = tool_array("dot a.npy w.npy --dtype-b e2m1 --scale-b s.npy --device host -o d.npy", "d.npy"), ranged;
+  array d = tool_array("dot a.npy w.npy --dtype-b e2m1 --scale-b s.npy --device host -o d.npy",
+                       "d.npy"),
+        ranged;
   array_error error;
   cr_assert(array_read("found.npy", &ranged, &error), "%s", error.text);
   cr_expect_eq(memcmp(ranged.data, d.data, d.bytes), 0);
   array_destroy(&ranged);
-  ranged = tool_array("dot a.npy w.npy --dtype-b e2m1 --scale-b columns.npy --layout-scale-b col_major --device host -o d.npy",
+  ranged = tool_array("dot a.npy w.npy --dtype-b e2m1 --scale-b columns.npy --layout-scale-b "
+                      "col_major --device host -o d.npy",
                       "d.npy");
   cr_expect_eq(memcmp(ranged.data, d.data, d.bytes), 0);
   array_destroy(&ranged);
@@ -131,12 +143,15 @@ Test(cli_dot, explained_and_compiled) {
   static const char *const lines[] = {
       "explain dot --shape 16x64x32 --target sm_90a",
       "explain dot 'bf16[16x8192]' 'e2m1[8192x8192]' --scale-b 'e8m0[256x8192]' --target sm_90a",
-      "explain dot 'f16[16x8192]' 'e2m1[8192x8192]' --scale-b 'e8m0[256x8192]' --scale-range 110,130 --target sm_90a",
-      "explain dot 'f16[16x512]' 'u4[512x128]' --layout-b marlin_w4 --scale-b 'f16[4x128]' --layout-scale-b marlin_scales "
+      "explain dot 'f16[16x8192]' 'e2m1[8192x8192]' --scale-b 'e8m0[256x8192]' --scale-range "
+      "110,130 --target sm_90a",
+      "explain dot 'f16[16x512]' 'u4[512x128]' --layout-b marlin_w4 --scale-b 'f16[4x128]' "
+      "--layout-scale-b marlin_scales "
       "--target sm_90a",
       "compile dot 'f16[16x64]' 'f16[64x64]' --target sm_80 --emit ptx",
       "compile dot 'i8[16x64]' 'i8[64x64]' --target host --emit ir"};
-  static const char *const words[] = {"block:", "e2m1", "f16", "u4 in words of permuted bits", "mma.sync", "define"};
+  static const char *const words[] = {"block:",   "e2m1",  "f16", "u4 in words of permuted bits",
+                                      "mma.sync", "define"};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     tool_result r = tool_expect_success(lines[i]);
     cr_expect(strstr(r.out, words[i]), "llrt %s: no %s", lines[i], words[i]);
@@ -148,12 +163,19 @@ Test(cli_dot, what_is_refused) {
   static const tool_failure rows[] = {
       {"dot a.npy b.npy --device host", 2, "-o OUT is missing"},
       {"dot a.npy --device host -o d.npy", 2, "too few words"},
-      {"dot a.npy columns.npy --device host -o d.npy", 1, "operand B has 12 positions along K, not 64"},
-      {"dot a.npy b.npy --dtype-b e9m9 --device host -o d.npy", 1, "--dtype-b: unknown dtype 'e9m9'"},
-      {"dot a.npy b.npy --scale-b b.npy --device host -o d.npy", 1, "operand B is f32: scales that differ"},
-      {"dot a.npy w.npy --dtype-b e2m1 --scale-b three.npy --device host -o d.npy", 1, "scale of B has 3 positions for 64"},
-      {"dot a.npy w.npy --dtype-b e2m1 --scale-b narrow.npy --device host -o d.npy", 1, "scale of B has 5 positions for 12"},
-      {"dot a.npy w.npy --dtype-b u4 --scale-b scales.npy --zero-b three.npy --device host -o d.npy", 1, "the zero of B has 3 positions for 64"},
+      {"dot a.npy columns.npy --device host -o d.npy", 1,
+       "operand B has 12 positions along K, not 64"},
+      {"dot a.npy b.npy --dtype-b e9m9 --device host -o d.npy", 2,
+       "--dtype-b: unknown dtype 'e9m9'"},
+      {"dot a.npy b.npy --scale-b b.npy --device host -o d.npy", 1,
+       "operand B is f32: scales that differ"},
+      {"dot a.npy w.npy --dtype-b e2m1 --scale-b three.npy --device host -o d.npy", 1,
+       "scale of B has 3 positions for 64"},
+      {"dot a.npy w.npy --dtype-b e2m1 --scale-b narrow.npy --device host -o d.npy", 1,
+       "scale of B has 5 positions for 12"},
+      {"dot a.npy w.npy --dtype-b u4 --scale-b scales.npy --zero-b three.npy --device host -o "
+       "d.npy",
+       1, "the zero of B has 3 positions for 64"},
       {"dot a.npy w.npy --dtype-b bool --device host -o d.npy", 1, "the operand B is bool"},
       {"dot a.npy w.npy --dtype-b u4 --layout-b marlin_w4 --device host -o d.npy", 1, "B: axis"},
       {"dot a.npy b.npy --bias scales.npy --device host -o d.npy", 1, "the bias has rank 2, not 1"},
@@ -166,13 +188,19 @@ Test(cli_dot, what_is_refused) {
       {"dot a.npy b.npy --alpha nan --device host -o d.npy", 2, "--alpha nan is no number"},
       {"dot a.npy b.npy --scale-range 1,2 --device host -o d.npy", 2, "--scale-range without"},
       {"dot a.npy b.npy --scale-dtype e4m3 --device host -o d.npy", 2, "--scale-dtype without"},
-      {"dot a.npy b.npy --layout-scale-b col_major --device host -o d.npy", 2, "--layout-scale-b without"},
-      {"dot a.npy b.npy --layout-zero-b col_major --device host -o d.npy", 2, "--layout-zero-b without"},
+      {"dot a.npy b.npy --layout-scale-b col_major --device host -o d.npy", 2,
+       "--layout-scale-b without"},
+      {"dot a.npy b.npy --layout-zero-b col_major --device host -o d.npy", 2,
+       "--layout-zero-b without"},
       {"dot a.npy b.npy --shape 5x12 --device host -o d.npy", 2, "MxNxK"},
-      {"dot a.npy columns.npy --layout-b col_major --shape 5x12x60 --device host -o d.npy", 1, "holds"},
-      {"dot a.npy b.npy --scale-b b.npy --scale-range 3 --device host -o d.npy", 2, "--scale-range 3 is no range"},
-      {"dot a.npy b.npy --scale-b b.npy --scale-range 3,255 --device host -o d.npy", 2, "--scale-range 3,255 is no range"},
-      {"explain dot --shape 4x4x4 --scale-b 'e8m0[1x4]' --scale-range auto --target sm_90a", 2, "there are no scales to look at"},
+      {"dot a.npy columns.npy --layout-b col_major --shape 5x12x60 --device host -o d.npy", 1,
+       "holds"},
+      {"dot a.npy b.npy --scale-b b.npy --scale-range 3 --device host -o d.npy", 2,
+       "--scale-range 3 is no range"},
+      {"dot a.npy b.npy --scale-b b.npy --scale-range 3,255 --device host -o d.npy", 2,
+       "--scale-range 3,255 is no range"},
+      {"explain dot --shape 4x4x4 --scale-b 'e8m0[1x4]' --scale-range auto --target sm_90a", 2,
+       "there are no scales to look at"},
       {"explain dot --target sm_90a", 2, "--shape MxNxK"},
       {"explain dot --shape 4x4x4 --xor 1 --target sm_90a", 2, "not for a dot"},
       {"explain convert a b --to col_major --target sm_90a", 2, "only a dot names tensors"},

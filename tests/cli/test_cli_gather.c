@@ -50,7 +50,8 @@ static void free_all(array *out) {
 
 Test(cli_gather, take_along) {
   make_files(LLRT_I64, 2, (int64_t[]){ROWS, 11}, COLUMNS);
-  array out = tool_array("gather in.npy --index i.npy --axis 1 --device host -o out.npy", "out.npy");
+  array out =
+      tool_array("gather in.npy --index i.npy --axis 1 --device host -o out.npy", "out.npy");
   cr_assert(out.rank == 2 && out.shape[0] == ROWS && out.shape[1] == 11 && out.dtype == LLRT_F32);
   for (int i = 0; i < ROWS * 11; i++) {
     int64_t from = i / 11 * COLUMNS + ((int64_t *)index_array.data)[i];
@@ -64,11 +65,13 @@ Test(cli_gather, one_value_a_row_to_columns) {
   make_files(LLRT_I32, 2, (int64_t[]){50, 1}, ROWS + 4);
   ((int32_t *)index_array.data)[7] = -1;
   save("i.npy", &index_array);
-  array out = tool_array("gather in.npy --index i.npy --axis 0 --to col_major --device host -o out.npy", "out.npy");
+  array out = tool_array(
+      "gather in.npy --index i.npy --axis 0 --to col_major --device host -o out.npy", "out.npy");
   cr_assert_eq(out.bytes, 50 * COLUMNS * sizeof(float));
   for (int i = 0; i < 50 * COLUMNS; i++) {
     int32_t row = ((int32_t *)index_array.data)[i % 50];
-    uint32_t wanted = row >= 0 && row < ROWS ? ((uint32_t *)source.data)[row * COLUMNS + i / 50] : 0;
+    uint32_t wanted =
+        row >= 0 && row < ROWS ? ((uint32_t *)source.data)[row * COLUMNS + i / 50] : 0;
     cr_assert_eq(((uint32_t *)out.data)[i], wanted, "element %d", i);
   }
   free_all(&out);
@@ -77,7 +80,8 @@ Test(cli_gather, one_value_a_row_to_columns) {
 Test(cli_gather, select_clamped) {
   make_files(LLRT_I64, 1, (int64_t[]){70}, ROWS + 9);
   array out = tool_array("gather in.npy --index i.npy --axis 0 --form select --out-of-range clamp"
-                       " --device host -o out.npy", "out.npy");
+                         " --device host -o out.npy",
+                         "out.npy");
   cr_assert(out.shape[0] == 70 && out.shape[1] == COLUMNS);
   for (int i = 0; i < 70 * COLUMNS; i++) {
     int64_t row = ((int64_t *)index_array.data)[i / COLUMNS];
@@ -91,15 +95,18 @@ static const tool_failure failures[] = {
     {"gather in.npy --axis 0 -o out.npy", 2, "--index is missing"},
     {"gather in.npy --index i.npy -o out.npy", 2, "--axis is missing"},
     {"gather in.npy --index i.npy --axis 0", 2, "-o OUT is missing"},
-    {"gather in.npy --index i.npy --axis 2 --form select -o out.npy", 1, "axis 2, but the tensor has 2"},
+    {"gather in.npy --index i.npy --axis 2 --form select -o out.npy", 1,
+     "axis 2, but the tensor has 2"},
     {"gather in.npy --index i.npy --axis -1 -o out.npy", 2, "no axis"},
     {"gather in.npy --index i.npy --axis 0 -o out.npy", 1, "the index has rank 1, the tensor 2"},
     {"gather in.npy --index in.npy --axis 0 -o out.npy", 1, "no tensor of int32 or int64"},
-    {"gather in.npy --index in.npy --axis 0 --form select -o out.npy", 1, "no list of int32 or int64"},
+    {"gather in.npy --index in.npy --axis 0 --form select -o out.npy", 1,
+     "no list of int32 or int64"},
     {"gather in.npy --index i.npy --axis 0 --form gather -o out.npy", 2, "take_along or select"},
     {"gather in.npy --index 'i64[4]' --axis 0 --form select -o out.npy", 1, "i64[4]: No such file"},
     {"gather in.npy --index i.npy --index i.npy --axis 0 -o out.npy", 2, "twice"},
-    {"gather in.npy --index i.npy --axis 0 --form select --out-of-range skip -o out.npy", 2, "skip"},
+    {"gather in.npy --index i.npy --axis 0 --form select --out-of-range skip -o out.npy", 2,
+     "skip"},
     {"gather in.npy --index i.npy --axis 0 --form select --out-of-range error -o out.npy", 1,
      "value 24 at 3 of i.npy is not in 0..19, axis 0"},
     {"gather in.npy --index i.npy --axis 0 --form select --in-place -o out.npy", 2, "exclude"},

@@ -55,9 +55,17 @@ Test(cli_layout, golden) {
 
 /* Families are listed by hand: each must be one that the language knows. */
 Test(cli_layout, list_names_families) {
-  static const char *const families[] = {
-      "blocked", "nvmma", "slice", "dot", "mfma", "wmma", "swizzled_shared", "rotating_shared",
-      "nvmma_shared", "tensor_memory", "tensor_memory_scales"};
+  static const char *const families[] = {"blocked",
+                                         "nvmma",
+                                         "slice",
+                                         "dot",
+                                         "mfma",
+                                         "wmma",
+                                         "swizzled_shared",
+                                         "rotating_shared",
+                                         "nvmma_shared",
+                                         "tensor_memory",
+                                         "tensor_memory_scales"};
   enum { COUNT = sizeof families / sizeof families[0] };
   tool_result list = tool_expect_success("layout --list --json");
   int listed = 0;
@@ -147,20 +155,20 @@ static const struct {
     {"layout '" TIRX_TILE " + R[2:2@warpid]' --shape 8x16 --json",
      "{\"in\":[{\"name\":\"m\",\"bases\":[[0,1]]},"
      "{\"name\":\"laneid\",\"bases\":[[0,2],[0,4],[1,0],[2,0],[4,0]]},"
-     "{\"name\":\"warpid\",\"bases\":[[0,8],[0,0]]}" OUT_2D("8", "16")
-     "\"surjective\":true,\"injective\":false,"
-     "\"free_variable_masks\":{\"m\":0,\"laneid\":0,\"warpid\":2},\"num_consecutive\":1}\n"},
+     "{\"name\":\"warpid\",\"bases\":[[0,8],[0,0]]}" OUT_2D(
+         "8", "16") "\"surjective\":true,\"injective\":false,"
+                    "\"free_variable_masks\":{\"m\":0,\"laneid\":0,\"warpid\":2},\"num_"
+                    "consecutive\":1}\n"},
     {"layout 'swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(8,64):(64@m,1@m)]' "
      "--shape 8x64 --json",
      MEMORY_2D("[[0,1],[0,2],[0,4],[0,8],[0,16],[0,32],[1,8],[2,16],[4,32]]", "8", "64")},
     {"layout 'S[(2,4):(1,2)]' --json",
      BIJECTION("{\"in\":[{\"name\":\"m\",\"bases\":[[4],[1],[2]]}],"
                "\"out\":[{\"name\":\"dim0\",\"size\":8}],")},
-    {"layout 'S[(2,4):(1,2)]' --shape 2x4 --matrix",
-     "                     | m\n"
-     "            dim0   0 | 1 . .\n"
-     "            dim1   0 | . 1 .\n"
-     "            dim1   1 | . . 1\n"},
+    {"layout 'S[(2,4):(1,2)]' --shape 2x4 --matrix", "                     | m\n"
+                                                     "            dim0   0 | 1 . .\n"
+                                                     "            dim1   0 | . 1 .\n"
+                                                     "            dim1   1 | . . 1\n"},
     {"layout 'S[(2,2):(1@laneid,1)] + R[2:2@laneid]' --shape 2x2 --grid",
      "each cell: l = laneid, m = m; every element has 2 copies, the first is shown\n"
      "       |    0 |    1\n"
@@ -234,6 +242,4 @@ static const tool_failure failures[] = {
     {"layout " BLOCKED " --shape 4x8 --json --grid", 2, "one form"},
 };
 
-Test(cli_layout, failures) {
-  tool_expect_failures(failures, sizeof failures / sizeof *failures);
-}
+Test(cli_layout, failures) { tool_expect_failures(failures, sizeof failures / sizeof *failures); }

@@ -39,8 +39,9 @@ Test(cli_reduce, sums_drop_the_axis) {
 
 Test(cli_reduce, all_axes_leave_a_scalar) {
   write_input();
-  array out = tool_array("reduce in.npy --op max --axis 0,1 --accumulate f64 --out-dtype f64 --device host -o out.npy",
-                      "out.npy");
+  array out = tool_array(
+      "reduce in.npy --op max --axis 0,1 --accumulate f64 --out-dtype f64 --device host -o out.npy",
+      "out.npy");
   double most = sample[0][0];
   for (int i = 0; i < ROWS * COLUMNS; i++) {
     double x = sample[i / COLUMNS][i % COLUMNS];
@@ -53,7 +54,8 @@ Test(cli_reduce, all_axes_leave_a_scalar) {
 
 Test(cli_reduce, positions_and_values) {
   write_input();
-  array out = tool_array("reduce in.npy --op argmin --axis 0 --values best.npy --device host -o out.npy", "out.npy");
+  array out = tool_array(
+      "reduce in.npy --op argmin --axis 0 --values best.npy --device host -o out.npy", "out.npy");
   array best;
   array_error error;
   cr_assert(array_read("best.npy", &best, &error), "%s", error.text);
@@ -74,7 +76,8 @@ Test(cli_reduce, position_among_all) {
   int at = 0;
   for (int i = 1; i < ROWS * COLUMNS; i++)
     if ((&sample[0][0])[i] > (&sample[0][0])[at]) at = i;
-  array out = tool_array("reduce in.npy --op argmax --axis 0,1 --device host -o out.npy", "out.npy");
+  array out =
+      tool_array("reduce in.npy --op argmax --axis 0,1 --device host -o out.npy", "out.npy");
   cr_assert(out.dtype == LLRT_I64 && out.rank == 0);
   cr_expect_eq(*(int64_t *)out.data, at);
   array_destroy(&out);
@@ -85,7 +88,8 @@ Test(cli_reduce, other_storages) {
   tool_result r = tool_expect_success("convert in.npy --to col_major --device host -o columns.npy");
   tool_result_fini(&r);
   array out = tool_array("reduce columns.npy --from col_major --shape 20x36 --op any --axis 1 --to "
-                      "'S[(20):(3@m)]' --device host -o out.npy", "out.npy");
+                         "'S[(20):(3@m)]' --device host -o out.npy",
+                         "out.npy");
   cr_assert(out.dtype == LLRT_BOOL && out.shape[0] == 3 * (ROWS - 1) + 1);
   for (int i = 0; i < ROWS; i++) cr_expect_eq(((char *)out.data)[3 * i], 1);
   array_destroy(&out);
@@ -97,15 +101,22 @@ Test(cli_reduce, what_is_refused) {
       {"reduce in.npy --op sum --device host -o out.npy", 2, "--axis is missing"},
       {"reduce in.npy --op mean --axis 1 --device host -o out.npy", 2, "no such op"},
       {"reduce in.npy --op sum --axis x --device host -o out.npy", 2, "numbers by commas"},
-      {"reduce in.npy --op sum --axis 2 --device host -o out.npy", 1, "--axis 2 of a tensor of 2 axes"},
+      {"reduce in.npy --op sum --axis 2 --device host -o out.npy", 1,
+       "--axis 2 of a tensor of 2 axes"},
       {"reduce in.npy --op sum --axis 1,1 --device host -o out.npy", 1, "twice"},
-      {"reduce in.npy --op sum --axis 1 --accumulate i32 --device host -o out.npy", 1, "cannot be accumulated"},
-      {"reduce in.npy --op argmax --axis 1 --out-dtype f32 --device host -o out.npy", 1, "cannot be a destination"},
+      {"reduce in.npy --op sum --axis 1 --accumulate i32 --device host -o out.npy", 1,
+       "cannot be accumulated"},
+      {"reduce in.npy --op argmax --axis 1 --out-dtype f32 --device host -o out.npy", 1,
+       "cannot be a destination"},
       {"reduce in.npy --op sum --axis 1 --device host", 2, "-o OUT is missing"},
-      {"reduce in.npy --op sum --axis 1 --values v.npy --device host -o out.npy", 2, "--values is for argmin and argmax"},
-      {"reduce in.npy --op argmax --axis 1 --values out.npy --device host -o out.npy", 2, "OUT, too"},
-      {"reduce in.npy --op argmax --axis 1 --values no/v.npy --device host -o out.npy", 1, "no/v.npy: cannot be written"},
-      {"reduce in.npy --op argmax --axis 1 --values /dev/full --device host -o out.npy", 1, "/dev/full: cannot be written"},
+      {"reduce in.npy --op sum --axis 1 --values v.npy --device host -o out.npy", 2,
+       "--values is for argmin and argmax"},
+      {"reduce in.npy --op argmax --axis 1 --values out.npy --device host -o out.npy", 2,
+       "OUT, too"},
+      {"reduce in.npy --op argmax --axis 1 --values no/v.npy --device host -o out.npy", 1,
+       "no/v.npy: cannot be written"},
+      {"reduce in.npy --op argmax --axis 1 --values /dev/full --device host -o out.npy", 1,
+       "/dev/full: cannot be written"},
   };
   write_input();
   tool_expect_failures(rows, sizeof rows / sizeof *rows);

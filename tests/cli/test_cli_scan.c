@@ -16,7 +16,8 @@ static array source;
 
 static void make_file(void) {
   array_error error;
-  cr_assert(array_create(LLRT_I32, 2, (int64_t[]){ROWS, COLUMNS}, &source, &error), "%s", error.text);
+  cr_assert(array_create(LLRT_I32, 2, (int64_t[]){ROWS, COLUMNS}, &source, &error), "%s",
+            error.text);
   for (int i = 0; i < ROWS * COLUMNS; i++) ((int32_t *)source.data)[i] = (i * 37) % 101 - 50;
   cr_assert(array_write("in.npy", &source, &error), "%s", error.text);
 }
@@ -26,7 +27,8 @@ static int32_t at(int row, int column) { return ((int32_t *)source.data)[row * C
 Test(cli_scan, sums_along_rows) {
   make_file();
   array out = tool_array("scan in.npy --op sum --axis 1 --device host -o out.npy", "out.npy");
-  cr_assert(out.rank == 2 && out.shape[0] == ROWS && out.shape[1] == COLUMNS && out.dtype == LLRT_I64);
+  cr_assert(out.rank == 2 && out.shape[0] == ROWS && out.shape[1] == COLUMNS &&
+            out.dtype == LLRT_I64);
   for (int r = 0; r < ROWS; r++) {
     int64_t sum = 0;
     for (int c = 0; c < COLUMNS; c++) {
@@ -40,8 +42,9 @@ Test(cli_scan, sums_along_rows) {
 
 Test(cli_scan, exclusive_reverse_into_columns) {
   make_file();
-  array out = tool_array("scan in.npy --op max --axis 0 --exclusive --reverse --to col_major --device host -o out.npy",
-                         "out.npy");
+  array out = tool_array(
+      "scan in.npy --op max --axis 0 --exclusive --reverse --to col_major --device host -o out.npy",
+      "out.npy");
   cr_assert(out.rank == 1 && out.dtype == LLRT_I32);
   for (int c = 0; c < COLUMNS; c++) {
     int32_t most = INT32_MIN;
@@ -56,10 +59,12 @@ Test(cli_scan, exclusive_reverse_into_columns) {
 
 Test(cli_scan, types) {
   make_file();
-  array out = tool_array("scan in.npy --axis 0 --accumulate i32 --device host -o out.npy", "out.npy");
+  array out =
+      tool_array("scan in.npy --axis 0 --accumulate i32 --device host -o out.npy", "out.npy");
   cr_assert_eq(out.dtype, LLRT_I32);
   array_destroy(&out);
-  out = tool_array("scan in.npy --op min --axis 0 --out-dtype f32 --device host -o out.npy", "out.npy");
+  out = tool_array("scan in.npy --op min --axis 0 --out-dtype f32 --device host -o out.npy",
+                   "out.npy");
   cr_assert_eq(out.dtype, LLRT_F32);
   cr_assert_eq(((float *)out.data)[0], (float)at(0, 0));
   array_destroy(&out);
@@ -82,12 +87,14 @@ Test(cli_scan, what_is_refused) {
 }
 
 Test(cli_scan, explain_and_compile) {
-  tool_result r = tool_expect_success("explain scan --op sum --axis 1 --shape 4096x65536 --target sm_90a");
+  tool_result r =
+      tool_expect_success("explain scan --op sum --axis 1 --shape 4096x65536 --target sm_90a");
   cr_assert_not_null(strstr(r.out, "inclusive scan (sum, f32)"), "%s", r.out);
   cr_assert_not_null(strstr(r.out, "16 bytes an access"), "%s", r.out);
   tool_result_fini(&r);
-  r = tool_expect_success("compile scan --op max --axis 0 --reverse --shape 100x64 --dtype bf16 --target sm_80 "
-                          "--emit ptx");
+  r = tool_expect_success(
+      "compile scan --op max --axis 0 --reverse --shape 100x64 --dtype bf16 --target sm_80 "
+      "--emit ptx");
   cr_assert_not_null(strstr(r.out, "max.NaN.f32"), "%s", r.out);
   tool_result_fini(&r);
 }

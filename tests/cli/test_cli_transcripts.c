@@ -1,6 +1,7 @@
-/* Transcripts: documents whose code blocks have lines "$ llrt ...", each followed by what it prints,
- * up to the next such line or the end of the block. Every line is run and its output compared; a
- * refusal's output is its line on stderr. LLRT_CLI_UPDATE=1 writes the documents anew instead. */
+/* Transcripts: documents whose code blocks have lines "$ llrt ...", each followed by what it
+ * prints, up to the next such line or the end of the block. Every line is run and its output
+ * compared; a refusal's output is its line on stderr. LLRT_CLI_UPDATE=1 writes the documents anew
+ * instead. */
 #include "tool_run.h"
 
 #include <criterion/criterion.h>
@@ -104,6 +105,8 @@ static void run_transcript(const char *name, int at_least) {
 Test(cli_transcripts, learning_the_language) { run_transcript("docs/layouts.md", 15); }
 
 Test(cli_transcripts, the_reference) { run_transcript("docs/layout-language.md", 1); }
+
+Test(cli_transcripts, why_a_kernel) { run_transcript("docs/cli.md", 3); }
 
 /* Every form of the language once. */
 Test(cli_transcripts, every_form) { run_transcript("tests/data/cli/language.md", 60); }

@@ -1,5 +1,5 @@
-/* The page of `llrt layout --html`: the data that it carries, read back, and, where a JavaScript interpreter
- * is installed, its script run on them. */
+/* The page of `llrt layout --html`: the data that it carries, read back, and, where a JavaScript
+ * interpreter is installed, its script run on them. */
 #include "tool_run.h"
 
 #include "base/text.h"
@@ -22,10 +22,14 @@ static const struct {
   int64_t shape[3];
 } pages[] = {
     {"nvmma(version=[2,0], warps_per_cta=[2,1], instr_shape=[16,8])", 2, {32, 8}},
-    {"dot(operand=0, k_width=2, parent=nvmma(version=[2,0], warps_per_cta=[1,2], instr_shape=[16,8]))",
-     2, {16, 16}}, /* copies */
+    {"dot(operand=0, k_width=2, parent=nvmma(version=[2,0], warps_per_cta=[1,2], "
+     "instr_shape=[16,8]))",
+     2,
+     {16, 16}}, /* copies */
     {"{register: [[1,0,0]], lane: [[0,1,0],[0,0,1]], warp: [[0,0,2],[0,0,0]]} -> "
-     "[dim0:2, dim1:2, dim2:4]", 3, {2, 2, 4}}, /* several pages */
+     "[dim0:2, dim1:2, dim2:4]",
+     3,
+     {2, 2, 4}},                                                           /* several pages */
     {"{register: [[0,1]], lane: [[0,2]]} -> [dim0:2, dim1:4]", 2, {2, 4}}, /* elements of nobody */
     {"nvmma_shared(swizzle_bytes=32, element_bits=16)", 2, {8, 32}},
     {"{offset: [[1],[2],[4]]} -> [dim0:8]", 1, {8}},
@@ -34,8 +38,8 @@ enum { N_PAGES = sizeof pages / sizeof pages[0] };
 
 static llrt_layout layout_at(int i) {
   llrt_layout layout;
-  cr_assert(llrt_layout_parse(pages[i].text, pages[i].rank, pages[i].shape, &layout) == LLRT_OK, "%s",
-            llrt_last_error());
+  cr_assert(llrt_layout_parse(pages[i].text, pages[i].rank, pages[i].shape, &layout) == LLRT_OK,
+            "%s", llrt_last_error());
   return layout;
 }
 
@@ -84,19 +88,22 @@ static void expect_dims(const char *data, const char *list, const llrt_layout *l
     char wanted[64];
     const llrt_dim *dim = ins ? &layout->in[i] : &layout->out[i];
     int shift = ins ? llrt_layout_in_shift(layout, i) : llrt_layout_out_shift(layout, i);
-    snprintf(wanted, sizeof wanted, "{name: \"%s\", bits: %d, shift: %d}", dim->name, dim->bits, shift);
+    snprintf(wanted, sizeof wanted, "{name: \"%s\", bits: %d, shift: %d}", dim->name, dim->bits,
+             shift);
     const char *found = strstr(at, wanted);
     cr_expect(found && found < end, "%s: %s", list, wanted);
   }
 }
 
-/* The picture's position (page, row, column) is the element with these coordinates, the last axis along
- * columns, the one before along rows. */
+/* The picture's position (page, row, column) is the element with these coordinates, the last axis
+ * along columns, the one before along rows. */
 static void expect_positions(const char *data, const llrt_layout *layout, int i) {
   uint64_t first[64];
   int n = numbers_after(data, "pages: [", first, 64), rank = pages[i].rank;
-  int64_t rows = 1ll << number_after(data, "rowBits: "), columns = 1ll << number_after(data, "columnBits: ");
-  uint64_t row_shift = number_after(data, "rowShift: "), column_shift = number_after(data, "columnShift: ");
+  int64_t rows = 1ll << number_after(data, "rowBits: "),
+          columns = 1ll << number_after(data, "columnBits: ");
+  uint64_t row_shift = number_after(data, "rowShift: "),
+           column_shift = number_after(data, "columnShift: ");
   cr_assert_eq(columns, pages[i].shape[rank - 1]);
   cr_assert_eq(rows, rank > 1 ? pages[i].shape[rank - 2] : 1);
   for (int64_t page = 0; page < n; page++)
@@ -109,9 +116,11 @@ static void expect_positions(const char *data, const llrt_layout *layout, int i)
           int64_t at = a == rank - 1 ? column : a == rank - 2 ? row : left % pages[i].shape[a];
           if (a < rank - 2) left /= pages[i].shape[a];
           snprintf(name, sizeof name, "dim%d", a);
-          flat |= (uint64_t)at << llrt_layout_out_shift(layout, llrt_layout_out_index(layout, name));
+          flat |=
+              (uint64_t)at << llrt_layout_out_shift(layout, llrt_layout_out_index(layout, name));
         }
-        cr_assert_eq(first[page] | (uint64_t)row << row_shift | (uint64_t)column << column_shift, flat);
+        cr_assert_eq(first[page] | (uint64_t)row << row_shift | (uint64_t)column << column_shift,
+                     flat);
       }
 }
 
@@ -156,7 +165,8 @@ static void describe(const llrt_layout *layout, int rank, const int64_t *at, llr
     if (!here) continue;
     if (copies++) llrt_text_add(&owners, " | ");
     for (int i = layout->n_in - 1; i >= 0; i--)
-      llrt_text_add(&owners, "%s %" PRIu64 "%s", layout->in[i].name, part_of(layout, i, x), i ? ", " : "");
+      llrt_text_add(&owners, "%s %" PRIu64 "%s", layout->in[i].name, part_of(layout, i, x),
+                    i ? ", " : "");
   }
   for (int a = 0; a < rank; a++) llrt_text_add(out, "%sdim%d %" PRId64, a ? ", " : "", a, at[a]);
   llrt_text_add(out, ": ");
@@ -204,7 +214,8 @@ static void expect_shown(char *shown, const llrt_layout *layout, int i) {
   for (int in = 0; in < layout->n_in; in++)
     for (uint64_t v = 0; layout->in[in].bits && v < UINT64_C(1) << layout->in[in].bits; v++) {
       llrt_text_init(&wanted);
-      llrt_text_add(&wanted, "%s %" PRIu64 ": %d held", layout->in[in].name, v, count_held(layout, in, v));
+      llrt_text_add(&wanted, "%s %" PRIu64 ": %d held", layout->in[in].name, v,
+                    count_held(layout, in, v));
       expect_line(&shown, &wanted);
     }
   cr_expect_str_empty(shown);
@@ -212,7 +223,8 @@ static void expect_shown(char *shown, const llrt_layout *layout, int i) {
 
 /* Hovering over every element names every owner; stepping through every dim draws what it holds. */
 Test(html_page, script_shows_every_owner) {
-  if (system("node -e 0 > /dev/null 2>&1") != 0) cr_skip_test("there is no node to run the script with");
+  if (system("node -e 0 > /dev/null 2>&1") != 0)
+    cr_skip_test("there is no node to run the script with");
   for (int i = 0; i < N_PAGES; i++) {
     llrt_layout layout = layout_at(i);
     size_t size;

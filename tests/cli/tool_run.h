@@ -20,8 +20,8 @@ void tool_folder_leave(void);
 /* Number of files in the folder. */
 int tool_folder_count(void);
 
-/* Runs `llrt <line>`; quotes in the line are the shell's. What it prints does not stay in the
- * folder. */
+/* Runs `llrt <line>`; quotes and redirections in the line are the shell's, and without any there is
+ * nothing on standard input. What it prints does not stay in the folder. */
 tool_result tool_run(const char *line);
 void tool_result_fini(tool_result *result);
 

@@ -22,7 +22,34 @@ bool area_make(const area_owner *owner, size_t bytes, area *made) {
   return true;
 }
 
+/* What was sent: areas of a case are few. */
+enum { MOST_SENT = 64 };
+static area sent[MOST_SENT];
+static int n_sent;
+
+static void forget(const area *gone) {
+  int kept = 0;
+  for (int i = 0; i < n_sent; i++)
+    if (sent[i].memory != gone->memory) sent[kept++] = sent[i];
+  n_sent = kept;
+}
+
+static bool remember(const area_owner *owner, const area *from) {
+  forget(from);
+  if (n_sent == MOST_SENT) return area_fail(owner, "more than %d areas at once", MOST_SENT);
+  sent[n_sent++] = *from;
+  return true;
+}
+
+bool area_send_again(const area_owner *owner) {
+  for (int i = 0; i < n_sent; i++)
+    AREA_CHECK(owner, llrt_memory_copy(owner->device, sent[i].memory, sent[i].bits, sent[i].bytes,
+                                       LLRT_COPY_TO_DEVICE, NULL));
+  return true;
+}
+
 void area_free(const area_owner *owner, area *gone) {
+  forget(gone);
   free(gone->bits);
   llrt_memory_free(owner->device, gone->memory);
 }
@@ -30,7 +57,7 @@ void area_free(const area_owner *owner, area *gone) {
 bool area_send(const area_owner *owner, const area *from) {
   AREA_CHECK(owner, llrt_memory_copy(owner->device, from->memory, from->bits, from->bytes,
                                      LLRT_COPY_TO_DEVICE, NULL));
-  return true;
+  return remember(owner, from);
 }
 
 bool area_compare(const area_owner *owner, const area *expected, size_t *wrong, size_t *first) {
@@ -52,6 +79,6 @@ bool area_compare(const area_owner *owner, const area *expected, size_t *wrong, 
 bool area_same(const area_owner *owner, const area *expected, const char *name) {
   size_t wrong = 0, first = 0;
   if (!area_compare(owner, expected, &wrong, &first)) return false;
-  return wrong == 0 || area_fail(owner, "%zu bytes of the %s are wrong, the first at %zu of %zu", wrong,
-                                 name, first, expected->bytes);
+  return wrong == 0 || area_fail(owner, "%zu bytes of the %s are wrong, the first at %zu of %zu",
+                                 wrong, name, first, expected->bytes);
 }

@@ -1,4 +1,5 @@
-/* Memory on the host with its double on the device, for cases that the conformance suite checks byte by byte. */
+/* Memory on the host with its double on the device, for cases that the conformance suite checks
+ * byte by byte. */
 #ifndef LLRT_TESTS_CONFORMANCE_AREA_H
 #define LLRT_TESTS_CONFORMANCE_AREA_H
 
@@ -12,10 +13,11 @@ typedef struct area_owner {
 } area_owner;
 
 /* False, with the formatted reason in why. */
-bool area_fail(const area_owner *owner, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool area_fail(const area_owner *owner, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-#define AREA_CHECK(owner, call)                                                               \
-  do {                                                                                        \
+#define AREA_CHECK(owner, call) \
+  do { \
     if ((call) != LLRT_OK) return area_fail(owner, "%s: %s", #call, llrt_last_error()); \
   } while (0)
 
@@ -29,7 +31,10 @@ typedef struct area {
 bool area_make(const area_owner *owner, size_t bytes, area *made);
 void area_free(const area_owner *owner, area *gone);
 bool area_send(const area_owner *owner, const area *from);
-/* How many bytes of the device's are not the host's, and the first of them; false where they cannot be read. */
+/* Sends everything once more that was sent and is not freed, as the host has it. */
+bool area_send_again(const area_owner *owner);
+/* How many bytes of the device's are not the host's, and the first of them; false where they cannot
+ * be read. */
 bool area_compare(const area_owner *owner, const area *expected, size_t *wrong, size_t *first);
 /* Whether the device has what the host has. */
 bool area_same(const area_owner *owner, const area *expected, const char *name);

@@ -10,13 +10,14 @@ static const llrt_dtype widths[] = {LLRT_U8, LLRT_BF16, LLRT_F32, LLRT_I64};
 /* ---- the table ---- */
 
 #define MMA "nvmma(version=[2,0], warps_per_cta=[4,1], instr_shape=[16,8])"
-#define BLOCKED                                                                       \
+#define BLOCKED \
   "blocked(size_per_thread=[1,8], threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0])"
-#define BLOCKED_COLUMNS                                                               \
+#define BLOCKED_COLUMNS \
   "blocked(size_per_thread=[4,1], threads_per_warp=[8,4], warps_per_cta=[1,4], order=[0,1])"
 
-#define TILE_WITH_SUMS                                                                 \
-  "tiled([16,16], {offset: [[1,0],[0,1],[2,0],[0,2],[4,0],[0,4],[8,8],[0,8]]} -> [dim0:16, dim1:16], order=[1,0])"
+#define TILE_WITH_SUMS \
+  "tiled([16,16], {offset: [[1,0],[0,1],[2,0],[0,2],[4,0],[0,4],[8,8],[0,8]]} -> [dim0:16, " \
+  "dim1:16], order=[1,0])"
 
 static const text_row table[] = {
     {0, {0}, "row_major", "col_major"},
@@ -182,9 +183,9 @@ static bool make_random(int kind, uint64_t *seed, conformance_case *made) {
 enum { TABLE, RANDOM, GENERAL, NAMED, MAPS, WIDTHS, N_PARTS };
 
 static int part_count(int part) {
-  const int counts[N_PARTS] = {[TABLE] = N_TABLE * N_WIDTHS,       [RANDOM] = 4 * N_RANDOM,
-                               [GENERAL] = general_cases_count(),  [NAMED] = named_cases_count(),
-                               [MAPS] = map_cases_count(),         [WIDTHS] = width_cases_count()};
+  const int counts[N_PARTS] = {
+      [TABLE] = N_TABLE * N_WIDTHS,  [RANDOM] = 4 * N_RANDOM,    [GENERAL] = general_cases_count(),
+      [NAMED] = named_cases_count(), [MAPS] = map_cases_count(), [WIDTHS] = width_cases_count()};
   return counts[part];
 }
 
@@ -196,25 +197,29 @@ int cases_count(void) {
 
 static bool make_case(int part, int number, uint64_t *seed, conformance_case *made) {
   switch (part) {
-    case TABLE: return case_from_text(&table[number / N_WIDTHS], widths[number % N_WIDTHS], made);
-    case RANDOM: return make_random(number / N_RANDOM, seed, made);
-    case GENERAL: return general_cases_make(number, made);
-    case NAMED: return named_cases_make(number, made);
-    case MAPS: return map_cases_make(number, made);
-    default: return width_cases_make(number, seed, made);
+  case TABLE: return case_from_text(&table[number / N_WIDTHS], widths[number % N_WIDTHS], made);
+  case RANDOM: return make_random(number / N_RANDOM, seed, made);
+  case GENERAL: return general_cases_make(number, made);
+  case NAMED: return named_cases_make(number, made);
+  case MAPS: return map_cases_make(number, made);
+  default: return width_cases_make(number, seed, made);
   }
 }
 
 /* "…, [5,6,7] of u8"; random cases are numbered. */
 static void end_title(int part, int number, conformance_case *made) {
   size_t used = strlen(made->title), size = sizeof made->title;
-  used += (size_t)snprintf(made->title + used, size - used, part == RANDOM ? ", number %d, [" : ", [", number);
+  used += (size_t)snprintf(made->title + used, size - used,
+                           part == RANDOM ? ", number %d, [" : ", [", number);
   for (int axis = 0; axis < made->rank && used < size; axis++)
-    used += (size_t)snprintf(made->title + used, size - used, "%s%lld", axis ? "," : "", (long long)made->shape[axis]);
-  if (used < size) snprintf(made->title + used, size - used, "] of %s", llrt_dtype_name(made->dtype));
+    used += (size_t)snprintf(made->title + used, size - used, "%s%lld", axis ? "," : "",
+                             (long long)made->shape[axis]);
+  if (used < size)
+    snprintf(made->title + used, size - used, "] of %s", llrt_dtype_name(made->dtype));
 }
 
-/* What is drawn depends on the number in its part, so that a row which is added to one part changes no other. */
+/* What is drawn depends on the number in its part, so that a row which is added to one part changes
+ * no other. */
 bool cases_make(int index, uint64_t seed, conformance_case *made) {
   memset(made, 0, sizeof *made);
   int part = 0, number = index;

@@ -1,6 +1,8 @@
 /* One case: buffers with guards, the conversion, and a comparison of every byte. */
+#include "captured.h"
 #include "area.h"
 #include "conformance.h"
+#include "runtime/described.h"
 #include "tests/storage_walk.h"
 
 #include <stdio.h>
@@ -10,9 +12,9 @@
 #define GUARD_BYTES 512 /* before and after each tensor; keeps the base's 256-byte alignment */
 
 typedef struct buffer {
-  area all;       /* guards and shift included */
-  size_t base;    /* where offset 0 lies */
-  size_t span;    /* bytes of the tensor itself */
+  area all;    /* guards and shift included */
+  size_t base; /* where offset 0 lies */
+  size_t span; /* bytes of the tensor itself */
 } buffer;
 
 typedef struct bench {
@@ -28,7 +30,9 @@ static llrt_dtype type_of(const bench *at, int tensor) {
   return tensor == 0 ? at->tested->dtype : result_type(at->tested);
 }
 
-static int element_bits(const bench *at, int tensor) { return llrt_dtype_bits(type_of(at, tensor)); }
+static int element_bits(const bench *at, int tensor) {
+  return llrt_dtype_bits(type_of(at, tensor));
+}
 
 /* The bytes of n elements. */
 static size_t bytes_of(const bench *at, int tensor, int64_t n) {
@@ -54,7 +58,8 @@ static bool buffer_make(bench *at, const side *of, int index, uint64_t seed, buf
   made->span = bytes_of(at, index, at->binding[index].span);
   made->base = GUARD_BYTES + bytes_of(at, index, of->shift);
   if (!area_make(&at->owner, made->base + made->span + GUARD_BYTES, &made->all)) return false;
-  for (size_t i = 0; i < made->all.bytes; i++) made->all.bits[i] = (uint8_t)(random_next(&seed) >> 56);
+  for (size_t i = 0; i < made->all.bytes; i++)
+    made->all.bits[i] = (uint8_t)(random_next(&seed) >> 56);
   if (at->tested->every_code && index == 0) fill_codes(at, made);
   return area_send(&at->owner, &made->all);
 }
@@ -136,8 +141,8 @@ static bool is_empty(const conformance_case *tested) {
   return empty;
 }
 
-/* Writes into destination.bits what the conversion must leave there: every copy of every element, and
- * pads where the rule writes them; nothing of an empty tensor. */
+/* Writes into destination.bits what the conversion must leave there: every copy of every element,
+ * and pads where the rule writes them; nothing of an empty tensor. */
 static void convert_reference(bench *at) {
   const conformance_case *tested = at->tested;
   if (is_empty(tested)) return;
@@ -148,8 +153,7 @@ static void convert_reference(bench *at) {
     if (storage_walk_is_element(&walk, tested->shape))
       put_element(at, llrt_storage_offset(source, &at->binding[0], walk.coords), walk.place,
                   scale_at(at, walk.coords));
-    else if (into->pad == LLRT_PAD_VALUE)
-      put_bits(at, (uint64_t[2]){into->pad_value}, walk.place);
+    else if (into->pad == LLRT_PAD_VALUE) put_bits(at, (uint64_t[2]){into->pad_value}, walk.place);
   } while (storage_walk_next(&walk));
   if (at->written) map_words(at);
 }
@@ -159,9 +163,10 @@ static bool same_bytes(bench *at, const buffer *expected, const char *name) {
   if (!area_compare(&at->owner, &expected->all, &wrong, &first)) return false;
   if (!wrong) return true;
   bool guard = first < expected->base || first >= expected->base + expected->span;
-  return area_fail(&at->owner, "%zu of the %s's %zu bytes are wrong, the first at %lld from its base%s", wrong,
-              name, expected->span, (long long)first - (long long)expected->base,
-              guard ? " (outside the tensor)" : "");
+  return area_fail(&at->owner,
+                   "%zu of the %s's %zu bytes are wrong, the first at %lld from its base%s", wrong,
+                   name, expected->span, (long long)first - (long long)expected->base,
+                   guard ? " (outside the tensor)" : "");
 }
 
 /* ---- routes ---- */
@@ -184,44 +189,49 @@ static bool reload(llrt_device *device, llrt_op **op, char *why, size_t why_size
   return status == LLRT_OK ? true : say(why, why_size, "save and load");
 }
 
-bool conformance_convert(llrt_device *device, const llrt_op_desc *asked, route by, char *why,
+static bool run_op(const area_owner *owner, const llrt_op *op, const llrt_tensor *tensors, int n) {
+  CAPTURED_CHECK(owner, llrt_op_run(op, CAPTURED_STREAM, tensors, n, NULL));
+  return true;
+}
+
+bool conformance_convert(llrt_device *device, const op_description *asked, route by, char *why,
                          size_t size) {
   const llrt_tensor *tensors = asked->tensors;
+  const area_owner owner = {.device = device, .why = why, .why_size = size};
   if (by == ROUTE_CONVERT) {
     llrt_convert_params params = {.n_maps = asked->n_maps,
+                                  .maps = asked->maps,
                                   .scale = asked->n_tensors > 2 ? &tensors[2] : NULL};
-    memcpy(params.maps, asked->maps, sizeof params.maps);
-    llrt_status done = llrt_convert_into(&tensors[0], &tensors[1], &params, NULL);
-    return done == LLRT_OK ? true : say(why, size, "llrt_convert_into");
+    CAPTURED_CHECK(&owner, llrt_convert_into(&tensors[0], &tensors[1], &params, CAPTURED_STREAM));
+    return true;
   }
-  llrt_op_desc desc = *asked;
-  if (llrt_op_promise_coarse(&desc) != LLRT_OK) return say(why, size, "llrt_op_promise_coarse");
+  op_description desc = *asked;
+  if (described_promise(&desc) != LLRT_OK) return say(why, size, "llrt_op_promise_coarse");
   llrt_op *op;
-  if (llrt_op_prepare(device, &desc, &op) != LLRT_OK) return say(why, size, "llrt_op_prepare");
+  if (described_prepare(device, &desc, &op) != LLRT_OK) return say(why, size, "llrt_op_prepare");
   bool done = by != ROUTE_LOAD || reload(device, &op, why, size);
-  if (done && llrt_op_run(op, NULL, tensors, asked->n_tensors, NULL) != LLRT_OK)
-    done = say(why, size, "llrt_op_run");
+  done = done && run_op(&owner, op, tensors, asked->n_tensors);
   llrt_op_destroy(&op);
   return done;
 }
 
 static bool convert(bench *at) {
   bool scaled = at->tested->scale_type != LLRT_DTYPE_NONE;
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT,
-                       .n_tensors = scaled ? 3 : 2,
-                       .tensors = {tensor_of(at, 0), tensor_of(at, 1)},
-                       .n_maps = at->tested->n_maps};
+  op_description desc = {.kind = LLRT_OP_CONVERT,
+                         .n_tensors = scaled ? 3 : 2,
+                         .tensors = {tensor_of(at, 0), tensor_of(at, 1)},
+                         .n_maps = at->tested->n_maps};
   if (scaled) desc.tensors[2] = tensor_of(at, 2);
   memcpy(desc.maps, at->tested->maps, sizeof desc.maps);
-  return conformance_convert(at->owner.device, &desc, at->tested->route, at->owner.why, at->owner.why_size);
+  return conformance_convert(at->owner.device, &desc, at->tested->route, at->owner.why,
+                             at->owner.why_size);
 }
 
 static bool run(bench *at) {
   uint64_t seed = at->tested->data_seed;
   if (!buffer_make(at, &at->tested->source, 0, seed, &at->source)) return false;
   if (!buffer_make(at, &at->tested->destination, 1, ~seed, &at->destination)) return false;
-  if (at->tested->scale_type &&
-      !buffer_make(at, &at->tested->scale, 2, seed ^ 0x5ca1e, &at->scale))
+  if (at->tested->scale_type && !buffer_make(at, &at->tested->scale, 2, seed ^ 0x5ca1e, &at->scale))
     return false;
   if (maps_words(at->tested) && !(at->written = calloc(1, at->destination.span + 1)))
     return area_fail(&at->owner, "no memory");

@@ -1,9 +1,10 @@
-/* Cases with indices: tests/indices has them and their reference. Values and counters lie in device memory,
- * a pointer list holds device addresses. */
+/* Cases with indices: tests/indices has them and their reference. Values and counters lie in device
+ * memory, a pointer list holds device addresses. */
 #include "area.h"
 #include "conformance.h"
 
 #include "../indices/index_cases.h"
+#include "runtime/described.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +27,8 @@ static bool make_side(index_bench *at, int s) {
   const index_side *of = &at->tested->side[s];
   uint64_t seed = at->tested->seed + (uint64_t)s;
   area *tensor = &at->tensor[s];
-  if (!area_make(&at->owner, index_side_bytes(at->tested, s) + 2 * GUARD_BYTES, tensor)) return false;
+  if (!area_make(&at->owner, index_side_bytes(at->tested, s) + 2 * GUARD_BYTES, tensor))
+    return false;
   for (size_t i = 0; i < tensor->bytes; i++) tensor->bits[i] = (uint8_t)(random_next(&seed) >> 56);
   for (int i = 0; i < of->n_indices; i++) {
     area *values = &at->values[s][i];
@@ -46,7 +48,8 @@ static llrt_tensor tensor_of(const index_bench *at, int s) {
   tensor.indices = at->index[s];
   tensor.device = at->owner.device;
   for (int a = 0; a < at->tested->rank && at->tested->said >> s & 1; a++)
-    if (at->tested->counted >> a & 1) tensor.extent_ptr[a] = (const int32_t *)(void *)at->count.memory + a;
+    if (at->tested->counted >> a & 1)
+      tensor.extent_ptr[a] = (const int32_t *)(void *)at->count.memory + a;
   return tensor;
 }
 
@@ -58,19 +61,21 @@ static bool run(index_bench *at, route by) {
   if (!area_send(&at->owner, &at->count)) return false;
   for (int s = 0; s < 2; s++)
     if (!make_side(at, s)) return false;
-  const llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2,
-                             .tensors = {tensor_of(at, 0), tensor_of(at, 1)}};
-  if (!conformance_convert(at->owner.device, &desc, by, at->owner.why, at->owner.why_size)) return false;
+  const op_description desc = {
+      .kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = {tensor_of(at, 0), tensor_of(at, 1)}};
+  if (!conformance_convert(at->owner.device, &desc, by, at->owner.why, at->owner.why_size))
+    return false;
   int32_t reports[2][LLRT_MAX_INDICES];
   index_case_reference(at->tested, at->tensor[0].bits + GUARD_BYTES,
                        at->tensor[1].bits + GUARD_BYTES, reports);
   memcpy(at->counters.bits, reports, sizeof reports);
-  return area_same(&at->owner, &at->tensor[1], "destination and its guards") && area_same(&at->owner, &at->tensor[0], "source") &&
+  return area_same(&at->owner, &at->tensor[1], "destination and its guards") &&
+         area_same(&at->owner, &at->tensor[0], "source") &&
          area_same(&at->owner, &at->counters, "counters");
 }
 
-bool index_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
-                       char *why, size_t size) {
+bool index_case_passes(int number, uint64_t seed, llrt_device *device, char *title,
+                       size_t title_size, char *why, size_t size) {
   index_case tested;
   index_bench at = {.tested = &tested, .owner = {device, why, size}};
   why[0] = 0;

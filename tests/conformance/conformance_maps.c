@@ -15,7 +15,8 @@ static const struct row {
   bool words;        /* then the permutation of words */
   llrt_dtype to;     /* NONE: the same */
 } table[] = {
-    /* Q4_0 repacked for eight rows, and the int4 weights of FasterTransformer: +8 a nibble is ^8. */
+    /* Q4_0 repacked for eight rows, and the int4 weights of FasterTransformer: +8 a nibble is ^8.
+     */
     {{64, 128}, "row_major", "col_major", LLRT_U8, 0x88, false, LLRT_DTYPE_NONE},
     {{1000, 18}, "row_major", "col_major", LLRT_U8, 0x88, false, LLRT_DTYPE_NONE},
     {{33, 65}, "col_major", "row_major", LLRT_U16, 0x8888, false, LLRT_DTYPE_NONE},
@@ -35,13 +36,31 @@ static const struct row {
     {{33, 65}, "row_major", "col_major", LLRT_U32, 0, true, LLRT_DTYPE_NONE},
     {{40, 24}, "row_major", "col_major", LLRT_U64, 1, true, LLRT_DTYPE_NONE},
     {{20, 3}, "row_major", "col_major", LLRT_B128, 0, true, LLRT_DTYPE_NONE},
-    {{7, 130}, "row_major", "storage(digits=[dim1: 5, dim0: rest, dim1: rest], pad=0)", LLRT_B128, 0, true, LLRT_DTYPE_NONE},
+    {{7, 130},
+     "row_major",
+     "storage(digits=[dim1: 5, dim0: rest, dim1: rest], pad=0)",
+     LLRT_B128,
+     0,
+     true,
+     LLRT_DTYPE_NONE},
     /* Fewer elements than the host's lanes and registers hold at a time. */
-    {{1, 16}, "{offset: [[0,4],[0,2],[0,1],[0,8]]} -> [dim0:1, dim1:16]", "row_major", LLRT_U4, 0, true, LLRT_DTYPE_NONE},
+    {{1, 16},
+     "{offset: [[0,4],[0,2],[0,1],[0,8]]} -> [dim0:1, dim1:16]",
+     "row_major",
+     LLRT_U4,
+     0,
+     true,
+     LLRT_DTYPE_NONE},
     {{2, 8}, "col_major", "row_major", LLRT_U4, 0, true, LLRT_U8},
     {{1, 16}, "row_major", "row_major", LLRT_E2M1, 0, true, LLRT_U8},
     /* Bytes whose first element is in the high half. */
-    {{1, 16}, "{offset: [[0,4],[0,2],[0,1],[0,8]]} -> [dim0:1, dim1:16]", "bitsandbytes_w4", LLRT_U4, 0, true, LLRT_DTYPE_NONE},
+    {{1, 16},
+     "{offset: [[0,4],[0,2],[0,1],[0,8]]} -> [dim0:1, dim1:16]",
+     "bitsandbytes_w4",
+     LLRT_U4,
+     0,
+     true,
+     LLRT_DTYPE_NONE},
     {{16, 64}, "row_major", "bitsandbytes_w4", LLRT_U4, 0x8, true, LLRT_DTYPE_NONE},
     {{40, 72}, "col_major", "bitsandbytes_w4", LLRT_F32, 0, true, LLRT_E2M1},
     /* Casts among moves. */
@@ -82,7 +101,12 @@ static const struct row {
     {{517, 67}, "row_major", "col_major", LLRT_I8, 0x80, false, LLRT_U4},
     {{255, 131}, "col_major", "row_major", LLRT_U4, 0x8, false, LLRT_DTYPE_NONE},
     {{131, 77}, "row_major", "col_major", LLRT_F64, 0, false, LLRT_I4},
-    {{5, 8}, "storage(digits=[dim1: 3, dim1: 12, dim0: rest, dim1: rest], pad=0)", "strided([10,1])", LLRT_I8, 0, false,
+    {{5, 8},
+     "storage(digits=[dim1: 3, dim1: 12, dim0: rest, dim1: rest], pad=0)",
+     "strided([10,1])",
+     LLRT_I8,
+     0,
+     false,
      LLRT_I4},
 };
 #define N_TABLE ((int)(sizeof table / sizeof table[0]))
@@ -119,16 +143,34 @@ static const struct scale_row {
   const char *text[3]; /* source, destination, scales */
   llrt_dtype type[3];
 } scales[] = {
-    {{128, 256}, {1, 32}, {"row_major", "row_major", "row_major"}, {LLRT_E4M3, LLRT_BF16, LLRT_E8M0}},
-    {{131, 96}, {1, 32}, {"row_major", "col_major", "scale_128x4(pad=0)"}, {LLRT_E4M3, LLRT_BF16, LLRT_E8M0}},
+    {{128, 256},
+     {1, 32},
+     {"row_major", "row_major", "row_major"},
+     {LLRT_E4M3, LLRT_BF16, LLRT_E8M0}},
+    {{131, 96},
+     {1, 32},
+     {"row_major", "col_major", "scale_128x4(pad=0)"},
+     {LLRT_E4M3, LLRT_BF16, LLRT_E8M0}},
     {{128, 128}, {1, 16}, {"row_major", MMA, "row_major"}, {LLRT_E5M2, LLRT_F16, LLRT_E4M3}},
-    {{130, 257}, {128, 128}, {"row_major", "col_major", "row_major"}, {LLRT_F32, LLRT_E4M3, LLRT_F32}},
-    {{100, 70}, {1, LLRT_GROUP_ALL}, {"col_major", "row_major", "row_major"}, {LLRT_I8, LLRT_F32, LLRT_F32}},
+    {{130, 257},
+     {128, 128},
+     {"row_major", "col_major", "row_major"},
+     {LLRT_F32, LLRT_E4M3, LLRT_F32}},
+    {{100, 70},
+     {1, LLRT_GROUP_ALL},
+     {"col_major", "row_major", "row_major"},
+     {LLRT_I8, LLRT_F32, LLRT_F32}},
     {{30, 60}, {1, 12}, {"row_major", "row_major", "col_major"}, {LLRT_I8, LLRT_BF16, LLRT_F16}},
     {{40, 24}, {8, 1}, {"row_major", "col_major", "row_major"}, {LLRT_F64, LLRT_F64, LLRT_F32}},
     /* MXFP4, NVFP4, and integers of 4 bits with a scale a group of rows. */
-    {{128, 256}, {1, 32}, {"row_major", "row_major", "row_major"}, {LLRT_E2M1, LLRT_BF16, LLRT_E8M0}},
-    {{131, 96}, {1, 32}, {"row_major", "col_major", "scale_128x4(pad=0)"}, {LLRT_E2M1, LLRT_BF16, LLRT_E8M0}},
+    {{128, 256},
+     {1, 32},
+     {"row_major", "row_major", "row_major"},
+     {LLRT_E2M1, LLRT_BF16, LLRT_E8M0}},
+    {{131, 96},
+     {1, 32},
+     {"row_major", "col_major", "scale_128x4(pad=0)"},
+     {LLRT_E2M1, LLRT_BF16, LLRT_E8M0}},
     {{128, 64}, {1, 16}, {"row_major", MMA, "scale_128x4"}, {LLRT_E2M1, LLRT_F16, LLRT_E4M3}},
     {{70, 48}, {1, 16}, {"row_major", "row_major", "row_major"}, {LLRT_E2M1, LLRT_F32, LLRT_E4M3}},
     {{64, 64}, {1, 32}, {"row_major", "col_major", "row_major"}, {LLRT_E2M1, LLRT_E4M3, LLRT_E8M0}},
@@ -136,21 +178,45 @@ static const struct scale_row {
     {{256, 192}, {64, 1}, {"row_major", "col_major", "col_major"}, {LLRT_U4, LLRT_BF16, LLRT_BF16}},
     {{64, 96}, {1, 32}, {"row_major", "row_major", "row_major"}, {LLRT_BF16, LLRT_E2M1, LLRT_E8M0}},
     {{33, 70}, {1, 32}, {"row_major", "col_major", "row_major"}, {LLRT_BF16, LLRT_E2M1, LLRT_E8M0}},
-    {{9, 33}, {3, 5}, {"col_major", "row_major", "scale_128x4(pad=0)"}, {LLRT_F32, LLRT_U4, LLRT_F16}},
+    {{9, 33},
+     {3, 5},
+     {"col_major", "row_major", "scale_128x4(pad=0)"},
+     {LLRT_F32, LLRT_U4, LLRT_F16}},
     /* Scales that are halves themselves, or are exact as such, and those that are not. */
-    {{96, 256}, {1, 16}, {"row_major", "row_major", "row_major"}, {LLRT_E2M1, LLRT_BF16, LLRT_BF16}},
-    {{128, 130}, {1, 10}, {"row_major", "col_major", "row_major"}, {LLRT_E2M1, LLRT_F16, LLRT_E5M2}},
-    {{64, 96}, {8, 4}, {"row_major", "row_major", "col_major"}, {LLRT_I4, LLRT_BF16, LLRT_E4M3FNUZ}},
+    {{96, 256},
+     {1, 16},
+     {"row_major", "row_major", "row_major"},
+     {LLRT_E2M1, LLRT_BF16, LLRT_BF16}},
+    {{128, 130},
+     {1, 10},
+     {"row_major", "col_major", "row_major"},
+     {LLRT_E2M1, LLRT_F16, LLRT_E5M2}},
+    {{64, 96},
+     {8, 4},
+     {"row_major", "row_major", "col_major"},
+     {LLRT_I4, LLRT_BF16, LLRT_E4M3FNUZ}},
     {{64, 96}, {1, 32}, {"row_major", "col_major", "row_major"}, {LLRT_E2M1, LLRT_F16, LLRT_E8M0}},
     {{64, 96}, {1, 32}, {"row_major", "row_major", "row_major"}, {LLRT_U4, LLRT_BF16, LLRT_F32}},
-    /* Groups that are no powers of two, as long as the axis or longer: no walk comes to the scales' own digits and tiles. */
+    /* Groups that are no powers of two, as long as the axis or longer: no walk comes to the scales'
+       own digits and tiles. */
     {{3, 17}, {3, 2}, {"row_major", "row_major", "scale_128x4"}, {LLRT_U4, LLRT_BF16, LLRT_E5M2}},
-    {{11, 137}, {11, 2}, {"row_major", "row_major", "scale_128x4"}, {LLRT_E2M1, LLRT_BF16, LLRT_E5M2}},
+    {{11, 137},
+     {11, 2},
+     {"row_major", "row_major", "scale_128x4"},
+     {LLRT_E2M1, LLRT_BF16, LLRT_E5M2}},
     {{2, 64}, {3, 1}, {"col_major", "row_major", "row_major"}, {LLRT_U8, LLRT_I16, LLRT_F32}},
-    {{4, 48}, {5, 1}, {"row_major", "col_major", "storage(digits=[dim1:3, dim1:4, dim1:rest, dim0:rest], pad=0)"},
+    {{4, 48},
+     {5, 1},
+     {"row_major", "col_major", "storage(digits=[dim1:3, dim1:4, dim1:rest, dim0:rest], pad=0)"},
      {LLRT_F16, LLRT_F16, LLRT_BF16}},
-    {{32, 128}, {36, 133}, {"col_major", "row_major", "scale_128x4(pad=0)"}, {LLRT_U8, LLRT_BF16, LLRT_E4M3}},
-    {{130, 48}, {1, 48}, {"row_major", "col_major", "scale_128x4(pad=0)"}, {LLRT_I8, LLRT_F32, LLRT_F16}},
+    {{32, 128},
+     {36, 133},
+     {"col_major", "row_major", "scale_128x4(pad=0)"},
+     {LLRT_U8, LLRT_BF16, LLRT_E4M3}},
+    {{130, 48},
+     {1, 48},
+     {"row_major", "col_major", "scale_128x4(pad=0)"},
+     {LLRT_I8, LLRT_F32, LLRT_F16}},
 };
 #define N_SCALES ((int)(sizeof scales / sizeof scales[0]))
 
@@ -219,10 +285,11 @@ llrt_dtype result_type(const conformance_case *tested) {
   return tested->to ? tested->to : tested->dtype;
 }
 
-/* Near numbers that some format ends at or rounds at: any format's codes as values of this one, and their
- * neighbours, halfway points among them. */
+/* Near numbers that some format ends at or rounds at: any format's codes as values of this one, and
+ * their neighbours, halfway points among them. */
 uint64_t source_code(llrt_dtype dtype, uint64_t i) {
-  static const llrt_dtype narrow[] = {LLRT_F16, LLRT_BF16, LLRT_E4M3, LLRT_E5M2, LLRT_I16, LLRT_F32};
+  static const llrt_dtype narrow[] = {LLRT_F16,  LLRT_BF16, LLRT_E4M3,
+                                      LLRT_E5M2, LLRT_I16,  LLRT_F32};
   int bits = llrt_dtype_bits(dtype);
   uint64_t mask = UINT64_MAX >> (64 - bits), state = i;
   if (bits <= 16) return i & mask;
@@ -232,7 +299,8 @@ uint64_t source_code(llrt_dtype dtype, uint64_t i) {
     static const uint64_t tops[] = {0, 1, 0x7FF, 0x7FE, 0xFFF, 0x380, 0x47F};
     uint64_t top = tops[random >> 8 & 7 & -(uint64_t)((random >> 8 & 7) < 7)];
     return (top << (bits - 12) | ((random >> 12 & 1) << (bits - 1)) | (random & 3) |
-            (random >> 40 & 1 ? mask >> 12 : 0)) & mask;
+            (random >> 40 & 1 ? mask >> 12 : 0)) &
+           mask;
   }
   llrt_dtype near = narrow[kind];
   int near_bits = llrt_dtype_bits(near);

@@ -1,5 +1,5 @@
-/* Every named storage from and to row_major: at a shape of whole groups, and at an odd one, which pads
- * where the name pads. */
+/* Every named storage from and to row_major: at a shape of whole groups, and at an odd one, which
+ * pads where the name pads. */
 #include "conformance.h"
 
 #include <stdio.h>
@@ -60,8 +60,8 @@ static bool make_storage(const llrt_named_storage *entry, const conformance_case
   for (int i = 0; i < LLRT_NAMED_MAX_PARAMS && entry->param[i].name; i++) {
     if (entry->param[i].preset != LLRT_NAMED_REQUIRED) continue;
     bool bits = strcmp(entry->param[i].name, "element_bits") == 0;
-    arguments[n++] = (llrt_named_argument){entry->param[i].name,
-                                           bits ? llrt_dtype_bits(made->dtype) : 64};
+    arguments[n++] =
+        (llrt_named_argument){entry->param[i].name, bits ? llrt_dtype_bits(made->dtype) : 64};
   }
   return llrt_storage_named(entry->name, made->rank, made->shape, arguments, n, storage) == LLRT_OK;
 }
@@ -78,13 +78,17 @@ static int64_t axis_group(const llrt_storage *storage, int axis, bool *fixed) {
   return group;
 }
 
-/* A few groups of every axis, fewer where they are large or many: whole ones, or an odd extent that the pad
- * rule fills up. */
+/* A few groups of every axis, fewer where they are large or many: whole ones, or an odd extent that
+ * the pad rule fills up. */
 static void choose_shape(const llrt_storage *storage, bool odd, conformance_case *made) {
   for (int axis = 0; axis < made->rank; axis++) {
     bool fixed;
     int64_t group = axis_group(storage, axis, &fixed);
-    int64_t groups = fixed ? 1 : group >= 32 ? 1 + odd : group > 1 ? 2 + odd : made->rank > 3 ? 4 : 24;
+    int64_t groups = fixed            ? 1
+                     : group >= 32    ? 1 + odd
+                     : group > 1      ? 2 + odd
+                     : made->rank > 3 ? 4
+                                      : 24;
     made->shape[axis] = group * groups;
     if (odd && storage->pad != LLRT_PAD_NONE && group > 1) made->shape[axis] -= group / 2 - 1;
     if (odd && group == 1 && made->shape[axis] % 2 == 0) made->shape[axis]++;

@@ -1,8 +1,10 @@
-/* Reduces against a walk over coordinates (combine_reference.h), where an element is added once a turn of a walk of which
- * the smallest takes 4 elements, and at most 48 times in trees inside blocks and between them. Every copy of a result
- * is looked at; pads hold the pad value or what was there, and so does what lies between.
+/* Reduces against a walk over coordinates (combine_reference.h), where an element is added once a
+ * turn of a walk of which the smallest takes 4 elements, and at most 48 times in trees inside
+ * blocks and between them. Every copy of a result is looked at; pads hold the pad value or what was
+ * there, and so does what lies between.
  *
  * LLRT_TEST_REDUCES=N makes it N random ones, and nothing else. */
+#include "captured.h"
 #include "area.h"
 #include "combine_random.h"
 #include "conformance.h"
@@ -10,6 +12,7 @@
 
 #include "../number_reference.h"
 #include "../storage_walk.h"
+#include "runtime/described.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,13 +31,15 @@ typedef struct reduce_row {
   llrt_dtype from, to; /* to NONE: what llrt_reduce gives */
   llrt_dtype accumulate;
   bool keeps, special; /* special: NaN, infinities and zeros of both signs are among the elements */
-  int32_t count;       /* > 0: so many positions along the first reduced axis, says device memory; < 0: none */
+  int32_t count; /* > 0: so many positions along the first reduced axis, says device memory; < 0:
+                    none */
 } reduce_row;
 
 #define ROW "row_major"
 #define SWIZZLED "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(64,64):(64@m,1@m)]"
 #define SMALL_SWIZZLE "storage(rank=1, digits=[dim0: rest], swizzle=[1,2,2])"
-#define FRAGMENTS "tiled([32,32], nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8]), order=[1,0])"
+#define FRAGMENTS \
+  "tiled([32,32], nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8]), order=[1,0])"
 
 static const reduce_row rows[] = {
     /* types: sums and extremes along the contiguous axis */
@@ -48,8 +53,32 @@ static const reduce_row rows[] = {
     {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_U16, 0, 0, false, false, 0},
     {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_I32, 0, 0, false, false, 0},
     {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_I64, 0, 0, false, false, 0},
-    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_I16, LLRT_F32, LLRT_I32, false, false, 0},
-    {ROW, ROW, NULL, 2, {40, 500}, 2, LLRT_COMBINE_SUM, LLRT_F16, LLRT_F64, LLRT_F64, false, false, 0},
+    {ROW,
+     ROW,
+     NULL,
+     2,
+     {40, 500},
+     2,
+     LLRT_COMBINE_SUM,
+     LLRT_I16,
+     LLRT_F32,
+     LLRT_I32,
+     false,
+     false,
+     0},
+    {ROW,
+     ROW,
+     NULL,
+     2,
+     {40, 500},
+     2,
+     LLRT_COMBINE_SUM,
+     LLRT_F16,
+     LLRT_F64,
+     LLRT_F64,
+     false,
+     false,
+     0},
     {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_PROD, LLRT_F32, 0, 0, false, false, 0},
     {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_PROD, LLRT_I32, 0, 0, false, false, 0},
     {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_PROD, LLRT_U8, 0, 0, false, false, 0},
@@ -65,9 +94,45 @@ static const reduce_row rows[] = {
     {ROW, ROW, NULL, 2, {20, 260}, 2, LLRT_COMBINE_ANY, LLRT_U32, 0, 0, false, false, 0},
     /* positions */
     /* of axes whose digits memory has in another order: turns do not go up */
-    {"((512,256)):((256,1))", ROW, ROW, 1, {131072}, 1, LLRT_COMBINE_ARGMAX, LLRT_I8, 0, 0, false, false, 0},
-    {"((8,4,4096)):((16384,4096,1))", ROW, NULL, 1, {131072}, 1, LLRT_COMBINE_ARGMIN, LLRT_U8, 0, 0, false, false, 0},
-    {"(3,(64,300)):(19200,(300,1))", ROW, ROW, 2, {3, 19200}, 2, LLRT_COMBINE_ARGMAX, LLRT_BF16, 0, 0, false, true, 0},
+    {"((512,256)):((256,1))",
+     ROW,
+     ROW,
+     1,
+     {131072},
+     1,
+     LLRT_COMBINE_ARGMAX,
+     LLRT_I8,
+     0,
+     0,
+     false,
+     false,
+     0},
+    {"((8,4,4096)):((16384,4096,1))",
+     ROW,
+     NULL,
+     1,
+     {131072},
+     1,
+     LLRT_COMBINE_ARGMIN,
+     LLRT_U8,
+     0,
+     0,
+     false,
+     false,
+     0},
+    {"(3,(64,300)):(19200,(300,1))",
+     ROW,
+     ROW,
+     2,
+     {3, 19200},
+     2,
+     LLRT_COMBINE_ARGMAX,
+     LLRT_BF16,
+     0,
+     0,
+     false,
+     true,
+     0},
     {ROW, ROW, ROW, 2, {20, 260}, 2, LLRT_COMBINE_ARGMAX, LLRT_F32, 0, 0, false, true, 0},
     {ROW, ROW, ROW, 2, {20, 260}, 2, LLRT_COMBINE_ARGMIN, LLRT_BF16, LLRT_I32, 0, false, true, 0},
     {ROW, ROW, ROW, 2, {300, 24}, 1, LLRT_COMBINE_ARGMAX, LLRT_BF16, 0, 0, true, false, 0},
@@ -79,12 +144,48 @@ static const reduce_row rows[] = {
     {ROW, ROW, NULL, 2, {40, 700}, 2, LLRT_COMBINE_SUM, LLRT_BF16, LLRT_F32, 0, false, false, 333},
     {ROW, ROW, ROW, 2, {512, 200}, 1, LLRT_COMBINE_ARGMIN, LLRT_F16, 0, 0, false, true, 9},
     {ROW, ROW, NULL, 2, {3, 70000}, 2, LLRT_COMBINE_MAX, LLRT_I32, 0, 0, true, false, 40001},
-    {"col_major", ROW, NULL, 3, {40, 7, 300}, 5, LLRT_COMBINE_SUM, LLRT_I16, 0, 0, false, false, 33},
+    {"col_major",
+     ROW,
+     NULL,
+     3,
+     {40, 7, 300},
+     5,
+     LLRT_COMBINE_SUM,
+     LLRT_I16,
+     0,
+     0,
+     false,
+     false,
+     33},
     /* along several axes: numbered row by row */
     {ROW, ROW, ROW, 2, {50, 81}, 3, LLRT_COMBINE_ARGMAX, LLRT_F32, 0, 0, false, true, 0},
     {"col_major", ROW, ROW, 2, {300, 700}, 3, LLRT_COMBINE_ARGMIN, LLRT_I16, 0, 0, false, false, 0},
-    {ROW, ROW, NULL, 3, {40, 7, 300}, 5, LLRT_COMBINE_ARGMAX, LLRT_BF16, LLRT_I32, 0, true, true, 0},
-    {ROW, "col_major", NULL, 4, {3, 5, 6, 40}, 11, LLRT_COMBINE_ARGMIN, LLRT_I8, 0, 0, false, false, 0},
+    {ROW,
+     ROW,
+     NULL,
+     3,
+     {40, 7, 300},
+     5,
+     LLRT_COMBINE_ARGMAX,
+     LLRT_BF16,
+     LLRT_I32,
+     0,
+     true,
+     true,
+     0},
+    {ROW,
+     "col_major",
+     NULL,
+     4,
+     {3, 5, 6, 40},
+     11,
+     LLRT_COMBINE_ARGMIN,
+     LLRT_I8,
+     0,
+     0,
+     false,
+     false,
+     0},
     {SWIZZLED, ROW, NULL, 2, {64, 64}, 3, LLRT_COMBINE_ARGMAX, LLRT_F16, 0, 0, false, false, 0},
     /* axes */
     {ROW, ROW, NULL, 2, {300, 70}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, 0},
@@ -105,42 +206,179 @@ static const reduce_row rows[] = {
     {ROW, ROW, NULL, 2, {1, 200000}, 2, LLRT_COMBINE_SUM, LLRT_BF16, LLRT_F32, 0, false, false, 0},
     {ROW, ROW, NULL, 2, {100001, 1}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, 0},
     {ROW, ROW, NULL, 2, {3, 70001}, 2, LLRT_COMBINE_SUM, LLRT_I16, 0, 0, false, false, 0},
-    {ROW, "col_major", NULL, 3, {2, 30000, 3}, 2, LLRT_COMBINE_MIN, LLRT_I16, 0, 0, false, false, 0},
+    {ROW,
+     "col_major",
+     NULL,
+     3,
+     {2, 30000, 3},
+     2,
+     LLRT_COMBINE_MIN,
+     LLRT_I16,
+     0,
+     0,
+     false,
+     false,
+     0},
     /* storages */
     {"col_major", ROW, NULL, 2, {130, 66}, 2, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, false, false, 0},
-    {"col_major", "col_major", NULL, 3, {13, 40, 21}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, 0},
+    {"col_major",
+     "col_major",
+     NULL,
+     3,
+     {13, 40, 21},
+     2,
+     LLRT_COMBINE_SUM,
+     LLRT_F32,
+     0,
+     0,
+     false,
+     false,
+     0},
     {SWIZZLED, ROW, NULL, 2, {64, 64}, 1, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, false, false, 0},
     {SWIZZLED, ROW, ROW, 2, {64, 64}, 2, LLRT_COMBINE_ARGMAX, LLRT_F16, 0, 0, false, false, 0},
     {FRAGMENTS, ROW, NULL, 2, {96, 64}, 1, LLRT_COMBINE_SUM, LLRT_BF16, 0, 0, false, false, 0},
     {FRAGMENTS, ROW, NULL, 2, {96, 64}, 2, LLRT_COMBINE_MAX, LLRT_I8, 0, 0, false, false, 0},
-    {"tiled([16,16], identity1d(16, offset, dim1) * identity1d(16, offset, dim0), order=[0,1])", ROW, NULL, 2, {48, 80}, 2, LLRT_COMBINE_SUM, LLRT_I32, 0, 0, false,
-     false, 0},
-    {ROW, "S[(40):(2@m)] + R[3:128@m]", NULL, 2, {40, 100}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, 0},
-    {ROW, "tiled([16], identity1d(16, offset, dim0), order=[0])", NULL, 2, {48, 100}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0,
-     false, false, 0},
-    {"S[(45,64,30):(1920@m,30@m,1@m)]", "S[(64,45):(45@m,1@m)]", NULL, 2, {2880, 30}, 2, LLRT_COMBINE_SUM, LLRT_I16, 0,
-     0, false, false, 0},
-    {"S[(32,16):(16@m,1@m)] + R[4:512@m]", ROW, NULL, 2, {32, 16}, 2, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false,
+    {"tiled([16,16], identity1d(16, offset, dim1) * identity1d(16, offset, dim0), order=[0,1])",
+     ROW,
+     NULL,
+     2,
+     {48, 80},
+     2,
+     LLRT_COMBINE_SUM,
+     LLRT_I32,
+     0,
+     0,
+     false,
+     false,
+     0},
+    {ROW,
+     "S[(40):(2@m)] + R[3:128@m]",
+     NULL,
+     2,
+     {40, 100},
+     2,
+     LLRT_COMBINE_SUM,
+     LLRT_F32,
+     0,
+     0,
+     false,
+     false,
+     0},
+    {ROW,
+     "tiled([16], identity1d(16, offset, dim0), order=[0])",
+     NULL,
+     2,
+     {48, 100},
+     2,
+     LLRT_COMBINE_SUM,
+     LLRT_F32,
+     0,
+     0,
+     false,
+     false,
+     0},
+    {"S[(45,64,30):(1920@m,30@m,1@m)]",
+     "S[(64,45):(45@m,1@m)]",
+     NULL,
+     2,
+     {2880, 30},
+     2,
+     LLRT_COMBINE_SUM,
+     LLRT_I16,
+     0,
+     0,
+     false,
+     false,
+     0},
+    {"S[(32,16):(16@m,1@m)] + R[4:512@m]",
+     ROW,
+     NULL,
+     2,
+     {32, 16},
+     2,
+     LLRT_COMBINE_SUM,
+     LLRT_F32,
+     0,
+     0,
+     false,
+     false,
      0},
     /* what random ones have found: NaN of half vectors beside numbers */
     {ROW, ROW, NULL, 2, {40, 1400}, 1, LLRT_COMBINE_MIN, LLRT_F16, 0, 0, false, true, 0},
     {ROW, ROW, NULL, 2, {40, 1400}, 1, LLRT_COMBINE_MAX, LLRT_F16, LLRT_F32, 0, true, true, 0},
     /* swizzles that are no sums of bits */
-    {ROW, "storage(rank=2, digits=[dim0: rest, dim1: rest], swizzle=[1,2,2], offset=[9], pad=keep)", NULL, 4,
-     {1, 9256, 1, 2}, 9, LLRT_COMBINE_ALL, LLRT_I64, 0, 0, false, false, 0},
-    {ROW, SMALL_SWIZZLE, SMALL_SWIZZLE, 2, {5, 1000}, 1, LLRT_COMBINE_ARGMAX, LLRT_I64, 0, 0, false, false, 0},
+    {ROW,
+     "storage(rank=2, digits=[dim0: rest, dim1: rest], swizzle=[1,2,2], offset=[9], pad=keep)",
+     NULL,
+     4,
+     {1, 9256, 1, 2},
+     9,
+     LLRT_COMBINE_ALL,
+     LLRT_I64,
+     0,
+     0,
+     false,
+     false,
+     0},
+    {ROW,
+     SMALL_SWIZZLE,
+     SMALL_SWIZZLE,
+     2,
+     {5, 1000},
+     1,
+     LLRT_COMBINE_ARGMAX,
+     LLRT_I64,
+     0,
+     0,
+     false,
+     false,
+     0},
     /* positions in 32 bits along axes of which only a run knows that so few are enough */
     {ROW, ROW, ROW, 2, {2000, 3}, 3, LLRT_COMBINE_ARGMIN, LLRT_I8, LLRT_I32, 0, false, false, 0},
-    {ROW, ROW, NULL, 2, {3, 4753}, 3, LLRT_COMBINE_ARGMAX, LLRT_E4M3, LLRT_I32, LLRT_F64, false, false, 0},
+    {ROW,
+     ROW,
+     NULL,
+     2,
+     {3, 4753},
+     3,
+     LLRT_COMBINE_ARGMAX,
+     LLRT_E4M3,
+     LLRT_I32,
+     LLRT_F64,
+     false,
+     false,
+     0},
     /* nothing along two axes, which promises say of one alone */
     {ROW, ROW, NULL, 3, {1000, 0, 70}, 3, LLRT_COMBINE_ANY, LLRT_F16, 0, 0, false, false, 0},
     {ROW, ROW, NULL, 3, {1000, 0, 70}, 3, LLRT_COMBINE_SUM, LLRT_U32, 0, 0, true, false, 0},
     /* positions and values that share no digits */
-    {ROW, "storage(rank=1, digits=[dim0: 3, dim0: rest])", "tiled([8], identity1d(8, offset, dim0), order=[0])", 2,
-     {144, 128}, 2, LLRT_COMBINE_ARGMIN, LLRT_U64, 0, 0, false, false, 0},
+    {ROW,
+     "storage(rank=1, digits=[dim0: 3, dim0: rest])",
+     "tiled([8], identity1d(8, offset, dim0), order=[0])",
+     2,
+     {144, 128},
+     2,
+     LLRT_COMBINE_ARGMIN,
+     LLRT_U64,
+     0,
+     0,
+     false,
+     false,
+     0},
     /* an axis whose lower digit goes on through other axes, and whose upper one is bounded */
-    {"storage(rank=3, digits=[dim0: 2 @ 7, dim2: rest @ 14, dim1: rest @ 98, dim0: rest @ 5200])", ROW, NULL, 3, {44, 53, 7}, 7,
-     LLRT_COMBINE_SUM, LLRT_U64, 0, 0, false, false, 0},
+    {"storage(rank=3, digits=[dim0: 2 @ 7, dim2: rest @ 14, dim1: rest @ 98, dim0: rest @ 5200])",
+     ROW,
+     NULL,
+     3,
+     {44, 53, 7},
+     7,
+     LLRT_COMBINE_SUM,
+     LLRT_U64,
+     0,
+     0,
+     false,
+     false,
+     0},
     /* the one position of an axis, which device memory says is not there */
     {ROW, ROW, NULL, 2, {1, 33}, 1, LLRT_COMBINE_PROD, LLRT_U16, 0, 0, true, false, -1},
     {ROW, ROW, NULL, 2, {1, 33}, 3, LLRT_COMBINE_MIN, LLRT_F16, 0, 0, false, false, -1},
@@ -184,7 +422,9 @@ typedef struct reduce_bench {
   int n;
 } reduce_bench;
 
-static uint32_t axes_of(const combine_problem *p) { return p->axes ? p->axes : (1u << p->rank) - 1; }
+static uint32_t axes_of(const combine_problem *p) {
+  return p->axes ? p->axes : (1u << p->rank) - 1;
+}
 
 /* The tensor's own axes: results drop the reduced ones or keep them. */
 static void shape_tensor(const combine_problem *p, int t, llrt_tensor *tensor) {
@@ -199,8 +439,12 @@ static bool problem_from_row(reduce_bench *at) {
   const reduce_row *row = at->row;
   const char *const texts[] = {row->source, row->destination, row->values};
   combine_problem *p = &at->problem;
-  *p = (combine_problem){.kind = {row->op, row->from, row->accumulate, row->to}, .rank = row->rank, .axes = row->axes,
-                         .keeps = row->keeps, .values = row->values, .count = row->count};
+  *p = (combine_problem){.kind = {row->op, row->from, row->accumulate, row->to},
+                         .rank = row->rank,
+                         .axes = row->axes,
+                         .keeps = row->keeps,
+                         .values = row->values,
+                         .count = row->count};
   memcpy(p->shape, row->shape, sizeof p->shape);
   for (int t = 0; t < 3 && texts[t]; t++) {
     llrt_tensor shaped = {0};
@@ -238,9 +482,11 @@ static bool make_tensor(reduce_bench *at, int t, llrt_dtype dtype, uint64_t seed
   int64_t bytes;
   *tensor = (llrt_tensor){.dtype = dtype, .device = at->owner.device, .storage = storage};
   shape_tensor(&at->problem, t, tensor);
-  AREA_CHECK(&at->owner, llrt_storage_bind(storage, tensor->rank, tensor->shape, NULL, &at->binding[t]));
+  AREA_CHECK(&at->owner,
+             llrt_storage_bind(storage, tensor->rank, tensor->shape, NULL, &at->binding[t]));
   AREA_CHECK(&at->owner, llrt_storage_bytes(&at->binding[t], llrt_dtype_bits(dtype), &bytes));
-  if (!area_make(&at->owner, (size_t)bytes + shift_of(at, t) + GUARD_BYTES, &at->memory[t])) return false;
+  if (!area_make(&at->owner, (size_t)bytes + shift_of(at, t) + GUARD_BYTES, &at->memory[t]))
+    return false;
   fill_tensor(at, t, seed);
   at->before[t] = malloc(at->memory[t].bytes);
   if (!at->before[t]) return area_fail(&at->owner, "out of memory");
@@ -310,14 +556,14 @@ static bool compare_results(reduce_bench *at) {
     combine_joined o = reference_at(at, x);
     uint64_t got = read_code(at, 1, result_offset(at, 1, x));
     if (!combine_agrees(&at->kind, &o, (double)o.n / 4 + 48, got))
-      return area_fail(&at->owner, "at %lld,%lld,%lld: %llx; sum %g, best %g at %lld of %lld", (long long)x[0],
-                       (long long)x[1], (long long)x[2], (unsigned long long)got, o.sum, o.best,
-                       (long long)o.at, (long long)o.n);
+      return area_fail(&at->owner, "at %lld,%lld,%lld: %llx; sum %g, best %g at %lld of %lld",
+                       (long long)x[0], (long long)x[1], (long long)x[2], (unsigned long long)got,
+                       o.sum, o.best, (long long)o.at, (long long)o.n);
     if (at->n < 3) continue;
     got = read_code(at, 2, result_offset(at, 2, x));
     if (!combine_value_agrees(&at->kind, &o, at->tensor[2].dtype, got))
-      return area_fail(&at->owner, "at %lld,%lld: value %llx, not %llx", (long long)x[0], (long long)x[1],
-                       (unsigned long long)got, (unsigned long long)o.best_code);
+      return area_fail(&at->owner, "at %lld,%lld: value %llx, not %llx", (long long)x[0],
+                       (long long)x[1], (unsigned long long)got, (unsigned long long)o.best_code);
   } while (next(x, p, ~axes_of(p)));
   return true;
 }
@@ -334,14 +580,16 @@ static bool compare_rest(reduce_bench *at, int t) {
   for (bool more = !empty; more; more = storage_walk_next(&walk)) {
     uint64_t code = storage->pad_value;
     bool element = storage_walk_is_element(&walk, tensor->shape);
-    if (element) code = read_code(at, t, llrt_storage_offset(storage, &at->binding[t], walk.coords));
+    if (element)
+      code = read_code(at, t, llrt_storage_offset(storage, &at->binding[t], walk.coords));
     if (element || storage->pad == LLRT_PAD_VALUE)
       memcpy(at->before[t] + shift_of(at, t) + (size_t)walk.place * size, &code, size);
   }
   for (size_t i = 0; i < at->memory[t].bytes; i++)
     if (at->before[t][i] != at->memory[t].bits[i])
-      return area_fail(&at->owner, "byte %lld of tensor %d, a copy, a pad or none of it, is %02x, not %02x",
-                       (long long)(i - shift_of(at, t)), t, at->memory[t].bits[i], at->before[t][i]);
+      return area_fail(
+          &at->owner, "byte %lld of tensor %d, a copy, a pad or none of it, is %02x, not %02x",
+          (long long)(i - shift_of(at, t)), t, at->memory[t].bits[i], at->before[t][i]);
   return true;
 }
 
@@ -349,28 +597,34 @@ static bool compare_rest(reduce_bench *at, int t) {
 
 static bool fetch(reduce_bench *at, int t) {
   AREA_CHECK(&at->owner, llrt_stream_synchronize(at->owner.device, NULL));
-  AREA_CHECK(&at->owner, llrt_memory_copy(at->owner.device, at->memory[t].bits, at->memory[t].memory,
-                                          at->memory[t].bytes, LLRT_COPY_FROM_DEVICE, NULL));
+  AREA_CHECK(&at->owner,
+             llrt_memory_copy(at->owner.device, at->memory[t].bits, at->memory[t].memory,
+                              at->memory[t].bytes, LLRT_COPY_FROM_DEVICE, NULL));
   AREA_CHECK(&at->owner, llrt_stream_synchronize(at->owner.device, NULL));
   return true;
 }
 
 static bool run_prepared(reduce_bench *at, bool reload, area *workspace) {
   const combine_problem *p = &at->problem;
-  llrt_op_desc desc = {.kind = LLRT_OP_REDUCE, .n_tensors = at->n, .tensors = {at->tensor[0]}};
+  op_description desc = {.kind = LLRT_OP_REDUCE, .n_tensors = at->n, .tensors = {at->tensor[0]}};
   llrt_storage kept[2];
-  desc.combine = (llrt_op_combine){.op = p->kind.op, .accumulate = p->kind.accumulate, .axes = axes_of(p)};
+  desc.combine =
+      (llrt_op_combine){.op = p->kind.op, .accumulate = p->kind.accumulate, .axes = axes_of(p)};
   for (int t = 1; t < at->n; t++)
-    AREA_CHECK(&at->owner, llrt_reduce_keep_axes(&at->tensor[t], p->rank, axes_of(p), &kept[t - 1], &desc.tensors[t]));
+    AREA_CHECK(&at->owner, llrt_reduce_keep_axes(&at->tensor[t], p->rank, axes_of(p), &kept[t - 1],
+                                                 &desc.tensors[t]));
   return prepared_run_twice(&at->owner, &desc, reload, workspace);
 }
 
 static bool run_reduce(reduce_bench *at, route by, area *workspace) {
   const combine_problem *p = &at->problem;
   if (by != ROUTE_CONVERT) return run_prepared(at, by == ROUTE_LOAD, workspace);
-  llrt_reduce_params params = {.op = p->kind.op, .axes = p->axes, .accumulate = p->kind.accumulate,
+  llrt_reduce_params params = {.op = p->kind.op,
+                               .axes = p->axes,
+                               .accumulate = p->kind.accumulate,
                                .values = at->n > 2 ? &at->tensor[2] : NULL};
-  AREA_CHECK(&at->owner, llrt_reduce_into(&at->tensor[0], &at->tensor[1], &params, NULL));
+  CAPTURED_CHECK(&at->owner,
+                 llrt_reduce_into(&at->tensor[0], &at->tensor[1], &params, CAPTURED_STREAM));
   return true;
 }
 
@@ -380,7 +634,8 @@ static bool make_count(reduce_bench *at) {
   if (!area_make(&at->owner, sizeof count, &at->count)) return false;
   if (count < 0) count = 0;
   memcpy(at->count.bits, &count, sizeof count);
-  at->tensor[0].extent_ptr[first_axis(&at->problem)] = (const int32_t *)(const void *)at->count.memory;
+  at->tensor[0].extent_ptr[first_axis(&at->problem)] =
+      (const int32_t *)(const void *)at->count.memory;
   return area_send(&at->owner, &at->count);
 }
 
@@ -390,7 +645,8 @@ static bool run(reduce_bench *at, uint64_t seed, route by, area *workspace) {
   bool done = true;
   at->n = p->values ? 3 : 2;
   for (int t = 0; t < at->n && done; t++) done = make_tensor(at, t, types[t], seed + (uint64_t)t);
-  done = done && make_count(at) && run_reduce(at, by, workspace) && area_same(&at->owner, &at->memory[0], "source");
+  done = done && make_count(at) && run_reduce(at, by, workspace) &&
+         area_same(&at->owner, &at->memory[0], "source");
   for (int t = 1; t < at->n && done; t++) done = fetch(at, t);
   done = done && compare_results(at);
   for (int t = 1; t < at->n && done; t++) done = compare_rest(at, t);
@@ -399,7 +655,8 @@ static bool run(reduce_bench *at, uint64_t seed, route by, area *workspace) {
 
 static bool make_problem(reduce_bench *at, int number, uint64_t seed) {
   bool drawn = randoms_alone() || number >= N_ROWS;
-  if (drawn) combine_random_reduce(seed + 0x9E37u * (uint64_t)number, RANDOM_ELEMENTS, &at->problem);
+  if (drawn)
+    combine_random_reduce(seed + 0x9E37u * (uint64_t)number, RANDOM_ELEMENTS, &at->problem);
   else at->row = &rows[number];
   bool made = drawn || problem_from_row(at);
   const combine_kind *k = &at->problem.kind;
@@ -407,8 +664,8 @@ static bool make_problem(reduce_bench *at, int number, uint64_t seed) {
   return made;
 }
 
-bool reduce_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
-                        char *why, size_t size) {
+bool reduce_case_passes(int number, uint64_t seed, llrt_device *device, char *title,
+                        size_t title_size, char *why, size_t size) {
   reduce_bench at = {.owner = {device, why, size}};
   area workspace = {0};
   why[0] = 0;
@@ -423,4 +680,6 @@ bool reduce_case_passes(int number, uint64_t seed, llrt_device *device, char *ti
   return passed;
 }
 
-int reduce_cases(void) { return randoms_alone() ? asked_randoms("LLRT_TEST_REDUCES") : N_ROWS + RANDOM_SAMPLE; }
+int reduce_cases(void) {
+  return randoms_alone() ? asked_randoms("LLRT_TEST_REDUCES") : N_ROWS + RANDOM_SAMPLE;
+}

@@ -1,7 +1,9 @@
-/* Scans against a walk over positions (combine_reference.h), where an element is added once for every position that a
- * result joins. Every copy is looked at; pads hold the pad value or what was there, and so does what lies between.
+/* Scans against a walk over positions (combine_reference.h), where an element is added once for
+ * every position that a result joins. Every copy is looked at; pads hold the pad value or what was
+ * there, and so does what lies between.
  *
  * LLRT_TEST_SCANS=N makes it N random ones, and nothing else. */
+#include "captured.h"
 #include "area.h"
 #include "combine_random.h"
 #include "conformance.h"
@@ -9,6 +11,7 @@
 
 #include "../number_reference.h"
 #include "../storage_walk.h"
+#include "runtime/described.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +27,16 @@ typedef struct scan_row {
   int axis;
   llrt_combiner op;
   llrt_dtype from, to, accumulate; /* NONE: the default */
-  bool exclusive, reverse, special; /* special: NaN, infinities and zeros of both signs are among the elements */
+  bool exclusive, reverse,
+      special; /* special: NaN, infinities and zeros of both signs are among the elements */
 } scan_row;
 
 #define ROW "row_major"
 #define SWIZZLED "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(64,64):(64@m,1@m)]"
-#define FRAGMENTS "tiled([32,32], nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8]), order=[1,0])"
-#define BRICKS "tiled([16,16], identity1d(16, offset, dim1) * identity1d(16, offset, dim0), order=[0,1])"
+#define FRAGMENTS \
+  "tiled([32,32], nvmma(version=[2,0], warps_per_cta=[2,2], instr_shape=[16,8]), order=[1,0])"
+#define BRICKS \
+  "tiled([16,16], identity1d(16, offset, dim1) * identity1d(16, offset, dim0), order=[0,1])"
 #define REVERSED_BITS "{offset: [[512],[256],[128],[64],[32],[16],[8],[4],[2],[1]]} -> [dim0:1024]"
 
 static const scan_row rows[] = {
@@ -45,7 +51,18 @@ static const scan_row rows[] = {
     {ROW, ROW, 2, {33, 520}, 1, LLRT_COMBINE_SUM, LLRT_I32, 0, 0, false, true, false},
     {ROW, ROW, 2, {33, 520}, 1, LLRT_COMBINE_SUM, LLRT_I64, 0, 0, false, false, false},
     {ROW, ROW, 2, {33, 520}, 1, LLRT_COMBINE_SUM, LLRT_U32, LLRT_U32, LLRT_U32, true, true, false},
-    {ROW, ROW, 2, {33, 520}, 1, LLRT_COMBINE_SUM, LLRT_F32, LLRT_F64, LLRT_F64, false, false, false},
+    {ROW,
+     ROW,
+     2,
+     {33, 520},
+     1,
+     LLRT_COMBINE_SUM,
+     LLRT_F32,
+     LLRT_F64,
+     LLRT_F64,
+     false,
+     false,
+     false},
     {ROW, ROW, 2, {20, 260}, 1, LLRT_COMBINE_PROD, LLRT_F32, 0, 0, false, false, false},
     {ROW, ROW, 2, {20, 260}, 1, LLRT_COMBINE_PROD, LLRT_I32, 0, 0, false, false, false},
     {ROW, ROW, 2, {20, 260}, 1, LLRT_COMBINE_PROD, LLRT_U8, 0, 0, true, true, false},
@@ -68,7 +85,18 @@ static const scan_row rows[] = {
     {ROW, ROW, 2, {1, 33333}, 1, LLRT_COMBINE_MAX, LLRT_BF16, 0, 0, false, true, false},
     {ROW, ROW, 2, {300, 70}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
     {ROW, ROW, 2, {700, 64}, 0, LLRT_COMBINE_SUM, LLRT_BF16, 0, 0, true, false, false},
-    {ROW, ROW, 2, {2050, 24}, 0, LLRT_COMBINE_SUM, LLRT_I32, LLRT_I32, LLRT_I32, false, true, false},
+    {ROW,
+     ROW,
+     2,
+     {2050, 24},
+     0,
+     LLRT_COMBINE_SUM,
+     LLRT_I32,
+     LLRT_I32,
+     LLRT_I32,
+     false,
+     true,
+     false},
     {ROW, ROW, 3, {7, 45, 33}, 1, LLRT_COMBINE_SUM, LLRT_I16, 0, 0, false, false, false},
     {ROW, ROW, 3, {7, 45, 33}, 0, LLRT_COMBINE_MIN, LLRT_F32, 0, 0, false, true, true},
     {ROW, ROW, 4, {3, 5, 6, 40}, 2, LLRT_COMBINE_SUM, LLRT_U8, 0, 0, true, true, false},
@@ -79,32 +107,159 @@ static const scan_row rows[] = {
     {"col_major", ROW, 2, {130, 66}, 0, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, false, false, false},
     {"col_major", ROW, 2, {130, 66}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, true, false},
     {ROW, "col_major", 2, {130, 260}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, true, false, false},
-    {"col_major", "col_major", 3, {13, 40, 21}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
+    {"col_major",
+     "col_major",
+     3,
+     {13, 40, 21},
+     1,
+     LLRT_COMBINE_SUM,
+     LLRT_F32,
+     0,
+     0,
+     false,
+     false,
+     false},
     {SWIZZLED, ROW, 2, {64, 64}, 0, LLRT_COMBINE_SUM, LLRT_F16, 0, 0, false, false, false},
-    {SWIZZLED, SWIZZLED, 2, {64, 64}, 1, LLRT_COMBINE_SUM, LLRT_I16, LLRT_I32, LLRT_I32, true, true, false},
+    {SWIZZLED,
+     SWIZZLED,
+     2,
+     {64, 64},
+     1,
+     LLRT_COMBINE_SUM,
+     LLRT_I16,
+     LLRT_I32,
+     LLRT_I32,
+     true,
+     true,
+     false},
     {FRAGMENTS, ROW, 2, {96, 64}, 0, LLRT_COMBINE_SUM, LLRT_BF16, 0, 0, false, false, false},
     {FRAGMENTS, FRAGMENTS, 2, {96, 64}, 1, LLRT_COMBINE_MAX, LLRT_I8, 0, 0, false, true, false},
     {BRICKS, ROW, 2, {48, 80}, 1, LLRT_COMBINE_SUM, LLRT_I32, 0, 0, false, false, false},
     {BRICKS, BRICKS, 2, {64, 96}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, true, false, false},
-    {ROW, "S[(40,100):(200@m,2@m)] + R[3:8192@m]", 2, {40, 100}, 1, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
-    {"S[(45,64,30):(1920@m,30@m,1@m)]", "S[(64,45,30):(1350@m,30@m,1@m)]", 2, {2880, 30}, 0, LLRT_COMBINE_SUM,
-     LLRT_I16, 0, 0, false, false, false},
-    {"S[(45,64,30):(30@m,1350@m,1@m)]", ROW, 2, {2880, 30}, 0, LLRT_COMBINE_SUM, LLRT_I16, 0, 0, false, true, false},
+    {ROW,
+     "S[(40,100):(200@m,2@m)] + R[3:8192@m]",
+     2,
+     {40, 100},
+     1,
+     LLRT_COMBINE_SUM,
+     LLRT_F32,
+     0,
+     0,
+     false,
+     false,
+     false},
+    {"S[(45,64,30):(1920@m,30@m,1@m)]",
+     "S[(64,45,30):(1350@m,30@m,1@m)]",
+     2,
+     {2880, 30},
+     0,
+     LLRT_COMBINE_SUM,
+     LLRT_I16,
+     0,
+     0,
+     false,
+     false,
+     false},
+    {"S[(45,64,30):(30@m,1350@m,1@m)]",
+     ROW,
+     2,
+     {2880, 30},
+     0,
+     LLRT_COMBINE_SUM,
+     LLRT_I16,
+     0,
+     0,
+     false,
+     true,
+     false},
     /* pads */
-    {ROW, "scale_128x4(pad=9)", 2, {60, 9}, 1, LLRT_COMBINE_MAX, LLRT_U8, 0, 0, false, false, false},
+    {ROW,
+     "scale_128x4(pad=9)",
+     2,
+     {60, 9},
+     1,
+     LLRT_COMBINE_MAX,
+     LLRT_U8,
+     0,
+     0,
+     false,
+     false,
+     false},
     {ROW, "scale_8x4(pad=1)", 2, {17, 70}, 0, LLRT_COMBINE_MIN, LLRT_U8, 0, 0, true, true, false},
-    {ROW, "storage(rank=1, digits=[dim0: rest], tile=identity1d(64, offset, dim0), pad=7)", 1, {70001}, 0, LLRT_COMBINE_SUM,
-     LLRT_I32, LLRT_I32, LLRT_I32, false, false, false},
-    {ROW, "scale_128x4(pad=keep)", 2, {60, 9}, 1, LLRT_COMBINE_MAX, LLRT_U8, 0, 0, false, true, false},
+    {ROW,
+     "storage(rank=1, digits=[dim0: rest], tile=identity1d(64, offset, dim0), pad=7)",
+     1,
+     {70001},
+     0,
+     LLRT_COMBINE_SUM,
+     LLRT_I32,
+     LLRT_I32,
+     LLRT_I32,
+     false,
+     false,
+     false},
+    {ROW,
+     "scale_128x4(pad=keep)",
+     2,
+     {60, 9},
+     1,
+     LLRT_COMBINE_MAX,
+     LLRT_U8,
+     0,
+     0,
+     false,
+     true,
+     false},
     {REVERSED_BITS, ROW, 1, {1024}, 0, LLRT_COMBINE_SUM, LLRT_F32, 0, 0, false, false, false},
-    {REVERSED_BITS, REVERSED_BITS, 1, {1024}, 0, LLRT_COMBINE_SUM, LLRT_I8, 0, 0, true, true, false},
+    {REVERSED_BITS,
+     REVERSED_BITS,
+     1,
+     {1024},
+     0,
+     LLRT_COMBINE_SUM,
+     LLRT_I8,
+     0,
+     0,
+     true,
+     true,
+     false},
     /* what random ones have found: swizzles that are no sums of bits */
-    {"storage(rank=1, digits=[dim0: 5, dim0: rest], swizzle=[0,1,1], pad=5)", ROW, 1, {59}, 0, LLRT_COMBINE_SUM, LLRT_I8,
-     LLRT_I32, LLRT_I32, false, true, false},
-    {ROW, "storage(rank=3, digits=[dim1: rest, dim0: rest, dim2: rest], swizzle=[1,1,1])", 3, {7, 90, 31}, 1,
-     LLRT_COMBINE_MIN, LLRT_U64, 0, 0, true, false, false},
-    {"storage(rank=2, digits=[dim1: rest, dim0: rest], swizzle=[1,2,2])", ROW, 2, {30, 301}, 1, LLRT_COMBINE_SUM, LLRT_I16,
-     0, 0, false, false, false},
+    {"storage(rank=1, digits=[dim0: 5, dim0: rest], swizzle=[0,1,1], pad=5)",
+     ROW,
+     1,
+     {59},
+     0,
+     LLRT_COMBINE_SUM,
+     LLRT_I8,
+     LLRT_I32,
+     LLRT_I32,
+     false,
+     true,
+     false},
+    {ROW,
+     "storage(rank=3, digits=[dim1: rest, dim0: rest, dim2: rest], swizzle=[1,1,1])",
+     3,
+     {7, 90, 31},
+     1,
+     LLRT_COMBINE_MIN,
+     LLRT_U64,
+     0,
+     0,
+     true,
+     false,
+     false},
+    {"storage(rank=2, digits=[dim1: rest, dim0: rest], swizzle=[1,2,2])",
+     ROW,
+     2,
+     {30, 301},
+     1,
+     LLRT_COMBINE_SUM,
+     LLRT_I16,
+     0,
+     0,
+     false,
+     false,
+     false},
     /* what stands before the first, in a wider type than the elements' */
     {ROW, ROW, 2, {24, 16}, 1, LLRT_COMBINE_MIN, LLRT_I8, LLRT_I64, LLRT_I64, true, true, false},
     {ROW, ROW, 2, {24, 15}, 1, LLRT_COMBINE_MAX, LLRT_E4M3, LLRT_F32, 0, true, false, false},
@@ -129,8 +284,8 @@ static uint64_t make_code(const scan_row *row, uint64_t *seed) {
   static const double specials[] = {INFINITY, -INFINITY, 0.0, -0.0, NAN};
   int bits = llrt_dtype_bits(row->from);
   double x = (double)(random_below(seed, 4001) - 2000) / 512;
-  if (row->op == LLRT_COMBINE_PROD) x = powers[random_below(seed, 40) < 2 ? 5 + random_below(seed, 2)
-                                                                          : random_below(seed, 5)];
+  if (row->op == LLRT_COMBINE_PROD)
+    x = powers[random_below(seed, 40) < 2 ? 5 + random_below(seed, 2) : random_below(seed, 5)];
   if (row->special && random_below(seed, 60) < 4) x = specials[random_below(seed, 4)];
   if (row->special && random_below(seed, 900) == 0) x = specials[4];
   if (combine_is_float(row->from)) return reference_encode(row->from, x);
@@ -163,12 +318,15 @@ static size_t shift_of(const scan_bench *at, int t) {
 static bool make_tensor(scan_bench *at, int t, llrt_dtype type, uint64_t seed) {
   combine_problem *p = &at->problem;
   llrt_tensor *tensor = &at->tensor[t];
-  *tensor = (llrt_tensor){.dtype = type, .rank = p->rank, .storage = &p->storage[t], .device = at->owner.device};
+  *tensor = (llrt_tensor){
+      .dtype = type, .rank = p->rank, .storage = &p->storage[t], .device = at->owner.device};
   memcpy(tensor->shape, p->shape, sizeof(int64_t) * (size_t)p->rank);
-  AREA_CHECK(&at->owner, llrt_storage_bind(&p->storage[t], p->rank, tensor->shape, tensor->strides, &at->binding[t]));
+  AREA_CHECK(&at->owner, llrt_storage_bind(&p->storage[t], p->rank, tensor->shape, tensor->strides,
+                                           &at->binding[t]));
   size_t bytes = (size_t)(at->binding[t].span * llrt_dtype_bits(type) / 8);
   if (!area_make(&at->owner, bytes + shift_of(at, t) + GUARD_BYTES, &at->memory[t])) return false;
-  for (size_t i = 0; i < at->memory[t].bytes; i++) at->memory[t].bits[i] = (uint8_t)random_next(&seed);
+  for (size_t i = 0; i < at->memory[t].bytes; i++)
+    at->memory[t].bits[i] = (uint8_t)random_next(&seed);
   tensor->data = at->memory[t].memory + shift_of(at, t);
   return true;
 }
@@ -179,13 +337,15 @@ static bool fill_source(scan_bench *at, uint64_t seed) {
   at->codes = malloc(((size_t)n + 1) * sizeof *at->codes);
   if (!at->codes) return area_fail(&at->owner, "out of memory");
   for (int64_t i = 0; i < n; i++)
-    at->codes[i] = at->row ? make_code(at->row, &seed) : combine_random_code(&p->data, p->kind.op, p->kind.from, &seed);
+    at->codes[i] = at->row ? make_code(at->row, &seed)
+                           : combine_random_code(&p->data, p->kind.op, p->kind.from, &seed);
   if (n == 0) return true;
   storage_walk walk;
   storage_walk_begin(&walk, &p->storage[0], &at->binding[0]);
   do {
     if (storage_walk_is_element(&walk, p->shape))
-      put_code(p->kind.from, at->memory[0].bits + shift_of(at, 0), walk.place, at->codes[flat_index(p, walk.coords)]);
+      put_code(p->kind.from, at->memory[0].bits + shift_of(at, 0), walk.place,
+               at->codes[flat_index(p, walk.coords)]);
   } while (storage_walk_next(&walk));
   return true;
 }
@@ -224,16 +384,19 @@ static bool compare_all(scan_bench *at, const combine_joined *all) {
     int64_t i = flat_index(p, walk.coords);
     uint64_t code = reference_read(to, data, walk.place);
     if (!combine_agrees(&at->kind, &all[i], (double)all[i].n, code))
-      return area_fail(&at->owner, "at %lld,%lld,%lld: %llx; %lld joined: sum %.9g, integer %llx, best %g",
-                       (long long)walk.coords[0], (long long)walk.coords[1], (long long)walk.coords[2],
-                       (unsigned long long)code, (long long)all[i].n, all[i].sum,
-                       (unsigned long long)all[i].integer, all[i].best);
-    memcpy(at->before + shift_of(at, 1) + (size_t)walk.place * size, data + (size_t)walk.place * size, size);
+      return area_fail(&at->owner,
+                       "at %lld,%lld,%lld: %llx; %lld joined: sum %.9g, integer %llx, best %g",
+                       (long long)walk.coords[0], (long long)walk.coords[1],
+                       (long long)walk.coords[2], (unsigned long long)code, (long long)all[i].n,
+                       all[i].sum, (unsigned long long)all[i].integer, all[i].best);
+    memcpy(at->before + shift_of(at, 1) + (size_t)walk.place * size,
+           data + (size_t)walk.place * size, size);
   } while (storage_walk_next(&walk));
   return true;
 }
 
-/* Pads: as the storage says. What was compared stands in `before` by now: nothing else may have changed. */
+/* Pads: as the storage says. What was compared stands in `before` by now: nothing else may have
+ * changed. */
 static bool compare_rest(scan_bench *at) {
   const combine_problem *p = &at->problem;
   const llrt_storage *storage = &p->storage[1];
@@ -264,48 +427,62 @@ static bool compare(scan_bench *at) {
 static bool fetch(scan_bench *at) {
   area *memory = &at->memory[1];
   AREA_CHECK(&at->owner, llrt_stream_synchronize(at->owner.device, NULL));
-  AREA_CHECK(&at->owner, llrt_memory_copy(at->owner.device, memory->bits, memory->memory, memory->bytes,
-                                          LLRT_COPY_FROM_DEVICE, NULL));
+  AREA_CHECK(&at->owner, llrt_memory_copy(at->owner.device, memory->bits, memory->memory,
+                                          memory->bytes, LLRT_COPY_FROM_DEVICE, NULL));
   AREA_CHECK(&at->owner, llrt_stream_synchronize(at->owner.device, NULL));
   return true;
 }
 
 static bool run_prepared(scan_bench *at, bool reload, area *workspace) {
   const combine_problem *p = &at->problem;
-  llrt_op_desc desc = {.kind = LLRT_OP_SCAN, .n_tensors = 2, .tensors = {at->tensor[0], at->tensor[1]}};
-  desc.combine = (llrt_op_combine){.op = p->kind.op, .accumulate = p->kind.accumulate, .axes = p->axes,
-                                   .exclusive = p->exclusive, .reverse = p->reverse};
+  op_description desc = {
+      .kind = LLRT_OP_SCAN, .n_tensors = 2, .tensors = {at->tensor[0], at->tensor[1]}};
+  desc.combine = (llrt_op_combine){.op = p->kind.op,
+                                   .accumulate = p->kind.accumulate,
+                                   .axes = p->axes,
+                                   .exclusive = p->exclusive,
+                                   .reverse = p->reverse};
   return prepared_run_twice(&at->owner, &desc, reload, workspace);
 }
 
 static bool run_scan(scan_bench *at, route by, area *workspace) {
   const combine_problem *p = &at->problem;
   if (by != ROUTE_CONVERT) return run_prepared(at, by == ROUTE_LOAD, workspace);
-  llrt_scan_params params = {.op = p->kind.op, .axis = at->axis, .exclusive = p->exclusive, .reverse = p->reverse,
+  llrt_scan_params params = {.op = p->kind.op,
+                             .axis = at->axis,
+                             .exclusive = p->exclusive,
+                             .reverse = p->reverse,
                              .accumulate = p->kind.accumulate};
-  AREA_CHECK(&at->owner, llrt_scan_into(&at->tensor[0], &at->tensor[1], &params, NULL));
+  CAPTURED_CHECK(&at->owner,
+                 llrt_scan_into(&at->tensor[0], &at->tensor[1], &params, CAPTURED_STREAM));
   return true;
 }
 
 static bool run(scan_bench *at, uint64_t seed, route by, area *workspace) {
   if (!make_tensor(at, 0, at->kind.from, seed) || !make_tensor(at, 1, at->kind.to, seed + 1) ||
-      !fill_source(at, seed + 2) || !area_send(&at->owner, &at->memory[0]) || !area_send(&at->owner, &at->memory[1]))
+      !fill_source(at, seed + 2) || !area_send(&at->owner, &at->memory[0]) ||
+      !area_send(&at->owner, &at->memory[1]))
     return false;
   at->before = malloc(at->memory[1].bytes);
   if (!at->before) return area_fail(&at->owner, "out of memory");
   memcpy(at->before, at->memory[1].bits, at->memory[1].bytes);
-  return run_scan(at, by, workspace) && area_same(&at->owner, &at->memory[0], "source") && fetch(at) &&
-         compare(at);
+  return run_scan(at, by, workspace) && area_same(&at->owner, &at->memory[0], "source") &&
+         fetch(at) && compare(at);
 }
 
 static bool problem_from_row(scan_bench *at) {
   const scan_row *row = at->row;
   combine_problem *p = &at->problem;
-  *p = (combine_problem){.kind = {row->op, row->from, row->accumulate, row->to}, .rank = row->rank, .keeps = true,
-                         .axes = 1u << row->axis, .exclusive = row->exclusive, .reverse = row->reverse};
+  *p = (combine_problem){.kind = {row->op, row->from, row->accumulate, row->to},
+                         .rank = row->rank,
+                         .keeps = true,
+                         .axes = 1u << row->axis,
+                         .exclusive = row->exclusive,
+                         .reverse = row->reverse};
   memcpy(p->shape, row->shape, sizeof p->shape);
   AREA_CHECK(&at->owner, llrt_storage_parse(row->source, row->rank, row->shape, &p->storage[0]));
-  AREA_CHECK(&at->owner, llrt_storage_parse(row->destination, row->rank, row->shape, &p->storage[1]));
+  AREA_CHECK(&at->owner,
+             llrt_storage_parse(row->destination, row->rank, row->shape, &p->storage[1]));
   return true;
 }
 
@@ -320,8 +497,8 @@ static bool make_problem(scan_bench *at, int number, uint64_t seed) {
   return made;
 }
 
-bool scan_case_passes(int number, uint64_t seed, llrt_device *device, char *title, size_t title_size,
-                      char *why, size_t size) {
+bool scan_case_passes(int number, uint64_t seed, llrt_device *device, char *title,
+                      size_t title_size, char *why, size_t size) {
   scan_bench at = {.owner = {device, why, size}};
   area workspace = {0};
   why[0] = 0;
@@ -336,4 +513,6 @@ bool scan_case_passes(int number, uint64_t seed, llrt_device *device, char *titl
   return passed;
 }
 
-int scan_cases(void) { return randoms_alone() ? asked_randoms("LLRT_TEST_SCANS") : N_ROWS + RANDOM_SAMPLE; }
+int scan_cases(void) {
+  return randoms_alone() ? asked_randoms("LLRT_TEST_SCANS") : N_ROWS + RANDOM_SAMPLE;
+}

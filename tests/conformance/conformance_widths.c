@@ -1,13 +1,14 @@
-/* Elements of 4 and of 128 bits. Two elements of 4 bits share a byte, though they be of two rows; one that has none beside it
- * leaves the other half of its byte as it is. */
+/* Elements of 4 and of 128 bits. Two elements of 4 bits share a byte, though they be of two rows;
+ * one that has none beside it leaves the other half of its byte as it is. */
 #include "conformance.h"
 
 #define MMA "nvmma(version=[2,0], warps_per_cta=[4,1], instr_shape=[16,8])"
-#define BLOCKED                                                                       \
+#define BLOCKED \
   "blocked(size_per_thread=[1,8], threads_per_warp=[4,8], warps_per_cta=[4,1], order=[1,0])"
 
-#define WIDE_TILE                                                                     \
-  "storage(digits=[dim1: rest, dim0: rest], tile={offset: [[0,1],[0,2],[1,0],[0,4],[2,0],[0,8],[4,0]]} -> " \
+#define WIDE_TILE \
+  "storage(digits=[dim1: rest, dim0: rest], tile={offset: " \
+  "[[0,1],[0,2],[1,0],[0,4],[2,0],[0,8],[4,0]]} -> " \
   "[dim0:8, dim1:16], pad=0)"
 
 static const text_row table[] = {
@@ -67,21 +68,29 @@ static const text_row table[] = {
     {2, {48, 80}, "cutlass_atom_int4", "torchao_w4"},
     {2, {128, 130}, "torchao_w4", "col_major"},
     /* No lane that completes sectors of the source has a bit of the other's word by itself. */
-    {3, {8, 16, 8},
-     "{offset: [[6,11,3],[2,5,6],[0,15,7],[0,5,7],[3,14,2],[1,13,2],[2,4,6],[1,7,0],[7,3,3],[1,8,6]]} -> "
+    {3,
+     {8, 16, 8},
+     "{offset: "
+     "[[6,11,3],[2,5,6],[0,15,7],[0,5,7],[3,14,2],[1,13,2],[2,4,6],[1,7,0],[7,3,3],[1,8,6]]} -> "
      "[dim0:8, dim1:16, dim2:8]",
-     "{offset: [[5,12,0],[4,14,7],[6,6,7],[3,13,7],[3,10,1],[5,15,2],[7,1,5],[5,8,6],[6,9,7],[2,10,2]]} -> "
+     "{offset: "
+     "[[5,12,0],[4,14,7],[6,6,7],[3,13,7],[3,10,1],[5,15,2],[7,1,5],[5,8,6],[6,9,7],[2,10,2]]} -> "
      "[dim0:8, dim1:16, dim2:8]"},
-    /* Tiles wider than the extents: what steps over a row of the other side has a reach that meets that of the row. */
+    /* Tiles wider than the extents: what steps over a row of the other side has a reach that meets
+       that of the row. */
     {2, {6, 4}, WIDE_TILE, "row_major"},
     {2, {7, 7}, "strided([8,1])", WIDE_TILE},
     {2, {4, 6}, WIDE_TILE, "strided([1,4])"},
     /* Sources that do not have two elements of a byte next to each other. */
     {2, {24, 7}, "row_major", "col_major"},
     {2, {44, 1}, "strided([4,1])", "col_major"},
-    {2, {8, 64}, "strided([66,1])", "storage(digits=[dim1: 3 reversed, dim0: 2, dim1: rest, dim0: rest], "
-                                    "tile={offset: [[1,0],[2,0]]} -> [dim0:4, dim1:1], pad=0)"},
-    /* Sources whose rows begin in either half of a byte, in tiles, with edges and with what lies before and behind. */
+    {2,
+     {8, 64},
+     "strided([66,1])",
+     "storage(digits=[dim1: 3 reversed, dim0: 2, dim1: rest, dim0: rest], "
+     "tile={offset: [[1,0],[2,0]]} -> [dim0:4, dim1:1], pad=0)"},
+    /* Sources whose rows begin in either half of a byte, in tiles, with edges and with what lies
+       before and behind. */
     {2, {511, 130}, "col_major", "row_major"},
     {2, {333, 96}, "strided([1,335])", "row_major"},
     {2, {1025, 66}, "storage(digits=[dim0: rest, dim1: rest], offset=[3])", "row_major"},
@@ -103,24 +112,43 @@ static const text_row table[] = {
     {2, {9, 13}, "col_major", "strided([3,28])"},
     {2, {33, 65}, "row_major", "storage(digits=[dim1: rest, dim0: rest], offset=[3])"},
     {2, {15, 31}, "row_major", WIDE_TILE},
-    {2, {15, 31}, "col_major", "storage(digits=[dim1: rest, dim0: rest], tile={offset: [[0,1],[1,0],[0,2],[2,0]]} -> "
-                               "[dim0:4, dim1:4], pad=keep)"},
+    {2,
+     {15, 31},
+     "col_major",
+     "storage(digits=[dim1: rest, dim0: rest], tile={offset: [[0,1],[1,0],[0,2],[2,0]]} -> "
+     "[dim0:4, dim1:4], pad=keep)"},
     {2, {10, 7}, "row_major", "storage(digits=[dim1: 3, dim0: 5, dim1: rest, dim0: rest], pad=9)"},
-    {2, {10, 7}, "col_major", "storage(digits=[dim1: 3 reversed, dim0: 5, dim1: rest, dim0: rest], pad=keep)"},
-    {2, {12, 5}, "row_major", "storage(digits=[dim0: 2 reversed, dim1: rest, dim0: rest], offset=[1])"},
-    {1, {42}, "row_major", "storage(digits=[dim0: rest], tile={offset: [[1]]} -> [dim0:2], swizzle=[0,2,4,up], pad=15)"},
-    {1, {16}, "row_major", "storage(digits=[dim0: rest], tile={offset: [[1]]} -> [dim0:2], swizzle=[0,2,4,up], pad=15)"},
+    {2,
+     {10, 7},
+     "col_major",
+     "storage(digits=[dim1: 3 reversed, dim0: 5, dim1: rest, dim0: rest], pad=keep)"},
+    {2,
+     {12, 5},
+     "row_major",
+     "storage(digits=[dim0: 2 reversed, dim1: rest, dim0: rest], offset=[1])"},
+    {1,
+     {42},
+     "row_major",
+     "storage(digits=[dim0: rest], tile={offset: [[1]]} -> [dim0:2], swizzle=[0,2,4,up], pad=15)"},
+    {1,
+     {16},
+     "row_major",
+     "storage(digits=[dim0: rest], tile={offset: [[1]]} -> [dim0:2], swizzle=[0,2,4,up], pad=15)"},
     {1, {64}, "row_major", "storage(digits=[dim0: rest], swizzle=[0,2,4,up], offset=[8])"},
     {2, {6, 9}, "row_major", "storage(digits=[replica: 3, dim1: rest, dim0: rest])"},
     {2, {51, 66}, "col_major", "torchao_w4"},
     {1, {1001}, "row_major", "storage(digits=[dim0: 2 reversed, dim0: rest], pad=keep)"},
     {2, {32, 31}, "row_major", "gptq_w4"},
-    /* The same in tiles: a byte of two rows, or of two tiles, is stored by the one whose element is its second. */
+    /* The same in tiles: a byte of two rows, or of two tiles, is stored by the one whose element is
+       its second. */
     {2, {1031, 66}, "row_major", "col_major"},
     {2, {515, 131}, "row_major", "col_major"},
     {2, {129, 1025}, "strided([1027,1])", "row_major"},
     {2, {70, 1023}, "storage(digits=[dim1: rest reversed, dim0: rest])", "row_major"},
-    {2, {37, 301}, "storage(digits=[dim0: rest, dim1: rest], offset=[3])", "storage(digits=[dim1: rest, dim0: rest], offset=[2])"},
+    {2,
+     {37, 301},
+     "storage(digits=[dim0: rest, dim1: rest], offset=[3])",
+     "storage(digits=[dim1: rest, dim0: rest], offset=[2])"},
     {3, {3, 517, 70}, "row_major", "storage(digits=[dim1: rest, dim2: rest, dim0: rest])"},
     {3, {5, 33, 131}, "col_major", "row_major"},
     {2, {77, 130}, "row_major", "storage(digits=[dim0: rest, replica: 3, dim1: rest])"},
@@ -133,7 +161,10 @@ static const text_row table[] = {
     {2, {132, 0}, "row_major", "row_major"},
     {2, {132, 0}, "col_major", "row_major"},
     {3, {5, 0, 3}, "col_major", "row_major"},
-    {3, {6, 10, 0}, "col_major", "storage(digits=[dim1: rest, replica: 3, dim0: rest, dim2: rest])"},
+    {3,
+     {6, 10, 0},
+     "col_major",
+     "storage(digits=[dim1: rest, replica: 3, dim0: rest, dim2: rest])"},
 };
 #define N_TABLE ((int)(sizeof table / sizeof table[0]))
 #define N_RANDOM 24 /* of either width */

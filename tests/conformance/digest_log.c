@@ -30,7 +30,9 @@ static bool open_observer(digest_log *log) {
   if (!find_observer(log->library, sizeof log->library)) return false;
   void *library = dlopen(log->library, RTLD_NOW | RTLD_LOCAL);
   if (!library) printf("LLRT_TEST_DIGEST wants %s: %s\n", log->library, dlerror());
-  if (!library || !find(library, LLRT_DIGEST_TAKE, &log->take) || !find(library, LLRT_DIGEST_LLVM, &llvm)) return false;
+  if (!library || !find(library, LLRT_DIGEST_TAKE, &log->take) ||
+      !find(library, LLRT_DIGEST_LLVM, &llvm))
+    return false;
   log->llvm = llvm();
   return true;
 }
@@ -44,11 +46,12 @@ bool digest_log_open(digest_log *log) {
   return log->records != NULL;
 }
 
-void digest_log_add(const digest_log *log, const char *suite, const char *target, const char *title) {
+void digest_log_add(const digest_log *log, const char *suite, const char *target,
+                    const char *title) {
   digest_sums sums;
   log->take(&sums);
-  fprintf(log->records, "%s\t%s\t%s\t%" PRIx64 "\t%" PRIx64 "\t%" PRIx64 "\t%s\n", suite, target, log->llvm,
-          sums.plan, sums.ir, sums.object, title);
+  fprintf(log->records, "%s\t%s\t%s\t%" PRIx64 "\t%" PRIx64 "\t%" PRIx64 "\t%s\n", suite, target,
+          log->llvm, sums.plan, sums.ir, sums.object, title);
 }
 
 bool digest_log_close(digest_log *log) {

@@ -4,8 +4,12 @@
 
 #include "area.h"
 
-/* Prepares the description with coarse promises of its tensors, saves and loads it in between where `reload`, and
- * runs it twice with one workspace, made here, that both must leave zero. desc->promises are filled. */
-bool prepared_run_twice(const area_owner *owner, llrt_op_desc *desc, bool reload, area *workspace);
+#include "runtime/described.h"
+
+/* Prepares the description with coarse promises of its tensors, saves and loads it in between where
+ * `reload`, and runs it twice with one workspace, made here, that both must leave zero.
+ * desc->promises are filled. */
+bool prepared_run_twice(const area_owner *owner, op_description *desc, bool reload,
+                        area *workspace);
 
 #endif

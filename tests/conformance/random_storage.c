@@ -22,13 +22,16 @@ static int draw_tile_bits(uint64_t *seed, int rank, const int64_t *shape, bool p
   for (int a = 0; a < rank; a++) {
     int most = bits_below(shape[a]);
     bits[a] = random_below(seed, most + 1);
-    while (bits[a] > 0 && (sum + bits[a] > MOST_TILE_BITS || (!pads && shape[a] % ((int64_t)1 << bits[a])))) bits[a]--;
+    while (bits[a] > 0 &&
+           (sum + bits[a] > MOST_TILE_BITS || (!pads && shape[a] % ((int64_t)1 << bits[a]))))
+      bits[a]--;
     sum += bits[a];
   }
   return sum;
 }
 
-/* Offset bits that take the tile's in any order; seldom a sum of two, seldom one that repeats others. */
+/* Offset bits that take the tile's in any order; seldom a sum of two, seldom one that repeats
+ * others. */
 static void draw_tile(uint64_t *seed, int rank, const int *bits, int n, llrt_layout *tile) {
   bool copies = one_in(seed, 6);
   int in = n + copies;
@@ -52,9 +55,10 @@ static void draw_tile(uint64_t *seed, int rank, const int *bits, int n, llrt_lay
 
 /* ---- digits ---- */
 
-/* Digits in any order, an axis's own from the lowest on; the last of each takes what is left. Under a swizzle none may
- * count down. */
-static void draw_digits(uint64_t *seed, int rank, const int64_t *shape, const int *bits, bool pads, llrt_storage *made) {
+/* Digits in any order, an axis's own from the lowest on; the last of each takes what is left. Under
+ * a swizzle none may count down. */
+static void draw_digits(uint64_t *seed, int rank, const int64_t *shape, const int *bits, bool pads,
+                        llrt_storage *made) {
   bool swizzled = made->swizzle.swizzle_len > 0;
   int64_t left[LLRT_MAX_RANK];
   bool split[LLRT_MAX_RANK];
@@ -73,7 +77,10 @@ static void draw_digits(uint64_t *seed, int rank, const int64_t *shape, const in
     int a = axes[i];
     int64_t extent = 2 + random_below(seed, 7);
     llrt_digit *digit = &made->digit[made->n_digits++];
-    *digit = (llrt_digit){.extent = LLRT_EXTENT_REST, .stride = LLRT_STRIDE_PACKED, .axis = a, .reversed = !swizzled && one_in(seed, 8)};
+    *digit = (llrt_digit){.extent = LLRT_EXTENT_REST,
+                          .stride = LLRT_STRIDE_PACKED,
+                          .axis = a,
+                          .reversed = !swizzled && one_in(seed, 8)};
     if (!split[a]) continue;
     split[a] = false;
     digit->extent = extent < left[a] && (pads || left[a] % extent == 0) ? extent : 1;
@@ -82,8 +89,10 @@ static void draw_digits(uint64_t *seed, int rank, const int64_t *shape, const in
 
 static void insert_copies(uint64_t *seed, llrt_storage *made) {
   int at = random_below(seed, made->n_digits + 1);
-  memmove(&made->digit[at + 1], &made->digit[at], sizeof *made->digit * (size_t)(made->n_digits++ - at));
-  made->digit[at] = (llrt_digit){.extent = 2 + random_below(seed, 2), .stride = LLRT_STRIDE_PACKED, .axis = LLRT_AXIS_REPLICA};
+  memmove(&made->digit[at + 1], &made->digit[at],
+          sizeof *made->digit * (size_t)(made->n_digits++ - at));
+  made->digit[at] = (llrt_digit){
+      .extent = 2 + random_below(seed, 2), .stride = LLRT_STRIDE_PACKED, .axis = LLRT_AXIS_REPLICA};
 }
 
 /* Numbers instead of what is packed: a digit may begin a few elements further. */
@@ -116,15 +125,19 @@ static void draw_rule(uint64_t *seed, int rank, const int64_t *shape, llrt_stora
   if (one_in(seed, 6)) insert_copies(seed, made);
   if (pads) made->pad = one_in(seed, 2) ? LLRT_PAD_KEEP : LLRT_PAD_VALUE;
   if (made->pad == LLRT_PAD_VALUE) made->pad_value = (uint64_t)random_below(seed, 8);
-  if (one_in(seed, 2) && llrt_storage_bind(made, rank, shape, NULL, &packed) == LLRT_OK) draw_gaps(seed, &packed, made);
+  if (one_in(seed, 2) && llrt_storage_bind(made, rank, shape, NULL, &packed) == LLRT_OK)
+    draw_gaps(seed, &packed, made);
   if (one_in(seed, 3)) made->offset[0] = random_below(seed, 40);
 }
 
-void random_storage_make(uint64_t *seed, int rank, const int64_t *shape, int64_t most, llrt_storage *made) {
+void random_storage_make(uint64_t *seed, int rank, const int64_t *shape, int64_t most,
+                         llrt_storage *made) {
   llrt_storage_binding binding;
   int kind = rank == 0 ? 0 : random_below(seed, 8);
   if (kind > 2) draw_rule(seed, rank, shape, made);
-  if (kind > 2 && (llrt_storage_bind(made, rank, shape, NULL, &binding) != LLRT_OK || binding.span <= most)) return;
+  if (kind > 2 &&
+      (llrt_storage_bind(made, rank, shape, NULL, &binding) != LLRT_OK || binding.span <= most))
+    return;
   if (kind == 2) llrt_storage_col_major(rank, made);
   else llrt_storage_row_major(rank, made);
 }

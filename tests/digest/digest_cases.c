@@ -1,14 +1,16 @@
-/* Plans and compiles the benchmarks' catalogue and products without a device, through the observer, and writes a
- * line of digests for every case and target: what scripts/digest compares.
+/* Plans and compiles the benchmarks' catalogue and products without a device, through the observer,
+ * and writes a line of digests for every case and target: what scripts/digest compares.
  *
  *   llrt_digest [--until plan|ir] [--sample I/N] [--only TEXT] [--target NAME] FILE
  *
- * --until: goes no further; the line has 0 for what is behind. --sample: part I, from 0, of the cases, dealt at random into N.
+ * --until: goes no further; the line has 0 for what is behind. --sample: part I, from 0, of the
+ * cases, dealt at random into N.
  * --only: cases whose name has TEXT. */
 #include "benchmarks/catalogue.h"
 #include "benchmarks/dense_cases.h"
 #include "benchmarks/dot_kinds.h"
 #include "benchmarks/harness.h"
+#include "runtime/described.h"
 #include "tests/conformance/digest_log.h"
 
 #include <inttypes.h>
@@ -17,8 +19,9 @@
 
 enum { CATALOGUE_BYTES = 1 << 20 };
 
-static const char *const targets[] = {"sm_80",     "sm_89",     "sm_90a",    "gfx90a",         "gfx942",
-                                      "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vbmi", "aarch64"};
+static const char *const targets[] = {"sm_80",          "sm_89",     "sm_90a",    "gfx90a",
+                                      "gfx942",         "x86-64-v2", "x86-64-v3", "x86-64-v4",
+                                      "x86-64-v4-vbmi", "aarch64"};
 enum { TARGET_COUNT = sizeof targets / sizeof targets[0] };
 
 typedef struct digest_run {
@@ -31,11 +34,13 @@ typedef struct digest_run {
 
 /* ---- a case ---- */
 
-static bool is_gpu(const char *target) { return strncmp(target, "sm_", 3) == 0 || strncmp(target, "gfx", 3) == 0; }
+static bool is_gpu(const char *target) {
+  return strncmp(target, "sm_", 3) == 0 || strncmp(target, "gfx", 3) == 0;
+}
 
 /* As promises are for tensors on such a device: a tensor without one is promised as on the host. */
-static llrt_status promise_as_on(const char *target, llrt_op_desc *desc) {
-  llrt_status status = llrt_op_promise_coarse(desc);
+static llrt_status promise_as_on(const char *target, op_description *desc) {
+  llrt_status status = described_promise(desc);
   for (int t = 0; t < desc->n_tensors && is_gpu(target); t++) {
     llrt_tensor_promise *promise = &desc->promises[t];
     int64_t most = 16 * 8 / llrt_dtype_bits(desc->tensors[t].dtype);
@@ -46,11 +51,13 @@ static llrt_status promise_as_on(const char *target, llrt_op_desc *desc) {
   return status;
 }
 
-static void run_case(digest_run *run, const char *suite, const char *target, const char *name, llrt_op_desc *desc) {
+static void run_case(digest_run *run, const char *suite, const char *target, const char *name,
+                     op_description *desc) {
   char *bytes = NULL;
   size_t size;
   llrt_status status = promise_as_on(target, desc);
-  if (status == LLRT_OK) status = llrt_op_compile(run->context, target, desc, LLRT_EMIT_KERNEL, &bytes, &size);
+  if (status == LLRT_OK)
+    status = described_compile(run->context, target, desc, LLRT_EMIT_KERNEL, &bytes, &size);
   if (status != LLRT_OK && status != LLRT_UNSUPPORTED) harness_must(status, name);
   llrt_buffer_free(&bytes);
   run->made += status == LLRT_OK;
@@ -83,7 +90,7 @@ static void visit(void *user, const conversion *c) {
   snprintf(name, sizeof name, "%s, %s shape", c->name, walk->odd ? "odd" : "even");
   for (int i = 0; i < TARGET_COUNT; i++) {
     if (!is_asked(walk->run, targets[i], name)) continue;
-    llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+    op_description desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
     const llrt_storage *sides[] = {&c->from, &c->to};
     for (int t = 0; t < 2; t++) {
       desc.tensors[t] = (llrt_tensor){.dtype = c->dtype, .rank = c->rank, .storage = sides[t]};
@@ -102,8 +109,9 @@ static void run_catalogue(digest_run *run) {
 
 /* ---- products ---- */
 
-static void run_kind(digest_run *run, const char *target, const dot_kind *kind, int64_t m, int64_t size) {
-  static llrt_dot_call call;
+static void run_kind(digest_run *run, const char *target, const dot_kind *kind, int64_t m,
+                     int64_t size) {
+  static described_dot call;
   char name[120];
   llrt_tensor tensor[DOT_KIND_TENSORS];
   const llrt_tensor *tensors[DOT_KIND_TENSORS];
@@ -124,14 +132,17 @@ static void run_kind(digest_run *run, const char *target, const dot_kind *kind, 
 }
 
 static void run_dense(digest_run *run, const char *target, const dense_case *c) {
-  static llrt_dot_call call;
+  static described_dot call;
   char name[120];
   llrt_tensor tensors[DENSE_TENSORS];
   llrt_storage storage[DENSE_TENSORS];
   dense_case_name(c, name, sizeof name);
   if (!is_asked(run, target, name)) return;
-  for (int t = 0; t < DENSE_TENSORS; t++) harness_must(dense_case_tensor(c, t, &storage[t], &tensors[t]), name);
-  harness_must(llrt_dot_describe(&tensors[DENSE_A], &tensors[DENSE_B], &tensors[DENSE_D], NULL, &call), name);
+  for (int t = 0; t < DENSE_TENSORS; t++)
+    harness_must(dense_case_tensor(c, t, &storage[t], &tensors[t]), name);
+  harness_must(
+      described_dot_make(&tensors[DENSE_A], &tensors[DENSE_B], &tensors[DENSE_D], NULL, &call),
+      name);
   run_case(run, "products", target, name, &call.desc);
 }
 
@@ -149,7 +160,8 @@ static void run_products(digest_run *run) {
 /* ---- the program ---- */
 
 static int usage(void) {
-  fprintf(stderr, "llrt_digest [--until plan|ir] [--sample I/N] [--only TEXT] [--target NAME] FILE\n");
+  fprintf(stderr,
+          "llrt_digest [--until plan|ir] [--sample I/N] [--only TEXT] [--target NAME] FILE\n");
   return 2;
 }
 
@@ -165,7 +177,9 @@ static bool parse(int argc, char *argv[], digest_run *run, const char **file) {
     if (strcmp(argv[i], "--until") == 0) run->until = value;
     else if (strcmp(argv[i], "--only") == 0) run->only = value;
     else if (strcmp(argv[i], "--target") == 0) run->target = value;
-    else if (strcmp(argv[i], "--sample") != 0 || sscanf(value, "%d/%d", &run->part, &run->parts) != 2) return false;
+    else if (strcmp(argv[i], "--sample") != 0 ||
+             sscanf(value, "%d/%d", &run->part, &run->parts) != 2)
+      return false;
     i++;
   }
   return *file && run->parts > 0;
@@ -178,10 +192,13 @@ int main(int argc, char *argv[]) {
   setenv("LLRT_TEST_DIGEST", file, 1);
   if (run.until) setenv("LLRT_DIGEST_UNTIL", run.until, 1);
   if (!digest_log_open(&run.log)) return 1;
-  harness_must(llrt_context_create(&(llrt_context_params){.jit_library = run.log.library}, &run.context), "context");
+  harness_must(
+      llrt_context_create(&(llrt_context_params){.jit_library = run.log.library}, &run.context),
+      "context");
   run_catalogue(&run);
   run_products(&run);
   llrt_context_destroy(&run.context);
-  printf("%llu cases, %llu refused\n", (unsigned long long)(run.made + run.refused), (unsigned long long)run.refused);
+  printf("%llu cases, %llu refused\n", (unsigned long long)(run.made + run.refused),
+         (unsigned long long)run.refused);
   return digest_log_close(&run.log) ? 0 : 1;
 }

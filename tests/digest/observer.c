@@ -1,6 +1,7 @@
 #include "observer.h"
 
 #include "base/hash.h"
+#include "base/memory.h"
 #include "base/status.h"
 #include "jit/compile/compile.h"
 #include "jit/emit/emit.h"
@@ -20,7 +21,8 @@ static struct {
   digest_sums sums;
 } seen = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* How far a compile goes: LLRT_DIGEST_UNTIL=plan or ir, else to the object. What is made then is no kernel. */
+/* How far a compile goes: LLRT_DIGEST_UNTIL=plan or ir, else to the object. What is made then is no
+ * kernel. */
 typedef enum extent { UNTIL_PLAN, UNTIL_IR, UNTIL_OBJECT } extent;
 
 static extent asked_extent(void) {
@@ -64,10 +66,11 @@ static llrt_status nothing(llrt_jit_result *result) {
   return result->data ? LLRT_OK : LLRT_OUT_OF_MEMORY;
 }
 
-static llrt_status compile_emitted(LLVMContextRef context, const plan_kernel *kernel, llrt_emit emit,
-                                   llrt_jit_result *result) {
+static llrt_status compile_emitted(LLVMContextRef context, const plan_kernel *kernel,
+                                   llrt_emit emit, llrt_jit_result *result) {
   LLVMModuleRef module = NULL;
-  llrt_status status = jit_emit_kernel(kernel, context, &module, result->message, sizeof result->message);
+  llrt_status status =
+      jit_emit_kernel(kernel, context, &module, result->message, sizeof result->message);
   if (status == LLRT_OK) note_ir(module);
   if (status == LLRT_OK && asked_extent() == UNTIL_IR) status = nothing(result);
   else if (status == LLRT_OK) status = jit_compile_module(module, &kernel->target, emit, result);
@@ -77,13 +80,15 @@ static llrt_status compile_emitted(LLVMContextRef context, const plan_kernel *ke
   return status;
 }
 
-static llrt_status observed_compile(const plan_kernel *kernel, llrt_emit emit, llrt_jit_result *result) {
+static llrt_status observed_compile(const plan_kernel *kernel, llrt_emit emit,
+                                    llrt_jit_result *result) {
   memset(result, 0, sizeof *result);
   LLVMContextRef context = LLVMContextCreate();
   pthread_mutex_lock(&seen.mutex);
   llrt_status status = note_plan(kernel);
   if (status == LLRT_OK)
-    status = asked_extent() == UNTIL_PLAN ? nothing(result) : compile_emitted(context, kernel, emit, result);
+    status = asked_extent() == UNTIL_PLAN ? nothing(result)
+                                          : compile_emitted(context, kernel, emit, result);
   pthread_mutex_unlock(&seen.mutex);
   LLVMContextDispose(context);
   return status;
@@ -116,3 +121,10 @@ void llrt_digest_take(digest_sums *sums) {
 const char *llrt_digest_llvm(void) {
   return getenv("LLRT_EMIT_LOCATIONS") ? LLVM_VERSION_STRING "+lines" : LLVM_VERSION_STRING;
 }
+
+LLRT_API void llrt_digest_fail(int kinds, int64_t n, int later);
+LLRT_API int64_t llrt_digest_asked(void);
+
+void llrt_digest_fail(int kinds, int64_t n, int later) { memory_fail(kinds, n, later); }
+
+int64_t llrt_digest_asked(void) { return memory_asked(); }

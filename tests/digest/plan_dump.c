@@ -3,17 +3,18 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-/* Who adds a field to one of these adds it to the dump, and mends its size. (A field that fits the padding is not told
- * here: what it does to a kernel is told by the digest of its IR.) Who only renames one keeps its old name in the
- * dump, by NAMED. */
-#define HAS_SIZE(type, size) _Static_assert(sizeof(type) == size, "a new field of " #type " goes into the dump")
-HAS_SIZE(plan_step, 88);
+/* Who adds a field to one of these adds it to the dump, and mends its size. (A field that fits the
+ * padding is not told here: what it does to a kernel is told by the digest of its IR.) Who only
+ * renames one keeps its old name in the dump, by NAMED. */
+#define HAS_SIZE(type, size) \
+  _Static_assert(sizeof(type) == size, "a new field of " #type " goes into the dump")
+HAS_SIZE(plan_step, 112);
 HAS_SIZE(plan_map, 64);
 HAS_SIZE(plan_index, 1224);
 HAS_SIZE(plan_panel, 96);
 HAS_SIZE(plan_turns, 944);
 HAS_SIZE(plan_lookback, 80);
-HAS_SIZE(plan_digit, 224);
+HAS_SIZE(plan_digit, 416);
 HAS_SIZE(plan_bound, 64);
 HAS_SIZE(plan_term, 296);
 HAS_SIZE(plan_value, 944);
@@ -21,10 +22,11 @@ HAS_SIZE(plan_buffer, 944);
 HAS_SIZE(plan_memory, 40);
 HAS_SIZE(plan_range, 208);
 HAS_SIZE(plan_walk, 296);
-HAS_SIZE(plan_view, 44);
+HAS_SIZE(plan_view, 68);
 HAS_SIZE(plan_box, 104);
-_Static_assert(offsetof(plan_kernel, digit) == 528, "a new field of plan_kernel goes into the dump");
-_Static_assert(sizeof(plan_launch) - offsetof(plan_launch, block_elements) == 1024,
+_Static_assert(offsetof(plan_kernel, digit) - offsetof(plan_kernel, n_tensors) == 336,
+               "a new field of plan_kernel goes into the dump");
+_Static_assert(sizeof(plan_launch) - offsetof(plan_launch, block_elements) == 1048,
                "a new field of plan_launch goes into the dump");
 
 static void put_number(llrt_text *out, const char *name, int64_t number) {
@@ -50,10 +52,13 @@ static void put_item(llrt_text *out, const char *name, int i, int64_t number) {
   if (number) llrt_text_add(out, " %s%d=%" PRId64, name, i, number);
 }
 
-static void begin(llrt_text *out, const char *what, int i) { llrt_text_add(out, "\n%s %d", what, i); }
+static void begin(llrt_text *out, const char *what, int i) {
+  llrt_text_add(out, "\n%s %d", what, i);
+}
 
 static void put_dims(llrt_text *out, const llrt_dim *dims, int n) {
-  for (int i = 0; i < n; i++) llrt_text_add(out, " %.*s:%d", LLRT_NAME_BYTES, dims[i].name, dims[i].bits);
+  for (int i = 0; i < n; i++)
+    llrt_text_add(out, " %.*s:%d", LLRT_NAME_BYTES, dims[i].name, dims[i].bits);
 }
 
 static void put_layout(llrt_text *out, const char *name, const llrt_layout *x) {
@@ -69,6 +74,8 @@ static void put_layout(llrt_text *out, const char *name, const llrt_layout *x) {
 
 /* ---- coordinates and addresses ---- */
 
+/* Fields stand in rows. */
+/* clang-format off */
 static void put_digit(llrt_text *out, const plan_digit *x, int n_tensors) {
   NUMBER(axis) NUMBER(bits) NUMBER(rest) NUMBER(step)
   if (x->rest) PLAN_NUMBER(upper)
@@ -81,7 +88,7 @@ static void put_digit(llrt_text *out, const plan_digit *x, int n_tensors) {
 }
 
 static void put_bound(llrt_text *out, const plan_bound *x) {
-  NUMBER(axis) NUMBER(top) NUMBER(tensors) NUMBER(device) NUMBER(round) NUMBER(group)
+  NUMBER(axis) NUMBER(top) NUMBER(tensors) NUMBER(device) NUMBER(round) NAMED("group", covered)
   PLAN_NUMBER(limit) PLAN_NUMBER(full)
 }
 
@@ -108,7 +115,8 @@ static void put_sequence(llrt_text *out, const plan_sequence *x) {
 }
 
 static void put_index(llrt_text *out, const plan_index *x) {
-  NUMBER(tensor) NUMBER(kind) NUMBER(out_of_range) NUMBER(wide) NUMBER(uniform) NUMBER(along) NUMBER(group)
+  NUMBER(tensor) NUMBER(kind) NUMBER(out_of_range) NUMBER(wide) NUMBER(uniform) NUMBER(along)
+  NAMED("group", vector)
   NUMBER(axes) NUMBER(tile_bits)
   PLAN_NUMBER(data) PLAN_NUMBER(extent) PLAN_NUMBER(report)
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
@@ -167,7 +175,8 @@ static void put_tensors(llrt_text *out, const plan_kernel *x) {
   for (int t = 0; t < x->n_tensors; t++) {
     begin(out, "tensor", t);
     ITEM(tensor_bits, t) ITEM(high_first, t) ITEM(origin, t)
-    NUMBER(swizzle[t].per_element) NUMBER(swizzle[t].swizzle_len) NUMBER(swizzle[t].atom_len) NUMBER(swizzle[t].upward)
+    NUMBER(swizzle[t].per_element) NUMBER(swizzle[t].swizzle_len) NUMBER(swizzle[t].atom_len)
+    NUMBER(swizzle[t].upward)
     for (int i = 0; i < out_bits; i++) put_item(out, "column", i, (int64_t)x->column[t][i]);
   }
 }
@@ -196,11 +205,12 @@ static void put_deal(llrt_text *out, const plan_deal *x) {
 }
 
 static void put_panel(llrt_text *out, const plan_panel *x) {
-  if (!x->positions && !x->elements && !x->gathered && !x->apart) return;
+  if (!x->positions && !x->elements && !x->gathered && !x->staged) return;
   begin(out, "panel", x->unit);
-  NUMBER(positions) NUMBER(elements) NUMBER(total) NUMBER(gathered) NUMBER(width) NUMBER(most) NUMBER(apart) NUMBER(room)
+  NUMBER(positions) NUMBER(elements) NUMBER(total) NUMBER(gathered) NUMBER(width) NUMBER(most)
+  NAMED("apart", staged) NUMBER(room)
   NUMBER(tensor) NUMBER(ended) NUMBER(pitch) NUMBER(places) NUMBER(vector)
-  if (x->apart) PLAN_NUMBER(end)
+  if (x->staged) PLAN_NUMBER(end)
 }
 
 static void put_memory(llrt_text *out, const plan_memory *x) {
@@ -223,7 +233,8 @@ static void put_buffer(llrt_text *out, const plan_buffer *x) {
 }
 
 static void put_map(llrt_text *out, const plan_map *x) {
-  NUMBER(kind) NUMBER(from) NUMBER(to) NUMBER(scale) NUMBER(subtracts) NUMBER(any_nan) NUMBER(words) NUMBER(low)
+  NUMBER(kind) NUMBER(from) NUMBER(to) NUMBER(scale) NUMBER(subtracts) NUMBER(any_nan)
+  NUMBER(words) NUMBER(low)
   NUMBER(high) NUMBER(shift) BITS(constant)
   if (x->arg) NUMBER(arg)
   for (int i = 0; i < 32; i++) ITEM(perm, i)
@@ -235,15 +246,29 @@ static void put_order(llrt_text *out, const plan_order *x) {
 }
 
 static void put_step(llrt_text *out, const plan_step *x) {
-  NUMBER(kind) NUMBER(in) NUMBER(out) NUMBER(tensor) NUMBER(buffer) NUMBER(map) NUMBER(index) NUMBER(vector)
-  NUMBER(misaligned) NUMBER(overhang) NUMBER(by_words) NUMBER(front) NUMBER(loose) NUMBER(matrix) NUMBER(masked) NUMBER(parted)
-  NUMBER(staged) NUMBER(streaming) NUMBER(elements) NUMBER(rows) NUMBER(pitch) NUMBER(reach) NUMBER(iterations)
-  NUMBER(repetition) NUMBER(turns) NUMBER(body) NUMBER(otherwise) NUMBER(ahead) NUMBER(apart) NUMBER(predicated)
-  NUMBER(combiner) NUMBER(type) NUMBER(instruction) NUMBER(shared) ITEM(from, 0) ITEM(from, 1) NUMBER(parts)
-  NUMBER(beside) NUMBER(second) NUMBER(total) NUMBER(order) NUMBER(level) NUMBER(element) NUMBER(exclusive)
-  NUMBER(reverse) NUMBER(joins) NUMBER(nested) NUMBER(looped) NUMBER(pairs) NUMBER(ordered) NUMBER(relative)
-  NUMBER(bare) NUMBER(own) NUMBER(by_value) NUMBER(lazy) NUMBER(box) NUMBER(axis) NUMBER(axis_bits) NUMBER(with)
+  NUMBER(kind) NUMBER(in) NUMBER(out) NUMBER(tensor) NUMBER(buffer) NUMBER(map) NUMBER(index)
+  NUMBER(vector)
+  NUMBER(misaligned) NUMBER(overhang) NUMBER(by_words) NUMBER(front) NUMBER(loose) NUMBER(matrix)
+  NUMBER(masked) NUMBER(parted)
+  NUMBER(staged) NUMBER(streaming) NUMBER(elements) NUMBER(rows) NUMBER(pitch) NUMBER(reach)
+  NUMBER(iterations)
+  NUMBER(repetition) NUMBER(turns) NUMBER(body) NUMBER(otherwise) NUMBER(ahead)
+  NAMED("apart", ignored_bounds)
+  NUMBER(predicated)
+  NUMBER(combiner) NUMBER(type) NUMBER(instruction) NUMBER(shared) ITEM(from, 0) ITEM(from, 1)
+  NUMBER(parts)
+  NAMED("beside", fresh_sums)
+  NUMBER(second) NUMBER(total) NUMBER(order) NUMBER(level) NUMBER(element)
+  NUMBER(exclusive)
+  NUMBER(reverse) NUMBER(joins) NUMBER(nested) NUMBER(turned) NUMBER(looped) NUMBER(pairs)
+  NUMBER(ordered)
+  NUMBER(relative)
+  NUMBER(bare) NUMBER(own) NUMBER(by_value) NUMBER(lazy) NUMBER(box) NUMBER(axis) NUMBER(axis_bits)
+  NUMBER(with)
   NUMBER(index_in) NUMBER(index_with) NUMBER(index_out)
+  if (x->kind != PLAN_APPLY) return;
+  NUMBER(op) NUMBER(operands) NUMBER(through) NUMBER(rounding)
+  PLAN_NUMBER(number)
 }
 
 static void put_steps(llrt_text *out, const plan_kernel *x) {
@@ -306,7 +331,8 @@ static void put_range(llrt_text *out, const plan_range *x) {
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
     ITEM(min_extent, axis) ITEM(max_extent, axis)
   }
-  NUMBER(min_elements) NUMBER(max_elements) NUMBER(axes) NUMBER(min_along) NUMBER(min_across) NUMBER(max_across)
+  NUMBER(min_elements) NUMBER(max_elements) NUMBER(axes) NUMBER(min_along) NUMBER(min_across)
+  NUMBER(max_across)
   NUMBER(max_values) NUMBER(turn_clocks) NUMBER(tile_clocks) NUMBER(more_clocks)
 }
 
@@ -331,13 +357,15 @@ static void put_workspace(llrt_text *out, const plan_workspace *workspace) {
   for (int i = 0; i < workspace->n; i++) {
     const plan_region *x = &workspace->region[i];
     begin(out, "region", i);
-    NUMBER(fixed) NUMBER(per_block) NUMBER(per_partial) NUMBER(per_position) NUMBER(axes) NUMBER(pieces)
+    NUMBER(fixed) NUMBER(per_block) NUMBER(per_partial) NUMBER(per_position) NUMBER(axes)
+    NUMBER(pieces)
   }
 }
 
 static void put_launch(llrt_text *out, const plan_launch *x) {
   begin(out, "launch", x->stage);
-  NUMBER(later) NUMBER(block_elements) NUMBER(threads) NUMBER(shared_bytes) NUMBER(value_bytes) NUMBER(cluster)
+  NUMBER(later) NUMBER(block_elements) NUMBER(threads) NUMBER(shared_bytes) NUMBER(value_bytes)
+  NUMBER(cluster)
   NUMBER(most_blocks) NUMBER(rounds) NUMBER(dealt) NUMBER(block_bytes)
   put_args(out, x);
   put_grid_places(out, "grid", x->grid, x->n_grid);
@@ -352,15 +380,19 @@ static void put_launch(llrt_text *out, const plan_launch *x) {
 
 static void put_head(llrt_text *out, const plan_kernel *x) {
   llrt_text_add(out, "kernel %s", x->target.name);
-  NUMBER(n_tensors) NUMBER(halves) NUMBER(lane_bits) NUMBER(warp_bits) NUMBER(cluster_bits) NUMBER(half) NUMBER(producers)
-  NUMBER(slots) NUMBER(barriers) NUMBER(band) NUMBER(band_from) NUMBER(resident) NUMBER(flat) NUMBER(streams_from)
+  NUMBER(n_tensors) NAMED("halves", split_128)
+  NUMBER(lane_bits) NUMBER(warp_bits) NUMBER(cluster_bits)
+  NAMED("half", stored_half) NUMBER(producers)
+  NUMBER(slots) NUMBER(barriers) NUMBER(band) NUMBER(band_from) NUMBER(resident) NUMBER(flat)
+  NUMBER(streams_from)
   BITS(fill)
   if (x->band_from > 0) PLAN_NUMBER(band_pitch)
   if (x->launch.rounds > 0) PLAN_NUMBER(positions)
   if (x->flat) PLAN_NUMBER(flat_elements)
   if (x->streams_from > 0) PLAN_NUMBER(elements)
   for (int i = 0; i < x->launch.n_boxes; i++)
-    for (int d = 0; d < plan_box_rank(&x->launch.box[i]); d++) put_item(out, "box_axis", d, x->box_axis[i][d]);
+    for (int d = 0; d < plan_box_rank(&x->launch.box[i]); d++)
+    put_item(out, "box_axis", d, x->box_axis[i][d]);
   put_layout(out, "space", &x->space);
 }
 
@@ -379,3 +411,4 @@ void plan_dump(const plan_kernel *kernel, llrt_text *out) {
   put_launch(out, &kernel->launch);
   llrt_text_add(out, "\n");
 }
+/* clang-format on */

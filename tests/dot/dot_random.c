@@ -9,7 +9,9 @@
 
 static bool one_in(uint64_t *seed, int n) { return dot_random_below(seed, n) == 0; }
 
-static llrt_dtype one_of(uint64_t *seed, const llrt_dtype *types, int n) { return types[dot_random_below(seed, n)]; }
+static llrt_dtype one_of(uint64_t *seed, const llrt_dtype *types, int n) {
+  return types[dot_random_below(seed, n)];
+}
 
 static const llrt_dtype addends[] = {LLRT_F32, LLRT_F16, LLRT_BF16};
 
@@ -47,7 +49,8 @@ static void say_strides(uint64_t *seed, int rank, const int64_t *extent, bool pa
   }
   n = snprintf(text, DOT_STORAGE_TEXT, "strided(");
   for (int i = 0; i < rank; i++)
-    n += snprintf(text + n, DOT_STORAGE_TEXT - (size_t)n, "%c%lld", i ? ',' : '[', (long long)stride[i]);
+    n += snprintf(text + n, DOT_STORAGE_TEXT - (size_t)n, "%c%lld", i ? ',' : '[',
+                  (long long)stride[i]);
   snprintf(text + n, DOT_STORAGE_TEXT - (size_t)n, "])");
 }
 
@@ -55,17 +58,20 @@ static void say_tile(uint64_t *seed, const int64_t *extent, char *text) {
   const tile *t = &tiles[dot_random_below(seed, COUNT(tiles))];
   int first = dot_random_below(seed, 2);
   if (extent[0] % t->rows || extent[1] % t->columns) return;
-  snprintf(text, DOT_STORAGE_TEXT, "tiled([%d,%d], %s, order=[%d,%d])", t->rows, t->columns, t->text, first, !first);
+  snprintf(text, DOT_STORAGE_TEXT, "tiled([%d,%d], %s, order=[%d,%d])", t->rows, t->columns,
+           t->text, first, !first);
 }
 
 /* Rows at a pitch, behind a few elements; of what is written twice. */
 static void say_pitch(uint64_t *seed, const int64_t *extent, bool written, char *text) {
   int64_t pitch = extent[1] + 2 * dot_random_below(seed, 9);
-  int n = snprintf(text, DOT_STORAGE_TEXT, "S[(%lld,%lld):(%lld@m,1@m)]", (long long)extent[0], (long long)extent[1],
-                   (long long)pitch);
+  int n = snprintf(text, DOT_STORAGE_TEXT, "S[(%lld,%lld):(%lld@m,1@m)]", (long long)extent[0],
+                   (long long)extent[1], (long long)pitch);
   if (written && dot_random_below(seed, 2))
-    n += snprintf(text + n, DOT_STORAGE_TEXT - (size_t)n, " + R[2:%lld@m]", (long long)(pitch * extent[0] + 8));
-  if (dot_random_below(seed, 2)) snprintf(text + n, DOT_STORAGE_TEXT - (size_t)n, " + %d@m", 2 * dot_random_below(seed, 20));
+    n += snprintf(text + n, DOT_STORAGE_TEXT - (size_t)n, " + R[2:%lld@m]",
+                  (long long)(pitch * extent[0] + 8));
+  if (dot_random_below(seed, 2))
+    snprintf(text + n, DOT_STORAGE_TEXT - (size_t)n, " + %d@m", 2 * dot_random_below(seed, 20));
 }
 
 /* Appends to the n bytes of a storage's text; how many there are then. */
@@ -77,24 +83,32 @@ static int __attribute__((format(printf, 3, 4))) say(char *text, int n, const ch
   return n;
 }
 
-/* Tiles of the last two axes, side by side with pads; of the last three where `batched`: a bit of the first of them adds
- * to one of the last. */
+/* Tiles of the last two axes, side by side with pads; of the last three where `batched`: a bit of
+ * the first of them adds to one of the last. */
 static void say_padded(uint64_t *seed, int rank, bool written, bool batched, char *text) {
-  static const int plain[][3] = {{0, 1, 0}, {0, 0, 8}, {0, 8, 0}, {0, 2, 0}, {0, 4, 0}, {0, 0, 1}, {0, 0, 2}, {0, 0, 4}};
+  static const int plain[][3] = {{0, 1, 0}, {0, 0, 8}, {0, 8, 0}, {0, 2, 0},
+                                 {0, 4, 0}, {0, 0, 1}, {0, 0, 2}, {0, 0, 4}};
   const int summed[][3] = {{0, 0, 1}, {0, 0, 2}, {0, 1, 0}, {1, 0, 1 << dot_random_below(seed, 2)}};
-  const int (*basis)[3] = batched ? summed : plain, size[3] = {batched ? 2 : 1, batched ? 2 : 16, batched ? 4 : 16};
+  const int(*basis)[3] = batched ? summed : plain,
+        size[3] = {batched ? 2 : 1, batched ? 2 : 16, batched ? 4 : 16};
   int first = rank - 3, n = say(text, 0, "storage(digits=[");
-  for (int a = rank - 1; a >= 0; a--) n = say(text, n, "dim%d:rest%s", a, a ? "," : "],tile={offset:[");
+  for (int a = rank - 1; a >= 0; a--)
+    n = say(text, n, "dim%d:rest%s", a, a ? "," : "],tile={offset:[");
   for (int i = 0; i < (batched ? COUNT(summed) : COUNT(plain)); i++)
     for (int a = 0; a < rank; a++)
-      n = say(text, n, "%s%d%s", a ? "," : i ? ",[" : "[", a < first ? 0 : basis[i][a - first], a == rank - 1 ? "]" : "");
-  for (int a = 0; a < rank; a++) n = say(text, n, "%sdim%d:%d", a ? "," : "]}->[", a, a < first ? 1 : size[a - first]);
+      n = say(text, n, "%s%d%s",
+              a   ? ","
+              : i ? ",["
+                  : "[",
+              a < first ? 0 : basis[i][a - first], a == rank - 1 ? "]" : "");
+  for (int a = 0; a < rank; a++)
+    n = say(text, n, "%sdim%d:%d", a ? "," : "]}->[", a, a < first ? 1 : size[a - first]);
   say(text, n, "],pad=%s)", written && one_in(seed, 2) ? "keep" : "0");
 }
 
-/* Digits of every axis in any order, of which the last of an axis takes what is left: inner ones of any extents, so that
- * axes have pads, some that count down; of two of an axis's bits the order in memory may be another. Of 4-bit elements the first
- * digit is of pairs. */
+/* Digits of every axis in any order, of which the last of an axis takes what is left: inner ones of
+ * any extents, so that axes have pads, some that count down; of two of an axis's bits the order in
+ * memory may be another. Of 4-bit elements the first digit is of pairs. */
 static void say_digits(uint64_t *seed, int rank, bool pairs, bool written, char *text) {
   static const int extents[] = {1, 2, 3, 4, 5, 8};
   int inner[LLRT_MAX_RANK], order[2 * LLRT_MAX_RANK], n = 0, at = say(text, 0, "storage(digits=[");
@@ -102,7 +116,8 @@ static void say_digits(uint64_t *seed, int rank, bool pairs, bool written, char 
     inner[a] = one_in(seed, 2) ? extents[dot_random_below(seed, COUNT(extents))] : 0;
     if (inner[a]) order[n++] = a;
   }
-  for (int a = 0; a < rank; a++) order[n++] = a + rank; /* what is left of an axis, behind its inner digit */
+  for (int a = 0; a < rank; a++)
+    order[n++] = a + rank; /* what is left of an axis, behind its inner digit */
   for (int i = n - 1; i > 0; i--) {
     int j = dot_random_below(seed, i + 1), swap = order[i];
     order[i] = order[j];
@@ -111,7 +126,9 @@ static void say_digits(uint64_t *seed, int rank, bool pairs, bool written, char 
   for (int i = 0; i < n; i++) {
     int a = order[i] % rank; /* of an axis's digits the first in memory is the inner one */
     const char *mark = i ? "," : "";
-    if (inner[a]) at = say(text, at, "%sdim%d:%d%s", mark, a, pairs && i == 0 ? 2 * inner[a] : inner[a], one_in(seed, 8) ? " reversed" : "");
+    if (inner[a])
+      at = say(text, at, "%sdim%d:%d%s", mark, a, pairs && i == 0 ? 2 * inner[a] : inner[a],
+               one_in(seed, 8) ? " reversed" : "");
     else at = say(text, at, "%sdim%d:rest", mark, a);
     inner[a] = 0;
   }
@@ -126,10 +143,17 @@ static void say_turned(uint64_t *seed, int rank, char *text) {
     bits[i] = bits[j];
     bits[j] = swap;
   }
-  for (int a = rank - 1; a >= 0; a--) n = say(text, n, "dim%d:rest%s", a, a ? "," : "],tile={offset:[");
+  for (int a = rank - 1; a >= 0; a--)
+    n = say(text, n, "dim%d:rest%s", a, a ? "," : "],tile={offset:[");
   for (int i = 0; i < 4; i++)
-    for (int a = 0; a < rank; a++) n = say(text, n, "%s%d%s", a ? "," : i ? ",[" : "[", a == rank - 1 ? bits[i] : 0, a == rank - 1 ? "]" : "");
-  for (int a = 0; a < rank; a++) n = say(text, n, "%sdim%d:%d", a ? "," : "]}->[", a, a == rank - 1 ? 16 : 1);
+    for (int a = 0; a < rank; a++)
+      n = say(text, n, "%s%d%s",
+              a   ? ","
+              : i ? ",["
+                  : "[",
+              a == rank - 1 ? bits[i] : 0, a == rank - 1 ? "]" : "");
+  for (int a = 0; a < rank; a++)
+    n = say(text, n, "%sdim%d:%d", a ? "," : "]}->[", a, a == rank - 1 ? 16 : 1);
   say(text, n, "],pad=0)");
 }
 
@@ -142,9 +166,12 @@ static void say_named(uint64_t *seed, char *text) {
 }
 
 /* A storage of a tensor of `rank` axes of these extents. */
-static void random_storage(uint64_t *seed, int rank, const int64_t *extent, bool pairs, bool written, char *text) {
-  static const char *const image = "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(%lld,64):(64@m,1@m)]";
-  bool flat = extent[0] < 2 || extent[rank - 1] < 2; /* one position stands for all of an axis: no tile has more */
+static void random_storage(uint64_t *seed, int rank, const int64_t *extent, bool pairs,
+                           bool written, char *text) {
+  static const char *const image =
+      "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(%lld,64):(64@m,1@m)]";
+  bool flat = extent[0] < 2 ||
+              extent[rank - 1] < 2; /* one position stands for all of an axis: no tile has more */
   text[0] = 0;
   bool batches = rank > 2 && extent[rank - 3] > 1;
   flat |= rank < 2 || extent[rank - 2] < 2;
@@ -154,21 +181,22 @@ static void random_storage(uint64_t *seed, int rank, const int64_t *extent, bool
     return;
   }
   switch (dot_random_below(seed, flat ? 2 : rank == 2 ? 10 : 9)) {
-    case 0:
-    case 1: break;
-    case 2: snprintf(text, DOT_STORAGE_TEXT, "col_major"); break;
-    case 3:
-    case 4: say_strides(seed, rank, extent, pairs, text); break;
-    case 5: say_padded(seed, rank, written, false, text); break;
-    case 6:
-      if (rank == 2 && extent[1] == 64 && extent[0] % 8 == 0) snprintf(text, DOT_STORAGE_TEXT, image, (long long)extent[0]);
-      else if (batches) say_padded(seed, rank, written, true, text);
-      break;
-    case 7: say_named(seed, text); break;
-    case 8:
-      if (rank == 2) say_pitch(seed, extent, written, text);
-      break;
-    default: say_tile(seed, extent, text);
+  case 0:
+  case 1: break;
+  case 2: snprintf(text, DOT_STORAGE_TEXT, "col_major"); break;
+  case 3:
+  case 4: say_strides(seed, rank, extent, pairs, text); break;
+  case 5: say_padded(seed, rank, written, false, text); break;
+  case 6:
+    if (rank == 2 && extent[1] == 64 && extent[0] % 8 == 0)
+      snprintf(text, DOT_STORAGE_TEXT, image, (long long)extent[0]);
+    else if (batches) say_padded(seed, rank, written, true, text);
+    break;
+  case 7: say_named(seed, text); break;
+  case 8:
+    if (rank == 2) say_pitch(seed, extent, written, text);
+    break;
+  default: say_tile(seed, extent, text);
   }
 }
 
@@ -176,8 +204,10 @@ static void random_storage(uint64_t *seed, int rank, const int64_t *extent, bool
 static void random_places(uint64_t *seed, dot_problem *p) {
   for (int r = 0; r < LLRT_DOT_ROLES; r++) {
     int64_t extent[LLRT_MAX_RANK] = {0};
-    int rank = dot_problem_extents(p, r, extent), bits = p->type[r] ? llrt_dtype_bits(p->type[r]) : 32;
-    bool plain = (r > LLRT_DOT_B && !one_in(seed, 3)) || (p->packed && r >= LLRT_DOT_SCALE_B && r <= LLRT_DOT_ZERO_B);
+    int rank = dot_problem_extents(p, r, extent),
+        bits = p->type[r] ? llrt_dtype_bits(p->type[r]) : 32;
+    bool plain = (r > LLRT_DOT_B && !one_in(seed, 3)) ||
+                 (p->packed && r >= LLRT_DOT_SCALE_B && r <= LLRT_DOT_ZERO_B);
     if (one_in(seed, 12)) p->shift[r] = (uint8_t)dot_random_below(seed, 16);
     if (r == LLRT_DOT_B && p->packed) continue;
     if ((r > LLRT_DOT_B && !p->type[r]) || rank == 0 || p->storage[r][0] || plain) continue;
@@ -194,14 +224,16 @@ static void random_range(uint64_t *seed, dot_problem *p, int operand) {
 }
 
 static void random_scales(uint64_t *seed, int operand, dot_problem *p) {
-  static const llrt_dtype scales[] = {LLRT_E8M0, LLRT_E8M0, LLRT_E4M3, LLRT_F16, LLRT_BF16, LLRT_F32};
+  static const llrt_dtype scales[] = {LLRT_E8M0, LLRT_E8M0, LLRT_E4M3,
+                                      LLRT_F16,  LLRT_BF16, LLRT_F32};
   static const int64_t groups[] = {16, 32, 32, 64, 128, LLRT_GROUP_ALL, 8};
   llrt_dtype element = p->type[operand ? LLRT_DOT_B : LLRT_DOT_A];
   llrt_dot_role scale = operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A;
   int kind = dot_random_below(seed, 6), along_k = operand ? 0 : 1;
   bool narrow = llrt_dtype_bits(element) <= 8;
   p->type[scale] = scales[kind];
-  p->group[operand][along_k] = narrow ? groups[dot_random_below(seed, COUNT(groups))] : LLRT_GROUP_ALL;
+  p->group[operand][along_k] =
+      narrow ? groups[dot_random_below(seed, COUNT(groups))] : LLRT_GROUP_ALL;
   p->group[operand][!along_k] = dot_random_below(seed, 8) ? 1 : 16;
   if (dot_is_integer(element) && narrow && dot_random_below(seed, 2))
     p->type[scale + 1] = dot_random_below(seed, 4) ? element : LLRT_F16;
@@ -260,13 +292,14 @@ static void random_place_of_c(uint64_t *seed, dot_problem *p) {
 /* ---- products of any two types ---- */
 
 static const llrt_dtype operand_types[] = {
-    LLRT_F16, LLRT_BF16, LLRT_F32, LLRT_E4M3, LLRT_E5M2, LLRT_I8,  LLRT_U8,  LLRT_E2M1,
+    LLRT_F16, LLRT_BF16, LLRT_F32, LLRT_E4M3, LLRT_E5M2, LLRT_I8,  LLRT_U8,       LLRT_E2M1,
     LLRT_I4,  LLRT_U4,   LLRT_F64, LLRT_I16,  LLRT_I32,  LLRT_I64, LLRT_E4M3FNUZ, LLRT_E5M2FNUZ};
 
 static int64_t random_extent(uint64_t *seed, int most) {
   static const int64_t usual[] = {1, 2, 8, 16, 32, 64, 96, 128};
   if (one_in(seed, 100)) return 0;
-  int64_t extent = dot_random_below(seed, 3) ? usual[dot_random_below(seed, 8)] : 1 + dot_random_below(seed, most);
+  int64_t extent = dot_random_below(seed, 3) ? usual[dot_random_below(seed, 8)]
+                                             : 1 + dot_random_below(seed, most);
   return extent < most ? extent : 1 + dot_random_below(seed, most);
 }
 
@@ -310,12 +343,16 @@ void dot_problem_random(uint64_t seed, int most, dot_problem *made) {
 
 /* ---- packed weights ---- */
 
-static const llrt_dtype weight_types[] = {LLRT_E2M1, LLRT_E2M1, LLRT_E2M1, LLRT_U4, LLRT_I4, LLRT_E4M3, LLRT_E5M2, LLRT_I8, LLRT_U8};
-static const llrt_dtype row_types[] = {LLRT_BF16, LLRT_F16, LLRT_E4M3, LLRT_E5M2, LLRT_BF16, LLRT_F16, LLRT_F32, LLRT_I8};
+static const llrt_dtype weight_types[] = {LLRT_E2M1, LLRT_E2M1, LLRT_E2M1, LLRT_U4, LLRT_I4,
+                                          LLRT_E4M3, LLRT_E5M2, LLRT_I8,   LLRT_U8};
+static const llrt_dtype row_types[] = {LLRT_BF16, LLRT_F16, LLRT_E4M3, LLRT_E5M2,
+                                       LLRT_BF16, LLRT_F16, LLRT_F32,  LLRT_I8};
 
 static void random_weights(uint64_t *seed, dot_problem *p) {
-  static const llrt_dtype of_floats[] = {LLRT_E8M0, LLRT_E8M0, LLRT_E8M0, LLRT_E4M3, LLRT_F16, LLRT_BF16};
-  static const llrt_dtype of_integers[] = {LLRT_F16, LLRT_BF16, LLRT_F16, LLRT_BF16, LLRT_E8M0, LLRT_E4M3};
+  static const llrt_dtype of_floats[] = {LLRT_E8M0, LLRT_E8M0, LLRT_E8M0,
+                                         LLRT_E4M3, LLRT_F16,  LLRT_BF16};
+  static const llrt_dtype of_integers[] = {LLRT_F16,  LLRT_BF16, LLRT_F16,
+                                           LLRT_BF16, LLRT_E8M0, LLRT_E4M3};
   static const llrt_dtype zeros[] = {LLRT_U4, LLRT_I4, LLRT_U8, LLRT_I8, LLRT_F16, LLRT_BF16};
   llrt_dtype element = one_of(seed, weight_types, COUNT(weight_types));
   llrt_dtype a = one_of(seed, row_types, dot_random_below(seed, 4) ? 4 : COUNT(row_types));
@@ -325,8 +362,10 @@ static void random_weights(uint64_t *seed, dot_problem *p) {
   p->type[LLRT_DOT_SCALE_B] = one_of(seed, integers ? of_integers : of_floats, 6);
   p->group[1][0] = 16 << dot_random_below(seed, 4);
   p->group[1][1] = 1;
-  if (p->type[LLRT_DOT_SCALE_B] == LLRT_F16 && a == LLRT_BF16) p->type[LLRT_DOT_SCALE_B] = LLRT_BF16;
-  if (integers && one_in(seed, 2)) p->type[LLRT_DOT_ZERO_B] = one_of(seed, zeros, one_in(seed, 6) ? 6 : 4);
+  if (p->type[LLRT_DOT_SCALE_B] == LLRT_F16 && a == LLRT_BF16)
+    p->type[LLRT_DOT_SCALE_B] = LLRT_BF16;
+  if (integers && one_in(seed, 2))
+    p->type[LLRT_DOT_ZERO_B] = one_of(seed, zeros, one_in(seed, 6) ? 6 : 4);
   if (p->type[LLRT_DOT_SCALE_B] == LLRT_E8M0 && one_in(seed, 2)) random_range(seed, p, 1);
   if (one_in(seed, 6)) p->type[LLRT_DOT_GLOBAL_B] = LLRT_F32;
   if (!one_in(seed, 6)) return;
@@ -361,7 +400,8 @@ static int64_t multiple(int64_t extent, int of) { return (extent + of - 1) / of 
 static void lie_as_others(uint64_t *seed, dot_problem *p) {
   const struct order *o;
   do o = &orders[dot_random_below(seed, COUNT(orders))];
-  while (o->bits != llrt_dtype_bits(p->type[LLRT_DOT_B]) || (o->type && o->type != p->type[LLRT_DOT_B]));
+  while (o->bits != llrt_dtype_bits(p->type[LLRT_DOT_B]) ||
+         (o->type && o->type != p->type[LLRT_DOT_B]));
   llrt_dtype scale = p->type[LLRT_DOT_SCALE_B];
   bool narrow = scale && llrt_dtype_bits(scale) == 8;
   p->k = multiple(p->k, o->k);
@@ -371,12 +411,15 @@ static void lie_as_others(uint64_t *seed, dot_problem *p) {
   p->shared[0] = p->shared[1] = false;
   p->twiddled = o->type && one_in(seed, 2);
   if (!one_in(seed, 2) || p->group[1][0] < 0 || p->group[1][1] > 1) return;
-  const char *lie = narrow ? (one_in(seed, 2) ? "transposed(scale_128x4)" : "transposed(hopper_scale)")
-                           : p->n % 64 ? "col_major" : "marlin_scales";
+  const char *lie = narrow
+                        ? (one_in(seed, 2) ? "transposed(scale_128x4)" : "transposed(hopper_scale)")
+                    : p->n % 64 ? "col_major"
+                                : "marlin_scales";
   snprintf(p->storage[LLRT_DOT_SCALE_B], DOT_STORAGE_TEXT, "%s", lie);
 }
 
-/* Rows of every kernel, columns and positions of K that fill no tile; seldom more columns than a device takes at once. */
+/* Rows of every kernel, columns and positions of K that fill no tile; seldom more columns than a
+ * device takes at once. */
 static void random_sizes(uint64_t *seed, int most, dot_problem *p) {
   static const int rows[] = {1, 8, 16, 32, 64, 128, 256, 520};
   static const int columns[] = {16, 48, 128, 200, 200, 520, 4200, 9000};

@@ -10,7 +10,9 @@ typedef long double real;
 
 /* ---- the rule ---- */
 
-static bool is_narrow_float(llrt_dtype type) { return !dot_is_integer(type) && llrt_dtype_bits(type) <= 8; }
+static bool is_narrow_float(llrt_dtype type) {
+  return !dot_is_integer(type) && llrt_dtype_bits(type) <= 8;
+}
 
 typedef struct operand_rule {
   llrt_dtype element, scale, zero;
@@ -20,7 +22,8 @@ typedef struct operand_rule {
   int digits; /* integers: of the largest magnitude */
 } operand_rule;
 
-/* Digits of element - zero, magnitudes of two's complement counted as d digits for -2^d .. 2^d - 1. */
+/* Digits of element - zero, magnitudes of two's complement counted as d digits for -2^d .. 2^d - 1.
+ */
 static int digits_of_difference(llrt_dtype element, llrt_dtype zero) {
   int e = llrt_dtype_bits(element), z = llrt_dtype_bits(zero), digits = 0;
   bool es = element <= LLRT_I4, zs = zero <= LLRT_I4;
@@ -32,9 +35,12 @@ static int digits_of_difference(llrt_dtype element, llrt_dtype zero) {
 
 static operand_rule rule_of(const dot_problem *p, int operand) {
   int role = operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A;
-  operand_rule r = {.element = p->type[operand ? LLRT_DOT_B : LLRT_DOT_A], .scale = p->type[role], .zero = p->type[role + 1]};
+  operand_rule r = {.element = p->type[operand ? LLRT_DOT_B : LLRT_DOT_A],
+                    .scale = p->type[role],
+                    .zero = p->type[role + 1]};
   int64_t group = p->group[operand][operand ? 0 : 1];
-  r.on_sums = r.scale && (group == LLRT_GROUP_ALL || (p->k >= 1 && p->k <= (group > 1 ? group : 1))); /* one along K */
+  r.on_sums = r.scale && (group == LLRT_GROUP_ALL ||
+                          (p->k >= 1 && p->k <= (group > 1 ? group : 1))); /* one along K */
   r.integer = dot_is_integer(r.element);
   r.digits = llrt_dtype_bits(r.element) - (r.element <= LLRT_I4);
   if (r.zero && dot_is_integer(r.zero)) {
@@ -52,7 +58,8 @@ static operand_rule rule_of(const dot_problem *p, int operand) {
 
 typedef enum sums { SUMS_F32, SUMS_F64, SUMS_I32, SUMS_I64 } sums;
 
-/* 32- and 64-bit integers beside floats, and f64, sum in f64; so do those of integers in i64 that a scale stands on. */
+/* 32- and 64-bit integers beside floats, and f64, sum in f64; so do those of integers in i64 that a
+ * scale stands on. */
 static sums sums_of(const dot_problem *p) {
   operand_rule a = rule_of(p, 0), b = rule_of(p, 1);
   if (a.integer && b.integer) {
@@ -74,7 +81,8 @@ llrt_dtype dot_reference_result(const dot_problem *p) {
   llrt_dtype widest = LLRT_F32;
   int bits[2];
   for (int i = 0; i < 2; i++) {
-    if (dot_is_integer(both[i]->element) && llrt_dtype_bits(both[i]->element) > 8) return s == SUMS_F64 ? LLRT_F64 : LLRT_F32;
+    if (dot_is_integer(both[i]->element) && llrt_dtype_bits(both[i]->element) > 8)
+      return s == SUMS_F64 ? LLRT_F64 : LLRT_F32;
     bits[i] = dot_is_integer(both[i]->element) ? 0 : llrt_dtype_bits(both[i]->element);
   }
   if (bits[0] >= 16 || bits[1] >= 16) {
@@ -98,8 +106,10 @@ static double value_of(const operand_rule *r, uint64_t element, uint64_t scale, 
   return reference_decode(r->rounded, reference_encode(r->rounded, x));
 }
 
-/* The code that a tensor has for coordinates, its own axes being the last of them; 0: there is no tensor. */
-static uint64_t code_at(const dot_bench *bench, int role, const int64_t *x, int rank, const int64_t *group) {
+/* The code that a tensor has for coordinates, its own axes being the last of them; 0: there is no
+ * tensor. */
+static uint64_t code_at(const dot_bench *bench, int role, const int64_t *x, int rank,
+                        const int64_t *group) {
   const dot_part *part = &bench->part[role];
   const llrt_tensor *tensor = &part->tensor;
   if (!bench->problem.type[role]) return 0;
@@ -123,7 +133,8 @@ typedef struct operand_values {
 
 static bool make_values(const dot_bench *bench, int operand, operand_values *values) {
   const dot_problem *p = &bench->problem;
-  int role = operand ? LLRT_DOT_B : LLRT_DOT_A, scale = operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A;
+  int role = operand ? LLRT_DOT_B : LLRT_DOT_A,
+      scale = operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A;
   const dot_part *part = &bench->part[role];
   const llrt_tensor *tensor = &part->tensor;
   size_t n = (size_t)part->elements + 1;
@@ -136,7 +147,8 @@ static bool make_values(const dot_bench *bench, int operand, operand_values *val
     uint64_t s = code_at(bench, scale, x, tensor->rank, p->group[operand]);
     uint64_t z = code_at(bench, scale + 1, x, tensor->rank, p->group[operand]);
     values->number[i] = value_of(&values->rule, part->code[i], s, z);
-    values->whole[i] = values->rule.element == LLRT_I64 ? (int64_t)part->code[i] : (int64_t)values->number[i];
+    values->whole[i] =
+        values->rule.element == LLRT_I64 ? (int64_t)part->code[i] : (int64_t)values->number[i];
     for (int a = tensor->rank - 1; a >= 0 && ++x[a] == tensor->shape[a]; a--) x[a] = 0;
   }
   return true;
@@ -164,7 +176,8 @@ static int64_t first_element(const checker *c, int operand, const int64_t *x, in
   return operand ? at * p->k * p->n + x[rank - 1] : (at * p->m + x[rank - 2]) * p->k;
 }
 
-/* Whether the elements behind K of its last group, which are 0, have an infinite scale: NaN, where products take them in. */
+/* Whether the elements behind K of its last group, which are 0, have an infinite scale: NaN, where
+ * products take them in. */
 static bool ends_in_infinity(const checker *c, int operand, const int64_t *x, int rank) {
   const dot_problem *p = &c->bench->problem;
   const int64_t *group = p->group[operand];
@@ -180,12 +193,14 @@ static real product_at(const checker *c, int64_t a, int64_t b, int64_t k) {
   return (real)c->values[0].number[a + k] * c->values[1].number[b + k * c->bench->problem.n];
 }
 
-/* Instructions of 8-bit floats shift products to the exponent of the largest and keep 13 bits: what the others lose, at
- * most themselves. */
+/* Instructions of 8-bit floats shift products to the exponent of the largest and keep 13 bits: what
+ * the others lose, at most themselves. */
 static real cut_from_products(const checker *c, int64_t a, int64_t b) {
   real largest = 0, cut = 0;
-  for (int64_t k = 0; k < c->bench->problem.k; k++) largest = fmaxl(largest, fabsl(product_at(c, a, b, k)));
-  for (int64_t k = 0; k < c->bench->problem.k; k++) cut += fminl(fabsl(product_at(c, a, b, k)), ldexpl(largest, -12));
+  for (int64_t k = 0; k < c->bench->problem.k; k++)
+    largest = fmaxl(largest, fabsl(product_at(c, a, b, k)));
+  for (int64_t k = 0; k < c->bench->problem.k; k++)
+    cut += fminl(fabsl(product_at(c, a, b, k)), ldexpl(largest, -12));
   return cut;
 }
 
@@ -208,9 +223,11 @@ static outcome sum_at(const checker *c, const int64_t *x, int rank) {
   }
   real relative = ((real)p->k + 16) * 2 * c->unit;
   if (p->tf32 && c->sums == SUMS_F32) relative += ldexpl(1, -9);
-  bool narrow = is_narrow_float(c->values[0].rule.element) && is_narrow_float(c->values[1].rule.element);
+  bool narrow =
+      is_narrow_float(c->values[0].rule.element) && is_narrow_float(c->values[1].rule.element);
   if (narrow) relative += ldexpl(1, -10);
-  if (p->data != DOT_EXACT && isfinite(magnitude)) out.error = relative * magnitude + (narrow ? cut_from_products(c, a, b) : 0);
+  if (p->data != DOT_EXACT && isfinite(magnitude))
+    out.error = relative * magnitude + (narrow ? cut_from_products(c, a, b) : 0);
   for (int i = 0; i < 2; i++)
     if (ends_in_infinity(c, i, x, rank)) out.error = (real)INFINITY;
   return out;
@@ -258,24 +275,28 @@ static double scale_on_sums(const checker *c, int operand, const int64_t *x, int
   memcpy(own, x, sizeof own);
   own[operand ? rank - 2 : rank - 1] = 0; /* along K there is one */
   if (!rule->on_sums) return 1;
-  return number(rule->scale, code_at(bench, operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A, own, rank,
-                                     bench->problem.group[operand]));
+  return number(rule->scale, code_at(bench, operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A, own,
+                                     rank, bench->problem.group[operand]));
 }
 
-static double one_of(const dot_bench *bench, int role, const int64_t *x, int rank, const int64_t *group) {
+static double one_of(const dot_bench *bench, int role, const int64_t *x, int rank,
+                     const int64_t *group) {
   return number(bench->problem.type[role], code_at(bench, role, x, rank, group));
 }
 
-static void map_result(const checker *c, llrt_map_kind kind, const int64_t *x, int rank, outcome *out) {
+static void map_result(const checker *c, llrt_map_kind kind, const int64_t *x, int rank,
+                       outcome *out) {
   const dot_bench *bench = c->bench;
   if (kind == LLRT_MAP_ADD) add(c, one_of(bench, LLRT_DOT_ADD, x, rank, NULL), out);
-  else if (kind == LLRT_MAP_SCALE) multiply(c, one_of(bench, LLRT_DOT_SCALE_D, x, rank, bench->problem.group[2]), out);
+  else if (kind == LLRT_MAP_SCALE)
+    multiply(c, one_of(bench, LLRT_DOT_SCALE_D, x, rank, bench->problem.group[2]), out);
   else activate(kind, out);
 }
 
 static bool acts_on_sums(const checker *c) {
   const dot_problem *p = &c->bench->problem;
-  bool acts = p->n_maps > 0 || (p->alpha != 0 && p->alpha != 1) || c->values[0].rule.on_sums || c->values[1].rule.on_sums;
+  bool acts = p->n_maps > 0 || (p->alpha != 0 && p->alpha != 1) || c->values[0].rule.on_sums ||
+              c->values[1].rule.on_sums;
   static const int edges[] = {LLRT_DOT_C, LLRT_DOT_BIAS, LLRT_DOT_GLOBAL_A, LLRT_DOT_GLOBAL_B};
   for (int i = 0; i < 4; i++) acts |= p->type[edges[i]] != LLRT_DTYPE_NONE;
   return acts;
@@ -322,32 +343,39 @@ static bool fits(const checker *c, const outcome *out, uint64_t code) {
   bool open = isnan(out->value);
   if (open) return isnan(got) || code == reference_encode(type, (double)NAN) || isinf(out->error);
   if (isinf(out->error)) return true;
-  double low = rounded_result(c, out->value - out->error), high = rounded_result(c, out->value + out->error);
+  double low = rounded_result(c, out->value - out->error),
+         high = rounded_result(c, out->value + out->error);
   return got >= low && got <= high;
 }
 
-static void say_wrong(const checker *c, const int64_t *x, int rank, const outcome *out, uint64_t code, char *why,
-                      size_t size) {
+static void say_wrong(const checker *c, const int64_t *x, int rank, const outcome *out,
+                      uint64_t code, char *why, size_t size) {
   double got = number(c->bench->problem.type[LLRT_DOT_D], code);
-  snprintf(why, size, "at %lld,%lld,%lld: %.9g (%llx), not %.9Lg within %.3Lg", rank > 2 ? (long long)x[rank - 3] : 0,
-           (long long)x[rank - 2], (long long)x[rank - 1], got, (unsigned long long)code, out->value, out->error);
+  snprintf(why, size, "at %lld,%lld,%lld: %.9g (%llx), not %.9Lg within %.3Lg",
+           rank > 2 ? (long long)x[rank - 3] : 0, (long long)x[rank - 2], (long long)x[rank - 1],
+           got, (unsigned long long)code, out->value, out->error);
 }
 
 static void take_code(llrt_dtype type, uint8_t *to, const uint8_t *from, int64_t at) {
   int bits = llrt_dtype_bits(type);
   if (bits >= 8) memcpy(to + at * bits / 8, from + at * bits / 8, (size_t)bits / 8);
-  else to[at / 2] = (uint8_t)((to[at / 2] & ~(15 << (at & 1) * 4)) | (from[at / 2] & 15 << (at & 1) * 4));
+  else
+    to[at / 2] =
+        (uint8_t)((to[at / 2] & ~(15 << (at & 1) * 4)) | (from[at / 2] & 15 << (at & 1) * 4));
 }
 
-static bool check_places(const checker *c, const uint8_t *found, uint8_t *expected, char *why, size_t size) {
+static bool check_places(const checker *c, const uint8_t *found, uint8_t *expected, char *why,
+                         size_t size) {
   const dot_part *d = &c->bench->part[LLRT_DOT_D];
-  int rank = d->tensor.rank, bytes = llrt_dtype_bits(d->tensor.dtype) / 8; /* of results; none have 4 bits */
+  int rank = d->tensor.rank,
+      bytes = llrt_dtype_bits(d->tensor.dtype) / 8; /* of results; none have 4 bits */
   storage_walk walk;
   if (d->elements == 0) return true;
   storage_walk_begin(&walk, &d->storage, &d->binding);
   do {
     if (!storage_walk_is_element(&walk, d->tensor.shape)) {
-      if (d->storage.pad == LLRT_PAD_VALUE) memcpy(expected + walk.place * bytes, &d->storage.pad_value, (size_t)bytes);
+      if (d->storage.pad == LLRT_PAD_VALUE)
+        memcpy(expected + walk.place * bytes, &d->storage.pad_value, (size_t)bytes);
       continue;
     }
     uint64_t code = reference_read(d->tensor.dtype, found, walk.place);
@@ -366,7 +394,8 @@ bool dot_reference_check(const dot_bench *bench, const uint8_t *found, char *why
   checker c = {.bench = bench, .sums = sums_of(&bench->problem)};
   uint8_t *expected = malloc(d->bytes + 1);
   c.unit = ldexpl(1, c.sums == SUMS_F64 ? -53 : -24);
-  bool right = expected && make_values(bench, 0, &c.values[0]) && make_values(bench, 1, &c.values[1]);
+  bool right =
+      expected && make_values(bench, 0, &c.values[0]) && make_values(bench, 1, &c.values[1]);
   if (!right) snprintf(why, size, "out of memory");
   if (right) {
     memcpy(expected, d->image, d->bytes);

@@ -1,9 +1,13 @@
-/* Dots by warpgroups of sm_90a as plans: which kernels multiply so, that their interpretation is right, and that it
- * finds what their roles must not leave out. */
+/* Dots by warpgroups of sm_90a as plans: which kernels multiply so, that their interpretation is
+ * right, and that it finds what their roles must not leave out. */
 #include "dot_reference.h"
 
-#include "jit/plan/dot_instruction.h"
-#include "jit/plan/plan.h"
+#include "jit/interpret/plan_interpret.h"
+#include "jit/plan/check/plan_view.h"
+#include "jit/plan/kernel/plan.h"
+#include "jit/plan/plan_make.h"
+#include "jit/plan/types/dot_instruction.h"
+#include "runtime/described.h"
 
 #include <llrt/dot.h>
 
@@ -25,12 +29,13 @@ static const dot_problem problems[] = {
 };
 
 static plan made;
-static llrt_dot_call call;
+static described_dot call;
 
 static bool is_group(const plan_kernel *kernel) {
   bool group = false;
   for (int i = 0; i < kernel->n_steps; i++)
-    group |= kernel->step[i].kind == PLAN_DOT && dot_instruction_at(kernel->step[i].instruction)->family == DOT_WGMMA;
+    group |= kernel->step[i].kind == PLAN_DOT &&
+             dot_instruction_at(kernel->step[i].instruction)->family == DOT_WGMMA;
   return group;
 }
 
@@ -39,18 +44,20 @@ static plan_kernel *plan_group(dot_bench *bench) {
   const dot_part *part = bench->part;
   plan_target target;
   cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
-  cr_assert_eq(llrt_dot_describe(&part[LLRT_DOT_A].tensor, &part[LLRT_DOT_B].tensor, &part[LLRT_DOT_D].tensor,
-                                 &bench->params, &call), LLRT_OK, "%s", llrt_last_error());
-  cr_assert_eq(llrt_op_promise_coarse(&call.desc), LLRT_OK);
+  cr_assert_eq(described_dot_make(&part[LLRT_DOT_A].tensor, &part[LLRT_DOT_B].tensor,
+                                  &part[LLRT_DOT_D].tensor, &bench->params, &call),
+               LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(described_promise(&call.desc), LLRT_OK);
   cr_assert_eq(plan_make(&call.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
   for (int i = 0; i < made.n_variants; i++)
-    if (is_group(&made.variant[i]) && made.variant[i].launch.later == 0 && made.variant[i].launch.stage == 0)
+    if (is_group(&made.variant[i]) && made.variant[i].launch.later == 0 &&
+        made.variant[i].launch.stage == 0)
       return &made.variant[i];
   return NULL;
 }
 
 static llrt_status interpret(const plan_kernel *kernel, const dot_problem *problem) {
-  const llrt_op_desc *desc = &call.desc;
+  const op_description *desc = &call.desc;
   int64_t shape[LLRT_MAX_RANK];
   int n = problem->n_batch;
   memcpy(shape, problem->batch, (size_t)n * sizeof *shape);
@@ -60,8 +67,9 @@ static llrt_status interpret(const plan_kernel *kernel, const dot_problem *probl
   for (int i = 0; i < desc->n_tensors; i++) {
     llrt_tensor *tensor = &tensors[i];
     *tensor = desc->tensors[i];
-    cr_assert_eq(llrt_storage_bind(tensor->storage, tensor->rank, tensor->shape, tensor->strides, &bindings[i]), LLRT_OK,
-                 "%s", llrt_last_error());
+    cr_assert_eq(llrt_storage_bind(tensor->storage, tensor->rank, tensor->shape, tensor->strides,
+                                   &bindings[i]),
+                 LLRT_OK, "%s", llrt_last_error());
     memcpy(tensor->shape, shape, (size_t)(n + 3) * sizeof *shape);
   }
   return plan_interpret(kernel, tensors, bindings, desc->n_tensors);
@@ -76,14 +84,16 @@ Test(dot_group, interpreted, .timeout = 120) {
     const plan_kernel *kernel = plan_group(&bench);
     cr_assert(kernel, "%s: no kernel of warpgroups", title);
     cr_assert_eq(interpret(kernel, &problems[i]), LLRT_OK, "%s: %s", title, llrt_last_error());
-    cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%s: %s", title, why);
+    cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%s: %s",
+              title, why);
     dot_bench_free(&bench);
   }
 }
 
 /* Bands that do not divide the tiles' number. */
 Test(dot_group, bands, .timeout = 120) {
-  static const dot_problem problem = {SHAPE(392, 520, 16), TYPES(BF16, BF16), LIES("", "col_major")};
+  static const dot_problem problem = {SHAPE(392, 520, 16), TYPES(BF16, BF16),
+                                      LIES("", "col_major")};
   static dot_bench bench;
   char why[400];
   cr_assert(dot_bench_make(&problem, 7, &bench), "%s", llrt_last_error());
@@ -111,16 +121,19 @@ Test(dot_group, planted, .timeout = 120) {
     while (kernel->step[at].kind != rows[i].kind) at++;
     /* Something that does nothing and makes the same. */
     plan_step *step = &kernel->step[at];
-    *step = (plan_step){.kind = PLAN_MULTIPLIED, .turns = 1 << 20, .in = step->in, .out = step->out};
+    *step =
+        (plan_step){.kind = PLAN_MULTIPLIED, .turns = 1 << 20, .in = step->in, .out = step->out};
     cr_expect_eq(interpret(kernel, &problems[0]), LLRT_INTERNAL, "%s: not found", rows[i].text);
     cr_expect(strstr(llrt_last_error(), rows[i].text), "%s: %s", rows[i].text, llrt_last_error());
   }
   dot_bench_free(&bench);
 }
 
-/* Blocks in rounds keep what they store apart from rings, and behind a barrier: here rows of D that are no whole pieces. */
+/* Blocks in rounds keep what they store apart from rings, and behind a barrier: here rows of D that
+ * are no whole pieces. */
 Test(dot_group, rounds) {
-  static const dot_problem problem = {SHAPE(130, 70, 392), TYPES(BF16, BF16), LIES("", "col_major")};
+  static const dot_problem problem = {SHAPE(130, 70, 392), TYPES(BF16, BF16),
+                                      LIES("", "col_major")};
   static dot_bench bench;
   cr_assert(dot_bench_make(&problem, 3, &bench), "%s", llrt_last_error());
   plan_kernel *kernel = plan_group(&bench);
@@ -149,8 +162,12 @@ Test(dot_group, rounds) {
 Test(dot_group, by_warps) {
   static const dot_problem stored[] = {
       {SHAPE(130, 72, 40), TYPES(BF16, BF16), LIES("", "col_major")},
-      {SHAPE(130, 72, 40), .type = {[LLRT_DOT_A] = LLRT_BF16, [LLRT_DOT_B] = LLRT_BF16, [LLRT_DOT_D] = LLRT_F32}, LIES("", "col_major")},
-      {SHAPE(130, 80, 48), .type = {[LLRT_DOT_A] = LLRT_E4M3, [LLRT_DOT_B] = LLRT_E4M3, [LLRT_DOT_D] = LLRT_E4M3}, LIES("", "col_major")},
+      {SHAPE(130, 72, 40),
+       .type = {[LLRT_DOT_A] = LLRT_BF16, [LLRT_DOT_B] = LLRT_BF16, [LLRT_DOT_D] = LLRT_F32},
+       LIES("", "col_major")},
+      {SHAPE(130, 80, 48),
+       .type = {[LLRT_DOT_A] = LLRT_E4M3, [LLRT_DOT_B] = LLRT_E4M3, [LLRT_DOT_D] = LLRT_E4M3},
+       LIES("", "col_major")},
   };
   for (size_t i = 0; i < sizeof stored / sizeof *stored; i++) {
     static dot_bench bench;
@@ -158,18 +175,21 @@ Test(dot_group, by_warps) {
     cr_assert(dot_bench_make(&stored[i], 3 + i, &bench), "%s", llrt_last_error());
     const plan_kernel *kernel = plan_group(&bench);
     cr_assert(kernel, "%zu", i);
-    for (int s = 0; s < kernel->n_steps; s++) cr_expect(kernel->step[s].kind != PLAN_BARRIER, "%zu: step %d", i, s);
+    for (int s = 0; s < kernel->n_steps; s++)
+      cr_expect(kernel->step[s].kind != PLAN_BARRIER, "%zu: step %d", i, s);
     cr_assert_eq(interpret(kernel, &stored[i]), LLRT_OK, "%zu: %s", i, llrt_last_error());
-    cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%zu: %s", i, why);
+    cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%zu: %s",
+              i, why);
     dot_bench_free(&bench);
   }
 }
 
 /* Every kernel that a shape may take. */
 Test(dot_group, tiles, .timeout = 120) {
-  static const dot_problem shapes[] = {{SHAPE(72, 72, 136), TYPES(BF16, BF16), LIES("", "col_major")},
-                                       {SHAPE(24, 200, 72), TYPES(F16, F16)}, /* boxes along n */
-                                       {SHAPE(72, 200, 144), TYPES(E4M3, E4M3), LIES("", "col_major")}};
+  static const dot_problem shapes[] = {
+      {SHAPE(72, 72, 136), TYPES(BF16, BF16), LIES("", "col_major")},
+      {SHAPE(24, 200, 72), TYPES(F16, F16)}, /* boxes along n */
+      {SHAPE(72, 200, 144), TYPES(E4M3, E4M3), LIES("", "col_major")}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     static dot_bench bench;
     char why[400];
@@ -178,8 +198,10 @@ Test(dot_group, tiles, .timeout = 120) {
     for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later) {
       cr_assert(is_group(&made.variant[v]), "%zu: variant %d", i, v);
       memset(bench.part[LLRT_DOT_D].image, 0xee, 2);
-      cr_assert_eq(interpret(&made.variant[v], &shapes[i]), LLRT_OK, "%zu, variant %d: %s", i, v, llrt_last_error());
-      cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%zu, variant %d: %s", i, v, why);
+      cr_assert_eq(interpret(&made.variant[v], &shapes[i]), LLRT_OK, "%zu, variant %d: %s", i, v,
+                   llrt_last_error());
+      cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why),
+                "%zu, variant %d: %s", i, v, why);
     }
     dot_bench_free(&bench);
   }
@@ -212,21 +234,24 @@ static void expect_chosen(const dot_problem *problem, const chosen_row *rows, si
   dot_bench_free(&bench);
 }
 
-/* The variant that is done first: tiles of 128 x 256 (256 x 128 of short sums), 128 x 128, 64 x 128, 64 x 64; of 128 x 192, 128 x 96,
- * 64 x 96; of at most 32 and 16 rows by 64 columns; of 64 x 32; of 64 rows by at most 16 columns; of 64 x 64 that share K. */
+/* The variant that is done first: tiles of 128 x 256 (256 x 128 of short sums), 128 x 128, 64 x
+ * 128, 64 x 64; of 128 x 192, 128 x 96, 64 x 96; of at most 32 and 16 rows by 64 columns; of 64 x
+ * 32; of 64 rows by at most 16 columns; of 64 x 64 that share K. */
 Test(dot_group, chosen) {
   static const chosen_row rows[] = {
-      {8192, 8192, 8192, 0}, {4096, 4096, 4096, 0}, {512, 8192, 8192, 0},  {512, 4096, 4096, 1},   {256, 8192, 8192, 1},
-      {256, 4096, 4096, 2},  {128, 8192, 8192, 2},  {128, 4096, 4096, 3},  {2880, 2880, 2880, 4},  {1024, 2880, 2880, 4},
-      {512, 2880, 2880, 5},  {256, 2880, 2880, 6},  {33, 8192, 8192, 3},   {32, 8192, 8192, 7},    {16, 8192, 8192, 8},
-      {1, 2880, 2880, 8},    {64, 4096, 4096, 9},   {4096, 17, 4096, 9},   {4096, 16, 4096, 10},   {16, 512, 65536, 11},
+      {8192, 8192, 8192, 0}, {4096, 4096, 4096, 0}, {512, 8192, 8192, 0}, {512, 4096, 4096, 1},
+      {256, 8192, 8192, 1},  {256, 4096, 4096, 2},  {128, 8192, 8192, 2}, {128, 4096, 4096, 3},
+      {2880, 2880, 2880, 4}, {1024, 2880, 2880, 4}, {512, 2880, 2880, 5}, {256, 2880, 2880, 6},
+      {33, 8192, 8192, 3},   {32, 8192, 8192, 7},   {16, 8192, 8192, 8},  {1, 2880, 2880, 8},
+      {64, 4096, 4096, 9},   {4096, 17, 4096, 9},   {4096, 16, 4096, 10}, {16, 512, 65536, 11},
   };
   expect_chosen(&problems[0], rows, sizeof rows / sizeof *rows);
 }
 
 Test(dot_group, chosen_short) {
   static const dot_problem problem = {SHAPE(72, 48, 272), TYPES(E4M3, E4M3), LIES("", "col_major")};
-  static const chosen_row rows[] = {{8192, 8192, 8192, 0}, {4096, 4096, 4096, 0}, {512, 8192, 8192, 0}, {2048, 2880, 2880, 1}};
+  static const chosen_row rows[] = {
+      {8192, 8192, 8192, 0}, {4096, 4096, 4096, 0}, {512, 8192, 8192, 0}, {2048, 2880, 2880, 1}};
   expect_chosen(&problem, rows, sizeof rows / sizeof *rows);
 }
 
@@ -251,26 +276,33 @@ Test(dot_group, boxes) {
       {{SHAPE(130, 72, 392), TYPES(BF16, BF16), LIES("", "col_major")}, 2, {{128, 64}, {256, 64}}},
       {{SHAPE(72, 264, 72), TYPES(F16, F16), LIES("col_major", "")}, 2, {{64, 64}, {64, 64}}},
       {{SHAPE(72, 48, 272), TYPES(E4M3, E5M2), LIES("", "col_major")}, 2, {{256, 128}, {128, 128}}},
-      {{SHAPE(72, 40, 72), TYPES(F32, F32), LIES("", "col_major"), .tf32 = true}, 2, {{128, 32}, {256, 32}}},
-      {{SHAPE(72, 264, 64), TYPES(BF16, BF16), LIES("", "col_major"), .n_batch = 1, .batch = {3}, .shared = {false, true}}, 2, {{128, 64}, {256, 64}}},
+      {{SHAPE(72, 40, 72), TYPES(F32, F32), LIES("", "col_major"), .tf32 = true},
+       2,
+       {{128, 32}, {256, 32}}},
+      {{SHAPE(72, 264, 64), TYPES(BF16, BF16), LIES("", "col_major"), .n_batch = 1, .batch = {3},
+        .shared = {false, true}},
+       2,
+       {{128, 64}, {256, 64}}},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     static dot_bench bench;
     cr_assert(dot_bench_make(&rows[i].problem, 5, &bench), "%zu: %s", i, llrt_last_error());
     plan_kernel *kernel = plan_group(&bench);
     cr_assert(kernel, "%zu: no kernel of warpgroups", i);
-    cr_expect_eq(kernel->launch.n_boxes, rows[i].n_boxes, "%zu: %d boxes", i, kernel->launch.n_boxes);
+    cr_expect_eq(kernel->launch.n_boxes, rows[i].n_boxes, "%zu: %d boxes", i,
+                 kernel->launch.n_boxes);
     for (int b = 0; b < kernel->launch.n_boxes; b++) {
       plan_box *box = &kernel->launch.box[b], as_made = *box;
-      cr_expect(box->size[1] == rows[i].size[b][0] && box->size[0] == rows[i].size[b][1], "%zu, box %d: %d x %d", i, b,
-                box->size[1], box->size[0]);
+      cr_expect(box->size[1] == rows[i].size[b][0] && box->size[0] == rows[i].size[b][1],
+                "%zu, box %d: %d x %d", i, b, box->size[1], box->size[0]);
       cr_expect_eq(plan_verify(kernel), LLRT_OK, "%s", llrt_last_error());
       for (int wrong = 0; wrong < 4; wrong++) {
         if (wrong == 0) box->swizzle--;
         if (wrong == 1) box->size[1] *= 2;
         if (wrong == 2) box->stride[0].arg = box->extent[0].arg;
         if (wrong == 3) box->extent[1] = box->extent[0];
-        cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL, "%zu, box %d: change %d is not found", i, b, wrong);
+        cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL, "%zu, box %d: change %d is not found", i,
+                     b, wrong);
         *box = as_made;
       }
     }
@@ -284,22 +316,26 @@ static plan_kernel *plan_copied(dot_bench *bench) {
   for (int i = 0; i < made.n_variants; i++) {
     plan_kernel *kernel = &made.variant[i];
     int last = i + kernel->launch.later;
-    if (kernel->launch.stage == 0 && last > i && is_group(&made.variant[last]) && made.variant[last].walk.split < 0) return kernel;
+    if (kernel->launch.stage == 0 && last > i && is_group(&made.variant[last]) &&
+        made.variant[last].walk.split < 0)
+      return kernel;
   }
   return NULL;
 }
 
-/* Operands that are no whole pieces along K, or of another type, are copied first; not for few rows. */
+/* Operands that are no whole pieces along K, or of another type, are copied first; not for few
+ * rows. */
 Test(dot_group, copied, .timeout = 120) {
   static const struct {
     dot_problem problem;
     int copies;
   } rows[] = {
       {{SHAPE(130, 70, 75), TYPES(BF16, BF16), LIES("", "col_major")}, 2},
-      {{SHAPE(72, 40, 144), TYPES(E4M3, E4M3)}, 1},                     /* rows of 8-bit elements along n */
+      {{SHAPE(72, 40, 144), TYPES(E4M3, E4M3)}, 1}, /* rows of 8-bit elements along n */
       {{SHAPE(75, 40, 72), TYPES(F16, F16), LIES("col_major", "")}, 1},
       {{SHAPE(72, 40, 72), TYPES(F16, E4M3), LIES("", "col_major")}, 1}, /* a cast on the way */
-      {{SHAPE(40, 24, 75), TYPES(BF16, BF16), .n_batch = 1, .batch = {3}, .shared = {true, false}}, 2},
+      {{SHAPE(40, 24, 75), TYPES(BF16, BF16), .n_batch = 1, .batch = {3}, .shared = {true, false}},
+       2},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     static dot_bench bench;
@@ -308,16 +344,19 @@ Test(dot_group, copied, .timeout = 120) {
     const plan_kernel *first = plan_copied(&bench);
     cr_assert(first, "%zu: no copies", i);
     cr_expect_eq(first->launch.later, rows[i].copies, "%zu: %d copies", i, first->launch.later);
-    cr_expect(first->launch.range.min_extent[call.desc.tensors[0].rank - 3] == 256, "%zu: for any rows", i);
+    cr_expect(first->launch.range.min_extent[call.desc.tensors[0].rank - 3] == 256,
+              "%zu: for any rows", i);
     cr_assert_eq(interpret(first, &rows[i].problem), LLRT_OK, "%zu: %s", i, llrt_last_error());
-    cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%zu: %s", i, why);
+    cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%zu: %s",
+              i, why);
     dot_bench_free(&bench);
   }
 }
 
 /* Boxes take rows whose last piece a bound parts. */
 Test(dot_group, parted) {
-  static const dot_problem problem = {SHAPE(72, 40, 75), TYPES(BF16, BF16), LIES("strided([80,1])", "strided([1,80])")};
+  static const dot_problem problem = {SHAPE(72, 40, 75), TYPES(BF16, BF16),
+                                      LIES("strided([80,1])", "strided([1,80])")};
   static dot_bench bench;
   char why[400];
   cr_assert(dot_bench_make(&problem, 5, &bench), "%s", llrt_last_error());
@@ -331,10 +370,10 @@ Test(dot_group, parted) {
 /* Types, widths and storages that warpgroups do not take. */
 Test(dot_group, refused) {
   static const dot_problem others[] = {
-      {SHAPE(72, 40, 72), TYPES(E4M3, E4M3)},                          /* rows of 8-bit elements along n */
-      {SHAPE(72, 40, 75), TYPES(BF16, BF16), LIES("", "col_major")},   /* rows of no whole pieces */
-      {SHAPE(72, 40, 72), TYPES(BF16, E4M3), LIES("", "col_major")},   /* a cast on the way */
-      {SHAPE(72, 40, 72), TYPES(F32, F32), LIES("", "col_major")},     /* no tf32 unless asked for */
+      {SHAPE(72, 40, 72), TYPES(E4M3, E4M3)}, /* rows of 8-bit elements along n */
+      {SHAPE(72, 40, 75), TYPES(BF16, BF16), LIES("", "col_major")}, /* rows of no whole pieces */
+      {SHAPE(72, 40, 72), TYPES(BF16, E4M3), LIES("", "col_major")}, /* a cast on the way */
+      {SHAPE(72, 40, 72), TYPES(F32, F32), LIES("", "col_major")},   /* no tf32 unless asked for */
   };
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     static dot_bench bench;

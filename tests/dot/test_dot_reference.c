@@ -1,12 +1,14 @@
-/* The reference of products against a loop over coordinates that a description gives: both read dot.h by
- * themselves, so they agree only where each is right; and a result that is off is found. */
+/* The reference of products against a loop over coordinates that a description gives: both read
+ * dot.h by themselves, so they agree only where each is right; and a result that is off is found.
+ */
 #include "dot_reference.h"
 
 #include "../storage_walk.h"
 
-#include "jit/plan/dot_type.h"
-#include "jit/plan/number.h"
+#include "jit/plan/types/dot_type.h"
+#include "jit/plan/types/number.h"
 #include "layout/storage_rule.h"
+#include "runtime/described.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -17,7 +19,7 @@
 /* ---- a product by its description ---- */
 
 typedef struct naive {
-  const llrt_op_desc *desc;
+  const op_description *desc;
   dot_rule rule;
   llrt_storage_binding binding[LLRT_MAX_TENSORS];
 } naive;
@@ -51,9 +53,11 @@ static double value_at(const naive *n, llrt_dot_role operand, const int64_t *x) 
   bool is_b = operand == LLRT_DOT_B;
   const dot_operand_rule *rule = is_b ? &n->rule.b : &n->rule.a;
   dot_operand_type type = dot_operand_of(n->desc, operand);
-  float value = (float)(read_number(n, operand, x, 0) - read_number(n, is_b ? LLRT_DOT_ZERO_B : LLRT_DOT_ZERO_A, x, 0));
+  float value = (float)(read_number(n, operand, x, 0) -
+                        read_number(n, is_b ? LLRT_DOT_ZERO_B : LLRT_DOT_ZERO_A, x, 0));
   if (rule->rounded == LLRT_DTYPE_NONE) return read_number(n, operand, x, 0);
-  if (!type.on_sums) value *= (float)read_number(n, is_b ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A, x, 1);
+  if (!type.on_sums)
+    value *= (float)read_number(n, is_b ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A, x, 1);
   const number_format *format = number_format_of(rule->rounded);
   return number_value(format, number_code(format, value));
 }
@@ -63,11 +67,12 @@ static float gelu(float x) { return x * (1 + erff(x / sqrtf(2))) / 2; }
 static double map(const naive *n, llrt_map_kind kind, const int64_t *x, double value) {
   float narrow = (float)value;
   switch (kind) {
-    case LLRT_MAP_ADD: return value + read_number(n, LLRT_DOT_ADD, x, 0);
-    case LLRT_MAP_SCALE: return value * read_number(n, LLRT_DOT_SCALE_D, x, 1);
-    case LLRT_MAP_RELU: return value > 0 || isnan(value) ? value : 0;
-    case LLRT_MAP_GELU: return n->rule.sums == LLRT_F64 ? value * (1 + erf(value / sqrt(2))) / 2 : gelu(narrow);
-    default: return value / (1 + exp(-value));
+  case LLRT_MAP_ADD: return value + read_number(n, LLRT_DOT_ADD, x, 0);
+  case LLRT_MAP_SCALE: return value * read_number(n, LLRT_DOT_SCALE_D, x, 1);
+  case LLRT_MAP_RELU: return value > 0 || isnan(value) ? value : 0;
+  case LLRT_MAP_GELU:
+    return n->rule.sums == LLRT_F64 ? value * (1 + erf(value / sqrt(2))) / 2 : gelu(narrow);
+  default: return value / (1 + exp(-value));
   }
 }
 
@@ -78,9 +83,10 @@ static double scale_of_sums(const naive *n, llrt_dot_role operand, const int64_t
 }
 
 static double edges(const naive *n, double sum, const int64_t *x) {
-  const llrt_op_dot *dot = &n->desc->dot;
+  const op_dot *dot = &n->desc->dot;
   bool wide = n->rule.sums == LLRT_F64;
-  double value = sum * dot->alpha * read_number(n, LLRT_DOT_GLOBAL_A, x, 1) * read_number(n, LLRT_DOT_GLOBAL_B, x, 1);
+  double value = sum * dot->alpha * read_number(n, LLRT_DOT_GLOBAL_A, x, 1) *
+                 read_number(n, LLRT_DOT_GLOBAL_B, x, 1);
   value *= scale_of_sums(n, LLRT_DOT_A, x) * scale_of_sums(n, LLRT_DOT_B, x);
   value += dot->beta * read_number(n, LLRT_DOT_C, x, 0);
   value += read_number(n, LLRT_DOT_BIAS, x, 0);
@@ -100,15 +106,19 @@ static uint64_t result_at(const naive *n, int64_t *x, int64_t depth) {
   float narrow = 0;
   for (x[k] = 0; x[k] < depth; x[k]++) {
     double a = value_at(n, LLRT_DOT_A, x), b = value_at(n, LLRT_DOT_B, x);
-    whole += (uint64_t)(int64_t)(n->desc->tensors[0].dtype == LLRT_I64 ? (double)0 : a) * (uint64_t)(int64_t)b;
+    whole += (uint64_t)(int64_t)(n->desc->tensors[0].dtype == LLRT_I64 ? (double)0 : a) *
+             (uint64_t)(int64_t)b;
     wide += a * b;
     narrow += (float)a * (float)b;
   }
   x[k] = 0;
   if (n->rule.sums == LLRT_I64) return whole;
-  double sum = n->rule.sums == LLRT_I32 ? (double)(int32_t)(uint32_t)whole : n->rule.sums == LLRT_F64 ? wide : (double)narrow;
+  double sum = n->rule.sums == LLRT_I32   ? (double)(int32_t)(uint32_t)whole
+               : n->rule.sums == LLRT_F64 ? wide
+                                          : (double)narrow;
   const number_format *format = number_format_of(to);
-  if (n->rule.sums == LLRT_I32 && format->kind == NUMBER_INTEGER && n->desc->n_tensors == 3 && n->desc->dot.alpha == 1)
+  if (n->rule.sums == LLRT_I32 && format->kind == NUMBER_INTEGER && n->desc->n_tensors == 3 &&
+      n->desc->dot.alpha == 1)
     return number_code(format, sum);
   if (n->rule.sums == LLRT_I32) sum = (float)sum;
   return number_code(format, edges(n, sum, x));
@@ -137,23 +147,28 @@ static void fill_pads(const dot_part *d, uint8_t *image) {
 }
 
 /* Scales with one position along K are for all of it, whatever their groups. */
-static void share_all(llrt_op_desc *desc) {
-  static const llrt_dot_role roles[2][2] = {{LLRT_DOT_SCALE_A, LLRT_DOT_ZERO_A}, {LLRT_DOT_SCALE_B, LLRT_DOT_ZERO_B}};
+static void share_all(op_description *desc) {
+  static const llrt_dot_role roles[2][2] = {{LLRT_DOT_SCALE_A, LLRT_DOT_ZERO_A},
+                                            {LLRT_DOT_SCALE_B, LLRT_DOT_ZERO_B}};
   int k = desc->tensors[0].rank - 1;
   for (int i = 0; i < 4; i++) {
-    int scale = dot_tensor(&desc->dot, roles[i / 2][0]), t = dot_tensor(&desc->dot, roles[i / 2][i % 2]);
-    if (scale >= 0 && t >= 0 && desc->tensors[scale].shape[k] == 1) desc->dot.group[t][k] = LLRT_GROUP_ALL;
+    int scale = dot_tensor(&desc->dot, roles[i / 2][0]),
+        t = dot_tensor(&desc->dot, roles[i / 2][i % 2]);
+    if (scale >= 0 && t >= 0 && desc->tensors[scale].shape[k] == 1)
+      desc->dot.group[t][k] = LLRT_GROUP_ALL;
   }
 }
 
-static void multiply(const llrt_op_desc *desc, int64_t depth, uint8_t *image) {
+static void multiply(const op_description *desc, int64_t depth, uint8_t *image) {
   naive n = {.desc = desc, .rule = dot_rule_of(desc)};
   const llrt_tensor *d = &desc->tensors[1];
   int64_t x[LLRT_MAX_RANK] = {0};
   int a;
   for (int t = 0; t < desc->n_tensors; t++) {
     const llrt_tensor *tensor = &desc->tensors[t];
-    cr_assert_eq(llrt_storage_bind(tensor->storage, tensor->rank, tensor->shape, tensor->strides, &n.binding[t]), LLRT_OK);
+    cr_assert_eq(llrt_storage_bind(tensor->storage, tensor->rank, tensor->shape, tensor->strides,
+                                   &n.binding[t]),
+                 LLRT_OK);
   }
   for (a = 0; a < d->rank; a++)
     if (d->shape[a] == 0) return;
@@ -173,12 +188,12 @@ static bool is_comparable(const dot_problem *p) {
 static void check(const dot_problem *problem, uint64_t seed, int number) {
   static dot_bench bench;
   char title[DOT_TITLE_BYTES], why[256];
-  llrt_dot_call call;
+  described_dot call;
   cr_assert(dot_bench_make(problem, seed, &bench), "problem %d: %s", number, llrt_last_error());
   dot_problem_title(&bench.problem, title, sizeof title);
   const dot_part *d = &bench.part[LLRT_DOT_D];
-  cr_assert_eq(llrt_dot_describe(&bench.part[LLRT_DOT_A].tensor, &bench.part[LLRT_DOT_B].tensor, &d->tensor,
-                                 &bench.params, &call),
+  cr_assert_eq(described_dot_make(&bench.part[LLRT_DOT_A].tensor, &bench.part[LLRT_DOT_B].tensor,
+                                  &d->tensor, &bench.params, &call),
                LLRT_OK, "problem %d (%s): %s", number, title, llrt_last_error());
   uint8_t *image = malloc(d->bytes + 1);
   cr_assert(image);
@@ -186,7 +201,8 @@ static void check(const dot_problem *problem, uint64_t seed, int number) {
   share_all(&call.desc);
   multiply(&call.desc, problem->k, image);
   fill_pads(d, image);
-  cr_expect(dot_reference_check(&bench, image, why, sizeof why), "problem %d (%s): %s", number, title, why);
+  cr_expect(dot_reference_check(&bench, image, why, sizeof why), "problem %d (%s): %s", number,
+            title, why);
   free(image);
   dot_bench_free(&bench);
 }
@@ -210,15 +226,17 @@ Test(dot_reference, table_4) {
 
 /* One element of K left out, or one bit too many in a place between: both are seen. */
 Test(dot_reference, finds_what_is_wrong) {
-  dot_problem problem = {.m = 9, .n = 12, .k = 100, .type = {[LLRT_DOT_A] = LLRT_F16, [LLRT_DOT_B] = LLRT_BF16}};
+  dot_problem problem = {
+      .m = 9, .n = 12, .k = 100, .type = {[LLRT_DOT_A] = LLRT_F16, [LLRT_DOT_B] = LLRT_BF16}};
   static dot_bench bench;
   char why[256];
-  llrt_dot_call call;
+  described_dot call;
   snprintf(problem.storage[LLRT_DOT_D], DOT_STORAGE_TEXT, "strided([20,1])");
   cr_assert(dot_bench_make(&problem, 3, &bench));
   const dot_part *d = &bench.part[LLRT_DOT_D];
-  cr_assert_eq(llrt_dot_describe(&bench.part[LLRT_DOT_A].tensor, &bench.part[LLRT_DOT_B].tensor, &d->tensor,
-                                 &bench.params, &call), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(described_dot_make(&bench.part[LLRT_DOT_A].tensor, &bench.part[LLRT_DOT_B].tensor,
+                                  &d->tensor, &bench.params, &call),
+               LLRT_OK, "%s", llrt_last_error());
   uint8_t *image = malloc(d->bytes);
   cr_assert(image);
   memcpy(image, d->image, d->bytes);

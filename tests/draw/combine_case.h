@@ -1,5 +1,6 @@
-/* Reduces and scans drawn at random. Types and elements are those of tests/conformance/combine_random.h, what is right
- * combine_reference.h says; shapes of rank up to 8, storages, promises and memory are drawn here. */
+/* Reduces and scans drawn at random. Types and elements are those of
+ * tests/conformance/combine_random.h, what is right combine_reference.h says; shapes of rank up to
+ * 8, storages, promises and memory are drawn here. */
 #ifndef LLRT_TESTS_DRAW_COMBINE_H
 #define LLRT_TESTS_DRAW_COMBINE_H
 
@@ -25,8 +26,9 @@ typedef struct combine_case {
   uint64_t data_seed, promise_seed;
 } combine_case;
 
-void combine_case_make(uint64_t seed, bool emulated, bool scan, combine_case *made);
-/* The axes and extents that tensor t has: a result's reduced axes are dropped, or have one position. Returns the rank. */
+void combine_case_make(uint64_t seed, draw_speed speed, bool scan, combine_case *made);
+/* The axes and extents that tensor t has: a result's reduced axes are dropped, or have one
+ * position. Returns the rank. */
 int combine_shape(const combine_case *of, int t, int64_t *shape);
 int combine_case_edit(combine_case *of, int way); /* as convert_case_edit */
 void combine_case_print(const combine_case *of, char *text, size_t size);

@@ -1,15 +1,16 @@
-/* Runs a reduce or a scan, compares what it made with tests/conformance/combine_reference.h, and everything else with what was
- * there. */
+/* Runs a reduce or a scan, compares what it made with tests/conformance/combine_reference.h, and
+ * everything else with what was there. */
 #include "combine_case.h"
 #include "promises.h"
+#include "runtime/described.h"
 #include "tests/number_reference.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define TRY_VERDICT(call)                     \
-  do {                                        \
-    verdict tried = (call);                   \
+#define TRY_VERDICT(call) \
+  do { \
+    verdict tried = (call); \
     if (tried != VERDICT_RIGHT) return tried; \
   } while (0)
 
@@ -22,7 +23,7 @@ typedef struct combine_run {
   llrt_storage storage[3], kept[2];
   llrt_tensor tensor[3];
   memory memory[3], counts[LLRT_MAX_RANK], workspace;
-  llrt_op_desc promised;
+  op_description promised;
 } combine_run;
 
 /* ---- memory ---- */
@@ -33,7 +34,8 @@ static void fill_source(combine_run *run) {
   uint64_t seed = run->of->data_seed;
   memory *into = &run->memory[0];
   for (int64_t i = 0; i < (int64_t)(into->span * 8 / (size_t)bits); i++)
-    code_write(memory_image(into), bits, i, (uint64_t[2]){combine_random_code(&run->of->data, run->kind.op, type, &seed), 0});
+    code_write(memory_image(into), bits, i,
+               (uint64_t[2]){combine_random_code(&run->of->data, run->kind.op, type, &seed), 0});
 }
 
 static verdict make_tensor(combine_run *run, int t, int words) {
@@ -43,13 +45,17 @@ static verdict make_tensor(combine_run *run, int t, int words) {
   llrt_tensor *tensor = &run->tensor[t];
   const char *why;
   run->storage[t] = other ? of->other[t].storage : side->storage;
-  *tensor = (llrt_tensor){.dtype = t == 1 ? run->kind.to : run->kind.from, .storage = &run->storage[t], .device = run->at->device};
+  *tensor = (llrt_tensor){.dtype = t == 1 ? run->kind.to : run->kind.from,
+                          .storage = &run->storage[t],
+                          .device = run->at->device};
   tensor->rank = combine_shape(of, t, tensor->shape);
   memcpy(tensor->strides, side->strides, sizeof tensor->strides);
-  if (!places_make(meant ? &side->meant : &run->storage[t], tensor->shape, side->strides, &run->places_of[t], &why))
+  if (!places_make(meant ? &side->meant : &run->storage[t], tensor->shape, side->strides,
+                   &run->places_of[t], &why))
     return bench_say(run->at, VERDICT_LIMIT, "side %d: %s", t, why);
   size_t span = (size_t)run->places_of[t].span * (size_t)llrt_dtype_bits(tensor->dtype) / 8;
-  if (!memory_make(run->at, span, side->address, of->tight[t], of->data_seed + 1 + (uint64_t)t, &run->memory[t]))
+  if (!memory_make(run->at, span, side->address, of->tight[t], of->data_seed + 1 + (uint64_t)t,
+                   &run->memory[t]))
     return bench_fail(run->at, LLRT_OUT_OF_MEMORY, "memory");
   if (t == 0) fill_source(run);
   bool allocated = of->route == ROUTE_ALLOCATED && t == 1;
@@ -93,17 +99,24 @@ static verdict finish(combine_run *run, llrt_status status, const char *what) {
 
 static verdict call_once(combine_run *run, llrt_tensor *result) {
   const combine_case *of = run->of;
-  llrt_reduce_params reduce = {.op = run->kind.op, .axes = of->axes, .accumulate = of->kind.accumulate, .keep_axes = of->keeps,
+  llrt_reduce_params reduce = {.op = run->kind.op,
+                               .axes = of->axes,
+                               .accumulate = of->kind.accumulate,
+                               .keep_axes = of->keeps,
                                .values = of->values ? &run->tensor[2] : NULL};
-  llrt_scan_params scan = {.op = run->kind.op, .axis = scan_axis(of), .exclusive = of->exclusive, .reverse = of->reverse,
+  llrt_scan_params scan = {.op = run->kind.op,
+                           .axis = scan_axis(of),
+                           .exclusive = of->exclusive,
+                           .reverse = of->reverse,
                            .accumulate = of->kind.accumulate};
   const llrt_tensor *from = &run->tensor[0], *to = &run->tensor[1];
   if (!result)
     return of->scan ? finish(run, llrt_scan_into(from, to, &scan, NULL), "llrt_scan_into")
                     : finish(run, llrt_reduce_into(from, to, &reduce, NULL), "llrt_reduce_into");
   reduce.dtype = scan.dtype = run->kind.to;
-  return of->scan ? finish(run, llrt_scan(from, to->storage, &scan, NULL, result), "llrt_scan")
-                  : finish(run, llrt_reduce(from, to->storage, &reduce, NULL, result), "llrt_reduce");
+  return of->scan
+             ? finish(run, llrt_scan(from, to->storage, &scan, NULL, result), "llrt_scan")
+             : finish(run, llrt_reduce(from, to->storage, &reduce, NULL, result), "llrt_reduce");
 }
 
 static verdict call_allocated(combine_run *run) {
@@ -112,7 +125,8 @@ static verdict call_allocated(combine_run *run) {
   TRY_VERDICT(call_once(run, &result));
   llrt_status status = LLRT_OK;
   if (into->span)
-    status = llrt_memory_copy(run->at->device, memory_data(into), result.data, into->span, LLRT_COPY_ON_DEVICE, NULL);
+    status = llrt_memory_copy(run->at->device, memory_data(into), result.data, into->span,
+                              LLRT_COPY_ON_DEVICE, NULL);
   verdict done = finish(run, status, "copying");
   llrt_tensor_free(&result, NULL);
   return done;
@@ -130,29 +144,35 @@ static verdict reload(combine_run *run, llrt_op **op) {
 }
 
 /* Twice, with one workspace: it is left zero, and every run gives the same. */
-static verdict run_op(combine_run *run, const llrt_op *op, const llrt_op_desc *desc) {
+static verdict run_op(combine_run *run, const llrt_op *op, const op_description *desc) {
   size_t bytes = 0;
   llrt_status status = llrt_op_workspace(op, desc->tensors, desc->n_tensors, &bytes);
   if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_op_workspace");
-  if (!memory_make(run->at, bytes, 0, run->of->tight[0] && bytes % 16 == 0, run->of->data_seed, &run->workspace))
+  if (!memory_make(run->at, bytes, 0, run->of->tight[0] && bytes % 16 == 0, run->of->data_seed,
+                   &run->workspace))
     return bench_fail(run->at, LLRT_OUT_OF_MEMORY, "workspace");
   memset(memory_image(&run->workspace), 0, bytes);
   if (!memory_send(run->at, &run->workspace)) return bench_fail(run->at, LLRT_DEVICE, "sending");
   llrt_run_params params = {.workspace = memory_data(&run->workspace), .workspace_bytes = bytes};
   for (int turn = 0; turn < 2; turn++)
-    TRY_VERDICT(finish(run, llrt_op_run(op, NULL, desc->tensors, desc->n_tensors, &params), "llrt_op_run"));
+    TRY_VERDICT(
+        finish(run, llrt_op_run(op, NULL, desc->tensors, desc->n_tensors, &params), "llrt_op_run"));
   return memory_compare(run->at, &run->workspace, "workspace", false);
 }
 
-static verdict describe(combine_run *run, llrt_op_desc *desc) {
+static verdict describe(combine_run *run, op_description *desc) {
   const combine_case *of = run->of;
-  *desc = (llrt_op_desc){.kind = of->scan ? LLRT_OP_SCAN : LLRT_OP_REDUCE, .n_tensors = run->n};
-  desc->combine = (llrt_op_combine){.op = run->kind.op, .accumulate = of->kind.accumulate, .axes = of->axes,
-                                    .exclusive = of->exclusive, .reverse = of->reverse};
+  *desc = (op_description){.kind = of->scan ? LLRT_OP_SCAN : LLRT_OP_REDUCE, .n_tensors = run->n};
+  desc->combine = (llrt_op_combine){.op = run->kind.op,
+                                    .accumulate = of->kind.accumulate,
+                                    .axes = of->axes,
+                                    .exclusive = of->exclusive,
+                                    .reverse = of->reverse};
   for (int t = 0; t < run->n; t++) {
     desc->tensors[t] = run->tensor[t];
     if (t == 0 || of->scan) continue;
-    llrt_status status = llrt_reduce_keep_axes(&run->tensor[t], of->rank, of->axes, &run->kept[t - 1], &desc->tensors[t]);
+    llrt_status status = llrt_reduce_keep_axes(&run->tensor[t], of->rank, of->axes,
+                                               &run->kept[t - 1], &desc->tensors[t]);
     if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_reduce_keep_axes");
   }
   return VERDICT_RIGHT;
@@ -161,15 +181,15 @@ static verdict describe(combine_run *run, llrt_op_desc *desc) {
 static verdict call_prepared(combine_run *run) {
   const combine_case *of = run->of;
   const places *at[] = {&run->places_of[0], of->scan ? &run->places_of[1] : NULL, NULL};
-  llrt_op_desc desc;
+  op_description desc;
   llrt_op *op = NULL;
   llrt_status status = LLRT_OK;
   TRY_VERDICT(describe(run, &desc));
   if (of->route == ROUTE_PROMISED) promises_draw(of->promise_seed, of->promised, at, &desc);
-  else status = llrt_op_promise_coarse(&desc);
+  else status = described_promise(&desc);
   if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_op_promise_coarse");
-  run->promised = of->route == ROUTE_PROMISED ? desc : (llrt_op_desc){.n_tensors = 0};
-  status = llrt_op_prepare(run->at->device, &desc, &op);
+  run->promised = of->route == ROUTE_PROMISED ? desc : (op_description){.n_tensors = 0};
+  status = described_prepare(run->at->device, &desc, &op);
   if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_op_prepare");
   verdict made = of->route == ROUTE_LOADED ? reload(run, &op) : VERDICT_RIGHT;
   if (made == VERDICT_RIGHT) made = run_op(run, op, &desc);
@@ -188,7 +208,9 @@ static bool fetch(checker *at, int t) {
   memory *of = &at->run->memory[t];
   at->found[t] = malloc(of->bytes);
   if (!at->found[t]) return false;
-  if (llrt_memory_copy(at->run->at->device, at->found[t], of->base, of->bytes, LLRT_COPY_FROM_DEVICE, NULL) != LLRT_OK) return false;
+  if (llrt_memory_copy(at->run->at->device, at->found[t], of->base, of->bytes,
+                       LLRT_COPY_FROM_DEVICE, NULL) != LLRT_OK)
+    return false;
   return at->run->at->is_host || llrt_stream_synchronize(at->run->at->device, NULL) == LLRT_OK;
 }
 
@@ -201,26 +223,33 @@ static void own_coords(const combine_case *of, const int64_t *x, int64_t *own) {
 }
 
 /* Checks the first copy of the result at x, and expects what it is in all copies. */
-static verdict check_result(checker *at, int t, const int64_t *x, const combine_joined *joined, double joins) {
+static verdict check_result(checker *at, int t, const int64_t *x, const combine_joined *joined,
+                            double joins) {
   combine_run *run = at->run;
   llrt_dtype type = run->tensor[t].dtype;
   int64_t own[LLRT_MAX_RANK] = {0};
   uint64_t code[2];
   own_coords(run->of, x, own);
-  code_read(at->found[t] + run->memory[t].front, llrt_dtype_bits(type), places_at(&run->places_of[t], own, 0), code);
-  bool agrees = t == 1 ? combine_agrees(&run->kind, joined, joins, code[0]) : combine_value_agrees(&run->kind, joined, type, code[0]);
+  code_read(at->found[t] + run->memory[t].front, llrt_dtype_bits(type),
+            places_at(&run->places_of[t], own, 0), code);
+  bool agrees = t == 1 ? combine_agrees(&run->kind, joined, joins, code[0])
+                       : combine_value_agrees(&run->kind, joined, type, code[0]);
   for (int copy = 0; copy < run->places_of[t].copies; copy++)
-    code_write(memory_image(&run->memory[t]), llrt_dtype_bits(type), places_at(&run->places_of[t], own, copy), code);
+    code_write(memory_image(&run->memory[t]), llrt_dtype_bits(type),
+               places_at(&run->places_of[t], own, copy), code);
   if (agrees) return VERDICT_RIGHT;
-  return bench_say(run->at, VERDICT_WRONG, "%s at %lld,%lld,%lld,%lld: %llx; of %lld joined: sum %.9g, integer %llx, best %g at %lld",
-                   t == 1 ? "result" : "value", (long long)x[0], (long long)x[1], (long long)x[2], (long long)x[3],
-                   (unsigned long long)code[0], (long long)joined->n, joined->sum, (unsigned long long)joined->integer, joined->best,
-                   (long long)joined->at);
+  return bench_say(
+      run->at, VERDICT_WRONG,
+      "%s at %lld,%lld,%lld,%lld: %llx; of %lld joined: sum %.9g, integer %llx, best %g at %lld",
+      t == 1 ? "result" : "value", (long long)x[0], (long long)x[1], (long long)x[2],
+      (long long)x[3], (unsigned long long)code[0], (long long)joined->n, joined->sum,
+      (unsigned long long)joined->integer, joined->best, (long long)joined->at);
 }
 
 static uint64_t source_code_at(const combine_run *run, const int64_t *x) {
   uint64_t code[2];
-  code_read(memory_image(&run->memory[0]), llrt_dtype_bits(run->kind.from), places_at(&run->places_of[0], x, 0), code);
+  code_read(memory_image(&run->memory[0]), llrt_dtype_bits(run->kind.from),
+            places_at(&run->places_of[0], x, 0), code);
   return code[0];
 }
 
@@ -252,7 +281,8 @@ static verdict check_reduced(checker *at, int64_t *x, bool nothing) {
   const combine_case *of = at->run->of;
   combine_joined joined = combine_nothing();
   do
-    if (!nothing && is_counted(of, x)) combine_take(&at->run->kind, source_code_at(at->run, x), number_of(of, x), &joined);
+    if (!nothing && is_counted(of, x))
+      combine_take(&at->run->kind, source_code_at(at->run, x), number_of(of, x), &joined);
   while (!nothing && next_along(of, of->axes, x));
   TRY_VERDICT(check_result(at, 1, x, &joined, (double)joined.n / 4 + 48));
   return of->values ? check_result(at, 2, x, &joined, 0) : VERDICT_RIGHT;
@@ -295,13 +325,14 @@ static void expect_pads(combine_run *run, int t) {
     bool pad = false;
     for (int a = 0; a < into->rule.rank; a++) pad |= x[a] >= into->shape[a];
     for (int copy = 0; pad && copy < into->copies; copy++)
-      code_write(memory_image(&run->memory[t]), llrt_dtype_bits(run->tensor[t].dtype), places_at(into, x, copy),
-                 (uint64_t[2]){into->rule.pad_value, 0});
+      code_write(memory_image(&run->memory[t]), llrt_dtype_bits(run->tensor[t].dtype),
+                 places_at(into, x, copy), (uint64_t[2]){into->rule.pad_value, 0});
   } while (places_next(into->padded, into->rule.rank, x));
 }
 
 static verdict compare_memory(combine_run *run) {
-  for (int t = 1; t < run->n; t++) TRY_VERDICT(memory_compare(run->at, &run->memory[t], t == 1 ? "result" : "values", false));
+  for (int t = 1; t < run->n; t++)
+    TRY_VERDICT(memory_compare(run->at, &run->memory[t], t == 1 ? "result" : "values", false));
   TRY_VERDICT(memory_compare(run->at, &run->memory[0], "source", true));
   for (int a = 0; a < run->of->rank; a++)
     if (run->counts[a].image) TRY_VERDICT(memory_compare(run->at, &run->counts[a], "count", true));
@@ -349,7 +380,8 @@ verdict combine_case_run(bench *at, const combine_case *of, int words) {
   run->at = at;
   run->of = of;
   run->n = of->values ? 3 : 2;
-  run->kind = combine_reference_resolve(of->kind.op, of->kind.from, of->kind.accumulate, of->kind.to);
+  run->kind =
+      combine_reference_resolve(of->kind.op, of->kind.from, of->kind.accumulate, of->kind.to);
   verdict made = run_all(run, words);
   if (verdict_is_finding(made)) promises_say(at, &run->promised);
   free_all(run);

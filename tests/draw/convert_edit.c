@@ -1,4 +1,5 @@
-/* Ways to make a conversion smaller. Each has a number; those that change nothing, or no longer suit, are told apart. */
+/* Ways to make a conversion smaller. Each has a number; those that change nothing, or no longer
+ * suit, are told apart. */
 #include "convert_case.h"
 
 #include <string.h>
@@ -8,7 +9,8 @@
 static bool drop_maps(convert_case *of, int which) {
   if (which >= of->n_maps) return false;
   if (of->maps[which].kind == LLRT_MAP_SCALE) of->type[2] = LLRT_DTYPE_NONE;
-  memmove(&of->maps[which], &of->maps[which + 1], sizeof *of->maps * (size_t)(--of->n_maps - which));
+  memmove(&of->maps[which], &of->maps[which + 1],
+          sizeof *of->maps * (size_t)(--of->n_maps - which));
   memset(&of->maps[of->n_maps], 0, sizeof *of->maps);
   return true;
 }
@@ -18,7 +20,8 @@ static bool drop_index(convert_case *of, int which) {
   int s = which / LLRT_MAX_INDICES, i = which % LLRT_MAX_INDICES;
   if (i >= of->n_indices[s]) return false;
   if (of->index[s][i].index.kind == LLRT_INDEX_POINTER) of->layers[s] = 1;
-  memmove(&of->index[s][i], &of->index[s][i + 1], sizeof of->index[s][0] * (size_t)(--of->n_indices[s] - i));
+  memmove(&of->index[s][i], &of->index[s][i + 1],
+          sizeof of->index[s][0] * (size_t)(--of->n_indices[s] - i));
   return true;
 }
 
@@ -57,7 +60,12 @@ static bool plain_types(convert_case *of) {
   static const llrt_dtype plain[] = {LLRT_U4, LLRT_U8, LLRT_U16, LLRT_U32, LLRT_U64, LLRT_B128};
   if (of->type[0] != of->type[1] || of->type[2]) return false;
   int bits = llrt_dtype_bits(of->type[0]);
-  llrt_dtype to = plain[bits == 4 ? 0 : bits == 8 ? 1 : bits == 16 ? 2 : bits == 32 ? 3 : bits == 64 ? 4 : 5];
+  llrt_dtype to = plain[bits == 4    ? 0
+                        : bits == 8  ? 1
+                        : bits == 16 ? 2
+                        : bits == 32 ? 3
+                        : bits == 64 ? 4
+                                     : 5];
   if (of->type[0] == to) return false;
   of->type[0] = of->type[1] = to;
   return true;
@@ -69,20 +77,20 @@ static bool plain_index(convert_case *of, int which) {
   llrt_index *index = &drawn->index;
   if (i >= of->n_indices[s]) return false;
   switch (which % 4) {
-    case 0: return set(&drawn->bad, 0);
-    case 1: return set(&index->out_of_range, LLRT_RANGE_SKIP);
-    case 2:
-      if (of->gather == 1 + LLRT_GATHER_SELECT) return false;
-      if (index->axes == 1u << index->axis) return false;
-      index->axes = 1u << index->axis;
-      index->folded = 0;
-      memset(index->strides, 0, sizeof index->strides);
-      index->strides[index->axis] = 1;
-      return true;
-    default:
-      if (index->kind == LLRT_INDEX_POINTER || index->extent == of->shape[index->axis]) return false;
-      index->extent = of->shape[index->axis];
-      return true;
+  case 0: return set(&drawn->bad, 0);
+  case 1: return set(&index->out_of_range, LLRT_RANGE_SKIP);
+  case 2:
+    if (of->gather == 1 + LLRT_GATHER_SELECT) return false;
+    if (index->axes == 1u << index->axis) return false;
+    index->axes = 1u << index->axis;
+    index->folded = 0;
+    memset(index->strides, 0, sizeof index->strides);
+    index->strides[index->axis] = 1;
+    return true;
+  default:
+    if (index->kind == LLRT_INDEX_POINTER || index->extent == of->shape[index->axis]) return false;
+    index->extent = of->shape[index->axis];
+    return true;
   }
 }
 
@@ -111,16 +119,20 @@ static bool drop_axis(convert_case *of, int axis) {
       index->axis -= index->axis > axis;
       index->axes = mask_without(index->axes, axis);
       index->folded = mask_without(index->folded, axis);
-      memmove(&index->strides[axis], &index->strides[axis + 1], sizeof *index->strides * (size_t)(LLRT_MAX_RANK - 1 - axis));
+      memmove(&index->strides[axis], &index->strides[axis + 1],
+              sizeof *index->strides * (size_t)(LLRT_MAX_RANK - 1 - axis));
     }
   for (int s = 0; s < 3; s++) {
     if (!side_without_axis(&of->side[s], axis)) return false;
     if (s < 2 && of->has_other[s] && !side_without_axis(&of->other[s], axis)) return false;
   }
   for (int i = 0; i < of->n_maps; i++)
-    memmove(&of->maps[i].group[axis], &of->maps[i].group[axis + 1], sizeof *of->maps[i].group * (size_t)(LLRT_MAX_RANK - 1 - axis));
-  memmove(&of->count[axis], &of->count[axis + 1], sizeof *of->count * (size_t)(LLRT_MAX_RANK - 1 - axis));
-  memmove(&of->shape[axis], &of->shape[axis + 1], sizeof *of->shape * (size_t)(LLRT_MAX_RANK - 1 - axis));
+    memmove(&of->maps[i].group[axis], &of->maps[i].group[axis + 1],
+            sizeof *of->maps[i].group * (size_t)(LLRT_MAX_RANK - 1 - axis));
+  memmove(&of->count[axis], &of->count[axis + 1],
+          sizeof *of->count * (size_t)(LLRT_MAX_RANK - 1 - axis));
+  memmove(&of->shape[axis], &of->shape[axis + 1],
+          sizeof *of->shape * (size_t)(LLRT_MAX_RANK - 1 - axis));
   of->counted = mask_without(of->counted, axis);
   of->rank--;
   of->shape[of->rank] = 0;
@@ -130,12 +142,17 @@ static bool drop_axis(convert_case *of, int axis) {
 static bool shrink_axis(convert_case *of, int axis, int way) {
   int64_t extent = axis < of->rank ? of->shape[axis] : 0, to;
   if (extent < 2) return false;
-  to = way == 0 ? 1 : way == 1 ? extent / 2 : way == 2 ? (extent + 1) / 2 : way == 3 ? extent - 1 : extent - extent / 4;
+  to = way == 0   ? 1
+       : way == 1 ? extent / 2
+       : way == 2 ? (extent + 1) / 2
+       : way == 3 ? extent - 1
+                  : extent - extent / 4;
   if (to >= extent) return false;
   of->shape[axis] = to;
   for (int s = 0; s < 2; s++)
     for (int i = 0; i < of->n_indices[s]; i++)
-      if (of->index[s][i].index.extent == extent && of->index[s][i].index.axis == axis) of->index[s][i].index.extent = to;
+      if (of->index[s][i].index.extent == extent && of->index[s][i].index.axis == axis)
+        of->index[s][i].index.extent = to;
   if (of->counted >> axis & 1 && of->count[axis] > to) of->count[axis] = (int32_t)to;
   return true;
 }
@@ -174,7 +191,8 @@ static bool edit(convert_case *of, int way, bool *known) {
   if (is_next(&w, 1, &at)) return clear(&of->in_place);
   if (is_next(&w, 3, &at)) return clear(&of->tight[at]);
   if (is_next(&w, 3, &at)) return set(&of->side[at].address, 0);
-  if (is_next(&w, 2, &at)) return clear(&of->has_other[at]) && (of->has_other[0] || of->has_other[1]);
+  if (is_next(&w, 2, &at))
+    return clear(&of->has_other[at]) && (of->has_other[0] || of->has_other[1]);
   if (is_next(&w, 2, &at)) return drop_cast(of, at);
   if (is_next(&w, 1, &at)) return plain_types(of);
   if (is_next(&w, 12, &at)) return drop_promise(of, at);
@@ -194,14 +212,16 @@ static int64_t index_cost(const convert_case *of, int s, int i) {
   const drawn_index *drawn = &of->index[s][i];
   const llrt_index *index = &drawn->index;
   int64_t cost = 100 + (drawn->bad ? 3 : 0) + (index->out_of_range != LLRT_RANGE_SKIP) * 3;
-  cost += 4 * (__builtin_popcount(index->axes ^ 1u << index->axis) + __builtin_popcount(index->folded));
+  cost +=
+      4 * (__builtin_popcount(index->axes ^ 1u << index->axis) + __builtin_popcount(index->folded));
   if (index->kind == LLRT_INDEX_COORDINATE && index->extent != of->shape[index->axis]) cost += 5;
   for (int a = 0; a < of->rank; a++) cost += index->strides[a] > 1;
   return cost;
 }
 
 static int64_t cost_of(const convert_case *of) {
-  int64_t cost = 5 * (of->route != ROUTE_CALL) + (of->context == CONTEXT_KEPT) + 30 * of->n_maps + 20 * of->in_place + (of->data != 0);
+  int64_t cost = 5 * (of->route != ROUTE_CALL) + (of->context == CONTEXT_KEPT) + 30 * of->n_maps +
+                 20 * of->in_place + (of->data != 0);
   cost += of->type[0] != of->type[1] ? 30 : 0;
   cost += of->type[0] < LLRT_U64 || (of->type[0] > LLRT_U4 && of->type[0] != LLRT_B128);
   if (of->route == ROUTE_PROMISED) cost += __builtin_popcount(of->promised);

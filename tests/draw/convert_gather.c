@@ -6,12 +6,14 @@ typedef struct pieces {
   llrt_tensor store, index;
   llrt_storage storage; /* of the index */
   llrt_gather_params params;
+  llrt_convert_params convert; /* the params' */
   int axis;
 } pieces;
 
 static int policy_of(const convert_run *run, const llrt_index *index) {
   const convert_case *of = run->of;
-  bool allocated = of->route == ROUTE_ALLOCATED && !run->at->plan_target; /* without a device the view is planned alone */
+  bool allocated = of->route == ROUTE_ALLOCATED &&
+                   !run->at->plan_target; /* without a device the view is planned alone */
   bool same = allocated && index->out_of_range == LLRT_RANGE_ZERO && of->data_seed & 1;
   return same ? LLRT_RANGE_SKIP : index->out_of_range; /* what is allocated has zeros either way */
 }
@@ -26,8 +28,11 @@ static verdict make_pieces(convert_run *run, pieces *made) {
   made->store.indices = NULL;
   made->store.n_indices = 0;
   convert_seen_shape(of, s, made->store.shape);
-  made->index = (llrt_tensor){.data = (void *)(intptr_t)index->data, .dtype = index->dtype, .rank = rank,
-                              .storage = &made->storage, .device = run->at->device};
+  made->index = (llrt_tensor){.data = (void *)(intptr_t)index->data,
+                              .dtype = index->dtype,
+                              .rank = rank,
+                              .storage = &made->storage,
+                              .device = run->at->device};
   for (int a = 0; a < of->rank; a++) {
     int at = form == LLRT_GATHER_SELECT ? 0 : a;
     bool varies = index->axes >> a & 1;
@@ -35,9 +40,13 @@ static verdict make_pieces(convert_run *run, pieces *made) {
     made->index.shape[at] = varies ? of->shape[a] : 1;
     made->index.strides[at] = varies ? index->strides[a] : 1;
   }
-  made->params = (llrt_gather_params){.form = form, .out_of_range = policy_of(run, index), .report = index->report,
-                                      .convert = convert_params_of(run)};
-  llrt_status status = llrt_storage_strided(rank, of->promise_seed & 1 ? NULL : made->index.strides, &made->storage);
+  made->params = (llrt_gather_params){.form = form,
+                                      .out_of_range = policy_of(run, index),
+                                      .report = index->report,
+                                      .convert = &made->convert};
+  made->convert = convert_params_of(run);
+  llrt_status status =
+      llrt_storage_strided(rank, of->promise_seed & 1 ? NULL : made->index.strides, &made->storage);
   return status == LLRT_OK ? VERDICT_RIGHT : bench_fail(run->at, status, "llrt_storage_strided");
 }
 
@@ -57,12 +66,16 @@ verdict convert_gather_call(convert_run *run) {
   llrt_status status;
   TRY_VERDICT(make_pieces(run, &made));
   if (run->of->route == ROUTE_ALLOCATED) {
-    made.params.convert.dtype = run->of->type[1];
-    status = llrt_gather(&made.store, &made.index, made.axis, &run->tensor[1].storage, &made.params, NULL, &result);
-    return status == LLRT_OK ? convert_take_result(run, &result) : bench_fail(run->at, status, "llrt_gather");
+    made.convert.dtype = run->of->type[1];
+    status = llrt_gather(&made.store, &made.index, made.axis, &run->tensor[1].storage, &made.params,
+                         NULL, &result);
+    return status == LLRT_OK ? convert_take_result(run, &result)
+                             : bench_fail(run->at, status, "llrt_gather");
   }
-  if (convert_gather_side(run->of)) status = llrt_scatter_into(tensor[0], &made.index, made.axis, &made.store, &made.params, NULL);
-  else status = llrt_gather_into(&made.store, &made.index, made.axis, tensor[1], &made.params, NULL);
+  if (convert_gather_side(run->of))
+    status = llrt_scatter_into(tensor[0], &made.index, made.axis, &made.store, &made.params, NULL);
+  else
+    status = llrt_gather_into(&made.store, &made.index, made.axis, tensor[1], &made.params, NULL);
   if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_gather_into, llrt_scatter_into");
   if (!run->at->is_host) status = llrt_stream_synchronize(run->at->device, NULL);
   return status == LLRT_OK ? VERDICT_RIGHT : bench_fail(run->at, status, "running");

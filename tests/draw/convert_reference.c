@@ -1,4 +1,5 @@
-/* What a conversion has to leave in memory: coordinates alone, by include/llrt/convert.h, tensor.h and map.h. */
+/* What a conversion has to leave in memory: coordinates alone, by include/llrt/convert.h, tensor.h
+ * and map.h. */
 #include "convert_case.h"
 #include "tests/number_reference.h"
 
@@ -23,18 +24,22 @@ static int64_t positions_of(const convert_run *run, int s, int i) {
   return of->index.kind == LLRT_INDEX_POINTER ? run->of->layers[s] : of->index.extent;
 }
 
-/* Of a gather into memory of its own SKIP gives zeros. Without a device its view is planned alone. */
+/* Of a gather into memory of its own SKIP gives zeros. Without a device its view is planned alone.
+ */
 static bool leaves_out(const convert_run *run, const llrt_index *index) {
   bool zeros = run->of->gather && run->of->route == ROUTE_ALLOCATED && !run->at->plan_target;
-  return (index->out_of_range == LLRT_RANGE_SKIP && !zeros) || index->out_of_range == LLRT_RANGE_REPORT;
+  return (index->out_of_range == LLRT_RANGE_SKIP && !zeros) ||
+         index->out_of_range == LLRT_RANGE_REPORT;
 }
 
 /* The value of index i at coordinates, clamped where that is asked; whether it is in range. */
-static bool read_value(const convert_run *run, int s, int i, const int64_t *coords, int64_t *value) {
+static bool read_value(const convert_run *run, int s, int i, const int64_t *coords,
+                       int64_t *value) {
   const llrt_index *index = &run->of->index[s][i].index;
   int64_t end = positions_of(run, s, i);
   *value = run->tensor[s].value[i][convert_value_at(index, run->of->rank, coords)];
-  if (index->out_of_range == LLRT_RANGE_CLAMP) *value = *value < 0 ? 0 : *value >= end ? end - 1 : *value;
+  if (index->out_of_range == LLRT_RANGE_CLAMP)
+    *value = *value < 0 ? 0 : *value >= end ? end - 1 : *value;
   return *value >= 0 && *value < end;
 }
 
@@ -63,20 +68,24 @@ static int64_t bad_value(const llrt_index *index, uint64_t *seed) {
   bool wide = index->dtype != LLRT_I32;
   if (index->kind == LLRT_INDEX_POINTER) return -1;
   switch (draw_below(seed, 5)) {
-    case 0: return index->extent;
-    case 1: return wide ? INT64_MIN : INT32_MIN;
-    case 2: return wide ? INT64_MAX : INT32_MAX;
-    case 3: return index->extent + draw_below(seed, 1000);
-    default: return -1 - draw_below(seed, 3);
+  case 0: return index->extent;
+  case 1: return wide ? INT64_MIN : INT32_MIN;
+  case 2: return wide ? INT64_MAX : INT32_MAX;
+  case 3: return index->extent + draw_below(seed, 1000);
+  default: return -1 - draw_below(seed, 3);
   }
 }
 
 static void draw_values(const convert_run *run, int s, int i) {
   const drawn_index *of = &run->of->index[s][i];
-  int64_t n = run->tensor[s].n_values[i], end = positions_of(run, s, i), few = 1 + (int64_t)(of->seed % 5);
+  int64_t n = run->tensor[s].n_values[i], end = positions_of(run, s, i),
+          few = 1 + (int64_t)(of->seed % 5);
   uint64_t seed = of->seed;
   for (int64_t v = 0; v < n; v++) {
-    int64_t value = end <= 0 ? 0 : of->order == 1 ? v % end : of->order == 2 ? v % few % end : draw_below(&seed, end);
+    int64_t value = end <= 0         ? 0
+                    : of->order == 1 ? v % end
+                    : of->order == 2 ? v % few % end
+                                     : draw_below(&seed, end);
     bool bad = draw_below(&seed, 16) < of->bad || end <= 0;
     run->tensor[s].value[i][v] = bad ? bad_value(&of->index, &seed) : value;
   }
@@ -92,8 +101,10 @@ static int64_t count_values(const convert_case *of, const llrt_index *index) {
   return n;
 }
 
-/* Marks the place of the element at coordinates; where it is taken, the value that led there becomes one out of range. */
-static bool take_place(convert_run *run, int s, const int64_t *coords, uint8_t *taken, bool *changed) {
+/* Marks the place of the element at coordinates; where it is taken, the value that led there
+ * becomes one out of range. */
+static bool take_place(convert_run *run, int s, const int64_t *coords, uint8_t *taken,
+                       bool *changed) {
   found at = find(run, s, coords, 0);
   if (!at.valid || at.left_out) return true;
   int64_t place = at.place + at.layer * run->tensor[s].at.span;
@@ -137,7 +148,9 @@ bool convert_values_make(convert_run *run, int s) {
 
 /* ---- elements ---- */
 
-static bool rounds_to_double(llrt_dtype type) { return type == LLRT_F64 || type == LLRT_I32 || type == LLRT_U32; }
+static bool rounds_to_double(llrt_dtype type) {
+  return type == LLRT_F64 || type == LLRT_I32 || type == LLRT_U32;
+}
 
 static double scale_at(const convert_run *run, const int64_t *coords) {
   int64_t at[LLRT_MAX_RANK] = {0};
@@ -172,7 +185,8 @@ static uint64_t cast_once(const convert_run *run, cast_table *table, uint64_t co
   return table->code[code];
 }
 
-static void map_element(const convert_run *run, cast_table *table, const int64_t *coords, uint64_t code[2]) {
+static void map_element(const convert_run *run, cast_table *table, const int64_t *coords,
+                        uint64_t code[2]) {
   const convert_case *of = run->of;
   int bits = llrt_dtype_bits(of->type[0]);
   for (int i = 0; i < of->n_maps; i++)
@@ -196,13 +210,15 @@ static void put(writer *to, int64_t layer, int64_t place, const uint64_t code[2]
   memset(to->written + at, 1, to->bits < 8 ? 1 : (size_t)to->bits / 8);
 }
 
-static void move_element(writer *to, const uint8_t *source, const int64_t *coords, cast_table *table) {
+static void move_element(writer *to, const uint8_t *source, const int64_t *coords,
+                         cast_table *table) {
   convert_run *run = to->run;
   found from = find(run, 0, coords, 0);
   uint64_t code[2] = {0};
   if (from.left_out) return;
   if (from.valid)
-    code_read(source + from.layer * run->tensor[0].layer_bytes, llrt_dtype_bits(run->of->type[0]), from.place, code);
+    code_read(source + from.layer * run->tensor[0].layer_bytes, llrt_dtype_bits(run->of->type[0]),
+              from.place, code);
   map_element(run, table, coords, code);
   for (int copy = 0; copy < run->tensor[1].at.copies; copy++) {
     found into = find(run, 1, coords, copy);
@@ -210,7 +226,8 @@ static void move_element(writer *to, const uint8_t *source, const int64_t *coord
   }
 }
 
-/* The axes of an index: an index tensor of TAKE_ALONG has one of a single position where its store's has one, too. */
+/* The axes of an index: an index tensor of TAKE_ALONG has one of a single position where its
+ * store's has one, too. */
 static uint32_t axes_of(const convert_case *of, const llrt_index *index) {
   uint32_t axes = index->axes;
   for (int a = 0; a < of->rank && of->gather == 1 + LLRT_GATHER_TAKE_ALONG; a++)
@@ -218,13 +235,15 @@ static uint32_t axes_of(const convert_case *of, const llrt_index *index) {
   return axes;
 }
 
-/* Whether an index of the source leaves out everything that has these coordinates, a pad's among them. */
+/* Whether an index of the source leaves out everything that has these coordinates, a pad's among
+ * them. */
 static bool pad_stays(const convert_run *run, const int64_t *coords) {
   for (int i = 0; i < run->of->n_indices[0]; i++) {
     const llrt_index *index = &run->of->index[0][i].index;
     int64_t value;
     bool known = leaves_out(run, index);
-    for (int a = 0; a < run->of->rank; a++) known &= !(axes_of(run->of, index) >> a & 1) || coords[a] < run->end[a];
+    for (int a = 0; a < run->of->rank; a++)
+      known &= !(axes_of(run->of, index) >> a & 1) || coords[a] < run->end[a];
     if (known && !read_value(run, 0, i, coords, &value)) return true;
   }
   return false;
@@ -237,7 +256,9 @@ static void write_pads(writer *to) {
   int64_t coords[LLRT_MAX_RANK] = {0}, ends[LLRT_MAX_RANK];
   if (into->rule.pad != LLRT_PAD_VALUE || run->of->n_indices[1]) return;
   for (int a = 0; a < run->of->rank; a++)
-    ends[a] = run->end[a] == into->shape[a] ? into->padded[a] : (run->end[a] + into->unit[a] - 1) / into->unit[a] * into->unit[a];
+    ends[a] = run->end[a] == into->shape[a]
+                  ? into->padded[a]
+                  : (run->end[a] + into->unit[a] - 1) / into->unit[a] * into->unit[a];
   do {
     bool pad = false;
     for (int a = 0; a < run->of->rank; a++) pad |= coords[a] >= run->end[a];
@@ -253,7 +274,8 @@ static void map_words(const writer *to, size_t bytes) {
   if (!last || last->kind != LLRT_MAP_WORD_BITS) return;
   for (size_t at = 0; at + 4 <= bytes; at += 4) {
     uint32_t word;
-    if (!(to->written[at] | to->written[at + 1] | to->written[at + 2] | to->written[at + 3])) continue;
+    if (!(to->written[at] | to->written[at + 1] | to->written[at + 2] | to->written[at + 3]))
+      continue;
     memcpy(&word, to->image + at, 4);
     word = reference_permute(last->perm, word);
     memcpy(to->image + at, &word, 4);

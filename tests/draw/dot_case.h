@@ -1,5 +1,6 @@
-/* Products drawn at random: types, scales, edges and elements as tests/dot/dot_problem.h draws them, groups, batches,
- * storages, promises and memory as they are drawn here; what is right dot_reference.h says. */
+/* Products drawn at random: types, scales, edges and elements as tests/dot/dot_problem.h draws
+ * them, groups, batches, storages, promises and memory as they are drawn here; what is right
+ * dot_reference.h says. */
 #ifndef LLRT_TESTS_DRAW_DOT_H
 #define LLRT_TESTS_DRAW_DOT_H
 
@@ -19,7 +20,7 @@ typedef struct dot_case {
   uint64_t data_seed, promise_seed;
 } dot_case;
 
-void dot_case_make(uint64_t seed, bool emulated, bool packed, dot_case *made);
+void dot_case_make(uint64_t seed, draw_speed speed, bool packed, dot_case *made);
 int dot_case_edit(dot_case *of, int way);
 void dot_case_print(const dot_case *of, char *text, size_t size);
 verdict dot_case_run(bench *at, const dot_case *of, int words);

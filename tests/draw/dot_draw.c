@@ -14,7 +14,8 @@ static void draw_groups(uint64_t *seed, dot_problem *p) {
     bool narrow = llrt_dtype_bits(p->type[operand ? LLRT_DOT_B : LLRT_DOT_A]) <= 8;
     if (!p->type[operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A] || (operand && p->packed)) continue;
     if (narrow && draw_one_in(seed, 3)) p->group[operand][along] = 1 + draw_below(seed, p->k + 3);
-    if (draw_one_in(seed, 3)) p->group[operand][!along] = draw_one_in(seed, 4) ? LLRT_GROUP_ALL : 1 + draw_below(seed, 20);
+    if (draw_one_in(seed, 3))
+      p->group[operand][!along] = draw_one_in(seed, 4) ? LLRT_GROUP_ALL : 1 + draw_below(seed, 20);
   }
 }
 
@@ -31,12 +32,14 @@ static void draw_batches(uint64_t *seed, dot_problem *p) {
 }
 
 static llrt_dtype type_of(const dot_case *of, int role) {
-  return of->problem.type[role] ? of->problem.type[role] : LLRT_F64; /* D's default has at most its bits */
+  return of->problem.type[role] ? of->problem.type[role]
+                                : LLRT_F64; /* D's default has at most its bits */
 }
 
 /* Also of what is read no two elements share a place: each has a number of its own. */
 static side_wish wish_of(const dot_case *of, int role, int64_t *shape) {
-  side_wish wish = {.shape = shape, .bits = llrt_dtype_bits(type_of(of, role)), .written = true, .most = 1 << 18};
+  side_wish wish = {
+      .shape = shape, .bits = llrt_dtype_bits(type_of(of, role)), .written = true, .most = 1 << 18};
   wish.rank = dot_problem_extents(&of->problem, role, shape);
   return wish;
 }
@@ -56,7 +59,8 @@ static void draw_sides(uint64_t *seed, dot_case *of) {
     if (!dot_case_has(of, r)) continue;
     if (own) draw_side_make(seed, &wish, &of->side[r]);
     of->lies[r] = own;
-    if (r == LLRT_DOT_D && !of->problem.type[r]) of->side[r].storage.pad_value = 0; /* whose type is not known here */
+    if (r == LLRT_DOT_D && !of->problem.type[r])
+      of->side[r].storage.pad_value = 0; /* whose type is not known here */
     of->side[r].address = draw_address(seed, type_of(of, r));
     of->tight |= (uint32_t)(draw_pick(seed, LIST_MEMORY) == MEMORY_TIGHT) << r;
   }
@@ -75,15 +79,16 @@ static void draw_words(uint64_t *seed, dot_case *of) {
   for (int i = 0; i < 2; i++) {
     side_wish wish = wish_of(of, other_roles[i], shape);
     bool drawn = of->lies[other_roles[i]] && !of->problem.in_place;
-    of->has_other[i] = drawn && draw_other_words(seed, &wish, &of->side[other_roles[i]], &of->other[i]);
+    of->has_other[i] =
+        drawn && draw_other_words(seed, &wish, &of->side[other_roles[i]], &of->other[i]);
   }
   if (!of->has_other[0] && !of->has_other[1]) of->context = CONTEXT_KEPT;
 }
 
-void dot_case_make(uint64_t seed, bool emulated, bool packed, dot_case *made) {
+void dot_case_make(uint64_t seed, draw_speed speed, bool packed, dot_case *made) {
   uint64_t *s = &seed;
   memset(made, 0, sizeof *made);
-  int most = draw_one_in(s, 4) ? (emulated ? 70 : 140) : 34;
+  int most = draw_one_in(s, 4) ? (speed == SPEED_HARDWARE ? 140 : 70) : 34;
   if (packed) dot_problem_random_packed(draw_next(s), most, &made->problem);
   else dot_problem_random(draw_next(s), most, &made->problem);
   memset(made->problem.shift, 0, sizeof made->problem.shift); /* addresses are drawn here */
@@ -93,7 +98,8 @@ void dot_case_make(uint64_t seed, bool emulated, bool packed, dot_case *made) {
   made->context = draw_pick(s, LIST_CONTEXT);
   draw_sides(s, made);
   put_in_place(made);
-  bool fixed = made->problem.in_place || (made->lies[LLRT_DOT_D] && side_brings_strides(&made->side[LLRT_DOT_D]));
+  bool fixed = made->problem.in_place ||
+               (made->lies[LLRT_DOT_D] && side_brings_strides(&made->side[LLRT_DOT_D]));
   if (made->route == ROUTE_ALLOCATED && fixed) made->route = ROUTE_CALL;
   if (made->context == CONTEXT_WORDS) draw_words(s, made);
   made->data_seed = draw_next(s);
@@ -103,20 +109,24 @@ void dot_case_make(uint64_t seed, bool emulated, bool packed, dot_case *made) {
 
 /* ---- print ---- */
 
-static const char *const names[LLRT_DOT_ROLES] = {"A", "D", "B", "C", "bias", "scales of A", "zeros of A", "global of A",
-                                                  "scales of B", "zeros of B", "global of B", "ADD", "SCALE"};
+static const char *const names[LLRT_DOT_ROLES] = {
+    "A",           "D",           "B",          "C",           "bias", "scales of A", "zeros of A",
+    "global of A", "scales of B", "zeros of B", "global of B", "ADD",  "SCALE"};
 
 void dot_case_print(const dot_case *of, char *text, size_t size) {
   side_text to = {text, 0, size};
   int64_t shape[LLRT_MAX_RANK] = {0};
   char title[DOT_TITLE_BYTES];
   dot_problem_title(&of->problem, title, sizeof title);
-  side_say(&to, "dot %s; %s; %s", title, draw_choice_text(LIST_ROUTE, of->route), draw_choice_text(LIST_CONTEXT, of->context));
+  side_say(&to, "dot %s; %s; %s", title, draw_choice_text(LIST_ROUTE, of->route),
+           draw_choice_text(LIST_CONTEXT, of->context));
   for (int r = 0; r < LLRT_DOT_ROLES; r++) {
     if (!dot_case_has(of, r)) continue;
     int rank = dot_problem_extents(&of->problem, r, shape);
     if (of->lies[r]) side_print(&to, names[r], &of->side[r], rank);
-    else side_say(&to, "\n    %s %s%s", names[r], of->problem.storage[r], of->side[r].address ? " moved" : "");
+    else
+      side_say(&to, "\n    %s %s%s", names[r], of->problem.storage[r],
+               of->side[r].address ? " moved" : "");
     side_say(&to, " ");
     side_say_shape(&to, rank, shape);
     if (of->tight >> r & 1) side_say(&to, " tight");
@@ -175,8 +185,14 @@ static bool drop_activation(dot_case *of) {
 
 static bool shrink_extent(dot_case *of, int which, int way) {
   dot_problem *p = &of->problem;
-  int64_t *extent = which == 0 ? &p->m : which == 1 ? &p->n : which == 2 ? &p->k : &p->batch[which - 3];
-  int64_t to = way % 4 == 0 ? 1 : way % 4 == 1 ? *extent / 2 : way % 4 == 2 ? *extent - 1 : 3 * *extent / 4;
+  int64_t *extent = which == 0   ? &p->m
+                    : which == 1 ? &p->n
+                    : which == 2 ? &p->k
+                                 : &p->batch[which - 3];
+  int64_t to = way % 4 == 0   ? 1
+               : way % 4 == 1 ? *extent / 2
+               : way % 4 == 2 ? *extent - 1
+                              : 3 * *extent / 4;
   if ((which >= 3 && which - 3 >= p->n_batch) || to < 1 || to >= *extent) return false;
   for (int r = 0; r < LLRT_DOT_ROLES && way >= 4; r++)
     for (int a = 0; a < LLRT_MAX_RANK && of->lies[r]; a++) side_follow_extent(&of->side[r], a);
@@ -190,7 +206,9 @@ static bool drop_batch(dot_case *of) {
   int64_t shape[LLRT_MAX_RANK];
   if (p->n_batch == 0 || p->batch[0] != 1) return false;
   for (int r = 0; r < LLRT_DOT_ROLES; r++)
-    if (of->lies[r] && dot_problem_extents(p, r, shape) == p->n_batch + 2 && !side_without_axis(&of->side[r], 0)) return false;
+    if (of->lies[r] && dot_problem_extents(p, r, shape) == p->n_batch + 2 &&
+        !side_without_axis(&of->side[r], 0))
+      return false;
   memmove(p->batch, p->batch + 1, sizeof *p->batch * (DOT_MAX_BATCH - 1));
   if (--p->n_batch == 0) p->shared[0] = p->shared[1] = false;
   return true;
@@ -221,7 +239,8 @@ static bool edit(dot_case *of, int way, bool *known) {
   int at;
   *known = true;
   if (is_next(&way, 1, &at)) return set(&of->route, ROUTE_CALL);
-  if (is_next(&way, 1, &at)) return of->context != CONTEXT_WORDS && set(&of->context, CONTEXT_FRESH);
+  if (is_next(&way, 1, &at))
+    return of->context != CONTEXT_WORDS && set(&of->context, CONTEXT_FRESH);
   if (is_next(&way, LLRT_DOT_ROLES, &at)) return drop_role(of, at);
   if (is_next(&way, 1, &at)) return drop_activation(of);
   if (is_next(&way, 1, &at)) return clear(&p->in_place);
@@ -237,7 +256,8 @@ static bool edit(dot_case *of, int way, bool *known) {
     p->accumulate = LLRT_DTYPE_NONE;
     return was != LLRT_DTYPE_NONE;
   }
-  if (is_next(&way, 2, &at)) return clear(&of->has_other[at]) && (of->has_other[0] || of->has_other[1]);
+  if (is_next(&way, 2, &at))
+    return clear(&of->has_other[at]) && (of->has_other[0] || of->has_other[1]);
   if (is_next(&way, 1, &at)) {
     bool was = of->tight != 0;
     of->tight = 0;
@@ -252,7 +272,8 @@ static bool edit(dot_case *of, int way, bool *known) {
   if (is_next(&way, 8 * 8, &at)) return shrink_extent(of, at / 8, at % 8);
   if (is_next(&way, 1, &at)) return drop_batch(of);
   if (is_next(&way, LLRT_DOT_ROLES, &at)) return drop_text(of, at);
-  if (is_next(&way, LLRT_DOT_ROLES * (SIDE_WAYS + 1), &at)) return edit_side(of, at % LLRT_DOT_ROLES, at / LLRT_DOT_ROLES);
+  if (is_next(&way, LLRT_DOT_ROLES * (SIDE_WAYS + 1), &at))
+    return edit_side(of, at % LLRT_DOT_ROLES, at / LLRT_DOT_ROLES);
   *known = false;
   return false;
 }
@@ -273,13 +294,18 @@ static bool suits(const dot_case *of) {
 
 static int64_t cost_of(const dot_case *of) {
   const dot_problem *p = &of->problem;
-  int64_t cost = 5 * (of->route != ROUTE_CALL) + (of->context == CONTEXT_KEPT) + 2 * (p->m + p->n + p->k) + 5 * p->n_maps;
-  cost += 10 * p->in_place + p->tf32 + p->fast + (p->alpha != 0) + (p->beta != 0) + (p->accumulate != 0) + (of->tight != 0);
+  int64_t cost = 5 * (of->route != ROUTE_CALL) + (of->context == CONTEXT_KEPT) +
+                 2 * (p->m + p->n + p->k) + 5 * p->n_maps;
+  cost += 10 * p->in_place + p->tf32 + p->fast + (p->alpha != 0) + (p->beta != 0) +
+          (p->accumulate != 0) + (of->tight != 0);
   for (int i = 0; i < p->n_batch; i++) cost += 20 + 2 * p->batch[i];
   if (of->route == ROUTE_PROMISED) cost += __builtin_popcount(of->promised);
   for (int r = 0; r < LLRT_DOT_ROLES; r++) {
     if (!dot_case_has(of, r)) continue;
-    cost += 50 + (of->side[r].address != 0) + (of->lies[r] ? 15 + side_cost(&of->side[r]) : p->storage[r][0] ? 40 : 0);
+    cost += 50 + (of->side[r].address != 0) +
+            (of->lies[r]        ? 15 + side_cost(&of->side[r])
+             : p->storage[r][0] ? 40
+                                : 0);
   }
   return cost + 50 * (of->has_other[0] + of->has_other[1]);
 }

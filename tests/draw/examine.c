@@ -12,7 +12,8 @@ static double now(void) {
 }
 
 /* Runs a case in `worker`, which is started where there is none. */
-static void ask(const draw_finding *of, draw_worker *worker, const draw_request *request, draw_reply *reply) {
+static void ask(const draw_finding *of, draw_worker *worker, const draw_request *request,
+                draw_reply *reply) {
   if (!worker->pid) worker_start(worker, of->device, of->target);
   if (worker_ask(worker, request)) {
     worker_reply(worker, of->seconds, reply);
@@ -28,7 +29,8 @@ static bool is_same(const draw_finding *of, const draw_reply *reply) {
   return !reply->unfit && reply->verdict == of->reply.verdict;
 }
 
-/* Whether the finding is there again in a process of its own, after the case `before` where there is one. */
+/* Whether the finding is there again in a process of its own, after the case `before` where there
+ * is one. */
 static bool repeats(draw_finding *of, const uint64_t *before, int n, draw_reply *reply) {
   draw_worker worker = {0};
   draw_request first = {.seed = of->request.seed, .only = of->request.only};
@@ -56,7 +58,8 @@ static void print_command(const draw_finding *of, const uint64_t *before, int n)
   if (of->target) printf(" --target %s", of->target);
   if (of->request.only >= 0) printf(" --only %s", draw_operation_at(of->request.only)->name);
   printf(" --case ");
-  for (int i = 0; i < n; i++) printf("%llu:%llu,", (unsigned long long)of->request.seed, (unsigned long long)before[i]);
+  for (int i = 0; i < n; i++)
+    printf("%llu:%llu,", (unsigned long long)of->request.seed, (unsigned long long)before[i]);
   printf("%llu:%llu", (unsigned long long)of->request.seed, (unsigned long long)of->request.number);
   for (int i = 0; i < of->request.n_edits; i++) printf("%c%d", i ? '.' : '/', of->request.edit[i]);
   printf("\n");
@@ -68,7 +71,8 @@ static bool shrink_once(draw_finding *of, draw_worker *worker, double until) {
   for (int way = 0; now() < until && of->request.n_edits < MOST_EDITS;) {
     draw_reply reply;
     of->request.edit[of->request.n_edits++] = (int16_t)way;
-    void *made = worker_case_make(&of->request, of->device, &reply); /* here first: most do not suit */
+    void *made =
+        worker_case_make(&of->request, of->device, &reply); /* here first: most do not suit */
     free(made);
     if (!reply.unfit) ask(of, worker, &of->request, &reply);
     if (!reply.unfit && is_same(of, &reply)) {
@@ -102,15 +106,18 @@ static int find_before(draw_finding *of) {
 void examine_finding(draw_finding *of) {
   draw_reply reply;
   printf("%s on %s, case %llu:%llu: %s\n", verdict_name((verdict)of->reply.verdict), of->device,
-         (unsigned long long)of->request.seed, (unsigned long long)of->request.number, of->reply.why);
+         (unsigned long long)of->request.seed, (unsigned long long)of->request.number,
+         of->reply.why);
   if (of->budget > 0 && repeats(of, NULL, 0, &reply)) {
     shrink(of);
     print_command(of, NULL, 0);
     printf("    %s\n  ", of->reply.why);
   } else if (of->budget > 0) {
     int before = find_before(of);
-    printf("  it does not repeat alone%s:\n", before >= 0 ? ", but after one case" : ", nor after any one of the cases before it");
-    print_command(of, before >= 0 ? &of->before[before] : of->before, before >= 0 ? 1 : of->n_before);
+    printf("  it does not repeat alone%s:\n",
+           before >= 0 ? ", but after one case" : ", nor after any one of the cases before it");
+    print_command(of, before >= 0 ? &of->before[before] : of->before,
+                  before >= 0 ? 1 : of->n_before);
     printf("  ");
   } else {
     print_command(of, NULL, 0);

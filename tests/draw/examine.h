@@ -14,7 +14,8 @@ typedef struct draw_finding {
   double seconds, budget; /* for one case; for making it smaller */
 } draw_finding;
 
-/* Makes the finding's request as small as the budget allows, and prints it with the command that repeats it. */
+/* Makes the finding's request as small as the budget allows, and prints it with the command that
+ * repeats it. */
 void examine_finding(draw_finding *of);
 /* Prints what the request's case is. */
 void examine_print(const draw_request *request, const char *device);

@@ -1,4 +1,5 @@
-/* Cases drawn from all that the headers allow, run on devices and compared in full: docs/draws.md. */
+/* Cases drawn from all that the headers allow, run on devices and compared in full: docs/draws.md.
+ */
 #include "examine.h"
 #include "tally.h"
 
@@ -70,7 +71,8 @@ static bool is_done(const draw_run *run, int device) {
 static bool send_case(draw_run *run, post *p) {
   const options *asked = run->asked;
   if (is_done(run, p->device)) return false;
-  uint64_t number = asked->first + run->next[p->device]++ * (uint64_t)asked->n_devices + (uint64_t)p->device;
+  uint64_t number =
+      asked->first + run->next[p->device]++ * (uint64_t)asked->n_devices + (uint64_t)p->device;
   p->request = (draw_request){.seed = asked->seed, .number = number, .only = asked->only};
   if (!p->worker.pid) {
     worker_start(&p->worker, asked->devices[p->device], asked->target);
@@ -85,13 +87,19 @@ static bool send_case(draw_run *run, post *p) {
 
 static void note_finding(draw_run *run, post *p, const draw_reply *reply) {
   const options *asked = run->asked;
-  draw_finding found = {.device = asked->devices[p->device], .target = asked->target, .request = p->request, .reply = *reply,
-                        .before = p->before, .n_before = p->n_before, .seconds = asked->timeout,
+  draw_finding found = {.device = asked->devices[p->device],
+                        .target = asked->target,
+                        .request = p->request,
+                        .reply = *reply,
+                        .before = p->before,
+                        .n_before = p->n_before,
+                        .seconds = asked->timeout,
                         .budget = run->examined < asked->most_findings ? asked->budget : 0};
   run->examined++;
   double began = now();
   examine_finding(&found);
-  for (int i = 0; i < run->n_posts; i++) run->posts[i].since += now() - began; /* nobody was listening */
+  for (int i = 0; i < run->n_posts; i++)
+    run->posts[i].since += now() - began; /* nobody was listening */
 }
 
 static void take_reply(draw_run *run, post *p) {
@@ -104,11 +112,13 @@ static void take_reply(draw_run *run, post *p) {
   p->busy = false;
   tally_add(&run->tally, p->device, p->request.number, &reply);
   if (verdict_is_finding((verdict)reply.verdict)) note_finding(run, p, &reply);
-  if (p->n_before == MOST_BEFORE) memmove(p->before, p->before + 1, sizeof *p->before * (size_t)--p->n_before);
+  if (p->n_before == MOST_BEFORE)
+    memmove(p->before, p->before + 1, sizeof *p->before * (size_t)--p->n_before);
   p->before[p->n_before++] = p->request.number;
 }
 
-/* Whether a post has used up its time: of its process's, where there are more processes than processors. */
+/* Whether a post has used up its time: of its process's, where there are more processes than
+ * processors. */
 static bool is_late(const draw_run *run, post *p) {
   double waited = now() - p->since, limit = run->asked->timeout;
   if (!p->busy || waited < limit) return false;
@@ -185,7 +195,8 @@ static int repeat_cases(const options *asked) {
     if (!worker.pid) worker_start(&worker, asked->devices[0], asked->target);
     if (worker_ask(&worker, &request)) worker_reply(&worker, asked->timeout, &reply);
     else snprintf(reply.why, sizeof reply.why, "no process");
-    printf("%s%s%s\n", reply.unfit ? "an edit does not suit" : verdict_name((verdict)reply.verdict), reply.why[0] ? ": " : "", reply.why);
+    printf("%s%s%s\n", reply.unfit ? "an edit does not suit" : verdict_name((verdict)reply.verdict),
+           reply.why[0] ? ": " : "", reply.why);
     failed |= reply.unfit || verdict_is_finding((verdict)reply.verdict);
   }
   worker_stop(&worker);
@@ -211,7 +222,8 @@ static int print_weights(const char *page) {
 /* ---- the command line ---- */
 
 static int usage(void) {
-  printf("llrt_draws [--device NAME[,NAME...]] [--target TARGET] [--seed N] [--count N] [--seconds S] [--only OPERATION]\n"
+  printf("llrt_draws [--device NAME[,NAME...]] [--target TARGET] [--seed N] [--count N] [--seconds "
+         "S] [--only OPERATION]\n"
          "           [--jobs N] [--first N] [--keep-on] [--examine N] [--budget S] [--timeout S]\n"
          "llrt_draws [--device NAME] --case SEED:NUMBER[/EDITS][,...]\n"
          "llrt_draws --weights [PAGE]\n");
@@ -220,7 +232,8 @@ static int usage(void) {
 
 static void read_devices(char *list, options *made) {
   made->n_devices = 0;
-  for (char *rest = list, *name; (name = strsep(&rest, ",")) != NULL && made->n_devices < MOST_DEVICES;)
+  for (char *rest = list, *name;
+       (name = strsep(&rest, ",")) != NULL && made->n_devices < MOST_DEVICES;)
     made->devices[made->n_devices++] = name;
 }
 
@@ -243,7 +256,12 @@ static bool read_option(const char *name, char *value, options *made) {
 
 int main(int argc, char **argv) {
   static char host[] = "host";
-  options asked = {.jobs = 1, .only = -1, .timeout = 60, .budget = 30, .most_findings = 20, .seed = (uint64_t)time(NULL)};
+  options asked = {.jobs = 1,
+                   .only = -1,
+                   .timeout = 60,
+                   .budget = 30,
+                   .most_findings = 20,
+                   .seed = (uint64_t)time(NULL)};
   read_devices(host, &asked);
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--keep-on") == 0) asked.keep_on = true;

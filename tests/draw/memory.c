@@ -13,21 +13,22 @@
 #define PAGES_GUARD 8192
 
 const char *verdict_name(verdict of) {
-  static const char *const names[] = {"right", "WRONG", "OUTSIDE", "TOUCHED", "INTERNAL", "FAULT", "CLASS", "PARSE", "CRASH",
-                                      "TIMEOUT", "refused", "invalid", "limit"};
+  static const char *const names[] = {"right",   "WRONG",   "OUTSIDE", "TOUCHED", "INTERNAL",
+                                      "FAULT",   "CLASS",   "PARSE",   "CRASH",   "TIMEOUT",
+                                      "refused", "invalid", "limit"};
   return names[of];
 }
 
 verdict verdict_of_status(llrt_status status) {
   switch (status) {
-    case LLRT_OK: return VERDICT_RIGHT;
-    case LLRT_UNSUPPORTED: return VERDICT_REFUSED;
-    case LLRT_INVALID_ARGUMENT: return VERDICT_INVALID;
-    case LLRT_OUT_OF_CLASS: return VERDICT_CLASS;
-    case LLRT_DEVICE: return VERDICT_FAULT;
-    case LLRT_OUT_OF_MEMORY:
-    case LLRT_UNAVAILABLE: return VERDICT_LIMIT;
-    default: return VERDICT_INTERNAL;
+  case LLRT_OK: return VERDICT_RIGHT;
+  case LLRT_UNSUPPORTED: return VERDICT_REFUSED;
+  case LLRT_INVALID_ARGUMENT: return VERDICT_INVALID;
+  case LLRT_OUT_OF_CLASS: return VERDICT_CLASS;
+  case LLRT_DEVICE: return VERDICT_FAULT;
+  case LLRT_OUT_OF_MEMORY:
+  case LLRT_UNAVAILABLE: return VERDICT_LIMIT;
+  default: return VERDICT_INTERNAL;
   }
 }
 
@@ -40,7 +41,8 @@ verdict bench_say(bench *at, verdict of, const char *format, ...) {
 }
 
 verdict bench_fail(bench *at, llrt_status status, const char *what) {
-  return bench_say(at, verdict_of_status(status), "%s: %s: %.800s", what, llrt_status_name(status), llrt_last_error());
+  return bench_say(at, verdict_of_status(status), "%s: %s: %.800s", what, llrt_status_name(status),
+                   llrt_last_error());
 }
 
 /* ---- memory ---- */
@@ -52,8 +54,8 @@ static void fill(uint8_t *bytes, size_t n, uint64_t seed) {
   }
 }
 
-/* Pages of their own, between two that may not be touched: a write far outside ends the process and damages nothing else.
- * `tight`: the tensor ends where the last begins. */
+/* Pages of their own, between two that may not be touched: a write far outside ends the process and
+ * damages nothing else. `tight`: the tensor ends where the last begins. */
 static bool map_pages(int address, bool tight, memory *made) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), behind = tight ? 0 : PAGES_GUARD;
   size_t inside = (PAGES_GUARD + (size_t)address + made->span + behind + page - 1) / page * page;
@@ -93,11 +95,12 @@ void memory_free(bench *at, memory *gone) {
 
 bool memory_send(bench *at, const memory *of) {
   if (at->is_host) memcpy(of->base, of->image, of->bytes);
-  return at->is_host ||
-         llrt_memory_copy(at->device, of->base, of->image, of->bytes, LLRT_COPY_TO_DEVICE, NULL) == LLRT_OK;
+  return at->is_host || llrt_memory_copy(at->device, of->base, of->image, of->bytes,
+                                         LLRT_COPY_TO_DEVICE, NULL) == LLRT_OK;
 }
 
-static verdict say_difference(bench *at, const memory *of, const uint8_t *found, const char *name, bool read_only) {
+static verdict say_difference(bench *at, const memory *of, const uint8_t *found, const char *name,
+                              bool read_only) {
   size_t inside = 0, outside = 0, first_in = 0, first_out = 0;
   for (size_t i = of->bytes; i-- > 0;) {
     if (found[i] == of->image[i]) continue;
@@ -106,9 +109,11 @@ static verdict say_difference(bench *at, const memory *of, const uint8_t *found,
     ++*(in ? &inside : &outside);
   }
   size_t first = inside ? first_in : first_out;
-  return bench_say(at, inside && !read_only && !outside ? VERDICT_WRONG : VERDICT_OUTSIDE,
-                   "%zu of the %s's %zu bytes are wrong, %zu beside it; the first at %lld is 0x%02x, not 0x%02x", inside, name,
-                   of->span, outside, (long long)first - (long long)of->front, found[first], of->image[first]);
+  return bench_say(
+      at, inside && !read_only && !outside ? VERDICT_WRONG : VERDICT_OUTSIDE,
+      "%zu of the %s's %zu bytes are wrong, %zu beside it; the first at %lld is 0x%02x, not 0x%02x",
+      inside, name, of->span, outside, (long long)first - (long long)of->front, found[first],
+      of->image[first]);
 }
 
 verdict memory_compare(bench *at, const memory *of, const char *name, bool read_only) {
@@ -116,11 +121,13 @@ verdict memory_compare(bench *at, const memory *of, const char *name, bool read_
   if (!found) return bench_say(at, VERDICT_LIMIT, "no memory");
   llrt_status status = LLRT_OK;
   if (at->is_host) memcpy(found, of->base, of->bytes);
-  else status = llrt_memory_copy(at->device, found, of->base, of->bytes, LLRT_COPY_FROM_DEVICE, NULL);
+  else
+    status = llrt_memory_copy(at->device, found, of->base, of->bytes, LLRT_COPY_FROM_DEVICE, NULL);
   if (status == LLRT_OK && !at->is_host) status = llrt_stream_synchronize(at->device, NULL);
   verdict made = VERDICT_RIGHT;
   if (status != LLRT_OK) made = bench_fail(at, status, "reading back");
-  else if (memcmp(found, of->image, of->bytes) != 0) made = say_difference(at, of, found, name, read_only);
+  else if (memcmp(found, of->image, of->bytes) != 0)
+    made = say_difference(at, of, found, name, read_only);
   free(found);
   return made;
 }
@@ -135,7 +142,8 @@ void code_read(const uint8_t *array, int bits, int64_t at, uint64_t code[2]) {
 
 void code_write(uint8_t *array, int bits, int64_t at, const uint64_t code[2]) {
   int shift = (int)(at % 2) * 4;
-  if (bits < 8) array[at / 2] = (uint8_t)((array[at / 2] & ~(15 << shift)) | (int)(code[0] & 15) << shift);
+  if (bits < 8)
+    array[at / 2] = (uint8_t)((array[at / 2] & ~(15 << shift)) | (int)(code[0] & 15) << shift);
   else memcpy(array + at * (bits / 8), code, (size_t)bits / 8);
 }
 
@@ -162,7 +170,8 @@ static void release_guarded(void *user, llrt_device *device, void *address, void
   llrt_memory_copy(device, guard, base, GUARD, LLRT_COPY_FROM_DEVICE, stream);
   memcpy(&size, guard, sizeof size);
   if (size.bytes < 1ull << 40)
-    llrt_memory_copy(device, guard + GUARD, base + GUARD + size.bytes, GUARD, LLRT_COPY_FROM_DEVICE, stream);
+    llrt_memory_copy(device, guard + GUARD, base + GUARD + size.bytes, GUARD, LLRT_COPY_FROM_DEVICE,
+                     stream);
   bool damaged = size.bytes >= 1ull << 40;
   for (size_t i = sizeof size; i < 2 * GUARD && !damaged; i++) damaged = guard[i] != ALLOCATED_BYTE;
   ((guarded_allocator *)user)->damaged += damaged;
@@ -170,5 +179,5 @@ static void release_guarded(void *user, llrt_device *device, void *address, void
 }
 
 llrt_allocator guarded_allocator_of(guarded_allocator *state) {
-  return (llrt_allocator){state, allocate_guarded, release_guarded};
+  return (llrt_allocator){.user = state, .allocate = allocate_guarded, .release = release_guarded};
 }

@@ -1,4 +1,5 @@
-/* Memory of a case on its device, with bytes on all sides that are compared, and what has to stand there afterwards. */
+/* Memory of a case on its device, with bytes on all sides that are compared, and what has to stand
+ * there afterwards. */
 #ifndef LLRT_TESTS_DRAW_MEMORY_H
 #define LLRT_TESTS_DRAW_MEMORY_H
 
@@ -24,7 +25,9 @@ typedef enum verdict {
 
 const char *verdict_name(verdict of);
 /* A finding: what must not be. */
-static inline bool verdict_is_finding(verdict of) { return of > VERDICT_RIGHT && of < VERDICT_REFUSED; }
+static inline bool verdict_is_finding(verdict of) {
+  return of > VERDICT_RIGHT && of < VERDICT_REFUSED;
+}
 /* Of a call that did not return LLRT_OK. */
 verdict verdict_of_status(llrt_status status);
 
@@ -35,11 +38,12 @@ typedef struct bench {
   llrt_device *device;
   bool is_host, is_emulated;
   const char *plan_target; /* NULL, or what is planned for and interpreted, without a device */
-  char why[WHY_BYTES]; /* of a verdict that is not RIGHT */
+  char why[WHY_BYTES];     /* of a verdict that is not RIGHT */
 } bench;
 
 /* VERDICT `of`, with the reason. */
-verdict bench_say(bench *at, verdict of, const char *format, ...) __attribute__((format(printf, 3, 4)));
+verdict bench_say(bench *at, verdict of, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Of a call that failed, whose name is `what`. */
 verdict bench_fail(bench *at, llrt_status status, const char *what);
 
@@ -51,8 +55,9 @@ typedef struct memory {
   size_t mapped_bytes;
 } memory;
 
-/* Memory for `span` bytes, `address` bytes behind an aligned address, its image filled at random. `tight`: nothing behind the last
- * byte (on the host: a page that cannot be read; the address is then what that makes it). False where there is none. */
+/* Memory for `span` bytes, `address` bytes behind an aligned address, its image filled at random.
+ * `tight`: nothing behind the last byte (on the host: a page that cannot be read; the address is
+ * then what that makes it). False where there is none. */
 bool memory_make(bench *at, size_t span, int address, bool tight, uint64_t seed, memory *made);
 void memory_free(bench *at, memory *gone);
 /* The tensor's bytes of the image, and their address on the device. */
@@ -60,15 +65,16 @@ static inline uint8_t *memory_image(const memory *of) { return of->image + of->f
 static inline uint8_t *memory_data(const memory *of) { return of->base + of->front; }
 /* Writes the image to the device. */
 bool memory_send(bench *at, const memory *of);
-/* Whether the device holds what the image has: else WRONG (OUTSIDE, where no byte of the tensor differs, or `read_only`). */
+/* Whether the device holds what the image has: else WRONG (OUTSIDE, where no byte of the tensor
+ * differs, or `read_only`). */
 verdict memory_compare(bench *at, const memory *of, const char *name, bool read_only);
 
 /* Elements of 4 to 128 bits, number `at` of an array. */
 void code_read(const uint8_t *array, int bits, int64_t at, uint64_t code[2]);
 void code_write(uint8_t *array, int bits, int64_t at, const uint64_t code[2]);
 
-/* An allocator of contexts whose memory has guards, 0xA5 in it; *damaged grows by one for every block whose guards were
- * overwritten. */
+/* An allocator of contexts whose memory has guards, 0xA5 in it; *damaged grows by one for every
+ * block whose guards were overwritten. */
 typedef struct guarded_allocator {
   int damaged;
 } guarded_allocator;

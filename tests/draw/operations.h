@@ -8,19 +8,21 @@
 typedef struct draw_operation {
   const char *name;
   size_t bytes; /* of a case */
-  void (*make)(uint64_t seed, bool emulated, void *made);
+  void (*make)(uint64_t seed, draw_speed speed, void *made);
   int (*edit)(void *of, int way); /* see convert_case_edit */
   void (*print)(const void *of, char *text, size_t size);
   verdict (*run)(bench *at, const void *of, int words);
   int (*context)(const void *of); /* draw_CONTEXT */
-  int (*words)(const void *of);   /* of CONTEXT_WORDS: which sides are in other words first; 0: none */
+  int (*words)(
+      const void *of); /* of CONTEXT_WORDS: which sides are in other words first; 0: none */
 } draw_operation;
 
 /* Entry i of draw_OPERATION. */
 const draw_operation *draw_operation_at(int i);
 int draw_operation_named(const char *name); /* -1: there is none */
 
-/* Which operation case `number` of a seed is, unless `only` (>= 0) says so, and the seed of its own. */
+/* Which operation case `number` of a seed is, unless `only` (>= 0) says so, and the seed of its
+ * own. */
 int draw_case_of(uint64_t seed, uint64_t number, int only, uint64_t *own);
 
 #endif

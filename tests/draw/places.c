@@ -69,7 +69,8 @@ static bool list_tile(places *made, const char **why) {
     return false;
   }
   for (uint32_t offset = 0; offset < 1u << in; offset++)
-    if (!(offset & free_bits)) made->tile[tile_image(tile, in, offset) * (uint64_t)made->tile_copies] = offset;
+    if (!(offset & free_bits))
+      made->tile[tile_image(tile, in, offset) * (uint64_t)made->tile_copies] = offset;
   for (uint32_t offset = 0; offset < 1u << in; offset++) {
     uint64_t at = tile_image(tile, in, offset);
     if (offset & free_bits) made->tile[at * (uint64_t)made->tile_copies + ++used[at]] = offset;
@@ -109,7 +110,8 @@ static bool bind_digit(places *made, int i, const int64_t *strides, binder *at, 
   }
   int64_t positions = extent > 0 ? extent : 1;
   *why = "a span past 2^31";
-  if (positions > MOST_PLACES || stride > MOST_PLACES || (positions - 1) * stride > MOST_PLACES) return false;
+  if (positions > MOST_PLACES || stride > MOST_PLACES || (positions - 1) * stride > MOST_PLACES)
+    return false;
   at->last += (positions - 1) * stride;
   if (at->outside < positions * stride) at->outside = positions * stride;
   if (at->outside <= at->last) at->outside = at->last + 1;
@@ -127,7 +129,8 @@ static int64_t count_below(const int64_t *ends, int rank) {
 static int64_t find_span(const places *of, int64_t last) {
   const llrt_swizzle *z = &of->rule.swizzle;
   last += of->rule.offset[0];
-  if (z->swizzle_len > 0) last |= (1ll << (z->per_element + z->swizzle_len + (z->upward ? z->atom_len : 0))) - 1;
+  if (z->swizzle_len > 0)
+    last |= (1ll << (z->per_element + z->swizzle_len + (z->upward ? z->atom_len : 0))) - 1;
   return of->elements > 0 ? last + 1 : 0;
 }
 
@@ -141,7 +144,8 @@ static bool check_axes(places *made, const binder *at, const char **why) {
   return true;
 }
 
-bool places_make(const llrt_storage *rule, const int64_t *shape, const int64_t *strides, places *made, const char **why) {
+bool places_make(const llrt_storage *rule, const int64_t *shape, const int64_t *strides,
+                 places *made, const char **why) {
   binder at = {.last = 0};
   *made = (places){.rule = *rule, .copies = 1};
   for (int a = 0; a < rule->rank; a++) {
@@ -176,12 +180,20 @@ static int64_t swizzled(const llrt_swizzle *z, int64_t place) {
   return (int64_t)(p ^ (z->upward ? (p & mask) << z->atom_len : p >> z->atom_len & mask));
 }
 
+/* x / below % extent; most numbers fit 32 bits, whose division takes a quarter of the time. */
+static int64_t position_of(int64_t x, int64_t below, int64_t extent) {
+  if (extent <= 1) return 0;
+  if ((uint64_t)(x | below | extent) >> 32) return x / below % extent;
+  return (uint32_t)x / (uint32_t)below % (uint32_t)extent;
+}
+
 int64_t places_at(const places *of, const int64_t *coords, int copy) {
   const llrt_storage *rule = &of->rule;
   uint64_t inside = 0;
   for (int a = 0; a < rule->rank; a++)
     inside |= ((uint64_t)coords[a] & ((1ull << of->tile_bits[a]) - 1)) << of->tile_shift[a];
-  int64_t place = rule->offset[0] + of->tile[inside * (uint64_t)of->tile_copies + (uint64_t)(copy % of->tile_copies)];
+  int64_t place = rule->offset[0] +
+                  of->tile[inside * (uint64_t)of->tile_copies + (uint64_t)(copy % of->tile_copies)];
   copy /= of->tile_copies;
   for (int i = 0; i < rule->n_digits; i++) {
     const llrt_digit *digit = &rule->digit[i];
@@ -190,7 +202,7 @@ int64_t places_at(const places *of, const int64_t *coords, int copy) {
       position = copy % of->extent[i];
       copy /= (int)of->extent[i];
     } else {
-      position = of->extent[i] > 0 ? coords[digit->axis] / of->below[i] % of->extent[i] : 0;
+      position = position_of(coords[digit->axis], of->below[i], of->extent[i]);
     }
     if (digit->reversed) position = of->extent[i] - 1 - position;
     place += position * of->stride[i];

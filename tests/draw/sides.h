@@ -15,7 +15,7 @@ typedef struct draw_side {
   char text[DRAW_TEXT_BYTES];     /* what `storage` was parsed from; "": it was made as it is */
   llrt_storage meant;             /* with a text: what it has to mean, where `is_meant` */
   bool is_meant;
-  int32_t address;                /* bytes between an address of 256 bytes and the tensor's */
+  int32_t address; /* bytes between an address of 256 bytes and the tensor's */
 } draw_side;
 
 /* What a side is drawn for. */
@@ -30,19 +30,22 @@ typedef struct side_wish {
 
 void draw_shape(uint64_t *seed, int64_t most, int *rank, int64_t *shape);
 /* How many elements a size allows. */
-int64_t draw_size(uint64_t *seed, bool emulated);
+int64_t draw_size(uint64_t *seed, draw_speed speed);
 
 /* A storage that takes the shape, by the weights; row_major where twelve draws do not. */
 void draw_side_make(uint64_t *seed, const side_wish *wish, draw_side *made);
 /* One kind of storage; false where the draw does not suit. */
 bool draw_kind_make(uint64_t *seed, int kind, const side_wish *wish, draw_side *made);
 
-/* Whether the rule takes the shape: within `most` places and, of what is written, no place for two. */
+/* Whether the rule takes the shape: within `most` places and, of what is written, no place for two.
+ */
 bool side_suits(const side_wish *wish, const draw_side *side);
 
-/* storage_rule.c: a rule of digits; `numbers`: every stride and extent a number, nothing but digits, which count up. */
+/* storage_rule.c: a rule of digits; `numbers`: every stride and extent a number, nothing but
+ * digits, which count up. */
 bool draw_rule(uint64_t *seed, const side_wish *wish, bool numbers, draw_side *made);
-/* storage_notation.c: the digits of such a rule in CuTe and in TIRx notation; storages with names; onednn. */
+/* storage_notation.c: the digits of such a rule in CuTe and in TIRx notation; storages with names;
+ * onednn. */
 bool draw_cute(uint64_t *seed, const side_wish *wish, draw_side *made);
 bool draw_tirx(uint64_t *seed, const side_wish *wish, draw_side *made);
 bool draw_named(uint64_t *seed, const side_wish *wish, bool transposed, draw_side *made);
@@ -55,8 +58,10 @@ bool draw_expression(uint64_t *seed, const side_wish *wish, draw_side *made);
 bool draw_padded(uint64_t *seed, const side_wish *wish, draw_side *made);
 bool draw_wgmma(uint64_t *seed, const side_wish *wish, draw_side *made);
 
-/* The same rule in other words: equal places for every copy and pad of the shape. False where the draw found none. */
-bool draw_other_words(uint64_t *seed, const side_wish *wish, const draw_side *side, draw_side *other);
+/* The same rule in other words: equal places for every copy and pad of the shape. False where the
+ * draw found none. */
+bool draw_other_words(uint64_t *seed, const side_wish *wish, const draw_side *side,
+                      draw_side *other);
 
 /* Text that grows in a side, cut off at its end. */
 typedef struct side_text {

@@ -1,5 +1,5 @@
-/* A rule in other words: digits split and joined, digits of one position set in, strides as numbers or packed, digits as a tile
- * and a tile as digits. Every draw is checked place by place. */
+/* A rule in other words: digits split and joined, digits of one position set in, strides as numbers
+ * or packed, digits as a tile and a tile as digits. Every draw is checked place by place. */
 #include "sides.h"
 
 #include "places.h"
@@ -14,14 +14,15 @@ typedef struct words {
 static int digit_count(const llrt_storage *rule) { return rule->n_digits; }
 
 static void insert(llrt_storage *rule, int at, llrt_digit digit) {
-  memmove(&rule->digit[at + 1], &rule->digit[at], sizeof *rule->digit * (size_t)(rule->n_digits++ - at));
+  memmove(&rule->digit[at + 1], &rule->digit[at],
+          sizeof *rule->digit * (size_t)(rule->n_digits++ - at));
   rule->digit[at] = digit;
 }
 
 static void drop(llrt_storage *rule, int at) {
-  memmove(&rule->digit[at], &rule->digit[at + 1], sizeof *rule->digit * (size_t)(--rule->n_digits - at));
+  memmove(&rule->digit[at], &rule->digit[at + 1],
+          sizeof *rule->digit * (size_t)(--rule->n_digits - at));
 }
-
 
 /* ---- one change each; the digit that it is about is drawn ---- */
 
@@ -34,8 +35,13 @@ static void set_in(uint64_t *seed, words *at) {
   int64_t next = before ? at->bound.stride[i] : 0;
   for (int j = 0; j < i; j++) /* not behind the axis's rest */
     if (rule->digit[j].axis == axis && rule->digit[j].extent == LLRT_EXTENT_REST) return;
-  bool pitch = before && rule->digit[i].stride >= 0 && rule->digit[i].stride != LLRT_STRIDE_RUNTIME && draw_one_in(seed, 2);
-  llrt_digit digit = {1, pitch ? next : draw_one_in(seed, 2) ? LLRT_STRIDE_PACKED : draw_below(seed, next + 1), axis, 0, false};
+  bool pitch = before && rule->digit[i].stride >= 0 &&
+               rule->digit[i].stride != LLRT_STRIDE_RUNTIME && draw_one_in(seed, 2);
+  llrt_digit digit = {1,
+                      pitch                  ? next
+                      : draw_one_in(seed, 2) ? LLRT_STRIDE_PACKED
+                                             : draw_below(seed, next + 1),
+                      axis, 0, false};
   if (pitch) rule->digit[i].stride = LLRT_STRIDE_PACKED;
   insert(rule, i, digit);
 }
@@ -50,7 +56,8 @@ static void split(uint64_t *seed, words *at) {
   int i = (int)draw_below(seed, digit_count(rule));
   llrt_digit *digit = &rule->digit[i], upper = *digit;
   int64_t extent = at->bound.extent[i], part = 2 + draw_below(seed, 7);
-  if (rule->n_digits == LLRT_MAX_DIGITS || extent % part || digit->stride == LLRT_STRIDE_RUNTIME) return;
+  if (rule->n_digits == LLRT_MAX_DIGITS || extent % part || digit->stride == LLRT_STRIDE_RUNTIME)
+    return;
   if (digit->extent == LLRT_EXTENT_REST && rule->pad != LLRT_PAD_NONE) return;
   if (digit->extent != LLRT_EXTENT_REST) upper.extent = extent / part;
   if (digit->stride != LLRT_STRIDE_PACKED) upper.stride = digit->stride * part;
@@ -63,7 +70,9 @@ static void join(uint64_t *seed, words *at) {
   int i = (int)draw_below(seed, digit_count(rule));
   if (i + 1 >= rule->n_digits) return;
   llrt_digit *lower = &rule->digit[i], *upper = lower + 1;
-  if (lower->axis != upper->axis || lower->extent == LLRT_EXTENT_REST || lower->reversed != upper->reversed) return;
+  if (lower->axis != upper->axis || lower->extent == LLRT_EXTENT_REST ||
+      lower->reversed != upper->reversed)
+    return;
   if (at->bound.stride[i + 1] != at->bound.stride[i] * at->bound.extent[i]) return;
   if (upper->extent != LLRT_EXTENT_REST) lower->extent *= upper->extent;
   else lower->extent = LLRT_EXTENT_REST;
@@ -73,7 +82,8 @@ static void join(uint64_t *seed, words *at) {
 static void say_number(uint64_t *seed, words *at) {
   int i = (int)draw_below(seed, digit_count(at->rule));
   llrt_digit *digit = &at->rule->digit[i];
-  if (digit->stride == LLRT_STRIDE_PACKED && (!at->bound.open[i] || draw_one_in(seed, 4))) digit->stride = at->bound.stride[i];
+  if (digit->stride == LLRT_STRIDE_PACKED && (!at->bound.open[i] || draw_one_in(seed, 4)))
+    digit->stride = at->bound.stride[i];
   else if (digit->stride != LLRT_STRIDE_RUNTIME) digit->stride = LLRT_STRIDE_PACKED;
 }
 
@@ -81,7 +91,8 @@ static void swap(uint64_t *seed, words *at) {
   int i = (int)draw_below(seed, digit_count(at->rule));
   if (i + 1 >= at->rule->n_digits) return;
   llrt_digit *a = &at->rule->digit[i], *b = a + 1, moved = *a;
-  if (a->stride == LLRT_STRIDE_PACKED || b->stride == LLRT_STRIDE_PACKED || a->axis == b->axis) return;
+  if (a->stride == LLRT_STRIDE_PACKED || b->stride == LLRT_STRIDE_PACKED || a->axis == b->axis)
+    return;
   *a = *b;
   *b = moved;
 }
@@ -107,8 +118,11 @@ static void put_in_tile(uint64_t *seed, words *at) {
   }
   for (int c = 0; c < in; c++)
     for (int a = 0; a < rule->rank; a++)
-      made.column[c] |= (tile->column[c] >> at->bound.tile_shift[a] & ((1ull << at->bound.tile_bits[a]) - 1)) << shift[a];
-  for (int b = 0; b < bits; b++) made.column[in + b] = 1ull << (shift[axis] + at->bound.tile_bits[axis] + b);
+      made.column[c] |=
+          (tile->column[c] >> at->bound.tile_shift[a] & ((1ull << at->bound.tile_bits[a]) - 1))
+          << shift[a];
+  for (int b = 0; b < bits; b++)
+    made.column[in + b] = 1ull << (shift[axis] + at->bound.tile_bits[axis] + b);
   *tile = made;
   drop(rule, i);
 }
@@ -146,14 +160,16 @@ static void take_from_tile(words *at) {
 
 static void change(uint64_t *seed, words *at) {
   switch (draw_below(seed, 10)) {
-    case 0: case 1: set_in(seed, at); return;
-    case 2: leave_out(seed, at); return;
-    case 3: split(seed, at); return;
-    case 4: join(seed, at); return;
-    case 5: case 6: say_number(seed, at); return;
-    case 7: swap(seed, at); return;
-    case 8: put_in_tile(seed, at); return;
-    default: take_from_tile(at); return;
+  case 0:
+  case 1: set_in(seed, at); return;
+  case 2: leave_out(seed, at); return;
+  case 3: split(seed, at); return;
+  case 4: join(seed, at); return;
+  case 5:
+  case 6: say_number(seed, at); return;
+  case 7: swap(seed, at); return;
+  case 8: put_in_tile(seed, at); return;
+  default: take_from_tile(at); return;
   }
 }
 
@@ -170,7 +186,8 @@ static bool same_places(const places *a, const places *b) {
   return true;
 }
 
-static bool bind(const side_wish *wish, const llrt_storage *rule, const int64_t *strides, places *made) {
+static bool bind(const side_wish *wish, const llrt_storage *rule, const int64_t *strides,
+                 places *made) {
   const char *why;
   llrt_storage_binding binding;
   if (llrt_storage_bind(rule, wish->rank, wish->shape, strides, &binding) != LLRT_OK) return false;
@@ -179,7 +196,8 @@ static bool bind(const side_wish *wish, const llrt_storage *rule, const int64_t 
   return false;
 }
 
-bool draw_other_words(uint64_t *seed, const side_wish *wish, const draw_side *side, draw_side *other) {
+bool draw_other_words(uint64_t *seed, const side_wish *wish, const draw_side *side,
+                      draw_side *other) {
   places first;
   int changed = 0;
   *other = *side;
@@ -193,7 +211,9 @@ bool draw_other_words(uint64_t *seed, const side_wish *wish, const draw_side *si
     if (tried.n_digits == 0 || !bind(wish, &tried, side->strides, &at.bound)) break;
     change(seed, &at);
     places_free(&at.bound);
-    if (memcmp(&tried, &other->storage, sizeof tried) == 0 || !bind(wish, &tried, side->strides, &second)) continue;
+    if (memcmp(&tried, &other->storage, sizeof tried) == 0 ||
+        !bind(wish, &tried, side->strides, &second))
+      continue;
     if (same_places(&first, &second)) {
       other->storage = tried;
       changed++;

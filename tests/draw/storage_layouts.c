@@ -1,4 +1,5 @@
-/* Layouts over F2 as storages: literals, families, expressions. They take shapes of powers of two alone. */
+/* Layouts over F2 as storages: literals, families, expressions. They take shapes of powers of two
+ * alone. */
 #include "sides.h"
 
 #include <string.h>
@@ -7,8 +8,8 @@
 
 typedef struct literal {
   int rank, bits[LLRT_MAX_RANK], shift[LLRT_MAX_RANK], out; /* bits of dim0, dim1, … */
-  int order[LLRT_MAX_RANK];                                /* of the dims as they are written */
-  int in, cuts[4];                                         /* in-dims end at these bits */
+  int order[LLRT_MAX_RANK];                                 /* of the dims as they are written */
+  int in, cuts[4];                                          /* in-dims end at these bits */
   uint64_t column[LLRT_MAX_BITS];
 } literal;
 
@@ -22,7 +23,9 @@ static void draw_columns(uint64_t *seed, literal *made) {
   for (int i = 0; i < made->in; i++) {
     int at = (int)draw_below(seed, i + 1);
     made->column[i] = made->column[at];
-    made->column[at] = i < made->out ? 1ull << i : draw_one_in(seed, 2) ? 0 : draw_next(seed) & ((1ull << made->out) - 1);
+    made->column[at] = i < made->out          ? 1ull << i
+                       : draw_one_in(seed, 2) ? 0
+                                              : draw_next(seed) & ((1ull << made->out) - 1);
   }
   int sums = draw_one_in(seed, 2) && made->in ? (int)draw_below(seed, 2 * made->in) : 0;
   for (int i = 0; i < sums; i++) {
@@ -54,7 +57,8 @@ static void say_column(side_text *to, const literal *of, uint64_t column) {
   side_say(to, "[");
   for (int i = 0; i < of->rank; i++) {
     int a = of->order[i];
-    side_say(to, "%s%llu", i ? "," : "", (unsigned long long)(column >> of->shift[a] & ((1ull << of->bits[a]) - 1)));
+    side_say(to, "%s%llu", i ? "," : "",
+             (unsigned long long)(column >> of->shift[a] & ((1ull << of->bits[a]) - 1)));
   }
   side_say(to, "]");
 }
@@ -121,7 +125,8 @@ bool draw_tiled(uint64_t *seed, const side_wish *wish, draw_side *made) {
   literal_rule(&of, &made->meant);
   made->is_meant = true;
   for (int a = 0; a < wish->rank; a++)
-    made->meant.digit[made->meant.n_digits++] = (llrt_digit){LLRT_EXTENT_REST, LLRT_STRIDE_PACKED, order[a], 0, false};
+    made->meant.digit[made->meant.n_digits++] =
+        (llrt_digit){LLRT_EXTENT_REST, LLRT_STRIDE_PACKED, order[a], 0, false};
   side_say(&to, "tiled([");
   for (int a = 0; a < wish->rank; a++) side_say(&to, "%s%d", a ? "," : "", 1 << bits[a]);
   side_say(&to, "], ");
@@ -162,25 +167,31 @@ static void say_blocked(uint64_t *seed, side_text *to, int rank) {
 
 /* The result of a matrix instruction, of rank 2 or 3. */
 static void say_matrix(uint64_t *seed, side_text *to, int rank) {
-  static const char *const shapes[] = {"[32,32,8]", "[16,16,16]", "[32,32,4]", "[16,16,4]", "[4,64,4]", "[64,4,4]"};
+  static const char *const shapes[] = {"[32,32,8]", "[16,16,16]", "[32,32,4]",
+                                       "[16,16,4]", "[4,64,4]",   "[64,4,4]"};
   const char *batch = rank == 3 ? "1," : "";
   int kind = (int)draw_below(seed, 4);
   if (kind == 0) side_say(to, "nvmma(version=[2,0], instr_shape=[%s16,8], ", batch);
-  if (kind == 1) side_say(to, "nvmma(version=[3,0], instr_shape=[16,%d,%d], ", 8 << draw_below(seed, 5), 8 << draw_below(seed, 3));
+  if (kind == 1)
+    side_say(to, "nvmma(version=[3,0], instr_shape=[16,%d,%d], ", 8 << draw_below(seed, 5),
+             8 << draw_below(seed, 3));
   if (kind == 2)
-    side_say(to, "mfma(version=%d, instr_shape=%s, transposed=%s, ", 1 + (int)draw_below(seed, 4), shapes[draw_below(seed, 6)],
-             draw_one_in(seed, 2) ? "true" : "false");
+    side_say(to, "mfma(version=%d, instr_shape=%s, transposed=%s, ", 1 + (int)draw_below(seed, 4),
+             shapes[draw_below(seed, 6)], draw_one_in(seed, 2) ? "true" : "false");
   if (kind == 3)
-    side_say(to, "wmma(version=%d, transposed=%s, ", 1 + (int)draw_below(seed, 3), draw_one_in(seed, 2) ? "true" : "false");
+    side_say(to, "wmma(version=%d, transposed=%s, ", 1 + (int)draw_below(seed, 3),
+             draw_one_in(seed, 2) ? "true" : "false");
   say_powers(seed, to, "warps_per_cta", rank, (int)draw_below(seed, 4));
-  if (kind >= 2 && draw_one_in(seed, 4)) say_powers(seed, to, ", tiles_per_warp", rank, (int)draw_below(seed, 3));
+  if (kind >= 2 && draw_one_in(seed, 4))
+    say_powers(seed, to, ", tiles_per_warp", rank, (int)draw_below(seed, 3));
   side_say(to, ")");
 }
 
 static void say_shared(uint64_t *seed, const side_wish *wish, side_text *to) {
   int kind = (int)draw_below(seed, 4);
   if (kind < 2) {
-    side_say(to, "%s(vec=%d, per_phase=%d, max_phase=%d", kind ? "rotating_shared" : "swizzled_shared", 1 << draw_below(seed, 5),
+    side_say(to, "%s(vec=%d, per_phase=%d, max_phase=%d",
+             kind ? "rotating_shared" : "swizzled_shared", 1 << draw_below(seed, 5),
              1 << draw_below(seed, 3), 1 << draw_below(seed, 4));
     say_order(seed, to, wish->rank);
     side_say(to, ")");
@@ -188,7 +199,10 @@ static void say_shared(uint64_t *seed, const side_wish *wish, side_text *to) {
   }
   static const int swizzles[] = {0, 32, 64, 128};
   side_say(to, "nvmma_shared(swizzle_bytes=%d, element_bits=%d%s)", swizzles[draw_below(seed, 4)],
-           wish->bits < 8 ? 8 : wish->bits > 32 ? 32 : wish->bits, draw_one_in(seed, 3) ? ", transposed=true" : "");
+           wish->bits < 8    ? 8
+           : wish->bits > 32 ? 32
+                             : wish->bits,
+           draw_one_in(seed, 3) ? ", transposed=true" : "");
 }
 
 static void say_family(uint64_t *seed, const side_wish *wish, side_text *to) {
@@ -196,7 +210,8 @@ static void say_family(uint64_t *seed, const side_wish *wish, side_text *to) {
   if (kind < 4) say_blocked(seed, to, rank);
   else if (kind < 6) say_matrix(seed, to, rank);
   else if (kind == 6) {
-    side_say(to, "dot(operand=%d, k_width=%d, parent=", (int)draw_below(seed, 2), 1 << draw_below(seed, 4));
+    side_say(to, "dot(operand=%d, k_width=%d, parent=", (int)draw_below(seed, 2),
+             1 << draw_below(seed, 4));
     say_matrix(seed, to, rank);
     side_say(to, ")");
   } else if (kind == 7) {
@@ -243,11 +258,14 @@ bool draw_expression(uint64_t *seed, const side_wish *wish, draw_side *made) {
   if (!powers_of(wish, bits)) return false;
   literal_make(seed, wish, bits, &of);
   if (kind == 0) say_product(seed, wish, bits, &to);
-  if (kind == 1 || kind == 2) { /* the second as the image of its in-dims, permuted and summed by the first */
+  if (kind == 1 ||
+      kind == 2) { /* the second as the image of its in-dims, permuted and summed by the first */
     side_wish line = {.rank = 1};
     literal_make(seed, &line, &of.in, &first);
     side_say(&to, "compose(%s{offset: [", kind == 2 ? "invert(" : "");
-    for (int i = 0; i < first.out; i++) side_say(&to, "%s[%llu]", i ? "," : "", (unsigned long long)(first.column[i] & ((1ull << first.out) - 1)));
+    for (int i = 0; i < first.out; i++)
+      side_say(&to, "%s[%llu]", i ? "," : "",
+               (unsigned long long)(first.column[i] & ((1ull << first.out) - 1)));
     side_say(&to, "]} -> [offset:%llu]%s, ", 1ull << first.out, kind == 2 ? ")" : "");
     for (int i = 0; i < 4; i++) of.cuts[i] = of.in;
     say_literal(&to, &of);
@@ -283,7 +301,8 @@ bool draw_expression(uint64_t *seed, const side_wish *wish, draw_side *made) {
 /* ---- shared memory that is no layout ---- */
 
 bool draw_padded(uint64_t *seed, const side_wish *wish, draw_side *made) {
-  int bits[LLRT_MAX_RANK], interval = 2 + (int)draw_below(seed, 6), second = interval + 1 + (int)draw_below(seed, 4);
+  int bits[LLRT_MAX_RANK], interval = 2 + (int)draw_below(seed, 6),
+                           second = interval + 1 + (int)draw_below(seed, 4);
   side_text to = side_text_of(made);
   memset(made, 0, sizeof *made);
   if (!powers_of(wish, bits)) return false;
@@ -300,7 +319,10 @@ bool draw_wgmma(uint64_t *seed, const side_wish *wish, draw_side *made) {
   side_text to = side_text_of(made);
   memset(made, 0, sizeof *made);
   if (wish->rank != 2) return false;
-  side_say(&to, "wgmma_shared(major=%s, swizzle_bytes=%d, element_bits=%d)", draw_one_in(seed, 2) ? "k" : "mn",
-           swizzles[draw_below(seed, 4)], wish->bits < 8 ? 8 : wish->bits > 32 ? 32 : wish->bits);
+  side_say(&to, "wgmma_shared(major=%s, swizzle_bytes=%d, element_bits=%d)",
+           draw_one_in(seed, 2) ? "k" : "mn", swizzles[draw_below(seed, 4)],
+           wish->bits < 8    ? 8
+           : wish->bits > 32 ? 32
+                             : wish->bits);
   return side_parse(wish, made);
 }

@@ -1,4 +1,5 @@
-/* Rules of digits: several an axis in any order, of any extents, behind a tile, under a swizzle, with pads. */
+/* Rules of digits: several an axis in any order, of any extents, behind a tile, under a swizzle,
+ * with pads. */
 #include "sides.h"
 
 #include <string.h>
@@ -69,13 +70,14 @@ static int64_t draw_divisor(uint64_t *seed, int64_t n) {
 static int64_t draw_extent(uint64_t *seed, const rule *of, int64_t left) {
   if (draw_one_in(seed, 7)) return 1;
   if (!of->pads || left <= 0) return left > 0 ? draw_divisor(seed, left) : 1 + draw_below(seed, 4);
-  return draw_one_in(seed, 2) ? 1 + draw_below(seed, 6) : 1 + draw_below(seed, left < 40 ? left + 2 : 40);
+  return draw_one_in(seed, 2) ? 1 + draw_below(seed, 6)
+                              : 1 + draw_below(seed, left < 40 ? left + 2 : 40);
 }
 
 /* The digits of an axis. The last takes what is left, or has that as its number. */
 static void draw_axis(uint64_t *seed, rule *of, int a) {
   int64_t tile = 1ll << of->bits[a], left = (of->wish->shape[a] + tile - 1) / tile;
-  int inner = draw_one_in(seed, 3) ? 1 + (int)draw_below(seed, 3) : 0;
+  int inner = draw_one_in(seed, 2) ? 1 + (int)draw_below(seed, 3) : 0;
   for (int i = 0; i < inner && of->n + of->wish->rank - a < LLRT_MAX_DIGITS - 1; i++) {
     int64_t extent = draw_extent(seed, of, left);
     of->list[of->n++] = (llrt_digit){.extent = extent, .stride = LLRT_STRIDE_PACKED, .axis = a};
@@ -89,7 +91,8 @@ static void draw_axis(uint64_t *seed, rule *of, int a) {
 
 static void insert_digit(llrt_storage *made, int at, llrt_digit digit) {
   if (made->n_digits == LLRT_MAX_DIGITS) return;
-  memmove(&made->digit[at + 1], &made->digit[at], sizeof *made->digit * (size_t)(made->n_digits++ - at));
+  memmove(&made->digit[at + 1], &made->digit[at],
+          sizeof *made->digit * (size_t)(made->n_digits++ - at));
   made->digit[at] = digit;
 }
 
@@ -102,7 +105,8 @@ static void draw_order(uint64_t *seed, rule *of) {
   for (int i = 0; i < of->n; i++) {
     int seen = 0, a = axis_at[i];
     for (int j = 0; j < of->n; j++)
-      if (of->list[j].axis == a && seen++ == next[a]) of->made->digit[of->made->n_digits++] = of->list[j];
+      if (of->list[j].axis == a && seen++ == next[a])
+        of->made->digit[of->made->n_digits++] = of->list[j];
     next[a]++;
   }
 }
@@ -111,10 +115,12 @@ static void draw_digits(uint64_t *seed, rule *of) {
   for (int a = 0; a < of->wish->rank; a++) draw_axis(seed, of, a);
   draw_order(seed, of);
   bool down = !of->numbers && draw_one_in(seed, 5);
-  for (int i = 0; i < of->made->n_digits; i++) of->made->digit[i].reversed = down && draw_one_in(seed, 3);
+  for (int i = 0; i < of->made->n_digits; i++)
+    of->made->digit[i].reversed = down && draw_one_in(seed, 3);
   if (!of->numbers && !of->wish->plain && draw_one_in(seed, 9))
     insert_digit(of->made, (int)draw_below(seed, of->made->n_digits + 1),
-                 (llrt_digit){2 + draw_below(seed, 3), LLRT_STRIDE_PACKED, LLRT_AXIS_REPLICA, 0, draw_one_in(seed, 6)});
+                 (llrt_digit){2 + draw_below(seed, 3), LLRT_STRIDE_PACKED, LLRT_AXIS_REPLICA, 0,
+                              draw_one_in(seed, 6)});
 }
 
 /* ---- strides ---- */
@@ -135,22 +141,29 @@ static void bring_strides(uint64_t *seed, rule *of, const llrt_storage_binding *
     brought[digit->axis] = true;
     digit->stride = LLRT_STRIDE_RUNTIME;
     wider += draw_one_in(seed, 3) ? draw_below(seed, 3) : 0;
-    of->strides[digit->axis] = (stride * wider + unit - 1) / unit + (draw_one_in(seed, 3) ? draw_below(seed, 9) : 0);
+    of->strides[digit->axis] =
+        (stride * wider + unit - 1) / unit + (draw_one_in(seed, 3) ? draw_below(seed, 9) : 0);
   }
 }
 
-/* Numbers instead of what is packed, with gaps before digits; few of one-position digits stand far away. */
+/* Numbers instead of what is packed, with gaps before digits at times; few of one-position digits
+ * stand far away. Memory may have an axis's digits in another order than the axis has. */
 static void draw_gaps(uint64_t *seed, rule *of, const llrt_storage_binding *packed) {
   llrt_storage *made = of->made;
   int64_t next = 1ll << (made->tile.n_in ? made->tile.in[0].bits : 0);
-  int some = 1 + (int)draw_below(seed, 3);
-  for (int i = 0; i < made->n_digits; i++) {
+  int some = 1 + (int)draw_below(seed, 3), order[LLRT_MAX_DIGITS];
+  bool turned = draw_one_in(seed, 2), gaps = !turned || draw_one_in(seed, 2);
+  for (int i = 0; i < made->n_digits; i++) order[i] = i;
+  if (turned) draw_shuffle(seed, order, made->n_digits);
+  for (int k = 0; k < made->n_digits; k++) {
+    int i = order[k];
     int64_t extent = packed->extent[i] > 1 ? packed->extent[i] : 1;
-    if (draw_one_in(seed, some + 1)) next += draw_below(seed, 12) << draw_below(seed, 3);
-    bool stays = !of->numbers && draw_one_in(seed, 3);
+    if (gaps && draw_one_in(seed, some + 1)) next += draw_below(seed, 12) << draw_below(seed, 3);
+    bool stays = !of->numbers && !turned && draw_one_in(seed, 3);
     made->digit[i].stride = stays ? LLRT_STRIDE_PACKED : next;
     if (extent == 1 && draw_one_in(seed, 3)) made->digit[i].stride = next + draw_below(seed, 70);
-    if (made->digit[i].stride > next && made->digit[i].stride != LLRT_STRIDE_PACKED && extent > 1) next = made->digit[i].stride;
+    if (made->digit[i].stride > next && made->digit[i].stride != LLRT_STRIDE_PACKED && extent > 1)
+      next = made->digit[i].stride;
     next *= extent;
   }
 }
@@ -165,7 +178,8 @@ static void draw_sharing(uint64_t *seed, rule *of) {
 static void shuffle_list(uint64_t *seed, rule *of) {
   llrt_storage *made = of->made;
   for (int i = 0; i < made->n_digits; i++)
-    if (made->digit[i].stride == LLRT_STRIDE_PACKED || made->digit[i].stride == LLRT_STRIDE_RUNTIME) return;
+    if (made->digit[i].stride == LLRT_STRIDE_PACKED || made->digit[i].stride == LLRT_STRIDE_RUNTIME)
+      return;
   for (int turn = 0; turn < 2 * made->n_digits; turn++) {
     int i = (int)draw_below(seed, made->n_digits > 1 ? made->n_digits - 1 : 1);
     if (i + 1 >= made->n_digits || made->digit[i].axis == made->digit[i + 1].axis) continue;
@@ -177,7 +191,8 @@ static void shuffle_list(uint64_t *seed, rule *of) {
 
 static void draw_strides(uint64_t *seed, rule *of) {
   llrt_storage_binding packed;
-  if (llrt_storage_bind(of->made, of->wish->rank, of->wish->shape, NULL, &packed) != LLRT_OK) return;
+  if (llrt_storage_bind(of->made, of->wish->rank, of->wish->shape, NULL, &packed) != LLRT_OK)
+    return;
   int kind = of->numbers ? 2 : (int)draw_below(seed, 8);
   if (kind >= 2 && kind < 5) draw_gaps(seed, of, &packed);
   if (kind == 5) bring_strides(seed, of, &packed);
@@ -191,7 +206,7 @@ static void draw_swizzle(uint64_t *seed, llrt_swizzle *swizzle) {
   swizzle->per_element = (uint8_t)draw_below(seed, 5);
   swizzle->swizzle_len = (uint8_t)(1 + draw_below(seed, 3));
   swizzle->atom_len = (uint8_t)(swizzle->swizzle_len + draw_below(seed, 4));
-  swizzle->upward = draw_one_in(seed, 4);
+  swizzle->upward = draw_one_in(seed, 2);
 }
 
 static uint64_t draw_pad_value(uint64_t *seed, int bits) {
@@ -210,8 +225,9 @@ bool draw_rule(uint64_t *seed, const side_wish *wish, bool numbers, draw_side *m
   if (n > 0) draw_tile(seed, &of, n);
   draw_digits(seed, &of);
   draw_strides(seed, &of);
-  if (!wish->plain && draw_one_in(seed, 8)) draw_swizzle(seed, &made->storage.swizzle);
+  if (!wish->plain && draw_one_in(seed, 4)) draw_swizzle(seed, &made->storage.swizzle);
   if (!wish->plain && draw_one_in(seed, 5)) made->storage.offset[0] = draw_below(seed, 64);
-  if (made->storage.pad == LLRT_PAD_VALUE) made->storage.pad_value = draw_pad_value(seed, wish->bits);
+  if (made->storage.pad == LLRT_PAD_VALUE)
+    made->storage.pad_value = draw_pad_value(seed, wish->bits);
   return true;
 }

@@ -25,7 +25,9 @@ static void add_reason(draw_tally *to, uint64_t number, const draw_reply *reply)
   strip_numbers(reply->why, text, sizeof text);
   for (int i = 0; i < to->n_reasons; i++) {
     draw_reason *known = &to->reasons[i];
-    if (known->verdict != reply->verdict || known->operation != reply->operation || strcmp(known->text, text) != 0) continue;
+    if (known->verdict != reply->verdict || known->operation != reply->operation ||
+        strcmp(known->text, text) != 0)
+      continue;
     known->count++;
     return;
   }
@@ -35,7 +37,8 @@ static void add_reason(draw_tally *to, uint64_t number, const draw_reply *reply)
     if (!to->reasons) abort();
   }
   draw_reason *made = &to->reasons[to->n_reasons++];
-  *made = (draw_reason){.count = 1, .first = number, .verdict = reply->verdict, .operation = reply->operation};
+  *made = (draw_reason){
+      .count = 1, .first = number, .verdict = reply->verdict, .operation = reply->operation};
   memcpy(made->text, text, sizeof text);
 }
 
@@ -48,7 +51,8 @@ uint64_t tally_findings(const draw_tally *of) {
   uint64_t n = 0;
   for (int d = 0; d < MOST_DEVICES; d++)
     for (int o = 0; o < OPERATION_COUNT; o++)
-      for (int v = 0; v < VERDICT_COUNT; v++) n += verdict_is_finding((verdict)v) ? of->count[d][o][v] : 0;
+      for (int v = 0; v < VERDICT_COUNT; v++)
+        n += verdict_is_finding((verdict)v) ? of->count[d][o][v] : 0;
   return n;
 }
 
@@ -59,8 +63,10 @@ static void print_row(const char *name, const uint64_t count[VERDICT_COUNT]) {
     any += count[v];
   }
   if (any == 0) return;
-  printf("%-28s %8llu %8llu", name, (unsigned long long)full, (unsigned long long)count[VERDICT_RIGHT]);
-  for (int v = VERDICT_WRONG; v < VERDICT_COUNT; v++) printf(" %7llu", (unsigned long long)count[v]);
+  printf("%-28s %8llu %8llu", name, (unsigned long long)full,
+         (unsigned long long)count[VERDICT_RIGHT]);
+  for (int v = VERDICT_WRONG; v < VERDICT_COUNT; v++)
+    printf(" %7llu", (unsigned long long)count[v]);
   printf("\n");
 }
 
@@ -89,8 +95,9 @@ void tally_print(const draw_tally *of, int n_devices, const char *const *devices
   qsort(of->reasons, (size_t)of->n_reasons, sizeof *of->reasons, compare_reasons);
   for (int i = 0; i < of->n_reasons; i++) {
     const draw_reason *r = &of->reasons[i];
-    printf("%7llu %s %s (case %llu): %s\n", (unsigned long long)r->count, verdict_name((verdict)r->verdict),
-           draw_operation_at(r->operation)->name, (unsigned long long)r->first, r->text);
+    printf("%7llu %s %s (case %llu): %s\n", (unsigned long long)r->count,
+           verdict_name((verdict)r->verdict), draw_operation_at(r->operation)->name,
+           (unsigned long long)r->first, r->text);
   }
 }
 

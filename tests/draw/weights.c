@@ -8,7 +8,8 @@ typedef struct choice {
 } choice;
 
 #define DRAW_CHOICE(name, weight, text) {weight, text},
-#define DRAW_TABLE(list, title) static const choice choices_##list[] = {DRAW_##list##_LIST(DRAW_CHOICE)};
+#define DRAW_TABLE(list, title) \
+  static const choice choices_##list[] = {DRAW_##list##_LIST(DRAW_CHOICE)};
 DRAW_LISTS(DRAW_TABLE)
 #undef DRAW_TABLE
 #undef DRAW_CHOICE
@@ -30,7 +31,9 @@ uint64_t draw_next(uint64_t *seed) {
   return z ^ z >> 31;
 }
 
-int64_t draw_below(uint64_t *seed, int64_t n) { return (int64_t)((draw_next(seed) >> 1) % (uint64_t)n); }
+int64_t draw_below(uint64_t *seed, int64_t n) {
+  return (int64_t)((draw_next(seed) >> 1) % (uint64_t)n);
+}
 
 static int sum_of(draw_list list) {
   int sum = 0;
@@ -49,10 +52,12 @@ const char *draw_choice_text(draw_list list, int i) { return lists[list].choices
 
 size_t draw_print_weights(char *text, size_t size) {
   size_t n = 0;
-#define SAY(...) n += (size_t)snprintf(n < size ? text + n : NULL, n < size ? size - n : 0, __VA_ARGS__)
+#define SAY(...) \
+  n += (size_t)snprintf(n < size ? text + n : NULL, n < size ? size - n : 0, __VA_ARGS__)
   for (int l = 0; l < LIST_COUNT; l++) {
     SAY("\n| %s | in %d |\n|---|---|\n", lists[l].title, sum_of((draw_list)l));
-    for (int i = 0; i < lists[l].n; i++) SAY("| %s | %d |\n", lists[l].choices[i].text, lists[l].choices[i].weight);
+    for (int i = 0; i < lists[l].n; i++)
+      SAY("| %s | %d |\n", lists[l].choices[i].text, lists[l].choices[i].weight);
   }
 #undef SAY
   return n;

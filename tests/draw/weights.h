@@ -1,5 +1,6 @@
-/* What draws are made of, and how often: the lists from which `llrt_draws --weights` prints docs/draws.md's tables.
- * A line is X(name of the choice, weight, what it is); a choice's chance is its weight among those of its list. */
+/* What draws are made of, and how often: the lists from which `llrt_draws --weights` prints
+ * docs/draws.md's tables. A line is X(name of the choice, weight, what it is); a choice's chance is
+ * its weight among those of its list. */
 #ifndef LLRT_TESTS_DRAW_WEIGHTS_H
 #define LLRT_TESTS_DRAW_WEIGHTS_H
 
@@ -13,18 +14,29 @@
   X(OPERATION_SCATTER, 5, "scatter") \
   X(OPERATION_REDUCE, 8, "reduce") \
   X(OPERATION_SCAN, 5, "scan") \
-  X(OPERATION_DOT, 9, "dot") \
-  X(OPERATION_PACKED, 5, "dot with packed weights, or with weights as other engines have them")
+  X(OPERATION_DOT, 14, "dot") \
+  X(OPERATION_PACKED, 9, "dot with packed weights, or with weights as other engines have them") \
+  X(OPERATION_TILE, 0, "a form inside a block: by `llrt_draws_plan --only tile` alone")
 
+#define DRAW_TILE_LIST(X) \
+  X(TILE_CONVERT, 30, "convert") \
+  X(TILE_CAST, 12, "convert by way of another type") \
+  X(TILE_GATHER, 18, "gather") \
+  X(TILE_REDUCE, 14, "reduce") \
+  X(TILE_SCAN, 18, "scan") \
+  X(TILE_DOT, 8, "dot")
+
+/* clang-format off */
 #define DRAW_RANK_LIST(X) \
   X(RANK_0, 2, "0") X(RANK_1, 14, "1") X(RANK_2, 38, "2") X(RANK_3, 20, "3") X(RANK_4, 11, "4") \
   X(RANK_5, 6, "5") X(RANK_6, 3, "6") X(RANK_7, 2, "7") X(RANK_8, 4, "8")
+/* clang-format on */
 
 #define DRAW_SIZE_LIST(X) \
   X(SIZE_TINY, 25, "elements: up to 64") \
   X(SIZE_SMALL, 45, "up to 2,048") \
-  X(SIZE_MIDDLE, 24, "up to 16,384") \
-  X(SIZE_LARGE, 6, "up to 131,072 (emulators: 32,768)")
+  X(SIZE_MIDDLE, 24, "up to 16,384 (plans: 4,096)") \
+  X(SIZE_LARGE, 6, "up to 131,072 (emulators: 32,768, plans: 16,384)")
 
 #define DRAW_EXTENT_LIST(X) \
   X(EXTENT_POWER, 26, "a power of two") \
@@ -62,7 +74,8 @@
 #define DRAW_MAPS_LIST(X) \
   X(MAPS_NONE, 74, "no map") \
   X(MAPS_XOR, 8, "XOR of one constant or two") \
-  X(MAPS_SCALE, 13, "SCALE by groups that divide the extents or do not, by whole axes, by more than the extents") \
+  X(MAPS_SCALE, 13, \
+    "SCALE by groups that divide the extents or do not, by whole axes, by more than the extents") \
   X(MAPS_WORDS, 5, "WORD_BITS, any permutation; XOR before it at times")
 
 #define DRAW_INDICES_LIST(X) \
@@ -71,9 +84,12 @@
   X(INDICES_DESTINATION, 8, "on the destination") \
   X(INDICES_BOTH, 5, "on both")
 
+/* clang-format off */
 #define DRAW_POLICY_LIST(X) \
-  X(POLICY_SKIP, 3, "SKIP") X(POLICY_ZERO, 3, "ZERO (sources)") X(POLICY_CLAMP, 2, "CLAMP (coordinates of sources)") \
+  X(POLICY_SKIP, 3, "SKIP") X(POLICY_ZERO, 3, "ZERO (sources)") \
+  X(POLICY_CLAMP, 2, "CLAMP (coordinates of sources)") \
   X(POLICY_REPORT, 2, "REPORT")
+/* clang-format on */
 
 #define DRAW_COUNTS_LIST(X) \
   X(COUNTS_NONE, 84, "extents as they are") \
@@ -103,23 +119,29 @@
 
 #define DRAW_MEMORY_LIST(X) \
   X(MEMORY_GUARDED, 60, "bytes on all sides that are compared") \
-  X(MEMORY_TIGHT, 40, "nothing behind the last byte: emulators, and on the host a page without access, see it read")
+  X(MEMORY_TIGHT, 40, \
+    "nothing behind the last byte: emulators, and on the host a page without access, see it read")
 
 #define DRAW_CONTEXT_LIST(X) \
   X(CONTEXT_KEPT, 62, "the context that earlier cases used") \
   X(CONTEXT_FRESH, 30, "a context of its own") \
-  X(CONTEXT_WORDS, 8, "a context of its own, the rule in other words before it, then the other order")
+  X(CONTEXT_WORDS, 8, \
+    "a context of its own, the rule in other words before it, then the other order")
 
 /* X(list, title) */
+/* clang-format off */
 #define DRAW_LISTS(X) \
   X(OPERATION, "operation") X(RANK, "rank") X(SIZE, "size") X(EXTENT, "extent of an axis") \
-  X(STORAGE, "storage of a tensor") X(TYPES, "element types") X(MAPS, "maps") X(INDICES, "indices") \
-  X(POLICY, "values out of range") X(COUNTS, "extents in device memory") X(ROUTE, "how it is called") \
+  X(STORAGE, "storage of a tensor") X(TYPES, "element types") X(MAPS, "maps") \
+  X(INDICES, "indices") \
+  X(POLICY, "values out of range") X(COUNTS, "extents in device memory") \
+  X(ROUTE, "how it is called") \
   X(PROMISE, "promise of an extent") X(ADDRESS, "address") X(MEMORY, "memory around a tensor") \
-  X(CONTEXT, "context")
+  X(CONTEXT, "context") X(TILE, "form inside a block")
+/* clang-format on */
 
 #define DRAW_CHOICE(name, weight, text) name,
-#define DRAW_ENUM(list, title) enum draw_##list { DRAW_##list##_LIST(DRAW_CHOICE) list##_COUNT };
+#define DRAW_ENUM(list, title) enum draw_##list{DRAW_##list##_LIST(DRAW_CHOICE) list##_COUNT};
 DRAW_LISTS(DRAW_ENUM)
 #undef DRAW_ENUM
 #undef DRAW_CHOICE
@@ -128,8 +150,11 @@ typedef enum draw_list {
 #define DRAW_ENUM(list, title) LIST_##list,
   DRAW_LISTS(DRAW_ENUM)
 #undef DRAW_ENUM
-  LIST_COUNT
+      LIST_COUNT
 } draw_list;
+
+/* How long a device takes for an element, which bounds sizes. */
+typedef enum draw_speed { SPEED_HARDWARE, SPEED_EMULATED, SPEED_INTERPRETED } draw_speed;
 
 /* splitmix64, whose whole state is one number. */
 uint64_t draw_next(uint64_t *seed);

@@ -27,7 +27,10 @@ typedef struct station {
   int used; /* cases of the kept context */
 } station;
 
-static bool is_emulated(const char *device) { return strstr(device, "-emu") || strncmp(device, "plan:", 5) == 0; }
+static draw_speed speed_of(const char *device) {
+  if (strncmp(device, "plan:", 5) == 0) return SPEED_INTERPRETED;
+  return strstr(device, "-emu") ? SPEED_EMULATED : SPEED_HARDWARE;
+}
 
 static llrt_status place_open(const station *s, place *made) {
   memset(made, 0, sizeof *made);
@@ -40,7 +43,7 @@ static llrt_status place_open(const station *s, place *made) {
   llrt_status status = llrt_context_create(&params, &made->context);
   if (status != LLRT_OK) return status;
   made->at.is_host = strcmp(s->device, "host") == 0;
-  made->at.is_emulated = is_emulated(s->device);
+  made->at.is_emulated = speed_of(s->device) == SPEED_EMULATED;
   return llrt_device_open(made->context, s->device, s->target ? &target : NULL, &made->at.device);
 }
 
@@ -49,17 +52,20 @@ static void place_close(place *gone) {
   llrt_context_destroy(&gone->context);
 }
 
-static verdict run_at(place *where, const draw_operation *op, const void *made, int words, char *why) {
+static verdict run_at(place *where, const draw_operation *op, const void *made, int words,
+                      char *why) {
   int damaged = where->allocator.damaged;
   where->at.why[0] = 0;
   verdict found = op->run(&where->at, made, words);
   if (found == VERDICT_RIGHT && where->allocator.damaged != damaged)
-    found = bench_say(&where->at, VERDICT_OUTSIDE, "bytes beside memory of the context's allocator are overwritten");
+    found = bench_say(&where->at, VERDICT_OUTSIDE,
+                      "bytes beside memory of the context's allocator are overwritten");
   memcpy(why, where->at.why, WHY_BYTES);
   return found;
 }
 
-static verdict run_apart(const station *s, const draw_operation *op, const void *made, int first, int second, char *why) {
+static verdict run_apart(const station *s, const draw_operation *op, const void *made, int first,
+                         int second, char *why) {
   place own;
   if (place_open(s, &own) != LLRT_OK) {
     snprintf(why, WHY_BYTES, "%s", llrt_last_error());
@@ -85,12 +91,12 @@ static verdict run_kept(station *s, const draw_operation *op, const void *made, 
 static verdict run_case(station *s, const draw_operation *op, const void *made, char *why) {
   int words = op->words(made);
   switch (op->context(made)) {
-    case CONTEXT_KEPT: return run_kept(s, op, made, why);
-    case CONTEXT_FRESH: return run_apart(s, op, made, 0, 0, why);
-    default: {
-      verdict found = run_apart(s, op, made, words, 0, why);
-      return found == VERDICT_RIGHT ? run_apart(s, op, made, 0, words, why) : found;
-    }
+  case CONTEXT_KEPT: return run_kept(s, op, made, why);
+  case CONTEXT_FRESH: return run_apart(s, op, made, 0, 0, why);
+  default: {
+    verdict found = run_apart(s, op, made, words, 0, why);
+    return found == VERDICT_RIGHT ? run_apart(s, op, made, 0, words, why) : found;
+  }
   }
 }
 
@@ -101,7 +107,7 @@ void *worker_case_make(const draw_request *request, const char *device, draw_rep
   const draw_operation *op = draw_operation_at(reply->operation);
   void *made = calloc(1, op->bytes);
   if (!made) abort();
-  op->make(own, is_emulated(device), made);
+  op->make(own, speed_of(device), made);
   for (int i = 0; i < request->n_edits; i++) {
     int done = op->edit(made, request->edit[i]);
     if (done > 0) continue;
@@ -132,14 +138,16 @@ static bool write_all(int to, const void *from, size_t n) {
   return true;
 }
 
-/* What a sanitizer or the library prints is no part of the run's output but for the message of an end. */
+/* What a sanitizer or the library prints is no part of the run's output but for the message of an
+ * end. */
 static void serve(const char *device, const char *target, int from, int to) {
   station s = {.device = device, .target = target};
   draw_request request;
   while (read_all(from, &request, sizeof request)) {
     draw_reply reply;
     void *made = worker_case_make(&request, device, &reply);
-    if (made) reply.verdict = (int32_t)run_case(&s, draw_operation_at(reply.operation), made, reply.why);
+    if (made)
+      reply.verdict = (int32_t)run_case(&s, draw_operation_at(reply.operation), made, reply.why);
     free(made);
     if (!write_all(to, &reply, sizeof reply)) break;
     if (reply.verdict == VERDICT_FAULT) break; /* the device may be of no use any more */
@@ -179,12 +187,12 @@ static int end(draw_worker *worker) {
   return status;
 }
 
-void worker_stop(draw_worker *worker) {
-  if (worker->pid) kill(worker->pid, SIGKILL);
-  end(worker);
-}
+/* Who waits for a case ends when there can be none, and whoever watches the process sees it end. */
+void worker_stop(draw_worker *worker) { end(worker); }
 
-bool worker_ask(draw_worker *worker, const draw_request *request) { return write_all(worker->to, request, sizeof *request); }
+bool worker_ask(draw_worker *worker, const draw_request *request) {
+  return write_all(worker->to, request, sizeof *request);
+}
 
 double worker_seconds(const draw_worker *worker) {
   char path[64], line[512];
@@ -193,7 +201,9 @@ double worker_seconds(const draw_worker *worker) {
   FILE *file = fopen(path, "r");
   const char *behind = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
   if (file) fclose(file);
-  if (behind && sscanf(behind + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2) return 0;
+  if (behind && sscanf(behind + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+                       &system) != 2)
+    return 0;
   return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
 
@@ -202,7 +212,8 @@ static int wait_for(const draw_worker *worker, double seconds) {
   struct pollfd ready = {worker->from, POLLIN, 0};
   double used = worker_seconds(worker);
   int waited = poll(&ready, 1, 0);
-  for (int turn = 0; waited <= 0 && turn < 10 * 4 * seconds && worker_seconds(worker) - used < seconds; turn++)
+  for (int turn = 0;
+       waited <= 0 && turn < 10 * 4 * seconds && worker_seconds(worker) - used < seconds; turn++)
     waited = poll(&ready, 1, 250);
   return waited;
 }
@@ -218,6 +229,8 @@ void worker_reply(draw_worker *worker, double seconds, draw_reply *reply) {
   if (waited <= 0) kill(worker->pid, SIGKILL);
   int status = end(worker);
   if (waited <= 0) snprintf(reply->why, sizeof reply->why, "it does not end");
-  else if (WIFSIGNALED(status)) snprintf(reply->why, sizeof reply->why, "ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  else if (WIFSIGNALED(status))
+    snprintf(reply->why, sizeof reply->why, "ended by signal %d (%s)", WTERMSIG(status),
+             strsignal(WTERMSIG(status)));
   else snprintf(reply->why, sizeof reply->why, "ended with status %d", WEXITSTATUS(status));
 }

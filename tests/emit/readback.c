@@ -1,8 +1,8 @@
-/* HSACO files through LLVM's object reader. The metadata is msgpack; its few keys are found by their
- * encoded text, since a key is never part of a value here. */
+/* HSACO files through LLVM's object reader. The metadata is msgpack; its few keys are found by
+ * their encoded text, since a key is never part of a value here. */
 #include "readback.h"
 
-#include "jit/plan/launch.h"
+#include "jit/plan/kernel/launch.h"
 
 #include <elf.h>
 #include <llvm-c/Core.h>
@@ -21,7 +21,8 @@ static bool find_symbol(LLVMBinaryRef binary, const char *name, object_part *par
   bool found = false;
   LLVMSymbolIteratorRef symbol = LLVMObjectFileCopySymbolIterator(binary);
   LLVMSectionIteratorRef section = LLVMObjectFileCopySectionIterator(binary);
-  for (; !found && !LLVMObjectFileIsSymbolIteratorAtEnd(binary, symbol); LLVMMoveToNextSymbol(symbol)) {
+  for (; !found && !LLVMObjectFileIsSymbolIteratorAtEnd(binary, symbol);
+       LLVMMoveToNextSymbol(symbol)) {
     if (strcmp(LLVMGetSymbolName(symbol), name) != 0) continue;
     LLVMMoveToContainingSection(section, symbol);
     uint64_t offset = LLVMGetSymbolAddress(symbol) - LLVMGetSectionAddress(section);
@@ -65,8 +66,7 @@ static int64_t metadata_number(const object_part *note, const char *key) {
   if (value[0] < 0x80) return value[0];
   if (value[0] == 0xcc) return value[1];
   if (value[0] == 0xcd) return value[1] << 8 | value[2];
-  if (value[0] == 0xce)
-    return (int64_t)value[1] << 24 | value[2] << 16 | value[3] << 8 | value[4];
+  if (value[0] == 0xce) return (int64_t)value[1] << 24 | value[2] << 16 | value[3] << 8 | value[4];
   return -1;
 }
 

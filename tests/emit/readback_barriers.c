@@ -1,8 +1,8 @@
 /* Which memory operations can be under way at a barrier: a data flow over the disassembled kernel.
  *
- * Every instruction has, on entry, the largest number of LDS and of vector-memory operations that can
- * be outstanding on any path to it. s_waitcnt bounds the numbers, branches carry them along, joins
- * take the maximum; numbers saturate, so the iteration ends. */
+ * Every instruction has, on entry, the largest number of LDS and of vector-memory operations that
+ * can be outstanding on any path to it. s_waitcnt bounds the numbers, branches carry them along,
+ * joins take the maximum; numbers saturate, so the iteration ends. */
 #include "readback.h"
 
 #include <llvm-c/Disassembler.h>
@@ -14,8 +14,14 @@
 enum { UNREACHED = -1, SATURATED = 64 };
 
 /* SOPP instructions of GFX9, by their raw dword: bits 31..23 are 0x17f, bits 22..16 the opcode. */
-enum { SOPP_ENDPGM = 1, SOPP_BRANCH = 2, SOPP_CBRANCH_FIRST = 4, SOPP_CBRANCH_LAST = 9,
-       SOPP_BARRIER = 10, SOPP_WAITCNT = 12 };
+enum {
+  SOPP_ENDPGM = 1,
+  SOPP_BRANCH = 2,
+  SOPP_CBRANCH_FIRST = 4,
+  SOPP_CBRANCH_LAST = 9,
+  SOPP_BARRIER = 10,
+  SOPP_WAITCNT = 12
+};
 
 typedef struct pending {
   int lds, vector;
@@ -76,10 +82,8 @@ static bool disassemble(const uint8_t *code, size_t size, const char *cpu, progr
     length = LLVMDisasmInstruction(context, (uint8_t *)code + offset, size - offset, offset, text,
                                    sizeof text);
     ok = length > 0;
-    if (ok)
-      describe(code + offset, text, (uint32_t)offset, &out->list[out->n++]);
-    else
-      snprintf(message, message_size, "cannot decode at 0x%zx", offset);
+    if (ok) describe(code + offset, text, (uint32_t)offset, &out->list[out->n++]);
+    else snprintf(message, message_size, "cannot decode at 0x%zx", offset);
   }
   if (context) LLVMDisasmDispose(context);
   return ok;
@@ -87,8 +91,9 @@ static bool disassemble(const uint8_t *code, size_t size, const char *cpu, progr
 
 static int at_most(int value, int bound) { return value < bound ? value : bound; }
 
-/* What is outstanding after an instruction. s_waitcnt of GFX9: vmcnt in bits 3..0 and 15..14, lgkmcnt
- * in bits 11..8. Scalar loads share lgkmcnt, so a wait for n leaves at most n LDS operations. */
+/* What is outstanding after an instruction. s_waitcnt of GFX9: vmcnt in bits 3..0 and 15..14,
+ * lgkmcnt in bits 11..8. Scalar loads share lgkmcnt, so a wait for n leaves at most n LDS
+ * operations. */
 static pending after(const instruction *at) {
   pending p = at->in;
   if (at->sopp == SOPP_WAITCNT) {

@@ -1,4 +1,5 @@
-/* jit/compile on small modules written by hand: every target, every kind of failure, many in a row. */
+/* jit/compile on small modules written by hand: every target, every kind of failure, many in a row.
+ */
 #include "base/status.h"
 #include "jit/compile/compile.h"
 #include "jit/compile/link.h"
@@ -62,20 +63,19 @@ static const char release_fence[] = "fence syncscope(\"workgroup\") release";
 static const char acquire_fence[] = "fence syncscope(\"workgroup\") acquire";
 
 /* A wide move, and a call into the C library that the loader has to resolve. */
-static const char host_copy[] =
-    "declare ptr @memcpy(ptr, ptr, i64)\n"
-    "define void @llrt_kernel(ptr %args, i64 %begin, i64 %end) {\n"
-    "  %in = load ptr, ptr %args\n"
-    "  %slot = getelementptr ptr, ptr %args, i64 1\n"
-    "  %out = load ptr, ptr %slot\n"
-    "  %v = load <16 x i32>, ptr %in, align 4\n"
-    "  store <16 x i32> %v, ptr %out, align 4\n"
-    "  %p = getelementptr i32, ptr %in, i64 16\n"
-    "  %q = getelementptr i32, ptr %out, i64 16\n"
-    "  %bytes = mul i64 %end, 4\n"
-    "  %r = call ptr @memcpy(ptr %q, ptr %p, i64 %bytes)\n"
-    "  ret void\n"
-    "}\n";
+static const char host_copy[] = "declare ptr @memcpy(ptr, ptr, i64)\n"
+                                "define void @llrt_kernel(ptr %args, i64 %begin, i64 %end) {\n"
+                                "  %in = load ptr, ptr %args\n"
+                                "  %slot = getelementptr ptr, ptr %args, i64 1\n"
+                                "  %out = load ptr, ptr %slot\n"
+                                "  %v = load <16 x i32>, ptr %in, align 4\n"
+                                "  store <16 x i32> %v, ptr %out, align 4\n"
+                                "  %p = getelementptr i32, ptr %in, i64 16\n"
+                                "  %q = getelementptr i32, ptr %out, i64 16\n"
+                                "  %bytes = mul i64 %end, 4\n"
+                                "  %r = call ptr @memcpy(ptr %q, ptr %p, i64 %bytes)\n"
+                                "  ret void\n"
+                                "}\n";
 
 static LLVMModuleRef parse(LLVMContextRef context, const char *text) {
   LLVMMemoryBufferRef buffer =
@@ -174,7 +174,8 @@ static readback_barriers barriers_of(const llrt_jit_result *result, const char *
   char message[256] = "";
   cr_assert(readback_open_hsaco(result->data, result->size, &hsaco, message, sizeof message));
   cr_assert(readback_check_barriers(hsaco.code, hsaco.code_bytes, cpu, &barriers, message,
-                                    sizeof message), "%s", message);
+                                    sizeof message),
+            "%s", message);
   return barriers;
 }
 
@@ -224,8 +225,10 @@ Test(compile, host_object_runs) {
 Test(compile, x86_levels_use_their_registers) {
   static const struct {
     const char *target, *reg, *not_reg;
-  } rows[] = {{"x86-64-v2", "%xmm0", "%ymm0"}, {"x86-64-v3", "%ymm0", "%zmm0"},
-              {"x86-64-v4", "%zmm0", "%ymm1"}, {"x86-64-v4-vbmi", "%zmm0", "%ymm1"}};
+  } rows[] = {{"x86-64-v2", "%xmm0", "%ymm0"},
+              {"x86-64-v3", "%ymm0", "%zmm0"},
+              {"x86-64-v4", "%zmm0", "%ymm1"},
+              {"x86-64-v4-vbmi", "%zmm0", "%ymm1"}};
   for (int i = 0; i < 4; i++) {
     llrt_jit_result result = must_compile(host_copy, rows[i].target, LLRT_EMIT_ASM);
     cr_assert(strstr(result.data, rows[i].reg), "%s", (char *)result.data);
@@ -295,11 +298,10 @@ Test(compile_errors, malformed_module) {
 }
 
 Test(compile_errors, inline_assembly) {
-  static const char text[] =
-      "define void @llrt_kernel() {\n"
-      "  call void asm sideeffect \"no_such_instruction\", \"\"()\n"
-      "  ret void\n"
-      "}\n";
+  static const char text[] = "define void @llrt_kernel() {\n"
+                             "  call void asm sideeffect \"no_such_instruction\", \"\"()\n"
+                             "  ret void\n"
+                             "}\n";
   must_fail(text, host_target(), "no_such_instruction");
   must_fail(text, "gfx90a", "");
   cr_assert_stderr_eq_str("");
@@ -361,7 +363,8 @@ Test(compile_many, in_a_row) {
   free(first.data);
 }
 
-/* LLVM's and lld's habit of installing crash handlers must not reach the program that we live in. */
+/* LLVM's and lld's habit of installing crash handlers must not reach the program that we live in.
+ */
 Test(compile_many, leaves_signals_alone) {
   struct sigaction before[32], after;
   stack_t stack_before, stack_after;

@@ -1,6 +1,8 @@
 /* The one function that libllrt-jit.so exports, on a planned kernel. */
 #include "base/status.h"
 #include "jit/jit.h"
+#include "jit/plan/plan_make.h"
+#include "runtime/described.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -10,7 +12,7 @@ static void plan_transpose(const char *target_name, plan *out) {
   llrt_storage storage[2];
   llrt_storage_row_major(2, &storage[0]);
   llrt_storage_col_major(2, &storage[1]);
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  op_description desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
   for (int i = 0; i < 2; i++)
     desc.tensors[i] = (llrt_tensor){.dtype = LLRT_F32, .rank = 2, .storage = &storage[i]};
   plan_target target;

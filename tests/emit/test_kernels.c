@@ -1,7 +1,11 @@
-/* Every step that planning makes, emitted and compiled for every target: PTX taken by the assembler, HSACO
- * read back, barriers with nothing outstanding. Executing the kernels is the conformance suite's. */
+/* Every step that planning makes, emitted and compiled for every target: PTX taken by the
+ * assembler, HSACO read back, barriers with nothing outstanding. Executing the kernels is the
+ * conformance suite's. */
 #include "jit/jit.h"
-#include "jit/plan/plan_dot_tile.h"
+#include "jit/plan/kernel/step_table.h"
+#include "jit/plan/plan_make.h"
+#include "jit/probe/plan_dot_tile.h"
+#include "runtime/described.h"
 #include "readback.h"
 
 #include <criterion/criterion.h>
@@ -10,15 +14,16 @@
 
 static const char *const nvptx[] = {"sm_80", "sm_89", "sm_90a"};
 static const char *const amdgpu[] = {"gfx90a", "gfx942"};
-static const char *const host[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vbmi", "aarch64"};
+static const char *const host[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vbmi",
+                                   "aarch64"};
 static const llrt_dtype widths[] = {LLRT_B8, LLRT_B16, LLRT_B32, LLRT_B64};
 
 typedef struct conversion {
   const char *source, *destination;
   int64_t shape[2];
   plan_exchange exchange;
-  bool maps; /* XOR and bits of words */
-  bool lines; /* rows begin at lines of the caches */
+  bool maps;           /* XOR and bits of words */
+  bool lines;          /* rows begin at lines of the caches */
   llrt_dtype from, to; /* NONE: the width under test */
 } conversion;
 
@@ -43,7 +48,9 @@ static const conversion conversions[] = {
     {"row_major", SWAP_1, {256, 1}, .exchange = PLAN_EXCHANGE_SHUFFLE},
     {"row_major", SWAP_2, {256, 1}, .exchange = PLAN_EXCHANGE_SHUFFLE},
     {"row_major", MIXED, {256, 1}, .exchange = PLAN_EXCHANGE_SHUFFLE},
-    {"row_major", "{offset: [[0,0],[1,0],[0,1],[2,1],[0,2],[4,4],[3,4]]} -> [dim0:8, dim1:8]", {8, 8},
+    {"row_major",
+     "{offset: [[0,0],[1,0],[0,1],[2,1],[0,2],[4,4],[3,4]]} -> [dim0:8, dim1:8]",
+     {8, 8},
      .exchange = PLAN_EXCHANGE_AUTO},
     {"row_major", "col_major", {128, 128}, .exchange = PLAN_EXCHANGE_AUTO, .maps = true},
     {"row_major", "strided([1,96])", {64, 68}, .exchange = PLAN_EXCHANGE_AUTO, .maps = true},
@@ -60,7 +67,8 @@ static const conversion conversions[] = {
 static plan made;
 static llrt_storage storages[2];
 
-/* On the host planning never takes shared memory by itself, and its code, an instruction a lane, is long. */
+/* On the host planning never takes shared memory by itself, and its code, an instruction a lane, is
+ * long. */
 static bool is_too_long(const conversion *c, const char *target, llrt_dtype dtype) {
   return c->exchange == PLAN_EXCHANGE_SHARED && target[0] == 'x' && llrt_dtype_bits(dtype) < 32;
 }
@@ -70,13 +78,14 @@ static bool make(const conversion *c, const char *target_name, llrt_dtype dtype)
   const char *const text[] = {c->source, c->destination};
   plan_options options = {.exchange = c->exchange};
   plan_target target;
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  op_description desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
   int rank = strstr(c->destination, "dim0:256") ? 1 : 2;
   for (int t = 0; t < 2; t++) {
     cr_assert_eq(llrt_storage_parse(text[t], rank, c->shape, &storages[t]), LLRT_OK, "%s: %s",
                  text[t], llrt_last_error());
     llrt_dtype own = t == 0 ? c->from : c->to;
-    desc.tensors[t] = (llrt_tensor){.dtype = own ? own : dtype, .rank = rank, .storage = &storages[t]};
+    desc.tensors[t] =
+        (llrt_tensor){.dtype = own ? own : dtype, .rank = rank, .storage = &storages[t]};
     desc.promises[t].address.multiple = c->lines ? 64 : 16;
     for (int a = 0; a < rank; a++) desc.promises[t].stride[a].multiple = 16;
   }
@@ -102,9 +111,10 @@ static void compile(const plan_kernel *kernel, llrt_emit emit, llrt_jit_result *
 
 typedef void check(const plan_kernel *kernel, const llrt_jit_result *result);
 
-/* Compiles every variant of every conversion for the targets; how many kernels there were, by step. */
+/* Compiles every variant of every conversion for the targets; how many kernels there were, by step.
+ */
 static void compile_all(const char *const *targets, int n_targets, check *check_code,
-                        int seen[PLAN_LOOP + 1]) {
+                        int seen[PLAN_STEP_KINDS]) {
   for (int t = 0; t < n_targets; t++) {
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
       for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++) {
@@ -117,17 +127,16 @@ static void compile_all(const char *const *targets, int n_targets, check *check_
           compile(kernel, LLRT_EMIT_OBJECT, &result);
           check_code(kernel, &result);
           llrt_jit_get_interface()->release(&result);
-          for (int s = 0; s < kernel->n_steps; s++)
-            if (kernel->step[s].kind <= PLAN_LOOP) seen[kernel->step[s].kind]++;
+          for (int s = 0; s < kernel->n_steps; s++) seen[kernel->step[s].kind]++;
         }
       }
     }
   }
 }
 
-/* Up to `last`. The steps of indices are compiled for every target by the conformance suite, and so are loops for GPUs,
- * whose masked accesses are few enough here to stand behind each other. */
-static void expect_all_steps(const int seen[PLAN_LOOP + 1], int last) {
+/* Up to `last`. The steps of indices are compiled for every target by the conformance suite, and so
+ * are loops for GPUs, whose masked accesses are few enough here to stand behind each other. */
+static void expect_all_steps(const int seen[PLAN_STEP_KINDS], int last) {
   for (int kind = PLAN_LOAD; kind <= last; kind++)
     if (kind != PLAN_IF_PRESENT && kind != PLAN_REPORT)
       cr_assert_gt(seen[kind], 0, "no kernel has a step of kind %d", kind);
@@ -137,9 +146,10 @@ static void expect_all_steps(const int seen[PLAN_LOOP + 1], int last) {
 static int matrix_steps[2][PLAN_MATRIX_TRANSPOSED + 1];
 
 static void check_matrices(const plan_kernel *kernel, const char *ptx) {
-  static const char *const text[2][2] = {
-      {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {"},
-      {"stmatrix.sync.aligned.m8n8.x4.shared.b16 [", "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 ["}};
+  static const char *const text[2][2] = {{"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {",
+                                          "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {"},
+                                         {"stmatrix.sync.aligned.m8n8.x4.shared.b16 [",
+                                          "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 ["}};
   for (int i = 0; i < kernel->n_steps; i++) {
     const plan_step *step = &kernel->step[i];
     bool store = step->kind == PLAN_SHARED_STORE;
@@ -161,12 +171,13 @@ static void check_ptx(const plan_kernel *kernel, const llrt_jit_result *result) 
 }
 
 Test(kernels, ptx_is_taken_by_the_assembler) {
-  int seen[PLAN_LOOP + 1] = {0};
+  int seen[PLAN_STEP_KINDS] = {0};
   compile_all(nvptx, 3, check_ptx, seen);
   expect_all_steps(seen, PLAN_LOOP - 1);
   for (int store = 0; store < 2; store++)
     for (int kind = PLAN_MATRIX_ROWS; kind <= PLAN_MATRIX_TRANSPOSED; kind++)
-      cr_assert_gt(matrix_steps[store][kind], 0, "%s of kind %d", store ? "stmatrix" : "ldmatrix", kind);
+      cr_assert_gt(matrix_steps[store][kind], 0, "%s of kind %d", store ? "stmatrix" : "ldmatrix",
+                   kind);
 }
 
 static void check_hsaco(const plan_kernel *kernel, const llrt_jit_result *result) {
@@ -181,9 +192,9 @@ static void check_hsaco(const plan_kernel *kernel, const llrt_jit_result *result
   cr_assert_eq(code.group_bytes, kernel->launch.shared_bytes);
   cr_assert_geq(code.kernarg_bytes, 8 * kernel->launch.n_args);
   cr_assert_eq(code.private_bytes, 0, "registers spill");
-  cr_assert(readback_check_barriers(code.code, code.code_bytes, cpu, &barriers, message,
-                                    sizeof message),
-            "%s", message);
+  cr_assert(
+      readback_check_barriers(code.code, code.code_bytes, cpu, &barriers, message, sizeof message),
+      "%s", message);
   cr_assert_eq(barriers.lds_pending, 0, "%s", barriers.first_pending);
   int wanted = 0;
   for (int s = 0; s < kernel->n_steps; s++) wanted += kernel->step[s].kind == PLAN_BARRIER;
@@ -192,7 +203,7 @@ static void check_hsaco(const plan_kernel *kernel, const llrt_jit_result *result
 }
 
 Test(kernels, hsaco_reads_back) {
-  int seen[PLAN_LOOP + 1] = {0};
+  int seen[PLAN_STEP_KINDS] = {0};
   compile_all(amdgpu, 2, check_hsaco, seen);
   expect_all_steps(seen, PLAN_LOOP - 1);
 }
@@ -203,12 +214,13 @@ static void check_elf(const plan_kernel *kernel, const llrt_jit_result *result) 
 }
 
 Test(kernels, host_objects_for_every_level) {
-  int seen[PLAN_LOOP + 1] = {0};
+  int seen[PLAN_STEP_KINDS] = {0};
   compile_all(host, sizeof host / sizeof *host, check_elf, seen);
   expect_all_steps(seen, PLAN_LOOP);
 }
 
-/* Whether a run's stores bypass the caches is known when it begins: code has both, of which LLVM makes no one. */
+/* Whether a run's stores bypass the caches is known when it begins: code has both, of which LLVM
+ * makes no one. */
 Test(kernels, host_stores_go_either_way) {
   static const conversion both[] = {{"row_major", "col_major", {256, 256}, .lines = true},
                                     {"col_major", "row_major", {256, 256}, .lines = true}};
@@ -223,21 +235,33 @@ Test(kernels, host_stores_go_either_way) {
     }
 }
 
-/* Dots of a tile are loops on the host: as much code whatever the extents. LLVM takes some 40 us for a line. */
+/* Dots of a tile are loops on the host: as much code whatever the extents. LLVM takes some 40 us
+ * for a line. */
 Test(kernels, host_dots_are_loops) {
-  static const struct { llrt_dtype type, sum; int m, n, k; } rows[] = {
-      {LLRT_F16, LLRT_F32, 7, 7, 7}, {LLRT_I8, LLRT_I32, 7, 7, 7},  {LLRT_F64, LLRT_F64, 7, 7, 7},
+  static const struct {
+    llrt_dtype type, sum;
+    int m, n, k;
+  } rows[] = {
+      {LLRT_F16, LLRT_F32, 7, 7, 7},  {LLRT_I8, LLRT_I32, 7, 7, 7}, {LLRT_F64, LLRT_F64, 7, 7, 7},
       {LLRT_E4M3, LLRT_F32, 7, 5, 7}, {LLRT_I8, LLRT_F32, 7, 0, 7}, {LLRT_BF16, LLRT_F32, 0, 7, 7},
   };
   for (size_t t = 0; t < sizeof host / sizeof *host; t++)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-      plan_dot_tile tile = {.m = rows[i].m, .n = rows[i].n, .k = rows[i].k, .a = rows[i].type, .b = rows[i].type,
-                            .d = rows[i].sum, .product_a = rows[i].sum, .product_b = rows[i].sum, .sum = rows[i].sum};
+      plan_dot_tile tile = {.m = rows[i].m,
+                            .n = rows[i].n,
+                            .k = rows[i].k,
+                            .a = rows[i].type,
+                            .b = rows[i].type,
+                            .d = rows[i].sum,
+                            .product_a = rows[i].sum,
+                            .product_b = rows[i].sum,
+                            .sum = rows[i].sum};
       plan_target target;
       llrt_jit_result result;
       int lines = 0;
       cr_assert_eq(plan_target_find(host[t], &target), LLRT_OK);
-      cr_assert_eq(plan_dot_tile_make(&tile, &target, NULL, &made.variant[0]), LLRT_OK, "%s", llrt_last_error());
+      cr_assert_eq(plan_dot_tile_make(&tile, &target, NULL, &made.variant[0]), LLRT_OK, "%s",
+                   llrt_last_error());
       compile(&made.variant[0], LLRT_EMIT_IR, &result);
       for (const char *at = result.data; *at; at++) lines += *at == '\n';
       cr_expect_leq(lines, 6000, "%s, row %zu: %d lines", host[t], i, lines);

@@ -1,5 +1,5 @@
-/* When lld says that it cannot run again in this process, later links go to the program. This file's
- * jit_lld_run stands in for the library's, and breaks at its first call. */
+/* When lld says that it cannot run again in this process, later links go to the program. This
+ * file's jit_lld_run stands in for the library's, and breaks at its first call. */
 #include "jit/compile/compile.h"
 #include "jit/compile/lld.h"
 #include "readback.h"

@@ -19,7 +19,9 @@ static char context, cubin[128];
 fake_record *fake_driver(void) { return &record; }
 
 #define FAIL_IF_ASKED \
-  if (record.fail && strcmp(record.fail, __func__) == 0) return record.fail_code
+  if (fake_fails(&record, __func__)) return record.fail_code
+/* The answer of a call that gives something back, which it does all the same. */
+#define ANSWER (fake_fails(&record, __func__) ? record.fail_code : 0)
 
 cuda_result cuInit(unsigned flags) {
   FAIL_IF_ASKED;
@@ -43,11 +45,13 @@ cuda_result cuDeviceGetCount(int *count) {
 }
 
 cuda_result cuDeviceGet(cuda_ordinal *device, int ordinal) {
+  FAIL_IF_ASKED;
   *device = ordinal;
   return ordinal < record.devices ? 0 : 101;
 }
 
 cuda_result cuDeviceGetName(char *name, int size, cuda_ordinal device) {
+  FAIL_IF_ASKED;
   snprintf(name, (size_t)size, "Fake GPU %d", device);
   return 0;
 }
@@ -56,16 +60,17 @@ cuda_result cuDeviceGetAttribute(int *value, int attribute, cuda_ordinal device)
   FAIL_IF_ASKED;
   (void)device;
   switch (attribute) {
-    case CUDA_ATTRIBUTE_CAPABILITY_MAJOR: *value = record.major; return 0;
-    case CUDA_ATTRIBUTE_CAPABILITY_MINOR: *value = record.minor; return 0;
-    case CUDA_ATTRIBUTE_MULTIPROCESSORS: *value = 132; return 0;
-    case CUDA_ATTRIBUTE_L2_BYTES: *value = 50 << 20; return 0;
-    case CUDA_ATTRIBUTE_SHARED_BYTES: *value = record.most_shared; return 0;
-    default: return 1;
+  case CUDA_ATTRIBUTE_CAPABILITY_MAJOR: *value = record.major; return 0;
+  case CUDA_ATTRIBUTE_CAPABILITY_MINOR: *value = record.minor; return 0;
+  case CUDA_ATTRIBUTE_MULTIPROCESSORS: *value = 132; return 0;
+  case CUDA_ATTRIBUTE_L2_BYTES: *value = 50 << 20; return 0;
+  case CUDA_ATTRIBUTE_SHARED_BYTES: *value = record.most_shared; return 0;
+  default: return 1;
   }
 }
 
 cuda_result cuDeviceTotalMem_v2(size_t *bytes, cuda_ordinal device) {
+  FAIL_IF_ASKED;
   (void)device;
   *bytes = (size_t)1 << 30;
   return 0;
@@ -82,7 +87,7 @@ cuda_result cuDevicePrimaryCtxRetain(void **out, cuda_ordinal device) {
 cuda_result cuDevicePrimaryCtxRelease_v2(cuda_ordinal device) {
   (void)device;
   record.retained--;
-  return 0;
+  return ANSWER;
 }
 
 cuda_result cuCtxPushCurrent_v2(void *pushed) {
@@ -94,10 +99,11 @@ cuda_result cuCtxPushCurrent_v2(void *pushed) {
 cuda_result cuCtxPopCurrent_v2(void **popped) {
   record.current--;
   *popped = &context;
-  return 0;
+  return ANSWER;
 }
 
 cuda_result cuCtxGetDevice(cuda_ordinal *device) {
+  FAIL_IF_ASKED;
   *device = 0;
   return 0;
 }
@@ -105,12 +111,14 @@ cuda_result cuCtxGetDevice(cuda_ordinal *device) {
 cuda_result cuMemAlloc_v2(cuda_ptr *memory, size_t bytes) {
   FAIL_IF_ASKED;
   *memory = (uintptr_t)malloc(bytes);
+  record.allocations += *memory != 0;
   return *memory ? 0 : CUDA_RESULT_OUT_OF_MEMORY;
 }
 
 cuda_result cuMemFree_v2(cuda_ptr memory) {
+  record.allocations -= memory != 0;
   free((void *)(uintptr_t)memory);
-  return 0;
+  return ANSWER;
 }
 
 cuda_result cuMemcpyHtoDAsync_v2(cuda_ptr destination, const void *source, size_t bytes,
@@ -155,6 +163,7 @@ cuda_result cuStreamSynchronize(void *stream) {
 }
 
 cuda_result cuStreamIsCapturing(void *stream, int *status) {
+  FAIL_IF_ASKED;
   (void)stream;
   *status = record.capturing;
   return 0;
@@ -171,7 +180,7 @@ cuda_result cuEventCreate(void **event, unsigned flags) {
 cuda_result cuEventDestroy_v2(void *event) {
   record.events--;
   free(event);
-  return 0;
+  return ANSWER;
 }
 
 cuda_result cuEventRecord(void *event, void *stream) {
@@ -186,7 +195,20 @@ cuda_result cuEventSynchronize(void *event) {
   return 0;
 }
 
+cuda_result cuEventQuery(void *event) {
+  FAIL_IF_ASKED;
+  (void)event;
+  return 0;
+}
+
+cuda_result cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
+  FAIL_IF_ASKED;
+  (void)stream, (void)event, (void)flags;
+  return 0;
+}
+
 cuda_result cuEventElapsedTime(float *milliseconds, void *start, void *stop) {
+  FAIL_IF_ASKED;
   (void)start, (void)stop;
   *milliseconds = 1.5f;
   return 0;
@@ -197,13 +219,14 @@ cuda_result cuLinkCreate_v2(unsigned n_options, int *options, void **values, voi
   FAIL_IF_ASKED;
   if (n_options != 2 || options[0] != CUDA_JIT_ERROR_LOG) return 1;
   *link = values[0];
+  record.links++;
   return 0;
 }
 
 cuda_result cuLinkAddData_v2(void *link, int type, void *data, size_t size, const char *name,
                              unsigned n_options, int *options, void **values) {
   (void)name, (void)n_options, (void)options, (void)values;
-  if (record.fail && strcmp(record.fail, __func__) == 0) {
+  if (fake_fails(&record, __func__)) {
     strcpy(link, "ptxas fatal: line 3: unknown opcode");
     return record.fail_code;
   }
@@ -225,13 +248,16 @@ cuda_result cuLinkComplete(void *link, void **out, size_t *size) {
 
 cuda_result cuLinkDestroy(void *link) {
   (void)link;
-  return 0;
+  record.links--;
+  return ANSWER;
 }
 
-cuda_result cuModuleLoadDataEx(void **module, const void *image, unsigned n_options, int *options, void **values) {
+cuda_result cuModuleLoadDataEx(void **module, const void *image, unsigned n_options, int *options,
+                               void **values) {
   bool ptx = strstr(image, "setmaxnreg") != NULL;
   if (n_options != 2 || options[0] != CUDA_JIT_ERROR_LOG) return 1;
-  if (ptx && record.fail && strcmp(record.fail, __func__) == 0) strcpy(values[0], "ptxas fatal: line 4: unknown opcode");
+  if (ptx && record.fail && strcmp(record.fail, __func__) == 0)
+    strcpy(values[0], "ptxas fatal: line 4: unknown opcode");
   FAIL_IF_ASKED;
   if (!ptx && strncmp(image, "cubin:", 6) != 0) return CUDA_RESULT_INVALID_IMAGE;
   *module = malloc(1);
@@ -242,7 +268,7 @@ cuda_result cuModuleLoadDataEx(void **module, const void *image, unsigned n_opti
 cuda_result cuModuleUnload(void *module) {
   free(module);
   record.modules--;
-  return 0;
+  return ANSWER;
 }
 
 cuda_result cuModuleGetFunction(void **function, void *module, const char *name) {
@@ -290,16 +316,22 @@ cuda_result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, uns
 }
 
 /* A map begins with its address plus what else there is, as one number. */
-cuda_result cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const unsigned long long *extents,
+cuda_result cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
+                                   const unsigned long long *extents,
                                    const unsigned long long *strides, const unsigned *box,
-                                   const unsigned *element_strides, int interleave, int swizzle, int promotion,
-                                   int fill) {
+                                   const unsigned *element_strides, int interleave, int swizzle,
+                                   int promotion, int fill) {
   FAIL_IF_ASKED;
   if (record.current == 0) return 201;
-  if (rank < 2 || rank > 3 || interleave || fill || promotion < 0 || element_strides[0] != 1 || (uintptr_t)map % 64) return 1;
-  *(uint64_t *)map = (uintptr_t)address + extents[0] + 10 * extents[1] + 100 * strides[0] + 1000 * box[0] +
-                     10000 * box[1] + 100000 * (unsigned)type + 1000000 * (unsigned)swizzle;
-  if (rank == 3) *(uint64_t *)map += 10000000 * extents[2] + 100000000 * strides[1] + 1000000000 * (uint64_t)box[2];
+  if (rank < 2 || rank > 3 || interleave || fill || promotion < 0 || element_strides[0] != 1 ||
+      (uintptr_t)map % 64)
+    return 1;
+  *(uint64_t *)map = (uintptr_t)address + extents[0] + 10 * extents[1] + 100 * strides[0] +
+                     1000 * box[0] + 10000 * box[1] + 100000 * (unsigned)type +
+                     1000000 * (unsigned)swizzle;
+  if (rank == 3)
+    *(uint64_t *)map +=
+        10000000 * extents[2] + 100000000 * strides[1] + 1000000000 * (uint64_t)box[2];
   return 0;
 }
 

@@ -17,7 +17,9 @@ static fake_record record = {.devices = 2, .architecture = "gfx90a:sramecc+:xnac
 fake_record *fake_driver(void) { return &record; }
 
 #define FAIL_IF_ASKED \
-  if (record.fail && strcmp(record.fail, __func__) == 0) return record.fail_code
+  if (fake_fails(&record, __func__)) return record.fail_code
+/* The answer of a call that gives something back, which it does all the same. */
+#define ANSWER (fake_fails(&record, __func__) ? record.fail_code : 0)
 
 hip_result hipInit(unsigned flags) {
   FAIL_IF_ASKED;
@@ -39,6 +41,7 @@ hip_result hipGetDeviceCount(int *count) {
 }
 
 hip_result hipGetDevice(int *device) {
+  FAIL_IF_ASKED;
   *device = record.current;
   return 0;
 }
@@ -50,17 +53,24 @@ hip_result hipSetDevice(int device) {
 }
 
 hip_result hipDeviceGetName(char *name, int size, int device) {
+  FAIL_IF_ASKED;
   snprintf(name, (size_t)size, "Fake Instinct %d", device);
   return 0;
 }
 
 hip_result hipDeviceGetAttribute(int *value, int attribute, int device) {
+  FAIL_IF_ASKED;
   (void)device;
-  *value = attribute == HIP_ATTRIBUTE_MULTIPROCESSORS ? 104 : 8 << 20;
-  return attribute == HIP_ATTRIBUTE_MULTIPROCESSORS || attribute == HIP_ATTRIBUTE_L2_BYTES ? 0 : 1;
+  switch (attribute) {
+  case HIP_ATTRIBUTE_MULTIPROCESSORS: *value = 104; return 0;
+  case HIP_ATTRIBUTE_L2_BYTES: *value = 8 << 20; return 0;
+  case HIP_ATTRIBUTE_PAGEABLE_ACCESS: *value = record.pageable; return 0;
+  default: return 1;
+  }
 }
 
 hip_result hipDeviceTotalMem(size_t *bytes, int device) {
+  FAIL_IF_ASKED;
   (void)device;
   *bytes = (size_t)1 << 30;
   return 0;
@@ -78,18 +88,55 @@ hip_result hipGetDevicePropertiesR0600(void *properties, int device) {
 }
 
 hip_result hipGetDeviceProperties(void *properties, int device) {
+  FAIL_IF_ASKED;
   return hipGetDevicePropertiesR0600(properties, device);
+}
+
+/* The held block that the address lies in; -1: none. NULL: a place that is free. */
+static int find_block(const char *address) {
+  int i = FAKE_MAX_BLOCKS;
+  while (--i >= 0) {
+    const char *begin = record.block[i].begin;
+    if (address ? begin && address >= begin && address < begin + record.block[i].bytes : !begin)
+      break;
+  }
+  return i;
 }
 
 hip_result hipMalloc(void **memory, size_t bytes) {
   FAIL_IF_ASKED;
-  *memory = malloc(bytes);
-  return *memory ? 0 : HIP_RESULT_OUT_OF_MEMORY;
+  int place = find_block(NULL);
+  *memory = place < 0 ? NULL : malloc(bytes);
+  if (!*memory) return HIP_RESULT_OUT_OF_MEMORY;
+  record.block[place].begin = *memory;
+  record.block[place].bytes = bytes;
+  record.allocations++;
+  return 0;
 }
 
 hip_result hipFree(void *memory) {
+  if (!memory) return ANSWER;
+  int place = find_block(memory);
+  if (place < 0) return HIP_RESULT_INVALID_VALUE;
+  record.block[place].begin = NULL;
+  record.allocations--;
   free(memory);
+  return ANSWER;
+}
+
+hip_result hipPointerGetAttributes(hip_pointer_attributes *attributes, const void *memory) {
+  FAIL_IF_ASKED;
+  int place = find_block(memory);
+  *attributes = (hip_pointer_attributes){0};
+  if (place >= 0) attributes->device_pointer = (void *)(uintptr_t)memory;
+  if (place < 0 && record.old_addresses) return record.last_error = HIP_RESULT_INVALID_VALUE;
   return 0;
+}
+
+hip_result hipGetLastError(void) {
+  int told = record.last_error;
+  record.last_error = 0;
+  return told;
 }
 
 hip_result hipMemcpyAsync(void *destination, const void *source, size_t bytes, int kind,
@@ -119,6 +166,7 @@ hip_result hipStreamSynchronize(void *stream) {
 }
 
 hip_result hipStreamIsCapturing(void *stream, int *status) {
+  FAIL_IF_ASKED;
   (void)stream;
   *status = record.capturing;
   return 0;
@@ -135,7 +183,7 @@ hip_result hipEventCreateWithFlags(void **event, unsigned flags) {
 hip_result hipEventDestroy(void *event) {
   record.events--;
   free(event);
-  return 0;
+  return ANSWER;
 }
 
 hip_result hipEventRecord(void *event, void *stream) {
@@ -150,7 +198,20 @@ hip_result hipEventSynchronize(void *event) {
   return 0;
 }
 
+hip_result hipEventQuery(void *event) {
+  FAIL_IF_ASKED;
+  (void)event;
+  return 0;
+}
+
+hip_result hipStreamWaitEvent(void *stream, void *event, unsigned flags) {
+  FAIL_IF_ASKED;
+  (void)stream, (void)event, (void)flags;
+  return 0;
+}
+
 hip_result hipEventElapsedTime(float *milliseconds, void *start, void *stop) {
+  FAIL_IF_ASKED;
   (void)start, (void)stop;
   *milliseconds = 1.5f;
   return 0;
@@ -158,7 +219,8 @@ hip_result hipEventElapsedTime(float *milliseconds, void *start, void *stop) {
 
 hip_result hipModuleLoadData(void **module, const void *image) {
   FAIL_IF_ASKED;
-  if (strncmp(image, "hsaco:", 6) != 0) return HIP_RESULT_INVALID_IMAGE;
+  if (strncmp(image, "hsaco:", 6) != 0 && strncmp(image, "\177ELF", 4) != 0)
+    return HIP_RESULT_INVALID_IMAGE;
   snprintf(record.code, sizeof record.code, "%s", (const char *)image);
   *module = malloc(1);
   record.modules++;
@@ -168,7 +230,7 @@ hip_result hipModuleLoadData(void **module, const void *image) {
 hip_result hipModuleUnload(void *module) {
   free(module);
   record.modules--;
-  return 0;
+  return ANSWER;
 }
 
 hip_result hipModuleGetFunction(void **function, void *module, const char *name) {

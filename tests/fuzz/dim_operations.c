@@ -146,8 +146,8 @@ static bool same_sizes(const llrt_dim *a, int n_a, const llrt_dim *b, int n_b) {
 llrt_status check_concat_ins(bytes *from, const llrt_layout *a, const llrt_layout *b,
                              llrt_layout *out) {
   (void)from;
-  bool expected = same_sizes(a->out, a->n_out, b->out, b->n_out) &&
-                  !share_name(a->in, a->n_in, b->in, b->n_in);
+  bool expected =
+      same_sizes(a->out, a->n_out, b->out, b->n_out) && !share_name(a->in, a->n_in, b->in, b->n_in);
   llrt_status status = llrt_layout_concat_ins(a, b, out);
   FUZZ_CHECK((status == LLRT_OK) == expected);
   for (int x = 0; expected && x < in_points(out) && x < 1 << POINTS_MAX_BITS; x++) {
@@ -162,8 +162,8 @@ llrt_status check_concat_ins(bytes *from, const llrt_layout *a, const llrt_layou
 llrt_status check_concat_outs(bytes *from, const llrt_layout *a, const llrt_layout *b,
                               llrt_layout *out) {
   (void)from;
-  bool expected = same_sizes(a->in, a->n_in, b->in, b->n_in) &&
-                  !share_name(a->out, a->n_out, b->out, b->n_out);
+  bool expected =
+      same_sizes(a->in, a->n_in, b->in, b->n_in) && !share_name(a->out, a->n_out, b->out, b->n_out);
   llrt_status status = llrt_layout_concat_outs(a, b, out);
   FUZZ_CHECK((status == LLRT_OK) == expected);
   for (int x = 0; expected && x < in_points(a); x++) {

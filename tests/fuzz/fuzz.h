@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* -1: the input is none of those that the target is about. 1: it was a finding, which is printed. */
+/* -1: the input is none of those that the target is about. 1: it was a finding, which is printed.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What is left of the input; 0 once it is used up. */
@@ -20,12 +21,12 @@ typedef struct bytes {
 uint8_t bytes_next(bytes *from);
 
 /* Ends the program, as a finding, when what has to hold does not. */
-#define FUZZ_CHECK(condition)                                                        \
-  do {                                                                               \
-    if (!(condition)) {                                                              \
+#define FUZZ_CHECK(condition) \
+  do { \
+    if (!(condition)) { \
       fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      abort();                                                                       \
-    }                                                                                \
+      abort(); \
+    } \
   } while (0)
 
 #endif

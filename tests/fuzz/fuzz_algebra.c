@@ -26,10 +26,8 @@ static void read_dims(bytes *from, llrt_layout *out, bool ins) {
   for (int i = 0; i < (shape & 3); i++) {
     const char *name = pool[(shape / 4 + (shape & 64 ? 2 : 1) * i) % POOL];
     int bits = sizes >> 2 * i & 3;
-    if (ins)
-      llrt_layout_add_in(out, name, bits);
-    else
-      llrt_layout_add_out(out, name, bits);
+    if (ins) llrt_layout_add_in(out, name, bits);
+    else llrt_layout_add_out(out, name, bits);
   }
 }
 
@@ -54,8 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint8_t what = bytes_next(&from), where = bytes_next(&from);
     const llrt_layout a = slot[where & 3], b = slot[where >> 2 & 3];
     llrt_layout out = a;
-    if (what % (n_operations + 1) == n_operations)
-      read_layout(&from, &out);
+    if (what % (n_operations + 1) == n_operations) read_layout(&from, &out);
     else if (operations[what % (n_operations + 1)](&from, &a, &b, &out) != LLRT_OK)
       FUZZ_CHECK(llrt_layout_equal(&out, &(llrt_layout){0}));
     FUZZ_CHECK(llrt_layout_is_valid(&out));

@@ -1,5 +1,6 @@
-/* Questions about two maps: bank conflicts, vectors, conversions; and whether two storages are the same
- * bytes. Answers are compared with counting, and storages with their definition in integers. */
+/* Questions about two maps: bank conflicts, vectors, conversions; and whether two storages are the
+ * same bytes. Answers are compared with counting, and storages with their definition in integers.
+ */
 #include "tests/fuzz/operations.h"
 
 #include <llrt/storage.h>
@@ -15,8 +16,8 @@ static bool as_memory(const llrt_layout *b, llrt_layout *memory) {
   return llrt_layout_flatten_ins(b, "offset", memory) == LLRT_OK;
 }
 
-/* Wavefronts of one instruction from the lanes' first bits: as many lanes at a time as fill all banks, each
- * time as many wavefronts as some bank is asked for different words. */
+/* Wavefronts of one instruction from the lanes' first bits: as many lanes at a time as fill all
+ * banks, each time as many wavefronts as some bank is asked for different words. */
 static int count_wavefronts(const int64_t *first, int bits, int banks) {
   int lane_bits = bits < 8 * BANK_BYTES ? 8 * BANK_BYTES : bits, total = 0;
   int together = banks * BANK_BYTES * 8 / lane_bits;
@@ -40,8 +41,8 @@ static int count_wavefronts(const int64_t *first, int bits, int banks) {
   return total;
 }
 
-/* Whether one instruction can move 2^v registers: exactly v of all bits touch the offset's low v, they are
- * registers' and each has one of them alone. */
+/* Whether one instruction can move 2^v registers: exactly v of all bits touch the offset's low v,
+ * they are registers' and each has one of them alone. */
 static bool moves_together(const llrt_layout *access, int v) {
   uint64_t mask = (UINT64_C(1) << v) - 1, found = 0;
   for (int bit = 0, dim = 0, end = access->in[0].bits; bit < llrt_layout_in_bits(access); bit++) {
@@ -55,13 +56,16 @@ static bool moves_together(const llrt_layout *access, int v) {
   return found == mask;
 }
 
-static int point_lanes(const llrt_layout *access) { return dim_bits(access->in, access->n_in, "lane"); }
+static int point_lanes(const llrt_layout *access) {
+  return dim_bits(access->in, access->n_in, "lane");
+}
 
 static void check_wavefronts(const llrt_layout *access, const llrt_bank_report *report, int element,
                              int banks) {
   int lanes = point_lanes(access), all = llrt_layout_in_bits(access);
   int shift = llrt_layout_in_index(access, "lane") < 0
-                  ? 0 : llrt_layout_in_shift(access, llrt_layout_in_index(access, "lane"));
+                  ? 0
+                  : llrt_layout_in_shift(access, llrt_layout_in_index(access, "lane"));
   for (uint64_t x = 0; x < UINT64_C(1) << all; x++) {
     int64_t first[LANES];
     for (int lane = 0; lane < LANES; lane++) {
@@ -76,10 +80,12 @@ static void check_wavefronts(const llrt_layout *access, const llrt_bank_report *
 static void check_bank_conflicts(const llrt_layout *a, const llrt_layout *b) {
   static const int widths[] = {4, 8, 16, 32, 64, 128};
   int element = widths[(a->column[0] + b->column[0]) % 6], banks = 4 << a->column[1] % 3;
-  const llrt_bank_params params = {.lanes = LANES, .banks = banks, .bank_bytes = BANK_BYTES,
+  const llrt_bank_params params = {.lanes = LANES,
+                                   .banks = banks,
+                                   .bank_bytes = BANK_BYTES,
                                    .vector_bytes = BANK_BYTES << b->column[1] % 3};
   llrt_layout memory, held, access;
-  llrt_bank_report report;
+  llrt_bank_report report = {0};
   if (!as_memory(b, &memory)) return;
   bool solved = llrt_layout_remove_zero_bases(a, "register", &held) == LLRT_OK &&
                 llrt_layout_invert_and_compose_block_local(&held, &memory, &access) == LLRT_OK;
@@ -87,10 +93,12 @@ static void check_bank_conflicts(const llrt_layout *a, const llrt_layout *b) {
   FUZZ_CHECK((status == LLRT_OK) == solved);
   if (!solved) return;
   int64_t limit = params.vector_bytes * 8 / element, width = 1;
-  for (int v = 1; 1 << v <= limit && v <= access.in[llrt_layout_in_index(&access, "register")].bits; v++)
+  for (int v = 1; 1 << v <= limit && v <= access.in[llrt_layout_in_index(&access, "register")].bits;
+       v++)
     if (moves_together(&access, v)) width = 1ll << v;
   FUZZ_CHECK(report.vector == width);
-  FUZZ_CHECK((int64_t)report.instructions * width == 1ll << dim_bits(held.in, held.n_in, "register"));
+  FUZZ_CHECK((int64_t)report.instructions * width ==
+             1ll << dim_bits(held.in, held.n_in, "register"));
   check_wavefronts(&access, &report, element, banks);
 }
 
@@ -102,8 +110,8 @@ static void without_zero_registers(const llrt_layout *given, llrt_layout *out) {
     *out = *given;
 }
 
-/* What is left of X, the other dims staying in place, reads the right element everywhere; where nothing is
- * left, both hold the same. */
+/* What is left of X, the other dims staying in place, reads the right element everywhere; where
+ * nothing is left, both hold the same. */
 static void check_conversion(const llrt_layout *a, const llrt_layout *b) {
   llrt_layout from, to, x;
   unsigned moves;
@@ -145,7 +153,9 @@ static void read_storage(bytes *from, const llrt_storage *like, llrt_storage *ou
   for (int i = 0; i < (like ? like->n_digits : 1 + (what & 3)); i++) {
     uint8_t shape = bytes_next(from), stride = bytes_next(from);
     llrt_digit *digit = &out->digit[out->n_digits++];
-    *digit = (llrt_digit){.extent = 1 + (shape & 3), .axis = shape >> 2 & 1, .stride = stride & 31,
+    *digit = (llrt_digit){.extent = 1 + (shape & 3),
+                          .axis = shape >> 2 & 1,
+                          .stride = stride & 31,
                           .reversed = shape >> 3 & 1};
     if (like) digit->extent = like->digit[i].extent, digit->axis = like->digit[i].axis;
     if (stride & 128) digit->stride = LLRT_STRIDE_PACKED;
@@ -156,8 +166,8 @@ static void read_storage(bytes *from, const llrt_storage *like, llrt_storage *ou
 }
 
 /* Where the copies of an element lie, by the rule's definition; sorted, each once. */
-static int list_places(const llrt_storage *rule, const llrt_storage_binding *bound, int64_t i, int64_t j,
-                       int64_t *places) {
+static int list_places(const llrt_storage *rule, const llrt_storage_binding *bound, int64_t i,
+                       int64_t j, int64_t *places) {
   int n = 0;
   for (int64_t copy = 0; copy < MAX_PLACES; copy++) {
     int64_t left[2] = {i, j}, copies = copy, sum = rule->offset[0];
@@ -193,13 +203,15 @@ llrt_status check_same_bytes(bytes *from, const llrt_layout *a, const llrt_layou
   read_storage(from, NULL, &rule[0]);
   read_storage(from, &rule[0], &rule[1]);
   for (int k = 0; k < rule[0].n_digits; k++)
-    *(rule[0].digit[k].axis < 0 ? &copies : &shape[rule[0].digit[k].axis]) *= rule[0].digit[k].extent;
+    *(rule[0].digit[k].axis < 0 ? &copies : &shape[rule[0].digit[k].axis]) *=
+        rule[0].digit[k].extent;
   if (copies > MAX_PLACES) return LLRT_OK;
   for (int i = 0; i < 2; i++)
     FUZZ_CHECK(llrt_storage_bind(&rule[i], 2, shape, NULL, &bound[i]) == LLRT_OK);
   for (int64_t i = 0; i < shape[0] && expected; i++)
     for (int64_t j = 0; j < shape[1] && expected; j++) {
-      int n = list_places(&rule[0], &bound[0], i, j, p[0]), m = list_places(&rule[1], &bound[1], i, j, p[1]);
+      int n = list_places(&rule[0], &bound[0], i, j, p[0]),
+          m = list_places(&rule[1], &bound[1], i, j, p[1]);
       FUZZ_CHECK(p[0][n - 1] < bound[0].span && p[1][m - 1] < bound[1].span);
       expected = n == m && memcmp(p[0], p[1], (size_t)n * sizeof p[0][0]) == 0;
     }

@@ -168,8 +168,8 @@ llrt_status check_quotient(bytes *from, const llrt_layout *a, const llrt_layout 
   return status;
 }
 
-/* All in-dims of a begin with the tile's columns, and what the others reach has no bit that the tile
- * reaches. */
+/* All in-dims of a begin with the tile's columns, and what the others reach has no bit that the
+ * tile reaches. */
 static bool is_repeated(const llrt_layout *a, const llrt_layout *tile) {
   if (!has_dims(a, tile)) return false;
   uint64_t used = 0;

@@ -82,13 +82,33 @@ llrt_status check_select_bases(bytes *from, const llrt_layout *a, const llrt_lay
 }
 
 operation *const operations[] = {
-    check_compose,       check_solve,        check_invert_and_compose, check_right_inverse,
-    check_invert,        check_product,      check_divide_left,        check_divide_right,
-    check_quotient,      check_repetitions,  check_product_divided,    check_sublayout,
-    check_transpose_ins, check_flatten_ins,  check_transpose_outs,     check_flatten_outs,
-    check_reshape_ins,   check_reshape_outs, check_rename_ins,         check_rename_outs,
-    check_concat_ins,    check_concat_outs,  check_resize_in,          check_resize_out,
-    check_select_bases,  check_remove_zero_bases, check_same_bytes,
+    check_compose,
+    check_solve,
+    check_invert_and_compose,
+    check_right_inverse,
+    check_invert,
+    check_product,
+    check_divide_left,
+    check_divide_right,
+    check_quotient,
+    check_repetitions,
+    check_product_divided,
+    check_sublayout,
+    check_transpose_ins,
+    check_flatten_ins,
+    check_transpose_outs,
+    check_flatten_outs,
+    check_reshape_ins,
+    check_reshape_outs,
+    check_rename_ins,
+    check_rename_outs,
+    check_concat_ins,
+    check_concat_outs,
+    check_resize_in,
+    check_resize_out,
+    check_select_bases,
+    check_remove_zero_bases,
+    check_same_bytes,
 };
 const int n_operations = sizeof operations / sizeof operations[0];
 
@@ -131,8 +151,8 @@ static void check_num_consecutive(const llrt_layout *a) {
   for (int k = 1; k <= a->in[0].bits && k <= a->out[0].bits; k++) {
     bool holds = true;
     for (int i = 0; i < llrt_layout_in_bits(a); i++)
-      holds &= i < k ? a->column[i] == UINT64_C(1) << i
-                     : (a->column[i] & ((UINT64_C(1) << k) - 1)) == 0;
+      holds &=
+          i < k ? a->column[i] == UINT64_C(1) << i : (a->column[i] & ((UINT64_C(1) << k) - 1)) == 0;
     if (holds) wanted = INT64_C(1) << k;
   }
   FUZZ_CHECK(llrt_layout_num_consecutive(a) == wanted);

@@ -1,4 +1,5 @@
-/* Two copies of libllrt.so in one process, as two plugins bring them, at work at once; then one goes, and the other goes on. */
+/* Two copies of libllrt.so in one process, as two plugins bring them, at work at once; then one
+ * goes, and the other goes on. */
 #include "guest.h"
 
 #include <pthread.h>
@@ -19,7 +20,8 @@ static void copy_file(const char *from, const char *to) {
   FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
   static char bytes[1 << 16];
   GUEST_REQUIRE(in && out, "cannot copy %s to %s", from, to);
-  for (size_t n; (n = fread(bytes, 1, sizeof bytes, in)) > 0;) GUEST_REQUIRE(fwrite(bytes, 1, n, out) == n, "%s is full", to);
+  for (size_t n; (n = fread(bytes, 1, sizeof bytes, in)) > 0;)
+    GUEST_REQUIRE(fwrite(bytes, 1, n, out) == n, "%s is full", to);
   fclose(in);
   GUEST_REQUIRE(fclose(out) == 0, "%s is full", to);
 }

@@ -1,6 +1,6 @@
-/* A caller that flushes subnormal numbers to zero, rounds up and lets exceptions trap: kernels compute what they compute
- * elsewhere, whether they were compiled in that mode or not and whoever's threads run them; and the mode, flags included, is
- * the same after the call. */
+/* A caller that flushes subnormal numbers to zero, rounds up and lets exceptions trap: kernels
+ * compute what they compute elsewhere, whether they were compiled in that mode or not and whoever's
+ * threads run them; and the mode, flags included, is the same after the call. */
 #include "guest.h"
 
 #include <fenv.h>
@@ -33,29 +33,40 @@ static void make_numbers(void) {
     uint32_t bits = (uint32_t)(state >> 32);
     if ((bits & 0x7f800000) == 0x7f800000) bits &= ~0x40000000u; /* no infinities and NaN */
     if (i % 4 == 0) bits &= ~0x7f800000u;                        /* subnormal */
-    if (i % 4 == 1) bits = (bits & 0x80ffffff) | 0x38000000;     /* near the subnormal ones of f16 */
+    if (i % 4 == 1) bits = (bits & 0x80ffffff) | 0x38000000; /* near the subnormal ones of f16 */
     memcpy(&numbers[i], &bits, sizeof bits);
   }
 }
 
 static void run(const guest_session *s, results *out) {
   const guest_library *lib = s->lib;
-  llrt_tensor from = {.data = numbers, .dtype = LLRT_F32, .rank = 2, .shape = {ROWS, COLUMNS}, .device = s->host}, to = from;
+  llrt_tensor from = {.data = numbers,
+                      .dtype = LLRT_F32,
+                      .rank = 2,
+                      .shape = {ROWS, COLUMNS},
+                      .device = s->host},
+              to = from;
   llrt_storage col_major;
-  GUEST_REQUIRE(lib->llrt_storage_strided(2, (int64_t[]){1, ROWS}, &col_major) == LLRT_OK, "%s", lib->llrt_last_error());
+  GUEST_REQUIRE(lib->llrt_storage_strided(2, (int64_t[]){1, ROWS}, &col_major) == LLRT_OK, "%s",
+                lib->llrt_last_error());
   to.storage = &col_major;
   to.dtype = LLRT_BF16, to.data = out->bf16;
-  GUEST_REQUIRE(lib->llrt_convert_into(&from, &to, NULL, NULL) == LLRT_OK, "%s", lib->llrt_last_error());
+  GUEST_REQUIRE(lib->llrt_convert_into(&from, &to, NULL, NULL) == LLRT_OK, "%s",
+                lib->llrt_last_error());
   to.dtype = LLRT_F16, to.data = out->f16;
-  GUEST_REQUIRE(lib->llrt_convert_into(&from, &to, NULL, NULL) == LLRT_OK, "%s", lib->llrt_last_error());
+  GUEST_REQUIRE(lib->llrt_convert_into(&from, &to, NULL, NULL) == LLRT_OK, "%s",
+                lib->llrt_last_error());
   llrt_tensor half = to, back = from;
   back.data = out->scaled;
-  GUEST_REQUIRE(lib->llrt_convert_into(&half, &back, NULL, NULL) == LLRT_OK, "%s", lib->llrt_last_error());
+  GUEST_REQUIRE(lib->llrt_convert_into(&half, &back, NULL, NULL) == LLRT_OK, "%s",
+                lib->llrt_last_error());
   llrt_tensor sums = from;
   sums.data = out->sums;
   sums.shape[1] = 1;
-  GUEST_REQUIRE(lib->llrt_reduce_into(&from, &sums, &(llrt_reduce_params){.op = LLRT_COMBINE_SUM, .axes = 2}, NULL) == LLRT_OK, "%s",
-                lib->llrt_last_error());
+  GUEST_REQUIRE(lib->llrt_reduce_into(&from, &sums,
+                                      &(llrt_reduce_params){.op = LLRT_COMBINE_SUM, .axes = 2},
+                                      NULL) == LLRT_OK,
+                "%s", lib->llrt_last_error());
 }
 
 static void compare(const results *a, const results *b, const char *when) {
@@ -80,7 +91,8 @@ static void *run_range(void *data) {
   return NULL;
 }
 
-static void own_loop(void *user, int64_t count, void (*body)(void *, int64_t, int64_t), void *data) {
+static void own_loop(void *user, int64_t count, void (*body)(void *, int64_t, int64_t),
+                     void *data) {
   (void)user;
   range half[2] = {{body, data, 0, count / 2}, {body, data, count / 2, count}};
   for (int i = 0; i < 2; i++) {
@@ -113,8 +125,10 @@ int main(int argc, char *argv[]) {
   guest_end(&second);
   llrt_context_params params = {.jit_library = argv[2], .parallel_for = own_loop};
   guest_session third = {.lib = &lib};
-  GUEST_REQUIRE(lib.llrt_context_create(&params, &third.context) == LLRT_OK, "%s", lib.llrt_last_error());
-  GUEST_REQUIRE(lib.llrt_device_open(third.context, "host", NULL, &third.host) == LLRT_OK, "%s", lib.llrt_last_error());
+  GUEST_REQUIRE(lib.llrt_context_create(&params, &third.context) == LLRT_OK, "%s",
+                lib.llrt_last_error());
+  GUEST_REQUIRE(lib.llrt_device_open(third.context, "host", NULL, &third.host) == LLRT_OK, "%s",
+                lib.llrt_last_error());
   memset(&odd, 0, sizeof odd);
   run(&third, &odd);
   compare(&usual, &odd, "by the caller's loop");

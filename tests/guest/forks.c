@@ -1,5 +1,6 @@
-/* fork() before the first launch, between launches, and while another thread launches: parent and child, and the child's
- * child, go on with the contexts that nobody was in a call of. Whoever hangs is ended by an alarm. */
+/* fork() before the first launch, between launches, and while another thread launches: parent and
+ * child, and the child's child, go on with the contexts that nobody was in a call of. Whoever hangs
+ * is ended by an alarm. */
 #include "guest.h"
 
 #include <pthread.h>
@@ -44,7 +45,8 @@ static void *keep_launching(void *data) {
 }
 
 /* Each child ends its session as a program would at its end. */
-static void fork_beside_a_launcher(const guest_library *lib, const char *jit, const guest_session *s) {
+static void fork_beside_a_launcher(const guest_library *lib, const char *jit,
+                                   const guest_session *s) {
   launcher other = {.session = guest_begin(lib, jit, 0)};
   pthread_t thread;
   guest_convert(&other.session, 0, GUEST_MANY_ROWS);

@@ -1,6 +1,6 @@
-/* What the programs of this folder share: libllrt.so, opened as a plugin would, and conversions on the host. The programs are
- * plain ones, for Criterion's processes and the thread sanitizer do not go together. Each takes the paths of libllrt.so and
- * libllrt-jit.so. */
+/* What the programs of this folder share: libllrt.so, opened as a plugin would, and conversions on
+ * the host. The programs are plain ones, for Criterion's processes and the thread sanitizer do not
+ * go together. Each takes the paths of libllrt.so and libllrt-jit.so. */
 #ifndef LLRT_TESTS_GUEST_H
 #define LLRT_TESTS_GUEST_H
 
@@ -15,10 +15,14 @@
 
 enum { GUEST_SKIPPED = 77 };
 
-#define GUEST_FUNCTIONS(F)                                                                               \
-  F(llrt_last_error) F(llrt_context_create) F(llrt_context_destroy) F(llrt_context_get_cache_stats)      \
-  F(llrt_device_open) F(llrt_device_close) F(llrt_storage_strided) F(llrt_convert_into)                  \
-  F(llrt_reduce_into) F(llrt_op_prepare) F(llrt_op_run) F(llrt_op_save) F(llrt_op_load) F(llrt_op_destroy)
+/* clang-format off */
+#define GUEST_FUNCTIONS(F) \
+  F(llrt_last_error) F(llrt_context_create) F(llrt_context_destroy) \
+  F(llrt_context_get_cache_stats) \
+  F(llrt_device_open) F(llrt_device_close) F(llrt_storage_strided) F(llrt_convert_into) \
+  F(llrt_reduce_into) F(llrt_op_prepare) F(llrt_op_run) F(llrt_op_save) F(llrt_op_load) \
+  F(llrt_op_destroy)
+/* clang-format on */
 
 typedef struct guest_library {
   void *handle;
@@ -28,21 +32,21 @@ typedef struct guest_library {
 } guest_library;
 
 /* Ends the program unless the condition holds. */
-#define GUEST_REQUIRE(condition, ...)                          \
-  do {                                                         \
-    if (!(condition)) {                                        \
-      fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);          \
-      fprintf(stderr, __VA_ARGS__);                            \
-      fputc('\n', stderr);                                     \
-      _Exit(1);                                                \
-    }                                                          \
+#define GUEST_REQUIRE(condition, ...) \
+  do { \
+    if (!(condition)) { \
+      fprintf(stderr, "%s:%d: ", __FILE__, __LINE__); \
+      fprintf(stderr, __VA_ARGS__); \
+      fputc('\n', stderr); \
+      _Exit(1); \
+    } \
   } while (0)
 
 static inline guest_library guest_open(const char *path) {
   guest_library lib = {.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
   GUEST_REQUIRE(lib.handle, "%s", dlerror());
-#define F(name)                                      \
-  *(void **)&lib.name = dlsym(lib.handle, #name);    \
+#define F(name) \
+  *(void **)&lib.name = dlsym(lib.handle, #name); \
   GUEST_REQUIRE(lib.name, "no " #name);
   GUEST_FUNCTIONS(F)
 #undef F
@@ -63,8 +67,10 @@ typedef struct guest_session {
 static inline guest_session guest_begin(const guest_library *lib, const char *jit, int threads) {
   guest_session s = {.lib = lib};
   llrt_context_params params = {.jit_library = jit, .threads = threads};
-  GUEST_REQUIRE(lib->llrt_context_create(&params, &s.context) == LLRT_OK, "%s", lib->llrt_last_error());
-  GUEST_REQUIRE(lib->llrt_device_open(s.context, "host", NULL, &s.host) == LLRT_OK, "%s", lib->llrt_last_error());
+  GUEST_REQUIRE(lib->llrt_context_create(&params, &s.context) == LLRT_OK, "%s",
+                lib->llrt_last_error());
+  GUEST_REQUIRE(lib->llrt_device_open(s.context, "host", NULL, &s.host) == LLRT_OK, "%s",
+                lib->llrt_last_error());
   return s;
 }
 
@@ -75,7 +81,8 @@ static inline void guest_end(guest_session *s) {
 
 enum { GUEST_AXES = 6 };
 
-/* Tensor number `layout` of 720: [rows, 2, 4, 2, 8, 2] in row-major order to an order of the axes of its own. */
+/* Tensor number `layout` of 720: [rows, 2, 4, 2, 8, 2] in row-major order to an order of the axes
+ * of its own. */
 typedef struct guest_case {
   int64_t shape[GUEST_AXES], strides[GUEST_AXES];
   int64_t elements;
@@ -87,7 +94,8 @@ static inline guest_case guest_case_make(int layout, int64_t rows) {
   c.elements = 1;
   for (int n = GUEST_AXES; n > 0; layout /= n--) {
     int axis = left[layout % n];
-    memmove(&left[layout % n], &left[layout % n + 1], sizeof left[0] * (size_t)(n - 1 - layout % n));
+    memmove(&left[layout % n], &left[layout % n + 1],
+            sizeof left[0] * (size_t)(n - 1 - layout % n));
     c.strides[axis] = c.elements;
     c.elements *= c.shape[axis];
   }
@@ -97,22 +105,27 @@ static inline guest_case guest_case_make(int layout, int64_t rows) {
 /* Converts such a tensor of 32-bit elements and compares all of it. */
 static inline void guest_convert(const guest_session *s, int layout, int64_t rows) {
   guest_case c = guest_case_make(layout, rows);
-  unsigned *from = aligned_alloc(64, (size_t)c.elements * 4), *to = aligned_alloc(64, (size_t)c.elements * 4);
+  unsigned *from = aligned_alloc(64, (size_t)c.elements * 4),
+           *to = aligned_alloc(64, (size_t)c.elements * 4);
   GUEST_REQUIRE(from && to, "no memory");
   for (int64_t i = 0; i < c.elements; i++) from[i] = (unsigned)i * 2654435761u + (unsigned)layout;
   memset(to, 0xee, (size_t)c.elements * 4);
   llrt_storage storage;
-  GUEST_REQUIRE(s->lib->llrt_storage_strided(GUEST_AXES, c.strides, &storage) == LLRT_OK, "%s", s->lib->llrt_last_error());
+  GUEST_REQUIRE(s->lib->llrt_storage_strided(GUEST_AXES, c.strides, &storage) == LLRT_OK, "%s",
+                s->lib->llrt_last_error());
   llrt_tensor source = {.data = from, .dtype = LLRT_B32, .rank = GUEST_AXES, .device = s->host};
   memcpy(source.shape, c.shape, sizeof c.shape);
   llrt_tensor destination = source;
   destination.data = to;
   destination.storage = &storage;
-  GUEST_REQUIRE(s->lib->llrt_convert_into(&source, &destination, NULL, NULL) == LLRT_OK, "%s", s->lib->llrt_last_error());
+  GUEST_REQUIRE(s->lib->llrt_convert_into(&source, &destination, NULL, NULL) == LLRT_OK, "%s",
+                s->lib->llrt_last_error());
   for (int64_t i = 0; i < c.elements; i++) {
     int64_t place = 0, rest = i;
-    for (int axis = GUEST_AXES - 1; axis >= 0; rest /= c.shape[axis--]) place += rest % c.shape[axis] * c.strides[axis];
-    GUEST_REQUIRE(to[place] == from[i], "layout %d: element %lld is %x, not %x", layout, (long long)i, to[place], from[i]);
+    for (int axis = GUEST_AXES - 1; axis >= 0; rest /= c.shape[axis--])
+      place += rest % c.shape[axis] * c.strides[axis];
+    GUEST_REQUIRE(to[place] == from[i], "layout %d: element %lld is %x, not %x", layout,
+                  (long long)i, to[place], from[i]);
   }
   free(from);
   free(to);

@@ -1,5 +1,5 @@
-/* 64 threads, each over 200 layouts in an order of its own, in one context: 200 compiles. 16 threads, each over 50 layouts in
- * a context of its own. */
+/* 64 threads, each over 200 layouts in an order of its own, in one context: 200 compiles. 16
+ * threads, each over 50 layouts in a context of its own. */
 #include "guest.h"
 
 #include <pthread.h>
@@ -50,9 +50,11 @@ int main(int argc, char *argv[]) {
   jit = argv[2];
   shared = guest_begin(&lib, jit, 0);
   run(SHARERS, convert_shared);
-  llrt_cache_stats stats;
-  GUEST_REQUIRE(lib.llrt_context_get_cache_stats(shared.context, &stats) == LLRT_OK, "%s", lib.llrt_last_error());
-  GUEST_REQUIRE(stats.compiles == SHARED, "%llu compiles for %d layouts", (unsigned long long)stats.compiles, SHARED);
+  llrt_cache_stats stats = {0};
+  GUEST_REQUIRE(lib.llrt_context_get_cache_stats(shared.context, &stats) == LLRT_OK, "%s",
+                lib.llrt_last_error());
+  GUEST_REQUIRE(stats.compiles == SHARED, "%llu compiles for %d layouts",
+                (unsigned long long)stats.compiles, SHARED);
   guest_end(&shared);
   run(OWNERS, convert_own);
   guest_close(&lib, argv[1]);

@@ -1,5 +1,5 @@
-/* A plugin that uses llrt is loaded, converts on all cores and is unloaded, again and again: no thread stays behind, with
- * everything destroyed before or not. */
+/* A plugin that uses llrt is loaded, converts on all cores and is unloaded, again and again: no
+ * thread stays behind, with everything destroyed before or not. */
 #include "guest.h"
 
 #include <pthread.h>
@@ -26,7 +26,8 @@ int main(int argc, char *argv[]) {
     if (round % 4 != 3) { /* else the context is lost with the library, its threads are not */
       guest_end(&s);
       int threads = guest_threads();
-      GUEST_REQUIRE(threads == before, "%d threads after the last context, %d before the first", threads, before);
+      GUEST_REQUIRE(threads == before, "%d threads after the last context, %d before the first",
+                    threads, before);
     }
     guest_close(&lib, argv[1]);
     int threads = guest_threads();

@@ -1,5 +1,5 @@
-/* A program with an LLVM of its own, whose symbols every library sees, before and after llrt has loaded its: each compiles with
- * its own. `two_llvms LIBRARY JIT LLVM`. */
+/* A program with an LLVM of its own, whose symbols every library sees, before and after llrt has
+ * loaded its: each compiles with its own. `two_llvms LIBRARY JIT LLVM`. */
 #include "guest.h"
 
 #include <sys/wait.h>
@@ -41,7 +41,8 @@ static void use_own(const own_llvm *llvm) {
   llvm->LLVMInitializeX86TargetInfo();
   llvm->LLVMInitializeX86Target();
   llvm->LLVMParseCommandLineOptions(1, (const char *const[]){"own"}, NULL);
-  void *context = llvm->LLVMContextCreate(), *module = llvm->LLVMModuleCreateWithNameInContext("own", context);
+  void *context = llvm->LLVMContextCreate(),
+       *module = llvm->LLVMModuleCreateWithNameInContext("own", context);
   char *text = llvm->LLVMPrintModuleToString(module);
   GUEST_REQUIRE(strstr(text, "own"), "the module is %s", text);
   llvm->LLVMDisposeMessage(text);
@@ -77,7 +78,8 @@ int main(int argc, char *argv[]) {
     }
     int state;
     GUEST_REQUIRE(waitpid(child, &state, 0) == child, "no child");
-    GUEST_REQUIRE(WIFEXITED(state) && WEXITSTATUS(state) == 0, "own LLVM %s: ended with %#x", own_first ? "first" : "last", state);
+    GUEST_REQUIRE(WIFEXITED(state) && WEXITSTATUS(state) == 0, "own LLVM %s: ended with %#x",
+                  own_first ? "first" : "last", state);
   }
   return 0;
 }

@@ -48,16 +48,17 @@ int64_t index_value_place(const llrt_index *index, int rank, const int64_t *coor
 static int64_t bad_value(const llrt_index *index, uint64_t *seed) {
   if (index->kind == LLRT_INDEX_POINTER) return -1;
   switch (below(seed, 4)) {
-    case 0: return index->extent;
-    case 1: return index->dtype == LLRT_I32 ? INT32_MIN : INT64_MIN;
-    case 2: return index->dtype == LLRT_I32 ? INT32_MAX : INT64_MAX;
-    default: return -1;
+  case 0: return index->extent;
+  case 1: return index->dtype == LLRT_I32 ? INT32_MIN : INT64_MIN;
+  case 2: return index->dtype == LLRT_I32 ? INT32_MAX : INT64_MAX;
+  default: return -1;
   }
 }
 
-/* Values such that no two positions of the axis and the folded axes together choose the same; `bad` in 16
- * are out of range. */
-static void fill_values(const index_case *of, index_side *side, int number, int bad, uint64_t *seed) {
+/* Values such that no two positions of the axis and the folded axes together choose the same; `bad`
+ * in 16 are out of range. */
+static void fill_values(const index_case *of, index_side *side, int number, int bad,
+                        uint64_t *seed) {
   llrt_index *index = &side->index[number];
   int64_t positions = index->kind == LLRT_INDEX_POINTER ? side->layers : index->extent;
   int64_t coords[LLRT_MAX_RANK] = {0}, n = 1;
@@ -132,8 +133,11 @@ size_t index_side_bytes(const index_case *of, int side) {
 
 llrt_tensor index_side_tensor(const index_case *of, int side, void *data) {
   const index_side *at = &of->side[side];
-  llrt_tensor tensor = {.data = data, .dtype = of->dtype, .rank = of->rank,
-                        .storage = &at->storage, .n_indices = at->n_indices};
+  llrt_tensor tensor = {.data = data,
+                        .dtype = of->dtype,
+                        .rank = of->rank,
+                        .storage = &at->storage,
+                        .n_indices = at->n_indices};
   memcpy(tensor.shape, of->shape, sizeof tensor.shape);
   memcpy(tensor.strides, at->strides, sizeof tensor.strides);
   for (int i = 0; i < at->n_indices; i++)
@@ -167,7 +171,8 @@ static const char *const paged[] = {"vllm_paged_k(x=8)", "vllm_paged_v", "aiter_
 
 static const llrt_dtype widths[] = {LLRT_U8, LLRT_BF16, LLRT_F32};
 
-static llrt_index random_index(int axis, uint32_t axes, int64_t extent, bool written, uint64_t *seed) {
+static llrt_index random_index(int axis, uint32_t axes, int64_t extent, bool written,
+                               uint64_t *seed) {
   static const int read_policies[] = {LLRT_RANGE_SKIP, LLRT_RANGE_ZERO, LLRT_RANGE_CLAMP,
                                       LLRT_RANGE_REPORT};
   static const int write_policies[] = {LLRT_RANGE_SKIP, LLRT_RANGE_REPORT};
@@ -175,13 +180,17 @@ static llrt_index random_index(int axis, uint32_t axes, int64_t extent, bool wri
                       .axes = axes,
                       .extent = extent,
                       .dtype = below(seed, 2) ? LLRT_I32 : LLRT_I64,
-                      .out_of_range = written ? write_policies[below(seed, 2)]
-                                              : read_policies[below(seed, 4)]};
+                      .out_of_range =
+                          written ? write_policies[below(seed, 2)] : read_policies[below(seed, 4)]};
 }
 
 static llrt_index pointer_list(int axis, uint32_t axes, uint32_t folded, uint64_t *seed) {
-  return (llrt_index){.axis = axis, .axes = axes, .folded = folded, .dtype = LLRT_I64,
-                      .kind = LLRT_INDEX_POINTER, .alignment = below(seed, 2) ? 16 : 0,
+  return (llrt_index){.axis = axis,
+                      .axes = axes,
+                      .folded = folded,
+                      .dtype = LLRT_I64,
+                      .kind = LLRT_INDEX_POINTER,
+                      .alignment = below(seed, 2) ? 16 : 0,
                       .out_of_range = below(seed, 2) ? LLRT_RANGE_SKIP : LLRT_RANGE_REPORT};
 }
 
@@ -217,8 +226,8 @@ static bool make_table(index_case *made, int format, uint64_t *seed) {
          index_case_finish_side(made, &made->side[1 - tabled], 0, seed);
 }
 
-/* The rule of a cache on axes (slot, h, d): a slot's low part is the position in its block. `orders` lists
- * the digits, fastest first: x low d, t position in a block, d, h. */
+/* The rule of a cache on axes (slot, h, d): a slot's low part is the position in its block.
+ * `orders` lists the digits, fastest first: x low d, t position in a block, d, h. */
 static void slot_storage(const char *orders, int block, int x, llrt_storage *out) {
   *out = (llrt_storage){.rank = 3, .tile = llrt_layout_empty()};
   for (const char *at = orders; *at; at++) {
@@ -239,11 +248,13 @@ static bool make_slots(index_case *made, int format, uint64_t *seed) {
   made->rank = 3;
   memcpy(made->shape, (int64_t[]){37 + below(seed, 60), 4, 64}, 3 * sizeof(int64_t));
   int64_t slots = (int64_t)block * (9 + below(seed, 4));
-  index_case_add_index(made, &made->side[paged_side], random_index(0, 1, slots, paged_side == 1, seed), 0);
+  index_case_add_index(made, &made->side[paged_side],
+                       random_index(0, 1, slots, paged_side == 1, seed), 0);
   slot_storage(orders[format], block, 8, &made->side[paged_side].storage);
   snprintf(made->title, sizeof made->title, "slot mapping on the %s, order %s, blocks of %d",
            paged_side ? "destination" : "source", orders[format], block);
-  return index_case_parse(made, &made->side[1 - paged_side], below(seed, 2) ? "row_major" : "strided([1,6500,100])") &&
+  return index_case_parse(made, &made->side[1 - paged_side],
+                          below(seed, 2) ? "row_major" : "strided([1,6500,100])") &&
          index_case_finish_side(made, &made->side[paged_side], 3, seed) &&
          index_case_finish_side(made, &made->side[1 - paged_side], 0, seed);
 }
@@ -278,10 +289,12 @@ static bool make_layer_pairs(index_case *made, int format, uint64_t *seed) {
   side->layers = 4;
   index_case_add_index(made, side, pointer_list(0, 3, 2, seed), 0);
   index_case_add_index(made, side, random_index(2, 4, 7, listed == 1, seed), 0);
-  snprintf(made->title, sizeof made->title, "a pointer for each layer's K and V, %s", paged[format]);
+  snprintf(made->title, sizeof made->title, "a pointer for each layer's K and V, %s",
+           paged[format]);
   return index_case_parse(made, side, paged[format]) &&
          index_case_parse(made, &made->side[1 - listed], "lmcache_nb_nl_two_nh_bs_hs") &&
-         index_case_finish_side(made, side, 2, seed) && index_case_finish_side(made, &made->side[1 - listed], 0, seed);
+         index_case_finish_side(made, side, 2, seed) &&
+         index_case_finish_side(made, &made->side[1 - listed], 0, seed);
 }
 
 /* ---- gather and scatter ---- */
@@ -328,10 +341,11 @@ static bool make_plain(index_case *made, const struct plain *row, bool scatter, 
   llrt_index index = random_index(row->axis, row->axes, extent, scatter && !repeats, seed);
   if (extent == 0 && index.out_of_range == LLRT_RANGE_CLAMP) index.out_of_range = LLRT_RANGE_ZERO;
   index_case_add_index(made, side, index, 3);
-  snprintf(made->title, sizeof made->title, "%s along axis %d of %.40s", scatter ? "scatter" : "gather",
-           row->axis, row->indexed);
+  snprintf(made->title, sizeof made->title, "%s along axis %d of %.40s",
+           scatter ? "scatter" : "gather", row->axis, row->indexed);
   return index_case_parse(made, side, row->indexed) && index_case_parse(made, other, row->other) &&
-         index_case_finish_side(made, side, below(seed, 2) * 3, seed) && index_case_finish_side(made, other, 0, seed);
+         index_case_finish_side(made, side, below(seed, 2) * 3, seed) &&
+         index_case_finish_side(made, other, 0, seed);
 }
 
 /* ---- extents in device memory ---- */
@@ -368,7 +382,8 @@ static bool make_counted(index_case *made, int i, uint64_t *seed) {
            (long long)limit, axis, kinds[kind].source, kinds[kind].destination);
   return index_case_parse(made, &made->side[0], kinds[kind].source) &&
          (slots || index_case_parse(made, &made->side[1], kinds[kind].destination)) &&
-         index_case_finish_side(made, &made->side[0], 0, seed) && index_case_finish_side(made, &made->side[1], 3, seed);
+         index_case_finish_side(made, &made->side[0], 0, seed) &&
+         index_case_finish_side(made, &made->side[1], 3, seed);
 }
 
 /* ---- the list ---- */
@@ -381,7 +396,8 @@ static bool make_counted(index_case *made, int i, uint64_t *seed) {
 #define N_LAYER_PAIRS N_PAGED
 
 int index_cases_count(void) {
-  return N_PAIRS + N_PAGED + N_SLOTS + N_LAYERS + N_LAYER_PAIRS + 4 * N_PLAIN + N_COUNTED + index_rows_count();
+  return N_PAIRS + N_PAGED + N_SLOTS + N_LAYERS + N_LAYER_PAIRS + 4 * N_PLAIN + N_COUNTED +
+         index_rows_count();
 }
 
 static bool make(index_case *made, int i, uint64_t *seed) {

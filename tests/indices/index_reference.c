@@ -63,7 +63,8 @@ static void count_reports(const index_case *of, const int64_t *coords,
     }
 }
 
-/* The elements that there are along an axis, and those that the destination has places for: with the pads behind a count. */
+/* The elements that there are along an axis, and those that the destination has places for: with
+ * the pads behind a count. */
 static int64_t end_of(const index_case *of, int axis) {
   int64_t count = of->count[axis], shape = of->shape[axis];
   if (!(of->counted >> axis & 1) || count > shape) return shape;
@@ -85,7 +86,8 @@ static void store_element(const index_case *of, const void *source, const found 
   else memset(into, 0, size);
 }
 
-/* A pad along an axis where an index has no values, in a row that another value leaves out, stays as it is. */
+/* A pad along an axis where an index has no values, in a row that another value leaves out, stays
+ * as it is. */
 static bool keeps_pad(const index_case *of, const int64_t *coords) {
   for (int i = 0; i < of->side[0].n_indices; i++) {
     const llrt_index *index = &of->side[0].index[i];
@@ -122,12 +124,14 @@ static void store_places(const index_case *of, const void *source, char *destina
 }
 
 /* Of a destination with indices the elements alone. */
-static void scatter_elements(const index_case *of, const void *source, char *destination, const int64_t *ends) {
+static void scatter_elements(const index_case *of, const void *source, char *destination,
+                             const int64_t *ends) {
   size_t size = (size_t)llrt_dtype_bits(of->dtype) / 8;
   int64_t coords[LLRT_MAX_RANK] = {0};
   do {
     found from = find(of, &of->side[0], coords), to = find(of, &of->side[1], coords);
-    if (from.kept && to.valid) store_element(of, source, &from, destination + (size_t)to.offset * size);
+    if (from.kept && to.valid)
+      store_element(of, source, &from, destination + (size_t)to.offset * size);
   } while (index_next_coordinate(ends, of->rank, coords));
 }
 

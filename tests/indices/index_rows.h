@@ -1,4 +1,5 @@
-/* Conversions with indices and counts, one a row, of storages that no pattern of index_cases.c has. */
+/* Conversions with indices and counts, one a row, of storages that no pattern of index_cases.c has.
+ */
 #ifndef LLRT_TESTS_INDICES_INDEX_ROWS_H
 #define LLRT_TESTS_INDICES_INDEX_ROWS_H
 

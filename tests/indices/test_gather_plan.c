@@ -1,5 +1,8 @@
-/* What gathers of whole tensors are planned as: how wide values are loaded, and in which order blocks walk. */
-#include "jit/plan/plan.h"
+/* What gathers of whole tensors are planned as: how wide values are loaded, and in which order
+ * blocks walk. */
+#include "jit/plan/kernel/plan.h"
+#include "jit/plan/plan_make.h"
+#include "runtime/described.h"
 
 #include <llrt/llrt.h>
 
@@ -9,8 +12,10 @@
 static plan made;
 static llrt_storage row_major;
 
-/* take_along_axis of [4096, 4096] by int64, everything aligned; `along` 0: nothing is promised of values. */
-static const plan_kernel *plan_take(const char *target_name, llrt_dtype dtype, int axis, int along) {
+/* take_along_axis of [4096, 4096] by int64, everything aligned; `along` 0: nothing is promised of
+ * values. */
+static const plan_kernel *plan_take(const char *target_name, llrt_dtype dtype, int axis,
+                                    int along) {
   static const int64_t values[2];
   plan_target target;
   llrt_view view;
@@ -21,8 +26,9 @@ static const plan_kernel *plan_take(const char *target_name, llrt_dtype dtype, i
   store.storage = &row_major;
   index.dtype = LLRT_I64;
   index.data = (void *)values;
-  cr_assert_eq(llrt_gather_view(&store, &index, axis, &zero, &view), LLRT_OK, "%s", llrt_last_error());
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = {view.tensor, store}};
+  cr_assert_eq(llrt_gather_view(&store, &index, axis, &zero, &view), LLRT_OK, "%s",
+               llrt_last_error());
+  op_description desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = {view.tensor, store}};
   for (int t = 0; t < 2; t++) {
     desc.promises[t].address.multiple = 16;
     for (int a = 0; a < 2; a++) desc.promises[t].stride[a].multiple = 16;
@@ -40,10 +46,11 @@ Test(gather_plan, values_are_read_in_whole_sectors) {
     for (int axis = 0; axis < 2; axis++) {
       const plan_kernel *kernel = plan_take(gpus[i], LLRT_BF16, axis, 2);
       int elements = 1 << kernel->space.in[0].bits;
-      cr_expect_eq(kernel->index[0].group, 1);
-      cr_expect_eq(kernel->cost.index_sectors, elements * 8 / 32, "%s, axis %d: %d sectors", gpus[i], axis,
-                   kernel->cost.index_sectors);
-      cr_expect_eq(kernel->cost.store_sectors, kernel->cost.min_sectors, "%s, axis %d", gpus[i], axis);
+      cr_expect_eq(kernel->index[0].vector, 1);
+      cr_expect_eq(kernel->cost.index_sectors, elements * 8 / 32, "%s, axis %d: %d sectors",
+                   gpus[i], axis, kernel->cost.index_sectors);
+      cr_expect_eq(kernel->cost.store_sectors, kernel->cost.min_sectors, "%s, axis %d", gpus[i],
+                   axis);
     }
 }
 
@@ -63,14 +70,14 @@ Test(gather_plan, panels_hold_what_values_choose_from) {
       const plan_range *range = &kernel->launch.range;
       cr_assert(kernel->panel.gathered, "%s, axis %d", gpus[i], axis);
       cr_expect_eq(kernel->panel.width, axis == 0 ? 2 : 0);
-      cr_expect_eq(range->max_values << kernel->panel.width, kernel->target.shared_bytes / 2);
+      cr_expect_eq(range->max_values << kernel->panel.width, kernel->target.facts.shared_bytes / 2);
       cr_expect_eq(kernel->cost.load_sectors, 0);
       cr_expect_eq(kernel->cost.index_sectors, (8 << kernel->space.in[0].bits) / 32);
     }
 }
 
-/* A tensor whose values choose from more than shared memory holds, or from far more than there are places, is
- * another kernel's. */
+/* A tensor whose values choose from more than shared memory holds, or from far more than there are
+ * places, is another kernel's. */
 Test(gather_plan, panels_are_for_axes_that_fit) {
   plan_take("sm_90a", LLRT_BF16, 0, 2);
   const plan_range *range = &made.variant[0].launch.range;
@@ -80,7 +87,7 @@ Test(gather_plan, panels_are_for_axes_that_fit) {
     int64_t along, across, values;
     bool taken;
   } rows[] = {{16384, 4096, 16384, true}, {16384, 4096, 29056, true}, {16384, 4096, 29057, false},
-              {4096, 4096, 8192, true}, {4096, 4096, 8193, false}, {16384, 1000, 100, false},
+              {4096, 4096, 8192, true},   {4096, 4096, 8193, false},  {16384, 1000, 100, false},
               {1000, 4096, 100, false}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     source.shape[0] = rows[i].along;

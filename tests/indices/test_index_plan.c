@@ -2,7 +2,11 @@
 #include "index_cases.h"
 
 #include "base/text.h"
-#include "jit/plan/plan.h"
+#include "jit/interpret/plan_interpret.h"
+#include "jit/plan/check/plan_view.h"
+#include "jit/plan/kernel/plan.h"
+#include "jit/plan/plan_make.h"
+#include "runtime/described.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -17,7 +21,7 @@ typedef struct memory {
   void *values[2][LLRT_MAX_INDICES];
   llrt_index index[2][LLRT_MAX_INDICES];
   int32_t reports[2][LLRT_MAX_INDICES], counted[2][LLRT_MAX_INDICES];
-  llrt_op_desc desc;
+  op_description desc;
 } memory;
 
 static void memory_make(const index_case *of, memory *m) {
@@ -27,13 +31,15 @@ static void memory_make(const index_case *of, memory *m) {
   for (int s = 0; s < 2; s++) {
     size_t bytes = index_side_bytes(of, s);
     m->data[s] = aligned_alloc(256, (bytes + 511) / 256 * 256);
-    for (size_t i = 0; i < bytes; i++) m->data[s][i] = (unsigned char)((i * 0x9e3779b97f4a7c15 >> 56) + 3 * (size_t)s);
+    for (size_t i = 0; i < bytes; i++)
+      m->data[s][i] = (unsigned char)((i * 0x9e3779b97f4a7c15 >> 56) + 3 * (size_t)s);
     for (int i = 0; i < of->side[s].n_indices; i++) {
       m->values[s][i] = malloc(index_side_values_bytes(of, s, i));
       index_side_write_values(of, s, i, m->data[s], m->values[s][i]);
       m->index[s][i] = of->side[s].index[i];
       m->index[s][i].data = m->values[s][i];
-      if (m->index[s][i].out_of_range == LLRT_RANGE_REPORT) m->index[s][i].report = &m->reports[s][i];
+      if (m->index[s][i].out_of_range == LLRT_RANGE_REPORT)
+        m->index[s][i].report = &m->reports[s][i];
     }
     m->desc.tensors[s] = index_side_tensor(of, s, m->data[s]);
     m->desc.tensors[s].indices = m->index[s];
@@ -70,7 +76,7 @@ static void check(const index_case *of, const char *name) {
   size_t bytes = index_side_bytes(of, 1);
   unsigned char *before = malloc(bytes + 1);
   memcpy(before, m.data[1], bytes);
-  cr_assert_eq(llrt_op_promise_coarse(&m.desc), LLRT_OK, "%s: %s", of->title, llrt_last_error());
+  cr_assert_eq(described_promise(&m.desc), LLRT_OK, "%s: %s", of->title, llrt_last_error());
   cr_assert_eq(plan_target_find(name, &target), LLRT_OK);
   cr_assert_eq(plan_make(&m.desc, &target, NULL, &made), LLRT_OK, "%s: %s", of->title,
                llrt_last_error());

@@ -1,5 +1,5 @@
-/* Somebody else's program: transposes a matrix on the host through the installed library, which has to
- * find its compiler in the installed tree. */
+/* Somebody else's program: transposes a matrix on the host through the installed library, which has
+ * to find its compiler in the installed tree. */
 #include <llrt/llrt.h>
 
 #include <stdio.h>
@@ -17,8 +17,8 @@ static int transpose(llrt_device *device) {
   llrt_storage col_major;
   if (llrt_storage_col_major(2, &col_major) != LLRT_OK) return failed("col_major");
 
-  llrt_tensor from = {.data = source, .dtype = LLRT_F32, .rank = 2, .shape = {ROWS, COLUMNS},
-                      .device = device};
+  llrt_tensor from = {
+      .data = source, .dtype = LLRT_F32, .rank = 2, .shape = {ROWS, COLUMNS}, .device = device};
   llrt_tensor to = from;
   to.data = destination;
   to.storage = &col_major;

@@ -65,8 +65,7 @@ void shuffle_outs(random_source *source, llrt_layout *layout) {
   const char *names[LLRT_MAX_OUT_DIMS];
   llrt_layout before = *layout;
   int start = layout->n_out ? random_below(source, layout->n_out) : 0;
-  for (int i = 0; i < layout->n_out; i++)
-    names[i] = before.out[(start + i) % layout->n_out].name;
+  for (int i = 0; i < layout->n_out; i++) names[i] = before.out[(start + i) % layout->n_out].name;
   cr_assert(llrt_layout_transpose_outs(&before, names, before.n_out, layout) == LLRT_OK);
 }
 
@@ -104,8 +103,8 @@ uint64_t rename_word(const llrt_dim *from, int n_from, uint64_t word, const llrt
                      int n_to) {
   uint64_t renamed = 0;
   for (int i = 0; i < n_to; i++)
-    renamed = with_coordinate(to, n_to, renamed, to[i].name,
-                              coordinate(from, n_from, word, to[i].name));
+    renamed =
+        with_coordinate(to, n_to, renamed, to[i].name, coordinate(from, n_from, word, to[i].name));
   return renamed;
 }
 

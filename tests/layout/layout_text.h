@@ -13,7 +13,10 @@ const char *text_of(const llrt_layout *layout);
 /* Fails the test, showing both, unless the layout prints as `expected`. `what` names the row. */
 void expect_layout(const llrt_layout *actual, const char *expected, const char *what);
 
-/* Fails the test unless the last call returned `status` and its message is `message`. */
+/* What the last failing call said, without the name of its function. */
+const char *said(void);
+
+/* Fails the test unless the last call returned `status` and what it said is `message`. */
 void expect_error(llrt_status actual, llrt_status status, const char *message, const char *what);
 
 /* splitmix64. Starts from LLRT_TEST_SEED, else a fixed seed; prints it. */

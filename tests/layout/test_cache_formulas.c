@@ -115,7 +115,8 @@ static int64_t at_tma_128b_atom_32b(const int64_t *x, const int64_t *s) {
   return b / 128 * (R * 128) + r * 128 + ((b % 128 / 32) ^ (r % 4)) * 32 + b % 32;
 }
 static int64_t at_tma_128b_atom_32b_flip_8b(const int64_t *x, const int64_t *s) {
-  int64_t r = x[0], R = s[0], b = x[1], half = b % 16 / 8 ^ r % 2; /* 8 bytes change sides in odd rows */
+  int64_t r = x[0], R = s[0], b = x[1],
+          half = b % 16 / 8 ^ r % 2; /* 8 bytes change sides in odd rows */
   return b / 128 * (R * 128) + r * 128 + ((b % 128 / 32) ^ (r % 4)) * 32 + b % 32 / 16 * 16 +
          half * 8 + b % 8;
 }
@@ -190,6 +191,4 @@ static const index_formula rows[] = {
     {"wgmma_m64k16_a", 2, {128, 48}, at_wgmma_m64k16_a},
 };
 
-Test(named, cache_formulas) {
-  expect_index_formulas(rows, sizeof rows / sizeof rows[0]);
-}
+Test(named, cache_formulas) { expect_index_formulas(rows, sizeof rows / sizeof rows[0]); }

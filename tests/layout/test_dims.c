@@ -28,11 +28,12 @@ Test(dims, sublayout) {
     cr_assert(llrt_layout_sublayout(&a, ins, n_ins, outs, n_outs, &out) == LLRT_OK);
     cr_assert(out.n_in == n_ins && out.n_out == n_outs);
     bool zero = true;
-    for EVERY_POINT (x, &out) {
-      uint64_t whole = value_at(&a, rename_word(IN(&out), x, IN(&a)));
-      cr_assert_eq(value_at(&out, x), rename_word(OUT(&a), whole, OUT(&out)), SHOW);
-      zero &= value_at(&out, x) == 0;
-    }
+    for
+      EVERY_POINT(x, &out) {
+        uint64_t whole = value_at(&a, rename_word(IN(&out), x, IN(&a)));
+        cr_assert_eq(value_at(&out, x), rename_word(OUT(&a), whole, OUT(&out)), SHOW);
+        zero &= value_at(&out, x) == 0;
+      }
     cr_assert_eq(llrt_layout_sublayout_is_zero(&a, ins, n_ins, outs, n_outs), zero, SHOW);
   }
 }
@@ -47,9 +48,10 @@ Test(dims, transpose) {
     cr_assert(llrt_layout_transpose_outs(&out, outs, n_outs, &out) == LLRT_OK);
     for (int i = 0; i < n_ins; i++) cr_assert_str_eq(out.in[i].name, ins[i]);
     for (int i = 0; i < n_outs; i++) cr_assert_str_eq(out.out[i].name, outs[i]);
-    for EVERY_POINT (x, &out)
-      cr_assert_eq(rename_word(OUT(&out), value_at(&out, x), OUT(&a)),
-                   value_at(&a, rename_word(IN(&out), x, IN(&a))), SHOW);
+    for
+      EVERY_POINT(x, &out)
+    cr_assert_eq(rename_word(OUT(&out), value_at(&out, x), OUT(&a)),
+                 value_at(&a, rename_word(IN(&out), x, IN(&a))), SHOW);
   }
 }
 
@@ -76,10 +78,11 @@ Test(dims, reshape_and_flatten) {
     cr_assert(llrt_layout_flatten_outs(&flat, "o", &flat) == LLRT_OK);
     cr_assert_eq(flat.n_in, a.n_in > 0);
     cr_assert_eq(flat.n_out, a.n_out > 0);
-    for EVERY_POINT (x, &a) {
-      cr_assert_eq(value_at(&out, x), value_at(&a, x), SHOW);
-      cr_assert_eq(value_at(&flat, x), value_at(&a, x), SHOW);
-    }
+    for
+      EVERY_POINT(x, &a) {
+        cr_assert_eq(value_at(&out, x), value_at(&a, x), SHOW);
+        cr_assert_eq(value_at(&flat, x), value_at(&a, x), SHOW);
+      }
     ins[0].bits++;
     cr_assert(llrt_layout_reshape_ins(&a, ins, 3, &out) == LLRT_INVALID_ARGUMENT);
   }
@@ -92,20 +95,22 @@ Test(dims, concat) {
     shuffle_outs(&source, &b);
     for (int i = 0; i < b.n_in; i++) b.in[i].name[0] = 'x';
     cr_assert(llrt_layout_concat_ins(&a, &b, &out) == LLRT_OK);
-    for EVERY_POINT (x, &out) {
-      uint64_t of_b = value_at(&b, rename_word(IN(&out), x, IN(&b)));
-      uint64_t value = rename_word(OUT(&b), of_b, OUT(&a));
-      value ^= value_at(&a, rename_word(IN(&out), x, IN(&a)));
-      cr_assert_eq(value_at(&out, x), value, SHOW);
-    }
+    for
+      EVERY_POINT(x, &out) {
+        uint64_t of_b = value_at(&b, rename_word(IN(&out), x, IN(&b)));
+        uint64_t value = rename_word(OUT(&b), of_b, OUT(&a));
+        value ^= value_at(&a, rename_word(IN(&out), x, IN(&a)));
+        cr_assert_eq(value_at(&out, x), value, SHOW);
+      }
     above = random_from(&source, IN(&a));
     for (int i = 0; i < above.n_out; i++) above.out[i].name[0] = 'x';
     cr_assert(llrt_layout_concat_outs(&a, &above, &out) == LLRT_OK);
-    for EVERY_POINT (x, &out) {
-      uint64_t value = value_at(&out, x);
-      cr_assert_eq(rename_word(OUT(&out), value, OUT(&a)), value_at(&a, x), SHOW);
-      cr_assert_eq(rename_word(OUT(&out), value, OUT(&above)), value_at(&above, x), SHOW);
-    }
+    for
+      EVERY_POINT(x, &out) {
+        uint64_t value = value_at(&out, x);
+        cr_assert_eq(rename_word(OUT(&out), value, OUT(&a)), value_at(&a, x), SHOW);
+        cr_assert_eq(rename_word(OUT(&out), value, OUT(&above)), value_at(&above, x), SHOW);
+      }
   }
 }
 
@@ -117,13 +122,14 @@ Test(dims, resize) {
     const char *in = a.in[random_below(&source, a.n_in)].name;
     int index = random_below(&source, a.n_out), size = 1 << random_below(&source, 4);
     cr_assert(llrt_layout_resize_in(&a, in, size, &out) == LLRT_OK);
-    for EVERY_POINT (x, &out) { /* positions past the old size repeat those below */
-      uint64_t point = 0;
-      for (int i = 0; i < a.n_in; i++)
-        point = with_coordinate(IN(&a), point, a.in[i].name,
-                                coordinate(IN(&out), x, a.in[i].name) & bits_mask(a.in[i].bits));
-      cr_assert_eq(value_at(&out, x), value_at(&a, point), SHOW);
-    }
+    for
+      EVERY_POINT(x, &out) { /* positions past the old size repeat those below */
+        uint64_t point = 0;
+        for (int i = 0; i < a.n_in; i++)
+          point = with_coordinate(IN(&a), point, a.in[i].name,
+                                  coordinate(IN(&out), x, a.in[i].name) & bits_mask(a.in[i].bits));
+        cr_assert_eq(value_at(&out, x), value_at(&a, point), SHOW);
+      }
     int kept = random_below(&source, a.out[index].bits + 1);
     const char *name = a.out[index].name;
     cr_assert(llrt_layout_resize_out(&a, name, 1ll << kept, &out) == LLRT_OK);
@@ -150,14 +156,15 @@ Test(dims, select_bases) {
     for (int k = 0; k < n; k++) action[k] = random_below(&source, bits);
     const char *name = a.in[index].name;
     cr_assert(llrt_layout_select_bases(&a, name, action, n, &out) == LLRT_OK);
-    for EVERY_POINT (x, &out) {
-      uint64_t own = coordinate(IN(&out), x, name), point = 0;
-      for (int i = 0; i < a.n_in; i++)
-        point = with_coordinate(IN(&a), point, a.in[i].name,
-                                i == index ? llrt_layout_selected_position(action, n, own)
-                                           : coordinate(IN(&out), x, a.in[i].name));
-      cr_assert_eq(value_at(&out, x), value_at(&a, point), SHOW);
-    }
+    for
+      EVERY_POINT(x, &out) {
+        uint64_t own = coordinate(IN(&out), x, name), point = 0;
+        for (int i = 0; i < a.n_in; i++)
+          point = with_coordinate(IN(&a), point, a.in[i].name,
+                                  i == index ? llrt_layout_selected_position(action, n, own)
+                                             : coordinate(IN(&out), x, a.in[i].name));
+        cr_assert_eq(value_at(&out, x), value_at(&a, point), SHOW);
+      }
     cr_assert(llrt_layout_remove_zero_bases(&a, name, &out) == LLRT_OK);
     int zeros = 0, first = llrt_layout_in_shift(&a, index);
     for (int k = 0; k < bits; k++) zeros += a.column[first + k] == 0;

@@ -30,20 +30,26 @@ static const llrt_cluster_params cluster = {{2, 2}, {2, 1}, {1, 0}};
 Test(families, registers_by_parameters) {
   const int64_t shape[] = {128, 64};
   llrt_layout out;
-  llrt_blocked_params blocked = {2, {1, 8}, {4, 8}, {4, 1}, {1, 0}, cluster};
+  llrt_blocked_params blocked = {0, 2, {1, 8}, {4, 8}, {4, 1}, {1, 0}, cluster};
   expect_same(llrt_layout_blocked(&blocked, shape, &out), &out,
               "blocked(size_per_thread=[1,8], threads_per_warp=[4,8], warps_per_cta=[4,1], "
-              "order=[1,0], ctas_per_cga=[2,2], cta_split=[2,1], cta_order=[1,0])", 2, shape);
-  llrt_nvmma_params wgmma = {.rank = 2, .version = 3, .warps_per_cta = {4, 1},
-                             .instr_shape = {16, 64, 16}};
+              "order=[1,0], ctas_per_cga=[2,2], cta_split=[2,1], cta_order=[1,0])",
+              2, shape);
+  llrt_nvmma_params wgmma = {
+      .rank = 2, .version = 3, .warps_per_cta = {4, 1}, .instr_shape = {16, 64, 16}};
   expect_same(llrt_layout_nvmma(&wgmma, shape, &out), &out,
               "nvmma(version=[3,0], warps_per_cta=[4,1], instr_shape=[16,64,16])", 2, shape);
-  llrt_amd_mma_params mfma = {.rank = 2, .version = 3, .warps_per_cta = {2, 2},
-                              .tiles_per_warp = {2, 1}, .instr_shape = {16, 16, 4},
-                              .transposed = true, .element_bits = 64};
+  llrt_amd_mma_params mfma = {.rank = 2,
+                              .version = 3,
+                              .warps_per_cta = {2, 2},
+                              .tiles_per_warp = {2, 1},
+                              .instr_shape = {16, 16, 4},
+                              .transposed = true,
+                              .element_bits = 64};
   expect_same(llrt_layout_mfma(&mfma, shape, &out), &out,
               "mfma(version=3, instr_shape=[16,16,4], transposed=true, warps_per_cta=[2,2], "
-              "tiles_per_warp=[2,1], element_bits=64)", 2, shape);
+              "tiles_per_warp=[2,1], element_bits=64)",
+              2, shape);
   llrt_amd_mma_params wmma = {.rank = 2, .version = 2, .warps_per_cta = {2, 2}};
   expect_same(llrt_layout_wmma(&wmma, shape, &out), &out, "wmma(version=2, warps_per_cta=[2,2])", 2,
               shape);
@@ -53,21 +59,24 @@ Test(families, registers_by_parameters) {
   llrt_slice_params slice = {.dim = 1, .parent = {.dot = &dot}};
   expect_same(llrt_layout_slice(&slice, 1, shape, &out), &out,
               "slice(dim=1, parent=dot(operand=1, k_width=8, parent=wmma(version=2, "
-              "warps_per_cta=[2,2])))", 1, shape);
+              "warps_per_cta=[2,2])))",
+              1, shape);
 }
 
 Test(families, memories_by_parameters) {
   const int64_t shape[] = {128, 64};
   llrt_layout out;
-  llrt_swizzle_params swizzle = {2, 8, 2, 4, {1, 0}, cluster};
+  llrt_swizzle_params swizzle = {0, 2, 8, 2, 4, {1, 0}, cluster};
   expect_same(llrt_layout_swizzled_shared(&swizzle, shape, &out), &out,
               "swizzled_shared(vec=8, per_phase=2, max_phase=4, order=[1,0], ctas_per_cga=[2,2], "
-              "cta_split=[2,1], cta_order=[1,0])", 2, shape);
+              "cta_split=[2,1], cta_order=[1,0])",
+              2, shape);
   expect_same(llrt_layout_rotating_shared(&swizzle, shape, &out), &out,
               "rotating_shared(vec=8, per_phase=2, max_phase=4, order=[1,0], ctas_per_cga=[2,2], "
-              "cta_split=[2,1], cta_order=[1,0])", 2, shape);
-  llrt_nvmma_shared_params nvmma = {.rank = 2, .swizzle_bytes = 64, .element_bits = 16,
-                                    .transposed = true};
+              "cta_split=[2,1], cta_order=[1,0])",
+              2, shape);
+  llrt_nvmma_shared_params nvmma = {
+      .rank = 2, .swizzle_bytes = 64, .element_bits = 16, .transposed = true};
   expect_same(llrt_layout_nvmma_shared(&nvmma, shape, &out), &out,
               "nvmma_shared(swizzle_bytes=64, element_bits=16, transposed=true)", 2, shape);
   llrt_tensor_memory_params memory = {.block_m = 64, .block_n = 32, .col_stride = 2};
@@ -75,7 +84,8 @@ Test(families, memories_by_parameters) {
               "tensor_memory(block_m=64, block_n=32, col_stride=2)", 2, shape);
   expect_same(llrt_layout_tensor_memory_scales(true, &cluster, shape, &out), &out,
               "tensor_memory_scales(order=k_then_mn, ctas_per_cga=[2,2], cta_split=[2,1], "
-              "cta_order=[1,0])", 2, shape);
+              "cta_order=[1,0])",
+              2, shape);
 }
 
 /* ---- every family at every shape ---- */
@@ -154,11 +164,11 @@ Test(families, blocks_divide_the_tensor) {
  * vectors. */
 static void check_swizzle(int64_t vec, int64_t per_phase, int64_t max_phase, bool rotating) {
   int64_t shape[] = {64, 64};
-  llrt_swizzle_params params = {.rank = 2, .vec = vec, .per_phase = per_phase,
-                                .max_phase = max_phase, .order = {1, 0}};
+  llrt_swizzle_params params = {
+      .rank = 2, .vec = vec, .per_phase = per_phase, .max_phase = max_phase, .order = {1, 0}};
   llrt_layout layout;
-  cr_assert((rotating ? llrt_layout_rotating_shared : llrt_layout_swizzled_shared)(
-                &params, shape, &layout) == LLRT_OK);
+  cr_assert((rotating ? llrt_layout_rotating_shared
+                      : llrt_layout_swizzled_shared)(&params, shape, &layout) == LLRT_OK);
   for (int64_t offset = 0; offset < 4096; offset++) {
     int64_t row = offset / 64, phase = row / per_phase % max_phase;
     if (rotating) phase ^= row / per_phase / max_phase % max_phase;
@@ -181,8 +191,8 @@ Test(families, nvmma_shared_by_formula) {
   for (int element = 8; element <= 64; element *= 2)
     for (int swizzle = 32; swizzle <= 128; swizzle *= 2) {
       int64_t columns = 8 * swizzle / element, shape[] = {64, columns};
-      llrt_nvmma_shared_params params = {.rank = 2, .swizzle_bytes = swizzle,
-                                         .element_bits = element};
+      llrt_nvmma_shared_params params = {
+          .rank = 2, .swizzle_bytes = swizzle, .element_bits = element};
       llrt_layout layout;
       cr_assert(llrt_layout_nvmma_shared(&params, shape, &layout) == LLRT_OK);
       for (int64_t offset = 0; offset < 64 * columns; offset++) {
@@ -226,8 +236,8 @@ Test(families, refuse) {
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     llrt_layout out;
     cr_expect(llrt_layout_parse(rows[i].text, 2, shape, &out) != LLRT_OK);
-    cr_expect(strcmp(llrt_last_error(), rows[i].message) == 0, "%s\n  says     %s\n  expected %s",
-              rows[i].text, llrt_last_error(), rows[i].message);
+    cr_expect(strcmp(said(), rows[i].message) == 0, "%s\n  says     %s\n  expected %s",
+              rows[i].text, said(), rows[i].message);
   }
   llrt_layout out;
   llrt_dot_operand_params none = {.operand = 0, .k_width = 2};

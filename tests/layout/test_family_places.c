@@ -1,5 +1,5 @@
-/* Shared-memory families with random parameters against arithmetic on offsets: rows, columns and units are
- * divided, multiplied and XORed as numbers; no bases. */
+/* Shared-memory families with random parameters against arithmetic on offsets: rows, columns and
+ * units are divided, multiplied and XORed as numbers; no bases. */
 #include "tests/layout/layout_text.h"
 
 #include <llrt/layout_families.h>
@@ -23,7 +23,8 @@ static division random_division(random_source *source, int rank, const int64_t *
   division d = {.blocks = 1};
   bool given = random_below(source, 2);
   for (int a = 0; a < rank; a++) {
-    int64_t blocks = 1ll << random_below(source, 3), split = min(blocks, 1ll << random_below(source, 3));
+    int64_t blocks = 1ll << random_below(source, 3),
+            split = min(blocks, 1ll << random_below(source, 3));
     d.part[a] = shape[a];
     if (!given) continue;
     d.params.ctas_per_cga[a] = blocks, d.params.cta_split[a] = split;
@@ -39,7 +40,8 @@ static division random_division(random_source *source, int rank, const int64_t *
 }
 
 /* Adds where the block's part begins. */
-static void add_block(const division *d, int rank, const int64_t *shape, int64_t block, int64_t *at) {
+static void add_block(const division *d, int rank, const int64_t *shape, int64_t block,
+                      int64_t *at) {
   if (d->params.ctas_per_cga[0] == 0) return;
   for (int i = 0; i < rank; i++) {
     int a = d->params.cta_order[i];
@@ -53,8 +55,8 @@ static void expect_at(const llrt_layout *layout, int64_t offset, int64_t block, 
   uint64_t in[2] = {(uint64_t)offset, (uint64_t)block}, out[3];
   cr_assert(llrt_layout_apply(layout, in, out) == LLRT_OK, "%s: %s", what, llrt_last_error());
   for (int a = 0; a < rank; a++)
-    cr_assert_eq((int64_t)out[a], at[a], "%s: offset %lld is at %lld along axis %d, not %lld\n%s", what,
-                 (long long)offset, (long long)out[a], a, (long long)at[a], text_of(layout));
+    cr_assert_eq((int64_t)out[a], at[a], "%s: offset %lld is at %lld along axis %d, not %lld\n%s",
+                 what, (long long)offset, (long long)out[a], a, (long long)at[a], text_of(layout));
 }
 
 Test(family_places, swizzled_and_rotating) {
@@ -63,7 +65,8 @@ Test(family_places, swizzled_and_rotating) {
     int rank = 1 + random_below(&source, 3);
     bool rotating = random_below(&source, 2);
     int64_t shape[3];
-    llrt_swizzle_params params = {.rank = rank, .vec = 1ll << random_below(&source, 4),
+    llrt_swizzle_params params = {.rank = rank,
+                                  .vec = 1ll << random_below(&source, 4),
                                   .per_phase = 1ll << random_below(&source, 3),
                                   .max_phase = 1ll << random_below(&source, 4)};
     for (int a = 0; a < rank; a++) shape[a] = 1ll << random_below(&source, 6), params.order[a] = a;
@@ -121,7 +124,8 @@ static boxes boxes_of(const llrt_nvmma_shared_params *params, const int64_t *par
 }
 
 /* The coordinates of an offset inside a block. */
-static void locate(const llrt_nvmma_shared_params *params, const boxes *b, int64_t offset, int64_t *at) {
+static void locate(const llrt_nvmma_shared_params *params, const boxes *b, int64_t offset,
+                   int64_t *at) {
   int last = params->rank - 1, along = params->transposed ? 0 : last;
   int64_t column = offset % b->span, row = offset / b->span % b->rows;
   int64_t box = offset / (b->span * b->rows);
@@ -146,7 +150,8 @@ Test(family_places, nvmma_shared) {
     llrt_nvmma_shared_params params = {.rank = 2 + random_below(&source, 2),
                                        .element_bits = 4 << random_below(&source, 5),
                                        .swizzle_bytes = swizzles[random_below(&source, 4)]};
-    params.fp4_padded = params.element_bits == 8 && params.swizzle_bytes && random_below(&source, 2);
+    params.fp4_padded =
+        params.element_bits == 8 && params.swizzle_bytes && random_below(&source, 2);
     params.transposed = params.rank == 2 && params.swizzle_bytes && random_below(&source, 2);
     int64_t shape[3], elements = 1;
     for (int a = 0; a < params.rank; a++)
@@ -154,12 +159,13 @@ Test(family_places, nvmma_shared) {
     division d = random_division(&source, params.rank, shape);
     params.cluster = d.params;
     llrt_layout layout;
-    cr_assert(llrt_layout_nvmma_shared(&params, shape, &layout) == LLRT_OK, "%s", llrt_last_error());
+    cr_assert(llrt_layout_nvmma_shared(&params, shape, &layout) == LLRT_OK, "%s",
+              llrt_last_error());
     boxes b = boxes_of(&params, d.part);
     for (int a = 0; a < params.rank; a++) elements *= b.count[a];
     elements *= b.rows * b.span;
-    cr_assert_eq(1ll << layout.in[0].bits, elements, "%d offset bits, %lld elements", layout.in[0].bits,
-                 (long long)elements);
+    cr_assert_eq(1ll << layout.in[0].bits, elements, "%d offset bits, %lld elements",
+                 layout.in[0].bits, (long long)elements);
     int64_t step = elements > 8192 ? elements / 8192 | 1 : 1;
     for (int64_t offset = 0; offset < elements; offset += step) {
       int64_t at[3] = {0}, block = offset % d.blocks;

@@ -1,6 +1,7 @@
-/* Register families with random parameters against mixed-radix arithmetic. A family is a list of walks: an
- * index of an in-dim steps over some positions along an axis, then the next walk takes what is left of it.
- * No bases, no products: what is divided and multiplied here are coordinates. */
+/* Register families with random parameters against mixed-radix arithmetic. A family is a list of
+ * walks: an index of an in-dim steps over some positions along an axis, then the next walk takes
+ * what is left of it. No bases, no products: what is divided and multiplied here are coordinates.
+ */
 #include "tests/layout/layout_text.h"
 
 #include <criterion/criterion.h>
@@ -25,7 +26,7 @@ typedef struct model {
   char text[MAX_TEXT];
   int rank;
   int64_t shape[4];
-  int grow[4];            /* axes in the order in which registers walk over what is left of a shape */
+  int grow[4]; /* axes in the order in which registers walk over what is left of a shape */
   int n_walks, n_blocks;
   walk at[MAX_WALKS], blocks[8];
   int64_t cta_shape[4];
@@ -58,7 +59,8 @@ static void add_copies(model *m, int in, int count) {
 
 /* ---- evaluation ---- */
 
-/* Adds the walks' positions to at[]; axes' sizes grow as they are walked. Returns the index's rest. */
+/* Adds the walks' positions to at[]; axes' sizes grow as they are walked. Returns the index's rest.
+ */
 static void follow(const walk *walks, int n, int64_t *index, int64_t *size, int64_t *at) {
   for (int i = 0; i < n; i++) {
     int64_t position = index[walks[i].in] % walks[i].count;
@@ -146,10 +148,12 @@ static void expect_agreement(const model *m) {
     project(m, at);
     cr_assert(llrt_layout_apply(&layout, in, out) == LLRT_OK);
     for (int a = 0; a < rank; a++)
-      cr_assert_eq((int64_t)out[a], at[a], "%s at %lld x %lld: register %lld lane %lld warp %lld block "
-                   "%lld is at %lld along axis %d, not %lld", m->text, (long long)shape[0],
-                   (long long)shape[1], (long long)in[0], (long long)in[1], (long long)in[2],
-                   (long long)in[3], (long long)out[a], a, (long long)at[a]);
+      cr_assert_eq((int64_t)out[a], at[a],
+                   "%s at %lld x %lld: register %lld lane %lld warp %lld block "
+                   "%lld is at %lld along axis %d, not %lld",
+                   m->text, (long long)shape[0], (long long)shape[1], (long long)in[0],
+                   (long long)in[1], (long long)in[2], (long long)in[3], (long long)out[a], a,
+                   (long long)at[a]);
   }
 }
 
@@ -194,8 +198,8 @@ static void grow_row_major(model *m) {
   for (int i = 0; i < m->rank; i++) m->grow[i] = m->rank - 1 - i;
 }
 
-/* The shape of a matrix, in a batch where the rank is 3. `large` is log2 of a common extent. Of an axis
- * that is sliced away the extent is 1, and `slices` of them are. */
+/* The shape of a matrix, in a batch where the rank is 3. `large` is log2 of a common extent. Of an
+ * axis that is sliced away the extent is 1, and `slices` of them are. */
 static void random_shape(random_source *source, int rank, int large, int slices, model *m) {
   *m = (model){.rank = rank, .shape = {1, 1, 1, 1}};
   int left[4] = {0, 1, 2, 3};
@@ -211,10 +215,8 @@ static void random_shape(random_source *source, int rank, int large, int slices,
 
 static void warps_of(model *m, const int *warps, const int *order, int k) {
   for (int i = 0; i < m->rank; i++) {
-    if (order[i] == k)
-      add_copies(m, WARP, warps[order[i]]);
-    else
-      add_walk(m, WARP, order[i], warps[order[i]]);
+    if (order[i] == k) add_copies(m, WARP, warps[order[i]]);
+    else add_walk(m, WARP, order[i], warps[order[i]]);
   }
 }
 
@@ -232,11 +234,12 @@ static int k_axis(const model *m, int operand) {
 
 static void make_blocked(random_source *source, int operand, int slices, model *m) {
   int size[4], threads[4] = {1, 1, 1, 1}, warps[4], order[4];
-  random_shape(source, operand >= 0 ? 2 + random_below(source, 2) : 1 + random_below(source, 3), 5, slices,
-               m);
+  random_shape(source, operand >= 0 ? 2 + random_below(source, 2) : 1 + random_below(source, 3), 5,
+               slices, m);
   int k = k_axis(m, operand);
   random_order(source, m->rank, order);
-  for (int bits = 5 + random_below(source, 2); bits > 0; bits--) threads[random_below(source, m->rank)] *= 2;
+  for (int bits = 5 + random_below(source, 2); bits > 0; bits--)
+    threads[random_below(source, m->rank)] *= 2;
   for (int a = 0; a < m->rank; a++) size[a] = power(source, 2), warps[a] = power(source, 2);
   open_dot(m, operand, 0);
   say(m, "blocked(");
@@ -252,10 +255,8 @@ static void make_blocked(random_source *source, int operand, int slices, model *
   for (int i = 0; i < m->rank; i++)
     add_walk(m, REGISTER, order[i], order[i] == k ? (int)m->shape[k] : size[order[i]]);
   for (int i = 0; i < m->rank; i++) {
-    if (order[i] == k)
-      add_copies(m, LANE, threads[k]);
-    else
-      add_walk(m, LANE, order[i], threads[order[i]]);
+    if (order[i] == k) add_copies(m, LANE, threads[k]);
+    else add_walk(m, LANE, order[i], threads[order[i]]);
   }
   warps_of(m, warps, order, k);
   memcpy(m->grow, order, sizeof order);
@@ -273,10 +274,8 @@ static void make_nvmma(random_source *source, int operand, int slices, model *m)
   instr[row] = instr_m, instr[column] = instr_n;
   open_dot(m, operand, k_width);
   say(m, "nvmma(version=[%d,0], ", version);
-  if (version == 3)
-    say(m, "instr_shape=[%d,%d,16], ", instr_m, instr_n);
-  else
-    say_list(m, "instr_shape", instr, m->rank), say(m, ", ");
+  if (version == 3) say(m, "instr_shape=[%d,%d,16], ", instr_m, instr_n);
+  else say_list(m, "instr_shape", instr, m->rank), say(m, ", ");
   say_list(m, "warps_per_cta", warps, m->rank);
   random_cluster(source, k, m);
   say(m, operand < 0 ? ")" : "))");
@@ -306,8 +305,8 @@ static void say_amd(random_source *source, model *m, const int *warps, int *tile
 }
 
 static void make_mfma(random_source *source, int operand, int slices, model *m) {
-  static const int shapes[][3] = {{32, 32, 8}, {16, 16, 16}, {4, 64, 4}, {64, 4, 4}, {32, 32, 16},
-                                  {16, 16, 32}, {16, 16, 4}};
+  static const int shapes[][3] = {{32, 32, 8},  {16, 16, 16}, {4, 64, 4}, {64, 4, 4},
+                                  {32, 32, 16}, {16, 16, 32}, {16, 16, 4}};
   const int *instr = shapes[random_below(source, 7)];
   bool transposed = random_below(source, 2), wide = instr == shapes[6] && random_below(source, 2);
   int k_width = power(source, 4), warps[4], tiles[4], order[4];
@@ -352,8 +351,10 @@ static void make_mfma(random_source *source, int operand, int slices, model *m) 
 
 static void make_wmma(random_source *source, int operand, int slices, model *m) {
   int version = 1 + random_below(source, 3), warps[4], tiles[4], order[4];
-  bool transposed = random_below(source, 2), tall_tile = version > 1 && random_below(source, 3) == 0;
-  int instr_m = tall_tile ? 32 : 16, instr_k = 16 << random_below(source, 4), k_width = power(source, 4);
+  bool transposed = random_below(source, 2),
+       tall_tile = version > 1 && random_below(source, 3) == 0;
+  int instr_m = tall_tile ? 32 : 16, instr_k = 16 << random_below(source, 4),
+      k_width = power(source, 4);
   random_shape(source, 2 + random_below(source, 2), 7, slices, m);
   int row = m->rank - 2, column = m->rank - 1, k = k_axis(m, operand);
   for (int a = 0; a < m->rank; a++) warps[a] = power(source, a < row ? 1 : 2);

@@ -199,6 +199,4 @@ static const index_formula rows[] = {
     {"channels_last", 4, {2, 6, 3, 5}, at_channels_last},
 };
 
-Test(named, image_formulas) {
-  expect_index_formulas(rows, sizeof rows / sizeof rows[0]);
-}
+Test(named, image_formulas) { expect_index_formulas(rows, sizeof rows / sizeof rows[0]); }

@@ -248,7 +248,8 @@ Test(language, errors_that_are_no_syntax) {
                "v3 B");
   expect_error(
       llrt_layout_parse("dot(operand=0, parent=slice(dim=0, parent=" BLOCKED "))", 2, shape, &out),
-      LLRT_UNSUPPORTED, "column 1: the parent of dot is blocked, nvmma, mfma or wmma", "dot of slice");
+      LLRT_UNSUPPORTED, "column 1: the parent of dot is blocked, nvmma, mfma or wmma",
+      "dot of slice");
 }
 
 Test(language, depth_is_bounded) {
@@ -257,7 +258,7 @@ Test(language, depth_is_bounded) {
   llrt_layout out;
   for (int i = 0; i < 9; i++) strcat(text, "slice(dim=0, parent=");
   cr_expect(llrt_layout_parse(text, 1, shape, &out) == LLRT_INVALID_ARGUMENT);
-  cr_expect_str_eq(llrt_last_error(), "column 161: families are nested deeper than 8");
+  cr_expect_str_eq(said(), "column 161: families are nested deeper than 8");
 }
 
 Test(language, limits_of_literals) {

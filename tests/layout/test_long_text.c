@@ -1,4 +1,5 @@
 /* Texts of any length and nesting: refused or read in a time that grows with the length only. */
+
 #include <llrt/storage.h>
 
 #include <criterion/criterion.h>

@@ -1,4 +1,5 @@
-/* Shared-memory matrices of wgmma: the canonical layouts with their worked examples, and descriptors. */
+/* Shared-memory matrices of wgmma: the canonical layouts with their worked examples, and
+ * descriptors. */
 #include "tests/layout/layout_text.h"
 
 #include <llrt/matrix.h>
@@ -7,8 +8,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-/* The documented examples: the layout in elements as CuTe writes it, the swizzle being of bytes. Offsets
- * as the descriptor counts them, in 16 bytes; 0 where they do not count. */
+/* The documented examples: the layout in elements as CuTe writes it, the swizzle being of bytes.
+ * Offsets as the descriptor counts them, in 16 bytes; 0 where they do not count. */
 static const struct example {
   const char *layout;
   int element_bits, swizzle_bytes;
@@ -54,8 +55,9 @@ Test(matrix, documented_examples) {
     cr_assert(llrt_matrix_descriptor(&matrix, 0x2400, &descriptor) == LLRT_OK);
     static const int codes[] = {[0] = 0, [1] = 3, [2] = 2, [4] = 1};
     uint64_t leading = row->leading ? (uint64_t)row->leading : 1;
-    cr_expect_eq(descriptor, 0x240 | leading << 16 | (uint64_t)row->stride << 32 |
-                                 (uint64_t)codes[row->swizzle_bytes / 32] << 62,
+    cr_expect_eq(descriptor,
+                 0x240 | leading << 16 | (uint64_t)row->stride << 32 |
+                     (uint64_t)codes[row->swizzle_bytes / 32] << 62,
                  "%s: %llx", row->layout, (unsigned long long)descriptor);
   }
 }
@@ -68,7 +70,8 @@ Test(matrix, made_and_matched) {
                           .swizzle_bytes = widths[i % 4],
                           .mn_major = i / 4 % 2},
                 found;
-    int64_t unit = 128 / matrix.element_bits, wide = (widths[i % 4] ? widths[i % 4] / 16 : 1) * unit;
+    int64_t unit = 128 / matrix.element_bits,
+            wide = (widths[i % 4] ? widths[i % 4] / 16 : 1) * unit;
     int64_t mn = matrix.mn_major ? 2 * wide : 32;
     int64_t k = matrix.mn_major ? 16 : widths[i % 4] ? wide : 4 * unit;
     llrt_storage storage;
@@ -83,7 +86,8 @@ Test(matrix, made_and_matched) {
     cr_assert(llrt_matrix_match_layout(&layout, matrix.element_bits, &again) == LLRT_OK, "%s",
               llrt_last_error());
     cr_expect(again.swizzle_bytes == found.swizzle_bytes && again.mn_major == found.mn_major &&
-              again.leading_bytes == found.leading_bytes && again.stride_bytes == found.stride_bytes);
+              again.leading_bytes == found.leading_bytes &&
+              again.stride_bytes == found.stride_bytes);
   }
 }
 
@@ -117,10 +121,10 @@ Test(matrix, wider_than_a_span) {
     for (int64_t r = 0; r < shape[0]; r++)
       for (int64_t k = 0; k < shape[1]; k++) {
         int64_t line = (k / span * shape[0] + r) * span * bits[i / 3] / 8 / 128; /* of 128 bytes */
-        int64_t place = (k / span * shape[0] + r) * span + ((k % span / unit) ^ (line % units)) * unit +
-                        k % unit;
-        cr_assert_eq(llrt_storage_offset(&storage, &binding, (int64_t[]){r, k}), place, "%d, %d bits",
-                     widths[i % 3], bits[i / 3]);
+        int64_t place = (k / span * shape[0] + r) * span +
+                        ((k % span / unit) ^ (line % units)) * unit + k % unit;
+        cr_assert_eq(llrt_storage_offset(&storage, &binding, (int64_t[]){r, k}), place,
+                     "%d, %d bits", widths[i % 3], bits[i / 3]);
       }
     cr_assert(llrt_matrix_match(&storage, shape[0], shape[1], bits[i / 3], &found) == LLRT_OK, "%s",
               llrt_last_error());
@@ -138,16 +142,26 @@ Test(matrix, text) {
     int64_t mn, k;
     llrt_matrix matrix;
   } rows[] = {
-      {"wgmma_shared(major=k, swizzle_bytes=128, element_bits=16)", 64, 128, {16, 128, false, 0, 0}},
-      {"wgmma_shared(major=mn, swizzle_bytes=0, element_bits=32)", 16, 24, {32, 0, true, 0, 0}},
-      {"wgmma_shared(element_bits=16, stride_bytes=512, leading_bytes=256, swizzle_bytes=32, major=mn)",
-       32, 16, {16, 32, true, 256, 512}},
+      {"wgmma_shared(major=k, swizzle_bytes=128, element_bits=16)",
+       64,
+       128,
+       {16, 128, false, 0, 0, {0}}},
+      {"wgmma_shared(major=mn, swizzle_bytes=0, element_bits=32)",
+       16,
+       24,
+       {32, 0, true, 0, 0, {0}}},
+      {"wgmma_shared(element_bits=16, stride_bytes=512, leading_bytes=256, swizzle_bytes=32, "
+       "major=mn)",
+       32,
+       16,
+       {16, 32, true, 256, 512, {0}}},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     llrt_storage made, parsed;
     const int64_t shape[2] = {rows[i].mn, rows[i].k};
     cr_assert(llrt_matrix_storage(&rows[i].matrix, rows[i].mn, rows[i].k, &made) == LLRT_OK);
-    cr_assert(llrt_storage_parse(rows[i].text, 2, shape, &parsed) == LLRT_OK, "%s", llrt_last_error());
+    cr_assert(llrt_storage_parse(rows[i].text, 2, shape, &parsed) == LLRT_OK, "%s",
+              llrt_last_error());
     cr_expect(llrt_storage_equal(&made, &parsed), "%s", rows[i].text);
   }
   static const char *const wrong[][2] = {
@@ -166,7 +180,9 @@ Test(matrix, text) {
     expect_error(llrt_storage_parse(wrong[i][0], 0, NULL, &out), LLRT_INVALID_ARGUMENT, wrong[i][1],
                  wrong[i][0]);
   cr_expect(llrt_storage_parse("wgmma_shared(major=k, swizzle_bytes=32, element_bits=16, "
-                               "extents=[8,16])", 0, NULL, &out) == LLRT_OK, "%s", llrt_last_error());
+                               "extents=[8,16])",
+                               0, NULL, &out) == LLRT_OK,
+            "%s", llrt_last_error());
 }
 
 Test(matrix, refusals) {
@@ -174,10 +190,11 @@ Test(matrix, refusals) {
   llrt_matrix matrix;
   uint64_t descriptor;
   cr_assert(llrt_storage_row_major(2, &storage) == LLRT_OK);
-  expect_error(llrt_matrix_match(&storage, 16, 64, 16, &matrix), LLRT_UNSUPPORTED,
-               "no canonical layout: the nearest, K-major with a swizzle of 0 bytes, has element (1,0) "
-               "at 8, not 64",
-               "row_major");
+  expect_error(
+      llrt_matrix_match(&storage, 16, 64, 16, &matrix), LLRT_UNSUPPORTED,
+      "no canonical layout: the nearest, K-major with a swizzle of 0 bytes, has element (1,0) "
+      "at 8, not 64",
+      "row_major");
   expect_error(llrt_matrix_match(&storage, 5, 3, 16, &matrix), LLRT_UNSUPPORTED,
                "5 x 3 elements of 16 bits are not whole atoms of any canonical layout", "5 x 3");
   expect_error(llrt_matrix_match(&storage, 16, 64, 12, &matrix), LLRT_INVALID_ARGUMENT,

@@ -15,7 +15,8 @@ static llrt_storage storage_of(const char *text, int rank, const int64_t *shape)
   return storage;
 }
 
-/* One verified entry: where its line in the file begins, the storage, and the axes' letters there. */
+/* One verified entry: where its line in the file begins, the storage, and the axes' letters there.
+ */
 typedef struct verified {
   const char *line, *text, *letters;
   int64_t shape[4];
@@ -96,7 +97,10 @@ static const verified rows[] = {
     {"oneDNN nChw16c", "onednn_nchw16c", ".chw", {1, 32, 4, 4}},
     {"oneDNN OIhw16i16o", "onednn_oihw16i16o", "oi..", {32, 32, 1, 1}},
     {"oneDNN OIhw4i16o4i", "onednn_oihw4i16o4i", "oi..", {32, 32, 1, 1}},
-    {"oneDNN OIhw4i16o4i", "onednn(inner_blks=[4,16,4], inner_idxs=[1,0,1])", "oi..", {32, 32, 1, 1}},
+    {"oneDNN OIhw4i16o4i",
+     "onednn(inner_blks=[4,16,4], inner_idxs=[1,0,1])",
+     "oi..",
+     {32, 32, 1, 1}},
     {"oneDNN BA16a64b2a", "onednn_ba16a64b2a", "kn", {64, 128}},
     {"Ascend FRACTAL_NZ", "fractal_nz", "mn", {32, 64}},
 };
@@ -124,8 +128,8 @@ static char *find_bits(char *line) {
 }
 
 /* offset of the element that has 1 << bit on one axis and 0 on the others. */
-static int64_t unit_offset(const llrt_storage *storage, const llrt_storage_binding *binding, int axis,
-                           int bit) {
+static int64_t unit_offset(const llrt_storage *storage, const llrt_storage_binding *binding,
+                           int axis, int bit) {
   int64_t coords[LLRT_MAX_RANK] = {0};
   coords[axis] = 1ll << bit;
   return llrt_storage_offset(storage, binding, coords);
@@ -187,8 +191,7 @@ Test(named, bit_strings) {
 Test(named, all_entries) {
   for (int i = 0; i < llrt_storage_named_count(); i++) {
     const llrt_named_storage *entry = llrt_storage_named_at(i);
-    if (!entry->formula)
-      continue;
+    if (!entry->formula) continue;
     llrt_named_argument arguments[LLRT_NAMED_MAX_PARAMS];
     int n = 0;
     for (int k = 0; k < LLRT_NAMED_MAX_PARAMS && entry->param[k].name; k++)

@@ -18,10 +18,11 @@ Test(operations, compose) {
     llrt_layout a = random_named(&source), b = random_from(&source, OUT(&a)), out;
     shuffle_outs(&source, &a);
     cr_assert(llrt_layout_compose(&a, &b, &out) == LLRT_OK);
-    for EVERY_POINT (x, &a) {
-      uint64_t between = rename_word(OUT(&a), value_at(&a, x), IN(&b));
-      cr_assert_eq(value_at(&out, x), value_at(&b, between), SHOW);
-    }
+    for
+      EVERY_POINT(x, &a) {
+        uint64_t between = rename_word(OUT(&a), value_at(&a, x), IN(&b));
+        cr_assert_eq(value_at(&out, x), value_at(&b, between), SHOW);
+      }
   }
 }
 
@@ -41,16 +42,17 @@ static uint64_t factor_value(const llrt_layout *product, const llrt_layout *a, c
 
 /* Whether whole(x) = (a's value low, b's value high) at every point. */
 static bool is_product(const llrt_layout *whole, const llrt_layout *a, const llrt_layout *b) {
-  for EVERY_POINT (x, whole) {
-    uint64_t low = factor_value(whole, a, b, true, x), high = factor_value(whole, a, b, false, x);
-    for (int i = 0; i < whole->n_out; i++) {
-      const char *name = whole->out[i].name;
-      int index = llrt_layout_out_index(a, name), bits = index < 0 ? 0 : a->out[index].bits;
-      if (coordinate(OUT(whole), value_at(whole, x), name) !=
-          (coordinate(OUT(a), low, name) | coordinate(OUT(b), high, name) << bits))
-        return false;
+  for
+    EVERY_POINT(x, whole) {
+      uint64_t low = factor_value(whole, a, b, true, x), high = factor_value(whole, a, b, false, x);
+      for (int i = 0; i < whole->n_out; i++) {
+        const char *name = whole->out[i].name;
+        int index = llrt_layout_out_index(a, name), bits = index < 0 ? 0 : a->out[index].bits;
+        if (coordinate(OUT(whole), value_at(whole, x), name) !=
+            (coordinate(OUT(a), low, name) | coordinate(OUT(b), high, name) << bits))
+          return false;
+      }
     }
-  }
   return true;
 }
 
@@ -86,23 +88,24 @@ static bool divides(const llrt_layout *a, const llrt_layout *b, bool left) {
     if (llrt_layout_in_index(a, b->in[i].name) < 0) return false;
   for (int i = 0; i < b->n_out; i++)
     if (llrt_layout_out_index(a, b->out[i].name) < 0) return false;
-  for EVERY_POINT (x, a) {
-    if (value_at(a, x & own_in) & ~own_out || value_at(a, x & ~own_in) & own_out) return false;
-    for (int i = 0; i < b->n_out; i++) { /* b's value at its part, seen through a's words */
-      uint64_t point = 0, value = value_at(a, x & own_in);
-      for (int k = 0; k < b->n_in; k++) {
-        int index = llrt_layout_in_index(a, b->in[k].name);
-        uint64_t part = coordinate(IN(a), x & own_in, b->in[k].name);
-        point = with_coordinate(IN(b), point, b->in[k].name,
-                                part >> (left ? 0 : a->in[index].bits - b->in[k].bits));
+  for
+    EVERY_POINT(x, a) {
+      if (value_at(a, x & own_in) & ~own_out || value_at(a, x & ~own_in) & own_out) return false;
+      for (int i = 0; i < b->n_out; i++) { /* b's value at its part, seen through a's words */
+        uint64_t point = 0, value = value_at(a, x & own_in);
+        for (int k = 0; k < b->n_in; k++) {
+          int index = llrt_layout_in_index(a, b->in[k].name);
+          uint64_t part = coordinate(IN(a), x & own_in, b->in[k].name);
+          point = with_coordinate(IN(b), point, b->in[k].name,
+                                  part >> (left ? 0 : a->in[index].bits - b->in[k].bits));
+        }
+        int index = llrt_layout_out_index(a, b->out[i].name);
+        uint64_t seen = coordinate(OUT(a), value, b->out[i].name);
+        if (coordinate(OUT(b), value_at(b, point), b->out[i].name) !=
+            seen >> (left ? 0 : a->out[index].bits - b->out[i].bits))
+          return false;
       }
-      int index = llrt_layout_out_index(a, b->out[i].name);
-      uint64_t seen = coordinate(OUT(a), value, b->out[i].name);
-      if (coordinate(OUT(b), value_at(b, point), b->out[i].name) !=
-          seen >> (left ? 0 : a->out[index].bits - b->out[i].bits))
-        return false;
     }
-  }
   return true;
 }
 
@@ -132,12 +135,14 @@ Test(operations, divide_right) { check_division("operations/divide_right", false
 static bool passes_through(const llrt_layout *a, const char *name) {
   int in = llrt_layout_in_index(a, name), to = llrt_layout_out_index(a, name);
   if (in < 0 || to < 0 || a->in[in].bits != a->out[to].bits) return false;
-  for EVERY_POINT (x, a) {
-    uint64_t own = coordinate(IN(a), x, name);
-    uint64_t without = with_coordinate(IN(a), x, name, own); /* XOR: that coordinate becomes 0 */
-    uint64_t expected = with_coordinate(OUT(a), value_at(a, without), name, own);
-    if (value_at(a, x) != expected || coordinate(OUT(a), value_at(a, without), name)) return false;
-  }
+  for
+    EVERY_POINT(x, a) {
+      uint64_t own = coordinate(IN(a), x, name);
+      uint64_t without = with_coordinate(IN(a), x, name, own); /* XOR: that coordinate becomes 0 */
+      uint64_t expected = with_coordinate(OUT(a), value_at(a, without), name, own);
+      if (value_at(a, x) != expected || coordinate(OUT(a), value_at(a, without), name))
+        return false;
+    }
   return true;
 }
 
@@ -149,18 +154,18 @@ Test(operations, quotient) {
     llrt_layout a = random_named(&source), b, out;
     int64_t size = 1ll << random_below(&source, 3);
     cr_assert(llrt_layout_strided1d(size, 1, "lane", "lane", &b) == LLRT_OK);
-    if (llrt_layout_in_index(&a, "lane") < 0)
-      cr_assert(llrt_layout_product(&a, &b, &a) == LLRT_OK);
+    if (llrt_layout_in_index(&a, "lane") < 0) cr_assert(llrt_layout_product(&a, &b, &a) == LLRT_OK);
     if (trial % 3 == 0 && llrt_layout_in_bits(&a) && llrt_layout_out_bits(&a)) a.column[0] ^= 1;
     bool exists = passes_through(&a, "lane");
     llrt_status status = llrt_layout_quotient(&a, dims, 1, &out);
     cr_assert_eq(status == LLRT_OK, exists, SHOW);
     if (!exists) continue;
     exist++;
-    for EVERY_POINT (x, &out) {
-      uint64_t whole = rename_word(IN(&out), x, IN(&a));
-      cr_assert_eq(rename_word(OUT(&a), value_at(&a, whole), OUT(&out)), value_at(&out, x), SHOW);
-    }
+    for
+      EVERY_POINT(x, &out) {
+        uint64_t whole = rename_word(IN(&out), x, IN(&a));
+        cr_assert_eq(rename_word(OUT(&a), value_at(&a, whole), OUT(&out)), value_at(&out, x), SHOW);
+      }
   }
   cr_assert_gt(exist, 2000);
 }
@@ -178,17 +183,18 @@ Test(operations, repetitions) {
     /* a is the tile at the low part of each point xor the repetitions at the rest, apart in
      * bits. */
     cr_assert(llrt_layout_repetitions(&a, &b, &out) == LLRT_OK);
-    for EVERY_POINT (x, &a) {
-      uint64_t point = 0, tile = 0;
-      for (int i = 0; i < b.n_in; i++)
-        point = with_coordinate(IN(&b), point, b.in[i].name,
-                                coordinate(IN(&a), x, b.in[i].name) & bits_mask(b.in[i].bits));
-      for (int i = 0; i < b.n_out; i++)
-        tile = with_coordinate(OUT(&a), tile, b.out[i].name,
-                               coordinate(OUT(&b), value_at(&b, point), b.out[i].name));
-      cr_assert_eq(value_at(&a, x), tile ^ value_at(&out, x), SHOW);
-      cr_assert_eq(tile & value_at(&out, x), 0, SHOW);
-    }
+    for
+      EVERY_POINT(x, &a) {
+        uint64_t point = 0, tile = 0;
+        for (int i = 0; i < b.n_in; i++)
+          point = with_coordinate(IN(&b), point, b.in[i].name,
+                                  coordinate(IN(&a), x, b.in[i].name) & bits_mask(b.in[i].bits));
+        for (int i = 0; i < b.n_out; i++)
+          tile = with_coordinate(OUT(&a), tile, b.out[i].name,
+                                 coordinate(OUT(&b), value_at(&b, point), b.out[i].name));
+        cr_assert_eq(value_at(&a, x), tile ^ value_at(&out, x), SHOW);
+        cr_assert_eq(tile & value_at(&out, x), 0, SHOW);
+      }
   }
   cr_assert_gt(exist, 2000);
 }
@@ -196,8 +202,9 @@ Test(operations, repetitions) {
 /* ---- solving ---- */
 
 static bool is_inside(const llrt_layout *inner, const llrt_layout *outer) {
-  for EVERY_POINT (x, inner)
-    if (!is_reached(outer, OUT(inner), value_at(inner, x))) return false;
+  for
+    EVERY_POINT(x, inner)
+  if (!is_reached(outer, OUT(inner), value_at(inner, x))) return false;
   return true;
 }
 
@@ -248,9 +255,10 @@ Test(operations, block_local_stays_in_the_block) {
       if (llrt_layout_out_index(&a, b.out[i].name) < 0)
         cr_assert(llrt_layout_add_out(&a, b.out[i].name, 0) == LLRT_OK);
     cr_assert(llrt_layout_invert_and_compose_block_local(&a, &b, &out) == LLRT_OK);
-    for EVERY_POINT (x, &a)
-      cr_assert_eq(coordinate(OUT(&out), value_at(&out, x), "block"),
-                   coordinate(IN(&a), x, "block"), SHOW);
+    for
+      EVERY_POINT(x, &a)
+    cr_assert_eq(coordinate(OUT(&out), value_at(&out, x), "block"), coordinate(IN(&a), x, "block"),
+                 SHOW);
   }
 }
 

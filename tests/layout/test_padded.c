@@ -32,8 +32,8 @@ Test(padded, by_formula) {
   for (int trial = 0; trial < 500; trial++) {
     int64_t shape[] = {1 << random_below(&source, 7), 1 << random_below(&source, 7)};
     int first = random_below(&source, 2);
-    llrt_padded_params params = {.rank = 2, .order = {first, 1 - first},
-                                 .n_intervals = random_below(&source, 4)};
+    llrt_padded_params params = {
+        .rank = 2, .order = {first, 1 - first}, .n_intervals = random_below(&source, 4)};
     for (int k = 0, bit = 0; k < params.n_intervals; k++) {
       bit += 1 + random_below(&source, 4);
       params.interval[k] = 1ll << bit;
@@ -45,8 +45,8 @@ Test(padded, by_formula) {
 
 Test(padded, text) {
   const int64_t shape[] = {32, 64};
-  llrt_padded_params params = {.rank = 2, .n_intervals = 1, .interval = {64}, .padding = {8},
-                               .order = {1, 0}};
+  llrt_padded_params params = {
+      .rank = 2, .n_intervals = 1, .interval = {64}, .padding = {8}, .order = {1, 0}};
   llrt_storage made, parsed;
   cr_assert(llrt_storage_padded_shared(&params, shape, &made) == LLRT_OK);
   static const char *const texts[] = {"padded_shared(interval_padding=[[64,8]], order=[1,0])",
@@ -71,7 +71,8 @@ Test(padded, refuses) {
       {"padded_shared(interval_padding=[], order=[1,1])",
        "column 1: order does not list every axis once"},
       {"padded_shared(interval_padding=[], order=[0])", "column 42: order has 1 entries, not 2"},
-      {"padded_shared(pad=1)", "column 15: expected interval_padding, order, linear, ctas_per_cga, cta_split or cta_order"},
+      {"padded_shared(pad=1)",
+       "column 15: expected interval_padding, order, linear, ctas_per_cga, cta_split or cta_order"},
       {"padded_shared(interval_padding=[], cta_split=[1,2])",
        "column 1: ctas_per_cga, cta_split and cta_order go together"},
       {"padded_shared(interval_padding=[], order=[1,0], linear={offset: [[1]]} -> [dim0:2])",
@@ -114,8 +115,8 @@ Test(padded, by_map) {
     for (int i = 0; i < bits; i++) map.column[i] = unit[i];
     if (copies) map.column[bits] = 0;
     for (int i = 0; i < blocks; i++) map.column[bits + copies + i] = unit[bits + i];
-    llrt_padded_params params = {.rank = 2, .n_intervals = 2, .interval = {4, 32}, .padding = {2, 1},
-                                 .linear = &map};
+    llrt_padded_params params = {
+        .rank = 2, .n_intervals = 2, .interval = {4, 32}, .padding = {2, 1}, .linear = &map};
     llrt_storage storage;
     llrt_status status = llrt_storage_padded_shared(&params, NULL, &storage);
     cr_assert(status == LLRT_OK, "%s", llrt_last_error());
@@ -128,8 +129,9 @@ Test(padded, by_map) {
         llrt_places places;
         bool found = false;
         cr_assert(llrt_layout_apply(&map, at, x) == LLRT_OK);
-        cr_assert(llrt_storage_places(&storage, 2, shape, (int64_t[]){(int64_t)x[1], (int64_t)x[0]}, 0,
-                                      &places) == LLRT_OK, "%s", llrt_last_error());
+        cr_assert(llrt_storage_places(&storage, 2, shape, (int64_t[]){(int64_t)x[1], (int64_t)x[0]},
+                                      0, &places) == LLRT_OK,
+                  "%s", llrt_last_error());
         cr_assert_eq(places.copies, 1 << copies);
         for (int c = 0; c < places.n; c++)
           found |= places.at[c][places.n_axes - 1] == place &&
@@ -145,8 +147,9 @@ Test(padded, cluster) {
   const int64_t shape[2] = {16, 32};
   llrt_storage storage;
   cr_assert(llrt_storage_parse("padded_shared(interval_padding=[[16,4]], order=[1,0], "
-                               "ctas_per_cga=[2,2], cta_split=[1,2], cta_order=[0,1])", 2, shape,
-                               &storage) == LLRT_OK, "%s", llrt_last_error());
+                               "ctas_per_cga=[2,2], cta_split=[1,2], cta_order=[0,1])",
+                               2, shape, &storage) == LLRT_OK,
+            "%s", llrt_last_error());
   for (int64_t i = 0; i < 16; i++)
     for (int64_t j = 0; j < 32; j++) {
       llrt_places places;
@@ -160,7 +163,8 @@ Test(padded, cluster) {
     }
   llrt_storage out;
   expect_error(llrt_storage_parse("padded_shared(interval_padding=[[2,1]], linear={offset: "
-                                  "[[0,1],[1,1]]} -> [dim0:2, dim1:2])", 0, NULL, &out),
+                                  "[[0,1],[1,1]]} -> [dim0:2, dim1:2])",
+                                  0, NULL, &out),
                LLRT_UNSUPPORTED, "column 1: padded_shared: basis 1 of offset is no bit of its own",
                "a swizzle");
 }
@@ -169,7 +173,8 @@ Test(padded, cluster) {
 Test(padded, operations_are_storages) {
   llrt_storage a, b;
   cr_assert(llrt_storage_parse("identity1d(4, offset, dim1) * identity1d(2, offset, dim0)", 0, NULL,
-                               &a) == LLRT_OK, "%s", llrt_last_error());
+                               &a) == LLRT_OK,
+            "%s", llrt_last_error());
   cr_assert(llrt_storage_parse("{offset: [[0,1],[0,2],[1,0]]} -> [dim0:2, dim1:4]", 0, NULL, &b) ==
             LLRT_OK);
   cr_expect(llrt_storage_equal(&a, &b));

@@ -13,16 +13,17 @@
 /* Row-major positions of dim0, dim1, dim2 that `in` reaches from 0: the longest run 0, 1, 2, ... */
 static int64_t run_of(const llrt_layout *a, const char *in) {
   bool reached[64] = {false};
-  for EVERY_POINT (x, a) {
-    if (with_coordinate(IN(a), x, in, coordinate(IN(a), x, in)) != 0) continue; /* others are 0 */
-    uint64_t position = 0;
-    for (int i = 0; i < a->n_out; i++) {
-      char name[] = {'d', 'i', 'm', (char)('0' + i), 0};
-      int bits = a->out[llrt_layout_out_index(a, name)].bits;
-      position = position << bits | coordinate(OUT(a), value_at(a, x), name);
+  for
+    EVERY_POINT(x, a) {
+      if (with_coordinate(IN(a), x, in, coordinate(IN(a), x, in)) != 0) continue; /* others are 0 */
+      uint64_t position = 0;
+      for (int i = 0; i < a->n_out; i++) {
+        char name[] = {'d', 'i', 'm', (char)('0' + i), 0};
+        int bits = a->out[llrt_layout_out_index(a, name)].bits;
+        position = position << bits | coordinate(OUT(a), value_at(a, x), name);
+      }
+      reached[position] = true;
     }
-    reached[position] = true;
-  }
   int64_t run = 1, whole = (int64_t)count_points(OUT(a));
   while (run < whole) { /* a run of 2^k, each of it reached */
     bool all = true;
@@ -82,11 +83,12 @@ Test(questions, identity_prefix) {
     int first = llrt_layout_in_shift(&a, in), shift = llrt_layout_out_shift(&a, to);
     for (int k = 1; k <= bits_min(a.in[in].bits, a.out[to].bits); k++) {
       bool holds = 1 << k <= limit;
-      for EVERY_POINT (x, &a) { /* the low bits come from the low bits, and go nowhere else */
-        uint64_t low = x >> first & bits_mask(k), without = value_at(&a, x ^ low << first);
-        holds &= value_at(&a, x) == (without ^ low << shift);
-        holds &= (without >> shift & bits_mask(k)) == 0;
-      }
+      for
+        EVERY_POINT(x, &a) { /* the low bits come from the low bits, and go nowhere else */
+          uint64_t low = x >> first & bits_mask(k), without = value_at(&a, x ^ low << first);
+          holds &= value_at(&a, x) == (without ^ low << shift);
+          holds &= (without >> shift & bits_mask(k)) == 0;
+        }
       if (holds) best = 1ll << k;
     }
     cr_assert(llrt_layout_identity_prefix(&a, a.in[in].name, a.out[to].name, limit, &count) ==
@@ -103,13 +105,14 @@ Test(questions, masks) {
     const char *in = a.in[random_below(&source, a.n_in)].name;
     const char *to = a.out[random_below(&source, a.n_out)].name;
     uint64_t fed = 0, feeding = 0, mask;
-    for EVERY_POINT (x, &a) {
-      uint64_t own = coordinate(IN(&a), x, in);
-      if (with_coordinate(IN(&a), x, in, own) != 0) continue;
-      uint64_t seen = coordinate(OUT(&a), value_at(&a, x), to);
-      fed |= seen;
-      if (bits_count(own) == 1 && seen) feeding |= own;
-    }
+    for
+      EVERY_POINT(x, &a) {
+        uint64_t own = coordinate(IN(&a), x, in);
+        if (with_coordinate(IN(&a), x, in, own) != 0) continue;
+        uint64_t seen = coordinate(OUT(&a), value_at(&a, x), to);
+        fed |= seen;
+        if (bits_count(own) == 1 && seen) feeding |= own;
+      }
     cr_assert(llrt_layout_output_mask(&a, &in, 1, to, &mask) == LLRT_OK);
     cr_assert_eq(mask, fed);
     cr_assert(llrt_layout_input_mask(&a, in, &to, 1, &mask) == LLRT_OK);
@@ -131,25 +134,27 @@ Test(questions, common_vector) {
       cr_assert(llrt_layout_resize_out(&a, a.out[0].name, 1, &a) == LLRT_OK);
     int64_t common = 0, count;
     bool seen[64] = {false};
-    for EVERY_POINT (x, &b)
-      if (with_coordinate(IN(&b), x, in_b, coordinate(IN(&b), x, in_b)) == 0) {
-        bool inside = true;
-        uint64_t value = value_at(&b, x), word = 0;
-        for (int i = 0; i < b.n_out; i++) {
-          uint64_t c = coordinate(OUT(&b), value, b.out[i].name);
-          int index = llrt_layout_out_index(&a, b.out[i].name);
-          inside &= c >> a.out[index].bits == 0;
-          if (inside) word = with_coordinate(OUT(&a), word, b.out[i].name, c);
-        }
-        if (inside) seen[word] = true;
+    for
+      EVERY_POINT(x, &b)
+    if (with_coordinate(IN(&b), x, in_b, coordinate(IN(&b), x, in_b)) == 0) {
+      bool inside = true;
+      uint64_t value = value_at(&b, x), word = 0;
+      for (int i = 0; i < b.n_out; i++) {
+        uint64_t c = coordinate(OUT(&b), value, b.out[i].name);
+        int index = llrt_layout_out_index(&a, b.out[i].name);
+        inside &= c >> a.out[index].bits == 0;
+        if (inside) word = with_coordinate(OUT(&a), word, b.out[i].name, c);
       }
+      if (inside) seen[word] = true;
+    }
     bool counted[64] = {false};
-    for EVERY_POINT (x, &a)
-      if (with_coordinate(IN(&a), x, in_a, coordinate(IN(&a), x, in_a)) == 0 &&
-          !counted[value_at(&a, x)]) {
-        counted[value_at(&a, x)] = true;
-        common += seen[value_at(&a, x)];
-      }
+    for
+      EVERY_POINT(x, &a)
+    if (with_coordinate(IN(&a), x, in_a, coordinate(IN(&a), x, in_a)) == 0 &&
+        !counted[value_at(&a, x)]) {
+      counted[value_at(&a, x)] = true;
+      common += seen[value_at(&a, x)];
+    }
     cr_assert(llrt_layout_common_vector(&a, in_a, &b, in_b, &count) == LLRT_OK);
     cr_assert_eq(count, common, "%s\n%s: %lld, not %lld", text_of(&a), text_of(&b),
                  (long long)count, (long long)common);
@@ -246,10 +251,12 @@ Test(questions, bank_conflicts) {
   for (int trial = 0; trial < 2000; trial++) {
     static const int widths[] = {4, 8, 16, 32, 64};
     int element = widths[random_below(&source, 5)], lane_bits = 5 + random_below(&source, 2);
-    llrt_bank_params params = {.lanes = 1 << lane_bits, .banks = random_below(&source, 2) ? 32 : 64,
-                               .bank_bytes = 4, .vector_bytes = 4 << random_below(&source, 3)};
+    llrt_bank_params params = {.lanes = 1 << lane_bits,
+                               .banks = random_below(&source, 2) ? 32 : 64,
+                               .bank_bytes = 4,
+                               .vector_bytes = 4 << random_below(&source, 3)};
     llrt_layout registers, memory, access;
-    llrt_bank_report report;
+    llrt_bank_report report = {0};
     random_pair(&source, 10, lane_bits, random_below(&source, 3), &registers, &memory);
     cr_assert(llrt_layout_bank_conflicts(&registers, &memory, element, &params, &report) == LLRT_OK,
               "%s", llrt_last_error());
@@ -289,9 +296,12 @@ Test(questions, bank_conflicts_of_known_layouts) {
   } rows[] = {{8, 8, 4, 4}, {8, 4, 8, 4}, {8, 1, 32, 4}};
   llrt_layout registers = layout_of(columns), memory;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    llrt_swizzle_params params = {.rank = 2, .vec = rows[i].vec, .per_phase = 1,
-                                  .max_phase = rows[i].max_phase, .order = {1, 0}};
-    llrt_bank_report report;
+    llrt_swizzle_params params = {.rank = 2,
+                                  .vec = rows[i].vec,
+                                  .per_phase = 1,
+                                  .max_phase = rows[i].max_phase,
+                                  .order = {1, 0}};
+    llrt_bank_report report = {0};
     cr_assert(llrt_layout_swizzled_shared(&params, (int64_t[]){64, 64}, &memory) == LLRT_OK);
     cr_assert(llrt_layout_bank_conflicts(&registers, &memory, 16, NULL, &report) == LLRT_OK, "%s",
               llrt_last_error());
@@ -352,18 +362,19 @@ Test(questions, conversion_at_every_point) {
       cr_assert(llrt_layout_remove_zero_bases(&to, "register", &to) == LLRT_OK);
     if (llrt_layout_conversion(&from, &to, NULL, &x) != LLRT_OK) continue;
     done++, less += x.n_in < 4;
-    for EVERY_POINT (place, &to) {
-      uint64_t read = value_at(&x, rename_word(IN(&to), place, IN(&x))), point = 0;
-      for (int i = 0; i < from.n_in; i++) {
-        const char *name = from.in[i].name;
-        bool moved = llrt_layout_in_index(&x, name) >= 0;
-        point = with_coordinate(IN(&from), point, name,
-                                moved ? coordinate(OUT(&x), read, name)
-                                      : coordinate(IN(&to), place, name));
+    for
+      EVERY_POINT(place, &to) {
+        uint64_t read = value_at(&x, rename_word(IN(&to), place, IN(&x))), point = 0;
+        for (int i = 0; i < from.n_in; i++) {
+          const char *name = from.in[i].name;
+          bool moved = llrt_layout_in_index(&x, name) >= 0;
+          point = with_coordinate(IN(&from), point, name,
+                                  moved ? coordinate(OUT(&x), read, name)
+                                        : coordinate(IN(&to), place, name));
+        }
+        cr_assert_eq(value_at(&from, point), value_at(&to, place), "%s\n%s\n%s", text_of(&from),
+                     text_of(&to), text_of(&x));
       }
-      cr_assert_eq(value_at(&from, point), value_at(&to, place), "%s\n%s\n%s", text_of(&from),
-                   text_of(&to), text_of(&x));
-    }
   }
   cr_assert(done > 3000 && less > 1000, "%d done, %d of them less than all", done, less);
 }

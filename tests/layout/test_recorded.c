@@ -238,11 +238,11 @@ static void check_apply(const operation *op) {
 }
 
 /* Two layouts in, one out. */
-#define DEFINE_CHECK(name, function)                                     \
-  static void check_##name(const operation *op) {                        \
-    llrt_layout out;                                                     \
-    llrt_status status = function(&op->input[0], &op->input[1], &out);   \
-    expect_result(op, status, &out);                                     \
+#define DEFINE_CHECK(name, function) \
+  static void check_##name(const operation *op) { \
+    llrt_layout out; \
+    llrt_status status = function(&op->input[0], &op->input[1], &out); \
+    expect_result(op, status, &out); \
   }
 DEFINE_CHECK(divide_left, llrt_layout_divide_left)
 DEFINE_CHECK(divide_right, llrt_layout_divide_right)
@@ -262,8 +262,8 @@ static int read_dims(const json_t *list, llrt_dim *dims) {
   size_t i;
   json_t *dim;
   json_array_foreach(list, i, dim) {
-    dims[i] = (llrt_dim){.bits = (uint8_t)log2_of(json_integer_value(json_array_get(
-                             json_array_get(dim, 1), 0)))};
+    dims[i] = (llrt_dim){
+        .bits = (uint8_t)log2_of(json_integer_value(json_array_get(json_array_get(dim, 1), 0)))};
     strcpy(dims[i].name, name_at(dim));
   }
   return (int)json_array_size(list);
@@ -393,7 +393,8 @@ static void check_selected_values(const json_t *record, const operation *op) {
   cr_expect_eq(json_array_size(op->expected), 1u << n);
   for (size_t r = 0; r < 1u << n; r++)
     cr_expect(json_equal(json_array_get(values, llrt_layout_selected_position(action, n, r)),
-                         json_array_get(op->expected, r)), "%s: value %zu", op->id, r);
+                         json_array_get(op->expected, r)),
+              "%s: value %zu", op->id, r);
 }
 
 /* The dims of a product are the merge of both factors' lists. */

@@ -200,15 +200,14 @@ Test(storage, makers_refuse) {
 }
 
 Test(storage, validate_refuses) {
-  llrt_storage good = storage_of(
-                   "storage(rank=2, digits=[dim1: 4, dim0: rest], "
-                   "tile={offset: [[0,1]]} -> [dim0:1, dim1:2])",
-                   2),
+  llrt_storage good = storage_of("storage(rank=2, digits=[dim1: 4, dim0: rest], "
+                                 "tile={offset: [[0,1]]} -> [dim0:1, dim1:2])",
+                                 2),
                bad;
   cr_expect(llrt_storage_validate(&good) == LLRT_OK);
   cr_expect(llrt_storage_validate(NULL) == LLRT_INVALID_ARGUMENT);
-#define EXPECT_BAD(change, message)                                                   \
-  bad = good, change;                                                                 \
+#define EXPECT_BAD(change, message) \
+  bad = good, change; \
   expect_error(llrt_storage_validate(&bad), LLRT_INVALID_ARGUMENT, message, #change); \
   cr_expect(!llrt_storage_equal(&bad, &bad))
   EXPECT_BAD(bad.rank = 9, "rank 9 is not in 0..8");
@@ -261,9 +260,11 @@ Test(storage, equal_rules) {
       {"transposed(row_major)", "col_major", true},
       {"transposed(transposed(strided))", "strided", true},
       {"transposed(strided([7,1]))", "strided([1,7])", true},
-      {"transposed({offset: [[0,1],[0,2],[1,0]]} -> [dim0:2, dim1:4])", "{offset: [[1,0],[2,0],[0,1]]} -> [dim0:4, dim1:2]",
-       true},
-      {"transposed(scale_8x4)", "storage(digits=[dim0: rest, dim1: rest], tile={offset: [[1,0],[2,0],[0,1],[0,2],[0,4]]} -> [dim0:4, dim1:8], pad=0)",
+      {"transposed({offset: [[0,1],[0,2],[1,0]]} -> [dim0:2, dim1:4])",
+       "{offset: [[1,0],[2,0],[0,1]]} -> [dim0:4, dim1:2]", true},
+      {"transposed(scale_8x4)",
+       "storage(digits=[dim0: rest, dim1: rest], tile={offset: [[1,0],[2,0],[0,1],[0,2],[0,4]]} -> "
+       "[dim0:4, dim1:8], pad=0)",
        true},
       /* the unit digit's stride pads what is packed outside it */
       {"storage(digits=[dim1: 1 @ 8, dim0: rest])", "storage(digits=[dim0: rest])", false},
@@ -319,13 +320,15 @@ Test(storage, canonical_form_and_text_keep_the_rule) {
     cr_assert(storage_canonicalise(&storage, &canonical) == LLRT_OK, "%s", llrt_last_error());
     cr_assert(storage_canonicalise(&canonical, &again) == LLRT_OK);
     cr_assert(llrt_storage_equal(&storage, &canonical) && same_hash(&storage, &canonical),
-              "%s: %s, then %s", storage_text(&storage), storage_text(&canonical), storage_text(&again));
+              "%s: %s, then %s", storage_text(&storage), storage_text(&canonical),
+              storage_text(&again));
     cr_assert_str_eq(storage_text(&canonical), storage_text(&again), "%s", storage_text(&storage));
     list_offsets(&storage, 2, shape, NULL, before, sizeof before);
     list_offsets(&canonical, 2, shape, NULL, after, sizeof after);
     cr_assert_str_eq(before, after, "%s and %s", storage_text(&storage), storage_text(&canonical));
     cr_assert(storage_representative(&storage, &again) == LLRT_OK);
-    cr_assert(llrt_storage_equal(&storage, &again), "%s and %s", storage_text(&storage), storage_text(&again));
+    cr_assert(llrt_storage_equal(&storage, &again), "%s and %s", storage_text(&storage),
+              storage_text(&again));
     list_offsets(&again, 2, shape, NULL, after, sizeof after);
     cr_assert_str_eq(before, after, "%s and %s", storage_text(&storage), storage_text(&again));
     llrt_storage back = storage_of(storage_text(&storage), 2);
@@ -346,15 +349,19 @@ Test(storage, representatives) {
       {"storage(digits=[dim1: 2, dim1: 3, dim0: 4])", "storage(digits=[dim1: 6, dim0: 4])"},
       {"storage(digits=[dim1: 3 @ 2, dim0: 4 @ 6], tile={offset: [[0,1]]} -> [dim0:1, dim1:2])",
        "storage(digits=[dim1: 6, dim0: 4])"},
-      {"storage(digits=[dim0: 5 @ 8, dim1: rest], tile={offset: [[1,0],[0,2],[0,1]]} -> [dim0:2, dim1:4])",
-       "storage(digits=[dim0: 5, dim1: rest], tile={offset: [[1,0],[0,2],[0,1]]} -> [dim0:2, dim1:4])"},
+      {"storage(digits=[dim0: 5 @ 8, dim1: rest], tile={offset: [[1,0],[0,2],[0,1]]} -> [dim0:2, "
+       "dim1:4])",
+       "storage(digits=[dim0: 5, dim1: rest], tile={offset: [[1,0],[0,2],[0,1]]} -> [dim0:2, "
+       "dim1:4])"},
       {"storage(digits=[dim1: 90, dim0: 2 @ 720, dim0: 8 @ 90, dim0: rest @ 1440])",
        "storage(digits=[dim1: 90, dim0: 2 @ 720, dim0: 8 @ 90, dim0: rest])"},
       {"storage(digits=[dim1: 64, dim0: 1 @ 67, dim1: rest])",
-       "storage(digits=[dim1: rest @ 67], tile={offset: [[0,1],[0,2],[0,4],[0,8],[0,16],[0,32]]} -> [dim0:1, dim1:64])"},
+       "storage(digits=[dim1: rest @ 67], tile={offset: [[0,1],[0,2],[0,4],[0,8],[0,16],[0,32]]} "
+       "-> [dim0:1, dim1:64])"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    llrt_storage rule = storage_of(rows[i].rule, 2), expected = storage_of(rows[i].representative, 2), made;
+    llrt_storage rule = storage_of(rows[i].rule, 2),
+                 expected = storage_of(rows[i].representative, 2), made;
     char text[512];
     cr_assert_eq(storage_representative(&rule, &made), LLRT_OK, "%s", llrt_last_error());
     strcpy(text, storage_text(&made));

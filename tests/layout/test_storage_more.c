@@ -1,4 +1,5 @@
-/* Storages beyond digits and a tile: pads, swizzles, offsets, replicas; sizes; whether bytes are the same. */
+/* Storages beyond digits and a tile: pads, swizzles, offsets, replicas; sizes; whether bytes are
+ * the same. */
 #include "tests/layout/layout_text.h"
 
 #include <llrt/storage.h>
@@ -49,11 +50,14 @@ Test(storage_more, pads) {
 
 /* A digit that counts down: places, bounds and the way they are told to others. */
 Test(storage_more, reversed) {
-  llrt_storage storage = storage_of("storage(digits=[dim1: 2 reversed, dim1: rest, dim0: 3 reversed @ 16, "
-                                    "dim0: rest], offset=[5])", 2);
+  llrt_storage storage =
+      storage_of("storage(digits=[dim1: 2 reversed, dim1: rest, dim0: 3 reversed @ 16, "
+                 "dim0: rest], offset=[5])",
+                 2);
   const int64_t shape[2] = {6, 8};
   llrt_storage_binding binding;
-  cr_assert(llrt_storage_bind(&storage, 2, shape, NULL, &binding) == LLRT_OK, "%s", llrt_last_error());
+  cr_assert(llrt_storage_bind(&storage, 2, shape, NULL, &binding) == LLRT_OK, "%s",
+            llrt_last_error());
   cr_expect_eq(binding.span, 5 + 7 + 2 * 16 + 48 + 1, "%lld", (long long)binding.span);
   for (int64_t i = 0; i < 6; i++)
     for (int64_t j = 0; j < 8; j++) {
@@ -77,11 +81,12 @@ Test(storage_more, equal_rules) {
       {"storage(digits=[dim1: 12 @ 1])",
        "storage(digits=[dim1: 3], tile={offset: [[0,1],[0,2]]} -> [dim0:1, dim1:4])", true},
       {"strided([5,1])", "storage(digits=[dim0: rest @ 5, dim1: rest @ 1])", true},
-      {"storage(digits=[dim1: 4 reversed, dim1: 3 reversed])", "storage(digits=[dim1: 12 reversed])",
-       true},
+      {"storage(digits=[dim1: 4 reversed, dim1: 3 reversed])",
+       "storage(digits=[dim1: 12 reversed])", true},
       {"storage(digits=[dim1: 4 reversed, dim1: 3])", "storage(digits=[dim1: 12])", false},
       {"storage(digits=[dim1: 12 reversed])", "storage(digits=[dim1: 12])", false},
-      {"storage(digits=[dim1: 1 reversed, dim0: rest])", "storage(digits=[dim1: 1, dim0: rest])", true},
+      {"storage(digits=[dim1: 1 reversed, dim0: rest])", "storage(digits=[dim1: 1, dim0: rest])",
+       true},
       /* which copy is the first, and so is read */
       {"storage(digits=[dim1: rest, replica: 2 reversed @ 8])",
        "storage(digits=[dim1: rest, replica: 2 @ 8])", false},
@@ -101,11 +106,15 @@ Test(storage_more, equal_rules) {
       {"storage(digits=[dim1: 2 @ 1 on b, dim0: 2 @ 1 on a])",
        "storage(digits=[dim0: 2 @ 1 on a, dim1: 2 @ 1 on b])", true},
       {"storage(digits=[dim1: 2 @ 1 on b])", "storage(digits=[dim1: 2 @ 1 on a])", false},
-      {"storage(digits=[dim1: 2, replica: 2])", "storage(tile={offset: [[0,1],[0,0]]} -> "
-                                                "[dim0:1, dim1:2], digits=[])", true},
-      {"tma_128b", "storage(digits=[dim0: rest, dim1: rest], "
-                   "tile={offset: [[0,1],[0,2],[0,4],[0,8],[0,16],[0,32],[0,64],[1,16],[2,32],[4,64]]}"
-                   " -> [dim0:8, dim1:128])", true},
+      {"storage(digits=[dim1: 2, replica: 2])",
+       "storage(tile={offset: [[0,1],[0,0]]} -> "
+       "[dim0:1, dim1:2], digits=[])",
+       true},
+      {"tma_128b",
+       "storage(digits=[dim0: rest, dim1: rest], "
+       "tile={offset: [[0,1],[0,2],[0,4],[0,8],[0,16],[0,32],[0,64],[1,16],[2,32],[4,64]]}"
+       " -> [dim0:8, dim1:128])",
+       true},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     llrt_storage a = storage_of(rows[i].a, 2), b = storage_of(rows[i].b, 2);
@@ -138,15 +147,19 @@ Test(storage_more, same_bytes) {
       {"storage(digits=[dim1: rest, dim0: rest reversed])", "row_major", {1, 8}, true},
       {"storage(digits=[dim1: rest, dim0: rest reversed])", "row_major", {2, 8}, false},
       {"storage(digits=[dim1: 4 reversed @ 1, dim1: 2 @ 4, dim0: rest], pad=0)",
-       "storage(digits=[dim1: 2 reversed @ 1, dim0: rest @ 8], offset=[2])", {3, 2}, true},
+       "storage(digits=[dim1: 2 reversed @ 1, dim0: rest @ 8], offset=[2])",
+       {3, 2},
+       true},
       {"storage(digits=[dim1: 4 reversed @ 1, dim1: 2 @ 4, dim0: rest], pad=0)",
-       "storage(digits=[dim1: 2 reversed @ 1, dim0: rest @ 8])", {3, 2}, false},
+       "storage(digits=[dim1: 2 reversed @ 1, dim0: rest @ 8])",
+       {3, 2},
+       false},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     llrt_storage a = storage_of(rows[i].a, 2), b = storage_of(rows[i].b, 2);
     bool same;
-    cr_assert(llrt_storage_same_bytes(&a, &b, 2, rows[i].shape, NULL, NULL, &same) == LLRT_OK,
-              "%s", llrt_last_error());
+    cr_assert(llrt_storage_same_bytes(&a, &b, 2, rows[i].shape, NULL, NULL, &same) == LLRT_OK, "%s",
+              llrt_last_error());
     cr_expect_eq(same, rows[i].same, "%s and %s", rows[i].a, rows[i].b);
   }
 }
@@ -155,7 +168,7 @@ Test(storage_more, validate_refuses) {
   llrt_storage good = storage_of("storage(digits=[dim1: 4 @ 1 on lane, replica: 2 @ 4])", 2), bad;
   cr_assert(llrt_storage_validate(&good) == LLRT_OK);
 #define EXPECT_BAD(change, message) \
-  bad = good, change;               \
+  bad = good, change; \
   expect_error(llrt_storage_validate(&bad), LLRT_INVALID_ARGUMENT, message, #change)
   EXPECT_BAD(bad.digit[0].target = 2, "digit 0 is on target 2 of 1");
   EXPECT_BAD(bad.digit[0].stride = LLRT_STRIDE_PACKED,

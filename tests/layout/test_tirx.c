@@ -1,5 +1,5 @@
-/* Storages with named axes, in TIRx and CuTe notation: the documented case studies, number by number, and
- * random layouts forward and backward. */
+/* Storages with named axes, in TIRx and CuTe notation: the documented case studies, number by
+ * number, and random layouts forward and backward. */
 #include "tests/layout/layout_text.h"
 
 #include <llrt/tirx.h>
@@ -28,7 +28,10 @@ static void list_places(const llrt_storage *storage, int rank, const int64_t *sh
   cr_assert_eq(places.n, places.copies);
   for (int i = 0; i < places.n; i++)
     for (int a = 0; a < places.n_axes; a++)
-      used += (size_t)snprintf(text + used, size - used, "%s%s=%lld", a ? " " : i ? "; " : "",
+      used += (size_t)snprintf(text + used, size - used, "%s%s=%lld",
+                               a   ? " "
+                               : i ? "; "
+                                   : "",
                                places.axis[a], (long long)places.at[i][a]);
 }
 
@@ -66,12 +69,21 @@ Test(tirx, case_studies) {
       {"S[4,8]", 2, {4, 8}, {1, 2}, "m=10"},
       {"swizzle(per_element=0, swizzle_len=2, atom_len=3) o S[(8,8)]", 2, {8, 8}, {1, 2}, "m=11"},
       /* position 9 = 1 + 8: its lowest two bits change those three higher; 1 + 8 ^ 1 << 3 */
-      {"swizzle(per_element=0, swizzle_len=2, atom_len=3, swizzle_inner=false) o S[(8,8)]", 2, {8, 8},
-       {1, 1}, "m=1"},
-      {"swizzle(per_element=1, swizzle_len=1, atom_len=2, swizzle_inner=false) o S[(4)]", 1, {4}, {3},
+      {"swizzle(per_element=0, swizzle_len=2, atom_len=3, swizzle_inner=false) o S[(8,8)]",
+       2,
+       {8, 8},
+       {1, 1},
+       "m=1"},
+      {"swizzle(per_element=1, swizzle_len=1, atom_len=2, swizzle_inner=false) o S[(4)]",
+       1,
+       {4},
+       {3},
        "m=11"},
-      {"swizzle(per_element=0, swizzle_len=2, atom_len=3, swizzle_inner=true) o S[(8,8)]", 2, {8, 8},
-       {1, 2}, "m=11"},
+      {"swizzle(per_element=0, swizzle_len=2, atom_len=3, swizzle_inner=true) o S[(8,8)]",
+       2,
+       {8, 8},
+       {1, 2},
+       "m=11"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     char text[256];
@@ -96,10 +108,8 @@ Test(tirx, swizzled_banks) {
 
 Test(tirx, prints_and_parses) {
   static const char *const rows[][2] = {
-      {TENSOR_CORE,
-       "S[(8,2,4,2):(4@laneid,1@warpid,1@laneid,1)] + R[(2):(4@warpid)] + 5@warpid"},
-      {SWIZZLED,
-       "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(8,64):(64,1)]"},
+      {TENSOR_CORE, "S[(8,2,4,2):(4@laneid,1@warpid,1@laneid,1)] + R[(2):(4@warpid)] + 5@warpid"},
+      {SWIZZLED, "swizzle(per_element=3, swizzle_len=3, atom_len=3) o S[(8,64):(64,1)]"},
       {"swizzle(swizzle_inner=false, atom_len=3, per_element=0, swizzle_len=2) o S[(8,8)]",
        "swizzle(per_element=0, swizzle_len=2, atom_len=3, swizzle_inner=false) o S[(8,8):(8,1)]"},
       {"storage(digits=[dim0: rest], swizzle=[0,2,3,up], rank=1)",
@@ -156,12 +166,12 @@ static llrt_storage random_flat(random_source *source, bool powers) {
     int target = random_below(source, 3);
     int64_t extent = powers ? 1 << random_below(source, 3) : 1 + random_below(source, 4);
     bool replica = i > 0 && random_below(source, 4) == 0;
-    storage.digit[storage.n_digits++] = (llrt_digit){
-        .extent = extent,
-        .stride = next[target],
-        .axis = replica ? LLRT_AXIS_REPLICA : 0,
-        .target = (int16_t)target,
-        .reversed = !powers && random_below(source, 3) == 0};
+    storage.digit[storage.n_digits++] =
+        (llrt_digit){.extent = extent,
+                     .stride = next[target],
+                     .axis = replica ? LLRT_AXIS_REPLICA : 0,
+                     .target = (int16_t)target,
+                     .reversed = !powers && random_below(source, 3) == 0};
     next[target] *= extent + (powers ? 0 : random_below(source, 2));
   }
   if (!powers)

@@ -99,11 +99,10 @@ static int64_t at_turbomind_w4(const int64_t *x, const int64_t *s) {
   uint32_t low = (uint32_t)bytes, high = (uint32_t)(bytes >> 32);
   low |= low >> 12;
   high |= high >> 12;
-  uint32_t word = (low & 0xFF) | (high & 0xFF) << 8 | (low >> 8 & 0xFF) << 16 |
-                  (high >> 8 & 0xFF) << 24;
+  uint32_t word =
+      (low & 0xFF) | (high & 0xFF) << 8 | (low >> 8 & 0xFF) << 16 | (high >> 8 & 0xFF) << 24;
   int64_t nibble = 0;
-  while (word >> 4 * nibble != 0xF)
-    nibble++;
+  while (word >> 4 * nibble != 0xF) nibble++;
   return x[0] / 8 * 8 + nibble;
 }
 static int64_t at_shuffle_matrix_a_16(const int64_t *x, const int64_t *s) {
@@ -286,6 +285,4 @@ static const index_formula rows[] = {
     {"mxfp4", 1, {96}, at_mxfp4},
 };
 
-Test(named, weight_formulas) {
-  expect_index_formulas(rows, sizeof rows / sizeof rows[0]);
-}
+Test(named, weight_formulas) { expect_index_formulas(rows, sizeof rows / sizeof rows[0]); }

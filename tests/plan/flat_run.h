@@ -2,7 +2,7 @@
 #ifndef LLRT_TESTS_PLAN_FLAT_RUN_H
 #define LLRT_TESTS_PLAN_FLAT_RUN_H
 
-#include "jit/plan/plan.h"
+#include "jit/plan/kernel/plan.h"
 
 #include <llrt/llrt.h>
 
@@ -17,9 +17,11 @@ typedef struct flat_array {
 /* The opaque type of so many bits. */
 llrt_dtype flat_opaque(int bits);
 
-/* Runs a kernel of n arrays of `elements` elements each; the test fails, naming `what`, where that fails. */
-void flat_interpret(const plan_kernel *kernel, const flat_array *arrays, int n, int64_t elements, const char *what);
-void flat_run(llrt_device *device, const llrt_op *op, const flat_array *arrays, int n, int64_t elements,
-              const char *what);
+/* Runs a kernel of n arrays of `elements` elements each; the test fails, naming `what`, where that
+ * fails. */
+void flat_interpret(const plan_kernel *kernel, const flat_array *arrays, int n, int64_t elements,
+                    const char *what);
+void flat_run(llrt_device *device, const llrt_op *op, const flat_array *arrays, int n,
+              int64_t elements, const char *what);
 
 #endif

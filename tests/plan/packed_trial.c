@@ -1,8 +1,9 @@
 #include "packed_trial.h"
 
 #include "base/bits.h"
-#include "jit/plan/dot_packed.h"
-#include "jit/plan/number.h"
+#include "jit/plan/types/dot_packed.h"
+#include "jit/plan/types/number.h"
+#include "runtime/described.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -58,9 +59,11 @@ const packed_problem packed_problems[PACKED_PROBLEMS] = {
     {270, 80, 608, LLRT_E4M3, LLRT_BF16, false, MXFP4(120, 130), true, 0},
     {40, 144, 1312, LLRT_E4M3, LLRT_BF16, false, MXFP4(120, 127), true, 0},
     {40, 144, 576, LLRT_E5M2, LLRT_F32, false, MXFP4(120, 127), true, 8}, /* by threads */
-    {70, 144, 512, LLRT_E4M3, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 32, NONE, true, 0}, /* in shorter turns */
+    {70, 144, 512, LLRT_E4M3, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 32, NONE, true,
+     0}, /* in shorter turns */
     {5, 32, 512, LLRT_E4M3, LLRT_F32, false, 12, 16, LLRT_I4, LLRT_F16, 128, NONE, true, 0},
-    /* rows of 8 bits as they are: rings that go round more than once, scales far below 1 and above, other words */
+    /* rows of 8 bits as they are: rings that go round more than once, scales far below 1 and above,
+       other words */
     {1, 64, 1024, LLRT_E4M3, LLRT_F32, true, MXFP4(120, 127), true | BYTES, 0},
     {8, 64, 512, LLRT_E5M2, LLRT_BF16, false, MXFP4(114, 126), true | BYTES, 0},
     {13, 64, 2560, LLRT_E4M3, LLRT_F32, false, MXFP4(128, 140), true | BYTES, 0},
@@ -117,7 +120,9 @@ void *packed_zeros(int64_t bytes) {
   return memory;
 }
 
-void packed_put_nibble(uint8_t *data, int64_t at, unsigned code) { data[at / 2] |= (uint8_t)(code << (at % 2 * 4)); }
+void packed_put_nibble(uint8_t *data, int64_t at, unsigned code) {
+  data[at / 2] |= (uint8_t)(code << (at % 2 * 4));
+}
 
 static void put_code(llrt_dtype type, uint8_t *data, int64_t at, unsigned code) {
   if (llrt_dtype_bits(type) == 4) packed_put_nibble(data, at, code & 15);
@@ -147,20 +152,23 @@ static void fill(packed_trial *t) {
   const packed_problem *p = t->of;
   char *a = t->a.data;
   int bytes = llrt_dtype_bits(p->scale) / 8, width = llrt_dtype_bits(p->a) / 8;
-  for (int64_t i = 0; i < p->m * (p->k + p->gap); i++)
-  {
+  for (int64_t i = 0; i < p->m * (p->k + p->gap); i++) {
     uint64_t code = number_code(number_format_of(p->a), (double)((int)draw(t, 7) - 3));
     memcpy(a + i * width, &code, (size_t)width);
   }
   for (int64_t k = 0; k < p->k; k++)
     for (int64_t n = 0; n < p->n; n++) {
       int64_t x[2] = {k, n}, group[2] = {k / p->group, n};
-      put_code(p->b, t->b.data, llrt_storage_offset(&t->values, &t->value_binding, x), element_code(t));
+      put_code(p->b, t->b.data, llrt_storage_offset(&t->values, &t->value_binding, x),
+               element_code(t));
       if (!p->scale) continue;
       uint64_t code = k % p->group == 0 ? scale_code(t) : 0;
-      char *place = (char *)t->scale.data + llrt_storage_offset(&t->scales, &t->scale_binding, group) * bytes;
+      char *place =
+          (char *)t->scale.data + llrt_storage_offset(&t->scales, &t->scale_binding, group) * bytes;
       if (k % p->group == 0) memcpy(place, &code, (size_t)bytes);
-      if (k % p->group == 0 && p->zero) put_code(p->zero, t->zero.data, llrt_storage_offset(&t->zeros, &t->zero_binding, group), draw(t, 256));
+      if (k % p->group == 0 && p->zero)
+        put_code(p->zero, t->zero.data, llrt_storage_offset(&t->zeros, &t->zero_binding, group),
+                 draw(t, 256));
     }
 }
 
@@ -175,19 +183,34 @@ void packed_trial_make(packed_trial *t, const packed_problem *p) {
   if (scaled) cr_assert_eq(dot_packed_scales(bits_log2(p->group), 0, &t->scales), LLRT_OK);
   cr_assert_eq(llrt_storage_strided(2, (int64_t[]){p->k + p->gap, 1}, &t->rows), LLRT_OK);
   cr_assert_eq(llrt_storage_bind(&t->values, 2, b_shape, NULL, &t->value_binding), LLRT_OK);
-  if (scaled) cr_assert_eq(llrt_storage_bind(&t->scales, 2, s_shape, NULL, &t->scale_binding), LLRT_OK);
-  t->a = (llrt_tensor){.dtype = p->a, .rank = 2, .shape = {p->m, p->k}, .storage = &t->rows,
+  if (scaled)
+    cr_assert_eq(llrt_storage_bind(&t->scales, 2, s_shape, NULL, &t->scale_binding), LLRT_OK);
+  t->a = (llrt_tensor){.dtype = p->a,
+                       .rank = 2,
+                       .shape = {p->m, p->k},
+                       .storage = &t->rows,
                        .data = packed_zeros(p->m * (p->k + p->gap) * 2)};
-  t->d = (llrt_tensor){.dtype = p->d, .rank = 2, .shape = {p->m, p->n}, .data = packed_zeros(p->m * p->n * 4)};
-  t->b = (llrt_tensor){.dtype = p->b, .rank = 2, .shape = {p->k, p->n}, .storage = &t->values,
+  t->d = (llrt_tensor){
+      .dtype = p->d, .rank = 2, .shape = {p->m, p->n}, .data = packed_zeros(p->m * p->n * 4)};
+  t->b = (llrt_tensor){.dtype = p->b,
+                       .rank = 2,
+                       .shape = {p->k, p->n},
+                       .storage = &t->values,
                        .data = packed_zeros(t->value_binding.span * bits / 8)};
   if (scaled)
-    t->scale = (llrt_tensor){.dtype = p->scale, .rank = 2, .shape = {s_shape[0], p->n}, .storage = &t->scales,
-                             .data = packed_zeros(t->scale_binding.span * llrt_dtype_bits(p->scale) / 8)};
+    t->scale =
+        (llrt_tensor){.dtype = p->scale,
+                      .rank = 2,
+                      .shape = {s_shape[0], p->n},
+                      .storage = &t->scales,
+                      .data = packed_zeros(t->scale_binding.span * llrt_dtype_bits(p->scale) / 8)};
   if (p->zero) {
     cr_assert_eq(dot_packed_zeros(bits_log2(p->group), 0, &t->zeros), LLRT_OK);
     cr_assert_eq(llrt_storage_bind(&t->zeros, 2, s_shape, NULL, &t->zero_binding), LLRT_OK);
-    t->zero = (llrt_tensor){.dtype = p->zero, .rank = 2, .shape = {s_shape[0], p->n}, .storage = &t->zeros,
+    t->zero = (llrt_tensor){.dtype = p->zero,
+                            .rank = 2,
+                            .shape = {s_shape[0], p->n},
+                            .storage = &t->zeros,
                             .data = packed_zeros(t->zero_binding.span)};
   }
   fill(t);
@@ -198,10 +221,13 @@ llrt_dot_scaling packed_trial_scaling(const packed_trial *t) {
   uint8_t packed[32];
   llrt_dot_scaling scaling = {0};
   if (t->of->scale)
-    scaling = (llrt_dot_scaling){.scale = &t->scale, .group = {t->of->group, 1}, .range_low = promised ? t->of->low : 0,
+    scaling = (llrt_dot_scaling){.scale = &t->scale,
+                                 .group = {t->of->group, 1},
+                                 .range_low = promised ? t->of->low : 0,
                                  .range_high = promised ? t->of->high : 0};
   if (t->of->zero) scaling.zero = &t->zero;
-  if (t->of->words & true) dot_packed_words(t->of->b, t->of->a, t->of->words & BYTES, packed, scaling.word_bits);
+  if (t->of->words & true)
+    dot_packed_words(t->of->b, t->of->a, t->of->words & BYTES, packed, scaling.word_bits);
   return scaling;
 }
 
@@ -209,7 +235,8 @@ void packed_trial_permute(packed_trial *t, bool back) {
   uint8_t packed[32], formed[32];
   uint32_t *words = t->b.data;
   dot_packed_words(t->of->b, t->of->a, t->of->words & BYTES, packed, formed);
-  for (int64_t i = 0; t->of->words & true && i < t->value_binding.span * llrt_dtype_bits(t->of->b) / 32; i++) {
+  for (int64_t i = 0;
+       t->of->words & true && i < t->value_binding.span * llrt_dtype_bits(t->of->b) / 32; i++) {
     uint32_t word = 0;
     for (int b = 0; b < 32; b++) word |= (words[i] >> (back ? formed : packed)[b] & 1) << b;
     words[i] = word;
@@ -218,8 +245,9 @@ void packed_trial_permute(packed_trial *t, bool back) {
 
 void packed_trial_describe(packed_trial *t) {
   const llrt_dot_params params = {.b = packed_trial_scaling(t)};
-  cr_assert_eq(llrt_dot_describe(&t->a, &t->b, &t->d, &params, &t->call), LLRT_OK, "%s", llrt_last_error());
-  llrt_op_desc *desc = &t->call.desc;
+  cr_assert_eq(described_dot_make(&t->a, &t->b, &t->d, &params, &t->call), LLRT_OK, "%s",
+               llrt_last_error());
+  op_description *desc = &t->call.desc;
   const int64_t extents[] = {t->of->m, t->of->n, t->of->k};
   for (int axis = 0; axis < 3; axis++) {
     llrt_promise *promise = &desc->promises[0].shape[axis];
@@ -239,13 +267,19 @@ static double value_at(const packed_trial *t, int64_t k, int64_t n) {
   if (!t->of->scale) return number_value(number_format_of(t->of->b), code);
   int bytes = llrt_dtype_bits(t->of->scale) / 8;
   uint64_t scale = 0;
-  memcpy(&scale, (char *)t->scale.data + llrt_storage_offset(&t->scales, &t->scale_binding, group) * bytes, (size_t)bytes);
+  memcpy(&scale,
+         (char *)t->scale.data + llrt_storage_offset(&t->scales, &t->scale_binding, group) * bytes,
+         (size_t)bytes);
   double zero = 0;
   if (t->of->zero)
     zero = number_value(number_format_of(t->of->zero),
-                        code_at(t->of->zero, t->zero.data, llrt_storage_offset(&t->zeros, &t->zero_binding, group)));
-  double product = (number_value(number_format_of(t->of->b), code) - zero) * number_value(number_format_of(t->of->scale), scale);
-  llrt_dtype rounded = llrt_dtype_bits(t->of->a) == 16 ? t->of->a : t->of->scale == LLRT_E8M0 ? LLRT_BF16 : t->of->scale;
+                        code_at(t->of->zero, t->zero.data,
+                                llrt_storage_offset(&t->zeros, &t->zero_binding, group)));
+  double product = (number_value(number_format_of(t->of->b), code) - zero) *
+                   number_value(number_format_of(t->of->scale), scale);
+  llrt_dtype rounded = llrt_dtype_bits(t->of->a) == 16 ? t->of->a
+                       : t->of->scale == LLRT_E8M0     ? LLRT_BF16
+                                                       : t->of->scale;
   return number_value(number_format_of(rounded), number_code(number_format_of(rounded), product));
 }
 
@@ -277,13 +311,15 @@ void packed_trial_check(const packed_trial *t, const char *where) {
       uint64_t want = number_cast(LLRT_F32, p->d, number_code(number_format_of(LLRT_F32), sum));
       bool same = isnan(sum) ? isnan(number_value(number_format_of(p->d), got)) : got == want;
       if (!same && wrong++ == 0)
-        cr_expect(false, "%s: %d x %d x %d at %d, %d: %#llx, not %#llx (%g)", where, (int)p->m, (int)p->n, (int)p->k,
-                  (int)m, (int)n, (unsigned long long)got, (unsigned long long)want, sum);
+        cr_expect(false, "%s: %d x %d x %d at %d, %d: %#llx, not %#llx (%g)", where, (int)p->m,
+                  (int)p->n, (int)p->k, (int)m, (int)n, (unsigned long long)got,
+                  (unsigned long long)want, sum);
     }
   }
   free(column);
   free(rows);
-  cr_expect_eq(wrong, 0, "%s: %d x %d x %d: %d wrong", where, (int)p->m, (int)p->n, (int)p->k, wrong);
+  cr_expect_eq(wrong, 0, "%s: %d x %d x %d: %d wrong", where, (int)p->m, (int)p->n, (int)p->k,
+               wrong);
 }
 
 void packed_trial_drop(packed_trial *t) {
@@ -294,25 +330,32 @@ void packed_trial_drop(packed_trial *t) {
   free(t->zero.data);
 }
 
-void packed_trial_run_on(llrt_device *device, packed_trial *t, llrt_status (*run)(packed_trial *t)) {
+void packed_trial_run_on(llrt_device *device, packed_trial *t,
+                         llrt_status (*run)(packed_trial *t)) {
   llrt_tensor *tensors[] = {&t->a, &t->b, &t->d, &t->scale, &t->zero};
   const int n = t->of->zero ? 5 : t->of->scale ? 4 : 3;
-  const int64_t bytes[] = {t->of->m * (t->of->k + t->of->gap) * 2, t->value_binding.span * llrt_dtype_bits(t->of->b) / 8, t->of->m * t->of->n * 4,
-                           t->of->scale ? t->scale_binding.span * llrt_dtype_bits(t->of->scale) / 8 : 0, t->zero_binding.span};
+  const int64_t bytes[] = {
+      t->of->m * (t->of->k + t->of->gap) * 2, t->value_binding.span * llrt_dtype_bits(t->of->b) / 8,
+      t->of->m * t->of->n * 4,
+      t->of->scale ? t->scale_binding.span * llrt_dtype_bits(t->of->scale) / 8 : 0,
+      t->zero_binding.span};
   void *host[5];
   packed_trial_permute(t, false);
   for (int i = 0; i < n; i++) {
     host[i] = tensors[i]->data;
-    cr_assert_eq(llrt_memory_allocate(device, (size_t)bytes[i], &tensors[i]->data), LLRT_OK, "%s", llrt_last_error());
-    cr_assert_eq(llrt_memory_copy(device, tensors[i]->data, host[i], (size_t)bytes[i], LLRT_COPY_TO_DEVICE, NULL),
+    cr_assert_eq(llrt_memory_allocate(device, (size_t)bytes[i], &tensors[i]->data), LLRT_OK, "%s",
+                 llrt_last_error());
+    cr_assert_eq(llrt_memory_copy(device, tensors[i]->data, host[i], (size_t)bytes[i],
+                                  LLRT_COPY_TO_DEVICE, NULL),
                  LLRT_OK, "%s", llrt_last_error());
     tensors[i]->device = device;
   }
   llrt_status status = run(t);
   cr_expect_eq(status, LLRT_OK, "%s", llrt_last_error());
   cr_expect_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s", llrt_last_error());
-  cr_expect_eq(llrt_memory_copy(device, host[2], t->d.data, (size_t)bytes[2], LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK,
-               "%s", llrt_last_error());
+  cr_expect_eq(
+      llrt_memory_copy(device, host[2], t->d.data, (size_t)bytes[2], LLRT_COPY_FROM_DEVICE, NULL),
+      LLRT_OK, "%s", llrt_last_error());
   for (int i = 0; i < n; i++) {
     llrt_memory_free(device, tensors[i]->data);
     tensors[i]->data = host[i];

@@ -1,7 +1,9 @@
-/* Dots with packed weights that tests plan and run: a table of them, their tensors, and what is right. All numbers are such
- * that sums are exact in any order. */
+/* Dots with packed weights that tests plan and run: a table of them, their tensors, and what is
+ * right. All numbers are such that sums are exact in any order. */
 #ifndef LLRT_TESTS_PLAN_PACKED_TRIAL_H
 #define LLRT_TESTS_PLAN_PACKED_TRIAL_H
+
+#include "runtime/described.h"
 
 #include <llrt/llrt.h>
 
@@ -13,13 +15,13 @@
 typedef struct packed_problem {
   int64_t m, n, k;
   llrt_dtype a, d;
-  bool known; /* extents are promised */
+  bool known;        /* extents are promised */
   uint8_t low, high; /* of scales, and promised where low > 0 */
   llrt_dtype b, scale;
   int group;
   llrt_dtype zero;
   uint8_t words; /* true: of permuted bits; BYTES, too: in the order of instructions of 8 bits */
-  int gap;    /* elements of A between rows */
+  int gap;       /* elements of A between rows */
 } packed_problem;
 
 #define MXFP4(low, high) low, high, LLRT_E2M1, LLRT_E8M0, 32, NONE
@@ -35,7 +37,7 @@ typedef struct packed_trial {
   llrt_storage values, scales, zeros, rows;
   llrt_storage_binding value_binding, scale_binding, zero_binding;
   llrt_tensor a, b, d, scale, zero;
-  llrt_dot_call call;
+  described_dot call;
   uint64_t seed;
 } packed_trial;
 
@@ -51,8 +53,8 @@ void packed_trial_permute(packed_trial *t, bool back);
 /* Compares D with sums by coordinates; W's words are in order. where: who multiplied. */
 void packed_trial_check(const packed_trial *t, const char *where);
 
-/* Runs with tensors on a device, whose memory holds copies of them meanwhile; D is copied back. Words are in order before
- * and behind. */
+/* Runs with tensors on a device, whose memory holds copies of them meanwhile; D is copied back.
+ * Words are in order before and behind. */
 void packed_trial_run_on(llrt_device *device, packed_trial *t, llrt_status (*run)(packed_trial *t));
 
 /* Zeroed memory for an operand, aligned to 256 bytes and with room behind; the caller frees it. */

@@ -2,7 +2,11 @@
 #include "plan_pair.h"
 
 #include "base/text.h"
+#include "jit/interpret/plan_interpret.h"
+#include "jit/plan/check/plan_view.h"
+#include "jit/plan/plan_make.h"
 #include "random_layout.h"
+#include "runtime/described.h"
 #include "tests/storage_walk.h"
 
 #include <criterion/criterion.h>
@@ -10,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const pair_targets[] = {"sm_80", "sm_90a", "gfx90a", "gfx942", "x86-64-v2",
-                                      "x86-64-v3", "x86-64-v4", "aarch64"};
+const char *const pair_targets[] = {"sm_80",     "sm_90a",    "gfx90a",    "gfx942",
+                                    "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"};
 const llrt_dtype pair_widths[] = {LLRT_B4, LLRT_B8, LLRT_B16, LLRT_B32, LLRT_B64, LLRT_B128};
 
 void conversion_make(const pair *p, llrt_dtype dtype, conversion *c) {
@@ -28,7 +32,7 @@ void conversion_make(const pair *p, llrt_dtype dtype, conversion *c) {
     c->bytes[t] = ((size_t)c->binding[t].span * (size_t)llrt_dtype_bits(dtype) + 7) / 8;
     tensor->data = aligned_alloc(256, (c->bytes[t] + 511) / 256 * 256);
   }
-  cr_assert_eq(llrt_op_promise_coarse(&c->desc), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(described_promise(&c->desc), LLRT_OK, "%s", llrt_last_error());
 }
 
 void conversion_free(conversion *c) {
@@ -47,7 +51,8 @@ static void put_element(unsigned char *into, int64_t to, const unsigned char *ar
   if (bits < 8) {
     int shift = (int)(to % 2) * 4;
     if (array) element[0] = array[from / 2] >> from % 2 * 4;
-    into[to / 2] = (unsigned char)((into[to / 2] & ~(15 << shift)) | (int)(element[0] & 15) << shift);
+    into[to / 2] =
+        (unsigned char)((into[to / 2] & ~(15 << shift)) | (int)(element[0] & 15) << shift);
     return;
   }
   if (array) memcpy(element, array + from * bits / 8, (size_t)bits / 8);
@@ -84,21 +89,26 @@ void pair_explain(const plan *made, int variant) {
 }
 
 /* Whether a width may be more than a storage of the pair allows. */
-static bool may_refuse(const pair *p, llrt_dtype dtype) { return dtype == LLRT_B128 && p->storage[1].pad_value != 0; }
+static bool may_refuse(const pair *p, llrt_dtype dtype) {
+  return dtype == LLRT_B128 && p->storage[1].pad_value != 0;
+}
 
-void pair_plan(const pair *p, llrt_dtype dtype, const char *target_name, const plan_options *options, plan *out) {
+void pair_plan(const pair *p, llrt_dtype dtype, const char *target_name,
+               const plan_options *options, plan *out) {
   plan_target target;
   conversion c;
   conversion_make(p, dtype, &c);
   cr_assert_eq(plan_target_find(target_name, &target), LLRT_OK, "%s", llrt_last_error());
-  cr_assert_eq(plan_make(&c.desc, &target, options, out), LLRT_OK, "%s: %s", target_name, llrt_last_error());
+  cr_assert_eq(plan_make(&c.desc, &target, options, out), LLRT_OK, "%s: %s", target_name,
+               llrt_last_error());
   conversion_free(&c);
 }
 
 bool pair_stream;
 
 /* Runs variant v. A kernel is right outside its range too, wherever it can launch. */
-static void check_variant(const pair *p, const plan *made, int v, conversion *c, uint64_t *seed, const char *what) {
+static void check_variant(const pair *p, const plan *made, int v, conversion *c, uint64_t *seed,
+                          const char *what) {
   conversion_fill(c, seed);
   memset(c->desc.tensors[1].data, UNTOUCHED, c->bytes[1]);
   llrt_status status = plan_interpret(&made->variant[v], c->desc.tensors, c->binding, 2);
@@ -109,24 +119,27 @@ static void check_variant(const pair *p, const plan *made, int v, conversion *c,
 }
 
 /* The kernels that keep panels in shared memory, whatever they are worth. */
-static void check_panels(const pair *p, const plan_target *target, conversion *c, uint64_t *seed, const char *what) {
+static void check_panels(const pair *p, const plan_target *target, conversion *c, uint64_t *seed,
+                         const char *what) {
   static plan made;
   for (int form = 1; form <= 3; form++) {
     plan_options options = {.panels = form};
-    cr_assert_eq(plan_make(&c->desc, target, &options, &made), LLRT_OK, "%s: %s", what, llrt_last_error());
-    if (made.variant[0].panel.apart) check_variant(p, &made, 0, c, seed, what);
+    cr_assert_eq(plan_make(&c->desc, target, &options, &made), LLRT_OK, "%s: %s", what,
+                 llrt_last_error());
+    if (made.variant[0].panel.staged) check_variant(p, &made, 0, c, seed, what);
   }
 }
 
-int pair_check(const pair *p, const char *target_name, llrt_dtype dtype,
-                      plan_exchange exchange, const char *what) {
+int pair_check(const pair *p, const char *target_name, llrt_dtype dtype, plan_exchange exchange,
+               const char *what) {
   static plan made;
   plan_target target;
   conversion c;
   uint64_t seed = 0x9E3779B97F4A7C15ull;
   char title[256];
   plan_options options = {.exchange = exchange, .stream = pair_stream};
-  snprintf(title, sizeof title, "%.160s, %s, %s, exchange %d", what, target_name, llrt_dtype_name(dtype), exchange);
+  snprintf(title, sizeof title, "%.160s, %s, %s, exchange %d", what, target_name,
+           llrt_dtype_name(dtype), exchange);
   conversion_make(p, dtype, &c);
   cr_assert_eq(plan_target_find(target_name, &target), LLRT_OK);
   llrt_status status = plan_make(&c.desc, &target, &options, &made);
@@ -135,7 +148,8 @@ int pair_check(const pair *p, const char *target_name, llrt_dtype dtype,
     return 0;
   }
   cr_assert_eq(status, LLRT_OK, "%s: %s", title, llrt_last_error());
-  for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later) check_variant(p, &made, v, &c, &seed, title);
+  for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later)
+    check_variant(p, &made, v, &c, &seed, title);
   if (exchange == PLAN_EXCHANGE_AUTO) check_panels(p, &target, &c, &seed, title);
   conversion_free(&c);
   return made.n_variants;

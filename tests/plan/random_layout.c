@@ -21,7 +21,8 @@ void test_random_storage(uint64_t *seed, int bits0, int bits1, bool permutation,
   f2_basis basis;
   f2_basis_init(&basis);
   for (int i = 0; i < n;) {
-    uint64_t x = permutation ? 1ull << test_random(seed) % (unsigned)n : test_random(seed) & bits_mask(n);
+    uint64_t x =
+        permutation ? 1ull << test_random(seed) % (unsigned)n : test_random(seed) & bits_mask(n);
     if (f2_basis_insert(&basis, x)) layout.column[i++] = x;
   }
   if (llrt_storage_from_layout(&layout, storage) != LLRT_OK) abort();

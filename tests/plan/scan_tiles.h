@@ -2,7 +2,7 @@
 #ifndef LLRT_TESTS_PLAN_SCAN_TILES_H
 #define LLRT_TESTS_PLAN_SCAN_TILES_H
 
-#include "jit/plan/plan_tile.h"
+#include "jit/probe/plan_tile.h"
 
 /* The distributed layouts under test: families, slices of them, copies, literal and random ones. */
 int scan_layout_count(void);
@@ -16,7 +16,7 @@ plan_tile_scan scan_way(int i, int axis);
 void scan_fill(const plan_tile_scan *scan, void *elements, int64_t n);
 
 /* Tiles of the layout's flattened coordinates, scanned one position after the other. */
-void scan_reference(const llrt_layout *layout, const plan_tile_scan *scan, const void *from, void *to,
-                    int64_t tiles);
+void scan_reference(const llrt_layout *layout, const plan_tile_scan *scan, const void *from,
+                    void *to, int64_t tiles);
 
 #endif

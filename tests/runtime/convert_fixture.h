@@ -2,6 +2,8 @@
 #ifndef LLRT_TESTS_CONVERT_FIXTURE_H
 #define LLRT_TESTS_CONVERT_FIXTURE_H
 
+#include "runtime/described.h"
+
 #include <llrt/llrt.h>
 
 #include <criterion/criterion.h>
@@ -67,13 +69,13 @@ static inline bool fixture_is_untouched(const fixture *at) {
   return true;
 }
 
-static inline llrt_op_desc fixture_desc(const fixture *at) {
-  return (llrt_op_desc){
+static inline op_description fixture_desc(const fixture *at) {
+  return (op_description){
       .kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = {at->source, at->destination}};
 }
 
 static inline llrt_cache_stats fixture_stats(const fixture *at) {
-  llrt_cache_stats stats;
+  llrt_cache_stats stats = {0};
   cr_assert_eq(llrt_context_get_cache_stats(at->context, &stats), LLRT_OK);
   return stats;
 }

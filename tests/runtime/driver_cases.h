@@ -7,8 +7,9 @@
 #include <llrt/llrt.h>
 
 /* A library that is not there, named in the message, and one that lacks `symbol`. */
-static inline void expect_unusable_libraries(llrt_context *context, const char *name, const char *missing,
-                                             const char *incomplete, const char *symbol) {
+static inline void expect_unusable_libraries(llrt_context *context, const char *name,
+                                             const char *missing, const char *incomplete,
+                                             const char *symbol) {
   llrt_device_params params = {.driver_library = missing};
   llrt_device *device;
   cr_expect_eq(llrt_device_open(context, name, &params, &device), LLRT_UNAVAILABLE);

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static llrt_context *context;
 static llrt_device *host;
@@ -63,8 +64,9 @@ Test(context, destroying_nothing) {
 }
 
 Test(context, device_names) {
-  static const char *const bad[] = {"",       "gpu",     "host:",    "host:x", "cuda:-1", "cuda:0x",
-                                    "cuda 0", "hostess", "cuda:0:0", "hip:",   "cuda:99999999999"};
+  static const char *const bad[] = {"",         "gpu",     "host:",           "host:x",
+                                    "cuda:-1",  "cuda:0x", "cuda 0",          "hostess",
+                                    "cuda:0:0", "hip:",    "cuda:99999999999"};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     llrt_device *device = host;
     EXPECT_INVALID(llrt_device_open(context, bad[i], NULL, &device));
@@ -79,7 +81,7 @@ Test(context, device_names) {
 }
 
 Test(context, host_targets) {
-  llrt_device_info info;
+  llrt_device_info info = {0};
   cr_assert_eq(llrt_device_get_info(host, &info), LLRT_OK);
   cr_expect_str_eq(info.name, "host");
   cr_expect(info.compute_units >= 1);
@@ -146,16 +148,26 @@ Test(context, memory_with_bad_arguments) {
   cr_expect_eq(bytes[0], 'a');
 }
 
+static double monotonic_microseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
 Test(context, events) {
   llrt_event *start, *stop;
   double microseconds = -1;
+  const struct timespec pause = {.tv_nsec = 2000000};
+  double began = monotonic_microseconds();
   cr_assert_eq(llrt_event_create(host, &start), LLRT_OK);
   cr_assert_eq(llrt_event_create(host, &stop), LLRT_OK);
   cr_expect_eq(llrt_event_record(start, NULL), LLRT_OK);
   EXPECT_INVALID(llrt_event_elapsed(start, stop, &microseconds));
+  nanosleep(&pause, NULL);
   cr_expect_eq(llrt_event_record(stop, NULL), LLRT_OK);
   cr_expect_eq(llrt_event_elapsed(start, stop, &microseconds), LLRT_OK);
-  cr_expect(microseconds >= 0);
+  cr_expect_geq(microseconds, (double)pause.tv_nsec / 1000, "%f", microseconds);
+  cr_expect_leq(microseconds, monotonic_microseconds() - began, "%f", microseconds);
   EXPECT_INVALID(llrt_event_elapsed(NULL, stop, &microseconds));
   EXPECT_INVALID(llrt_event_elapsed(start, stop, NULL));
   EXPECT_INVALID(llrt_event_record(NULL, NULL));
@@ -169,7 +181,7 @@ Test(context, events) {
 }
 
 Test(context, cache_stats_start_at_zero) {
-  llrt_cache_stats stats = {1, 1, 1};
+  llrt_cache_stats stats = {.kernels = 1, .compiles = 1, .hits = 1};
   cr_expect_eq(llrt_context_get_cache_stats(context, &stats), LLRT_OK);
   cr_expect_eq(stats.kernels + stats.compiles + stats.hits, 0);
   EXPECT_INVALID(llrt_context_get_cache_stats(NULL, &stats));

@@ -14,11 +14,11 @@ static llrt_status convert(void) {
 }
 
 /* The call is refused with this status and a message that has `said`, and nothing is written. */
-#define EXPECT_REFUSED(code, said)                         \
-  do {                                                     \
+#define EXPECT_REFUSED(code, said) \
+  do { \
     cr_expect_eq(convert(), code, "%s", llrt_last_error()); \
-    expect_said(said);                                     \
-    cr_expect(fixture_is_untouched(&at));                  \
+    expect_said(said); \
+    cr_expect(fixture_is_untouched(&at)); \
   } while (0)
 
 Test(convert, transposes) {
@@ -35,10 +35,11 @@ Test(convert, one_compile_a_class) {
   cr_expect_eq(stats.hits, 2);
 }
 
-/* Tensors whose stores bypass the host's caches and small ones share a kernel: rows and columns exchanged, and rows that
- * are collected. Both are right, beyond the last whole tile, too. */
+/* Tensors whose stores bypass the host's caches and small ones share a kernel: rows and columns
+ * exchanged, and rows that are collected. Both are right, beyond the last whole tile, too. */
 Test(convert, small_and_large_tensors_share_a_kernel) {
-  static const char *const storages[] = {"col_major", "storage(digits=[dim1: 48, dim0: 256, dim1: rest])"};
+  static const char *const storages[] = {"col_major",
+                                         "storage(digits=[dim1: 48, dim0: 256, dim1: rest])"};
   enum { MOST = 1 << 16, WIDTH = 96 };
   uint8_t *in = malloc((size_t)MOST * WIDTH), *out = malloc((size_t)MOST * WIDTH);
   for (size_t i = 0; i < (size_t)MOST * WIDTH; i++) in[i] = (uint8_t)(i * 2654435761u >> 16);
@@ -49,8 +50,11 @@ Test(convert, small_and_large_tensors_share_a_kernel) {
     for (int64_t rows = 1 << 14; rows <= MOST; rows += 3 << 14) {
       llrt_storage_binding binding;
       int64_t columns = s == 0 ? WIDTH : rows * WIDTH / 256;
-      at.source = (llrt_tensor){
-          .data = in, .dtype = LLRT_U8, .rank = 2, .shape = {rows * WIDTH / columns, columns}, .device = at.host};
+      at.source = (llrt_tensor){.data = in,
+                                .dtype = LLRT_U8,
+                                .rank = 2,
+                                .shape = {rows * WIDTH / columns, columns},
+                                .device = at.host};
       at.destination = at.source;
       at.destination.data = out;
       at.destination.storage = &storage;
@@ -58,8 +62,10 @@ Test(convert, small_and_large_tensors_share_a_kernel) {
       memset(out, 0xA5, (size_t)binding.span);
       cr_assert_eq(convert(), LLRT_OK, "%s", llrt_last_error());
       for (int64_t i = 0; i < rows * WIDTH; i++) {
-        int64_t offset = llrt_storage_offset(&storage, &binding, (int64_t[]){i / columns, i % columns});
-        cr_assert_eq(out[offset], in[i], "%s, %lld x %d, element %lld", storages[s], (long long)rows, WIDTH, (long long)i);
+        int64_t offset =
+            llrt_storage_offset(&storage, &binding, (int64_t[]){i / columns, i % columns});
+        cr_assert_eq(out[offset], in[i], "%s, %lld x %d, element %lld", storages[s],
+                     (long long)rows, WIDTH, (long long)i);
       }
     }
     cr_expect_eq(fixture_stats(&at).compiles - before, 1, "%s", storages[s]);
@@ -86,8 +92,8 @@ Test(convert, row_counts_share_kernels) {
   free(out);
 }
 
-/* 100 row counts, multiples of 8 up to 100,000, with pads where they do not fill 128: classes differ by
- * what divides a pitch (here the row counts divide none), variants by range. */
+/* 100 row counts, multiples of 8 up to 100,000, with pads where they do not fill 128: classes
+ * differ by what divides a pitch (here the row counts divide none), variants by range. */
 Test(convert, a_hundred_row_counts) {
   enum { MOST = 100000, WIDTH = 24, PADDED = (MOST + 127) / 128 * 128 };
   uint8_t *in = malloc((size_t)MOST * WIDTH), *out = malloc((size_t)PADDED * WIDTH);
@@ -113,21 +119,21 @@ Test(convert, a_hundred_row_counts) {
         for (int64_t c = 0; c < WIDTH; c++) {
           uint8_t wanted = r < rows ? in[r * WIDTH + c] : 7;
           int64_t offset = llrt_storage_offset(storage, &binding, (int64_t[]){r, c});
-          cr_assert_eq(out[offset], wanted, "%lld rows, (%lld, %lld)", (long long)rows, (long long)r,
-                       (long long)c);
+          cr_assert_eq(out[offset], wanted, "%lld rows, (%lld, %lld)", (long long)rows,
+                       (long long)r, (long long)c);
         }
       }
     }
-    /* Ten counts below 1024 are compiled in. The others: col_major's pitches are divisible by 8 or by 16,
-     * each at most three ranges of extents; 128x4 is one class. */
+    /* Ten counts below 1024 are compiled in. The others: col_major's pitches are divisible by 8 or
+     * by 16, each at most three ranges of extents; 128x4 is one class. */
     cr_expect_leq(fixture_stats(&at).compiles - before, 10 + (turn ? 3 : 6));
   }
   free(in);
   free(out);
 }
 
-/* Small extents are compiled in until a pair of storages has 16 such kernels; later ones share the open
- * classes: kernels for columns that start at multiples of 8, 16, 32 and 64 bytes. */
+/* Small extents are compiled in until a pair of storages has 16 such kernels; later ones share the
+ * open classes: kernels for columns that start at multiples of 8, 16, 32 and 64 bytes. */
 Test(convert, small_row_counts_share_kernels_in_the_end) {
   enum { MOST = 800, WIDTH = 8 };
   uint8_t *in = calloc(MOST, WIDTH), *out = malloc((size_t)MOST * WIDTH);
@@ -183,7 +189,7 @@ Test(convert, null_arguments) {
 Test(convert, devices_that_do_not_fit) {
   at.destination.device = NULL;
   EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "destination has no device");
-  llrt_device_info info;
+  llrt_device_info info = {0};
   llrt_device *second;
   llrt_device_get_info(at.host, &info);
   llrt_device_params params = {.target = info.target};
@@ -211,46 +217,61 @@ Test(convert, dtypes_that_do_not_fit) {
   EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "dtype");
 }
 
-static int get_nibble(const unsigned char *array, int64_t i) { return array[i / 2] >> i % 2 * 4 & 15; }
+static int get_nibble(const unsigned char *array, int64_t i) {
+  return array[i / 2] >> i % 2 * 4 & 15;
+}
 
 /* The other half of the last byte stays as it is. */
 Test(convert, nibbles_of_odd_extents) {
   unsigned char packed[4] = {0x21, 0x43, 0x65, 0x87}, out[4] = {0xFF, 0xFF, 0xFF, 0xA0};
-  llrt_tensor from = {.data = packed, .dtype = LLRT_U4, .rank = 1, .shape = {7}, .device = at.host}, to = from;
+  llrt_tensor from = {.data = packed, .dtype = LLRT_U4, .rank = 1, .shape = {7}, .device = at.host},
+              to = from;
   to.data = out;
   cr_assert_eq(llrt_convert_into(&from, &to, NULL, NULL), LLRT_OK, "%s", llrt_last_error());
   for (int i = 0; i < 7; i++) cr_expect_eq(get_nibble(out, i), i + 1, "%d", i);
   cr_expect_eq(out[3], 0xA7);
 }
 
-/* A swizzle that changes higher bits by a byte's own pairs elements that are 17 places apart before it, of which one may be
- * none's. */
+/* A swizzle that changes higher bits by a byte's own pairs elements that are 17 places apart before
+ * it, of which one may be none's. */
 Test(convert, nibbles_that_a_swizzle_parts) {
   static const struct {
     const char *swizzle;
     int64_t positions;
-  } rows[] = {{"swizzle=[0,2,4,up]", 64}, {"swizzle=[0,2,4,up]", 42},  {"swizzle=[0,2,4,up]", 16},
-              {"swizzle=[0,1,6,up]", 64}, {"swizzle=[0,1,6,up]", 128}, {"swizzle=[0,2,4,up], offset=[8]", 64}};
+  } rows[] = {{"swizzle=[0,2,4,up]", 64},  {"swizzle=[0,2,4,up]", 42},
+              {"swizzle=[0,2,4,up]", 16},  {"swizzle=[0,1,6,up]", 64},
+              {"swizzle=[0,1,6,up]", 128}, {"swizzle=[0,2,4,up], offset=[8]", 64}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char text[160];
     llrt_storage swizzled;
     llrt_storage_binding binding;
     unsigned char packed[64] = {1, 2, 3}, out[128], is_there[256] = {0};
-    snprintf(text, sizeof text, "storage(digits=[dim0: rest], tile={offset: [[1]]} -> [dim0:2], %s, pad=15)", rows[i].swizzle);
-    cr_assert_eq(llrt_storage_parse(text, 1, &rows[i].positions, &swizzled), LLRT_OK, "%s", llrt_last_error());
+    snprintf(text, sizeof text,
+             "storage(digits=[dim0: rest], tile={offset: [[1]]} -> [dim0:2], %s, pad=15)",
+             rows[i].swizzle);
+    cr_assert_eq(llrt_storage_parse(text, 1, &rows[i].positions, &swizzled), LLRT_OK, "%s",
+                 llrt_last_error());
     cr_assert_eq(llrt_storage_bind(&swizzled, 1, &rows[i].positions, NULL, &binding), LLRT_OK);
     for (size_t k = 0; k < sizeof packed; k++) packed[k] = (unsigned char)(k * 59 + 7);
     memset(out, 0xA5, sizeof out);
-    llrt_tensor from = {.data = packed, .dtype = LLRT_U4, .rank = 1, .shape = {rows[i].positions}, .device = at.host}, to = from;
+    llrt_tensor from = {.data = packed,
+                        .dtype = LLRT_U4,
+                        .rank = 1,
+                        .shape = {rows[i].positions},
+                        .device = at.host},
+                to = from;
     to.data = out;
     to.storage = &swizzled;
-    cr_assert_eq(llrt_convert_into(&from, &to, NULL, NULL), LLRT_OK, "row %zu: %s", i, llrt_last_error());
+    cr_assert_eq(llrt_convert_into(&from, &to, NULL, NULL), LLRT_OK, "row %zu: %s", i,
+                 llrt_last_error());
     for (int64_t x = 0; x < rows[i].positions; x++) {
       int64_t place = llrt_storage_offset(&swizzled, &binding, &x);
-      cr_expect_eq(get_nibble(out, place), get_nibble(packed, x), "row %zu, element %lld", i, (long long)x);
+      cr_expect_eq(get_nibble(out, place), get_nibble(packed, x), "row %zu, element %lld", i,
+                   (long long)x);
       is_there[place] = 1;
     }
-    for (int k = 0; k < 256; k++) cr_expect(is_there[k] || get_nibble(out, k) == (k % 2 ? 0xA : 5), "row %zu, place %d", i, k);
+    for (int k = 0; k < 256; k++)
+      cr_expect(is_there[k] || get_nibble(out, k) == (k % 2 ? 0xA : 5), "row %zu, place %d", i, k);
   }
 }
 
@@ -304,8 +325,8 @@ Test(convert, a_layout_of_another_shape) {
 
 /* A storage of lanes is none of memory. */
 Test(convert, storages_of_other_targets) {
-  cr_assert_eq(llrt_storage_parse("storage(digits=[dim1: rest @ 1, dim0: rest @ 1 on lane])", 2, NULL,
-                                  &at.col_major),
+  cr_assert_eq(llrt_storage_parse("storage(digits=[dim1: rest @ 1, dim0: rest @ 1 on lane])", 2,
+                                  NULL, &at.col_major),
                LLRT_OK, "%s", llrt_last_error());
   EXPECT_REFUSED(LLRT_UNSUPPORTED, "axes other than memory");
 }
@@ -322,7 +343,8 @@ Test(convert, memory_that_does_not_fit) {
   EXPECT_REFUSED(LLRT_INVALID_ARGUMENT, "past the address space");
 }
 
-/* Strides of a destination: INVALID where two elements share an offset, OK where they interleave. */
+/* Strides of a destination: INVALID where two elements share an offset, OK where they interleave.
+ */
 Test(convert, destinations_that_share_offsets) {
   static const struct {
     int64_t shape[2], strides[2];
@@ -335,8 +357,8 @@ Test(convert, destinations_that_share_offsets) {
       {{4, 8}, {0, 1}, LLRT_INVALID_ARGUMENT},
       {{4, 8}, {1, 1}, LLRT_INVALID_ARGUMENT},
       {{4, 8}, {8, 0}, LLRT_INVALID_ARGUMENT},
-      {{1, 8}, {0, 1}, LLRT_OK}, /* one position needs no stride of its own */
-      {{2, 3}, {3, 2}, LLRT_OK}, /* 0 2 4 and 3 5 7 interleave */
+      {{1, 8}, {0, 1}, LLRT_OK},               /* one position needs no stride of its own */
+      {{2, 3}, {3, 2}, LLRT_OK},               /* 0 2 4 and 3 5 7 interleave */
       {{3, 4}, {3, 2}, LLRT_INVALID_ARGUMENT}, /* 2*3 = 3*2 */
       {{2, 2}, {-1, 1}, LLRT_INVALID_ARGUMENT},
   };
@@ -420,7 +442,8 @@ static void hook_release(void *user, llrt_device *device, void *memory, void *st
 Test(convert, allocates_by_the_contexts_hooks) {
   hooks count = {.allowed = 1};
   llrt_context_params params = fixture_params;
-  params.allocator = (llrt_allocator){&count, hook_allocate, hook_release};
+  params.allocator =
+      (llrt_allocator){.user = &count, .allocate = hook_allocate, .release = hook_release};
   fixture_end(&at);
   fixture_make(&at, &params);
   llrt_tensor result;
@@ -432,7 +455,7 @@ Test(convert, allocates_by_the_contexts_hooks) {
   cr_expect_eq(count.released, 1);
   count.allowed = 2; /* a conversion that fails after the allocation gives the memory back */
   llrt_context_params no_compiler = params;
-  no_compiler.no_compile = 1;
+  no_compiler.compile = LLRT_COMPILE_FORBIDDEN;
   fixture_end(&at);
   fixture_make(&at, &no_compiler);
   cr_expect_eq(llrt_convert(&at.source, NULL, NULL, NULL, &result), LLRT_UNAVAILABLE);
@@ -444,8 +467,7 @@ Test(convert, allocates_by_the_contexts_hooks) {
 /* ---- value maps ---- */
 
 static llrt_status convert_mapped(int n_maps, const llrt_map *maps) {
-  llrt_convert_params params = {.n_maps = n_maps};
-  for (int i = 0; i < n_maps && i < LLRT_MAX_MAPS; i++) params.maps[i] = maps[i];
+  llrt_convert_params params = {.n_maps = n_maps, .maps = maps};
   return llrt_convert_into(&at.source, &at.destination, &params, NULL);
 }
 
@@ -472,6 +494,51 @@ Test(convert, maps_are_part_of_the_class) {
   cr_expect_eq(convert_mapped(2, maps), LLRT_OK);
   cr_expect_not(fixture_is_converted(&at));
   cr_expect_eq(fixture_stats(&at).compiles, 4);
+}
+
+enum { WEIGHTS = 1024 }; /* so many that no call compiles their extents in */
+
+/* What llrt_dot_pack asks for, at every address that holds words: small multiples are promised to
+ * no kernel but words are. */
+static void check_packed(llrt_dtype type, llrt_dtype other) {
+  static _Alignas(64) uint8_t plain[WEIGHTS * WEIGHTS], formed[WEIGHTS * WEIGHTS],
+      packed[WEIGHTS * WEIGHTS + 64];
+  const llrt_dot_pack_params what = {.dtype = type, .other = other};
+  llrt_dot_packing packing = {0};
+  cr_assert_eq(llrt_dot_pack(&what, "sm_90a", LLRT_DOT_B, &packing), LLRT_OK);
+  if (packing.n_maps == 0) return;
+  size_t bytes = (size_t)WEIGHTS * WEIGHTS * (size_t)llrt_dtype_bits(type) / 8;
+  for (size_t i = 0; i < bytes; i++) plain[i] = (uint8_t)(i * 2654435761u >> 13);
+  llrt_tensor from = {.data = plain, .dtype = type, .rank = 2, .device = at.host}, to;
+  from.shape[0] = from.shape[1] = WEIGHTS;
+  to = from;
+  to.storage = &packing.storages[0];
+  to.data = formed;
+  cr_assert_eq(llrt_convert_into(&from, &to, NULL, NULL), LLRT_OK, "%s", llrt_last_error());
+  const llrt_convert_params params = {.n_maps = 1, .maps = &packing.map};
+  for (size_t shift = 0; shift < 64; shift += 4) {
+    size_t wrong = 0;
+    to.data = packed + shift;
+    memset(to.data, 0xA5, bytes);
+    cr_assert_eq(llrt_convert_into(&from, &to, &params, NULL), LLRT_OK, "%s at %zu: %s",
+                 llrt_dtype_name(type), shift, llrt_last_error());
+    for (size_t i = 0; i < bytes && wrong == 0; i += 4) {
+      uint32_t word, expected = 0, found;
+      memcpy(&word, formed + i, 4);
+      memcpy(&found, packed + shift + i, 4);
+      for (int b = 0; b < 32; b++) expected |= (word >> packing.map.perm[b] & 1) << b;
+      wrong += found != expected;
+    }
+    cr_expect_eq(wrong, 0, "%s at %zu", llrt_dtype_name(type), shift);
+  }
+}
+
+Test(convert, packed_words_at_any_address) {
+  check_packed(LLRT_E2M1, LLRT_BF16);
+  check_packed(LLRT_U4, LLRT_F16);
+  check_packed(LLRT_I4, LLRT_BF16);
+  check_packed(LLRT_U8, LLRT_F16);
+  cr_expect_leq(fixture_stats(&at).compiles, 4 * 4, "%d kernels", (int)fixture_stats(&at).compiles);
 }
 
 Test(convert, wrong_maps) {
@@ -520,22 +587,25 @@ Test(convert, scales) {
   for (int i = 0; i < ROWS * 2; i++) factors[i] = (float)(i + 1);
   scale.data = factors;
   scale.shape[1] = 2;
-  llrt_convert_params params = {.n_maps = 1, .scale = &scale};
-  params.maps[0] = (llrt_map){.kind = LLRT_MAP_SCALE, .group = {1, COLUMNS / 2}};
+  llrt_map map = {.kind = LLRT_MAP_SCALE, .group = {1, COLUMNS / 2}};
+  llrt_convert_params params = {.n_maps = 1, .maps = &map, .scale = &scale};
   cr_assert_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL), LLRT_OK, "%s",
                llrt_last_error());
   for (int i = 0; i < ELEMENTS; i++)
     cr_assert_float_eq(at.output[i % COLUMNS * ROWS + i / COLUMNS],
                        at.input[i] * factors[i / (COLUMNS / 2)], 0);
-  params.maps[0].group[1] = COLUMNS;
-  cr_expect_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL), LLRT_INVALID_ARGUMENT);
+  map.group[1] = COLUMNS;
+  cr_expect_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL),
+               LLRT_INVALID_ARGUMENT);
   expect_said("scale's shape[1] is 2, not 1");
   scale.data = at.output;
-  params.maps[0].group[1] = COLUMNS / 2;
-  cr_expect_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL), LLRT_INVALID_ARGUMENT);
+  map.group[1] = COLUMNS / 2;
+  cr_expect_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL),
+               LLRT_INVALID_ARGUMENT);
   expect_said("scale and destination overlap");
   params.scale = NULL;
-  cr_expect_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL), LLRT_INVALID_ARGUMENT);
+  cr_expect_eq(llrt_convert_into(&at.source, &at.destination, &params, NULL),
+               LLRT_INVALID_ARGUMENT);
   expect_said("go together");
   scale.dtype = LLRT_I32;
   params.scale = &scale;
@@ -543,18 +613,20 @@ Test(convert, scales) {
   expect_said("scales of type i32");
 }
 
-/* One scale for a whole axis is one also for an axis without positions, as llrt_dot has it; none serves, too. */
+/* One scale for a whole axis is one also for an axis without positions, as llrt_dot has it; none
+ * serves, too. */
 Test(convert, scales_of_nothing) {
   float factor = 2;
   llrt_tensor source = at.source, destination = at.destination, scale = at.source;
   source.shape[1] = destination.shape[1] = 0;
   scale.data = &factor;
-  llrt_convert_params params = {.n_maps = 1, .scale = &scale};
-  params.maps[0] = (llrt_map){.kind = LLRT_MAP_SCALE, .group = {1, LLRT_GROUP_ALL}};
+  const llrt_map map = {.kind = LLRT_MAP_SCALE, .group = {1, LLRT_GROUP_ALL}};
+  llrt_convert_params params = {.n_maps = 1, .maps = &map, .scale = &scale};
   for (int64_t positions = 0; positions <= 2; positions++) {
     scale.shape[1] = positions;
-    cr_expect_eq(llrt_convert_into(&source, &destination, &params, NULL), positions < 2 ? LLRT_OK : LLRT_INVALID_ARGUMENT,
-                 "%d: %s", (int)positions, llrt_last_error());
+    cr_expect_eq(llrt_convert_into(&source, &destination, &params, NULL),
+                 positions < 2 ? LLRT_OK : LLRT_INVALID_ARGUMENT, "%d: %s", (int)positions,
+                 llrt_last_error());
   }
   expect_said("scale's shape[1] is 2, not 1");
 }

@@ -1,4 +1,6 @@
-/* alpha and beta: taken at the call, not compiled in; what 0 and nothing mean; on the host and emulated GPUs. */
+/* alpha and beta: taken at the call, not compiled in; what 0 and nothing mean; on the host and
+ * emulated GPUs. */
+#include "runtime/described.h"
 #include "tests/open_device.h"
 
 #include <math.h>
@@ -15,16 +17,20 @@ typedef struct product {
 } product;
 
 static llrt_tensor upload(product *p, const float *values, int64_t rows, int64_t columns) {
-  llrt_tensor tensor = {.dtype = LLRT_F32, .rank = 2, .shape = {rows, columns}, .device = p->at.device};
+  llrt_tensor tensor = {
+      .dtype = LLRT_F32, .rank = 2, .shape = {rows, columns}, .device = p->at.device};
   size_t bytes = (size_t)(rows * columns) * sizeof *values;
-  cr_assert_eq(llrt_memory_allocate(p->at.device, bytes, &tensor.data), LLRT_OK, "%s", llrt_last_error());
-  cr_assert_eq(llrt_memory_copy(p->at.device, tensor.data, values, bytes, LLRT_COPY_TO_DEVICE, NULL), LLRT_OK);
+  cr_assert_eq(llrt_memory_allocate(p->at.device, bytes, &tensor.data), LLRT_OK, "%s",
+               llrt_last_error());
+  cr_assert_eq(
+      llrt_memory_copy(p->at.device, tensor.data, values, bytes, LLRT_COPY_TO_DEVICE, NULL),
+      LLRT_OK);
   return tensor;
 }
 
-static bool start(product *p, const char *device) {
+static void start(product *p, const char *device) {
   memset(p, 0, sizeof *p);
-  if (!open_device(device, &p->at)) return false;
+  p->at = open_device(device);
   for (int i = 0; i < M * K; i++) p->in_a[i] = (float)(i * 7 % 11 - 5);
   for (int i = 0; i < K * N; i++) p->in_b[i] = (float)(i * 5 % 13 - 6);
   for (int i = 0; i < M * N; i++) p->in_c[i] = (float)(i % 9 - 4);
@@ -32,7 +38,6 @@ static bool start(product *p, const char *device) {
   p->b = upload(p, p->in_b, K, N);
   p->c = upload(p, p->in_c, M, N);
   p->d = upload(p, p->in_c, M, N);
-  return true;
 }
 
 static void stop(product *p) {
@@ -46,25 +51,30 @@ static void fill(product *p, llrt_tensor *tensor, float value) {
   float values[M * K];
   size_t bytes = (size_t)(tensor->shape[0] * tensor->shape[1]) * sizeof value;
   for (int i = 0; i < M * K; i++) values[i] = value;
-  cr_assert_eq(llrt_memory_copy(p->at.device, tensor->data, values, bytes, LLRT_COPY_TO_DEVICE, NULL), LLRT_OK);
+  cr_assert_eq(
+      llrt_memory_copy(p->at.device, tensor->data, values, bytes, LLRT_COPY_TO_DEVICE, NULL),
+      LLRT_OK);
 }
 
 /* D is alpha A B + beta C: integers, so exactly. */
 static void compare(product *p, double alpha, double beta, const char *what) {
-  cr_assert_eq(llrt_memory_copy(p->at.device, p->out, p->d.data, sizeof p->out, LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK);
+  cr_assert_eq(
+      llrt_memory_copy(p->at.device, p->out, p->d.data, sizeof p->out, LLRT_COPY_FROM_DEVICE, NULL),
+      LLRT_OK);
   cr_assert_eq(llrt_stream_synchronize(p->at.device, NULL), LLRT_OK, "%s", llrt_last_error());
   for (int m = 0; m < M; m++)
     for (int n = 0; n < N; n++) {
       double sum = 0;
       for (int k = 0; k < K; k++) sum += (double)p->in_a[m * K + k] * p->in_b[k * N + n];
       double wanted = (alpha == 0 ? 0 : alpha * sum) + (beta == 0 ? 0 : beta * p->in_c[m * N + n]);
-      cr_assert_eq(p->out[m * N + n], (float)wanted, "%s, alpha %g, beta %g: (%d, %d) is %g, not %g", what, alpha, beta, m, n,
+      cr_assert_eq(p->out[m * N + n], (float)wanted,
+                   "%s, alpha %g, beta %g: (%d, %d) is %g, not %g", what, alpha, beta, m, n,
                    p->out[m * N + n], wanted);
     }
 }
 
 static uint64_t compiles(const product *p) {
-  llrt_cache_stats stats;
+  llrt_cache_stats stats = {0};
   cr_assert_eq(llrt_context_get_cache_stats(p->at.context, &stats), LLRT_OK);
   return stats.compiles;
 }
@@ -75,10 +85,12 @@ static void multiply(product *p, const double *alpha, const double *beta) {
   cr_assert_eq(llrt_dot_into(&p->a, &p->b, &p->d, &params, NULL), LLRT_OK, "%s", llrt_last_error());
 }
 
-static const char *const devices[] = {"host", "cuda-emu:sm_80", "cuda-emu:sm_90a", "hip-emu:gfx90a"};
-#define EACH_DEVICE(p)                                                             \
-  for (size_t device_ = 0; device_ < sizeof devices / sizeof *devices; device_++) \
-    if (start(p, devices[device_]))
+static const char *const devices[] = {"host", "cuda-emu:sm_80", "cuda-emu:sm_90a",
+                                      "hip-emu:gfx90a"};
+#define EACH_DEVICE(p) \
+  for (size_t device_ = 0; \
+       device_ < sizeof devices / sizeof *devices && (start(p, devices[device_]), true); \
+       device_++)
 #define DEVICE devices[device_]
 
 /* Whether a factor acts is compiled in, its number is not. */
@@ -119,12 +131,15 @@ Test(dot_factors, zero_and_nothing) {
 }
 
 /* Zeroed workspace for any run; to be freed. */
-static llrt_run_params workspace_of(product *p, const llrt_op *op, const llrt_op_desc *desc) {
+static llrt_run_params workspace_of(product *p, const llrt_op *op, const op_description *desc) {
   llrt_run_params run = {0};
-  cr_assert_eq(llrt_op_workspace(op, desc->tensors, desc->n_tensors, &run.workspace_bytes), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_op_workspace(op, desc->tensors, desc->n_tensors, &run.workspace_bytes), LLRT_OK,
+               "%s", llrt_last_error());
   if (run.workspace_bytes == 0) return run;
-  cr_assert_eq(llrt_memory_allocate(p->at.device, run.workspace_bytes, &run.workspace), LLRT_OK, "%s", llrt_last_error());
-  cr_assert_eq(llrt_memory_set(p->at.device, run.workspace, 0, run.workspace_bytes, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_memory_allocate(p->at.device, run.workspace_bytes, &run.workspace), LLRT_OK,
+               "%s", llrt_last_error());
+  cr_assert_eq(llrt_memory_set(p->at.device, run.workspace, 0, run.workspace_bytes, NULL), LLRT_OK,
+               "%s", llrt_last_error());
   return run;
 }
 
@@ -132,26 +147,31 @@ Test(dot_factors, a_run_brings_its_own) {
   static product p;
   static const double two = 2, three = 3, minus = -1, none = 0, nan_value = NAN;
   EACH_DEVICE(&p) {
-    static llrt_dot_call call;
+    static described_dot call;
     llrt_dot_params params = {.alpha = &two, .beta = &three, .c = &p.c};
     llrt_op *op;
-    cr_assert_eq(llrt_dot_describe(&p.a, &p.b, &p.d, &params, &call), LLRT_OK, "%s", llrt_last_error());
-    cr_assert_eq(llrt_op_prepare(p.at.device, &call.desc, &op), LLRT_OK, "%s", llrt_last_error());
-    llrt_dot_run_params run = {.size = sizeof run, .run = workspace_of(&p, op, &call.desc)};
-    cr_assert_eq(llrt_dot_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(described_dot_make(&p.a, &p.b, &p.d, &params, &call), LLRT_OK, "%s",
+                 llrt_last_error());
+    cr_assert_eq(described_prepare(p.at.device, &call.desc, &op), LLRT_OK, "%s", llrt_last_error());
+    llrt_run_params run = workspace_of(&p, op, &call.desc);
+    cr_assert_eq(llrt_op_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s",
+                 llrt_last_error());
     compare(&p, 2, 3, DEVICE);
     run.alpha = &minus;
-    cr_assert_eq(llrt_dot_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(llrt_op_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s",
+                 llrt_last_error());
     compare(&p, -1, 3, DEVICE);
     run.alpha = &three;
     run.beta = &none;
     fill(&p, &p.c, NAN); /* read, perhaps, but not seen */
-    cr_assert_eq(llrt_dot_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(llrt_op_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_OK, "%s",
+                 llrt_last_error());
     compare(&p, 3, 0, DEVICE);
     run.beta = &nan_value;
-    cr_expect_eq(llrt_dot_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run), LLRT_INVALID_ARGUMENT);
+    cr_expect_eq(llrt_op_run(op, NULL, call.desc.tensors, call.desc.n_tensors, &run),
+                 LLRT_INVALID_ARGUMENT);
     llrt_op_destroy(&op);
-    llrt_memory_free(p.at.device, run.run.workspace);
+    llrt_memory_free(p.at.device, run.workspace);
     stop(&p);
   }
 }
@@ -159,19 +179,23 @@ Test(dot_factors, a_run_brings_its_own) {
 Test(dot_factors, refused) {
   static product p;
   static const double nan_value = NAN, two = 2;
-  cr_assert(start(&p, "host"));
-  llrt_dot_params bad[] = {{.alpha = &nan_value}, {.beta = &nan_value, .c = &p.c}, {.a.group = {1, 5}}, {.b.group = {5, 0}}};
+  start(&p, "host");
+  llrt_dot_params bad[] = {{.alpha = &nan_value},
+                           {.beta = &nan_value, .c = &p.c},
+                           {.a.group = {1, 5}},
+                           {.b.group = {5, 0}}};
   static const char *const words[] = {"alpha is NaN", "beta is NaN", "groups of A", "groups of B"};
   for (int i = 0; i < 4; i++) {
-    cr_expect_eq(llrt_dot_into(&p.a, &p.b, &p.d, &bad[i], NULL), LLRT_INVALID_ARGUMENT, "%s", words[i]);
+    cr_expect_eq(llrt_dot_into(&p.a, &p.b, &p.d, &bad[i], NULL), LLRT_INVALID_ARGUMENT, "%s",
+                 words[i]);
     cr_expect(strstr(llrt_last_error(), words[i]), "%s", llrt_last_error());
   }
-  static llrt_dot_call call;
+  static described_dot call;
   llrt_op *op;
-  llrt_dot_run_params run = {.size = sizeof run, .alpha = &two};
-  cr_assert_eq(llrt_dot_describe(&p.a, &p.b, &p.d, NULL, &call), LLRT_OK);
-  cr_assert_eq(llrt_op_prepare(p.at.device, &call.desc, &op), LLRT_OK);
-  cr_expect_eq(llrt_dot_run(op, NULL, call.desc.tensors, 3, &run), LLRT_INVALID_ARGUMENT);
+  llrt_run_params run = {.size = sizeof run, .alpha = &two};
+  cr_assert_eq(described_dot_make(&p.a, &p.b, &p.d, NULL, &call), LLRT_OK);
+  cr_assert_eq(described_prepare(p.at.device, &call.desc, &op), LLRT_OK);
+  cr_expect_eq(llrt_op_run(op, NULL, call.desc.tensors, 3, &run), LLRT_INVALID_ARGUMENT);
   cr_expect(strstr(llrt_last_error(), "described without alpha"), "%s", llrt_last_error());
   llrt_op_destroy(&op);
   stop(&p);

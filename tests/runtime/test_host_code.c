@@ -1,8 +1,9 @@
-/* Code of host kernels: loaded without a file, in few mappings, never both writable and executable; objects that are not as
- * they should be. */
+/* Code of host kernels: loaded without a file, in few mappings, never both writable and executable;
+ * objects that are not as they should be. */
 #include "backends/host/host_image.h"
 
 #include "base/status.h"
+#include "runtime/described.h"
 #include "tests/runtime/convert_fixture.h"
 
 #include <sys/mman.h>
@@ -18,8 +19,8 @@ static size_t saved_size;
 static void setup(void) {
   fixture_make(&at, &fixture_params);
   llrt_op *op;
-  llrt_op_desc desc = fixture_desc(&at);
-  cr_assert_eq(llrt_op_prepare(at.host, &desc, &op), LLRT_OK, "%s", llrt_last_error());
+  op_description desc = fixture_desc(&at);
+  cr_assert_eq(described_prepare(at.host, &desc, &op), LLRT_OK, "%s", llrt_last_error());
   cr_assert_eq(llrt_op_save(op, NULL, &saved_size), LLRT_OK);
   saved = malloc(saved_size);
   cr_assert_eq(llrt_op_save(op, saved, &saved_size), LLRT_OK);
@@ -88,7 +89,8 @@ Test(host_code, kernels_share_mappings) {
   maps before = read_maps();
   for (int i = 0; i < KERNELS; i++) op[i] = load();
   maps with = read_maps();
-  cr_expect_lt(with.code - before.code, KERNELS / 20, "%d mappings for %d kernels", with.code - before.code, KERNELS);
+  cr_expect_lt(with.code - before.code, KERNELS / 20, "%d mappings for %d kernels",
+               with.code - before.code, KERNELS);
   cr_expect_eq(with.both, 0);
   cr_expect_eq(with.files, 0);
   for (int i = 0; i < KERNELS; i += 7) expect_runs(op[i]);
@@ -107,7 +109,8 @@ Test(host_code, kernels_share_mappings) {
 
 /* A system that runs no memory which was written: the dynamic loader maps a file. */
 Test(host_code, falls_back_to_a_file) {
-  if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) != 0) cr_skip_test("this kernel has no PR_SET_MDWE");
+  if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) != 0)
+    cr_skip_test("this kernel has no PR_SET_MDWE");
   llrt_op *op = load();
   cr_expect_gt(read_maps().files, 0);
   expect_runs(op);

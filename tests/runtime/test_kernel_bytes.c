@@ -1,5 +1,6 @@
 /* Saved kernels: round trips, other contexts, and bytes that are damaged in every way. */
 #include "base/hash.h"
+#include "runtime/described.h"
 #include "runtime/kernel_bytes.h"
 
 #include "tests/runtime/convert_fixture.h"
@@ -10,10 +11,10 @@ static size_t saved_size;
 
 static void setup(void) {
   fixture_make(&at, &fixture_params);
-  llrt_op_desc desc = fixture_desc(&at);
+  op_description desc = fixture_desc(&at);
   llrt_op *op;
-  cr_assert_eq(llrt_op_promise_coarse(&desc), LLRT_OK);
-  cr_assert_eq(llrt_op_prepare(at.host, &desc, &op), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(described_promise(&desc), LLRT_OK);
+  cr_assert_eq(described_prepare(at.host, &desc, &op), LLRT_OK, "%s", llrt_last_error());
   cr_assert_eq(llrt_op_save(op, NULL, &saved_size), LLRT_OK);
   saved = malloc(saved_size);
   size_t size = saved_size - 1;
@@ -37,7 +38,8 @@ static llrt_status run(const llrt_op *op) {
 
 /* The bytes convert where no compiler is to be had, and still check the promises. */
 Test(kernel_bytes, load_without_a_compiler) {
-  llrt_context_params params = {.jit_library = "/nowhere/libllrt-jit.so", .no_compile = 1};
+  llrt_context_params params = {.jit_library = "/nowhere/libllrt-jit.so",
+                                .compile = LLRT_COMPILE_FORBIDDEN};
   fixture_end(&at);
   fixture_make(&at, &params);
   llrt_op *op;
@@ -70,10 +72,10 @@ Test(kernel_bytes, null_arguments) {
 }
 
 Test(kernel_bytes, another_targets_kernel_is_unsupported) {
-  llrt_op_desc desc = fixture_desc(&at);
+  op_description desc = fixture_desc(&at);
   char *bytes;
   size_t size;
-  cr_assert_eq(llrt_op_compile(at.context, "sm_80", &desc, LLRT_EMIT_KERNEL, &bytes, &size),
+  cr_assert_eq(described_compile(at.context, "sm_80", &desc, LLRT_EMIT_KERNEL, &bytes, &size),
                LLRT_OK, "%s", llrt_last_error());
   llrt_op *op;
   cr_expect_eq(llrt_op_load(at.host, bytes, size, &op), LLRT_UNSUPPORTED);
@@ -83,11 +85,11 @@ Test(kernel_bytes, another_targets_kernel_is_unsupported) {
 }
 
 Test(kernel_bytes, compiled_without_a_device) {
-  llrt_op_desc desc = fixture_desc(&at);
+  op_description desc = fixture_desc(&at);
   char *bytes;
   size_t size;
-  cr_assert_eq(llrt_op_compile(at.context, "host", &desc, LLRT_EMIT_KERNEL, &bytes, &size), LLRT_OK,
-               "%s", llrt_last_error());
+  cr_assert_eq(described_compile(at.context, "host", &desc, LLRT_EMIT_KERNEL, &bytes, &size),
+               LLRT_OK, "%s", llrt_last_error());
   llrt_op *op;
   cr_assert_eq(llrt_op_load(at.host, bytes, size, &op), LLRT_OK, "%s", llrt_last_error());
   llrt_buffer_free(&bytes);
@@ -102,7 +104,8 @@ Test(kernel_bytes, the_documented_format) {
   char line[512];
   int documented = -1;
   cr_assert_not_null(file);
-  while (documented < 0 && fgets(line, sizeof line, file)) sscanf(line, "| format | %d;", &documented);
+  while (documented < 0 && fgets(line, sizeof line, file))
+    sscanf(line, "| format | %d;", &documented);
   fclose(file);
   cr_expect_eq(saved[8], documented, "format %d is written, %d documented", saved[8], documented);
 }
@@ -133,6 +136,77 @@ static void seal(unsigned char *bytes, size_t size) {
     bytes[size - 16 + (size_t)i] = (unsigned char)(sum.low >> (8 * i));
     bytes[size - 8 + (size_t)i] = (unsigned char)(sum.high >> (8 * i));
   }
+}
+
+/* Bytes that are said to be all, and whose checksum is right, but which end in the head or soon
+ * behind it. */
+Test(kernel_bytes, short_with_a_right_checksum) {
+  for (size_t size = 40; size < 200; size++) {
+    unsigned char *part = malloc(size); /* so that a read past the end is seen */
+    memcpy(part, saved, size);
+    for (int i = 0; i < 8; i++) part[16 + i] = (unsigned char)(size >> 8 * i);
+    seal(part, size);
+    llrt_op *op;
+    cr_assert_eq(llrt_op_load(at.host, part, size, &op), LLRT_CORRUPT, "%zu bytes", size);
+    free(part);
+  }
+}
+
+/* ---- what damaged bytes say ---- */
+
+static void expect_corrupt(const void *bytes, size_t size, const char *message) {
+  llrt_op *op;
+  cr_expect_eq(llrt_op_load(at.host, bytes, size, &op), LLRT_CORRUPT);
+  cr_expect_str_eq(llrt_last_error(), message);
+}
+
+Test(kernel_bytes, say_what_they_are) {
+  char message[256];
+  unsigned char *more = malloc(saved_size + 3);
+  memcpy(more, saved, saved_size);
+  expect_corrupt("\x7f"
+                 "ELF\2\1\1\0\0\0\0",
+                 12,
+                 "llrt_op_load: the bytes are no saved kernel: they begin with "
+                 "'\\x7fELF\\x02\\x01\\x01', not 'llrtkern'");
+  expect_corrupt(
+      "{\"a\"", 4,
+      "llrt_op_load: the bytes are no saved kernel: they begin with '{\"a\"', not 'llrtkern'");
+  expect_corrupt(saved, 0,
+                 "llrt_op_load: the saved kernel is truncated: 0 bytes are no whole head");
+  expect_corrupt(saved, 30,
+                 "llrt_op_load: the saved kernel is truncated: 30 bytes are no whole head");
+  snprintf(message, sizeof message,
+           "llrt_op_load: the saved kernel is truncated: 100 of its %zu bytes are there",
+           saved_size);
+  expect_corrupt(saved, 100, message);
+  snprintf(message, sizeof message,
+           "llrt_op_load: the saved kernel has %zu bytes, and 3 more follow it", saved_size);
+  expect_corrupt(more, saved_size + 3, message);
+  more[saved_size - 20] ^= 1;
+  expect_corrupt(more, saved_size,
+                 "llrt_op_load: the saved kernel is damaged: its checksum is wrong");
+  free(more);
+}
+
+/* A forged target or version shows nothing that a terminal or a log would take for its own. */
+Test(kernel_bytes, forged_texts_are_shown_harmlessly) {
+  enum { VERSION_AT = 24, TARGET_AT = 56 };
+  llrt_op *op;
+  char message[256];
+  memset(saved + TARGET_AT, 0xff, 32);
+  memcpy(saved + TARGET_AT, "\x1b[2Jsm\n", 7);
+  seal(saved, saved_size);
+  cr_expect_eq(llrt_op_load(at.host, saved, saved_size, &op), LLRT_UNSUPPORTED);
+  expect_said("llrt_op_load: the kernel is for \\x1b[2Jsm\\x0a\\xff\\xff");
+  for (const char *c = llrt_last_error(); *c; c++) cr_expect(*c >= 0x20 && *c < 0x7f);
+  saved[8]++;
+  memcpy(saved + VERSION_AT, "\xc3\xbc\x80", 4);
+  seal(saved, saved_size);
+  snprintf(message, sizeof message,
+           "llrt_op_load: the kernel has format %d (llrt \xc3\xbc\\x80), this llrt reads %d",
+           saved[8], saved[8] - 1);
+  expect_corrupt(saved, saved_size, message);
 }
 
 /* Whether byte i is machine code, which nothing but the checksum guards. */

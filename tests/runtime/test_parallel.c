@@ -14,14 +14,16 @@
 
 typedef struct visits {
   atomic_int count[MOST];
-  atomic_int ranges, short_ranges; /* shorter than `grain`, but for the first unit and the end of the whole */
+  atomic_int ranges,
+      short_ranges; /* shorter than `grain`, but for the first unit and the end of the whole */
   int64_t all, grain;
 } visits;
 
 static void visit(void *data, int64_t begin, int64_t end) {
   visits *seen = data;
   atomic_fetch_add(&seen->ranges, 1);
-  if (end - begin < seen->grain && end != seen->all && end > seen->grain) atomic_fetch_add(&seen->short_ranges, 1);
+  if (end - begin < seen->grain && end != seen->all && end > seen->grain)
+    atomic_fetch_add(&seen->short_ranges, 1);
   for (int64_t i = begin; i < end; i++) atomic_fetch_add(&seen->count[i], 1);
 }
 
@@ -38,7 +40,8 @@ Test(parallel, every_index_once) {
   static const int64_t counts[] = {0, 1, 2, 7, 64, 999, MOST}, grains[] = {1, 3, 64, 5000};
   for (int threads = 0; threads <= 5; threads++) {
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
-      for (size_t g = 0; g < sizeof grains / sizeof grains[0]; g++) visit_all(threads, counts[c], grains[g]);
+      for (size_t g = 0; g < sizeof grains / sizeof grains[0]; g++)
+        visit_all(threads, counts[c], grains[g]);
     }
   }
 }
@@ -77,7 +80,8 @@ Test(parallel, nested_and_from_many_threads) {
   enum { CALLERS = 8 };
   pthread_t caller[CALLERS];
   atomic_int wrong = 0;
-  for (int i = 0; i < CALLERS; i++) cr_assert_eq(pthread_create(&caller[i], NULL, run_nested, &wrong), 0);
+  for (int i = 0; i < CALLERS; i++)
+    cr_assert_eq(pthread_create(&caller[i], NULL, run_nested, &wrong), 0);
   for (int i = 0; i < CALLERS; i++) pthread_join(caller[i], NULL);
   cr_expect_eq(wrong, 0);
   cr_expect_lt(llrt_pool_threads(), llrt_pool_cores());
@@ -91,7 +95,8 @@ typedef struct meeting {
   pthread_t caller;
 } meeting;
 
-/* Waits until as many threads are inside as there are cores; each has no signal that would reach it and rounds to nearest. */
+/* Waits until as many threads are inside as there are cores; each has no signal that would reach it
+ * and rounds to nearest. */
 static void meet(void *data, int64_t begin, int64_t end) {
   meeting *all = data;
   (void)begin, (void)end;
@@ -99,9 +104,11 @@ static void meet(void *data, int64_t begin, int64_t end) {
   pthread_sigmask(SIG_SETMASK, NULL, &blocked);
   if (!pthread_equal(pthread_self(), all->caller)) {
     cpu_set_t cores;
-    if (!sigismember(&blocked, SIGINT) || !sigismember(&blocked, SIGPROF)) atomic_fetch_add(&all->wrong, 1);
+    if (!sigismember(&blocked, SIGINT) || !sigismember(&blocked, SIGPROF))
+      atomic_fetch_add(&all->wrong, 1);
     if (fegetround() != FE_TONEAREST) atomic_fetch_add(&all->wrong, 1);
-    if (sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) < all->expected) atomic_fetch_add(&all->wrong, 1);
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) < all->expected)
+      atomic_fetch_add(&all->wrong, 1);
   }
   atomic_fetch_add(&all->there, 1);
   while (atomic_load(&all->there) < all->expected) sched_yield();

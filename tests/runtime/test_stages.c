@@ -1,8 +1,10 @@
-/* Operations of several kernels and their workspace: a convert to col_major made of two, with row_major in
- * between in the workspace. */
+/* Operations of several kernels and their workspace: a convert to col_major made of two, with
+ * row_major in between in the workspace. */
 #include "convert_fixture.h"
 
-#include "jit/plan/plan.h"
+#include "jit/plan/kernel/plan.h"
+#include "jit/plan/plan_make.h"
+#include "runtime/described.h"
 #include "runtime/prepared.h"
 
 #define MIDDLE (ELEMENTS * (int)sizeof(float))
@@ -11,7 +13,8 @@
 /* The kernel that takes any shape. */
 static void plan_stage(const llrt_tensor *source, const llrt_tensor *destination, plan *made,
                        plan_kernel *kernel) {
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = {*source, *destination}};
+  op_description desc = {
+      .kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = {*source, *destination}};
   plan_target target;
   cr_assert_eq(llrt_host_target(&target), LLRT_OK);
   cr_assert_eq(plan_make(&desc, &target, NULL, made), LLRT_OK);
@@ -19,7 +22,10 @@ static void plan_stage(const llrt_tensor *source, const llrt_tensor *destination
 }
 
 static void view_as(plan_kernel *kernel, int source, int destination) {
-  kernel->launch.view = (plan_view){.used = true, .n = 2, .rank = 2, .axis = {0, 1},
+  kernel->launch.view = (plan_view){.used = true,
+                                    .n = 2,
+                                    .rank = 2,
+                                    .axis = {0, 1},
                                     .tensor = {(int8_t)source, (int8_t)destination}};
 }
 
@@ -30,7 +36,7 @@ static llrt_op *make_staged(const fixture *at) {
   llrt_storage rows;
   storage_set set;
   llrt_op *op;
-  llrt_op_desc desc = fixture_desc(at);
+  op_description desc = fixture_desc(at);
   llrt_tensor source = at->source, middle = at->source;
   cr_assert_eq(llrt_storage_row_major(2, &rows), LLRT_OK);
   source.storage = middle.storage = &rows;
@@ -40,8 +46,8 @@ static llrt_op *make_staged(const fixture *at) {
   view_as(&stage[1], -2, 1);
   stage[0].launch.later = 1;
   stage[1].launch.stage = 1;
-  stage[0].launch.workspace = (plan_workspace){.n = 2, .clear = true,
-                                               .region = {{.fixed = BEFORE}, {.per_partial = 4}}};
+  stage[0].launch.workspace =
+      (plan_workspace){.n = 2, .clear = true, .region = {{.fixed = BEFORE}, {.per_partial = 4}}};
   cr_assert_eq(llrt_storage_set_init(desc.tensors, 2, 0, &set), LLRT_OK);
   cr_assert_eq(llrt_op_make(at->host, &desc, &set, &op), LLRT_OK);
   cr_assert_eq(llrt_op_build_kernels(op, stage, 2), LLRT_OK, "%s", llrt_last_error());
@@ -124,20 +130,27 @@ static void count_release(void *user, llrt_device *device, void *memory, void *s
   free(memory);
 }
 
-/* Allocated at the first call, kept for those behind it, given back by a trim and with the device. */
-Test(stages, calls_keep_their_workspace) {
-  counted count = {0};
+/* The staged operation in a context whose allocations of device memory are counted. */
+static llrt_op *make_counted(fixture *at, counted *count) {
   llrt_context_params params = fixture_params;
-  params.allocator.user = &count;
+  params.allocator.user = count;
   params.allocator.allocate = count_allocate;
   params.allocator.release = count_release;
+  fixture_make(at, &params);
+  return make_staged(at);
+}
+
+/* Allocated at the first call, kept for those behind it, given back by a trim and with the device.
+ */
+Test(stages, calls_keep_their_workspace) {
+  counted count = {0};
   fixture at;
-  fixture_make(&at, &params);
-  llrt_op *op = make_staged(&at);
+  llrt_op *op = make_counted(&at, &count);
   op_call call = {.n = 2, .tensor = {at.source, at.destination}};
   for (int t = 0; t < 2; t++)
-    cr_assert_eq(llrt_storage_bind(&op->set.storage[t], 2, call.tensor[t].shape, NULL, &call.binding[t]),
-                 LLRT_OK);
+    cr_assert_eq(
+        llrt_storage_bind(&op->set->storage[t], 2, call.tensor[t].shape, NULL, &call.binding[t]),
+        LLRT_OK);
   for (int round = 0; round < 2; round++) {
     int allocations = count.allocations;
     for (int again = 0; again < 3; again++) {
@@ -157,6 +170,34 @@ Test(stages, calls_keep_their_workspace) {
   cr_expect_eq(count.held, 0);
 }
 
+/* The same of runs that are asked to bring it; they share it with calls. */
+Test(stages, runs_keep_their_workspace) {
+  counted count = {0};
+  fixture at;
+  llrt_op *op = make_counted(&at, &count);
+  const llrt_tensor tensors[2] = {at.source, at.destination};
+  llrt_run_params run = {.size = sizeof run, .own_workspace = 1};
+  int allocations = 0;
+  for (int again = 0; again < 3; again++) {
+    memset(at.output, 0, sizeof at.output);
+    cr_assert_eq(llrt_op_run(op, NULL, tensors, 2, &run), LLRT_OK, "%s", llrt_last_error());
+    cr_expect(fixture_is_converted(&at));
+    if (again == 0) allocations = count.allocations;
+  }
+  cr_expect_gt(allocations, 0);
+  cr_expect_eq(count.allocations, allocations);
+  run.own_workspace = 2;
+  cr_expect_eq(llrt_op_run(op, NULL, tensors, 2, &run), LLRT_INVALID_ARGUMENT);
+  expect_said("own_workspace is 2, not 0 or 1");
+  run.own_workspace = 1;
+  run.workspace = at.output;
+  cr_expect_eq(llrt_op_run(op, NULL, tensors, 2, &run), LLRT_INVALID_ARGUMENT);
+  expect_said("workspace is not NULL, and own_workspace is set");
+  llrt_op_destroy(&op);
+  fixture_end(&at);
+  cr_expect_eq(count.held, 0);
+}
+
 /* ---- ranges and shares ---- */
 
 Test(stages, turns_are_shared_by_shape_alone) {
@@ -165,10 +206,10 @@ Test(stages, turns_are_shared_by_shape_alone) {
   } rows[] = {
       {1024, 64, 1, 1024}, /* enough blocks */
       {1024, 16, 4, 256},
-      {1000, 1, 59, 17},   /* no more than 62 shares of at least 16 turns */
+      {1000, 1, 59, 17}, /* no more than 62 shares of at least 16 turns */
       {15, 1, 1, 15},
       {17, 1, 1, 17},
-      {0, 3, 1, 0},        /* nothing to walk, but blocks to write */
+      {0, 3, 1, 0}, /* nothing to walk, but blocks to write */
       {1 << 20, 1, 64, 1 << 14},
   };
   plan_launch launch = {.n_grid = 2, .walk = {.n = 1, .axes = 1, .blocks = 64, .least = 16}};

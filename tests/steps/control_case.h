@@ -1,15 +1,16 @@
-/* Kernels around steps that carry out others: loops, branches, and around loads and stores by indices. */
+/* Kernels around steps that carry out others: loops, branches, and around loads and stores by
+ * indices. */
 #ifndef LLRT_TESTS_STEPS_CONTROL_CASE_H
 #define LLRT_TESTS_STEPS_CONTROL_CASE_H
 
 #include "step_case.h"
 
 typedef enum control_way {
-  CONTROL_LOOP = 0,  /* accesses of each iteration, in one loop or in two */
-  CONTROL_JOIN,      /* a sum that a loop carries */
+  CONTROL_LOOP = 0, /* accesses of each iteration, in one loop or in two */
+  CONTROL_JOIN,     /* a sum that a loop carries */
   CONTROL_REPEAT,
-  CONTROL_GATHER,    /* loads by an index */
-  CONTROL_SCATTER,   /* stores by an index */
+  CONTROL_GATHER,  /* loads by an index */
+  CONTROL_SCATTER, /* stores by an index */
   CONTROL_WAYS
 } control_way;
 

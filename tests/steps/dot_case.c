@@ -1,10 +1,10 @@
-/* See dot_case.h. Tensor 0 is the first operand, tensor 2 the second one, tensor 3 what the sums begin with, and tensor 1 the
- * result. Axes are m, n and k: a digit each. */
+/* See dot_case.h. Tensor 0 is the first operand, tensor 2 the second one, tensor 3 what the sums
+ * begin with, and tensor 1 the result. Axes are m, n and k: a digit each. */
 #include "dot_case.h"
 
 #include "base/bits.h"
-#include "jit/plan/access.h"
-#include "jit/plan/dot_shared.h"
+#include "jit/plan/facts/access.h"
+#include "jit/plan/facts/dot_shared.h"
 #include "layout/f2.h"
 
 #include <string.h>
@@ -13,8 +13,8 @@ enum { M = 0, N = 1, K = 2, AXES = 3, SUMS = 3 };
 
 /* An axis: its bits of the tile, and vectors of these that are a basis, the instruction's first. */
 typedef struct axis {
-  int bits, inner, grid;    /* of the tile, of those the instruction's; bits of blocks' numbers */
-  bool plain;               /* tile bits are the digit's, in order */
+  int bits, inner, grid; /* of the tile, of those the instruction's; bits of blocks' numbers */
+  bool plain;            /* tile bits are the digit's, in order */
   uint64_t bit[16], vector[16];
 } axis;
 
@@ -43,7 +43,9 @@ typedef struct maker {
 
 static plan_number number(int64_t value) { return (plan_number){.arg = -1, .value = value}; }
 static bool is_group(const maker *m) { return m->row->family == DOT_WGMMA; }
-static int type_of(const maker *m, int o) { return o == DOT_A ? m->row->a : o == DOT_B ? m->row->b : m->row->acc; }
+static int type_of(const maker *m, int o) {
+  return o == DOT_A ? m->row->a : o == DOT_B ? m->row->b : m->row->acc;
+}
 static int bits_of(const maker *m, int o) { return llrt_dtype_bits((llrt_dtype)type_of(m, o)); }
 
 /* ---- axes ---- */
@@ -80,7 +82,8 @@ static void place_axes(maker *m) {
   for (int a = 0; a < AXES; a++) {
     uint64_t matrix[LLRT_MAX_BITS];
     axis *x = &m->axis[a];
-    step_random_matrix(&m->seed, x->bits, x->plain ? x->bits : 0, step_once_in(&m->seed, 2), matrix);
+    step_random_matrix(&m->seed, x->bits, x->plain ? x->bits : 0, step_once_in(&m->seed, 2),
+                       matrix);
     for (int i = 0; i < x->bits; i++) x->vector[i] = f2_apply(x->bit, matrix[i]);
   }
 }
@@ -95,18 +98,23 @@ static uint64_t image(const maker *m, uint32_t coordinate) {
 
 /* ---- threads ---- */
 
-/* What warps, and lanes of multiply-adds, have of the result: 0, or one more vector of m or n. Sizes of the axes follow. On the host
- * all lanes go along one of both. */
+/* What warps, and lanes of multiply-adds, have of the result: 0, or one more vector of m or n.
+ * Sizes of the axes follow. On the host all lanes go along one of both. */
 static void choose_threads(maker *m) {
-  bool host = m->target->lanes_first, lanes = m->operand[DOT_ACC].lanes == 0;
-  int n = m->axis[M].inner, columns = m->axis[N].inner, side = step_below(&m->seed, 2), which[16], count = 0;
+  bool host = m->target->simd_lanes, lanes = m->operand[DOT_ACC].lanes == 0;
+  int n = m->axis[M].inner, columns = m->axis[N].inner, side = step_below(&m->seed, 2), which[16],
+      count = 0;
   int first = m->operand[DOT_ACC].warps;
-  for (int i = 0; lanes && i < m->lanes; i++) which[count++] = host ? side : step_once_in(&m->seed, 6) ? -1 : step_below(&m->seed, 2);
-  for (int i = first; i < m->warps; i++) which[count++] = step_once_in(&m->seed, 5) ? -1 : step_below(&m->seed, 2);
+  for (int i = 0; lanes && i < m->lanes; i++)
+    which[count++] = host ? side : step_once_in(&m->seed, 6) ? -1 : step_below(&m->seed, 2);
+  for (int i = first; i < m->warps; i++)
+    which[count++] = step_once_in(&m->seed, 5) ? -1 : step_below(&m->seed, 2);
   int taken[2] = {0, 0};
   for (int i = 0; i < count; i++)
     if (which[i] >= 0) taken[which[i]]++;
-  int more = is_group(m) ? m->row->n > 5 ? 1 : 2 : 3; /* instructions of a thread along an axis: log2 of them are less than that */
+  int more = is_group(m)
+                 ? m->row->n > 5 ? 1 : 2
+                 : 3; /* instructions of a thread along an axis: log2 of them are less than that */
   m->axis[M].bits = n + taken[M] + step_below(&m->seed, more);
   m->axis[N].bits = columns + taken[N] + step_below(&m->seed, more);
   m->axis[K].bits = m->row->k + step_below(&m->seed, bits_max(more, 2));
@@ -128,9 +136,11 @@ static void begin_columns(const maker *m, int o, place_columns *out) {
   uint64_t kept = kept_of(m, o);
   *out = (place_columns){.n = x->registers};
   for (int i = 0; i < x->registers; i++) out->registers[i] = image(m, x->column[i]);
-  for (int i = 0; i < m->lanes; i++) out->lanes[i] = x->lanes ? image(m, x->column[x->registers + i]) : m->lane[i] & kept;
+  for (int i = 0; i < m->lanes; i++)
+    out->lanes[i] = x->lanes ? image(m, x->column[x->registers + i]) : m->lane[i] & kept;
   for (int i = 0; i < m->warps; i++)
-    out->warps[i] = i < x->warps ? image(m, x->column[x->registers + x->lanes + i]) : m->warp[i] & kept;
+    out->warps[i] =
+        i < x->warps ? image(m, x->column[x->registers + x->lanes + i]) : m->warp[i] & kept;
 }
 
 /* More registers: an invertible recombination of what is left of an axis. */
@@ -151,7 +161,8 @@ static void mix_registers(maker *m, int from, place_columns *out) {
 
 static plan_value value_of(const maker *m, int o, const place_columns *x, int word) {
   uint64_t kept = kept_of(m, o);
-  plan_value value = {.bits = (uint8_t)bits_of(m, o), .word = (uint8_t)word, .reduced = bits_mask(m->tile) & ~kept};
+  plan_value value = {
+      .bits = (uint8_t)bits_of(m, o), .word = (uint8_t)word, .reduced = bits_mask(m->tile) & ~kept};
   llrt_layout *layout = &value.layout;
   int at = 0;
   *layout = llrt_layout_empty();
@@ -178,15 +189,19 @@ static plan_value held_value(maker *m, int o) {
   for (int i = other->inner; i < other->bits; i++) left[n++] = other->vector[i];
   add_registers(m, left, n, &x);
   mix_registers(m, inside, &x);
-  return value_of(m, o, &x, bits_min(bits_of(m, o) < 32 ? 5 - bits_log2(bits_of(m, o)) : 0, inside));
+  return value_of(m, o, &x,
+                  bits_min(bits_of(m, o) < 32 ? 5 - bits_log2(bits_of(m, o)) : 0, inside));
 }
 
-/* The same operand as it may be loaded and stored to shared memory, or copied: its first `fixed` registers are the first vectors of
- * the axis along which rows go. */
+/* The same operand as it may be loaded and stored to shared memory, or copied: its first `fixed`
+ * registers are the first vectors of the axis along which rows go. */
 static plan_value moved_value(maker *m, int o, int fixed) {
   place_columns x = {.n = 0};
   uint64_t all[32], matrix[LLRT_MAX_BITS], *threads[16];
-  const axis *first = &m->axis[m->along[o] ? (o == DOT_A ? M : N) : K], *second = &m->axis[m->along[o] ? K : o == DOT_A ? M : N];
+  const axis *first = &m->axis[m->along[o] ? (o == DOT_A ? M : N) : K],
+             *second = &m->axis[m->along[o]  ? K
+                                : o == DOT_A ? M
+                                             : N];
   int n = 0, count = 0;
   for (int i = 0; i < first->bits; i++) all[n++] = first->vector[i];
   for (int i = 0; i < second->bits; i++) all[n++] = second->vector[i];
@@ -203,8 +218,8 @@ static plan_value moved_value(maker *m, int o, int fixed) {
 
 static const int tensor_of[] = {0, 2, SUMS};
 
-/* A tensor has the positions of two axes, in any order of address bits; rows of those that are copied begin with the axis along
- * which they go in shared memory. */
+/* A tensor has the positions of two axes, in any order of address bits; rows of those that are
+ * copied begin with the axis along which they go in shared memory. */
 static void place_tensor(maker *m, int tensor, int o) {
   static const int without[] = {N, M, K};
   plan_kernel *kernel = m->kernel;
@@ -222,7 +237,8 @@ static void place_tensor(maker *m, int tensor, int o) {
     }
   bool walks = o != DOT_ACC;
   for (int a = 0; a < AXES; a++)
-    kernel->digit[a].side[tensor] = (plan_digit_side){.kind = PLAN_COLUMNS, .stride = number(a == K && walks ? (int64_t)1 << n : 0)};
+    kernel->digit[a].side[tensor] = (plan_digit_side){
+        .kind = PLAN_COLUMNS, .stride = number(a == K && walks ? (int64_t)1 << n : 0)};
   m->c->tensor[tensor].bits = bits_of(m, o);
   m->c->tensor[tensor].elements = (walks ? m->turns : 1) << n;
   m->c->tensor[tensor].lead = 0;
@@ -242,7 +258,11 @@ static void make_space(maker *m) {
     const char *const names[] = {"d0", "d1", "d2"};
     int bits = m->axis[a].bits + m->axis[a].grid;
     bool walked = a == K && m->way == DOT_ROLES;
-    kernel->digit[a] = (plan_digit){.axis = (int8_t)a, .bits = (uint8_t)bits, .rest = walked, .step = 1, .upper = number(walked ? m->turns : 1)};
+    kernel->digit[a] = (plan_digit){.axis = (int8_t)a,
+                                    .bits = (uint8_t)bits,
+                                    .rest = walked,
+                                    .step = 1,
+                                    .upper = number(walked ? m->turns : 1)};
     llrt_layout_add_out(space, names[a], bits);
   }
   llrt_layout_add_in(space, "tile", m->tile);
@@ -250,13 +270,16 @@ static void make_space(maker *m) {
   for (int a = 0; a < AXES; a++) {
     const axis *x = &m->axis[a];
     uint64_t matrix[LLRT_MAX_BITS];
-    step_random_matrix(&m->seed, x->bits + x->grid, x->plain ? x->bits : 0, step_once_in(&m->seed, 2), matrix);
+    step_random_matrix(&m->seed, x->bits + x->grid, x->plain ? x->bits : 0,
+                       step_once_in(&m->seed, 2), matrix);
     for (int i = 0; i < x->bits; i++) space->column[bits_lowest(x->bit[i])] = matrix[i] << first;
-    for (int i = 0; i < x->grid; i++) space->column[m->tile + grid++] = matrix[x->bits + i] << first;
+    for (int i = 0; i < x->grid; i++)
+      space->column[m->tile + grid++] = matrix[x->bits + i] << first;
     first += x->bits + x->grid;
   }
   kernel->place[kernel->n_places++] = (plan_place){.digit = -1, .bits = (uint8_t)blocks};
-  kernel->launch.grid[kernel->launch.n_grid++] = (plan_grid_place){.axis = -1, .factor = (int64_t)1 << blocks};
+  kernel->launch.grid[kernel->launch.n_grid++] =
+      (plan_grid_place){.axis = -1, .factor = (int64_t)1 << blocks};
 }
 
 /* ---- steps ---- */
@@ -271,12 +294,17 @@ static void load(maker *m, int tensor, int value) {
 static void barrier(maker *m) { step_add(m->c, (plan_step){.kind = PLAN_BARRIER}); }
 
 static void store_shared(maker *m, int value, int buffer) {
-  step_add(m->c, (plan_step){.kind = PLAN_SHARED_STORE, .in = (uint8_t)value, .buffer = (uint8_t)buffer});
+  step_add(m->c,
+           (plan_step){.kind = PLAN_SHARED_STORE, .in = (uint8_t)value, .buffer = (uint8_t)buffer});
 }
 
 static plan_step *multiply(maker *m, const int operand[2], const int buffer[2], int with, int out) {
-  plan_step step = {.kind = PLAN_DOT, .instruction = (uint8_t)m->number, .in = (uint8_t)operand[0], .second = (uint8_t)operand[1],
-                    .with = (uint8_t)with, .out = (uint8_t)out};
+  plan_step step = {.kind = PLAN_DOT,
+                    .instruction = (uint8_t)m->number,
+                    .in = (uint8_t)operand[0],
+                    .second = (uint8_t)operand[1],
+                    .with = (uint8_t)with,
+                    .out = (uint8_t)out};
   for (int o = 0; o < 2; o++) {
     step.shared |= (uint8_t)(m->shared[o] << o);
     step.from[o] = (uint8_t)buffer[o];
@@ -285,7 +313,9 @@ static plan_step *multiply(maker *m, const int operand[2], const int buffer[2], 
 }
 
 static void await(maker *m, int turns, int in, int out) {
-  step_add(m->c, (plan_step){.kind = PLAN_MULTIPLIED, .turns = turns, .in = (uint8_t)in, .out = (uint8_t)out});
+  step_add(
+      m->c,
+      (plan_step){.kind = PLAN_MULTIPLIED, .turns = turns, .in = (uint8_t)in, .out = (uint8_t)out});
 }
 
 /* A buffer as a warpgroup takes the operand from it; -1: there is none for these sizes. */
@@ -298,7 +328,8 @@ static int make_buffer(maker *m, int o, int slots) {
   for (int i = 0; i < position->bits; i++) positions[i] = own_bits(position->vector[i], kept);
   for (int i = 0; i < k->bits; i++) sums[i] = own_bits(k->vector[i], kept);
   *buffer = (plan_buffer){.bits = (uint8_t)bits_of(m, o), .slots = (uint8_t)slots};
-  if (dot_shared_layout(positions, position->bits, sums, k->bits, buffer->bits, m->along[o], bits_count(kept), &buffer->layout) != LLRT_OK)
+  if (dot_shared_layout(positions, position->bits, sums, k->bits, buffer->bits, m->along[o],
+                        bits_count(kept), &buffer->layout) != LLRT_OK)
     return -1;
   int bytes = (buffer->bits << bits_count(kept)) / 8;
   buffer->bytes = (bytes + DOT_SHARED_ALIGNMENT - 1) / DOT_SHARED_ALIGNMENT * DOT_SHARED_ALIGNMENT;
@@ -312,9 +343,10 @@ static int hold_operand(maker *m, int o) {
   plan_value value = held_value(m, o), loaded = value;
   int held = add(m, value), from = held;
   loaded.word = 0;
-  if (m->target->lanes_first && value.word > 0) from = add(m, loaded);
+  if (m->target->simd_lanes && value.word > 0) from = add(m, loaded);
   load(m, tensor_of[o], from);
-  if (from != held) step_add(m->c, (plan_step){.kind = PLAN_REGISTERS, .in = (uint8_t)from, .out = (uint8_t)held});
+  if (from != held)
+    step_add(m->c, (plan_step){.kind = PLAN_REGISTERS, .in = (uint8_t)from, .out = (uint8_t)held});
   return held;
 }
 
@@ -340,7 +372,8 @@ static void store_result(maker *m, int value) {
 
 static void choose_options(maker *m, plan_step *step) {
   step->parts = is_group(m) && !m->shared[DOT_A] && step_once_in(&m->seed, 3);
-  step->beside = is_group(m) && !step->parts && m->row->acc == LLRT_F32 && step_once_in(&m->seed, 3);
+  step->fresh_sums =
+      is_group(m) && !step->parts && m->row->acc == LLRT_F32 && step_once_in(&m->seed, 3);
 }
 
 static bool multiply_alone(maker *m) {
@@ -362,10 +395,14 @@ static bool multiply_alone(maker *m) {
 /* The second operand with another sign, in registers. */
 static int other_operand(maker *m, int value) {
   plan_map *map = &m->kernel->map[m->kernel->n_maps];
-  *map = (plan_map){.kind = PLAN_MAP_XOR, .from = (uint8_t)type_of(m, DOT_B), .to = (uint8_t)type_of(m, DOT_B)};
+  *map = (plan_map){
+      .kind = PLAN_MAP_XOR, .from = (uint8_t)type_of(m, DOT_B), .to = (uint8_t)type_of(m, DOT_B)};
   map->constant = 1ull << (bits_of(m, DOT_B) - 1);
   int other = add_like(m, value);
-  step_add(m->c, (plan_step){.kind = PLAN_MAP, .map = (uint8_t)m->kernel->n_maps++, .in = (uint8_t)value, .out = (uint8_t)other});
+  step_add(m->c, (plan_step){.kind = PLAN_MAP,
+                             .map = (uint8_t)m->kernel->n_maps++,
+                             .in = (uint8_t)value,
+                             .out = (uint8_t)other});
   return other;
 }
 
@@ -399,7 +436,11 @@ static plan_step copy_of(maker *m, int o, int value, int buffer) {
   int bits = bits_of(m, o), least = bits_log2(32 / bits_min(bits, 32));
   int most = bits_log2(128 / bits), vector = least + step_below(&m->seed, most - least + 1);
   m->kernel->value[value] = moved_value(m, o, vector);
-  return (plan_step){.kind = PLAN_COPY, .tensor = (uint8_t)tensor_of[o], .in = (uint8_t)value, .buffer = (uint8_t)buffer, .vector = (uint8_t)vector};
+  return (plan_step){.kind = PLAN_COPY,
+                     .tensor = (uint8_t)tensor_of[o],
+                     .in = (uint8_t)value,
+                     .buffer = (uint8_t)buffer,
+                     .vector = (uint8_t)vector};
 }
 
 /* Producers, and the walk whose turns' slots they fill. */
@@ -407,9 +448,11 @@ static void make_roles(maker *m, int slots) {
   plan_kernel *kernel = m->kernel;
   kernel->slots = (uint8_t)slots;
   kernel->producers = (uint8_t)(1 << step_below(&m->seed, 3));
-  kernel->walk = (plan_turns){.n_places = 1, .split = -1, .turns = number(m->turns), .share = number(m->turns)};
+  kernel->walk = (plan_turns){
+      .n_places = 1, .split = -1, .turns = number(m->turns), .share = number(m->turns)};
   kernel->walk.grid_bits = (uint8_t)(m->axis[M].grid + m->axis[N].grid);
-  kernel->walk.place[0] = (plan_place){.digit = K, .count = number(m->turns), .magic = {.arg = -1}, .magic_shift = {.arg = -1}};
+  kernel->walk.place[0] = (plan_place){
+      .digit = K, .count = number(m->turns), .magic = {.arg = -1}, .magic_shift = {.arg = -1}};
   kernel->walk.down = step_once_in(&m->seed, 3);
   kernel->launch.walk.axes = 1 << K;
 }
@@ -429,7 +472,8 @@ static bool multiply_turns(maker *m) {
   make_roles(m, slots);
   load(m, SUMS, sums[0]);
   step_add(m->c, (plan_step){.kind = PLAN_ROLES});
-  plan_step *walk = step_add(m->c, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)sums[0], .out = (uint8_t)sums[1]});
+  plan_step *walk = step_add(
+      m->c, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)sums[0], .out = (uint8_t)sums[1]});
   step_add(m->c, (plan_step){.kind = PLAN_PRODUCE, .body = (uint8_t)n});
   for (int i = 0; i < n; i++) step_add(m->c, copies[i]);
   if (!m->shared[DOT_A]) load(m, tensor_of[DOT_A], operand[DOT_A]);
@@ -448,23 +492,32 @@ static bool multiply_turns(maker *m) {
 /* ---- the kernel ---- */
 
 static void choose(maker *m) {
-  bool host = m->target->lanes_first;
+  bool host = m->target->simd_lanes;
   for (int o = 0; o < 3; o++) dot_instruction_operand(m->row, o, &m->operand[o]);
-  m->lanes = host ? bits_log2(m->target->vector_bytes * 8 / bits_of(m, DOT_ACC)) : m->target->lane_bits;
+  m->lanes =
+      host ? bits_log2(m->target->vector_bytes * 8 / bits_of(m, DOT_ACC)) : m->target->lane_bits;
   m->warps = host ? 0 : is_group(m) ? 2 + step_below(&m->seed, 2) : step_below(&m->seed, 3);
   m->axis[M].inner = m->row->m;
   m->axis[N].inner = m->row->n;
   for (int a = M; a <= N; a++) m->axis[a].grid = step_below(&m->seed, 2);
   m->shared[DOT_B] = is_group(m);
   m->shared[DOT_A] = is_group(m) && step_once_in(&m->seed, 2);
-  for (int o = 0; o < 2; o++) m->along[o] = is_group(m) && bits_of(m, o) == 16 && step_once_in(&m->seed, 2);
+  for (int o = 0; o < 2; o++)
+    m->along[o] = is_group(m) && bits_of(m, o) == 16 && step_once_in(&m->seed, 2);
   m->turns = m->way == DOT_ROLES ? 1 + step_below(&m->seed, 6) : 1;
   m->axis[K].plain = m->shared[DOT_A] || m->way == DOT_ROLES;
   for (int o = 0; o < 2; o++) m->axis[o == DOT_A ? M : N].plain = m->way == DOT_ROLES;
 }
 
-bool dot_case_make(step_case *c, const plan_target *target, const dot_instruction *row, int number, dot_way way) {
-  maker m = {.seed = c->seed, .c = c, .target = target, .kernel = &c->kernel, .row = row, .number = number, .way = way};
+bool dot_case_make(step_case *c, const plan_target *target, const dot_instruction *row, int number,
+                   dot_way way) {
+  maker m = {.seed = c->seed,
+             .c = c,
+             .target = target,
+             .kernel = &c->kernel,
+             .row = row,
+             .number = number,
+             .way = way};
   for (int t = 0; t < STEP_TENSORS; t++) c->tensor[t] = (step_tensor){.bits = 0};
   choose(&m);
   choose_threads(&m);
@@ -474,7 +527,9 @@ bool dot_case_make(step_case *c, const plan_target *target, const dot_instructio
   for (int o = 0; o < 2; o++) place_tensor(&m, tensor_of[o], o);
   place_tensor(&m, SUMS, DOT_ACC);
   place_tensor(&m, STEP_DESTINATION, DOT_ACC);
-  bool made = way == DOT_ALONE ? multiply_alone(&m) : way == DOT_CHAIN ? multiply_chain(&m) : multiply_turns(&m);
+  bool made = way == DOT_ALONE   ? multiply_alone(&m)
+              : way == DOT_CHAIN ? multiply_chain(&m)
+                                 : multiply_turns(&m);
   if (made) step_finish(c);
   return made;
 }

@@ -6,11 +6,11 @@
 
 typedef enum exchange_way {
   EXCHANGE_REGISTERS = 0,
-  EXCHANGE_SHUFFLE,    /* whole words */
-  EXCHANGE_SWAP,       /* a vector of the word and one of the lanes change places */
-  EXCHANGE_TURN,       /* words turn in their lanes */
-  EXCHANGE_SHARED,     /* through a buffer, swizzled, as a whole or in parts */
-  EXCHANGE_MATRIX,     /* the same by matrices on one side or both */
+  EXCHANGE_SHUFFLE, /* whole words */
+  EXCHANGE_SWAP,    /* a vector of the word and one of the lanes change places */
+  EXCHANGE_TURN,    /* words turn in their lanes */
+  EXCHANGE_SHARED,  /* through a buffer, swizzled, as a whole or in parts */
+  EXCHANGE_MATRIX,  /* the same by matrices on one side or both */
   EXCHANGE_WAYS
 } exchange_way;
 

@@ -1,4 +1,5 @@
-/* Kernels whose blocks tell each other totals while they run: PLAN_PUBLISH, PLAN_PEEK and PLAN_AWAIT. */
+/* Kernels whose blocks tell each other totals while they run: PLAN_PUBLISH, PLAN_PEEK and
+ * PLAN_AWAIT. */
 #ifndef LLRT_TESTS_STEPS_LOOKBACK_CASE_H
 #define LLRT_TESTS_STEPS_LOOKBACK_CASE_H
 

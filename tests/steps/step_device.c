@@ -3,7 +3,9 @@
 
 #include "base/bits.h"
 #include "base/text.h"
-#include "jit/plan/plan_print.h"
+#include "jit/interpret/plan_interpret.h"
+#include "jit/plan/check/plan_print.h"
+#include "jit/plan/check/plan_view.h"
 #include "runtime/context.h"
 #include "tests/number_reference.h"
 
@@ -24,7 +26,8 @@ typedef struct images {
   size_t bytes[STEP_TENSORS];
 } images;
 
-static void fill_numbers(uint64_t *seed, llrt_dtype type, int fuzz, unsigned char *bytes, size_t n) {
+static void fill_numbers(uint64_t *seed, llrt_dtype type, int fuzz, unsigned char *bytes,
+                         size_t n) {
   size_t size = (size_t)llrt_dtype_bits(type) / 8;
   for (size_t i = 0; i + size <= n; i += size) {
     int number = step_below(seed, 4) ? step_below(seed, 9) - 4 : 1;
@@ -41,8 +44,10 @@ static void fill_values(uint64_t *seed, const step_tensor *tensor, unsigned char
   int64_t first = step_below(seed, (int)tensor->range), n = tensor->range;
   memset(bytes, 0, step_bytes(tensor));
   for (int64_t i = 0; i < tensor->counters; i++) {
-    int64_t value = (first + i * (n > 2 ? n - 1 : 1)) % n; /* n - 1 and n have no divisor in common */
-    if (step_once_in(seed, 5)) value = step_once_in(seed, 2) ? -1 - step_below(seed, 3) : n + step_below(seed, 3);
+    int64_t value =
+        (first + i * (n > 2 ? n - 1 : 1)) % n; /* n - 1 and n have no divisor in common */
+    if (step_once_in(seed, 5))
+      value = step_once_in(seed, 2) ? -1 - step_below(seed, 3) : n + step_below(seed, 3);
     memcpy(bytes + (size_t)i * size, &value, size);
   }
 }
@@ -56,7 +61,8 @@ static void images_init(const step_case *c, images *all) {
     all->after[t] = malloc(n + 1);
     all->open[t] = calloc(n + 1, 1);
     for (size_t i = 0; i < n; i++) all->before[t][i] = (unsigned char)(step_random(&seed) >> 8);
-    if (c->tensor[t].numbers) fill_numbers(&seed, (llrt_dtype)c->tensor[t].numbers, c->tensor[t].fuzz, all->before[t], n);
+    if (c->tensor[t].numbers)
+      fill_numbers(&seed, (llrt_dtype)c->tensor[t].numbers, c->tensor[t].fuzz, all->before[t], n);
     if (c->tensor[t].range) fill_values(&seed, &c->tensor[t], all->before[t]);
     memcpy(all->after[t], all->before[t], n);
   }
@@ -92,7 +98,8 @@ static int64_t first_far(const step_case *c, const images *all, const unsigned c
     memcpy(&code, got + i, size);
     double right = reference_decode(type, wanted), is = reference_decode(type, code);
     bool same = wanted == code || (isnan(right) && isnan(is));
-    if (!same && !(fabs(right - is) <= ldexp(fabs(reference_decode(type, x)), -19) + 1e-37)) return (int64_t)i;
+    if (!same && !(fabs(right - is) <= ldexp(fabs(reference_decode(type, x)), -19) + 1e-37))
+      return (int64_t)i;
   }
   return -1;
 }
@@ -105,7 +112,8 @@ static int64_t first_wrong(const step_case *c, const images *all, int t, const u
   return -1;
 }
 
-/* A run of a case's kernel, or of one in which a fault is planted: then what is wrong is kept, not asserted. */
+/* A run of a case's kernel, or of one in which a fault is planted: then what is wrong is kept, not
+ * asserted. */
 typedef struct trial {
   const step_case *c;
   const plan_kernel *kernel;
@@ -130,8 +138,9 @@ static void compare(trial *t, int tensor, const unsigned char *got, const char *
   const images *all = t->all;
   int64_t at = first_wrong(t->c, all, tensor, got);
   if (at < 0) return;
-  blame(t, "%s: byte %lld of tensor %d, of %zu, is %02x, not %02x (before: %02x)", how, (long long)at, tensor, all->bytes[tensor],
-        got[at], all->after[tensor][at], all->before[tensor][at]);
+  blame(t, "%s: byte %lld of tensor %d, of %zu, is %02x, not %02x (before: %02x)", how,
+        (long long)at, tensor, all->bytes[tensor], got[at], all->after[tensor][at],
+        all->before[tensor][at]);
 }
 
 static bool is_ok(trial *t, llrt_status status, const char *what, const char *message) {
@@ -154,7 +163,8 @@ static void describe(const step_case *c, run_tensors *r) {
   for (int t = 0; t < c->kernel.n_tensors; t++) {
     llrt_tensor *tensor = &r->tensor[t];
     *tensor = (llrt_tensor){.rank = 1, .shape = {c->tensor[t].elements}, .storage = &r->storage};
-    cr_assert_eq(llrt_storage_bind(&r->storage, 1, tensor->shape, tensor->strides, &r->binding[t]), LLRT_OK);
+    cr_assert_eq(llrt_storage_bind(&r->storage, 1, tensor->shape, tensor->strides, &r->binding[t]),
+                 LLRT_OK);
   }
 }
 
@@ -171,12 +181,14 @@ static void host_tensors(const step_case *c, const images *all, run_tensors *r) 
 
 static void check_host(trial *t, run_tensors *r, const char *how) {
   for (int i = 0; i < t->c->kernel.n_tensors; i++) {
-    size_t bytes = t->all->bytes[i], first = (size_t)(GUARD + t->c->tensor[i].lead), end = first + bytes;
+    size_t bytes = t->all->bytes[i], first = (size_t)(GUARD + t->c->tensor[i].lead),
+           end = first + bytes;
     size_t total = (bytes + 2 * GUARD + 2 * ALIGNMENT) / ALIGNMENT * ALIGNMENT;
     compare(t, i, r->tensor[i].data, how);
     for (size_t k = 0; k < total; k++)
       if ((k < first || k >= end) && r->block[i][k] != GUARD_BYTE)
-        blame(t, "%s: byte %lld of tensor %d, of %zu, is written", how, (long long)k - (long long)first, i, bytes);
+        blame(t, "%s: byte %lld of tensor %d, of %zu, is written", how,
+              (long long)k - (long long)first, i, bytes);
     free(r->block[i]);
   }
 }
@@ -184,14 +196,16 @@ static void check_host(trial *t, run_tensors *r, const char *how) {
 static void interpret(trial *t) {
   run_tensors r = {0};
   host_tensors(t->c, t->all, &r);
-  is_ok(t, plan_interpret(t->kernel, r.tensor, r.binding, t->kernel->n_tensors), "interpreter", llrt_last_error());
+  is_ok(t, plan_interpret(t->kernel, r.tensor, r.binding, t->kernel->n_tensors), "interpreter",
+        llrt_last_error());
   check_host(t, &r, "interpreter");
 }
 
 /* What the compiler makes of it, as text. */
 static void show_text(const plan_kernel *kernel, const llrt_jit_interface *jit) {
   llrt_jit_result result = {0};
-  if (jit->compile(kernel, strcmp(getenv("LLRT_TEST_SHOW"), "ir") ? LLRT_EMIT_ASM : LLRT_EMIT_IR, &result) == LLRT_OK)
+  if (jit->compile(kernel, strcmp(getenv("LLRT_TEST_SHOW"), "ir") ? LLRT_EMIT_ASM : LLRT_EMIT_IR,
+                   &result) == LLRT_OK)
     fprintf(stderr, "%s\n", (const char *)result.data);
   jit->release(&result);
 }
@@ -204,27 +218,40 @@ static backend_module *load(trial *t, llrt_device *device) {
   backend_module *module = NULL;
   void *linked = NULL;
   cr_assert_eq(llrt_jit_library_get(&device->context->jit, &jit), LLRT_OK, "%s", llrt_last_error());
-  bool made = is_ok(t, jit->compile(t->kernel, LLRT_EMIT_OBJECT, &result), "compiler", result.message);
+  bool made =
+      is_ok(t, jit->compile(t->kernel, LLRT_EMIT_OBJECT, &result), "compiler", result.message);
   if (getenv("LLRT_TEST_SHOW")) show_text(t->kernel, jit);
-  backend_code code = {.data = result.data, .size = result.size, .entry = PLAN_ENTRY_NAME,
-                       .shared_bytes = t->kernel->launch.shared_bytes, .cluster = t->kernel->launch.cluster};
+  backend_code code = {.data = result.data,
+                       .size = result.size,
+                       .entry = PLAN_ENTRY_NAME,
+                       .shared_bytes = t->kernel->launch.shared_bytes,
+                       .cluster = t->kernel->launch.cluster};
   if (made && backend->link) {
-    made = is_ok(t, backend->link(device, result.data, result.size, &linked, &code.size), "link", llrt_last_error());
-    code.data = linked;
+    size_t size;
+    made = is_ok(t, backend->link(device, result.data, result.size, &linked, &size), "link",
+                 llrt_last_error());
+    if (linked) { /* else it is loaded as it is */
+      code.data = linked;
+      code.size = size;
+    }
   }
-  if (made && !is_ok(t, backend->load(device, &code, &module), "load", llrt_last_error())) module = NULL;
+  if (made && !is_ok(t, backend->load(device, &code, &module), "load", llrt_last_error()))
+    module = NULL;
   free(linked);
   jit->release(&result);
   return module;
 }
 
-/* Memory of the device: as many bytes as tensors have, behind their lead, so that emulators see what is read outside. */
-static void device_tensors(const step_case *c, const images *all, llrt_device *device, run_tensors *r) {
+/* Memory of the device: as many bytes as tensors have, behind their lead, so that emulators see
+ * what is read outside. */
+static void device_tensors(const step_case *c, const images *all, llrt_device *device,
+                           run_tensors *r) {
   describe(c, r);
   for (int t = 0; t < c->kernel.n_tensors; t++) {
     void *memory;
     size_t lead = (size_t)c->tensor[t].lead;
-    cr_assert_eq(device->backend->allocate(device, lead + all->bytes[t], &memory), LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(device->backend->allocate(device, lead + all->bytes[t], &memory), LLRT_OK, "%s",
+                 llrt_last_error());
     r->block[t] = memory;
     r->tensor[t].data = r->block[t] + lead;
     unsigned char *image = malloc(lead + all->bytes[t]);
@@ -235,13 +262,20 @@ static void device_tensors(const step_case *c, const images *all, llrt_device *d
   }
 }
 
-static void launch(trial *t, llrt_device *device, const backend_module *module, const run_tensors *r) {
+static void launch(trial *t, llrt_device *device, const backend_module *module,
+                   const run_tensors *r) {
   uint64_t args[PLAN_MAX_ARGS];
   int64_t blocks;
   const plan_launch *launch = &t->kernel->launch;
-  if (!is_ok(t, plan_launch_bind(launch, r->tensor, r->binding, t->kernel->n_tensors, args, &blocks), "arguments", llrt_last_error())) return;
-  backend_launch call = {.early = device->target.early_launches, .blocks = blocks, .threads = launch->threads,
-                         .n_args = launch->n_args, .args = args};
+  if (!is_ok(t,
+             plan_launch_bind(launch, r->tensor, r->binding, t->kernel->n_tensors, args, &blocks),
+             "arguments", llrt_last_error()))
+    return;
+  backend_launch call = {.early = device->target.facts.early_launches,
+                         .blocks = blocks,
+                         .threads = launch->threads,
+                         .n_args = launch->n_args,
+                         .args = args};
   llrt_status status = device->backend->launch(device, module, &call, NULL);
   if (status == LLRT_OK) status = device->backend->synchronize(device, NULL);
   is_ok(t, status, "launch", llrt_last_error());
@@ -251,11 +285,13 @@ static void check_device(trial *t, llrt_device *device, run_tensors *r) {
   for (int i = 0; i < t->c->kernel.n_tensors; i++) {
     size_t lead = (size_t)t->c->tensor[i].lead, bytes = lead + t->all->bytes[i];
     unsigned char *got = malloc(bytes);
-    llrt_status status = device->backend->copy(device, got, r->block[i], bytes, LLRT_COPY_FROM_DEVICE, NULL);
+    llrt_status status =
+        device->backend->copy(device, got, r->block[i], bytes, LLRT_COPY_FROM_DEVICE, NULL);
     if (status == LLRT_OK) status = device->backend->synchronize(device, NULL);
     if (is_ok(t, status, "copy", llrt_last_error())) {
       for (size_t k = 0; k < lead; k++)
-        if (got[k] != GUARD_BYTE) blame(t, "byte %lld of tensor %d is written", (long long)k - (long long)lead, i);
+        if (got[k] != GUARD_BYTE)
+          blame(t, "byte %lld of tensor %d is written", (long long)k - (long long)lead, i);
       compare(t, i, got + lead, "device");
     }
     free(got);
@@ -283,7 +319,8 @@ static void find_images(const step_case *c, images *all) {
   images_init(c, all);
   if (step_reference(c, all->after, all->open, message)) return;
   explain(c);
-  cr_assert_fail("%s, seed %llu: the test's own kernel: %s", c->what, (unsigned long long)c->seed, message);
+  cr_assert_fail("%s, seed %llu: the test's own kernel: %s", c->what, (unsigned long long)c->seed,
+                 message);
 }
 
 bool step_check(const step_case *c, const step_target *target) {

@@ -1,8 +1,9 @@
-/* docs/steps.md, carried out: blocks, control, memory. Every step is done for all threads of a block before the next. */
+/* docs/steps.md, carried out: blocks, control, memory. Every step is done for all threads of a
+ * block before the next. */
 #include "step_state.h"
 
 #include "base/bits.h"
-#include "jit/plan/access.h"
+#include "jit/plan/facts/access.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,7 +26,9 @@ uint64_t step_combination(const uint64_t *columns, uint64_t of) {
 
 /* ---- values ---- */
 
-int64_t step_registers_of(const step_state *s, int value) { return (int64_t)1 << s->kernel->value[value].layout.in[0].bits; }
+int64_t step_registers_of(const step_state *s, int value) {
+  return (int64_t)1 << s->kernel->value[value].layout.in[0].bits;
+}
 
 int64_t step_places_of(const step_state *s, int value) {
   return step_registers_of(s, value) << (s->kernel->lane_bits + s->kernel->warp_bits);
@@ -35,11 +38,13 @@ uint64_t step_own_tile(const step_state *s, int value, int64_t at) {
   const llrt_layout *layout = &s->kernel->value[value].layout;
   int places = layout->in[0].bits + layout->in[1].bits + layout->in[2].bits;
   uint64_t counted = s->iteration & (((uint64_t)1 << layout->in[3].bits) - 1);
-  return step_combination(layout->column, (uint64_t)at) ^ step_combination(&layout->column[places], counted);
+  return step_combination(layout->column, (uint64_t)at) ^
+         step_combination(&layout->column[places], counted);
 }
 
 uint64_t step_tile(const step_state *s, int value, int64_t at) {
   uint64_t own = step_own_tile(s, value, at), tile = 0;
+  if (s->kernel->flat) return own;
   for (int i = 0; i < s->kernel->space.in[0].bits; i++) {
     if (s->kernel->value[value].reduced >> i & 1) continue;
     tile |= (own & 1) << i;
@@ -50,7 +55,8 @@ uint64_t step_tile(const step_state *s, int value, int64_t at) {
 
 bool step_is_first(const step_state *s, int value, int64_t at) {
   const llrt_layout *layout = &s->kernel->value[value].layout;
-  for (int i = layout->in[0].bits; i < layout->in[0].bits + layout->in[1].bits + layout->in[2].bits; i++)
+  for (int i = layout->in[0].bits; i < layout->in[0].bits + layout->in[1].bits + layout->in[2].bits;
+       i++)
     if (at >> i & 1 && layout->column[i] == 0) return false;
   return true;
 }
@@ -60,13 +66,34 @@ bool step_is_first(const step_state *s, int value, int64_t at) {
 int64_t step_number(const step_state *s, const plan_number *number) {
   if (number->arg < 0) return number->value;
   const plan_arg *arg = &s->kernel->launch.arg[number->arg];
-  int64_t extent = s->c->tensor[0].elements; /* every tensor is a vector; sizes follow the first's */
-  return arg->kind == PLAN_ARG_CEIL ? (extent + arg->factor - 1) / arg->factor : extent / arg->factor;
+  int64_t extent =
+      s->c->tensor[0].elements; /* every tensor is a vector; sizes follow the first's */
+  return arg->kind == PLAN_ARG_CEIL ? (extent + arg->factor - 1) / arg->factor
+                                    : extent / arg->factor;
+}
+
+/* Place `tile` of a flat kernel's block: the index, split into digits by the places. */
+static int64_t flat_index(const step_state *s, uint64_t tile) {
+  return s->block * s->kernel->panel.positions + (int64_t)tile;
+}
+
+static void flat_position(const step_state *s, uint64_t tile, int64_t position[PLAN_MAX_DIGITS]) {
+  int64_t left = flat_index(s, tile);
+  for (int i = 0; i < s->kernel->n_places; i++) {
+    int64_t count = step_number(s, &s->kernel->place[i].count);
+    position[s->kernel->place[i].digit] = i + 1 < s->kernel->n_places ? left % count : left;
+    left /= count;
+  }
 }
 
 void step_position(const step_state *s, uint64_t tile, int64_t position[PLAN_MAX_DIGITS]) {
+  if (s->kernel->flat) {
+    flat_position(s, tile, position);
+    return;
+  }
   const llrt_layout *space = &s->kernel->space;
-  uint64_t fixed = step_combination(space->column, tile) ^ step_combination(&space->column[space->in[0].bits], s->grid);
+  uint64_t fixed = step_combination(space->column, tile) ^
+                   step_combination(&space->column[space->in[0].bits], s->grid);
   for (int i = 0; i < s->kernel->n_digits; i++) {
     int n = s->kernel->digit[i].bits;
     position[i] = s->upper[i] << n | (int64_t)(fixed & (((uint64_t)1 << n) - 1));
@@ -74,11 +101,12 @@ void step_position(const step_state *s, uint64_t tile, int64_t position[PLAN_MAX
   }
 }
 
-bool step_inside(const step_state *s, const plan_step *step, const int64_t position[PLAN_MAX_DIGITS]) {
+bool step_inside(const step_state *s, const plan_step *step,
+                 const int64_t position[PLAN_MAX_DIGITS]) {
   for (int b = 0; b < s->kernel->n_bounds && step->masked; b++) {
     const plan_bound *bound = &s->kernel->bound[b];
     int64_t at = 0;
-    if (!(bound->tensors >> step->tensor & 1) || step->apart >> b & 1) continue;
+    if (!(bound->tensors >> step->tensor & 1) || step->ignored_bounds >> b & 1) continue;
     if (bound->axis < 0) at = position[bound->top];
     for (int i = 0; i < s->kernel->n_digits && bound->axis >= 0; i++)
       if (s->kernel->digit[i].axis == bound->axis) at += position[i] * s->kernel->digit[i].step;
@@ -87,7 +115,8 @@ bool step_inside(const step_state *s, const plan_step *step, const int64_t posit
   return true;
 }
 
-/* llrt/storage.h: Z(p) = p ^ (p >> atom_len & (2^swizzle_len - 1) << per_element), or upward those higher bits XORed with these. */
+/* llrt/storage.h: Z(p) = p ^ (p >> atom_len & (2^swizzle_len - 1) << per_element), or upward those
+ * higher bits XORed with these. */
 static int64_t swizzled(const llrt_swizzle *z, int64_t p) {
   int64_t mask = (((int64_t)1 << z->swizzle_len) - 1) << z->per_element;
   if (z->upward) return p ^ (p & mask) << z->atom_len;
@@ -100,7 +129,8 @@ int64_t step_offset(const step_state *s, int tensor, const int64_t position[PLAN
   for (int i = 0, first = 0; i < s->kernel->n_digits; first += s->kernel->digit[i++].bits) {
     const plan_digit *digit = &s->kernel->digit[i];
     const plan_digit_side *side = &digit->side[tensor];
-    int64_t fixed = position[i] & (((int64_t)1 << digit->bits) - 1), stride = step_number(s, &side->stride);
+    int64_t fixed = position[i] & (((int64_t)1 << digit->bits) - 1),
+            stride = step_number(s, &side->stride);
     if (side->kind == PLAN_INDEXED) continue;
     if (side->kind == PLAN_STRIDE) sum += stride * position[i];
     else {
@@ -109,7 +139,8 @@ int64_t step_offset(const step_state *s, int tensor, const int64_t position[PLAN
     }
   }
   int64_t base = s->kernel->launch.arg[tensor].factor * 8 / s->kernel->tensor_bits[tensor];
-  return base + swizzled(&s->kernel->swizzle[tensor], s->kernel->origin[tensor] + (int64_t)columns + sum);
+  return base +
+         swizzled(&s->kernel->swizzle[tensor], s->kernel->origin[tensor] + (int64_t)columns + sum);
 }
 
 /* ---- indices ---- */
@@ -119,8 +150,10 @@ typedef struct indexed {
   bool valid, kept; /* every value is in range; none leaves the element out */
 } indexed;
 
-/* The value at a position, as its index takes it; false where it is out of range. Beyond the shape there are none. */
-static bool index_value(const step_state *s, const plan_index *index, const int64_t position[PLAN_MAX_DIGITS], int64_t *value) {
+/* The value at a position, as its index takes it; false where it is out of range. Beyond the shape
+ * there are none. */
+static bool index_value(const step_state *s, const plan_index *index,
+                        const int64_t position[PLAN_MAX_DIGITS], int64_t *value) {
   int64_t at = 0, extent = step_number(s, &index->extent);
   *value = 0;
   for (int a = 0; a < LLRT_MAX_RANK; a++) {
@@ -135,7 +168,8 @@ static bool index_value(const step_state *s, const plan_index *index, const int6
   memcpy(&narrow, s->memory[2] + at * (index->wide ? 8 : 4), sizeof narrow);
   *value = narrow;
   if (index->wide) memcpy(value, s->memory[2] + at * 8, sizeof *value);
-  if (index->out_of_range == LLRT_RANGE_CLAMP) *value = *value < 0 ? 0 : *value >= extent ? extent - 1 : *value;
+  if (index->out_of_range == LLRT_RANGE_CLAMP)
+    *value = *value < 0 ? 0 : *value >= extent ? extent - 1 : *value;
   return *value >= 0 && *value < extent;
 }
 
@@ -154,18 +188,21 @@ static indexed index_at(const step_state *s, int tensor, const int64_t position[
       made.kept &= !leaves_out(index);
       continue;
     }
-    made.sum += (int64_t)step_combination(index->column, (uint64_t)value & bits_mask(index->tile_bits)); /* of bits of their own */
+    made.sum += (int64_t)step_combination(
+        index->column, (uint64_t)value & bits_mask(index->tile_bits)); /* of bits of their own */
     value >>= index->tile_bits;
     for (int p = 0; p < index->n_parts; p++) {
       bool last = p + 1 == index->n_parts;
-      made.sum += (last ? value : value % index->part[p].extent) * step_number(s, &index->part[p].stride);
+      made.sum +=
+          (last ? value : value % index->part[p].extent) * step_number(s, &index->part[p].stride);
       if (!last) value /= index->part[p].extent;
     }
   }
   return made;
 }
 
-/* Every value out of range once: at the element inside the tensor whose positions along other axes are 0. */
+/* Every value out of range once: at the element inside the tensor whose positions along other axes
+ * are 0. */
 static bool report(step_state *s, const plan_step *step) {
   const plan_index *index = &s->kernel->index[step->index];
   const plan_step bounds = {.masked = true, .tensor = index->tensor};
@@ -173,8 +210,10 @@ static bool report(step_state *s, const plan_step *step) {
     int64_t position[PLAN_MAX_DIGITS], value;
     bool counts = step_is_first(s, step->in, at);
     step_position(s, step_tile(s, step->in, at), position);
-    for (int i = 0; i < s->kernel->n_digits; i++) counts &= index->axes >> s->kernel->digit[i].axis & 1 || position[i] == 0;
-    if (!counts || !step_inside(s, &bounds, position) || index_value(s, index, position, &value)) continue;
+    for (int i = 0; i < s->kernel->n_digits; i++)
+      counts &= index->axes >> s->kernel->digit[i].axis & 1 || position[i] == 0;
+    if (!counts || !step_inside(s, &bounds, position) || index_value(s, index, position, &value))
+      continue;
     int32_t count;
     unsigned char *counter = s->memory[2] + s->kernel->launch.arg[index->report.arg].factor;
     memcpy(&count, counter, sizeof count);
@@ -194,7 +233,9 @@ static uint64_t get_bits(const unsigned char *memory, int64_t at, int bits) {
 }
 
 static void put_bits(unsigned char *memory, int64_t at, int bits, uint64_t x) {
-  if (bits == 4) memory[at / 2] = (unsigned char)((memory[at / 2] & ~(15 << at % 2 * 4)) | (int)(x & 15) << at % 2 * 4);
+  if (bits == 4)
+    memory[at / 2] =
+        (unsigned char)((memory[at / 2] & ~(15 << at % 2 * 4)) | (int)(x & 15) << at % 2 * 4);
   else memcpy(memory + at * bits / 8, &x, (size_t)bits / 8);
 }
 
@@ -217,16 +258,50 @@ static bool begins_inside(const step_state *s, const plan_step *step, int value,
   plan_address_map map;
   int registers[LLRT_MAX_BITS];
   plan_address_of_tensor(s->kernel, step->tensor, &map);
-  if (!plan_access_positions(&s->kernel->value[value], &map, PLAN_REGISTER, step->vector, registers)) return true;
+  if (!plan_access_positions(&s->kernel->value[value], &map, PLAN_REGISTER, step->vector,
+                             registers))
+    return true;
   for (int v = 0; v < step->vector; v++) at &= ~((int64_t)1 << registers[v]);
   step_position(s, step_tile(s, value, at), position);
   return step_inside(s, step, position);
 }
 
-/* What a load puts where it loads nothing: with `loose` nothing that is defined, if the access has a first element. */
+/* What a load puts where it loads nothing: with `loose` nothing that is defined, if the access has
+ * a first element. */
 static step_element left_out(const step_state *s, const plan_step *step, int value, int64_t at) {
   uint64_t all = bits_mask(s->kernel->tensor_bits[step->tensor]);
-  return (step_element){s->kernel->fill & all, step->loose && begins_inside(s, step, value, at) ? all : 0};
+  return (step_element){s->kernel->fill & all,
+                        step->loose && begins_inside(s, step, value, at) ? all : 0};
+}
+
+/* The block's panel, as it is now: of tensor 0 from the block's first position on. */
+static bool stage(step_state *s) {
+  int64_t position[PLAN_MAX_DIGITS], n = s->kernel->panel.elements;
+  step_position(s, 0, position);
+  s->panel_first = step_offset(s, 0, position);
+  if (s->panel_first < 0 || s->panel_first + n > s->c->tensor[0].elements)
+    return step_fail(s, "a panel from element %lld on", (long long)s->panel_first);
+  free(s->panel);
+  s->panel = malloc((size_t)n * sizeof *s->panel);
+  for (int64_t i = 0; i < n; i++) s->panel[i] = step_read(s, 0, s->panel_first + i);
+  return true;
+}
+
+static bool from_panel(step_state *s, int64_t offset, step_element *element) {
+  int64_t at = offset - s->panel_first;
+  if (!s->panel || at < 0 || at >= s->kernel->panel.elements)
+    return step_fail(s, "element %lld of the panel", (long long)at);
+  *element = s->panel[at];
+  return true;
+}
+
+/* Whether the element at a place of the value is one that the kernel has. */
+static bool is_there(const step_state *s, const plan_step *step, uint64_t tile,
+                     const int64_t position[PLAN_MAX_DIGITS]) {
+  if (s->kernel->flat && ((int64_t)tile >= s->kernel->panel.positions ||
+                          flat_index(s, tile) >= step_number(s, &s->kernel->flat_elements)))
+    return false;
+  return step_inside(s, step, position);
 }
 
 static bool move(step_state *s, const plan_step *step, int value, bool load) {
@@ -234,7 +309,7 @@ static bool move(step_state *s, const plan_step *step, int value, bool load) {
     int64_t position[PLAN_MAX_DIGITS];
     step_element *element = &s->value[value][at];
     step_position(s, step_tile(s, value, at), position);
-    if (!step_inside(s, step, position)) {
+    if (!is_there(s, step, step_tile(s, value, at), position)) {
       if (load) *element = left_out(s, step, value, at);
       continue;
     }
@@ -248,8 +323,10 @@ static bool move(step_state *s, const plan_step *step, int value, bool load) {
     int64_t offset = step_offset(s, step->tensor, position) + own.sum;
     if (offset < 0 || offset >= s->c->tensor[step->tensor].elements)
       return step_fail(s, "element %lld of tensor %d", (long long)offset, step->tensor);
-    if (load) *element = step_read(s, step->tensor, offset);
-    else if (step_is_first(s, value, at)) write(s, step->tensor, offset, *element);
+    if (load && step->staged && !from_panel(s, offset, element)) return false;
+    if (load && !step->staged) *element = step_read(s, step->tensor, offset);
+    if (load) continue;
+    if (step_is_first(s, value, at)) write(s, step->tensor, offset, *element);
   }
   return true;
 }
@@ -260,7 +337,8 @@ static bool move(step_state *s, const plan_step *step, int value, bool load) {
 static bool is_interior(const step_state *s, const plan_step *step) {
   for (int b = 0; b < s->kernel->n_bounds; b++) {
     const plan_bound *bound = &s->kernel->bound[b];
-    if (!(step->apart >> b & 1) && s->upper[bound->top] >= step_number(s, &bound->full)) return false;
+    if (!(step->ignored_bounds >> b & 1) && s->upper[bound->top] >= step_number(s, &bound->full))
+      return false;
   }
   return true;
 }
@@ -298,7 +376,8 @@ static bool is_present(const step_state *s) {
   step_position(s, 0, position);
   for (int i = 0; i < s->kernel->n_indices; i++) {
     const plan_index *index = &s->kernel->index[i];
-    if (index->uniform && leaves_out(index) && !index_value(s, index, position, &value)) return false;
+    if (index->uniform && leaves_out(index) && !index_value(s, index, position, &value))
+      return false;
   }
   return true;
 }
@@ -306,20 +385,21 @@ static bool is_present(const step_state *s) {
 static bool run_one(step_state *s, int at) {
   const plan_step *step = &s->kernel->step[at];
   switch ((plan_step_kind)step->kind) {
-    case PLAN_LOAD: return move(s, step, step->out, true);
-    case PLAN_STORE: return move(s, step, step->in, false);
-    case PLAN_IF_INTERIOR:
-      if (is_interior(s, step)) return step_run(s, at + 1, step->body);
-      return step_run(s, at + 1 + step->body, step->otherwise);
-    case PLAN_IF_PRESENT: return !is_present(s) || step_run(s, at + 1, step->body);
-    case PLAN_REPORT: return report(s, step);
-    case PLAN_LOOP: return loop(s, at);
-    case PLAN_REPEAT: return repeat(s, at);
-    case PLAN_WALK: return step_walk(s, at);
-    case PLAN_AHEAD: return step_ahead(s, at);
-    case PLAN_PRODUCE: return step_run(s, at + 1, step->body);
-    case PLAN_PREFETCH: return true;
-    default: return step_run_value(s, step);
+  case PLAN_LOAD: return move(s, step, step->out, true);
+  case PLAN_STORE: return move(s, step, step->in, false);
+  case PLAN_IF_INTERIOR:
+    if (is_interior(s, step)) return step_run(s, at + 1, step->body);
+    return step_run(s, at + 1 + step->body, step->otherwise);
+  case PLAN_IF_PRESENT: return !is_present(s) || step_run(s, at + 1, step->body);
+  case PLAN_REPORT: return report(s, step);
+  case PLAN_LOOP: return loop(s, at);
+  case PLAN_REPEAT: return repeat(s, at);
+  case PLAN_WALK: return step_walk(s, at);
+  case PLAN_AHEAD: return step_ahead(s, at);
+  case PLAN_PRODUCE: return step_run(s, at + 1, step->body);
+  case PLAN_PREFETCH: return true;
+  case PLAN_STAGE: return stage(s);
+  default: return step_run_value(s, step);
   }
 }
 
@@ -342,7 +422,7 @@ static bool run_block(step_state *s) {
   s->grid = 0;
   s->turn = -1;
   memset(s->upper, 0, sizeof s->upper);
-  for (int i = 0; i < s->kernel->n_places; i++) {
+  for (int i = 0; i < s->kernel->n_places && !s->kernel->flat; i++) {
     const plan_place *place = &s->kernel->place[i];
     int64_t at = left % place_count(s, place);
     if (place->digit >= 0) s->upper[place->digit] = at;
@@ -351,22 +431,28 @@ static bool run_block(step_state *s) {
   }
   /* What no step has made yet is not defined. */
   for (int v = 0; v < s->kernel->n_values; v++)
-    for (int64_t i = 0; i < step_places_of(s, v); i++) s->value[v][i] = (step_element){0, ~(uint64_t)0};
+    for (int64_t i = 0; i < step_places_of(s, v); i++)
+      s->value[v][i] = (step_element){0, ~(uint64_t)0};
   return step_run(s, 0, s->kernel->n_steps);
 }
 
-bool step_reference(const step_case *c, unsigned char *const memory[STEP_TENSORS], unsigned char *const open[STEP_TENSORS],
-                    char message[160]) {
+bool step_reference(const step_case *c, unsigned char *const memory[STEP_TENSORS],
+                    unsigned char *const open[STEP_TENSORS], char message[160]) {
   step_state s = {.c = c, .kernel = &c->kernel, .memory = memory, .open = open, .message = message};
   int64_t blocks = 1;
   bool right = true;
-  for (int v = 0; v < c->kernel.n_values; v++) s.value[v] = malloc((size_t)step_places_of(&s, v) * sizeof(step_element));
-  s.shared = calloc(((size_t)c->kernel.launch.shared_bytes * 2 << c->kernel.cluster_bits) + 1, sizeof *s.shared);
+  for (int v = 0; v < c->kernel.n_values; v++)
+    s.value[v] = malloc((size_t)step_places_of(&s, v) * sizeof(step_element));
+  s.shared = calloc(((size_t)c->kernel.launch.shared_bytes * 2 << c->kernel.cluster_bits) + 1,
+                    sizeof *s.shared);
   for (int i = 0; i < c->kernel.n_places; i++) blocks *= place_count(&s, &c->kernel.place[i]);
+  if (c->kernel.flat)
+    blocks = bits_ceil_div(step_number(&s, &c->kernel.flat_elements), c->kernel.panel.positions);
   step_begin_lookback(&s);
   for (s.block = 0; s.block < blocks && right; s.block++) right = run_block(&s);
   for (int v = 0; v < c->kernel.n_values; v++) free(s.value[v]);
   free(s.shared);
   free(s.cells);
+  free(s.panel);
   return right;
 }

@@ -1,5 +1,6 @@
-/* Turns that a block walks, and copies that are under way, as docs/steps.md defines them. Of copies only what they bring is looked
- * at: whether anybody looks too early is the interpreter's and the emulators' to see. */
+/* Turns that a block walks, and copies that are under way, as docs/steps.md defines them. Of copies
+ * only what they bring is looked at: whether anybody looks too early is the interpreter's and the
+ * emulators' to see. */
 #include "step_state.h"
 
 #include <string.h>
@@ -27,12 +28,14 @@ static void come_back(step_state *s, const block_place *place) {
 /* So many turns, from its number times that on, as far as there are turns. */
 static void find_share(step_state *s) {
   const plan_turns *walk = &s->kernel->walk;
-  int64_t turns = step_number(s, &walk->turns), share = walk->split < 0 ? turns : step_number(s, &walk->share);
+  int64_t turns = step_number(s, &walk->turns),
+          share = walk->split < 0 ? turns : step_number(s, &walk->share);
   s->begin = walk->split < 0 ? 0 : s->upper[walk->split] * share;
   s->end = s->begin + share < turns ? s->begin + share : turns;
 }
 
-/* A turn's number splits like a block's: its bits of the grid lie above the block's, uppers are those of digits of the walk. */
+/* A turn's number splits like a block's: its bits of the grid lie above the block's, uppers are
+ * those of digits of the walk. */
 static void enter(step_state *s, uint64_t grid, int64_t turn) {
   const plan_turns *walk = &s->kernel->walk;
   int64_t left = walk->down ? step_number(s, &walk->turns) - 1 - turn : turn;

@@ -13,7 +13,8 @@ static void check_way(control_way way, int usual) {
   int n = step_open_targets(targets), ran[STEP_TARGETS] = {0};
   uint64_t seed = step_seed_of_run() ^ (uint64_t)(way + 131) << 40;
   for (int t = 0; t < n; t++)
-    for (int tries = 0, rounds = step_rounds(usual); ran[t] < rounds && tries < 60 * rounds; tries++) {
+    for (int tries = 0, rounds = step_rounds(usual); ran[t] < rounds && tries < 60 * rounds;
+         tries++) {
       c.seed = step_random(&seed) | 1;
       snprintf(c.what, sizeof c.what, "%s, %s", ways[way], targets[t].name);
       if (control_case_make(&c, &targets[t].plan, way)) ran[t] += step_check(&c, &targets[t]);

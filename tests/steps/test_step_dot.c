@@ -1,5 +1,7 @@
-/* Products by every instruction of every target, and the warps that bring their operands: docs/steps.md, "Products and roles". */
+/* Products by every instruction of every target, and the warps that bring their operands:
+ * docs/steps.md, "Products and roles". */
 #include "dot_case.h"
+#include "jit/plan/check/plan_view.h"
 #include "step_device.h"
 
 #include <criterion/criterion.h>
@@ -8,7 +10,8 @@
 static const char *const ways[] = {"alone", "chain", "roles"};
 
 /* So many cases of an instruction, which has `way` if it has any. */
-static int check_instruction(uint64_t *seed, const step_target *target, int number, dot_way way, int usual) {
+static int check_instruction(uint64_t *seed, const step_target *target, int number, dot_way way,
+                             int usual) {
   static step_case c;
   const dot_instruction *row = dot_instruction_at(number);
   int ran = 0;
@@ -29,10 +32,15 @@ static void check_way(dot_family family, dot_way way, int usual, int of) {
   for (int t = 0; t < n; t++) {
     int rows = 0, ran = 0, first = step_below(&seed, of);
     for (int i = 0; i < dot_instruction_count(); i++) {
-      if (dot_instruction_at(i)->family != family || !dot_instruction_is_of(dot_instruction_at(i), &targets[t].plan)) continue;
-      if (rows++ % of == first) ran += check_instruction(&seed, &targets[t], i, way, step_rounds(usual));
+      if (dot_instruction_at(i)->family != family ||
+          !dot_instruction_is_of(dot_instruction_at(i), &targets[t].plan))
+        continue;
+      if (rows++ % of == first)
+        ran += check_instruction(&seed, &targets[t], i, way, step_rounds(usual));
     }
-    if (rows) fprintf(stderr, "%s, %s: %d kernels of %d instructions\n", ways[way], targets[t].name, ran, rows);
+    if (rows)
+      fprintf(stderr, "%s, %s: %d kernels of %d instructions\n", ways[way], targets[t].name, ran,
+              rows);
   }
   step_close_targets(targets, n);
 }
@@ -54,7 +62,8 @@ typedef enum fault {
   FAULTS
 } fault;
 
-static const char *const faults[] = {"products that are not awaited", "no barrier", "slots that are not awaited", "slots released early"};
+static const char *const faults[] = {"products that are not awaited", "no barrier",
+                                     "slots that are not awaited", "slots released early"};
 
 static plan_step *find(plan_kernel *kernel, plan_step_kind kind) {
   for (int i = 0; i < kernel->n_steps; i++)
@@ -85,11 +94,14 @@ static void check_fault(fault what) {
     for (int tries = 0; made < 6 && tries < 600; tries++) {
       int number = step_below(&seed, dot_instruction_count());
       const dot_instruction *row = dot_instruction_at(number);
-      if (row->family != DOT_WGMMA || row->n > 5 || !dot_instruction_is_of(row, &targets[t].plan)) continue;
+      if (row->family != DOT_WGMMA || row->n > 5 || !dot_instruction_is_of(row, &targets[t].plan))
+        continue;
       c.seed = step_random(&seed) | 1;
       snprintf(c.what, sizeof c.what, "%s, %s", faults[what], row->name);
       dot_way way = what >= NOT_FILLED ? DOT_ROLES : DOT_CHAIN;
-      if (!dot_case_make(&c, &targets[t].plan, row, number, way) || plan_verify(&c.kernel) != LLRT_OK) continue;
+      if (!dot_case_make(&c, &targets[t].plan, row, number, way) ||
+          plan_verify(&c.kernel) != LLRT_OK)
+        continue;
       planted = c.kernel;
       if (!plant(&planted, what)) continue;
       step_seen seen = step_plant(&c, &planted, &targets[t]);
@@ -97,7 +109,8 @@ static void check_fault(fault what) {
       interpreted += seen.interpreter;
       ran += seen.device;
     }
-  fprintf(stderr, "%s: of %d kernels the interpreter sees it in %d, the device in %d\n", faults[what], made, interpreted, ran);
+  fprintf(stderr, "%s: of %d kernels the interpreter sees it in %d, the device in %d\n",
+          faults[what], made, interpreted, ran);
   cr_assert(made == 0 || (made == 6 && interpreted > 4 && ran > 1));
   step_close_targets(targets, n);
 }
@@ -110,20 +123,22 @@ Test(step_dot, sees_slots_released_early) { check_fault(EARLY_RELEASE); }
 /* ---- what is refused ---- */
 
 /* A case of any of the target's instructions of a family; false: it has none. */
-static bool any_case(uint64_t *seed, const step_target *target, dot_family family, dot_way way, step_case *c) {
+static bool any_case(uint64_t *seed, const step_target *target, dot_family family, dot_way way,
+                     step_case *c) {
   for (int tries = 0; tries < 4000; tries++) {
     int number = step_below(seed, dot_instruction_count());
     const dot_instruction *row = dot_instruction_at(number);
     if (row->family != family || !dot_instruction_is_of(row, &target->plan)) continue;
-    if (target->plan.lanes_first && row->k == 0) continue;
+    if (target->plan.simd_lanes && row->k == 0) continue;
     c->seed = step_random(seed) | 1;
-    if (dot_case_make(c, &target->plan, row, number, way) && plan_verify(&c->kernel) == LLRT_OK) return true;
+    if (dot_case_make(c, &target->plan, row, number, way) && plan_verify(&c->kernel) == LLRT_OK)
+      return true;
   }
   return false;
 }
 
-/* Threads say that a turn's copies are there when they have begun those of the next: a ring whose other slots wait for that turn's
- * release never has room for them. */
+/* Threads say that a turn's copies are there when they have begun those of the next: a ring whose
+ * other slots wait for that turn's release never has room for them. */
 Test(step_dot, refuses_rings_that_wait_for_themselves) {
   static step_case c;
   static step_target targets[STEP_TARGETS];
@@ -147,10 +162,12 @@ Test(step_dot, refuses_loads_of_lanes_of_several_elements) {
   int n = step_open_targets(targets);
   uint64_t seed = step_seed_of_run();
   for (int t = 0; t < n; t++) {
-    if (!targets[t].plan.lanes_first || !any_case(&seed, &targets[t], DOT_FMA, DOT_ALONE, &c)) continue;
+    if (!targets[t].plan.simd_lanes || !any_case(&seed, &targets[t], DOT_FMA, DOT_ALONE, &c))
+      continue;
     const plan_step *renamed = find(&c.kernel, PLAN_REGISTERS);
     for (int i = 0; i < c.kernel.n_steps; i++)
-      if (c.kernel.step[i].kind == PLAN_LOAD && c.kernel.step[i].out == renamed->in) c.kernel.step[i].out = renamed->out;
+      if (c.kernel.step[i].kind == PLAN_LOAD && c.kernel.step[i].out == renamed->in)
+        c.kernel.step[i].out = renamed->out;
     cr_expect_eq(plan_verify(&c.kernel), LLRT_INTERNAL);
   }
   step_close_targets(targets, n);

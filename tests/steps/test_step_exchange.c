@@ -10,7 +10,7 @@ static const char *const ways[] = {"registers", "shuffle", "swap", "turn", "shar
 /* Whether the target has such steps. */
 static bool exists(const plan_target *target, exchange_way way) {
   if (way == EXCHANGE_MATRIX) return target->matrix_load;
-  return !target->lanes_first || (way != EXCHANGE_SWAP && way != EXCHANGE_TURN);
+  return !target->simd_lanes || (way != EXCHANGE_SWAP && way != EXCHANGE_TURN);
 }
 
 static void check_way(exchange_way way, int usual) {
@@ -19,7 +19,8 @@ static void check_way(exchange_way way, int usual) {
   int n = step_open_targets(targets), ran[STEP_TARGETS] = {0};
   uint64_t seed = step_seed_of_run() ^ (uint64_t)(way + 17) << 40;
   for (int t = 0; t < n; t++)
-    for (int tries = 0, rounds = step_rounds(usual); ran[t] < rounds && tries < 60 * rounds; tries++) {
+    for (int tries = 0, rounds = step_rounds(usual); ran[t] < rounds && tries < 60 * rounds;
+         tries++) {
       c.seed = step_random(&seed) | 1;
       snprintf(c.what, sizeof c.what, "%s, %s", ways[way], targets[t].name);
       if (exchange_case_make(&c, &targets[t].plan, way)) ran[t] += step_check(&c, &targets[t]);

@@ -2,7 +2,8 @@
 #include "lookback_case.h"
 #include "step_device.h"
 
-#include "jit/plan/combine.h"
+#include "jit/plan/check/plan_view.h"
+#include "jit/plan/types/combine.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -13,14 +14,15 @@ Test(step_lookback, totals) {
   int n = step_open_targets(targets), ran[STEP_TARGETS] = {0}, usual = 8;
   uint64_t seed = step_seed_of_run() ^ (uint64_t)613 << 40;
   for (int t = 0; t < n; t++)
-    for (int tries = 0, rounds = step_rounds(usual); ran[t] < rounds && tries < 60 * rounds; tries++) {
+    for (int tries = 0, rounds = step_rounds(usual); ran[t] < rounds && tries < 60 * rounds;
+         tries++) {
       c.seed = step_random(&seed) | 1;
       snprintf(c.what, sizeof c.what, "totals, %s", targets[t].name);
       if (lookback_case_make(&c, &targets[t].plan)) ran[t] += step_check(&c, &targets[t]);
     }
   for (int t = 0; t < n; t++) {
     fprintf(stderr, "totals, %s: %d kernels\n", targets[t].name, ran[t]);
-    cr_assert(targets[t].plan.lanes_first ? ran[t] == 0 : ran[t] >= usual, "%d kernels", ran[t]);
+    cr_assert(targets[t].plan.simd_lanes ? ran[t] == 0 : ran[t] >= usual, "%d kernels", ran[t]);
   }
   step_close_targets(targets, n);
 }

@@ -13,14 +13,17 @@ static void check_way(bool store, memory_way way, int usual) {
   int n = step_open_targets(targets), ran[STEP_TARGETS] = {0};
   uint64_t seed = step_seed_of_run() ^ (uint64_t)(way * 2 + store + 1) << 40;
   for (int t = 0; t < n; t++)
-    for (int tries = 0, rounds = step_rounds(usual); ran[t] < rounds && tries < 40 * rounds; tries++) {
+    for (int tries = 0, rounds = step_rounds(usual); ran[t] < rounds && tries < 40 * rounds;
+         tries++) {
       c.seed = step_random(&seed) | 1;
-      snprintf(c.what, sizeof c.what, "%s %s, %s", ways[way], store ? "store" : "load", targets[t].name);
+      snprintf(c.what, sizeof c.what, "%s %s, %s", ways[way], store ? "store" : "load",
+               targets[t].name);
       if (memory_case_make(&c, &targets[t].plan, store, way)) ran[t] += step_check(&c, &targets[t]);
     }
   for (int t = 0; t < n; t++) {
-    fprintf(stderr, "%s %s, %s: %d kernels\n", ways[way], store ? "store" : "load", targets[t].name, ran[t]);
-    bool host = targets[t].plan.lanes_first;
+    fprintf(stderr, "%s %s, %s: %d kernels\n", ways[way], store ? "store" : "load", targets[t].name,
+            ran[t]);
+    bool host = targets[t].plan.simd_lanes;
     bool none = (host && way >= MEMORY_OVERHANG) || (!host && !store && way == MEMORY_PARTED);
     cr_assert(none ? ran[t] == 0 : ran[t] >= usual, "%d kernels", ran[t]);
   }

@@ -1,4 +1,6 @@
-/* Turns of a walk, and copies that begin turns ahead: docs/steps.md, "Control" and "Copies under way". */
+/* Turns of a walk, and copies that begin turns ahead: docs/steps.md, "Control" and "Copies under
+ * way". */
+#include "jit/plan/check/plan_view.h"
 #include "step_device.h"
 #include "turns_case.h"
 
@@ -7,7 +9,9 @@
 
 static const char *const ways[] = {"walk", "walk of pairs", "bare walk", "copies", "bare copies"};
 
-static bool exists(const plan_target *target, turns_way way) { return way < TURNS_COPY || target->async_copies; }
+static bool exists(const plan_target *target, turns_way way) {
+  return way < TURNS_COPY || target->async_copies;
+}
 
 static void check_way(turns_way way, int usual) {
   static step_case c;
@@ -15,7 +19,8 @@ static void check_way(turns_way way, int usual) {
   int n = step_open_targets(targets), ran[STEP_TARGETS] = {0};
   uint64_t seed = step_seed_of_run() ^ (uint64_t)(way + 211) << 40;
   for (int t = 0; t < n; t++)
-    for (int tries = 0, rounds = step_rounds(usual); ran[t] < rounds && tries < 60 * rounds; tries++) {
+    for (int tries = 0, rounds = step_rounds(usual); ran[t] < rounds && tries < 60 * rounds;
+         tries++) {
       c.seed = step_random(&seed) | 1;
       snprintf(c.what, sizeof c.what, "%s, %s", ways[way], targets[t].name);
       if (turns_case_make(&c, &targets[t].plan, way)) ran[t] += step_check(&c, &targets[t]);
@@ -43,7 +48,8 @@ typedef enum fault {
   FAULTS
 } fault;
 
-static const char *const faults[] = {"a copy that is not awaited", "no barrier", "a slot further", "copies of another turn"};
+static const char *const faults[] = {"a copy that is not awaited", "no barrier", "a slot further",
+                                     "copies of another turn"};
 
 static plan_step *find(plan_kernel *kernel, plan_step_kind kind, bool last) {
   plan_step *found = NULL;
@@ -55,7 +61,8 @@ static plan_step *find(plan_kernel *kernel, plan_step_kind kind, bool last) {
 static void plant(plan_kernel *kernel, fault what) {
   plan_step *ahead = find(kernel, PLAN_AHEAD, true);
   if (what == NOT_AWAITED) find(kernel, PLAN_COPIED, false)->turns++;
-  if (what == NO_BARRIER) *find(kernel, PLAN_BARRIER, false) = (plan_step){.kind = PLAN_COPIED, .turns = 100};
+  if (what == NO_BARRIER)
+    *find(kernel, PLAN_BARRIER, false) = (plan_step){.kind = PLAN_COPIED, .turns = 100};
   if (what == SHIFTED) ahead->turns++;
   if (what == OTHER_TURN) ahead->turns--;
 }
@@ -72,7 +79,9 @@ static void check_fault(fault what) {
     for (int tries = 0; made < 8 && tries < 400 && targets[t].plan.async_copies; tries++) {
       c.seed = step_random(&seed) | 1;
       snprintf(c.what, sizeof c.what, "%s, %s", faults[what], targets[t].name);
-      if (!turns_case_make(&c, &targets[t].plan, TURNS_COPY_BARE) || plan_verify(&c.kernel) != LLRT_OK) continue;
+      if (!turns_case_make(&c, &targets[t].plan, TURNS_COPY_BARE) ||
+          plan_verify(&c.kernel) != LLRT_OK)
+        continue;
       planted = c.kernel;
       plant(&planted, what);
       step_seen seen = step_plant(&c, &planted, &targets[t]);
@@ -81,7 +90,8 @@ static void check_fault(fault what) {
       ran += seen.device;
     }
     if (!targets[t].plan.async_copies) continue;
-    fprintf(stderr, "%s, %s: of %d kernels the interpreter sees it in %d, the device in %d\n", faults[what], targets[t].name, made, interpreted, ran);
+    fprintf(stderr, "%s, %s: of %d kernels the interpreter sees it in %d, the device in %d\n",
+            faults[what], targets[t].name, made, interpreted, ran);
     cr_assert(made == 8 && interpreted > 2 && ran > 2);
   }
   step_close_targets(targets, n);

@@ -12,14 +12,16 @@ static void check_kind(plan_step_kind kind, const char *name, bool gpu, int usua
   int n = step_open_targets(targets), ran[STEP_TARGETS] = {0};
   uint64_t seed = step_seed_of_run() ^ (uint64_t)(kind + 71) << 40;
   for (int t = 0; t < n; t++)
-    for (int tries = 0, rounds = step_rounds(usual); ran[t] < rounds && tries < 100 * rounds; tries++) {
+    for (int tries = 0, rounds = step_rounds(usual); ran[t] < rounds && tries < 100 * rounds;
+         tries++) {
       c.seed = step_random(&seed) | 1;
       snprintf(c.what, sizeof c.what, "%s, %s", name, targets[t].name);
       if (value_case_make(&c, &targets[t].plan, kind)) ran[t] += step_check(&c, &targets[t]);
     }
   for (int t = 0; t < n; t++) {
     fprintf(stderr, "%s, %s: %d kernels\n", name, targets[t].name, ran[t]);
-    cr_assert(gpu && targets[t].plan.lanes_first ? ran[t] == 0 : ran[t] >= usual, "%d kernels", ran[t]);
+    cr_assert(gpu && targets[t].plan.simd_lanes ? ran[t] == 0 : ran[t] >= usual, "%d kernels",
+              ran[t]);
   }
   step_close_targets(targets, n);
 }

@@ -1,4 +1,5 @@
-/* Kernels that walk turns: what a walk carries, and rings of shared memory into which copies go turns ahead. */
+/* Kernels that walk turns: what a walk carries, and rings of shared memory into which copies go
+ * turns ahead. */
 #ifndef LLRT_TESTS_STEPS_TURNS_CASE_H
 #define LLRT_TESTS_STEPS_TURNS_CASE_H
 

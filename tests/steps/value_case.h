@@ -4,7 +4,8 @@
 
 #include "step_case.h"
 
-/* Makes the case of c->seed around a step of that kind. False where the seed makes none for the target. */
+/* Makes the case of c->seed around a step of that kind. False where the seed makes none for the
+ * target. */
 bool value_case_make(step_case *c, const plan_target *target, plan_step_kind kind);
 
 #endif

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static bool read_bytes(const void *data, size_t size, array *out, array_error *error) {
   FILE *file = memory_file_open(data, size);
@@ -176,5 +178,60 @@ Test(npy, flipped_bytes) {
     file.data[at] = kept;
   }
   array_destroy(&a);
+  free(file.data);
+}
+
+/* The same through a pipe that another process fills. */
+static bool read_pipe(const char *data, size_t size, array *out, array_error *error) {
+  int ends[2];
+  cr_assert_eq(pipe(ends), 0);
+  pid_t writer = fork();
+  if (writer == 0) {
+    close(ends[0]);
+    while (size > 0) {
+      ssize_t written = write(ends[1], data, size);
+      if (written <= 0) _exit(0);
+      data += written;
+      size -= (size_t)written;
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  FILE *file = fdopen(ends[0], "rb");
+  bool done = npy_read(file, out, error);
+  fclose(file);
+  waitpid(writer, NULL, 0);
+  return done;
+}
+
+/* Pieces grow: 4, 8 and 16 MiB, and what is left; a byte less and a byte more are refused, and so
+ * is a header that promises what never comes. */
+Test(npy, pipes) {
+  static const int64_t elements[] = {0, 1, 100, 1 << 22, (1 << 22) + 1, 30000001};
+  array_error error;
+  for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
+    array a = memory_file_sample(LLRT_U8, 1, &elements[i]), b;
+    memory_file file = memory_file_write(npy_write, &a);
+    cr_assert(read_pipe(file.data, file.size, &b, &error), "%s", error.text);
+    cr_expect(memory_file_same(&a, &b), "%lld bytes", (long long)elements[i]);
+    array_destroy(&b);
+    if (elements[i] > 0) {
+      cr_expect_not(read_pipe(file.data, file.size - 1, &b, &error));
+      cr_expect(strstr(error.text, "fewer come"), "%s", error.text);
+    }
+    file.data = realloc(file.data, file.size + 1);
+    file.data[file.size] = 0;
+    cr_expect_not(read_pipe(file.data, file.size + 1, &b, &error));
+    cr_expect(strstr(error.text, "more come"), "%s", error.text);
+    cr_expect_null(b.data);
+    array_destroy(&a);
+    free(file.data);
+  }
+  memory_file file = make_file("{'descr': '|u1', 'fortran_order': False, "
+                               "'shape': (1125899906842624,)}",
+                               10);
+  array b;
+  cr_expect_not(read_pipe(file.data, file.size, &b, &error));
+  cr_expect(strstr(error.text, "fewer come"), "%s", error.text);
   free(file.data);
 }

@@ -1,5 +1,7 @@
-/* Four threads compile for every kind of target at once: LLVM's registration, lld's lock, the opening of
- * the compiler library. Bytes of equal requests are equal. */
+/* Four threads compile for every kind of target at once: LLVM's registration, lld's lock, the
+ * opening of the compiler library. Bytes of equal requests are equal. */
+#include "runtime/described.h"
+
 #include <llrt/llrt.h>
 
 #include <pthread.h>
@@ -22,12 +24,12 @@ static void *compile_all(void *data) {
   llrt_storage row_major, col_major;
   llrt_storage_row_major(2, &row_major);
   llrt_storage_col_major(2, &col_major);
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  op_description desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
   desc.tensors[0] = (llrt_tensor){.dtype = LLRT_F32, .rank = 2, .storage = &row_major};
   desc.tensors[1] = (llrt_tensor){.dtype = LLRT_F32, .rank = 2, .storage = &col_major};
   for (int i = 0; i < TARGETS; i++) {
-    llrt_status status = llrt_op_compile(mine->context, targets[i], &desc, LLRT_EMIT_OBJECT,
-                                         &mine->bytes[i], &mine->size[i]);
+    llrt_status status = described_compile(mine->context, targets[i], &desc, LLRT_EMIT_OBJECT,
+                                           &mine->bytes[i], &mine->size[i]);
     if (status == LLRT_OK) continue;
     fprintf(stderr, "%s: %s\n", targets[i], llrt_last_error());
     mine->failures++;

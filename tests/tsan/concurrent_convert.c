@@ -1,5 +1,7 @@
 /* Many threads on one context: the same class at once (compiled once), different classes at once,
  * one prepared operation run by all, devices opened and closed meanwhile. */
+#include "runtime/described.h"
+
 #include <llrt/llrt.h>
 
 #include <pthread.h>
@@ -18,12 +20,12 @@ static llrt_storage col_major;
 static llrt_op *shared_op;
 static pthread_barrier_t together;
 
-#define CHECK(call)                                                                   \
-  do {                                                                                \
-    if ((call) != LLRT_OK) {                                                          \
+#define CHECK(call) \
+  do { \
+    if ((call) != LLRT_OK) { \
       fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, llrt_last_error()); \
-      exit(1);                                                                        \
-    }                                                                                 \
+      exit(1); \
+    } \
   } while (0)
 
 /* One thread's matrices, of one element type. */
@@ -36,11 +38,8 @@ static void pair_fill(pair *made, llrt_dtype dtype, unsigned seed) {
   unsigned char *bytes = (unsigned char *)made->input;
   for (size_t i = 0; i < sizeof made->input; i++) bytes[i] = (unsigned char)(i * 7 + seed);
   memset(made->output, 0xee, sizeof made->output);
-  made->tensor[0] = (llrt_tensor){.data = made->input,
-                                  .dtype = dtype,
-                                  .rank = 2,
-                                  .shape = {ROWS, COLUMNS},
-                                  .device = host};
+  made->tensor[0] = (llrt_tensor){
+      .data = made->input, .dtype = dtype, .rank = 2, .shape = {ROWS, COLUMNS}, .device = host};
   made->tensor[1] = made->tensor[0];
   made->tensor[1].data = made->output;
   made->tensor[1].storage = &col_major;
@@ -74,7 +73,7 @@ static void *work(void *number) {
     CHECK(llrt_op_run(shared_op, NULL, own->tensor, 2, NULL));
     pair_check(own);
     llrt_device *again;
-    llrt_cache_stats stats;
+    llrt_cache_stats stats = {0};
     CHECK(llrt_device_open(context, "host", NULL, &again));
     CHECK(llrt_context_get_cache_stats(context, &stats));
     llrt_device_close(&again);
@@ -88,11 +87,11 @@ int main(void) {
   CHECK(llrt_context_create(&params, &context));
   CHECK(llrt_device_open(context, "host", NULL, &host));
   CHECK(llrt_storage_col_major(2, &col_major));
-  llrt_op_desc desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  op_description desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
   for (int i = 0; i < 2; i++) desc.tensors[i] = (llrt_tensor){.dtype = LLRT_F32, .rank = 2};
   desc.tensors[1].storage = &col_major;
-  CHECK(llrt_op_prepare(host, &desc, &shared_op));
-  llrt_cache_stats before, after;
+  CHECK(described_prepare(host, &desc, &shared_op));
+  llrt_cache_stats before = {0}, after = {0};
   CHECK(llrt_context_get_cache_stats(context, &before));
   pthread_barrier_init(&together, NULL, THREADS);
   pthread_t threads[THREADS];
@@ -107,6 +106,7 @@ int main(void) {
   llrt_context_destroy(&context);
   printf("%llu kernels compiled by %d threads\n",
          (unsigned long long)(after.compiles - before.compiles), THREADS);
-  /* One class an element type, as all threads' memory has malloc's alignment; of one the prepared operation serves. */
+  /* One class an element type, as all threads' memory has malloc's alignment; of one the prepared
+   * operation serves. */
   return after.compiles - before.compiles != ROUNDS - 1;
 }

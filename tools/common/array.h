@@ -17,8 +17,13 @@ typedef struct array {
   int32_t rank;
   int64_t shape[LLRT_MAX_RANK];
   bool col_major; /* dim0 is fastest in data; otherwise the last axis is */
-  void *data;     /* malloc'ed; 4-bit elements two a byte, the first in the low nibble */
+  void *data;     /* malloc'ed, aligned to 64 bytes; 4-bit elements two a byte, the first in the low
+                     nibble */
   size_t bytes;
+  char *stored_as; /* malloc'ed: data are the memory of this storage, of a tensor of logical_shape;
+                      NULL: elements lie as shape and col_major say */
+  int32_t logical_rank;
+  int64_t logical_shape[LLRT_MAX_RANK];
 } array;
 
 typedef struct array_error {
@@ -35,12 +40,24 @@ bool array_bytes(llrt_dtype dtype, int rank, const int64_t *shape, size_t *bytes
 /* Allocates zeroed data for the given type and shape, row-major. */
 bool array_create(llrt_dtype dtype, int rank, const int64_t *shape, array *out, array_error *error);
 
-/* Frees data and zeroes *a; an all-zero array is accepted. */
+/* Says that a's data are the memory of the storage that `text` describes. */
+bool array_store_as(array *a, const char *text, int rank, const int64_t *shape, array_error *error);
+
+/* Takes it back: the elements lie as shape says. */
+void array_forget_storage(array *a);
+
+/* Frees what *a holds and zeroes it; an all-zero array is accepted. */
 void array_destroy(array *a);
 
-/* Reads a->bytes bytes from where `file` stands into a->data. Precondition: the file's length was found
- * to be enough, so that a damaged header cannot ask for more memory than the file has bytes. */
+/* Reads a->bytes bytes from where `file` stands into a->data. Precondition: the file's length was
+ * found to be enough, so that a damaged header cannot ask for more memory than the file has bytes.
+ */
 bool array_read_data(FILE *file, array *a, array_error *error);
+
+/* The same for a file whose length nobody knows, such as a pipe: makes *out of the type and shape
+ * with no more memory than twice what comes, and wants the file to end there. */
+bool array_read_stream(FILE *file, llrt_dtype dtype, int rank, const int64_t *shape, array *out,
+                       array_error *error);
 
 /* The length of a seekable file in bytes. */
 bool array_file_size(FILE *file, uint64_t *size, array_error *error);

@@ -36,17 +36,17 @@ bool array_read(const char *name, array *out, array_error *error) {
   const char *opened = path ? path : name;
   bool done = false;
   *out = (array){0};
-  FILE *file = fopen(opened, "rb");
-  if (!file)
-    array_fail(error, "%s", strerror(errno));
-  else if (path)
-    done = safetensors_read(file, tensor, out, error);
+  bool standard = strcmp(opened, "-") == 0;
+  if (standard) opened = "standard input";
+  FILE *file = standard ? stdin : fopen(opened, "rb");
+  if (!file) array_fail(error, "%s", strerror(errno));
+  else if (standard && isatty(STDIN_FILENO)) array_fail(error, "it is a terminal");
+  else if (path) done = safetensors_read(file, tensor, out, error);
   else if (has_suffix(name, ".safetensors"))
     array_fail(error, "name one tensor of it: %.200s:TENSOR", name);
-  else
-    done = npy_read(file, out, error);
+  else done = npy_read(file, out, error);
   if (!done) fail_in(opened, error);
-  if (file) fclose(file);
+  if (file && !standard) fclose(file);
   free(path);
   return done;
 }
@@ -56,6 +56,10 @@ static bool write_into(const char *name, const array *a, outfile *file, array_er
   const char *tensor = NULL;
   char *path = split_tensor_name(name, &tensor);
   *file = (outfile){0};
+  if (has_suffix(name, ".safetensors") || (path && !*tensor)) {
+    free(path);
+    return array_fail(error, "%.200s: name the tensor in it, as new.safetensors:NAME", name);
+  }
   if (path && access(path, F_OK) == 0) {
     array_fail(error, "%.200s exists; a tensor is written to a new .safetensors file only", path);
     free(path);
@@ -63,17 +67,20 @@ static bool write_into(const char *name, const array *a, outfile *file, array_er
   }
   bool done = outfile_open(path ? path : name, file, error);
   if (done) {
-    done = path ? safetensors_write(file->stream, tensor, a, error) : npy_write(file->stream, a, error);
+    done = path ? safetensors_write(file->stream, tensor, a, error)
+                : npy_write(file->stream, a, error);
     if (!done) fail_in(file->path, error);
   }
   free(path);
   return done;
 }
 
-bool array_write_all(const char *const *names, const array *const *arrays, int n, array_error *error) {
+bool array_write_all(const char *const *names, const array *const *arrays, int n,
+                     array_error *error) {
   outfile file[ARRAY_MAX_WRITES] = {{0}};
   bool done = true;
-  for (int i = 0; i < n && done; i++) done = write_into(names[i], arrays[i], &file[i], error) && outfile_flush(&file[i], error);
+  for (int i = 0; i < n && done; i++)
+    done = write_into(names[i], arrays[i], &file[i], error) && outfile_flush(&file[i], error);
   for (int i = 0; i < n && done; i++) done = outfile_commit(&file[i], error);
   for (int i = 0; i < n; i++) outfile_discard(&file[i]);
   return done;
@@ -107,14 +114,27 @@ static FILE *open_temporary(outfile *file, mode_t mode) {
   return stream;
 }
 
+/* Standard output, which stays open for others. */
+static bool open_standard(outfile *out, array_error *error) {
+  if (isatty(STDOUT_FILENO)) return array_fail(error, "standard output is a terminal");
+  int descriptor = dup(STDOUT_FILENO);
+  out->path = strdup("standard output");
+  out->stream = descriptor >= 0 && out->path ? fdopen(descriptor, "wb") : NULL;
+  if (out->stream) return true;
+  int reason = errno;
+  if (descriptor >= 0) close(descriptor);
+  outfile_discard(out);
+  return array_fail(error, "standard output cannot be written: %s", strerror(reason));
+}
+
 bool outfile_open(const char *path, outfile *out, array_error *error) {
   struct stat present;
   bool exists = stat(path, &present) == 0;
   bool special = exists && !S_ISREG(present.st_mode);
   *out = (outfile){0};
+  if (strcmp(path, "-") == 0) return open_standard(out, error);
   out->path = exists && !special ? realpath(path, NULL) : strdup(path);
-  if (out->path && special)
-    out->stream = fopen(path, "wb");
+  if (out->path && special) out->stream = fopen(path, "wb");
   else if (out->path)
     out->stream = open_temporary(out, exists ? present.st_mode & 0777 : default_mode());
   if (out->stream) return true;

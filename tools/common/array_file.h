@@ -4,19 +4,23 @@
 
 #include "tools/common/array.h"
 
-/* `name` is a .npy file, or "model.safetensors:tensor_name". Ownership: array_destroy. */
+/* `name` is a .npy file ("-": standard input), or "model.safetensors:tensor_name". Ownership:
+ * array_destroy. */
 bool array_read(const char *name, array *out, array_error *error);
 
-/* The same for writing. A .npy file is replaced; a .safetensors file is made anew with this tensor
- * alone, and one that exists is refused, since its other tensors would be lost. */
+/* The same for writing. A .npy file is replaced ("-": to standard output); a .safetensors file is
+ * made anew with this tensor alone, and one that exists is refused, since its other tensors would
+ * be lost. */
 bool array_write(const char *name, const array *a, array_error *error);
 
 /* Several: all of them are written before the first takes its name. */
-#define ARRAY_MAX_WRITES 2
-bool array_write_all(const char *const *names, const array *const *arrays, int n, array_error *error);
+#define ARRAY_MAX_WRITES 16
+bool array_write_all(const char *const *names, const array *const *arrays, int n,
+                     array_error *error);
 
 /* A file being written: its bytes go to a temporary file beside it, which takes the file's name at
- * outfile_commit. What is no regular file (/dev/stdout) is written directly. */
+ * outfile_commit. What is no regular file (/dev/stdout) is written directly; "-" is
+ * standard output. */
 typedef struct outfile {
   FILE *stream;
   char *path;      /* what was asked for, symbolic links resolved */

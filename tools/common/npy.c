@@ -191,6 +191,11 @@ bool npy_read(FILE *file, array *out, array_error *error) {
   uint64_t size;
   size_t bytes;
   off_t start = ftello(file);
+  if (start < 0) {
+    if (!array_read_stream(file, header.dtype, header.rank, header.shape, out, error)) return false;
+    out->col_major = header.col_major;
+    return true;
+  }
   if (!array_file_size(file, &size, error)) return false;
   if (!array_bytes(header.dtype, header.rank, header.shape, &bytes))
     return array_fail(error, "the header's shape is too large");

@@ -8,9 +8,9 @@
 
 #include "tools/common/array.h"
 
-/* Reads the array that is all of `file` (seekable, at its beginning). Refused: another byte order,
- * an unknown type, more than LLRT_MAX_RANK axes, a header that is not exactly the three keys, and a
- * file shorter or longer than its header says. Ownership: array_destroy. */
+/* Reads the array that is all of `file` (at its beginning; a pipe, too). Refused: another byte
+ * order, an unknown type, more than LLRT_MAX_RANK axes, a header that is not exactly the three
+ * keys, and a file shorter or longer than its header says. Ownership: array_destroy. */
 bool npy_read(FILE *file, array *out, array_error *error);
 
 /* Writes version 1.0, fortran_order as a->col_major says. */

@@ -1,5 +1,7 @@
 #include "tools/common/options.h"
 
+#include "base/escape.h"
+
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,13 +9,11 @@
 
 static const char *program_of(const command *c) { return c->program ? c->program : "llrt"; }
 
-void options_print_line(const char *lead, const char *format, va_list arguments,
-                        const char *tail) {
-  char text[2048];
+void options_print_line(const char *lead, const char *format, va_list arguments, const char *tail) {
+  char text[2048], shown[4 * sizeof text];
   vsnprintf(text, sizeof text, format, arguments);
-  for (char *at = text; *at; at++)
-    if ((unsigned char)*at < ' ') *at = ' ';
-  fprintf(stderr, "%s: %s%s\n", lead, text, tail);
+  llrt_escape(text, shown, sizeof shown);
+  fprintf(stderr, "%s: %s%s\n", lead, shown, tail);
 }
 
 void options_wrong(const char *program, const char *name, const char *format, va_list arguments) {
@@ -45,8 +45,9 @@ static int find_option(const command *c, const char *name, size_t length, char l
 
 /* Keeps a value of the option that may be repeated. */
 static bool take_repeated(const command *c, const char *value, options *given) {
-  if (given->n_repeated == OPTIONS_MAX_REPEATS)
-    return wrong(c, "--%s is given more than %d times", c->repeated, OPTIONS_MAX_REPEATS);
+  int most = c->most_repeats ? c->most_repeats : OPTIONS_FEW_REPEATS;
+  if (given->n_repeated == most)
+    return wrong(c, "--%s is given more than %d times", c->repeated, most);
   given->repeated[given->n_repeated++] = value;
   return true;
 }
@@ -92,8 +93,7 @@ bool options_parse(const command *c, int argc, char *const argv[], options *give
     } else if (!only_words && argv[i][0] == '-' && argv[i][1]) {
       if (!take_option(c, argc, argv, &i, given)) return false;
     } else {
-      if (given->n_words == c->max_words)
-        return wrong(c, "'%s' is one word too many", argv[i]);
+      if (given->n_words == c->max_words) return wrong(c, "'%s' is one word too many", argv[i]);
       given->word[given->n_words++] = argv[i];
     }
   }
@@ -128,7 +128,8 @@ static void print_option(const char *name, char letter, const char *argument, co
 }
 
 void options_print_help(const command *c) {
-  printf("usage: %s %s%s%s\n\n%s\n\noptions:\n", program_of(c), c->name, *c->synopsis ? " " : "", c->synopsis, c->text);
+  printf("usage: %s %s%s%s\n\n%s\n\noptions:\n", program_of(c), c->name, *c->synopsis ? " " : "",
+         c->synopsis, c->text);
   for (const option_spec *o = c->option; o->name; o++)
     print_option(o->name, o->letter, o->argument, o->help);
   print_option("help", 'h', NULL, "this text");

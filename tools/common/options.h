@@ -8,9 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define OPTIONS_MAX 40      /* of one command */
-#define OPTIONS_MAX_WORDS 4 /* arguments that are no options */
-#define OPTIONS_MAX_REPEATS 4 /* of the option that may be repeated */
+#define OPTIONS_MAX 40         /* of one command */
+#define OPTIONS_MAX_WORDS 32   /* arguments that are no options */
+#define OPTIONS_MAX_REPEATS 16 /* of the option that may be repeated */
+#define OPTIONS_FEW_REPEATS 4  /* unless the command says more */
 
 typedef struct option_spec {
   const char *name;     /* without its dashes */
@@ -24,13 +25,14 @@ typedef struct options {
       *value[OPTIONS_MAX]; /* by place in the command's table: NULL where not given, "" a flag */
   const char *word[OPTIONS_MAX_WORDS];
   int n_words;
-  const char *repeated[OPTIONS_MAX_REPEATS]; /* all values of command.repeated; value has the first */
+  const char
+      *repeated[OPTIONS_MAX_REPEATS]; /* all values of command.repeated; value has the first */
   int n_repeated;
 } options;
 
 /* One subcommand. Its table ends with an entry without a name. */
 typedef struct command {
-  const char *program;  /* whose subcommand it is; NULL: llrt */
+  const char *program; /* whose subcommand it is; NULL: llrt */
   const char *name;
   const char *summary;  /* one line, for the list of commands */
   const char *synopsis; /* what follows the name: "EXPR [options]" */
@@ -38,6 +40,7 @@ typedef struct command {
   const char *example;  /* one or more whole lines */
   const option_spec *option;
   const char *repeated; /* the name of the one option that may be given several times; NULL: none */
+  int most_repeats;     /* 0: OPTIONS_FEW_REPEATS */
   int min_words, max_words;
   int (*run)(const options *given); /* returns the exit code */
 } command;
@@ -48,8 +51,8 @@ bool options_parse(const command *c, int argc, char *const argv[], options *give
 
 void options_print_help(const command *c);
 
-/* Prints "LEAD: MESSAGE TAIL" to stderr as one line whatever the message holds: control characters
- * become spaces. */
+/* Prints "LEAD: MESSAGE TAIL" to stderr as one line whatever the message holds: what is not
+ * printable or no UTF-8 becomes \xNN. */
 void options_print_line(const char *lead, const char *format, va_list arguments, const char *tail)
     __attribute__((format(printf, 2, 0)));
 

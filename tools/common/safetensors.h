@@ -5,13 +5,18 @@
 
 #include "tools/common/array.h"
 
+/* In which storage a tensor lies stands in the file's metadata: "llrt.storage.NAME" has the
+ * storage's text, "llrt.shape.NAME" the logical shape, as 128x64. */
+
 /* Reads one tensor of `file` (seekable, at its beginning); only the header and that tensor's bytes
  * are read. Refused: a header that is no JSON object or passes the file, an unknown dtype, offsets
- * outside the file or of another length than the shape's; a name that is not there, with the names
- * that are. Ownership: array_destroy. */
+ * outside the file or of another length than the shape's; tensors that overlap, bytes that are no
+ * tensor's; metadata other than texts; a name that is not there, with the nearest that are.
+ * Ownership: array_destroy. */
 bool safetensors_read(FILE *file, const char *name, array *out, array_error *error);
 
-/* Writes a file that holds this tensor alone. Refused: a dtype that the format lacks. */
+/* Writes a file that holds this tensor alone, with its storage's text where it has one. Refused: a
+ * dtype that the format lacks. */
 bool safetensors_write(FILE *file, const char *name, const array *a, array_error *error);
 
 #endif

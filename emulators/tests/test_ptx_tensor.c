@@ -1,0 +1,145 @@
+/* Copies of boxes by tensor maps: where elements go, what is outside, and what is refused. */
+#include "emulators/tests/ptx_fixture.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define ROWS 14
+#define COLUMNS 70
+#define STRIDE 192 /* bytes */
+
+/* One barrier at `tile`; a box of 64 x 16 elements of 16 bits at tile + 1024, from column x, row y
+ * on; each thread reads 8 bytes of it. */
+#define COPY(x, y, to, map) COPY_OF("2d", "{%r10, %r11}", x, y, to, map)
+#define COPY_OF(rank, place, x, y, to, map) \
+  "mov.u32 %r5, tile; shl.b32 %r6, %r9, 3; add.s32 %r6, %r6, %r5; setp.eq.u32 %p4, %r9, 0; " \
+  "mov.b64 %d5, map;" \
+  "cvta.param.u64 %d6, %d5; @%p4 mbarrier.init.shared::cta.b64 [%r5], 1; bar.sync 0; mov.b32 " \
+  "%r10, " x ";" \
+  "mov.b32 %r11, " y "; add.s32 %r7, %r5, " to \
+  "; @%p4 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r5], 2048;" \
+  "@%p4 cp.async.bulk.tensor." rank \
+  ".shared::cluster.global.mbarrier::complete_tx::bytes [%r7], [" map ", " place "], [%r5];"
+#define WAIT \
+  "A: mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r5], 0; @%p5 bra DONE; bra A; DONE:"
+#define READ "ld.shared.u64 %d0, [%r6+1024];"
+#define MAP \
+  {.magic = PTX_TENSOR_MAP_MAGIC, \
+   .rank = 2, \
+   .extent = {COLUMNS, ROWS, 1}, \
+   .stride = {STRIDE}, \
+   .box = {64, 16, 1}, \
+   .log2_bytes = 1}
+
+static uint16_t element(int64_t row, int64_t column) {
+  bool inside = row >= 0 && row < ROWS && column >= 0 && column < COLUMNS;
+  return inside ? (uint16_t)(1 + row * (STRIDE / 2) + column) : 0;
+}
+
+/* What thread `thread` reads. */
+static uint64_t expected(int thread, int swizzle, int64_t x, int64_t y) {
+  uint64_t word = 0, at = (uint64_t)thread * 8;
+  at ^= (at >> 7 & ((1u << swizzle) - 1)) << 4;
+  for (int i = 0; i < 4; i++)
+    word |= (uint64_t)element(y + (int64_t)(at / 128), x + (int64_t)(at % 128 / 2) + i) << (16 * i);
+  return word;
+}
+
+static const struct {
+  const char *body;
+  int64_t x, y;
+} places[] = {
+    {COPY("0", "0", "1024", "%d6") WAIT READ, 0, 0},
+    {COPY("8", "3", "1024", "%d6") WAIT READ, 8, 3},
+    {COPY("-16", "-2", "1024", "%d6") WAIT READ, -16, -2},
+    {COPY("64", "13", "1024", "%d6") WAIT READ, 64, 13},
+};
+
+Test(ptx_tensor, boxes) {
+  static ptx_result result;
+  static uint64_t in[128][3];
+  uint16_t *elements = (uint16_t *)in;
+  for (size_t i = 0; i < sizeof in / 2; i++) elements[i] = (uint16_t)(1 + i);
+  for (int swizzle = 0; swizzle <= 3; swizzle += 3) {
+    ptx_tensor_map map = MAP;
+    map.swizzle = (uint8_t)swizzle;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+      ptx_program program = {.body = places[i].body, .threads = 128, .map = &map};
+      ptx_program_run(&program, (const uint64_t(*)[3])in, &result);
+      cr_assert(result.done, "%zu: %s (%s)", i, result.fault.message, result.fault.instruction);
+      for (int t = 0; t < 128; t++)
+        cr_expect_eq(result.out[t], expected(t, swizzle, places[i].x, places[i].y),
+                     "%zu, swizzle %d, thread %d", i, swizzle, t);
+    }
+  }
+}
+
+/* The plane is the third coordinate: half as many rows, two of them; what is behind the last is
+ * zero. */
+Test(ptx_tensor, planes) {
+  static ptx_result result;
+  static uint64_t in[128][3];
+  uint16_t *elements = (uint16_t *)in;
+  for (size_t i = 0; i < sizeof in / 2; i++) elements[i] = (uint16_t)(1 + i);
+  ptx_tensor_map map = MAP;
+  map.rank = 3;
+  map.extent[1] = ROWS / 2;
+  map.extent[2] = 2;
+  map.stride[1] = ROWS / 2 * STRIDE;
+  for (int z = 0; z <= 2; z++) {
+    static const char *const bodies[] = {
+        COPY_OF("3d", "{%r10, %r11, %r12}", "0; mov.b32 %r12, 0", "0", "1024", "%d6") WAIT READ,
+        COPY_OF("3d", "{%r10, %r11, %r12}", "0; mov.b32 %r12, 1", "0", "1024", "%d6") WAIT READ,
+        COPY_OF("3d", "{%r10, %r11, %r12}", "0; mov.b32 %r12, 2", "0", "1024", "%d6") WAIT READ};
+    ptx_program program = {.body = bodies[z], .threads = 128, .map = &map};
+    ptx_program_run(&program, (const uint64_t(*)[3])in, &result);
+    cr_assert(result.done, "%d: %s (%s)", z, result.fault.message, result.fault.instruction);
+    for (int t = 0; t < 128; t++) {
+      int row = t / 16;
+      uint64_t wanted = row < ROWS / 2 && z < 2 ? expected(t, 0, 0, z * (ROWS / 2)) : 0;
+      cr_expect_eq(result.out[t], wanted, "plane %d, thread %d", z, t);
+    }
+  }
+}
+
+Test(ptx_tensor, faults) {
+  static const ptx_tensor_map good = {.magic = PTX_TENSOR_MAP_MAGIC,
+                                      .rank = 2,
+                                      .extent = {COLUMNS, ROWS, 1},
+                                      .stride = {STRIDE},
+                                      .box = {64, 16, 1},
+                                      .log2_bytes = 1,
+                                      .swizzle = 3};
+  static const ptx_tensor_map long_rows = {.magic = PTX_TENSOR_MAP_MAGIC,
+                                           .rank = 2,
+                                           .extent = {COLUMNS, 100, 1},
+                                           .stride = {STRIDE},
+                                           .box = {64, 16, 1},
+                                           .log2_bytes = 1,
+                                           .swizzle = 3};
+  static const struct {
+    const char *name, *body;
+    const ptx_tensor_map *map;
+    emu_fault_kind kind;
+  } rows[] = {
+      {"no wait", COPY("0", "0", "1024", "%d6") READ, &good, EMU_RACE},
+      {"a plane of a plane", COPY_OF("3d", "{%r10, %r11, %r11}", "0", "0", "1024", "%d6") WAIT READ,
+       &good, EMU_UNKNOWN},
+      {"nothing waits", COPY("0", "0", "1024", "%d6") "mov.u64 %d0, 0;", &good, EMU_NOT_WAITED},
+      {"pieces permuted at 128 bytes", COPY("0", "0", "1152", "%d6") WAIT READ, &good,
+       EMU_MISALIGNED},
+      {"past the block's memory", COPY("0", "0", "3072", "%d6") WAIT READ, &good, EMU_OUT_OF_RANGE},
+      {"rows that are not there", COPY("0", "30", "1024", "%d6") WAIT READ, &long_rows,
+       EMU_OUT_OF_RANGE},
+      {"no parameter", COPY("0", "0", "1024", "%d30") WAIT READ, &good, EMU_OUT_OF_RANGE},
+      {"no map", COPY("0", "0", "1024", "%d6") WAIT READ, NULL, EMU_UNKNOWN},
+      {"undefined coordinate", COPY("%r40", "0", "1024", "%d6") WAIT READ, &good, EMU_UNDEFINED},
+  };
+  static ptx_result result;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ptx_program program = {.body = rows[i].body, .threads = 128, .map = rows[i].map};
+    ptx_program_run(&program, NULL, &result);
+    cr_expect(result.fault.kind == rows[i].kind, "%s: %s (%s)", rows[i].name, result.fault.message,
+              result.fault.instruction);
+  }
+}

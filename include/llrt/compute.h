@@ -1,0 +1,70 @@
+/* llrt_compute: what an expression says, in one kernel, from tensors in any storage into tensors in
+ * any storage. */
+#ifndef LLRT_COMPUTE_H
+#define LLRT_COMPUTE_H
+
+#include <llrt/expression.h>
+#include <llrt/op.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a name of the signature stands for: a tensor, or with tensor NULL a number of the run:
+ * `number` for those of f32 and f64, `integer` for those of i32 and i64. */
+typedef struct llrt_arg {
+  const char *name;
+  const llrt_tensor *tensor;
+  double number;
+  int64_t integer;
+  int64_t reserved[2]; /* 0 */
+} llrt_arg;
+
+/* NULL and all-zero: the presets. */
+typedef struct llrt_compute_params {
+  size_t size;
+  uint64_t flags; /* 0 */
+} llrt_compute_params;
+
+/* Computes expr's outputs from its inputs. args: each name of the signature once, in any order.
+ *
+ * inputs   f64 f32 f16 bf16, 8-bit floats, e8m0, e2m1, integers of 4 to 64 bits, bool; in any
+ *          storage; of copies the first is read, of pads nothing
+ * outputs  those types, in any storage without copies or pads that are written
+ * Extents of one axis agree. Every element of an output is written once. Outputs lie in memory of
+ * their own, but for one that is exactly an input: the same address, storage and width, and all
+ * axes, of an input of which nothing is flipped or taken at a position.
+ *
+ * docs/expressions.md says what is computed in which type, and how it is rounded. The tree in which
+ * a reduction joins is decided by the row's extents and storages, the types and the device: never
+ * by how many rows there are, by alignment, cache or timing. Thread: any. Errors: INVALID_ARGUMENT
+ * (names, extents, overlap; with line and column what a node has wrong), UNSUPPORTED, NOT_PREPARED,
+ * UNAVAILABLE, COMPILE, DEVICE; nothing is written then. */
+LLRT_API llrt_status llrt_compute_into(const llrt_expr *expr, const llrt_arg *args, int n,
+                                       const llrt_compute_params *params, void *stream);
+
+/* Describes that call, without promises (all of *desc's are zero, to be filled): for
+ * llrt_op_promise_coarse, llrt_op_prepare and llrt_op_compile; desc->tensors, desc->n_tensors and
+ * desc->scalars are what llrt_op_run takes (llrt_run_params.scalars). To run on other tensors,
+ * describe those: it plans nothing. Tensors need no memory and, but for run, no device. A fixed
+ * extent that the signature splits an axis by is part of the description, and so is the inner one
+ * where an outer axis is fixed. Ownership: llrt_op_desc_destroy; nothing of the arguments is kept
+ * but memory. Thread: any. Errors: as llrt_compute_into, OUT_OF_MEMORY. */
+LLRT_API llrt_status llrt_compute_describe(const llrt_expr *expr, const llrt_arg *args, int n,
+                                           const llrt_compute_params *params, llrt_op_desc **desc);
+
+/* What an output would be where nobody has made it: a row-major tensor without memory, of the
+ * extents that the inputs among `args` give and the signature's type, else the first input's; its
+ * device is theirs. Errors: INVALID_ARGUMENT where `name` is no output, an extent is not known, or
+ * the expression has no input tensor. */
+LLRT_API llrt_status llrt_compute_result(const llrt_expr *expr, const llrt_arg *args, int n,
+                                         const char *name, llrt_tensor *result);
+
+/* The signature's names: tensors that are read, numbers, then tensors that are written; NULL past
+ * the last. *output (may be NULL): whether it is written. Borrowed from expr. */
+LLRT_API const char *llrt_expr_name(const llrt_expr *expr, int number, bool *output);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,61 @@
+/* Blocks that take several positions of the grid, one after the other (launch.rounds in
+ * jit/plan/kernel/launch.h). The turns of all of a block's positions follow each other: what is
+ * counted by turns, slots of rings, goes on from one to the next. */
+#include "jit/emit/control/emit_control.h"
+#include "jit/emit/core/builder.h"
+#include "jit/emit/place/address.h"
+
+/* Inside, the thread's number is hidden: else every address of what stands behind the walk would be
+ * computed before the rounds and stay in a register of its own. */
+void emit_open_rounds(emitter *e, emit_rounds *r) {
+  LLVMBasicBlockRef body = emit_new_block(e, "round");
+  *r = (emit_rounds){.first = e->block,
+                     .lane = e->lane,
+                     .warp = e->warp,
+                     .head = emit_new_block(e, "rounds"),
+                     .done = emit_new_block(e, "rounds_done")};
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+  LLVMValueRef none = emit_i32(e, 0), first = e->block, limit;
+  bool dealt = e->kernel->deal.used;
+  if (dealt) {
+    first = emit_dealt_turns(e);
+    before = LLVMGetInsertBlock(e->builder);
+  }
+  LLVMBuildBr(e->builder, r->head);
+  LLVMPositionBuilderAtEnd(e->builder, r->head);
+  r->block = LLVMBuildPhi(e->builder, e->i64, "block");
+  r->turns = e->turns_before = LLVMBuildPhi(e->builder, e->i32, "turns");
+  LLVMAddIncoming(r->block, &first, &before, 1);
+  LLVMAddIncoming(r->turns, &none, &before, 1);
+  limit = dealt ? emit_i64(e, 0) : emit_number(e, &e->kernel->positions);
+  LLVMValueRef more =
+      LLVMBuildICmp(e->builder, dealt ? LLVMIntUGT : LLVMIntULT, r->block, limit, "");
+  LLVMBuildCondBr(e->builder, more, body, r->done);
+  LLVMPositionBuilderAtEnd(e->builder, body);
+  e->lane = e->ops->opaque(e, e->lane);
+  e->warp = e->ops->opaque(e, e->warp);
+  e->block = r->block;
+  if (dealt) emit_deal_piece(e, r->block);
+  else emit_decode_block(e);
+}
+
+void emit_close_rounds(emitter *e, const emit_rounds *r) {
+  LLVMValueRef begin, end;
+  emit_block_turns(e, &begin, &end);
+  LLVMValueRef turns =
+      LLVMBuildTrunc(e->builder, LLVMBuildSub(e->builder, end, begin, ""), e->i32, "");
+  LLVMValueRef next = e->deal.rest;
+  if (!e->kernel->deal.used)
+    next = LLVMBuildAdd(e->builder, r->block,
+                        LLVMBuildZExt(e->builder, e->ops->blocks(e), e->i64, ""), "");
+  turns = LLVMBuildAdd(e->builder, r->turns, turns, "");
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
+  LLVMBuildBr(e->builder, r->head);
+  LLVMAddIncoming(r->block, &next, &latch, 1);
+  LLVMAddIncoming(r->turns, &turns, &latch, 1);
+  LLVMPositionBuilderAtEnd(e->builder, r->done);
+  e->block = r->first;
+  e->lane = r->lane;
+  e->warp = r->warp;
+  e->turns_before = NULL;
+}

@@ -1,0 +1,156 @@
+/* PLAN_WALK: a loop over the block's turns. Loads that are ahead are made for the turn after while
+ * this one is worked on; their words are carried like the walk's value. */
+#include "jit/emit/control/emit_control.h"
+#include "jit/emit/core/builder.h"
+#include "jit/emit/place/address.h"
+
+#include "jit/plan/facts/eval.h"
+
+#include <string.h>
+
+typedef struct walker {
+  emitter *e;
+  const plan_step *step;
+  int at;
+  LLVMValueRef grid, upper[PLAN_MAX_DIGITS]; /* of the block */
+  LLVMValueRef begin, end;
+} walker;
+
+/* ---- loads a turn ahead ---- */
+
+/* The value that a step among those that are ahead makes, or -1. */
+static int early_value(const walker *w, int i) {
+  const plan_step *step = &w->step[1 + i];
+  bool inside = false; /* of an IF_INTERIOR, which joins its loads into one value */
+  for (int j = 0; j < i; j++) {
+    const plan_step *other = &w->step[1 + j];
+    inside |= other->kind == PLAN_IF_INTERIOR && i <= j + other->body + other->otherwise;
+  }
+  return inside ? -1 : step->out;
+}
+
+static void decode_turn(walker *w, LLVMValueRef turn) {
+  w->e->grid = w->grid;
+  memcpy(w->e->upper, w->upper, sizeof w->upper);
+  emit_decode_turn(w->e, turn);
+}
+
+/* The loads of a turn, if there is such; of none words are undefined. */
+static void load_ahead(walker *w, LLVMValueRef turn) {
+  emitter *e = w->e;
+  LLVMValueRef exists = LLVMBuildICmp(e->builder, LLVMIntSLT, turn, w->end, "");
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder),
+                    next = emit_open_guard_of_warps(e, exists);
+  decode_turn(w, turn);
+  emit_steps(e, w->at + 1, w->step->ahead);
+  LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(e->builder), before};
+  emit_close_guard(e, next);
+  for (int i = 0; i < w->step->ahead; i++) {
+    int value = early_value(w, i);
+    for (int k = 0; value >= 0 && k < emit_word_count(&e->kernel->value[value]); k++) {
+      LLVMTypeRef type = LLVMTypeOf(e->value[value][k]);
+      LLVMValueRef made[2] = {e->value[value][k], LLVMGetUndef(type)};
+      e->value[value][k] = LLVMBuildPhi(e->builder, type, "");
+      LLVMAddIncoming(e->value[value][k], made, from, 2);
+    }
+  }
+}
+
+/* Phis for what is loaded before the walk. */
+static void carry_early(walker *w, LLVMBasicBlockRef before) {
+  for (int i = 0; i < w->step->ahead; i++)
+    if (early_value(w, i) >= 0)
+      emit_carry_value(w->e, early_value(w, i), early_value(w, i), before);
+}
+
+/* The next turn's loads, behind which this turn's are back under their numbers; next: words by
+ * value. */
+static void load_next(walker *w, LLVMValueRef turn, emit_words *next) {
+  emitter *e = w->e;
+  emit_words now[PLAN_MAX_AHEAD];
+  for (int i = 0; i < w->step->ahead; i++)
+    if (early_value(w, i) >= 0) memcpy(now[i], e->value[early_value(w, i)], sizeof now[i]);
+  load_ahead(w, turn);
+  for (int i = 0; i < w->step->ahead; i++) {
+    int value = early_value(w, i);
+    if (value < 0) continue;
+    memcpy(next[i], e->value[value], sizeof next[i]);
+    memcpy(e->value[value], now[i], sizeof now[i]);
+  }
+}
+
+static void close_early(walker *w, emit_words *next, LLVMBasicBlockRef latch) {
+  emitter *e = w->e;
+  for (int i = 0; i < w->step->ahead; i++) {
+    int value = early_value(w, i);
+    for (int k = 0; value >= 0 && k < emit_word_count(&e->kernel->value[value]); k++)
+      LLVMAddIncoming(e->value[value][k], &next[i][k], &latch, 1);
+  }
+}
+
+/* ---- the loop ---- */
+
+/* The test stands before the body: there may be no turn. */
+void emit_walk(emitter *e, int at) {
+  const plan_step *step = &e->kernel->step[at], *last = step + step->body;
+  walker w = {.e = e, .step = step, .at = at, .grid = e->grid};
+  bool carries = !step->bare && !e->turned; /* from turn to turn, by phis */
+  emit_words next[PLAN_MAX_AHEAD];
+  memcpy(w.upper, e->upper, sizeof w.upper);
+  emit_block_turns(e, &w.begin, &w.end);
+  emit_walked walked = {.grid = w.grid, .begin = w.begin, .end = w.end};
+  if (step->ahead) load_ahead(&w, w.begin);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "walk");
+  LLVMBasicBlockRef body = emit_new_block(e, "turn"), done = emit_new_block(e, "walked");
+  LLVMBuildBr(e->builder, head);
+  LLVMPositionBuilderAtEnd(e->builder, head);
+  LLVMValueRef turn = LLVMBuildPhi(e->builder, e->i64, "turn");
+  LLVMAddIncoming(turn, &w.begin, &before, 1);
+  if (carries) emit_carry_value(e, step->in, step->out, before);
+  if (carries && step->pairs) emit_carry_value(e, step->index_in, step->index_out, before);
+  carry_early(&w, before);
+  LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, turn, w.end, "");
+  LLVMBuildCondBr(e->builder, more, body, done);
+  LLVMPositionBuilderAtEnd(e->builder, body);
+  LLVMValueRef after = LLVMBuildAdd(e->builder, turn, emit_i64(e, 1), "");
+  if (step->ahead) load_next(&w, after, next);
+  decode_turn(&w, turn);
+  walked.turn = turn;
+  e->walked = &walked;
+  if (e->turned) emit_turned_body(e, at);
+  else emit_steps(e, at + 1 + step->ahead, step->body - step->ahead);
+  e->walked = NULL;
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
+  LLVMBuildBr(e->builder, head);
+  LLVMAddIncoming(turn, &after, &latch, 1);
+  if (carries) emit_close_value(e, step->out, last->out, latch);
+  if (carries && step->pairs) emit_close_value(e, step->index_out, last->index_out, latch);
+  close_early(&w, next, latch);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+  e->grid = w.grid;
+  memcpy(e->upper, w.upper, sizeof w.upper);
+}
+
+/* As in a later turn, where the block has it. */
+void emit_later_turn(emitter *e, int at) {
+  const plan_step *step = &e->kernel->step[at];
+  LLVMValueRef grid = e->grid, upper[PLAN_MAX_DIGITS];
+  const emit_walked *now = e->walked;
+  emit_walked later = {.grid = grid};
+  memcpy(upper, e->upper, sizeof upper);
+  if (now) later = *now;
+  else emit_block_turns(e, &later.begin, &later.end);
+  later.turn =
+      LLVMBuildAdd(e->builder, now ? now->turn : later.begin, emit_i64(e, step->turns), "");
+  LLVMValueRef there = LLVMBuildICmp(e->builder, LLVMIntSLT, later.turn, later.end, "");
+  LLVMBasicBlockRef next = emit_open_guard_of_warps(e, there);
+  e->grid = later.grid;
+  e->walked = &later;
+  emit_decode_turn(e, later.turn);
+  emit_steps(e, at + 1, step->body);
+  emit_close_guard(e, next);
+  if (plan_begins_copies(e->kernel, at)) e->ops->end_copies(e);
+  e->walked = now;
+  e->grid = grid;
+  memcpy(e->upper, upper, sizeof upper);
+}

@@ -1,0 +1,57 @@
+/* PLAN_COPY by boxes: one thread of the producers begins the copies of a slot, which tell its
+ * barrier by themselves. */
+#include "jit/emit/core/builder.h"
+#include "jit/emit/memory/emit_memory.h"
+#include "jit/emit/place/address.h"
+#include "jit/emit/place/place.h"
+
+#include "base/bits.h"
+#include "jit/plan/facts/box.h"
+#include "jit/plan/facts/value.h"
+
+#include <string.h>
+
+/* Where the box of this turn begins along an axis: the same for all of a block's threads; i32. */
+static LLVMValueRef first_position(emitter *e, const plan_value *value, int axis) {
+  LLVMValueRef lane = e->lane, warp = e->warp, position = emit_i64(e, 0);
+  e->lane = emit_i32(e, 0);
+  e->warp = e->rank ? e->rank : e->lane;
+  for (int i = 0; i < e->kernel->n_digits; i++) {
+    const plan_digit *digit = &e->kernel->digit[i];
+    if (digit->axis != axis) continue;
+    LLVMValueRef part =
+        LLVMBuildMul(e->builder, emit_digit_position(e, value, i, 0), emit_i64(e, digit->step), "");
+    position = LLVMBuildAdd(e->builder, position, part, "");
+  }
+  e->lane = lane;
+  e->warp = warp;
+  return LLVMBuildTrunc(e->builder, position, e->i32, "");
+}
+
+void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier) {
+  const plan_box *box = &e->kernel->launch.box[step->box - 1];
+  const int8_t *axis = e->kernel->box_axis[step->box - 1];
+  int pitch = plan_box_pitch(box);
+  LLVMValueRef first[PLAN_BOX_RANK] = {NULL}, start = emit_slot_pointer(e, step->buffer);
+  plan_value whole;
+  plan_value_spread(e->kernel, &e->kernel->value[step->in], &whole);
+  for (int d = 0; d < plan_box_rank(box); d++) first[d] = first_position(e, &whole, axis[d]);
+  for (int i = 0; i < plan_box_count(e->kernel, step); i++) {
+    LLVMValueRef offset = emit_i32(e, i * pitch), from[PLAN_BOX_RANK];
+    memcpy(from, first, sizeof from);
+    from[0] = LLVMBuildAdd(e->builder, first[0], emit_i32(e, i * box->size[0]), "");
+    LLVMValueRef to = LLVMBuildGEP2(e->builder, e->i8, start, &offset, 1, "");
+    e->ops->copy_box(e, to, e->boxes[step->box - 1], from, plan_box_rank(box), barrier);
+  }
+}
+
+int emit_box_bytes(const emitter *e, int at) {
+  const plan_step *step = &e->kernel->step[at];
+  int bytes = 0;
+  for (int i = 1; i <= step->body; i++) {
+    if (!step[i].box) continue;
+    const plan_box *box = &e->kernel->launch.box[step[i].box - 1];
+    bytes += plan_box_count(e->kernel, &step[i]) * (box->size[0] * box->size[1] << box->bytes);
+  }
+  return bytes;
+}

@@ -1,0 +1,41 @@
+/* PLAN_COPY by threads: pieces from a tensor to shared memory, under way until they are awaited. Of
+ * several that hold the same the first copies: of warps by a branch, of lanes by a condition of the
+ * instruction, as warps stay together. */
+#include "jit/emit/core/builder.h"
+#include "jit/emit/memory/emit_memory.h"
+#include "jit/emit/place/address.h"
+#include "jit/emit/place/place.h"
+
+#include "base/bits.h"
+#include "jit/plan/facts/access.h"
+#include "jit/plan/facts/value.h"
+#include "layout/f2.h"
+
+#include <assert.h>
+
+void emit_copy_step(emitter *e, const plan_step *step) {
+  const plan_value *value = &e->kernel->value[step->in];
+  const uint64_t *registers = plan_value_columns(value, PLAN_REGISTER);
+  plan_value spread;
+  emit_place from = {0}, to = {0};
+  int position[8], n = plan_value_bits(value, PLAN_REGISTER),
+                   bytes = plan_access_bytes(value->bits, step->vector);
+  uint64_t inner = 0;
+  plan_value_spread(e->kernel, value, &spread);
+  LLVMBasicBlockRef next = emit_open_guard_of_warps(e, emit_is_first_warp(e, value));
+  LLVMValueRef first = emit_is_first_lane(e, value);
+  emit_place_tensor(e, &spread, step->tensor, &from);
+  emit_place_buffer(e, value, step->buffer, &to);
+  bool found = plan_access_positions(&spread, &from.map, PLAN_REGISTER, step->vector, position);
+  assert(found);
+  (void)found;
+  for (int j = 0; j < step->vector; j++) inner |= 1ull << position[j];
+  for (uint64_t index = 0; index < 1ull << n; index++) {
+    if (index & inner) continue;
+    uint64_t tile = f2_apply(plan_value_columns(&spread, PLAN_REGISTER), index);
+    LLVMValueRef pointer = emit_buffer_pointer(e, &to, f2_apply(registers, index));
+    LLVMValueRef present = step->masked ? emit_inside(e, &from, tile) : NULL;
+    e->ops->copy(e, pointer, emit_pointer(e, &from, tile), bytes, present, first);
+  }
+  emit_close_guard(e, next);
+}

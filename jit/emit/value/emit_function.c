@@ -1,0 +1,317 @@
+/* See emit_function.h. Nothing here is contracted or reordered: each line is one rounding. */
+#include "jit/emit/value/emit_function.h"
+
+#include "expression/operators.h"
+#include "jit/emit/core/builder.h"
+
+typedef struct maker {
+  emitter *e;
+  LLVMBuilderRef b;
+  LLVMTypeRef real, integer; /* of x's shape; integers as wide */
+  bool wide;                 /* f64 */
+} maker;
+
+static LLVMTypeRef shaped(LLVMTypeRef like, LLVMTypeRef scalar) {
+  if (LLVMGetTypeKind(like) != LLVMVectorTypeKind) return scalar;
+  return LLVMVectorType(scalar, LLVMGetVectorSize(like));
+}
+
+static maker maker_of(emitter *e, LLVMTypeRef like, bool wide) {
+  LLVMTypeRef real =
+      wide ? LLVMDoubleTypeInContext(e->context) : LLVMFloatTypeInContext(e->context);
+  return (maker){.e = e,
+                 .b = e->builder,
+                 .real = shaped(like, real),
+                 .integer = shaped(like, wide ? e->i64 : e->i32),
+                 .wide = wide};
+}
+
+static LLVMValueRef number(const maker *m, double x) {
+  LLVMValueRef lanes[EMIT_MAX_LANES];
+  if (LLVMGetTypeKind(m->real) != LLVMVectorTypeKind) return LLVMConstReal(m->real, x);
+  unsigned n = LLVMGetVectorSize(m->real);
+  for (unsigned i = 0; i < n; i++) lanes[i] = LLVMConstReal(LLVMGetElementType(m->real), x);
+  return LLVMConstVector(lanes, n);
+}
+
+static LLVMValueRef whole(const maker *m, int64_t x) { return emit_splat(m->integer, (uint64_t)x); }
+static LLVMValueRef add(const maker *m, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildFAdd(m->b, a, b, "");
+}
+static LLVMValueRef sub(const maker *m, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildFSub(m->b, a, b, "");
+}
+static LLVMValueRef mul(const maker *m, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildFMul(m->b, a, b, "");
+}
+static LLVMValueRef quotient(const maker *m, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildFDiv(m->b, a, b, "");
+}
+static LLVMValueRef choose(const maker *m, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildSelect(m->b, c, a, b, "");
+}
+static LLVMValueRef less(const maker *m, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildFCmp(m->b, LLVMRealOLT, a, b, "");
+}
+static LLVMValueRef code_of(const maker *m, LLVMValueRef x) {
+  return LLVMBuildBitCast(m->b, x, m->integer, "");
+}
+static LLVMValueRef of_code(const maker *m, LLVMValueRef code) {
+  return LLVMBuildBitCast(m->b, code, m->real, "");
+}
+static LLVMValueRef size_of(const maker *m, LLVMValueRef x) {
+  return of_code(m,
+                 LLVMBuildAnd(m->b, code_of(m, x), whole(m, m->wide ? INT64_MAX : 0x7FFFFFFF), ""));
+}
+static LLVMValueRef square_root(const maker *m, LLVMValueRef x) {
+  LLVMTypeRef type = m->real;
+  return emit_intrinsic(m->e, "llvm.sqrt", &type, 1, &x, 1);
+}
+
+/* c[0] + c[1] x + …, from the highest power down. */
+static LLVMValueRef polynomial(const maker *m, LLVMValueRef x, const double *c, int n) {
+  LLVMValueRef sum = number(m, c[n - 1]);
+  for (int i = n - 2; i >= 0; i--) sum = add(m, mul(m, sum, x), number(m, c[i]));
+  return sum;
+}
+
+/* x, but no more than `most` and no less than `least`; NaN stays. */
+static LLVMValueRef limited(const maker *m, LLVMValueRef x, double least, double most) {
+  x = choose(m, less(m, x, number(m, least)), number(m, least), x);
+  return choose(m, less(m, number(m, most), x), number(m, most), x);
+}
+
+/* ---- whole numbers ---- */
+
+/* The nearest whole number, ties to even: what is too large for fractions is one. */
+static LLVMValueRef rounded(const maker *m, LLVMValueRef x) {
+  LLVMValueRef large = number(m, m->wide ? 0x1p52 : 0x1p23), size = size_of(m, x);
+  LLVMValueRef sign = LLVMBuildXor(m->b, code_of(m, x), code_of(m, size), "");
+  LLVMValueRef near = sub(m, add(m, size, large), large);
+  near = of_code(m, LLVMBuildOr(m->b, code_of(m, near), sign, ""));
+  return choose(m, less(m, size, large), near, x);
+}
+
+static LLVMValueRef floored(const maker *m, LLVMValueRef x, bool up) {
+  LLVMValueRef near = rounded(m, x), one = number(m, 1);
+  LLVMValueRef past = up ? less(m, near, x) : less(m, x, near);
+  return choose(m, past, up ? add(m, near, one) : sub(m, near, one), near);
+}
+
+/* ---- exponentials ---- */
+
+/* 2^n by its code, n (integers) in the range of normal numbers. */
+static LLVMValueRef power(const maker *m, LLVMValueRef n) {
+  int bias = m->wide ? 1023 : 127, shift = m->wide ? 52 : 23;
+  LLVMValueRef code = LLVMBuildAdd(m->b, n, whole(m, bias), "");
+  return of_code(m, LLVMBuildShl(m->b, code, whole(m, shift), ""));
+}
+
+/* y 2^n in two steps, so that subnormal results are rounded once. */
+static LLVMValueRef scaled(const maker *m, LLVMValueRef y, LLVMValueRef n) {
+  LLVMValueRef half = LLVMBuildAShr(m->b, n, whole(m, 1), "");
+  y = mul(m, y, power(m, half));
+  return mul(m, y, power(m, LLVMBuildSub(m->b, n, half, "")));
+}
+
+/* e^r, |r| <= ln 2 / 2: 1 + (r + r^2 q(r)). */
+static LLVMValueRef small_exp(const maker *m, LLVMValueRef r) {
+  static const double q[] = {0.5000000014281449,   0.16666666722192597,   0.04166645687232953,
+                             0.008333297080136144, 0.0013934534245695143, 0.00019900430507375656};
+  LLVMValueRef tail = mul(m, mul(m, r, r), polynomial(m, r, q, 6));
+  return add(m, number(m, 1), add(m, r, tail));
+}
+
+/* The nearest whole number to t as a number and as an integer, |t| < 2^21. */
+static LLVMValueRef near_whole(const maker *m, LLVMValueRef t, LLVMValueRef *integer) {
+  LLVMValueRef magic = number(m, 12582912);
+  LLVMValueRef moved = add(m, t, magic);
+  *integer = LLVMBuildSub(m->b, code_of(m, moved), code_of(m, magic), "");
+  return sub(m, moved, magic);
+}
+
+/* e^x = *part times 2^*n, |part| around 1. ln 2 in two parts, of which the first has so few bits
+ * that its products with n are exact. */
+static void exponential_parts(const maker *m, LLVMValueRef x, LLVMValueRef *part, LLVMValueRef *n) {
+  x = limited(m, x, -125, 90);
+  LLVMValueRef whole_part = near_whole(m, mul(m, x, number(m, 1.4426950408889634)), n);
+  LLVMValueRef r = sub(m, x, mul(m, whole_part, number(m, 0.693359375)));
+  *part = small_exp(m, add(m, r, mul(m, whole_part, number(m, 2.12194440e-4))));
+}
+
+static LLVMValueRef exponential(const maker *m, LLVMValueRef x) {
+  LLVMValueRef part, n;
+  exponential_parts(m, x, &part, &n);
+  return scaled(m, part, n);
+}
+
+static LLVMValueRef power_of_two(const maker *m, LLVMValueRef x) {
+  LLVMValueRef n, integer;
+  x = limited(m, x, -152, 130);
+  n = near_whole(m, x, &integer);
+  return scaled(m, small_exp(m, mul(m, sub(m, x, n), number(m, 0.6931471805599453))), integer);
+}
+
+/* ---- logarithms ---- */
+
+/* x = 2^k (1 + f), f within a factor of sqrt 2 around 0; log(1 + f) = f - s (f - R), s = f / (2 +
+ * f).
+ */
+typedef struct logarithm {
+  LLVMValueRef f, k, product; /* k: a number; product: s (f - R) */
+} logarithm;
+
+static logarithm log_parts(const maker *m, LLVMValueRef x) {
+  static const double r[] = {2. / 3, 2. / 5, 2. / 7, 2. / 9, 2. / 11};
+  LLVMValueRef tiny = less(m, x, number(m, 0x1p-126));
+  LLVMValueRef normal = choose(m, tiny, mul(m, x, number(m, 0x1p24)), x);
+  LLVMValueRef code = LLVMBuildSub(m->b, code_of(m, normal), whole(m, 0x3F3504F3), "");
+  LLVMValueRef k = LLVMBuildAShr(m->b, code, whole(m, 23), "");
+  LLVMValueRef fraction = LLVMBuildAnd(m->b, code, whole(m, 0x7FFFFF), "");
+  fraction = of_code(m, LLVMBuildAdd(m->b, fraction, whole(m, 0x3F3504F3), ""));
+  k = LLVMBuildSub(m->b, k, choose(m, tiny, whole(m, 24), whole(m, 0)), "");
+  LLVMValueRef f = sub(m, fraction, number(m, 1));
+  LLVMValueRef s = quotient(m, f, add(m, number(m, 2), f)), z = mul(m, s, s);
+  LLVMValueRef rest = mul(m, z, polynomial(m, z, r, 5));
+  return (logarithm){
+      .f = f, .k = LLVMBuildSIToFP(m->b, k, m->real, ""), .product = mul(m, s, sub(m, f, rest))};
+}
+
+/* Zero, infinity, NaN and numbers below zero. */
+static LLVMValueRef log_ends(const maker *m, LLVMValueRef x, LLVMValueRef result) {
+  LLVMValueRef infinity = LLVMBuildFDiv(m->b, number(m, 1), number(m, 0), "");
+  LLVMValueRef zero = LLVMBuildFCmp(m->b, LLVMRealOEQ, x, number(m, 0), "");
+  LLVMValueRef high = LLVMBuildFCmp(m->b, LLVMRealOEQ, x, infinity, "");
+  LLVMValueRef none = LLVMBuildFCmp(m->b, LLVMRealULT, x, number(m, 0), "");
+  result = choose(m, high, infinity, result);
+  result = choose(m, zero, LLVMBuildFNeg(m->b, infinity, ""), result);
+  return choose(m, none, of_code(m, whole(m, 0x7FFFFFFF)), result);
+}
+
+static LLVMValueRef natural_log(const maker *m, LLVMValueRef x) {
+  logarithm l = log_parts(m, x);
+  LLVMValueRef low = sub(m, l.product, mul(m, l.k, number(m, -2.12194440e-4)));
+  LLVMValueRef sum = add(m, mul(m, l.k, number(m, 0.693359375)), sub(m, l.f, low));
+  return log_ends(m, x, sum);
+}
+
+/* In f64 from f and the product on, where 1 / ln 2 has bits enough. */
+static LLVMValueRef binary_log(const maker *m, LLVMValueRef x) {
+  maker w = maker_of(m->e, LLVMTypeOf(x), true);
+  logarithm l = log_parts(m, x);
+  LLVMValueRef f = LLVMBuildFPExt(m->b, l.f, w.real, "");
+  LLVMValueRef log = sub(&w, f, LLVMBuildFPExt(m->b, l.product, w.real, ""));
+  log =
+      add(&w, LLVMBuildFPExt(m->b, l.k, w.real, ""), mul(&w, log, number(&w, 1.4426950408889634)));
+  return log_ends(m, x, LLVMBuildFPTrunc(m->b, log, m->real, ""));
+}
+
+/* ---- sigmoids ---- */
+
+/* 1 / (1 + e^-x): of e^-|x|, which does not overflow. */
+static LLVMValueRef sigmoid(const maker *m, LLVMValueRef x) {
+  LLVMValueRef small = exponential(m, LLVMBuildFNeg(m->b, size_of(m, x), ""));
+  LLVMValueRef over = choose(m, less(m, x, number(m, 0)), small, number(m, 1));
+  return quotient(m, over, add(m, number(m, 1), small));
+}
+
+/* x times that, where e^-|x| alone would be subnormal, too. -infinity gives what it tends to, -0.
+ */
+static LLVMValueRef silu(const maker *m, LLVMValueRef x) {
+  LLVMValueRef part, n, negative = less(m, x, number(m, 0));
+  exponential_parts(m, LLVMBuildFNeg(m->b, size_of(m, x), ""), &part, &n);
+  LLVMValueRef under = add(m, number(m, 1), scaled(m, part, n));
+  x = choose(m, less(m, x, number(m, -125)), number(m, -125), x);
+  LLVMValueRef made = quotient(m, mul(m, x, choose(m, negative, part, number(m, 1))), under);
+  return choose(m, negative, scaled(m, made, n), made);
+}
+
+static LLVMValueRef hyperbolic_tangent(const maker *m, LLVMValueRef x) {
+  static const double c[] = {-0.3333332861062139, 0.13332732790435398, -0.053844988976845205,
+                             0.020968186987637444, -0.006053697404302247};
+  LLVMValueRef size = size_of(m, x), z = mul(m, x, x), two = number(m, 2);
+  LLVMValueRef near = add(m, x, mul(m, x, mul(m, z, polynomial(m, z, c, 5))));
+  LLVMValueRef growth = exponential(m, mul(m, size, two));
+  LLVMValueRef far = sub(m, number(m, 1), quotient(m, two, add(m, growth, number(m, 1))));
+  LLVMValueRef sign = LLVMBuildXor(m->b, code_of(m, x), code_of(m, size), "");
+  far = of_code(m, LLVMBuildOr(m->b, code_of(m, far), sign, ""));
+  return choose(m, less(m, size, number(m, 0.62)), near, far);
+}
+
+/* ---- the error function, in f64 ---- */
+
+/* e^x, -160 <= x <= 0. */
+static LLVMValueRef wide_exp(const maker *w, LLVMValueRef x) {
+  static const double taylor[] = {1,        1,        1. / 2,    1. / 6,     1. / 24,
+                                  1. / 120, 1. / 720, 1. / 5040, 1. / 40320, 1. / 362880};
+  LLVMValueRef magic = number(w, 0x1.8p52);
+  LLVMValueRef moved = add(w, mul(w, x, number(w, 1.4426950408889634)), magic);
+  LLVMValueRef integer = LLVMBuildSub(w->b, code_of(w, moved), code_of(w, magic), "");
+  LLVMValueRef n = sub(w, moved, magic);
+  LLVMValueRef r = sub(w, x, mul(w, n, number(w, 0.6931471805599453)));
+  return mul(w, polynomial(w, r, taylor, 10), power(w, integer));
+}
+
+/* 1 - erf(z), 0 <= z <= 10.8, to 2^-29 of itself: t e^(P(t) - z^2), t = 2 / (2 + z). */
+static LLVMValueRef complement(const maker *w, LLVMValueRef z) {
+  static const double p[] = {-1.2655054501883389,  0.99976209881614719, 0.37877532518503793,
+                             0.048067813992626163, 0.12998148952307437, -1.0558052576972072,
+                             2.6266218941456465,   -5.6957177637026959, 8.4745289234073624,
+                             -7.8321809775014444,  4.3731859105426212,  -1.3667419073365314,
+                             0.18502790098006888};
+  LLVMValueRef t = quotient(w, number(w, 2), add(w, number(w, 2), z));
+  LLVMValueRef exponent = sub(w, polynomial(w, t, p, sizeof p / sizeof *p), mul(w, z, z));
+  return mul(w, t, wide_exp(w, exponent));
+}
+
+static LLVMValueRef error_function(const maker *m, LLVMValueRef x) {
+  static const double c[] = {1.1283791670955101,     -0.37612638903059337,
+                             0.11283791662226531,    -0.026866168309815537,
+                             0.0052239469040764683,  -0.00085461271660357816,
+                             0.00011967647073178893, -1.3083815881509932e-05};
+  maker w = maker_of(m->e, LLVMTypeOf(x), true);
+  LLVMValueRef wide = LLVMBuildFPExt(m->b, x, w.real, ""), z = mul(&w, wide, wide);
+  LLVMValueRef size = limited(&w, size_of(&w, wide), 0, 10);
+  LLVMValueRef near = mul(&w, wide, polynomial(&w, z, c, sizeof c / sizeof *c));
+  LLVMValueRef far = sub(&w, number(&w, 1), complement(&w, size));
+  far = choose(&w, less(&w, wide, number(&w, 0)), LLVMBuildFNeg(m->b, far, ""), far);
+  LLVMValueRef made = choose(&w, less(&w, size, number(&w, 0.5)), near, far);
+  return LLVMBuildFPTrunc(m->b, made, m->real, "");
+}
+
+/* x (1 + erf(x / sqrt 2)) / 2. -infinity gives what it tends to, -0. */
+static LLVMValueRef gelu(const maker *m, LLVMValueRef x) {
+  maker w = maker_of(m->e, LLVMTypeOf(x), true);
+  LLVMValueRef low = choose(m, less(m, x, number(m, -15)), number(m, -15), x);
+  LLVMValueRef wide = LLVMBuildFPExt(m->b, low, w.real, "");
+  LLVMValueRef z = mul(&w, limited(&w, size_of(&w, wide), 0, 15), number(&w, 0.7071067811865476));
+  LLVMValueRef tail = mul(&w, complement(&w, z), number(&w, 0.5));
+  LLVMValueRef part = choose(&w, less(&w, wide, number(&w, 0)), tail, sub(&w, number(&w, 1), tail));
+  return LLVMBuildFPTrunc(m->b, mul(&w, wide, part), m->real, "");
+}
+
+/* ---- the whole ---- */
+
+LLVMValueRef emit_function(emitter *e, int op, LLVMValueRef x) {
+  LLVMTypeRef type = LLVMTypeOf(x);
+  LLVMTypeRef scalar =
+      LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
+  maker m = maker_of(e, type, LLVMGetTypeKind(scalar) == LLVMDoubleTypeKind);
+  switch (op) {
+  case EXPR_SQRT: return square_root(&m, x);
+  case EXPR_RSQRT: return quotient(&m, number(&m, 1), square_root(&m, x));
+  case EXPR_RCP: return quotient(&m, number(&m, 1), x);
+  case EXPR_FLOOR: return floored(&m, x, false);
+  case EXPR_CEIL: return floored(&m, x, true);
+  case EXPR_ROUND: return rounded(&m, x);
+  case EXPR_EXP: return exponential(&m, x);
+  case EXPR_EXP2: return power_of_two(&m, x);
+  case EXPR_LOG: return natural_log(&m, x);
+  case EXPR_LOG2: return binary_log(&m, x);
+  case EXPR_TANH: return hyperbolic_tangent(&m, x);
+  case EXPR_ERF: return error_function(&m, x);
+  case EXPR_SIGMOID: return sigmoid(&m, x);
+  case EXPR_SILU: return silu(&m, x);
+  default: return gelu(&m, x);
+  }
+}

@@ -1,0 +1,12 @@
+/* Functions of expressions as arithmetic that every target does alike: sums, products, quotients
+ * and roots that are rounded correctly, and integers. docs/expressions.md has their errors. */
+#ifndef LLRT_JIT_EMIT_EMIT_FUNCTION_H
+#define LLRT_JIT_EMIT_EMIT_FUNCTION_H
+
+#include "jit/emit/core/emitter.h"
+
+/* op (expr_operator: one argument) of x, a number of f32 or f64 or a vector of such. Of f64 only
+ * SQRT, RSQRT, RCP, FLOOR, CEIL, ROUND. */
+LLVMValueRef emit_function(emitter *e, int op, LLVMValueRef x);
+
+#endif

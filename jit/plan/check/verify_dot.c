@@ -1,0 +1,148 @@
+/* What emission and interpretation rely on in products, boxes and blocks that go in rounds. */
+#include "jit/plan/check/verify.h"
+
+#include "base/bits.h"
+#include "jit/plan/facts/access.h"
+#include "jit/plan/facts/box.h"
+#include "jit/plan/facts/buffer_use.h"
+#include "jit/plan/facts/dot_tiling.h"
+#include "jit/plan/facts/thread_registers.h"
+#include "jit/plan/facts/value.h"
+#include "jit/plan/kernel/plan_check.h"
+#include "layout/f2.h"
+
+/* log2 bytes of what a box's rows are turned by */
+#define PIECE_BYTES 4
+
+llrt_status plan_verify_dot(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  dot_tiling tiling;
+  CHECK(step->with < kernel->n_values && step->second < kernel->n_values, "step %d: no such value",
+        at);
+  const plan_value *with = &kernel->value[step->with], *out = &kernel->value[step->out];
+  CHECK(with->bits == out->bits && with->word == out->word && with->reduced == out->reduced &&
+            llrt_layout_equal(&with->layout, &out->layout),
+        "step %d: v%d is not laid out as v%d", at, step->with, step->out);
+  LLRT_TRY(plan_dot_tiling(kernel, step, &tiling));
+  CHECK(!step->parts || (tiling.row->family == DOT_WGMMA && !tiling.shared[DOT_A]),
+        "step %d: parts", at);
+  CHECK(!step->fresh_sums ||
+            (tiling.row->family == DOT_WGMMA && tiling.row->acc == LLRT_F32 && !step->parts),
+        "step %d: sums beside", at);
+  CHECK(tiling.row->family != DOT_WGMMA ||
+            plan_registers_hold(kernel, out, tiling.row, step->fresh_sums),
+        "step %d: %s has more registers than a thread", at, tiling.row->name);
+  return LLRT_OK;
+}
+
+llrt_status plan_verify_settle(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  const plan_value *in = &kernel->value[step->in], *out = &kernel->value[step->out];
+  CHECK(kernel->deal.used && kernel->launch.dealt > 0 && kernel->launch.rounds > 0 &&
+            at + step->body + 1 == kernel->n_steps,
+        "step %d: turns that are not dealt", at);
+  CHECK(kernel->deal.place >=
+                kernel->barriers + (plan_landed_step(kernel) < 0 ? 16 : 24) * kernel->slots &&
+            kernel->deal.place + 4 <= kernel->launch.shared_bytes,
+        "step %d: the block's ticket lies where barriers do", at);
+  for (int i = 0; i < kernel->n_buffers; i++)
+    CHECK(plan_buffer_end(&kernel->buffer[i]) <= kernel->deal.place,
+          "buffer %d lies where the block's ticket does", i);
+  CHECK(in->bits == 32 && in->word == 0 && plan_value_bits(in, PLAN_REGISTER) >= 2 &&
+            llrt_layout_equal(&in->layout, &out->layout),
+        "step %d: sums that cells do not hold", at);
+  return LLRT_OK;
+}
+
+/* The next position's copies go to rings at any time, and so do other warps' accesses to other
+ * buffers until a barrier. */
+llrt_status plan_verify_rounds(const plan_kernel *kernel) {
+  int at = 0, rings = plan_ring_bytes(kernel);
+  bool met = false;
+  if (kernel->launch.rounds == 0) return LLRT_OK;
+  CHECK(kernel->producers > 0 && kernel->launch.n_boxes > 0 && kernel->cluster_bits == 0 &&
+            kernel->n_indices == 0 && kernel->walk.split < 0,
+        "rounds of blocks whose copies wait for each other");
+  while (kernel->step[at].kind == PLAN_FILL) at++;
+  CHECK(kernel->step[at].kind == PLAN_ROLES, "step %d: before the rounds", at);
+  for (; at < kernel->n_steps; at++) {
+    const plan_step *step = &kernel->step[at];
+    bool stores = step->kind == PLAN_SHARED_STORE;
+    met |= step->kind == PLAN_BARRIER;
+    CHECK(!stores || met, "step %d: a store before what the round before has loaded", at);
+    CHECK(!stores || kernel->buffer[step->buffer].offset >= rings,
+          "step %d: a store to what producers fill", at);
+  }
+  return LLRT_OK;
+}
+
+/* Takes an axis's position out of the digits' fixed bits. */
+static uint64_t take_position(const plan_kernel *kernel, int axis, uint64_t *at) {
+  uint64_t position = 0;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    if (kernel->digit[i].axis != axis) continue;
+    int shift = llrt_layout_out_shift(&kernel->space, i);
+    uint64_t mask = bits_mask(kernel->digit[i].bits);
+    position += (*at >> shift & mask) * (uint64_t)kernel->digit[i].step;
+    *at &= ~(mask << shift);
+  }
+  return position;
+}
+
+/* Whether byte b of the slot, for each b that is a power of two, is where boxes put what the buffer
+ * has there. */
+static bool lies_so(const plan_kernel *kernel, const plan_step *step) {
+  const plan_box *box = &kernel->launch.box[step->box - 1];
+  const plan_buffer *buffer = &kernel->buffer[step->buffer];
+  const int8_t *axis = kernel->box_axis[step->box - 1];
+  int row = bits_log2(box->size[0]), rows = bits_highest(2 * (uint64_t)box->size[1] - 1);
+  if (buffer->bytes % (1 << (row + rows + box->bytes)) != 0) return false;
+  for (int i = 0; i < buffer->layout.in[0].bits; i++) {
+    uint64_t tile = plan_tile_bits_of(&kernel->value[step->in], buffer->layout.column[i]);
+    uint64_t at = f2_apply(kernel->space.column, tile), position[2];
+    for (int d = 0; d < 2; d++)
+      position[d] = take_position(kernel, axis[d], &at); /* of a batch a box has one position */
+    uint64_t plain =
+        (position[0] & bits_mask(row)) | position[1] << row | position[0] >> row << (row + rows);
+    if (at != 0 || position[1] >> rows ||
+        dot_shared_permuted(plain << box->bytes, box->swizzle) != 1ull << (i + box->bytes))
+      return false;
+  }
+  return true;
+}
+
+static bool same(const plan_number *a, const plan_number *b) {
+  return a->arg == b->arg && (a->arg >= 0 || a->value == b->value);
+}
+
+llrt_status plan_verify_box(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  CHECK(step->box <= kernel->launch.n_boxes && step->masked && kernel->producers > 0,
+        "step %d: box %d", at, step->box);
+  const plan_box *box = &kernel->launch.box[step->box - 1];
+  const int8_t *axis = kernel->box_axis[step->box - 1];
+  int rank = plan_box_rank(box);
+  plan_number stride;
+  for (int d = 0; d < rank; d++)
+    CHECK(box->size[d] > 0 && box->size[d] <= (d < 2 ? 256 : 1) &&
+              (d == 1 || bits_count(box->size[d]) == 1) &&
+              plan_axis_stride(kernel, step->tensor, axis[d], &stride) &&
+              (d == 0 ? plan_is_number(&stride, 1) : same(&stride, &box->stride[d - 1])),
+          "step %d: dimension %d of a box", at, d);
+  CHECK(box->address.arg == step->tensor && plan_is_of_axes(kernel, step->tensor, axis, rank) &&
+            8 << box->bytes == kernel->tensor_bits[step->tensor] &&
+            box->size[0] << box->bytes == 1 << PIECE_BYTES << box->swizzle && lies_so(kernel, step),
+        "step %d: a box is not what the buffer holds", at);
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    if (!(bound->tensors >> step->tensor & 1)) continue;
+    int digit = plan_padded_digit(kernel, bound), own = digit < 0 ? -1 : kernel->digit[digit].axis;
+    if (own >= 0 && (own == axis[0] || (own == axis[1] && bound->limit.value == box->size[1])))
+      continue;
+    int d = 0;
+    while (d + 1 < rank && bound->axis != axis[d]) d++;
+    CHECK(!bound->device && bound->axis == axis[d] && same(&bound->limit, &box->extent[d]),
+          "step %d: bound %d is not that of a box", at, i);
+  }
+  return LLRT_OK;
+}

@@ -1,0 +1,71 @@
+/* Boxes for the rings of warpgroups' operands: where a tensor is rows of elements that follow each
+ * other, at one stride, the device copies a ring's slot by itself (plan_box), instead of threads
+ * that copy 16 bytes each. A row of a box is a row of shared memory, its other dimension all rows;
+ * longer rows take several boxes. One more axis, of a batch, may say which plane of rows it is. */
+#include "jit/plan/dot/dot.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/draft/draft.h"
+#include "jit/plan/facts/box.h"
+#include "jit/plan/facts/dot_shared.h"
+#include "jit/plan/facts/tile_padding.h"
+#include "layout/f2.h"
+
+#define ROW_BYTES 7 /* log2 */
+#define PIECE_BYTES 4
+#define MOST_ROWS 8 /* log2 */
+
+/* The first axis beside rows and what is across them that moves the tensor's address; -1: none. */
+static int batch_axis(const plan_kernel *kernel, int tensor, const int8_t axis[2]) {
+  for (int i = 0; i < kernel->n_digits; i++) {
+    int own = kernel->digit[i].axis;
+    if (own >= 0 && own != axis[0] && own != axis[1] && plan_digit_moves(kernel, tensor, i))
+      return own;
+  }
+  return -1;
+}
+
+/* One dimension of a box: its extent, and its stride but for rows'. */
+static llrt_status add_dimension(dot_draft *x, int tensor, int d, int axis, plan_box *box,
+                                 bool *found) {
+  plan_kernel *kernel = x->d.kernel;
+  plan_number stride;
+  kernel->box_axis[kernel->launch.n_boxes][d] = (int8_t)axis;
+  *found = !draft_on_device(&x->d, axis) && plan_axis_stride(kernel, tensor, axis, &stride) &&
+           (d == 0 ? plan_is_number(&stride, 1) : stride.value >= 0);
+  if (!*found) return LLRT_OK;
+  if (d > 0) box->stride[d - 1] = stride;
+  return draft_number(&x->d, PLAN_ARG_CEIL, axis, false, 1, &box->extent[d]);
+}
+
+llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_step *copy,
+                         int most, bool *found) {
+  plan_kernel *kernel = x->d.kernel;
+  plan_launch *launch = &kernel->launch;
+  int first = x->job->desc.tensors[0].rank - 3, tensor = copy->tensor,
+      dims[2] = {DOT_DIM_K, operand ? DOT_DIM_N : DOT_DIM_M};
+  int element = bits_log2(kernel->tensor_bits[tensor]) - 3, n[2];
+  plan_box box = {.bytes = (uint8_t)element, .address = {.arg = tensor}};
+  *found = element >= 0 && launch->n_boxes < PLAN_MAX_BOXES;
+  if (!*found) return LLRT_OK;
+  for (int i = 0; i < 2 && *found; i++) {
+    int dim = dims[transposed ? 1 - i : i];
+    n[i] = bits_count(x->bits[dim]);
+    LLRT_TRY(add_dimension(x, tensor, i, first + dim, &box, found));
+  }
+  if (!*found) return LLRT_OK;
+  const int8_t *axis = kernel->box_axis[launch->n_boxes];
+  int row = bits_min(bits_min(n[0], most), ROW_BYTES - element),
+      batch = batch_axis(kernel, tensor, axis);
+  *found = row + element >= PIECE_BYTES && n[1] <= MOST_ROWS;
+  if (*found && batch >= 0) LLRT_TRY(add_dimension(x, tensor, 2, batch, &box, found));
+  box.size[0] = (uint16_t)(1 << row);
+  box.size[1] = (uint16_t)plan_unpadded_positions(kernel, axis[1], 1 << n[1]);
+  box.size[2] = batch >= 0;
+  *found = *found && plan_is_of_axes(kernel, tensor, axis, plan_box_rank(&box));
+  if (!*found) return LLRT_OK;
+  box.swizzle = (uint8_t)(row + element - PIECE_BYTES);
+  launch->box[launch->n_boxes++] = box;
+  return LLRT_OK;
+}

@@ -1,0 +1,186 @@
+/* Products of warpgroups: both operands go as they are by copies of 16 bytes into rings of shared
+ * memory, laid out as the instructions take them, and from there into the products; no element
+ * passes a register:
+ *
+ *   roles, walk { copies by producers, await them, begin products, await those of the turn before,
+ * free their slot } */
+#include "jit/plan/dot/dot.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/dot/dot_stage.h"
+#include "jit/plan/draft/draft.h"
+#include "jit/plan/facts/access.h"
+#include "jit/plan/facts/dot_tiling.h"
+#include "jit/plan/facts/value.h"
+
+#define COPY_BYTES 16
+#define BESIDE_COLUMNS \
+  7 /* log2, of an instruction whose sums stand beside those of all turns: both are registers */
+#define GROUP_WARPS 3 /* log2: of more, threads have half of the registers */
+#define PRODUCERS 4   /* warps: registers are given to whole warpgroups */
+
+/* Elements that instructions multiply as they are in memory. */
+static bool is_plain(const dot_draft *x, int operand) {
+  const dot_job *job = x->job;
+  bool scaled =
+      job->tensor[operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A] >= 0 && !job->scaled_sums[operand];
+  scaled |= job->tensor[operand ? LLRT_DOT_ZERO_B : LLRT_DOT_ZERO_A] >= 0;
+  llrt_dtype type = job->desc.tensors[dot_operand_tensor(x, operand)].dtype;
+  return !scaled && type == (operand ? x->types.b : x->types.a);
+}
+
+/* The copies' accesses, and how much of one no bound parts; whether memory's rows go along the
+ * operand's positions. */
+static llrt_status find_access(const dot_draft *x, int operand, dot_access *access, int *whole,
+                               bool *transposed) {
+  int tensor = dot_operand_tensor(x, operand);
+  plan_value spread;
+  LLRT_TRY(
+      dot_memory_value(x, tensor, x->bits[dot_operand_dim(operand)] | x->bits[DOT_DIM_K], access));
+  plan_value_spread(x->d.kernel, &access->value, &spread);
+  if (plan_access_bytes(access->value.bits, access->vector) != COPY_BYTES ||
+      access->align < access->vector)
+    return llrt_error(LLRT_UNSUPPORTED, "operand %c is not read by whole pieces of 16 bytes",
+                      "AB"[operand]);
+  *whole = bits_min(draft_whole_vector(&x->d, &spread, tensor, access->vector), access->vector);
+  uint64_t run =
+      plan_tile_bits_of(&access->value, plan_value_columns(&access->value, PLAN_REGISTER)[0]);
+  *transposed = (run & dot_tile_bits(x, x->bits[dot_operand_dim(operand)])) != 0;
+  return LLRT_OK;
+}
+
+/* Slots of both rings that shared memory has room for beside what results may go through. */
+#define MOST_SLOTS 12
+#define RESULTS_BYTES (34 << 10)
+
+static int slots_of(const dot_draft *x) {
+  int bytes = 0;
+  for (int i = 0; i < 2; i++) {
+    int elements = bits_count(x->bits[dot_operand_dim(i)]) + bits_count(x->bits[DOT_DIM_K]);
+    bytes += plan_access_bytes(x->d.kernel->tensor_bits[dot_operand_tensor(x, i)], elements);
+  }
+  return bits_max(
+      bits_min((x->d.kernel->target.facts.shared_bytes - RESULTS_BYTES) / bytes, MOST_SLOTS),
+      DOT_SLOTS);
+}
+
+static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, int offset,
+                             int *end) {
+  plan_kernel *kernel = x->d.kernel;
+  dot_ring *ring = &x->ring[operand];
+  dot_access access;
+  plan_address_map map;
+  bool transposed;
+  int buffer, whole;
+  LLRT_TRY(find_access(x, operand, &access, &whole, &transposed));
+  LLRT_TRY(draft_value(kernel, &access.value, &ring->copied));
+  LLRT_TRY(dot_stage_buffer(&x->d, &access.value, space, operand, transposed, offset, &buffer));
+  plan_address_of_buffer(kernel, buffer, &map);
+  if (plan_access_widest(kernel, &access.value, &map, PLAN_REGISTER) < access.vector)
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "rows of operand %c lie otherwise in memory than products want them in "
+                      "shared memory",
+                      "AB"[operand]);
+  kernel->buffer[buffer].slots = (uint8_t)slots_of(x);
+  *end = plan_buffer_end(&kernel->buffer[buffer]);
+  if (*end > kernel->target.facts.shared_bytes)
+    return llrt_error(LLRT_UNSUPPORTED, "rings of %d bytes", *end);
+  ring->copy = (plan_step){.kind = PLAN_COPY,
+                           .tensor = (uint8_t)dot_operand_tensor(x, operand),
+                           .in = (uint8_t)ring->copied,
+                           .buffer = (uint8_t)buffer,
+                           .vector = (uint8_t)access.vector};
+  ring->masked = ring->copy;
+  ring->masked.masked = true;
+  ring->masked.vector = (uint8_t)whole;
+  bool found;
+  LLRT_TRY(dot_plan_box(x, operand, transposed, &ring->copy, LLRT_MAX_BITS, &found));
+  if (!found && whole < access.vector)
+    return llrt_error(LLRT_UNSUPPORTED, "an extent of operand %c cuts pieces of 16 bytes",
+                      "AB"[operand]);
+  x->boxes &= found;
+  ring->masked.box = (uint8_t)(found ? kernel->launch.n_boxes : 0);
+  return LLRT_OK;
+}
+
+/* Of the tiles that are made at the same time, one on each multiprocessor, those of r places along
+ * one axis and units / r along the other read least where
+ * r^2 is units times the quotient of what a tile reads along each. */
+void dot_plan_bands(dot_draft *x, const int64_t read[2]) {
+  plan_kernel *kernel = x->d.kernel;
+  int64_t along[2];
+  int first = x->job->desc.tensors[0].rank - 3;
+  for (int i = 0; i < 2; i++) {
+    if (kernel->n_places < 2 || kernel->place[i].digit < 0) return;
+    int dim = kernel->digit[kernel->place[i].digit].axis - first;
+    if (dim != DOT_DIM_M && dim != DOT_DIM_N) return;
+    along[i] = read[dim == DOT_DIM_N];
+  }
+  for (kernel->band = 1;
+       2 * (int64_t)kernel->band * kernel->band * along[1] < kernel->target.facts.units * along[0];)
+    kernel->band *= 2;
+}
+
+/* Whether the tile's last quarter of columns is other blocks' (dot_shape.three_quarters). */
+static bool lacks_quarter(const dot_draft *x) {
+  return x->d.tile_positions[x->job->desc.tensors[0].rank - 2] > 0;
+}
+
+/* What tiles lack is whole instructions, or the last columns of each. */
+static int columns_beside(const dot_draft *x) {
+  int all = bits_count(x->bits[DOT_DIM_N]),
+      most = BESIDE_COLUMNS - (x->d.kernel->warp_bits > GROUP_WARPS);
+  return lacks_quarter(x) && all > most ? all - 2 : most;
+}
+
+llrt_status dot_plan_warpgroups(dot_draft *x, const dot_space *space, const dot_types *types) {
+  const dot_room room = {
+      .results = 7, .operand = 16, .columns = types->short_sums ? columns_beside(x) : 0};
+  plan_kernel *kernel = x->d.kernel;
+  int end = 0;
+  x->types = *types;
+  if (!dot_layouts_group(kernel, space, &room, x->swapped, &x->how) || !is_plain(x, 0) ||
+      !is_plain(x, 1))
+    return llrt_error(LLRT_UNSUPPORTED, "no instruction of warpgroups multiplies these elements");
+  x->boxes = true;
+  for (int i = 0; i < 2; i++) LLRT_TRY(plan_ring(x, space, i, end, &end));
+  if (!x->boxes && kernel->warp_bits > GROUP_WARPS)
+    return llrt_error(LLRT_UNSUPPORTED, "threads that copy leave %d warps too few registers",
+                      1 << kernel->warp_bits);
+  for (int i = 0; i < 2 && !x->boxes; i++)
+    if (x->ring[i].masked.vector < x->ring[i].copy.vector)
+      return llrt_error(LLRT_UNSUPPORTED, "bounds part pieces of 16 bytes that threads copy");
+  if (!x->boxes) kernel->launch.n_boxes = x->ring[0].masked.box = x->ring[1].masked.box = 0;
+  x->rings = x->warpgroups = true;
+  dot_plan_bands(x, (int64_t[]){(int64_t)1 << bits_count(x->bits[DOT_DIM_M]),
+                                (int64_t)1 << bits_count(x->bits[DOT_DIM_N])});
+  kernel->producers = PRODUCERS;
+  kernel->slots = (uint8_t)slots_of(x);
+  return LLRT_OK;
+}
+
+llrt_status dot_open_warpgroups(dot_draft *x) {
+  return draft_step(x->d.kernel, (plan_step){.kind = PLAN_ROLES});
+}
+
+llrt_status dot_fill_warpgroups(dot_draft *x) {
+  plan_kernel *kernel = x->d.kernel;
+  int at = kernel->n_steps, n;
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_PRODUCE}));
+  LLRT_TRY(dot_copy_operands(x, &n));
+  kernel->step[at].body = (uint8_t)n;
+  return draft_step(kernel, (plan_step){.kind = PLAN_FILLED});
+}
+
+llrt_status dot_warpgroup_products(dot_draft *x, int with, int *out) {
+  const dot_ring *a = &x->ring[x->swapped], *b = &x->ring[1 - x->swapped]; /* the instruction's */
+  const int value[2] = {a->copied, b->copied}, buffer[2] = {a->copy.buffer, b->copy.buffer};
+  LLRT_TRY(dot_stage_products(&x->d, &x->how, value, buffer, with, out));
+  dot_tiling tiling;
+  plan_kernel *kernel = x->d.kernel;
+  kernel->step[kernel->n_steps - 1].fresh_sums = x->types.short_sums;
+  llrt_status status = plan_dot_tiling(kernel, &kernel->step[kernel->n_steps - 1], &tiling);
+  if (status == LLRT_OK && (tiling.leaves || !lacks_quarter(x))) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "warpgroups do not multiply operands that lie so");
+}

@@ -1,0 +1,91 @@
+/* See box.h. */
+#include "jit/plan/facts/box.h"
+
+#include "base/bits.h"
+#include "jit/plan/facts/tile_padding.h"
+
+bool plan_digit_stride(const plan_kernel *kernel, int tensor, int digit, plan_number *stride) {
+  const plan_digit_side *side = &kernel->digit[digit].side[tensor];
+  int bits = kernel->digit[digit].bits;
+  const uint64_t *column = &kernel->column[tensor][llrt_layout_out_shift(&kernel->space, digit)];
+  *stride = side->stride;
+  if (side->kind == PLAN_STRIDE) return true;
+  if (side->kind != PLAN_COLUMNS) return false;
+  if (bits == 0) return kernel->digit[digit].rest;
+  *stride = (plan_number){.arg = -1, .value = (int64_t)column[0]};
+  for (int b = 1; b < bits; b++)
+    if (column[b] != column[0] << b) return false;
+  return !kernel->digit[digit].rest ||
+         (side->stride.arg < 0 && side->stride.value == (int64_t)(column[0] << bits));
+}
+
+/* Whether a stride is so many times another one. */
+static bool is_multiple(const plan_kernel *kernel, const plan_number *stride, const plan_number *of,
+                        int64_t times) {
+  if (of->arg < 0) return plan_is_number(stride, of->value * times);
+  if (stride->arg < 0) return false;
+  plan_arg arg = kernel->launch.arg[of->arg];
+  const plan_arg *other = &kernel->launch.arg[stride->arg];
+  arg.factor *= times;
+  return arg.kind == PLAN_ARG_STRIDE && other->kind == arg.kind && other->tensor == arg.tensor &&
+         other->index == arg.index && other->padded == arg.padded && other->factor == arg.factor;
+}
+
+bool plan_axis_stride(const plan_kernel *kernel, int tensor, int axis, plan_number *stride) {
+  bool found = false;
+  plan_number other;
+  for (int i = 0; i < kernel->n_digits; i++)
+    if (kernel->digit[i].axis == axis && kernel->digit[i].step == 1)
+      found = !found && plan_digit_stride(kernel, tensor, i, stride);
+  for (int i = 0; found && i < kernel->n_digits; i++) {
+    const plan_digit *digit = &kernel->digit[i];
+    if (digit->axis == axis && digit->step != 1)
+      found = (bits_is_power_of_two(digit->step) ? stride->arg < 0 : digit->bits == 0) &&
+              plan_digit_stride(kernel, tensor, i, &other) &&
+              is_multiple(kernel, &other, stride, digit->step);
+  }
+  return found;
+}
+
+bool plan_digit_moves(const plan_kernel *kernel, int tensor, int digit) {
+  plan_number stride;
+  return !plan_digit_stride(kernel, tensor, digit, &stride) || !plan_is_number(&stride, 0);
+}
+
+bool plan_is_of_axes(const plan_kernel *kernel, int tensor, const int8_t *axis, int rank) {
+  bool only = kernel->origin[tensor] == 0 && kernel->swizzle[tensor].swizzle_len == 0 &&
+              kernel->n_indices == 0;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    bool of_box = false;
+    for (int d = 0; d < rank; d++) of_box |= kernel->digit[i].axis == axis[d];
+    only &= of_box || !plan_digit_moves(kernel, tensor, i);
+  }
+  for (int i = 0; i < kernel->n_terms; i++) only &= kernel->term[i].tensor != tensor;
+  return only;
+}
+
+int plan_box_pitch(const plan_box *box) {
+  return box->size[0] << bits_highest(2 * (uint64_t)box->size[1] - 1) << box->bytes;
+}
+
+int plan_box_count(const plan_kernel *kernel, const plan_step *step) {
+  const plan_box *box = &kernel->launch.box[step->box - 1];
+  int count = kernel->buffer[step->buffer].bytes / plan_box_pitch(box);
+  int64_t own = plan_unpadded_positions(kernel, kernel->box_axis[step->box - 1][0],
+                                        (int64_t)count * box->size[0]);
+  return bits_min(count, (int)bits_ceil_div(own, box->size[0]));
+}
+
+bool plan_only_boxes(const plan_kernel *kernel) {
+  int at = 0;
+  while (at < kernel->n_steps && kernel->step[at].kind != PLAN_PRODUCE) at++;
+  bool only = at < kernel->n_steps;
+  for (int i = at + 1; only && i <= at + kernel->step[at].body; i++) only = kernel->step[i].box > 0;
+  return only;
+}
+
+int plan_landed_step(const plan_kernel *kernel) {
+  int at = kernel->n_steps - 1;
+  while (at >= 0 && kernel->step[at].kind != PLAN_LANDED) at--;
+  return at;
+}

@@ -1,0 +1,34 @@
+/* Strides of digits and axes, and copies of boxes (plan_box): where a tensor is rows at one stride.
+ */
+#ifndef LLRT_JIT_PLAN_FACTS_BOX_H
+#define LLRT_JIT_PLAN_FACTS_BOX_H
+
+#include "jit/plan/kernel/plan.h"
+
+static inline bool plan_is_number(const plan_number *number, int64_t value) {
+  return number->arg < 0 && number->value == value;
+}
+
+/* The stride of one position of a digit in a tensor, elements; false: there is no such number. */
+bool plan_digit_stride(const plan_kernel *kernel, int tensor, int digit, plan_number *stride);
+/* The stride of one position of an axis, which several digits may make up; false: there is no such
+ * number. */
+bool plan_axis_stride(const plan_kernel *kernel, int tensor, int axis, plan_number *stride);
+/* Whether a digit moves the tensor's address. */
+bool plan_digit_moves(const plan_kernel *kernel, int tensor, int digit);
+/* Whether no digit of an axis other than these, and nothing else, moves the tensor's address. */
+bool plan_is_of_axes(const plan_kernel *kernel, int tensor, const int8_t *axis, int rank);
+
+/* Bytes from box to box of a slot: rows that are no power of two leave some free. */
+int plan_box_pitch(const plan_box *box);
+/* Boxes of a slot that have something of the block's: beyond a digit's own bound there is nothing
+ * to copy. */
+int plan_box_count(const plan_kernel *kernel, const plan_step *step);
+
+/* Whether producers copy nothing but boxes. */
+bool plan_only_boxes(const plan_kernel *kernel);
+
+/* The number of the producers' PLAN_LANDED; -1: they only copy. */
+int plan_landed_step(const plan_kernel *kernel);
+
+#endif

@@ -1,0 +1,16 @@
+/* Who still reads shared memory behind the steps that a kernel has, and what rings take of it. */
+#ifndef LLRT_JIT_PLAN_FACTS_BUFFER_USE_H
+#define LLRT_JIT_PLAN_FACTS_BUFFER_USE_H
+
+#include "jit/plan/kernel/plan.h"
+
+/* Whether a store to shared memory has to wait for what reads there: before it, or in a turn
+ * before. */
+bool plan_shared_in_use(const plan_kernel *kernel);
+/* Whether other blocks of the cluster may still read a block's memory, in which it then neither
+ * stores nor ends. */
+bool plan_others_read(const plan_kernel *kernel);
+/* Bytes of shared memory that rings take. */
+int plan_ring_bytes(const plan_kernel *kernel);
+
+#endif

@@ -1,0 +1,532 @@
+/* Variants of a dot with packed weights: which shape of a block for how many rows and columns, and
+ * stages. */
+#include "jit/plan/packed/dot_packed_kernel.h"
+
+#include "base/bits.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "jit/plan/cost/trace.h"
+#include "jit/plan/dot/dot.h"
+#include "jit/plan/packed/packed.h"
+#include "jit/plan/stages/stages.h"
+#include "jit/plan/types/dot_packed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Each for up to so many rows, the last for all. Blocks fill a large device once where N is 8192;
+ * about 50 KiB of W are under way in a multiprocessor. The more rows, the more columns share what
+ * is read of A, and the fewer blocks there are: two of a cluster then share K. */
+static const packed_shape warp_shapes[] = {
+    {.rows = 8, .m = 3, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 4, .resident = 2},
+    {.rows = 16, .m = 4, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 4, .resident = 1},
+    {.rows = 32, .m = 5, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 4, .resident = 1},
+    {.rows = 64,
+     .m = 6,
+     .n = 7,
+     .k = 7,
+     .warps = {0, 2, 2},
+     .cluster = 1,
+     .slots = 4,
+     .resident = 1},
+    {.rows = 128,
+     .m = 7,
+     .n = 7,
+     .k = 6,
+     .warps = {0, 2, 2},
+     .cluster = 1,
+     .slots = 4,
+     .resident = 1},
+    {.m = 7, .n = 7, .k = 6, .warps = {0, 2, 1}, .slots = 4, .resident = 1},
+};
+/* A shape is for as many columns as a device of PLAN_MEASURED_UNITS takes its blocks at once (in
+ * proportion to its units on another: plan_for_units); the next one has fewer of them. Else the
+ * device would have little to do at the end, for as long as a block takes: blocks of 64 columns, or
+ * two that share 128, or as small ones of which a multiprocessor has two (AT_ONCE), four that share
+ * 128 (IN_FOUR), or do so in clusters of four, of which fewer are resident (FEW_COLUMNS). Up to as
+ * many columns tiles are few and short, too: blocks of fewer rows than a tile, of which a device
+ * takes more at once, and blocks that go on to the next tile are faster there. */
+#define AT_ONCE (PLAN_MEASURED_UNITS / 2 << 7)
+#define IN_FOUR 4096
+#define FEW_COLUMNS 3584
+#define PRODUCED .resident = 1, .producers = 4, .warpgroups = true
+
+/* The same where there are warpgroups, whose instructions take all rows of a block at once. */
+static const packed_shape group_shapes[] = {
+    {.rows = 8,
+     .columns = AT_ONCE,
+     .m = 3,
+     .n = 5,
+     .k = 7,
+     .warps = {0, 0, 2},
+     .slots = 4,
+     .resident = 2},
+    {.rows = 8, .m = 3, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 3, .resident = 4},
+    {.rows = 16,
+     .columns = AT_ONCE,
+     .m = 4,
+     .n = 5,
+     .k = 7,
+     .warps = {0, 0, 2},
+     .slots = 4,
+     .resident = 2},
+    {.rows = 16, .m = 4, .n = 5, .k = 6, .warps = {0, 0, 2}, .slots = 4, .resident = 4},
+    {.rows = 32,
+     .columns = FEW_COLUMNS,
+     .m = 5,
+     .n = 5,
+     .k = 7,
+     .warps = {0, 0, 2},
+     .slots = 4,
+     .resident = 2},
+    {.rows = 32,
+     .columns = IN_FOUR,
+     .m = 5,
+     .n = 6,
+     .k = 7,
+     .warps = {0, 2, 2},
+     .cluster = 1,
+     .slots = 6,
+     .resident = 1,
+     .warpgroups = true},
+    {.rows = 32,
+     .columns = AT_ONCE,
+     .m = 5,
+     .n = 6,
+     .k = 7,
+     .warps = {0, 2, 1},
+     .slots = 8,
+     .resident = 1,
+     .warpgroups = true},
+    {.rows = 32,
+     .m = 5,
+     .n = 6,
+     .k = 7,
+     .warps = {0, 2, 1},
+     .slots = 4,
+     .resident = 2,
+     .warpgroups = true},
+    {.rows = 64,
+     .columns = IN_FOUR,
+     .m = 6,
+     .n = 6,
+     .k = 7,
+     .warps = {0, 2, 2},
+     .cluster = 1,
+     .slots = 4,
+     .resident = 1,
+     .warpgroups = true},
+    {.rows = 64,
+     .columns = AT_ONCE,
+     .m = 6,
+     .n = 6,
+     .k = 6,
+     .warps = {0, 2, 2},
+     .slots = 4,
+     .resident = 1,
+     .warpgroups = true},
+    {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 8, PRODUCED},
+    {.rows = 128,
+     .columns = FEW_COLUMNS,
+     .m = 7,
+     .n = 7,
+     .k = 7,
+     .warps = {0, 3, 2},
+     .cluster = 2,
+     .slots = 4,
+     PRODUCED},
+    {.rows = 128,
+     .columns = IN_FOUR,
+     .m = 6,
+     .n = 7,
+     .k = 7,
+     .warps = {0, 3, 1},
+     .cluster = 1,
+     .slots = 8,
+     PRODUCED},
+    {.rows = 128,
+     .columns = AT_ONCE,
+     .m = 7,
+     .n = 7,
+     .k = 7,
+     .warps = {0, 3, 1},
+     .cluster = 1,
+     .slots = 4,
+     PRODUCED},
+    {.rows = 128, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
+    {.rows = 256,
+     .columns = IN_FOUR,
+     .m = 7,
+     .n = 7,
+     .k = 7,
+     .warps = {0, 3, 1},
+     .cluster = 1,
+     .slots = 4,
+     PRODUCED},
+    {.rows = 256,
+     .columns = AT_ONCE,
+     .m = 8,
+     .n = 7,
+     .k = 6,
+     .warps = {0, 3, 1},
+     .cluster = 1,
+     .slots = 4,
+     PRODUCED},
+    {.m = 8,
+     .n = 7,
+     .k = 6,
+     .warps = {0, 3, 0},
+     .slots = 4,
+     PRODUCED,
+     .deal = true,
+     .clocks = 1100},
+    {.columns = FEW_COLUMNS,
+     .own = 208,
+     .rounds = true,
+     .m = 8,
+     .n = 7,
+     .k = 6,
+     .warps = {0, 3, 0},
+     .slots = 4,
+     PRODUCED,
+     .clocks = 930},
+    {.columns = FEW_COLUMNS,
+     .own = 104,
+     .m = 7,
+     .n = 7,
+     .k = 7,
+     .warps = {0, 3, 0},
+     .slots = 4,
+     PRODUCED,
+     .clocks = 1150},
+    {.columns = FEW_COLUMNS,
+     .rounds = true,
+     .m = 8,
+     .n = 7,
+     .k = 6,
+     .warps = {0, 3, 0},
+     .slots = 4,
+     PRODUCED,
+     .clocks = 1100},
+    {.rows = 512,
+     .columns = IN_FOUR,
+     .m = 7,
+     .n = 7,
+     .k = 7,
+     .warps = {0, 3, 0},
+     .slots = 4,
+     PRODUCED,
+     .clocks = 1200},
+    {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED, .clocks = 1100},
+};
+/* Those of weights as bytes, whose groups take all rows at once, however few, where there are
+ * columns for as many blocks of 64 of them as there are multiprocessors: sums of a turn are of 128
+ * positions. */
+static const packed_shape byte_shapes[] = {
+    {.rows = 8,
+     .columns = IN_FOUR,
+     .m = 3,
+     .n = 5,
+     .k = 7,
+     .warps = {0, 0, 2},
+     .slots = 4,
+     .resident = 2},
+    {.rows = 8,
+     .m = 3,
+     .n = 6,
+     .k = 7,
+     .warps = {0, 2, 1},
+     .slots = 8,
+     .resident = 1,
+     .warpgroups = true},
+    {.rows = 16,
+     .columns = IN_FOUR,
+     .m = 4,
+     .n = 5,
+     .k = 7,
+     .warps = {0, 0, 2},
+     .slots = 4,
+     .resident = 2},
+    {.rows = 16,
+     .m = 4,
+     .n = 6,
+     .k = 7,
+     .warps = {0, 2, 1},
+     .slots = 8,
+     .resident = 1,
+     .warpgroups = true},
+    {.rows = 32,
+     .columns = IN_FOUR,
+     .m = 5,
+     .n = 6,
+     .k = 7,
+     .warps = {0, 2, 2},
+     .cluster = 1,
+     .slots = 8,
+     .resident = 1,
+     .warpgroups = true},
+    {.rows = 32,
+     .m = 5,
+     .n = 6,
+     .k = 7,
+     .warps = {0, 2, 2},
+     .slots = 4,
+     .resident = 1,
+     .warpgroups = true},
+    {.rows = 64,
+     .columns = IN_FOUR,
+     .m = 6,
+     .n = 6,
+     .k = 7,
+     .warps = {0, 2, 2},
+     .cluster = 1,
+     .slots = 4,
+     .resident = 1,
+     .warpgroups = true},
+    {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 8, PRODUCED},
+    {.rows = 128,
+     .columns = IN_FOUR,
+     .m = 6,
+     .n = 7,
+     .k = 7,
+     .warps = {0, 3, 1},
+     .cluster = 1,
+     .slots = 8,
+     PRODUCED},
+    {.rows = 128, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 8, PRODUCED},
+    {.rows = 256,
+     .columns = IN_FOUR,
+     .m = 7,
+     .n = 7,
+     .k = 7,
+     .warps = {0, 3, 1},
+     .cluster = 1,
+     .slots = 8,
+     PRODUCED},
+    {.rows = 256, .m = 8, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+    {.rows = 512,
+     .columns = IN_FOUR,
+     .m = 7,
+     .n = 7,
+     .k = 7,
+     .warps = {0, 3, 0},
+     .slots = 8,
+     PRODUCED},
+    {.m = 8, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
+};
+/* Instead of those for as many rows, where rows have 8 bits: up to 32 each warp casts what it
+ * multiplies, up to 128 producers do, beyond them a stage before (CAST_BEFORE). */
+static const packed_shape narrow_shapes[] = {
+    {.rows = 32, .m = 5, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 4, .resident = 1},
+    {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
+};
+
+#define COUNT(list) ((int)(sizeof list / sizeof *list))
+
+static const packed_shape *shape_for(const packed *p, const packed_shape *shape) {
+  for (int i = 0; i < COUNT(narrow_shapes); i++)
+    if (packed_casts_rows(p) && (shape->warpgroups || shape->columns) &&
+        narrow_shapes[i].rows == shape->rows)
+      return &narrow_shapes[i];
+  return shape;
+}
+
+/* Rows of 8 bits that fill a block of 2^8 are cast once, by a stage before: in the block, casts and
+ * products would want more of shared memory than it gives. */
+#define CAST_BEFORE 8
+
+/* Plans the stage that casts the rows (A) to the compute type, into workspace region 0, and has the
+ * job read them from there. */
+static llrt_status cast_rows(packed *p, const plan_target *target, const plan_options *options,
+                             plan_kernel *kernel) {
+  int rows = p->operand[PACKED_ROWS].tensor, rank = p->job.desc.tensors[rows].rank;
+  uint32_t axes = (uint32_t)bits_mask(rank);
+  LLRT_TRY(dot_convert_stage(&p->job.desc, rows, p->compute, 0, 0, target, options, kernel));
+  kernel->launch.later = 1;
+  kernel->launch.range = (plan_range){.min_elements = 0};
+  kernel->launch.workspace = (plan_workspace){.n = 1, .clear = true};
+  kernel->launch.workspace.region[0] =
+      (plan_region){.per_position = llrt_dtype_bits(p->compute) / 8,
+                    .axes = axes & ~dot_lacking(&p->job.desc, rows)};
+  LLRT_TRY(llrt_storage_row_major(rank, &p->cast));
+  dot_in_workspace(&p->job, rows, p->compute, &p->cast);
+  return LLRT_OK;
+}
+
+static void read_cast_rows(const packed *p, plan_kernel *kernel) {
+  const op_description *desc = &p->job.desc;
+  int rows = p->operand[PACKED_ROWS].tensor;
+  stages_view_all(desc, kernel, desc->n_tensors);
+  stages_view_region(kernel, rows, 0, dot_lacking(desc, rows));
+  kernel->launch.stage = 1;
+}
+
+/* A shape without what the target lacks: clusters, for which more blocks make fewer columns each.
+ */
+static packed_shape shape_on(const packed_shape *wanted, const plan_target *target) {
+  packed_shape s = *wanted;
+  if (s.cluster <= target->cluster_bits) return s;
+  s.n -= s.cluster;
+  s.warps[PACKED_N] -= s.cluster;
+  s.cluster = 0;
+  return s;
+}
+
+#define MOST_WARPS 3 /* log2, of those that are added to */
+
+/* A shape with all columns that accesses of W have: its blocks are fewer then, their warps along K
+ * more, with shorter turns of more slots. */
+static packed_shape with_columns(const packed *p, packed_shape s) {
+  int more = bits_max(p->columns - s.n, 0);
+  if (more == 0) return s;
+  s.n += more;
+  s.k = bits_max(s.k - more, PACKED_VECTOR_K);
+  s.slots += s.slots / 2;
+  s.warps[PACKED_K] = bits_max(s.warps[PACKED_K],
+                               bits_min(s.warps[PACKED_K] + more, MOST_WARPS - s.warps[PACKED_N]));
+  s.resident = bits_max(s.resident >> more, 1);
+  return s;
+}
+
+/* With turns as long, and then as many warps along K, as rings fit in shared memory. */
+static llrt_status plan_shape(packed *p, const packed_shape *shape, const plan_target *target,
+                              const plan_options *options, plan_kernel *kernel) {
+  const packed begin = *p;
+  llrt_status status = LLRT_UNSUPPORTED;
+  for (int less = 0; less < 3 && status == LLRT_UNSUPPORTED; less++)
+    for (int k = shape->k; k >= PACKED_VECTOR_K && status == LLRT_UNSUPPORTED; k--) {
+      *p = begin;
+      p->shape = with_columns(p, shape_on(shape, target));
+      p->shape.k = k;
+      p->shape.warps[PACKED_K] = bits_max(p->shape.warps[PACKED_K] - less, 0);
+      status = packed_plan_kernel(p, target, options, kernel);
+    }
+  return status;
+}
+
+/* A variant's kernels at `first`; *n of them. */
+static llrt_status plan_variant(packed *p, const packed_shape *shape, const plan_target *target,
+                                const plan_options *options, plan_kernel *first, int *n) {
+  bool before = packed_casts_rows(p) && shape->m >= CAST_BEFORE;
+  if (before) LLRT_TRY(cast_rows(p, target, options, first));
+  LLRT_TRY(plan_shape(p, shape, target, options, first + before));
+  if (before) read_cast_rows(p, first + before);
+  *n = 1 + before;
+  return LLRT_OK;
+}
+
+/* Whether no extent that is promised passes a shape's limit; none: any does. */
+static bool is_within(const llrt_promise *extent, int64_t limit) {
+  return limit == 0 || (extent->max > 0 && extent->max <= limit);
+}
+
+/* Whether a shape is another choice where one behind it serves, too: that one takes walks of no
+ * turns. */
+static bool is_other(const packed_shape *shape) {
+  return shape->deal || shape->rounds || shape->own > 0;
+}
+
+/* Turns that became shorter take less. */
+static void count_clocks(const packed *p, const packed_shape *shape, const plan_tuning *tuning,
+                         plan_range *range) {
+  range->turn_clocks = shape->clocks >> (shape->k - p->shape.k);
+  range->tile_clocks = shape->deal     ? tuning->packed_dealt_tile_clocks
+                       : shape->rounds ? tuning->packed_round_tile_clocks
+                                       : tuning->packed_tile_clocks;
+  range->more_clocks = shape->deal     ? tuning->packed_deal_clocks
+                       : shape->rounds ? tuning->packed_rounds_clocks
+                                       : 0;
+  range->min_extent[packed_axis(&p->job, PACKED_K)] = is_other(shape);
+}
+
+/* "packed, 128 rows, 4096 columns: tile 128 x 128, turns of 128 along K, dealt". */
+static void name_shape(const packed_shape *shape, int64_t columns, char what[PLAN_ATTEMPT_NAME]) {
+  char rows[24] = "any", wide[24] = "any";
+  if (shape->rows) snprintf(rows, sizeof rows, "%lld", (long long)shape->rows);
+  if (columns) snprintf(wide, sizeof wide, "%lld", (long long)columns);
+  snprintf(what, PLAN_ATTEMPT_NAME, "packed, M <= %s, N <= %s: tile %d x %d x %d%s%s", rows, wide,
+           1 << shape->m, 1 << shape->n, 1 << shape->k, shape->warpgroups ? ", warpgroups" : "",
+           shape->deal     ? ", dealt"
+           : shape->rounds ? ", rounds"
+                           : "");
+}
+
+/* Shapes for few columns are left out where they are not needed, or not to be had, or rows of 8
+ * bits have their own. */
+static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n,
+                               const plan_target *target, const plan_options *options, plan *out) {
+  const int first = packed_axis(&p->job, 0);
+  const llrt_promise *extents = p->job.desc.promises[0].shape + first;
+  const packed begin = *p;
+  int64_t covered = 0; /* rows that the shapes so far take, however many columns there are */
+  bool all = false;
+  out->n_variants = 0;
+  for (int i = 0; i < n && !all; i++) {
+    const packed_shape *shape = &shapes[i];
+    plan_kernel *kernel = &out->variant[out->n_variants];
+    const packed_shape *wanted = shape_for(&begin, shape);
+    const int64_t columns = shape->columns ? plan_for_units(target, shape->columns) : 0;
+    bool measured =
+        shape->clocks > 0 && !packed_casts_rows(&begin); /* else another stage is before */
+    char what[PLAN_ATTEMPT_NAME];
+    name_shape(wanted, columns, what);
+    const char *left_out =
+        is_other(shape) && !measured ? "another stage is before it: its clocks are not known"
+        : columns && extents[PACKED_N].min > columns ? "N is promised to be longer"
+        : columns && wanted != shape                 ? "rows of 8 bits have a shape of their own"
+        : shape->rows > 0 && shape->rows <= covered  ? "a shape before it takes as many rows"
+                                                     : NULL;
+    if (left_out) {
+      plan_refused(options, NULL, what, "%s", left_out);
+      continue;
+    }
+    if (out->n_variants + 2 > PLAN_MAX_VARIANTS)
+      return llrt_error(LLRT_INTERNAL, "a plan of more than %d kernels", PLAN_MAX_VARIANTS);
+    *p = begin;
+    int kernels = 0;
+    llrt_status status = plan_variant(p, wanted, target, options, kernel, &kernels);
+    plan_refused_by(options, status, what);
+    if (status == LLRT_UNSUPPORTED && (shape->columns || shape->deal)) continue;
+    LLRT_TRY(status);
+    plan_taken(options, kernel + kernels - 1, "%s", what);
+    out->n_variants += kernels;
+    bool any_columns = is_within(&extents[PACKED_N], columns);
+    if (measured) count_clocks(p, shape, target->tuning, &kernel->launch.range);
+    all = !is_other(shape) && any_columns && is_within(&extents[PACKED_M], shape->rows);
+    if (any_columns && !is_other(shape)) covered = shape->rows;
+    if (all) continue;
+    kernel->launch.range.max_extent[first + PACKED_M] = shape->rows;
+    kernel->launch.range.max_extent[first + PACKED_N] = columns;
+  }
+  return LLRT_OK;
+}
+
+llrt_status plan_dot_packed_make(const op_description *desc, const plan_target *target,
+                                 const plan_options *options, plan *out, bool *made) {
+  packed *p = memory_zeroed(1, sizeof *p);
+  *made = false;
+  if (!p) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
+  dot_begin_job(desc, target, &p->job);
+  llrt_status status = LLRT_OK;
+  const char *why = NULL;
+  if (!packed_begin(p, target, &why)) plan_refused(options, NULL, "packed weights", "%s", why);
+  else {
+    const packed begin = *p;
+    bool groups = packed_instruction(p, target, true, 6) >= 0;
+    const packed_shape *shapes = p->bytes ? byte_shapes : group_shapes;
+    int n = p->bytes ? COUNT(byte_shapes) : COUNT(group_shapes);
+    if (!groups)
+      plan_refused(options, NULL, "packed weights by warpgroups",
+                   "%s has no warpgroups' instruction for these types", target->name);
+    status = groups ? plan_shapes(p, shapes, n, target, options, out) : LLRT_UNSUPPORTED;
+    if (status == LLRT_UNSUPPORTED) {
+      *p = begin;
+      status = plan_shapes(p, warp_shapes, COUNT(warp_shapes), target, options, out);
+    }
+    *made = status == LLRT_OK;
+    if (status == LLRT_UNSUPPORTED)
+      status = LLRT_OK; /* storages or extents that only the general kernels take */
+  }
+  free(p);
+  return status;
+}

@@ -1,0 +1,160 @@
+/* Values from tensors and into them. A tensor that lacks axes is loaded once for all along them. */
+#include "jit/plan/rows/rows.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/facts/access.h"
+#include "jit/plan/facts/value.h"
+#include "jit/plan/types/number.h"
+#include "layout/f2.h"
+
+/* log2 elements of an access to a tensor, and of what divides its address. */
+typedef struct accesses {
+  int vector, align;
+} accesses;
+
+static accesses accesses_of(draft *d, const plan_value *value, int tensor) {
+  const plan_kernel *kernel = d->kernel;
+  plan_address_map map;
+  plan_value spread;
+  draft_runs runs;
+  int vector = bits_log2(kernel->target.access_bytes * 8 / value->bits);
+  plan_dim dim = kernel->target.simd_lanes ? PLAN_LANE : PLAN_REGISTER;
+  const llrt_swizzle *swizzle = &kernel->swizzle[tensor];
+  plan_address_of_tensor(kernel, tensor, &map);
+  plan_value_spread(kernel, value, &spread);
+  draft_runs_of(d, tensor, &runs);
+  if (kernel->target.access_align_bytes > 1) vector = bits_min(vector, runs.align);
+  if (swizzle->swizzle_len) vector = bits_min(vector, bits_min(swizzle->per_element, runs.align));
+  int word = kernel->target.simd_lanes ? value->word : 0;
+  if (word > 0 && !plan_access_positions(&spread, &map, PLAN_REGISTER, word, NULL))
+    vector = word = 0;
+  for (int i = 0; i < LLRT_MAX_BITS; i++)
+    map.column[i] >>= word; /* lanes come behind those of a byte */
+  vector = bits_max(vector - word, 0);
+  while (vector > 0 && !plan_access_fits(&spread, &map, dim, vector)) vector--;
+  return (accesses){.vector = vector + word, .align = runs.align};
+}
+
+/* Of accesses that bounds may part those that they do not; of the host's bytes with two elements
+ * one at a time. */
+static int masked_vector(draft *d, const plan_value *value, int tensor, int vector) {
+  const plan_kernel *kernel = d->kernel;
+  plan_value spread;
+  plan_value_spread(kernel, value, &spread);
+  if (!kernel->target.simd_lanes || value->word == 0)
+    return draft_whole_vector(d, &spread, tensor, vector);
+  uint64_t moved = f2_apply(kernel->space.column, plan_value_columns(&spread, PLAN_REGISTER)[0]);
+  return vector > 0 && !draft_splits(d, moved, tensor) ? 1 : 0;
+}
+
+/* Words of a GPU hold elements that lie side by side in memory. */
+static int word_of(draft *d, const plan_value *value, int tensor) {
+  int most = bits_min(draft_word_of(d, value->bits), plan_value_bits(value, PLAN_REGISTER));
+  plan_address_map map;
+  plan_value spread;
+  int positions[LLRT_MAX_BITS], word = 0;
+  if (d->kernel->target.simd_lanes) return value->bits < 8 ? most : 0;
+  plan_address_of_tensor(d->kernel, tensor, &map);
+  plan_value_spread(d->kernel, value, &spread);
+  while (word < most && plan_access_positions(&spread, &map, PLAN_REGISTER, word + 1, positions) &&
+         positions[word] == word)
+    word++;
+  return word;
+}
+
+static llrt_status tensor_value(rows *r, int tensor, plan_value *value) {
+  LLRT_TRY(rows_layout(r, rows_bits_of(r, r->program->tensor[tensor].axes),
+                       r->d.kernel->tensor_bits[tensor], value));
+  value->word = (uint8_t)word_of(&r->d, value, tensor);
+  return LLRT_OK;
+}
+
+static llrt_status check_nibbles(const rows *r, const plan_step *step) {
+  if (r->d.kernel->tensor_bits[step->tensor] >= 8 || step->vector > 0) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "elements of 4 bits: no thread surely has both of a byte");
+}
+
+/* The access in the block's interior, and at edges where bounds may leave elements out. */
+static llrt_status access_steps(rows *r, plan_step step, const plan_value *value) {
+  draft *d = &r->d;
+  plan_kernel *kernel = d->kernel;
+  accesses own = accesses_of(d, value, step.tensor);
+  bool edge = kernel->n_bounds > 0, inside = true;
+  for (int i = 0; i < kernel->n_bounds; i++)
+    inside &= kernel->bound[i].full.arg >= 0 || kernel->bound[i].full.value > 0;
+  plan_step masked = step;
+  step.vector = (uint8_t)own.vector;
+  step.misaligned = (uint8_t)bits_max(own.vector - own.align, 0);
+  masked.masked = true;
+  masked.vector = (uint8_t)masked_vector(d, value, step.tensor, own.vector);
+  masked.misaligned = (uint8_t)bits_max(masked.vector - own.align, 0);
+  if (!edge || inside) LLRT_TRY(check_nibbles(r, &step));
+  if (edge) LLRT_TRY(check_nibbles(r, &masked));
+  if (edge && inside)
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR,
+                                            .joins = step.kind == PLAN_LOAD,
+                                            .body = 1,
+                                            .otherwise = 1,
+                                            .out = step.out}));
+  if (!edge || inside) LLRT_TRY(draft_step(kernel, step));
+  return edge ? draft_step(kernel, masked) : LLRT_OK;
+}
+
+llrt_status rows_load(rows *r, const program_node *node, int *value) {
+  draft *d = &r->d;
+  plan_value loaded;
+  llrt_dtype from = (llrt_dtype)node->from, to = (llrt_dtype)node->type;
+  LLRT_TRY(tensor_value(r, node->slot, &loaded));
+  LLRT_TRY(draft_value(d->kernel, &loaded, value));
+  LLRT_TRY(access_steps(
+      r, (plan_step){.kind = PLAN_LOAD, .tensor = node->slot, .out = (uint8_t)*value}, &loaded));
+  if (to == LLRT_BOOL)
+    return draft_retype(
+        d, (plan_map){.kind = PLAN_MAP_TRUTH, .from = (uint8_t)from, .to = LLRT_U32}, value);
+  if (from == LLRT_U64) return LLRT_OK; /* the same bits */
+  return draft_cast(d, from, to, value);
+}
+
+/* The value as the tensor's elements. */
+static llrt_status encode(rows *r, const program_tensor *tensor, int *value) {
+  llrt_dtype from = (llrt_dtype)r->program->node[tensor->node].type;
+  llrt_dtype to = (llrt_dtype)tensor->store;
+  if (from == LLRT_I64) return LLRT_OK; /* of 64-bit integers the same bits */
+  if (to == LLRT_BOOL) return draft_cast(&r->d, LLRT_I32, LLRT_U8, value);
+  if (to == LLRT_E8M0) {
+    uint64_t tile_bits = plan_tile_bits_in(r->d.kernel, &r->d.kernel->value[*value]);
+    plan_step code = {.kind = PLAN_APPLY,
+                      .op = EXPR_CAST,
+                      .operands = 1,
+                      .in = (uint8_t)*value,
+                      .element = LLRT_F32,
+                      .type = LLRT_I32,
+                      .through = LLRT_E8M0};
+    LLRT_TRY(rows_apply(r, code, tile_bits, value));
+    return draft_cast(&r->d, LLRT_I32, LLRT_U8, value);
+  }
+  return draft_cast(&r->d, from, to, value);
+}
+
+llrt_status rows_store(rows *r, int tensor, int value) {
+  const program_tensor *own = &r->program->tensor[tensor];
+  plan_kernel *kernel = r->d.kernel;
+  uint64_t wanted = rows_bits_of(r, own->axes);
+  llrt_dtype type = (llrt_dtype)r->program->node[own->node].type;
+  if (plan_tile_bits_in(kernel, &kernel->value[value]) != wanted) {
+    plan_step copy = {.kind = PLAN_APPLY,
+                      .op = EXPR_CAST,
+                      .operands = 1,
+                      .in = (uint8_t)value,
+                      .element = (uint8_t)type,
+                      .type = (uint8_t)type};
+    LLRT_TRY(rows_apply(r, copy, wanted, &value));
+  }
+  LLRT_TRY(encode(r, own, &value));
+  plan_value *stored = &kernel->value[value];
+  if (kernel->tensor_bits[tensor] < 32) stored->word = (uint8_t)word_of(&r->d, stored, tensor);
+  const plan_value layout = *stored;
+  return access_steps(
+      r, (plan_step){.kind = PLAN_STORE, .tensor = (uint8_t)tensor, .in = (uint8_t)value}, &layout);
+}

@@ -1,0 +1,160 @@
+/* Planning an expression (docs/expressions.md): rows that fit a block stay in its registers, read
+ * once and written once; longer ones are walked, once for each reduction and once for what is
+ * written. An expression without reductions is the case of rows of one element. */
+#include "jit/plan/rows/rows.h"
+
+#include "base/bits.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "jit/plan/stages/stages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The sets of axes that something is joined along, each inside the next. */
+static llrt_status find_groups(rows *r) {
+  const expr_program *program = r->program;
+  for (int i = 0; i < program->n_nodes; i++) {
+    uint8_t own = program->node[i].reduced;
+    int at = 0;
+    if (!own) continue;
+    while (at < r->n_groups && bits_count(r->group[at]) < bits_count(own)) at++;
+    if (at < r->n_groups && r->group[at] == own) continue;
+    if (r->n_groups == LLRT_MAX_RANK)
+      return llrt_error(LLRT_UNSUPPORTED, "reductions along more than %d sets of axes",
+                        LLRT_MAX_RANK);
+    memmove(&r->group[at + 1], &r->group[at], (size_t)(r->n_groups - at));
+    r->group[at] = own;
+    r->n_groups++;
+  }
+  for (int g = 1; g < r->n_groups; g++)
+    if (r->group[g - 1] & ~r->group[g])
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "reductions along two sets of axes, of which neither holds the other");
+  return LLRT_OK;
+}
+
+/* Each element of an output is one block's. */
+static llrt_status check_outputs(const rows *r) {
+  const expr_program *program = r->program;
+  uint32_t all = 0;
+  for (int t = 0; t < program->n_tensors; t++) all |= program->tensor[t].axes;
+  for (int t = 0; t < program->n_tensors; t++) {
+    const program_tensor *tensor = &program->tensor[t];
+    uint32_t lacking = all & ~(uint32_t)program->reduced & ~(uint32_t)tensor->axes;
+    if (tensor->output && lacking)
+      return llrt_error(
+          LLRT_UNSUPPORTED,
+          "an output that lacks axis %d, along which others vary and nothing is joined",
+          bits_lowest(lacking));
+    if (tensor->output && r->d.desc->tensors[t].storage->pad == LLRT_PAD_VALUE)
+      for (int a = 0; a < program->rank; a++) {
+        int64_t unit = draft_unit(&r->d, t, a);
+        if (tensor->axes >> a & 1 && unit > 1 && r->d.shape[a].multiple % unit != 0)
+          return llrt_error(
+              LLRT_UNSUPPORTED,
+              "an output's storage has pads along axis %d, which expressions do not write", a);
+      }
+  }
+  return LLRT_OK;
+}
+
+static llrt_status walk_arguments(rows *r) {
+  return r->resident ? LLRT_OK : draft_walk_turns(&r->d, r->program->reduced, 1);
+}
+
+static bool stored_in_walk(const rows *r, const program_tensor *tensor) {
+  return !r->resident && (tensor->axes & r->program->reduced) != 0;
+}
+
+static llrt_status store_outputs(rows *r, bool walked) {
+  for (int t = 0; t < r->program->n_tensors; t++) {
+    const program_tensor *tensor = &r->program->tensor[t];
+    if (!tensor->output || stored_in_walk(r, tensor) != walked) continue;
+    LLRT_TRY(rows_make_node(r, tensor->node));
+    LLRT_TRY(rows_store(r, t, r->value[tensor->node]));
+  }
+  return LLRT_OK;
+}
+
+/* What is written along rows, in one walk. */
+static llrt_status walk_outputs(rows *r) {
+  plan_kernel *kernel = r->d.kernel;
+  bool any = false;
+  for (int t = 0; t < r->program->n_tensors; t++) {
+    const program_tensor *tensor = &r->program->tensor[t];
+    if (!tensor->output || !stored_in_walk(r, tensor)) continue;
+    LLRT_TRY(rows_prepare(r, tensor->node));
+    any = true;
+  }
+  if (!any) return LLRT_OK;
+  int walk;
+  LLRT_TRY(draft_open(kernel, (plan_step){.kind = PLAN_WALK, .bare = true}, &walk));
+  LLRT_TRY(store_outputs(r, true));
+  draft_close(kernel, walk);
+  return LLRT_OK;
+}
+
+/* Loads come first, so that all are under way together. */
+static llrt_status load_inputs(rows *r) {
+  for (int i = 0; i < r->program->n_nodes; i++)
+    if (r->program->node[i].op == EXPR_TENSOR && !rows_walks(r, i)) LLRT_TRY(rows_make_node(r, i));
+  return LLRT_OK;
+}
+
+/* *made: false where rows that are to be resident are too long. */
+static llrt_status make_kernel(rows *r, const op_description *desc, const plan_target *target,
+                               const plan_options *options, plan_kernel *kernel, bool *made) {
+  draft *d = &r->d;
+  draft_begin(d, desc, target, options, kernel);
+  /* Nodes have words of 32 bits: more lanes than two registers of those have are code alone. */
+  if (target->simd_lanes)
+    kernel->lane_bits = bits_min(kernel->lane_bits, bits_log2(target->vector_bytes * 8 / 16));
+  if (r->resident) d->roles.resident = r->program->reduced;
+  if (r->resident) d->roles.may_be_empty = 0;
+  LLRT_TRY(draft_digits(d));
+  if (d->divided)
+    return llrt_error(LLRT_UNSUPPORTED, "the tensors' storages have no common refinement");
+  LLRT_TRY(check_outputs(r));
+  LLRT_TRY(rows_tile(r, made));
+  if (!*made) return LLRT_OK;
+  LLRT_TRY(draft_space(d));
+  LLRT_TRY(walk_arguments(r));
+  draft_uniform_indices(d);
+  int present = -1;
+  LLRT_TRY(draft_open_indices(d, 0, 0, &present));
+  LLRT_TRY(load_inputs(r));
+  LLRT_TRY(store_outputs(r, false));
+  LLRT_TRY(walk_outputs(r));
+  draft_close_indices(d, present);
+  draft_finish(kernel);
+  return LLRT_OK;
+}
+
+static llrt_status make_rows(rows *r, const op_description *desc, const plan_target *target,
+                             const plan_options *options, plan_kernel *kernel) {
+  bool made = false;
+  for (int resident = 1; resident >= 0 && !made; resident--) {
+    memset(r, 0, sizeof *r);
+    r->program = &desc->program;
+    r->resident = resident;
+    for (int i = 0; i < PROGRAM_MAX_NODES; i++) r->value[i] = ROWS_NONE;
+    LLRT_TRY(find_groups(r));
+    LLRT_TRY(make_kernel(r, desc, target, options, kernel, &made));
+  }
+  return made ? LLRT_OK : llrt_error(LLRT_UNSUPPORTED, "no tile for the expression");
+}
+
+llrt_status plan_rows_make(const op_description *desc, const plan_target *target,
+                           const plan_options *options, plan *out) {
+  plan_kernel *kernel;
+  rows *r = memory_new(sizeof *r);
+  if (!r) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
+  out->n_variants = 0;
+  llrt_status status = stages_next(out, &kernel);
+  if (status == LLRT_OK) status = make_rows(r, desc, target, options, kernel);
+  free(r);
+  LLRT_TRY(status);
+  stages_close(out, 0, (plan_range){.min_elements = 0});
+  return LLRT_OK;
+}

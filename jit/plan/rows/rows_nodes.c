@@ -1,0 +1,92 @@
+/* A program's nodes as steps: each node one, between values that lack the bits of axes along which
+ * they do not vary. */
+#include "jit/plan/rows/rows.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/types/number.h"
+
+llrt_status rows_apply(rows *r, plan_step step, uint64_t tile_bits, int *number) {
+  llrt_dtype type = (llrt_dtype)step.type;
+  int bits = type == LLRT_BOOL ? 32 : llrt_dtype_bits(type);
+  LLRT_TRY(rows_new_value(r, tile_bits, bits, number));
+  step.out = (uint8_t)*number;
+  if (step.operands < 1) step.in = step.out;
+  if (step.operands < 2) step.second = step.in;
+  if (step.operands < 3) step.with = step.in;
+  if (step.op != EXPR_NUMBER) step.number = (plan_number){.arg = -1};
+  return draft_step(r->d.kernel, step);
+}
+
+llrt_status rows_number(rows *r, llrt_dtype type, plan_number code, int *number) {
+  plan_step step = {.kind = PLAN_APPLY, .op = EXPR_NUMBER, .type = (uint8_t)type, .number = code};
+  return rows_apply(r, step, 0, number);
+}
+
+bool rows_walks(const rows *r, int node) {
+  return !r->resident && (r->program->node[node].axes & r->program->reduced) != 0;
+}
+
+/* A cast that maps of elements make (include/llrt/map.h), or a step of its own. */
+static llrt_status cast_node(rows *r, const program_node *node, int *value) {
+  llrt_dtype from = (llrt_dtype)node->from, to = (llrt_dtype)node->type;
+  llrt_dtype through = (llrt_dtype)node->through;
+  if (from == LLRT_BOOL) from = LLRT_I32; /* 0 and 1 */
+  bool mapped = from != LLRT_I64 && through != LLRT_E8M0;
+  if (mapped && through) LLRT_TRY(draft_cast(&r->d, from, through, value));
+  if (mapped && through) from = through;
+  if (mapped) return draft_cast(&r->d, from, to, value);
+  plan_step step = {.kind = PLAN_APPLY,
+                    .op = EXPR_CAST,
+                    .operands = 1,
+                    .in = (uint8_t)*value,
+                    .element = (uint8_t)from,
+                    .type = (uint8_t)to,
+                    .through = (uint8_t)through,
+                    .rounding = node->rounding};
+  return rows_apply(r, step, rows_bits_of(r, node->axes), value);
+}
+
+static llrt_status scalar_node(rows *r, const program_node *node, int *value) {
+  plan_number number;
+  LLRT_TRY(draft_arg(&r->d, (plan_arg){.kind = PLAN_ARG_SCALAR, .index = node->slot}, &number));
+  return rows_number(r, (llrt_dtype)node->type, number, value);
+}
+
+static llrt_status make(rows *r, int number) {
+  const program_node *node = &r->program->node[number];
+  int *value = &r->value[number];
+  plan_step step = {.kind = PLAN_APPLY,
+                    .op = node->op,
+                    .operands = node->n_args,
+                    .element = node->from,
+                    .type = node->type,
+                    .axis = node->slot};
+  if (node->op == EXPR_TENSOR) return rows_load(r, node, value);
+  if (node->op == EXPR_SCALAR) return scalar_node(r, node, value);
+  if (node->op == EXPR_NUMBER)
+    return rows_number(r, (llrt_dtype)node->type,
+                       (plan_number){.arg = -1, .value = (int64_t)node->bits}, value);
+  if (node->reduced && !r->resident) return rows_walk_reduce(r, number, value);
+  for (int i = 0; i < node->n_args; i++) LLRT_TRY(rows_make_node(r, node->arg[i]));
+  if (node->reduced) return rows_reduce(r, number, r->value[node->arg[0]], value);
+  if (node->op == EXPR_CAST) {
+    *value = r->value[node->arg[0]];
+    return cast_node(r, node, value);
+  }
+  if (node->n_args > 0) step.in = (uint8_t)r->value[node->arg[0]];
+  if (node->n_args > 1) step.second = (uint8_t)r->value[node->arg[1]];
+  if (node->n_args > 2) step.with = (uint8_t)r->value[node->arg[2]];
+  return rows_apply(r, step, rows_bits_of(r, node->axes), value);
+}
+
+llrt_status rows_make_node(rows *r, int node) {
+  return r->value[node] == ROWS_NONE ? make(r, node) : LLRT_OK;
+}
+
+llrt_status rows_prepare(rows *r, int number) {
+  const program_node *node = &r->program->node[number];
+  if (!rows_walks(r, number)) return rows_make_node(r, number);
+  for (int i = 0; i < node->n_args; i++) LLRT_TRY(rows_prepare(r, node->arg[i]));
+  return LLRT_OK;
+}

@@ -1,0 +1,289 @@
+/* Joins along axes. What lies beyond an axis's end is left out by the neutral element; registers,
+ * lanes and warps are joined as a reduce joins them (jit/plan/block/reduce_block.c), in a tree that
+ * the row's tile alone decides. */
+#include "jit/plan/rows/rows.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/block/block.h"
+#include "jit/plan/exchange/exchange.h"
+#include "jit/plan/facts/fold.h"
+#include "jit/plan/facts/value.h"
+#include "jit/plan/types/combine.h"
+
+#include <string.h>
+
+/* A join as it is made: its values are taken for whole ones, whose tile is what is not reduced. */
+typedef struct joining {
+  const program_node *node;
+  reduce_value value;
+  int kept;      /* log2 elements that are left */
+  uint64_t left; /* the kernel's tile bits of those */
+} joining;
+
+static int combiner_of(int op) {
+  switch (op) {
+  case EXPR_SUM:
+  case EXPR_MEAN: return LLRT_COMBINE_SUM;
+  case EXPR_PROD: return LLRT_COMBINE_PROD;
+  case EXPR_MAX: return LLRT_COMBINE_MAX;
+  case EXPR_MIN: return LLRT_COMBINE_MIN;
+  case EXPR_ANY: return LLRT_COMBINE_ANY;
+  case EXPR_ALL: return LLRT_COMBINE_ALL;
+  case EXPR_ARGMAX: return LLRT_COMBINE_ARGMAX;
+  default: return LLRT_COMBINE_ARGMIN;
+  }
+}
+
+/* Truth is joined as numbers of 32 bits. */
+static llrt_dtype joined_type(const program_node *node) {
+  return node->from == LLRT_BOOL ? LLRT_U32 : (llrt_dtype)node->from;
+}
+
+/* ---- ends ---- */
+
+/* Whether the tile may overhang the axis. */
+static bool overhangs(const rows *r, int axis) {
+  bool found = false;
+  for (int i = 0; i < r->d.kernel->n_bounds; i++) {
+    const plan_bound *bound = &r->d.kernel->bound[i];
+    found |=
+        bound->axis == axis || (bound->axis < 0 && r->d.kernel->digit[bound->top].axis == axis);
+  }
+  return found;
+}
+
+static llrt_status position_of(rows *r, int axis, int *number) {
+  plan_step position = {
+      .kind = PLAN_APPLY, .op = EXPR_POSITION, .type = LLRT_I32, .axis = (uint8_t)axis};
+  return rows_apply(r, position, r->of_axis[axis], number);
+}
+
+/* The neutral element in place of what lies beyond the axis. */
+static llrt_status leave_out(rows *r, const program_node *node, int axis, int *value) {
+  uint64_t tile_bits = plan_tile_bits_in(r->d.kernel, &r->d.kernel->value[*value]);
+  llrt_dtype type = joined_type(node);
+  plan_number end, neutral = {.arg = -1};
+  int position, limit, inside, identity;
+  neutral.value = (int64_t)combine_identity(combiner_of(node->op), type);
+  LLRT_TRY(draft_number(&r->d, PLAN_ARG_CEIL, axis, false, 1, &end));
+  LLRT_TRY(position_of(r, axis, &position));
+  LLRT_TRY(rows_number(r, LLRT_I32, end, &limit));
+  LLRT_TRY(rows_number(r, type, neutral, &identity));
+  plan_step compare = {.kind = PLAN_APPLY,
+                       .op = EXPR_LESS,
+                       .operands = 2,
+                       .in = (uint8_t)position,
+                       .second = (uint8_t)limit,
+                       .element = LLRT_I32,
+                       .type = LLRT_BOOL};
+  LLRT_TRY(rows_apply(r, compare, r->of_axis[axis], &inside));
+  plan_step choose = {.kind = PLAN_APPLY,
+                      .op = EXPR_WHERE,
+                      .operands = 3,
+                      .in = (uint8_t)inside,
+                      .second = (uint8_t)*value,
+                      .with = (uint8_t)identity,
+                      .element = (uint8_t)type,
+                      .type = (uint8_t)type};
+  return rows_apply(r, choose, tile_bits, value);
+}
+
+/* ---- the join ---- */
+
+/* The same elements under another number, as a value of its own tile, or of the kernel's again. */
+static llrt_status renamed(rows *r, int value, uint64_t reduced, int *number) {
+  plan_value made = r->d.kernel->value[value];
+  made.reduced = reduced;
+  LLRT_TRY(draft_value(r->d.kernel, &made, number));
+  return draft_step(
+      r->d.kernel,
+      (plan_step){.kind = PLAN_REGISTERS, .in = (uint8_t)value, .out = (uint8_t)*number});
+}
+
+/* Positions along the axis, laid out as value `like`. */
+static llrt_status positions_like(rows *r, int axis, int like, int *number) {
+  int position;
+  uint64_t tile_bits = plan_tile_bits_in(r->d.kernel, &r->d.kernel->value[like]);
+  LLRT_TRY(position_of(r, axis, &position));
+  plan_step copy = {.kind = PLAN_APPLY,
+                    .op = EXPR_CAST,
+                    .operands = 1,
+                    .in = (uint8_t)position,
+                    .element = LLRT_I32,
+                    .type = LLRT_I32};
+  return rows_apply(r, copy, tile_bits, number);
+}
+
+static llrt_status begin_join(rows *r, const program_node *node, int in, joining *j) {
+  plan_kernel *kernel = r->d.kernel;
+  int value = in, at = 0;
+  for (int a = 0; a < r->program->rank; a++)
+    if (node->reduced >> a & 1 && overhangs(r, a)) LLRT_TRY(leave_out(r, node, a, &value));
+  *j = (joining){.node = node};
+  j->value = (reduce_value){.op = combiner_of(node->op),
+                            .type = joined_type(node),
+                            .pairs = combine_is_arg(combiner_of(node->op)),
+                            .index = LLRT_I32};
+  j->left = plan_tile_bits_in(kernel, &kernel->value[value]) & ~rows_bits_of(r, node->reduced);
+  j->kept = bits_count(j->left);
+  if (j->value.pairs) LLRT_TRY(positions_like(r, bits_lowest(node->reduced), value, &at));
+  LLRT_TRY(renamed(r, value, 0, &j->value.key));
+  return j->value.pairs ? renamed(r, at, 0, &j->value.at) : LLRT_OK;
+}
+
+/* The joined value as one of the kernel's tile, laid out as all that varies along the same bits. */
+static llrt_status end_join(rows *r, const joining *j, int *out) {
+  plan_kernel *kernel = r->d.kernel;
+  int joined = j->value.pairs ? j->value.at : j->value.key;
+  plan_value wanted, own;
+  LLRT_TRY(rows_layout(r, j->left, kernel->value[joined].bits, &wanted));
+  own = wanted;
+  own.reduced = 0;
+  if (!llrt_layout_equal(&own.layout, &kernel->value[joined].layout))
+    LLRT_TRY(draft_exchange(&r->d, joined, &own, &joined));
+  return renamed(r, joined, wanted.reduced, out);
+}
+
+/* Sum over count. */
+static llrt_status divide_mean(rows *r, const program_node *node, int *value) {
+  uint64_t tile_bits = plan_tile_bits_in(r->d.kernel, &r->d.kernel->value[*value]);
+  llrt_dtype type = (llrt_dtype)node->type;
+  plan_number number;
+  int64_t known = 1;
+  int count;
+  for (int a = 0; a < r->program->rank; a++) {
+    int64_t extent = r->d.shape[a].known;
+    if (node->reduced >> a & 1 &&
+        (known < 0 || extent < 0 || __builtin_mul_overflow(known, extent, &known)))
+      known = -1;
+  }
+  number = (plan_number){.arg = -1, .value = known};
+  if (known < 0)
+    LLRT_TRY(
+        draft_arg(&r->d, (plan_arg){.kind = PLAN_ARG_EXTENTS, .factor = node->reduced}, &number));
+  LLRT_TRY(rows_number(r, LLRT_I64, number, &count));
+  plan_step real = {.kind = PLAN_APPLY,
+                    .op = EXPR_CAST,
+                    .operands = 1,
+                    .in = (uint8_t)count,
+                    .element = LLRT_I64,
+                    .type = (uint8_t)type};
+  LLRT_TRY(rows_apply(r, real, 0, &count));
+  plan_step divide = {.kind = PLAN_APPLY,
+                      .op = EXPR_DIVIDE,
+                      .operands = 2,
+                      .in = (uint8_t)*value,
+                      .second = (uint8_t)count,
+                      .element = (uint8_t)type,
+                      .type = (uint8_t)type};
+  return rows_apply(r, divide, tile_bits, value);
+}
+
+/* In groups inside each other the smaller is joined first: its bits are the tile's last. */
+llrt_status rows_reduce(rows *r, int number, int in, int *out) {
+  const program_node *node = &r->program->node[number];
+  program_node part = *node;
+  joining j;
+  *out = in;
+  bool pairs = combine_is_arg(combiner_of(node->op));
+  for (int g = 0; g < r->n_groups; g++) {
+    uint8_t before = g > 0 ? r->group[g - 1] : 0;
+    part.reduced = node->reduced & r->group[g] & (uint8_t)~before;
+    if (!part.reduced) continue;
+    LLRT_TRY(begin_join(r, &part, *out, &j));
+    LLRT_TRY(reduce_block(&r->d, &j.value, j.kept, false));
+    LLRT_TRY(end_join(r, &j, out));
+  }
+  (void)pairs;
+  return node->op == EXPR_MEAN ? divide_mean(r, node, out) : LLRT_OK;
+}
+
+/* ---- walked ---- */
+
+static llrt_status fill_step(rows *r, const plan_value *laid_out, reduce_value *value) {
+  plan_kernel *kernel = r->d.kernel;
+  plan_value key = *laid_out, at = *laid_out;
+  plan_step step = {.kind = PLAN_FILL,
+                    .combiner = (uint8_t)value->op,
+                    .type = (uint8_t)value->type,
+                    .pairs = value->pairs};
+  key.bits = (uint8_t)llrt_dtype_bits(value->type);
+  at.bits = (uint8_t)llrt_dtype_bits(value->index);
+  LLRT_TRY(draft_value(kernel, &key, &value->key));
+  step.out = (uint8_t)value->key;
+  if (value->pairs) LLRT_TRY(draft_value(kernel, &at, &value->at));
+  step.index_out = (uint8_t)value->at;
+  return draft_step(kernel, step);
+}
+
+static llrt_status like_values(rows *r, const reduce_value *like, reduce_value *made) {
+  plan_value key = r->d.kernel->value[like->key];
+  *made = *like;
+  LLRT_TRY(draft_value(r->d.kernel, &key, &made->key));
+  if (!like->pairs) return LLRT_OK;
+  plan_value at = r->d.kernel->value[like->at];
+  return draft_value(r->d.kernel, &at, &made->at);
+}
+
+/* The layout that elements of a turn have once each thread has joined its own; *fold: log2 of it.
+ */
+static llrt_status folded_layout(rows *r, const program_node *node, plan_value *out, int *fold) {
+  plan_value whole;
+  uint64_t tile_bits = rows_bits_of(r, r->program->node[node->arg[0]].axes);
+  uint64_t left = tile_bits & ~rows_bits_of(r, node->reduced);
+  int bit[LLRT_MAX_BITS], kept = bits_count(left);
+  LLRT_TRY(rows_layout(r, tile_bits, llrt_dtype_bits(joined_type(node)), &whole));
+  whole.reduced = 0;
+  *fold = kept + plan_fold_bits(&whole, PLAN_LANE, kept, bit) +
+          plan_fold_bits(&whole, PLAN_WARP, kept, bit);
+  return plan_fold_laid_out(r->d.kernel, &whole, *fold, whole.bits, out);
+}
+
+llrt_status rows_walk_reduce(rows *r, int number, int *out) {
+  const program_node *node = &r->program->node[number];
+  plan_kernel *kernel = r->d.kernel;
+  plan_value laid_out;
+  reduce_value first = {.op = combiner_of(node->op),
+                        .type = joined_type(node),
+                        .pairs = combine_is_arg(combiner_of(node->op)),
+                        .index = LLRT_I32},
+               carried, next;
+  joining j;
+  int before[PROGRAM_MAX_NODES], fold;
+  if (r->n_groups > 1)
+    return llrt_error(LLRT_UNSUPPORTED, "reductions along several groups of axes, of rows that are "
+                                        "too long for a block");
+  LLRT_TRY(rows_prepare(r, node->arg[0]));
+  LLRT_TRY(folded_layout(r, node, &laid_out, &fold));
+  LLRT_TRY(fill_step(r, &laid_out, &first));
+  LLRT_TRY(like_values(r, &first, &carried));
+  memcpy(before, r->value, sizeof before);
+  int walk = kernel->n_steps;
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK,
+                                          .in = (uint8_t)first.key,
+                                          .out = (uint8_t)carried.key,
+                                          .pairs = first.pairs,
+                                          .index_in = (uint8_t)first.at,
+                                          .index_out = (uint8_t)carried.at}));
+  LLRT_TRY(rows_make_node(r, node->arg[0]));
+  LLRT_TRY(begin_join(r, node, r->value[node->arg[0]], &j));
+  LLRT_TRY(reduce_fold(&r->d, &j.value, fold, false));
+  LLRT_TRY(like_values(r, &carried, &next));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_JOIN,
+                                          .combiner = (uint8_t)first.op,
+                                          .type = (uint8_t)first.type,
+                                          .pairs = first.pairs,
+                                          .in = (uint8_t)carried.key,
+                                          .with = (uint8_t)j.value.key,
+                                          .out = (uint8_t)next.key,
+                                          .index_in = (uint8_t)carried.at,
+                                          .index_with = (uint8_t)j.value.at,
+                                          .index_out = (uint8_t)next.at}));
+  draft_close(kernel, walk);
+  memcpy(r->value, before, sizeof before);
+  j.value = carried;
+  LLRT_TRY(reduce_block(&r->d, &j.value, j.kept, false));
+  LLRT_TRY(end_join(r, &j, out));
+  return node->op == EXPR_MEAN ? divide_mean(r, node, out) : LLRT_OK;
+}

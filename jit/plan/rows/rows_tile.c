@@ -1,0 +1,237 @@
+/* The work tile of an expression. Every bit of it is a bit of one digit, and one register, lane or
+ * warp, so that a value which varies along fewer axes is the same layout without their bits.
+ *
+ * The lowest registers are an access's vector of the tensor that is largest and widest, lanes are
+ * what follows there in memory, then registers and warps take the rest of a row. How a row lies
+ * follows from its own axes' digits and types, never from how many rows there are. */
+#include "jit/plan/rows/rows.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/facts/value.h"
+
+#include <string.h>
+
+/* log2 elements of a thread: of an expression without rows, of a row before more warps take part,
+ * and at most. */
+#define THREAD_BITS 4
+#define ROW_BITS 5
+#define MOST_BITS 6
+/* log2 warps that a block has at least, if there is enough for them, and that walk a row. */
+#define WARP_BITS 2
+#define WALK_WARPS 3
+/* The same of the host's registers. */
+#define HOST_BITS 1
+#define HOST_MOST_BITS 4
+
+typedef struct tiler {
+  rows *r;
+  draft *d;
+  int anchor;                          /* the tensor whose memory orders the tile */
+  uint64_t reduced, used;              /* draft bits */
+  int n_sorted, sorted[LLRT_MAX_BITS]; /* bits in the anchor's order */
+  int n[3], at[3][LLRT_MAX_BITS];      /* bits of registers, lanes, warps */
+} tiler;
+
+/* ---- the order ---- */
+
+static int find_anchor(const rows *r) {
+  const expr_program *program = r->program;
+  int best = 0;
+  for (int t = 1; t < program->n_tensors; t++) {
+    int more = bits_count(program->tensor[t].axes) - bits_count(program->tensor[best].axes);
+    int wider = r->d.kernel->tensor_bits[t] - r->d.kernel->tensor_bits[best];
+    if (more > 0 || (more == 0 && wider > 0)) best = t;
+  }
+  return best;
+}
+
+/* Where a bit moves the anchor's address; what does not move it comes last. */
+static int memory_order(const tiler *w, int bit) {
+  const draft *d = w->d;
+  int i = draft_digit_of(d, bit);
+  const plan_digit_side *side = &d->kernel->digit[i].side[w->anchor];
+  if (side->kind == PLAN_COLUMNS && d->column[w->anchor][bit])
+    return bits_lowest(d->column[w->anchor][bit]);
+  if (side->kind == PLAN_COLUMNS) return 64 * (LLRT_MAX_DIGITS + 2) + bit;
+  return 64 * (1 + bits_max(d->side[i][w->anchor].order, 0)) + bit - d->first[i];
+}
+
+static void sort_bits(tiler *w) {
+  for (int z = 0; z < w->d->n_bits; z++) {
+    int at = w->n_sorted++;
+    for (; at > 0 && memory_order(w, w->sorted[at - 1]) > memory_order(w, z); at--)
+      w->sorted[at] = w->sorted[at - 1];
+    w->sorted[at] = z;
+  }
+}
+
+/* ---- placing ---- */
+
+/* Of a digit with an upper part the tile has its lowest bits. */
+static bool may_follow(const tiler *w, int bit) {
+  int i = draft_digit_of(w->d, bit);
+  uint64_t below = bits_mask(bit) & ~bits_mask(w->d->first[i]);
+  return !w->d->kernel->digit[i].rest || (below & ~w->used) == 0;
+}
+
+static void place(tiler *w, plan_dim dim, int bit) {
+  w->at[dim][w->n[dim]++] = bit;
+  w->used |= 1ull << bit;
+}
+
+/* Bits of `allowed` in the anchor's order until the dim has `wanted`. */
+static void fill(tiler *w, plan_dim dim, int wanted, uint64_t allowed) {
+  bool more = true;
+  while (more && w->n[dim] < wanted) {
+    more = false;
+    for (int i = 0; i < w->n_sorted && !more; i++) {
+      int bit = w->sorted[i];
+      if (w->used >> bit & 1 || !(allowed >> bit & 1) || !may_follow(w, bit)) continue;
+      place(w, dim, bit);
+      more = true;
+    }
+  }
+}
+
+/* The bits that move the anchor's address by 1, 2, 4, … */
+static void place_vector(tiler *w, plan_dim dim, int wanted) {
+  for (int j = 0; j < wanted; j++) {
+    int found = -1;
+    for (int z = 0; z < w->d->n_bits && found < 0; z++)
+      if (w->d->column[w->anchor][z] == 1ull << j && may_follow(w, z) && !(w->used >> z & 1) &&
+          w->d->kernel->digit[draft_digit_of(w->d, z)].side[w->anchor].kind == PLAN_COLUMNS)
+        found = z;
+    if (found < 0) return;
+    place(w, dim, found);
+  }
+}
+
+static bool has_nibbles(const draft *d) {
+  bool has = false;
+  for (int t = 0; t < d->kernel->n_tensors; t++) has |= d->kernel->tensor_bits[t] < 8;
+  return has;
+}
+
+static void gpu_roles(tiler *w) {
+  const plan_kernel *kernel = w->d->kernel;
+  uint64_t all = bits_mask(w->d->n_bits), kept = all & ~w->reduced;
+  int vector = bits_log2(kernel->target.access_bytes * 8 / kernel->tensor_bits[w->anchor]);
+  place_vector(w, PLAN_REGISTER, bits_min(vector, 3));
+  fill(w, PLAN_LANE, kernel->lane_bits, all);
+  if (w->r->resident) {
+    fill(w, PLAN_REGISTER, ROW_BITS, w->reduced);
+    fill(w, PLAN_WARP, kernel->target.warp_bits, w->reduced);
+    fill(w, PLAN_REGISTER, MOST_BITS, w->reduced);
+  } else {
+    fill(w, PLAN_REGISTER, THREAD_BITS, w->reduced);
+    fill(w, PLAN_WARP, WALK_WARPS, w->reduced);
+  }
+  fill(w, PLAN_WARP, WARP_BITS, kept);
+  fill(w, PLAN_REGISTER, THREAD_BITS, kept);
+}
+
+static void host_roles(tiler *w) {
+  const plan_kernel *kernel = w->d->kernel;
+  uint64_t all = bits_mask(w->d->n_bits), kept = all & ~w->reduced;
+  if (has_nibbles(w->d)) place_vector(w, PLAN_REGISTER, 1);
+  fill(w, PLAN_LANE, kernel->lane_bits, all);
+  fill(w, PLAN_REGISTER, w->r->resident ? HOST_MOST_BITS : HOST_BITS, w->reduced);
+  fill(w, PLAN_REGISTER, HOST_BITS, kept);
+}
+
+/* ---- the tile ---- */
+
+/* Appends the placed bits of `which`: warps, lanes, registers, each by position along its axis. */
+static void append(tiler *w, uint64_t which, int place_of[LLRT_MAX_BITS]) {
+  draft *d = w->d;
+  for (int dim = PLAN_WARP; dim >= PLAN_REGISTER; dim--)
+    for (int z = 0; z < d->n_bits; z++)
+      for (int i = 0; i < w->n[dim]; i++) {
+        if (w->at[dim][i] != z || !(which >> z & 1)) continue;
+        place_of[z] = d->tile_bits;
+        d->order[0][d->tile_bits++] = 1ull << z;
+      }
+}
+
+static uint64_t bits_of_axes(const draft *d, uint32_t axes) {
+  uint64_t bits = 0;
+  for (int i = 0; i < d->kernel->n_digits; i++)
+    if (d->kernel->digit[i].axis >= 0 && axes >> d->kernel->digit[i].axis & 1)
+      bits |= bits_mask(d->bits[i]) << d->first[i];
+  return bits;
+}
+
+static void fill_tile(tiler *w) {
+  rows *r = w->r;
+  draft *d = w->d;
+  int place_of[LLRT_MAX_BITS];
+  uint64_t inner = 0;
+  d->tile_bits = 0;
+  append(w, ~w->reduced, place_of);
+  for (int g = r->n_groups - 1; g >= 0; g--) {
+    uint64_t own = bits_of_axes(d, r->group[g]);
+    inner = g > 0 ? bits_of_axes(d, r->group[g - 1]) : 0;
+    append(w, own & ~inner, place_of);
+  }
+  for (int dim = 0; dim < 3; dim++) {
+    r->held[dim] = (vector_list){.n = w->n[dim]};
+    for (int i = 0; i < w->n[dim]; i++) r->held[dim].at[i] = 1ull << place_of[w->at[dim][i]];
+  }
+  while (r->held[PLAN_LANE].n < d->kernel->lane_bits)
+    r->held[PLAN_LANE].at[r->held[PLAN_LANE].n++] = 0;
+  for (int z = 0; z < d->n_bits; z++) {
+    int axis = d->kernel->digit[draft_digit_of(d, z)].axis;
+    if (w->used >> z & 1 && axis >= 0) r->of_axis[axis] |= 1ull << place_of[z];
+  }
+}
+
+llrt_status rows_tile(rows *r, bool *fits) {
+  draft *d = &r->d;
+  tiler w = {.r = r, .d = d, .anchor = find_anchor(r)};
+  w.reduced = bits_of_axes(d, r->program->reduced);
+  *fits = true;
+  for (int i = 0; i < d->kernel->n_digits; i++) {
+    if (d->kernel->digit[i].axis < 0)
+      return llrt_error(
+          LLRT_UNSUPPORTED,
+          "an output's storage has copies of elements, which expressions do not write");
+    if (r->resident && draft_is_reduced(d, d->kernel->digit[i].axis) && d->kernel->digit[i].rest)
+      *fits = false;
+  }
+  if (!*fits) return LLRT_OK;
+  sort_bits(&w);
+  if (d->kernel->target.simd_lanes) host_roles(&w);
+  else gpu_roles(&w);
+  if (r->resident && w.reduced & ~w.used) {
+    *fits = false;
+    return LLRT_OK;
+  }
+  d->kernel->warp_bits = w.n[PLAN_WARP];
+  fill_tile(&w);
+  draft_fill_grid(d, w.used, w.reduced);
+  return LLRT_OK;
+}
+
+/* ---- layouts ---- */
+
+uint64_t rows_bits_of(const rows *r, uint32_t axes) {
+  uint64_t bits = 0;
+  for (int a = 0; a < LLRT_MAX_RANK; a++)
+    if (axes >> a & 1) bits |= r->of_axis[a];
+  return bits;
+}
+
+llrt_status rows_layout(const rows *r, uint64_t tile_bits, int bits, plan_value *out) {
+  plan_value whole;
+  LLRT_TRY(vector_lists_value(r->d.tile_bits, bits, r->held, &whole));
+  plan_value_reduce(&whole, bits_mask(r->d.tile_bits) & ~tile_bits, out);
+  if (r->d.kernel->target.simd_lanes) plan_close_lanes(out);
+  return LLRT_OK;
+}
+
+llrt_status rows_new_value(rows *r, uint64_t tile_bits, int bits, int *number) {
+  plan_value value;
+  LLRT_TRY(rows_layout(r, tile_bits, bits, &value));
+  return draft_value(r->d.kernel, &value, number);
+}

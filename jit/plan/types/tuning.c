@@ -1,0 +1,42 @@
+#include "jit/plan/types/tuning.h"
+
+/* What no target has measured apart from the others. */
+#define EVERYWHERE \
+  .tiled_elements = 4096, .streaming_bytes = 4 << 20, .thin_bits = 5, .masked_registers = 4, \
+  .flat_waste = 1.02, .reduce_whole_blocks = 8192, .reduce_split_elements = 1 << 16, \
+  .reduce_finish_warp_bits = 2, .reduce_thread_bits = 6, .dot_least_turns = 8
+
+#define GPU \
+  EVERYWHERE, .staged_panels = 800, .staged_bytes = 32 << 10, .staged_loaded_bytes = 16 << 10, \
+      .staged_stored_bytes = 8 << 10, .staged_large_bytes = 48 << 10, .staged_wavefronts = 1.5, \
+      .staged_byte_wavefronts = 2.2, .staged_stored_bits = 16, .staged_gaps = 1.25, \
+      .band_bytes = 16 << 10, .stored_waste = 1.25, .panel_neighbour_bytes = 8, \
+      .panel_thread_bits = 4, .unit_panels = 2, .reduce_blocks = 448, .reduce_least_blocks = 336, \
+      .reduce_enough_blocks = 240, .reduce_flight_bits = 3, .reduce_warp_bits = 3, \
+      .reduce_split_warp_bits = 2, .scan_walking_blocks = 1024, .scan_least_turns = 4, \
+      .scan_resident = 3, .scan_least_units = 148, .scan_run_bytes = 64, .scan_turn_lane_bits = 1, \
+      .scan_thread_bits = 4, .scan_turn_thread_bytes = 128, .scan_warp_bits = 3, \
+      .dot_unit_warp_bits = 3, .dot_tile_clocks = 1500, .dot_split_clocks = 20000, \
+      .dot_least_copied = 256, .packed_tile_clocks = 4000, .packed_round_tile_clocks = 2000, \
+      .packed_rounds_clocks = 2500, .packed_dealt_tile_clocks = 12000, \
+      .packed_deal_clocks = 50000, .packed_dealt_turns = 4
+
+const plan_tuning plan_tuning_nvidia = {.targets = "sm_80, sm_89, sm_90, sm_90a", GPU};
+
+const plan_tuning plan_tuning_amd = {.targets = "gfx90a, gfx942", GPU};
+
+/* Blocks: a few for every core. enough: half of them. Scans: as on GPUs, of which tiles ask. */
+const plan_tuning plan_tuning_host = {.targets = "x86-64-v2 to v4-vbmi, aarch64",
+                                      EVERYWHERE,
+                                      .reduce_blocks = 64,
+                                      .reduce_least_blocks = 0,
+                                      .reduce_enough_blocks = 32,
+                                      .reduce_flight_bits = 2,
+                                      .reduce_row_bits = 3,
+                                      .reduce_carried_bytes = 16 << 10,
+                                      .scan_run_bytes = 64,
+                                      .scan_turn_lane_bits = 1,
+                                      .scan_thread_bits = 4,
+                                      .scan_turn_thread_bytes = 128,
+                                      .scan_warp_bits = 3,
+                                      .dot_blocks = 64};

@@ -1,0 +1,184 @@
+/* Numbers that were tuned, one table for each kind of target (tuning.c): what planners choose by
+ * where a model says too little. docs/tuning.md has them with their values; whoever changes one
+ * changes the source of it, too. A new GPU gets a table of its own as soon as one of them is
+ * measured on it. */
+#ifndef LLRT_JIT_PLAN_TYPES_TUNING_H
+#define LLRT_JIT_PLAN_TYPES_TUNING_H
+
+#include <stdint.h>
+
+/* X(type, name, unit, what it trades, source). Numbers of a whole device are of one with
+ * PLAN_MEASURED_UNITS; those that planners take in proportion to another's say "in proportion". The
+ * source is the command that measured the number and the page with the figures, or the commit that
+ * brought the number and "unmeasured": test_tuning counts these, and their count may only fall. */
+#define PLAN_TUNING(X) \
+  X(int64_t, tiled_elements, "elements", \
+    "from here on tiles, below it element by element: a launch is " \
+    "all latency then", \
+    "unmeasured, from 3f7638a") \
+  X(int64_t, streaming_bytes, "bytes of the destination", \
+    "from here on the host's stores bypass the " \
+    "caches", \
+    "`llrt-bench convert --device host --sizes 64`: docs/history/host-strips.md") \
+  X(int, thin_bits, "log2 positions", \
+    "of an axis of unknown extent in a narrow tile: shorter axes waste " \
+    "less, longer runs are wider", \
+    "unmeasured, from 1e7e240") \
+  X(int, masked_registers, "registers of a tile", \
+    "up to so many a mask that leaves nothing to move costs " \
+    "less than a second kernel", \
+    "unmeasured, from 675c4d1") \
+  X(double, flat_waste, "positions walked for each there is", \
+    "from here on whole vectors element by " \
+    "element instead of tiles", \
+    "unmeasured, from 5254ac4") \
+  X(int64_t, staged_panels, "panels, in proportion", \
+    "from so many on panels in shared memory instead of " \
+    "tiles with torn rows", \
+    "`llrt-bench convert --shapes odd --sizes 64`: docs/history/panels.md") \
+  X(int64_t, staged_bytes, "bytes of a panel", \
+    "panels are grown to this, so that several blocks share a multiprocessor; tiles are as fast " \
+    "as " \
+    "smaller ones", \
+    "`llrt-bench convert --shapes odd --sizes 64`: docs/history/panels.md") \
+  X(int64_t, staged_loaded_bytes, "bytes of a panel", \
+    "of the source at least: barriers take much of a smaller one's time", \
+    "`llrt-bench convert --shapes odd --sizes 64`: docs/history/panels.md") \
+  X(int64_t, staged_stored_bytes, "bytes of a panel", "the same of the destination", \
+    "`llrt-bench convert --shapes odd --sizes 64`: docs/history/panels.md") \
+  X(int64_t, staged_large_bytes, "bytes of a panel", \
+    "from here on 16 warps a block instead of 8: few blocks have room, so they need more threads", \
+    "`llrt-bench convert --shapes odd --sizes 64`: docs/history/panels.md") \
+  X(double, staged_wavefronts, "wavefronts of shared memory for 32 bytes", \
+    "at most: with 1.45 panels were faster than tiles, with 1.6 and more slower", \
+    "`llrt-bench convert --shapes odd --sizes 64`: docs/history/panels.md") \
+  X(double, staged_byte_wavefronts, "wavefronts of shared memory for 32 bytes", \
+    "the same of bytes that are stored to panels of whole rows", \
+    "`llrt-bench convert --shapes odd --sizes 64`: docs/history/panels.md") \
+  X(int, staged_stored_bits, "bits of an element", \
+    "the widest that are stored to panels of whole rows: of 32 bits tiles were faster", \
+    "`llrt-bench convert --shapes odd --sizes 64`: docs/history/panels.md") \
+  X(double, staged_gaps, "bytes of a panel for each that is used", \
+    "at most: gaps of the source are staged, and nobody uses them", \
+    "`llrt-bench convert --shapes odd --sizes 64`: docs/history/panels.md") \
+  X(int64_t, band_bytes, "contiguous bytes of a row of the source", \
+    "that the blocks of a band read between them, twice as many of 8-bit elements: these were " \
+    "0.5 % " \
+    "faster by it, of 4 bits 0.4 % slower, others as fast", \
+    "`llrt-bench convert --sizes 512,1024`: docs/history/order-of-blocks.md") \
+  X(double, stored_waste, "positions of tiles for each of a panel's", \
+    "from here on 32-bit elements are " \
+    "stored to panels", \
+    "`llrt-bench convert --shapes odd --sizes 64`: docs/history/panels.md") \
+  X(int, panel_neighbour_bytes, "bytes", \
+    "of a position's neighbours in a gathered panel: wider leaves no " \
+    "room for long axes, narrower leaves most of a sector to others", \
+    "unmeasured, from 55cc041") \
+  X(int, panel_thread_bits, "log2 elements", \
+    "of a thread in a turn over a gathered panel: more are under " \
+    "way, fewer fit registers", \
+    "unmeasured, from 55cc041") \
+  X(int, unit_panels, "panels of a multiprocessor", \
+    "from so many on gathered panels fill the device", "unmeasured, from 55cc041") \
+  X(int64_t, reduce_blocks, "blocks", \
+    "that share a walk: more read at once, but all are to be resident " \
+    "together", \
+    "`llrt-bench reduce --device cuda:0 --repeat 7`: docs/history/reduce-shared-walks.md") \
+  X(int64_t, reduce_least_blocks, "blocks", \
+    "as good: more than wanted leave some multiprocessors five where " \
+    "others have four", \
+    "`llrt-bench reduce --device cuda:0 --repeat 7`: docs/history/reduce-shared-walks.md") \
+  X(int64_t, reduce_enough_blocks, "blocks", \
+    "of different results, from which on no walk is shared", \
+    "`llrt-bench reduce --device cuda:0 --repeat 7`: docs/history/reduce-shared-walks.md") \
+  X(int64_t, reduce_whole_blocks, "blocks", "up to so many a block works on few results", \
+    "unmeasured, from 8b66c66") \
+  X(int64_t, reduce_split_elements, "elements", \
+    "below it one stage is faster than two: a launch takes as " \
+    "long as reading them", \
+    "unmeasured, from 29ea93b") \
+  X(int, reduce_finish_warp_bits, "log2 warps", "of the second stage that take different results", \
+    "unmeasured, from 8b66c66") \
+  X(int, reduce_flight_bits, "log2 accesses", "of a thread under way in a turn", \
+    "unmeasured, from 29ea93b") \
+  X(int, reduce_thread_bits, "log2 elements", "that a thread holds at most", \
+    "unmeasured, from 29ea93b") \
+  X(int, reduce_warp_bits, "log2 warps", "of a block", \
+    "`llrt-bench reduce --device cuda:0 --repeat 7`: docs/history/reduce-shared-walks.md") \
+  X(int, reduce_split_warp_bits, "log2 warps", \
+    "of a block that shares a walk: all are to be resident " \
+    "together", \
+    "`llrt-bench reduce --device cuda:0 --repeat 7`: docs/history/reduce-shared-walks.md") \
+  X(int, reduce_row_bits, "log2 rows of a turn", \
+    "on the host, where kept positions lie beside each other: eight rows at once are read in " \
+    "0.6 of the time of one after the other", \
+    "`benchmarks/peers/host_columns.py`: docs/history/host-columns.md") \
+  X(int, reduce_carried_bytes, "bytes", \
+    "of a row of sums that a block of the host carries from turn to turn: half of a first-level " \
+    "cache", \
+    "`benchmarks/peers/host_columns.py`: docs/history/host-columns.md") \
+  X(int64_t, scan_walking_blocks, "blocks", \
+    "that walk a line each, up to which lines are shared by blocks " \
+    "that look back", \
+    "unmeasured, from bd02ac3") \
+  X(int, scan_least_turns, "turns", \
+    "of a line from which on looking back costs less than walking", "unmeasured, from bd02ac3") \
+  X(int, scan_resident, "blocks of a multiprocessor", \
+    "for which registers and shared memory leave room", "unmeasured, from 92c649e") \
+  X(int, scan_least_units, "multiprocessors", \
+    "for which a launch has blocks at least; those that find no " \
+    "ticket end at once", \
+    "unmeasured, from 92c649e") \
+  X(int, scan_run_bytes, "bytes", \
+    "of a run across the axis: longer leaves fewer blocks, each of which walks " \
+    "the whole axis", \
+    "unmeasured, from 8845d5e") \
+  X(int, scan_turn_lane_bits, "log2 elements", "of a lane where each block takes one turn", \
+    "unmeasured, from bd02ac3") \
+  X(int, scan_thread_bits, "log2 elements", "of a thread in a turn", "unmeasured, from 8845d5e") \
+  X(int, scan_turn_thread_bytes, "bytes", \
+    "of a thread where each block takes one turn: what it holds is " \
+    "what is under way", \
+    "unmeasured, from bd02ac3") \
+  X(int, scan_warp_bits, "log2 warps", "of a block", "unmeasured, from 8845d5e") \
+  X(int64_t, dot_blocks, "blocks", "wanted on the host, a few for every core", \
+    "unmeasured, from d9515dc") \
+  X(int, dot_unit_warp_bits, "log2 warps of a multiprocessor", \
+    "wanted: more hide latency, fewer share K less", "unmeasured, from d9515dc") \
+  X(int, dot_least_turns, "turns", \
+    "of a share of K at least: a result's way through the workspace costs " \
+    "about as much", \
+    "unmeasured, from abd3122") \
+  X(int64_t, dot_tile_clocks, "clocks", "of a tile of warpgroups beside its turns", \
+    "unmeasured, from abbb11d") \
+  X(int64_t, dot_split_clocks, "clocks", "of a second stage and the workspace", \
+    "unmeasured, from abbb11d") \
+  X(int, dot_least_copied, "positions of M, N and K", \
+    "from which on copies of operands for warpgroups cost " \
+    "less than they gain", \
+    "unmeasured, from 1f1e472") \
+  X(int64_t, packed_tile_clocks, "clocks", "of a tile of packed weights beside its turns", \
+    "unmeasured, from 916bd89") \
+  X(int64_t, packed_round_tile_clocks, "clocks", "the same in rounds", "unmeasured, from 3962207") \
+  X(int64_t, packed_rounds_clocks, "clocks", "of rounds beside their tiles", \
+    "unmeasured, from 3962207") \
+  X(int64_t, packed_dealt_tile_clocks, "clocks", "of a tile whose turns are dealt", \
+    "unmeasured, from 916bd89") \
+  X(int64_t, packed_deal_clocks, "clocks", \
+    "of dealing: blocks out of step, and sums on their way through " \
+    "memory", \
+    "unmeasured, from 916bd89") \
+  X(int, packed_dealt_turns, "turns", "of a block at least where turns are dealt", \
+    "unmeasured, from ba96306")
+
+typedef struct plan_tuning {
+  const char *targets; /* that it is for, in words */
+#define PLAN_TUNING_FIELD(type, name, unit, trades, source) type name;
+  PLAN_TUNING(PLAN_TUNING_FIELD)
+#undef PLAN_TUNING_FIELD
+} plan_tuning;
+
+/* NVIDIA: measured on an H200, sm_80 and sm_89 by its numbers. AMD: by the same, unmeasured. */
+extern const plan_tuning plan_tuning_nvidia, plan_tuning_amd, plan_tuning_host;
+
+#endif

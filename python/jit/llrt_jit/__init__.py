@@ -1,0 +1,1 @@
+"""llrt's compiler, a library that package llrt opens: nothing to import."""

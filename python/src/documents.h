@@ -1,0 +1,150 @@
+/* Docstrings of the module's functions. tests/test_documents.py runs their examples. */
+#ifndef LLRT_PYTHON_DOCUMENTS_H
+#define LLRT_PYTHON_DOCUMENTS_H
+
+static const char document_view[] =
+    "view(t, dtype=None, shape=None, storage=None, *, offset=0, indices=None, extents=None)\n"
+    "--\n"
+    "\n"
+    "Says what lies in a tensor's memory, without copying it; every call takes views in place of "
+    "tensors.\n"
+    "\n"
+    "t: a tensor, bytes, or a view. dtype: type of the elements (\"u4\", \"e2m1\", ...); alone it "
+    "reads each row anew. shape:\n"
+    "positions along each logical axis, elements. storage: how they lie (None: row_major). offset: "
+    "bytes to skip. With shape,\n"
+    "storage or offset the tensor must be contiguous, and what the view takes must fit into it. "
+    "indices: llrt.index objects.\n"
+    "extents: {axis: an int32 tensor with one number}, read where and when the call runs.\n"
+    "Errors: ValueError (does not fit, unknown names), TypeError.\n"
+    "\n"
+    ">>> packed = numpy.zeros(512, \"uint8\")\n"
+    ">>> llrt.view(packed, \"u4\", (16, 64), \"marlin_w4\")\n"
+    "llrt.view(u4, shape=(16, 64), storage='marlin_w4')\n";
+
+static const char document_convert[] =
+    "convert(t, to=None, *, frm=None, out=None, dtype=None, scale=None, group=None, xor=None, "
+    "word_bits=None, as_=None, stream=None)\n"
+    "--\n"
+    "\n"
+    "The same elements in another storage, in one pass over memory.\n"
+    "\n"
+    "t: a tensor or view. to: the result's storage (None: row_major; with out: out's own strides). "
+    "frm: the storage in which t's\n"
+    "memory lies now. out: where to write: a tensor of t's shape, a view, or with `to` any "
+    "contiguous memory of at least as many\n"
+    "bytes; else a new tensor of t's framework: with t's shape where the storage is one of "
+    "strides, else flat; as_=(dtype, shape)\n"
+    "shows its bytes so. dtype: of the result; another one is a cast, rounded once. scale: a "
+    "tensor whose element stands for\n"
+    "group=(positions along each axis) elements, which are multiplied by it; -1 is a whole axis; "
+    "by the shapes if left out.\n"
+    "xor: a constant; word_bits: 32 bit numbers, bit i of every 32-bit word of the result becomes "
+    "bit word_bits[i] of it.\n"
+    "stream: an address; else the framework's current stream. An out of another type than t casts, "
+    "but an unsigned integer of\n"
+    "the same width is memory for the bits. Returns out or the new tensor.\n"
+    "Errors: ValueError, Unsupported, NotPrepared, CompileError, DeviceError.\n"
+    "\n"
+    ">>> t = numpy.arange(6, dtype=\"float32\").reshape(2, 3)\n"
+    ">>> llrt.convert(t, \"col_major\").strides\n"
+    "(4, 8)\n"
+    ">>> llrt.convert(t, dtype=\"f16\").dtype\n"
+    "dtype('float16')\n"
+    ">>> llrt.convert(numpy.zeros((64, 64), \"uint8\"), \"marlin_w8\").shape\n"
+    "(4096,)\n";
+
+static const char document_compute[] =
+    "compute(expression, *, stream=None, **names)\n"
+    "--\n"
+    "\n"
+    "What an expression says, in one kernel: softmax, norms, quantisers (docs/expressions.md).\n"
+    "\n"
+    "expression: a text; each of its inputs is given by name, as a tensor or view, numbers as "
+    "numbers. Outputs may be given as\n"
+    "well; others are made by the framework of the first input, of the signature's type, else that "
+    "input's. Returns the output, or\n"
+    "a tuple of all. Errors: ValueError (with line and column what the text has wrong), "
+    "Unsupported, "
+    "DeviceError.\n"
+    "\n"
+    ">>> x = numpy.array([[1, 2, 5], [3, 3, 0]], dtype=\"float32\")\n"
+    ">>> llrt.compute(\"(x[t n]) -> (y[t n]) { y = x / max(x, n) }\", x=x)\n"
+    "array([[0.2, 0.4, 1. ],\n"
+    "       [1. , 1. , 0. ]], dtype=float32)\n"
+    ">>> y, s = llrt.compute(\"(x[t n], k: f32) -> (y[t n], s[t]: i32) { y = x * k; s = argmax(x, "
+    "n) }\", x=x, k=2)\n"
+    ">>> s\n"
+    "array([2, 0], dtype=int32)\n";
+
+static const char document_convert_in_place[] =
+    "convert_(t, frm, to, *, stream=None)\n"
+    "--\n"
+    "\n"
+    "convert within t's own memory: frm and to are storages on its shape. Returns t.\n"
+    "\n"
+    "Errors: as llrt.convert; Unsupported where elements move further than a block's shared memory "
+    "reaches.\n"
+    "\n"
+    ">>> t = numpy.arange(4, dtype=\"int32\").reshape(2, 2)\n"
+    ">>> llrt.convert_(t, \"row_major\", \"col_major\")\n"
+    "array([[0, 2],\n"
+    "       [1, 3]], dtype=int32)\n";
+
+static const char document_gather[] =
+    "gather(t, index, axis=0, to=None, *, out=None, form=None, out_of_range=\"skip\", report=None, "
+    "dtype=None, as_=None, stream=None)\n"
+    "--\n"
+    "\n"
+    "Elements along an axis as an int32 or int64 index names them.\n"
+    "\n"
+    "form \"select\" (an index of one axis: numpy.take) or \"along\" (numpy.take_along_axis); by "
+    "the index's rank if left out.\n"
+    "out_of_range: \"skip\" (out keeps what it has; a new result is 0), \"zero\", \"clamp\", "
+    "\"report\" (a skip; `report`, an int32 tensor, is\n"
+    "raised by their number). Negative values are out of range. Others as llrt.convert.\n"
+    "\n"
+    ">>> llrt.gather(numpy.array([[1, 2], [3, 4], [5, 6]]), numpy.array([2, 0]))\n"
+    "array([[5, 6],\n"
+    "       [1, 2]])\n";
+
+static const char document_scatter[] =
+    "scatter(t, index, out, axis=0, *, form=None, out_of_range=\"skip\", report=None, "
+    "stream=None)\n"
+    "--\n"
+    "\n"
+    "out[.., index, ..] = t along an axis: numpy.put_along_axis, or whole rows (as llrt.gather's "
+    "forms). Others stay. Values\n"
+    "in range are unique. Returns out.\n"
+    "\n"
+    ">>> llrt.scatter(numpy.array([[7, 8]]), numpy.array([1]), numpy.zeros((2, 2), \"int64\"))\n"
+    "array([[0, 0],\n"
+    "       [7, 8]])\n";
+
+static const char document_storage[] =
+    "storage(text, shape=None, rank=None)\n"
+    "--\n"
+    "\n"
+    "An llrt.Storage: the rule by which a tensor lies in memory, parsed (docs/layout-language.md, "
+    "docs/storages.md).\n"
+    "\n"
+    "shape: positions along each axis, which offset(), span and pictures need; rank: axes, where "
+    "neither shape nor name says.\n"
+    "Errors: ValueError with the column.\n"
+    "\n"
+    ">>> llrt.storage(\"marlin_w4\", shape=(16, 64)).offset(8, 0)\n"
+    "1\n";
+
+static const char document_layout[] =
+    "layout(text, shape=None)\n"
+    "--\n"
+    "\n"
+    "An llrt.Layout: a linear map over F2, parsed; families are applied to the shape (powers of "
+    "two).\n"
+    "\n"
+    "Errors: ValueError with the column.\n"
+    "\n"
+    ">>> llrt.layout(\"{lane: [[0,1],[1,0]]} -> [dim0:2, dim1:2]\")(lane=1)\n"
+    "(0, 1)\n";
+
+#endif

@@ -1,0 +1,220 @@
+/* llrt_compute: an expression and the tensors bound to its names -> a description, whose tensors
+ * have the operation's axes; and a call (op_call.c). */
+#include "base/bits.h"
+#include "base/memory.h"
+#include "base/params.h"
+#include "base/status.h"
+#include "expression/program.h"
+#include "layout/storage_rule.h"
+#include "runtime/compute_axes.h"
+#include "runtime/prepared.h"
+
+#include <llrt/compute.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A description together with the storages that its tensors borrow: used where it lies. */
+typedef struct compute_call {
+  op_description desc;
+  uint64_t scalars[LLRT_EXPR_MAX_SCALARS];
+  llrt_storage storage[LLRT_MAX_TENSORS];
+} compute_call;
+
+/* What names of the signature are bound to. */
+typedef struct bound {
+  const llrt_expr *expr;
+  const llrt_tensor *tensor[LLRT_EXPR_MAX_TENSORS];
+  uint64_t scalar[LLRT_EXPR_MAX_SCALARS];
+  bool has_scalar[LLRT_EXPR_MAX_SCALARS];
+  compute_extents extents;
+} bound;
+
+/* ---- names ---- */
+
+static int find_tensor(const llrt_expr *expr, const char *name) {
+  for (int t = 0; t < expr->n_tensors; t++)
+    if (strcmp(expr->tensor[t].name, name) == 0) return t;
+  return -1;
+}
+
+static int find_scalar(const llrt_expr *expr, const char *name) {
+  for (int i = 0; i < expr->n_scalars; i++)
+    if (strcmp(expr->scalar[i].name, name) == 0) return i;
+  return -1;
+}
+
+static llrt_status scalar_code(const expr_scalar *scalar, const llrt_arg *arg, uint64_t *code) {
+  float narrow = (float)arg->number;
+  *code = (uint64_t)arg->integer;
+  if (scalar->dtype == LLRT_F64) memcpy(code, &arg->number, sizeof *code);
+  if (scalar->dtype == LLRT_F32) {
+    *code = 0;
+    memcpy(code, &narrow, sizeof narrow);
+  }
+  LLRT_REQUIRE(scalar->dtype != LLRT_I32 || arg->integer == (int32_t)arg->integer,
+               "%s is an i32, and %lld is none", scalar->name, (long long)arg->integer);
+  return LLRT_OK;
+}
+
+static llrt_status bind_arg(const llrt_arg *arg, bound *b) {
+  LLRT_REQUIRE(arg->name, "an argument has no name");
+  LLRT_REQUIRE(llrt_params_are_zero(arg->reserved, sizeof arg->reserved),
+               "%s: a reserved field is not 0", arg->name);
+  int t = find_tensor(b->expr, arg->name), s = find_scalar(b->expr, arg->name);
+  LLRT_REQUIRE(t >= 0 || s >= 0, "the expression has no %s", arg->name);
+  if (t >= 0) {
+    LLRT_REQUIRE(arg->tensor, "%s is a tensor, and none is given", arg->name);
+    LLRT_REQUIRE(!b->tensor[t], "%s is given twice", arg->name);
+    LLRT_REQUIRE(arg->tensor->rank >= 0 && arg->tensor->rank <= LLRT_MAX_RANK,
+                 "%s has rank %d, not 0 to %d", arg->name, arg->tensor->rank, LLRT_MAX_RANK);
+    LLRT_REQUIRE(llrt_dtype_bits(arg->tensor->dtype), "%s: dtype %d is none", arg->name,
+                 (int)arg->tensor->dtype);
+    b->tensor[t] = arg->tensor;
+    return LLRT_OK;
+  }
+  LLRT_REQUIRE(!arg->tensor, "%s is a number, and a tensor is given", arg->name);
+  LLRT_REQUIRE(!b->has_scalar[s], "%s is given twice", arg->name);
+  b->has_scalar[s] = true;
+  return scalar_code(&b->expr->scalar[s], arg, &b->scalar[s]);
+}
+
+/* all: outputs too. */
+static llrt_status bind_args(const llrt_expr *expr, const llrt_arg *args, int n, bool all,
+                             bound *b) {
+  LLRT_REQUIRE(expr, "expr is NULL");
+  LLRT_REQUIRE(args || n == 0, "args is NULL, n %d", n);
+  *b = (bound){.expr = expr};
+  for (int i = 0; i < n; i++) LLRT_TRY(bind_arg(&args[i], b));
+  for (int t = 0; t < (all ? expr->n_tensors : expr->n_inputs); t++)
+    LLRT_REQUIRE(b->tensor[t], "%s is not given", expr->tensor[t].name);
+  for (int i = 0; i < expr->n_scalars && all; i++)
+    LLRT_REQUIRE(b->has_scalar[i], "%s is not given", expr->scalar[i].name);
+  return compute_find_extents(expr, b->tensor, &b->extents);
+}
+
+/* ---- the description ---- */
+
+static llrt_status take_params(const llrt_compute_params *params) {
+  llrt_compute_params own;
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_compute_params, params, &own));
+  LLRT_REQUIRE(own.flags == 0, "flags 0x%llx", (unsigned long long)own.flags);
+  return LLRT_OK;
+}
+
+static llrt_status check_plain(const llrt_expr *expr, int t, const llrt_tensor *tensor) {
+  bool device = false;
+  for (int a = 0; a < tensor->rank; a++) device |= tensor->extent_ptr[a] != NULL;
+  if (tensor->n_indices || device)
+    return llrt_error(LLRT_UNSUPPORTED, "%s has indices, or extents in device memory",
+                      expr->tensor[t].name);
+  LLRT_REQUIRE(llrt_params_are_zero(tensor->reserved, sizeof tensor->reserved),
+               "%s: a reserved field is not 0", expr->tensor[t].name);
+  return LLRT_OK;
+}
+
+static llrt_status describe(const bound *b, compute_call *call) {
+  llrt_dtype types[LLRT_EXPR_MAX_TENSORS];
+  int32_t ranks[LLRT_EXPR_MAX_TENSORS];
+  op_description *desc = &call->desc;
+  for (int t = 0; t < b->expr->n_tensors; t++) {
+    types[t] = b->tensor[t]->dtype;
+    ranks[t] = b->tensor[t]->rank;
+    LLRT_TRY(check_plain(b->expr, t, b->tensor[t]));
+  }
+  LLRT_TRY(program_make(b->expr, types, ranks, &desc->program));
+  const expr_program *program = &desc->program;
+  op_description_begin(desc, LLRT_OP_COMPUTE, program->n_tensors);
+  desc->dot.roles = LLRT_ROLES_NUMBERED;
+  memcpy(call->scalars, b->scalar, sizeof call->scalars);
+  desc->scalars = call->scalars;
+  for (int t = 0; t < program->n_tensors; t++) {
+    int source = program->tensor[t].tensor;
+    llrt_status status = compute_expand(b->expr, program, t, b->tensor[source], &b->extents,
+                                        &call->storage[t], &desc->tensors[t]);
+    if (status != LLRT_OK) return llrt_error_prefix(status, "%s", b->expr->tensor[source].name);
+  }
+  compute_set_groups(desc);
+  return LLRT_OK;
+}
+
+static llrt_status describe_checked(const llrt_expr *expr, const llrt_arg *args, int n,
+                                    const llrt_compute_params *params, compute_call *call) {
+  bound b;
+  LLRT_TRY(take_params(params));
+  LLRT_TRY(bind_args(expr, args, n, true, &b));
+  LLRT_TRY(describe(&b, call));
+  return llrt_validate_desc(&call->desc);
+}
+
+/* What llrt_compute_describe gives: one block, which begins with what the caller sees. */
+typedef struct described {
+  llrt_op_desc shown;
+  compute_call call;
+} described;
+
+llrt_status llrt_compute_describe(const llrt_expr *expr, const llrt_arg *args, int n,
+                                  const llrt_compute_params *params, llrt_op_desc **desc) {
+  LLRT_ENTRY();
+  LLRT_REQUIRE(desc, "desc is NULL");
+  *desc = NULL;
+  described *made = memory_new(sizeof *made);
+  if (!made) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a description");
+  llrt_status status = describe_checked(expr, args, n, params, &made->call);
+  if (status != LLRT_OK) {
+    free(made);
+    return status;
+  }
+  made->shown = op_description_show(&made->call.desc);
+  *desc = &made->shown;
+  return LLRT_OK;
+}
+
+/* ---- the call ---- */
+
+static llrt_status call_compute(const llrt_expr *expr, const llrt_arg *args, int n,
+                                const llrt_compute_params *params, void *stream,
+                                compute_call *call) {
+  LLRT_TRY(describe_checked(expr, args, n, params, call));
+  LLRT_TRY(llrt_validate_tensors(call->desc.tensors, call->desc.n_tensors, call->desc.dot.roles,
+                                 stream));
+  return llrt_op_call(&call->desc, stream);
+}
+
+llrt_status llrt_compute_into(const llrt_expr *expr, const llrt_arg *args, int n,
+                              const llrt_compute_params *params, void *stream) {
+  LLRT_ENTRY();
+  compute_call *call = memory_new(sizeof *call);
+  if (!call) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a description");
+  llrt_status status = call_compute(expr, args, n, params, stream, call);
+  free(call);
+  return status;
+}
+
+/* ---- questions ---- */
+
+llrt_status llrt_compute_result(const llrt_expr *expr, const llrt_arg *args, int n,
+                                const char *name, llrt_tensor *result) {
+  LLRT_ENTRY();
+  bound b;
+  LLRT_REQUIRE(result, "result is NULL");
+  *result = (llrt_tensor){.rank = 0};
+  LLRT_REQUIRE(name, "name is NULL");
+  LLRT_TRY(bind_args(expr, args, n, false, &b));
+  LLRT_REQUIRE(expr->n_inputs > 0, "without an input tensor, nothing tells what outputs are");
+  int t = find_tensor(expr, name);
+  LLRT_REQUIRE(t >= expr->n_inputs, "%s is no output", name);
+  llrt_dtype type = (llrt_dtype)expr->tensor[t].dtype;
+  result->dtype = type ? type : b.tensor[0]->dtype;
+  result->device = b.tensor[0]->device;
+  return compute_output_shape(expr, t, &b.extents, result);
+}
+
+const char *llrt_expr_name(const llrt_expr *expr, int number, bool *output) {
+  if (!expr || number < 0) return NULL;
+  int inputs = expr->n_inputs, scalars = expr->n_scalars;
+  if (output) *output = number >= inputs + scalars;
+  if (number < inputs) return expr->tensor[number].name;
+  if (number < inputs + scalars) return expr->scalar[number - inputs].name;
+  return number < expr->n_tensors + scalars ? expr->tensor[number - scalars].name : NULL;
+}

@@ -1,0 +1,344 @@
+/* See compute_axes.h. */
+#include "runtime/compute_axes.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "layout/storage_rule.h"
+
+#include <string.h>
+
+/* ---- extents ---- */
+
+static llrt_status agree(const char *tensor, const char *axis, int64_t extent, int64_t *known) {
+  LLRT_REQUIRE(extent >= 0, "%s has %lld positions along %s", tensor, (long long)extent, axis);
+  LLRT_REQUIRE(*known < 0 || *known == extent, "%s has %lld positions along %s, others %lld",
+               tensor, (long long)extent, axis, (long long)*known);
+  *known = extent;
+  return LLRT_OK;
+}
+
+/* One axis of a tensor, which named axes share: those that are known, and one that follows. */
+static llrt_status learn_dim(const llrt_expr *expr, const expr_tensor *tensor, const expr_dim *dim,
+                             int64_t extent, compute_extents *out, bool *complete) {
+  int64_t product = 1;
+  int open = -1;
+  if (dim->n == 0)
+    LLRT_REQUIRE(extent == 1, "%s has %lld positions where the expression has 1", tensor->name,
+                 (long long)extent);
+  for (int i = 0; i < dim->n; i++) {
+    int64_t own = out->named[dim->axis[i]];
+    if (own >= 0) {
+      if (__builtin_mul_overflow(product, own, &product)) product = INT64_MAX;
+    } else if (open >= 0) {
+      *complete = false; /* another tensor may know one of the two */
+      return LLRT_OK;
+    } else {
+      open = dim->axis[i];
+    }
+  }
+  if (open < 0) {
+    LLRT_REQUIRE(dim->n == 0 || product == extent, "%s has %lld positions along %s, others %lld",
+                 tensor->name, (long long)extent, expr->axis[dim->axis[0]].name,
+                 (long long)product);
+    return LLRT_OK;
+  }
+  LLRT_REQUIRE(product > 0 && extent % product == 0,
+               "%s has %lld positions along an axis that %lld do not divide", tensor->name,
+               (long long)extent, (long long)product);
+  return agree(tensor->name, expr->axis[open].name, extent / product, &out->named[open]);
+}
+
+static llrt_status learn_tensor(const llrt_expr *expr, int t, const llrt_tensor *bound,
+                                compute_extents *out, bool *complete) {
+  const expr_tensor *tensor = &expr->tensor[t];
+  int leading = bound->rank - tensor->n_dims;
+  LLRT_REQUIRE(tensor->leading ? leading >= 0 : leading == 0,
+               "%s has rank %d, in the expression %d%s", tensor->name, bound->rank, tensor->n_dims,
+               tensor->leading ? " or more" : "");
+  for (int i = 0; i < leading; i++)
+    LLRT_TRY(agree(tensor->name, "...", bound->shape[leading - 1 - i], &out->leading[i]));
+  if (leading > out->n_leading) out->n_leading = leading;
+  for (int i = 0; i < tensor->n_dims; i++)
+    LLRT_TRY(learn_dim(expr, tensor, &tensor->dim[i], bound->shape[leading + i], out, complete));
+  return LLRT_OK;
+}
+
+llrt_status compute_find_extents(const llrt_expr *expr, const llrt_tensor *const *tensors,
+                                 compute_extents *out) {
+  bool complete = false;
+  out->n_leading = 0;
+  for (int a = 0; a < EXPR_MAX_AXES; a++)
+    out->named[a] = a < expr->n_axes && expr->axis[a].extent ? expr->axis[a].extent : -1;
+  for (int a = 0; a < LLRT_MAX_RANK; a++) out->leading[a] = -1;
+  for (int pass = 0; pass <= expr->n_axes && !complete; pass++) {
+    complete = true;
+    for (int t = 0; t < expr->n_tensors; t++)
+      if (tensors[t]) LLRT_TRY(learn_tensor(expr, t, tensors[t], out, &complete));
+  }
+  LLRT_REQUIRE(complete, "two axes that share one of a tensor have extents that nothing tells");
+  return LLRT_OK;
+}
+
+llrt_status compute_output_shape(const llrt_expr *expr, int t, const compute_extents *extents,
+                                 llrt_tensor *out) {
+  const expr_tensor *tensor = &expr->tensor[t];
+  int leading = tensor->leading ? extents->n_leading : 0;
+  out->rank = leading + tensor->n_dims;
+  LLRT_REQUIRE(out->rank <= LLRT_MAX_RANK, "%s has more than %d axes", tensor->name, LLRT_MAX_RANK);
+  for (int i = 0; i < leading; i++) out->shape[i] = extents->leading[leading - 1 - i];
+  for (int i = 0; i < tensor->n_dims; i++) {
+    int64_t *extent = &out->shape[leading + i];
+    *extent = 1;
+    for (int j = 0; j < tensor->dim[i].n; j++) {
+      int axis = tensor->dim[i].axis[j];
+      LLRT_REQUIRE(extents->named[axis] >= 0, "%s: nothing tells the extent of %s", tensor->name,
+                   expr->axis[axis].name);
+      LLRT_REQUIRE(!__builtin_mul_overflow(*extent, extents->named[axis], extent),
+                   "%s has too many positions", tensor->name);
+    }
+  }
+  return LLRT_OK;
+}
+
+/* ---- storages ---- */
+
+/* A storage whose axes are being split. */
+typedef struct splitter {
+  const llrt_expr *expr;
+  const expr_program *program;
+  const program_tensor *tensor;
+  const expr_dim *dim; /* of the axis that is split */
+  const compute_extents *extents;
+  const llrt_storage *from;
+  llrt_storage *to;
+  int next;            /* the named axis in dim that takes digits now, from the last */
+  int64_t left, below; /* positions that it still takes; of it that are taken */
+} splitter;
+
+static llrt_status add_digit(splitter *s, llrt_digit digit, int64_t extent, int axis,
+                             bool reversed) {
+  if (s->to->n_digits == LLRT_MAX_DIGITS)
+    return llrt_error(LLRT_UNSUPPORTED, "its storage has more than %d digits once axes are split",
+                      LLRT_MAX_DIGITS);
+  digit.extent = extent;
+  digit.axis = axis;
+  digit.reversed ^= reversed;
+  s->to->digit[s->to->n_digits++] = digit;
+  return LLRT_OK;
+}
+
+static bool counts_down(const splitter *s, int i) {
+  return ((s->dim->reversed >> i ^ s->tensor->flipped >> s->dim->axis[i]) & 1) != 0;
+}
+
+static void next_axis(splitter *s) {
+  s->next--;
+  s->below = 1;
+  s->left = s->next > 0 ? s->extents->named[s->dim->axis[s->next]] : INT64_MAX;
+}
+
+/* One digit of the axis becomes digits of the named axes, from the last up. */
+static llrt_status split_digit(splitter *s, const llrt_digit *digit) {
+  llrt_digit rest = *digit;
+  bool open = digit->extent == LLRT_EXTENT_REST;
+  int64_t extent = digit->extent;
+  if (digit->reversed && s->dim->n > 1)
+    return llrt_error(LLRT_UNSUPPORTED, "an axis of a digit that counts down is split");
+  for (;;) {
+    int axis = s->program->leading + s->dim->axis[s->next];
+    bool reversed = counts_down(s, s->next);
+    if (s->next == 0) return add_digit(s, rest, open ? LLRT_EXTENT_REST : extent, axis, reversed);
+    if (!open && extent <= s->left) {
+      if (s->left % extent != 0) break;
+      LLRT_TRY(add_digit(s, rest, extent, axis, reversed));
+      s->left /= extent;
+      s->below *= extent;
+      if (s->left == 1) next_axis(s);
+      return LLRT_OK;
+    }
+    if (!open && extent % s->left != 0) break;
+    LLRT_TRY(add_digit(s, rest, s->left, axis, reversed));
+    if (storage_stride_is_number(&rest)) rest.stride *= s->left;
+    if (!open) extent /= s->left;
+    next_axis(s);
+    if (!open && extent == 1) return LLRT_OK;
+  }
+  return llrt_error(LLRT_UNSUPPORTED, "its storage's digits and the axes of the expression do not "
+                                      "divide each other");
+}
+
+static const expr_dim one_axis = {.n = 0};
+
+/* The dim of the expression that axis a of the bound tensor is; NULL: one that "..." holds. */
+static const expr_dim *dim_of(const llrt_expr *expr, int tensor, int rank, int a) {
+  const expr_tensor *own = &expr->tensor[tensor];
+  int at = a - (rank - own->n_dims);
+  if (at < 0) return NULL;
+  return own->dim[at].n ? &own->dim[at] : &one_axis;
+}
+
+static bool needs_split(const splitter *s, const expr_dim *dim) {
+  if (!dim) return false;
+  bool needs = dim->n > 1 || dim->reversed;
+  for (int i = 0; i < dim->n; i++) needs |= (s->tensor->flipped >> dim->axis[i] & 1) != 0;
+  return needs;
+}
+
+/* Axis a of the bound tensor as one of the operation's, where it is one; -1: it has one position.
+ */
+static int plain_axis(const splitter *s, int rank, int a) {
+  const expr_dim *dim = dim_of(s->expr, s->tensor->tensor, rank, a);
+  int leading = rank - s->expr->tensor[s->tensor->tensor].n_dims;
+  if (!dim) return s->program->leading - leading + a;
+  return dim->n ? s->program->leading + dim->axis[0] : -1;
+}
+
+static llrt_status split_axes(splitter *s, int rank) {
+  int8_t to[LLRT_MAX_RANK];
+  llrt_storage plain;
+  for (int a = 0; a < rank; a++) {
+    const expr_dim *dim = dim_of(s->expr, s->tensor->tensor, rank, a);
+    if ((needs_split(s, dim) || (dim && dim->n == 0)) && storage_tile_bits(s->from, a) > 0)
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "axis %d, which the expression splits or flips, is in its "
+                        "storage's tile",
+                        a);
+    to[a] = (int8_t)plain_axis(s, rank, a);
+  }
+  LLRT_TRY(storage_renumber(s->from, to, s->program->rank, &plain));
+  *s->to = plain;
+  s->to->n_digits = 0;
+  struct {
+    int next;
+    int64_t left, below;
+    bool begun;
+  } state[LLRT_MAX_RANK] = {0};
+  for (int i = 0; i < s->from->n_digits; i++) {
+    const llrt_digit *digit = &s->from->digit[i];
+    int a = digit->axis;
+    s->dim = a < 0 ? NULL : dim_of(s->expr, s->tensor->tensor, rank, a);
+    if (a < 0 || !needs_split(s, s->dim)) {
+      LLRT_TRY(add_digit(s, plain.digit[i], plain.digit[i].extent, plain.digit[i].axis, false));
+      continue;
+    }
+    if (!state[a].begun) {
+      s->next = s->dim->n;
+      next_axis(s);
+    } else {
+      s->next = state[a].next;
+      s->left = state[a].left;
+      s->below = state[a].below;
+    }
+    LLRT_TRY(split_digit(s, digit));
+    state[a].begun = true;
+    state[a].next = s->next;
+    state[a].left = s->left;
+    state[a].below = s->below;
+  }
+  return LLRT_OK;
+}
+
+/* ---- positions that are taken ---- */
+
+/* PACKED strides that are numbers whatever the shape are written so, as digits inside may go. */
+static void fix_strides(llrt_storage *storage) {
+  int64_t inside = (int64_t)1 << llrt_layout_in_bits(&storage->tile);
+  for (int i = 0; i < storage->n_digits; i++) {
+    llrt_digit *digit = &storage->digit[i];
+    if (digit->stride != LLRT_STRIDE_PACKED) return;
+    digit->stride = inside;
+    if (digit->extent == LLRT_EXTENT_REST || digit->axis < 0 ||
+        __builtin_mul_overflow(inside, digit->extent, &inside))
+      return;
+  }
+}
+
+/* The tensor at one position of an axis: its digits go, and what they add is the offset's. */
+static llrt_status take_position(splitter *s, int axis, int64_t position, llrt_tensor *tensor) {
+  llrt_storage *storage = s->to;
+  int kept = 0;
+  int64_t bits = llrt_dtype_bits(tensor->dtype), moved = 0;
+  fix_strides(storage);
+  for (int i = 0; i < storage->n_digits; i++) {
+    llrt_digit digit = storage->digit[i];
+    if (digit.axis != axis) {
+      storage->digit[kept++] = digit;
+      continue;
+    }
+    bool known = storage_stride_is_number(&digit);
+    if (digit.reversed || (!known && digit.stride != LLRT_STRIDE_RUNTIME) ||
+        digit.extent == LLRT_EXTENT_REST)
+      return llrt_error(LLRT_UNSUPPORTED, "one position of an axis whose stride only a run knows");
+    int64_t at = position % digit.extent;
+    position /= digit.extent;
+    if (known) storage->offset[0] += at * digit.stride;
+    else moved += at * tensor->strides[axis];
+  }
+  storage->n_digits = kept;
+  if (moved * bits % 8 != 0)
+    return llrt_error(LLRT_UNSUPPORTED, "one position that begins inside a byte");
+  if (tensor->data) tensor->data = (char *)tensor->data + moved * bits / 8;
+  return LLRT_OK;
+}
+
+/* ---- the tensor ---- */
+
+/* Shape and RUN-TIME strides along the operation's axes. */
+static void fill_axes(const splitter *s, const llrt_tensor *from, llrt_tensor *out) {
+  for (int a = 0; a < LLRT_MAX_RANK; a++) {
+    out->shape[a] = a < s->program->rank ? 1 : 0;
+    out->strides[a] = 0;
+  }
+  for (int a = 0; a < from->rank; a++) {
+    const expr_dim *dim = dim_of(s->expr, s->tensor->tensor, from->rank, a);
+    if (!dim) {
+      int axis = plain_axis(s, from->rank, a);
+      out->shape[axis] = from->shape[a];
+      out->strides[axis] = from->strides[a];
+      continue;
+    }
+    int64_t stride = from->strides[a];
+    for (int i = dim->n - 1; i >= 0; i--) {
+      int axis = s->program->leading + dim->axis[i];
+      out->shape[axis] = s->extents->named[dim->axis[i]];
+      out->strides[axis] = stride;
+      if (__builtin_mul_overflow(stride, out->shape[axis], &stride)) stride = 0;
+    }
+  }
+}
+
+llrt_status compute_expand(const llrt_expr *expr, const expr_program *program, int number,
+                           const llrt_tensor *from, const compute_extents *extents,
+                           llrt_storage *storage, llrt_tensor *out) {
+  llrt_storage own;
+  if (from->storage) own = *from->storage;
+  else LLRT_TRY(llrt_storage_row_major(from->rank, &own));
+  LLRT_TRY(llrt_storage_validate(&own));
+  LLRT_REQUIRE(own.rank == from->rank, "it has rank %d, its storage rank %d", from->rank, own.rank);
+  splitter s = {.expr = expr,
+                .program = program,
+                .tensor = &program->tensor[number],
+                .extents = extents,
+                .from = &own,
+                .to = storage};
+  LLRT_TRY(split_axes(&s, from->rank));
+  *out = *from;
+  out->rank = program->rank;
+  out->storage = storage;
+  fill_axes(&s, from, out);
+  for (int a = 0; a < expr->n_axes; a++) {
+    if (!(s.tensor->taken >> a & 1)) continue;
+    LLRT_TRY(take_position(&s, program->leading + a, s.tensor->at[a], out));
+    out->shape[program->leading + a] = 1;
+    out->strides[program->leading + a] = 0;
+  }
+  return LLRT_OK;
+}
+
+void compute_set_groups(op_description *desc) {
+  const expr_program *program = &desc->program;
+  for (int t = 0; t < program->n_tensors; t++)
+    for (int a = 0; a < LLRT_MAX_RANK; a++)
+      desc->dot.group[t][a] =
+          a < program->rank && !(program->tensor[t].axes >> a & 1) ? LLRT_GROUP_ALL : 0;
+}

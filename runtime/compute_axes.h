@@ -1,0 +1,33 @@
+/* Tensors with the axes that an expression's signature gives them -> with those of the operation.
+ * Private to runtime. */
+#ifndef LLRT_RUNTIME_COMPUTE_AXES_H
+#define LLRT_RUNTIME_COMPUTE_AXES_H
+
+#include "jit/plan/types/description.h"
+
+/* Positions of the named axes, and of those that "..." holds, counted from the last; -1: not known.
+ */
+typedef struct compute_extents {
+  int32_t n_leading;
+  int64_t named[EXPR_MAX_AXES], leading[LLRT_MAX_RANK];
+} compute_extents;
+
+/* From the tensors that there are (NULL: none). Errors: INVALID_ARGUMENT where they disagree. */
+llrt_status compute_find_extents(const llrt_expr *expr, const llrt_tensor *const *tensors,
+                                 compute_extents *out);
+
+/* Tensor `number` of the operation from what its name is bound to, with a storage of the
+ * operation's axes. Errors: UNSUPPORTED for storages that cannot be split so. */
+llrt_status compute_expand(const llrt_expr *expr, const expr_program *program, int number,
+                           const llrt_tensor *from, const compute_extents *extents,
+                           llrt_storage *storage, llrt_tensor *out);
+
+/* The axes that the tensors of a compute lack, from its program. */
+void compute_set_groups(op_description *desc);
+
+/* The shape of output t of the expression. Errors: INVALID_ARGUMENT where an extent is not known.
+ */
+llrt_status compute_output_shape(const llrt_expr *expr, int t, const compute_extents *extents,
+                                 llrt_tensor *out);
+
+#endif

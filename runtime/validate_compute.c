@@ -1,0 +1,87 @@
+#include "base/bits.h"
+#include "base/status.h"
+#include "runtime/validate.h"
+
+#include <string.h>
+
+/* The type that tensor t has in the program. */
+static llrt_status check_type(const expr_program *program, const llrt_tensor *tensor, int t) {
+  llrt_dtype wanted = (llrt_dtype)program->tensor[t].store;
+  for (int i = 0; i < program->n_nodes && !program->tensor[t].output; i++)
+    if (program->node[i].op == EXPR_TENSOR && program->node[i].slot == t)
+      wanted = (llrt_dtype)program->node[i].from;
+  LLRT_REQUIRE(tensor->dtype == wanted, "tensor %d is %s, in the program %s", t,
+               llrt_dtype_name(tensor->dtype), llrt_dtype_name(wanted));
+  return LLRT_OK;
+}
+
+llrt_status llrt_validate_compute(const op_description *desc) {
+  const expr_program *program = &desc->program;
+  LLRT_REQUIRE(desc->n_maps == 0 && !desc->in_place, "a compute has no maps and no in_place");
+  LLRT_REQUIRE(program_is_valid(program), "the program contradicts itself");
+  LLRT_REQUIRE(desc->n_tensors == program->n_tensors && desc->tensors[0].rank == program->rank,
+               "a program of %d tensors and %d axes, and %d of rank %d", program->n_tensors,
+               program->rank, desc->n_tensors, desc->tensors[0].rank);
+  for (int t = 0; t < desc->n_tensors; t++) {
+    const llrt_tensor *tensor = &desc->tensors[t];
+    LLRT_TRY(check_type(program, tensor, t));
+    bool device = false;
+    for (int a = 0; a < tensor->rank; a++) device |= tensor->extent_ptr[a] != NULL;
+    if (device || tensor->n_indices)
+      return llrt_error(LLRT_UNSUPPORTED, "tensor %d has indices, or extents in device memory", t);
+  }
+  return LLRT_OK;
+}
+
+llrt_status llrt_validate_compute_shapes(const op_description *desc, const llrt_tensor *tensors,
+                                         const storage_set *set, int64_t extents[LLRT_MAX_RANK]) {
+  const expr_program *program = &desc->program;
+  memset(extents, 0, LLRT_MAX_RANK * sizeof *extents);
+  for (int a = 0; a < program->rank; a++) {
+    int64_t known = -1;
+    for (int t = 0; t < set->n; t++) {
+      int64_t extent = tensors[t].shape[a];
+      bool has = program->tensor[t].axes >> a & 1;
+      LLRT_REQUIRE(extent >= 0, "tensor %d: shape[%d] is %lld", t, a, (long long)extent);
+      LLRT_REQUIRE(has || extent == 1, "tensor %d: shape[%d] is %lld, and it has no such axis", t,
+                   a, (long long)extent);
+      LLRT_REQUIRE(!has || known < 0 || known == extent,
+                   "tensor %d: shape[%d] is %lld, others have %lld", t, a, (long long)extent,
+                   (long long)known);
+      if (has) known = extent;
+    }
+    extents[a] = known < 0 ? 1 : known;
+  }
+  return LLRT_OK;
+}
+
+/* Whether output o may lie where input t does: each element is read by who writes it, before. */
+static bool may_share(const op_description *desc, const storage_set *set, const op_call *call,
+                      int o, int t) {
+  const program_tensor *in = &desc->program.tensor[t], *out = &desc->program.tensor[o];
+  return call->tensor[o].data == call->tensor[t].data && call->bits[o] == call->bits[t] &&
+         in->axes == out->axes && !in->flipped && !in->taken &&
+         llrt_storage_equal(&set->storage[o], &set->storage[t]) &&
+         memcmp(call->tensor[o].strides, call->tensor[t].strides, sizeof call->tensor[o].strides) ==
+             0;
+}
+
+llrt_status llrt_validate_compute_memory(const op_description *desc, const storage_set *set,
+                                         const op_call *call) {
+  uintptr_t begin[LLRT_MAX_TENSORS], end[LLRT_MAX_TENSORS];
+  for (int t = 0; t < call->n; t++) {
+    int64_t bytes;
+    begin[t] = (uintptr_t)call->tensor[t].data;
+    bool past = llrt_storage_bytes(&call->binding[t], call->bits[t], &bytes) != LLRT_OK ||
+                __builtin_add_overflow(begin[t], (uintptr_t)bytes, &end[t]);
+    LLRT_REQUIRE(!past, "tensor %d ends past the address space", t);
+  }
+  for (int o = 0; o < call->n; o++)
+    for (int t = 0; t < call->n && desc->program.tensor[o].output; t++) {
+      bool apart = t == o || end[t] <= begin[o] || end[o] <= begin[t] || begin[o] == end[o] ||
+                   begin[t] == end[t];
+      bool shares = !apart && !desc->program.tensor[t].output && may_share(desc, set, call, o, t);
+      LLRT_REQUIRE(apart || shares, "tensor %d, which is written, overlaps tensor %d", o, t);
+    }
+  return LLRT_OK;
+}

@@ -1,0 +1,465 @@
+/* See compute_reference.h. */
+#include "tests/expression/compute_reference.h"
+
+#include "jit/plan/types/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AXES (EXPR_MAX_AXES + 1)
+
+/* Types in the order in which they meet; LITERAL ones follow. */
+enum { LITERAL_INTEGER, LITERAL_REAL, TRUTH, WHOLE, WIDE_WHOLE, SINGLE, DOUBLE };
+
+/* ---- ranges ---- */
+
+static range exactly(double x) { return (range){x, x, isnan(x), false}; }
+static range anything(void) { return (range){-INFINITY, INFINITY, false, true}; }
+
+/* What a rounded operation with an error of so many units in the last place leaves. */
+static range rounded(range x, int type, double ulps) {
+  if (x.nan || x.any || type < SINGLE) return x;
+  double unit = type == SINGLE ? 0x1p-23 : 0x1p-52, least = type == SINGLE ? 0x1p-149 : 0x1p-1074;
+  double most = type == SINGLE ? (double)3.4028234663852886e38f : 1.7976931348623157e308;
+  double low = x.low - fabs(x.low) * unit * ulps - least,
+         high = x.high + fabs(x.high) * unit * ulps + least;
+  if (x.low == x.high && isinf(x.low)) return x;
+  if (x.low == 0 && x.high == 0) return x;
+  if (low < -most) low = -INFINITY;
+  if (high > most) high = INFINITY;
+  if (x.high < -most) high = -most; /* overflow may or may not have happened */
+  if (x.low > most) low = most;
+  return (range){low, high, false, false};
+}
+
+/* The hull of f at the corners. */
+static range corners(double (*f)(double, double), range a, range b) {
+  if (a.any || b.any) return anything();
+  if (a.nan || b.nan) return exactly((double)NAN);
+  const double at[4] = {f(a.low, b.low), f(a.low, b.high), f(a.high, b.low), f(a.high, b.high)};
+  range out = {INFINITY, -INFINITY, false, false};
+  int nans = 0;
+  for (int i = 0; i < 4; i++) {
+    nans += isnan(at[i]) != 0;
+    if (at[i] < out.low) out.low = at[i];
+    if (at[i] > out.high) out.high = at[i];
+  }
+  if (nans == 4) return exactly((double)NAN);
+  return nans ? anything() : out;
+}
+
+static double plus(double a, double b) { return a + b; }
+static double minus(double a, double b) { return a - b; }
+static double times(double a, double b) { return a * b; }
+static double over(double a, double b) { return a / b; }
+static double larger(double a, double b) {
+  return isnan(a) || isnan(b) ? (double)NAN : a > b ? a : b;
+}
+static double smaller(double a, double b) {
+  return isnan(a) || isnan(b) ? (double)NAN : a < b ? a : b;
+}
+
+static range quotient(range a, range b) {
+  bool crosses = b.low <= 0 && b.high >= 0 && b.low != b.high;
+  return crosses && !a.nan && !b.nan ? anything() : corners(over, a, b);
+}
+
+static range monotone(double (*f)(double), range a) {
+  if (a.any) return a;
+  if (a.nan) return a;
+  double x = f(a.low), y = f(a.high);
+  if (isnan(x) && isnan(y)) return exactly((double)NAN);
+  if (isnan(x) || isnan(y)) return anything();
+  return x < y ? (range){x, y, false, false} : (range){y, x, false, false};
+}
+
+static double sigmoid_of(double x) { return 1 / (1 + exp(-x)); }
+static double silu_of(double x) { return isinf(x) && x < 0 ? -0.0 : x / (1 + exp(-x)); }
+static double gelu_of(double x) { return isinf(x) && x < 0 ? -0.0 : x * erfc(-x / sqrt(2)) / 2; }
+static double rsqrt_of(double x) { return 1 / sqrt(x); }
+static double rcp_of(double x) { return 1 / x; }
+
+/* silu and gelu, which turn: their slopes are at most 1.2. */
+static range turning(double (*f)(double), range a) {
+  range out = monotone(f, a);
+  double slack = a.high - a.low;
+  if (!out.nan && !out.any && slack > 0 && isfinite(slack)) {
+    out.low -= 1.2 * slack;
+    out.high += 1.2 * slack;
+  }
+  return out;
+}
+
+static range function(int op, range a, int type) {
+  switch (op) {
+  case EXPR_NEGATE: return (range){-a.high, -a.low, a.nan, a.any};
+  case EXPR_ABS:
+    if (a.nan || a.any || a.low >= 0) return a;
+    if (a.high <= 0) return (range){-a.high, -a.low, false, false};
+    return (range){0, fmax(-a.low, a.high), false, false};
+  case EXPR_SQRT: return rounded(monotone(sqrt, a), type, 1);
+  case EXPR_RSQRT: return rounded(monotone(rsqrt_of, a), type, 2);
+  case EXPR_RCP:
+    return a.low <= 0 && a.high >= 0 && a.low != a.high ? anything()
+                                                        : rounded(monotone(rcp_of, a), type, 1);
+  case EXPR_FLOOR: return monotone(floor, a);
+  case EXPR_CEIL: return monotone(ceil, a);
+  case EXPR_ROUND: return monotone(nearbyint, a);
+  case EXPR_EXP: return rounded(monotone(exp, a), type, 2);
+  case EXPR_EXP2: return rounded(monotone(exp2, a), type, 2);
+  case EXPR_LOG: return rounded(monotone(log, a), type, 2);
+  case EXPR_LOG2: return rounded(monotone(log2, a), type, 2);
+  case EXPR_TANH: return rounded(monotone(tanh, a), type, 2);
+  case EXPR_ERF: return rounded(monotone(erf, a), type, 2);
+  case EXPR_SIGMOID: return rounded(monotone(sigmoid_of, a), type, 3);
+  case EXPR_SILU: return rounded(turning(silu_of, a), type, 3);
+  default: return rounded(turning(gelu_of, a), type, 3);
+  }
+}
+
+/* 1 certainly, 0 certainly, or -1. */
+static int truth(range a) {
+  if (a.any) return -1;
+  if (a.nan) return 1;
+  if (a.low > 0 || a.high < 0) return 1;
+  return a.low == 0 && a.high == 0 ? 0 : -1;
+}
+
+static range truth_range(int known) {
+  return known < 0 ? (range){0, 1, false, false} : exactly(known);
+}
+
+static range compared(int op, range a, range b) {
+  if (a.any || b.any) return truth_range(-1);
+  if (a.nan || b.nan) return truth_range(op == EXPR_UNEQUAL);
+  bool apart = a.high < b.low || b.high < a.low;
+  bool same = a.low == a.high && b.low == b.high && a.low == b.low;
+  switch (op) {
+  case EXPR_EQUAL: return truth_range(same ? 1 : apart ? 0 : -1);
+  case EXPR_UNEQUAL: return truth_range(same ? 0 : apart ? 1 : -1);
+  case EXPR_LESS: return truth_range(a.high < b.low ? 1 : a.low >= b.high ? 0 : -1);
+  case EXPR_LESS_EQUAL: return truth_range(a.high <= b.low ? 1 : a.low > b.high ? 0 : -1);
+  case EXPR_GREATER: return truth_range(a.low > b.high ? 1 : a.high <= b.low ? 0 : -1);
+  default: return truth_range(a.low >= b.high ? 1 : a.high < b.low ? 0 : -1);
+  }
+}
+
+static range hull(range a, range b) {
+  if (a.any || b.any) return anything();
+  if (a.nan && b.nan) return a;
+  if (a.nan || b.nan) return anything();
+  return (range){fmin(a.low, b.low), fmax(a.high, b.high), false, false};
+}
+
+static range chosen(range c, range a, range b) {
+  int known = truth(c);
+  return known == 1 ? a : known == 0 ? b : hull(a, b);
+}
+
+/* ---- casts ---- */
+
+/* The power of two of e8m0. */
+static double power_of(double x, int rounding) {
+  if (isnan(x) || x < 0) return (double)NAN;
+  if (x <= 0x1p-127) return 0x1p-127;
+  if (x >= 0x1p127) return 0x1p127;
+  int e = ilogb(x);
+  double low = ldexp(1, e), high = ldexp(1, e + 1);
+  bool up = rounding == EXPR_UP ? x > low : rounding == EXPR_DOWN ? false : x > 1.5 * low;
+  if (rounding == EXPR_NEAREST && x == 1.5 * low) up = (e + 127) % 2 != 0;
+  return up ? high : low;
+}
+
+static double cast_to(llrt_dtype type, double x, int rounding) {
+  if (type == LLRT_E8M0) return power_of(x, rounding);
+  if (type == LLRT_F64 || type == LLRT_I64 || type == LLRT_BOOL) return x;
+  const number_format *f = number_format_of(type);
+  return number_value(f, number_code(f, x));
+}
+
+static range cast_range(llrt_dtype type, range x, int rounding) {
+  if (x.any) return x;
+  if (x.nan) return exactly(cast_to(type, (double)NAN, rounding));
+  double low = cast_to(type, x.low, rounding), high = cast_to(type, x.high, rounding);
+  if (isnan(low) != isnan(high)) return anything();
+  return (range){low, high, isnan(low), false};
+}
+
+bool reference_allows(llrt_dtype type, range expected, double got) {
+  range cast = cast_range(type, expected, EXPR_NEAREST);
+  if (cast.any) return true;
+  if (cast.nan || isnan(got)) return cast.nan && isnan(got);
+  return got >= cast.low && got <= cast.high;
+}
+
+/* ---- types ---- */
+
+static int element_type(llrt_dtype type) {
+  switch (type) {
+  case LLRT_F64: return DOUBLE;
+  case LLRT_I64:
+  case LLRT_U64:
+  case LLRT_U32: return WIDE_WHOLE;
+  case LLRT_BOOL: return TRUTH;
+  case LLRT_I32:
+  case LLRT_I16:
+  case LLRT_I8:
+  case LLRT_I4:
+  case LLRT_U16:
+  case LLRT_U8:
+  case LLRT_U4: return WHOLE;
+  default: return SINGLE;
+  }
+}
+
+static int meet(const reference *r, const expr_node *node, int first) {
+  int best = LITERAL_INTEGER, real = 0;
+  for (int i = first; i < node->n_args; i++) {
+    int type = r->computes[node->arg[i]];
+    real |= type == LITERAL_REAL;
+    if (type > best) best = type;
+  }
+  if (best == LITERAL_INTEGER) return WHOLE;
+  return (best == LITERAL_REAL || real) && best < SINGLE ? SINGLE : best;
+}
+
+static int type_of(const reference *r, const expr_node *node) {
+  const expr_operator_row *row = expr_row_of(node->op);
+  int type;
+  switch (node->op) {
+  case EXPR_TENSOR: return element_type(r->type[node->slot]);
+  case EXPR_SCALAR: return element_type((llrt_dtype)r->expr->scalar[node->slot].dtype);
+  case EXPR_NUMBER: return LITERAL_REAL;
+  case EXPR_INTEGER: return LITERAL_INTEGER;
+  case EXPR_POSITION: return WHOLE;
+  default: break;
+  }
+  switch ((expr_typing)row->typing) {
+  case EXPR_TYPED_CAST: return element_type((llrt_dtype)node->type);
+  case EXPR_TYPED_COMPARED:
+  case EXPR_TYPED_TRUTH: return TRUTH;
+  case EXPR_TYPED_COUNT: return WHOLE;
+  case EXPR_TYPED_CHOICE: return meet(r, node, 1);
+  case EXPR_TYPED_SAME: return r->computes[node->arg[0]];
+  default: break;
+  }
+  if (node->op == EXPR_NEGATE && r->computes[node->arg[0]] < TRUTH)
+    return r->computes[node->arg[0]];
+  type = meet(r, node, 0);
+  if (row->typing == EXPR_TYPED_REALS && type < SINGLE) return SINGLE;
+  return row->typing == EXPR_TYPED_NUMBERS && type == TRUTH ? WHOLE : type;
+}
+
+/* ---- points ---- */
+
+static int64_t count_of(const reference *r, uint32_t axes) {
+  int64_t n = 1;
+  for (int a = 0; a < AXES; a++)
+    if (axes >> a & 1) n *= r->extent[a];
+  return n;
+}
+
+/* Leading first, then the named axes as they are numbered. */
+static int64_t place_of(const reference *r, uint32_t axes, const int64_t *at) {
+  int64_t place = 0;
+  for (int i = 0; i < AXES; i++) {
+    int a = i == 0 ? EXPR_LEADING : i - 1;
+    if (axes >> a & 1) place = place * r->extent[a] + at[a];
+  }
+  return place;
+}
+
+static void point_of(const reference *r, uint32_t axes, int64_t place, int64_t *at) {
+  memset(at, 0, AXES * sizeof *at);
+  for (int i = AXES - 1; i >= 0; i--) {
+    int a = i == 0 ? EXPR_LEADING : i - 1;
+    if (!(axes >> a & 1)) continue;
+    at[a] = place % r->extent[a];
+    place /= r->extent[a];
+  }
+}
+
+int64_t reference_count(const reference *r, int t) { return count_of(r, r->expr->tensor[t].axes); }
+
+/* Element of a tensor in its own order of axes: backwards where they count down. */
+static int64_t element_of(const reference *r, int t, const int64_t *at) {
+  const expr_tensor *tensor = &r->expr->tensor[t];
+  int64_t place = tensor->leading ? at[EXPR_LEADING] : 0;
+  for (int i = 0; i < tensor->n_dims; i++)
+    for (int j = 0; j < tensor->dim[i].n; j++) {
+      int a = tensor->dim[i].axis[j];
+      int64_t own = tensor->dim[i].reversed >> j & 1 ? r->extent[a] - 1 - at[a] : at[a];
+      place = place * r->extent[a] + own;
+    }
+  return place;
+}
+
+range reference_element(const reference *r, int t, int64_t at) {
+  const expr_tensor *tensor = &r->expr->tensor[t];
+  int64_t point[AXES], n = reference_count(r, t);
+  for (int64_t i = 0; i < n; i++) {
+    point_of(r, tensor->axes, i, point);
+    if (element_of(r, t, point) != at) continue;
+    return r->value[tensor->node][place_of(r, r->expr->node[tensor->node].axes, point)];
+  }
+  abort();
+}
+
+/* ---- nodes ---- */
+
+static range leaf(const reference *r, const expr_node *node, const int64_t *at) {
+  switch (node->op) {
+  case EXPR_TENSOR: return exactly(r->input[node->slot][element_of(r, node->slot, at)]);
+  case EXPR_SCALAR: return exactly(r->scalar[node->slot]);
+  case EXPR_INTEGER: return exactly((double)node->integer);
+  case EXPR_POSITION: return exactly((double)at[node->slot]);
+  default: return exactly(node->number);
+  }
+}
+
+/* An argument in the type of the node that uses it. */
+static range argument(const reference *r, const expr_node *node, int i, const int64_t *at,
+                      int type) {
+  const expr_node *own = &r->expr->node[node->arg[i]];
+  range x = r->value[node->arg[i]][place_of(r, own->axes, at)];
+  int from = r->computes[node->arg[i]];
+  if (type == SINGLE && (from == LITERAL_REAL || from == DOUBLE)) {
+    if (from == LITERAL_REAL && !x.nan) return exactly((double)(float)x.low);
+    return rounded(x, SINGLE, 1);
+  }
+  if (type == SINGLE && from != SINGLE && !x.any && !x.nan)
+    return (range){(double)(float)x.low, (double)(float)x.high, false, false};
+  return x;
+}
+
+static range joined(const reference *r, const expr_node *node, const int64_t *outer) {
+  const expr_node *own = &r->expr->node[node->arg[0]];
+  int64_t n = count_of(r, node->reduced), at[AXES], inner[AXES], best = 0;
+  int type = r->computes[node->arg[0]], unknown = 0, count = 0;
+  double sum = 0;
+  if (node->op == EXPR_MEAN && type < SINGLE) type = SINGLE;
+  range out = exactly(node->op == EXPR_PROD || node->op == EXPR_ALL     ? 1
+                      : node->op == EXPR_MAX || node->op == EXPR_ARGMAX ? -INFINITY
+                      : node->op == EXPR_MIN || node->op == EXPR_ARGMIN ? INFINITY
+                                                                        : 0);
+  int64_t first = -1, last = -1;
+  bool sum_any = false;
+  for (int64_t i = 0; i < n; i++) {
+    point_of(r, node->reduced, i, inner);
+    for (int a = 0; a < AXES; a++) at[a] = node->reduced >> a & 1 ? inner[a] : outer[a];
+    range x = r->value[node->arg[0]][place_of(r, own->axes, at)];
+    switch (node->op) {
+    case EXPR_SUM:
+    case EXPR_MEAN:
+      out = corners(plus, out, x);
+      if (!x.nan && !x.any) sum += fmax(fabs(x.low), fabs(x.high));
+      break;
+    case EXPR_PROD: out = rounded(corners(times, out, x), type, 1); break;
+    case EXPR_MAX: out = corners(larger, out, x); break;
+    case EXPR_MIN: out = corners(smaller, out, x); break;
+    case EXPR_ANY:
+    case EXPR_ALL: {
+      int known = truth(x);
+      unknown += known < 0;
+      count += known == 1;
+      break;
+    }
+    default: { /* the first of those that may be it, and the last */
+      range y = node->op == EXPR_ARGMAX ? x : function(EXPR_NEGATE, x, type);
+      range most = out;
+      if (i == 0) most = (range){-INFINITY, -INFINITY, false, false};
+      sum_any |= y.any;
+      if (y.nan && !most.nan) {
+        out = y;
+        first = last = i;
+      } else if (!most.nan && (first < 0 || y.low > most.high)) {
+        out = y;
+        first = last = i;
+      } else if (!most.nan && y.high > most.low) {
+        last = i;
+        if (y.high > out.high) out.high = y.high;
+        if (y.low > out.low) out.low = y.low;
+      }
+      best = first;
+      break;
+    }
+    }
+  }
+  if (node->op == EXPR_ANY) return truth_range(count ? 1 : unknown ? -1 : 0);
+  if (node->op == EXPR_ALL) return truth_range(count + unknown < n ? 0 : unknown ? -1 : 1);
+  if (node->op == EXPR_ARGMAX || node->op == EXPR_ARGMIN)
+    return sum_any ? (range){0, (double)(n - 1), false, false}
+                   : (range){(double)best, (double)last, false, false};
+  if ((node->op == EXPR_SUM || node->op == EXPR_MEAN) && type >= SINGLE && !out.nan && !out.any) {
+    double slack = sum * (type == SINGLE ? 0x1p-23 : 0x1p-52) * ((double)n / 16 + 40);
+    if (isfinite(out.low)) out.low -= slack;
+    if (isfinite(out.high)) out.high += slack;
+    if (type == SINGLE && sum > 1e38) out = anything();
+  }
+  if (node->op != EXPR_MEAN) return out;
+  return rounded(quotient(out, exactly((double)n)), type, 1);
+}
+
+static double floor_quotient(double a, double b) { return b == 0 ? 0 : floor(a / b); }
+static double floor_rest(double a, double b) { return b == 0 ? a : a - floor(a / b) * b; }
+
+static range inner(const reference *r, const expr_node *node, const int64_t *at, int type) {
+  const expr_operator_row *row = expr_row_of(node->op);
+  int of = row->typing == EXPR_TYPED_COMPARED ? meet(r, node, 0) : type;
+  int64_t moved[AXES];
+  if (row->family == EXPR_MOVE) {
+    memcpy(moved, at, sizeof moved);
+    moved[node->slot] =
+        node->op == EXPR_FLIP ? r->extent[node->slot] - 1 - at[node->slot] : node->integer;
+    return r->value[node->arg[0]][place_of(r, r->expr->node[node->arg[0]].axes, moved)];
+  }
+  if (node->op == EXPR_CAST) {
+    range x = r->value[node->arg[0]][place_of(r, r->expr->node[node->arg[0]].axes, at)];
+    if (node->type == LLRT_BOOL) return truth_range(truth(x));
+    if (node->type == LLRT_E8M0) x = argument(r, node, 0, at, SINGLE);
+    return cast_range((llrt_dtype)node->type, x, node->rounding);
+  }
+  range a = argument(r, node, 0, at, of), b, c;
+  if (node->n_args == 1) return function(node->op, a, type);
+  b = argument(r, node, 1, at, of);
+  if (row->typing == EXPR_TYPED_COMPARED) return compared(node->op, a, b);
+  switch (node->op) {
+  case EXPR_ADD: return rounded(corners(plus, a, b), type, 1);
+  case EXPR_SUBTRACT: return rounded(corners(minus, a, b), type, 1);
+  case EXPR_MULTIPLY: return rounded(corners(times, a, b), type, 1);
+  case EXPR_DIVIDE: return rounded(quotient(a, b), type, 1);
+  case EXPR_MAXIMUM: return corners(larger, a, b);
+  case EXPR_MINIMUM: return corners(smaller, a, b);
+  case EXPR_FLOOR_DIVIDE: return corners(floor_quotient, a, b);
+  case EXPR_MODULO: return corners(floor_rest, a, b);
+  case EXPR_AND:
+    return truth_range(truth(a) == 0 || truth(b) == 0 ? 0 : truth(a) < 0 || truth(b) < 0 ? -1 : 1);
+  case EXPR_OR:
+    return truth_range(truth(a) == 1 || truth(b) == 1 ? 1 : truth(a) < 0 || truth(b) < 0 ? -1 : 0);
+  default: break;
+  }
+  c = argument(r, node, 2, at, of);
+  if (node->op == EXPR_WHERE) return chosen(argument(r, node, 0, at, TRUTH), b, c);
+  return rounded(corners(plus, corners(times, a, b), c), type, 1);
+}
+
+void reference_run(reference *r) {
+  for (int i = 0; i < r->expr->n_nodes; i++) {
+    const expr_node *node = &r->expr->node[i];
+    int64_t n = count_of(r, node->axes), at[AXES];
+    r->computes[i] = type_of(r, node);
+    r->value[i] = malloc((size_t)(n ? n : 1) * sizeof *r->value[i]);
+    for (int64_t k = 0; k < n; k++) {
+      point_of(r, node->axes, k, at);
+      range *out = &r->value[i][k];
+      if (node->n_args == 0) *out = leaf(r, node, at);
+      else if (node->reduced) *out = joined(r, node, at);
+      else *out = inner(r, node, at, r->computes[i]);
+    }
+  }
+}
+
+void reference_fini(reference *r) {
+  for (int i = 0; i < r->expr->n_nodes; i++) free(r->value[i]);
+}

@@ -1,0 +1,34 @@
+/* An expression run on a device and compared with the reference, element by element. */
+#ifndef LLRT_TESTS_COMPUTE_TRIAL_H
+#define LLRT_TESTS_COMPUTE_TRIAL_H
+
+#include "tests/expression/compute_reference.h"
+
+#include <llrt/llrt.h>
+
+typedef struct trial_tensor {
+  llrt_dtype type;     /* NONE: f32 */
+  const char *storage; /* NULL: row-major */
+} trial_tensor;
+
+typedef struct trial {
+  const char *text;
+  llrt_device *device;
+  int64_t extent[EXPR_MAX_AXES]; /* of named axes, where the text has none */
+  int64_t leading[2];            /* of "..." */
+  int n_leading;
+  trial_tensor tensor[LLRT_EXPR_MAX_TENSORS];
+  double scalar[LLRT_EXPR_MAX_SCALARS];
+  uint64_t seed;
+  bool special; /* some elements are 0, infinite, NaN; whole rows of 0 */
+  int in_place; /* 1 + an input that the first output overwrites; 0: none */
+  int offset;   /* elements by which memory is off its alignment */
+} trial;
+
+/* NULL where every element is as it should be; else what is wrong, static text. */
+const char *trial_run(const trial *t);
+
+/* The device, opened once in this process; NULL: it is not there. */
+llrt_device *trial_device(const char *name);
+
+#endif

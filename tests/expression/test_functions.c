@@ -1,0 +1,125 @@
+/* Functions of expressions beside the C library's in double: the largest error in units of the last
+ * place of f32. LLRT_TEST_STRIDE patterns apart (1: all 2^32; preset 4099), LLRT_TEST_SHOW prints
+ * the table of docs/expressions.md. Emulated GPUs give the same bits as the host. */
+#include "tests/expression/compute_trial.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE (1 << 20)
+
+static double sigmoid_of(double x) { return 1 / (1 + exp(-x)); }
+static double silu_of(double x) { return x == -(double)INFINITY ? -0.0 : x / (1 + exp(-x)); }
+static double gelu_of(double x) {
+  return x == -(double)INFINITY ? -0.0 : x * erfc(-x / sqrt(2)) / 2;
+}
+static double rsqrt_of(double x) { return 1 / sqrt(x); }
+static double rcp_of(double x) { return 1 / x; }
+
+static const struct {
+  const char *name;
+  double (*exact)(double);
+  double most; /* ulp */
+} functions[] = {
+    {"exp", exp, 2},
+    {"exp2", exp2, 2},
+    {"log", log, 2},
+    {"log2", log2, 2},
+    {"tanh", tanh, 2},
+    {"erf", erf, 2},
+    {"sigmoid", sigmoid_of, 2.5},
+    {"silu", silu_of, 3},
+    {"gelu", gelu_of, 1},
+    {"sqrt", sqrt, 0.5},
+    {"rsqrt", rsqrt_of, 1.5},
+    {"rcp", rcp_of, 0.5},
+    {"floor", floor, 0},
+    {"ceil", ceil, 0},
+    {"round", nearbyint, 0},
+};
+#define N_FUNCTIONS (sizeof functions / sizeof *functions)
+
+static void run_function(llrt_device *device, const char *name, const float *x, float *y,
+                         int64_t n) {
+  char text[100];
+  llrt_expr *expr;
+  void *from, *to;
+  snprintf(text, sizeof text, "(x[n]) -> (y[n]) { y = %s(x) }", name);
+  cr_assert_eq(llrt_expr_parse(text, &expr), LLRT_OK);
+  size_t bytes = (size_t)n * sizeof *x;
+  cr_assert_eq(llrt_memory_allocate(device, bytes, &from), LLRT_OK);
+  cr_assert_eq(llrt_memory_allocate(device, bytes, &to), LLRT_OK);
+  cr_assert_eq(llrt_memory_copy(device, from, x, bytes, LLRT_COPY_TO_DEVICE, NULL), LLRT_OK);
+  llrt_tensor in = {.data = from, .dtype = LLRT_F32, .rank = 1, .shape = {n}, .device = device},
+              out = in;
+  out.data = to;
+  llrt_arg args[] = {{.name = "x", .tensor = &in}, {.name = "y", .tensor = &out}};
+  cr_assert_eq(llrt_compute_into(expr, args, 2, NULL, NULL), LLRT_OK, "%s: %s", name,
+               llrt_last_error());
+  cr_assert_eq(llrt_memory_copy(device, y, to, bytes, LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK);
+  cr_assert_eq(llrt_stream_synchronize(device, NULL), LLRT_OK);
+  llrt_memory_free(device, from);
+  llrt_memory_free(device, to);
+  llrt_expr_destroy(&expr);
+}
+
+/* The distance of y from what is exact, in units of the last place of that in f32. */
+static double ulps(float y, double exact) {
+  float near = (float)exact;
+  if (isnan(exact) || isnan(y)) return isnan(exact) && isnan(y) ? 0 : INFINITY;
+  if (isinf(near) || isinf(y))
+    return near == y ? 0 : isinf(exact) || fabs(exact) < 3.3e38 ? INFINITY : 1;
+  int exponent = exact == 0 ? -126 : ilogb(exact) < -126 ? -126 : ilogb(exact);
+  return fabs((double)y - exact) / ldexp(1, exponent - 23);
+}
+
+Test(functions, error) {
+  static float x[PIECE], y[PIECE];
+  const char *given = getenv("LLRT_TEST_STRIDE");
+  uint64_t stride = given ? strtoull(given, NULL, 10) : 4099;
+  llrt_device *host = trial_device("host");
+  for (size_t f = 0; f < N_FUNCTIONS; f++) {
+    double worst = 0;
+    float at = 0;
+    for (uint64_t first = 0; first < 1ull << 32; first += PIECE * stride) {
+      int n = 0;
+      for (uint64_t code = first; n < PIECE && code < 1ull << 32; code += stride, n++) {
+        uint32_t bits = (uint32_t)code;
+        memcpy(&x[n], &bits, sizeof bits);
+      }
+      run_function(host, functions[f].name, x, y, n);
+      for (int i = 0; i < n; i++) {
+        double error = ulps(y[i], functions[f].exact((double)x[i]));
+        if (error > worst) worst = error, at = x[i];
+      }
+    }
+    if (getenv("LLRT_TEST_SHOW"))
+      printf("| `%s` | %.2f | %.9g |\n", functions[f].name, worst, (double)at);
+    cr_expect_leq(worst, functions[f].most + 1e-6, "%s(%.9g) is off by %g ulp", functions[f].name,
+                  (double)at, worst);
+  }
+}
+
+Test(functions, same_bits_everywhere) {
+  static const char *const devices[] = {"cuda-emu:sm_80", "cuda-emu:sm_90a", "hip-emu:gfx90a",
+                                        "hip-emu:gfx942"};
+  static float x[2048], y[2048], own[2048];
+  for (int i = 0; i < 2048; i++) {
+    uint32_t bits = (uint32_t)i * 2097143u;
+    memcpy(&x[i], &bits, sizeof bits);
+    if (i < 512) x[i] = (float)(i - 256) / 16;
+  }
+  for (size_t f = 0; f < N_FUNCTIONS; f++) {
+    run_function(trial_device("host"), functions[f].name, x, y, 2048);
+    for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
+      run_function(trial_device(devices[d]), functions[f].name, x, own, 2048);
+      for (int i = 0; i < 2048; i++)
+        cr_assert((isnan(y[i]) && isnan(own[i])) || memcmp(&y[i], &own[i], sizeof y[i]) == 0,
+                  "%s(%.9g) on %s: %.9g, on the host %.9g", functions[f].name, (double)x[i],
+                  devices[d], (double)own[i], (double)y[i]);
+    }
+  }
+}

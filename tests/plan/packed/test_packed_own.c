@@ -1,0 +1,145 @@
+/* Packed weights where blocks have fewer rows than tiles: where it is done, and what comes of it.
+ */
+#include "tests/plan/packed_trial.h"
+
+#include "jit/interpret/plan_interpret.h"
+#include "jit/plan/facts/tile_padding.h"
+#include "jit/plan/plan_make.h"
+#include "jit/plan/types/target.h"
+#include "runtime/described.h"
+#include "runtime/prepared.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static plan made;
+
+/* Plans what a trial describes for sm_90a. */
+static void make_plan(const packed_trial *t) {
+  plan_target target;
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(plan_make(&t->call.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+}
+
+/* Rows of a kernel's blocks that are fewer than the tile's; 0: they are not. */
+static int64_t own_rows(const plan_kernel *kernel) {
+  plan_padding padding;
+  plan_padding_find(kernel, &padding);
+  return padding.n > 0 ? padding.own : 0;
+}
+
+static const plan_kernel *kernel_of(int64_t rows) {
+  int v = 0;
+  while (v < made.n_variants && own_rows(&made.variant[v]) != rows) v++;
+  cr_assert(v < made.n_variants, "no blocks of %d rows", (int)rows);
+  return &made.variant[v];
+}
+
+/* Blocks have fewer rows where a device of 132 multiprocessors has more of them at once then. */
+Test(packed_own, chosen) {
+  static packed_trial t;
+  static const packed_problem of = {260,  144, 512, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127),
+                                    true, 0};
+  static const struct {
+    int64_t m, size, rows;
+  } rows[] = {{512, 2880, 104},  {1024, 2880, 208}, {2048, 2880, 208}, {4096, 2880, 0},
+              {8192, 2880, 208}, {512, 3584, 0},    {512, 4096, 0},    {1024, 4096, 0},
+              {1024, 5120, 0},   {1024, 8192, 0},   {4096, 8192, 0},   {1024, 14336, 0}};
+  packed_trial_make(&t, &of);
+  packed_trial_describe(&t);
+  make_plan(&t);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const llrt_tensor tensor = {.rank = 3, .shape = {rows[i].m, rows[i].size, rows[i].size}};
+    int64_t least = INT64_MAX, own = -1;
+    for (int v = 0; v < made.n_variants; v++) {
+      const plan_launch *launch = &made.variant[v].launch;
+      if (!plan_range_takes(&launch->range, &tensor)) continue;
+      int64_t clocks = plan_launch_clocks(launch, &tensor, 132);
+      if (clocks >= least) continue;
+      least = clocks;
+      own = own_rows(&made.variant[v]);
+    }
+    cr_expect_eq(own, rows[i].rows, "%dx%d: %d rows", (int)rows[i].m, (int)rows[i].size, (int)own);
+  }
+  packed_trial_drop(&t);
+}
+
+/* Rows that are whole blocks and that are not, pads of columns, weights and rows of several types.
+ */
+static const struct {
+  packed_problem of;
+  int64_t rows;
+} problems[] = {
+    {{420, 112, 352, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127), true, 0}, 208},
+    {{208, 144, 608, LLRT_BF16, LLRT_F32, false, MXFP4(124, 127), true, 8}, 208},
+    {{300, 80, 288, LLRT_F16, LLRT_F16, false, 12, 14, LLRT_U4, LLRT_F16, 128, LLRT_U4, true, 0},
+     104},
+    {{110, 272, 512, LLRT_BF16, LLRT_BF16, false, NVFP4, true, 0}, 104},
+    {{210, 144, 320, LLRT_BF16, LLRT_F32, false, 124, 127, LLRT_I8, LLRT_BF16, 128, NONE, true, 0},
+     104}};
+#define PROBLEMS ((int)(sizeof problems / sizeof *problems))
+
+Test(packed_own, plans) {
+  static packed_trial t;
+  for (int i = 0; i < PROBLEMS; i++) {
+    const packed_problem *of = &problems[i].of;
+    llrt_storage_binding bindings[LLRT_MAX_TENSORS];
+    llrt_tensor tensors[LLRT_MAX_TENSORS];
+    packed_trial_make(&t, of);
+    packed_trial_describe(&t);
+    make_plan(&t);
+    const op_description *desc = &t.call.desc;
+    for (int n = 0; n < desc->n_tensors; n++) {
+      tensors[n] = desc->tensors[n];
+      cr_assert_eq(llrt_storage_bind(tensors[n].storage, 3, tensors[n].shape, tensors[n].strides,
+                                     &bindings[n]),
+                   LLRT_OK, "%s", llrt_last_error());
+      memcpy(tensors[n].shape, (int64_t[]){of->m, of->n, of->k}, 3 * sizeof(int64_t));
+    }
+    packed_trial_permute(&t, false);
+    cr_assert_eq(plan_interpret(kernel_of(problems[i].rows), tensors, bindings, desc->n_tensors),
+                 LLRT_OK, "%d: %s", i, llrt_last_error());
+    packed_trial_permute(&t, true);
+    packed_trial_check(&t, "interpreter");
+    packed_trial_drop(&t);
+  }
+}
+
+static int64_t rows_wanted;
+
+static llrt_status run_own(packed_trial *t) {
+  op_description *desc = &t->call.desc;
+  const llrt_run_params params = {0};
+  storage_set set;
+  llrt_op *op;
+  packed_trial_describe(t);
+  make_plan(t);
+  cr_assert_eq(llrt_storage_set_init(desc->tensors, desc->n_tensors, 0, &set), LLRT_OK, "%s",
+               llrt_last_error());
+  cr_assert_eq(llrt_op_make(t->a.device, desc, &set, &op), LLRT_OK);
+  cr_assert_eq(llrt_op_build_kernels(op, kernel_of(rows_wanted), 1), LLRT_OK, "%s",
+               llrt_last_error());
+  llrt_status status = llrt_op_run(op, NULL, desc->tensors, desc->n_tensors, &params);
+  llrt_op_destroy(&op);
+  return status;
+}
+
+Test(packed_own, emulated) {
+  static packed_trial t;
+  llrt_context *context;
+  llrt_device *device;
+  const llrt_context_params with = {.jit_library = LLRT_TEST_JIT_LIBRARY};
+  cr_assert_eq(llrt_context_create(&with, &context), LLRT_OK);
+  cr_assert_eq(llrt_device_open(context, "cuda-emu:sm_90a", NULL, &device), LLRT_OK, "%s",
+               llrt_last_error());
+  for (int i = 0; i < PROBLEMS; i++) {
+    rows_wanted = problems[i].rows;
+    packed_trial_make(&t, &problems[i].of);
+    packed_trial_run_on(device, &t, run_own);
+    packed_trial_check(&t, "emulator");
+    packed_trial_drop(&t);
+  }
+  llrt_device_close(&device);
+  llrt_context_destroy(&context);
+}

@@ -48,18 +48,34 @@ static bool wanted(const pass *p, const conversion *c) {
 /* ---- one conversion ---- */
 
 typedef struct prepared {
-  const llrt_op *op;
+  llrt_op *op; /* NULL: every run is a one-line call */
   llrt_tensor tensors[2];
-  double prepare_us; /* processor time: planning and compiling of all variants */
+  double prepare_us; /* processor time: planning and compiling of all variants, or the first call */
 } prepared;
 
-static void launch_op(harness *h, const timed *t, int slot) {
+static void launch(harness *h, const timed *t, int slot) {
   const prepared *p = t->data;
   llrt_tensor tensors[2] = {p->tensors[0], p->tensors[1]};
   (void)h;
   tensors[0].data = t->a->source + (size_t)slot * t->s.source_step;
   tensors[1].data = t->a->destination + (size_t)slot * t->s.destination_step;
-  harness_must(llrt_op_run(p->op, NULL, tensors, 2, NULL), "run");
+  harness_must(p->op ? llrt_op_run(p->op, NULL, tensors, 2, NULL)
+                     : llrt_convert_into(&tensors[0], &tensors[1], NULL, NULL),
+               "run");
+}
+
+/* Prepares the operation of these tensors with all that they promise. */
+static llrt_status prepare(harness *h, prepared *ready) {
+  op_description desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  memcpy(desc.tensors, ready->tensors, sizeof ready->tensors);
+  llrt_status status = described_promise(&desc);
+  return status ? status : described_prepare(h->device, &desc, &ready->op);
+}
+
+/* What one-line calls of these tensors compile is there after one of them. */
+static llrt_status call_once(harness *h, prepared *ready) {
+  llrt_status status = llrt_convert_into(&ready->tensors[0], &ready->tensors[1], NULL, NULL);
+  return status ? status : llrt_stream_synchronize(h->device, NULL);
 }
 
 static llrt_tensor make_tensor(const conversion *c, const llrt_storage *storage, void *data,
@@ -186,7 +202,7 @@ static void report_refusal(pass *p, const conversion *c, const char *fields, llr
 static void run_prepared(pass *p, const conversion *c, const workload *w, const prepared *ready,
                          const char *fields) {
   char why[256], text[300];
-  timed t = {.launch = launch_op, .a = &p->a, .data = ready};
+  timed t = {.launch = launch, .a = &p->a, .data = ready};
   t.s = arena_slots(p->h, &p->a, (size_t)c->from_bytes, (size_t)c->to_bytes);
   if (!is_right(p, &t, c, w, why, sizeof why)) {
     snprintf(text, sizeof text, "WRONG: %s", why);
@@ -204,25 +220,20 @@ static void run_prepared(pass *p, const conversion *c, const workload *w, const 
 
 static void run_one(pass *p, const conversion *c, const workload *w) {
   char fields[FIELDS_TEXT];
-  llrt_op *op;
   prepared ready = {0};
   ready.tensors[0] = make_tensor(c, &c->from, p->a.source, p->h->device);
   ready.tensors[1] = make_tensor(c, &c->to, p->a.destination, p->h->device);
-  op_description desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
-  memcpy(desc.tensors, ready.tensors, sizeof ready.tensors);
   describe(p, c, fields, sizeof fields);
-  llrt_status status = described_promise(&desc);
   double before = harness_processor_now();
-  if (!status) status = described_prepare(p->h->device, &desc, &op);
+  llrt_status status = p->h->options.one_line ? call_once(p->h, &ready) : prepare(p->h, &ready);
   ready.prepare_us = harness_processor_now() - before;
   if (status) {
     report_refusal(p, c, fields, status);
     return;
   }
-  ready.op = op;
   run_prepared(p, c, w, &ready, fields);
   harness_must(llrt_stream_synchronize(p->h->device, NULL), c->name);
-  llrt_op_destroy(&op);
+  llrt_op_destroy(&ready.op);
 }
 
 /* ---- all of them ---- */

@@ -23,6 +23,7 @@ enum {
   CHECK_ONLY,
   WHOLE,
   PROCESSOR_TIME,
+  ONE_LINE,
   LIST
 };
 
@@ -42,6 +43,7 @@ static const option_spec option_table[] = {
     {"whole", 0, NULL, "dot: compare every element with products of a few rows, and runs at once"},
     {"processor-time", 0, NULL,
      "convert, host: of all threads, by turns with copies, least of each"},
+    {"one-line", 0, NULL, "convert: time the one-line call, nothing prepared"},
     {"list", 0, NULL, "name the cases and run none"},
     {NULL, 0, NULL, NULL},
 };
@@ -126,6 +128,7 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
                            .check_only = given.value[CHECK_ONLY],
                            .whole = given.value[WHOLE],
                            .processor_time = given.value[PROCESSOR_TIME],
+                           .one_line = given.value[ONE_LINE],
                            .list = given.value[LIST]};
   if (shapes && !out->odd && strcmp(shapes, "even") != 0) wrong_value(c.name, SHAPES, shapes);
   if (given.value[SIZES] && !parse_sizes(given.value[SIZES], out))

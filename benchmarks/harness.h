@@ -27,6 +27,7 @@ typedef struct harness_options {
   bool list;                       /* name the cases, run none */
   bool processor_time; /* of all threads, by turns with copies, least of each: machines that are
                           shared */
+  bool one_line;       /* convert: the one-line call, nothing is prepared */
   int repeat;          /* samples of each measurement */
   double budget;       /* microseconds of one measurement, after three samples */
   uint64_t seed;

@@ -20,6 +20,8 @@ static const subcommand subcommands[] = {
     {"index", "whole tensors gathered along an axis, beside a plain copy", bench_index},
     {"reduce", "matrices reduced along an axis, beside reading alone", bench_reduce},
     {"scan", "whole tensors scanned along an axis, beside a plain copy", bench_scan},
+    {"compute", "rows by expressions: softmax, norms, rope, quantisers, from cold caches",
+     bench_compute},
     {"dot", "matrices of two types multiplied, from cold caches", bench_dot},
     {"dense", "dense products of batches, odd extents, every order of operands", bench_dense},
     {"gemm", "the host's products, beside oneDNN's sgemm", bench_gemm},

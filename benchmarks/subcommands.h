@@ -6,6 +6,7 @@
 
 int bench_broadcast(int argc, char *argv[]);
 int bench_compile(int argc, char *argv[]);
+int bench_compute(int argc, char *argv[]);
 int bench_contiguity(int argc, char *argv[]);
 int bench_convert(int argc, char *argv[]);
 int bench_dense(int argc, char *argv[]);

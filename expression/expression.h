@@ -1,4 +1,4 @@
-/* An expression as data. Private to expression, jit, runtime and tests.
+/* An expression as data. Private to expression, jit, runtime, benchmarks and tests.
  *
  * Nodes stand behind their arguments. An axis is a name of the signature; "..." counts as one more
  * axis (EXPR_LEADING), whatever it holds. */

@@ -2,7 +2,7 @@
 #ifndef LLRT_TESTS_COMPUTE_TRIAL_H
 #define LLRT_TESTS_COMPUTE_TRIAL_H
 
-#include "tests/expression/compute_reference.h"
+#include "benchmarks/compute_reference.h"
 
 #include <llrt/llrt.h>
 

@@ -1,7 +1,8 @@
 /* Expressions evaluated element by element in double, with what rounding may make of each node: the
- * reference for kernels. It knows nothing of plans, programs or their order of joins. */
-#ifndef LLRT_TESTS_COMPUTE_REFERENCE_H
-#define LLRT_TESTS_COMPUTE_REFERENCE_H
+ * reference for kernels, in tests and benchmarks. It knows nothing of plans, programs or their
+ * order of joins. */
+#ifndef LLRT_BENCHMARKS_COMPUTE_REFERENCE_H
+#define LLRT_BENCHMARKS_COMPUTE_REFERENCE_H
 
 #include "expression/expression.h"
 

@@ -1,0 +1,81 @@
+#include "compute_cases.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const compute_form compute_forms[] = {
+    {"softmax", "(x[t n]) -> (y[t n]) { e = exp(x - max(x, n)); y = e / sum(e, n) }", {1, 1}, ""},
+    {"log_softmax",
+     "(x[t n]) -> (y[t n]) { z = x - max(x, n); y = z - log(sum(exp(z), n)) }",
+     {1, 1},
+     ""},
+    {"rms_norm",
+     "(x[t n], w[n]) -> (y[t n]) { y = x * rsqrt(mean(x * x, n) + 1e-6) * w }",
+     {1, 1},
+     ""},
+    {"rms_norm_residual",
+     "(x[t n], r[t n], w[n]) -> (h[t n], y[t n]) "
+     "{ h = bf16(x + r); y = h * rsqrt(mean(h * h, n) + 1e-6) * w }",
+     {1, 1},
+     ""},
+    {"layer_norm",
+     "(x[t n], w[n], b[n]) -> (y[t n]) "
+     "{ c = x - mean(x, n); y = c * rsqrt(mean(c * c, n) + 1e-5) * w + b }",
+     {1, 1},
+     ""},
+    {"silu_mul", "(a[t n], b[t n]) -> (y[t n]) { y = silu(a) * b }", {1, 1}, ""},
+    {"gelu", "(x[t n]) -> (y[t n]) { y = gelu(x) }", {1, 1}, ""},
+    {"rope",
+     "(x[t h (p:2 i:64)], c[t i], s[t i]) -> (y[t h (p i)]) "
+     "{ y = x * c + flip(x, p) * where(p == 0, -s, s) }",
+     {1, 128},
+     "cs"},
+    {"e4m3_row",
+     "(x[t n]) -> (q[t n]: e4m3, s[t]: f32) "
+     "{ s = maximum(max(abs(x), n), 1e-10) / 448; q = x / s }",
+     {1, 1},
+     ""},
+    {"e4m3_group",
+     "(x[t (g j:128)]) -> (q[t (g j)]: e4m3, s[t g]: f32) "
+     "{ s = maximum(max(abs(x), j), 1e-10) / 448; q = x / s }",
+     {1, 128},
+     ""},
+    {"e4m3_block",
+     "(x[(m i:128) (n j:128)]) -> (q[(m i) (n j)]: e4m3, s[m n]: f32) "
+     "{ s = maximum(max(abs(x), (i, j)), 1e-10) / 448; q = x / s }",
+     {128, 128},
+     ""},
+    {"mxfp8",
+     "(x[m (g j:32)]) -> (q[m (g j)]: e4m3, s[m g]: e8m0) "
+     "{ s = e8m0(max(abs(x), j) / 448, round=up); q = x / s }",
+     {1, 32},
+     ""},
+    {"bias_cast", "(x[t n], b[n]) -> (y[t n]: bf16) { y = x + b }", {1, 1}, "x"},
+};
+const int compute_forms_count = sizeof compute_forms / sizeof *compute_forms;
+
+const compute_shape compute_shapes[] = {
+    {LLRT_BF16, 8192, 4096}, {LLRT_BF16, 16384, 128},  {LLRT_BF16, 32768, 1024},
+    {LLRT_BF16, 8192, 2880}, {LLRT_BF16, 8192, 5760},  {LLRT_BF16, 4096, 5000},
+    {LLRT_BF16, 4096, 7168}, {LLRT_BF16, 4096, 16384}, {LLRT_BF16, 1024, 65536},
+    {LLRT_BF16, 1, 16384},   {LLRT_BF16, 16, 7168},    {LLRT_BF16, 128, 4096},
+    {LLRT_BF16, 1000, 2880}, {LLRT_F32, 4096, 4096},   {LLRT_F32, 4096, 5000},
+};
+const int compute_shapes_count = sizeof compute_shapes / sizeof *compute_shapes;
+
+bool compute_shape_within(const compute_form *form, const compute_shape *shape, int64_t bytes,
+                          compute_shape *out) {
+  *out = *shape;
+  int64_t row = shape->columns * llrt_dtype_bits(shape->dtype) / 8, most = bytes / row;
+  if (bytes > 0 && out->rows > most) out->rows = most;
+  if (out->rows < form->unit[0]) out->rows = form->unit[0];
+  out->rows -= bytes > 0 ? out->rows % form->unit[0] : 0;
+  return out->rows <= shape->rows && out->rows % form->unit[0] == 0 &&
+         out->columns % form->unit[1] == 0;
+}
+
+void compute_case_name(const compute_form *form, const compute_shape *shape, char *name,
+                       size_t size) {
+  snprintf(name, size, "%s %s %" PRId64 "x%" PRId64, form->name, llrt_dtype_name(shape->dtype),
+           shape->rows, shape->columns);
+}

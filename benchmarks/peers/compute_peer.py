@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""The cases of `llrt-bench compute` by PyTorch (eager and torch.compile) and, of softmax and layer_norm, by plain Triton
+(triton_rows.py), in the same job. Each result is compared with PyTorch's in f64 first. Timed as llrt-bench does: single
+launches, each after memory of twice the L2 is overwritten; of a plain call and a replayed graph the faster one. Prints
+microseconds of all, and llrt's of the copy of the same bytes. A compile takes seconds: --only chooses cases."""
+
+import math
+
+from cold import Timer
+from common import arguments, first_line, load_cases, require_torch, write_json
+
+torch = require_torch()
+F = torch.nn.functional
+TYPES = {"bf16": torch.bfloat16, "f32": torch.float32}
+
+
+# ---- what is computed; of f64 too ----
+
+def quantised(x, groups, limit):
+    """e4m3 of groups of elements (the last axis of `groups`), their scales."""
+    g = groups.float() if groups.dtype != torch.float64 else groups
+    s = g.abs().amax(-1, keepdim=True).clamp(min=1e-10) / limit
+    return (g / s).reshape(x.shape).to(torch.float8_e4m3fn), s.squeeze(-1).float()
+
+
+def blocks(x):
+    t, n = x.shape
+    q, s = quantised(x, x.reshape(t // 128, 128, n // 128, 128).transpose(1, 2).reshape(t // 128, n // 128, -1), 448)
+    return q.reshape(t // 128, n // 128, 128, 128).transpose(1, 2).reshape(t, n), s
+
+
+def mxfp8(x):
+    g = x.reshape(x.shape[0], -1, 32)
+    g = g.float() if g.dtype != torch.float64 else g
+    e = torch.ceil(torch.log2(g.abs().amax(-1, keepdim=True) / 448)).clamp(-127, 127)
+    return (g / torch.exp2(e)).reshape(x.shape).to(torch.float8_e4m3fn), (e + 127).to(torch.uint8).squeeze(-1)
+
+
+def residual(x, r, w):
+    h = (x + r).to(torch.bfloat16).to(x.dtype)
+    return h, F.rms_norm(h, x.shape[-1:], w, 1e-6)
+
+
+def rope(x, c, s):
+    t, n = x.shape
+    a, b = x.reshape(t, n // 128, 2, 64).unbind(2)
+    c, s = c[:, None], s[:, None]
+    return torch.stack((a * c - b * s, b * c + a * s), 2).reshape(t, n).to(x.dtype)
+
+
+# op: function, its inputs: x and r [rows, columns]; w and b [columns]; c and s [rows, 64] of f32
+FORMS = {
+    "softmax": (lambda x: torch.softmax(x, -1), "x"),
+    "log_softmax": (lambda x: torch.log_softmax(x, -1), "x"),
+    "rms_norm": (lambda x, w: F.rms_norm(x, x.shape[-1:], w, 1e-6), "xw"),
+    "rms_norm_residual": (residual, "xrw"),
+    "layer_norm": (lambda x, w, b: F.layer_norm(x, x.shape[-1:], w, b, 1e-5), "xwb"),
+    "silu_mul": (lambda x, r: F.silu(x) * r, "xr"),
+    "gelu": (F.gelu, "x"),
+    "rope": (rope, "xcs"),
+    "e4m3_row": (lambda x: quantised(x, x, 448), "x"),
+    "e4m3_group": (lambda x: quantised(x, x.reshape(x.shape[0], -1, 128), 448), "x"),
+    "e4m3_block": (blocks, "x"),
+    "mxfp8": (mxfp8, "x"),
+    "bias_cast": (lambda x, b: (x + b).to(torch.bfloat16), "xb"),
+}
+
+
+def inputs(case):
+    rows, columns = case["shape"]
+    dtype = TYPES[case["dtype"]]
+    wide = torch.float32 if case["op"] == "bias_cast" else dtype
+    shapes = {"x": ((rows, columns), wide), "r": ((rows, columns), dtype), "w": ((columns,), dtype),
+              "b": ((columns,), dtype), "c": ((rows, 64), torch.float32), "s": ((rows, 64), torch.float32)}
+    return [torch.randn(shapes[name][0], device="cuda").to(shapes[name][1]) for name in FORMS[case["op"]][1]]
+
+
+# ---- what is right ----
+
+def listed(made):
+    return list(made) if isinstance(made, tuple) else [made]
+
+
+def reference(case, given):
+    """In f64, 1024 rows; the types are the peer's."""
+    few = [x[:1024] if x.dim() == 2 else x for x in given]
+    return listed(FORMS[case["op"]][0](*[x.double() for x in few]))
+
+
+def complaint(made, wanted):
+    """None where a result is right: codes of eight bits differ in few places, others within two units of their type's
+    last place, of sums of rounded parts within some more."""
+    for a, b in zip(listed(made), wanted):
+        a = a[:b.shape[0]]
+        if a.dtype in (torch.float8_e4m3fn, torch.uint8):
+            differs = (a.view(torch.uint8) != b.view(torch.uint8)).float().mean().item()
+            if differs > 2e-3:
+                return f"{differs:.2%} of codes differ"
+        else:
+            near = {torch.bfloat16: 2e-2, torch.float32: 1e-4}[a.dtype]
+            error = ((a.double() - b.double()).abs() / (b.double().abs() + near)).max().item()
+            if not error <= near or math.isnan(error):
+                return f"off by {error:.3g}"
+    return None
+
+
+# ---- timing ----
+
+def measure(timer, run):
+    plain = timer(run)
+    try:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            kept = run()
+        replayed = timer(graph.replay)
+        del kept
+    except Exception:  # what cannot be captured has its plain time
+        return plain
+    return min(plain, replayed)
+
+
+def peers(case):
+    """Name, function."""
+    own = FORMS[case["op"]][0]
+    yield "eager", own
+    torch._dynamo.reset()
+    yield "compile", torch.compile(own, dynamic=False)
+    try:
+        from triton_rows import KERNELS
+    except ImportError:
+        return
+    if case["op"] in KERNELS:
+        yield "triton", KERNELS[case["op"]]
+
+
+def run_case(case, timer, check_only):
+    given = inputs(case)
+    wanted, times = reference(case, given), {}
+    for name, function in peers(case):
+        try:
+            wrong = complaint(function(*given), wanted)
+            times[name] = wrong or (None if check_only else measure(timer, lambda: function(*given)))
+        except Exception as error:  # a peer that cannot do it does not end the others
+            times[name] = first_line(error)[:60]
+    return times
+
+
+def main():
+    options = arguments(__doc__)
+    timer, rows = Timer(options), []
+    print(f"{'compute':40} {'copy us':>9} {'llrt':>9}   peers: us, and how many times as fast llrt is")
+    for case in (c for c in load_cases(options, "op") if c["op"] in FORMS):
+        times = run_case(case, timer, options.check_only)
+        line = f"{case['name']:40} {case.get('copy_us', math.nan):9.1f} {case.get('median_us', math.nan):9.1f} "
+        for name, us in times.items():
+            known = isinstance(us, float) and "median_us" in case
+            line += f"  {name} {us:.1f} ({us / case['median_us']:.2f})" if known else f"  {name} {us or 'right'}"
+        rows.append({key: case[key] for key in ("name", "op", "dtype", "shape", "bytes")}
+                    | {"llrt_us": case.get("median_us"), "copy_us": case.get("copy_us"), "peers": times})
+        print(line, flush=True)
+        torch.cuda.empty_cache()
+    write_json(options.json, rows)
+
+
+if __name__ == "__main__":
+    main()

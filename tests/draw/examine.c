@@ -54,7 +54,8 @@ void examine_print(const draw_request *request, const char *device) {
 }
 
 static void print_command(const draw_finding *of, const uint64_t *before, int n) {
-  printf("  llrt_draws --device %s", of->device);
+  bool planned = draw_is_plan(of->device) || of->reply.operation == OPERATION_TILE;
+  printf("  llrt_draws%s --device %s", planned ? "_plan" : "", of->device);
   if (of->target) printf(" --target %s", of->target);
   if (of->request.only >= 0) printf(" --only %s", draw_operation_at(of->request.only)->name);
   printf(" --case ");

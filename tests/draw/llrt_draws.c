@@ -107,7 +107,8 @@ static void take_reply(draw_run *run, post *p) {
   worker_reply(&p->worker, 0, &reply);
   if (reply.verdict == VERDICT_CRASH || reply.verdict == VERDICT_TIMEOUT) {
     uint64_t own;
-    reply.operation = draw_case_of(p->request.seed, p->request.number, p->request.only, &own);
+    reply.operation = draw_case_of(run->asked->devices[p->device], p->request.seed,
+                                   p->request.number, p->request.only, &own);
   }
   p->busy = false;
   tally_add(&run->tally, p->device, p->request.number, &reply);
@@ -254,6 +255,17 @@ static bool read_option(const char *name, char *value, options *made) {
   return true;
 }
 
+/* Whether every device serves the operation that is drawn alone. */
+static bool is_served(const options *asked) {
+  for (int d = 0; d < asked->n_devices; d++)
+    if (asked->only >= 0 && !draw_serves(asked->devices[d], asked->only)) {
+      printf("%s plans and interprets no %s\n", asked->devices[d],
+             draw_operation_at(asked->only)->name);
+      return false;
+    }
+  return true;
+}
+
 int main(int argc, char **argv) {
   static char host[] = "host";
   options asked = {.jobs = 1,
@@ -270,6 +282,7 @@ int main(int argc, char **argv) {
     else i++;
   }
   if (asked.jobs < 1 || asked.jobs > MOST_JOBS) return usage();
+  if (!is_served(&asked)) return 2;
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, interrupt);
   setvbuf(stdout, NULL, _IOLBF, 0);

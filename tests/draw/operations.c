@@ -75,20 +75,21 @@ static int words_of_tile(const void *of) {
 
 static const draw_operation operations[] = {
     {"convert", sizeof(convert_case), make_convert, edit_convert, print_convert, run_convert,
-     context_of_convert, words_of_convert},
+     context_of_convert, words_of_convert, true},
     {"gather", sizeof(convert_case), make_gather, edit_convert, print_convert, run_convert,
-     context_of_convert, words_of_convert},
+     context_of_convert, words_of_convert, true},
     {"scatter", sizeof(convert_case), make_scatter, edit_convert, print_convert, run_convert,
-     context_of_convert, words_of_convert},
+     context_of_convert, words_of_convert, true},
     {"reduce", sizeof(combine_case), make_reduce, edit_combine, print_combine, run_combine,
-     context_of_combine, words_of_combine},
+     context_of_combine, words_of_combine, false},
     {"scan", sizeof(combine_case), make_scan, edit_combine, print_combine, run_combine,
-     context_of_combine, words_of_combine},
-    {"dot", sizeof(dot_case), make_dot, edit_dot, print_dot, run_dot, context_of_dot, words_of_dot},
+     context_of_combine, words_of_combine, false},
+    {"dot", sizeof(dot_case), make_dot, edit_dot, print_dot, run_dot, context_of_dot, words_of_dot,
+     false},
     {"packed", sizeof(dot_case), make_packed, edit_dot, print_dot, run_dot, context_of_dot,
-     words_of_dot},
+     words_of_dot, false},
     {"tile", sizeof(tile_case), tile_case_make, tile_case_edit, tile_case_print, tile_case_run,
-     context_of_tile, words_of_tile},
+     context_of_tile, words_of_tile, true},
 };
 _Static_assert(sizeof operations / sizeof *operations == OPERATION_COUNT,
                "an entry for each of the list");
@@ -102,10 +103,17 @@ int draw_operation_named(const char *name) {
   return -1;
 }
 
-int draw_case_of(uint64_t seed, uint64_t number, int only, uint64_t *own) {
+bool draw_is_plan(const char *device) { return strncmp(device, "plan:", 5) == 0; }
+
+bool draw_serves(const char *device, int operation) {
+  return operations[operation].is_planned || !draw_is_plan(device);
+}
+
+int draw_case_of(const char *device, uint64_t seed, uint64_t number, int only, uint64_t *own) {
   uint64_t state = seed * 0x9e3779b97f4a7c15 ^ (number + 1) * 0xd1342543de82ef95;
   draw_next(&state);
   int picked = draw_pick(&state, LIST_OPERATION);
+  while (!draw_serves(device, picked)) picked = draw_pick(&state, LIST_OPERATION);
   *own = draw_next(&state);
   return only >= 0 ? only : picked;
 }

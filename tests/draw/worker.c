@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define KEPT_CASES 150 /* that one context is kept for */
+#define KEPT_CASES 150  /* that one context is kept for */
+#define MOST_FILES 4096 /* that the program has open: two a worker */
 
 /* ---- in the process ---- */
 
@@ -28,13 +29,13 @@ typedef struct station {
 } station;
 
 static draw_speed speed_of(const char *device) {
-  if (strncmp(device, "plan:", 5) == 0) return SPEED_INTERPRETED;
+  if (draw_is_plan(device)) return SPEED_INTERPRETED;
   return strstr(device, "-emu") ? SPEED_EMULATED : SPEED_HARDWARE;
 }
 
 static llrt_status place_open(const station *s, place *made) {
   memset(made, 0, sizeof *made);
-  if (strncmp(s->device, "plan:", 5) == 0) { /* without a device */
+  if (draw_is_plan(s->device)) { /* without a device */
     made->at = (bench){.is_host = true, .plan_target = s->device + 5};
     return draw_interpret ? LLRT_OK : LLRT_UNAVAILABLE;
   }
@@ -103,7 +104,7 @@ static verdict run_case(station *s, const draw_operation *op, const void *made, 
 void *worker_case_make(const draw_request *request, const char *device, draw_reply *reply) {
   uint64_t own;
   memset(reply, 0, sizeof *reply);
-  reply->operation = draw_case_of(request->seed, request->number, request->only, &own);
+  reply->operation = draw_case_of(device, request->seed, request->number, request->only, &own);
   const draw_operation *op = draw_operation_at(reply->operation);
   void *made = calloc(1, op->bytes);
   if (!made) abort();
@@ -165,7 +166,7 @@ void worker_start(draw_worker *worker, const char *device, const char *target) {
     exit(2);
   }
   if (worker->pid == 0) {
-    for (int fd = 3; fd < 256; fd++) /* of other workers: their ends have to be seen */
+    for (int fd = 3; fd < MOST_FILES; fd++) /* of other workers: their ends have to be seen */
       if (fd != to[0] && fd != from[1]) close(fd);
     signal(SIGINT, SIG_IGN);
     serve(device, target, to[0], from[1]);

@@ -18,7 +18,7 @@ static llrt_device *device_without_gpu(void) {
   static llrt_context *context;
   const llrt_context_params params = {.jit_library = "/nowhere/libllrt-jit.so",
                                       .compile = LLRT_COMPILE_FORBIDDEN};
-  const llrt_device_params of_device = {.driver_library = LLRT_TEST_FAKE_DRIVERS "/libfake_cuda.so",
+  const llrt_device_params of_device = {.driver_library = LLRT_FUZZ_DRIVER,
                                         .target = KERNEL_BASE_TARGET};
   if (device) return device;
   FUZZ_CHECK(llrt_context_create(&params, &context) == LLRT_OK);

@@ -29,7 +29,7 @@ static int only_digit(const draft *d, int axis) {
 /* Whether an index is of the kind that panels are for. */
 static bool is_wanted(const op_description *desc, const plan_target *target) {
   const llrt_tensor *source = &desc->tensors[0];
-  const llrt_index *index = &source->indices[0];
+  const llrt_index *index = source->indices;
   if (target->simd_lanes || desc->n_tensors != 2 || source->n_indices != 1 ||
       desc->tensors[1].n_indices != 0)
     return false;

@@ -4,15 +4,19 @@
 #include "tests/draw/interpret.h"
 
 #include "jit/interpret/plan_interpret.h"
+#include "jit/plan/facts/eval.h"
 #include "jit/plan/kernel/plan.h"
+#include "jit/plan/kernel/step_table.h"
 #include "jit/plan/plan_make.h"
 #include "runtime/validate.h"
 
 #include <stdlib.h>
 
-/* The interpreter walks about a million threads a second. Few elements may have many: extents that
- * only a run knows are walked in whole blocks of a storage, of which padding may be the most. */
-#define MOST_THREADS (1ll << 24)
+/* Places that the interpreter goes through: elements of values, for each step, block and turn. It
+ * takes one to six million of them a second, and a case may be run seven times. Few elements may
+ * have many: extents that only a run knows are walked in whole blocks of a storage, of which
+ * padding may be the most. */
+#define MOST_PLACES ((double)(1 << 24))
 
 /* The description as the runtime plans it. */
 typedef struct planned_case {
@@ -52,10 +56,47 @@ static const plan_kernel *pick(const planned_case *at, uint64_t choice) {
   return n ? taken[choice % (uint64_t)n] : NULL;
 }
 
-/* Threads that the interpreter would walk, of all stages; 0: the run cannot begin. */
-static int64_t threads_of(const planned_case *at, const plan_kernel *first) {
+static double turns_of_walk(const plan_kernel *kernel, const uint64_t *args) {
+  const plan_turns *walk = &kernel->walk;
+  if (kernel->lookback.queued) return 1; /* a ticket is a block's */
+  return (double)plan_number_value(walk->split < 0 ? &walk->turns : &walk->share, args, 1);
+}
+
+/* How often a step's body is carried out when the step is. */
+static double turns_of(const plan_kernel *kernel, const plan_step *step, const uint64_t *args) {
+  switch (step->kind) {
+  case PLAN_LOOP: return (double)(1ull << step->iterations);
+  case PLAN_REPEAT: return step->turns;
+  case PLAN_WALK: return turns_of_walk(kernel, args);
+  default: return 1;
+  }
+}
+
+/* Elements that a block has of the value that the step makes or takes. */
+static double places_of_step(const plan_kernel *kernel, const plan_step *step) {
+  bool takes = plan_step_row_of(step->kind)->uses & PLAN_USES_IN;
+  const llrt_layout *layout = &kernel->value[takes ? step->in : step->out].layout;
+  return (double)(1ull << (layout->in[PLAN_REGISTER].bits + layout->in[PLAN_LANE].bits +
+                           layout->in[PLAN_WARP].bits));
+}
+
+/* Places of `n` steps from `first` on, both ways of a branch among them. */
+static double places_of_steps(const plan_kernel *kernel, int first, int n, const uint64_t *args) {
+  double places = 0;
+  for (int i = first; i < first + n; i++) {
+    const plan_step *step = &kernel->step[i];
+    int owned = step->body + step->otherwise;
+    places += places_of_step(kernel, step);
+    places += turns_of(kernel, step, args) * places_of_steps(kernel, i + 1, owned, args);
+    i += owned;
+  }
+  return places;
+}
+
+/* Places that the interpreter would go through, of all stages; 0: the run cannot begin. */
+static double places_of(const planned_case *at, const plan_kernel *first) {
   plan_run run;
-  int64_t threads = 0;
+  double places = 0;
   if (plan_run_begin(&first->launch, at->call.tensor, at->call.binding, at->desc.n_tensors, &run) !=
       LLRT_OK)
     return 0;
@@ -63,9 +104,9 @@ static int64_t threads_of(const planned_case *at, const plan_kernel *first) {
     uint64_t args[PLAN_MAX_ARGS];
     int64_t blocks;
     if (plan_run_stage(&first[i].launch, &run, args, &blocks) != LLRT_OK) return 0;
-    threads += blocks << (first[i].warp_bits + first[i].lane_bits);
+    places += (double)blocks * places_of_steps(&first[i], 0, first[i].n_steps, args);
   }
-  return threads;
+  return places;
 }
 
 verdict draw_interpret(bench *at, const op_description *asked, uint64_t choice) {
@@ -77,11 +118,10 @@ verdict draw_interpret(bench *at, const op_description *asked, uint64_t choice) 
     free(made);
     return bench_say(at, VERDICT_INTERNAL, "no kernel of the plan takes the tensors");
   }
-  int64_t threads = kernel ? threads_of(made, kernel) : 0;
-  if (threads > MOST_THREADS) {
+  double places = kernel ? places_of(made, kernel) : 0;
+  if (places > MOST_PLACES) {
     free(made);
-    return bench_say(at, VERDICT_LIMIT, "the interpreter would walk %lld threads",
-                     (long long)threads);
+    return bench_say(at, VERDICT_LIMIT, "the interpreter would go through %.0f places", places);
   }
   if (kernel)
     status = plan_interpret(kernel, made->call.tensor, made->call.binding, asked->n_tensors);

@@ -396,7 +396,8 @@ static bool run_one(step_state *s, int at) {
   case PLAN_REPEAT: return repeat(s, at);
   case PLAN_WALK: return step_walk(s, at);
   case PLAN_AHEAD: return step_ahead(s, at);
-  case PLAN_PRODUCE: return step_run(s, at + 1, step->body);
+  case PLAN_PRODUCE:
+  case PLAN_COLLECT: return step_run(s, at + 1, step->body);
   case PLAN_PREFETCH: return true;
   case PLAN_STAGE: return stage(s);
   default: return step_run_value(s, step);

@@ -248,6 +248,27 @@ static LLVMValueRef apply(const applier *a, int register_) {
   return emit_intrinsic(a->e, "llvm.fma", &type, 1, args, 3);
 }
 
+/* Quotients by few numbers, and functions, of all words at once; false, and nothing is emitted,
+ * where each is made by itself. */
+static bool apply_to_all(const applier *a) {
+  emitter *e = a->e;
+  const plan_step *step = a->step;
+  const plan_value *out = &e->kernel->value[step->out], *by = &e->kernel->value[step->second];
+  int n = emit_word_count(out), n_divisors = emit_word_count(by), divisor[EMIT_MAX_REGISTERS];
+  LLVMValueRef x[EMIT_MAX_REGISTERS], y[EMIT_MAX_REGISTERS], made[EMIT_MAX_REGISTERS];
+  bool divides = step->op == EXPR_DIVIDE;
+  if (a->from != LLRT_F32 || a->type != LLRT_F32 || (!divides && step->operands != 1)) return false;
+  for (int i = 0; i < n; i++) x[i] = as_number(a, operand(a, step->in, i));
+  for (int i = 0; i < n_divisors && divides; i++) y[i] = as_number(a, e->value[step->second][i]);
+  for (int i = 0; i < n && divides; i++)
+    divisor[i] = (int)plan_reduced_register(out, by, (uint64_t)i);
+  if (divides ? !emit_quotients(e, n, x, n_divisors, y, divisor, made)
+              : !emit_functions(e, step->op, n, x, made))
+    return false;
+  for (int i = 0; i < n; i++) e->value[step->out][i] = LLVMBuildBitCast(a->b, made[i], a->out, "");
+  return true;
+}
+
 void emit_apply_step(emitter *e, const plan_step *step) {
   const plan_value *out = &e->kernel->value[step->out];
   applier a = {.e = e,
@@ -260,6 +281,7 @@ void emit_apply_step(emitter *e, const plan_step *step) {
     emit_positions_along(e, step->out, step->axis);
     return;
   }
+  if (apply_to_all(&a)) return;
   for (int i = 0; i < emit_word_count(out); i++) {
     LLVMValueRef made;
     if (step->op == EXPR_NUMBER) {

@@ -1,4 +1,6 @@
-/* See emit_function.h. Nothing here is contracted or reordered: each line is one rounding. */
+/* See emit_function.h. Nothing here is contracted or reordered: each operation is one rounding, of
+ * which fma is one. Every target has it as an instruction but processors before x86-64-v3, where
+ * the C library's stands in. */
 #include "jit/emit/value/emit_function.h"
 
 #include "expression/operators.h"
@@ -9,6 +11,7 @@ typedef struct maker {
   LLVMBuilderRef b;
   LLVMTypeRef real, integer; /* of x's shape; integers as wide */
   bool wide;                 /* f64 */
+  bool moderate;             /* |x| is at most emit_function_moderate */
 } maker;
 
 static LLVMTypeRef shaped(LLVMTypeRef like, LLVMTypeRef scalar) {
@@ -44,6 +47,13 @@ static LLVMValueRef sub(const maker *m, LLVMValueRef a, LLVMValueRef b) {
 static LLVMValueRef mul(const maker *m, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildFMul(m->b, a, b, "");
 }
+/* a b + c, rounded once. */
+static LLVMValueRef fma_of(const maker *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+  LLVMValueRef args[3] = {a, b, c};
+  LLVMTypeRef type = m->real;
+  return emit_intrinsic(m->e, "llvm.fma", &type, 1, args, 3);
+}
+static LLVMValueRef negative(const maker *m, LLVMValueRef x) { return LLVMBuildFNeg(m->b, x, ""); }
 static LLVMValueRef quotient(const maker *m, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildFDiv(m->b, a, b, "");
 }
@@ -71,7 +81,7 @@ static LLVMValueRef square_root(const maker *m, LLVMValueRef x) {
 /* c[0] + c[1] x + …, from the highest power down. */
 static LLVMValueRef polynomial(const maker *m, LLVMValueRef x, const double *c, int n) {
   LLVMValueRef sum = number(m, c[n - 1]);
-  for (int i = n - 2; i >= 0; i--) sum = add(m, mul(m, sum, x), number(m, c[i]));
+  for (int i = n - 2; i >= 0; i--) sum = fma_of(m, sum, x, number(m, c[i]));
   return sum;
 }
 
@@ -107,48 +117,56 @@ static LLVMValueRef power(const maker *m, LLVMValueRef n) {
   return of_code(m, LLVMBuildShl(m->b, code, whole(m, shift), ""));
 }
 
-/* y 2^n in two steps, so that subnormal results are rounded once. */
+/* y 2^n, y around 1, in two steps, so that subnormal results are rounded once; one step of moderate
+ * exponents is an addition to y's. Of n the lowest 10 bits count: it may be a code of near_whole.
+ */
 static LLVMValueRef scaled(const maker *m, LLVMValueRef y, LLVMValueRef n) {
+  if (m->moderate) {
+    LLVMValueRef exponent = LLVMBuildShl(m->b, n, whole(m, 23), "");
+    return of_code(m, LLVMBuildAdd(m->b, code_of(m, y), exponent, ""));
+  }
   LLVMValueRef half = LLVMBuildAShr(m->b, n, whole(m, 1), "");
   y = mul(m, y, power(m, half));
   return mul(m, y, power(m, LLVMBuildSub(m->b, n, half, "")));
 }
 
-/* e^r, |r| <= ln 2 / 2: 1 + (r + r^2 q(r)). */
+/* e^r, |r| <= ln 2 / 2, to 2^-28: 1 + r (1 + r q(r)). */
 static LLVMValueRef small_exp(const maker *m, LLVMValueRef r) {
-  static const double q[] = {0.5000000014281449,   0.16666666722192597,   0.04166645687232953,
-                             0.008333297080136144, 0.0013934534245695143, 0.00019900430507375656};
-  LLVMValueRef tail = mul(m, mul(m, r, r), polynomial(m, r, q, 6));
-  return add(m, number(m, 1), add(m, r, tail));
+  static const double q[] = {0.5, 0.166665181517601, 0.041666205972433, 0.0083689540624618,
+                             0.0013950599823147};
+  LLVMValueRef one = number(m, 1);
+  return fma_of(m, r, fma_of(m, r, polynomial(m, r, q, 5), one), one);
 }
 
-/* The nearest whole number to t as a number and as an integer, |t| < 2^21. */
-static LLVMValueRef near_whole(const maker *m, LLVMValueRef t, LLVMValueRef *integer) {
-  LLVMValueRef magic = number(m, 12582912);
-  LLVMValueRef moved = add(m, t, magic);
-  *integer = LLVMBuildSub(m->b, code_of(m, moved), code_of(m, magic), "");
+#define MAGIC 0x1.8p23
+#define MAGIC_CODE 0x4B400000
+
+/* The nearest whole number n to x times factor, if it is below 2^21, and as a code: MAGIC_CODE + n,
+ * whose lowest 22 bits are n's. */
+static LLVMValueRef near_whole(const maker *m, LLVMValueRef x, double factor, LLVMValueRef *code) {
+  LLVMValueRef magic = number(m, MAGIC), moved = fma_of(m, x, number(m, factor), magic);
+  *code = code_of(m, moved);
   return sub(m, moved, magic);
 }
 
-/* e^x = *part times 2^*n, |part| around 1. ln 2 in two parts, of which the first has so few bits
- * that its products with n are exact. */
+/* e^x = *part times 2^n, *part around 1, *n a code of near_whole, of -125 <= x <= 90: ln 2 in two
+ * parts. */
 static void exponential_parts(const maker *m, LLVMValueRef x, LLVMValueRef *part, LLVMValueRef *n) {
-  x = limited(m, x, -125, 90);
-  LLVMValueRef whole_part = near_whole(m, mul(m, x, number(m, 1.4426950408889634)), n);
-  LLVMValueRef r = sub(m, x, mul(m, whole_part, number(m, 0.693359375)));
-  *part = small_exp(m, add(m, r, mul(m, whole_part, number(m, 2.12194440e-4))));
+  LLVMValueRef whole_part = near_whole(m, x, 1.4426950408889634, n);
+  LLVMValueRef r = fma_of(m, whole_part, number(m, -0.693147182464599609375), x);
+  *part = small_exp(m, fma_of(m, whole_part, number(m, 1.90465429995776804525e-9), r));
 }
 
 static LLVMValueRef exponential(const maker *m, LLVMValueRef x) {
   LLVMValueRef part, n;
-  exponential_parts(m, x, &part, &n);
+  exponential_parts(m, m->moderate ? x : limited(m, x, -125, 90), &part, &n);
   return scaled(m, part, n);
 }
 
 static LLVMValueRef power_of_two(const maker *m, LLVMValueRef x) {
   LLVMValueRef n, integer;
   x = limited(m, x, -152, 130);
-  n = near_whole(m, x, &integer);
+  n = near_whole(m, x, 1, &integer);
   return scaled(m, small_exp(m, mul(m, sub(m, x, n), number(m, 0.6931471805599453))), integer);
 }
 
@@ -184,7 +202,7 @@ static LLVMValueRef log_ends(const maker *m, LLVMValueRef x, LLVMValueRef result
   LLVMValueRef high = LLVMBuildFCmp(m->b, LLVMRealOEQ, x, infinity, "");
   LLVMValueRef none = LLVMBuildFCmp(m->b, LLVMRealULT, x, number(m, 0), "");
   result = choose(m, high, infinity, result);
-  result = choose(m, zero, LLVMBuildFNeg(m->b, infinity, ""), result);
+  result = choose(m, zero, negative(m, infinity), result);
   return choose(m, none, of_code(m, whole(m, 0x7FFFFFFF)), result);
 }
 
@@ -208,31 +226,49 @@ static LLVMValueRef binary_log(const maker *m, LLVMValueRef x) {
 
 /* ---- sigmoids ---- */
 
+/* 1 / (1 + e), 0 <= e <= 1, within 0.8 units of the last place and without a division, which takes
+ * branches on a GPU: y = 1 / (1 + e) but for 2^-9 of it, then y (1 + r + r^2) with r = (1 - y) - e
+ * y, whose difference is exact where y is at least 1/2. */
+static LLVMValueRef one_over_sum(const maker *m, LLVMValueRef e) {
+  static const double near[] = {0.9982664585113525, -0.9428055286407471, 0.6655056476593018,
+                                -0.2218334674835205};
+  LLVMValueRef y = polynomial(m, e, near, 4);
+  LLVMValueRef r = fma_of(m, negative(m, e), y, sub(m, number(m, 1), y));
+  return fma_of(m, y, fma_of(m, r, r, r), y);
+}
+
 /* 1 / (1 + e^-x): of e^-|x|, which does not overflow. */
 static LLVMValueRef sigmoid(const maker *m, LLVMValueRef x) {
-  LLVMValueRef small = exponential(m, LLVMBuildFNeg(m->b, size_of(m, x), ""));
+  LLVMValueRef small = exponential(m, negative(m, size_of(m, x)));
   LLVMValueRef over = choose(m, less(m, x, number(m, 0)), small, number(m, 1));
-  return quotient(m, over, add(m, number(m, 1), small));
+  return mul(m, over, one_over_sum(m, small));
 }
 
-/* x times that, where e^-|x| alone would be subnormal, too. -infinity gives what it tends to, -0.
- */
+/* x times that. Where e^-|x| is below 2^-64, and maybe subnormal, the product takes the rest of its
+ * power of two, so that it is rounded once. -infinity gives what it tends to, -0. */
 static LLVMValueRef silu(const maker *m, LLVMValueRef x) {
-  LLVMValueRef part, n, negative = less(m, x, number(m, 0));
-  exponential_parts(m, LLVMBuildFNeg(m->b, size_of(m, x), ""), &part, &n);
-  LLVMValueRef under = add(m, number(m, 1), scaled(m, part, n));
-  x = choose(m, less(m, x, number(m, -125)), number(m, -125), x);
-  LLVMValueRef made = quotient(m, mul(m, x, choose(m, negative, part, number(m, 1))), under);
-  return choose(m, negative, scaled(m, made, n), made);
+  LLVMValueRef part, n, below = less(m, x, number(m, 0)), none = whole(m, 0);
+  LLVMValueRef least = whole(m, MAGIC_CODE - 64);
+  if (m->moderate) return mul(m, x, sigmoid(m, x));
+  LLVMValueRef low = choose(m, less(m, x, number(m, -125)), number(m, -125), x);
+  LLVMValueRef away = negative(m, size_of(m, x));
+  exponential_parts(m, choose(m, less(m, away, number(m, -125)), number(m, -125), away), &part, &n);
+  LLVMValueRef tiny = LLVMBuildICmp(m->b, LLVMIntSLT, n, least, "");
+  LLVMValueRef kept = LLVMBuildSelect(m->b, tiny, least, n, "");
+  LLVMValueRef small = mul(m, part, power(m, kept));
+  LLVMValueRef over = mul(m, choose(m, below, small, number(m, 1)), one_over_sum(m, small));
+  LLVMValueRef rest = LLVMBuildSelect(m->b, below, LLVMBuildSub(m->b, n, kept, ""), none, "");
+  return mul(m, mul(m, low, over), power(m, rest));
 }
 
+/* Near 0 a polynomial, elsewhere 1 - 2 e / (1 + e) with e = e^-2|x|. */
 static LLVMValueRef hyperbolic_tangent(const maker *m, LLVMValueRef x) {
   static const double c[] = {-0.3333332861062139, 0.13332732790435398, -0.053844988976845205,
                              0.020968186987637444, -0.006053697404302247};
-  LLVMValueRef size = size_of(m, x), z = mul(m, x, x), two = number(m, 2);
-  LLVMValueRef near = add(m, x, mul(m, x, mul(m, z, polynomial(m, z, c, 5))));
-  LLVMValueRef growth = exponential(m, mul(m, size, two));
-  LLVMValueRef far = sub(m, number(m, 1), quotient(m, two, add(m, growth, number(m, 1))));
+  LLVMValueRef size = size_of(m, x), z = mul(m, x, x), twice = number(m, -2);
+  LLVMValueRef near = fma_of(m, mul(m, x, z), polynomial(m, z, c, 5), x);
+  LLVMValueRef small = exponential(m, mul(m, size, twice));
+  LLVMValueRef far = fma_of(m, mul(m, small, twice), one_over_sum(m, small), number(m, 1));
   LLVMValueRef sign = LLVMBuildXor(m->b, code_of(m, x), code_of(m, size), "");
   far = of_code(m, LLVMBuildOr(m->b, code_of(m, far), sign, ""));
   return choose(m, less(m, size, number(m, 0.62)), near, far);
@@ -245,10 +281,10 @@ static LLVMValueRef wide_exp(const maker *w, LLVMValueRef x) {
   static const double taylor[] = {1,        1,        1. / 2,    1. / 6,     1. / 24,
                                   1. / 120, 1. / 720, 1. / 5040, 1. / 40320, 1. / 362880};
   LLVMValueRef magic = number(w, 0x1.8p52);
-  LLVMValueRef moved = add(w, mul(w, x, number(w, 1.4426950408889634)), magic);
+  LLVMValueRef moved = fma_of(w, x, number(w, 1.4426950408889634), magic);
   LLVMValueRef integer = LLVMBuildSub(w->b, code_of(w, moved), code_of(w, magic), "");
   LLVMValueRef n = sub(w, moved, magic);
-  LLVMValueRef r = sub(w, x, mul(w, n, number(w, 0.6931471805599453)));
+  LLVMValueRef r = fma_of(w, n, number(w, -0.6931471805599453), x);
   return mul(w, polynomial(w, r, taylor, 10), power(w, integer));
 }
 
@@ -260,7 +296,7 @@ static LLVMValueRef complement(const maker *w, LLVMValueRef z) {
                              -7.8321809775014444,  4.3731859105426212,  -1.3667419073365314,
                              0.18502790098006888};
   LLVMValueRef t = quotient(w, number(w, 2), add(w, number(w, 2), z));
-  LLVMValueRef exponent = sub(w, polynomial(w, t, p, sizeof p / sizeof *p), mul(w, z, z));
+  LLVMValueRef exponent = fma_of(w, negative(w, z), z, polynomial(w, t, p, sizeof p / sizeof *p));
   return mul(w, t, wide_exp(w, exponent));
 }
 
@@ -274,7 +310,7 @@ static LLVMValueRef error_function(const maker *m, LLVMValueRef x) {
   LLVMValueRef size = limited(&w, size_of(&w, wide), 0, 10);
   LLVMValueRef near = mul(&w, wide, polynomial(&w, z, c, sizeof c / sizeof *c));
   LLVMValueRef far = sub(&w, number(&w, 1), complement(&w, size));
-  far = choose(&w, less(&w, wide, number(&w, 0)), LLVMBuildFNeg(m->b, far, ""), far);
+  far = choose(&w, less(&w, wide, number(&w, 0)), negative(m, far), far);
   LLVMValueRef made = choose(&w, less(&w, size, number(&w, 0.5)), near, far);
   return LLVMBuildFPTrunc(m->b, made, m->real, "");
 }
@@ -292,11 +328,12 @@ static LLVMValueRef gelu(const maker *m, LLVMValueRef x) {
 
 /* ---- the whole ---- */
 
-LLVMValueRef emit_function(emitter *e, int op, LLVMValueRef x) {
+static LLVMValueRef function_of(emitter *e, int op, LLVMValueRef x, bool moderate) {
   LLVMTypeRef type = LLVMTypeOf(x);
   LLVMTypeRef scalar =
       LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
   maker m = maker_of(e, type, LLVMGetTypeKind(scalar) == LLVMDoubleTypeKind);
+  m.moderate = moderate;
   switch (op) {
   case EXPR_SQRT: return square_root(&m, x);
   case EXPR_RSQRT: return quotient(&m, number(&m, 1), square_root(&m, x));
@@ -314,4 +351,22 @@ LLVMValueRef emit_function(emitter *e, int op, LLVMValueRef x) {
   case EXPR_SILU: return silu(&m, x);
   default: return gelu(&m, x);
   }
+}
+
+LLVMValueRef emit_function(emitter *e, int op, LLVMValueRef x) {
+  return function_of(e, op, x, false);
+}
+
+double emit_function_moderate(int op) {
+  switch (op) {
+  case EXPR_EXP:
+  case EXPR_SIGMOID:
+  case EXPR_SILU: return 87; /* e^-87 is normal */
+  case EXPR_TANH: return 43;
+  default: return 0;
+  }
+}
+
+LLVMValueRef emit_function_of_moderate(emitter *e, int op, LLVMValueRef x) {
+  return function_of(e, op, x, true);
 }

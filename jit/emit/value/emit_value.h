@@ -36,6 +36,15 @@ LLVMValueRef emit_encode(emitter *e, llrt_dtype to, bool wide, LLVMValueRef x);
 void emit_decode_pair(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
 void emit_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMValueRef code[2]);
 
+/* ---- emit_moderate.c: of f32, scalars; false, and nothing is emitted, on the host and of few ----
+ */
+
+/* made[i] = x[i] / y[divisor[i]], rounded correctly, i < n. */
+bool emit_quotients(emitter *e, int n, const LLVMValueRef *x, int n_divisors, const LLVMValueRef *y,
+                    const int *divisor, LLVMValueRef *made);
+/* made[i] = op(x[i]), an expr_operator of one number, as emit_function makes it. */
+bool emit_functions(emitter *e, int op, int n, const LLVMValueRef *x, LLVMValueRef *made);
+
 /* ---- emit_activation.c ---- */
 
 /* MULTIPLY, RELU, GELU and SILU of numbers of f32 or f64, scalars or vectors of lanes; the type

@@ -113,7 +113,12 @@ llrt_status rows_load(rows *r, const program_node *node, int *value) {
     return draft_retype(
         d, (plan_map){.kind = PLAN_MAP_TRUTH, .from = (uint8_t)from, .to = LLRT_U32}, value);
   if (from == LLRT_U64) return LLRT_OK; /* the same bits */
-  return draft_cast(d, from, to, value);
+  /* Whatever a NaN meets becomes one, and which one is open: none is made another here. */
+  const plan_map map = {.kind = PLAN_MAP_CAST,
+                        .from = (uint8_t)from,
+                        .to = (uint8_t)to,
+                        .any_nan = to == LLRT_F32 && llrt_dtype_bits(from) < 32};
+  return draft_retype(d, map, value);
 }
 
 /* The value as the tensor's elements. */

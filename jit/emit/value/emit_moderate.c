@@ -1,0 +1,159 @@
+/* Quotients and functions of many numbers at once on a GPU: where all numbers of a warp are
+ * moderate, which most are, fewer instructions make the same bits. One branch for all of a thread's
+ * numbers tells, the same in all lanes of a warp.
+ *
+ * A division of f32 is a branch and a dozen instructions; where a thread divides many numbers by
+ * one, three do: with r the rounded 1 / y, q = x r and m = y q - x, which is exact, q - m r rounded
+ * once is x / y rounded once (Markstein 1990), if nothing overflows or is subnormal on the way. */
+#include "jit/emit/core/builder.h"
+#include "jit/emit/value/emit_function.h"
+#include "jit/emit/value/emit_value.h"
+
+#include <math.h>
+
+/* Numbers of a thread that are worth two ways. */
+#define MANY 4
+
+/* The ranges of |x|, unless it is 0, and of y: no quotient is above 2^126 or below 2^-124, and the
+ * last place of m is at least 2^-147. */
+#define LEAST_X 0x1p-100
+#define MOST_X 0x1p66
+#define LEAST_Y 0x1p-60
+#define MOST_Y 0x1p24
+
+/* n results, each made by one of two functions of these. */
+typedef struct two_ways {
+  emitter *e;
+  int n, op;
+  const LLVMValueRef *x, *y;          /* y: of quotients, number divisor[i] for x[i] */
+  const int *divisor;                 /* NULL: x and y are alike */
+  LLVMValueRef r[EMIT_MAX_REGISTERS]; /* 1 / y */
+} two_ways;
+
+typedef LLVMValueRef make_one(const two_ways *w, int i);
+
+static LLVMValueRef real(const emitter *e, double x) {
+  return LLVMConstReal(LLVMFloatTypeInContext(e->context), x);
+}
+
+static LLVMValueRef call(const emitter *e, const char *name, LLVMValueRef *args, int n) {
+  LLVMTypeRef type = LLVMTypeOf(args[0]);
+  return emit_intrinsic(e, name, &type, 1, args, n);
+}
+
+static LLVMValueRef size_of(const emitter *e, LLVMValueRef x) {
+  return call(e, "llvm.fabs", &x, 1);
+}
+
+static LLVMValueRef at_most(const emitter *e, LLVMRealPredicate order, LLVMValueRef x, double y) {
+  return LLVMBuildFCmp(e->builder, order, x, real(e, y), "");
+}
+
+/* The larger or less of both; of what is not there the other. */
+static LLVMValueRef joined(const emitter *e, const char *name, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef args[2] = {a, b};
+  return a ? call(e, name, args, 2) : b;
+}
+
+/* ---- two ways ---- */
+
+static LLVMBasicBlockRef make_all(const two_ways *w, make_one *make, LLVMBasicBlockRef at,
+                                  LLVMBasicBlockRef next, LLVMValueRef *made) {
+  LLVMPositionBuilderAtEnd(w->e->builder, at);
+  for (int i = 0; i < w->n; i++) made[i] = make(w, i);
+  LLVMBuildBr(w->e->builder, next);
+  return LLVMGetInsertBlock(w->e->builder);
+}
+
+static void go_two_ways(const two_ways *w, LLVMValueRef moderate, make_one *few, make_one *all,
+                        LLVMValueRef *made) {
+  emitter *e = w->e;
+  LLVMValueRef other[EMIT_MAX_REGISTERS];
+  LLVMBasicBlockRef way[2] = {emit_new_block(e, "moderate"), emit_new_block(e, "any")};
+  LLVMBasicBlockRef next = emit_new_block(e, "made"), end[2];
+  LLVMBuildCondBr(e->builder, e->ops->all_lanes(e, moderate), way[0], way[1]);
+  end[0] = make_all(w, few, way[0], next, made);
+  end[1] = make_all(w, all, way[1], next, other);
+  LLVMPositionBuilderAtEnd(e->builder, next);
+  for (int i = 0; i < w->n; i++) {
+    LLVMValueRef both[2] = {made[i], other[i]};
+    made[i] = LLVMBuildPhi(e->builder, LLVMTypeOf(both[0]), "");
+    LLVMAddIncoming(made[i], both, end, 2);
+  }
+}
+
+/* ---- quotients ---- */
+
+/* Twice the code less 1: in the order of |x|, but the largest of all for 0. */
+static LLVMValueRef order_of(const emitter *e, LLVMValueRef x) {
+  LLVMValueRef code = LLVMBuildBitCast(e->builder, x, e->i32, "");
+  code = LLVMBuildShl(e->builder, code, emit_i32(e, 1), "");
+  return LLVMBuildAdd(e->builder, code, emit_i32(e, -1), "");
+}
+
+/* Whether no |x| but 0 is below LEAST_X, none above MOST_X. NaN is neither: its quotient is one. */
+static LLVMValueRef are_moderate(const two_ways *w) {
+  const emitter *e = w->e;
+  const int64_t least = ((int64_t)(ilogb(LEAST_X) + 127) << 24) - 1;
+  LLVMValueRef low = NULL, high = NULL;
+  for (int i = 0; i < w->n; i++) {
+    low = joined(e, "llvm.umin", low, order_of(e, w->x[i]));
+    high = joined(e, "llvm.maxnum", high, size_of(e, w->x[i]));
+  }
+  return LLVMBuildAnd(e->builder,
+                      LLVMBuildICmp(e->builder, LLVMIntUGE, low, emit_i32(e, least), ""),
+                      at_most(e, LLVMRealULE, high, MOST_X), "");
+}
+
+static LLVMValueRef is_moderate_divisor(const emitter *e, LLVMValueRef y) {
+  return LLVMBuildAnd(e->builder, at_most(e, LLVMRealOGE, y, LEAST_Y),
+                      at_most(e, LLVMRealOLE, y, MOST_Y), "");
+}
+
+/* The signs are such that quotients of -0 are -0. */
+static LLVMValueRef short_quotient(const two_ways *w, int i) {
+  LLVMBuilderRef b = w->e->builder;
+  LLVMValueRef y = w->y[w->divisor[i]], r = w->r[w->divisor[i]];
+  LLVMValueRef q = LLVMBuildFMul(b, w->x[i], r, "");
+  LLVMValueRef over[3] = {y, q, LLVMBuildFNeg(b, w->x[i], "")};
+  LLVMValueRef m = call(w->e, "llvm.fma", over, 3);
+  LLVMValueRef back[3] = {LLVMBuildFNeg(b, m, ""), r, q};
+  return call(w->e, "llvm.fma", back, 3);
+}
+
+static LLVMValueRef quotient(const two_ways *w, int i) {
+  return LLVMBuildFDiv(w->e->builder, w->x[i], w->y[w->divisor[i]], "");
+}
+
+bool emit_quotients(emitter *e, int n, const LLVMValueRef *x, int n_divisors, const LLVMValueRef *y,
+                    const int *divisor, LLVMValueRef *made) {
+  two_ways w = {.e = e, .n = n, .x = x, .y = y, .divisor = divisor};
+  if (emit_is_host(e) || n < MANY * n_divisors) return false;
+  LLVMValueRef moderate = are_moderate(&w);
+  for (int i = 0; i < n_divisors; i++) {
+    w.r[i] = LLVMBuildFDiv(e->builder, real(e, 1), y[i], "");
+    moderate = LLVMBuildAnd(e->builder, moderate, is_moderate_divisor(e, y[i]), "");
+  }
+  go_two_ways(&w, moderate, short_quotient, quotient, made);
+  return true;
+}
+
+/* ---- functions ---- */
+
+static LLVMValueRef function_of_moderate(const two_ways *w, int i) {
+  return emit_function_of_moderate(w->e, w->op, w->x[i]);
+}
+
+static LLVMValueRef function_of_any(const two_ways *w, int i) {
+  return emit_function(w->e, w->op, w->x[i]);
+}
+
+bool emit_functions(emitter *e, int op, int n, const LLVMValueRef *x, LLVMValueRef *made) {
+  two_ways w = {.e = e, .n = n, .op = op, .x = x};
+  double most = emit_function_moderate(op);
+  LLVMValueRef high = NULL;
+  if (emit_is_host(e) || n < MANY || most == 0) return false;
+  for (int i = 0; i < n; i++) high = joined(e, "llvm.maximum", high, size_of(e, x[i]));
+  go_two_ways(&w, at_most(e, LLVMRealOLE, high, most), function_of_moderate, function_of_any, made);
+  return true;
+}

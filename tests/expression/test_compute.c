@@ -113,6 +113,12 @@ static const struct {
     {"(x[t n]) -> (y[n t]) { y = x * 2 }", {33, 66}, {{LLRT_BF16, NULL}, {LLRT_BF16, NULL}}, 0, 0},
     {"(x[t n]) -> (y[t n]) { y = x * x }", {5, 64}, {{0}}, 1, 0}, /* in place */
     {"(x[t n]) -> (y[t n]) { y = x - max(x, n) }", {5, 700}, {{0}}, 1, 0},
+    /* what the second output reads, the first overwrites */
+    {"(x[t n], r[t n]) -> (h[t n], y[t n]) { m = max(x, n); h = x - m; y = r + m }",
+     {3, 3000},
+     {{0}},
+     2,
+     0},
     {"(x[t n]) -> (y[]) { y = sum(x, (t, n)) }", {9, 17}, {{0}}, 0, 0},
     {"(x[t n]) -> (y[t]: i32, z[t]) { y = argmax(x, n); z = max(x, n) }", {6, 90}, {{0}}, 0, 0},
     {"(x[t (g j:16)]) -> (y[t (g j)]) { y = x / max(abs(x), j) / max(abs(x), (g, j)) }",

@@ -26,6 +26,7 @@ typedef struct rows {
   uint64_t of_axis[LLRT_MAX_RANK]; /* tile bits of an axis's digits */
   vector_list held[3];             /* tile bits of registers, lanes, warps */
   int value[PROGRAM_MAX_NODES];    /* by node; ROWS_NONE: not made, or of a turn that is over */
+  int loaded[PROGRAM_MAX_NODES];   /* of tensors, likewise: the elements as they were in memory */
 } rows;
 
 /* plan_make for LLRT_OP_COMPUTE. */
@@ -46,8 +47,10 @@ llrt_status rows_apply(rows *r, plan_step step, uint64_t tile_bits, int *number)
 /* Appends a constant, or a kernel argument. */
 llrt_status rows_number(rows *r, llrt_dtype type, plan_number code, int *number);
 
-/* rows_access.c: a tensor's elements in the type that they compute in; a value into a tensor. */
-llrt_status rows_load(rows *r, const program_node *node, int *value);
+/* rows_access.c: loads the tensor of a node, if it is not loaded; its elements in the type that
+ * they compute in; a value into a tensor. */
+llrt_status rows_fetch(rows *r, int node);
+llrt_status rows_load(rows *r, int node, int *value);
 llrt_status rows_store(rows *r, int tensor, int value);
 
 /* rows_reduce.c: node number `node`, a reduction of value `in`, in the block. */
@@ -57,6 +60,9 @@ llrt_status rows_walk_reduce(rows *r, int node, int *out);
 
 /* rows_nodes.c: makes the node's value, if it is not there. */
 llrt_status rows_make_node(rows *r, int node);
+/* Loads the tensors that the node's value wants yet: one load behind the other, before anything
+ * waits for what they bring. */
+llrt_status rows_fetch_for(rows *r, int node);
 /* Makes what turns need of the node that no turn changes. */
 llrt_status rows_prepare(rows *r, int node);
 /* Whether the node's value differs from turn to turn. */

@@ -101,24 +101,32 @@ static llrt_status access_steps(rows *r, plan_step step, const plan_value *value
   return edge ? draft_step(kernel, masked) : LLRT_OK;
 }
 
-llrt_status rows_load(rows *r, const program_node *node, int *value) {
-  draft *d = &r->d;
+llrt_status rows_fetch(rows *r, int number) {
+  const program_node *node = &r->program->node[number];
+  int *value = &r->loaded[number];
   plan_value loaded;
-  llrt_dtype from = (llrt_dtype)node->from, to = (llrt_dtype)node->type;
+  if (*value != ROWS_NONE) return LLRT_OK;
   LLRT_TRY(tensor_value(r, node->slot, &loaded));
-  LLRT_TRY(draft_value(d->kernel, &loaded, value));
-  LLRT_TRY(access_steps(
-      r, (plan_step){.kind = PLAN_LOAD, .tensor = node->slot, .out = (uint8_t)*value}, &loaded));
+  LLRT_TRY(draft_value(r->d.kernel, &loaded, value));
+  return access_steps(
+      r, (plan_step){.kind = PLAN_LOAD, .tensor = node->slot, .out = (uint8_t)*value}, &loaded);
+}
+
+llrt_status rows_load(rows *r, int number, int *value) {
+  const program_node *node = &r->program->node[number];
+  llrt_dtype from = (llrt_dtype)node->from, to = (llrt_dtype)node->type;
+  LLRT_TRY(rows_fetch(r, number));
+  *value = r->loaded[number];
   if (to == LLRT_BOOL)
     return draft_retype(
-        d, (plan_map){.kind = PLAN_MAP_TRUTH, .from = (uint8_t)from, .to = LLRT_U32}, value);
+        &r->d, (plan_map){.kind = PLAN_MAP_TRUTH, .from = (uint8_t)from, .to = LLRT_U32}, value);
   if (from == LLRT_U64) return LLRT_OK; /* the same bits */
   /* Whatever a NaN meets becomes one, and which one is open: none is made another here. */
   const plan_map map = {.kind = PLAN_MAP_CAST,
                         .from = (uint8_t)from,
                         .to = (uint8_t)to,
                         .any_nan = to == LLRT_F32 && llrt_dtype_bits(from) < 32};
-  return draft_retype(d, map, value);
+  return draft_retype(&r->d, map, value);
 }
 
 /* The value as the tensor's elements. */

@@ -67,12 +67,19 @@ static bool stored_in_walk(const rows *r, const program_tensor *tensor) {
   return !r->resident && (tensor->axes & r->program->reduced) != 0;
 }
 
+static bool is_stored(const rows *r, const program_tensor *tensor, bool walked) {
+  return tensor->output && stored_in_walk(r, tensor) == walked;
+}
+
+/* All is loaded before anything is stored: an output may be where an input was. */
 static llrt_status store_outputs(rows *r, bool walked) {
+  const program_tensor *tensor = r->program->tensor;
+  for (int t = 0; t < r->program->n_tensors; t++)
+    if (is_stored(r, &tensor[t], walked)) LLRT_TRY(rows_fetch_for(r, tensor[t].node));
   for (int t = 0; t < r->program->n_tensors; t++) {
-    const program_tensor *tensor = &r->program->tensor[t];
-    if (!tensor->output || stored_in_walk(r, tensor) != walked) continue;
-    LLRT_TRY(rows_make_node(r, tensor->node));
-    LLRT_TRY(rows_store(r, t, r->value[tensor->node]));
+    if (!is_stored(r, &tensor[t], walked)) continue;
+    LLRT_TRY(rows_make_node(r, tensor[t].node));
+    LLRT_TRY(rows_store(r, t, r->value[tensor[t].node]));
   }
   return LLRT_OK;
 }
@@ -95,10 +102,28 @@ static llrt_status walk_outputs(rows *r) {
   return LLRT_OK;
 }
 
-/* Loads come first, so that all are under way together. */
+/* What differs from row to row comes first, so that all of it is under way together; what is the
+ * same for all of them, and likely near, only when it is wanted, so that it takes no registers of
+ * blocks that wait. */
 static llrt_status load_inputs(rows *r) {
-  for (int i = 0; i < r->program->n_nodes; i++)
-    if (r->program->node[i].op == EXPR_TENSOR && !rows_walks(r, i)) LLRT_TRY(rows_make_node(r, i));
+  const expr_program *program = r->program;
+  uint32_t all = 0;
+  for (int t = 0; t < program->n_tensors; t++) all |= program->tensor[t].axes;
+  for (int i = 0; i < program->n_nodes; i++) {
+    const program_node *node = &program->node[i];
+    bool of_row = !(all & ~(uint32_t)program->reduced & ~(uint32_t)node->axes);
+    if (node->op == EXPR_TENSOR && of_row && !rows_walks(r, i)) LLRT_TRY(rows_fetch(r, i));
+  }
+  return LLRT_OK;
+}
+
+/* Reductions of rows in a block, each with the tensors that it wants. */
+static llrt_status reduce_resident(rows *r) {
+  for (int i = 0; i < r->program->n_nodes && r->resident; i++) {
+    if (!r->program->node[i].reduced) continue;
+    LLRT_TRY(rows_fetch_for(r, i));
+    LLRT_TRY(rows_make_node(r, i));
+  }
   return LLRT_OK;
 }
 
@@ -124,6 +149,7 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
   int present = -1;
   LLRT_TRY(draft_open_indices(d, 0, 0, &present));
   LLRT_TRY(load_inputs(r));
+  LLRT_TRY(reduce_resident(r));
   LLRT_TRY(store_outputs(r, false));
   LLRT_TRY(walk_outputs(r));
   draft_close_indices(d, present);
@@ -138,7 +164,7 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
     memset(r, 0, sizeof *r);
     r->program = &desc->program;
     r->resident = resident;
-    for (int i = 0; i < PROGRAM_MAX_NODES; i++) r->value[i] = ROWS_NONE;
+    for (int i = 0; i < PROGRAM_MAX_NODES; i++) r->value[i] = r->loaded[i] = ROWS_NONE;
     LLRT_TRY(find_groups(r));
     LLRT_TRY(make_kernel(r, desc, target, options, kernel, &made));
   }

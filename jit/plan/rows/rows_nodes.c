@@ -62,7 +62,7 @@ static llrt_status make(rows *r, int number) {
                     .element = node->from,
                     .type = node->type,
                     .axis = node->slot};
-  if (node->op == EXPR_TENSOR) return rows_load(r, node, value);
+  if (node->op == EXPR_TENSOR) return rows_load(r, number, value);
   if (node->op == EXPR_SCALAR) return scalar_node(r, node, value);
   if (node->op == EXPR_NUMBER)
     return rows_number(r, (llrt_dtype)node->type,
@@ -82,6 +82,15 @@ static llrt_status make(rows *r, int number) {
 
 llrt_status rows_make_node(rows *r, int node) {
   return r->value[node] == ROWS_NONE ? make(r, node) : LLRT_OK;
+}
+
+llrt_status rows_fetch_for(rows *r, int number) {
+  const program_node *node = &r->program->node[number];
+  bool walks = node->reduced && !r->resident; /* and loads in its turns */
+  if (r->value[number] != ROWS_NONE || walks) return LLRT_OK;
+  if (node->op == EXPR_TENSOR) return rows_fetch(r, number);
+  for (int i = 0; i < node->n_args; i++) LLRT_TRY(rows_fetch_for(r, node->arg[i]));
+  return LLRT_OK;
 }
 
 llrt_status rows_prepare(rows *r, int number) {

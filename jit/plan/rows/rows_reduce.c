@@ -250,7 +250,7 @@ llrt_status rows_walk_reduce(rows *r, int number, int *out) {
                         .index = LLRT_I32},
                carried, next;
   joining j;
-  int before[PROGRAM_MAX_NODES], fold;
+  int before[2][PROGRAM_MAX_NODES], fold;
   if (r->n_groups > 1)
     return llrt_error(LLRT_UNSUPPORTED, "reductions along several groups of axes, of rows that are "
                                         "too long for a block");
@@ -258,7 +258,8 @@ llrt_status rows_walk_reduce(rows *r, int number, int *out) {
   LLRT_TRY(folded_layout(r, node, &laid_out, &fold));
   LLRT_TRY(fill_step(r, &laid_out, &first));
   LLRT_TRY(like_values(r, &first, &carried));
-  memcpy(before, r->value, sizeof before);
+  memcpy(before[0], r->value, sizeof before[0]);
+  memcpy(before[1], r->loaded, sizeof before[1]);
   int walk = kernel->n_steps;
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK,
                                           .in = (uint8_t)first.key,
@@ -266,6 +267,7 @@ llrt_status rows_walk_reduce(rows *r, int number, int *out) {
                                           .pairs = first.pairs,
                                           .index_in = (uint8_t)first.at,
                                           .index_out = (uint8_t)carried.at}));
+  LLRT_TRY(rows_fetch_for(r, node->arg[0]));
   LLRT_TRY(rows_make_node(r, node->arg[0]));
   LLRT_TRY(begin_join(r, node, r->value[node->arg[0]], &j));
   LLRT_TRY(reduce_fold(&r->d, &j.value, fold, false));
@@ -281,7 +283,8 @@ llrt_status rows_walk_reduce(rows *r, int number, int *out) {
                                           .index_with = (uint8_t)j.value.at,
                                           .index_out = (uint8_t)next.at}));
   draft_close(kernel, walk);
-  memcpy(r->value, before, sizeof before);
+  memcpy(r->value, before[0], sizeof before[0]);
+  memcpy(r->loaded, before[1], sizeof before[1]);
   j.value = carried;
   LLRT_TRY(reduce_block(&r->d, &j.value, j.kept, false));
   LLRT_TRY(end_join(r, &j, out));

@@ -17,6 +17,7 @@ typedef struct error_slot {
 
 static _Thread_local error_slot slot;
 _Thread_local const char *llrt_entry_function;
+_Thread_local const char *const *llrt_entry_names;
 
 /* Formats beside the slot first: an argument may point at the slot's own text. */
 static void slot_set(int vendor_code, const char *format, va_list arguments) {

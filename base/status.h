@@ -21,6 +21,21 @@ static inline void llrt_entry_leave(const char *const *outer) { llrt_entry_funct
   __attribute__((cleanup(llrt_entry_leave), unused)) const char *const entry_ = \
       llrt_entry_enter(__func__)
 
+/* What messages call the tensors of this thread's call, by their number in the operation: set while
+ * a call runs whose caller gave them names (an expression's), and while a stage is planned whose
+ * tensors are not the caller's own. NULL, the array or an entry: they are called by their roles. */
+extern _Thread_local const char *const *llrt_entry_names;
+
+static inline void llrt_entry_names_leave(const char *const *const *outer) {
+  llrt_entry_names = *outer;
+}
+
+/* Has messages call tensors by `names` until the end of the block; the names outlive it. */
+#define LLRT_ENTRY_NAMES(names) \
+  __attribute__((cleanup(llrt_entry_names_leave), unused)) const char *const *const names_ = \
+      llrt_entry_names; \
+  llrt_entry_names = (names)
+
 /* What llrt_last_error says, without the name of the function. */
 const char *llrt_error_text(void);
 

@@ -39,8 +39,9 @@ typedef struct expr_dim {
 
 typedef struct expr_tensor {
   char name[EXPR_NAME_BYTES];
-  bool output, leading; /* leading: "..." stands first */
-  uint8_t dtype;        /* llrt_dtype that is asked for; NONE: any */
+  char called[EXPR_NAME_BYTES + 8]; /* "tensor NAME": what messages call it */
+  bool output, leading;             /* leading: "..." stands first */
+  uint8_t dtype;                    /* llrt_dtype that is asked for; NONE: any */
   uint8_t n_dims;
   uint8_t node; /* outputs: what is stored */
   uint16_t axes;

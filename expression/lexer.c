@@ -51,7 +51,7 @@ static llrt_status number(expr_lexer *lexer, expr_token *token) {
   else token->integer = (int64_t)strtoull(from, &end, hex ? 16 : 10);
   token->kind = real ? EXPR_TOKEN_NUMBER : EXPR_TOKEN_INTEGER;
   token->length = (int)(end - from);
-  LLRT_REQUIRE(token->length > 0 && !is_letter(*end), "%d:%d: no number", token->line,
+  LLRT_REQUIRE(token->length > 0 && !is_letter(*end), "%d:%d: not a number", token->line,
                token->column);
   LLRT_REQUIRE(real ? isfinite(token->number) : errno == 0 && token->integer >= 0,
                "%d:%d: %.*s is too large", token->line, token->column, token->length, from);

@@ -174,6 +174,7 @@ static llrt_status parse_tensor(expr_parser *p, const expr_token *token, const c
   int number = expr->n_tensors++;
   expr_tensor *tensor = &expr->tensor[number];
   memcpy(tensor->name, name, EXPR_NAME_BYTES);
+  snprintf(tensor->called, sizeof tensor->called, "tensor %s", name);
   tensor->output = output;
   tensor->node = UINT8_MAX;
   LLRT_TRY(parse_axes(p, tensor));

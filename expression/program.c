@@ -85,7 +85,8 @@ static uint8_t axes_of_tensor(const maker *m, int tensor, uint32_t without) {
 
 static llrt_status append(maker *m, int source, program_node node, int *number) {
   if (m->out->n_nodes == PROGRAM_MAX_NODES)
-    return refuse(m, source, LLRT_UNSUPPORTED, "more nodes than a kernel has, with their casts");
+    return refuse(m, source, LLRT_UNSUPPORTED,
+                  "more operations than a kernel has, casts between types counted");
   *number = m->out->n_nodes;
   m->out->node[m->out->n_nodes++] = node;
   return LLRT_OK;
@@ -110,7 +111,8 @@ static llrt_status settle(maker *m, int source, llrt_dtype type, int *number) {
     settled.bits = code;
   }
   if (type == LLRT_I32 && integer != (int32_t)integer)
-    return refuse(m, source, LLRT_INVALID_ARGUMENT, "a literal beyond 32 bits beside an i32");
+    return refuse(m, source, LLRT_INVALID_ARGUMENT,
+                  "an integer beyond 32 bits beside a value of type i32");
   if (type == LLRT_I32) settled.bits = (uint32_t)integer;
   if (type == LLRT_BOOL) settled.bits = integer != 0;
   return append(m, source, settled, number);
@@ -128,7 +130,8 @@ static llrt_status convert(maker *m, int source, llrt_dtype type, int *number) {
                        .arg = {(uint8_t)*number},
                        .axes = node->axes};
   if (type == LLRT_I64 && is_real(node->type))
-    return refuse(m, source, LLRT_UNSUPPORTED, "reals as 64-bit integers");
+    return refuse(m, source, LLRT_UNSUPPORTED,
+                  "this version casts no f32 or f64 to a 64-bit integer");
   return append(m, source, cast, number);
 }
 
@@ -194,13 +197,15 @@ static llrt_status cast_node(maker *m, int source, int value, program_node *node
     bool same =
         (node->from == LLRT_F32 && to == LLRT_I32) || (node->from == LLRT_I32 && to == LLRT_F32) ||
         (node->from == LLRT_F64 && to == LLRT_I64) || (node->from == LLRT_I64 && to == LLRT_F64);
-    if (!same) return refuse(m, source, LLRT_UNSUPPORTED, "bitcast: f32 and i32, f64 and i64");
+    if (!same)
+      return refuse(m, source, LLRT_UNSUPPORTED,
+                    "bitcast is between f32 and i32, or between f64 and i64");
     node->type = (uint8_t)to;
     node->arg[0] = (uint8_t)value;
     return append(m, source, *node, number);
   }
   if (computes == LLRT_DTYPE_NONE || to == LLRT_U32 || to == LLRT_U64)
-    return refuse(m, source, LLRT_UNSUPPORTED, "values are not cast to that type");
+    return refuse(m, source, LLRT_UNSUPPORTED, "there is no cast of a value to this type");
   if (to == LLRT_E8M0) {
     LLRT_TRY(convert(m, source, LLRT_F32, &value));
     node->from = node->type = LLRT_F32;
@@ -282,7 +287,8 @@ static llrt_status typed_node(maker *m, int source, int *value, program_node nod
     break;
   case EXPR_TYPED_INTEGERS:
     if (is_real(type))
-      return refuse(m, source, LLRT_INVALID_ARGUMENT, "reals have no bits: bitcast");
+      return refuse(m, source, LLRT_INVALID_ARGUMENT,
+                    "an operation on bits, of a real: bitcast makes an integer of it");
     bool arithmetic = from->op == EXPR_SHIFT_LEFT || from->op == EXPR_SHIFT_RIGHT;
     if (type == LLRT_BOOL && arithmetic) type = LLRT_I32;
     break;
@@ -295,7 +301,8 @@ static llrt_status typed_node(maker *m, int source, int *value, program_node nod
   if (first) {
     LLRT_TRY(settle(m, source, own_type(m, value[0]), &value[0]));
     if (m->out->node[value[0]].type != LLRT_BOOL)
-      return refuse(m, source, LLRT_INVALID_ARGUMENT, "where: the condition is no comparison");
+      return refuse(m, source, LLRT_INVALID_ARGUMENT,
+                    "where: the condition is a number: compare it");
   }
   LLRT_TRY(convert_all(m, source, type, value + first, node.n_args - first));
   node.from = node.type = (uint8_t)type;
@@ -362,7 +369,8 @@ static llrt_status tensor_node(maker *m, int source, const moved *where, int *nu
   for (int a = 0; a < EXPR_MAX_AXES; a++)
     if (own.taken >> a & 1) own.at[a] = where->at[a];
   if (!program_compute_type(type))
-    return refuse(m, source, LLRT_UNSUPPORTED, "elements of that type are no numbers");
+    return refuse(m, source, LLRT_UNSUPPORTED,
+                  "the tensor's elements are of a type that has no numbers");
   LLRT_TRY(find_tensor(m, source, from->slot, &own, &tensor));
   program_node node = {.op = EXPR_TENSOR,
                        .type = (uint8_t)program_compute_type(type),
@@ -508,12 +516,13 @@ static llrt_status store_type(maker *m, int source, llrt_dtype to, int *value) {
   LLRT_TRY(settle(m, source, own_type(m, *value), value));
   llrt_dtype type = (llrt_dtype)m->out->node[*value].type;
   if (!computes)
-    return refuse(m, source, LLRT_UNSUPPORTED, "an output of a type that is no number");
+    return refuse(m, source, LLRT_UNSUPPORTED,
+                  "the output's elements are of a type that has no numbers");
   if (to == LLRT_BOOL) return as_truth(m, source, value);
   if (type == LLRT_BOOL) LLRT_TRY(convert(m, source, LLRT_I32, value));
   if (to == LLRT_I64 || to == LLRT_U64) return convert(m, source, LLRT_I64, value);
   if (to == LLRT_U32 && type == LLRT_I64)
-    return refuse(m, source, LLRT_UNSUPPORTED, "64-bit integers stored as u32");
+    return refuse(m, source, LLRT_UNSUPPORTED, "this version stores no 64-bit integers as u32");
   if (m->out->node[*value].type == LLRT_I64)
     return convert(m, source, is_real(computes) ? LLRT_F32 : LLRT_I32, value);
   if (to == LLRT_E8M0) {
@@ -540,7 +549,8 @@ static llrt_status make_output(maker *m, int tensor) {
   LLRT_TRY(make_node(m, from->node, &nowhere, &node));
   LLRT_TRY(store_type(m, from->node, to, &node));
   if (out->node[node].axes & ~axes_of_tensor(m, tensor, 0))
-    return refuse(m, from->node, LLRT_INVALID_ARGUMENT, "an output of fewer axes than its value");
+    return refuse(m, from->node, LLRT_INVALID_ARGUMENT,
+                  "the output lacks an axis along which its value varies");
   if (out->n_tensors == PROGRAM_MAX_TENSORS)
     return refuse(m, from->node, LLRT_UNSUPPORTED, "more than 16 tensors, flipped ones counted");
   out->tensor[out->n_tensors++] = (program_tensor){.tensor = (uint8_t)tensor,
@@ -555,7 +565,7 @@ static llrt_status make_output(maker *m, int tensor) {
  * lies, of which nothing is read. */
 static llrt_status add_unread(expr_program *out) {
   if (out->n_tensors == PROGRAM_MAX_TENSORS)
-    return llrt_error(LLRT_UNSUPPORTED, "1:1: more than 15 outputs of which none uses a tensor");
+    return llrt_error(LLRT_UNSUPPORTED, "1:1: more than 15 outputs, of which none uses a tensor");
   program_tensor *added = &out->tensor[out->n_tensors++];
   *added = out->tensor[0];
   added->output = false;

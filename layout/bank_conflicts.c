@@ -70,7 +70,7 @@ static llrt_status bank_conflicts(const llrt_layout *registers, const llrt_layou
   int index = llrt_layout_in_index(&access, "register");
   LLRT_REQUIRE(llrt_layout_out_bits(&access) <= 40,
                "bank_conflicts: the memory is larger than 2^40");
-  LLRT_REQUIRE(access.in[index].bits <= 30, "bank_conflicts: 2^%d registers",
+  LLRT_REQUIRE(access.in[index].bits <= 30, "bank_conflicts: 2^%d registers are more than 2^30",
                access.in[index].bits);
   int64_t limit = params.vector_bytes * 8 / element_bits, lane_bytes;
   LLRT_TRY(llrt_layout_vector_width(&access, limit < 1 ? 1 : limit, &out->vector, NULL));

@@ -28,7 +28,8 @@ static llrt_status check_arguments(const llrt_storage *storage, int rank, const 
                    storage_swizzle_end(&storage->swizzle) <= STORAGE_MAX_SPAN_BITS,
                "the storage's offset or swizzle reaches past 2^%d", STORAGE_MAX_SPAN_BITS);
   for (int axis = 0; axis < rank; axis++)
-    LLRT_REQUIRE(shape[axis] >= 0, "axis %d has %lld positions", axis, (long long)shape[axis]);
+    LLRT_REQUIRE(shape[axis] >= 0, "shape[%d] is %lld, not 0 or more", axis,
+                 (long long)shape[axis]);
   return LLRT_OK;
 }
 
@@ -51,8 +52,8 @@ static llrt_status digit_extent(const llrt_digit *digit, int64_t positions, bool
                                 const binder *at, int64_t *extent) {
   *extent = digit->extent;
   if (digit->extent != LLRT_EXTENT_REST) {
-    LLRT_REQUIRE(digit->extent > 0, "a digit of axis %d has extent %lld", digit->axis,
-                 (long long)digit->extent);
+    LLRT_REQUIRE(digit->extent > 0, "a digit of axis %d has extent %lld, not 1 or more",
+                 digit->axis, (long long)digit->extent);
     return LLRT_OK;
   }
   int64_t below = at->below[digit->axis];

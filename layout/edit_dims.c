@@ -213,7 +213,8 @@ static llrt_status select_bases(const llrt_layout *a, const char *name, const in
                                 llrt_layout *out) {
   int index;
   LLRT_TRY(find_in(a, name, &index));
-  LLRT_REQUIRE(n >= 0 && n <= LLRT_MAX_BITS && (action || n == 0), "select: %d columns", n);
+  LLRT_REQUIRE(n >= 0 && n <= LLRT_MAX_BITS && (action || n == 0),
+               "select: n is %d, not 0 to %d, or action is NULL", n, LLRT_MAX_BITS);
   uint64_t columns[LLRT_MAX_BITS];
   for (int k = 0; k < n; k++) {
     LLRT_REQUIRE(action[k] >= 0 && action[k] < a->in[index].bits, "select: %s has no bit %d", name,

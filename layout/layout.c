@@ -101,13 +101,14 @@ llrt_status llrt_layout_zeros1d(int64_t size, const char *in, const char *out_na
 static llrt_status identity_nd(const char *in, int rank, const int64_t *size, const int *order,
                                llrt_layout *out) {
   LLRT_REQUIRE(rank >= 0 && rank <= LLRT_MAX_RANK && ((size && order) || rank == 0),
-               "identity_nd: rank %d", rank);
+               "identity_nd: rank is %d, not 0 to %d, or size or order is NULL", rank,
+               LLRT_MAX_RANK);
   *out = (llrt_layout){0};
   LLRT_TRY(llrt_layout_add_in(out, in, 0));
   for (int i = 0; i < rank; i++) {
     char name[LLRT_NAME_BYTES];
     LLRT_REQUIRE(order[i] >= 0 && order[i] < rank && bits_is_power_of_two(size[order[i]]),
-                 "identity_nd: entry %d of order or its size", i);
+                 "identity_nd: order[%d] is no axis, or the size of that axis no power of two", i);
     layout_axis_name(order[i], name);
     llrt_layout factor;
     LLRT_TRY(strided1d(size[order[i]], 1, in, name, &factor));

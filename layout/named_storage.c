@@ -135,7 +135,8 @@ static llrt_status read_digit(formula *self, llrt_storage *out) {
   if (!accept(self, '*')) {
     self->at++; /* ':' */
     LLRT_TRY(read_number(self, &digit->extent));
-    LLRT_REQUIRE(digit->extent > 0, "%s: a parameter makes a digit of %lld positions",
+    LLRT_REQUIRE(digit->extent > 0,
+                 "%s: its parameters make a digit of %lld positions, not 1 or more",
                  self->entry->name, (long long)digit->extent);
   }
   digit->reversed = accept(self, '~');
@@ -255,10 +256,11 @@ static llrt_status onednn(int rank, const int64_t *blocks, const int *axes, int 
   *out = (llrt_storage){.rank = rank, .pad = LLRT_PAD_VALUE};
   LLRT_REQUIRE(rank >= 0 && rank <= LLRT_MAX_RANK, "rank %d is not in 0..%d", rank, LLRT_MAX_RANK);
   LLRT_REQUIRE(n >= 0 && n + rank <= LLRT_MAX_DIGITS && (n == 0 || (blocks && axes)),
-               "%d blocks do not fit", n);
+               "n is %d: with the rank %d not 0 to %d digits, or blocks or axes is NULL", n, rank,
+               LLRT_MAX_DIGITS);
   unsigned seen = 0;
   for (int i = n - 1; i >= 0; i--) {
-    LLRT_REQUIRE(blocks[i] > 0, "block %d is %lld", i, (long long)blocks[i]);
+    LLRT_REQUIRE(blocks[i] > 0, "blocks[%d] is %lld, not 1 or more", i, (long long)blocks[i]);
     out->digit[out->n_digits++] =
         (llrt_digit){.extent = blocks[i], .stride = LLRT_STRIDE_PACKED, .axis = axes[i]};
   }

@@ -61,8 +61,9 @@ static llrt_status given_map(const llrt_padded_params *params, const int64_t *sh
   for (int i = 0; i < out->n_in; i++)
     LLRT_REQUIRE(strcmp(out->in[i].name, "offset") == 0 || strcmp(out->in[i].name, "block") == 0,
                  "in-dim %s of the map is neither offset nor block", out->in[i].name);
-  LLRT_REQUIRE(llrt_layout_in_bits(out) <= MAX_BITS, "padded_shared: the map has 2^%d places",
-               llrt_layout_in_bits(out));
+  LLRT_REQUIRE(llrt_layout_in_bits(out) <= MAX_BITS,
+               "padded_shared: the map has 2^%d places, more than 2^%d", llrt_layout_in_bits(out),
+               MAX_BITS);
   for (int axis = 0; axis < out->n_out; axis++) {
     int64_t extent = 1ll << storage_tile_bits(&image, axis);
     LLRT_REQUIRE(!shape || shape[axis] == extent, "axis %d has %lld positions, its storage %lld",

@@ -146,9 +146,11 @@ static llrt_status validate_digit(const llrt_storage *storage, int i) {
   LLRT_REQUIRE(replica || (digit->axis >= 0 && digit->axis < storage->rank),
                "digit %d is of axis %d, the rank is %d", i, digit->axis, storage->rank);
   LLRT_REQUIRE(digit->extent > 0 || (digit->extent == LLRT_EXTENT_REST && !replica),
-               "digit %d has extent %lld", i, (long long)digit->extent);
+               "digit %d has extent %lld, not 1 or more (LLRT_EXTENT_REST: not of a replica)", i,
+               (long long)digit->extent);
   LLRT_REQUIRE(digit->stride >= 0 || digit->stride == LLRT_STRIDE_PACKED,
-               "digit %d has stride %lld", i, (long long)digit->stride);
+               "digit %d has stride %lld, not 0 or more or LLRT_STRIDE_PACKED", i,
+               (long long)digit->stride);
   LLRT_REQUIRE(digit->target >= 0 && digit->target <= storage->n_targets,
                "digit %d is on target %d of %d", i, digit->target, storage->n_targets);
   LLRT_REQUIRE(digit->target == 0 || storage_stride_is_number(digit),
@@ -189,7 +191,7 @@ static llrt_status validate_targets(const llrt_storage *storage) {
 }
 
 static llrt_status validate_swizzle(const llrt_swizzle *swizzle) {
-  LLRT_REQUIRE(swizzle->upward <= 1, "a swizzle's direction is %d", swizzle->upward);
+  LLRT_REQUIRE(swizzle->upward <= 1, "the swizzle's upward is %d, not 0 or 1", swizzle->upward);
   LLRT_REQUIRE(swizzle->atom_len >= swizzle->swizzle_len,
                "a swizzle of %d bits takes them from %d higher, where they overlap",
                swizzle->swizzle_len, swizzle->atom_len);

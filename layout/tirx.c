@@ -13,7 +13,8 @@ static llrt_status shape_size(int rank, const int64_t *shape, int64_t *size) {
   LLRT_REQUIRE(rank >= 0 && rank <= LLRT_MAX_RANK, "rank %d is not in 0..%d", rank, LLRT_MAX_RANK);
   LLRT_REQUIRE(shape || rank == 0, "shape: NULL");
   for (int axis = 0; axis < rank; axis++) {
-    LLRT_REQUIRE(shape[axis] >= 0, "axis %d has %lld positions", axis, (long long)shape[axis]);
+    LLRT_REQUIRE(shape[axis] >= 0, "shape[%d] is %lld, not 0 or more", axis,
+                 (long long)shape[axis]);
     LLRT_REQUIRE(!__builtin_mul_overflow(*size, shape[axis], size),
                  "the shape has 2^63 elements or more");
   }
@@ -170,7 +171,7 @@ static llrt_status list_places(const llrt_storage *storage, int rank, const int6
   int64_t own[LLRT_MAX_RANK], place[LLRT_MAX_TARGETS + 1];
   LLRT_TRY(tirx_bind(storage, rank, shape, &bound));
   LLRT_TRY(to_own_axes(storage, rank, shape, coords, own));
-  LLRT_REQUIRE(first >= 0, "first: %lld", (long long)first);
+  LLRT_REQUIRE(first >= 0, "first is %lld, not 0 or more", (long long)first);
   out->copies = storage_copies(storage, &bound.binding);
   name_axes(storage, out);
   for (; out->n < LLRT_MAX_PLACES && first + out->n < out->copies; out->n++) {

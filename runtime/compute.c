@@ -19,6 +19,7 @@ typedef struct compute_call {
   op_description desc;
   uint64_t scalars[LLRT_EXPR_MAX_SCALARS];
   llrt_storage storage[LLRT_MAX_TENSORS];
+  const char *called[LLRT_MAX_TENSORS]; /* by messages, for LLRT_ENTRY_NAMES; the expression's */
 } compute_call;
 
 /* What names of the signature are bound to. */
@@ -58,11 +59,11 @@ static llrt_status scalar_code(const expr_scalar *scalar, const llrt_arg *arg, u
 }
 
 static llrt_status bind_arg(const llrt_arg *arg, bound *b) {
-  LLRT_REQUIRE(arg->name, "an argument has no name");
+  LLRT_REQUIRE(arg->name, "the name of an entry of args is NULL");
   LLRT_REQUIRE(llrt_params_are_zero(arg->reserved, sizeof arg->reserved),
                "%s: a reserved field is not 0", arg->name);
   int t = find_tensor(b->expr, arg->name), s = find_scalar(b->expr, arg->name);
-  LLRT_REQUIRE(t >= 0 || s >= 0, "the expression has no %s", arg->name);
+  LLRT_REQUIRE(t >= 0 || s >= 0, "the expression has no parameter %s", arg->name);
   if (t >= 0) {
     LLRT_REQUIRE(arg->tensor, "%s is a tensor, and none is given", arg->name);
     LLRT_REQUIRE(!b->tensor[t], "%s is given twice", arg->name);
@@ -98,7 +99,7 @@ static llrt_status bind_args(const llrt_expr *expr, const llrt_arg *args, int n,
 static llrt_status take_params(const llrt_compute_params *params) {
   llrt_compute_params own;
   LLRT_TRY(LLRT_PARAMS_READ(llrt_compute_params, params, &own));
-  LLRT_REQUIRE(own.flags == 0, "flags 0x%llx", (unsigned long long)own.flags);
+  LLRT_REQUIRE(own.flags == 0, "params: flags is 0x%llx, not 0", (unsigned long long)own.flags);
   return LLRT_OK;
 }
 
@@ -130,6 +131,7 @@ static llrt_status describe(const bound *b, compute_call *call) {
   desc->scalars = call->scalars;
   for (int t = 0; t < program->n_tensors; t++) {
     int source = program->tensor[t].tensor;
+    call->called[t] = b->expr->tensor[source].called;
     llrt_status status = compute_expand(b->expr, program, t, b->tensor[source], &b->extents,
                                         &call->storage[t], &desc->tensors[t]);
     if (status != LLRT_OK) return llrt_error_prefix(status, "%s", b->expr->tensor[source].name);
@@ -144,6 +146,7 @@ static llrt_status describe_checked(const llrt_expr *expr, const llrt_arg *args,
   LLRT_TRY(take_params(params));
   LLRT_TRY(bind_args(expr, args, n, true, &b));
   LLRT_TRY(describe(&b, call));
+  LLRT_ENTRY_NAMES(call->called);
   return llrt_validate_desc(&call->desc);
 }
 
@@ -176,6 +179,7 @@ static llrt_status call_compute(const llrt_expr *expr, const llrt_arg *args, int
                                 const llrt_compute_params *params, void *stream,
                                 compute_call *call) {
   LLRT_TRY(describe_checked(expr, args, n, params, call));
+  LLRT_ENTRY_NAMES(call->called);
   LLRT_TRY(llrt_validate_tensors(call->desc.tensors, call->desc.n_tensors, call->desc.dot.roles,
                                  stream));
   return llrt_op_call(&call->desc, stream);

@@ -10,7 +10,8 @@
 /* ---- extents ---- */
 
 static llrt_status agree(const char *tensor, const char *axis, int64_t extent, int64_t *known) {
-  LLRT_REQUIRE(extent >= 0, "%s has %lld positions along %s", tensor, (long long)extent, axis);
+  LLRT_REQUIRE(extent >= 0, "%s has %lld positions along %s, not 0 or more", tensor,
+               (long long)extent, axis);
   LLRT_REQUIRE(*known < 0 || *known == extent, "%s has %lld positions along %s, others %lld",
                tensor, (long long)extent, axis, (long long)*known);
   *known = extent;
@@ -75,7 +76,10 @@ llrt_status compute_find_extents(const llrt_expr *expr, const llrt_tensor *const
     for (int t = 0; t < expr->n_tensors; t++)
       if (tensors[t]) LLRT_TRY(learn_tensor(expr, t, tensors[t], out, &complete));
   }
-  LLRT_REQUIRE(complete, "two axes that share one of a tensor have extents that nothing tells");
+  LLRT_REQUIRE(
+      complete,
+      "axes in parentheses share one axis of a tensor, and no tensor tells their own extents: "
+      "write them into the expression (j:32)");
   return LLRT_OK;
 }
 
@@ -91,8 +95,9 @@ llrt_status compute_output_shape(const llrt_expr *expr, int t, const compute_ext
     *extent = 1;
     for (int j = 0; j < tensor->dim[i].n; j++) {
       int axis = tensor->dim[i].axis[j];
-      LLRT_REQUIRE(extents->named[axis] >= 0, "%s: nothing tells the extent of %s", tensor->name,
-                   expr->axis[axis].name);
+      LLRT_REQUIRE(extents->named[axis] >= 0,
+                   "%s: no tensor and no number in the expression tells the extent of %s",
+                   tensor->name, expr->axis[axis].name);
       LLRT_REQUIRE(!__builtin_mul_overflow(*extent, extents->named[axis], extent),
                    "%s has too many positions", tensor->name);
     }
@@ -268,7 +273,8 @@ static llrt_status take_position(splitter *s, int axis, int64_t position, llrt_t
     bool known = storage_stride_is_number(&digit);
     if (digit.reversed || (!known && digit.stride != LLRT_STRIDE_RUNTIME) ||
         digit.extent == LLRT_EXTENT_REST)
-      return llrt_error(LLRT_UNSUPPORTED, "one position of an axis whose stride only a run knows");
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "a position of an axis is taken whose digits have no fixed strides");
     int64_t at = position % digit.extent;
     position /= digit.extent;
     if (known) storage->offset[0] += at * digit.stride;
@@ -276,7 +282,7 @@ static llrt_status take_position(splitter *s, int axis, int64_t position, llrt_t
   }
   storage->n_digits = kept;
   if (moved * bits % 8 != 0)
-    return llrt_error(LLRT_UNSUPPORTED, "one position that begins inside a byte");
+    return llrt_error(LLRT_UNSUPPORTED, "a position of an axis is taken that begins inside a byte");
   if (tensor->data) tensor->data = (char *)tensor->data + moved * bits / 8;
   return LLRT_OK;
 }

@@ -29,7 +29,7 @@ static llrt_status check_level(llrt_log_level level) {
 }
 
 static llrt_status check_params(const llrt_context_params *params) {
-  LLRT_REQUIRE(params->threads >= 0, "threads is %d", params->threads);
+  LLRT_REQUIRE(params->threads >= 0, "threads is %d, not 0 or more", params->threads);
   LLRT_REQUIRE(!params->allocator.allocate == !params->allocator.release,
                "the allocator needs both allocate and release, or neither");
   LLRT_REQUIRE(llrt_params_are_zero(params->allocator.reserved, sizeof params->allocator.reserved),

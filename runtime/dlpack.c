@@ -160,11 +160,11 @@ static llrt_status read_axes(const DLTensor *dl, int32_t positions, llrt_tensor 
   int64_t stride = 1;
   t->rank = dl->ndim;
   for (int i = dl->ndim - 1; i >= 0; i--) {
-    LLRT_REQUIRE(dl->shape[i] >= 0, "shape[%d] is %lld", i, (long long)dl->shape[i]);
+    LLRT_REQUIRE(dl->shape[i] >= 0, "shape[%d] is %lld, not 0 or more", i, (long long)dl->shape[i]);
     t->shape[i] = dl->shape[i];
     t->strides[i] = dl->strides ? dl->strides[i] : stride;
     if (__builtin_mul_overflow(stride, dl->shape[i] ? dl->shape[i] : 1, &stride))
-      return llrt_error(LLRT_INVALID_ARGUMENT, "the shape is too large");
+      return llrt_error(LLRT_INVALID_ARGUMENT, "the shape has 2^63 elements or more");
   }
   if (positions == 1) return LLRT_OK;
   int last = t->rank - 1;
@@ -260,7 +260,8 @@ llrt_status llrt_tensor_to_dlpack(const llrt_tensor *tensor, int32_t read_only,
   LLRT_REQUIRE(managed, "managed is NULL");
   *managed = NULL;
   LLRT_REQUIRE(tensor, "tensor is NULL");
-  LLRT_REQUIRE(tensor->rank >= 0 && tensor->rank <= LLRT_MAX_RANK, "rank is %d", tensor->rank);
+  LLRT_REQUIRE(tensor->rank >= 0 && tensor->rank <= LLRT_MAX_RANK, "rank is %d, not 0 to %d",
+               tensor->rank, LLRT_MAX_RANK);
   LLRT_TRY(give_type(tensor->dtype, &type.code, &type.bits));
   if (!device_of(tensor->device, &where))
     return llrt_error(LLRT_UNSUPPORTED, "DLPack has no such device");

@@ -39,7 +39,7 @@ typedef struct parts {
 } parts;
 
 static const char *name_of(const part *p) {
-  return llrt_tensor_role(1u << p->role | 1u, p->role > 0);
+  return op_tensor_called(1u << p->role | 1u, p->role > 0);
 }
 
 /* ---- the axes ---- */
@@ -70,16 +70,19 @@ static llrt_status find_group(const part *p, int64_t positions, int64_t extent, 
                               int32_t *group) {
   *group = asked > 0 && asked <= INT32_MAX ? (int32_t)asked : LLRT_GROUP_ALL;
   if (asked) {
-    LLRT_REQUIRE(asked >= LLRT_GROUP_ALL && asked <= INT32_MAX, "the %s has groups of %lld",
+    LLRT_REQUIRE(asked >= LLRT_GROUP_ALL && asked <= INT32_MAX,
+                 "the %s has groups of %lld positions, not 1 to 2^31 - 1, 0 or LLRT_GROUP_ALL",
                  name_of(p), (long long)asked);
     return LLRT_OK;
   }
   if (positions == extent) *group = 1;
   if (positions == 1 || positions == extent || extent < 0)
     return LLRT_OK; /* extents below 0 are refused later */
-  LLRT_REQUIRE(positions > 0 && extent % positions == 0,
-               "the %s has %lld positions for %lld: how many share one must be said (group)",
-               name_of(p), (long long)positions, (long long)extent);
+  LLRT_REQUIRE(
+      positions > 0 && extent % positions == 0,
+      "the %s has %lld positions for %lld, which they do not divide: params say how many share "
+      "one (group)",
+      name_of(p), (long long)positions, (long long)extent);
   *group = (int32_t)(extent / positions);
   return LLRT_OK;
 }

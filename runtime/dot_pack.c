@@ -85,8 +85,8 @@ static llrt_status pack(const llrt_dot_pack_params *given, const char *target,
         "only operand B is packed: weights that are A are B of the transposed product");
   plan_target has;
   LLRT_TRY(check_target(target, &has));
-  LLRT_REQUIRE(params->n_batch >= 0 && params->n_batch <= LLRT_MAX_RANK - 3, "%d batch axes",
-               params->n_batch);
+  LLRT_REQUIRE(params->n_batch >= 0 && params->n_batch <= LLRT_MAX_RANK - 3,
+               "n_batch is %d, not 0 to %d", params->n_batch, LLRT_MAX_RANK - 3);
   LLRT_TRY(check_types(params));
   LLRT_TRY(check_range(params));
   bool bytes = dot_packed_in_bytes(&has, params->dtype, params->scale, params->other,

@@ -19,7 +19,7 @@ static llrt_status check_index(const llrt_tensor *index) {
                "the index's rank is %d, not 0 to %d", index->rank, LLRT_MAX_RANK);
   LLRT_REQUIRE(index->n_indices == 0, "the index has indices itself");
   for (int axis = 0; axis < index->rank; axis++)
-    LLRT_REQUIRE(index->shape[axis] >= 0, "the index's shape[%d] is %lld", axis,
+    LLRT_REQUIRE(index->shape[axis] >= 0, "the index's shape[%d] is %lld, not 0 or more", axis,
                  (long long)index->shape[axis]);
   return LLRT_OK;
 }
@@ -90,7 +90,8 @@ static llrt_status shape_view(const llrt_tensor *index, const int64_t *strides, 
   LLRT_REQUIRE(form == LLRT_GATHER_TAKE_ALONG || form == LLRT_GATHER_SELECT, "there is no form %d",
                form);
   if (form == LLRT_GATHER_SELECT)
-    LLRT_REQUIRE(index->rank == 1, "the index has rank %d; to select takes a list", index->rank);
+    LLRT_REQUIRE(index->rank == 1, "the index has rank %d, not 1: LLRT_GATHER_SELECT takes a list",
+                 index->rank);
   else
     LLRT_REQUIRE(index->rank == view->tensor.rank, "the index has rank %d, the tensor %d",
                  index->rank, view->tensor.rank);
@@ -109,8 +110,9 @@ static llrt_status shape_view(const llrt_tensor *index, const int64_t *strides, 
 static llrt_status start_view(const llrt_tensor *store, int32_t axis, llrt_view *view) {
   LLRT_REQUIRE(store->rank >= 0 && store->rank <= LLRT_MAX_RANK,
                "the tensor's rank is %d, not 0 to %d", store->rank, LLRT_MAX_RANK);
-  LLRT_REQUIRE(axis >= 0 && axis < store->rank, "axis %d of a tensor of %d", axis, store->rank);
-  LLRT_REQUIRE(store->shape[axis] >= 0, "the tensor's shape[%d] is %lld", axis,
+  LLRT_REQUIRE(axis >= 0 && axis < store->rank, "axis is %d, the tensor has rank %d", axis,
+               store->rank);
+  LLRT_REQUIRE(store->shape[axis] >= 0, "the tensor's shape[%d] is %lld, not 0 or more", axis,
                (long long)store->shape[axis]);
   LLRT_TRY(llrt_index_check_class(store, "tensor", false));
   if (store->n_indices == LLRT_MAX_INDICES)

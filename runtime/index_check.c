@@ -37,7 +37,8 @@ static llrt_status check_index(const llrt_tensor *tensor, const char *role, int 
   LLRT_REQUIRE(index->kind == LLRT_INDEX_COORDINATE || index->kind == LLRT_INDEX_POINTER,
                "the %s's index %d: there is no kind %d", role, number, index->kind);
   LLRT_REQUIRE(index->axis >= 0 && index->axis < tensor->rank,
-               "the %s's index %d is on axis %d of %d", role, number, index->axis, tensor->rank);
+               "the %s's index %d is on axis %d, the tensor has rank %d", role, number, index->axis,
+               tensor->rank);
   LLRT_REQUIRE(llrt_params_are_zero(index->reserved, sizeof index->reserved),
                "the %s's index %d: a reserved field is not 0", role, number);
   uint32_t all = (uint32_t)bits_mask(tensor->rank);
@@ -82,13 +83,13 @@ llrt_status llrt_index_check_values(const llrt_tensor *tensor, const char *role)
     LLRT_REQUIRE(index->data || empty, "the %s's index %d has data NULL", role, i);
     LLRT_REQUIRE((uintptr_t)index->data % bytes == 0,
                  "the %s's index %d is not aligned to its values", role, i);
-    LLRT_REQUIRE(index->extent >= 0, "the %s's index %d has extent %lld", role, i,
+    LLRT_REQUIRE(index->extent >= 0, "the %s's index %d has extent %lld, not 0 or more", role, i,
                  (long long)index->extent);
     LLRT_REQUIRE(index->out_of_range != LLRT_RANGE_CLAMP || index->extent > 0 || empty,
                  "the %s's index %d clamps to an axis without positions", role, i);
     for (int axis = 0; axis < tensor->rank; axis++)
       LLRT_REQUIRE(!(index->axes >> axis & 1) || index->strides[axis] >= 0,
-                   "the %s's index %d has stride %lld along axis %d", role, i,
+                   "the %s's index %d has stride %lld along axis %d, not 0 or more", role, i,
                    (long long)index->strides[axis], axis);
     bool reports = index->out_of_range == LLRT_RANGE_REPORT;
     LLRT_REQUIRE(!reports || index->report, "the %s's index %d reports to NULL", role, i);

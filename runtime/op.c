@@ -67,12 +67,12 @@ static llrt_status check_storages(const llrt_op *op, const llrt_tensor *tensors)
   LLRT_TRY(llrt_storage_set_init(tensors, op->set->n, op->set->roles, &given));
   for (int i = 0; i < op->set->n; i++) {
     LLRT_REQUIRE(llrt_storage_equal(&given.storage[i], &op->set->storage[i]),
-                 "the %s's storage is not the operation's", llrt_tensor_role(op->set->roles, i));
+                 "the %s's storage is not the operation's", op_tensor_called(op->set->roles, i));
     LLRT_REQUIRE(same_indices(&given, op->set, i), "the %s's indices are not the operation's",
-                 llrt_tensor_role(op->set->roles, i));
+                 op_tensor_called(op->set->roles, i));
     LLRT_REQUIRE(given.device_extents[i] == op->set->device_extents[i],
                  "the %s has extents in device memory along other axes than the operation",
-                 llrt_tensor_role(op->set->roles, i));
+                 op_tensor_called(op->set->roles, i));
   }
   return LLRT_OK;
 }
@@ -85,7 +85,7 @@ static llrt_status check_types(const llrt_op *op, const llrt_tensor *tensors) {
     bool fits = casts ? tensors[i].dtype == own[i].dtype
                       : tensors[i].dtype == tensors[0].dtype &&
                             llrt_dtype_bits(tensors[i].dtype) == llrt_dtype_bits(own[i].dtype);
-    LLRT_REQUIRE(fits, "the operation's %s is %s, not %s", llrt_tensor_role(op->set->roles, i),
+    LLRT_REQUIRE(fits, "the operation's %s is %s, not %s", op_tensor_called(op->set->roles, i),
                  llrt_dtype_name(own[i].dtype), llrt_dtype_name(tensors[i].dtype));
   }
   return LLRT_OK;

@@ -15,7 +15,7 @@ const char *llrt_tensor_word(const op_description *desc, int tensor) {
       "global_a", "scale_b", "zero_b", "global_b", "add",  "scale_d", "none"};
   if (desc->kind == LLRT_OP_DOT) return of_dot[dot_role(desc->dot.roles, tensor)];
   if (desc->kind == LLRT_OP_COMPUTE)
-    return llrt_tensor_role(LLRT_ROLES_NUMBERED, tensor) + sizeof "tensor " - 1;
+    return op_tensor_role(LLRT_ROLES_NUMBERED, tensor) + sizeof "tensor " - 1;
   return tensor == 0                    ? "source"
          : tensor == 1                  ? "destination"
          : desc->kind == LLRT_OP_REDUCE ? "values"
@@ -115,7 +115,7 @@ static void add_dot(const op_description *desc, llrt_text *text) {
 
 static void add_tensor(const op_description *desc, const storage_set *set, int i, llrt_text *text) {
   const llrt_tensor_promise *promises = &desc->promises[i];
-  llrt_text_add(text, "%s %s %s ", i ? ";" : "", llrt_tensor_role(set->roles, i),
+  llrt_text_add(text, "%s %s %s ", i ? ";" : "", op_tensor_role(set->roles, i),
                 llrt_dtype_name(desc->tensors[i].dtype));
   add_storage(&set->storage[i], text);
   llrt_text_add(text, " address by %lld",

@@ -300,7 +300,7 @@ static llrt_status check_strides(const op_call *call, const storage_set *set, in
     int64_t stride = call->binding[tensor].stride[i];
     if (keeps_multiple(stride, &promises->stride[axis])) continue;
     return llrt_error(LLRT_OUT_OF_CLASS, "the %s's stride of axis %d is %lld, no multiple of %lld",
-                      llrt_tensor_role(set->roles, tensor), axis, (long long)stride,
+                      op_tensor_called(set->roles, tensor), axis, (long long)stride,
                       (long long)promises->stride[axis].multiple);
   }
   return LLRT_OK;
@@ -364,7 +364,7 @@ llrt_status llrt_promises_check(const op_call *call, const storage_set *set,
                                 const llrt_tensor_promise *promises) {
   for (int i = 0; i < call->n; i++) {
     const llrt_tensor *tensor = &call->tensor[i];
-    const char *role = llrt_tensor_role(set->roles, i);
+    const char *role = op_tensor_called(set->roles, i);
     int64_t address = address_multiple(tensor);
     if (!keeps_multiple(address, &promises[i].address)) {
       return llrt_error(LLRT_OUT_OF_CLASS, "the %s's address 0x%llx is no multiple of %lld bytes",

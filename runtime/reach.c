@@ -34,7 +34,7 @@ llrt_status llrt_check_reach(const op_call *call, const storage_set *set, void *
   if (!device->backend->reaches) return LLRT_OK;
   for (int i = 0; i < call->n; i++) {
     const llrt_tensor *tensor = &call->tensor[i];
-    const char *role = llrt_tensor_role(set->roles, i);
+    const char *role = op_tensor_called(set->roles, i);
     int64_t alignment;
     bool reached = true;
     if (call->binding[i].span > 0 && !llrt_index_has_pointers(tensor, &alignment))

@@ -16,11 +16,11 @@ llrt_status llrt_reduce_keep_axes(const llrt_tensor *tensor, int rank, uint32_t 
   LLRT_REQUIRE(kept && storage, "kept or storage is NULL");
   memset(kept, 0, sizeof *kept);
   LLRT_REQUIRE(tensor, "tensor is NULL");
-  LLRT_REQUIRE(rank >= 0 && rank <= LLRT_MAX_RANK && axes >> rank == 0, "axes 0x%x of rank %d",
+  LLRT_REQUIRE(rank >= 0 && rank <= LLRT_MAX_RANK && axes >> rank == 0, "axes is 0x%x, the rank %d",
                axes, rank);
   int dropped = rank - bits_count(axes);
   LLRT_REQUIRE(tensor->rank == rank || tensor->rank == dropped,
-               "a result of rank %d: with the reduced axes it has %d, without %d", tensor->rank,
+               "the result has rank %d: with the reduced axes it has %d, without %d", tensor->rank,
                rank, dropped);
   *kept = *tensor;
   if (tensor->rank == rank) return LLRT_OK;
@@ -47,14 +47,14 @@ llrt_status llrt_reduce_keep_axes(const llrt_tensor *tensor, int rank, uint32_t 
 static llrt_status take_params(const llrt_tensor *source, const llrt_reduce_params *params,
                                llrt_reduce_params *out) {
   LLRT_TRY(LLRT_PARAMS_READ(llrt_reduce_params, params, out));
-  LLRT_REQUIRE(source->rank > 0 && source->rank <= LLRT_MAX_RANK, "a source of rank %d",
-               source->rank);
+  LLRT_REQUIRE(source->rank > 0 && source->rank <= LLRT_MAX_RANK,
+               "the source has rank %d, not 1 to %d", source->rank, LLRT_MAX_RANK);
   if (!out->op) out->op = LLRT_COMBINE_SUM;
   LLRT_REQUIRE(out->op >= LLRT_COMBINE_SUM && out->op <= LLRT_COMBINE_ALL,
                "there is no combiner %d", (int)out->op);
   if (!out->axes) out->axes = (uint32_t)bits_mask(source->rank);
-  LLRT_REQUIRE(out->axes >> source->rank == 0, "axes 0x%x of a source of rank %d", out->axes,
-               source->rank);
+  LLRT_REQUIRE(out->axes >> source->rank == 0, "params: axes is 0x%x, the source has rank %d",
+               out->axes, source->rank);
   return LLRT_OK;
 }
 
@@ -90,6 +90,8 @@ llrt_status llrt_reduce_into(const llrt_tensor *source, const llrt_tensor *desti
   LLRT_TRY(take_params(source, params, &own));
   LLRT_TRY(check_result(source, own.axes, destination, "destination"));
   if (own.values) LLRT_TRY(check_result(source, own.axes, own.values, "values tensor"));
+  static const char *const called[LLRT_MAX_TENSORS] = {[2] = "values tensor"};
+  LLRT_ENTRY_NAMES(called);
   op_description desc;
   op_description_begin(&desc, LLRT_OP_REDUCE, own.values ? 3 : 2);
   desc.tensors[0] = *source;

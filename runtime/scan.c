@@ -11,11 +11,11 @@
 static llrt_status take_params(const llrt_tensor *source, const llrt_scan_params *params,
                                llrt_scan_params *out) {
   LLRT_TRY(LLRT_PARAMS_READ(llrt_scan_params, params, out));
-  LLRT_REQUIRE(source->rank > 0 && source->rank <= LLRT_MAX_RANK, "a source of rank %d",
-               source->rank);
+  LLRT_REQUIRE(source->rank > 0 && source->rank <= LLRT_MAX_RANK,
+               "the source has rank %d, not 1 to %d", source->rank, LLRT_MAX_RANK);
   if (!out->op) out->op = LLRT_COMBINE_SUM;
-  LLRT_REQUIRE(out->axis >= 0 && out->axis < source->rank, "axis %d of a source of rank %d",
-               out->axis, source->rank);
+  LLRT_REQUIRE(out->axis >= 0 && out->axis < source->rank,
+               "params: axis is %d, the source has rank %d", out->axis, source->rank);
   return LLRT_OK;
 }
 

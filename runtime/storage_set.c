@@ -11,20 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *llrt_tensor_role(uint32_t roles, int tensor) {
-  static const char *const of_dot[LLRT_DOT_ROLES + 1] = {
-      "operand A",         "result D",     "operand B",         "addend C",       "bias",
-      "scale of A",        "zero of A",    "global scale of A", "scale of B",     "zero of B",
-      "global scale of B", "added tensor", "scale of D",        "tensor too many"};
-  static const char *const numbered[LLRT_MAX_TENSORS] = {
-      "tensor 0",  "tensor 1",  "tensor 2",  "tensor 3", "tensor 4",  "tensor 5",
-      "tensor 6",  "tensor 7",  "tensor 8",  "tensor 9", "tensor 10", "tensor 11",
-      "tensor 12", "tensor 13", "tensor 14", "tensor 15"};
-  if (roles == LLRT_ROLES_NUMBERED) return numbered[tensor];
-  if (!roles) return tensor == 0 ? "source" : tensor == 1 ? "destination" : "scale";
-  return of_dot[dot_role(roles, tensor)];
-}
-
 /* ---- the key: the fields that count, end to end ---- */
 
 #define DIM_BYTES (LLRT_NAME_BYTES + 1)
@@ -132,7 +118,7 @@ llrt_status llrt_storage_set_key(const llrt_tensor *tensors, int n, uint32_t rol
   for (int i = 0; i < n; i++) {
     raw_bytes raw;
     raw.size = 0;
-    LLRT_TRY(put_tensor(&raw, &tensors[i], llrt_tensor_role(roles, i)));
+    LLRT_TRY(put_tensor(&raw, &tensors[i], op_tensor_called(roles, i)));
     parts[1 + i] = llrt_hash_bytes(raw.data, raw.size);
   }
   *key = llrt_hash_bytes(parts, (size_t)(1 + n) * sizeof *parts);
@@ -150,7 +136,7 @@ static bool is_packed(const llrt_storage *storage) {
 
 static llrt_status add_storage(const llrt_tensor *tensor, int index, storage_set *set) {
   llrt_storage *storage = &set->storage[index];
-  const char *role = llrt_tensor_role(set->roles, index);
+  const char *role = op_tensor_called(set->roles, index);
   if (tensor->storage) {
     llrt_status status = storage_representative(tensor->storage, storage);
     if (status != LLRT_OK) return llrt_error_prefix(status, "the %s's storage", role);

@@ -4,15 +4,13 @@
 #define LLRT_RUNTIME_STORAGE_SET_H
 
 #include "jit/plan/types/description.h"
+#include "jit/plan/types/tensor_role.h"
 
 #include <stdatomic.h>
 
 /* How many operations with extents compiled in a context keeps that one-line calls have made of one
  * set, all dtypes together; later shapes share the kernels that take any extent. */
 #define STORAGE_SET_FIXED_OPS 16
-
-/* Roles of tensors that have no names of their own: messages number them. */
-#define LLRT_ROLES_NUMBERED (1u << 31)
 
 typedef struct storage_set {
   atomic_int references; /* llrt_storage_set_retain; 0: of nobody who counts, as on a stack */
@@ -55,9 +53,5 @@ storage_set *llrt_storage_set_hold(const storage_set *set);
 /* The descriptions' form of tensor `index`: its storage and indices (borrowed from the set), no
  * data. */
 llrt_tensor llrt_storage_set_tensor(const storage_set *set, int index, llrt_dtype dtype);
-
-/* "source", "destination" or "scale"; of a dot's tensors, whose roles are given, "operand A", … For
- * messages. */
-const char *llrt_tensor_role(uint32_t roles, int tensor);
 
 #endif

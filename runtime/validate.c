@@ -32,14 +32,14 @@ llrt_status llrt_validate_cast(const op_description *desc) {
 
 static llrt_status check_types(const llrt_tensor *tensors, int n, uint32_t roles) {
   for (int i = 0; i < n; i++) {
-    const char *role = llrt_tensor_role(roles, i);
+    const char *role = op_tensor_called(roles, i);
     LLRT_TRY(check_dtype(tensors[i].dtype, role));
     LLRT_REQUIRE(tensors[i].rank >= 0 && tensors[i].rank <= LLRT_MAX_RANK,
                  "the %s's rank is %d, not 0 to %d", role, tensors[i].rank, LLRT_MAX_RANK);
     LLRT_REQUIRE(llrt_params_are_zero(tensors[i].reserved, sizeof tensors[i].reserved),
                  "the %s: a reserved field is not 0", role);
     LLRT_REQUIRE(tensors[i].rank == tensors[0].rank, "the %s has rank %d, the %s %d", role,
-                 tensors[i].rank, llrt_tensor_role(roles, 0), tensors[0].rank);
+                 tensors[i].rank, op_tensor_called(roles, 0), tensors[0].rank);
     LLRT_TRY(llrt_index_check_class(&tensors[i], role, i == PLAN_DESTINATION));
     LLRT_REQUIRE(i < 2 || tensors[i].n_indices == 0, "the %s cannot have indices", role);
   }
@@ -59,7 +59,7 @@ static llrt_status check_index_promises(const llrt_tensor *tensor,
                                         const llrt_index_promise *promises, const char *role) {
   for (int i = 0; i < tensor->n_indices; i++) {
     LLRT_REQUIRE(promises[i].along >= 0 && promises[i].along <= tensor->rank,
-                 "a promise for the %s's index %d names axis %d of %d", role, i,
+                 "a promise for the %s's index %d names axis %d, the tensor has rank %d", role, i,
                  promises[i].along - 1, tensor->rank);
     LLRT_REQUIRE(promises[i].along == 0 || tensor->indices[i].axes >> (promises[i].along - 1) & 1,
                  "a promise for the %s's index %d names axis %d, along which values do not differ",
@@ -86,7 +86,8 @@ static llrt_status check_permutation(const uint8_t perm[32], int map) {
 static llrt_status check_groups(const int64_t group[LLRT_MAX_RANK], int map) {
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++)
     LLRT_REQUIRE(group[axis] >= LLRT_GROUP_ALL && group[axis] <= (int64_t)1 << 40,
-                 "map %d: group[%d] is %lld", map, axis, (long long)group[axis]);
+                 "map %d: group[%d] is %lld, not 1 to 2^40, 0 or LLRT_GROUP_ALL", map, axis,
+                 (long long)group[axis]);
   return LLRT_OK;
 }
 
@@ -104,7 +105,7 @@ llrt_status llrt_validate_scale(const op_description *desc) {
                       llrt_dtype_name(from), llrt_dtype_name(to));
   const number_format *scale = number_format_of(desc->tensors[2].dtype);
   if (!scale || scale->kind == NUMBER_INTEGER || scale->bits < 8 || scale->bits > 32)
-    return llrt_error(LLRT_UNSUPPORTED, "scales of type %s",
+    return llrt_error(LLRT_UNSUPPORTED, "scales of type %s, not a float of 8 to 32 bits",
                       llrt_dtype_name(desc->tensors[2].dtype));
   return LLRT_OK;
 }
@@ -161,7 +162,7 @@ llrt_status llrt_validate_desc(const op_description *desc) {
   const op_kind_row *row = llrt_op_kind_row((int)desc->kind);
   LLRT_REQUIRE(row, "there is no operation of kind %d", (int)desc->kind);
   LLRT_REQUIRE(desc->n_tensors >= 2 && desc->n_tensors <= LLRT_MAX_TENSORS,
-               "an operation of %d tensors", desc->n_tensors);
+               "an operation of %d tensors, not 2 to %d", desc->n_tensors, LLRT_MAX_TENSORS);
   bool numbered = desc->kind == LLRT_OP_COMPUTE;
   LLRT_REQUIRE(numbered ? desc->dot.roles == LLRT_ROLES_NUMBERED
                         : (desc->kind == LLRT_OP_DOT) == (desc->dot.roles != 0),
@@ -171,7 +172,7 @@ llrt_status llrt_validate_desc(const op_description *desc) {
   LLRT_TRY(row->validate(desc));
   for (int i = 0; i < desc->n_tensors; i++) {
     const llrt_tensor_promise *promises = &desc->promises[i];
-    const char *role = llrt_tensor_role(desc->dot.roles, i);
+    const char *role = op_tensor_called(desc->dot.roles, i);
     LLRT_REQUIRE(llrt_params_are_zero(promises->reserved, sizeof promises->reserved),
                  "the %s's promises: a reserved field is not 0", role);
     LLRT_TRY(check_promise(&promises->address, role, "address"));
@@ -191,13 +192,13 @@ llrt_status llrt_validate_tensors(const llrt_tensor *tensors, int n, uint32_t ro
   LLRT_TRY(check_types(tensors, n, roles));
   const llrt_device *device = tensors[0].device;
   for (int i = 0; i < n; i++) {
-    LLRT_REQUIRE(tensors[i].device, "the %s has no device", llrt_tensor_role(roles, i));
+    LLRT_REQUIRE(tensors[i].device, "the %s has no device", op_tensor_called(roles, i));
     if (tensors[i].device->context != device->context) {
       return llrt_error(LLRT_INVALID_ARGUMENT, "the tensors belong to two contexts");
     }
     if (tensors[i].device != device) {
       return llrt_error(LLRT_UNSUPPORTED, "the %s is on %s, the %s on %s: one call, one device",
-                        llrt_tensor_role(roles, 0), device->info.name, llrt_tensor_role(roles, i),
+                        op_tensor_called(roles, 0), device->info.name, op_tensor_called(roles, i),
                         tensors[i].device->info.name);
     }
   }
@@ -222,9 +223,10 @@ static llrt_status check_shapes(const llrt_tensor *tensors) {
   for (int i = 0; i < 2; i++) {
     for (int axis = 0; axis < tensors[i].rank; axis++) {
       long long extent = tensors[i].shape[axis];
-      LLRT_REQUIRE(extent >= 0, "the %s's shape[%d] is %lld", llrt_tensor_role(0, i), axis, extent);
+      LLRT_REQUIRE(extent >= 0, "the %s's shape[%d] is %lld, not 0 or more", op_tensor_called(0, i),
+                   axis, extent);
       LLRT_REQUIRE(extent == tensors[0].shape[axis],
-                   "the %s's shape[%d] is %lld, the source's %lld", llrt_tensor_role(0, i), axis,
+                   "the %s's shape[%d] is %lld, the source's %lld", op_tensor_called(0, i), axis,
                    extent, (long long)tensors[0].shape[axis]);
     }
   }
@@ -239,11 +241,11 @@ static llrt_status check_device_extents(const llrt_tensor *tensors, int n) {
       const int32_t *at = tensors[i].extent_ptr[axis];
       if (!at) continue;
       LLRT_REQUIRE(i < 2, "the %s has extent_ptr[%d]: its extents follow from the source's",
-                   llrt_tensor_role(0, i), axis);
+                   op_tensor_called(0, i), axis);
       LLRT_REQUIRE((uintptr_t)at % sizeof *at == 0, "the %s's extent_ptr[%d] is no multiple of 4",
-                   llrt_tensor_role(0, i), axis);
+                   op_tensor_called(0, i), axis);
       LLRT_REQUIRE(!known || known == at, "extent_ptr[%d] is another one on the %s", axis,
-                   llrt_tensor_role(0, i));
+                   op_tensor_called(0, i));
       known = at;
     }
   }
@@ -275,7 +277,7 @@ llrt_status llrt_validate_shapes(const op_description *desc, const llrt_tensor *
     call->empty |= extents[axis] == 0 && !(reduced >> axis & 1);
   for (int i = 0; i < set->n; i++) {
     int64_t shape[LLRT_MAX_RANK];
-    const char *role = llrt_tensor_role(set->roles, i);
+    const char *role = op_tensor_called(set->roles, i);
     LLRT_TRY(llrt_index_check_values(&tensors[i], role));
     llrt_index_shape(&tensors[i], shape);
     call->tensor[i] = tensors[i];

@@ -1,8 +1,11 @@
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/types/tensor_role.h"
 #include "runtime/validate.h"
 
 #include <string.h>
+
+static const char *called(int t) { return op_tensor_called(LLRT_ROLES_NUMBERED, t); }
 
 /* The type that tensor t has in the program. */
 static llrt_status check_type(const expr_program *program, const llrt_tensor *tensor, int t) {
@@ -10,7 +13,7 @@ static llrt_status check_type(const expr_program *program, const llrt_tensor *te
   for (int i = 0; i < program->n_nodes && !program->tensor[t].output; i++)
     if (program->node[i].op == EXPR_TENSOR && program->node[i].slot == t)
       wanted = (llrt_dtype)program->node[i].from;
-  LLRT_REQUIRE(tensor->dtype == wanted, "tensor %d is %s, in the program %s", t,
+  LLRT_REQUIRE(tensor->dtype == wanted, "the %s is %s, in the program %s", called(t),
                llrt_dtype_name(tensor->dtype), llrt_dtype_name(wanted));
   return LLRT_OK;
 }
@@ -20,15 +23,16 @@ llrt_status llrt_validate_compute(const op_description *desc) {
   LLRT_REQUIRE(desc->n_maps == 0 && !desc->in_place, "a compute has no maps and no in_place");
   LLRT_REQUIRE(program_is_valid(program), "the program contradicts itself");
   LLRT_REQUIRE(desc->n_tensors == program->n_tensors && desc->tensors[0].rank == program->rank,
-               "a program of %d tensors and %d axes, and %d of rank %d", program->n_tensors,
-               program->rank, desc->n_tensors, desc->tensors[0].rank);
+               "the program has %d tensors of rank %d, the description %d of rank %d",
+               program->n_tensors, program->rank, desc->n_tensors, desc->tensors[0].rank);
   for (int t = 0; t < desc->n_tensors; t++) {
     const llrt_tensor *tensor = &desc->tensors[t];
     LLRT_TRY(check_type(program, tensor, t));
     bool device = false;
     for (int a = 0; a < tensor->rank; a++) device |= tensor->extent_ptr[a] != NULL;
     if (device || tensor->n_indices)
-      return llrt_error(LLRT_UNSUPPORTED, "tensor %d has indices, or extents in device memory", t);
+      return llrt_error(LLRT_UNSUPPORTED, "the %s has indices, or extents in device memory",
+                        called(t));
   }
   return LLRT_OK;
 }
@@ -42,11 +46,13 @@ llrt_status llrt_validate_compute_shapes(const op_description *desc, const llrt_
     for (int t = 0; t < set->n; t++) {
       int64_t extent = tensors[t].shape[a];
       bool has = program->tensor[t].axes >> a & 1;
-      LLRT_REQUIRE(extent >= 0, "tensor %d: shape[%d] is %lld", t, a, (long long)extent);
-      LLRT_REQUIRE(has || extent == 1, "tensor %d: shape[%d] is %lld, and it has no such axis", t,
-                   a, (long long)extent);
+      LLRT_REQUIRE(extent >= 0, "the %s's shape[%d] is %lld, not 0 or more", called(t), a,
+                   (long long)extent);
+      LLRT_REQUIRE(has || extent == 1,
+                   "the %s's shape[%d] is %lld, not 1: the program has it without the axis",
+                   called(t), a, (long long)extent);
       LLRT_REQUIRE(!has || known < 0 || known == extent,
-                   "tensor %d: shape[%d] is %lld, others have %lld", t, a, (long long)extent,
+                   "the %s's shape[%d] is %lld, others have %lld", called(t), a, (long long)extent,
                    (long long)known);
       if (has) known = extent;
     }
@@ -74,14 +80,15 @@ llrt_status llrt_validate_compute_memory(const op_description *desc, const stora
     begin[t] = (uintptr_t)call->tensor[t].data;
     bool past = llrt_storage_bytes(&call->binding[t], call->bits[t], &bytes) != LLRT_OK ||
                 __builtin_add_overflow(begin[t], (uintptr_t)bytes, &end[t]);
-    LLRT_REQUIRE(!past, "tensor %d ends past the address space", t);
+    LLRT_REQUIRE(!past, "the %s ends past the address space", called(t));
   }
   for (int o = 0; o < call->n; o++)
     for (int t = 0; t < call->n && desc->program.tensor[o].output; t++) {
       bool apart = t == o || end[t] <= begin[o] || end[o] <= begin[t] || begin[o] == end[o] ||
                    begin[t] == end[t];
       bool shares = !apart && !desc->program.tensor[t].output && may_share(desc, set, call, o, t);
-      LLRT_REQUIRE(apart || shares, "tensor %d, which is written, overlaps tensor %d", o, t);
+      LLRT_REQUIRE(apart || shares, "the %s, which is written, overlaps the %s", called(o),
+                   called(t));
     }
   return LLRT_OK;
 }

@@ -13,7 +13,7 @@
 #define MAX_GROUP (1 << 30)
 
 static const char *name_of(const op_description *desc, llrt_dot_role role) {
-  return llrt_tensor_role(desc->dot.roles, dot_tensor(&desc->dot, role));
+  return op_tensor_called(desc->dot.roles, dot_tensor(&desc->dot, role));
 }
 
 static llrt_dtype dtype_of(const op_description *desc, llrt_dot_role role) {
@@ -147,7 +147,7 @@ static llrt_status check_maps(const op_description *desc) {
     LLRT_REQUIRE(kind >= LLRT_MAP_SCALE && kind <= LLRT_MAP_SILU,
                  "map %d: a dot has no map of kind %d", i, (int)kind);
   }
-  LLRT_REQUIRE(adds <= 1 && scales <= 1, "a second ADD or SCALE");
+  LLRT_REQUIRE(adds <= 1 && scales <= 1, "maps: a second ADD or SCALE");
   LLRT_REQUIRE(adds == (int)(desc->dot.roles >> LLRT_DOT_ADD & 1),
                "an ADD map and params.add go together");
   LLRT_REQUIRE(scales == (int)(desc->dot.roles >> LLRT_DOT_SCALE_D & 1),
@@ -190,8 +190,11 @@ static llrt_status check_groups(const op_description *desc, int t) {
     bool fits = may >> a & 1   ? group >= LLRT_GROUP_ALL && group <= MAX_GROUP
                 : has >> a & 1 ? one
                                : all || (batch && one);
-    LLRT_REQUIRE(fits, "the %s has groups of %d along axis %d of batch.., M, N, K",
-                 llrt_tensor_role(desc->dot.roles, t), group, a);
+    LLRT_REQUIRE(
+        fits,
+        "the %s has groups of %d positions along axis %d of the product (batch axes, M, N, K), "
+        "which it cannot have",
+        op_tensor_called(desc->dot.roles, t), group, a);
   }
   return LLRT_OK;
 }
@@ -214,7 +217,7 @@ static llrt_status check_plain(const op_description *desc) {
       device |= desc->tensors[i].extent_ptr[a] != NULL;
     if (desc->tensors[i].n_indices || device)
       return llrt_error(LLRT_UNSUPPORTED, "the %s of a dot has indices or extents in device memory",
-                        llrt_tensor_role(desc->dot.roles, i));
+                        op_tensor_called(desc->dot.roles, i));
   }
   return LLRT_OK;
 }
@@ -222,14 +225,16 @@ static llrt_status check_plain(const op_description *desc) {
 llrt_status llrt_validate_dot(const op_description *desc) {
   const op_dot *dot = &desc->dot;
   LLRT_REQUIRE((dot->roles & ALWAYS) == ALWAYS && dot->roles >> LLRT_DOT_ROLES == 0,
-               "a dot of roles 0x%x", dot->roles);
+               "dot.roles is 0x%x: A, B and D are there, and no bits from %d on", dot->roles,
+               LLRT_DOT_ROLES);
   LLRT_REQUIRE(desc->n_tensors == bits_count(dot->roles),
-               "a dot of roles 0x%x has %d tensors, not %d", dot->roles, bits_count(dot->roles),
-               desc->n_tensors);
-  LLRT_REQUIRE(desc->tensors[0].rank >= 3, "a dot has the axes M, N, K: rank %d",
+               "dot.roles 0x%x are of %d tensors, the description has %d", dot->roles,
+               bits_count(dot->roles), desc->n_tensors);
+  LLRT_REQUIRE(desc->tensors[0].rank >= 3,
+               "the tensors of a dot have rank %d, not 3 or more: batch axes, M, N, K",
                desc->tensors[0].rank);
   LLRT_REQUIRE(dot->accumulate >= LLRT_DTYPE_NONE && dot->accumulate < LLRT_DTYPE_COUNT,
-               "accumulate is %d", (int)dot->accumulate);
+               "dot.accumulate is %d, which is no dtype", (int)dot->accumulate);
   LLRT_TRY(check_plain(desc));
   for (int t = 0; t < desc->n_tensors; t++) LLRT_TRY(check_groups(desc, t));
   LLRT_TRY(check_zero_groups(desc, LLRT_DOT_SCALE_A, LLRT_DOT_ZERO_A));
@@ -263,12 +268,13 @@ static const char *axis_name(int axis, int rank) {
 
 static llrt_status check_extents(const op_description *desc, const llrt_tensor *tensors, int t,
                                  const int64_t *shape) {
-  const char *role = llrt_tensor_role(desc->dot.roles, t);
+  const char *role = op_tensor_called(desc->dot.roles, t);
   int rank = tensors[0].rank;
   for (int a = 0; a < rank; a++) {
     int64_t group = desc->dot.group[t][a], extent = tensors[t].shape[a];
     const char *axis = axis_name(a, rank);
-    LLRT_REQUIRE(extent >= 0, "the %s has %lld positions along %s", role, (long long)extent, axis);
+    LLRT_REQUIRE(extent >= 0, "the %s has %lld positions along %s, not 0 or more", role,
+                 (long long)extent, axis);
     int64_t wanted = group == LLRT_GROUP_ALL ? 1 : bits_ceil_div(shape[a], group > 1 ? group : 1);
     if (extent == wanted) continue;
     if (group == LLRT_GROUP_ALL)
@@ -290,7 +296,7 @@ llrt_status llrt_validate_dot_shapes(const op_description *desc, const llrt_tens
     LLRT_TRY(check_extents(desc, tensors, t, shape));
     for (int a = 0; set && a < tensors[0].rank; a++)
       if (desc->dot.group[t][a] == LLRT_GROUP_ALL)
-        LLRT_TRY(llrt_validate_single(&set->storage[t], a, llrt_tensor_role(desc->dot.roles, t)));
+        LLRT_TRY(llrt_validate_single(&set->storage[t], a, op_tensor_called(desc->dot.roles, t)));
   }
   return LLRT_OK;
 }

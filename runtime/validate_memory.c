@@ -117,7 +117,7 @@ static llrt_status check_overlap(const op_description *desc, const op_call *call
     begin[i] = (uintptr_t)call->tensor[i].data;
     bool past = llrt_storage_bytes(&call->binding[i], call->bits[i], &bytes) != LLRT_OK ||
                 __builtin_add_overflow(begin[i], (uintptr_t)bytes, &end[i]);
-    LLRT_REQUIRE(!past, "the %s ends past the address space", llrt_tensor_role(desc->dot.roles, i));
+    LLRT_REQUIRE(!past, "the %s ends past the address space", op_tensor_called(desc->dot.roles, i));
   }
   int indexed = call->tensor[0].n_indices > 0 ? 0 : PLAN_DESTINATION;
   if (same >= 0) {
@@ -129,7 +129,7 @@ static llrt_status check_overlap(const op_description *desc, const op_call *call
           LLRT_UNSUPPORTED,
           "source and destination begin at one address: with an index on the %s, elements "
           "would be read after others were written over them",
-          llrt_tensor_role(0, indexed));
+          op_tensor_called(0, indexed));
     return llrt_error(LLRT_UNSUPPORTED,
                       "source and destination begin at one address, and the operation "
                       "was not prepared in_place");
@@ -137,8 +137,8 @@ static llrt_status check_overlap(const op_description *desc, const op_call *call
   for (int i = 0; i < call->n; i++)
     LLRT_REQUIRE(i == PLAN_DESTINATION || i == same || overlap_is_open(call, i) ||
                      end[i] <= begin[1] || end[1] <= begin[i],
-                 "%s and %s overlap", llrt_tensor_role(desc->dot.roles, i),
-                 llrt_tensor_role(desc->dot.roles, PLAN_DESTINATION));
+                 "%s and %s overlap", op_tensor_called(desc->dot.roles, i),
+                 op_tensor_called(desc->dot.roles, PLAN_DESTINATION));
   bool apart = call->n < 3 || !values || end[0] <= begin[2] || end[2] <= begin[0];
   LLRT_REQUIRE(apart, "source and values overlap");
   return LLRT_OK;
@@ -149,7 +149,7 @@ llrt_status llrt_validate_memory(const op_description *desc, const storage_set *
   bool values = desc->kind == LLRT_OP_REDUCE;
   for (int i = 0; i < call->n; i++)
     LLRT_TRY(check_address(&call->tensor[i], call->binding[i].span, call->bits[i],
-                           llrt_tensor_role(set->roles, i)));
+                           op_tensor_called(set->roles, i)));
   if (desc->kind == LLRT_OP_COMPUTE) LLRT_TRY(llrt_validate_compute_memory(desc, set, call));
   else LLRT_TRY(check_overlap(desc, call, values));
   if (desc->kind == LLRT_OP_DOT) LLRT_TRY(llrt_validate_dot_memory(desc, set));
@@ -157,6 +157,6 @@ llrt_status llrt_validate_memory(const op_description *desc, const storage_set *
   for (int i = PLAN_DESTINATION; i < (values || compute ? call->n : 2); i++)
     if (!set->packed[i] && (!compute || desc->program.tensor[i].output))
       LLRT_TRY(
-          check_no_sharing(&set->storage[i], &call->binding[i], llrt_tensor_role(set->roles, i)));
+          check_no_sharing(&set->storage[i], &call->binding[i], op_tensor_called(set->roles, i)));
   return LLRT_OK;
 }

@@ -52,7 +52,8 @@ static llrt_status check_combiner(const op_description *desc) {
 static llrt_status check_axes(const op_description *desc) {
   const llrt_op_combine *combine = &desc->combine;
   LLRT_REQUIRE(combine->axes != 0 && combine->axes >> desc->tensors[0].rank == 0,
-               "axes 0x%x of a tensor of rank %d", combine->axes, desc->tensors[0].rank);
+               "combine.axes is 0x%x, the source has rank %d: bits of one or more of its axes",
+               combine->axes, desc->tensors[0].rank);
   return LLRT_OK;
 }
 
@@ -60,7 +61,8 @@ static llrt_status check_axes(const op_description *desc) {
  * joined. */
 static llrt_status check_plain(const op_description *desc, int i) {
   const llrt_tensor *tensor = &desc->tensors[i];
-  if (tensor->n_indices) return llrt_error(LLRT_UNSUPPORTED, "a reduce of tensors with indices");
+  if (tensor->n_indices)
+    return llrt_error(LLRT_UNSUPPORTED, "a reduce takes no tensors with indices");
   for (int axis = 0; axis < tensor->rank; axis++) {
     if (!tensor->extent_ptr[axis] || (i == 0 && desc->combine.axes >> axis & 1)) continue;
     return llrt_error(
@@ -77,8 +79,9 @@ static llrt_status check_plain(const op_description *desc, int i) {
 
 llrt_status llrt_validate_reduce(const op_description *desc) {
   bool arg = combine_is_arg((int)desc->combine.op);
-  LLRT_REQUIRE(desc->n_tensors <= 3, "a reduce of %d tensors", desc->n_tensors);
-  LLRT_REQUIRE(desc->n_tensors == 2 || arg, "values are of ARGMIN and ARGMAX, of nothing else");
+  LLRT_REQUIRE(desc->n_tensors <= 3, "a reduce has 2 or 3 tensors, not %d", desc->n_tensors);
+  LLRT_REQUIRE(desc->n_tensors == 2 || arg,
+               "a third tensor, the values, is for ARGMIN and ARGMAX alone");
   LLRT_REQUIRE(desc->n_maps == 0 && !desc->in_place,
                "a reduce has no maps and does not work in place");
   LLRT_TRY(check_combiner(desc));
@@ -108,7 +111,9 @@ static llrt_status check_positions(const op_description *desc, const llrt_tensor
     if (desc->combine.axes >> axis & 1 && tensors[0].shape[axis] > 0)
       last = (last + 1) / tensors[0].shape[axis] - 1;
   if (last >= 0) return LLRT_OK;
-  return llrt_error(LLRT_UNSUPPORTED, "positions among more than 2^31 elements as i32");
+  return llrt_error(
+      LLRT_UNSUPPORTED,
+      "the results are positions among more than 2^31 elements, which i32 cannot hold");
 }
 
 llrt_status llrt_validate_reduced_shapes(const op_description *desc, const llrt_tensor *tensors,
@@ -118,9 +123,11 @@ llrt_status llrt_validate_reduced_shapes(const op_description *desc, const llrt_
   for (int axis = 0; axis < tensors[0].rank; axis++) {
     int64_t extent = tensors[0].shape[axis];
     bool reduced = desc->combine.axes >> axis & 1;
-    LLRT_REQUIRE(extent >= 0, "the source's shape[%d] is %lld", axis, (long long)extent);
-    LLRT_REQUIRE(!(reduced && extent == 0 && extreme), "%s along axis %d, which has no positions",
-                 combine_name((int)op), axis);
+    LLRT_REQUIRE(extent >= 0, "the source's shape[%d] is %lld, not 0 or more", axis,
+                 (long long)extent);
+    LLRT_REQUIRE(!(reduced && extent == 0 && extreme),
+                 "%s along axis %d, of which the source has no positions", combine_name((int)op),
+                 axis);
     for (int i = 1; i < set->n; i++) {
       int64_t wanted = reduced ? 1 : extent;
       const char *role = i == 1 ? "destination" : "values tensor";

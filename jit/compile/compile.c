@@ -81,7 +81,7 @@ static llrt_status optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, 
 
 static llrt_status set_result(llrt_jit_result *result, const void *data, size_t size) {
   char *copy = memory_new(size + 1);
-  if (!copy) return llrt_error(LLRT_OUT_OF_MEMORY, "%zu bytes of kernel code", size);
+  if (!copy) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %zu bytes of kernel code", size);
   memcpy(copy, data, size);
   copy[size] = 0;
   result->data = copy;

@@ -50,7 +50,7 @@ static llrt_status operand_init(const plan_kernel *kernel, int number, llrt_dtyp
   o->number = calloc(n, sizeof *o->number);
   o->integer = calloc(n, sizeof *o->integer);
   if (!o->number || !o->integer)
-    return llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory");
+    return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for the plan interpreter");
   for (size_t at = 0; at < places; at++) {
     uint64_t x = f2_apply(value->layout.column, at);
     if (is_integer(type)) o->integer[x] = extend(type, elements[at]);

@@ -74,7 +74,7 @@ static llrt_status interpreter_init(interpreter *in) {
   failed |= !(in->far = calloc(places, sizeof(int)));
   failed |= !(in->group = calloc(places, sizeof(int)));
   failed |= !(in->reading = calloc(places, sizeof(int)));
-  return failed ? llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory") : LLRT_OK;
+  return failed ? llrt_error(LLRT_OUT_OF_MEMORY, "no memory for the plan interpreter") : LLRT_OK;
 }
 
 /* ---- blocks and turns ---- */
@@ -378,7 +378,7 @@ static llrt_status run_dealt(interpreter *in) {
   llrt_status status = LLRT_OK;
   in->cells = calloc((size_t)(blocks * interpreter_size(kernel, kernel->step[settle].in)),
                      sizeof *in->cells);
-  if (!in->cells) return llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory");
+  if (!in->cells) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for the plan interpreter");
   for (in->dealt = 0; in->dealt < blocks && status == LLRT_OK; in->dealt++)
     for (int64_t left = -1; left != 0 && status == LLRT_OK; left = in->piece.rest) {
       in->piece = plan_deal_piece(positions, turns, blocks, in->dealt, left);
@@ -422,7 +422,7 @@ llrt_status plan_interpret(const plan_kernel *first, const llrt_tensor *tensors,
   unsigned char *workspace = NULL;
   if (run.workspace_bytes > 0) {
     workspace = aligned_alloc(256, (size_t)run.workspace_bytes); /* whole regions of 256 bytes */
-    if (!workspace) return llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory");
+    if (!workspace) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for the plan interpreter");
     memset(workspace, 0, (size_t)run.workspace_bytes);
     plan_run_place(&run, workspace, workspace + run.zero_bytes);
   }

@@ -315,7 +315,7 @@ llrt_status interpret_collect(interpreter *in, int at) {
   in->collection = (interpreter_collection){
       .step = step, .first = first, .stored = calloc((size_t)step->reach, 1)};
   if (!in->collection.stored)
-    return llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory");
+    return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for the plan interpreter");
   llrt_status status = interpret_steps(in, at + 1, step->body);
   if (status == LLRT_OK) status = check_collected(in, step);
   free(in->collection.stored);

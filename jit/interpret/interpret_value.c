@@ -238,7 +238,7 @@ static llrt_status fold_at(interpreter *in, const plan_step *step, const int64_t
   int tile = in->kernel->value[step->out].layout.out[0].bits;
   int n = in->kernel->value[step->in].layout.out[0].bits - tile;
   combine_pair *list = calloc((size_t)1 << n, sizeof *list);
-  if (!list) return llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory");
+  if (!list) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for the plan interpreter");
   llrt_status status = LLRT_OK;
   int64_t some = 0, held = 0;
   for (int64_t i = 0; i < 1 << n; i++) {

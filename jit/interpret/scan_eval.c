@@ -60,7 +60,7 @@ llrt_status plan_eval_scan(const plan_kernel *kernel, const plan_step *step,
   bool made = elements && totals;
   free(elements);
   free(totals);
-  return made ? LLRT_OK : llrt_error(LLRT_OUT_OF_MEMORY, "the plan interpreter's memory");
+  return made ? LLRT_OK : llrt_error(LLRT_OUT_OF_MEMORY, "no memory for the plan interpreter");
 }
 
 /* ---- elementwise ---- */

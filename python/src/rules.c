@@ -480,7 +480,8 @@ PyObject *module_storage(PyObject *module, PyObject *const *args, Py_ssize_t n_a
   if (slots[1] && take_numbers(slots[1], "shape", LLRT_MAX_RANK, &n, shape) < 0) return NULL;
   if (take_int(slots[2], "rank", n, &rank) < 0) return NULL;
   if (rank < 0 || rank > LLRT_MAX_RANK || (slots[1] && rank != n))
-    return refuse("rank %lld", (long long)rank), NULL;
+    return refuse("rank is %lld, not 0 to %d or the axes of shape", (long long)rank, LLRT_MAX_RANK),
+           NULL;
   const char *text = PyUnicode_Check(slots[0]) ? PyUnicode_AsUTF8AndSize(slots[0], NULL) : NULL;
   if (!text)
     return PyErr_Occurred() ? NULL : (PyErr_SetString(PyExc_TypeError, "text must be a str"), NULL);

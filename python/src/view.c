@@ -64,7 +64,7 @@ static int set_shape(borrowed *from, PyObject *object) {
   from->tensor.rank = n;
   for (int i = 0; i < n; i++)
     if (from->tensor.shape[i] < 0)
-      return refuse("axis %d has %lld positions", i, (long long)from->tensor.shape[i]);
+      return refuse("shape[%d] is %lld, not 0 or more", i, (long long)from->tensor.shape[i]);
   return 0;
 }
 

@@ -292,7 +292,7 @@ Test(compute, refused) {
        {{2, 3}, {2, 3}},
        0,
        LLRT_INVALID_ARGUMENT,
-       "1:30: reals have no bits"},
+       "1:30: an operation on bits, of a real"},
       {"(x[t n]) -> (y[t n]) { y = x - max(x, n) - max(x, t) }",
        {{2, 3}, {2, 3}},
        0,

@@ -149,7 +149,7 @@ Test(storage, bind_refuses) {
     const char *message;
   } rows[] = {
       {"row_major", 1, {4}, "the tensor has rank 1, its storage 2"},
-      {"row_major", 2, {4, -1}, "axis 1 has -1 positions"},
+      {"row_major", 2, {4, -1}, "shape[1] is -1, not 0 or more"},
       {"row_major", 2, {1ll << 40, 1ll << 40}, "the tensor spans more than 2^62 elements"},
       {"storage(rank=2, digits=[dim1: 4, dim0: rest])",
        2,
@@ -213,8 +213,10 @@ Test(storage, validate_refuses) {
   EXPECT_BAD(bad.rank = 9, "rank 9 is not in 0..8");
   EXPECT_BAD(bad.n_digits = 17, "17 digits are not in 0..16");
   EXPECT_BAD(bad.digit[0].axis = 2, "digit 0 is of axis 2, the rank is 2");
-  EXPECT_BAD(bad.digit[0].extent = -4, "digit 0 has extent -4");
-  EXPECT_BAD(bad.digit[1].stride = -1, "digit 1 has stride -1");
+  EXPECT_BAD(bad.digit[0].extent = -4,
+             "digit 0 has extent -4, not 1 or more (LLRT_EXTENT_REST: not of a replica)");
+  EXPECT_BAD(bad.digit[1].stride = -1,
+             "digit 1 has stride -1, not 0 or more or LLRT_STRIDE_PACKED");
   EXPECT_BAD((bad.digit[0].extent = LLRT_EXTENT_REST, bad.digit[1].axis = 1),
              "digit 1 follows the rest of axis 1");
   EXPECT_BAD(bad.tile.column[0] = 0, "the tile is not surjective");

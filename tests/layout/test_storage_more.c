@@ -173,7 +173,8 @@ Test(storage_more, validate_refuses) {
   EXPECT_BAD(bad.digit[0].target = 2, "digit 0 is on target 2 of 1");
   EXPECT_BAD(bad.digit[0].stride = LLRT_STRIDE_PACKED,
              "digit 0 is not in memory: its stride must be a number");
-  EXPECT_BAD(bad.digit[1].extent = LLRT_EXTENT_REST, "digit 1 has extent 0");
+  EXPECT_BAD(bad.digit[1].extent = LLRT_EXTENT_REST,
+             "digit 1 has extent 0, not 1 or more (LLRT_EXTENT_REST: not of a replica)");
   EXPECT_BAD(bad.digit[1].stride = LLRT_STRIDE_RUNTIME,
              "digit 1 is a replica, no axis of the tensor has its stride");
   EXPECT_BAD(bad.n_targets = 9, "9 targets are not in 0..8");

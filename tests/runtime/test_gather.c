@@ -151,11 +151,11 @@ Test(gather, shapes_that_do_not_fit) {
   expect_refused(llrt_gather_into(&at.source, &index_list, 0, &at.destination, NULL, NULL),
                  LLRT_INVALID_ARGUMENT, "the index has rank 1, the tensor 2");
   expect_refused(llrt_gather_into(&at.source, &index_all, 0, &at.destination, &select_rows, NULL),
-                 LLRT_INVALID_ARGUMENT, "rank 2; to select takes a list");
+                 LLRT_INVALID_ARGUMENT, "rank 2, not 1: LLRT_GATHER_SELECT takes a list");
   expect_refused(llrt_gather_into(&at.source, &index_list, 1, &at.destination, &select_rows, NULL),
                  LLRT_INVALID_ARGUMENT, "the destination's shape[1] is 40, the source's 24");
   expect_refused(llrt_gather_into(&at.source, &index_list, 2, &at.destination, &select_rows, NULL),
-                 LLRT_INVALID_ARGUMENT, "axis 2 of a tensor of 2");
+                 LLRT_INVALID_ARGUMENT, "axis is 2, the tensor has rank 2");
 }
 
 Test(gather, indices_that_cannot_be) {

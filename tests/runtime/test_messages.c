@@ -125,12 +125,95 @@ static llrt_status no_device(llrt_device *host) {
   return llrt_device_open(NULL, "host", NULL, &host);
 }
 
+static llrt_status type_of_values(llrt_device *host) {
+  llrt_tensor values = matrix(host, 1, 8, 0), result = matrix(host, 1, 8, 0);
+  result.dtype = LLRT_I32;
+  values.dtype = (llrt_dtype)99;
+  return reduce(host, result,
+                (llrt_reduce_params){.op = LLRT_COMBINE_ARGMAX, .axes = 2, .values = &values});
+}
+
+/* An expression's tensors are called by its names; once it is an operation, by their numbers. */
+static llrt_status compute(llrt_tensor *x, llrt_tensor *y, llrt_dtype described) {
+  llrt_expr *expr;
+  llrt_op_desc *desc = NULL;
+  llrt_op *op = NULL;
+  llrt_arg args[2] = {{.name = "x", .tensor = x}, {.name = "row", .tensor = y}};
+  llrt_status status = llrt_expr_parse("(x[m n]) -> (row[m n]) { row = x + 1 }", &expr);
+  if (status == LLRT_OK && !described) status = llrt_compute_into(expr, args, 2, NULL, NULL);
+  if (status == LLRT_OK && described) status = llrt_compute_describe(expr, args, 2, NULL, &desc);
+  llrt_expr_destroy(&expr);
+  if (!desc) return status;
+  llrt_op_desc other = *desc;
+  llrt_tensor tensors[2] = {desc->tensors[0], desc->tensors[1]};
+  tensors[1].dtype = described;
+  other.tensors = tensors;
+  status = llrt_op_prepare(x->device, &other, &op);
+  llrt_op_desc_destroy(&desc);
+  return status;
+}
+
+static llrt_status overlapping(llrt_device *host) {
+  llrt_tensor x = matrix(host, 2, 4, 4), y = x;
+  y.data = numbers + 4;
+  return compute(&x, &y, LLRT_DTYPE_NONE);
+}
+
+static llrt_status unaligned(llrt_device *host) {
+  llrt_tensor x = matrix(host, 2, 4, 4), y = x;
+  y.data = (char *)numbers + 65;
+  return compute(&x, &y, LLRT_DTYPE_NONE);
+}
+
+static llrt_status numbered(llrt_device *host) {
+  llrt_tensor x = matrix(host, 2, 4, 4), y = x;
+  return compute(&x, &y, LLRT_F64);
+}
+
+/* Prepared without promises: the extents of what counts down come with a run. */
+#define COUNTING_DOWN "storage(rank=2, digits=[dim1: rest reversed, dim0: rest], swizzle=[1,2,3])"
+
+static llrt_status counting_source(llrt_device *host) {
+  llrt_storage storage;
+  llrt_op *op = NULL;
+  llrt_tensor tensors[2] = {matrix(host, 2, 4, 4), matrix(host, 2, 4, 4)};
+  llrt_op_desc desc = {
+      .size = sizeof desc, .kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = tensors};
+  tensors[0].storage = &storage;
+  llrt_status status = llrt_storage_parse(COUNTING_DOWN, 2, NULL, &storage);
+  return status == LLRT_OK ? llrt_op_prepare(host, &desc, &op) : status;
+}
+
+/* Such an operand is copied before: the copy's source is still operand A. */
+static llrt_status counting_operand(llrt_device *host) {
+  llrt_storage storage;
+  llrt_op *op = NULL;
+  llrt_op_desc *desc = NULL;
+  llrt_tensor a = matrix(host, 2, 4, 4), b = a, d = a;
+  a.storage = &storage;
+  llrt_status status = llrt_storage_parse(COUNTING_DOWN, 2, NULL, &storage);
+  if (status == LLRT_OK) status = llrt_dot_describe(&a, &b, &d, NULL, &desc);
+  if (status == LLRT_OK) status = llrt_op_prepare(host, desc, &op);
+  llrt_op_desc_destroy(&desc);
+  return status;
+}
+
 static const told argument_rows[] = {
     {wrong_extent, "llrt_reduce_into: the destination's shape[0] is 24, the source's shape[1] 16"},
     {wrong_kept, "llrt_reduce_into: the destination's shape[1] is 2, not 1: the axis is reduced"},
     {wrong_rank, "llrt_reduce_into: the destination has rank 1: with the axes that are reduced it "
                  "has 2, without them 0"},
     {wrong_values, "llrt_reduce_into: the values tensor's shape[0] is 7, the source's shape[0] 8"},
+    {type_of_values, "llrt_reduce_into: the values tensor's dtype is 99, which is none"},
+    {overlapping, "llrt_compute_into: the tensor row, which is written, overlaps the tensor x"},
+    {unaligned, "llrt_compute_into: the tensor row's data is not aligned to its 32-bit elements"},
+    {numbered, "llrt_op_prepare: the argument tensors[1] is f64, in the program f32"},
+    {counting_source, "llrt_op_prepare: the source's storage has a digit that counts down along an "
+                      "extent or by a stride that is not promised (least = most), under a swizzle "
+                      "or inside a byte"},
+    {counting_operand, "llrt_op_prepare: the operand A's storage has a digit that counts down "
+                       "along an extent or by a stride that is not promised (least = most), under "
+                       "a swizzle or inside a byte"},
     {no_combiner, "llrt_reduce_into: there is no combiner 99"},
     {parameters_of_none,
      "llrt_storage_parse: column 10: expected the end: what stands before takes "

@@ -64,7 +64,7 @@ typedef struct refusal {
 
 Test(reduce_call, what_is_refused) {
   static const refusal list[] = {
-      {{.axes = 4}, LLRT_F32, LLRT_F32, 1, ROWS, ROWS, LLRT_INVALID_ARGUMENT, "axes 0x4"},
+      {{.axes = 4}, LLRT_F32, LLRT_F32, 1, ROWS, ROWS, LLRT_INVALID_ARGUMENT, "axes is 0x4"},
       {{.op = 9, .axes = 2},
        LLRT_F32,
        LLRT_F32,

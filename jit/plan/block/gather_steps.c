@@ -178,7 +178,7 @@ llrt_status draft_gather(draft *d, int in, int coordinates, int axis, int axis_b
                           ? "the host has no shuffles by numbers known at run time"
                           : "elements come from other warps, or from too many registers, "
                             "for shuffles");
-  if (best < 0) return llrt_error(LLRT_UNSUPPORTED, "a tile that shared memory does not hold");
+  if (best < 0) return llrt_error(LLRT_UNSUPPORTED, "the gather's tile does not fit shared memory");
   bool found;
   return take_way(d, &gather, best, &found);
 }

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "jit/plan/convert/convert.h"
 #include "jit/plan/draft/draft.h"
+#include "jit/plan/types/tensor_role.h"
 #include "layout/storage_rule.h"
 
 #include <stdlib.h>
@@ -52,6 +53,7 @@ typedef struct copying {
   llrt_storage own, rows;
   int8_t axis[LLRT_MAX_RANK]; /* of the dot, of each of the convert's */
   int rank, from;
+  const char *called[LLRT_MAX_TENSORS]; /* by messages */
 } copying;
 
 static llrt_status describe(const op_description *dot, int t, llrt_dtype type, int pieces,
@@ -66,6 +68,8 @@ static llrt_status describe(const op_description *dot, int t, llrt_dtype type, i
   LLRT_TRY(storage_renumber(dot->tensors[t].storage, to, c->rank, &c->own));
   LLRT_TRY(storage_whole_rows(c->rank, pieces, &c->rows));
   *desc = (op_description){.kind = LLRT_OP_CONVERT, .n_tensors = 2};
+  c->called[c->from] = op_tensor_called(dot->dot.roles, t);
+  c->called[1 - c->from] = "row-major copy";
   desc->tensors[c->from] =
       (llrt_tensor){.dtype = dot->tensors[t].dtype, .rank = c->rank, .storage = &c->own};
   desc->tensors[1 - c->from] = (llrt_tensor){.dtype = type, .rank = c->rank, .storage = &c->rows};
@@ -92,6 +96,7 @@ llrt_status dot_convert_stage(const op_description *desc, int t, llrt_dtype type
                               plan_kernel *kernel) {
   copying c = {.from = 0};
   LLRT_TRY(describe(desc, t, type, pieces, &c));
+  LLRT_ENTRY_NAMES(c.called);
   LLRT_TRY(plan_convert_one(&c.desc, target, options, false, kernel));
   view_copy(&c, t, region, pieces, kernel);
   return LLRT_OK;
@@ -102,6 +107,7 @@ llrt_status dot_convert_back(const op_description *desc, int t, llrt_dtype type,
                              plan_kernel *kernel) {
   copying c = {.from = 1};
   LLRT_TRY(describe(desc, t, type, 0, &c));
+  LLRT_ENTRY_NAMES(c.called);
   LLRT_TRY(half ? plan_half(&c.desc, target, half, kernel)
                 : plan_convert_one(&c.desc, target, options, false, kernel));
   view_copy(&c, t, region, 0, kernel);

@@ -21,7 +21,10 @@ llrt_status dot_stage_buffer(draft *d, const plan_value *value, const dot_space 
   int n_position = vectors_of(value, space, operand ? DOT_DIM_N : DOT_DIM_M, position);
   int n_k = vectors_of(value, space, DOT_DIM_K, k), tile = value->layout.out[0].bits;
   if (transposed && value->bits != 16)
-    return llrt_error(LLRT_UNSUPPORTED, "rows of %d-bit elements along m or n", value->bits);
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "an operand of %d-bit elements lies along M or N, which shared memory takes "
+                      "of 16 bits alone",
+                      value->bits);
   if (kernel->n_buffers == PLAN_MAX_BUFFERS)
     return llrt_error(LLRT_UNSUPPORTED, "a kernel of more than %d buffers", PLAN_MAX_BUFFERS);
   plan_buffer made = {.bits = value->bits,

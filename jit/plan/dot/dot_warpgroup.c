@@ -85,7 +85,8 @@ static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, 
   kernel->buffer[buffer].slots = (uint8_t)slots_of(x);
   *end = plan_buffer_end(&kernel->buffer[buffer]);
   if (*end > kernel->target.facts.shared_bytes)
-    return llrt_error(LLRT_UNSUPPORTED, "rings of %d bytes", *end);
+    return llrt_error(LLRT_UNSUPPORTED, "rings take %d bytes of shared memory, a block has %d",
+                      *end, kernel->target.facts.shared_bytes);
   ring->copy = (plan_step){.kind = PLAN_COPY,
                            .tensor = (uint8_t)dot_operand_tensor(x, operand),
                            .in = (uint8_t)ring->copied,
@@ -146,11 +147,13 @@ llrt_status dot_plan_warpgroups(dot_draft *x, const dot_space *space, const dot_
   x->boxes = true;
   for (int i = 0; i < 2; i++) LLRT_TRY(plan_ring(x, space, i, end, &end));
   if (!x->boxes && kernel->warp_bits > GROUP_WARPS)
-    return llrt_error(LLRT_UNSUPPORTED, "threads that copy leave %d warps too few registers",
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "where threads copy, %d warps have too few registers for sums",
                       1 << kernel->warp_bits);
   for (int i = 0; i < 2 && !x->boxes; i++)
     if (x->ring[i].masked.vector < x->ring[i].copy.vector)
-      return llrt_error(LLRT_UNSUPPORTED, "bounds part pieces of 16 bytes that threads copy");
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "an extent cuts pieces of 16 bytes, which threads copy whole");
   if (!x->boxes) kernel->launch.n_boxes = x->ring[0].masked.box = x->ring[1].masked.box = 0;
   x->rings = x->warpgroups = true;
   dot_plan_bands(x, (int64_t[]){(int64_t)1 << bits_count(x->bits[DOT_DIM_M]),
@@ -182,5 +185,6 @@ llrt_status dot_warpgroup_products(dot_draft *x, int with, int *out) {
   kernel->step[kernel->n_steps - 1].fresh_sums = x->types.short_sums;
   llrt_status status = plan_dot_tiling(kernel, &kernel->step[kernel->n_steps - 1], &tiling);
   if (status == LLRT_OK && (tiling.leaves || !lacks_quarter(x))) return LLRT_OK;
-  return llrt_error(LLRT_UNSUPPORTED, "warpgroups do not multiply operands that lie so");
+  return llrt_error(LLRT_UNSUPPORTED,
+                    "no instruction of warpgroups reads the operands as they lie in shared memory");
 }

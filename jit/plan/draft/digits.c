@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/types/tensor_role.h"
 #include "layout/f2.h"
 #include "layout/storage_rule.h"
 
@@ -331,6 +332,13 @@ static void limit_alignment(draft *d, int t, int align) {
   d->address_align[t] = bits_min(d->address_align[t], align + d->kernel->split_128);
 }
 
+static llrt_status refuse_origin(const draft *d, int t, const char *where) {
+  return llrt_error(LLRT_UNSUPPORTED,
+                    "the %s's storage has a digit that counts down along an extent or by a stride "
+                    "that is not promised (least = most), %s",
+                    op_tensor_called(d->desc->dot.roles, t), where);
+}
+
 /* The launch adds the origin to the address: possible without a swizzle, in whole bytes. */
 static llrt_status run_time_origin(draft *d, int t) {
   const llrt_storage *storage = draft_storage(d, t);
@@ -340,15 +348,8 @@ static llrt_status run_time_origin(draft *d, int t) {
     if (storage->digit[s].reversed && !draft_is_high_first(d, t, s))
       align = bits_min(align, draft_stride_alignment(d, t, s));
   if (storage->swizzle.swizzle_len > 0 || (bits < 8 && bits << bits_min(align, 3) < 8))
-    return llrt_error(LLRT_UNSUPPORTED,
-                      "tensor %d: a digit that counts down from a place that only a run "
-                      "knows, under a swizzle or inside a byte",
-                      t);
-  if (draft_has_pointers(d, t))
-    return llrt_error(LLRT_UNSUPPORTED,
-                      "tensor %d: a digit that counts down from a place that only a run "
-                      "knows, behind a pointer list",
-                      t);
+    return refuse_origin(d, t, "under a swizzle or inside a byte");
+  if (draft_has_pointers(d, t)) return refuse_origin(d, t, "behind a pointer list");
   d->kernel->launch.arg[t].index = (uint8_t)bits;
   limit_alignment(d, t, align);
   return LLRT_OK;

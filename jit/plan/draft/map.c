@@ -54,7 +54,8 @@ llrt_status draft_maps(draft *d) {
   for (int i = 0; i < desc->n_maps; i++) {
     const llrt_map *map = &desc->maps[i];
     if (map->kind == LLRT_MAP_XOR && kernel->split_128)
-      return llrt_error(LLRT_UNSUPPORTED, "map %d: XOR of 128-bit elements", i);
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "map %d: XOR is for elements of up to 64 bits, not of 128", i);
     if (map->kind == LLRT_MAP_XOR) {
       add_map(kernel, (plan_map){.kind = PLAN_MAP_XOR, .constant = map->constant}, at, &at);
     } else if (map->kind == LLRT_MAP_SCALE) {

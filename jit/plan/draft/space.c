@@ -58,7 +58,8 @@ static llrt_status fill_space(draft *d) {
 static llrt_status add_place(draft *d, plan_place place, plan_grid_place grid) {
   plan_kernel *kernel = d->kernel;
   if (kernel->n_places == PLAN_MAX_GRID)
-    return llrt_error(LLRT_UNSUPPORTED, "the grid has more than %d places", PLAN_MAX_GRID);
+    return llrt_error(LLRT_UNSUPPORTED, "the grid is counted by more than %d digits",
+                      PLAN_MAX_GRID);
   kernel->place[kernel->n_places++] = place;
   kernel->launch.grid[kernel->launch.n_grid++] = grid;
   return LLRT_OK;

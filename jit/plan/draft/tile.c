@@ -10,6 +10,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/types/tensor_role.h"
 #include "layout/f2.h"
 
 #include <assert.h>
@@ -418,7 +419,7 @@ static void order_side(const tiler *w, int t) {
 
 /* Elements of 4 bits move as the bytes that hold two: those must lie whole in every run. */
 static llrt_status check_pairs(const tiler *w, int t) {
-  const char *role = t == 0 ? "source" : "destination";
+  const char *role = op_tensor_called(w->d->desc->dot.roles, t);
   if (w->log2_bytes[t] >= 0) return LLRT_OK;
   if (w->n_run[t] < 1)
     return llrt_error(

@@ -69,8 +69,8 @@ static llrt_status make_tile(packed *p) {
   bool there = add_bits(x, PACKED_M, 0, s->m) && add_bits(x, PACKED_N, 0, s->n) &&
                add_bits(x, PACKED_K, s->k, s->warps[PACKED_K]) && add_bits(x, PACKED_K, 0, s->k);
   if (!there)
-    return llrt_error(LLRT_UNSUPPORTED, "packed weights of fewer than %d x %d", 1 << s->k,
-                      1 << s->n);
+    return llrt_error(LLRT_UNSUPPORTED, "B has fewer packed weights than %d x %d, K by N",
+                      1 << s->k, 1 << s->n);
   d->kernel->warp_bits = s->warps[PACKED_M] + s->warps[PACKED_N] + s->warps[PACKED_K];
   d->kernel->cluster_bits = s->cluster;
   p->first_n = s->m;
@@ -186,7 +186,8 @@ static llrt_status leave_rows(const packed *p, const plan_step *product) {
   plan_padding left;
   plan_dot_left(p->x.d.kernel, product, &left);
   if (!p->shape.own || left.n > 0) return LLRT_OK;
-  return llrt_error(LLRT_UNSUPPORTED, "products of %d rows of 2^%d", p->shape.own, p->shape.m);
+  return llrt_error(LLRT_UNSUPPORTED, "instructions for %d rows take all 2^%d of a tile",
+                    p->shape.own, p->shape.m);
 }
 
 /* Short sums are of one turn: a group's stand beside those of all turns, a warp's, from value
@@ -296,13 +297,15 @@ static llrt_status choose_instruction(packed *p) {
   kernel->resident = p->shape.resident;
   p->instruction = packed_instruction(p, &kernel->target, p->shape.warpgroups, p->shape.m);
   if (p->instruction < 0)
-    return llrt_error(LLRT_UNSUPPORTED, "no products of warpgroups for 2^%d rows", p->shape.m);
+    return llrt_error(LLRT_UNSUPPORTED, "no instruction of warpgroups multiplies 2^%d rows of A",
+                      p->shape.m);
   LLRT_TRY(packed_sums_value(p, &sums));
   if (!p->shape.warpgroups ||
       plan_registers_hold(kernel, &sums, dot_instruction_at(p->instruction), p->short_sums))
     return LLRT_OK;
-  return llrt_error(LLRT_UNSUPPORTED, "sums of 2^%d x 2^%d in 2^%d warps", p->shape.m, p->shape.n,
-                    kernel->warp_bits);
+  return llrt_error(LLRT_UNSUPPORTED,
+                    "the sums of 2^%d x 2^%d results pass the registers of 2^%d warps", p->shape.m,
+                    p->shape.n, kernel->warp_bits);
 }
 
 llrt_status packed_plan_kernel(packed *p, const plan_target *target, const plan_options *options,
@@ -340,7 +343,9 @@ llrt_status packed_plan_kernel(packed *p, const plan_target *target, const plan_
   draft_finish(kernel);
   if (kernel->launch.shared_bytes >
       target->facts.shared_bytes) /* rings fit; with barriers or results beside them they may not */
-    return llrt_error(LLRT_UNSUPPORTED, "rings and what is beside them in %d bytes",
-                      kernel->launch.shared_bytes);
+    return llrt_error(
+        LLRT_UNSUPPORTED,
+        "rings and what is beside them take %d bytes of shared memory, a block has %d",
+        kernel->launch.shared_bytes, target->facts.shared_bytes);
   return LLRT_OK;
 }

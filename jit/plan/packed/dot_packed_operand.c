@@ -53,7 +53,8 @@ static llrt_status add_buffer(packed *p, plan_buffer *buffer, int alignment, int
   buffer->offset = (buffer->offset + alignment - 1) & -alignment;
   if (kernel->n_buffers == PLAN_MAX_BUFFERS ||
       plan_buffer_end(buffer) > kernel->target.facts.shared_bytes)
-    return llrt_error(LLRT_UNSUPPORTED, "rings of %d bytes", plan_buffer_end(buffer));
+    return llrt_error(LLRT_UNSUPPORTED, "rings take %d bytes of shared memory, a block has %d",
+                      plan_buffer_end(buffer), kernel->target.facts.shared_bytes);
   *number = kernel->n_buffers++;
   kernel->buffer[*number] = *buffer;
   return LLRT_OK;
@@ -77,7 +78,8 @@ static llrt_status plan_cast(packed *p, packed_operand *rows, const plan_value *
   for (int dim = PLAN_LANE; dim <= PLAN_WARP; dim++)
     for (int i = 0; i < plan_value_bits(copied, dim); i++)
       if (plan_value_columns(copied, dim)[i] == 0)
-        return llrt_error(LLRT_UNSUPPORTED, "rows that threads copy together");
+        return llrt_error(LLRT_UNSUPPORTED,
+                          "rows of A that are cast are copied by several threads at once");
   LLRT_TRY(packed_rows_buffer(p, &wide, rows->copy.box ? p->shape.slots : 2, &buffer));
   LLRT_TRY(add_buffer(p, &buffer, DOT_SHARED_ALIGNMENT, number));
   LLRT_TRY(draft_value(kernel, copied, &taken));
@@ -194,13 +196,16 @@ llrt_status packed_plan_operands(packed *p) {
   }
   const packed_operand *rows = &p->operand[PACKED_ROWS];
   if ((p->shape.rounds || p->shape.deal) && !rows->copy.box)
-    return llrt_error(LLRT_UNSUPPORTED, "rounds of blocks without boxes");
+    return llrt_error(
+        LLRT_UNSUPPORTED,
+        "blocks in rounds need A copied by tensor maps, which its storage does not allow");
   bool narrow = p->x.d.kernel->tensor_bits[rows->tensor] < rows->value.bits;
   if ((p->shape.warpgroups || narrow) && !rows->ring)
-    return llrt_error(LLRT_UNSUPPORTED, "rows of A that no copies take to shared memory");
+    return llrt_error(LLRT_UNSUPPORTED, "no copies take rows of A to shared memory");
   for (int i = 0; i < PACKED_OPERANDS && p->shape.producers > 0; i++)
     if (p->operand[i].tensor >= 0 && !p->operand[i].ring)
-      return llrt_error(LLRT_UNSUPPORTED, "operands that no producers copy");
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "producer warps copy every operand, and one cannot be copied");
   return LLRT_OK;
 }
 

@@ -251,7 +251,9 @@ llrt_status reduce_tile(draft *d, const reduce_shape *shape, plan_value *load, p
   for (int z = 0; z < d->n_bits; z++) /* what vectors of several bits brought along */
     if (w.tile >> z & 1) place(&w, &w.registers, 1ull << z);
   if (w.registers.n > 8)
-    return llrt_error(LLRT_UNSUPPORTED, "the source's runs mix too many bits for a reduce");
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "a thread would hold 2^%d elements of the source, more than 2^8",
+                      w.registers.n);
   const vector_list *const lists[4] = {&w.registers, &w.lanes, &w.warps, &w.iterations};
   reduce_pivots pivots = {.n = 0};
   for (int l = 0; l < 4; l++) {

@@ -72,7 +72,7 @@ static llrt_status tensor_value(rows *r, int tensor, plan_value *value) {
 
 static llrt_status check_nibbles(const rows *r, const plan_step *step) {
   if (r->d.kernel->tensor_bits[step->tensor] >= 8 || step->vector > 0) return LLRT_OK;
-  return llrt_error(LLRT_UNSUPPORTED, "elements of 4 bits: no thread surely has both of a byte");
+  return llrt_error(LLRT_UNSUPPORTED, "4-bit elements whose bytes no single thread has whole");
 }
 
 /* The access in the block's interior, and at edges where bounds may leave elements out. */

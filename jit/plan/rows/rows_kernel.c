@@ -45,7 +45,7 @@ static llrt_status check_outputs(const rows *r) {
     if (tensor->output && lacking)
       return llrt_error(
           LLRT_UNSUPPORTED,
-          "an output that lacks axis %d, along which others vary and nothing is joined",
+          "an output lacks axis %d, along which other tensors vary and nothing is reduced",
           bits_lowest(lacking));
     if (tensor->output && r->d.desc->tensors[t].storage->pad == LLRT_PAD_VALUE)
       for (int a = 0; a < program->rank; a++) {
@@ -168,7 +168,8 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
     LLRT_TRY(find_groups(r));
     LLRT_TRY(make_kernel(r, desc, target, options, kernel, &made));
   }
-  return made ? LLRT_OK : llrt_error(LLRT_UNSUPPORTED, "no tile for the expression");
+  return made ? LLRT_OK
+              : llrt_error(LLRT_UNSUPPORTED, "no tile of the expression's tensors fits a block");
 }
 
 llrt_status plan_rows_make(const op_description *desc, const plan_target *target,

@@ -252,8 +252,8 @@ llrt_status rows_walk_reduce(rows *r, int number, int *out) {
   joining j;
   int before[2][PROGRAM_MAX_NODES], fold;
   if (r->n_groups > 1)
-    return llrt_error(LLRT_UNSUPPORTED, "reductions along several groups of axes, of rows that are "
-                                        "too long for a block");
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "reductions along several sets of axes, and rows too long for a block");
   LLRT_TRY(rows_prepare(r, node->arg[0]));
   LLRT_TRY(folded_layout(r, node, &laid_out, &fold));
   LLRT_TRY(fill_step(r, &laid_out, &first));

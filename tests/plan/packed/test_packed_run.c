@@ -133,7 +133,8 @@ Test(packed_run, refused) {
        LLRT_DOT_B},
       {WHAT(U4, F16, 32, 1, F16, .zero = LLRT_F16), "sm_90a", "zero points of type f16",
        LLRT_DOT_B},
-      {WHAT(E2M1, E8M0, 32, 1, F16, .n_batch = LLRT_MAX_RANK), "sm_90a", "batch axes", LLRT_DOT_B},
+      {WHAT(E2M1, E8M0, 32, 1, F16, .n_batch = LLRT_MAX_RANK), "sm_90a", "n_batch is 8, not 0 to 5",
+       LLRT_DOT_B},
       {WHAT(E2M1, E8M0, 32, 1, E8M0), "sm_90a", "other operand cannot be e8m0", LLRT_DOT_B},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -6,7 +6,9 @@
 
 #include "base/bits.h"
 #include "expression/expression.h"
+#include "jit/plan/facts/eval.h"
 #include "jit/plan/facts/value.h"
+#include "layout/f2.h"
 
 typedef struct applier {
   emitter *e;
@@ -248,24 +250,47 @@ static LLVMValueRef apply(const applier *a, int register_) {
   return emit_intrinsic(a->e, "llvm.fma", &type, 1, args, 3);
 }
 
+/* Whether a word is beyond the end of an axis in all threads: what they add is not negative. */
+static bool is_beyond(const plan_kernel *kernel, const plan_value *value, int word) {
+  static const int64_t no_upper[PLAN_MAX_DIGITS];
+  int64_t position[PLAN_MAX_DIGITS];
+  plan_value spread;
+  plan_value_spread(kernel, value, &spread);
+  uint64_t tile = f2_apply(plan_value_columns(&spread, PLAN_REGISTER), (uint64_t)word);
+  plan_tile_position(kernel, tile, 0, no_upper, position);
+  for (int i = 0; i < kernel->n_bounds; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    int64_t at =
+        bound->axis >= 0 ? plan_coordinate(kernel, bound->axis, position) : position[bound->top];
+    if (!bound->device && bound->limit.arg < 0 && at >= bound->limit.value) return true;
+  }
+  return false;
+}
+
 /* Quotients by few numbers, and functions, of all words at once; false, and nothing is emitted,
  * where each is made by itself. */
 static bool apply_to_all(const applier *a) {
   emitter *e = a->e;
   const plan_step *step = a->step;
   const plan_value *out = &e->kernel->value[step->out], *by = &e->kernel->value[step->second];
-  int n = emit_word_count(out), n_divisors = emit_word_count(by), divisor[EMIT_MAX_REGISTERS];
+  int n_divisors = emit_word_count(by), divisor[EMIT_MAX_REGISTERS], word[EMIT_MAX_REGISTERS];
   LLVMValueRef x[EMIT_MAX_REGISTERS], y[EMIT_MAX_REGISTERS], made[EMIT_MAX_REGISTERS];
   bool divides = step->op == EXPR_DIVIDE;
-  if (a->from != LLRT_F32 || a->type != LLRT_F32 || (!divides && step->operands != 1)) return false;
-  for (int i = 0; i < n; i++) x[i] = as_number(a, operand(a, step->in, i));
+  int n = 0;
+  if (emit_is_host(e) || a->from != LLRT_F32 || a->type != LLRT_F32) return false;
+  if (!divides && step->operands != 1) return false;
+  for (int i = 0; i < emit_word_count(out); i++)
+    if (!is_beyond(e->kernel, out, i)) word[n++] = i;
+  for (int i = 0; i < n; i++) x[i] = as_number(a, operand(a, step->in, word[i]));
   for (int i = 0; i < n_divisors && divides; i++) y[i] = as_number(a, e->value[step->second][i]);
   for (int i = 0; i < n && divides; i++)
-    divisor[i] = (int)plan_reduced_register(out, by, (uint64_t)i);
+    divisor[i] = (int)plan_reduced_register(out, by, (uint64_t)word[i]);
   if (divides ? !emit_quotients(e, n, x, n_divisors, y, divisor, made)
               : !emit_functions(e, step->op, n, x, made))
     return false;
-  for (int i = 0; i < n; i++) e->value[step->out][i] = LLVMBuildBitCast(a->b, made[i], a->out, "");
+  for (int i = 0; i < emit_word_count(out); i++) e->value[step->out][i] = LLVMConstNull(a->out);
+  for (int i = 0; i < n; i++)
+    e->value[step->out][word[i]] = LLVMBuildBitCast(a->b, made[i], a->out, "");
   return true;
 }
 

@@ -113,6 +113,13 @@ static bool has_nibbles(const draft *d) {
   return has;
 }
 
+/* log2 warps of a row: what its registers leave. Warps come before registers, so that registers
+ * which lie beyond the end of a row do so in all of them, and take no work. */
+static int row_warps(const tiler *w) {
+  int left = bits_count(w->reduced & ~w->used), registers = ROW_BITS - w->n[PLAN_REGISTER];
+  return bits_max(0, bits_min(left - registers, w->d->kernel->target.warp_bits));
+}
+
 static void gpu_roles(tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   uint64_t all = bits_mask(w->d->n_bits), kept = all & ~w->reduced;
@@ -120,8 +127,7 @@ static void gpu_roles(tiler *w) {
   place_vector(w, PLAN_REGISTER, bits_min(vector, 3));
   fill(w, PLAN_LANE, kernel->lane_bits, all);
   if (w->r->resident) {
-    fill(w, PLAN_REGISTER, ROW_BITS, w->reduced);
-    fill(w, PLAN_WARP, kernel->target.warp_bits, w->reduced);
+    fill(w, PLAN_WARP, row_warps(w), w->reduced);
     fill(w, PLAN_REGISTER, MOST_BITS, w->reduced);
   } else {
     fill(w, PLAN_REGISTER, THREAD_BITS, w->reduced);

@@ -101,7 +101,20 @@ typedef struct chosen {
                           are columns */
   int64_t uppers, positions, limit, extent, split, pitch;
   int tensor, vector;
+  bool panel; /* 2^vector neighbours of every value are staged */
 } chosen;
+
+/* Of a panel the tile's columns behind the neighbours are rows, in any order; what is left of both
+ * digits is the grid's. */
+static void order_panel(uint64_t *seed, const chosen *x, int tile, uint64_t *column) {
+  uint64_t order[LLRT_MAX_BITS];
+  int n = x->row + x->rows, at = x->vector;
+  step_random_matrix(seed, x->rows, 0, true, order);
+  for (int i = 0; i < x->vector; i++) column[i] = 1ull << i;
+  for (int i = 0; at < tile; i++) column[at++] = order[i] << x->row;
+  for (int i = tile - x->vector; i < x->rows; i++) column[at++] = order[i] << x->row;
+  for (int z = x->vector; at < n; z++) column[at++] = 1ull << z;
+}
 
 static void make_digits(uint64_t *seed, step_case *c, const chosen *x, int tile) {
   plan_kernel *kernel = &c->kernel;
@@ -127,7 +140,8 @@ static void make_digits(uint64_t *seed, step_case *c, const chosen *x, int tile)
   llrt_layout_add_out(space, "d1", x->rows);
   llrt_layout_add_in(space, "tile", tile);
   llrt_layout_add_in(space, "grid", grid);
-  step_random_matrix(seed, n, x->vector, true, space->column);
+  if (x->panel) order_panel(seed, x, tile, space->column);
+  else step_random_matrix(seed, n, x->vector, true, space->column);
   kernel->place[kernel->n_places++] = (plan_place){.digit = -1, .bits = (uint8_t)grid};
   kernel->place[kernel->n_places++] = (plan_place){.digit = 1,
                                                    .count = kernel->digit[1].upper,
@@ -194,24 +208,48 @@ static void choose(uint64_t *seed, const step_case *c, int tile, int registers, 
   x->pitch = (1ll << (x->row + x->tile)) + (step_below(seed, 3) << x->vector);
 }
 
-static bool make_indexed(uint64_t *seed, step_case *c, const plan_target *target, bool store) {
+/* The same of a panel: rows that have 2^vector neighbours in a tile, and values one stride apart.
+ */
+static void choose_panel(uint64_t *seed, const step_case *c, int tile, chosen *x) {
+  x->vector = step_below(seed, bits_min(bits_log2(64 / c->tensor[0].bits), tile - 1) + 1);
+  int grid = step_below(seed, 3);
+  x->row = x->vector + step_below(seed, grid + 1);
+  x->rows = tile + grid - x->row;
+  x->tile = 0;
+  x->split = 0;
+  x->positions = x->uppers << x->rows;
+  x->limit = x->positions - (step_once_in(seed, 2) ? step_below(seed, (int)x->positions) : 0);
+  x->extent = 1 + step_below(seed, 600);
+  x->pitch = (1ll << x->row) + (step_below(seed, 3) << x->vector);
+}
+
+static void stage_panel(step_case *c, const chosen *x) {
+  plan_kernel *kernel = &c->kernel;
+  kernel->panel = (plan_panel){.gathered = true, .width = (uint8_t)x->vector, .most = x->extent};
+  kernel->launch.shared_bytes = ((int)(x->extent * c->tensor[0].bits / 8 << x->vector) + 15) & -16;
+  step_add(c, (plan_step){.kind = PLAN_STAGE});
+  step_add(c, (plan_step){.kind = PLAN_BARRIER});
+}
+
+static bool make_indexed(uint64_t *seed, step_case *c, const plan_target *target, control_way way) {
   static const int widths[] = {8, 16, 32, 64};
   int bits = widths[step_below(seed, 4)], word;
   uint64_t matrix[LLRT_MAX_BITS];
   step_places places;
-  chosen x = {.tensor = store};
+  chosen x = {.tensor = way == CONTROL_SCATTER, .panel = way == CONTROL_PANEL};
   step_random_places(seed, target, bits, 2, &places, &word);
   int tile = step_place_bits(&places);
-  if (tile > 11) return false;
+  if (tile > 11 || (x.panel && (target->simd_lanes || tile < 1))) return false;
   c->tensor[0].bits = c->tensor[1].bits = bits;
   c->tensor[2].bits = step_once_in(seed, 2) ? 32 : 64;
   choose(seed, c, tile, target->simd_lanes ? 0 : places.registers, &x);
+  if (x.panel) choose_panel(seed, c, tile, &x);
   step_begin(c, target, 3, &places);
   make_digits(seed, c, &x, tile);
   make_index(seed, c, &x);
   place_tensors(c, &x);
-  step_random_matrix(seed, tile, x.vector, true, matrix);
-  plan_value value = step_value(&places, matrix, bits, word);
+  step_random_matrix(seed, tile, x.panel ? 0 : x.vector, true, matrix);
+  plan_value value = step_value(&places, matrix, bits, x.panel ? 0 : word);
   int number = step_add_value(c, &value);
   bool masked = x.limit < x.positions,
        reports = c->kernel.index[0].out_of_range == LLRT_RANGE_REPORT;
@@ -226,10 +264,12 @@ static bool make_indexed(uint64_t *seed, step_case *c, const plan_target *target
                      .full = {.arg = -1, .value = x.limit >> x.rows}};
   if (reports) step_add(c, (plan_step){.kind = PLAN_REPORT, .in = (uint8_t)number, .index = 0});
   if (x.rows == 0) step_add(c, (plan_step){.kind = PLAN_IF_PRESENT, .body = 2});
+  if (x.panel) stage_panel(c, &x);
   for (int s = 0; s < 2; s++) {
     plan_step *step = step_add(c, access_of(s, s == 0, number));
     step->masked = masked;
-    step->vector = s == x.tensor || step_once_in(seed, 2) ? (uint8_t)x.vector : 0;
+    step->staged = x.panel && s == 0;
+    if (!x.panel) step->vector = s == x.tensor || step_once_in(seed, 2) ? (uint8_t)x.vector : 0;
   }
   return true;
 }
@@ -240,7 +280,7 @@ bool control_case_make(step_case *c, const plan_target *target, control_way way)
   for (int t = 0; t < STEP_TENSORS; t++) c->tensor[t] = (step_tensor){.bits = 0};
   if (way == CONTROL_LOOP) made = make_loop(&seed, c, target);
   else if (way <= CONTROL_REPEAT) made = make_sum(&seed, c, target, way == CONTROL_JOIN);
-  else made = make_indexed(&seed, c, target, way == CONTROL_SCATTER);
+  else made = make_indexed(&seed, c, target, way);
   step_finish(c);
   return made;
 }

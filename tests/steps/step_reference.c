@@ -274,22 +274,53 @@ static step_element left_out(const step_state *s, const plan_step *step, int val
                         step->loose && begins_inside(s, step, value, at) ? all : 0};
 }
 
-/* The block's panel, as it is now: of tensor 0 from the block's first position on. */
-static bool stage(step_state *s) {
-  int64_t position[PLAN_MAX_DIGITS], n = s->kernel->panel.elements;
+/* Where the block's panel begins; gathered, it is all of the tensor. As far as the tensor goes. */
+static bool open_panel(step_state *s) {
+  const plan_panel *panel = &s->kernel->panel;
+  int64_t position[PLAN_MAX_DIGITS], all = s->c->tensor[panel->tensor].elements;
   step_position(s, 0, position);
-  s->panel_first = step_offset(s, 0, position);
-  if (s->panel_first < 0 || s->panel_first + n > s->c->tensor[0].elements)
+  s->panel_first = panel->gathered ? 0 : step_offset(s, panel->tensor, position);
+  if (s->panel_first < 0 || s->panel_first > all)
     return step_fail(s, "a panel from element %lld on", (long long)s->panel_first);
+  s->panel_elements = panel->gathered ? all : panel->elements;
+  if (s->panel_elements > all - s->panel_first) s->panel_elements = all - s->panel_first;
   free(s->panel);
-  s->panel = malloc((size_t)n * sizeof *s->panel);
-  for (int64_t i = 0; i < n; i++) s->panel[i] = step_read(s, 0, s->panel_first + i);
+  free(s->in_panel);
+  s->panel = malloc((size_t)s->panel_elements * sizeof *s->panel + 1);
+  s->in_panel = calloc((size_t)s->panel_elements + 1, 1);
+  return true;
+}
+
+/* To memory: all of the panel, which is what was stored. */
+static bool stage_destination(step_state *s) {
+  for (int64_t i = 0; i < s->panel_elements; i++) {
+    if (!s->in_panel[i]) return step_fail(s, "no element %lld of the panel", (long long)i);
+    write(s, STEP_DESTINATION, s->panel_first + i, s->panel[i]);
+  }
+  return true;
+}
+
+/* The block's panel, as it is now. */
+static bool stage(step_state *s) {
+  if (s->kernel->panel.tensor == STEP_DESTINATION) return stage_destination(s);
+  if (!open_panel(s)) return false;
+  for (int64_t i = 0; i < s->panel_elements; i++) s->panel[i] = step_read(s, 0, s->panel_first + i);
+  return true;
+}
+
+/* An element of the destination's panel, which has it once. */
+static bool to_panel(step_state *s, int64_t offset, step_element element) {
+  int64_t at = offset - s->panel_first;
+  if (at < 0 || at >= s->panel_elements || s->in_panel[at])
+    return step_fail(s, "element %lld to the panel", (long long)at);
+  s->panel[at] = element;
+  s->in_panel[at] = true;
   return true;
 }
 
 static bool from_panel(step_state *s, int64_t offset, step_element *element) {
   int64_t at = offset - s->panel_first;
-  if (!s->panel || at < 0 || at >= s->kernel->panel.elements)
+  if (!s->panel || at < 0 || at >= s->panel_elements)
     return step_fail(s, "element %lld of the panel", (long long)at);
   *element = s->panel[at];
   return true;
@@ -305,6 +336,7 @@ static bool is_there(const step_state *s, const plan_step *step, uint64_t tile,
 }
 
 static bool move(step_state *s, const plan_step *step, int value, bool load) {
+  if (!load && step->staged && !open_panel(s)) return false;
   for (int64_t at = 0; at < step_places_of(s, value); at++) {
     int64_t position[PLAN_MAX_DIGITS];
     step_element *element = &s->value[value][at];
@@ -325,8 +357,9 @@ static bool move(step_state *s, const plan_step *step, int value, bool load) {
       return step_fail(s, "element %lld of tensor %d", (long long)offset, step->tensor);
     if (load && step->staged && !from_panel(s, offset, element)) return false;
     if (load && !step->staged) *element = step_read(s, step->tensor, offset);
-    if (load) continue;
-    if (step_is_first(s, value, at)) write(s, step->tensor, offset, *element);
+    if (load || !step_is_first(s, value, at)) continue;
+    if (!step->staged) write(s, step->tensor, offset, *element);
+    else if (!to_panel(s, offset, *element)) return false;
   }
   return true;
 }
@@ -455,5 +488,6 @@ bool step_reference(const step_case *c, unsigned char *const memory[STEP_TENSORS
   free(s.shared);
   free(s.cells);
   free(s.panel);
+  free(s.in_panel);
   return right;
 }

@@ -21,8 +21,9 @@ typedef struct step_state {
   step_element *shared;                 /* by buffer byte * 2: elements of 4 bits or more */
   int64_t turn, begin, end;             /* of a walk; turn < 0: before it */
   step_element *cells;                  /* that blocks published */
-  step_element *panel;                  /* what was staged, from element panel_first on */
-  int64_t panel_first;
+  step_element *panel; /* what was staged: panel_elements of a tensor, from panel_first on */
+  int64_t panel_first, panel_elements;
+  bool *in_panel; /* of a panel of the destination: what was stored to it */
   char *message;
 } step_state;
 

@@ -275,12 +275,13 @@ llrt_status plan_verify_access(const plan_kernel *kernel, int at) {
 }
 
 /* The panel is what its places select, which are constants; vectors are of the first place's digit
- * alone. */
+ * alone. Not AMD's: LLVM joins accesses of an element each to accesses of LDS that are not aligned.
+ */
 llrt_status plan_verify_staged(const plan_kernel *kernel, int at) {
   const plan_panel *panel = &kernel->panel;
   int bits = kernel->tensor_bits[0];
   int64_t positions = 1;
-  CHECK(!kernel->target.simd_lanes && bits >= 8 && bits <= 32 && kernel->n_indices == 0 &&
+  CHECK(kernel->target.isa == PLAN_ISA_NVPTX && bits >= 8 && bits <= 32 && kernel->n_indices == 0 &&
             kernel->n_terms == 0 && kernel->swizzle[0].swizzle_len == 0,
         "step %d: elements that no panel has", at);
   CHECK(panel->places > 0 && panel->places <= kernel->n_places && panel->end.arg >= 0 &&

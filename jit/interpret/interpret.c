@@ -142,7 +142,7 @@ static llrt_status run_ahead(interpreter *in, int at) {
 static void reach_of_iteration(const interpreter *in, const plan_step *step, bool *interior,
                                bool *beyond) {
   plan_iteration_reach(in->kernel, &in->kernel->value[step->in], in->iteration >> step->iterations,
-                       in->grid, in->upper, in->args, interior, beyond);
+                       in->grid, in->upper, step->ignored_bounds, in->args, interior, beyond);
 }
 
 static bool is_interior(const interpreter *in, const plan_step *step) {

@@ -14,7 +14,7 @@ static LLVMValueRef interior_of(emitter *e, const plan_step *step) {
   LLVMValueRef iteration = e->iteration, interior;
   if (step->looped) {
     if (step->iterations) e->iteration = e->outer;
-    interior = emit_iteration_interior(e, &e->kernel->value[step->in]);
+    interior = emit_iteration_interior(e, &e->kernel->value[step->in], step->ignored_bounds);
     e->iteration = iteration;
     return interior;
   }

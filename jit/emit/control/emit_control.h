@@ -9,8 +9,9 @@
 void emit_if_interior(emitter *e, int at);
 void emit_if_present(emitter *e, int at);
 /* emit_strip.c, of the host's strips. i1: whether all that the value has in this iteration is
- * surely inside every bound; is not all beyond one of the destination's (NULL: always). */
-LLVMValueRef emit_iteration_interior(emitter *e, const plan_value *value);
+ * surely inside every bound that is not ignored; is not all beyond one of the destination's (NULL:
+ * always). */
+LLVMValueRef emit_iteration_interior(emitter *e, const plan_value *value, uint32_t ignored_bounds);
 LLVMValueRef emit_iteration_present(emitter *e, const plan_value *value);
 void emit_collect(emitter *e, int at); /* emit_collect.c */
 

@@ -34,10 +34,11 @@ static LLVMValueRef is_below(emitter *e, LLVMValueRef at, const plan_bound *boun
   return LLVMBuildICmp(e->builder, LLVMIntSLT, at, emit_bound_limit(e, bound), "");
 }
 
-LLVMValueRef emit_iteration_interior(emitter *e, const plan_value *value) {
+LLVMValueRef emit_iteration_interior(emitter *e, const plan_value *value, uint32_t ignored_bounds) {
   LLVMValueRef interior = NULL;
   for (int i = 0; i < e->kernel->n_bounds; i++) {
     const plan_bound *bound = &e->kernel->bound[i];
+    if (ignored_bounds >> i & 1) continue;
     interior = emit_and(e, interior, is_below(e, reach_of(e, value, bound, true), bound));
   }
   return interior ? interior : LLVMConstInt(e->i1, 1, false);

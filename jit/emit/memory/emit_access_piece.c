@@ -72,7 +72,7 @@ static LLVMValueRef not_loaded(emitter *e, access *a, LLVMTypeRef type, uint64_t
  */
 static bool masks_all(const emitter *e, LLVMTypeRef type) {
   if (!emit_is_host(e) || LLVMGetTypeKind(type) != LLVMVectorTypeKind) return false;
-  return e->ops->has_masks(e, (int)LLVMGetIntTypeWidth(LLVMGetElementType(type)));
+  return emit_masks_whole(e, (int)LLVMGetIntTypeWidth(LLVMGetElementType(type)));
 }
 
 static LLVMValueRef all_lanes(emitter *e, LLVMValueRef condition, LLVMTypeRef type) {

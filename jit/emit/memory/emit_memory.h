@@ -50,6 +50,11 @@ typedef struct emit_parted {
 } emit_parted;
 void emit_part(emitter *e, const emit_place *place, uint64_t tile, const uint64_t *lanes,
                int lane_bits, emit_parted *out);
+/* Where one instruction moves lanes under a mask, a condition on all of them is a mask, too:
+ * shorter than a branch. Not so in turns of rows (emit_turned): what is left out as a whole are
+ * rows behind the last one, and to load under an empty mask from memory that nobody has takes the
+ * processor hundreds of clocks, while all lines of a turn take a branch alike. */
+bool emit_masks_whole(const emitter *e, int bits);
 /* A mask of as many lanes of so many bits, all of which have one condition. */
 LLVMValueRef emit_all_lanes(emitter *e, LLVMValueRef condition, unsigned lanes, int bits);
 /* A vector whose lanes outside of the mask are those of `otherwise`; stores those inside. */

@@ -103,8 +103,10 @@ LLVMValueRef emit_all_lanes(emitter *e, LLVMValueRef condition, unsigned lanes, 
   return LLVMBuildBitCast(e->builder, mask, LLVMVectorType(e->i1, lanes), "");
 }
 
-/* Where one instruction moves lanes under a mask, a condition on all of them is a mask, too:
- * shorter than a branch. */
+bool emit_masks_whole(const emitter *e, int bits) {
+  return !e->turned && e->ops->has_masks(e, bits);
+}
+
 static void mask_all(emitter *e, int lane_bits, int bits, emit_parted *out) {
   if (!out->whole) return;
   out->mask = emit_and(e, out->mask, emit_all_lanes(e, out->whole, 1u << lane_bits, bits));
@@ -135,7 +137,7 @@ void emit_part(emitter *e, const emit_place *place, uint64_t tile, const uint64_
     out->mask = emit_and(e, out->mask, mask);
   }
   int bits = bits_max(place->bits, 8);
-  if (e->ops->has_masks(e, bits)) mask_all(e, lane_bits, bits, out);
+  if (emit_masks_whole(e, bits)) mask_all(e, lane_bits, bits, out);
 }
 
 /* ---- moving what is inside ---- */

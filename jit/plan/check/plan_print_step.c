@@ -255,7 +255,9 @@ static void print_control(const plan_kernel *kernel, const plan_step *step, llrt
     else llrt_text_add(text, "if the block has something to do:");
     break;
   case PLAN_IF_INTERIOR:
-    if (step->looped) llrt_text_add(text, "if v%d is inside every bound:", step->in);
+    if (step->looped)
+      llrt_text_add(text, "if v%d is inside every bound%s:", step->in,
+                    step->ignored_bounds ? " of kept axes" : "");
     else llrt_text_add(text, "if the block is inside every bound:");
     break;
   case PLAN_LOOP: print_loop(step, text); break;

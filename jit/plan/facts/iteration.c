@@ -43,8 +43,9 @@ static void reach_of(const plan_kernel *kernel, const plan_bound *bound, const p
 }
 
 void plan_iteration_reach(const plan_kernel *kernel, const plan_value *value, uint64_t iteration,
-                          uint64_t grid, const int64_t upper[PLAN_MAX_DIGITS], const uint64_t *args,
-                          bool *interior, bool *beyond) {
+                          uint64_t grid, const int64_t upper[PLAN_MAX_DIGITS],
+                          uint32_t ignored_bounds, const uint64_t *args, bool *interior,
+                          bool *beyond) {
   int64_t first[PLAN_MAX_DIGITS], least, most;
   plan_tile_position(kernel, plan_tile_bits_of(value, plan_value_at(value, 0, 0, 0, iteration)),
                      grid, upper, first);
@@ -54,7 +55,7 @@ void plan_iteration_reach(const plan_kernel *kernel, const plan_value *value, ui
     const plan_bound *bound = &kernel->bound[i];
     int64_t limit = plan_bound_limit(kernel, bound, args);
     reach_of(kernel, bound, value, first, &least, &most);
-    *interior &= most < limit;
+    *interior &= most < limit || ignored_bounds >> i & 1;
     *beyond |= bound->tensors >> PLAN_DESTINATION & 1 && least >= limit;
   }
 }

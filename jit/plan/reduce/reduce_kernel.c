@@ -77,7 +77,33 @@ static bool is_looped(const plan_value *value) {
   return plan_value_bits(value, PLAN_ITERATION) > 0;
 }
 
-/* One load: in turns at an edge masked, accesses as wide as masks allow. */
+/* The bounds that tensor t does not have. */
+static uint32_t bounds_of_others(const plan_kernel *kernel, int t) {
+  uint32_t bounds = 0;
+  for (int i = 0; i < kernel->n_bounds; i++)
+    if (!(kernel->bound[i].tensors >> t & 1)) bounds |= 1u << i;
+  return bounds;
+}
+
+/* Steps for a value that is inside the bounds that are not ignored, and as many for another one;
+ * loads join what they make. */
+static llrt_status branch_step(draft *d, const plan_step *access, bool looped, uint32_t ignored,
+                               int otherwise) {
+  bool load = access->kind == PLAN_LOAD;
+  uint8_t value = load ? access->out : access->in;
+  return draft_step(d->kernel, (plan_step){.kind = PLAN_IF_INTERIOR,
+                                           .looped = looped,
+                                           .in = looped || load ? value : 0,
+                                           .out = load ? value : 0,
+                                           .joins = load,
+                                           .ignored_bounds = ignored,
+                                           .body = 1,
+                                           .otherwise = (uint8_t)otherwise});
+}
+
+/* One load: in turns at an edge masked, accesses as wide as masks allow. Where a turn takes lines
+ * of rows, lines that no column bound parts are loaded whole from the rows that are there: mostly
+ * it is the walk's last turn that lacks some. */
 static llrt_status load_steps(draft *d, const plan_value *value, int tensor, int vector,
                               int *loaded) {
   plan_kernel *kernel = d->kernel;
@@ -87,20 +113,23 @@ static llrt_status load_steps(draft *d, const plan_value *value, int tensor, int
                     .out = (uint8_t)*loaded,
                     .vector = (uint8_t)vector,
                     .misaligned = misaligned(d, tensor, vector)};
-  bool edge = kernel->n_bounds > 0;
-  if (edge)
-    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR,
-                                            .looped = is_looped(value),
-                                            .in = (uint8_t)*loaded,
-                                            .joins = true,
-                                            .body = 1,
-                                            .otherwise = 1,
-                                            .out = (uint8_t)*loaded}));
+  uint32_t rows = bounds_of_others(kernel, PLAN_DESTINATION);
+  bool edge = kernel->n_bounds > 0, looped = is_looped(value);
+  bool apart = looped && rows && rows != bits_mask(kernel->n_bounds);
+  if (edge) LLRT_TRY(branch_step(d, &load, looped, 0, apart ? 3 : 1));
   LLRT_TRY(draft_step(kernel, load));
   if (!edge) return LLRT_OK;
-  mask_access(d, value, &load);
-  load.misaligned = misaligned(d, tensor, load.vector);
-  return draft_step(kernel, load);
+  plan_step masked = load;
+  mask_access(d, value, &masked);
+  masked.misaligned = misaligned(d, tensor, masked.vector);
+  if (apart) {
+    LLRT_TRY(branch_step(d, &load, looped, rows, 1));
+    load.masked = true;
+    load.parted = masked.parted;
+    load.ignored_bounds = (uint32_t)bits_mask(kernel->n_bounds) & ~rows;
+    LLRT_TRY(draft_step(kernel, load));
+  }
+  return draft_step(kernel, masked);
 }
 
 /* Zeros where value `like` was loaded from a tensor of the workspace: behind a barrier, because
@@ -300,7 +329,12 @@ static llrt_status store_step(draft *d, int value, int tensor) {
                      .tensor = (uint8_t)tensor,
                      .in = (uint8_t)value,
                      .vector = (uint8_t)access_vector(d, stored, tensor)};
-  if (d->kernel->n_bounds > 0) mask_access(d, stored, &store);
+  if (d->kernel->n_bounds == 0) return draft_step(d->kernel, store);
+  if (is_looped(stored)) {
+    LLRT_TRY(branch_step(d, &store, true, bounds_of_others(d->kernel, tensor), 1));
+    LLRT_TRY(draft_step(d->kernel, store));
+  }
+  mask_access(d, stored, &store);
   return draft_step(d->kernel, store);
 }
 

@@ -61,7 +61,8 @@ static bool tell_storage(const llrt_tensor *tensor, array *result, array_error *
   return done;
 }
 
-int request_create_result(const llrt_tensor *tensor, array *result) {
+/* The result's type, shape and storage. */
+static int describe_result(const llrt_tensor *tensor, array *result) {
   llrt_storage row_major;
   llrt_storage_binding binding;
   array_error error;
@@ -70,12 +71,19 @@ int request_create_result(const llrt_tensor *tensor, array *result) {
       llrt_storage_bind(tensor->storage, rank, tensor->shape, NULL, &binding) != LLRT_OK)
     return tool_refuse_library("--to");
   bool shaped = llrt_storage_equal(tensor->storage, &row_major);
-  if (!array_create(tensor->dtype, shaped ? rank : 1, shaped ? tensor->shape : &binding.span,
-                    result, &error))
+  if (!array_describe(tensor->dtype, shaped ? rank : 1, shaped ? tensor->shape : &binding.span,
+                      result, &error))
     return tool_refuse("the result: %s", error.text);
   if (!shaped && !tell_storage(tensor, result, &error))
     return tool_refuse("the result: %s", error.text);
   return TOOL_DONE;
+}
+
+int request_create_result(const llrt_tensor *tensor, array *result) {
+  array_error error;
+  int code = describe_result(tensor, result);
+  if (code != TOOL_DONE || array_allocate(result, &error)) return code;
+  return tool_refuse("the result: %s", error.text);
 }
 
 /* ---- doing it ---- */
@@ -210,9 +218,45 @@ static int check_source(const char *name, const request *r, const array *source)
                      source->bytes, bytes);
 }
 
+/* What a run makes, and where. */
+typedef struct outputs {
+  array result, values;
+  outfile file[2];
+} outputs;
+
+static int begin_outputs(const request_call *call, const request *r, outputs *out) {
+  llrt_tensor tensor = request_describe(r, 1, NULL);
+  array_error error;
+  int code = describe_result(&tensor, &out->result);
+  if (code == TOOL_DONE &&
+      !array_begin(call->value[REQUEST_OUTPUT], &out->result, &out->file[0], &error))
+    code = tool_refuse("%s", error.text);
+  if (code != TOOL_DONE || !call->values) return code;
+  if (!array_describe(r->dtype, r->to_rank, r->to_shape, &out->values, &error) ||
+      !array_begin(call->values, &out->values, &out->file[1], &error))
+    code = tool_refuse("the values: %s", error.text);
+  return code;
+}
+
+static int end_outputs(const request_call *call, outputs *out) {
+  outfile *const files[] = {&out->file[0], &out->file[1]};
+  const array *const arrays[] = {&out->result, &out->values};
+  array_error error;
+  return array_end_all(files, arrays, call->values ? 2 : 1, &error) ? TOOL_DONE
+                                                                    : tool_refuse("%s", error.text);
+}
+
+static void destroy_outputs(outputs *out) {
+  outfile_discard(&out->file[0]);
+  outfile_discard(&out->file[1]);
+  array_destroy(&out->result);
+  array_destroy(&out->values);
+}
+
 int request_run(const request_call *call) {
   const char *const *value = call->value;
-  array source, result = {0}, values = {0};
+  array source;
+  outputs out = {0};
   array_error error;
   request r = {0};
   if (!value[REQUEST_OUTPUT]) return tool_wrong(call->index.command_name, "-o OUT is missing");
@@ -221,21 +265,11 @@ int request_run(const request_call *call) {
   if (!array_read(call->in, &source, &error)) return tool_refuse("%s", error.text);
   int code = understand(call, &source, &r);
   if (code == TOOL_DONE) code = check_source(call->in, &r, &source);
-  if (code == TOOL_DONE) {
-    llrt_tensor out = request_describe(&r, 1, NULL);
-    code = request_create_result(&out, &result);
-  }
-  if (code == TOOL_DONE && call->values &&
-      !array_create(r.dtype, r.to_rank, r.to_shape, &values, &error))
-    code = tool_refuse("the values: %s", error.text);
-  if (code == TOOL_DONE) code = work(value[REQUEST_DEVICE], &r, &source, &result, &values);
-  const char *const names[] = {value[REQUEST_OUTPUT], call->values};
-  const array *const arrays[] = {&result, &values};
-  if (code == TOOL_DONE && !array_write_all(names, arrays, call->values ? 2 : 1, &error))
-    code = tool_refuse("%s", error.text);
+  if (code == TOOL_DONE) code = begin_outputs(call, &r, &out);
+  if (code == TOOL_DONE) code = work(value[REQUEST_DEVICE], &r, &source, &out.result, &out.values);
+  if (code == TOOL_DONE) code = end_outputs(call, &out);
   request_destroy(&r);
   array_destroy(&source);
-  array_destroy(&result);
-  array_destroy(&values);
+  destroy_outputs(&out);
   return code;
 }

@@ -538,3 +538,30 @@ Test(cli_convert, memory_is_input_and_output) {
   (void)with, (void)without;
   tool_folder_leave();
 }
+
+/* Neither what is read nor what is written need be in memory that the system cannot take back: a
+ * process that may have less of it than either takes makes it. */
+Test(cli_convert, files_larger_than_memory) {
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+  enum { HEIGHT = 4096, WIDTH = 8192, LIMIT = HEIGHT * WIDTH * 3 };
+  struct rlimit before, little;
+  tool_folder_enter();
+  array in = write_sample("large.npy", LLRT_F32, 2, (int64_t[]){HEIGHT, WIDTH}, false);
+  array_destroy(&in); /* the limit is this process's, too */
+  cr_assert_eq(getrlimit(RLIMIT_DATA, &before), 0);
+  little = (struct rlimit){.rlim_cur = LIMIT, .rlim_max = before.rlim_max};
+  cr_assert_eq(setrlimit(RLIMIT_DATA, &little), 0);
+  tool_result r = tool_run("convert large.npy --device host --to col_major -o out.safetensors:w");
+  tool_result back = tool_run("convert out.safetensors:w --device host --to row_major -o back.npy");
+  cr_assert_eq(setrlimit(RLIMIT_DATA, &before), 0);
+  cr_expect(r.code == 0 && back.code == 0, "%s%s", r.err, back.err);
+  in = tool_array_read("large.npy");
+  array out = tool_array_read("back.npy");
+  cr_expect(out.bytes == in.bytes && memcmp(out.data, in.data, in.bytes) == 0);
+  tool_result_fini(&r);
+  tool_result_fini(&back);
+  array_destroy(&in);
+  array_destroy(&out);
+  tool_folder_leave();
+#endif
+}

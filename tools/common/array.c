@@ -1,9 +1,14 @@
 #include "tools/common/array.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_BYTES (UINT64_C(1) << 62)
 
@@ -35,24 +40,30 @@ bool array_bytes(llrt_dtype dtype, int rank, const int64_t *shape, size_t *bytes
 
 #define LINE ((size_t)64) /* bytes to whose multiple data are aligned: operations run on them */
 
-bool array_create(llrt_dtype dtype, int rank, const int64_t *shape, array *out,
-                  array_error *error) {
+bool array_describe(llrt_dtype dtype, int rank, const int64_t *shape, array *out,
+                    array_error *error) {
   *out = (array){.dtype = dtype, .rank = rank};
-  size_t bytes;
-  if (!array_bytes(dtype, rank, shape, &bytes)) {
+  if (!array_bytes(dtype, rank, shape, &out->bytes)) {
     *out = (array){0};
     return array_fail(error, "the shape is too large");
   }
-  size_t lines = bytes / LINE + 1;
-  out->data = aligned_alloc(LINE, lines * LINE);
-  if (!out->data) {
-    *out = (array){0};
-    return array_fail(error, "no memory for %zu bytes", bytes);
-  }
-  memset(out->data, 0, bytes);
-  out->bytes = bytes;
   memcpy(out->shape, shape, (size_t)rank * sizeof *shape);
   return true;
+}
+
+bool array_allocate(array *a, array_error *error) {
+  a->data = aligned_alloc(LINE, (a->bytes / LINE + 1) * LINE);
+  if (!a->data) return array_fail(error, "no memory for %zu bytes", a->bytes);
+  memset(a->data, 0, a->bytes);
+  return true;
+}
+
+bool array_create(llrt_dtype dtype, int rank, const int64_t *shape, array *out,
+                  array_error *error) {
+  if (!array_describe(dtype, rank, shape, out, error)) return false;
+  if (array_allocate(out, error)) return true;
+  *out = (array){0};
+  return false;
 }
 
 bool array_store_as(array *a, const char *text, int rank, const int64_t *shape,
@@ -71,15 +82,63 @@ void array_forget_storage(array *a) {
 }
 
 void array_destroy(array *a) {
-  free(a->data);
+  if (a->map) munmap(a->map, a->mapped);
+  else free(a->data);
   free(a->stored_as);
   *a = (array){0};
 }
 
-bool array_read_data(FILE *file, array *a, array_error *error) {
-  if (fread(a->data, 1, a->bytes, file) == a->bytes) return true;
-  return array_fail(error, "the data cannot be read: %s",
-                    ferror(file) ? strerror(errno) : "the file ends early");
+/* ---- maps ---- */
+
+#define LEAST_MAPPED ((size_t)1 << 20) /* bytes; fewer are copied */
+
+static void file_is_gone(int signal) {
+  static const char text[] = "llrt: a file was cut short, or its disk failed, while it was used\n";
+  (void)signal;
+  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(2);
+  _exit(1);
+}
+
+/* Maps the file from its beginning to the end of a's data, which begin where it stands. */
+static bool map_file(FILE *file, array *a, int protection, int flags) {
+  off_t start = ftello(file);
+  int descriptor = fileno(file);
+  struct stat about;
+  int64_t align = llrt_dtype_bits(a->dtype) / 8;
+  if (a->bytes < LEAST_MAPPED || start < 0 || descriptor < 0 || fstat(descriptor, &about) != 0)
+    return false;
+  if (!S_ISREG(about.st_mode) || (align > 1 && start % align != 0)) return false;
+  size_t size = (size_t)start + a->bytes;
+  if ((flags & MAP_SHARED) && posix_fallocate(descriptor, 0, (off_t)size) != 0) return false;
+  void *map = mmap(NULL, size, protection, flags, descriptor, 0);
+  if (map == MAP_FAILED) return false;
+  signal(SIGBUS, file_is_gone);
+  a->map = map;
+  a->mapped = size;
+  a->data = (char *)map + start;
+  return true;
+}
+
+bool array_map_result(FILE *file, array *a) {
+  a->in_result = fflush(file) == 0 && map_file(file, a, PROT_READ | PROT_WRITE, MAP_SHARED);
+  return a->in_result;
+}
+
+bool array_read_data(FILE *file, llrt_dtype dtype, int rank, const int64_t *shape, array *out,
+                     array_error *error) {
+  if (!array_describe(dtype, rank, shape, out, error)) return false;
+  if (map_file(file, out, PROT_READ, MAP_PRIVATE)) return true;
+  if (array_allocate(out, error)) {
+    if (fread(out->data, 1, out->bytes, file) == out->bytes) return true;
+    array_fail(error, "the data cannot be read: %s",
+               ferror(file) ? strerror(errno) : "the file ends early");
+  }
+  array_destroy(out);
+  return false;
+}
+
+bool array_write_data(FILE *file, const array *a) {
+  return !a->data || a->in_result || fwrite(a->data, 1, a->bytes, file) == a->bytes;
 }
 
 #define FIRST_PIECE ((size_t)1 << 22) /* bytes; pieces grow by the factor 2 */

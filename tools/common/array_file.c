@@ -75,6 +75,22 @@ static bool write_into(const char *name, const array *a, outfile *file, array_er
   return done;
 }
 
+bool array_begin(const char *name, array *a, outfile *file, array_error *error) {
+  if (!write_into(name, a, file, error)) return false;
+  return (file->temporary && array_map_result(file->stream, a)) || array_allocate(a, error);
+}
+
+bool array_end_all(outfile *const *files, const array *const *arrays, int n, array_error *error) {
+  bool done = true;
+  for (int i = 0; i < n && done; i++) {
+    done = array_write_data(files[i]->stream, arrays[i]) ||
+           array_fail(error, "%.200s: cannot be written: %s", files[i]->path, strerror(errno));
+    done = done && outfile_flush(files[i], error);
+  }
+  for (int i = 0; i < n && done; i++) done = outfile_commit(files[i], error);
+  return done;
+}
+
 bool array_write_all(const char *const *names, const array *const *arrays, int n,
                      array_error *error) {
   outfile file[ARRAY_MAX_WRITES] = {{0}};

@@ -29,6 +29,13 @@ typedef struct outfile {
 
 bool outfile_open(const char *path, outfile *out, array_error *error);
 
+/* Opens the file of an array without data, as array_write does, writes all that comes before them,
+ * and gives the array data: those in the file itself where that is possible. array_end_all writes
+ * the rest of several; the files take their names when all are complete. A file that was begun is
+ * the caller's to discard where that does not happen. */
+bool array_begin(const char *name, array *a, outfile *file, array_error *error);
+bool array_end_all(outfile *const *files, const array *const *arrays, int n, array_error *error);
+
 /* Sends what was written to the file, so that a full disk shows before the commit. */
 bool outfile_flush(outfile *file, array_error *error);
 

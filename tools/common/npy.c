@@ -203,11 +203,9 @@ bool npy_read(FILE *file, array *out, array_error *error) {
   if (present != bytes)
     return array_fail(error, "the header promises %zu bytes of data, the file holds %llu", bytes,
                       (unsigned long long)present);
-  if (!array_create(header.dtype, header.rank, header.shape, out, error)) return false;
+  if (!array_read_data(file, header.dtype, header.rank, header.shape, out, error)) return false;
   out->col_major = header.col_major;
-  if (array_read_data(file, out, error)) return true;
-  array_destroy(out);
-  return false;
+  return true;
 }
 
 /* ---- writing ---- */
@@ -253,7 +251,7 @@ bool npy_write(FILE *file, const array *a, array_error *error) {
   memset(text + length, ' ', header - (size_t)length);
   text[header - 1] = '\n';
   if (fwrite(start, 1, lead, file) == lead && fwrite(text, 1, header, file) == header &&
-      fwrite(a->data, 1, a->bytes, file) == a->bytes)
+      array_write_data(file, a))
     return true;
   return array_fail(error, "the array cannot be written");
 }

@@ -247,10 +247,7 @@ static bool read_tensor(FILE *file, json_t *header, const array *entry, const in
   if (!check_extents(header, available, error)) return false;
   if (fseeko(file, (off_t)(data + (uint64_t)offsets[0]), SEEK_SET) != 0)
     return array_fail(error, "the tensor's bytes cannot be reached");
-  if (!array_create(entry->dtype, entry->rank, entry->shape, out, error)) return false;
-  if (array_read_data(file, out, error)) return true;
-  array_destroy(out);
-  return false;
+  return array_read_data(file, entry->dtype, entry->rank, entry->shape, out, error);
 }
 
 /* ---- metadata ---- */
@@ -328,8 +325,8 @@ static json_t *make_metadata(const char *name, const array *a) {
   return metadata;
 }
 
-/* The header's text for one tensor, padded with spaces so that the data begin at a multiple of 8;
- * free it. NULL when memory ran out or the name is no UTF-8. */
+/* The header's text for one tensor, padded with spaces so that the data begin at a multiple of
+ * 64; free it. NULL when memory ran out or the name is no UTF-8. */
 static char *make_header(const char *name, const char *type, const array *a, size_t *length) {
   json_t *shape = json_array(), *metadata = make_metadata(name, a);
   for (int axis = 0; axis < a->rank; axis++)
@@ -342,7 +339,7 @@ static char *make_header(const char *name, const char *type, const array *a, siz
   char *text = NULL;
   if (compact) {
     size_t used = strlen(compact);
-    *length = (used + 7) / 8 * 8;
+    *length = (8 + used + 63) / 64 * 64 - 8;
     text = malloc(*length);
     if (text) {
       memset(text, ' ', *length);
@@ -369,8 +366,7 @@ bool safetensors_write(FILE *file, const char *name, const array *a, array_error
   if (!header) return array_fail(error, "the header for '%s' cannot be made", name);
   for (int i = 0; i < 8; i++) lead[i] = (unsigned char)(length >> 8 * i);
   bool done = fwrite(lead, 1, sizeof lead, file) == sizeof lead &&
-              fwrite(header, 1, length, file) == length &&
-              fwrite(a->data, 1, a->bytes, file) == a->bytes;
+              fwrite(header, 1, length, file) == length && array_write_data(file, a);
   free(header);
   return done ? true : array_fail(error, "the tensor cannot be written");
 }

@@ -75,6 +75,23 @@ static int held_bytes(const draft *d) {
   return kernel->launch.rounds > 0 ? 0 : plan_ring_bytes(kernel);
 }
 
+/* Small buffers of a draft that wants them apart take so many bytes together. */
+#define APART_BYTES 8192
+
+/* Puts a buffer behind all others, where nobody who still reads is in its way; false: it lies where
+ * they do. */
+static bool lies_apart(const draft *d, plan_buffer *buffer) {
+  const plan_kernel *kernel = d->kernel;
+  int end = 0;
+  if (!d->apart) return false;
+  for (int i = 0; i < kernel->n_buffers; i++)
+    end = bits_max(end, plan_buffer_end(&kernel->buffer[i]));
+  end = (end + 15) & -16;
+  if (end + buffer->bytes > APART_BYTES) return false;
+  buffer->offset = end;
+  return true;
+}
+
 /* Through a buffer, part after part: store, barrier, load. matrix: plan_matrix_kind of either. */
 static llrt_status buffer_steps(draft *d, const swizzle *chosen, const uint8_t matrix[2],
                                 const plan_value *target, int *at) {
@@ -82,8 +99,9 @@ static llrt_status buffer_steps(draft *d, const swizzle *chosen, const uint8_t m
   int in = *at, buffer = kernel->n_buffers;
   if (buffer == PLAN_MAX_BUFFERS)
     return llrt_error(LLRT_INTERNAL, "a kernel of more than %d buffers", PLAN_MAX_BUFFERS);
-  kernel->buffer[kernel->n_buffers] = chosen->buffer;
-  if (kernel->launch.rounds > 0) kernel->buffer[kernel->n_buffers].offset = plan_ring_bytes(kernel);
+  kernel->buffer[buffer] = chosen->buffer;
+  bool apart = lies_apart(d, &kernel->buffer[buffer]);
+  if (kernel->launch.rounds > 0) kernel->buffer[buffer].offset = plan_ring_bytes(kernel);
   kernel->n_buffers++;
   add_iterations(target, d->strip_bits, &kernel->buffer[buffer]);
   LLRT_TRY(draft_value(kernel, target, at));
@@ -100,7 +118,8 @@ static llrt_status buffer_steps(draft *d, const swizzle *chosen, const uint8_t m
                       .vector = (uint8_t)chosen->vector[1],
                       .matrix = matrix[1],
                       .repetition = (uint8_t)part};
-    if (plan_shared_in_use(kernel)) LLRT_TRY(barrier_step(d, !plan_others_read(kernel)));
+    if ((part > 0 || !apart) && plan_shared_in_use(kernel))
+      LLRT_TRY(barrier_step(d, !plan_others_read(kernel)));
     LLRT_TRY(draft_step(kernel, store));
     LLRT_TRY(barrier_step(d, plan_is_local(kernel, buffer, &kernel->value[*at])));
     LLRT_TRY(draft_step(kernel, load));

@@ -136,6 +136,7 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
   if (target->simd_lanes)
     kernel->lane_bits = bits_min(kernel->lane_bits, bits_log2(target->vector_bytes * 8 / 16));
   if (r->resident) d->roles.resident = r->program->reduced;
+  d->apart = r->resident;
   if (r->resident) d->roles.may_be_empty = 0;
   LLRT_TRY(draft_digits(d));
   if (d->divided)

@@ -113,6 +113,14 @@ static const struct {
     {"(x[t n]) -> (y[n t]) { y = x * 2 }", {33, 66}, {{LLRT_BF16, NULL}, {LLRT_BF16, NULL}}, 0, 0},
     {"(x[t n]) -> (y[t n]) { y = x * x }", {5, 64}, {{0}}, 1, 0}, /* in place */
     {"(x[t n]) -> (y[t n]) { y = x - max(x, n) }", {5, 700}, {{0}}, 1, 0},
+    /* more reductions than a kernel has buffers in shared memory */
+    {"(x[t n]) -> (y[t n]) { a = max(x, n); b = max(x - a, n); c = max(x + b, n); "
+     "d = min(x - c, n); e = max(x + d, n); f = min(x - e, n); g = max(x + f, n); "
+     "h = max(x - g, n); i = min(x + h, n); y = x - i }",
+     {3, 3000},
+     {{0}},
+     0,
+     0},
     /* what the second output reads, the first overwrites */
     {"(x[t n], r[t n]) -> (h[t n], y[t n]) { m = max(x, n); h = x - m; y = r + m }",
      {3, 3000},

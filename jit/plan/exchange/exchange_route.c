@@ -75,8 +75,10 @@ static int held_bytes(const draft *d) {
   return kernel->launch.rounds > 0 ? 0 : plan_ring_bytes(kernel);
 }
 
-/* Small buffers of a draft that wants them apart take so many bytes together. */
+/* Buffers of a draft that wants them apart: they take so many bytes together, and from so many on
+ * one that is like the next is used again. */
 #define APART_BYTES 8192
+#define APART_BUFFERS 4
 
 /* Puts a buffer behind all others, where nobody who still reads is in its way; false: it lies where
  * they do. */
@@ -92,18 +94,43 @@ static bool lies_apart(const draft *d, plan_buffer *buffer) {
   return true;
 }
 
+/* The number of a buffer that is used again; n_buffers: there is none. */
+static int used_again(const draft *d, const plan_buffer *wanted) {
+  const plan_kernel *kernel = d->kernel;
+  for (int i = 0; d->apart && i < kernel->n_buffers && kernel->n_buffers >= APART_BUFFERS; i++) {
+    const plan_buffer *own = &kernel->buffer[i];
+    if (own->slots == 0 && own->bytes == wanted->bytes && own->bits == wanted->bits &&
+        llrt_layout_equal(&own->layout, &wanted->layout))
+      return i;
+  }
+  return kernel->n_buffers;
+}
+
+/* A buffer as `wanted`; *apart: nothing was read from where it lies. */
+static llrt_status take_buffer(draft *d, const plan_buffer *wanted, const plan_value *target,
+                               int *number, bool *apart) {
+  plan_kernel *kernel = d->kernel;
+  *number = used_again(d, wanted);
+  *apart = false;
+  if (*number < kernel->n_buffers) return LLRT_OK;
+  if (*number == PLAN_MAX_BUFFERS)
+    return llrt_error(LLRT_UNSUPPORTED, "a kernel of more than %d buffers", PLAN_MAX_BUFFERS);
+  plan_buffer *buffer = &kernel->buffer[*number];
+  *buffer = *wanted;
+  *apart = lies_apart(d, buffer);
+  if (kernel->launch.rounds > 0) buffer->offset = plan_ring_bytes(kernel);
+  kernel->n_buffers++;
+  add_iterations(target, d->strip_bits, buffer);
+  return LLRT_OK;
+}
+
 /* Through a buffer, part after part: store, barrier, load. matrix: plan_matrix_kind of either. */
 static llrt_status buffer_steps(draft *d, const swizzle *chosen, const uint8_t matrix[2],
                                 const plan_value *target, int *at) {
   plan_kernel *kernel = d->kernel;
-  int in = *at, buffer = kernel->n_buffers;
-  if (buffer == PLAN_MAX_BUFFERS)
-    return llrt_error(LLRT_INTERNAL, "a kernel of more than %d buffers", PLAN_MAX_BUFFERS);
-  kernel->buffer[buffer] = chosen->buffer;
-  bool apart = lies_apart(d, &kernel->buffer[buffer]);
-  if (kernel->launch.rounds > 0) kernel->buffer[buffer].offset = plan_ring_bytes(kernel);
-  kernel->n_buffers++;
-  add_iterations(target, d->strip_bits, &kernel->buffer[buffer]);
+  int in = *at, buffer;
+  bool apart;
+  LLRT_TRY(take_buffer(d, &chosen->buffer, target, &buffer, &apart));
   LLRT_TRY(draft_value(kernel, target, at));
   for (int part = 0; part < 1 << chosen->rep_bits; part++) {
     plan_step store = {.kind = PLAN_SHARED_STORE,

@@ -1,8 +1,9 @@
-/* What a module tells those who compile it. */
+/* What emission tells compilation about a module beside its code. */
 #ifndef LLRT_JIT_EMIT_MODULE_FLAGS_H
 #define LLRT_JIT_EMIT_MODULE_FLAGS_H
 
-/* Named metadata of modules that want PTX 8.4, whatever their target's text begins with. */
+/* The name of a metadata node: a module that has it needs PTX ISA 8.4 even where its target's
+ * default is older. */
 #define EMIT_PTX_84 "llrt_ptx_84"
 
 #endif

@@ -1,33 +1,36 @@
-/* Private to emit_panel*.c, which says what this is about. */
+/* Staged panels of conversions (plan_panel.staged): a block's part of one tensor in shared memory.
+ * What emit_panel.c, of the source, and emit_panel_store.c, of the destination, share; private to
+ * them. */
 #ifndef LLRT_JIT_EMIT_PANEL_H
 #define LLRT_JIT_EMIT_PANEL_H
 
 #include "jit/emit/place/place.h"
 
-/* Where a block's panel begins in memory, and in shared memory. */
+/* The block's panel as addresses in memory (i64, bytes), and where it is in shared memory. */
 typedef struct panel_range {
-  LLVMValueRef begin, end;  /* i64: addresses */
-  LLVMValueRef first, last; /* of its whole vectors */
-  LLVMValueRef shared;      /* pointer to what `first` is in shared memory */
+  LLVMValueRef begin, end;  /* of the panel: first byte, and behind the last one */
+  LLVMValueRef first, last; /* of the aligned vectors inside it: begin <= first, last <= end */
+  LLVMValueRef shared;      /* pointer into shared memory, to the byte of address `first` */
 } panel_range;
 
-/* Sets e->panel, too. */
+/* Computes the range; sets e->panel to where the panel's first element is in shared memory. */
 void panel_range_of(emitter *e, panel_range *out);
+/* The pointer `byte` (i64) bytes behind `pointer`. */
 LLVMValueRef panel_byte(const emitter *e, LLVMValueRef pointer, LLVMValueRef byte);
 
-/* A vector of positions that follow each other. */
+/* Neighbouring positions of a panel that a thread moves together. */
 typedef struct panel_vector {
-  LLVMValueRef there;                     /* i1: whether it is the panel's */
-  LLVMValueRef position[PLAN_MAX_DIGITS]; /* i32: of its first element, in the panel; NULL: of
-                                             digits that do not move */
+  LLVMValueRef there;                     /* i1: whether the panel has it */
+  LLVMValueRef position[PLAN_MAX_DIGITS]; /* i32: of its first element, by digit, inside the panel;
+                                             NULL: a digit that is the same for all */
   LLVMValueRef pointer;                   /* to its first element in shared memory */
 } panel_vector;
 
-/* That of the registers from `index` on. Needs: e->panel. */
+/* The vector in the registers of `value` from number `index` on. Needs: e->panel. */
 void panel_vector_of(emitter *e, const plan_value *value, uint64_t index, panel_vector *out);
-/* Pointer to its element j in shared memory; i1: whether that is inside the bounds of a tensor,
- * NULL: it is. */
+/* Pointer to element j of the vector in shared memory. */
 LLVMValueRef panel_element(emitter *e, const panel_vector *vector, int j);
+/* i1: whether element j of the vector is inside all bounds of the tensor; NULL: surely. */
 LLVMValueRef panel_inside(emitter *e, const panel_vector *vector, int tensor, int j);
 
 #endif

@@ -1,14 +1,19 @@
-/* Indices: what their values are and what they add to addresses. emit_index.c. */
+/* Indices (plan_index): their values, and what these add to addresses. emit_index.c. */
 #ifndef LLRT_JIT_EMIT_PLACE_INDEX_H
 #define LLRT_JIT_EMIT_PLACE_INDEX_H
 
 #include "jit/emit/core/emitter.h"
 
-/* Loads the extents and values that hold for the whole block. Needs: the decoded block. */
+/* Loads, at the begin of a block, the extents in memory and those index values that are the same
+ * for all of its elements. Needs: the decoded block. */
 void emit_begin_indices(emitter *e);
-/* i1: whether the block has something to do. */
+/* i1: whether the block has any element: false where a block-wide index value is to be skipped or
+ * an extent in memory ends before it. */
 LLVMValueRef emit_present(emitter *e);
+/* Sets *terms to what the indices of place's tensor add to the address at tile coordinate `tile`.
+ */
 void emit_index_terms_at(emitter *e, emit_place *place, uint64_t tile, emit_index_terms *terms);
+/* PLAN_REPORT: writes to an index's report where one of its values is out of range. */
 void emit_report_step(emitter *e, const plan_step *step);
 
 #endif

@@ -154,7 +154,7 @@ static void swap_words(emitter *e, const plan_word_lane_swap *swap, int n_words,
                        LLVMValueRef *out) {
   word_swapper s = word_swapper_of(e, swap);
   for (int w = 0; w < n_words; w++) {
-    if (!plan_word_lane_swap_packs(swap, w))
+    if (!plan_word_lane_swap_packs(e->kernel->target.tuning, swap, w))
       out[w] = e->ops->permute(e, in[w], e->ops->shuffle(e, in[w], s.partner), s.whole);
     else if (w % 2 == 0) swap_pair(&s, &in[w], &out[w]);
   }

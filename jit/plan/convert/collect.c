@@ -2,7 +2,7 @@
  *
  * Rows of the destination that are no powers of two and follow each other without a gap: 48
  * channels a block. Tiles overhang each row, so that stores are masked and begin anywhere in a
- * line. Together they are one stretch of memory, which counts as one row.
+ * line. Together they are one piece of memory, which counts as one row.
  *
  * Rows of some lines that begin anywhere, records with something between them: all lines but those
  * at both ends are whole. */
@@ -11,15 +11,13 @@
 #include "base/bits.h"
 #include "jit/plan/convert/tile_steps.h"
 
-/* So many bytes have a line wherever they begin. What is no line is stored in parts of at least
- * PART_BYTES. */
-#define STRETCH_LEAST_BYTES 128
+/* Bytes of a collection of rows without a gap. 128 hold a whole line of 64 bytes wherever they
+ * begin. A collection lies on the stack and stays in the first-level cache beside what tiles read:
+ * half of a cache of 32 KiB. */
+#define LEAST_COLLECTION_BYTES 128
+#define MOST_COLLECTION_BYTES (16 << 10)
+/* What is no whole line, at either end, is stored in parts of at least so many bytes. */
 #define PART_BYTES 4
-/* Rows with gaps between them: of 128 bytes, half of which are lines, they took 1.1 to 1.4 times as
- * long as stored through the caches, of 256 three quarters (docs/history/host-conversions.md). */
-#define ROW_BYTES 256
-/* Of the stack, so that a stretch stays in the first-level cache beside what the tiles read. */
-#define STRETCH_BYTES (16 << 10)
 
 /* Bits of the digits that some tiles have: those of 2^iterations turns of a strip. */
 static uint64_t bits_of_tiles(const draft *d, int iterations) {
@@ -87,7 +85,7 @@ static int find_rows(const draft *d, int row, uint64_t touched, int *bits) {
   return found;
 }
 
-/* log2 elements that divide the address of every stretch. */
+/* log2 elements that divide the address of every collection. */
 static int collection_alignment(const draft *d, int row, int rows, int bits) {
   const plan_kernel *kernel = d->kernel;
   int align = d->address_align[PLAN_DESTINATION];
@@ -119,7 +117,8 @@ static bool is_gapless(const draft *d, const plan_bound *bound, int iterations,
     return false;
   int64_t elements = length << bits;
   int width = kernel->tensor_bits[PLAN_DESTINATION] / 8;
-  if (elements * width > STRETCH_BYTES || elements * width < STRETCH_LEAST_BYTES) return false;
+  if (elements * width > MOST_COLLECTION_BYTES || elements * width < LEAST_COLLECTION_BYTES)
+    return false;
   if (n - kernel->lane_bits > PLAN_VALUE_BITS) return false; /* what one value has */
   int align = bits_min(collection_alignment(d, bound->top, rows, bits), bits_alignment(elements));
   if (width << align < PART_BYTES) return false;
@@ -171,9 +170,11 @@ static bool are_rows(const draft *d, int iterations, draft_collection *out) {
   int64_t elements = (int64_t)1 << run, count = (int64_t)1 << (n - run);
   int64_t pitch = rows < 0 ? elements : kernel->digit[rows].side[PLAN_DESTINATION].stride.value;
   int64_t reach = (count - 1) * pitch + elements;
-  if (pitch < elements || elements * width < ROW_BYTES) return false;
+  if (pitch < elements || elements * width < kernel->target.tuning->collected_row_bytes)
+    return false;
   if (width << d->align[PLAN_DESTINATION] < PART_BYTES) return false;
-  if (reach * width > STRETCH_BYTES || n - kernel->lane_bits > PLAN_VALUE_BITS) return false;
+  if (reach * width > MOST_COLLECTION_BYTES || n - kernel->lane_bits > PLAN_VALUE_BITS)
+    return false;
   *out = (draft_collection){.elements = (int32_t)elements,
                             .rows = (int32_t)count,
                             .pitch = (int32_t)pitch,

@@ -8,8 +8,8 @@
 
 /* ---- reach ---- */
 
-/* Elements of tensor t from position to position of digit i's axis, if the digit's address is its
- * coordinate times that; -1: it is not. */
+/* Elements of tensor t from one position of digit i's axis to the next; -1: not one number, or one
+ * that only a run knows. */
 static int64_t axis_stride(const draft *d, int t, int i) {
   const plan_digit *digit = &d->kernel->digit[i];
   const plan_digit_side *side = &digit->side[t];
@@ -22,7 +22,8 @@ static int64_t axis_stride(const draft *d, int t, int i) {
   return digit->step > 0 && stride >= 0 && stride % digit->step == 0 ? stride / digit->step : -1;
 }
 
-/* The limit that accesses to tensor t keep of an axis; -1: none that is known. */
+/* The number of positions of an axis below which accesses to tensor t stay, the least of its
+ * bounds; -1: no bound has a known limit. */
 static int64_t known_limit(const plan_kernel *kernel, int t, int axis) {
   int64_t least = -1;
   for (int i = 0; i < kernel->n_bounds; i++) {
@@ -34,13 +35,13 @@ static int64_t known_limit(const plan_kernel *kernel, int t, int axis) {
   return least;
 }
 
-/* What digits `inside` of one axis are together. */
+/* Those digits of one axis that are among `inside`, as one. */
 typedef struct inside_axis {
-  int64_t last;   /* coordinate of their last position */
-  int64_t reach;  /* elements up to that; -1: not known */
-  int64_t stride; /* of a coordinate; -1: there is none */
-  int64_t positions;
-  bool some, all; /* of the axis's digits */
+  int64_t last;      /* coordinate of their last position, from that of the first */
+  int64_t reach;     /* elements of memory from the first position to the last; -1: not known */
+  int64_t stride;    /* elements from coordinate to coordinate; -1: not one number; -2: no digits */
+  int64_t positions; /* product of their counts */
+  bool some, all;    /* whether some, and all, of the axis's digits are inside */
 } inside_axis;
 
 static inside_axis inside_of(const draft *d, int t, int axis, uint64_t inside) {
@@ -74,7 +75,7 @@ bool panel_reach(const draft *d, int t, uint64_t inside, plan_panel *panel) {
   return true;
 }
 
-/* The bound of an axis's stores; -1: there is none. */
+/* The number of the bound that stores keep along an axis; -1: there is none. */
 static int store_bound(const plan_kernel *kernel, int axis) {
   int found = -1;
   for (int i = 0; i < kernel->n_bounds; i++)
@@ -108,7 +109,7 @@ bool panel_is_whole(const draft *d, uint64_t inside, plan_panel *panel) {
 
 /* ---- cost ---- */
 
-/* Offset in the panel of a position of the flat index. */
+/* Offset in the panel, in elements, of position `index` of all that it holds. */
 static int64_t panel_offset(const plan_kernel *kernel, int64_t index) {
   int64_t position[PLAN_MAX_DIGITS] = {0};
   for (int i = 0; i < kernel->panel.places; i++) {
@@ -119,15 +120,16 @@ static int64_t panel_offset(const plan_kernel *kernel, int64_t index) {
   return plan_offset(kernel, kernel->panel.tensor, position, NULL, NULL, 0);
 }
 
-#define SAMPLES 8 /* warps, one behind the other, that are looked at */
+#define SAMPLED_WARPS 8 /* the first warps of a panel's positions, whose accesses are counted */
 
-/* Wavefronts by which a warp moves an element of each of its lanes, on average over a vector's. */
+/* Wavefronts in which a warp moves one element of each of its lanes, on average over the sampled
+ * warps and over the elements of a vector. */
 static double wavefronts_of_elements(const plan_kernel *kernel) {
   const plan_target *target = &kernel->target;
   int64_t address[TRAFFIC_MAX_LANES];
   int lanes = 1 << kernel->lane_bits, total = 0, width = kernel->tensor_bits[0] / 8,
       vector = 1 << kernel->panel.vector;
-  for (int i = 0; i < SAMPLES * vector; i++) {
+  for (int i = 0; i < SAMPLED_WARPS * vector; i++) {
     for (int lane = 0; lane < lanes; lane++) {
       int64_t index = ((int64_t)(i / vector * lanes + lane) << kernel->panel.vector) + i % vector;
       address[lane] =
@@ -135,7 +137,7 @@ static double wavefronts_of_elements(const plan_kernel *kernel) {
     }
     total += traffic_wavefronts(address, lanes, width, target->banks, target->bank_bytes);
   }
-  return (double)total / (SAMPLES * vector);
+  return (double)total / (SAMPLED_WARPS * vector);
 }
 
 double panel_wavefronts(const plan_kernel *kernel) {

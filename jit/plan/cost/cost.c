@@ -266,7 +266,7 @@ static void count_shuffle(const plan_kernel *kernel, const plan_step *step, plan
     return;
   }
   if (plan_word_lane_swap_of(&kernel->value[step->in], &kernel->value[step->out], &swap)) {
-    plan_word_lane_swap_cost(&swap, &kernel->value[step->out], cost);
+    plan_word_lane_swap_cost(kernel->target.tuning, &swap, &kernel->value[step->out], cost);
     return;
   }
   plan_shuffle_round_of(&kernel->value[step->in], &kernel->value[step->out], &round);

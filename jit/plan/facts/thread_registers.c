@@ -6,36 +6,41 @@
 #include "jit/plan/facts/value.h"
 #include "jit/plan/types/dot_instruction.h"
 
-/* Registers, 32 bits each. A multiprocessor's at compute capabilities 8.0 to 9.0 (CUDA C
- * Programming Guide); a thread's go in grains of 8, up to 248 (255 is the limit). */
-#define REGISTERS 65536
-#define GRAIN 8
-#define MOST 248
-/* What a producer's thread keeps: addresses of copies; these and two parts of 64 elements that
- * boxes brought, which it casts (PLAN_LANDED); where it only issues boxes, 24, the least that
- * setmaxnreg takes. */
-#define PRODUCERS 40
-#define CASTING 72
-#define OF_BOXES 24
-/* What ptxas wants beside a wgmma's operands: it asks for 158 where m64n256k16 has 132. Where a
- * block has 2^FEW_FROM such warps or more it makes do with less: 112 for the 100 of m64n64k32
- * beside 64 sums. */
-#define BESIDE 26
-#define FEW_BESIDE 12
-#define FEW_FROM 4
+/* All numbers are 32-bit registers. A multiprocessor of compute capability 8.0 to 9.0 has
+ * UNIT_REGISTERS; a thread is given a multiple of REGISTER_STEP, at most MOST_REGISTERS (255 is the
+ * architecture's limit). CUDA C Programming Guide, "Compute Capabilities". */
+#define UNIT_REGISTERS 65536
+#define REGISTER_STEP 8
+#define MOST_REGISTERS 248
+
+/* What a producer's thread keeps: addresses of its copies; these and two parts of 64 elements that
+ * boxes brought, which it casts (PLAN_LANDED); 24, the least that setmaxnreg takes, where it only
+ * issues boxes. */
+#define COPYING_PRODUCER 40
+#define CASTING_PRODUCER 72
+#define BOX_PRODUCER 24
+
+/* What ptxas gives a thread beside a wgmma's operands: 158 registers for the 132 of
+ * m64n256k16. In blocks of 2^MANY_WARP_BITS warps or more it makes do with less: 112 for the 100 of
+ * m64n64k32 and 64 sums. */
+#define BESIDE_WGMMA 26
+#define BESIDE_WGMMA_OF_MANY 12
+#define MANY_WARP_BITS 4
 
 void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
   int own = 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
   int producers = kernel->producers << kernel->lane_bits, blocks = bits_max(kernel->resident, 1);
-  int begin = bits_min(REGISTERS / blocks / (own + producers) & -GRAIN, MOST);
+  int begin =
+      bits_min(UNIT_REGISTERS / blocks / (own + producers) & -REGISTER_STEP, MOST_REGISTERS);
   *out = (plan_registers){begin, begin, begin};
   if (!producers) return;
-  int wanted = plan_landed_step(kernel) >= 0 ? CASTING
-               : plan_only_boxes(kernel)     ? OF_BOXES
-                                             : PRODUCERS;
+  int wanted = plan_landed_step(kernel) >= 0 ? CASTING_PRODUCER
+               : plan_only_boxes(kernel)     ? BOX_PRODUCER
+                                             : COPYING_PRODUCER;
   out->producers = bits_min(wanted, begin);
   out->others =
-      bits_min((begin * (own + producers) - out->producers * producers) / own & -GRAIN, MOST);
+      bits_min((begin * (own + producers) - out->producers * producers) / own & -REGISTER_STEP,
+               MOST_REGISTERS);
 }
 
 bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums,
@@ -49,5 +54,6 @@ bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums,
   if (row->layout[DOT_A])
     words += bits_max((llrt_dtype_bits((llrt_dtype)row->a) << first.registers) / 32, 1);
   if (fresh) words += 1 << (made.registers - sums->word);
-  return words + (kernel->warp_bits < FEW_FROM ? BESIDE : FEW_BESIDE) <= has.others;
+  return words + (kernel->warp_bits < MANY_WARP_BITS ? BESIDE_WGMMA : BESIDE_WGMMA_OF_MANY) <=
+         has.others;
 }

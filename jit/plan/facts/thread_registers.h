@@ -14,9 +14,9 @@ typedef struct plan_registers {
 
 void plan_registers_of(const plan_kernel *kernel, plan_registers *out);
 
-/* Whether those who multiply have room for a product of warpgroups: all sums, those of an
- * instruction that stand beside them (PLAN_DOT, beside), its first operand, and what ptxas wants
- * beside. */
+/* Whether a thread that multiplies has registers for a product of warpgroups: all sums (`sums`),
+ * with `fresh` an instruction's own sums beside them (plan_step.fresh_sums), the instruction's
+ * first operand if registers hold it, and what ptxas takes beside. */
 bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums,
                          const dot_instruction *row, bool fresh);
 

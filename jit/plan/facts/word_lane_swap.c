@@ -7,10 +7,11 @@
 
 #include <string.h>
 
-/* The bit of a byte's place that position i of a word with elements of `bits` moves; negative: none
- * does. */
+/* The bit of a byte's number in its word that position i stands for, in a word of elements of
+ * `bits` bits; negative: the position is inside a byte. */
 static int byte_bit_of(int i, int bits) { return i + bits_log2(bits) - 3; }
 
+/* The first entry in which two lists of n vectors differ; -1: they are equal. */
 static int differing(const uint64_t *a, const uint64_t *b, int n) {
   for (int i = 0; i < n; i++)
     if (a[i] != b[i]) return i;
@@ -38,13 +39,10 @@ bool plan_word_lane_swap_of(const plan_value *in, const plan_value *out,
          differing(from.lanes, to.lanes, lanes) < 0;
 }
 
-/* A pair takes 3 permutes and a shuffle, or 2 of each, and a permute half as long as a shuffle
- * (jit/plan/types/target.c). A fourth of the pairs whole is faster than the third that would make
- * both pipes equally full (docs/history/exchange-inside-a-block.md). */
-#define WHOLE_PAIR 4
-
-bool plan_word_lane_swap_packs(const plan_word_lane_swap *swap, int w) {
-  return swap->paired && (w / 2 + 1) % WHOLE_PAIR != 0;
+/* A pair that is packed takes 3 permutes and a shuffle, one that is sent whole 2 of each, and a
+ * permute half as long as a shuffle (jit/plan/types/target.c). */
+bool plan_word_lane_swap_packs(const plan_tuning *tuning, const plan_word_lane_swap *swap, int w) {
+  return swap->paired && (w / 2 + 1) % tuning->whole_swap_pairs != 0;
 }
 
 void plan_word_select(const plan_word_lane_swap *swap, int b, plan_word_selectors *selectors) {
@@ -62,10 +60,10 @@ void plan_word_select(const plan_word_lane_swap *swap, int b, plan_word_selector
   }
 }
 
-void plan_word_lane_swap_cost(const plan_word_lane_swap *swap, const plan_value *out,
-                              plan_cost *cost) {
+void plan_word_lane_swap_cost(const plan_tuning *tuning, const plan_word_lane_swap *swap,
+                              const plan_value *out, plan_cost *cost) {
   int words = 1 << (plan_value_bits(out, PLAN_REGISTER) - out->word);
-  int pairs = swap->paired ? words / 2 : 0, whole = pairs / WHOLE_PAIR;
+  int pairs = swap->paired ? words / 2 : 0, whole = pairs / tuning->whole_swap_pairs;
   cost->shuffles += words - pairs + whole;
   cost->permutes += words + pairs - whole;
 }

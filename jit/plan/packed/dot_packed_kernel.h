@@ -33,9 +33,11 @@ typedef struct packed_shape {
   bool deal;      /* rounds, the last of which are dealt to all blocks turn by turn (plan_deal) */
   int own;        /* > 0: rows of a block, fewer than the tile's 2^m: whole columns of a warpgroup's
                      instruction */
-  int64_t rows;   /* a variant's: for so many rows of D at most; 0: however many */
-  int64_t columns; /* the same of columns, on a device of PLAN_MEASURED_UNITS multiprocessors */
-  int clocks;      /* > 0: of a turn; of such variants that fit, the one that is done first runs */
+  int64_t rows;   /* the most rows of D that the shape is for; 0: any number */
+  int64_t
+      columns; /* the most columns, on a device of PLAN_MEASURED_UNITS multiprocessors; 0: any */
+  int clocks;  /* > 0: predicted clocks of a turn; of the shapes with clocks that fit, the one
+                  that is done first runs */
 } packed_shape;
 
 /* An operand on its way from memory to the product: through a ring in shared memory that copies

@@ -1,6 +1,7 @@
 /* Variants of a dot with packed weights: which shape of a block for how many rows and columns, and
  * stages. */
 #include "jit/plan/packed/dot_packed_kernel.h"
+#include "jit/plan/packed/dot_packed_shapes.h"
 
 #include "base/bits.h"
 #include "base/memory.h"
@@ -14,320 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Each for up to so many rows, the last for all. Blocks fill a large device once where N is 8192;
- * about 50 KiB of W are under way in a multiprocessor. The more rows, the more columns share what
- * is read of A, and the fewer blocks there are: two of a cluster then share K. */
-static const packed_shape warp_shapes[] = {
-    {.rows = 8, .m = 3, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 4, .resident = 2},
-    {.rows = 16, .m = 4, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 4, .resident = 1},
-    {.rows = 32, .m = 5, .n = 6, .k = 6, .warps = {0, 1, 3}, .slots = 4, .resident = 1},
-    {.rows = 64,
-     .m = 6,
-     .n = 7,
-     .k = 7,
-     .warps = {0, 2, 2},
-     .cluster = 1,
-     .slots = 4,
-     .resident = 1},
-    {.rows = 128,
-     .m = 7,
-     .n = 7,
-     .k = 6,
-     .warps = {0, 2, 2},
-     .cluster = 1,
-     .slots = 4,
-     .resident = 1},
-    {.m = 7, .n = 7, .k = 6, .warps = {0, 2, 1}, .slots = 4, .resident = 1},
-};
-/* A shape is for as many columns as a device of PLAN_MEASURED_UNITS takes its blocks at once (in
- * proportion to its units on another: plan_for_units); the next one has fewer of them. Else the
- * device would have little to do at the end, for as long as a block takes: blocks of 64 columns, or
- * two that share 128, or as small ones of which a multiprocessor has two (AT_ONCE), four that share
- * 128 (IN_FOUR), or do so in clusters of four, of which fewer are resident (FEW_COLUMNS). Up to as
- * many columns tiles are few and short, too: blocks of fewer rows than a tile, of which a device
- * takes more at once, and blocks that go on to the next tile are faster there. */
-#define AT_ONCE (PLAN_MEASURED_UNITS / 2 << 7)
-#define IN_FOUR 4096
-#define FEW_COLUMNS 3584
-#define PRODUCED .resident = 1, .producers = 4, .warpgroups = true
-
-/* The same where there are warpgroups, whose instructions take all rows of a block at once. */
-static const packed_shape group_shapes[] = {
-    {.rows = 8,
-     .columns = AT_ONCE,
-     .m = 3,
-     .n = 5,
-     .k = 7,
-     .warps = {0, 0, 2},
-     .slots = 4,
-     .resident = 2},
-    {.rows = 8, .m = 3, .n = 5, .k = 7, .warps = {0, 0, 2}, .slots = 3, .resident = 4},
-    {.rows = 16,
-     .columns = AT_ONCE,
-     .m = 4,
-     .n = 5,
-     .k = 7,
-     .warps = {0, 0, 2},
-     .slots = 4,
-     .resident = 2},
-    {.rows = 16, .m = 4, .n = 5, .k = 6, .warps = {0, 0, 2}, .slots = 4, .resident = 4},
-    {.rows = 32,
-     .columns = FEW_COLUMNS,
-     .m = 5,
-     .n = 5,
-     .k = 7,
-     .warps = {0, 0, 2},
-     .slots = 4,
-     .resident = 2},
-    {.rows = 32,
-     .columns = IN_FOUR,
-     .m = 5,
-     .n = 6,
-     .k = 7,
-     .warps = {0, 2, 2},
-     .cluster = 1,
-     .slots = 6,
-     .resident = 1,
-     .warpgroups = true},
-    {.rows = 32,
-     .columns = AT_ONCE,
-     .m = 5,
-     .n = 6,
-     .k = 7,
-     .warps = {0, 2, 1},
-     .slots = 8,
-     .resident = 1,
-     .warpgroups = true},
-    {.rows = 32,
-     .m = 5,
-     .n = 6,
-     .k = 7,
-     .warps = {0, 2, 1},
-     .slots = 4,
-     .resident = 2,
-     .warpgroups = true},
-    {.rows = 64,
-     .columns = IN_FOUR,
-     .m = 6,
-     .n = 6,
-     .k = 7,
-     .warps = {0, 2, 2},
-     .cluster = 1,
-     .slots = 4,
-     .resident = 1,
-     .warpgroups = true},
-    {.rows = 64,
-     .columns = AT_ONCE,
-     .m = 6,
-     .n = 6,
-     .k = 6,
-     .warps = {0, 2, 2},
-     .slots = 4,
-     .resident = 1,
-     .warpgroups = true},
-    {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 8, PRODUCED},
-    {.rows = 128,
-     .columns = FEW_COLUMNS,
-     .m = 7,
-     .n = 7,
-     .k = 7,
-     .warps = {0, 3, 2},
-     .cluster = 2,
-     .slots = 4,
-     PRODUCED},
-    {.rows = 128,
-     .columns = IN_FOUR,
-     .m = 6,
-     .n = 7,
-     .k = 7,
-     .warps = {0, 3, 1},
-     .cluster = 1,
-     .slots = 8,
-     PRODUCED},
-    {.rows = 128,
-     .columns = AT_ONCE,
-     .m = 7,
-     .n = 7,
-     .k = 7,
-     .warps = {0, 3, 1},
-     .cluster = 1,
-     .slots = 4,
-     PRODUCED},
-    {.rows = 128, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
-    {.rows = 256,
-     .columns = IN_FOUR,
-     .m = 7,
-     .n = 7,
-     .k = 7,
-     .warps = {0, 3, 1},
-     .cluster = 1,
-     .slots = 4,
-     PRODUCED},
-    {.rows = 256,
-     .columns = AT_ONCE,
-     .m = 8,
-     .n = 7,
-     .k = 6,
-     .warps = {0, 3, 1},
-     .cluster = 1,
-     .slots = 4,
-     PRODUCED},
-    {.m = 8,
-     .n = 7,
-     .k = 6,
-     .warps = {0, 3, 0},
-     .slots = 4,
-     PRODUCED,
-     .deal = true,
-     .clocks = 1100},
-    {.columns = FEW_COLUMNS,
-     .own = 208,
-     .rounds = true,
-     .m = 8,
-     .n = 7,
-     .k = 6,
-     .warps = {0, 3, 0},
-     .slots = 4,
-     PRODUCED,
-     .clocks = 930},
-    {.columns = FEW_COLUMNS,
-     .own = 104,
-     .m = 7,
-     .n = 7,
-     .k = 7,
-     .warps = {0, 3, 0},
-     .slots = 4,
-     PRODUCED,
-     .clocks = 1150},
-    {.columns = FEW_COLUMNS,
-     .rounds = true,
-     .m = 8,
-     .n = 7,
-     .k = 6,
-     .warps = {0, 3, 0},
-     .slots = 4,
-     PRODUCED,
-     .clocks = 1100},
-    {.rows = 512,
-     .columns = IN_FOUR,
-     .m = 7,
-     .n = 7,
-     .k = 7,
-     .warps = {0, 3, 0},
-     .slots = 4,
-     PRODUCED,
-     .clocks = 1200},
-    {.m = 8, .n = 7, .k = 6, .warps = {0, 3, 0}, .slots = 4, PRODUCED, .clocks = 1100},
-};
-/* Those of weights as bytes, whose groups take all rows at once, however few, where there are
- * columns for as many blocks of 64 of them as there are multiprocessors: sums of a turn are of 128
- * positions. */
-static const packed_shape byte_shapes[] = {
-    {.rows = 8,
-     .columns = IN_FOUR,
-     .m = 3,
-     .n = 5,
-     .k = 7,
-     .warps = {0, 0, 2},
-     .slots = 4,
-     .resident = 2},
-    {.rows = 8,
-     .m = 3,
-     .n = 6,
-     .k = 7,
-     .warps = {0, 2, 1},
-     .slots = 8,
-     .resident = 1,
-     .warpgroups = true},
-    {.rows = 16,
-     .columns = IN_FOUR,
-     .m = 4,
-     .n = 5,
-     .k = 7,
-     .warps = {0, 0, 2},
-     .slots = 4,
-     .resident = 2},
-    {.rows = 16,
-     .m = 4,
-     .n = 6,
-     .k = 7,
-     .warps = {0, 2, 1},
-     .slots = 8,
-     .resident = 1,
-     .warpgroups = true},
-    {.rows = 32,
-     .columns = IN_FOUR,
-     .m = 5,
-     .n = 6,
-     .k = 7,
-     .warps = {0, 2, 2},
-     .cluster = 1,
-     .slots = 8,
-     .resident = 1,
-     .warpgroups = true},
-    {.rows = 32,
-     .m = 5,
-     .n = 6,
-     .k = 7,
-     .warps = {0, 2, 2},
-     .slots = 4,
-     .resident = 1,
-     .warpgroups = true},
-    {.rows = 64,
-     .columns = IN_FOUR,
-     .m = 6,
-     .n = 6,
-     .k = 7,
-     .warps = {0, 2, 2},
-     .cluster = 1,
-     .slots = 4,
-     .resident = 1,
-     .warpgroups = true},
-    {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 8, PRODUCED},
-    {.rows = 128,
-     .columns = IN_FOUR,
-     .m = 6,
-     .n = 7,
-     .k = 7,
-     .warps = {0, 3, 1},
-     .cluster = 1,
-     .slots = 8,
-     PRODUCED},
-    {.rows = 128, .m = 7, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 8, PRODUCED},
-    {.rows = 256,
-     .columns = IN_FOUR,
-     .m = 7,
-     .n = 7,
-     .k = 7,
-     .warps = {0, 3, 1},
-     .cluster = 1,
-     .slots = 8,
-     PRODUCED},
-    {.rows = 256, .m = 8, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
-    {.rows = 512,
-     .columns = IN_FOUR,
-     .m = 7,
-     .n = 7,
-     .k = 7,
-     .warps = {0, 3, 0},
-     .slots = 8,
-     PRODUCED},
-    {.m = 8, .n = 7, .k = 7, .warps = {0, 3, 0}, .slots = 4, PRODUCED},
-};
-/* Instead of those for as many rows, where rows have 8 bits: up to 32 each warp casts what it
- * multiplies, up to 128 producers do, beyond them a stage before (CAST_BEFORE). */
-static const packed_shape narrow_shapes[] = {
-    {.rows = 32, .m = 5, .n = 5, .k = 6, .warps = {0, 0, 3}, .slots = 4, .resident = 1},
-    {.rows = 64, .m = 6, .n = 7, .k = 7, .warps = {0, 3, 1}, .cluster = 1, .slots = 4, PRODUCED},
-};
-
-#define COUNT(list) ((int)(sizeof list / sizeof *list))
-
 static const packed_shape *shape_for(const packed *p, const packed_shape *shape) {
-  for (int i = 0; i < COUNT(narrow_shapes); i++)
+  const packed_shape_list *narrow = &packed_narrow_shapes;
+  for (int i = 0; i < narrow->n; i++)
     if (packed_casts_rows(p) && (shape->warpgroups || shape->columns) &&
-        narrow_shapes[i].rows == shape->rows)
-      return &narrow_shapes[i];
+        narrow->shape[i].rows == shape->rows)
+      return &narrow->shape[i];
   return shape;
 }
 
@@ -453,7 +146,7 @@ static void name_shape(const packed_shape *shape, int64_t columns, char what[PLA
 
 /* Shapes for few columns are left out where they are not needed, or not to be had, or rows of 8
  * bits have their own. */
-static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n,
+static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
                                const plan_target *target, const plan_options *options, plan *out) {
   const int first = packed_axis(&p->job, 0);
   const llrt_promise *extents = p->job.desc.promises[0].shape + first;
@@ -461,8 +154,8 @@ static llrt_status plan_shapes(packed *p, const packed_shape *shapes, int n,
   int64_t covered = 0; /* rows that the shapes so far take, however many columns there are */
   bool all = false;
   out->n_variants = 0;
-  for (int i = 0; i < n && !all; i++) {
-    const packed_shape *shape = &shapes[i];
+  for (int i = 0; i < shapes->n && !all; i++) {
+    const packed_shape *shape = &shapes->shape[i];
     plan_kernel *kernel = &out->variant[out->n_variants];
     const packed_shape *wanted = shape_for(&begin, shape);
     const int64_t columns = shape->columns ? plan_for_units(target, shape->columns) : 0;
@@ -513,15 +206,14 @@ llrt_status plan_dot_packed_make(const op_description *desc, const plan_target *
   else {
     const packed begin = *p;
     bool groups = packed_instruction(p, target, true, 6) >= 0;
-    const packed_shape *shapes = p->bytes ? byte_shapes : group_shapes;
-    int n = p->bytes ? COUNT(byte_shapes) : COUNT(group_shapes);
+    const packed_shape_list *shapes = p->bytes ? &packed_byte_shapes : &packed_group_shapes;
     if (!groups)
       plan_refused(options, NULL, "packed weights by warpgroups",
                    "%s has no warpgroups' instruction for these types", target->name);
-    status = groups ? plan_shapes(p, shapes, n, target, options, out) : LLRT_UNSUPPORTED;
+    status = groups ? plan_shapes(p, shapes, target, options, out) : LLRT_UNSUPPORTED;
     if (status == LLRT_UNSUPPORTED) {
       *p = begin;
-      status = plan_shapes(p, warp_shapes, COUNT(warp_shapes), target, options, out);
+      status = plan_shapes(p, &packed_warp_shapes, target, options, out);
     }
     *made = status == LLRT_OK;
     if (status == LLRT_UNSUPPORTED)

@@ -3,8 +3,9 @@
 /* What no target has measured apart from the others. */
 #define EVERYWHERE \
   .tiled_elements = 4096, .streaming_bytes = 4 << 20, .thin_bits = 5, .masked_registers = 4, \
-  .flat_waste = 1.02, .reduce_whole_blocks = 8192, .reduce_split_elements = 1 << 16, \
-  .reduce_finish_warp_bits = 2, .reduce_thread_bits = 6, .dot_least_turns = 8
+  .flat_waste = 1.02, .whole_swap_pairs = 4, .reduce_whole_blocks = 8192, \
+  .reduce_split_elements = 1 << 16, .reduce_finish_warp_bits = 2, .reduce_thread_bits = 6, \
+  .dot_least_turns = 8
 
 #define GPU \
   EVERYWHERE, .staged_panels = 800, .staged_bytes = 32 << 10, .staged_loaded_bytes = 16 << 10, \
@@ -28,6 +29,7 @@ const plan_tuning plan_tuning_amd = {.targets = "gfx90a, gfx942", GPU};
 /* Blocks: a few for every core. enough: half of them. Scans: as on GPUs, of which tiles ask. */
 const plan_tuning plan_tuning_host = {.targets = "x86-64-v2 to v4-vbmi, aarch64",
                                       EVERYWHERE,
+                                      .collected_row_bytes = 256,
                                       .reduce_blocks = 64,
                                       .reduce_least_blocks = 0,
                                       .reduce_enough_blocks = 32,

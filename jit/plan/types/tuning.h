@@ -20,6 +20,13 @@
     "from here on the host's stores bypass the " \
     "caches", \
     "`llrt-bench convert --device host --sizes 64`: docs/history/host-strips.md") \
+  X(int64_t, collected_row_bytes, "bytes of a row", \
+    "from here on the host collects rows with gaps between them into whole lines: of 128 bytes, " \
+    "half of which are lines, it takes 1.1 to 1.4 times as long as storing through the caches, " \
+    "of " \
+    "256 three quarters", \
+    "`llrt-bench convert --device host --sizes 64 --processor-time`: " \
+    "docs/history/host-conversions.md") \
   X(int, thin_bits, "log2 positions", \
     "of an axis of unknown extent in a narrow tile: shorter axes waste " \
     "less, longer runs are wider", \
@@ -80,6 +87,10 @@
     "unmeasured, from 55cc041") \
   X(int, unit_panels, "panels of a multiprocessor", \
     "from so many on gathered panels fill the device", "unmeasured, from 55cc041") \
+  X(int, whole_swap_pairs, "pairs of words", \
+    "that swap a bit with a lane: one of so many sends both words whole, a shuffle more for a " \
+    "permute less; with a third of them whole both pipes would be equally full, which is slower", \
+    "`llrt-bench tile`: docs/history/exchange-inside-a-block.md") \
   X(int64_t, reduce_blocks, "blocks", \
     "that share a walk: more read at once, but all are to be resident " \
     "together", \

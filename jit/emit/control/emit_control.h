@@ -17,6 +17,9 @@ void emit_if_present(emitter *e, int at);
 LLVMValueRef emit_iteration_interior(emitter *e, const plan_value *value, uint32_t ignored_bounds);
 /* i1: whether any of them is inside every bound of the destination; NULL: surely. */
 LLVMValueRef emit_iteration_present(emitter *e, const plan_value *value);
+/* i64, at least 1: behind the last iteration of which that holds, where they hold it one after the
+ * other; else NULL. */
+LLVMValueRef emit_iteration_end(emitter *e, const plan_value *value);
 void emit_collect(emitter *e, int at);
 
 /* ---- loops: emit_loop.c ---- */

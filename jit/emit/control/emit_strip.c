@@ -44,6 +44,28 @@ LLVMValueRef emit_iteration_interior(emitter *e, const plan_value *value, uint32
   return interior ? interior : LLVMConstInt(e->i1, 1, false);
 }
 
+LLVMValueRef emit_iteration_end(emitter *e, const plan_value *value) {
+  const plan_bound *only = NULL;
+  for (int i = 0; i < e->kernel->n_bounds; i++) {
+    const plan_bound *bound = &e->kernel->bound[i];
+    if (!(bound->tensors >> PLAN_DESTINATION & 1)) continue;
+    if (only) return NULL;
+    only = bound;
+  }
+  int64_t step = only ? plan_iteration_step(e->kernel, value, only) : 0;
+  if (step == 0) return NULL;
+  LLVMValueRef iteration = e->iteration, one = emit_i64(e, 1);
+  e->iteration = emit_i64(e, 0);
+  LLVMValueRef left = emit_subtract(e, emit_bound_limit(e, only), reach_of(e, value, only, false));
+  e->iteration = iteration;
+  LLVMValueRef end = LLVMBuildAdd(e->builder, left, emit_i64(e, step - 1), "");
+  end = LLVMBuildSDiv(e->builder, end, emit_i64(e, step), "");
+  LLVMValueRef least[] = {end, one};
+  end = emit_intrinsic(e, "llvm.smax", &e->i64, 1, least, 2);
+  LLVMValueRef most[] = {end, emit_i64(e, (int64_t)1 << plan_value_bits(value, PLAN_ITERATION))};
+  return emit_intrinsic(e, "llvm.smin", &e->i64, 1, most, 2);
+}
+
 LLVMValueRef emit_iteration_present(emitter *e, const plan_value *value) {
   LLVMValueRef present = NULL;
   for (int i = 0; i < e->kernel->n_bounds; i++) {

@@ -76,6 +76,8 @@ static void close_iterations(emitter *e, const emit_turned *turned, const emit_c
 static void find_end(emitter *e, emit_turned *turned) {
   emit_counted loop;
   if (!turned->present) return;
+  turned->end = emit_iteration_end(e, &e->kernel->value[turned->present->in]);
+  if (turned->end) return;
   LLVMValueRef one = emit_i64(e, 1);
   emit_open_loop(e, turned->loop, false, &loop);
   LLVMPositionBuilderBefore(e->builder, LLVMGetNextInstruction(loop.counter));

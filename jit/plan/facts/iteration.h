@@ -12,6 +12,10 @@ uint64_t plan_iteration_mask(const plan_kernel *kernel, const plan_value *value,
  * that is a multiple of a power of two. */
 int64_t plan_iteration_span(const plan_kernel *kernel, const plan_value *value,
                             const plan_bound *bound);
+/* What an iteration has more than the one before of what a bound looks at, where that is the same
+ * for all of them and nothing else moves the bits of digits that they do; else 0. */
+int64_t plan_iteration_step(const plan_kernel *kernel, const plan_value *value,
+                            const plan_bound *bound);
 void plan_iteration_reach(const plan_kernel *kernel, const plan_value *value, uint64_t iteration,
                           uint64_t grid, const int64_t upper[PLAN_MAX_DIGITS],
                           uint32_t ignored_bounds, const uint64_t *args, bool *interior,

@@ -1,5 +1,7 @@
 #include "harness.h"
 
+#include "tuned.h"
+
 #include "tools/common/best_device.h"
 #include "tools/common/options.h"
 
@@ -24,6 +26,7 @@ enum {
   WHOLE,
   PROCESSOR_TIME,
   ONE_LINE,
+  TUNE,
   LIST
 };
 
@@ -44,6 +47,7 @@ static const option_spec option_table[] = {
     {"processor-time", 0, NULL,
      "convert, host: of all threads, by turns with copies, least of each"},
     {"one-line", 0, NULL, "convert: time the one-line call, nothing prepared"},
+    {"tune", 0, "NAME=N[,NAME=N]", "plan with other tuned numbers (docs/tuning.md)"},
     {"list", 0, NULL, "name the cases and run none"},
     {NULL, 0, NULL, NULL},
 };
@@ -129,6 +133,7 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
                            .whole = given.value[WHOLE],
                            .processor_time = given.value[PROCESSOR_TIME],
                            .one_line = given.value[ONE_LINE],
+                           .tune = given.value[TUNE],
                            .list = given.value[LIST]};
   if (shapes && !out->odd && strcmp(shapes, "even") != 0) wrong_value(c.name, SHAPES, shapes);
   if (given.value[SIZES] && !parse_sizes(given.value[SIZES], out))
@@ -180,9 +185,11 @@ void harness_init(const harness_options *wanted, harness *h) {
   *h = (harness){.options = *wanted};
   llrt_context_params params = {
       .threads = omp_get_max_threads()}; /* OMP_NUM_THREADS, as for the checks and copies */
+  if (wanted->tune) setenv("LLRT_CACHE_DIR", "", 1); /* kernels there have other numbers */
   harness_must(llrt_context_create(&params, &h->context), "context");
   harness_must(best_device_open(h->context, wanted->device, wanted->target, &h->device), "device");
   harness_must(llrt_device_get_info(h->device, &h->info), "device");
+  if (wanted->tune) tuned_apply(h->device, wanted->tune);
   int driver = strncmp(h->info.name, "cuda:", 5) == 0 ? cuda_driver_version() : 0;
   if (wanted->only && regcomp(&h->only, wanted->only, REG_EXTENDED | REG_NOSUB) != 0) {
     fprintf(stderr, "--only %s is no regular expression\n", wanted->only);

@@ -19,6 +19,7 @@ typedef struct harness_options {
   const char *target; /* what kernels are compiled for; NULL: the device's own */
   const char *only;   /* extended regular expression found in a case's name; NULL: all */
   const char *json;   /* file; NULL: none */
+  const char *tune;   /* tuned numbers instead of the device's (tuned.h); NULL: none */
   int n_sizes;        /* 0: the subcommand's own */
   int64_t size[HARNESS_MAX_SIZES]; /* bytes of one tensor */
   bool odd;                        /* shapes that are no powers of two */

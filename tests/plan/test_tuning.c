@@ -63,8 +63,9 @@ Test(tuning, page) {
   llrt_text_fini(&page);
 }
 
-/* Numbers without a measurement: whoever measures one takes one off here. */
-#define MOST_UNMEASURED 33
+/* Numbers without a measurement: whoever measures one takes one off here. (Four of expressions were
+ * in no table before.) */
+#define MOST_UNMEASURED 37
 
 /* Every source is a command and an existing page, or a commit; those are counted. */
 Test(tuning, sources) {

@@ -12,15 +12,9 @@
 
 #include <string.h>
 
-/* log2 elements of a thread: of an expression without rows, of a row before more warps take part,
- * and at most. */
-#define THREAD_BITS 4
-#define ROW_BITS 5
+/* log2 elements of a thread at most. */
 #define MOST_BITS 6
-/* log2 warps that a block has at least, if there is enough for them, and that walk a row. */
-#define WARP_BITS 2
-#define WALK_WARPS 3
-/* The same of the host's registers. */
+/* log2 registers of the host, and of rows that lie in them. */
 #define HOST_BITS 1
 #define HOST_MOST_BITS 4
 
@@ -116,12 +110,15 @@ static bool has_nibbles(const draft *d) {
 /* log2 warps of a row: what its registers leave. Warps come before registers, so that registers
  * which lie beyond the end of a row do so in all of them, and take no work. */
 static int row_warps(const tiler *w) {
-  int left = bits_count(w->reduced & ~w->used), registers = ROW_BITS - w->n[PLAN_REGISTER];
-  return bits_max(0, bits_min(left - registers, w->d->kernel->target.warp_bits));
+  const plan_target *target = &w->d->kernel->target;
+  int left = bits_count(w->reduced & ~w->used);
+  int registers = target->tuning->rows_row_bits - w->n[PLAN_REGISTER];
+  return bits_max(0, bits_min(left - registers, target->warp_bits));
 }
 
 static void gpu_roles(tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
+  const plan_tuning *tuning = kernel->target.tuning;
   uint64_t all = bits_mask(w->d->n_bits), kept = all & ~w->reduced;
   int vector = bits_log2(kernel->target.access_bytes * 8 / kernel->tensor_bits[w->anchor]);
   place_vector(w, PLAN_REGISTER, bits_min(vector, 3));
@@ -130,11 +127,11 @@ static void gpu_roles(tiler *w) {
     fill(w, PLAN_WARP, row_warps(w), w->reduced);
     fill(w, PLAN_REGISTER, MOST_BITS, w->reduced);
   } else {
-    fill(w, PLAN_REGISTER, THREAD_BITS, w->reduced);
-    fill(w, PLAN_WARP, WALK_WARPS, w->reduced);
+    fill(w, PLAN_REGISTER, tuning->rows_thread_bits, w->reduced);
+    fill(w, PLAN_WARP, tuning->rows_walk_warp_bits, w->reduced);
   }
-  fill(w, PLAN_WARP, WARP_BITS, kept);
-  fill(w, PLAN_REGISTER, THREAD_BITS, kept);
+  fill(w, PLAN_WARP, tuning->rows_warp_bits, kept);
+  fill(w, PLAN_REGISTER, tuning->rows_thread_bits, kept);
 }
 
 static void host_roles(tiler *w) {

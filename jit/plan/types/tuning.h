@@ -152,6 +152,18 @@
     "what is under way", \
     "unmeasured, from bd02ac3") \
   X(int, scan_warp_bits, "log2 warps", "of a block", "unmeasured, from 8845d5e") \
+  X(int, rows_row_bits, "log2 elements", \
+    "of a thread of a row that lies in a block, before more warps take part in it: more hide " \
+    "less " \
+    "behind each other, fewer have more barriers and joins for each element", \
+    "unmeasured, from 9d0d57c") \
+  X(int, rows_thread_bits, "log2 elements", \
+    "of a thread of an expression without rows, and of a turn of rows that are walked", \
+    "unmeasured, from 9d0d57c") \
+  X(int, rows_warp_bits, "log2 warps", "of a block of rows that are shorter than so many hold", \
+    "unmeasured, from 9d0d57c") \
+  X(int, rows_walk_warp_bits, "log2 warps", "of a block that walks a row", \
+    "unmeasured, from 9d0d57c") \
   X(int64_t, dot_blocks, "blocks", "wanted on the host, a few for every core", \
     "unmeasured, from d9515dc") \
   X(int, dot_unit_warp_bits, "log2 warps of a multiprocessor", \

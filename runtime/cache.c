@@ -6,6 +6,7 @@
 #include "runtime/key.h"
 #include "runtime/prepared.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,6 +229,17 @@ int llrt_cache_relatives(kernel_cache *cache, llrt_device *device, const op_desc
   for (; family && n < family->n && n < most; n++) op[n] = family->op[n];
   pthread_mutex_unlock(&cache->mutex);
   return n;
+}
+
+int llrt_cache_shapes(kernel_cache *cache, const llrt_device *device, const op_description *desc,
+                      const storage_set *set, bool count) {
+  llrt_hash key = family_key(device, desc, set);
+  pthread_mutex_lock(&cache->mutex);
+  op_family *family = get_family(cache, key);
+  int before = family ? family->shapes : INT_MAX;
+  if (family && count) family->shapes++;
+  pthread_mutex_unlock(&cache->mutex);
+  return before;
 }
 
 llrt_status llrt_cache_keep(kernel_cache *cache, llrt_op *made, const op_description *desc,

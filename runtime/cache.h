@@ -43,6 +43,7 @@ typedef struct kernel_cache {
 /* Operations of one description, in the order in which they were made. */
 typedef struct op_family {
   int n, capacity;
+  int shapes;   /* for which one-line calls have asked whether a kernel of their own is worth it */
   llrt_op **op; /* borrowed of the table */
 } op_family;
 
@@ -77,8 +78,12 @@ llrt_status llrt_cache_keep(kernel_cache *cache, llrt_op *made, const op_descrip
 int llrt_cache_relatives(kernel_cache *cache, llrt_device *device, const op_description *desc,
                          const storage_set *set, llrt_op **op, int most);
 
-/* The same, but *op = NULL where it would be made and the set has as many operations as one-line
- * calls may make of it with extents compiled in. */
+/* op_family.shapes of the description's; count: from now on one more. INT_MAX without memory. */
+int llrt_cache_shapes(kernel_cache *cache, const llrt_device *device, const op_description *desc,
+                      const storage_set *set, bool count);
+
+/* As llrt_cache_get_op, but *op = NULL where it would be made and the set has as many operations as
+ * one-line calls may make of it with extents compiled in. */
 llrt_status llrt_cache_get_fixed_op(kernel_cache *cache, llrt_device *device,
                                     const op_description *desc, storage_set *set, llrt_op **op);
 

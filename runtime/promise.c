@@ -188,14 +188,20 @@ bool llrt_promises_fix_extents(const op_description *desc, int rank) {
   return fixed;
 }
 
-void llrt_promises_open_extents(op_description *desc, int rank) {
+bool llrt_promises_open_axis(op_description *desc, int axis) {
   int64_t in_word = elements_in_word(desc, 1);
-  for (int i = 0; i < desc->n_tensors && desc->kind != LLRT_OP_COMPUTE; i++)
-    for (int axis = 0; axis < rank; axis++) {
-      llrt_promise *shape = &desc->promises[i].shape[axis];
-      if (shape->max == 0 || shape->min != shape->max) continue;
-      *shape = any_extent(coarse_multiple(shape->max, in_word), INT32_MAX);
-    }
+  bool fixed = false;
+  for (int i = 0; i < desc->n_tensors && desc->kind != LLRT_OP_COMPUTE; i++) {
+    llrt_promise *shape = &desc->promises[i].shape[axis];
+    if (shape->max == 0 || shape->min != shape->max) continue;
+    *shape = any_extent(coarse_multiple(shape->max, in_word), INT32_MAX);
+    fixed = true;
+  }
+  return fixed;
+}
+
+void llrt_promises_open_extents(op_description *desc, int rank) {
+  for (int axis = 0; axis < rank; axis++) llrt_promises_open_axis(desc, axis);
 }
 
 /* ---- classes ---- */

@@ -30,6 +30,9 @@ bool llrt_promises_imply(const llrt_tensor_promise *kept, const llrt_tensor_prom
 bool llrt_promises_fix_extents(const op_description *desc, int rank);
 void llrt_promises_open_extents(op_description *desc, int rank);
 
+/* The same of one axis; whether a promise named its extent. */
+bool llrt_promises_open_axis(op_description *desc, int axis);
+
 /* Errors: OUT_OF_CLASS naming tensor, axis and value of the first broken promise. */
 llrt_status llrt_promises_check(const op_call *call, const storage_set *set,
                                 const llrt_tensor_promise *promises);

@@ -23,8 +23,6 @@ typedef struct storage_set {
                                               PACKED outside one or outside a REST digit */
   bool packed[LLRT_MAX_TENSORS]; /* every stride is PACKED: no two elements share an offset */
   atomic_int fixed_ops;
-  atomic_int tried_fixed; /* shapes of which one-line calls have compared an own kernel with the one
-                             for all */
   atomic_bool
       prepared; /* there are operations with promises that somebody chose: of extents, perhaps */
   uint32_t device_extents[LLRT_MAX_TENSORS]; /* bit a: the tensor's extent_ptr[a] is not NULL */

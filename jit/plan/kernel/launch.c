@@ -201,6 +201,14 @@ int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, 
   return over ? INT64_MAX : clocks + range->more_clocks;
 }
 
+double plan_launch_covered_bytes(const plan_launch *launch, const llrt_tensor *tensors,
+                                 const llrt_storage_binding *bindings) {
+  plan_run run = {.tensors = tensors, .n = 1, .turns = 1, .share = 1, .splits = 1};
+  const bound_call call = {launch, &run, tensors, bindings};
+  if (launch->walk.n > 0) return 0;
+  return (double)count_positions(&call) * launch->block_bytes;
+}
+
 static __int128 position_bytes(const plan_region *region, const plan_run *run) {
   __int128 bytes = region->per_position;
   int rank = run->tensors[0].rank;

@@ -8,7 +8,7 @@
 #include "runtime/key.h"
 #include "runtime/promise.h"
 
-#define START_CLOCKS 3000   /* of any launch: about 2 us */
+#define START_CLOCKS 3000    /* of any launch: about 2 us */
 #define WORTH_THE_FIRST 0.95 /* of the time of what would serve else */
 #define WORTH_ANOTHER 0.8
 #define MOST_SHAPES 16 /* of a description that are asked about */
@@ -58,13 +58,20 @@ static bool fix_small_extents(const choice *c, op_description *fixed) {
   return llrt_promises_fix_extents(fixed, c->set->rank);
 }
 
+/* Of the operation's variants the fastest, without anything beyond the ends of axes: what a kernel
+ * of the shape's own may come to. */
+static double least_clocks(const choice *c, const llrt_op *op) {
+  double least = op->variant[0].clocks;
+  for (int i = 1; i < atomic_load(&op->n_variants); i++)
+    if (op->variant[i].clocks < least) least = op->variant[i].clocks;
+  return clocks_of(c, least, widest_bytes(c->call));
+}
+
 bool llrt_choice_may_gain(const choice *c, const llrt_op *op) {
   int shapes = shapes_of(c, false);
   if (shapes == 0 || !op) return shapes < MOST_SHAPES;
-  int variant = llrt_op_pick(op, &c->call->tensor[0]);
-  if (variant < 0 || shapes >= MOST_SHAPES) return false;
-  double least = clocks_of(c, op->variant[variant].clocks, widest_bytes(c->call));
-  return least < worth(shapes) * llrt_choice_clocks(c, op);
+  double clocks = llrt_choice_clocks(c, op);
+  return clocks >= 0 && shapes < MOST_SHAPES && least_clocks(c, op) < worth(shapes) * clocks;
 }
 
 /* ---- the shape's own ---- */

@@ -1,5 +1,6 @@
-/* One-line converts of all shapes: the kernel that serves is as fast, by the cost model, as the one that would be
- * prepared for the very call, and few kernels serve many shapes. On the emulated H200. */
+/* One-line converts of all shapes: the kernel that serves is as fast, by the cost model, as the one
+ * that would be prepared for the very call, and few kernels serve many shapes. On the emulated
+ * H200. */
 #include "tests/open_device.h"
 
 #include "runtime/described.h"
@@ -10,10 +11,12 @@
 #define AS_GOOD 1.06 /* of the time: 0.95 of it is worth a kernel */
 #define MOST_BYTES ((size_t)4 << 20)
 
-/* The order of KV caches that vLLM's kernels read values in, of paged caches with heads outside, and of images. */
+/* The order of KV caches that vLLM's kernels read values in, of paged caches with heads outside,
+ * and of images. */
 #define PAGED_V "storage(rank=4, digits=[dim1: rest, dim3: rest, dim2: rest, dim0: rest])"
 #define PAGED_K "storage(rank=4, digits=[dim3: rest, dim1: rest, dim2: rest, dim0: rest])"
-#define PLANES "storage(rank=5, digits=[dim4: rest, dim2: rest, dim3: rest, dim1: rest, dim0: rest])"
+#define PLANES \
+  "storage(rank=5, digits=[dim4: rest, dim2: rest, dim3: rest, dim1: rest, dim0: rest])"
 #define FIRST_INSIDE "storage(rank=3, digits=[dim2: rest, dim0: rest, dim1: rest])"
 
 typedef struct call {
@@ -25,14 +28,22 @@ typedef struct call {
 
 /* In this order in one context: a shape must not live with what an earlier one left. */
 static const call calls[] = {
-    {PAGED_V, NULL, LLRT_B8, 4, {1, 256, 64, 64}},    {PAGED_V, NULL, LLRT_B8, 4, {2, 256, 56, 56}},
-    {PAGED_V, NULL, LLRT_B8, 4, {128, 16, 8, 128}},   {PAGED_V, NULL, LLRT_B8, 4, {31, 16, 4, 128}},
-    {NULL, PAGED_V, LLRT_B16, 4, {64, 16, 8, 128}},   {NULL, PAGED_V, LLRT_B16, 4, {40, 16, 8, 128}},
-    {NULL, PAGED_V, LLRT_B16, 4, {8, 3, 224, 224}},   {NULL, PAGED_V, LLRT_B32, 4, {32, 16, 8, 128}},
-    {NULL, PAGED_K, LLRT_B8, 4, {128, 16, 8, 128}},   {NULL, PAGED_K, LLRT_B16, 4, {64, 16, 8, 128}},
-    {NULL, PLANES, LLRT_B16, 5, {2, 32, 16, 8, 128}}, {NULL, PLANES, LLRT_B32, 5, {2, 16, 16, 8, 128}},
-    {NULL, PLANES, LLRT_B16, 5, {2, 40, 16, 5, 80}},  {NULL, FIRST_INSIDE, LLRT_B16, 3, {2, 256, 1024}},
-    {FIRST_INSIDE, NULL, LLRT_B8, 3, {2, 512, 2048}}, {FIRST_INSIDE, NULL, LLRT_B16, 3, {3, 700, 333}},
+    {PAGED_V, NULL, LLRT_B8, 4, {1, 256, 64, 64}},
+    {PAGED_V, NULL, LLRT_B8, 4, {2, 256, 56, 56}},
+    {PAGED_V, NULL, LLRT_B8, 4, {128, 16, 8, 128}},
+    {PAGED_V, NULL, LLRT_B8, 4, {31, 16, 4, 128}},
+    {NULL, PAGED_V, LLRT_B16, 4, {64, 16, 8, 128}},
+    {NULL, PAGED_V, LLRT_B16, 4, {40, 16, 8, 128}},
+    {NULL, PAGED_V, LLRT_B16, 4, {8, 3, 224, 224}},
+    {NULL, PAGED_V, LLRT_B32, 4, {32, 16, 8, 128}},
+    {NULL, PAGED_K, LLRT_B8, 4, {128, 16, 8, 128}},
+    {NULL, PAGED_K, LLRT_B16, 4, {64, 16, 8, 128}},
+    {NULL, PLANES, LLRT_B16, 5, {2, 32, 16, 8, 128}},
+    {NULL, PLANES, LLRT_B32, 5, {2, 16, 16, 8, 128}},
+    {NULL, PLANES, LLRT_B16, 5, {2, 40, 16, 5, 80}},
+    {NULL, FIRST_INSIDE, LLRT_B16, 3, {2, 256, 1024}},
+    {FIRST_INSIDE, NULL, LLRT_B8, 3, {2, 512, 2048}},
+    {FIRST_INSIDE, NULL, LLRT_B16, 3, {3, 700, 333}},
 };
 #define CALLS ((int)(sizeof calls / sizeof *calls))
 
@@ -95,7 +106,8 @@ static uint64_t run_one_line(bench *b, const call *c) {
   return stats.compiles;
 }
 
-/* The model's time of the operation that is prepared for these tensors with all that they promise. */
+/* The model's time of the operation that is prepared for these tensors with all that they promise.
+ */
 static double predict_prepared(const call *c) {
   bench b;
   llrt_storage storage[2];
@@ -137,8 +149,9 @@ Test(shapes, numbers_of_blocks_share_a_kernel) {
   close_bench(&b);
 }
 
-/* 348 shapes: some columns are worth a kernel of their own for any rows, the others share those that are there. The
- * emulated device has two multiprocessors, so that kernels weigh more beside launches than on a GPU. */
+/* 348 shapes: some columns are worth a kernel of their own for any rows, the others share those
+ * that are there. The emulated device has two multiprocessors, so that kernels weigh more beside
+ * launches than on a GPU. */
 Test(shapes, many_shapes_have_few_kernels) {
   bench b;
   uint64_t compiles = 0;

@@ -30,7 +30,7 @@ static uint64_t pack(uint32_t begin, uint32_t end) { return (uint64_t)end << 32 
 static uint32_t begin_of(uint64_t range) { return (uint32_t)range; }
 static uint32_t end_of(uint64_t range) { return (uint32_t)(range >> 32); }
 
-/* A part in `parts` of the share off its front, a unit at least; false where nothing is left. */
+/* Takes the first 1/parts of the units that are left of a share, rounded up; false: none are. */
 static bool take(share *from, uint32_t parts, uint64_t *taken) {
   uint64_t left = atomic_load_explicit(&from->left, memory_order_relaxed), rest;
   do {

@@ -211,7 +211,8 @@ static bool is_among(int digit, const int *taken, int n) {
   return false;
 }
 
-/* Whether the first n of taken leave no digit of an axis below one that goes into the tile. */
+/* Whether the first n digits of `taken` go into the tile with all lower digits of their axes: a
+ * tile's digits are the lowest of each axis. */
 static bool is_closed(const llrt_storage *storage, const int *taken, int n) {
   for (int k = 0; k < n; k++) {
     int axis = storage->digit[taken[k]].axis;

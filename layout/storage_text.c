@@ -76,6 +76,7 @@ static llrt_status parse_digit(parser *self, llrt_storage *out, llrt_digit *digi
   return parse_target(self, out, &digit->target);
 }
 
+/* "[" [digit {"," digit}] "]" */
 static llrt_status parse_digits(parser *self, llrt_storage *out) {
   LLRT_TRY(parser_expect(self, '['));
   if (parser_accept(self, ']')) return LLRT_OK;

@@ -5,22 +5,24 @@
 
 #include "runtime/prepared.h"
 
-/* The policy now; another thread may be setting it. */
+/* The context's policy. Thread: any, also while another thread sets it. */
 llrt_compile_policy llrt_policy_of(const llrt_context *context);
 
-/* NOT_PREPARED: why, and what would have to be prepared, in a line that a list of warm-up calls can
- * keep. */
+/* Returns NOT_PREPARED. Its message says why, and in one line what to prepare: what a program's
+ * list of warm-up calls can keep. */
 llrt_status llrt_not_prepared(const op_description *desc, const storage_set *set, const char *why);
 
-/* Tells the context's log and its on_compile of a kernel that was compiled for the operation. */
+/* Tells the context's log and its on_compile that a kernel of the operation was compiled, in how
+ * many milliseconds, and whether behind calls. */
 void llrt_tell_compile(llrt_op *op, double milliseconds, bool background);
 
-/* Compiles the operation's variant for a tensor of this shape on the context's own thread,
- * sometime; where that cannot be started nothing happens. Once per operation at a time. */
+/* Has the context's own thread compile, some time later, the operation's variant for the shape of
+ * `first`, its tensor 0. Nothing happens where that thread cannot be started or has the operation
+ * already. */
 void llrt_compile_behind(llrt_op *op, const llrt_tensor *first);
 
-/* Waits for what is being compiled for the device and drops what waits; of all devices with NULL,
- * whose thread ends then. */
+/* Waits until nothing is being compiled for the device, and drops what was to be. device NULL: for
+ * all devices of the context; the thread ends, too. */
 void llrt_compile_behind_end(llrt_context *context, const llrt_device *device);
 
 /* Whether the calling thread is the one that compiles behind calls. */

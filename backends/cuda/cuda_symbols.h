@@ -26,8 +26,8 @@ typedef unsigned long long cuda_ptr; /* CUdeviceptr */
 #define CUDA_ATTRIBUTE_CAPABILITY_MAJOR 75
 #define CUDA_ATTRIBUTE_CAPABILITY_MINOR 76
 #define CUDA_ATTRIBUTE_PAGEABLE_ACCESS 88 /* kernels reach all of the host's memory */
-#define CUDA_ATTRIBUTE_SHARED_BYTES \
-  97 /* of a block that asks for more than CUDA_SHARED_WITHOUT_ASKING */
+/* Of a block that asks for more than CUDA_SHARED_WITHOUT_ASKING. */
+#define CUDA_ATTRIBUTE_SHARED_BYTES 97
 
 /* CUfunction_attribute, CUjit_option, CUjitInputType */
 #define CUDA_FUNCTION_REGISTERS 4
@@ -62,14 +62,12 @@ typedef struct cuda_launch_config {
 /* CUmemPoolProps of CUDA 11.2 and later, whose reserved end shrank as fields were added; zero there
  * means the presets. */
 #define CUDA_ATTRIBUTE_MEMORY_POOLS 115
-#define CUDA_ATTRIBUTE_POOL_HANDLES \
-  119                            /* bits of CUmemAllocationHandleType that pools may have \
-                                  */
-#define CUDA_ALLOCATION_PINNED 1 /* CUmemAllocationType */
-#define CUDA_HANDLE_POSIX_FD 1   /* CUmemAllocationHandleType */
-#define CUDA_LOCATION_DEVICE 1   /* CUmemLocationType */
-#define CUDA_POOL_RELEASE_THRESHOLD \
-  4 /* CUmemPool_attribute: bytes that a pool keeps when streams synchronise */
+#define CUDA_ATTRIBUTE_POOL_HANDLES 119 /* bits: CUmemAllocationHandleType of pools */
+#define CUDA_ALLOCATION_PINNED 1        /* CUmemAllocationType */
+#define CUDA_HANDLE_POSIX_FD 1          /* CUmemAllocationHandleType */
+#define CUDA_LOCATION_DEVICE 1          /* CUmemLocationType */
+/* CUmemPool_attribute: bytes that a pool keeps when streams synchronise. */
+#define CUDA_POOL_RELEASE_THRESHOLD 4
 typedef struct cuda_pool_properties {
   int allocation_type, handle_types, location_type, location_id;
   void *security_attributes;

@@ -78,9 +78,10 @@ static llrt_status check_vector(const interpreter *in, int64_t offset) {
   int64_t data = (int64_t)(uintptr_t)in->tensors[0].data;
   int64_t first = (data + (offset * bits >> 3)) & -vector;
   if (first >= data && first + vector <= data + (span_of(in, 0) * bits >> 3)) return LLRT_OK;
-  return llrt_error(LLRT_INTERNAL,
-                    "block %lld loads a vector at element %lld that memory has in part",
-                    (long long)in->block, (long long)offset);
+  return llrt_error(
+      LLRT_INTERNAL,
+      "block %lld loads the vector at element %lld of tensor 0, part of which is outside",
+      (long long)in->block, (long long)offset);
 }
 
 /* The offset of an element of a tensor from its first byte. */

@@ -30,7 +30,8 @@ static uint64_t next_tile(const access *a, uint64_t first) {
   return access_register_tile(a, first | piece_element(a, 1));
 }
 
-/* Stores of a piece that bounds part the elements which are inside. */
+/* Stores those elements of the piece at register index `first` that are inside all bounds, each
+ * under a condition of its own. */
 static void store_inside(emitter *e, access *a, uint64_t first) {
   LLVMTypeRef unit = emit_int_type(e, a->value->bits);
   for (int i = 0; i < 1 << a->vector; i++) {

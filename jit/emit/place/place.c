@@ -183,8 +183,8 @@ LLVMValueRef emit_buffer_pointer(emitter *e, const emit_place *place, uint64_t t
   return LLVMBuildGEP2(e->builder, e->i8, pointer, &at, 1, "");
 }
 
-/* What `tile` adds to the offset of tile coordinate 0, where the bits that it moves are moved by
- * nothing else; false where they are. */
+/* offset(tile) - offset(0) in elements, where `tile` moves bits of the offset that the thread, the
+ * iteration and the grid leave alone, so that XOR is addition; false where they do not. */
 static bool separate_offset(emitter *e, const emit_place *place, uint64_t tile,
                             LLVMValueRef *offset) {
   const plan_kernel *kernel = e->kernel;

@@ -227,35 +227,40 @@ static void decode_elements(const caster *c, int index, const LLVMValueRef code[
     x[i] = LLVMBuildBitCast(e->builder, x[i], LLVMFloatTypeInContext(e->context), "");
 }
 
-/* Elements index and, where `pair`, index + 1. */
-static void cast_elements(const caster *c, int index, bool pair) {
-  emitter *e = c->e;
-  LLVMValueRef code[2], x[2], made[2];
-  for (int i = 0; i <= pair && !c->halves; i++) code[i] = take_code(c, index + i);
-  if (c->truth) {
-    for (int i = 0; i <= pair; i++) made[i] = emit_combine_truth(e, c->from_type, code[i]);
-  } else if (extends(c)) {
-    for (int i = 0; i <= pair; i++) made[i] = extended(c, code[i]);
-  } else if (number_nears(c->from_type, c->to_type)) {
-    for (int i = 0; i <= pair; i++) made[i] = nearest(c, code[i]);
-  } else if (pair && !c->wide) {
-    decode_elements(c, index, code, x);
-    for (int i = 0; i < 2; i++) x[i] = scaled(c, index + i, x[i]);
-    if (is_bf16_already(c))
-      for (int i = 0; i < 2; i++) made[i] = upper_code(c, x[i]);
-    else if (is_half_already(c))
-      for (int i = 0; i < 2; i++) made[i] = half_code(c, x[i]);
-    else if (c->any_nan)
-      for (int i = 0; i < 2; i++) made[i] = bits_of(c, x[i]);
-    else emit_encode_pair(e, c->to_type, x, made);
-  } else {
-    for (int i = 0; i <= pair; i++) {
-      x[i] = scaled(c, index + i, emit_decode(e, c->from_type, c->wide, code[i]));
-      made[i] = c->any_nan           ? bits_of(c, x[i])
-                : is_bf16_already(c) ? upper_code(c, x[i])
-                                     : emit_encode(e, c->to_type, c->wide, x[i]);
-    }
+/* Elements index and index + 1 by f32: what instructions for pairs of numbers make of them. */
+static void cast_pair(const caster *c, int index, const LLVMValueRef code[2],
+                      LLVMValueRef made[2]) {
+  LLVMValueRef x[2];
+  decode_elements(c, index, code, x);
+  for (int i = 0; i < 2; i++) x[i] = scaled(c, index + i, x[i]);
+  bool bf16 = is_bf16_already(c), half = is_half_already(c);
+  if (!bf16 && !half && !c->any_nan) {
+    emit_encode_pair(c->e, c->to_type, x, made);
+    return;
   }
+  for (int i = 0; i < 2; i++)
+    made[i] = bf16 ? upper_code(c, x[i]) : half ? half_code(c, x[i]) : bits_of(c, x[i]);
+}
+
+/* The code of one element by itself. */
+static LLVMValueRef cast_one(const caster *c, int index, LLVMValueRef code) {
+  if (c->truth) return emit_combine_truth(c->e, c->from_type, code);
+  if (extends(c)) return extended(c, code);
+  if (number_nears(c->from_type, c->to_type)) return nearest(c, code);
+  LLVMValueRef x = scaled(c, index, emit_decode(c->e, c->from_type, c->wide, code));
+  return c->any_nan           ? bits_of(c, x)
+         : is_bf16_already(c) ? upper_code(c, x)
+                              : emit_encode(c->e, c->to_type, c->wide, x);
+}
+
+/* Casts element `index` and, where `pair`, the one behind it. */
+static void cast_elements(const caster *c, int index, bool pair) {
+  LLVMValueRef code[2], made[2];
+  bool by_codes = c->truth || extends(c) || number_nears(c->from_type, c->to_type);
+  for (int i = 0; i <= pair && !c->halves; i++) code[i] = take_code(c, index + i);
+  if (pair && !by_codes && !c->wide) cast_pair(c, index, code, made);
+  else
+    for (int i = 0; i <= pair; i++) made[i] = cast_one(c, index + i, code[i]);
   for (int i = 0; i <= pair; i++) put_code(c, index + i, made[i]);
 }
 

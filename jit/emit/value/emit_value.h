@@ -1,4 +1,5 @@
-/* Numbers and words of values: steps that make values of values; formats, combiners, scales. */
+/* Steps that make values of values, and what they are made of: number formats, combiners, scales,
+ * words. "Code": the bits of an element, as an integer. */
 #ifndef LLRT_JIT_EMIT_EMIT_VALUE_H
 #define LLRT_JIT_EMIT_EMIT_VALUE_H
 
@@ -17,8 +18,8 @@ void emit_fold_lanes_step(emitter *e, const plan_step *step);
 void emit_spread_step(emitter *e, const plan_step *step);
 void emit_position_step(emitter *e, const plan_step *step);
 void emit_apply_step(emitter *e, const plan_step *step); /* emit_apply.c */
-/* emit_reduce.c: coordinates of an axis, of 32 bits, at the elements of a value, whose registers
- * and lanes of the host move bits that nothing else moves. */
+/* emit_reduce.c: sets a value (of 32 bits) to each element's coordinate along an axis. Its
+ * registers, and lanes on the host, move bits of the coordinate that nothing else moves. */
 void emit_positions_along(emitter *e, int value, int axis);
 void emit_scan_step(emitter *e, const plan_step *step); /* emit_scan.c */
 void emit_prefix_step(emitter *e, const plan_step *step);
@@ -28,11 +29,12 @@ void emit_multiplied_step(emitter *e, const plan_step *step);
 
 /* ---- emit_cast.c: number formats ---- */
 
-/* Codes (i32, i64 for 64-bit types; scalars or vectors; zero above their bits) as numbers of type
- * f32, or f64 where `wide`, and the nearest code of a number. */
+/* The number that a code stands for, f32 or, `wide`, f64. A code is i32, i64 of 64-bit types, or a
+ * vector of such; bits above the element's are 0. */
 LLVMValueRef emit_decode(emitter *e, llrt_dtype from, bool wide, LLVMValueRef code);
+/* The code of the element that is nearest to x. */
 LLVMValueRef emit_encode(emitter *e, llrt_dtype to, bool wide, LLVMValueRef x);
-/* Two at once, as f32. */
+/* The same of two, as f32. */
 void emit_decode_pair(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
 void emit_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMValueRef code[2]);
 
@@ -55,56 +57,61 @@ LLVMTypeRef emit_number_type(const emitter *e, llrt_dtype type, LLVMTypeRef like
 /* ---- emit_combine.c: combiners (jit/plan/types/combine.h) on words of the accumulator's type ----
  */
 
-/* a joined with b (scalars or vectors of lanes); the neutral element in every lane of `like`. */
+/* a joined with b; scalars, or vectors of lanes. */
 LLVMValueRef emit_combine(emitter *e, int op, llrt_dtype type, LLVMValueRef a, LLVMValueRef b);
+/* The combiner's neutral element in every lane of type `like`. */
 LLVMValueRef emit_combine_identity(int op, llrt_dtype type, LLVMTypeRef like);
-/* Arg combiners: the winner of two pairs; index: any integer type. ordered: every index of a is
- * lower than b's, which saves comparing them. */
+/* An element and its position, of ARGMIN and ARGMAX; the index has any integer type. */
 typedef struct emit_pair {
   LLVMValueRef key, index;
 } emit_pair;
+/* The winner of two pairs: of equal keys the one with the lower index. */
 emit_pair emit_combine_pair(emitter *e, int op, llrt_dtype type, emit_pair a, emit_pair b);
+/* The same where every index of a is known to be lower than every one of b. */
 emit_pair emit_combine_ordered_pair(emitter *e, int op, llrt_dtype type, emit_pair a, emit_pair b);
 /* ANY, ALL: 1 (i32) where the element of code `code` is not zero, else 0. */
 LLVMValueRef emit_combine_truth(emitter *e, llrt_dtype element, LLVMValueRef code);
 
 /* ---- emit_scale.c ---- */
 
-/* What elements of a value are multiplied with, as f32 or f64; read now, where they were not
- * before. ahead: behind the load `at`, what a SCALE of the following steps up to `end` would read
- * behind a barrier only; GPU. */
+/* The scales of a SCALE step's elements: loads those that were not loaded before. */
 emit_scales *emit_scales_begin(emitter *e, const plan_step *step);
+/* What element `index` of the value is multiplied with, f32 or f64. */
 LLVMValueRef emit_scale_of(emit_scales *scales, int index);
+/* Loads, behind the load that is step `at`, the scales of a SCALE among the steps before `end` that
+ * would else be loaded behind a barrier. GPU. */
 void emit_scales_ahead(emitter *e, int at, int end);
 
 /* ---- emit_map.c, emit_unpack.c, emit_scale_pairs.c, emit_unpack_bytes.c: by whole words ---- */
 
-/* A cast of elements of 4 and 8 bits, and a SCALE by value, by whole words: whether the
- * step is such, and its words, or where it is lazy how they come to be. */
+/* Whether a cast of 4- or 8-bit elements is made word by word. */
 bool emit_unpacks(const emitter *e, const plan_step *step, const plan_map *map);
+/* Whether a SCALE by values is. */
 bool emit_scales_pairs(const emitter *e, const plan_step *step, const plan_map *map);
 /* Whether a product of two codes of a 16-bit float `to`, rounded once, is the SCALE by scales of
  * type `scale`, of elements that `to` holds exactly: it holds all scales, too. */
 bool emit_scales_by_halves(const emitter *e, llrt_dtype scale, llrt_dtype to);
-/* The same of a SCALE of e2m1 to e5m2; word w of its result. */
+/* Whether a SCALE of e2m1 to e5m2 is made word by word. */
 bool emit_scales_bytes(const emitter *e, const plan_step *step, const plan_map *map);
+/* Word w of its result. */
 LLVMValueRef emit_scaled_bytes(emitter *e, const plan_step *step, const plan_map *map, int w);
-/* emit_words.c: a step whose words are made when they are wanted: now, or if it is not lazy at
- * once; one of them. */
+/* emit_words.c: makes the words of a step that is made word by word: all now, or if it is lazy each
+ * when it is first used. */
 void emit_map_words(emitter *e, const plan_step *step);
+/* Makes word w of a value now. */
 void emit_make_word(emitter *e, int value, int w);
 
 /* ---- emit_look_up.c ---- */
 
-/* Whether words of 4-bit elements become `to` of 8 or 16 bits by tables in registers; one word's.
- */
+/* Whether 4-bit elements become `to`, of 8 or 16 bits, by tables in registers. */
 bool emit_looks_up(const emitter *e, llrt_dtype from, llrt_dtype to, const plan_value *in);
+/* made: the words that the eight elements of a word become. */
 void emit_look_up(emitter *e, llrt_dtype from, llrt_dtype to, LLVMValueRef word,
                   LLVMValueRef *made);
 
 /* ---- emit_shuffle.c ---- */
 
-/* A word (32 or 64 bits) of another lane (i32), all lanes taking part; GPU. */
+/* What `word` (32 or 64 bits) is in another lane, number `lane` (i32). All lanes take part. GPU. */
 LLVMValueRef emit_shuffle_word(emitter *e, LLVMValueRef word, LLVMValueRef lane);
 
 #endif

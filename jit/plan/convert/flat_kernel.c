@@ -143,11 +143,14 @@ bool plan_maps_words(const op_description *desc) {
   return false;
 }
 
+/* Where a byte or a word holds several elements, which one thread has to store together, and the
+ * axes do not give each thread whole ones, the order of the destination's memory may. */
 llrt_status plan_flat(const op_description *desc, const plan_target *target, plan_kernel *kernel) {
   llrt_status status = flat_by(desc, target, (flat_way){.half = 0}, kernel);
-  bool shares = llrt_dtype_bits(desc->tensors[PLAN_DESTINATION].dtype) < 8 || plan_maps_words(desc);
-  shares &= !desc->in_place;
-  for (int divides = 0; divides < 2 && shares && status == LLRT_UNSUPPORTED; divides++)
+  bool stores_several =
+      llrt_dtype_bits(desc->tensors[PLAN_DESTINATION].dtype) < 8 || plan_maps_words(desc);
+  if (!stores_several || desc->in_place) return status;
+  for (int divides = 0; divides < 2 && status == LLRT_UNSUPPORTED; divides++)
     status = flat_by(desc, target, (flat_way){.by_memory = true, .divides = divides}, kernel);
   return status;
 }

@@ -64,9 +64,9 @@ static bool takes_all(const plan_kernel *first, int rank) {
   return all;
 }
 
-/* Puts the stages of the first variant that takes every shape in front of variant `at`, for `least`
- * to `most` positions along K: of variants that may be the first one without clocks is taken.
- * *stages: 0 where there is none, or the plan has no room for it. */
+/* Inserts, in front of variant `at` of `out`, the stages of the first variant of `made` that takes
+ * every shape, for shapes of `least` to `most` positions along `axis`, K. *stages: how many; 0
+ * where there is no such variant, or `out` has no room for it. */
 static void insert(const plan *made, int axis, int64_t least, int64_t most, int at, plan *out,
                    int *stages) {
   const size_t size = sizeof *made->variant;

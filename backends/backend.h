@@ -52,7 +52,7 @@ typedef struct backend_stream {
 
 /* A kernel to load. */
 typedef struct backend_code {
-  const void *data; /* what link made; else the compiler, which a zero byte follows */
+  const void *data; /* what backend->link made, or without link the compiler; a zero byte follows */
   size_t size;
   const char *entry;    /* the kernel's name */
   int32_t shared_bytes; /* of a block */

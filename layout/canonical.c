@@ -129,6 +129,7 @@ static bool may_move(const llrt_storage *storage, int first, int last) {
   return true;
 }
 
+/* Joins each digit with the one above it on the axis where that only counts on. */
 static void merge_digits(llrt_storage *storage) {
   for (int i = 0; i < storage->n_digits;) {
     int above = digit_above(storage, i);

@@ -181,7 +181,9 @@ static bool put_op(hash_table *ops, llrt_op *op) {
 
 static bool is_own(const llrt_op *op, llrt_hash key) { return op && llrt_hash_equal(op->key, key); }
 
-/* As keep_set, for operations. */
+/* Puts `made` into the cache and returns it; where another thread has put the same operation there,
+ * releases it and returns that one, retained. NULL: there is no memory to keep it, and it is
+ * released. */
 static llrt_op *keep_op(kernel_cache *cache, llrt_hash family, llrt_op *made) {
   made->cached = true;
   pthread_mutex_lock(&cache->mutex);

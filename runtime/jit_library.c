@@ -56,6 +56,7 @@ static llrt_status open_library(jit_library *jit) {
   return llrt_library_open("compiler library", names, count, &jit->library);
 }
 
+/* The compiler library's functions, of which both libraries have to be of one version. */
 static llrt_status get_interface(const llrt_library *library,
                                  const llrt_jit_interface **interface) {
   void *address = llrt_library_find(library, LLRT_JIT_ENTRY);

@@ -9,29 +9,30 @@
 #include <stdbool.h>
 
 typedef struct context_log {
-  atomic_int
-      most; /* the most detailed level that anybody wants: all that is read where nothing is told */
-  atomic_int programs; /* level of `function` */
-  void *user;
-  llrt_log_function *function; /* NULL: none */
-  int persons;                 /* level of LLRT_LOG */
-  int file;                    /* where that goes */
+  /* The more detailed of the two levels below: all that a message which nobody wants reads. */
+  atomic_int most;
+  atomic_int programs;         /* level of the program's function */
+  llrt_log_function *function; /* the program's; NULL: none */
+  void *user;                  /* its argument */
+  int persons;                 /* level of the environment variable LLRT_LOG */
+  int file;                    /* descriptor that its lines are written to */
 } context_log;
 
-/* function may be NULL. Reads LLRT_LOG; what is wrong with it is told on stderr, where lines then
- * go. */
+/* function: the program's; may be NULL. Reads LLRT_LOG; if its value is wrong, says so on stderr
+ * and writes lines there. */
 void llrt_log_init(context_log *log, llrt_log_function *function, void *user, llrt_log_level level);
 void llrt_log_fini(context_log *log);
 
-/* Level of the program's function from now on. */
+/* Sets the level of the program's function. Thread: any. */
 void llrt_log_set_level(context_log *log, llrt_log_level level);
 
-/* Whether anybody wants such messages. Cost: a load. */
+/* Whether the program's function or LLRT_LOG wants messages of this level. Cost: a load. */
 static inline bool llrt_log_wants(const context_log *log, llrt_log_level level) {
   return atomic_load_explicit(&log->most, memory_order_relaxed) >= (int)level;
 }
 
-/* Tells everybody who wants it. Cost: as llrt_log_wants where nobody does. */
+/* Gives a message to the function and writes it to the file, where they want its level. Cost: that
+ * of llrt_log_wants where neither does. */
 void llrt_log(context_log *log, llrt_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

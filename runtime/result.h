@@ -4,7 +4,7 @@
 
 #include <llrt/tensor.h>
 
-/* A result's type as params ask for it: one, or NONE. */
+/* INVALID_ARGUMENT unless `asked`, a result's type in a call's params, is a type or NONE. */
 llrt_status llrt_result_check_dtype(llrt_dtype asked);
 
 /* A tensor of source's logical shape, on its device, in memory from the context's allocator,
@@ -18,8 +18,9 @@ llrt_status llrt_result_make(const llrt_tensor *source, const llrt_storage *stor
 llrt_status llrt_result_settle(llrt_status status, const llrt_tensor *made, void *stream,
                                llrt_tensor *result);
 
-/* What op along an axis makes of elements of type source, accumulated in `accumulate` (NONE: the
- * usual type), where *dtype is NONE; INVALID_ARGUMENT where there is no such op. */
+/* Where *dtype is NONE, sets it to the type that combiner `op` gives of elements of type `source`,
+ * accumulated in `accumulate` (NONE: the combiner's own). Errors: INVALID_ARGUMENT for an op that
+ * is none. */
 llrt_status llrt_result_dtype(int op, llrt_dtype accumulate, llrt_dtype source, llrt_dtype *dtype);
 
 #endif

@@ -233,7 +233,7 @@ llrt_status interpret_stage(interpreter *in) {
   return LLRT_OK;
 }
 
-/* An element to the panel, which has it once. */
+/* Stores an element, at `place` in memory, to the block's panel, which takes each element once. */
 static llrt_status store_staged(interpreter *in, const element_place *place, uint64_t element) {
   element_place panel;
   LLRT_TRY(place_panel(in, &panel));

@@ -73,6 +73,8 @@ static llrt_status find_gathered(const interpreter *in, int value, int64_t at, i
   return LLRT_OK;
 }
 
+/* Each element of `out` is that of `in` whose coordinate along the axis is the element of `second`:
+ * found in shared memory (staged), else in the registers and lanes of the same warp. */
 llrt_status interpret_gather(interpreter *in, const plan_step *step) {
   const plan_kernel *kernel = in->kernel;
   uint64_t mask = bits_mask(step->axis_bits) << step->axis;

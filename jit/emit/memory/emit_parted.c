@@ -73,7 +73,7 @@ static LLVMValueRef compare_steps(emitter *e, const int64_t *step, int lane_bits
   return LLVMBuildICmp(e->builder, LLVMIntSLT, LLVMConstVector(steps, (unsigned)n), all, "");
 }
 
-/* The same lane by lane. */
+/* The same, by a comparison of each lane. */
 static LLVMValueRef compare_lanes(emitter *e, const emit_place *place, const plan_bound *bound,
                                   uint64_t tile, const uint64_t *lanes, int lane_bits) {
   LLVMValueRef mask = LLVMGetUndef(LLVMVectorType(e->i1, 1u << lane_bits));

@@ -22,6 +22,7 @@ static LLVMValueRef as_real(emitter *e, llrt_dtype type, LLVMValueRef bits) {
   return LLVMBuildBitCast(e->builder, bits, scalar, "");
 }
 
+/* SUM, PROD, MIN or MAX of codes of floats; MIN and MAX give NaN where either is NaN. */
 static LLVMValueRef combine_reals(emitter *e, int op, llrt_dtype type, LLVMValueRef a,
                                   LLVMValueRef b) {
   LLVMValueRef args[2] = {as_real(e, type, a), as_real(e, type, b)}, x;

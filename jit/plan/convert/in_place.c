@@ -92,9 +92,10 @@ static int64_t greatest_offset(const panel_offsets *offsets) {
   return offsets->sum + (int64_t)f2_basis_greatest(&offsets->columns);
 }
 
-/* Whether a digit outside adds one multiple of `size` on both sides, whatever others add: bits that
- * it shares with columns inside would cancel out, and with those of others outside, in `taken`, if
- * it is a sum on the other side. */
+/* Whether a digit outside of the panel moves source and destination by the same multiple of `size`
+ * elements, whatever other digits do. Columns that share bits with those of the panel's digits
+ * (offsets[t].bits), or, where the digit is a sum on one side alone, of other digits outside
+ * (taken[t]), may cancel out. Adds the digit's bits to `taken`. */
 static bool is_outside(const panel_digit *digit, int64_t size, const panel_offsets offsets[2],
                        uint64_t taken[2]) {
   bool mixed = digit->summed[0] != digit->summed[1];

@@ -51,8 +51,8 @@ static int source_alignment(const draft *d) {
   return align;
 }
 
-/* Whether a bit of a digit moves the source by 2^j elements, and the index tells its elements
- * apart. */
+/* Whether `bit` is one bit of a digit that moves the source by 2^j elements, and index 0's value
+ * may differ along it. */
 static bool is_neighbour(const draft *d, uint64_t bit, int j) {
   int i = 0, z = bits_lowest(bit);
   while (z >= d->first[i] + d->bits[i]) i++;

@@ -74,8 +74,9 @@ static llrt_status lay_out_rows(draft *d, const op_description *desc, const plan
   return LLRT_OK;
 }
 
-/* Stores of edges go through the caches where others may: they are few, and each would stand there
- * twice. */
+/* Has stores of launches of `elements` elements and more bypass the caches, by a kernel argument
+ * that says how many there are. Stores of the edges' steps, which follow those of IF_INTERIOR,
+ * never do: they are few, and each would be emitted for either way. */
 static llrt_status stream_from(draft *d, int64_t elements) {
   plan_kernel *kernel = d->kernel;
   bool streams = false, inside = false;

@@ -425,7 +425,9 @@ static llrt_status try_split(planner *p, const dot_shape *shape, int narrow, boo
   return LLRT_OK;
 }
 
-/* narrow: an axis of at most so many positions; -1: any shape. */
+/* A variant whose blocks each walk all of K, with the stages that are before and behind it. narrow:
+ * it is for shapes of at most `most` positions along this axis of the last three (M, N, K); -1: for
+ * all. *done: it takes every promised shape. */
 static llrt_status add_whole(planner *p, const dot_shape *shape, int narrow, int64_t most,
                              bool *done) {
   int first = p->out->n_variants;
@@ -443,9 +445,7 @@ static llrt_status add_whole(planner *p, const dot_shape *shape, int narrow, int
   LLRT_TRY(plan_refused_by(p->options, multiply_stage(p, shape, false, kernel, &divided), what));
   if (!divided) plan_taken(p->options, kernel, "%s", what);
   else plan_refused(p->options, NULL, what, "the storages do not divide a tile's columns");
-  if (divided)
-    return llrt_error(LLRT_UNSUPPORTED,
-                      "the storages do not divide a tile's columns"); /* of three quarters */
+  if (divided) return llrt_error(LLRT_UNSUPPORTED, "the storages do not divide a tile's columns");
   LLRT_TRY(behind_stages(p));
   close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, false);
   return LLRT_OK;

@@ -65,8 +65,10 @@ bool draft_may_be_loose(const draft *d, const plan_step *step, const plan_value 
  * shorter ones gain little. */
 #define ROW_OF_WORDS 3
 
-/* Lanes that hand on what they load shuffle and select each word of a piece; words of rows that are
- * shorter than a piece would mostly be loaded for nothing (docs/history/model-shapes.md). */
+/* Whether an overhanging load is made word by word (plan_step.by_words), each thread for itself.
+ * Otherwise lanes hand on what they load, by a shuffle and a select for each word of a piece; that
+ * is better in rows shorter than a piece, whose words would mostly be loaded for nothing
+ * (docs/history/model-shapes.md). */
 bool draft_by_words(const draft *d, const plan_step *step, const plan_value *value) {
   plan_group group;
   int aligned = bits_log2(value->bits) - 3 + step->vector - step->misaligned; /* log2 bytes */

@@ -222,6 +222,45 @@ Test(compute, row_alone) {
     }
 }
 
+/* A product that rounds to f16 keeps the sign of a zero, and is a number as all of its bits say. */
+Test(compute, halves_of_products) {
+  enum { N = 64 };
+  uint16_t x[N], y[N];
+  float z[N];
+  llrt_expr *expr;
+  for (int i = 0; i < N; i++) {
+    x[i] = (uint16_t)(i % 2 ? 0x8000 : 0x3C00); /* -0, 1 */
+    z[i] = i % 3 ? 2.0f : -0.0f;
+  }
+  cr_assert_eq(llrt_expr_parse("(x[n], z[n]) -> (y[n]) { y = f16(x * z) }", &expr), LLRT_OK);
+  for (int d = 0; d < DEVICES; d++) {
+    llrt_tensor in[3] = {{.dtype = LLRT_F16}, {.dtype = LLRT_F32}, {.dtype = LLRT_F16}};
+    const void *from[2] = {x, z};
+    llrt_arg args[3] = {{.name = "x"}, {.name = "z"}, {.name = "y"}};
+    for (int t = 0; t < 3; t++) {
+      in[t].rank = 1;
+      in[t].shape[0] = N;
+      in[t].device = trial_device(devices[d]);
+      args[t].tensor = &in[t];
+      size_t bytes = N * (size_t)llrt_dtype_bits(in[t].dtype) / 8;
+      cr_assert_eq(llrt_memory_allocate(in[t].device, bytes, &in[t].data), LLRT_OK);
+      if (t < 2)
+        llrt_memory_copy(in[t].device, in[t].data, from[t], bytes, LLRT_COPY_TO_DEVICE, NULL);
+    }
+    cr_assert_eq(llrt_compute_into(expr, args, 3, NULL, NULL), LLRT_OK, "%s: %s", devices[d],
+                 llrt_last_error());
+    llrt_memory_copy(in[2].device, y, in[2].data, sizeof y, LLRT_COPY_FROM_DEVICE, NULL);
+    cr_assert_eq(llrt_stream_synchronize(in[2].device, NULL), LLRT_OK, "%s: %s", devices[d],
+                 llrt_last_error());
+    for (int i = 0; i < N; i++) {
+      uint16_t size = i % 2 || i % 3 == 0 ? 0 : 0x4000, sign = (i % 2 != 0) != (i % 3 == 0);
+      cr_expect_eq(y[i], size | sign << 15, "%s: %d: %#x", devices[d], i, y[i]);
+    }
+    for (int t = 0; t < 3; t++) llrt_memory_free(in[t].device, in[t].data);
+  }
+  llrt_expr_destroy(&expr);
+}
+
 /* Described, prepared, saved, loaded, run. */
 Test(compute, prepared_and_saved) {
   llrt_device *device = trial_device("host");

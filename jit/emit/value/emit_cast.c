@@ -217,8 +217,19 @@ static LLVMValueRef encode_small_integer(emitter *e, const number_format *f, LLV
   return choose(e, nan, same(code, 0), and_(e, code, bits_mask(f->bits)));
 }
 
+/* A product, hidden from a code generator that would join it with its rounding to f16 and lose the
+ * sign of a zero. */
+static LLVMValueRef hide_product(emitter *e, LLVMValueRef x) {
+  LLVMValueRef made = x;
+  while (LLVMIsABitCastInst(made)) made = LLVMGetOperand(made, 0);
+  bool product = LLVMIsAInstruction(made) && LLVMGetInstructionOpcode(made) == LLVMFMul;
+  if (!e->ops->mixes_halves || !product) return x;
+  return as_f32(e, e->ops->opaque(e, as_i32(e, x)));
+}
+
 static LLVMValueRef encode_half(emitter *e, LLVMValueRef x) {
   LLVMTypeRef type = LLVMTypeOf(x);
+  x = hide_product(e, x);
   LLVMValueRef nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, x, x, "");
   LLVMValueRef half =
       LLVMBuildFPTrunc(e->builder, x, shaped(type, LLVMHalfTypeInContext(e->context)), "");

@@ -275,7 +275,9 @@ static void launch(trial *t, llrt_device *device, const backend_module *module,
                          .blocks = blocks,
                          .threads = launch->threads,
                          .n_args = launch->n_args,
-                         .args = args};
+                         .args = args,
+                         .n_boxes = launch->n_boxes,
+                         .boxes = launch->box};
   llrt_status status = device->backend->launch(device, module, &call, NULL);
   if (status == LLRT_OK) status = device->backend->synchronize(device, NULL);
   is_ok(t, status, "launch", llrt_last_error());

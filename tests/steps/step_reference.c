@@ -433,6 +433,9 @@ static bool run_one(step_state *s, int at) {
   case PLAN_COLLECT: return step_run(s, at + 1, step->body);
   case PLAN_PREFETCH: return true;
   case PLAN_STAGE: return stage(s);
+  case PLAN_SETTLE: /* all turns of a position are in `in` here, whoever is dealt them */
+    carry(s, step->in, step->out);
+    return step_run(s, at + 1, step->body);
   default: return step_run_value(s, step);
   }
 }

@@ -72,6 +72,7 @@ bool step_run_shared(step_state *s, const plan_step *step) {
   case PLAN_COPIED:
   case PLAN_BARRIER: return true;
   case PLAN_ROLES:
+  case PLAN_LANDED:
   case PLAN_FILLED:
   case PLAN_RELEASE: return true;
   default: return step_run_dot(s, step);

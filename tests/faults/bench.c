@@ -72,6 +72,7 @@ void faults_open(faults_bench *bench) {
 }
 
 void faults_close(faults_bench *bench) {
+  bench->driver.stream_destroy(bench->stream);
   llrt_memory_free(bench->device, bench->rows_of.data);
   llrt_memory_free(bench->device, bench->columns_of.data);
   llrt_device_close(&bench->device);

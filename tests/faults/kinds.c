@@ -82,13 +82,14 @@ static const char kernels[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
  * an emulator runs it in the launch, who launches it. */
 static void run_kernel(faults_bench *bench, const char *entry, unsigned long long address) {
   int (*load)(void **, const void *, unsigned, int *, void **);
-  int (*get_function)(void **, void *, const char *);
+  int (*get_function)(void **, void *, const char *), (*unload)(void *);
   int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                 void *, void **, void **);
   void *module, *function, *stream, *parameters[] = {&address};
   *(void **)&load = faults_symbol(bench, "cuModuleLoadDataEx");
   *(void **)&get_function = faults_symbol(bench, "cuModuleGetFunction");
   *(void **)&launch = faults_symbol(bench, "cuLaunchKernel");
+  *(void **)&unload = faults_symbol(bench, "cuModuleUnload");
   MUST(bench->driver.stream_create(&stream, GRAPH_STREAM_NON_BLOCKING));
   MUST(load(&module, kernels, 0, NULL, NULL));
   MUST(get_function(&function, module, entry));
@@ -97,6 +98,8 @@ static void run_kernel(faults_bench *bench, const char *entry, unsigned long lon
   bool told = bench->emulated && result != 0;
   printf(" the launch %d;", result);
   faults_answer(bench, "waiting for it", status, told || status == LLRT_DEVICE);
+  unload(module); /* which a device that has failed need not do */
+  bench->driver.stream_destroy(stream);
 }
 
 /* Conversions are queued on both sides of the kernel that fails. */

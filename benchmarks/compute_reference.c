@@ -53,12 +53,12 @@ static double plus(double a, double b) { return a + b; }
 static double minus(double a, double b) { return a - b; }
 static double times(double a, double b) { return a * b; }
 static double over(double a, double b) { return a / b; }
+/* NaN if either is; -0 is less than 0. */
 static double larger(double a, double b) {
-  return isnan(a) || isnan(b) ? (double)NAN : a > b ? a : b;
+  if (isnan(a) || isnan(b)) return (double)NAN;
+  return a > b || (a == b && !signbit(a)) ? a : b;
 }
-static double smaller(double a, double b) {
-  return isnan(a) || isnan(b) ? (double)NAN : a < b ? a : b;
-}
+static double smaller(double a, double b) { return -larger(-a, -b); }
 
 static range quotient(range a, range b) {
   bool crosses = b.low <= 0 && b.high >= 0 && b.low != b.high;

@@ -131,6 +131,22 @@ int cache_files(const char *dir, char names[][64], int most) {
   return to.n;
 }
 
+int cache_count_state(void *user, const llrt_cache_entry *entry) {
+  int *states = user;
+  states[entry->state]++;
+  cr_expect_eq(entry->why == NULL, entry->state == LLRT_CACHE_SOUND);
+  if (entry->state == LLRT_CACHE_SOUND)
+    cr_expect(strstr(entry->text, "convert") && entry->bytes > 0 && entry->used > 0, "%s",
+              entry->text);
+  return 0;
+}
+
+const char *cache_file_path(const char *dir, const char *name) {
+  static char path[8192];
+  snprintf(path, sizeof path, "%s/%s", dir, name);
+  return path;
+}
+
 static FILE *open_in(const char *dir, const char *name, const char *mode) {
   char path[8192];
   snprintf(path, sizeof path, "%s/%s", dir, name);
@@ -154,4 +170,22 @@ void cache_file_write(const char *dir, const char *name, const void *bytes, size
   FILE *file = open_in(dir, name, "wb");
   cr_assert_eq(fwrite(bytes, 1, size, file), size);
   fclose(file);
+}
+
+bool cache_converts(cache_context *at, uint32_t constant) {
+  bool right;
+  llrt_status status = cache_convert(at, constant, &right);
+  cr_assert(right || status == LLRT_UNAVAILABLE, "%s", llrt_last_error());
+  return right;
+}
+
+uint64_t cache_convert_once(const char *dir, const char *device, uint32_t constant, bool compiler) {
+  cache_context at;
+  bool right;
+  cache_context_begin(&at, device, dir, compiler, NULL);
+  llrt_status status = cache_convert(&at, constant, &right);
+  cr_assert(right, "%s: %s", device, status == LLRT_OK ? "wrong" : llrt_last_error());
+  uint64_t compiles = cache_compiles(&at);
+  cache_context_end(&at);
+  return compiles;
 }

@@ -35,9 +35,22 @@ uint64_t cache_compiles(const cache_context *at);
  * compares all of the result. right: whether it is; false, too, where the status is not OK. */
 llrt_status cache_convert(cache_context *at, uint32_t constant, bool *right);
 
+/* The same without a compiler, too, which is the only reason why it may fail; returns whether it is
+ * right. */
+bool cache_converts(cache_context *at, uint32_t constant);
+
+/* One such conversion in a context of its own; returns how many kernels were compiled. */
+uint64_t cache_convert_once(const char *dir, const char *device, uint32_t constant, bool compiler);
+
 /* The names of the folder's sound files with code, the first `most`; returns how many there are. */
 int cache_files(const char *dir, char names[][64], int most);
 
+/* For llrt_cache_visit: counts entries by state in the int[3] at `user`, and compares what is said
+ * of them. */
+int cache_count_state(void *user, const llrt_cache_entry *entry);
+
+/* The path of a file of the folder, until the next call. */
+const char *cache_file_path(const char *dir, const char *name);
 /* Reads and writes a whole file of the folder. */
 char *cache_file_read(const char *dir, const char *name, size_t *size);
 void cache_file_write(const char *dir, const char *name, const void *bytes, size_t size);

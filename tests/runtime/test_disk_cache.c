@@ -20,26 +20,14 @@ static void setup(void) { dir = cache_folder_begin(); }
 static void teardown(void) { cache_folder_end(); }
 TestSuite(disk_cache, .init = setup, .fini = teardown, .timeout = 3600);
 
-/* One conversion in a context of its own; returns how many kernels were compiled. */
-static uint64_t convert_once(const char *device, uint32_t constant, bool compiler) {
-  cache_context at;
-  bool right;
-  cache_context_begin(&at, device, dir, compiler, NULL);
-  llrt_status status = cache_convert(&at, constant, &right);
-  cr_assert(right, "%s: %s", device, status == LLRT_OK ? "wrong" : llrt_last_error());
-  uint64_t compiles = cache_compiles(&at);
-  cache_context_end(&at);
-  return compiles;
-}
-
 static const char *const devices[] = {"host", "cuda-emu:sm_80", "cuda-emu:sm_90a",
                                       "hip-emu:gfx942"};
 
 Test(disk_cache, a_hit_needs_no_compiler) {
   for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
-    cr_expect_eq(convert_once(devices[d], 7, true), 1, "%s", devices[d]);
-    cr_expect_eq(convert_once(devices[d], 7, false), 0, "%s", devices[d]);
-    cr_expect_eq(convert_once(devices[d], 7, true), 0, "%s", devices[d]);
+    cr_expect_eq(cache_convert_once(dir, devices[d], 7, true), 1, "%s", devices[d]);
+    cr_expect_eq(cache_convert_once(dir, devices[d], 7, false), 0, "%s", devices[d]);
+    cr_expect_eq(cache_convert_once(dir, devices[d], 7, true), 0, "%s", devices[d]);
   }
 }
 
@@ -126,7 +114,7 @@ Test(disk_cache, every_operation) {
 }
 
 Test(disk_cache, never_compiling_finds_what_the_disk_has) {
-  convert_once("host", 1, true);
+  cache_convert_once(dir, "host", 1, true);
   cache_context at;
   bool right;
   for (int policy = LLRT_COMPILE_NEVER; policy <= LLRT_COMPILE_FORBIDDEN; policy++) {
@@ -145,185 +133,8 @@ Test(disk_cache, two_capabilities_of_one_target) {
   static const char *const minors[] = {"6", "0", "6", "0"};
   for (int i = 0; i < 4; i++) {
     setenv("LLRT_EMU_MINOR", minors[i], 1);
-    cr_expect_eq(convert_once("cuda-emu:sm_80", 3, i < 2), i < 2, "8.%s", minors[i]);
+    cr_expect_eq(cache_convert_once(dir, "cuda-emu:sm_80", 3, i < 2), i < 2, "8.%s", minors[i]);
   }
-}
-
-/* ---- damage ---- */
-
-typedef struct damage {
-  const char *name;
-  void (*apply)(const char *name, unsigned seed);
-} damage;
-
-static void rewrite(const char *name, void (*change)(char *bytes, size_t *size, unsigned seed),
-                    unsigned seed) {
-  size_t size;
-  char *bytes = cache_file_read(dir, name, &size);
-  change(bytes, &size, seed);
-  cache_file_write(dir, name, bytes, size);
-  free(bytes);
-}
-
-static void cut(char *bytes, size_t *size, unsigned seed) { (void)bytes, *size = seed % *size; }
-static void flip(char *bytes, size_t *size, unsigned seed) {
-  bytes[seed % *size] ^= (char)(1 << seed / 7 % 8);
-}
-static void blank(char *bytes, size_t *size, unsigned seed) {
-  size_t from = seed % *size;
-  memset(bytes + from, 0, *size - from); /* blocks that never reached the disk */
-}
-static void newer(char *bytes, size_t *size, unsigned seed) { (void)size, (void)seed, bytes[8]++; }
-static void foreign(char *bytes, size_t *size, unsigned seed) {
-  for (size_t i = 0; i < *size; i++) bytes[i] = (char)(seed = seed * 1103515245u + 12345u);
-}
-
-static void be_cut(const char *name, unsigned seed) { rewrite(name, cut, seed); }
-static void be_flipped(const char *name, unsigned seed) { rewrite(name, flip, seed); }
-static void be_blank(const char *name, unsigned seed) { rewrite(name, blank, seed); }
-static void be_newer(const char *name, unsigned seed) { rewrite(name, newer, seed); }
-static void be_foreign(const char *name, unsigned seed) { rewrite(name, foreign, seed); }
-
-/* Another kernel's file, whole. */
-static void be_swapped(const char *name, unsigned seed) {
-  char names[16][64];
-  int n = cache_files(dir, names, 16), other = (int)(seed % (unsigned)n);
-  if (strcmp(names[other], name) == 0) other = (other + 1) % n;
-  size_t size;
-  char *bytes = cache_file_read(dir, names[other], &size);
-  cache_file_write(dir, name, bytes, size);
-  free(bytes);
-}
-
-/* The same with the name's own key and a right checksum over it: the description betrays it. */
-static void be_forged(const char *name, unsigned seed) {
-  be_swapped(name, seed);
-  size_t size;
-  llrt_hash key;
-  char *bytes = cache_file_read(dir, name, &size);
-  cr_assert(llrt_disk_entry_key(name, &key));
-  memcpy(bytes + 16, &key, sizeof key);
-  llrt_hash sum = llrt_hash_bytes(bytes, size - sizeof sum);
-  memcpy(bytes + size - sizeof sum, &sum, sizeof sum);
-  cache_file_write(dir, name, bytes, size);
-  free(bytes);
-}
-
-static const char *path_of(const char *name) {
-  static char path[8192];
-  snprintf(path, sizeof path, "%s/%s", dir, name);
-  return path;
-}
-
-static void be_writable(const char *name, unsigned seed) {
-  (void)seed;
-  chmod(path_of(name), 0666);
-}
-static void be_unreadable(const char *name, unsigned seed) {
-  (void)seed;
-  chmod(path_of(name), 0); /* root reads it all the same */
-}
-static void be_a_link(const char *name, unsigned seed) {
-  char target[8300];
-  (void)seed;
-  snprintf(target, sizeof target, "%s.elsewhere", path_of(name));
-  rename(path_of(name), target);
-  cr_assert_eq(symlink(target, path_of(name)), 0);
-}
-static void be_a_pipe(const char *name, unsigned seed) {
-  (void)seed;
-  unlink(path_of(name));
-  cr_assert_eq(mkfifo(path_of(name), 0600), 0);
-}
-
-static const damage damages[] = {
-    {"truncated", be_cut}, {"a bit flipped", be_flipped}, {"half written", be_blank},
-    {"newer", be_newer},   {"foreign", be_foreign},       {"swapped", be_swapped},
-    {"forged", be_forged}, {"writable", be_writable},     {"unreadable", be_unreadable},
-    {"a link", be_a_link}, {"a pipe", be_a_pipe}};
-#define N_DAMAGES ((int)(sizeof damages / sizeof *damages))
-
-enum { KERNELS = 4 };
-
-/* Of each file its undamaged bytes, by place in the folder's order. */
-static struct {
-  char name[64];
-  char *bytes;
-  size_t size;
-} sound[KERNELS];
-
-static void restore_all(void) {
-  for (int k = 0; k < KERNELS; k++) {
-    unlink(path_of(sound[k].name));
-    cache_file_write(dir, sound[k].name, sound[k].bytes, sound[k].size);
-    chmod(path_of(sound[k].name), 0644);
-  }
-}
-
-static void fill_folder(void) {
-  char names[KERNELS][64];
-  for (uint32_t k = 0; k < KERNELS; k++) convert_once("host", k, true);
-  cr_assert_eq(cache_files(dir, names, KERNELS), KERNELS);
-  for (int k = 0; k < KERNELS; k++) {
-    snprintf(sound[k].name, sizeof sound[k].name, "%.63s", names[k]);
-    sound[k].bytes = cache_file_read(dir, names[k], &sound[k].size);
-  }
-}
-
-static bool converts(cache_context *at, uint32_t constant) {
-  bool right;
-  llrt_status status = cache_convert(at, constant, &right);
-  cr_assert(right || status == LLRT_UNAVAILABLE, "%s", llrt_last_error());
-  return right;
-}
-
-/* Without a compiler, so that a damaged kernel is missing and nothing else is: right or refused,
- * never wrong. Many rounds of these cost little. */
-Test(disk_cache, damaged_files_are_never_trusted) {
-  fill_folder();
-  int rounds = cache_rounds(400, 10000), missing = 0;
-  for (int round = 0; round < rounds; round++) {
-    unsigned seed = (unsigned)round * 2654435761u;
-    const damage *what = &damages[round % N_DAMAGES];
-    int victim = (int)(seed >> 8) % KERNELS;
-    cache_context at;
-    if (victim < 0) victim += KERNELS;
-    restore_all();
-    what->apply(sound[victim].name, seed >> 4);
-    cache_context_begin(&at, "host", dir, false, NULL);
-    int right = 0;
-    for (uint32_t k = 0; k < KERNELS; k++) right += converts(&at, k);
-    bool readable = what->apply == be_unreadable && geteuid() == 0;
-    cr_assert_eq(right, readable ? KERNELS : KERNELS - 1, "%s, round %d", what->name, round);
-    cr_assert_eq(at.warnings > 0, !readable, "%s, round %d", what->name, round);
-    missing += KERNELS - right;
-    cache_context_end(&at);
-  }
-  fprintf(stderr, "%d damaged files: 0 wrong results, %d not used\n", rounds, missing);
-  for (int k = 0; k < KERNELS; k++) free(sound[k].bytes);
-}
-
-/* With one: reported, compiled, replaced. */
-Test(disk_cache, damaged_files_are_replaced) {
-  fill_folder();
-  for (int d = 0; d < N_DAMAGES; d++) {
-    restore_all();
-    for (int k = 0; k < KERNELS; k++) damages[d].apply(sound[k].name, (unsigned)(d * 71 + k * 13));
-    if (damages[d].apply == be_unreadable && geteuid() == 0) continue;
-    cache_context at;
-    cache_context_begin(&at, "host", dir, true, NULL);
-    for (uint32_t k = 0; k < KERNELS; k++) cr_expect(converts(&at, k));
-    uint64_t compiled = cache_compiles(&at);
-    cr_expect(compiled > 0 && compiled <= KERNELS, "%s: %llu", damages[d].name,
-              (unsigned long long)compiled);
-    cr_expect(strstr(at.warning, "why="), "%s: %s", damages[d].name, at.warning);
-    cache_context_end(&at);
-    cache_context_begin(&at, "host", dir, false, NULL);
-    for (uint32_t k = 0; k < KERNELS; k++) cr_expect(converts(&at, k), "%s", damages[d].name);
-    cr_expect_eq(at.warnings, 0, "%s: %s", damages[d].name, at.warning);
-    cache_context_end(&at);
-  }
-  for (int k = 0; k < KERNELS; k++) free(sound[k].bytes);
 }
 
 /* ---- folders ---- */
@@ -334,7 +145,7 @@ Test(disk_cache, damaged_files_are_replaced) {
 static void expect_off(const char *path, const char *why) {
   cache_context at;
   cache_context_begin(&at, "host", path, true, NULL);
-  for (uint32_t k = 0; k < 2; k++) cr_expect(converts(&at, k), "%s", why);
+  for (uint32_t k = 0; k < 2; k++) cr_expect(cache_converts(&at, k), "%s", why);
   cr_expect_eq(at.warnings, 1, "%s: %d warnings, %s", why, at.warnings, at.warning);
   cr_expect(strstr(at.warning, why), "\"%s\" lacks \"%s\"", at.warning, why);
   cache_context_end(&at);
@@ -375,7 +186,7 @@ Test(disk_cache, a_folder_is_made) {
   snprintf(path, sizeof path, "%s/a/b/c", dir);
   umask(0);
   cache_context_begin(&at, "host", path, true, NULL);
-  cr_expect(converts(&at, 1));
+  cr_expect(cache_converts(&at, 1));
   cr_expect_eq(at.warnings, 0, "%s", at.warning);
   cache_context_end(&at);
   cr_assert_eq(stat(path, &info), 0);
@@ -383,7 +194,7 @@ Test(disk_cache, a_folder_is_made) {
   char name[1][64];
   cr_assert_eq(cache_files(path, name, 1), 1);
   dir = path;
-  cr_assert_eq(stat(path_of(name[0]), &info), 0);
+  cr_assert_eq(stat(cache_file_path(dir, name[0]), &info), 0);
   cr_expect_eq(info.st_mode & 0777, 0644);
 }
 
@@ -397,7 +208,7 @@ Test(disk_cache, a_full_disk) {
   little.rlim_cur = 512;
   cache_context_begin(&at, WITHOUT_FILES, dir, true, NULL);
   cr_assert_eq(setrlimit(RLIMIT_FSIZE, &little), 0);
-  for (uint32_t k = 0; k < 3; k++) cr_expect(converts(&at, k));
+  for (uint32_t k = 0; k < 3; k++) cr_expect(cache_converts(&at, k));
   cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
   cr_expect_eq(at.warnings, 1, "%d: %s", at.warnings, at.warning);
   cr_expect_eq(cache_files(dir, name, 1), 0);
@@ -405,16 +216,6 @@ Test(disk_cache, a_full_disk) {
 }
 
 /* ---- file systems of the test's own ---- */
-
-static int count_states(void *user, const llrt_cache_entry *entry) {
-  int *states = user;
-  states[entry->state]++;
-  cr_expect_eq(entry->why == NULL, entry->state == LLRT_CACHE_SOUND);
-  if (entry->state == LLRT_CACHE_SOUND)
-    cr_expect(strstr(entry->text, "convert") && entry->bytes > 0 && entry->used > 0, "%s",
-              entry->text);
-  return 0;
-}
 
 /* Puts an empty tmpfs of `kib` KiB over the folder, which nobody else sees; it ends with this
  * process. Skips where that is not allowed. */
@@ -440,7 +241,7 @@ Test(disk_cache, a_full_file_system) {
   for (int pass = 0; pass < 2; pass++) {
     cache_context at;
     cache_context_begin(&at, "host", dir, true, NULL);
-    for (uint32_t k = 0; k < MANY; k++) cr_expect(converts(&at, k), "kernel %u", k);
+    for (uint32_t k = 0; k < MANY; k++) cr_expect(cache_converts(&at, k), "kernel %u", k);
     cr_expect_eq(at.warnings, 1, "%d: %s", at.warnings, at.warning);
     cr_expect(strstr(at.warning, "No space left"), "%s", at.warning);
     uint64_t compiled = cache_compiles(&at);
@@ -448,10 +249,10 @@ Test(disk_cache, a_full_file_system) {
               (unsigned long long)compiled);
     cache_context_end(&at);
   }
-  cr_expect_eq(llrt_cache_visit(dir, states, count_states), LLRT_OK);
+  cr_expect_eq(llrt_cache_visit(dir, states, cache_count_state), LLRT_OK);
   cr_expect(states[0] > 0 && states[2] == 0, "%d sound, %d damaged", states[0], states[2]);
   cr_expect_eq(llrt_cache_clear(dir, 0, &removed), LLRT_OK, "%s", llrt_last_error());
-  cr_expect_eq(convert_once("host", MANY, true), 1);
+  cr_expect_eq(cache_convert_once(dir, "host", MANY, true), 1);
   cr_expect_eq(cache_files(dir, name, MANY), 1);
   unmount_folder();
 }
@@ -461,12 +262,12 @@ Test(disk_cache, a_read_only_file_system) {
   char below[4300];
   cache_context at;
   mount_over_folder(4096);
-  convert_once("host", 1, true);
+  cache_convert_once(dir, "host", 1, true);
   cr_assert_eq(mount("none", dir, NULL, MS_REMOUNT | MS_RDONLY | MS_BIND, NULL), 0);
   cache_context_begin(&at, "host", dir, true, NULL);
-  cr_expect(converts(&at, 1));
+  cr_expect(cache_converts(&at, 1));
   cr_expect_eq(cache_compiles(&at), 0);
-  for (uint32_t k = 2; k < 5; k++) cr_expect(converts(&at, k));
+  for (uint32_t k = 2; k < 5; k++) cr_expect(cache_converts(&at, k));
   cr_expect_eq(cache_compiles(&at), 3);
   cr_expect_eq(at.warnings, 1, "%d: %s", at.warnings, at.warning);
   cr_expect(strstr(at.warning, "Read-only"), "%s", at.warning);
@@ -478,7 +279,7 @@ Test(disk_cache, a_read_only_file_system) {
 
 /* Folders of images are read and never written. */
 Test(disk_cache, folders_to_read) {
-  convert_once("host", 5, true);
+  cache_convert_once(dir, "host", 5, true);
   char own[4200], name[4][64];
   snprintf(own, sizeof own, "%s/own", dir);
   const char *const images[] = {"/nonexistent/llrt", dir};
@@ -486,9 +287,9 @@ Test(disk_cache, folders_to_read) {
   cache_context at;
   cache_context_begin(&at, "host", NULL, true, &with);
   cr_expect_eq(at.warnings, 1, "the folder that is not there: %s", at.warning);
-  cr_expect(converts(&at, 5));
+  cr_expect(cache_converts(&at, 5));
   cr_expect_eq(cache_compiles(&at), 0);
-  cr_expect(converts(&at, 6));
+  cr_expect(cache_converts(&at, 6));
   cr_expect_eq(cache_compiles(&at), 1);
   cache_context_end(&at);
   cr_expect_eq(cache_files(dir, name, 4), 1);
@@ -513,11 +314,11 @@ Test(disk_cache, the_environment_says_where) {
   char name[4][64];
   setenv("LLRT_CACHE_DIR", dir, 1);
   cache_context_begin(&at, "host", NULL, true, NULL);
-  cr_expect(converts(&at, 1));
+  cr_expect(cache_converts(&at, 1));
   cache_context_end(&at);
   cr_expect_eq(cache_files(dir, name, 4), 1);
   cache_context_begin(&at, "host", "", true, NULL); /* the program's word counts more */
-  cr_expect(converts(&at, 2));
+  cr_expect(cache_converts(&at, 2));
   cache_context_end(&at);
   cr_expect_eq(cache_files(dir, name, 4), 1);
 
@@ -542,7 +343,7 @@ Test(disk_cache, the_environment_says_where) {
 /* Those not used for longest go; a file that is looked for counts as used. */
 Test(disk_cache, old_files_go) {
   char names[64][64];
-  convert_once("host", 0, true);
+  cache_convert_once(dir, "host", 0, true);
   cr_assert_eq(cache_files(dir, names, 1), 1);
   size_t one;
   free(cache_file_read(dir, names[0], &one));
@@ -550,64 +351,12 @@ Test(disk_cache, old_files_go) {
   const struct timespec long_ago[2] = {{1000, 0}, {1000, 0}};
   cache_context at;
   for (uint32_t k = 1; k < 12; k++) {
-    cr_assert_eq(utimensat(AT_FDCWD, path_of(names[0]), long_ago, 0), 0);
+    cr_assert_eq(utimensat(AT_FDCWD, cache_file_path(dir, names[0]), long_ago, 0), 0);
     cache_context_begin(&at, "host", dir, true, &with);
-    cr_expect(converts(&at, 0)); /* used again each time */
+    cr_expect(cache_converts(&at, 0)); /* used again each time */
     cr_expect_eq(cache_compiles(&at), 0, "the one in use is gone at %u", k);
-    cr_expect(converts(&at, k));
+    cr_expect(cache_converts(&at, k));
     cache_context_end(&at);
     cr_expect(cache_files(dir, names + 1, 63) <= 7, "%d", cache_files(dir, names + 1, 63));
   }
-}
-
-/* ---- looking after it ---- */
-
-static int stop_at_first(void *user, const llrt_cache_entry *entry) {
-  (void)entry;
-  return ++*(int *)user;
-}
-
-Test(disk_cache, visit_clear_export_import) {
-  fill_folder();
-  char pack[4200], other[4200], name[8][64];
-  snprintf(pack, sizeof pack, "%s/all.pack", dir);
-  snprintf(other, sizeof other, "%s/other", dir);
-  int states[3] = {0}, seen = 0;
-  uint64_t count;
-  cr_expect_eq(llrt_cache_visit(dir, &seen, stop_at_first), LLRT_OK);
-  cr_expect_eq(seen, 1);
-  cr_expect_eq(llrt_cache_visit(dir, states, count_states), LLRT_OK);
-  int all = states[0]; /* with plans that were compared and not taken */
-  memset(states, 0, sizeof states);
-  be_flipped(sound[1].name, 99);
-  cr_expect_eq(llrt_cache_visit(dir, states, count_states), LLRT_OK);
-  cr_expect(all >= KERNELS && states[0] == all - 1);
-  cr_expect_eq(states[2], 1);
-  cr_expect_eq(llrt_cache_export(dir, pack, &count), LLRT_OK, "%s", llrt_last_error());
-  cr_expect_eq(count, (uint64_t)all - 1);
-  cr_expect_eq(llrt_cache_clear(dir, 1, &count), LLRT_OK);
-  cr_expect_eq(count, 1);
-  cr_expect_eq(llrt_cache_import(other, pack, &count), LLRT_OK, "%s", llrt_last_error());
-  cr_expect_eq(count, (uint64_t)all - 1);
-  cr_expect_eq(cache_files(other, name, 8), KERNELS - 1);
-  size_t size;
-  char *bytes = cache_file_read(dir, "all.pack", &size);
-  for (size_t at = 8; at < size; at += 997) { /* a damaged pack brings no damaged kernel */
-    bytes[at] ^= 1;
-    cache_file_write(dir, "all.pack", bytes, size);
-    llrt_status status = llrt_cache_import(other, pack, &count);
-    cr_assert(status == LLRT_CORRUPT, "byte %zu: %s", at, llrt_status_name(status));
-    bytes[at] ^= 1;
-  }
-  free(bytes);
-  memset(states, 0, sizeof states);
-  cr_expect_eq(llrt_cache_visit(other, states, count_states), LLRT_OK);
-  cr_expect_eq(states[2], 0);
-  cr_expect_eq(llrt_cache_clear(other, 0, &count), LLRT_OK);
-  cr_expect_eq(cache_files(other, name, 8), 0);
-  cr_expect_eq(llrt_cache_visit("/nonexistent", states, count_states), LLRT_IO);
-  cr_expect_eq(llrt_cache_visit(dir, NULL, NULL), LLRT_INVALID_ARGUMENT);
-  cr_expect_eq(llrt_cache_export(NULL, pack, NULL), LLRT_INVALID_ARGUMENT);
-  cr_expect_eq(llrt_cache_import(dir, NULL, NULL), LLRT_INVALID_ARGUMENT);
-  for (int k = 0; k < KERNELS; k++) free(sound[k].bytes);
 }

@@ -26,6 +26,8 @@ LLVMValueRef nvptx_shared_address(emitter *e, LLVMValueRef pointer);
 
 /* ---- cuda_matrix_intrinsics.c ---- */
 
+/* ldmatrix and stmatrix: 2^count matrices of 8 rows of 16 bytes, a word of each in a lane. row:
+ * pointer into shared memory, to the row that the lane gives. */
 void nvptx_matrix_load(emitter *e, LLVMValueRef row, int count, bool transposed,
                        LLVMValueRef *words);
 void nvptx_matrix_store(emitter *e, LLVMValueRef row, int count, bool transposed,

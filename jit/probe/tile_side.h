@@ -23,9 +23,9 @@ llrt_status tile_side_read(const llrt_layout *layout, tile_side *p);
 llrt_status tile_side_blocks(const tile_side side[2], vector_list *apart, vector_list moving[2],
                              f2_basis *tile);
 
-/* Blocks between which elements move are a cluster, or where the target has none, or a scan wants
- * one block, warps of a larger one. Sets cluster_bits. Errors: UNSUPPORTED where neither has room.
- */
+/* Has the blocks between which elements move be a cluster; where the target has no such clusters,
+ * or `clusters` is false, as for a scan, warps of one larger block. Sets kernel->cluster_bits.
+ * Errors: UNSUPPORTED where neither has room. */
 llrt_status tile_side_fit_blocks(plan_kernel *kernel, tile_side side[2], vector_list moving[2],
                                  bool clusters);
 

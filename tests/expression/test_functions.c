@@ -42,6 +42,10 @@ static const struct {
 };
 #define N_FUNCTIONS (sizeof functions / sizeof *functions)
 
+static const char *const gpus[] = {"cuda-emu:sm_80", "cuda-emu:sm_90a", "hip-emu:gfx90a",
+                                   "hip-emu:gfx942"};
+enum { GPUS = sizeof gpus / sizeof *gpus };
+
 static void run_function(llrt_device *device, const char *name, const float *x, float *y,
                          int64_t n) {
   char text[100];
@@ -104,8 +108,6 @@ Test(functions, error) {
 }
 
 Test(functions, same_bits_everywhere) {
-  static const char *const devices[] = {"cuda-emu:sm_80", "cuda-emu:sm_90a", "hip-emu:gfx90a",
-                                        "hip-emu:gfx942"};
   static float x[2048], y[2048], own[2048];
   for (int i = 0; i < 2048; i++) {
     uint32_t bits = (uint32_t)i * 2097143u;
@@ -114,12 +116,84 @@ Test(functions, same_bits_everywhere) {
   }
   for (size_t f = 0; f < N_FUNCTIONS; f++) {
     run_function(trial_device("host"), functions[f].name, x, y, 2048);
-    for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
-      run_function(trial_device(devices[d]), functions[f].name, x, own, 2048);
+    for (int d = 0; d < GPUS; d++) {
+      run_function(trial_device(gpus[d]), functions[f].name, x, own, 2048);
       for (int i = 0; i < 2048; i++)
         cr_assert((isnan(y[i]) && isnan(own[i])) || memcmp(&y[i], &own[i], sizeof y[i]) == 0,
                   "%s(%.9g) on %s: %.9g, on the host %.9g", functions[f].name, (double)x[i],
-                  devices[d], (double)own[i], (double)y[i]);
+                  gpus[d], (double)own[i], (double)y[i]);
+    }
+  }
+}
+
+/* Numbers of which GPUs take fewer instructions, in all lanes and registers. */
+Test(functions, same_bits_of_moderate_numbers) {
+  static float x[2048], y[2048], own[2048];
+  for (int i = 0; i < 2048; i++) x[i] = (float)((i * 7919) % 2048 - 1024) / 25;
+  for (size_t f = 0; f < N_FUNCTIONS; f++) {
+    run_function(trial_device("host"), functions[f].name, x, y, 2048);
+    for (int d = 0; d < GPUS; d++) {
+      run_function(trial_device(gpus[d]), functions[f].name, x, own, 2048);
+      for (int i = 0; i < 2048; i++)
+        cr_assert((isnan(y[i]) && isnan(own[i])) || memcmp(&y[i], &own[i], sizeof y[i]) == 0,
+                  "%s(%.9g) on %s: %.9g, on the host %.9g", functions[f].name, (double)x[i],
+                  gpus[d], (double)own[i], (double)y[i]);
+    }
+  }
+}
+
+/* Rows of 512 numbers over one each: the same as C's division, whatever is among them. The later
+ * rows are moderate. */
+enum { ROWS = 16, COLUMNS = 512 };
+static float over[ROWS], numbers[ROWS * COLUMNS], quotients[ROWS * COLUMNS];
+
+static void draw_quotients(void) {
+  static const float by[ROWS] = {3,        0.7f,       1e-30f,   1e30f,   0,        -5,
+                                 INFINITY, (float)NAN, 16777215, 1.f / 3, 0x1p-60f, 0x1p24f,
+                                 448,      1.9999999f, 1,        7};
+  uint32_t state = 1;
+  for (int i = 0; i < ROWS * COLUMNS; i++) {
+    state = state * 1664525u + 1013904223u;
+    float x = ldexpf((float)(int32_t)(state & 0xFFFFFFu) - 8388608, (int)(state >> 26) - 50);
+    static const float rare[] = {0, -0.0f, INFINITY, (float)NAN, 0x1p-140f, 3e38f};
+    bool special = i / COLUMNS < ROWS / 2 && i % 97 == 3;
+    numbers[i] = i % 31 == 5 ? (i % 2 ? 0 : -0.0f) : special ? rare[i % 6] : x;
+  }
+  memcpy(over, by, sizeof over);
+}
+
+static void divide_on(llrt_device *device) {
+  llrt_expr *expr;
+  llrt_tensor t[3] = {{.rank = 2, .shape = {ROWS, COLUMNS}}, {.rank = 1, .shape = {ROWS}}};
+  void *host[3] = {numbers, over, quotients};
+  llrt_arg args[3] = {{.name = "x"}, {.name = "w"}, {.name = "y"}};
+  t[2] = t[0];
+  cr_assert_eq(llrt_expr_parse("(x[t n], w[t]) -> (y[t n]) { y = x / w }", &expr), LLRT_OK);
+  for (int i = 0; i < 3; i++) {
+    size_t bytes = i == 1 ? sizeof over : sizeof numbers;
+    t[i].dtype = LLRT_F32;
+    t[i].device = device;
+    args[i].tensor = &t[i];
+    cr_assert_eq(llrt_memory_allocate(device, bytes, &t[i].data), LLRT_OK);
+    llrt_memory_copy(device, t[i].data, host[i], bytes, LLRT_COPY_TO_DEVICE, NULL);
+  }
+  cr_assert_eq(llrt_compute_into(expr, args, 3, NULL, NULL), LLRT_OK, "%s", llrt_last_error());
+  llrt_memory_copy(device, quotients, t[2].data, sizeof quotients, LLRT_COPY_FROM_DEVICE, NULL);
+  cr_assert_eq(llrt_stream_synchronize(device, NULL), LLRT_OK);
+  for (int i = 0; i < 3; i++) llrt_memory_free(device, t[i].data);
+  llrt_expr_destroy(&expr);
+}
+
+Test(functions, quotients_by_one) {
+  draw_quotients();
+  for (int d = 0; d < GPUS; d++) {
+    divide_on(trial_device(gpus[d]));
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+      float x = numbers[i], y = over[i / COLUMNS], right = x / y;
+      cr_assert((isnan(right) && isnan(quotients[i])) ||
+                    memcmp(&right, &quotients[i], sizeof right) == 0,
+                "%a / %a on %s: %a, not %a", (double)x, (double)y, gpus[d], (double)quotients[i],
+                (double)right);
     }
   }
 }

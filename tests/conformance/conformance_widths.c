@@ -11,6 +11,8 @@
   "[[0,1],[0,2],[1,0],[0,4],[2,0],[0,8],[4,0]]} -> " \
   "[dim0:8, dim1:16], pad=0)"
 
+#define TILE_OF_16 ", tile={offset: [[4,0],[2,0],[1,0],[8,0]]} -> [dim0:16, dim1:1])"
+
 static const text_row table[] = {
     {1, {1000}, "row_major", "row_major"},
     {1, {2}, "row_major", "row_major"},
@@ -165,6 +167,21 @@ static const text_row table[] = {
      {6, 10, 0},
      "col_major",
      "storage(digits=[dim1: rest, replica: 3, dim0: rest, dim2: rest])"},
+    /* Sources with a digit of stride 1 beside a tile, whose places are sums with carries: no digit
+       tells the halves of a byte apart. */
+    {2,
+     {16, 2},
+     "storage(digits=[dim1: 2 reversed @ 1, dim1: rest @ 1024]" TILE_OF_16,
+     "row_major"},
+    {2, {16, 2}, "storage(digits=[dim1: 2 @ 1, dim1: rest @ 1024]" TILE_OF_16, "row_major"},
+    {2,
+     {64, 6},
+     "storage(digits=[dim1: 2 reversed @ 1, dim1: rest @ 64, dim0: rest @ 16]" TILE_OF_16,
+     "col_major"},
+    {2,
+     {64, 5},
+     "storage(digits=[dim1: rest reversed @ 1, dim0: rest @ 16]" TILE_OF_16,
+     "row_major"},
 };
 #define N_TABLE ((int)(sizeof table / sizeof table[0]))
 #define N_RANDOM 24 /* of either width */

@@ -22,10 +22,10 @@ llrt_status draft_tile_columns(const llrt_storage *storage, int axis, int from, 
   return LLRT_OK;
 }
 
-/* Whether digit s alone tells in which half of a byte an element lies. */
+/* Whether digit s alone tells in which half of a byte an element lies: a tile has offset bit 0. */
 static bool tells_half(const draft *d, int tensor, int s) {
   const llrt_storage *storage = draft_storage(d, tensor);
-  bool alone = storage->offset[0] % 2 == 0 &&
+  bool alone = storage->offset[0] % 2 == 0 && llrt_layout_in_bits(&storage->tile) == 0 &&
                (storage->swizzle.swizzle_len == 0 || storage->swizzle.per_element > 0);
   for (int i = 0; i < storage->n_digits && alone; i++)
     alone = i == s || storage->digit[i].extent == 1 || draft_stride_alignment(d, tensor, i) > 0;

@@ -519,6 +519,25 @@ static const dot_problem rows[] = {
      .group = {{1, -1}, {-1, 1}}},
     {SHAPE(20, 24, 40), TYPES_AND(I8, I8, [LLRT_DOT_SCALE_B] = LLRT_BF16, [LLRT_DOT_D] = LLRT_F32),
      .group = {{0}, {64, 1}}, .accumulate = LLRT_F32}, /* in i32 */
+    /* a digit of rows, columns or K that is no power of two ends inside of tiles, or inside of the
+       turns of a walk: boxes have no such ends */
+    {SHAPE(33, 1, 16),
+     TYPES_AND(E5M2, E4M3, [LLRT_DOT_SCALE_B] = LLRT_F16, [LLRT_DOT_ADD] = LLRT_F16),
+     .storage[LLRT_DOT_ADD] = "storage(digits=[dim0:5,dim0:rest],pad=keep)",
+     .group = {{0}, {-1, 1}}, .n_maps = 1, .map = {LLRT_MAP_ADD}, .packed = true,
+     .data = DOT_SPECIAL},
+    {SHAPE(128, 128, 192), TYPES(F16, F16),
+     LIES("storage(digits=[dim1:48,dim1:rest @ 48,dim0:rest @ 192])", "", "")},
+    {SHAPE(128, 128, 224), TYPES(BF16, BF16),
+     LIES("storage(digits=[dim1:56,dim1:rest @ 56,dim0:rest @ 224])", "", "col_major")},
+    {SHAPE(128, 128, 144), TYPES(F16, F16),
+     LIES("storage(digits=[dim1:72,dim1:rest @ 72,dim0:rest @ 144])", "", "col_major")},
+    {SHAPE(192, 128, 64), TYPES(F16, F16),
+     LIES("storage(digits=[dim1:rest,dim0:96 @ 64,dim0:rest @ 6144])", "", "")},
+    {SHAPE(400, 128, 64), TYPES(BF16, BF16),
+     LIES("", "storage(digits=[dim0:200,dim1:rest,dim0:rest])", "")},
+    {SHAPE(64, 400, 64), TYPES(F16, F16),
+     LIES("", "", "storage(digits=[dim1:200,dim1:rest @ 200,dim0:rest @ 400])")},
 };
 #define N_ROWS ((int)(sizeof rows / sizeof *rows))
 

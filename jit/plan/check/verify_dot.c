@@ -111,10 +111,6 @@ static bool lies_so(const plan_kernel *kernel, const plan_step *step) {
   return true;
 }
 
-static bool same(const plan_number *a, const plan_number *b) {
-  return a->arg == b->arg && (a->arg >= 0 || a->value == b->value);
-}
-
 llrt_status plan_verify_box(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   CHECK(step->box <= kernel->launch.n_boxes && step->masked && kernel->producers > 0,
@@ -124,25 +120,18 @@ llrt_status plan_verify_box(const plan_kernel *kernel, int at) {
   int rank = plan_box_rank(box);
   plan_number stride;
   for (int d = 0; d < rank; d++)
-    CHECK(box->size[d] > 0 && box->size[d] <= (d < 2 ? 256 : 1) &&
-              (d == 1 || bits_count(box->size[d]) == 1) &&
-              plan_axis_stride(kernel, step->tensor, axis[d], &stride) &&
-              (d == 0 ? plan_is_number(&stride, 1) : same(&stride, &box->stride[d - 1])),
-          "step %d: dimension %d of a box", at, d);
+    CHECK(
+        box->size[d] > 0 && box->size[d] <= (d < 2 ? 256 : 1) &&
+            (d == 1 || bits_count(box->size[d]) == 1) &&
+            plan_axis_stride(kernel, step->tensor, axis[d], &stride) &&
+            (d == 0 ? plan_is_number(&stride, 1) : plan_same_number(&stride, &box->stride[d - 1])),
+        "step %d: dimension %d of a box", at, d);
   CHECK(box->address.arg == step->tensor && plan_is_of_axes(kernel, step->tensor, axis, rank) &&
             8 << box->bytes == kernel->tensor_bits[step->tensor] &&
             box->size[0] << box->bytes == 1 << PIECE_BYTES << box->swizzle && lies_so(kernel, step),
         "step %d: a box is not what the buffer holds", at);
-  for (int i = 0; i < kernel->n_bounds; i++) {
-    const plan_bound *bound = &kernel->bound[i];
-    if (!(bound->tensors >> step->tensor & 1)) continue;
-    int digit = plan_padded_digit(kernel, bound), own = digit < 0 ? -1 : kernel->digit[digit].axis;
-    if (own >= 0 && (own == axis[0] || (own == axis[1] && bound->limit.value == box->size[1])))
-      continue;
-    int d = 0;
-    while (d + 1 < rank && bound->axis != axis[d]) d++;
-    CHECK(!bound->device && bound->axis == axis[d] && same(&bound->limit, &box->extent[d]),
+  for (int i = 0; i < kernel->n_bounds; i++)
+    CHECK(plan_box_keeps(kernel, step->tensor, box, axis, &kernel->bound[i]),
           "step %d: bound %d is not that of a box", at, i);
-  }
   return LLRT_OK;
 }

@@ -39,6 +39,14 @@ static llrt_status add_dimension(dot_draft *x, int tensor, int d, int axis, plan
   return draft_number(&x->d, PLAN_ARG_CEIL, axis, false, 1, &box->extent[d]);
 }
 
+static bool keeps_bounds(const plan_kernel *kernel, int tensor, const plan_box *box,
+                         const int8_t *axis) {
+  bool keeps = true;
+  for (int i = 0; i < kernel->n_bounds; i++)
+    keeps &= plan_box_keeps(kernel, tensor, box, axis, &kernel->bound[i]);
+  return keeps;
+}
+
 llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_step *copy,
                          int most, bool *found) {
   plan_kernel *kernel = x->d.kernel;
@@ -63,7 +71,8 @@ llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_
   box.size[0] = (uint16_t)(1 << row);
   box.size[1] = (uint16_t)plan_unpadded_positions(kernel, axis[1], 1 << n[1]);
   box.size[2] = batch >= 0;
-  *found = *found && plan_is_of_axes(kernel, tensor, axis, plan_box_rank(&box));
+  *found = *found && plan_is_of_axes(kernel, tensor, axis, plan_box_rank(&box)) &&
+           keeps_bounds(kernel, tensor, &box, axis);
   if (!*found) return LLRT_OK;
   box.swizzle = (uint8_t)(row + element - PIECE_BYTES);
   launch->box[launch->n_boxes++] = box;

@@ -64,6 +64,26 @@ bool plan_is_of_axes(const plan_kernel *kernel, int tensor, const int8_t *axis, 
   return only;
 }
 
+/* A bound within the tile: of which digit, where that has no other tile. */
+static bool keeps_padding(const plan_kernel *kernel, const plan_box *box, const int8_t *axis,
+                          const plan_bound *bound) {
+  int digit = plan_padded_digit(kernel, bound);
+  if (digit < 0 || !plan_digit_moves(kernel, PLAN_DESTINATION, digit)) return false;
+  if (kernel->digit[digit].axis == axis[0]) return true;
+  return kernel->digit[digit].axis == axis[1] && bound->limit.value == box->size[1] &&
+         2 * bound->limit.value > 1ll << kernel->digit[digit].bits;
+}
+
+bool plan_box_keeps(const plan_kernel *kernel, int tensor, const plan_box *box, const int8_t *axis,
+                    const plan_bound *bound) {
+  int d = 0, rank = plan_box_rank(box);
+  if (!(bound->tensors >> tensor & 1)) return true;
+  if (bound->axis < 0) return keeps_padding(kernel, box, axis, bound);
+  while (d + 1 < rank && bound->axis != axis[d]) d++;
+  return !bound->device && bound->axis == axis[d] &&
+         plan_same_number(&bound->limit, &box->extent[d]);
+}
+
 int plan_box_pitch(const plan_box *box) {
   return box->size[0] << bits_highest(2 * (uint64_t)box->size[1] - 1) << box->bytes;
 }

@@ -9,6 +9,10 @@ static inline bool plan_is_number(const plan_number *number, int64_t value) {
   return number->arg < 0 && number->value == value;
 }
 
+static inline bool plan_same_number(const plan_number *a, const plan_number *b) {
+  return a->arg == b->arg && (a->arg >= 0 || a->value == b->value);
+}
+
 /* The stride of one position of a digit in a tensor, elements; false: there is no such number. */
 bool plan_digit_stride(const plan_kernel *kernel, int tensor, int digit, plan_number *stride);
 /* The stride of one position of an axis, which several digits may make up; false: there is no such
@@ -18,6 +22,12 @@ bool plan_axis_stride(const plan_kernel *kernel, int tensor, int axis, plan_numb
 bool plan_digit_moves(const plan_kernel *kernel, int tensor, int digit);
 /* Whether no digit of an axis other than these, and nothing else, moves the tensor's address. */
 bool plan_is_of_axes(const plan_kernel *kernel, int tensor, const int8_t *axis, int rank);
+
+/* Whether a box of these axes keeps within a bound of the tensor. It ends with an axis; within a
+ * tile it has the rows that the bound leaves where they take the tile's room, and what follows
+ * where only rows of the results are beyond: not where products sum. */
+bool plan_box_keeps(const plan_kernel *kernel, int tensor, const plan_box *box, const int8_t *axis,
+                    const plan_bound *bound);
 
 /* Bytes from box to box of a slot: rows that are no power of two leave some free. */
 int plan_box_pitch(const plan_box *box);

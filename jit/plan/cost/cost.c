@@ -24,9 +24,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* What an unknown stride reads as: far apart and aligned. */
-#define FAR_STRIDE ((int64_t)1 << 32)
-
 /* Elements between the same offset in the shared memory of two blocks: the same bank, another word.
  */
 #define BLOCK_SHIFT 40
@@ -56,8 +53,8 @@ static int64_t element_offset(const access_walk *walk, const llrt_layout *invers
   }
   plan_tile_position(walk->kernel, y, 0, no_upper, position);
   plan_index_terms terms;
-  plan_index_terms_far(walk->kernel, walk->step->tensor, position, FAR_STRIDE, &terms);
-  return plan_offset(walk->kernel, walk->step->tensor, position, &terms, NULL, FAR_STRIDE);
+  plan_index_terms_far(walk->kernel, walk->step->tensor, position, PLAN_FAR_STRIDE, &terms);
+  return plan_offset(walk->kernel, walk->step->tensor, position, &terms, NULL, PLAN_FAR_STRIDE);
 }
 
 /* Whether a lane holds what a lower one has. */

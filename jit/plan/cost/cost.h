@@ -4,6 +4,9 @@
 
 #include "jit/plan/kernel/plan.h"
 
+/* What an unknown stride reads as: far apart and aligned. */
+#define PLAN_FAR_STRIDE ((int64_t)1 << 32)
+
 /* Sectors of a tile's loads of values that indices of the tensor choose, for an access by
  * `value`. */
 int plan_index_sectors(const plan_kernel *kernel, const plan_value *value, int tensor);

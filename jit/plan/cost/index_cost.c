@@ -8,9 +8,6 @@
 #include "layout/f2.h"
 #include "layout/traffic.h"
 
-/* What an unknown stride reads as. */
-#define FAR_STRIDE ((int64_t)1 << 32)
-
 /* The loads of one index by the threads of a block that hold `value`. */
 typedef struct index_walk {
   const plan_kernel *kernel;
@@ -37,7 +34,7 @@ static int64_t address_of(const index_walk *walk, uint64_t reg, uint64_t lane, u
   int64_t position[PLAN_MAX_DIGITS], bytes = walk->index->wide ? 8 : 4;
   uint64_t tile = plan_value_at(walk->value, reg, lane, warp, 0);
   plan_tile_position(walk->kernel, tile, 0, no_upper, position);
-  int64_t at = plan_index_place(walk->kernel, walk->index, position, NULL, FAR_STRIDE) * bytes;
+  int64_t at = plan_index_place(walk->kernel, walk->index, position, NULL, PLAN_FAR_STRIDE) * bytes;
   return at & ~((bytes << walk->vector) - 1);
 }
 

@@ -1,6 +1,7 @@
 #include "jit/plan/cost/predict.h"
 
 #include "base/bits.h"
+#include "jit/plan/cost/cost.h"
 #include "jit/plan/cost/cycles.h"
 #include "jit/plan/facts/eval.h"
 #include "layout/f2.h"
@@ -18,9 +19,6 @@ static double flat_clocks(const plan_kernel *kernel) {
   return kernel->cost.bytes_per_element / bytes / BYTES_PER_CLOCK + FLAT_CLOCKS / bytes / 4;
 }
 
-/* What an unknown stride reads as: far apart and aligned. */
-#define FAR_STRIDE ((int64_t)1 << 32)
-
 /* A GPU's memory wants so many contiguous bytes of a tile; pieces of half the size take so much
  * longer: measured at 1.25 for both sides of 8-bit tensors whose rows have 128 bytes. */
 #define WHOLE_RUN_BYTES 256
@@ -35,10 +33,10 @@ static double run_bytes(const plan_kernel *kernel, int tensor) {
   int run = 0;
   f2_basis_init(&reached);
   plan_tile_position(kernel, 0, 0, no_upper, position);
-  origin = plan_offset(kernel, tensor, position, NULL, NULL, FAR_STRIDE);
+  origin = plan_offset(kernel, tensor, position, NULL, NULL, PLAN_FAR_STRIDE);
   for (int bit = 0; bit < kernel->space.in[0].bits; bit++) {
     plan_tile_position(kernel, 1ull << bit, 0, no_upper, position);
-    int64_t offset = plan_offset(kernel, tensor, position, NULL, NULL, FAR_STRIDE) - origin;
+    int64_t offset = plan_offset(kernel, tensor, position, NULL, NULL, PLAN_FAR_STRIDE) - origin;
     f2_basis_insert(&reached, (uint64_t)offset);
   }
   while (run < kernel->space.in[0].bits && f2_basis_contains(&reached, 1ull << run)) run++;
@@ -47,7 +45,8 @@ static double run_bytes(const plan_kernel *kernel, int tensor) {
 
 /* Sectors of a tensor, by what they take of the memory's time. */
 static double sectors_of(const plan_kernel *kernel, int tensor, int sectors) {
-  if (kernel->target.simd_lanes || kernel->n_indices > 0) return sectors;
+  if (kernel->target.simd_lanes || kernel->n_indices > 0 || kernel->launch.walk.n > 0)
+    return sectors;
   double run = run_bytes(kernel, tensor);
   return run >= WHOLE_RUN_BYTES ? sectors
                                 : sectors * (1 + HALVED_RUN * (WHOLE_RUN_BYTES / run - 1));

@@ -454,6 +454,12 @@ static range inner(const reference *r, const expr_node *node, const int64_t *at,
   return rounded(corners(plus, corners(times, a, b), c), type, 1);
 }
 
+/* Whole numbers have one zero. */
+static range one_zero(range x, int type) {
+  bool whole = type == LITERAL_INTEGER || (type >= TRUTH && type <= WIDE_WHOLE);
+  return whole ? (range){x.low + 0.0, x.high + 0.0, x.nan, x.any} : x;
+}
+
 void reference_run(reference *r) {
   for (int i = 0; i < r->expr->n_nodes; i++) {
     const expr_node *node = &r->expr->node[i];
@@ -466,6 +472,7 @@ void reference_run(reference *r) {
       if (node->n_args == 0) *out = leaf(r, node, at);
       else if (node->reduced) *out = joined(r, node, at);
       else *out = inner(r, node, at, r->computes[i]);
+      *out = one_zero(*out, r->computes[i]);
     }
   }
 }

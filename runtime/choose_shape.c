@@ -1,6 +1,6 @@
 /* Kernels for a call's own shape. A tile spans powers of two of positions along each axis; where an
  * extent is small and no power of two, or smaller than the tile, only a kernel that knows it ends
- * its tiles where the axis ends. */
+ * its tiles where the axis ends. What that is worth: docs/history/one-line-shapes.md. */
 #include "runtime/choice.h"
 
 #include "base/status.h"

@@ -35,12 +35,17 @@ static void in_child(const guest_session *s, int first_layout, int depth) {
 
 typedef struct launcher {
   guest_session session;
-  atomic_bool ends;
+  atomic_bool launches, ends;
 } launcher;
 
+/* It allocates nothing itself: the address sanitizer's allocator does not survive a fork while
+ * another thread is inside it. */
 static void *keep_launching(void *data) {
   launcher *mine = data;
-  while (!atomic_load(&mine->ends)) guest_convert(&mine->session, 0, GUEST_MANY_ROWS);
+  unsigned *memory = guest_memory(GUEST_MANY_ROWS);
+  atomic_store(&mine->launches, true);
+  while (!atomic_load(&mine->ends)) guest_convert_in(&mine->session, 0, GUEST_MANY_ROWS, memory);
+  free(memory);
   return NULL;
 }
 
@@ -51,6 +56,7 @@ static void fork_beside_a_launcher(const guest_library *lib, const char *jit,
   pthread_t thread;
   guest_convert(&other.session, 0, GUEST_MANY_ROWS);
   GUEST_REQUIRE(pthread_create(&thread, NULL, keep_launching, &other) == 0, "no thread");
+  while (!atomic_load(&other.launches)) usleep(1000);
   for (int i = 0; i < 20; i++) {
     pid_t child = fork();
     GUEST_REQUIRE(child >= 0, "no fork");

@@ -102,12 +102,18 @@ static inline guest_case guest_case_make(int layout, int64_t rows) {
   return c;
 }
 
-/* Converts such a tensor of 32-bit elements and compares all of it. */
-static inline void guest_convert(const guest_session *s, int layout, int64_t rows) {
+/* Memory for such a tensor of 32-bit elements, twice. Ownership: free. */
+static inline unsigned *guest_memory(int64_t rows) {
+  unsigned *memory = aligned_alloc(64, (size_t)guest_case_make(0, rows).elements * 8);
+  GUEST_REQUIRE(memory, "no memory");
+  return memory;
+}
+
+/* Converts such a tensor in this memory and compares all of it. */
+static inline void guest_convert_in(const guest_session *s, int layout, int64_t rows,
+                                    unsigned *memory) {
   guest_case c = guest_case_make(layout, rows);
-  unsigned *from = aligned_alloc(64, (size_t)c.elements * 4),
-           *to = aligned_alloc(64, (size_t)c.elements * 4);
-  GUEST_REQUIRE(from && to, "no memory");
+  unsigned *from = memory, *to = memory + c.elements;
   for (int64_t i = 0; i < c.elements; i++) from[i] = (unsigned)i * 2654435761u + (unsigned)layout;
   memset(to, 0xee, (size_t)c.elements * 4);
   llrt_storage storage;
@@ -127,8 +133,13 @@ static inline void guest_convert(const guest_session *s, int layout, int64_t row
     GUEST_REQUIRE(to[place] == from[i], "layout %d: element %lld is %x, not %x", layout,
                   (long long)i, to[place], from[i]);
   }
-  free(from);
-  free(to);
+}
+
+/* The same in memory of its own. */
+static inline void guest_convert(const guest_session *s, int layout, int64_t rows) {
+  unsigned *memory = guest_memory(rows);
+  guest_convert_in(s, layout, rows, memory);
+  free(memory);
 }
 
 /* Of this process; 0 where the system does not say. */

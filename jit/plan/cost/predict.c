@@ -20,7 +20,8 @@ static double flat_clocks(const plan_kernel *kernel) {
 }
 
 /* A GPU's memory wants so many contiguous bytes of a tile; pieces of half the size take so much
- * longer: measured at 1.25 for both sides of 8-bit tensors whose rows have 128 bytes. */
+ * longer: 1.25 for both sides of 8-bit tensors whose rows have 128 bytes
+ * (docs/history/one-line-shapes.md). */
 #define WHOLE_RUN_BYTES 256
 #define HALVED_RUN 0.2
 

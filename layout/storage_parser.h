@@ -5,6 +5,8 @@
 #include "layout/parser.h"
 #include "layout/storage_rule.h"
 
+/* Any storage, applied to the parser's rank and shape. */
+llrt_status parse_storage(parser *self, llrt_storage *out);
 /* A target's name; a new one is added to the storage. 0 is memory. */
 llrt_status parse_target(parser *self, llrt_storage *out, int16_t *target);
 /* A number of bits of a swizzle. */

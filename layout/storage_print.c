@@ -98,8 +98,7 @@ static void add_rule(writer *text, const llrt_storage *storage) {
   writer_add(text, ")");
 }
 
-/* The shortest form that says the rule. */
-static void add_storage(writer *text, const llrt_storage *storage) {
+void writer_add_storage(writer *text, const llrt_storage *storage) {
   if (tirx_is_writable(storage)) {
     writer_add_tirx(text, storage);
     return;
@@ -131,7 +130,7 @@ llrt_status llrt_storage_print(const llrt_storage *storage, char *buffer, size_t
   writer text;
   LLRT_TRY(writer_start(buffer, size, length, &text));
   LLRT_TRY(llrt_storage_validate(storage));
-  add_storage(&text, storage);
+  writer_add_storage(&text, storage);
   if (length) *length = text.length;
   return LLRT_OK;
 }

@@ -239,8 +239,6 @@ static llrt_status parse_image(parser *self, llrt_storage *out) {
   return status ? llrt_error_prefix(status, "column %zu", column) : LLRT_OK;
 }
 
-static llrt_status parse_storage(parser *self, llrt_storage *out);
-
 /* transposed '(' storage ')': of a tensor whose last two axes have changed places. */
 static llrt_status parse_transposed(parser *self, llrt_storage *out) {
   size_t column = parser_column(self);
@@ -272,7 +270,7 @@ static llrt_status parse_transposed(parser *self, llrt_storage *out) {
   return parser_expect(self, ')');
 }
 
-static llrt_status parse_storage(parser *self, llrt_storage *out) {
+llrt_status parse_storage(parser *self, llrt_storage *out) {
   if (parser_at_name(self, "storage")) return parse_rule(self, out);
   if (parser_at_name(self, "transposed")) return parse_transposed(self, out);
   if (parser_at_name(self, "strided")) return parse_strided(self, out);

@@ -4,6 +4,7 @@
 #include "tools/layout_inverse.h"
 #include "tools/layout_json.h"
 #include "tools/layout_list.h"
+#include "tools/layout_mesh.h"
 #include "tools/tool.h"
 
 #include <llrt/llrt.h>
@@ -200,6 +201,60 @@ static int show(const char *text, const options *given, meaning *m) {
   return show_layout(text, given, m);
 }
 
+/* ---- tensors over several devices ---- */
+
+static int show_sharding_at(const char *at, const llrt_sharding *sharding, const int64_t *shape) {
+  int64_t coords[LLRT_MAX_RANK];
+  int count;
+  if (!options_parse_numbers(at, ',', LLRT_MAX_RANK, coords, &count))
+    return tool_wrong("layout", "--at %s is no list of coordinates", at);
+  if (count != sharding->rank)
+    return tool_refuse("--at names %d coordinates, the tensor has %d axes", count, sharding->rank);
+  for (int i = 0; i < count; i++)
+    if (coords[i] >= shape[i])
+      return tool_refuse("--at: coordinate %" PRId64 " is outside axis %d of extent %" PRId64,
+                         coords[i], i, shape[i]);
+  if (llrt_sharding_holders(sharding) > 1 << MAX_COPY_BITS) return refuse_copies();
+  llrt_status status = sharding_json_print_at(stdout, sharding, shape, coords);
+  return status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
+}
+
+static int show_sharding_text(const llrt_sharding *sharding) {
+  size_t length;
+  if (llrt_sharding_print(sharding, NULL, 0, &length) != LLRT_OK) return tool_refuse_library(NULL);
+  char *buffer = malloc(length + 1);
+  if (!buffer) return tool_refuse("the sharding cannot be printed");
+  llrt_sharding_print(sharding, buffer, length + 1, &length);
+  puts(buffer);
+  free(buffer);
+  return TOOL_DONE;
+}
+
+static int show_sharding(const char *text, const options *given, const meaning *m) {
+  llrt_sharding sharding;
+  llrt_status status;
+  bool drawn = true;
+  int forms = 0;
+  for (int i = JSON; i <= TABLE; i++) forms += given->value[i] != NULL;
+  if (forms > 1) return tool_wrong("layout", "choose one form of output");
+  if (llrt_sharding_parse(text, NULL, m->rank, m->rank > 0 ? m->shape : NULL, &sharding) != LLRT_OK)
+    return tool_refuse_library(NULL);
+  if (forms == 0) return show_sharding_text(&sharding);
+  if (!given->value[AT] && !given->value[JSON] && !given->value[GRID])
+    return tool_refuse("of a tensor over several devices there are --at, --json and --grid");
+  if (m->rank == 0 && sharding.rank > 0)
+    return tool_refuse("'%s' is a rule for any shape: say --shape MxN", text);
+  if (given->value[AT]) return show_sharding_at(given->value[AT], &sharding, m->shape);
+  if (given->value[JSON]) status = sharding_json_print(stdout, &sharding, m->shape);
+  else status = sharding_draw_grid(stdout, &sharding, m->shape, &drawn);
+  if (status != LLRT_OK) return tool_refuse_library(NULL);
+  return drawn
+             ? TOOL_DONE
+             : tool_refuse("a picture of no parts, or of more than %d along an axis or %d in all, "
+                           "is not drawn",
+                           MESH_DRAW_MAX_CUTS, MESH_DRAW_MAX_CELLS);
+}
+
 static int run(const options *given) {
   meaning m = {0};
   if (given->value[LIST]) {
@@ -210,7 +265,8 @@ static int run(const options *given) {
   const char *shape = given->value[SHAPE];
   if (shape && !options_parse_numbers(shape, 'x', LLRT_MAX_RANK, m.shape, &m.rank))
     return tool_wrong("layout", "--shape %s is no shape like 128x64", shape);
-  return show(given->word[0], given, &m);
+  return text_names_mesh(given->word[0]) ? show_sharding(given->word[0], given, &m)
+                                         : show(given->word[0], given, &m);
 }
 
 const command cmd_layout = {
@@ -222,7 +278,9 @@ const command cmd_layout = {
         "each bit of register, lane, warp, block or offset, or in one of the forms below.\n"
         "Families (blocked, nvmma, dot, slice) and storages (row_major, col_major, strided) are\n"
         "applied to --shape; a literal carries its own, and so do TIRx and CuTe notation: one\n"
-        "axis of the size of S[...], one for each member of CuTe's tuple.",
+        "axis of the size of S[...], one for each member of CuTe's tuple. Of tensors over several\n"
+        "devices, mesh(dp=2, tp=4): P(dp, tp) o row_major, --grid tells which device owns what,\n"
+        "--at device and offset, --json what each device holds.",
     .example = "  llrt layout 'nvmma(version=[2,0], warps_per_cta=[2,1], instr_shape=[16,8])' \\\n"
                "       --shape 32x8 --grid",
     .option = table,

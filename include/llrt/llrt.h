@@ -43,6 +43,7 @@
 #include <llrt/log.h>
 #include <llrt/map.h>
 #include <llrt/matrix.h>
+#include <llrt/mesh.h>
 #include <llrt/op.h>
 #include <llrt/reduce.h>
 #include <llrt/scan.h>

@@ -106,6 +106,8 @@ Test(cli_transcripts, learning_the_language) { run_transcript("docs/layouts.md",
 
 Test(cli_transcripts, the_reference) { run_transcript("docs/layout-language.md", 1); }
 
+Test(cli_transcripts, several_devices) { run_transcript("docs/mesh.md", 6); }
+
 Test(cli_transcripts, why_a_kernel) { run_transcript("docs/cli.md", 3); }
 
 /* Every form of the language once. */

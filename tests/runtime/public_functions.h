@@ -4,6 +4,19 @@
 #define LLRT_TESTS_RUNTIME_PUBLIC_FUNCTIONS_H
 
 #define PUBLIC_FUNCTIONS(X) \
+  X(llrt_mesh_validate, (0)) \
+  X(llrt_mesh_position, (0, 0, 0)) \
+  X(llrt_mesh_device, (0, 0, 0)) \
+  X(llrt_mesh_parse, (0, 0)) \
+  X(llrt_mesh_print, (0, 0, 0, 0)) \
+  X(llrt_sharding_validate, (0)) \
+  X(llrt_sharding_part, (0, 0, 0, 0)) \
+  X(llrt_sharding_find, (0, 0, 0, 0, 0, 0)) \
+  X(llrt_sharding_storage, (0, 0, 0)) \
+  X(llrt_sharding_parse, (0, 0, 0, 0, 0)) \
+  X(llrt_sharding_print, (0, 0, 0, 0)) \
+  X(llrt_sharding_from_placements, (0, 0, 0, 0)) \
+  X(llrt_sharding_to_placements, (0, 0)) \
   X(llrt_dtype_from_dlpack, (0, 0, 0, 0, 0)) \
   X(llrt_dtype_to_dlpack, (0, 0, 0)) \
   X(llrt_tensor_from_dlpack, (0, 0, 0, 0, 0)) \

@@ -113,6 +113,8 @@
   S(llrt_matrix, F(llrt_matrix, element_bits) F(llrt_matrix, swizzle_bytes) \
     F(llrt_matrix, mn_major) F(llrt_matrix, leading_bytes) F(llrt_matrix, stride_bytes) \
     F(llrt_matrix, reserved)) \
+  S(llrt_mesh, F(llrt_mesh, n_axes) F(llrt_mesh, first) F(llrt_mesh, name) \
+    F(llrt_mesh, size) F(llrt_mesh, reserved)) \
   S(llrt_named_argument, F(llrt_named_argument, name) F(llrt_named_argument, value)) \
   S(llrt_named_param, F(llrt_named_param, name) F(llrt_named_param, meaning) \
     F(llrt_named_param, preset)) \
@@ -142,6 +144,10 @@
     F(llrt_padded_params, n_intervals) F(llrt_padded_params, interval) \
     F(llrt_padded_params, padding) F(llrt_padded_params, order) \
     F(llrt_padded_params, cluster) F(llrt_padded_params, linear)) \
+  S(llrt_part, F(llrt_part, begin) F(llrt_part, extent) F(llrt_part, copy) \
+    F(llrt_part, summand)) \
+  S(llrt_placement, F(llrt_placement, kind) F(llrt_placement, axis) \
+    F(llrt_placement, split_factor)) \
   S(llrt_places, F(llrt_places, copies) F(llrt_places, n) F(llrt_places, n_axes) \
     F(llrt_places, axis) F(llrt_places, at)) \
   S(llrt_promise, F(llrt_promise, multiple) F(llrt_promise, min) F(llrt_promise, max)) \
@@ -156,8 +162,12 @@
   S(llrt_scan_params, F(llrt_scan_params, size) F(llrt_scan_params, op) \
     F(llrt_scan_params, axis) F(llrt_scan_params, exclusive) F(llrt_scan_params, reverse) \
     F(llrt_scan_params, accumulate) F(llrt_scan_params, dtype)) \
+  S(llrt_sharding, F(llrt_sharding, mesh) F(llrt_sharding, rank) F(llrt_sharding, n_splits) \
+    F(llrt_sharding, split) F(llrt_sharding, partial) F(llrt_sharding, storage) \
+    F(llrt_sharding, reserved)) \
   S(llrt_slice_params, F(llrt_slice_params, size) F(llrt_slice_params, dim) \
     F(llrt_slice_params, parent)) \
+  S(llrt_split, F(llrt_split, mesh_axis) F(llrt_split, axis)) \
   S(llrt_storage, F(llrt_storage, rank) F(llrt_storage, n_digits) F(llrt_storage, digit) \
     F(llrt_storage, tile) F(llrt_storage, swizzle) F(llrt_storage, pad) \
     F(llrt_storage, pad_value) F(llrt_storage, n_targets) F(llrt_storage, target) \

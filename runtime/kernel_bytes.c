@@ -253,6 +253,8 @@ static bool recipe_fits(const plan_launch *launch, const storage_set *set) {
   for (int i = 0; i < launch->n_args; i++) fits &= arg_fits(&launch->arg[i], set, &launch->view);
   for (int i = 0; i < launch->n_grid; i++) fits &= launch->grid[i].axis < rank;
   for (int i = 0; i < launch->walk.n; i++) fits &= launch->walk.place[i].axis < rank;
+  /* turns that blocks share, or that are dealt, divide into shares of walk.least */
+  if (launch->walk.blocks > 0 || launch->dealt > 0) fits &= launch->walk.least > 0;
   return fits;
 }
 
@@ -281,7 +283,6 @@ static void get_walk(reader *in, plan_walk *walk) {
   walk->enough = get_size(in);
   walk->least = get_size(in);
   walk->results = get_size(in);
-  if (walk->blocks > 0 && walk->least < 1) in->bad = true;
 }
 
 static void get_view(reader *in, const storage_set *set, plan_view *view, int regions) {

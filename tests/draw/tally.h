@@ -7,7 +7,7 @@
 #define MOST_DEVICES 16
 
 typedef struct draw_reason {
-  char text[200];        /* a message without its numbers */
+  char text[400];        /* a message without its numbers */
   uint64_t count, first; /* how often; the first case's number */
   int32_t verdict, operation;
 } draw_reason;

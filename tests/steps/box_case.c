@@ -177,9 +177,7 @@ static void move_shared(maker *m, bool load, int value, int ring) {
                              .out = (uint8_t)(load ? value : 0)});
 }
 
-/* Elements change their sign on the way from ring to ring. Lanes that have nothing to tell go on,
- * and wait for what the first one tells behind them: emulated lanes that wait run before it. So
- * boxes begin early, and a slot more is free than those of turns that RELEASE keeps. */
+/* Elements change their sign on the way from ring to ring. */
 static void work_on_boxes(maker *m, int from, int to) {
   plan_kernel *kernel = m->kernel;
   int landed = add_value(m, m->bits), made = add_like(m, landed);
@@ -188,7 +186,7 @@ static void work_on_boxes(maker *m, int from, int to) {
                                    .from = (uint8_t)m->type,
                                    .to = (uint8_t)m->type,
                                    .constant = 1ull << (m->bits - 1)};
-  step_add(m->c, (plan_step){.kind = PLAN_LANDED, .turns = 1 + step_below(&m->seed, m->slots - 1)});
+  step_add(m->c, (plan_step){.kind = PLAN_LANDED, .turns = step_below(&m->seed, m->slots)});
   move_shared(m, true, landed, from);
   step_add(m->c, (plan_step){.kind = PLAN_MAP,
                              .map = (uint8_t)number,
@@ -253,7 +251,7 @@ static int sum_turns(maker *m) {
   join.with = (uint8_t)loaded;
   step_add(m->c, join);
   step_add(m->c, (plan_step){.kind = PLAN_RELEASE,
-                             .turns = step_below(&m->seed, m->slots - m->landed),
+                             .turns = step_below(&m->seed, m->slots),
                              .in = (uint8_t)made,
                              .out = (uint8_t)made});
   walk->body = (uint8_t)(&m->kernel->step[m->kernel->n_steps - 1] - walk);

@@ -172,8 +172,16 @@ static void copy_boxes_early(emitter *e, int at, emit_walked *walked, int turns)
   walked->turn = turn;
 }
 
+/* Whether slots become free for a turn only when the turn before it is told to be filled. */
+static bool frees_behind_filled(const plan_kernel *kernel) {
+  int at = 0;
+  while (kernel->step[at].kind != PLAN_RELEASE) at++;
+  return kernel->step[at].turns + 1 == kernel->slots;
+}
+
 /* What stands behind PLAN_LANDED, number `at`. Products then see what the warp has stored; one lane
- * tells it for all. */
+ * tells it for all. The others wait for it where they would next wait for what follows from that:
+ * nothing promises that lanes which wait in a loop let another one of their warp run. */
 static void work_on_landed(emitter *e, int at, int end) {
   LLVMValueRef number = emit_turn_number(e);
   await_phase(e, barrier_of(e, LANDED, number), parity_of(e, number, false));
@@ -184,6 +192,7 @@ static void work_on_landed(emitter *e, int at, int end) {
       emit_open_guard(e, LLVMBuildICmp(e->builder, LLVMIntEQ, e->lane, emit_i32(e, 0), ""));
   e->ops->arrive(e, barrier_of(e, FILLED, number));
   emit_close_guard(e, next);
+  if (frees_behind_filled(e->kernel)) emit_bring_together(e);
 }
 
 /* A turn of PLAN_PRODUCE, number `at`: the copies of threads, boxes of a later turn, work on this

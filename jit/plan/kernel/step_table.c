@@ -47,7 +47,7 @@ static const plan_step_row rows[PLAN_STEP_KINDS] = {
                          .cost = PLAN_FREE}, /* its `in` is under way until then */
     [PLAN_ROLES] = {"roles", PLAN_OF_PRODUCTS, .cost = PLAN_FREE},
     [PLAN_PRODUCE] = {"produce", PLAN_OF_PRODUCTS, .cost = PLAN_FREE, .owns = true},
-    [PLAN_LANDED] = {"landed", PLAN_OF_PRODUCTS, .cost = PLAN_FREE},
+    [PLAN_LANDED] = {"landed", PLAN_OF_PRODUCTS, .cost = PLAN_FREE, .warps = true},
     [PLAN_FILLED] = {"filled", PLAN_OF_PRODUCTS, .cost = PLAN_FREE},
     [PLAN_RELEASE] = {"release", PLAN_OF_PRODUCTS, .cost = PLAN_FREE},
     [PLAN_SETTLE] = {"settle", PLAN_OF_PRODUCTS, .cost = PLAN_FREE, .uses = IN, .owns = true},

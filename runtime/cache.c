@@ -12,6 +12,9 @@
 
 #define FIRST_CAPACITY 64
 #define SETS_BETWEEN_LOOKS 64 /* sets that calls may add, whose operations may all be refused */
+#define MOST_SHAPES 16384     /* keys of calls of one shape: their table takes 768 KiB */
+#define FEWEST_SHAPES 32
+#define BYTES_PER_SHAPES 16 /* their table may take one of so many of the limit's bytes */
 
 /* ---- the table ---- */
 
@@ -49,6 +52,10 @@ static bool table_add(hash_table *table, llrt_hash key, void *value) {
   return true;
 }
 
+static uint64_t table_bytes(const hash_table *table) {
+  return table->capacity * sizeof *table->slot;
+}
+
 /* After removals: moves entries back towards their hashes' slots until no probe meets a hole. */
 static void table_close_holes(hash_table *table) {
   bool moved = true;
@@ -67,6 +74,18 @@ static void table_close_holes(hash_table *table) {
 
 /* ---- the cache ---- */
 
+/* Precondition: the mutex is held, or nobody else knows the cache. */
+static void forget_shapes(kernel_cache *cache) {
+  for (size_t i = 0; i < cache->shapes.capacity; i++) {
+    llrt_op *op = cache->shapes.slot[i].value;
+    if (!op) continue;
+    op->slots--;
+    llrt_op_release(op);
+  }
+  free(cache->shapes.slot);
+  cache->shapes = (hash_table){0};
+}
+
 void llrt_cache_init(kernel_cache *cache) {
   *cache = (kernel_cache){0};
   pthread_mutex_init(&cache->mutex, NULL);
@@ -74,6 +93,7 @@ void llrt_cache_init(kernel_cache *cache) {
 }
 
 void llrt_cache_fini(kernel_cache *cache) {
+  forget_shapes(cache);
   for (size_t i = 0; i < cache->ops.capacity; i++) {
     if (cache->ops.slot[i].value) llrt_op_release(cache->ops.slot[i].value);
   }
@@ -204,6 +224,7 @@ static llrt_op *keep_op(kernel_cache *cache, llrt_hash family, llrt_op *made) {
 llrt_op *llrt_cache_find(kernel_cache *cache, llrt_hash key) {
   pthread_mutex_lock(&cache->mutex);
   llrt_op *op = table_find(&cache->ops, key);
+  if (!op) op = table_find(&cache->shapes, key);
   if (op) {
     cache->hits++;
     op->used = ++cache->lookups;
@@ -213,12 +234,30 @@ llrt_op *llrt_cache_find(kernel_cache *cache, llrt_hash key) {
   return op;
 }
 
+/* Precondition: the mutex is held. */
+static void add_alias(hash_table *table, llrt_hash key, llrt_op *op) {
+  if (table_find(table, key) || !table_add(table, key, op)) return;
+  llrt_op_retain(op);
+  op->slots++;
+}
+
 void llrt_cache_alias(kernel_cache *cache, llrt_hash key, llrt_op *op) {
   pthread_mutex_lock(&cache->mutex);
-  if (!table_find(&cache->ops, key) && table_add(&cache->ops, key, op)) {
-    llrt_op_retain(op);
-    op->slots++;
-  }
+  add_alias(&cache->ops, key, op);
+  pthread_mutex_unlock(&cache->mutex);
+}
+
+size_t llrt_cache_most_shapes(const kernel_cache *cache) {
+  uint64_t bytes = cache->most_bytes / BYTES_PER_SHAPES;
+  uint64_t fit = bytes / (2 * sizeof(struct hash_slot)); /* at most half full */
+  if (cache->most_bytes == 0 || fit > MOST_SHAPES) return MOST_SHAPES;
+  return fit < FEWEST_SHAPES ? FEWEST_SHAPES : (size_t)fit;
+}
+
+void llrt_cache_alias_shape(kernel_cache *cache, llrt_hash key, llrt_op *op) {
+  pthread_mutex_lock(&cache->mutex);
+  if (cache->shapes.count >= llrt_cache_most_shapes(cache)) forget_shapes(cache);
+  add_alias(&cache->shapes, key, op);
   pthread_mutex_unlock(&cache->mutex);
 }
 
@@ -376,17 +415,27 @@ static void leave_family(hash_table *families, const llrt_op *op) {
   }
 }
 
+static void remove_op(hash_table *table, const llrt_op *op) {
+  for (size_t i = 0; i < table->capacity; i++) {
+    if (table->slot[i].value != op) continue;
+    table->slot[i].value = NULL;
+    table->count--;
+  }
+  table_close_holes(table);
+}
+
 /* Out of the tables; the references of its slots are the caller's, op->slots of them. */
 static void forget_op(kernel_cache *cache, llrt_op *op) {
-  hash_table *ops = &cache->ops;
+  hash_table *const tables[] = {&cache->ops, &cache->shapes};
   leave_family(&cache->families, op);
-  for (size_t i = 0; i < ops->capacity; i++) {
-    if (ops->slot[i].value != op) continue;
-    ops->slot[i].value = NULL;
-    ops->count--;
-  }
-  table_close_holes(ops);
+  for (int t = 0; t < 2; t++) remove_op(tables[t], op);
   if (op->counted) atomic_fetch_sub(&op->counted->fixed_ops, 1);
+}
+
+/* What sets take, and the tables. */
+static uint64_t beside_ops(const kernel_cache *cache) {
+  return cache->sets.count * sizeof(storage_set) + table_bytes(&cache->sets) +
+         table_bytes(&cache->ops) + table_bytes(&cache->shapes) + table_bytes(&cache->families);
 }
 
 static bool are_too_many(const kernel_cache *cache, const held_kernels *held) {
@@ -396,7 +445,7 @@ static bool are_too_many(const kernel_cache *cache, const held_kernels *held) {
 
 /* Those that calls are using are left for the next time. */
 static llrt_op *forget_oldest(kernel_cache *cache) {
-  held_kernels held = {.bytes = cache->sets.count * sizeof(storage_set)};
+  held_kernels held = {.bytes = beside_ops(cache)};
   llrt_op *oldest = find_oldest(&cache->ops, &held);
   if (cache->most_bytes > 0 && held.bytes > cache->most_bytes / 2) atomic_store(&cache->near, true);
   if (!are_too_many(cache, &held)) return NULL;
@@ -457,6 +506,7 @@ void llrt_cache_drop_device(kernel_cache *cache, const llrt_device *device) {
   pthread_mutex_lock(&cache->mutex);
   drop_pinned(cache, device);
   drop_families(&cache->families, device);
+  forget_shapes(cache);
   hash_table *ops = &cache->ops;
   for (size_t i = 0; i < ops->capacity; i++) {
     llrt_op *op = ops->slot[i].value;
@@ -476,7 +526,7 @@ cache_count llrt_cache_count(kernel_cache *cache) {
   count.lookups = cache->lookups;
   count.hits = cache->hits;
   count.unloaded = cache->unloaded;
-  count.bytes = cache->sets.count * sizeof(storage_set);
+  count.bytes = beside_ops(cache);
   for (size_t i = 0; i < cache->ops.capacity; i++) {
     const llrt_op *op = cache->ops.slot[i].value;
     if (!is_own(op, cache->ops.slot[i].key)) continue;

@@ -24,6 +24,9 @@ typedef struct kernel_cache {
   hash_table sets;       /* storage_set by its key, held */
   hash_table ops; /* llrt_op by its key, and by keys of promises that it serves besides; kept until
                      its device closes */
+  hash_table shapes; /* llrt_op by keys of calls of one shape that it has served. All are forgotten
+                        when there are llrt_cache_most_shapes of them: a call that finds none
+                        chooses anew */
   hash_table families; /* op_family: the operations that differ in promises alone, by the key
                           without any */
   llrt_op *pinned; /* operations that it does not know otherwise and that captures have launched; a
@@ -68,6 +71,12 @@ llrt_op *llrt_cache_find(kernel_cache *cache, llrt_hash key);
 /* Finds `op` by this key, too. Without memory nothing happens. */
 void llrt_cache_alias(kernel_cache *cache, llrt_hash key, llrt_op *op);
 
+/* The same for calls of one shape, of which there may be any number: until they are too many. */
+void llrt_cache_alias_shape(kernel_cache *cache, llrt_hash key, llrt_op *op);
+
+/* How many of those are kept: 16,384, or as many as take a 16th of most_bytes; 32 at least. */
+size_t llrt_cache_most_shapes(const kernel_cache *cache);
+
 /* Keeps an operation that llrt_op_make made of the description, unless there is one of its key;
  * takes the caller's reference. *op: the one kept. Errors: OUT_OF_MEMORY. */
 llrt_status llrt_cache_keep(kernel_cache *cache, llrt_op *made, const op_description *desc,
@@ -103,8 +112,8 @@ void llrt_cache_enforce(kernel_cache *cache);
 /* Lets go of the device's operations. */
 void llrt_cache_drop_device(kernel_cache *cache, const llrt_device *device);
 
-/* Kernels held, and what operations and sets take; lookups, and those that found an operation;
- * operations let go. */
+/* Kernels held, and what operations, sets and the tables of them take; lookups, and those that
+ * found an operation; operations let go. */
 typedef struct cache_count {
   uint64_t kernels, bytes, lookups, hits, unloaded;
 } cache_count;

@@ -241,7 +241,7 @@ static llrt_status choose_by_shape(choice *c, llrt_op **op, llrt_op **alternativ
   if (is_settled(c, *op, coarse)) return LLRT_OK;
   bool known = *op != NULL;
   LLRT_TRY(choose_by_class(c, op, alternative));
-  if (!known && *op && !*alternative) llrt_cache_alias(c->cache, coarse, *op);
+  if (!known && *op && !*alternative) llrt_cache_alias_shape(c->cache, coarse, *op);
   return LLRT_OK;
 }
 

@@ -1,9 +1,11 @@
 /* Products of activations with weights of 4 and 8 bits, and dense ones (figure 4 of the paper): A
  * [M,K] row-major, B as [N,K] in memory, packed (llrt_dot_pack), or as other engines pack it.
  * Results are compared with sums in f64 at places spread over D, then single launches are timed
- * with nothing in the caches. --sizes: N = K, in the k of the option: 8192k, 2880k. */
+ * with nothing in the caches. --sizes: N = K, in the k of the option: 8192k, 2880k; --shapes
+ * models: the layers of model_layers.h. */
 #include "dot_kinds.h"
 #include "dot_run.h"
+#include "model_layers.h"
 #include "jit/plan/types/number.h"
 #include "runtime/described.h"
 #include "subcommands.h"
@@ -62,7 +64,8 @@ static void fill(device_matrix *x, int t, uint64_t seed) {
 
 static void make_matrix(harness *h, dot_data *data, int t) {
   device_matrix *x = &data->matrix[t];
-  x->tensor = dot_kind_tensor(data->kind, t, data->m, data->n, &data->columns);
+  const dot_shape shape = {data->m, data->n, data->k};
+  x->tensor = dot_kind_tensor(data->kind, t, &shape, &data->columns);
   if (!x->tensor.dtype) return;
   device_matrix_allocate(h, x);
   if (t == D) return;
@@ -84,22 +87,23 @@ static void pack(harness *h, dot_data *data, int t, int i) {
   harness_must(llrt_stream_synchronize(h->device, NULL), "packing");
 }
 
-static llrt_status describe_packing(harness *h, const dot_kind *kind, int64_t size,
+static llrt_status describe_packing(harness *h, const dot_kind *kind, const dot_shape *shape,
                                     llrt_dot_packing *packing) {
   llrt_device_info info = {0};
   harness_must(llrt_device_get_info(h->device, &info), "the device");
-  return dot_kind_packing(kind, info.target, size, packing);
+  return dot_kind_packing(kind, info.target, shape, packing);
 }
 
 static void pack_weights(harness *h, dot_data *data) {
-  harness_must(describe_packing(h, data->kind, data->n, &data->packing), "packing");
+  const dot_shape shape = {data->m, data->n, data->k};
+  harness_must(describe_packing(h, data->kind, &shape, &data->packing), "packing");
   pack(h, data, B, 0);
   for (int t = SCALE; t <= ZERO; t++)
     if (data->matrix[t].tensor.data && data->kind->group > 0) pack(h, data, t, t - B);
 }
 
-static void make_data(harness *h, const dot_kind *kind, int64_t m, int64_t size, dot_data *data) {
-  *data = (dot_data){.kind = kind, .m = m, .n = size, .k = size};
+static void make_data(harness *h, const dot_kind *kind, const dot_shape *shape, dot_data *data) {
+  *data = (dot_data){.kind = kind, .m = shape->m, .n = shape->n, .k = shape->k};
   harness_must(llrt_storage_col_major(2, &data->columns), "storage");
   for (int t = 0; t < TENSORS; t++) make_matrix(h, data, t);
   if (kind->order) pack_weights(h, data);
@@ -247,45 +251,93 @@ static bool run_data(harness *h, const flushed *f, dot_data *data, const char *n
                              .weight_bytes = x[B].bytes + x[SCALE].bytes + x[ZERO].bytes});
 }
 
-/* One case, of which `cases` are counted that there are on this device; false: wrong. */
-static bool run_case(harness *h, const flushed *f, const dot_kind *kind, int64_t m, int64_t size,
-                     int *cases) {
+static void name_case(const dot_kind *kind, const dot_shape *shape, char name[NAME]) {
+  snprintf(name, NAME, "%s %" PRId64 "x%" PRId64 "x%" PRId64, kind->name, shape->m, shape->n,
+           shape->k);
+}
+
+/* The first rows of the data's A and D. */
+static dot_data first_rows(const dot_data *data, int64_t m) {
+  dot_data few = *data;
+  few.m = m;
+  for (int t = A; t <= D; t += D - A) {
+    device_matrix *x = &few.matrix[t];
+    x->tensor.shape[0] = m;
+    x->bytes = x->bytes / (size_t)data->m * (size_t)m;
+  }
+  return few;
+}
+
+/* The kind with weights of n columns and k rows, times each number of rows that is wanted: the
+ * weights are made once. `cases` are counted that there are on this device; false: wrong. */
+static bool run_weights(harness *h, const flushed *f, const dot_kind *kind, dot_shape shape,
+                        const int64_t *rows, int n_rows, int *cases) {
   char name[NAME];
   llrt_dot_packing packing;
   dot_data data;
-  snprintf(name, sizeof name, "%s %" PRId64 "x%" PRId64 "x%" PRId64, kind->name, m, size, size);
-  if (!harness_wants(h, name)) return true;
-  if (h->options.list) printf("%s\n", name);
-  if (h->options.list) return true;
-  if (kind->order && describe_packing(h, kind, size, &packing) == LLRT_UNSUPPORTED) return true;
-  ++*cases;
-  make_data(h, kind, m, size, &data);
-  bool right = run_data(h, f, &data, name);
+  int64_t most = 0;
+  bool right = true;
+  for (int r = 0; r < n_rows; r++) {
+    shape.m = rows[r];
+    name_case(kind, &shape, name);
+    if (!harness_wants(h, name)) continue;
+    if (h->options.list) printf("%s\n", name);
+    most = rows[r] > most ? rows[r] : most;
+  }
+  if (!most || h->options.list) return true;
+  if (kind->order && describe_packing(h, kind, &shape, &packing) == LLRT_UNSUPPORTED) return true;
+  shape.m = most;
+  make_data(h, kind, &shape, &data);
+  for (int r = 0; r < n_rows; r++) {
+    shape.m = rows[r];
+    name_case(kind, &shape, name);
+    if (!harness_wants(h, name)) continue;
+    ++*cases;
+    dot_data few = first_rows(&data, rows[r]);
+    right &= run_data(h, f, &few, name);
+  }
   free_data(h, &data);
   return right;
 }
 
+static bool run_size(harness *h, const flushed *f, int64_t size, int *cases) {
+  bool right = true;
+  for (int i = 0; i < dot_kinds_count; i++) {
+    bool square = dot_kinds[i].square;
+    right &= run_weights(h, f, &dot_kinds[i], (dot_shape){.n = size, .k = size},
+                         square ? &size : dot_kind_rows, square ? 1 : dot_kind_rows_count, cases);
+  }
+  return right;
+}
+
+static bool run_models(harness *h, const flushed *f, int *cases) {
+  bool right = true;
+  for (int i = 0; i < dot_kinds_count; i++)
+    for (int l = 0; l < model_layers_count; l++)
+      right &= run_weights(h, f, &dot_kinds[i],
+                           (dot_shape){.n = model_layers[l].n, .k = model_layers[l].k}, model_rows,
+                           model_rows_count, cases);
+  return right;
+}
+
 int bench_dot(int argc, char *argv[]) {
-  static const int64_t usual[] = {8192};
+  static const int64_t usual = 8192;
   harness_options options;
   harness h;
   flushed f;
+  int cases = 0;
   bool right = true;
   harness_parse(argc, argv, &options);
   harness_init(&options, &h);
   flushed_init(&h, &f);
-  int n = options.n_sizes ? options.n_sizes : 1, cases = 0;
-  int64_t sizes[HARNESS_MAX_SIZES];
-  for (int s = 0; s < n; s++) sizes[s] = options.n_sizes ? options.size[s] >> 10 : usual[s];
   if (!options.list && !options.check_only) {
     dot_run_title("dot MxNxK", true);
     flushed_floor(&f);
   }
-  for (int s = 0; s < n; s++)
-    for (int i = 0; i < dot_kinds_count; i++)
-      for (int r = 0; r < (dot_kinds[i].square ? 1 : dot_kind_rows_count); r++)
-        right &= run_case(&h, &f, &dot_kinds[i], dot_kinds[i].square ? sizes[s] : dot_kind_rows[r],
-                          sizes[s], &cases);
+  if (options.models) right = run_models(&h, &f, &cases);
+  else if (!options.n_sizes) right = run_size(&h, &f, usual, &cases);
+  for (int s = 0; s < options.n_sizes && !options.models; s++)
+    right &= run_size(&h, &f, options.size[s] >> 10, &cases);
   if (!options.list) printf("%d cases: %s\n", cases, right ? "right" : "WRONG");
   flushed_fini(&f);
   harness_fini(&h);

@@ -60,26 +60,26 @@ static const char *const engine_orders[][2] = {
     [DOT_KIND_MARLIN] = {"marlin_w4", "marlin_scales"},
     [DOT_KIND_MACHETE] = {"transposed(machete_w4)", "row_major"}};
 
-llrt_tensor dot_kind_tensor(const dot_kind *kind, int which, int64_t m, int64_t size,
+llrt_tensor dot_kind_tensor(const dot_kind *kind, int which, const dot_shape *shape,
                             const llrt_storage *columns) {
-  const int64_t groups = kind->group > 0 ? (size + kind->group - 1) / kind->group : 1;
+  const int64_t m = shape->m, n = shape->n, k = shape->k;
+  const int64_t groups = kind->group > 0 ? (k + kind->group - 1) / kind->group : 1;
   switch (which) {
-  case DOT_KIND_A: return (llrt_tensor){.dtype = kind->a, .rank = 2, .shape = {m, size}};
+  case DOT_KIND_A: return (llrt_tensor){.dtype = kind->a, .rank = 2, .shape = {m, k}};
   case DOT_KIND_B:
-    return (llrt_tensor){.dtype = kind->b, .rank = 2, .shape = {size, size}, .storage = columns};
+    return (llrt_tensor){.dtype = kind->b, .rank = 2, .shape = {k, n}, .storage = columns};
   case DOT_KIND_SCALE:
-    return (llrt_tensor){
-        .dtype = kind->scale, .rank = 2, .shape = {groups, size}, .storage = columns};
+    return (llrt_tensor){.dtype = kind->scale, .rank = 2, .shape = {groups, n}, .storage = columns};
   case DOT_KIND_ZERO:
-    return (llrt_tensor){
-        .dtype = kind->zero, .rank = 2, .shape = {groups, size}, .storage = columns};
+    return (llrt_tensor){.dtype = kind->zero, .rank = 2, .shape = {groups, n}, .storage = columns};
   case DOT_KIND_GLOBAL: return (llrt_tensor){.dtype = kind->global ? LLRT_F32 : LLRT_DTYPE_NONE};
-  default: return (llrt_tensor){.dtype = kind->d, .rank = 2, .shape = {m, size}};
+  default: return (llrt_tensor){.dtype = kind->d, .rank = 2, .shape = {m, n}};
   }
 }
 
-static llrt_status describe_order(const dot_kind *kind, int64_t size, llrt_dot_packing *packing) {
-  const int64_t shape[2] = {size, size};
+static llrt_status describe_order(const dot_kind *kind, const dot_shape *shape,
+                                  llrt_dot_packing *packing) {
+  const int64_t extents[2] = {shape->k, shape->n};
   llrt_storage_binding binding;
   *packing = (llrt_dot_packing){.n_maps = 0};
   for (int i = 0; i < 2; i++) {
@@ -87,12 +87,12 @@ static llrt_status describe_order(const dot_kind *kind, int64_t size, llrt_dot_p
         llrt_storage_parse(engine_orders[kind->order][i], 2, NULL, &packing->storages[i]);
     if (status != LLRT_OK) return status;
   }
-  return llrt_storage_bind(&packing->storages[0], 2, shape, NULL, &binding) == LLRT_OK
+  return llrt_storage_bind(&packing->storages[0], 2, extents, NULL, &binding) == LLRT_OK
              ? LLRT_OK
              : LLRT_UNSUPPORTED;
 }
 
-llrt_status dot_kind_packing(const dot_kind *kind, const char *target, int64_t size,
+llrt_status dot_kind_packing(const dot_kind *kind, const char *target, const dot_shape *shape,
                              llrt_dot_packing *packing) {
   const llrt_dot_pack_params what = {.dtype = kind->b,
                                      .scale = kind->group > 0 ? kind->scale : LLRT_DTYPE_NONE,
@@ -101,7 +101,7 @@ llrt_status dot_kind_packing(const dot_kind *kind, const char *target, int64_t s
                                      .zero = kind->zero,
                                      .range_low = kind->promised ? DOT_KIND_LOW : 0,
                                      .range_high = kind->promised ? DOT_KIND_HIGH : 0};
-  if (kind->order > DOT_KIND_PACKED) return describe_order(kind, size, packing);
+  if (kind->order > DOT_KIND_PACKED) return describe_order(kind, shape, packing);
   return llrt_dot_pack(&what, target, LLRT_DOT_B, packing);
 }
 

@@ -37,7 +37,8 @@ static const option_spec option_table[] = {
      "what kernels are compiled for, of those that the device runs (default: the best)"},
     {"only", 0, "REGEX", "only cases whose name it is found in"},
     {"sizes", 0, "N[,N]", "sizes of one tensor in MiB, or with k in KiB: 8,64 or 64k"},
-    {"shapes", 0, "even|odd", "powers of two (default), or shapes that models have"},
+    {"shapes", 0, "even|odd|models",
+     "powers of two (default), or shapes that models have; dot: models' linear layers"},
     {"repeat", 0, "N", "samples of each measurement (default 15)"},
     {"budget", 0, "MS", "time of one measurement, after three samples (default 100)"},
     {"seed", 0, "N", "of data and random layouts (default 1)"},
@@ -129,13 +130,15 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
                            .only = given.value[ONLY],
                            .json = given.value[JSON],
                            .odd = shapes && strcmp(shapes, "odd") == 0,
+                           .models = shapes && strcmp(shapes, "models") == 0,
                            .check_only = given.value[CHECK_ONLY],
                            .whole = given.value[WHOLE],
                            .processor_time = given.value[PROCESSOR_TIME],
                            .one_line = given.value[ONE_LINE],
                            .tune = given.value[TUNE],
                            .list = given.value[LIST]};
-  if (shapes && !out->odd && strcmp(shapes, "even") != 0) wrong_value(c.name, SHAPES, shapes);
+  if (shapes && !out->odd && !out->models && strcmp(shapes, "even") != 0)
+    wrong_value(c.name, SHAPES, shapes);
   if (given.value[SIZES] && !parse_sizes(given.value[SIZES], out))
     wrong_value(c.name, SIZES, given.value[SIZES]);
   out->repeat = (int)number_of(c.name, &given, REPEAT, 1, HARNESS_MAX_SAMPLES, 15);

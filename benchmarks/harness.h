@@ -23,6 +23,7 @@ typedef struct harness_options {
   int n_sizes;        /* 0: the subcommand's own */
   int64_t size[HARNESS_MAX_SIZES]; /* bytes of one tensor */
   bool odd;                        /* shapes that are no powers of two */
+  bool models;                     /* products: the linear layers of models */
   bool check_only;                 /* no timing */
   bool whole;                      /* products: every element is compared, and runs at once are */
   bool list;                       /* name the cases, run none */

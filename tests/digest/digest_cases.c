@@ -117,12 +117,13 @@ static void run_kind(digest_run *run, const char *target, const dot_kind *kind, 
   const llrt_tensor *tensors[DOT_KIND_TENSORS];
   llrt_storage columns;
   llrt_dot_packing packing = {.n_maps = 0};
+  const dot_shape shape = {m, size, size};
   snprintf(name, sizeof name, "%s %" PRId64 "x%" PRId64 "x%" PRId64, kind->name, m, size, size);
   if (!is_asked(run, target, name)) return;
-  if (kind->order && dot_kind_packing(kind, target, size, &packing) == LLRT_UNSUPPORTED) return;
+  if (kind->order && dot_kind_packing(kind, target, &shape, &packing) == LLRT_UNSUPPORTED) return;
   harness_must(llrt_storage_col_major(2, &columns), "storage");
   for (int t = 0; t < DOT_KIND_TENSORS; t++) {
-    tensor[t] = dot_kind_tensor(kind, t, m, size, &columns);
+    tensor[t] = dot_kind_tensor(kind, t, &shape, &columns);
     tensors[t] = &tensor[t];
     if (kind->order && t >= DOT_KIND_B && t <= (kind->group > 0 ? DOT_KIND_ZERO : DOT_KIND_B))
       tensor[t].storage = &packing.storages[t - DOT_KIND_B];

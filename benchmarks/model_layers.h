@@ -1,0 +1,18 @@
+/* The linear layers of models that are served today: D [M,N] = A [M,K] B, as one GPU has them. */
+#ifndef LLRT_BENCHMARKS_MODEL_LAYERS_H
+#define LLRT_BENCHMARKS_MODEL_LAYERS_H
+
+#include <stdint.h>
+
+typedef struct model_layer {
+  const char *model, *layer; /* queries, keys and values are one product, and so are gate and up */
+  int64_t n, k;
+} model_layer;
+
+extern const model_layer model_layers[];
+extern const int model_layers_count;
+/* Rows of A: decoding of one to many requests, prefill. */
+extern const int64_t model_rows[];
+extern const int model_rows_count;
+
+#endif

@@ -45,6 +45,7 @@
 #include <llrt/matrix.h>
 #include <llrt/mesh.h>
 #include <llrt/op.h>
+#include <llrt/recipe.h>
 #include <llrt/reduce.h>
 #include <llrt/scan.h>
 #include <llrt/status.h>

@@ -32,7 +32,9 @@
 #define LLRT_FIRST_SIZE_llrt_op_desc 232
 #define LLRT_FIRST_SIZE_llrt_compute_params 16
 #define LLRT_FIRST_SIZE_llrt_padded_params 344
+#define LLRT_FIRST_SIZE_llrt_recipe_params 40
 #define LLRT_FIRST_SIZE_llrt_reduce_params 40
+#define LLRT_FIRST_SIZE_llrt_repack_info 48
 #define LLRT_FIRST_SIZE_llrt_run_params 40
 #define LLRT_FIRST_SIZE_llrt_scan_params 32
 #define LLRT_FIRST_SIZE_llrt_slice_params 64

@@ -122,6 +122,8 @@
     F(llrt_named_storage, formula) F(llrt_named_storage, param) \
     F(llrt_named_storage, widths) F(llrt_named_storage, pad) \
     F(llrt_named_storage, pad_value) F(llrt_named_storage, source)) \
+  S(llrt_named_tensor, F(llrt_named_tensor, name) F(llrt_named_tensor, dtype) \
+    F(llrt_named_tensor, rank) F(llrt_named_tensor, shape) F(llrt_named_tensor, reserved)) \
   S(llrt_nvmma_params, F(llrt_nvmma_params, size) F(llrt_nvmma_params, rank) \
     F(llrt_nvmma_params, version) F(llrt_nvmma_params, warps_per_cta) \
     F(llrt_nvmma_params, instr_shape) F(llrt_nvmma_params, cluster)) \
@@ -151,10 +153,27 @@
   S(llrt_places, F(llrt_places, copies) F(llrt_places, n) F(llrt_places, n_axes) \
     F(llrt_places, axis) F(llrt_places, at)) \
   S(llrt_promise, F(llrt_promise, multiple) F(llrt_promise, min) F(llrt_promise, max)) \
+  S(llrt_recipe_params, F(llrt_recipe_params, size) F(llrt_recipe_params, config) \
+    F(llrt_recipe_params, config_bytes) F(llrt_recipe_params, tp) \
+    F(llrt_recipe_params, rank) F(llrt_recipe_params, inverse) \
+    F(llrt_recipe_params, in_place)) \
   S(llrt_reduce_params, F(llrt_reduce_params, size) F(llrt_reduce_params, op) \
     F(llrt_reduce_params, axes) F(llrt_reduce_params, accumulate) \
     F(llrt_reduce_params, dtype) F(llrt_reduce_params, keep_axes) \
     F(llrt_reduce_params, values)) \
+  S(llrt_repack_info, F(llrt_repack_info, size) F(llrt_repack_info, n_inputs) \
+    F(llrt_repack_info, n_outputs) F(llrt_repack_info, n_steps) \
+    F(llrt_repack_info, launches) F(llrt_repack_info, workspace) \
+    F(llrt_repack_info, bytes_read) F(llrt_repack_info, bytes_written)) \
+  S(llrt_repack_step, F(llrt_repack_step, row) F(llrt_repack_step, n_inputs) \
+    F(llrt_repack_step, n_outputs) F(llrt_repack_step, launches) F(llrt_repack_step, inputs) \
+    F(llrt_repack_step, outputs) F(llrt_repack_step, workspace) \
+    F(llrt_repack_step, bytes_read) F(llrt_repack_step, bytes_written) \
+    F(llrt_repack_step, reserved)) \
+  S(llrt_repack_tensor, F(llrt_repack_tensor, name) F(llrt_repack_tensor, dtype) \
+    F(llrt_repack_tensor, rank) F(llrt_repack_tensor, shape) F(llrt_repack_tensor, bytes) \
+    F(llrt_repack_tensor, step) F(llrt_repack_tensor, place) \
+    F(llrt_repack_tensor, reserved)) \
   S(llrt_run_params, F(llrt_run_params, size) F(llrt_run_params, workspace) \
     F(llrt_run_params, workspace_bytes) F(llrt_run_params, alpha) F(llrt_run_params, beta) \
     F(llrt_run_params, scalars) F(llrt_run_params, own_workspace) \

@@ -57,8 +57,8 @@ LLRT_API llrt_status llrt_recipe_print(const llrt_recipe *recipe, char *buffer, 
  * 4-bit elements in a byte the first is the low half. */
 typedef struct llrt_named_tensor {
   const char *name;
-  llrt_dtype dtype; /* stored: of packed weights what the file says (u8, i32) */
-  int32_t rank;     /* 0..LLRT_MAX_RANK */
+  llrt_dtype dtype;             /* stored: of packed weights what the file says (u8, i32) */
+  int32_t rank;                 /* 0..LLRT_MAX_RANK */
   int64_t shape[LLRT_MAX_RANK]; /* of the whole tensor, whatever the rank in `tp` */
   int64_t reserved[2];          /* 0 */
 } llrt_named_tensor;
@@ -74,7 +74,6 @@ typedef struct llrt_recipe_params {
   int32_t inverse;     /* 1: from the engine's tensors to the checkpoint's */
   int32_t in_place;    /* 1: outputs take the memory of inputs where they fit
                           (llrt_repack_tensor.place); 0: all outputs have memory of their own */
-  int64_t reserved[2]; /* 0 */
 } llrt_recipe_params;
 
 /* Plans for a checkpoint that has these tensors, in any order; no data is read. `in` describes the
@@ -104,11 +103,11 @@ typedef struct llrt_repack_tensor {
   llrt_dtype dtype; /* stored */
   int32_t rank;
   int64_t shape[LLRT_MAX_RANK]; /* of an output: what it is on this rank */
-  size_t bytes;                 /* from its address on; multiples of 16 are addresses as fast as any */
+  size_t bytes;  /* from its address on; multiples of 16 are addresses as fast as any */
   int32_t step;  /* the step that reads or writes it; -1: an input that nothing reads, and that does
                     not come out */
-  int32_t place; /* of an output in a plan of in_place: the input in whose memory it is made, so that
-                    both addresses are one; -1: memory of its own */
+  int32_t place; /* of an output in a plan of in_place: the input in whose memory it is made, so
+                    that both addresses are one; -1: memory of its own */
   int64_t reserved[2];
 } llrt_repack_tensor;
 
@@ -116,10 +115,10 @@ typedef struct llrt_repack_tensor {
 typedef struct llrt_repack_step {
   int32_t row; /* of the recipe's rows, from 0; -1: a tensor that is kept as it is */
   int32_t n_inputs, n_outputs;
-  int32_t launches;              /* kernels, copies and fills that a run queues */
-  const int32_t *inputs;         /* numbers of the plan's inputs, n_inputs of them */
-  const int32_t *outputs;        /* likewise */
-  size_t workspace;              /* bytes that a run of this step alone needs */
+  int32_t launches;                   /* kernels, copies and fills that a run queues */
+  const int32_t *inputs;              /* numbers of the plan's inputs, n_inputs of them */
+  const int32_t *outputs;             /* likewise */
+  size_t workspace;                   /* bytes that a run of this step alone needs */
   uint64_t bytes_read, bytes_written; /* of tensors and workspace, by all launches */
   int64_t reserved[2];
 } llrt_repack_step;

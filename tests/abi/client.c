@@ -226,6 +226,33 @@ static llrt_status use_llrt_reduce_params(llrt_reduce_params *params) {
   return llrt_reduce_into(&at.matrix, &at.row, params, NULL);
 }
 
+static llrt_status bind(const llrt_recipe_params *params, llrt_repack **plan) {
+  static const char text[] = "{\"recipe\": 1, \"name\": \"columns\", \"rows\": [{\"in\": {\"x\": "
+                             "\"x: f32[m, n]\"}, \"out\": {\"x\": \"y: f32[m, n] = f32[m n] in "
+                             "col_major\"}}]}";
+  const llrt_named_tensor in = {.name = "x", .dtype = LLRT_F32, .rank = 2, .shape = {N, N}};
+  llrt_recipe *recipe;
+  llrt_status status = llrt_recipe_load(text, sizeof text - 1, &recipe);
+  if (status == LLRT_OK) status = llrt_recipe_bind(at.device, recipe, &in, 1, params, plan);
+  llrt_recipe_destroy(&recipe);
+  return status;
+}
+
+static llrt_status use_llrt_recipe_params(llrt_recipe_params *params) {
+  llrt_repack *plan = NULL;
+  llrt_status status = bind(params, &plan);
+  llrt_repack_destroy(&plan);
+  return status;
+}
+
+static llrt_status use_llrt_repack_info(llrt_repack_info *info) {
+  llrt_repack *plan = NULL;
+  llrt_status status = bind(NULL, &plan);
+  if (status == LLRT_OK) status = llrt_repack_get_info(plan, info);
+  llrt_repack_destroy(&plan);
+  return status;
+}
+
 static llrt_status use_llrt_scan_params(llrt_scan_params *params) {
   params->axis = 1;
   return llrt_scan_into(&at.matrix, &at.other, params, NULL);
@@ -325,7 +352,8 @@ static llrt_status use_llrt_compile_event(llrt_compile_event *event) {
   READ(llrt_device_params) READ(llrt_dot_operand_params) READ(llrt_dot_pack_params) \
   FILLED(llrt_dot_packing) READ(llrt_dot_params) READ(llrt_gather_params) \
   FILLED(llrt_kernel_info) READ(llrt_nvmma_params) READ(llrt_nvmma_shared_params) \
-  READ(llrt_op_desc) READ(llrt_padded_params) READ(llrt_reduce_params) READ(llrt_run_params) \
+  READ(llrt_op_desc) READ(llrt_padded_params) READ(llrt_recipe_params) \
+  READ(llrt_reduce_params) FILLED(llrt_repack_info) READ(llrt_run_params) \
   READ(llrt_scan_params) READ(llrt_slice_params) FILLED(llrt_struct_info) \
   READ(llrt_swizzle_params) READ(llrt_tensor_memory_params)
 /* clang-format on */

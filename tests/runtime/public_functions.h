@@ -159,6 +159,14 @@
   X(llrt_cache_clear, (0, 0, 0)) \
   X(llrt_cache_export, (0, 0, 0)) \
   X(llrt_cache_import, (0, 0, 0)) \
-  X(llrt_struct_get_info, (0, 0))
+  X(llrt_struct_get_info, (0, 0)) \
+  X(llrt_recipe_load, (0, 0, 0)) \
+  X(llrt_recipe_load_named, (0, 0)) \
+  X(llrt_recipe_print, (0, 0, 0, 0)) \
+  X(llrt_recipe_bind, (0, 0, 0, 0, 0, 0)) \
+  X(llrt_repack_get_info, (0, 0)) \
+  X(llrt_repack_print, (0, 0, 0, 0)) \
+  X(llrt_repack_run, (0, 0, 0, 0, 0)) \
+  X(llrt_repack_run_step, (0, 0, 0, 0, 0, 0))
 
 #endif

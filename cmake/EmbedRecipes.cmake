@@ -1,0 +1,17 @@
+# Writes OUT, a C file with the recipes of FOLDER: recipe/shipped.h says what is in it.
+file(GLOB files LIST_DIRECTORIES false "${FOLDER}/*.json")
+list(SORT files)
+set(texts "")
+set(rows "")
+set(number 0)
+foreach(file IN LISTS files)
+  get_filename_component(name "${file}" NAME)
+  string(REGEX REPLACE "\\.json$" "" name "${name}")
+  file(READ "${file}" hex HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${hex}")
+  string(APPEND texts "static const unsigned char text_${number}[] = {${bytes}0};\n")
+  string(APPEND rows "    {\"${name}\", (const char *)text_${number}},\n")
+  math(EXPR number "${number} + 1")
+endforeach()
+file(WRITE "${OUT}" "#include \"recipe/shipped.h\"\n\n${texts}
+const shipped_recipe shipped_recipes[] = {\n${rows}    {0, 0}};\n")

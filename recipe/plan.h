@@ -1,0 +1,184 @@
+/* A plan in memory, and the functions that make it. */
+#ifndef LLRT_RECIPE_PLAN_H
+#define LLRT_RECIPE_PLAN_H
+
+#include "recipe/image.h"
+#include "recipe/recipe.h"
+
+#include <llrt/compute.h>
+#include <llrt/convert.h>
+#include <llrt/op.h>
+
+/* What all moves of one pair of storages, shape and types have in common. */
+typedef struct repack_class {
+  llrt_storage source, destination;
+  llrt_dtype from, to;
+  int32_t rank, n_maps;
+  int64_t shape[LLRT_MAX_RANK];
+  llrt_map map[LLRT_MAX_MAPS];
+  int32_t source_alignment, destination_alignment; /* bytes that divide the parts' offsets */
+  int32_t in_place;
+  int32_t refused; /* in place: no kernel does it */
+  uint64_t hash;   /* of what is before it, but for `refused` */
+  llrt_op *op;     /* NULL without a device */
+} repack_class;
+
+enum { REPACK_WORKSPACE = -1 }; /* instead of the number of a tensor */
+
+typedef enum repack_kind {
+  REPACK_CONVERT, /* one kernel, of a class */
+  REPACK_COPY,    /* `bytes` bytes; nothing where both addresses are one */
+  REPACK_SET,     /* `bytes` bytes to `value` */
+  REPACK_FILL     /* all elements to `number` */
+} repack_kind;
+
+/* What a run queues, in order. */
+typedef struct repack_move {
+  int32_t kind, of_class;
+  int32_t in, out;               /* of the plan's inputs and outputs */
+  int64_t in_offset, out_offset; /* bytes */
+  int64_t bytes;
+  double number;
+  int32_t value;
+} repack_move;
+
+typedef struct plan_array {
+  void *data;
+  int n, capacity;
+} plan_array;
+
+#define PLAN_AT(array, type, i) (((type *)(array).data) + (i))
+
+/* Where a step's parts of the plan's lists begin. */
+typedef struct step_range {
+  int used, made, move;
+} step_range;
+
+struct llrt_repack {
+  llrt_device *device;
+  bool inverse, in_place, on_host;
+  plan_array inputs, outputs; /* llrt_repack_tensor */
+  plan_array steps;           /* llrt_repack_step */
+  plan_array ranges;          /* step_range, of each */
+  plan_array used, made;      /* int32_t: numbers of the checkpoint's tensors, of the engine's */
+  plan_array moves;           /* repack_move */
+  plan_array classes;         /* repack_class * */
+  plan_array texts;           /* char *: names */
+  plan_array fills;           /* llrt_op * */
+  llrt_expr *fill;            /* NULL: nothing is filled */
+  llrt_repack_info info;
+};
+
+/* The tensors of the checkpoint, and those of the engine. */
+static inline plan_array *plan_checkpoint(llrt_repack *plan) {
+  return plan->inverse ? &plan->outputs : &plan->inputs;
+}
+static inline plan_array *plan_engine(llrt_repack *plan) {
+  return plan->inverse ? &plan->inputs : &plan->outputs;
+}
+
+/* Appends `bytes` zeroed bytes; NULL where there is no memory. */
+void *plan_append(plan_array *array, size_t bytes);
+
+/* A copy of the text that lives as long as the plan; NULL where there is no memory. */
+const char *plan_text(llrt_repack *plan, span text);
+
+/* The class's number, which is made where there is none like it. Errors: as llrt_op_prepare. */
+llrt_status plan_class(llrt_repack *plan, const repack_class *wanted, int32_t *number);
+
+/* Source and destination of a class's moves; one tensor with all elements of an output. */
+void repack_tensors(const llrt_repack *plan, const repack_class *of, void *source,
+                    void *destination, llrt_tensor tensors[2]);
+void repack_fill_tensor(const llrt_repack *plan, const llrt_repack_tensor *out, void *data,
+                        llrt_tensor *tensor);
+
+/* ---- names (recipe/names.c) ---- */
+
+#define NAMES_MAX 6
+
+/* What the names in braces of a row's texts stand for. */
+typedef struct names {
+  int n;
+  struct {
+    span name, value;
+  } entry[NAMES_MAX];
+} names;
+
+span names_find(const names *names, span name); /* text NULL: not there */
+bool names_add(names *names, span name, span value);
+
+/* Whether `text` is `pattern`, in which {X} stands for any text that is not empty, but for those
+ * that `known` has; then what the others stand for is added to it. {each} is the row's. */
+llrt_status names_match(span pattern, span each, span text, names *known, bool *matches);
+
+/* The pattern with all names filled in. Errors: INVALID_ARGUMENT for a name that is not known. */
+llrt_status names_expand(span pattern, span each, const names *known, llrt_text *out);
+
+/* ---- binding ---- */
+
+typedef struct checkpoint {
+  const llrt_named_tensor *tensor;
+  int n;
+  int32_t *sorted; /* by name */
+  int32_t *step;   /* that uses it; -1: none yet */
+} checkpoint;
+
+/* The number of the tensor of that name; -1. */
+int checkpoint_find(const checkpoint *checkpoint, const char *name);
+
+typedef struct binder {
+  const llrt_recipe *recipe;
+  checkpoint given;
+  json_tree config;
+  int64_t tp, rank;
+  int depth; /* of `let` inside of `let` */
+  llrt_repack *plan;
+} binder;
+
+/* One step of a row: names are known (recipe/bind_step.c). */
+llrt_status bind_step(binder *binder, int row, const names *known);
+
+/* Sets *value to the value of a name of the config, of `let`, of tp and rank; as number_scope.find.
+ */
+int bind_find(void *binder, const char *name, size_t length, int64_t *value);
+
+/* ---- making steps (recipe/steps.c): in the direction from the checkpoint to the engine ---- */
+
+/* Begins a step; what is added from now on is of it. */
+llrt_status plan_step_begin(llrt_repack *plan, int row);
+
+/* The step reads (of an inverse: writes) tensor `number` of the checkpoint. */
+llrt_status plan_step_uses(llrt_repack *plan, int number);
+
+/* Adds a tensor of the engine, which the step makes (of an inverse: reads). *number is its number.
+ */
+llrt_status plan_step_makes(llrt_repack *plan, const llrt_repack_tensor *tensor, int *number);
+
+/* What moves between a checkpoint's tensor and one of the engine's. */
+typedef struct plan_pair {
+  int checkpoint, engine; /* numbers */
+  image from, to;
+  llrt_dtype from_dtype, to_dtype;
+  int rank;
+  int64_t shape[LLRT_MAX_RANK];
+  const recipe_maps *maps; /* NULL: none */
+  bool whole;              /* of both tensors */
+} plan_pair;
+
+llrt_status plan_step_moves(llrt_repack *plan, const plan_pair *pair);
+
+/* All bytes of a tensor of the engine to `value`, all its elements to `number`: nothing in an
+ * inverse. */
+llrt_status plan_step_sets(llrt_repack *plan, int engine, int value);
+llrt_status plan_step_fills(llrt_repack *plan, int engine, double number);
+
+/* A step of its own: the tensor comes out as it is. */
+llrt_status plan_keeps(llrt_repack *plan, int number);
+
+/* Ends the step: counts. */
+void plan_step_end(llrt_repack *plan);
+
+/* Ends the plan: its lists, its sums. Errors: INVALID_ARGUMENT for two outputs of one name. */
+llrt_status plan_seal(llrt_repack *plan);
+
+#endif

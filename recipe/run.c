@@ -1,0 +1,156 @@
+/* Running a plan, and what it tells. */
+#include "base/params.h"
+#include "base/status.h"
+#include "recipe/plan.h"
+
+#include <stdlib.h>
+
+typedef struct run {
+  const llrt_repack *plan;
+  const void *const *in;
+  void *const *out;
+  void *workspace, *stream;
+} run;
+
+static llrt_status address_of(const run *r, int number, bool output, int64_t offset,
+                              void **address) {
+  const plan_array *tensors = output ? &r->plan->outputs : &r->plan->inputs;
+  const void *base = r->workspace;
+  if (number >= 0) base = output ? r->out[number] : r->in[number];
+  LLRT_REQUIRE(base || (number >= 0 && PLAN_AT(*tensors, llrt_repack_tensor, number)->bytes == 0),
+               "%s[%d], %s, is NULL", output ? "out" : "in", number,
+               PLAN_AT(*tensors, llrt_repack_tensor, number)->name);
+  *address = base ? (char *)(uintptr_t)base + offset : NULL;
+  return LLRT_OK;
+}
+
+static llrt_status convert(const run *r, const repack_move *move, void *source, void *destination) {
+  const repack_class *class = *PLAN_AT(r->plan->classes, repack_class *, move->of_class);
+  llrt_convert_params params = {.size = sizeof params, .n_maps = class->n_maps, .maps = class->map};
+  llrt_tensor tensors[2];
+  repack_tensors(r->plan, class, source, destination, tensors);
+  return llrt_convert_into(&tensors[0], &tensors[1], &params, r->stream);
+}
+
+static llrt_status fill(const run *r, const repack_move *move, void *destination) {
+  llrt_tensor tensor;
+  repack_fill_tensor(r->plan, PLAN_AT(r->plan->outputs, llrt_repack_tensor, move->out), destination,
+                     &tensor);
+  if (tensor.shape[0] == 0) return LLRT_OK;
+  llrt_arg args[2] = {{.name = "a", .number = move->number}, {.name = "y", .tensor = &tensor}};
+  return llrt_compute_into(r->plan->fill, args, 2, NULL, r->stream);
+}
+
+static llrt_status run_move(const run *r, const repack_move *move) {
+  bool reads = move->kind == REPACK_CONVERT || move->kind == REPACK_COPY;
+  void *source = NULL, *destination;
+  if (reads) LLRT_TRY(address_of(r, move->in, false, move->in_offset, &source));
+  LLRT_TRY(address_of(r, move->out, true, move->out_offset, &destination));
+  llrt_device *device = r->plan->device;
+  switch ((repack_kind)move->kind) {
+  case REPACK_CONVERT: return convert(r, move, source, destination);
+  case REPACK_FILL: return fill(r, move, destination);
+  case REPACK_SET:
+    return llrt_memory_set(device, destination, move->value, (size_t)move->bytes, r->stream);
+  case REPACK_COPY:
+    if (source == destination) return LLRT_OK;
+    return llrt_memory_copy(device, destination, source, (size_t)move->bytes, LLRT_COPY_ON_DEVICE,
+                            r->stream);
+  }
+  return llrt_error(LLRT_INTERNAL, "a move of kind %d", move->kind);
+}
+
+/* That the step's outputs lie where the plan puts them. */
+static llrt_status check_places(const run *r, const llrt_repack_step *step) {
+  for (int i = 0; i < step->n_outputs; i++) {
+    int number = step->outputs[i];
+    const llrt_repack_tensor *out = PLAN_AT(r->plan->outputs, llrt_repack_tensor, number);
+    LLRT_REQUIRE(out->place < 0 || r->out[number] == r->in[out->place],
+                 "out[%d], %s, is made in the memory of in[%d], and has another address", number,
+                 out->name, out->place);
+  }
+  return LLRT_OK;
+}
+
+static llrt_status run_step(const run *r, int s) {
+  const llrt_repack_step *step = PLAN_AT(r->plan->steps, llrt_repack_step, s);
+  int begin = PLAN_AT(r->plan->ranges, step_range, s)->move, end = r->plan->moves.n;
+  if (s + 1 < r->plan->steps.n) end = PLAN_AT(r->plan->ranges, step_range, s + 1)->move;
+  LLRT_REQUIRE(step->workspace == 0 || r->workspace, "workspace is NULL, and %zu bytes are needed",
+               step->workspace);
+  LLRT_TRY(check_places(r, step));
+  for (int i = begin; i < end; i++) {
+    llrt_status status = run_move(r, PLAN_AT(r->plan->moves, repack_move, i));
+    if (status) return llrt_error_prefix(status, "step %d", s);
+  }
+  return LLRT_OK;
+}
+
+static llrt_status check_run(const llrt_repack *plan, const void *const *in, void *const *out) {
+  LLRT_REQUIRE(plan, "plan is NULL");
+  LLRT_REQUIRE(plan->device, "the plan was bound without a device: it can be looked at alone");
+  LLRT_REQUIRE(in, "in is NULL");
+  LLRT_REQUIRE(out, "out is NULL");
+  return LLRT_OK;
+}
+
+llrt_status llrt_repack_run(const llrt_repack *plan, const void *const *in, void *const *out,
+                            void *workspace, void *stream) {
+  LLRT_ENTRY();
+  LLRT_TRY(check_run(plan, in, out));
+  run r = {.plan = plan, .in = in, .out = out, .workspace = workspace, .stream = stream};
+  for (int s = 0; s < plan->steps.n; s++) LLRT_TRY(run_step(&r, s));
+  return LLRT_OK;
+}
+
+llrt_status llrt_repack_run_step(const llrt_repack *plan, int step, const void *const *in,
+                                 void *const *out, void *workspace, void *stream) {
+  LLRT_ENTRY();
+  LLRT_TRY(check_run(plan, in, out));
+  LLRT_REQUIRE(step >= 0 && step < plan->steps.n, "step is %d, and there are %d", step,
+               plan->steps.n);
+  run r = {.plan = plan, .in = in, .out = out, .workspace = workspace, .stream = stream};
+  return run_step(&r, step);
+}
+
+/* ---- what a plan tells ---- */
+
+llrt_status llrt_repack_get_info(const llrt_repack *plan, llrt_repack_info *info) {
+  LLRT_ENTRY();
+  LLRT_REQUIRE(plan, "plan is NULL");
+  LLRT_REQUIRE(info, "info is NULL");
+  return LLRT_PARAMS_WRITE(llrt_repack_info, info, &plan->info);
+}
+
+const llrt_repack_tensor *llrt_repack_input(const llrt_repack *plan, int number) {
+  bool there = plan && number >= 0 && number < plan->inputs.n;
+  return there ? PLAN_AT(plan->inputs, llrt_repack_tensor, number) : NULL;
+}
+
+const llrt_repack_tensor *llrt_repack_output(const llrt_repack *plan, int number) {
+  bool there = plan && number >= 0 && number < plan->outputs.n;
+  return there ? PLAN_AT(plan->outputs, llrt_repack_tensor, number) : NULL;
+}
+
+const llrt_repack_step *llrt_repack_step_at(const llrt_repack *plan, int number) {
+  bool there = plan && number >= 0 && number < plan->steps.n;
+  return there ? PLAN_AT(plan->steps, llrt_repack_step, number) : NULL;
+}
+
+void llrt_repack_destroy(llrt_repack **plan) {
+  if (!plan || !*plan) return;
+  llrt_repack *p = *plan;
+  for (int i = 0; i < p->classes.n; i++) {
+    repack_class *class = *PLAN_AT(p->classes, repack_class *, i);
+    llrt_op_destroy(&class->op);
+    free(class);
+  }
+  for (int i = 0; i < p->fills.n; i++) llrt_op_destroy(PLAN_AT(p->fills, llrt_op *, i));
+  for (int i = 0; i < p->texts.n; i++) free(*PLAN_AT(p->texts, char *, i));
+  llrt_expr_destroy(&p->fill);
+  plan_array *arrays[] = {&p->inputs, &p->outputs, &p->steps,   &p->ranges, &p->used,
+                          &p->made,   &p->moves,   &p->classes, &p->texts,  &p->fills};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]->data);
+  free(p);
+  *plan = NULL;
+}

@@ -1,0 +1,150 @@
+#include "tests/recipe/model.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+uint64_t model_random(uint64_t *state, uint64_t below) {
+  *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (*state >> 33) % below;
+}
+
+static size_t bytes_of(const llrt_named_tensor *tensor) {
+  size_t bits = (size_t)llrt_dtype_bits(tensor->dtype);
+  for (int i = 0; i < tensor->rank; i++) bits *= (size_t)tensor->shape[i];
+  return (bits + 7) / 8;
+}
+
+/* Memory of its own, on whose end the address sanitizer looks. */
+static void *memory_of(size_t bytes) {
+  void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+  cr_assert(memory);
+  memset(memory, 0xa5, (bytes + 63) / 64 * 64 + 64);
+  return memory;
+}
+
+static int add(model *model, const char *name, const llrt_named_tensor *tensor) {
+  cr_assert_lt(model->n, MODEL_MOST);
+  int i = model->n++;
+  snprintf(model->name[i], sizeof model->name[i], "%s", name);
+  model->tensor[i] = *tensor;
+  model->tensor[i].name = model->name[i];
+  model->bytes[i] = bytes_of(tensor);
+  model->data[i] = memory_of(model->bytes[i]);
+  return i;
+}
+
+void *model_add(model *model, uint64_t *state, const char *name, llrt_dtype dtype, int rank, ...) {
+  llrt_named_tensor tensor = {.dtype = dtype, .rank = rank};
+  va_list extents;
+  va_start(extents, rank);
+  for (int i = 0; i < rank; i++) tensor.shape[i] = va_arg(extents, int);
+  va_end(extents);
+  int i = add(model, name, &tensor);
+  for (size_t b = 0; b < model->bytes[i]; b++)
+    ((uint8_t *)model->data[i])[b] = (uint8_t)model_random(state, 256);
+  return model->data[i];
+}
+
+void model_free(model *model) {
+  for (int i = 0; i < model->n; i++) free(model->data[i]);
+  model->n = 0;
+}
+
+int model_find(const model *model, const char *name) {
+  for (int i = 0; i < model->n; i++)
+    if (strcmp(model->name[i], name) == 0) return i;
+  cr_assert(false, "there is no %s", name);
+  return -1;
+}
+
+/* Memory for what a plan puts out. */
+static void take_outputs(const llrt_repack *plan, model *out) {
+  llrt_repack_info info = {.size = sizeof info};
+  cr_assert_eq(llrt_repack_get_info(plan, &info), LLRT_OK);
+  for (int i = 0; i < info.n_outputs; i++) {
+    const llrt_repack_tensor *made = llrt_repack_output(plan, i);
+    llrt_named_tensor tensor = {.dtype = made->dtype, .rank = made->rank};
+    memcpy(tensor.shape, made->shape, sizeof tensor.shape);
+    int at = add(out, made->name, &tensor);
+    cr_assert_eq(out->bytes[at], made->bytes, "%s", made->name);
+  }
+}
+
+static llrt_repack *bind(llrt_device *device, const llrt_recipe *recipe, const model *in,
+                         const llrt_recipe_params *params) {
+  llrt_repack *plan;
+  cr_assert_eq(llrt_recipe_bind(device, recipe, in->tensor, in->n, params, &plan), LLRT_OK, "%s",
+               llrt_last_error());
+  return plan;
+}
+
+static void *workspace_of(const llrt_repack *plan) {
+  llrt_repack_info info = {.size = sizeof info};
+  cr_assert_eq(llrt_repack_get_info(plan, &info), LLRT_OK);
+  return info.workspace ? memory_of(info.workspace) : NULL;
+}
+
+repacked model_repack(llrt_device *device, const char *recipe, const model *in,
+                      const llrt_recipe_params *params) {
+  repacked made = {0};
+  cr_assert_eq(llrt_recipe_load_named(recipe, &made.recipe), LLRT_OK, "%s", llrt_last_error());
+  made.plan = bind(device, made.recipe, in, params);
+  made.workspace = workspace_of(made.plan);
+  take_outputs(made.plan, &made.out);
+  const void *addresses[MODEL_MOST];
+  for (int i = 0; i < in->n; i++) addresses[i] = in->data[i];
+  cr_assert_eq(llrt_repack_run(made.plan, addresses, made.out.data, made.workspace, NULL), LLRT_OK,
+               "%s", llrt_last_error());
+  return made;
+}
+
+void repacked_free(repacked *repacked) {
+  llrt_repack_destroy(&repacked->plan);
+  llrt_recipe_destroy(&repacked->recipe);
+  free(repacked->workspace);
+  model_free(&repacked->out);
+}
+
+void model_expect_back(llrt_device *device, const char *recipe, const model *in,
+                       const llrt_recipe_params *params, repacked *made, int n_made) {
+  model back = {0};
+  llrt_recipe_params own = *params;
+  own.inverse = 1;
+  for (int r = 0; r < n_made; r++) {
+    own.rank = r;
+    llrt_repack *plan = bind(device, made[r].recipe, in, &own);
+    void *workspace = workspace_of(plan);
+    const void *addresses[MODEL_MOST];
+    llrt_repack_info info = {.size = sizeof info};
+    cr_assert_eq(llrt_repack_get_info(plan, &info), LLRT_OK);
+    cr_assert_eq(info.n_outputs, in->n);
+    for (int i = 0; i < info.n_inputs; i++) {
+      int found = model_find(&made[r].out, llrt_repack_input(plan, i)->name);
+      addresses[i] = made[r].out.data[found];
+    }
+    if (r == 0) take_outputs(plan, &back);
+    cr_assert_eq(llrt_repack_run(plan, addresses, back.data, workspace, NULL), LLRT_OK, "%s",
+                 llrt_last_error());
+    free(workspace);
+    llrt_repack_destroy(&plan);
+  }
+  for (int i = 0; i < in->n; i++) {
+    cr_assert_eq(back.bytes[i], in->bytes[i]);
+    cr_expect_eq(memcmp(back.data[i], in->data[i], in->bytes[i]), 0, "%s: %s does not come back",
+                 recipe, in->name[i]);
+  }
+  model_free(&back);
+}
+
+void model_expect(const repacked *repacked, const char *name, llrt_dtype dtype, const void *wanted,
+                  size_t bytes) {
+  int i = model_find(&repacked->out, name);
+  cr_assert_eq(repacked->out.tensor[i].dtype, dtype, "%s", name);
+  cr_assert_eq(repacked->out.bytes[i], bytes, "%s: %zu bytes, not %zu", name,
+               repacked->out.bytes[i], bytes);
+  const uint8_t *a = repacked->out.data[i], *b = wanted;
+  size_t at = 0;
+  while (at < bytes && a[at] == b[at]) at++;
+  cr_expect_eq(at, bytes, "%s: byte %zu is %02x, not %02x", name, at, at < bytes ? a[at] : 0,
+               at < bytes ? b[at] : 0);
+}

@@ -7,6 +7,7 @@
 #include "expression/program.h"
 #include "layout/storage_rule.h"
 #include "runtime/compute_axes.h"
+#include "runtime/index_check.h"
 #include "runtime/prepared.h"
 
 #include <llrt/compute.h>
@@ -14,11 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A description together with the storages that its tensors borrow: used where it lies. */
+/* A description together with what its tensors borrow: used where it lies. */
 typedef struct compute_call {
   op_description desc;
   uint64_t scalars[LLRT_EXPR_MAX_SCALARS];
   llrt_storage storage[LLRT_MAX_TENSORS];
+  llrt_index index[LLRT_MAX_TENSORS][LLRT_MAX_INDICES];
   const char *called[LLRT_MAX_TENSORS]; /* by messages, for LLRT_ENTRY_NAMES; the expression's */
 } compute_call;
 
@@ -103,12 +105,8 @@ static llrt_status take_params(const llrt_compute_params *params) {
   return LLRT_OK;
 }
 
-static llrt_status check_plain(const llrt_expr *expr, int t, const llrt_tensor *tensor) {
-  bool device = false;
-  for (int a = 0; a < tensor->rank; a++) device |= tensor->extent_ptr[a] != NULL;
-  if (tensor->n_indices || device)
-    return llrt_error(LLRT_UNSUPPORTED, "%s has indices, or extents in device memory",
-                      expr->tensor[t].name);
+static llrt_status check_bound(const llrt_expr *expr, int t, const llrt_tensor *tensor) {
+  LLRT_TRY(llrt_index_check_class(tensor, expr->tensor[t].called, expr->tensor[t].output));
   LLRT_REQUIRE(llrt_params_are_zero(tensor->reserved, sizeof tensor->reserved),
                "%s: a reserved field is not 0", expr->tensor[t].name);
   return LLRT_OK;
@@ -121,7 +119,7 @@ static llrt_status describe(const bound *b, compute_call *call) {
   for (int t = 0; t < b->expr->n_tensors; t++) {
     types[t] = b->tensor[t]->dtype;
     ranks[t] = b->tensor[t]->rank;
-    LLRT_TRY(check_plain(b->expr, t, b->tensor[t]));
+    LLRT_TRY(check_bound(b->expr, t, b->tensor[t]));
   }
   LLRT_TRY(program_make(b->expr, types, ranks, &desc->program));
   const expr_program *program = &desc->program;
@@ -134,6 +132,9 @@ static llrt_status describe(const bound *b, compute_call *call) {
     call->called[t] = b->expr->tensor[source].called;
     llrt_status status = compute_expand(b->expr, program, t, b->tensor[source], &b->extents,
                                         &call->storage[t], &desc->tensors[t]);
+    if (status == LLRT_OK)
+      status = compute_expand_indices(b->expr, program, t, b->tensor[source], &b->extents,
+                                      call->index[t], &desc->tensors[t]);
     if (status != LLRT_OK) return llrt_error_prefix(status, "%s", b->expr->tensor[source].name);
   }
   compute_set_groups(desc);

@@ -174,8 +174,7 @@ static llrt_status split_digit(splitter *s, const llrt_digit *digit) {
 
 static const expr_dim one_axis = {.n = 0};
 
-/* The dim of the expression that axis a of the bound tensor is; NULL: one that "..." holds. */
-static const expr_dim *dim_of(const llrt_expr *expr, int tensor, int rank, int a) {
+const expr_dim *compute_dim_of(const llrt_expr *expr, int tensor, int rank, int a) {
   const expr_tensor *own = &expr->tensor[tensor];
   int at = a - (rank - own->n_dims);
   if (at < 0) return NULL;
@@ -189,20 +188,23 @@ static bool needs_split(const splitter *s, const expr_dim *dim) {
   return needs;
 }
 
-/* Axis a of the bound tensor as one of the operation's, where it is one; -1: it has one position.
- */
+int compute_axis_of(const llrt_expr *expr, const expr_program *program, int tensor, int rank,
+                    int a) {
+  const expr_dim *dim = compute_dim_of(expr, tensor, rank, a);
+  int leading = rank - expr->tensor[tensor].n_dims;
+  if (!dim) return program->leading - leading + a;
+  return dim->n ? program->leading + dim->axis[0] : -1;
+}
+
 static int plain_axis(const splitter *s, int rank, int a) {
-  const expr_dim *dim = dim_of(s->expr, s->tensor->tensor, rank, a);
-  int leading = rank - s->expr->tensor[s->tensor->tensor].n_dims;
-  if (!dim) return s->program->leading - leading + a;
-  return dim->n ? s->program->leading + dim->axis[0] : -1;
+  return compute_axis_of(s->expr, s->program, s->tensor->tensor, rank, a);
 }
 
 static llrt_status split_axes(splitter *s, int rank) {
   int8_t to[LLRT_MAX_RANK];
   llrt_storage plain;
   for (int a = 0; a < rank; a++) {
-    const expr_dim *dim = dim_of(s->expr, s->tensor->tensor, rank, a);
+    const expr_dim *dim = compute_dim_of(s->expr, s->tensor->tensor, rank, a);
     if ((needs_split(s, dim) || (dim && dim->n == 0)) && storage_tile_bits(s->from, a) > 0)
       return llrt_error(LLRT_UNSUPPORTED,
                         "axis %d, which the expression splits or flips, is in its "
@@ -221,7 +223,7 @@ static llrt_status split_axes(splitter *s, int rank) {
   for (int i = 0; i < s->from->n_digits; i++) {
     const llrt_digit *digit = &s->from->digit[i];
     int a = digit->axis;
-    s->dim = a < 0 ? NULL : dim_of(s->expr, s->tensor->tensor, rank, a);
+    s->dim = a < 0 ? NULL : compute_dim_of(s->expr, s->tensor->tensor, rank, a);
     if (a < 0 || !needs_split(s, s->dim)) {
       LLRT_TRY(add_digit(s, plain.digit[i], plain.digit[i].extent, plain.digit[i].axis, false));
       continue;
@@ -296,7 +298,7 @@ static void fill_axes(const splitter *s, const llrt_tensor *from, llrt_tensor *o
     out->strides[a] = 0;
   }
   for (int a = 0; a < from->rank; a++) {
-    const expr_dim *dim = dim_of(s->expr, s->tensor->tensor, from->rank, a);
+    const expr_dim *dim = compute_dim_of(s->expr, s->tensor->tensor, from->rank, a);
     if (!dim) {
       int axis = plain_axis(s, from->rank, a);
       out->shape[axis] = from->shape[a];

@@ -22,6 +22,20 @@ llrt_status compute_expand(const llrt_expr *expr, const expr_program *program, i
                            const llrt_tensor *from, const compute_extents *extents,
                            llrt_storage *storage, llrt_tensor *out);
 
+/* The dim of the expression that axis a of a bound tensor of that rank is; NULL: one that "..."
+ * holds. */
+const expr_dim *compute_dim_of(const llrt_expr *expr, int tensor, int rank, int a);
+/* The axis of the operation that it is, of several the slowest; -1: it has one position. */
+int compute_axis_of(const llrt_expr *expr, const expr_program *program, int tensor, int rank,
+                    int a);
+
+/* The same tensor's indices and counts in device memory, along the operation's axes; indices:
+ * LLRT_MAX_INDICES, which *out borrows. Errors: UNSUPPORTED where the expression splits, reverses
+ * or moves along the axis that an index or a count is of. */
+llrt_status compute_expand_indices(const llrt_expr *expr, const expr_program *program, int number,
+                                   const llrt_tensor *from, const compute_extents *extents,
+                                   llrt_index *indices, llrt_tensor *out);
+
 /* The axes that the tensors of a compute lack, from its program. */
 void compute_set_groups(op_description *desc);
 

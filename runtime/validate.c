@@ -30,7 +30,10 @@ llrt_status llrt_validate_cast(const op_description *desc) {
   return check_cast(desc->tensors[0].dtype, desc->tensors[1].dtype);
 }
 
+/* An expression's tensors have roles by number: what is written of them its program says, and
+ * llrt_validate_compute checks their indices by that. */
 static llrt_status check_types(const llrt_tensor *tensors, int n, uint32_t roles) {
+  bool numbered = roles == LLRT_ROLES_NUMBERED;
   for (int i = 0; i < n; i++) {
     const char *role = op_tensor_called(roles, i);
     LLRT_TRY(check_dtype(tensors[i].dtype, role));
@@ -40,8 +43,9 @@ static llrt_status check_types(const llrt_tensor *tensors, int n, uint32_t roles
                  "the %s: a reserved field is not 0", role);
     LLRT_REQUIRE(tensors[i].rank == tensors[0].rank, "the %s has rank %d, the %s %d", role,
                  tensors[i].rank, op_tensor_called(roles, 0), tensors[0].rank);
-    LLRT_TRY(llrt_index_check_class(&tensors[i], role, i == PLAN_DESTINATION));
-    LLRT_REQUIRE(i < 2 || tensors[i].n_indices == 0, "the %s cannot have indices", role);
+    LLRT_TRY(llrt_index_check_class(&tensors[i], role, i == PLAN_DESTINATION && !numbered));
+    LLRT_REQUIRE(i < 2 || numbered || tensors[i].n_indices == 0, "the %s cannot have indices",
+                 role);
   }
   return LLRT_OK;
 }

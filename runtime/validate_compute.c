@@ -1,6 +1,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/types/tensor_role.h"
+#include "runtime/index_check.h"
 #include "runtime/validate.h"
 
 #include <string.h>
@@ -18,6 +19,16 @@ static llrt_status check_type(const expr_program *program, const llrt_tensor *te
   return LLRT_OK;
 }
 
+/* Of rows that are not joined. */
+static llrt_status check_counts(const expr_program *program, const llrt_tensor *tensor, int t) {
+  for (int a = 0; a < tensor->rank; a++)
+    if (tensor->extent_ptr[a] && program->reduced >> a & 1)
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "the %s has its extent in device memory along axis %d, which is joined",
+                        called(t), a);
+  return LLRT_OK;
+}
+
 llrt_status llrt_validate_compute(const op_description *desc) {
   const expr_program *program = &desc->program;
   LLRT_REQUIRE(desc->n_maps == 0 && !desc->in_place, "a compute has no maps and no in_place");
@@ -28,11 +39,22 @@ llrt_status llrt_validate_compute(const op_description *desc) {
   for (int t = 0; t < desc->n_tensors; t++) {
     const llrt_tensor *tensor = &desc->tensors[t];
     LLRT_TRY(check_type(program, tensor, t));
-    bool device = false;
-    for (int a = 0; a < tensor->rank; a++) device |= tensor->extent_ptr[a] != NULL;
-    if (device || tensor->n_indices)
-      return llrt_error(LLRT_UNSUPPORTED, "the %s has indices, or extents in device memory",
-                        called(t));
+    LLRT_TRY(llrt_index_check_class(tensor, called(t), program->tensor[t].output));
+    LLRT_TRY(check_counts(program, tensor, t));
+  }
+  return LLRT_OK;
+}
+
+/* Counts in device memory: of an axis one address. */
+static llrt_status check_count_addresses(const llrt_tensor *tensors, int n, int axis) {
+  const int32_t *known = NULL;
+  for (int t = 0; t < n; t++) {
+    const int32_t *at = tensors[t].extent_ptr[axis];
+    if (!at) continue;
+    LLRT_REQUIRE((uintptr_t)at % sizeof *at == 0, "the %s's extent_ptr[%d] is no multiple of 4",
+                 called(t), axis);
+    LLRT_REQUIRE(!known || known == at, "extent_ptr[%d] is another one on the %s", axis, called(t));
+    known = at;
   }
   return LLRT_OK;
 }
@@ -57,6 +79,7 @@ llrt_status llrt_validate_compute_shapes(const op_description *desc, const llrt_
       if (has) known = extent;
     }
     extents[a] = known < 0 ? 1 : known;
+    LLRT_TRY(check_count_addresses(tensors, set->n, a));
   }
   return LLRT_OK;
 }
@@ -66,10 +89,19 @@ static bool may_share(const op_description *desc, const storage_set *set, const 
                       int o, int t) {
   const program_tensor *in = &desc->program.tensor[t], *out = &desc->program.tensor[o];
   return call->tensor[o].data == call->tensor[t].data && call->bits[o] == call->bits[t] &&
+         call->tensor[o].n_indices == 0 && call->tensor[t].n_indices == 0 &&
          in->axes == out->axes && !in->flipped && !in->taken &&
          llrt_storage_equal(&set->storage[o], &set->storage[t]) &&
          memcmp(call->tensor[o].strides, call->tensor[t].strides, sizeof call->tensor[o].strides) ==
              0;
+}
+
+/* Where values of indices decide what both tensors have, or addresses, no overlap can be told. */
+static bool overlap_is_open(const op_call *call, int a, int b) {
+  int64_t alignment;
+  return (call->tensor[a].n_indices > 0 && call->tensor[b].n_indices > 0) ||
+         llrt_index_has_pointers(&call->tensor[a], &alignment) ||
+         llrt_index_has_pointers(&call->tensor[b], &alignment);
 }
 
 llrt_status llrt_validate_compute_memory(const op_description *desc, const storage_set *set,
@@ -85,7 +117,7 @@ llrt_status llrt_validate_compute_memory(const op_description *desc, const stora
   for (int o = 0; o < call->n; o++)
     for (int t = 0; t < call->n && desc->program.tensor[o].output; t++) {
       bool apart = t == o || end[t] <= begin[o] || end[o] <= begin[t] || begin[o] == end[o] ||
-                   begin[t] == end[t];
+                   begin[t] == end[t] || overlap_is_open(call, o, t);
       bool shares = !apart && !desc->program.tensor[t].output && may_share(desc, set, call, o, t);
       LLRT_REQUIRE(apart || shares, "the %s, which is written, overlaps the %s", called(o),
                    called(t));

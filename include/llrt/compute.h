@@ -29,11 +29,16 @@ typedef struct llrt_compute_params {
 /* Computes expr's outputs from its inputs. args: each name of the signature once, in any order.
  *
  * inputs   f64 f32 f16 bf16, 8-bit floats, e8m0, e2m1, integers of 4 to 64 bits, bool; in any
- *          storage; of copies the first is read, of pads nothing
- * outputs  those types, in any storage without copies or pads that are written
- * Extents of one axis agree. Every element of an output is written once. Outputs lie in memory of
- * their own, but for one that is exactly an input: the same address, storage and width, and all
- * axes, of an input of which nothing is flipped or taken at a position.
+ *          storage; of copies the first is read, of pads nothing. Where an index has a value out
+ *          of range (llrt_index), elements are read as 0 or clamped: as 0 also with SKIP and REPORT
+ * outputs  those types, in any storage without copies or pads that are written; with indices of
+ *          SKIP or REPORT, which leave out that output's elements alone
+ * Extents of one axis agree; one that nothing joins may be counted in device memory (extent_ptr of
+ * any of its tensors; 4 bytes). Indices and counts stand on axes that the expression takes as they
+ * are. Every element of an output is written once. Outputs lie in memory of their own (where both
+ * tensors have indices, or one has pointers, that is the caller's to see), but for one that is
+ * exactly an input: the same address, storage and width, and all axes, of an input without indices
+ * of which nothing is flipped or taken at a position.
  *
  * docs/expressions.md says what is computed in which type, and how it is rounded. The tree in which
  * a reduction joins is decided by the row's extents and storages, the types and the device: never

@@ -166,7 +166,7 @@ static bool is_present(const interpreter *in, const plan_step *step) {
   if (plan_block_beyond(kernel, in->upper, in->args)) return false;
   plan_tile_position(kernel, 0, in->grid, in->upper, position);
   for (int i = 0; i < kernel->n_indices; i++)
-    if (kernel->index[i].uniform && plan_leaves_out(&kernel->index[i]) &&
+    if (plan_ends_block(&kernel->index[i]) &&
         !plan_index_value(kernel, &kernel->index[i], position, in->args, &value))
       return false;
   return true;

@@ -1,6 +1,7 @@
 /* See compute_trial.h. */
 #include "tests/expression/compute_trial.h"
 
+#include "base/status.h"
 #include "jit/plan/types/number.h"
 
 #include <math.h>
@@ -40,14 +41,21 @@ typedef struct side {
   llrt_tensor tensor;
   llrt_storage storage;
   llrt_storage_binding binding;
+  llrt_index index;
+  int64_t pool[LLRT_MAX_RANK]; /* the shape of what is in memory */
+  int64_t *value;              /* of the index */
+  void *device_value;
+  int counted; /* axis of the tensor that is counted; -1: none */
   double *number;
-  unsigned char *host; /* the storage's bytes, with guards */
+  unsigned char *host;    /* the storage's bytes, with guards */
+  unsigned char *written; /* outputs: whether a byte is one of an element's */
   void *device;
   size_t bytes;
   int64_t count;
 } side;
 
 #define GUARD 64
+#define UNTOUCHED 0xA5
 
 static uint64_t get_code(const side *s, int64_t offset) {
   int bits = llrt_dtype_bits(s->tensor.dtype);
@@ -78,11 +86,29 @@ static uint64_t encode(llrt_dtype type, double x) {
   return number_code(number_format_of(type), x);
 }
 
-static int64_t offset_of(const side *s, int64_t element) {
+static void split(int rank, const int64_t *shape, int64_t element, int64_t coords[LLRT_MAX_RANK]) {
+  for (int a = rank - 1; a >= 0; a--) {
+    coords[a] = element % shape[a];
+    element /= shape[a];
+  }
+}
+
+/* Where an element of the tensor lies; -1: nowhere, or beyond the count. */
+static int64_t offset_of(const trial *t, const side *s, int64_t element) {
   int64_t coords[LLRT_MAX_RANK];
-  for (int a = s->tensor.rank - 1; a >= 0; a--) {
-    coords[a] = element % s->tensor.shape[a];
-    element /= s->tensor.shape[a];
+  split(s->tensor.rank, s->tensor.shape, element, coords);
+  if (s->counted >= 0 && coords[s->counted] >= t->count) return -1;
+  if (s->tensor.n_indices) {
+    int64_t at = 0, *own = &coords[s->index.axis];
+    for (int a = 0; a < s->tensor.rank; a++)
+      if (s->index.axes >> a & 1) at += coords[a] * s->index.strides[a];
+    for (int a = 0; a < s->tensor.rank; a++)
+      if (s->index.folded >> a & 1) coords[a] = 0;
+    *own = s->value[at];
+    if (s->index.out_of_range == LLRT_RANGE_CLAMP && *own < 0) *own = 0;
+    if (s->index.out_of_range == LLRT_RANGE_CLAMP && *own >= s->index.extent)
+      *own = s->index.extent - 1;
+    if (*own < 0 || *own >= s->index.extent) return -1;
   }
   return llrt_storage_offset(&s->storage, &s->binding, coords);
 }
@@ -101,11 +127,64 @@ static double draw(const trial *t, llrt_dtype type, uint64_t *state, int64_t ele
   return unit * 8 - 4;
 }
 
-static const char *make_side(const trial *t, const reference *r, int i, side *s) {
-  const expr_tensor *own = &r->expr->tensor[i];
+/* ---- indices ---- */
+
+/* Positions in a random order, so that no two elements of an output meet; one in seven is out of
+ * range. */
+static void draw_values(side *s, int64_t n, uint64_t *state) {
+  int64_t extent = s->index.extent;
+  for (int64_t i = 0; i < n; i++) s->value[i] = i % extent;
+  for (int64_t i = n - 1; i > 0; i--) {
+    int64_t other = (int64_t)(next(state) % (uint64_t)(i + 1)), kept = s->value[i];
+    s->value[i] = s->value[other];
+    s->value[other] = kept;
+  }
+  for (int64_t i = 0; i < n; i++)
+    if (next(state) % 7 == 3) s->value[i] = i % 2 ? -1 - i : extent + i;
+}
+
+static llrt_status make_index(const trial *t, int i, uint64_t *state, side *s) {
+  const trial_index *from = &t->tensor[i].index;
   llrt_tensor *tensor = &s->tensor;
-  uint64_t state = t->seed * 1000 + (uint64_t)i;
-  *tensor = (llrt_tensor){.dtype = r->type[i], .device = t->device};
+  memcpy(s->pool, tensor->shape, sizeof s->pool);
+  if (!from->positions) return LLRT_OK;
+  int64_t n = 1;
+  s->index = (llrt_index){.axis = from->axis,
+                          .out_of_range = from->out_of_range,
+                          .dtype = LLRT_I64,
+                          .axes = 1u << from->axis,
+                          .extent = from->positions};
+  if (from->by) s->index.axes |= s->index.folded = 1u << (from->by - 1);
+  for (int a = tensor->rank - 1; a >= 0; a--) {
+    if (!(s->index.axes >> a & 1)) continue;
+    s->index.strides[a] = n;
+    n *= tensor->shape[a];
+  }
+  s->pool[from->axis] = from->positions;
+  if (from->by) s->pool[from->by - 1] = 1;
+  s->value = calloc((size_t)n + 2, sizeof *s->value);
+  draw_values(s, n, state);
+  tensor->indices = &s->index;
+  tensor->n_indices = 1;
+  size_t bytes = ((size_t)n + 2) * sizeof *s->value; /* the last counts values out of range */
+  LLRT_TRY(llrt_memory_allocate(t->device, bytes, &s->device_value));
+  s->index.data = s->device_value;
+  if (from->out_of_range == LLRT_RANGE_REPORT)
+    s->index.report = (int32_t *)((int64_t *)s->device_value + n);
+  return llrt_memory_copy(t->device, s->device_value, s->value, bytes, LLRT_COPY_TO_DEVICE, NULL);
+}
+
+/* The axis of the tensor that the counted axis is; -1: none. */
+static int counted_axis(const trial *t, const expr_tensor *own, int leading) {
+  for (int d = 0; d < own->n_dims && t->counted; d++)
+    if (own->dim[d].n == 1 && own->dim[d].axis[0] == t->counted - 1) return leading + d;
+  return -1;
+}
+
+/* ---- a tensor ---- */
+
+static void fill_shape(const trial *t, const reference *r, int i, llrt_tensor *tensor) {
+  const expr_tensor *own = &r->expr->tensor[i];
   for (int a = 0; a < (own->leading ? t->n_leading : 0); a++)
     tensor->shape[tensor->rank++] = t->leading[a];
   for (int d = 0; d < own->n_dims; d++) {
@@ -113,27 +192,55 @@ static const char *make_side(const trial *t, const reference *r, int i, side *s)
     for (int j = 0; j < own->dim[d].n; j++) extent *= r->extent[own->dim[d].axis[j]];
     tensor->shape[tensor->rank++] = extent;
   }
-  llrt_status status = t->tensor[i].storage ? llrt_storage_parse(t->tensor[i].storage, tensor->rank,
-                                                                 tensor->shape, &s->storage)
-                                            : llrt_storage_row_major(tensor->rank, &s->storage);
-  if (status == LLRT_OK)
-    status = llrt_storage_bind(&s->storage, tensor->rank, tensor->shape, NULL, &s->binding);
+}
+
+/* Draws all that lies in memory, and sees what of it the elements are. */
+static void draw_elements(const trial *t, uint64_t *state, side *s) {
+  llrt_dtype type = s->tensor.dtype;
+  int64_t in_memory = 1, coords[LLRT_MAX_RANK];
+  for (int a = 0; a < s->tensor.rank; a++) in_memory *= s->pool[a];
+  for (int64_t e = 0; e < in_memory; e++) {
+    split(s->tensor.rank, s->pool, e, coords);
+    put_code(s, llrt_storage_offset(&s->storage, &s->binding, coords),
+             encode(type, draw(t, type, state, e)));
+  }
+  for (int64_t e = 0; e < s->count; e++) {
+    int64_t at = offset_of(t, s, e);
+    s->number[e] = at < 0 ? 0 : decode(type, get_code(s, at));
+  }
+}
+
+static llrt_status lay_out(const trial *t, int i, side *s) {
+  llrt_tensor *tensor = &s->tensor;
   int64_t bytes = 0;
-  if (status == LLRT_OK)
-    status = llrt_storage_bytes(&s->binding, llrt_dtype_bits(tensor->dtype), &bytes);
-  if (status != LLRT_OK) return llrt_last_error();
+  if (t->tensor[i].storage)
+    LLRT_TRY(llrt_storage_parse(t->tensor[i].storage, tensor->rank, s->pool, &s->storage));
+  else LLRT_TRY(llrt_storage_row_major(tensor->rank, &s->storage));
+  LLRT_TRY(llrt_storage_bind(&s->storage, tensor->rank, s->pool, NULL, &s->binding));
+  LLRT_TRY(llrt_storage_bytes(&s->binding, llrt_dtype_bits(tensor->dtype), &bytes));
+  s->bytes = (size_t)bytes;
+  return LLRT_OK;
+}
+
+static const char *make_side(const trial *t, const reference *r, int i, const void *count,
+                             side *s) {
+  const expr_tensor *own = &r->expr->tensor[i];
+  llrt_tensor *tensor = &s->tensor;
+  uint64_t state = t->seed * 1000 + (uint64_t)i;
+  *tensor = (llrt_tensor){.dtype = r->type[i], .device = t->device};
+  fill_shape(t, r, i, tensor);
+  s->counted = counted_axis(t, own, own->leading ? t->n_leading : 0);
+  if (s->counted >= 0) tensor->extent_ptr[s->counted] = count;
+  if (make_index(t, i, &state, s) != LLRT_OK || lay_out(t, i, s) != LLRT_OK)
+    return llrt_last_error();
   int shift =
       t->offset * (llrt_dtype_bits(tensor->dtype) >= 8 ? llrt_dtype_bits(tensor->dtype) / 8 : 1);
-  s->bytes = (size_t)bytes;
   s->count = reference_count(r, i);
   s->number = calloc((size_t)s->count + 1, sizeof *s->number);
   s->host = malloc(s->bytes + 2 * GUARD);
-  memset(s->host, 0xA5, s->bytes + 2 * GUARD);
-  for (int64_t e = 0; e < s->count && !own->output; e++) {
-    uint64_t code = encode(tensor->dtype, draw(t, tensor->dtype, &state, e));
-    s->number[e] = decode(tensor->dtype, code);
-    put_code(s, offset_of(s, e), code);
-  }
+  s->written = calloc(s->bytes + 1, 1);
+  memset(s->host, UNTOUCHED, s->bytes + 2 * GUARD);
+  if (!own->output) draw_elements(t, &state, s);
   if (llrt_memory_allocate(t->device, s->bytes + 2 * GUARD + 64, &s->device) != LLRT_OK ||
       llrt_memory_copy(t->device, (char *)s->device + shift, s->host, s->bytes + 2 * GUARD,
                        LLRT_COPY_TO_DEVICE, NULL) != LLRT_OK)
@@ -146,26 +253,62 @@ static const char *make_side(const trial *t, const reference *r, int i, side *s)
 static void free_side(const trial *t, side *s) {
   free(s->number);
   free(s->host);
+  free(s->written);
+  free(s->value);
   llrt_memory_free(t->device, s->device);
+  if (s->device_value) llrt_memory_free(t->device, s->device_value);
 }
 
 /* ---- comparing ---- */
 
-static const char *compare(const reference *r, int i, side *s) {
-  llrt_dtype type = s->tensor.dtype;
+/* Bytes that no element of the output has. in_place: they are an input's. */
+static const char *check_untouched(const trial *t, const side *s) {
+  bool plain = !t->in_place && (s->tensor.n_indices || s->counted >= 0);
   for (size_t b = 0; b < GUARD; b++)
-    if (s->host[b] != 0xA5 || s->host[GUARD + s->bytes + b] != 0xA5)
+    if (s->host[b] != UNTOUCHED || s->host[GUARD + s->bytes + b] != UNTOUCHED)
       return "memory beside an output changed";
+  for (size_t b = 0; b < s->bytes && plain; b++)
+    if (!s->written[b] && s->host[GUARD + b] != UNTOUCHED)
+      return "what no element is sent to, or no count reaches, changed";
+  return NULL;
+}
+
+/* Whether the counter has grown by one for each value out of range that an element has. */
+static const char *check_report(const trial *t, const side *s) {
+  int64_t n = 1, wrong = 0, got = 0;
+  if (!s->tensor.n_indices || s->index.out_of_range != LLRT_RANGE_REPORT) return NULL;
+  for (int a = 0; a < s->tensor.rank; a++)
+    if (s->index.axes >> a & 1) n *= s->tensor.shape[a];
+  for (int64_t i = 0; i < n; i++) {
+    bool counts = s->counted != s->index.axis || i < t->count;
+    wrong += counts && (s->value[i] < 0 || s->value[i] >= s->index.extent);
+  }
+  if (llrt_memory_copy(t->device, &got, (int64_t *)s->device_value + n, sizeof(int32_t),
+                       LLRT_COPY_FROM_DEVICE, NULL) != LLRT_OK ||
+      llrt_stream_synchronize(t->device, NULL) != LLRT_OK)
+    return llrt_last_error();
+  if (got == wrong) return NULL;
+  snprintf(message, sizeof message, "%lld values out of range are reported, there are %lld",
+           (long long)got, (long long)wrong);
+  return message;
+}
+
+static const char *compare(const trial *t, const reference *r, int i, side *s) {
+  llrt_dtype type = s->tensor.dtype;
+  int bits = llrt_dtype_bits(type);
   for (int64_t e = 0; e < s->count; e++) {
     range expected = reference_element(r, i, e);
-    double got = decode(type, get_code(s, offset_of(s, e)));
+    int64_t at = offset_of(t, s, e);
+    if (at < 0) continue;
+    memset(s->written + at * bits / 8, 1, bits < 8 ? 1 : (size_t)bits / 8);
+    double got = decode(type, get_code(s, at));
     if (reference_allows(type, expected, got)) continue;
     snprintf(message, sizeof message, "%s[%lld] is %.9g, not in [%.9g, %.9g]%s",
              r->expr->tensor[i].name, (long long)e, got, expected.low, expected.high,
              expected.nan ? ", but NaN" : "");
     return message;
   }
-  return NULL;
+  return check_untouched(t, s);
 }
 
 /* ---- the whole ---- */
@@ -193,8 +336,9 @@ static const char *run_bound(const trial *t, reference *r, side *sides) {
                          sides[i].bytes + 2 * GUARD, LLRT_COPY_FROM_DEVICE, NULL) != LLRT_OK ||
         llrt_stream_synchronize(t->device, NULL) != LLRT_OK)
       wrong = llrt_last_error();
-    else wrong = compare(r, i, &sides[i]);
+    else wrong = compare(t, r, i, &sides[i]);
   }
+  for (int i = 0; i < expr->n_tensors && !wrong; i++) wrong = check_report(t, &sides[i]);
   reference_fini(r);
   return wrong;
 }
@@ -209,15 +353,21 @@ static void find_extents(const trial *t, reference *r) {
 const char *trial_run(const trial *t) {
   llrt_expr *expr;
   side sides[LLRT_EXPR_MAX_TENSORS] = {0};
+  void *count = NULL;
+  int32_t counted = t->count;
   const char *wrong = NULL;
   if (llrt_expr_parse(t->text, &expr) != LLRT_OK) return llrt_last_error();
+  if (t->counted && (llrt_memory_allocate(t->device, sizeof counted, &count) != LLRT_OK ||
+                     llrt_memory_copy(t->device, count, &counted, sizeof counted,
+                                      LLRT_COPY_TO_DEVICE, NULL) != LLRT_OK))
+    wrong = llrt_last_error();
   reference r = {.expr = expr};
   find_extents(t, &r);
   for (int i = 0; i < expr->n_tensors; i++) {
     r.type[i] = expr->tensor[i].dtype ? (llrt_dtype)expr->tensor[i].dtype
                 : t->tensor[i].type   ? t->tensor[i].type
                                       : LLRT_F32;
-    if (!wrong) wrong = make_side(t, &r, i, &sides[i]);
+    if (!wrong) wrong = make_side(t, &r, i, count, &sides[i]);
     r.input[i] = sides[i].number;
   }
   for (int i = 0; i < expr->n_scalars; i++)
@@ -228,6 +378,7 @@ const char *trial_run(const trial *t) {
     wrong = message;
   }
   for (int i = 0; i < expr->n_tensors; i++) free_side(t, &sides[i]);
+  if (count) llrt_memory_free(t->device, count);
   llrt_expr_destroy(&expr);
   return wrong;
 }

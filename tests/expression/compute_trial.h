@@ -6,9 +6,19 @@
 
 #include <llrt/llrt.h>
 
+/* An index of a tensor: its values are drawn, for outputs each position once, some out of range.
+ */
+typedef struct trial_index {
+  int positions; /* of the axis in memory; 0: there is no index */
+  int axis;      /* of the tensor; values differ along it */
+  int by; /* 1 + another axis along which values differ and which the tensor lacks; 0: none */
+  int out_of_range;
+} trial_index;
+
 typedef struct trial_tensor {
   llrt_dtype type;     /* NONE: f32 */
   const char *storage; /* NULL: row-major */
+  trial_index index;
 } trial_tensor;
 
 typedef struct trial {
@@ -23,6 +33,8 @@ typedef struct trial {
   bool special; /* some elements are 0, infinite, NaN; whole rows of 0 */
   int in_place; /* 1 + an input that the first output overwrites; 0: none */
   int offset;   /* elements by which memory is off its alignment */
+  int counted;  /* 1 + a named axis whose extent is in device memory; 0: none */
+  int count;    /* and how many of its positions count */
 } trial;
 
 /* NULL where every element is as it should be; else what is wrong, static text. */

@@ -180,8 +180,7 @@ LLVMValueRef emit_present(emitter *e) {
     present = emit_and(e, present, inside);
   }
   for (int i = 0; i < e->kernel->n_indices; i++)
-    if (e->kernel->index[i].uniform && plan_leaves_out(&e->kernel->index[i]))
-      present = emit_and(e, present, e->index[i].valid);
+    if (plan_ends_block(&e->kernel->index[i])) present = emit_and(e, present, e->index[i].valid);
   return present;
 }
 
@@ -216,7 +215,7 @@ void emit_index_terms_at(emitter *e, emit_place *place, uint64_t tile, emit_inde
     emit_index_value read = index->uniform ? e->index[i] : read_grouped(e, i, place, tile);
     terms->value = read.value;
     bool leaves_out = plan_leaves_out(index);
-    bool settled = index->uniform && leaves_out; /* by PLAN_IF_PRESENT */
+    bool settled = plan_ends_block(index); /* by PLAN_IF_PRESENT */
     if (read.valid && !settled) terms->valid = emit_and(e, terms->valid, read.valid);
     if (read.valid && !settled && leaves_out) terms->kept = emit_and(e, terms->kept, read.valid);
     if (index->kind == LLRT_INDEX_POINTER) terms->base = e->ops->global(e, read.value);

@@ -32,10 +32,13 @@ static void print_index(const plan_kernel *kernel, int number, llrt_text *text) 
   static const char *const policies[] = {[LLRT_RANGE_SKIP] = "skip",
                                          [LLRT_RANGE_ZERO] = "zero",
                                          [LLRT_RANGE_CLAMP] = "clamp",
-                                         [LLRT_RANGE_REPORT] = "report"};
+                                         [LLRT_RANGE_REPORT] = "report",
+                                         [PLAN_RANGE_SKIP_ALONE] = "skip alone"};
   const plan_index *index = &kernel->index[number];
-  llrt_text_add(text, "  i%d: %s, %d-bit %s", number, index->tensor == 0 ? "source" : "destination",
-                index->wide ? 64 : 32,
+  llrt_text_add(text, "  i%d: ", number);
+  if (index->tensor > PLAN_DESTINATION) llrt_text_add(text, "tensor %d", index->tensor);
+  else llrt_text_add(text, "%s", index->tensor == 0 ? "source" : "destination");
+  llrt_text_add(text, ", %d-bit %s", index->wide ? 64 : 32,
                 index->kind == LLRT_INDEX_POINTER ? "addresses by axes ["
                                                   : "coordinates by axes [");
   for (int axis = 0, n = 0; axis < LLRT_MAX_RANK; axis++)

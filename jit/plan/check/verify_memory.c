@@ -95,7 +95,7 @@ static llrt_status check_vector_indices(const plan_kernel *kernel, int at, const
   for (int i = 0; i < kernel->n_indices; i++) {
     const plan_index *index = &kernel->index[i];
     bool left_out =
-        step->kind == PLAN_STORE && plan_leaves_out(index) && !stores_halves(step, value);
+        step->kind == PLAN_STORE && plan_leaves_out_all(index) && !stores_halves(step, value);
     if (index->tensor != step->tensor && !left_out) continue;
     uint64_t selecting = plan_axes_bits(kernel, index->axes);
     for (int j = 0; j < step->vector; j++) {

@@ -212,6 +212,8 @@ bool draft_is_tiled(const draft *d, int axis);
 bool draft_is_walked(const draft *d, int axis);
 /* Whether tensor t has one position along the axis for all of the operation's. */
 bool draft_is_dropped(const draft *d, int t, int axis);
+/* Whether the operation writes tensor t. */
+bool draft_is_written(const draft *d, int t);
 /* How many positions of an axis share an element of tensor t: 1 but for scales; LLRT_GROUP_ALL. */
 int64_t draft_group(const draft *d, int t, int axis);
 /* Whether the tensor's storage sees something else than the axis's coordinate: the value of an

@@ -121,7 +121,8 @@ bool draft_on_device(const draft *d, int axis) {
 static llrt_status learn_device_extent(draft *d, int axis) {
   plan_device_extent *extent = &d->kernel->extent[axis];
   if (!draft_on_device(d, axis)) return LLRT_OK;
-  int t = d->desc->tensors[0].extent_ptr[axis] ? 0 : PLAN_DESTINATION;
+  int t = 0;
+  while (!d->desc->tensors[t].extent_ptr[axis]) t++;
   plan_arg arg = {.kind = PLAN_ARG_EXTENT_PTR, .tensor = (uint8_t)t, .index = (uint8_t)axis};
   extent->used = true;
   LLRT_TRY(draft_arg(d, arg, &extent->address));

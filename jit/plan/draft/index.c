@@ -73,6 +73,14 @@ static uint64_t bits_of_axes(const draft *d, uint32_t axes) {
   return bits;
 }
 
+/* Operations that move nothing go on without the element: what they read is zero then, and what
+ * they do not write is the tensor's alone. */
+static uint8_t policy_of(const draft *d, int tensor, const llrt_index *index) {
+  bool skips = index->out_of_range == LLRT_RANGE_SKIP || index->out_of_range == LLRT_RANGE_REPORT;
+  if (d->roles.moves || !skips) return (uint8_t)index->out_of_range;
+  return draft_is_written(d, tensor) ? PLAN_RANGE_SKIP_ALONE : LLRT_RANGE_ZERO;
+}
+
 static llrt_status add_index(draft *d, int tensor, int number) {
   const llrt_index *index = &tensor_of(d, tensor)->indices[number];
   plan_index *out = &d->kernel->index[d->kernel->n_indices];
@@ -85,7 +93,7 @@ static llrt_status add_index(draft *d, int tensor, int number) {
   d->kernel->n_indices++;
   *out = (plan_index){.tensor = (uint8_t)tensor,
                       .kind = (uint8_t)index->kind,
-                      .out_of_range = (uint8_t)index->out_of_range,
+                      .out_of_range = policy_of(d, tensor, index),
                       .wide = llrt_dtype_bits(index->dtype) == 64,
                       .axes = (uint8_t)index->axes};
   LLRT_TRY(index_arguments(d, tensor, number, out));
@@ -160,9 +168,8 @@ llrt_status draft_open_indices(draft *d, int walked, int iterations, int *branch
   *branch = -1;
   for (int i = 0; i < kernel->n_indices; i++) {
     const plan_index *index = &kernel->index[i];
-    leaves |= index->uniform && plan_leaves_out(index);
-    if (index->out_of_range == LLRT_RANGE_REPORT &&
-        kernel->stored_half != 2) /* a stage before has counted */
+    leaves |= plan_ends_block(index);
+    if (index->report.arg >= 0 && kernel->stored_half != 2) /* a stage before has counted */
       LLRT_TRY(report_steps(d, i, walked, iterations));
   }
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++)

@@ -58,6 +58,11 @@ bool draft_is_dropped(const draft *d, int t, int axis) {
   return draft_is_reduced(d, axis) && (t == 1 || t == 2);
 }
 
+bool draft_is_written(const draft *d, int t) {
+  return d->desc->kind == LLRT_OP_COMPUTE ? d->desc->program.tensor[t].output
+                                          : t >= PLAN_DESTINATION && t < d->roles.results;
+}
+
 int64_t draft_group(const draft *d, int t, int axis) {
   if (draft_is_dropped(d, t, axis)) return LLRT_GROUP_ALL;
   if (d->roles.group) return d->roles.group[t][axis] ? d->roles.group[t][axis] : 1;

@@ -26,8 +26,16 @@ uint64_t plan_selecting_bits(const plan_kernel *kernel, int tensor) {
   return plan_axes_bits(kernel, axes);
 }
 
-bool plan_leaves_out(const plan_index *index) {
+bool plan_leaves_out_all(const plan_index *index) {
   return index->out_of_range == LLRT_RANGE_SKIP || index->out_of_range == LLRT_RANGE_REPORT;
+}
+
+bool plan_leaves_out(const plan_index *index) {
+  return plan_leaves_out_all(index) || index->out_of_range == PLAN_RANGE_SKIP_ALONE;
+}
+
+bool plan_ends_block(const plan_index *index) {
+  return index->uniform && plan_leaves_out_all(index);
 }
 
 bool plan_overhangs(const plan_kernel *kernel, int axis) {

@@ -20,6 +20,10 @@ uint64_t plan_selecting_bits(const plan_kernel *kernel, int tensor);
 
 /* Whether elements with a value out of range are not moved. */
 bool plan_leaves_out(const plan_index *index);
+/* The same, and with them what other tensors have at these positions: a convert's. */
+bool plan_leaves_out_all(const plan_index *index);
+/* Whether a value out of range leaves a block nothing to do. */
+bool plan_ends_block(const plan_index *index);
 
 /* Whether a kernel's elements may lie beyond the axis's shape. */
 bool plan_overhangs(const plan_kernel *kernel, int axis);

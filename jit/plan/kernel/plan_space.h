@@ -90,11 +90,15 @@ typedef struct plan_index_part {
   plan_number stride; /* elements of the tensor */
 } plan_index_part;
 
+/* Beside llrt_out_of_range: not moved, but the block goes on, as it has more results than this one.
+ */
+#define PLAN_RANGE_SKIP_ALONE 4
+
 /* An index: value = data[sum over axes of coordinate * stride], checked, then split as the storage
  * splits that axis's coordinate, or taken as the address of offset 0 (llrt_index). */
 typedef struct plan_index {
   uint8_t tensor;
-  uint8_t kind, out_of_range; /* llrt_index_kind, llrt_out_of_range */
+  uint8_t kind, out_of_range; /* llrt_index_kind; llrt_out_of_range, PLAN_RANGE_SKIP_ALONE */
   bool wide;                  /* values have 64 bits, not 32 */
   bool uniform;               /* a block has one value */
   int8_t along;               /* the axis along which values follow each other; -1: not known */
@@ -102,7 +106,7 @@ typedef struct plan_index {
   uint8_t axes;               /* bit a: selected by axis a */
   plan_number data;           /* address of the values */
   plan_number extent;         /* what values are checked against */
-  plan_number report;         /* LLRT_RANGE_REPORT: address of the counter */
+  plan_number report;         /* address of the counter of values out of range; .arg < 0: none */
   plan_number stride[LLRT_MAX_RANK]; /* by axis, values */
   plan_number limit[LLRT_MAX_RANK];  /* by axis: its positions; beyond there are no values */
   uint8_t tile_bits;                 /* low bits of the value that the storage's tile takes */

@@ -50,7 +50,8 @@ static llrt_status check_outputs(const rows *r) {
     if (tensor->output && r->d.desc->tensors[t].storage->pad == LLRT_PAD_VALUE)
       for (int a = 0; a < program->rank; a++) {
         int64_t unit = draft_unit(&r->d, t, a);
-        if (tensor->axes >> a & 1 && unit > 1 && r->d.shape[a].multiple % unit != 0)
+        bool folded, indexed = draft_is_indexed(&r->d, t, a, &folded); /* which keeps pads */
+        if (!indexed && tensor->axes >> a & 1 && unit > 1 && r->d.shape[a].multiple % unit != 0)
           return llrt_error(
               LLRT_UNSUPPORTED,
               "an output's storage has pads along axis %d, which expressions do not write", a);
@@ -127,6 +128,24 @@ static llrt_status reduce_resident(rows *r) {
   return LLRT_OK;
 }
 
+/* Values out of range are counted over a tile of 32-bit elements. *branch: as draft_open_indices.
+ */
+static llrt_status open_indices(rows *r, int *branch) {
+  plan_kernel *kernel = r->d.kernel;
+  bool reports = false;
+  int walked = 0;
+  for (int i = 0; i < kernel->n_indices; i++) {
+    if (kernel->index[i].report.arg < 0) continue;
+    reports = true;
+    if (!r->resident && kernel->index[i].axes & r->program->reduced)
+      return llrt_error(LLRT_UNSUPPORTED, "values of an index are counted (REPORT) along rows that "
+                                          "are too long for a block");
+  }
+  if (reports) LLRT_TRY(rows_new_value(r, bits_mask(r->d.tile_bits), 32, &walked));
+  draft_uniform_indices(&r->d);
+  return draft_open_indices(&r->d, walked, 0, branch);
+}
+
 /* *made: false where rows that are to be resident are too long. */
 static llrt_status make_kernel(rows *r, const op_description *desc, const plan_target *target,
                                const plan_options *options, plan_kernel *kernel, bool *made) {
@@ -146,9 +165,8 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
   if (!*made) return LLRT_OK;
   LLRT_TRY(draft_space(d));
   LLRT_TRY(walk_arguments(r));
-  draft_uniform_indices(d);
   int present = -1;
-  LLRT_TRY(draft_open_indices(d, 0, 0, &present));
+  LLRT_TRY(open_indices(r, &present));
   LLRT_TRY(load_inputs(r));
   LLRT_TRY(reduce_resident(r));
   LLRT_TRY(store_outputs(r, false));

@@ -91,6 +91,16 @@ static range turning(double (*f)(double), range a) {
   return out;
 }
 
+/* sin and cos: their slopes are at most 1. */
+static range waving(double (*f)(double), range a) {
+  double reach = (a.high - a.low) / 2, middle;
+  if (a.any || a.nan) return a;
+  if (isinf(a.low) && a.low == a.high) return exactly((double)NAN);
+  if (!isfinite(a.low) || !isfinite(a.high)) return anything();
+  middle = f(a.low + reach);
+  return (range){fmax(-1, middle - reach), fmin(1, middle + reach), false, false};
+}
+
 static range function(int op, range a, int type) {
   switch (op) {
   case EXPR_NEGATE: return (range){-a.high, -a.low, a.nan, a.any};
@@ -106,6 +116,8 @@ static range function(int op, range a, int type) {
   case EXPR_FLOOR: return monotone(floor, a);
   case EXPR_CEIL: return monotone(ceil, a);
   case EXPR_ROUND: return monotone(nearbyint, a);
+  case EXPR_SIN: return rounded(waving(sin, a), type, 2);
+  case EXPR_COS: return rounded(waving(cos, a), type, 2);
   case EXPR_EXP: return rounded(monotone(exp, a), type, 2);
   case EXPR_EXP2: return rounded(monotone(exp2, a), type, 2);
   case EXPR_LOG: return rounded(monotone(log, a), type, 2);

@@ -233,14 +233,10 @@ llrt_status program_negate_literal(program_maker *m, int source, int value, int 
   return program_append(m, source, node, number);
 }
 
-/* Functions that this version has, in f32 or in both. */
+/* Functions of f32 alone. */
 static llrt_status check_function(const program_maker *m, int source, llrt_dtype type) {
   const expr_node *node = &m->expr->node[source];
   const char *name = expr_row_of(node->op)->text;
-  bool none = node->op == EXPR_SIN || node->op == EXPR_COS;
-  if (none)
-    return llrt_error(LLRT_UNSUPPORTED, "%d:%d: %s: this version has no such function", node->line,
-                      node->column, name);
   if (node->op < EXPR_EXP || node->op > EXPR_GELU || type == LLRT_F32) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "%d:%d: %s of f64: this version has it in f32", node->line,
                     node->column, name);

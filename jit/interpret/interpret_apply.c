@@ -37,6 +37,8 @@ static double function(int op, double x) {
   case EXPR_EXP2: return exp2(x);
   case EXPR_LOG: return log(x);
   case EXPR_LOG2: return log2(x);
+  case EXPR_SIN: return sin(x);
+  case EXPR_COS: return cos(x);
   case EXPR_TANH: return tanh(x);
   case EXPR_ERF: return erf(x);
   case EXPR_SIGMOID: return sigmoid(x);

@@ -26,6 +26,14 @@ llrt_device *trial_device(const char *name) {
   return known[n++].device;
 }
 
+void trial_read_text(const char *name, char *text, size_t size) {
+  char path[600];
+  snprintf(path, sizeof path, "%s/examples/expressions/%s.llrt", LLRT_TEST_SOURCE_DIR, name);
+  FILE *file = fopen(path, "r");
+  text[file ? fread(text, 1, size - 1, file) : 0] = 0;
+  if (file) fclose(file);
+}
+
 static uint64_t next(uint64_t *state) {
   *state += 0x9E3779B97F4A7C15u;
   uint64_t x = *state;
@@ -195,14 +203,14 @@ static void fill_shape(const trial *t, const reference *r, int i, llrt_tensor *t
 }
 
 /* Draws all that lies in memory, and sees what of it the elements are. */
-static void draw_elements(const trial *t, uint64_t *state, side *s) {
+static void draw_elements(const trial *t, bool unit, uint64_t *state, side *s) {
   llrt_dtype type = s->tensor.dtype;
   int64_t in_memory = 1, coords[LLRT_MAX_RANK];
   for (int a = 0; a < s->tensor.rank; a++) in_memory *= s->pool[a];
   for (int64_t e = 0; e < in_memory; e++) {
     split(s->tensor.rank, s->pool, e, coords);
-    put_code(s, llrt_storage_offset(&s->storage, &s->binding, coords),
-             encode(type, draw(t, type, state, e)));
+    double x = unit ? ((double)(next(state) >> 12) + 0.5) * 0x1p-52 : draw(t, type, state, e);
+    put_code(s, llrt_storage_offset(&s->storage, &s->binding, coords), encode(type, x));
   }
   for (int64_t e = 0; e < s->count; e++) {
     int64_t at = offset_of(t, s, e);
@@ -240,7 +248,7 @@ static const char *make_side(const trial *t, const reference *r, int i, const vo
   s->host = malloc(s->bytes + 2 * GUARD);
   s->written = calloc(s->bytes + 1, 1);
   memset(s->host, UNTOUCHED, s->bytes + 2 * GUARD);
-  if (!own->output) draw_elements(t, &state, s);
+  if (!own->output) draw_elements(t, t->tensor[i].unit, &state, s);
   if (llrt_memory_allocate(t->device, s->bytes + 2 * GUARD + 64, &s->device) != LLRT_OK ||
       llrt_memory_copy(t->device, (char *)s->device + shift, s->host, s->bytes + 2 * GUARD,
                        LLRT_COPY_TO_DEVICE, NULL) != LLRT_OK)

@@ -19,6 +19,7 @@ typedef struct trial_tensor {
   llrt_dtype type;     /* NONE: f32 */
   const char *storage; /* NULL: row-major */
   trial_index index;
+  bool unit; /* drawn from (0, 1) */
 } trial_tensor;
 
 typedef struct trial {
@@ -39,6 +40,9 @@ typedef struct trial {
 
 /* NULL where every element is as it should be; else what is wrong, static text. */
 const char *trial_run(const trial *t);
+
+/* Reads examples/expressions/NAME.llrt. */
+void trial_read_text(const char *name, char *text, size_t size);
 
 /* The device, opened once in this process; NULL: it is not there. */
 llrt_device *trial_device(const char *name);

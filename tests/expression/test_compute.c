@@ -30,15 +30,6 @@ static void run_on(trial t, int n_devices, const char *name) {
   }
 }
 
-static void read_text(const char *name, char *text, size_t size) {
-  char path[600];
-  snprintf(path, sizeof path, "%s/examples/expressions/%s.llrt", LLRT_TEST_SOURCE_DIR, name);
-  FILE *file = fopen(path, "r");
-  cr_assert_not_null(file, "%s", path);
-  text[fread(text, 1, size - 1, file)] = 0;
-  fclose(file);
-}
-
 /* name, extents of the named axes without one in the text, in the text's order, types of tensors.
  */
 static const struct {
@@ -78,7 +69,7 @@ static void run_catalogue(size_t first, size_t step, bool special) {
   for (size_t i = first; i < sizeof catalogue / sizeof *catalogue; i += step) {
     char text[4000];
     if (only && strcmp(only, catalogue[i].name) != 0) continue;
-    read_text(catalogue[i].name, text, sizeof text);
+    trial_read_text(catalogue[i].name, text, sizeof text);
     trial t = {.text = text, .seed = 17 + i, .special = special};
     memcpy(t.extent, catalogue[i].extent, sizeof catalogue[i].extent);
     memcpy(t.scalar, catalogue[i].scalar, sizeof catalogue[i].scalar);
@@ -168,6 +159,16 @@ Test(compute, corners) {
     for (int k = 0; k < 4; k++) t.tensor[k] = corners[i].tensor[k];
     run_on(t, FEW_DEVICES, corners[i].text);
   }
+}
+
+/* Noise is drawn from (0, 1). */
+Test(compute, argmax_temperature) {
+  char text[4000];
+  trial_read_text("argmax_temperature", text, sizeof text);
+  trial t = {.text = text, .extent = {4, 90}, .scalar = {0.7}, .seed = 11};
+  t.tensor[0].type = LLRT_BF16;
+  t.tensor[1].unit = true;
+  run_on(t, DEVICES, "argmax_temperature");
 }
 
 /* "..." holds any leading axes; a tensor may have fewer of them. */
@@ -355,7 +356,11 @@ Test(compute, refused) {
        0,
        LLRT_UNSUPPORTED,
        "1:36: exp of f64"},
-      {"(x[t n]) -> (y[t n]) { y = sin(x) }", {{2, 3}, {2, 3}}, 0, LLRT_UNSUPPORTED, "1:28: sin"},
+      {"(x[t n]) -> (y[t n]) { y = f32(sin(f64(x))) }",
+       {{2, 3}, {2, 3}},
+       0,
+       LLRT_UNSUPPORTED,
+       "1:32: sin of f64"},
   };
   llrt_device *device = trial_device("host");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -98,6 +98,60 @@ static const struct {
      13},
 };
 
+/* Entries of the catalogue whose tensors have indices. */
+static const struct {
+  const char *name;
+  int64_t extent[6];
+  double scalar[2];
+  trial_tensor tensor[8];
+} catalogue[] = {
+    {"embedding_rms_norm",
+     {7, 160},
+     {1e-6},
+     {{LLRT_BF16, NULL, AT(30, 0, ZERO), false},
+      {LLRT_BF16, NULL, {0}, false},
+      {LLRT_BF16, NULL, {0}, false},
+      {LLRT_BF16, NULL, {0}, false}}},
+    {"kv_norm_rope_append",
+     {5, 2, 0, 32},
+     {1e-6},
+     {{LLRT_BF16, NULL, {0}, false},
+      {LLRT_BF16, NULL, {0}, false},
+      {LLRT_BF16, NULL, {0}, false},
+      {LLRT_F32, NULL, AT(50, 0, ZERO), false},
+      {LLRT_F32, NULL, AT(50, 0, ZERO), false},
+      {LLRT_E4M3, "storage(rank=3, digits=[dim2:8, dim0:16, dim2:8, dim1:2, dim0:rest])",
+       AT(48, 0, SKIP), false},
+      {LLRT_E4M3, "storage(rank=3, digits=[dim2:64, dim0:16, dim1:2, dim0:rest])", AT(48, 0, SKIP),
+       false}}},
+    {"kv_norm_rope_append",
+     {3, 2, 0, 16},
+     {1e-6},
+     {{LLRT_BF16, NULL, {0}, false},
+      {LLRT_BF16, NULL, {0}, false},
+      {LLRT_BF16, NULL, {0}, false},
+      {LLRT_F32, NULL, AT(50, 0, ZERO), false},
+      {LLRT_F32, NULL, AT(50, 0, ZERO), false},
+      {LLRT_BF16, "storage(rank=3, digits=[dim2:32, dim1:2, dim0:16, dim0:rest])", AT(48, 0, SKIP),
+       false},
+      {LLRT_BF16, "storage(rank=3, digits=[dim2:32, dim1:2, dim0:16, dim0:rest])", AT(48, 0, SKIP),
+       false}}},
+};
+
+Test(compute_indices, catalogue) {
+  for (size_t i = 0; i < sizeof catalogue / sizeof *catalogue; i++)
+    for (int d = 0; d < DEVICES; d++) {
+      char text[4000];
+      trial_read_text(catalogue[i].name, text, sizeof text);
+      trial t = {.text = text, .seed = 500 + i, .device = trial_device(devices[d])};
+      memcpy(t.extent, catalogue[i].extent, sizeof catalogue[i].extent);
+      memcpy(t.scalar, catalogue[i].scalar, sizeof catalogue[i].scalar);
+      memcpy(t.tensor, catalogue[i].tensor, sizeof catalogue[i].tensor);
+      const char *wrong = trial_run(&t);
+      cr_expect_null(wrong, "%s on %s: %s", catalogue[i].name, devices[d], wrong);
+    }
+}
+
 Test(compute_indices, against_reference) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     for (int d = 0; d < DEVICES; d++) {

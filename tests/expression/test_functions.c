@@ -24,21 +24,12 @@ static const struct {
   double (*exact)(double);
   double most; /* ulp */
 } functions[] = {
-    {"exp", exp, 2},
-    {"exp2", exp2, 2},
-    {"log", log, 2},
-    {"log2", log2, 2},
-    {"tanh", tanh, 2},
-    {"erf", erf, 2},
-    {"sigmoid", sigmoid_of, 2.5},
-    {"silu", silu_of, 3},
-    {"gelu", gelu_of, 1},
-    {"sqrt", sqrt, 0.5},
-    {"rsqrt", rsqrt_of, 1.5},
-    {"rcp", rcp_of, 0.5},
-    {"floor", floor, 0},
-    {"ceil", ceil, 0},
-    {"round", nearbyint, 0},
+    {"exp", exp, 2},          {"exp2", exp2, 2},       {"log", log, 2},
+    {"log2", log2, 2},        {"sin", sin, 2},         {"cos", cos, 2},
+    {"tanh", tanh, 2},        {"erf", erf, 2},         {"sigmoid", sigmoid_of, 2.5},
+    {"silu", silu_of, 3},     {"gelu", gelu_of, 1},    {"sqrt", sqrt, 0.5},
+    {"rsqrt", rsqrt_of, 1.5}, {"rcp", rcp_of, 0.5},    {"floor", floor, 0},
+    {"ceil", ceil, 0},        {"round", nearbyint, 0},
 };
 #define N_FUNCTIONS (sizeof functions / sizeof *functions)
 

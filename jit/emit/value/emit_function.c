@@ -345,6 +345,8 @@ static LLVMValueRef function_of(emitter *e, int op, LLVMValueRef x, bool moderat
   case EXPR_EXP2: return power_of_two(&m, x);
   case EXPR_LOG: return natural_log(&m, x);
   case EXPR_LOG2: return binary_log(&m, x);
+  case EXPR_SIN:
+  case EXPR_COS: return emit_wave(e, op, x);
   case EXPR_TANH: return hyperbolic_tangent(&m, x);
   case EXPR_ERF: return error_function(&m, x);
   case EXPR_SIGMOID: return sigmoid(&m, x);

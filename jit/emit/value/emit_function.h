@@ -9,6 +9,9 @@
  * SQRT, RSQRT, RCP, FLOOR, CEIL, ROUND. */
 LLVMValueRef emit_function(emitter *e, int op, LLVMValueRef x);
 
+/* SIN or COS of f32. */
+LLVMValueRef emit_wave(emitter *e, int op, LLVMValueRef x);
+
 /* The largest |x| of f32 of which fewer instructions make the same bits; 0: of none. */
 double emit_function_moderate(int op);
 /* They: x is no larger, and no NaN. */

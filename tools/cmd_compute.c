@@ -35,6 +35,7 @@ typedef struct bindings {
   char name[MOST_ARGS][64];
   bool output[MOST_ARGS];
   const char *path[MOST_ARGS]; /* of outputs */
+  outfile written[MOST_ARGS];  /* likewise, begun */
 } bindings;
 
 /* ---- the expression ---- */
@@ -129,7 +130,6 @@ static int bind_word(const char *word, bindings *b) {
 /* An output, of the shape that the inputs give it. */
 static int bind_output(const char *word, int inputs, bindings *b) {
   char type[32];
-  array_error error;
   int i = b->n;
   if (i == MOST_ARGS) return tool_wrong("compute", "more outputs than an expression has");
   b->path[i] = split_word(word, b->name[i], type);
@@ -143,8 +143,20 @@ static int bind_output(const char *word, int inputs, bindings *b) {
   b->output[i] = true;
   b->arg[i] = (llrt_arg){.name = b->name[i], .tensor = &b->tensor[i]};
   b->n++;
-  if (!array_create(b->tensor[i].dtype, b->tensor[i].rank, b->tensor[i].shape, &b->file[i], &error))
-    return tool_refuse("%s: %s", b->name[i], error.text);
+  return TOOL_DONE;
+}
+
+/* Begins the outputs' files, in which their bytes lie where they may. */
+static int begin_outputs(bindings *b) {
+  array_error error;
+  for (int i = 0; i < b->n; i++) {
+    const llrt_tensor *tensor = &b->tensor[i];
+    if (!b->output[i]) continue;
+    if (!array_describe(tensor->dtype, tensor->rank, tensor->shape, &b->file[i], &error))
+      return tool_refuse("%s: %s", b->name[i], error.text);
+    if (!array_begin(b->path[i], &b->file[i], &b->written[i], &error))
+      return tool_refuse("%s", error.text);
+  }
   return TOOL_DONE;
 }
 
@@ -199,17 +211,17 @@ static int work(const options *given, bindings *b) {
   return code;
 }
 
-static int write_outputs(const bindings *b) {
-  const char *names[MOST_ARGS];
+static int end_outputs(bindings *b) {
+  outfile *files[MOST_ARGS];
   const array *arrays[MOST_ARGS];
   array_error error;
   int n = 0;
   for (int i = 0; i < b->n; i++) {
     if (!b->output[i]) continue;
-    names[n] = b->path[i];
+    files[n] = &b->written[i];
     arrays[n++] = &b->file[i];
   }
-  return array_write_all(names, arrays, n, &error) ? TOOL_DONE : tool_refuse("%s", error.text);
+  return array_end_all(files, arrays, n, &error) ? TOOL_DONE : tool_refuse("%s", error.text);
 }
 
 static int run(const options *given) {
@@ -221,8 +233,11 @@ static int run(const options *given) {
   int inputs = b->n;
   for (int i = 0; i < given->n_repeated && code == TOOL_DONE; i++)
     code = bind_output(given->repeated[i], inputs, b);
+  bool computes = !given->value[EXPLAIN];
+  if (code == TOOL_DONE && computes) code = begin_outputs(b);
   if (code == TOOL_DONE) code = work(given, b);
-  if (code == TOOL_DONE && !given->value[EXPLAIN]) code = write_outputs(b);
+  if (code == TOOL_DONE && computes) code = end_outputs(b);
+  for (int i = 0; i < b->n; i++) outfile_discard(&b->written[i]);
   for (int i = 0; i < b->n; i++) array_destroy(&b->file[i]);
   llrt_expr_destroy(&b->expr);
   free(b);

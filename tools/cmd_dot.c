@@ -1,5 +1,4 @@
 /* llrt dot: the product of two matrices in files. */
-#include "tools/common/array_file.h"
 #include "tools/common/best_device.h"
 #include "tools/request_dot.h"
 #include "tools/request_run.h"
@@ -78,14 +77,16 @@ static int run(const options *given) {
                                .to = value[TO],
                                .out_dtype = value[OUT_DTYPE],
                                .accumulate = value[ACCUMULATE]};
-  array_error error;
+  outfile file = {0};
   request_dot r;
   if (!value[OUTPUT]) return tool_wrong("dot", "-o OUT is missing");
   int code = request_dot_read(&asked, &r);
-  if (code == TOOL_DONE) code = request_create_result(&r.tensor[LLRT_DOT_D], &r.file[LLRT_DOT_D]);
+  array *result = &r.file[LLRT_DOT_D];
+  if (code == TOOL_DONE)
+    code = request_begin_result(&r.tensor[LLRT_DOT_D], value[OUTPUT], result, &file);
   if (code == TOOL_DONE) code = work(value[DEVICE], &r);
-  if (code == TOOL_DONE && !array_write(value[OUTPUT], &r.file[LLRT_DOT_D], &error))
-    code = tool_refuse("%s", error.text);
+  if (code == TOOL_DONE) code = request_end_result(&file, result);
+  outfile_discard(&file);
   request_dot_destroy(&r);
   return code;
 }

@@ -1,6 +1,5 @@
 #include "tools/request_run.h"
 
-#include "tools/common/array_file.h"
 #include "tools/common/best_device.h"
 
 #include <llrt/llrt.h>
@@ -79,11 +78,17 @@ static int describe_result(const llrt_tensor *tensor, array *result) {
   return TOOL_DONE;
 }
 
-int request_create_result(const llrt_tensor *tensor, array *result) {
+int request_begin_result(const llrt_tensor *tensor, const char *name, array *result,
+                         outfile *file) {
   array_error error;
   int code = describe_result(tensor, result);
-  if (code != TOOL_DONE || array_allocate(result, &error)) return code;
-  return tool_refuse("the result: %s", error.text);
+  if (code != TOOL_DONE || array_begin(name, result, file, &error)) return code;
+  return tool_refuse("%s", error.text);
+}
+
+int request_end_result(outfile *file, const array *result) {
+  array_error error;
+  return array_end_all(&file, &result, 1, &error) ? TOOL_DONE : tool_refuse("%s", error.text);
 }
 
 /* ---- doing it ---- */
@@ -227,10 +232,8 @@ typedef struct outputs {
 static int begin_outputs(const request_call *call, const request *r, outputs *out) {
   llrt_tensor tensor = request_describe(r, 1, NULL);
   array_error error;
-  int code = describe_result(&tensor, &out->result);
-  if (code == TOOL_DONE &&
-      !array_begin(call->value[REQUEST_OUTPUT], &out->result, &out->file[0], &error))
-    code = tool_refuse("%s", error.text);
+  int code =
+      request_begin_result(&tensor, call->value[REQUEST_OUTPUT], &out->result, &out->file[0]);
   if (code != TOOL_DONE || !call->values) return code;
   if (!array_describe(r->dtype, r->to_rank, r->to_shape, &out->values, &error) ||
       !array_begin(call->values, &out->values, &out->file[1], &error))

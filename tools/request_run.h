@@ -2,6 +2,7 @@
 #ifndef LLRT_TOOLS_REQUEST_RUN_H
 #define LLRT_TOOLS_REQUEST_RUN_H
 
+#include "tools/common/array_file.h"
 #include "tools/request.h"
 
 /* The options of commands that read IN, in their tables' order from the first on. */
@@ -36,8 +37,11 @@ typedef struct request_call {
   request_scan_options scan;
 } request_call;
 
-/* An array for the bytes of a result: of the tensor's shape for row_major, else a list. */
-int request_create_result(const llrt_tensor *tensor, array *result);
+/* Begins the file of a result, and describes its bytes: of the tensor's shape for row_major, else a
+ * list; they lie in the file itself where they may. Both are to be destroyed in any event; the file
+ * is complete after request_end_result. */
+int request_begin_result(const llrt_tensor *tensor, const char *name, array *result, outfile *file);
+int request_end_result(outfile *file, const array *result);
 
 /* Device memory of `room` bytes for a tensor: `bytes` of data, then zeros; and such a tensor's
  * bytes back. */

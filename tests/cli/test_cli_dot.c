@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 TestSuite(cli_dot, .init = tool_folder_enter, .fini = tool_folder_leave);
 
@@ -212,4 +213,40 @@ Test(cli_dot, what_is_refused) {
   write_array("three.npy", LLRT_U8, 2, (int64_t[]){3, N}, bytes);
   write_array("narrow.npy", LLRT_U8, 2, (int64_t[]){K / 32, 5}, bytes);
   tool_expect_failures(rows, sizeof rows / sizeof *rows);
+}
+
+/* Factors, inputs and results lie in their files: a process that may have less memory of its own
+ * than each of them takes multiplies and computes. */
+Test(cli_dot, files_larger_than_memory) {
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+  enum { LONG = 1 << 22, DEEP = 8, BYTES = LONG * DEEP * 4, LIMIT = BYTES / 2 };
+  static const char *const lines[] = {
+      "dot rows.npy few.npy --device host -o d.npy",
+      "compute '(x[t n]) -> (y[t n]) { y = x + x }' x=rows.npy -o y=y.npy --device host"};
+  struct rlimit before, little;
+  float few[DEEP][DEEP] = {{0}};
+  array rows;
+  array_error error;
+  for (int i = 0; i < DEEP; i++) few[i][(i + 1) % DEEP] = 2; /* columns are turned, doubled */
+  write_array("few.npy", LLRT_F32, 2, (int64_t[]){DEEP, DEEP}, few);
+  cr_assert(array_create(LLRT_F32, 2, (int64_t[]){LONG, DEEP}, &rows, &error), "%s", error.text);
+  for (int64_t i = 0; i < (int64_t)LONG * DEEP; i++) ((float *)rows.data)[i] = (float)(i % 1009);
+  cr_assert(array_write("rows.npy", &rows, &error), "%s", error.text);
+  array_destroy(&rows); /* the limit is this process's, too */
+  cr_assert_eq(getrlimit(RLIMIT_DATA, &before), 0);
+  little = (struct rlimit){.rlim_cur = LIMIT, .rlim_max = before.rlim_max};
+  cr_assert_eq(setrlimit(RLIMIT_DATA, &little), 0);
+  for (int i = 0; i < 2; i++) tool_run_quietly(lines[i]);
+  cr_assert_eq(setrlimit(RLIMIT_DATA, &before), 0);
+  array d = tool_array_read("d.npy"), y = tool_array_read("y.npy");
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < (int64_t)LONG * DEEP; i++) {
+    int64_t from = i / DEEP * DEEP + (i + DEEP - 1) % DEEP;
+    wrong += ((float *)d.data)[i] != 2 * (float)(from % 1009);
+    wrong += ((float *)y.data)[i] != 2 * (float)(i % 1009);
+  }
+  cr_expect_eq(wrong, 0, "%lld elements", (long long)wrong);
+  array_destroy(&d);
+  array_destroy(&y);
+#endif
 }

@@ -85,6 +85,77 @@ static void draw_words(uint64_t *seed, dot_case *of) {
   if (!of->has_other[0] && !of->has_other[1]) of->context = CONTEXT_KEPT;
 }
 
+/* ---- digits of K ---- */
+
+#define MOST_K_DIGITS 3
+
+typedef struct k_digits {
+  int n;
+  int64_t extent[MOST_K_DIGITS]; /* from the lowest on */
+} k_digits;
+
+/* One of the divisors that are less than the number, those that are no powers of two first; 1:
+ * there is none. */
+static int64_t draw_part_of(uint64_t *seed, int64_t number) {
+  int64_t part[2] = {1, 1}; /* the last one seen of either kind */
+  int seen[2] = {0, 0};
+  for (int64_t d = 2; d < number && d <= 64; d++) {
+    int power = draw_log2(d) >= 0;
+    if (number % d == 0 && draw_one_in(seed, ++seen[power])) part[power] = d;
+  }
+  return part[0] > 1 ? part[0] : part[1];
+}
+
+/* Of the K that there is, whose groups of scales stay; else of another one. */
+static k_digits draw_k_digits(uint64_t *seed, dot_problem *p, int64_t most) {
+  static const int64_t extents[] = {3, 3, 5, 6, 7, 9, 10, 12, 15, 2, 4, 8};
+  k_digits made = {.n = 1, .extent = {p->k}};
+  int n = 2 + draw_one_in(seed, 3);
+  if (p->type[LLRT_DOT_SCALE_A] || p->type[LLRT_DOT_SCALE_B]) {
+    for (int64_t part; made.n < n && (part = draw_part_of(seed, made.extent[made.n - 1])) > 1;
+         made.n++) {
+      made.extent[made.n] = made.extent[made.n - 1] / part;
+      made.extent[made.n - 1] = part;
+    }
+    return made;
+  }
+  p->k = 1;
+  for (made.n = 0; made.n < n; made.n++) {
+    int64_t extent = extents[draw_below(seed, sizeof extents / sizeof *extents)];
+    if (p->k * extent > most) extent = 3;
+    made.extent[made.n] = extent;
+    p->k *= extent;
+  }
+  return made;
+}
+
+static void lay_k(uint64_t *seed, dot_case *of, int role, const k_digits *digits) {
+  int64_t shape[LLRT_MAX_RANK] = {0};
+  side_wish wish = wish_of(of, role, shape);
+  int axis = wish.rank - (role == LLRT_DOT_A ? 1 : 2);
+  int32_t address = of->side[role].address;
+  of->problem.storage[role][0] = 0;
+  of->lies[role] = true;
+  draw_split(seed, &wish, axis, digits->n, digits->extent, &of->side[role]);
+  if (!side_suits(&wish, &of->side[role])) of->lies[role] = false;
+  of->side[role].address = address;
+}
+
+/* Digits along K that neither side's instruction takes as bits, without gaps between them: all else
+ * that the storages' draws make of a small K is hardly ever so. Last, so that it moves no other
+ * draw. */
+static void draw_depth(uint64_t *seed, dot_case *of, int64_t most) {
+  dot_problem *p = &of->problem;
+  int depth = draw_pick(seed, LIST_DEPTH);
+  if (depth == DEPTH_ANY || p->packed || p->twiddled || p->k == 0 || of->has_other[0]) return;
+  k_digits digits = draw_k_digits(seed, p, most), turned = digits;
+  for (int i = 0; i < digits.n; i++) turned.extent[i] = digits.extent[digits.n - 1 - i];
+  const k_digits whole = {.n = 1, .extent = {p->k}};
+  int lone = depth == DEPTH_ONE ? (int)draw_below(seed, 2) : 2;
+  lay_k(seed, of, LLRT_DOT_A, lone == 1 ? &whole : &digits);
+  lay_k(seed, of, LLRT_DOT_B, lone == 0 ? &whole : depth == DEPTH_TURNED ? &turned : &digits);
+}
+
 void dot_case_make(uint64_t seed, draw_speed speed, bool packed, dot_case *made) {
   uint64_t *s = &seed;
   memset(made, 0, sizeof *made);
@@ -105,6 +176,7 @@ void dot_case_make(uint64_t seed, draw_speed speed, bool packed, dot_case *made)
   made->data_seed = draw_next(s);
   made->promise_seed = draw_next(s);
   made->promised = ~0u;
+  draw_depth(s, made, speed == SPEED_HARDWARE ? 4096 : speed == SPEED_EMULATED ? 400 : 150);
 }
 
 /* ---- print ---- */

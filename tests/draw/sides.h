@@ -44,6 +44,10 @@ bool side_suits(const side_wish *wish, const draw_side *side);
 /* storage_rule.c: a rule of digits; `numbers`: every stride and extent a number, nothing but
  * digits, which count up. */
 bool draw_rule(uint64_t *seed, const side_wish *wish, bool numbers, draw_side *made);
+/* Digits alone, packed, in any order of memory; those of `axis` are the n extents, whose product is
+ * the axis's, from the lowest on. */
+void draw_split(uint64_t *seed, const side_wish *wish, int axis, int n, const int64_t *extent,
+                draw_side *made);
 /* storage_notation.c: the digits of such a rule in CuTe and in TIRx notation; storages with names;
  * onednn. */
 bool draw_cute(uint64_t *seed, const side_wish *wish, draw_side *made);

@@ -231,3 +231,18 @@ bool draw_rule(uint64_t *seed, const side_wish *wish, bool numbers, draw_side *m
     made->storage.pad_value = draw_pad_value(seed, wish->bits);
   return true;
 }
+
+void draw_split(uint64_t *seed, const side_wish *wish, int axis, int n, const int64_t *extent,
+                draw_side *made) {
+  rule of = {.wish = wish, .made = &made->storage, .strides = made->strides};
+  memset(made, 0, sizeof *made);
+  made->storage.rank = wish->rank;
+  for (int a = 0; a < wish->rank; a++) {
+    if (a != axis) draw_axis(seed, &of, a);
+    for (int i = 0; a == axis && i < n; i++)
+      of.list[of.n++] = (llrt_digit){.extent = i + 1 < n ? extent[i] : LLRT_EXTENT_REST,
+                                     .stride = LLRT_STRIDE_PACKED,
+                                     .axis = a};
+  }
+  draw_order(seed, &of);
+}

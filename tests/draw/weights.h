@@ -112,6 +112,13 @@
   X(PROMISE_RANGE, 17, "a range around it") \
   X(PROMISE_FITS, 12, "that it fits 31 bits")
 
+#define DRAW_DEPTH_LIST(X) \
+  X(DEPTH_ANY, 70, "as the operands' storages have it") \
+  X(DEPTH_ALIKE, 16, \
+    "two or three digits, mostly no powers of two, in A as in B, every stride packed") \
+  X(DEPTH_TURNED, 8, "such digits in A, in B the other way around") \
+  X(DEPTH_ONE, 6, "such digits in one of both")
+
 #define DRAW_ADDRESS_LIST(X) \
   X(ADDRESS_ALIGNED, 50, "256 bytes") \
   X(ADDRESS_ELEMENT, 20, "of an element only") \
@@ -137,7 +144,7 @@
   X(POLICY, "values out of range") X(COUNTS, "extents in device memory") \
   X(ROUTE, "how it is called") \
   X(PROMISE, "promise of an extent") X(ADDRESS, "address") X(MEMORY, "memory around a tensor") \
-  X(CONTEXT, "context") X(TILE, "form inside a block")
+  X(CONTEXT, "context") X(TILE, "form inside a block") X(DEPTH, "K of a product")
 /* clang-format on */
 
 #define DRAW_CHOICE(name, weight, text) name,

@@ -13,13 +13,20 @@ target_include_directories(llrt_tool_common PUBLIC "${PROJECT_SOURCE_DIR}"
                                                    "${PROJECT_SOURCE_DIR}/include")
 target_link_libraries(llrt_tool_common PUBLIC PkgConfig::JANSSON)
 
+# Whole models in files.
+llrt_glob(tool_model_sources tools/model/*.c)
+add_library(llrt_tool_model STATIC ${tool_model_sources})
+llrt_common(llrt_tool_model)
+target_include_directories(llrt_tool_model SYSTEM PRIVATE "${XXHASH_INCLUDE_DIR}")
+target_link_libraries(llrt_tool_model PUBLIC llrt_tool_common Threads::Threads)
+
 llrt_glob(tool_sources tools/*.c)
 add_executable(llrt_tool ${tool_sources})
 llrt_common(llrt_tool)
 # Packed with the folder of its libraries beside its own (scripts/pack), it finds them as in the build.
 set_target_properties(llrt_tool PROPERTIES OUTPUT_NAME llrt BUILD_RPATH_USE_ORIGIN ON
                       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
-target_link_libraries(llrt_tool PRIVATE llrt_tool_common llrt m)
+target_link_libraries(llrt_tool PRIVATE llrt_tool_model llrt_tool_common llrt m)
 add_dependencies(llrt_tool llrt-jit)
 
 llrt_glob(benchmark_sources benchmarks/*.c)

@@ -5,9 +5,6 @@
 
 #include "tools/common/array.h"
 
-/* In which storage a tensor lies stands in the file's metadata: "llrt.storage.NAME" has the
- * storage's text, "llrt.shape.NAME" the logical shape, as 128x64. */
-
 /* Reads one tensor of `file` (seekable, at its beginning); only the header and that tensor's bytes
  * are read. Refused: a header that is no JSON object or passes the file, an unknown dtype, offsets
  * outside the file or of another length than the shape's; tensors that overlap, bytes that are no

@@ -173,7 +173,8 @@ static llrt_status bind_row(binder *binder, int r) {
 
 static llrt_status bind_rest(binder *binder) {
   int steps = binder->plan->steps.n;
-  LLRT_REQUIRE(steps > 0, "no row of recipe %s fits any of the %d tensors", binder->recipe->name,
+  LLRT_REQUIRE(steps > 0 || binder->recipe->n_rows == 0,
+               "no row of recipe %s fits any of the %d tensors", binder->recipe->name,
                binder->given.n);
   for (int i = 0; i < binder->given.n; i++) {
     if (binder->given.step[i] >= 0) continue;

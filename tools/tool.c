@@ -1,5 +1,7 @@
 #include "tools/tool.h"
 
+#include "tools/common/library_says.h"
+
 #include <llrt/cache.h>
 #include <llrt/status.h>
 
@@ -16,13 +18,7 @@ int tool_refuse(const char *format, ...) {
   return TOOL_REFUSED;
 }
 
-/* Who calls the command line called none of the library's functions. */
-const char *tool_library_says(void) {
-  const char *said = llrt_last_error();
-  size_t name = strspn(said, "abcdefghijklmnopqrstuvwxyz0123456789_");
-  bool names = strncmp(said, "llrt_", 5) == 0 && strncmp(said + name, ": ", 2) == 0;
-  return names ? said + name + 2 : said;
-}
+const char *tool_library_says(void) { return library_says(); }
 
 llrt_status tool_context_create(llrt_context **context) {
   char dir[PATH_MAX];

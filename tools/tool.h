@@ -41,6 +41,7 @@ extern const command cmd_reduce;
 extern const command cmd_scan;
 extern const command cmd_compute;
 extern const command cmd_dot;
+extern const command cmd_repack;
 extern const command cmd_explain;
 extern const command cmd_compile;
 extern const command cmd_cache;

@@ -30,6 +30,7 @@ static const struct {
     {{.tensor = {W, V(64)}, .data_bytes = 80}, NULL},
     {{.tensor = {V(64), W}, .data_bytes = 80}, NULL}, /* in any order */
     {{.tensor = {{"none", 2, {0, 3}, 0, 0}}}, NULL},
+    {{.tensor = {{"none", 1, {0}, 0, 0}}, .cut = 1}, "pass the file's end"},
     {{.tensor = {{"scalar", 0, {0}, 0, 0}}, .data_bytes = 4}, NULL},
     {{.data_bytes = 0}, NULL},
     {{.key = {{"general.alignment", U32("\x08")}},

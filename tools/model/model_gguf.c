@@ -1,4 +1,4 @@
-/* Reads .gguf files, versions 2 and 3 (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md):
+/* Reads .gguf files, versions 2 and 3 (the format is described in the repository ggml-org/ggml):
  * little-endian numbers, texts with their length in front, keys, tensors, then at a multiple of the
  * alignment the tensors' bytes. */
 #include "tools/model/model.h"
@@ -251,7 +251,7 @@ static bool place_tensors(model_tensor **sorted, size_t n, uint64_t data, cursor
   uint64_t at = 0, room = data < c->size ? c->size - data : 0;
   for (size_t i = 0; i < n; i++) {
     model_tensor *t = sorted[i];
-    if (t->at > room || t->bytes > room - t->at)
+    if (data > c->size || t->at > room || t->bytes > room - t->at)
       return array_fail(c->error, "'%.64s': its bytes pass the file's end", t->name);
     if (t->at != at)
       return array_fail(c->error, "'%.64s' begins %llu bytes behind the header, not %llu: %s",

@@ -4,6 +4,7 @@
 #ifndef LLRT_BACKENDS_BACKEND_H
 #define LLRT_BACKENDS_BACKEND_H
 
+#include "backends/meet.h"
 #include "base/parallel.h"
 #include "jit/plan/kernel/launch.h"
 #include "jit/plan/types/target.h"
@@ -122,6 +123,15 @@ struct llrt_backend {
   /* Launches; allocates nothing, never waits (the host: runs to completion). */
   llrt_status (*launch)(llrt_device *device, const backend_module *module,
                         const backend_launch *launch, void *stream);
+
+  /* The kernel by which ranks wait for each other (meet.h), and its launch; the host: *module is
+   * NULL, and the call returns when all have come. NULL: the device has none. */
+  llrt_status (*meet_load)(llrt_device *device, backend_module **module);
+  llrt_status (*meet)(llrt_device *device, const backend_module *module, const backend_meet *meet,
+                      void *stream);
+  /* From now on the device reaches what the backend's other device allocates. NULL: it does anyway,
+   * or never. Errors: UNSUPPORTED. */
+  llrt_status (*reach_peer)(llrt_device *device, llrt_device *peer);
 };
 
 /* Every backend (llrt_backend_<name> of backends/<name>), in the order in which "the best device"

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,9 +42,12 @@ static void find_library(const char *file, char *path, size_t size) {
   snprintf(path, size, "%s", file);
 }
 
-/* The ordinal of the first device whose own target is `target`. */
+/* The ordinal of the device whose own target is `target`, or "target#N": of those number N from 0.
+ */
 static llrt_status find_ordinal(llrt_context *context, const llrt_backend *backend,
                                 const char *library, const char *target, int *ordinal) {
+  size_t length = strcspn(target, "#");
+  int before = target[length] ? atoi(target + length + 1) : 0;
   llrt_device_params params = {.driver_library = library};
   int count = 0;
   LLRT_TRY(backend->count(library, &count));
@@ -52,9 +56,10 @@ static llrt_status find_ordinal(llrt_context *context, const llrt_backend *backe
     llrt_device *device;
     snprintf(name, sizeof name, "%s:%d", backend->name, *ordinal);
     LLRT_TRY(llrt_device_open(context, name, &params, &device));
-    bool found = strcmp(device->target.name, target) == 0;
+    const char *own = device->target.name;
+    bool found = strlen(own) == length && memcmp(own, target, length) == 0;
     llrt_device_close(&device);
-    if (found) return LLRT_OK;
+    if (found && before-- == 0) return LLRT_OK;
   }
   return llrt_error(LLRT_INVALID_ARGUMENT, "the emulator has no device with the target %.40s",
                     target);

@@ -229,4 +229,7 @@ const llrt_backend llrt_backend_cuda = {
     .load = llrt_cuda_load,
     .unload = llrt_cuda_unload,
     .launch = llrt_cuda_launch,
+    .meet_load = llrt_cuda_meet_load,
+    .meet = llrt_cuda_meet,
+    .reach_peer = llrt_cuda_reach_peer,
 };

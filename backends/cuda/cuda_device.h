@@ -97,4 +97,10 @@ void llrt_cuda_unload(llrt_device *base, backend_module *module);
 llrt_status llrt_cuda_launch(llrt_device *base, const backend_module *module,
                              const backend_launch *launch, void *stream);
 
+/* cuda_meet.c */
+llrt_status llrt_cuda_meet_load(llrt_device *base, backend_module **module);
+llrt_status llrt_cuda_meet(llrt_device *base, const backend_module *module,
+                           const backend_meet *meet, void *stream);
+llrt_status llrt_cuda_reach_peer(llrt_device *base, llrt_device *peer);
+
 #endif

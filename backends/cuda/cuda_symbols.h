@@ -18,6 +18,7 @@ typedef unsigned long long cuda_ptr; /* CUdeviceptr */
 #define CUDA_RESULT_NO_BINARY_FOR_GPU 209
 #define CUDA_RESULT_UNSUPPORTED_PTX_VERSION 222
 #define CUDA_RESULT_NOT_READY 600
+#define CUDA_RESULT_PEER_ENABLED 704 /* peer access is enabled already */
 
 /* CUdevice_attribute */
 #define CUDA_ATTRIBUTE_CLOCK_KHZ 13
@@ -101,6 +102,8 @@ typedef struct cuda_pool_properties {
   X(1, cuCtxPushCurrent_v2, (void *context)) \
   X(1, cuCtxPopCurrent_v2, (void **context)) \
   X(1, cuCtxGetDevice, (cuda_ordinal * device)) \
+  X(0, cuDeviceCanAccessPeer, (int *can, cuda_ordinal device, cuda_ordinal peer)) \
+  X(0, cuCtxEnablePeerAccess, (void *peer, unsigned flags)) \
   X(1, cuMemAlloc_v2, (cuda_ptr * memory, size_t bytes)) \
   X(1, cuMemFree_v2, (cuda_ptr memory)) \
   X(1, cuMemcpyHtoDAsync_v2, \

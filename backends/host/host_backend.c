@@ -183,4 +183,6 @@ const llrt_backend llrt_backend_host = {
     .load = llrt_host_load,
     .unload = llrt_host_unload,
     .launch = llrt_host_launch,
+    .meet_load = llrt_host_meet_load,
+    .meet = llrt_host_meet,
 };

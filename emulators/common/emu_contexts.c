@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 static pthread_mutex_t state = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -55,6 +56,28 @@ bool emu_context_is_one(const void *handle) {
 int emu_context_device(const emu_context *context) { return context->device; }
 uint64_t emu_context_id(const emu_context *context) { return context->id; }
 emu_memory *emu_context_memory(emu_context *context) { return &context->memory; }
+
+void emu_run_rest(void) {
+  emu_run_unlock();
+  nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+  emu_run_lock();
+}
+
+emu_range *emu_context_find_peer(emu_context *context, uint64_t address, size_t bytes) {
+  emu_range *range = NULL;
+  for (emu_context *other = emu_contexts; other && !range; other = other->next)
+    if (context->reaches >> other->device & 1)
+      range = emu_memory_find(&other->memory, address, bytes);
+  return range;
+}
+
+bool emu_context_reach(emu_context *context, const emu_context *peer) {
+  emu_run_lock();
+  bool fresh = !(context->reaches >> peer->device & 1);
+  context->reaches |= 1u << peer->device;
+  emu_run_unlock();
+  return fresh;
+}
 
 /* With both locks. */
 static void unlink_context(emu_context *context) {

@@ -42,6 +42,14 @@ void emu_wait_for_all(emu_context *context);
 
 /* Memory that loaded code may put its own into; between emu_run_lock and emu_run_unlock. */
 emu_memory *emu_context_memory(emu_context *context);
+/* Memory of other devices' contexts that the context reaches, by emu_context_reach; NULL: none.
+ * Between these two, too, and emu_run_rest gives others a turn in between: what was found before
+ * may be gone.
+ */
+struct emu_range *emu_context_find_peer(emu_context *context, uint64_t address, size_t bytes);
+void emu_run_rest(void);
+/* From now on the context reaches memory of the peer's device; false: it did before. */
+bool emu_context_reach(emu_context *context, const emu_context *peer);
 void emu_run_lock(void);
 void emu_run_unlock(void);
 

@@ -132,6 +132,7 @@ struct emu_stream {
 struct emu_context {
   emu_context *next;
   int device;
+  uint32_t reaches; /* bit d: memory of device d, too */
   uint64_t id;
   size_t total_bytes;
   emu_memory memory;

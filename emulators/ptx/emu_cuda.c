@@ -11,6 +11,7 @@
  * LLRT_EMU_UNITS=N: devices say that they have N multiprocessors.
  * LLRT_EMU_SHARED_KIB=N: no device's blocks have more than N KiB of shared memory (99: with the
  * device of 8.0, one of 8.6).
+ * LLRT_EMU_DEVICES=N: there are N of them, up to 8, the fifth like the first.
  * LLRT_EMU_MINOR=N: the device of 8.0 is one of 8.N. A fault in a kernel is answered like a GPU's:
  * the launch fails, and the error's description is the fault. Unlike a GPU's it does not end the
  * context, so that one test's fault is not the next one's. */
@@ -32,9 +33,11 @@ CUDA_SYMBOLS(PROTOTYPE)
 
 #define MULTIPROCESSORS 2
 
-static const struct {
+typedef struct emulated_gpu {
   int major, minor, shared_kib;
-} gpus[EMU_CUDA_DEVICES] = {{9, 0, 227}, {8, 9, 99}, {8, 0, 163}, {12, 0, 99}};
+} emulated_gpu;
+static const emulated_gpu gpus[EMU_CUDA_KINDS] = {
+    {9, 0, 227}, {8, 9, 99}, {8, 0, 163}, {12, 0, 99}};
 
 /* What the environment's `name` says, where that is more than 0. */
 static int setting(const char *name, int otherwise) {
@@ -43,12 +46,19 @@ static int setting(const char *name, int otherwise) {
   return n > 0 ? n : otherwise;
 }
 
-static int minor_of(int device) {
-  bool ampere = gpus[device].major == 8 && gpus[device].minor == 0;
-  return ampere ? setting("LLRT_EMU_MINOR", 0) : gpus[device].minor;
+static const emulated_gpu *gpu_of(int device) { return &gpus[device % EMU_CUDA_KINDS]; }
+
+static int count_devices(void) {
+  int n = setting("LLRT_EMU_DEVICES", EMU_CUDA_KINDS);
+  return n < EMU_CUDA_DEVICES ? n : EMU_CUDA_DEVICES;
 }
 
-static int capability_of(int device) { return 10 * gpus[device].major + minor_of(device); }
+static int minor_of(int device) {
+  bool ampere = gpu_of(device)->major == 8 && gpu_of(device)->minor == 0;
+  return ampere ? setting("LLRT_EMU_MINOR", 0) : gpu_of(device)->minor;
+}
+
+static int capability_of(int device) { return 10 * gpu_of(device)->major + minor_of(device); }
 
 static emu_counters last_counters; /* with the run lock */
 
@@ -103,31 +113,31 @@ cuda_result cuDriverGetVersion(int *version) {
 
 cuda_result cuDeviceGetCount(int *count) {
   EMU_ENTER(cuDeviceGetCount);
-  *count = EMU_CUDA_DEVICES;
+  *count = count_devices();
   return 0;
 }
 
 cuda_result cuDeviceGet(cuda_ordinal *device, int ordinal) {
   EMU_ENTER(cuDeviceGet);
   *device = ordinal;
-  return ordinal >= 0 && ordinal < EMU_CUDA_DEVICES ? 0 : EMU_INVALID_DEVICE;
+  return ordinal >= 0 && ordinal < count_devices() ? 0 : EMU_INVALID_DEVICE;
 }
 
 cuda_result cuDeviceGetName(char *name, int size, cuda_ordinal device) {
   EMU_ENTER(cuDeviceGetName);
-  snprintf(name, (size_t)size, "PTX emulator %d.%d", gpus[device].major, minor_of(device));
+  snprintf(name, (size_t)size, "PTX emulator %d.%d", gpu_of(device)->major, minor_of(device));
   return 0;
 }
 
 static int most_shared(cuda_ordinal device) {
-  int kib = setting("LLRT_EMU_SHARED_KIB", gpus[device].shared_kib);
-  return (kib < gpus[device].shared_kib ? kib : gpus[device].shared_kib) << 10;
+  int kib = setting("LLRT_EMU_SHARED_KIB", gpu_of(device)->shared_kib);
+  return (kib < gpu_of(device)->shared_kib ? kib : gpu_of(device)->shared_kib) << 10;
 }
 
 cuda_result cuDeviceGetAttribute(int *value, int attribute, cuda_ordinal device) {
   EMU_ENTER(cuDeviceGetAttribute);
   switch (attribute) {
-  case CUDA_ATTRIBUTE_CAPABILITY_MAJOR: *value = gpus[device].major; return 0;
+  case CUDA_ATTRIBUTE_CAPABILITY_MAJOR: *value = gpu_of(device)->major; return 0;
   case CUDA_ATTRIBUTE_CAPABILITY_MINOR: *value = minor_of(device); return 0;
   case CUDA_ATTRIBUTE_MULTIPROCESSORS:
     *value = setting("LLRT_EMU_UNITS", MULTIPROCESSORS);
@@ -409,14 +419,25 @@ typedef struct cuda_launch {
   uint8_t bytes[];
 } cuda_launch;
 
+static emu_range *find_peer(void *context, uint64_t address, size_t bytes) {
+  return emu_context_find_peer(context, address, bytes);
+}
+
+static void rest(void *context) {
+  (void)context;
+  emu_run_rest();
+}
+
 static int run_launch(emu_launch *base, char *trouble, size_t size) {
   cuda_launch *launch = (cuda_launch *)base;
+  const ptx_system system = {.user = base->context, .find = find_peer, .rest = rest};
   emu_fault fault;
   if (atomic_load(&launch->function->module->unloaded)) {
     snprintf(trouble, size, "the kernel's module was unloaded");
     return EMU_LAUNCH_FAILED;
   }
   launch->grid.memory = emu_context_memory(base->context);
+  launch->grid.system = &system;
   bool done = ptx_launch(launch->function->kernel, &launch->grid, &last_counters, &fault);
   append_statistics(&last_counters);
   if (done) return 0;
@@ -490,7 +511,7 @@ cuda_result cuLaunchKernelEx(const cuda_launch_config *config, void *function, v
   cuda_ordinal device = emu_context_device(context);
   for (unsigned i = 0; i < config->n_attributes; i++) {
     const cuda_launch_attribute *attribute = &config->attributes[i];
-    if (attribute->id == CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION && gpus[device].major >= 9) {
+    if (attribute->id == CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION && gpu_of(device)->major >= 9) {
       programmatic = attribute->value.programmatic_serialization != 0;
       continue;
     }
@@ -503,7 +524,7 @@ cuda_result cuLaunchKernelEx(const cuda_launch_config *config, void *function, v
       extra)
     return EMU_INVALID_VALUE;
   if (cluster == 0 || cluster > 8 || config->grid_x % cluster) return EMU_INVALID_VALUE;
-  if (cluster > 1 && gpus[device].major < 9) return EMU_INVALID_VALUE;
+  if (cluster > 1 && gpu_of(device)->major < 9) return EMU_INVALID_VALUE;
   const ptx_grid grid = {.blocks = config->grid_x,
                          .threads = config->block_x,
                          .cluster = cluster,

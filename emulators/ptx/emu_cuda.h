@@ -123,7 +123,8 @@ struct emu_stream;
 struct emu_context *emu_cuda_current(void);
 struct emu_context *emu_cuda_primary(cuda_ordinal device);
 int emu_cuda_stream(void *handle, struct emu_stream **stream);
-#define EMU_CUDA_DEVICES 4
+#define EMU_CUDA_DEVICES 8 /* at most; LLRT_EMU_DEVICES=N: there are N, 4 unless said */
+#define EMU_CUDA_KINDS 4   /* which repeat */
 #define EMU_CUDA_BYTES ((size_t)4 << 30) /* of each device */
 
 #endif

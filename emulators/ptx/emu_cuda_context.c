@@ -105,6 +105,24 @@ cuda_result cuCtxGetDevice(cuda_ordinal *device) {
   return 0;
 }
 
+cuda_result cuDeviceCanAccessPeer(int *can, cuda_ordinal device, cuda_ordinal peer) {
+  EMU_ENTER(cuDeviceCanAccessPeer);
+  *can = 0;
+  if (device < 0 || device >= EMU_CUDA_DEVICES || peer < 0 || peer >= EMU_CUDA_DEVICES)
+    return EMU_INVALID_DEVICE;
+  *can = device != peer;
+  return 0;
+}
+
+cuda_result cuCtxEnablePeerAccess(void *peer, unsigned flags) {
+  EMU_ENTER(cuCtxEnablePeerAccess);
+  emu_context *context = emu_cuda_current();
+  if (flags) return EMU_INVALID_VALUE;
+  if (!context || !emu_context_is_one(peer)) return EMU_INVALID_CONTEXT;
+  if (emu_context_device(context) == emu_context_device(peer)) return EMU_INVALID_DEVICE;
+  return emu_context_reach(context, peer) ? 0 : CUDA_RESULT_PEER_ENABLED;
+}
+
 cuda_result cuCtxGetId(void *handle, unsigned long long *id) {
   EMU_ENTER(cuCtxGetId);
   const emu_context *context = handle ? handle : emu_cuda_current();

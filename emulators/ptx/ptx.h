@@ -32,8 +32,17 @@ bool ptx_kernel_allow_shared(ptx_kernel *kernel, uint32_t bytes);
 uint32_t ptx_kernel_parameters(const ptx_kernel *kernel, uint32_t *offset, uint32_t *bytes,
                                uint32_t *total);
 
+/* What is around a device: memory of others that it reaches, and a rest while it waits for what
+ * they write, in which they run. */
+typedef struct ptx_system {
+  void *user;
+  emu_range *(*find)(void *user, uint64_t address, size_t bytes);
+  void (*rest)(void *user);
+} ptx_system;
+
 typedef struct ptx_grid {
   emu_memory *memory;
+  const ptx_system *system; /* NULL: the device is alone */
   uint32_t blocks, threads; /* > 0; along x */
   uint32_t cluster;         /* blocks of a cluster, which divide `blocks`; 0: 1 */
   bool programmatic; /* launched while the grid before it ends: what touches global memory has

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Warp instructions of a launch: more is a loop without end. */
 #define MAX_STEPS ((uint64_t)1 << 36)
@@ -155,8 +156,17 @@ static void set_special(ptx_run *run, ptx_special special, int w, uint64_t first
   run->warp[w].state[reg] = PTX_DEFINED;
 }
 
+void ptx_set_time(ptx_run *run, ptx_warp *warp) {
+  struct timespec now;
+  if (run->kernel->special[PTX_GLOBALTIMER] < 0) return;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  set_special(run, PTX_GLOBALTIMER, (int)(warp - run->warp),
+              (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, 0);
+}
+
 static void set_specials(ptx_run *run, int w) {
   const ptx_grid *grid = run->grid;
+  ptx_set_time(run, &run->warp[w]);
   set_special(run, PTX_TID_X, w, (uint64_t)w * PTX_LANES, 1);
   set_special(run, PTX_TID_YZ, w, 0, 0);
   set_special(run, PTX_NTID_X, w, grid->threads, 0);

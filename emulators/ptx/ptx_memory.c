@@ -63,7 +63,9 @@ uint8_t *ptx_locate(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int la
     return NULL;
   }
   if (!run->last || !emu_range_holds(run->last, address, (size_t)bytes)) {
+    const ptx_system *system = run->grid->system;
     run->last = emu_memory_find(run->grid->memory, address, (size_t)bytes);
+    if (!run->last && system) run->last = system->find(system->user, address, (size_t)bytes);
   }
   if (!run->last) {
     ptx_fault_at(run, warp, op, lane, address, EMU_OUT_OF_RANGE, "%d bytes of global memory",
@@ -142,8 +144,9 @@ static void count(ptx_run *run, const uint64_t *address, uint32_t mask, int byte
 #define SPACE "?global|shared|shared::cta|shared::cluster"
 #define CACHE \
   "?ca|cg|cs|lu|cv|wb|wt ?L1::no_allocate|L1::evict_first|L1::evict_last|L1::evict_normal"
-enum { CHOICE_ORDER = 0, CHOICE_SPACE = 2, CHOICE_VECTOR = 6 };
+enum { CHOICE_ORDER = 0, CHOICE_SCOPE = 1, CHOICE_SPACE = 2, CHOICE_VECTOR = 6 };
 enum { LOAD_RELAXED = 3 }; /* of ?weak|volatile|relaxed|acquire */
+enum { SCOPE_SYSTEM = 4 }; /* of ?cta|cluster|gpu|sys */
 
 static int space_of(const ptx_op *op, int choice) {
   static const int spaces[] = {PTX_GENERIC, PTX_GLOBAL, PTX_SHARED, PTX_SHARED, PTX_CLUSTER};
@@ -166,7 +169,8 @@ static uint64_t extended(const ptx_op *op, uint64_t value) {
 }
 
 /* The same value so often in a row is waited to change. Clusters run one after the other: one that
- * has not begun has to. */
+ * has not begun has to; or, where the load is of the system, another device, which runs meanwhile.
+ */
 #define MAX_POLLS (1 << 16)
 static bool note_poll(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t address,
                       uint64_t value) {
@@ -175,6 +179,12 @@ static bool note_poll(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, 
   warp->polled = address;
   warp->polled_value = value;
   warp->polls = same ? warp->polls + 1 : 0;
+  if (run->grid->system && op->choice[CHOICE_SCOPE] == SCOPE_SYSTEM) {
+    if (same) run->grid->system->rest(run->grid->system->user);
+    if (same) run->last = NULL; /* others may have freed it */
+    ptx_set_time(run, warp);
+    return true;
+  }
   if (warp->polls < MAX_POLLS) return true;
   return ptx_fault_at(run, warp, op, lane, address, EMU_BARRIER,
                       "waits for a block that has not begun");

@@ -45,6 +45,7 @@ static const struct {
     {"%cluster_nctarank", PTX_CLUSTER_NCTARANK},
     {"%clusterid.x", PTX_CLUSTERID_X},
     {"%nclusterid.x", PTX_NCLUSTERID_X},
+    {"%globaltimer", PTX_GLOBALTIMER},
 };
 
 static int find_special(ptx_kernel *kernel, const char *text) {

@@ -109,6 +109,7 @@ typedef enum ptx_special {
   PTX_CLUSTER_NCTARANK,
   PTX_CLUSTERID_X,
   PTX_NCLUSTERID_X,
+  PTX_GLOBALTIMER,
   PTX_SPECIALS
 } ptx_special;
 

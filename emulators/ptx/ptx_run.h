@@ -78,6 +78,10 @@ struct ptx_run {
   int n_warps;
 };
 
+/* ptx_launch.c: what %globaltimer says, brought up to date: as the block begins, and where a warp
+ * waits for what is outside of the device. */
+void ptx_set_time(ptx_run *run, ptx_warp *warp);
+
 /* The register behind operand `n` (its member `k`). */
 static inline int ptx_reg(const ptx_op *op, int n, int k) {
   return op->reg[op->operand[n].first + k];

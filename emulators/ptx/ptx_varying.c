@@ -48,7 +48,7 @@ static bool mark(const ptx_op *op, bool *varies) {
 bool *ptx_varying(const ptx_kernel *kernel) {
   static const ptx_special own[] = {PTX_TID_X,       PTX_LANEID,      PTX_WARPID,
                                     PTX_LANEMASK_EQ, PTX_LANEMASK_LT, PTX_LANEMASK_LE,
-                                    PTX_LANEMASK_GT, PTX_LANEMASK_GE};
+                                    PTX_LANEMASK_GT, PTX_LANEMASK_GE, PTX_GLOBALTIMER};
   bool *varies = calloc((size_t)kernel->n_registers + 1, sizeof *varies);
   if (!varies) return NULL;
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)

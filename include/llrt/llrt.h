@@ -47,6 +47,7 @@
 #include <llrt/op.h>
 #include <llrt/recipe.h>
 #include <llrt/reduce.h>
+#include <llrt/reshard.h>
 #include <llrt/scan.h>
 #include <llrt/status.h>
 #include <llrt/storage.h>

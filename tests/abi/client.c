@@ -171,6 +171,27 @@ static llrt_status use_llrt_context_stats(llrt_context_stats *stats) {
   return llrt_context_get_stats(at.context, stats);
 }
 
+static llrt_status use_llrt_comm_params(llrt_comm_params *params) {
+  static _Alignas(16) char signals[4096];
+  void *const list[1] = {signals};
+  llrt_comm *comm;
+  params->ranks = 1;
+  params->signals = list;
+  llrt_status status = llrt_comm_create(at.device, params, &comm);
+  llrt_comm_destroy(&comm);
+  return status;
+}
+
+static llrt_status use_llrt_reshard_desc(llrt_reshard_desc *desc) {
+  const char *text = "mesh(a=2): P(a, None) o row_major";
+  llrt_sharding sharding;
+  llrt_status status = llrt_sharding_parse(text, NULL, 2, square, &sharding);
+  desc->source = desc->destination = &sharding;
+  desc->shape = square;
+  desc->source_dtype = desc->destination_dtype = LLRT_F32;
+  return status ? status : llrt_reshard_explain(desc, 0, 0, NULL, 0, NULL);
+}
+
 static llrt_status use_llrt_cache_params(llrt_cache_params *cache) {
   const llrt_context_params params = {.size = sizeof params, .cache = cache};
   llrt_context *context;
@@ -347,7 +368,8 @@ static llrt_status use_llrt_compile_event(llrt_compile_event *event) {
   READ(llrt_amd_mma_params) READ(llrt_bank_params) FILLED(llrt_bank_report) \
   READ(llrt_blocked_params) FILLED(llrt_cache_entry) READ(llrt_cache_params) \
   FILLED(llrt_cache_stats) FILLED(llrt_compile_event) READ(llrt_compute_params) \
-  READ(llrt_context_params) FILLED(llrt_context_stats) READ(llrt_convert_params) \
+  READ(llrt_comm_params) READ(llrt_context_params) FILLED(llrt_context_stats) READ(llrt_convert_params) \
+  READ(llrt_reshard_desc) \
   FILLED(llrt_device_info) \
   READ(llrt_device_params) READ(llrt_dot_operand_params) READ(llrt_dot_pack_params) \
   FILLED(llrt_dot_packing) READ(llrt_dot_params) READ(llrt_gather_params) \

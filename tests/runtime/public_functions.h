@@ -4,6 +4,13 @@
 #define LLRT_TESTS_RUNTIME_PUBLIC_FUNCTIONS_H
 
 #define PUBLIC_FUNCTIONS(X) \
+  X(llrt_comm_signal_bytes, (0, 0)) \
+  X(llrt_comm_create, (0, 0, 0)) \
+  X(llrt_comm_status, (0, 0)) \
+  X(llrt_device_reach_peer, (0, 0)) \
+  X(llrt_reshard_prepare, (0, 0, 0, 0)) \
+  X(llrt_reshard_run, (0, 0, 0, 0)) \
+  X(llrt_reshard_explain, (0, 0, 0, 0, 0, 0)) \
   X(llrt_mesh_validate, (0)) \
   X(llrt_mesh_position, (0, 0, 0)) \
   X(llrt_mesh_device, (0, 0, 0)) \

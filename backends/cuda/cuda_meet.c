@@ -1,0 +1,157 @@
+/* Ranks on GPUs wait for each other: backends/meet.h in PTX, by one warp. It is written by hand, so
+ * that communicators need no compiler. */
+#include "backends/cuda/cuda_device.h"
+#include "backends/meet.h"
+
+#include "base/status.h"
+
+#include <string.h>
+
+#define MEET_ENTRY "llrt_meet"
+
+static const char meet_ptx[] =
+    ".version 7.0\n"
+    ".target sm_80\n"
+    ".address_size 64\n"
+    ".visible .entry " MEET_ENTRY "(\n"
+    "  .param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3,\n"
+    "  .param .u64 p4, .param .u64 p5, .param .u64 p6, .param .u64 p7)\n"
+    "{\n"
+    "  .reg .pred %p<10>;\n"
+    "  .reg .b32 %r<4>;\n"
+    "  .reg .b64 %rd<40>;\n"
+    "  ld.param.u64 %rd1, [p0];\n" /* the pad */
+    "  ld.param.u64 %rd2, [p1];\n" /* the table */
+    "  ld.param.u64 %rd3, [p2];\n" /* rank */
+    "  ld.param.u64 %rd4, [p3];\n" /* ranks */
+    "  ld.param.u64 %rd5, [p4];\n" /* the hash */
+    "  ld.param.u64 %rd6, [p5];\n"
+    "  ld.param.u64 %rd7, [p6];\n" /* ns */
+    "  ld.param.u64 %rd9, [p7];\n" /* a refusal */
+    "  mov.u32 %r1, %tid.x;\n"
+    "  cvt.u64.u32 %rd8, %r1;\n"
+    "  ld.global.u64 %rd10, [%rd1];\n"   /* this meeting's number */
+    "  ld.global.u64 %rd11, [%rd1+8];\n" /* an error of before */
+    "  add.s64 %rd10, %rd10, 1;\n"
+    "  bar.warp.sync 0xffffffff;\n"
+    "  setp.ne.u32 %p1, %r1, 0;\n"
+    "  @%p1 bra COUNTED;\n"
+    "  st.global.u64 [%rd1], %rd10;\n"
+    "COUNTED:\n"
+    "  bar.warp.sync 0xffffffff;\n"
+    "  setp.eq.s64 %p9, %rd11, 0;\n"
+    "  @%p9 mov.u64 %rd11, %rd9;\n"
+    "  setp.ne.s64 %p2, %rd11, 0;\n"
+    "  @%p2 bra WAITED;\n"
+    /* %rd12: bytes before this meeting's slots; %rd13: before the own one */
+    "  and.b64 %rd12, %rd10, 1;\n"
+    "  mul.lo.s64 %rd12, %rd12, %rd4;\n"
+    "  shl.b64 %rd12, %rd12, 5;\n"
+    "  add.s64 %rd12, %rd12, 64;\n"
+    "  shl.b64 %rd13, %rd3, 5;\n"
+    "  add.s64 %rd13, %rd13, %rd12;\n"
+    "  mov.u64 %rd14, %rd8;\n"
+    "TELL:\n" /* ranks %rd14, + 32, ... */
+    "  setp.ge.u64 %p3, %rd14, %rd4;\n"
+    "  @%p3 bra TOLD;\n"
+    "  shl.b64 %rd15, %rd14, 3;\n"
+    "  add.s64 %rd15, %rd2, %rd15;\n"
+    "  ld.global.u64 %rd16, [%rd15];\n"
+    "  add.s64 %rd16, %rd16, %rd13;\n"
+    "  st.global.u64 [%rd16+8], %rd5;\n"
+    "  st.global.u64 [%rd16+16], %rd6;\n"
+    "  fence.acq_rel.sys;\n"
+    "  st.release.sys.global.u64 [%rd16], %rd10;\n"
+    "  add.s64 %rd14, %rd14, 32;\n"
+    "  bra TELL;\n"
+    "TOLD:\n"
+    "  bar.warp.sync 0xffffffff;\n"
+    "  mov.u64 %rd20, %globaltimer;\n"
+    "  mov.u64 %rd14, %rd8;\n"
+    "NEXT:\n"
+    "  setp.ge.u64 %p3, %rd14, %rd4;\n"
+    "  @%p3 bra WAITED;\n"
+    "  shl.b64 %rd15, %rd14, 5;\n"
+    "  add.s64 %rd15, %rd15, %rd12;\n"
+    "  add.s64 %rd15, %rd15, %rd1;\n"
+    "POLL:\n"
+    "  ld.acquire.sys.global.u64 %rd17, [%rd15];\n"
+    "  setp.eq.s64 %p4, %rd17, %rd10;\n"
+    "  @%p4 bra CAME;\n"
+    "  setp.lt.s64 %p5, %rd17, 0;\n"
+    "  @%p5 bra HEARD;\n"
+    "  mov.u64 %rd21, %globaltimer;\n"
+    "  sub.s64 %rd21, %rd21, %rd20;\n"
+    "  setp.le.u64 %p6, %rd21, %rd7;\n"
+    "  @%p6 bra POLL;\n"
+    "  or.b64 %rd11, %rd14, 4294967296;\n" /* MEET_LATE */
+    "  bra WAITED;\n"
+    "HEARD:\n"
+    "  and.b64 %rd11, %rd17, 9223372036854775807;\n"
+    "  bra WAITED;\n"
+    "CAME:\n"
+    "  ld.global.u64 %rd18, [%rd15+8];\n"
+    "  ld.global.u64 %rd19, [%rd15+16];\n"
+    "  setp.ne.s64 %p7, %rd18, %rd5;\n"
+    "  @%p7 bra DIFFERS;\n"
+    "  setp.ne.s64 %p8, %rd19, %rd6;\n"
+    "  @%p8 bra DIFFERS;\n"
+    "  add.s64 %rd14, %rd14, 32;\n"
+    "  bra NEXT;\n"
+    "DIFFERS:\n"
+    "  or.b64 %rd11, %rd14, 8589934592;\n" /* MEET_DIFFERS */
+    "WAITED:\n"                            /* each lane with its error in %rd11 */
+    "  setp.eq.s64 %p2, %rd11, 0;\n"
+    "  @%p2 bra DONE;\n"
+    "  st.global.u64 [%rd1+8], %rd11;\n"
+    "  or.b64 %rd22, %rd11, 0x8000000000000000;\n"
+    "  shl.b64 %rd23, %rd3, 5;\n" /* the own slots: 64 + rank * 32, and ranks * 32 behind */
+    "  add.s64 %rd23, %rd23, 64;\n"
+    "  shl.b64 %rd24, %rd4, 5;\n"
+    "  mov.u64 %rd14, 0;\n"
+    "WARN:\n"
+    "  setp.ge.u64 %p3, %rd14, %rd4;\n"
+    "  @%p3 bra DONE;\n"
+    "  shl.b64 %rd15, %rd14, 3;\n"
+    "  add.s64 %rd15, %rd2, %rd15;\n"
+    "  ld.global.u64 %rd16, [%rd15];\n"
+    "  add.s64 %rd16, %rd16, %rd23;\n"
+    "  st.release.sys.global.u64 [%rd16], %rd22;\n"
+    "  add.s64 %rd16, %rd16, %rd24;\n"
+    "  st.release.sys.global.u64 [%rd16], %rd22;\n"
+    "  add.s64 %rd14, %rd14, 1;\n"
+    "  bra WARN;\n"
+    "DONE:\n"
+    "  ret;\n"
+    "}\n";
+
+llrt_status llrt_cuda_meet_load(llrt_device *device, backend_module **module) {
+  const backend_code code = {.data = meet_ptx, .size = sizeof meet_ptx - 1, .entry = MEET_ENTRY};
+  return llrt_cuda_load(device, &code, module);
+}
+
+llrt_status llrt_cuda_meet(llrt_device *device, const backend_module *module,
+                           const backend_meet *meet, void *stream) {
+  uint64_t args[sizeof *meet / sizeof(uint64_t)];
+  memcpy(args, meet, sizeof args);
+  const backend_launch launch = {
+      .blocks = 1, .threads = 32, .n_args = sizeof args / sizeof *args, .args = args};
+  return llrt_cuda_launch(device, module, &launch, stream);
+}
+
+llrt_status llrt_cuda_reach_peer(llrt_device *base, llrt_device *other) {
+  const cuda_device *device = cuda_device_of(base), *peer = cuda_device_of(other);
+  const cuda_driver *driver = &device->driver;
+  if (device->ordinal == peer->ordinal) return LLRT_OK;
+  int can = 0;
+  if (!driver->cuDeviceCanAccessPeer || !driver->cuCtxEnablePeerAccess)
+    return llrt_error(LLRT_UNSUPPORTED, "this driver knows of no peers");
+  LLRT_TRY(CUDA_CALL(driver, cuDeviceCanAccessPeer, &can, device->ordinal, peer->ordinal));
+  if (!can)
+    return llrt_error(LLRT_UNSUPPORTED, "%s cannot reach the memory of %s", base->info.name,
+                      other->info.name);
+  LLRT_TRY(llrt_cuda_enter(device));
+  cuda_result result = driver->cuCtxEnablePeerAccess(peer->context, 0);
+  if (result == CUDA_RESULT_PEER_ENABLED) result = 0;
+  return llrt_cuda_leave(device, llrt_cuda_check(driver, result, "cuCtxEnablePeerAccess"));
+}

@@ -1,0 +1,168 @@
+#include "runtime/comm.h"
+
+#include "base/memory.h"
+#include "base/params.h"
+#include "base/status.h"
+#include "runtime/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_TIMEOUT_MS 30000
+#define SIGNAL_ALIGNMENT 16
+#define ZERO_BYTES 16 /* the widest element */
+
+static llrt_status check_ranks(int32_t ranks) {
+  LLRT_REQUIRE(ranks >= 1 && ranks <= LLRT_MAX_RANKS, "%d ranks, not 1 to %d", ranks,
+               LLRT_MAX_RANKS);
+  return LLRT_OK;
+}
+
+llrt_status llrt_comm_signal_bytes(int32_t ranks, size_t *bytes) {
+  LLRT_ENTRY();
+  LLRT_REQUIRE(bytes, "bytes is NULL");
+  *bytes = 0;
+  LLRT_TRY(check_ranks(ranks));
+  *bytes = meet_pad_bytes(ranks);
+  return LLRT_OK;
+}
+
+static llrt_status check_params(const llrt_comm_params *params) {
+  LLRT_TRY(check_ranks(params->ranks));
+  LLRT_REQUIRE(params->rank >= 0 && params->rank < params->ranks, "rank %d of %d", params->rank,
+               params->ranks);
+  LLRT_REQUIRE(params->signals, "params: signals is NULL");
+  LLRT_REQUIRE(params->timeout_ms >= 0 && params->timeout_ms <= INT64_MAX / 1000000,
+               "a time-out of %lld ms", (long long)params->timeout_ms);
+  for (int r = 0; r < params->ranks; r++)
+    LLRT_REQUIRE(params->signals[r] && (uintptr_t)params->signals[r] % SIGNAL_ALIGNMENT == 0,
+                 "params: signals[%d] is %p, no address that is a multiple of %d", r,
+                 params->signals[r], SIGNAL_ALIGNMENT);
+  return LLRT_OK;
+}
+
+/* A kernel that waits for another rank's must not keep that one from being launched. */
+static llrt_status check_launches(const llrt_device *device) {
+  const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
+  if (device->backend != &llrt_backend_host && blocking && strcmp(blocking, "0") != 0)
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "CUDA_LAUNCH_BLOCKING is set: a rank would wait in its launch for others");
+  if (!device->backend->meet)
+    return llrt_error(LLRT_UNSUPPORTED, "%s has no kernel by which ranks wait for each other",
+                      device->info.name);
+  return LLRT_OK;
+}
+
+llrt_status llrt_comm_upload(llrt_device *device, const void *data, size_t bytes, void *stream,
+                             void **memory) {
+  const llrt_backend *backend = device->backend;
+  *memory = NULL;
+  LLRT_TRY(backend->allocate(device, bytes, memory));
+  llrt_status status = backend->copy(device, *memory, data, bytes, LLRT_COPY_TO_DEVICE, stream);
+  if (status == LLRT_OK) status = backend->synchronize(device, stream);
+  if (status == LLRT_OK) return LLRT_OK;
+  backend->release(device, *memory);
+  *memory = NULL;
+  return status;
+}
+
+static llrt_status open_comm(llrt_comm *comm, void *const *signals) {
+  static const uint8_t zeros[ZERO_BYTES];
+  size_t bytes = (size_t)comm->ranks * sizeof *signals;
+  LLRT_TRY(llrt_comm_upload(comm->device, signals, bytes, NULL, &comm->table));
+  LLRT_TRY(llrt_comm_upload(comm->device, zeros, sizeof zeros, NULL, &comm->zero));
+  return comm->device->backend->meet_load(comm->device, &comm->module);
+}
+
+llrt_status llrt_comm_create(llrt_device *device, const llrt_comm_params *params, llrt_comm **out) {
+  LLRT_ENTRY();
+  llrt_comm_params own;
+  LLRT_REQUIRE(out, "comm is NULL");
+  *out = NULL;
+  LLRT_REQUIRE(device, "device is NULL");
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_comm_params, params, &own));
+  LLRT_TRY(check_params(&own));
+  LLRT_TRY(check_launches(device));
+  llrt_comm *comm = memory_zeroed(1, sizeof *comm);
+  if (!comm) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a communicator");
+  comm->device = device;
+  comm->rank = own.rank;
+  comm->ranks = own.ranks;
+  comm->pad = own.signals[own.rank];
+  comm->timeout = (uint64_t)(own.timeout_ms ? own.timeout_ms : DEFAULT_TIMEOUT_MS) * 1000000u;
+  llrt_status status = open_comm(comm, own.signals);
+  if (status == LLRT_OK) *out = comm;
+  else llrt_comm_destroy(&comm);
+  return status;
+}
+
+void llrt_comm_destroy(llrt_comm **address) {
+  if (!address || !*address) return;
+  llrt_comm *comm = *address;
+  const llrt_backend *backend = comm->device->backend;
+  *address = NULL;
+  if (comm->module) backend->unload(comm->device, comm->module);
+  if (comm->table) backend->release(comm->device, comm->table);
+  if (comm->zero) backend->release(comm->device, comm->zero);
+  free(comm);
+}
+
+static llrt_status meet_with(const llrt_comm *comm, llrt_hash hash, uint64_t refusal,
+                             void *stream) {
+  const backend_meet meet = {.pad = (uintptr_t)comm->pad,
+                             .table = (uintptr_t)comm->table,
+                             .rank = (uint64_t)comm->rank,
+                             .ranks = (uint64_t)comm->ranks,
+                             .hash_low = hash.low,
+                             .hash_high = hash.high,
+                             .timeout = comm->timeout,
+                             .refusal = refusal};
+  return comm->device->backend->meet(comm->device, comm->module, &meet, stream);
+}
+
+llrt_status llrt_comm_meet(const llrt_comm *comm, llrt_hash hash, void *stream) {
+  return meet_with(comm, hash, 0, stream);
+}
+
+llrt_status llrt_comm_refuse(const llrt_comm *comm, void *stream) {
+  return meet_with(comm, (llrt_hash){0, 0}, (uint64_t)MEET_REFUSED << 32 | (uint64_t)comm->rank,
+                   stream);
+}
+
+llrt_status llrt_comm_read_error(const llrt_comm *comm, void *stream, uint64_t *error) {
+  const llrt_backend *backend = comm->device->backend;
+  *error = 0;
+  LLRT_TRY(backend->copy(comm->device, error, (uint64_t *)comm->pad + MEET_ERROR, sizeof *error,
+                         LLRT_COPY_FROM_DEVICE, stream));
+  return backend->synchronize(comm->device, stream);
+}
+
+llrt_status llrt_comm_tell_error(uint64_t error, llrt_status differs) {
+  int rank = (int)(uint32_t)error;
+  if (error == 0) return LLRT_OK;
+  if (error >> 32 == MEET_LATE)
+    return llrt_error(LLRT_DEVICE, "rank %d did not come within the time-out", rank);
+  if (error >> 32 == MEET_REFUSED) return llrt_error(differs, "rank %d refused", rank);
+  return llrt_error(differs, "rank %d described something else", rank);
+}
+
+llrt_status llrt_comm_status(const llrt_comm *comm, void *stream) {
+  LLRT_ENTRY();
+  uint64_t error;
+  LLRT_REQUIRE(comm, "comm is NULL");
+  LLRT_TRY(llrt_validate_stream(comm->device, stream));
+  LLRT_TRY(llrt_comm_read_error(comm, stream, &error));
+  return llrt_comm_tell_error(error, LLRT_DEVICE);
+}
+
+llrt_status llrt_device_reach_peer(llrt_device *device, llrt_device *peer) {
+  LLRT_ENTRY();
+  LLRT_REQUIRE(device && peer, "device or peer is NULL");
+  if (device->backend != peer->backend)
+    return llrt_error(LLRT_UNSUPPORTED, "%s and %s are of two kinds", device->info.name,
+                      peer->info.name);
+  if (device == peer || device->backend == &llrt_backend_host) return LLRT_OK;
+  if (!device->backend->reach_peer)
+    return llrt_error(LLRT_UNSUPPORTED, "%s reaches no peers", device->info.name);
+  return device->backend->reach_peer(device, peer);
+}

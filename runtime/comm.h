@@ -1,0 +1,39 @@
+/* A communicator inside: one rank's end of barriers between devices (backends/meet.h). */
+#ifndef LLRT_RUNTIME_COMM_H
+#define LLRT_RUNTIME_COMM_H
+
+#include "backends/backend.h"
+
+#include <llrt/reshard.h>
+
+struct llrt_comm {
+  llrt_device *device;
+  int32_t rank, ranks;
+  backend_module *module; /* of the kernel that waits; NULL on the host */
+  void *pad;              /* the own signal memory */
+  void *table;            /* on the device: addresses of all ranks' signal memory */
+  void *zero;             /* on the device: 16 bytes of zeros */
+  uint64_t timeout;       /* nanoseconds */
+};
+
+/* Queues a barrier of all ranks that are about to do what the hash says. On the host it returns
+ * when all have come, or one has failed. Errors: DEVICE. */
+llrt_status llrt_comm_meet(const llrt_comm *comm, llrt_hash hash, void *stream);
+
+/* Queues that all other ranks are told, where they meet next, that this one cannot do what they do:
+ * the communicator has failed then. Errors: DEVICE. */
+llrt_status llrt_comm_refuse(const llrt_comm *comm, void *stream);
+
+/* What went wrong so far, after all that is queued on the stream: 0, or an error word of meet.h.
+ * Errors: DEVICE. */
+llrt_status llrt_comm_read_error(const llrt_comm *comm, void *stream, uint64_t *error);
+
+/* The error word as a status with its message; a difference is `differs`. */
+llrt_status llrt_comm_tell_error(uint64_t error, llrt_status differs);
+
+/* Device memory with a copy of host memory in it, which the stream need not be waited for. Errors:
+ * OUT_OF_MEMORY, DEVICE. */
+llrt_status llrt_comm_upload(llrt_device *device, const void *data, size_t bytes, void *stream,
+                             void **memory);
+
+#endif

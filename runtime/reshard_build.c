@@ -1,0 +1,277 @@
+/* From boxes to launches: each move is a convert between two boxes, or a sum of several; each box
+ * is a tensor of its own where its storage allows that, else the whole part, of which an index
+ * along each cut axis takes the positions. */
+#include "runtime/reshard.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "layout/box.h"
+#include "runtime/context.h"
+
+#include <llrt/compute.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_POSITIONS (1 << 26) /* along an axis that an index cuts */
+#define ADDRESS_MULTIPLE 16     /* what a run's addresses are multiples of */
+
+/* What stands for the address of tensor t until a run brings it: tells tensors apart, too. */
+#define STAND_IN_SHIFT 48
+#define POSITIONS_STAND_IN ((uintptr_t)1 << 20) /* of positions, until they are there */
+static uintptr_t stand_in(int t, int64_t offset) {
+  return ((uintptr_t)(t + 1) << STAND_IN_SHIFT) + (uintptr_t)offset;
+}
+
+typedef struct builder {
+  llrt_reshard *reshard;
+  const llrt_reshard_desc *desc;
+} builder;
+
+/* ---- one side of a move ---- */
+
+/* The part, with an index of 0, 1, 2, … from where the box begins along each axis that it cuts. */
+static llrt_status cut_by_indices(builder *b, const llrt_sharding *sharding, const llrt_part *part,
+                                  const int64_t *begin, const int64_t *extent, llrt_tensor *tensor,
+                                  reshard_side *side) {
+  side->storage = sharding->storage;
+  if (side->storage.pad != LLRT_PAD_NONE) {
+    side->storage.pad = LLRT_PAD_KEEP;
+    side->storage.pad_value = 0;
+  }
+  for (int axis = 0; axis < sharding->rank; axis++) {
+    if (extent[axis] == part->extent[axis]) continue;
+    if (tensor->n_indices == LLRT_MAX_INDICES || part->extent[axis] > MAX_POSITIONS)
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "rank %d's part is cut along more than %d axes inside of tiles or digits, "
+                        "or along one of more than %d positions",
+                        side->rank, LLRT_MAX_INDICES, MAX_POSITIONS);
+    llrt_index *index = &side->index[tensor->n_indices++];
+    *index = (llrt_index){.axis = axis,
+                          .kind = LLRT_INDEX_COORDINATE,
+                          .dtype = LLRT_I32,
+                          .axes = 1u << axis,
+                          .extent = part->extent[axis]};
+    index->data = (char *)POSITIONS_STAND_IN + begin[axis] * (int64_t)sizeof(int32_t);
+    index->strides[axis] = 1;
+    if (part->extent[axis] > b->reshard->n_positions) b->reshard->n_positions = part->extent[axis];
+  }
+  return LLRT_OK;
+}
+
+/* A box of rank's part as tensor t of a launch. */
+static llrt_status make_side(builder *b, const llrt_sharding *sharding, llrt_dtype dtype, int rank,
+                             const reshard_move *move, int t, reshard_launch *launch) {
+  llrt_tensor *tensor = &launch->tensor[t];
+  reshard_side *side = &launch->side[t];
+  int64_t begin[LLRT_MAX_RANK] = {0};
+  int bits = llrt_dtype_bits(dtype);
+  llrt_part part;
+  llrt_storage_binding binding;
+  storage_box box;
+  bool fits;
+  *tensor =
+      (llrt_tensor){.dtype = dtype, .rank = sharding->rank, .device = b->reshard->comm->device};
+  side->rank = rank;
+  reshard_part(sharding, b->desc->shape, rank, &part);
+  LLRT_TRY(llrt_storage_bind(&sharding->storage, sharding->rank, part.extent, NULL, &binding));
+  for (int axis = 0; axis < sharding->rank; axis++) {
+    tensor->shape[axis] = move->extent[axis];
+    begin[axis] = move->begin[axis] - part.begin[axis];
+  }
+  storage_box_find(&sharding->storage, &binding, part.extent, begin, move->extent, &box, &fits);
+  if (fits && box.offset * bits % 8 == 0) {
+    side->storage = box.storage;
+    side->offset = box.offset * bits / 8;
+    memcpy(tensor->strides, box.strides, sizeof box.strides);
+    return LLRT_OK;
+  }
+  return cut_by_indices(b, sharding, &part, begin, move->extent, tensor, side);
+}
+
+/* ---- launches ---- */
+
+static llrt_status add_launch(llrt_reshard *reshard, int n, reshard_launch **out) {
+  if (reshard->n == reshard->capacity) {
+    int capacity = reshard->capacity ? 2 * reshard->capacity : 8;
+    reshard_launch *grown =
+        memory_resize(reshard->launch, (size_t)capacity * sizeof *reshard->launch);
+    if (!grown) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %d launches", capacity);
+    reshard->launch = grown;
+    reshard->capacity = capacity;
+  }
+  *out = &reshard->launch[reshard->n];
+  **out = (reshard_launch){.n = n, .side = memory_zeroed((size_t)n, sizeof *(*out)->side)};
+  if (!(*out)->side) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a launch");
+  reshard->n++;
+  return LLRT_OK;
+}
+
+/* Points tensors at what is theirs, with stand-ins for addresses. */
+static void connect(reshard_launch *launch) {
+  for (int t = 0; t < launch->n; t++) {
+    launch->tensor[t].storage = &launch->side[t].storage;
+    launch->tensor[t].indices = launch->tensor[t].n_indices ? launch->side[t].index : NULL;
+    launch->tensor[t].data = (void *)stand_in(t, launch->side[t].offset);
+  }
+}
+
+static llrt_status prepare(const builder *b, llrt_op_desc *desc, reshard_launch *launch) {
+  llrt_tensor_promise promises[LLRT_MAX_TENSORS];
+  if (!desc->promises) desc->promises = promises;
+  LLRT_TRY(llrt_op_promise_coarse(desc));
+  for (int t = 0; t < desc->n_tensors; t++)
+    if (desc->promises[t].address.multiple > ADDRESS_MULTIPLE)
+      desc->promises[t].address.multiple = ADDRESS_MULTIPLE;
+  llrt_status status = llrt_op_prepare(b->reshard->comm->device, desc, &launch->op);
+  if (desc->promises == promises) desc->promises = NULL;
+  return status;
+}
+
+static llrt_status prepare_convert(const builder *b, reshard_launch *launch, bool maps) {
+  connect(launch);
+  llrt_op_desc desc = {.size = sizeof desc,
+                       .kind = LLRT_OP_CONVERT,
+                       .n_tensors = 2,
+                       .tensors = launch->tensor,
+                       .maps = b->desc->maps,
+                       .n_maps = maps ? b->desc->n_maps : 0};
+  return prepare(b, &desc, launch);
+}
+
+static llrt_status build_copy(builder *b, const reshard_move *move) {
+  const llrt_reshard_desc *desc = b->desc;
+  reshard_launch *launch;
+  LLRT_TRY(add_launch(b->reshard, 2, &launch));
+  LLRT_TRY(make_side(b, desc->source, desc->source_dtype, move->from[0], move, 0, launch));
+  LLRT_TRY(make_side(b, desc->destination, desc->destination_dtype, move->to, move, 1, launch));
+  return prepare_convert(b, launch, true);
+}
+
+/* "(a0[i j], a1[i j]) -> (y[i j]) { y = a0 + a1 }"; types smaller than 32 bits are computed in f32
+ * or i32. */
+static void write_sum(int rank, int n, char *text, size_t size) {
+  static const char axes[] = "i j k l m n o p";
+  int width = rank ? 2 * rank - 1 : 0;
+  size_t used = 0;
+  for (int s = 0; s < n; s++)
+    used +=
+        (size_t)snprintf(text + used, size - used, "%sa%d[%.*s]", s ? ", " : "(", s, width, axes);
+  used += (size_t)snprintf(text + used, size - used, ") -> (y[%.*s]) { y = ", width, axes);
+  for (int s = 0; s < n; s++)
+    used += (size_t)snprintf(text + used, size - used, "%sa%d", s ? " + " : "", s);
+  snprintf(text + used, size - used, " }");
+}
+
+/* What the description calls tensor t is tensor `of` of the launch. */
+static llrt_status describe_sum(reshard_launch *launch, int n) {
+  char text[1024], name[LLRT_MAX_TENSORS][8];
+  llrt_arg args[LLRT_MAX_TENSORS] = {{0}};
+  llrt_expr *expr;
+  for (int t = 0; t <= n; t++) {
+    if (t == 1) snprintf(name[t], sizeof name[t], "y");
+    else snprintf(name[t], sizeof name[t], "a%d", t ? t - 1 : 0);
+    args[t] = (llrt_arg){.name = name[t], .tensor = &launch->tensor[t]};
+  }
+  write_sum(launch->tensor[0].rank, n, text, sizeof text);
+  LLRT_TRY(llrt_expr_parse(text, &expr));
+  llrt_status status = llrt_compute_describe(expr, args, n + 1, NULL, &launch->desc);
+  llrt_expr_destroy(&expr);
+  return status;
+}
+
+/* The order that the description has: its tensors, and each one's rank and offset. */
+static llrt_status take_order(reshard_launch *launch) {
+  reshard_side sorted[LLRT_MAX_TENSORS];
+  for (int t = 0; t < launch->n; t++) {
+    int from = (int)((uintptr_t)launch->desc->tensors[t].data >> STAND_IN_SHIFT) - 1;
+    sorted[t].rank = launch->side[from].rank;
+    sorted[t].offset = launch->side[from].offset;
+  }
+  for (int t = 0; t < launch->n; t++) {
+    launch->tensor[t] = launch->desc->tensors[t];
+    launch->side[t].rank = sorted[t].rank;
+    launch->side[t].offset = sorted[t].offset;
+  }
+  return LLRT_OK;
+}
+
+static llrt_status build_sum(builder *b, const reshard_move *move) {
+  const llrt_reshard_desc *desc = b->desc;
+  reshard_launch *launch;
+  LLRT_TRY(add_launch(b->reshard, move->n_from + 1, &launch));
+  for (int s = 0; s < move->n_from; s++)
+    LLRT_TRY(
+        make_side(b, desc->source, desc->source_dtype, move->from[s], move, s ? s + 1 : 0, launch));
+  LLRT_TRY(make_side(b, desc->destination, desc->destination_dtype, move->to, move, 1, launch));
+  connect(launch);
+  LLRT_TRY(describe_sum(launch, move->n_from));
+  LLRT_TRY(prepare(b, launch->desc, launch));
+  return take_order(launch);
+}
+
+static llrt_status build_move(void *user, const reshard_move *move) {
+  return move->n_from > 1 ? build_sum(user, move) : build_copy(user, move);
+}
+
+/* Zeros, and pads as the storage has them, into the own part: of what one zero is for all. */
+static llrt_status build_fill(builder *b) {
+  const llrt_reshard_desc *desc = b->desc;
+  const llrt_sharding *to = desc->destination;
+  const int64_t still[LLRT_MAX_RANK] = {0};
+  reshard_launch *launch;
+  llrt_part part;
+  if (!reshard_fills(desc, b->reshard->comm->rank)) return LLRT_OK;
+  for (int i = 0; i < desc->n_maps; i++)
+    if (desc->maps[i].kind == LLRT_MAP_WORD_BITS)
+      return llrt_error(LLRT_UNSUPPORTED, "WORD_BITS where parts have pads, or are summands");
+  LLRT_TRY(add_launch(b->reshard, 2, &launch));
+  reshard_part(to, desc->shape, b->reshard->comm->rank, &part);
+  for (int t = 0; t < 2; t++) {
+    launch->tensor[t] = (llrt_tensor){
+        .dtype = desc->destination_dtype, .rank = to->rank, .device = b->reshard->comm->device};
+    memcpy(launch->tensor[t].shape, part.extent, sizeof part.extent);
+  }
+  LLRT_TRY(llrt_storage_strided(to->rank, still, &launch->side[0].storage));
+  launch->side[0].rank = -1;
+  launch->side[1].storage = to->storage;
+  launch->side[1].rank = b->reshard->comm->rank;
+  b->reshard->n_fills = 1;
+  return prepare_convert(b, launch, false);
+}
+
+/* ---- positions ---- */
+
+static llrt_status make_positions(llrt_reshard *reshard, void *stream) {
+  if (reshard->n_positions == 0) return LLRT_OK;
+  int32_t *positions = memory_new((size_t)reshard->n_positions * sizeof *positions);
+  if (!positions) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for positions");
+  for (int32_t i = 0; i < reshard->n_positions; i++) positions[i] = i;
+  llrt_status status = llrt_comm_upload(reshard->comm->device, positions,
+                                        (size_t)reshard->n_positions * sizeof *positions, stream,
+                                        &reshard->positions);
+  free(positions);
+  return status;
+}
+
+/* Positions are there now: indices point to them. */
+static void settle(llrt_reshard *reshard) {
+  for (int i = 0; i < reshard->n; i++) {
+    reshard_launch *launch = &reshard->launch[i];
+    for (int t = 0; t < launch->n && !launch->desc; t++)
+      for (int j = 0; j < launch->tensor[t].n_indices; j++) {
+        llrt_index *index = &launch->side[t].index[j];
+        index->data = (char *)reshard->positions + ((uintptr_t)index->data - POSITIONS_STAND_IN);
+      }
+  }
+}
+
+llrt_status reshard_build(llrt_reshard *reshard, const llrt_reshard_desc *desc, void *stream) {
+  builder b = {.reshard = reshard, .desc = desc};
+  LLRT_TRY(build_fill(&b));
+  LLRT_TRY(reshard_each_move(desc, reshard->comm->rank, build_move, &b));
+  LLRT_TRY(make_positions(reshard, stream));
+  settle(reshard);
+  return LLRT_OK;
+}

@@ -1,0 +1,157 @@
+/* What a re-shard moves, told without a device. */
+#include "base/memory.h"
+#include "base/params.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "runtime/reshard_moves.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PRESET_LINK_GBPS 450    /* NVLink of an H100 or H200, each way */
+#define PRESET_MEMORY_GBPS 3350 /* of an H100 */
+#define MAX_ROWS 64             /* ranks that have a line of their own */
+
+/* Of one rank. Bytes are elements' bits, rounded up for each message. */
+typedef struct rank_traffic {
+  int64_t sends, receives;     /* messages to and from other ranks */
+  int64_t sent, received;      /* their bytes */
+  int64_t read, written;       /* bytes of its own memory, by anybody */
+  int64_t largest;             /* bytes of the largest message that it sends */
+  int64_t source, destination; /* bytes of its parts */
+} rank_traffic;
+
+typedef struct traffic {
+  const llrt_reshard_desc *desc;
+  int64_t ranks;
+  rank_traffic *rank;
+} traffic;
+
+static int64_t bytes_of(int64_t elements, llrt_dtype dtype) {
+  int64_t bits = llrt_dtype_bits(dtype);
+  return elements / 8 * bits + (elements % 8 * bits + 7) / 8;
+}
+
+static llrt_status count_move(void *user, const reshard_move *move) {
+  traffic *t = user;
+  int64_t elements = 1;
+  for (int axis = 0; axis < t->desc->source->rank; axis++) elements *= move->extent[axis];
+  int64_t taken = bytes_of(elements, t->desc->source_dtype);
+  int64_t made = bytes_of(elements, t->desc->destination_dtype);
+  int64_t crosses = move->n_from > 1 ? taken : made; /* summands are read across links */
+  rank_traffic *to = &t->rank[move->to];
+  to->written += made;
+  for (int s = 0; s < move->n_from; s++) {
+    rank_traffic *from = &t->rank[move->from[s]];
+    from->read += taken;
+    if (move->from[s] == move->to) continue;
+    from->sends++;
+    from->sent += crosses;
+    to->receives++;
+    to->received += crosses;
+    if (crosses > from->largest) from->largest = crosses;
+  }
+  return LLRT_OK;
+}
+
+static int64_t part_bytes(const llrt_sharding *sharding, const int64_t *shape, int64_t rank,
+                          llrt_dtype dtype) {
+  llrt_part part;
+  llrt_storage_binding binding;
+  int64_t bytes = 0;
+  if (reshard_part(sharding, shape, rank, &part) &&
+      llrt_storage_bind(&sharding->storage, sharding->rank, part.extent, NULL, &binding) == LLRT_OK)
+    llrt_storage_bytes(&binding, llrt_dtype_bits(dtype), &bytes);
+  return bytes;
+}
+
+static llrt_status count_traffic(traffic *t) {
+  for (int64_t r = 0; r < t->ranks; r++) {
+    LLRT_TRY(reshard_each_move(t->desc, r, count_move, t));
+    t->rank[r].source = part_bytes(t->desc->source, t->desc->shape, r, t->desc->source_dtype);
+    t->rank[r].destination =
+        part_bytes(t->desc->destination, t->desc->shape, r, t->desc->destination_dtype);
+    if (reshard_fills(t->desc, r)) t->rank[r].written += t->rank[r].destination;
+  }
+  return LLRT_OK;
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static void write_rows(const traffic *t, llrt_text *out) {
+  llrt_text_add(out, "rank  messages out, in       bytes out            in      largest       "
+                     "source  destination\n");
+  for (int64_t r = 0; r < t->ranks && r < MAX_ROWS; r++) {
+    const rank_traffic *rank = &t->rank[r];
+    llrt_text_add(out, "%4lld  %12lld %3lld %15lld %13lld %12lld %12lld %12lld\n", (long long)r,
+                  (long long)rank->sends, (long long)rank->receives, (long long)rank->sent,
+                  (long long)rank->received, (long long)rank->largest, (long long)rank->source,
+                  (long long)rank->destination);
+  }
+  if (t->ranks > MAX_ROWS)
+    llrt_text_add(out, "and %lld ranks more\n", (long long)(t->ranks - MAX_ROWS));
+}
+
+/* The time that the busiest rank's link and memory take at least. */
+static void write_time(const traffic *t, double link_gbps, double memory_gbps, llrt_text *out) {
+  int64_t crosses = 0, link = 0, memory = 0;
+  for (int64_t r = 0; r < t->ranks; r++) {
+    const rank_traffic *rank = &t->rank[r];
+    crosses += rank->sent;
+    link = larger(link, larger(rank->sent, rank->received));
+    memory = larger(memory, rank->read + rank->written);
+  }
+  double on_link = (double)link / link_gbps / 1e3, in_memory = (double)memory / memory_gbps / 1e3;
+  llrt_text_add(out, "%lld ranks: %lld bytes cross links, %lld at most on one, each way\n",
+                (long long)t->ranks, (long long)crosses, (long long)link);
+  llrt_text_add(out, "at least %.1f us: link %.1f us at %.0f GB/s, memory %.1f us at %.0f GB/s\n",
+                on_link > in_memory ? on_link : in_memory, on_link, link_gbps, in_memory,
+                memory_gbps);
+}
+
+static llrt_status explain(const llrt_reshard_desc *desc, double link_gbps, double memory_gbps,
+                           llrt_text *out) {
+  int64_t end[2] = {desc->source->mesh.first + llrt_mesh_devices(&desc->source->mesh),
+                    desc->destination->mesh.first + llrt_mesh_devices(&desc->destination->mesh)};
+  traffic t = {.desc = desc, .ranks = larger(end[0], end[1])};
+  LLRT_REQUIRE(t.ranks <= LLRT_MAX_RANKS, "%lld ranks, not 1 to %d", (long long)t.ranks,
+               LLRT_MAX_RANKS);
+  t.rank = memory_zeroed((size_t)t.ranks, sizeof *t.rank);
+  if (!t.rank)
+    return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %lld ranks", (long long)t.ranks);
+  llrt_status status = count_traffic(&t);
+  if (status == LLRT_OK) {
+    write_time(&t, link_gbps, memory_gbps, out);
+    write_rows(&t, out);
+    status = llrt_text_status(out);
+  }
+  free(t.rank);
+  return status;
+}
+
+llrt_status llrt_reshard_explain(const llrt_reshard_desc *given, double link_gbps,
+                                 double memory_gbps, char *buffer, size_t size, size_t *length) {
+  LLRT_ENTRY();
+  llrt_reshard_desc own;
+  llrt_text text;
+  if (length) *length = 0;
+  LLRT_REQUIRE(buffer || size == 0, "buffer is NULL, size %zu", size);
+  if (size > 0) buffer[0] = 0;
+  LLRT_REQUIRE(given, "desc is NULL");
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_reshard_desc, given, &own));
+  LLRT_REQUIRE(link_gbps >= 0 && memory_gbps >= 0, "a bandwidth is negative, or no number");
+  LLRT_TRY(reshard_check(&own));
+  llrt_text_init(&text);
+  llrt_status status = explain(&own, link_gbps > 0 ? link_gbps : PRESET_LINK_GBPS,
+                               memory_gbps > 0 ? memory_gbps : PRESET_MEMORY_GBPS, &text);
+  if (status == LLRT_OK) {
+    size_t copied = text.length < size ? text.length : size ? size - 1 : 0;
+    if (size > 0) {
+      memcpy(buffer, text.data, copied);
+      buffer[copied] = 0;
+    }
+    if (length) *length = text.length;
+  }
+  llrt_text_fini(&text);
+  return status;
+}

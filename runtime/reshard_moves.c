@@ -1,0 +1,212 @@
+#include "runtime/reshard_moves.h"
+
+#include "base/hash.h"
+#include "base/params.h"
+#include "base/status.h"
+#include "layout/mesh_rule.h"
+
+#include <string.h>
+
+/* ---- the description ---- */
+
+static llrt_status check_side(const llrt_sharding *sharding, const char *role) {
+  LLRT_REQUIRE(sharding, "the %s's sharding is NULL", role);
+  llrt_status status = llrt_sharding_validate(sharding);
+  if (status != LLRT_OK) return llrt_error_prefix(status, "the %s", role);
+  if (sharding->storage.n_targets > 0)
+    return llrt_error(LLRT_UNSUPPORTED, "the %s's parts have digits on %s", role,
+                      sharding->storage.target[0]);
+  for (int i = 0; i < sharding->storage.n_digits; i++)
+    if (sharding->storage.digit[i].stride == LLRT_STRIDE_RUNTIME)
+      return llrt_error(LLRT_UNSUPPORTED, "the %s's parts have strides that a run brings", role);
+  return LLRT_OK;
+}
+
+static int64_t summands(const llrt_sharding *sharding) {
+  int64_t n = 1;
+  for (int axis = 0; axis < sharding->mesh.n_axes; axis++)
+    if (sharding->partial >> axis & 1) n *= sharding->mesh.size[axis];
+  return n;
+}
+
+static int64_t copies(const llrt_sharding *sharding) {
+  return llrt_sharding_holders(sharding) / summands(sharding);
+}
+
+/* Every part binds: a storage may not fit the extents of an uneven one. */
+static llrt_status check_parts(const llrt_sharding *sharding, const int64_t *shape,
+                               const char *role) {
+  llrt_part part, before = {.begin = {-1}};
+  llrt_storage_binding binding;
+  for (int64_t i = 0; i < llrt_mesh_devices(&sharding->mesh); i++) {
+    int64_t rank = sharding->mesh.first + i;
+    if (!reshard_part(sharding, shape, rank, &part)) continue;
+    bool same = i > 0 && memcmp(part.extent, before.extent, sizeof part.extent) == 0;
+    before = part;
+    if (same) continue;
+    llrt_status status =
+        llrt_storage_bind(&sharding->storage, sharding->rank, part.extent, NULL, &binding);
+    if (status != LLRT_OK)
+      return llrt_error_prefix(status, "the %s of rank %lld", role, (long long)rank);
+  }
+  return LLRT_OK;
+}
+
+static llrt_status check_maps(const llrt_reshard_desc *desc) {
+  LLRT_REQUIRE(desc->n_maps >= 0 && desc->n_maps <= LLRT_MAX_MAPS, "%d maps, not 0 to %d",
+               desc->n_maps, LLRT_MAX_MAPS);
+  LLRT_REQUIRE(desc->maps || desc->n_maps == 0, "maps is NULL, n_maps %d", desc->n_maps);
+  for (int i = 0; i < desc->n_maps; i++)
+    if (desc->maps[i].kind != LLRT_MAP_XOR && desc->maps[i].kind != LLRT_MAP_WORD_BITS)
+      return llrt_error(LLRT_UNSUPPORTED, "map %d is neither XOR nor WORD_BITS", i);
+  if (desc->n_maps > 0 && summands(desc->source) > 1)
+    return llrt_error(LLRT_UNSUPPORTED, "maps of a source that is summands");
+  return LLRT_OK;
+}
+
+llrt_status reshard_check(const llrt_reshard_desc *desc) {
+  LLRT_TRY(check_side(desc->source, "source"));
+  LLRT_TRY(check_side(desc->destination, "destination"));
+  LLRT_REQUIRE(desc->source->rank == desc->destination->rank,
+               "the source has rank %d, the destination %d", desc->source->rank,
+               desc->destination->rank);
+  LLRT_REQUIRE(desc->shape || desc->source->rank == 0, "shape is NULL");
+  for (int axis = 0; axis < desc->source->rank; axis++)
+    LLRT_REQUIRE(desc->shape[axis] >= 0, "shape[%d] is %lld, not 0 or more", axis,
+                 (long long)desc->shape[axis]);
+  LLRT_REQUIRE(llrt_dtype_bits(desc->source_dtype) && llrt_dtype_bits(desc->destination_dtype),
+               "a dtype is none");
+  LLRT_REQUIRE(desc->reserved == 0, "desc: a reserved field is not 0");
+  LLRT_TRY(check_maps(desc));
+  LLRT_REQUIRE(summands(desc->source) <= RESHARD_MAX_SUMMANDS,
+               "%lld summands; at most %d are added", (long long)summands(desc->source),
+               RESHARD_MAX_SUMMANDS);
+  LLRT_TRY(check_parts(desc->source, desc->shape, "source"));
+  return check_parts(desc->destination, desc->shape, "destination");
+}
+
+llrt_hash reshard_hash(const llrt_reshard_desc *desc, int32_t ranks) {
+  llrt_hasher hasher;
+  llrt_hash side[2] = {llrt_sharding_hash(desc->source), llrt_sharding_hash(desc->destination)};
+  llrt_hasher_init(&hasher);
+  for (int i = 0; i < 2; i++) {
+    llrt_hasher_add_u64(&hasher, side[i].low);
+    llrt_hasher_add_u64(&hasher, side[i].high);
+  }
+  llrt_hasher_add_u64(&hasher, (uint64_t)ranks);
+  for (int axis = 0; axis < desc->source->rank; axis++)
+    llrt_hasher_add_u64(&hasher, (uint64_t)desc->shape[axis]);
+  llrt_hasher_add_u64(&hasher, (uint64_t)desc->source_dtype);
+  llrt_hasher_add_u64(&hasher, (uint64_t)desc->destination_dtype);
+  for (int i = 0; i < desc->n_maps; i++) {
+    llrt_hasher_add_u64(&hasher, (uint64_t)desc->maps[i].kind);
+    llrt_hasher_add_u64(&hasher, desc->maps[i].constant);
+    llrt_hasher_add_bytes(&hasher, desc->maps[i].perm, sizeof desc->maps[i].perm);
+  }
+  return llrt_hasher_finish(&hasher);
+}
+
+/* ---- moves ---- */
+
+bool reshard_part(const llrt_sharding *sharding, const int64_t *shape, int64_t rank,
+                  llrt_part *part) {
+  int64_t position[LLRT_MAX_MESH_AXES], rest = rank - sharding->mesh.first;
+  *part = (llrt_part){.copy = 0};
+  if (rest < 0 || rest >= llrt_mesh_devices(&sharding->mesh)) return false;
+  for (int axis = sharding->mesh.n_axes - 1; axis >= 0; axis--) {
+    position[axis] = rest % sharding->mesh.size[axis];
+    rest /= sharding->mesh.size[axis];
+  }
+  sharding_part_at(sharding, shape, position, part);
+  return true;
+}
+
+/* What two parts have in common; false: nothing. */
+static bool meet(int rank, const llrt_part *a, const llrt_part *b, reshard_move *move) {
+  for (int axis = 0; axis < rank; axis++) {
+    int64_t end_a = a->begin[axis] + a->extent[axis], end_b = b->begin[axis] + b->extent[axis];
+    int64_t end = end_a < end_b ? end_a : end_b;
+    move->begin[axis] = a->begin[axis] > b->begin[axis] ? a->begin[axis] : b->begin[axis];
+    move->extent[axis] = end - move->begin[axis];
+    if (move->extent[axis] <= 0) return false;
+  }
+  return true;
+}
+
+/* Which copy of a part of the source serves rank `to`: its own, where it has it; else copies take
+ * turns. */
+static int64_t copy_for(const llrt_reshard_desc *desc, const llrt_part *from, int64_t to) {
+  llrt_part own;
+  bool has = reshard_part(desc->source, desc->shape, to, &own) && own.summand == from->summand &&
+             memcmp(own.begin, from->begin, sizeof own.begin) == 0 &&
+             memcmp(own.extent, from->extent, sizeof own.extent) == 0;
+  return has ? own.copy : (to - desc->destination->mesh.first) % copies(desc->source);
+}
+
+static llrt_status each_sent(const llrt_reshard_desc *desc, int64_t rank, reshard_visit *visit,
+                             void *user) {
+  llrt_part from, to;
+  int64_t first = desc->destination->mesh.first;
+  int64_t n = llrt_mesh_devices(&desc->destination->mesh);
+  if (!reshard_part(desc->source, desc->shape, rank, &from)) return LLRT_OK;
+  for (int64_t i = 1; i <= n; i++) {
+    int64_t other = first + ((rank - first) % n + n + i) % n;
+    reshard_move move = {.n_from = 1, .from = {(int)rank}, .to = (int)other};
+    if (!reshard_part(desc->destination, desc->shape, other, &to) || to.summand != 0) continue;
+    if (!meet(desc->source->rank, &from, &to, &move)) continue;
+    if (copy_for(desc, &from, other) == from.copy) LLRT_TRY(visit(user, &move));
+  }
+  return LLRT_OK;
+}
+
+/* The ranks whose parts are added up where `first` has the first summand. */
+static void find_summands(const llrt_reshard_desc *desc, const llrt_part *first, int64_t to,
+                          reshard_move *move) {
+  const llrt_mesh *mesh = &desc->source->mesh;
+  for (int64_t i = 0; i < llrt_mesh_devices(mesh); i++) {
+    llrt_part part;
+    reshard_part(desc->source, desc->shape, mesh->first + i, &part);
+    if (memcmp(part.begin, first->begin, sizeof part.begin) != 0 ||
+        memcmp(part.extent, first->extent, sizeof part.extent) != 0 ||
+        part.copy != copy_for(desc, &part, to))
+      continue;
+    move->from[part.summand] = (int)(mesh->first + i);
+  }
+}
+
+static llrt_status each_gathered(const llrt_reshard_desc *desc, int64_t rank, reshard_visit *visit,
+                                 void *user) {
+  const llrt_mesh *mesh = &desc->source->mesh;
+  llrt_part from, to;
+  if (!reshard_part(desc->destination, desc->shape, rank, &to) || to.summand != 0) return LLRT_OK;
+  int64_t n = llrt_mesh_devices(mesh);
+  for (int64_t i = 1; i <= n; i++) {
+    int64_t other = mesh->first + ((rank - mesh->first) % n + n + i) % n;
+    reshard_move move = {.n_from = (int)summands(desc->source), .to = (int)rank};
+    reshard_part(desc->source, desc->shape, other, &from);
+    if (from.summand != 0 || from.copy != copy_for(desc, &from, rank)) continue;
+    if (!meet(desc->source->rank, &from, &to, &move)) continue;
+    find_summands(desc, &from, rank, &move);
+    LLRT_TRY(visit(user, &move));
+  }
+  return LLRT_OK;
+}
+
+llrt_status reshard_each_move(const llrt_reshard_desc *desc, int64_t rank, reshard_visit *visit,
+                              void *user) {
+  return summands(desc->source) > 1 ? each_gathered(desc, rank, visit, user)
+                                    : each_sent(desc, rank, visit, user);
+}
+
+bool reshard_fills(const llrt_reshard_desc *desc, int64_t rank) {
+  llrt_part part;
+  llrt_storage_binding binding;
+  const llrt_sharding *to = desc->destination;
+  if (!reshard_part(to, desc->shape, rank, &part)) return false;
+  if (llrt_storage_bind(&to->storage, to->rank, part.extent, NULL, &binding) != LLRT_OK ||
+      binding.span == 0)
+    return false;
+  bool pads = false;
+  for (int axis = 0; axis < to->rank; axis++) pads |= binding.padded[axis] != part.extent[axis];
+  return part.summand != 0 || (pads && to->storage.pad == LLRT_PAD_VALUE);
+}

@@ -1,0 +1,39 @@
+/* Which boxes of a tensor go from which rank to which, by two shardings alone. */
+#ifndef LLRT_RUNTIME_RESHARD_MOVES_H
+#define LLRT_RUNTIME_RESHARD_MOVES_H
+
+#include <llrt/reshard.h>
+
+/* Summands that one move adds up: the tensors of an operation but the destination. */
+#define RESHARD_MAX_SUMMANDS (LLRT_MAX_TENSORS - 1)
+
+/* One box that one rank moves: it reads `from` and writes `to`. */
+typedef struct reshard_move {
+  int64_t begin[LLRT_MAX_RANK], extent[LLRT_MAX_RANK]; /* of the whole tensor; extents >= 1 */
+  int n_from;                                          /* summands; 1: there are none */
+  int from[RESHARD_MAX_SUMMANDS];                      /* ranks, in the order of the sum */
+  int to;
+} reshard_move;
+
+/* Checks what can be said of the description alone. Errors: INVALID_ARGUMENT, UNSUPPORTED. */
+llrt_status reshard_check(const llrt_reshard_desc *desc);
+
+/* The description as its hash: equal on ranks that mean the same. */
+llrt_hash reshard_hash(const llrt_reshard_desc *desc, int32_t ranks);
+
+/* Calls visit for every move that `rank` makes: what it sends, the next rank's part first and its
+ * own last, or, of summands, what it gathers. Stops at the first error, which it returns.
+ * Precondition: a checked description. */
+typedef llrt_status reshard_visit(void *user, const reshard_move *move);
+llrt_status reshard_each_move(const llrt_reshard_desc *desc, int64_t rank, reshard_visit *visit,
+                              void *user);
+
+/* The part of a rank; *part has extents 0 where it is not of the mesh, and the result is false. */
+bool reshard_part(const llrt_sharding *sharding, const int64_t *shape, int64_t rank,
+                  llrt_part *part);
+
+/* Whether a rank has to fill its part before others write to it: pads with a value, or a summand
+ * that gets nothing. */
+bool reshard_fills(const llrt_reshard_desc *desc, int64_t rank);
+
+#endif

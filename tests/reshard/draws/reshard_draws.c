@@ -1,0 +1,58 @@
+/* llrt_reshard_draws SEED COUNT [DEVICES]: draws and runs so many re-shards, each by a thread for
+ * each rank, on `host` or on devices named with commas between, which ranks share in turn. Prints
+ * what is wrong, and how many were refused and why. Exit status 1: something was wrong. */
+#include "tests/reshard/reshard_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PER_THREAD_STREAM ((void *)2) /* CU_STREAM_PER_THREAD */
+
+static void must(llrt_status status) {
+  if (status == LLRT_OK) return;
+  fprintf(stderr, "%s\n", llrt_last_error());
+  exit(2);
+}
+
+/* Devices in turn, each reaching all. */
+static void open_devices(llrt_context *context, char *names, reshard_place *place) {
+  llrt_device *device[RESHARD_MAX_RANKS];
+  int n = 0;
+  for (char *name = strtok(names, ","); name && n < RESHARD_MAX_RANKS; name = strtok(NULL, ","))
+    must(llrt_device_open(context, name, NULL, &device[n++]));
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) must(llrt_device_reach_peer(device[i], device[j]));
+  for (int i = 0; i < RESHARD_MAX_RANKS; i++) place->device[i] = device[i % n];
+}
+
+int main(int argc, char **argv) {
+  random_source source = {.state = argc > 1 ? strtoull(argv[1], NULL, 10) : 1};
+  int count = argc > 2 ? atoi(argv[2]) : 100, wrong = 0, refused = 0;
+  char names[256], message[600], text[4000];
+  /* kernels stay: to unload one of a device that waits for another rank would wait for it */
+  const llrt_cache_params cache = {.memory_bytes = 16ull << 30};
+  const llrt_context_params params = {
+      .jit_library = LLRT_TEST_JIT_LIBRARY, .threads = 1, .cache = &cache};
+  reshard_place place = {.timeout_ms = 60000};
+  llrt_context *context;
+  snprintf(names, sizeof names, "%s", argc > 3 ? argv[3] : "host");
+  if (strncmp(names, "host", 4) != 0) place.stream = PER_THREAD_STREAM;
+  must(llrt_context_create(&params, &context));
+  open_devices(context, names, &place);
+  for (int i = 0; i < count; i++) {
+    reshard_case c;
+    reshard_case_draw(&source, &c);
+    message[0] = 0;
+    reshard_result result = reshard_case_run(&c, &place, message, sizeof message);
+    refused += result == RESHARD_REFUSED;
+    wrong += result == RESHARD_WRONG;
+    if (result == RESHARD_RIGHT) continue;
+    reshard_case_print(&c, text, sizeof text);
+    printf("%s %d: %s\n%s%s\n", result == RESHARD_WRONG ? "WRONG" : "refused", i, message,
+           result == RESHARD_WRONG ? "  " : "", result == RESHARD_WRONG ? text : "");
+    fflush(stdout);
+  }
+  printf("%d re-shards: %d wrong, %d refused\n", count, wrong, refused);
+  return wrong > 0;
+}

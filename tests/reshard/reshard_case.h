@@ -1,0 +1,43 @@
+/* Random re-shards, run by a thread for each rank and compared with what coordinates alone say:
+ * every place of every destination's part, gaps and pads included. */
+#ifndef LLRT_TESTS_RESHARD_CASE_H
+#define LLRT_TESTS_RESHARD_CASE_H
+
+#include "tests/layout/layout_text.h"
+
+#include <llrt/llrt.h>
+
+enum { RESHARD_MAX_RANKS = 8 };
+
+typedef struct reshard_case {
+  int ranks;
+  llrt_sharding source, destination;
+  int64_t shape[LLRT_MAX_RANK];
+  llrt_dtype from, to;
+  uint64_t flip; /* of an XOR map; 0: none */
+} reshard_case;
+
+typedef enum reshard_result {
+  RESHARD_RIGHT = 0,
+  RESHARD_REFUSED = 1, /* UNSUPPORTED on every rank that has anything to do with it */
+  RESHARD_WRONG = 2
+} reshard_result;
+
+/* Where ranks run: a device for each, and the stream that they all name. */
+typedef struct reshard_place {
+  llrt_device *device[RESHARD_MAX_RANKS];
+  void *stream;
+  int64_t timeout_ms;
+} reshard_place;
+
+/* A case of 2, 3, 4, 6 or 8 ranks. */
+void reshard_case_draw(random_source *source, reshard_case *c);
+
+/* Runs it twice on the same memory. message[size]: why it was refused, or what is wrong. */
+reshard_result reshard_case_run(const reshard_case *c, const reshard_place *place, char *message,
+                                size_t size);
+
+/* The case in a line or two. */
+void reshard_case_print(const reshard_case *c, char *text, size_t size);
+
+#endif

@@ -1,0 +1,142 @@
+/* Drawing cases: meshes, splits and storages of any kind that a convert takes. */
+#include "tests/reshard/reshard_case.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A mesh of up to `most` devices, which need not begin at 0. */
+static void draw_mesh(random_source *source, int most, llrt_mesh *mesh) {
+  static const char names[3][4] = {"dp", "cp", "tp"};
+  int devices = 1;
+  *mesh = (llrt_mesh){.n_axes = 1 + random_below(source, 3)};
+  for (int i = 0; i < mesh->n_axes; i++) {
+    int room = most / devices,
+        size = random_below(source, 3) ? room : 1 + random_below(source, room);
+    if (i + 1 < mesh->n_axes && size > 2 && random_below(source, 2)) size = 2;
+    mesh->size[i] = size;
+    devices *= size;
+    strcpy(mesh->name[i], names[i]);
+  }
+  mesh->first = random_below(source, most - devices + 1);
+}
+
+static void draw_splits(random_source *source, bool sums, llrt_sharding *s) {
+  int order[LLRT_MAX_MESH_AXES] = {0, 1, 2};
+  for (int i = s->mesh.n_axes - 1; i > 0; i--) {
+    int j = random_below(source, i + 1), t = order[i];
+    order[i] = order[j];
+    order[j] = t;
+  }
+  for (int i = 0; i < s->mesh.n_axes; i++) {
+    int what = random_below(source, 6);
+    if (what == 0 && sums) s->partial |= 1ull << order[i];
+    else if (what > 1 && s->rank > 0)
+      s->split[s->n_splits++] =
+          (llrt_split){.mesh_axis = order[i], .axis = random_below(source, s->rank)};
+  }
+}
+
+/* Bits of some axes, in any order, perhaps with sums of them. */
+static void draw_tile(random_source *source, llrt_storage *storage) {
+  int bits[LLRT_MAX_RANK] = {0}, n = 0, column = 0;
+  for (int axis = 0; axis < storage->rank; axis++) n += bits[axis] = random_below(source, 3);
+  if (n == 0) return;
+  storage->tile = llrt_layout_empty();
+  llrt_layout_add_in(&storage->tile, "offset", n);
+  for (int axis = 0; axis < storage->rank; axis++) {
+    char name[8];
+    snprintf(name, sizeof name, "dim%d", axis);
+    llrt_layout_add_out(&storage->tile, name, bits[axis]);
+  }
+  for (int i = 0; i < n; i++) storage->tile.column[i] = 1ull << i;
+  for (int i = n - 1; i > 0; i--) {
+    int j = random_below(source, i + 1);
+    uint64_t t = storage->tile.column[i];
+    storage->tile.column[i] = storage->tile.column[j];
+    storage->tile.column[j] = t;
+  }
+  for (; random_below(source, 3) == 0 && n > 1; column++) {
+    int i = random_below(source, n), j = random_below(source, n);
+    if (i != j) storage->tile.column[i] ^= storage->tile.column[j];
+  }
+}
+
+/* Digits of all axes in a random order, each axis's own in its order, packed. */
+static void draw_digits(random_source *source, llrt_storage *storage) {
+  int left[LLRT_MAX_RANK], open = storage->rank;
+  for (int axis = 0; axis < storage->rank; axis++)
+    left[axis] = random_below(source, 3) ? 1 : 1 + random_below(source, 2);
+  while (open > 0) {
+    int axis = random_below(source, storage->rank);
+    if (left[axis] == 0) continue;
+    llrt_digit *digit = &storage->digit[storage->n_digits++];
+    *digit = (llrt_digit){.axis = axis, .stride = LLRT_STRIDE_PACKED};
+    digit->extent = --left[axis] ? 2 + random_below(source, 3) : LLRT_EXTENT_REST;
+    digit->reversed = random_below(source, 12) == 0;
+    open -= left[axis] == 0;
+  }
+}
+
+static void draw_storage(random_source *source, int rank, llrt_storage *storage) {
+  *storage = (llrt_storage){.rank = rank};
+  int kind = random_below(source, 6);
+  if (kind == 0) llrt_storage_row_major(rank, storage);
+  if (kind == 1) llrt_storage_col_major(rank, storage);
+  if (kind < 2) return;
+  if (random_below(source, 3) == 0) draw_tile(source, storage);
+  draw_digits(source, storage);
+  if (random_below(source, 8) == 0 && storage->n_digits < 8) {
+    llrt_digit copies = {.axis = LLRT_AXIS_REPLICA, .extent = 2, .stride = LLRT_STRIDE_PACKED};
+    storage->digit[storage->n_digits++] = copies;
+  }
+  if (random_below(source, 8) == 0) storage->offset[0] = 8 * (1 + random_below(source, 3));
+  if (random_below(source, 10) == 0) storage->swizzle = (llrt_swizzle){1, 1, 2, 0};
+  storage->pad = random_below(source, 2) ? LLRT_PAD_KEEP : LLRT_PAD_VALUE;
+  if (storage->pad == LLRT_PAD_VALUE) storage->pad_value = 5;
+}
+
+static void draw_types(random_source *source, bool sums, reshard_case *c) {
+  static const llrt_dtype plain[] = {LLRT_B8, LLRT_B16, LLRT_B32, LLRT_B64, LLRT_B4};
+  static const llrt_dtype numbers[] = {LLRT_F32, LLRT_BF16, LLRT_I32, LLRT_F64, LLRT_I16};
+  if (sums || random_below(source, 4) == 0) {
+    c->from = numbers[random_below(source, 5)];
+    c->to = numbers[random_below(source, 5)];
+    return;
+  }
+  c->from = c->to = plain[random_below(source, 5)];
+  if (random_below(source, 6) == 0) c->flip = 1 + (uint64_t)random_below(source, 15);
+}
+
+static void draw_side(random_source *source, const reshard_case *c, int rank, bool sums,
+                      llrt_sharding *s) {
+  *s = (llrt_sharding){.rank = rank};
+  draw_mesh(source, c->ranks, &s->mesh);
+  draw_splits(source, sums, s);
+  draw_storage(source, rank, &s->storage);
+}
+
+void reshard_case_draw(random_source *source, reshard_case *c) {
+  static const int sizes[] = {2, 3, 4, 6, 8};
+  int rank = random_below(source, 20) ? 1 + random_below(source, 3) : 0;
+  bool sums = random_below(source, 5) == 0;
+  *c = (reshard_case){.ranks = sizes[random_below(source, 5)]};
+  for (int axis = 0; axis < rank; axis++)
+    c->shape[axis] =
+        random_below(source, 3) ? 8 << random_below(source, 2) : random_below(source, 20);
+  draw_side(source, c, rank, sums, &c->source);
+  draw_side(source, c, rank, sums, &c->destination);
+  draw_types(source, (c->source.partial | c->destination.partial) != 0, c);
+}
+
+void reshard_case_print(const reshard_case *c, char *text, size_t size) {
+  char side[2][1500];
+  size_t length, used = 0;
+  llrt_sharding_print(&c->source, side[0], sizeof side[0], &length);
+  llrt_sharding_print(&c->destination, side[1], sizeof side[1], &length);
+  used += (size_t)snprintf(text, size, "%d ranks, ", c->ranks);
+  for (int axis = 0; axis < c->source.rank; axis++)
+    used += (size_t)snprintf(text + used, size - used, "%s%lld", axis ? "x" : "",
+                             (long long)c->shape[axis]);
+  snprintf(text + used, size - used, " %s -> %s flip %llx\n  %s\n  %s", llrt_dtype_name(c->from),
+           llrt_dtype_name(c->to), (unsigned long long)c->flip, side[0], side[1]);
+}

@@ -1,0 +1,117 @@
+/* Re-shards over several devices of one process, by a thread for each rank. */
+#include "tests/open_device.h"
+#include "tests/reshard/reshard_case.h"
+
+#include <stdlib.h>
+
+#define PER_THREAD_STREAM ((void *)2) /* CU_STREAM_PER_THREAD */
+
+static void run_draws(const reshard_place *place, const char *test, int count) {
+  random_source source = random_start(test);
+  int refused = 0;
+  for (int i = 0; i < count; i++) {
+    char message[600] = "", text[4000];
+    reshard_case c;
+    reshard_case_draw(&source, &c);
+    reshard_result result = reshard_case_run(&c, place, message, sizeof message);
+    reshard_case_print(&c, text, sizeof text);
+    cr_assert_neq(result, RESHARD_WRONG, "draw %d: %s\n  %s", i, message, text);
+    refused += result == RESHARD_REFUSED;
+  }
+  cr_expect_leq(refused, count / 4, "%d of %d refused", refused, count);
+}
+
+Test(reshard, host) {
+  opened_device host = open_device("host");
+  reshard_place place = {.timeout_ms = 60000};
+  for (int i = 0; i < RESHARD_MAX_RANKS; i++) place.device[i] = host.device;
+  run_draws(&place, "reshard host", 30);
+  close_device(&host);
+}
+
+/* Eight devices that reach each other. */
+static llrt_context *open_emulated(reshard_place *place) {
+  static const char *const names[RESHARD_MAX_RANKS] = {
+      "cuda-emu:sm_90a",  "cuda-emu:sm_80",   "cuda-emu:sm_89", "cuda-emu:sm_90a#1",
+      "cuda-emu:sm_80#1", "cuda-emu:sm_89#1", "cuda-emu:sm_90", "cuda-emu:sm_90#1"};
+  const llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
+  llrt_context *context;
+  setenv("LLRT_EMU_DEVICES", "8", 1);
+  cr_assert_eq(llrt_context_create(&params, &context), LLRT_OK);
+  *place = (reshard_place){.stream = PER_THREAD_STREAM, .timeout_ms = 60000};
+  for (int i = 0; i < RESHARD_MAX_RANKS; i++)
+    cr_assert_eq(llrt_device_open(context, names[i], NULL, &place->device[i]), LLRT_OK, "%s: %s",
+                 names[i], llrt_last_error());
+  for (int i = 0; i < RESHARD_MAX_RANKS; i++)
+    for (int j = 0; j < RESHARD_MAX_RANKS; j++)
+      cr_assert_eq(llrt_device_reach_peer(place->device[i], place->device[j]), LLRT_OK, "%s",
+                   llrt_last_error());
+  return context;
+}
+
+static void close_emulated(llrt_context **context, reshard_place *place) {
+  for (int i = 0; i < RESHARD_MAX_RANKS; i++) llrt_device_close(&place->device[i]);
+  llrt_context_destroy(context);
+}
+
+Test(reshard, emulated) {
+  reshard_place place;
+  llrt_context *context = open_emulated(&place);
+  run_draws(&place, "reshard emulated", 30);
+  close_emulated(&context, &place);
+}
+
+/* ---- what is right in other ways than by draws ---- */
+
+static reshard_case case_of(int ranks, const char *source, const char *destination, int64_t m,
+                            int64_t n) {
+  reshard_case c = {.ranks = ranks, .shape = {m, n}, .from = LLRT_B16, .to = LLRT_B16};
+  cr_assert_eq(llrt_sharding_parse(source, NULL, 2, c.shape, &c.source), LLRT_OK, "%s",
+               llrt_last_error());
+  cr_assert_eq(llrt_sharding_parse(destination, NULL, 2, c.shape, &c.destination), LLRT_OK, "%s",
+               llrt_last_error());
+  return c;
+}
+
+static void explain_to(const reshard_case *c, char *text, size_t size) {
+  size_t length;
+  const llrt_reshard_desc desc = {.source = &c->source,
+                                  .destination = &c->destination,
+                                  .shape = c->shape,
+                                  .source_dtype = c->from,
+                                  .destination_dtype = c->to};
+  cr_assert_eq(llrt_reshard_explain(&desc, 100, 1000, text, size, &length), LLRT_OK, "%s",
+               llrt_last_error());
+  cr_assert_lt(length, size);
+}
+
+/* Bytes by hand: 64 x 64 of 16 bits are 8192. */
+Test(reshard, explained) {
+  static const struct {
+    int ranks;
+    const char *source, *destination, *first_line;
+  } rows[] = {
+      {2, "mesh(a=2): P(a, None)", "mesh(a=2): P(None, a)",
+       "2 ranks: 4096 bytes cross links, 2048 at most on one, each way\n"},
+      {8, "mesh(a=8): P(a, None)", "mesh(a=8): P(None, a)",
+       "8 ranks: 7168 bytes cross links, 896 at most on one, each way\n"},
+      {64, "mesh(a=64): P(a, None)", "mesh(a=64): P(None, a)",
+       "64 ranks: 8064 bytes cross links, 126 at most on one, each way\n"},
+      /* every rank has all: nothing crosses */
+      {4, "mesh(a=4): P(None, None)", "mesh(a=4): P(a, None)",
+       "4 ranks: 0 bytes cross links, 0 at most on one, each way\n"},
+      /* four ranks to two others: copies take turns */
+      {6, "mesh(a=2, b=2): P(a, None)", "mesh(c=2) + 4: P(None, None)",
+       "6 ranks: 16384 bytes cross links, 8192 at most on one, each way\n"},
+      /* half of the sums are of others' summands: each rank reads half of the other's part */
+      {2, "mesh(a=2): P(None, None, partial(a))", "mesh(a=2): P(a, None)",
+       "2 ranks: 8192 bytes cross links, 4096 at most on one, each way\n"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    static char text[1 << 14];
+    reshard_case c = case_of(rows[i].ranks, rows[i].source, rows[i].destination, 64, 64);
+    explain_to(&c, text, sizeof text);
+    cr_expect_eq(strncmp(text, rows[i].first_line, strlen(rows[i].first_line)), 0, "row %zu: %s", i,
+                 text);
+  }
+}

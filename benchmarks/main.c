@@ -25,6 +25,7 @@ static const subcommand subcommands[] = {
     {"dot", "matrices of two types multiplied, from cold caches", bench_dot},
     {"dense", "dense products of batches, odd extents, every order of operands", bench_dense},
     {"gemm", "the host's products, beside oneDNN's sgemm", bench_gemm},
+    {"reshard", "whole tensors from one sharding to another, over several devices", bench_reshard},
     {"table4", "integers with floats inside a block, every pair and shape: which are right",
      bench_table4},
     {"graph", "counts in device memory: one CUDA graph for all, and its cost", bench_graph},

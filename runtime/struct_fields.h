@@ -37,6 +37,8 @@
     F(llrt_cache_stats, compiles) F(llrt_cache_stats, hits)) \
   S(llrt_cluster_params, F(llrt_cluster_params, ctas_per_cga) \
     F(llrt_cluster_params, cta_split) F(llrt_cluster_params, cta_order)) \
+  S(llrt_comm_params, F(llrt_comm_params, size) F(llrt_comm_params, rank) \
+    F(llrt_comm_params, ranks) F(llrt_comm_params, signals) F(llrt_comm_params, timeout_ms)) \
   S(llrt_compile_event, F(llrt_compile_event, size) F(llrt_compile_event, device) \
     F(llrt_compile_event, desc) F(llrt_compile_event, text) \
     F(llrt_compile_event, milliseconds) F(llrt_compile_event, background) \
@@ -174,6 +176,10 @@
     F(llrt_repack_tensor, rank) F(llrt_repack_tensor, shape) F(llrt_repack_tensor, bytes) \
     F(llrt_repack_tensor, step) F(llrt_repack_tensor, place) \
     F(llrt_repack_tensor, reserved)) \
+  S(llrt_reshard_desc, F(llrt_reshard_desc, size) F(llrt_reshard_desc, source) \
+    F(llrt_reshard_desc, destination) F(llrt_reshard_desc, shape) \
+    F(llrt_reshard_desc, source_dtype) F(llrt_reshard_desc, destination_dtype) \
+    F(llrt_reshard_desc, maps) F(llrt_reshard_desc, n_maps) F(llrt_reshard_desc, reserved)) \
   S(llrt_run_params, F(llrt_run_params, size) F(llrt_run_params, workspace) \
     F(llrt_run_params, workspace_bytes) F(llrt_run_params, alpha) F(llrt_run_params, beta) \
     F(llrt_run_params, scalars) F(llrt_run_params, own_workspace) \

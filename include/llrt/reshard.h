@@ -91,14 +91,16 @@ LLRT_API void llrt_reshard_destroy(llrt_reshard **reshard);
  * mesh, in f32 (f64, integers: as docs/expressions.md has them), and cast once; of a destination of
  * summands the first gets the values and the others zeros. Pads are written as the storage says.
  *   sources        [ranks]: rank r's part as this rank sees it. The own one is read; the others
- * where the source has summands, else they may be NULL destinations   [ranks]: rank r's part as
- * this rank sees it, of every rank that gets something from this one, or, of summands, the own one.
- * Parts may not overlap sources stream         all launches are queued there; the call does not
- * wait, and is legal in a capture, of which every rank replays its graph. On the host NULL: it
- * returns when all ranks have moved theirs, so that ranks need a thread each Addresses are
- * multiples of 16 bytes. Where a rank did not come in time the communicator has failed
- * (llrt_comm_status), and so do later calls that see it. Errors: INVALID_ARGUMENT, OUT_OF_CLASS (an
- * address), DEVICE; nothing is launched then. */
+ *                  where the source has summands, else they may be NULL
+ *   destinations   [ranks]: rank r's part as this rank sees it, of every rank that gets something
+ *                  from this one, or, of summands, the own one. Parts may not overlap sources
+ *   stream         all launches are queued there; the call does not wait, and is legal in a
+ *                  capture, of which every rank replays its graph. On the host NULL: it returns
+ *                  when all ranks have moved theirs, so that ranks need a thread each
+ * Addresses are multiples of 16 bytes. Where a rank did not come in time the communicator has
+ * failed (llrt_comm_status), and so do later calls that see it. A call that fails tells the other
+ * ranks, whose communicators have failed then, too, and moves nothing of its own. Errors:
+ * INVALID_ARGUMENT, OUT_OF_CLASS (an address), DEVICE. */
 LLRT_API llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *sources,
                                       void *const *destinations, void *stream);
 

@@ -368,8 +368,8 @@ static llrt_status use_llrt_compile_event(llrt_compile_event *event) {
   READ(llrt_amd_mma_params) READ(llrt_bank_params) FILLED(llrt_bank_report) \
   READ(llrt_blocked_params) FILLED(llrt_cache_entry) READ(llrt_cache_params) \
   FILLED(llrt_cache_stats) FILLED(llrt_compile_event) READ(llrt_compute_params) \
-  READ(llrt_comm_params) READ(llrt_context_params) FILLED(llrt_context_stats) READ(llrt_convert_params) \
-  READ(llrt_reshard_desc) \
+  READ(llrt_comm_params) READ(llrt_context_params) FILLED(llrt_context_stats) \
+  READ(llrt_convert_params) READ(llrt_reshard_desc) \
   FILLED(llrt_device_info) \
   READ(llrt_device_params) READ(llrt_dot_operand_params) READ(llrt_dot_pack_params) \
   FILLED(llrt_dot_packing) READ(llrt_dot_params) READ(llrt_gather_params) \

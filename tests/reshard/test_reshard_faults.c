@@ -182,8 +182,7 @@ Test(reshard_faults, one_prepares_and_does_not_come) {
   close_device(&host);
 }
 
-/* Addresses are looked at before anything is queued: then nobody has been told, and is waited for.
- */
+/* Addresses are looked at before anything is moved. */
 Test(reshard_faults, a_wrong_address) {
   opened_device host = open_device("host");
   world w = make_world(host.device, ROWS, COLUMNS);

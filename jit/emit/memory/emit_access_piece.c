@@ -75,11 +75,6 @@ static bool masks_all(const emitter *e, LLVMTypeRef type) {
   return emit_masks_whole(e, (int)LLVMGetIntTypeWidth(LLVMGetElementType(type)));
 }
 
-static LLVMValueRef all_lanes(emitter *e, LLVMValueRef condition, LLVMTypeRef type) {
-  int bits = (int)LLVMGetIntTypeWidth(LLVMGetElementType(type));
-  return emit_all_lanes(e, condition, LLVMGetVectorSize(type), bits);
-}
-
 /* A load that may not happen. */
 static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef type, access *a,
                                  uint64_t tile) {
@@ -92,8 +87,8 @@ static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef ty
     loaded_if = e->ops->load_if(e, type, emit_pointer(e, &a->place, tile), inside, otherwise);
   if (loaded_if) return loaded_if;
   if (masks_all(e, type))
-    return emit_parted_load(e, type, emit_pointer(e, &a->place, tile), all_lanes(e, inside, type),
-                            otherwise);
+    return emit_parted_load(e, type, emit_pointer(e, &a->place, tile),
+                            emit_all_lanes(e, inside, LLVMGetVectorSize(type)), otherwise);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef next = emit_open_guard(e, inside);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
@@ -141,7 +136,8 @@ void access_store_piece(emitter *e, access *a, uint64_t tile, LLVMValueRef store
   LLVMValueRef condition = access_condition(e, a, tile);
   LLVMTypeRef type = LLVMTypeOf(stored);
   if (condition && !a->step->streaming && masks_all(e, type)) {
-    emit_parted_store(e, stored, access_store_pointer(e, a, tile), all_lanes(e, condition, type));
+    emit_parted_store(e, stored, access_store_pointer(e, a, tile),
+                      emit_all_lanes(e, condition, LLVMGetVectorSize(type)));
     return;
   }
   LLVMBasicBlockRef next = emit_open_guard(e, condition);

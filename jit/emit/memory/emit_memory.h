@@ -53,13 +53,14 @@ typedef struct emit_parted {
 } emit_parted;
 void emit_part(emitter *e, const emit_place *place, uint64_t tile, const uint64_t *lanes,
                int lane_bits, emit_parted *out);
-/* Where one instruction moves lanes under a mask, a condition on all of them is a mask, too:
- * shorter than a branch. Not so in turns of rows (emit_turned): what is left out as a whole are
- * rows behind the last one, and to load under an empty mask from memory that nobody has takes the
- * processor hundreds of clocks, while all lines of a turn take a branch alike. */
+/* Where masks are registers of bits of their own (AVX-512), a condition on all lanes is a mask,
+ * too: shorter than a branch. Not so in turns of rows (emit_turned): what is left out as a whole
+ * are rows behind the last one, and to load under an empty mask from memory that nobody has takes
+ * the processor hundreds of clocks, while all lines of a turn take a branch alike. Masks of AVX2
+ * cost so much wherever they are empty. */
 bool emit_masks_whole(const emitter *e, int bits);
-/* A mask of `lanes` lanes of `bits` bits each, all of which are `condition` (i1). */
-LLVMValueRef emit_all_lanes(emitter *e, LLVMValueRef condition, unsigned lanes, int bits);
+/* A mask of `lanes` lanes, all of which are `condition` (i1). */
+LLVMValueRef emit_all_lanes(emitter *e, LLVMValueRef condition, unsigned lanes);
 /* A vector from memory; lanes outside of the mask are those of `otherwise`, and are not read. */
 LLVMValueRef emit_parted_load(emitter *e, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef mask,
                               LLVMValueRef otherwise);

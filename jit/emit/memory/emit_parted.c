@@ -91,25 +91,19 @@ static bool is_even(const int64_t *step, int n) {
   return true;
 }
 
-/* Masks of bytes are registers of bits of their own; others are lanes of bits that are all equal,
- * which a conversion from an integer would set one by one. */
-LLVMValueRef emit_all_lanes(emitter *e, LLVMValueRef condition, unsigned lanes, int bits) {
-  if (!e->ops->has_masks(e, 8)) {
-    LLVMValueRef lane = LLVMBuildSExt(e->builder, condition, emit_int_type(e, bits), "");
-    lane = in_all_lanes(e, lane, lanes);
-    return LLVMBuildICmp(e->builder, LLVMIntSLT, lane, LLVMConstNull(LLVMTypeOf(lane)), "");
-  }
+LLVMValueRef emit_all_lanes(emitter *e, LLVMValueRef condition, unsigned lanes) {
   LLVMValueRef mask = LLVMBuildSExt(e->builder, condition, emit_int_type(e, (int)lanes), "");
   return LLVMBuildBitCast(e->builder, mask, LLVMVectorType(e->i1, lanes), "");
 }
 
 bool emit_masks_whole(const emitter *e, int bits) {
-  return !e->turned && e->ops->has_masks(e, bits);
+  bool of_bits = e->ops->has_masks(e, 8); /* masks of bytes are no lanes */
+  return !e->turned && of_bits && e->ops->has_masks(e, bits);
 }
 
-static void mask_all(emitter *e, int lane_bits, int bits, emit_parted *out) {
+static void mask_all(emitter *e, int lane_bits, emit_parted *out) {
   if (!out->whole) return;
-  out->mask = emit_and(e, out->mask, emit_all_lanes(e, out->whole, 1u << lane_bits, bits));
+  out->mask = emit_and(e, out->mask, emit_all_lanes(e, out->whole, 1u << lane_bits));
   out->whole = NULL;
 }
 
@@ -136,8 +130,7 @@ void emit_part(emitter *e, const emit_place *place, uint64_t tile, const uint64_
     LLVMValueRef mask = compare_steps(e, step, lane_bits, bits_max(place->bits, 8), distance);
     out->mask = emit_and(e, out->mask, mask);
   }
-  int bits = bits_max(place->bits, 8);
-  if (emit_masks_whole(e, bits)) mask_all(e, lane_bits, bits, out);
+  if (emit_masks_whole(e, bits_max(place->bits, 8))) mask_all(e, lane_bits, out);
 }
 
 /* ---- moving what is inside ---- */

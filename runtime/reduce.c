@@ -80,6 +80,76 @@ static llrt_status check_result(const llrt_tensor *source, uint32_t axes, const 
   return LLRT_OK;
 }
 
+/* ---- axes of one position ---- */
+
+/* Row-major, without an index, by the tensor's shape alone. */
+static bool is_plain(const llrt_tensor *tensor) {
+  llrt_storage rows;
+  if (tensor->n_indices != 0) return false;
+  if (!tensor->storage) return true;
+  return tensor->storage->rank == tensor->rank &&
+         llrt_storage_row_major(tensor->rank, &rows) == LLRT_OK &&
+         llrt_storage_equal(tensor->storage, &rows);
+}
+
+/* How many of the last axes have one position; not all of them. */
+static int count_last_ones(const llrt_tensor *source) {
+  int n = 0;
+  while (n < source->rank - 1 && source->shape[source->rank - 1 - n] == 1 &&
+         !source->extent_ptr[source->rank - 1 - n])
+    n++;
+  return n;
+}
+
+/* The last n axes become the first ones. */
+static void turn_axes(const llrt_tensor *tensor, int n, llrt_tensor *turned) {
+  *turned = *tensor;
+  turned->storage = NULL;
+  for (int a = 0; a < tensor->rank; a++) {
+    int from = (a + tensor->rank - n) % tensor->rank;
+    turned->shape[a] = tensor->shape[from];
+    turned->extent_ptr[a] = tensor->extent_ptr[from];
+  }
+}
+
+/* A reduce as it was asked for. */
+typedef struct reduce_call {
+  const llrt_tensor *source, *result[2]; /* result[1]: the values tensor, or NULL */
+  llrt_op_combine combine;
+} reduce_call;
+
+static llrt_status describe(const reduce_call *call, llrt_storage storage[2],
+                            op_description *desc) {
+  op_description_begin(desc, LLRT_OP_REDUCE, call->result[1] ? 3 : 2);
+  desc->tensors[0] = *call->source;
+  desc->combine = call->combine;
+  for (int i = 0; i < desc->n_tensors - 1; i++)
+    LLRT_TRY(llrt_reduce_keep_axes(call->result[i], call->source->rank, call->combine.axes,
+                                   &storage[i], &desc->tensors[1 + i]));
+  return LLRT_OK;
+}
+
+/* Kernels take side by side what lies along the last axis. Row-major memory is the same wherever
+ * axes of one position stand, and so is the number of a position that is found: if the last axes
+ * have one position, they are described as the first ones. Precondition: the call is valid. */
+static llrt_status turn_ones(const reduce_call *call, llrt_storage storage[2],
+                             op_description *desc) {
+  int ones = count_last_ones(call->source), rank = call->source->rank;
+  llrt_tensor tensor[3];
+  reduce_call turned = {.source = &tensor[0], .combine = call->combine};
+  if (ones == 0 || !is_plain(call->source)) return LLRT_OK;
+  turn_axes(call->source, ones, &tensor[0]);
+  uint32_t axes = call->combine.axes, last = axes >> (rank - ones);
+  turned.combine.axes = (axes << ones | last) & (uint32_t)bits_mask(rank);
+  for (int i = 0; i < 2 && call->result[i]; i++) {
+    if (!is_plain(call->result[i])) return LLRT_OK;
+    bool whole = call->result[i]->rank == rank;
+    turn_axes(call->result[i], whole ? ones : ones - bits_count(last), &tensor[1 + i]);
+    turned.result[i] = &tensor[1 + i];
+  }
+  return describe(&turned, storage, desc);
+}
+
 llrt_status llrt_reduce_into(const llrt_tensor *source, const llrt_tensor *destination,
                              const llrt_reduce_params *params, void *stream) {
   LLRT_ENTRY();
@@ -93,16 +163,13 @@ llrt_status llrt_reduce_into(const llrt_tensor *source, const llrt_tensor *desti
   static const char *const called[LLRT_MAX_TENSORS] = {[2] = "values tensor"};
   LLRT_ENTRY_NAMES(called);
   op_description desc;
-  op_description_begin(&desc, LLRT_OP_REDUCE, own.values ? 3 : 2);
-  desc.tensors[0] = *source;
-  desc.combine = (llrt_op_combine){.op = own.op, .accumulate = own.accumulate, .axes = own.axes};
-  LLRT_TRY(
-      llrt_reduce_keep_axes(destination, source->rank, own.axes, &storage[0], &desc.tensors[1]));
-  if (own.values)
-    LLRT_TRY(
-        llrt_reduce_keep_axes(own.values, source->rank, own.axes, &storage[1], &desc.tensors[2]));
+  reduce_call call = {source,
+                      {destination, own.values},
+                      {.op = own.op, .accumulate = own.accumulate, .axes = own.axes}};
+  LLRT_TRY(describe(&call, storage, &desc));
   LLRT_TRY(llrt_validate_tensors(desc.tensors, desc.n_tensors, 0, stream));
   LLRT_TRY(llrt_validate_desc(&desc));
+  LLRT_TRY(turn_ones(&call, storage, &desc));
   return llrt_op_call(&desc, stream);
 }
 

@@ -268,3 +268,97 @@ Test(reduce_call, one_position_or_none) {
   }
   fixture_end(&at);
 }
+
+/* Last axes of one position are described as first ones. */
+typedef struct ones_row {
+  int rank;
+  int64_t shape[4];
+  uint32_t axes;
+  llrt_combiner op;
+} ones_row;
+
+static const ones_row ones_rows[] = {
+    {2, {600, 1}, 1, LLRT_COMBINE_SUM},         {2, {600, 1}, 2, LLRT_COMBINE_SUM},
+    {2, {600, 1}, 3, LLRT_COMBINE_MAX},         {3, {7, 80, 1}, 2, LLRT_COMBINE_SUM},
+    {3, {7, 80, 1}, 1, LLRT_COMBINE_SUM},       {3, {7, 80, 1}, 5, LLRT_COMBINE_MIN},
+    {3, {7, 80, 1}, 6, LLRT_COMBINE_SUM},       {4, {5, 6, 1, 1}, 2, LLRT_COMBINE_SUM},
+    {4, {5, 1, 6, 1}, 4, LLRT_COMBINE_SUM},     {4, {5, 6, 1, 1}, 11, LLRT_COMBINE_SUM},
+    {2, {600, 1}, 1, LLRT_COMBINE_ARGMAX},      {3, {7, 80, 1}, 5, LLRT_COMBINE_ARGMIN},
+    {4, {5, 6, 1, 1}, 15, LLRT_COMBINE_ARGMAX}, {4, {1, 1, 1, 1}, 8, LLRT_COMBINE_SUM},
+};
+
+static float ones_value(int64_t i) { return (float)(i * 37 % 101 - 50); }
+
+/* Of the source's position i, the number among the reduced positions, and that of its result. */
+static void split_position(const ones_row *r, int64_t i, int64_t *reduced, int64_t *result) {
+  int64_t weight[2] = {1, 1}, number[2] = {0, 0};
+  for (int a = r->rank - 1; a >= 0; a--) {
+    int which = r->axes >> a & 1;
+    number[which] += i % r->shape[a] * weight[which];
+    weight[which] *= r->shape[a];
+    i /= r->shape[a];
+  }
+  *reduced = number[1];
+  *result = number[0];
+}
+
+/* right[]: of each result; of positions that are found the first of equal elements. */
+static int64_t ones_right(const ones_row *r, int64_t n, double *right) {
+  double best[ELEMENTS];
+  int64_t results = 0, reduced, at;
+  for (int64_t i = 0; i < n; i++) {
+    split_position(r, i, &reduced, &at);
+    double x = ones_value(i);
+    bool finds = r->op == LLRT_COMBINE_ARGMAX || r->op == LLRT_COMBINE_ARGMIN;
+    bool greater = r->op == LLRT_COMBINE_ARGMAX || r->op == LLRT_COMBINE_MAX;
+    if (at == results) best[results] = right[results] = x, right[results++] = finds ? 0 : x;
+    else if (r->op == LLRT_COMBINE_SUM) right[at] += x;
+    else if (greater ? x > best[at] : x < best[at])
+      best[at] = x, right[at] = finds ? (double)reduced : x;
+  }
+  return results;
+}
+
+static void check_ones(fixture *at, const ones_row *r, const llrt_storage *storage, bool keeps) {
+  double right[ELEMENTS];
+  int64_t n = 1;
+  llrt_tensor from = at->source, made;
+  from.rank = r->rank;
+  from.storage = storage;
+  for (int a = 0; a < r->rank; a++) n *= from.shape[a] = r->shape[a];
+  for (int64_t i = 0; i < n; i++) at->input[i] = ones_value(i);
+  int64_t results = ones_right(r, n, right);
+  llrt_reduce_params params = {.op = r->op, .axes = r->axes, .keep_axes = keeps};
+  cr_assert_eq(llrt_reduce(&from, NULL, &params, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+  for (int64_t i = 0; i < results; i++) {
+    double is = made.dtype == LLRT_F32   ? (double)((float *)made.data)[i]
+                : made.dtype == LLRT_I32 ? (double)((int32_t *)made.data)[i]
+                                         : (double)((int64_t *)made.data)[i];
+    cr_assert_eq(is, right[i], "row %d: result %d is %g, not %g", (int)(r - ones_rows), (int)i, is,
+                 right[i]);
+  }
+  cr_assert_eq(llrt_tensor_free(&made, NULL), LLRT_OK);
+}
+
+Test(reduce_call, last_axes_of_one_position) {
+  fixture at;
+  fixture_make(&at, &fixture_params);
+  for (size_t i = 0; i < sizeof ones_rows / sizeof *ones_rows; i++) {
+    llrt_storage rows;
+    cr_assert_eq(llrt_storage_row_major(ones_rows[i].rank, &rows), LLRT_OK);
+    check_ones(&at, &ones_rows[i], NULL, false);
+    check_ones(&at, &ones_rows[i], &rows, true);
+  }
+  fixture_end(&at);
+}
+
+/* A column is taken as the row that it is in memory: by that kernel. */
+Test(reduce_call, a_column_is_a_row) {
+  fixture at;
+  fixture_make(&at, &fixture_params);
+  check_ones(&at, &(ones_row){2, {1, 900}, 2, LLRT_COMBINE_SUM}, NULL, false);
+  uint64_t compiles = fixture_stats(&at).compiles;
+  check_ones(&at, &(ones_row){2, {900, 1}, 1, LLRT_COMBINE_SUM}, NULL, false);
+  cr_expect_eq(fixture_stats(&at).compiles, compiles);
+  fixture_end(&at);
+}

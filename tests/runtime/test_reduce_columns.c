@@ -43,6 +43,9 @@ static const row rows[] = {
     {LLRT_COMBINE_PROD, LLRT_F64, 1, 300, 1500},
     {LLRT_COMBINE_ANY, LLRT_U8, 1, 300, 3001},
     {LLRT_COMBINE_ALL, LLRT_I32, 1, 300, 3001},
+    {LLRT_COMBINE_SUM, LLRT_F32, 1, 70001, 1}, /* one column, which is taken as a row */
+    {LLRT_COMBINE_ARGMAX, LLRT_F32, 3, 1003, 1},
+    {LLRT_COMBINE_ARGMIN, LLRT_I8, 1, 517, 1},
 };
 
 /* Few values, so that there are ties; of products most are 1. */

@@ -55,11 +55,12 @@ const compute_form compute_forms[] = {
 const int compute_forms_count = sizeof compute_forms / sizeof *compute_forms;
 
 const compute_shape compute_shapes[] = {
-    {LLRT_BF16, 8192, 4096}, {LLRT_BF16, 16384, 128},  {LLRT_BF16, 32768, 1024},
-    {LLRT_BF16, 8192, 2880}, {LLRT_BF16, 8192, 5760},  {LLRT_BF16, 4096, 5000},
-    {LLRT_BF16, 4096, 7168}, {LLRT_BF16, 4096, 16384}, {LLRT_BF16, 1024, 65536},
-    {LLRT_BF16, 1, 16384},   {LLRT_BF16, 16, 7168},    {LLRT_BF16, 128, 4096},
-    {LLRT_BF16, 1000, 2880}, {LLRT_F32, 4096, 4096},   {LLRT_F32, 4096, 5000},
+    {LLRT_BF16, 8192, 4096},  {LLRT_BF16, 16384, 128},   {LLRT_BF16, 32768, 1024},
+    {LLRT_BF16, 8192, 2880},  {LLRT_BF16, 8192, 5760},   {LLRT_BF16, 4096, 5000},
+    {LLRT_BF16, 4096, 7168},  {LLRT_BF16, 4096, 16384},  {LLRT_BF16, 1024, 65536},
+    {LLRT_BF16, 2048, 50257}, {LLRT_BF16, 1024, 151936}, {LLRT_BF16, 1, 16384},
+    {LLRT_BF16, 16, 7168},    {LLRT_BF16, 128, 4096},    {LLRT_BF16, 1000, 2880},
+    {LLRT_F32, 4096, 4096},   {LLRT_F32, 4096, 5000},
 };
 const int compute_shapes_count = sizeof compute_shapes / sizeof *compute_shapes;
 

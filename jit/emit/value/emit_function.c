@@ -149,12 +149,16 @@ static LLVMValueRef near_whole(const maker *m, LLVMValueRef x, double factor, LL
   return sub(m, moved, magic);
 }
 
-/* e^x = *part times 2^n, *part around 1, *n a code of near_whole, of -125 <= x <= 90: ln 2 in two
- * parts. */
+/* x - n ln 2, ln 2 in two parts. */
+static LLVMValueRef less_logarithms(const maker *m, LLVMValueRef x, LLVMValueRef n) {
+  LLVMValueRef r = fma_of(m, n, number(m, -0.693147182464599609375), x);
+  return fma_of(m, n, number(m, 1.90465429995776804525e-9), r);
+}
+
+/* e^x = *part times 2^n, *part around 1, *n a code of near_whole, of -125 <= x <= 90. */
 static void exponential_parts(const maker *m, LLVMValueRef x, LLVMValueRef *part, LLVMValueRef *n) {
   LLVMValueRef whole_part = near_whole(m, x, 1.4426950408889634, n);
-  LLVMValueRef r = fma_of(m, whole_part, number(m, -0.693147182464599609375), x);
-  *part = small_exp(m, fma_of(m, whole_part, number(m, 1.90465429995776804525e-9), r));
+  *part = small_exp(m, less_logarithms(m, x, whole_part));
 }
 
 static LLVMValueRef exponential(const maker *m, LLVMValueRef x) {
@@ -274,56 +278,78 @@ static LLVMValueRef hyperbolic_tangent(const maker *m, LLVMValueRef x) {
   return choose(m, less(m, size, number(m, 0.62)), near, far);
 }
 
-/* ---- the error function, in f64 ---- */
+/* ---- the error function ---- */
 
-/* e^x, -160 <= x <= 0. */
-static LLVMValueRef wide_exp(const maker *w, LLVMValueRef x) {
-  static const double taylor[] = {1,        1,        1. / 2,    1. / 6,     1. / 24,
-                                  1. / 120, 1. / 720, 1. / 5040, 1. / 40320, 1. / 362880};
-  LLVMValueRef magic = number(w, 0x1.8p52);
-  LLVMValueRef moved = fma_of(w, x, number(w, 1.4426950408889634), magic);
-  LLVMValueRef integer = LLVMBuildSub(w->b, code_of(w, moved), code_of(w, magic), "");
-  LLVMValueRef n = sub(w, moved, magic);
-  LLVMValueRef r = fma_of(w, n, number(w, -0.6931471805599453), x);
-  return mul(w, polynomial(w, r, taylor, 10), power(w, integer));
-}
-
-/* 1 - erf(z), 0 <= z <= 10.8, to 2^-29 of itself: t e^(P(t) - z^2), t = 2 / (2 + z). */
-static LLVMValueRef complement(const maker *w, LLVMValueRef z) {
-  static const double p[] = {-1.2655054501883389,  0.99976209881614719, 0.37877532518503793,
-                             0.048067813992626163, 0.12998148952307437, -1.0558052576972072,
-                             2.6266218941456465,   -5.6957177637026959, 8.4745289234073624,
-                             -7.8321809775014444,  4.3731859105426212,  -1.3667419073365314,
-                             0.18502790098006888};
-  LLVMValueRef t = quotient(w, number(w, 2), add(w, number(w, 2), z));
-  LLVMValueRef exponent = fma_of(w, negative(w, z), z, polynomial(w, t, p, sizeof p / sizeof *p));
-  return mul(w, t, wide_exp(w, exponent));
-}
-
+/* Near 0 a polynomial, elsewhere 1 - e^p(|x|), of which the power's absolute error counts. */
 static LLVMValueRef error_function(const maker *m, LLVMValueRef x) {
-  static const double c[] = {1.1283791670955101,     -0.37612638903059337,
-                             0.11283791662226531,    -0.026866168309815537,
-                             0.0052239469040764683,  -0.00085461271660357816,
-                             0.00011967647073178893, -1.3083815881509932e-05};
-  maker w = maker_of(m->e, LLVMTypeOf(x), true);
-  LLVMValueRef wide = LLVMBuildFPExt(m->b, x, w.real, ""), z = mul(&w, wide, wide);
-  LLVMValueRef size = limited(&w, size_of(&w, wide), 0, 10);
-  LLVMValueRef near = mul(&w, wide, polynomial(&w, z, c, sizeof c / sizeof *c));
-  LLVMValueRef far = sub(&w, number(&w, 1), complement(&w, size));
-  far = choose(&w, less(&w, wide, number(&w, 0)), negative(m, far), far);
-  LLVMValueRef made = choose(&w, less(&w, size, number(&w, 0.5)), near, far);
-  return LLVMBuildFPTrunc(m->b, made, m->real, "");
+  static const double near_zero[] = {
+      0.12837916676486415,  -0.37612634982706744,   0.1128371505988877,   -0.026860509361962846,
+      0.005203860366605738, -0.0008175644595578373, 8.513099813316623e-05};
+  static const double far[] = {0.00017055210334023828, -1.1294951596288212,
+                               -0.6333866449954885,    -0.10823662149577613,
+                               0.025091498472935816,   -0.004160527760752034,
+                               0.00043230319402196834, -2.0909575095517458e-05};
+  LLVMValueRef size = size_of(m, x), z = mul(m, x, x);
+  LLVMValueRef near = fma_of(m, x, polynomial(m, z, near_zero, 7), x);
+  LLVMValueRef most = choose(m, less(m, number(m, 4), size), number(m, 4), size);
+  LLVMValueRef rest = sub(m, number(m, 1), exponential(m, polynomial(m, most, far, 8)));
+  LLVMValueRef sign = LLVMBuildXor(m->b, code_of(m, x), code_of(m, size), "");
+  rest = of_code(m, LLVMBuildOr(m->b, code_of(m, rest), sign, ""));
+  return choose(m, less(m, size, number(m, 0.9)), near, rest);
 }
 
-/* x (1 + erf(x / sqrt 2)) / 2. -infinity gives what it tends to, -0. */
+/* ---- gelu: x less what x lacks of it, z q(z) with z = |x| and q(z) = (1 - erf(z / sqrt 2)) / 2
+ * ----
+ */
+
+#define GELU_NEAR 4.5
+#define GELU_LIMIT 15 /* from here on z q(z) is 0 */
+
+/* z q(z), z at most GELU_NEAR, as z times the second value. q(z) = 2^(z p(z) - v^2) times what is
+ * in all coefficients of the power: v = z - 0.25, so that p is small at both ends; v^2 is exact
+ * where the exponent's fraction is taken. */
+static LLVMValueRef gelu_near(const maker *m, LLVMValueRef z) {
+  static const double p[] = {-0.344311267,    0.369267017,    -0.0132389497,   0.00189062313,
+                             -0.000250906422, 2.92280183e-05, -2.58604518e-06, 6.71573943e-08,
+                             2.60748081e-08,  -1.1826482e-08, 4.4023114e-09};
+  static const double power_of[] = {0.522136867,   0.361917734,    0.125431105,   0.028980244,
+                                    0.00502217421, 0.000699588272, 8.01572169e-05};
+  LLVMValueRef v = sub(m, z, number(m, 0.25)), w = sub(m, z, number(m, 3)), n;
+  LLVMValueRef slope = polynomial(m, w, p, sizeof p / sizeof *p), back = negative(m, v);
+  LLVMValueRef exponent = fma_of(m, back, v, mul(m, z, slope));
+  LLVMValueRef whole_part = near_whole(m, exponent, 1, &n);
+  LLVMValueRef rest = fma_of(m, back, v, negative(m, whole_part));
+  rest = fma_of(m, z, slope, rest);
+  maker few = *m;
+  few.moderate = true; /* the exponent is above -22 */
+  return scaled(&few, polynomial(m, rest, power_of, sizeof power_of / sizeof *power_of), n);
+}
+
+/* z q(z), GELU_NEAR to GELU_LIMIT: e^(-z^2 / 2) s(1 / z^2), the square in two parts. */
+static LLVMValueRef gelu_far(const maker *m, LLVMValueRef z) {
+  static const double s[] = {0.3989422691556655, -0.3989367537779185, 1.1958007924225007,
+                             -5.888200986604725, 36.79880178824676,   -212.85474943050866,
+                             703.3938754193052};
+  LLVMValueRef square = mul(m, z, z), low = fma_of(m, z, z, negative(m, square)), n;
+  LLVMValueRef half = mul(m, square, number(m, -0.5));
+  LLVMValueRef whole_part = near_whole(m, half, 1.4426950408889634, &n);
+  LLVMValueRef r = less_logarithms(m, half, whole_part);
+  r = fma_of(m, low, number(m, -0.5), r);
+  LLVMValueRef inverse = quotient(m, number(m, 1), square);
+  return scaled(m, mul(m, small_exp(m, r), polynomial(m, inverse, s, 7)), n);
+}
+
+/* -infinity gives what it tends to, -0. */
 static LLVMValueRef gelu(const maker *m, LLVMValueRef x) {
-  maker w = maker_of(m->e, LLVMTypeOf(x), true);
-  LLVMValueRef low = choose(m, less(m, x, number(m, -15)), number(m, -15), x);
-  LLVMValueRef wide = LLVMBuildFPExt(m->b, low, w.real, "");
-  LLVMValueRef z = mul(&w, limited(&w, size_of(&w, wide), 0, 15), number(&w, 0.7071067811865476));
-  LLVMValueRef tail = mul(&w, complement(&w, z), number(&w, 0.5));
-  LLVMValueRef part = choose(&w, less(&w, wide, number(&w, 0)), tail, sub(&w, number(&w, 1), tail));
-  return LLVMBuildFPTrunc(m->b, mul(&w, wide, part), m->real, "");
+  LLVMValueRef size = size_of(m, x), args[2] = {x, number(m, -0.0)};
+  LLVMTypeRef type = m->real;
+  LLVMValueRef most = emit_intrinsic(m->e, "llvm.maximum", &type, 1, args, 2);
+  LLVMValueRef near = fma_of(m, negative(m, size), gelu_near(m, size), most);
+  if (m->moderate) return near;
+  LLVMValueRef limit = number(m, GELU_LIMIT), least = number(m, GELU_NEAR);
+  LLVMValueRef inside = choose(m, less(m, limit, size), limit, size);
+  LLVMValueRef far = sub(m, most, gelu_far(m, inside));
+  return choose(m, less(m, least, size), far, near);
 }
 
 /* ---- the whole ---- */
@@ -365,6 +391,7 @@ double emit_function_moderate(int op) {
   case EXPR_SIGMOID:
   case EXPR_SILU: return 87; /* e^-87 is normal */
   case EXPR_TANH: return 43;
+  case EXPR_GELU: return GELU_NEAR;
   default: return 0;
   }
 }

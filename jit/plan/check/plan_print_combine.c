@@ -37,14 +37,12 @@ static void print_walk(const plan_kernel *kernel, const plan_step *step, llrt_te
     llrt_text_add(text, ")");
   }
   llrt_text_add(text, "%s", walk->split < 0 ? "" : ", a share of it,");
-  if (step->bare) {
-    llrt_text_add(text, ":");
-    return;
+  if (!step->bare) {
+    llrt_text_add(text, " with ");
+    print_pair(step, step->out, step->index_out, text);
+    llrt_text_add(text, ", at first ");
+    print_pair(step, step->in, step->index_in, text);
   }
-  llrt_text_add(text, " with ");
-  print_pair(step, step->out, step->index_out, text);
-  llrt_text_add(text, ", at first ");
-  print_pair(step, step->in, step->index_in, text);
   if (step->ahead) llrt_text_add(text, ", %d steps a turn ahead", step->ahead);
   llrt_text_add(text, ":");
 }

@@ -99,8 +99,6 @@ static llrt_status check_walk(const plan_kernel *kernel, int at) {
         at);
   CHECK(step->body > 0, "step %d: walks without a body", at);
   if (kernel->lookback.queued) LLRT_TRY(plan_verify_queue(kernel, at));
-  if (step->bare) return LLRT_OK;
-  CHECK(last->pairs == step->pairs, "step %d: pairs", at);
   CHECK(step->ahead < step->body && step->ahead <= PLAN_MAX_AHEAD &&
             (step->ahead == 0 || !kernel->target.simd_lanes),
         "step %d: %d steps ahead", at, step->ahead);
@@ -108,6 +106,8 @@ static llrt_status check_walk(const plan_kernel *kernel, int at) {
     CHECK(step[i].kind == PLAN_LOAD || (step[i].kind == PLAN_IF_INTERIOR && step[i].joins &&
                                         i + step[i].body + step[i].otherwise <= step->ahead),
           "step %d: no load is ahead", at + i);
+  if (step->bare) return LLRT_OK;
+  CHECK(last->pairs == step->pairs, "step %d: pairs", at);
   CHECK(same_layout(kernel, step->in, step->out) && same_layout(kernel, step->out, last->out),
         "step %d: what is carried changes its place", at);
   CHECK(kernel->value[step->in].bits == kernel->value[step->out].bits &&

@@ -4,11 +4,13 @@
  *   rows_tile.c    digits -> the work tile, who holds which of its bits
  *   rows_access.c  values from tensors and into them
  *   rows_reduce.c  joins along axes: in the block, or walked
+ *   rows_online.c  a walked row's maximum and sum of exponentials in one walk
  *   rows_nodes.c   a program's nodes as steps
  *   rows_kernel.c  the kernel */
 #ifndef LLRT_JIT_PLAN_ROWS_ROWS_H
 #define LLRT_JIT_PLAN_ROWS_ROWS_H
 
+#include "jit/plan/block/block.h"
 #include "jit/plan/draft/draft.h"
 #include "jit/plan/facts/vector_list.h"
 
@@ -21,6 +23,8 @@ typedef struct rows {
   draft d;
   const expr_program *program;
   bool resident; /* a row lies in one block's registers; else blocks walk it */
+  bool turns;    /* resident: blocks stay and take rows by turns, of which the next is loaded while
+                    one is worked on */
   int n_groups;  /* sets of axes that something is joined along, each in the next */
   uint8_t group[LLRT_MAX_RANK];
   uint64_t of_axis[LLRT_MAX_RANK]; /* tile bits of an axis's digits */
@@ -47,6 +51,10 @@ llrt_status rows_apply(rows *r, plan_step step, uint64_t tile_bits, int *number)
 /* Appends a constant, or a kernel argument. */
 llrt_status rows_number(rows *r, llrt_dtype type, plan_number code, int *number);
 
+/* rows_kernel.c: how many tensors differ from row to row, and are loaded before anything waits;
+ * node (room for each node, or NULL): their nodes. */
+int rows_loaded_first(const rows *r, int *node);
+
 /* rows_access.c: loads the tensor of a node, if it is not loaded; its elements in the type that
  * they compute in; a value into a tensor. */
 llrt_status rows_fetch(rows *r, int node);
@@ -58,11 +66,32 @@ llrt_status rows_reduce(rows *r, int node, int in, int *out);
 /* The same, of a value that `make` makes in each turn of a walk. */
 llrt_status rows_walk_reduce(rows *r, int node, int *out);
 
+/* Shared with rows_online.c. The neutral element of the node's combiner in place of what lies
+ * beyond the ends of its axes. */
+llrt_status rows_leave_out(rows *r, const program_node *node, int *value);
+/* The same elements under another number, as a value of its own tile (reduced: 0), or of the
+ * kernel's again. */
+llrt_status rows_renamed(rows *r, int value, uint64_t reduced, int *number);
+/* A joined value as one of the kernel's tile, laid out as all that varies along bits `left`. */
+llrt_status rows_end_join(rows *r, const reduce_value *value, uint64_t left, int *out);
+/* The layout that elements of a turn have once each thread has joined its own; *fold: log2 of it.
+ */
+llrt_status rows_folded_layout(rows *r, const program_node *node, plan_value *out, int *fold);
+
+/* rows_online.c: of node `max`, a maximum m of x along walked rows, the node that is the sum of
+ * exp(x - m), if one walk can make both (GPUs); else ROWS_NONE. */
+int rows_online_sum(const rows *r, int max);
+/* Makes the values of both. */
+llrt_status rows_walk_online(rows *r, int max, int sum);
+
 /* rows_nodes.c: makes the node's value, if it is not there. */
 llrt_status rows_make_node(rows *r, int node);
 /* Loads the tensors that the node's value wants yet: one load behind the other, before anything
  * waits for what they bring. */
 llrt_status rows_fetch_for(rows *r, int node);
+/* Of the walk that step number `walk` opens: the steps that its body has yet, loads, run a turn
+ * early, if they are few enough. GPUs alone. */
+void rows_load_early(rows *r, int walk);
 /* Makes what turns need of the node that no turn changes. */
 llrt_status rows_prepare(rows *r, int node);
 /* Whether the node's value differs from turn to turn. */

@@ -11,10 +11,21 @@
 /* log2 elements of an access to a tensor, and of what divides its address. */
 typedef struct accesses {
   int vector, align;
+  bool overhang; /* rows are not aligned, and aligned vectors that overhang them move them */
 } accesses;
 
-static accesses accesses_of(draft *d, const plan_value *value, int tensor) {
+/* Whether such vectors may move 2^vector elements of the value. Loads of the first tensor alone:
+ * kernels know the ends of its memory. */
+static bool can_overhang(const draft *d, const plan_value *value, const plan_step *step,
+                         int vector) {
+  bool whole = plan_tile_bits_in(d->kernel, value) == bits_mask(d->tile_bits);
+  return whole && (step->kind == PLAN_STORE || step->tensor == 0) &&
+         draft_group_fits(d, step->tensor, value, vector);
+}
+
+static accesses accesses_of(draft *d, const plan_value *value, const plan_step *step) {
   const plan_kernel *kernel = d->kernel;
+  int tensor = step->tensor;
   plan_address_map map;
   plan_value spread;
   draft_runs runs;
@@ -24,6 +35,8 @@ static accesses accesses_of(draft *d, const plan_value *value, int tensor) {
   plan_address_of_tensor(kernel, tensor, &map);
   plan_value_spread(kernel, value, &spread);
   draft_runs_of(d, tensor, &runs);
+  if (vector > runs.align && can_overhang(d, value, step, vector))
+    return (accesses){.vector = vector, .align = runs.align, .overhang = true};
   if (kernel->target.access_align_bytes > 1) vector = bits_min(vector, runs.align);
   if (swizzle->swizzle_len) vector = bits_min(vector, bits_min(swizzle->per_element, runs.align));
   int word = kernel->target.simd_lanes ? value->word : 0;
@@ -79,15 +92,17 @@ static llrt_status check_nibbles(const rows *r, const plan_step *step) {
 static llrt_status access_steps(rows *r, plan_step step, const plan_value *value) {
   draft *d = &r->d;
   plan_kernel *kernel = d->kernel;
-  accesses own = accesses_of(d, value, step.tensor);
+  accesses own = accesses_of(d, value, &step);
   bool edge = kernel->n_bounds > 0, inside = true;
   for (int i = 0; i < kernel->n_bounds; i++)
     inside &= kernel->bound[i].full.arg >= 0 || kernel->bound[i].full.value > 0;
-  plan_step masked = step;
   step.vector = (uint8_t)own.vector;
   step.misaligned = (uint8_t)bits_max(own.vector - own.align, 0);
+  step.overhang = own.overhang;
+  step.by_words = draft_by_words(d, &step, value);
+  plan_step masked = step;
   masked.masked = true;
-  masked.vector = (uint8_t)masked_vector(d, value, step.tensor, own.vector);
+  if (!own.overhang) masked.vector = (uint8_t)masked_vector(d, value, step.tensor, own.vector);
   masked.misaligned = (uint8_t)bits_max(masked.vector - own.align, 0);
   if (!edge || inside) LLRT_TRY(check_nibbles(r, &step));
   if (edge) LLRT_TRY(check_nibbles(r, &masked));

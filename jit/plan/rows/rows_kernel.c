@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "jit/plan/facts/access.h"
 #include "jit/plan/stages/stages.h"
 
 #include <stdlib.h>
@@ -60,8 +61,15 @@ static llrt_status check_outputs(const rows *r) {
   return LLRT_OK;
 }
 
+/* As many blocks stay as a device has room for at once; rows are dealt out evenly. */
 static llrt_status walk_arguments(rows *r) {
-  return r->resident ? LLRT_OK : draft_walk_turns(&r->d, r->program->reduced, 1);
+  plan_kernel *kernel = r->d.kernel;
+  const plan_target *target = &kernel->target;
+  if (!r->resident) return draft_walk_turns(&r->d, r->program->reduced, 1);
+  if (!r->turns) return LLRT_OK;
+  int blocks = bits_max(target->tuning->rows_turn_unit_warp_bits - kernel->warp_bits, 0);
+  kernel->launch.walk.blocks = plan_for_units(target, PLAN_MEASURED_UNITS << blocks);
+  return draft_walk_turns(&r->d, 0, 1);
 }
 
 static bool stored_in_walk(const rows *r, const program_tensor *tensor) {
@@ -72,11 +80,14 @@ static bool is_stored(const rows *r, const program_tensor *tensor, bool walked) 
   return tensor->output && stored_in_walk(r, tensor) == walked;
 }
 
-/* All is loaded before anything is stored: an output may be where an input was. */
-static llrt_status store_outputs(rows *r, bool walked) {
+/* All is loaded before anything is stored: an output may be where an input was. walk: the step that
+ * opens the walk in which that is; -1: in none, or other steps stand before. */
+static llrt_status store_outputs(rows *r, int walk) {
   const program_tensor *tensor = r->program->tensor;
+  bool walked = walk >= 0;
   for (int t = 0; t < r->program->n_tensors; t++)
     if (is_stored(r, &tensor[t], walked)) LLRT_TRY(rows_fetch_for(r, tensor[t].node));
+  if (walked) rows_load_early(r, walk);
   for (int t = 0; t < r->program->n_tensors; t++) {
     if (!is_stored(r, &tensor[t], walked)) continue;
     LLRT_TRY(rows_make_node(r, tensor[t].node));
@@ -98,23 +109,33 @@ static llrt_status walk_outputs(rows *r) {
   if (!any) return LLRT_OK;
   int walk;
   LLRT_TRY(draft_open(kernel, (plan_step){.kind = PLAN_WALK, .bare = true}, &walk));
-  LLRT_TRY(store_outputs(r, true));
+  LLRT_TRY(store_outputs(r, walk));
   draft_close(kernel, walk);
   return LLRT_OK;
 }
 
-/* What differs from row to row comes first, so that all of it is under way together; what is the
- * same for all of them, and likely near, only when it is wanted, so that it takes no registers of
- * blocks that wait. */
-static llrt_status load_inputs(rows *r) {
+int rows_loaded_first(const rows *r, int *node) {
   const expr_program *program = r->program;
   uint32_t all = 0;
+  int n = 0;
   for (int t = 0; t < program->n_tensors; t++) all |= program->tensor[t].axes;
   for (int i = 0; i < program->n_nodes; i++) {
-    const program_node *node = &program->node[i];
-    bool of_row = !(all & ~(uint32_t)program->reduced & ~(uint32_t)node->axes);
-    if (node->op == EXPR_TENSOR && of_row && !rows_walks(r, i)) LLRT_TRY(rows_fetch(r, i));
+    uint32_t own = program->node[i].axes | program->reduced;
+    if (program->node[i].op != EXPR_TENSOR || (all & ~own) || rows_walks(r, i)) continue;
+    if (node) node[n] = i;
+    n++;
   }
+  return n;
+}
+
+/* In the walk that step `walk` opens, if there is one, loads run a turn ahead. What differs from
+ * row to row comes first, so that all of it is under way together; what is the same for all of
+ * them, and likely near, only when it is wanted, so that it takes no registers of blocks that wait.
+ */
+static llrt_status load_inputs(rows *r, int walk) {
+  int node[PROGRAM_MAX_NODES], n = rows_loaded_first(r, node);
+  for (int i = 0; i < n; i++) LLRT_TRY(rows_fetch(r, node[i]));
+  if (walk >= 0) rows_load_early(r, walk);
   return LLRT_OK;
 }
 
@@ -146,7 +167,46 @@ static llrt_status open_indices(rows *r, int *branch) {
   return draft_open_indices(&r->d, walked, 0, branch);
 }
 
-/* *made: false where rows that are to be resident are too long. */
+/* Whether what the next turn stores first in shared memory may lie where this one still loads: it
+ * does not, if another buffer's barrier stands between. */
+static bool turns_meet(const plan_kernel *kernel, int walk) {
+  int stored = -1, loaded = -1;
+  for (int i = walk + 1; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    if (step->kind == PLAN_SHARED_STORE && stored < 0) stored = step->buffer;
+    if (step->kind == PLAN_SHARED_LOAD) loaded = step->buffer;
+    if (step->kind == PLAN_GATHER && step->staged) return true;
+  }
+  if (stored < 0 || loaded < 0) return false;
+  const plan_buffer *first = &kernel->buffer[stored], *last = &kernel->buffer[loaded];
+  return first->offset < plan_buffer_end(last) && last->offset < plan_buffer_end(first);
+}
+
+/* Rows that lie in a block: one after the other, where blocks stay. */
+static llrt_status resident_steps(rows *r) {
+  plan_kernel *kernel = r->d.kernel;
+  int walk = -1;
+  if (r->turns) LLRT_TRY(draft_open(kernel, (plan_step){.kind = PLAN_WALK, .bare = true}, &walk));
+  LLRT_TRY(load_inputs(r, walk));
+  LLRT_TRY(reduce_resident(r));
+  LLRT_TRY(store_outputs(r, -1));
+  if (walk < 0) return LLRT_OK;
+  if (turns_meet(kernel, walk)) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
+  draft_close(kernel, walk);
+  return LLRT_OK;
+}
+
+/* Indices and extents in device memory are of whole blocks. */
+static bool may_turn(const op_description *desc) {
+  bool may = true;
+  for (int t = 0; t < desc->n_tensors; t++) {
+    may &= desc->tensors[t].n_indices == 0;
+    for (int a = 0; a < desc->tensors[t].rank; a++) may &= !desc->tensors[t].extent_ptr[a];
+  }
+  return may;
+}
+
+/* *made: false where rows that are to be resident are too long, or blocks are not to stay. */
 static llrt_status make_kernel(rows *r, const op_description *desc, const plan_target *target,
                                const plan_options *options, plan_kernel *kernel, bool *made) {
   draft *d = &r->d;
@@ -157,6 +217,8 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
   if (r->resident) d->roles.resident = r->program->reduced;
   d->apart = r->resident;
   if (r->resident) d->roles.may_be_empty = 0;
+  if (r->turns) d->roles.turned = (uint32_t)bits_mask(r->program->rank) & ~r->program->reduced;
+  d->splits = r->turns;
   LLRT_TRY(draft_digits(d));
   if (d->divided)
     return llrt_error(LLRT_UNSUPPORTED, "the tensors' storages have no common refinement");
@@ -164,28 +226,34 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
   LLRT_TRY(rows_tile(r, made));
   if (!*made) return LLRT_OK;
   LLRT_TRY(draft_space(d));
+  r->turns &= kernel->walk.n_places > 0; /* of one row the tile is the same */
   LLRT_TRY(walk_arguments(r));
   int present = -1;
   LLRT_TRY(open_indices(r, &present));
-  LLRT_TRY(load_inputs(r));
-  LLRT_TRY(reduce_resident(r));
-  LLRT_TRY(store_outputs(r, false));
+  LLRT_TRY(resident_steps(r));
   LLRT_TRY(walk_outputs(r));
   draft_close_indices(d, present);
+  LLRT_TRY(draft_memory(d));
   draft_finish(kernel);
   return LLRT_OK;
 }
 
 static llrt_status make_rows(rows *r, const op_description *desc, const plan_target *target,
                              const plan_options *options, plan_kernel *kernel) {
+  static const struct {
+    bool resident, turns;
+  } ways[] = {{true, true}, {true, false}, {false, false}};
   bool made = false;
-  for (int resident = 1; resident >= 0 && !made; resident--) {
+  for (int i = !may_turn(desc); i < 3 && !made; i++) {
     memset(r, 0, sizeof *r);
     r->program = &desc->program;
-    r->resident = resident;
-    for (int i = 0; i < PROGRAM_MAX_NODES; i++) r->value[i] = r->loaded[i] = ROWS_NONE;
+    r->resident = ways[i].resident;
+    r->turns = ways[i].turns;
+    for (int k = 0; k < PROGRAM_MAX_NODES; k++) r->value[k] = r->loaded[k] = ROWS_NONE;
     LLRT_TRY(find_groups(r));
-    LLRT_TRY(make_kernel(r, desc, target, options, kernel, &made));
+    llrt_status status = make_kernel(r, desc, target, options, kernel, &made);
+    if (status == LLRT_UNSUPPORTED && r->turns) made = false; /* another way may do it */
+    else LLRT_TRY(status);
   }
   return made ? LLRT_OK
               : llrt_error(LLRT_UNSUPPORTED, "no tile of the expression's tensors fits a block");

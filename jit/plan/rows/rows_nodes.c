@@ -93,6 +93,13 @@ llrt_status rows_fetch_for(rows *r, int number) {
   return LLRT_OK;
 }
 
+void rows_load_early(rows *r, int walk) {
+  plan_kernel *kernel = r->d.kernel;
+  int early = kernel->n_steps - walk - 1;
+  if (!kernel->target.simd_lanes && early <= PLAN_MAX_AHEAD)
+    kernel->step[walk].ahead = (uint8_t)early;
+}
+
 llrt_status rows_prepare(rows *r, int number) {
   const program_node *node = &r->program->node[number];
   if (!rows_walks(r, number)) return rows_make_node(r, number);

@@ -60,7 +60,7 @@ static llrt_status position_of(rows *r, int axis, int *number) {
 }
 
 /* The neutral element in place of what lies beyond the axis. */
-static llrt_status leave_out(rows *r, const program_node *node, int axis, int *value) {
+static llrt_status leave_out_along(rows *r, const program_node *node, int axis, int *value) {
   uint64_t tile_bits = plan_tile_bits_in(r->d.kernel, &r->d.kernel->value[*value]);
   llrt_dtype type = joined_type(node);
   plan_number end, neutral = {.arg = -1};
@@ -89,10 +89,15 @@ static llrt_status leave_out(rows *r, const program_node *node, int axis, int *v
   return rows_apply(r, choose, tile_bits, value);
 }
 
+llrt_status rows_leave_out(rows *r, const program_node *node, int *value) {
+  for (int a = 0; a < r->program->rank; a++)
+    if (node->reduced >> a & 1 && overhangs(r, a)) LLRT_TRY(leave_out_along(r, node, a, value));
+  return LLRT_OK;
+}
+
 /* ---- the join ---- */
 
-/* The same elements under another number, as a value of its own tile, or of the kernel's again. */
-static llrt_status renamed(rows *r, int value, uint64_t reduced, int *number) {
+llrt_status rows_renamed(rows *r, int value, uint64_t reduced, int *number) {
   plan_value made = r->d.kernel->value[value];
   made.reduced = reduced;
   LLRT_TRY(draft_value(r->d.kernel, &made, number));
@@ -118,8 +123,7 @@ static llrt_status positions_like(rows *r, int axis, int like, int *number) {
 static llrt_status begin_join(rows *r, const program_node *node, int in, joining *j) {
   plan_kernel *kernel = r->d.kernel;
   int value = in, at = 0;
-  for (int a = 0; a < r->program->rank; a++)
-    if (node->reduced >> a & 1 && overhangs(r, a)) LLRT_TRY(leave_out(r, node, a, &value));
+  LLRT_TRY(rows_leave_out(r, node, &value));
   *j = (joining){.node = node};
   j->value = (reduce_value){.op = combiner_of(node->op),
                             .type = joined_type(node),
@@ -128,21 +132,20 @@ static llrt_status begin_join(rows *r, const program_node *node, int in, joining
   j->left = plan_tile_bits_in(kernel, &kernel->value[value]) & ~rows_bits_of(r, node->reduced);
   j->kept = bits_count(j->left);
   if (j->value.pairs) LLRT_TRY(positions_like(r, bits_lowest(node->reduced), value, &at));
-  LLRT_TRY(renamed(r, value, 0, &j->value.key));
-  return j->value.pairs ? renamed(r, at, 0, &j->value.at) : LLRT_OK;
+  LLRT_TRY(rows_renamed(r, value, 0, &j->value.key));
+  return j->value.pairs ? rows_renamed(r, at, 0, &j->value.at) : LLRT_OK;
 }
 
-/* The joined value as one of the kernel's tile, laid out as all that varies along the same bits. */
-static llrt_status end_join(rows *r, const joining *j, int *out) {
+llrt_status rows_end_join(rows *r, const reduce_value *value, uint64_t left, int *out) {
   plan_kernel *kernel = r->d.kernel;
-  int joined = j->value.pairs ? j->value.at : j->value.key;
+  int joined = value->pairs ? value->at : value->key;
   plan_value wanted, own;
-  LLRT_TRY(rows_layout(r, j->left, kernel->value[joined].bits, &wanted));
+  LLRT_TRY(rows_layout(r, left, kernel->value[joined].bits, &wanted));
   own = wanted;
   own.reduced = 0;
   if (!llrt_layout_equal(&own.layout, &kernel->value[joined].layout))
     LLRT_TRY(draft_exchange(&r->d, joined, &own, &joined));
-  return renamed(r, joined, wanted.reduced, out);
+  return rows_renamed(r, joined, wanted.reduced, out);
 }
 
 /* Sum over count. */
@@ -193,7 +196,7 @@ llrt_status rows_reduce(rows *r, int number, int in, int *out) {
     if (!part.reduced) continue;
     LLRT_TRY(begin_join(r, &part, *out, &j));
     LLRT_TRY(reduce_block(&r->d, &j.value, j.kept, false));
-    LLRT_TRY(end_join(r, &j, out));
+    LLRT_TRY(rows_end_join(r, &j.value, j.left, out));
   }
   (void)pairs;
   return node->op == EXPR_MEAN ? divide_mean(r, node, out) : LLRT_OK;
@@ -226,9 +229,7 @@ static llrt_status like_values(rows *r, const reduce_value *like, reduce_value *
   return draft_value(r->d.kernel, &at, &made->at);
 }
 
-/* The layout that elements of a turn have once each thread has joined its own; *fold: log2 of it.
- */
-static llrt_status folded_layout(rows *r, const program_node *node, plan_value *out, int *fold) {
+llrt_status rows_folded_layout(rows *r, const program_node *node, plan_value *out, int *fold) {
   plan_value whole;
   uint64_t tile_bits = rows_bits_of(r, r->program->node[node->arg[0]].axes);
   uint64_t left = tile_bits & ~rows_bits_of(r, node->reduced);
@@ -255,7 +256,11 @@ llrt_status rows_walk_reduce(rows *r, int number, int *out) {
     return llrt_error(LLRT_UNSUPPORTED,
                       "reductions along several sets of axes, and rows too long for a block");
   LLRT_TRY(rows_prepare(r, node->arg[0]));
-  LLRT_TRY(folded_layout(r, node, &laid_out, &fold));
+  *out = r->value[number]; /* what it wants may have brought it along */
+  if (*out != ROWS_NONE) return LLRT_OK;
+  int sum = rows_online_sum(r, number);
+  if (sum != ROWS_NONE) return rows_walk_online(r, number, sum);
+  LLRT_TRY(rows_folded_layout(r, node, &laid_out, &fold));
   LLRT_TRY(fill_step(r, &laid_out, &first));
   LLRT_TRY(like_values(r, &first, &carried));
   memcpy(before[0], r->value, sizeof before[0]);
@@ -268,6 +273,7 @@ llrt_status rows_walk_reduce(rows *r, int number, int *out) {
                                           .index_in = (uint8_t)first.at,
                                           .index_out = (uint8_t)carried.at}));
   LLRT_TRY(rows_fetch_for(r, node->arg[0]));
+  rows_load_early(r, walk);
   LLRT_TRY(rows_make_node(r, node->arg[0]));
   LLRT_TRY(begin_join(r, node, r->value[node->arg[0]], &j));
   LLRT_TRY(reduce_fold(&r->d, &j.value, fold, false));
@@ -287,6 +293,6 @@ llrt_status rows_walk_reduce(rows *r, int number, int *out) {
   memcpy(r->loaded, before[1], sizeof before[1]);
   j.value = carried;
   LLRT_TRY(reduce_block(&r->d, &j.value, j.kept, false));
-  LLRT_TRY(end_join(r, &j, out));
+  LLRT_TRY(rows_end_join(r, &j.value, j.left, out));
   return node->op == EXPR_MEAN ? divide_mean(r, node, out) : LLRT_OK;
 }

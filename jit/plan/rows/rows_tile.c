@@ -12,8 +12,9 @@
 
 #include <string.h>
 
-/* log2 elements of a thread at most. */
+/* log2 elements of a thread at most, and where the next row is loaded meanwhile. */
 #define MOST_BITS 6
+#define MOST_TURN_BITS 5
 /* log2 registers of the host, and of rows that lie in them. */
 #define HOST_BITS 1
 #define HOST_MOST_BITS 4
@@ -113,7 +114,8 @@ static int row_warps(const tiler *w) {
   const plan_target *target = &w->d->kernel->target;
   int left = bits_count(w->reduced & ~w->used);
   int registers = target->tuning->rows_row_bits - w->n[PLAN_REGISTER];
-  return bits_max(0, bits_min(left - registers, target->warp_bits));
+  int most = w->r->turns ? bits_log2(PLAN_MOST_THREADS) - target->lane_bits : target->warp_bits;
+  return bits_max(0, bits_min(left - registers, most));
 }
 
 static void gpu_roles(tiler *w) {
@@ -125,13 +127,13 @@ static void gpu_roles(tiler *w) {
   fill(w, PLAN_LANE, kernel->lane_bits, all);
   if (w->r->resident) {
     fill(w, PLAN_WARP, row_warps(w), w->reduced);
-    fill(w, PLAN_REGISTER, MOST_BITS, w->reduced);
+    fill(w, PLAN_REGISTER, w->r->turns ? MOST_TURN_BITS : MOST_BITS, w->reduced);
   } else {
-    fill(w, PLAN_REGISTER, tuning->rows_thread_bits, w->reduced);
+    fill(w, PLAN_REGISTER, tuning->rows_walk_bits, w->reduced);
     fill(w, PLAN_WARP, tuning->rows_walk_warp_bits, w->reduced);
   }
   fill(w, PLAN_WARP, tuning->rows_warp_bits, kept);
-  fill(w, PLAN_REGISTER, tuning->rows_thread_bits, kept);
+  fill(w, PLAN_REGISTER, w->reduced ? tuning->rows_thread_bits : tuning->rows_flat_bits, kept);
 }
 
 static void host_roles(tiler *w) {
@@ -189,13 +191,24 @@ static void fill_tile(tiler *w) {
   }
 }
 
+/* Whether blocks that stay take less time: a row has so many warps that few rows are on a
+ * multiprocessor, whose memory would wait while all of them are worked on. Several tensors bring
+ * enough to work on meanwhile, and their next rows take the registers of blocks. */
+static bool turns_are_worth(const tiler *w) {
+  const plan_kernel *kernel = w->d->kernel;
+  int least = kernel->target.tuning->rows_turn_warp_bits, warps = 0;
+  for (int i = 0; i < w->n[PLAN_WARP]; i++) warps += (int)(w->reduced >> w->at[PLAN_WARP][i] & 1);
+  return least > 0 && warps >= least && rows_loaded_first(w->r, NULL) == 1;
+}
+
 llrt_status rows_tile(rows *r, bool *fits) {
   draft *d = &r->d;
   tiler w = {.r = r, .d = d, .anchor = find_anchor(r)};
   w.reduced = bits_of_axes(d, r->program->reduced);
   *fits = true;
   for (int i = 0; i < d->kernel->n_digits; i++) {
-    if (d->kernel->digit[i].axis < 0)
+    bool shares = d->splits && i == d->split;
+    if (d->kernel->digit[i].axis < 0 && !shares)
       return llrt_error(
           LLRT_UNSUPPORTED,
           "an output's storage has copies of elements, which expressions do not write");
@@ -206,13 +219,11 @@ llrt_status rows_tile(rows *r, bool *fits) {
   sort_bits(&w);
   if (d->kernel->target.simd_lanes) host_roles(&w);
   else gpu_roles(&w);
-  if (r->resident && w.reduced & ~w.used) {
-    *fits = false;
-    return LLRT_OK;
-  }
+  *fits = !(r->resident && w.reduced & ~w.used) && (!r->turns || turns_are_worth(&w));
+  if (!*fits) return LLRT_OK;
   d->kernel->warp_bits = w.n[PLAN_WARP];
   fill_tile(&w);
-  draft_fill_grid(d, w.used, w.reduced);
+  draft_fill_grid(d, w.used, r->turns ? bits_of_axes(d, d->roles.turned) : w.reduced);
   return LLRT_OK;
 }
 

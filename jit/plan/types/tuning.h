@@ -156,14 +156,28 @@
     "of a thread of a row that lies in a block, before more warps take part in it: more hide " \
     "less " \
     "behind each other, fewer have more barriers and joins for each element", \
-    "unmeasured, from 9d0d57c") \
-  X(int, rows_thread_bits, "log2 elements", \
-    "of a thread of an expression without rows, and of a turn of rows that are walked", \
+    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+  X(int, rows_turn_warp_bits, "log2 warps of a row", \
+    "from so many on blocks stay and load a row while they work on the one before: few rows have " \
+    "room on a multiprocessor, whose memory waits while all of them are worked on; 0: never", \
+    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+  X(int, rows_turn_unit_warp_bits, "log2 warps of a multiprocessor", \
+    "of blocks that stay: more wait until others have done their rows, fewer deal rows out less " \
+    "evenly", \
+    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+  X(int, rows_flat_bits, "log2 elements", \
+    "of a thread of an expression without rows: more are under way, and more of a tile lies " \
+    "beyond the ends of short axes", \
+    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+  X(int, rows_thread_bits, "log2 elements", "of a thread of rows of which several lie in a block", \
     "unmeasured, from 9d0d57c") \
   X(int, rows_warp_bits, "log2 warps", "of a block of rows that are shorter than so many hold", \
-    "unmeasured, from 9d0d57c") \
+    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+  X(int, rows_walk_bits, "log2 elements", \
+    "of a thread in a turn of a row that is walked: what is under way", \
+    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
   X(int, rows_walk_warp_bits, "log2 warps", "of a block that walks a row", \
-    "unmeasured, from 9d0d57c") \
+    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
   X(int64_t, dot_blocks, "blocks", "wanted on the host, a few for every core", \
     "unmeasured, from d9515dc") \
   X(int, dot_unit_warp_bits, "log2 warps of a multiprocessor", \

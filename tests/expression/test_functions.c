@@ -1,7 +1,7 @@
 /* Functions of expressions beside the C library's in double: the largest error in units of the last
- * place of f32. LLRT_TEST_STRIDE patterns apart (1: all 2^32; preset 4099), LLRT_TEST_FUNCTION names
- * one function, LLRT_TEST_SHOW prints the table of docs/expressions.md. Emulated GPUs give the same
- * bits as the host. */
+ * place of f32. LLRT_TEST_STRIDE patterns apart (1: all 2^32; preset 4099), LLRT_TEST_FUNCTION
+ * names one function, LLRT_TEST_SHOW prints the table of docs/expressions.md. Emulated GPUs give
+ * the same bits as the host. */
 #include "tests/expression/compute_trial.h"
 
 #include <criterion/criterion.h>

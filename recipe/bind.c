@@ -144,15 +144,21 @@ static llrt_status take_tensors(binder *binder) {
 
 /* ---- rows ---- */
 
-/* Whether a row's first input may be this tensor; `known` is what names stand for then. */
-static llrt_status fits(const recipe_row *row, const char *name, names *known, bool *matches) {
+/* Whether a row's first input may be this tensor, by its name, type and rank; `known` is what names
+ * stand for then. */
+static llrt_status fits(const recipe_row *row, const llrt_named_tensor *tensor, names *known,
+                        bool *matches) {
   names parts = {0};
+  *matches = false;
+  if (!bind_type_fits(row->in[0].stored, tensor->dtype) || row->in[0].n_shape != tensor->rank)
+    return LLRT_OK;
   for (int f = 0; f < row->n_fuses; f++) {
     const recipe_fuse *fuse = &row->fuse[f];
     names_add(&parts, fuse->axis, span_of(fuse->parts ? fuse->parts->first->text : "0"));
   }
   int fixed = parts.n;
-  llrt_status status = names_match(row->in[0].name, row->each, span_of(name), &parts, matches);
+  llrt_status status =
+      names_match(row->in[0].name, row->each, span_of(tensor->name), &parts, matches);
   if (status) return json_error(status, row->in[0].at, "%s", llrt_error_text());
   known->n = parts.n - fixed;
   memcpy(known->entry, parts.entry + fixed, (size_t)known->n * sizeof *known->entry);
@@ -165,7 +171,7 @@ static llrt_status bind_row(binder *binder, int r) {
   if (row->n_in == 0) return binder->plan->inverse ? LLRT_OK : bind_step(binder, r, &known);
   for (int i = 0; i < binder->given.n; i++) {
     bool matches;
-    LLRT_TRY(fits(row, binder->given.tensor[i].name, &known, &matches));
+    LLRT_TRY(fits(row, &binder->given.tensor[i], &known, &matches));
     if (matches) LLRT_TRY(bind_step(binder, r, &known));
   }
   return LLRT_OK;

@@ -55,8 +55,7 @@ static llrt_status name_of(const step *step, const recipe_tensor *tensor, const 
   return names_expand(tensor->name, step->row->each, &names, name);
 }
 
-/* Whether a file's type is the recipe's: bN is any of N bits. */
-static bool type_fits(llrt_dtype wanted, llrt_dtype found) {
+bool bind_type_fits(llrt_dtype wanted, llrt_dtype found) {
   bool any = wanted >= LLRT_B4 && wanted <= LLRT_B128;
   return wanted == found || (any && llrt_dtype_bits(wanted) == llrt_dtype_bits(found));
 }
@@ -80,7 +79,7 @@ static llrt_status use_tensor(step *step, const recipe_tensor *tensor, int numbe
   if (*of_step >= 0 && *of_step != now)
     return json_error(LLRT_INVALID_ARGUMENT, tensor->at, "rows[%d] uses %s too",
                       PLAN_AT(plan->steps, llrt_repack_step, *of_step)->row, found->name);
-  if (!type_fits(tensor->stored, found->dtype))
+  if (!bind_type_fits(tensor->stored, found->dtype))
     return json_error(LLRT_INVALID_ARGUMENT, tensor->at, "%s is of %s, and not of %s", found->name,
                       llrt_dtype_name(found->dtype), llrt_dtype_name(tensor->stored));
   if (tensor->n_shape != found->rank)
@@ -123,17 +122,21 @@ static llrt_status learn_axes(step *step) {
 
 /* ---- images ---- */
 
-/* The storage's text with its {expressions} as numbers. */
+/* The storage's text with its $(expressions) as numbers. */
 static llrt_status storage_text(const recipe_tensor *tensor, const number_scope *scope,
                                 llrt_text *out) {
   const char *at = tensor->storage.text, *end = at + tensor->storage.length;
   while (at < end) {
-    const char *open = memchr(at, '{', (size_t)(end - at));
-    const char *close = open ? memchr(open, '}', (size_t)(end - open)) : NULL;
-    llrt_text_add_bytes(out, at, (size_t)((close ? open : end) - at));
-    if (!close) break;
+    const char *open = memmem(at, (size_t)(end - at), "$(", 2), *close = open ? open + 2 : end;
+    llrt_text_add_bytes(out, at, (size_t)((open ? open : end) - at));
+    if (!open) break;
+    for (int depth = 1; close < end; close++) {
+      depth += (*close == '(') - (*close == ')');
+      if (depth == 0) break;
+    }
+    if (close == end) return llrt_error(LLRT_INVALID_ARGUMENT, "a $( without its )");
     int64_t value;
-    LLRT_TRY(number_whole(open + 1, (size_t)(close - open - 1), scope, &value));
+    LLRT_TRY(number_whole(open + 2, (size_t)(close - open - 2), scope, &value));
     llrt_text_add(out, "%lld", (long long)value);
     at = close + 1;
   }

@@ -138,6 +138,9 @@ typedef struct binder {
 /* One step of a row: names are known (recipe/bind_step.c). */
 llrt_status bind_step(binder *binder, int row, const names *known);
 
+/* Whether a file's type is the recipe's: bN is any of N bits. */
+bool bind_type_fits(llrt_dtype wanted, llrt_dtype found);
+
 /* Sets *value to the value of a name of the config, of `let`, of tp and rank; as number_scope.find.
  */
 int bind_find(void *binder, const char *name, size_t length, int64_t *value);

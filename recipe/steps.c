@@ -184,6 +184,17 @@ static llrt_status settle_place(llrt_repack *plan, const plan_pair *pair, repack
   return LLRT_OK;
 }
 
+/* A tensor whose bytes stay as they are. */
+static llrt_status copies(llrt_repack *plan, const plan_pair *pair) {
+  repack_move *move = add_move(plan, REPACK_COPY, plan->inverse ? pair->engine : pair->checkpoint,
+                               plan->inverse ? pair->checkpoint : pair->engine);
+  if (!move) return no_memory();
+  llrt_repack_tensor *out = PLAN_AT(plan->outputs, llrt_repack_tensor, move->out);
+  move->bytes = (int64_t)out->bytes;
+  if (plan->in_place) out->place = move->in;
+  return LLRT_OK;
+}
+
 llrt_status plan_step_moves(llrt_repack *plan, const plan_pair *pair) {
   bool inverse = plan->inverse;
   int64_t checkpoint, engine;
@@ -196,6 +207,9 @@ llrt_status plan_step_moves(llrt_repack *plan, const plan_pair *pair) {
   class.source_alignment = alignment_of(inverse ? engine : checkpoint);
   class.destination_alignment = alignment_of(inverse ? checkpoint : engine);
   take_maps(pair, inverse, &class, &scrambled);
+  if (pair->whole && class.n_maps == 0 && !scrambled && class.from == class.to &&
+      llrt_storage_equal(&class.source, &class.destination))
+    return copies(plan, pair);
   if (scrambled) LLRT_TRY(unscramble(plan, pair->engine, scrambled));
   repack_move *move = add_move(plan, REPACK_CONVERT, inverse ? pair->engine : pair->checkpoint,
                                inverse ? pair->checkpoint : pair->engine);

@@ -27,7 +27,6 @@ static int add(model *model, const char *name, const llrt_named_tensor *tensor) 
   int i = model->n++;
   snprintf(model->name[i], sizeof model->name[i], "%s", name);
   model->tensor[i] = *tensor;
-  model->tensor[i].name = model->name[i];
   model->bytes[i] = bytes_of(tensor);
   model->data[i] = memory_of(model->bytes[i]);
   return i;
@@ -73,7 +72,12 @@ static void take_outputs(const llrt_repack *plan, model *out) {
 static llrt_repack *bind(llrt_device *device, const llrt_recipe *recipe, const model *in,
                          const llrt_recipe_params *params) {
   llrt_repack *plan;
-  cr_assert_eq(llrt_recipe_bind(device, recipe, in->tensor, in->n, params, &plan), LLRT_OK, "%s",
+  llrt_named_tensor tensors[MODEL_MOST]; /* a model may have moved since its names were written */
+  for (int i = 0; i < in->n; i++) {
+    tensors[i] = in->tensor[i];
+    tensors[i].name = in->name[i];
+  }
+  cr_assert_eq(llrt_recipe_bind(device, recipe, tensors, in->n, params, &plan), LLRT_OK, "%s",
                llrt_last_error());
   return plan;
 }

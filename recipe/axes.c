@@ -169,6 +169,7 @@ static llrt_status share(const axes *axes, int64_t block, axis_part *part) {
                       (long long)block);
   int64_t blocks = (part->full + block - 1) / block;
   part->room = (blocks + tp - 1) / tp * block;
+  if (part->room > part->full) part->room = part->full;
   if (__builtin_mul_overflow(part->room, rank, &part->begin) || part->begin > part->full)
     part->begin = part->full;
   int64_t left = part->full - part->begin;

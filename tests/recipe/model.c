@@ -82,10 +82,40 @@ static llrt_repack *bind(llrt_device *device, const llrt_recipe *recipe, const m
   return plan;
 }
 
-static void *workspace_of(const llrt_repack *plan) {
+static void *upload(llrt_device *device, const void *bytes, size_t size) {
+  void *memory;
+  cr_assert_eq(llrt_memory_allocate(device, size, &memory), LLRT_OK, "%s", llrt_last_error());
+  if (bytes)
+    cr_assert_eq(llrt_memory_copy(device, memory, bytes, size, LLRT_COPY_TO_DEVICE, NULL), LLRT_OK);
+  return memory;
+}
+
+/* Runs a plan on host memory: there, or on copies in the device's. */
+static void run(llrt_device *device, const llrt_repack *plan, const void **in, void **out) {
   llrt_repack_info info = {.size = sizeof info};
+  llrt_device_info about = {.size = sizeof about};
+  const void *from[MODEL_MOST];
+  void *to[MODEL_MOST];
   cr_assert_eq(llrt_repack_get_info(plan, &info), LLRT_OK);
-  return info.workspace ? memory_of(info.workspace) : NULL;
+  cr_assert_eq(llrt_device_get_info(device, &about), LLRT_OK);
+  bool copies = strcmp(about.name, "host") != 0;
+  for (int i = 0; i < info.n_inputs; i++)
+    from[i] = copies ? upload(device, in[i], llrt_repack_input(plan, i)->bytes) : in[i];
+  for (int i = 0; i < info.n_outputs; i++)
+    to[i] = copies ? upload(device, out[i], llrt_repack_output(plan, i)->bytes) : out[i];
+  void *workspace = info.workspace ? upload(device, NULL, info.workspace) : NULL;
+  cr_assert_eq(llrt_repack_run(plan, from, to, workspace, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < info.n_outputs && copies; i++) {
+    cr_assert_eq(llrt_memory_copy(device, out[i], to[i], llrt_repack_output(plan, i)->bytes,
+                                  LLRT_COPY_FROM_DEVICE, NULL),
+                 LLRT_OK);
+    llrt_stream_synchronize(device, NULL);
+    llrt_memory_free(device, to[i]);
+  }
+  for (int i = 0; i < info.n_inputs && copies; i++)
+    llrt_memory_free(device, (void *)(uintptr_t)from[i]);
+  llrt_memory_free(device, workspace);
 }
 
 repacked model_repack(llrt_device *device, const char *recipe, const model *in,
@@ -93,19 +123,16 @@ repacked model_repack(llrt_device *device, const char *recipe, const model *in,
   repacked made = {0};
   cr_assert_eq(llrt_recipe_load_named(recipe, &made.recipe), LLRT_OK, "%s", llrt_last_error());
   made.plan = bind(device, made.recipe, in, params);
-  made.workspace = workspace_of(made.plan);
   take_outputs(made.plan, &made.out);
   const void *addresses[MODEL_MOST];
   for (int i = 0; i < in->n; i++) addresses[i] = in->data[i];
-  cr_assert_eq(llrt_repack_run(made.plan, addresses, made.out.data, made.workspace, NULL), LLRT_OK,
-               "%s", llrt_last_error());
+  run(device, made.plan, addresses, made.out.data);
   return made;
 }
 
 void repacked_free(repacked *repacked) {
   llrt_repack_destroy(&repacked->plan);
   llrt_recipe_destroy(&repacked->recipe);
-  free(repacked->workspace);
   model_free(&repacked->out);
 }
 
@@ -117,7 +144,6 @@ void model_expect_back(llrt_device *device, const char *recipe, const model *in,
   for (int r = 0; r < n_made; r++) {
     own.rank = r;
     llrt_repack *plan = bind(device, made[r].recipe, in, &own);
-    void *workspace = workspace_of(plan);
     const void *addresses[MODEL_MOST];
     llrt_repack_info info = {.size = sizeof info};
     cr_assert_eq(llrt_repack_get_info(plan, &info), LLRT_OK);
@@ -127,9 +153,7 @@ void model_expect_back(llrt_device *device, const char *recipe, const model *in,
       addresses[i] = made[r].out.data[found];
     }
     if (r == 0) take_outputs(plan, &back);
-    cr_assert_eq(llrt_repack_run(plan, addresses, back.data, workspace, NULL), LLRT_OK, "%s",
-                 llrt_last_error());
-    free(workspace);
+    run(device, plan, addresses, back.data);
     llrt_repack_destroy(&plan);
   }
   for (int i = 0; i < in->n; i++) {

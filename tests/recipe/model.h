@@ -31,7 +31,6 @@ int model_find(const model *model, const char *name);
 typedef struct repacked {
   llrt_recipe *recipe;
   llrt_repack *plan;
-  void *workspace;
   model out; /* what it made */
 } repacked;
 

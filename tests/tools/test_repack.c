@@ -78,7 +78,7 @@ static void watch(void *user, const repack_progress *now) {
 }
 
 /* model.safetensors -> out. */
-static bool run(const char *recipe, const char *out, bool verifies, watcher *watcher,
+static bool run(const char *recipe, const char *out, bool verifies, watcher *told,
                 repack_result *result, array_error *error) {
   model from;
   repack work;
@@ -97,7 +97,7 @@ static bool run(const char *recipe, const char *out, bool verifies, watcher *wat
   request.device = device;
   bool done = repack_bind(&request, &work, error);
   const repack_run_params params = {
-      .device = device, .memory = 20000, .verifies = verifies, .user = watcher, .progress = watch};
+      .device = device, .memory = 20000, .verifies = verifies, .user = told, .progress = watch};
   done = done && repack_run(&work, out, &params, result, error);
   repack_fini(&work);
   llrt_recipe_destroy(&loaded);

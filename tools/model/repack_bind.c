@@ -129,7 +129,7 @@ static void set_known_type(const original *given, const llrt_repack_tensor *made
 }
 
 static bool add_output(repack *r, int number, const llrt_repack_step *step, int32_t which,
-                       const original *given, const specs *specs, array_error *error) {
+                       const original *given, const specs *said, array_error *error) {
   const repack_rank *rank = &r->rank[number];
   const llrt_repack_tensor *made = llrt_repack_output(rank->plan, which);
   const model_tensor *first = first_input(rank, step);
@@ -138,7 +138,7 @@ static bool add_output(repack *r, int number, const llrt_repack_step *step, int3
   if (r->ranks > 1 && !r->inverse) out.file = number;
   if (r->inverse) set_known_type(given, made, &out);
   else if (!set_type(r, rank, step, made, &out, error)) return false;
-  if (!r->inverse) out.spec = specs_find(specs, step, which);
+  if (!r->inverse) out.spec = specs_find(said, step, which);
   if (out.file >= r->to.n_files) out.file = 0;
   bool done = out.type ? output_add_tensor(&r->to, &out, error)
                        : array_fail(error, "'%.64s' is not of the checkpoint", made->name);
@@ -147,13 +147,13 @@ static bool add_output(repack *r, int number, const llrt_repack_step *step, int3
 }
 
 /* Adds what all steps make, in the order in which they read. */
-static bool add_outputs(repack *r, const original *given, const specs *specs, const int32_t *order,
+static bool add_outputs(repack *r, const original *given, const specs *said, const int32_t *order,
                         int n_steps, array_error *error) {
   for (int number = 0; number < (r->inverse ? 1 : r->ranks); number++)
     for (int s = 0; s < n_steps; s++) {
       const llrt_repack_step *step = llrt_repack_step_at(r->rank[number].plan, order[s]);
       for (int i = 0; i < step->n_outputs; i++)
-        if (!add_output(r, number, step, step->outputs[i], given, specs, error)) return false;
+        if (!add_output(r, number, step, step->outputs[i], given, said, error)) return false;
     }
   return true;
 }
@@ -280,18 +280,18 @@ static bool bind_ranks(const repack_request *request, const original *given, rep
 static bool bind_all(const repack_request *request, const original *given, repack *r,
                      array_error *error) {
   int n_steps;
-  specs specs;
+  specs said;
   if (!bind_ranks(request, given, r, error) || !repack_name_files(request, given, r, error))
     return false;
   int32_t *order = order_steps(r, &n_steps, error);
   if (!order) return false;
-  bool done = ranks_agree(r, n_steps, error) && specs_read(request->recipe, &specs, error);
+  bool done = ranks_agree(r, n_steps, error) && specs_read(request->recipe, &said, error);
   if (done) {
-    done = add_outputs(r, given, &specs, order, n_steps, error) &&
+    done = add_outputs(r, given, &said, order, n_steps, error) &&
            repack_add_metadata(request, given, r, error) && output_place(&r->to, error) &&
            find_outputs(r, error) && repack_make_items(r, order, n_steps, error) &&
            make_identity(request, r, error);
-    specs_fini(&specs);
+    specs_fini(&said);
   }
   free(order);
   return done;

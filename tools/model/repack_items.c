@@ -10,27 +10,27 @@ static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMEN
 
 /* ---- a step's tensors ---- */
 
-static void add_part(repack_parts *parts, int rank, int32_t place, bool output, int32_t number,
+static void add_part(repack_parts *parts, int rank, int32_t place, bool is_output, int32_t number,
                      size_t bytes) {
   parts->part[parts->n++] = (repack_part){.rank = rank,
                                           .number = number,
                                           .place = place,
-                                          .output = output,
+                                          .output = is_output,
                                           .at = parts->bytes,
                                           .bytes = bytes};
   parts->bytes += round_up(bytes);
 }
 
-static void add_side(const repack *r, int32_t step, bool output, repack_parts *parts) {
-  int ranks = r->inverse == output ? 1 : r->ranks; /* the checkpoint's side is shared */
+static void add_side(const repack *r, int32_t step, bool is_output, repack_parts *parts) {
+  int ranks = r->inverse == is_output ? 1 : r->ranks; /* the checkpoint's side is shared */
   for (int rank = 0; rank < ranks; rank++) {
     const llrt_repack *plan = r->rank[rank].plan;
     const llrt_repack_step *s = llrt_repack_step_at(plan, step);
-    for (int32_t i = 0; i < (output ? s->n_outputs : s->n_inputs); i++) {
-      int32_t number = output ? s->outputs[i] : s->inputs[i];
+    for (int32_t i = 0; i < (is_output ? s->n_outputs : s->n_inputs); i++) {
+      int32_t number = is_output ? s->outputs[i] : s->inputs[i];
       const llrt_repack_tensor *t =
-          output ? llrt_repack_output(plan, number) : llrt_repack_input(plan, number);
-      add_part(parts, rank, i, output, number, t->bytes);
+          is_output ? llrt_repack_output(plan, number) : llrt_repack_input(plan, number);
+      add_part(parts, rank, i, is_output, number, t->bytes);
     }
   }
 }

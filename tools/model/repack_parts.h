@@ -16,7 +16,7 @@ void specs_fini(specs *s);
 
 /* "i32[K/16, 2*N] = u4[k n] in marlin_w4", as the row has it, for an output of a step; free it.
  * NULL: nothing is said of it. */
-char *specs_find(const specs *s, const llrt_repack_step *step, int32_t output);
+char *specs_find(const specs *s, const llrt_repack_step *step, int32_t number);
 
 /* ---- names of files and metadata (repack_files.c) ---- */
 

@@ -161,16 +161,16 @@ static int32_t step_back(const repack *r, const repack_part *part) {
 }
 
 /* Where a name of a step lies among its parts; NULL: it is not there. */
-static char *find_part(const repack *r, const repack_parts *parts, int rank, bool output,
+static char *find_part(const repack *r, const repack_parts *parts, int rank, bool is_output,
                        const char *name, char *at) {
   for (int i = 0; i < parts->n; i++) {
     const repack_part *part = &parts->part[i];
     bool shared = part->output == r->inverse;
-    if (part->output != output || (!shared && part->rank != rank)) continue;
+    if (part->output != is_output || (!shared && part->rank != rank)) continue;
     const llrt_repack *plan = r->rank[part->rank].plan;
     const llrt_repack_tensor *t =
-        output ? llrt_repack_output(plan, part->number) : llrt_repack_input(plan, part->number);
-    if (strcmp(t->name, name) == 0) return at + (output ? part->at : part->check);
+        is_output ? llrt_repack_output(plan, part->number) : llrt_repack_input(plan, part->number);
+    if (strcmp(t->name, name) == 0) return at + (is_output ? part->at : part->check);
   }
   return NULL;
 }

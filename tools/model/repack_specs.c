@@ -28,12 +28,12 @@ void specs_fini(specs *s) {
 }
 
 /* A step's outputs are those of its row, in their order. */
-char *specs_find(const specs *s, const llrt_repack_step *step, int32_t output) {
+char *specs_find(const specs *s, const llrt_repack_step *step, int32_t number) {
   json_t *row = step->row < 0 ? NULL : json_array_get(s->rows, (size_t)step->row), *text;
   json_t *out = json_object_get(row, "out");
   const char *key;
   int32_t place = 0, wanted = 0;
-  while (wanted < step->n_outputs && step->outputs[wanted] != output) wanted++;
+  while (wanted < step->n_outputs && step->outputs[wanted] != number) wanted++;
   if (json_object_size(out) != (size_t)step->n_outputs) return NULL;
   json_object_foreach(out, key, text) {
     const char *said = json_string_value(text), *colon = said ? strstr(said, ": ") : NULL;

@@ -40,12 +40,16 @@ static range corners(double (*f)(double, double), range a, range b) {
   const double at[4] = {f(a.low, b.low), f(a.low, b.high), f(a.high, b.low), f(a.high, b.high)};
   range out = {INFINITY, -INFINITY, false, false};
   int nans = 0;
+  bool zero[2] = {false, false}; /* with the sign + and - */
   for (int i = 0; i < 4; i++) {
     nans += isnan(at[i]) != 0;
+    if (at[i] == 0) zero[signbit(at[i]) != 0] = true;
     if (at[i] < out.low) out.low = at[i];
     if (at[i] > out.high) out.high = at[i];
   }
   if (nans == 4) return exactly((double)NAN);
+  if (out.low == 0) out.low = zero[1] ? -0.0 : 0.0;
+  if (out.high == 0) out.high = zero[0] ? 0.0 : -0.0;
   return nans ? anything() : out;
 }
 
@@ -60,9 +64,24 @@ static double larger(double a, double b) {
 }
 static double smaller(double a, double b) { return -larger(-a, -b); }
 
+/* Whether it is no single number, and may be zero with either sign. */
+static bool around_zero(range x) {
+  bool one = x.low == x.high && !signbit(x.low) == !signbit(x.high);
+  return x.low <= 0 && x.high >= 0 && !one;
+}
+
 static range quotient(range a, range b) {
-  bool crosses = b.low <= 0 && b.high >= 0 && b.low != b.high;
+  bool crosses = around_zero(b) || (b.low == 0 && b.high == 0 && a.low < 0 && a.high > 0);
   return crosses && !a.nan && !b.nan ? anything() : corners(over, a, b);
+}
+
+static bool may_be_infinite(range x) { return isinf(x.low) || isinf(x.high); }
+
+/* Zero times infinity may be inside of both. */
+static range product(range a, range b) {
+  bool crosses = (a.low < 0 && a.high > 0 && may_be_infinite(b)) ||
+                 (b.low < 0 && b.high > 0 && may_be_infinite(a));
+  return crosses && !a.nan && !b.nan ? anything() : corners(times, a, b);
 }
 
 static range monotone(double (*f)(double), range a) {
@@ -111,8 +130,7 @@ static range function(int op, range a, int type) {
   case EXPR_SQRT: return rounded(monotone(sqrt, a), type, 1);
   case EXPR_RSQRT: return rounded(monotone(rsqrt_of, a), type, 2);
   case EXPR_RCP:
-    return a.low <= 0 && a.high >= 0 && a.low != a.high ? anything()
-                                                        : rounded(monotone(rcp_of, a), type, 1);
+    return around_zero(a) && !a.nan && !a.any ? anything() : rounded(monotone(rcp_of, a), type, 1);
   case EXPR_FLOOR: return monotone(floor, a);
   case EXPR_CEIL: return monotone(ceil, a);
   case EXPR_ROUND: return monotone(nearbyint, a);
@@ -191,6 +209,7 @@ static double cast_to(llrt_dtype type, double x, int rounding) {
 }
 
 static range cast_range(llrt_dtype type, range x, int rounding) {
+  if (type == LLRT_BOOL) return truth_range(truth(x));
   if (x.any) return x;
   if (x.nan) return exactly(cast_to(type, (double)NAN, rounding));
   double low = cast_to(type, x.low, rounding), high = cast_to(type, x.high, rounding);
@@ -226,13 +245,15 @@ static int element_type(llrt_dtype type) {
 }
 
 static int meet(const reference *r, const expr_node *node, int first) {
-  int best = LITERAL_INTEGER, real = 0;
+  int best = LITERAL_INTEGER, real = 0, number = 0;
   for (int i = first; i < node->n_args; i++) {
     int type = r->computes[node->arg[i]];
     real |= type == LITERAL_REAL;
+    if (type == LITERAL_INTEGER)
+      number |= r->value[node->arg[i]]->low != 0 && r->value[node->arg[i]]->low != 1;
     if (type > best) best = type;
   }
-  if (best == LITERAL_INTEGER) return WHOLE;
+  if (best == LITERAL_INTEGER || (best == TRUTH && number)) best = WHOLE;
   return (best == LITERAL_REAL || real) && best < SINGLE ? SINGLE : best;
 }
 
@@ -355,29 +376,67 @@ static range argument(const reference *r, const expr_node *node, int i, const in
   return x;
 }
 
-static range joined(const reference *r, const expr_node *node, const int64_t *outer) {
+/* What a scan joins as a reduction does. */
+static int joining_of(int op) {
+  return op == EXPR_CUMSUM    ? EXPR_SUM
+         : op == EXPR_CUMPROD ? EXPR_PROD
+         : op == EXPR_CUMMAX  ? EXPR_MAX
+         : op == EXPR_CUMMIN  ? EXPR_MIN
+                              : op;
+}
+
+/* The neutral element of max; of min with the other sign, and of whole numbers one less. */
+static double least_of(int type) {
+  return type == WHOLE ? -0x1p31 : type == WIDE_WHOLE ? -0x1p63 : -(double)INFINITY;
+}
+
+static range neutral_of(int op, int type) {
+  double least = least_of(type);
+  switch (op) {
+  case EXPR_PROD:
+  case EXPR_ALL: return exactly(1);
+  case EXPR_MAX: return exactly(least);
+  case EXPR_MIN: return exactly(isinf(least) ? (double)INFINITY : -(least + 1));
+  case EXPR_ARGMAX: return exactly(-(double)INFINITY);
+  case EXPR_ARGMIN: return exactly((double)INFINITY);
+  default: return exactly(0);
+  }
+}
+
+/* What a factor adds to the largest and to the smallest product of any of them, log2. */
+static void add_exponents(range x, double *above, double *below) {
+  double most = fmax(fabs(x.low), fabs(x.high)), least = fmin(fabs(x.low), fabs(x.high));
+  if (x.low < 0 && x.high > 0) least = 0;
+  if (most > 1) *above += log2(most);
+  if (x.low == 0 && x.high == 0) return; /* which makes every order 0, or NaN */
+  if (least < 1) *below += least > 0 ? -log2(least) : 2000;
+}
+
+/* Positions from <= i < end of what the node joins. */
+static range joined(const reference *r, const expr_node *node, const int64_t *outer, int64_t from,
+                    int64_t end) {
   const expr_node *own = &r->expr->node[node->arg[0]];
-  int64_t n = count_of(r, node->reduced), at[AXES], inner[AXES], best = 0;
-  int type = r->computes[node->arg[0]], unknown = 0, count = 0;
-  double sum = 0;
-  if (node->op == EXPR_MEAN && type < SINGLE) type = SINGLE;
-  range out = exactly(node->op == EXPR_PROD || node->op == EXPR_ALL     ? 1
-                      : node->op == EXPR_MAX || node->op == EXPR_ARGMAX ? -INFINITY
-                      : node->op == EXPR_MIN || node->op == EXPR_ARGMIN ? INFINITY
-                                                                        : 0);
+  int64_t n = end - from, at[AXES], inner[AXES], best = 0;
+  int type = r->computes[node->arg[0]], op = joining_of(node->op), unknown = 0, count = 0;
+  double sum = 0, above = 0, below = 0;
+  if (op == EXPR_MEAN && type < SINGLE) type = SINGLE;
+  range out = neutral_of(op, type == TRUTH || type == LITERAL_INTEGER ? WHOLE : type);
   int64_t first = -1, last = -1;
   bool sum_any = false;
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t i = from; i < end; i++) {
     point_of(r, node->reduced, i, inner);
     for (int a = 0; a < AXES; a++) at[a] = node->reduced >> a & 1 ? inner[a] : outer[a];
     range x = r->value[node->arg[0]][place_of(r, own->axes, at)];
-    switch (node->op) {
+    switch (op) {
     case EXPR_SUM:
     case EXPR_MEAN:
       out = corners(plus, out, x);
       if (!x.nan && !x.any) sum += fmax(fabs(x.low), fabs(x.high));
       break;
-    case EXPR_PROD: out = rounded(corners(times, out, x), type, 1); break;
+    case EXPR_PROD:
+      out = rounded(product(out, x), type, 1);
+      add_exponents(x, &above, &below);
+      break;
     case EXPR_MAX: out = corners(larger, out, x); break;
     case EXPR_MIN: out = corners(smaller, out, x); break;
     case EXPR_ANY:
@@ -388,7 +447,7 @@ static range joined(const reference *r, const expr_node *node, const int64_t *ou
       break;
     }
     default: { /* the first of those that may be it, and the last */
-      range y = node->op == EXPR_ARGMAX ? x : function(EXPR_NEGATE, x, type);
+      range y = op == EXPR_ARGMAX ? x : function(EXPR_NEGATE, x, type);
       range most = out;
       if (i == 0) most = (range){-INFINITY, -INFINITY, false, false};
       sum_any |= y.any;
@@ -408,23 +467,50 @@ static range joined(const reference *r, const expr_node *node, const int64_t *ou
     }
     }
   }
-  if (node->op == EXPR_ANY) return truth_range(count ? 1 : unknown ? -1 : 0);
-  if (node->op == EXPR_ALL) return truth_range(count + unknown < n ? 0 : unknown ? -1 : 1);
-  if (node->op == EXPR_ARGMAX || node->op == EXPR_ARGMIN)
+  if (op == EXPR_ANY) return truth_range(count ? 1 : unknown ? -1 : 0);
+  if (op == EXPR_ALL) return truth_range(count + unknown < n ? 0 : unknown ? -1 : 1);
+  if (op == EXPR_ARGMAX || op == EXPR_ARGMIN)
     return sum_any ? (range){0, (double)(n - 1), false, false}
                    : (range){(double)best, (double)last, false, false};
-  if ((node->op == EXPR_SUM || node->op == EXPR_MEAN) && type >= SINGLE && !out.nan && !out.any) {
+  if ((op == EXPR_SUM || op == EXPR_MEAN) && type >= SINGLE && !out.nan && !out.any) {
     double slack = sum * (type == SINGLE ? 0x1p-23 : 0x1p-52) * ((double)n / 16 + 40);
     if (isfinite(out.low)) out.low -= slack;
     if (isfinite(out.high)) out.high += slack;
     if (type == SINGLE && sum > 1e38) out = anything();
   }
-  if (node->op != EXPR_MEAN) return out;
+  if (op == EXPR_PROD && type >= SINGLE && !out.nan &&
+      (above > (type == SINGLE ? 126 : 1022) || below > (type == SINGLE ? 120 : 1000)))
+    out = anything(); /* some order overflows, or loses bits */
+  if (op != EXPR_MEAN) return out;
   return rounded(quotient(out, exactly((double)n)), type, 1);
+}
+
+/* A scan's value at a point. */
+static range scanned(const reference *r, const expr_node *node, const int64_t *at) {
+  int axis = 0;
+  while (!(node->reduced >> axis & 1)) axis++;
+  int64_t own = at[axis], past = node->rounding & EXPR_EXCLUSIVE ? 0 : 1;
+  if (node->rounding & EXPR_REVERSE) return joined(r, node, at, own + 1 - past, r->extent[axis]);
+  return joined(r, node, at, 0, own + past);
 }
 
 static double floor_quotient(double a, double b) { return b == 0 ? 0 : floor(a / b); }
 static double floor_rest(double a, double b) { return b == 0 ? a : a - floor(a / b) * b; }
+
+static bool is_exact(range x) { return !x.any && !x.nan && x.low == x.high; }
+
+/* Of whole numbers, and of truth. */
+static range bits_of(int op, range a, range b, int type) {
+  if (!is_exact(a) || !is_exact(b)) return type == TRUTH ? truth_range(-1) : anything();
+  int64_t x = (int64_t)a.low, y = (int64_t)b.low;
+  switch (op) {
+  case EXPR_AND: return exactly((double)(x & y));
+  case EXPR_OR: return exactly((double)(x | y));
+  case EXPR_XOR: return exactly((double)(x ^ y));
+  case EXPR_SHIFT_LEFT: return exactly((double)x * (double)(1ll << (y & 31)));
+  default: return exactly((double)(x >> (y & 31)));
+  }
+}
 
 static range inner(const reference *r, const expr_node *node, const int64_t *at, int type) {
   const expr_operator_row *row = expr_row_of(node->op);
@@ -449,26 +535,36 @@ static range inner(const reference *r, const expr_node *node, const int64_t *at,
   switch (node->op) {
   case EXPR_ADD: return rounded(corners(plus, a, b), type, 1);
   case EXPR_SUBTRACT: return rounded(corners(minus, a, b), type, 1);
-  case EXPR_MULTIPLY: return rounded(corners(times, a, b), type, 1);
+  case EXPR_MULTIPLY: return rounded(product(a, b), type, 1);
   case EXPR_DIVIDE: return rounded(quotient(a, b), type, 1);
   case EXPR_MAXIMUM: return corners(larger, a, b);
   case EXPR_MINIMUM: return corners(smaller, a, b);
-  case EXPR_FLOOR_DIVIDE: return corners(floor_quotient, a, b);
-  case EXPR_MODULO: return corners(floor_rest, a, b);
+  case EXPR_FLOOR_DIVIDE:
+  case EXPR_MODULO:
+    if (!is_exact(a) || !is_exact(b)) return anything();
+    return corners(node->op == EXPR_MODULO ? floor_rest : floor_quotient, a, b);
+  case EXPR_XOR:
+  case EXPR_SHIFT_LEFT:
+  case EXPR_SHIFT_RIGHT: return bits_of(node->op, a, b, type);
   case EXPR_AND:
+    if (type != TRUTH) return bits_of(node->op, a, b, type);
     return truth_range(truth(a) == 0 || truth(b) == 0 ? 0 : truth(a) < 0 || truth(b) < 0 ? -1 : 1);
   case EXPR_OR:
+    if (type != TRUTH) return bits_of(node->op, a, b, type);
     return truth_range(truth(a) == 1 || truth(b) == 1 ? 1 : truth(a) < 0 || truth(b) < 0 ? -1 : 0);
   default: break;
   }
   c = argument(r, node, 2, at, of);
   if (node->op == EXPR_WHERE) return chosen(argument(r, node, 0, at, TRUTH), b, c);
-  return rounded(corners(plus, corners(times, a, b), c), type, 1);
+  return rounded(corners(plus, product(a, b), c), type, 1);
 }
 
-/* Whole numbers have one zero. */
+/* Whole numbers have one zero, and may be anything once they have wrapped. */
 static range one_zero(range x, int type) {
   bool whole = type == LITERAL_INTEGER || (type >= TRUTH && type <= WIDE_WHOLE);
+  bool wrapped = whole && (type == WHOLE ? x.low < -0x1p31 || x.high >= 0x1p31
+                                         : x.low < -0x1p53 || x.high > 0x1p53);
+  if (wrapped && !(type == WIDE_WHOLE && x.low == -0x1p63 && x.low == x.high)) return anything();
   return whole ? (range){x.low + 0.0, x.high + 0.0, x.nan, x.any} : x;
 }
 
@@ -482,7 +578,8 @@ void reference_run(reference *r) {
       point_of(r, node->axes, k, at);
       range *out = &r->value[i][k];
       if (node->n_args == 0) *out = leaf(r, node, at);
-      else if (node->reduced) *out = joined(r, node, at);
+      else if (expr_row_of(node->op)->family == EXPR_SCAN) *out = scanned(r, node, at);
+      else if (node->reduced) *out = joined(r, node, at, 0, count_of(r, node->reduced));
       else *out = inner(r, node, at, r->computes[i]);
       *out = one_zero(*out, r->computes[i]);
     }

@@ -18,13 +18,17 @@
 /* How e8m0(x) rounds; other casts round to nearest. */
 typedef enum expr_rounding { EXPR_NEAREST = 0, EXPR_UP = 1, EXPR_DOWN = 2 } expr_rounding;
 
+/* Bits of a scan's `rounding`. */
+#define EXPR_EXCLUSIVE 1
+#define EXPR_REVERSE 2
+
 typedef struct expr_node {
   uint8_t op; /* expr_operator */
   uint8_t n_args, arg[3];
   uint8_t slot;     /* TENSOR, SCALAR: its number; POSITION, FLIP, AT: the axis */
   uint8_t type;     /* CAST, BITCAST: llrt_dtype */
-  uint8_t rounding; /* CAST to e8m0: expr_rounding */
-  uint16_t reduced; /* a reduction: bit a: along axis a */
+  uint8_t rounding; /* CAST to e8m0: expr_rounding; a scan: EXPR_EXCLUSIVE, EXPR_REVERSE */
+  uint16_t reduced; /* a reduction or scan: bit a: along axis a */
   uint16_t axes;    /* bit a: the value varies along axis a */
   uint16_t line, column;
   int64_t integer; /* INTEGER; AT: the position */

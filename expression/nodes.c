@@ -33,10 +33,11 @@ static llrt_status check_reduction(const llrt_expr *expr, const expr_token *toke
   if (lacking)
     return expr_error_at(token, "%s is no axis of what %s joins", names,
                          expr_row_of(node->op)->text);
-  bool positions = node->op == EXPR_ARGMAX || node->op == EXPR_ARGMIN;
-  if (positions && bits_count(node->reduced) != 1)
+  bool scan = expr_row_of(node->op)->family == EXPR_SCAN;
+  bool one = scan || node->op == EXPR_ARGMAX || node->op == EXPR_ARGMIN;
+  if (one && bits_count(node->reduced) != 1)
     return expr_error_at(token, "%s along more than one axis", expr_row_of(node->op)->text);
-  node->axes &= (uint16_t)~node->reduced;
+  if (!scan) node->axes &= (uint16_t)~node->reduced;
   return LLRT_OK;
 }
 
@@ -66,7 +67,8 @@ llrt_status expr_add_node(expr_parser *p, const expr_token *token, expr_node nod
   node.column = (uint16_t)bits_min(token->column, UINT16_MAX);
   LLRT_TRY(add_axes_of_leaf(expr, &node));
   for (int i = 0; i < node.n_args; i++) node.axes |= expr->node[node.arg[i]].axes;
-  if (row->family == EXPR_REDUCE) LLRT_TRY(check_reduction(expr, token, &node));
+  if (row->family == EXPR_REDUCE || row->family == EXPR_SCAN)
+    LLRT_TRY(check_reduction(expr, token, &node));
   if (row->family == EXPR_MOVE) LLRT_TRY(check_move(expr, token, &node));
   for (int i = 0; i < expr->n_nodes && row->family == EXPR_LEAF; i++)
     if (same_leaf(&expr->node[i], &node)) {

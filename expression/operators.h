@@ -11,7 +11,8 @@ typedef enum expr_family {
   EXPR_BINARY,   /* two, with a sign between them */
   EXPR_CALL,     /* arguments in parentheses */
   EXPR_REDUCE,   /* a call that joins along axes */
-  EXPR_MOVE      /* a call, or brackets, that say where along an axis elements are taken */
+  EXPR_MOVE,     /* a call, or brackets, that say where along an axis elements are taken */
+  EXPR_SCAN      /* a call that joins what stands before along one axis */
 } expr_family;
 
 /* Of which types a node's arguments are, and which it has. */
@@ -89,7 +90,11 @@ typedef enum expr_typing {
   X(ARGMAX, "argmax", 1, REDUCE, COUNT, 0)                   \
   X(ARGMIN, "argmin", 1, REDUCE, COUNT, 0)                   \
   X(FLIP, "flip", 1, MOVE, SAME, 0)                          \
-  X(AT, "", 1, MOVE, SAME, 0)
+  X(AT, "", 1, MOVE, SAME, 0)                               \
+  X(CUMSUM, "cumsum", 1, SCAN, NUMBERS, 0)                   \
+  X(CUMPROD, "cumprod", 1, SCAN, NUMBERS, 0)                 \
+  X(CUMMAX, "cummax", 1, SCAN, NUMBERS, 0)                   \
+  X(CUMMIN, "cummin", 1, SCAN, NUMBERS, 0)
 /* clang-format on */
 
 typedef enum expr_operator {

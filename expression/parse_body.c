@@ -65,6 +65,31 @@ static llrt_status take_rounding(expr_parser *p, uint8_t *rounding) {
                        value.text);
 }
 
+/* Any of ", exclusive=True" and ", reverse=False", as Python has them. */
+static llrt_status take_scan_options(expr_parser *p, uint8_t *options) {
+  static const char *const names[] = {"exclusive", "reverse"};
+  bool more, on;
+  for (int taken = 0;;) {
+    int option = 0;
+    LLRT_TRY(expr_accept(p, ",", &more));
+    if (!more) return LLRT_OK;
+    const expr_token key = p->lexer.token;
+    while (option < 2 && !(key.kind == EXPR_TOKEN_NAME && expr_name_is(names[option], &key)))
+      option++;
+    if (option == 2 || taken >> option & 1)
+      return expr_error_at(&key, "exclusive=True or reverse=True, each once, may stand here");
+    taken |= 1 << option;
+    LLRT_TRY(expr_lexer_next(&p->lexer));
+    LLRT_TRY(expr_expect(p, "="));
+    const expr_token value = p->lexer.token;
+    on = value.kind == EXPR_TOKEN_NAME && expr_name_is("True", &value);
+    if (!on && !(value.kind == EXPR_TOKEN_NAME && expr_name_is("False", &value)))
+      return expr_error_at(&value, "%s is True or False", names[option]);
+    if (on) *options |= (uint8_t)(1 << option);
+    LLRT_TRY(expr_lexer_next(&p->lexer));
+  }
+}
+
 /* A type's name as a token. */
 static llrt_dtype type_of(const expr_token *token) {
   for (int t = 1; t < LLRT_DTYPE_COUNT; t++)
@@ -81,9 +106,10 @@ static llrt_status take_rest(expr_parser *p, expr_node *node) {
     LLRT_TRY(parse_level(p, 1, &argument));
     node->arg[node->n_args++] = (uint8_t)argument;
   }
-  if (row->family == EXPR_REDUCE) {
+  if (row->family == EXPR_REDUCE || row->family == EXPR_SCAN) {
     LLRT_TRY(expr_expect(p, ","));
-    return take_axes(p, row->text, &node->reduced);
+    LLRT_TRY(take_axes(p, row->text, &node->reduced));
+    return row->family == EXPR_SCAN ? take_scan_options(p, &node->rounding) : LLRT_OK;
   }
   if (node->op == EXPR_FLIP) {
     LLRT_TRY(expr_expect(p, ","));
@@ -113,15 +139,10 @@ static int find_call(const expr_token *name, llrt_dtype *type) {
 }
 
 static llrt_status parse_call(expr_parser *p, const expr_token *name, int *node) {
-  static const char *const scans[] = {"cumsum", "cumprod", "cummax", "cummin"};
   llrt_dtype type;
   int argument;
   expr_node call = {.op = (uint8_t)find_call(name, &type), .n_args = 1};
   call.type = (uint8_t)type;
-  for (int i = 0; i < 4; i++)
-    if (expr_name_is(scans[i], name))
-      return llrt_error(LLRT_UNSUPPORTED, "%d:%d: %s: this version has no scans in expressions",
-                        name->line, name->column, scans[i]);
   if (!call.op) return expr_error_at(name, "there is no function %.*s", name->length, name->text);
   LLRT_TRY(expr_expect(p, "("));
   LLRT_TRY(parse_level(p, 1, &argument));

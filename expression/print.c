@@ -113,7 +113,10 @@ static void print_call(printer *p, const expr_node *node) {
     if (i > 0) llrt_text_add(&p->text, ", ");
     print_node(p, node->arg[i], 1);
   }
-  if (row->family == EXPR_REDUCE) print_reduced(p, node);
+  bool scan = row->family == EXPR_SCAN;
+  if (row->family == EXPR_REDUCE || scan) print_reduced(p, node);
+  if (scan && node->rounding & EXPR_EXCLUSIVE) llrt_text_add(&p->text, ", exclusive=True");
+  if (scan && node->rounding & EXPR_REVERSE) llrt_text_add(&p->text, ", reverse=True");
   if (node->op == EXPR_FLIP) llrt_text_add(&p->text, ", %s", p->expr->axis[node->slot].name);
   if (node->op == EXPR_BITCAST)
     llrt_text_add(&p->text, ", %s", llrt_dtype_name((llrt_dtype)node->type));

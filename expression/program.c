@@ -145,6 +145,19 @@ static llrt_status make_move(program_maker *m, int source, const moved *where, i
   return make_node(m, node->arg[0], &inner, number);
 }
 
+/* Of what is taken backwards a scan goes backwards, too. */
+static llrt_status place_scan(program_maker *m, int source, const moved *where,
+                              program_node *node) {
+  const expr_node *from = &m->expr->node[source];
+  if (where->taken & from->reduced)
+    return program_refuse(m, source, LLRT_UNSUPPORTED, "one position of a scan is taken");
+  node->reduced = program_axes(m, from->reduced);
+  m->out->reduced |= node->reduced;
+  node->rounding = from->rounding;
+  if (where->flipped & from->reduced) node->rounding ^= EXPR_REVERSE;
+  return LLRT_OK;
+}
+
 static llrt_status make_inner(program_maker *m, int source, const moved *where, int *number) {
   const expr_node *from = &m->expr->node[source];
   const expr_operator_row *row = expr_row_of(from->op);
@@ -163,6 +176,7 @@ static llrt_status make_inner(program_maker *m, int source, const moved *where, 
     m->out->reduced |= node.reduced;
     node.axes &= (uint8_t)~node.reduced;
   }
+  if (row->family == EXPR_SCAN) LLRT_TRY(place_scan(m, source, where, &node));
   if (row->typing == EXPR_TYPED_TRUTH) LLRT_TRY(program_as_truth(m, source, &value[0]));
   if (row->typing == EXPR_TYPED_CAST) return program_cast_node(m, source, value[0], &node, number);
   return program_typed_node(m, source, value, node, number);

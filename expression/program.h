@@ -19,8 +19,8 @@ typedef struct program_node {
   uint8_t n_args, arg[3];
   uint8_t slot;     /* TENSOR: the operation's tensor; SCALAR: its number; POSITION: the axis */
   uint8_t through;  /* CAST: the type that values are rounded to on the way; NONE: `type` alone */
-  uint8_t rounding; /* through E8M0: expr_rounding */
-  uint8_t reduced;  /* a reduction: bit a: along axis a of the operation */
+  uint8_t rounding; /* through E8M0: expr_rounding; of a scan: EXPR_EXCLUSIVE, EXPR_REVERSE */
+  uint8_t reduced;  /* a reduction or scan: bit a: along axis a of the operation */
   uint8_t axes;     /* bit a: the value varies along axis a */
   uint64_t bits;    /* NUMBER: the constant's code in `type` */
 } program_node;
@@ -56,6 +56,9 @@ llrt_status program_make(const llrt_expr *expr, const llrt_dtype *types, const i
 
 /* The type in which elements of a tensor's type compute; NONE: they do not. */
 llrt_dtype program_compute_type(llrt_dtype element);
+
+/* Whether the operator joins what stands before along an axis, which its value keeps. */
+bool program_scans(int op);
 
 /* A hash of everything in it. */
 llrt_hash program_hash(const expr_program *program);

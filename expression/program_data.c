@@ -3,6 +3,8 @@
 #include "expression/operators.h"
 #include "expression/program.h"
 
+bool program_scans(int op) { return expr_row_of(op)->family == EXPR_SCAN; }
+
 llrt_hash program_hash(const expr_program *program) {
   llrt_hasher hasher;
   llrt_hasher_init(&hasher);

@@ -131,13 +131,14 @@ static int rank_of(int type) {
 }
 
 /* The type that values [0, n) meet in; literals follow the others, reals among integers make f32.
- */
+ * Truth beside a whole literal that is neither 0 nor 1 is a number. */
 static llrt_dtype common_type(const program_maker *m, const int *value, int n) {
   int best = LLRT_DTYPE_NONE;
-  bool real = false;
+  bool real = false, number = false;
   for (int i = 0; i < n; i++) {
     int type = m->out->node[value[i]].type;
     real |= type == WEAK_REAL;
+    number |= type == WEAK_INTEGER && m->out->node[value[i]].bits > 1;
     if (type == WEAK_REAL || type == WEAK_INTEGER) continue;
     if (rank_of(type) > rank_of(best)) best = type;
   }
@@ -145,6 +146,7 @@ static llrt_dtype common_type(const program_maker *m, const int *value, int n) {
     llrt_dtype own = program_own_type(m, value[i]);
     if (rank_of(own) > rank_of(best)) best = own;
   }
+  if (best == LLRT_BOOL && number) best = LLRT_I32;
   return real && !program_is_real(best) ? LLRT_F32 : (llrt_dtype)best;
 }
 

@@ -76,6 +76,14 @@ static llrt_status fold_axis(const expander *x, int a, llrt_index *out) {
   return LLRT_OK;
 }
 
+/* Whether a tensor of the operation before has the same input: the same values are counted once. */
+static bool is_again(const expander *x) {
+  bool again = false;
+  for (const program_tensor *t = x->program->tensor; t < x->tensor; t++)
+    again |= t->tensor == x->tensor->tensor;
+  return again;
+}
+
 static llrt_status expand_index(const expander *x, const llrt_index *from, llrt_index *out) {
   if (!is_plain(x, from->axis))
     return llrt_error(LLRT_UNSUPPORTED,
@@ -83,6 +91,10 @@ static llrt_status expand_index(const expander *x, const llrt_index *from, llrt_
                       "is: one that is split, of one position, reversed or moved along",
                       from->axis);
   *out = *from;
+  if (out->out_of_range == LLRT_RANGE_REPORT && is_again(x)) {
+    out->out_of_range = LLRT_RANGE_SKIP;
+    out->report = NULL;
+  }
   out->axis = axis_of(x, from->axis);
   out->axes = out->folded = 0;
   memset(out->strides, 0, sizeof out->strides);

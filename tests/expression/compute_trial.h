@@ -41,7 +41,11 @@ typedef struct trial {
 /* NULL where every element is as it should be; else what is wrong, static text. */
 const char *trial_run(const trial *t);
 
-/* Reads examples/expressions/NAME.llrt. */
+/* Whether the last trial was refused as UNSUPPORTED, which trial_run tells as something wrong. */
+bool trial_refused(void);
+
+/* Reads examples/expressions/NAME.llrt, or NAME.llrt of the folder that LLRT_TEST_EXPRESSIONS
+ * names. */
 void trial_read_text(const char *name, char *text, size_t size);
 
 /* The device, opened once in this process; NULL: it is not there. */

@@ -140,6 +140,52 @@ static const struct {
      0,
      0},
     {"(x[t n]) -> (y[t n]) { y = x + 1 }", {1, 1}, {{0}}, 0, 0},
+    /* the sign of a zero that a number between -1 and 0 is rounded up to */
+    {"(x[t n]) -> (y[t n], z[t n]) { y = 1 / ceil(x / 5); z = 1 / floor(-x / 5) }",
+     {4, 40},
+     {{0}},
+     0,
+     0},
+    /* literals beside truth */
+    {"(x[t n], b[t n]: bool) -> (y[t n], z[t n]: i32) { y = where(x > 0, b, 2); "
+     "z = (b == 2) + where(b == 1, 3, b) + where(b, -1, b) }",
+     {4, 40},
+     {{0}},
+     0,
+     0},
+    /* bytes with two elements, in tensors that lack the axis which lies beside itself */
+    {"(x[t n], w[n]: e2m1) -> (y[n t]) { y = x - max(x, t) + w }",
+     {4, 24},
+     {{LLRT_BF16, NULL, {0}, false}},
+     0,
+     0},
+    {"(x[t n]: i4) -> (y[n t]) { y = x - max(x, t) }", {6, 32}, {{0}}, 0, 0},
+    {"(x[t n], w[n]: i4) -> (y[n t]: e2m1) { y = x * w }", {8, 30}, {{0}}, 0, 0},
+    /* scans: along both axes, of what lacks one, in either direction, of whole numbers */
+    {"(x[t n]) -> (y[t n]) { y = cumsum(x, n) }", {5, 300}, {{0}}, 0, 0},
+    {"(x[t n]) -> (y[t n]) { y = cumsum(x, n, exclusive=True, reverse=True) * 2 }",
+     {3, 1500},
+     {{LLRT_BF16, NULL, {0}, false}, {0}},
+     0,
+     3},
+    {"(x[t n]) -> (y[t n]) { y = cummax(x, t) }", {70, 40}, {{0}}, 0, 0},
+    {"(x[t n], w[n]) -> (y[t n], z[t n]: i32) { y = x / (1 + cumsum(abs(w), n)); "
+     "z = cumsum(x > 0, n, exclusive=True) + argmax(x, n) }",
+     {7, 65},
+     {{0}, {LLRT_F16, NULL, {0}, false}},
+     0,
+     0},
+    {"(x[t (g j:16)]) -> (y[t (g j)]) { y = cumprod(x, j) + flip(cummin(x, j, exclusive=True), j) "
+     "}",
+     {4, 5},
+     {{0}},
+     0,
+     0},
+    {"(x[t n]) -> (y[t n]: i64) { y = cumsum(i64(n), n) - cummax(n - t, n, exclusive=True) }",
+     {2, 50},
+     {{0, "col_major", {0}, false}},
+     0,
+     0},
     /* no value uses a tensor */
     {"(x[t n], c: f32) -> (y[t n]) { y = c }", {4, 12}, {{0}}, 0, 0},
     {"(c: f32) -> (y[t n]) { y = c }", {9, 70}, {{LLRT_BF16, NULL}}, 0, 3},
@@ -148,6 +194,21 @@ static const struct {
     /* the first output uses none */
     {"(x[t n]) -> (y[t n], r[t]) { y = t - n; r = sum(x, n) }", {5, 40}, {{0}}, 0, 0},
 };
+
+/* Rows of 4-bit elements that begin inside of a byte are refused, or right. */
+Test(compute, odd_pitch_of_nibbles) {
+  static const char *const texts[] = {"(x[t n]: i4) -> (y[t n]) { y = x + n }",
+                                      "(x[t n]: e2m1) -> (y[t]) { y = sum(x, n) }",
+                                      "(x[t n]) -> (y[t n]: i4) { y = x * 2 }"};
+  for (int i = 0; i < 3; i++)
+    for (int d = 0; d < FEW_DEVICES; d++) {
+      trial t = {
+          .text = texts[i], .extent = {4, 64}, .seed = 3, .device = trial_device(devices[d])};
+      t.tensor[i == 2].storage = "storage(rank=2, digits=[dim1:rest, dim0:rest @ 65])";
+      const char *wrong = trial_run(&t);
+      cr_expect(!wrong || trial_refused(), "%s on %s: %s", texts[i], devices[d], wrong);
+    }
+}
 
 Test(compute, corners) {
   for (size_t i = 0; i < sizeof corners / sizeof *corners; i++) {
@@ -346,6 +407,11 @@ Test(compute, refused) {
        0,
        LLRT_UNSUPPORTED,
        "neither"},
+      {"(x[t n:2]) -> (y[t n]) { y = x * 0 + cumsum(x, n)[n=1] }",
+       {{3, 2}, {3, 2}},
+       0,
+       LLRT_UNSUPPORTED,
+       "one position of a scan is taken"},
       {"(x[t n]) -> (y[t n]: f64) { y = exp(f64(x)) }",
        {{2, 3}, {2, 3}},
        0,

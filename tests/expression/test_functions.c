@@ -3,6 +3,7 @@
  * names one function, LLRT_TEST_SHOW prints the table of docs/expressions.md. Emulated GPUs give
  * the same bits as the host. */
 #include "tests/expression/compute_trial.h"
+#include "tests/expression/function_errors.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -12,64 +13,13 @@
 
 #define PIECE (1 << 20)
 
-static double sigmoid_of(double x) { return 1 / (1 + exp(-x)); }
-static double silu_of(double x) { return x == -(double)INFINITY ? -0.0 : x / (1 + exp(-x)); }
-static double gelu_of(double x) {
-  return x == -(double)INFINITY ? -0.0 : x * erfc(-x / sqrt(2)) / 2;
-}
-static double rsqrt_of(double x) { return 1 / sqrt(x); }
-static double rcp_of(double x) { return 1 / x; }
-
-static const struct {
-  const char *name;
-  double (*exact)(double);
-  double most; /* ulp */
-} functions[] = {
-    {"exp", exp, 2},          {"exp2", exp2, 2},       {"log", log, 2},
-    {"log2", log2, 2},        {"sin", sin, 2},         {"cos", cos, 2},
-    {"tanh", tanh, 2},        {"erf", erf, 2},         {"sigmoid", sigmoid_of, 2.5},
-    {"silu", silu_of, 3},     {"gelu", gelu_of, 3},    {"sqrt", sqrt, 0.5},
-    {"rsqrt", rsqrt_of, 1.5}, {"rcp", rcp_of, 0.5},    {"floor", floor, 0},
-    {"ceil", ceil, 0},        {"round", nearbyint, 0},
-};
-#define N_FUNCTIONS (sizeof functions / sizeof *functions)
-
 static const char *const gpus[] = {"cuda-emu:sm_80", "cuda-emu:sm_90a", "hip-emu:gfx90a",
                                    "hip-emu:gfx942"};
 enum { GPUS = sizeof gpus / sizeof *gpus };
 
 static void run_function(llrt_device *device, const char *name, const float *x, float *y,
                          int64_t n) {
-  char text[100];
-  llrt_expr *expr;
-  void *from, *to;
-  snprintf(text, sizeof text, "(x[n]) -> (y[n]) { y = %s(x) }", name);
-  cr_assert_eq(llrt_expr_parse(text, &expr), LLRT_OK);
-  size_t bytes = (size_t)n * sizeof *x;
-  cr_assert_eq(llrt_memory_allocate(device, bytes, &from), LLRT_OK);
-  cr_assert_eq(llrt_memory_allocate(device, bytes, &to), LLRT_OK);
-  cr_assert_eq(llrt_memory_copy(device, from, x, bytes, LLRT_COPY_TO_DEVICE, NULL), LLRT_OK);
-  llrt_tensor in = {.data = from, .dtype = LLRT_F32, .rank = 1, .shape = {n}, .device = device},
-              out = in;
-  out.data = to;
-  llrt_arg args[] = {{.name = "x", .tensor = &in}, {.name = "y", .tensor = &out}};
-  cr_assert_eq(llrt_compute_into(expr, args, 2, NULL, NULL), LLRT_OK, "%s: %s", name,
-               llrt_last_error());
-  cr_assert_eq(llrt_memory_copy(device, y, to, bytes, LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK);
-  cr_assert_eq(llrt_stream_synchronize(device, NULL), LLRT_OK);
-  llrt_memory_free(device, from);
-  llrt_memory_free(device, to);
-  llrt_expr_destroy(&expr);
-}
-
-/* The distance of y from what is exact, in units of the last place of that in f32. */
-static double ulps(float y, double exact) {
-  float near = (float)exact;
-  if (isnan(exact) || isnan(y)) return isnan(exact) && isnan(y) ? 0 : INFINITY;
-  if (isinf(near) || isinf(y))
-    return near == y ? 0 : isinf(exact) || fabs(exact) < 3.3e38 ? INFINITY : 1;
-  int exponent = exact == 0 ? -126 : ilogb(exact) < -126 ? -126 : ilogb(exact);
-  return fabs((double)y - exact) / ldexp(1, exponent - 23);
+  cr_assert_eq(function_run(device, name, x, y, n), LLRT_OK, "%s: %s", name, llrt_last_error());
 }
 
 Test(functions, error) {
@@ -77,26 +27,17 @@ Test(functions, error) {
   const char *given = getenv("LLRT_TEST_STRIDE"), *only = getenv("LLRT_TEST_FUNCTION");
   uint64_t stride = given ? strtoull(given, NULL, 10) : 4099;
   llrt_device *host = trial_device("host");
-  for (size_t f = 0; f < N_FUNCTIONS; f++) {
+  int number = 0;
+  for (const function_row *row = function_row_of(0); row; row = function_row_of(++number)) {
     double worst = 0;
     float at = 0;
-    if (only && strcmp(only, functions[f].name) != 0) continue;
-    for (uint64_t first = 0; first < 1ull << 32; first += PIECE * stride) {
-      int n = 0;
-      for (uint64_t code = first; n < PIECE && code < 1ull << 32; code += stride, n++) {
-        uint32_t bits = (uint32_t)code;
-        memcpy(&x[n], &bits, sizeof bits);
-      }
-      run_function(host, functions[f].name, x, y, n);
-      for (int i = 0; i < n; i++) {
-        double error = ulps(y[i], functions[f].exact((double)x[i]));
-        if (error > worst) worst = error, at = x[i];
-      }
-    }
-    if (getenv("LLRT_TEST_SHOW"))
-      printf("| `%s` | %.2f | %.9g |\n", functions[f].name, worst, (double)at);
-    cr_expect_leq(worst, functions[f].most + 1e-6, "%s(%.9g) is off by %g ulp", functions[f].name,
-                  (double)at, worst);
+    if (only && strcmp(only, row->name) != 0) continue;
+    for (uint64_t first = 0; first < 1ull << 32; first += PIECE * stride)
+      cr_assert_eq(function_errors(host, row, first, stride, PIECE, x, y, &worst, &at), LLRT_OK,
+                   "%s", llrt_last_error());
+    if (getenv("LLRT_TEST_SHOW")) printf("| `%s` | %.2f | %.9g |\n", row->name, worst, (double)at);
+    cr_expect_leq(worst, row->most + 1e-6, "%s(%.9g) is off by %g ulp", row->name, (double)at,
+                  worst);
   }
 }
 
@@ -107,13 +48,13 @@ Test(functions, same_bits_everywhere) {
     memcpy(&x[i], &bits, sizeof bits);
     if (i < 512) x[i] = (float)(i - 256) / 16;
   }
-  for (size_t f = 0; f < N_FUNCTIONS; f++) {
-    run_function(trial_device("host"), functions[f].name, x, y, 2048);
+  for (int f = 0; function_row_of(f); f++) {
+    run_function(trial_device("host"), function_row_of(f)->name, x, y, 2048);
     for (int d = 0; d < GPUS; d++) {
-      run_function(trial_device(gpus[d]), functions[f].name, x, own, 2048);
+      run_function(trial_device(gpus[d]), function_row_of(f)->name, x, own, 2048);
       for (int i = 0; i < 2048; i++)
         cr_assert((isnan(y[i]) && isnan(own[i])) || memcmp(&y[i], &own[i], sizeof y[i]) == 0,
-                  "%s(%.9g) on %s: %.9g, on the host %.9g", functions[f].name, (double)x[i],
+                  "%s(%.9g) on %s: %.9g, on the host %.9g", function_row_of(f)->name, (double)x[i],
                   gpus[d], (double)own[i], (double)y[i]);
     }
   }
@@ -123,13 +64,13 @@ Test(functions, same_bits_everywhere) {
 Test(functions, same_bits_of_moderate_numbers) {
   static float x[2048], y[2048], own[2048];
   for (int i = 0; i < 2048; i++) x[i] = (float)((i * 7919) % 2048 - 1024) / 25;
-  for (size_t f = 0; f < N_FUNCTIONS; f++) {
-    run_function(trial_device("host"), functions[f].name, x, y, 2048);
+  for (int f = 0; function_row_of(f); f++) {
+    run_function(trial_device("host"), function_row_of(f)->name, x, y, 2048);
     for (int d = 0; d < GPUS; d++) {
-      run_function(trial_device(gpus[d]), functions[f].name, x, own, 2048);
+      run_function(trial_device(gpus[d]), function_row_of(f)->name, x, own, 2048);
       for (int i = 0; i < 2048; i++)
         cr_assert((isnan(y[i]) && isnan(own[i])) || memcmp(&y[i], &own[i], sizeof y[i]) == 0,
-                  "%s(%.9g) on %s: %.9g, on the host %.9g", functions[f].name, (double)x[i],
+                  "%s(%.9g) on %s: %.9g, on the host %.9g", function_row_of(f)->name, (double)x[i],
                   gpus[d], (double)own[i], (double)y[i]);
     }
   }

@@ -105,7 +105,9 @@ static LLVMValueRef rounded(const maker *m, LLVMValueRef x) {
 static LLVMValueRef floored(const maker *m, LLVMValueRef x, bool up) {
   LLVMValueRef near = rounded(m, x), one = number(m, 1);
   LLVMValueRef past = up ? less(m, near, x) : less(m, x, near);
-  return choose(m, past, up ? add(m, near, one) : sub(m, near, one), near);
+  LLVMValueRef sign = LLVMBuildXor(m->b, code_of(m, x), code_of(m, size_of(m, x)), "");
+  near = choose(m, past, up ? add(m, near, one) : sub(m, near, one), near);
+  return of_code(m, LLVMBuildOr(m->b, code_of(m, near), sign, "")); /* of zeros, too */
 }
 
 /* ---- exponentials ---- */

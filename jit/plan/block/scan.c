@@ -37,7 +37,7 @@ static llrt_status warp_scan(draft *d, int in, const draft_scan_spec *spec, cons
   plan_kernel *kernel = d->kernel;
   plan_value reduced, value = kernel->value[in];
   if (kernel->n_orders == PLAN_MAX_ORDERS)
-    return llrt_error(LLRT_INTERNAL, "a kernel of more than %d orders", PLAN_MAX_ORDERS);
+    return llrt_error(LLRT_UNSUPPORTED, "a kernel of more than %d orders", PLAN_MAX_ORDERS);
   kernel->order[kernel->n_orders] = *order;
   plan_value_reduce(&value, order_mask(order), &reduced);
   LLRT_TRY(draft_value(kernel, &value, out));

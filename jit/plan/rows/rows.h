@@ -5,6 +5,7 @@
  *   rows_access.c  values from tensors and into them
  *   rows_reduce.c  joins along axes: in the block, or walked
  *   rows_online.c  a walked row's maximum and sum of exponentials in one walk
+ *   rows_scan.c    scans along axes, in the block
  *   rows_nodes.c   a program's nodes as steps
  *   rows_kernel.c  the kernel */
 #ifndef LLRT_JIT_PLAN_ROWS_ROWS_H
@@ -28,6 +29,7 @@ typedef struct rows {
   int n_groups;  /* sets of axes that something is joined along, each in the next */
   uint8_t group[LLRT_MAX_RANK];
   uint64_t of_axis[LLRT_MAX_RANK]; /* tile bits of an axis's digits */
+  plan_order along[LLRT_MAX_RANK]; /* the same, lowest positions first */
   vector_list held[3];             /* tile bits of registers, lanes, warps */
   int value[PROGRAM_MAX_NODES];    /* by node; ROWS_NONE: not made, or of a turn that is over */
   int loaded[PROGRAM_MAX_NODES];   /* of tensors, likewise: the elements as they were in memory */
@@ -66,8 +68,8 @@ llrt_status rows_reduce(rows *r, int node, int in, int *out);
 /* The same, of a value that `make` makes in each turn of a walk. */
 llrt_status rows_walk_reduce(rows *r, int node, int *out);
 
-/* Shared with rows_online.c. The neutral element of the node's combiner in place of what lies
- * beyond the ends of its axes. */
+/* Shared with rows_online.c and rows_scan.c. The neutral element of the node's combiner in place of
+ * what lies beyond the ends of its axes. */
 llrt_status rows_leave_out(rows *r, const program_node *node, int *value);
 /* The same elements under another number, as a value of its own tile (reduced: 0), or of the
  * kernel's again. */
@@ -83,6 +85,12 @@ llrt_status rows_folded_layout(rows *r, const program_node *node, plan_value *ou
 int rows_online_sum(const rows *r, int max);
 /* Makes the values of both. */
 llrt_status rows_walk_online(rows *r, int max, int sum);
+
+/* rows_scan.c: node number `node`, a scan of value `in`, in the block. */
+llrt_status rows_scan(rows *r, int node, int in, int *out);
+/* The combiner of a reduction or scan, and the type in which it joins. */
+int rows_combiner(int op);
+llrt_dtype rows_joined_type(const program_node *node);
 
 /* rows_nodes.c: makes the node's value, if it is not there. */
 llrt_status rows_make_node(rows *r, int node);

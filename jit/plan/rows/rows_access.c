@@ -40,6 +40,7 @@ static accesses accesses_of(draft *d, const plan_value *value, const plan_step *
   if (kernel->target.access_align_bytes > 1) vector = bits_min(vector, runs.align);
   if (swizzle->swizzle_len) vector = bits_min(vector, bits_min(swizzle->per_element, runs.align));
   int word = kernel->target.simd_lanes ? value->word : 0;
+  if (value->bits < 8 && runs.align < 1) return (accesses){0}; /* a row may begin inside a byte */
   if (word > 0 && !plan_access_positions(&spread, &map, PLAN_REGISTER, word, NULL))
     vector = word = 0;
   for (int i = 0; i < LLRT_MAX_BITS; i++)
@@ -83,8 +84,10 @@ static llrt_status tensor_value(rows *r, int tensor, plan_value *value) {
   return LLRT_OK;
 }
 
-static llrt_status check_nibbles(const rows *r, const plan_step *step) {
-  if (r->d.kernel->tensor_bits[step->tensor] >= 8 || step->vector > 0) return LLRT_OK;
+/* A thread, on the host a lane, has both elements of a byte. */
+static llrt_status check_nibbles(const rows *r, const plan_step *step, const plan_value *value) {
+  bool whole = step->vector > 0 && (!r->d.kernel->target.simd_lanes || value->word > 0);
+  if (r->d.kernel->tensor_bits[step->tensor] >= 8 || whole) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "4-bit elements whose bytes no single thread has whole");
 }
 
@@ -104,8 +107,8 @@ static llrt_status access_steps(rows *r, plan_step step, const plan_value *value
   masked.masked = true;
   if (!own.overhang) masked.vector = (uint8_t)masked_vector(d, value, step.tensor, own.vector);
   masked.misaligned = (uint8_t)bits_max(masked.vector - own.align, 0);
-  if (!edge || inside) LLRT_TRY(check_nibbles(r, &step));
-  if (edge) LLRT_TRY(check_nibbles(r, &masked));
+  if (!edge || inside) LLRT_TRY(check_nibbles(r, &step, value));
+  if (edge) LLRT_TRY(check_nibbles(r, &masked, value));
   if (edge && inside)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR,
                                             .joins = step.kind == PLAN_LOAD,

@@ -67,8 +67,10 @@ static llrt_status make(rows *r, int number) {
   if (node->op == EXPR_NUMBER)
     return rows_number(r, (llrt_dtype)node->type,
                        (plan_number){.arg = -1, .value = (int64_t)node->bits}, value);
-  if (node->reduced && !r->resident) return rows_walk_reduce(r, number, value);
+  bool scan = program_scans(node->op);
+  if (node->reduced && !scan && !r->resident) return rows_walk_reduce(r, number, value);
   for (int i = 0; i < node->n_args; i++) LLRT_TRY(rows_make_node(r, node->arg[i]));
+  if (scan) return rows_scan(r, number, r->value[node->arg[0]], value);
   if (node->reduced) return rows_reduce(r, number, r->value[node->arg[0]], value);
   if (node->op == EXPR_CAST) {
     *value = r->value[node->arg[0]];

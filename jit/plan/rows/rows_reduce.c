@@ -21,13 +21,17 @@ typedef struct joining {
   uint64_t left; /* the kernel's tile bits of those */
 } joining;
 
-static int combiner_of(int op) {
+int rows_combiner(int op) {
   switch (op) {
   case EXPR_SUM:
+  case EXPR_CUMSUM:
   case EXPR_MEAN: return LLRT_COMBINE_SUM;
-  case EXPR_PROD: return LLRT_COMBINE_PROD;
-  case EXPR_MAX: return LLRT_COMBINE_MAX;
-  case EXPR_MIN: return LLRT_COMBINE_MIN;
+  case EXPR_PROD:
+  case EXPR_CUMPROD: return LLRT_COMBINE_PROD;
+  case EXPR_MAX:
+  case EXPR_CUMMAX: return LLRT_COMBINE_MAX;
+  case EXPR_MIN:
+  case EXPR_CUMMIN: return LLRT_COMBINE_MIN;
   case EXPR_ANY: return LLRT_COMBINE_ANY;
   case EXPR_ALL: return LLRT_COMBINE_ALL;
   case EXPR_ARGMAX: return LLRT_COMBINE_ARGMAX;
@@ -36,7 +40,7 @@ static int combiner_of(int op) {
 }
 
 /* Truth is joined as numbers of 32 bits. */
-static llrt_dtype joined_type(const program_node *node) {
+llrt_dtype rows_joined_type(const program_node *node) {
   return node->from == LLRT_BOOL ? LLRT_U32 : (llrt_dtype)node->from;
 }
 
@@ -62,10 +66,10 @@ static llrt_status position_of(rows *r, int axis, int *number) {
 /* The neutral element in place of what lies beyond the axis. */
 static llrt_status leave_out_along(rows *r, const program_node *node, int axis, int *value) {
   uint64_t tile_bits = plan_tile_bits_in(r->d.kernel, &r->d.kernel->value[*value]);
-  llrt_dtype type = joined_type(node);
+  llrt_dtype type = rows_joined_type(node);
   plan_number end, neutral = {.arg = -1};
   int position, limit, inside, identity;
-  neutral.value = (int64_t)combine_identity(combiner_of(node->op), type);
+  neutral.value = (int64_t)combine_identity(rows_combiner(node->op), type);
   LLRT_TRY(draft_number(&r->d, PLAN_ARG_CEIL, axis, false, 1, &end));
   LLRT_TRY(position_of(r, axis, &position));
   LLRT_TRY(rows_number(r, LLRT_I32, end, &limit));
@@ -125,9 +129,9 @@ static llrt_status begin_join(rows *r, const program_node *node, int in, joining
   int value = in, at = 0;
   LLRT_TRY(rows_leave_out(r, node, &value));
   *j = (joining){.node = node};
-  j->value = (reduce_value){.op = combiner_of(node->op),
-                            .type = joined_type(node),
-                            .pairs = combine_is_arg(combiner_of(node->op)),
+  j->value = (reduce_value){.op = rows_combiner(node->op),
+                            .type = rows_joined_type(node),
+                            .pairs = combine_is_arg(rows_combiner(node->op)),
                             .index = LLRT_I32};
   j->left = plan_tile_bits_in(kernel, &kernel->value[value]) & ~rows_bits_of(r, node->reduced);
   j->kept = bits_count(j->left);
@@ -189,7 +193,7 @@ llrt_status rows_reduce(rows *r, int number, int in, int *out) {
   program_node part = *node;
   joining j;
   *out = in;
-  bool pairs = combine_is_arg(combiner_of(node->op));
+  bool pairs = combine_is_arg(rows_combiner(node->op));
   for (int g = 0; g < r->n_groups; g++) {
     uint8_t before = g > 0 ? r->group[g - 1] : 0;
     part.reduced = node->reduced & r->group[g] & (uint8_t)~before;
@@ -234,7 +238,7 @@ llrt_status rows_folded_layout(rows *r, const program_node *node, plan_value *ou
   uint64_t tile_bits = rows_bits_of(r, r->program->node[node->arg[0]].axes);
   uint64_t left = tile_bits & ~rows_bits_of(r, node->reduced);
   int bit[LLRT_MAX_BITS], kept = bits_count(left);
-  LLRT_TRY(rows_layout(r, tile_bits, llrt_dtype_bits(joined_type(node)), &whole));
+  LLRT_TRY(rows_layout(r, tile_bits, llrt_dtype_bits(rows_joined_type(node)), &whole));
   whole.reduced = 0;
   *fold = kept + plan_fold_bits(&whole, PLAN_LANE, kept, bit) +
           plan_fold_bits(&whole, PLAN_WARP, kept, bit);
@@ -245,9 +249,9 @@ llrt_status rows_walk_reduce(rows *r, int number, int *out) {
   const program_node *node = &r->program->node[number];
   plan_kernel *kernel = r->d.kernel;
   plan_value laid_out;
-  reduce_value first = {.op = combiner_of(node->op),
-                        .type = joined_type(node),
-                        .pairs = combine_is_arg(combiner_of(node->op)),
+  reduce_value first = {.op = rows_combiner(node->op),
+                        .type = rows_joined_type(node),
+                        .pairs = combine_is_arg(rows_combiner(node->op)),
                         .index = LLRT_I32},
                carried, next;
   joining j;

@@ -18,6 +18,8 @@
 /* log2 registers of the host, and of rows that lie in them. */
 #define HOST_BITS 1
 #define HOST_MOST_BITS 4
+/* The same where something is scanned along them, for which rows are not walked. */
+#define HOST_SCAN_BITS 7
 
 typedef struct tiler {
   rows *r;
@@ -89,23 +91,31 @@ static void fill(tiler *w, plan_dim dim, int wanted, uint64_t allowed) {
   }
 }
 
+/* The bit that moves tensor t's address by so many elements, if none has it yet; -1: there is none.
+ */
+static int bit_of_step(const tiler *w, int t, uint64_t step) {
+  for (int z = 0; z < w->d->n_bits; z++)
+    if (w->d->column[t][z] == step && may_follow(w, z) && !(w->used >> z & 1) &&
+        w->d->kernel->digit[draft_digit_of(w->d, z)].side[t].kind == PLAN_COLUMNS)
+      return z;
+  return -1;
+}
+
 /* The bits that move the anchor's address by 1, 2, 4, … */
 static void place_vector(tiler *w, plan_dim dim, int wanted) {
   for (int j = 0; j < wanted; j++) {
-    int found = -1;
-    for (int z = 0; z < w->d->n_bits && found < 0; z++)
-      if (w->d->column[w->anchor][z] == 1ull << j && may_follow(w, z) && !(w->used >> z & 1) &&
-          w->d->kernel->digit[draft_digit_of(w->d, z)].side[w->anchor].kind == PLAN_COLUMNS)
-        found = z;
+    int found = bit_of_step(w, w->anchor, 1ull << j);
     if (found < 0) return;
     place(w, dim, found);
   }
 }
 
-static bool has_nibbles(const draft *d) {
-  bool has = false;
-  for (int t = 0; t < d->kernel->n_tensors; t++) has |= d->kernel->tensor_bits[t] < 8;
-  return has;
+/* A thread has both elements of a byte of every tensor. */
+static void place_nibbles(tiler *w) {
+  for (int t = 0; t < w->d->kernel->n_tensors; t++) {
+    int found = w->d->kernel->tensor_bits[t] < 8 ? bit_of_step(w, t, 1) : -1;
+    if (found >= 0) place(w, PLAN_REGISTER, found);
+  }
 }
 
 /* log2 warps of a row: what its registers leave. Warps come before registers, so that registers
@@ -124,6 +134,7 @@ static void gpu_roles(tiler *w) {
   uint64_t all = bits_mask(w->d->n_bits), kept = all & ~w->reduced;
   int vector = bits_log2(kernel->target.access_bytes * 8 / kernel->tensor_bits[w->anchor]);
   place_vector(w, PLAN_REGISTER, bits_min(vector, 3));
+  place_nibbles(w);
   fill(w, PLAN_LANE, kernel->lane_bits, all);
   if (w->r->resident) {
     fill(w, PLAN_WARP, row_warps(w), w->reduced);
@@ -136,12 +147,19 @@ static void gpu_roles(tiler *w) {
   fill(w, PLAN_REGISTER, w->reduced ? tuning->rows_thread_bits : tuning->rows_flat_bits, kept);
 }
 
+static bool has_scans(const expr_program *program) {
+  bool has = false;
+  for (int i = 0; i < program->n_nodes; i++) has |= program_scans(program->node[i].op);
+  return has;
+}
+
 static void host_roles(tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   uint64_t all = bits_mask(w->d->n_bits), kept = all & ~w->reduced;
-  if (has_nibbles(w->d)) place_vector(w, PLAN_REGISTER, 1);
+  place_nibbles(w);
   fill(w, PLAN_LANE, kernel->lane_bits, all);
-  fill(w, PLAN_REGISTER, w->r->resident ? HOST_MOST_BITS : HOST_BITS, w->reduced);
+  int most = has_scans(w->r->program) ? HOST_SCAN_BITS : HOST_MOST_BITS;
+  fill(w, PLAN_REGISTER, w->r->resident ? most : HOST_BITS, w->reduced);
   fill(w, PLAN_REGISTER, HOST_BITS, kept);
 }
 
@@ -167,10 +185,21 @@ static uint64_t bits_of_axes(const draft *d, uint32_t axes) {
   return bits;
 }
 
+/* Tile bit `at` of an axis, which draft bit z is, among the axis's others by its positions. */
+static void put_along(tiler *w, int axis, int z, int at, int64_t weight[LLRT_MAX_BITS]) {
+  plan_order *along = &w->r->along[axis];
+  int i = draft_digit_of(w->d, z), to = along->n++;
+  weight[at] = w->d->kernel->digit[i].step << (z - w->d->first[i]);
+  for (; to > 0 && weight[along->bit[to - 1]] > weight[at]; to--)
+    along->bit[to] = along->bit[to - 1];
+  along->bit[to] = (uint8_t)at;
+}
+
 static void fill_tile(tiler *w) {
   rows *r = w->r;
   draft *d = w->d;
   int place_of[LLRT_MAX_BITS];
+  int64_t weight[LLRT_MAX_BITS];
   uint64_t inner = 0;
   d->tile_bits = 0;
   append(w, ~w->reduced, place_of);
@@ -187,7 +216,9 @@ static void fill_tile(tiler *w) {
     r->held[PLAN_LANE].at[r->held[PLAN_LANE].n++] = 0;
   for (int z = 0; z < d->n_bits; z++) {
     int axis = d->kernel->digit[draft_digit_of(d, z)].axis;
-    if (w->used >> z & 1 && axis >= 0) r->of_axis[axis] |= 1ull << place_of[z];
+    if (!(w->used >> z & 1) || axis < 0) continue;
+    r->of_axis[axis] |= 1ull << place_of[z];
+    put_along(w, axis, z, place_of[z], weight);
   }
 }
 

@@ -1,0 +1,21 @@
+/* Rows alone (tests/expression/row_alone.h). */
+#include "tests/expression/row_alone.h"
+#include "tests/expression/proofs/proofs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int proof_rows(const proof_options *options) {
+  int n = 0, wrong = 0;
+  for (int i = 0; row_alone_name(i); i++) {
+    if (options->only && strcmp(options->only, row_alone_name(i)) != 0) continue;
+    const char *why = row_alone_check(options->device, row_alone_name(i), options->rows, 1);
+    n++;
+    wrong += why != NULL;
+    if (why) printf("%s: %s\n", row_alone_name(i), why);
+    fflush(stdout);
+  }
+  printf("%s: %d expressions of %lld rows, each row alone and all at 3 more alignments: %d wrong\n",
+         options->name, n, (long long)options->rows, wrong);
+  return wrong > 0 || n == 0;
+}

@@ -1,0 +1,15 @@
+/* Whether each row of a call has the bits of that row computed alone, and of the same call at other
+ * alignments. */
+#ifndef LLRT_TESTS_ROW_ALONE_H
+#define LLRT_TESTS_ROW_ALONE_H
+
+#include <llrt/llrt.h>
+
+/* The catalogue's expressions whose first axis is one of rows; NULL past the last. */
+const char *row_alone_name(int number);
+
+/* The expression of that name with so many rows of bf16, and rows 0, step, 2 step, … alone. NULL:
+ * all bits are the same; else what differs, static text. */
+const char *row_alone_check(llrt_device *device, const char *name, int64_t rows, int64_t step);
+
+#endif

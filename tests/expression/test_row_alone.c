@@ -1,0 +1,26 @@
+/* Rows of the catalogue's expressions among thousands, alone, and at other alignments: the same
+ * bits. */
+#include "tests/expression/compute_trial.h"
+#include "tests/expression/row_alone.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+/* Where LLRT_TEST_TURN has a number (scripts/test) one in four, the next ones at the next commit.
+ */
+static bool is_of_turn(int i) {
+  const char *turn = getenv("LLRT_TEST_TURN");
+  return !turn || (i + atoi(turn)) % 4 == 0;
+}
+
+static void check(const char *device, int64_t rows, int64_t step) {
+  for (int i = 0; row_alone_name(i); i++) {
+    if (!is_of_turn(i)) continue;
+    const char *wrong = row_alone_check(trial_device(device), row_alone_name(i), rows, step);
+    cr_expect_null(wrong, "%s on %s: %s", row_alone_name(i), device, wrong);
+  }
+}
+
+Test(row_alone, host) { check("host", 4096, 211); }
+Test(row_alone, emulated_cuda) { check("cuda-emu:sm_90a", 6, 2); }
+Test(row_alone, emulated_hip) { check("hip-emu:gfx942", 6, 2); }

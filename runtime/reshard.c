@@ -24,12 +24,21 @@ static llrt_status check_ranks(const llrt_reshard_desc *desc, int32_t ranks) {
   return LLRT_OK;
 }
 
-static llrt_status make(llrt_comm *comm, const llrt_reshard_desc *given, void *stream,
-                        llrt_reshard **out) {
+/* Ranks wait for each other in prepare, which a capture cannot. */
+static llrt_status check_stream(const llrt_comm *comm, void *stream) {
+  backend_stream state;
+  LLRT_TRY(llrt_validate_stream(comm->device, stream));
+  LLRT_TRY(comm->device->backend->stream_state(comm->device, stream, &state));
+  if (state.capturing)
+    return llrt_error(LLRT_NOT_PREPARED, "ranks wait for each other, and the stream captures");
+  return LLRT_OK;
+}
+
+static llrt_status make(llrt_comm *comm, const llrt_reshard_desc *given, llrt_reshard **out,
+                        void *stream) {
   llrt_reshard_desc own;
   LLRT_REQUIRE(given, "desc is NULL");
   LLRT_TRY(LLRT_PARAMS_READ(llrt_reshard_desc, given, &own));
-  LLRT_TRY(llrt_validate_stream(comm->device, stream));
   LLRT_TRY(reshard_check(&own));
   LLRT_TRY(check_ranks(&own, comm->ranks));
   llrt_reshard *reshard = memory_zeroed(1, sizeof *reshard);
@@ -54,8 +63,9 @@ llrt_status llrt_reshard_prepare(llrt_comm *comm, const llrt_reshard_desc *desc,
   LLRT_REQUIRE(out, "reshard is NULL");
   *out = NULL;
   LLRT_REQUIRE(comm, "comm is NULL");
+  LLRT_TRY(check_stream(comm, stream));
   llrt_reshard *reshard = NULL;
-  llrt_status status = make(comm, desc, stream, &reshard);
+  llrt_status status = make(comm, desc, &reshard, stream);
   if (status != LLRT_OK) {
     llrt_status told = llrt_comm_refuse(comm, stream);
     if (told == LLRT_OK) comm->device->backend->synchronize(comm->device, stream);

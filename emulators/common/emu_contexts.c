@@ -57,9 +57,9 @@ int emu_context_device(const emu_context *context) { return context->device; }
 uint64_t emu_context_id(const emu_context *context) { return context->id; }
 emu_memory *emu_context_memory(emu_context *context) { return &context->memory; }
 
-void emu_run_rest(void) {
+void emu_run_rest(int polls) {
   emu_run_unlock();
-  nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+  nanosleep(&(struct timespec){.tv_nsec = polls < 64 ? 20000 : 1000000}, NULL);
   emu_run_lock();
 }
 

@@ -47,7 +47,7 @@ emu_memory *emu_context_memory(emu_context *context);
  * may be gone.
  */
 struct emu_range *emu_context_find_peer(emu_context *context, uint64_t address, size_t bytes);
-void emu_run_rest(void);
+void emu_run_rest(int polls); /* longer when it has been in vain often */
 /* From now on the context reaches memory of the peer's device; false: it did before. */
 bool emu_context_reach(emu_context *context, const emu_context *peer);
 void emu_run_lock(void);

@@ -423,9 +423,9 @@ static emu_range *find_peer(void *context, uint64_t address, size_t bytes) {
   return emu_context_find_peer(context, address, bytes);
 }
 
-static void rest(void *context) {
+static void rest(void *context, int polls) {
   (void)context;
-  emu_run_rest();
+  emu_run_rest(polls);
 }
 
 static int run_launch(emu_launch *base, char *trouble, size_t size) {

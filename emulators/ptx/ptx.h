@@ -37,7 +37,7 @@ uint32_t ptx_kernel_parameters(const ptx_kernel *kernel, uint32_t *offset, uint3
 typedef struct ptx_system {
   void *user;
   emu_range *(*find)(void *user, uint64_t address, size_t bytes);
-  void (*rest)(void *user);
+  void (*rest)(void *user, int polls); /* polls: how often it has found the same so far */
 } ptx_system;
 
 typedef struct ptx_grid {

@@ -180,7 +180,7 @@ static bool note_poll(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, 
   warp->polled_value = value;
   warp->polls = same ? warp->polls + 1 : 0;
   if (run->grid->system && op->choice[CHOICE_SCOPE] == SCOPE_SYSTEM) {
-    if (same) run->grid->system->rest(run->grid->system->user);
+    if (same) run->grid->system->rest(run->grid->system->user, warp->polls);
     if (same) run->last = NULL; /* others may have freed it */
     ptx_set_time(run, warp);
     return true;

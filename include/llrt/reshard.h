@@ -78,8 +78,9 @@ typedef struct llrt_reshard_desc {
 /* Plans, compiles and loads what this rank launches. Collective: every rank of the communicator
  * calls it, and it returns when all have, their descriptions having been compared: where one
  * differs, it is INVALID_ARGUMENT on every rank, where one refuses or does not come, an error on
- * every rank within the time-out. Uses the stream and waits for it; not while it captures.
- * Ownership: llrt_reshard_destroy. Thread: as llrt_comm_create says. Errors: as llrt_op_prepare. */
+ * every rank within the time-out. Uses the stream and waits for it; NOT_PREPARED, with nobody told,
+ * while it captures. Ownership: llrt_reshard_destroy. Thread: as llrt_comm_create says. Errors: as
+ * llrt_op_prepare. */
 LLRT_API llrt_status llrt_reshard_prepare(llrt_comm *comm, const llrt_reshard_desc *desc,
                                           void *stream, llrt_reshard **reshard);
 

@@ -108,6 +108,8 @@ Test(cli_transcripts, the_reference) { run_transcript("docs/layout-language.md",
 
 Test(cli_transcripts, several_devices) { run_transcript("docs/mesh.md", 6); }
 
+Test(cli_transcripts, what_crosses_links) { run_transcript("docs/reshard.md", 3); }
+
 Test(cli_transcripts, why_a_kernel) { run_transcript("docs/cli.md", 3); }
 
 /* Every form of the language once. */

@@ -28,6 +28,8 @@ typedef struct reshard_place {
   llrt_device *device[RESHARD_MAX_RANKS];
   void *stream;
   int64_t timeout_ms;
+  bool captured; /* emulated devices: the second run is of a graph, replayed twice */
+  int ordinal[RESHARD_MAX_RANKS]; /* the driver's, of each device; for graphs alone */
 } reshard_place;
 
 /* A case of 2, 3, 4, 6 or 8 ranks. */

@@ -1,5 +1,6 @@
 /* Running a case: memory of every rank, filled and compared place by place. */
 #include "tests/reshard/reshard_case.h"
+#include "tests/reshard/reshard_graph.h"
 #include "tests/storage_walk.h"
 
 #include <pthread.h>
@@ -180,6 +181,16 @@ typedef struct rank_thread {
   int rank;
 } rank_thread;
 
+/* The second run: at once, or as a graph. */
+static llrt_status run_again(run *r, int rank, const llrt_reshard *reshard) {
+  const reshard_place *place = r->place;
+  bool captured = place->captured;
+  if (captured && !reshard_graph_begin(place->ordinal[rank], place->stream)) return LLRT_INTERNAL;
+  llrt_status status = llrt_reshard_run(reshard, r->sources, r->destinations, place->stream);
+  if (captured && !reshard_graph_replay(place->stream, 2)) return LLRT_INTERNAL;
+  return status;
+}
+
 static llrt_status run_rank(run *r, int rank) {
   const reshard_case *c = r->c;
   llrt_device *device = r->place->device[rank];
@@ -197,8 +208,8 @@ static llrt_status run_rank(run *r, int rank) {
   llrt_reshard *reshard = NULL;
   llrt_status status = llrt_comm_create(device, &params, &comm);
   if (!status) status = llrt_reshard_prepare(comm, &desc, r->place->stream, &reshard);
-  for (int turn = 0; turn < 2 && !status; turn++)
-    status = llrt_reshard_run(reshard, r->sources, r->destinations, r->place->stream);
+  if (!status) status = llrt_reshard_run(reshard, r->sources, r->destinations, r->place->stream);
+  if (!status) status = run_again(r, rank, reshard);
   if (!status) status = llrt_comm_status(comm, r->place->stream);
   if (!status) status = llrt_stream_synchronize(device, r->place->stream);
   if (status) snprintf(r->said[rank], sizeof r->said[rank], "%s", llrt_last_error());

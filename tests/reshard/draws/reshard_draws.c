@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
   const llrt_cache_params cache = {.memory_bytes = 16ull << 30};
   const llrt_context_params params = {
       .jit_library = LLRT_TEST_JIT_LIBRARY, .threads = 1, .cache = &cache};
-  reshard_place place = {.timeout_ms = 60000};
+  reshard_place place = {.timeout_ms = 600000};
   llrt_context *context;
   snprintf(names, sizeof names, "%s", argc > 3 ? argv[3] : "host");
   if (strncmp(names, "host", 4) != 0) place.stream = PER_THREAD_STREAM;

@@ -128,6 +128,17 @@ static int row_warps(const tiler *w) {
   return bits_max(0, bits_min(left - registers, most));
 }
 
+/* log2 elements of a thread in a turn of a walk: half as many where rows are not aligned, because
+ * vectors that overhang them want more registers. */
+static int walk_bits(const tiler *w, int vector) {
+  const plan_kernel *kernel = w->d->kernel;
+  int align = vector; /* of rows among themselves, wherever the first one begins */
+  for (int i = 0; i < kernel->n_digits; i++)
+    if (kernel->digit[i].axis >= 0 && kernel->digit[i].side[w->anchor].kind == PLAN_STRIDE)
+      align = bits_min(align, w->d->side[i][w->anchor].align);
+  return kernel->target.tuning->rows_walk_bits - (align < vector);
+}
+
 static void gpu_roles(tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   const plan_tuning *tuning = kernel->target.tuning;
@@ -140,7 +151,7 @@ static void gpu_roles(tiler *w) {
     fill(w, PLAN_WARP, row_warps(w), w->reduced);
     fill(w, PLAN_REGISTER, w->r->turns ? MOST_TURN_BITS : MOST_BITS, w->reduced);
   } else {
-    fill(w, PLAN_REGISTER, tuning->rows_walk_bits, w->reduced);
+    fill(w, PLAN_REGISTER, walk_bits(w, bits_min(vector, 3)), w->reduced);
     fill(w, PLAN_WARP, tuning->rows_walk_warp_bits, w->reduced);
   }
   fill(w, PLAN_WARP, tuning->rows_warp_bits, kept);
@@ -224,12 +235,14 @@ static void fill_tile(tiler *w) {
 
 /* Whether blocks that stay take less time: a row has so many warps that few rows are on a
  * multiprocessor, whose memory would wait while all of them are worked on. Several tensors bring
- * enough to work on meanwhile, and their next rows take the registers of blocks. */
+ * enough to work on meanwhile, and their next rows take the registers of blocks. Groups along
+ * several axes lie in pieces of memory, which blocks beside each other had better read at once. */
 static bool turns_are_worth(const tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   int least = kernel->target.tuning->rows_turn_warp_bits, warps = 0;
   for (int i = 0; i < w->n[PLAN_WARP]; i++) warps += (int)(w->reduced >> w->at[PLAN_WARP][i] & 1);
-  return least > 0 && warps >= least && rows_loaded_first(w->r, NULL) == 1;
+  return least > 0 && warps >= least && rows_loaded_first(w->r, NULL) == 1 &&
+         bits_count(w->r->program->reduced) == 1;
 }
 
 llrt_status rows_tile(rows *r, bool *fits) {

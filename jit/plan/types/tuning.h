@@ -170,7 +170,7 @@
     "beyond the ends of short axes", \
     "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
   X(int, rows_thread_bits, "log2 elements", "of a thread of rows of which several lie in a block", \
-    "unmeasured, from 9d0d57c") \
+    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
   X(int, rows_warp_bits, "log2 warps", "of a block of rows that are shorter than so many hold", \
     "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
   X(int, rows_walk_bits, "log2 elements", \

@@ -1,0 +1,71 @@
+/* What the files that plan a dot's variants share: the planner, its stages (dot_stages.c), its
+ * tiles (dot_tiles.c). */
+#ifndef LLRT_JIT_PLAN_DOT_DOT_PLANNER_H
+#define LLRT_JIT_PLAN_DOT_DOT_PLANNER_H
+
+#include "jit/plan/dot/dot.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Regions of the workspace. */
+enum { REGION_PARTIAL, REGION_A, REGION_B, REGION_D };
+
+typedef struct dot_planner {
+  const op_description *desc;
+  const plan_target *target;
+  const plan_options *options;
+  plan *out;
+  dot_job job; /* of one kernel that does everything */
+  int rank;
+  bool shares;              /* blocks may share K */
+  int rows;                 /* bit i: operand i is row-major in the workspace first */
+  bool result_in_workspace; /* D is row-major in the workspace first ... */
+  llrt_dtype between;       /* ... of this type: its own, or what is cast to it behind */
+  bool warpgroups;          /* large tiles are multiplied by warpgroups */
+  bool four_warpgroups; /* of the largest tile: four warpgroups, for sums of turns beside those of
+                           all */
+  int copied; /* bit i: operand i is copied for them, as rows of whole lines along K; of the stages
+                 that are being made */
+  llrt_dtype copy_type[2];
+  llrt_storage copy[2];
+  llrt_storage row_major, finish_rows;   /* of the operation's axes; of splits, batch.., M, N */
+  llrt_storage finish[LLRT_MAX_TENSORS]; /* storages with the finish stage's axes */
+} dot_planner;
+
+/* ---- dot_stages.c ---- */
+
+/* Whether operand i is row-major in the workspace first. */
+bool dot_is_rows(const dot_planner *p, int i);
+/* Blocks wanted of a tile: of warpgroups' kernels, which take a multiprocessor's shared memory, one
+ * each. */
+int64_t dot_blocks_of(const dot_planner *p, const dot_shape *shape);
+/* log2 elements of a type that have 128 bytes: a row of a box then is one line of memory. */
+int dot_piece_bits(llrt_dtype type);
+
+/* What multiplies: in tiles of the shape; split: a block's share of K, to the workspace. *divided:
+ * nothing was made, for what is multiplied has no common refinement. */
+llrt_status dot_multiply_stage(dot_planner *p, const dot_shape *shape, bool split,
+                               plan_kernel *kernel, bool *divided);
+/* Adds the shares of K, and does what stands on sums. */
+llrt_status dot_finish_stage(dot_planner *p, plan_kernel *kernel);
+/* Tensor t to a region of the workspace, row-major. */
+llrt_status dot_rows_stage(dot_planner *p, int t, int region, plan_kernel *kernel);
+/* Operand i as warpgroups read it. UNSUPPORTED: 4-bit elements of which no two lie in a byte. */
+llrt_status dot_copy_stage(dot_planner *p, int i, plan_kernel *kernel);
+/* The converts before what multiplies, and behind it, as further kernels of the plan. */
+llrt_status dot_before_stages(dot_planner *p);
+llrt_status dot_behind_stages(dot_planner *p);
+
+/* ---- dot_tiles.c ---- */
+
+#define DOT_NARROW_BITS 4 /* log2 of the longest M or N of the narrowest tiles */
+
+/* Of warpgroups: each has 64 rows, and the accumulators that a thread has registers for. */
+dot_shape dot_warpgroup_tile(const dot_planner *p);
+/* For any M and N. */
+dot_shape dot_large_tile(const dot_planner *p);
+/* For M (`narrow` 0) or N (1) of at most 2^bits. */
+dot_shape dot_narrow_tile(const dot_planner *p, int narrow, int bits);
+
+#endif

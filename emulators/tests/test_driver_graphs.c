@@ -1,11 +1,10 @@
 /* Captures and graphs of the emulated drivers: what becomes a node, what depends on what, what
  * forbids what. */
-#include "driver_fixture.h"
+#include "driver_bench.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
 
-enum { COUNT = 64, BYTES = COUNT * (int)sizeof(int32_t) };
 enum { GLOBAL, THREAD_LOCAL, RELAXED }; /* CUstreamCaptureMode */
 enum {
   NODE_COPY = 1,
@@ -15,44 +14,6 @@ enum {
   NODE_ALLOCATE = 10,
   NODE_FREE = 11
 }; /* CUgraphNodeType */
-static const emu_mode modes[] = {EMU_IMMEDIATE, EMU_WORKERS, EMU_LATE, EMU_CROSSED};
-#define N_MODES 4
-
-#define MUST(call) cr_assert_eq((call), 0, #call)
-
-typedef struct capture_bench {
-  const tested_driver *driver;
-  void *a, *b, *other, *event; /* streams: non-blocking */
-  uint64_t x, y;
-} capture_bench;
-
-static capture_bench bench_make(const tested_driver *driver, emu_mode mode) {
-  capture_bench bench = {.driver = driver};
-  driver->set_mode(mode);
-  MUST(driver->stream_create(&bench.a, DRIVER_NON_BLOCKING));
-  MUST(driver->stream_create(&bench.b, DRIVER_NON_BLOCKING));
-  MUST(driver->stream_create(&bench.other, DRIVER_NON_BLOCKING));
-  MUST(driver->event_create(&bench.event, 0));
-  MUST(driver->allocate(&bench.x, BYTES));
-  MUST(driver->allocate(&bench.y, BYTES));
-  MUST(driver->set(bench.x, -1, COUNT, NULL));
-  MUST(driver->set(bench.y, -1, COUNT, NULL));
-  MUST(driver->synchronize());
-  return bench;
-}
-
-static void bench_end(capture_bench *bench) {
-  const tested_driver *driver = bench->driver;
-  MUST(driver->synchronize());
-  MUST(driver->release(bench->x));
-  MUST(driver->release(bench->y));
-  MUST(driver->event_destroy(bench->event));
-  MUST(driver->stream_destroy(bench->a));
-  MUST(driver->stream_destroy(bench->b));
-  MUST(driver->stream_destroy(bench->other));
-}
-
-static int32_t peek(uint64_t memory) { return ((volatile int32_t *)(uintptr_t)memory)[COUNT / 2]; }
 
 /* Ends the capture of `stream`; the graph is destroyed, since what is launched needs it no more. */
 static void *end_capture(const tested_driver *driver, void *stream) {
@@ -70,7 +31,7 @@ static void add_one(void *number) { ++*(int *)number; }
 
 static void check_replay(const tested_driver *driver) {
   for (int m = 0; m < N_MODES; m++) {
-    capture_bench bench = bench_make(driver, modes[m]);
+    driver_bench bench = bench_make(driver, modes[m]);
     int calls = 0, status = 9;
     MUST(driver->begin(bench.a, GLOBAL));
     MUST(driver->is_capturing(bench.a, &status));
@@ -99,7 +60,7 @@ static void check_replay(const tested_driver *driver) {
 Test(driver_graphs, replay) { driver_each(check_replay); }
 
 /* A fork of two streams by events, which join again. *edges: how many there are. */
-static void *capture_fork(capture_bench *bench, bool waits, size_t *edges) {
+static void *capture_fork(driver_bench *bench, bool waits, size_t *edges) {
   const tested_driver *driver = bench->driver;
   void *graph, *exec, *nodes[8], *joined;
   size_t n = 8;
@@ -131,7 +92,7 @@ static void *capture_fork(capture_bench *bench, bool waits, size_t *edges) {
 }
 
 static int32_t run_fork(const tested_driver *driver, emu_mode mode, bool waits) {
-  capture_bench bench = bench_make(driver, mode);
+  driver_bench bench = bench_make(driver, mode);
   size_t edges;
   void *exec = capture_fork(&bench, waits, &edges);
   cr_expect_eq(edges, waits ? 1 : 0);
@@ -156,7 +117,7 @@ Test(driver_graphs, fork) { driver_each(check_fork); }
 /* Launches of one graph wait for each other, on whichever streams. */
 static void check_launches_in_order(const tested_driver *driver) {
   for (int m = 0; m < N_MODES; m++) {
-    capture_bench bench = bench_make(driver, modes[m]);
+    driver_bench bench = bench_make(driver, modes[m]);
     int calls = 0;
     MUST(driver->begin(bench.a, GLOBAL));
     MUST(driver->call(bench.a, add_one, &calls));
@@ -172,7 +133,7 @@ Test(driver_graphs, launches_in_order) { driver_each(check_launches_in_order); }
 
 /* A graph in a graph. */
 static void check_nested(const tested_driver *driver) {
-  capture_bench bench = bench_make(driver, EMU_LATE);
+  driver_bench bench = bench_make(driver, EMU_LATE);
   int calls = 0;
   MUST(driver->begin(bench.a, GLOBAL));
   MUST(driver->call(bench.a, add_one, &calls));
@@ -191,7 +152,7 @@ static void check_nested(const tested_driver *driver) {
 Test(driver_graphs, nested) { driver_each(check_nested); }
 
 static void check_info(const tested_driver *driver) {
-  capture_bench bench = bench_make(driver, EMU_IMMEDIATE);
+  driver_bench bench = bench_make(driver, EMU_IMMEDIATE);
   int status;
   unsigned long long id, again;
   void *graph, *ended;
@@ -219,7 +180,7 @@ Test(driver_graphs, info) { driver_each(check_info); }
 /* Allocated and freed in each launch, at one address, fresh each time. */
 static void check_memory(const tested_driver *driver) {
   for (int m = 0; m < N_MODES; m++) {
-    capture_bench bench = bench_make(driver, modes[m]);
+    driver_bench bench = bench_make(driver, modes[m]);
     uint64_t memory;
     void *graph, *exec, *second, *nodes[4];
     size_t n = 4;
@@ -257,7 +218,7 @@ Test(driver_graphs, memory) { driver_each(check_memory); }
 /* What a launch leaves allocated is the user's to free, before the next launch; or the launch's, if
  * it was asked for. */
 static void check_left_memory(const tested_driver *driver) {
-  capture_bench bench = bench_make(driver, EMU_LATE);
+  driver_bench bench = bench_make(driver, EMU_LATE);
   uint64_t memory;
   void *graph, *exec;
   MUST(driver->begin(bench.a, GLOBAL));
@@ -291,7 +252,7 @@ Test(driver_graphs, left_memory) { driver_each(check_left_memory); }
 
 /* Ends a capture that something has broken: no graph comes of it, and the stream works as before.
  */
-static void expect_broken(capture_bench *bench, const char *what) {
+static void expect_broken(driver_bench *bench, const char *what) {
   const tested_driver *driver = bench->driver;
   void *graph = bench;
   int status;
@@ -313,7 +274,7 @@ static void expect_broken(capture_bench *bench, const char *what) {
   } while (0)
 
 static void check_forbidden(const tested_driver *driver) {
-  capture_bench bench = bench_make(driver, EMU_IMMEDIATE);
+  driver_bench bench = bench_make(driver, EMU_IMMEDIATE);
   uint64_t memory;
   void *fresh;
   MUST(driver->event_create(&fresh, 0));
@@ -335,7 +296,7 @@ static void check_forbidden(const tested_driver *driver) {
 Test(driver_graphs, forbidden) { driver_each(check_forbidden); }
 
 static void check_relaxed(const tested_driver *driver) {
-  capture_bench bench = bench_make(driver, EMU_IMMEDIATE);
+  driver_bench bench = bench_make(driver, EMU_IMMEDIATE);
   uint64_t memory;
   void *graph;
   int mode = RELAXED;
@@ -377,7 +338,7 @@ static void *allocate_elsewhere(void *argument) {
   return NULL;
 }
 
-static other_thread run_elsewhere(capture_bench *bench, int mode) {
+static other_thread run_elsewhere(driver_bench *bench, int mode) {
   other_thread other = {.driver = bench->driver, .stream = bench->a};
   pthread_t thread;
   MUST(bench->driver->begin(bench->a, mode));
@@ -389,7 +350,7 @@ static other_thread run_elsewhere(capture_bench *bench, int mode) {
 /* A capture in global mode forbids other threads what is unsafe; only a relaxed one may end in
  * another thread. */
 static void check_threads(const tested_driver *driver) {
-  capture_bench bench = bench_make(driver, EMU_IMMEDIATE);
+  driver_bench bench = bench_make(driver, EMU_IMMEDIATE);
   other_thread other = run_elsewhere(&bench, GLOBAL);
   cr_expect_eq(other.allocated, EMU_CAPTURE_UNSUPPORTED);
   cr_expect_eq(other.ended, EMU_CAPTURE_WRONG_THREAD);
@@ -406,7 +367,7 @@ static void check_threads(const tested_driver *driver) {
 Test(driver_graphs, threads) { driver_each(check_threads); }
 
 static void check_dependencies(const tested_driver *driver) {
-  capture_bench bench = bench_make(driver, EMU_IMMEDIATE);
+  driver_bench bench = bench_make(driver, EMU_IMMEDIATE);
   void *outside, *graph;
   MUST(driver->event_create(&outside, 0));
   MUST(driver->event_record(outside, bench.other));
@@ -433,7 +394,7 @@ static void check_dependencies(const tested_driver *driver) {
 Test(driver_graphs, dependencies) { driver_each(check_dependencies); }
 
 static void check_ends(const tested_driver *driver) {
-  capture_bench bench = bench_make(driver, EMU_IMMEDIATE);
+  driver_bench bench = bench_make(driver, EMU_IMMEDIATE);
   void *graph;
   cr_expect_eq(driver->end(bench.a, &graph), EMU_ILLEGAL_STATE);
   cr_expect_eq(driver->begin(DRIVER_LEGACY, GLOBAL), EMU_CAPTURE_UNSUPPORTED);
@@ -457,8 +418,8 @@ Test(driver_graphs, ends) { driver_each(check_ends); }
 
 /* The legacy stream depends on every blocking stream, captured or not; on others it does not. */
 static void check_legacy(const tested_driver *driver) {
-  capture_bench bench = bench_make(driver, EMU_IMMEDIATE);
-  capture_bench blocking = bench;
+  driver_bench bench = bench_make(driver, EMU_IMMEDIATE);
+  driver_bench blocking = bench;
   int status;
   void *graph;
   MUST(driver->stream_create(&blocking.a, 0));

@@ -1,56 +1,16 @@
 /* Streams and events of the emulated drivers: the order that they promise, in every mode, and the
  * orders that they leave open, each of which some mode shows. */
-#include "driver_fixture.h"
+#include "driver_bench.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <semaphore.h>
 
-enum { COUNT = 64, BYTES = COUNT * (int)sizeof(int32_t) };
-static const emu_mode modes[] = {EMU_IMMEDIATE, EMU_WORKERS, EMU_LATE, EMU_CROSSED};
-#define N_MODES 4
-
-#define MUST(call) cr_assert_eq((call), 0, #call)
-
-/* Two streams, an event, and two pieces of memory, whose numbers are all -1. */
-typedef struct stream_pair {
-  const tested_driver *driver;
-  void *a, *b, *event;
-  uint64_t x, y;
-} stream_pair;
-
-static stream_pair bench_make(const tested_driver *driver, emu_mode mode) {
-  stream_pair bench = {.driver = driver};
-  driver->set_mode(mode);
-  MUST(driver->stream_create(&bench.a, DRIVER_NON_BLOCKING));
-  MUST(driver->stream_create(&bench.b, DRIVER_NON_BLOCKING));
-  MUST(driver->event_create(&bench.event, 0));
-  MUST(driver->allocate(&bench.x, BYTES));
-  MUST(driver->allocate(&bench.y, BYTES));
-  MUST(driver->set(bench.x, -1, COUNT, NULL));
-  MUST(driver->set(bench.y, -1, COUNT, NULL));
-  MUST(driver->synchronize());
-  return bench;
-}
-
-static void bench_end(stream_pair *bench) {
-  const tested_driver *driver = bench->driver;
-  MUST(driver->synchronize());
-  MUST(driver->release(bench->x));
-  MUST(driver->release(bench->y));
-  MUST(driver->event_destroy(bench->event));
-  MUST(driver->stream_destroy(bench->a));
-  MUST(driver->stream_destroy(bench->b));
-}
-
-/* What is there now, whatever is queued: an emulator's device addresses are the process's. */
-static int32_t peek(uint64_t memory) { return ((volatile int32_t *)(uintptr_t)memory)[COUNT / 2]; }
-
 /* ---- one stream ---- */
 
 static void check_in_order(const tested_driver *driver) {
   for (int m = 0; m < N_MODES; m++) {
-    stream_pair bench = bench_make(driver, modes[m]);
+    driver_bench bench = bench_make(driver, modes[m]);
     int32_t host[COUNT];
     for (int i = 1; i <= 20; i++) {
       MUST(driver->set(bench.x, i, COUNT, bench.a));
@@ -66,7 +26,7 @@ Test(driver_streams, in_order) { driver_each(check_in_order); }
 
 static void check_pageable(const tested_driver *driver) {
   for (int m = 0; m < N_MODES; m++) {
-    stream_pair bench = bench_make(driver, modes[m]);
+    driver_bench bench = bench_make(driver, modes[m]);
     int32_t host[COUNT];
     for (int i = 0; i < COUNT; i++) host[i] = 7;
     MUST(driver->send(bench.x, host, BYTES, bench.a));
@@ -80,7 +40,7 @@ Test(driver_streams, pageable_memory_is_read_in_the_call) { driver_each(check_pa
 
 /* A copy to pinned memory is one that a program can be too early for. */
 static void check_pinned(const tested_driver *driver) {
-  stream_pair bench = bench_make(driver, EMU_LATE);
+  driver_bench bench = bench_make(driver, EMU_LATE);
   void *memory;
   MUST(driver->allocate_host(&memory, BYTES, 0));
   volatile int32_t *host = memory;
@@ -99,7 +59,7 @@ static void wait_on(void *semaphore) { sem_wait(semaphore); }
 
 /* Queueing does not wait for what is queued: the host lets the stream go on only afterwards. */
 static void check_asynchronous(const tested_driver *driver) {
-  stream_pair bench = bench_make(driver, EMU_WORKERS);
+  driver_bench bench = bench_make(driver, EMU_WORKERS);
   sem_t semaphore;
   sem_init(&semaphore, 0, 0);
   MUST(driver->call(bench.a, wait_on, &semaphore));
@@ -121,7 +81,7 @@ Test(driver_streams, asynchronous, .timeout = 20) { driver_each(check_asynchrono
 
 static void check_destroyed(const tested_driver *driver) {
   for (int m = 0; m < N_MODES; m++) {
-    stream_pair bench = bench_make(driver, modes[m]);
+    driver_bench bench = bench_make(driver, modes[m]);
     void *stream;
     MUST(driver->stream_create(&stream, DRIVER_NON_BLOCKING));
     MUST(driver->set(bench.x, 9, COUNT, stream));
@@ -138,7 +98,7 @@ Test(driver_streams, work_of_a_destroyed_stream_runs) { driver_each(check_destro
 
 /* b copies what a writes; with a wait or without. */
 static int32_t read_other(const tested_driver *driver, emu_mode mode, bool waits) {
-  stream_pair bench = bench_make(driver, mode);
+  driver_bench bench = bench_make(driver, mode);
   MUST(driver->set(bench.x, 1, COUNT, bench.a));
   MUST(driver->event_record(bench.event, bench.a));
   if (waits) MUST(driver->stream_wait(bench.b, bench.event, 0));
@@ -151,7 +111,7 @@ static int32_t read_other(const tested_driver *driver, emu_mode mode, bool waits
 
 /* a reads what b writes later; with a wait or without. */
 static int32_t write_other(const tested_driver *driver, emu_mode mode, bool waits) {
-  stream_pair bench = bench_make(driver, mode);
+  driver_bench bench = bench_make(driver, mode);
   MUST(driver->copy(bench.y, bench.x, BYTES, bench.a));
   MUST(driver->event_record(bench.event, bench.a));
   if (waits) MUST(driver->stream_wait(bench.b, bench.event, 0));
@@ -180,7 +140,7 @@ Test(driver_streams, waits) { driver_each(check_waits); }
 /* An event is where it was when somebody began to wait, whatever is recorded later; one that was
  * never recorded is nowhere. */
 static void check_recorded_anew(const tested_driver *driver) {
-  stream_pair bench = bench_make(driver, EMU_LATE);
+  driver_bench bench = bench_make(driver, EMU_LATE);
   MUST(driver->stream_wait(bench.b, bench.event, 0));
   MUST(driver->set(bench.x, 1, COUNT, bench.a));
   MUST(driver->event_record(bench.event, bench.a));
@@ -196,7 +156,7 @@ static void check_recorded_anew(const tested_driver *driver) {
 Test(driver_streams, recorded_anew) { driver_each(check_recorded_anew); }
 
 static void check_events(const tested_driver *driver) {
-  stream_pair bench = bench_make(driver, EMU_LATE);
+  driver_bench bench = bench_make(driver, EMU_LATE);
   void *later;
   float milliseconds = -1;
   MUST(driver->event_create(&later, 0));
@@ -221,7 +181,7 @@ Test(driver_streams, events) { driver_each(check_events); }
 
 /* What a stream of such flags reads of what the legacy stream has written, without an event. */
 static int32_t read_legacy(const tested_driver *driver, emu_mode mode, void *stream,
-                           const stream_pair *bench) {
+                           const driver_bench *bench) {
   driver->set_mode(mode);
   MUST(driver->set(bench->x, -1, COUNT, NULL));
   MUST(driver->set(bench->y, -2, COUNT, NULL));
@@ -235,7 +195,7 @@ static int32_t read_legacy(const tested_driver *driver, emu_mode mode, void *str
 }
 
 static void check_legacy(const tested_driver *driver) {
-  stream_pair bench = bench_make(driver, EMU_IMMEDIATE);
+  driver_bench bench = bench_make(driver, EMU_IMMEDIATE);
   void *blocking;
   MUST(driver->stream_create(&blocking, 0));
   for (int m = 0; m < N_MODES; m++) {
@@ -286,7 +246,7 @@ Test(driver_streams, per_thread) { driver_each(check_per_thread); }
 /* An error of queued work is told by the next call that waits, once; until then nothing else runs.
  */
 static void check_asynchronous_error(const tested_driver *driver) {
-  stream_pair bench = bench_make(driver, EMU_LATE);
+  driver_bench bench = bench_make(driver, EMU_LATE);
   uint64_t gone;
   MUST(driver->allocate_on(&gone, BYTES, bench.a));
   MUST(driver->release_on(gone, bench.a));
@@ -303,7 +263,7 @@ static void check_asynchronous_error(const tested_driver *driver) {
 Test(driver_streams, asynchronous_error) { driver_each(check_asynchronous_error); }
 
 static void check_arguments(const tested_driver *driver) {
-  stream_pair bench = bench_make(driver, EMU_IMMEDIATE);
+  driver_bench bench = bench_make(driver, EMU_IMMEDIATE);
   int local = 0;
   cr_expect_eq(driver->set((uintptr_t)&local, 1, 1, NULL), EMU_INVALID_VALUE);
   cr_expect_eq(driver->set(bench.x, 1, COUNT + 1, NULL), EMU_INVALID_VALUE);
@@ -317,7 +277,7 @@ Test(driver_streams, arguments) { driver_each(check_arguments); }
 /* ---- what tests see of calls ---- */
 
 static void check_calls(const tested_driver *driver) {
-  stream_pair bench = bench_make(driver, EMU_IMMEDIATE);
+  driver_bench bench = bench_make(driver, EMU_IMMEDIATE);
   bool cuda = driver->name[0] == 'c';
   const char *set = cuda ? "cuMemsetD32Async" : "hipMemsetD32Async",
              *release = cuda ? "cuMemFree" : "hipFree";

@@ -1,0 +1,46 @@
+/* Long rows on an emulated GPU: more of them than blocks stay, so that blocks take several by turns
+ * (docs/expressions.md), and rows that are walked; aligned and not, and with numbers that are none.
+ */
+#include "tests/expression/compute_trial.h"
+
+#include <criterion/criterion.h>
+
+#define SOFTMAX "(x[t n]) -> (y[t n]) { e = exp(x - max(x, n)); y = e / sum(e, n) }"
+
+/* More than two blocks a multiprocessor of 132. */
+enum { ROWS = 266 };
+
+static void run(trial t) {
+  t.device = trial_device("cuda-emu:sm_90a");
+  const char *wrong = trial_run(&t);
+  cr_assert_null(wrong, "%s, %d x %d: %s", t.text, (int)t.extent[0], (int)t.extent[1], wrong);
+}
+
+/* Rows of a block of 16 warps, most of whose registers lie beyond their ends. One reduction: turns
+ * meet at a barrier. */
+Test(rows, turns) {
+  run((trial){.text = SOFTMAX,
+              .extent = {ROWS, 8200},
+              .tensor = {{.type = LLRT_BF16}, {.type = LLRT_BF16}}});
+  run((trial){.text = "(x[t n], w[n]) -> (y[t n]) { y = x * rsqrt(mean(x * x, n) + 1e-6) * w }",
+              .extent = {ROWS, 8193},
+              .tensor = {{.type = LLRT_BF16}, {.type = LLRT_BF16}, {.type = LLRT_BF16}},
+              .in_place = 1});
+}
+
+Test(rows, walked) {
+  static const int lengths[] = {40000, 33001};
+  for (int i = 0; i < 2; i++)
+    for (int special = 0; special < 2; special++) {
+      run((trial){.text = SOFTMAX,
+                  .extent = {2, lengths[i]},
+                  .special = special,
+                  .seed = 3,
+                  .in_place = 1});
+      run((trial){.text = "(x[t n]) -> (y[t n], m[t], s[t]) "
+                          "{ m = max(x, n); s = sum(exp(x - m), n); y = x - m - log(s) }",
+                  .extent = {2, lengths[i]},
+                  .special = special,
+                  .seed = 5});
+    }
+}

@@ -259,6 +259,7 @@ _EMIT = {"plan": 0, "ir": 1, "asm": 2, "object": 3, "kernel": 4, "why": 5}
 def explain(function, *args, target="host", what="plan", **keywords):
     """The plans and predicted cost of function(*args, **keywords) on a target ("sm_90a", "gfx942", "host", ...), as text.
     what: "plan", "why", "ir", "asm" (text), "object", "kernel" (bytes, compiled). Nothing runs; numpy arrays will do as tensors.
+    function: those of prepare, and llrt.compute.
 
     >>> "copy" in llrt.explain(llrt.convert, numpy.zeros((64, 64), "float32"), "col_major", target="sm_90a") or True
     True

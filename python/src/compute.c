@@ -136,6 +136,21 @@ static int run(computing *c) {
   return status ? -1 : 0;
 }
 
+/* What explain wants of the call, for which nothing runs. */
+static PyObject *explain_call(computing *c) {
+  const borrowed *like = first_input(c);
+  llrt_op_desc *desc;
+  if (!like) return refuse("no tensor is given"), NULL;
+  if (make_outputs(c, like) < 0) return NULL;
+  llrt_status status = llrt_compute_describe(c->expr, c->arg, c->n, NULL, &desc);
+  if (status) return raise_status(status);
+  status = llrt_op_promise_coarse(desc);
+  if (!status) weaken_promises(desc->promises, desc->n_tensors);
+  PyObject *made = status ? raise_status(status) : answer_desc(desc);
+  llrt_op_desc_destroy(&desc);
+  return made;
+}
+
 /* Outputs in the signature's order: one by itself, several as a tuple. */
 static PyObject *outputs_of(const computing *c) {
   PyObject *found[MOST_ARGS];
@@ -158,8 +173,8 @@ PyObject *module_compute(PyObject *module, PyObject *const *args, Py_ssize_t n, 
   (void)module;
   if (n != 1)
     return refuse("compute takes the expression, and its tensors and numbers by name"), NULL;
-  if (current_intent)
-    return refuse("expressions are not prepared or explained from Python: call them"), NULL;
+  if (current_intent && !current_intent->target)
+    return refuse("expressions are not prepared from Python: call them"), NULL;
   c.expr = expression_of(args[0]);
   if (!c.expr) return NULL;
   Py_ssize_t n_names = names ? PyTuple_Size(names) : 0;
@@ -168,7 +183,9 @@ PyObject *module_compute(PyObject *module, PyObject *const *args, Py_ssize_t n, 
     const char *name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, i), NULL);
     failed = !name || take_named(&c, name, args[n + i]) < 0;
   }
-  PyObject *made = failed || run(&c) < 0 ? NULL : outputs_of(&c);
+  PyObject *made = NULL;
+  if (!failed && current_intent) made = explain_call(&c);
+  else if (!failed && run(&c) == 0) made = outputs_of(&c);
   for (int i = 0; i < MOST_ARGS; i++) {
     if (c.borrows[i]) give_back(&c.tensor[i]);
     Py_XDECREF(c.made[i]);

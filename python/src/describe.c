@@ -7,7 +7,7 @@
  * these tensors' do: numpy's are multiples of 16 bytes, and the next tensor need not lie better. */
 enum { HOST_ALIGNMENT = 16 };
 
-static void weaken(llrt_tensor_promise *promises, int n) {
+void weaken_promises(llrt_tensor_promise *promises, int n) {
   for (int i = 0; i < n; i++)
     if (promises[i].address.multiple > HOST_ALIGNMENT)
       promises[i].address.multiple = HOST_ALIGNMENT;
@@ -47,7 +47,7 @@ static llrt_status describe(const request *what, described *out) {
                               .combine = what->combine};
   }
   llrt_status status = llrt_op_promise_coarse(out->desc);
-  if (!status) weaken(out->desc->promises, out->desc->n_tensors);
+  if (!status) weaken_promises(out->desc->promises, out->desc->n_tensors);
   return status;
 }
 

@@ -82,6 +82,8 @@ typedef struct op_slot {
 
 /* While prepare or explain called: the Op, or the text. `op` holds what else the form needs. */
 PyObject *answer(const request *what, Op *op, const op_slot *slots, int n);
+/* The same for explain alone, of a description that is whole. */
+PyObject *answer_desc(const llrt_op_desc *desc);
 Op *op_new(op_form form);
 
 #endif

@@ -218,6 +218,8 @@ typedef struct request {
 } request;
 
 llrt_status request_prepare(const request *what, llrt_device *device, llrt_op **op);
+/* Addresses are promised no further than Python's libraries allocate. */
+void weaken_promises(llrt_tensor_promise *promises, int n);
 llrt_status request_compile(const request *what, llrt_context *context, const char *target,
                             llrt_emit emit, char **bytes, size_t *size);
 void set_maps(llrt_convert_params *params, const llrt_map *maps, int n);

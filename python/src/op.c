@@ -46,6 +46,29 @@ static int keep_argument(Op *self, const op_slot *slot) {
   return 0;
 }
 
+/* What a compile gave: text, or bytes. */
+static PyObject *compiled_object(llrt_status status, char *bytes, size_t size) {
+  if (status) return raise_status(status);
+  bool text = current_intent->emit <= LLRT_EMIT_ASM || current_intent->emit == LLRT_EMIT_WHY;
+  PyObject *made = text ? PyUnicode_FromStringAndSize(bytes, (Py_ssize_t)size)
+                        : PyBytes_FromStringAndSize(bytes, (Py_ssize_t)size);
+  llrt_buffer_free(&bytes);
+  return made;
+}
+
+PyObject *answer_desc(const llrt_op_desc *desc) {
+  const char *target = PyUnicode_AsUTF8AndSize(current_intent->target, NULL);
+  llrt_context *context = target ? context_of(false) : NULL;
+  if (!context) return NULL;
+  char *bytes = NULL;
+  size_t size = 0;
+  call_state state;
+  call_begin(&state, true);
+  llrt_status status = llrt_op_compile(context, target, desc, current_intent->emit, &bytes, &size);
+  call_end(&state);
+  return compiled_object(status, bytes, size);
+}
+
 static PyObject *answer_text(const request *what) {
   const char *target = PyUnicode_AsUTF8AndSize(current_intent->target, NULL);
   llrt_context *context = target ? context_of(false) : NULL;
@@ -57,12 +80,7 @@ static PyObject *answer_text(const request *what) {
   call_begin(&state, true);
   llrt_status status = request_compile(what, context, target, emit, &bytes, &size);
   call_end(&state);
-  if (status) return raise_status(status);
-  bool text = emit <= LLRT_EMIT_ASM || emit == LLRT_EMIT_WHY;
-  PyObject *made = text ? PyUnicode_FromStringAndSize(bytes, (Py_ssize_t)size)
-                        : PyBytes_FromStringAndSize(bytes, (Py_ssize_t)size);
-  llrt_buffer_free(&bytes);
-  return made;
+  return compiled_object(status, bytes, size);
 }
 
 static PyObject *answer_op(const request *what, Op *self, const op_slot *slots, int n) {

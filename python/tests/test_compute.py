@@ -44,3 +44,14 @@ def test_several_outputs_and_numbers(rng):
 def test_refused(text, names, message):
     with pytest.raises(ValueError, match=message):
         llrt.compute(text, x=numpy.zeros((2, 4), "f4"), **names)
+
+
+def test_explain():
+    x = numpy.zeros((4, 64), "f4")
+    plan = llrt.explain(llrt.compute, SOFTMAX, x=x, target="sm_90a")
+    assert "max in f32" in plan and "store" in plan
+    assert ".target sm_90a" in llrt.explain(llrt.compute, SOFTMAX, x=x, target="sm_90a", what="asm")
+    with pytest.raises(ValueError, match="not prepared"):
+        llrt.prepare(llrt.compute, SOFTMAX, x=x)
+    with pytest.raises(ValueError, match="w is not given"):
+        llrt.explain(llrt.compute, "(x[t n], w[n]) -> (y[t n]) { y = x * w }", x=x)

@@ -2,7 +2,7 @@
 
 #include "base/status.h"
 
-axis_entry *axes_entry(axes *axes, span name) {
+axis_entry *axes_entry(axis_list *axes, span name) {
   for (int i = 0; i < axes->n; i++)
     if (span_is(axes->entry[i].name, name)) return &axes->entry[i];
   return NULL;
@@ -12,7 +12,7 @@ axis_part *axes_part(axis_entry *entry, const part_choice *choice) {
   return &entry->part[entry->fuse >= 0 && !entry->stacked ? choice->part[entry->fuse] : 0];
 }
 
-static llrt_status add_entry(axes *axes, span name, axis_entry **entry) {
+static llrt_status add_entry(axis_list *axes, span name, axis_entry **entry) {
   *entry = axes_entry(axes, name);
   if (*entry) return LLRT_OK;
   if (axes->n == AXES_MAX)
@@ -29,7 +29,7 @@ static bool has_axis(const recipe_tensor *tensors, int n, span name) {
   return false;
 }
 
-static llrt_status begin_fuse(axes *axes, int f) {
+static llrt_status begin_fuse(axis_list *axes, int f) {
   const recipe_fuse *fuse = &axes->row->fuse[f];
   axis_entry *entry;
   LLRT_TRY(add_entry(axes, fuse->axis, &entry));
@@ -48,7 +48,7 @@ static llrt_status begin_fuse(axes *axes, int f) {
   return LLRT_OK;
 }
 
-llrt_status axes_begin(binder *binder, const recipe_row *row, axes *axes) {
+llrt_status axes_begin(recipe_binder *binder, const recipe_row *row, axis_list *axes) {
   axis_entry *entry;
   memset(axes, 0, sizeof *axes);
   axes->binder = binder;
@@ -78,7 +78,7 @@ int axes_find(void *user, const char *name, size_t length, int64_t *value) {
 /* ---- learning ---- */
 
 /* That `form` is `value`: the unknown in it is known then, or it is so. */
-static llrt_status learn(axes *axes, const recipe_tensor *tensor, const part_choice *choice,
+static llrt_status learn(axis_list *axes, const recipe_tensor *tensor, const part_choice *choice,
                          span text, int64_t value, bool final) {
   axes_scope scope = {axes, choice};
   number_scope numbers = {.user = &scope, .find = axes_find};
@@ -101,8 +101,8 @@ static llrt_status learn(axes *axes, const recipe_tensor *tensor, const part_cho
   return LLRT_OK;
 }
 
-static llrt_status learn_extent(axes *axes, const recipe_tensor *tensor, const part_choice *choice,
-                                const recipe_axis *axis, bool final) {
+static llrt_status learn_extent(axis_list *axes, const recipe_tensor *tensor,
+                                const part_choice *choice, const recipe_axis *axis, bool final) {
   axes_scope scope = {axes, choice};
   number_scope numbers = {.user = &scope, .find = axes_find};
   axis_part *part = axes_part(axes_entry(axes, axis->name), choice);
@@ -119,7 +119,7 @@ static llrt_status learn_extent(axes *axes, const recipe_tensor *tensor, const p
   return LLRT_OK;
 }
 
-llrt_status axes_learn(axes *axes, const recipe_tensor *tensor, const part_choice *choice,
+llrt_status axes_learn(axis_list *axes, const recipe_tensor *tensor, const part_choice *choice,
                        const llrt_named_tensor *given, bool final) {
   for (int i = 0; i < tensor->n_axes; i++)
     LLRT_TRY(learn_extent(axes, tensor, choice, &tensor->axis[i], final));
@@ -135,7 +135,7 @@ llrt_status axes_learn(axes *axes, const recipe_tensor *tensor, const part_choic
 /* ---- settling ---- */
 
 /* The value of an expression of the row's, which is `at` in the recipe. */
-static llrt_status value_of(axes *axes, const json_value *at, span text, bool of_engine,
+static llrt_status value_of(axis_list *axes, const json_value *at, span text, bool of_engine,
                             int64_t *value) {
   part_choice none = {{0}};
   axes_scope scope = {axes, of_engine ? NULL : &none};
@@ -144,7 +144,7 @@ static llrt_status value_of(axes *axes, const json_value *at, span text, bool of
   return status ? json_error(status, at, "%s", llrt_error_text()) : LLRT_OK;
 }
 
-static llrt_status check_wheres(axes *axes) {
+static llrt_status check_wheres(axis_list *axes) {
   for (int i = 0; i < axes->row->n_wheres; i++) {
     const recipe_where *where = &axes->row->where[i];
     int64_t left, right;
@@ -160,7 +160,7 @@ static llrt_status check_wheres(axes *axes) {
 
 /* This rank's positions of a part; `block` 0: all are. Where a rank has fewer than the others, the
  * rest of its room is pads. */
-static llrt_status share(const axes *axes, int64_t block, axis_part *part) {
+static llrt_status share(const axis_list *axes, int64_t block, axis_part *part) {
   int64_t tp = axes->binder->tp, rank = axes->binder->rank;
   part->length = part->room = part->full;
   if (block == 0) return LLRT_OK;
@@ -177,7 +177,7 @@ static llrt_status share(const axes *axes, int64_t block, axis_part *part) {
   return LLRT_OK;
 }
 
-static llrt_status settle_entry(axes *axes, axis_entry *entry, int64_t block) {
+static llrt_status settle_entry(axis_list *axes, axis_entry *entry, int64_t block) {
   int64_t n = entry->fuse >= 0 && !entry->stacked ? axes->n_parts[entry->fuse] : 1;
   entry->local = 0;
   for (int64_t p = 0; p < n; p++) {
@@ -191,7 +191,7 @@ static llrt_status settle_entry(axes *axes, axis_entry *entry, int64_t block) {
   return LLRT_OK;
 }
 
-static llrt_status settle_pads(axes *axes) {
+static llrt_status settle_pads(axis_list *axes) {
   int64_t padded[AXES_MAX];
   for (int i = 0; i < axes->row->n_pads; i++) { /* all of them from unpadded extents */
     const recipe_pad *pad = &axes->row->pad[i];
@@ -208,7 +208,7 @@ static llrt_status settle_pads(axes *axes) {
   return LLRT_OK;
 }
 
-llrt_status axes_settle(axes *axes) {
+llrt_status axes_settle(axis_list *axes) {
   const recipe_row *row = axes->row;
   int64_t block = 1;
   LLRT_TRY(check_wheres(axes));

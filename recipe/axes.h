@@ -23,13 +23,13 @@ typedef struct axis_entry {
   int64_t local, padded;          /* positions on this rank without and with pads */
 } axis_entry;
 
-typedef struct axes {
-  binder *binder;
+typedef struct axis_list {
+  recipe_binder *binder;
   const recipe_row *row;
   int64_t n_parts[RECIPE_MAX_FUSES];
   int n;
   axis_entry entry[AXES_MAX];
-} axes;
+} axis_list;
 
 /* Parts of each fuse, of one tensor. */
 typedef struct part_choice {
@@ -37,23 +37,23 @@ typedef struct part_choice {
 } part_choice;
 
 /* Names all axes of a row; nothing of them is known. */
-llrt_status axes_begin(binder *binder, const recipe_row *row, axes *axes);
+llrt_status axes_begin(recipe_binder *binder, const recipe_row *row, axis_list *axes);
 
 /* Learns from one tensor of the checkpoint. `final`: what is not to be known now is an error. */
-llrt_status axes_learn(axes *axes, const recipe_tensor *tensor, const part_choice *choice,
+llrt_status axes_learn(axis_list *axes, const recipe_tensor *tensor, const part_choice *choice,
                        const llrt_named_tensor *given, bool final);
 
 /* Once all is known: wheres, shards, pads. */
-llrt_status axes_settle(axes *axes);
+llrt_status axes_settle(axis_list *axes);
 
-axis_entry *axes_entry(axes *axes, span name); /* NULL: there is none */
+axis_entry *axes_entry(axis_list *axes, span name); /* NULL: there is none */
 
 /* The part of an entry that a tensor of this choice has. */
 axis_part *axes_part(axis_entry *entry, const part_choice *choice);
 
 /* What names are in texts of the checkpoint's tensors, and (choice NULL) of the engine's. */
 typedef struct axes_scope {
-  axes *axes;
+  axis_list *axes;
   const part_choice *choice;
 } axes_scope;
 int axes_find(void *scope, const char *name, size_t length, int64_t *value);

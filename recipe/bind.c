@@ -9,7 +9,7 @@
 /* ---- values ---- */
 
 int bind_find(void *user, const char *name, size_t length, int64_t *value) {
-  binder *binder = user;
+  recipe_binder *binder = user;
   const llrt_recipe *recipe = binder->recipe;
   span wanted = {name, length};
   if (span_is(wanted, span_of("tp"))) return *value = binder->tp, 1;
@@ -57,7 +57,7 @@ static llrt_status refuse(const json_value *required, const json_value *is,
   return status;
 }
 
-static llrt_status check_required(const binder *binder, const json_value *required) {
+static llrt_status check_required(const recipe_binder *binder, const json_value *required) {
   const json_value *is = json_member(required, "is");
   if (!is) is = required;
   if (!binder->config.root)
@@ -76,7 +76,7 @@ static int by_name(const void *a, const void *b, void *user) {
   return strcmp(tensor[*(const int32_t *)a].name, tensor[*(const int32_t *)b].name);
 }
 
-int checkpoint_find(const checkpoint *checkpoint, const char *name) {
+int checkpoint_find(const given_tensors *checkpoint, const char *name) {
   int low = 0, high = checkpoint->n;
   while (low < high) {
     int middle = low + (high - low) / 2;
@@ -108,7 +108,7 @@ static llrt_status check_tensor(const llrt_named_tensor *tensor, int i, size_t *
   return LLRT_OK;
 }
 
-static llrt_status take_tensor(binder *binder, int i) {
+static llrt_status take_tensor(recipe_binder *binder, int i) {
   const llrt_named_tensor *given = &binder->given.tensor[i];
   size_t bytes;
   LLRT_TRY(check_tensor(given, i, &bytes));
@@ -125,8 +125,8 @@ static llrt_status take_tensor(binder *binder, int i) {
   return LLRT_OK;
 }
 
-static llrt_status take_tensors(binder *binder) {
-  checkpoint *given = &binder->given;
+static llrt_status take_tensors(recipe_binder *binder) {
+  given_tensors *given = &binder->given;
   given->sorted = memory_zeroed((size_t)given->n + 1, sizeof *given->sorted);
   given->step = memory_zeroed((size_t)given->n + 1, sizeof *given->step);
   if (!given->sorted || !given->step)
@@ -146,9 +146,9 @@ static llrt_status take_tensors(binder *binder) {
 
 /* Whether a row's first input may be this tensor, by its name, type and rank; `known` is what names
  * stand for then. */
-static llrt_status fits(const recipe_row *row, const llrt_named_tensor *tensor, names *known,
+static llrt_status fits(const recipe_row *row, const llrt_named_tensor *tensor, row_names *known,
                         bool *matches) {
-  names parts = {0};
+  row_names parts = {0};
   *matches = false;
   if (!bind_type_fits(row->in[0].stored, tensor->dtype) || row->in[0].n_shape != tensor->rank)
     return LLRT_OK;
@@ -165,9 +165,9 @@ static llrt_status fits(const recipe_row *row, const llrt_named_tensor *tensor, 
   return LLRT_OK;
 }
 
-static llrt_status bind_row(binder *binder, int r) {
+static llrt_status bind_row(recipe_binder *binder, int r) {
   const recipe_row *row = &binder->recipe->row[r];
-  names known = {0};
+  row_names known = {0};
   if (row->n_in == 0) return binder->plan->inverse ? LLRT_OK : bind_step(binder, r, &known);
   for (int i = 0; i < binder->given.n; i++) {
     bool matches;
@@ -177,7 +177,7 @@ static llrt_status bind_row(binder *binder, int r) {
   return LLRT_OK;
 }
 
-static llrt_status bind_rest(binder *binder) {
+static llrt_status bind_rest(recipe_binder *binder) {
   int steps = binder->plan->steps.n;
   LLRT_REQUIRE(steps > 0 || binder->recipe->n_rows == 0,
                "no row of recipe %s fits any of the %d tensors", binder->recipe->name,
@@ -194,7 +194,7 @@ static llrt_status bind_rest(binder *binder) {
   return LLRT_OK;
 }
 
-static llrt_status bind_all(binder *binder) {
+static llrt_status bind_all(recipe_binder *binder) {
   LLRT_TRY(take_tensors(binder));
   for (int i = 0; i < binder->recipe->n_requires; i++)
     LLRT_TRY(check_required(binder, binder->recipe->require[i]));
@@ -203,7 +203,8 @@ static llrt_status bind_all(binder *binder) {
   return plan_seal(binder->plan);
 }
 
-static llrt_status begin(binder *binder, llrt_device *device, const llrt_recipe_params *params) {
+static llrt_status begin(recipe_binder *binder, llrt_device *device,
+                         const llrt_recipe_params *params) {
   llrt_device_info about = {.size = sizeof about};
   if (device) LLRT_TRY(llrt_device_get_info(device, &about));
   LLRT_REQUIRE(params->tp >= 0 && params->tp <= 65536, "params: tp is %d", params->tp);
@@ -234,7 +235,7 @@ llrt_status llrt_recipe_bind(llrt_device *device, const llrt_recipe *recipe,
   LLRT_REQUIRE(n >= 0 && n <= 1 << 24, "n is %d", n);
   llrt_recipe_params own;
   LLRT_TRY(LLRT_PARAMS_READ(llrt_recipe_params, params, &own));
-  binder binder = {.recipe = recipe, .given = {.tensor = in, .n = n}};
+  recipe_binder binder = {.recipe = recipe, .given = {.tensor = in, .n = n}};
   llrt_status status = begin(&binder, device, &own);
   if (!status) status = bind_all(&binder);
   if (status) llrt_repack_destroy(&binder.plan);

@@ -10,16 +10,16 @@ enum {
   LOGICAL = 16
 }; /* numbers of a step's axes, beside those of a storage's, while it is split */
 
-typedef struct step {
-  binder *binder;
+typedef struct step_draft {
+  recipe_binder *binder;
   const recipe_row *row;
-  const names *known;
-  axes axes;
+  const row_names *known;
+  axis_list axes;
   int64_t choices; /* of parts */
   int32_t *tensor; /* [n_in][choices]: of the checkpoint */
-} step;
+} step_draft;
 
-static part_choice choice_of(const step *step, int64_t number) {
+static part_choice choice_of(const step_draft *step, int64_t number) {
   part_choice choice = {{0}};
   for (int f = 0; f < step->row->n_fuses; f++) {
     choice.part[f] = number % step->axes.n_parts[f];
@@ -31,8 +31,8 @@ static part_choice choice_of(const step *step, int64_t number) {
 /* ---- names ---- */
 
 /* The row's names, and those of the parts; `digits` keeps numbers' text. */
-static llrt_status names_of(const step *step, const part_choice *choice,
-                            char digits[RECIPE_MAX_FUSES][24], names *names) {
+static llrt_status names_of(const step_draft *step, const part_choice *choice,
+                            char digits[RECIPE_MAX_FUSES][24], row_names *names) {
   *names = *step->known;
   for (int f = 0; f < step->row->n_fuses && choice; f++) {
     const recipe_fuse *fuse = &step->row->fuse[f];
@@ -46,10 +46,10 @@ static llrt_status names_of(const step *step, const part_choice *choice,
 }
 
 /* The name of a tensor of the row. Ownership: llrt_text_fini. */
-static llrt_status name_of(const step *step, const recipe_tensor *tensor, const part_choice *choice,
-                           llrt_text *name) {
+static llrt_status name_of(const step_draft *step, const recipe_tensor *tensor,
+                           const part_choice *choice, llrt_text *name) {
   char digits[RECIPE_MAX_FUSES][24];
-  names names;
+  row_names names;
   llrt_text_init(name);
   LLRT_TRY(names_of(step, choice, digits, &names));
   return names_expand(tensor->name, step->row->each, &names, name);
@@ -60,8 +60,8 @@ bool bind_type_fits(llrt_dtype wanted, llrt_dtype found) {
   return wanted == found || (any && llrt_dtype_bits(wanted) == llrt_dtype_bits(found));
 }
 
-static llrt_status find_tensor(step *step, const recipe_tensor *tensor, const part_choice *choice,
-                               int32_t *number) {
+static llrt_status find_tensor(step_draft *step, const recipe_tensor *tensor,
+                               const part_choice *choice, int32_t *number) {
   llrt_text name;
   llrt_status status = name_of(step, tensor, choice, &name);
   *number = status ? -1 : checkpoint_find(&step->binder->given, name.data ? name.data : "");
@@ -72,7 +72,7 @@ static llrt_status find_tensor(step *step, const recipe_tensor *tensor, const pa
 }
 
 /* That the tensor is as the recipe says, and no other step's. */
-static llrt_status use_tensor(step *step, const recipe_tensor *tensor, int number) {
+static llrt_status use_tensor(step_draft *step, const recipe_tensor *tensor, int number) {
   llrt_repack *plan = step->binder->plan;
   const llrt_named_tensor *found = &step->binder->given.tensor[number];
   int32_t *of_step = &step->binder->given.step[number], now = plan->steps.n - 1;
@@ -90,7 +90,7 @@ static llrt_status use_tensor(step *step, const recipe_tensor *tensor, int numbe
   return plan_step_uses(plan, number);
 }
 
-static llrt_status find_tensors(step *step) {
+static llrt_status find_tensors(step_draft *step) {
   const recipe_row *row = step->row;
   step->choices = 1;
   for (int f = 0; f < row->n_fuses; f++) step->choices *= step->axes.n_parts[f];
@@ -108,7 +108,7 @@ static llrt_status find_tensors(step *step) {
 
 /* Shapes may follow from those of other tensors: what the first look does not tell the second does.
  */
-static llrt_status learn_axes(step *step) {
+static llrt_status learn_axes(step_draft *step) {
   for (int look = 0; look < 2; look++)
     for (int t = 0; t < step->row->n_in; t++)
       for (int64_t c = 0; c < step->choices; c++) {
@@ -155,7 +155,7 @@ static llrt_status make_storage(const recipe_tensor *tensor, const number_scope 
 }
 
 /* The extent of an axis of a tensor as its memory has it. */
-static int64_t extent_of(step *step, span axis, const part_choice *choice) {
+static int64_t extent_of(step_draft *step, span axis, const part_choice *choice) {
   axis_entry *entry = axes_entry(&step->axes, axis);
   return choice ? axes_part(entry, choice)->full : entry->padded;
 }
@@ -167,8 +167,9 @@ static int number_of(const recipe_tensor *out, span axis) {
   return -1;
 }
 
-static llrt_status split_groups(step *step, const recipe_tensor *tensor, const recipe_tensor *out,
-                                const part_choice *choice, image *image) {
+static llrt_status split_groups(step_draft *step, const recipe_tensor *tensor,
+                                const recipe_tensor *out, const part_choice *choice,
+                                storage_image *image) {
   for (int g = 0; g < tensor->n_groups; g++) {
     int32_t to[LLRT_MAX_RANK];
     int64_t extent[LLRT_MAX_RANK];
@@ -188,8 +189,9 @@ static llrt_status split_groups(step *step, const recipe_tensor *tensor, const r
 }
 
 /* Where the elements of a tensor lie, by the output's axes; choice NULL: the engine's tensor. */
-static llrt_status make_image(step *step, const recipe_tensor *tensor, const recipe_tensor *out,
-                              const part_choice *choice, image *image) {
+static llrt_status make_image(step_draft *step, const recipe_tensor *tensor,
+                              const recipe_tensor *out, const part_choice *choice,
+                              storage_image *image) {
   axes_scope scope = {&step->axes, choice};
   number_scope numbers = {.user = &scope, .find = axes_find};
   int64_t shape[LLRT_MAX_RANK];
@@ -208,7 +210,7 @@ static llrt_status make_image(step *step, const recipe_tensor *tensor, const rec
 }
 
 /* That the stored shape has the bytes of the image. */
-static llrt_status check_bytes(const recipe_tensor *tensor, const image *image, int rank,
+static llrt_status check_bytes(const recipe_tensor *tensor, const storage_image *image, int rank,
                                const int64_t *shape, size_t *bytes) {
   unsigned __int128 stored = (unsigned)llrt_dtype_bits(tensor->stored),
                     meant = (unsigned)llrt_dtype_bits(tensor->logical);
@@ -227,7 +229,7 @@ static llrt_status check_bytes(const recipe_tensor *tensor, const image *image, 
 /* ---- outputs ---- */
 
 /* The engine's tensor: its stored shape and bytes. */
-static llrt_status shape_of(step *step, const recipe_tensor *out, llrt_repack_tensor *made) {
+static llrt_status shape_of(step_draft *step, const recipe_tensor *out, llrt_repack_tensor *made) {
   axes_scope scope = {&step->axes, NULL};
   number_scope numbers = {.user = &scope, .find = axes_find};
   *made = (llrt_repack_tensor){.dtype = out->stored, .rank = out->n_shape, .place = -1};
@@ -236,7 +238,7 @@ static llrt_status shape_of(step *step, const recipe_tensor *out, llrt_repack_te
   return LLRT_OK;
 }
 
-static llrt_status add_output(step *step, const recipe_tensor *out, llrt_repack_tensor *made,
+static llrt_status add_output(step_draft *step, const recipe_tensor *out, llrt_repack_tensor *made,
                               int *number) {
   llrt_text name;
   llrt_status status = name_of(step, out, NULL, &name);
@@ -251,7 +253,7 @@ static llrt_status add_output(step *step, const recipe_tensor *out, llrt_repack_
 
 /* What pads of the engine's tensor become: the storage's own value, zeros where the row pads axes,
  * or there are none. */
-static llrt_status settle_pads(step *step, const recipe_tensor *out, image *image) {
+static llrt_status settle_pads(step_draft *step, const recipe_tensor *out, storage_image *image) {
   bool rows = false, own = false;
   int64_t places = 1;
   for (int i = 0; i < out->n_axes; i++) {
@@ -283,7 +285,7 @@ static const recipe_maps *maps_of(const recipe_row *row, span key) {
 }
 
 /* Keeps of both images what this choice of parts moves; *none: nothing, on this rank. */
-static llrt_status cut_images(step *step, const recipe_tensor *in, const recipe_tensor *out,
+static llrt_status cut_images(step_draft *step, const recipe_tensor *in, const recipe_tensor *out,
                               const part_choice *choice, plan_pair *pair, bool *none) {
   *none = false;
   pair->rank = out->n_axes;
@@ -310,8 +312,9 @@ static llrt_status cut_images(step *step, const recipe_tensor *in, const recipe_
   return LLRT_OK;
 }
 
-static llrt_status add_move(step *step, int t, const recipe_tensor *out, const image *to,
-                            int engine, int64_t c, bool dry, bool *missing) {
+static llrt_status add_move(step_draft *step, int t, const recipe_tensor *out,
+                            const storage_image *to, int engine, int64_t c, bool dry,
+                            bool *missing) {
   const recipe_tensor *in = &step->row->in[t];
   part_choice choice = choice_of(step, c);
   plan_pair pair = {.checkpoint = step->tensor[t * step->choices + c],
@@ -333,7 +336,8 @@ static llrt_status add_move(step *step, int t, const recipe_tensor *out, const i
 
 /* All moves into one output. Where a part is missing on this rank, or all of it, its place is set
  * to the value of pads first. */
-static llrt_status add_moves(step *step, int t, const recipe_tensor *out, image *to, int engine) {
+static llrt_status add_moves(step_draft *step, int t, const recipe_tensor *out, storage_image *to,
+                             int engine) {
   llrt_repack *plan = step->binder->plan;
   bool missing = step->row->shard == SHARD_FIRST && step->binder->rank > 0;
   if (missing) return plan_step_sets(plan, engine, 0);
@@ -347,7 +351,8 @@ static llrt_status add_moves(step *step, int t, const recipe_tensor *out, image 
   return LLRT_OK;
 }
 
-static llrt_status begin_output(step *step, const recipe_tensor *out, image *to, int *engine) {
+static llrt_status begin_output(step_draft *step, const recipe_tensor *out, storage_image *to,
+                                int *engine) {
   llrt_repack_tensor made;
   LLRT_TRY(shape_of(step, out, &made));
   LLRT_TRY(make_image(step, out, out, NULL, to));
@@ -356,8 +361,8 @@ static llrt_status begin_output(step *step, const recipe_tensor *out, image *to,
   return add_output(step, out, &made, engine);
 }
 
-static llrt_status bind_output(step *step, const recipe_tensor *out) {
-  image to;
+static llrt_status bind_output(step_draft *step, const recipe_tensor *out) {
+  storage_image to;
   int t = 0, engine;
   llrt_status status = begin_output(step, out, &to, &engine);
   if (status) return json_error(status, out->at, "%s", llrt_error_text());
@@ -365,7 +370,7 @@ static llrt_status bind_output(step *step, const recipe_tensor *out) {
   return add_moves(step, t, out, &to, engine);
 }
 
-static llrt_status bind_const(step *step, const recipe_const *constant) {
+static llrt_status bind_const(step_draft *step, const recipe_const *constant) {
   llrt_repack_tensor made;
   int engine;
   int64_t n = 1;
@@ -378,7 +383,7 @@ static llrt_status bind_const(step *step, const recipe_const *constant) {
   return plan_step_fills(step->binder->plan, engine, constant->value);
 }
 
-static llrt_status bind_outputs(step *step) {
+static llrt_status bind_outputs(step_draft *step) {
   for (int i = 0; i < step->row->n_out; i++) LLRT_TRY(bind_output(step, &step->row->out[i]));
   for (int i = 0; i < step->row->n_consts && !step->binder->plan->inverse; i++) {
     llrt_status status = bind_const(step, &step->row->constant[i]);
@@ -388,8 +393,8 @@ static llrt_status bind_outputs(step *step) {
   return LLRT_OK;
 }
 
-llrt_status bind_step(binder *binder, int row, const names *known) {
-  step *step = memory_zeroed(1, sizeof *step);
+llrt_status bind_step(recipe_binder *binder, int row, const row_names *known) {
+  step_draft *step = memory_zeroed(1, sizeof *step);
   if (!step) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a step");
   step->binder = binder;
   step->row = &binder->recipe->row[row];

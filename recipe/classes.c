@@ -30,7 +30,7 @@ static void *least_aligned(const llrt_repack *plan, int32_t alignment) {
 
 static llrt_status prepare(llrt_repack *plan, repack_class *class) {
   llrt_tensor tensors[2];
-  llrt_tensor_promise promises[2] = {{{0}}};
+  llrt_tensor_promise promises[2] = {0};
   void *source = least_aligned(plan, class->source_alignment);
   void *destination = least_aligned(plan, class->destination_alignment);
   repack_tensors(plan, class, source, class->in_place ? source : destination, tensors);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static llrt_status add_digit(image *image, image_digit digit) {
+static llrt_status add_digit(storage_image *image, image_digit digit) {
   if (digit.extent == 1) return LLRT_OK;
   if (image->n == IMAGE_MAX_DIGITS) return llrt_error(LLRT_UNSUPPORTED, "too many digits");
   image->digit[image->n++] = digit;
@@ -15,7 +15,7 @@ static llrt_status add_digit(image *image, image_digit digit) {
 
 /* The tile's bits as digits of two positions. Elements of a tile follow each other, so that bit b
  * of the offset adds 2^b places to the coordinate's bit that its column names. */
-static llrt_status add_tile(const llrt_layout *tile, int rank, image *out) {
+static llrt_status add_tile(const llrt_layout *tile, int rank, storage_image *out) {
   int bits = llrt_layout_in_bits(tile);
   for (int axis = 0; axis < rank && bits; axis++) {
     char name[LLRT_NAME_BYTES];
@@ -37,7 +37,7 @@ static llrt_status add_tile(const llrt_layout *tile, int rank, image *out) {
 }
 
 /* Joins neighbouring digits of an axis that step alike, so that as few as possible are left. */
-static void join_digits(image *image) {
+static void join_digits(storage_image *image) {
   int n = 0;
   for (int i = 0; i < image->n; i++) {
     image_digit digit = image->digit[i];
@@ -51,9 +51,10 @@ static void join_digits(image *image) {
   image->n = n;
 }
 
-llrt_status image_make(const llrt_storage *storage, int rank, const int64_t *shape, image *out) {
+llrt_status image_make(const llrt_storage *storage, int rank, const int64_t *shape,
+                       storage_image *out) {
   llrt_storage_binding binding;
-  *out = (image){.offset = storage->offset[0]};
+  *out = (storage_image){.offset = storage->offset[0]};
   LLRT_TRY(llrt_storage_bind(storage, rank, shape, NULL, &binding));
   if (storage->swizzle.swizzle_len || storage->n_targets)
     return llrt_error(LLRT_UNSUPPORTED, "the storage is no order of plain memory");
@@ -76,7 +77,7 @@ llrt_status image_make(const llrt_storage *storage, int rank, const int64_t *sha
 
 /* ---- axes ---- */
 
-int64_t image_extent(const image *image, int axis) {
+int64_t image_extent(const storage_image *image, int axis) {
   int64_t extent = 1;
   for (int i = 0; i < image->n; i++)
     if (image->digit[i].axis == axis) extent *= image->digit[i].extent;
@@ -84,7 +85,7 @@ int64_t image_extent(const image *image, int axis) {
 }
 
 /* Gives the lowest positions of `axis`, `extent` of them, to another one. */
-static llrt_status take_low(image *image, int axis, int to, int64_t extent) {
+static llrt_status take_low(storage_image *image, int axis, int to, int64_t extent) {
   for (int i = 0; i < image->n && extent > 1; i++) {
     image_digit *digit = &image->digit[i];
     if (digit->axis != axis) continue;
@@ -106,7 +107,8 @@ static llrt_status take_low(image *image, int axis, int to, int64_t extent) {
   return LLRT_OK;
 }
 
-llrt_status image_split(image *image, int axis, int n, const int32_t *to, const int64_t *extent) {
+llrt_status image_split(storage_image *image, int axis, int n, const int32_t *to,
+                        const int64_t *extent) {
   /* Numbers of the finer axes stand beside those of the storage's until all are split. */
   for (int i = n - 1; i > 0; i--) LLRT_TRY(take_low(image, axis, to[i], extent[i]));
   int kept = 0;
@@ -119,7 +121,7 @@ llrt_status image_split(image *image, int axis, int n, const int32_t *to, const 
   return LLRT_OK;
 }
 
-llrt_status image_cut(image *image, int axis, int64_t begin, int64_t length, bool last) {
+llrt_status image_cut(storage_image *image, int axis, int64_t begin, int64_t length, bool last) {
   int top = -1;
   int64_t below = 1;
   if (begin == 0 && last) return LLRT_OK; /* all of it */
@@ -148,7 +150,7 @@ llrt_status image_cut(image *image, int axis, int64_t begin, int64_t length, boo
   return LLRT_OK;
 }
 
-llrt_status image_turn(image *image, int axis, int64_t extent) {
+llrt_status image_turn(storage_image *image, int axis, int64_t extent) {
   if (image_extent(image, axis) != extent)
     return llrt_error(LLRT_UNSUPPORTED, "an axis that counts down has pads");
   for (int i = 0; i < image->n; i++)
@@ -158,8 +160,8 @@ llrt_status image_turn(image *image, int axis, int64_t extent) {
 
 /* ---- image -> storage ---- */
 
-llrt_status image_storage(const image *given, int rank, llrt_storage *out) {
-  image joined = *given;
+llrt_status image_storage(const storage_image *given, int rank, llrt_storage *out) {
+  storage_image joined = *given;
   memset(out, 0, sizeof *out);
   join_digits(&joined);
   if (joined.n > LLRT_MAX_DIGITS)

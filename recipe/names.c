@@ -2,13 +2,13 @@
 #include "base/status.h"
 #include "recipe/plan.h"
 
-span names_find(const names *names, span name) {
+span names_find(const row_names *names, span name) {
   for (int i = 0; i < names->n; i++)
     if (span_is(names->entry[i].name, name)) return names->entry[i].value;
   return (span){NULL, 0};
 }
 
-bool names_add(names *names, span name, span value) {
+bool names_add(row_names *names, span name, span value) {
   if (names->n == NAMES_MAX) return false;
   names->entry[names->n].name = name;
   names->entry[names->n++].value = value;
@@ -17,10 +17,10 @@ bool names_add(names *names, span name, span value) {
 
 /* ---- the pieces of a pattern: texts, and names that are not known ---- */
 
-typedef struct piece {
+typedef struct name_piece {
   span text;
   bool open; /* a name */
-} piece;
+} name_piece;
 
 typedef struct pieces {
   const char *at, *end;
@@ -33,8 +33,8 @@ static pieces pieces_of(span pattern, span each) {
 }
 
 /* The next piece; length 0 and not open: the end. Errors: a brace without its other. */
-static llrt_status next_piece(pieces *p, piece *out) {
-  *out = (piece){.text = {NULL, 0}};
+static llrt_status next_piece(pieces *p, name_piece *out) {
+  *out = (name_piece){.text = {NULL, 0}};
   if (p->at == p->end && p->rest) {
     p->at = p->rest;
     p->end = p->rest_end;
@@ -50,7 +50,7 @@ static llrt_status next_piece(pieces *p, piece *out) {
   const char *close = memchr(p->at, '}', (size_t)(p->end - p->at));
   if (!close || close == p->at + 1)
     return llrt_error(LLRT_INVALID_ARGUMENT, "a { without its } in a name");
-  *out = (piece){.text = {p->at + 1, (size_t)(close - p->at - 1)}, .open = true};
+  *out = (name_piece){.text = {p->at + 1, (size_t)(close - p->at - 1)}, .open = true};
   p->at = close + 1;
   if (!span_is(out->text, span_of("each"))) return LLRT_OK;
   if (p->rest || p->each.text == NULL)
@@ -64,7 +64,7 @@ static llrt_status next_piece(pieces *p, piece *out) {
 }
 
 /* The text that must follow at once, of a piece; NULL text: any. */
-static span fixed(const piece *piece, const names *known) {
+static span fixed(const name_piece *piece, const row_names *known) {
   return piece->open ? names_find(known, piece->text) : piece->text;
 }
 
@@ -76,10 +76,10 @@ static const char *find(const char *from, const char *end, span text) {
 
 /* Each open name takes the shortest text behind which the rest may follow, which is as good as any
  * but for the last: that takes what is left. */
-llrt_status names_match(span pattern, span each, span text, names *known, bool *matches) {
+llrt_status names_match(span pattern, span each, span text, row_names *known, bool *matches) {
   pieces p = pieces_of(pattern, each);
   const char *at = text.text, *end = text.text + text.length;
-  piece piece;
+  name_piece piece;
   span open = {NULL, 0};
   *matches = false;
   for (;;) {
@@ -113,9 +113,9 @@ llrt_status names_match(span pattern, span each, span text, names *known, bool *
   return LLRT_OK;
 }
 
-llrt_status names_expand(span pattern, span each, const names *known, llrt_text *out) {
+llrt_status names_expand(span pattern, span each, const row_names *known, llrt_text *out) {
   pieces p = pieces_of(pattern, each);
-  piece piece;
+  name_piece piece;
   for (;;) {
     LLRT_TRY(next_piece(&p, &piece));
     if (piece.text.length == 0) break;

@@ -97,46 +97,46 @@ void repack_fill_tensor(const llrt_repack *plan, const llrt_repack_tensor *out, 
 #define NAMES_MAX 6
 
 /* What the names in braces of a row's texts stand for. */
-typedef struct names {
+typedef struct row_names {
   int n;
   struct {
     span name, value;
   } entry[NAMES_MAX];
-} names;
+} row_names;
 
-span names_find(const names *names, span name); /* text NULL: not there */
-bool names_add(names *names, span name, span value);
+span names_find(const row_names *names, span name); /* text NULL: not there */
+bool names_add(row_names *names, span name, span value);
 
 /* Whether `text` is `pattern`, in which {X} stands for any text that is not empty, but for those
  * that `known` has; then what the others stand for is added to it. {each} is the row's. */
-llrt_status names_match(span pattern, span each, span text, names *known, bool *matches);
+llrt_status names_match(span pattern, span each, span text, row_names *known, bool *matches);
 
 /* The pattern with all names filled in. Errors: INVALID_ARGUMENT for a name that is not known. */
-llrt_status names_expand(span pattern, span each, const names *known, llrt_text *out);
+llrt_status names_expand(span pattern, span each, const row_names *known, llrt_text *out);
 
 /* ---- binding ---- */
 
-typedef struct checkpoint {
+typedef struct given_tensors {
   const llrt_named_tensor *tensor;
   int n;
   int32_t *sorted; /* by name */
   int32_t *step;   /* that uses it; -1: none yet */
-} checkpoint;
+} given_tensors;
 
 /* The number of the tensor of that name; -1. */
-int checkpoint_find(const checkpoint *checkpoint, const char *name);
+int checkpoint_find(const given_tensors *checkpoint, const char *name);
 
-typedef struct binder {
+typedef struct recipe_binder {
   const llrt_recipe *recipe;
-  checkpoint given;
+  given_tensors given;
   json_tree config;
   int64_t tp, rank;
   int depth; /* of `let` inside of `let` */
   llrt_repack *plan;
-} binder;
+} recipe_binder;
 
 /* One step of a row: names are known (recipe/bind_step.c). */
-llrt_status bind_step(binder *binder, int row, const names *known);
+llrt_status bind_step(recipe_binder *binder, int row, const row_names *known);
 
 /* Whether a file's type is the recipe's: bN is any of N bits. */
 bool bind_type_fits(llrt_dtype wanted, llrt_dtype found);
@@ -160,7 +160,7 @@ llrt_status plan_step_makes(llrt_repack *plan, const llrt_repack_tensor *tensor,
 /* What moves between a checkpoint's tensor and one of the engine's. */
 typedef struct plan_pair {
   int checkpoint, engine; /* numbers */
-  image from, to;
+  storage_image from, to;
   llrt_dtype from_dtype, to_dtype;
   int rank;
   int64_t shape[LLRT_MAX_RANK];

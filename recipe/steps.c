@@ -102,7 +102,7 @@ static llrt_status check_inverse(const plan_pair *pair) {
 }
 
 /* The byte at which an image begins. */
-static llrt_status offset_of(const image *image, llrt_dtype dtype, int64_t *bytes) {
+static llrt_status offset_of(const storage_image *image, llrt_dtype dtype, int64_t *bytes) {
   int bits = llrt_dtype_bits(dtype);
   *bytes = image->offset / 8 * bits + image->offset % 8 * bits / 8;
   if (image->offset * bits % 8)
@@ -114,7 +114,8 @@ static int32_t alignment_of(int64_t offset) { return (int32_t)((offset | 64) & -
 
 /* The class of a move from `from` to `to`, without maps. */
 static llrt_status class_of(const plan_pair *pair, bool inverse, repack_class *class) {
-  const image *from = inverse ? &pair->to : &pair->from, *to = inverse ? &pair->from : &pair->to;
+  const storage_image *from = inverse ? &pair->to : &pair->from,
+                      *to = inverse ? &pair->from : &pair->to;
   memset(class, 0, sizeof *class);
   class->from = inverse ? pair->to_dtype : pair->from_dtype;
   class->to = inverse ? pair->from_dtype : pair->to_dtype;

@@ -36,13 +36,21 @@ static void tell_error(const backend_meet *meet, uint64_t error) {
                        error | MEET_TOLD_ERROR, __ATOMIC_RELEASE);
 }
 
+/* Ranks may be more than processors: who has waited for some time leaves them to others. */
+static void pause_for(int polls) {
+  enum { AT_ONCE = 64, SHORT_NS = 20000, LONG_NS = 500000, MANY = 256 };
+  if (polls < AT_ONCE) sched_yield();
+  else nanosleep(&(struct timespec){.tv_nsec = polls < MANY ? SHORT_NS : LONG_NS}, NULL);
+}
+
 /* The error, 0: none. */
 static uint64_t await(const backend_meet *meet, uint64_t count, uint64_t rank, uint64_t begun) {
   uint64_t *slot = words_at(meet->pad) + slot_of(meet, count, rank), told;
-  while ((told = __atomic_load_n(&slot[0], __ATOMIC_ACQUIRE)) != count) {
+  for (int polls = 0; (told = __atomic_load_n(&slot[0], __ATOMIC_ACQUIRE)) != count;
+       polls += polls < INT32_MAX) {
     if (told & MEET_TOLD_ERROR) return told & ~MEET_TOLD_ERROR;
     if (now() - begun > meet->timeout) return (uint64_t)MEET_LATE << 32 | rank;
-    sched_yield();
+    pause_for(polls);
   }
   bool same = __atomic_load_n(&slot[1], __ATOMIC_RELAXED) == meet->hash_low &&
               __atomic_load_n(&slot[2], __ATOMIC_RELAXED) == meet->hash_high;

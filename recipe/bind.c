@@ -213,8 +213,10 @@ static llrt_status begin(recipe_binder *binder, llrt_device *device,
   LLRT_REQUIRE(params->rank >= 0 && params->rank < binder->tp, "params: rank %d of %lld",
                params->rank, (long long)binder->tp);
   LLRT_REQUIRE(params->config || params->config_bytes == 0, "params: config is NULL");
-  if (params->config && json_read(params->config, params->config_bytes, &binder->config))
-    return llrt_error_prefix(LLRT_INVALID_ARGUMENT, "config");
+  if (params->config) {
+    llrt_status status = json_read(params->config, params->config_bytes, &binder->config);
+    if (status) return llrt_error_prefix(status, "config");
+  }
   binder->plan = memory_zeroed(1, sizeof *binder->plan);
   if (!binder->plan) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
   binder->plan->device = device;

@@ -17,6 +17,7 @@ typedef struct step_draft {
   axis_list axes;
   int64_t choices; /* of parts */
   int32_t *tensor; /* [n_in][choices]: of the checkpoint */
+  int32_t first;   /* tensor that was found, which messages name; -1: none */
 } step_draft;
 
 static part_choice choice_of(const step_draft *step, int64_t number) {
@@ -101,6 +102,7 @@ static llrt_status find_tensors(step_draft *step) {
       part_choice choice = choice_of(step, c);
       int32_t *number = &step->tensor[t * step->choices + c];
       LLRT_TRY(find_tensor(step, &row->in[t], &choice, number));
+      if (step->first < 0) step->first = *number;
       LLRT_TRY(use_tensor(step, &row->in[t], *number));
     }
   return LLRT_OK;
@@ -399,15 +401,15 @@ llrt_status bind_step(recipe_binder *binder, int row, const row_names *known) {
   step->binder = binder;
   step->row = &binder->recipe->row[row];
   step->known = known;
+  step->first = -1;
   llrt_status status = plan_step_begin(binder->plan, row);
   if (!status) status = axes_begin(binder, step->row, &step->axes);
   if (!status) status = find_tensors(step);
   if (!status) status = learn_axes(step);
   if (!status) status = bind_outputs(step);
   if (!status) plan_step_end(binder->plan);
-  else if (binder->plan->used.n >
-           PLAN_AT(binder->plan->ranges, step_range, binder->plan->ranges.n - 1)->used)
-    llrt_error_prefix(status, "%s", binder->given.tensor[step->tensor[0]].name);
+  else if (step->first >= 0)
+    llrt_error_prefix(status, "%s", binder->given.tensor[step->first].name);
   free(step->tensor);
   free(step);
   return status;

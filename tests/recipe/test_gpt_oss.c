@@ -229,11 +229,18 @@ static void check(llrt_device *device, engine engine, int I, int H, int tp, uint
   model_free(&x.in);
 }
 
+/* What pads along both axes, what two ranks share unevenly, what one of them has nothing of, and
+ * what is drawn. */
 static void check_all(engine engine) {
   opened_device at = open_device("host");
-  check(at.device, engine, 96, 160, 1, 1 + engine); /* pads along both */
-  check(at.device, engine, 96, 64, 2, 11 + engine); /* the second rank has less */
-  check(at.device, engine, 256, 256, 1, 21 + engine);
+  uint64_t seed = 100 + engine;
+  check(at.device, engine, 96, 160, 1, 1 + engine);
+  check(at.device, engine, 96, 64, 2, 11 + engine);
+  check(at.device, engine, 32, 64, 2, 21 + engine);
+  for (int draw = 0; draw < 2; draw++) {
+    int I = 32 * (1 + (int)model_random(&seed, 12)), H = 32 * (1 + (int)model_random(&seed, 12));
+    check(at.device, engine, I, H, 1 + (int)model_random(&seed, 2), seed);
+  }
   close_device(&at);
 }
 

@@ -1,5 +1,6 @@
 /* Recipes as data: what is refused, with its path; printing; plans to look at; in place; other
  * devices. */
+#include "base/memory.h"
 #include "tests/recipe/model.h"
 
 #include <stdlib.h>
@@ -189,6 +190,36 @@ Test(recipe, plan) {
   cr_expect_eq(llrt_repack_run(plan, from, to, NULL, NULL), LLRT_INVALID_ARGUMENT);
   cr_expect(strstr(llrt_last_error(), "without a device"));
   llrt_repack_destroy(&plan);
+}
+
+/* Any request for memory may fail: that is said, and nothing is lost (the address sanitizer looks).
+ */
+Test(recipe, without_memory) {
+  const llrt_named_tensor in[] = {TENSOR("k", LLRT_BF16, 3), TENSOR("a", LLRT_F32, 6, 4)};
+  static const char json[] =
+      ROW(IN_OUT ", \"const\": {\"one: f16[m]\": 1}, \"pad\": {\"m\": \"roundup(m, 4)\"}");
+  static const char config[] = "{\"a\": [1, {}]}";
+  const llrt_recipe_params params = {.config = config, .config_bytes = sizeof config - 1};
+  int failed = 0;
+  for (int n = 1;; n++) {
+    llrt_recipe *recipe;
+    llrt_repack *plan = NULL;
+    char text[512];
+    memory_fail(MEMORY_HEAP, n, 0);
+    llrt_status status = llrt_recipe_load(json, sizeof json - 1, &recipe);
+    if (!status) status = llrt_recipe_print(recipe, text, sizeof text, NULL);
+    if (!status) status = llrt_recipe_bind(NULL, recipe, in, 2, &params, &plan);
+    if (!status) status = llrt_repack_print(plan, text, sizeof text, NULL);
+    bool all = memory_asked() < n;
+    memory_fail(0, 0, 0);
+    cr_expect(status == (all ? LLRT_OK : LLRT_OUT_OF_MEMORY), "request %d: %s, %s", n,
+              llrt_status_name(status), llrt_last_error());
+    failed += status != LLRT_OK;
+    llrt_repack_destroy(&plan);
+    llrt_recipe_destroy(&recipe);
+    if (all) break;
+  }
+  cr_expect_gt(failed, 20);
 }
 
 /* ---- in place ---- */

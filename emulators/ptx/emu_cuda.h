@@ -31,6 +31,8 @@ typedef struct cuda_kernel_node {
   X(cuCtxSetCurrent, (void *context)) \
   X(cuCtxGetCurrent, (void **context)) \
   X(cuCtxGetDevice, (cuda_ordinal * device)) \
+  X(cuDeviceCanAccessPeer, (int *can, cuda_ordinal device, cuda_ordinal peer)) \
+  X(cuCtxEnablePeerAccess, (void *peer, unsigned flags)) \
   X(cuCtxGetId, (void *context, unsigned long long *id)) \
   X(cuCtxSynchronize, (void)) \
   X(cuDevicePrimaryCtxRetain, (void **context, cuda_ordinal device)) \

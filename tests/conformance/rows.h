@@ -26,12 +26,12 @@ typedef struct reduce_row {
 extern const reduce_row reduce_rows[];
 extern const int reduce_rows_count;
 
-typedef enum call { GATHER_INTO, GATHER_NEW, SCATTER_INTO } call;
+typedef enum gather_call { GATHER_INTO, GATHER_NEW, SCATTER_INTO } gather_call;
 
 /* Of a gather `store` is the source and `dense` the result, of a scatter the destination and the
  * source. */
 typedef struct gather_case {
-  call call;
+  gather_call call;
   llrt_gather_form form;
   llrt_out_of_range range;
   llrt_dtype dtype, to, values; /* to NONE: the same; values: of the index */

@@ -188,11 +188,15 @@ static llrt_status take_order(reshard_launch *launch) {
     int from = (int)((uintptr_t)launch->desc->tensors[t].data >> STAND_IN_SHIFT) - 1;
     sorted[t].rank = launch->side[from].rank;
     sorted[t].offset = launch->side[from].offset;
+    for (int j = 0; j < launch->desc->tensors[t].n_indices; j++)
+      sorted[t].index[j] = launch->desc->tensors[t].indices[j];
   }
   for (int t = 0; t < launch->n; t++) {
     launch->tensor[t] = launch->desc->tensors[t];
     launch->side[t].rank = sorted[t].rank;
     launch->side[t].offset = sorted[t].offset;
+    memcpy(launch->side[t].index, sorted[t].index, sizeof sorted[t].index);
+    if (launch->tensor[t].n_indices) launch->tensor[t].indices = launch->side[t].index;
   }
   return LLRT_OK;
 }
@@ -259,7 +263,7 @@ static llrt_status make_positions(llrt_reshard *reshard, void *stream) {
 static void settle(llrt_reshard *reshard) {
   for (int i = 0; i < reshard->n; i++) {
     reshard_launch *launch = &reshard->launch[i];
-    for (int t = 0; t < launch->n && !launch->desc; t++)
+    for (int t = 0; t < launch->n; t++)
       for (int j = 0; j < launch->tensor[t].n_indices; j++) {
         llrt_index *index = &launch->side[t].index[j];
         index->data = (char *)reshard->positions + ((uintptr_t)index->data - POSITIONS_STAND_IN);

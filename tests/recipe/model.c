@@ -22,36 +22,36 @@ static void *memory_of(size_t bytes) {
   return memory;
 }
 
-static int add(model *model, const char *name, const llrt_named_tensor *tensor) {
-  cr_assert_lt(model->n, MODEL_MOST);
-  int i = model->n++;
-  snprintf(model->name[i], sizeof model->name[i], "%s", name);
-  model->tensor[i] = *tensor;
-  model->bytes[i] = bytes_of(tensor);
-  model->data[i] = memory_of(model->bytes[i]);
+static int add(model *of, const char *name, const llrt_named_tensor *tensor) {
+  cr_assert_lt(of->n, MODEL_MOST);
+  int i = of->n++;
+  snprintf(of->name[i], sizeof of->name[i], "%s", name);
+  of->tensor[i] = *tensor;
+  of->bytes[i] = bytes_of(tensor);
+  of->data[i] = memory_of(of->bytes[i]);
   return i;
 }
 
-void *model_add(model *model, uint64_t *state, const char *name, llrt_dtype dtype, int rank, ...) {
+void *model_add(model *of, uint64_t *state, const char *name, llrt_dtype dtype, int rank, ...) {
   llrt_named_tensor tensor = {.dtype = dtype, .rank = rank};
   va_list extents;
   va_start(extents, rank);
   for (int i = 0; i < rank; i++) tensor.shape[i] = va_arg(extents, int);
   va_end(extents);
-  int i = add(model, name, &tensor);
-  for (size_t b = 0; b < model->bytes[i]; b++)
-    ((uint8_t *)model->data[i])[b] = (uint8_t)model_random(state, 256);
-  return model->data[i];
+  int i = add(of, name, &tensor);
+  for (size_t b = 0; b < of->bytes[i]; b++)
+    ((uint8_t *)of->data[i])[b] = (uint8_t)model_random(state, 256);
+  return of->data[i];
 }
 
-void model_free(model *model) {
-  for (int i = 0; i < model->n; i++) free(model->data[i]);
-  model->n = 0;
+void model_free(model *of) {
+  for (int i = 0; i < of->n; i++) free(of->data[i]);
+  of->n = 0;
 }
 
-int model_find(const model *model, const char *name) {
-  for (int i = 0; i < model->n; i++)
-    if (strcmp(model->name[i], name) == 0) return i;
+int model_find(const model *of, const char *name) {
+  for (int i = 0; i < of->n; i++)
+    if (strcmp(of->name[i], name) == 0) return i;
   cr_assert(false, "there is no %s", name);
   return -1;
 }
@@ -130,10 +130,10 @@ repacked model_repack(llrt_device *device, const char *recipe, const model *in,
   return made;
 }
 
-void repacked_free(repacked *repacked) {
-  llrt_repack_destroy(&repacked->plan);
-  llrt_recipe_destroy(&repacked->recipe);
-  model_free(&repacked->out);
+void repacked_free(repacked *made) {
+  llrt_repack_destroy(&made->plan);
+  llrt_recipe_destroy(&made->recipe);
+  model_free(&made->out);
 }
 
 void model_expect_back(llrt_device *device, const char *recipe, const model *in,
@@ -164,13 +164,13 @@ void model_expect_back(llrt_device *device, const char *recipe, const model *in,
   model_free(&back);
 }
 
-void model_expect(const repacked *repacked, const char *name, llrt_dtype dtype, const void *wanted,
+void model_expect(const repacked *made, const char *name, llrt_dtype dtype, const void *wanted,
                   size_t bytes) {
-  int i = model_find(&repacked->out, name);
-  cr_assert_eq(repacked->out.tensor[i].dtype, dtype, "%s", name);
-  cr_assert_eq(repacked->out.bytes[i], bytes, "%s: %zu bytes, not %zu", name,
-               repacked->out.bytes[i], bytes);
-  const uint8_t *a = repacked->out.data[i], *b = wanted;
+  int i = model_find(&made->out, name);
+  cr_assert_eq(made->out.tensor[i].dtype, dtype, "%s", name);
+  cr_assert_eq(made->out.bytes[i], bytes, "%s: %zu bytes, not %zu", name, made->out.bytes[i],
+               bytes);
+  const uint8_t *a = made->out.data[i], *b = wanted;
   size_t at = 0;
   while (at < bytes && a[at] == b[at]) at++;
   cr_expect_eq(at, bytes, "%s: byte %zu is %02x, not %02x", name, at, at < bytes ? a[at] : 0,

@@ -22,11 +22,11 @@ typedef struct model {
 uint64_t model_random(uint64_t *state, uint64_t below);
 
 /* Adds a tensor; its bytes are random. Returns them. rank extents follow. */
-void *model_add(model *model, uint64_t *state, const char *name, llrt_dtype dtype, int rank, ...);
-void model_free(model *model);
+void *model_add(model *of, uint64_t *state, const char *name, llrt_dtype dtype, int rank, ...);
+void model_free(model *of);
 
 /* The tensor of that name; the test fails where there is none. */
-int model_find(const model *model, const char *name);
+int model_find(const model *of, const char *name);
 
 typedef struct repacked {
   llrt_recipe *recipe;
@@ -43,10 +43,10 @@ repacked model_repack(llrt_device *device, const char *recipe, const model *in,
 void model_expect_back(llrt_device *device, const char *recipe, const model *in,
                        const llrt_recipe_params *params, repacked *made, int n_made);
 
-void repacked_free(repacked *repacked);
+void repacked_free(repacked *made);
 
 /* Compares an output with what is wanted. */
-void model_expect(const repacked *repacked, const char *name, llrt_dtype dtype, const void *wanted,
+void model_expect(const repacked *made, const char *name, llrt_dtype dtype, const void *wanted,
                   size_t bytes);
 
 #endif

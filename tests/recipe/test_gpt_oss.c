@@ -57,11 +57,11 @@ typedef struct stack {
   size_t bytes;
 } stack;
 
-static void push(stack *stack, matrix m) {
+static void push(stack *all, matrix m) {
   size_t n = (size_t)m.rows * m.columns;
-  stack->byte = realloc(stack->byte, stack->bytes + n);
-  memcpy(stack->byte + stack->bytes, m.byte, n);
-  stack->bytes += n;
+  all->byte = realloc(all->byte, all->bytes + n);
+  memcpy(all->byte + all->bytes, m.byte, n);
+  all->bytes += n;
   free(m.byte);
 }
 
@@ -211,35 +211,35 @@ static void expect_llrt(llrt_device *device, const experts *x, const repacked *m
 
 typedef enum engine { FLASHINFER, TRITON, LLRT_DOT } engine;
 
-static void check(llrt_device *device, engine engine, int I, int H, int tp, uint64_t seed) {
+static void check(llrt_device *device, engine to, int I, int H, int tp, uint64_t seed) {
   static const char *const recipes[] = {"gpt-oss-mxfp4.flashinfer-trtllm",
                                         "gpt-oss-mxfp4.triton-hopper", "gpt-oss-mxfp4.llrt-dot"};
-  experts x = make(I, H, engine != LLRT_DOT, seed);
+  experts x = make(I, H, to != LLRT_DOT, seed);
   llrt_recipe_params params = {.tp = tp};
   repacked made[2];
   for (int rank = 0; rank < tp; rank++) {
     params.rank = rank;
-    made[rank] = model_repack(device, recipes[engine], &x.in, &params);
-    if (engine == FLASHINFER) expect_flashinfer(&x, &made[rank], tp, rank);
-    if (engine == TRITON) expect_triton(&x, &made[rank], tp, rank);
-    if (engine == LLRT_DOT) expect_llrt(device, &x, &made[rank], tp, rank);
+    made[rank] = model_repack(device, recipes[to], &x.in, &params);
+    if (to == FLASHINFER) expect_flashinfer(&x, &made[rank], tp, rank);
+    if (to == TRITON) expect_triton(&x, &made[rank], tp, rank);
+    if (to == LLRT_DOT) expect_llrt(device, &x, &made[rank], tp, rank);
   }
-  model_expect_back(device, recipes[engine], &x.in, &params, made, tp);
+  model_expect_back(device, recipes[to], &x.in, &params, made, tp);
   for (int rank = 0; rank < tp; rank++) repacked_free(&made[rank]);
   model_free(&x.in);
 }
 
 /* What pads along both axes, what two ranks share unevenly, what one of them has nothing of, and
  * what is drawn. */
-static void check_all(engine engine) {
+static void check_all(engine to) {
   opened_device at = open_device("host");
-  uint64_t seed = 100 + engine;
-  check(at.device, engine, 96, 160, 1, 1 + engine);
-  check(at.device, engine, 96, 64, 2, 11 + engine);
-  check(at.device, engine, 32, 64, 2, 21 + engine);
+  uint64_t seed = 100 + to;
+  check(at.device, to, 96, 160, 1, 1 + to);
+  check(at.device, to, 96, 64, 2, 11 + to);
+  check(at.device, to, 32, 64, 2, 21 + to);
   for (int draw = 0; draw < 2; draw++) {
     int I = 32 * (1 + (int)model_random(&seed, 12)), H = 32 * (1 + (int)model_random(&seed, 12));
-    check(at.device, engine, I, H, 1 + (int)model_random(&seed, 2), seed);
+    check(at.device, to, I, H, 1 + (int)model_random(&seed, 2), seed);
   }
   close_device(&at);
 }

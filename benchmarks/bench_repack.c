@@ -37,41 +37,43 @@ static void *allocate(harness *h, int64_t bytes) {
   return memory;
 }
 
-/* Bytes of the checkpoint's tensor i. bf16 that is cast has no NaN: the payload of one may change.
- */
-static void move_pattern(repack_run *r, int i, void *device, llrt_copy_kind kind) {
+/* Bytes of the checkpoint's tensor i, on the host. bf16 that is cast has no NaN: the payload of one
+ * may change. Ownership: free. */
+static unsigned char *make_bytes(const repack_run *r, int i) {
   const llrt_named_tensor *tensor = &r->checkpoint.tensors[i];
   int64_t bytes = repack_tensor_bytes(tensor);
-  unsigned char *host = malloc((size_t)bytes);
+  unsigned char *host = malloc((size_t)bytes + 1);
   if (!host) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
   const unsigned char *from = r->pattern + (int64_t)(harness_mix((uint64_t)i) % PATTERN_BYTES);
+#pragma omp parallel for schedule(static)
   for (int64_t at = 0; at < bytes; at += PATTERN_BYTES)
     memcpy(host + at, from, (size_t)(bytes - at < PATTERN_BYTES ? bytes - at : PATTERN_BYTES));
   for (int64_t at = 1; at < bytes && tensor->dtype == LLRT_BF16; at += 2) host[at] &= 0xbf;
-  harness_must(llrt_memory_copy(r->h->device, device, host, (size_t)bytes, kind, NULL), "copy");
+  return host;
+}
+
+static void copy(const repack_run *r, void *to, const void *from, int64_t bytes,
+                 llrt_copy_kind kind) {
+  harness_must(llrt_memory_copy(r->h->device, to, from, (size_t)bytes, kind, NULL), "copy");
   harness_must(llrt_stream_synchronize(r->h->device, NULL), "copy");
+}
+
+static void upload(const repack_run *r, int i, void *device) {
+  unsigned char *host = make_bytes(r, i);
+  copy(r, device, host, repack_tensor_bytes(&r->checkpoint.tensors[i]), LLRT_COPY_TO_DEVICE);
   free(host);
 }
 
 /* Whether device memory holds tensor i's bytes. */
-static bool holds_pattern(repack_run *r, int i, const void *device) {
-  const llrt_named_tensor *tensor = &r->checkpoint.tensors[i];
-  int64_t bytes = repack_tensor_bytes(tensor);
-  unsigned char *host = malloc((size_t)bytes);
+static bool is_back(const repack_run *r, int i, const void *device) {
+  int64_t bytes = repack_tensor_bytes(&r->checkpoint.tensors[i]);
+  unsigned char *wanted = make_bytes(r, i), *host = malloc((size_t)bytes + 1);
   if (!host) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
-  harness_must(
-      llrt_memory_copy(r->h->device, host, device, (size_t)bytes, LLRT_COPY_FROM_DEVICE, NULL),
-      "copy");
-  harness_must(llrt_stream_synchronize(r->h->device, NULL), "copy");
-  const unsigned char *from = r->pattern + (int64_t)(harness_mix((uint64_t)i) % PATTERN_BYTES);
-  bool same = true;
-  for (int64_t at = 0; at < bytes && same; at++) {
-    unsigned char want = from[at % PATTERN_BYTES];
-    if (tensor->dtype == LLRT_BF16 && at % 2) want &= 0xbf;
-    same = host[at] == want;
-  }
-  if (!same) printf("%s: the inverse does not give it back\n", tensor->name);
+  copy(r, host, device, bytes, LLRT_COPY_FROM_DEVICE);
+  bool same = memcmp(host, wanted, (size_t)bytes) == 0;
+  if (!same) printf("%s: the inverse does not give it back\n", r->checkpoint.tensors[i].name);
   free(host);
+  free(wanted);
   return same;
 }
 
@@ -133,7 +135,7 @@ static bool comes_back(repack_run *r) {
   allocate_outputs(r, &r->back, &extra);
   run_side(&r->back);
   harness_must(llrt_stream_synchronize(r->h->device, NULL), "repacking");
-  for (int i = 0; i < r->checkpoint.n && right; i++) right = holds_pattern(r, i, r->back.out[i]);
+  for (int i = 0; i < r->checkpoint.n && right; i++) right = is_back(r, i, r->back.out[i]);
   free_side(r, &r->back);
   return right;
 }
@@ -196,7 +198,7 @@ static bool run_case(repack_run *r, const flushed *f) {
   bind(r, false, &r->forth);
   for (int i = 0; i < r->checkpoint.n; i++) {
     r->forth.in[i] = allocate(r->h, repack_tensor_bytes(&r->checkpoint.tensors[i]));
-    move_pattern(r, i, r->forth.in[i], LLRT_COPY_TO_DEVICE);
+    upload(r, i, r->forth.in[i]);
   }
   allocate_outputs(r, &r->forth, &extra);
   run_side(&r->forth);

@@ -219,11 +219,12 @@ static llrt_status choose_by_class(choice *c, llrt_op **op, llrt_op **alternativ
                                                                      : LLRT_OK;
 }
 
-/* Whether what the call's very promises found is to be taken: another thread may be compiling it.
- */
+/* Whether what the call's very promises found is to be taken: it serves, or another thread is
+ * compiling it, the operation of these promises or the one with this shape compiled in. */
 static bool is_settled(const choice *c, const llrt_op *op, llrt_hash key) {
   if (serves(op, c->call)) return true;
-  bool own = op && llrt_hash_equal(op->key, key) && !atomic_load(&op->refused);
+  if (!op || atomic_load(&op->refused)) return false;
+  bool own = llrt_hash_equal(op->key, key) || llrt_promises_fix_extents(&op->desc, c->set->rank);
   return own && llrt_policy_of(c->device->context) != LLRT_COMPILE_NEVER;
 }
 

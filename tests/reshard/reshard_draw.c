@@ -44,7 +44,7 @@ static void draw_tile(random_source *source, llrt_storage *storage) {
   storage->tile = llrt_layout_empty();
   llrt_layout_add_in(&storage->tile, "offset", n);
   for (int axis = 0; axis < storage->rank; axis++) {
-    char name[8];
+    char name[16];
     snprintf(name, sizeof name, "dim%d", axis);
     llrt_layout_add_out(&storage->tile, name, bits[axis]);
   }

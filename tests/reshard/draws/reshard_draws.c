@@ -15,12 +15,17 @@ static void must(llrt_status status) {
   exit(2);
 }
 
-/* Devices in turn, each reaching all. */
-static void open_devices(llrt_context *context, char *names, reshard_place *place) {
+/* Devices in turn, each reaching all, and each of a context of its own: one that unloads a kernel
+ * of another rank's device waits for that rank. */
+static void open_devices(char *names, reshard_place *place) {
+  const llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY, .threads = 1};
+  llrt_context *context;
   llrt_device *device[RESHARD_MAX_RANKS];
   int n = 0;
-  for (char *name = strtok(names, ","); name && n < RESHARD_MAX_RANKS; name = strtok(NULL, ","))
+  for (char *name = strtok(names, ","); name && n < RESHARD_MAX_RANKS; name = strtok(NULL, ",")) {
+    must(llrt_context_create(&params, &context));
     must(llrt_device_open(context, name, NULL, &device[n++]));
+  }
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++) must(llrt_device_reach_peer(device[i], device[j]));
   for (int i = 0; i < RESHARD_MAX_RANKS; i++) place->device[i] = device[i % n];
@@ -30,16 +35,10 @@ int main(int argc, char **argv) {
   random_source source = {.state = argc > 1 ? strtoull(argv[1], NULL, 10) : 1};
   int count = argc > 2 ? atoi(argv[2]) : 100, wrong = 0, refused = 0;
   char names[256], message[600], text[4000];
-  /* kernels stay: to unload one of a device that waits for another rank would wait for it */
-  const llrt_cache_params cache = {.memory_bytes = 16ull << 30};
-  const llrt_context_params params = {
-      .jit_library = LLRT_TEST_JIT_LIBRARY, .threads = 1, .cache = &cache};
   reshard_place place = {.timeout_ms = 600000};
-  llrt_context *context;
   snprintf(names, sizeof names, "%s", argc > 3 ? argv[3] : "host");
   if (strncmp(names, "host", 4) != 0) place.stream = PER_THREAD_STREAM;
-  must(llrt_context_create(&params, &context));
-  open_devices(context, names, &place);
+  open_devices(names, &place);
   for (int i = 0; i < count; i++) {
     reshard_case c;
     reshard_case_draw(&source, &c);

@@ -15,7 +15,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 31
+#define FORMAT_VERSION 32
 #define CHECKSUM_BYTES 16
 #define SIZE_AT 16       /* where the whole size stands */
 #define MAX_THREADS 1024 /* of a block, on any target */
@@ -130,6 +130,7 @@ static void put_launch(llrt_text *out, const plan_launch *launch) {
   put(out, launch->range.min_elements);
   put(out, launch->range.max_elements);
   put(out, launch->range.axes);
+  put(out, launch->range.or_empty);
   put(out, launch->range.min_along);
   put(out, launch->range.min_across);
   put(out, launch->range.max_across);
@@ -375,6 +376,7 @@ static void get_variant(reader *in, const storage_set *set, kernel_variant *vari
   launch->range.min_elements = get(in);
   launch->range.max_elements = get(in);
   launch->range.axes = (uint32_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
+  launch->range.or_empty = (uint32_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);
   launch->range.min_along = get(in);
   launch->range.min_across = get(in);
   launch->range.max_across = get(in);

@@ -331,8 +331,8 @@ static void put_range(llrt_text *out, const plan_range *x) {
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
     ITEM(min_extent, axis) ITEM(max_extent, axis)
   }
-  NUMBER(min_elements) NUMBER(max_elements) NUMBER(axes) NUMBER(min_along) NUMBER(min_across)
-  NUMBER(max_across)
+  NUMBER(min_elements) NUMBER(max_elements) NUMBER(axes) NUMBER(or_empty) NUMBER(min_along)
+  NUMBER(min_across) NUMBER(max_across)
   NUMBER(max_values) NUMBER(turn_clocks) NUMBER(tile_clocks) NUMBER(more_clocks)
 }
 

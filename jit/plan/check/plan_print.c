@@ -167,7 +167,8 @@ static void print_cycles(const plan_kernel *kernel, llrt_text *text) {
 static void print_range(const plan_range *range, llrt_text *text) {
   for (int a = 0; a < LLRT_MAX_RANK; a++)
     if (range->min_extent[a])
-      llrt_text_add(text, ", n%d >= %lld", a, (long long)range->min_extent[a]);
+      llrt_text_add(text, ", n%d >= %lld%s", a, (long long)range->min_extent[a],
+                    range->or_empty >> a & 1 ? " or 0" : "");
   if (range->min_elements)
     llrt_text_add(text, ", elements >= %lld", (long long)range->min_elements);
   if (range->min_along)

@@ -44,8 +44,9 @@ bool dot_parts_bytes(const plan *made);
 /* ---- dot_short.c ---- */
 
 /* Puts kernels in front of the plan for shapes whose K is no longer than a group of scales, so that
- * scales have one position along K. known: the description, with what its storages say of extents
- * as promises. */
+ * scales have one position along K; where none can be made, the plan's variants take such shapes no
+ * longer. known: the description, with what its storages say of extents as promises. UNSUPPORTED
+ * where that leaves none of the promised shapes. */
 llrt_status dot_add_short(const op_description *desc, const op_description *known,
                           const plan_target *target, const plan_options *options, plan *out);
 

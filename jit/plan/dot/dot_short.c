@@ -1,7 +1,8 @@
 /* Shapes whose K is no longer than a group of scales. Such scales have one position along K, so
  * they stand on the sums (dot.h, rule 1), whatever their groups are called: these shapes have a
  * kernel of their own, of the description that says LLRT_GROUP_ALL, and those of the description as
- * it is take what is longer. */
+ * it is take what is longer. Where that kernel cannot be made, such shapes are refused: the others
+ * round an element with its scale. */
 #include "jit/plan/dot/dot.h"
 
 #include "base/memory.h"
@@ -85,33 +86,72 @@ static void insert(const plan *made, int axis, int64_t least, int64_t most, int 
   out->n_variants += *stages;
 }
 
-/* Those of up to `most` positions along K, from *least on, which then is behind them; *at is the
- * variant behind theirs. Blocks share no K: what adds shares takes scales without their axis K,
- * where they may have pads. */
-static llrt_status add_short(const op_description *desc, const plan_target *target,
-                             const plan_options *options, int64_t most, int64_t *least, int *at,
-                             plan *out) {
-  op_description few;
-  int stages = 0;
-  if (most < *least || !may_be(desc, most) || !describe_short(desc, most, &few)) return LLRT_OK;
+/* Shapes whose scales stand on the sums, in the making. */
+typedef struct short_shapes {
+  const op_description *desc;
+  const plan_target *target;
+  const plan_options *options;
+  plan *out;
+  int64_t least;   /* positions along K of the shapes that are not looked at yet */
+  int64_t refused; /* the most positions of shapes that no kernel takes; 0: there are none */
+  int at;          /* the variant behind theirs */
+} short_shapes;
+
+/* Plans `few` and inserts its kernel for shapes of s->least to `most` positions. *stages: 0 where
+ * there is none. Blocks share no K: what adds shares takes scales without their axis K, where they
+ * may have pads. */
+static llrt_status try_short(const short_shapes *s, const op_description *few, int64_t most,
+                             int *stages) {
+  *stages = 0;
   plan *made = memory_new(sizeof *made);
   if (!made) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
-  llrt_status status = plan_dot_make(&few, target, options, false, made);
-  if (status == LLRT_OK) insert(made, summed_axis(desc), *least, most, *at, out, &stages);
+  llrt_status status = plan_dot_make(few, s->target, s->options, false, made);
+  if (status == LLRT_OK) insert(made, summed_axis(few), s->least, most, s->at, s->out, stages);
   free(made);
-  *at += stages;
-  if (stages > 0) *least = most + 1;
   return status == LLRT_UNSUPPORTED ? LLRT_OK : status;
+}
+
+/* Those of up to `most` positions along K, from s->least on, which then is behind them. One
+ * position is an extent that is known once none is ruled out: then neighbours along M and N share
+ * the bytes of row-major copies of 4-bit elements. */
+static llrt_status add_short(short_shapes *s, int64_t most) {
+  op_description few;
+  int stages = 0;
+  if (most < s->least || !may_be(s->desc, most)) return LLRT_OK;
+  if (describe_short(s->desc, most, &few)) {
+    llrt_promise *k = &few.promises[0].shape[summed_axis(&few)];
+    LLRT_TRY(try_short(s, &few, most, &stages));
+    bool open = k->min < s->least && k->max >= s->least;
+    if (open) k->min = s->least;
+    if (stages == 0 && open) LLRT_TRY(try_short(s, &few, most, &stages));
+  }
+  s->at += stages;
+  s->least = most + 1;
+  if (stages == 0) s->refused = most;
+  return LLRT_OK;
+}
+
+/* Leaves shapes of 1 to s->refused positions along K to no variant: those of the description as it
+ * is round otherwise. */
+static llrt_status refuse(const short_shapes *s) {
+  const int axis = summed_axis(s->desc);
+  const llrt_promise *k = &s->desc->promises[0].shape[axis];
+  if (k->min > 0 && k->max > 0 && k->max <= s->refused) return dot_refuse_short(k->max);
+  for (int v = s->at; v < s->out->n_variants; v++) {
+    plan_range *range = &s->out->variant[v].launch.range;
+    if (s->out->variant[v].launch.stage > 0) continue;
+    if (range->min_extent[axis] == 0) range->or_empty |= 1u << axis;
+    if (range->min_extent[axis] <= s->refused) range->min_extent[axis] = s->refused + 1;
+  }
+  return LLRT_OK;
 }
 
 llrt_status dot_add_short(const op_description *desc, const op_description *known,
                           const plan_target *target, const plan_options *options, plan *out) {
-  int64_t group[2] = {group_of(desc, 0), group_of(desc, 1)},
-          least = 1; /* of no position a scale has none */
+  int64_t group[2] = {group_of(desc, 0), group_of(desc, 1)};
+  short_shapes s = {known, target, options, out, .least = 1}; /* of no position a scale has none */
   bool swap = group[0] > group[1];
-  int at = 0;
   for (int i = 0; i < 2; i++)
-    if (group[i ^ swap] > 0)
-      LLRT_TRY(add_short(known, target, options, group[i ^ swap], &least, &at, out));
-  return LLRT_OK;
+    if (group[i ^ swap] > 0) LLRT_TRY(add_short(&s, group[i ^ swap]));
+  return s.refused > 0 ? refuse(&s) : LLRT_OK;
 }

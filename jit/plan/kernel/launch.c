@@ -388,7 +388,8 @@ bool plan_range_takes(const plan_range *range, const llrt_tensor *source) {
 bool plan_range_contains(const plan_range *range, int rank, const int64_t *shape) {
   int64_t elements = 1, along = extent_along(range, rank, shape);
   for (int a = 0; a < rank; a++) {
-    if (shape[a] < range->min_extent[a]) return false;
+    bool empty = range->or_empty >> a & 1 && shape[a] == 0;
+    if (shape[a] < range->min_extent[a] && !empty) return false;
     if (range->max_extent[a] > 0 && shape[a] > range->max_extent[a]) return false;
     elements *= shape[a];
   }

@@ -98,6 +98,7 @@ typedef struct plan_range {
   int64_t min_extent[LLRT_MAX_RANK], max_extent[LLRT_MAX_RANK]; /* by axis */
   int64_t min_elements, max_elements;                           /* of the shape */
   uint32_t axes;                  /* bit a: axis a is along, else across */
+  uint32_t or_empty;              /* bit a: or axis a has no positions, whatever min_extent says */
   int64_t min_along;              /* of the product of the extents along */
   int64_t min_across, max_across; /* of the product of the extents across */
   int64_t max_values;  /* > 0: of what the source's first index chooses from; and no more than

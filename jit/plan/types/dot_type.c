@@ -1,6 +1,7 @@
 #include "jit/plan/types/dot_type.h"
 
 #include "base/bits.h"
+#include "base/status.h"
 #include "jit/plan/types/number.h"
 
 #include <assert.h>
@@ -269,6 +270,13 @@ llrt_dtype dot_acting_type(llrt_dtype sums) {
 bool dot_can_be(llrt_dtype sums, llrt_dtype type) {
   if (sums == type || number_extends(sums, type)) return true;
   return number_cast_exists(sums == LLRT_I64 ? LLRT_F64 : sums, type);
+}
+
+llrt_status dot_refuse_short(int64_t positions) {
+  return llrt_error(LLRT_UNSUPPORTED,
+                    "K has %lld positions, no more than a group of scales: these stand on the sums "
+                    "then, and no kernel has them there for such storages",
+                    (long long)positions);
 }
 
 /* ---- descriptions ---- */

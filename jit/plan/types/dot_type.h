@@ -78,6 +78,10 @@ llrt_dtype dot_acting_type(llrt_dtype sums);
 /* Whether sums on which nothing acts can be written as elements of a type. */
 bool dot_can_be(llrt_dtype sums, llrt_dtype type);
 
+/* The error, UNSUPPORTED, of shapes of so many positions along K whose scales have to stand on the
+ * sums, where no kernel has them there. */
+llrt_status dot_refuse_short(int64_t positions);
+
 /* Whether the type of an instruction's operand holds all of these values. */
 bool dot_dtype_holds(llrt_dtype dtype, const dot_values *values);
 

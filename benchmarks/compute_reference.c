@@ -47,7 +47,8 @@ static range corners(double (*f)(double, double), range a, range b) {
     if (at[i] < out.low) out.low = at[i];
     if (at[i] > out.high) out.high = at[i];
   }
-  if (nans == 4) return exactly((double)NAN);
+  /* Between infinite corners lie finite numbers, too. */
+  if (nans == 4 && a.low == a.high && b.low == b.high) return exactly((double)NAN);
   if (out.low == 0) out.low = zero[1] ? -0.0 : 0.0;
   if (out.high == 0) out.high = zero[0] ? 0.0 : -0.0;
   return nans ? anything() : out;
@@ -116,6 +117,7 @@ static range waving(double (*f)(double), range a) {
   if (a.any || a.nan) return a;
   if (isinf(a.low) && a.low == a.high) return exactly((double)NAN);
   if (!isfinite(a.low) || !isfinite(a.high)) return anything();
+  if (reach == 0 && !around_zero(a)) return exactly(f(a.low)); /* of zeros with their sign */
   middle = f(a.low + reach);
   return (range){fmax(-1, middle - reach), fmin(1, middle + reach), false, false};
 }
@@ -124,9 +126,10 @@ static range function(int op, range a, int type) {
   switch (op) {
   case EXPR_NEGATE: return (range){-a.high, -a.low, a.nan, a.any};
   case EXPR_ABS:
-    if (a.nan || a.any || a.low >= 0) return a;
-    if (a.high <= 0) return (range){-a.high, -a.low, false, false};
-    return (range){0, fmax(-a.low, a.high), false, false};
+    if (a.nan || a.any) return a;
+    if (a.low > 0) return a;
+    if (a.high < 0) return (range){-a.high, -a.low, false, false};
+    return (range){0, fmax(fabs(a.low), fabs(a.high)), false, false}; /* of -0, too */
   case EXPR_SQRT: return rounded(monotone(sqrt, a), type, 1);
   case EXPR_RSQRT: return rounded(monotone(rsqrt_of, a), type, 2);
   case EXPR_RCP:
@@ -556,7 +559,13 @@ static range inner(const reference *r, const expr_node *node, const int64_t *at,
   }
   c = argument(r, node, 2, at, of);
   if (node->op == EXPR_WHERE) return chosen(argument(r, node, 0, at, TRUTH), b, c);
-  return rounded(corners(plus, product(a, b), c), type, 1);
+  bool zeros = around_zero(a) || around_zero(b) || around_zero(c);
+  if (is_exact(a) && is_exact(b) && is_exact(c) && !zeros) /* f64's product is not one in double */
+    return rounded(exactly(fma(a.low, b.low, c.low)), type, 1);
+  range ab = product(a, b);
+  if (type == DOUBLE && !ab.any && !ab.nan && isfinite(ab.low) && isfinite(ab.high))
+    ab = rounded(ab, type, 1);
+  return rounded(corners(plus, ab, c), type, 1);
 }
 
 /* Whole numbers have one zero, and may be anything once they have wrapped. */

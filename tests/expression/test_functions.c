@@ -35,6 +35,9 @@ Test(functions, error) {
     for (uint64_t first = 0; first < 1ull << 32; first += PIECE * stride)
       cr_assert_eq(function_errors(host, row, first, stride, PIECE, x, y, &worst, &at), LLRT_OK,
                    "%s", llrt_last_error());
+    /* zeros, infinities and powers of two with either sign */
+    cr_assert_eq(function_errors(host, row, 0, 1ull << 23, 512, x, y, &worst, &at), LLRT_OK, "%s",
+                 llrt_last_error());
     if (getenv("LLRT_TEST_SHOW")) printf("| `%s` | %.2f | %.9g |\n", row->name, worst, (double)at);
     cr_expect_leq(worst, row->most + 1e-6, "%s(%.9g) is off by %g ulp", row->name, (double)at,
                   worst);

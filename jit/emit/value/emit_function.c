@@ -267,7 +267,8 @@ static LLVMValueRef silu(const maker *m, LLVMValueRef x) {
   return mul(m, mul(m, low, over), power(m, rest));
 }
 
-/* Near 0 a polynomial, elsewhere 1 - 2 e / (1 + e) with e = e^-2|x|. */
+/* Near 0 a polynomial, elsewhere 1 - 2 e / (1 + e) with e = e^-2|x|. The polynomial's sum makes +0
+ * of -0: both take x's sign. */
 static LLVMValueRef hyperbolic_tangent(const maker *m, LLVMValueRef x) {
   static const double c[] = {-0.3333332861062139, 0.13332732790435398, -0.053844988976845205,
                              0.020968186987637444, -0.006053697404302247};
@@ -276,8 +277,8 @@ static LLVMValueRef hyperbolic_tangent(const maker *m, LLVMValueRef x) {
   LLVMValueRef small = exponential(m, mul(m, size, twice));
   LLVMValueRef far = fma_of(m, mul(m, small, twice), one_over_sum(m, small), number(m, 1));
   LLVMValueRef sign = LLVMBuildXor(m->b, code_of(m, x), code_of(m, size), "");
-  far = of_code(m, LLVMBuildOr(m->b, code_of(m, far), sign, ""));
-  return choose(m, less(m, size, number(m, 0.62)), near, far);
+  LLVMValueRef made = choose(m, less(m, size, number(m, 0.62)), near, far);
+  return of_code(m, LLVMBuildOr(m->b, code_of(m, made), sign, ""));
 }
 
 /* ---- the error function ---- */

@@ -141,13 +141,15 @@ void draft_walk_indices(draft *d, const uint64_t first[2]) {
 
 /* ---- after the tile ---- */
 
+/* Neither the tile varies along the index's axes, nor do the turns that a block walks. */
 void draft_uniform_indices(draft *d) {
   plan_kernel *kernel = d->kernel;
   uint64_t tile = 0;
   for (int b = 0; b < kernel->space.in[0].bits; b++) tile |= kernel->space.column[b];
   for (int i = 0; i < kernel->n_indices; i++)
-    kernel->index[i].uniform =
-        !kernel->flat && !(tile & plan_axes_bits(kernel, kernel->index[i].axes));
+    kernel->index[i].uniform = !kernel->flat &&
+                               !(tile & plan_axes_bits(kernel, kernel->index[i].axes)) &&
+                               !(kernel->launch.walk.axes & kernel->index[i].axes);
 }
 
 /* One walk over the index's values: a loop of masked elements. */

@@ -28,6 +28,8 @@ typedef struct tiler {
   uint64_t reduced, used;              /* draft bits */
   int n_sorted, sorted[LLRT_MAX_BITS]; /* bits in the anchor's order */
   int n[3], at[3][LLRT_MAX_BITS];      /* bits of registers, lanes, warps */
+  int vector, fewer; /* GPUs: log2 elements of the anchor's accesses, and by how many times fewer
+                        warps a row has than it could */
 } tiler;
 
 /* ---- the order ---- */
@@ -143,16 +145,15 @@ static void gpu_roles(tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   const plan_tuning *tuning = kernel->target.tuning;
   uint64_t all = bits_mask(w->d->n_bits), kept = all & ~w->reduced;
-  int vector = bits_log2(kernel->target.access_bytes * 8 / kernel->tensor_bits[w->anchor]);
-  place_vector(w, PLAN_REGISTER, bits_min(vector, 3));
+  place_vector(w, PLAN_REGISTER, w->vector);
   place_nibbles(w);
   fill(w, PLAN_LANE, kernel->lane_bits, all);
   if (w->r->resident) {
-    fill(w, PLAN_WARP, row_warps(w), w->reduced);
+    fill(w, PLAN_WARP, row_warps(w) - w->fewer, w->reduced);
     fill(w, PLAN_REGISTER, w->r->turns ? MOST_TURN_BITS : MOST_BITS, w->reduced);
   } else {
-    fill(w, PLAN_REGISTER, walk_bits(w, bits_min(vector, 3)), w->reduced);
-    fill(w, PLAN_WARP, tuning->rows_walk_warp_bits, w->reduced);
+    fill(w, PLAN_REGISTER, walk_bits(w, w->vector), w->reduced);
+    fill(w, PLAN_WARP, tuning->rows_walk_warp_bits - w->fewer, w->reduced);
   }
   fill(w, PLAN_WARP, tuning->rows_warp_bits, kept);
   fill(w, PLAN_REGISTER, w->reduced ? tuning->rows_thread_bits : tuning->rows_flat_bits, kept);
@@ -233,14 +234,51 @@ static void fill_tile(tiler *w) {
   }
 }
 
+static int count_in(const tiler *w, plan_dim dim, uint64_t bits) {
+  int n = 0;
+  for (int i = 0; i < w->n[dim]; i++) n += (int)(bits >> w->at[dim][i] & 1);
+  return n;
+}
+
+/* Whether what a thread reads of all warps, where one is joined with the others, is a value: each
+ * warp's is in registers what is kept there, and lanes that hold copies share the warps
+ * (jit/plan/block/reduce_block.c). */
+static bool joins_fit(const tiler *w) {
+  const rows *r = w->r;
+  uint64_t all = bits_mask(w->d->n_bits), smaller = 0;
+  for (int g = 0; g < r->n_groups; g++) {
+    uint64_t own = bits_of_axes(w->d, r->group[g]);
+    int copies = w->d->kernel->lane_bits - count_in(w, PLAN_LANE, all & ~own);
+    int warps = bits_max(count_in(w, PLAN_WARP, own & ~smaller) - copies, 0);
+    if (count_in(w, PLAN_REGISTER, all & ~own) + warps > PLAN_VALUE_BITS) return false;
+    smaller = own;
+  }
+  return true;
+}
+
+/* Accesses as wide, and then as many warps to a row, as its joins have room for. */
+static void fitting_gpu_roles(tiler *w) {
+  const plan_kernel *kernel = w->d->kernel;
+  int widest = bits_log2(kernel->target.access_bytes * 8 / kernel->tensor_bits[w->anchor]);
+  w->vector = bits_min(widest, 3);
+  gpu_roles(w);
+  while (!joins_fit(w) && (w->vector > 0 || count_in(w, PLAN_WARP, w->reduced) > 0)) {
+    if (w->vector > 0) w->vector--;
+    else w->fewer++;
+    w->used = 0;
+    memset(w->n, 0, sizeof w->n);
+    gpu_roles(w);
+  }
+}
+
 /* Whether blocks that stay take less time: a row has so many warps that few rows are on a
  * multiprocessor, whose memory would wait while all of them are worked on. Several tensors bring
  * enough to work on meanwhile, and their next rows take the registers of blocks. Groups along
  * several axes lie in pieces of memory, which blocks beside each other had better read at once. */
 static bool turns_are_worth(const tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
-  int least = kernel->target.tuning->rows_turn_warp_bits, warps = 0;
-  for (int i = 0; i < w->n[PLAN_WARP]; i++) warps += (int)(w->reduced >> w->at[PLAN_WARP][i] & 1);
+  int least = kernel->target.tuning->rows_turn_warp_bits;
+  int warps = count_in(w, PLAN_WARP, w->reduced);
   return least > 0 && warps >= least && rows_loaded_first(w->r, NULL) == 1 &&
          bits_count(w->r->program->reduced) == 1;
 }
@@ -262,7 +300,7 @@ llrt_status rows_tile(rows *r, bool *fits) {
   if (!*fits) return LLRT_OK;
   sort_bits(&w);
   if (d->kernel->target.simd_lanes) host_roles(&w);
-  else gpu_roles(&w);
+  else fitting_gpu_roles(&w);
   *fits = !(r->resident && w.reduced & ~w.used) && (!r->turns || turns_are_worth(&w));
   if (!*fits) return LLRT_OK;
   d->kernel->warp_bits = w.n[PLAN_WARP];

@@ -25,13 +25,13 @@ typedef struct scaled {
 } scaled;
 
 static const struct {
-  const char *a, *b, *d;
+  const char *a, *b, *scales;
   scaled by[2];
   int64_t batch;     /* 0: none */
   int64_t k[MOST_K]; /* up to the first that is -1 */
 } rows[] = {
-    /* 4-bit operands without a common refinement: their row-major copies have rows of half a byte
-     * where K is 1 */
+    /* 4-bit operands without a common refinement with scales, which stay where they lie: the
+     * operands' row-major copies have rows of half a byte where K is 1 */
     {"",
      DIGITS_OF_20("1", "0"),
      DIGITS_OF_8,
@@ -47,7 +47,7 @@ static const struct {
     {DIGITS_OF_20("0", "1"),
      DIGITS_OF_20("1", "0"),
      DIGITS_OF_8,
-     {{LLRT_E2M1, LLRT_F16, 0, 1}, {LLRT_U4, LLRT_BF16, LLRT_U4, 3}},
+     {{LLRT_E2M1, LLRT_F16, 0, 1}, {LLRT_U4, LLRT_BF16, LLRT_U4, 4}},
      0,
      {1, -1}},
     /* as they lie */
@@ -56,12 +56,13 @@ static const struct {
 
 static dot_problem problem_of(int row, int64_t k) {
   dot_problem p = {.m = 21, .n = 42, .k = k, .data = DOT_ANY};
-  const char *const lies[] = {rows[row].a, rows[row].b, rows[row].d};
-  static const int roles[] = {LLRT_DOT_A, LLRT_DOT_B, LLRT_DOT_D};
-  for (int i = 0; i < 3; i++) snprintf(p.storage[roles[i]], DOT_STORAGE_TEXT, "%s", lies[i]);
+  const char *const lies[] = {rows[row].a, rows[row].b};
+  static const int roles[] = {LLRT_DOT_A, LLRT_DOT_B};
   for (int i = 0; i < 2; i++) {
     const scaled *by = &rows[row].by[i];
     int scale = i ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A;
+    snprintf(p.storage[roles[i]], DOT_STORAGE_TEXT, "%s", lies[i]);
+    if (by->scale) snprintf(p.storage[scale], DOT_STORAGE_TEXT, "%s", rows[row].scales);
     p.type[roles[i]] = by->element;
     p.type[scale] = by->scale;
     p.type[scale + 1] = by->zero;

@@ -64,7 +64,7 @@ static void fill(device_matrix *x, int t, uint64_t seed) {
 
 static void make_matrix(harness *h, dot_data *data, int t) {
   device_matrix *x = &data->matrix[t];
-  const dot_shape shape = {data->m, data->n, data->k};
+  const dot_extents shape = {data->m, data->n, data->k};
   x->tensor = dot_kind_tensor(data->kind, t, &shape, &data->columns);
   if (!x->tensor.dtype) return;
   device_matrix_allocate(h, x);
@@ -87,7 +87,7 @@ static void pack(harness *h, dot_data *data, int t, int i) {
   harness_must(llrt_stream_synchronize(h->device, NULL), "packing");
 }
 
-static llrt_status describe_packing(harness *h, const dot_kind *kind, const dot_shape *shape,
+static llrt_status describe_packing(harness *h, const dot_kind *kind, const dot_extents *shape,
                                     llrt_dot_packing *packing) {
   llrt_device_info info = {0};
   harness_must(llrt_device_get_info(h->device, &info), "the device");
@@ -95,14 +95,14 @@ static llrt_status describe_packing(harness *h, const dot_kind *kind, const dot_
 }
 
 static void pack_weights(harness *h, dot_data *data) {
-  const dot_shape shape = {data->m, data->n, data->k};
+  const dot_extents shape = {data->m, data->n, data->k};
   harness_must(describe_packing(h, data->kind, &shape, &data->packing), "packing");
   pack(h, data, B, 0);
   for (int t = SCALE; t <= ZERO; t++)
     if (data->matrix[t].tensor.data && data->kind->group > 0) pack(h, data, t, t - B);
 }
 
-static void make_data(harness *h, const dot_kind *kind, const dot_shape *shape, dot_data *data) {
+static void make_data(harness *h, const dot_kind *kind, const dot_extents *shape, dot_data *data) {
   *data = (dot_data){.kind = kind, .m = shape->m, .n = shape->n, .k = shape->k};
   harness_must(llrt_storage_col_major(2, &data->columns), "storage");
   for (int t = 0; t < TENSORS; t++) make_matrix(h, data, t);
@@ -251,7 +251,7 @@ static bool run_data(harness *h, const flushed *f, dot_data *data, const char *n
                              .weight_bytes = x[B].bytes + x[SCALE].bytes + x[ZERO].bytes});
 }
 
-static void name_case(const dot_kind *kind, const dot_shape *shape, char name[NAME]) {
+static void name_case(const dot_kind *kind, const dot_extents *shape, char name[NAME]) {
   snprintf(name, NAME, "%s %" PRId64 "x%" PRId64 "x%" PRId64, kind->name, shape->m, shape->n,
            shape->k);
 }
@@ -270,7 +270,7 @@ static dot_data first_rows(const dot_data *data, int64_t m) {
 
 /* The kind with weights of n columns and k rows, times each number of rows that is wanted: the
  * weights are made once. `cases` are counted that there are on this device; false: wrong. */
-static bool run_weights(harness *h, const flushed *f, const dot_kind *kind, dot_shape shape,
+static bool run_weights(harness *h, const flushed *f, const dot_kind *kind, dot_extents shape,
                         const int64_t *rows, int n_rows, int *cases) {
   char name[NAME];
   llrt_dot_packing packing;
@@ -304,7 +304,7 @@ static bool run_size(harness *h, const flushed *f, int64_t size, int *cases) {
   bool right = true;
   for (int i = 0; i < dot_kinds_count; i++) {
     bool square = dot_kinds[i].square;
-    right &= run_weights(h, f, &dot_kinds[i], (dot_shape){.n = size, .k = size},
+    right &= run_weights(h, f, &dot_kinds[i], (dot_extents){.n = size, .k = size},
                          square ? &size : dot_kind_rows, square ? 1 : dot_kind_rows_count, cases);
   }
   return right;
@@ -315,8 +315,8 @@ static bool run_models(harness *h, const flushed *f, int *cases) {
   for (int i = 0; i < dot_kinds_count; i++)
     for (int l = 0; l < model_layers_count; l++)
       right &= run_weights(h, f, &dot_kinds[i],
-                           (dot_shape){.n = model_layers[l].n, .k = model_layers[l].k}, model_rows,
-                           model_rows_count, cases);
+                           (dot_extents){.n = model_layers[l].n, .k = model_layers[l].k},
+                           model_rows, model_rows_count, cases);
   return right;
 }
 

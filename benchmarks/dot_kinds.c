@@ -60,7 +60,7 @@ static const char *const engine_orders[][2] = {
     [DOT_KIND_MARLIN] = {"marlin_w4", "marlin_scales"},
     [DOT_KIND_MACHETE] = {"transposed(machete_w4)", "row_major"}};
 
-llrt_tensor dot_kind_tensor(const dot_kind *kind, int which, const dot_shape *shape,
+llrt_tensor dot_kind_tensor(const dot_kind *kind, int which, const dot_extents *shape,
                             const llrt_storage *columns) {
   const int64_t m = shape->m, n = shape->n, k = shape->k;
   const int64_t groups = kind->group > 0 ? (k + kind->group - 1) / kind->group : 1;
@@ -77,7 +77,7 @@ llrt_tensor dot_kind_tensor(const dot_kind *kind, int which, const dot_shape *sh
   }
 }
 
-static llrt_status describe_order(const dot_kind *kind, const dot_shape *shape,
+static llrt_status describe_order(const dot_kind *kind, const dot_extents *shape,
                                   llrt_dot_packing *packing) {
   const int64_t extents[2] = {shape->k, shape->n};
   llrt_storage_binding binding;
@@ -92,7 +92,7 @@ static llrt_status describe_order(const dot_kind *kind, const dot_shape *shape,
              : LLRT_UNSUPPORTED;
 }
 
-llrt_status dot_kind_packing(const dot_kind *kind, const char *target, const dot_shape *shape,
+llrt_status dot_kind_packing(const dot_kind *kind, const char *target, const dot_extents *shape,
                              llrt_dot_packing *packing) {
   const llrt_dot_pack_params what = {.dtype = kind->b,
                                      .scale = kind->group > 0 ? kind->scale : LLRT_DTYPE_NONE,

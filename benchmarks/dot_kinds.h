@@ -49,18 +49,18 @@ enum {
 };
 
 /* D [m,n] = A [m,k] B [k,n]. */
-typedef struct dot_shape {
+typedef struct dot_extents {
   int64_t m, n, k;
-} dot_shape;
+} dot_extents;
 
 /* One of the tensors of a product, without memory; dtype NONE: there is none. columns: col_major of
  * rank 2. */
-llrt_tensor dot_kind_tensor(const dot_kind *kind, int which, const dot_shape *shape,
+llrt_tensor dot_kind_tensor(const dot_kind *kind, int which, const dot_extents *shape,
                             const llrt_storage *columns);
 
 /* The storages of B, its scales and its zero points; m does not matter. UNSUPPORTED: there is no
  * such order of these types on the target, or of so few elements. */
-llrt_status dot_kind_packing(const dot_kind *kind, const char *target, const dot_shape *shape,
+llrt_status dot_kind_packing(const dot_kind *kind, const char *target, const dot_extents *shape,
                              llrt_dot_packing *packing);
 
 /* The call with these tensors, packed where the kind is, without promises. word_bits: the

@@ -117,7 +117,7 @@ static void run_kind(digest_run *run, const char *target, const dot_kind *kind, 
   const llrt_tensor *tensors[DOT_KIND_TENSORS];
   llrt_storage columns;
   llrt_dot_packing packing = {.n_maps = 0};
-  const dot_shape shape = {m, size, size};
+  const dot_extents shape = {m, size, size};
   snprintf(name, sizeof name, "%s %" PRId64 "x%" PRId64 "x%" PRId64, kind->name, m, size, size);
   if (!is_asked(run, target, name)) return;
   if (kind->order && dot_kind_packing(kind, target, &shape, &packing) == LLRT_UNSUPPORTED) return;

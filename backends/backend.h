@@ -129,6 +129,10 @@ struct llrt_backend {
   llrt_status (*meet_load)(llrt_device *device, backend_module **module);
   llrt_status (*meet)(llrt_device *device, const backend_module *module, const backend_meet *meet,
                       void *stream);
+  /* A 64-bit word of host memory, 0, that kernels of the device reach at its address, so that it is
+   * read here without waiting. NULL: meetings leave no notes. */
+  llrt_status (*note_create)(llrt_device *device, uint64_t **note);
+  void (*note_destroy)(llrt_device *device, uint64_t *note);
   /* From now on the device reaches what the backend's other device allocates. NULL: it does anyway,
    * or never. Errors: UNSUPPORTED. */
   llrt_status (*reach_peer)(llrt_device *device, llrt_device *peer);

@@ -5,7 +5,9 @@
  * is about to do. A rank writes its hash and then its count, with release at system scope, into its
  * slot on every pad, and waits, with acquire, until its own pad has the same count of everyone. It
  * cannot be two meetings ahead of anybody, so that slots are not written over before they are read.
- * Who sees another hash, or waits too long, notes an error and tells everybody of it. */
+ * Who sees another hash, or waits too long, notes an error and tells everybody of it. As it is on
+ * its way, it also writes words that the call brings to where kernels behind it look for them:
+ * captured with a graph, each replay writes those of its own call. */
 #ifndef LLRT_BACKENDS_MEET_H
 #define LLRT_BACKENDS_MEET_H
 
@@ -23,13 +25,19 @@ enum {
 enum { MEET_LATE = 1, MEET_DIFFERS = 2, MEET_REFUSED = 3 };
 #define MEET_TOLD_ERROR (1ull << 63)
 
+#define MEET_MAX_WORDS 16
+
 typedef struct backend_meet {
-  uint64_t pad;   /* the own pad's address */
+  uint64_t pad;   /* the own pad's address; 0: nobody is met, and words alone are written */
   uint64_t table; /* of `ranks` addresses: each rank's pad */
   uint64_t rank, ranks;
   uint64_t hash_low, hash_high;
   uint64_t timeout; /* nanoseconds */
   uint64_t refusal; /* an error word that everybody is told at once; 0: the rank comes */
+  uint64_t note;    /* host memory that gets the error word, too; 0: none */
+  uint64_t list;    /* device memory that `words` are written to, for what is queued behind */
+  uint64_t n_words; /* 0..MEET_MAX_WORDS */
+  uint64_t words[MEET_MAX_WORDS];
 } backend_meet;
 
 static inline size_t meet_pad_bytes(int ranks) {

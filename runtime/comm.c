@@ -71,6 +71,8 @@ static llrt_status open_comm(llrt_comm *comm, void *const *signals) {
   size_t bytes = (size_t)comm->ranks * sizeof *signals;
   LLRT_TRY(llrt_comm_upload(comm->device, signals, bytes, NULL, &comm->table));
   LLRT_TRY(llrt_comm_upload(comm->device, zeros, sizeof zeros, NULL, &comm->zero));
+  if (comm->device->backend->note_create)
+    LLRT_TRY(comm->device->backend->note_create(comm->device, &comm->note));
   return comm->device->backend->meet_load(comm->device, &comm->module);
 }
 
@@ -104,29 +106,50 @@ void llrt_comm_destroy(llrt_comm **address) {
   if (comm->module) backend->unload(comm->device, comm->module);
   if (comm->table) backend->release(comm->device, comm->table);
   if (comm->zero) backend->release(comm->device, comm->zero);
+  if (comm->note) backend->note_destroy(comm->device, comm->note);
   free(comm);
 }
 
-static llrt_status meet_with(const llrt_comm *comm, llrt_hash hash, uint64_t refusal,
-                             void *stream) {
-  const backend_meet meet = {.pad = (uintptr_t)comm->pad,
-                             .table = (uintptr_t)comm->table,
-                             .rank = (uint64_t)comm->rank,
-                             .ranks = (uint64_t)comm->ranks,
-                             .hash_low = hash.low,
-                             .hash_high = hash.high,
-                             .timeout = comm->timeout,
-                             .refusal = refusal};
-  return comm->device->backend->meet(comm->device, comm->module, &meet, stream);
+static llrt_status queue_meet(const llrt_comm *comm, const backend_meet *meet, void *stream) {
+  return comm->device->backend->meet(comm->device, comm->module, meet, stream);
 }
 
-llrt_status llrt_comm_meet(const llrt_comm *comm, llrt_hash hash, void *stream) {
-  return meet_with(comm, hash, 0, stream);
+static backend_meet meet_of(const llrt_comm *comm, llrt_hash hash, uint64_t refusal) {
+  return (backend_meet){.pad = (uintptr_t)comm->pad,
+                        .table = (uintptr_t)comm->table,
+                        .rank = (uint64_t)comm->rank,
+                        .ranks = (uint64_t)comm->ranks,
+                        .hash_low = hash.low,
+                        .hash_high = hash.high,
+                        .timeout = comm->timeout,
+                        .refusal = refusal,
+                        .note = (uintptr_t)comm->note};
+}
+
+static void put_words(backend_meet *meet, const comm_words *words, int begin) {
+  int n = words->n - begin < MEET_MAX_WORDS ? words->n - begin : MEET_MAX_WORDS;
+  meet->list = (uintptr_t)words->list + (uint64_t)begin * sizeof *words->word;
+  meet->n_words = (uint64_t)n;
+  memcpy(meet->words, &words->word[begin], (size_t)n * sizeof *words->word);
+}
+
+llrt_status llrt_comm_meet(const llrt_comm *comm, llrt_hash hash, const comm_words *words,
+                           void *stream) {
+  backend_meet meet = meet_of(comm, hash, 0);
+  int begin = 0;
+  for (; words && words->n - begin > MEET_MAX_WORDS; begin += MEET_MAX_WORDS) {
+    backend_meet alone = {.pad = 0};
+    put_words(&alone, words, begin);
+    LLRT_TRY(queue_meet(comm, &alone, stream));
+  }
+  if (words && words->n > begin) put_words(&meet, words, begin);
+  return queue_meet(comm, &meet, stream);
 }
 
 llrt_status llrt_comm_refuse(const llrt_comm *comm, void *stream) {
-  return meet_with(comm, (llrt_hash){0, 0}, (uint64_t)MEET_REFUSED << 32 | (uint64_t)comm->rank,
-                   stream);
+  uint64_t refusal = (uint64_t)MEET_REFUSED << 32 | (uint64_t)comm->rank;
+  const backend_meet meet = meet_of(comm, (llrt_hash){0, 0}, refusal);
+  return queue_meet(comm, &meet, stream);
 }
 
 llrt_status llrt_comm_read_error(const llrt_comm *comm, void *stream, uint64_t *error) {
@@ -135,6 +158,12 @@ llrt_status llrt_comm_read_error(const llrt_comm *comm, void *stream, uint64_t *
   LLRT_TRY(backend->copy(comm->device, error, (uint64_t *)comm->pad + MEET_ERROR, sizeof *error,
                          LLRT_COPY_FROM_DEVICE, stream));
   return backend->synchronize(comm->device, stream);
+}
+
+llrt_status llrt_comm_known_error(const llrt_comm *comm, uint64_t *error) {
+  *error = comm->note ? __atomic_load_n(comm->note, __ATOMIC_ACQUIRE) : 0;
+  if (comm->device->backend != &llrt_backend_host) return LLRT_OK;
+  return llrt_comm_read_error(comm, NULL, error);
 }
 
 llrt_status llrt_comm_tell_error(uint64_t error, llrt_status differs) {

@@ -52,7 +52,7 @@ static llrt_status make(llrt_comm *comm, const llrt_reshard_desc *given, llrt_re
 /* Meets all other ranks, and waits until they have come. */
 static llrt_status agree(llrt_comm *comm, const llrt_reshard *reshard, void *stream) {
   uint64_t error;
-  LLRT_TRY(llrt_comm_meet(comm, reshard->hash, stream));
+  LLRT_TRY(llrt_comm_meet(comm, reshard->hash, NULL, stream));
   LLRT_TRY(llrt_comm_read_error(comm, stream, &error));
   return llrt_comm_tell_error(error, LLRT_INVALID_ARGUMENT);
 }
@@ -130,16 +130,15 @@ static llrt_status run_moves(const llrt_reshard *reshard, void *const *sources,
                              void *const *destinations, void *stream) {
   llrt_status status =
       run_launches(reshard, reshard->n_fills, reshard->n, true, sources, destinations, stream);
-  if (status == LLRT_OK) return llrt_comm_meet(reshard->comm, reshard->hash, stream);
+  if (status == LLRT_OK) return llrt_comm_meet(reshard->comm, reshard->hash, NULL, stream);
   llrt_comm_refuse(reshard->comm, stream);
   return status;
 }
 
-/* On the host an error is there at once; of a device it would have to be waited for. */
+/* What went wrong before; on the host, up to now. */
 static llrt_status check_comm(const llrt_comm *comm) {
-  uint64_t error = 0;
-  if (comm->device->backend == &llrt_backend_host)
-    LLRT_TRY(llrt_comm_read_error(comm, NULL, &error));
+  uint64_t error;
+  LLRT_TRY(llrt_comm_known_error(comm, &error));
   return llrt_comm_tell_error(error, LLRT_DEVICE);
 }
 
@@ -158,7 +157,7 @@ llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *sources,
     llrt_comm_refuse(comm, stream);
     return status;
   }
-  LLRT_TRY(llrt_comm_meet(comm, reshard->hash, stream));
+  LLRT_TRY(llrt_comm_meet(comm, reshard->hash, NULL, stream));
   LLRT_TRY(check_comm(comm));
   LLRT_TRY(run_moves(reshard, sources, destinations, stream));
   return check_comm(comm);

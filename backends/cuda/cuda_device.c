@@ -231,5 +231,7 @@ const llrt_backend llrt_backend_cuda = {
     .launch = llrt_cuda_launch,
     .meet_load = llrt_cuda_meet_load,
     .meet = llrt_cuda_meet,
+    .note_create = llrt_cuda_note_create,
+    .note_destroy = llrt_cuda_note_destroy,
     .reach_peer = llrt_cuda_reach_peer,
 };

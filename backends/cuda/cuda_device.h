@@ -101,6 +101,8 @@ llrt_status llrt_cuda_launch(llrt_device *base, const backend_module *module,
 llrt_status llrt_cuda_meet_load(llrt_device *base, backend_module **module);
 llrt_status llrt_cuda_meet(llrt_device *base, const backend_module *module,
                            const backend_meet *meet, void *stream);
+llrt_status llrt_cuda_note_create(llrt_device *base, uint64_t **note);
+void llrt_cuda_note_destroy(llrt_device *base, uint64_t *note);
 llrt_status llrt_cuda_reach_peer(llrt_device *base, llrt_device *peer);
 
 #endif

@@ -9,13 +9,24 @@
 
 #define MEET_ENTRY "llrt_meet"
 
+/* Word i of the list, by lane 0. */
+#define PUT(i, parameter, offset) \
+  "  setp.gt.u64 %p8, %rd25, " #i ";\n" \
+  "  @%p8 ld.param.u64 %rd26, [" #parameter "];\n" \
+  "  @%p8 st.global.u64 [%rd24+" #offset "], %rd26;\n"
+
 static const char meet_ptx[] =
     ".version 7.0\n"
     ".target sm_80\n"
     ".address_size 64\n"
     ".visible .entry " MEET_ENTRY "(\n"
     "  .param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3,\n"
-    "  .param .u64 p4, .param .u64 p5, .param .u64 p6, .param .u64 p7)\n"
+    "  .param .u64 p4, .param .u64 p5, .param .u64 p6, .param .u64 p7,\n"
+    "  .param .u64 p8, .param .u64 p9, .param .u64 p10,\n"
+    "  .param .u64 w0, .param .u64 w1, .param .u64 w2, .param .u64 w3,\n"
+    "  .param .u64 w4, .param .u64 w5, .param .u64 w6, .param .u64 w7,\n"
+    "  .param .u64 w8, .param .u64 w9, .param .u64 w10, .param .u64 w11,\n"
+    "  .param .u64 w12, .param .u64 w13, .param .u64 w14, .param .u64 w15)\n"
     "{\n"
     "  .reg .pred %p<10>;\n"
     "  .reg .b32 %r<4>;\n"
@@ -26,10 +37,24 @@ static const char meet_ptx[] =
     "  ld.param.u64 %rd4, [p3];\n" /* ranks */
     "  ld.param.u64 %rd5, [p4];\n" /* the hash */
     "  ld.param.u64 %rd6, [p5];\n"
-    "  ld.param.u64 %rd7, [p6];\n" /* ns */
-    "  ld.param.u64 %rd9, [p7];\n" /* a refusal */
+    "  ld.param.u64 %rd7, [p6];\n"  /* ns */
+    "  ld.param.u64 %rd9, [p7];\n"  /* a refusal */
+    "  ld.param.u64 %rd27, [p8];\n" /* the note */
     "  mov.u32 %r1, %tid.x;\n"
     "  cvt.u64.u32 %rd8, %r1;\n"
+    "  setp.ne.u32 %p1, %r1, 0;\n"
+    "  @%p1 bra LISTED;\n"
+    "  ld.param.u64 %rd24, [p9];\n"
+    "  ld.param.u64 %rd25, [p10];\n"
+    /* clang-format off */
+    PUT(0, w0, 0) PUT(1, w1, 8) PUT(2, w2, 16) PUT(3, w3, 24)
+    PUT(4, w4, 32) PUT(5, w5, 40) PUT(6, w6, 48) PUT(7, w7, 56)
+    PUT(8, w8, 64) PUT(9, w9, 72) PUT(10, w10, 80) PUT(11, w11, 88)
+    PUT(12, w12, 96) PUT(13, w13, 104) PUT(14, w14, 112) PUT(15, w15, 120)
+    /* clang-format on */
+    "LISTED:\n"
+    "  setp.eq.u64 %p1, %rd1, 0;\n"
+    "  @%p1 bra DONE;\n"
     "  ld.global.u64 %rd10, [%rd1];\n"   /* this meeting's number */
     "  ld.global.u64 %rd11, [%rd1+8];\n" /* an error of before */
     "  add.s64 %rd10, %rd10, 1;\n"
@@ -104,6 +129,10 @@ static const char meet_ptx[] =
     "  setp.eq.s64 %p2, %rd11, 0;\n"
     "  @%p2 bra DONE;\n"
     "  st.global.u64 [%rd1+8], %rd11;\n"
+    "  setp.eq.u64 %p1, %rd27, 0;\n"
+    "  @%p1 bra NOTED;\n"
+    "  st.release.sys.global.u64 [%rd27], %rd11;\n"
+    "NOTED:\n"
     "  or.b64 %rd22, %rd11, 0x8000000000000000;\n"
     "  shl.b64 %rd23, %rd3, 5;\n" /* the own slots: 64 + rank * 32, and ranks * 32 behind */
     "  add.s64 %rd23, %rd23, 64;\n"
@@ -137,6 +166,33 @@ llrt_status llrt_cuda_meet(llrt_device *device, const backend_module *module,
   const backend_launch launch = {
       .blocks = 1, .threads = 32, .n_args = sizeof args / sizeof *args, .args = args};
   return llrt_cuda_launch(device, module, &launch, stream);
+}
+
+/* Addresses of host memory are the same on the device (unified addressing, on every 64-bit Linux).
+ */
+llrt_status llrt_cuda_note_create(llrt_device *base, uint64_t **note) {
+  const cuda_device *device = cuda_device_of(base);
+  void *memory = NULL;
+  int mode;
+  *note = NULL;
+  if (!device->driver.cuMemHostAlloc || !device->driver.cuMemFreeHost) return LLRT_OK;
+  LLRT_TRY(llrt_cuda_enter_relaxed(device, &mode));
+  llrt_status status =
+      CUDA_CALL(&device->driver, cuMemHostAlloc, &memory, sizeof **note, CUDA_HOST_FOR_KERNELS);
+  status = llrt_cuda_leave_relaxed(device, mode, status);
+  if (status != LLRT_OK && memory) device->driver.cuMemFreeHost(memory);
+  if (status != LLRT_OK) return status;
+  *note = memory;
+  **note = 0;
+  return LLRT_OK;
+}
+
+void llrt_cuda_note_destroy(llrt_device *base, uint64_t *note) {
+  const cuda_device *device = cuda_device_of(base);
+  int mode;
+  if (llrt_cuda_enter_relaxed(device, &mode) != LLRT_OK) return;
+  device->driver.cuMemFreeHost(note);
+  llrt_cuda_leave_relaxed(device, mode, LLRT_OK);
 }
 
 llrt_status llrt_cuda_reach_peer(llrt_device *base, llrt_device *other) {

@@ -76,6 +76,7 @@ typedef struct cuda_pool_properties {
   char reserved[96];
 } cuda_pool_properties;
 
+#define CUDA_HOST_FOR_KERNELS 3    /* CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP */
 #define CUDA_CAPTURE_RELAXED 2     /* CUstreamCaptureMode */
 #define CUDA_POINTER_MEMORY_TYPE 2 /* CUpointer_attribute */
 
@@ -106,6 +107,8 @@ typedef struct cuda_pool_properties {
   X(0, cuCtxEnablePeerAccess, (void *peer, unsigned flags)) \
   X(1, cuMemAlloc_v2, (cuda_ptr * memory, size_t bytes)) \
   X(1, cuMemFree_v2, (cuda_ptr memory)) \
+  X(0, cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags)) \
+  X(0, cuMemFreeHost, (void *memory)) \
   X(1, cuMemcpyHtoDAsync_v2, \
     (cuda_ptr destination, const void *source, size_t bytes, void *stream)) \
   X(1, cuMemcpyDtoHAsync_v2, (void *destination, cuda_ptr source, size_t bytes, void *stream)) \

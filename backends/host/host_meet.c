@@ -3,6 +3,7 @@
 #include "backends/meet.h"
 
 #include <sched.h>
+#include <string.h>
 #include <time.h>
 
 static uint64_t *words_at(uint64_t address) { return (uint64_t *)(uintptr_t)address; }
@@ -66,6 +67,8 @@ llrt_status llrt_host_meet_load(llrt_device *device, backend_module **module) {
 llrt_status llrt_host_meet(llrt_device *device, const backend_module *module,
                            const backend_meet *meet, void *stream) {
   (void)device, (void)module, (void)stream;
+  if (meet->n_words) memcpy(words_at(meet->list), meet->words, meet->n_words * sizeof *meet->words);
+  if (!meet->pad) return LLRT_OK;
   uint64_t *pad = words_at(meet->pad), begun = now(), count = pad[MEET_COUNT] + 1;
   uint64_t error = __atomic_load_n(&pad[MEET_ERROR], __ATOMIC_RELAXED);
   pad[MEET_COUNT] = count;
@@ -74,6 +77,7 @@ llrt_status llrt_host_meet(llrt_device *device, const backend_module *module,
   for (uint64_t r = 0; r < meet->ranks && !error; r++) error = await(meet, count, r, begun);
   if (!error) return LLRT_OK;
   __atomic_store_n(&pad[MEET_ERROR], error, __ATOMIC_RELAXED);
+  if (meet->note) __atomic_store_n(words_at(meet->note), error, __ATOMIC_RELEASE);
   tell_error(meet, error);
   return LLRT_OK;
 }

@@ -12,8 +12,7 @@
 
 static struct pinned {
   struct pinned *next;
-  uint64_t address;
-  size_t bytes;
+  emu_range range; /* nothing in it counts as undefined */
 } *pinned_memory;
 
 /* ---- with the run lock ---- */
@@ -92,13 +91,14 @@ emu_range *emu_find_any(emu_context *first, uint64_t address, size_t bytes) {
   return range;
 }
 
+emu_range *emu_find_pinned(uint64_t address, size_t bytes) {
+  for (struct pinned *at = pinned_memory; at; at = at->next)
+    if (emu_range_holds(&at->range, address, bytes)) return &at->range;
+  return NULL;
+}
+
 bool emu_is_pinned(uint64_t address, size_t bytes) {
-  for (const struct pinned *at = pinned_memory; at; at = at->next) {
-    if (address >= at->address && address - at->address <= at->bytes &&
-        bytes <= at->bytes - (address - at->address))
-      return true;
-  }
-  return false;
+  return emu_find_pinned(address, bytes) != NULL;
 }
 
 /* ---- from outside ---- */
@@ -232,9 +232,13 @@ bool emu_find_place(uint64_t address, emu_place *place) {
 
 int emu_pin(void *memory, size_t bytes) {
   struct pinned *at = calloc(1, sizeof *at);
-  if (!at) return EMU_OUT_OF_MEMORY;
-  at->address = (uintptr_t)memory;
-  at->bytes = bytes;
+  uint8_t *undefined = calloc(bytes, 1);
+  if (!at || !undefined) {
+    free(at);
+    free(undefined);
+    return EMU_OUT_OF_MEMORY;
+  }
+  at->range = (emu_range){.address = (uintptr_t)memory, .bytes = bytes, .undefined = undefined};
   emu_run_lock();
   at->next = pinned_memory;
   pinned_memory = at;
@@ -245,10 +249,12 @@ int emu_pin(void *memory, size_t bytes) {
 bool emu_unpin(void *memory) {
   emu_run_lock();
   struct pinned **link = &pinned_memory;
-  while (*link && (*link)->address != (uintptr_t)memory) link = &(*link)->next;
+  while (*link && (*link)->range.address != (uintptr_t)memory) link = &(*link)->next;
   struct pinned *found = *link;
   if (found) *link = found->next;
   emu_run_unlock();
+  bool was_there = found != NULL;
+  if (found) free(found->range.undefined);
   free(found);
-  return found != NULL;
+  return was_there;
 }

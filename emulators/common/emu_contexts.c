@@ -64,7 +64,7 @@ void emu_run_rest(int polls) {
 }
 
 emu_range *emu_context_find_peer(emu_context *context, uint64_t address, size_t bytes) {
-  emu_range *range = NULL;
+  emu_range *range = emu_find_pinned(address, bytes);
   for (emu_context *other = emu_contexts; other && !range; other = other->next)
     if (context->reaches >> other->device & 1)
       range = emu_memory_find(&other->memory, address, bytes);

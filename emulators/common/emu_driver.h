@@ -42,7 +42,8 @@ void emu_wait_for_all(emu_context *context);
 
 /* Memory that loaded code may put its own into; between emu_run_lock and emu_run_unlock. */
 emu_memory *emu_context_memory(emu_context *context);
-/* Memory of other devices' contexts that the context reaches, by emu_context_reach; NULL: none.
+/* Pinned memory of the host, and that of other devices' contexts that the context reaches, by
+ * emu_context_reach; NULL: none.
  * Between these two, too, and emu_run_rest gives others a turn in between: what was found before
  * may be gone.
  */

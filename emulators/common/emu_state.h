@@ -218,6 +218,7 @@ int emu_submit(emu_stream *stream, emu_work *work, const emu_point *wait, emu_po
 /* With the run lock. */
 emu_range *emu_find_any(emu_context *first, uint64_t address, size_t bytes);
 bool emu_is_pinned(uint64_t address, size_t bytes);
+emu_range *emu_find_pinned(uint64_t address, size_t bytes); /* NULL: it is not */
 int emu_block_make(emu_context *context, size_t bytes, bool hidden, emu_block **block);
 void emu_keep_apart(emu_block *block);
 void emu_empty_apart(emu_context *context, size_t keep_bytes);

@@ -99,9 +99,9 @@ LLRT_API void llrt_reshard_destroy(llrt_reshard **reshard);
  *                  capture, of which every rank replays its graph. On the host NULL: it returns
  *                  when all ranks have moved theirs, so that ranks need a thread each
  * Addresses are multiples of 16 bytes. Where a rank did not come in time the communicator has
- * failed (llrt_comm_status), and so do later calls that see it. A call that fails tells the other
- * ranks, whose communicators have failed then, too, and moves nothing of its own. Errors:
- * INVALID_ARGUMENT, OUT_OF_CLASS (an address), DEVICE. */
+ * failed (llrt_comm_status), and the next call says so, too, without waiting for it. A call that
+ * fails tells the other ranks, whose communicators have failed then, too, and moves nothing of its
+ * own. Errors: INVALID_ARGUMENT, OUT_OF_CLASS (an address), DEVICE. */
 LLRT_API llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *sources,
                                       void *const *destinations, void *stream);
 

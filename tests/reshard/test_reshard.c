@@ -1,10 +1,7 @@
 /* Re-shards over several devices of one process, by a thread for each rank. */
 #include "tests/open_device.h"
 #include "tests/reshard/reshard_case.h"
-
-#include <stdlib.h>
-
-#define PER_THREAD_STREAM ((void *)2) /* CU_STREAM_PER_THREAD */
+#include "tests/reshard/reshard_devices.h"
 
 static void run_draws(const reshard_place *place, const char *test, int count) {
   random_source source = random_start(test);
@@ -29,46 +26,19 @@ Test(reshard, host) {
   close_device(&host);
 }
 
-/* Eight devices that reach each other. */
-static llrt_context *open_emulated(reshard_place *place) {
-  static const char *const names[RESHARD_MAX_RANKS] = {
-      "cuda-emu:sm_90a",  "cuda-emu:sm_80",   "cuda-emu:sm_89", "cuda-emu:sm_90a#1",
-      "cuda-emu:sm_80#1", "cuda-emu:sm_89#1", "cuda-emu:sm_90", "cuda-emu:sm_90#1"};
-  static const int ordinals[RESHARD_MAX_RANKS] = {0, 2, 1, 4, 6, 5, 3, 7};
-  const llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
-  llrt_context *context;
-  setenv("LLRT_EMU_DEVICES", "8", 1);
-  cr_assert_eq(llrt_context_create(&params, &context), LLRT_OK);
-  *place = (reshard_place){.stream = PER_THREAD_STREAM, .timeout_ms = 300000};
-  for (int i = 0; i < RESHARD_MAX_RANKS; i++)
-    cr_assert_eq(llrt_device_open(context, names[i], NULL, &place->device[i]), LLRT_OK, "%s: %s",
-                 names[i], llrt_last_error());
-  memcpy(place->ordinal, ordinals, sizeof ordinals);
-  for (int i = 0; i < RESHARD_MAX_RANKS; i++)
-    for (int j = 0; j < RESHARD_MAX_RANKS; j++)
-      cr_assert_eq(llrt_device_reach_peer(place->device[i], place->device[j]), LLRT_OK, "%s",
-                   llrt_last_error());
-  return context;
-}
-
-static void close_emulated(llrt_context **context, reshard_place *place) {
-  for (int i = 0; i < RESHARD_MAX_RANKS; i++) llrt_device_close(&place->device[i]);
-  llrt_context_destroy(context);
-}
-
 Test(reshard, emulated) {
   reshard_place place;
-  llrt_context *context = open_emulated(&place);
+  llrt_context *context = reshard_open_emulated(&place);
   run_draws(&place, "reshard emulated", 30);
-  close_emulated(&context, &place);
+  reshard_close_emulated(&context, &place);
 }
 
 Test(reshard, captured) {
   reshard_place place;
-  llrt_context *context = open_emulated(&place);
+  llrt_context *context = reshard_open_emulated(&place);
   place.captured = true;
   run_draws(&place, "reshard captured", 10);
-  close_emulated(&context, &place);
+  reshard_close_emulated(&context, &place);
 }
 
 /* ---- what is right in other ways than by draws ---- */

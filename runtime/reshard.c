@@ -77,16 +77,20 @@ llrt_status llrt_reshard_prepare(llrt_comm *comm, const llrt_reshard_desc *desc,
   return status;
 }
 
+void reshard_launch_fini(reshard_launch *launch) {
+  llrt_op_destroy(&launch->op);
+  llrt_op_desc_destroy(&launch->desc);
+  free(launch->side);
+  free(launch->spot);
+}
+
 void llrt_reshard_destroy(llrt_reshard **address) {
   if (!address || !*address) return;
   llrt_reshard *reshard = *address;
   llrt_device *device = reshard->comm->device;
   *address = NULL;
-  for (int i = 0; i < reshard->n; i++) {
-    llrt_op_destroy(&reshard->launch[i].op);
-    llrt_op_desc_destroy(&reshard->launch[i].desc);
-    free(reshard->launch[i].side);
-  }
+  for (int i = 0; i < reshard->n; i++) reshard_launch_fini(&reshard->launch[i]);
+  if (reshard->list) device->backend->release(device, reshard->list);
   if (reshard->positions) device->backend->release(device, reshard->positions);
   free(reshard->launch);
   free(reshard);
@@ -94,42 +98,68 @@ void llrt_reshard_destroy(llrt_reshard **address) {
 
 /* ---- a run ---- */
 
+/* What a run brings. */
+typedef struct run_lists {
+  void *const *sources, *const *destinations;
+} run_lists;
+
+/* The address of a box on side t, which is a launch's tensor's number. */
+static llrt_status locate(const llrt_reshard *reshard, const run_lists *run, int t, int rank,
+                          int64_t offset, char **address) {
+  const char *name = t == 1 ? "destinations" : "sources";
+  void *const *list = t == 1 ? run->destinations : run->sources;
+  char *base = rank < 0 ? reshard->comm->zero : list[rank];
+  LLRT_REQUIRE(base, "%s[%d] is NULL", name, rank);
+  if ((uintptr_t)base % ADDRESS_MULTIPLE != 0)
+    return llrt_error(LLRT_OUT_OF_CLASS, "%s[%d] is %p, no multiple of %d", name, rank,
+                      (void *)base, ADDRESS_MULTIPLE);
+  *address = base + offset;
+  return LLRT_OK;
+}
+
 /* The tensors of a launch with the run's addresses. */
 static llrt_status place(const llrt_reshard *reshard, const reshard_launch *launch,
-                         void *const *sources, void *const *destinations, llrt_tensor *tensors) {
+                         const run_lists *run, llrt_tensor *tensors) {
   for (int t = 0; t < launch->n; t++) {
     const reshard_side *side = &launch->side[t];
-    void *const *list = t == 1 ? destinations : sources;
-    const char *base = side->rank < 0 ? reshard->comm->zero : list[side->rank];
-    LLRT_REQUIRE(base, "%s[%d] is NULL", t == 1 ? "destinations" : "sources", side->rank);
-    if ((uintptr_t)base % ADDRESS_MULTIPLE != 0)
-      return llrt_error(LLRT_OUT_OF_CLASS, "%s[%d] is %p, no multiple of %d",
-                        t == 1 ? "destinations" : "sources", side->rank, (const void *)base,
-                        ADDRESS_MULTIPLE);
+    char *address = NULL;
+    if (launch->n_boxes == 0) LLRT_TRY(locate(reshard, run, t, side->rank, side->offset, &address));
     tensors[t] = launch->tensor[t];
-    tensors[t].data = (char *)base + side->offset;
+    tensors[t].data = address;
+  }
+  return LLRT_OK;
+}
+
+/* The addresses of boxes that launches move together. */
+static llrt_status list_boxes(const llrt_reshard *reshard, const run_lists *run, uint64_t *words) {
+  for (int i = 0; i < reshard->n; i++) {
+    const reshard_launch *launch = &reshard->launch[i];
+    for (int k = 0; k < 2 * launch->n_boxes; k++) {
+      const reshard_spot *spot = &launch->spot[k];
+      char *address;
+      LLRT_TRY(locate(reshard, run, k >= launch->n_boxes, spot->rank, spot->offset, &address));
+      words[launch->first_word + k] = (uintptr_t)address;
+    }
   }
   return LLRT_OK;
 }
 
 /* launch[begin..end); queue false: only looks whether addresses will do. */
 static llrt_status run_launches(const llrt_reshard *reshard, int begin, int end, bool queue,
-                                void *const *sources, void *const *destinations, void *stream) {
+                                const run_lists *run, void *stream) {
   llrt_tensor tensors[LLRT_MAX_TENSORS];
   for (int i = begin; i < end; i++) {
     const reshard_launch *launch = &reshard->launch[i];
     const llrt_run_params params = {.size = sizeof params, .own_workspace = 1};
-    LLRT_TRY(place(reshard, launch, sources, destinations, tensors));
+    LLRT_TRY(place(reshard, launch, run, tensors));
     if (queue) LLRT_TRY(llrt_op_run(launch->op, stream, tensors, launch->n, &params));
   }
   return LLRT_OK;
 }
 
 /* Moves what this rank moves; if it cannot, the others are told instead of being waited for. */
-static llrt_status run_moves(const llrt_reshard *reshard, void *const *sources,
-                             void *const *destinations, void *stream) {
-  llrt_status status =
-      run_launches(reshard, reshard->n_fills, reshard->n, true, sources, destinations, stream);
+static llrt_status run_moves(const llrt_reshard *reshard, const run_lists *run, void *stream) {
+  llrt_status status = run_launches(reshard, reshard->n_fills, reshard->n, true, run, stream);
   if (status == LLRT_OK) return llrt_comm_meet(reshard->comm, reshard->hash, NULL, stream);
   llrt_comm_refuse(reshard->comm, stream);
   return status;
@@ -142,23 +172,32 @@ static llrt_status check_comm(const llrt_comm *comm) {
   return llrt_comm_tell_error(error, LLRT_DEVICE);
 }
 
+/* What comes before ranks meet. */
+static llrt_status run_before(const llrt_reshard *reshard, const run_lists *run, uint64_t *words,
+                              void *stream) {
+  LLRT_TRY(run_launches(reshard, 0, reshard->n, false, run, stream));
+  LLRT_TRY(list_boxes(reshard, run, words));
+  return run_launches(reshard, 0, reshard->n_fills, true, run, stream);
+}
+
 llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *sources,
                              void *const *destinations, void *stream) {
   LLRT_ENTRY();
+  uint64_t words[RESHARD_MAX_WORDS];
   LLRT_REQUIRE(reshard, "reshard is NULL");
   LLRT_REQUIRE(sources && destinations, "sources or destinations is NULL");
+  const run_lists run = {sources, destinations};
+  const comm_words list = {reshard->list, words, reshard->n_words};
   const llrt_comm *comm = reshard->comm;
   LLRT_TRY(llrt_validate_stream(comm->device, stream));
   LLRT_TRY(check_comm(comm));
-  llrt_status status = run_launches(reshard, 0, reshard->n, false, sources, destinations, stream);
-  if (status == LLRT_OK)
-    status = run_launches(reshard, 0, reshard->n_fills, true, sources, destinations, stream);
+  llrt_status status = run_before(reshard, &run, words, stream);
   if (status != LLRT_OK) {
     llrt_comm_refuse(comm, stream);
     return status;
   }
-  LLRT_TRY(llrt_comm_meet(comm, reshard->hash, NULL, stream));
+  LLRT_TRY(llrt_comm_meet(comm, reshard->hash, &list, stream));
   LLRT_TRY(check_comm(comm));
-  LLRT_TRY(run_moves(reshard, sources, destinations, stream));
+  LLRT_TRY(run_moves(reshard, &run, stream));
   return check_comm(comm);
 }

@@ -13,13 +13,32 @@ typedef struct reshard_side {
   int64_t offset; /* bytes behind that rank's address */
 } reshard_side;
 
+/* Where one box lies. */
+typedef struct reshard_spot {
+  int rank; /* as in reshard_side */
+  int64_t offset;
+} reshard_spot;
+
 typedef struct reshard_launch {
   llrt_op *op;
   int n;
   llrt_tensor tensor[LLRT_MAX_TENSORS]; /* with storages and indices; the second one is written */
   reshard_side *side;                   /* n of them */
   llrt_op_desc *desc;                   /* of sums: owns the tensors' storages */
+  int n_boxes;        /* that it moves at once, by lists of addresses; 0: one, without */
+  reshard_spot *spot; /* [2 * n_boxes]: where they are read, then where they are written */
+  int first_word;     /* of its addresses among the re-shard's */
 } reshard_launch;
+
+/* A box that is copied, before it is known in which launch. */
+typedef struct reshard_copy {
+  llrt_tensor tensor[2]; /* source, destination; storages and indices are the sides' */
+  reshard_side side[2];
+  bool launched;
+} reshard_copy;
+
+/* Addresses that one run brings at most; copies beyond have launches of their own. */
+#define RESHARD_MAX_WORDS 2048
 
 struct llrt_reshard {
   const llrt_comm *comm;
@@ -30,9 +49,23 @@ struct llrt_reshard {
   int n_fills;            /* of them, the first: before the ranks meet */
   void *positions;        /* on the device: 0, 1, 2, … of i32; NULL: no index needs them */
   int64_t n_positions;
+  void *list; /* on the device: n_words addresses of boxes; NULL: no launch has several */
+  int n_words;
 };
 
 /* Prepares this rank's launches. On failure some may be there; they are the struct's. */
 llrt_status reshard_build(llrt_reshard *reshard, const llrt_reshard_desc *desc, void *stream);
+
+void reshard_launch_fini(reshard_launch *launch);
+
+/* Whether one kernel with lists of addresses can move both: everything but where they lie is the
+ * same. */
+bool reshard_can_join(const reshard_copy *a, const reshard_copy *b);
+
+/* Makes `launch`, which is zeroed, the one of n copies that can join, from the first one's tensors:
+ * an axis more, the last one, counts boxes, and its addresses are in the list from first_word on.
+ * Errors: OUT_OF_MEMORY; UNSUPPORTED where the rank, or a tile, has no room for it. */
+llrt_status reshard_join(const reshard_copy *const *copies, int n, const uint64_t *list,
+                         int first_word, reshard_launch *launch);
 
 #endif

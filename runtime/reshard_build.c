@@ -1,6 +1,7 @@
-/* From boxes to launches: each move is a convert between two boxes, or a sum of several; each box
- * is a tensor of its own where its storage allows that, else the whole part, of which an index
- * along each cut axis takes the positions. */
+/* From boxes to launches: each move is a convert between two boxes, or a sum of several; converts
+ * that are alike but for where boxes lie are one launch (reshard_join.c). Each box is a tensor of
+ * its own where its storage allows that, else the whole part, of which an index along each cut axis
+ * takes the positions. */
 #include "runtime/reshard.h"
 
 #include "base/memory.h"
@@ -27,6 +28,8 @@ static uintptr_t stand_in(int t, int64_t offset) {
 typedef struct builder {
   llrt_reshard *reshard;
   const llrt_reshard_desc *desc;
+  reshard_copy *copy; /* n_copies of them, in the order in which they are to be made */
+  int n_copies, capacity;
 } builder;
 
 /* ---- one side of a move ---- */
@@ -60,11 +63,9 @@ static llrt_status cut_by_indices(builder *b, const llrt_sharding *sharding, con
   return LLRT_OK;
 }
 
-/* A box of rank's part as tensor t of a launch. */
+/* A box of rank's part as a tensor. */
 static llrt_status make_side(builder *b, const llrt_sharding *sharding, llrt_dtype dtype, int rank,
-                             const reshard_move *move, int t, reshard_launch *launch) {
-  llrt_tensor *tensor = &launch->tensor[t];
-  reshard_side *side = &launch->side[t];
+                             const reshard_move *move, llrt_tensor *tensor, reshard_side *side) {
   int64_t begin[LLRT_MAX_RANK] = {0};
   int bits = llrt_dtype_bits(dtype);
   llrt_part part;
@@ -113,7 +114,7 @@ static void connect(reshard_launch *launch) {
   for (int t = 0; t < launch->n; t++) {
     launch->tensor[t].storage = &launch->side[t].storage;
     launch->tensor[t].indices = launch->tensor[t].n_indices ? launch->side[t].index : NULL;
-    launch->tensor[t].data = (void *)stand_in(t, launch->side[t].offset);
+    if (launch->n_boxes == 0) launch->tensor[t].data = (void *)stand_in(t, launch->side[t].offset);
   }
 }
 
@@ -140,14 +141,91 @@ static llrt_status prepare_convert(const builder *b, reshard_launch *launch, boo
   return prepare(b, &desc, launch);
 }
 
-static llrt_status build_copy(builder *b, const reshard_move *move) {
+/* ---- copies ---- */
+
+static llrt_status add_copy(builder *b, const reshard_move *move) {
   const llrt_reshard_desc *desc = b->desc;
+  if (b->n_copies == b->capacity) {
+    int capacity = b->capacity ? 2 * b->capacity : 8;
+    reshard_copy *grown = memory_resize(b->copy, (size_t)capacity * sizeof *b->copy);
+    if (!grown) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %d boxes", capacity);
+    b->copy = grown;
+    b->capacity = capacity;
+  }
+  reshard_copy *copy = &b->copy[b->n_copies++];
+  *copy = (reshard_copy){.launched = false};
+  LLRT_TRY(make_side(b, desc->source, desc->source_dtype, move->from[0], move, &copy->tensor[0],
+                     &copy->side[0]));
+  return make_side(b, desc->destination, desc->destination_dtype, move->to, move, &copy->tensor[1],
+                   &copy->side[1]);
+}
+
+static llrt_status launch_alone(builder *b, const reshard_copy *copy) {
   reshard_launch *launch;
   LLRT_TRY(add_launch(b->reshard, 2, &launch));
-  LLRT_TRY(make_side(b, desc->source, desc->source_dtype, move->from[0], move, 0, launch));
-  LLRT_TRY(make_side(b, desc->destination, desc->destination_dtype, move->to, move, 1, launch));
+  memcpy(launch->tensor, copy->tensor, sizeof copy->tensor);
+  memcpy(launch->side, copy->side, sizeof copy->side);
   return prepare_convert(b, launch, true);
 }
+
+/* UNSUPPORTED, and no launch, where no kernel has lists for such boxes. */
+static llrt_status launch_joined(builder *b, const reshard_copy *const *copies, int n) {
+  llrt_reshard *reshard = b->reshard;
+  reshard_launch *launch;
+  LLRT_TRY(add_launch(reshard, 2, &launch));
+  llrt_status status = reshard_join(copies, n, reshard->list, reshard->n_words, launch);
+  if (status == LLRT_OK) status = prepare_convert(b, launch, true);
+  if (status == LLRT_OK) reshard->n_words += 2 * n;
+  if (status == LLRT_UNSUPPORTED) reshard_launch_fini(&reshard->launch[--reshard->n]);
+  return status;
+}
+
+/* Copies from `first` on that one kernel can move, as far as addresses have room; they count as
+ * launched. */
+static int take_group(builder *b, int first, const reshard_copy **group) {
+  int n = 0, room = (RESHARD_MAX_WORDS - b->reshard->n_words) / 2;
+  for (int i = first; i < b->n_copies && n < (room > 1 ? room : 1); i++) {
+    reshard_copy *copy = &b->copy[i];
+    if (copy->launched || !reshard_can_join(&b->copy[first], copy)) continue;
+    copy->launched = true;
+    group[n++] = copy;
+  }
+  if (n == 0) group[n++] = &b->copy[first]; /* with indices: none is like it */
+  return n;
+}
+
+static llrt_status launch_group(builder *b, const reshard_copy *const *group, int n) {
+  llrt_status status = n > 1 ? launch_joined(b, group, n) : LLRT_UNSUPPORTED;
+  for (int i = 0; i < n && status == LLRT_UNSUPPORTED; i++) {
+    LLRT_TRY(launch_alone(b, group[i]));
+    if (i == n - 1) status = LLRT_OK;
+  }
+  return status;
+}
+
+/* Words of a WORD_BITS map may lie across boxes' edges only in ways that each launch judges. */
+static bool may_join(const llrt_reshard_desc *desc) {
+  for (int i = 0; i < desc->n_maps; i++)
+    if (desc->maps[i].kind == LLRT_MAP_WORD_BITS) return false;
+  return true;
+}
+
+static llrt_status launch_copies(builder *b) {
+  const reshard_copy *group[RESHARD_MAX_WORDS / 2];
+  llrt_device *device = b->reshard->comm->device;
+  bool joins = may_join(b->desc) && b->n_copies > 1;
+  if (joins)
+    LLRT_TRY(
+        device->backend->allocate(device, RESHARD_MAX_WORDS * sizeof(uint64_t), &b->reshard->list));
+  for (int i = 0; i < b->n_copies; i++) {
+    if (b->copy[i].launched) continue;
+    group[0] = &b->copy[i];
+    LLRT_TRY(launch_group(b, group, joins ? take_group(b, i, group) : 1));
+  }
+  return LLRT_OK;
+}
+
+/* ---- sums ---- */
 
 /* "(a0[i j], a1[i j]) -> (y[i j]) { y = a0 + a1 }"; types smaller than 32 bits are computed in f32
  * or i32. */
@@ -205,10 +283,13 @@ static llrt_status build_sum(builder *b, const reshard_move *move) {
   const llrt_reshard_desc *desc = b->desc;
   reshard_launch *launch;
   LLRT_TRY(add_launch(b->reshard, move->n_from + 1, &launch));
-  for (int s = 0; s < move->n_from; s++)
-    LLRT_TRY(
-        make_side(b, desc->source, desc->source_dtype, move->from[s], move, s ? s + 1 : 0, launch));
-  LLRT_TRY(make_side(b, desc->destination, desc->destination_dtype, move->to, move, 1, launch));
+  for (int s = 0; s < move->n_from; s++) {
+    int t = s ? s + 1 : 0;
+    LLRT_TRY(make_side(b, desc->source, desc->source_dtype, move->from[s], move, &launch->tensor[t],
+                       &launch->side[t]));
+  }
+  LLRT_TRY(make_side(b, desc->destination, desc->destination_dtype, move->to, move,
+                     &launch->tensor[1], &launch->side[1]));
   connect(launch);
   LLRT_TRY(describe_sum(launch, move->n_from));
   LLRT_TRY(prepare(b, launch->desc, launch));
@@ -216,7 +297,7 @@ static llrt_status build_sum(builder *b, const reshard_move *move) {
 }
 
 static llrt_status build_move(void *user, const reshard_move *move) {
-  return move->n_from > 1 ? build_sum(user, move) : build_copy(user, move);
+  return move->n_from > 1 ? build_sum(user, move) : add_copy(user, move);
 }
 
 /* Zeros, and pads as the storage has them, into the own part: of what one zero is for all. */
@@ -263,7 +344,7 @@ static llrt_status make_positions(llrt_reshard *reshard, void *stream) {
 static void settle(llrt_reshard *reshard) {
   for (int i = 0; i < reshard->n; i++) {
     reshard_launch *launch = &reshard->launch[i];
-    for (int t = 0; t < launch->n; t++)
+    for (int t = 0; t < launch->n && launch->n_boxes == 0; t++)
       for (int j = 0; j < launch->tensor[t].n_indices; j++) {
         llrt_index *index = &launch->side[t].index[j];
         index->data = (char *)reshard->positions + ((uintptr_t)index->data - POSITIONS_STAND_IN);
@@ -274,7 +355,10 @@ static void settle(llrt_reshard *reshard) {
 llrt_status reshard_build(llrt_reshard *reshard, const llrt_reshard_desc *desc, void *stream) {
   builder b = {.reshard = reshard, .desc = desc};
   LLRT_TRY(build_fill(&b));
-  LLRT_TRY(reshard_each_move(desc, reshard->comm->rank, build_move, &b));
+  llrt_status status = reshard_each_move(desc, reshard->comm->rank, build_move, &b);
+  if (status == LLRT_OK) status = launch_copies(&b);
+  free(b.copy);
+  LLRT_TRY(status);
   LLRT_TRY(make_positions(reshard, stream));
   settle(reshard);
   return LLRT_OK;

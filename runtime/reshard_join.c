@@ -1,0 +1,82 @@
+/* One launch for several boxes: an axis more, along which lists in device memory say where each
+ * box lies. A kernel's blocks then take boxes of all peers in turn. */
+#include "runtime/reshard.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool same_side(const llrt_tensor *a, const reshard_side *s, const llrt_tensor *b,
+                      const reshard_side *t) {
+  return a->n_indices == 0 && b->n_indices == 0 &&
+         memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
+         memcmp(a->strides, b->strides, sizeof a->strides) == 0 &&
+         llrt_storage_equal(&s->storage, &t->storage);
+}
+
+bool reshard_can_join(const reshard_copy *a, const reshard_copy *b) {
+  for (int t = 0; t < 2; t++)
+    if (!same_side(&a->tensor[t], &a->side[t], &b->tensor[t], &b->side[t])) return false;
+  return true;
+}
+
+/* The storage with one axis more, of one position. */
+static llrt_status add_axis(llrt_storage *storage) {
+  char name[16];
+  int axis = storage->rank++;
+  if (storage->n_digits == LLRT_MAX_DIGITS)
+    return llrt_error(LLRT_UNSUPPORTED, "a storage of %d digits", LLRT_MAX_DIGITS);
+  storage->digit[storage->n_digits++] =
+      (llrt_digit){.extent = LLRT_EXTENT_REST, .stride = LLRT_STRIDE_PACKED, .axis = axis};
+  if (storage->tile.n_in == 0) return LLRT_OK;
+  snprintf(name, sizeof name, "dim%d", axis);
+  return llrt_layout_add_out(&storage->tile, name, 0);
+}
+
+/* The largest power of two up to 16 that divides all addresses of a side. */
+static int64_t alignment_of(const reshard_spot *spot, int n) {
+  int64_t bits = 16;
+  for (int i = 0; i < n; i++) bits |= spot[i].offset;
+  return bits & -bits;
+}
+
+static llrt_status join_side(int t, const reshard_copy *first, int n, const uint64_t *list,
+                             reshard_launch *launch) {
+  llrt_tensor *tensor = &launch->tensor[t];
+  reshard_side *side = &launch->side[t];
+  int axis = first->tensor[t].rank;
+  *tensor = first->tensor[t];
+  *side = first->side[t];
+  if (axis == LLRT_MAX_RANK) return llrt_error(LLRT_UNSUPPORTED, "%d axes", axis);
+  LLRT_TRY(add_axis(&side->storage));
+  tensor->rank = axis + 1;
+  tensor->shape[axis] = n;
+  side->index[0] = (llrt_index){.axis = axis,
+                                .kind = LLRT_INDEX_POINTER,
+                                .dtype = LLRT_U64,
+                                .axes = 1u << axis,
+                                .alignment = alignment_of(&launch->spot[t * n], n),
+                                .data = &list[launch->first_word + t * n]};
+  side->index[0].strides[axis] = 1;
+  tensor->n_indices = 1;
+  tensor->storage = &side->storage;
+  tensor->indices = side->index;
+  tensor->data = NULL;
+  return LLRT_OK;
+}
+
+llrt_status reshard_join(const reshard_copy *const *copies, int n, const uint64_t *list,
+                         int first_word, reshard_launch *launch) {
+  launch->n_boxes = n;
+  launch->first_word = first_word;
+  launch->spot = memory_new(2 * (size_t)n * sizeof *launch->spot);
+  if (!launch->spot) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %d boxes", n);
+  for (int t = 0; t < 2; t++)
+    for (int i = 0; i < n; i++)
+      launch->spot[t * n + i] =
+          (reshard_spot){.rank = copies[i]->side[t].rank, .offset = copies[i]->side[t].offset};
+  for (int t = 0; t < 2; t++) LLRT_TRY(join_side(t, copies[0], n, list, launch));
+  return LLRT_OK;
+}

@@ -133,15 +133,27 @@ static void put_words(backend_meet *meet, const comm_words *words, int begin) {
   memcpy(meet->words, &words->word[begin], (size_t)n * sizeof *words->word);
 }
 
+/* Words from `begin` on, so many at a time, down to `leave` that are left. */
+static llrt_status write_words(const llrt_comm *comm, const comm_words *words, int leave,
+                               int *begin, void *stream) {
+  for (; words && words->n - *begin > leave; *begin += MEET_MAX_WORDS) {
+    backend_meet alone = {.pad = 0};
+    put_words(&alone, words, *begin);
+    LLRT_TRY(queue_meet(comm, &alone, stream));
+  }
+  return LLRT_OK;
+}
+
+llrt_status llrt_comm_write(const llrt_comm *comm, const comm_words *words, void *stream) {
+  int begin = 0;
+  return write_words(comm, words, 0, &begin, stream);
+}
+
 llrt_status llrt_comm_meet(const llrt_comm *comm, llrt_hash hash, const comm_words *words,
                            void *stream) {
   backend_meet meet = meet_of(comm, hash, 0);
   int begin = 0;
-  for (; words && words->n - begin > MEET_MAX_WORDS; begin += MEET_MAX_WORDS) {
-    backend_meet alone = {.pad = 0};
-    put_words(&alone, words, begin);
-    LLRT_TRY(queue_meet(comm, &alone, stream));
-  }
+  LLRT_TRY(write_words(comm, words, MEET_MAX_WORDS, &begin, stream));
   if (words && words->n > begin) put_words(&meet, words, begin);
   return queue_meet(comm, &meet, stream);
 }

@@ -29,6 +29,10 @@ typedef struct comm_words {
 llrt_status llrt_comm_meet(const llrt_comm *comm, llrt_hash hash, const comm_words *words,
                            void *stream);
 
+/* Queues that words are written, without meeting anybody; NULL, or none of them: nothing. Errors:
+ * DEVICE. */
+llrt_status llrt_comm_write(const llrt_comm *comm, const comm_words *words, void *stream);
+
 /* Queues that all other ranks are told, where they meet next, that this one cannot do what they do:
  * the communicator has failed then. Errors: DEVICE. */
 llrt_status llrt_comm_refuse(const llrt_comm *comm, void *stream);

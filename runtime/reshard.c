@@ -46,6 +46,7 @@ static llrt_status make(llrt_comm *comm, const llrt_reshard_desc *given, llrt_re
   *out = reshard;
   reshard->comm = comm;
   reshard->hash = reshard_hash(&own, comm->ranks);
+  reshard->crosses = reshard_crosses(&own);
   return reshard_build(reshard, &own, stream);
 }
 
@@ -132,14 +133,16 @@ static llrt_status place(const llrt_reshard *reshard, const reshard_launch *laun
 
 /* The addresses of boxes that launches move together. */
 static llrt_status list_boxes(const llrt_reshard *reshard, const run_lists *run, uint64_t *words) {
+  memset(words, 0, (size_t)reshard->n_words * sizeof *words);
   for (int i = 0; i < reshard->n; i++) {
     const reshard_launch *launch = &reshard->launch[i];
-    for (int k = 0; k < 2 * launch->n_boxes; k++) {
-      const reshard_spot *spot = &launch->spot[k];
-      char *address;
-      LLRT_TRY(locate(reshard, run, k >= launch->n_boxes, spot->rank, spot->offset, &address));
-      words[launch->first_word + k] = (uintptr_t)address;
-    }
+    for (int t = 0; t < 2; t++)
+      for (int k = 0; k < launch->n_boxes; k++) {
+        const reshard_spot *spot = &launch->spot[t * launch->n_boxes + k];
+        char *address;
+        LLRT_TRY(locate(reshard, run, t, spot->rank, spot->offset, &address));
+        words[launch->first_word + t * launch->n_places + k] = (uintptr_t)address;
+      }
   }
   return LLRT_OK;
 }
@@ -160,7 +163,9 @@ static llrt_status run_launches(const llrt_reshard *reshard, int begin, int end,
 /* Moves what this rank moves; if it cannot, the others are told instead of being waited for. */
 static llrt_status run_moves(const llrt_reshard *reshard, const run_lists *run, void *stream) {
   llrt_status status = run_launches(reshard, reshard->n_fills, reshard->n, true, run, stream);
-  if (status == LLRT_OK) return llrt_comm_meet(reshard->comm, reshard->hash, NULL, stream);
+  if (status == LLRT_OK && reshard->crosses)
+    status = llrt_comm_meet(reshard->comm, reshard->hash, NULL, stream);
+  if (status == LLRT_OK) return LLRT_OK;
   llrt_comm_refuse(reshard->comm, stream);
   return status;
 }
@@ -196,7 +201,8 @@ llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *sources,
     llrt_comm_refuse(comm, stream);
     return status;
   }
-  LLRT_TRY(llrt_comm_meet(comm, reshard->hash, &list, stream));
+  if (reshard->crosses) LLRT_TRY(llrt_comm_meet(comm, reshard->hash, &list, stream));
+  else LLRT_TRY(llrt_comm_write(comm, &list, stream));
   LLRT_TRY(check_comm(comm));
   LLRT_TRY(run_moves(reshard, &run, stream));
   return check_comm(comm);

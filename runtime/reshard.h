@@ -27,7 +27,8 @@ typedef struct reshard_launch {
   llrt_op_desc *desc;                   /* of sums: owns the tensors' storages */
   int n_boxes;        /* that it moves at once, by lists of addresses; 0: one, without */
   reshard_spot *spot; /* [2 * n_boxes]: where they are read, then where they are written */
-  int first_word;     /* of its addresses among the re-shard's */
+  int n_places;       /* addresses of each of the two lists: n_boxes and zeros */
+  int first_word;     /* of the first list among the re-shard's words; the second is behind it */
 } reshard_launch;
 
 /* A box that is copied, before it is known in which launch. */
@@ -37,13 +38,24 @@ typedef struct reshard_copy {
   bool launched;
 } reshard_copy;
 
+/* Those of one rank, in the order in which they are to be made. */
+typedef struct reshard_copies {
+  const llrt_reshard_desc *desc;
+  reshard_copy *copy; /* n of them, malloc'ed: whose struct this is frees it */
+  int n, capacity;
+  bool joins; /* alike ones may be one launch's */
+} reshard_copies;
+
+/* What stands for the address of positions (0, 1, 2, …) in indices, until they are there. */
+#define RESHARD_POSITIONS ((uintptr_t)1 << 20)
+
 /* Addresses that one run brings at most; copies beyond have launches of their own. */
 #define RESHARD_MAX_WORDS 2048
 
 struct llrt_reshard {
   const llrt_comm *comm;
   llrt_hash hash;
-  bool casts;
+  bool crosses; /* some rank reads or writes another's memory: else none waits for others */
   int n, capacity;
   reshard_launch *launch; /* in the order in which they are queued */
   int n_fills;            /* of them, the first: before the ranks meet */
@@ -58,9 +70,17 @@ llrt_status reshard_build(llrt_reshard *reshard, const llrt_reshard_desc *desc, 
 
 void reshard_launch_fini(reshard_launch *launch);
 
-/* Whether one kernel with lists of addresses can move both: everything but where they lie is the
- * same. */
-bool reshard_can_join(const reshard_copy *a, const reshard_copy *b);
+/* A move's box in rank's part as a tensor, whose device is left open. */
+llrt_status reshard_make_side(const llrt_reshard_desc *desc, bool destination, int rank,
+                              const reshard_move *move, llrt_tensor *tensor, reshard_side *side);
+
+void reshard_copies_init(reshard_copies *copies, const llrt_reshard_desc *desc);
+llrt_status reshard_add_copy(reshard_copies *copies, const reshard_move *move);
+
+/* The next copies that one kernel can move: everything but where they lie is the same, and
+ * addresses have room behind n_words. They count as launched; *first is 0 before the first call.
+ * The result is how many, 0: none is left. */
+int reshard_take_group(reshard_copies *copies, int n_words, int *first, const reshard_copy **group);
 
 /* Makes `launch`, which is zeroed, the one of n copies that can join, from the first one's tensors:
  * an axis more, the last one, counts boxes, and its addresses are in the list from first_word on.

@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "layout/box.h"
 #include "runtime/context.h"
 
 #include <llrt/compute.h>
@@ -15,12 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_POSITIONS (1 << 26) /* along an axis that an index cuts */
-#define ADDRESS_MULTIPLE 16     /* what a run's addresses are multiples of */
+#define ADDRESS_MULTIPLE 16 /* what a run's addresses are multiples of */
 
 /* What stands for the address of tensor t until a run brings it: tells tensors apart, too. */
 #define STAND_IN_SHIFT 48
-#define POSITIONS_STAND_IN ((uintptr_t)1 << 20) /* of positions, until they are there */
 static uintptr_t stand_in(int t, int64_t offset) {
   return ((uintptr_t)(t + 1) << STAND_IN_SHIFT) + (uintptr_t)offset;
 }
@@ -28,68 +25,8 @@ static uintptr_t stand_in(int t, int64_t offset) {
 typedef struct builder {
   llrt_reshard *reshard;
   const llrt_reshard_desc *desc;
-  reshard_copy *copy; /* n_copies of them, in the order in which they are to be made */
-  int n_copies, capacity;
+  reshard_copies copies;
 } builder;
-
-/* ---- one side of a move ---- */
-
-/* The part, with an index of 0, 1, 2, … from where the box begins along each axis that it cuts. */
-static llrt_status cut_by_indices(builder *b, const llrt_sharding *sharding, const llrt_part *part,
-                                  const int64_t *begin, const int64_t *extent, llrt_tensor *tensor,
-                                  reshard_side *side) {
-  side->storage = sharding->storage;
-  if (side->storage.pad != LLRT_PAD_NONE) {
-    side->storage.pad = LLRT_PAD_KEEP;
-    side->storage.pad_value = 0;
-  }
-  for (int axis = 0; axis < sharding->rank; axis++) {
-    if (extent[axis] == part->extent[axis]) continue;
-    if (tensor->n_indices == LLRT_MAX_INDICES || part->extent[axis] > MAX_POSITIONS)
-      return llrt_error(LLRT_UNSUPPORTED,
-                        "rank %d's part is cut along more than %d axes inside of tiles or digits, "
-                        "or along one of more than %d positions",
-                        side->rank, LLRT_MAX_INDICES, MAX_POSITIONS);
-    llrt_index *index = &side->index[tensor->n_indices++];
-    *index = (llrt_index){.axis = axis,
-                          .kind = LLRT_INDEX_COORDINATE,
-                          .dtype = LLRT_I32,
-                          .axes = 1u << axis,
-                          .extent = part->extent[axis]};
-    index->data = (char *)POSITIONS_STAND_IN + begin[axis] * (int64_t)sizeof(int32_t);
-    index->strides[axis] = 1;
-    if (part->extent[axis] > b->reshard->n_positions) b->reshard->n_positions = part->extent[axis];
-  }
-  return LLRT_OK;
-}
-
-/* A box of rank's part as a tensor. */
-static llrt_status make_side(builder *b, const llrt_sharding *sharding, llrt_dtype dtype, int rank,
-                             const reshard_move *move, llrt_tensor *tensor, reshard_side *side) {
-  int64_t begin[LLRT_MAX_RANK] = {0};
-  int bits = llrt_dtype_bits(dtype);
-  llrt_part part;
-  llrt_storage_binding binding;
-  storage_box box;
-  bool fits;
-  *tensor =
-      (llrt_tensor){.dtype = dtype, .rank = sharding->rank, .device = b->reshard->comm->device};
-  side->rank = rank;
-  reshard_part(sharding, b->desc->shape, rank, &part);
-  LLRT_TRY(llrt_storage_bind(&sharding->storage, sharding->rank, part.extent, NULL, &binding));
-  for (int axis = 0; axis < sharding->rank; axis++) {
-    tensor->shape[axis] = move->extent[axis];
-    begin[axis] = move->begin[axis] - part.begin[axis];
-  }
-  storage_box_find(&sharding->storage, &binding, part.extent, begin, move->extent, &box, &fits);
-  if (fits && box.offset * bits % 8 == 0) {
-    side->storage = box.storage;
-    side->offset = box.offset * bits / 8;
-    memcpy(tensor->strides, box.strides, sizeof box.strides);
-    return LLRT_OK;
-  }
-  return cut_by_indices(b, sharding, &part, begin, move->extent, tensor, side);
-}
 
 /* ---- launches ---- */
 
@@ -143,28 +80,12 @@ static llrt_status prepare_convert(const builder *b, reshard_launch *launch, boo
 
 /* ---- copies ---- */
 
-static llrt_status add_copy(builder *b, const reshard_move *move) {
-  const llrt_reshard_desc *desc = b->desc;
-  if (b->n_copies == b->capacity) {
-    int capacity = b->capacity ? 2 * b->capacity : 8;
-    reshard_copy *grown = memory_resize(b->copy, (size_t)capacity * sizeof *b->copy);
-    if (!grown) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %d boxes", capacity);
-    b->copy = grown;
-    b->capacity = capacity;
-  }
-  reshard_copy *copy = &b->copy[b->n_copies++];
-  *copy = (reshard_copy){.launched = false};
-  LLRT_TRY(make_side(b, desc->source, desc->source_dtype, move->from[0], move, &copy->tensor[0],
-                     &copy->side[0]));
-  return make_side(b, desc->destination, desc->destination_dtype, move->to, move, &copy->tensor[1],
-                   &copy->side[1]);
-}
-
 static llrt_status launch_alone(builder *b, const reshard_copy *copy) {
   reshard_launch *launch;
   LLRT_TRY(add_launch(b->reshard, 2, &launch));
   memcpy(launch->tensor, copy->tensor, sizeof copy->tensor);
   memcpy(launch->side, copy->side, sizeof copy->side);
+  for (int t = 0; t < 2; t++) launch->tensor[t].device = b->reshard->comm->device;
   return prepare_convert(b, launch, true);
 }
 
@@ -174,24 +95,11 @@ static llrt_status launch_joined(builder *b, const reshard_copy *const *copies, 
   reshard_launch *launch;
   LLRT_TRY(add_launch(reshard, 2, &launch));
   llrt_status status = reshard_join(copies, n, reshard->list, reshard->n_words, launch);
+  for (int t = 0; t < 2; t++) launch->tensor[t].device = reshard->comm->device;
   if (status == LLRT_OK) status = prepare_convert(b, launch, true);
-  if (status == LLRT_OK) reshard->n_words += 2 * n;
+  if (status == LLRT_OK) reshard->n_words += 2 * launch->n_places;
   if (status == LLRT_UNSUPPORTED) reshard_launch_fini(&reshard->launch[--reshard->n]);
   return status;
-}
-
-/* Copies from `first` on that one kernel can move, as far as addresses have room; they count as
- * launched. */
-static int take_group(builder *b, int first, const reshard_copy **group) {
-  int n = 0, room = (RESHARD_MAX_WORDS - b->reshard->n_words) / 2;
-  for (int i = first; i < b->n_copies && n < (room > 1 ? room : 1); i++) {
-    reshard_copy *copy = &b->copy[i];
-    if (copy->launched || !reshard_can_join(&b->copy[first], copy)) continue;
-    copy->launched = true;
-    group[n++] = copy;
-  }
-  if (n == 0) group[n++] = &b->copy[first]; /* with indices: none is like it */
-  return n;
 }
 
 static llrt_status launch_group(builder *b, const reshard_copy *const *group, int n) {
@@ -203,25 +111,15 @@ static llrt_status launch_group(builder *b, const reshard_copy *const *group, in
   return status;
 }
 
-/* Words of a WORD_BITS map may lie across boxes' edges only in ways that each launch judges. */
-static bool may_join(const llrt_reshard_desc *desc) {
-  for (int i = 0; i < desc->n_maps; i++)
-    if (desc->maps[i].kind == LLRT_MAP_WORD_BITS) return false;
-  return true;
-}
-
 static llrt_status launch_copies(builder *b) {
   const reshard_copy *group[RESHARD_MAX_WORDS / 2];
   llrt_device *device = b->reshard->comm->device;
-  bool joins = may_join(b->desc) && b->n_copies > 1;
-  if (joins)
+  int first = 0, n;
+  if (b->copies.joins && b->copies.n > 1)
     LLRT_TRY(
         device->backend->allocate(device, RESHARD_MAX_WORDS * sizeof(uint64_t), &b->reshard->list));
-  for (int i = 0; i < b->n_copies; i++) {
-    if (b->copy[i].launched) continue;
-    group[0] = &b->copy[i];
-    LLRT_TRY(launch_group(b, group, joins ? take_group(b, i, group) : 1));
-  }
+  while ((n = reshard_take_group(&b->copies, b->reshard->n_words, &first, group)) > 0)
+    LLRT_TRY(launch_group(b, group, n));
   return LLRT_OK;
 }
 
@@ -285,11 +183,11 @@ static llrt_status build_sum(builder *b, const reshard_move *move) {
   LLRT_TRY(add_launch(b->reshard, move->n_from + 1, &launch));
   for (int s = 0; s < move->n_from; s++) {
     int t = s ? s + 1 : 0;
-    LLRT_TRY(make_side(b, desc->source, desc->source_dtype, move->from[s], move, &launch->tensor[t],
-                       &launch->side[t]));
+    LLRT_TRY(
+        reshard_make_side(desc, false, move->from[s], move, &launch->tensor[t], &launch->side[t]));
   }
-  LLRT_TRY(make_side(b, desc->destination, desc->destination_dtype, move->to, move,
-                     &launch->tensor[1], &launch->side[1]));
+  LLRT_TRY(reshard_make_side(desc, true, move->to, move, &launch->tensor[1], &launch->side[1]));
+  for (int t = 0; t < launch->n; t++) launch->tensor[t].device = b->reshard->comm->device;
   connect(launch);
   LLRT_TRY(describe_sum(launch, move->n_from));
   LLRT_TRY(prepare(b, launch->desc, launch));
@@ -297,7 +195,8 @@ static llrt_status build_sum(builder *b, const reshard_move *move) {
 }
 
 static llrt_status build_move(void *user, const reshard_move *move) {
-  return move->n_from > 1 ? build_sum(user, move) : add_copy(user, move);
+  builder *b = user;
+  return move->n_from > 1 ? build_sum(b, move) : reshard_add_copy(&b->copies, move);
 }
 
 /* Zeros, and pads as the storage has them, into the own part: of what one zero is for all. */
@@ -328,7 +227,18 @@ static llrt_status build_fill(builder *b) {
 
 /* ---- positions ---- */
 
+static void count_positions(llrt_reshard *reshard) {
+  for (int i = 0; i < reshard->n; i++) {
+    const reshard_launch *launch = &reshard->launch[i];
+    for (int t = 0; t < launch->n && launch->n_boxes == 0; t++)
+      for (int j = 0; j < launch->tensor[t].n_indices; j++)
+        if (launch->side[t].index[j].extent > reshard->n_positions)
+          reshard->n_positions = launch->side[t].index[j].extent;
+  }
+}
+
 static llrt_status make_positions(llrt_reshard *reshard, void *stream) {
+  count_positions(reshard);
   if (reshard->n_positions == 0) return LLRT_OK;
   int32_t *positions = memory_new((size_t)reshard->n_positions * sizeof *positions);
   if (!positions) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for positions");
@@ -347,17 +257,18 @@ static void settle(llrt_reshard *reshard) {
     for (int t = 0; t < launch->n && launch->n_boxes == 0; t++)
       for (int j = 0; j < launch->tensor[t].n_indices; j++) {
         llrt_index *index = &launch->side[t].index[j];
-        index->data = (char *)reshard->positions + ((uintptr_t)index->data - POSITIONS_STAND_IN);
+        index->data = (char *)reshard->positions + ((uintptr_t)index->data - RESHARD_POSITIONS);
       }
   }
 }
 
 llrt_status reshard_build(llrt_reshard *reshard, const llrt_reshard_desc *desc, void *stream) {
   builder b = {.reshard = reshard, .desc = desc};
+  reshard_copies_init(&b.copies, desc);
   LLRT_TRY(build_fill(&b));
   llrt_status status = reshard_each_move(desc, reshard->comm->rank, build_move, &b);
   if (status == LLRT_OK) status = launch_copies(&b);
-  free(b.copy);
+  free(b.copies.copy);
   LLRT_TRY(status);
   LLRT_TRY(make_positions(reshard, stream));
   settle(reshard);

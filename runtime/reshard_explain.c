@@ -3,7 +3,7 @@
 #include "base/params.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "runtime/reshard_moves.h"
+#include "runtime/reshard.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,20 +76,52 @@ static llrt_status count_traffic(traffic *t) {
   return LLRT_OK;
 }
 
+/* ---- launches ---- */
+
+typedef struct launch_count {
+  reshard_copies copies;
+  int sums;
+} launch_count;
+
+static llrt_status note_launch(void *user, const reshard_move *move) {
+  launch_count *count = user;
+  if (move->n_from == 1) return reshard_add_copy(&count->copies, move);
+  count->sums++;
+  return LLRT_OK;
+}
+
+/* Kernels that a rank launches, but for the two by which ranks meet: as many as are planned; where
+ * none has lists of addresses for some boxes, those have kernels of their own. */
+static llrt_status count_launches(const llrt_reshard_desc *desc, int64_t rank, int *launches) {
+  const reshard_copy *group[RESHARD_MAX_WORDS / 2];
+  launch_count count = {.sums = 0};
+  int first = 0;
+  reshard_copies_init(&count.copies, desc);
+  llrt_status status = reshard_each_move(desc, rank, note_launch, &count);
+  *launches = count.sums + reshard_fills(desc, rank);
+  if (status == LLRT_OK)
+    while (reshard_take_group(&count.copies, 0, &first, group) > 0) ++*launches;
+  free(count.copies.copy);
+  return status;
+}
+
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static void write_rows(const traffic *t, llrt_text *out) {
-  llrt_text_add(out, "rank  messages out, in       bytes out            in      largest       "
-                     "source  destination\n");
+static llrt_status write_rows(const traffic *t, llrt_text *out) {
+  llrt_text_add(out, "rank  messages out, in  launches       bytes out            in      largest  "
+                     "     source  destination\n");
   for (int64_t r = 0; r < t->ranks && r < MAX_ROWS; r++) {
     const rank_traffic *rank = &t->rank[r];
-    llrt_text_add(out, "%4lld  %12lld %3lld %15lld %13lld %12lld %12lld %12lld\n", (long long)r,
-                  (long long)rank->sends, (long long)rank->receives, (long long)rank->sent,
-                  (long long)rank->received, (long long)rank->largest, (long long)rank->source,
-                  (long long)rank->destination);
+    int launches;
+    LLRT_TRY(count_launches(t->desc, r, &launches));
+    llrt_text_add(out, "%4lld  %12lld %3lld %9d %15lld %13lld %12lld %12lld %12lld\n", (long long)r,
+                  (long long)rank->sends, (long long)rank->receives, launches,
+                  (long long)rank->sent, (long long)rank->received, (long long)rank->largest,
+                  (long long)rank->source, (long long)rank->destination);
   }
   if (t->ranks > MAX_ROWS)
     llrt_text_add(out, "and %lld ranks more\n", (long long)(t->ranks - MAX_ROWS));
+  return LLRT_OK;
 }
 
 /* The time that the busiest rank's link and memory take at least. */
@@ -122,8 +154,8 @@ static llrt_status explain(const llrt_reshard_desc *desc, double link_gbps, doub
   llrt_status status = count_traffic(&t);
   if (status == LLRT_OK) {
     write_time(&t, link_gbps, memory_gbps, out);
-    write_rows(&t, out);
-    status = llrt_text_status(out);
+    status = write_rows(&t, out);
+    if (status == LLRT_OK) status = llrt_text_status(out);
   }
   free(t.rank);
   return status;

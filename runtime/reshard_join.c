@@ -1,5 +1,7 @@
 /* One launch for several boxes: an axis more, along which lists in device memory say where each
- * box lies. A kernel's blocks then take boxes of all peers in turn. */
+ * box lies. The axis has a power of two of positions, for such a one is what a GPU's blocks count
+ * fastest (jit/plan/draft/space.c): so they take tiles of all boxes in turn, and a rank writes to
+ * all peers and to itself at a time. Positions without a box have address 0, which kernels skip. */
 #include "runtime/reshard.h"
 
 #include "base/memory.h"
@@ -7,20 +9,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-static bool same_side(const llrt_tensor *a, const reshard_side *s, const llrt_tensor *b,
-                      const reshard_side *t) {
-  return a->n_indices == 0 && b->n_indices == 0 &&
-         memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
-         memcmp(a->strides, b->strides, sizeof a->strides) == 0 &&
-         llrt_storage_equal(&s->storage, &t->storage);
-}
-
-bool reshard_can_join(const reshard_copy *a, const reshard_copy *b) {
-  for (int t = 0; t < 2; t++)
-    if (!same_side(&a->tensor[t], &a->side[t], &b->tensor[t], &b->side[t])) return false;
-  return true;
-}
 
 /* The storage with one axis more, of one position. */
 static llrt_status add_axis(llrt_storage *storage) {
@@ -52,13 +40,13 @@ static llrt_status join_side(int t, const reshard_copy *first, int n, const uint
   if (axis == LLRT_MAX_RANK) return llrt_error(LLRT_UNSUPPORTED, "%d axes", axis);
   LLRT_TRY(add_axis(&side->storage));
   tensor->rank = axis + 1;
-  tensor->shape[axis] = n;
+  tensor->shape[axis] = launch->n_places;
   side->index[0] = (llrt_index){.axis = axis,
                                 .kind = LLRT_INDEX_POINTER,
                                 .dtype = LLRT_U64,
                                 .axes = 1u << axis,
                                 .alignment = alignment_of(&launch->spot[t * n], n),
-                                .data = &list[launch->first_word + t * n]};
+                                .data = &list[launch->first_word + t * launch->n_places]};
   side->index[0].strides[axis] = 1;
   tensor->n_indices = 1;
   tensor->storage = &side->storage;
@@ -70,6 +58,8 @@ static llrt_status join_side(int t, const reshard_copy *first, int n, const uint
 llrt_status reshard_join(const reshard_copy *const *copies, int n, const uint64_t *list,
                          int first_word, reshard_launch *launch) {
   launch->n_boxes = n;
+  launch->n_places = 1;
+  while (launch->n_places < n) launch->n_places *= 2;
   launch->first_word = first_word;
   launch->spot = memory_new(2 * (size_t)n * sizeof *launch->spot);
   if (!launch->spot) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %d boxes", n);

@@ -198,6 +198,20 @@ llrt_status reshard_each_move(const llrt_reshard_desc *desc, int64_t rank, resha
                                     : each_sent(desc, rank, visit, user);
 }
 
+static llrt_status note_crossing(void *user, const reshard_move *move) {
+  bool *crosses = user;
+  *crosses |= move->from[0] != move->to;
+  return LLRT_OK;
+}
+
+bool reshard_crosses(const llrt_reshard_desc *desc) {
+  const llrt_mesh *mesh = &desc->source->mesh;
+  bool crosses = summands(desc->source) > 1;
+  for (int64_t i = 0; i < llrt_mesh_devices(mesh) && !crosses; i++)
+    reshard_each_move(desc, mesh->first + i, note_crossing, &crosses);
+  return crosses;
+}
+
 bool reshard_fills(const llrt_reshard_desc *desc, int64_t rank) {
   llrt_part part;
   llrt_storage_binding binding;

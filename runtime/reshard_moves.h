@@ -28,6 +28,9 @@ typedef llrt_status reshard_visit(void *user, const reshard_move *move);
 llrt_status reshard_each_move(const llrt_reshard_desc *desc, int64_t rank, reshard_visit *visit,
                               void *user);
 
+/* Whether any rank reads or writes memory of another: the same on all of them. */
+bool reshard_crosses(const llrt_reshard_desc *desc);
+
 /* The part of a rank; *part has extents 0 where it is not of the mesh, and the result is false. */
 bool reshard_part(const llrt_sharding *sharding, const int64_t *shape, int64_t rank,
                   llrt_part *part);

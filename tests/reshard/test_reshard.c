@@ -95,3 +95,14 @@ Test(reshard, explained) {
                  text);
   }
 }
+
+/* Boxes that are alike are one launch; the last rank's, where parts are uneven, is another. */
+Test(reshard, launches) {
+  static char text[1 << 14];
+  reshard_case c = case_of(8, "mesh(a=8): P(a, None)", "mesh(a=8): P(None, a) o col_major", 64, 64);
+  explain_to(&c, text, sizeof text);
+  cr_expect(strstr(text, "\n   0             7   7         1 "), "%s", text);
+  c = case_of(3, "mesh(a=3): P(a, None)", "mesh(a=3): P(None, a) o col_major", 64, 64);
+  explain_to(&c, text, sizeof text);
+  cr_expect(strstr(text, "\n   0             2   2         2 "), "%s", text);
+}

@@ -1,0 +1,127 @@
+/* Boxes as tensors of their own, and which of those that are copied one kernel can move. */
+#include "runtime/reshard.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "layout/box.h"
+
+#include <string.h>
+
+#define MAX_POSITIONS (1 << 26) /* along an axis that an index cuts */
+
+/* ---- one side of a move ---- */
+
+/* The part, with an index of 0, 1, 2, … from where the box begins along each axis that it cuts. */
+static llrt_status cut_by_indices(const llrt_sharding *sharding, const llrt_part *part,
+                                  const int64_t *begin, const int64_t *extent, llrt_tensor *tensor,
+                                  reshard_side *side) {
+  side->storage = sharding->storage;
+  if (side->storage.pad != LLRT_PAD_NONE) {
+    side->storage.pad = LLRT_PAD_KEEP;
+    side->storage.pad_value = 0;
+  }
+  for (int axis = 0; axis < sharding->rank; axis++) {
+    if (extent[axis] == part->extent[axis]) continue;
+    if (tensor->n_indices == LLRT_MAX_INDICES || part->extent[axis] > MAX_POSITIONS)
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "rank %d's part is cut along more than %d axes inside of tiles or digits, "
+                        "or along one of more than %d positions",
+                        side->rank, LLRT_MAX_INDICES, MAX_POSITIONS);
+    llrt_index *index = &side->index[tensor->n_indices++];
+    *index = (llrt_index){.axis = axis,
+                          .kind = LLRT_INDEX_COORDINATE,
+                          .dtype = LLRT_I32,
+                          .axes = 1u << axis,
+                          .extent = part->extent[axis]};
+    index->data = (char *)RESHARD_POSITIONS + begin[axis] * (int64_t)sizeof(int32_t);
+    index->strides[axis] = 1;
+  }
+  return LLRT_OK;
+}
+
+llrt_status reshard_make_side(const llrt_reshard_desc *desc, bool destination, int rank,
+                              const reshard_move *move, llrt_tensor *tensor, reshard_side *side) {
+  const llrt_sharding *sharding = destination ? desc->destination : desc->source;
+  llrt_dtype dtype = destination ? desc->destination_dtype : desc->source_dtype;
+  int64_t begin[LLRT_MAX_RANK] = {0};
+  int bits = llrt_dtype_bits(dtype);
+  llrt_part part;
+  llrt_storage_binding binding;
+  storage_box box;
+  bool fits;
+  *tensor = (llrt_tensor){.dtype = dtype, .rank = sharding->rank};
+  side->rank = rank;
+  reshard_part(sharding, desc->shape, rank, &part);
+  LLRT_TRY(llrt_storage_bind(&sharding->storage, sharding->rank, part.extent, NULL, &binding));
+  for (int axis = 0; axis < sharding->rank; axis++) {
+    tensor->shape[axis] = move->extent[axis];
+    begin[axis] = move->begin[axis] - part.begin[axis];
+  }
+  storage_box_find(&sharding->storage, &binding, part.extent, begin, move->extent, &box, &fits);
+  if (fits && box.offset * bits % 8 == 0) {
+    side->storage = box.storage;
+    side->offset = box.offset * bits / 8;
+    memcpy(tensor->strides, box.strides, sizeof box.strides);
+    return LLRT_OK;
+  }
+  return cut_by_indices(sharding, &part, begin, move->extent, tensor, side);
+}
+
+/* ---- groups ---- */
+
+/* Words of a WORD_BITS map may lie across boxes' edges only in ways that each launch judges. */
+static bool may_join(const llrt_reshard_desc *desc) {
+  for (int i = 0; i < desc->n_maps; i++)
+    if (desc->maps[i].kind == LLRT_MAP_WORD_BITS) return false;
+  return true;
+}
+
+void reshard_copies_init(reshard_copies *copies, const llrt_reshard_desc *desc) {
+  *copies = (reshard_copies){.desc = desc, .joins = may_join(desc)};
+}
+
+llrt_status reshard_add_copy(reshard_copies *copies, const reshard_move *move) {
+  if (copies->n == copies->capacity) {
+    int capacity = copies->capacity ? 2 * copies->capacity : 8;
+    reshard_copy *grown = memory_resize(copies->copy, (size_t)capacity * sizeof *grown);
+    if (!grown) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %d boxes", capacity);
+    copies->copy = grown;
+    copies->capacity = capacity;
+  }
+  reshard_copy *copy = &copies->copy[copies->n++];
+  *copy = (reshard_copy){.launched = false};
+  LLRT_TRY(reshard_make_side(copies->desc, false, move->from[0], move, &copy->tensor[0],
+                             &copy->side[0]));
+  return reshard_make_side(copies->desc, true, move->to, move, &copy->tensor[1], &copy->side[1]);
+}
+
+static bool same_side(const llrt_tensor *a, const reshard_side *s, const llrt_tensor *b,
+                      const reshard_side *t) {
+  return a->n_indices == 0 && b->n_indices == 0 &&
+         memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
+         memcmp(a->strides, b->strides, sizeof a->strides) == 0 &&
+         llrt_storage_equal(&s->storage, &t->storage);
+}
+
+static bool can_join(const reshard_copy *a, const reshard_copy *b) {
+  for (int t = 0; t < 2; t++)
+    if (!same_side(&a->tensor[t], &a->side[t], &b->tensor[t], &b->side[t])) return false;
+  return true;
+}
+
+int reshard_take_group(reshard_copies *copies, int n_words, int *first,
+                       const reshard_copy **group) {
+  int n = 0, most = 1; /* a power of two of places has room */
+  while (*first < copies->n && copies->copy[*first].launched) ++*first;
+  if (*first == copies->n) return 0;
+  copies->copy[*first].launched = true;
+  group[n++] = &copies->copy[*first];
+  while (copies->joins && 4 * most <= RESHARD_MAX_WORDS - n_words) most *= 2;
+  for (int i = *first + 1; i < copies->n && n < most; i++) {
+    reshard_copy *copy = &copies->copy[i];
+    if (copy->launched || !can_join(group[0], copy)) continue;
+    copy->launched = true;
+    group[n++] = copy;
+  }
+  return n;
+}

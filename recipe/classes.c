@@ -48,6 +48,24 @@ static llrt_status prepare(llrt_repack *plan, repack_class *class) {
   return LLRT_OK;
 }
 
+static repack_class least(const repack_class *class) {
+  repack_class out;
+  memcpy(&out, class, sizeof out);
+  if (out.source_alignment > LISTS_ALIGNMENT) out.source_alignment = LISTS_ALIGNMENT;
+  if (out.destination_alignment > LISTS_ALIGNMENT) out.destination_alignment = LISTS_ALIGNMENT;
+  return out;
+}
+
+/* The first class whose lists may have this one's tensors, too. */
+static int first_alike(const llrt_repack *plan, const repack_class *class) {
+  repack_class wanted = least(class);
+  for (int i = 0; i < plan->classes.n; i++) {
+    repack_class other = least(*PLAN_AT(plan->classes, repack_class *, i));
+    if (memcmp(&other, &wanted, offsetof(repack_class, refused)) == 0) return i;
+  }
+  return plan->classes.n - 1;
+}
+
 llrt_status plan_class(llrt_repack *plan, const repack_class *wanted, int32_t *number) {
   size_t bytes = offsetof(repack_class, refused);
   uint64_t hash = llrt_hash_bytes(wanted, bytes).low;
@@ -64,5 +82,6 @@ llrt_status plan_class(llrt_repack *plan, const repack_class *wanted, int32_t *n
   *kept = class;
   memcpy(class, wanted, sizeof *class);
   class->hash = hash;
+  class->alike = first_alike(plan, class);
   return plan->device ? prepare(plan, class) : LLRT_OK;
 }

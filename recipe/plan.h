@@ -21,7 +21,12 @@ typedef struct repack_class {
   int32_t refused; /* in place: no kernel does it */
   uint64_t hash;   /* of what is before it, but for `refused` */
   llrt_op *op;     /* NULL without a device */
+  llrt_op *many;   /* the same for lists of tensors (recipe/lists.c); NULL: none, or no device */
+  int32_t lists;   /* class_lists */
+  int32_t alike; /* the first class that differs in no more than alignments of 16 bytes and more */
 } repack_class;
+
+typedef enum class_lists { LISTS_UNKNOWN, LISTS_SERVED, LISTS_REFUSED } class_lists;
 
 enum { REPACK_WORKSPACE = -1 }; /* instead of the number of a tensor */
 
@@ -49,9 +54,24 @@ typedef struct plan_array {
 
 #define PLAN_AT(array, type, i) (((type *)(array).data) + (i))
 
+/* Moves that a run does next: one, or several of a class by one launch. */
+typedef struct repack_lot {
+  int32_t first, n; /* plan.order[first .. first + n - 1] */
+  bool together;
+} repack_lot;
+
+/* What a run of a step, or of the whole plan, does in order. In the workspace lists of addresses
+ * follow `scratch` bytes. */
+typedef struct repack_schedule {
+  int first, n;  /* plan.lots */
+  int addresses; /* in lists */
+  size_t scratch;
+} repack_schedule;
+
 /* Where a step's parts of the plan's lists begin. */
 typedef struct step_range {
   int used, made, move;
+  repack_schedule schedule;
 } step_range;
 
 struct llrt_repack {
@@ -65,6 +85,9 @@ struct llrt_repack {
   plan_array classes;         /* repack_class * */
   plan_array texts;           /* char *: names */
   plan_array fills;           /* llrt_op * */
+  plan_array lots;            /* repack_lot */
+  plan_array order;           /* int32_t: numbers of moves */
+  repack_schedule whole;      /* all steps at once */
   llrt_expr *fill;            /* NULL: nothing is filled */
   llrt_repack_info info;
 };
@@ -91,6 +114,36 @@ void repack_tensors(const llrt_repack *plan, const repack_class *of, void *sourc
                     void *destination, llrt_tensor tensors[2]);
 void repack_fill_tensor(const llrt_repack *plan, const llrt_repack_tensor *out, void *data,
                         llrt_tensor *tensor);
+
+/* ---- lists of tensors (recipe/lists.c) ---- */
+
+enum {
+  LISTS_ALIGNMENT = 16,      /* bytes that divide the addresses in lists, at most */
+  WORKSPACE_ALIGNMENT = 256, /* bytes */
+  LISTS_AT_ONCE = 4096       /* addresses that one copy brings into the workspace */
+};
+
+/* Source and destination of n of a class's moves, whose addresses stand in two lists. `indices` are
+ * theirs, as long as they are used. */
+typedef struct repack_listed {
+  llrt_tensor tensor[2];
+  llrt_index index[2];
+  llrt_storage storage[2];
+} repack_listed;
+
+void repack_list_tensors(const llrt_repack *plan, const repack_class *of, const uint64_t *sources,
+                         const uint64_t *destinations, int64_t n, repack_listed *listed);
+
+/* Orders the moves of every step and of the whole plan: those that are alike and independent of the
+ * rest go together. Sets workspaces, and counts launches. */
+llrt_status plan_schedule(llrt_repack *plan);
+
+/* Where the schedule's lists begin in the workspace, and how many bytes it needs of that. */
+size_t schedule_lists(const repack_schedule *schedule);
+size_t schedule_workspace(const repack_schedule *schedule);
+
+/* Whether the move does nothing: a tensor that is kept where it is. */
+bool plan_stays(const llrt_repack *plan, const repack_move *move);
 
 /* ---- names (recipe/names.c) ---- */
 

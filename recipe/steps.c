@@ -41,7 +41,7 @@ llrt_status plan_step_begin(llrt_repack *plan, int row) {
   llrt_repack_step *step = range ? plan_append(&plan->steps, sizeof *step) : NULL;
   if (!step) return no_memory();
   step->row = row;
-  *range = (step_range){plan->used.n, plan->made.n, plan->moves.n};
+  *range = (step_range){.used = plan->used.n, .made = plan->made.n, .move = plan->moves.n};
   return LLRT_OK;
 }
 
@@ -294,6 +294,10 @@ static uint64_t moved_bytes(const llrt_repack *plan, const repack_move *move, bo
   return n * (uint64_t)llrt_dtype_bits(read ? class->from : class->to) / 8;
 }
 
+bool plan_stays(const llrt_repack *plan, const repack_move *move) {
+  return move->kind == REPACK_COPY && move->in >= 0 && plan->in_place;
+}
+
 void plan_step_end(llrt_repack *plan) {
   llrt_repack_step *step = current(plan);
   const step_range *range = PLAN_AT(plan->ranges, step_range, plan->ranges.n - 1);
@@ -302,9 +306,7 @@ void plan_step_end(llrt_repack *plan) {
   step->n_outputs = plan->inverse ? used : made;
   for (int i = range->move; i < plan->moves.n; i++) {
     const repack_move *move = PLAN_AT(plan->moves, repack_move, i);
-    bool stays = move->kind == REPACK_COPY && move->in >= 0 && plan->in_place;
-    if (stays) continue;
-    step->launches++;
+    if (plan_stays(plan, move)) continue;
     step->bytes_read += moved_bytes(plan, move, true);
     step->bytes_written += moved_bytes(plan, move, false);
   }
@@ -338,10 +340,9 @@ llrt_status plan_seal(llrt_repack *plan) {
                   *made = PLAN_AT(plan->made, int32_t, range->made);
     step->inputs = plan->inverse ? made : used;
     step->outputs = plan->inverse ? used : made;
-    info->launches += step->launches;
     info->bytes_read += step->bytes_read;
     info->bytes_written += step->bytes_written;
-    if (info->workspace < step->workspace) info->workspace = step->workspace;
   }
-  return check_names(plan_engine(plan));
+  LLRT_TRY(check_names(plan_engine(plan)));
+  return plan_schedule(plan);
 }

@@ -223,3 +223,15 @@ llrt_status llrt_stream_synchronize(llrt_device *device, void *stream) {
   LLRT_TRY(llrt_validate_stream(device, stream));
   return device->backend->synchronize(device, stream);
 }
+
+llrt_status llrt_stream_is_capturing(llrt_device *device, void *stream, int32_t *capturing) {
+  LLRT_ENTRY();
+  LLRT_REQUIRE(capturing, "capturing is NULL");
+  *capturing = 0;
+  LLRT_REQUIRE(device, "device is NULL");
+  backend_stream state;
+  LLRT_TRY(llrt_validate_stream(device, stream));
+  LLRT_TRY(device->backend->stream_state(device, stream, &state));
+  *capturing = state.capturing;
+  return LLRT_OK;
+}

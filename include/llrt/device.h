@@ -217,6 +217,12 @@ LLRT_API llrt_status llrt_memory_set(llrt_device *device, void *memory, int valu
  * whose errors surface here. */
 LLRT_API llrt_status llrt_stream_synchronize(llrt_device *device, void *stream);
 
+/* Sets *capturing: 1 where work that is queued on the stream goes into a graph. Then nothing that a
+ * call needs may be compiled, and host memory that a copy reads is read when the graph is replayed.
+ */
+LLRT_API llrt_status llrt_stream_is_capturing(llrt_device *device, void *stream,
+                                              int32_t *capturing);
+
 /* Events mark a place in a stream. Ownership: llrt_event_destroy, before the device is closed; it
  * clears *event and accepts NULL. Thread: one at a time for each event. Errors: also OUT_OF_MEMORY.
  */

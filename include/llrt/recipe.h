@@ -115,10 +115,12 @@ typedef struct llrt_repack_tensor {
 typedef struct llrt_repack_step {
   int32_t row; /* of the recipe's rows, from 0; -1: a tensor that is kept as it is */
   int32_t n_inputs, n_outputs;
-  int32_t launches;                   /* kernels, copies and fills that a run queues */
-  const int32_t *inputs;              /* numbers of the plan's inputs, n_inputs of them */
-  const int32_t *outputs;             /* likewise */
-  size_t workspace;                   /* bytes that a run of this step alone needs */
+  int32_t launches; /* kernels, copies and fills that a run of it alone queues; tensors that are
+                       alike (one class, addresses of 16 bytes) take one kernel together */
+  const int32_t *inputs;  /* numbers of the plan's inputs, n_inputs of them */
+  const int32_t *outputs; /* likewise */
+  size_t workspace; /* bytes that a run of this step alone needs: scratch, and lists of addresses of
+                       what goes together, 16 bytes a tensor */
   uint64_t bytes_read, bytes_written; /* of tensors and workspace, by all launches */
   int64_t reserved[2];
 } llrt_repack_step;
@@ -126,8 +128,9 @@ typedef struct llrt_repack_step {
 /* A whole plan. */
 typedef struct llrt_repack_info {
   size_t size; /* set by the caller, or 0 */
-  int32_t n_inputs, n_outputs, n_steps, launches;
-  size_t workspace; /* bytes that a run needs: the most that a step does */
+  int32_t n_inputs, n_outputs, n_steps;
+  int32_t launches; /* of all steps at once, whose tensors go together, too */
+  size_t workspace; /* bytes that such a run needs */
   uint64_t bytes_read, bytes_written;
 } llrt_repack_info;
 
@@ -144,8 +147,10 @@ LLRT_API const llrt_repack_step *llrt_repack_step_at(const llrt_repack *plan, in
 LLRT_API llrt_status llrt_repack_print(const llrt_repack *plan, char *buffer, size_t size,
                                        size_t *length);
 
-/* Queues the whole plan, or one step of it, and returns; on the host it is done then. Allocates
- * nothing and may be captured into a graph, which then reads and writes these addresses.
+/* Queues the whole plan, or one step of it, and returns; on the host it is done then. Steps may be
+ * done in another order than they have numbers. Allocates nothing and may be captured into a graph,
+ * which then reads and writes these addresses, by a kernel for each tensor: lists of addresses are
+ * brought by copies from host memory, which a graph would read anew.
  *   in[i], out[i]   addresses of input i and output i, that the device reaches, aligned to an
  *                   element of the stored type (to 16 bytes: without compiling anew); those that
  *                   nothing reads, or that the step does not use, may be NULL. They do not overlap,

@@ -123,6 +123,7 @@
   X(llrt_memory_copy, (0, 0, 0, 0, 0, 0)) \
   X(llrt_memory_set, (0, 0, 0, 0, 0)) \
   X(llrt_stream_synchronize, (0, 0)) \
+  X(llrt_stream_is_capturing, (0, 0, 0)) \
   X(llrt_event_create, (0, 0)) \
   X(llrt_event_record, (0, 0)) \
   X(llrt_event_elapsed, (0, 0, 0)) \

@@ -81,12 +81,26 @@ static uint8_t policy_of(const draft *d, int tensor, const llrt_index *index) {
   return draft_is_written(d, tensor) ? PLAN_RANGE_SKIP_ALONE : LLRT_RANGE_ZERO;
 }
 
+/* Whether both tensors of a convert have a list of addresses along one axis, and no other index.
+ * That axis is in no tile then, so that a block moves all elements of its bytes or none. */
+static bool lists_alike(const draft *d) {
+  const llrt_tensor *a = tensor_of(d, 0), *b = tensor_of(d, 1);
+  if (d->desc->n_tensors != 2 || a->n_indices != 1 || b->n_indices != 1) return false;
+  for (int t = 0; t < 2; t++) {
+    const llrt_index *index = &tensor_of(d, t)->indices[0];
+    if (index->kind != LLRT_INDEX_POINTER || index->axis != a->indices[0].axis ||
+        index->axes != 1u << index->axis || index->folded)
+      return false;
+  }
+  return true;
+}
+
 static llrt_status add_index(draft *d, int tensor, int number) {
   const llrt_index *index = &tensor_of(d, tensor)->indices[number];
   plan_index *out = &d->kernel->index[d->kernel->n_indices];
   if (d->kernel->n_indices == PLAN_MAX_INDICES)
     return llrt_error(LLRT_UNSUPPORTED, "the tensors have more than %d indices", PLAN_MAX_INDICES);
-  if (d->kernel->tensor_bits[tensor] < 8 && !d->kernel->flat)
+  if (d->kernel->tensor_bits[tensor] < 8 && !d->kernel->flat && !lists_alike(d))
     return llrt_error(LLRT_UNSUPPORTED,
                       "indices choose among %s elements, two of which share a byte",
                       llrt_dtype_name(d->desc->tensors[tensor].dtype));

@@ -20,13 +20,14 @@ from ._hooks import (ArgumentError, CompileError, Corrupt, DeviceError, Error, F
 from ._llrt import Layout, Op, Storage, View, compute, convert, convert_, gather, layout, scatter, storage, view
 from ._operations import (all, any, argmax, argmin, cumprod, cumsum, dot, dot_pack, explain, index, load, max, min, Packed,
                           prepare, prod, save, scan, sum)
+from ._repack import recipes, repack, Repack
 from ._surroundings import Device, cache, devices, storages
 
 __version__ = _llrt.version
 __all__ = ["all", "any", "argmax", "argmin", "ArgumentError", "cache", "CompileError", "compute", "convert", "convert_", "Corrupt",
            "cumprod", "cumsum", "Device", "DeviceError", "devices", "dot", "dot_pack", "Error", "explain", "FileError",
            "Framework", "gather", "index", "InternalError", "layout", "Layout", "load", "max", "min", "NotPrepared", "Op",
-           "OutOfMemory", "Packed", "prepare", "prod", "register", "save", "scan", "scatter", "storage", "Storage", "storages",
+           "OutOfMemory", "Packed", "prepare", "prod", "recipes", "register", "repack", "Repack", "save", "scan", "scatter", "storage", "Storage", "storages",
            "sum", "Unavailable", "Unsupported", "view", "View"]
 
 

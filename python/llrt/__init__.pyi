@@ -179,3 +179,25 @@ def prepare(function: Callable[..., Any], *args: Any, **keywords: Any) -> Op: ..
 def explain(function: Callable[..., Any], *args: Any, target: str = ..., what: str = ..., **keywords: Any) -> Any: ...
 def save(op: Op, path: Any = ...) -> bytes: ...
 def load(data: Any, device: str = ...) -> Op: ...
+
+_Checkpoint = Mapping[str, Any]  # {name: a tensor, a view, or (dtype, shape)}
+
+def recipes() -> Dict[str, str]: ...
+
+class Repack:
+    inputs: Dict[str, Tuple[str, Tuple[int, ...]]]
+    outputs: Dict[str, Tuple[str, Tuple[int, ...]]]
+    inverse: bool
+    in_place: bool
+    launches: int
+    workspace: int
+    bytes_read: int
+    bytes_written: int
+    def __init__(self, tensors: _Checkpoint, recipe: Any, *, device: Any = ..., config: Any = ..., tp: int = ..., rank: int = ...,
+                 inverse: bool = ..., in_place: bool = ...) -> None: ...
+    def __call__(self, tensors: Mapping[str, Any], out: Optional[Mapping[str, Any]] = ..., *, progress: Any = ...,
+                 stream: Any = ...) -> Dict[str, Any]: ...
+
+def repack(tensors_or_path: Any, recipe: Any = ..., *, inverse: bool = ..., out: Any = ..., like: Optional[_Checkpoint] = ...,
+           config: Any = ..., tp: int = ..., rank: int = ..., in_place: bool = ..., progress: Any = ..., memory: Any = ...,
+           stream: Any = ...) -> Any: ...

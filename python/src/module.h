@@ -235,6 +235,11 @@ fast_function module_view, module_convert, module_convert_in_place, module_gathe
 PyObject *module_load(PyObject *module, PyObject *args);
 PyObject *module_convert_in_c(PyObject *module, PyObject *args);
 PyObject *module_op_in_c(PyObject *module, PyObject *args);
+PyObject *module_repack_bind(PyObject *module, PyObject *args);
+PyObject *module_repack_describe(PyObject *module, PyObject *capsule);
+PyObject *module_repack_text(PyObject *module, PyObject *capsule);
+PyObject *module_repack_run(PyObject *module, PyObject *args);
+PyObject *module_recipes(PyObject *module, PyObject *unused);
 int64_t nanoseconds(void);
 PyObject *module_name_device(PyObject *module, PyObject *args);
 extern PyType_Spec storage_spec, layout_spec, view_spec, op_spec;

@@ -299,3 +299,44 @@ def test_memory_is_torchs():
     assert torch.cuda.memory_allocated() - before == made.numel() * 4
     del made
     assert torch.cuda.memory_allocated() == before
+
+
+# ---- whole checkpoints ----
+
+def test_repack(device):
+    """A recipe on torch's tensors: types of its own, current stream, its allocator; in place, and back."""
+    recipe = {"recipe": 1, "name": "t", "rows": [
+        {"fuse": {"e": 4}, "in": {"x": "w.{e}: e4m3[m, n]", "s": "s.{e}: bf16[m]"},
+         "out": {"x": "w: e4m3[4, n, m] = e4m3[e n m]", "s": "s: f32[4, m] = f32[e m]"}}]}
+    given = {f"w.{e}": ints(device, 48, 32).to(torch.float8_e4m3fn) for e in range(4)}
+    given |= {f"s.{e}": ints(device, 48, dtype=torch.bfloat16) for e in range(4)}
+    given["kept"] = ints(device, 5, dtype=torch.bfloat16)
+    made = llrt.repack(given, recipe)
+    assert made["w"].dtype == torch.float8_e4m3fn and made["s"].dtype == torch.float32 and made["w"].device.type == device
+    for e in range(4):
+        assert torch.equal(made["w"][e].view(torch.uint8), given[f"w.{e}"].view(torch.uint8).T)
+        assert torch.equal(made["s"][e], given[f"s.{e}"].float())
+    back = llrt.repack(made, recipe, inverse=True, like=given)
+    assert all(torch.equal(back[name].view(torch.uint8), given[name].view(torch.uint8)) for name in given)
+    own = {"l.o_proj.weight": ints(device, 64, 64).to(torch.float8_e4m3fn)}
+    wanted = llrt.repack(own, "fp8.aiter-16x16")["l.o_proj.weight"].view(torch.uint8).clone()
+    placed = llrt.repack(own, "fp8.aiter-16x16", in_place=True)["l.o_proj.weight"]
+    assert placed.data_ptr() == own["l.o_proj.weight"].data_ptr() and torch.equal(placed.view(torch.uint8), wanted)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_repack_captured():
+    """In a graph each tensor has its own kernel, and the graph reads what is there when it is replayed."""
+    recipe = {"recipe": 1, "name": "t", "rows": [{"in": {"x": "w.{L}: f32[m, n]"}, "out": {"x": "w.{L}: f32[n, m] = f32[n m]"}}]}
+    given = {f"w.{i}": ints("cuda", 40, 56) for i in range(6)}
+    plan = llrt.Repack(given, recipe, device="cuda")
+    out = plan(given)
+    graph = torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        plan(given, out)
+    for t in given.values():
+        t.add_(1)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert all(torch.equal(out[name], given[name].T) for name in given)

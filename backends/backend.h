@@ -124,6 +124,17 @@ struct llrt_backend {
   llrt_status (*launch)(llrt_device *device, const backend_module *module,
                         const backend_launch *launch, void *stream);
 
+  /* A stream of the device's own, and its end; work that is queued goes on. NULL: the device has no
+   * streams. */
+  llrt_status (*stream_create)(llrt_device *device, void **stream);
+  void (*stream_destroy)(llrt_device *device, void *stream);
+
+  /* The device is the thread's current one between these, for libraries that ask for that (NCCL);
+   * leave takes what enter gave, and passes the status of the work between them through. NULL: the
+   * host. */
+  llrt_status (*enter)(llrt_device *device, int *entry);
+  llrt_status (*leave)(llrt_device *device, int entry, llrt_status status);
+
   /* The kernel by which ranks wait for each other (meet.h), and its launch; the host: *module is
    * NULL, and the call returns when all have come. NULL: the device has none. */
   llrt_status (*meet_load)(llrt_device *device, backend_module **module);

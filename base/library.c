@@ -27,6 +27,12 @@ llrt_status llrt_library_open(const char *what, const char *const *names, int co
   return status;
 }
 
+void llrt_library_find_loaded(const char *const *names, int count, llrt_library *library) {
+  library->handle = NULL;
+  for (int i = 0; i < count && !library->handle; i++)
+    library->handle = dlopen(names[i], RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 void llrt_library_close(llrt_library *library) {
   if (library->handle) dlclose(library->handle);
   library->handle = NULL;

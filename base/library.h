@@ -25,6 +25,10 @@ typedef struct llrt_library_symbol {
 llrt_status llrt_library_open(const char *what, const char *const *names, int count,
                               llrt_library *library);
 
+/* Opens the first of names[count] that the process has loaded already, by its name or soname; none:
+ * library->handle is NULL. */
+void llrt_library_find_loaded(const char *const *names, int count, llrt_library *library);
+
 /* Gives the library back to the loader, which counts opens; closes nothing that is not open. */
 void llrt_library_close(llrt_library *library);
 

@@ -16,7 +16,7 @@
 #define LLRT_FIRST_SIZE_llrt_cache_params 48
 #define LLRT_FIRST_SIZE_llrt_cache_stats 32
 #define LLRT_FIRST_SIZE_llrt_compile_event 48
-#define LLRT_FIRST_SIZE_llrt_comm_params 32
+#define LLRT_FIRST_SIZE_llrt_comm_params 56
 #define LLRT_FIRST_SIZE_llrt_context_params 128
 #define LLRT_FIRST_SIZE_llrt_context_stats 96
 #define LLRT_FIRST_SIZE_llrt_convert_params 32
@@ -36,7 +36,8 @@
 #define LLRT_FIRST_SIZE_llrt_recipe_params 40
 #define LLRT_FIRST_SIZE_llrt_reduce_params 40
 #define LLRT_FIRST_SIZE_llrt_repack_info 48
-#define LLRT_FIRST_SIZE_llrt_reshard_desc 56
+#define LLRT_FIRST_SIZE_llrt_reshard_desc 64
+#define LLRT_FIRST_SIZE_llrt_reshard_info 48
 #define LLRT_FIRST_SIZE_llrt_run_params 40
 #define LLRT_FIRST_SIZE_llrt_scan_params 32
 #define LLRT_FIRST_SIZE_llrt_slice_params 64

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/params.h"
 #include "base/status.h"
+#include "runtime/comm_nccl.h"
 #include "runtime/context.h"
 
 #include <stdlib.h>
@@ -31,10 +32,11 @@ static llrt_status check_params(const llrt_comm_params *params) {
   LLRT_TRY(check_ranks(params->ranks));
   LLRT_REQUIRE(params->rank >= 0 && params->rank < params->ranks, "rank %d of %d", params->rank,
                params->ranks);
-  LLRT_REQUIRE(params->signals, "params: signals is NULL");
+  LLRT_REQUIRE(params->signals || params->nccl || params->nccl_id,
+               "params: signals is NULL, and so are nccl and nccl_id");
   LLRT_REQUIRE(params->timeout_ms >= 0 && params->timeout_ms <= INT64_MAX / 1000000,
                "a time-out of %lld ms", (long long)params->timeout_ms);
-  for (int r = 0; r < params->ranks; r++)
+  for (int r = 0; r < params->ranks && params->signals; r++)
     LLRT_REQUIRE(params->signals[r] && (uintptr_t)params->signals[r] % SIGNAL_ALIGNMENT == 0,
                  "params: signals[%d] is %p, no address that is a multiple of %d", r,
                  params->signals[r], SIGNAL_ALIGNMENT);
@@ -66,14 +68,22 @@ llrt_status llrt_comm_upload(llrt_device *device, const void *data, size_t bytes
   return status;
 }
 
-static llrt_status open_comm(llrt_comm *comm, void *const *signals) {
+static llrt_status open_signals(llrt_comm *comm, const llrt_comm_params *params) {
+  size_t bytes = (size_t)comm->ranks * sizeof *params->signals;
+  comm->pad = params->signals[params->rank];
+  LLRT_TRY(llrt_comm_upload(comm->device, params->signals, bytes, NULL, &comm->table));
+  if (!comm->device->backend->note_create) return LLRT_OK;
+  return comm->device->backend->note_create(comm->device, &comm->note);
+}
+
+/* The kernel is there without signals, too: it writes lists. */
+static llrt_status open_comm(llrt_comm *comm, const llrt_comm_params *params) {
   static const uint8_t zeros[ZERO_BYTES];
-  size_t bytes = (size_t)comm->ranks * sizeof *signals;
-  LLRT_TRY(llrt_comm_upload(comm->device, signals, bytes, NULL, &comm->table));
+  const llrt_backend *backend = comm->device->backend;
   LLRT_TRY(llrt_comm_upload(comm->device, zeros, sizeof zeros, NULL, &comm->zero));
-  if (comm->device->backend->note_create)
-    LLRT_TRY(comm->device->backend->note_create(comm->device, &comm->note));
-  return comm->device->backend->meet_load(comm->device, &comm->module);
+  if (params->signals) LLRT_TRY(open_signals(comm, params));
+  if (backend->meet_load) LLRT_TRY(backend->meet_load(comm->device, &comm->module));
+  return comm_nccl_open(comm, params);
 }
 
 llrt_status llrt_comm_create(llrt_device *device, const llrt_comm_params *params, llrt_comm **out) {
@@ -84,15 +94,14 @@ llrt_status llrt_comm_create(llrt_device *device, const llrt_comm_params *params
   LLRT_REQUIRE(device, "device is NULL");
   LLRT_TRY(LLRT_PARAMS_READ(llrt_comm_params, params, &own));
   LLRT_TRY(check_params(&own));
-  LLRT_TRY(check_launches(device));
+  if (own.signals) LLRT_TRY(check_launches(device));
   llrt_comm *comm = memory_zeroed(1, sizeof *comm);
   if (!comm) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a communicator");
   comm->device = device;
   comm->rank = own.rank;
   comm->ranks = own.ranks;
-  comm->pad = own.signals[own.rank];
   comm->timeout = (uint64_t)(own.timeout_ms ? own.timeout_ms : DEFAULT_TIMEOUT_MS) * 1000000u;
-  llrt_status status = open_comm(comm, own.signals);
+  llrt_status status = open_comm(comm, &own);
   if (status == LLRT_OK) *out = comm;
   else llrt_comm_destroy(&comm);
   return status;
@@ -103,6 +112,7 @@ void llrt_comm_destroy(llrt_comm **address) {
   llrt_comm *comm = *address;
   const llrt_backend *backend = comm->device->backend;
   *address = NULL;
+  nccl_rank_close(comm->nccl);
   if (comm->module) backend->unload(comm->device, comm->module);
   if (comm->table) backend->release(comm->device, comm->table);
   if (comm->zero) backend->release(comm->device, comm->zero);
@@ -192,6 +202,8 @@ llrt_status llrt_comm_status(const llrt_comm *comm, void *stream) {
   uint64_t error;
   LLRT_REQUIRE(comm, "comm is NULL");
   LLRT_TRY(llrt_validate_stream(comm->device, stream));
+  if (comm->nccl) LLRT_TRY(nccl_rank_wait(comm->nccl, stream));
+  if (!comm->pad) return LLRT_OK;
   LLRT_TRY(llrt_comm_read_error(comm, stream, &error));
   return llrt_comm_tell_error(error, LLRT_DEVICE);
 }

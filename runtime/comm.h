@@ -6,15 +6,18 @@
 
 #include <llrt/reshard.h>
 
+struct nccl_rank;
+
 struct llrt_comm {
   llrt_device *device;
   int32_t rank, ranks;
   backend_module *module; /* of the kernel that waits; NULL on the host */
-  void *pad;              /* the own signal memory */
+  void *pad;              /* the own signal memory; NULL: no rank reaches another's memory */
   void *table;            /* on the device: addresses of all ranks' signal memory */
   void *zero;             /* on the device: 16 bytes of zeros */
   uint64_t *note;         /* host memory with the error word; NULL: none */
   uint64_t timeout;       /* nanoseconds */
+  struct nccl_rank *nccl; /* NULL: none (runtime/comm_nccl.h) */
 };
 
 /* Words that a meeting writes into device memory on its way. */

@@ -1,18 +1,27 @@
 /* llrt_reshard, from the description to the launches:
  *   reshard_moves.c    which boxes go from where to where
  *   reshard_build.c    each as a convert between two boxes, or a sum of several, prepared
- *   comm.c             barriers of all ranks, before and behind */
+ *   comm.c             barriers of all ranks, before and behind
+ * or, where ranks do not reach each other's memory, by NCCL:
+ *   reshard_wire.c     what each message looks like
+ *   reshard_exchange*  packs, messages, unpacks
+ *   nccl_rank.c        a communicator, and who watches over it */
 #include "runtime/reshard.h"
 
 #include "base/memory.h"
 #include "base/params.h"
 #include "base/status.h"
+#include "runtime/comm_nccl.h"
 #include "runtime/context.h"
+#include "runtime/reshard_cost.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ADDRESS_MULTIPLE 16
+#define WORKSPACE_ALIGNMENT 256
+#define REFUSAL_BYTES 500 /* of a message */
 
 static llrt_status check_ranks(const llrt_reshard_desc *desc, int32_t ranks) {
   const llrt_sharding *side[2] = {desc->source, desc->destination};
@@ -34,6 +43,22 @@ static llrt_status check_stream(const llrt_comm *comm, void *stream) {
   return LLRT_OK;
 }
 
+/* By what the communicator has; of both, by cost. All ranks come to the same, as long as their
+ * communicators have the same. */
+static llrt_status choose_path(const llrt_comm *comm, const llrt_reshard_desc *desc,
+                               llrt_reshard_path *path) {
+  *path = (llrt_reshard_path)desc->path;
+  if (*path == LLRT_RESHARD_CHOOSE) {
+    if (comm->pad && comm->nccl) return reshard_choose_path(desc, comm->ranks, path);
+    *path = comm->nccl ? LLRT_RESHARD_NCCL : LLRT_RESHARD_PEERS;
+  }
+  LLRT_REQUIRE(*path != LLRT_RESHARD_PEERS || comm->pad,
+               "desc: path is by peers' memory, and the communicator has no signals");
+  LLRT_REQUIRE(*path != LLRT_RESHARD_NCCL || comm->nccl,
+               "desc: path is by NCCL, and the communicator has none");
+  return LLRT_OK;
+}
+
 static llrt_status make(llrt_comm *comm, const llrt_reshard_desc *given, llrt_reshard **out,
                         void *stream) {
   llrt_reshard_desc own;
@@ -47,15 +72,34 @@ static llrt_status make(llrt_comm *comm, const llrt_reshard_desc *given, llrt_re
   reshard->comm = comm;
   reshard->hash = reshard_hash(&own, comm->ranks);
   reshard->crosses = reshard_crosses(&own);
-  return reshard_build(reshard, &own, stream);
+  llrt_reshard_path path;
+  LLRT_TRY(choose_path(comm, &own, &path));
+  return path == LLRT_RESHARD_NCCL ? reshard_exchange_build(reshard, &own, stream)
+                                   : reshard_build(reshard, &own, stream);
 }
 
 /* Meets all other ranks, and waits until they have come. */
 static llrt_status agree(llrt_comm *comm, const llrt_reshard *reshard, void *stream) {
   uint64_t error;
+  if (comm->nccl) return comm_nccl_agree(comm, reshard->hash, false, stream);
   LLRT_TRY(llrt_comm_meet(comm, reshard->hash, NULL, stream));
   LLRT_TRY(llrt_comm_read_error(comm, stream, &error));
   return llrt_comm_tell_error(error, LLRT_INVALID_ARGUMENT);
+}
+
+/* Tells all other ranks, which are waited for where NCCL does it. What this thread's call said
+ * stays what it says. */
+static void refuse(llrt_comm *comm, void *stream) {
+  char said[REFUSAL_BYTES];
+  llrt_status told;
+  snprintf(said, sizeof said, "%s", llrt_error_text());
+  if (comm->nccl) {
+    told = comm_nccl_agree(comm, (llrt_hash){0, 0}, true, stream);
+  } else {
+    told = llrt_comm_refuse(comm, stream);
+    if (told == LLRT_OK) told = comm->device->backend->synchronize(comm->device, stream);
+  }
+  if (told != LLRT_OK) llrt_error(told, "%s", said);
 }
 
 llrt_status llrt_reshard_prepare(llrt_comm *comm, const llrt_reshard_desc *desc, void *stream,
@@ -67,12 +111,8 @@ llrt_status llrt_reshard_prepare(llrt_comm *comm, const llrt_reshard_desc *desc,
   LLRT_TRY(check_stream(comm, stream));
   llrt_reshard *reshard = NULL;
   llrt_status status = make(comm, desc, &reshard, stream);
-  if (status != LLRT_OK) {
-    llrt_status told = llrt_comm_refuse(comm, stream);
-    if (told == LLRT_OK) comm->device->backend->synchronize(comm->device, stream);
-  } else {
-    status = agree(comm, reshard, stream);
-  }
+  if (status != LLRT_OK) refuse(comm, stream);
+  else status = agree(comm, reshard, stream);
   if (status == LLRT_OK) *out = reshard;
   else llrt_reshard_destroy(&reshard);
   return status;
@@ -91,6 +131,7 @@ void llrt_reshard_destroy(llrt_reshard **address) {
   llrt_device *device = reshard->comm->device;
   *address = NULL;
   for (int i = 0; i < reshard->n; i++) reshard_launch_fini(&reshard->launch[i]);
+  reshard_exchange_drop(reshard);
   if (reshard->list) device->backend->release(device, reshard->list);
   if (reshard->positions) device->backend->release(device, reshard->positions);
   free(reshard->launch);
@@ -99,17 +140,14 @@ void llrt_reshard_destroy(llrt_reshard **address) {
 
 /* ---- a run ---- */
 
-/* What a run brings. */
-typedef struct run_lists {
-  void *const *sources, *const *destinations;
-} run_lists;
-
 /* The address of a box on side t, which is a launch's tensor's number. */
-static llrt_status locate(const llrt_reshard *reshard, const run_lists *run, int t, int rank,
+static llrt_status locate(const llrt_reshard *reshard, const reshard_bases *run, int t, int rank,
                           int64_t offset, char **address) {
   const char *name = t == 1 ? "destinations" : "sources";
   void *const *list = t == 1 ? run->destinations : run->sources;
-  char *base = rank < 0 ? reshard->comm->zero : list[rank];
+  char *base = rank == RESHARD_ZEROS       ? reshard->comm->zero
+               : rank == RESHARD_WORKSPACE ? run->workspace
+                                           : list[rank];
   LLRT_REQUIRE(base, "%s[%d] is NULL", name, rank);
   if ((uintptr_t)base % ADDRESS_MULTIPLE != 0)
     return llrt_error(LLRT_OUT_OF_CLASS, "%s[%d] is %p, no multiple of %d", name, rank,
@@ -120,7 +158,7 @@ static llrt_status locate(const llrt_reshard *reshard, const run_lists *run, int
 
 /* The tensors of a launch with the run's addresses. */
 static llrt_status place(const llrt_reshard *reshard, const reshard_launch *launch,
-                         const run_lists *run, llrt_tensor *tensors) {
+                         const reshard_bases *run, llrt_tensor *tensors) {
   for (int t = 0; t < launch->n; t++) {
     const reshard_side *side = &launch->side[t];
     char *address = NULL;
@@ -131,8 +169,8 @@ static llrt_status place(const llrt_reshard *reshard, const reshard_launch *laun
   return LLRT_OK;
 }
 
-/* The addresses of boxes that launches move together. */
-static llrt_status list_boxes(const llrt_reshard *reshard, const run_lists *run, uint64_t *words) {
+llrt_status reshard_list_boxes(const llrt_reshard *reshard, const reshard_bases *run,
+                               uint64_t *words) {
   memset(words, 0, (size_t)reshard->n_words * sizeof *words);
   for (int i = 0; i < reshard->n; i++) {
     const reshard_launch *launch = &reshard->launch[i];
@@ -147,9 +185,8 @@ static llrt_status list_boxes(const llrt_reshard *reshard, const run_lists *run,
   return LLRT_OK;
 }
 
-/* launch[begin..end); queue false: only looks whether addresses will do. */
-static llrt_status run_launches(const llrt_reshard *reshard, int begin, int end, bool queue,
-                                const run_lists *run, void *stream) {
+llrt_status reshard_run_launches(const llrt_reshard *reshard, int begin, int end, bool queue,
+                                 const reshard_bases *run, void *stream) {
   llrt_tensor tensors[LLRT_MAX_TENSORS];
   for (int i = begin; i < end; i++) {
     const reshard_launch *launch = &reshard->launch[i];
@@ -161,8 +198,9 @@ static llrt_status run_launches(const llrt_reshard *reshard, int begin, int end,
 }
 
 /* Moves what this rank moves; if it cannot, the others are told instead of being waited for. */
-static llrt_status run_moves(const llrt_reshard *reshard, const run_lists *run, void *stream) {
-  llrt_status status = run_launches(reshard, reshard->n_fills, reshard->n, true, run, stream);
+static llrt_status run_moves(const llrt_reshard *reshard, const reshard_bases *run, void *stream) {
+  llrt_status status =
+      reshard_run_launches(reshard, reshard->n_fills, reshard->n, true, run, stream);
   if (status == LLRT_OK && reshard->crosses)
     status = llrt_comm_meet(reshard->comm, reshard->hash, NULL, stream);
   if (status == LLRT_OK) return LLRT_OK;
@@ -178,25 +216,20 @@ static llrt_status check_comm(const llrt_comm *comm) {
 }
 
 /* What comes before ranks meet. */
-static llrt_status run_before(const llrt_reshard *reshard, const run_lists *run, uint64_t *words,
-                              void *stream) {
-  LLRT_TRY(run_launches(reshard, 0, reshard->n, false, run, stream));
-  LLRT_TRY(list_boxes(reshard, run, words));
-  return run_launches(reshard, 0, reshard->n_fills, true, run, stream);
+static llrt_status run_before(const llrt_reshard *reshard, const reshard_bases *run,
+                              uint64_t *words, void *stream) {
+  LLRT_TRY(reshard_run_launches(reshard, 0, reshard->n, false, run, stream));
+  LLRT_TRY(reshard_list_boxes(reshard, run, words));
+  return reshard_run_launches(reshard, 0, reshard->n_fills, true, run, stream);
 }
 
-llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *sources,
-                             void *const *destinations, void *stream) {
-  LLRT_ENTRY();
+static llrt_status run_by_peers(const llrt_reshard *reshard, const reshard_bases *run,
+                                void *stream) {
   uint64_t words[RESHARD_MAX_WORDS];
-  LLRT_REQUIRE(reshard, "reshard is NULL");
-  LLRT_REQUIRE(sources && destinations, "sources or destinations is NULL");
-  const run_lists run = {sources, destinations};
   const comm_words list = {reshard->list, words, reshard->n_words};
   const llrt_comm *comm = reshard->comm;
-  LLRT_TRY(llrt_validate_stream(comm->device, stream));
   LLRT_TRY(check_comm(comm));
-  llrt_status status = run_before(reshard, &run, words, stream);
+  llrt_status status = run_before(reshard, run, words, stream);
   if (status != LLRT_OK) {
     llrt_comm_refuse(comm, stream);
     return status;
@@ -204,6 +237,42 @@ llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *sources,
   if (reshard->crosses) LLRT_TRY(llrt_comm_meet(comm, reshard->hash, &list, stream));
   else LLRT_TRY(llrt_comm_write(comm, &list, stream));
   LLRT_TRY(check_comm(comm));
-  LLRT_TRY(run_moves(reshard, &run, stream));
+  LLRT_TRY(run_moves(reshard, run, stream));
   return check_comm(comm);
+}
+
+llrt_status llrt_reshard_run_in(const llrt_reshard *reshard, void *const *sources,
+                                void *const *destinations, void *workspace, void *stream) {
+  LLRT_ENTRY();
+  LLRT_REQUIRE(reshard, "reshard is NULL");
+  LLRT_REQUIRE(sources && destinations, "sources or destinations is NULL");
+  LLRT_REQUIRE((uintptr_t)workspace % WORKSPACE_ALIGNMENT == 0,
+               "workspace is %p, no multiple of %d", workspace, WORKSPACE_ALIGNMENT);
+  const reshard_bases run = {sources, destinations, workspace};
+  LLRT_TRY(llrt_validate_stream(reshard->comm->device, stream));
+  return reshard->exchange ? reshard_exchange_run(reshard, &run, stream)
+                           : run_by_peers(reshard, &run, stream);
+}
+
+llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *sources,
+                             void *const *destinations, void *stream) {
+  LLRT_ENTRY();
+  return llrt_reshard_run_in(reshard, sources, destinations, NULL, stream);
+}
+
+llrt_status llrt_reshard_get(const llrt_reshard *reshard, llrt_reshard_info *info) {
+  LLRT_ENTRY();
+  LLRT_REQUIRE(reshard && info, "reshard or info is NULL");
+  llrt_reshard_info own = {.path = LLRT_RESHARD_PEERS, .launches = reshard->n, .parts = 1};
+  const reshard_exchange *exchange = reshard->exchange;
+  if (exchange) {
+    own.path = LLRT_RESHARD_NCCL;
+    own.parts = exchange->n_parts;
+    own.workspace_bytes = exchange->workspace_bytes;
+    for (int i = 0; i < exchange->n_transfers; i++) {
+      own.messages += exchange->transfer[i].sends;
+      own.sent_bytes += exchange->transfer[i].sends ? exchange->transfer[i].bytes : 0;
+    }
+  }
+  return LLRT_PARAMS_WRITE(llrt_reshard_info, info, &own);
 }

@@ -3,13 +3,17 @@
 #define LLRT_RUNTIME_RESHARD_H
 
 #include "runtime/comm.h"
+#include "runtime/reshard_exchange.h"
 #include "runtime/reshard_moves.h"
+
+/* Whose memory a side is in, where it is no rank's. */
+enum { RESHARD_ZEROS = -1, RESHARD_WORKSPACE = -2 };
 
 /* One tensor of a launch: everything but its address. */
 typedef struct reshard_side {
   llrt_storage storage;
   llrt_index index[LLRT_MAX_INDICES];
-  int rank;       /* whose memory it is in; -1: the communicator's zeros */
+  int rank;       /* whose memory it is in, or one of those above */
   int64_t offset; /* bytes behind that rank's address */
 } reshard_side;
 
@@ -57,15 +61,32 @@ struct llrt_reshard {
   llrt_hash hash;
   bool crosses; /* some rank reads or writes another's memory: else none waits for others */
   int n, capacity;
-  reshard_launch *launch; /* in the order in which they are queued */
-  int n_fills;            /* of them, the first: before the ranks meet */
-  void *positions;        /* on the device: 0, 1, 2, … of i32; NULL: no index needs them */
+  reshard_launch *launch;     /* in the order in which they are queued */
+  int n_fills;                /* of them, the first: before the ranks meet */
+  reshard_exchange *exchange; /* NULL: by peers' memory */
+  void *positions;            /* on the device: 0, 1, 2, … of i32; NULL: no index needs them */
   int64_t n_positions;
   void *list; /* on the device: n_words addresses of boxes; NULL: no launch has several */
   int n_words;
 };
 
-/* Prepares this rank's launches. On failure some may be there; they are the struct's. */
+/* Where a run's tensors are. */
+typedef struct reshard_bases {
+  void *const *sources, *const *destinations; /* by rank */
+  void *workspace;                            /* NULL: none is needed */
+} reshard_bases;
+
+/* launch[begin..end); queue false: only looks whether addresses will do. Errors: INVALID_ARGUMENT,
+ * OUT_OF_CLASS, DEVICE. */
+llrt_status reshard_run_launches(const llrt_reshard *reshard, int begin, int end, bool queue,
+                                 const reshard_bases *bases, void *stream);
+
+/* words[n_words]: the addresses of boxes that launches move together. Errors: as above. */
+llrt_status reshard_list_boxes(const llrt_reshard *reshard, const reshard_bases *bases,
+                               uint64_t *words);
+
+/* Prepares this rank's launches by peers' memory. On failure some may be there; they are the
+ * struct's. */
 llrt_status reshard_build(llrt_reshard *reshard, const llrt_reshard_desc *desc, void *stream);
 
 void reshard_launch_fini(reshard_launch *launch);
@@ -75,6 +96,8 @@ llrt_status reshard_make_side(const llrt_reshard_desc *desc, bool destination, i
                               const reshard_move *move, llrt_tensor *tensor, reshard_side *side);
 
 void reshard_copies_init(reshard_copies *copies, const llrt_reshard_desc *desc);
+llrt_status reshard_new_copy(reshard_copies *copies,
+                             reshard_copy **out); /* zeroed, for the caller */
 llrt_status reshard_add_copy(reshard_copies *copies, const reshard_move *move);
 
 /* The next copies that one kernel can move: everything but where they lie is the same, and

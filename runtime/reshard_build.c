@@ -2,7 +2,7 @@
  * that are alike but for where boxes lie are one launch (reshard_join.c). Each box is a tensor of
  * its own where its storage allows that, else the whole part, of which an index along each cut axis
  * takes the positions. */
-#include "runtime/reshard.h"
+#include "runtime/reshard_build.h"
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -22,15 +22,15 @@ static uintptr_t stand_in(int t, int64_t offset) {
   return ((uintptr_t)(t + 1) << STAND_IN_SHIFT) + (uintptr_t)offset;
 }
 
+/* By peers' memory. */
 typedef struct builder {
-  llrt_reshard *reshard;
-  const llrt_reshard_desc *desc;
+  reshard_builder b;
   reshard_copies copies;
 } builder;
 
 /* ---- launches ---- */
 
-static llrt_status add_launch(llrt_reshard *reshard, int n, reshard_launch **out) {
+llrt_status reshard_add_launch(llrt_reshard *reshard, int n, reshard_launch **out) {
   if (reshard->n == reshard->capacity) {
     int capacity = reshard->capacity ? 2 * reshard->capacity : 8;
     reshard_launch *grown =
@@ -55,7 +55,7 @@ static void connect(reshard_launch *launch) {
   }
 }
 
-static llrt_status prepare(const builder *b, llrt_op_desc *desc, reshard_launch *launch) {
+static llrt_status prepare(const reshard_builder *b, llrt_op_desc *desc, reshard_launch *launch) {
   llrt_tensor_promise promises[LLRT_MAX_TENSORS];
   if (!desc->promises) desc->promises = promises;
   LLRT_TRY(llrt_op_promise_coarse(desc));
@@ -67,7 +67,7 @@ static llrt_status prepare(const builder *b, llrt_op_desc *desc, reshard_launch 
   return status;
 }
 
-static llrt_status prepare_convert(const builder *b, reshard_launch *launch, bool maps) {
+static llrt_status prepare_convert(const reshard_builder *b, reshard_launch *launch, bool maps) {
   connect(launch);
   llrt_op_desc desc = {.size = sizeof desc,
                        .kind = LLRT_OP_CONVERT,
@@ -80,46 +80,49 @@ static llrt_status prepare_convert(const builder *b, reshard_launch *launch, boo
 
 /* ---- copies ---- */
 
-static llrt_status launch_alone(builder *b, const reshard_copy *copy) {
+static llrt_status launch_alone(reshard_builder *b, const reshard_copy *copy, bool maps) {
   reshard_launch *launch;
-  LLRT_TRY(add_launch(b->reshard, 2, &launch));
+  LLRT_TRY(reshard_add_launch(b->reshard, 2, &launch));
   memcpy(launch->tensor, copy->tensor, sizeof copy->tensor);
   memcpy(launch->side, copy->side, sizeof copy->side);
   for (int t = 0; t < 2; t++) launch->tensor[t].device = b->reshard->comm->device;
-  return prepare_convert(b, launch, true);
+  return prepare_convert(b, launch, maps);
 }
 
 /* UNSUPPORTED, and no launch, where no kernel has lists for such boxes. */
-static llrt_status launch_joined(builder *b, const reshard_copy *const *copies, int n) {
+static llrt_status launch_joined(reshard_builder *b, const reshard_copy *const *copies, int n,
+                                 bool maps) {
   llrt_reshard *reshard = b->reshard;
   reshard_launch *launch;
-  LLRT_TRY(add_launch(reshard, 2, &launch));
+  LLRT_TRY(reshard_add_launch(reshard, 2, &launch));
   llrt_status status = reshard_join(copies, n, reshard->list, reshard->n_words, launch);
   for (int t = 0; t < 2; t++) launch->tensor[t].device = reshard->comm->device;
-  if (status == LLRT_OK) status = prepare_convert(b, launch, true);
+  if (status == LLRT_OK) status = prepare_convert(b, launch, maps);
   if (status == LLRT_OK) reshard->n_words += 2 * launch->n_places;
   if (status == LLRT_UNSUPPORTED) reshard_launch_fini(&reshard->launch[--reshard->n]);
   return status;
 }
 
-static llrt_status launch_group(builder *b, const reshard_copy *const *group, int n) {
-  llrt_status status = n > 1 ? launch_joined(b, group, n) : LLRT_UNSUPPORTED;
+static llrt_status launch_group(reshard_builder *b, const reshard_copy *const *group, int n,
+                                bool maps) {
+  llrt_status status = n > 1 ? launch_joined(b, group, n, maps) : LLRT_UNSUPPORTED;
   for (int i = 0; i < n && status == LLRT_UNSUPPORTED; i++) {
-    LLRT_TRY(launch_alone(b, group[i]));
+    LLRT_TRY(launch_alone(b, group[i], maps));
     if (i == n - 1) status = LLRT_OK;
   }
   return status;
 }
 
-static llrt_status launch_copies(builder *b) {
+llrt_status reshard_launch_copies(reshard_builder *b, reshard_copies *copies, bool maps) {
   const reshard_copy *group[RESHARD_MAX_WORDS / 2];
   llrt_device *device = b->reshard->comm->device;
   int first = 0, n;
-  if (b->copies.joins && b->copies.n > 1)
+  if (!device->backend->meet) copies->joins = false; /* nothing writes lists */
+  if (copies->joins && copies->n > 1 && !b->reshard->list)
     LLRT_TRY(
         device->backend->allocate(device, RESHARD_MAX_WORDS * sizeof(uint64_t), &b->reshard->list));
-  while ((n = reshard_take_group(&b->copies, b->reshard->n_words, &first, group)) > 0)
-    LLRT_TRY(launch_group(b, group, n));
+  while ((n = reshard_take_group(copies, b->reshard->n_words, &first, group)) > 0)
+    LLRT_TRY(launch_group(b, group, n, maps));
   return LLRT_OK;
 }
 
@@ -177,30 +180,34 @@ static llrt_status take_order(reshard_launch *launch) {
   return LLRT_OK;
 }
 
-static llrt_status build_sum(builder *b, const reshard_move *move) {
+llrt_status reshard_prepare_sum(const reshard_builder *b, reshard_launch *launch) {
+  for (int t = 0; t < launch->n; t++) launch->tensor[t].device = b->reshard->comm->device;
+  connect(launch);
+  LLRT_TRY(describe_sum(launch, launch->n - 1));
+  LLRT_TRY(prepare(b, launch->desc, launch));
+  return take_order(launch);
+}
+
+static llrt_status build_sum(reshard_builder *b, const reshard_move *move) {
   const llrt_reshard_desc *desc = b->desc;
   reshard_launch *launch;
-  LLRT_TRY(add_launch(b->reshard, move->n_from + 1, &launch));
+  LLRT_TRY(reshard_add_launch(b->reshard, move->n_from + 1, &launch));
   for (int s = 0; s < move->n_from; s++) {
     int t = s ? s + 1 : 0;
     LLRT_TRY(
         reshard_make_side(desc, false, move->from[s], move, &launch->tensor[t], &launch->side[t]));
   }
   LLRT_TRY(reshard_make_side(desc, true, move->to, move, &launch->tensor[1], &launch->side[1]));
-  for (int t = 0; t < launch->n; t++) launch->tensor[t].device = b->reshard->comm->device;
-  connect(launch);
-  LLRT_TRY(describe_sum(launch, move->n_from));
-  LLRT_TRY(prepare(b, launch->desc, launch));
-  return take_order(launch);
+  return reshard_prepare_sum(b, launch);
 }
 
 static llrt_status build_move(void *user, const reshard_move *move) {
   builder *b = user;
-  return move->n_from > 1 ? build_sum(b, move) : reshard_add_copy(&b->copies, move);
+  return move->n_from > 1 ? build_sum(&b->b, move) : reshard_add_copy(&b->copies, move);
 }
 
 /* Zeros, and pads as the storage has them, into the own part: of what one zero is for all. */
-static llrt_status build_fill(builder *b) {
+llrt_status reshard_build_fill(reshard_builder *b) {
   const llrt_reshard_desc *desc = b->desc;
   const llrt_sharding *to = desc->destination;
   const int64_t still[LLRT_MAX_RANK] = {0};
@@ -210,7 +217,7 @@ static llrt_status build_fill(builder *b) {
   for (int i = 0; i < desc->n_maps; i++)
     if (desc->maps[i].kind == LLRT_MAP_WORD_BITS)
       return llrt_error(LLRT_UNSUPPORTED, "WORD_BITS where parts have pads, or are summands");
-  LLRT_TRY(add_launch(b->reshard, 2, &launch));
+  LLRT_TRY(reshard_add_launch(b->reshard, 2, &launch));
   reshard_part(to, desc->shape, b->reshard->comm->rank, &part);
   for (int t = 0; t < 2; t++) {
     launch->tensor[t] = (llrt_tensor){
@@ -218,7 +225,7 @@ static llrt_status build_fill(builder *b) {
     memcpy(launch->tensor[t].shape, part.extent, sizeof part.extent);
   }
   LLRT_TRY(llrt_storage_strided(to->rank, still, &launch->side[0].storage));
-  launch->side[0].rank = -1;
+  launch->side[0].rank = RESHARD_ZEROS;
   launch->side[1].storage = to->storage;
   launch->side[1].rank = b->reshard->comm->rank;
   b->reshard->n_fills = 1;
@@ -262,15 +269,19 @@ static void settle(llrt_reshard *reshard) {
   }
 }
 
-llrt_status reshard_build(llrt_reshard *reshard, const llrt_reshard_desc *desc, void *stream) {
-  builder b = {.reshard = reshard, .desc = desc};
-  reshard_copies_init(&b.copies, desc);
-  LLRT_TRY(build_fill(&b));
-  llrt_status status = reshard_each_move(desc, reshard->comm->rank, build_move, &b);
-  if (status == LLRT_OK) status = launch_copies(&b);
-  free(b.copies.copy);
-  LLRT_TRY(status);
+llrt_status reshard_finish(llrt_reshard *reshard, void *stream) {
   LLRT_TRY(make_positions(reshard, stream));
   settle(reshard);
   return LLRT_OK;
+}
+
+llrt_status reshard_build(llrt_reshard *reshard, const llrt_reshard_desc *desc, void *stream) {
+  builder b = {.b = {reshard, desc}};
+  reshard_copies_init(&b.copies, desc);
+  LLRT_TRY(reshard_build_fill(&b.b));
+  llrt_status status = reshard_each_move(desc, reshard->comm->rank, build_move, &b);
+  if (status == LLRT_OK) status = reshard_launch_copies(&b.b, &b.copies, true);
+  free(b.copies.copy);
+  LLRT_TRY(status);
+  return reshard_finish(reshard, stream);
 }

@@ -80,7 +80,7 @@ void reshard_copies_init(reshard_copies *copies, const llrt_reshard_desc *desc) 
   *copies = (reshard_copies){.desc = desc, .joins = may_join(desc)};
 }
 
-llrt_status reshard_add_copy(reshard_copies *copies, const reshard_move *move) {
+llrt_status reshard_new_copy(reshard_copies *copies, reshard_copy **out) {
   if (copies->n == copies->capacity) {
     int capacity = copies->capacity ? 2 * copies->capacity : 8;
     reshard_copy *grown = memory_resize(copies->copy, (size_t)capacity * sizeof *grown);
@@ -88,8 +88,14 @@ llrt_status reshard_add_copy(reshard_copies *copies, const reshard_move *move) {
     copies->copy = grown;
     copies->capacity = capacity;
   }
-  reshard_copy *copy = &copies->copy[copies->n++];
-  *copy = (reshard_copy){.launched = false};
+  *out = &copies->copy[copies->n++];
+  **out = (reshard_copy){.launched = false};
+  return LLRT_OK;
+}
+
+llrt_status reshard_add_copy(reshard_copies *copies, const reshard_move *move) {
+  reshard_copy *copy;
+  LLRT_TRY(reshard_new_copy(copies, &copy));
   LLRT_TRY(reshard_make_side(copies->desc, false, move->from[0], move, &copy->tensor[0],
                              &copy->side[0]));
   return reshard_make_side(copies->desc, true, move->to, move, &copy->tensor[1], &copy->side[1]);
@@ -97,7 +103,7 @@ llrt_status reshard_add_copy(reshard_copies *copies, const reshard_move *move) {
 
 static bool same_side(const llrt_tensor *a, const reshard_side *s, const llrt_tensor *b,
                       const reshard_side *t) {
-  return a->n_indices == 0 && b->n_indices == 0 &&
+  return a->dtype == b->dtype && a->n_indices == 0 && b->n_indices == 0 &&
          memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
          memcmp(a->strides, b->strides, sizeof a->strides) == 0 &&
          llrt_storage_equal(&s->storage, &t->storage);

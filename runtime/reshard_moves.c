@@ -77,6 +77,10 @@ llrt_status reshard_check(const llrt_reshard_desc *desc) {
   LLRT_REQUIRE(llrt_dtype_bits(desc->source_dtype) && llrt_dtype_bits(desc->destination_dtype),
                "a dtype is none");
   LLRT_REQUIRE(desc->reserved == 0, "desc: a reserved field is not 0");
+  LLRT_REQUIRE(desc->path >= 0 && desc->path <= LLRT_RESHARD_NCCL, "desc: path is %d, not 0 to %d",
+               desc->path, LLRT_RESHARD_NCCL);
+  LLRT_REQUIRE(desc->parts >= 0 && desc->parts <= LLRT_RESHARD_MAX_PARTS,
+               "desc: parts is %d, not 0 to %d", desc->parts, LLRT_RESHARD_MAX_PARTS);
   LLRT_TRY(check_maps(desc));
   LLRT_REQUIRE(summands(desc->source) <= RESHARD_MAX_SUMMANDS,
                "%lld summands; at most %d are added", (long long)summands(desc->source),
@@ -98,6 +102,8 @@ llrt_hash reshard_hash(const llrt_reshard_desc *desc, int32_t ranks) {
     llrt_hasher_add_u64(&hasher, (uint64_t)desc->shape[axis]);
   llrt_hasher_add_u64(&hasher, (uint64_t)desc->source_dtype);
   llrt_hasher_add_u64(&hasher, (uint64_t)desc->destination_dtype);
+  llrt_hasher_add_u64(&hasher, (uint64_t)desc->path);
+  llrt_hasher_add_u64(&hasher, (uint64_t)desc->parts);
   for (int i = 0; i < desc->n_maps; i++) {
     llrt_hasher_add_u64(&hasher, (uint64_t)desc->maps[i].kind);
     llrt_hasher_add_u64(&hasher, desc->maps[i].constant);

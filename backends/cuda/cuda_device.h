@@ -89,6 +89,12 @@ llrt_status llrt_cuda_event_elapsed(llrt_device *base, const backend_event *star
 llrt_status llrt_cuda_event_done(llrt_device *base, const backend_event *event, bool *done);
 llrt_status llrt_cuda_event_wait(llrt_device *base, const backend_event *event, void *stream);
 
+/* cuda_stream.c */
+llrt_status llrt_cuda_stream_create(llrt_device *base, void **stream);
+void llrt_cuda_stream_destroy(llrt_device *base, void *stream);
+llrt_status llrt_cuda_enter_device(llrt_device *base, int *entry);
+llrt_status llrt_cuda_leave_device(llrt_device *base, int entry, llrt_status status);
+
 /* cuda_module.c */
 llrt_status llrt_cuda_link(llrt_device *base, const void *code, size_t size, void **linked,
                            size_t *linked_size);

@@ -77,6 +77,7 @@ typedef struct cuda_pool_properties {
 } cuda_pool_properties;
 
 #define CUDA_HOST_FOR_KERNELS 3    /* CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP */
+#define CUDA_STREAM_NON_BLOCKING 1 /* CUstream_flags */
 #define CUDA_CAPTURE_RELAXED 2     /* CUstreamCaptureMode */
 #define CUDA_POINTER_MEMORY_TYPE 2 /* CUpointer_attribute */
 
@@ -115,6 +116,8 @@ typedef struct cuda_pool_properties {
   X(1, cuMemcpyDtoDAsync_v2, (cuda_ptr destination, cuda_ptr source, size_t bytes, void *stream)) \
   X(1, cuMemsetD8Async, (cuda_ptr memory, unsigned char value, size_t bytes, void *stream)) \
   X(1, cuStreamSynchronize, (void *stream)) \
+  X(0, cuStreamCreate, (void **stream, unsigned flags)) \
+  X(0, cuStreamDestroy_v2, (void *stream)) \
   X(1, cuStreamIsCapturing, (void *stream, int *status)) \
   X(0, cuStreamGetId, (void *stream, unsigned long long *id)) \
   X(0, cuThreadExchangeStreamCaptureMode, (int *mode)) \

@@ -180,4 +180,8 @@ const llrt_backend llrt_backend_hip = {
     .load = llrt_hip_load,
     .unload = llrt_hip_unload,
     .launch = llrt_hip_launch,
+    .stream_create = llrt_hip_stream_create,
+    .stream_destroy = llrt_hip_stream_destroy,
+    .enter = llrt_hip_enter_device,
+    .leave = llrt_hip_leave_device,
 };

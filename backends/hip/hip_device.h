@@ -87,6 +87,12 @@ llrt_status llrt_hip_event_elapsed(llrt_device *base, const backend_event *start
 llrt_status llrt_hip_event_done(llrt_device *base, const backend_event *event, bool *done);
 llrt_status llrt_hip_event_wait(llrt_device *base, const backend_event *event, void *stream);
 
+/* hip_stream.c */
+llrt_status llrt_hip_stream_create(llrt_device *base, void **stream);
+void llrt_hip_stream_destroy(llrt_device *base, void *stream);
+llrt_status llrt_hip_enter_device(llrt_device *base, int *entry);
+llrt_status llrt_hip_leave_device(llrt_device *base, int entry, llrt_status status);
+
 /* hip_module.c */
 llrt_status llrt_hip_load(llrt_device *base, const backend_code *code, backend_module **module);
 void llrt_hip_unload(llrt_device *base, backend_module *module);

@@ -41,7 +41,8 @@ typedef struct hip_pool_properties {
   char reserved[96];
 } hip_pool_properties;
 
-#define HIP_CAPTURE_RELAXED 2 /* hipStreamCaptureMode */
+#define HIP_STREAM_NON_BLOCKING 1 /* hipStreamNonBlocking */
+#define HIP_CAPTURE_RELAXED 2     /* hipStreamCaptureMode */
 
 /* hipPointerAttribute_t. The numbers of hipMemoryType changed with ROCm 6, so none is read; the
  * fields' places did not. */
@@ -75,6 +76,8 @@ typedef struct hip_pointer_attributes {
     (void *destination, const void *source, size_t bytes, int kind, void *stream)) \
   X(1, hip_result, hipMemsetAsync, (void *memory, int value, size_t bytes, void *stream)) \
   X(1, hip_result, hipStreamSynchronize, (void *stream)) \
+  X(0, hip_result, hipStreamCreateWithFlags, (void **stream, unsigned flags)) \
+  X(0, hip_result, hipStreamDestroy, (void *stream)) \
   X(1, hip_result, hipStreamIsCapturing, (void *stream, int *status)) \
   X(0, hip_result, hipStreamGetId, (void *stream, unsigned long long *id)) \
   X(0, hip_result, hipThreadExchangeStreamCaptureMode, (int *mode)) \

@@ -6,7 +6,10 @@
  * opened. Kernels of one rank read its own part and write the others' directly; where parts are
  * summands, they read all of them and write their own sums. Two barriers, kernels of their own,
  * hold the ranks together: no byte is moved before all ranks have come, and the call's stream goes
- * on when all have moved theirs. docs/reshard.md. */
+ * on when all have moved theirs.
+ *
+ * Where ranks do not reach each other's memory, NCCL or RCCL carries the bytes: kernels pack them
+ * into workspace and unpack them, except what is one piece of memory. docs/reshard.md. */
 #ifndef LLRT_RESHARD_H
 #define LLRT_RESHARD_H
 
@@ -27,20 +30,42 @@ typedef struct llrt_comm llrt_comm;
  * how far they are. Errors: INVALID_ARGUMENT. */
 LLRT_API llrt_status llrt_comm_signal_bytes(int32_t ranks, size_t *bytes);
 
+/* An ncclUniqueId: one rank makes it and gives it to the others. */
+typedef struct llrt_nccl_id {
+  char bytes[128];
+} llrt_nccl_id;
+
+/* An id for a communicator of NCCL's (on cuda devices) or RCCL's (hip). library: as in
+ * llrt_comm_params. Errors: INVALID_ARGUMENT, UNAVAILABLE (no such library), UNSUPPORTED (the host,
+ * an old library), DEVICE. */
+LLRT_API llrt_status llrt_nccl_id_create(llrt_device *device, const char *library,
+                                         llrt_nccl_id *id);
+
 typedef struct llrt_comm_params {
   size_t size;
   int32_t rank, ranks;  /* 0 <= rank < ranks <= LLRT_MAX_RANKS */
   void *const *signals; /* [ranks]: rank r's signal memory (llrt_comm_signal_bytes, a multiple of
                            16) as this rank's device sees it. Zeroed before any rank's first call,
-                           and nobody's else while the communicator lives */
-  int64_t timeout_ms;   /* that a rank waits for the others at a barrier; 0: 30000 */
+                           and nobody's else while the communicator lives. NULL: ranks do not reach
+                           each other's memory; NCCL carries the bytes */
+  int64_t timeout_ms;   /* that a rank waits for the others at a barrier, or a call of NCCL's and
+                           what it queued take; 0: 30000 */
+  void *nccl; /* the caller's ncclComm_t of the same ranks, which nobody else uses at the same time;
+                 NULL: none */
+  const llrt_nccl_id *nccl_id; /* the same one on all ranks, for a communicator of llrt's own, of
+                                  which every rank drives another device; NULL: none */
+  const char *nccl_library;    /* NULL: libnccl.so.2 or librccl.so.1, a copy that the process has
+                                  loaded first; else the file to load */
 } llrt_comm_params;
 
 /* A communicator of this rank; one for each rank, made in any order, without waiting for the
- * others. Calls that take it are made by all ranks in the same order, each rank's by one thread at
- * a time. Ownership: llrt_comm_destroy, before the device is closed; the signal memory is the
- * caller's. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, DEVICE, UNSUPPORTED (a device without the
- * kernel by which ranks wait: hip; launches that block, CUDA_LAUNCH_BLOCKING). */
+ * others, except with nccl_id, where it returns when all have come. Calls that take it are made by
+ * all ranks in the same order, each rank's by one thread at a time. Ownership: llrt_comm_destroy,
+ * before the device is closed; the signal memory and `nccl` are the caller's, but a communicator
+ * that has failed (llrt_comm_status) has aborted `nccl`, which is then no more. Errors:
+ * INVALID_ARGUMENT, OUT_OF_MEMORY, DEVICE, UNAVAILABLE (no NCCL), UNSUPPORTED (with signals: a
+ * device without the kernel by which ranks wait: hip; launches that block, CUDA_LAUNCH_BLOCKING).
+ */
 LLRT_API llrt_status llrt_comm_create(llrt_device *device, const llrt_comm_params *params,
                                       llrt_comm **comm);
 
@@ -48,10 +73,11 @@ LLRT_API llrt_status llrt_comm_create(llrt_device *device, const llrt_comm_param
 LLRT_API void llrt_comm_destroy(llrt_comm **comm);
 
 /* OK while nothing went wrong; else DEVICE, the message naming the rank that did not come in time,
- * that described something else or that failed. It reads the device's memory, and waits for what is
- * queued on `stream`. A communicator that has failed stays so, on every rank within the time-out:
- * destroy it, zero the signal memory, make another. What destinations hold is then undefined.
- * Thread: any. Errors: INVALID_ARGUMENT for NULL, DEVICE. */
+ * that described something else or that failed, or with NCCL's words. It reads the device's memory,
+ * and waits for what is queued on `stream`; by NCCL no longer than the time-out, behind which the
+ * communicator has failed. A communicator that has failed stays so, on every rank within the
+ * time-out: destroy it, zero the signal memory, make another. What destinations hold is then
+ * undefined. Thread: any. Errors: INVALID_ARGUMENT for NULL, DEVICE. */
 LLRT_API llrt_status llrt_comm_status(const llrt_comm *comm, void *stream);
 
 /* Lets kernels and copies of `device` reach the memory of `peer` that llrt_memory_allocate gave,
@@ -63,6 +89,15 @@ LLRT_API llrt_status llrt_device_reach_peer(llrt_device *device, llrt_device *pe
 
 typedef struct llrt_reshard llrt_reshard;
 
+typedef enum llrt_reshard_path {
+  LLRT_RESHARD_CHOOSE = 0, /* what the communicator has; of both, what takes less time by a model of
+                              NVLink */
+  LLRT_RESHARD_PEERS = 1,  /* kernels write peers' memory */
+  LLRT_RESHARD_NCCL = 2
+} llrt_reshard_path;
+
+#define LLRT_RESHARD_MAX_PARTS 8
+
 /* The same on every rank. Storages of parts have no RUN-TIME strides and no digits on other targets
  * than memory. */
 typedef struct llrt_reshard_desc {
@@ -72,6 +107,9 @@ typedef struct llrt_reshard_desc {
   llrt_dtype source_dtype, destination_dtype; /* other types: a cast (llrt/map.h) */
   const llrt_map *maps; /* n_maps of them: XOR and WORD_BITS; none with summands */
   int32_t n_maps;
+  int32_t path;  /* llrt_reshard_path */
+  int32_t parts; /* by NCCL: into how many parts each message is cut, one of which is under way
+                    while the next one is packed; at most LLRT_RESHARD_MAX_PARTS. 0: by the bytes */
   int32_t reserved;
 } llrt_reshard_desc;
 
@@ -87,23 +125,45 @@ LLRT_API llrt_status llrt_reshard_prepare(llrt_comm *comm, const llrt_reshard_de
 /* Clears *reshard; NULL is accepted. Precondition: its launches are done. */
 LLRT_API void llrt_reshard_destroy(llrt_reshard **reshard);
 
+/* What a prepared re-shard of this rank is. */
+typedef struct llrt_reshard_info {
+  size_t size;      /* set by the caller, or 0 */
+  int32_t path;     /* LLRT_RESHARD_PEERS or LLRT_RESHARD_NCCL */
+  int32_t launches; /* kernels of a run */
+  int32_t parts;    /* of messages by NCCL; else 1 */
+  int32_t reserved;
+  int64_t messages, sent_bytes; /* that it sends by NCCL */
+  int64_t workspace_bytes;      /* of llrt_reshard_run_in; 0: none */
+} llrt_reshard_info;
+
+LLRT_API llrt_status llrt_reshard_get(const llrt_reshard *reshard, llrt_reshard_info *info);
+
 /* destination(x) = source(x), with the maps applied, for every coordinate x, in every copy that the
  * destination has; of copies in the source one is read. Summands are added in the order of the
  * mesh, in f32 (f64, integers: as docs/expressions.md has them), and cast once; of a destination of
  * summands the first gets the values and the others zeros. Pads are written as the storage says.
  *   sources        [ranks]: rank r's part as this rank sees it. The own one is read; the others
- *                  where the source has summands, else they may be NULL
+ *                  where the source has summands, else they may be NULL. By NCCL: all others may
  *   destinations   [ranks]: rank r's part as this rank sees it, of every rank that gets something
- *                  from this one, or, of summands, the own one. Parts may not overlap sources
+ *                  from this one, or, of summands and by NCCL, the own one. Parts may not overlap
+ *                  sources
  *   stream         all launches are queued there; the call does not wait, and is legal in a
  *                  capture, of which every rank replays its graph. On the host NULL: it returns
  *                  when all ranks have moved theirs, so that ranks need a thread each
+ * By NCCL the first run that is not given workspace allocates it, for as long as the re-shard
+ * lives; runs of one re-shard follow each other then, on one stream or by events.
  * Addresses are multiples of 16 bytes. Where a rank did not come in time the communicator has
  * failed (llrt_comm_status), and the next call says so, too, without waiting for it. A call that
  * fails tells the other ranks, whose communicators have failed then, too, and moves nothing of its
  * own. Errors: INVALID_ARGUMENT, OUT_OF_CLASS (an address), DEVICE. */
 LLRT_API llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *sources,
                                       void *const *destinations, void *stream);
+
+/* The same in the caller's workspace: llrt_reshard_info.workspace_bytes of device memory, a
+ * multiple of 256, that peers' devices of the same process reach where NCCL's do; of any content;
+ * nobody's else during the run. NULL: as llrt_reshard_run. */
+LLRT_API llrt_status llrt_reshard_run_in(const llrt_reshard *reshard, void *const *sources,
+                                         void *const *destinations, void *workspace, void *stream);
 
 /* What moves between ranks, as text: messages and bytes of each rank, the busiest link, memory, and
  * the time that links of `link_gbps` GB/s (10^9 bytes a second, each way of each device; 0: 450)

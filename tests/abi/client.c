@@ -192,6 +192,26 @@ static llrt_status use_llrt_reshard_desc(llrt_reshard_desc *desc) {
   return status ? status : llrt_reshard_explain(desc, 0, 0, NULL, 0, NULL);
 }
 
+/* Of a re-shard on a communicator of one rank. */
+static llrt_status use_llrt_reshard_info(llrt_reshard_info *info) {
+  static _Alignas(16) char signals[4096];
+  void *const list[1] = {signals};
+  llrt_comm_params params = {.size = sizeof params, .ranks = 1, .signals = list};
+  llrt_reshard_desc desc = {.size = sizeof desc, .shape = square};
+  llrt_sharding sharding;
+  llrt_comm *comm = NULL;
+  llrt_reshard *reshard = NULL;
+  llrt_status status = llrt_sharding_parse("mesh(a=1): P(a)", NULL, 2, square, &sharding);
+  desc.source = desc.destination = &sharding;
+  desc.source_dtype = desc.destination_dtype = LLRT_F32;
+  if (!status) status = llrt_comm_create(at.device, &params, &comm);
+  if (!status) status = llrt_reshard_prepare(comm, &desc, NULL, &reshard);
+  if (!status) status = llrt_reshard_get(reshard, info);
+  llrt_reshard_destroy(&reshard);
+  llrt_comm_destroy(&comm);
+  return status;
+}
+
 static llrt_status use_llrt_cache_params(llrt_cache_params *cache) {
   const llrt_context_params params = {.size = sizeof params, .cache = cache};
   llrt_context *context;
@@ -369,7 +389,7 @@ static llrt_status use_llrt_compile_event(llrt_compile_event *event) {
   READ(llrt_blocked_params) FILLED(llrt_cache_entry) READ(llrt_cache_params) \
   FILLED(llrt_cache_stats) FILLED(llrt_compile_event) READ(llrt_compute_params) \
   READ(llrt_comm_params) READ(llrt_context_params) FILLED(llrt_context_stats) \
-  READ(llrt_convert_params) READ(llrt_reshard_desc) \
+  READ(llrt_convert_params) READ(llrt_reshard_desc) FILLED(llrt_reshard_info) \
   FILLED(llrt_device_info) \
   READ(llrt_device_params) READ(llrt_dot_operand_params) READ(llrt_dot_pack_params) \
   FILLED(llrt_dot_packing) READ(llrt_dot_params) READ(llrt_gather_params) \

@@ -15,6 +15,7 @@ typedef struct reshard_case {
   int64_t shape[LLRT_MAX_RANK];
   llrt_dtype from, to;
   uint64_t flip; /* of an XOR map; 0: none */
+  int parts;     /* of messages by NCCL */
 } reshard_case;
 
 typedef enum reshard_result {
@@ -26,10 +27,12 @@ typedef enum reshard_result {
 /* Where ranks run: a device for each, and the stream that they all name. */
 typedef struct reshard_place {
   llrt_device *device[RESHARD_MAX_RANKS];
+  int devices; /* that differ; 0: not said */
   void *stream;
   int64_t timeout_ms;
   bool captured; /* emulated devices: the second run is of a graph, replayed twice */
   int ordinal[RESHARD_MAX_RANKS]; /* the driver's, of each device; for graphs alone */
+  const char *nccl; /* a library: by it, no rank knowing an address of another's; NULL: by peers */
 } reshard_place;
 
 /* A case of 2, 3, 4, 6 or 8 ranks. */

@@ -126,6 +126,7 @@ void reshard_case_draw(random_source *source, reshard_case *c) {
   draw_side(source, c, rank, sums, &c->source);
   draw_side(source, c, rank, sums, &c->destination);
   draw_types(source, (c->source.partial | c->destination.partial) != 0, c);
+  c->parts = 1 + (int)((source->state >> 20) % 4); /* takes no number: cases stay what they are */
 }
 
 void reshard_case_print(const reshard_case *c, char *text, size_t size) {
@@ -137,6 +138,7 @@ void reshard_case_print(const reshard_case *c, char *text, size_t size) {
   for (int axis = 0; axis < c->source.rank; axis++)
     used += (size_t)snprintf(text + used, size - used, "%s%lld", axis ? "x" : "",
                              (long long)c->shape[axis]);
-  snprintf(text + used, size - used, " %s -> %s flip %llx\n  %s\n  %s", llrt_dtype_name(c->from),
-           llrt_dtype_name(c->to), (unsigned long long)c->flip, side[0], side[1]);
+  snprintf(text + used, size - used, " %s -> %s flip %llx parts %d\n  %s\n  %s",
+           llrt_dtype_name(c->from), llrt_dtype_name(c->to), (unsigned long long)c->flip, c->parts,
+           side[0], side[1]);
 }

@@ -24,6 +24,7 @@ typedef struct run {
   part_memory source[RESHARD_MAX_RANKS], destination[RESHARD_MAX_RANKS];
   void *sources[RESHARD_MAX_RANKS], *destinations[RESHARD_MAX_RANKS], *signals[RESHARD_MAX_RANKS];
   size_t signal_bytes;
+  llrt_nccl_id id;
   llrt_status status[RESHARD_MAX_RANKS];
   char said[RESHARD_MAX_RANKS][400];
 } run;
@@ -181,12 +182,22 @@ typedef struct rank_thread {
   int rank;
 } rank_thread;
 
+/* With addresses of all ranks, or by NCCL of the own parts alone. */
+static llrt_status run_once(run *r, int rank, const llrt_reshard *reshard) {
+  void *sources[RESHARD_MAX_RANKS] = {NULL}, *destinations[RESHARD_MAX_RANKS] = {NULL};
+  if (!r->place->nccl)
+    return llrt_reshard_run(reshard, r->sources, r->destinations, r->place->stream);
+  sources[rank] = r->sources[rank];
+  destinations[rank] = r->destinations[rank];
+  return llrt_reshard_run(reshard, sources, destinations, r->place->stream);
+}
+
 /* The second run: at once, or as a graph. */
 static llrt_status run_again(run *r, int rank, const llrt_reshard *reshard) {
   const reshard_place *place = r->place;
   bool captured = place->captured;
   if (captured && !reshard_graph_begin(place->ordinal[rank], place->stream)) return LLRT_INTERNAL;
-  llrt_status status = llrt_reshard_run(reshard, r->sources, r->destinations, place->stream);
+  llrt_status status = run_once(r, rank, reshard);
   if (captured && !reshard_graph_replay(place->stream, 2)) return LLRT_INTERNAL;
   return status;
 }
@@ -194,8 +205,14 @@ static llrt_status run_again(run *r, int rank, const llrt_reshard *reshard) {
 static llrt_status run_rank(run *r, int rank) {
   const reshard_case *c = r->c;
   llrt_device *device = r->place->device[rank];
-  const llrt_comm_params params = {
-      .rank = rank, .ranks = c->ranks, .signals = r->signals, .timeout_ms = r->place->timeout_ms};
+  const char *nccl = r->place->nccl;
+  const llrt_comm_params params = {.size = sizeof params,
+                                   .rank = rank,
+                                   .ranks = c->ranks,
+                                   .signals = nccl ? NULL : r->signals,
+                                   .timeout_ms = r->place->timeout_ms,
+                                   .nccl_id = nccl ? &r->id : NULL,
+                                   .nccl_library = nccl};
   const llrt_map flip = {.kind = LLRT_MAP_XOR, .constant = c->flip};
   const llrt_reshard_desc desc = {.source = &c->source,
                                   .destination = &c->destination,
@@ -203,12 +220,13 @@ static llrt_status run_rank(run *r, int rank) {
                                   .source_dtype = c->from,
                                   .destination_dtype = c->to,
                                   .maps = &flip,
-                                  .n_maps = c->flip != 0};
+                                  .n_maps = c->flip != 0,
+                                  .parts = c->parts};
   llrt_comm *comm = NULL;
   llrt_reshard *reshard = NULL;
   llrt_status status = llrt_comm_create(device, &params, &comm);
   if (!status) status = llrt_reshard_prepare(comm, &desc, r->place->stream, &reshard);
-  if (!status) status = llrt_reshard_run(reshard, r->sources, r->destinations, r->place->stream);
+  if (!status) status = run_once(r, rank, reshard);
   if (!status) status = run_again(r, rank, reshard);
   if (!status) status = llrt_comm_status(comm, r->place->stream);
   if (!status) status = llrt_stream_synchronize(device, r->place->stream);
@@ -279,6 +297,7 @@ reshard_result reshard_case_run(const reshard_case *c, const reshard_place *plac
   bool made = true;
   llrt_comm_signal_bytes(c->ranks, &r.signal_bytes);
   for (int rank = 0; rank < c->ranks; rank++) made &= make_rank(&r, rank);
+  if (place->nccl) made &= llrt_nccl_id_create(place->device[0], place->nccl, &r.id) == LLRT_OK;
   if (made) {
     run_ranks(&r);
     result = judge(&r, message, size);

@@ -10,6 +10,9 @@
   X(llrt_device_reach_peer, (0, 0)) \
   X(llrt_reshard_prepare, (0, 0, 0, 0)) \
   X(llrt_reshard_run, (0, 0, 0, 0)) \
+  X(llrt_reshard_run_in, (0, 0, 0, 0, 0)) \
+  X(llrt_reshard_get, (0, 0)) \
+  X(llrt_nccl_id_create, (0, 0, 0)) \
   X(llrt_reshard_explain, (0, 0, 0, 0, 0, 0)) \
   X(llrt_mesh_validate, (0)) \
   X(llrt_mesh_position, (0, 0, 0)) \

@@ -1,6 +1,7 @@
-/* llrt_reshard_draws SEED COUNT [DEVICES]: draws and runs so many re-shards, each by a thread for
- * each rank, on `host` or on devices named with commas between, which ranks share in turn. Prints
- * what is wrong, and how many were refused and why. Exit status 1: something was wrong. */
+/* llrt_reshard_draws SEED COUNT [DEVICES [nccl]]: draws and runs so many re-shards, each by a
+ * thread for each rank, on `host` or on devices named with commas between, which ranks share in
+ * turn, by peers' memory or by a stand-in for NCCL. Prints what is wrong, and how many were refused
+ * and why. Exit status 1: something was wrong. */
 #include "tests/reshard/reshard_case.h"
 
 #include <stdio.h>
@@ -26,9 +27,10 @@ static void open_devices(char *names, reshard_place *place) {
     must(llrt_context_create(&params, &context));
     must(llrt_device_open(context, name, NULL, &device[n++]));
   }
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < n && !place->nccl; i++)
     for (int j = 0; j < n; j++) must(llrt_device_reach_peer(device[i], device[j]));
   for (int i = 0; i < RESHARD_MAX_RANKS; i++) place->device[i] = device[i % n];
+  place->devices = n;
 }
 
 int main(int argc, char **argv) {
@@ -38,10 +40,16 @@ int main(int argc, char **argv) {
   reshard_place place = {.timeout_ms = 600000};
   snprintf(names, sizeof names, "%s", argc > 3 ? argv[3] : "host");
   if (strncmp(names, "host", 4) != 0) place.stream = PER_THREAD_STREAM;
+  bool hip = strncmp(names, "hip", 3) == 0, by_nccl = argc > 4 && strcmp(argv[4], "nccl") == 0;
+  if (by_nccl)
+    place.nccl = !place.stream ? LLRT_TEST_NCCL "host.so"
+                 : hip         ? LLRT_TEST_NCCL "hip.so"
+                               : LLRT_TEST_NCCL "cuda.so";
   open_devices(names, &place);
   for (int i = 0; i < count; i++) {
     reshard_case c;
     reshard_case_draw(&source, &c);
+    if (place.nccl && place.stream && c.ranks > place.devices) continue;
     message[0] = 0;
     reshard_result result = reshard_case_run(&c, &place, message, sizeof message);
     refused += result == RESHARD_REFUSED;

@@ -1,0 +1,119 @@
+#include "runtime/reshard_cost.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+
+#include <stdlib.h>
+
+/* Of a link's bandwidth, what kernels that write to peers reach, and NCCL's send and receive: 358
+ * and 335 of 450 GB/s on four H200 (docs/reshard.md). */
+#define SHARE_OF_PEERS 0.80
+#define SHARE_OF_NCCL 0.75
+/* Microseconds: two meetings; a group of messages; a launch. */
+#define MEETINGS 8.0
+#define GROUP 20.0
+#define LAUNCH 3.0
+#define ALIGNMENT 256
+
+typedef struct counter {
+  const llrt_reshard_desc *desc;
+  int64_t ranks;
+  reshard_messages *messages;
+  int64_t *sent; /* as reshard_exchange_build.c counts it, for the number of parts */
+} counter;
+
+static int64_t aligned(int64_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+static llrt_status count_message(counter *c, const reshard_move *move, int s) {
+  const llrt_reshard_desc *desc = c->desc;
+  reshard_messages *from = &c->messages[move->from[s]], *to = &c->messages[move->to];
+  int64_t elements = reshard_elements(desc, move);
+  reshard_wire wire;
+  LLRT_TRY(reshard_wire_choose(desc, move, s, &wire));
+  c->sent[move->from[s]] += reshard_bytes(elements, desc->source_dtype);
+  from->sends++;
+  from->sent += wire.bytes;
+  to->receives++;
+  to->received += wire.bytes;
+  from->in_place += wire.sent_in_place;
+  to->in_place += wire.received_in_place;
+  if (!wire.sent_in_place) {
+    from->packs += reshard_bytes(elements, desc->source_dtype) + wire.bytes;
+    from->workspace += aligned(wire.bytes);
+  }
+  if (wire.received_in_place) return LLRT_OK;
+  to->workspace += aligned(wire.bytes);
+  to->unpacks += wire.bytes;
+  if (s == 0) to->unpacks += reshard_bytes(elements, desc->destination_dtype);
+  return LLRT_OK;
+}
+
+static llrt_status count_move(void *user, const reshard_move *move) {
+  counter *c = user;
+  for (int s = 0; s < move->n_from; s++) {
+    if (move->from[s] != move->to) LLRT_TRY(count_message(c, move, s));
+    else
+      c->messages[move->to].stays +=
+          reshard_bytes(reshard_elements(c->desc, move), c->desc->source_dtype) +
+          reshard_bytes(reshard_elements(c->desc, move), c->desc->destination_dtype);
+  }
+  return LLRT_OK;
+}
+
+llrt_status reshard_count_messages(const llrt_reshard_desc *desc, int64_t ranks,
+                                   reshard_messages *messages, int *parts) {
+  counter c = {.desc = desc, .ranks = ranks, .messages = messages};
+  llrt_status status = LLRT_OK;
+  int64_t most = 0;
+  c.sent = memory_zeroed((size_t)ranks, sizeof *c.sent);
+  if (!c.sent) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %lld ranks", (long long)ranks);
+  for (int64_t r = 0; r < ranks; r++) messages[r] = (reshard_messages){.sends = 0};
+  for (int64_t r = 0; r < ranks && status == LLRT_OK; r++)
+    status = reshard_each_move(desc, r, count_move, &c);
+  for (int64_t r = 0; r < ranks; r++)
+    if (c.sent[r] > most) most = c.sent[r];
+  *parts = reshard_count_parts(desc, most);
+  free(c.sent);
+  return status;
+}
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+/* By NCCL a part's messages and what packs and unpacks others are at once: what is neither hidden
+ * is the first part's packing and the last one's unpacking. */
+static double by_nccl(const reshard_messages *m, int parts, double on_link, double memory_gbps) {
+  double pack = (double)m->packs / memory_gbps / 1e3,
+         unpack = (double)m->unpacks / memory_gbps / 1e3;
+  double stays = (double)m->stays / memory_gbps / 1e3;
+  double ends = (pack + unpack) / parts, beside = (pack + unpack) - ends + stays;
+  double launches = (m->packs > 0) + (m->unpacks > 0);
+  return ends + larger(on_link / SHARE_OF_NCCL, beside) + GROUP + launches * LAUNCH;
+}
+
+reshard_times reshard_predict(const reshard_messages *messages, int64_t ranks, int parts,
+                              double link_gbps, double memory_gbps) {
+  reshard_times times = {.parts = parts};
+  for (int64_t r = 0; r < ranks; r++) {
+    const reshard_messages *m = &messages[r];
+    double on_link = larger((double)m->sent, (double)m->received) / link_gbps / 1e3;
+    double touched = (double)(m->sent + m->received + m->stays) / memory_gbps / 1e3;
+    times.peers =
+        larger(times.peers, larger(on_link / SHARE_OF_PEERS, touched) + MEETINGS + LAUNCH);
+    times.nccl = larger(times.nccl, by_nccl(m, parts, on_link, memory_gbps));
+  }
+  return times;
+}
+
+llrt_status reshard_choose_path(const llrt_reshard_desc *desc, int64_t ranks,
+                                llrt_reshard_path *path) {
+  int parts;
+  reshard_messages *messages = memory_zeroed((size_t)ranks, sizeof *messages);
+  if (!messages)
+    return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %lld ranks", (long long)ranks);
+  llrt_status status = reshard_count_messages(desc, ranks, messages, &parts);
+  reshard_times times =
+      reshard_predict(messages, ranks, parts, RESHARD_LINK_GBPS, RESHARD_MEMORY_GBPS);
+  *path = times.nccl < times.peers ? LLRT_RESHARD_NCCL : LLRT_RESHARD_PEERS;
+  free(messages);
+  return status;
+}

@@ -1,0 +1,167 @@
+#include "runtime/reshard_wire.h"
+
+#include "base/status.h"
+#include "layout/box.h"
+
+#include <string.h>
+
+#define BYTES_A_PART (INT64_C(96) << 20) /* below, a group of its own costs more than it hides */
+#define CUT_MULTIPLE 64                  /* positions: where cuts fall, if extents allow */
+
+int64_t reshard_bytes(int64_t elements, llrt_dtype dtype) {
+  int64_t bits = llrt_dtype_bits(dtype);
+  return elements / 8 * bits + (elements % 8 * bits + 7) / 8;
+}
+
+int64_t reshard_elements(const llrt_reshard_desc *desc, const reshard_move *move) {
+  int64_t elements = 1;
+  for (int axis = 0; axis < desc->source->rank; axis++) elements *= move->extent[axis];
+  return elements;
+}
+
+/* ---- boxes that are one piece ---- */
+
+/* What a box is in the memory of a part. */
+typedef struct place {
+  bool fits;  /* it is a tensor of its own, which begins with a byte */
+  bool whole; /* and fills one piece of the part's memory, and no other element is there */
+  storage_box box;
+  int64_t offset; /* bytes */
+} place;
+
+/* Places that a digit's copies or pads take are more than elements; so are gaps. */
+static bool fills_its_span(const storage_box *box, const int64_t *extent, int rank,
+                           int64_t elements) {
+  llrt_storage_binding binding;
+  if (llrt_storage_bind(&box->storage, rank, extent, box->strides, &binding) != LLRT_OK)
+    return false;
+  for (int axis = 0; axis < rank; axis++)
+    if (binding.padded[axis] != extent[axis]) return false;
+  for (int i = 0; i < box->storage.n_digits; i++)
+    if (box->storage.digit[i].axis == LLRT_AXIS_REPLICA) return false;
+  return binding.span == elements;
+}
+
+static llrt_status find_place(const llrt_reshard_desc *desc, bool of_source, int rank,
+                              const reshard_move *move, place *out) {
+  const llrt_sharding *sharding = of_source ? desc->source : desc->destination;
+  llrt_dtype dtype = of_source ? desc->source_dtype : desc->destination_dtype;
+  int64_t begin[LLRT_MAX_RANK] = {0}, bits = llrt_dtype_bits(dtype);
+  llrt_part part;
+  llrt_storage_binding binding;
+  *out = (place){.fits = false};
+  reshard_part(sharding, desc->shape, rank, &part);
+  LLRT_TRY(llrt_storage_bind(&sharding->storage, sharding->rank, part.extent, NULL, &binding));
+  for (int axis = 0; axis < sharding->rank; axis++)
+    begin[axis] = move->begin[axis] - part.begin[axis];
+  storage_box_find(&sharding->storage, &binding, part.extent, begin, move->extent, &out->box,
+                   &out->fits);
+  out->fits = out->fits && out->box.offset * bits % 8 == 0;
+  if (!out->fits) return LLRT_OK;
+  int64_t elements = reshard_elements(desc, move);
+  out->offset = out->box.offset * bits / 8;
+  out->whole =
+      elements * bits % 8 == 0 && fills_its_span(&out->box, move->extent, sharding->rank, elements);
+  return LLRT_OK;
+}
+
+/* ---- the wire ---- */
+
+static bool has_word_bits(const llrt_reshard_desc *desc) {
+  for (int i = 0; i < desc->n_maps; i++)
+    if (desc->maps[i].kind == LLRT_MAP_WORD_BITS) return true;
+  return false;
+}
+
+/* Whether two places of equal extents have the same elements in the same order: by their rules. */
+static bool same_order(const place *a, const place *b) {
+  return llrt_storage_equal(&a->box.storage, &b->box.storage) &&
+         memcmp(a->box.strides, b->box.strides, sizeof a->box.strides) == 0;
+}
+
+static void take_order(const place *from, reshard_wire *wire) {
+  wire->storage = from->box.storage;
+  memcpy(wire->strides, from->box.strides, sizeof wire->strides);
+}
+
+/* Which end needs no kernel. A message of the narrower type is not in place where the type is the
+ * wider one; words of WORD_BITS are the destination's memory, and summands are added there: both
+ * are for a kernel on arrival. */
+static llrt_status choose_order(const llrt_reshard_desc *desc, const reshard_move *move,
+                                const place *from, const place *to, reshard_wire *wire) {
+  bool alone = move->n_from == 1 && !has_word_bits(desc);
+  wire->sent_in_place = from->whole && wire->dtype == desc->source_dtype;
+  wire->received_in_place = to->whole && wire->dtype == desc->destination_dtype && alone;
+  if (wire->sent_in_place && wire->received_in_place)
+    wire->received_in_place = desc->n_maps == 0 && same_order(from, to);
+  if (wire->sent_in_place) take_order(from, wire);
+  else if (wire->received_in_place) take_order(to, wire);
+  else return llrt_storage_row_major(desc->source->rank, &wire->storage);
+  return LLRT_OK;
+}
+
+llrt_status reshard_wire_choose(const llrt_reshard_desc *desc, const reshard_move *move,
+                                int summand, reshard_wire *wire) {
+  int bits[2] = {llrt_dtype_bits(desc->source_dtype), llrt_dtype_bits(desc->destination_dtype)};
+  bool arrives = move->n_from > 1 || has_word_bits(desc) || bits[0] < bits[1];
+  place from, to;
+  LLRT_TRY(find_place(desc, true, move->from[summand], move, &from));
+  LLRT_TRY(find_place(desc, false, move->to, move, &to));
+  /* Of equal width: cast where the kernel is. A part that is sent as it lies is cast on arrival. */
+  arrives |= bits[0] == bits[1] && from.whole;
+  *wire = (reshard_wire){.dtype = arrives ? desc->source_dtype : desc->destination_dtype};
+  LLRT_TRY(choose_order(desc, move, &from, &to, wire));
+  wire->maps_on_arrival = arrives || wire->sent_in_place;
+  wire->bytes = reshard_bytes(reshard_elements(desc, move), wire->dtype);
+  wire->source_offset = from.offset;
+  wire->destination_offset = to.offset;
+  return LLRT_OK;
+}
+
+/* ---- parts ---- */
+
+int reshard_count_parts(const llrt_reshard_desc *desc, int64_t bytes) {
+  if (desc->parts > 0) return desc->parts;
+  int64_t n = bytes / BYTES_A_PART;
+  return n < 1 ? 1 : n > RESHARD_MAX_PARTS ? RESHARD_MAX_PARTS : (int)n;
+}
+
+/* Positions of each part but the last along an axis; 0: it has too few. */
+static int64_t piece_of(int64_t extent, int n) {
+  int64_t piece = (extent + n - 1) / n;
+  if (extent < n) return 0;
+  if (piece >= CUT_MULTIPLE) piece = (piece + CUT_MULTIPLE - 1) / CUT_MULTIPLE * CUT_MULTIPLE;
+  return piece;
+}
+
+static bool cut_along(const reshard_move *move, int axis, int part, int n, reshard_move *piece) {
+  int64_t step = piece_of(move->extent[axis], n), begin = step * part;
+  if (step == 0 || begin >= move->extent[axis]) return false;
+  *piece = *move;
+  piece->begin[axis] += begin;
+  piece->extent[axis] = move->extent[axis] - begin < step ? move->extent[axis] - begin : step;
+  return true;
+}
+
+/* Whether pieces are as good as the whole: tensors of their own, and in place where that is. */
+static bool cuts_well(const llrt_reshard_desc *desc, const reshard_move *move, int axis, int n) {
+  for (int s = 0; s < 2; s++) {
+    int rank = s ? move->to : move->from[0];
+    place whole, cut;
+    reshard_move piece;
+    if (find_place(desc, s == 0, rank, move, &whole) != LLRT_OK || !whole.fits) return false;
+    for (int part = 0; part < n && cut_along(move, axis, part, n, &piece); part++)
+      if (find_place(desc, s == 0, rank, &piece, &cut) != LLRT_OK || !cut.fits ||
+          cut.whole != whole.whole)
+        return false;
+  }
+  return piece_of(move->extent[axis], n) > 0;
+}
+
+bool reshard_cut_move(const llrt_reshard_desc *desc, const reshard_move *move, int part, int n,
+                      reshard_move *piece) {
+  *piece = *move;
+  for (int axis = 0; axis < desc->source->rank && n > 1; axis++)
+    if (cuts_well(desc, move, axis, n)) return cut_along(move, axis, part, n, piece);
+  return part == 0;
+}

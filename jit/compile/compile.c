@@ -7,6 +7,7 @@
 #include "jit/compile/joins.h"
 #include "jit/compile/link.h"
 #include "jit/compile/machine.h"
+#include "jit/compile/signed_truth.h"
 #include "jit/emit/core/module_flags.h"
 
 #include <llvm-c/Analysis.h>
@@ -143,7 +144,10 @@ static llrt_status compile(LLVMModuleRef module, LLVMTargetMachineRef machine,
   LLRT_TRY(verify(module));
   LLRT_TRY(optimise(module, machine, target->isa));
   LLRT_TRY(diagnostics_status(report));
-  if (target->isa == PLAN_ISA_NVPTX) jit_keep_joins(module);
+  if (target->isa == PLAN_ISA_NVPTX) {
+    jit_keep_joins(module);
+    jit_choose_signed_truth(module);
+  }
   if (emit == LLRT_EMIT_IR) return emit_ir(module, result);
   return emit_machine_code(module, machine, target, emit, report, result);
 }

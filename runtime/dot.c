@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "jit/plan/types/dot_type.h"
 #include "layout/storage_rule.h"
+#include "runtime/dot_grouped.h"
 #include "runtime/prepared.h"
 #include "runtime/result.h"
 
@@ -29,10 +30,13 @@ typedef struct part {
 typedef struct dot_call {
   op_description desc;
   llrt_storage storage[LLRT_MAX_TENSORS];
+  llrt_index index[3][LLRT_MAX_INDICES]; /* of A, D, B, by the operation's axes */
 } dot_call;
 
 typedef struct parts {
-  int rank; /* of the operation */
+  int rank;         /* of the operation */
+  bool grouped;     /* its first axis are experts (dot.h) */
+  llrt_tensor ends; /* grouped: of as many values as there are experts */
   int64_t extent[LLRT_MAX_RANK];
   int n;
   part part[LLRT_DOT_ROLES];
@@ -44,8 +48,8 @@ static const char *name_of(const part *p) {
 
 /* ---- the axes ---- */
 
-static llrt_status check_rank(const part *p, int rank) {
-  bool alone = p->n < 2; /* without batch axes */
+static llrt_status check_rank(const part *p, int rank, bool grouped) {
+  bool alone = p->n < 2 && !(grouped && p->role == LLRT_DOT_BIAS); /* without batch axes */
   int own = p->tensor->rank, most = p->n == 0 ? rank : alone ? p->n : rank - 3 + p->n;
   if (p->n == most) LLRT_REQUIRE(own == most, "the %s has rank %d, not %d", name_of(p), own, most);
   LLRT_REQUIRE(own >= p->n && own <= most, "the %s has rank %d, not %d to %d", name_of(p), own,
@@ -92,8 +96,8 @@ static llrt_status fill_groups(const parts *all, const part *p, int32_t group[LL
   for (int a = 0; a < p->tensor->rank && p->n > 0; a++) {
     int axis = axis_of(all, p, a), place = a - (p->tensor->rank - p->n);
     int64_t positions = p->tensor->shape[a];
-    bool shared = axis < all->rank - 3 && positions == 1 &&
-                  p->role != LLRT_DOT_D; /* a batch axis of one position */
+    bool shared = axis < all->rank - 3 && positions == 1 && p->role != LLRT_DOT_D &&
+                  !all->grouped; /* a batch axis of one position */
     if (place < 0 || !p->group) group[axis] = shared ? LLRT_GROUP_ALL : 1;
     else if (p->wide && axis == all->rank - 1 && positions == 1) group[axis] = LLRT_GROUP_ALL;
     else LLRT_TRY(find_group(p, positions, all->extent[axis], p->group[place], &group[axis]));
@@ -101,8 +105,23 @@ static llrt_status fill_groups(const parts *all, const part *p, int32_t group[LL
   return LLRT_OK;
 }
 
-/* The tensor with the operation's axes. */
-static llrt_status expand(const parts *all, const part *p, llrt_storage *storage,
+/* An index by the operation's axes. What names none stays as it is, and is refused later. */
+static llrt_index renumber(const llrt_index *in, const int8_t to[LLRT_MAX_RANK], int rank) {
+  llrt_index out = *in;
+  if (in->axis < 0 || in->axis >= rank || (in->axes | in->folded) >> rank) return out;
+  out.axis = to[in->axis];
+  out.axes = out.folded = 0;
+  for (int a = 0; a < LLRT_MAX_RANK; a++) out.strides[a] = 0;
+  for (int a = 0; a < rank; a++) {
+    out.axes |= (in->axes >> a & 1) << to[a];
+    out.folded |= (in->folded >> a & 1) << to[a];
+    out.strides[to[a]] = in->strides[a];
+  }
+  return out;
+}
+
+/* The tensor with the operation's axes; index: room for its indices, or NULL. */
+static llrt_status expand(const parts *all, const part *p, llrt_storage *storage, llrt_index *index,
                           llrt_tensor *out) {
   const llrt_tensor *in = p->tensor;
   int8_t to[LLRT_MAX_RANK] = {0};
@@ -129,6 +148,10 @@ static llrt_status expand(const parts *all, const part *p, llrt_storage *storage
   LLRT_TRY(storage_renumber(&own, to, all->rank, storage));
   out->rank = all->rank;
   out->storage = storage;
+  if (!index || in->n_indices < 1 || in->n_indices > LLRT_MAX_INDICES || !in->indices)
+    return LLRT_OK;
+  for (int i = 0; i < in->n_indices; i++) index[i] = renumber(&in->indices[i], to, in->rank);
+  out->indices = index;
   return LLRT_OK;
 }
 
@@ -163,14 +186,15 @@ static void list_parts(const llrt_tensor *a, const llrt_tensor *b, const llrt_te
   add_scaling(all, b, &params->b, LLRT_DOT_SCALE_B, k, n);
   add_part(all, LLRT_DOT_ADD, params->add, 2, m, n, NULL);
   add_part(all, LLRT_DOT_SCALE_D, params->scale, 2, m, n, scale_group);
+  if (all->grouped) add_part(all, LLRT_DOT_ENDS, &all->ends, 1, 0, 0, NULL);
 }
 
-/* Of a SCALE map, the groups along D's last two axes. */
+/* Of a SCALE map, the groups along D's last two axes; rank: D's. */
 static void groups_of_result(const llrt_dot_params *params, int rank, int64_t group[2]) {
   group[0] = group[1] = 0;
   for (int i = 0; i < params->n_maps && i < LLRT_MAX_MAPS; i++)
-    for (int a = 0; a < 2 && params->maps[i].kind == LLRT_MAP_SCALE && rank >= 3; a++)
-      group[a] = params->maps[i].group[rank - 3 + a];
+    for (int a = 0; a < 2 && params->maps[i].kind == LLRT_MAP_SCALE && rank >= 2; a++)
+      group[a] = params->maps[i].group[rank - 2 + a];
 }
 
 static llrt_status take_params(const llrt_dot_params *params, llrt_dot_params *out) {
@@ -224,17 +248,23 @@ static llrt_status fill_tensors(parts *all, dot_call *call) {
   op_description *desc = &call->desc;
   for (int i = 0; i < all->n; i++) {
     const part *p = &all->part[i];
-    LLRT_TRY(check_rank(p, all->rank));
+    LLRT_TRY(check_rank(p, all->rank, all->grouped));
     desc->dot.roles |= 1u << p->role;
     LLRT_TRY(fill_groups(all, p, desc->dot.group[i]));
-    LLRT_TRY(expand(all, p, &call->storage[i], &desc->tensors[i]));
+    LLRT_TRY(expand(all, p, &call->storage[i], i < 3 ? call->index[i] : NULL, &desc->tensors[i]));
   }
   return LLRT_OK;
 }
 
 /* The ranks of A, B and D, and the operation's extents. */
 static llrt_status take_shape(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
-                              parts *all) {
+                              const llrt_tensor *ends, parts *all) {
+  all->grouped = ends != NULL;
+  if (ends) {
+    LLRT_TRY(llrt_dot_grouped_shape(a, b, d, ends, all->extent, &all->ends));
+    all->rank = DOT_GROUPED_RANK;
+    return LLRT_OK;
+  }
   LLRT_REQUIRE(a->rank >= 2 && a->rank < LLRT_MAX_RANK, "operand A has rank %d, not 2 to %d",
                a->rank, LLRT_MAX_RANK - 1);
   LLRT_REQUIRE(b->rank >= 2 && b->rank < LLRT_MAX_RANK, "operand B has rank %d, not 2 to %d",
@@ -254,8 +284,8 @@ static llrt_status describe(const llrt_tensor *a, const llrt_tensor *b, const ll
   int64_t scale_group[2];
   parts all = {.n = 0};
   LLRT_TRY(take_params(params, &own));
-  LLRT_TRY(take_shape(a, b, d, &all));
-  groups_of_result(&own, all.rank, scale_group);
+  LLRT_TRY(take_shape(a, b, d, own.ends, &all));
+  groups_of_result(&own, d->rank, scale_group);
   list_parts(a, b, d, &own, scale_group, &all);
   op_description_begin(&call->desc, LLRT_OP_DOT, all.n);
   fill_numbers(&own, &call->desc);
@@ -349,15 +379,18 @@ llrt_status llrt_dot_result(const llrt_tensor *a, const llrt_tensor *b,
   *d = (llrt_tensor){.device = a->device, .rank = a->rank > b->rank ? a->rank : b->rank};
   LLRT_REQUIRE(a->rank >= 2 && b->rank >= 2 && d->rank < LLRT_MAX_RANK,
                "operands of rank %d and %d, not 2 to %d", a->rank, b->rank, LLRT_MAX_RANK - 1);
-  for (int axis = 0; axis < d->rank - 2; axis++) {
+  llrt_dot_params own;
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_dot_params, params, &own));
+  bool grouped_rows = own.ends && b->rank == 3; /* whose result lacks the axis of experts */
+  if (grouped_rows) d->rank = 2;
+  if (own.ends && !grouped_rows) LLRT_TRY(llrt_dot_grouped_sums(a, b, own.ends, d));
+  for (int axis = 0; axis < d->rank - 2 && !own.ends; axis++) {
     int in_a = axis - (d->rank - a->rank), in_b = axis - (d->rank - b->rank);
     int64_t of_a = in_a < 0 ? 1 : a->shape[in_a], of_b = in_b < 0 ? 1 : b->shape[in_b];
     d->shape[axis] = of_a == 1 ? of_b : of_a;
   }
   d->shape[d->rank - 2] = a->shape[a->rank - 2];
   d->shape[d->rank - 1] = b->shape[b->rank - 1];
-  llrt_dot_params own;
-  LLRT_TRY(LLRT_PARAMS_READ(llrt_dot_params, params, &own));
   d->dtype = own.dtype;
   LLRT_TRY(llrt_result_check_dtype(d->dtype));
   return d->dtype ? LLRT_OK : find_type(a, b, &own, d);

@@ -199,7 +199,7 @@ static void get_args(reader *in, plan_launch *launch) {
   launch->n_args = get_within(in, 0, PLAN_MAX_ARGS);
   for (int i = 0; i < launch->n_args; i++) {
     plan_arg *arg = &launch->arg[i];
-    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_SCALAR);
+    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_EXPERT_TILES);
     arg->tensor = (uint8_t)get_within(in, 0, LLRT_MAX_TENSORS - 1);
     arg->index = (uint8_t)get_within(in, 0, MAX_ARG_INDEX);
     arg->padded = (uint8_t)get_within(in, 0, 1);
@@ -231,6 +231,7 @@ static bool arg_fits(const plan_arg *arg, const storage_set *set, const plan_vie
     return own >= 0 && arg->index < rank && (!view->used || view->axis[arg->index] == arg->index) &&
            set->device_extents[own] >> arg->index & 1;
   case PLAN_ARG_EXTENTS: return arg->factor >> rank == 0;
+  case PLAN_ARG_EXPERT_TILES: return arg->factor >= 1 && rank >= 2;
   case PLAN_ARG_ALPHA:
   case PLAN_ARG_BETA: return arg->factor <= 1;
   case PLAN_ARG_SCALAR: return arg->index < LLRT_EXPR_MAX_SCALARS;
@@ -252,7 +253,10 @@ static bool recipe_fits(const plan_launch *launch, const storage_set *set) {
   int rank = launch->view.used ? launch->view.rank : set->rank;
   bool fits = launch->value_bytes == 0 || (set->n_indices[0] > 0 && !launch->view.used);
   for (int i = 0; i < launch->n_args; i++) fits &= arg_fits(&launch->arg[i], set, &launch->view);
-  for (int i = 0; i < launch->n_grid; i++) fits &= launch->grid[i].axis < rank;
+  for (int i = 0; i < launch->n_grid; i++) {
+    fits &= launch->grid[i].axis < rank;
+    fits &= launch->grid[i].axis != PLAN_AXIS_EXPERTS || rank >= 2;
+  }
   for (int i = 0; i < launch->walk.n; i++) fits &= launch->walk.place[i].axis < rank;
   /* turns that blocks share, or that are dealt, divide into shares of walk.least */
   if (launch->walk.blocks > 0 || launch->dealt > 0) fits &= launch->walk.least > 0;
@@ -262,7 +266,7 @@ static bool recipe_fits(const plan_launch *launch, const storage_set *set) {
 static int get_places(reader *in, int most, plan_grid_place *places) {
   int n = get_within(in, 0, most);
   for (int i = 0; i < n; i++) {
-    places[i].axis = (int8_t)get_within(in, PLAN_AXIS_SPLITS, LLRT_MAX_RANK - 1);
+    places[i].axis = (int8_t)get_within(in, PLAN_AXIS_EXPERTS, LLRT_MAX_RANK - 1);
     places[i].padded = (uint8_t)get_within(in, 0, 1);
     places[i].factor = get(in);
     if (places[i].factor < 1 && places[i].axis != PLAN_AXIS_SPLITS) in->bad = true;

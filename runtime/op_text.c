@@ -11,8 +11,8 @@ const char *llrt_op_kind_name(llrt_op_kind kind) { return llrt_op_kind_row((int)
 
 const char *llrt_tensor_word(const op_description *desc, int tensor) {
   static const char *const of_dot[LLRT_DOT_ROLES + 1] = {
-      "a",        "d",       "b",      "c",        "bias", "scale_a", "zero_a",
-      "global_a", "scale_b", "zero_b", "global_b", "add",  "scale_d", "none"};
+      "a",       "d",      "b",        "c",   "bias",    "scale_a", "zero_a", "global_a",
+      "scale_b", "zero_b", "global_b", "add", "scale_d", "ends",    "none"};
   if (desc->kind == LLRT_OP_DOT) return of_dot[dot_role(desc->dot.roles, tensor)];
   if (desc->kind == LLRT_OP_COMPUTE)
     return op_tensor_role(LLRT_ROLES_NUMBERED, tensor) + sizeof "tensor " - 1;

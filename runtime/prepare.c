@@ -63,7 +63,7 @@ int llrt_op_pick(const llrt_op *op, const llrt_tensor *first) {
   int64_t least = 0;
   for (int i = 0; i < n; i++) {
     const plan_launch *launch = &op->variant[i].launch;
-    if (launch->stage > 0 || !plan_range_takes(&launch->range, first)) continue;
+    if (launch->stage > 0 || !plan_launch_takes(launch, first)) continue;
     if (launch->range.turn_clocks == 0) return best < 0 ? i : best;
     int64_t clocks = plan_launch_clocks(launch, first, op->device->info.compute_units);
     if (best >= 0 && clocks >= least) continue;
@@ -81,7 +81,7 @@ int llrt_op_pick_compiled(const llrt_op *op, const llrt_tensor *first) {
   int n = atomic_load_explicit(&op->n_variants, memory_order_acquire);
   for (int i = 0; i < n; i++) {
     const plan_launch *launch = &op->variant[i].launch;
-    if (launch->stage == 0 && plan_range_takes(&launch->range, first) && is_loaded(op, i)) return i;
+    if (launch->stage == 0 && plan_launch_takes(launch, first) && is_loaded(op, i)) return i;
   }
   return -1;
 }

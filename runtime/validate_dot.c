@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "jit/plan/types/dot_type.h"
 #include "jit/plan/types/number.h"
+#include "runtime/dot_grouped.h"
 
 #define ALWAYS (1u << LLRT_DOT_A | 1u << LLRT_DOT_D | 1u << LLRT_DOT_B)
 #define EPILOGUE \
@@ -159,13 +160,15 @@ static llrt_status check_maps(const op_description *desc) {
 
 /* Axes that tensors of a role have (bit a); may: those along which several positions may share one.
  */
-static void axes_of(llrt_dot_role role, int rank, uint32_t *has, uint32_t *may) {
+static void axes_of(const op_dot *dot, llrt_dot_role role, int rank, uint32_t *has, uint32_t *may) {
   uint32_t m = 1u << (rank - 3), n = 1u << (rank - 2), k = 1u << (rank - 1), batch = m - 1;
+  bool grouped_rows = dot_grouped_axis(dot) == DOT_GROUPED_M;
   *may = 0;
   switch (role) {
   case LLRT_DOT_A: *has = m | k; break;
   case LLRT_DOT_B: *has = n | k; break;
-  case LLRT_DOT_D: *has = batch | m | n; break;
+  case LLRT_DOT_D: *has = (grouped_rows ? 0 : batch) | m | n; break;
+  case LLRT_DOT_ENDS: *has = batch; break;
   case LLRT_DOT_C:
   case LLRT_DOT_ADD: *has = m | n; break;
   case LLRT_DOT_SCALE_A:
@@ -180,9 +183,11 @@ static void axes_of(llrt_dot_role role, int rank, uint32_t *has, uint32_t *may) 
 static llrt_status check_groups(const op_description *desc, int t) {
   int rank = desc->tensors[0].rank;
   llrt_dot_role role = dot_role(desc->dot.roles, t);
-  bool alone = role == LLRT_DOT_BIAS || role == LLRT_DOT_GLOBAL_A || role == LLRT_DOT_GLOBAL_B;
+  bool grouped = dot_grouped_axis(&desc->dot) >= 0;
+  bool alone =
+      (role == LLRT_DOT_BIAS && !grouped) || role == LLRT_DOT_GLOBAL_A || role == LLRT_DOT_GLOBAL_B;
   uint32_t has, may;
-  axes_of(role, rank, &has, &may);
+  axes_of(&desc->dot, role, rank, &has, &may);
   for (int a = 0; a < rank; a++) {
     int32_t group = desc->dot.group[t][a];
     bool batch = a < rank - 3 && !alone && !(has >> a & 1);
@@ -211,11 +216,12 @@ static llrt_status check_zero_groups(const op_description *desc, llrt_dot_role s
 /* ---- the whole ---- */
 
 static llrt_status check_plain(const op_description *desc) {
+  bool grouped = dot_grouped_axis(&desc->dot) >= 0;
   for (int i = 0; i < desc->n_tensors; i++) {
     bool device = false;
     for (int a = 0; a < desc->tensors[i].rank; a++)
       device |= desc->tensors[i].extent_ptr[a] != NULL;
-    if (desc->tensors[i].n_indices || device)
+    if ((desc->tensors[i].n_indices && !grouped) || device)
       return llrt_error(LLRT_UNSUPPORTED, "the %s of a dot has indices or extents in device memory",
                         op_tensor_called(desc->dot.roles, i));
   }
@@ -236,6 +242,7 @@ llrt_status llrt_validate_dot(const op_description *desc) {
   LLRT_REQUIRE(dot->accumulate >= LLRT_DTYPE_NONE && dot->accumulate < LLRT_DTYPE_COUNT,
                "dot.accumulate is %d, which is no dtype", (int)dot->accumulate);
   LLRT_TRY(check_plain(desc));
+  if (dot->roles >> LLRT_DOT_ENDS & 1) LLRT_TRY(llrt_validate_grouped(desc));
   for (int t = 0; t < desc->n_tensors; t++) LLRT_TRY(check_groups(desc, t));
   LLRT_TRY(check_zero_groups(desc, LLRT_DOT_SCALE_A, LLRT_DOT_ZERO_A));
   LLRT_TRY(check_zero_groups(desc, LLRT_DOT_SCALE_B, LLRT_DOT_ZERO_B));
@@ -257,6 +264,8 @@ void llrt_dot_extents(const op_description *desc, const llrt_tensor *tensors,
   int k = tensors[0].rank - 1, d = dot_tensor(&desc->dot, LLRT_DOT_D);
   for (int a = 0; a < k; a++) shape[a] = tensors[d].shape[a];
   shape[k] = tensors[0].shape[k];
+  if (dot_grouped_axis(&desc->dot) == DOT_GROUPED_M)
+    shape[DOT_EXPERT_AXIS] = tensors[dot_tensor(&desc->dot, LLRT_DOT_B)].shape[DOT_EXPERT_AXIS];
 }
 
 static const char *axis_name(int axis, int rank) {

@@ -96,7 +96,30 @@ typedef struct llrt_dot_params {
                                which they act */
   const llrt_tensor *add;   /* of an ADD map: f64, f32, f16, bf16, of D's shape; else NULL */
   const llrt_tensor *scale; /* of a SCALE map; else NULL */
+  const llrt_tensor *ends;  /* a grouped product: see below; NULL: none */
 } llrt_dot_params;
+
+/* Grouped products: llrt_dot_params.ends, i32 [E] or [E + 1], row-major, in memory of the device,
+ * says where the positions of each of E experts end, of rows that are sorted by expert. Expert e
+ * has positions ends[e - 1] to ends[e] - 1, the first one from 0 on; of [E + 1] values the first
+ * counts as 0. Two forms, told apart by ranks:
+ *
+ *   rows   a [T, K], b [E, K, N], d [T, N]: rows of a expert e's are multiplied by b[e]. What
+ *          stands on rows has no axis E (scales of A, C, ADD, SCALE), what stands on columns may
+ *          have it ([N] or [E, N] of a bias; [K / group, N] or [E, K / group, N] of B's scales).
+ *          Rows of d from the last end on are not written.
+ *   sums   a [M, T], b [T, N], d [E, M, N]: d[e] = sum over expert e's t of a[m, t] b[t, n], the
+ *          gradient of b in the form above; of an expert without positions it is 0.
+ *
+ * The values are read when the operation runs, in one launch without a wait of the host's, so that
+ * a graph that was captured once is right for every distribution of rows. Values below 0 count as
+ * 0, those past T as T; where they decrease, no memory outside the tensors is touched, but which
+ * rows are written is not said.
+ *
+ * In the form of rows a and d may have an index on their axis T (llrt_index, axes = {T}): rows are
+ * then gathered as they are loaded, a[index[t]], and scattered as they are stored, d[index[t]], so
+ * that routing costs no pass. Two rows that are sent to one race: the caller sees that there are
+ * none. A SCALE map of [T, 1] weighs rows. b may have a pointer list on its axis E. */
 
 /* D's type, rank, shape and device where nothing is asked: a row-major tensor without memory.
  * params->dtype is taken. Thread: any. Errors: INVALID_ARGUMENT for ranks that cannot be; what else

@@ -76,13 +76,15 @@ typedef enum llrt_dot_role {
   LLRT_DOT_GLOBAL_B = 10,
   LLRT_DOT_ADD = 11,     /* of an ADD map */
   LLRT_DOT_SCALE_D = 12, /* of a SCALE map */
-  LLRT_DOT_ROLES = 13
+  LLRT_DOT_ENDS = 13,    /* of a grouped product: where each expert's positions end */
+  LLRT_DOT_ROLES = 14
 } llrt_dot_role;
 
 /* What a dot computes, and which element of a tensor belongs to a coordinate. The axes of the
  * operation are batch.., M, N, K, and all tensors have as many; tensor t has ceil(extent /
  * group[t][a]) positions along axis a (group 0 counts as 1), one where the group is LLRT_GROUP_ALL:
- * such an axis it does not have. */
+ * such an axis it does not have. With ENDS the product is grouped: its only batch axis are experts,
+ * which B has and A and D lack (their axis M is cut), or D has and A and B lack (K is). */
 typedef struct llrt_op_dot {
   uint32_t roles; /* bit r: there is a tensor of llrt_dot_role r; they stand in this order. A, D, B
                      always */

@@ -126,6 +126,14 @@ static void emit_init(emitter *e, const plan_kernel *kernel, LLVMContextRef cont
   e->i64 = LLVMInt64TypeInContext(context);
 }
 
+/* Blocks beyond the tiles that experts have do nothing; NULL: there are none, or rounds see to it.
+ */
+static LLVMBasicBlockRef emit_open_expert_tiles(emitter *e) {
+  if (!e->kernel->experts.shared || e->kernel->launch.rounds > 0) return NULL;
+  LLVMValueRef there = emit_less(e, e->block, emit_expert_positions(e));
+  return emit_open_guard_of_warps(e, there);
+}
+
 static void emit_function(emitter *e) {
   const plan_kernel *kernel = e->kernel;
   e->ops->begin(e);
@@ -143,13 +151,17 @@ static void emit_function(emitter *e) {
     }
   }
   e->grid = emit_i64(e, 0);
+  for (int i = 0; i < kernel->n_digits; i++) e->upper[i] = e->grid;
   if (kernel->lookback.used) emit_ticket(e);
+  emit_begin_experts(e);
+  LLVMBasicBlockRef behind = emit_open_expert_tiles(e);
   if (kernel->flat) emit_flat_first(e);
-  else emit_decode_block(e);
+  else if (!kernel->experts.shared || kernel->launch.rounds == 0) emit_decode_block(e);
   emit_begin_indices(e);
   emit_begin_streams(e);
   emit_steps(e, 0, kernel->n_steps);
   if (kernel->launch.rounds > 0) emit_close_rounds(e, &e->rounds);
+  emit_close_guard(e, behind);
   e->ops->end(e);
 }
 

@@ -27,7 +27,9 @@ void emit_open_rounds(emitter *e, emit_rounds *r) {
   r->turns = e->turns_before = LLVMBuildPhi(e->builder, e->i32, "turns");
   LLVMAddIncoming(r->block, &first, &before, 1);
   LLVMAddIncoming(r->turns, &none, &before, 1);
-  limit = dealt ? emit_i64(e, 0) : emit_number(e, &e->kernel->positions);
+  limit = dealt                       ? emit_i64(e, 0)
+          : e->kernel->experts.shared ? emit_expert_positions(e)
+                                      : emit_number(e, &e->kernel->positions);
   LLVMValueRef more =
       LLVMBuildICmp(e->builder, dealt ? LLVMIntUGT : LLVMIntULT, r->block, limit, "");
   LLVMBuildCondBr(e->builder, more, body, r->done);

@@ -153,6 +153,13 @@ typedef struct emit_deal {
   LLVMValueRef rest;     /* turns that it has behind the piece */
 } emit_deal;
 
+/* Grouped products (plan_experts). */
+typedef struct emit_experts {
+  LLVMValueRef tiles; /* i64: of all experts; NULL: the grid does not count them together */
+  LLVMValueRef table; /* GPU: pointer to its entries in shared memory */
+  LLVMValueRef first; /* i64: the first position of the block's expert */
+} emit_experts;
+
 struct emitter {
   const plan_kernel *kernel;
   const emit_target_ops *ops;
@@ -189,7 +196,8 @@ struct emitter {
   const emit_walked *walked;          /* NULL outside walks */
   const emit_turned *turned;          /* NULL outside the walk of a turned loop */
   LLVMValueRef turns_before; /* i32, rounds: turns of the block's earlier positions; else NULL */
-  emit_rounds rounds;        /* of those warps that are no producers */
+  emit_experts experts;
+  emit_rounds rounds; /* of those warps that are no producers */
   emit_deal deal;
   LLVMValueRef ticket;     /* pointer to the block's ticket in shared memory; NULL: it draws none */
   LLVMValueRef next_block; /* queue, i64: the block's next position; NULL: not asked for yet in

@@ -25,6 +25,8 @@ static LLVMValueRef first_position(emitter *e, const plan_value *value, int axis
   }
   e->lane = lane;
   e->warp = warp;
+  bool of_experts = e->kernel->experts.used && axis == e->kernel->experts.axis;
+  if (of_experts) position = LLVMBuildAdd(e->builder, position, e->experts.first, "");
   return LLVMBuildTrunc(e->builder, position, e->i32, "");
 }
 

@@ -35,6 +35,8 @@ void emit_copy_step(emitter *e, const plan_step *step) {
     uint64_t tile = f2_apply(plan_value_columns(&spread, PLAN_REGISTER), index);
     LLVMValueRef pointer = emit_buffer_pointer(e, &to, f2_apply(registers, index));
     LLVMValueRef present = step->masked ? emit_inside(e, &from, tile) : NULL;
+    const emit_index_terms *terms = emit_place_terms(e, &from, tile);
+    if (terms && terms->valid) present = emit_and(e, present, terms->valid);
     e->ops->copy(e, pointer, emit_pointer(e, &from, tile), bytes, present, first);
   }
   emit_close_guard(e, next);

@@ -83,6 +83,25 @@ LLVMValueRef emit_buffer_offset(emitter *e, const emit_place *place, uint64_t ti
                                 int64_t *behind);
 LLVMValueRef emit_buffer_pointer(emitter *e, const emit_place *place, uint64_t tile);
 
+/* ---- emit_experts.c ---- */
+
+/* Counts the tiles of all experts, where the grid does; before blocks are decoded. */
+void emit_begin_experts(emitter *e);
+/* How many positions the grid has, i64, where it counts tiles of experts. */
+LLVMValueRef emit_expert_positions(emitter *e);
+/* Whether a place counts tiles of all experts. */
+static inline bool emit_counts_experts(const emitter *e, const plan_place *place) {
+  const plan_experts *experts = &e->kernel->experts;
+  return experts->shared && place->digit == experts->digit;
+}
+/* The block's expert: sets e->experts.first, e->extent of the axis and, where tiles were counted
+ * together, the digits' upper parts. */
+void emit_decode_expert(emitter *e);
+/* Turns along the expert's positions, i64, where these are walked. */
+LLVMValueRef emit_expert_turns(emitter *e);
+/* What the expert's first position adds to a tensor's offset, elements, i64; NULL: nothing. */
+LLVMValueRef emit_expert_offset(const emitter *e, int tensor);
+
 /* ---- emit_within.c ---- */
 
 /* i1: plan_block_within; NULL: always. */

@@ -6,6 +6,11 @@
 
 #include "base/bits.h"
 
+/* How many positions a place has. */
+static LLVMValueRef count_of(const emitter *e, const plan_place *place) {
+  return emit_counts_experts(e, place) ? e->experts.tiles : emit_number(e, &place->count);
+}
+
 /* Takes place i of n, the fastest left, off *index; its position. */
 static LLVMValueRef take_place(const emitter *e, const plan_place *places, int i, int n,
                                LLVMValueRef *index) {
@@ -17,8 +22,10 @@ static LLVMValueRef take_place(const emitter *e, const plan_place *places, int i
     *index = LLVMBuildLShr(e->builder, *index, emit_i64(e, place->bits), "");
     return position;
   }
-  LLVMValueRef quotient = emit_divide_place(e, *index, place);
-  LLVMValueRef whole = LLVMBuildMul(e->builder, quotient, emit_number(e, &place->count), "");
+  LLVMValueRef quotient = emit_counts_experts(e, place)
+                              ? LLVMBuildUDiv(e->builder, *index, e->experts.tiles, "")
+                              : emit_divide_place(e, *index, place);
+  LLVMValueRef whole = LLVMBuildMul(e->builder, quotient, count_of(e, place), "");
   position = LLVMBuildSub(e->builder, *index, whole, "");
   *index = quotient;
   return position;
@@ -31,8 +38,8 @@ static LLVMValueRef in_bands(emitter *e) {
   LLVMBuilderRef b = e->builder;
   LLVMValueRef block = LLVMBuildTrunc(b, e->block, e->i32, ""),
                args[2] = {emit_i32(e, kernel->band), NULL};
-  LLVMValueRef first = LLVMBuildTrunc(b, emit_number(e, &kernel->place[0].count), e->i32, "");
-  LLVMValueRef second = LLVMBuildTrunc(b, emit_number(e, &kernel->place[1].count), e->i32, "");
+  LLVMValueRef first = LLVMBuildTrunc(b, count_of(e, &kernel->place[0]), e->i32, "");
+  LLVMValueRef second = LLVMBuildTrunc(b, count_of(e, &kernel->place[1]), e->i32, "");
   LLVMValueRef plane = LLVMBuildUDiv(b, block, LLVMBuildMul(b, first, second, ""), "");
   LLVMValueRef start = LLVMBuildMul(b, LLVMBuildMul(b, plane, first, ""), second, "");
   LLVMValueRef at = LLVMBuildSub(b, block, start, "");
@@ -80,6 +87,7 @@ void emit_decode_block(emitter *e) {
     if (place->digit >= 0) e->upper[place->digit] = position;
     else e->grid = position;
   }
+  if (kernel->experts.used) emit_decode_expert(e);
 }
 
 void emit_block_turns(emitter *e, LLVMValueRef *begin, LLVMValueRef *end) {
@@ -87,6 +95,7 @@ void emit_block_turns(emitter *e, LLVMValueRef *begin, LLVMValueRef *end) {
   LLVMValueRef turns = emit_number(e, &walk->turns);
   *begin = emit_i64(e, 0);
   *end = turns;
+  if (e->kernel->experts.used && !e->kernel->experts.shared) *end = emit_expert_turns(e);
   if (e->kernel->deal.used) {
     *begin = e->deal.from;
     *end = e->deal.to;

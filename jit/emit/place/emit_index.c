@@ -57,16 +57,18 @@ static value_place find_value(emitter *e, const plan_index *index, const plan_va
     int64_t known = 0;
     LLVMValueRef x, stride = emit_number(e, &index->stride[axis]);
     if (!(index->axes >> axis & 1)) continue;
+    bool of_experts = e->kernel->experts.used && axis == e->kernel->experts.axis;
     if (is_inside(e, axis)) {
       x = split_coordinate(e, value, axis, tile, &known);
     } else {
       x = emit_coordinate(e, value, axis, tile);
-      LLVMValueRef limit = emit_number(e, &index->limit[axis]);
+      LLVMValueRef limit = of_experts ? e->extent[axis] : emit_number(e, &index->limit[axis]);
       LLVMValueRef end = e->extent[axis] ? e->extent[axis] : limit;
       LLVMValueRef past = LLVMBuildICmp(e->builder, LLVMIntUGE, x, end, "");
       at.beyond = at.beyond ? LLVMBuildOr(e->builder, at.beyond, past, "") : past;
       x = choose(e, LLVMIntULT, x, LLVMBuildSub(e->builder, limit, emit_i64(e, 1), ""));
     }
+    if (of_experts) x = LLVMBuildAdd(e->builder, x, e->experts.first, "");
     x = LLVMBuildMul(e->builder, x, stride, "");
     at.common = LLVMBuildAdd(e->builder, at.common, x, "");
     x = LLVMBuildMul(e->builder, emit_i64(e, known), stride, "");
@@ -162,7 +164,8 @@ static LLVMValueRef load_extent(emitter *e, const plan_device_extent *extent) {
 void emit_begin_indices(emitter *e) {
   const plan_kernel *kernel = e->kernel;
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++)
-    e->extent[axis] = kernel->extent[axis].used ? load_extent(e, &kernel->extent[axis]) : NULL;
+    if (!kernel->experts.used || axis != kernel->experts.axis)
+      e->extent[axis] = kernel->extent[axis].used ? load_extent(e, &kernel->extent[axis]) : NULL;
   for (int i = 0; i < kernel->n_indices; i++)
     if (kernel->index[i].uniform)
       e->index[i] = read_value(e, &kernel->index[i], &kernel->value[0], 0);

@@ -40,7 +40,9 @@ static LLVMValueRef advance(const emitter *e, const emit_place *place, LLVMValue
 /* Z of a tensor's origin and sum. */
 static LLVMValueRef swizzle_offset(const emitter *e, int tensor, LLVMValueRef sum) {
   const llrt_swizzle *z = &e->kernel->swizzle[tensor];
+  LLVMValueRef expert = emit_expert_offset(e, tensor);
   sum = LLVMBuildAdd(e->builder, sum, emit_i64(e, e->kernel->origin[tensor]), "");
+  if (expert) sum = LLVMBuildAdd(e->builder, sum, expert, "");
   if (z->swizzle_len == 0) return sum;
   LLVMValueRef inner = emit_i64(e, (int64_t)(bits_mask(z->swizzle_len) << z->per_element));
   LLVMValueRef distance = emit_i64(e, z->atom_len), moved;

@@ -176,6 +176,16 @@ static void print_range(const plan_range *range, llrt_text *text) {
   if (range->max_across) llrt_text_add(text, ", others <= %lld", (long long)range->max_across);
 }
 
+/* Which positions belong to experts, and where their ends are. */
+static void print_experts(const plan_kernel *kernel, llrt_text *text) {
+  const plan_experts *experts = &kernel->experts;
+  if (!experts->used) return;
+  llrt_text_add(text, "  experts: d%d, whose positions along axis %d end where t%d says",
+                experts->of, experts->axis, experts->ends);
+  if (experts->shared) llrt_text_add(text, "; d%d counts the tiles of all", experts->digit);
+  llrt_text_add(text, "\n");
+}
+
 /* How the number of a block (flat: of an element) becomes a position, and in which order blocks
  * come. */
 static void print_blocks(const plan_kernel *kernel, llrt_text *text) {
@@ -228,6 +238,7 @@ static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text)
   print_digits(kernel, text);
   print_bounds(kernel, text);
   for (int i = 0; i < kernel->n_indices; i++) print_index(kernel, i, text);
+  print_experts(kernel, text);
   print_blocks(kernel, text);
   if (kernel->streams_from > 0)
     llrt_text_add(text, "  stores bypass the caches from %lld elements on\n",

@@ -19,6 +19,7 @@ typedef struct dot_planner {
   dot_job job; /* of one kernel that does everything */
   int rank;
   bool shares;              /* blocks may share K */
+  bool grouped;             /* rows, or positions of K, belong to experts: one stage */
   int rows;                 /* bit i: operand i is row-major in the workspace first */
   bool result_in_workspace; /* D is row-major in the workspace first ... */
   llrt_dtype between;       /* ... of this type: its own, or what is cast to it behind */

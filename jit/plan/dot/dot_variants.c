@@ -325,6 +325,7 @@ static llrt_status find_groups(dot_planner *p, int *copies, bool *divided) {
   }
   p->warpgroups = status == LLRT_OK && !*divided;
   if (status != LLRT_UNSUPPORTED) return status;
+  if (p->grouped) return LLRT_OK; /* one launch: nothing is copied before */
   for (int less = 0; less <= four && *copies == 0; less++) {
     p->four_warpgroups = four && !less;
     dot_shape shape = dot_warpgroup_tile(p);
@@ -348,7 +349,11 @@ static llrt_status begin(dot_planner *p, int *copies) {
   llrt_status status =
       p->warpgroups ? LLRT_OK : dot_multiply_stage(p, &shape, false, &p->out->variant[0], &divided);
   if (status != LLRT_OK && status != LLRT_UNSUPPORTED) return status;
-  if (divided || status != LLRT_OK) {
+  if (p->grouped && (divided || p->result_in_workspace))
+    return llrt_error(LLRT_UNSUPPORTED, "a grouped product whose %s in one launch",
+                      divided ? "storages have no common refinement: converts before do not go"
+                              : "result would be converted behind does not go");
+  if (!p->grouped && (divided || status != LLRT_OK)) {
     plan_refused(p->options, NULL, "operands and result where they lie", "%s",
                  status != LLRT_OK ? plan_refusal()
                                    : "they have no common refinement: some are made row-major");
@@ -377,6 +382,20 @@ static llrt_status add_thin(dot_planner *p, bool *done) {
   return LLRT_OK;
 }
 
+/* Grouped, whose blocks share no K: tiles for experts of few rows. */
+static llrt_status add_few_rows(dot_planner *p, const dot_shape *large, bool *done) {
+  static const int rows[] = {DOT_NARROW_BITS, MIDDLE_BITS};
+  for (int i = 0; i < 2 && !p->target->simd_lanes && !*done; i++) {
+    dot_shape tile = dot_narrow_tile(p, 0, rows[i]);
+    int first = p->out->n_variants;
+    if (rows[i] >= large->bits[DOT_DIM_M]) continue;
+    llrt_status status = add_whole(p, &tile, 0, 1 << rows[i], done);
+    if (status != LLRT_UNSUPPORTED) LLRT_TRY(status);
+    else p->out->n_variants = first;
+  }
+  return LLRT_OK;
+}
+
 /* between: the type in which D stands in the workspace first, where it does. */
 static llrt_status make_all(const op_description *known, const plan_target *target,
                             const plan_options *options, bool shares, llrt_dtype between,
@@ -386,8 +405,9 @@ static llrt_status make_all(const op_description *known, const plan_target *targ
                    .options = options,
                    .out = out,
                    .rank = known->tensors[0].rank,
-                   .shares = shares,
+                   .grouped = dot_grouped_axis(&known->dot) >= 0,
                    .between = between};
+  p.shares = shares && !p.grouped;
   bool done = false;
   int copies;
   out->n_variants = 0;
@@ -396,6 +416,7 @@ static llrt_status make_all(const op_description *known, const plan_target *targ
   dot_shape shape = dot_large_tile(&p), group = dot_warpgroup_tile(&p);
   if (p.warpgroups) return add_warpgroups(&p);
   if (copies) LLRT_TRY(add_copied(&p, copies, &group, &done));
+  if (p.grouped) LLRT_TRY(add_few_rows(&p, &shape, &done));
   p.shares &= !target->simd_lanes && !p.rows; /* the first stage says how */
   for (int narrow = 0; narrow < 2 && !done && p.shares; narrow++) {
     dot_shape tile = dot_narrow_tile(&p, narrow, DOT_NARROW_BITS);

@@ -92,6 +92,9 @@ typedef struct draft_roles {
   bool keeps_pads;    /* pads of the destination are not written */
   bool one_promise;   /* promises of the first tensor hold for all axes, and each tensor's storage
                          says what it knows of the axes that it has whole */
+  uint32_t grouped;   /* the axis (bit a: axis a) whose positions belong to experts (plan_experts);
+                         its   extent and that of axis 0 are not asked before the kernel runs */
+  int ends;           /* grouped: the tensor of the experts' ends */
   bool refined_only;  /* where the storages have no common refinement there is no kernel: the
                          operation is done in several stages */
 } draft_roles;
@@ -223,6 +226,20 @@ int64_t draft_group(const draft *d, int t, int axis);
 bool draft_is_indexed(const draft *d, int tensor, int axis, bool *folded);
 /* Whether the tensor's address comes from a list of pointers. */
 bool draft_has_pointers(const draft *d, int tensor);
+
+/* ---- experts.c ---- */
+
+/* Fills kernel->experts of a grouped product; needs digits, space and bounds. Errors: UNSUPPORTED
+ * where the axis is no single digit of one stride. */
+llrt_status draft_experts(draft *d);
+/* Whether the tensor's first position of digit i in a block may be any: an expert's. */
+bool draft_begins_anywhere(const draft *d, int tensor, int i);
+/* Whether digit i is one that the grid does not count: that of experts, where tiles of all are
+ * counted together. */
+bool draft_is_of_experts(const draft *d, int i);
+/* Adds the place of digit i of an axis whose tiles are counted so; *added: it is such a digit. */
+llrt_status draft_expert_place(draft *d, int i, plan_place *place, plan_grid_place *grid,
+                               bool *added);
 
 /* ---- extents.c ---- */
 

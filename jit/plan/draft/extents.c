@@ -111,7 +111,7 @@ static int64_t multiple_by_stride(const draft *d, int tensor, int axis, int64_t 
 }
 
 bool draft_on_device(const draft *d, int axis) {
-  bool on_device = false;
+  bool on_device = d->roles.grouped >> axis & 1;
   for (int t = 0; t < d->desc->n_tensors; t++)
     on_device |= d->desc->tensors[t].extent_ptr[axis] != NULL;
   return on_device;
@@ -120,7 +120,7 @@ bool draft_on_device(const draft *d, int axis) {
 /* The arguments of the extents that the kernel reads itself. */
 static llrt_status learn_device_extent(draft *d, int axis) {
   plan_device_extent *extent = &d->kernel->extent[axis];
-  if (!draft_on_device(d, axis)) return LLRT_OK;
+  if (!draft_on_device(d, axis) || d->roles.grouped >> axis & 1) return LLRT_OK;
   int t = 0;
   while (!d->desc->tensors[t].extent_ptr[axis]) t++;
   plan_arg arg = {.kind = PLAN_ARG_EXTENT_PTR, .tensor = (uint8_t)t, .index = (uint8_t)axis};
@@ -137,10 +137,16 @@ static llrt_status learn_promise(draft *d, int axis, const llrt_promise *promise
                                                           : LLRT_OK;
 }
 
+/* Of a grouped product: the axis of experts and that whose positions belong to them. */
+static bool is_of_experts(const draft *d, int axis) {
+  return d->roles.grouped && (axis == 0 || d->roles.grouped >> axis & 1);
+}
+
 static llrt_status learn_shape(draft *d, int axis) {
   draft_extent *shape = &d->shape[axis];
   bool one = d->roles.one_promise;
   *shape = (draft_extent){.known = -1, .multiple = 1, .most = INT64_MAX};
+  if (is_of_experts(d, axis)) return LLRT_OK;
   if (one) LLRT_TRY(learn_promise(d, axis, &d->desc->promises[0].shape[axis]));
   for (int t = 0; t < (one ? d->desc->n_tensors : 2); t++) {
     const llrt_storage *storage = draft_storage(d, t);

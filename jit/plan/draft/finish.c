@@ -60,6 +60,11 @@ void draft_finish(plan_kernel *kernel) {
     kernel->deal.place = kernel->launch.shared_bytes;
     kernel->launch.shared_bytes += 8;
   }
+  if (kernel->experts.shared && !kernel->target.simd_lanes) {
+    kernel->experts.table = (kernel->launch.shared_bytes + 15) & -16;
+    kernel->launch.shared_bytes =
+        kernel->experts.table + (4 * PLAN_EXPERT_ENTRIES << kernel->lane_bits);
+  }
   plan_cost_kernel(kernel);
   if (!kernel->flat) kernel->launch.block_bytes = kernel->cost.tile_bytes;
   if (kernel->launch.walk.n > 0) kernel->launch.block_bytes = WALK_BYTES;

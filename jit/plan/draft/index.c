@@ -17,7 +17,9 @@ static llrt_status index_arguments(draft *d, int tensor, int number, plan_index 
   const llrt_index *index = &tensor_of(d, tensor)->indices[number];
   const llrt_index_promise *promise = &d->desc->promises[tensor].index[number];
   int bytes = llrt_dtype_bits(index->dtype) / 8;
-  int wide = bits_min(bits_max(promise->multiple, bytes), d->kernel->target.access_bytes);
+  bool anywhere = (d->roles.grouped & index->axes) != 0; /* an expert's first value is */
+  int wide =
+      bits_min(bits_max(anywhere ? 0 : promise->multiple, bytes), d->kernel->target.access_bytes);
   out->along = (int8_t)(promise->along - 1);
   out->vector = (uint8_t)bits_log2(bits_max(wide / bytes, 1));
   plan_arg arg = {.kind = PLAN_ARG_INDEX_DATA, .tensor = (uint8_t)tensor, .index = (uint8_t)number};

@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "jit/plan/types/combine.h"
+#include "jit/plan/types/dot_type.h"
 
 #include <string.h>
 
@@ -25,6 +26,10 @@ void draft_set_roles(draft *d) {
     roles->has_positions = roles->one_promise = roles->keeps_pads = roles->refined_only = true;
     break;
   case LLRT_OP_DOT:
+    if (dot_grouped_axis(&desc->dot) >= 0) {
+      roles->grouped = 1u << dot_grouped_axis(&desc->dot);
+      roles->ends = dot_tensor(&desc->dot, LLRT_DOT_ENDS);
+    }
     roles->group = desc->dot.group;
     roles->results = PLAN_DESTINATION + 1;
     roles->zeros_count = roles->keeps_pads = roles->one_promise = roles->refined_only = true;

@@ -78,6 +78,10 @@ static llrt_status add_turn_place(draft *d, plan_place place, plan_grid_place gr
 llrt_status draft_digit_place(draft *d, int i, int64_t divisor) {
   plan_place place = {.digit = (int8_t)i};
   plan_grid_place grid = {.axis = -1};
+  bool counted;
+  if (draft_is_of_experts(d, i)) return LLRT_OK;
+  LLRT_TRY(draft_expert_place(d, i, &place, &grid, &counted));
+  if (counted) return add_place(d, place, grid);
   bool walked = draft_is_walked(d, d->kernel->digit[i].axis);
   LLRT_TRY(draft_digit_count(d, i, divisor, &place.count));
   if (d->splits && i == d->split)
@@ -218,6 +222,7 @@ llrt_status draft_space(draft *d) {
   }
   LLRT_TRY(fill_space(d));
   LLRT_TRY(draft_bounds(d));
+  if (d->roles.grouped) LLRT_TRY(draft_experts(d));
   LLRT_TRY(fill_places(d));
   choose_bands(d);
   return LLRT_OK;

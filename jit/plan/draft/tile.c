@@ -63,7 +63,7 @@ static int run_alignment(const tiler *w, int t) {
   const llrt_swizzle *swizzle = &d->kernel->swizzle[t];
   if (swizzle->swizzle_len) align = bits_min(align, swizzle->per_element);
   for (int i = 0; i < d->kernel->n_digits; i++)
-    if (d->kernel->digit[i].side[t].kind == PLAN_STRIDE)
+    if (d->kernel->digit[i].side[t].kind == PLAN_STRIDE || draft_begins_anywhere(d, t, i))
       align = bits_min(align, d->side[i][t].align);
   return bits_min(align, d->index_align[t]);
 }

@@ -80,6 +80,8 @@ bool plan_box_keeps(const plan_kernel *kernel, int tensor, const plan_box *box, 
   if (!(bound->tensors >> tensor & 1)) return true;
   if (bound->axis < 0) return keeps_padding(kernel, box, axis, bound);
   while (d + 1 < rank && bound->axis != axis[d]) d++;
+  if (kernel->experts.shared && bound->axis == kernel->experts.axis)
+    return bound->axis == axis[d]; /* other experts' rows, whose results are not stored */
   return !bound->device && bound->axis == axis[d] &&
          plan_same_number(&bound->limit, &box->extent[d]);
 }

@@ -34,7 +34,18 @@ static int64_t extent_of(const bound_call *call, int axis, bool padded) {
                                   : call->tensors[0].shape[axis];
 }
 
+/* Tiles of so many rows of which each has one expert's: T rows of n experts that have some, n of
+ * them and (T - n) / rows more at most; half a tile of each is empty where nothing is known. */
+static int64_t expert_tiles(const bound_call *call, int64_t rows) {
+  int64_t experts = call->tensors[0].shape[0], all = call->tensors[0].shape[1];
+  int64_t some = experts < all ? experts : all;
+  if (!call->run->likely) return some + (all - some) / rows;
+  int64_t likely = all / rows + bits_ceil_div(some, 2);
+  return likely > some ? likely : some;
+}
+
 static int64_t place_count(const bound_call *call, const plan_grid_place *place) {
+  if (place->axis == PLAN_AXIS_EXPERTS) return expert_tiles(call, place->factor);
   if (place->axis == PLAN_AXIS_SPLITS) return call->run->splits;
   if (place->axis < 0) return place->factor;
   return bits_ceil_div(extent_of(call, place->axis, place->padded), place->factor);
@@ -113,6 +124,7 @@ static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
   case PLAN_ARG_BLOCKS: return (uint64_t)(count_positions(call) / call->run->splits);
   case PLAN_ARG_ALPHA: return number_code_of(call->run->alpha, arg->factor != 0);
   case PLAN_ARG_BETA: return number_code_of(call->run->beta, arg->factor != 0);
+  case PLAN_ARG_EXPERT_TILES: return (uint64_t)expert_tiles(call, arg->factor);
   case PLAN_ARG_SCALAR: return call->run->scalars ? call->run->scalars[arg->index] : 0;
   case PLAN_ARG_EXTENTS: return extents_of(call, (uint64_t)arg->factor);
   case PLAN_ARG_PARTIAL: return (uint64_t)call->bindings[arg->tensor].span;
@@ -183,7 +195,7 @@ static llrt_status share_turns(const plan_launch *launch, plan_run *run) {
 }
 
 int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, int units) {
-  plan_run run = {.tensors = tensor, .n = 1, .turns = 1, .share = 1, .splits = 1};
+  plan_run run = {.tensors = tensor, .n = 1, .turns = 1, .share = 1, .splits = 1, .likely = true};
   const bound_call call = {first, &run, tensor, NULL};
   const plan_range *range = &first->range;
   if (share_turns(first, &run) != LLRT_OK) return INT64_MAX;
@@ -398,4 +410,20 @@ bool plan_range_contains(const plan_range *range, int rank, const int64_t *shape
   if (range->min_across > 0 && along > 0 && elements / along < range->min_across) return false;
   if (elements < range->min_elements) return false;
   return range->max_elements <= 0 || elements <= range->max_elements;
+}
+
+/* Rows of an expert, of those that have some, half as many again: few have more. */
+static int64_t likely_rows(int64_t experts, int64_t all) {
+  int64_t some = experts < all ? experts : all, mean = some > 0 ? bits_ceil_div(all, some) : 0;
+  return mean > 1 ? mean + mean / 2 : mean;
+}
+
+bool plan_launch_takes(const plan_launch *first, const llrt_tensor *source) {
+  llrt_tensor one;
+  bool grouped = false;
+  for (int i = 0; i < first->n_grid; i++) grouped |= first->grid[i].axis == PLAN_AXIS_EXPERTS;
+  if (!grouped) return plan_range_takes(&first->range, source);
+  one = *source;
+  one.shape[1] = likely_rows(source->shape[0], source->shape[1]);
+  return plan_range_takes(&first->range, &one);
 }

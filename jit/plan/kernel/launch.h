@@ -42,7 +42,8 @@ typedef enum plan_arg_kind {
   PLAN_ARG_ROUND_UP,     /* extent, rounded up to a multiple of factor */
   PLAN_ARG_ALPHA,        /* the run's alpha, beta: the code of the f32 (factor 0) or f64 (1) */
   PLAN_ARG_BETA,
-  PLAN_ARG_SCALAR /* the code of the run's number `index` (llrt_run_params.scalars) */
+  PLAN_ARG_SCALAR,      /* the code of the run's number `index` (llrt_run_params.scalars) */
+  PLAN_ARG_EXPERT_TILES /* positions of a place of PLAN_AXIS_EXPERTS with this factor */
 } plan_arg_kind;
 
 typedef struct plan_arg {
@@ -81,6 +82,9 @@ typedef struct plan_box {
 static inline int plan_box_rank(const plan_box *box) { return box->size[2] ? 3 : 2; }
 
 #define PLAN_AXIS_SPLITS (-2) /* where an axis is named: the blocks that share a walk */
+/* The same: tiles of `factor` positions of axis 1, each of one expert's, of which axis 0 has the
+ * number (grouped products). Only the device knows how many there are: as many as there may be. */
+#define PLAN_AXIS_EXPERTS (-3)
 
 /* One place of a mixed-radix number: of the block index, of a flat kernel's element index, of a
  * walk's turns. Fastest first. */
@@ -199,8 +203,9 @@ typedef struct plan_run {
   int32_t n;
   int64_t turns, share, splits; /* of the first stage's walk; others are not shared */
   const uint64_t *scalars;      /* codes of an expression's numbers; NULL: it has none */
-  double alpha, beta;           /* the recipe's; a caller may set others before plan_run_stage */
-  int32_t n_zero; /* so many regions, the first ones, must be zero when the variant begins */
+  bool likely;        /* tiles of experts count as if rows were even, not as many as there may be */
+  double alpha, beta; /* the recipe's; a caller may set others before plan_run_stage */
+  int32_t n_zero;     /* so many regions, the first ones, must be zero when the variant begins */
   int64_t region[PLAN_MAX_REGIONS]; /* offset in the workspace, bytes */
   int64_t zero_bytes; /* of the workspace, from its first on: those of the first n_zero regions */
   int64_t workspace_bytes;             /* needed */
@@ -250,5 +255,8 @@ llrt_status plan_view_tensors(const plan_launch *launch, const plan_run *run, ll
 bool plan_range_contains(const plan_range *range, int rank, const int64_t *shape);
 /* Whether the operation's first tensor does, what its first index chooses from included. */
 bool plan_range_takes(const plan_range *range, const llrt_tensor *source);
+/* The same of the variant whose first stage has this recipe. The rows of a grouped product that
+ * count are those that an expert is taken to have. */
+bool plan_launch_takes(const plan_launch *first, const llrt_tensor *source);
 
 #endif

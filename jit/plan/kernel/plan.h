@@ -150,6 +150,7 @@ typedef struct plan_kernel {
   uint64_t column[LLRT_MAX_TENSORS][LLRT_MAX_BITS];
   plan_sequence sequence; /* where a load asks for elements in front of others (plan_step.front) */
   plan_index index[PLAN_MAX_INDICES];
+  plan_experts experts;
 
   /* ---- blocks ---- */
   plan_place place[PLAN_MAX_GRID];

@@ -56,6 +56,28 @@ typedef struct plan_device_extent {
   plan_number address, limit;
 } plan_device_extent;
 
+/* A grouped product: positions along `axis` belong to experts, whose cumulative ends are int32 in
+ * device memory. The axis has one digit, of which a block's counts from its expert's first position
+ * on: tensors of `tensors` begin there, and the axis's device extent is the expert's positions. */
+typedef struct plan_experts {
+  bool used;
+  /* The place of `digit` in the grid counts the tiles of all experts, and which expert's a tile is
+   * follows from the ends; else `of` is a place of its own, and the axis is walked. */
+  bool shared;
+  int8_t axis;
+  uint8_t digit;     /* the axis's */
+  uint8_t of;        /* the digit that numbers experts */
+  uint8_t ends;      /* tensor */
+  int64_t tile;      /* shared: positions of a tile */
+  int32_t table;     /* shared, GPU: where the table of tiles lies in shared memory, bytes */
+  plan_number count; /* experts */
+  plan_number limit; /* positions of the axis, of all experts */
+  plan_number most;  /* shared: tiles that there may be */
+  uint16_t tensors;  /* bit t: tensor t */
+  plan_number stride[LLRT_MAX_TENSORS]; /* of one position of the axis, elements */
+} plan_experts;
+#define PLAN_EXPERT_ENTRIES 4 /* of the table, for each lane of a warp; 4 bytes each */
+
 /* All digits in the order of the destination's memory, fastest first, and their positions: its
  * elements follow each other without a gap, from offset 0 on, as the digits count. */
 typedef struct plan_sequence {

@@ -286,6 +286,12 @@ int dot_tensor(const op_dot *dot, llrt_dot_role role) {
   return bits_count(dot->roles & (uint32_t)bits_mask((int)role));
 }
 
+int dot_grouped_axis(const op_dot *dot) {
+  if (!(dot->roles >> LLRT_DOT_ENDS & 1)) return -1;
+  int d = dot_tensor(dot, LLRT_DOT_D);
+  return dot->group[d][DOT_EXPERT_AXIS] == LLRT_GROUP_ALL ? DOT_GROUPED_M : DOT_GROUPED_K;
+}
+
 llrt_dot_role dot_role(uint32_t roles, int tensor) {
   int role = 0;
   for (int before = 0; role < LLRT_DOT_ROLES; role++) {

@@ -92,6 +92,14 @@ int dot_tensor(const op_dot *dot, llrt_dot_role role);
 /* The role of tensor number `tensor` among those of `roles` (bit r: role r is there). */
 llrt_dot_role dot_role(uint32_t roles, int tensor);
 
+/* Of a grouped product (llrt_dot_params.ends): the axis of experts, and the one whose positions
+ * belong to them, M where D lacks that of experts, else K; -1: it is none. */
+#define DOT_EXPERT_AXIS 0
+int dot_grouped_axis(const op_dot *dot);
+#define DOT_GROUPED_RANK 4 /* experts, M, N, K */
+#define DOT_GROUPED_M 1
+#define DOT_GROUPED_K 3
+
 /* What stands on operand LLRT_DOT_A or LLRT_DOT_B of a description. */
 dot_operand_type dot_operand_of(const op_description *desc, llrt_dot_role operand);
 

@@ -7,9 +7,9 @@
 
 const char *op_tensor_role(uint32_t roles, int tensor) {
   static const char *const of_dot[LLRT_DOT_ROLES + 1] = {
-      "operand A",         "result D",     "operand B",         "addend C",       "bias",
-      "scale of A",        "zero of A",    "global scale of A", "scale of B",     "zero of B",
-      "global scale of B", "added tensor", "scale of D",        "tensor too many"};
+      "operand A",         "result D",     "operand B",         "addend C",      "bias",
+      "scale of A",        "zero of A",    "global scale of A", "scale of B",    "zero of B",
+      "global scale of B", "added tensor", "scale of D",        "experts' ends", "tensor too many"};
   static const char *const numbered[LLRT_MAX_TENSORS] = {
       "tensor 0",  "tensor 1",  "tensor 2",  "tensor 3", "tensor 4",  "tensor 5",
       "tensor 6",  "tensor 7",  "tensor 8",  "tensor 9", "tensor 10", "tensor 11",

@@ -1,0 +1,74 @@
+/* Grouped products on every device: each expert's rows against its own product. */
+#include "grouped_case.h"
+#include "tests/open_device.h"
+
+/* Counts of rows that end at tiles, within them, that are 1 and that are none. */
+static const struct {
+  const char *name;
+  int experts, count[8], beyond;
+} spreads[] = {
+    {"even", 4, {16, 16, 16, 16}, 0},    {"none", 3, {0, 0, 0}, 5},
+    {"one to all", 4, {0, 0, 70, 0}, 0}, {"of one row", 8, {1, 1, 0, 1, 1, 1, 1, 1}, 1},
+    {"odd", 5, {3, 0, 129, 64, 7}, 11},
+};
+#define SPREADS ((int)(sizeof spreads / sizeof *spreads))
+
+typedef struct kind {
+  llrt_dtype a, b, d, scale;
+  int64_t n, k, group;
+  bool sums, gather, scatter, pointers, packed;
+} kind;
+
+static const kind kinds[] = {
+    {LLRT_BF16, LLRT_BF16, LLRT_BF16, 0, 64, 64, 0, false, false, false, false, false},
+    {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 33, 21, 0, false, true, true, false, false},
+    {LLRT_F32, LLRT_F32, LLRT_F32, 0, 24, 40, 0, false, false, true, true, false},
+    {LLRT_E4M3, LLRT_E4M3, LLRT_BF16, 0, 64, 128, 0, false, true, false, false, false},
+    {LLRT_BF16, LLRT_E2M1, LLRT_BF16, LLRT_E8M0, 64, 128, 32, false, false, false, false, true},
+    {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 40, 24, 0, true, false, false, false, false},
+    {LLRT_I8, LLRT_I8, LLRT_I32, 0, 16, 33, 0, false, false, false, false, false},
+};
+#define KINDS ((int)(sizeof kinds / sizeof *kinds))
+
+static grouped_case case_of(const kind *of, int spread) {
+  grouped_case c = {.sums = of->sums,
+                    .experts = spreads[spread].experts,
+                    .beyond = spreads[spread].beyond,
+                    .leading = spread % 2,
+                    .gather = of->gather,
+                    .scatter = of->scatter,
+                    .pointers = of->pointers};
+  dot_problem *p = &c.each;
+  p->n = of->n;
+  *(of->sums ? &p->m : &p->k) = of->k;
+  p->type[LLRT_DOT_A] = of->a;
+  p->type[LLRT_DOT_B] = of->b;
+  p->type[LLRT_DOT_D] = of->d;
+  p->type[LLRT_DOT_SCALE_B] = of->scale;
+  p->group[1][0] = of->group;
+  p->packed = of->packed;
+  for (int e = 0; e < c.experts; e++) c.count[e] = spreads[spread].count[e];
+  return c;
+}
+
+/* Every `step`th case, from `first` on. */
+static void check_all(const char *name, int first, int step) {
+  opened_device opened = open_device(name);
+  for (int i = first; i < KINDS * SPREADS; i += step) {
+    char why[600] = "", title[2000];
+    grouped_case c = case_of(&kinds[i / SPREADS], i % SPREADS);
+    grouped_case_title(&c, title, sizeof title);
+    grouped_result result =
+        grouped_case_run(&c, (uint64_t)i, opened.device, i % 2, why, sizeof why);
+    cr_expect_eq(result, GROUPED_RIGHT, "%s, %s: %s: %s", name, spreads[i % SPREADS].name, title,
+                 why);
+  }
+  close_device(&opened);
+}
+
+Test(grouped, host, .timeout = 300) { check_all("host", 0, 1); }
+Test(grouped, sm_80, .timeout = 300) { check_all("cuda-emu:sm_80", 0, 4); }
+Test(grouped, sm_89, .timeout = 300) { check_all("cuda-emu:sm_89", 1, 8); }
+Test(grouped, sm_90a, .timeout = 300) { check_all("cuda-emu:sm_90a", 0, 1); }
+Test(grouped, gfx90a, .timeout = 300) { check_all("hip-emu:gfx90a", 2, 8); }
+Test(grouped, gfx942, .timeout = 300) { check_all("hip-emu:gfx942", 3, 4); }

@@ -87,7 +87,7 @@
     F(llrt_dot_params, a) F(llrt_dot_params, b) F(llrt_dot_params, accumulate) \
     F(llrt_dot_params, dtype) F(llrt_dot_params, tf32) F(llrt_dot_params, fast_accumulate) \
     F(llrt_dot_params, n_maps) F(llrt_dot_params, maps) F(llrt_dot_params, add) \
-    F(llrt_dot_params, scale)) \
+    F(llrt_dot_params, scale) F(llrt_dot_params, ends)) \
   S(llrt_dot_scaling, F(llrt_dot_scaling, scale) F(llrt_dot_scaling, zero) \
     F(llrt_dot_scaling, global) F(llrt_dot_scaling, group) F(llrt_dot_scaling, word_bits) \
     F(llrt_dot_scaling, range_low) F(llrt_dot_scaling, range_high) \

@@ -29,6 +29,7 @@ static const subcommand subcommands[] = {
     {"table4", "integers with floats inside a block, every pair and shape: which are right",
      bench_table4},
     {"repack", "checkpoints by recipes, and back, beside copies", bench_repack},
+    {"grouped", "rows sorted by expert multiplied, from cold caches", bench_grouped},
     {"graph", "counts in device memory: one CUDA graph for all, and its cost", bench_graph},
     {"latency", "what a call costs the host: cold, cached, prepared, bare", bench_latency},
     {"compile", "what a compile costs, by target; needs no device", bench_compile},

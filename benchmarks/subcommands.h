@@ -14,6 +14,7 @@ int bench_dot(int argc, char *argv[]);
 int bench_gather(int argc, char *argv[]);
 int bench_gemm(int argc, char *argv[]);
 int bench_graph(int argc, char *argv[]);
+int bench_grouped(int argc, char *argv[]);
 int bench_index(int argc, char *argv[]);
 int bench_latency(int argc, char *argv[]);
 int bench_layout(int argc, char *argv[]);

@@ -34,6 +34,7 @@ static inline llrt_status described_compile(llrt_context *context, const char *t
 typedef struct described_dot {
   op_description desc;
   llrt_storage storage[LLRT_MAX_TENSORS];
+  llrt_index index[3][LLRT_MAX_INDICES]; /* of A, D, B */
 } described_dot;
 
 static inline void described_dot_take(const llrt_op_desc *made, described_dot *out) {
@@ -57,6 +58,10 @@ static inline void described_dot_take(const llrt_op_desc *made, described_dot *o
     out->storage[i] = *made->tensors[i].storage;
     out->desc.tensors[i] = made->tensors[i];
     out->desc.tensors[i].storage = &out->storage[i];
+    if (made->tensors[i].n_indices == 0 || i >= 3) continue;
+    memcpy(out->index[i], made->tensors[i].indices,
+           (size_t)made->tensors[i].n_indices * sizeof *out->index[i]);
+    out->desc.tensors[i].indices = out->index[i];
   }
 }
 

@@ -221,6 +221,8 @@ def dot(a, b, out=None, **more):
     and scale_b ... range_b; activation "relu", "gelu" or "silu", add, scale, group (of the result); accumulate, dtype, tf32,
     fast_accumulate, to, stream. Scales of one position along K count for all of it; group=(along the operand's last two
     axes) where shapes do not say. What is rounded where stands in docs/dot.md.
+    ends: int32 [E], cumulative: rows of a [T, K] belong to E experts, b [E, K, N], D [T, N]; or a [M, T], b [T, N], D [E, M, N]
+    (docs/grouped.md).
     Errors: ValueError, Unsupported.
 
     >>> a = numpy.arange(6, dtype="float32").reshape(2, 3)

@@ -16,7 +16,8 @@ enum {
   ZERO_B,
   GLOBAL_B,
   ADD,
-  SCALE, /* tensors */
+  SCALE,
+  ENDS, /* tensors */
   GROUP_A,
   GROUP_B,
   WORD_BITS_A,
@@ -36,16 +37,15 @@ enum {
   N_WORDS
 };
 
-static keyword words[] = {{"a", NULL},           {"b", NULL},           {"out", NULL},
-                          {"c", NULL},           {"bias", NULL},        {"scale_a", NULL},
-                          {"zero_a", NULL},      {"global_a", NULL},    {"scale_b", NULL},
-                          {"zero_b", NULL},      {"global_b", NULL},    {"add", NULL},
-                          {"scale", NULL},       {"group_a", NULL},     {"group_b", NULL},
-                          {"word_bits_a", NULL}, {"word_bits_b", NULL}, {"range_a", NULL},
-                          {"range_b", NULL},     {"group", NULL},       {"alpha", NULL},
-                          {"beta", NULL},        {"activation", NULL},  {"accumulate", NULL},
-                          {"dtype", NULL},       {"tf32", NULL},        {"fast_accumulate", NULL},
-                          {"to", NULL},          {"stream", NULL}};
+static keyword words[] = {
+    {"a", NULL},           {"b", NULL},           {"out", NULL},      {"c", NULL},
+    {"bias", NULL},        {"scale_a", NULL},     {"zero_a", NULL},   {"global_a", NULL},
+    {"scale_b", NULL},     {"zero_b", NULL},      {"global_b", NULL}, {"add", NULL},
+    {"scale", NULL},       {"ends", NULL},        {"group_a", NULL},  {"group_b", NULL},
+    {"word_bits_a", NULL}, {"word_bits_b", NULL}, {"range_a", NULL},  {"range_b", NULL},
+    {"group", NULL},       {"alpha", NULL},       {"beta", NULL},     {"activation", NULL},
+    {"accumulate", NULL},  {"dtype", NULL},       {"tf32", NULL},     {"fast_accumulate", NULL},
+    {"to", NULL},          {"stream", NULL}};
 static const signature dot_signature = {"dot", words, N_WORDS, 3, 2};
 
 static const struct {
@@ -62,7 +62,8 @@ static const struct {
                {ZERO_B, LLRT_DOT_ZERO_B},
                {GLOBAL_B, LLRT_DOT_GLOBAL_B},
                {ADD, LLRT_DOT_ADD},
-               {SCALE, LLRT_DOT_SCALE_D}};
+               {SCALE, LLRT_DOT_SCALE_D},
+               {ENDS, LLRT_DOT_ENDS}};
 enum { N_TENSORS = sizeof tensors / sizeof *tensors };
 
 /* ---- arguments ---- */
@@ -142,6 +143,8 @@ void dot_call_point(dot_call *call) {
   p->b.global = tensor_of(call, LLRT_DOT_GLOBAL_B);
   p->add = tensor_of(call, LLRT_DOT_ADD);
   p->scale = tensor_of(call, LLRT_DOT_SCALE_D);
+  p->ends = tensor_of(call, LLRT_DOT_ENDS);
+  p->size = sizeof *p;
   p->alpha = isnan(call->alpha) ? NULL : &call->alpha;
   p->beta = isnan(call->beta) ? NULL : &call->beta;
   set_dot_maps(p, call->maps, call->n_maps);

@@ -144,6 +144,17 @@ static void name_shape(const packed_shape *shape, int64_t columns, char what[PLA
                            : "");
 }
 
+/* Why a shape is not for rows of experts; NULL: it is. There are blocks enough whatever the columns
+ * are, all in one stage, and an expert's rows begin where they do. */
+static const char *not_of_experts(const packed *p, const packed_shape *shape) {
+  if (dot_grouped_axis(&p->job.desc.dot) < 0) return NULL;
+  return shape->deal                        ? "turns of experts' tiles are not dealt"
+         : shape->own                       ? "experts' rows are cut at powers of two"
+         : shape->columns && !shape->rounds ? "experts make blocks enough"
+         : packed_casts_rows(p) && shape->m >= CAST_BEFORE ? "rows would be cast by a stage before"
+                                                           : NULL;
+}
+
 /* Shapes for few columns are left out where they are not needed, or not to be had, or rows of 8
  * bits have their own. */
 static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
@@ -158,13 +169,16 @@ static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
     const packed_shape *shape = &shapes->shape[i];
     plan_kernel *kernel = &out->variant[out->n_variants];
     const packed_shape *wanted = shape_for(&begin, shape);
-    const int64_t columns = shape->columns ? plan_for_units(target, shape->columns) : 0;
+    bool grouped = dot_grouped_axis(&begin.job.desc.dot) >= 0;
+    const int64_t columns = shape->columns && !grouped ? plan_for_units(target, shape->columns) : 0;
     bool measured =
         shape->clocks > 0 && !packed_casts_rows(&begin); /* else another stage is before */
     char what[PLAN_ATTEMPT_NAME];
     name_shape(wanted, columns, what);
+    const char *experts = not_of_experts(&begin, shape);
     const char *left_out =
-        is_other(shape) && !measured ? "another stage is before it: its clocks are not known"
+        experts                        ? experts
+        : is_other(shape) && !measured ? "another stage is before it: its clocks are not known"
         : columns && extents[PACKED_N].min > columns ? "N is promised to be longer"
         : columns && wanted != shape                 ? "rows of 8 bits have a shape of their own"
         : shape->rows > 0 && shape->rows <= covered  ? "a shape before it takes as many rows"

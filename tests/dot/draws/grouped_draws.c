@@ -1,20 +1,19 @@
 /* llrt_grouped_draws SEED COUNT [DEVICE [MOST]]: draws and runs so many grouped products, extents
  * below MOST, on `host` or another device. Prints what is wrong, and why others were refused. Exit
  * status 1: something was wrong. */
-#include "tests/dot/grouped_case.h"
+#include "../grouped_case.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 int main(int argc, char **argv) {
-  const llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY};
   uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   int count = argc > 2 ? atoi(argv[2]) : 100, most = argc > 4 ? atoi(argv[4]) : 100;
   const char *name = argc > 3 ? argv[3] : "host";
   llrt_context *context;
   llrt_device *device;
   int tally[3] = {0};
-  if (llrt_context_create(&params, &context) != LLRT_OK ||
+  if (llrt_context_create(NULL, &context) != LLRT_OK ||
       llrt_device_open(context, name, NULL, &device) != LLRT_OK) {
     fprintf(stderr, "%s\n", llrt_last_error());
     return 2;

@@ -1,9 +1,11 @@
 /* Whole tensors from one sharding to another over the GPUs of a host (or several emulated ones), a
  * thread for each: compared in full, then timed beside a copy of a rank's bytes in its own memory
- * and copies of the bytes that cross into the others'. --device names the ranks' devices with
- * commas between. GB/s counts the bytes that a rank sends, or where nothing crosses those that it
- * reads and writes. */
+ * and the bytes that cross, as copies into the others' memory or as NCCL's bare sends and receives.
+ * --device names the ranks' devices with commas between. GB/s counts the bytes that a rank sends,
+ * or where nothing crosses those that it reads and writes. */
+#include "cuda_driver.h"
 #include "harness.h"
+#include "nccl_calls.h"
 #include "subcommands.h"
 
 #include <llrt/reshard.h>
@@ -42,6 +44,7 @@ typedef struct shared {
   pthread_barrier_t together;
   llrt_device *device[MAX_RANKS];
   void *sources[MAX_RANKS], *destinations[MAX_RANKS], *signals[MAX_RANKS];
+  llrt_nccl_id id[2]; /* of llrt's communicator, of that of bare calls */
 } shared;
 
 typedef struct rank_run {
@@ -49,7 +52,7 @@ typedef struct rank_run {
   int rank;
   char device[32];
   int64_t wrong, source_bytes, destination_bytes, crossing_bytes;
-  double fused, local, copies; /* us */
+  double peers, nccl, local, copies, bare; /* us; 0: not measured */
 } rank_run;
 
 /* ---- elements ---- */
@@ -118,11 +121,19 @@ static void fill_source(rank_run *r) {
   harness_must(llrt_memory_copy(device, s->sources[r->rank], bytes, (size_t)r->source_bytes,
                                 LLRT_COPY_TO_DEVICE, NULL),
                "copy");
+  harness_must(llrt_stream_synchronize(device, NULL), "synchronize");
+  free(bytes);
+}
+
+/* Before others may write to it: what is compared is this path's. */
+static void forget_destination(const rank_run *r) {
+  shared *s = r->of;
+  llrt_device *device = s->device[r->rank];
   harness_must(
       llrt_memory_set(device, s->destinations[r->rank], 0xff, (size_t)r->destination_bytes, NULL),
       "set");
   harness_must(llrt_stream_synchronize(device, NULL), "synchronize");
-  free(bytes);
+  pthread_barrier_wait(&s->together);
 }
 
 static void check_destination(rank_run *r) {
@@ -134,7 +145,7 @@ static void check_destination(rank_run *r) {
                                 (size_t)r->destination_bytes, LLRT_COPY_FROM_DEVICE, NULL),
                "copy");
   harness_must(llrt_stream_synchronize(device, NULL), "synchronize");
-  r->wrong = visit(s, &s->destination, s->c->to, r->rank, bytes, true);
+  r->wrong += visit(s, &s->destination, s->c->to, r->rank, bytes, true);
   free(bytes);
 }
 
@@ -142,6 +153,7 @@ static void check_destination(rank_run *r) {
 typedef struct work {
   rank_run *r;
   const llrt_reshard *reshard;
+  const nccl_calls *calls;
 } work;
 
 static void run_fused(const work *w) {
@@ -157,6 +169,13 @@ static void run_local(const work *w) {
   harness_must(llrt_memory_copy(s->device[w->r->rank], s->destinations[w->r->rank],
                                 s->sources[w->r->rank], (size_t)bytes, LLRT_COPY_ON_DEVICE, NULL),
                "copy");
+}
+
+static void run_bare(const work *w) {
+  shared *s = w->r->of;
+  int others = s->ranks > 1 ? s->ranks - 1 : 1;
+  nccl_calls_all_to_all(w->calls, s->sources[w->r->rank], s->destinations[w->r->rank],
+                        (size_t)(w->r->crossing_bytes / others), NULL);
 }
 
 /* The bytes that cross, in one piece for each other rank, the next one first. */
@@ -215,8 +234,11 @@ static void open_rank(rank_run *r, llrt_context **context) {
       "memory");
   fill_source(r);
   pthread_barrier_wait(&s->together);
-  for (int other = 0; other < s->ranks; other++)
+  for (int other = 0; other < s->ranks && s->options->by_peers; other++)
     harness_must(llrt_device_reach_peer(device, s->device[other]), "peer");
+  if (r->rank == 0 && s->options->by_nccl)
+    for (int i = 0; i < 2; i++)
+      harness_must(llrt_nccl_id_create(device, s->options->nccl, &s->id[i]), "NCCL");
   pthread_barrier_wait(&s->together);
 }
 
@@ -231,15 +253,19 @@ static void close_rank(rank_run *r, llrt_context **context) {
   llrt_context_destroy(context);
 }
 
-static void *rank_main(void *data) {
-  rank_run *r = data;
+/* Runs the case by one path and compares the result; the time of a run, or 0. */
+static double run_path(rank_run *r, bool by_nccl) {
   shared *s = r->of;
-  llrt_context *context;
   llrt_comm *comm;
   llrt_reshard *reshard;
-  open_rank(r, &context);
-  const llrt_comm_params params = {
-      .rank = r->rank, .ranks = s->ranks, .signals = s->signals, .timeout_ms = SIGNAL_TIMEOUT_MS};
+  double time = 0;
+  const llrt_comm_params params = {.size = sizeof params,
+                                   .rank = r->rank,
+                                   .ranks = s->ranks,
+                                   .signals = by_nccl ? NULL : s->signals,
+                                   .timeout_ms = SIGNAL_TIMEOUT_MS,
+                                   .nccl_id = by_nccl ? &s->id[0] : NULL,
+                                   .nccl_library = s->options->nccl};
   const llrt_reshard_desc desc = {.source = &s->source,
                                   .destination = &s->destination,
                                   .shape = s->shape,
@@ -247,19 +273,48 @@ static void *rank_main(void *data) {
                                   .destination_dtype = s->c->to};
   harness_must(llrt_comm_create(s->device[r->rank], &params, &comm), "communicator");
   harness_must(llrt_reshard_prepare(comm, &desc, NULL, &reshard), s->c->name);
-  const work w = {r, reshard};
+  const work w = {.r = r, .reshard = reshard};
+  forget_destination(r);
   run_fused(&w);
   harness_must(llrt_comm_status(comm, NULL), "communicator");
   check_destination(r);
-  if (!s->options->check_only) {
-    r->fused = measure(r, &w, run_fused);
-    r->local = measure(r, &w, run_local);
-    r->copies = measure(r, &w, run_copies);
-    harness_must(llrt_comm_status(comm, NULL), "communicator");
-  }
+  if (!s->options->check_only) time = measure(r, &w, run_fused);
+  harness_must(llrt_comm_status(comm, NULL), "communicator");
   pthread_barrier_wait(&s->together);
   llrt_reshard_destroy(&reshard);
   llrt_comm_destroy(&comm);
+  return time;
+}
+
+/* NCCL's own calls, on GPUs. */
+static double measure_bare(rank_run *r) {
+  shared *s = r->of;
+  cuda_driver driver;
+  if (strncmp(r->device, "cuda:", 5) != 0) return 0;
+  cuda_driver_open(r->device, &driver);
+  nccl_calls *calls = nccl_calls_open(s->options->nccl, &s->id[1], r->rank, s->ranks);
+  const work w = {.r = r, .calls = calls};
+  double time = measure(r, &w, run_bare);
+  harness_must(llrt_stream_synchronize(s->device[r->rank], NULL), "synchronize");
+  pthread_barrier_wait(&s->together);
+  nccl_calls_close(calls);
+  cuda_driver_close(&driver);
+  return time;
+}
+
+static void *rank_main(void *data) {
+  rank_run *r = data;
+  shared *s = r->of;
+  llrt_context *context;
+  open_rank(r, &context);
+  if (s->options->by_peers) r->peers = run_path(r, false);
+  if (s->options->by_nccl) r->nccl = run_path(r, true);
+  if (!s->options->check_only) {
+    const work w = {.r = r};
+    r->local = measure(r, &w, run_local);
+    if (s->options->by_peers) r->copies = measure(r, &w, run_copies);
+    if (s->options->by_nccl && r->crossing_bytes > 0) r->bare = measure_bare(r);
+  }
   close_rank(r, &context);
   return NULL;
 }
@@ -290,6 +345,30 @@ static void choose_shape(const reshard_case *c, int64_t bytes, int ranks, shared
   s->shape[0] = s->shape[1] = side;
 }
 
+static double larger(double a, double b) { return a > b ? a : b; }
+
+static void take_slower(const rank_run *r, rank_run *slowest) {
+  slowest->wrong += r->wrong;
+  slowest->peers = larger(slowest->peers, r->peers);
+  slowest->nccl = larger(slowest->nccl, r->nccl);
+  slowest->local = larger(slowest->local, r->local);
+  slowest->copies = larger(slowest->copies, r->copies);
+  slowest->bare = larger(slowest->bare, r->bare);
+}
+
+/* By NCCL also as a share of what its bare calls and a copy in memory take. */
+static void print_case(const rank_run *r, int64_t moved) {
+  printf("%-30s %s", r->of->c->name, r->wrong ? "WRONG" : "right");
+  if (r->peers > 0) printf("  peers %9.1f us %7.1f GB/s", r->peers, (double)moved / r->peers / 1e3);
+  if (r->nccl > 0) printf("  NCCL %9.1f us %7.1f GB/s", r->nccl, (double)moved / r->nccl / 1e3);
+  if (r->bare > 0)
+    printf("  bare %9.1f us, with a copy %.2f", r->bare, (r->bare + r->local) / r->nccl);
+  if (r->copies > 0) printf("  copies to peers %9.1f us", r->copies);
+  if (r->local > 0) printf("  local copy %9.1f us", r->local);
+  printf("\n");
+  fflush(stdout);
+}
+
 static bool run_case(const harness_options *options, const reshard_case *c, int ranks,
                      char devices[][32], int64_t bytes) {
   shared s = {.options = options, .c = c, .ranks = ranks};
@@ -309,23 +388,15 @@ static bool run_case(const harness_options *options, const reshard_case *c, int 
     memcpy(run[r].device, devices[r], sizeof run[r].device);
     if (pthread_create(&thread[r], NULL, rank_main, &run[r]) != 0) exit(1);
   }
-  int64_t wrong = 0;
-  double fused = 0, local = 0, copies = 0; /* of the slowest rank */
+  rank_run slowest = {.of = &s};
   for (int r = 0; r < ranks; r++) {
     pthread_join(thread[r], NULL);
-    wrong += run[r].wrong;
-    if (run[r].fused > fused) fused = run[r].fused;
-    if (run[r].local > local) local = run[r].local;
-    if (run[r].copies > copies) copies = run[r].copies;
+    take_slower(&run[r], &slowest);
   }
   pthread_barrier_destroy(&s.together);
-  double moved = (double)(crossing(&s) ? crossing(&s) : run[0].destination_bytes * 2);
-  printf("%-30s %s", c->name, wrong ? "WRONG" : "right");
-  if (!options->check_only)
-    printf("  %9.1f us  %7.1f GB/s   copies to peers %9.1f us   local copy %9.1f us", fused,
-           moved / fused / 1e3, copies, local);
-  printf("\n");
-  return wrong == 0;
+  int64_t crosses = crossing(&s);
+  print_case(&slowest, crosses ? crosses : run[0].destination_bytes * 2);
+  return slowest.wrong == 0;
 }
 
 int bench_reshard(int argc, char *argv[]) {
@@ -338,12 +409,14 @@ int bench_reshard(int argc, char *argv[]) {
   char *rest = names;
   for (char *name; (name = strsep(&rest, ",")) && ranks < MAX_RANKS; ranks++)
     snprintf(devices[ranks], sizeof devices[ranks], "%s", name);
-  int64_t bytes = options.n_sizes ? options.size[0] : MIB(1024);
-  printf("reshard: %d ranks, %lld bytes a rank\n", ranks, (long long)bytes);
-  for (int i = 0; i < CASE_COUNT; i++) {
-    if (options.only && !strstr(cases[i].name, options.only)) continue;
-    if (options.list) printf("%s\n", cases[i].name);
-    else right &= run_case(&options, &cases[i], ranks, devices, bytes);
+  if (options.n_sizes == 0) options.size[options.n_sizes++] = MIB(1024);
+  for (int size = 0; size < options.n_sizes; size++) {
+    printf("reshard: %d ranks, %lld bytes a rank\n", ranks, (long long)options.size[size]);
+    for (int i = 0; i < CASE_COUNT; i++) {
+      if (options.only && !strstr(cases[i].name, options.only)) continue;
+      if (options.list) printf("%s\n", cases[i].name);
+      else right &= run_case(&options, &cases[i], ranks, devices, options.size[size]);
+    }
   }
   return !right;
 }

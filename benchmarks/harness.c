@@ -26,6 +26,8 @@ enum {
   WHOLE,
   PROCESSOR_TIME,
   ONE_LINE,
+  PATH,
+  NCCL,
   TUNE,
   LIST
 };
@@ -36,7 +38,8 @@ static const option_spec option_table[] = {
     {"target", 0, "NAME",
      "what kernels are compiled for, of those that the device runs (default: the best)"},
     {"only", 0, "REGEX", "only cases whose name it is found in"},
-    {"sizes", 0, "N[,N]", "sizes of one tensor in MiB, or with k in KiB: 8,64 or 64k"},
+    {"sizes", 0, "N[,N]",
+     "sizes of one tensor in MiB, with k in KiB, with b in bytes: 8,64 or 64k or 8b"},
     {"shapes", 0, "even|odd|models",
      "powers of two (default), or shapes that models have; dot: models' linear layers"},
     {"repeat", 0, "N", "samples of each measurement (default 15)"},
@@ -48,6 +51,9 @@ static const option_spec option_table[] = {
     {"processor-time", 0, NULL,
      "convert, host: of all threads, by turns with copies, least of each"},
     {"one-line", 0, NULL, "convert: time the one-line call, nothing prepared"},
+    {"path", 0, "peers|nccl|both",
+     "reshard: by peers' memory (default), by NCCL, or one after the other"},
+    {"nccl", 0, "FILE", "reshard: the library (default: libnccl.so.2, as the loader finds it)"},
     {"tune", 0, "NAME=N[,NAME=N]", "plan with other tuned numbers (docs/tuning.md)"},
     {"list", 0, NULL, "name the cases and run none"},
     {NULL, 0, NULL, NULL},
@@ -88,13 +94,13 @@ static void wrong_value(const char *name, int option, const char *value) {
   exit(2);
 }
 
-/* A list of numbers of MiB, or of KiB where a k follows. */
+/* A list of numbers of MiB, of KiB where a k follows, of bytes where a b does. */
 static bool parse_sizes(const char *text, harness_options *out) {
   for (char *end; out->n_sizes < HARNESS_MAX_SIZES; text = end + 1) {
     long long number = strtoll(text, &end, 10);
     if (end == text || number < 1 || number > 1 << 20) return false;
-    int shift = *end == 'k' ? 10 : 20;
-    if (*end == 'k') end++;
+    int shift = *end == 'b' ? 0 : *end == 'k' ? 10 : 20;
+    if (*end == 'k' || *end == 'b') end++;
     out->size[out->n_sizes++] = (int64_t)number << shift;
     if (*end == '\0') return true;
     if (*end != ',') return false;
@@ -122,7 +128,7 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
     options_print_help(&c);
     exit(0);
   }
-  const char *shapes = given.value[SHAPES];
+  const char *shapes = given.value[SHAPES], *path = given.value[PATH];
   *out = (harness_options){.argc = argc,
                            .argv = argv,
                            .device = given.value[DEVICE],
@@ -135,10 +141,15 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
                            .whole = given.value[WHOLE],
                            .processor_time = given.value[PROCESSOR_TIME],
                            .one_line = given.value[ONE_LINE],
+                           .nccl = given.value[NCCL],
                            .tune = given.value[TUNE],
                            .list = given.value[LIST]};
   if (shapes && !out->odd && !out->models && strcmp(shapes, "even") != 0)
     wrong_value(c.name, SHAPES, shapes);
+  out->by_nccl = path && strcmp(path, "peers") != 0;
+  out->by_peers = !path || strcmp(path, "nccl") != 0;
+  if (out->by_nccl && strcmp(path, "nccl") != 0 && strcmp(path, "both") != 0)
+    wrong_value(c.name, PATH, path);
   if (given.value[SIZES] && !parse_sizes(given.value[SIZES], out))
     wrong_value(c.name, SIZES, given.value[SIZES]);
   out->repeat = (int)number_of(c.name, &given, REPEAT, 1, HARNESS_MAX_SAMPLES, 15);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define HARNESS_MAX_SIZES 8
+#define HARNESS_MAX_SIZES 24
 #define HARNESS_MAX_SAMPLES 1000
 
 typedef struct harness_options {
@@ -27,11 +27,13 @@ typedef struct harness_options {
   bool check_only;                 /* no timing */
   bool whole;                      /* products: every element is compared, and runs at once are */
   bool list;                       /* name the cases, run none */
-  bool processor_time; /* of all threads, by turns with copies, least of each: machines that are
-                          shared */
-  bool one_line;       /* convert: the one-line call, nothing is prepared */
-  int repeat;          /* samples of each measurement */
-  double budget;       /* microseconds of one measurement, after three samples */
+  bool processor_time;    /* of all threads, by turns with copies, least of each: machines that are
+                             shared */
+  bool one_line;          /* convert: the one-line call, nothing is prepared */
+  bool by_peers, by_nccl; /* reshard: paths */
+  const char *nccl;       /* reshard: NCCL's library; NULL: as the loader finds it */
+  int repeat;             /* samples of each measurement */
+  double budget;          /* microseconds of one measurement, after three samples */
   uint64_t seed;
 } harness_options;
 

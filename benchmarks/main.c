@@ -26,6 +26,8 @@ static const subcommand subcommands[] = {
     {"dense", "dense products of batches, odd extents, every order of operands", bench_dense},
     {"gemm", "the host's products, beside oneDNN's sgemm", bench_gemm},
     {"reshard", "whole tensors from one sharding to another, over several devices", bench_reshard},
+    {"reshard-latency", "small tensors from rows to columns, over several devices; graphs",
+     bench_reshard_latency},
     {"table4", "integers with floats inside a block, every pair and shape: which are right",
      bench_table4},
     {"repack", "checkpoints by recipes, and back, beside copies", bench_repack},

@@ -1,7 +1,7 @@
 /* One step: the tensors of a row whose names are known. */
 #include "base/memory.h"
 #include "base/status.h"
-#include "recipe/axes.h"
+#include "recipe/step_draft.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,17 +10,7 @@ enum {
   LOGICAL = 16
 }; /* numbers of a step's axes, beside those of a storage's, while it is split */
 
-typedef struct step_draft {
-  recipe_binder *binder;
-  const recipe_row *row;
-  const row_names *known;
-  axis_list axes;
-  int64_t choices; /* of parts */
-  int32_t *tensor; /* [n_in][choices]: of the checkpoint */
-  int32_t first;   /* tensor that was found, which messages name; -1: none */
-} step_draft;
-
-static part_choice choice_of(const step_draft *step, int64_t number) {
+part_choice draft_choice(const step_draft *step, int64_t number) {
   part_choice choice = {{0}};
   for (int f = 0; f < step->row->n_fuses; f++) {
     choice.part[f] = number % step->axes.n_parts[f];
@@ -99,7 +89,7 @@ static llrt_status find_tensors(step_draft *step) {
   if (!step->tensor) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a step");
   for (int t = 0; t < row->n_in; t++)
     for (int64_t c = 0; c < step->choices; c++) {
-      part_choice choice = choice_of(step, c);
+      part_choice choice = draft_choice(step, c);
       int32_t *number = &step->tensor[t * step->choices + c];
       LLRT_TRY(find_tensor(step, &row->in[t], &choice, number));
       if (step->first < 0) step->first = *number;
@@ -114,7 +104,7 @@ static llrt_status learn_axes(step_draft *step) {
   for (int look = 0; look < 2; look++)
     for (int t = 0; t < step->row->n_in; t++)
       for (int64_t c = 0; c < step->choices; c++) {
-        part_choice choice = choice_of(step, c);
+        part_choice choice = draft_choice(step, c);
         const llrt_named_tensor *given =
             &step->binder->given.tensor[step->tensor[t * step->choices + c]];
         LLRT_TRY(axes_learn(&step->axes, &step->row->in[t], &choice, given, look == 1));
@@ -190,10 +180,8 @@ static llrt_status split_groups(step_draft *step, const recipe_tensor *tensor,
   return LLRT_OK;
 }
 
-/* Where the elements of a tensor lie, by the output's axes; choice NULL: the engine's tensor. */
-static llrt_status make_image(step_draft *step, const recipe_tensor *tensor,
-                              const recipe_tensor *out, const part_choice *choice,
-                              storage_image *image) {
+llrt_status draft_image(step_draft *step, const recipe_tensor *tensor, const recipe_tensor *out,
+                        const part_choice *choice, storage_image *image) {
   axes_scope scope = {&step->axes, choice};
   number_scope numbers = {.user = &scope, .find = axes_find};
   int64_t shape[LLRT_MAX_RANK];
@@ -211,9 +199,8 @@ static llrt_status make_image(step_draft *step, const recipe_tensor *tensor,
   return split_groups(step, tensor, out, choice, image);
 }
 
-/* That the stored shape has the bytes of the image. */
-static llrt_status check_bytes(const recipe_tensor *tensor, const storage_image *image, int rank,
-                               const int64_t *shape, size_t *bytes) {
+llrt_status draft_check_bytes(const recipe_tensor *tensor, const storage_image *image, int rank,
+                              const int64_t *shape, size_t *bytes) {
   unsigned __int128 stored = (unsigned)llrt_dtype_bits(tensor->stored),
                     meant = (unsigned)llrt_dtype_bits(tensor->logical);
   for (int i = 0; i < rank; i++) {
@@ -286,29 +273,34 @@ static const recipe_maps *maps_of(const recipe_row *row, span key) {
   return NULL;
 }
 
+draft_place draft_place_of(axis_entry *entry, const part_choice *choice) {
+  axis_part part = *axes_part(entry, choice);
+  if (entry->stacked) {
+    int64_t at = choice->part[entry->fuse] - part.begin;
+    bool there = at >= 0 && at < part.length;
+    part = (axis_part){.length = there, .room = 1, .at = at};
+  }
+  bool last = part.at + part.room == entry->local;
+  return (draft_place){
+      .part = part, .room = last ? entry->padded - part.at : part.room, .last = last};
+}
+
 /* Keeps of both images what this choice of parts moves; *none: nothing, on this rank. */
 static llrt_status cut_images(step_draft *step, const recipe_tensor *in, const recipe_tensor *out,
                               const part_choice *choice, plan_pair *pair, bool *none) {
   *none = false;
   pair->rank = out->n_axes;
   for (int i = 0; i < out->n_axes && !*none; i++) {
-    axis_entry *entry = axes_entry(&step->axes, out->axis[i].name);
-    axis_part part = *axes_part(entry, choice);
-    if (entry->stacked) {
-      int64_t at = choice->part[entry->fuse] - part.begin;
-      *none = at < 0 || at >= part.length;
-      part = (axis_part){.length = 1, .room = 1, .at = at};
-    }
+    draft_place place = draft_place_of(axes_entry(&step->axes, out->axis[i].name), choice);
+    axis_part part = place.part;
     *none |= part.length == 0;
     if (*none) return LLRT_OK;
-    bool last = part.at + part.room == entry->local;
-    int64_t room = last ? entry->padded - part.at : part.room;
     bool of_in = number_of(in, out->axis[i].name) >= 0;
     if (of_in)
       LLRT_TRY(image_cut(&pair->from, i, part.begin, part.length,
                          part.begin + part.length == part.full));
-    LLRT_TRY(image_cut(&pair->to, i, part.at, room, last));
-    pair->whole &= part.begin == 0 && part.length == part.full && part.at == 0 && last;
+    LLRT_TRY(image_cut(&pair->to, i, part.at, place.room, place.last));
+    pair->whole &= part.begin == 0 && part.length == part.full && part.at == 0 && place.last;
     pair->shape[i] = part.length;
   }
   return LLRT_OK;
@@ -318,7 +310,7 @@ static llrt_status add_move(step_draft *step, int t, const recipe_tensor *out,
                             const storage_image *to, int engine, int64_t c, bool dry,
                             bool *missing) {
   const recipe_tensor *in = &step->row->in[t];
-  part_choice choice = choice_of(step, c);
+  part_choice choice = draft_choice(step, c);
   plan_pair pair = {.checkpoint = step->tensor[t * step->choices + c],
                     .engine = engine,
                     .to = *to,
@@ -329,8 +321,8 @@ static llrt_status add_move(step_draft *step, int t, const recipe_tensor *out,
   const llrt_named_tensor *given = &step->binder->given.tensor[pair.checkpoint];
   size_t bytes;
   bool none;
-  LLRT_TRY(make_image(step, in, out, &choice, &pair.from));
-  LLRT_TRY(check_bytes(in, &pair.from, given->rank, given->shape, &bytes));
+  LLRT_TRY(draft_image(step, in, out, &choice, &pair.from));
+  LLRT_TRY(draft_check_bytes(in, &pair.from, given->rank, given->shape, &bytes));
   LLRT_TRY(cut_images(step, in, out, &choice, &pair, &none));
   if (none) *missing = true;
   return none || dry ? LLRT_OK : plan_step_moves(step->binder->plan, &pair);
@@ -353,12 +345,12 @@ static llrt_status add_moves(step_draft *step, int t, const recipe_tensor *out, 
   return LLRT_OK;
 }
 
-static llrt_status begin_output(step_draft *step, const recipe_tensor *out, storage_image *to,
-                                int *engine) {
+llrt_status draft_output(step_draft *step, const recipe_tensor *out, storage_image *to,
+                         int *engine) {
   llrt_repack_tensor made;
   LLRT_TRY(shape_of(step, out, &made));
-  LLRT_TRY(make_image(step, out, out, NULL, to));
-  LLRT_TRY(check_bytes(out, to, made.rank, made.shape, &made.bytes));
+  LLRT_TRY(draft_image(step, out, out, NULL, to));
+  LLRT_TRY(draft_check_bytes(out, to, made.rank, made.shape, &made.bytes));
   LLRT_TRY(settle_pads(step, out, to));
   return add_output(step, out, &made, engine);
 }
@@ -366,7 +358,7 @@ static llrt_status begin_output(step_draft *step, const recipe_tensor *out, stor
 static llrt_status bind_output(step_draft *step, const recipe_tensor *out) {
   storage_image to;
   int t = 0, engine;
-  llrt_status status = begin_output(step, out, &to, &engine);
+  llrt_status status = draft_output(step, out, &to, &engine);
   if (status) return json_error(status, out->at, "%s", llrt_error_text());
   while (!span_is(step->row->in[t].key, out->key)) t++;
   return add_moves(step, t, out, &to, engine);
@@ -386,6 +378,7 @@ static llrt_status bind_const(step_draft *step, const recipe_const *constant) {
 }
 
 static llrt_status bind_outputs(step_draft *step) {
+  if (step->row->expression) return draft_compute(step);
   for (int i = 0; i < step->row->n_out; i++) LLRT_TRY(bind_output(step, &step->row->out[i]));
   for (int i = 0; i < step->row->n_consts && !step->binder->plan->inverse; i++) {
     llrt_status status = bind_const(step, &step->row->constant[i]);

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { LEAST_TOGETHER = 2, MOST_TOGETHER = 1 << 24 };
+enum { LEAST_TOGETHER = 2 };
 
 /* Bytes of a move, read and written: larger tensors fill a device by themselves, by kernels that
  * know more of their addresses. */
@@ -21,23 +21,30 @@ static llrt_status no_memory(void) {
 
 /* ---- kernels ---- */
 
+llrt_index list_index(int32_t alignment, const uint64_t *addresses) {
+  return (llrt_index){.axis = 0,
+                      .axes = 1,
+                      .kind = LLRT_INDEX_POINTER,
+                      .out_of_range = LLRT_RANGE_SKIP,
+                      .dtype = LLRT_U64,
+                      .alignment = alignment < LISTS_ALIGNMENT ? alignment : LISTS_ALIGNMENT,
+                      .data = addresses,
+                      .strides = {1}};
+}
+
+void list_axis(llrt_storage *storage) {
+  storage->rank++;
+  for (int i = 0; i < storage->n_digits; i++) storage->digit[i].axis++;
+}
+
 static void list_tensor(const repack_class *class, bool written, const uint64_t *addresses,
                         repack_listed *listed) {
-  int32_t alignment = written ? class->destination_alignment : class->source_alignment;
   llrt_storage *storage = &listed->storage[written];
   llrt_tensor *tensor = &listed->tensor[written];
   *storage = written ? class->destination : class->source;
-  storage->rank++;
-  for (int i = 0; i < storage->n_digits; i++) storage->digit[i].axis++;
+  list_axis(storage);
   listed->index[written] =
-      (llrt_index){.axis = 0,
-                   .axes = 1,
-                   .kind = LLRT_INDEX_POINTER,
-                   .out_of_range = LLRT_RANGE_SKIP,
-                   .dtype = LLRT_U64,
-                   .alignment = alignment < LISTS_ALIGNMENT ? alignment : LISTS_ALIGNMENT,
-                   .data = addresses,
-                   .strides = {1}};
+      list_index(written ? class->destination_alignment : class->source_alignment, addresses);
   tensor->dtype = written ? class->to : class->from;
   tensor->rank = class->rank + 1;
   memcpy(tensor->shape + 1, class->shape, (size_t)class->rank * sizeof *class->shape);
@@ -94,7 +101,7 @@ static llrt_status prepare_lists(const llrt_repack *plan, repack_class *class) {
                        .maps = class->map,
                        .n_maps = class->n_maps};
   LLRT_TRY(llrt_op_promise_coarse(&desc));
-  for (int t = 0; t < 2; t++) promises[t].shape[0] = (llrt_promise){.max = MOST_TOGETHER};
+  for (int t = 0; t < 2; t++) promises[t].shape[0] = (llrt_promise){.max = LISTS_MOST};
   return llrt_op_prepare(plan->device, &desc, &class->many);
 }
 
@@ -108,6 +115,22 @@ static llrt_status class_serves(const llrt_repack *plan, repack_class *class, bo
     class->lists = may && !status ? LISTS_SERVED : LISTS_REFUSED;
   }
   *served = class->lists == LISTS_SERVED;
+  return LLRT_OK;
+}
+
+/* The same of runs of a program. */
+static llrt_status program_serves(const llrt_repack *plan, repack_program *program,
+                                  const repack_arg *args, bool *served) {
+  if (program->lists == LISTS_UNKNOWN) {
+    llrt_status status = LLRT_OK;
+    uint64_t bytes = program_bytes(program, true, args) + program_bytes(program, false, args);
+    bool may = bytes <= (plan->on_host ? MOST_BYTES_HOST : MOST_BYTES_GPU);
+    for (int i = 0; i < program->n; i++) may &= program->rank[i] < LLRT_MAX_RANK;
+    if (may && plan->device) status = program_prepare_lists(plan, program);
+    if (status && status != LLRT_UNSUPPORTED) return status;
+    program->lists = may && !status ? LISTS_SERVED : LISTS_REFUSED;
+  }
+  *served = program->lists == LISTS_SERVED;
   return LLRT_OK;
 }
 
@@ -129,6 +152,13 @@ static repack_class *class_at(const llrt_repack *plan, int number) {
 
 /* Whether nothing but a SET of the same output has to come before the move, and nothing behind. */
 static bool is_independent(const scheduler *s, const repack_move *move) {
+  if (move->kind == REPACK_COMPUTE) {
+    const repack_program *program = *PLAN_AT(s->plan->programs, repack_program *, move->of_class);
+    const repack_arg *arg = PLAN_AT(s->plan->args, repack_arg, move->args);
+    for (int i = 0; i < program->n; i++)
+      if (!arg[i].output && s->shared[arg[i].tensor]) return false;
+    return true; /* what is computed has memory of its own */
+  }
   return move->kind == REPACK_CONVERT && move->in >= 0 && move->out >= 0 && !s->shared[move->in] &&
          PLAN_AT(s->plan->outputs, llrt_repack_tensor, move->out)->place < 0;
 }
@@ -146,19 +176,32 @@ static llrt_status add_move(scheduler *s, int number) {
 }
 
 static llrt_status add_lot(scheduler *s, repack_schedule *schedule, const int32_t *numbers, int n,
-                           bool together) {
+                           int lists) {
   repack_lot *lot = plan_append(&s->plan->lots, sizeof *lot);
   if (!lot) return no_memory();
-  *lot = (repack_lot){.first = s->plan->order.n, .n = n, .together = together};
+  *lot = (repack_lot){.first = s->plan->order.n, .n = n, .lists = lists};
   for (int i = 0; i < n; i++) LLRT_TRY(add_move(s, numbers[i]));
   schedule->n++;
-  if (together) schedule->addresses += 2 * n;
+  schedule->addresses += lists * n;
   return LLRT_OK;
 }
 
-/* The class whose lists may have the move. */
+/* The class whose lists may have the move; programs count behind classes. */
 static int list_of(const llrt_repack *plan, int number) {
-  return class_at(plan, move_at(plan, number)->of_class)->alike;
+  const repack_move *move = move_at(plan, number);
+  if (move->kind == REPACK_COMPUTE) return plan->classes.n + move->of_class;
+  return class_at(plan, move->of_class)->alike;
+}
+
+/* Whether moves like this one may go together, and how many lists they have then. */
+static llrt_status serves(scheduler *s, int number, int *lists, bool *served) {
+  const repack_move *move = move_at(s->plan, number);
+  *lists = 2;
+  if (move->kind != REPACK_COMPUTE)
+    return class_serves(s->plan, class_at(s->plan, list_of(s->plan, number)), served);
+  repack_program *program = *PLAN_AT(s->plan->programs, repack_program *, move->of_class);
+  *lists = program->n;
+  return program_serves(s->plan, program, PLAN_AT(s->plan->args, repack_arg, move->args), served);
 }
 
 static int by_class(const void *a, const void *b, void *user) {
@@ -176,11 +219,11 @@ static llrt_status add_alike(scheduler *s, repack_schedule *schedule, int n) {
     int of_class = list_of(s->plan, s->alike[begin]);
     for (end = begin; end < n && list_of(s->plan, s->alike[end]) == of_class;) end++;
     bool together = false;
-    if (end - begin >= LEAST_TOGETHER)
-      LLRT_TRY(class_serves(s->plan, class_at(s->plan, of_class), &together));
-    if (together) LLRT_TRY(add_lot(s, schedule, s->alike + begin, end - begin, true));
+    int lists = 0;
+    if (end - begin >= LEAST_TOGETHER) LLRT_TRY(serves(s, s->alike[begin], &lists, &together));
+    if (together) LLRT_TRY(add_lot(s, schedule, s->alike + begin, end - begin, lists));
     for (int i = begin; i < end && !together; i++)
-      LLRT_TRY(add_lot(s, schedule, s->alike + i, 1, false));
+      LLRT_TRY(add_lot(s, schedule, s->alike + i, 1, 0));
   }
   return LLRT_OK;
 }
@@ -190,14 +233,13 @@ static llrt_status schedule_moves(scheduler *s, int begin, int end, repack_sched
   int n = 0;
   *schedule = (repack_schedule){.first = s->plan->lots.n, .scratch = schedule->scratch};
   for (int32_t i = begin; i < end; i++) {
-    if (goes_first(s, move_at(s->plan, i))) LLRT_TRY(add_lot(s, schedule, &i, 1, false));
+    if (goes_first(s, move_at(s->plan, i))) LLRT_TRY(add_lot(s, schedule, &i, 1, 0));
     if (is_independent(s, move_at(s->plan, i))) s->alike[n++] = i;
   }
   LLRT_TRY(add_alike(s, schedule, n));
   for (int32_t i = begin; i < end; i++) {
     const repack_move *move = move_at(s->plan, i);
-    if (!goes_first(s, move) && !is_independent(s, move))
-      LLRT_TRY(add_lot(s, schedule, &i, 1, false));
+    if (!goes_first(s, move) && !is_independent(s, move)) LLRT_TRY(add_lot(s, schedule, &i, 1, 0));
   }
   return LLRT_OK;
 }

@@ -28,13 +28,36 @@ typedef struct repack_class {
 
 typedef enum class_lists { LISTS_UNKNOWN, LISTS_SERVED, LISTS_REFUSED } class_lists;
 
+#define PLAN_MOST_ARGS RECIPE_MOST_COMPUTED
+
+/* What all runs of one expression on tensors of one kind have in common; inputs first. */
+typedef struct repack_program {
+  const char *text;            /* the expression's; borrowed */
+  llrt_expr *expr, *list_expr; /* the second has an axis more, the number in lists */
+  int32_t n, lists;            /* class_lists */
+  const char *name[PLAN_MOST_ARGS];
+  llrt_dtype dtype[PLAN_MOST_ARGS];
+  int32_t rank[PLAN_MOST_ARGS], alignment[PLAN_MOST_ARGS]; /* bytes that divide addresses */
+  int64_t shape[PLAN_MOST_ARGS][LLRT_MAX_RANK];
+  llrt_storage storage[PLAN_MOST_ARGS];
+  llrt_op *op, *many; /* NULL: no device, or no lists */
+} repack_program;
+
+/* One tensor of a run of a program. */
+typedef struct repack_arg {
+  int32_t tensor; /* of the plan's inputs, or outputs */
+  bool output;
+  int64_t offset; /* bytes */
+} repack_arg;
+
 enum { REPACK_WORKSPACE = -1 }; /* instead of the number of a tensor */
 
 typedef enum repack_kind {
   REPACK_CONVERT, /* one kernel, of a class */
   REPACK_COPY,    /* `bytes` bytes; nothing where both addresses are one */
   REPACK_SET,     /* `bytes` bytes to `value` */
-  REPACK_FILL     /* all elements to `number` */
+  REPACK_FILL,    /* all elements to `number` */
+  REPACK_COMPUTE  /* a run of program `of_class` on `args` */
 } repack_kind;
 
 /* What a run queues, in order. */
@@ -45,6 +68,7 @@ typedef struct repack_move {
   int64_t bytes;
   double number;
   int32_t value;
+  int32_t args; /* the first of plan.args */
 } repack_move;
 
 typedef struct plan_array {
@@ -57,7 +81,7 @@ typedef struct plan_array {
 /* Moves that a run does next: one, or several of a class by one launch. */
 typedef struct repack_lot {
   int32_t first, n; /* plan.order[first .. first + n - 1] */
-  bool together;
+  int32_t lists;    /* of n addresses each, for one launch; 0: one move by itself */
 } repack_lot;
 
 /* What a run of a step, or of the whole plan, does in order. In the workspace lists of addresses
@@ -83,6 +107,8 @@ struct llrt_repack {
   plan_array used, made;      /* int32_t: numbers of the checkpoint's tensors, of the engine's */
   plan_array moves;           /* repack_move */
   plan_array classes;         /* repack_class * */
+  plan_array programs;        /* repack_program * */
+  plan_array args;            /* repack_arg */
   plan_array texts;           /* char *: names */
   plan_array fills;           /* llrt_op * */
   plan_array lots;            /* repack_lot */
@@ -120,6 +146,7 @@ void repack_fill_tensor(const llrt_repack *plan, const llrt_repack_tensor *out, 
 enum {
   LISTS_ALIGNMENT = 16,      /* bytes that divide the addresses in lists, at most */
   WORKSPACE_ALIGNMENT = 256, /* bytes */
+  LISTS_MOST = 1 << 24,      /* tensors that go together */
   LISTS_AT_ONCE = 4096       /* addresses that one copy brings into the workspace */
 };
 
@@ -134,6 +161,10 @@ typedef struct repack_listed {
 void repack_list_tensors(const llrt_repack *plan, const repack_class *of, const uint64_t *sources,
                          const uint64_t *destinations, int64_t n, repack_listed *listed);
 
+/* An index that takes each tensor's address from a list, along axis 0, which the storage gets. */
+llrt_index list_index(int32_t alignment, const uint64_t *addresses);
+void list_axis(llrt_storage *storage);
+
 /* Orders the moves of every step and of the whole plan: those that are alike and independent of the
  * rest go together. Sets workspaces, and counts launches. */
 llrt_status plan_schedule(llrt_repack *plan);
@@ -144,6 +175,29 @@ size_t schedule_workspace(const repack_schedule *schedule);
 
 /* Whether the move does nothing: a tensor that is kept where it is. */
 bool plan_stays(const llrt_repack *plan, const repack_move *move);
+
+/* ---- programs (recipe/programs.c) ---- */
+
+/* The arguments of a run, which are the call's. */
+typedef struct program_call {
+  llrt_arg arg[PLAN_MOST_ARGS];
+  llrt_tensor tensor[PLAN_MOST_ARGS];
+  llrt_index index[PLAN_MOST_ARGS];
+  llrt_storage storage[PLAN_MOST_ARGS];
+} program_call;
+
+void program_args(const llrt_repack *plan, const repack_program *of, void *const *addresses,
+                  program_call *call);
+
+/* The same of n runs, whose addresses stand in program.n lists behind each other. */
+void program_list_args(const llrt_repack *plan, const repack_program *of, const uint64_t *lists,
+                       int64_t n, program_call *call);
+
+llrt_status program_prepare_lists(const llrt_repack *plan, repack_program *program);
+void program_destroy(repack_program *program);
+
+/* Bytes that a run reads, or writes. */
+uint64_t program_bytes(const repack_program *program, bool read, const repack_arg *args);
 
 /* ---- names (recipe/names.c) ---- */
 
@@ -222,6 +276,25 @@ typedef struct plan_pair {
 } plan_pair;
 
 llrt_status plan_step_moves(llrt_repack *plan, const plan_pair *pair);
+
+/* A run of an expression: tensors as it sees them, the checkpoint's first. */
+typedef struct plan_arg_image {
+  span name;
+  int tensor; /* number */
+  bool output;
+  storage_image image;
+  llrt_dtype dtype;
+  int rank;
+  int64_t shape[LLRT_MAX_RANK];
+} plan_arg_image;
+
+typedef struct plan_computed {
+  const recipe_expression *expression;
+  int n;
+  plan_arg_image arg[PLAN_MOST_ARGS];
+} plan_computed;
+
+llrt_status plan_step_computes(llrt_repack *plan, const plan_computed *computed);
 
 /* All bytes of a tensor of the engine to `value`, all its elements to `number`: nothing in an
  * inverse. */

@@ -258,7 +258,7 @@ static llrt_status check_named(const recipe_row *row, const json_value *at, span
 }
 
 static llrt_status check_row(const recipe_row *row) {
-  LLRT_TRY(check_pairs(row));
+  if (!row->expression) LLRT_TRY(check_pairs(row));
   if (row->n_in == 0 && row->n_consts == 0)
     return json_error(LLRT_INVALID_ARGUMENT, row->at, "neither in and out nor const");
   if (row->n_in == 0 && (row->n_pads || row->n_fuses || row->shard))
@@ -272,8 +272,8 @@ static llrt_status check_row(const recipe_row *row) {
 }
 
 static llrt_status read_row(const json_value *value, recipe_row *row) {
-  static const char *const keys[] = {"each", "shard", "pad",   "fuse", "in", "out",
-                                     "maps", "const", "where", "note", NULL};
+  static const char *const keys[] = {"each", "shard", "pad",   "fuse", "in",      "out",
+                                     "maps", "const", "where", "note", "compute", NULL};
   LLRT_TRY(want_keys(value, keys));
   row->at = value;
   const json_value *each = json_member(value, "each"), *note = json_member(value, "note");
@@ -288,6 +288,7 @@ static llrt_status read_row(const json_value *value, recipe_row *row) {
   LLRT_TRY(read_maps(json_member(value, "maps"), row));
   LLRT_TRY(read_consts(json_member(value, "const"), row));
   LLRT_TRY(read_wheres(json_member(value, "where"), row));
+  LLRT_TRY(recipe_compute_read(json_member(value, "compute"), row));
   return check_row(row);
 }
 
@@ -389,6 +390,7 @@ void llrt_recipe_destroy(llrt_recipe **recipe) {
     free(row->maps);
     free(row->constant);
     free(row->where);
+    recipe_expression_free(row->expression);
   }
   free((*recipe)->row);
   free((*recipe)->config);

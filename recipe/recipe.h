@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "recipe/number.h"
 
+#include <llrt/expression.h>
 #include <llrt/map.h>
 #include <llrt/recipe.h>
 
@@ -78,6 +79,14 @@ typedef struct recipe_where {
   span left, right;
 } recipe_where;
 
+#define RECIPE_MOST_COMPUTED 6 /* tensors of a row that computes */
+#define RECIPE_LIST_AXIS "T"   /* in upper case: no recipe's */
+
+/* What a row computes, with the signature that its tensors have: alone, and in lists. */
+typedef struct recipe_expression {
+  char *text, *list_text;
+} recipe_expression;
+
 typedef struct recipe_row {
   const json_value *at;
   span each;
@@ -91,6 +100,8 @@ typedef struct recipe_row {
   recipe_shard shard;
   const json_value *shard_at;
   span shard_axis, shard_block; /* an empty block: 1 */
+  const json_value *compute_at;
+  recipe_expression *expression; /* NULL: outputs are made of the inputs of their keys */
 } recipe_row;
 
 /* A value of the config, or an expression. */
@@ -113,6 +124,10 @@ struct llrt_recipe {
 
 /* Reads a tensor's text, which is that of `at` (a key of it, where `of_key`). */
 llrt_status recipe_tensor_read(const json_value *at, bool of_key, recipe_tensor *tensor);
+
+/* Reads a row's `compute` (NULL: there is none), once its tensors and fuses are read. */
+llrt_status recipe_compute_read(const json_value *value, recipe_row *row);
+void recipe_expression_free(recipe_expression *expression);
 
 /* Adds the text in one form. */
 void recipe_tensor_add(llrt_text *text, const recipe_tensor *tensor);

@@ -286,6 +286,9 @@ llrt_status plan_keeps(llrt_repack *plan, int number) {
 
 /* Bytes that a conversion moves on one side: its elements'. */
 static uint64_t moved_bytes(const llrt_repack *plan, const repack_move *move, bool read) {
+  if (move->kind == REPACK_COMPUTE)
+    return program_bytes(*PLAN_AT(plan->programs, repack_program *, move->of_class), read,
+                         PLAN_AT(plan->args, repack_arg, move->args));
   if (move->kind != REPACK_CONVERT)
     return read && move->kind != REPACK_COPY ? 0 : (uint64_t)move->bytes;
   const repack_class *class = *PLAN_AT(plan->classes, repack_class *, move->of_class);

@@ -83,15 +83,14 @@ static uint8_t policy_of(const draft *d, int tensor, const llrt_index *index) {
   return draft_is_written(d, tensor) ? PLAN_RANGE_SKIP_ALONE : LLRT_RANGE_ZERO;
 }
 
-/* Whether both tensors of a convert have a list of addresses along one axis, and no other index.
- * That axis is in no tile then, so that a block moves all elements of its bytes or none. */
+/* Whether all tensors have a list of addresses along one axis, and no other index. That axis is in
+ * no tile then, so that a block moves all elements of its bytes or none. */
 static bool lists_alike(const draft *d) {
-  const llrt_tensor *a = tensor_of(d, 0), *b = tensor_of(d, 1);
-  if (d->desc->n_tensors != 2 || a->n_indices != 1 || b->n_indices != 1) return false;
-  for (int t = 0; t < 2; t++) {
-    const llrt_index *index = &tensor_of(d, t)->indices[0];
-    if (index->kind != LLRT_INDEX_POINTER || index->axis != a->indices[0].axis ||
-        index->axes != 1u << index->axis || index->folded)
+  int axis = tensor_of(d, 0)->n_indices ? tensor_of(d, 0)->indices[0].axis : 0;
+  for (int t = 0; t < d->desc->n_tensors; t++) {
+    const llrt_index *index = tensor_of(d, t)->indices;
+    if (tensor_of(d, t)->n_indices != 1 || index->kind != LLRT_INDEX_POINTER ||
+        index->axis != axis || index->axes != 1u << axis || index->folded)
       return false;
   }
   return true;

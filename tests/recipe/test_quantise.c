@@ -1,0 +1,318 @@
+/* Recipes whose rows compute: every byte of what they make is that of a plain loop, which follows
+ * the arithmetic that the recipes name (DeepGEMM's per_block_cast_to_fp8, vLLM's
+ * dynamic_per_token_scaled_fp8_quant and requant_weight_ue8m0, torchao's to_mx with RCEIL). */
+#include "tests/recipe/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { E = 2, BLOCK = 128 };
+
+/* ---- numbers ---- */
+
+static float of_bf16(uint16_t code) {
+  uint32_t bits = (uint32_t)code << 16;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* Of e4m3 (3 bits of fraction) or e2m1 (1 bit): the magnitude of a code without its sign. */
+static float magnitude(int code, int fraction_bits, int bias) {
+  int exponent = code >> fraction_bits, fraction = code & ((1 << fraction_bits) - 1);
+  float scale = ldexpf(1, (exponent ? exponent : 1) - bias - fraction_bits);
+  return scale * (float)(fraction + (exponent ? 1 << fraction_bits : 0));
+}
+
+/* The code of the nearest number, of two the even one; what is too large becomes the largest. */
+static uint8_t nearest(float x, int fraction_bits, int bias, int largest, int sign) {
+  int low = 0, high = largest; /* the last code whose number is not above |x| */
+  while (low < high) {
+    int middle = (low + high + 1) / 2;
+    if (magnitude(middle, fraction_bits, bias) <= fabsf(x)) low = middle;
+    else high = middle - 1;
+  }
+  if (low < largest) {
+    float below = fabsf(x) - magnitude(low, fraction_bits, bias),
+          above = magnitude(low + 1, fraction_bits, bias) - fabsf(x);
+    if (above < below || (above == below && low % 2)) low++;
+  }
+  return (uint8_t)(low | (signbit(x) ? sign : 0));
+}
+
+static uint8_t e4m3(float x) { return nearest(x, 3, 7, 0x7e, 0x80); }
+static uint8_t e2m1(float x) { return nearest(x, 1, 1, 7, 8); }
+
+static float of_e4m3(uint8_t code) {
+  float value = magnitude(code & 0x7f, 3, 7);
+  return code & 0x80 ? -value : value;
+}
+
+/* The power of two that is not below x: its e8m0 code. */
+static uint8_t e8m0_up(float x) {
+  int exponent;
+  float fraction = frexpf(x, &exponent);
+  return (uint8_t)((fraction > 0.5F ? exponent : exponent - 1) + 127);
+}
+
+static float amax(const float *x, int rows, int columns, int pitch) {
+  float most = 0;
+  for (int r = 0; r < rows; r++)
+    for (int c = 0; c < columns; c++) most = fmaxf(most, fabsf(x[r * pitch + c]));
+  return most;
+}
+
+/* ---- checkpoints ---- */
+
+/* Weights of some magnitude, a block of zeros among them. Ownership: free. */
+static float *add_weight(model *in, uint64_t *state, const char *name, int rows, int columns) {
+  uint16_t *code = model_add(in, state, name, LLRT_BF16, 2, rows, columns);
+  float *value = malloc((size_t)rows * columns * sizeof *value);
+  for (int i = 0; i < rows * columns; i++) {
+    int exponent = 110 + (int)model_random(state, 14);
+    bool zero = i / columns < BLOCK && i % columns < BLOCK && rows > BLOCK;
+    code[i] = zero ? 0 : (uint16_t)((code[i] & 0x807f) | exponent << 7);
+    value[i] = of_bf16(code[i]);
+  }
+  return value;
+}
+
+/* ---- blocks of 128 x 128 ---- */
+
+/* Quantises rows begin .. end - 1, columns from .. to - 1 of x[][pitch] into what follows q, s. */
+static void quantise_blocks(const float *x, int pitch, int begin, int end, int from, int to,
+                            uint8_t **q, float **s) {
+  for (int r = begin; r < end; r++)
+    for (int c = from; c < to; c++) {
+      float *scale = *s + (r - begin) / BLOCK * ((to - from) / BLOCK) + (c - from) / BLOCK;
+      if (r % BLOCK == 0 && c % BLOCK == 0)
+        *scale = fmaxf(amax(x + r * pitch + c, BLOCK, BLOCK, pitch), 1e-4F) / 448;
+      *(*q)++ = e4m3(x[r * pitch + c] * (1 / *scale));
+    }
+  *s += (end - begin) / BLOCK * ((to - from) / BLOCK);
+}
+
+static void check_experts(const char *device_name, int tp) {
+  int I = is_host(device_name) ? 256 : 128, H = is_host(device_name) ? 512 : 256;
+  static const char config[] = "{\"num_experts\": 2}";
+  static const char *const parts[] = {"gate_proj", "up_proj", "down_proj"};
+  opened_device at = open_device(device_name);
+  model in = {0};
+  uint64_t state = 11;
+  float *weight[E][3];
+  for (int e = 0; e < E; e++)
+    for (int p = 0; p < 3; p++) {
+      char name[96];
+      snprintf(name, sizeof name, "model.layers.7.mlp.experts.%d.%s.weight", e, parts[p]);
+      weight[e][p] = add_weight(&in, &state, name, p < 2 ? I : H, p < 2 ? H : I);
+    }
+  model_add(&in, &state, "model.norm.weight", LLRT_BF16, 1, H);
+  for (int rank = 0; rank < tp; rank++) {
+    llrt_recipe_params params = {
+        .config = config, .config_bytes = sizeof config - 1, .tp = tp, .rank = rank};
+    repacked made = model_repack(at.device, "bf16-experts.fp8-block", &in, &params);
+    int part = I / tp, begin = rank * part;
+    uint8_t *q = malloc((size_t)2 * E * I * H), *first = q;
+    float *s = malloc((size_t)2 * E * I * H / BLOCK), *scales = s;
+    for (int e = 0; e < E; e++)
+      for (int g = 0; g < 2; g++)
+        quantise_blocks(weight[e][g], H, begin, begin + part, 0, H, &q, &s);
+    model_expect(&made, "model.layers.7.mlp.experts.w13_weight", LLRT_E4M3, first,
+                 (size_t)(q - first));
+    model_expect(&made, "model.layers.7.mlp.experts.w13_weight_scale_inv", LLRT_F32, scales,
+                 (size_t)(s - scales) * sizeof *s);
+    q = first, s = scales;
+    for (int e = 0; e < E; e++) quantise_blocks(weight[e][2], I, 0, H, begin, begin + part, &q, &s);
+    model_expect(&made, "model.layers.7.mlp.experts.w2_weight", LLRT_E4M3, first,
+                 (size_t)(q - first));
+    model_expect(&made, "model.layers.7.mlp.experts.w2_weight_scale_inv", LLRT_F32, scales,
+                 (size_t)(s - scales) * sizeof *s);
+    llrt_repack_info info = {0};
+    cr_assert_eq(llrt_repack_get_info(made.plan, &info), LLRT_OK);
+    /* Two programs, a copy of what is kept and one of addresses. */
+    cr_expect_eq(info.launches, 4, "%s: %d launches", device_name, info.launches);
+    free(first);
+    free(scales);
+    repacked_free(&made);
+  }
+  for (int i = 0; i < 3 * E; i++) free(weight[i / 3][i % 3]);
+  model_free(&in);
+  close_device(&at);
+}
+
+Test(recipe_quantise, experts) { check_experts("host", 1); }
+Test(recipe_quantise, experts_of_two_ranks) { check_experts("host", 2); }
+Test(recipe_quantise, experts_on_cuda) { check_experts("cuda-emu:sm_90a", 1); }
+
+/* ---- linear layers ---- */
+
+enum { N = 40, K = 192, GROUP = 32 };
+
+static void quantise_rows(const float *x, uint8_t *q, float *s) {
+  for (int r = 0; r < N; r++) {
+    s[r] = fmaxf(amax(x + r * K, 1, K, K) / 448, 1.0F / 229376);
+    for (int c = 0; c < K; c++) q[r * K + c] = e4m3(x[r * K + c] / s[r]);
+  }
+}
+
+static void quantise_groups(const float *x, bool four, uint8_t *q, uint8_t *s) {
+  for (int i = 0; i < N * K; i++) {
+    float most = amax(x + i / GROUP * GROUP, 1, GROUP, GROUP);
+    uint8_t code = most > 0 ? e8m0_up(most * (four ? 1.0F / 6 : 1.0F / 448)) : 0;
+    float value = x[i] / ldexpf(1, code - 127);
+    s[i / GROUP] = code;
+    if (!four) q[i] = e4m3(value);
+    else q[i / 2] = (uint8_t)(i % 2 ? q[i / 2] | e2m1(value) << 4 : e2m1(value));
+  }
+}
+
+static void check_linear(const char *device_name, int layers) {
+  opened_device at = open_device(device_name);
+  static uint8_t q[N * K], codes[N * K / GROUP];
+  static float scales[N];
+  model in = {0};
+  uint64_t state = 13;
+  float *weight[3];
+  llrt_recipe_params params = {0};
+  char name[64], packed[80];
+  for (int l = 0; l < layers; l++) {
+    snprintf(name, sizeof name, "layers.%d.o_proj.weight", l);
+    weight[l] = add_weight(&in, &state, name, N, K);
+  }
+  repacked rows = model_repack(at.device, "bf16.fp8-channel", &in, &params),
+           eight = model_repack(at.device, "bf16.mxfp8", &in, &params),
+           four = model_repack(at.device, "bf16.mxfp4", &in, &params);
+  for (int l = 0; l < layers; l++) {
+    snprintf(name, sizeof name, "layers.%d.o_proj.weight", l);
+    quantise_rows(weight[l], q, scales);
+    model_expect(&rows, name, LLRT_E4M3, q, sizeof q);
+    quantise_groups(weight[l], false, q, codes);
+    model_expect(&eight, name, LLRT_E4M3, q, sizeof q);
+    snprintf(packed, sizeof packed, "%s_scale", name);
+    model_expect(&rows, packed, LLRT_F32, scales, sizeof scales);
+    model_expect(&eight, packed, LLRT_U8, codes, sizeof codes);
+    quantise_groups(weight[l], true, q, codes);
+    model_expect(&four, packed, LLRT_U8, codes, sizeof codes);
+    snprintf(packed, sizeof packed, "%s_packed", name);
+    model_expect(&four, packed, LLRT_U8, q, sizeof q / 2);
+    free(weight[l]);
+  }
+  repacked_free(&rows);
+  repacked_free(&eight);
+  repacked_free(&four);
+  model_free(&in);
+  close_device(&at);
+}
+
+Test(recipe_quantise, linear) { check_linear("host", 3); }
+Test(recipe_quantise, linear_alone) { check_linear("host", 1); }
+Test(recipe_quantise, linear_on_cuda) { check_linear("cuda-emu:sm_90a", 2); }
+Test(recipe_quantise, linear_on_hip) { check_linear("hip-emu:gfx942", 2); }
+
+/* ---- DeepGEMM's UE8M0 ---- */
+
+/* Of one expert's part: new values behind *q, and scales of rows at, at + 1, … of `all`, of which
+ * four along K lie in a word, rows beside each other. */
+static void requantise(const uint8_t *w, const float *f, int rows, int columns, int at, int all,
+                       uint8_t **q, uint8_t *s) {
+  float *x = malloc((size_t)rows * columns * sizeof *x);
+  for (int r = 0; r < rows; r++)
+    for (int c = 0; c < columns; c++)
+      x[r * columns + c] =
+          of_e4m3(w[r * columns + c]) * f[r / BLOCK * (columns / BLOCK) + c / BLOCK];
+  for (int r = 0; r < rows; r++)
+    for (int c = 0; c < columns; c++) {
+      int k = c / BLOCK;
+      uint8_t *code = &s[(k / 4 * all + at + r) * 4 + k % 4];
+      if (c % BLOCK == 0)
+        *code = e8m0_up(
+            fmaxf(amax(x + r / BLOCK * BLOCK * columns + c, BLOCK, BLOCK, columns), 1e-4F) / 448);
+      *(*q)++ = e4m3(x[r * columns + c] * (1 / ldexpf(1, *code - 127)));
+    }
+  free(x);
+}
+
+Test(recipe_quantise, ue8m0) {
+  static const char config[] =
+      "{\"n_routed_experts\": 2, \"quantization_config\": {\"quant_method\": \"fp8\"}}";
+  static const char *const parts[] = {"gate_proj", "up_proj", "down_proj"};
+  enum { H = 512 };
+  opened_device at = open_device("host");
+  model in = {0};
+  uint64_t state = 17;
+  uint8_t *w[E][3], *q = malloc(2 * E * BLOCK * H), *first = q, *s = malloc(2 * E * BLOCK * 4);
+  float *f[E][3];
+  char name[96];
+  for (int e = 0; e < E; e++)
+    for (int p = 0; p < 3; p++) {
+      int rows = BLOCK, columns = H;
+      snprintf(name, sizeof name, "model.layers.7.mlp.experts.%d.%s.weight", e, parts[p]);
+      w[e][p] = model_add(&in, &state, name, LLRT_E4M3, 2, rows, columns);
+      for (int i = 0; i < rows * columns; i++) w[e][p][i] &= 0xf7; /* no NaN */
+      strcat(name, "_scale_inv");
+      f[e][p] = model_add(&in, &state, name, LLRT_F32, 2, rows / BLOCK, columns / BLOCK);
+      for (int i = 0; i < columns / BLOCK; i++)
+        f[e][p][i] = 1e-4F * (float)(1 + model_random(&state, 1000));
+    }
+  llrt_recipe_params params = {.config = config, .config_bytes = sizeof config - 1};
+  repacked made = model_repack(at.device, "deepseek-fp8.grouped-ue8m0", &in, &params);
+  for (int e = 0; e < E; e++)
+    for (int g = 0; g < 2; g++)
+      requantise(w[e][g], f[e][g], BLOCK, H, g * BLOCK, 2 * BLOCK, &q, s + e * 2 * BLOCK * 4);
+  model_expect(&made, "model.layers.7.mlp.experts.w13_weight", LLRT_E4M3, first,
+               (size_t)(q - first));
+  model_expect(&made, "model.layers.7.mlp.experts.w13_weight_scale_inv", LLRT_I32, s,
+               2 * E * BLOCK * 4);
+  q = first;
+  for (int e = 0; e < E; e++)
+    requantise(w[e][2], f[e][2], BLOCK, H, 0, BLOCK, &q, s + e * BLOCK * 4);
+  model_expect(&made, "model.layers.7.mlp.experts.w2_weight", LLRT_E4M3, first,
+               (size_t)(q - first));
+  model_expect(&made, "model.layers.7.mlp.experts.w2_weight_scale_inv", LLRT_I32, s, E * BLOCK * 4);
+  free(first);
+  free(s);
+  repacked_free(&made);
+  model_free(&in);
+  close_device(&at);
+}
+
+/* ---- what is refused ---- */
+
+static void expect_unread(const char *row, const char *said) {
+  char json[512];
+  llrt_recipe *recipe = (llrt_recipe *)1;
+  snprintf(json, sizeof json, "{\"recipe\": 1, \"name\": \"t\", \"rows\": [{%s}]}", row);
+  cr_expect_neq(llrt_recipe_load(json, strlen(json), &recipe), LLRT_OK);
+  cr_expect_null(recipe);
+  cr_expect(strstr(llrt_last_error(), said), "%s\n  not %s", llrt_last_error(), said);
+}
+
+#define IN "\"in\": {\"x\": \"a: f32[m, n]\"}, "
+
+Test(recipe_quantise, refused) {
+  expect_unread(IN "\"out\": {\"y\": \"b: f32[m]\"}, \"compute\": \"y = sum(x, z)\"", "z");
+  expect_unread(IN "\"out\": {\"y\": \"b: f32[m]\"}, \"compute\": \"y = sum(x, z)\"",
+                "rows[0].compute: line 2:");
+  expect_unread(IN "\"out\": {\"y\": \"b: f32[m, o]\"}, \"compute\": \"y = x\"",
+                "axis o is no input's");
+  expect_unread(IN "\"out\": {\"y\": \"b: f32[m]\"}, \"compute\": 3", "an expression's body");
+  expect_unread(IN "\"compute\": \"y = x\"", "in and out");
+  expect_unread(IN "\"out\": {\"y\": \"b: f32[m, n]\"}, \"maps\": {\"x\": [{\"xor\": 1}]}, "
+                   "\"compute\": \"y = x\"",
+                "maps are for rows without compute");
+  expect_unread(IN "\"out\": {\"y\": \"b: f32[m, n]\"}", "`out` has no tensor of this key");
+}
+
+Test(recipe_quantise, no_inverse) {
+  const llrt_named_tensor tensor = {
+      .name = "l.o_proj.weight", .dtype = LLRT_BF16, .rank = 2, .shape = {N, K}};
+  llrt_recipe_params params = {.inverse = 1};
+  llrt_recipe *recipe;
+  llrt_repack *plan;
+  cr_assert_eq(llrt_recipe_load_named("bf16.mxfp8", &recipe), LLRT_OK);
+  cr_expect_eq(llrt_recipe_bind(NULL, recipe, &tensor, 1, &params, &plan), LLRT_UNSUPPORTED);
+  cr_expect(strstr(llrt_last_error(), "l.o_proj.weight"), "%s", llrt_last_error());
+  cr_expect(strstr(llrt_last_error(), "the row has no inverse: it computes"), "%s",
+            llrt_last_error());
+  llrt_recipe_destroy(&recipe);
+}

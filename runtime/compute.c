@@ -183,6 +183,7 @@ static llrt_status call_compute(const llrt_expr *expr, const llrt_arg *args, int
   LLRT_ENTRY_NAMES(call->called);
   LLRT_TRY(llrt_validate_tensors(call->desc.tensors, call->desc.n_tensors, call->desc.dot.roles,
                                  stream));
+  compute_merge_axes(&call->desc);
   return llrt_op_call(&call->desc, stream);
 }
 

@@ -39,6 +39,10 @@ llrt_status compute_expand_indices(const llrt_expr *expr, const expr_program *pr
 /* The axes that the tensors of a compute lack, from its program. */
 void compute_set_groups(op_description *desc);
 
+/* Of a call's tensors: axes that are one in memory become one (compute_merge.c). What is computed,
+ * and where, stays. */
+void compute_merge_axes(op_description *desc);
+
 /* The shape of output t of the expression. Errors: INVALID_ARGUMENT where an extent is not known.
  */
 llrt_status compute_output_shape(const llrt_expr *expr, int t, const compute_extents *extents,

@@ -109,7 +109,7 @@ static llrt_status place_element(const interpreter *in, const plan_step *step, u
     return llrt_error(LLRT_INTERNAL, "block %lld reaches element %lld of tensor %d, which has %lld",
                       (long long)in->block, (long long)offset, step->tensor,
                       (long long)span_of(in, step->tensor));
-  if (step->overhang && step->kind == PLAN_LOAD && !step->masked)
+  if (step->overhang && step->kind == PLAN_LOAD && !step->masked && !step->exact)
     LLRT_TRY(check_vector(in, offset));
   bool kept = kernel->stored_half > 0 && step->kind == PLAN_STORE &&
               (offset & 1) != kernel->stored_half - 1;

@@ -248,7 +248,8 @@ static void put_order(llrt_text *out, const plan_order *x) {
 static void put_step(llrt_text *out, const plan_step *x) {
   NUMBER(kind) NUMBER(in) NUMBER(out) NUMBER(tensor) NUMBER(buffer) NUMBER(map) NUMBER(index)
   NUMBER(vector)
-  NUMBER(misaligned) NUMBER(overhang) NUMBER(by_words) NUMBER(front) NUMBER(loose) NUMBER(matrix)
+  NUMBER(misaligned) NUMBER(overhang) NUMBER(by_words) NUMBER(exact) NUMBER(by_groups)
+  NUMBER(front) NUMBER(loose) NUMBER(matrix)
   NUMBER(masked) NUMBER(parted)
   NUMBER(staged) NUMBER(streaming) NUMBER(elements) NUMBER(rows) NUMBER(pitch) NUMBER(reach)
   NUMBER(iterations)

@@ -28,6 +28,27 @@ Test(rows, turns) {
               .in_place = 1});
 }
 
+/* Rows that begin anywhere: in a block, part of whose registers lies beyond their ends, and walked,
+ * where most turns lie inside. Every tensor of them is off its alignment, too. */
+Test(rows, odd) {
+  static const char *const text = "(x[t n], r[t n], w[n]) -> (h[t n], y[t n]) "
+                                  "{ h = x + r; y = h * rsqrt(mean(h * h, n) + 1e-6) * w }";
+  static const struct {
+    llrt_dtype type;
+    int length;
+  } cases[] = {{LLRT_BF16, 37}, {LLRT_F16, 1003}, {LLRT_F32, 2501}, {LLRT_BF16, 34111}};
+  for (int i = 0; i < 4; i++)
+    for (int offset = 0; offset < 2; offset++) {
+      llrt_dtype type = cases[i].type;
+      run((trial){
+          .text = text,
+          .extent = {5, cases[i].length},
+          .tensor =
+              {{.type = type}, {.type = type}, {.type = type}, {.type = type}, {.type = type}},
+          .offset = offset});
+    }
+}
+
 Test(rows, walked) {
   static const int lengths[] = {40000, 33001};
   for (int i = 0; i < 2; i++)

@@ -385,6 +385,10 @@ static bool complete(uint64_t *seed, const plan_target *target, const shape *s, 
   step->loose = s->way == MEMORY_LOOSE;
   step->by_words =
       step->overhang && !s->store && !step->loose && step->misaligned > 0 && step_once_in(seed, 2);
+  step->exact =
+      step->overhang && !s->store && !step->loose && s->bits >= 16 && step_once_in(seed, 2);
+  step->by_words |= step->exact;
+  step->by_groups = step->overhang && s->store && s->bits >= 8 && step_once_in(seed, 2);
   step->parted = s->way == MEMORY_PARTED;
   step->predicated = !s->store && !step->overhang && step_once_in(seed, 2);
   if (!step->overhang && !step->parted && r->parts) return false;

@@ -20,8 +20,9 @@
 
 #include <assert.h>
 
-static void begin(emitter *e, const plan_step *step, int number, overhang *o) {
-  const plan_value *value = &e->kernel->value[number];
+/* value: as addresses see it. */
+static void begin(emitter *e, const plan_step *step, int number, const plan_value *value,
+                  overhang *o) {
   *o = (overhang){.e = e, .step = step, .value = value, .words = e->value[number]};
   emit_place_tensor(e, value, step->tensor, &o->place);
   bool grouped =
@@ -46,17 +47,21 @@ void emit_overhang_step(emitter *e, const plan_step *step) {
   uint64_t index[OVERHANG_PIECES], inner = 0;
   int n = 0;
   overhang o;
+  plan_value spread;
+  int number = load ? step->out : step->in;
   bool narrow = e->kernel->tensor_bits[step->tensor] < 8;
   if (narrow && load) {
     emit_straddle_step(e, step);
     return;
   }
-  begin(e, step, load ? step->out : step->in, &o);
+  plan_value_spread(e->kernel, &e->kernel->value[number], &spread);
+  begin(e, step, number, &spread, &o);
   for (int j = 0; j < step->vector; j++) inner |= 1ull << o.position[j];
   for (uint64_t i = 0; i < 1ull << plan_value_bits(o.value, PLAN_REGISTER); i++)
     if (!(i & inner)) index[n++] = i;
   if (!load) o.first = emit_is_first_copy(e, o.value);
-  if (load) overhang_load(&o, index, n);
+  if (load && step->exact) overhang_load_exact(&o, index, n);
+  else if (load) overhang_load(&o, index, n);
   else if (narrow) emit_straddle_store(&o, index, n);
   else overhang_store(&o, index, n);
 }

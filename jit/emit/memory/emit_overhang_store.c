@@ -109,30 +109,67 @@ void overhang_store_masked_ends(const overhang *o, LLVMValueRef *own, LLVMValueR
   store_begin_of(o, words, emit_smaller(e, shift, total), start, zero);
 }
 
-/* The piece at register `index`. */
-static void store_piece(overhang *o, uint64_t index) {
-  emitter *e = o->e;
-  uint64_t tile = f2_apply(plan_value_columns(o->value, PLAN_REGISTER), index);
-  LLVMValueRef own[OVERHANG_WORDS], next[OVERHANG_WORDS], moved[OVERHANG_WORDS],
-      zero = emit_i32(e, 0);
-  LLVMValueRef at = emit_pointer(e, &o->place, tile), shift = overhang_misalignment(o, at, true);
-  LLVMValueRef size = emit_i32(e, o->bytes), before = LLVMBuildMul(e->builder, o->piece, size, "");
+/* Its vector, and the ends of its group. */
+static void store_parts(const overhang *o, LLVMValueRef at, LLVMValueRef before, LLVMValueRef *own,
+                        LLVMValueRef total) {
+  const emitter *e = o->e;
+  LLVMValueRef next[OVERHANG_WORDS], moved[OVERHANG_WORDS],
+      shift = overhang_misalignment(o, at, true);
   LLVMValueRef start = emit_move_pointer(e, at, LLVMBuildNeg(e->builder, before, ""));
-  LLVMValueRef total = emit_i32(e, o->reach);
-  if (o->step->masked) {
-    total = emit_add(e, overhang_valid_bytes(o, tile), before);
-    total = emit_larger(e, emit_smaller(e, total, emit_i32(e, o->reach)), zero);
-  }
-  for (int k = 0; k < o->n; k++) moved[k] = own[k] = o->words[overhang_register(o, index, k)];
+  for (int k = 0; k < o->n; k++) moved[k] = own[k];
   if (overhang_may_shift(o)) {
     overhang_next(o, own, next);
     overhang_realign(o, own, next, shift, moved);
   }
-  LLVMValueRef end = emit_add(e, emit_add(e, before, shift), size);
-  LLVMValueRef whole = LLVMBuildICmp(e->builder, LLVMIntSLE, end, total, "");
+  LLVMValueRef end = emit_add(e, emit_add(e, before, shift), emit_i32(e, o->bytes));
+  LLVMValueRef most = total ? total : emit_i32(e, o->reach);
+  LLVMValueRef whole = LLVMBuildICmp(e->builder, LLVMIntSLE, end, most, "");
   overhang_store_vector(o, emit_move_pointer(e, at, shift), whole, moved);
-  if (o->step->masked) overhang_store_masked_ends(o, own, moved, start, shift, total);
+  if (total) overhang_store_masked_ends(o, own, moved, start, shift, total);
   else overhang_store_ends(o, moved, start, shift);
+}
+
+/* Groups of a warp that lie inside as a whole are stored as where nothing is masked, and of those
+ * that lie outside nothing is looked at: in rows that end inside a tile most are one or the other.
+ */
+static void store_masked(const overhang *o, LLVMValueRef at, LLVMValueRef before, LLVMValueRef *own,
+                         LLVMValueRef total) {
+  emitter *e = o->e;
+  LLVMValueRef outside = LLVMBuildICmp(e->builder, LLVMIntSLE, total, emit_i32(e, 0), "");
+  LLVMValueRef inside = LLVMBuildICmp(e->builder, LLVMIntSGE, total, emit_i32(e, o->reach), "");
+  LLVMBasicBlockRef some = emit_new_block(e, "some"), all = emit_new_block(e, "all");
+  LLVMBasicBlockRef part = emit_new_block(e, "part"), done = emit_new_block(e, "stored");
+  emit_bring_together(e);
+  LLVMBuildCondBr(e->builder, e->ops->all_lanes(e, outside), done, some);
+  LLVMPositionBuilderAtEnd(e->builder, some);
+  LLVMBuildCondBr(e->builder, e->ops->all_lanes(e, inside), all, part);
+  LLVMPositionBuilderAtEnd(e->builder, all);
+  store_parts(o, at, before, own, NULL);
+  emit_bring_together(e);
+  LLVMBuildBr(e->builder, done);
+  LLVMPositionBuilderAtEnd(e->builder, part);
+  store_parts(o, at, before, own, total);
+  emit_bring_together(e);
+  LLVMBuildBr(e->builder, done);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+}
+
+/* The piece at register `index`. */
+static void store_piece(overhang *o, uint64_t index) {
+  emitter *e = o->e;
+  uint64_t tile = f2_apply(plan_value_columns(o->value, PLAN_REGISTER), index);
+  LLVMValueRef own[OVERHANG_WORDS], at = emit_pointer(e, &o->place, tile);
+  LLVMValueRef before = LLVMBuildMul(e->builder, o->piece, emit_i32(e, o->bytes), "");
+  for (int k = 0; k < o->n; k++) own[k] = o->words[overhang_register(o, index, k)];
+  if (!o->step->masked) {
+    store_parts(o, at, before, own, NULL);
+    return;
+  }
+  LLVMValueRef reach = emit_i32(e, o->reach);
+  LLVMValueRef total = emit_add(e, overhang_valid_bytes(o, tile), before);
+  total = emit_larger(e, emit_smaller(e, total, reach), emit_i32(e, 0));
+  if (o->step->by_groups) store_masked(o, at, before, own, total);
+  else store_parts(o, at, before, own, total);
 }
 
 void overhang_store(overhang *o, const uint64_t *index, int n) {

@@ -88,6 +88,7 @@ void overhang_store_masked_ends(const overhang *o, LLVMValueRef *own, LLVMValueR
                                 LLVMValueRef start, LLVMValueRef shift, LLVMValueRef total);
 
 /* Loads, or stores, the pieces that begin at n register indices. */
+void overhang_load_exact(overhang *o, const uint64_t *index, int n); /* emit_overhang_exact.c */
 void overhang_load(overhang *o, const uint64_t *index, int n);
 void overhang_store(overhang *o, const uint64_t *index, int n);
 

@@ -101,7 +101,9 @@ static void print_load(const plan_kernel *kernel, const plan_step *step, llrt_te
   else plan_print_tensor(step->tensor, text);
   llrt_text_add(text, ", %g bytes an access%s%s%s -> ", vector_bytes(kernel, step, step->out),
                 step->overhang && !step->loose ? " that overhangs rows" : "",
-                step->by_words ? " by words" : "",
+                step->exact      ? " by words of its own"
+                : step->by_words ? " by words"
+                                 : "",
                 step->loose    ? ", loosely masked"
                 : step->parted ? ", lanes masked"
                 : step->masked ? ", masked"

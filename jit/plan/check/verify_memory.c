@@ -196,12 +196,17 @@ static llrt_status check_alignment(const plan_kernel *kernel, int at, const plan
         "step %d: may not be loose", at);
   CHECK(step->loose || plan_group_of(kernel, step->tensor, value, step->vector, &group),
         "step %d: no pieces of rows", at);
-  CHECK(!step->by_words || (step->kind == PLAN_LOAD && !step->loose && step->misaligned > 0),
+  CHECK(!step->by_groups || (step->kind == PLAN_STORE && value->bits >= 8),
+        "step %d: may not go by groups", at);
+  CHECK(!step->by_words ||
+            (step->kind == PLAN_LOAD && !step->loose && (step->misaligned > 0 || step->exact)),
         "step %d: may not go by words", at);
   if (step->kind == PLAN_STORE)
     return value->bits < 8 ? check_front_of(kernel, at, value) : LLRT_OK;
   CHECK(value->bits >= 8 || step->by_words,
         "step %d: 4-bit elements that straddle bytes, not by words", at);
+  CHECK(!step->exact || (step->by_words && value->bits >= 16), "step %d: may not be exact", at);
+  if (step->exact) return LLRT_OK;
   CHECK(step->tensor == 0 && memory->used && memory->vector == plan_memory_vector(kernel, step),
         "step %d: memory is not known", at);
   CHECK(step->masked || memory->guards, "step %d: loads without a guard", at);

@@ -503,6 +503,9 @@ bool draft_can_overhang(const draft *d, int tensor);
 /* Whether row groups of the value have lanes enough for a store of 2^vector elements an access to
  * write both ends of a row. */
 bool draft_group_fits(const draft *d, int tensor, const plan_value *value, int vector);
+/* Whether a load of the value that overhangs rows can touch nothing but its elements
+ * (plan_step.exact). */
+bool draft_can_be_exact(const draft *d, int tensor, const plan_value *value, int vector);
 /* Whether a masked load of the value may be loose (plan_step.loose). */
 bool draft_may_be_loose(const draft *d, const plan_step *step, const plan_value *value);
 /* Whether an overhanging load should take the words that its accesses touch (plan_step.by_words).

@@ -55,6 +55,13 @@ bool draft_group_fits(const draft *d, int tensor, const plan_value *value, int v
          bits_log2(MAX_END_TURNS); /* bytes of which ends are stored one by one */
 }
 
+bool draft_can_be_exact(const draft *d, int tensor, const plan_value *value, int vector) {
+  plan_group group;
+  return value->bits >= 16 && draft_can_overhang(d, tensor) &&
+         plan_access_bytes(value->bits, vector) >= WORD_BYTES &&
+         plan_group_of(d->kernel, tensor, value, vector, &group);
+}
+
 bool draft_may_be_loose(const draft *d, const plan_step *step, const plan_value *value) {
   return step->kind == PLAN_LOAD && draft_can_overhang(d, step->tensor) &&
          plan_access_bytes(value->bits, step->vector) >= WORD_BYTES &&
@@ -85,7 +92,7 @@ llrt_status draft_memory(draft *d) {
   plan_arg end = {.kind = PLAN_ARG_END, .factor = kernel->tensor_bits[0]};
   for (int i = 0; i < kernel->n_steps; i++) {
     const plan_step *step = &kernel->step[i];
-    if (step->kind != PLAN_LOAD || !step->overhang) continue;
+    if (step->kind != PLAN_LOAD || !step->overhang || step->exact) continue;
     memory->used = true;
     memory->guards |= !step->masked;
     memory->vector = (uint8_t)plan_memory_vector(kernel, step);

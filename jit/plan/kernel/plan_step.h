@@ -247,6 +247,10 @@ typedef struct plan_step {
                      the words that an access touches, instead of vectors of which lanes hand parts
                      to each other. Always of 4-bit elements, whose rows begin in either half of a
                      byte: for them memory is looked at by words */
+  bool exact; /* LOAD by words, of elements of 16 and 32 bits: nothing else is touched, and of no
+                 tensor it need be known where memory ends */
+  bool by_groups; /* STORE that overhangs, masked: of a warp's row groups it is first asked whether
+                     all lie inside, or all outside, as in most of a row that ends inside a tile */
   bool front; /* LOAD, masked, of tensor 0, one by one: not the element at a position but at the one
                  whose element lies before its own in the destination's memory (kernel.sequence), if
                  the position is inside the destination's bounds and its own element is the second

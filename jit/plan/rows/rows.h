@@ -57,6 +57,8 @@ llrt_status rows_number(rows *r, llrt_dtype type, plan_number code, int *number)
  * node (room for each node, or NULL): their nodes. */
 int rows_loaded_first(const rows *r, int *node);
 
+/* rows_access.c: whether some block, or turn, lies inside all bounds. */
+bool rows_may_be_inside(const rows *r);
 /* rows_access.c: loads the tensor of a node, if it is not loaded; its elements in the type that
  * they compute in; a value into a tensor. */
 llrt_status rows_fetch(rows *r, int node);

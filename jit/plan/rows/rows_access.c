@@ -12,6 +12,7 @@
 typedef struct accesses {
   int vector, align;
   bool overhang; /* rows are not aligned, and aligned vectors that overhang them move them */
+  bool exact;    /* the same of loads, but by words that hold nothing else */
 } accesses;
 
 /* Whether such vectors may move 2^vector elements of the value. Loads of the first tensor alone:
@@ -21,6 +22,13 @@ static bool can_overhang(const draft *d, const plan_value *value, const plan_ste
   bool whole = plan_tile_bits_in(d->kernel, value) == bits_mask(d->tile_bits);
   return whole && (step->kind == PLAN_STORE || step->tensor == 0) &&
          draft_group_fits(d, step->tensor, value, vector);
+}
+
+static bool can_be_exact(const draft *d, const plan_value *value, const plan_step *step,
+                         int vector) {
+  plan_value spread;
+  plan_value_spread(d->kernel, value, &spread);
+  return step->kind == PLAN_LOAD && draft_can_be_exact(d, step->tensor, &spread, vector);
 }
 
 static accesses accesses_of(draft *d, const plan_value *value, const plan_step *step) {
@@ -35,6 +43,8 @@ static accesses accesses_of(draft *d, const plan_value *value, const plan_step *
   plan_address_of_tensor(kernel, tensor, &map);
   plan_value_spread(kernel, value, &spread);
   draft_runs_of(d, tensor, &runs);
+  if (vector > runs.align && can_be_exact(d, value, step, vector))
+    return (accesses){.vector = vector, .align = runs.align, .overhang = true, .exact = true};
   if (vector > runs.align && can_overhang(d, value, step, vector))
     return (accesses){.vector = vector, .align = runs.align, .overhang = true};
   if (kernel->target.access_align_bytes > 1) vector = bits_min(vector, runs.align);
@@ -91,21 +101,33 @@ static llrt_status check_nibbles(const rows *r, const plan_step *step, const pla
   return llrt_error(LLRT_UNSUPPORTED, "4-bit elements whose bytes no single thread has whole");
 }
 
+bool rows_may_be_inside(const rows *r) {
+  const plan_kernel *kernel = r->d.kernel;
+  bool may = true;
+  for (int i = 0; i < kernel->n_bounds; i++)
+    may &= kernel->bound[i].full.arg >= 0 || kernel->bound[i].full.value > 0;
+  return may;
+}
+
 /* The access in the block's interior, and at edges where bounds may leave elements out. */
 static llrt_status access_steps(rows *r, plan_step step, const plan_value *value) {
   draft *d = &r->d;
   plan_kernel *kernel = d->kernel;
   accesses own = accesses_of(d, value, &step);
-  bool edge = kernel->n_bounds > 0, inside = true;
-  for (int i = 0; i < kernel->n_bounds; i++)
-    inside &= kernel->bound[i].full.arg >= 0 || kernel->bound[i].full.value > 0;
+  bool edge = kernel->n_bounds > 0, inside = rows_may_be_inside(r);
   step.vector = (uint8_t)own.vector;
   step.misaligned = (uint8_t)bits_max(own.vector - own.align, 0);
   step.overhang = own.overhang;
-  step.by_words = draft_by_words(d, &step, value);
+  step.exact = own.exact;
+  step.by_words = own.exact || draft_by_words(d, &step, value);
   plan_step masked = step;
   masked.masked = true;
   if (!own.overhang) masked.vector = (uint8_t)masked_vector(d, value, step.tensor, own.vector);
+  if (masked.vector < own.vector && can_be_exact(d, value, &step, own.vector)) {
+    masked.overhang = masked.by_words = masked.exact = true;
+    masked.vector = (uint8_t)own.vector;
+  }
+  masked.by_groups = step.kind == PLAN_STORE && own.overhang && value->bits >= 8;
   masked.misaligned = (uint8_t)bits_max(masked.vector - own.align, 0);
   if (!edge || inside) LLRT_TRY(check_nibbles(r, &step, value));
   if (edge) LLRT_TRY(check_nibbles(r, &masked, value));

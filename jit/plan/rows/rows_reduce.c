@@ -93,9 +93,26 @@ static llrt_status leave_out_along(rows *r, const program_node *node, int axis, 
   return rows_apply(r, choose, tile_bits, value);
 }
 
-llrt_status rows_leave_out(rows *r, const program_node *node, int *value) {
+static llrt_status leave_out(rows *r, const program_node *node, int *value) {
   for (int a = 0; a < r->program->rank; a++)
     if (node->reduced >> a & 1 && overhangs(r, a)) LLRT_TRY(leave_out_along(r, node, a, value));
+  return LLRT_OK;
+}
+
+/* Of walked rows most turns lie inside, and there nothing is left out. */
+llrt_status rows_leave_out(rows *r, const program_node *node, int *value) {
+  plan_kernel *kernel = r->d.kernel;
+  int whole, branch = kernel->n_steps, edge = kernel->n_steps + 2;
+  bool ends = false;
+  for (int a = 0; a < r->program->rank; a++) ends |= node->reduced >> a & 1 && overhangs(r, a);
+  if (!ends || r->resident || !rows_may_be_inside(r)) return leave_out(r, node, value);
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .joins = true, .body = 1}));
+  LLRT_TRY(rows_renamed(r, *value, kernel->value[*value].reduced, &whole));
+  LLRT_TRY(leave_out(r, node, value));
+  kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - edge);
+  /* Both ways make one value. */
+  kernel->step[edge - 1].out = (uint8_t)*value;
+  kernel->step[branch].out = (uint8_t)*value;
   return LLRT_OK;
 }
 

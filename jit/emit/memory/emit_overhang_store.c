@@ -109,34 +109,37 @@ void overhang_store_masked_ends(const overhang *o, LLVMValueRef *own, LLVMValueR
   store_begin_of(o, words, emit_smaller(e, shift, total), start, zero);
 }
 
+/* A piece that is stored: where it is, and where its group begins; i32: bytes of the group before
+ * it, bytes to the first vector that begins in it; total: bytes of the group inside the bounds. */
+typedef struct piece_store {
+  LLVMValueRef at, start, before, shift, total;
+  LLVMValueRef own[OVERHANG_WORDS];
+} piece_store;
+
 /* Its vector, and the ends of its group. */
-static void store_parts(const overhang *o, LLVMValueRef at, LLVMValueRef before, LLVMValueRef *own,
-                        LLVMValueRef total) {
+static void store_parts(const overhang *o, piece_store *p, bool masked) {
   const emitter *e = o->e;
-  LLVMValueRef next[OVERHANG_WORDS], moved[OVERHANG_WORDS],
-      shift = overhang_misalignment(o, at, true);
-  LLVMValueRef start = emit_move_pointer(e, at, LLVMBuildNeg(e->builder, before, ""));
-  for (int k = 0; k < o->n; k++) moved[k] = own[k];
+  LLVMValueRef next[OVERHANG_WORDS], moved[OVERHANG_WORDS];
+  for (int k = 0; k < o->n; k++) moved[k] = p->own[k];
   if (overhang_may_shift(o)) {
-    overhang_next(o, own, next);
-    overhang_realign(o, own, next, shift, moved);
+    overhang_next(o, p->own, next);
+    overhang_realign(o, p->own, next, p->shift, moved);
   }
-  LLVMValueRef end = emit_add(e, emit_add(e, before, shift), emit_i32(e, o->bytes));
-  LLVMValueRef most = total ? total : emit_i32(e, o->reach);
+  LLVMValueRef end = emit_add(e, emit_add(e, p->before, p->shift), emit_i32(e, o->bytes));
+  LLVMValueRef most = masked ? p->total : emit_i32(e, o->reach);
   LLVMValueRef whole = LLVMBuildICmp(e->builder, LLVMIntSLE, end, most, "");
-  overhang_store_vector(o, emit_move_pointer(e, at, shift), whole, moved);
-  if (total) overhang_store_masked_ends(o, own, moved, start, shift, total);
-  else overhang_store_ends(o, moved, start, shift);
+  overhang_store_vector(o, emit_move_pointer(e, p->at, p->shift), whole, moved);
+  if (masked) overhang_store_masked_ends(o, p->own, moved, p->start, p->shift, p->total);
+  else overhang_store_ends(o, moved, p->start, p->shift);
 }
 
 /* Groups of a warp that lie inside as a whole are stored as where nothing is masked, and of those
  * that lie outside nothing is looked at: in rows that end inside a tile most are one or the other.
  */
-static void store_masked(const overhang *o, LLVMValueRef at, LLVMValueRef before, LLVMValueRef *own,
-                         LLVMValueRef total) {
+static void store_by_groups(const overhang *o, piece_store *p) {
   emitter *e = o->e;
-  LLVMValueRef outside = LLVMBuildICmp(e->builder, LLVMIntSLE, total, emit_i32(e, 0), "");
-  LLVMValueRef inside = LLVMBuildICmp(e->builder, LLVMIntSGE, total, emit_i32(e, o->reach), "");
+  LLVMValueRef outside = LLVMBuildICmp(e->builder, LLVMIntSLE, p->total, emit_i32(e, 0), "");
+  LLVMValueRef inside = LLVMBuildICmp(e->builder, LLVMIntSGE, p->total, emit_i32(e, o->reach), "");
   LLVMBasicBlockRef some = emit_new_block(e, "some"), all = emit_new_block(e, "all");
   LLVMBasicBlockRef part = emit_new_block(e, "part"), done = emit_new_block(e, "stored");
   emit_bring_together(e);
@@ -144,11 +147,11 @@ static void store_masked(const overhang *o, LLVMValueRef at, LLVMValueRef before
   LLVMPositionBuilderAtEnd(e->builder, some);
   LLVMBuildCondBr(e->builder, e->ops->all_lanes(e, inside), all, part);
   LLVMPositionBuilderAtEnd(e->builder, all);
-  store_parts(o, at, before, own, NULL);
+  store_parts(o, p, false);
   emit_bring_together(e);
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, part);
-  store_parts(o, at, before, own, total);
+  store_parts(o, p, true);
   emit_bring_together(e);
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, done);
@@ -158,18 +161,18 @@ static void store_masked(const overhang *o, LLVMValueRef at, LLVMValueRef before
 static void store_piece(overhang *o, uint64_t index) {
   emitter *e = o->e;
   uint64_t tile = f2_apply(plan_value_columns(o->value, PLAN_REGISTER), index);
-  LLVMValueRef own[OVERHANG_WORDS], at = emit_pointer(e, &o->place, tile);
-  LLVMValueRef before = LLVMBuildMul(e->builder, o->piece, emit_i32(e, o->bytes), "");
-  for (int k = 0; k < o->n; k++) own[k] = o->words[overhang_register(o, index, k)];
-  if (!o->step->masked) {
-    store_parts(o, at, before, own, NULL);
-    return;
+  LLVMValueRef zero = emit_i32(e, 0), reach = emit_i32(e, o->reach);
+  piece_store p = {.at = emit_pointer(e, &o->place, tile)};
+  p.shift = overhang_misalignment(o, p.at, true);
+  p.before = LLVMBuildMul(e->builder, o->piece, emit_i32(e, o->bytes), "");
+  p.start = emit_move_pointer(e, p.at, LLVMBuildNeg(e->builder, p.before, ""));
+  if (o->step->masked) {
+    p.total = emit_add(e, overhang_valid_bytes(o, tile), p.before);
+    p.total = emit_larger(e, emit_smaller(e, p.total, reach), zero);
   }
-  LLVMValueRef reach = emit_i32(e, o->reach);
-  LLVMValueRef total = emit_add(e, overhang_valid_bytes(o, tile), before);
-  total = emit_larger(e, emit_smaller(e, total, reach), emit_i32(e, 0));
-  if (o->step->by_groups) store_masked(o, at, before, own, total);
-  else store_parts(o, at, before, own, total);
+  for (int k = 0; k < o->n; k++) p.own[k] = o->words[overhang_register(o, index, k)];
+  if (o->step->masked && o->step->by_groups) store_by_groups(o, &p);
+  else store_parts(o, &p, o->step->masked);
 }
 
 void overhang_store(overhang *o, const uint64_t *index, int n) {

@@ -9,6 +9,8 @@
 #include "jit/emit/value/emit_function.h"
 #include "jit/emit/value/emit_value.h"
 
+#include "base/bits.h"
+
 #include <math.h>
 
 /* Numbers of a thread that are worth two ways. */
@@ -25,8 +27,9 @@
 typedef struct two_ways {
   emitter *e;
   int n, op;
-  const LLVMValueRef *x, *y;          /* y: of quotients, number divisor[i] for x[i] */
-  const int *divisor;                 /* NULL: x and y are alike */
+  const LLVMValueRef *x, *y; /* y: of quotients, number divisor[i] for x[i] */
+  const int *divisor;        /* NULL: x and y are alike */
+  int n_divisors;
   LLVMValueRef r[EMIT_MAX_REGISTERS]; /* 1 / y */
 } two_ways;
 
@@ -65,6 +68,45 @@ static LLVMBasicBlockRef make_all(const two_ways *w, make_one *make, LLVMBasicBl
   return LLVMGetInsertBlock(w->e->builder);
 }
 
+/* Numbers of a turn of the loop below. */
+#define AT_ONCE 4
+
+/* The same in a loop, whose turns take the numbers in front and put what they make behind the
+ * others: few instructions to compile, for numbers that are rare. */
+static LLVMBasicBlockRef make_by_turns(const two_ways *w, make_one *make, LLVMBasicBlockRef at,
+                                       LLVMBasicBlockRef next, LLVMValueRef *made) {
+  emitter *e = w->e;
+  two_ways some = *w;
+  LLVMValueRef carried[EMIT_MAX_REGISTERS], zero = emit_i32(e, 0);
+  LLVMBasicBlockRef body = emit_new_block(e, "some");
+  some.x = carried;
+  some.n = AT_ONCE;
+  LLVMPositionBuilderAtEnd(e->builder, at);
+  LLVMBuildBr(e->builder, body);
+  LLVMPositionBuilderAtEnd(e->builder, body);
+  LLVMValueRef turn = LLVMBuildPhi(e->builder, e->i32, "turn");
+  LLVMAddIncoming(turn, &zero, &at, 1);
+  for (int i = 0; i < w->n; i++) {
+    LLVMValueRef x = w->x[i];
+    carried[i] = LLVMBuildPhi(e->builder, LLVMTypeOf(x), "");
+    LLVMAddIncoming(carried[i], &x, &at, 1);
+  }
+  for (int i = 0; i < w->n - AT_ONCE; i++) made[i] = carried[i + AT_ONCE];
+  for (int i = 0; i < AT_ONCE; i++) made[w->n - AT_ONCE + i] = make(&some, i);
+  LLVMValueRef after = emit_add(e, turn, emit_i32(e, 1));
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
+  LLVMAddIncoming(turn, &after, &latch, 1);
+  for (int i = 0; i < w->n; i++) LLVMAddIncoming(carried[i], &made[i], &latch, 1);
+  LLVMBuildCondBr(e->builder, emit_less(e, after, emit_i32(e, w->n / AT_ONCE)), body, next);
+  return latch;
+}
+
+static bool goes_by_turns(const two_ways *w) {
+  int least = w->e->kernel->target.tuning->rows_looped_numbers;
+  return least > 0 && w->n >= bits_max(least, 2 * AT_ONCE) && w->n % AT_ONCE == 0 &&
+         w->n_divisors <= 1;
+}
+
 static void go_two_ways(const two_ways *w, LLVMValueRef moderate, make_one *few, make_one *all,
                         LLVMValueRef *made) {
   emitter *e = w->e;
@@ -73,7 +115,8 @@ static void go_two_ways(const two_ways *w, LLVMValueRef moderate, make_one *few,
   LLVMBasicBlockRef next = emit_new_block(e, "made"), end[2];
   LLVMBuildCondBr(e->builder, e->ops->all_lanes(e, moderate), way[0], way[1]);
   end[0] = make_all(w, few, way[0], next, made);
-  end[1] = make_all(w, all, way[1], next, other);
+  end[1] = goes_by_turns(w) ? make_by_turns(w, all, way[1], next, other)
+                            : make_all(w, all, way[1], next, other);
   LLVMPositionBuilderAtEnd(e->builder, next);
   for (int i = 0; i < w->n; i++) {
     LLVMValueRef both[2] = {made[i], other[i]};
@@ -127,7 +170,7 @@ static LLVMValueRef quotient(const two_ways *w, int i) {
 
 bool emit_quotients(emitter *e, int n, const LLVMValueRef *x, int n_divisors, const LLVMValueRef *y,
                     const int *divisor, LLVMValueRef *made) {
-  two_ways w = {.e = e, .n = n, .x = x, .y = y, .divisor = divisor};
+  two_ways w = {.e = e, .n = n, .x = x, .y = y, .divisor = divisor, .n_divisors = n_divisors};
   if (emit_is_host(e) || n < MANY * n_divisors) return false;
   LLVMValueRef moderate = are_moderate(&w);
   for (int i = 0; i < n_divisors; i++) {

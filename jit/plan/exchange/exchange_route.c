@@ -72,7 +72,7 @@ static void add_iterations(const plan_value *value, int bits, plan_buffer *buffe
 static int held_bytes(const draft *d) {
   const plan_kernel *kernel = d->kernel;
   if (d->options && d->options->whole_buffers) return kernel->target.facts.shared_bytes;
-  return kernel->launch.rounds > 0 ? 0 : plan_ring_bytes(kernel);
+  return kernel->launch.rounds > 0 || d->keeps ? 0 : plan_ring_bytes(kernel);
 }
 
 /* Buffers of a draft that wants them apart: they take so many bytes together, and from so many on
@@ -118,7 +118,7 @@ static llrt_status take_buffer(draft *d, const plan_buffer *wanted, const plan_v
   plan_buffer *buffer = &kernel->buffer[*number];
   *buffer = *wanted;
   *apart = lies_apart(d, buffer);
-  if (kernel->launch.rounds > 0) buffer->offset = plan_ring_bytes(kernel);
+  if (kernel->launch.rounds > 0 || d->keeps) buffer->offset = plan_ring_bytes(kernel);
   kernel->n_buffers++;
   add_iterations(target, d->strip_bits, buffer);
   return LLRT_OK;

@@ -4,6 +4,7 @@
  *   rows_tile.c    digits -> the work tile, who holds which of its bits
  *   rows_access.c  values from tensors and into them
  *   rows_reduce.c  joins along axes: in the block, or walked
+ *   rows_keep.c    tensors of walked rows that stay in shared memory from walk to walk
  *   rows_online.c  a walked row's maximum and sum of exponentials in one walk
  *   rows_scan.c    scans along axes, in the block
  *   rows_nodes.c   a program's nodes as steps
@@ -33,6 +34,8 @@ typedef struct rows {
   vector_list held[3];             /* tile bits of registers, lanes, warps */
   int value[PROGRAM_MAX_NODES];    /* by node; ROWS_NONE: not made, or of a turn that is over */
   int loaded[PROGRAM_MAX_NODES];   /* of tensors, likewise: the elements as they were in memory */
+  int kept[PROGRAM_MAX_NODES];     /* of tensors that walks share: the ring of their turns */
+  bool is_kept[PROGRAM_MAX_NODES]; /* a walk has filled it */
 } rows;
 
 /* plan_make for LLRT_OP_COMPUTE. */
@@ -57,6 +60,8 @@ llrt_status rows_number(rows *r, llrt_dtype type, plan_number code, int *number)
  * node (room for each node, or NULL): their nodes. */
 int rows_loaded_first(const rows *r, int *node);
 
+/* rows_access.c: the layout in which threads load a tensor. */
+llrt_status rows_tensor_value(rows *r, int tensor, plan_value *value);
 /* rows_access.c: whether some block, or turn, lies inside all bounds. */
 bool rows_may_be_inside(const rows *r);
 /* rows_access.c: loads the tensor of a node, if it is not loaded; its elements in the type that
@@ -64,6 +69,15 @@ bool rows_may_be_inside(const rows *r);
 llrt_status rows_fetch(rows *r, int node);
 llrt_status rows_load(rows *r, int node, int *value);
 llrt_status rows_store(rows *r, int tensor, int value);
+
+/* rows_keep.c: gives rings to tensors that several walks want, where a whole row has room. */
+llrt_status rows_begin_keeping(rows *r);
+/* In a walk, behind its loads: stores what has a ring that nothing is in yet. */
+llrt_status rows_keep_loaded(rows *r);
+/* The turn's elements of the tensor of a node, from its ring. */
+llrt_status rows_load_kept(rows *r, int node, const plan_value *laid_out);
+/* log2 elements of an access to a ring. */
+int rows_kept_vector(const rows *r, const plan_value *value);
 
 /* rows_reduce.c: node number `node`, a reduction of value `in`, in the block. */
 llrt_status rows_reduce(rows *r, int node, int in, int *out);

@@ -87,7 +87,7 @@ static int word_of(draft *d, const plan_value *value, int tensor) {
   return word;
 }
 
-static llrt_status tensor_value(rows *r, int tensor, plan_value *value) {
+llrt_status rows_tensor_value(rows *r, int tensor, plan_value *value) {
   LLRT_TRY(rows_layout(r, rows_bits_of(r, r->program->tensor[tensor].axes),
                        r->d.kernel->tensor_bits[tensor], value));
   value->word = (uint8_t)word_of(&r->d, value, tensor);
@@ -146,7 +146,8 @@ llrt_status rows_fetch(rows *r, int number) {
   int *value = &r->loaded[number];
   plan_value loaded;
   if (*value != ROWS_NONE) return LLRT_OK;
-  LLRT_TRY(tensor_value(r, node->slot, &loaded));
+  LLRT_TRY(rows_tensor_value(r, node->slot, &loaded));
+  if (r->is_kept[number]) return rows_load_kept(r, number, &loaded);
   LLRT_TRY(draft_value(r->d.kernel, &loaded, value));
   return access_steps(
       r, (plan_step){.kind = PLAN_LOAD, .tensor = node->slot, .out = (uint8_t)*value}, &loaded);

@@ -88,6 +88,7 @@ static llrt_status store_outputs(rows *r, int walk) {
   for (int t = 0; t < r->program->n_tensors; t++)
     if (is_stored(r, &tensor[t], walked)) LLRT_TRY(rows_fetch_for(r, tensor[t].node));
   if (walked) rows_load_early(r, walk);
+  if (walked) LLRT_TRY(rows_keep_loaded(r));
   for (int t = 0; t < r->program->n_tensors; t++) {
     if (!is_stored(r, &tensor[t], walked)) continue;
     LLRT_TRY(rows_make_node(r, tensor[t].node));
@@ -228,6 +229,7 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
   LLRT_TRY(draft_space(d));
   r->turns &= kernel->walk.n_places > 0; /* of one row the tile is the same */
   LLRT_TRY(walk_arguments(r));
+  LLRT_TRY(rows_begin_keeping(r));
   int present = -1;
   LLRT_TRY(open_indices(r, &present));
   LLRT_TRY(resident_steps(r));
@@ -249,7 +251,7 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
     r->program = &desc->program;
     r->resident = ways[i].resident;
     r->turns = ways[i].turns;
-    for (int k = 0; k < PROGRAM_MAX_NODES; k++) r->value[k] = r->loaded[k] = ROWS_NONE;
+    for (int k = 0; k < PROGRAM_MAX_NODES; k++) r->value[k] = r->loaded[k] = r->kept[k] = ROWS_NONE;
     LLRT_TRY(find_groups(r));
     llrt_status status = make_kernel(r, desc, target, options, kernel, &made);
     if (status == LLRT_UNSUPPORTED && r->turns) made = false; /* another way may do it */

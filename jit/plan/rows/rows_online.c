@@ -174,6 +174,7 @@ static llrt_status walk(const online *o, int *max, int *sum) {
                       &at));
   LLRT_TRY(rows_fetch_for(r, o->node->arg[0]));
   rows_load_early(r, at);
+  LLRT_TRY(rows_keep_loaded(r));
   LLRT_TRY(rows_make_node(r, o->node->arg[0]));
   x = r->value[o->node->arg[0]];
   LLRT_TRY(rows_leave_out(r, o->node, &x));

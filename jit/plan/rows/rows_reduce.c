@@ -295,6 +295,7 @@ llrt_status rows_walk_reduce(rows *r, int number, int *out) {
                                           .index_out = (uint8_t)carried.at}));
   LLRT_TRY(rows_fetch_for(r, node->arg[0]));
   rows_load_early(r, walk);
+  LLRT_TRY(rows_keep_loaded(r));
   LLRT_TRY(rows_make_node(r, node->arg[0]));
   LLRT_TRY(begin_join(r, node, r->value[node->arg[0]], &j));
   LLRT_TRY(reduce_fold(&r->d, &j.value, fold, false));

@@ -120,14 +120,47 @@ static void place_nibbles(tiler *w) {
   }
 }
 
+/* Instructions that an element of a node takes, about. */
+static int weight_of(int op) {
+  switch (op) {
+  case EXPR_LOG:
+  case EXPR_LOG2:
+  case EXPR_SIN:
+  case EXPR_COS:
+  case EXPR_TANH:
+  case EXPR_ERF:
+  case EXPR_GELU: return 40;
+  case EXPR_EXP:
+  case EXPR_EXP2:
+  case EXPR_SIGMOID:
+  case EXPR_SILU: return 25;
+  case EXPR_DIVIDE: return 10;
+  default: return 1;
+  }
+}
+
+/* By how many times fewer elements, as a logarithm, a thread has where each takes many
+ * instructions: a kernel's code, and so the time until it is compiled, is as long as a thread's
+ * elements together.
+ */
+static int fewer_elements(const rows *r) {
+  const expr_program *program = r->program;
+  int weight = 0;
+  for (int i = 0; i < program->n_nodes; i++)
+    if (program->node[i].axes & program->reduced) weight += weight_of(program->node[i].op);
+  return weight > 80 ? 2 : 0;
+}
+
 /* log2 warps of a row: what its registers leave. Warps come before registers, so that registers
  * which lie beyond the end of a row do so in all of them, and take no work. */
 static int row_warps(const tiler *w) {
   const plan_target *target = &w->d->kernel->target;
   int left = bits_count(w->reduced & ~w->used);
-  int registers = target->tuning->rows_row_bits - w->n[PLAN_REGISTER];
-  int most = w->r->turns ? bits_log2(PLAN_MOST_THREADS) - target->lane_bits : target->warp_bits;
-  return bits_max(0, bits_min(left - registers, most));
+  int fewer = fewer_elements(w->r);
+  int registers = target->tuning->rows_row_bits - fewer - w->n[PLAN_REGISTER];
+  int whole = bits_log2(PLAN_MOST_THREADS) - target->lane_bits;
+  int most = w->r->turns ? whole : bits_min(target->warp_bits + fewer, whole);
+  return bits_max(0, bits_min(left - bits_max(registers, 0), most));
 }
 
 /* log2 elements of a thread in a turn of a walk: half as many where rows are not aligned, because

@@ -178,6 +178,13 @@
     "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
   X(int, rows_walk_warp_bits, "log2 warps", "of a block that walks a row", \
     "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+  X(int64_t, rows_kept_bytes, "bytes of shared memory", \
+    "in which a block keeps what several walks of a row want, at most", \
+    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+  X(int, rows_looped_numbers, "numbers of a thread", \
+    "from so many on those that are not moderate (jit/emit/value/emit_moderate.c) are made in a " \
+    "loop, which is less code and takes more registers; 0: never", \
+    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
   X(int64_t, dot_blocks, "blocks", "wanted on the host, a few for every core", \
     "unmeasured, from d9515dc") \
   X(int, dot_unit_warp_bits, "log2 warps of a multiprocessor", \

@@ -56,6 +56,13 @@ static const repack_rows llama_awq[] = {
     AWQ("mlp.down_proj", 14336, 4096),
 };
 
+/* The experts of Qwen3-30B-A3B in bf16, as a trainer has them: hidden 2048, 128 experts of 768. */
+static const repack_rows qwen[] = {
+    {EXPERT "gate_proj.weight", LLRT_BF16, 2, {768, 2048}, true},
+    {EXPERT "up_proj.weight", LLRT_BF16, 2, {768, 2048}, true},
+    {EXPERT "down_proj.weight", LLRT_BF16, 2, {2048, 768}, true},
+};
+
 #define QUANTISED(method) \
   "{\"quantization_config\": {\"quant_method\": \"" method "\", \"bits\": 4, "
 const repack_case repack_cases[] = {
@@ -67,6 +74,8 @@ const repack_case repack_cases[] = {
     {"DeepSeek-V3, a layer's experts", "deepseek-fp8.grouped",
      "{\"n_routed_experts\": %d, \"quantization_config\": {\"quant_method\": \"fp8\"}}", 1, 256,
      ROWS(deepseek)},
+    {"Qwen3-30B-A3B, a refit", "bf16-experts.fp8-block", "{\"num_experts\": %d}", 48, 128,
+     ROWS(qwen)},
     {"Llama 3.1 8B", "gptq.marlin",
      QUANTISED("gptq") "\"sym\": true, \"group_size\": 128, \"desc_act\": false}}", 32, 0,
      ROWS(llama_gptq)},

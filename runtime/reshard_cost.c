@@ -44,19 +44,27 @@ static llrt_status count_message(counter *c, const reshard_move *move, int s) {
   if (wire.received_in_place) return LLRT_OK;
   to->workspace += aligned(wire.bytes);
   to->unpacks += wire.bytes;
-  if (s == 0) to->unpacks += reshard_bytes(elements, desc->destination_dtype);
+  if (move->n_from == 1) to->unpacks += reshard_bytes(elements, desc->destination_dtype);
   return LLRT_OK;
+}
+
+/* What stays on the rank; and a sum, which reads the own summand and writes once. */
+static void count_own(counter *c, const reshard_move *move, bool own) {
+  int64_t elements = reshard_elements(c->desc, move);
+  int64_t bytes = own ? reshard_bytes(elements, c->desc->source_dtype) : 0;
+  if (own || move->n_from > 1) bytes += reshard_bytes(elements, c->desc->destination_dtype);
+  if (move->n_from > 1) c->messages[move->to].unpacks += bytes;
+  else c->messages[move->to].stays += bytes;
 }
 
 static llrt_status count_move(void *user, const reshard_move *move) {
   counter *c = user;
+  bool own = false;
   for (int s = 0; s < move->n_from; s++) {
+    own |= move->from[s] == move->to;
     if (move->from[s] != move->to) LLRT_TRY(count_message(c, move, s));
-    else
-      c->messages[move->to].stays +=
-          reshard_bytes(reshard_elements(c->desc, move), c->desc->source_dtype) +
-          reshard_bytes(reshard_elements(c->desc, move), c->desc->destination_dtype);
   }
+  count_own(c, move, own);
   return LLRT_OK;
 }
 

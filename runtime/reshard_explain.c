@@ -4,13 +4,12 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "runtime/reshard.h"
+#include "runtime/reshard_explain_nccl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PRESET_LINK_GBPS 450    /* NVLink of an H100 or H200, each way */
-#define PRESET_MEMORY_GBPS 3350 /* of an H100 */
-#define MAX_ROWS 64             /* ranks that have a line of their own */
+#define MAX_ROWS 64 /* ranks that have a line of their own */
 
 /* Of one rank. Bytes are elements' bits, rounded up for each message. */
 typedef struct rank_traffic {
@@ -155,6 +154,8 @@ static llrt_status explain(const llrt_reshard_desc *desc, double link_gbps, doub
   if (status == LLRT_OK) {
     write_time(&t, link_gbps, memory_gbps, out);
     status = write_rows(&t, out);
+    if (status == LLRT_OK)
+      status = reshard_explain_nccl(desc, t.ranks, link_gbps, memory_gbps, out);
     if (status == LLRT_OK) status = llrt_text_status(out);
   }
   free(t.rank);
@@ -174,8 +175,8 @@ llrt_status llrt_reshard_explain(const llrt_reshard_desc *given, double link_gbp
   LLRT_REQUIRE(link_gbps >= 0 && memory_gbps >= 0, "a bandwidth is negative, or no number");
   LLRT_TRY(reshard_check(&own));
   llrt_text_init(&text);
-  llrt_status status = explain(&own, link_gbps > 0 ? link_gbps : PRESET_LINK_GBPS,
-                               memory_gbps > 0 ? memory_gbps : PRESET_MEMORY_GBPS, &text);
+  llrt_status status = explain(&own, link_gbps > 0 ? link_gbps : RESHARD_LINK_GBPS,
+                               memory_gbps > 0 ? memory_gbps : RESHARD_MEMORY_GBPS, &text);
   if (status == LLRT_OK) {
     size_t copied = text.length < size ? text.length : size ? size - 1 : 0;
     if (size > 0) {

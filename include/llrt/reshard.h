@@ -165,9 +165,10 @@ LLRT_API llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *
 LLRT_API llrt_status llrt_reshard_run_in(const llrt_reshard *reshard, void *const *sources,
                                          void *const *destinations, void *workspace, void *stream);
 
-/* What moves between ranks, as text: messages and bytes of each rank, the busiest link, memory, and
- * the time that links of `link_gbps` GB/s (10^9 bytes a second, each way of each device; 0: 450)
- * and memory of `memory_gbps` (0: 3350) take at least. Needs no device. buffer, size and length as
+/* What moves between ranks, as text: messages and bytes of each rank, the busiest link, memory, by
+ * NCCL also what is packed and the workspace, which path is chosen, and the time that links of
+ * `link_gbps` GB/s (10^9 bytes a second, each way of each device; 0: 450) and memory of
+ * `memory_gbps` (0: 3350) take at least. Needs no device. buffer, size and length as
  * llrt_layout_print. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
 LLRT_API llrt_status llrt_reshard_explain(const llrt_reshard_desc *desc, double link_gbps,
                                           double memory_gbps, char *buffer, size_t size,

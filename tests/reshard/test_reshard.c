@@ -106,3 +106,34 @@ Test(reshard, launches) {
   explain_to(&c, text, sizeof text);
   cr_expect(strstr(text, "\n   0             2   2         2 "), "%s", text);
 }
+
+/* 128 x 128 of 16 bits by NCCL: rows to columns stored by rows arrive in place, what goes is
+ * packed: read and written once. Messages begin at multiples of 256 bytes of the workspace. */
+Test(reshard, explained_by_nccl) {
+  static const struct {
+    int ranks;
+    const char *source, *destination, *row;
+  } rows[] = {
+      {2, "mesh(a=2): P(a, None)", "mesh(a=2): P(None, a)",
+       "0-1                   1   1         1            8192          8192        16384"
+       "            0         8192\n"},
+      {8, "mesh(a=8): P(a, None)", "mesh(a=8): P(None, a)",
+       "0-7                   7   7         7            3584          3584         7168"
+       "            0         3584\n"},
+      {64, "mesh(a=64): P(a, None)", "mesh(a=64): P(None, a)",
+       "0-63                 63  63        63             504           504         1008"
+       "            0        16128\n"},
+      /* summands go as they lie, and are read with the own one and written once where they arrive
+       */
+      {2, "mesh(a=2): P(None, None, partial(a))", "mesh(a=2): P(a, None)",
+       "0-1                   1   1         1           16384         16384            0"
+       "        49152        16384\n"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    static char text[1 << 14];
+    reshard_case c = case_of(rows[i].ranks, rows[i].source, rows[i].destination, 128, 128);
+    c.from = c.to = i == 3 ? LLRT_BF16 : LLRT_B16;
+    explain_to(&c, text, sizeof text);
+    cr_expect(strstr(text, rows[i].row), "row %zu: %s", i, text);
+  }
+}

@@ -5,9 +5,17 @@
 #include "base/status.h"
 #include "runtime/nccl_watch.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* Between two looks: what takes microseconds is not slept over. */
+static void pause_for(int looks) {
+  enum { AT_ONCE = 2000, PAUSE_NS = 20000 };
+  if (looks < AT_ONCE) sched_yield();
+  else nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+}
 
 /* ---- a call ---- */
 
@@ -46,8 +54,8 @@ static bool has_settled(nccl_rank *rank, nccl_result *result) {
 /* The other end of enter; waits for what the calls began. */
 static llrt_status leave(nccl_rank *rank, nccl_result result, int entry) {
   const llrt_backend *backend = rank->device->backend;
-  const struct timespec pause = {.tv_nsec = 50000};
-  while (result == NCCL_RESULT_IN_PROGRESS && !has_settled(rank, &result)) nanosleep(&pause, NULL);
+  for (int looks = 0; result == NCCL_RESULT_IN_PROGRESS && !has_settled(rank, &result); looks++)
+    pause_for(looks);
   llrt_status left = backend->leave ? backend->leave(rank->device, entry, LLRT_OK) : LLRT_OK;
   pthread_mutex_lock(&rank->mutex);
   const char *function = rank->call;
@@ -271,17 +279,15 @@ static llrt_status poll(nccl_rank *rank, bool *done) {
 
 llrt_status nccl_rank_wait(nccl_rank *rank, void *stream) {
   const llrt_backend *backend = rank->device->backend;
-  const struct timespec pause = {.tv_nsec = 20000};
   uint64_t begun = nccl_now();
   bool done = false;
   if (!rank->probe) return nccl_rank_status(rank);
   LLRT_TRY(nccl_rank_status(rank));
   LLRT_TRY(backend->event_record(rank->device, rank->probe, stream));
-  for (;;) {
+  for (int looks = 0; nccl_now() - begun <= rank->timeout; looks++) {
     LLRT_TRY(poll(rank, &done));
     if (done) return nccl_rank_status(rank);
-    if (nccl_now() - begun > rank->timeout) break;
-    nanosleep(&pause, NULL);
+    pause_for(looks);
   }
   pthread_mutex_lock(&rank->mutex);
   void *comm = nccl_fail(rank, NCCL_LATE, 0, "what was waited for");

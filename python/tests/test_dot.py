@@ -68,3 +68,16 @@ def test_packed_int4_with_zero_points(rng):
     assert close(llrt.dot(x, packed, dtype="f32"), x @ w, 4e-3)
     op = llrt.prepare(llrt.dot, x, packed, dtype="f32")
     assert close(op(x, packed.elements, None, packed.scales, packed.zeros), x @ w, 4e-3)
+
+
+def test_rows_by_experts():
+    a = numpy.arange(12, dtype="float32").reshape(6, 2)
+    b = numpy.stack([numpy.full((2, 3), e + 1, "float32") for e in range(3)])
+    ends = numpy.array([4, 4, 6], "int32")
+    expected = numpy.concatenate([a[:4] @ b[0], a[4:] @ b[2]])
+    assert (llrt.dot(a, b, ends=ends) == expected).all()
+    assert (llrt.dot(a, b, ends=numpy.array([0, 4, 4, 6], "int32")) == expected).all()
+    sums = llrt.dot(a.T.copy(), expected, ends=ends)
+    assert sums.shape == (3, 2, 3) and (sums[1] == 0).all() and (sums[0] == a[:4].T @ expected[:4]).all()
+    with pytest.raises(ValueError, match="params.ends has 2 values, not 3"):
+        llrt.dot(a, b, ends=ends[:2])

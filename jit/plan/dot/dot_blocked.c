@@ -77,7 +77,9 @@ static int wide_dim(const dot_draft *x) {
 }
 
 bool dot_can_block(const dot_draft *x) {
-  return x->d.kernel->n_indices == 0 && bits_count(x->bits[wide_dim(x)]) >= x->d.kernel->lane_bits;
+  const plan_kernel *kernel = x->d.kernel;
+  bool indexed = kernel->n_indices > 0 && !kernel->experts.used;
+  return !indexed && bits_count(x->bits[wide_dim(x)]) >= x->d.kernel->lane_bits;
 }
 
 /* Of few rows what is read of the other operand is all that costs: whole lines of memory, one

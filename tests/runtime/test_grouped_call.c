@@ -1,0 +1,148 @@
+/* Grouped products as calls: what a description becomes, and what is refused with which words. */
+#include "convert_fixture.h"
+
+#define BAD LLRT_INVALID_ARGUMENT
+#define NOT LLRT_UNSUPPORTED
+#define TENSOR(type, n, x, y, z) \
+  { \
+    .dtype = type, .rank = n, .shape = { x, y, z } \
+  }
+#define F16(n, x, y, z) TENSOR(LLRT_F16, n, x, y, z)
+#define ENDS(n) TENSOR(LLRT_I32, 1, n, 0, 0)
+
+static const struct {
+  llrt_tensor a, b, d, ends;
+  const char *storage[3]; /* of a, b, d */
+  int indexed;            /* which of a, b, d has an index on axis `axis`; -1: none */
+  int axis, kind;
+  llrt_status status;
+  const char *words;
+} rows[] = {
+    {F16(2, 8, 4, 0),
+     F16(3, 3, 4, 6),
+     F16(2, 8, 6, 0),
+     ENDS(5),
+     {0},
+     -1,
+     0,
+     0,
+     BAD,
+     "params.ends has 5 values, not 3, one for each expert, or 4, with a leading zero"},
+    {F16(2, 8, 4, 0),
+     F16(3, 3, 4, 6),
+     F16(2, 8, 6, 0),
+     TENSOR(LLRT_I64, 1, 3, 0, 0),
+     {0},
+     -1,
+     0,
+     0,
+     BAD,
+     "params.ends is i64, not i32"},
+    {F16(2, 8, 4, 0),
+     F16(3, 3, 4, 6),
+     F16(2, 8, 6, 0),
+     TENSOR(LLRT_I32, 2, 3, 1, 0),
+     {0},
+     -1,
+     0,
+     0,
+     BAD,
+     "params.ends has rank 2, not 1"},
+    {F16(3, 3, 8, 4),
+     F16(3, 3, 4, 6),
+     F16(3, 3, 8, 6),
+     ENDS(3),
+     {0},
+     -1,
+     0,
+     0,
+     BAD,
+     "a grouped product of operands of rank 3 and 3 and a result of rank 3"},
+    {F16(2, 8, 4, 0),
+     F16(3, 3, 5, 6),
+     F16(2, 8, 6, 0),
+     ENDS(3),
+     {0},
+     -1,
+     0,
+     0,
+     BAD,
+     "operand B has 5 positions along K, not 4"},
+    {F16(2, 7, 4, 0),
+     F16(3, 3, 4, 6),
+     F16(2, 8, 6, 0),
+     ENDS(3),
+     {0},
+     -1,
+     0,
+     0,
+     BAD,
+     "operand A has 7 positions along M, not 8"},
+    {F16(2, 8, 4, 0),
+     F16(3, 3, 4, 6),
+     F16(2, 8, 6, 0),
+     ENDS(3),
+     {"storage(rank=2, digits=[dim0: 4, dim1: rest, dim0: rest])", 0, 0},
+     -1,
+     0,
+     0,
+     NOT,
+     "positions of axis M, which belong to experts, do not lie apart by one stride"},
+    {F16(2, 8, 4, 0),
+     F16(3, 3, 4, 6),
+     F16(2, 8, 6, 0),
+     ENDS(3),
+     {0},
+     0,
+     1,
+     LLRT_INDEX_COORDINATE,
+     NOT,
+     "operand A of a grouped product: A and D may have an index of rows"},
+    {F16(2, 8, 4, 0),
+     F16(3, 3, 4, 6),
+     F16(2, 8, 6, 0),
+     ENDS(3),
+     {0},
+     1,
+     0,
+     LLRT_INDEX_COORDINATE,
+     NOT,
+     "operand B of a grouped product"},
+};
+
+Test(grouped_call, refusals) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    llrt_tensor t[3] = {rows[i].a, rows[i].b, rows[i].d}, ends = rows[i].ends;
+    llrt_storage storage[3];
+    llrt_index index = {.axis = rows[i].axis, .kind = rows[i].kind, .dtype = LLRT_I32};
+    const llrt_dot_params params = {.size = sizeof params, .ends = &ends};
+    llrt_op_desc *desc = NULL;
+    index.axes = 1u << rows[i].axis;
+    index.extent = 4;
+    for (int k = 0; k < 3; k++) {
+      if (!rows[i].storage[k]) continue;
+      cr_assert_eq(llrt_storage_parse(rows[i].storage[k], t[k].rank, t[k].shape, &storage[k]),
+                   LLRT_OK, "%s", llrt_last_error());
+      t[k].storage = &storage[k];
+    }
+    if (rows[i].indexed >= 0) {
+      t[rows[i].indexed].indices = &index;
+      t[rows[i].indexed].n_indices = 1;
+    }
+    cr_expect_eq(llrt_dot_describe(&t[0], &t[1], &t[2], &params, &desc), rows[i].status,
+                 "row %zu: %s", i, llrt_last_error());
+    cr_expect(strstr(llrt_last_error(), rows[i].words), "row %zu: %s", i, llrt_last_error());
+    llrt_op_desc_destroy(&desc);
+  }
+}
+
+Test(grouped_call, results_have_the_form_of_ranks) {
+  llrt_tensor rows_d, sums_d, ends = ENDS(3);
+  const llrt_tensor a = F16(2, 8, 4, 0), b = F16(3, 3, 4, 6), other = F16(2, 4, 6, 0);
+  const llrt_dot_params params = {.size = sizeof params, .ends = &ends};
+  cr_assert_eq(llrt_dot_result(&a, &b, &params, &rows_d), LLRT_OK, "%s", llrt_last_error());
+  cr_expect(rows_d.rank == 2 && rows_d.shape[0] == 8 && rows_d.shape[1] == 6);
+  cr_assert_eq(llrt_dot_result(&a, &other, &params, &sums_d), LLRT_OK, "%s", llrt_last_error());
+  cr_expect(sums_d.rank == 3 && sums_d.shape[0] == 3 && sums_d.shape[1] == 8 &&
+            sums_d.shape[2] == 6);
+}

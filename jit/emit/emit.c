@@ -155,9 +155,10 @@ static void emit_function(emitter *e) {
   if (kernel->lookback.used) emit_ticket(e);
   emit_begin_experts(e);
   LLVMBasicBlockRef behind = emit_open_expert_tiles(e);
+  bool by_rounds = kernel->experts.shared && kernel->launch.rounds > 0; /* which find the expert */
   if (kernel->flat) emit_flat_first(e);
-  else if (!kernel->experts.shared || kernel->launch.rounds == 0) emit_decode_block(e);
-  emit_begin_indices(e);
+  else if (!by_rounds) emit_decode_block(e);
+  if (!by_rounds) emit_begin_indices(e);
   emit_begin_streams(e);
   emit_steps(e, 0, kernel->n_steps);
   if (kernel->launch.rounds > 0) emit_close_rounds(e, &e->rounds);

@@ -26,6 +26,8 @@ static const kind kinds[] = {
     {LLRT_E4M3, LLRT_E4M3, LLRT_BF16, 0, 64, 128, 0, false, true, false, false, false},
     {LLRT_BF16, LLRT_E2M1, LLRT_BF16, LLRT_E8M0, 64, 128, 32, false, false, false, false, true},
     {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 40, 24, 0, true, false, false, false, false},
+    {LLRT_BF16, LLRT_BF16, LLRT_BF16, 0, 128, 136, 0, false, true, true, false, false},
+    {LLRT_F16, LLRT_F16, LLRT_F16, 0, 192, 64, 0, false, false, true, true, false},
     {LLRT_I8, LLRT_I8, LLRT_I32, 0, 16, 33, 0, false, false, false, false, false},
 };
 #define KINDS ((int)(sizeof kinds / sizeof *kinds))

@@ -53,7 +53,9 @@ static LLVMValueRef at_least(const emitter *e, LLVMValueRef x, int least) {
 static void tell_filled(emitter *e, LLVMValueRef number, int turns) {
   e->ops->await_copies(e, turns);
   e->ops->proxy_fence(e);
-  LLVMBasicBlockRef next = emit_open_guard(e, at_least(e, number, turns));
+  LLVMValueRef own = number; /* of this position's turns: those before are told */
+  if (e->turns_before) own = LLVMBuildSub(e->builder, number, e->turns_before, "");
+  LLVMBasicBlockRef next = emit_open_guard(e, at_least(e, own, turns));
   e->ops->arrive(e,
                  barrier_of(e, FILLED, LLVMBuildSub(e->builder, number, emit_i32(e, turns), "")));
   emit_close_guard(e, next);
@@ -119,8 +121,9 @@ static void work_behind_loads(emitter *e, int first_step, int n) {
   e->warp = warp;
 }
 
-/* Where there are boxes products read nothing else that is copied: so copies tell by themselves
- * that they are there, and the turn's slots are filled without anybody's wait. */
+/* Where there are boxes products read nothing else that is copied, as a rule (plan_threads_tell):
+ * so copies tell by themselves that they are there, and the turn's slots are filled without
+ * anybody's wait. */
 static void fill_slots(emitter *e, int at) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef number = emit_turn_number(e);
@@ -132,7 +135,7 @@ static void fill_slots(emitter *e, int at) {
     emit_close_guard(e, next);
   }
   work_of_warps(e, at + 1, kernel->step[at].body);
-  if (boxes) {
+  if (!plan_threads_tell(kernel)) {
     e->ops->arrive_copied(e, barrier_of(e, FILLED, number));
     return;
   }
@@ -212,7 +215,7 @@ static void fill_and_work(emitter *e, int at, emit_walked *walked) {
 static void emit_producers(emitter *e, int at) {
   emit_walked walked = {.grid = e->grid};
   LLVMValueRef upper[PLAN_MAX_DIGITS];
-  bool boxes = e->kernel->launch.n_boxes > 0;
+  bool tell = plan_threads_tell(e->kernel);
   int landed = plan_landed_step(e->kernel);
   memcpy(upper, e->upper, sizeof upper);
   emit_block_turns(e, &walked.begin, &walked.end);
@@ -240,7 +243,7 @@ static void emit_producers(emitter *e, int at) {
   LLVMAddIncoming(walked.turn, &after, &latch, 1);
   LLVMPositionBuilderAtEnd(e->builder, done);
   LLVMValueRef last = LLVMBuildSub(e->builder, emit_turn_number(e), emit_i32(e, 1), "");
-  for (int i = PLAN_COPIES_LAG - 1; i >= 0 && !boxes; i--) tell_filled(e, last, i);
+  for (int i = PLAN_COPIES_LAG - 1; i >= 0 && tell; i--) tell_filled(e, last, i);
   e->walked = NULL;
   e->grid = walked.grid;
   memcpy(e->upper, upper, sizeof upper);

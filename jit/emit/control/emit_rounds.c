@@ -4,6 +4,7 @@
 #include "jit/emit/control/emit_control.h"
 #include "jit/emit/core/builder.h"
 #include "jit/emit/place/address.h"
+#include "jit/emit/place/index.h"
 
 /* Inside, the thread's number is hidden: else every address of what stands behind the walk would be
  * computed before the rounds and stay in a register of its own. */
@@ -39,6 +40,7 @@ void emit_open_rounds(emitter *e, emit_rounds *r) {
   e->block = r->block;
   if (dealt) emit_deal_piece(e, r->block);
   else emit_decode_block(e);
+  if (e->kernel->experts.shared) emit_begin_indices(e);
 }
 
 void emit_close_rounds(emitter *e, const emit_rounds *r) {

@@ -61,7 +61,7 @@ llrt_status plan_verify_rounds(const plan_kernel *kernel) {
   bool met = false;
   if (kernel->launch.rounds == 0) return LLRT_OK;
   CHECK(kernel->producers > 0 && kernel->launch.n_boxes > 0 && kernel->cluster_bits == 0 &&
-            kernel->n_indices == 0 && kernel->walk.split < 0,
+            (kernel->n_indices == 0 || kernel->experts.used) && kernel->walk.split < 0,
         "rounds of blocks whose copies wait for each other");
   while (kernel->step[at].kind == PLAN_FILL) at++;
   CHECK(kernel->step[at].kind == PLAN_ROLES, "step %d: before the rounds", at);

@@ -1,17 +1,8 @@
 /* What emission and interpretation rely on in what producers do. */
 #include "jit/plan/check/verify.h"
 
+#include "jit/plan/facts/box.h"
 #include "jit/plan/kernel/plan_check.h"
-
-/* Whether products read a buffer themselves. */
-static bool is_multiplied(const plan_kernel *kernel, int buffer) {
-  for (int i = 0; i < kernel->n_steps; i++) {
-    const plan_step *step = &kernel->step[i];
-    for (int o = 0; o < 2 && step->kind == PLAN_DOT; o++)
-      if (step->shared >> o & 1 && step->from[o] == buffer) return true;
-  }
-  return false;
-}
 
 /* Behind what has landed: loads from rings that boxes fill, stores to others of as many slots. */
 static llrt_status check_landed(const plan_kernel *kernel, int produce, int at) {
@@ -51,8 +42,8 @@ llrt_status plan_verify_produce(const plan_kernel *kernel, int at) {
           "step %d: slots", i);
     CHECK(boxes || inner->box == 0, "step %d: a box behind other copies", i);
     boxes &= inner->box > 0;
-    CHECK(inner->kind != PLAN_COPY || inner->box || kernel->launch.n_boxes == 0 ||
-              !is_multiplied(kernel, inner->buffer),
+    CHECK(inner->kind != PLAN_COPY || inner->box || plan_threads_tell(kernel) ||
+              !plan_is_multiplied(kernel, inner->buffer),
           "step %d: products of what threads copy beside boxes", i);
   }
   return LLRT_OK;
@@ -61,7 +52,7 @@ llrt_status plan_verify_produce(const plan_kernel *kernel, int at) {
 /* Producers whose threads copy say that a turn's slots are filled when they have begun the copies
  * of the next: for that other slots are free, whatever those that are released wait for. */
 llrt_status plan_verify_release(const plan_kernel *kernel, int at) {
-  int lag = kernel->launch.n_boxes > 0 ? 0 : PLAN_COPIES_LAG;
+  int lag = plan_threads_tell(kernel) ? PLAN_COPIES_LAG : 0;
   CHECK(kernel->producers > 0 && kernel->step[at].turns >= 0, "step %d: no producers", at);
   CHECK(kernel->step[at].turns + lag < kernel->slots, "step %d: %d slots are never free", at,
         kernel->slots);

@@ -138,6 +138,7 @@ typedef struct dot_draft {
   uint64_t bits[3];      /* by DOT_DIM: the draft's bits that are in the tile */
   bool swapped;          /* warpgroups: the instruction's first operand is B */
   bool boxes;            /* rings are filled by boxes */
+  int mixed;             /* 1, 2: only that of A, of B is; 0: not so */
   bool rings;            /* both operands go through rings */
   bool warpgroups;       /* products read the rings themselves */
   dot_ring ring[2];      /* by operand */

@@ -323,7 +323,7 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   } else {
     if (shape.warpgroups) LLRT_TRY(choose_warpgroups(&x));
     else if (!job->finish) LLRT_TRY(choose_way(&x));
-    if (shape.rounds && x.boxes && !split) LLRT_TRY(rounds_begin(d));
+    if (shape.rounds && (x.boxes || x.mixed) && !split) LLRT_TRY(rounds_begin(d));
     LLRT_TRY(kernel_steps(&x));
   }
   draft_finish(kernel);

@@ -134,9 +134,22 @@ llrt_status dot_plan_rings(dot_draft *x) {
   return LLRT_OK;
 }
 
+/* One operand by boxes, the other by threads. */
+static llrt_status copy_mixed(dot_draft *x, bool edge, int *n) {
+  plan_kernel *kernel = x->d.kernel;
+  const dot_ring *boxed = &x->ring[x->mixed - 1], *other = &x->ring[2 - x->mixed];
+  *n = edge ? 4 : 2;
+  LLRT_TRY(draft_step(kernel, boxed->masked));
+  if (edge)
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .body = 1, .otherwise = 1}));
+  LLRT_TRY(draft_step(kernel, other->copy));
+  return edge ? draft_step(kernel, other->masked) : LLRT_OK;
+}
+
 llrt_status dot_copy_operands(dot_draft *x, int *n) {
   plan_kernel *kernel = x->d.kernel;
   bool edge = kernel->n_bounds > 0 && !x->boxes;
+  if (x->mixed) return copy_mixed(x, edge, n);
   *n = edge ? 5 : 2;
   if (edge)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .body = 2, .otherwise = 2}));

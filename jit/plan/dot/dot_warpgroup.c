@@ -135,6 +135,16 @@ static int columns_beside(const dot_draft *x) {
   return lacks_quarter(x) && all > most ? all - 2 : most;
 }
 
+/* Where threads copy one operand they copy both, but for rows of experts that an index gathers, or
+ * weights of a list of pointers: the other operand is the larger part. */
+static void mix_copies(dot_draft *x) {
+  plan_kernel *kernel = x->d.kernel;
+  if (x->boxes) return;
+  if (kernel->experts.shared && kernel->launch.n_boxes == 1)
+    x->mixed = x->ring[0].masked.box ? 1 : 2;
+  else kernel->launch.n_boxes = x->ring[0].masked.box = x->ring[1].masked.box = 0;
+}
+
 llrt_status dot_plan_warpgroups(dot_draft *x, const dot_space *space, const dot_types *types) {
   const dot_room room = {
       .results = 7, .operand = 16, .columns = types->short_sums ? columns_beside(x) : 0};
@@ -150,11 +160,11 @@ llrt_status dot_plan_warpgroups(dot_draft *x, const dot_space *space, const dot_
     return llrt_error(LLRT_UNSUPPORTED,
                       "where threads copy, %d warps have too few registers for sums",
                       1 << kernel->warp_bits);
+  mix_copies(x);
   for (int i = 0; i < 2 && !x->boxes; i++)
-    if (x->ring[i].masked.vector < x->ring[i].copy.vector)
+    if (!x->ring[i].masked.box && x->ring[i].masked.vector < x->ring[i].copy.vector)
       return llrt_error(LLRT_UNSUPPORTED,
                         "an extent cuts pieces of 16 bytes, which threads copy whole");
-  if (!x->boxes) kernel->launch.n_boxes = x->ring[0].masked.box = x->ring[1].masked.box = 0;
   x->rings = x->warpgroups = true;
   dot_plan_bands(x, (int64_t[]){(int64_t)1 << bits_count(x->bits[DOT_DIM_M]),
                                 (int64_t)1 << bits_count(x->bits[DOT_DIM_N])});

@@ -53,8 +53,8 @@ bool plan_digit_moves(const plan_kernel *kernel, int tensor, int digit) {
 }
 
 bool plan_is_of_axes(const plan_kernel *kernel, int tensor, const int8_t *axis, int rank) {
-  bool only = kernel->origin[tensor] == 0 && kernel->swizzle[tensor].swizzle_len == 0 &&
-              kernel->n_indices == 0;
+  bool only = kernel->origin[tensor] == 0 && kernel->swizzle[tensor].swizzle_len == 0;
+  for (int i = 0; i < kernel->n_indices; i++) only &= kernel->index[i].tensor != tensor;
   for (int i = 0; i < kernel->n_digits; i++) {
     bool of_box = false;
     for (int d = 0; d < rank; d++) of_box |= kernel->digit[i].axis == axis[d];
@@ -104,6 +104,23 @@ bool plan_only_boxes(const plan_kernel *kernel) {
   bool only = at < kernel->n_steps;
   for (int i = at + 1; only && i <= at + kernel->step[at].body; i++) only = kernel->step[i].box > 0;
   return only;
+}
+
+bool plan_is_multiplied(const plan_kernel *kernel, int buffer) {
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    for (int o = 0; o < 2 && step->kind == PLAN_DOT; o++)
+      if (step->shared >> o & 1 && step->from[o] == buffer) return true;
+  }
+  return false;
+}
+
+bool plan_threads_tell(const plan_kernel *kernel) {
+  bool tell = kernel->launch.n_boxes == 0;
+  for (int i = 0; i < kernel->n_steps && kernel->experts.used; i++)
+    tell |= kernel->step[i].kind == PLAN_COPY && !kernel->step[i].box &&
+            plan_is_multiplied(kernel, kernel->step[i].buffer);
+  return tell;
 }
 
 int plan_landed_step(const plan_kernel *kernel) {

@@ -38,6 +38,13 @@ int plan_box_count(const plan_kernel *kernel, const plan_step *step);
 /* Whether producers copy nothing but boxes. */
 bool plan_only_boxes(const plan_kernel *kernel);
 
+/* Whether products read a buffer themselves. */
+bool plan_is_multiplied(const plan_kernel *kernel, int buffer);
+
+/* Whether producers' threads tell by themselves that a turn's copies have arrived: where there are
+ * no boxes, and where products read what threads copy past the threads' own accesses. */
+bool plan_threads_tell(const plan_kernel *kernel);
+
 /* The number of the producers' PLAN_LANDED; -1: they only copy. */
 int plan_landed_step(const plan_kernel *kernel);
 

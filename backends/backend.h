@@ -5,6 +5,7 @@
 #define LLRT_BACKENDS_BACKEND_H
 
 #include "backends/meet.h"
+#include "backends/sharing.h"
 #include "base/parallel.h"
 #include "jit/plan/kernel/launch.h"
 #include "jit/plan/types/target.h"
@@ -140,6 +141,8 @@ struct llrt_backend {
   llrt_status (*meet_load)(llrt_device *device, backend_module **module);
   llrt_status (*meet)(llrt_device *device, const backend_module *module, const backend_meet *meet,
                       void *stream);
+  /* Memory that several processes see; NULL: the device has none. */
+  const backend_sharing *sharing;
   /* A 64-bit word of host memory, 0, that kernels of the device reach at its address, so that it is
    * read here without waiting. NULL: meetings leave no notes. */
   llrt_status (*note_create)(llrt_device *device, uint64_t **note);

@@ -56,7 +56,7 @@ void *memory_map(size_t bytes) {
 }
 
 int memory_file(const char *name) {
-  return fails(MEMORY_FILES) ? -1 : memfd_create(name, MFD_CLOEXEC);
+  return fails(MEMORY_FILES) ? -1 : memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
 int memory_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),

@@ -17,7 +17,8 @@ void *memory_resize(void *old, size_t bytes);         /* old stays as it is wher
 void *memory_aligned(size_t alignment, size_t bytes); /* bytes: a multiple of the alignment */
 char *memory_text(const char *text);                  /* a copy */
 void *memory_map(size_t bytes);    /* whole pages, zero, to be read and written */
-int memory_file(const char *name); /* a descriptor, closed by exec; -1 with errno: there is none */
+int memory_file(const char *name); /* a descriptor, closed by exec, of a size that may be sealed; -1
+                                      with errno: there is none */
 int memory_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                   void *data); /* as pthread_create */
 

@@ -28,6 +28,8 @@ static const subcommand subcommands[] = {
     {"reshard", "whole tensors from one sharding to another, over several devices", bench_reshard},
     {"reshard-latency", "small tensors from rows to columns, over several devices; graphs",
      bench_reshard_latency},
+    {"reshard-processes", "the same between processes, on one device or several; short ones",
+     bench_reshard_processes},
     {"table4", "integers with floats inside a block, every pair and shape: which are right",
      bench_table4},
     {"repack", "checkpoints by recipes, and back, beside copies", bench_repack},

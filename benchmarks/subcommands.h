@@ -22,6 +22,7 @@ int bench_map(int argc, char *argv[]);
 int bench_reduce(int argc, char *argv[]);
 int bench_reshard(int argc, char *argv[]);
 int bench_reshard_latency(int argc, char *argv[]);
+int bench_reshard_processes(int argc, char *argv[]);
 int bench_repack(int argc, char *argv[]);
 int bench_scan(int argc, char *argv[]);
 int bench_table4(int argc, char *argv[]);

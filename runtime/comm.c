@@ -208,6 +208,23 @@ llrt_status llrt_comm_status(const llrt_comm *comm, void *stream) {
   return llrt_comm_tell_error(error, LLRT_DEVICE);
 }
 
+/* Of barriers alone: no description has it. */
+static const llrt_hash barrier_hash = {0x6c6c72742d626172ull, 0x726965722d303031ull};
+
+llrt_status llrt_comm_barrier(const llrt_comm *comm, void *stream) {
+  LLRT_ENTRY();
+  uint64_t error;
+  LLRT_REQUIRE(comm, "comm is NULL");
+  LLRT_TRY(llrt_validate_stream(comm->device, stream));
+  if (!comm->pad)
+    return llrt_error(LLRT_UNSUPPORTED, "the communicator has no signals by which ranks meet");
+  LLRT_TRY(llrt_comm_known_error(comm, &error));
+  LLRT_TRY(llrt_comm_tell_error(error, LLRT_DEVICE));
+  LLRT_TRY(llrt_comm_meet(comm, barrier_hash, NULL, stream));
+  LLRT_TRY(llrt_comm_known_error(comm, &error));
+  return llrt_comm_tell_error(error, LLRT_DEVICE);
+}
+
 llrt_status llrt_device_reach_peer(llrt_device *device, llrt_device *peer) {
   LLRT_ENTRY();
   LLRT_REQUIRE(device && peer, "device or peer is NULL");

@@ -72,6 +72,8 @@ static llrt_status make(llrt_comm *comm, const llrt_reshard_desc *given, llrt_re
   reshard->comm = comm;
   reshard->hash = reshard_hash(&own, comm->ranks);
   reshard->crosses = reshard_crosses(&own);
+  for (int32_t r = 0; r < comm->ranks && !reshard->fills; r++)
+    reshard->fills = reshard_fills(&own, r);
   llrt_reshard_path path;
   LLRT_TRY(choose_path(comm, &own, &path));
   return path == LLRT_RESHARD_NCCL ? reshard_exchange_build(reshard, &own, stream)
@@ -275,4 +277,24 @@ llrt_status llrt_reshard_get(const llrt_reshard *reshard, llrt_reshard_info *inf
     }
   }
   return LLRT_PARAMS_WRITE(llrt_reshard_info, info, &own);
+}
+
+llrt_status llrt_reshard_move(const llrt_reshard *reshard, void *const *sources,
+                              void *const *destinations, void *stream) {
+  LLRT_ENTRY();
+  uint64_t words[RESHARD_MAX_WORDS];
+  LLRT_REQUIRE(reshard, "reshard is NULL");
+  LLRT_REQUIRE(sources && destinations, "sources or destinations is NULL");
+  const reshard_bases run = {sources, destinations, NULL};
+  const comm_words list = {reshard->list, words, reshard->n_words};
+  LLRT_TRY(llrt_validate_stream(reshard->comm->device, stream));
+  if (reshard->exchange)
+    return llrt_error(LLRT_UNSUPPORTED, "NCCL's messages have no meetings to be left out");
+  if (reshard->fills)
+    return llrt_error(LLRT_UNSUPPORTED, "parts have pads or zeros that are written before ranks "
+                                        "meet: llrt_reshard_run");
+  LLRT_TRY(check_comm(reshard->comm));
+  LLRT_TRY(run_before(reshard, &run, words, stream));
+  LLRT_TRY(llrt_comm_write(reshard->comm, &list, stream));
+  return reshard_run_launches(reshard, 0, reshard->n, true, &run, stream);
 }

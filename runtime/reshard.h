@@ -60,6 +60,7 @@ struct llrt_reshard {
   const llrt_comm *comm;
   llrt_hash hash;
   bool crosses; /* some rank reads or writes another's memory: else none waits for others */
+  bool fills;   /* some rank fills its part before others write to it */
   int n, capacity;
   reshard_launch *launch;     /* in the order in which they are queued */
   int n_fills;                /* of them, the first: before the ranks meet */

@@ -117,6 +117,10 @@
   S(llrt_matrix, F(llrt_matrix, element_bits) F(llrt_matrix, swizzle_bytes) \
     F(llrt_matrix, mn_major) F(llrt_matrix, leading_bytes) F(llrt_matrix, stride_bytes) \
     F(llrt_matrix, reserved)) \
+  S(llrt_memory_handle, F(llrt_memory_handle, kind) F(llrt_memory_handle, backend) \
+    F(llrt_memory_handle, bytes) F(llrt_memory_handle, offset) F(llrt_memory_handle, device) \
+    F(llrt_memory_handle, exporter) F(llrt_memory_handle, driver) \
+    F(llrt_memory_handle, reserved)) \
   S(llrt_mesh, F(llrt_mesh, n_axes) F(llrt_mesh, first) F(llrt_mesh, name) \
     F(llrt_mesh, size) F(llrt_mesh, reserved)) \
   S(llrt_named_argument, F(llrt_named_argument, name) F(llrt_named_argument, value)) \

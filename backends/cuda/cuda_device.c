@@ -235,6 +235,7 @@ const llrt_backend llrt_backend_cuda = {
     .leave = llrt_cuda_leave_device,
     .meet_load = llrt_cuda_meet_load,
     .meet = llrt_cuda_meet,
+    .sharing = &llrt_cuda_sharing,
     .note_create = llrt_cuda_note_create,
     .note_destroy = llrt_cuda_note_destroy,
     .reach_peer = llrt_cuda_reach_peer,

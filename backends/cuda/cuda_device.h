@@ -103,6 +103,9 @@ void llrt_cuda_unload(llrt_device *base, backend_module *module);
 llrt_status llrt_cuda_launch(llrt_device *base, const backend_module *module,
                              const backend_launch *launch, void *stream);
 
+/* cuda_sharing.c */
+extern const backend_sharing llrt_cuda_sharing;
+
 /* cuda_meet.c */
 llrt_status llrt_cuda_meet_load(llrt_device *base, backend_module **module);
 llrt_status llrt_cuda_meet(llrt_device *base, const backend_module *module,

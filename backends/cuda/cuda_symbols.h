@@ -76,10 +76,30 @@ typedef struct cuda_pool_properties {
   char reserved[96];
 } cuda_pool_properties;
 
+/* CUmemAllocationProp, CUmemAccessDesc, CUuuid, CUipcMemHandle */
+#define CUDA_ATTRIBUTE_FD_HANDLES 103 /* allocations may be given as POSIX file descriptors */
+#define CUDA_ACCESS_READ_WRITE 3
+#define CUDA_IPC_PEER_ACCESS 1 /* opening lets the context at the peer's memory */
+typedef struct cuda_allocation_properties {
+  int type, handle_types, location_type, location_id;
+  void *security_attributes;
+  unsigned char flags[8];
+} cuda_allocation_properties;
+typedef struct cuda_access {
+  int location_type, location_id, flags;
+} cuda_access;
+typedef struct cuda_uuid {
+  char bytes[16];
+} cuda_uuid;
+typedef struct cuda_ipc_handle {
+  char bytes[64];
+} cuda_ipc_handle;
+
 #define CUDA_HOST_FOR_KERNELS 3    /* CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP */
 #define CUDA_STREAM_NON_BLOCKING 1 /* CUstream_flags */
 #define CUDA_CAPTURE_RELAXED 2     /* CUstreamCaptureMode */
 #define CUDA_POINTER_MEMORY_TYPE 2 /* CUpointer_attribute */
+#define CUDA_POINTER_IPC_CAPABLE 10
 
 /* CUtensorMap, CUtensorMapDataType, CUtensorMapL2promotion. Values of the swizzle are log2 pieces
  * of 16 bytes. */
@@ -110,6 +130,29 @@ typedef struct cuda_pool_properties {
   X(1, cuMemFree_v2, (cuda_ptr memory)) \
   X(0, cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags)) \
   X(0, cuMemFreeHost, (void *memory)) \
+  X(0, cuDeviceGetUuid_v2, (cuda_uuid * uuid, cuda_ordinal device)) \
+  X(0, cuMemGetAddressRange_v2, (cuda_ptr * begin, size_t *bytes, cuda_ptr address)) \
+  X(0, cuIpcGetMemHandle, (cuda_ipc_handle * handle, cuda_ptr memory)) \
+  X(0, cuIpcOpenMemHandle_v2, (cuda_ptr * memory, cuda_ipc_handle handle, unsigned flags)) \
+  X(0, cuIpcCloseMemHandle, (cuda_ptr memory)) \
+  X(0, cuMemGetAllocationGranularity, \
+    (size_t *bytes, const cuda_allocation_properties *properties, int option)) \
+  X(0, cuMemCreate, \
+    (unsigned long long *allocation, size_t bytes, const cuda_allocation_properties *properties, \
+     unsigned long long flags)) \
+  X(0, cuMemRelease, (unsigned long long allocation)) \
+  X(0, cuMemAddressReserve, \
+    (cuda_ptr * address, size_t bytes, size_t alignment, cuda_ptr wanted, \
+     unsigned long long flags)) \
+  X(0, cuMemAddressFree, (cuda_ptr address, size_t bytes)) \
+  X(0, cuMemMap, \
+    (cuda_ptr address, size_t bytes, size_t offset, unsigned long long allocation, \
+     unsigned long long flags)) \
+  X(0, cuMemUnmap, (cuda_ptr address, size_t bytes)) \
+  X(0, cuMemSetAccess, (cuda_ptr address, size_t bytes, const cuda_access *access, size_t count)) \
+  X(0, cuMemExportToShareableHandle, \
+    (void *handle, unsigned long long allocation, int type, unsigned long long flags)) \
+  X(0, cuMemImportFromShareableHandle, (unsigned long long *allocation, void *handle, int type)) \
   X(1, cuMemcpyHtoDAsync_v2, \
     (cuda_ptr destination, const void *source, size_t bytes, void *stream)) \
   X(1, cuMemcpyDtoHAsync_v2, (void *destination, cuda_ptr source, size_t bytes, void *stream)) \

@@ -184,5 +184,6 @@ const llrt_backend llrt_backend_host = {
     .unload = llrt_host_unload,
     .launch = llrt_host_launch,
     .meet_load = llrt_host_meet_load,
+    .sharing = &llrt_host_sharing,
     .meet = llrt_host_meet,
 };

@@ -20,6 +20,9 @@ void llrt_host_unload(llrt_device *base, backend_module *module);
 llrt_status llrt_host_launch(llrt_device *base, const backend_module *module,
                              const backend_launch *launch, void *stream);
 
+/* host_sharing.c */
+extern const backend_sharing llrt_host_sharing;
+
 /* host_meet.c */
 llrt_status llrt_host_meet_load(llrt_device *base, backend_module **module);
 llrt_status llrt_host_meet(llrt_device *base, const backend_module *module,

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """What PyTorch and NCCL need for the cases of `llrt-bench reshard`, on the GPUs of one host: a process for each.
 
-  reshard_peer.py [--mib N] [--ranks N] [--repeat N]
+  reshard_peer.py [--mib N] [--ranks N] [--repeat N] [--short]
+
+With --short only all-to-alls of 8 bytes to 16 MiB a rank, called and as graphs that are replayed, as
+`llrt-bench reshard-processes` has them.
 
 Of each case two times: NCCL's all-to-all of the bytes that cross and those that stay alone (the result lies in pieces), and
 the whole of it as PyTorch's users write it: permute, all-to-all, transpose. Times are CUDA events around four runs in a row, the
@@ -53,6 +56,28 @@ def shard_0_to_1(part, ranks, torch, dist):
     return received.view(b * ranks, h // ranks, s, d)
 
 
+def short_ones(rank, ranks, options, torch, dist):
+    """All-to-alls of few bytes, eight in a row."""
+    size = 8
+    while size <= 16 << 20:
+        elements = max(1, size // 2 // ranks) * ranks
+        part = torch.zeros(elements, dtype=torch.bfloat16, device="cuda")
+        other = torch.empty_like(part)
+
+        def eight():
+            for _ in range(8):
+                dist.all_to_all_single(other, part)
+
+        called = measure(eight, options, torch, dist) / 8
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            eight()
+        replayed = measure(graph.replay, options, torch, dist) / 8
+        if rank == 0:
+            print(f"NCCL all-to-all {2 * elements:12} bytes a rank  called {called:9.1f} us   replayed {replayed:9.1f} us", flush=True)
+        size *= 8
+
+
 def run_rank(rank, options):
     import os
 
@@ -62,6 +87,10 @@ def run_rank(rank, options):
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(options.port), NCCL_NVLS_ENABLE="0")
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", rank=rank, world_size=options.ranks)
+    if options.short:
+        short_ones(rank, options.ranks, options, torch, dist)
+        dist.destroy_process_group()
+        return
     ranks, elements = options.ranks, (options.mib << 20) // 2 * options.ranks
     side = 64 * ranks
     while 4 * side * side <= elements:
@@ -100,6 +129,7 @@ def main():
     parser.add_argument("--mib", type=int, default=1024, help="of each rank's part (default 1024)")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=15)
+    parser.add_argument("--short", action="store_true", help="all-to-alls of few bytes alone")
     parser.add_argument("--port", type=int, default=29511)
     options = parser.parse_args()
     import torch.multiprocessing

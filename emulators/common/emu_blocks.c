@@ -10,6 +10,11 @@
                       */
 #define POISON 0xa5
 
+bool emu_shares_memory(void) {
+  const char *set = getenv("LLRT_EMU_IPC");
+  return set && strcmp(set, "1") == 0;
+}
+
 static struct pinned {
   struct pinned *next;
   emu_range range; /* nothing in it counts as undefined */
@@ -51,7 +56,9 @@ int emu_block_make(emu_context *context, size_t bytes, bool hidden, emu_block **
   if (!block) return EMU_OUT_OF_MEMORY;
   if (context->memory.used + bytes > context->total_bytes) emu_empty_apart(context, 0);
   bool fits = bytes <= context->total_bytes && context->memory.used <= context->total_bytes - bytes;
-  uint64_t address = fits ? emu_memory_allocate(&context->memory, bytes) : 0;
+  uint64_t (*allocate)(emu_memory *, size_t) =
+      emu_shares_memory() && !hidden ? emu_memory_allocate_file : emu_memory_allocate;
+  uint64_t address = fits ? allocate(&context->memory, bytes) : 0;
   if (!address) {
     free(block);
     *out = NULL;
@@ -213,18 +220,26 @@ int emu_allocate_on(emu_stream *stream, void *handle, size_t bytes, uint64_t *ad
   return result;
 }
 
+/* Memory that no block stands for: what processes share. */
+static emu_context *context_of(uint64_t address) {
+  emu_context *context = emu_contexts;
+  while (context && !emu_memory_find_any(&context->memory, address, 1)) context = context->next;
+  return context;
+}
+
 bool emu_find_place(uint64_t address, emu_place *place) {
   emu_run_lock();
-  *place = (emu_place){.host = emu_is_pinned(address, 1), .begin = address};
+  *place = (emu_place){.host = emu_is_pinned(address, 1), .begin = address, .fd = -1};
   emu_range *range = emu_find_any(NULL, address, 1);
   const emu_block *block = range ? range->owner : NULL;
-  bool known = block && !block->returned;
+  bool known = range && (!block || !block->returned);
   if (known) {
-    *place = (emu_place){.context = block->context,
-                         .pool = block->pool,
+    *place = (emu_place){.context = block ? block->context : context_of(address),
+                         .pool = block ? block->pool : NULL,
                          .begin = range->address,
-                         .id = block->id,
-                         .bytes = range->bytes};
+                         .id = block ? block->id : 0,
+                         .bytes = range->bytes,
+                         .fd = block && !range->block ? range->fd : -1};
   }
   emu_run_unlock();
   return known || place->host;

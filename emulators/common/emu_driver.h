@@ -124,6 +124,10 @@ int emu_allocate(emu_context *context, size_t bytes, uint64_t *address);
 /* Of any memory of the process; waits for its context's work. */
 int emu_free(uint64_t address);
 
+/* LLRT_EMU_IPC=1 in the environment: what emu_allocate gives lies in files, which other processes
+ * can open. */
+bool emu_shares_memory(void);
+
 /* Host memory that copies reach without waiting for the caller. */
 int emu_pin(void *memory, size_t bytes);
 bool emu_unpin(void *memory);
@@ -149,6 +153,7 @@ typedef struct emu_place {
   uint64_t begin, id;
   size_t bytes;
   bool host; /* pinned */
+  int fd;    /* of memory in a file; else -1 */
 } emu_place;
 
 /* The allocation that holds an address; false: none. */

@@ -15,7 +15,9 @@ typedef struct emu_range {
   uint64_t address;
   size_t bytes;
   uint8_t *undefined; /* shadow of each byte */
-  void *block;        /* what was allocated: the range and space around it */
+  void *block;        /* what was allocated: the range and space around it; NULL: it is mapped */
+  bool borrowed;      /* another's: freeing the range leaves the memory and its shadow */
+  int fd;             /* of mapped memory: the file, twice its size, with the shadow behind */
   bool hidden;        /* an address that is taken, without memory: no access finds it */
   void *owner;        /* the allocator's */
 } emu_range;
@@ -30,6 +32,19 @@ void emu_memory_fini(emu_memory *memory);
 
 /* A range of `bytes` > 0 undefined bytes, aligned to 256; ranges never touch. 0: no memory. */
 uint64_t emu_memory_allocate(emu_memory *memory, size_t bytes);
+
+/* The same in a file of its own, which other processes can open; and what such a file of another
+ * process has. The descriptor stays the caller's. */
+uint64_t emu_memory_allocate_file(emu_memory *memory, size_t bytes);
+uint64_t emu_memory_map_file(emu_memory *memory, int fd, size_t bytes);
+
+/* Lets a device at memory that somebody else keeps; false: no memory. */
+bool emu_memory_borrow(emu_memory *memory, uint64_t address, size_t bytes, uint8_t *undefined);
+
+/* A file for `bytes` undefined bytes and their shadow, of a size that stays, and the size that such
+ * a file is for; -1 and 0: there is none. */
+int emu_file_create(size_t bytes);
+size_t emu_file_bytes(int fd);
 
 /* Frees the range that begins at address; false: there is none. */
 bool emu_memory_free(emu_memory *memory, uint64_t address);

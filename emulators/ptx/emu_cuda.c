@@ -8,6 +8,7 @@
  * LLRT_EMU_LANES=apart: lanes that a branch parted stay so until they are synchronised.
  * LLRT_EMU_BLOCKS=reversed: blocks run from the last one down.
  * LLRT_EMU_POOLS=0: devices have no memory in stream order, as before CUDA 11.2.
+ * LLRT_EMU_IPC=1: memory of cuMemAlloc may be opened by other processes.
  * LLRT_EMU_UNITS=N: devices say that they have N multiprocessors.
  * LLRT_EMU_SHARED_KIB=N: no device's blocks have more than N KiB of shared memory (99: with the
  * device of 8.0, one of 8.6).
@@ -147,6 +148,7 @@ cuda_result cuDeviceGetAttribute(int *value, int attribute, cuda_ordinal device)
   case CUDA_ATTRIBUTE_CLOCK_KHZ: *value = 1000000; return 0;
   case CUDA_ATTRIBUTE_PAGEABLE_ACCESS: *value = 0; return 0;
   case CUDA_ATTRIBUTE_MEMORY_POOLS: *value = emu_pools_are_there(); return 0;
+  case CUDA_ATTRIBUTE_FD_HANDLES: *value = 1; return 0;
   case CUDA_ATTRIBUTE_POOL_HANDLES: *value = CUDA_HANDLE_POSIX_FD; return 0;
   default: return EMU_INVALID_VALUE;
   }

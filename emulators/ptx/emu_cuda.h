@@ -115,8 +115,29 @@ typedef struct cuda_kernel_node {
   X(cuGraphGetEdges, (void *graph, void **from, void **to, size_t *n)) \
   X(cuGraphNodeGetType, (void *node, int *type)) \
   X(cuGraphKernelNodeGetParams_v2, (void *node, cuda_kernel_node *params))
+#define EMU_CUDA_SHARING(X) \
+  X(cuDeviceGetUuid_v2, (cuda_uuid * uuid, cuda_ordinal device)) \
+  X(cuMemGetAddressRange_v2, (cuda_ptr * begin, size_t *bytes, cuda_ptr address)) \
+  X(cuIpcGetMemHandle, (cuda_ipc_handle * handle, cuda_ptr memory)) \
+  X(cuIpcOpenMemHandle_v2, (cuda_ptr * memory, cuda_ipc_handle handle, unsigned flags)) \
+  X(cuIpcCloseMemHandle, (cuda_ptr memory)) \
+  X(cuMemGetAllocationGranularity, \
+    (size_t *bytes, const cuda_allocation_properties *properties, int option)) \
+  X(cuMemCreate, (unsigned long long *allocation, size_t bytes, \
+                  const cuda_allocation_properties *properties, unsigned long long flags)) \
+  X(cuMemRelease, (unsigned long long allocation)) \
+  X(cuMemAddressReserve, (cuda_ptr * address, size_t bytes, size_t alignment, cuda_ptr wanted, \
+                          unsigned long long flags)) \
+  X(cuMemAddressFree, (cuda_ptr address, size_t bytes)) \
+  X(cuMemMap, (cuda_ptr address, size_t bytes, size_t offset, unsigned long long allocation, \
+               unsigned long long flags)) \
+  X(cuMemUnmap, (cuda_ptr address, size_t bytes)) \
+  X(cuMemSetAccess, (cuda_ptr address, size_t bytes, const cuda_access *access, size_t count)) \
+  X(cuMemExportToShareableHandle, \
+    (void *handle, unsigned long long allocation, int type, unsigned long long flags)) \
+  X(cuMemImportFromShareableHandle, (unsigned long long *allocation, void *handle, int type))
 #define EMU_CUDA_SYMBOLS(X) \
-  EMU_CUDA_CONTEXTS(X) EMU_CUDA_STREAMS(X) EMU_CUDA_MEMORY(X) EMU_CUDA_GRAPHS(X)
+  EMU_CUDA_SHARING(X) EMU_CUDA_CONTEXTS(X) EMU_CUDA_STREAMS(X) EMU_CUDA_MEMORY(X) EMU_CUDA_GRAPHS(X)
 
 /* Inside the library: the thread's current context (NULL: none), the primary one of a device,
  * whether or not it is retained, and a stream of the current context. */

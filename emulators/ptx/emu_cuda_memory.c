@@ -197,7 +197,7 @@ static cuda_result describe(const emu_place *place, uint64_t address, int attrib
   case DEVICE_ORDINAL:
     *(int *)data = place->context ? emu_context_device(place->context) : -2;
     return 0;
-  case IS_IPC_CAPABLE: *(char *)data = place->context && !place->pool; return 0;
+  case IS_IPC_CAPABLE: *(char *)data = place->fd >= 0 && !place->pool; return 0;
   case RANGE_BEGIN: *(void **)data = known ? (void *)(uintptr_t)place->begin : NULL; return 0;
   case RANGE_BYTES: *(size_t *)data = place->bytes; return 0;
   case MAPPED: *(char *)data = known; return 0;

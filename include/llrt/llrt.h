@@ -49,6 +49,7 @@
 #include <llrt/reduce.h>
 #include <llrt/reshard.h>
 #include <llrt/scan.h>
+#include <llrt/share.h>
 #include <llrt/status.h>
 #include <llrt/storage.h>
 #include <llrt/storage_named.h>

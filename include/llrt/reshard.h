@@ -80,6 +80,12 @@ LLRT_API void llrt_comm_destroy(llrt_comm **comm);
  * undefined. Thread: any. Errors: INVALID_ARGUMENT for NULL, DEVICE. */
 LLRT_API llrt_status llrt_comm_status(const llrt_comm *comm, void *stream);
 
+/* Queues a meeting: what every rank has queued on its stream before it is done, and its memory
+ * seen by all, before what any rank queues behind it. As runs it may be captured, and on the host
+ * it waits. For callers of llrt_reshard_move. Errors: INVALID_ARGUMENT, DEVICE, also where a rank
+ * did not come before; UNSUPPORTED without signals. */
+LLRT_API llrt_status llrt_comm_barrier(const llrt_comm *comm, void *stream);
+
 /* Lets kernels and copies of `device` reach the memory of `peer` that llrt_memory_allocate gave,
  * for as long as the process lives (cuCtxEnablePeerAccess). Nothing happens where they are one
  * device, or the host. Errors: UNSUPPORTED where they cannot, INVALID_ARGUMENT, DEVICE. */
@@ -164,6 +170,15 @@ LLRT_API llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *
  * nobody's else during the run. NULL: as llrt_reshard_run. */
 LLRT_API llrt_status llrt_reshard_run_in(const llrt_reshard *reshard, void *const *sources,
                                          void *const *destinations, void *workspace, void *stream);
+
+/* What lies between the two meetings of a run, alone: for several re-shards between one pair of
+ * llrt_comm_barrier, or where the caller's ranks wait for each other anyway. Before it all ranks'
+ * destinations may be written to, and sources are there; what it makes is complete behind all
+ * ranks' calls. A call that fails tells nobody. Otherwise as llrt_reshard_run. Errors: also
+ * UNSUPPORTED by NCCL, and where ranks fill their parts before others write to them: pads with a
+ * value, a destination of summands. */
+LLRT_API llrt_status llrt_reshard_move(const llrt_reshard *reshard, void *const *sources,
+                                       void *const *destinations, void *stream);
 
 /* What moves between ranks, as text: messages and bytes of each rank, the busiest link, memory, by
  * NCCL also what is packed and the workspace, which path is chosen, and the time that links of

@@ -8,11 +8,18 @@
   X(llrt_comm_create, (0, 0, 0)) \
   X(llrt_comm_status, (0, 0)) \
   X(llrt_device_reach_peer, (0, 0)) \
+  X(llrt_memory_create_shared, (0, 0, 0)) \
+  X(llrt_shared_get, (0, 0, 0)) \
+  X(llrt_shared_export, (0, 0, 0)) \
+  X(llrt_memory_export, (0, 0, 0, 0)) \
+  X(llrt_memory_import, (0, 0, 0, 0)) \
   X(llrt_reshard_prepare, (0, 0, 0, 0)) \
   X(llrt_reshard_run, (0, 0, 0, 0)) \
   X(llrt_reshard_run_in, (0, 0, 0, 0, 0)) \
   X(llrt_reshard_get, (0, 0)) \
   X(llrt_nccl_id_create, (0, 0, 0)) \
+  X(llrt_reshard_move, (0, 0, 0, 0)) \
+  X(llrt_comm_barrier, (0, 0)) \
   X(llrt_reshard_explain, (0, 0, 0, 0, 0, 0)) \
   X(llrt_mesh_validate, (0)) \
   X(llrt_mesh_position, (0, 0, 0)) \

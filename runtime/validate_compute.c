@@ -1,3 +1,4 @@
+#include "expression/program_parts.h"
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/types/tensor_role.h"
@@ -84,6 +85,16 @@ llrt_status llrt_validate_compute_shapes(const op_description *desc, const llrt_
   return LLRT_OK;
 }
 
+/* Whether only the kernel that writes output o reads input t. */
+static bool is_read_alone(const expr_program *program, int o, int t) {
+  program_parts parts;
+  bool alone = true;
+  program_find_parts(program, &parts);
+  for (int p = 0; p < parts.n; p++)
+    if (parts.tensors[p] >> t & 1) alone &= parts.tensors[p] >> o & 1;
+  return alone;
+}
+
 /* Whether output o may lie where input t does: each element is read by who writes it, before. */
 static bool may_share(const op_description *desc, const storage_set *set, const op_call *call,
                       int o, int t) {
@@ -93,7 +104,8 @@ static bool may_share(const op_description *desc, const storage_set *set, const 
          in->axes == out->axes && !in->flipped && !in->taken &&
          llrt_storage_equal(&set->storage[o], &set->storage[t]) &&
          memcmp(call->tensor[o].strides, call->tensor[t].strides, sizeof call->tensor[o].strides) ==
-             0;
+             0 &&
+         is_read_alone(&desc->program, o, t);
 }
 
 /* Where values of indices decide what both tensors have, or addresses, no overlap can be told. */

@@ -135,7 +135,7 @@ static const struct {
   const char *name;
   int64_t extent[6];
   double scalar[2];
-  trial_tensor tensor[8];
+  trial_tensor tensor[10];
 } catalogue[] = {
     {"embedding_rms_norm",
      {7, 160},
@@ -152,6 +152,21 @@ static const struct {
       {LLRT_BF16, NULL, {0}, false},
       {LLRT_F32, NULL, AT(50, 0, ZERO), false},
       {LLRT_F32, NULL, AT(50, 0, ZERO), false},
+      {LLRT_E4M3, "storage(rank=3, digits=[dim2:8, dim0:16, dim2:8, dim1:2, dim0:rest])",
+       AT(48, 0, SKIP), false},
+      {LLRT_E4M3, "storage(rank=3, digits=[dim2:64, dim0:16, dim1:2, dim0:rest])", AT(48, 0, SKIP),
+       false}}},
+    {"qkv_norm_rope_append",
+     {5, 4, 0, 32, 2},
+     {1e-6},
+     {{LLRT_BF16, NULL, {0}, false},
+      {LLRT_BF16, NULL, {0}, false},
+      {LLRT_BF16, NULL, {0}, false},
+      {LLRT_BF16, NULL, {0}, false},
+      {LLRT_BF16, NULL, {0}, false},
+      {LLRT_F32, NULL, AT(50, 0, ZERO), false},
+      {LLRT_F32, NULL, AT(50, 0, ZERO), false},
+      {LLRT_BF16, NULL, {0}, false},
       {LLRT_E4M3, "storage(rank=3, digits=[dim2:8, dim0:16, dim2:8, dim1:2, dim0:rest])",
        AT(48, 0, SKIP), false},
       {LLRT_E4M3, "storage(rank=3, digits=[dim2:64, dim0:16, dim1:2, dim0:rest])", AT(48, 0, SKIP),

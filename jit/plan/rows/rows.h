@@ -8,7 +8,8 @@
  *   rows_online.c  a walked row's maximum and sum of exponentials in one walk
  *   rows_scan.c    scans along axes, in the block
  *   rows_nodes.c   a program's nodes as steps
- *   rows_kernel.c  the kernel */
+ *   rows_kernel.c  the kernel
+ *   rows_parts.c   one for each part of the program */
 #ifndef LLRT_JIT_PLAN_ROWS_ROWS_H
 #define LLRT_JIT_PLAN_ROWS_ROWS_H
 
@@ -41,6 +42,10 @@ typedef struct rows {
 /* plan_make for LLRT_OP_COMPUTE. */
 llrt_status plan_rows_make(const op_description *desc, const plan_target *target,
                            const plan_options *options, plan *out);
+
+/* rows_kernel.c: the kernel of a description whose outputs are made together. */
+llrt_status rows_make_kernel(const op_description *desc, const plan_target *target,
+                             const plan_options *options, plan_kernel *kernel);
 
 /* Fills the tile from the draft's digits; *fits: a row that is to be resident has room. */
 llrt_status rows_tile(rows *r, bool *fits);

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "jit/plan/facts/access.h"
-#include "jit/plan/stages/stages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -261,16 +260,11 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
               : llrt_error(LLRT_UNSUPPORTED, "no tile of the expression's tensors fits a block");
 }
 
-llrt_status plan_rows_make(const op_description *desc, const plan_target *target,
-                           const plan_options *options, plan *out) {
-  plan_kernel *kernel;
+llrt_status rows_make_kernel(const op_description *desc, const plan_target *target,
+                             const plan_options *options, plan_kernel *kernel) {
   rows *r = memory_new(sizeof *r);
   if (!r) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
-  out->n_variants = 0;
-  llrt_status status = stages_next(out, &kernel);
-  if (status == LLRT_OK) status = make_rows(r, desc, target, options, kernel);
+  llrt_status status = make_rows(r, desc, target, options, kernel);
   free(r);
-  LLRT_TRY(status);
-  stages_close(out, 0, (plan_range){.min_elements = 0});
-  return LLRT_OK;
+  return status;
 }

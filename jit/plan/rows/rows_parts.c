@@ -1,0 +1,90 @@
+/* Planning an expression: a kernel for each of its parts (expression/program_parts.h), one behind
+ * the other. Most expressions are one part. */
+#include "jit/plan/rows/rows.h"
+
+#include "base/bits.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "expression/program_parts.h"
+#include "jit/plan/stages/stages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The part as an operation: its tensors, and one position along axes that these do not have. */
+static void take_part(const op_description *desc, const program_parts *parts, int part,
+                      op_description *own, int8_t tensor[PROGRAM_MAX_TENSORS]) {
+  *own = *desc;
+  program_take_part(&desc->program, parts, part, &own->program, tensor);
+  own->n_tensors = own->program.n_tensors;
+  for (int t = 0; t < own->n_tensors; t++) {
+    own->tensors[t] = desc->tensors[tensor[t]];
+    own->promises[t] = desc->promises[tensor[t]];
+    memcpy(own->dot.group[t], desc->dot.group[tensor[t]], sizeof own->dot.group[t]);
+  }
+  for (int a = 0; a < LLRT_MAX_RANK; a++)
+    own->promises[0].shape[a] = parts->axes[part] >> a & 1
+                                    ? desc->promises[0].shape[a]
+                                    : (llrt_promise){.multiple = 1, .min = 1, .max = 1};
+}
+
+static bool reports(const llrt_tensor *tensor) {
+  bool any = false;
+  for (int i = 0; i < tensor->n_indices; i++)
+    any |= tensor->indices[i].out_of_range == LLRT_RANGE_REPORT;
+  return any;
+}
+
+/* Values out of range are counted once, by the kernel that reads them. */
+static llrt_status check_reports(const op_description *desc, const program_parts *parts) {
+  for (int t = 0; t < desc->n_tensors; t++) {
+    int readers = 0;
+    for (int p = 0; p < parts->n; p++) readers += parts->tensors[p] >> t & 1;
+    if (readers > 1 && reports(&desc->tensors[t]))
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "values of an index are counted (REPORT) of a tensor that outputs along "
+                        "different axes read");
+  }
+  return LLRT_OK;
+}
+
+static llrt_status make_parts(const op_description *desc, const plan_target *target,
+                              const plan_options *options, const program_parts *parts,
+                              op_description *own, plan *out) {
+  int8_t tensor[PROGRAM_MAX_TENSORS] = {0};
+  plan_kernel *kernel;
+  LLRT_TRY(check_reports(desc, parts));
+  for (int p = 0; p < parts->n; p++) {
+    LLRT_TRY(stages_next(out, &kernel));
+    take_part(desc, parts, p, own, tensor);
+    LLRT_TRY(rows_make_kernel(own, target, options, kernel));
+    stages_view_all(desc, kernel, own->n_tensors);
+    for (int t = 0; t < own->n_tensors; t++) stages_view_tensor(kernel, t, tensor[t], 0);
+  }
+  return LLRT_OK;
+}
+
+static llrt_status make_whole(const op_description *desc, const plan_target *target,
+                              const plan_options *options, plan *out) {
+  plan_kernel *kernel;
+  LLRT_TRY(stages_next(out, &kernel));
+  return rows_make_kernel(desc, target, options, kernel);
+}
+
+llrt_status plan_rows_make(const op_description *desc, const plan_target *target,
+                           const plan_options *options, plan *out) {
+  program_parts parts;
+  out->n_variants = 0;
+  program_find_parts(&desc->program, &parts);
+  if (parts.n <= 1) {
+    LLRT_TRY(make_whole(desc, target, options, out)); /* says what outputs lack */
+  } else {
+    op_description *own = memory_new(sizeof *own);
+    if (!own) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
+    llrt_status status = make_parts(desc, target, options, &parts, own, out);
+    free(own);
+    LLRT_TRY(status);
+  }
+  stages_close(out, 0, (plan_range){.min_elements = 0});
+  return LLRT_OK;
+}

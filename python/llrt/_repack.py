@@ -20,6 +20,8 @@ def recipes():
 
 # ---- tensors ----
 
+_BITS = {"b8": "u8", "b16": "u16", "b32": "u32", "b64": "u64"}  # what frameworks have for bits of any type
+
 def _described(name, tensor):
     """(name, dtype, shape) of a tensor, a view, or such a pair of dtype and shape."""
     if isinstance(tensor, (tuple, list)) and len(tensor) == 2:
@@ -64,8 +66,7 @@ def _make(like, dtype, shape):
         if not shape or shape[-1] % 2:
             raise Unsupported(f"a result of {dtype} whose last axis is odd")
         dtype, shape = "u8", (*shape[:-1], shape[-1] // 2)
-    dtype = {"b8": "u8", "b16": "u16"}.get(dtype, dtype)
-    return _empty(like, dtype, shape, None)
+    return _empty(like, _BITS.get(dtype, dtype), shape, None)
 
 
 # ---- progress ----
@@ -163,7 +164,8 @@ class Repack:
             base = _memory(given[place])
             if name in out:
                 raise ArgumentError(f"repack: {name} is made in the memory of {self._inputs[place][0]}, and cannot have its own")
-            return _seen_as(base, "u8" if dtype in ("b8", "i4", "u4", "e2m1", "b4") else dtype, _bytes_shape(dtype, shape), nbytes)
+            kind = "u8" if dtype in ("i4", "u4", "e2m1", "b4") else _BITS.get(dtype, dtype)
+            return _seen_as(base, kind, _bytes_shape(dtype, shape), nbytes)
         return out[name] if name in out else _make(like, dtype, shape)
 
     def _run_steps(self, given, results, room, like, stream, progress):

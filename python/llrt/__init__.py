@@ -21,13 +21,14 @@ from ._llrt import Layout, Op, Storage, View, compute, convert, convert_, gather
 from ._operations import (all, any, argmax, argmin, cumprod, cumsum, dot, dot_pack, explain, index, load, max, min, Packed,
                           prepare, prod, save, scan, sum)
 from ._repack import recipes, repack, Repack
+from ._reshard import prepare_reshard, reshard, Reshard
 from ._surroundings import Device, cache, devices, storages
 
 __version__ = _llrt.version
 __all__ = ["all", "any", "argmax", "argmin", "ArgumentError", "cache", "CompileError", "compute", "convert", "convert_", "Corrupt",
            "cumprod", "cumsum", "Device", "DeviceError", "devices", "dot", "dot_pack", "Error", "explain", "FileError",
            "Framework", "gather", "index", "InternalError", "layout", "Layout", "load", "max", "min", "NotPrepared", "Op",
-           "OutOfMemory", "Packed", "prepare", "prod", "recipes", "register", "repack", "Repack", "save", "scan", "scatter", "storage", "Storage", "storages",
+           "OutOfMemory", "Packed", "prepare", "prepare_reshard", "prod", "recipes", "register", "repack", "Repack", "reshard", "Reshard", "save", "scan", "scatter", "storage", "Storage", "storages",
            "sum", "Unavailable", "Unsupported", "view", "View"]
 
 

@@ -27,6 +27,8 @@ typedef struct grouped_run {
   int64_t rows[2]; /* how many rows a, d have in memory */
   void *memory[2 * LLRT_DOT_ROLES + GROUPED_EXPERTS];
   int n_memory;
+  int32_t ends[GROUPED_EXPERTS + 1]; /* what copies read when they run */
+  int64_t list[GROUPED_EXPERTS];
   llrt_dot_params params;
   llrt_map maps[LLRT_MAX_MAPS];
   char *why;
@@ -251,7 +253,7 @@ static bool send_rows(grouped_run *r, int i) {
 /* Each expert's weights in memory of their own. */
 static bool send_pointers(grouped_run *r) {
   whole *w = &r->part[LLRT_DOT_B];
-  int64_t list[GROUPED_EXPERTS], bytes = w->bytes / r->c->experts;
+  int64_t *list = r->list, bytes = w->bytes / r->c->experts;
   for (int e = 0; e < r->c->experts; e++) {
     void *own = send(r, w->image + e * bytes, bytes);
     if (!own) return false;
@@ -268,10 +270,12 @@ static bool send_pointers(grouped_run *r) {
 
 static bool send_ends(grouped_run *r) {
   whole *w = &r->part[LLRT_DOT_ENDS];
-  int32_t ends[GROUPED_EXPERTS + 1];
+  int32_t *ends = r->ends;
   int n = 0;
   if (r->c->leading) ends[n++] = 0;
   for (int e = 0; e < r->c->experts; e++) ends[n++] = (int32_t)r->first[e + 1];
+  const int32_t spoilt[] = {INT32_MAX, 3, INT32_MIN, (int32_t)r->all + 1, -1, 0, (int32_t)r->all};
+  for (int i = 0; i < n && r->c->spoilt; i++) ends[i] = spoilt[(i + r->c->experts) % 7];
   w->tensor = (llrt_tensor){.dtype = LLRT_I32, .rank = 1, .shape = {n}, .device = r->device};
   w->tensor.data = send(r, ends, n * 4);
   return w->tensor.data != NULL;
@@ -360,6 +364,10 @@ static grouped_result run(grouped_run *r, bool prepared) {
     return fail(r, GROUPED_WRONG, "copy");
   }
   grouped_result result = GROUPED_RIGHT;
+  if (r->c->spoilt) {
+    free(before);
+    return result;
+  }
   for (int e = 0; e < r->c->experts && result == GROUPED_RIGHT; e++) {
     char own[400] = "";
     move_elements(r, LLRT_DOT_D, e, true);

@@ -13,10 +13,11 @@ typedef struct grouped_case {
   bool sums;        /* d[e] = a[:, e's] b[e's, :], not d[e's] = a[e's] b[e] */
   int experts;
   int count[GROUPED_EXPERTS];
-  int beyond;                        /* rows behind the last expert's */
-  bool leading;                      /* the ends have a leading zero */
-  bool gather, scatter;              /* rows: a, d are indexed; some of d's rows are nobody's */
-  bool pointers;                     /* rows: b is a list of pointers */
+  int beyond;           /* rows behind the last expert's */
+  bool leading;         /* the ends have a leading zero */
+  bool gather, scatter; /* rows: a, d are indexed; some of d's rows are nobody's */
+  bool pointers;        /* rows: b is a list of pointers */
+  bool spoilt;          /* ends decrease, are negative, past the last row: nothing may fault */
   char storage[3][DOT_STORAGE_TEXT]; /* of a, d, b, by role; "": row_major */
 } grouped_case;
 

@@ -68,6 +68,23 @@ static void check_all(const char *name, int first, int step) {
   close_device(&opened);
 }
 
+/* Emulators fault on every access outside of what was allocated. */
+static void check_spoilt(const char *name) {
+  opened_device opened = open_device(name);
+  for (int i = 0; i < KINDS; i++) {
+    char why[600] = "";
+    grouped_case c = case_of(&kinds[i], SPREADS - 1);
+    c.spoilt = true;
+    grouped_result result = grouped_case_run(&c, 1, opened.device, i % 2, why, sizeof why);
+    cr_expect_eq(result, GROUPED_RIGHT, "%s, kind %d: %s", name, i, why);
+  }
+  close_device(&opened);
+}
+
+Test(grouped, spoilt_ends, .timeout = 300) { check_spoilt("host"); }
+Test(grouped, spoilt_ends_sm_90a, .timeout = 300) { check_spoilt("cuda-emu:sm_90a"); }
+Test(grouped, spoilt_ends_gfx942, .timeout = 300) { check_spoilt("hip-emu:gfx942"); }
+
 Test(grouped, host, .timeout = 300) { check_all("host", 0, 1); }
 Test(grouped, sm_80, .timeout = 300) { check_all("cuda-emu:sm_80", 0, 4); }
 Test(grouped, sm_89, .timeout = 300) { check_all("cuda-emu:sm_89", 1, 8); }

@@ -20,7 +20,7 @@ typedef struct member {
   world *of;
   int rank;
   const char *destination;
-  bool absent_at_run;
+  bool absent, absent_at_run;
   llrt_status opened, prepared, ran, after;
   char said[300];
   double seconds;
@@ -127,6 +127,7 @@ static void *member_main(void *data) {
                              .nccl_library = w->library};
   llrt_comm *comm;
   double begun = now();
+  if (m->absent) return NULL;
   if (w->given) params.nccl = make_given(w, m->rank);
   else params.nccl_id = &w->id;
   m->opened = note(m, llrt_comm_create(w->device[m->rank], &params, &comm));
@@ -233,6 +234,22 @@ Test(reshard_nccl_faults, a_slow_peer_is_waited_for) {
   w.timeout_ms = PATIENT_MS;
   run_world(&w);
   expect_right(&w);
+  free_memory(&w);
+  close_device(&host);
+}
+
+/* Communicators are made by all ranks together. */
+Test(reshard_nccl_faults, one_makes_no_communicator) {
+  opened_device host;
+  world w = host_world(&host);
+  open_world(&w);
+  w.member[0].absent = true;
+  run_world(&w);
+  for (int r = 1; r < RANKS; r++) {
+    cr_expect_eq(w.member[r].opened, LLRT_DEVICE);
+    cr_expect_lt(w.member[r].seconds, LONGEST_S);
+    cr_expect(strstr(w.member[r].said, "time-out"), "rank %d says: %s", r, w.member[r].said);
+  }
   free_memory(&w);
   close_device(&host);
 }

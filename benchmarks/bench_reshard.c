@@ -270,7 +270,8 @@ static double run_path(rank_run *r, bool by_nccl) {
                                   .destination = &s->destination,
                                   .shape = s->shape,
                                   .source_dtype = LLRT_BF16,
-                                  .destination_dtype = s->c->to};
+                                  .destination_dtype = s->c->to,
+                                  .parts = s->options->parts};
   harness_must(llrt_comm_create(s->device[r->rank], &params, &comm), "communicator");
   harness_must(llrt_reshard_prepare(comm, &desc, NULL, &reshard), s->c->name);
   const work w = {.r = r, .reshard = reshard};

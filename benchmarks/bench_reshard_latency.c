@@ -152,7 +152,7 @@ static void measure_all(rank_run *r, const work *w, times *out) {
   out->eager = measure(w, NULL, queue_eager);
   if (!r->graphs) return;
   pthread_barrier_wait(&r->of->together);
-  cuda_graph_begin(r->graphs);
+  cuda_graph_begin_beside(r->graphs);
   queue_eager(w, NULL);
   cuda_graph_end(r->graphs, &graph);
   fill(r);

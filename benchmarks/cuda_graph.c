@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { STREAM_NON_BLOCKING = 1, CAPTURE_GLOBAL = 0, MAX_NODES = 64 };
+enum { STREAM_NON_BLOCKING = 1, CAPTURE_GLOBAL = 0, CAPTURE_THREAD_LOCAL = 1, MAX_NODES = 64 };
 
 /* CUDA_KERNEL_NODE_PARAMS as every driver since 10.0 fills it, and room for what later versions
  * add. */
@@ -57,6 +57,10 @@ void *cuda_graphs_stream(const cuda_graphs *graphs) { return graphs->stream; }
 
 void cuda_graph_begin(const cuda_graphs *graphs) {
   cuda_driver_must(graphs->begin(graphs->stream, CAPTURE_GLOBAL), "cuStreamBeginCapture");
+}
+
+void cuda_graph_begin_beside(const cuda_graphs *graphs) {
+  cuda_driver_must(graphs->begin(graphs->stream, CAPTURE_THREAD_LOCAL), "cuStreamBeginCapture");
 }
 
 void cuda_graph_end(const cuda_graphs *graphs, cuda_graph *graph) {

@@ -20,6 +20,8 @@ void *cuda_graphs_stream(const cuda_graphs *graphs);
 /* Between the two everything queued on the stream goes into *graph, in the strictest mode: a call
  * that could interfere with any capture, on any thread, is an error. */
 void cuda_graph_begin(const cuda_graphs *graphs);
+/* Instead: in the mode that leaves other threads alone, which capture on devices of their own. */
+void cuda_graph_begin_beside(const cuda_graphs *graphs);
 void cuda_graph_end(const cuda_graphs *graphs, cuda_graph *graph);
 void cuda_graph_destroy(const cuda_graphs *graphs, cuda_graph *graph);
 

@@ -28,6 +28,7 @@ enum {
   ONE_LINE,
   PATH,
   NCCL,
+  PARTS,
   TUNE,
   LIST
 };
@@ -54,6 +55,7 @@ static const option_spec option_table[] = {
     {"path", 0, "peers|nccl|both",
      "reshard: by peers' memory (default), by NCCL, or one after the other"},
     {"nccl", 0, "FILE", "reshard: the library (default: libnccl.so.2, as the loader finds it)"},
+    {"parts", 0, "N", "reshard: of each message by NCCL (default: by the bytes)"},
     {"tune", 0, "NAME=N[,NAME=N]", "plan with other tuned numbers (docs/tuning.md)"},
     {"list", 0, NULL, "name the cases and run none"},
     {NULL, 0, NULL, NULL},
@@ -152,6 +154,7 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
     wrong_value(c.name, PATH, path);
   if (given.value[SIZES] && !parse_sizes(given.value[SIZES], out))
     wrong_value(c.name, SIZES, given.value[SIZES]);
+  out->parts = (int)number_of(c.name, &given, PARTS, 0, 8, 0);
   out->repeat = (int)number_of(c.name, &given, REPEAT, 1, HARNESS_MAX_SAMPLES, 15);
   out->budget = 1e3 * (double)number_of(c.name, &given, BUDGET, 1, 1000000, 100);
   out->seed = (uint64_t)number_of(c.name, &given, SEED, 0, INT64_MAX, 1);

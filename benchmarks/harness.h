@@ -32,6 +32,7 @@ typedef struct harness_options {
   bool one_line;          /* convert: the one-line call, nothing is prepared */
   bool by_peers, by_nccl; /* reshard: paths */
   const char *nccl;       /* reshard: NCCL's library; NULL: as the loader finds it */
+  int parts;              /* reshard: llrt_reshard_desc.parts */
   int repeat;             /* samples of each measurement */
   double budget;          /* microseconds of one measurement, after three samples */
   uint64_t seed;

@@ -82,8 +82,18 @@ static llrt_status run_in_order(const exchange_run *run) {
   return LLRT_OK;
 }
 
+static llrt_status exchange_beside(const exchange_run *run, int part) {
+  const reshard_exchange *exchange = run->exchange;
+  llrt_device *device = run->reshard->comm->device;
+  const llrt_backend *backend = device->backend;
+  LLRT_TRY(backend->event_wait(device, exchange->packed[part], exchange->stream));
+  LLRT_TRY(exchange_part(run, part, exchange->stream));
+  return backend->event_record(device, exchange->arrived[part], exchange->stream);
+}
+
 /* Messages on the re-shard's own stream, each part behind its packs; unpacks behind their messages,
- * which joins the streams again. */
+ * which joins the streams again. What needs no message is queued first: NCCL's calls may take the
+ * host some time. */
 static llrt_status run_beside(const exchange_run *run) {
   const reshard_exchange *exchange = run->exchange;
   llrt_device *device = run->reshard->comm->device;
@@ -91,11 +101,9 @@ static llrt_status run_beside(const exchange_run *run) {
   for (int part = 0; part < exchange->n_parts; part++) {
     LLRT_TRY(pack(run, part));
     LLRT_TRY(backend->event_record(device, exchange->packed[part], run->stream));
-    LLRT_TRY(backend->event_wait(device, exchange->packed[part], exchange->stream));
-    LLRT_TRY(exchange_part(run, part, exchange->stream));
-    LLRT_TRY(backend->event_record(device, exchange->arrived[part], exchange->stream));
   }
   LLRT_TRY(launch_stays(run));
+  for (int part = 0; part < exchange->n_parts; part++) LLRT_TRY(exchange_beside(run, part));
   for (int part = 0; part < exchange->n_parts; part++) {
     LLRT_TRY(backend->event_wait(device, exchange->arrived[part], run->stream));
     LLRT_TRY(unpack(run, part));

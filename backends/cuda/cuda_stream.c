@@ -7,11 +7,12 @@ llrt_status llrt_cuda_stream_create(llrt_device *base, void **stream) {
   const cuda_device *device = cuda_device_of(base);
   int mode;
   *stream = NULL;
-  if (!device->driver.cuStreamCreate || !device->driver.cuStreamDestroy_v2)
+  if (!device->driver.cuStreamCreateWithPriority || !device->driver.cuStreamDestroy_v2)
     return llrt_error(LLRT_UNSUPPORTED, "this driver makes no streams");
   LLRT_TRY(llrt_cuda_enter_relaxed(device, &mode));
   void *made = NULL;
-  llrt_status status = CUDA_CALL(&device->driver, cuStreamCreate, &made, CUDA_STREAM_NON_BLOCKING);
+  llrt_status status = CUDA_CALL(&device->driver, cuStreamCreateWithPriority, &made,
+                                 CUDA_STREAM_NON_BLOCKING, CUDA_STREAM_FIRST);
   status = llrt_cuda_leave_relaxed(device, mode, status);
   if (status == LLRT_OK) *stream = made;
   else if (made) device->driver.cuStreamDestroy_v2(made);

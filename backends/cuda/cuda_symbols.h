@@ -97,6 +97,7 @@ typedef struct cuda_ipc_handle {
 
 #define CUDA_HOST_FOR_KERNELS 3    /* CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP */
 #define CUDA_STREAM_NON_BLOCKING 1 /* CUstream_flags */
+#define CUDA_STREAM_FIRST (-1000)  /* a priority: the driver takes the greatest that it has */
 #define CUDA_CAPTURE_RELAXED 2     /* CUstreamCaptureMode */
 #define CUDA_POINTER_MEMORY_TYPE 2 /* CUpointer_attribute */
 #define CUDA_POINTER_IPC_CAPABLE 10
@@ -159,7 +160,7 @@ typedef struct cuda_ipc_handle {
   X(1, cuMemcpyDtoDAsync_v2, (cuda_ptr destination, cuda_ptr source, size_t bytes, void *stream)) \
   X(1, cuMemsetD8Async, (cuda_ptr memory, unsigned char value, size_t bytes, void *stream)) \
   X(1, cuStreamSynchronize, (void *stream)) \
-  X(0, cuStreamCreate, (void **stream, unsigned flags)) \
+  X(0, cuStreamCreateWithPriority, (void **stream, unsigned flags, int priority)) \
   X(0, cuStreamDestroy_v2, (void *stream)) \
   X(1, cuStreamIsCapturing, (void *stream, int *status)) \
   X(0, cuStreamGetId, (void *stream, unsigned long long *id)) \

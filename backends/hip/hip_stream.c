@@ -7,12 +7,12 @@ llrt_status llrt_hip_stream_create(llrt_device *base, void **stream) {
   const hip_device *device = hip_device_of(base);
   hip_entry entry;
   *stream = NULL;
-  if (!device->driver.hipStreamCreateWithFlags || !device->driver.hipStreamDestroy)
+  if (!device->driver.hipStreamCreateWithPriority || !device->driver.hipStreamDestroy)
     return llrt_error(LLRT_UNSUPPORTED, "this library makes no streams");
   LLRT_TRY(llrt_hip_enter_relaxed(device, &entry));
   void *made = NULL;
-  llrt_status status =
-      HIP_CALL(&device->driver, hipStreamCreateWithFlags, &made, HIP_STREAM_NON_BLOCKING);
+  llrt_status status = HIP_CALL(&device->driver, hipStreamCreateWithPriority, &made,
+                                HIP_STREAM_NON_BLOCKING, HIP_STREAM_FIRST);
   status = llrt_hip_leave_relaxed(device, entry, status);
   if (status == LLRT_OK) *stream = made;
   else if (made) device->driver.hipStreamDestroy(made);

@@ -42,6 +42,7 @@ typedef struct hip_pool_properties {
 } hip_pool_properties;
 
 #define HIP_STREAM_NON_BLOCKING 1 /* hipStreamNonBlocking */
+#define HIP_STREAM_FIRST (-1000)  /* a priority: the runtime takes the greatest that it has */
 #define HIP_CAPTURE_RELAXED 2     /* hipStreamCaptureMode */
 
 /* hipPointerAttribute_t. The numbers of hipMemoryType changed with ROCm 6, so none is read; the
@@ -76,7 +77,7 @@ typedef struct hip_pointer_attributes {
     (void *destination, const void *source, size_t bytes, int kind, void *stream)) \
   X(1, hip_result, hipMemsetAsync, (void *memory, int value, size_t bytes, void *stream)) \
   X(1, hip_result, hipStreamSynchronize, (void *stream)) \
-  X(0, hip_result, hipStreamCreateWithFlags, (void **stream, unsigned flags)) \
+  X(0, hip_result, hipStreamCreateWithPriority, (void **stream, unsigned flags, int priority)) \
   X(0, hip_result, hipStreamDestroy, (void *stream)) \
   X(1, hip_result, hipStreamIsCapturing, (void *stream, int *status)) \
   X(0, hip_result, hipStreamGetId, (void *stream, unsigned long long *id)) \

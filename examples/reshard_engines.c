@@ -28,22 +28,39 @@ typedef struct job {
   llrt_dtype from, to;
 } job;
 
-/* clang-format off */
+#define PREFILL "storage(rank=3, digits=[dim2:rest, dim0:16, dim1:rest, dim0:rest])"
+#define DECODE "storage(rank=3, digits=[dim2:rest, dim1:rest, dim0:32, dim0:rest])"
+
 static const job jobs[] = {
     {"keys from tensor parallel 4 to 2",
-     "mesh(tp=4): P(None, tp) o storage(rank=3, digits=[dim2:rest, dim0:16, dim1:rest, dim0:rest])",
-     "mesh(tp=2) + 4: P(None, tp) o storage(rank=3, digits=[dim2:rest, dim1:rest, dim0:32, dim0:rest])",
-     3, {192, 8, 64}, LLRT_BF16, LLRT_E4M3},
+     "mesh(tp=4): P(None, tp) o " PREFILL,
+     "mesh(tp=2) + 4: P(None, tp) o " DECODE,
+     3,
+     {192, 8, 64},
+     LLRT_BF16,
+     LLRT_E4M3},
     {"weights from FSDP to tensor parallel, in the engine's order",
      "mesh(fsdp=4): P(fsdp) o row_major",
      "mesh(tp=2) + 4: P(None, tp) o aiter_16x16(element_bits=16)",
-     2, {128, 256}, LLRT_BF16, LLRT_BF16},
+     2,
+     {128, 256},
+     LLRT_BF16,
+     LLRT_BF16},
     {"Ulysses, sequence to heads",
-     "mesh(cp=6): P(None, cp)", "mesh(cp=6): P(None, None, cp)", 4, {2, 48, 12, 32}, LLRT_BF16, LLRT_BF16},
+     "mesh(cp=6): P(None, cp)",
+     "mesh(cp=6): P(None, None, cp)",
+     4,
+     {2, 48, 12, 32},
+     LLRT_BF16,
+     LLRT_BF16},
     {"Ulysses, heads to sequence",
-     "mesh(cp=6): P(None, None, cp)", "mesh(cp=6): P(None, cp)", 4, {2, 48, 12, 32}, LLRT_BF16, LLRT_BF16},
+     "mesh(cp=6): P(None, None, cp)",
+     "mesh(cp=6): P(None, cp)",
+     4,
+     {2, 48, 12, 32},
+     LLRT_BF16,
+     LLRT_BF16},
 };
-/* clang-format on */
 
 /* One job, shared by its ranks. */
 typedef struct world {

@@ -274,6 +274,7 @@ int main(int argc, char **argv) {
                    .budget = 30,
                    .most_findings = 20,
                    .seed = (uint64_t)time(NULL)};
+  setenv("LLRT_EMU_DEVICES", "8", 0); /* ranks of re-shards have one each */
   read_devices(host, &asked);
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--keep-on") == 0) asked.keep_on = true;

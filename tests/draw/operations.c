@@ -3,6 +3,7 @@
 #include "combine_case.h"
 #include "convert_case.h"
 #include "dot_case.h"
+#include "reshard_op.h"
 #include "tile_case.h"
 
 #include <string.h>
@@ -90,6 +91,8 @@ static const draw_operation operations[] = {
      words_of_dot, false},
     {"tile", sizeof(tile_case), tile_case_make, tile_case_edit, tile_case_print, tile_case_run,
      context_of_tile, words_of_tile, true},
+    {"reshard", RESHARD_OP_BYTES, reshard_op_make, reshard_op_edit, reshard_op_print,
+     reshard_op_run, context_of_tile, words_of_tile, false},
 };
 _Static_assert(sizeof operations / sizeof *operations == OPERATION_COUNT,
                "an entry for each of the list");
@@ -106,6 +109,7 @@ int draw_operation_named(const char *name) {
 bool draw_is_plan(const char *device) { return strncmp(device, "plan:", 5) == 0; }
 
 bool draw_serves(const char *device, int operation) {
+  if (operation == OPERATION_RESHARD) return reshard_op_serves(device);
   return operations[operation].is_planned || !draw_is_plan(device);
 }
 

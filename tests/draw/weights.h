@@ -16,7 +16,8 @@
   X(OPERATION_SCAN, 5, "scan") \
   X(OPERATION_DOT, 14, "dot") \
   X(OPERATION_PACKED, 9, "dot with packed weights, or with weights as other engines have them") \
-  X(OPERATION_TILE, 0, "a form inside a block: by `llrt_draws_plan --only tile` alone")
+  X(OPERATION_TILE, 0, "a form inside a block: by `llrt_draws_plan --only tile` alone") \
+  X(OPERATION_RESHARD, 0, "a re-shard between meshes: by `--only reshard` alone")
 
 #define DRAW_TILE_LIST(X) \
   X(TILE_CONVERT, 30, "convert") \

@@ -27,7 +27,8 @@ struct llrt_device {
   llrt_context *context; /* borrowed; set by runtime/device.c after open */
   plan_target target;
   llrt_device_info info;
-  int clock_mhz; /* of a multiprocessor, at most; 0: not known */
+  int driver_version; /* as its vendor counts, 12080 for CUDA 12.8; 0: there is none to tell */
+  int clock_mhz;      /* of a multiprocessor, at most; 0: not known */
   atomic_uintptr_t known_block[BACKEND_KNOWN_BLOCKS]; /* runtime/reach.c; 0 at first */
 };
 

@@ -33,6 +33,7 @@
 #define LLRT_FIRST_SIZE_llrt_op_desc 232
 #define LLRT_FIRST_SIZE_llrt_compute_params 16
 #define LLRT_FIRST_SIZE_llrt_padded_params 344
+#define LLRT_FIRST_SIZE_llrt_prepare_params 48
 #define LLRT_FIRST_SIZE_llrt_recipe_params 40
 #define LLRT_FIRST_SIZE_llrt_reduce_params 40
 #define LLRT_FIRST_SIZE_llrt_repack_info 48

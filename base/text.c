@@ -64,3 +64,12 @@ llrt_status llrt_text_status(const llrt_text *text) {
              ? llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %zu bytes of text", text->length)
              : LLRT_OK;
 }
+
+llrt_status llrt_text_copy(const llrt_text *text, char *buffer, size_t size, size_t *length) {
+  if (length) *length = text->length;
+  if (!buffer) return LLRT_OK;
+  LLRT_REQUIRE(text->length < size, "the text has %zu characters, buffer has room for %zu bytes",
+               text->length, size);
+  memcpy(buffer, text->data, text->length + 1);
+  return LLRT_OK;
+}

@@ -20,6 +20,9 @@ void llrt_text_add(llrt_text *text, const char *format, ...) __attribute__((form
 void llrt_text_add_list(llrt_text *text, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 void llrt_text_add_bytes(llrt_text *text, const void *bytes, size_t size);
+/* Copies the text with its zero into buffer (NULL: nothing), of `size` bytes; *length, which may be
+ * NULL: without the zero. Errors: INVALID_ARGUMENT where there is no room. */
+llrt_status llrt_text_copy(const llrt_text *text, char *buffer, size_t size, size_t *length);
 /* OK, or OUT_OF_MEMORY when an addition was lost. */
 llrt_status llrt_text_status(const llrt_text *text);
 

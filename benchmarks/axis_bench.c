@@ -20,7 +20,7 @@ llrt_status axis_run_prepare(harness *h, axis_run *r, op_description *desc) {
   desc->n_tensors = tensor_count(r);
   for (int t = 0; t < desc->n_tensors; t++) desc->tensors[t] = r->tensors[t];
   llrt_status status = described_promise(desc);
-  if (!status) status = described_prepare(h->device, desc, &r->op_prepared);
+  if (!status) status = harness_prepare(h, desc, &r->op_prepared);
   return status ? status
                 : harness_add_workspace(h, r->op_prepared, r->tensors, desc->n_tensors, &r->params);
 }

@@ -69,7 +69,7 @@ static llrt_status prepare(harness *h, prepared *ready) {
   op_description desc = {.kind = LLRT_OP_CONVERT, .n_tensors = 2};
   memcpy(desc.tensors, ready->tensors, sizeof ready->tensors);
   llrt_status status = described_promise(&desc);
-  return status ? status : described_prepare(h->device, &desc, &ready->op);
+  return status ? status : harness_prepare(h, &desc, &ready->op);
 }
 
 /* What one-line calls of these tensors compile is there after one of them. */

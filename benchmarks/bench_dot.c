@@ -213,7 +213,7 @@ static bool is_whole_right(harness *h, const void *of) {
   device_matrix_allocate(h, &d);
   few.matrix[D] = d;
   describe(&few, "a few rows", &call);
-  harness_must(described_prepare(h->device, &call.desc, &op), "a few rows");
+  harness_must(harness_prepare(h, &call.desc, &op), "a few rows");
   harness_must(harness_add_workspace(h, op, call.desc.tensors, call.desc.n_tensors, &params),
                "a few rows");
   for (int64_t at = 0; at < data->m; at += few.m) {

@@ -184,7 +184,7 @@ static double prepare(harness *h, gemm_data *data, gemm_run *run, const char *na
       name);
   harness_must(described_promise(&run->call.desc), name);
   double start = now(h);
-  harness_must(described_prepare(h->device, &run->call.desc, &run->op), name);
+  harness_must(harness_prepare(h, &run->call.desc, &run->op), name);
   double took = now(h) - start;
   harness_must(harness_add_workspace(h, run->op, run->call.desc.tensors, run->call.desc.n_tensors,
                                      &run->params),

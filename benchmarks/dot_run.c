@@ -103,7 +103,7 @@ static void report(harness *h, const flushed *f, const prepared *p, const dot_ca
 
 bool dot_run(harness *h, const flushed *f, const dot_case *c) {
   prepared p = {.call = c->call};
-  harness_must(described_prepare(h->device, &c->call->desc, &p.op), c->name);
+  harness_must(harness_prepare(h, &c->call->desc, &p.op), c->name);
   harness_must(
       harness_add_workspace(h, p.op, c->call->desc.tensors, c->call->desc.n_tensors, &p.params),
       c->name);

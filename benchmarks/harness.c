@@ -29,6 +29,8 @@ enum {
   PATH,
   NCCL,
   PARTS,
+  NUMBERS,
+  SPOIL,
   TUNE,
   LIST
 };
@@ -56,7 +58,10 @@ static const option_spec option_table[] = {
      "reshard: by peers' memory (default), by NCCL, or one after the other"},
     {"nccl", 0, "FILE", "reshard: the library (default: libnccl.so.2, as the loader finds it)"},
     {"parts", 0, "N", "reshard: of each message by NCCL (default: by the bytes)"},
-    {"tune", 0, "NAME=N[,NAME=N]", "plan with other tuned numbers (docs/tuning.md)"},
+    {"numbers", 0, "NAME=N[,NAME=N]", "plan with other tuned numbers (docs/tuning.md)"},
+    {"spoil", 0, "SEED", "halve or double every tuned number, at random"},
+    {"tune", 0, "same|any_order",
+     "time candidates of each operation, of the same sums or of any, and take the fastest"},
     {"list", 0, NULL, "name the cases and run none"},
     {NULL, 0, NULL, NULL},
 };
@@ -144,10 +149,16 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
                            .processor_time = given.value[PROCESSOR_TIME],
                            .one_line = given.value[ONE_LINE],
                            .nccl = given.value[NCCL],
-                           .tune = given.value[TUNE],
+                           .numbers = given.value[NUMBERS],
+                           .spoil = given.value[SPOIL],
                            .list = given.value[LIST]};
   if (shapes && !out->odd && !out->models && strcmp(shapes, "even") != 0)
     wrong_value(c.name, SHAPES, shapes);
+  const char *tune = given.value[TUNE];
+  if (tune && strcmp(tune, "same") != 0 && strcmp(tune, "any_order") != 0)
+    wrong_value(c.name, TUNE, tune);
+  if (tune) out->tune = strcmp(tune, "same") == 0 ? LLRT_TUNE_SAME : LLRT_TUNE_ANY_ORDER;
+  number_of(c.name, &given, SPOIL, 0, INT64_MAX, 0);
   out->by_nccl = path && strcmp(path, "peers") != 0;
   out->by_peers = !path || strcmp(path, "nccl") != 0;
   if (out->by_nccl && strcmp(path, "nccl") != 0 && strcmp(path, "both") != 0)
@@ -200,13 +211,16 @@ static void write_command(const harness_options *wanted, FILE *file) {
 
 void harness_init(const harness_options *wanted, harness *h) {
   *h = (harness){.options = *wanted};
+  llrt_text_init(&h->tuned);
   llrt_context_params params = {
       .threads = omp_get_max_threads()}; /* OMP_NUM_THREADS, as for the checks and copies */
-  if (wanted->tune) setenv("LLRT_CACHE_DIR", "", 1); /* kernels there have other numbers */
+  if (wanted->numbers || wanted->spoil || wanted->tune)
+    setenv("LLRT_CACHE_DIR", "", 1); /* kernels there have other numbers */
   harness_must(llrt_context_create(&params, &h->context), "context");
   harness_must(best_device_open(h->context, wanted->device, wanted->target, &h->device), "device");
   harness_must(llrt_device_get_info(h->device, &h->info), "device");
-  if (wanted->tune) tuned_apply(h->device, wanted->tune);
+  if (wanted->numbers) tuned_apply(h->device, wanted->numbers);
+  if (wanted->spoil) tuned_spoil(h->device, strtoull(wanted->spoil, NULL, 0));
   int driver = strncmp(h->info.name, "cuda:", 5) == 0 ? cuda_driver_version() : 0;
   if (wanted->only && regcomp(&h->only, wanted->only, REG_EXTENDED | REG_NOSUB) != 0) {
     fprintf(stderr, "--only %s is no regular expression\n", wanted->only);
@@ -277,6 +291,10 @@ void harness_record(harness *h, const char *name, const char *fields_format, ...
   va_start(arguments, fields_format);
   vfprintf(h->json, fields_format, arguments);
   va_end(arguments);
+  bool beside = strcmp(name, "copy") == 0 || strcmp(name, "read") == 0; /* no operation's */
+  if (h->tuned.data && !beside) fprintf(h->json, ",\"tune\":%s", h->tuned.data);
+  if (!beside) llrt_text_fini(&h->tuned);
+  if (!beside) llrt_text_init(&h->tuned);
   fputc('}', h->json);
 }
 

@@ -2,6 +2,9 @@
 #ifndef LLRT_BENCHMARKS_HARNESS_H
 #define LLRT_BENCHMARKS_HARNESS_H
 
+#include "base/text.h"
+#include "jit/plan/types/description.h"
+
 #include <llrt/llrt.h>
 
 #include <regex.h>
@@ -15,12 +18,14 @@
 typedef struct harness_options {
   int argc; /* the command line that these are of, beginning with the subcommand's name */
   char **argv;
-  const char *device; /* NULL: the first GPU that works, else the host */
-  const char *target; /* what kernels are compiled for; NULL: the device's own */
-  const char *only;   /* extended regular expression found in a case's name; NULL: all */
-  const char *json;   /* file; NULL: none */
-  const char *tune;   /* tuned numbers instead of the device's (tuned.h); NULL: none */
-  int n_sizes;        /* 0: the subcommand's own */
+  const char *device;  /* NULL: the first GPU that works, else the host */
+  const char *target;  /* what kernels are compiled for; NULL: the device's own */
+  const char *only;    /* extended regular expression found in a case's name; NULL: all */
+  const char *json;    /* file; NULL: none */
+  const char *numbers; /* tuned numbers instead of the device's (tuned.h); NULL: none */
+  const char *spoil;   /* seed by which all of them are halved or doubled; NULL: they are not */
+  int tune;            /* llrt_tune: prepared operations are tuned */
+  int n_sizes;         /* 0: the subcommand's own */
   int64_t size[HARNESS_MAX_SIZES]; /* bytes of one tensor */
   bool odd;                        /* shapes that are no powers of two */
   bool models;                     /* products: the linear layers of models */
@@ -45,7 +50,8 @@ typedef struct harness {
   llrt_device *device;
   llrt_device_info info;
   FILE *json;
-  int n_records; /* written to json */
+  int n_records;   /* written to json */
+  llrt_text tuned; /* a field of the next record: of the operation that was prepared last */
 } harness;
 
 /* Of `count` samples in microseconds. */
@@ -56,6 +62,12 @@ typedef struct harness_statistic {
 
 /* Ends the program with the library's message unless status is OK. */
 void harness_must(llrt_status status, const char *what);
+
+/* llrt_op_prepare, or with --tune the fastest candidate's kernels, whose choice is printed, and
+ * goes into the next record with all candidates. The description's tensors are complete but for
+ * memory.
+ */
+llrt_status harness_prepare(harness *h, const op_description *desc, llrt_op **op);
 
 /* Gives params the zeroed workspace that the op wants for these tensors, or none;
  * harness_drop_workspace frees it. */

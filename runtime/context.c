@@ -78,6 +78,7 @@ llrt_status llrt_context_create(const llrt_context_params *given, llrt_context *
     return status;
   }
   pthread_mutex_init(&context->behind.mutex, NULL);
+  pthread_mutex_init(&context->tuning, NULL);
   pthread_cond_init(&context->behind.changed, NULL);
   llrt_cache_init(&context->cache);
   context->cache.most_kernels = params->most_kernels;
@@ -129,6 +130,7 @@ void llrt_context_destroy(llrt_context **address) {
   llrt_log_fini(&context->log);
   pthread_cond_destroy(&context->behind.changed);
   pthread_mutex_destroy(&context->behind.mutex);
+  pthread_mutex_destroy(&context->tuning);
   pthread_mutex_destroy(&context->devices_mutex);
   free(context);
   llrt_pool_release();

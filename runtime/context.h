@@ -51,6 +51,7 @@ struct llrt_context {
   kernel_cache cache;
   disk_cache disk;
   atomic_uint_fast64_t compiles;
+  pthread_mutex_t tuning; /* held by who times candidates: one operation at a time */
   workspace_keeper workspaces;
   block_pool blocks;             /* of devices that have no memory in stream order */
   pthread_mutex_t devices_mutex; /* over the list, its counts, and opening itself */

@@ -104,6 +104,7 @@ static const char *read_kernel(const llrt_op *op, const disk_entry *entry, llrt_
   if (llrt_kernel_bytes_read(entry->kernel, entry->kernel_bytes, image) != LLRT_OK)
     return llrt_error_text();
   if (strcmp(image->target, op->device->target.name) != 0) return "it is for another target";
+  image->desc.any_order = op->desc.any_order; /* kernels do not say */
   if (!llrt_hash_equal(llrt_disk_key(op->device, &image->desc, &image->set), key))
     return "its description is another kernel's";
   int own = atomic_load(&op->n_variants);
@@ -135,35 +136,41 @@ static bool take_image(llrt_op *op, kernel_image *image) {
   return took;
 }
 
-static bool fetch_bytes(llrt_op *op, const char *bytes, size_t size, llrt_hash key,
-                        const char **why) {
-  disk_entry entry;
-  *why = read_entry(bytes, size, key, &entry);
-  if (*why) return false;
+static bool take_entry(llrt_op *op, const disk_entry *entry, llrt_hash key, const char **why) {
   kernel_image *image = memory_zeroed(1, sizeof *image);
   if (!image) return false;
-  *why = read_kernel(op, &entry, key, image);
+  *why = read_kernel(op, entry, key, image);
   bool took = !*why && take_image(op, image);
   llrt_kernel_image_fini(image);
   free(image);
   return took;
 }
 
-static void reject(disk_cache *cache, const char *name, const char *why) {
+void llrt_disk_reject(disk_cache *cache, llrt_hash key, const char *why) {
+  char name[DISK_ENTRY_NAME_BYTES];
+  llrt_disk_entry_name(key, name);
   atomic_fetch_add_explicit(&cache->rejected, 1, memory_order_relaxed);
   llrt_log(cache->log, LLRT_LOG_WARNING, "cache ignored file=%s why=\"%s\"", name, why);
 }
 
-static bool fetch_from(disk_cache *cache, int folder, llrt_op *op, llrt_hash key) {
+char *llrt_disk_read_entry(const disk_cache *cache, int folder, llrt_hash key, disk_entry *entry,
+                           const char **why) {
   char name[DISK_ENTRY_NAME_BYTES];
   size_t size;
-  const char *why;
   llrt_disk_entry_name(key, name);
-  char *bytes = llrt_disk_file_read(folder, name, &size, &why);
-  bool took = bytes && fetch_bytes(op, bytes, size, key, &why);
+  char *bytes = llrt_disk_file_read(folder, name, &size, why);
+  if (bytes) *why = read_entry(bytes, size, key, entry);
+  if (bytes && !*why && folder == cache->folder) llrt_disk_file_touch(folder, name);
+  return bytes;
+}
+
+static bool fetch_from(disk_cache *cache, int folder, llrt_op *op, llrt_hash key) {
+  disk_entry entry;
+  const char *why;
+  char *bytes = llrt_disk_read_entry(cache, folder, key, &entry, &why);
+  bool took = bytes && !why && take_entry(op, &entry, key, &why);
   free(bytes);
-  if (why) reject(cache, name, why);
-  else if (took && folder == cache->folder) llrt_disk_file_touch(folder, name);
+  if (why) llrt_disk_reject(cache, key, why);
   return took;
 }
 
@@ -203,27 +210,17 @@ static void keep_small(disk_cache *cache, uint64_t size) {
   pthread_mutex_unlock(&cache->mutex);
 }
 
-static llrt_status make_file(const llrt_op *op, llrt_hash key, llrt_text *file) {
-  llrt_text kernel, line;
-  llrt_text_init(&kernel);
-  llrt_text_init(&line);
-  llrt_op_describe(&op->desc, op->set, &line);
-  llrt_status status = llrt_kernel_bytes_write(&op->device->target, &op->desc, op->set, op->variant,
-                                               atomic_load(&op->n_variants), &kernel);
-  if (status == LLRT_OK) {
-    disk_entry entry = {.key = key,
-                        .text = line.data ? line.data : "",
-                        .text_bytes = line.data ? line.length : 0,
-                        .kernel = kernel.data,
-                        .kernel_bytes = kernel.length};
-    memcpy(entry.build, llrt_build_id, sizeof entry.build);
-    strncpy(entry.version, llrt_version(), sizeof entry.version - 1);
-    memcpy(entry.target, op->device->target.name, sizeof entry.target);
-    status = llrt_disk_entry_write(&entry, file);
-  }
-  llrt_text_fini(&kernel);
-  llrt_text_fini(&line);
-  return status;
+static llrt_status make_file(const llrt_device *device, llrt_hash key, const llrt_text *line,
+                             const llrt_text *content, llrt_text *file) {
+  disk_entry entry = {.key = key,
+                      .text = line->data ? line->data : "",
+                      .text_bytes = line->data ? line->length : 0,
+                      .kernel = content->data,
+                      .kernel_bytes = content->length};
+  memcpy(entry.build, llrt_build_id, sizeof entry.build);
+  strncpy(entry.version, llrt_version(), sizeof entry.version - 1);
+  memcpy(entry.target, device->target.name, sizeof entry.target);
+  return llrt_disk_entry_write(&entry, file);
 }
 
 /* What concerns one file alone: a folder of its name, a temporary file that somebody cleared. */
@@ -236,21 +233,35 @@ static void stop_writing(disk_cache *cache, int code) {
   tell(cache, cache->path, strerror(code));
 }
 
-void llrt_disk_store(llrt_op *op, bool durable) {
-  disk_cache *cache = &op->device->context->disk;
-  if (!may_write(cache) || atomic_load(&op->n_variants) == 0) return;
-  llrt_hash key = llrt_disk_key(op->device, &op->desc, op->set);
+void llrt_disk_write_entry(disk_cache *cache, const llrt_device *device, llrt_hash key,
+                           const llrt_text *line, const llrt_text *content, bool durable) {
   char name[DISK_ENTRY_NAME_BYTES];
   llrt_text file;
+  if (!may_write(cache)) return;
   llrt_disk_entry_name(key, name);
   llrt_text_init(&file);
-  if (make_file(op, key, &file) == LLRT_OK) {
+  if (make_file(device, key, line, content, &file) == LLRT_OK) {
     int code = llrt_disk_file_write(cache->folder, name, file.data, file.length, durable);
     if (code != 0) stop_writing(cache, code);
     if (code == 0) atomic_fetch_add_explicit(&cache->written, 1, memory_order_relaxed);
     if (code == 0) keep_small(cache, file.length);
   }
   llrt_text_fini(&file);
+}
+
+void llrt_disk_store(llrt_op *op, bool durable) {
+  disk_cache *cache = &op->device->context->disk;
+  if (!may_write(cache) || atomic_load(&op->n_variants) == 0) return;
+  llrt_text kernel, line;
+  llrt_text_init(&kernel);
+  llrt_text_init(&line);
+  llrt_op_describe(&op->desc, op->set, &line);
+  if (llrt_kernel_bytes_write(&op->device->target, &op->desc, op->set, op->variant,
+                              atomic_load(&op->n_variants), &kernel) == LLRT_OK)
+    llrt_disk_write_entry(cache, op->device, llrt_disk_key(op->device, &op->desc, op->set), &line,
+                          &kernel, durable);
+  llrt_text_fini(&kernel);
+  llrt_text_fini(&line);
 }
 
 int llrt_disk_begin(const llrt_op *op) {

@@ -3,6 +3,7 @@
 #define LLRT_RUNTIME_DISK_CACHE_H
 
 #include "base/hash.h"
+#include "runtime/disk_entry.h"
 #include "runtime/log.h"
 #include "runtime/storage_set.h"
 
@@ -54,6 +55,16 @@ bool llrt_disk_fetch(struct llrt_op *op);
  * as llrt_disk_fetch's.
  */
 void llrt_disk_store(struct llrt_op *op, bool durable);
+
+/* An entry of a folder by its name: its bytes, malloc'ed, into which *entry points; NULL where
+ * there is none. *why: what makes it none for this build, or NULL. */
+char *llrt_disk_read_entry(const disk_cache *cache, int folder, llrt_hash key, disk_entry *entry,
+                           const char **why);
+/* Counts and tells an entry that is not used. */
+void llrt_disk_reject(disk_cache *cache, llrt_hash key, const char *why);
+/* Writes an entry for the device's target; as llrt_disk_store. */
+void llrt_disk_write_entry(disk_cache *cache, const llrt_device *device, llrt_hash key,
+                           const llrt_text *line, const llrt_text *content, bool durable);
 
 /* Held while an operation's kernels are compiled, so that other processes wait for them instead of
  * compiling as well; -1: not held. */

@@ -7,6 +7,7 @@
 #include "runtime/disk_entry.h"
 #include "runtime/disk_folder.h"
 #include "runtime/kernel_bytes.h"
+#include "runtime/tuned.h"
 
 #include <llrt/llrt.h>
 
@@ -54,6 +55,7 @@ static const char *check_kernel(seen_file *seen, llrt_hash key) {
   const disk_entry *entry = &seen->entry;
   llrt_kernel_info info = {0};
   if (!llrt_hash_equal(entry->key, key)) return "it is another kernel's";
+  if (llrt_tuned_is_entry(entry)) return llrt_tuned_check(entry, &seen->shown.n_compiled);
   if (llrt_kernel_inspect(entry->kernel, entry->kernel_bytes, NULL, &info) != LLRT_OK)
     return llrt_error_text();
   seen->shown.capability = info.capability;
@@ -206,7 +208,11 @@ static llrt_status unpack_one(reader *in, int folder, uint64_t number) {
                       (unsigned long long)number + 1);
   const char *why = llrt_disk_entry_read(in->data, (size_t)size, &entry);
   llrt_kernel_info info = {0};
-  if (!why && llrt_kernel_inspect(entry.kernel, entry.kernel_bytes, NULL, &info) != LLRT_OK)
+  bool tuned = !why && llrt_tuned_is_entry(&entry);
+  int choices;
+  if (tuned) why = llrt_tuned_check(&entry, &choices);
+  if (!why && !tuned &&
+      llrt_kernel_inspect(entry.kernel, entry.kernel_bytes, NULL, &info) != LLRT_OK)
     why = llrt_error_text();
   if (why)
     return llrt_error(LLRT_CORRUPT, "kernel %llu of the pack: %s", (unsigned long long)number + 1,

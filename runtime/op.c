@@ -8,6 +8,7 @@
 #include "runtime/prepared.h"
 #include "runtime/promise.h"
 #include "runtime/reach.h"
+#include "runtime/tuned.h"
 
 #include <llrt/dot.h>
 
@@ -19,11 +20,17 @@ llrt_status llrt_op_prepare(llrt_device *device, const llrt_op_desc *given, llrt
   LLRT_ENTRY();
   LLRT_REQUIRE(out, "op is NULL");
   *out = NULL;
+  return llrt_op_prepare_as(device, given, false, out);
+}
+
+llrt_status llrt_op_prepare_as(llrt_device *device, const llrt_op_desc *given, bool any_order,
+                               llrt_op **out) {
   LLRT_REQUIRE(device, "device is NULL");
   op_description own, *desc = &own;
   LLRT_TRY(llrt_description_take(given, desc));
   LLRT_TRY(llrt_validate_desc(desc));
   llrt_description_normalise(desc);
+  desc->any_order = any_order;
   kernel_cache *cache = &device->context->cache;
   storage_set *set;
   LLRT_TRY(llrt_cache_get_set(cache, desc->tensors, desc->n_tensors, desc->dot.roles, &set));
@@ -92,8 +99,8 @@ static llrt_status check_types(const llrt_op *op, const llrt_tensor *tensors) {
 }
 
 /* Checks tensors against the operation and binds them. */
-static llrt_status bind_call(const llrt_op *op, const llrt_tensor *tensors, int n,
-                             const void *stream, op_call *call) {
+llrt_status llrt_op_bind(const llrt_op *op, const llrt_tensor *tensors, int n, const void *stream,
+                         op_call *call) {
   LLRT_REQUIRE(op, "op is NULL");
   LLRT_REQUIRE(tensors, "tensors is NULL");
   LLRT_REQUIRE(n == op->set->n, "the operation has %d tensors, not %d", op->set->n, n);
@@ -119,10 +126,15 @@ llrt_status llrt_op_workspace(const llrt_op *op, const llrt_tensor *tensors, int
   *bytes = 0;
   op_call call;
   int variant;
-  LLRT_TRY(bind_call(op, tensors, n, NULL, &call));
+  LLRT_TRY(llrt_op_bind(op, tensors, n, NULL, &call));
   if (call.empty) return LLRT_OK;
   LLRT_TRY(pick_ready(op, &call, &variant));
-  return llrt_op_workspace_bytes(op, &call, bytes);
+  const llrt_op *tuned = llrt_tuned_for(op, &call.tensor[0]);
+  size_t more = 0;
+  LLRT_TRY(llrt_op_workspace_bytes(op, &call, bytes));
+  if (tuned != op) LLRT_TRY(llrt_op_workspace_bytes(tuned, &call, &more));
+  if (more > *bytes) *bytes = more;
+  return LLRT_OK;
 }
 
 /* One of the run's numbers, where the description has it. */
@@ -150,12 +162,13 @@ static llrt_status run(const llrt_op *op, void *stream, const llrt_tensor *tenso
   llrt_run_params own;
   int variant;
   LLRT_TRY(LLRT_PARAMS_READ(llrt_run_params, params, &own));
-  LLRT_TRY(bind_call(op, tensors, n, stream, &call));
+  LLRT_TRY(llrt_op_bind(op, tensors, n, stream, &call));
   LLRT_TRY(take_numbers(op, &own, &call));
   if (call.empty) return LLRT_OK;
   LLRT_TRY(llrt_validate_memory(&op->desc, op->set, &call));
   LLRT_TRY(llrt_check_reach(&call, op->set, stream));
   LLRT_TRY(llrt_promises_check(&call, op->set, op->desc.promises));
+  op = llrt_tuned_for(op, &call.tensor[0]);
   LLRT_TRY(pick_ready(op, &call, &variant));
   return llrt_op_launch(op, variant, &call, &own, stream);
 }
@@ -168,6 +181,21 @@ llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tens
   return status == LLRT_OK ? LLRT_OK : llrt_log_failure(op->device, op->desc.kind, status);
 }
 
+/* Choices' kernels stand before the planned ones, as far as there is room: they are for one shape
+ * each, and a loaded operation takes the first that fits. */
+static llrt_status write_kernels(const llrt_op *op, llrt_text *bytes) {
+  kernel_variant variants[PLAN_MAX_VARIANTS];
+  int own = atomic_load(&op->n_variants), n = 0;
+  for (const tuned_choice *c = atomic_load(&op->tuned); c; c = c->next) {
+    int more = c->op ? atomic_load(&c->op->n_variants) : 0;
+    if (n + more + own > PLAN_MAX_VARIANTS) break;
+    if (more > 0) memcpy(&variants[n], c->op->variant, (size_t)more * sizeof *variants);
+    n += more;
+  }
+  memcpy(&variants[n], op->variant, (size_t)own * sizeof *variants);
+  return llrt_kernel_bytes_write(&op->device->target, &op->desc, op->set, variants, n + own, bytes);
+}
+
 llrt_status llrt_op_save(const llrt_op *op, void *buffer, size_t *size) {
   LLRT_ENTRY();
   LLRT_REQUIRE(size, "size is NULL");
@@ -178,8 +206,7 @@ llrt_status llrt_op_save(const llrt_op *op, void *buffer, size_t *size) {
   llrt_text_init(&bytes);
   llrt_op *locked = (llrt_op *)op; /* another thread may be adding a variant's code */
   pthread_mutex_lock(&locked->build);
-  llrt_status status = llrt_kernel_bytes_write(&op->device->target, &op->desc, op->set, op->variant,
-                                               atomic_load(&locked->n_variants), &bytes);
+  llrt_status status = write_kernels(op, &bytes);
   pthread_mutex_unlock(&locked->build);
   if (status == LLRT_OK) {
     *size = bytes.length;

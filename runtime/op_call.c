@@ -12,6 +12,7 @@
 #include "runtime/prepared.h"
 #include "runtime/promise.h"
 #include "runtime/reach.h"
+#include "runtime/tuned.h"
 
 /* Of a variant that was not loaded before the call waited for the compiler, or for the disk. */
 static const char *cache_word(const llrt_op *op, uint64_t loaded, int variant) {
@@ -35,6 +36,8 @@ static llrt_status run(llrt_op *op, llrt_op *alternative, op_call *call, void *s
     status = llrt_op_ready(op, &call->tensor[0], stream, &variant);
   }
   LLRT_TRY(status);
+  const llrt_op *tuned = llrt_tuned_for(op, &call->tensor[0]);
+  if (tuned != op) return llrt_op_launch_alone(tuned, 0, call, stream);
   if (told) call->cache = op == chosen ? cache_word(op, loaded, variant) : "hit";
   return llrt_op_launch_alone(op, variant, call, stream);
 }

@@ -33,15 +33,6 @@ static llrt_status describe(const llrt_op_desc *given, llrt_text *text) {
   return llrt_text_status(text);
 }
 
-static llrt_status copy_out(const llrt_text *text, char *buffer, size_t size, size_t *length) {
-  if (length) *length = text->length;
-  if (!buffer) return LLRT_OK;
-  LLRT_REQUIRE(text->length < size, "the text has %zu characters, buffer has room for %zu bytes",
-               text->length, size);
-  memcpy(buffer, text->data, text->length + 1);
-  return LLRT_OK;
-}
-
 llrt_status llrt_op_desc_print(const llrt_op_desc *desc, char *buffer, size_t size,
                                size_t *length) {
   LLRT_ENTRY();
@@ -51,7 +42,7 @@ llrt_status llrt_op_desc_print(const llrt_op_desc *desc, char *buffer, size_t si
   llrt_text text;
   llrt_text_init(&text);
   llrt_status status = describe(desc, &text);
-  if (status == LLRT_OK) status = copy_out(&text, buffer, size, length);
+  if (status == LLRT_OK) status = llrt_text_copy(&text, buffer, size, length);
   llrt_text_fini(&text);
   return status;
 }

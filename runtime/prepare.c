@@ -11,6 +11,7 @@
 #include "runtime/context.h"
 #include "runtime/disk_folder.h"
 #include "runtime/policy.h"
+#include "runtime/tuned.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ void llrt_op_release(llrt_op *op) {
   }
   free(op->variant);
   pthread_mutex_destroy(&op->build);
+  llrt_tuned_release(atomic_load(&op->tuned));
   llrt_storage_set_release(op->set);
   llrt_storage_set_release(op->counted);
   free(op->planned);
@@ -194,6 +196,8 @@ static size_t count_bytes(const llrt_op *op) {
     size_t loaded = variant->linked ? variant->linked_size : variant->size;
     bytes += variant->size + variant->linked_size + (is_loaded(op, i) ? loaded : 0);
   }
+  for (const tuned_choice *choice = atomic_load(&op->tuned); choice; choice = choice->next)
+    bytes += sizeof *choice + (choice->op ? atomic_load(&choice->op->bytes) : 0);
   return bytes;
 }
 
@@ -387,6 +391,7 @@ llrt_status llrt_op_ready(llrt_op *op, const llrt_tensor *first, void *stream, i
                ? LLRT_OK
                : llrt_not_prepared(&op->desc, op->set, "the policy is never to compile");
   pthread_mutex_lock(&op->build);
+  llrt_tuned_look(op, false);
   llrt_status status = build_for(op, first, variant);
   pthread_mutex_unlock(&op->build);
   return status;
@@ -495,6 +500,7 @@ static llrt_status build_all(llrt_op *op) {
 llrt_status llrt_op_ready_all(llrt_op *op) {
   if (atomic_load_explicit(&op->complete, memory_order_acquire)) return LLRT_OK;
   pthread_mutex_lock(&op->build);
+  llrt_tuned_look(op, false);
   llrt_status status = build_all(op);
   if (status == LLRT_OK) atomic_store_explicit(&op->complete, true, memory_order_release);
   pthread_mutex_unlock(&op->build);

@@ -41,6 +41,9 @@ struct llrt_op {
   atomic_bool refused;                   /* it cannot be planned: UNSUPPORTED */
   atomic_bool complete;                  /* every variant that its promises reach is ready */
 
+  _Atomic(struct tuned_choice *) tuned; /* choices for shapes (tuned.h), the latest first */
+  atomic_bool tuned_looked;             /* for those of the disk */
+
   pthread_mutex_t
       build; /* held while planning, compiling and loading; guards variant[].code and `planned` */
   struct plan *planned; /* until kernels are built from it; NULL: none */
@@ -86,6 +89,13 @@ llrt_status llrt_op_build_kernels(llrt_op *op, const plan_kernel *stages, int n)
 
 /* Loads the code of the variants that have some; for operations read from bytes. */
 llrt_status llrt_op_load_variants(llrt_op *op);
+
+/* llrt_op_prepare after its checks of `out`. any_order: op_description.any_order. */
+llrt_status llrt_op_prepare_as(llrt_device *device, const llrt_op_desc *given, bool any_order,
+                               llrt_op **out);
+/* Checks a run's tensors against the operation and binds them. */
+llrt_status llrt_op_bind(const llrt_op *op, const llrt_tensor *tensors, int n, const void *stream,
+                         op_call *call);
 
 /* A whole one-line call of a checked description with its tensors; fills desc's promises. */
 llrt_status llrt_op_call(op_description *desc, void *stream);

@@ -38,9 +38,7 @@
   S(llrt_cluster_params, F(llrt_cluster_params, ctas_per_cga) \
     F(llrt_cluster_params, cta_split) F(llrt_cluster_params, cta_order)) \
   S(llrt_comm_params, F(llrt_comm_params, size) F(llrt_comm_params, rank) \
-    F(llrt_comm_params, ranks) F(llrt_comm_params, signals) F(llrt_comm_params, timeout_ms) \
-    F(llrt_comm_params, nccl) F(llrt_comm_params, nccl_id) \
-    F(llrt_comm_params, nccl_library)) \
+    F(llrt_comm_params, ranks) F(llrt_comm_params, signals) F(llrt_comm_params, timeout_ms)) \
   S(llrt_compile_event, F(llrt_compile_event, size) F(llrt_compile_event, device) \
     F(llrt_compile_event, desc) F(llrt_compile_event, text) \
     F(llrt_compile_event, milliseconds) F(llrt_compile_event, background) \
@@ -87,7 +85,7 @@
     F(llrt_dot_params, a) F(llrt_dot_params, b) F(llrt_dot_params, accumulate) \
     F(llrt_dot_params, dtype) F(llrt_dot_params, tf32) F(llrt_dot_params, fast_accumulate) \
     F(llrt_dot_params, n_maps) F(llrt_dot_params, maps) F(llrt_dot_params, add) \
-    F(llrt_dot_params, scale) F(llrt_dot_params, ends)) \
+    F(llrt_dot_params, scale)) \
   S(llrt_dot_scaling, F(llrt_dot_scaling, scale) F(llrt_dot_scaling, zero) \
     F(llrt_dot_scaling, global) F(llrt_dot_scaling, group) F(llrt_dot_scaling, word_bits) \
     F(llrt_dot_scaling, range_low) F(llrt_dot_scaling, range_high) \
@@ -132,7 +130,6 @@
     F(llrt_named_storage, pad_value) F(llrt_named_storage, source)) \
   S(llrt_named_tensor, F(llrt_named_tensor, name) F(llrt_named_tensor, dtype) \
     F(llrt_named_tensor, rank) F(llrt_named_tensor, shape) F(llrt_named_tensor, reserved)) \
-  S(llrt_nccl_id, F(llrt_nccl_id, bytes)) \
   S(llrt_nvmma_params, F(llrt_nvmma_params, size) F(llrt_nvmma_params, rank) \
     F(llrt_nvmma_params, version) F(llrt_nvmma_params, warps_per_cta) \
     F(llrt_nvmma_params, instr_shape) F(llrt_nvmma_params, cluster)) \
@@ -161,6 +158,10 @@
     F(llrt_placement, split_factor)) \
   S(llrt_places, F(llrt_places, copies) F(llrt_places, n) F(llrt_places, n_axes) \
     F(llrt_places, axis) F(llrt_places, at)) \
+  S(llrt_prepare_params, F(llrt_prepare_params, size) F(llrt_prepare_params, tune) \
+    F(llrt_prepare_params, retune) F(llrt_prepare_params, most) \
+    F(llrt_prepare_params, reserved) F(llrt_prepare_params, seconds) \
+    F(llrt_prepare_params, user) F(llrt_prepare_params, on_candidate)) \
   S(llrt_promise, F(llrt_promise, multiple) F(llrt_promise, min) F(llrt_promise, max)) \
   S(llrt_recipe_params, F(llrt_recipe_params, size) F(llrt_recipe_params, config) \
     F(llrt_recipe_params, config_bytes) F(llrt_recipe_params, tp) \
@@ -186,12 +187,7 @@
   S(llrt_reshard_desc, F(llrt_reshard_desc, size) F(llrt_reshard_desc, source) \
     F(llrt_reshard_desc, destination) F(llrt_reshard_desc, shape) \
     F(llrt_reshard_desc, source_dtype) F(llrt_reshard_desc, destination_dtype) \
-    F(llrt_reshard_desc, maps) F(llrt_reshard_desc, n_maps) F(llrt_reshard_desc, path) \
-    F(llrt_reshard_desc, parts) F(llrt_reshard_desc, reserved)) \
-  S(llrt_reshard_info, F(llrt_reshard_info, size) F(llrt_reshard_info, path) \
-    F(llrt_reshard_info, launches) F(llrt_reshard_info, parts) \
-    F(llrt_reshard_info, reserved) F(llrt_reshard_info, messages) \
-    F(llrt_reshard_info, sent_bytes) F(llrt_reshard_info, workspace_bytes)) \
+    F(llrt_reshard_desc, maps) F(llrt_reshard_desc, n_maps) F(llrt_reshard_desc, reserved)) \
   S(llrt_run_params, F(llrt_run_params, size) F(llrt_run_params, workspace) \
     F(llrt_run_params, workspace_bytes) F(llrt_run_params, alpha) F(llrt_run_params, beta) \
     F(llrt_run_params, scalars) F(llrt_run_params, own_workspace) \
@@ -234,6 +230,10 @@
   S(llrt_tensor_promise, F(llrt_tensor_promise, address) F(llrt_tensor_promise, shape) \
     F(llrt_tensor_promise, stride) F(llrt_tensor_promise, index) \
     F(llrt_tensor_promise, reserved)) \
+  S(llrt_tune_candidate, F(llrt_tune_candidate, size) F(llrt_tune_candidate, choice) \
+    F(llrt_tune_candidate, why) F(llrt_tune_candidate, predicted_us) \
+    F(llrt_tune_candidate, measured_us) F(llrt_tune_candidate, planned_us) \
+    F(llrt_tune_candidate, state) F(llrt_tune_candidate, reserved)) \
   S(llrt_view, F(llrt_view, tensor) F(llrt_view, indices))
 /* clang-format on */
 

@@ -1,5 +1,8 @@
 /* llrt explain: the plan of an operation and what it is predicted to cost. */
+#include "tools/common/best_device.h"
 #include "tools/explain_reshard.h"
+
+#include <llrt/tune.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -7,21 +10,59 @@
 static const option_spec table[] = {
     REQUEST_DESCRIBED_OPTIONS,
     {"why", 0, NULL, "every variant that was tried, and what refused it, instead"},
+    {"device", 0, "NAME",
+     "say first which kernels run there, and why: where\nllrt tune has kept a choice, that one"},
     {"link-speed", 0, "G", "reshard: of a device's links, each way, in GB/s (default 450)"},
     {"memory-speed", 0, "G", "reshard: of a device's memory, in GB/s (default 3350)"},
     {0}};
-enum { EXPLAIN_WHY = REQUEST_N_DESCRIBED_OPTIONS, EXPLAIN_LINK, EXPLAIN_MEMORY };
+enum { EXPLAIN_WHY = REQUEST_N_DESCRIBED_OPTIONS, EXPLAIN_DEVICE, EXPLAIN_LINK, EXPLAIN_MEMORY };
 
 static int run_reshard(const options *given) {
   if (given->value[EXPLAIN_WHY]) return tool_wrong("explain", "--why is not for reshard");
   return explain_reshard(given, given->value[EXPLAIN_LINK], given->value[EXPLAIN_MEMORY]);
 }
 
+/* ---- on a device ---- */
+
+static int print_choice(void *user, const llrt_op_desc *desc) {
+  llrt_device *device = user;
+  llrt_op *op;
+  char line[512];
+  llrt_status status = llrt_op_prepare(device, desc, &op);
+  if (status == LLRT_OK)
+    status = llrt_op_choice_print(op, desc->tensors, desc->n_tensors, line, sizeof line, NULL);
+  if (status == LLRT_OK) printf("%s\n", line);
+  llrt_op_destroy(&op);
+  return status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
+}
+
+/* Prepares the operation on the device that is named, and prints what would run. */
+static int tell_choice(const options *given, llrt_device_info *info) {
+  llrt_context *context;
+  llrt_device *device = NULL;
+  if (tool_context_create(&context) != LLRT_OK) return tool_refuse_library(NULL);
+  llrt_status status = best_device_open(context, given->value[EXPLAIN_DEVICE],
+                                        given->value[DESCRIBED_TARGET], &device);
+  if (status == LLRT_OK) status = llrt_device_get_info(device, info);
+  int code = status == LLRT_OK
+                 ? request_described_use("explain", given, device, print_choice, device)
+                 : tool_refuse_library(NULL);
+  llrt_device_close(&device);
+  llrt_context_destroy(&context);
+  return code;
+}
+
 static int run(const options *given) {
   const char *target = given->value[DESCRIBED_TARGET] ? given->value[DESCRIBED_TARGET] : "host";
+  llrt_device_info info = {0};
   char *text;
   size_t size;
   if (strcmp(given->word[0], "reshard") == 0) return run_reshard(given);
+  if (given->value[EXPLAIN_DEVICE]) {
+    int code = tell_choice(given, &info);
+    if (code != TOOL_DONE) return code;
+    target = info.target;
+  }
   if (given->value[EXPLAIN_LINK] || given->value[EXPLAIN_MEMORY])
     return tool_wrong("explain", "--link-speed and --memory-speed are for reshard");
   llrt_emit emit = given->value[EXPLAIN_WHY] ? LLRT_EMIT_WHY : LLRT_EMIT_PLAN;

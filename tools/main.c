@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const command *const commands[] = {&cmd_layout,  &cmd_convert, &cmd_gather,  &cmd_reduce,
-                                          &cmd_scan,    &cmd_dot,     &cmd_compute, &cmd_repack,
-                                          &cmd_explain, &cmd_compile, &cmd_cache,   &cmd_devices};
+static const command *const commands[] = {
+    &cmd_layout, &cmd_convert, &cmd_gather, &cmd_reduce,  &cmd_scan,  &cmd_dot,    &cmd_compute,
+    &cmd_repack, &cmd_explain, &cmd_tune,   &cmd_compile, &cmd_cache, &cmd_devices};
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static void print_overview(FILE *stream) {

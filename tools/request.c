@@ -214,10 +214,8 @@ llrt_tensor request_describe_scale(const request *r, llrt_device *device) {
   return tensor;
 }
 
-int request_compile(const request *r, const char *target, llrt_emit emit, char **bytes,
-                    size_t *size) {
-  llrt_context *context;
-  llrt_tensor tensors[3] = {request_describe(r, 0, NULL), request_describe(r, 1, NULL)};
+int request_describe_op(const request *r, llrt_device *device, request_use *use, void *user) {
+  llrt_tensor tensors[3] = {request_describe(r, 0, device), request_describe(r, 1, device)};
   llrt_tensor_promise promises[3];
   llrt_op_desc desc = {.kind = LLRT_OP_CONVERT,
                        .n_tensors = 2,
@@ -227,7 +225,7 @@ int request_compile(const request *r, const char *target, llrt_emit emit, char *
                        .n_maps = r->n_maps,
                        .maps = r->maps};
   if (r->scale.dtype) {
-    tensors[2] = request_describe_scale(r, NULL);
+    tensors[2] = request_describe_scale(r, device);
     tensors[2].data = (void *)256;
     desc.n_tensors = 3;
   }
@@ -238,8 +236,6 @@ int request_compile(const request *r, const char *target, llrt_emit emit, char *
   tensors[r->scatters].indices = placed;
   /* Only the alignment of a promised address counts, not what lies there. */
   for (int i = 0; i < 2; i++) tensors[i].data = (void *)256;
-  *bytes = NULL;
-  *size = 0;
   llrt_storage kept;
   if (r->combine.axes) {
     llrt_tensor result = tensors[1];
@@ -256,9 +252,6 @@ int request_compile(const request *r, const char *target, llrt_emit emit, char *
                                      .exclusive = r->scan.exclusive != 0,
                                      .reverse = r->scan.reverse != 0};
   }
-  if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);
-  llrt_status status = llrt_op_promise_coarse(&desc);
-  if (status == LLRT_OK) status = llrt_op_compile(context, target, &desc, emit, bytes, size);
-  llrt_context_destroy(&context);
-  return status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
+  if (llrt_op_promise_coarse(&desc) != LLRT_OK) return tool_refuse_library(NULL);
+  return use(user, &desc);
 }

@@ -101,9 +101,10 @@ llrt_tensor request_describe(const request *r, int side, llrt_device *device);
 /* The scales as a tensor of a convert, without address. */
 llrt_tensor request_describe_scale(const request *r, llrt_device *device);
 
-/* Compiles for a target under the promises that contiguous, 256-byte aligned tensors of this shape
- * keep. Ownership: llrt_buffer_free. */
-int request_compile(const request *r, const char *target, llrt_emit emit, char **bytes,
-                    size_t *size);
+/* The operation under the promises that contiguous, 256-byte aligned tensors of this shape keep on
+ * the device (NULL: whatever device), with tensors at no memory and indices without values: what
+ * `use` does with it, which lives for that call alone. Returns an exit code of tool.h. */
+typedef int request_use(void *user, const llrt_op_desc *desc);
+int request_describe_op(const request *r, llrt_device *device, request_use *use, void *user);
 
 #endif

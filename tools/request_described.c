@@ -51,8 +51,8 @@ static int check_options(const char *command_name, const options *given) {
 
 /* ---- the operation ---- */
 
-static int compile_dot(const char *command_name, const options *given, const char *target,
-                       llrt_emit emit, char **bytes, size_t *size) {
+static int use_dot(const char *command_name, const options *given, llrt_device *device,
+                   request_use *use, void *user) {
   const char *const *value = given->value;
   const char *const *maps = &value[DESCRIBED_MAPS];
   request_dot_options asked = {.command_name = command_name,
@@ -66,19 +66,18 @@ static int compile_dot(const char *command_name, const options *given, const cha
                                .accumulate = value[DESCRIBED_ACCUMULATE]};
   request_dot r;
   int code = request_dot_read(&asked, &r);
-  if (code == TOOL_DONE) code = request_dot_compile(&r, target, emit, bytes, size);
+  if (code == TOOL_DONE) code = request_dot_describe_op(&r, device, use, user);
   request_dot_destroy(&r);
   return code;
 }
 
-int request_described_compile(const char *command_name, const options *given, const char *target,
-                              llrt_emit emit, char **bytes, size_t *size) {
+int request_described_use(const char *command_name, const options *given, llrt_device *device,
+                          request_use *use, void *user) {
   const char *const *value = given->value;
   request r;
   int code = check_options(command_name, given);
   if (code != TOOL_DONE) return code;
-  if (strcmp(given->word[0], "dot") == 0)
-    return compile_dot(command_name, given, target, emit, bytes, size);
+  if (strcmp(given->word[0], "dot") == 0) return use_dot(command_name, given, device, use, user);
   if (given->n_words > 1)
     return tool_wrong(command_name, "'%s': only a dot names tensors", given->word[1]);
   code = request_parse(&(request_options){.command_name = command_name,
@@ -106,7 +105,33 @@ int request_described_compile(const char *command_name, const options *given, co
                                                    .reverse = value[DESCRIBED_REVERSE] != NULL,
                                                    .accumulate = value[DESCRIBED_ACCUMULATE]}},
                        &r);
-  if (code == TOOL_DONE) code = request_compile(&r, target, emit, bytes, size);
+  if (code == TOOL_DONE) code = request_describe_op(&r, device, use, user);
   request_destroy(&r);
   return code;
+}
+
+/* ---- compiled ---- */
+
+typedef struct compilation {
+  const char *target;
+  llrt_emit emit;
+  char **bytes;
+  size_t *size;
+} compilation;
+
+static int compile(void *user, const llrt_op_desc *desc) {
+  const compilation *c = user;
+  llrt_context *context;
+  if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);
+  llrt_status status = llrt_op_compile(context, c->target, desc, c->emit, c->bytes, c->size);
+  llrt_context_destroy(&context);
+  return status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
+}
+
+int request_described_compile(const char *command_name, const options *given, const char *target,
+                              llrt_emit emit, char **bytes, size_t *size) {
+  compilation c = {target, emit, bytes, size};
+  *bytes = NULL;
+  *size = 0;
+  return request_described_use(command_name, given, NULL, compile, &c);
 }

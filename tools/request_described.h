@@ -49,6 +49,11 @@ enum {
 #define REQUEST_DESCRIBED_SYNOPSIS "convert|gather|scatter|reduce|scan|dot [A B]"
 #define REQUEST_DESCRIBED_WORDS 3
 
+/* Describes the operation that is given, for a device (NULL: whatever device): request_describe_op.
+ */
+int request_described_use(const char *command_name, const options *given, llrt_device *device,
+                          request_use *use, void *user);
+
 /* Plans or compiles the operation that is given. Returns an exit code of tool.h. Ownership:
  * llrt_buffer_free. */
 int request_described_compile(const char *command_name, const options *given, const char *target,

@@ -239,22 +239,17 @@ void request_dot_destroy(request_dot *r) {
   llrt_op_desc_destroy(&r->desc);
 }
 
-int request_dot_compile(request_dot *r, const char *target, llrt_emit emit, char **bytes,
-                        size_t *size) {
-  llrt_context *context;
+int request_dot_describe_op(const request_dot *r, llrt_device *device, request_use *use,
+                            void *user) {
   llrt_op_desc desc = *r->desc;
   llrt_tensor tensors[LLRT_DOT_ROLES];
-  *bytes = NULL;
-  *size = 0;
   /* Only the alignment of a promised address counts, not what lies there. */
   for (int i = 0; i < desc.n_tensors; i++) {
     tensors[i] = desc.tensors[i];
     tensors[i].data = (void *)256;
+    tensors[i].device = device;
   }
   desc.tensors = tensors;
-  if (llrt_context_create(NULL, &context) != LLRT_OK) return tool_refuse_library(NULL);
-  llrt_status status = llrt_op_promise_coarse(&desc);
-  if (status == LLRT_OK) status = llrt_op_compile(context, target, &desc, emit, bytes, size);
-  llrt_context_destroy(&context);
-  return status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
+  if (llrt_op_promise_coarse(&desc) != LLRT_OK) return tool_refuse_library(NULL);
+  return use(user, &desc);
 }

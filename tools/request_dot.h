@@ -3,7 +3,7 @@
 #ifndef LLRT_TOOLS_REQUEST_DOT_H
 #define LLRT_TOOLS_REQUEST_DOT_H
 
-#include "tools/common/array.h"
+#include "tools/request.h"
 
 #include <llrt/dot.h>
 
@@ -73,8 +73,8 @@ typedef struct request_dot {
 int request_dot_read(const request_dot_options *given, request_dot *r);
 void request_dot_destroy(request_dot *r);
 
-/* As request_compile. */
-int request_dot_compile(request_dot *r, const char *target, llrt_emit emit, char **bytes,
-                        size_t *size);
+/* As request_describe_op. */
+int request_dot_describe_op(const request_dot *r, llrt_device *device, request_use *use,
+                            void *user);
 
 #endif

@@ -44,6 +44,7 @@ extern const command cmd_dot;
 extern const command cmd_repack;
 extern const command cmd_explain;
 extern const command cmd_compile;
+extern const command cmd_tune;
 extern const command cmd_cache;
 extern const command cmd_devices;
 

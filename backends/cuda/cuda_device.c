@@ -113,6 +113,7 @@ static llrt_status fill_info(cuda_device *device, int ordinal) {
   device->base.target.facts.l2_bytes = l2_bytes;
   if (driver->cuDeviceGetAttribute(&khz, CUDA_ATTRIBUTE_CLOCK_KHZ, device->ordinal) == 0)
     device->base.clock_mhz = khz / 1000;
+  if (driver->cuDriverGetVersion) driver->cuDriverGetVersion(&device->base.driver_version);
   return LLRT_OK;
 }
 

@@ -57,6 +57,7 @@
 #include <llrt/struct_info.h>
 #include <llrt/tensor.h>
 #include <llrt/tirx.h>
+#include <llrt/tune.h>
 
 #ifdef __cplusplus
 extern "C" {

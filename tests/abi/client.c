@@ -333,6 +333,37 @@ static llrt_status use_llrt_op_desc(llrt_op_desc *desc) {
   return status;
 }
 
+static llrt_status use_llrt_prepare_params(llrt_prepare_params *params) {
+  const llrt_tensor tensors[2] = {at.matrix, at.other};
+  const llrt_op_desc desc = {
+      .size = sizeof desc, .kind = LLRT_OP_CONVERT, .n_tensors = 2, .tensors = tensors};
+  char line[256];
+  llrt_op *op;
+  llrt_status status = llrt_op_prepare_with(at.device, &desc, params, &op);
+  if (status == LLRT_OK) status = llrt_op_choice_print(op, tensors, 2, line, sizeof line, NULL);
+  llrt_op_destroy(&op);
+  return status;
+}
+
+static size_t candidate_size;
+
+static void on_candidate(void *user, const llrt_tune_candidate *candidate) {
+  (void)user;
+  candidate_size = candidate->size;
+}
+
+static llrt_status use_llrt_tune_candidate(llrt_tune_candidate *candidate) {
+  llrt_prepare_params params = {.size = sizeof params,
+                                .tune = LLRT_TUNE_SAME,
+                                .most = 1,
+                                .seconds = 1e-9,
+                                .on_candidate = on_candidate};
+  (void)candidate;
+  candidate_size = 0;
+  llrt_status status = use_llrt_prepare_params(&params);
+  return candidate_size < sizeof(llrt_tune_candidate) - ADDED ? LLRT_INTERNAL : status;
+}
+
 static llrt_status use_llrt_run_params(llrt_run_params *params) {
   const llrt_tensor tensors[2] = {at.matrix, at.other};
   return llrt_op_run(at.op, NULL, tensors, 2, params);
@@ -394,10 +425,10 @@ static llrt_status use_llrt_compile_event(llrt_compile_event *event) {
   READ(llrt_device_params) READ(llrt_dot_operand_params) READ(llrt_dot_pack_params) \
   FILLED(llrt_dot_packing) READ(llrt_dot_params) READ(llrt_gather_params) \
   FILLED(llrt_kernel_info) READ(llrt_nvmma_params) READ(llrt_nvmma_shared_params) \
-  READ(llrt_op_desc) READ(llrt_padded_params) READ(llrt_recipe_params) \
+  READ(llrt_op_desc) READ(llrt_padded_params) READ(llrt_prepare_params) READ(llrt_recipe_params) \
   READ(llrt_reduce_params) FILLED(llrt_repack_info) READ(llrt_run_params) \
   READ(llrt_scan_params) READ(llrt_slice_params) FILLED(llrt_struct_info) \
-  READ(llrt_swizzle_params) READ(llrt_tensor_memory_params)
+  READ(llrt_swizzle_params) READ(llrt_tensor_memory_params) FILLED(llrt_tune_candidate)
 /* clang-format on */
 
 /* ---- what may be expected ---- */

@@ -157,6 +157,8 @@
   X(llrt_dot_pack, (0, 0, 0, 0)) \
   X(llrt_op_promise_coarse, (0)) \
   X(llrt_op_prepare, (0, 0, 0)) \
+  X(llrt_op_prepare_with, (0, 0, 0, 0)) \
+  X(llrt_op_choice_print, (0, 0, 0, 0, 0, 0)) \
   X(llrt_op_workspace, (0, 0, 0, 0)) \
   X(llrt_op_run, (0, 0, 0, 0, 0)) \
   X(llrt_op_save, (0, 0, 0)) \

@@ -233,7 +233,7 @@ static void print_heading(const plan_kernel *kernel, int number, llrt_text *text
                   1 << kernel->cluster_bits);
 }
 
-static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text) {
+void plan_print_kernel(const plan_kernel *kernel, int number, llrt_text *text) {
   print_heading(kernel, number, text);
   print_digits(kernel, text);
   print_bounds(kernel, text);
@@ -251,6 +251,6 @@ static void print_kernel(const plan_kernel *kernel, int number, llrt_text *text)
 void plan_print(const plan *made, llrt_text *text) {
   for (int i = 0, variant = -1; i < made->n_variants; i++) {
     if (made->variant[i].launch.stage == 0) variant++;
-    print_kernel(&made->variant[i], variant, text);
+    plan_print_kernel(&made->variant[i], variant, text);
   }
 }

@@ -11,5 +11,7 @@ llrt_status plan_verify(const plan_kernel *kernel);
 /* Writes what `llrt explain` shows. */
 struct llrt_text;
 void plan_print(const plan *made, struct llrt_text *text);
+/* The part of one kernel, of the variant of that number. */
+void plan_print_kernel(const plan_kernel *kernel, int number, struct llrt_text *text);
 
 #endif

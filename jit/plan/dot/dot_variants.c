@@ -204,8 +204,9 @@ static const struct {
                        {{4, 6}, 2, false, 0, {205, 205}},    {{6, 5}, 2, false, -1, {246, 246}},
                        {{6, 4}, 2, false, 1, {205, 205}}};
 #define GROUP_TILES ((int)(sizeof warpgroup_tiles / sizeof *warpgroup_tiles))
-#define LARGE_TILE 0  /* of dot_warpgroup_tile */
-#define SHARED_TILE 3 /* of blocks that share K */
+#define LARGE_TILE 0       /* of dot_warpgroup_tile */
+#define SHARED_TILE 3      /* of blocks that share K */
+#define STAGES_OF_SHARES 3 /* at most, without copies */
 
 /* One of them; shared: blocks share K. UNSUPPORTED where operands do not lie so in tiles of few
  * positions. */
@@ -218,6 +219,7 @@ static llrt_status add_group(dot_planner *p, int tile, bool shared) {
   if (tile > LARGE_TILE) shape.warps = warpgroup_tiles[tile].warps;
   shape.swapped = narrow == 0;
   shape.three_quarters[1] = warpgroup_tiles[tile].three_quarters;
+  if (p->options && p->options->wide) narrow = -1;
   int64_t most = narrow < 0 ? 0 : (int64_t)1 << shape.bits[narrow];
   LLRT_TRY(shared ? add_split(p, &shape, -1, &done) : add_whole(p, &shape, narrow, most, &done));
   if (p->out->n_variants == first) return LLRT_OK;
@@ -225,6 +227,18 @@ static llrt_status add_group(dot_planner *p, int tile, bool shared) {
   range->turn_clocks = warpgroup_tiles[tile].turn_clocks[dot_sums_short(&p->job, p->target)];
   range->tile_clocks = p->target->tuning->dot_tile_clocks;
   range->more_clocks = shared ? p->target->tuning->dot_split_clocks : 0;
+  return LLRT_OK;
+}
+
+/* Blocks of every tile that share K, as many as a plan has room for, the small ones first. */
+static llrt_status add_shared(dot_planner *p) {
+  for (int tile = GROUP_TILES - 1; tile >= LARGE_TILE; tile--) {
+    int first = p->out->n_variants;
+    if (first + STAGES_OF_SHARES > PLAN_MAX_VARIANTS) return LLRT_OK;
+    llrt_status status = add_group(p, tile, true);
+    if (status == LLRT_UNSUPPORTED) p->out->n_variants = first;
+    else LLRT_TRY(status);
+  }
   return LLRT_OK;
 }
 
@@ -237,7 +251,8 @@ static llrt_status add_warpgroups(dot_planner *p) {
     if (status == LLRT_UNSUPPORTED && tile > SHARED_TILE) p->out->n_variants = first;
     else LLRT_TRY(status);
   }
-  return p->rows || !p->shares ? LLRT_OK : add_group(p, SHARED_TILE, true);
+  if (p->rows || !p->shares) return LLRT_OK;
+  return p->options && p->options->wide ? add_shared(p) : add_group(p, SHARED_TILE, true);
 }
 
 /* ---- the whole ---- */

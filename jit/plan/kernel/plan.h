@@ -203,6 +203,8 @@ typedef struct plan_options {
   bool whole_words; /* GPU: a thread loads all of a destination's word: no exchange is needed */
   bool whole_bytes; /* a convert of 4-bit elements that must be loaded one by one is refused */
   int rest_bits; /* low bits of a digit with an upper part in a tile, at most; 0: the planner's */
+  bool wide; /* products: all variants that are right for a shape may run it, and blocks of every
+                tile may share K: candidates to be measured, not a choice */
   struct plan_trace *trace; /* is told what was tried (jit/plan/cost/trace.h); NULL: nobody is */
 } plan_options;
 

@@ -165,7 +165,8 @@ static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
   int64_t covered = 0; /* rows that the shapes so far take, however many columns there are */
   bool all = false;
   out->n_variants = 0;
-  for (int i = 0; i < shapes->n && !all; i++) {
+  const bool wide = options && options->wide; /* no limits, but those of a plan */
+  for (int i = 0; i < shapes->n && (!all || wide); i++) {
     const packed_shape *shape = &shapes->shape[i];
     plan_kernel *kernel = &out->variant[out->n_variants];
     const packed_shape *wanted = shape_for(&begin, shape);
@@ -179,6 +180,7 @@ static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
     const char *left_out =
         experts                        ? experts
         : is_other(shape) && !measured ? "another stage is before it: its clocks are not known"
+        : wide                         ? NULL
         : columns && extents[PACKED_N].min > columns ? "N is promised to be longer"
         : columns && wanted != shape                 ? "rows of 8 bits have a shape of their own"
         : shape->rows > 0 && shape->rows <= covered  ? "a shape before it takes as many rows"
@@ -187,13 +189,14 @@ static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
       plan_refused(options, NULL, what, "%s", left_out);
       continue;
     }
+    if (out->n_variants + 2 > PLAN_MAX_VARIANTS && wide) return LLRT_OK;
     if (out->n_variants + 2 > PLAN_MAX_VARIANTS)
       return llrt_error(LLRT_INTERNAL, "a plan of more than %d kernels", PLAN_MAX_VARIANTS);
     *p = begin;
     int kernels = 0;
     llrt_status status = plan_variant(p, wanted, target, options, kernel, &kernels);
     plan_refused_by(options, status, what);
-    if (status == LLRT_UNSUPPORTED && (shape->columns || shape->deal)) continue;
+    if (status == LLRT_UNSUPPORTED && (wide || shape->columns || shape->deal)) continue;
     LLRT_TRY(status);
     plan_taken(options, kernel + kernels - 1, "%s", what);
     out->n_variants += kernels;
@@ -201,7 +204,7 @@ static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
     if (measured) count_clocks(p, shape, target->tuning, &kernel->launch.range);
     all = !is_other(shape) && any_columns && is_within(&extents[PACKED_M], shape->rows);
     if (any_columns && !is_other(shape)) covered = shape->rows;
-    if (all) continue;
+    if (all || wide) continue;
     kernel->launch.range.max_extent[first + PACKED_M] = shape->rows;
     kernel->launch.range.max_extent[first + PACKED_N] = columns;
   }

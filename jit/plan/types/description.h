@@ -25,6 +25,7 @@ typedef struct op_description {
   llrt_op_kind kind;
   int32_t n_tensors, n_maps;
   bool in_place;
+  bool any_order; /* numbers may be joined in any order: what may be chosen by measuring (tune.h) */
   llrt_op_combine combine;
   op_dot dot;
   const uint64_t *scalars; /* COMPUTE: codes of the run's numbers, borrowed */

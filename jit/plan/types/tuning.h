@@ -5,6 +5,7 @@
 #ifndef LLRT_JIT_PLAN_TYPES_TUNING_H
 #define LLRT_JIT_PLAN_TYPES_TUNING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* X(type, name, unit, what it trades, source). Numbers of a whole device are of one with
@@ -156,35 +157,35 @@
     "of a thread of a row that lies in a block, before more warps take part in it: more hide " \
     "less " \
     "behind each other, fewer have more barriers and joins for each element", \
-    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_turn_warp_bits, "log2 warps of a row", \
     "from so many on blocks stay and load a row while they work on the one before: few rows have " \
     "room on a multiprocessor, whose memory waits while all of them are worked on; 0: never", \
-    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_turn_unit_warp_bits, "log2 warps of a multiprocessor", \
     "of blocks that stay: more wait until others have done their rows, fewer deal rows out less " \
     "evenly", \
-    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_flat_bits, "log2 elements", \
     "of a thread of an expression without rows: more are under way, and more of a tile lies " \
     "beyond the ends of short axes", \
-    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_thread_bits, "log2 elements", "of a thread of rows of which several lie in a block", \
-    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_warp_bits, "log2 warps", "of a block of rows that are shorter than so many hold", \
-    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_walk_bits, "log2 elements", \
     "of a thread in a turn of a row that is walked: what is under way", \
-    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_walk_warp_bits, "log2 warps", "of a block that walks a row", \
-    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int64_t, rows_kept_bytes, "bytes of shared memory", \
     "in which a block keeps what several walks of a row want, at most", \
-    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_looped_numbers, "numbers of a thread", \
     "from so many on those that are not moderate (jit/emit/value/emit_moderate.c) are made in a " \
     "loop, which is less code and takes more registers; 0: never", \
-    "`llrt-bench compute --tune`: docs/history/expression-rows.md") \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int64_t, dot_blocks, "blocks", "wanted on the host, a few for every core", \
     "unmeasured, from d9515dc") \
   X(int, dot_unit_warp_bits, "log2 warps of a multiprocessor", \
@@ -221,6 +222,14 @@ typedef struct plan_tuning {
   PLAN_TUNING(PLAN_TUNING_FIELD)
 #undef PLAN_TUNING_FIELD
 } plan_tuning;
+
+/* The numbers by their place in the list, 0 to plan_tuning_count - 1. */
+int plan_tuning_count(void);
+const char *plan_tuning_name(int number);
+/* Whether the number is a logarithm to base 2 of what it stands for. */
+bool plan_tuning_is_log(int number);
+double plan_tuning_get(const plan_tuning *tuning, int number);
+void plan_tuning_set(plan_tuning *tuning, int number, double value);
 
 /* NVIDIA: measured on an H200, sm_80 and sm_89 by its numbers. AMD: by the same, unmeasured. */
 extern const plan_tuning plan_tuning_nvidia, plan_tuning_amd, plan_tuning_host;

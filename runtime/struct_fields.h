@@ -38,7 +38,9 @@
   S(llrt_cluster_params, F(llrt_cluster_params, ctas_per_cga) \
     F(llrt_cluster_params, cta_split) F(llrt_cluster_params, cta_order)) \
   S(llrt_comm_params, F(llrt_comm_params, size) F(llrt_comm_params, rank) \
-    F(llrt_comm_params, ranks) F(llrt_comm_params, signals) F(llrt_comm_params, timeout_ms)) \
+    F(llrt_comm_params, ranks) F(llrt_comm_params, signals) F(llrt_comm_params, timeout_ms) \
+    F(llrt_comm_params, nccl) F(llrt_comm_params, nccl_id) \
+    F(llrt_comm_params, nccl_library)) \
   S(llrt_compile_event, F(llrt_compile_event, size) F(llrt_compile_event, device) \
     F(llrt_compile_event, desc) F(llrt_compile_event, text) \
     F(llrt_compile_event, milliseconds) F(llrt_compile_event, background) \
@@ -85,7 +87,7 @@
     F(llrt_dot_params, a) F(llrt_dot_params, b) F(llrt_dot_params, accumulate) \
     F(llrt_dot_params, dtype) F(llrt_dot_params, tf32) F(llrt_dot_params, fast_accumulate) \
     F(llrt_dot_params, n_maps) F(llrt_dot_params, maps) F(llrt_dot_params, add) \
-    F(llrt_dot_params, scale)) \
+    F(llrt_dot_params, scale) F(llrt_dot_params, ends)) \
   S(llrt_dot_scaling, F(llrt_dot_scaling, scale) F(llrt_dot_scaling, zero) \
     F(llrt_dot_scaling, global) F(llrt_dot_scaling, group) F(llrt_dot_scaling, word_bits) \
     F(llrt_dot_scaling, range_low) F(llrt_dot_scaling, range_high) \
@@ -130,6 +132,7 @@
     F(llrt_named_storage, pad_value) F(llrt_named_storage, source)) \
   S(llrt_named_tensor, F(llrt_named_tensor, name) F(llrt_named_tensor, dtype) \
     F(llrt_named_tensor, rank) F(llrt_named_tensor, shape) F(llrt_named_tensor, reserved)) \
+  S(llrt_nccl_id, F(llrt_nccl_id, bytes)) \
   S(llrt_nvmma_params, F(llrt_nvmma_params, size) F(llrt_nvmma_params, rank) \
     F(llrt_nvmma_params, version) F(llrt_nvmma_params, warps_per_cta) \
     F(llrt_nvmma_params, instr_shape) F(llrt_nvmma_params, cluster)) \
@@ -187,7 +190,12 @@
   S(llrt_reshard_desc, F(llrt_reshard_desc, size) F(llrt_reshard_desc, source) \
     F(llrt_reshard_desc, destination) F(llrt_reshard_desc, shape) \
     F(llrt_reshard_desc, source_dtype) F(llrt_reshard_desc, destination_dtype) \
-    F(llrt_reshard_desc, maps) F(llrt_reshard_desc, n_maps) F(llrt_reshard_desc, reserved)) \
+    F(llrt_reshard_desc, maps) F(llrt_reshard_desc, n_maps) F(llrt_reshard_desc, path) \
+    F(llrt_reshard_desc, parts) F(llrt_reshard_desc, reserved)) \
+  S(llrt_reshard_info, F(llrt_reshard_info, size) F(llrt_reshard_info, path) \
+    F(llrt_reshard_info, launches) F(llrt_reshard_info, parts) \
+    F(llrt_reshard_info, reserved) F(llrt_reshard_info, messages) \
+    F(llrt_reshard_info, sent_bytes) F(llrt_reshard_info, workspace_bytes)) \
   S(llrt_run_params, F(llrt_run_params, size) F(llrt_run_params, workspace) \
     F(llrt_run_params, workspace_bytes) F(llrt_run_params, alpha) F(llrt_run_params, beta) \
     F(llrt_run_params, scalars) F(llrt_run_params, own_workspace) \

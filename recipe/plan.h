@@ -277,6 +277,11 @@ typedef struct plan_pair {
 
 llrt_status plan_step_moves(llrt_repack *plan, const plan_pair *pair);
 
+/* Adds moves that make the class's conversion in place by parts through the workspace, of which
+ * they need *workspace bytes; *done: false where its tensors cannot be cut so (recipe/parts.c). */
+llrt_status plan_in_parts(llrt_repack *plan, const repack_class *of, int in, int out,
+                          size_t *workspace, bool *done);
+
 /* A run of an expression: tensors as it sees them, the checkpoint's first. */
 typedef struct plan_arg_image {
   span name;

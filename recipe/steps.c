@@ -196,6 +196,22 @@ static llrt_status copies(llrt_repack *plan, const plan_pair *pair) {
   return LLRT_OK;
 }
 
+/* In place by parts, where both tensors have as many bytes. */
+static llrt_status settle_parts(llrt_repack *plan, const plan_pair *pair, const repack_class *class,
+                                bool *done) {
+  int in = plan->inverse ? pair->engine : pair->checkpoint,
+      out = plan->inverse ? pair->checkpoint : pair->engine;
+  llrt_repack_tensor *made = PLAN_AT(plan->outputs, llrt_repack_tensor, out);
+  size_t workspace = 0;
+  *done = false;
+  if (made->bytes != PLAN_AT(plan->inputs, llrt_repack_tensor, in)->bytes) return LLRT_OK;
+  LLRT_TRY(plan_in_parts(plan, class, in, out, &workspace, done));
+  if (!*done) return LLRT_OK;
+  made->place = in;
+  needs(plan, workspace);
+  return LLRT_OK;
+}
+
 llrt_status plan_step_moves(llrt_repack *plan, const plan_pair *pair) {
   bool inverse = plan->inverse;
   int64_t checkpoint, engine;
@@ -211,6 +227,11 @@ llrt_status plan_step_moves(llrt_repack *plan, const plan_pair *pair) {
   if (pair->whole && class.n_maps == 0 && !scrambled && class.from == class.to &&
       llrt_storage_equal(&class.source, &class.destination))
     return copies(plan, pair);
+  if (!scrambled && plan->in_place && plan->on_host && pair->whole) {
+    bool done;
+    LLRT_TRY(settle_parts(plan, pair, &class, &done));
+    if (done) return LLRT_OK;
+  }
   if (scrambled) LLRT_TRY(unscramble(plan, pair->engine, scrambled));
   repack_move *move = add_move(plan, REPACK_CONVERT, inverse ? pair->engine : pair->checkpoint,
                                inverse ? pair->checkpoint : pair->engine);
@@ -298,7 +319,7 @@ static uint64_t moved_bytes(const llrt_repack *plan, const repack_move *move, bo
 }
 
 bool plan_stays(const llrt_repack *plan, const repack_move *move) {
-  return move->kind == REPACK_COPY && move->in >= 0 && plan->in_place;
+  return move->kind == REPACK_COPY && move->in >= 0 && move->out >= 0 && plan->in_place;
 }
 
 void plan_step_end(llrt_repack *plan) {

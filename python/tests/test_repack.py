@@ -70,6 +70,24 @@ def test_in_place(rng):
         assert (made[name] == wanted[name]).all()
 
 
+def test_in_place_by_parts(rng):
+    """More than a MiB: parts through the workspace, the last of them fewer; and back."""
+    k, n = 16 * 133, 1024
+    name = "model.layers.0.self_attn.o_proj"
+    given = {f"{name}.qweight": rng.integers(-2**31, 2**31, (k // 8, n), "int32"),
+             f"{name}.scales": rng.uniform(0.01, 0.02, (k // 16, n)).astype("float16")}
+    config = {"quantization_config": {**CONFIG["quantization_config"], "group_size": 16}}
+    wanted = llrt.repack(given, "gptq.marlin", config=config)
+    own = {key: array.copy() for key, array in given.items()}
+    plan = llrt.Repack(own, "gptq.marlin", device="cpu", config=config, in_place=True)
+    made = plan(own)
+    assert plan.workspace <= 1 << 20 and plan.launches > 4
+    for key in given:
+        assert numpy.shares_memory(made[key], own[key]) and (made[key] == wanted[key]).all()
+    back = llrt.repack(made, "gptq.marlin", config=config, inverse=True, like=given, in_place=True)
+    assert all((back[key] == given[key]).all() and numpy.shares_memory(back[key], own[key]) for key in given)
+
+
 def test_plan_again(rng):
     """A refit: one plan, new tensors, results where they were."""
     given = checkpoint(rng)

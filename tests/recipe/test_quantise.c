@@ -86,7 +86,7 @@ static void quantise_blocks(const float *x, int pitch, int begin, int end, int f
     for (int c = from; c < to; c++) {
       float *scale = *s + (r - begin) / BLOCK * ((to - from) / BLOCK) + (c - from) / BLOCK;
       if (r % BLOCK == 0 && c % BLOCK == 0)
-        *scale = fmaxf(amax(x + r * pitch + c, BLOCK, BLOCK, pitch), 1e-4F) / 448;
+        *scale = fmaxf(amax(x + r * pitch + c, BLOCK, BLOCK, pitch), 1e-4F) * (1.0F / 448);
       *(*q)++ = e4m3(x[r * pitch + c] * (1 / *scale));
     }
   *s += (end - begin) / BLOCK * ((to - from) / BLOCK);
@@ -225,8 +225,9 @@ static void requantise(const uint8_t *w, const float *f, int rows, int columns, 
       int k = c / BLOCK;
       uint8_t *code = &s[(k / 4 * all + at + r) * 4 + k % 4];
       if (c % BLOCK == 0)
-        *code = e8m0_up(
-            fmaxf(amax(x + r / BLOCK * BLOCK * columns + c, BLOCK, BLOCK, columns), 1e-4F) / 448);
+        *code =
+            e8m0_up(fmaxf(amax(x + r / BLOCK * BLOCK * columns + c, BLOCK, BLOCK, columns), 1e-4F) *
+                    (1.0F / 448));
       *(*q)++ = e4m3(x[r * columns + c] * (1 / ldexpf(1, *code - 127)));
     }
   free(x);

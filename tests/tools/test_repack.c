@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -269,6 +270,36 @@ Test(repack, changes, .init = enter, .fini = leave) {
     }
     nftw("out.safetensors.partial", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
   }
+}
+
+/* ---- no room ---- */
+
+/* A disk that is full, as a limit of the process: files may not grow beyond `bytes`. */
+static void limit_files(rlim_t bytes) {
+  struct rlimit limit;
+  cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  limit.rlim_cur = bytes;
+  cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  signal(SIGXFSZ, SIG_IGN);
+}
+
+/* One clear error, no output under its name; with room the same command makes it whole. */
+Test(repack, disk_full, .init = enter, .fini = leave) {
+  array_error error = {""};
+  repack_result result;
+  watcher idle = {0};
+  write_model("model.safetensors");
+  for (rlim_t bytes = 4096; bytes <= 65536; bytes *= 4) {
+    limit_files(bytes);
+    cr_expect_not(run(TURN, "out.safetensors", false, &idle, &result, &error), "%lu",
+                  (unsigned long)bytes);
+    cr_expect(strstr(error.text, "File too large"), "%s", error.text);
+    cr_expect_null(strchr(error.text, '\n'), "%s", error.text);
+    cr_expect_not(exists("out.safetensors"));
+  }
+  limit_files(RLIM_INFINITY);
+  cr_expect(run(TURN, "out.safetensors", true, &idle, &result, &error), "%s", error.text);
+  cr_expect_eq(result.resumed_tensors + result.done.tensors, 2 * LAYERS);
 }
 
 /* ---- memory ---- */

@@ -329,6 +329,7 @@ llrt_status packed_plan_kernel(packed *p, const plan_target *target, const plan_
                                       bits[p->operand[PACKED_WEIGHTS].tensor] << p->shape.n});
   dot_count_turns(&p->x);
   LLRT_TRY(draft_walk_turns(d, 1u << packed_axis(&p->job, PACKED_K), 1));
+  if (d->roles.grouped) draft_uniform_indices(d);
   if (p->shape.rounds || p->shape.deal) LLRT_TRY(rounds_begin(d));
   if (p->shape.deal) {
     plan_value dealt;

@@ -31,13 +31,21 @@ static LLVMValueRef take_place(const emitter *e, const plan_place *places, int i
   return position;
 }
 
+/* Positions of a band, i32; of tiles of experts no more than one has. */
+static LLVMValueRef band_size(const emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMValueRef band = emit_i32(e, kernel->band);
+  if (!emit_counts_experts(e, &kernel->place[1])) return band;
+  LLVMValueRef own = LLVMBuildTrunc(e->builder, emit_number(e, &kernel->experts.band), e->i32, "");
+  return emit_smaller(e, own, band);
+}
+
 /* The number that the block has where the first place is the fastest. Blocks are fewer than 2^31,
  * and so is what is multiplied here. */
 static LLVMValueRef in_bands(emitter *e) {
   const plan_kernel *kernel = e->kernel;
   LLVMBuilderRef b = e->builder;
-  LLVMValueRef block = LLVMBuildTrunc(b, e->block, e->i32, ""),
-               args[2] = {emit_i32(e, kernel->band), NULL};
+  LLVMValueRef block = LLVMBuildTrunc(b, e->block, e->i32, ""), args[2] = {band_size(e), NULL};
   LLVMValueRef first = LLVMBuildTrunc(b, count_of(e, &kernel->place[0]), e->i32, "");
   LLVMValueRef second = LLVMBuildTrunc(b, count_of(e, &kernel->place[1]), e->i32, "");
   LLVMValueRef plane = LLVMBuildUDiv(b, block, LLVMBuildMul(b, first, second, ""), "");

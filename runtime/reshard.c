@@ -76,6 +76,9 @@ static llrt_status make(llrt_comm *comm, const llrt_reshard_desc *given, llrt_re
     reshard->fills = reshard_fills(&own, r);
   llrt_reshard_path path;
   LLRT_TRY(choose_path(comm, &own, &path));
+  if (path == LLRT_RESHARD_NCCL && reshard_summands(&own) > RESHARD_LAUNCH_SUMMANDS)
+    return llrt_error(LLRT_UNSUPPORTED, "%lld summands; by NCCL at most %d are added",
+                      (long long)reshard_summands(&own), RESHARD_LAUNCH_SUMMANDS);
   return path == LLRT_RESHARD_NCCL ? reshard_exchange_build(reshard, &own, stream)
                                    : reshard_build(reshard, &own, stream);
 }
@@ -135,6 +138,7 @@ void llrt_reshard_destroy(llrt_reshard **address) {
   for (int i = 0; i < reshard->n; i++) reshard_launch_fini(&reshard->launch[i]);
   reshard_exchange_drop(reshard);
   if (reshard->list) device->backend->release(device, reshard->list);
+  if (reshard->sums) device->backend->release(device, reshard->sums);
   if (reshard->positions) device->backend->release(device, reshard->positions);
   free(reshard->launch);
   free(reshard);
@@ -149,6 +153,7 @@ static llrt_status locate(const llrt_reshard *reshard, const reshard_bases *run,
   void *const *list = t == 1 ? run->destinations : run->sources;
   char *base = rank == RESHARD_ZEROS       ? reshard->comm->zero
                : rank == RESHARD_WORKSPACE ? run->workspace
+               : rank == RESHARD_SUMS      ? reshard->sums
                                            : list[rank];
   LLRT_REQUIRE(base, "%s[%d] is NULL", name, rank);
   if ((uintptr_t)base % ADDRESS_MULTIPLE != 0)

@@ -7,7 +7,7 @@
 #include "runtime/reshard_moves.h"
 
 /* Whose memory a side is in, where it is no rank's. */
-enum { RESHARD_ZEROS = -1, RESHARD_WORKSPACE = -2 };
+enum { RESHARD_ZEROS = -1, RESHARD_WORKSPACE = -2, RESHARD_SUMS = -3 };
 
 /* One tensor of a launch: everything but its address. */
 typedef struct reshard_side {
@@ -67,7 +67,9 @@ struct llrt_reshard {
   reshard_exchange *exchange; /* NULL: by peers' memory */
   void *positions;            /* on the device: 0, 1, 2, … of i32; NULL: no index needs them */
   int64_t n_positions;
-  void *list; /* on the device: n_words addresses of boxes; NULL: no launch has several */
+  void *sums;         /* on the device: of one round of more summands than a launch adds; or NULL */
+  int64_t sums_bytes; /* that it has */
+  void *list;         /* on the device: n_words addresses of boxes; NULL: no launch has several */
   int n_words;
 };
 

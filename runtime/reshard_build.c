@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SUMS_ALIGNMENT 256
 #define ADDRESS_MULTIPLE 16 /* what a run's addresses are multiples of */
 
 /* What stands for the address of tensor t until a run brings it: tells tensors apart, too. */
@@ -188,17 +189,68 @@ llrt_status reshard_prepare_sum(const reshard_builder *b, reshard_launch *launch
   return take_order(launch);
 }
 
-static llrt_status build_sum(reshard_builder *b, const reshard_move *move) {
+/* What sums are kept as between two rounds: what expressions add such elements in. */
+static llrt_dtype sum_dtype(llrt_dtype dtype) {
+  switch (dtype) {
+  case LLRT_F64:
+  case LLRT_I64:
+  case LLRT_U64:
+  case LLRT_U32:
+  case LLRT_I32: return dtype;
+  case LLRT_I16:
+  case LLRT_I8:
+  case LLRT_I4:
+  case LLRT_U16:
+  case LLRT_U8:
+  case LLRT_U4: return LLRT_I32;
+  default: return LLRT_F32;
+  }
+}
+
+/* The sums of one round, in rows, which the next one reads: two places take turns. */
+static llrt_status make_between(reshard_builder *b, const reshard_move *move, int turn,
+                                llrt_tensor *tensor, reshard_side *side) {
+  int rank = b->desc->source->rank;
+  int64_t bytes = llrt_dtype_bits(sum_dtype(b->desc->source_dtype)) / 8;
+  *tensor = (llrt_tensor){.dtype = sum_dtype(b->desc->source_dtype), .rank = rank};
+  for (int axis = 0; axis < rank; axis++) {
+    tensor->shape[axis] = move->extent[axis];
+    bytes *= move->extent[axis];
+  }
+  bytes = (bytes + SUMS_ALIGNMENT - 1) / SUMS_ALIGNMENT * SUMS_ALIGNMENT;
+  side->rank = RESHARD_SUMS;
+  side->offset = turn % 2 * bytes;
+  if (2 * bytes > b->reshard->sums_bytes) b->reshard->sums_bytes = 2 * bytes;
+  return llrt_storage_row_major(rank, &side->storage);
+}
+
+/* Summands [begin, end) and what the rounds before have added, if there were any. */
+static llrt_status build_round(reshard_builder *b, const reshard_move *move, int begin, int end,
+                               int turn) {
   const llrt_reshard_desc *desc = b->desc;
+  bool carries = begin > 0, last = end == move->n_from;
   reshard_launch *launch;
-  LLRT_TRY(reshard_add_launch(b->reshard, move->n_from + 1, &launch));
-  for (int s = 0; s < move->n_from; s++) {
-    int t = s ? s + 1 : 0;
+  LLRT_TRY(reshard_add_launch(b->reshard, carries + end - begin + 1, &launch));
+  if (carries) LLRT_TRY(make_between(b, move, turn - 1, &launch->tensor[0], &launch->side[0]));
+  for (int s = begin; s < end; s++) {
+    int operand = carries + s - begin, t = operand ? operand + 1 : 0;
     LLRT_TRY(
         reshard_make_side(desc, false, move->from[s], move, &launch->tensor[t], &launch->side[t]));
   }
-  LLRT_TRY(reshard_make_side(desc, true, move->to, move, &launch->tensor[1], &launch->side[1]));
+  LLRT_TRY(last
+               ? reshard_make_side(desc, true, move->to, move, &launch->tensor[1], &launch->side[1])
+               : make_between(b, move, turn, &launch->tensor[1], &launch->side[1]));
   return reshard_prepare_sum(b, launch);
+}
+
+static llrt_status build_sum(reshard_builder *b, const reshard_move *move) {
+  for (int begin = 0, turn = 0; begin < move->n_from; turn++) {
+    int room = RESHARD_LAUNCH_SUMMANDS - (begin > 0), left = move->n_from - begin;
+    int end = begin + (left < room ? left : room);
+    LLRT_TRY(build_round(b, move, begin, end, turn));
+    begin = end;
+  }
+  return LLRT_OK;
 }
 
 static llrt_status build_move(void *user, const reshard_move *move) {
@@ -283,5 +335,8 @@ llrt_status reshard_build(llrt_reshard *reshard, const llrt_reshard_desc *desc, 
   if (status == LLRT_OK) status = reshard_launch_copies(&b.b, &b.copies, true);
   free(b.copies.copy);
   LLRT_TRY(status);
+  llrt_device *device = reshard->comm->device;
+  if (reshard->sums_bytes > 0)
+    LLRT_TRY(device->backend->allocate(device, (size_t)reshard->sums_bytes, &reshard->sums));
   return reshard_finish(reshard, stream);
 }

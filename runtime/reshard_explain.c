@@ -86,6 +86,9 @@ static llrt_status note_launch(void *user, const reshard_move *move) {
   launch_count *count = user;
   if (move->n_from == 1) return reshard_add_copy(&count->copies, move);
   count->sums++;
+  for (int left = move->n_from - RESHARD_LAUNCH_SUMMANDS; left > 0;
+       left -= RESHARD_LAUNCH_SUMMANDS - 1)
+    count->sums++;
   return LLRT_OK;
 }
 

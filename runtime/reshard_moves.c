@@ -210,6 +210,8 @@ static llrt_status note_crossing(void *user, const reshard_move *move) {
   return LLRT_OK;
 }
 
+int64_t reshard_summands(const llrt_reshard_desc *desc) { return summands(desc->source); }
+
 bool reshard_crosses(const llrt_reshard_desc *desc) {
   const llrt_mesh *mesh = &desc->source->mesh;
   bool crosses = summands(desc->source) > 1;

@@ -4,8 +4,10 @@
 
 #include <llrt/reshard.h>
 
-/* Summands that one move adds up: the tensors of an operation but the destination. */
-#define RESHARD_MAX_SUMMANDS (LLRT_MAX_TENSORS - 1)
+/* Summands that one move adds up, and that one launch does: the tensors of an operation but the
+ * destination. More are added in rounds. */
+#define RESHARD_MAX_SUMMANDS 256
+#define RESHARD_LAUNCH_SUMMANDS (LLRT_MAX_TENSORS - 1)
 
 /* One box that one rank moves: it reads `from` and writes `to`. */
 typedef struct reshard_move {
@@ -27,6 +29,9 @@ llrt_hash reshard_hash(const llrt_reshard_desc *desc, int32_t ranks);
 typedef llrt_status reshard_visit(void *user, const reshard_move *move);
 llrt_status reshard_each_move(const llrt_reshard_desc *desc, int64_t rank, reshard_visit *visit,
                               void *user);
+
+/* How many summands each element of the source is the sum of. */
+int64_t reshard_summands(const llrt_reshard_desc *desc);
 
 /* Whether any rank reads or writes memory of another: the same on all of them. */
 bool reshard_crosses(const llrt_reshard_desc *desc);

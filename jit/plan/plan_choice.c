@@ -171,6 +171,12 @@ llrt_status plan_choose(const op_description *desc, const plan_target *target,
 
 /* ---- neighbours ---- */
 
+/* Clocks only choose between variants of a plan, all of which are candidates by themselves. */
+static bool is_clocks(const char *name) {
+  size_t length = strlen(name);
+  return length > 7 && strcmp(name + length - 7, "_clocks") == 0;
+}
+
 /* Whether a tuned number is one of the operation's planner. */
 static bool concerns(llrt_op_kind kind, const char *name) {
   static const struct {
@@ -251,7 +257,8 @@ int plan_neighbours(const op_description *desc, const plan_target *target, const
   }
   for (int i = 0; i < plan_tuning_count(); i++) {
     double value = plan_tuning_get(&tuning, i);
-    if (concerns(desc->kind, plan_tuning_name(i)))
+    const char *name = plan_tuning_name(i);
+    if (concerns(desc->kind, name) && !is_clocks(name))
       add_both(&l, i, value, plan_tuning_is_log(i), value == (double)(int64_t)value);
   }
   return l.n;

@@ -401,6 +401,55 @@ Test(tune, products_of_an_emulated_device) {
   cache_context_end(&at);
 }
 
+/* Packed mxfp4 weights: also tiles that are meant for fewer rows or columns than there are.
+ * LLRT_TEST_TUNE: all of them, of more rows. */
+Test(tune, packed_products_of_an_emulated_device) {
+  cache_context at;
+  described_dot call;
+  llrt_op *op;
+  llrt_dot_packing packing = {.size = sizeof packing};
+  told t = {0};
+  const bool all = getenv("LLRT_TEST_TUNE") != NULL;
+  const int64_t m = all ? 300 : 40, n = 192, k = 512;
+  const llrt_dot_pack_params what = {
+      .dtype = LLRT_E2M1, .scale = LLRT_E8M0, .group = {32}, .other = LLRT_BF16};
+  cache_context_begin(&at, "cuda-emu:sm_90a", NULL, true, NULL);
+  cr_assert_eq(llrt_dot_pack(&what, "sm_90a", LLRT_DOT_B, &packing), LLRT_OK, "%s",
+               llrt_last_error());
+  const llrt_tensor a = {.dtype = LLRT_BF16, .rank = 2, .shape = {m, k}, .device = at.device},
+                    d = {.dtype = LLRT_BF16, .rank = 2, .shape = {m, n}, .device = at.device},
+                    b = {.dtype = LLRT_E2M1,
+                         .rank = 2,
+                         .shape = {k, n},
+                         .storage = &packing.storages[0],
+                         .device = at.device},
+                    scale = {.dtype = LLRT_E8M0,
+                             .rank = 2,
+                             .shape = {k / 32, n},
+                             .storage = &packing.storages[1],
+                             .device = at.device};
+  llrt_dot_params params = {.b = {.scale = &scale, .range_low = 110, .range_high = 140}};
+  memcpy(params.b.word_bits, packing.word_bits, sizeof params.b.word_bits);
+  cr_assert_eq(described_dot_make(&a, &b, &d, &params, &call), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < call.desc.n_tensors; i++) call.desc.tensors[i].data = (void *)256;
+  cr_assert_eq(described_promise(&call.desc), LLRT_OK, "%s", llrt_last_error());
+  const llrt_op_desc shown = described_as(&call.desc);
+  const llrt_prepare_params how = {.tune = LLRT_TUNE_ANY_ORDER,
+                                   .most = all ? 0 : 2,
+                                   .seconds = 600,
+                                   .user = &t,
+                                   .on_candidate = note};
+  cr_assert_eq(llrt_op_prepare_with(at.device, &shown, &how, &op), LLRT_OK, "%s",
+               llrt_last_error());
+  fprintf(stderr, "%d timed, %d of other results, %d failed\n", t.state[LLRT_TUNE_TIMED],
+          t.state[LLRT_TUNE_OTHER_BITS], t.state[LLRT_TUNE_FAILED]);
+  cr_expect_eq(t.last, LLRT_TUNE_CHOSEN);
+  cr_expect_geq(t.state[LLRT_TUNE_TIMED], 2);
+  cr_expect_eq(t.state[LLRT_TUNE_OTHER_BITS] + t.state[LLRT_TUNE_FAILED], 0);
+  llrt_op_destroy(&op);
+  cache_context_end(&at);
+}
+
 /* ---- what is refused ---- */
 
 Test(tune, params_and_tensors_are_checked) {

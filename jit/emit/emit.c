@@ -27,7 +27,7 @@ static bool wants_whole_warps(const plan_kernel *kernel) {
     if (plan_step_row_of(step->kind)->warps || step->matrix != PLAN_MATRIX_NONE || step->overhang)
       return true;
   }
-  return kernel->cluster_bits > 0;
+  return kernel->cluster_bits > 0 || kernel->experts.used;
 }
 
 /* n steps from `first`; a step that owns a body takes its steps with it. */

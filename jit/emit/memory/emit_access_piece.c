@@ -75,11 +75,12 @@ static bool masks_all(const emitter *e, LLVMTypeRef type) {
   return emit_masks_whole(e, (int)LLVMGetIntTypeWidth(LLVMGetElementType(type)));
 }
 
-/* Whether the kernel is an expression's that walks. In its loop ptxas (CUDA 13.0) was seen to make
- * a branch of a load under a condition and not to end it: both parts of the warp then counted turns
- * in the same uniform registers. Lanes that meet behind such loads it leaves together. */
+/* Whether the kernel is an expression's that walks, or a grouped product's. In its loop ptxas (CUDA
+ * 13.0) was seen to make a branch of a load under a condition and not to end it: both parts of the
+ * warp then counted turns in the same uniform registers. Lanes that meet behind such loads it
+ * leaves together. */
 static bool walks_rows(const plan_kernel *kernel) {
-  bool walks = kernel->walk.n_places > 0, applies = false;
+  bool walks = kernel->walk.n_places > 0, applies = kernel->experts.used;
   for (int i = 0; i < kernel->n_steps; i++) applies |= kernel->step[i].kind == PLAN_APPLY;
   return walks && applies;
 }

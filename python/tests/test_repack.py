@@ -140,7 +140,7 @@ def test_refused(rng):
 
 
 def write_safetensors(path, arrays):
-    names = {"int32": "I32", "float16": "F16", "float32": "F32"}
+    names = {"int32": "I32", "float16": "F16", "float32": "F32", "uint8": "F8_E4M3"}
     header, at = {}, 0
     for name, array in arrays.items():
         header[name] = {"dtype": names[array.dtype.name], "shape": list(array.shape), "data_offsets": [at, at + array.nbytes]}
@@ -165,3 +165,25 @@ def test_files(rng, tmp_path):
         llrt.repack(model, "gptq.marlin", config=CONFIG)
     with pytest.raises(ValueError, match="missing.safetensors"):
         llrt.repack(tmp_path / "missing.safetensors", "gptq.marlin", config=CONFIG, out=tmp_path / "other.safetensors")
+
+
+def read_header(path):
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    return json.loads(data[8:8 + size]), data[8 + size:]
+
+
+def test_bits_in_files(rng, tmp_path):
+    """What a recipe takes for bits of any type keeps the type that its file says."""
+    if not os.path.exists(llrt._repack._program()):
+        pytest.skip("the program llrt is not built")
+    given = {"l.o_proj.weight": rng.integers(0, 256, (64, 192), "uint8")}
+    model, made, again = tmp_path / "model.safetensors", tmp_path / "made.safetensors", tmp_path / "again.safetensors"
+    write_safetensors(model, given)
+    llrt.repack(model, "fp8.aiter-16x16", out=made)
+    header, data = read_header(made)
+    assert header["l.o_proj.weight"]["dtype"] == "F8_E4M3" and header["l.o_proj.weight"]["shape"] == [64, 192]
+    assert data[-64 * 192:] != given["l.o_proj.weight"].tobytes()
+    llrt.repack(made, inverse=True, out=again)
+    header, data = read_header(again)
+    assert header["l.o_proj.weight"]["dtype"] == "F8_E4M3" and data[-64 * 192:] == given["l.o_proj.weight"].tobytes()

@@ -51,6 +51,12 @@ static bool bind_plan(const repack_request *request, const original *given, int 
   return status == LLRT_OK || array_fail(error, "%.400s", library_says());
 }
 
+/* Whether a file's type is a plan's, or of its bits where those may be of any type. */
+static bool is_type(llrt_dtype found, llrt_dtype wanted) {
+  bool any = wanted >= LLRT_B4 && wanted <= LLRT_B128;
+  return found == wanted || (any && found && llrt_dtype_bits(found) == llrt_dtype_bits(wanted));
+}
+
 /* Looks a plan's inputs up in the model, whose file may say something else of them. */
 static bool find_inputs(const model *from, repack_rank *rank, array_error *error) {
   for (int i = 0; llrt_repack_input(rank->plan, i); i++) {
@@ -59,7 +65,7 @@ static bool find_inputs(const model *from, repack_rank *rank, array_error *error
     const model_tensor *t = model_find(from, wanted->name);
     if (!t) return array_fail(error, "there is no tensor '%.64s'", wanted->name);
     llrt_named_tensor is = repack_describe(t->name, t->type, t->rank, t->shape);
-    if (t->bytes != wanted->bytes || is.dtype != wanted->dtype || is.rank != wanted->rank ||
+    if (t->bytes != wanted->bytes || !is_type(is.dtype, wanted->dtype) || is.rank != wanted->rank ||
         memcmp(is.shape, wanted->shape, (size_t)is.rank * sizeof *is.shape) != 0)
       return array_fail(error, "'%.64s' is no %s of the shape that the recipe makes", t->name,
                         llrt_dtype_name(wanted->dtype));
@@ -96,7 +102,7 @@ static const model_tensor *first_input(const repack_rank *rank, const llrt_repac
 }
 
 /* What the file calls a result's type. A tensor that is kept keeps its own, and so does one of
- * blocks that only changed their order. */
+ * blocks that only changed their order; bits of any type are of the type that they were. */
 static bool set_type(const repack *r, const repack_rank *rank, const llrt_repack_step *step,
                      const llrt_repack_tensor *made, output_tensor *out, array_error *error) {
   for (int i = 0; i < step->n_inputs; i++) {
@@ -111,6 +117,9 @@ static bool set_type(const repack *r, const repack_rank *rank, const llrt_repack
   }
   out->type = r->to.format == MODEL_GGUF ? file_type_ggml_of(made->dtype)
                                          : file_type_safetensors_of(made->dtype);
+  for (int i = 0; i < step->n_inputs && !out->type; i++)
+    if (is_type(rank->in[step->inputs[i]]->type->dtype, made->dtype))
+      out->type = rank->in[step->inputs[i]]->type;
   out->rank = made->rank;
   memcpy(out->shape, made->shape, sizeof out->shape);
   return out->type || array_fail(error, "'%.64s': the file format has no type for %s", made->name,

@@ -260,27 +260,69 @@ static void fix_strides(llrt_storage *storage) {
   }
 }
 
-/* The tensor at one position of an axis: its digits go, and what they add is the offset's. */
+/* What a storage's digits are on a shape. */
+typedef struct bound_digits {
+  int64_t extent[LLRT_MAX_DIGITS], stride[LLRT_MAX_DIGITS];
+  int n_of_axis[LLRT_MAX_RANK];
+} bound_digits;
+
+/* False where their product is more than there can be. */
+static bool bind_digits(const llrt_storage *storage, const llrt_tensor *tensor, bound_digits *out) {
+  int64_t inside = (int64_t)1 << llrt_layout_in_bits(&storage->tile), below[LLRT_MAX_RANK];
+  memset(out, 0, sizeof *out);
+  for (int a = 0; a < LLRT_MAX_RANK; a++) below[a] = 1;
+  for (int a = 0; a < storage->rank; a++) below[a] = (int64_t)1 << storage_tile_bits(storage, a);
+  for (int i = 0; i < storage->n_digits; i++) {
+    const llrt_digit *digit = &storage->digit[i];
+    int axis = digit->axis;
+    bool rest = digit->extent == LLRT_EXTENT_REST;
+    out->extent[i] = rest ? (tensor->shape[axis] + below[axis] - 1) / below[axis] : digit->extent;
+    out->stride[i] = storage_stride_is_number(digit)                     ? digit->stride
+                     : digit->stride == LLRT_STRIDE_RUNTIME && axis >= 0 ? tensor->strides[axis]
+                                                                         : inside;
+    if (__builtin_mul_overflow(out->stride[i], out->extent[i], &inside)) return false;
+    if (axis < 0) continue;
+    if (__builtin_mul_overflow(below[axis], out->extent[i], &below[axis])) return false;
+    out->n_of_axis[axis]++;
+  }
+  return true;
+}
+
+static llrt_status refuse_position(void) {
+  return llrt_error(LLRT_UNSUPPORTED,
+                    "a position of an axis is taken whose digits have no known strides");
+}
+
+/* The tensor at one position of an axis: its digits go, and what they add is the offset's. Digits
+ * outside them that followed from theirs have run-time strides then, of which an axis has one. Not
+ * of tensors with indices, whose memory has other extents than shapes say. */
 static llrt_status take_position(splitter *s, int axis, int64_t position, llrt_tensor *tensor) {
   llrt_storage *storage = s->to;
+  bound_digits bound;
   int kept = 0;
   int64_t bits = llrt_dtype_bits(tensor->dtype), moved = 0;
+  bool gone = false;
   fix_strides(storage);
+  if (!bind_digits(storage, tensor, &bound)) return refuse_position();
   for (int i = 0; i < storage->n_digits; i++) {
     llrt_digit digit = storage->digit[i];
     if (digit.axis != axis) {
+      if (gone && digit.stride == LLRT_STRIDE_PACKED) {
+        if (digit.axis < 0 || bound.n_of_axis[digit.axis] > 1 || tensor->n_indices > 0)
+          return refuse_position();
+        digit.stride = LLRT_STRIDE_RUNTIME;
+        tensor->strides[digit.axis] = bound.stride[i];
+      }
       storage->digit[kept++] = digit;
       continue;
     }
-    bool known = storage_stride_is_number(&digit);
-    if (digit.reversed || (!known && digit.stride != LLRT_STRIDE_RUNTIME) ||
-        digit.extent == LLRT_EXTENT_REST)
-      return llrt_error(LLRT_UNSUPPORTED,
-                        "a position of an axis is taken whose digits have no fixed strides");
-    int64_t at = position % digit.extent;
-    position /= digit.extent;
-    if (known) storage->offset[0] += at * digit.stride;
-    else moved += at * tensor->strides[axis];
+    bool follows = digit.stride == LLRT_STRIDE_PACKED && tensor->n_indices > 0;
+    if (digit.reversed || bound.extent[i] < 1 || follows) return refuse_position();
+    int64_t at = position % bound.extent[i];
+    position /= bound.extent[i];
+    gone = true;
+    if (storage_stride_is_number(&digit)) storage->offset[0] += at * digit.stride;
+    else moved += at * bound.stride[i];
   }
   storage->n_digits = kept;
   if (moved * bits % 8 != 0)

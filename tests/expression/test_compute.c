@@ -100,6 +100,10 @@ static const struct {
      0,
      3},
     {"(x[t n]) -> (y[t n]) { y = x / sum(x, t) }", {65, 9}, {{0}}, 0, 0}, /* along the slow axis */
+    /* positions outside and between axes of open extents */
+    {"(x[p:3 t n]) -> (y[t n]) { y = x[p=2] - x[p=0] }", {0, 7, 33}, {{0}}, 0, 0},
+    {"(x[t p:3 n]) -> (y[t n]) { y = x[p=1] * 2 + x[p=2] }", {7, 0, 33}, {{0}}, 0, 0},
+    {"(x[t (n p:3)]) -> (y[t n]) { y = max(x[p=1], n) - x[p=2] }", {7, 65}, {{0}}, 0, 0},
     {"(x[t n]) -> (y[t n]) { y = x / sum(x, n) }",
      {33, 66},
      {{0, "col_major", {0}, false}, {0}},

@@ -43,10 +43,11 @@ static accesses accesses_of(draft *d, const plan_value *value, const plan_step *
   plan_address_of_tensor(kernel, tensor, &map);
   plan_value_spread(kernel, value, &spread);
   draft_runs_of(d, tensor, &runs);
-  if (vector > runs.align && can_be_exact(d, value, step, vector))
-    return (accesses){.vector = vector, .align = runs.align, .overhang = true, .exact = true};
-  if (vector > runs.align && can_overhang(d, value, step, vector))
-    return (accesses){.vector = vector, .align = runs.align, .overhang = true};
+  for (int v = vector; v > runs.align; v--) {
+    bool exact = can_be_exact(d, value, step, v);
+    if (exact || can_overhang(d, value, step, v))
+      return (accesses){.vector = v, .align = runs.align, .overhang = true, .exact = exact};
+  }
   if (kernel->target.access_align_bytes > 1) vector = bits_min(vector, runs.align);
   if (swizzle->swizzle_len) vector = bits_min(vector, bits_min(swizzle->per_element, runs.align));
   int word = kernel->target.simd_lanes ? value->word : 0;

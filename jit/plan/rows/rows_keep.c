@@ -120,7 +120,7 @@ llrt_status rows_begin_keeping(rows *r) {
   plan_kernel *kernel = r->d.kernel;
   int64_t turns = turns_of(r), room = kernel->target.facts.shared_bytes - BESIDE_BYTES;
   if (room > kernel->target.tuning->rows_kept_bytes) room = kernel->target.tuning->rows_kept_bytes;
-  bool keeps = !r->resident && !kernel->target.simd_lanes && kernel->walk.split < 0;
+  bool keeps = r->may_keep && !kernel->target.simd_lanes && kernel->walk.split < 0;
   if (!keeps || turns < 1 || turns > MAX_SLOTS) return LLRT_OK;
   for (int i = 0; i < r->program->n_nodes; i++)
     if (r->program->node[i].op == EXPR_TENSOR && rows_walks(r, i) && count_walks(r, i) > 1)

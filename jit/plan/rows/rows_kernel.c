@@ -242,19 +242,22 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
 static llrt_status make_rows(rows *r, const op_description *desc, const plan_target *target,
                              const plan_options *options, plan_kernel *kernel) {
   static const struct {
-    bool resident, turns;
-  } ways[] = {{true, true}, {true, false}, {false, false}};
+    bool resident, turns, keeps;
+  } ways[] = {
+      {true, true, false}, {true, false, false}, {false, false, true}, {false, false, false}};
   bool made = false;
-  for (int i = !may_turn(desc); i < 3 && !made; i++) {
+  for (int i = !may_turn(desc); i < 4 && !made; i++) {
     memset(r, 0, sizeof *r);
     r->program = &desc->program;
     r->resident = ways[i].resident;
     r->turns = ways[i].turns;
+    r->may_keep = ways[i].keeps;
     for (int k = 0; k < PROGRAM_MAX_NODES; k++) r->value[k] = r->loaded[k] = r->kept[k] = ROWS_NONE;
     LLRT_TRY(find_groups(r));
     llrt_status status = make_kernel(r, desc, target, options, kernel, &made);
     if (status == LLRT_UNSUPPORTED && r->turns) made = false; /* another way may do it */
     else LLRT_TRY(status);
+    made &= !r->d.keeps || kernel->launch.shared_bytes <= target->facts.shared_bytes;
   }
   return made ? LLRT_OK
               : llrt_error(LLRT_UNSUPPORTED, "no tile of the expression's tensors fits a block");

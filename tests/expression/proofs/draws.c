@@ -56,6 +56,17 @@ static void print_reasons(reasons *all) {
   for (int i = 0; i < all->n; i++) printf("%6" PRId64 " %s\n", all->of[i].count, all->of[i].text);
 }
 
+/* What is not told by the text. */
+static void print_tensors(const trial *t) {
+  for (int i = 0; i < LLRT_EXPR_MAX_TENSORS; i++) {
+    const trial_tensor *own = &t->tensor[i];
+    if (own->storage) printf("  tensor %d: %s\n", i, own->storage);
+    if (own->index.positions)
+      printf("  tensor %d: an index of %d positions along axis %d\n", i, own->index.positions,
+             own->index.axis);
+  }
+}
+
 int proof_draws(const proof_options *options) {
   static expression_draw draw;
   static reasons why_not;
@@ -75,6 +86,7 @@ int proof_draws(const proof_options *options) {
     wrong++;
     printf("seed %" PRIu64 " on %s, %lld x %lld: %s\n%s\n", seed, options->name,
            (long long)draw.trial.extent[0], (long long)draw.trial.extent[1], why, draw.text);
+    print_tensors(&draw.trial);
     fflush(stdout);
   }
   print_reasons(&why_not);

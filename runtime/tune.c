@@ -42,8 +42,8 @@ typedef struct tuning {
   tune_bench bench;
   plan_chosen *best_plan, *scratch; /* of the best so far; of one that is looked at */
   double deadline;                  /* milliseconds of now_ms */
-  int compiled;
-  double clocks_us; /* measured microseconds of a predicted clock, of the planned one */
+  int compiled, failed; /* candidates that were tried; those of them that could not run */
+  double clocks_us;     /* measured microseconds of a predicted clock, of the planned one */
   int n_known;
   llrt_hash known[MOST_KNOWN];
 } tuning;
@@ -211,6 +211,7 @@ static llrt_status try_one(tuning *t, candidate *c) {
   llrt_status status = build(t, c);
   if (status == LLRT_OK) status = tune_bench_compare(&t->bench, c->op, 0, &results);
   if (status == LLRT_OK && results <= most_other(t->op)) status = time_first(t, c);
+  t->failed += status != LLRT_OK;
   if (status != LLRT_OK) tell(t, c, LLRT_TUNE_FAILED, 0, llrt_error_text());
   else tell(t, c, c->us > 0 ? LLRT_TUNE_TIMED : LLRT_TUNE_OTHER_BITS, 0, "");
   if (c->us > 0 && status == LLRT_OK) return LLRT_OK;
@@ -335,6 +336,8 @@ static llrt_status search(tuning *t) {
   llrt_op_retain(best.op);
   for (int i = 0; i < MOST_STEPS && better && status == LLRT_OK; i++)
     status = step(t, &best, &better);
+  if (status == LLRT_OK && t->failed > 0 && t->failed == t->compiled)
+    status = llrt_error(LLRT_UNSUPPORTED, "none of %d candidates could run", t->failed);
   if (status == LLRT_OK) status = finish(t, &planned, &best);
   if (status == LLRT_OK) status = keep(t, &planned, &best);
   llrt_op_release(best.op);

@@ -485,6 +485,26 @@ Test(tune, params_and_tensors_are_checked) {
   cache_context_end(&at);
 }
 
+/* Where nothing may be compiled there is nothing to choose from: that is told, and not kept. */
+Test(tune, without_candidates_nothing_is_kept) {
+  cache_context at;
+  problem p;
+  llrt_op *op;
+  cache_context_begin(&at, "host", dir, true, NULL);
+  make_problem(&p, at.device, false);
+  cr_assert_eq(described_prepare(at.device, &p.desc, &op), LLRT_OK, "%s", llrt_last_error());
+  llrt_op_destroy(&op);
+  cr_assert_eq(llrt_context_set_compile(at.context, LLRT_COMPILE_FORBIDDEN), LLRT_OK);
+  told t = tune(at.device, &p, LLRT_TUNE_SAME, MOST, &op);
+  cr_expect_eq(t.state[LLRT_TUNE_FAILED], MOST + 1);
+  cr_expect_eq(t.state[LLRT_TUNE_CHOSEN], 0);
+  cr_expect(is_transposed(op, &p));
+  cr_expect(strncmp(choice_of(op, &p), "planned: variant ", 17) == 0, "%s", choice_of(op, &p));
+  cr_expect_null(strstr(choice_of(op, &p), "tuned"));
+  llrt_op_destroy(&op);
+  cache_context_end(&at);
+}
+
 /* Without time nothing is tried, and the planned kernels are the choice. */
 Test(tune, time_that_is_up_leaves_the_plan) {
   cache_context at;

@@ -16,15 +16,18 @@ typedef struct exchange_run {
 
 /* Not of a stream's order: peers in the same process may write to it themselves (NCCL), which
  * memory of a device's own pool does not let them. */
-static llrt_status take_workspace(const llrt_reshard *reshard, void **workspace) {
+static llrt_status take_workspace(const llrt_reshard *reshard, void *stream, void **workspace) {
   reshard_exchange *exchange = reshard->exchange;
   llrt_device *device = reshard->comm->device;
   llrt_status status = LLRT_OK;
   if (*workspace || exchange->workspace_bytes == 0) return LLRT_OK;
   pthread_mutex_lock(&exchange->mutex);
-  if (!exchange->own_workspace)
-    status = device->backend->allocate(device, (size_t)exchange->workspace_bytes,
-                                       &exchange->own_workspace);
+  if (!exchange->own_workspace) {
+    size_t bytes = (size_t)exchange->workspace_bytes;
+    status = device->backend->allocate(device, bytes, &exchange->own_workspace);
+    if (status == LLRT_OK && exchange->halves)
+      status = device->backend->set(device, exchange->own_workspace, 0, bytes, stream);
+  }
   *workspace = exchange->own_workspace;
   pthread_mutex_unlock(&exchange->mutex);
   return status;
@@ -121,7 +124,7 @@ static llrt_status run_all(const exchange_run *run) {
 /* What may be refused before anything is queued. */
 static llrt_status begin(exchange_run *run, uint64_t *words) {
   const llrt_reshard *reshard = run->reshard;
-  LLRT_TRY(take_workspace(reshard, &run->bases.workspace));
+  LLRT_TRY(take_workspace(reshard, run->stream, &run->bases.workspace));
   LLRT_TRY(reshard_run_launches(reshard, 0, reshard->n, false, &run->bases, run->stream));
   LLRT_TRY(reshard_list_boxes(reshard, &run->bases, words));
   return place_transfers(run);

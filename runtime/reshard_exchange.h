@@ -27,6 +27,7 @@ typedef struct reshard_exchange {
    * each part. */
   int packs_end[RESHARD_MAX_PARTS], stays_end, unpacks_end[RESHARD_MAX_PARTS];
   int64_t workspace_bytes;
+  bool halves; /* elements of 4 bits: a message may end in half a byte, whose other half is kept */
 
   pthread_mutex_t mutex; /* over own_workspace */
   void *own_workspace;   /* NULL: no run has asked for it */

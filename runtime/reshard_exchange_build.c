@@ -249,6 +249,8 @@ llrt_status reshard_exchange_build(llrt_reshard *reshard, const llrt_reshard_des
   if (!exchange) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a re-shard");
   pthread_mutex_init(&exchange->mutex, NULL);
   reshard->exchange = exchange;
+  exchange->halves =
+      llrt_dtype_bits(desc->source_dtype) < 8 || llrt_dtype_bits(desc->destination_dtype) < 8;
   exchange_builder e = {.b = {reshard, desc}, .exchange = exchange, .rank = reshard->comm->rank};
   for (int maps = 0; maps < 2; maps++) reshard_copies_init(&e.copies[maps], desc);
   llrt_status status = collect(&e, reshard->comm->ranks);

@@ -166,8 +166,8 @@ LLRT_API llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *
                                       void *const *destinations, void *stream);
 
 /* The same in the caller's workspace: llrt_reshard_info.workspace_bytes of device memory, a
- * multiple of 256, that peers' devices of the same process reach where NCCL's do; of any content;
- * nobody's else during the run. NULL: as llrt_reshard_run. */
+ * multiple of 256, that peers' devices of the same process reach where NCCL's do; of any content,
+ * zeroed once for elements of 4 bits; nobody's else during the run. NULL: as llrt_reshard_run. */
 LLRT_API llrt_status llrt_reshard_run_in(const llrt_reshard *reshard, void *const *sources,
                                          void *const *destinations, void *workspace, void *stream);
 

@@ -68,6 +68,19 @@ Test(reshard_nccl, emulated) {
   close_devices(&context, &place);
 }
 
+/* Messages that end in half a byte: what the other half is comes from nowhere. */
+Test(reshard_nccl, emulated_halves) {
+  reshard_place place;
+  char message[600] = "";
+  llrt_context *context = open_cuda(&place);
+  reshard_case c = {.ranks = 3, .shape = {9, 3}, .from = LLRT_B4, .to = LLRT_B4, .parts = 1};
+  cr_assert_eq(llrt_sharding_parse("mesh(a=3): P(a)", NULL, 2, c.shape, &c.source), LLRT_OK);
+  cr_assert_eq(llrt_sharding_parse("mesh(a=3): P(None, a)", NULL, 2, c.shape, &c.destination),
+               LLRT_OK);
+  cr_assert_eq(reshard_case_run(&c, &place, message, sizeof message), RESHARD_RIGHT, "%s", message);
+  close_devices(&context, &place);
+}
+
 /* Parts on a stream of their own, packed and unpacked beside it: nothing runs before somebody waits
  * for it, and then only what must. */
 Test(reshard_nccl, emulated_late) {

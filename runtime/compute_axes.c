@@ -293,15 +293,15 @@ static llrt_status refuse_position(void) {
                     "a position of an axis is taken whose digits have no known strides");
 }
 
-/* The tensor at one position of an axis: its digits go, and what they add is the offset's. Digits
- * outside them that followed from theirs have run-time strides then, of which an axis has one. Not
- * of tensors with indices, whose memory has other extents than shapes say. */
+/* The tensor at one position of an axis: its digits go, and what they add is the offset's. A digit
+ * right outside one of them, whose stride followed from it, has a run-time stride then, of which an
+ * axis has one. Not of tensors with indices, whose memory has other extents than shapes say. */
 static llrt_status take_position(splitter *s, int axis, int64_t position, llrt_tensor *tensor) {
   llrt_storage *storage = s->to;
   bound_digits bound;
   int kept = 0;
   int64_t bits = llrt_dtype_bits(tensor->dtype), moved = 0;
-  bool gone = false;
+  bool gone = false; /* the digit before */
   fix_strides(storage);
   if (!bind_digits(storage, tensor, &bound)) return refuse_position();
   for (int i = 0; i < storage->n_digits; i++) {
@@ -313,6 +313,7 @@ static llrt_status take_position(splitter *s, int axis, int64_t position, llrt_t
         digit.stride = LLRT_STRIDE_RUNTIME;
         tensor->strides[digit.axis] = bound.stride[i];
       }
+      gone = false;
       storage->digit[kept++] = digit;
       continue;
     }

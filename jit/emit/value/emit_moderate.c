@@ -27,9 +27,8 @@
 typedef struct two_ways {
   emitter *e;
   int n, op;
-  const LLVMValueRef *x, *y; /* y: of quotients, number divisor[i] for x[i] */
-  const int *divisor;        /* NULL: x and y are alike */
-  int n_divisors;
+  const LLVMValueRef *x, *y;          /* y: of quotients, number divisor[i] for x[i] */
+  const int *divisor;                 /* NULL: of functions, which have no y */
   LLVMValueRef r[EMIT_MAX_REGISTERS]; /* 1 / y */
 } two_ways;
 
@@ -101,10 +100,10 @@ static LLVMBasicBlockRef make_by_turns(const two_ways *w, make_one *make, LLVMBa
   return latch;
 }
 
+/* Not quotients: each is one instruction, and the loop takes registers. */
 static bool goes_by_turns(const two_ways *w) {
   int least = w->e->kernel->target.tuning->rows_looped_numbers;
-  return least > 0 && w->n >= bits_max(least, 2 * AT_ONCE) && w->n % AT_ONCE == 0 &&
-         w->n_divisors <= 1;
+  return least > 0 && w->n >= bits_max(least, 2 * AT_ONCE) && w->n % AT_ONCE == 0 && !w->divisor;
 }
 
 static void go_two_ways(const two_ways *w, LLVMValueRef moderate, make_one *few, make_one *all,
@@ -170,7 +169,7 @@ static LLVMValueRef quotient(const two_ways *w, int i) {
 
 bool emit_quotients(emitter *e, int n, const LLVMValueRef *x, int n_divisors, const LLVMValueRef *y,
                     const int *divisor, LLVMValueRef *made) {
-  two_ways w = {.e = e, .n = n, .x = x, .y = y, .divisor = divisor, .n_divisors = n_divisors};
+  two_ways w = {.e = e, .n = n, .x = x, .y = y, .divisor = divisor};
   if (emit_is_host(e) || n < MANY * n_divisors) return false;
   LLVMValueRef moderate = are_moderate(&w);
   for (int i = 0; i < n_divisors; i++) {

@@ -402,14 +402,10 @@ static bool run_case(const harness_options *options, const reshard_case *c, int 
 
 int bench_reshard(int argc, char *argv[]) {
   harness_options options;
-  char devices[MAX_RANKS][32], names[256];
-  int ranks = 0;
+  char devices[MAX_RANKS][32];
   bool right = true;
   harness_parse(argc, argv, &options);
-  snprintf(names, sizeof names, "%s", options.device ? options.device : "cuda:0,cuda:1");
-  char *rest = names;
-  for (char *name; (name = strsep(&rest, ",")) && ranks < MAX_RANKS; ranks++)
-    snprintf(devices[ranks], sizeof devices[ranks], "%s", name);
+  int ranks = harness_device_names(&options, "cuda:0,cuda:1", MAX_RANKS, devices);
   if (options.n_sizes == 0) options.size[options.n_sizes++] = MIB(1024);
   for (int size = 0; size < options.n_sizes; size++) {
     printf("reshard: %d ranks, %lld bytes a rank\n", ranks, (long long)options.size[size]);

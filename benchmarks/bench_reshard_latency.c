@@ -299,14 +299,10 @@ static bool run_case(const harness_options *options, int of, int ranks, char dev
 int bench_reshard_latency(int argc, char *argv[]) {
   static const int64_t preset[] = {8, 64, 512, 4096, 32768, 262144, 1048576, 4194304, 16777216};
   harness_options options;
-  char devices[MAX_RANKS][32], names[256];
-  int ranks = 0;
+  char devices[MAX_RANKS][32];
   bool right = true;
   harness_parse(argc, argv, &options);
-  snprintf(names, sizeof names, "%s", options.device ? options.device : "cuda:0,cuda:1");
-  char *rest = names;
-  for (char *name; (name = strsep(&rest, ",")) && ranks < MAX_RANKS; ranks++)
-    snprintf(devices[ranks], sizeof devices[ranks], "%s", name);
+  int ranks = harness_device_names(&options, "cuda:0,cuda:1", MAX_RANKS, devices);
   for (int i = 0; options.n_sizes == 0 && i < (int)(sizeof preset / sizeof *preset); i++)
     options.size[i] = preset[i];
   if (options.n_sizes == 0) options.n_sizes = sizeof preset / sizeof *preset;

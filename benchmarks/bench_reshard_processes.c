@@ -242,13 +242,9 @@ int bench_reshard_processes(int argc, char *argv[]) {
   } ways[] = {{"descriptors", false}, {"ipc", true}};
   harness_options options;
   process_world world = {.options = &options};
-  char names[256];
   int failed = 0;
   harness_parse(argc, argv, &options);
-  snprintf(names, sizeof names, "%s", options.device ? options.device : "cuda:0,cuda:0");
-  char *rest = names;
-  for (char *name; (name = strsep(&rest, ",")) && world.ranks < PROCESS_MAX_RANKS; world.ranks++)
-    snprintf(world.device[world.ranks], sizeof world.device[0], "%s", name);
+  world.ranks = harness_device_names(&options, "cuda:0,cuda:0", PROCESS_MAX_RANKS, world.device);
   part_bytes = options.n_sizes ? options.size[0] : (int64_t)256 << 20;
   printf("reshard-processes: %d processes on %s\n", world.ranks,
          options.device ? options.device : "cuda:0,cuda:0");

@@ -171,6 +171,16 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
   out->seed = (uint64_t)number_of(c.name, &given, SEED, 0, INT64_MAX, 1);
 }
 
+int harness_device_names(const harness_options *given, const char *preset, int most,
+                         char (*name)[32]) {
+  char names[512], *rest = names;
+  int n = 0;
+  snprintf(names, sizeof names, "%s", given->device ? given->device : preset);
+  for (char *one; n < most && (one = strsep(&rest, ",")); n++)
+    snprintf(name[n], sizeof name[n], "%s", one);
+  return n;
+}
+
 /* The CUDA driver's version (12080 is 12.8); 0 without one. */
 static int cuda_driver_version(void) {
   int version = 0;

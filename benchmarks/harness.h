@@ -77,6 +77,10 @@ void harness_drop_workspace(harness *h, llrt_run_params *params);
 
 /* Reads the options of subcommand argv[0]; ends the program for --help and wrong ones. */
 void harness_parse(int argc, char *argv[], harness_options *options);
+/* Splits --device, or `preset` where it was not given, at commas into names of at most 31 bytes;
+ * returns how many, at most `most`. */
+int harness_device_names(const harness_options *given, const char *preset, int most,
+                         char (*name)[32]);
 
 /* Opens context and device, prints what they are, opens the JSON file: an object with the
  * subcommand, its command line, the day, the device and `results`, as scripts/results reads it. */

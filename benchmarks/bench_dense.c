@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { PLACES = 512, NAME = 80, A = DENSE_A, B = DENSE_B, D = DENSE_D, TENSORS = DENSE_TENSORS };
@@ -100,6 +101,32 @@ static bool run_case(harness *h, const flushed *f, const dense_case *c, const ch
   return right;
 }
 
+/* The case's name is looked at, and the case is run or named; `n` counts. False: it was wrong. */
+static bool visit(harness *h, const flushed *f, const dense_case *c, int *n) {
+  char name[NAME];
+  dense_case_name(c, name, sizeof name);
+  if (!harness_wants(h, name)) return true;
+  ++*n;
+  if (!h->options.list) return run_case(h, f, c, name);
+  printf("%s\n", name);
+  return true;
+}
+
+static bool visit_products(harness *h, const flushed *f, const char *text, int *n) {
+  bool right = true;
+  dense_case c;
+  while (*text) {
+    const char *end = text;
+    if (!dense_case_parse(text, &end, &c)) {
+      fprintf(stderr, "--products: \"%s\" is no product, as \"bf16 nt 16x64x64x128\" is\n", text);
+      exit(2);
+    }
+    right &= visit(h, f, &c, n);
+    text = end + (*end == ',');
+  }
+  return right;
+}
+
 int bench_dense(int argc, char *argv[]) {
   harness_options options;
   harness h;
@@ -109,16 +136,13 @@ int bench_dense(int argc, char *argv[]) {
   harness_parse(argc, argv, &options);
   harness_init(&options, &h);
   flushed_init(&h, &f);
-  if (!options.list && !options.check_only) dot_run_title("dense form BxMxNxK", false);
-  for (int i = 0; i < dense_cases_count; i++) {
-    const dense_case *c = &dense_cases[i];
-    char name[NAME];
-    dense_case_name(c, name, sizeof name);
-    if (!harness_wants(&h, name)) continue;
-    n++;
-    if (options.list) printf("%s\n", name);
-    else right &= run_case(&h, &f, c, name);
+  if (!options.list && !options.check_only) {
+    dot_run_title("dense form BxMxNxK", false);
+    flushed_floor(&f);
   }
+  if (options.products) right = visit_products(&h, &f, options.products, &n);
+  for (int i = 0; i < dense_cases_count && !options.products; i++)
+    right &= visit(&h, &f, &dense_cases[i], &n);
   if (!options.list) printf("%d cases: %s\n", n, right ? "right" : "WRONG");
   flushed_fini(&f);
   harness_fini(&h);

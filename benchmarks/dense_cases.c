@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define EACH_M(type_, size_) \
   {type_, "nt", 0, 16, size_, size_}, {type_, "nt", 0, 32, size_, size_}, \
@@ -52,6 +54,36 @@ void dense_case_name(const dense_case *c, char *name, size_t size) {
   if (c->batch) snprintf(batch, sizeof batch, "%" PRId64 "x", c->batch);
   snprintf(name, size, "%s %s %s%" PRId64 "x%" PRId64 "x%" PRId64, llrt_dtype_name(c->type),
            c->form, batch, c->m, c->n, c->k);
+}
+
+/* Three or four extents of 1 to 2^24 with x between them; returns how many, 0: it is no such text.
+ */
+static int parse_extents(const char *text, char **end, int64_t extents[4]) {
+  int n = 0;
+  for (*end = (char *)text; n < 4; (*end)++) {
+    extents[n] = strtoll(*end, end, 10);
+    if (extents[n] < 1 || extents[n] > 1 << 24) return 0;
+    n++;
+    if (**end != 'x') break;
+  }
+  return n >= 3 ? n : 0;
+}
+
+bool dense_case_parse(const char *name, const char **end, dense_case *c) {
+  static const llrt_dtype types[] = {LLRT_BF16, LLRT_F16, LLRT_E4M3};
+  char type[8];
+  int64_t extents[4];
+  int at = 0, n = 0;
+  char *behind;
+  *c = (dense_case){0};
+  if (sscanf(name, "%7s %2[nt] %n", type, c->form, &at) != 2 || !at || !c->form[1]) return false;
+  for (int i = 0; i < 3; i++)
+    if (strcmp(type, llrt_dtype_name(types[i])) == 0) c->type = types[i];
+  n = parse_extents(name + at, &behind, extents);
+  *end = behind;
+  c->batch = n == 4 ? extents[0] : 0;
+  if (n) c->m = extents[n - 3], c->n = extents[n - 2], c->k = extents[n - 1];
+  return c->type && n && (*behind == ',' || !*behind);
 }
 
 /* Every axis but the last in row-major order, the last two exchanged. */

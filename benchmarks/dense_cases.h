@@ -19,6 +19,10 @@ enum { DENSE_A = 0, DENSE_B = 1, DENSE_D = 2, DENSE_TENSORS = 3 };
 /* "bf16 nt 16x2048x2048x2048" */
 void dense_case_name(const dense_case *c, char *name, size_t size);
 
+/* The case of such a name, which ends at a comma or with the text; *end: behind it. False: it is
+ * none. */
+bool dense_case_parse(const char *name, const char **end, dense_case *c);
+
 /* One of the tensors, without memory; its storage is made in *storage. */
 llrt_status dense_case_tensor(const dense_case *c, int which, llrt_storage *storage,
                               llrt_tensor *tensor);

@@ -18,14 +18,15 @@
 typedef struct harness_options {
   int argc; /* the command line that these are of, beginning with the subcommand's name */
   char **argv;
-  const char *device;  /* NULL: the first GPU that works, else the host */
-  const char *target;  /* what kernels are compiled for; NULL: the device's own */
-  const char *only;    /* extended regular expression found in a case's name; NULL: all */
-  const char *json;    /* file; NULL: none */
-  const char *numbers; /* tuned numbers instead of the device's (tuned.h); NULL: none */
-  const char *spoil;   /* seed by which all of them are halved or doubled; NULL: they are not */
-  int tune;            /* llrt_tune: prepared operations are tuned */
-  int n_sizes;         /* 0: the subcommand's own */
+  const char *device;   /* NULL: the first GPU that works, else the host */
+  const char *target;   /* what kernels are compiled for; NULL: the device's own */
+  const char *only;     /* extended regular expression found in a case's name; NULL: all */
+  const char *json;     /* file; NULL: none */
+  const char *products; /* dense: names of cases between commas; NULL: the usual ones */
+  const char *numbers;  /* tuned numbers instead of the device's (tuned.h); NULL: none */
+  const char *spoil;    /* seed by which all of them are halved or doubled; NULL: they are not */
+  int tune;             /* llrt_tune: prepared operations are tuned */
+  int n_sizes;          /* 0: the subcommand's own */
   int64_t size[HARNESS_MAX_SIZES]; /* bytes of one tensor */
   bool odd;                        /* shapes that are no powers of two */
   bool models;                     /* products: the linear layers of models */

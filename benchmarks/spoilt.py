@@ -2,9 +2,10 @@
 """How well measuring makes up for wrong numbers: conversions and products with the device's tuned numbers, with all of them halved
 or doubled at random, and with those and --tune, in one job; and with the fitted numbers and --tune.
 
-  benchmarks/spoilt.py [--bench PATH] [--device NAME] [--conversions N] [--products N] [--seed N] [--sizes MIB] [--repeat N] [--rounds N]
+  benchmarks/spoilt.py [--bench PATH] [--device NAME] [--conversions N] [--products N] [--seed N] [--sizes MIB] [--repeat N] [--rounds N] [--part I/N] [--brief]
 
-Of every run the least of `--rounds` medians counts, all runs by turns. Exit code 1 where a case misses 3 %."""
+Of every run the least of `--rounds` medians counts, all runs by turns. Exit code 1 where a case misses 3 %. --part 0/4: a quarter of the
+cases that the seed draws, so that several GPUs share them; --brief: without the fitted numbers and --tune."""
 
 import argparse
 import json
@@ -53,7 +54,10 @@ def main():
     parser.add_argument("--sizes", type=int, default=64)
     parser.add_argument("--repeat", type=int, default=9)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--part", default="0/1")
+    parser.add_argument("--brief", action="store_true")
     given = parser.parse_args()
+    part, parts = map(int, given.part.split("/"))
     draw = random.Random(given.seed)
     missed = 0
     for what, count, kind, shapes in (("convert", given.conversions, "same", []), ("dot", given.products, "any_order", ["--shapes", "models"])):
@@ -62,10 +66,12 @@ def main():
         names = names_of(given, what, shapes)
         if what == "dot":
             names = [name for name in names if re.search(given.products_only, name)]
-        names = sorted(draw.sample(names, min(count, len(names))))
+        names = sorted(draw.sample(names, min(count, len(names))))[part::parts]
         only = pattern(names)
         modes = {"fitted": [], "spoilt": ["--spoil", str(given.seed)], "spoilt, tuned": ["--spoil", str(given.seed), "--tune", kind],
                  "fitted, tuned": ["--tune", kind]}
+        if given.brief:
+            del modes["fitted, tuned"]
         best = {mode: {} for mode in modes}
         for round_ in range(given.rounds):
             for mode, extra in modes.items():

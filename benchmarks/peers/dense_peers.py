@@ -17,7 +17,7 @@ def operand(torch, dtype, batch, rows, columns, last):
 def peer(torch, case, timer, check_only):
     batch, m, n, k = case["shape"]
     eight = case["type"] == "e4m3"
-    dtype = torch.float8_e4m3fn if eight else torch.bfloat16
+    dtype = torch.float8_e4m3fn if eight else torch.float16 if case["type"] == "f16" else torch.bfloat16
     if eight and (batch or m % 16 or n % 16 or k % 16):
         return None
     a = operand(torch, dtype, batch, m, k, case["form"][0] == "n")

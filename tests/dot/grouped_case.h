@@ -28,8 +28,9 @@ typedef enum grouped_result { GROUPED_RIGHT, GROUPED_WRONG, GROUPED_REFUSED } gr
 grouped_result grouped_case_run(const grouped_case *c, uint64_t seed, llrt_device *device,
                                 bool prepared, char *why, size_t size);
 
-/* A problem of seeded types, counts, storages and edges; most: extents are below it. */
-void grouped_case_random(uint64_t seed, int most, grouped_case *made);
+/* A problem of seeded types, storages and edges, and of experts and counts that `rows` draws, which
+ * kernels do not know; most: extents are below it. */
+void grouped_case_random(uint64_t seed, uint64_t rows, int most, grouped_case *made);
 
 /* The case in a line. */
 void grouped_case_title(const grouped_case *c, char *title, size_t size);

@@ -36,7 +36,7 @@ static void drop_roles(const grouped_case *c, dot_problem *p) {
   memset(p->shift, 0, sizeof p->shift);
 }
 
-void grouped_case_random(uint64_t seed, int most, grouped_case *c) {
+void grouped_case_random(uint64_t seed, uint64_t rows, int most, grouped_case *c) {
   static const char turned[] = "storage(rank=3, digits=[dim1: rest, dim2: rest, dim0: rest])",
                     columns[] = "col_major";
   memset(c, 0, sizeof *c);
@@ -45,7 +45,7 @@ void grouped_case_random(uint64_t seed, int most, grouped_case *c) {
   (packed ? dot_problem_random_packed : dot_problem_random)(dot_random(&seed), most, &c->each);
   drop_roles(c, &c->each);
   if (!packed || c->sums) c->each.packed = false;
-  draw_counts(&seed, most, c);
+  draw_counts(&rows, most, c);
   c->leading = one_in(&seed, 2);
   c->gather = !c->sums && one_in(&seed, 4) && llrt_dtype_bits(c->each.type[LLRT_DOT_A]) >= 8;
   c->scatter = !c->sums && one_in(&seed, 4);

@@ -1,6 +1,7 @@
-/* llrt_grouped_draws SEED COUNT [DEVICE [MOST]]: draws and runs so many grouped products, extents
- * below MOST, on `host` or another device. Prints what is wrong, and why others were refused. Exit
- * status 1: something was wrong. */
+/* llrt_grouped_draws SEED COUNT [DEVICE [MOST [SPREADS]]]: draws and runs so many grouped products,
+ * extents below MOST, on `host` or another device; of each so many spreads of rows over experts
+ * (default 1), which share kernels. Prints what is wrong, and why others were refused. Exit status
+ * 1: something was wrong. */
 #include "../grouped_case.h"
 
 #include <stdio.h>
@@ -9,6 +10,7 @@
 int main(int argc, char **argv) {
   uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   int count = argc > 2 ? atoi(argv[2]) : 100, most = argc > 4 ? atoi(argv[4]) : 100;
+  const int spreads = argc > 5 ? atoi(argv[5]) : 1;
   const char *name = argc > 3 ? argv[3] : "host";
   llrt_context *context;
   llrt_device *device;
@@ -21,14 +23,14 @@ int main(int argc, char **argv) {
   static grouped_case c;
   for (int i = 0; i < count; i++) {
     char why[800] = "", title[3000];
-    grouped_case_random(seed + (uint64_t)i, most, &c);
-    grouped_result result =
-        grouped_case_run(&c, seed + (uint64_t)i, device, i % 2, why, sizeof why);
+    const uint64_t drawn = seed + (uint64_t)(i / spreads), rows = seed + (uint64_t)i;
+    grouped_case_random(drawn, rows, most, &c);
+    grouped_result result = grouped_case_run(&c, rows, device, i / spreads % 2, why, sizeof why);
     tally[result]++;
     if (result == GROUPED_RIGHT) continue;
     grouped_case_title(&c, title, sizeof title);
-    printf("%s, seed %llu: %s: %s\n", result == GROUPED_WRONG ? "WRONG" : "refused",
-           (unsigned long long)(seed + (uint64_t)i), why, title);
+    printf("%s, seed %llu, rows %llu: %s: %s\n", result == GROUPED_WRONG ? "WRONG" : "refused",
+           (unsigned long long)drawn, (unsigned long long)rows, why, title);
     fflush(stdout);
   }
   printf("%s: %d grouped products: %d right, %d wrong, %d refused\n", name, count,

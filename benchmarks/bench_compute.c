@@ -16,12 +16,14 @@
 #include <string.h>
 
 enum { MAX = LLRT_EXPR_MAX_TENSORS, NAME = 80, PERIOD = 5, REFERENCE_ELEMENTS = 1 << 17 };
+enum { POISON = 0xee };
 
 /* A case with its tensors. extent: of the expression's axes. */
 typedef struct computing {
   llrt_expr *expr;
   int64_t extent[EXPR_MAX_AXES + 1], period;
-  device_matrix tensor[MAX]; /* row-major, of any rank */
+  device_matrix tensor[MAX]; /* row-major, of any rank, on the host and where nothing is placed */
+  placed place[MAX];
   llrt_arg args[MAX];
   int64_t bytes; /* of all tensors */
   const char *name;
@@ -55,6 +57,12 @@ static void fill(computing *c, int t, uint64_t seed) {
     memcpy(x->host + at, x->host, x->bytes - at < period ? x->bytes - at : period);
 }
 
+static const compute_place *place_of(const compute_form *form, const char *tensor) {
+  for (const compute_place *place = form->place; place && place->tensor; place++)
+    if (strcmp(place->tensor, tensor) == 0) return place;
+  return NULL;
+}
+
 static void make_tensor(harness *h, const compute_form *form, const compute_shape *shape,
                         computing *c, int t) {
   const expr_tensor *own = &c->expr->tensor[t];
@@ -66,12 +74,24 @@ static void make_tensor(harness *h, const compute_form *form, const compute_shap
     x->tensor.shape[d] = 1;
     for (int j = 0; j < own->dim[d].n; j++) x->tensor.shape[d] *= c->extent[own->dim[d].axis[j]];
   }
-  device_matrix_allocate(h, x);
+  const compute_place *place = place_of(form, own->name);
+  if (place) placed_begin(h, place, h->options.seed + (uint64_t)t, x, &c->place[t]);
+  else device_matrix_allocate(h, x);
   c->args[t] = (llrt_arg){.name = own->name, .tensor = &x->tensor};
   c->bytes += (int64_t)x->bytes;
   if (own->output) return;
   fill(c, t, h->options.seed);
   device_matrix_upload(h, x);
+}
+
+static void poison(harness *h, const computing *c, int t) {
+  const device_matrix *x = c->place[t].slots ? &c->place[t].memory : &c->tensor[t];
+  harness_must(llrt_memory_set(h->device, x->tensor.data, POISON, x->bytes, NULL), "poison");
+}
+
+static void free_tensor(harness *h, computing *c, int t) {
+  if (c->place[t].slots) placed_end(h, &c->tensor[t], &c->place[t]);
+  device_matrix_free(h, &c->tensor[t]);
 }
 
 static llrt_status run(const computing *c) {
@@ -119,18 +139,28 @@ static bool is_output_right(const computing *c, const reference *r, int t) {
   return false;
 }
 
+/* An output's elements onto the host. False where something beside them changed. */
+static bool read_back(harness *h, computing *c, int t) {
+  device_matrix *x = &c->tensor[t];
+  if (c->place[t].slots) {
+    bool untouched = placed_read(h, &c->place[t], POISON, x);
+    if (!untouched)
+      printf("%s: %s is written beside its slots\n", c->name, c->expr->tensor[t].name);
+    return untouched;
+  }
+  harness_must(
+      llrt_memory_copy(h->device, x->host, x->tensor.data, x->bytes, LLRT_COPY_FROM_DEVICE, NULL),
+      "copy from the device");
+  harness_must(llrt_stream_synchronize(h->device, NULL), c->name);
+  return true;
+}
+
 static bool is_right(harness *h, computing *c) {
   reference r;
   bool right = true;
   make_reference(c, &r);
-  for (int t = c->expr->n_inputs; t < c->expr->n_tensors; t++) {
-    device_matrix *x = &c->tensor[t];
-    harness_must(
-        llrt_memory_copy(h->device, x->host, x->tensor.data, x->bytes, LLRT_COPY_FROM_DEVICE, NULL),
-        "copy from the device");
-    harness_must(llrt_stream_synchronize(h->device, NULL), c->name);
-    right = right && is_output_right(c, &r, t);
-  }
+  for (int t = c->expr->n_inputs; t < c->expr->n_tensors; t++)
+    right = right && read_back(h, c, t) && is_output_right(c, &r, t);
   free_reference(&r);
   return right;
 }
@@ -204,15 +234,13 @@ static bool run_case(harness *h, const flushed *f, const compute_form *form,
   harness_must(llrt_expr_parse(form->text, &c.expr), name);
   find_extents(form, shape, &c);
   for (int t = 0; t < c.expr->n_tensors; t++) make_tensor(h, form, shape, &c, t);
-  for (int t = c.expr->n_inputs; t < c.expr->n_tensors; t++)
-    harness_must(llrt_memory_set(h->device, c.tensor[t].tensor.data, 0xee, c.tensor[t].bytes, NULL),
-                 "poison");
+  for (int t = c.expr->n_inputs; t < c.expr->n_tensors; t++) poison(h, &c, t);
   snprintf(fields, sizeof fields,
            "\"op\":\"%s\",\"dtype\":\"%s\",\"shape\":[%" PRId64 ",%" PRId64 "],\"bytes\":%" PRId64,
            form->name, llrt_dtype_name(shape->dtype), shape->rows, shape->columns, c.bytes);
   bool right = measure(h, f, &c, fields);
   harness_must(llrt_stream_synchronize(h->device, NULL), name);
-  for (int t = 0; t < c.expr->n_tensors; t++) device_matrix_free(h, &c.tensor[t]);
+  for (int t = 0; t < c.expr->n_tensors; t++) free_tensor(h, &c, t);
   llrt_expr_destroy(&c.expr);
   return right;
 }

@@ -3,64 +3,106 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* Slots of caches in blocks of 16, 8 heads of 128 bytes. */
+#define NHD "storage(rank=3, digits=[dim2:128, dim1:8, dim0:16, dim0:rest])"
+#define HND "storage(rank=3, digits=[dim2:128, dim0:16, dim1:8, dim0:rest])"
+#define VLLM_K "storage(rank=3, digits=[dim2:16, dim0:16, dim2:8, dim1:8, dim0:rest])"
+#define VLLM_V "storage(rank=3, digits=[dim0:16, dim2:128, dim1:8, dim0:rest])"
+
+static const compute_place nhd[] = {{"kc", NHD}, {"vc", NHD}, {NULL, NULL}};
+static const compute_place hnd[] = {{"kc", HND}, {"vc", HND}, {NULL, NULL}};
+static const compute_place vllm_k[] = {{"kc", VLLM_K}, {"vc", HND}, {NULL, NULL}};
+static const compute_place vllm_kv[] = {{"kc", VLLM_K}, {"vc", VLLM_V}, {NULL, NULL}};
+
+/* Queries of 32 heads and keys of 8 with norm and rotary embedding; e4m3 keys and values to slots.
+ */
+#define APPEND \
+  "(q[t h:32 (p:2 i:64)], k[t g:8 (p i)], v[t g (p i)], a[(p i)], b[(p i)], c[t i], s[t i]) -> " \
+  "(y[t h (p i)], kc[t g (p i)]: e4m3, vc[t g (p i)]: e4m3) " \
+  "{ m = q * rsqrt(mean(q * q, (p, i)) + 1e-6) * a; " \
+  "y = m * c + flip(m, p) * where(p == 0, -s, s); " \
+  "n = k * rsqrt(mean(k * k, (p, i)) + 1e-6) * b; " \
+  "kc = n * c + flip(n, p) * where(p == 0, -s, s); vc = v }"
+
 const compute_form compute_forms[] = {
-    {"softmax", "(x[t n]) -> (y[t n]) { e = exp(x - max(x, n)); y = e / sum(e, n) }", {1, 1}, ""},
+    {"softmax",
+     "(x[t n]) -> (y[t n]) { e = exp(x - max(x, n)); y = e / sum(e, n) }",
+     {1, 1},
+     "",
+     NULL},
     {"log_softmax",
      "(x[t n]) -> (y[t n]) { z = x - max(x, n); y = z - log(sum(exp(z), n)) }",
      {1, 1},
-     ""},
+     "",
+     NULL},
     {"rms_norm",
      "(x[t n], w[n]) -> (y[t n]) { y = x * rsqrt(mean(x * x, n) + 1e-6) * w }",
      {1, 1},
-     ""},
+     "",
+     NULL},
     {"rms_norm_residual",
      "(x[t n], r[t n], w[n]) -> (h[t n], y[t n]) "
      "{ h = bf16(x + r); y = h * rsqrt(mean(h * h, n) + 1e-6) * w }",
      {1, 1},
-     ""},
+     "",
+     NULL},
     {"layer_norm",
      "(x[t n], w[n], b[n]) -> (y[t n]) "
      "{ c = x - mean(x, n); y = c * rsqrt(mean(c * c, n) + 1e-5) * w + b }",
      {1, 1},
-     ""},
-    {"silu_mul", "(a[t n], b[t n]) -> (y[t n]) { y = silu(a) * b }", {1, 1}, ""},
-    {"gelu", "(x[t n]) -> (y[t n]) { y = gelu(x) }", {1, 1}, ""},
+     "",
+     NULL},
+    {"silu_mul", "(a[t n], b[t n]) -> (y[t n]) { y = silu(a) * b }", {1, 1}, "", NULL},
+    {"gelu", "(x[t n]) -> (y[t n]) { y = gelu(x) }", {1, 1}, "", NULL},
     {"rope",
      "(x[t h (p:2 i:64)], c[t i], s[t i]) -> (y[t h (p i)]) "
      "{ y = x * c + flip(x, p) * where(p == 0, -s, s) }",
      {1, 128},
-     "cs"},
+     "cs",
+     NULL},
     {"e4m3_row",
      "(x[t n]) -> (q[t n]: e4m3, s[t]: f32) "
      "{ s = maximum(max(abs(x), n), 1e-10) / 448; q = x / s }",
      {1, 1},
-     ""},
+     "",
+     NULL},
     {"e4m3_group",
      "(x[t (g j:128)]) -> (q[t (g j)]: e4m3, s[t g]: f32) "
      "{ s = maximum(max(abs(x), j), 1e-10) / 448; q = x / s }",
      {1, 128},
-     ""},
+     "",
+     NULL},
     {"e4m3_block",
      "(x[(m i:128) (n j:128)]) -> (q[(m i) (n j)]: e4m3, s[m n]: f32) "
      "{ s = maximum(max(abs(x), (i, j)), 1e-10) / 448; q = x / s }",
      {128, 128},
-     ""},
+     "",
+     NULL},
     {"mxfp8",
      "(x[m (g j:32)]) -> (q[m (g j)]: e4m3, s[m g]: e8m0) "
      "{ s = e8m0(max(abs(x), j) / 448, round=up); q = x / s }",
      {1, 32},
-     ""},
-    {"bias_cast", "(x[t n], b[n]) -> (y[t n]: bf16) { y = x + b }", {1, 1}, "x"},
+     "",
+     NULL},
+    {"append_nhd", APPEND, {1, 6144}, "cs", nhd},
+    {"append_hnd", APPEND, {1, 6144}, "cs", hnd},
+    {"append_vllm_k", APPEND, {1, 6144}, "cs", vllm_k},
+    {"append_vllm_kv", APPEND, {1, 6144}, "cs", vllm_kv},
+    {"bias_cast", "(x[t n], b[n]) -> (y[t n]: bf16) { y = x + b }", {1, 1}, "x", NULL},
 };
 const int compute_forms_count = sizeof compute_forms / sizeof *compute_forms;
 
 const compute_shape compute_shapes[] = {
-    {LLRT_BF16, 8192, 4096},  {LLRT_BF16, 16384, 128},   {LLRT_BF16, 32768, 1024},
-    {LLRT_BF16, 8192, 2880},  {LLRT_BF16, 8192, 5760},   {LLRT_BF16, 4096, 5000},
-    {LLRT_BF16, 4096, 7168},  {LLRT_BF16, 4096, 16384},  {LLRT_BF16, 1024, 65536},
-    {LLRT_BF16, 2048, 50257}, {LLRT_BF16, 1024, 151936}, {LLRT_BF16, 1, 16384},
-    {LLRT_BF16, 16, 7168},    {LLRT_BF16, 128, 4096},    {LLRT_BF16, 1000, 2880},
-    {LLRT_F32, 4096, 4096},   {LLRT_F32, 4096, 5000},
+    {LLRT_BF16, 8192, 4096, false},   {LLRT_BF16, 16384, 128, false},
+    {LLRT_BF16, 32768, 1024, false},  {LLRT_BF16, 8192, 2880, false},
+    {LLRT_BF16, 8192, 5760, false},   {LLRT_BF16, 4096, 5000, false},
+    {LLRT_BF16, 4096, 7168, false},   {LLRT_BF16, 4096, 16384, false},
+    {LLRT_BF16, 1024, 65536, false},  {LLRT_BF16, 2048, 50257, false},
+    {LLRT_BF16, 1024, 151936, false}, {LLRT_BF16, 1, 16384, false},
+    {LLRT_BF16, 16, 7168, false},     {LLRT_BF16, 128, 4096, false},
+    {LLRT_BF16, 1000, 2880, false},   {LLRT_F32, 4096, 4096, false},
+    {LLRT_F32, 4096, 5000, false},    {LLRT_BF16, 64, 6144, true},
+    {LLRT_BF16, 8192, 6144, true},    {LLRT_BF16, 32768, 6144, true},
 };
 const int compute_shapes_count = sizeof compute_shapes / sizeof *compute_shapes;
 
@@ -71,8 +113,8 @@ bool compute_shape_within(const compute_form *form, const compute_shape *shape, 
   if (bytes > 0 && out->rows > most) out->rows = most;
   if (out->rows < form->unit[0]) out->rows = form->unit[0];
   out->rows -= bytes > 0 ? out->rows % form->unit[0] : 0;
-  return out->rows <= shape->rows && out->rows % form->unit[0] == 0 &&
-         out->columns % form->unit[1] == 0;
+  return shape->appends == (form->place != NULL) && out->rows <= shape->rows &&
+         out->rows % form->unit[0] == 0 && out->columns % form->unit[1] == 0;
 }
 
 void compute_case_name(const compute_form *form, const compute_shape *shape, char *name,

@@ -2,7 +2,7 @@
 #ifndef LLRT_BENCHMARKS_COMPUTE_CASES_H
 #define LLRT_BENCHMARKS_COMPUTE_CASES_H
 
-#include <llrt/tensor.h>
+#include "compute_places.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,12 +14,15 @@ typedef struct compute_form {
   const char *name, *text;
   int unit[2];
   const char *f32; /* names of tensors, a letter each, that are f32 whatever the others are */
+  const compute_place
+      *place; /* outputs in caches; the last has tensor NULL. NULL: there are none */
 } compute_form;
 
 /* dtype: of tensors whose type the text leaves open. */
 typedef struct compute_shape {
   llrt_dtype dtype;
   int64_t rows, columns;
+  bool appends; /* for forms that have places, and for no others */
 } compute_shape;
 
 extern const compute_form compute_forms[];
@@ -28,7 +31,7 @@ extern const compute_shape compute_shapes[];
 extern const int compute_shapes_count;
 
 /* The shape with no more rows than a matrix of `bytes` bytes has (0: as many as there are), at
- * least one unit. False where the units do not divide it. */
+ * least one unit. False where the units do not divide it, or it is for other forms. */
 bool compute_shape_within(const compute_form *form, const compute_shape *shape, int64_t bytes,
                           compute_shape *out);
 

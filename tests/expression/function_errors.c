@@ -78,7 +78,10 @@ llrt_status function_errors(llrt_device *device, const function_row *row, uint64
   }
   LLRT_TRY(function_run(device, row->name, x, y, made));
   for (int64_t i = 0; i < made; i++) {
-    double error = ulps(y[i], row->exact((double)x[i]));
+    double exact = row->exact((double)x[i]);
+    /* What is rounded correctly is off by half a unit at most. */
+    if (*worst >= 0.5 && y[i] == (float)exact && y[i] != 0) continue;
+    double error = ulps(y[i], exact);
     if (error > *worst) *worst = error, *at = x[i];
   }
   return LLRT_OK;

@@ -47,18 +47,80 @@ static llrt_status cut_output(step_draft *step, const recipe_tensor *out, const 
   return finish_arg(out, image, arg);
 }
 
+/* ---- the largest of a whole tensor ---- */
+
+/* All of the row's first input, which every rank looks at. */
+static llrt_status whole_input(step_draft *step, const part_choice *choice, int tensor,
+                               plan_arg_image *arg) {
+  const recipe_tensor *in = &step->row->in[0];
+  *arg = (plan_arg_image){.name = in->key, .tensor = tensor};
+  LLRT_TRY(draft_image(step, in, in, choice, &arg->image));
+  for (int i = 0; i < in->n_axes; i++)
+    arg->shape[arg->rank++] = axes_part(axes_entry(&step->axes, in->axis[i].name), choice)->full;
+  return finish_arg(in, &arg->image, arg);
+}
+
+/* Adds the runs that find one: of each position of the first axis, then of those. *all: where. */
+static llrt_status bind_largest(step_draft *step, const recipe_largest *largest,
+                                const part_choice *choice, int tensor, plan_arg_image *all) {
+  llrt_repack *plan = step->binder->plan;
+  plan_computed rows = {.expression = &largest->of_rows, .of = tensor, .n = 2},
+                one = {.expression = &largest->of_all, .of = tensor, .n = 2, .stage = 1};
+  LLRT_TRY(whole_input(step, choice, tensor, &rows.arg[0]));
+  one.arg[0] = (plan_arg_image){
+      .name = span_of(RECIPE_ROWS), .dtype = LLRT_F32, .rank = 1, .shape = {rows.arg[0].shape[0]}};
+  *all = (plan_arg_image){.name = span_of(RECIPE_ALL), .dtype = LLRT_F32};
+  LLRT_TRY(plan_step_words(plan, &one.arg[0]));
+  LLRT_TRY(plan_step_words(plan, all));
+  rows.arg[1] = one.arg[0];
+  one.arg[1] = *all;
+  rows.arg[1].output = one.arg[1].output = true;
+  LLRT_TRY(plan_step_computes(plan, &rows));
+  return plan_step_computes(plan, &one);
+}
+
+/* ---- runs ---- */
+
+/* Expressions write no pads. Where the storage of an output has some, they write it to the
+ * workspace, in rows, from where it is brought: *brought is the output then. */
+static llrt_status avoid_pads(step_draft *step, plan_arg_image *arg, plan_arg_image *brought,
+                              bool *through) {
+  *through = false;
+  for (int a = 0; a < arg->rank; a++) *through |= image_extent(&arg->image, a) > arg->shape[a];
+  if (!*through) return LLRT_OK;
+  *brought = *arg;
+  return plan_step_words(step->binder->plan, arg);
+}
+
+static llrt_status add_run(step_draft *step, const plan_computed *asked) {
+  llrt_repack *plan = step->binder->plan;
+  plan_computed computed = *asked;
+  plan_arg_image brought[PLAN_MOST_ARGS];
+  bool through[PLAN_MOST_ARGS] = {false};
+  for (int i = 0; i < computed.n; i++)
+    if (computed.arg[i].output)
+      LLRT_TRY(avoid_pads(step, &computed.arg[i], &brought[i], &through[i]));
+  LLRT_TRY(plan_step_computes(plan, &computed));
+  for (int i = 0; i < computed.n; i++)
+    if (through[i]) LLRT_TRY(plan_step_brings(plan, &computed.arg[i], &brought[i]));
+  return LLRT_OK;
+}
+
 /* The output's own images, and the numbers of its tensors. */
 typedef struct compute_outputs {
   storage_image image[PLAN_MOST_ARGS];
   int engine[PLAN_MOST_ARGS];
 } compute_outputs;
 
-/* One run; `dry`: whether it is missing on this rank, alone. */
+/* One run, behind those that find what is the largest; `dry`: whether it is missing on this rank,
+ * alone. */
 static llrt_status bind_choice(step_draft *step, const compute_outputs *outputs, int64_t c,
                                bool dry, bool *missing) {
   const recipe_row *row = step->row;
   part_choice choice = draft_choice(step, c);
-  plan_computed computed = {.expression = row->expression, .n = row->n_in + row->n_out};
+  int of = step->tensor[c], n_given = row->n_in + row->n_largest;
+  plan_computed computed = {
+      .expression = row->expression, .of = of, .n = n_given + row->n_out, .stage = 2};
   bool none = false;
   for (int t = 0; t < row->n_in && !none; t++) {
     const llrt_named_tensor *given;
@@ -72,7 +134,7 @@ static llrt_status bind_choice(step_draft *step, const compute_outputs *outputs,
     LLRT_TRY(cut_input(step, &row->in[t], &choice, &image, &computed.arg[t], &none));
   }
   for (int t = 0; t < row->n_out && !none; t++) {
-    plan_arg_image *arg = &computed.arg[row->n_in + t];
+    plan_arg_image *arg = &computed.arg[n_given + t];
     storage_image image = outputs->image[t];
     arg->tensor = outputs->engine[t];
     arg->name = row->out[t].key;
@@ -80,7 +142,13 @@ static llrt_status bind_choice(step_draft *step, const compute_outputs *outputs,
     LLRT_TRY(cut_output(step, &row->out[t], &choice, &image, arg, &none));
   }
   *missing |= none;
-  return none || dry ? LLRT_OK : plan_step_computes(step->binder->plan, &computed);
+  if (none || dry) return LLRT_OK;
+  for (int i = 0; i < row->n_largest; i++) {
+    plan_arg_image *all = &computed.arg[row->n_in + i];
+    LLRT_TRY(bind_largest(step, &row->largest[i], &choice, of, all));
+    all->name = row->largest[i].name;
+  }
+  return add_run(step, &computed);
 }
 
 /* Where parts are missing, or places are padded, outputs are zero first. */

@@ -156,8 +156,8 @@ static bool is_independent(const scheduler *s, const repack_move *move) {
     const repack_program *program = *PLAN_AT(s->plan->programs, repack_program *, move->of_class);
     const repack_arg *arg = PLAN_AT(s->plan->args, repack_arg, move->args);
     for (int i = 0; i < program->n; i++)
-      if (!arg[i].output && s->shared[arg[i].tensor]) return false;
-    return true; /* what is computed has memory of its own */
+      if (!arg[i].output && arg[i].tensor >= 0 && s->shared[arg[i].tensor]) return false;
+    return !s->shared[move->in]; /* what is computed has memory of its own */
   }
   return move->kind == REPACK_CONVERT && move->in >= 0 && move->out >= 0 && !s->shared[move->in] &&
          PLAN_AT(s->plan->outputs, llrt_repack_tensor, move->out)->place < 0;
@@ -207,17 +207,22 @@ static llrt_status serves(scheduler *s, int number, int *lists, bool *served) {
 static int by_class(const void *a, const void *b, void *user) {
   const llrt_repack *plan = user;
   int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  int stage = move_at(plan, x)->stage - move_at(plan, y)->stage;
+  if (stage != 0) return stage;
   int of_x = list_of(plan, x), of_y = list_of(plan, y);
   if (of_x != of_y) return of_x < of_y ? -1 : 1;
   return x < y ? -1 : x > y;
 }
 
-/* Lots of n moves that may go together, sorted by class. */
+static bool go_together(const llrt_repack *plan, int a, int b) {
+  return list_of(plan, a) == list_of(plan, b) && move_at(plan, a)->stage == move_at(plan, b)->stage;
+}
+
+/* Lots of n moves that may go together, sorted by stage and class. */
 static llrt_status add_alike(scheduler *s, repack_schedule *schedule, int n) {
   qsort_r(s->alike, (size_t)n, sizeof *s->alike, by_class, s->plan);
   for (int begin = 0, end; begin < n; begin = end) {
-    int of_class = list_of(s->plan, s->alike[begin]);
-    for (end = begin; end < n && list_of(s->plan, s->alike[end]) == of_class;) end++;
+    for (end = begin; end < n && go_together(s->plan, s->alike[begin], s->alike[end]);) end++;
     bool together = false;
     int lists = 0;
     if (end - begin >= LEAST_TOGETHER) LLRT_TRY(serves(s, s->alike[begin], &lists, &together));
@@ -231,7 +236,7 @@ static llrt_status add_alike(scheduler *s, repack_schedule *schedule, int n) {
 /* The order of the moves begin .. end - 1. */
 static llrt_status schedule_moves(scheduler *s, int begin, int end, repack_schedule *schedule) {
   int n = 0;
-  *schedule = (repack_schedule){.first = s->plan->lots.n, .scratch = schedule->scratch};
+  schedule->first = s->plan->lots.n;
   for (int32_t i = begin; i < end; i++) {
     if (goes_first(s, move_at(s->plan, i))) LLRT_TRY(add_lot(s, schedule, &i, 1, 0));
     if (is_independent(s, move_at(s->plan, i))) s->alike[n++] = i;
@@ -246,13 +251,21 @@ static llrt_status schedule_moves(scheduler *s, int begin, int end, repack_sched
 
 /* ---- what a schedule takes ---- */
 
-size_t schedule_lists(const repack_schedule *schedule) {
-  return (schedule->scratch + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
+static size_t aligned(size_t bytes) {
+  return (bytes + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
 }
 
-size_t schedule_workspace(const repack_schedule *schedule) {
+size_t schedule_lists(const repack_schedule *schedule) { return aligned(schedule->scratch); }
+
+static size_t lists_end(const repack_schedule *schedule) {
   if (schedule->addresses == 0) return schedule->scratch;
   return schedule_lists(schedule) + (size_t)schedule->addresses * sizeof(uint64_t);
+}
+
+size_t schedule_words(const repack_schedule *schedule) { return aligned(lists_end(schedule)); }
+
+size_t schedule_workspace(const repack_schedule *schedule) {
+  return schedule->words ? schedule_words(schedule) + schedule->words : lists_end(schedule);
 }
 
 /* Kernels, copies and fills, with those that bring addresses. */
@@ -278,6 +291,7 @@ static llrt_status schedule_all(scheduler *s) {
     step->workspace = schedule_workspace(&range->schedule);
     step->launches = launches_of(plan, &range->schedule);
   }
+  plan->whole.words = plan->words;
   LLRT_TRY(schedule_moves(s, 0, plan->moves.n, &plan->whole));
   plan->info.workspace = schedule_workspace(&plan->whole);
   plan->info.launches = launches_of(plan, &plan->whole);

@@ -43,14 +43,16 @@ typedef struct repack_program {
   llrt_op *op, *many; /* NULL: no device, or no lists */
 } repack_program;
 
+/* Instead of the number of a tensor: the workspace from its begin on, and the part of it that runs
+ * of programs hand numbers over in, where each has a place of its own. */
+enum { REPACK_WORKSPACE = -1, REPACK_WORDS = -2 };
+
 /* One tensor of a run of a program. */
 typedef struct repack_arg {
-  int32_t tensor; /* of the plan's inputs, or outputs */
+  int32_t tensor; /* of the plan's inputs, or outputs; or REPACK_WORDS */
   bool output;
   int64_t offset; /* bytes */
 } repack_arg;
-
-enum { REPACK_WORKSPACE = -1 }; /* instead of the number of a tensor */
 
 typedef enum repack_kind {
   REPACK_CONVERT, /* one kernel, of a class */
@@ -68,7 +70,8 @@ typedef struct repack_move {
   int64_t bytes;
   double number;
   int32_t value;
-  int32_t args; /* the first of plan.args */
+  int32_t args;  /* the first of plan.args */
+  int32_t stage; /* of a program: 0, or above what writes the words that it reads */
 } repack_move;
 
 typedef struct plan_array {
@@ -85,11 +88,12 @@ typedef struct repack_lot {
 } repack_lot;
 
 /* What a run of a step, or of the whole plan, does in order. In the workspace lists of addresses
- * follow `scratch` bytes. */
+ * follow `scratch` bytes, and `words` bytes follow those: the plan's words from first_word on. */
 typedef struct repack_schedule {
   int first, n;  /* plan.lots */
   int addresses; /* in lists */
   size_t scratch;
+  size_t first_word, words; /* bytes */
 } repack_schedule;
 
 /* Where a step's parts of the plan's lists begin. */
@@ -113,6 +117,7 @@ struct llrt_repack {
   plan_array fills;           /* llrt_op * */
   plan_array lots;            /* repack_lot */
   plan_array order;           /* int32_t: numbers of moves */
+  size_t words;               /* bytes that runs of programs hand over in the workspace */
   repack_schedule whole;      /* all steps at once */
   llrt_expr *fill;            /* NULL: nothing is filled */
   llrt_repack_info info;
@@ -169,8 +174,10 @@ void list_axis(llrt_storage *storage);
  * rest go together. Sets workspaces, and counts launches. */
 llrt_status plan_schedule(llrt_repack *plan);
 
-/* Where the schedule's lists begin in the workspace, and how many bytes it needs of that. */
+/* Where the schedule's lists and words begin in the workspace, and how many bytes it needs of that.
+ */
 size_t schedule_lists(const repack_schedule *schedule);
+size_t schedule_words(const repack_schedule *schedule);
 size_t schedule_workspace(const repack_schedule *schedule);
 
 /* Whether the move does nothing: a tensor that is kept where it is. */
@@ -285,7 +292,8 @@ llrt_status plan_in_parts(llrt_repack *plan, const repack_class *of, int in, int
 /* A run of an expression: tensors as it sees them, the checkpoint's first. */
 typedef struct plan_arg_image {
   span name;
-  int tensor; /* number */
+  int tensor;     /* number; or REPACK_WORDS */
+  int64_t offset; /* of words: bytes */
   bool output;
   storage_image image;
   llrt_dtype dtype;
@@ -295,11 +303,21 @@ typedef struct plan_arg_image {
 
 typedef struct plan_computed {
   const recipe_expression *expression;
+  int of;    /* the checkpoint's tensor that it is for */
+  int stage; /* as repack_move.stage */
   int n;
   plan_arg_image arg[PLAN_MOST_ARGS];
 } plan_computed;
 
 llrt_status plan_step_computes(llrt_repack *plan, const plan_computed *computed);
+
+/* Gives an argument that has its name, type and shape room in the workspace, in rows. */
+llrt_status plan_step_words(llrt_repack *plan, plan_arg_image *arg);
+
+/* Adds the move of an argument in the workspace to one of the same type and shape, whose pads are
+ * set: behind all that computes. */
+llrt_status plan_step_brings(llrt_repack *plan, const plan_arg_image *from,
+                             const plan_arg_image *to);
 
 /* All bytes of a tensor of the engine to `value`, all its elements to `number`: nothing in an
  * inverse. */

@@ -48,7 +48,7 @@ static void add_consts(llrt_text *text, const recipe_row *row) {
 }
 
 static void add_row(llrt_text *text, const recipe_row *row) {
-  static const char *const keys[] = {"fuse", "shard", "pad", "where", "maps", "compute"};
+  static const char *const keys[] = {"fuse", "shard", "pad", "where", "maps", "largest", "compute"};
   llrt_text_add(text, "\n  {\"each\": ");
   llrt_text each;
   llrt_text_init(&each);
@@ -57,7 +57,7 @@ static void add_row(llrt_text *text, const recipe_row *row) {
   text->failed |= each.failed;
   llrt_text_fini(&each);
   add_member(text, row->at, "note", ", ");
-  for (int k = 0; k < 6; k++) add_member(text, row->at, keys[k], ", ");
+  for (int k = 0; k < 7; k++) add_member(text, row->at, keys[k], ", ");
   add_tensors(text, "in", row->in, row->n_in);
   add_tensors(text, "out", row->out, row->n_out);
   add_consts(text, row);

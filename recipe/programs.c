@@ -129,7 +129,8 @@ static llrt_status take_arg(const plan_arg_image *arg, int i, repack_program *pr
   int bits = llrt_dtype_bits(arg->dtype);
   *place = (repack_arg){.tensor = arg->tensor,
                         .output = arg->output,
-                        .offset = arg->image.offset / 8 * bits + arg->image.offset % 8 * bits / 8};
+                        .offset = arg->offset + arg->image.offset / 8 * bits +
+                                  arg->image.offset % 8 * bits / 8};
   if (arg->image.offset * bits % 8)
     return llrt_error(LLRT_UNSUPPORTED, "a part begins inside of a byte");
   int64_t alignment = (place->offset | LISTS_ALIGNMENT) & -(place->offset | LISTS_ALIGNMENT);
@@ -180,10 +181,24 @@ llrt_status plan_step_computes(llrt_repack *plan, const plan_computed *computed)
   const repack_arg *args = PLAN_AT(plan->args, repack_arg, first);
   *move = (repack_move){.kind = REPACK_COMPUTE,
                         .of_class = number,
-                        .in = args[0].tensor,
+                        .in = computed->of,
                         .out = args[computed->n - 1].tensor,
-                        .args = first};
+                        .args = first,
+                        .stage = computed->stage};
   return LLRT_OK;
+}
+
+llrt_status plan_step_words(llrt_repack *plan, plan_arg_image *arg) {
+  llrt_storage storage;
+  uint64_t bits = (uint64_t)llrt_dtype_bits(arg->dtype), most = (uint64_t)1 << 56;
+  for (int a = 0; a < arg->rank; a++)
+    if (__builtin_mul_overflow(bits, (uint64_t)arg->shape[a], &bits) || bits > most)
+      return llrt_error(LLRT_UNSUPPORTED, "too many elements");
+  arg->tensor = REPACK_WORDS;
+  arg->offset = (int64_t)plan->words;
+  plan->words += (bits + 8 * LISTS_ALIGNMENT - 1) / (8 * LISTS_ALIGNMENT) * LISTS_ALIGNMENT;
+  LLRT_TRY(llrt_storage_row_major(arg->rank, &storage));
+  return image_make(&storage, arg->rank, arg->shape, &arg->image);
 }
 
 uint64_t program_bytes(const repack_program *program, bool read, const repack_arg *args) {

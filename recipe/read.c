@@ -272,8 +272,8 @@ static llrt_status check_row(const recipe_row *row) {
 }
 
 static llrt_status read_row(const json_value *value, recipe_row *row) {
-  static const char *const keys[] = {"each", "shard", "pad",   "fuse", "in",      "out",
-                                     "maps", "const", "where", "note", "compute", NULL};
+  static const char *const keys[] = {"each",  "shard", "pad",  "fuse",    "in",      "out", "maps",
+                                     "const", "where", "note", "compute", "largest", NULL};
   LLRT_TRY(want_keys(value, keys));
   row->at = value;
   const json_value *each = json_member(value, "each"), *note = json_member(value, "note");
@@ -288,7 +288,7 @@ static llrt_status read_row(const json_value *value, recipe_row *row) {
   LLRT_TRY(read_maps(json_member(value, "maps"), row));
   LLRT_TRY(read_consts(json_member(value, "const"), row));
   LLRT_TRY(read_wheres(json_member(value, "where"), row));
-  LLRT_TRY(recipe_compute_read(json_member(value, "compute"), row));
+  LLRT_TRY(recipe_compute_read(json_member(value, "compute"), json_member(value, "largest"), row));
   return check_row(row);
 }
 
@@ -390,7 +390,7 @@ void llrt_recipe_destroy(llrt_recipe **recipe) {
     free(row->maps);
     free(row->constant);
     free(row->where);
-    recipe_expression_free(row->expression);
+    recipe_compute_free(row);
   }
   free((*recipe)->row);
   free((*recipe)->config);

@@ -87,10 +87,21 @@ typedef struct recipe_expression {
   char *text, *list_text;
 } recipe_expression;
 
+#define RECIPE_MOST_LARGEST 2
+#define RECIPE_ROWS "MOST" /* in upper case, as above: the largest of each position of an axis */
+#define RECIPE_ALL "ALL"
+
+/* The largest value of an expression over the whole of a row's first input, which `compute` may use
+ * by its name: first that of each position of the input's first axis, then that of those. */
+typedef struct recipe_largest {
+  span name;
+  recipe_expression of_rows, of_all;
+} recipe_largest;
+
 typedef struct recipe_row {
   const json_value *at;
   span each;
-  int n_in, n_out, n_pads, n_fuses, n_maps, n_consts, n_wheres;
+  int n_in, n_out, n_pads, n_fuses, n_maps, n_consts, n_wheres, n_largest;
   recipe_tensor *in, *out;
   recipe_pad *pad;
   recipe_fuse *fuse;
@@ -102,6 +113,7 @@ typedef struct recipe_row {
   span shard_axis, shard_block; /* an empty block: 1 */
   const json_value *compute_at;
   recipe_expression *expression; /* NULL: outputs are made of the inputs of their keys */
+  recipe_largest largest[RECIPE_MOST_LARGEST];
 } recipe_row;
 
 /* A value of the config, or an expression. */
@@ -125,9 +137,11 @@ struct llrt_recipe {
 /* Reads a tensor's text, which is that of `at` (a key of it, where `of_key`). */
 llrt_status recipe_tensor_read(const json_value *at, bool of_key, recipe_tensor *tensor);
 
-/* Reads a row's `compute` (NULL: there is none), once its tensors and fuses are read. */
-llrt_status recipe_compute_read(const json_value *value, recipe_row *row);
-void recipe_expression_free(recipe_expression *expression);
+/* Reads a row's `compute` and `largest` (NULL: there is none), once its tensors and fuses are read.
+ */
+llrt_status recipe_compute_read(const json_value *value, const json_value *largest,
+                                recipe_row *row);
+void recipe_compute_free(recipe_row *row);
 
 /* Adds the text in one form. */
 void recipe_tensor_add(llrt_text *text, const recipe_tensor *tensor);

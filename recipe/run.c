@@ -8,7 +8,7 @@
 llrt_status run_address(const repack_run *r, int number, bool output, int64_t offset,
                         void **address) {
   const plan_array *tensors = output ? &r->plan->outputs : &r->plan->inputs;
-  const void *base = r->workspace;
+  const void *base = number == REPACK_WORDS ? r->words : r->workspace;
   if (number >= 0) base = output ? r->out[number] : r->in[number];
   LLRT_REQUIRE(base || (number >= 0 && PLAN_AT(*tensors, llrt_repack_tensor, number)->bytes == 0),
                "%s[%d], %s, is NULL", output ? "out" : "in", number,
@@ -100,6 +100,8 @@ static llrt_status run_schedule(repack_run *r, const repack_schedule *schedule) 
   const uint64_t *lists = NULL;
   LLRT_REQUIRE(workspace == 0 || r->workspace, "workspace is NULL, and %zu bytes are needed",
                workspace);
+  if (schedule->words)
+    r->words = (char *)r->workspace + schedule_words(schedule) - schedule->first_word;
   if (schedule->addresses > 0) {
     int32_t capturing;
     LLRT_TRY(llrt_stream_is_capturing(r->plan->device, r->stream, &capturing));
@@ -184,8 +186,9 @@ void llrt_repack_destroy(llrt_repack **plan) {
   for (int i = 0; i < p->fills.n; i++) llrt_op_destroy(PLAN_AT(p->fills, llrt_op *, i));
   for (int i = 0; i < p->texts.n; i++) free(*PLAN_AT(p->texts, char *, i));
   llrt_expr_destroy(&p->fill);
-  plan_array *arrays[] = {&p->inputs, &p->outputs, &p->steps, &p->ranges, &p->used, &p->made,
-                          &p->moves,  &p->classes, &p->texts, &p->fills,  &p->lots, &p->order};
+  plan_array *arrays[] = {&p->inputs, &p->outputs, &p->steps,   &p->ranges,  &p->used,
+                          &p->made,   &p->moves,   &p->classes, &p->texts,   &p->fills,
+                          &p->lots,   &p->order,   &p->args,    &p->programs};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]->data);
   free(p);
   *plan = NULL;

@@ -9,9 +9,10 @@ typedef struct repack_run {
   const void *const *in;
   void *const *out;
   void *workspace, *stream;
+  char *words; /* where the plan's words would begin; the schedule's are there */
 } repack_run;
 
-/* Where `offset` bytes of an input, an output or the workspace are. */
+/* Where byte `offset` of an input, an output, the workspace or the words is. */
 llrt_status run_address(const repack_run *r, int number, bool output, int64_t offset,
                         void **address);
 

@@ -41,7 +41,10 @@ llrt_status plan_step_begin(llrt_repack *plan, int row) {
   llrt_repack_step *step = range ? plan_append(&plan->steps, sizeof *step) : NULL;
   if (!step) return no_memory();
   step->row = row;
-  *range = (step_range){.used = plan->used.n, .made = plan->made.n, .move = plan->moves.n};
+  *range = (step_range){.used = plan->used.n,
+                        .made = plan->made.n,
+                        .move = plan->moves.n,
+                        .schedule = {.first_word = plan->words}};
   return LLRT_OK;
 }
 
@@ -246,6 +249,28 @@ llrt_status plan_step_moves(llrt_repack *plan, const plan_pair *pair) {
   return LLRT_OK;
 }
 
+llrt_status plan_step_brings(llrt_repack *plan, const plan_arg_image *from,
+                             const plan_arg_image *to) {
+  plan_pair pair = {.from = from->image,
+                    .to = to->image,
+                    .from_dtype = from->dtype,
+                    .to_dtype = to->dtype,
+                    .rank = to->rank};
+  repack_class class;
+  int64_t offset;
+  memcpy(pair.shape, to->shape, sizeof pair.shape);
+  pair.to.pads = true;
+  LLRT_TRY(class_of(&pair, false, &class));
+  LLRT_TRY(offset_of(&to->image, to->dtype, &offset));
+  class.source_alignment = alignment_of(from->offset);
+  class.destination_alignment = alignment_of(offset);
+  repack_move *move = add_move(plan, REPACK_CONVERT, REPACK_WORDS, to->tensor);
+  if (!move) return no_memory();
+  move->in_offset = from->offset;
+  move->out_offset = offset;
+  return plan_class(plan, &class, &move->of_class);
+}
+
 /* ---- what is no conversion ---- */
 
 llrt_status plan_step_sets(llrt_repack *plan, int engine, int value) {
@@ -324,7 +349,8 @@ bool plan_stays(const llrt_repack *plan, const repack_move *move) {
 
 void plan_step_end(llrt_repack *plan) {
   llrt_repack_step *step = current(plan);
-  const step_range *range = PLAN_AT(plan->ranges, step_range, plan->ranges.n - 1);
+  step_range *range = PLAN_AT(plan->ranges, step_range, plan->ranges.n - 1);
+  range->schedule.words = plan->words - range->schedule.first_word;
   int used = plan->used.n - range->used, made = plan->made.n - range->made;
   step->n_inputs = plan->inverse ? made : used;
   step->n_outputs = plan->inverse ? used : made;

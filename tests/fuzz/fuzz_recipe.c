@@ -8,7 +8,8 @@
 #include <string.h>
 
 static const char config[] =
-    "{\"n_routed_experts\": 2, \"quantization_config\": {\"quant_method\": \"awq\", \"bits\": 4, "
+    "{\"n_routed_experts\": 2, \"num_experts\": 2, \"quantization_config\": {\"quant_method\": "
+    "\"awq\", \"bits\": 4, "
     "\"zero_point\": true, \"group_size\": 32, \"sym\": true, \"format\": \"pack-quantized\"}}";
 
 #define EXPERTS "model.layers.1.mlp.experts."
@@ -23,6 +24,11 @@ static const llrt_named_tensor checkpoint[] = {
     {"p.q_proj.qzeros", LLRT_I32, 2, {2, 16}, {0}},
     {"p.q_proj.scales", LLRT_F16, 2, {2, 128}, {0}},
     {"norm", LLRT_BF16, 1, {64}, {0}},
+    {"l.o_proj.weight", LLRT_BF16, 2, {256, 128}, {0}},
+    {EXPERTS "0.gate_proj.weight", LLRT_BF16, 2, {128, 256}, {0}},
+    {EXPERTS "1.gate_proj.weight", LLRT_BF16, 2, {128, 256}, {0}},
+    {EXPERTS "0.up_proj.weight", LLRT_BF16, 2, {128, 256}, {0}},
+    {EXPERTS "1.up_proj.weight", LLRT_BF16, 2, {128, 256}, {0}},
 };
 enum { TENSORS = sizeof checkpoint / sizeof checkpoint[0] };
 

@@ -1,81 +1,13 @@
 /* Recipes whose rows compute: every byte of what they make is that of a plain loop, which follows
  * the arithmetic that the recipes name (DeepGEMM's per_block_cast_to_fp8, vLLM's
  * dynamic_per_token_scaled_fp8_quant and requant_weight_ue8m0, torchao's to_mx with RCEIL). */
+#include "tests/recipe/codes.h"
 #include "tests/recipe/model.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { E = 2, BLOCK = 128 };
-
-/* ---- numbers ---- */
-
-static float of_bf16(uint16_t code) {
-  uint32_t bits = (uint32_t)code << 16;
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-/* Of e4m3 (3 bits of fraction) or e2m1 (1 bit): the magnitude of a code without its sign. */
-static float magnitude(int code, int fraction_bits, int bias) {
-  int exponent = code >> fraction_bits, fraction = code & ((1 << fraction_bits) - 1);
-  float scale = ldexpf(1, (exponent ? exponent : 1) - bias - fraction_bits);
-  return scale * (float)(fraction + (exponent ? 1 << fraction_bits : 0));
-}
-
-/* The code of the nearest number, of two the even one; what is too large becomes the largest. */
-static uint8_t nearest(float x, int fraction_bits, int bias, int largest, int sign) {
-  int low = 0, high = largest; /* the last code whose number is not above |x| */
-  while (low < high) {
-    int middle = (low + high + 1) / 2;
-    if (magnitude(middle, fraction_bits, bias) <= fabsf(x)) low = middle;
-    else high = middle - 1;
-  }
-  if (low < largest) {
-    float below = fabsf(x) - magnitude(low, fraction_bits, bias),
-          above = magnitude(low + 1, fraction_bits, bias) - fabsf(x);
-    if (above < below || (above == below && low % 2)) low++;
-  }
-  return (uint8_t)(low | (signbit(x) ? sign : 0));
-}
-
-static uint8_t e4m3(float x) { return nearest(x, 3, 7, 0x7e, 0x80); }
-static uint8_t e2m1(float x) { return nearest(x, 1, 1, 7, 8); }
-
-static float of_e4m3(uint8_t code) {
-  float value = magnitude(code & 0x7f, 3, 7);
-  return code & 0x80 ? -value : value;
-}
-
-/* The power of two that is not below x: its e8m0 code. */
-static uint8_t e8m0_up(float x) {
-  int exponent;
-  float fraction = frexpf(x, &exponent);
-  return (uint8_t)((fraction > 0.5F ? exponent : exponent - 1) + 127);
-}
-
-static float amax(const float *x, int rows, int columns, int pitch) {
-  float most = 0;
-  for (int r = 0; r < rows; r++)
-    for (int c = 0; c < columns; c++) most = fmaxf(most, fabsf(x[r * pitch + c]));
-  return most;
-}
-
-/* ---- checkpoints ---- */
-
-/* Weights of some magnitude, a block of zeros among them. Ownership: free. */
-static float *add_weight(model *in, uint64_t *state, const char *name, int rows, int columns) {
-  uint16_t *code = model_add(in, state, name, LLRT_BF16, 2, rows, columns);
-  float *value = malloc((size_t)rows * columns * sizeof *value);
-  for (int i = 0; i < rows * columns; i++) {
-    int exponent = 110 + (int)model_random(state, 14);
-    bool zero = i / columns < BLOCK && i % columns < BLOCK && rows > BLOCK;
-    code[i] = zero ? 0 : (uint16_t)((code[i] & 0x807f) | exponent << 7);
-    value[i] = of_bf16(code[i]);
-  }
-  return value;
-}
 
 /* ---- blocks of 128 x 128 ---- */
 
@@ -86,8 +18,8 @@ static void quantise_blocks(const float *x, int pitch, int begin, int end, int f
     for (int c = from; c < to; c++) {
       float *scale = *s + (r - begin) / BLOCK * ((to - from) / BLOCK) + (c - from) / BLOCK;
       if (r % BLOCK == 0 && c % BLOCK == 0)
-        *scale = fmaxf(amax(x + r * pitch + c, BLOCK, BLOCK, pitch), 1e-4F) * (1.0F / 448);
-      *(*q)++ = e4m3(x[r * pitch + c] * (1 / *scale));
+        *scale = fmaxf(codes_amax(x + r * pitch + c, BLOCK, BLOCK, pitch), 1e-4F) * (1.0F / 448);
+      *(*q)++ = codes_e4m3(x[r * pitch + c] * (1 / *scale));
     }
   *s += (end - begin) / BLOCK * ((to - from) / BLOCK);
 }
@@ -104,7 +36,7 @@ static void check_experts(const char *device_name, int tp) {
     for (int p = 0; p < 3; p++) {
       char name[96];
       snprintf(name, sizeof name, "model.layers.7.mlp.experts.%d.%s.weight", e, parts[p]);
-      weight[e][p] = add_weight(&in, &state, name, p < 2 ? I : H, p < 2 ? H : I);
+      weight[e][p] = codes_add_weight(&in, &state, name, p < 2 ? I : H, p < 2 ? H : I, BLOCK);
     }
   model_add(&in, &state, "model.norm.weight", LLRT_BF16, 1, H);
   for (int rank = 0; rank < tp; rank++) {
@@ -150,19 +82,19 @@ enum { N = 40, K = 192, GROUP = 32 };
 
 static void quantise_rows(const float *x, uint8_t *q, float *s) {
   for (int r = 0; r < N; r++) {
-    s[r] = fmaxf(amax(x + r * K, 1, K, K) / 448, 1.0F / 229376);
-    for (int c = 0; c < K; c++) q[r * K + c] = e4m3(x[r * K + c] / s[r]);
+    s[r] = fmaxf(codes_amax(x + r * K, 1, K, K) / 448, 1.0F / 229376);
+    for (int c = 0; c < K; c++) q[r * K + c] = codes_e4m3(x[r * K + c] / s[r]);
   }
 }
 
 static void quantise_groups(const float *x, bool four, uint8_t *q, uint8_t *s) {
   for (int i = 0; i < N * K; i++) {
-    float most = amax(x + i / GROUP * GROUP, 1, GROUP, GROUP);
-    uint8_t code = most > 0 ? e8m0_up(most * (four ? 1.0F / 6 : 1.0F / 448)) : 0;
+    float most = codes_amax(x + i / GROUP * GROUP, 1, GROUP, GROUP);
+    uint8_t code = most > 0 ? codes_e8m0_up(most * (four ? 1.0F / 6 : 1.0F / 448)) : 0;
     float value = x[i] / ldexpf(1, code - 127);
     s[i / GROUP] = code;
-    if (!four) q[i] = e4m3(value);
-    else q[i / 2] = (uint8_t)(i % 2 ? q[i / 2] | e2m1(value) << 4 : e2m1(value));
+    if (!four) q[i] = codes_e4m3(value);
+    else q[i / 2] = (uint8_t)(i % 2 ? q[i / 2] | codes_e2m1(value) << 4 : codes_e2m1(value));
   }
 }
 
@@ -177,7 +109,7 @@ static void check_linear(const char *device_name, int layers) {
   char name[64], packed[80];
   for (int l = 0; l < layers; l++) {
     snprintf(name, sizeof name, "layers.%d.o_proj.weight", l);
-    weight[l] = add_weight(&in, &state, name, N, K);
+    weight[l] = codes_add_weight(&in, &state, name, N, K, BLOCK);
   }
   repacked rows = model_repack(at.device, "bf16.fp8-channel", &in, &params),
            eight = model_repack(at.device, "bf16.mxfp8", &in, &params),
@@ -219,16 +151,16 @@ static void requantise(const uint8_t *w, const float *f, int rows, int columns, 
   for (int r = 0; r < rows; r++)
     for (int c = 0; c < columns; c++)
       x[r * columns + c] =
-          of_e4m3(w[r * columns + c]) * f[r / BLOCK * (columns / BLOCK) + c / BLOCK];
+          codes_of_e4m3(w[r * columns + c]) * f[r / BLOCK * (columns / BLOCK) + c / BLOCK];
   for (int r = 0; r < rows; r++)
     for (int c = 0; c < columns; c++) {
       int k = c / BLOCK;
       uint8_t *code = &s[(k / 4 * all + at + r) * 4 + k % 4];
       if (c % BLOCK == 0)
-        *code =
-            e8m0_up(fmaxf(amax(x + r / BLOCK * BLOCK * columns + c, BLOCK, BLOCK, columns), 1e-4F) *
-                    (1.0F / 448));
-      *(*q)++ = e4m3(x[r * columns + c] * (1 / ldexpf(1, *code - 127)));
+        *code = codes_e8m0_up(
+            fmaxf(codes_amax(x + r / BLOCK * BLOCK * columns + c, BLOCK, BLOCK, columns), 1e-4F) *
+            (1.0F / 448));
+      *(*q)++ = codes_e4m3(x[r * columns + c] * (1 / ldexpf(1, *code - 127)));
     }
   free(x);
 }

@@ -103,6 +103,10 @@ llrt_status reshard_new_copy(reshard_copies *copies,
                              reshard_copy **out); /* zeroed, for the caller */
 llrt_status reshard_add_copy(reshard_copies *copies, const reshard_move *move);
 
+/* The same copy with as few axes as it can have: where both sides are strides alone, axes that
+ * follow each other in both are one, and those of one position are none. */
+void reshard_fold(reshard_copy *copy);
+
 /* The next copies that one kernel can move: everything but where they lie is the same, and
  * addresses have room behind n_words. They count as launched; *first is 0 before the first call.
  * The result is how many, 0: none is left. */

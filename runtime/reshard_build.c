@@ -114,10 +114,19 @@ static llrt_status launch_group(reshard_builder *b, const reshard_copy *const *g
   return status;
 }
 
+/* Whether maps do not look at axes. */
+static bool folds(const llrt_reshard_desc *desc) {
+  for (int i = 0; i < desc->n_maps; i++)
+    if (desc->maps[i].kind != LLRT_MAP_XOR && desc->maps[i].kind != LLRT_MAP_WORD_BITS)
+      return false;
+  return true;
+}
+
 llrt_status reshard_launch_copies(reshard_builder *b, reshard_copies *copies, bool maps) {
   const reshard_copy *group[RESHARD_MAX_WORDS / 2];
   llrt_device *device = b->reshard->comm->device;
   int first = 0, n;
+  for (int i = 0; i < copies->n && folds(b->desc); i++) reshard_fold(&copies->copy[i]);
   if (!device->backend->meet) copies->joins = false; /* nothing writes lists */
   if (copies->joins && copies->n > 1 && !b->reshard->list)
     LLRT_TRY(

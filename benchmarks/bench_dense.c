@@ -20,6 +20,7 @@ typedef struct dense_data {
   const dense_case *what;
   llrt_storage storage[TENSORS];
   device_matrix matrix[TENSORS];
+  llrt_index index[TENSORS]; /* lists: into the matrices' memory */
 } dense_data;
 
 static void fill(device_matrix *x, int t, uint64_t seed) {
@@ -43,9 +44,31 @@ static void make_matrix(harness *h, dense_data *data, int t) {
   device_matrix_upload(h, x);
 }
 
+/* One pointer for each batch, into the matrix's own memory. */
+static void make_list(harness *h, dense_data *data, int t) {
+  device_matrix *x = &data->matrix[t];
+  const int64_t n = data->what->batch, apart = (int64_t)x->bytes / n;
+  int64_t *list = malloc((size_t)n * sizeof *list);
+  void *values;
+  if (!list) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
+  for (int64_t i = 0; i < n; i++) list[i] = (int64_t)(intptr_t)x->tensor.data + i * apart;
+  harness_must(llrt_memory_allocate(h->device, (size_t)n * 8, &values), "device memory");
+  harness_must(llrt_memory_copy(h->device, values, list, (size_t)n * 8, LLRT_COPY_TO_DEVICE, NULL),
+               "list");
+  harness_must(llrt_stream_synchronize(h->device, NULL), "list");
+  free(list);
+  data->index[t] = (llrt_index){.kind = LLRT_INDEX_POINTER,
+                                .dtype = LLRT_I64,
+                                .axes = 1,
+                                .alignment = apart % 16 == 0 ? 16 : 0,
+                                .data = values,
+                                .strides = {1}};
+}
+
 static void make_data(harness *h, const dense_case *what, dense_data *data) {
   *data = (dense_data){.what = what};
   for (int t = 0; t < TENSORS; t++) make_matrix(h, data, t);
+  for (int t = 0; t < TENSORS && what->lists; t++) make_list(h, data, t);
 }
 
 /* ---- what is right ---- */
@@ -80,7 +103,12 @@ static bool run_case(harness *h, const flushed *f, const dense_case *c, const ch
   char fields[160];
   make_data(h, c, &data);
   device_matrix *x = data.matrix;
-  harness_must(described_dot_make(&x[A].tensor, &x[B].tensor, &x[D].tensor, NULL, &call), name);
+  llrt_tensor tensor[TENSORS];
+  for (int t = 0; t < TENSORS; t++) {
+    tensor[t] = x[t].tensor;
+    if (c->lists) tensor[t].indices = &data.index[t], tensor[t].n_indices = 1;
+  }
+  harness_must(described_dot_make(&tensor[A], &tensor[B], &tensor[D], NULL, &call), name);
   harness_must(described_promise(&call.desc), name);
   snprintf(fields, sizeof fields,
            "\"op\":\"dense\",\"type\":\"%s\",\"form\":\"%s\",\"shape\":[%" PRId64 ",%" PRId64
@@ -97,7 +125,10 @@ static bool run_case(harness *h, const flushed *f, const dense_case *c, const ch
                                    .is_right_at = is_right_at,
                                    .data = &data,
                                    .operations = 2 * (double)elements * (double)c->k});
-  for (int t = 0; t < TENSORS; t++) device_matrix_free(h, &x[t]);
+  for (int t = 0; t < TENSORS; t++) {
+    if (c->lists) llrt_memory_free(h->device, (void *)data.index[t].data);
+    device_matrix_free(h, &x[t]);
+  }
   return right;
 }
 

@@ -7,53 +7,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CASE(type_, form_, batch_, m_, n_, k_) \
+  {.type = LLRT_##type_, .form = form_, .batch = batch_, .m = m_, .n = n_, .k = k_}
 #define EACH_M(type_, size_) \
-  {type_, "nt", 0, 16, size_, size_}, {type_, "nt", 0, 32, size_, size_}, \
-      {type_, "nt", 0, 64, size_, size_}, {type_, "nt", 0, 128, size_, size_}, \
-      {type_, "nt", 0, 256, size_, size_}, {type_, "nt", 0, 512, size_, size_}, \
-      {type_, "nt", 0, 1024, size_, size_}, { \
-    type_, "nt", 0, 2048, size_, size_ \
-  }
+  CASE(type_, "nt", 0, 16, size_, size_), CASE(type_, "nt", 0, 32, size_, size_), \
+      CASE(type_, "nt", 0, 64, size_, size_), CASE(type_, "nt", 0, 128, size_, size_), \
+      CASE(type_, "nt", 0, 256, size_, size_), CASE(type_, "nt", 0, 512, size_, size_), \
+      CASE(type_, "nt", 0, 1024, size_, size_), CASE(type_, "nt", 0, 2048, size_, size_)
 #define EACH_FORM(m_, n_, k_) \
-  {LLRT_BF16, "nn", 0, m_, n_, k_}, {LLRT_BF16, "nt", 0, m_, n_, k_}, \
-      {LLRT_BF16, "tn", 0, m_, n_, k_}, { \
-    LLRT_BF16, "tt", 0, m_, n_, k_ \
-  }
+  CASE(BF16, "nn", 0, m_, n_, k_), CASE(BF16, "nt", 0, m_, n_, k_), \
+      CASE(BF16, "tn", 0, m_, n_, k_), CASE(BF16, "tt", 0, m_, n_, k_)
 
 const dense_case dense_cases[] = {
     EACH_FORM(4096, 4096, 4096),
     EACH_FORM(8192, 8192, 8192),
-    {LLRT_BF16, "nt", 16, 2048, 2048, 2048},
-    {LLRT_BF16, "nn", 16, 2048, 2048, 2048},
-    {LLRT_BF16, "nt", 64, 1024, 1024, 1024},
-    {LLRT_BF16, "nn", 64, 1024, 1024, 1024},
-    {LLRT_BF16, "nt", 256, 512, 512, 512},
-    {LLRT_BF16, "nt", 128, 512, 512, 64},
-    {LLRT_BF16, "nt", 128, 64, 512, 512},
-    {LLRT_E4M3, "nt", 16, 2048, 2048, 2048},
-    {LLRT_E4M3, "nt", 64, 1024, 1024, 1024},
-    {LLRT_BF16, "nt", 0, 4096, 4096, 4104},
-    {LLRT_BF16, "nt", 0, 4095, 4095, 4095},
-    {LLRT_BF16, "nt", 0, 4097, 4097, 4097},
-    {LLRT_BF16, "nt", 0, 4095, 4095, 4096},
-    {LLRT_BF16, "nn", 0, 4096, 4095, 4096},
-    {LLRT_BF16, "nt", 0, 2880, 2880, 2880},
-    {LLRT_BF16, "nt", 0, 4096, 14336, 4096},
-    {LLRT_BF16, "nt", 0, 4096, 4096, 14336},
-    EACH_M(LLRT_BF16, 2880),
-    EACH_M(LLRT_BF16, 4096),
-    EACH_M(LLRT_BF16, 8192),
-    EACH_M(LLRT_E4M3, 2880),
-    EACH_M(LLRT_E4M3, 4096),
-    EACH_M(LLRT_E4M3, 8192),
+    CASE(BF16, "nt", 16, 2048, 2048, 2048),
+    CASE(BF16, "nn", 16, 2048, 2048, 2048),
+    CASE(BF16, "nt", 64, 1024, 1024, 1024),
+    CASE(BF16, "nn", 64, 1024, 1024, 1024),
+    CASE(BF16, "nt", 256, 512, 512, 512),
+    CASE(BF16, "nt", 128, 512, 512, 64),
+    CASE(BF16, "nt", 128, 64, 512, 512),
+    CASE(E4M3, "nt", 16, 2048, 2048, 2048),
+    CASE(E4M3, "nt", 64, 1024, 1024, 1024),
+    CASE(BF16, "nt", 0, 4096, 4096, 4104),
+    CASE(BF16, "nt", 0, 4095, 4095, 4095),
+    CASE(BF16, "nt", 0, 4097, 4097, 4097),
+    CASE(BF16, "nt", 0, 4095, 4095, 4096),
+    CASE(BF16, "nn", 0, 4096, 4095, 4096),
+    CASE(BF16, "nt", 0, 2880, 2880, 2880),
+    CASE(BF16, "nt", 0, 4096, 14336, 4096),
+    CASE(BF16, "nt", 0, 4096, 4096, 14336),
+    EACH_M(BF16, 2880),
+    EACH_M(BF16, 4096),
+    EACH_M(BF16, 8192),
+    EACH_M(E4M3, 2880),
+    EACH_M(E4M3, 4096),
+    EACH_M(E4M3, 8192),
 };
 const int dense_cases_count = sizeof dense_cases / sizeof dense_cases[0];
 
 void dense_case_name(const dense_case *c, char *name, size_t size) {
   char batch[24] = "";
   if (c->batch) snprintf(batch, sizeof batch, "%" PRId64 "x", c->batch);
-  snprintf(name, size, "%s %s %s%" PRId64 "x%" PRId64 "x%" PRId64, llrt_dtype_name(c->type),
-           c->form, batch, c->m, c->n, c->k);
+  snprintf(name, size, "%s %s %s%s%" PRId64 "x%" PRId64 "x%" PRId64, llrt_dtype_name(c->type),
+           c->form, c->lists ? "lists " : "", batch, c->m, c->n, c->k);
 }
 
 /* Three or four extents of 1 to 2^24 with x between them; returns how many, 0: it is no such text.
@@ -79,11 +77,12 @@ bool dense_case_parse(const char *name, const char **end, dense_case *c) {
   if (sscanf(name, "%7s %2[nt] %n", type, c->form, &at) != 2 || !at || !c->form[1]) return false;
   for (int i = 0; i < 3; i++)
     if (strcmp(type, llrt_dtype_name(types[i])) == 0) c->type = types[i];
-  n = parse_extents(name + at, &behind, extents);
+  c->lists = strncmp(name + at, "lists ", 6) == 0;
+  n = parse_extents(name + at + (c->lists ? 6 : 0), &behind, extents);
   *end = behind;
   c->batch = n == 4 ? extents[0] : 0;
   if (n) c->m = extents[n - 3], c->n = extents[n - 2], c->k = extents[n - 1];
-  return c->type && n && (*behind == ',' || !*behind);
+  return c->type && n && (!c->lists || c->batch) && (*behind == ',' || !*behind);
 }
 
 /* Every axis but the last in row-major order, the last two exchanged. */

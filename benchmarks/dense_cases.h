@@ -9,6 +9,7 @@ typedef struct dense_case {
   llrt_dtype type;        /* of A and B; D is bf16 */
   char form[3];           /* of A, of B */
   int64_t batch, m, n, k; /* batch 0: no such axis */
+  bool lists;             /* A, B and D are lists of pointers, one for each position of the batch */
 } dense_case;
 
 extern const dense_case dense_cases[];
@@ -16,7 +17,7 @@ extern const int dense_cases_count;
 
 enum { DENSE_A = 0, DENSE_B = 1, DENSE_D = 2, DENSE_TENSORS = 3 };
 
-/* "bf16 nt 16x2048x2048x2048" */
+/* "bf16 nt 16x2048x2048x2048", "bf16 nt lists 16x2048x2048x2048" */
 void dense_case_name(const dense_case *c, char *name, size_t size);
 
 /* The case of such a name, which ends at a comma or with the text; *end: behind it. False: it is

@@ -44,8 +44,8 @@ static llrt_status check_types(const llrt_tensor *tensors, int n, uint32_t roles
     LLRT_REQUIRE(tensors[i].rank == tensors[0].rank, "the %s has rank %d, the %s %d", role,
                  tensors[i].rank, op_tensor_called(roles, 0), tensors[0].rank);
     LLRT_TRY(llrt_index_check_class(&tensors[i], role, i == PLAN_DESTINATION && !numbered));
-    bool experts = !numbered && roles >> LLRT_DOT_ENDS & 1 && i == 2; /* B of a grouped product */
-    LLRT_REQUIRE(i < 2 || numbered || experts || tensors[i].n_indices == 0,
+    bool product = !numbered && roles >> LLRT_DOT_B & 1 && i == 2; /* B of a dot */
+    LLRT_REQUIRE(i < 2 || numbered || product || tensors[i].n_indices == 0,
                  "the %s cannot have indices", role);
   }
   return LLRT_OK;

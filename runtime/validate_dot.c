@@ -215,15 +215,32 @@ static llrt_status check_zero_groups(const op_description *desc, llrt_dot_role s
 
 /* ---- the whole ---- */
 
+/* Indices of a product that is not grouped: a list of pointers, whose values differ along batch
+ * axes alone. */
+static llrt_status check_pointers(const op_description *desc, int t) {
+  const llrt_tensor *tensor = &desc->tensors[t];
+  const uint32_t batch = (uint32_t)bits_mask(tensor->rank - 3);
+  for (int i = 0; i < tensor->n_indices; i++) {
+    const llrt_index *index = &tensor->indices[i];
+    bool fits = i == 0 && index->kind == LLRT_INDEX_POINTER && index->axis < tensor->rank - 3 &&
+                ((index->axes | index->folded) & ~batch) == 0;
+    if (fits && index->out_of_range != LLRT_RANGE_REPORT) continue;
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "the %s of a dot: A, B and D may each have a list of pointers along batch "
+                      "axes, no other index, and nothing is reported",
+                      op_tensor_called(desc->dot.roles, t));
+  }
+  return LLRT_OK;
+}
+
 static llrt_status check_plain(const op_description *desc) {
   bool grouped = dot_grouped_axis(&desc->dot) >= 0;
   for (int i = 0; i < desc->n_tensors; i++) {
-    bool device = false;
     for (int a = 0; a < desc->tensors[i].rank; a++)
-      device |= desc->tensors[i].extent_ptr[a] != NULL;
-    if ((desc->tensors[i].n_indices && !grouped) || device)
-      return llrt_error(LLRT_UNSUPPORTED, "the %s of a dot has indices or extents in device memory",
-                        op_tensor_called(desc->dot.roles, i));
+      if (desc->tensors[i].extent_ptr[a])
+        return llrt_error(LLRT_UNSUPPORTED, "the %s of a dot has extents in device memory",
+                          op_tensor_called(desc->dot.roles, i));
+    if (!grouped) LLRT_TRY(check_pointers(desc, i));
   }
   return LLRT_OK;
 }

@@ -135,11 +135,12 @@ LLRT_API llrt_status llrt_dot_result(const llrt_tensor *a, const llrt_tensor *b,
  *   b   [.., K, N]   the same; a transposed matrix is a storage
  *   d   [.., M, N]   any type that the sum can be cast to
  * Batch axes are numbered from the right; one with a single position, or left out, stands for all
- * of D's. Any extent may be 0: D = maps(beta C + bias) for K = 0. alpha = 0 makes 0 of the product
- * whatever A and B hold.
- * Thread: any. Errors: INVALID_ARGUMENT naming the argument (alpha or beta NaN, groups without
- * scales, too); UNSUPPORTED for types that do not go together and for more than LLRT_MAX_RANK - 3
- * batch axes; OUT_OF_MEMORY. */
+ * of D's. A, B and D may each have one list of pointers (llrt_index of kind POINTER) whose axes are
+ * batch axes: batches in memory of their own, in one launch; where the pointer is NULL A and B are
+ * 0, and D is not written. Any extent may be 0: D = maps(beta C + bias) for K = 0. alpha = 0 makes
+ * 0 of the product whatever A and B hold. Thread: any. Errors: INVALID_ARGUMENT naming the argument
+ * (alpha or beta NaN, groups without scales, too); UNSUPPORTED for types that do not go together
+ * and for more than LLRT_MAX_RANK - 3 batch axes; OUT_OF_MEMORY. */
 LLRT_API llrt_status llrt_dot_describe(const llrt_tensor *a, const llrt_tensor *b,
                                        const llrt_tensor *d, const llrt_dot_params *params,
                                        llrt_op_desc **desc);

@@ -158,7 +158,7 @@ static void emit_function(emitter *e) {
   bool by_rounds = kernel->experts.shared && kernel->launch.rounds > 0; /* which find the expert */
   if (kernel->flat) emit_flat_first(e);
   else if (!by_rounds) emit_decode_block(e);
-  if (!by_rounds) emit_begin_indices(e);
+  if (!by_rounds && (kernel->launch.rounds == 0 || kernel->n_indices == 0)) emit_begin_indices(e);
   emit_begin_streams(e);
   emit_steps(e, 0, kernel->n_steps);
   if (kernel->launch.rounds > 0) emit_close_rounds(e, &e->rounds);

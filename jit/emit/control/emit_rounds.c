@@ -40,7 +40,7 @@ void emit_open_rounds(emitter *e, emit_rounds *r) {
   e->block = r->block;
   if (dealt) emit_deal_piece(e, r->block);
   else emit_decode_block(e);
-  if (e->kernel->experts.shared) emit_begin_indices(e);
+  if (e->kernel->experts.shared || e->kernel->n_indices > 0) emit_begin_indices(e);
 }
 
 void emit_close_rounds(emitter *e, const emit_rounds *r) {

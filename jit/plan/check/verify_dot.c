@@ -58,10 +58,11 @@ llrt_status plan_verify_settle(const plan_kernel *kernel, int at) {
  * buffers until a barrier. */
 llrt_status plan_verify_rounds(const plan_kernel *kernel) {
   int at = 0, rings = plan_ring_bytes(kernel);
-  bool met = false;
+  bool met = false, uniform = true;
   if (kernel->launch.rounds == 0) return LLRT_OK;
+  for (int i = 0; i < kernel->n_indices; i++) uniform &= kernel->index[i].uniform;
   CHECK(kernel->producers > 0 && kernel->launch.n_boxes > 0 && kernel->cluster_bits == 0 &&
-            (kernel->n_indices == 0 || kernel->experts.used) && kernel->walk.split < 0,
+            (uniform || kernel->experts.used) && kernel->walk.split < 0,
         "rounds of blocks whose copies wait for each other");
   while (kernel->step[at].kind == PLAN_FILL) at++;
   CHECK(kernel->step[at].kind == PLAN_ROLES, "step %d: before the rounds", at);

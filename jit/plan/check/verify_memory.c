@@ -323,7 +323,8 @@ llrt_status plan_verify_copy(const plan_kernel *kernel, int at) {
         "step %d: copies of %d bits", at, bits);
   CHECK(kernel->buffer[step->buffer].layout.in[1].bits == 0, "step %d: in parts", at);
   for (int i = 0; i < kernel->n_indices; i++)
-    CHECK(kernel->experts.used && !(step->box && kernel->index[i].tensor == step->tensor),
+    CHECK((kernel->experts.used || kernel->index[i].uniform) &&
+              !(step->box && kernel->index[i].tensor == step->tensor),
           "step %d: copies by an index", at);
   CHECK(plan_is_local(kernel, step->buffer, value), "step %d: copies to another block's memory",
         at);

@@ -78,7 +78,9 @@ static int wide_dim(const dot_draft *x) {
 
 bool dot_can_block(const dot_draft *x) {
   const plan_kernel *kernel = x->d.kernel;
-  bool indexed = kernel->n_indices > 0 && !kernel->experts.used;
+  bool indexed = false;
+  for (int i = 0; i < kernel->n_indices; i++)
+    indexed |= !kernel->index[i].uniform && !kernel->experts.used;
   return !indexed && bits_count(x->bits[wide_dim(x)]) >= x->d.kernel->lane_bits;
 }
 

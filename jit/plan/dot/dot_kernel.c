@@ -311,7 +311,7 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   LLRT_TRY(draft_space(d));
   if (!job->finish) dot_count_turns(&x);
   LLRT_TRY(draft_walk_turns(d, 1u << d->summed, 1));
-  if (d->roles.grouped) draft_uniform_indices(d); /* one pointer for a block's expert */
+  draft_uniform_indices(d); /* one pointer for a block */
   x.types.sum = job->rule.sums;
   if (shape.blocked && !dot_can_block(&x)) {
     dot_shape whole = shape;

@@ -340,7 +340,7 @@ static llrt_status find_groups(dot_planner *p, int *copies, bool *divided) {
   }
   p->warpgroups = status == LLRT_OK && !*divided;
   if (status != LLRT_UNSUPPORTED) return status;
-  if (p->grouped) return LLRT_OK; /* one launch: nothing is copied before */
+  if (p->alone) return LLRT_OK;
   for (int less = 0; less <= four && *copies == 0; less++) {
     p->four_warpgroups = four && !less;
     dot_shape shape = dot_warpgroup_tile(p);
@@ -364,11 +364,12 @@ static llrt_status begin(dot_planner *p, int *copies) {
   llrt_status status =
       p->warpgroups ? LLRT_OK : dot_multiply_stage(p, &shape, false, &p->out->variant[0], &divided);
   if (status != LLRT_OK && status != LLRT_UNSUPPORTED) return status;
-  if (p->grouped && (divided || p->result_in_workspace))
-    return llrt_error(LLRT_UNSUPPORTED, "a grouped product whose %s in one launch",
+  if (p->alone && (divided || p->result_in_workspace))
+    return llrt_error(LLRT_UNSUPPORTED, "a %s whose %s in one launch",
+                      p->grouped ? "grouped product" : "product with lists of pointers",
                       divided ? "storages have no common refinement: converts before do not go"
                               : "result would be converted behind does not go");
-  if (!p->grouped && (divided || status != LLRT_OK)) {
+  if (!p->alone && (divided || status != LLRT_OK)) {
     plan_refused(p->options, NULL, "operands and result where they lie", "%s",
                  status != LLRT_OK ? plan_refusal()
                                    : "they have no common refinement: some are made row-major");
@@ -411,6 +412,12 @@ static llrt_status add_few_rows(dot_planner *p, const dot_shape *large, bool *do
   return LLRT_OK;
 }
 
+static bool has_pointers(const op_description *desc) {
+  bool has = false;
+  for (int t = 0; t < desc->n_tensors; t++) has |= desc->tensors[t].n_indices > 0;
+  return has;
+}
+
 /* between: the type in which D stands in the workspace first, where it does. */
 static llrt_status make_all(const op_description *known, const plan_target *target,
                             const plan_options *options, bool shares, llrt_dtype between,
@@ -422,7 +429,8 @@ static llrt_status make_all(const op_description *known, const plan_target *targ
                    .rank = known->tensors[0].rank,
                    .grouped = dot_grouped_axis(&known->dot) >= 0,
                    .between = between};
-  p.shares = shares && !p.grouped;
+  p.alone = p.grouped || has_pointers(known);
+  p.shares = shares && !p.alone;
   bool done = false;
   int copies;
   out->n_variants = 0;

@@ -37,7 +37,8 @@ double llrt_choice_clocks(const choice *c, const llrt_op *op) {
   if (variant < 0) return -1;
   const kernel_variant *v = &op->variant[variant];
   double bytes = widest_bytes(c->call);
-  double covered = plan_launch_covered_bytes(&v->launch, c->call->tensor, c->call->binding);
+  double covered =
+      plan_launch_covered_bytes(&v->launch, c->call->tensor, c->call->binding, c->call->n);
   return clocks_of(c, v->clocks, covered > bytes ? covered : bytes);
 }
 

@@ -81,7 +81,8 @@ static double predict(const launch_log *log) {
     return (double)plan_launch_clocks(launch, &log->call->tensor[0], device->info.compute_units) /
            device->clock_mhz;
   if (log->op->desc.kind == LLRT_OP_DOT || clocks <= 0) return -1;
-  double covered = plan_launch_covered_bytes(launch, log->call->tensor, log->call->binding);
+  double covered =
+      plan_launch_covered_bytes(launch, log->call->tensor, log->call->binding, log->op->set->n);
   return clocks * (covered > widest ? covered : widest) / units / device->clock_mhz;
 }
 

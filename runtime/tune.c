@@ -93,7 +93,7 @@ static double predict(const tuning *t, const plan_chosen *made) {
     double covered =
         stages[i].launch.view.used
             ? 0
-            : plan_launch_covered_bytes(&stages[i].launch, call->tensor, call->binding);
+            : plan_launch_covered_bytes(&stages[i].launch, call->tensor, call->binding, call->n);
     double bytes = covered > widest ? covered : widest;
     clocks += START_CLOCKS + plan_predict_clocks(&stages[i]) * bytes / units;
   }

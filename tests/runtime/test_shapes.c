@@ -164,3 +164,27 @@ Test(shapes, many_shapes_have_few_kernels) {
   cr_expect_leq(compiles, 12, "%d kernels", (int)compiles);
   close_bench(&b);
 }
+
+/* Scales of groups that are longer than the axes, of which two have one position: a kernel for any
+ * extents would count 256 along each, 65,536 times the elements. */
+Test(shapes, groups_longer_than_axes, .timeout = 20) {
+  bench b;
+  llrt_storage storage[2];
+  llrt_tensor tensors[2];
+  const call of_ones = {"trt_chw16", "col_major", LLRT_U8, 4, {1, 1, 5, 1025}};
+  const llrt_map map = {.kind = LLRT_MAP_SCALE, .group = {256, 256, 5, 882}};
+  open_bench(&b);
+  make_tensors(&b, &of_ones, storage, tensors);
+  tensors[1].dtype = LLRT_F64;
+  llrt_tensor scale = {.data = (char *)b.memory[0] + MOST_BYTES / 2,
+                       .dtype = LLRT_E8M0,
+                       .rank = 4,
+                       .shape = {1, 1, 1, 2},
+                       .device = b.device};
+  const llrt_convert_params params = {.n_maps = 1, .maps = &map, .scale = &scale};
+  cr_assert_eq(llrt_convert_into(&tensors[0], &tensors[1], &params, NULL), LLRT_OK, "%s",
+               llrt_last_error());
+  cr_assert_eq(llrt_stream_synchronize(b.device, NULL), LLRT_OK);
+  cr_expect_leq(predicted, 100, "%.1f us", predicted);
+  close_bench(&b);
+}

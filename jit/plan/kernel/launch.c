@@ -221,11 +221,17 @@ int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, 
 }
 
 double plan_launch_covered_bytes(const plan_launch *launch, const llrt_tensor *tensors,
-                                 const llrt_storage_binding *bindings) {
+                                 const llrt_storage_binding *bindings, int n_tensors) {
   plan_run run = {.tensors = tensors, .n = 1, .turns = 1, .share = 1, .splits = 1};
   const bound_call call = {launch, &run, tensors, bindings};
+  int widest = 0;
   if (launch->walk.n > 0) return 0;
-  return (double)count_positions(&call) * launch->block_bytes;
+  int64_t positions = count_positions(&call);
+  if (positions < 0) positions = INT64_MAX;
+  if (launch->block_elements == 0) return (double)positions * launch->block_bytes;
+  for (int t = 0; t < n_tensors; t++)
+    if (llrt_dtype_bits(tensors[t].dtype) > widest) widest = llrt_dtype_bits(tensors[t].dtype);
+  return (double)positions * widest / 8;
 }
 
 static __int128 position_bytes(const plan_region *region, const plan_run *run) {

@@ -217,10 +217,11 @@ typedef struct plan_run {
  * the operation's shape, on a device of `units` multiprocessors. */
 int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, int units);
 
-/* Bytes of the widest tensor that the tiles of a run cover, those beyond the ends of axes as well:
- * blocks take as long for them. 0 where tiles do not say: flat kernels, walks. */
+/* Bytes of the widest tensor that the tiles of a run cover, or the positions of a flat kernel,
+ * those beyond the ends of axes as well: blocks take as long for them. 0 where nothing says it:
+ * walks. */
 double plan_launch_covered_bytes(const plan_launch *launch, const llrt_tensor *tensors,
-                                 const llrt_storage_binding *bindings);
+                                 const llrt_storage_binding *bindings, int n_tensors);
 
 /* Begins a run of the variant whose first stage has this recipe. Errors: UNSUPPORTED past 2^62
  * bytes. */

@@ -13,7 +13,9 @@
 #include "base/status.h"
 #include "runtime/comm_nccl.h"
 #include "runtime/context.h"
+#include "runtime/reshard_access.h"
 #include "runtime/reshard_cost.h"
+#include "runtime/reshard_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,11 +26,12 @@
 #define REFUSAL_BYTES 500 /* of a message */
 
 static llrt_status check_ranks(const llrt_reshard_desc *desc, int32_t ranks) {
-  const llrt_sharding *side[2] = {desc->source, desc->destination};
-  for (int i = 0; i < 2; i++) {
+  static const char *const role[] = {"source", "destination", "scales"};
+  const llrt_sharding *side[] = {desc->source, desc->destination, desc->scale};
+  for (int i = 0; i < 3 && side[i]; i++) {
     int64_t last = side[i]->mesh.first + llrt_mesh_devices(&side[i]->mesh) - 1;
-    LLRT_REQUIRE(last < ranks, "the %s's mesh has device %lld, and there are %d ranks",
-                 i ? "destination" : "source", (long long)last, ranks);
+    LLRT_REQUIRE(last < ranks, "the mesh of the %s has device %lld, and there are %d ranks",
+                 role[i], (long long)last, ranks);
   }
   return LLRT_OK;
 }
@@ -71,14 +74,20 @@ static llrt_status make(llrt_comm *comm, const llrt_reshard_desc *given, llrt_re
   *out = reshard;
   reshard->comm = comm;
   reshard->hash = reshard_hash(&own, comm->ranks);
-  reshard->crosses = reshard_crosses(&own);
-  for (int32_t r = 0; r < comm->ranks && !reshard->fills; r++)
-    reshard->fills = reshard_fills(&own, r);
   llrt_reshard_path path;
   LLRT_TRY(choose_path(comm, &own, &path));
-  if (path == LLRT_RESHARD_NCCL && reshard_summands(&own) > RESHARD_LAUNCH_SUMMANDS)
+  if (path == LLRT_RESHARD_NCCL) {
+    own.access = LLRT_RESHARD_WRITE; /* for the order of messages alone */
+  } else {
+    const reshard_crossing crossing = reshard_count_crossing(&own);
+    own.access = reshard->access = reshard_choose_access(&own, &crossing);
+  }
+  reshard->crosses = reshard_crosses(&own);
+  for (int32_t r = 0; r < comm->ranks && own.access == LLRT_RESHARD_WRITE && !reshard->fills; r++)
+    reshard->fills = reshard_fills(&own, r);
+  if (path == LLRT_RESHARD_NCCL && reshard_count_summands(own.source) > RESHARD_LAUNCH_SUMMANDS)
     return llrt_error(LLRT_UNSUPPORTED, "%lld summands; by NCCL at most %d are added",
-                      (long long)reshard_summands(&own), RESHARD_LAUNCH_SUMMANDS);
+                      (long long)reshard_count_summands(own.source), RESHARD_LAUNCH_SUMMANDS);
   return path == LLRT_RESHARD_NCCL ? reshard_exchange_build(reshard, &own, stream)
                                    : reshard_build(reshard, &own, stream);
 }
@@ -138,6 +147,7 @@ void llrt_reshard_destroy(llrt_reshard **address) {
   for (int i = 0; i < reshard->n; i++) reshard_launch_fini(&reshard->launch[i]);
   reshard_exchange_drop(reshard);
   if (reshard->list) device->backend->release(device, reshard->list);
+  if (reshard->taken) device->backend->release(device, reshard->taken);
   if (reshard->sums) device->backend->release(device, reshard->sums);
   if (reshard->positions) device->backend->release(device, reshard->positions);
   free(reshard->launch);
@@ -146,30 +156,35 @@ void llrt_reshard_destroy(llrt_reshard **address) {
 
 /* ---- a run ---- */
 
-/* The address of a box on side t, which is a launch's tensor's number. */
-static llrt_status locate(const llrt_reshard *reshard, const reshard_bases *run, int t, int rank,
-                          int64_t offset, char **address) {
-  const char *name = t == 1 ? "destinations" : "sources";
-  void *const *list = t == 1 ? run->destinations : run->sources;
+/* The address of a box. */
+static llrt_status locate(const llrt_reshard *reshard, const reshard_bases *run,
+                          const reshard_spot *spot, char **address) {
+  static const char *const names[RESHARD_LISTS] = {"sources", "destinations", "scales"};
+  const char *name = names[spot->list];
+  void *const *list = run->list[spot->list];
+  int rank = spot->rank;
+  LLRT_REQUIRE(rank < 0 || list, "%s is NULL", name);
   char *base = rank == RESHARD_ZEROS       ? reshard->comm->zero
                : rank == RESHARD_WORKSPACE ? run->workspace
                : rank == RESHARD_SUMS      ? reshard->sums
+               : rank == RESHARD_TAKEN     ? reshard->taken
                                            : list[rank];
   LLRT_REQUIRE(base, "%s[%d] is NULL", name, rank);
   if ((uintptr_t)base % ADDRESS_MULTIPLE != 0)
     return llrt_error(LLRT_OUT_OF_CLASS, "%s[%d] is %p, no multiple of %d", name, rank,
                       (void *)base, ADDRESS_MULTIPLE);
-  *address = base + offset;
+  *address = base + spot->offset;
   return LLRT_OK;
 }
 
-/* The tensors of a launch with the run's addresses. */
+/* The tensors of a launch with the run's addresses; source and destination of several boxes have
+ * theirs in lists. */
 static llrt_status place(const llrt_reshard *reshard, const reshard_launch *launch,
                          const reshard_bases *run, llrt_tensor *tensors) {
   for (int t = 0; t < launch->n; t++) {
-    const reshard_side *side = &launch->side[t];
     char *address = NULL;
-    if (launch->n_boxes == 0) LLRT_TRY(locate(reshard, run, t, side->rank, side->offset, &address));
+    if (launch->n_boxes == 0 || t > 1)
+      LLRT_TRY(locate(reshard, run, &launch->side[t].spot, &address));
     tensors[t] = launch->tensor[t];
     tensors[t].data = address;
   }
@@ -183,9 +198,8 @@ llrt_status reshard_list_boxes(const llrt_reshard *reshard, const reshard_bases 
     const reshard_launch *launch = &reshard->launch[i];
     for (int t = 0; t < 2; t++)
       for (int k = 0; k < launch->n_boxes; k++) {
-        const reshard_spot *spot = &launch->spot[t * launch->n_boxes + k];
         char *address;
-        LLRT_TRY(locate(reshard, run, t, spot->rank, spot->offset, &address));
+        LLRT_TRY(locate(reshard, run, &launch->spot[t * launch->n_boxes + k], &address));
         words[launch->first_word + t * launch->n_places + k] = (uintptr_t)address;
       }
   }
@@ -248,17 +262,47 @@ static llrt_status run_by_peers(const llrt_reshard *reshard, const reshard_bases
   return check_comm(comm);
 }
 
+/* Between two meetings, or without them. */
+static llrt_status run_alone(const llrt_reshard *reshard, const reshard_bases *run, void *stream) {
+  uint64_t words[RESHARD_MAX_WORDS];
+  const comm_words list = {reshard->list, words, reshard->n_words};
+  if (reshard->exchange)
+    return llrt_error(LLRT_UNSUPPORTED, "NCCL's messages have no meetings to be left out");
+  if (reshard->fills)
+    return llrt_error(LLRT_UNSUPPORTED, "parts have pads or zeros that are written before ranks "
+                                        "meet: llrt_reshard_run");
+  LLRT_TRY(check_comm(reshard->comm));
+  LLRT_TRY(run_before(reshard, run, words, stream));
+  LLRT_TRY(llrt_comm_write(reshard->comm, &list, stream));
+  return reshard_run_launches(reshard, reshard->n_fills, reshard->n, true, run, stream);
+}
+
+llrt_status llrt_reshard_run_with(const llrt_reshard *reshard,
+                                  const llrt_reshard_run_params *params, void *stream) {
+  LLRT_ENTRY();
+  llrt_reshard_run_params own;
+  LLRT_REQUIRE(reshard, "reshard is NULL");
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_reshard_run_params, params, &own));
+  LLRT_REQUIRE(own.sources && own.destinations, "sources or destinations is NULL");
+  LLRT_REQUIRE(own.reserved == 0, "params: a reserved field is not 0");
+  LLRT_REQUIRE(own.alone == 0 || own.alone == 1, "params: alone is %d, not 0 or 1", own.alone);
+  LLRT_REQUIRE((uintptr_t)own.workspace % WORKSPACE_ALIGNMENT == 0,
+               "workspace is %p, no multiple of %d", own.workspace, WORKSPACE_ALIGNMENT);
+  const reshard_bases run = {{own.sources, own.destinations, own.scales}, own.workspace};
+  LLRT_TRY(llrt_validate_stream(reshard->comm->device, stream));
+  if (own.alone) return run_alone(reshard, &run, stream);
+  return reshard->exchange ? reshard_exchange_run(reshard, &run, stream)
+                           : run_by_peers(reshard, &run, stream);
+}
+
 llrt_status llrt_reshard_run_in(const llrt_reshard *reshard, void *const *sources,
                                 void *const *destinations, void *workspace, void *stream) {
   LLRT_ENTRY();
-  LLRT_REQUIRE(reshard, "reshard is NULL");
-  LLRT_REQUIRE(sources && destinations, "sources or destinations is NULL");
-  LLRT_REQUIRE((uintptr_t)workspace % WORKSPACE_ALIGNMENT == 0,
-               "workspace is %p, no multiple of %d", workspace, WORKSPACE_ALIGNMENT);
-  const reshard_bases run = {sources, destinations, workspace};
-  LLRT_TRY(llrt_validate_stream(reshard->comm->device, stream));
-  return reshard->exchange ? reshard_exchange_run(reshard, &run, stream)
-                           : run_by_peers(reshard, &run, stream);
+  const llrt_reshard_run_params params = {.size = sizeof params,
+                                          .sources = sources,
+                                          .destinations = destinations,
+                                          .workspace = workspace};
+  return llrt_reshard_run_with(reshard, &params, stream);
 }
 
 llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *sources,
@@ -270,7 +314,10 @@ llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *sources,
 llrt_status llrt_reshard_get(const llrt_reshard *reshard, llrt_reshard_info *info) {
   LLRT_ENTRY();
   LLRT_REQUIRE(reshard && info, "reshard or info is NULL");
-  llrt_reshard_info own = {.path = LLRT_RESHARD_PEERS, .launches = reshard->n, .parts = 1};
+  llrt_reshard_info own = {.path = LLRT_RESHARD_PEERS,
+                           .launches = reshard->n,
+                           .parts = 1,
+                           .access = (int32_t)reshard->access};
   const reshard_exchange *exchange = reshard->exchange;
   if (exchange) {
     own.path = LLRT_RESHARD_NCCL;
@@ -287,19 +334,7 @@ llrt_status llrt_reshard_get(const llrt_reshard *reshard, llrt_reshard_info *inf
 llrt_status llrt_reshard_move(const llrt_reshard *reshard, void *const *sources,
                               void *const *destinations, void *stream) {
   LLRT_ENTRY();
-  uint64_t words[RESHARD_MAX_WORDS];
-  LLRT_REQUIRE(reshard, "reshard is NULL");
-  LLRT_REQUIRE(sources && destinations, "sources or destinations is NULL");
-  const reshard_bases run = {sources, destinations, NULL};
-  const comm_words list = {reshard->list, words, reshard->n_words};
-  LLRT_TRY(llrt_validate_stream(reshard->comm->device, stream));
-  if (reshard->exchange)
-    return llrt_error(LLRT_UNSUPPORTED, "NCCL's messages have no meetings to be left out");
-  if (reshard->fills)
-    return llrt_error(LLRT_UNSUPPORTED, "parts have pads or zeros that are written before ranks "
-                                        "meet: llrt_reshard_run");
-  LLRT_TRY(check_comm(reshard->comm));
-  LLRT_TRY(run_before(reshard, &run, words, stream));
-  LLRT_TRY(llrt_comm_write(reshard->comm, &list, stream));
-  return reshard_run_launches(reshard, 0, reshard->n, true, &run, stream);
+  const llrt_reshard_run_params params = {
+      .size = sizeof params, .sources = sources, .destinations = destinations, .alone = 1};
+  return llrt_reshard_run_with(reshard, &params, stream);
 }

@@ -6,22 +6,35 @@
 #include "runtime/reshard_exchange.h"
 #include "runtime/reshard_moves.h"
 
-/* Whose memory a side is in, where it is no rank's. */
-enum { RESHARD_ZEROS = -1, RESHARD_WORKSPACE = -2, RESHARD_SUMS = -3 };
+/* Whose memory a box is in, where it is no rank's. */
+enum {
+  RESHARD_ZEROS = -1,
+  RESHARD_WORKSPACE = -2,
+  RESHARD_SUMS = -3,
+  RESHARD_TAKEN = -4 /* scales that were taken to where a launch needs them */
+};
+
+/* Which of a run's lists of addresses. */
+typedef enum reshard_list {
+  RESHARD_SOURCES = 0,
+  RESHARD_DESTINATIONS = 1,
+  RESHARD_SCALES = 2,
+  RESHARD_LISTS = 3
+} reshard_list;
+
+/* Where one box lies. */
+typedef struct reshard_spot {
+  reshard_list list;
+  int rank;       /* whose memory it is in, or one of those above */
+  int64_t offset; /* bytes behind that rank's address */
+} reshard_spot;
 
 /* One tensor of a launch: everything but its address. */
 typedef struct reshard_side {
   llrt_storage storage;
   llrt_index index[LLRT_MAX_INDICES];
-  int rank;       /* whose memory it is in, or one of those above */
-  int64_t offset; /* bytes behind that rank's address */
+  reshard_spot spot;
 } reshard_side;
-
-/* Where one box lies. */
-typedef struct reshard_spot {
-  int rank; /* as in reshard_side */
-  int64_t offset;
-} reshard_spot;
 
 typedef struct reshard_launch {
   llrt_op *op;
@@ -37,8 +50,9 @@ typedef struct reshard_launch {
 
 /* A box that is copied, before it is known in which launch. */
 typedef struct reshard_copy {
-  llrt_tensor tensor[2]; /* source, destination; storages and indices are the sides' */
-  reshard_side side[2];
+  int n;                 /* 2, or 3 with scales */
+  llrt_tensor tensor[3]; /* source, destination, scales; storages and indices are the sides' */
+  reshard_side side[3];
   bool launched;
 } reshard_copy;
 
@@ -59,6 +73,7 @@ typedef struct reshard_copies {
 struct llrt_reshard {
   const llrt_comm *comm;
   llrt_hash hash;
+  llrt_reshard_access access; /* by peers' memory; else 0 */
   bool crosses; /* some rank reads or writes another's memory: else none waits for others */
   bool fills;   /* some rank fills its part before others write to it */
   int n, capacity;
@@ -69,14 +84,16 @@ struct llrt_reshard {
   int64_t n_positions;
   void *sums;         /* on the device: of one round of more summands than a launch adds; or NULL */
   int64_t sums_bytes; /* that it has */
-  void *list;         /* on the device: n_words addresses of boxes; NULL: no launch has several */
+  void *taken;        /* on the device: scales beside each other; NULL: no launch needs them so */
+  int64_t taken_bytes;
+  void *list; /* on the device: n_words addresses of boxes; NULL: no launch has several */
   int n_words;
 };
 
 /* Where a run's tensors are. */
 typedef struct reshard_bases {
-  void *const *sources, *const *destinations; /* by rank */
-  void *workspace;                            /* NULL: none is needed */
+  void *const *list[RESHARD_LISTS]; /* by rank; NULL: the run has none */
+  void *workspace;                  /* NULL: none is needed */
 } reshard_bases;
 
 /* launch[begin..end); queue false: only looks whether addresses will do. Errors: INVALID_ARGUMENT,
@@ -94,8 +111,8 @@ llrt_status reshard_build(llrt_reshard *reshard, const llrt_reshard_desc *desc, 
 
 void reshard_launch_fini(reshard_launch *launch);
 
-/* A move's box in rank's part as a tensor, whose device is left open. */
-llrt_status reshard_make_side(const llrt_reshard_desc *desc, bool destination, int rank,
+/* A move's box in rank's part as a tensor, whose device is left open; of scales the move's. */
+llrt_status reshard_make_side(const llrt_reshard_desc *desc, reshard_list list, int rank,
                               const reshard_move *move, llrt_tensor *tensor, reshard_side *side);
 
 void reshard_copies_init(reshard_copies *copies, const llrt_reshard_desc *desc);
@@ -107,15 +124,26 @@ llrt_status reshard_add_copy(reshard_copies *copies, const reshard_move *move);
  * follow each other in both are one, and those of one position are none. */
 void reshard_fold(reshard_copy *copy);
 
+/* The copy's scales: the runner's own, if it has them, else another rank's. */
+llrt_status reshard_add_scales(const llrt_reshard_desc *desc, int runner, const reshard_move *move,
+                               reshard_copy *copy);
+
 /* The next copies that one kernel can move: everything but where they lie is the same, and
  * addresses have room behind n_words. They count as launched; *first is 0 before the first call.
  * The result is how many, 0: none is left. */
-int reshard_take_group(reshard_copies *copies, int n_words, int *first, const reshard_copy **group);
+int reshard_take_group(reshard_copies *copies, int n_words, int *first, reshard_copy **group);
+
+/* Whether a group's scales are to be taken to one place of the rank's before: a launch reads those
+ * of several boxes from there; of one box wherever they lie in the rank's own memory, but by
+ * indices.
+ */
+bool reshard_takes_scales(reshard_copy *const *group, int n, int rank);
 
 /* Makes `launch`, which is zeroed, the one of n copies that can join, from the first one's tensors:
  * an axis more, the last one, counts boxes, and its addresses are in the list from first_word on.
+ * Scales follow each other in memory, box by box, in rows.
  * Errors: OUT_OF_MEMORY; UNSUPPORTED where the rank, or a tile, has no room for it. */
-llrt_status reshard_join(const reshard_copy *const *copies, int n, const uint64_t *list,
-                         int first_word, reshard_launch *launch);
+llrt_status reshard_join(reshard_copy *const *copies, int n, const uint64_t *list, int first_word,
+                         reshard_launch *launch);
 
 #endif

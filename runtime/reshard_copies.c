@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "layout/box.h"
+#include "runtime/reshard_parts.h"
+#include "runtime/reshard_scales.h"
 
 #include <string.h>
 
@@ -13,20 +15,19 @@
 
 /* The part, with an index of 0, 1, 2, … from where the box begins along each axis that it cuts. */
 static llrt_status cut_by_indices(const llrt_sharding *sharding, const llrt_part *part,
-                                  const int64_t *begin, const int64_t *extent, llrt_tensor *tensor,
-                                  reshard_side *side) {
+                                  const int64_t *begin, llrt_tensor *tensor, reshard_side *side) {
   side->storage = sharding->storage;
   if (side->storage.pad != LLRT_PAD_NONE) {
     side->storage.pad = LLRT_PAD_KEEP;
     side->storage.pad_value = 0;
   }
   for (int axis = 0; axis < sharding->rank; axis++) {
-    if (extent[axis] == part->extent[axis]) continue;
+    if (tensor->shape[axis] == part->extent[axis]) continue;
     if (tensor->n_indices == LLRT_MAX_INDICES || part->extent[axis] > MAX_POSITIONS)
       return llrt_error(LLRT_UNSUPPORTED,
                         "rank %d's part is cut along more than %d axes inside of tiles or digits, "
                         "or along one of more than %d positions",
-                        side->rank, LLRT_MAX_INDICES, MAX_POSITIONS);
+                        side->spot.rank, LLRT_MAX_INDICES, MAX_POSITIONS);
     llrt_index *index = &side->index[tensor->n_indices++];
     *index = (llrt_index){.axis = axis,
                           .kind = LLRT_INDEX_COORDINATE,
@@ -39,32 +40,46 @@ static llrt_status cut_by_indices(const llrt_sharding *sharding, const llrt_part
   return LLRT_OK;
 }
 
-llrt_status reshard_make_side(const llrt_reshard_desc *desc, bool destination, int rank,
+/* What a list's parts are parts of. */
+typedef struct whole {
+  const llrt_sharding *sharding;
+  llrt_dtype dtype;
+  const int64_t *shape;
+} whole;
+
+static whole whole_of(const llrt_reshard_desc *desc, reshard_list list, int64_t *scale_shape) {
+  if (list == RESHARD_SOURCES) return (whole){desc->source, desc->source_dtype, desc->shape};
+  if (list == RESHARD_DESTINATIONS)
+    return (whole){desc->destination, desc->destination_dtype, desc->shape};
+  reshard_scale_shape(desc, scale_shape);
+  return (whole){desc->scale, desc->scale_dtype, scale_shape};
+}
+
+llrt_status reshard_make_side(const llrt_reshard_desc *desc, reshard_list list, int rank,
                               const reshard_move *move, llrt_tensor *tensor, reshard_side *side) {
-  const llrt_sharding *sharding = destination ? desc->destination : desc->source;
-  llrt_dtype dtype = destination ? desc->destination_dtype : desc->source_dtype;
-  int64_t begin[LLRT_MAX_RANK] = {0};
-  int bits = llrt_dtype_bits(dtype);
+  int64_t scale_shape[LLRT_MAX_RANK], begin[LLRT_MAX_RANK] = {0};
+  const whole of = whole_of(desc, list, scale_shape);
+  int axes = of.sharding->rank, bits = llrt_dtype_bits(of.dtype);
   llrt_part part;
   llrt_storage_binding binding;
   storage_box box;
   bool fits;
-  *tensor = (llrt_tensor){.dtype = dtype, .rank = sharding->rank};
-  side->rank = rank;
-  reshard_part(sharding, desc->shape, rank, &part);
-  LLRT_TRY(llrt_storage_bind(&sharding->storage, sharding->rank, part.extent, NULL, &binding));
-  for (int axis = 0; axis < sharding->rank; axis++) {
-    tensor->shape[axis] = move->extent[axis];
-    begin[axis] = move->begin[axis] - part.begin[axis];
-  }
-  storage_box_find(&sharding->storage, &binding, part.extent, begin, move->extent, &box, &fits);
+  *tensor = (llrt_tensor){.dtype = of.dtype, .rank = axes};
+  side->spot = (reshard_spot){.list = list, .rank = rank};
+  reshard_part(of.sharding, of.shape, rank, &part);
+  LLRT_TRY(llrt_storage_bind(&of.sharding->storage, axes, part.extent, NULL, &binding));
+  memcpy(begin, move->begin, sizeof begin);
+  memcpy(tensor->shape, move->extent, sizeof tensor->shape);
+  if (list == RESHARD_SCALES) reshard_scale_box(desc, move, begin, tensor->shape);
+  for (int axis = 0; axis < axes; axis++) begin[axis] -= part.begin[axis];
+  storage_box_find(&of.sharding->storage, &binding, part.extent, begin, tensor->shape, &box, &fits);
   if (fits && box.offset * bits % 8 == 0) {
     side->storage = box.storage;
-    side->offset = box.offset * bits / 8;
+    side->spot.offset = box.offset * bits / 8;
     memcpy(tensor->strides, box.strides, sizeof box.strides);
     return LLRT_OK;
   }
-  return cut_by_indices(sharding, &part, begin, move->extent, tensor, side);
+  return cut_by_indices(of.sharding, &part, begin, tensor, side);
 }
 
 /* ---- groups ---- */
@@ -89,16 +104,27 @@ llrt_status reshard_new_copy(reshard_copies *copies, reshard_copy **out) {
     copies->capacity = capacity;
   }
   *out = &copies->copy[copies->n++];
-  **out = (reshard_copy){.launched = false};
+  **out = (reshard_copy){.n = 2};
   return LLRT_OK;
+}
+
+llrt_status reshard_add_scales(const llrt_reshard_desc *desc, int runner, const reshard_move *move,
+                               reshard_copy *copy) {
+  int rank = reshard_has_scales(desc, runner, move) ? runner : move->scale;
+  copy->n = 3;
+  return reshard_make_side(desc, RESHARD_SCALES, rank, move, &copy->tensor[2], &copy->side[2]);
 }
 
 llrt_status reshard_add_copy(reshard_copies *copies, const reshard_move *move) {
   reshard_copy *copy;
   LLRT_TRY(reshard_new_copy(copies, &copy));
-  LLRT_TRY(reshard_make_side(copies->desc, false, move->from[0], move, &copy->tensor[0],
+  const llrt_reshard_desc *desc = copies->desc;
+  LLRT_TRY(reshard_make_side(desc, RESHARD_SOURCES, move->from[0], move, &copy->tensor[0],
                              &copy->side[0]));
-  return reshard_make_side(copies->desc, true, move->to, move, &copy->tensor[1], &copy->side[1]);
+  LLRT_TRY(reshard_make_side(desc, RESHARD_DESTINATIONS, move->to, move, &copy->tensor[1],
+                             &copy->side[1]));
+  if (move->scale < 0) return LLRT_OK;
+  return reshard_add_scales(desc, reshard_runner(desc, move), move, copy);
 }
 
 static bool same_side(const llrt_tensor *a, const reshard_side *s, const llrt_tensor *b,
@@ -109,14 +135,15 @@ static bool same_side(const llrt_tensor *a, const reshard_side *s, const llrt_te
          llrt_storage_equal(&s->storage, &t->storage);
 }
 
+/* Scales are taken to one place before: where they lie does not tell boxes apart. */
 static bool can_join(const reshard_copy *a, const reshard_copy *b) {
+  if (a->n != b->n) return false;
   for (int t = 0; t < 2; t++)
     if (!same_side(&a->tensor[t], &a->side[t], &b->tensor[t], &b->side[t])) return false;
   return true;
 }
 
-int reshard_take_group(reshard_copies *copies, int n_words, int *first,
-                       const reshard_copy **group) {
+int reshard_take_group(reshard_copies *copies, int n_words, int *first, reshard_copy **group) {
   int n = 0, most = 1; /* a power of two of places has room */
   while (*first < copies->n && copies->copy[*first].launched) ++*first;
   if (*first == copies->n) return 0;
@@ -130,4 +157,10 @@ int reshard_take_group(reshard_copies *copies, int n_words, int *first,
     group[n++] = copy;
   }
   return n;
+}
+
+bool reshard_takes_scales(reshard_copy *const *group, int n, int rank) {
+  if (group[0]->n < 3) return false;
+  int owner = group[0]->side[2].spot.rank;
+  return n > 1 || group[0]->tensor[2].n_indices > 0 || (owner >= 0 && owner != rank);
 }

@@ -48,6 +48,21 @@ static llrt_status count_message(counter *c, const reshard_move *move, int s) {
   return LLRT_OK;
 }
 
+/* Scales are packed, and read where they arrive. */
+static void count_scales(counter *c, const reshard_move *move) {
+  int64_t bytes = reshard_scale_bytes(c->desc, move);
+  if (!reshard_sends_scales(c->desc, move)) return;
+  reshard_messages *from = &c->messages[move->scale], *to = &c->messages[move->to];
+  from->sends++;
+  from->sent += bytes;
+  from->packs += 2 * bytes;
+  from->workspace += aligned(bytes);
+  to->receives++;
+  to->received += bytes;
+  to->unpacks += bytes;
+  to->workspace += aligned(bytes);
+}
+
 /* What stays on the rank; and a sum, which reads the own summand and writes once. */
 static void count_own(counter *c, const reshard_move *move, bool own) {
   int64_t elements = reshard_elements(c->desc, move);
@@ -65,6 +80,7 @@ static llrt_status count_move(void *user, const reshard_move *move) {
     if (move->from[s] != move->to) LLRT_TRY(count_message(c, move, s));
   }
   count_own(c, move, own);
+  count_scales(c, move);
   return LLRT_OK;
 }
 

@@ -44,7 +44,7 @@ static llrt_status place_transfers(const exchange_run *run) {
   int own = run->reshard->comm->rank;
   for (int i = 0; i < exchange->n_transfers; i++) {
     const reshard_transfer *t = &exchange->transfer[i];
-    char *part = t->sends ? run->bases.sources[own] : run->bases.destinations[own];
+    char *part = run->bases.list[t->sends ? RESHARD_SOURCES : RESHARD_DESTINATIONS][own];
     char *base = t->in_place ? part : run->bases.workspace;
     LLRT_REQUIRE(base, "%s[%d] is NULL", t->sends ? "sources" : "destinations", own);
     exchange->queued[i] = (nccl_transfer){

@@ -5,11 +5,15 @@
 #include "runtime/context.h"
 #include "runtime/reshard_build.h"
 #include "runtime/reshard_exchange.h"
+#include "runtime/reshard_scales.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MESSAGE_ALIGNMENT 256
+
+/* Of a move: its summands, and its scales. */
+enum { SCALES = RESHARD_MAX_SUMMANDS, PLACES };
 
 /* A move that this rank has to do with. */
 typedef struct exchange_builder {
@@ -21,13 +25,13 @@ typedef struct exchange_builder {
   int64_t *sent;            /* of each rank, bytes to others */
   reshard_copies copies[2]; /* without the description's maps, and with them */
   int part;                 /* of which launches are being built */
-  int64_t *arrives;         /* [n][RESHARD_MAX_SUMMANDS]: where in the workspace; of the part */
+  int64_t *arrives;         /* [n][parts][PLACES]: where in the workspace */
 } exchange_builder;
 
 /* ---- moves ---- */
 
 static bool takes_part(const reshard_move *move, int rank) {
-  bool takes = move->to == rank;
+  bool takes = move->to == rank || move->scale == rank;
   for (int s = 0; s < move->n_from; s++) takes |= move->from[s] == rank;
   return takes;
 }
@@ -58,14 +62,14 @@ static llrt_status collect(exchange_builder *e, int ranks) {
   for (int r = 0; r < ranks; r++)
     if (e->sent[r] > most) most = e->sent[r];
   e->exchange->n_parts = reshard_count_parts(e->b.desc, most);
-  size_t places = (size_t)(e->n ? e->n : 1) * RESHARD_MAX_PARTS * RESHARD_MAX_SUMMANDS;
+  size_t places = (size_t)(e->n ? e->n : 1) * RESHARD_MAX_PARTS * PLACES;
   e->arrives = memory_zeroed(places, sizeof *e->arrives);
   if (!e->arrives) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %d moves", e->n);
   return LLRT_OK;
 }
 
 static int64_t *arrival(const exchange_builder *e, int move, int summand) {
-  return &e->arrives[((size_t)move * RESHARD_MAX_PARTS + (size_t)e->part) * RESHARD_MAX_SUMMANDS +
+  return &e->arrives[((size_t)move * RESHARD_MAX_PARTS + (size_t)e->part) * PLACES +
                      (size_t)summand];
 }
 
@@ -98,19 +102,36 @@ static void make_wire(const reshard_wire *wire, int64_t offset, int rank, const 
   memcpy(tensor->shape, move->extent, sizeof move->extent);
   memcpy(tensor->strides, wire->strides, sizeof wire->strides);
   side->storage = wire->storage;
-  side->rank = RESHARD_WORKSPACE;
-  side->offset = offset;
+  side->spot = (reshard_spot){.rank = RESHARD_WORKSPACE, .offset = offset};
 }
 
-/* Between the workspace and a box of the own part. */
-static llrt_status add_copy(exchange_builder *e, const reshard_move *move, const reshard_wire *wire,
-                            int64_t offset, bool arrives) {
+/* The scales of move i's piece, as this rank has them or has got them. */
+static llrt_status make_scales(exchange_builder *e, int i, const reshard_move *move,
+                               llrt_tensor *tensor, reshard_side *side) {
+  const llrt_reshard_desc *desc = e->b.desc;
+  int64_t begin[LLRT_MAX_RANK];
+  if (reshard_has_scales(desc, e->rank, move))
+    return reshard_make_side(desc, RESHARD_SCALES, e->rank, move, tensor, side);
+  *tensor = (llrt_tensor){.dtype = desc->scale_dtype, .rank = desc->source->rank};
+  reshard_scale_box(desc, move, begin, tensor->shape);
+  side->spot = (reshard_spot){.rank = RESHARD_WORKSPACE, .offset = *arrival(e, i, SCALES)};
+  return llrt_storage_row_major(tensor->rank, &side->storage);
+}
+
+/* Between the workspace and a box of the own part, of move i's piece. */
+static llrt_status add_copy(exchange_builder *e, int i, const reshard_move *move,
+                            const reshard_wire *wire, int64_t offset, bool arrives) {
   const llrt_reshard_desc *desc = e->b.desc;
   reshard_copy *copy;
-  LLRT_TRY(reshard_new_copy(&e->copies[wire->maps_on_arrival == arrives], &copy));
+  bool maps = wire->maps_on_arrival == arrives;
+  LLRT_TRY(reshard_new_copy(&e->copies[maps], &copy));
   int part = arrives, message = !arrives;
   make_wire(wire, offset, desc->source->rank, move, &copy->tensor[message], &copy->side[message]);
-  return reshard_make_side(desc, arrives, e->rank, move, &copy->tensor[part], &copy->side[part]);
+  LLRT_TRY(reshard_make_side(desc, arrives ? RESHARD_DESTINATIONS : RESHARD_SOURCES, e->rank, move,
+                             &copy->tensor[part], &copy->side[part]));
+  if (!maps || move->scale < 0) return LLRT_OK;
+  copy->n = 3;
+  return make_scales(e, i, move, &copy->tensor[2], &copy->side[2]);
 }
 
 /* Launches of what was added: with the description's maps, and without. */
@@ -124,7 +145,7 @@ static llrt_status launch_copies(exchange_builder *e) {
   return LLRT_OK;
 }
 
-static llrt_status send(exchange_builder *e, const reshard_move *move, int summand) {
+static llrt_status send(exchange_builder *e, int i, const reshard_move *move, int summand) {
   reshard_wire wire;
   LLRT_TRY(reshard_wire_choose(e->b.desc, move, summand, &wire));
   reshard_transfer transfer = {.peer = move->to,
@@ -134,7 +155,7 @@ static llrt_status send(exchange_builder *e, const reshard_move *move, int summa
                                .bytes = wire.bytes};
   if (!wire.sent_in_place) {
     transfer.offset = take_workspace(e->exchange, wire.bytes);
-    LLRT_TRY(add_copy(e, move, &wire, transfer.offset, false));
+    LLRT_TRY(add_copy(e, i, move, &wire, transfer.offset, false));
   }
   return add_transfer(e->exchange, &transfer);
 }
@@ -151,6 +172,31 @@ static llrt_status receive(exchange_builder *e, int i, const reshard_move *move,
   return add_transfer(e->exchange, &transfer);
 }
 
+/* Scales go in rows from who has them to who needs them, where those are two. */
+static llrt_status build_scales(exchange_builder *e, int i, const reshard_move *move) {
+  const llrt_reshard_desc *desc = e->b.desc;
+  reshard_transfer transfer = {.bytes = reshard_scale_bytes(desc, move)};
+  reshard_copy *copy;
+  if (!reshard_sends_scales(desc, move)) return LLRT_OK;
+  if (move->to == e->rank) {
+    transfer.peer = move->scale;
+    *arrival(e, i, SCALES) = transfer.offset = take_workspace(e->exchange, transfer.bytes);
+    return add_transfer(e->exchange, &transfer);
+  }
+  if (move->scale != e->rank) return LLRT_OK;
+  transfer.sends = true;
+  transfer.peer = move->to;
+  transfer.offset = take_workspace(e->exchange, transfer.bytes);
+  LLRT_TRY(reshard_new_copy(&e->copies[0], &copy));
+  LLRT_TRY(
+      reshard_make_side(desc, RESHARD_SCALES, e->rank, move, &copy->tensor[0], &copy->side[0]));
+  copy->tensor[1] = copy->tensor[0];
+  copy->tensor[1].n_indices = 0;
+  LLRT_TRY(llrt_storage_row_major(copy->tensor[1].rank, &copy->side[1].storage));
+  copy->side[1].spot = (reshard_spot){.rank = RESHARD_WORKSPACE, .offset = transfer.offset};
+  return add_transfer(e->exchange, &transfer);
+}
+
 /* What packs a part, and its messages. */
 static llrt_status build_messages(exchange_builder *e) {
   for (int i = 0; i < e->n; i++) {
@@ -158,19 +204,26 @@ static llrt_status build_messages(exchange_builder *e) {
     if (!reshard_cut_move(e->b.desc, &e->move[i], e->part, e->exchange->n_parts, &piece)) continue;
     for (int s = 0; s < piece.n_from; s++) {
       if (piece.from[s] == piece.to) continue;
-      if (piece.from[s] == e->rank) LLRT_TRY(send(e, &piece, s));
+      if (piece.from[s] == e->rank) LLRT_TRY(send(e, i, &piece, s));
       if (piece.to == e->rank) LLRT_TRY(receive(e, i, &piece, s));
     }
+    LLRT_TRY(build_scales(e, i, &piece));
   }
   return launch_copies(e);
 }
 
 /* ---- what arrives ---- */
 
+/* Whether a move is the rank's own and needs nothing of others. */
+static bool stays_alone(const exchange_builder *e, const reshard_move *move) {
+  return move->to == e->rank && move->n_from == 1 && move->from[0] == e->rank &&
+         !reshard_sends_scales(e->b.desc, move);
+}
+
 static llrt_status build_unpack(exchange_builder *e, int i, const reshard_move *move) {
   reshard_wire wire;
   LLRT_TRY(reshard_wire_choose(e->b.desc, move, 0, &wire));
-  return wire.received_in_place ? LLRT_OK : add_copy(e, move, &wire, *arrival(e, i, 0), true);
+  return wire.received_in_place ? LLRT_OK : add_copy(e, i, move, &wire, *arrival(e, i, 0), true);
 }
 
 /* The own summand from the own part, the others from their messages, in the mesh's order. */
@@ -183,32 +236,50 @@ static llrt_status build_sum(exchange_builder *e, int i, const reshard_move *mov
     llrt_tensor *tensor = &launch->tensor[t];
     reshard_wire wire;
     if (move->from[s] == e->rank) {
-      LLRT_TRY(reshard_make_side(desc, false, e->rank, move, tensor, &launch->side[t]));
+      LLRT_TRY(reshard_make_side(desc, RESHARD_SOURCES, e->rank, move, tensor, &launch->side[t]));
       continue;
     }
     LLRT_TRY(reshard_wire_choose(desc, move, s, &wire));
     make_wire(&wire, *arrival(e, i, s), desc->source->rank, move, tensor, &launch->side[t]);
   }
-  LLRT_TRY(reshard_make_side(desc, true, e->rank, move, &launch->tensor[1], &launch->side[1]));
-  return reshard_prepare_sum(&e->b, launch);
+  LLRT_TRY(reshard_make_sum(&e->b, move, 0, &launch->tensor[1], &launch->side[1]));
+  LLRT_TRY(reshard_prepare_sum(&e->b, launch));
+  if (move->scale < 0) return reshard_map_sum(&e->b, move, 0, NULL, NULL);
+  llrt_tensor scale;
+  reshard_side side = {.storage = {.rank = 0}};
+  LLRT_TRY(make_scales(e, i, move, &scale, &side));
+  return reshard_map_sum(&e->b, move, 0, &scale, &side);
+}
+
+/* What stays on the rank, once its scales are there, where they come from another. */
+static llrt_status build_stay(exchange_builder *e, int i, const reshard_move *move) {
+  const llrt_reshard_desc *desc = e->b.desc;
+  reshard_copy *copy;
+  LLRT_TRY(reshard_new_copy(&e->copies[1], &copy));
+  copy->n = move->scale < 0 ? 2 : 3;
+  LLRT_TRY(
+      reshard_make_side(desc, RESHARD_SOURCES, e->rank, move, &copy->tensor[0], &copy->side[0]));
+  LLRT_TRY(reshard_make_side(desc, RESHARD_DESTINATIONS, e->rank, move, &copy->tensor[1],
+                             &copy->side[1]));
+  return copy->n == 2 ? LLRT_OK : make_scales(e, i, move, &copy->tensor[2], &copy->side[2]);
 }
 
 static llrt_status build_arrivals(exchange_builder *e) {
   for (int i = 0; i < e->n; i++) {
     reshard_move piece;
     const reshard_move *move = &e->move[i];
-    bool stays = move->n_from == 1 && move->from[0] == e->rank;
-    if (move->to != e->rank || stays) continue;
+    if (move->to != e->rank || stays_alone(e, move)) continue;
     if (!reshard_cut_move(e->b.desc, move, e->part, e->exchange->n_parts, &piece)) continue;
-    LLRT_TRY(piece.n_from > 1 ? build_sum(e, i, &piece) : build_unpack(e, i, &piece));
+    if (piece.n_from > 1) LLRT_TRY(build_sum(e, i, &piece));
+    else if (piece.from[0] == e->rank) LLRT_TRY(build_stay(e, i, &piece));
+    else LLRT_TRY(build_unpack(e, i, &piece));
   }
   return launch_copies(e);
 }
 
 static llrt_status build_stays(exchange_builder *e) {
   for (int i = 0; i < e->n; i++)
-    if (e->move[i].n_from == 1 && e->move[i].from[0] == e->move[i].to)
-      LLRT_TRY(reshard_add_copy(&e->copies[1], &e->move[i]));
+    if (stays_alone(e, &e->move[i])) LLRT_TRY(build_stay(e, i, &e->move[i]));
   return launch_copies(e);
 }
 

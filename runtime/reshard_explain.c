@@ -4,7 +4,10 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "runtime/reshard.h"
+#include "runtime/reshard_access.h"
 #include "runtime/reshard_explain_nccl.h"
+#include "runtime/reshard_parts.h"
+#include "runtime/reshard_scales.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,13 +34,29 @@ static int64_t bytes_of(int64_t elements, llrt_dtype dtype) {
   return elements / 8 * bits + (elements % 8 * bits + 7) / 8;
 }
 
+/* Scales that the rank which moves a box has not are read from another's memory. */
+static void count_scales(traffic *t, const reshard_move *move) {
+  int runner = reshard_runner(t->desc, move);
+  if (move->scale < 0) return;
+  int64_t bytes = reshard_scale_bytes(t->desc, move);
+  bool own = reshard_has_scales(t->desc, runner, move);
+  rank_traffic *from = &t->rank[own ? runner : move->scale];
+  from->read += bytes;
+  if (own) return;
+  from->sends++;
+  from->sent += bytes;
+  t->rank[runner].receives++;
+  t->rank[runner].received += bytes;
+}
+
 static llrt_status count_move(void *user, const reshard_move *move) {
   traffic *t = user;
   int64_t elements = 1;
   for (int axis = 0; axis < t->desc->source->rank; axis++) elements *= move->extent[axis];
   int64_t taken = bytes_of(elements, t->desc->source_dtype);
   int64_t made = bytes_of(elements, t->desc->destination_dtype);
-  int64_t crosses = move->n_from > 1 ? taken : made; /* summands are read across links */
+  bool reads = reshard_runner(t->desc, move) == move->to;
+  int64_t crosses = reads ? taken : made; /* of what is the runner's own either may do */
   rank_traffic *to = &t->rank[move->to];
   to->written += made;
   for (int s = 0; s < move->n_from; s++) {
@@ -50,6 +69,7 @@ static llrt_status count_move(void *user, const reshard_move *move) {
     to->received += crosses;
     if (crosses > from->largest) from->largest = crosses;
   }
+  count_scales(t, move);
   return LLRT_OK;
 }
 
@@ -85,7 +105,7 @@ typedef struct launch_count {
 static llrt_status note_launch(void *user, const reshard_move *move) {
   launch_count *count = user;
   if (move->n_from == 1) return reshard_add_copy(&count->copies, move);
-  count->sums++;
+  count->sums += 1 + (count->copies.desc->n_maps > 0);
   for (int left = move->n_from - RESHARD_LAUNCH_SUMMANDS; left > 0;
        left -= RESHARD_LAUNCH_SUMMANDS - 1)
     count->sums++;
@@ -95,14 +115,15 @@ static llrt_status note_launch(void *user, const reshard_move *move) {
 /* Kernels that a rank launches, but for the two by which ranks meet: as many as are planned; where
  * none has lists of addresses for some boxes, those have kernels of their own. */
 static llrt_status count_launches(const llrt_reshard_desc *desc, int64_t rank, int *launches) {
-  const reshard_copy *group[RESHARD_MAX_WORDS / 2];
+  reshard_copy *group[RESHARD_MAX_WORDS / 2];
   launch_count count = {.sums = 0};
-  int first = 0;
+  int first = 0, n;
   reshard_copies_init(&count.copies, desc);
   llrt_status status = reshard_each_move(desc, rank, note_launch, &count);
   *launches = count.sums + reshard_fills(desc, rank);
   if (status == LLRT_OK)
-    while (reshard_take_group(&count.copies, 0, &first, group) > 0) ++*launches;
+    while ((n = reshard_take_group(&count.copies, 0, &first, group)) > 0)
+      *launches += 1 + reshard_takes_scales(group, n, (int)rank);
   free(count.copies.copy);
   return status;
 }
@@ -143,8 +164,20 @@ static void write_time(const traffic *t, double link_gbps, double memory_gbps, l
                 memory_gbps);
 }
 
-static llrt_status explain(const llrt_reshard_desc *desc, double link_gbps, double memory_gbps,
-                           llrt_text *out) {
+static void write_access(const llrt_reshard_desc *desc, const reshard_crossing *crossing,
+                         llrt_text *out) {
+  if (reshard_count_summands(desc->source) > 1) {
+    llrt_text_add(out, "ranks read peers' memory: summands\n");
+    return;
+  }
+  bool reads = desc->access == LLRT_RESHARD_READ;
+  llrt_text_add(out, "ranks %s peers' memory: %.0f bytes of sectors on links, %.0f if they %s it\n",
+                reads ? "read" : "write", reads ? crossing->read : crossing->written,
+                reads ? crossing->written : crossing->read, reads ? "wrote" : "read");
+}
+
+static llrt_status explain(const llrt_reshard_desc *desc, const reshard_crossing *crossing,
+                           double link_gbps, double memory_gbps, llrt_text *out) {
   int64_t end[2] = {desc->source->mesh.first + llrt_mesh_devices(&desc->source->mesh),
                     desc->destination->mesh.first + llrt_mesh_devices(&desc->destination->mesh)};
   traffic t = {.desc = desc, .ranks = larger(end[0], end[1])};
@@ -156,6 +189,7 @@ static llrt_status explain(const llrt_reshard_desc *desc, double link_gbps, doub
   llrt_status status = count_traffic(&t);
   if (status == LLRT_OK) {
     write_time(&t, link_gbps, memory_gbps, out);
+    write_access(desc, crossing, out);
     status = write_rows(&t, out);
     if (status == LLRT_OK)
       status = reshard_explain_nccl(desc, t.ranks, link_gbps, memory_gbps, out);
@@ -177,8 +211,10 @@ llrt_status llrt_reshard_explain(const llrt_reshard_desc *given, double link_gbp
   LLRT_TRY(LLRT_PARAMS_READ(llrt_reshard_desc, given, &own));
   LLRT_REQUIRE(link_gbps >= 0 && memory_gbps >= 0, "a bandwidth is negative, or no number");
   LLRT_TRY(reshard_check(&own));
+  const reshard_crossing crossing = reshard_count_crossing(&own);
+  own.access = (int32_t)reshard_choose_access(&own, &crossing);
   llrt_text_init(&text);
-  llrt_status status = explain(&own, link_gbps > 0 ? link_gbps : RESHARD_LINK_GBPS,
+  llrt_status status = explain(&own, &crossing, link_gbps > 0 ? link_gbps : RESHARD_LINK_GBPS,
                                memory_gbps > 0 ? memory_gbps : RESHARD_MEMORY_GBPS, &text);
   if (status == LLRT_OK) {
     size_t copied = text.length < size ? text.length : size ? size - 1 : 0;

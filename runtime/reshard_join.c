@@ -55,8 +55,26 @@ static llrt_status join_side(int t, const reshard_copy *first, int n, const uint
   return LLRT_OK;
 }
 
-llrt_status reshard_join(const reshard_copy *const *copies, int n, const uint64_t *list,
-                         int first_word, reshard_launch *launch) {
+/* The scales of all boxes, which begin where those of the first do. */
+static llrt_status join_scales(const reshard_copy *first, reshard_launch *launch) {
+  llrt_tensor *tensor = &launch->tensor[2];
+  reshard_side *side = &launch->side[2];
+  int64_t strides[LLRT_MAX_RANK] = {0}, stride = 1;
+  int axis = first->tensor[2].rank;
+  *tensor = first->tensor[2];
+  *side = first->side[2];
+  for (int i = axis - 1; i >= 0; i--) {
+    strides[i] = stride;
+    stride *= tensor->shape[i];
+  }
+  strides[axis] = stride;
+  tensor->rank = axis + 1;
+  tensor->shape[axis] = launch->n_places;
+  return llrt_storage_strided(axis + 1, strides, &side->storage);
+}
+
+llrt_status reshard_join(reshard_copy *const *copies, int n, const uint64_t *list, int first_word,
+                         reshard_launch *launch) {
   launch->n_boxes = n;
   launch->n_places = 1;
   while (launch->n_places < n) launch->n_places *= 2;
@@ -64,9 +82,7 @@ llrt_status reshard_join(const reshard_copy *const *copies, int n, const uint64_
   launch->spot = memory_new(2 * (size_t)n * sizeof *launch->spot);
   if (!launch->spot) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %d boxes", n);
   for (int t = 0; t < 2; t++)
-    for (int i = 0; i < n; i++)
-      launch->spot[t * n + i] =
-          (reshard_spot){.rank = copies[i]->side[t].rank, .offset = copies[i]->side[t].offset};
+    for (int i = 0; i < n; i++) launch->spot[t * n + i] = copies[i]->side[t].spot;
   for (int t = 0; t < 2; t++) LLRT_TRY(join_side(t, copies[0], n, list, launch));
-  return LLRT_OK;
+  return copies[0]->n > 2 ? join_scales(copies[0], launch) : LLRT_OK;
 }

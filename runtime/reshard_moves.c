@@ -3,7 +3,9 @@
 #include "base/hash.h"
 #include "base/params.h"
 #include "base/status.h"
-#include "layout/mesh_rule.h"
+#include "runtime/reshard_parts.h"
+#include "runtime/reshard_scales.h"
+#include "runtime/validate.h"
 
 #include <string.h>
 
@@ -20,17 +22,6 @@ static llrt_status check_side(const llrt_sharding *sharding, const char *role) {
     if (sharding->storage.digit[i].stride == LLRT_STRIDE_RUNTIME)
       return llrt_error(LLRT_UNSUPPORTED, "the %s's parts have strides that a run brings", role);
   return LLRT_OK;
-}
-
-static int64_t summands(const llrt_sharding *sharding) {
-  int64_t n = 1;
-  for (int axis = 0; axis < sharding->mesh.n_axes; axis++)
-    if (sharding->partial >> axis & 1) n *= sharding->mesh.size[axis];
-  return n;
-}
-
-static int64_t copies(const llrt_sharding *sharding) {
-  return llrt_sharding_holders(sharding) / summands(sharding);
 }
 
 /* Every part binds: a storage may not fit the extents of an uneven one. */
@@ -53,15 +44,29 @@ static llrt_status check_parts(const llrt_sharding *sharding, const int64_t *sha
 }
 
 static llrt_status check_maps(const llrt_reshard_desc *desc) {
-  LLRT_REQUIRE(desc->n_maps >= 0 && desc->n_maps <= LLRT_MAX_MAPS, "%d maps, not 0 to %d",
-               desc->n_maps, LLRT_MAX_MAPS);
-  LLRT_REQUIRE(desc->maps || desc->n_maps == 0, "maps is NULL, n_maps %d", desc->n_maps);
-  for (int i = 0; i < desc->n_maps; i++)
-    if (desc->maps[i].kind != LLRT_MAP_XOR && desc->maps[i].kind != LLRT_MAP_WORD_BITS)
-      return llrt_error(LLRT_UNSUPPORTED, "map %d is neither XOR nor WORD_BITS", i);
-  if (desc->n_maps > 0 && summands(desc->source) > 1)
-    return llrt_error(LLRT_UNSUPPORTED, "maps of a source that is summands");
+  LLRT_TRY(llrt_validate_given_maps(desc->maps, desc->n_maps));
+  for (int i = 0; i < desc->n_maps && reshard_count_summands(desc->source) > 1; i++)
+    if (desc->maps[i].kind == LLRT_MAP_XOR)
+      return llrt_error(LLRT_UNSUPPORTED, "map %d is XOR, of a source that is summands", i);
   return LLRT_OK;
+}
+
+static llrt_status check_scales(const llrt_reshard_desc *desc) {
+  int64_t shape[LLRT_MAX_RANK] = {0};
+  LLRT_REQUIRE((reshard_scale_map(desc) != NULL) == (desc->scale != NULL),
+               "desc: a SCALE map and the scales' sharding go together");
+  if (!desc->scale) return LLRT_OK;
+  LLRT_TRY(check_side(desc->scale, "scales"));
+  LLRT_REQUIRE(desc->scale->rank == desc->source->rank, "the scales have rank %d, the source %d",
+               desc->scale->rank, desc->source->rank);
+  LLRT_REQUIRE(desc->scale->partial == 0, "the scales are summands");
+  LLRT_TRY(
+      llrt_validate_scale_types(desc->source_dtype, desc->destination_dtype, desc->scale_dtype));
+  const llrt_storage *to = &desc->destination->storage;
+  if (to->pad == LLRT_PAD_VALUE && to->pad_value != 0)
+    return llrt_error(LLRT_UNSUPPORTED, "pads of scaled elements can only be 0");
+  reshard_scale_shape(desc, shape);
+  return check_parts(desc->scale, shape, "scales");
 }
 
 llrt_status reshard_check(const llrt_reshard_desc *desc) {
@@ -79,14 +84,17 @@ llrt_status reshard_check(const llrt_reshard_desc *desc) {
   LLRT_REQUIRE(desc->reserved == 0, "desc: a reserved field is not 0");
   LLRT_REQUIRE(desc->path >= 0 && desc->path <= LLRT_RESHARD_NCCL, "desc: path is %d, not 0 to %d",
                desc->path, LLRT_RESHARD_NCCL);
+  LLRT_REQUIRE(desc->access >= 0 && desc->access <= LLRT_RESHARD_READ,
+               "desc: access is %d, not 0 to %d", desc->access, LLRT_RESHARD_READ);
   LLRT_REQUIRE(desc->parts >= 0 && desc->parts <= LLRT_RESHARD_MAX_PARTS,
                "desc: parts is %d, not 0 to %d", desc->parts, LLRT_RESHARD_MAX_PARTS);
   LLRT_TRY(check_maps(desc));
-  LLRT_REQUIRE(summands(desc->source) <= RESHARD_MAX_SUMMANDS,
-               "%lld summands; at most %d are added", (long long)summands(desc->source),
-               RESHARD_MAX_SUMMANDS);
+  LLRT_REQUIRE(reshard_count_summands(desc->source) <= RESHARD_MAX_SUMMANDS,
+               "%lld summands; at most %d are added",
+               (long long)reshard_count_summands(desc->source), RESHARD_MAX_SUMMANDS);
   LLRT_TRY(check_parts(desc->source, desc->shape, "source"));
-  return check_parts(desc->destination, desc->shape, "destination");
+  LLRT_TRY(check_parts(desc->destination, desc->shape, "destination"));
+  return check_scales(desc);
 }
 
 llrt_hash reshard_hash(const llrt_reshard_desc *desc, int32_t ranks) {
@@ -104,49 +112,32 @@ llrt_hash reshard_hash(const llrt_reshard_desc *desc, int32_t ranks) {
   llrt_hasher_add_u64(&hasher, (uint64_t)desc->destination_dtype);
   llrt_hasher_add_u64(&hasher, (uint64_t)desc->path);
   llrt_hasher_add_u64(&hasher, (uint64_t)desc->parts);
+  llrt_hasher_add_u64(&hasher, (uint64_t)desc->access);
   for (int i = 0; i < desc->n_maps; i++) {
     llrt_hasher_add_u64(&hasher, (uint64_t)desc->maps[i].kind);
     llrt_hasher_add_u64(&hasher, desc->maps[i].constant);
     llrt_hasher_add_bytes(&hasher, desc->maps[i].perm, sizeof desc->maps[i].perm);
+    for (int axis = 0; axis < desc->source->rank; axis++)
+      llrt_hasher_add_u64(&hasher, (uint64_t)desc->maps[i].group[axis]);
+  }
+  if (desc->scale) {
+    llrt_hash scale = llrt_sharding_hash(desc->scale);
+    llrt_hasher_add_u64(&hasher, scale.low);
+    llrt_hasher_add_u64(&hasher, scale.high);
+    llrt_hasher_add_u64(&hasher, (uint64_t)desc->scale_dtype);
   }
   return llrt_hasher_finish(&hasher);
 }
 
 /* ---- moves ---- */
 
-bool reshard_part(const llrt_sharding *sharding, const int64_t *shape, int64_t rank,
-                  llrt_part *part) {
-  int64_t position[LLRT_MAX_MESH_AXES], rest = rank - sharding->mesh.first;
-  *part = (llrt_part){.copy = 0};
-  if (rest < 0 || rest >= llrt_mesh_devices(&sharding->mesh)) return false;
-  for (int axis = sharding->mesh.n_axes - 1; axis >= 0; axis--) {
-    position[axis] = rest % sharding->mesh.size[axis];
-    rest /= sharding->mesh.size[axis];
-  }
-  sharding_part_at(sharding, shape, position, part);
-  return true;
-}
-
-/* What two parts have in common; false: nothing. */
-static bool meet(int rank, const llrt_part *a, const llrt_part *b, reshard_move *move) {
-  for (int axis = 0; axis < rank; axis++) {
-    int64_t end_a = a->begin[axis] + a->extent[axis], end_b = b->begin[axis] + b->extent[axis];
-    int64_t end = end_a < end_b ? end_a : end_b;
-    move->begin[axis] = a->begin[axis] > b->begin[axis] ? a->begin[axis] : b->begin[axis];
-    move->extent[axis] = end - move->begin[axis];
-    if (move->extent[axis] <= 0) return false;
-  }
-  return true;
-}
-
 /* Which copy of a part of the source serves rank `to`: its own, where it has it; else copies take
  * turns. */
 static int64_t copy_for(const llrt_reshard_desc *desc, const llrt_part *from, int64_t to) {
   llrt_part own;
   bool has = reshard_part(desc->source, desc->shape, to, &own) && own.summand == from->summand &&
-             memcmp(own.begin, from->begin, sizeof own.begin) == 0 &&
-             memcmp(own.extent, from->extent, sizeof own.extent) == 0;
-  return has ? own.copy : (to - desc->destination->mesh.first) % copies(desc->source);
+             reshard_same_box(&own, from);
+  return has ? own.copy : (to - desc->destination->mesh.first) % reshard_count_copies(desc->source);
 }
 
 static llrt_status each_sent(const llrt_reshard_desc *desc, int64_t rank, reshard_visit *visit,
@@ -159,8 +150,25 @@ static llrt_status each_sent(const llrt_reshard_desc *desc, int64_t rank, reshar
     int64_t other = first + ((rank - first) % n + n + i) % n;
     reshard_move move = {.n_from = 1, .from = {(int)rank}, .to = (int)other};
     if (!reshard_part(desc->destination, desc->shape, other, &to) || to.summand != 0) continue;
-    if (!meet(desc->source->rank, &from, &to, &move)) continue;
-    if (copy_for(desc, &from, other) == from.copy) LLRT_TRY(visit(user, &move));
+    if (!reshard_overlap(desc->source->rank, &from, &to, move.begin, move.extent)) continue;
+    if (copy_for(desc, &from, other) == from.copy)
+      LLRT_TRY(reshard_each_scaled(desc, &move, visit, user));
+  }
+  return LLRT_OK;
+}
+
+static llrt_status each_received(const llrt_reshard_desc *desc, int64_t rank, reshard_visit *visit,
+                                 void *user) {
+  llrt_part from, to;
+  int64_t first = desc->source->mesh.first, n = llrt_mesh_devices(&desc->source->mesh);
+  if (!reshard_part(desc->destination, desc->shape, rank, &to) || to.summand != 0) return LLRT_OK;
+  for (int64_t i = 1; i <= n; i++) {
+    int64_t other = first + ((rank - first) % n + n + i) % n;
+    reshard_move move = {.n_from = 1, .from = {(int)other}, .to = (int)rank};
+    reshard_part(desc->source, desc->shape, other, &from);
+    if (copy_for(desc, &from, rank) != from.copy) continue;
+    if (reshard_overlap(desc->source->rank, &from, &to, move.begin, move.extent))
+      LLRT_TRY(reshard_each_scaled(desc, &move, visit, user));
   }
   return LLRT_OK;
 }
@@ -172,10 +180,7 @@ static void find_summands(const llrt_reshard_desc *desc, const llrt_part *first,
   for (int64_t i = 0; i < llrt_mesh_devices(mesh); i++) {
     llrt_part part;
     reshard_part(desc->source, desc->shape, mesh->first + i, &part);
-    if (memcmp(part.begin, first->begin, sizeof part.begin) != 0 ||
-        memcmp(part.extent, first->extent, sizeof part.extent) != 0 ||
-        part.copy != copy_for(desc, &part, to))
-      continue;
+    if (!reshard_same_box(&part, first) || part.copy != copy_for(desc, &part, to)) continue;
     move->from[part.summand] = (int)(mesh->first + i);
   }
 }
@@ -188,36 +193,48 @@ static llrt_status each_gathered(const llrt_reshard_desc *desc, int64_t rank, re
   int64_t n = llrt_mesh_devices(mesh);
   for (int64_t i = 1; i <= n; i++) {
     int64_t other = mesh->first + ((rank - mesh->first) % n + n + i) % n;
-    reshard_move move = {.n_from = (int)summands(desc->source), .to = (int)rank};
+    reshard_move move = {.n_from = (int)reshard_count_summands(desc->source), .to = (int)rank};
     reshard_part(desc->source, desc->shape, other, &from);
     if (from.summand != 0 || from.copy != copy_for(desc, &from, rank)) continue;
-    if (!meet(desc->source->rank, &from, &to, &move)) continue;
+    if (!reshard_overlap(desc->source->rank, &from, &to, move.begin, move.extent)) continue;
     find_summands(desc, &from, rank, &move);
-    LLRT_TRY(visit(user, &move));
+    LLRT_TRY(reshard_each_scaled(desc, &move, visit, user));
   }
   return LLRT_OK;
 }
 
 llrt_status reshard_each_move(const llrt_reshard_desc *desc, int64_t rank, reshard_visit *visit,
                               void *user) {
-  return summands(desc->source) > 1 ? each_gathered(desc, rank, visit, user)
-                                    : each_sent(desc, rank, visit, user);
+  if (reshard_count_summands(desc->source) > 1) return each_gathered(desc, rank, visit, user);
+  return desc->access == LLRT_RESHARD_READ ? each_received(desc, rank, visit, user)
+                                           : each_sent(desc, rank, visit, user);
 }
 
+int reshard_runner(const llrt_reshard_desc *desc, const reshard_move *move) {
+  bool reads = desc->access == LLRT_RESHARD_READ || reshard_count_summands(desc->source) > 1;
+  return reads ? move->to : move->from[0];
+}
+
+typedef struct crossing {
+  const llrt_reshard_desc *desc;
+  bool found;
+} crossing;
+
 static llrt_status note_crossing(void *user, const reshard_move *move) {
-  bool *crosses = user;
-  *crosses |= move->from[0] != move->to;
+  crossing *c = user;
+  c->found |= move->from[0] != move->to;
+  if (move->scale >= 0)
+    c->found |= !reshard_has_scales(c->desc, reshard_runner(c->desc, move), move);
   return LLRT_OK;
 }
 
-int64_t reshard_summands(const llrt_reshard_desc *desc) { return summands(desc->source); }
-
 bool reshard_crosses(const llrt_reshard_desc *desc) {
-  const llrt_mesh *mesh = &desc->source->mesh;
-  bool crosses = summands(desc->source) > 1;
-  for (int64_t i = 0; i < llrt_mesh_devices(mesh) && !crosses; i++)
-    reshard_each_move(desc, mesh->first + i, note_crossing, &crosses);
-  return crosses;
+  const llrt_mesh *mesh =
+      desc->access == LLRT_RESHARD_READ ? &desc->destination->mesh : &desc->source->mesh;
+  crossing c = {.desc = desc, .found = reshard_count_summands(desc->source) > 1};
+  for (int64_t i = 0; i < llrt_mesh_devices(mesh) && !c.found; i++)
+    reshard_each_move(desc, mesh->first + i, note_crossing, &c);
+  return c.found;
 }
 
 bool reshard_fills(const llrt_reshard_desc *desc, int64_t rank) {

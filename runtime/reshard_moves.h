@@ -15,6 +15,7 @@ typedef struct reshard_move {
   int n_from;                                          /* summands; 1: there are none */
   int from[RESHARD_MAX_SUMMANDS];                      /* ranks, in the order of the sum */
   int to;
+  int scale; /* a rank that has all scales of the box; -1: there is no SCALE map */
 } reshard_move;
 
 /* Checks what can be said of the description alone. Errors: INVALID_ARGUMENT, UNSUPPORTED. */
@@ -24,21 +25,17 @@ llrt_status reshard_check(const llrt_reshard_desc *desc);
 llrt_hash reshard_hash(const llrt_reshard_desc *desc, int32_t ranks);
 
 /* Calls visit for every move that `rank` makes: what it sends, the next rank's part first and its
- * own last, or, of summands, what it gathers. Stops at the first error, which it returns.
- * Precondition: a checked description. */
+ * own last, or, where ranks read (desc->access) and of summands, what it gathers. Stops at the
+ * first error, which it returns. Precondition: a checked description. */
 typedef llrt_status reshard_visit(void *user, const reshard_move *move);
 llrt_status reshard_each_move(const llrt_reshard_desc *desc, int64_t rank, reshard_visit *visit,
                               void *user);
 
-/* How many summands each element of the source is the sum of. */
-int64_t reshard_summands(const llrt_reshard_desc *desc);
-
 /* Whether any rank reads or writes memory of another: the same on all of them. */
 bool reshard_crosses(const llrt_reshard_desc *desc);
 
-/* The part of a rank; *part has extents 0 where it is not of the mesh, and the result is false. */
-bool reshard_part(const llrt_sharding *sharding, const int64_t *shape, int64_t rank,
-                  llrt_part *part);
+/* The rank that launches a move by peers' memory: it reads or writes the others'. */
+int reshard_runner(const llrt_reshard_desc *desc, const reshard_move *move);
 
 /* Whether a rank has to fill its part before others write to it: pads with a value, or a summand
  * that gets nothing. */

@@ -2,6 +2,8 @@
 
 #include "base/status.h"
 #include "layout/box.h"
+#include "runtime/reshard_parts.h"
+#include "runtime/reshard_scales.h"
 
 #include <string.h>
 
@@ -85,11 +87,12 @@ static void take_order(const place *from, reshard_wire *wire) {
 }
 
 /* Which end needs no kernel. A message of the narrower type is not in place where the type is the
- * wider one; words of WORD_BITS are the destination's memory, and summands are added there: both
- * are for a kernel on arrival. */
+ * wider one; words of WORD_BITS are the destination's memory, summands are added there, and scales
+ * may not be where the message comes from: all that is for a kernel on arrival. */
 static llrt_status choose_order(const llrt_reshard_desc *desc, const reshard_move *move,
-                                const place *from, const place *to, reshard_wire *wire) {
-  bool alone = move->n_from == 1 && !has_word_bits(desc);
+                                const place *from, const place *to, bool arrives,
+                                reshard_wire *wire) {
+  bool alone = move->n_from == 1 && !has_word_bits(desc) && !(arrives && desc->n_maps > 0);
   wire->sent_in_place = from->whole && wire->dtype == desc->source_dtype;
   wire->received_in_place = to->whole && wire->dtype == desc->destination_dtype && alone;
   if (wire->sent_in_place && wire->received_in_place)
@@ -103,19 +106,36 @@ static llrt_status choose_order(const llrt_reshard_desc *desc, const reshard_mov
 llrt_status reshard_wire_choose(const llrt_reshard_desc *desc, const reshard_move *move,
                                 int summand, reshard_wire *wire) {
   int bits[2] = {llrt_dtype_bits(desc->source_dtype), llrt_dtype_bits(desc->destination_dtype)};
-  bool arrives = move->n_from > 1 || has_word_bits(desc) || bits[0] < bits[1];
+  bool arrives = move->n_from > 1 || has_word_bits(desc) || bits[0] < bits[1] ||
+                 (move->scale >= 0 && !reshard_has_scales(desc, move->from[0], move));
   place from, to;
   LLRT_TRY(find_place(desc, true, move->from[summand], move, &from));
   LLRT_TRY(find_place(desc, false, move->to, move, &to));
   /* Of equal width: cast where the kernel is. A part that is sent as it lies is cast on arrival. */
   arrives |= bits[0] == bits[1] && from.whole;
   *wire = (reshard_wire){.dtype = arrives ? desc->source_dtype : desc->destination_dtype};
-  LLRT_TRY(choose_order(desc, move, &from, &to, wire));
+  LLRT_TRY(choose_order(desc, move, &from, &to, arrives, wire));
   wire->maps_on_arrival = arrives || wire->sent_in_place;
   wire->bytes = reshard_bytes(reshard_elements(desc, move), wire->dtype);
   wire->source_offset = from.offset;
   wire->destination_offset = to.offset;
   return LLRT_OK;
+}
+
+bool reshard_sends_scales(const llrt_reshard_desc *desc, const reshard_move *move) {
+  reshard_wire wire;
+  if (move->scale < 0 || reshard_has_scales(desc, move->to, move)) return false;
+  if (move->n_from > 1 || move->from[0] == move->to) return true;
+  return reshard_wire_choose(desc, move, 0, &wire) != LLRT_OK || wire.maps_on_arrival;
+}
+
+int64_t reshard_scale_bytes(const llrt_reshard_desc *desc, const reshard_move *move) {
+  int64_t begin[LLRT_MAX_RANK], extent[LLRT_MAX_RANK];
+  int64_t bytes = llrt_dtype_bits(desc->scale_dtype) / 8;
+  if (move->scale < 0) return 0;
+  reshard_scale_box(desc, move, begin, extent);
+  for (int axis = 0; axis < desc->source->rank; axis++) bytes *= extent[axis];
+  return bytes;
 }
 
 /* ---- parts ---- */
@@ -126,16 +146,19 @@ int reshard_count_parts(const llrt_reshard_desc *desc, int64_t bytes) {
   return n < 1 ? 1 : n > RESHARD_MAX_PARTS ? RESHARD_MAX_PARTS : (int)n;
 }
 
-/* Positions of each part but the last along an axis; 0: it has too few. */
-static int64_t piece_of(int64_t extent, int n) {
-  int64_t piece = (extent + n - 1) / n;
+/* Positions of each part but the last along an axis, whole groups of scales; 0: it has too few. */
+static int64_t piece_of(const llrt_reshard_desc *desc, const reshard_move *move, int axis, int n) {
+  const llrt_map *scale = reshard_scale_map(desc);
+  int64_t extent = move->extent[axis], piece = (extent + n - 1) / n;
+  int64_t group = scale && scale->group[axis] > 1 ? scale->group[axis] : 1;
   if (extent < n) return 0;
   if (piece >= CUT_MULTIPLE) piece = (piece + CUT_MULTIPLE - 1) / CUT_MULTIPLE * CUT_MULTIPLE;
-  return piece;
+  return (piece + group - 1) / group * group;
 }
 
-static bool cut_along(const reshard_move *move, int axis, int part, int n, reshard_move *piece) {
-  int64_t step = piece_of(move->extent[axis], n), begin = step * part;
+static bool cut_along(const llrt_reshard_desc *desc, const reshard_move *move, int axis, int part,
+                      int n, reshard_move *piece) {
+  int64_t step = piece_of(desc, move, axis, n), begin = step * part;
   if (step == 0 || begin >= move->extent[axis]) return false;
   *piece = *move;
   piece->begin[axis] += begin;
@@ -150,18 +173,18 @@ static bool cuts_well(const llrt_reshard_desc *desc, const reshard_move *move, i
     place whole, cut;
     reshard_move piece;
     if (find_place(desc, s == 0, rank, move, &whole) != LLRT_OK || !whole.fits) return false;
-    for (int part = 0; part < n && cut_along(move, axis, part, n, &piece); part++)
+    for (int part = 0; part < n && cut_along(desc, move, axis, part, n, &piece); part++)
       if (find_place(desc, s == 0, rank, &piece, &cut) != LLRT_OK || !cut.fits ||
           cut.whole != whole.whole)
         return false;
   }
-  return piece_of(move->extent[axis], n) > 0;
+  return piece_of(desc, move, axis, n) > 0;
 }
 
 bool reshard_cut_move(const llrt_reshard_desc *desc, const reshard_move *move, int part, int n,
                       reshard_move *piece) {
   *piece = *move;
   for (int axis = 0; axis < desc->source->rank && n > 1; axis++)
-    if (cuts_well(desc, move, axis, n)) return cut_along(move, axis, part, n, piece);
+    if (cuts_well(desc, move, axis, n)) return cut_along(desc, move, axis, part, n, piece);
   return part == 0;
 }

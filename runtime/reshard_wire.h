@@ -23,6 +23,10 @@ typedef struct reshard_wire {
 llrt_status reshard_wire_choose(const llrt_reshard_desc *desc, const reshard_move *move,
                                 int summand, reshard_wire *wire);
 
+/* Whether the scales of a move go to its destination as a message of their own, and its bytes. */
+bool reshard_sends_scales(const llrt_reshard_desc *desc, const reshard_move *move);
+int64_t reshard_scale_bytes(const llrt_reshard_desc *desc, const reshard_move *move);
+
 /* Into how many parts messages are cut, so that one is under way while the next one is packed: as
  * many as the description says, or by the bytes that the busiest rank sends. 1: they are not. */
 int reshard_count_parts(const llrt_reshard_desc *desc, int64_t bytes);

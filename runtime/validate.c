@@ -102,17 +102,21 @@ const llrt_map *llrt_map_of_scale(const op_description *desc) {
   return NULL;
 }
 
-llrt_status llrt_validate_scale(const op_description *desc) {
-  llrt_dtype from = desc->tensors[0].dtype, to = desc->tensors[1].dtype;
-  if (!llrt_map_of_scale(desc)) return LLRT_OK;
+llrt_status llrt_validate_scale_types(llrt_dtype from, llrt_dtype to, llrt_dtype type) {
   if (!number_cast_exists(from, to))
     return llrt_error(LLRT_UNSUPPORTED, "%s to %s: no numbers that can be scaled",
                       llrt_dtype_name(from), llrt_dtype_name(to));
-  const number_format *scale = number_format_of(desc->tensors[2].dtype);
+  const number_format *scale = number_format_of(type);
   if (!scale || scale->kind == NUMBER_INTEGER || scale->bits < 8 || scale->bits > 32)
     return llrt_error(LLRT_UNSUPPORTED, "scales of type %s, not a float of 8 to 32 bits",
-                      llrt_dtype_name(desc->tensors[2].dtype));
+                      llrt_dtype_name(type));
   return LLRT_OK;
+}
+
+llrt_status llrt_validate_scale(const op_description *desc) {
+  if (!llrt_map_of_scale(desc)) return LLRT_OK;
+  return llrt_validate_scale_types(desc->tensors[0].dtype, desc->tensors[1].dtype,
+                                   desc->tensors[2].dtype);
 }
 
 llrt_status llrt_validate_map_reserved(const llrt_map *map, int number) {

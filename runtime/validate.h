@@ -29,6 +29,7 @@ const llrt_map *llrt_map_of_scale(const op_description *desc);
  * maps. */
 llrt_status llrt_validate_cast(const op_description *desc);
 llrt_status llrt_validate_scale(const op_description *desc);
+llrt_status llrt_validate_scale_types(llrt_dtype from, llrt_dtype to, llrt_dtype scale);
 
 /* Checks a description without looking at its storages: kind, count, dtypes, ranks, maps, promises.
  */

@@ -3,8 +3,9 @@
  * Every device that takes part is a *rank*: device r of the meshes is rank r of a communicator.
  * Each rank brings its part, and the memory of the others as it sees it: addresses of peers'
  * memory, by peer access, NCCL's windows, torch's symmetric memory or IPC, which the caller has
- * opened. Kernels of one rank read its own part and write the others' directly; where parts are
- * summands, they read all of them and write their own sums. Two barriers, kernels of their own,
+ * opened. Kernels of one rank read its own part and write the others' directly, or read the others'
+ * and write the own one; where parts are summands, they read all of them and write their own sums.
+ * Two barriers, kernels of their own,
  * hold the ranks together: no byte is moved before all ranks have come, and the call's stream goes
  * on when all have moved theirs.
  *
@@ -102,6 +103,15 @@ typedef enum llrt_reshard_path {
   LLRT_RESHARD_NCCL = 2
 } llrt_reshard_path;
 
+/* By peers' memory. */
+typedef enum llrt_reshard_access {
+  LLRT_RESHARD_ACCESS_CHOOSE =
+      0,                  /* what puts less on the links: narrower elements, longer pieces */
+  LLRT_RESHARD_WRITE = 1, /* ranks read their own memory and write the others' */
+  LLRT_RESHARD_READ = 2   /* ranks read the others' memory and write their own: summands are
+                             always moved so */
+} llrt_reshard_access;
+
 #define LLRT_RESHARD_MAX_PARTS 8
 
 /* The same on every rank. Storages of parts have no RUN-TIME strides and no digits on other targets
@@ -111,12 +121,18 @@ typedef struct llrt_reshard_desc {
   const llrt_sharding *source, *destination;  /* of one rank; devices of both meshes are ranks */
   const int64_t *shape;                       /* of the whole tensor, source->rank positions */
   llrt_dtype source_dtype, destination_dtype; /* other types: a cast (llrt/map.h) */
-  const llrt_map *maps; /* n_maps of them: XOR and WORD_BITS; none with summands */
+  const llrt_map *maps; /* n_maps of them: XOR, SCALE, WORD_BITS, as a convert has them; of
+                           summands, on their sum: no XOR */
   int32_t n_maps;
   int32_t path;  /* llrt_reshard_path */
   int32_t parts; /* by NCCL: into how many parts each message is cut, one of which is under way
                     while the next one is packed; at most LLRT_RESHARD_MAX_PARTS. 0: by the bytes */
   int32_t reserved;
+  const llrt_sharding *scale; /* of a SCALE map: how its scales lie, a tensor of ceil(extent /
+                                 group) positions along each axis (LLRT_GROUP_ALL: 1); any sharding
+                                 over the ranks but summands. Else NULL */
+  llrt_dtype scale_dtype;
+  int32_t access; /* llrt_reshard_access; by NCCL without meaning */
 } llrt_reshard_desc;
 
 /* Plans, compiles and loads what this rank launches. Collective: every rank of the communicator
@@ -133,11 +149,11 @@ LLRT_API void llrt_reshard_destroy(llrt_reshard **reshard);
 
 /* What a prepared re-shard of this rank is. */
 typedef struct llrt_reshard_info {
-  size_t size;      /* set by the caller, or 0 */
-  int32_t path;     /* LLRT_RESHARD_PEERS or LLRT_RESHARD_NCCL */
-  int32_t launches; /* kernels of a run */
-  int32_t parts;    /* of messages by NCCL; else 1 */
-  int32_t reserved;
+  size_t size;                  /* set by the caller, or 0 */
+  int32_t path;                 /* LLRT_RESHARD_PEERS or LLRT_RESHARD_NCCL */
+  int32_t launches;             /* kernels of a run */
+  int32_t parts;                /* of messages by NCCL; else 1 */
+  int32_t access;               /* LLRT_RESHARD_WRITE or LLRT_RESHARD_READ; by NCCL 0 */
   int64_t messages, sent_bytes; /* that it sends by NCCL */
   int64_t workspace_bytes;      /* of llrt_reshard_run_in; 0: none */
 } llrt_reshard_info;
@@ -149,10 +165,11 @@ LLRT_API llrt_status llrt_reshard_get(const llrt_reshard *reshard, llrt_reshard_
  * mesh, in f32 (f64, integers: as docs/expressions.md has them), and cast once; of a destination of
  * summands the first gets the values and the others zeros. Pads are written as the storage says.
  *   sources        [ranks]: rank r's part as this rank sees it. The own one is read; the others
- *                  where the source has summands, else they may be NULL. By NCCL: all others may
- *   destinations   [ranks]: rank r's part as this rank sees it, of every rank that gets something
- *                  from this one, or, of summands and by NCCL, the own one. Parts may not overlap
- *                  sources
+ *                  where ranks read (llrt_reshard_info.access), else they may be NULL. By NCCL: all
+ *                  others may
+ *   destinations   [ranks]: rank r's part as this rank sees it: the own one, and where ranks write
+ *                  that of every rank that gets something from this one. By NCCL the own one. Parts
+ *                  may not overlap sources
  *   stream         all launches are queued there; the call does not wait, and is legal in a
  *                  capture, of which every rank replays its graph. On the host NULL: it returns
  *                  when all ranks have moved theirs, so that ranks need a thread each
@@ -171,12 +188,28 @@ LLRT_API llrt_status llrt_reshard_run(const llrt_reshard *reshard, void *const *
 LLRT_API llrt_status llrt_reshard_run_in(const llrt_reshard *reshard, void *const *sources,
                                          void *const *destinations, void *workspace, void *stream);
 
+/* What a run is given; fields that are not said are NULL or 0. */
+typedef struct llrt_reshard_run_params {
+  size_t size;
+  void *const *sources, *const *destinations; /* as of llrt_reshard_run */
+  void *const *scales; /* of a SCALE map, [ranks]: rank r's part of the scales as this rank sees it.
+                          By peers' memory that of every rank that has scales of what this one
+                          moves, by NCCL the own one */
+  void *workspace;     /* as of llrt_reshard_run_in */
+  int32_t alone;       /* 1: as llrt_reshard_move */
+  int32_t reserved;
+} llrt_reshard_run_params;
+
+/* The same by params. Errors: as llrt_reshard_run, llrt_reshard_move. */
+LLRT_API llrt_status llrt_reshard_run_with(const llrt_reshard *reshard,
+                                           const llrt_reshard_run_params *params, void *stream);
+
 /* What lies between the two meetings of a run, alone: for several re-shards between one pair of
  * llrt_comm_barrier, or where the caller's ranks wait for each other anyway. Before it all ranks'
  * destinations may be written to, and sources are there; what it makes is complete behind all
  * ranks' calls. A call that fails tells nobody. Otherwise as llrt_reshard_run. Errors: also
  * UNSUPPORTED by NCCL, and where ranks fill their parts before others write to them: pads with a
- * value, a destination of summands. */
+ * value, a destination of summands, where ranks do not read. */
 LLRT_API llrt_status llrt_reshard_move(const llrt_reshard *reshard, void *const *sources,
                                        void *const *destinations, void *stream);
 

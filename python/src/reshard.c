@@ -271,6 +271,7 @@ PyObject *module_reshard_prepare(PyObject *module, PyObject *args) {
   llrt_reshard *reshard = NULL;
   llrt_reshard_desc desc = {
       .size = sizeof desc, .source = &side[0], .destination = &side[1], .shape = shape};
+  desc.access = LLRT_RESHARD_WRITE; /* sources are the caller's, whom no other process sees */
   if (!PyArg_ParseTuple(args, "OssOssK", &capsule, &text[0], &text[1], &object, &name[0], &name[1],
                         &stream) ||
       take_shape(object, &rank, shape) < 0 || parse(text[0], rank, shape, &side[0]) < 0 ||

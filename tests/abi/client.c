@@ -212,6 +212,29 @@ static llrt_status use_llrt_reshard_info(llrt_reshard_info *info) {
   return status;
 }
 
+/* The same, run. */
+static llrt_status use_llrt_reshard_run_params(llrt_reshard_run_params *run) {
+  static _Alignas(16) char signals[4096];
+  static _Alignas(16) float from[N * N], to[N * N];
+  void *const list[1] = {signals}, *const sources[1] = {from}, *const destinations[1] = {to};
+  llrt_comm_params params = {.size = sizeof params, .ranks = 1, .signals = list};
+  llrt_reshard_desc desc = {.size = sizeof desc, .shape = square};
+  llrt_sharding sharding;
+  llrt_comm *comm = NULL;
+  llrt_reshard *reshard = NULL;
+  llrt_status status = llrt_sharding_parse("mesh(a=1): P(a)", NULL, 2, square, &sharding);
+  desc.source = desc.destination = &sharding;
+  desc.source_dtype = desc.destination_dtype = LLRT_F32;
+  run->sources = sources;
+  run->destinations = destinations;
+  if (!status) status = llrt_comm_create(at.device, &params, &comm);
+  if (!status) status = llrt_reshard_prepare(comm, &desc, NULL, &reshard);
+  if (!status) status = llrt_reshard_run_with(reshard, run, NULL);
+  llrt_reshard_destroy(&reshard);
+  llrt_comm_destroy(&comm);
+  return status;
+}
+
 static llrt_status use_llrt_cache_params(llrt_cache_params *cache) {
   const llrt_context_params params = {.size = sizeof params, .cache = cache};
   llrt_context *context;
@@ -426,7 +449,8 @@ static llrt_status use_llrt_compile_event(llrt_compile_event *event) {
   FILLED(llrt_dot_packing) READ(llrt_dot_params) READ(llrt_gather_params) \
   FILLED(llrt_kernel_info) READ(llrt_nvmma_params) READ(llrt_nvmma_shared_params) \
   READ(llrt_op_desc) READ(llrt_padded_params) READ(llrt_prepare_params) READ(llrt_recipe_params) \
-  READ(llrt_reduce_params) FILLED(llrt_repack_info) READ(llrt_run_params) \
+  READ(llrt_reduce_params) FILLED(llrt_repack_info) READ(llrt_reshard_run_params) \
+  READ(llrt_run_params) \
   READ(llrt_scan_params) READ(llrt_slice_params) FILLED(llrt_struct_info) \
   READ(llrt_swizzle_params) READ(llrt_tensor_memory_params) FILLED(llrt_tune_candidate)
 /* clang-format on */

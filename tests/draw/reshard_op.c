@@ -40,8 +40,10 @@ int reshard_op_edit(void *of, int way) {
   }
   way -= LLRT_MAX_RANK;
   if (way == 0) {
-    if (!c->flip) return -1;
-    c->flip = 0;
+    if (!c->flip && !c->scaled && !c->permuted) return -1;
+    if (c->permuted) c->permuted = false;
+    else if (c->scaled) c->scaled = false;
+    else c->flip = 0;
     return 1;
   }
   if (way <= 2) return plain_storage(side[way - 1]);

@@ -15,7 +15,14 @@ typedef struct reshard_case {
   int64_t shape[LLRT_MAX_RANK];
   llrt_dtype from, to;
   uint64_t flip; /* of an XOR map; 0: none */
-  int parts;     /* of messages by NCCL */
+  bool permuted; /* with a WORD_BITS map, behind the others */
+  uint8_t perm[32];
+  int parts;   /* of messages by NCCL */
+  int access;  /* llrt_reshard_access */
+  bool scaled; /* with a SCALE map, and: */
+  llrt_sharding scale;
+  llrt_dtype scale_dtype;
+  int64_t group[LLRT_MAX_RANK];
 } reshard_case;
 
 typedef enum reshard_result {
@@ -41,6 +48,9 @@ void reshard_case_draw(random_source *source, reshard_case *c);
 /* Runs it twice on the same memory. message[size]: why it was refused, or what is wrong. */
 reshard_result reshard_case_run(const reshard_case *c, const reshard_place *place, char *message,
                                 size_t size);
+
+/* Positions of the scales along each axis. */
+void reshard_case_scale_shape(const reshard_case *c, int64_t *shape);
 
 /* The case in a line or two. */
 void reshard_case_print(const reshard_case *c, char *text, size_t size);

@@ -115,6 +115,58 @@ static void draw_side(random_source *source, const reshard_case *c, int rank, bo
   draw_storage(source, rank, &s->storage);
 }
 
+/* ---- scales ---- */
+
+/* A case with numbers that are exact in all of these types: 0 to 3 times a power of two. */
+static void draw_scales(random_source *source, reshard_case *c) {
+  static const llrt_dtype numbers[] = {LLRT_F32,  LLRT_BF16, LLRT_F16, LLRT_E4M3, LLRT_E5M2,
+                                       LLRT_E2M1, LLRT_I8,   LLRT_F64, LLRT_I32};
+  static const llrt_dtype scales[] = {LLRT_F32,  LLRT_BF16, LLRT_F16,
+                                      LLRT_E4M3, LLRT_E5M2, LLRT_E8M0};
+  static const int64_t groups[] = {0, 1, 2, 3, 4, 5, 8, LLRT_GROUP_ALL};
+  bool sums = c->source.partial != 0 || c->destination.partial != 0;
+  c->scaled = true;
+  c->flip = 0;
+  if (!sums) c->from = numbers[random_below(source, 9)];
+  if (!sums) c->to = numbers[random_below(source, 9)];
+  c->scale_dtype = scales[random_below(source, 6)];
+  for (int axis = 0; axis < c->source.rank; axis++)
+    c->group[axis] = groups[random_below(source, 8)];
+  draw_side(source, c, c->source.rank, false, &c->scale);
+  if (c->destination.storage.pad == LLRT_PAD_VALUE && random_below(source, 8))
+    c->destination.storage.pad_value = 0;
+}
+
+void reshard_case_scale_shape(const reshard_case *c, int64_t *shape) {
+  for (int axis = 0; axis < c->source.rank; axis++) {
+    int64_t group = c->group[axis] ? c->group[axis] : 1;
+    shape[axis] = group == LLRT_GROUP_ALL ? 1 : (c->shape[axis] + group - 1) / group;
+  }
+}
+
+/* Of destinations that are dense in most cases, or none would have whole words. */
+static void draw_permutation(random_source *source, reshard_case *c) {
+  c->permuted = true;
+  for (int i = 0; i < 32; i++) c->perm[i] = (uint8_t)i;
+  for (int i = 31; i > 0; i--) {
+    int j = random_below(source, i + 1);
+    uint8_t t = c->perm[i];
+    c->perm[i] = c->perm[j];
+    c->perm[j] = t;
+  }
+  if (random_below(source, 4)) c->destination.storage.pad = LLRT_PAD_KEEP;
+  if (c->destination.storage.pad == LLRT_PAD_KEEP) c->destination.storage.pad_value = 0;
+}
+
+/* What came later is drawn from a source of its own: cases stay what they are. */
+static void draw_more(uint64_t seed, reshard_case *c) {
+  random_source own = {.state = seed * 0x9e3779b97f4a7c15ull + 1};
+  random_below(&own, 2);
+  c->access = random_below(&own, 3);
+  if (random_below(&own, 3) == 0) draw_scales(&own, c);
+  if (random_below(&own, 10) == 0) draw_permutation(&own, c);
+}
+
 void reshard_case_draw(random_source *source, reshard_case *c) {
   static const int sizes[] = {2, 3, 4, 6, 8};
   int rank = random_below(source, 20) ? 1 + random_below(source, 3) : 0;
@@ -127,6 +179,7 @@ void reshard_case_draw(random_source *source, reshard_case *c) {
   draw_side(source, c, rank, sums, &c->destination);
   draw_types(source, (c->source.partial | c->destination.partial) != 0, c);
   c->parts = 1 + (int)((source->state >> 20) % 4); /* takes no number: cases stay what they are */
+  draw_more(source->state, c);
 }
 
 void reshard_case_print(const reshard_case *c, char *text, size_t size) {
@@ -138,7 +191,15 @@ void reshard_case_print(const reshard_case *c, char *text, size_t size) {
   for (int axis = 0; axis < c->source.rank; axis++)
     used += (size_t)snprintf(text + used, size - used, "%s%lld", axis ? "x" : "",
                              (long long)c->shape[axis]);
-  snprintf(text + used, size - used, " %s -> %s flip %llx parts %d\n  %s\n  %s",
-           llrt_dtype_name(c->from), llrt_dtype_name(c->to), (unsigned long long)c->flip, c->parts,
-           side[0], side[1]);
+  used += (size_t)snprintf(
+      text + used, size - used, " %s -> %s flip %llx%s parts %d access %d\n  %s\n  %s",
+      llrt_dtype_name(c->from), llrt_dtype_name(c->to), (unsigned long long)c->flip,
+      c->permuted ? " words" : "", c->parts, c->access, side[0], side[1]);
+  if (!c->scaled) return;
+  llrt_sharding_print(&c->scale, side[0], sizeof side[0], &length);
+  used += (size_t)snprintf(text + used, size - used, "\n  scales %s, a group",
+                           llrt_dtype_name(c->scale_dtype));
+  for (int axis = 0; axis < c->source.rank; axis++)
+    used += (size_t)snprintf(text + used, size - used, " %lld", (long long)c->group[axis]);
+  snprintf(text + used, size - used, ": %s", side[0]);
 }

@@ -3,6 +3,7 @@
 #include "tests/reshard/reshard_graph.h"
 #include "tests/storage_walk.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,14 +16,16 @@ enum { GUARD = 64, POISON = 0xa5 };
 typedef struct part_memory {
   void *data; /* NULL: the rank has none */
   uint8_t *bytes;
-  size_t size; /* with a guard behind */
+  size_t size;   /* with a guard behind */
+  uint8_t *word; /* of each 32-bit word: 1 if a WORD_BITS map acts on it */
 } part_memory;
 
 typedef struct run {
   const reshard_case *c;
   const reshard_place *place;
-  part_memory source[RESHARD_MAX_RANKS], destination[RESHARD_MAX_RANKS];
-  void *sources[RESHARD_MAX_RANKS], *destinations[RESHARD_MAX_RANKS], *signals[RESHARD_MAX_RANKS];
+  part_memory source[RESHARD_MAX_RANKS], destination[RESHARD_MAX_RANKS], scale[RESHARD_MAX_RANKS];
+  void *sources[RESHARD_MAX_RANKS], *destinations[RESHARD_MAX_RANKS], *scales[RESHARD_MAX_RANKS];
+  void *signals[RESHARD_MAX_RANKS];
   size_t signal_bytes;
   llrt_nccl_id id;
   llrt_status status[RESHARD_MAX_RANKS];
@@ -40,17 +43,31 @@ static void put(uint8_t *bytes, int64_t place, int bits, uint64_t code) {
   memcpy(bytes + place * (bits / 8), &code, (size_t)bits / 8); /* little-endian */
 }
 
-/* The code of a small integer. */
-static uint64_t code_of(llrt_dtype dtype, int64_t value) {
-  float narrow = (float)value;
-  double wide = (double)value;
-  uint32_t word;
-  uint64_t code = (uint64_t)value;
-  memcpy(&word, &narrow, sizeof word);
-  if (dtype == LLRT_F32) return word;
-  if (dtype == LLRT_BF16) return word >> 16;
-  if (dtype == LLRT_F64) memcpy(&code, &wide, sizeof code);
-  return code;
+/* Bits of a float type: exponent, fraction. */
+static bool float_format(llrt_dtype dtype, int *exponent, int *fraction) {
+  static const struct {
+    llrt_dtype dtype;
+    int exponent, fraction;
+  } formats[] = {{LLRT_F64, 11, 52}, {LLRT_F32, 8, 23}, {LLRT_F16, 5, 10}, {LLRT_BF16, 8, 7},
+                 {LLRT_E4M3, 4, 3},  {LLRT_E5M2, 5, 2}, {LLRT_E2M1, 2, 1}, {LLRT_E8M0, 8, 0}};
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    if (formats[i].dtype == dtype) {
+      *exponent = formats[i].exponent;
+      *fraction = formats[i].fraction;
+      return true;
+    }
+  return false;
+}
+
+/* The code of a number that the type has exactly, of an integer type rounded to the even one. */
+static uint64_t code_of(llrt_dtype dtype, double value) {
+  int exponent, fraction, power;
+  if (!float_format(dtype, &exponent, &fraction)) return (uint64_t)(int64_t)nearbyint(value);
+  if (value == 0) return 0;
+  double part = frexp(value, &power); /* 0.5 <= part < 1 */
+  int bias = (1 << (exponent - 1)) - 1, biased = power - 1 + bias;
+  if (biased < 1) return (uint64_t)ldexp(part, power + bias - 1 + fraction); /* subnormal */
+  return (uint64_t)biased << fraction | (uint64_t)ldexp(2 * part - 1, fraction);
 }
 
 static uint64_t mix(uint64_t x) {
@@ -77,33 +94,89 @@ static int64_t count_summands(const llrt_sharding *s) {
   return n;
 }
 
-/* What summand `summand` of the source has at coords; every sum is of small integers. */
+/* What summand `summand` of the source has at coords, as a number: sums are of small integers; what
+ * is scaled alone is exact in all types. */
+static double value_of(const reshard_case *c, const int64_t *coords, int64_t summand) {
+  bool few = c->scaled && count_summands(&c->source) == 1;
+  return (double)(number_of(c, coords) >> 8 * summand & (few ? 3 : 15));
+}
+
 static uint64_t given(const reshard_case *c, const int64_t *coords, int64_t summand) {
-  uint64_t number = number_of(c, coords);
-  if (!has_values(c->from)) return number;
-  return code_of(c->from, (int64_t)(number >> 8 * summand & 15));
+  if (!has_values(c->from)) return number_of(c, coords);
+  return code_of(c->from, value_of(c, coords, summand));
+}
+
+/* The scale at coords of the scales: 1/2, 1 or 2. */
+static double scale_at(const reshard_case *c, const int64_t *coords) {
+  return ldexp(1, (int)(number_of(c, coords) >> 40) % 3 - 1);
+}
+
+static double scale_of(const reshard_case *c, const int64_t *coords) {
+  int64_t of[LLRT_MAX_RANK] = {0};
+  for (int axis = 0; axis < c->source.rank; axis++) {
+    int64_t group = c->group[axis] ? c->group[axis] : 1;
+    of[axis] = group == LLRT_GROUP_ALL ? 0 : coords[axis] / group;
+  }
+  return c->scaled ? scale_at(c, of) : 1;
 }
 
 /* What summand `summand` of the destination is to have. */
 static uint64_t wanted(const reshard_case *c, const int64_t *coords, int64_t summand) {
-  uint64_t number = number_of(c, coords);
-  int64_t sum = 0;
-  if (!has_values(c->from)) return number ^ c->flip;
-  for (int64_t s = 0; s < count_summands(&c->source); s++) sum += (int64_t)(number >> 8 * s & 15);
-  return code_of(c->to, summand ? 0 : sum);
+  double sum = 0;
+  if (!has_values(c->from)) return number_of(c, coords) ^ c->flip;
+  for (int64_t s = 0; s < count_summands(&c->source); s++) sum += value_of(c, coords, s);
+  return code_of(c->to, summand ? 0 : sum * scale_of(c, coords));
 }
 
 /* ---- memory ---- */
 
-/* Fills bytes, which are poison, as the part of `s` that `rank` has. */
-static void fill(const reshard_case *c, const llrt_sharding *s, int rank, bool target,
-                 part_memory *memory) {
+/* One of a case's tensors. */
+typedef enum role { SOURCE, DESTINATION, SCALE } role;
+
+static const llrt_sharding *sharding_of(const reshard_case *c, role of) {
+  return of == SOURCE ? &c->source : of == DESTINATION ? &c->destination : &c->scale;
+}
+
+static llrt_dtype dtype_of(const reshard_case *c, role of) {
+  return of == SOURCE ? c->from : of == DESTINATION ? c->to : c->scale_dtype;
+}
+
+static void shape_of(const reshard_case *c, role of, int64_t *shape) {
+  if (of == SCALE) reshard_case_scale_shape(c, shape);
+  else memcpy(shape, c->shape, sizeof c->shape);
+}
+
+static uint64_t code_at(const reshard_case *c, role of, const int64_t *coords, int64_t summand) {
+  if (of == SCALE) return code_of(c->scale_dtype, scale_at(c, coords));
+  return of == SOURCE ? given(c, coords, summand) : wanted(c, coords, summand);
+}
+
+/* Words that hold elements: those are whole words where a re-shard is not refused. */
+static void note_word(part_memory *memory, int64_t place, int bits) {
+  for (int64_t bit = place * bits; bit < (place + 1) * bits; bit += bits < 32 ? bits : 32)
+    memory->word[bit / 32] = 1;
+}
+
+static void permute_words(const reshard_case *c, part_memory *memory) {
+  for (size_t i = 0; i < memory->size / 4; i++) {
+    uint32_t word, permuted = 0;
+    if (!memory->word[i]) continue;
+    memcpy(&word, memory->bytes + 4 * i, sizeof word);
+    for (int bit = 0; bit < 32; bit++) permuted |= (word >> c->perm[bit] & 1) << bit;
+    memcpy(memory->bytes + 4 * i, &permuted, sizeof permuted);
+  }
+}
+
+/* Fills bytes, which are poison, as the part that `rank` has. */
+static void fill(const reshard_case *c, role of, int rank, part_memory *memory) {
+  const llrt_sharding *s = sharding_of(c, of);
   llrt_part part;
   llrt_storage_binding binding;
-  llrt_dtype dtype = target ? c->to : c->from;
-  int bits = llrt_dtype_bits(dtype);
+  int bits = llrt_dtype_bits(dtype_of(c, of));
+  int64_t shape[LLRT_MAX_RANK];
   storage_walk walk;
-  llrt_sharding_part(s, c->shape, rank, &part);
+  shape_of(c, of, shape);
+  llrt_sharding_part(s, shape, rank, &part);
   llrt_storage_bind(&s->storage, s->rank, part.extent, NULL, &binding);
   if (binding.span == 0) return;
   storage_walk_begin(&walk, &s->storage, &binding);
@@ -111,12 +184,12 @@ static void fill(const reshard_case *c, const llrt_sharding *s, int rank, bool t
     int64_t coords[LLRT_MAX_RANK];
     bool element = storage_walk_is_element(&walk, part.extent);
     for (int axis = 0; axis < s->rank; axis++) coords[axis] = walk.coords[axis] + part.begin[axis];
-    if (element)
-      put(memory->bytes, walk.place, bits,
-          target ? wanted(c, coords, part.summand) : given(c, coords, part.summand));
-    else if (target && s->storage.pad == LLRT_PAD_VALUE)
+    if (element) put(memory->bytes, walk.place, bits, code_at(c, of, coords, part.summand));
+    else if (of == DESTINATION && s->storage.pad == LLRT_PAD_VALUE)
       put(memory->bytes, walk.place, bits, s->storage.pad_value);
+    if (element && of == DESTINATION && c->permuted) note_word(memory, walk.place, bits);
   } while (storage_walk_next(&walk));
+  if (of == DESTINATION && c->permuted) permute_words(c, memory);
 }
 
 static bool holds(const llrt_sharding *s, int rank) {
@@ -124,20 +197,23 @@ static bool holds(const llrt_sharding *s, int rank) {
 }
 
 /* Allocates the rank's part, poisoned. */
-static bool make_memory(run *r, const llrt_sharding *s, int rank, llrt_dtype dtype,
-                        part_memory *memory) {
+static bool make_memory(run *r, role of, int rank, part_memory *memory) {
+  const llrt_sharding *s = sharding_of(r->c, of);
   llrt_part part;
   llrt_storage_binding binding;
-  int64_t bytes;
+  int64_t bytes, shape[LLRT_MAX_RANK];
   *memory = (part_memory){.data = NULL};
   if (!holds(s, rank)) return true;
-  if (llrt_sharding_part(s, r->c->shape, rank, &part) != LLRT_OK ||
+  shape_of(r->c, of, shape);
+  if (llrt_sharding_part(s, shape, rank, &part) != LLRT_OK ||
       llrt_storage_bind(&s->storage, s->rank, part.extent, NULL, &binding) != LLRT_OK ||
-      llrt_storage_bytes(&binding, llrt_dtype_bits(dtype), &bytes) != LLRT_OK)
+      llrt_storage_bytes(&binding, llrt_dtype_bits(dtype_of(r->c, of)), &bytes) != LLRT_OK)
     return false;
   memory->size = (size_t)bytes + GUARD;
   memory->bytes = malloc(memory->size);
+  memory->word = calloc(memory->size / 4 + 1, 1);
   memset(memory->bytes, POISON, memory->size);
+  if (of != DESTINATION) fill(r->c, of, rank, memory);
   return llrt_memory_allocate(r->place->device[rank], memory->size, &memory->data) == LLRT_OK;
 }
 
@@ -151,13 +227,15 @@ static bool upload(run *r, int rank, const part_memory *memory) {
 static bool make_rank(run *r, int rank) {
   const reshard_case *c = r->c;
   llrt_device *device = r->place->device[rank];
-  if (!make_memory(r, &c->source, rank, c->from, &r->source[rank]) ||
-      !make_memory(r, &c->destination, rank, c->to, &r->destination[rank]))
+  if (!make_memory(r, SOURCE, rank, &r->source[rank]) ||
+      !make_memory(r, DESTINATION, rank, &r->destination[rank]) ||
+      (c->scaled && !make_memory(r, SCALE, rank, &r->scale[rank])))
     return false;
-  if (r->source[rank].data) fill(c, &c->source, rank, false, &r->source[rank]);
+  r->scales[rank] = r->scale[rank].data;
   r->sources[rank] = r->source[rank].data;
   r->destinations[rank] = r->destination[rank].data;
   return upload(r, rank, &r->source[rank]) && upload(r, rank, &r->destination[rank]) &&
+         upload(r, rank, &r->scale[rank]) &&
          llrt_memory_allocate(device, r->signal_bytes, &r->signals[rank]) == LLRT_OK &&
          llrt_memory_set(device, r->signals[rank], 0, r->signal_bytes, r->place->stream) ==
              LLRT_OK &&
@@ -169,9 +247,14 @@ static void free_all(run *r) {
     llrt_device *device = r->place->device[rank];
     llrt_memory_free(device, r->source[rank].data);
     llrt_memory_free(device, r->destination[rank].data);
+    llrt_memory_free(device, r->scale[rank].data);
     llrt_memory_free(device, r->signals[rank]);
+    free(r->scale[rank].bytes);
     free(r->source[rank].bytes);
     free(r->destination[rank].bytes);
+    free(r->source[rank].word);
+    free(r->destination[rank].word);
+    free(r->scale[rank].word);
   }
 }
 
@@ -185,11 +268,20 @@ typedef struct rank_thread {
 /* With addresses of all ranks, or by NCCL of the own parts alone. */
 static llrt_status run_once(run *r, int rank, const llrt_reshard *reshard) {
   void *sources[RESHARD_MAX_RANKS] = {NULL}, *destinations[RESHARD_MAX_RANKS] = {NULL};
-  if (!r->place->nccl)
-    return llrt_reshard_run(reshard, r->sources, r->destinations, r->place->stream);
-  sources[rank] = r->sources[rank];
-  destinations[rank] = r->destinations[rank];
-  return llrt_reshard_run(reshard, sources, destinations, r->place->stream);
+  void *scales[RESHARD_MAX_RANKS] = {NULL};
+  llrt_reshard_run_params params = {.size = sizeof params,
+                                    .sources = r->sources,
+                                    .destinations = r->destinations,
+                                    .scales = r->c->scaled ? r->scales : NULL};
+  if (r->place->nccl) {
+    sources[rank] = r->sources[rank];
+    destinations[rank] = r->destinations[rank];
+    scales[rank] = r->scales[rank];
+    params.sources = sources;
+    params.destinations = destinations;
+    params.scales = r->c->scaled ? scales : NULL;
+  }
+  return llrt_reshard_run_with(reshard, &params, r->place->stream);
 }
 
 /* The second run: at once, or as a graph. */
@@ -200,6 +292,16 @@ static llrt_status run_again(run *r, int rank, const llrt_reshard *reshard) {
   llrt_status status = run_once(r, rank, reshard);
   if (captured && !reshard_graph_replay(place->stream, 2)) return LLRT_INTERNAL;
   return status;
+}
+
+static int make_maps(const reshard_case *c, llrt_map *maps) {
+  int n = 0;
+  if (c->flip) maps[n++] = (llrt_map){.kind = LLRT_MAP_XOR, .constant = c->flip};
+  if (c->scaled) maps[n++] = (llrt_map){.kind = LLRT_MAP_SCALE};
+  if (c->scaled) memcpy(maps[n - 1].group, c->group, sizeof c->group);
+  if (c->permuted) maps[n++] = (llrt_map){.kind = LLRT_MAP_WORD_BITS};
+  if (c->permuted) memcpy(maps[n - 1].perm, c->perm, sizeof c->perm);
+  return n;
 }
 
 static llrt_status run_rank(run *r, int rank) {
@@ -213,14 +315,18 @@ static llrt_status run_rank(run *r, int rank) {
                                    .timeout_ms = r->place->timeout_ms,
                                    .nccl_id = nccl ? &r->id : NULL,
                                    .nccl_library = nccl};
-  const llrt_map flip = {.kind = LLRT_MAP_XOR, .constant = c->flip};
-  const llrt_reshard_desc desc = {.source = &c->source,
+  llrt_map maps[2];
+  const llrt_reshard_desc desc = {.size = sizeof desc,
+                                  .source = &c->source,
                                   .destination = &c->destination,
                                   .shape = c->shape,
                                   .source_dtype = c->from,
                                   .destination_dtype = c->to,
-                                  .maps = &flip,
-                                  .n_maps = c->flip != 0,
+                                  .maps = maps,
+                                  .n_maps = make_maps(c, maps),
+                                  .scale = c->scaled ? &c->scale : NULL,
+                                  .scale_dtype = c->scale_dtype,
+                                  .access = c->access,
                                   .parts = c->parts};
   llrt_comm *comm = NULL;
   llrt_reshard *reshard = NULL;
@@ -275,7 +381,7 @@ static reshard_result compare(run *r, int rank, char *message, size_t size) {
   llrt_device *device = r->place->device[rank];
   if (!memory->data) return RESHARD_RIGHT;
   uint8_t *found = malloc(memory->size);
-  fill(r->c, &r->c->destination, rank, true, memory);
+  fill(r->c, DESTINATION, rank, memory);
   bool read = llrt_memory_copy(device, found, memory->data, memory->size, LLRT_COPY_FROM_DEVICE,
                                r->place->stream) == LLRT_OK &&
               llrt_stream_synchronize(device, r->place->stream) == LLRT_OK;

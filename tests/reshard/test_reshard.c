@@ -107,6 +107,72 @@ Test(reshard, launches) {
   cr_expect(strstr(text, "\n   0             2   2         2 "), "%s", text);
 }
 
+/* From two ranks to two: the narrower type crosses, and the longer pieces are the peers'. */
+Test(reshard, access) {
+  static const struct {
+    int64_t m, n;
+    const char *destination;
+    llrt_dtype from, to;
+    const char *line;
+  } rows[] = {
+      {64, 64, "P(None, a)", LLRT_B16, LLRT_B16,
+       "ranks write peers' memory: 4096 bytes of sectors on links, 4096 if they read it\n"},
+      {64, 64, "P(None, a)", LLRT_BF16, LLRT_E4M3,
+       "ranks write peers' memory: 2048 bytes of sectors on links, 4096 if they read it\n"},
+      {64, 64, "P(None, a)", LLRT_E4M3, LLRT_BF16,
+       "ranks read peers' memory: 2048 bytes of sectors on links, 4096 if they wrote it\n"},
+      /* 128 pieces of two bytes each way, which take a sector each; two rows of 128 */
+      {4, 256, "P(None, a) o col_major", LLRT_B8, LLRT_B8,
+       "ranks read peers' memory: 512 bytes of sectors on links, 8192 if they wrote it\n"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    static char text[1 << 14];
+    char destination[200];
+    snprintf(destination, sizeof destination, "mesh(a=2): %s", rows[i].destination);
+    reshard_case c = case_of(2, "mesh(a=2): P(a, None)", destination, rows[i].m, rows[i].n);
+    c.from = rows[i].from;
+    c.to = rows[i].to;
+    explain_to(&c, text, sizeof text);
+    cr_expect(strstr(text, rows[i].line), "row %zu: %s", i, text);
+  }
+}
+
+/* Bytes of scales cross where the rank that moves a box has not its scales; several boxes' scales
+ * are taken to one place by a launch of their own. */
+Test(reshard, explained_with_scales) {
+  static const struct {
+    const char *scale, *line;
+  } rows[] = {
+      {"mesh(a=2): P(a)", "\n   0             1   1         2             512           512 "},
+      {"mesh(a=2): P()", "\n   0             1   1         2             512           512 "},
+      /* half of rank 0's scales are rank 1's: four of a box, of four bytes */
+      {"mesh(a=2): P(None, a)",
+       "\n   0             2   2         2             528           528 "},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    static char text[1 << 14];
+    reshard_case c = case_of(2, "mesh(a=2): P(a, None)", "mesh(a=2): P(None, a)", 64, 32);
+    int64_t shape[2] = {8, 2};
+    size_t length;
+    cr_assert_eq(llrt_sharding_parse(rows[i].scale, NULL, 2, shape, &c.scale), LLRT_OK);
+    const llrt_map map = {.kind = LLRT_MAP_SCALE, .group = {8, 16}};
+    const llrt_reshard_desc desc = {.size = sizeof desc,
+                                    .source = &c.source,
+                                    .destination = &c.destination,
+                                    .shape = c.shape,
+                                    .source_dtype = LLRT_BF16,
+                                    .destination_dtype = LLRT_E4M3,
+                                    .maps = &map,
+                                    .n_maps = 1,
+                                    .scale = &c.scale,
+                                    .scale_dtype = LLRT_F32,
+                                    .access = LLRT_RESHARD_WRITE};
+    cr_assert_eq(llrt_reshard_explain(&desc, 0, 0, text, sizeof text, &length), LLRT_OK, "%s",
+                 llrt_last_error());
+    cr_expect(strstr(text, rows[i].line), "row %zu: %s", i, text);
+  }
+}
+
 /* 128 x 128 of 16 bits by NCCL: rows to columns stored by rows arrive in place, what goes is
  * packed: read and written once. Messages begin at multiples of 256 bytes of the workspace. */
 Test(reshard, explained_by_nccl) {

@@ -16,6 +16,7 @@
   X(llrt_reshard_prepare, (0, 0, 0, 0)) \
   X(llrt_reshard_run, (0, 0, 0, 0)) \
   X(llrt_reshard_run_in, (0, 0, 0, 0, 0)) \
+  X(llrt_reshard_run_with, (0, 0, 0)) \
   X(llrt_reshard_get, (0, 0)) \
   X(llrt_nccl_id_create, (0, 0, 0)) \
   X(llrt_reshard_move, (0, 0, 0, 0)) \

@@ -1,0 +1,22 @@
+/* Parts of shardings, rank by rank, and what two of them have in common. */
+#ifndef LLRT_RUNTIME_RESHARD_PARTS_H
+#define LLRT_RUNTIME_RESHARD_PARTS_H
+
+#include <llrt/mesh.h>
+
+/* The part of a rank; *part has extents 0 where it is not of the mesh, and the result is false. */
+bool reshard_part(const llrt_sharding *sharding, const int64_t *shape, int64_t rank,
+                  llrt_part *part);
+
+/* What parts of `axes` axes have in common; false: nothing. */
+bool reshard_overlap(int axes, const llrt_part *a, const llrt_part *b, int64_t *begin,
+                     int64_t *extent);
+
+/* Whether two parts are the same box. */
+bool reshard_same_box(const llrt_part *a, const llrt_part *b);
+
+/* How many summands each element is the sum of, and how many copies there are of each. */
+int64_t reshard_count_summands(const llrt_sharding *sharding);
+int64_t reshard_count_copies(const llrt_sharding *sharding);
+
+#endif

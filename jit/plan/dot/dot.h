@@ -107,6 +107,8 @@ typedef struct dot_shape {
   bool three_quarters[2]; /* along M, N: the tile has three quarters of its positions */
   bool swapped;           /* warpgroups: the instruction's first operand is B, so that few rows of
                              D are its columns */
+  int cluster;            /* warpgroups: log2 blocks of a cluster, each of which has a part of
+                             every turn's positions of K; its tile's are of all of them */
   bool rounds;            /* blocks take several tiles, if all copies are boxes and shared memory
                              has room for results beside the rings */
   bool blocked;           /* host: through blocks in scratch memory, if the tile has lanes for it */
@@ -136,6 +138,7 @@ typedef struct dot_draft {
   dot_types types;
   dot_layouts how;
   uint64_t bits[3];      /* by DOT_DIM: the draft's bits that are in the tile */
+  uint64_t cluster;      /* of K's: those that blocks of a cluster number (dot_shape.cluster) */
   bool swapped;          /* warpgroups: the instruction's first operand is B */
   bool boxes;            /* rings are filled by boxes */
   int mixed;             /* 1, 2: only that of A, of B is; 0: not so */

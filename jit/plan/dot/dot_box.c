@@ -62,7 +62,7 @@ llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_
   if (!*found) return LLRT_OK;
   for (int i = 0; i < 2 && *found; i++) {
     int dim = dims[transposed ? 1 - i : i];
-    n[i] = bits_count(x->bits[dim]);
+    n[i] = bits_count(x->bits[dim] & ~x->cluster);
     LLRT_TRY(add_dimension(x, tensor, i, first + dim, &box, found));
   }
   if (!*found) return LLRT_OK;

@@ -11,9 +11,11 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/block/block.h"
 #include "jit/plan/dot/dot_stage.h"
 #include "jit/plan/dot/rounds.h"
 #include "jit/plan/draft/draft.h"
+#include "jit/plan/facts/buffer_use.h"
 #include "jit/plan/facts/value.h"
 
 #include <string.h>
@@ -47,6 +49,7 @@ static void make_tile(dot_draft *x, const dot_shape *shape) {
   int first = x->job->desc.tensors[0].rank - 3 + x->job->finish;
   for (int dim = 0; dim < 3 - x->job->finish; dim++)
     take_bits(x, first + dim, dim, shape->bits[dim]);
+  for (int i = 0; i < shape->cluster; i++) x->cluster |= x->d.order[0][x->d.tile_bits - 1 - i];
   draft_fill_grid(&x->d, x->bits[0] | x->bits[1] | x->bits[2], draft_reduced_bits(&x->d));
 }
 
@@ -81,8 +84,9 @@ void dot_count_turns(dot_draft *x) {
 
 static dot_space space_of(const dot_draft *x, const dot_types *types) {
   dot_space space = {.a = types->a, .b = types->b, .acc = types->sum, .tf32 = types->tf32};
+  space.cluster = dot_tile_bits(x, x->cluster);
   for (int dim = 0; dim < 3; dim++)
-    for (uint64_t bits = dot_tile_bits(x, x->bits[dim]); bits; bits &= bits - 1)
+    for (uint64_t bits = dot_tile_bits(x, x->bits[dim] & ~x->cluster); bits; bits &= bits - 1)
       space.bit[dim][space.n[dim]++] = (uint8_t)bits_lowest(bits);
   return space;
 }
@@ -245,6 +249,17 @@ static llrt_status add_steps(dot_draft *x, const dot_access *sums, int carried) 
   return join_step(x, carried, loaded);
 }
 
+/* Sums of a cluster's blocks are joined in their order, and each block has a part of them. One
+ * whose memory others still read must not end. */
+static llrt_status cluster_results(dot_draft *x, int sums) {
+  const int results = bits_count(x->bits[DOT_DIM_M]) + bits_count(x->bits[DOT_DIM_N]);
+  reduce_value value = {.op = LLRT_COMBINE_SUM, .type = x->types.sum, .key = sums};
+  LLRT_TRY(reduce_block(&x->d, &value, results, true));
+  LLRT_TRY(dot_epilogue(x, value.key));
+  if (!plan_others_read(x->d.kernel)) return LLRT_OK;
+  return draft_step(x->d.kernel, (plan_step){.kind = PLAN_BARRIER});
+}
+
 static llrt_status kernel_steps(dot_draft *x) {
   plan_kernel *kernel = x->d.kernel;
   dot_access sums;
@@ -264,7 +279,7 @@ static llrt_status kernel_steps(dot_draft *x) {
   LLRT_TRY(x->job->finish ? add_steps(x, &sums, carried) : multiply_steps(x, carried));
   draft_close(kernel, walk);
   if (x->warpgroups && !x->types.short_sums) LLRT_TRY(dot_stage_finish(&x->d, &carried));
-  return dot_epilogue(x, carried);
+  return x->cluster ? cluster_results(x, carried) : dot_epilogue(x, carried);
 }
 
 /* ---- the whole ---- */
@@ -296,7 +311,8 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   draft_begin(d, &job->desc, target, options, kernel);
   if (target->simd_lanes)
     kernel->lane_bits = shape.blocked ? sum_lanes(job, target) : host_lanes(job, target);
-  else kernel->warp_bits = shape.warps;
+  else kernel->warp_bits = shape.warps + shape.cluster;
+  kernel->cluster_bits = shape.cluster;
   d->splits = split;
   draft_sum_along(d, job->finish ? 0 : rank - 1, job->finish ? rank - 2 : rank - 3);
   for (int dim = 0; dim < 2; dim++)
@@ -307,6 +323,8 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   if (d->divided) return LLRT_OK;
   if (shape.blocked) dot_shape_block(&x, &shape);
   make_tile(&x, &shape);
+  if (shape.cluster && bits_count(x.bits[DOT_DIM_K]) < shape.bits[DOT_DIM_K])
+    return llrt_error(LLRT_UNSUPPORTED, "K has no positions for all blocks of a cluster");
   if (shape.blocked) dot_order_blocks(&x);
   LLRT_TRY(draft_space(d));
   if (!job->finish) dot_count_turns(&x);
@@ -324,7 +342,7 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   } else {
     if (shape.warpgroups) LLRT_TRY(choose_warpgroups(&x));
     else if (!job->finish) LLRT_TRY(choose_way(&x));
-    if (shape.rounds && (x.boxes || x.mixed) && !split) LLRT_TRY(rounds_begin(d));
+    if (shape.rounds && (x.boxes || x.mixed) && !split && !shape.cluster) LLRT_TRY(rounds_begin(d));
     LLRT_TRY(kernel_steps(&x));
   }
   draft_finish(kernel);

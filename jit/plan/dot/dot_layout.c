@@ -90,7 +90,8 @@ static void place_threads(const plan_kernel *kernel, placer *p, const dot_operan
   }
   for (int dim = 0; dim < 2; dim++)
     for (int i = 0; i < how->warps[dim]; i++) add(&dims[2], top(p, dim, i, how->warps[dim]));
-  while (dims[2].n < kernel->warp_bits) add(&dims[2], 0);
+  while (dims[2].n < kernel->warp_bits - bits_count(p->space->cluster)) add(&dims[2], 0);
+  for (uint64_t left = p->space->cluster; left; left &= left - 1) add(&dims[2], left & -left);
 }
 
 /* The operand's registers: the instruction's, then sums, then its own dim's bits that the result
@@ -132,7 +133,7 @@ bool dot_layouts_make(const plan_kernel *kernel, const dot_space *space, const d
   dot_operand operand[3];
   columns acc[3] = {{0}}, dims[3];
   uint64_t m = mask_of(space, DOT_DIM_M), n = mask_of(space, DOT_DIM_N),
-           k = mask_of(space, DOT_DIM_K);
+           k = mask_of(space, DOT_DIM_K), all = k | space->cluster;
   int first = how->swapped; /* the instruction's operand that is A */
   if (!fits_tile(&p)) return false;
   for (int o = 0; o < 3; o++) dot_instruction_operand(p.row, o, &operand[o]);
@@ -148,14 +149,14 @@ bool dot_layouts_make(const plan_kernel *kernel, const dot_space *space, const d
     while (p.placed[dim] < space->n[dim] - how->warps[dim]) add(&acc[0], next(&p, dim));
   out->how = *how;
   if (!fill_value(kernel, k, space->acc, acc, room->results, &out->acc)) return false;
-  place_operand(&p, &operand[first], acc, m | k, operand[DOT_ACC].registers, dims);
+  place_operand(&p, &operand[first], acc, m | all, operand[DOT_ACC].registers, dims);
   if (!fill_value(kernel, n, space->a, dims, room->operand, &out->a)) return false;
   if (!p.row->layout[DOT_B]) {
     out->b = (plan_value){.bits = 0};
     out->clocks = clocks_of(&p, acc, &operand[DOT_ACC], kernel);
     return true;
   }
-  place_operand(&p, &operand[1 - first], acc, n | k, operand[DOT_ACC].registers, dims);
+  place_operand(&p, &operand[1 - first], acc, n | all, operand[DOT_ACC].registers, dims);
   if (!fill_value(kernel, m, space->b, dims, room->operand, &out->b)) return false;
   out->clocks = clocks_of(&p, acc, &operand[DOT_ACC], kernel);
   return true;
@@ -233,7 +234,7 @@ bool dot_layouts_group(const plan_kernel *kernel, const dot_space *space, const 
     if (room->columns && row->n > room->columns) continue;
     if (best < 0 || row->n > dot_instruction_at(best)->n) best = i;
   }
-  int groups = kernel->warp_bits - GROUP_BITS;
+  int groups = kernel->warp_bits - kernel->cluster_bits - GROUP_BITS;
   if (best < 0 || groups < 0) return false;
   int rows = bits_min(groups, space->n[m] - dot_instruction_at(best)->m);
   dot_sharing how = {.instruction = best, .swapped = swapped};

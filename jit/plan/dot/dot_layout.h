@@ -12,6 +12,7 @@ enum { DOT_DIM_M = 0, DOT_DIM_N = 1, DOT_DIM_K = 2 };
 typedef struct dot_space {
   int n[3];             /* by DOT_DIM: how many bits the tile has */
   uint8_t bit[3][24];   /* those: numbers of the kernel's tile bits, as instructions take them */
+  uint64_t cluster;     /* tile bits along K beside these, which blocks of a cluster number */
   llrt_dtype a, b, acc; /* types of the multiplied elements and of their sums */
   bool tf32;            /* f32 elements may lose their lowest 13 bits */
 } dot_space;

@@ -117,6 +117,9 @@ llrt_status dot_memory_value(const dot_draft *x, int tensor, uint64_t mask, dot_
   placer p = {.x = x, .tensor = tensor, .all = mask, .mask = mask};
   for (int i = 0; i < x->n_iterated; i++) p.mask &= ~x->iterated[i];
   const plan_kernel *kernel = x->d.kernel;
+  const uint64_t parted = mask & x->cluster; /* each block of the cluster copies its own */
+  const int warps = kernel->warp_bits - (parted ? kernel->cluster_bits : 0);
+  p.mask &= ~parted;
   bool host = kernel->target.simd_lanes;
   int word = draft_word_of(&x->d, kernel->tensor_bits[tensor]);
   draft_runs_of((draft *)&x->d, tensor, &p.runs);
@@ -135,10 +138,12 @@ llrt_status dot_memory_value(const dot_draft *x, int tensor, uint64_t mask, dot_
     fill_runs(&p, 1, kernel->lane_bits, p.vector);
   }
   fill(&p, 1, kernel->lane_bits);
-  fill(&p, 2, kernel->warp_bits);
+  fill(&p, 2, warps);
   fill(&p, 0, LLRT_MAX_BITS);
   if (p.list[0].n - word > 8)
     return llrt_error(LLRT_UNSUPPORTED, "a thread would hold 2^%d elements", p.list[0].n);
+  while (parted && p.list[2].n < warps) p.list[2].at[p.list[2].n++] = 0;
+  for (uint64_t left = parted; left; left &= left - 1) p.list[2].at[p.list[2].n++] = left & -left;
   LLRT_TRY(make_value(&p, &out->value));
   if (host) {
     dot_value_access(x, tensor, &out->value, out);

@@ -14,6 +14,19 @@ static int vectors_of(const plan_value *value, const dot_space *space, int dim, 
   return space->n[dim];
 }
 
+/* Each block of a cluster has its own part: the layout's last in-dim, which it lacks so far. */
+static llrt_status add_cluster(const plan_value *value, const dot_space *space,
+                               llrt_layout *layout) {
+  const int n = llrt_layout_in_bits(layout), blocks = bits_count(space->cluster);
+  if (blocks == 0) return LLRT_OK;
+  layout->n_in--;
+  LLRT_TRY(llrt_layout_add_in(layout, "block", blocks));
+  uint64_t left = space->cluster;
+  for (int i = 0; i < blocks; i++, left &= left - 1)
+    layout->column[n + i] = plan_value_bits_of(value, left & -left);
+  return LLRT_OK;
+}
+
 llrt_status dot_stage_buffer(draft *d, const plan_value *value, const dot_space *space, int operand,
                              bool transposed, int offset, int *buffer) {
   plan_kernel *kernel = d->kernel;
@@ -32,6 +45,7 @@ llrt_status dot_stage_buffer(draft *d, const plan_value *value, const dot_space 
                       .offset = (offset + DOT_SHARED_ALIGNMENT - 1) & -DOT_SHARED_ALIGNMENT};
   LLRT_TRY(
       dot_shared_layout(position, n_position, k, n_k, value->bits, transposed, tile, &made.layout));
+  LLRT_TRY(add_cluster(value, space, &made.layout));
   *buffer = kernel->n_buffers;
   kernel->buffer[kernel->n_buffers++] = made;
   return LLRT_OK;

@@ -81,7 +81,11 @@ static void name_tile(const dot_planner *p, const dot_shape *shape, const char *
   snprintf(what, PLAN_ATTEMPT_NAME, "%stile %d x %d, turns of %d along K%s%s",
            shape->warpgroups ? "warpgroups, " : "", 1 << shape->bits[DOT_DIM_M],
            (1 << shape->bits[DOT_DIM_N]) * (shape->three_quarters[1] ? 3 : 4) / 4,
-           1 << shape->bits[DOT_DIM_K], *how ? ": " : "", how);
+           1 << shape->bits[DOT_DIM_K],
+           *how             ? ": "
+           : shape->cluster ? ": clusters share K"
+                            : "",
+           how);
   (void)p;
 }
 
@@ -208,9 +212,9 @@ static const struct {
 #define SHARED_TILE 3      /* of blocks that share K */
 #define STAGES_OF_SHARES 3 /* at most, without copies */
 
-/* One of them; shared: blocks share K. UNSUPPORTED where operands do not lie so in tiles of few
- * positions. */
-static llrt_status add_group(dot_planner *p, int tile, bool shared) {
+/* One of them; shared: blocks share K; cluster: log2 blocks of a cluster that do. UNSUPPORTED where
+ * operands do not lie so in tiles of few positions. */
+static llrt_status add_group(dot_planner *p, int tile, bool shared, int cluster) {
   int first = p->out->n_variants, narrow = warpgroup_tiles[tile].narrow;
   dot_shape shape = dot_warpgroup_tile(p);
   bool done;
@@ -219,6 +223,8 @@ static llrt_status add_group(dot_planner *p, int tile, bool shared) {
   if (tile > LARGE_TILE) shape.warps = warpgroup_tiles[tile].warps;
   shape.swapped = narrow == 0;
   shape.three_quarters[1] = warpgroup_tiles[tile].three_quarters;
+  shape.bits[DOT_DIM_K] += cluster;
+  shape.cluster = cluster;
   if (p->options && p->options->wide) narrow = -1;
   int64_t most = narrow < 0 ? 0 : (int64_t)1 << shape.bits[narrow];
   LLRT_TRY(shared ? add_split(p, &shape, -1, &done) : add_whole(p, &shape, narrow, most, &done));
@@ -235,10 +241,25 @@ static llrt_status add_shared(dot_planner *p) {
   for (int tile = GROUP_TILES - 1; tile >= LARGE_TILE; tile--) {
     int first = p->out->n_variants;
     if (first + STAGES_OF_SHARES > PLAN_MAX_VARIANTS) return LLRT_OK;
-    llrt_status status = add_group(p, tile, true);
+    llrt_status status = add_group(p, tile, true, 0);
     if (status == LLRT_UNSUPPORTED) p->out->n_variants = first;
     else LLRT_TRY(status);
   }
+  return LLRT_OK;
+}
+
+/* Few results beside a long K: blocks of a cluster share K, and add up what they have through each
+ * other's shared memory, so that there is no stage behind. */
+static llrt_status add_clusters(dot_planner *p) {
+  static const int8_t tiles[] = {8, 7, SHARED_TILE};
+  for (int i = 0; i < (int)sizeof tiles; i++)
+    for (int cluster = p->target->cluster_bits; cluster > 0; cluster--) {
+      int first = p->out->n_variants;
+      if (first + 1 > PLAN_MAX_VARIANTS) return LLRT_OK;
+      llrt_status status = add_group(p, tiles[i], false, cluster);
+      if (status == LLRT_UNSUPPORTED) p->out->n_variants = first;
+      else LLRT_TRY(status);
+    }
   return LLRT_OK;
 }
 
@@ -247,12 +268,14 @@ static llrt_status add_shared(dot_planner *p) {
 static llrt_status add_warpgroups(dot_planner *p) {
   for (int tile = 0; tile < GROUP_TILES; tile++) {
     int first = p->out->n_variants;
-    llrt_status status = add_group(p, tile, false);
+    llrt_status status = add_group(p, tile, false, 0);
     if (status == LLRT_UNSUPPORTED && tile > SHARED_TILE) p->out->n_variants = first;
     else LLRT_TRY(status);
   }
   if (p->rows || !p->shares) return LLRT_OK;
-  return p->options && p->options->wide ? add_shared(p) : add_group(p, SHARED_TILE, true);
+  if (!p->options || !p->options->wide) return add_group(p, SHARED_TILE, true, 0);
+  LLRT_TRY(add_clusters(p));
+  return add_shared(p);
 }
 
 /* ---- the whole ---- */

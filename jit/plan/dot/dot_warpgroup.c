@@ -52,17 +52,19 @@ static llrt_status find_access(const dot_draft *x, int operand, dot_access *acce
 
 /* Slots of both rings that shared memory has room for beside what results may go through. */
 #define MOST_SLOTS 12
+#define CLUSTER_SLOTS 8 /* two blocks of clusters are to have room on a multiprocessor */
 #define RESULTS_BYTES (34 << 10)
 
 static int slots_of(const dot_draft *x) {
   int bytes = 0;
   for (int i = 0; i < 2; i++) {
-    int elements = bits_count(x->bits[dot_operand_dim(i)]) + bits_count(x->bits[DOT_DIM_K]);
+    int elements =
+        bits_count(x->bits[dot_operand_dim(i)]) + bits_count(x->bits[DOT_DIM_K] & ~x->cluster);
     bytes += plan_access_bytes(x->d.kernel->tensor_bits[dot_operand_tensor(x, i)], elements);
   }
-  return bits_max(
-      bits_min((x->d.kernel->target.facts.shared_bytes - RESULTS_BYTES) / bytes, MOST_SLOTS),
-      DOT_SLOTS);
+  return bits_max(bits_min((x->d.kernel->target.facts.shared_bytes - RESULTS_BYTES) / bytes,
+                           x->cluster ? CLUSTER_SLOTS : MOST_SLOTS),
+                  DOT_SLOTS);
 }
 
 static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, int offset,
@@ -156,6 +158,8 @@ llrt_status dot_plan_warpgroups(dot_draft *x, const dot_space *space, const dot_
     return llrt_error(LLRT_UNSUPPORTED, "no instruction of warpgroups multiplies these elements");
   x->boxes = true;
   for (int i = 0; i < 2; i++) LLRT_TRY(plan_ring(x, space, i, end, &end));
+  if (!x->boxes && kernel->cluster_bits > 0)
+    return llrt_error(LLRT_UNSUPPORTED, "clusters are made where all copies are boxes");
   if (!x->boxes && kernel->warp_bits > GROUP_WARPS)
     return llrt_error(LLRT_UNSUPPORTED,
                       "where threads copy, %d warps have too few registers for sums",

@@ -39,8 +39,9 @@ static bool is_group(const plan_kernel *kernel) {
   return group;
 }
 
-/* The kernel of one stage by warpgroups; NULL: there is none. */
-static plan_kernel *plan_group(dot_bench *bench) {
+/* Plans the bench's product; wide: with all candidates. */
+static void plan_bench(dot_bench *bench, bool wide) {
+  const plan_options options = {.wide = wide};
   const dot_part *part = bench->part;
   plan_target target;
   cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
@@ -48,7 +49,13 @@ static plan_kernel *plan_group(dot_bench *bench) {
                                   &part[LLRT_DOT_D].tensor, &bench->params, &call),
                LLRT_OK, "%s", llrt_last_error());
   cr_assert_eq(described_promise(&call.desc), LLRT_OK);
-  cr_assert_eq(plan_make(&call.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(plan_make(&call.desc, &target, wide ? &options : NULL, &made), LLRT_OK, "%s",
+               llrt_last_error());
+}
+
+/* The kernel of one stage by warpgroups; NULL: there is none. */
+static plan_kernel *plan_group(dot_bench *bench) {
+  plan_bench(bench, false);
   for (int i = 0; i < made.n_variants; i++)
     if (is_group(&made.variant[i]) && made.variant[i].launch.later == 0 &&
         made.variant[i].launch.stage == 0)
@@ -379,6 +386,41 @@ Test(dot_group, refused) {
     static dot_bench bench;
     cr_assert(dot_bench_make(&others[i], 5, &bench), "%s", llrt_last_error());
     cr_expect_null(plan_group(&bench), "problem %zu", i);
+    dot_bench_free(&bench);
+  }
+}
+
+/* Blocks of a cluster share K, whose last turn is part empty, with what stands on sums. */
+Test(dot_group, clusters, .timeout = 120) {
+  static const dot_problem shared[] = {
+      {SHAPE(12, 72, 584), TYPES(BF16, BF16), LIES("", "col_major")},
+      {SHAPE(9, 64, 584), TYPES(F16, F16)},
+      {SHAPE(16, 64, 520),
+       .type = {[LLRT_DOT_A] = LLRT_BF16,
+                [LLRT_DOT_B] = LLRT_BF16,
+                [LLRT_DOT_C] = LLRT_F32,
+                [LLRT_DOT_D] = LLRT_F32,
+                [LLRT_DOT_BIAS] = LLRT_F32},
+       .alpha = 2, .beta = 0.5, LIES("", "col_major")},
+      {SHAPE(9, 64, 1040), TYPES(I8, I8), LIES("", "col_major")}};
+  for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+    static dot_bench bench;
+    char why[400];
+    int found = 0, tile = 0;
+    cr_assert(dot_bench_make(&shared[i], 5 + i, &bench), "%s", llrt_last_error());
+    plan_bench(&bench, true);
+    for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later) {
+      int blocks = made.variant[v].cluster_bits;
+      if (blocks == 0) continue;
+      found |= 1 << blocks;
+      if (i > 0 && (blocks < 3 || tile++ > 0)) continue;
+      memset(bench.part[LLRT_DOT_D].image, 0xee, 2);
+      cr_assert_eq(interpret(&made.variant[v], &shared[i]), LLRT_OK, "%zu, variant %d: %s", i, v,
+                   llrt_last_error());
+      cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why),
+                "%zu, variant %d: %s", i, v, why);
+    }
+    cr_expect_eq(found, 14, "%zu: clusters of 2^%d", i, found);
     dot_bench_free(&bench);
   }
 }

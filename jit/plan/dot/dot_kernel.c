@@ -315,6 +315,7 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   kernel->cluster_bits = shape.cluster;
   d->splits = split;
   draft_sum_along(d, job->finish ? 0 : rank - 1, job->finish ? rank - 2 : rank - 3);
+  if (shape.cluster) d->summed_bits = shape.bits[DOT_DIM_K];
   for (int dim = 0; dim < 2; dim++)
     if (shape.three_quarters[dim])
       d->tile_positions[d->first_tiled + dim] = 3ll << (shape.bits[dim] - 2);

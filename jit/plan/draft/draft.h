@@ -190,6 +190,7 @@ typedef struct draft {
   int row_bits;    /* of a dot, > 0: bits of axis M in a tile, however few rows there are */
   bool splits;     /* several blocks share a walk */
   int summed;      /* of a dot: the axis that is walked */
+  int summed_bits; /* of a dot whose turns are long: bits of that axis in a tile; 0: as others */
   int first_tiled; /* of a dot: tiles are taken of this axis and those behind it */
   int split;       /* splits: the digit that numbers the sharing blocks */
 } draft;

@@ -254,8 +254,9 @@ static int rest_bits(const draft *d, int i, int most) {
     return d->top[i] && d->tile_positions[digit->axis] > 0 ? 0 : d->row_bits;
   if (d->roles.tiled && d->top[i]) {
     if (!draft_is_tiled(d, digit->axis)) return 0;
-    int all = d->count[i] > 0 ? ceil_log2(d->count[i]) : DOT_TILE_BITS;
-    return bits_min(most, bits_max(bits_min(all, DOT_TILE_BITS), DOT_LEAST_BITS));
+    int tile = digit->axis == d->summed ? bits_max(d->summed_bits, DOT_TILE_BITS) : DOT_TILE_BITS;
+    int all = d->count[i] > 0 ? ceil_log2(d->count[i]) : tile;
+    return bits_min(most, bits_max(bits_min(all, tile), DOT_LEAST_BITS));
   }
   if (d->count[i] > 0) {
     int bits = useful_bits(d->count[i], most), all = ceil_log2(d->count[i]);
